@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# The sourcing script sets $study, where everything is kept; $given, a directory
-# to use instead of this machine's own files, or nothing; $mib; and $many.
+# The sourcing script sets $study, the directory that holds everything; $given,
+# a directory to use in place of this machine's files, or empty; $mib; and
+# $many.
 
 # mixed DIR: makes $mib MiB of programs, libraries and their data
 mixed() {
@@ -13,7 +14,7 @@ mixed() {
 	    head -c $((mib << 20)) | tar -xf - -C "$1" 2>/dev/null || :
 }
 
-# small DIR: makes $many files below 64 KiB
+# small DIR: makes $many files smaller than 64 KiB
 small() {
 	find "${given:-/usr}" /etc /var/lib -xdev -type f -size -64k -print0 \
 	    2>/dev/null | head -z -n "$many" |

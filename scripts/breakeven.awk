@@ -7,7 +7,7 @@
 # saving to the largest divided by the smallest; it is wider than a 95 %
 # confidence interval, because both extremes rarely coincide.
 
-# differences A B: stores in d the differences between runs that both have
+# differences A B: stores in d A - B for each run that exists for both
 function differences(a, b,  r, n) {
 	n = 0
 	for (r = 1; r <= last; r++)

@@ -267,15 +267,15 @@ children() {
 }
 
 # progress: shows the current cell, the total and the time left: on a terminal,
-# in one line that is redrawn; otherwise, on a new line now and then, or with -v
-# for every cell; with -q, nowhere
+# on a single line that is redrawn; otherwise, on a new line now and then; with
+# -v, on a new line for every cell; with -q, not at all
 progress_said=0
 progress() {
 	[ "$verbosity" -gt 0 ] || return 0
 	read -r progress_now _ </proc/uptime
 	[ -t 2 ] || [ "$verbosity" = 2 ] ||
 	    [ $((${progress_now%.*} - progress_said)) -ge 20 ] || return 0
-	# The first of the less frequent lines is also delayed.
+	# The first of the periodic lines is delayed, too.
 	[ "$progress_said" != 0 ] || [ -t 2 ] || [ "$verbosity" = 2 ] || {
 		progress_said=${progress_now%.*}
 		return 0
@@ -333,7 +333,7 @@ sample() {
 
 # resident COLD: prints what percentage of the files listed on standard input is
 # in memory after eviction by COLD (coldwalk --cold), if coldwalk is available
-# and permitted to know
+# and permitted to find out
 resident() {
 	have coldwalk || return 0
 	tr '\n' '\0' |

@@ -7,9 +7,9 @@
 # Creates a minimal Debian SUITE (bookworm) with only this machine's apt sources
 # and a clone of this commit, and runs the commands as a user who may not
 # install anything, as one with sudo, and as root.  HOME and the locale are
-# unset, TMPDIR is not /tmp, and the machine seems to have just been started.
-# The base is kept for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.  Exits
-# with status 77 if such a system cannot be created here.
+# unset, TMPDIR is not /tmp, and the machine appears to have just booted.  The
+# base is kept for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.  Exits with
+# status 77 if such a system cannot be created here.
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -31,8 +31,8 @@ some_tests='^(unit\.(progress|output|sandbox|cold|walk_dir)|'\
 'cli\.(install|lap|pzc_files|pzc_names|coldwalk))$'
 
 step_n=0
-# step TEXT COMMAND...: runs the command; if it fails, exits with the step's
-# name
+# step TEXT COMMAND...: runs the command; if it fails, exits with a message
+# naming the step
 step() {
 	step_text=$1
 	shift
@@ -44,7 +44,7 @@ step() {
 }
 
 inside_pid=
-# Processes still running in the system die a moment after its first process.
+# Processes left in the system die shortly after its first process.
 tidy() {
 	[ -z "$inside_pid" ] || {
 		kill -s KILL "$inside_pid"
@@ -136,7 +136,7 @@ root() {
 
 # Inside
 
-# young: $clock makes unshare simulate a machine started a second ago
+# young: $clock makes unshare simulate a machine booted a second ago
 young() {
 	young_s=$(sed 's/\..*//' /proc/uptime)
 	clock="--time --monotonic -$((young_s - 1)) --boottime -$((young_s - 1))"

@@ -64,9 +64,9 @@ others_busy() {
 	    cpus="${report_cpus:-1}" "$study/proven.csv"
 }
 
-# Tests whether I/O is the limit, by the share of processors that are busy.  The
-# study observed it with 8 threads.  If other processes use a tenth of the
-# processors, idle processors prove nothing.
+# Tests whether I/O is the bottleneck, judging by the share of processors that
+# are busy.  The study observed it with 8 threads.  If other processes use a
+# tenth of the processors, idle processors prove nothing.
 finding_utilisation() {
 	case " $threads " in
 	*' 8 '*) ;;

@@ -44,8 +44,8 @@ chart_begin() {
 	printf 'set key top right\n'
 }
 
-# chart_ranges FILE...: sets the axes' ranges to the points and their intervals,
-# with a margin
+# chart_ranges FILE...: sets the axis ranges to cover the points and their
+# intervals, with a margin
 chart_ranges() {
 	cat "$@" | awk -F '\t' '
 	NR == 1 { x0 = $4; x1 = $5; y0 = y1 = $2 }

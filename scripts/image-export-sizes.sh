@@ -18,9 +18,9 @@ findings_size() {
 	    "study 55.4 of 60.4 and 68.5 %, here ${size_1:--} of ${size_hc:--} and ${size_lz4:--} %"
 }
 
-# finding_sweet THREADS: tests that among levels 1 to 9, level 2 saves the most
-# size for its time: it is the knee, the point farthest from the line between
-# the first and the last
+# finding_sweet THREADS: tests that among levels 1 to 9, level 2 gives the best
+# size reduction for its time: it is the knee, the point farthest from the line
+# between the first and the last
 finding_sweet() {
 	exact_text="level 2 is the sweet spot ($1 threads, by medians: the knee of size against log time)"
 	sweet=$(rows_of "^zstd[1-9][.]p$1\$" | tsv '

@@ -64,9 +64,9 @@ print_memory() {
 	}'
 }
 
-# Prints after how many starts an export pays off, compared with the fastest
-# export with as many threads as there are processors or, failing that, with the
-# fewest threads measured.
+# Prints the number of starts after which an export pays off, compared with the
+# fastest export with as many threads as there are processors or, failing that,
+# with the fewest threads measured.
 breakeven_threads() {
 	best=${threads%% *}
 	for breakeven_n in $threads; do

@@ -5,8 +5,8 @@
 #
 # tree_KIND creates $study/tree, completely or not at all, and sets $start, the
 # command whose cold start is measured: it is run by sh in the root of the
-# mounted image.  The directory gets its name only at the end, so an existing
-# one is complete.
+# mounted image.  The directory is renamed to its final name only at the end, so
+# an existing one is complete.
 
 # The requirements of torch 2.1.0 for Linux, pinned so that the tree can be
 # reproduced later; the study's image also contains Debian and Conda.
@@ -134,14 +134,14 @@ tree_oci() {
 }
 
 # tree_generated: makes a small tree in which every fourth file is a duplicate;
-# the program started reads some of the other files
+# the program that is started reads some of the other files
 tree_generated() {
 	mkdir -p "$study/tree.new/log" "$study/tree.new/sql" \
 	    "$study/tree.new/src" "$study/tree.new/data" "$study/tree.new/copy"
 	dir=$study/tree.new awk -v kib=3072 -f "$here/tree.awk"
 	find "$study/tree.new/src" -name '*[048]' \
 	    -exec cp -p {} "$study/tree.new/copy" \;
-	# A hole would be compression by the filesystem itself.
+	# A hole would amount to compression by the filesystem itself.
 	truncate -s 65536 "$study/tree.new/data/hole"
 	printf 'cat src/*[1357] | grep -c return\n' >"$study/tree.new/start"
 	start='exec sh ./start'

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# Clients store everything below $study/clients, which is a separate mount.
+# Clients store everything in $study/clients, which is a separate mount.
 
-# clients_make: creates an empty place for the clients
+# clients_make: creates an empty directory for the clients
 clients_make() {
 	clients_remove
 	mkdir "$study/clients"

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# $study/images/NAME has an image as it was built (layout), its files (tree),
+# $study/images/NAME holds an image as it was built (layout), its files (tree),
 # and what each workload touches (WORKLOAD.touched).  $study/registry is what
 # the registry serves.
 
@@ -138,7 +138,7 @@ image_quick() {
 	layers_add "$1" "$1/new.tar"
 }
 
-# image_own DIR: copies the image in the user's layout
+# image_own DIR: copies the image from the user's layout
 image_own() {
 	own_from=$layout
 	case ${layout##*/} in

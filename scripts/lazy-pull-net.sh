@@ -94,8 +94,8 @@ server_fill() {
 }
 server_empty() { there "rm -rf $server_dir" </dev/null; }
 
-# server_start SYSTEM MS: starts what the system needs; sets cell_from, where
-# the registry or the files are.  The server exits with $server_holder.
+# server_start SYSTEM MS: starts what the system needs; sets cell_from to the
+# location of the registry or the files.  The server exits with $server_holder.
 server_start() {
 	server_port=5000 server_words="$net_address $2 registry"
 	case $(system_get "$1" 2) in
@@ -146,8 +146,8 @@ server_end() {
 }
 
 # cache_start: starts an empty cache in the clients' own network, from which
-# they then fetch: squid for whole objects; nginx, which fetches pieces of 256
-# KiB, for ranges of blobs
+# they then fetch: squid for whole objects; nginx, which fetches 256 KiB pieces,
+# for ranges of blobs
 cache_start() {
 	rm -rf "$study/cache"
 	mkdir "$study/cache"

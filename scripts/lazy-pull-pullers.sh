@@ -4,11 +4,12 @@
 # shellcheck disable=SC2154
 #
 # A puller has four functions: pull_NAME makes the image's files available,
-# create_NAME makes whatever else a container needs; run_NAME COMMAND runs it,
-# and remove_NAME removes it.  All of their files are in $place.
+# create_NAME sets up whatever else a container needs, run_NAME COMMAND runs the
+# command in it, and remove_NAME removes it.  All of their files are in $place.
 
-# overlay LOWER: mounts a container's writable root on these directories.  Its
-# output goes to a tmpfs, because not every filesystem can be an upper layer.
+# overlay LOWER: mounts a container's writable root on these directories.
+# Writes go to a tmpfs, because not every filesystem can serve as an upper
+# layer.
 overlay() {
 	mkdir "$place/upper" "$place/root"
 	mount -t tmpfs upper "$place/upper"

@@ -41,7 +41,7 @@ table_row() {
 	echo
 }
 
-# rounds_of ID: prints --few's number for the rows that take longest
+# rounds_of ID: prints the value of --few for the rows that take longest
 rounds_of() {
 	rounds=$runs
 	case $1 in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lazy-pull-serve.sh - a server of images
+# lazy-pull-serve.sh - an image server
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # lazy-pull-serve.sh DIR ADDRESS MS SERVICE...: serves DIR/registry (registry,

@@ -2,11 +2,11 @@
 # lazy-pull-start.sh - starts containers: pulls their image, creates, runs them
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lazy-pull-start.sh COMMAND [CLIENT]: makes $LAZY_CLIENTS concurrent starts of
-# the image $LAZY_REFERENCE with $LAZY_PULLER, or only this client's, in
-# directories below $LAZY_PLACE.  Each directory gets a file "stamps": what
-# ended, when, and the bytes received until then.  $LAZY_NODES has a process for
-# each client that is to run in that process's mount namespace.
+# lazy-pull-start.sh COMMAND [CLIENT]: starts the image $LAZY_REFERENCE with
+# $LAZY_PULLER $LAZY_CLIENTS times concurrently, or only for this client, in
+# directories under $LAZY_PLACE.  Each directory gets a file "stamps": what
+# ended, when, and how many bytes had been received by then.  $LAZY_NODES has a
+# process for each client that is to run in that process's mount namespace.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lazy-pull-root.sh

@@ -56,7 +56,8 @@ print_touched() {
 	{ printf "%-26s %8.2f MB in %d files\n", $1, $2 / 1e6, $3 }'
 }
 
-# print_published IMAGE: prints how long after its build the image was available
+# print_published IMAGE: prints how long after its build the image became
+# available
 print_published() {
 	noted published "$1" | awk -v image="$1" '
 	NR == 1 {

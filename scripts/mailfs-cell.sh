@@ -74,7 +74,7 @@ cell_measure() {
 	fi
 }
 
-# cell ID VARIANT ALGORITHM WRITERS: makes one copy into one new filesystem
+# cell ID VARIANT ALGORITHM WRITERS: makes one copy on a new filesystem
 cell() {
 	cell_measure "$@"
 	cell_rows "$cell_new.copy" "keys=$measure_keys"

@@ -11,7 +11,8 @@
 # mailfs-sizes.sh queries their contents.
 #
 # zfs-fuse's pool is in no cache file, because a pool that no longer exists
-# would come back as FAULTED with the next daemon, and keep its name.
+# would reappear as FAULTED under the next daemon, and its name would stay in
+# use.
 
 # shellcheck source=scripts/mailfs-sizes.sh
 . "$here/mailfs-sizes.sh"
@@ -91,8 +92,8 @@ fs_daemon_is() {
 	return 1
 }
 
-# patiently COMMAND...: retries the command, because something busy is often
-# free a second later: zfs-fuse notices an unmount late.  If every attempt
+# patiently COMMAND...: retries the command, because what is busy is often free
+# a second later: zfs-fuse is slow to notice an unmount.  If every attempt
 # fails, the last message goes to the log.
 patiently() {
 	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
@@ -225,9 +226,9 @@ fs_try() {
 }
 used_B() { df -B1 --output=used "$(fs_mnt)" | tail -n 1 | tr -d ' '; }
 
-# fs_proven VARIANT: checks that the mount point has that filesystem, and that
-# it is empty.  If nothing were mounted, a copy would silently go to the
-# underlying disk.
+# fs_proven VARIANT: checks that such a filesystem is mounted at the mount
+# point, and that it is empty.  If nothing were mounted, a copy would silently
+# go to the underlying disk.
 fs_proven() {
 	case $1/$(stat -f -c %T "$(fs_mnt)") in
 	zfs.*/zfs | zfs-fuse.*/fuse | zfs-fuse.*/fuseblk | btrfs/btrfs) ;;

@@ -170,9 +170,9 @@ EOF
 
 # print_sizes VARIANT: prints the ratio compared with the space on disk.  ZFS's
 # ratio counts metadata once and compressed, and is truncated to two digits; it
-# does not count partly filled sectors.  On disk, metadata is stored twice: the
-# ratio's share of it is taken as half of the smallest amount on any ZFS here,
-# the one with the smallest sectors.
+# does not count partly filled sectors.  On disk, metadata is stored twice: its
+# share in the ratio is estimated as half of the smallest amount on any ZFS
+# filesystem here, which is on the one with the smallest sectors.
 print_sizes() {
 	printf '\n'
 	wrap <<EOF

@@ -5,7 +5,7 @@
 
 # fs_commit_command VARIANT: prints the command that makes the copied data
 # durable.  On zfs-fuse neither sync nor waiting achieves that: sizes read after
-# some seconds are those of whichever transaction group reached the disk last.
+# a few seconds are those of whichever transaction group reached the disk last.
 # A snapshot waits for the current one.
 fs_commit_command() {
 	case $1 in
@@ -48,9 +48,9 @@ fs_anew() {
 	esac
 }
 
-# fs_sizes VARIANT: prints as keys the ratio reported by the filesystem; the
-# files' bytes before compression; the space that they take (ZFS also counts
-# their dnodes of 512 bytes), and the space that everything takes
+# fs_sizes VARIANT: prints, as keys, the ratio reported by the filesystem; the
+# files' size before compression; the space that they occupy (ZFS also counts
+# their 512-byte dnodes); and the total space in use
 fs_sizes() {
 	case $1 in
 	zfs*)

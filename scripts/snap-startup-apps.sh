@@ -8,7 +8,7 @@
 # files in the packages named there form the application, and all others form
 # its content image.
 
-# app_file NAME: prints the path of its description; those of --from take
+# app_file NAME: prints the path of its description; one given with --from takes
 # precedence
 app_file() {
 	for app_path in $from; do

@@ -61,7 +61,7 @@ parts_cold() {
 }
 
 # parts_asked: prints the number of requests to the mounted images' devices, and
-# their bytes; nothing for a tree, where they are unknown
+# their total size; nothing for a tree, where these are unknown
 parts_asked() {
 	[ "$cell_image" != try ] || return 0
 	for part in $cell_parts; do
@@ -118,8 +118,8 @@ cell_launch() {
 	cell_rows "$cell_new.launch" $launch_values "keys=$launch_keys"
 }
 
-# cell_command LABEL COMMAND...: runs a walk or a pre-warming, and writes its
-# row
+# cell_command LABEL COMMAND...: runs a walk or a pre-warming pass, and writes
+# its row
 cell_command() {
 	command_label=$1
 	shift

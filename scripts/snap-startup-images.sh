@@ -63,8 +63,9 @@ table() {
 	esac
 }
 
-# rounds_of ID: prints --few's number, except for the launches that the study
-# also has, of chromium and the calculator; this takes two hours instead of ten
+# rounds_of ID: prints the value of --few, except for the launches of chromium
+# and the calculator, which the study also measured; a run then takes two hours
+# instead of ten
 rounds_of() {
 	case $1 in
 	*.walk | *.prewarm | *.sorted | *.sqpack | *.zstd15-* | *.xz-* | \

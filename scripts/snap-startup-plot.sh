@@ -117,8 +117,9 @@ plot_boxes() {
 	plot_keep "$study/plot.tsv" "$boxes_app-$boxes_name.tsv"
 }
 
-# bar_data PROGRAM: prints a line per image with a column per application, with
-# what the awk program's function value(APP, IMAGE) computes from the medians
+# bar_data PROGRAM: prints a line per image with a column per application,
+# holding what the awk program's function value(APP, IMAGE) computes from the
+# medians
 bar_data() {
 	both "$1"'
 	get("label") ~ /[.]first$/ {

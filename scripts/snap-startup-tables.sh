@@ -5,7 +5,7 @@
 # The tables are made from $study/summary and $study/key-medians, which have a
 # line per label.
 
-# print_title TEXT: prints a title, with what affects the figures most
+# print_title TEXT: prints a title, and what affects the figures most
 print_title() {
 	printf '\n%s\n' "$1"
 	[ -z "$report_kernel" ] || printf '(squashfs: %s)\n' "$report_kernel"
@@ -137,8 +137,8 @@ print_prewarm() {
 bytes in % of those of a cold one, and its CPU time divided by that of a warm one.'
 }
 
-# print_best: prints the image that costs a client the least, for its link, its
-# processors and the number of cold launches before the next download
+# print_best: prints the image that costs a client the least, given its link,
+# its processors and the number of cold launches before the next download
 print_best() {
 	print_title 'The best image for a client'
 	both '
@@ -154,7 +154,7 @@ print_best() {
 		bytes[label] = get("image_B")
 		wall[label] = get("wall_s")
 	}
-	# the seconds of a launch that its image costs
+	# the seconds that the image adds to a launch
 	function launch(label, cores) {
 		if (cpu[label ".first"] + 0 > 0)
 			return (cpu[label ".first"] - cpu[label ".second"]) / cores

@@ -17,9 +17,9 @@ function median(a, n) {
 	return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
 }
 
-# The k-th and the (n+1-k)-th of n values enclose the median with probability
-# 95 %, for the largest k such that a binomial (n, 1/2) is below k with
-# probability 2.5 % at most.
+# The k-th and the (n+1-k)-th of n values enclose the median with a probability
+# of at least 95 %, for the largest k such that a binomial (n, 1/2) variate is
+# below k with a probability of at most 2.5 %.
 function rank(n,  p, sum, k) {
 	p = 1 / 2 ^ n
 	sum = 0

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # dir=DIR awk -v kib=KIB -f tree.awk: about KIB kibibytes in files under
-# DIR/{log,sql,src,data}, which must exist.  The bytes are the same everywhere:
-# the generator is Lehmer's, in doubles, not awk's own.
+# DIR/{log,sql,src,data}, which must exist.  The contents are the same
+# everywhere: the generator is Lehmer's, in doubles, not awk's own.
 
 function draw(n) {
 	state = state * 48271 % 2147483647

@@ -5,7 +5,8 @@
 # x_start DIRECTORY [MANAGER]: starts an X server, whose files are in DIRECTORY,
 # and a window manager: openbox, the one given, or "none"; sets DISPLAY.
 # Returns 1 if either cannot be started.  Both exit with the shell that started
-# them, even if it is killed.  $x_options are further options for the server.
+# them, even if it is killed.  $x_options holds additional options for the
+# server.
 x_start() {
 	x_dir=$(cd "$1" && pwd)
 	rm -f "$x_dir/x.fifo"

@@ -88,7 +88,7 @@ main(int argc, char *argv[])
 	in.data = mmap(NULL, in.len, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (in.data == MAP_FAILED || in.block == 0)
 		err(EXIT_FAILURE, "%s", argv[1]);
-	/* Touches the pages, because page faults must not count. */
+	/* Touches the pages, so that page faults are not counted. */
 	for (size_t i = 0; i < in.len; i += 4096)
 		page = in.data[i];
 	(void)page;

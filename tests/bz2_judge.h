@@ -15,7 +15,7 @@
 /* The result for a stream. */
 struct verdict {
 	bool good;
-	size_t used;		/* bytes of the input, if valid */
+	size_t used;		/* input bytes used, if valid */
 	uint8_t *out;
 	size_t len, cap;
 };

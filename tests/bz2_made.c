@@ -125,7 +125,7 @@ byte_of(struct state *s, int kind, size_t i, size_t len)
 		return i > 0 && number(s) % 100 != 0 ? d[i - 1] :
 		    (uint8_t)number(s);
 	case COUNTS:
-		/* runs of the byte that is also the count of long runs */
+		/* runs of a byte whose value is also the count of a long run */
 		return number(s) % 2000 == 0 ? (uint8_t)number(s) : 251;
 	case PERIOD:
 		return i < 1000 ? (uint8_t)number(s) : d[i - 1000];

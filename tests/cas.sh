@@ -26,7 +26,7 @@ misnamed() {
 	done)
 }
 
-# catalogs REPOSITORY HASH PATH: unpacks a catalog and those below it into
+# catalogs REPOSITORY HASH PATH: unpacks a catalog and its nested catalogs into
 # files, whose names and paths are listed in ./catalogs.list
 catalogs() {
 	inflated "$(object "$1" "$2C")" >"$2.db"

@@ -45,8 +45,8 @@ t 'an empty one' 1 told coldwalk empty.sqfs
 t 'next to a good one' 1 to got told coldwalk empty.sqfs whole
 is 'which is read' "$(grep -c . got)" "$(grep -c . want)"
 
-# An AppImage: a 64-bit program whose section headers end at 4096, then one
-# without section headers.
+# An AppImage: a 64-bit program whose section headers end at 4096, then an
+# AppImage without section headers.
 {
 	printf '\177ELF\002\001\001\000AI\002\000\000\000\000\000'
 	head -c 4080 /dev/zero

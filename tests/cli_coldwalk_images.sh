@@ -210,7 +210,7 @@ rm -f img && mksquashfs some img -noI -noF -noD -always-use-fragments \
     -no-progress >/dev/null 2>&1
 inodes=$(od -An -tu8 -j 64 -N 8 img | tr -d ' ')
 # The metadata block's header and the inode's common part are followed by the
-# block's number and the offset in it.
+# start of the data, the fragment block's number and the offset in that block.
 for bytes in '\360\377\377\377' '\377\377\377\377' '\001\000\000\000' \
     '\000\000\002\000'; do
 	cp img hostile
@@ -230,7 +230,7 @@ printf '\377\377\377\377\377\377\377\177' |
 t 'tables outside' 1 told coldwalk hostile
 t 'with a message' 0 grep -q 'out of place' err
 
-# Memory is bounded: there are many more blocks of 1 MiB than would fit.
+# Memory use stays bounded: there are far more 1 MiB blocks than would fit.
 if sanitized coldwalk; then
 	skip "a sanitizer's memory is not coldwalk's"
 else

@@ -49,7 +49,7 @@ beside() {
 
 # Tests every case that has a special rule.
 mkdir -p odd/a/z odd/a-b odd/many odd/empty
-seq 100000 >odd/large			# four blocks and an end
+seq 100000 >odd/large			# four blocks and a tail
 cp odd/large odd/a-b/twin
 head -c 131072 odd/large >odd/a/block
 head -c 131071 odd/large >odd/a/below

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares fsratio with OpenZFS's own compressors, by running zstream recompress
 # on a stream of the same records.  ZSTREAM names the program, if it is not in
-# PATH.  It needs no ZFS.  Debian has it in zfsutils-linux 2.2 or later
+# PATH.  ZFS itself is not needed.  Debian has it in zfsutils-linux 2.2 or later
 # (backports, contrib), which cannot be installed next to zfs-fuse; it is enough
 # to unpack that package, libzfs, libzpool, libnvpair and libuutil with dpkg-deb
 # -x DEB DIR.  In that case, ZSTREAM is a script with the single line

@@ -236,7 +236,7 @@ if have sqpack; then
 fi
 
 # Known rows: label, seconds (even and odd runs), utilisation, memory, image,
-# duplicates, runs.  The content has a million bytes.
+# duplicates, runs.  The content is a million bytes.
 known() {
 	cat <<'EOF'
 none.p2 10 10 0.9 100 997000 40 6

@@ -253,8 +253,8 @@ t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
     2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"
 
 # A command's peak memory cannot be measured below lap's own.  lap's own is
-# small if lap is static: its program, whose size depends on the C library, and
-# little data.  It must also remain small after many runs.
+# small if lap is static: just its code, whose size depends on the C library,
+# and a little data.  It must also remain small after many runs.
 lap -n 300 -o peak.csv -l x -l y -- sh -c 'exec >peak
     grep -c libc /proc/$PPID/maps
     grep -E "^(VmHWM|RssAnon)" /proc/$PPID/status' -- true '|' true 2>/dev/null

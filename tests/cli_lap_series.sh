@@ -48,7 +48,7 @@ done
 t 'a name given twice' 125 lap -q -L w=1 -P w=1:2 -- true
 t 'labels that are still equal' 125 lap -q -l a -l a -L w=1,2 -- true -- false
 
-# Ends of a series
+# How a series ends
 
 t 'for a time, with a minimum' 0 lap -q --for 0.01 -m 4 -M 4 -o t.csv -l x \
     -- true

@@ -81,7 +81,7 @@ is 'its interval agrees' "$(cell ratio_lo b wall_s)" ''
 	rows s1 b 2 8 0.5
 } >holm.csv
 t 'two comparisons' 0 lapcmp --holm holm.csv
-# one of two is resolved: with Holm at 5 / 2 percent, which 8 pairs can show
+# one of two is resolved: Holm requires 5 / 2 percent, which 8 pairs can reach
 shows 'an interval that agrees' '^b .*0.5000..0.5000 .*faster$'
 awk -F, -v OFS=, 'NR > 1 && $3 == "b" { $8 += 0.001 * $5 } 1' holm.csv >six.csv
 t 'only six pairs' 0 sh -c "awk -F, 'NR == 1 || \$5 <= 6' six.csv |

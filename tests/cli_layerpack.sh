@@ -190,7 +190,7 @@ printf 'unlike' | gzip -n >member
 { cat member; cat l; } >shifted
 t 'an index for another offset' 1 layerpack --verify shifted
 
-# Memory is bounded, unless the program itself needs more
+# Memory use is bounded, unless the program itself needs more
 if ! sanitized layerpack; then
 	head -c 30000000 /dev/urandom >big
 	tar -cf b.tar big

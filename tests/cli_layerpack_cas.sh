@@ -161,7 +161,7 @@ rm -rf again
 make again -c 64K --catalog 200 sparse.tar
 is 'holes' "$(published again C)" "$(published repo C)"
 
-# layers: whiteouts, files replaced by directories, and objects left over
+# layers: whiteouts, files replaced by directories, and leftover objects
 mkdir -p low/gone low/opaque/sub low/kept high/opaque high/replaced
 echo gone >low/gone/file
 echo opaque >low/opaque/sub/file

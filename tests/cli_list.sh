@@ -31,7 +31,7 @@ bytes() {
 	    -K 00112233445566778899aabbccddeeff -iv 0 2>/dev/null
 }
 
-# Text that compresses to a few MB, and a small one
+# Text that compresses to a few MB, and a short text
 seq 1000000 >text
 size=$(wc -c <text | tr -d ' ')
 seq 1000 >small

@@ -91,7 +91,7 @@ grep -v '^pool' known.csv.d/plan >other.csv.d/plan
 cp known.csv other.csv
 t 'rows of another script' 1 study -o other.csv report
 
-# Checks what the published table reveals about itself (computed with R).
+# Checks what can be inferred from the published table (computed with R).
 line() { t "study: $1" 0 grep -q -F -- "$1" known; }
 line 'their sum times 5 is 12.72 h'
 line 'drops floor(0.1 x 5) = 0 of 5 values'

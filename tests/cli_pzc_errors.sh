@@ -54,7 +54,8 @@ done
 
 # Every bit of a small file is flipped, one at a time: the result is an error,
 # or the same output (some bits do not matter, such as those of a time or an
-# operating system).  lzma has no check at all, so there only a crash is wrong.
+# operating system).  lzma has no check at all, so only a crash counts as a
+# failure there.
 cat >flip.py <<'P'
 import os, subprocess, sys
 f, tool = sys.argv[1:]

@@ -223,8 +223,8 @@ else
 	skip 'pzc cannot be made to wait'
 fi
 
-# Beyond the directories held open, -r goes up through "..", and only if that is
-# where it came from.
+# Beyond the directories held open, -r goes back up through "..", but only if
+# that leads to where it came from.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	d=up/d i=0
 	while [ $i -lt 100 ]; do
@@ -250,8 +250,8 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	rm -f q.gz
 fi
 
-# A FIFO is exchanged for a link before each open of pzc in turn, including
-# between its examination and its opening.
+# A FIFO is exchanged for a link before each of pzc's open calls in turn,
+# including between its examination and its opening.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	k=1 caught=0
 	while :; do

@@ -115,7 +115,8 @@ says '-d of nothing' 'end of file' pzc -d </dev/null
 says '-t of text' 'format' pzc -t text
 says 'a directory as input' directory pzc </
 
-# Several inputs: the worst status counts, and all others are processed.
+# Several inputs: the worst status is returned, and all the others are still
+# processed.
 cp text x && cp text y
 t 'an error, a warning and two that work' 1 pzc -k x nothing t.gz y
 t 'x was compressed' 0 gzip -t x.gz

@@ -44,7 +44,7 @@ for o in '-F gzip' '-F gzip -1' '-F gzip -9' '-F gzip -0' '-F gzip -i' \
 	# shellcheck disable=SC2086
 	pzc $o -n --no-content-size -c large >named
 	case $o in
-	*-K*) ;;	# has a name always
+	*-K*) ;;	# always has a name
 	*) same "$o: -n of a named file" p1 named ;;
 	esac
 	for p in 1 2 8; do

@@ -95,7 +95,7 @@ t 'a damaged block' 1 sqpack -o other spoilt
 shows 'its place is named' '^sqpack: spoilt: offset 96: ' .t.err
 t 'there is no image' 1 test -e other
 
-# Long block lists, of holes or of data, need bounded memory.
+# Memory use stays bounded with long block lists, of holes or of data.
 rm -rf many
 mkdir many
 truncate -s 2G many/hole

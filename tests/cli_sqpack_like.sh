@@ -54,7 +54,7 @@ plain_trees() {
 	echo hello >file
 	in_tree three_hundred
 	names 300
-	in_tree index			# 256 names have none, 257 do
+	in_tree index			# 256 names get no index, 257 get one
 	names 256
 	mkdir more
 	cd more && names 257

@@ -22,7 +22,7 @@ read_back() {
 	came "$1: sqpack -x" sqpack -x out image
 	! have unsquashfs || came "$1: unsquashfs" unsquashfs -q -n -d out image
 	case $1 in
-	lzo*) ;;		# libsquashfs does not know it
+	lzo*) ;;		# libsquashfs does not support it
 	*) ! have rdsquashfs || came "$1: rdsquashfs" \
 	    rdsquashfs -q -u / -p out image ;;
 	esac

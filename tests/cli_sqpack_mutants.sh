@@ -33,7 +33,7 @@ def mutant():
     kind = chance.randrange(8)
     if kind == 0:
         return bytes(data[:chance.randrange(len(data))])
-    if kind == 1:    # one part over another
+    if kind == 1:    # copy one part over another
         a, b = (chance.randrange(len(data)) for _ in "ab")
         n = chance.randrange(1, 600)
         data[a:a + n] = data[b:b + n]

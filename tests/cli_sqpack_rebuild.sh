@@ -55,7 +55,7 @@ done
 t 'of an archive' 0 check image
 (cd tree && tar -cf - z d .) | sqpack -f -F zstd -L 1 --order list -o image -
 t 'of an archive, in list order' 0 check image
-{ cat .t.out image; } >program	# not in front of an image, as a program is
+{ cat .t.out image; } >program	# after something other than a program
 t 'of a file that is not an image' 1 check program
 
 # Settings for which the format has no field

@@ -32,8 +32,8 @@ hole tree/zeros-odd 20000000001
 seq 100000 >tree/plain
 sparse_tar gnu tree >want
 
-# holds NAME DIR: checks that it has the files of tree, with the same holes once
-# zeros are turned into holes
+# holds NAME DIR: checks that it contains the same files as tree, with the same
+# holes once zeros are turned into holes
 holds() {
 	cp -a --sparse=always "$2" copy
 	sparse_tar gnu copy >got

@@ -1,7 +1,7 @@
 #!/bin/sh
 # When files change, shrink, vanish or fail while sqpack reads them, when limits
-# are exceeded, and when signals arrive at any moment, there is a message, and
-# no image or one without these files.
+# are exceeded, and when signals arrive at any moment, sqpack prints a message,
+# and writes no image, or one without these files.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -60,7 +60,7 @@ t 'options after the step, with =' 0 levels report -o r.csv '--levels=1 9'
 t 'nothing prepared' 1 told levels report -o none.csv
 t 'a message' 0 grep -q 'none.csv.d: nothing has been prepared' err
 
-# An existing study cannot be contradicted.
+# Options cannot contradict an existing study.
 for other in '-S 7' '--levels 3' --quick; do
 	# shellcheck disable=SC2086
 	t "another $other" 1 told levels $other -o r.csv

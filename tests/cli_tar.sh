@@ -17,7 +17,7 @@ truncate -s 3000000 tree/sparse
 printf middle | dd of=tree/sparse bs=1 seek=1500000 conv=notrunc 2>/dev/null
 printf end | dd of=tree/sparse bs=1 seek=2999997 conv=notrunc 2>/dev/null
 truncate -s 500000 tree/hole
-# many extents: more than fit an old GNU header and one block after it
+# many extents: more than fit in an old GNU header and the block after it
 i=0
 while [ $i -lt 60 ]; do
 	printf '%04d' $i |
@@ -63,8 +63,8 @@ truth() {
 	done
 }
 
-# plain: prints tar_list's lines in the format of truth; directory sizes depend
-# on the filesystem, and link sizes are the length of the target
+# plain: prints tar_list's lines in the format that truth uses; directory sizes
+# depend on the filesystem, and link sizes are the length of the target
 plain() {
 	sed -e 's,/ *$,,' -e 's/ *$//' -e 's/^\(.\) 0*\([0-7]\)/\1 \2/' |
 	    awk '

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
 # Good and bad test files for decoders are judged by the reference tools: we
 # decode what they accept to the same bytes, and reject what they reject.
-# COLDPRESS_VECTORS names the folder, with one folder per format.
+# COLDPRESS_VECTORS names the folder, which has one subfolder per format.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 

@@ -50,7 +50,7 @@ t 'as JSON' 0 line --json -- sh -c 'echo; sleep 300'
 shows 'too' '"result":"seen"'
 t 'an image that is not on a device' 125 line --image /proc -- echo
 
-# A process tree, including processes that have left their parents.
+# A process tree, including processes that have detached from their parents.
 t 'all processes' 0 line --csv -- sh -c \
     'setsid sleep 298.5 & (sleep 298.5 & sleep 298.5 &) ; echo; sleep 298.5'
 is 'are killed and reaped' "$(pgrep -x -f 'sleep 298.5')" ''

@@ -13,7 +13,7 @@
 
 enum oracle { ORACLE_GOOD, ORACLE_BAD, ORACLE_TOO_FAR_BACK };
 
-/* Finds the last block from where inflate stops between blocks. */
+/* Finds the last block by noting where inflate stops between blocks. */
 static enum oracle
 oracle_walk(const uint8_t *in, size_t len, struct deflate_last *last)
 {

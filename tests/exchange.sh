@@ -23,7 +23,7 @@ make_trees() {
 	listing etc >etc.want
 }
 
-# listing DIR: prints names, owners, modes and bytes
+# listing DIR: prints names, owners, modes and contents
 listing() {
 	(cd "$1" && stat -c '%n %u %g %a %s %Y' -- * && cat -- * | sha256sum)
 }
@@ -44,8 +44,8 @@ lost() {
 	done
 }
 
-# attack COUNT [AS...]: exchanges names COUNT times, run by the command AS,
-# while pzc compresses and decompresses the tree
+# attack COUNT [AS...]: exchanges names COUNT times, with the exchanger run
+# through the command AS, while pzc compresses and decompresses the tree
 attack() {
 	attack_count=$1
 	shift

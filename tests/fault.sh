@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# fault.sh - runs a command repeatedly, each of its calls failing once; sourced
-# after lib.sh
+# fault.sh - runs a command repeatedly, with each of its calls failing once;
+# sourced after lib.sh
 # SPDX-License-Identifier: BSD-2-Clause
 
 # calls KIND: prints how many calls of that kind the last run made

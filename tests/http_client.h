@@ -25,7 +25,10 @@
 
 enum {
 	SIZE = 3000000, TIMES = 100, CONNECTIONS = 8,
-	/* timeouts: for giving up, for outlasting a stalled server, others */
+	/*
+	 * timeouts: to give up, to outlast a stalled server, for everything
+	 * else
+	 */
 	SHORT_S = 3, STALL_S = 12, LONG_S = 60
 };
 

@@ -10,9 +10,10 @@
 /* What is wrong with a connection. */
 enum proxy_mode {
 	PROXY_GOOD,
-	PROXY_CUTS,		/* closes it after some bytes of replies */
+	PROXY_CUTS,		/* closes it partway through the replies */
 	PROXY_RESETS,		/* likewise, with a reset */
-	PROXY_STALLS,		/* forwards nothing more, after some bytes */
+	PROXY_STALLS,		/* stops forwarding partway through the
+				 * replies */
 	PROXY_REFUSES,		/* 403 */
 	PROXY_ASKS,		/* wants user:password */
 	PROXY_MODES

@@ -15,8 +15,8 @@
 /* The result for a raw stream. */
 struct inflate_result {
 	int rc;			/* STREAM_END, -EBADMSG or -ENODATA */
-	size_t made;		/* bytes, unless rc is -EBADMSG */
-	size_t used;		/* bytes, if rc is STREAM_END */
+	size_t made;		/* in bytes; valid unless rc is -EBADMSG */
+	size_t used;		/* in bytes; valid if rc is STREAM_END */
 };
 
 /* Produces at most cap bytes of output; any more gives -ENODATA. */

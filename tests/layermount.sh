@@ -55,8 +55,8 @@ trap 'umount -l mnt 2>/dev/null || :' EXIT
 # field NAME: prints a field from the last line of stats
 field() { tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
 
-# hundred: reads 100 small files in parallel, and prints how many give the right
-# bytes, how many EIO and no byte, and how many anything else
+# hundred: reads 100 small files in parallel, and prints how many return the
+# right bytes, how many EIO and no data, and how many anything else
 hundred() {
 	rm -rf got.d
 	mkdir got.d
@@ -78,8 +78,8 @@ read_one() {
 		    echo other
 	fi
 }
-# large NAME: checks that a large file gives all of its bytes, or some and then
-# EIO
+# large NAME: checks that reading a large file returns all of its bytes, or some
+# and then EIO
 large() {
 	if cat mnt/big >got.big 2>err; then
 		same "$1: a large file" got.big tree/big

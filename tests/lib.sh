@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# lib.sh - functions shared by the shell tests: TAP, one line per promise
+# lib.sh - functions shared by the shell tests: TAP, one line per check
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # t NAME STATUS COMMAND...   the command exits with STATUS

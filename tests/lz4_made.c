@@ -131,7 +131,7 @@ write_pipe(void *arg)
 	return NULL;
 }
 
-/* Runs a coder; *out also has the output before an error. */
+/* Runs a coder; *out also receives any output produced before an error. */
 static int
 run_fd(const struct coder *c, const struct codec_options *o, int fd,
     struct bytes *out)

@@ -18,8 +18,8 @@ peers() {	# NAME...
 	peers_path=$PATH
 }
 
-# Prints names, types, modes, targets and times (of files) here; contents of the
-# files
+# This prints names, types, modes, targets and times (of files); the functions
+# below handle the files' contents
 peer_tree() {
 	find . -name . -o -type f -printf '%P %y %m %Ts\n' \
 	    -o -printf '%P %y %m %l\n' | sort

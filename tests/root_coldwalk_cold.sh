@@ -38,7 +38,7 @@ printf '1\tparts\t0\t4096\n1\tparts\t409600\t8192\n' >list
 is 'only parts of a file' "$(cold --cold fadvise --files-from list \
     --ranges .)" yes
 
-# The image has forty files in fragment blocks of 1 MiB.
+# The image has forty files in 1 MiB fragment blocks.
 mkdir small
 i=0
 while [ $i -lt 40 ]; do

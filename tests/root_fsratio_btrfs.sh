@@ -13,8 +13,8 @@ mkdir mnt
 trap 'umount mnt 2>/dev/null' EXIT
 trap 'exit 130' INT TERM
 
-# real TREE OPTION: prints bytes on disk, bytes uncompressed, bytes of nodes,
-# before anything else is written
+# real TREE OPTION: prints the size on disk, the uncompressed size and the size
+# of the nodes, before anything else is written
 real() {
 	rm -f img
 	truncate -s 2G img

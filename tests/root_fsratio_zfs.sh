@@ -39,7 +39,8 @@ up() {
 	    skip_all 'zfs-fuse cannot create a pool here'
 }
 
-# real TREE ALGORITHM: prints the ratio and the bytes of a copy of the tree
+# real TREE ALGORITHM: prints the compression ratio and the size of a copy of
+# the tree
 real() {
 	copy=$1-$2
 	zfs create -o compression="$2" -o atime=off \
@@ -59,7 +60,7 @@ foretold() {
 	    { print $at["compressratio"] "x", $at["allocated_B"] }'
 }
 
-# Compares mail-sized pieces of this machine's files, by the hundred.
+# Compares mail-sized pieces of this machine's files, a hundred per directory.
 mkdir -p tree
 cat /usr/share/doc/*/copyright /usr/share/common-licenses/* 2>/dev/null |
     head -c 12000000 >text

@@ -85,7 +85,7 @@ is 'no reader reads it' "$(values m.csv read exit)" 32
 is 'and nothing is started' "$(values m.csv start exit)" 32
 t 'is reported' 0 grep -q '^none.p2.start: 1 of 1 runs failed' table
 
-# A failing program gives a failed row.
+# A failing program results in a failed row.
 t 'a start that fails' 0 to table study -n 1 -o s.csv --rows none.p2 \
     --program 'exit 3'
 is 'is kept' "$(values s.csv start exit)" 3

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Layers are mounted from a server that may misbehave: reads give the right
-# bytes or EIO.
+# Layers are mounted from a server that may misbehave: reads return the right
+# bytes or fail with EIO.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # A repository in CVMFS format is mounted from a server that may misbehave:
-# reads give the right bytes or EIO.
+# reads return the right bytes or fail with EIO.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -113,7 +113,7 @@ for m in dies short flips 404 429 500 stalls silent loops garbage encodes; do
 	stop
 done
 
-# The index is bad: the mount fails, or has the right files.
+# The index is bad: the mount fails, or shows the right files.
 for m in flips short dies 500 garbage; do
 	mode "$m" 2
 	if start -F cas --prefetch none "$url" 2>err; then

@@ -6,7 +6,7 @@
 # shellcheck source=tests/layermount.sh
 . "$SRC/tests/layermount.sh"
 
-# has_all: checks that the mount has what was packed
+# has_all: checks that the mount contains everything that was packed
 has_all() {
 	what mnt >got
 	cmp got want

@@ -7,7 +7,7 @@
 # shellcheck source=tests/layermount.sh
 . "$SRC/tests/layermount.sh"
 
-# fault MODE EVERY [HOW]: mounts, lets the server misbehave in this way, and
+# fault MODE EVERY [HOW]: mounts, makes the server misbehave in this way, and
 # then behave again
 fault() {
 	mode good 1

@@ -93,7 +93,7 @@ http {
 	client_body_temp_path $PWD; proxy_temp_path $PWD;
 	fastcgi_temp_path $PWD; uwsgi_temp_path $PWD; scgi_temp_path $PWD;
 	ssl_certificate $PWD/good.pem; ssl_certificate_key $PWD/good.pem;
-	# each connection ends after some requests
+	# each connection ends after a few requests
 	keepalive_requests 7;
 	server { listen 127.0.0.1:$h2 ssl http2; root $PWD/served; }
 }

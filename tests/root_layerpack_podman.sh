@@ -101,7 +101,7 @@ for image in one two; do
 		skip "$image is not mounted: $(head -n 1 err)"
 	fi
 done
-# The first image has 8,300,000 bytes; the second adds 500,000 of its own.
+# The first image is 8,300,000 bytes; the second adds 500,000 of its own.
 for image in one two; do
 	shows "$image: a part of the layer" 'Retrieved partial blob' $image.log
 done

@@ -39,8 +39,8 @@ nothing() {
 	left
 }
 
-# An image of two layers, the second of which removes a file of the first and
-# hides a directory.
+# An image with two layers, the second of which removes a file from the first
+# and hides a directory.
 mkdir -p one/bin one/data two/data two/tmp one/hidden two/hidden
 for program in sh cat sleep; do
 	path=$(command -v $program)

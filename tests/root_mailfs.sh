@@ -33,7 +33,7 @@ left() {
 }
 
 # filesystem KIND VARIANT STRONG WEAK: runs one round of the study on it, with a
-# stronger and a weaker compression
+# stronger and a weaker compression algorithm
 filesystem() {
 	t "$1" 0 to table study --fs "$1" --mode both,split -n 1 -o "$1.csv" \
 	    --rows "*.off.* *.$3.* *.$4.*"
@@ -60,8 +60,8 @@ in_second() {
 	[ -e "$1.csv.d/fs/img" ] &&
 	    [ -n "$(find "$1.csv.d/rows" -name '0*.csv' 2>/dev/null)" ]
 }
-# mounted: prints leftovers that must disappear without another run, which
-# excludes files and the folder created by zfs-fuse
+# mounted: prints leftovers that must disappear without another run: all but
+# files and the folder created by zfs-fuse
 mounted() { left | grep -v -e '^\./' -e '^/zfs-kstat$'; }
 unmounted() { [ "$(mounted)" = "$none_mounted" ]; }
 answers() { zpool list >/dev/null 2>&1; }
@@ -105,7 +105,8 @@ by() {
 	esac
 }
 
-# stale: creates a mounted pool of the plan's name, as left by a crash
+# stale: creates a mounted pool with the name in the plan, as a crash would
+# leave it
 stale() {
 	mkdir -p c.csv.d/fs/mnt
 	truncate -s 1G c.csv.d/fs/img

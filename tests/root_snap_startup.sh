@@ -31,7 +31,7 @@ mkdir mnt
 mount -t squashfs -o loop,ro try.sqsh mnt 2>/dev/null || skip_all 'no squashfs'
 umount mnt
 
-# left: prints what is mounted or attached below this folder, and the running
+# left: prints what is mounted or attached under this folder, and the running
 # program
 left() {
 	grep -F "$PWD" /proc/*/mounts 2>/dev/null

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# A full filesystem causes a message, and leaves no image or half-written file.
-# A user other than root extracts no devices, set-id bits or owners.
+# A full filesystem leads to an error message, and to no image or half-written
+# file.  A user other than root extracts no devices, set-id bits or owners.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -100,7 +100,7 @@ t 'pages' 0 touchlog --root tree --pages -f -o list -- python3 parts.py
 same 'are these' list want
 shows 'the accuracy is reported' 'read ahead' .t.err
 if have mkfs.erofs && grep -q erofs /proc/filesystems; then
-	# for these the filesystem would read ahead
+	# for these, the filesystem would otherwise read ahead
 	sed -i /fadvise/d parts.py
 	t 'exact pages' 0 touchlog --root tree --exact -f -o list -- \
 	    python3 parts.py

@@ -11,8 +11,8 @@
 enum { SCRATCH_B = 256 };
 
 /*
- * Creates a directory below $TMPDIR, or /tmp, for the caller to remove.
- * Returns dir, with its path, or NULL if it could not be created.
+ * Creates a directory in $TMPDIR, or /tmp, for the caller to remove.  Returns
+ * dir, with its path, or NULL if it could not be created.
  */
 static inline char *
 scratch_make(char dir[SCRATCH_B])

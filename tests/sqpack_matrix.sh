@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# sqpack_matrix.sh - images of files around block size, with every method and
-# many block sizes
+# sqpack_matrix.sh - images with files of about the block size, with every
+# method and many block sizes
 # SPDX-License-Identifier: BSD-2-Clause
 
-# sizes_tree BLOCK: makes tree, with files around that size and many tiny ones
+# sizes_tree BLOCK: makes tree, with files of about that size and many tiny ones
 sizes_tree() {
 	rm -rf tree
 	mkdir -p tree/tiny

@@ -32,7 +32,7 @@ out.write(bytes(1024))
 EOF
 }
 
-# memory_fits STATS NAMES: whether peak memory is at most 64 MiB and 300 bytes
+# memory_fits STATS NAMES: whether peak memory is at most 64 MiB plus 300 bytes
 # per name
 memory_fits() {
 	[ "$(sed 's/.*"maxrss_KiB":\([0-9]*\).*/\1/' "$1")" -le \

@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# squashfs_damage.sh - images damaged in places that reading files does not need
+# squashfs_damage.sh - images damaged in places that are not needed to read
+# files
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # damage_begin       makes the good image, all of it uncompressed

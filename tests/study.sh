@@ -13,7 +13,8 @@ verdict() {
 	    index($0, text) == 1 { found = 1 }' "$1")" "$3"
 }
 
-# last_words TABLE PATTERN: prints the paragraph before the line about the rows
+# last_words TABLE PATTERN: checks that the last paragraph, apart from the line
+# about the rows, matches PATTERN
 last_words() {
 	sed '/^Rows: /d' "$1" | awk -v RS= '{ last = $0 } END { print last }' \
 	    >said

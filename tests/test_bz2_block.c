@@ -96,7 +96,7 @@ test_large(void **state)
 		assert_round_trip(s, 9, len);
 }
 
-/* The pieces of the input must not affect where a block is cut. */
+/* How the input is split into pieces must not affect where a block is cut. */
 static void
 test_pieces(void **state)
 {

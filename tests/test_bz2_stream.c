@@ -95,7 +95,7 @@ test_scan(void **state)
 			    &found), m + 1);
 			assert_int_equal(bz2_scan_next(&scan, buf, 64, at + 1,
 			    &found), 0);
-			/* with a byte missing, it is no trailer */
+			/* with a byte missing, it is not a trailer */
 			assert_int_equal(bz2_scan_next(&scan, buf,
 			    (size_t)(at + 47) / 8, 0, &found), 0);
 		}

@@ -399,7 +399,7 @@ has_text(const char *key, const char *want)
 	return has;
 }
 
-/* A text is read as it was written, or not at all. */
+/* A text is read back exactly as written, or not at all. */
 static void
 test_text(void **state)
 {

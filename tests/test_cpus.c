@@ -138,7 +138,7 @@ v1_host_and_container(void **state)
 	put("/proc/self/mountinfo", "32 23 0:27 /docker/a /c/cpu/docker rw "
 	    "master:9 - cgroup cgroup rw,cpu,cpuacct\n");
 	assert_int_equal(cpus_quota(root), 6);
-	/* /docker/a is not below /dock */
+	/* /docker/a is not under /dock */
 	put("/proc/self/mountinfo", "32 23 0:27 /dock /c/cpu/docker rw "
 	    "- cgroup cgroup rw,cpuacct,cpu\n");
 	assert_int_equal(cpus_quota(root), 6);

@@ -23,7 +23,7 @@ make(unsigned shape, size_t len, uint32_t seed)
 }
 
 /*
- * Passes the sequences in that many calls to add, after a sync point if
+ * Passes the sequences in `calls` calls to add, after a sync point if
  * requested.
  */
 static ssize_t
@@ -359,7 +359,10 @@ widest_code(void **state)
 	assert_int_equal(lens[8], 0);
 }
 
-/* The match finder's output describes the data correctly, for any room. */
+/*
+ * The match finder's output describes the data correctly, however much room
+ * there is.
+ */
 static void
 finds(void **state)
 {

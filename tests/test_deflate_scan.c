@@ -59,7 +59,7 @@ add_stored(struct file *f, size_t n, size_t len, int fill)
 	}
 }
 
-/* Adds a sync point, at whose end a piece ends. */
+/* Adds a sync point, which ends a piece. */
 static void
 add_sync(struct file *f)
 {
@@ -67,7 +67,8 @@ add_sync(struct file *f)
 }
 
 /*
- * Cuts all of f; records the lengths of the pieces, and how many of each kind.
+ * Cuts all of f into pieces; records their lengths, and how many there are of
+ * each kind.
  */
 static size_t
 cut(struct file *f, size_t *ends, size_t room, unsigned kinds[3])

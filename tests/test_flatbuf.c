@@ -44,7 +44,7 @@ new_result(void)
 static const uint8_t small[] = {
 	20, 0, 0, 0,		/* the root table is at byte 20 */
 	0, 0, 0, 0,
-	12, 0, 20, 0,		/* bytes of the vtable, and of the table */
+	12, 0, 20, 0,		/* sizes of the vtable and of the table */
 	7, 0, 8, 0, 0, 0, 12, 0,	/* slots 0 to 3 */
 	12, 0, 0, 0,		/* the vtable is 12 bytes before this */
 	0, 0, 0, 9,

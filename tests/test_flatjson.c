@@ -35,7 +35,10 @@ members(void **state)
 	assert_int_equal(flatjson_next(&j), 0);
 }
 
-/* Returns the end of a text, or -EINVAL anywhere; never a byte beyond it. */
+/*
+ * Returns the end of a text, or -EINVAL if it is invalid anywhere; never reads
+ * a byte beyond it.
+ */
 static int
 end_of(const char *text, size_t len)
 {

@@ -17,7 +17,7 @@
 enum { K = 1024 };
 
 /*
- * Makes noise with that many different byte values; with 256 it is
+ * Makes noise with `bytes` different byte values; with 256 it is
  * incompressible.
  */
 static void
@@ -98,7 +98,7 @@ samples(void **state)
 	noise(p, BTRFS_PIECE / 2, 256);
 	memcpy(p + BTRFS_PIECE / 2, p, BTRFS_PIECE / 2);
 	assert_true(btrfs_looks_good(p, BTRFS_PIECE));
-	/* a few bytes: the rest of the sector has zeros */
+	/* a few bytes: the rest of the sector is zeros */
 	memset(p, 0, BTRFS_PIECE);
 	noise(p, 40, 256);
 	assert_true(btrfs_looks_good(p, 40));

@@ -31,7 +31,7 @@ enum {
 
 struct bits {
 	uint8_t *p;
-	size_t len;		/* bits; the bytes after them are zero */
+	size_t len;		/* in bits; the bytes after them are zero */
 };
 
 static void
@@ -88,7 +88,7 @@ struct change {
 struct block {
 	const char *name;
 	unsigned type;			/* 0: dynamic */
-	unsigned more_lengths, more_distances;	/* than 286 and 30 */
+	unsigned more_lengths, more_distances;	/* in addition to 286 and 30 */
 	/* of the match; 0 for 257 and 3 */
 	int length_symbol, distance_symbol;
 	unsigned raw_bits, raw;		/* instead of the distance */

@@ -46,7 +46,7 @@ two_parts(int level)
 	return t;
 }
 
-/* Runs in[0..len) in steps of at most that many bytes of input and output. */
+/* Runs in[0..len) in steps of at most `step` bytes of input and output. */
 static size_t
 run_all(struct inflater *f, const uint8_t *in, size_t len, size_t step,
     uint8_t *out, int *last)

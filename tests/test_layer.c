@@ -37,7 +37,7 @@ open_made(struct layer **l, struct made *m, struct layer_blobs *b,
 	return layer_open(l, b, e, why);
 }
 
-/* Makes an eStargz layer from this table, with payload before it. */
+/* Makes an eStargz layer from a table of contents, with payload before it. */
 static int
 open_table(struct layer **l, struct made *m, struct layer_blobs *b,
     const char *json)

@@ -27,7 +27,7 @@ random_next(uint64_t *seed)
 }
 
 /*
- * Makes bytes with that many different values, often repeating an earlier
+ * Makes bytes with `values` different values, often repeating an earlier
  * stretch.
  */
 static void

@@ -158,7 +158,7 @@ bad_headers(void **state)
 	}
 }
 
-/* Makes a frame with one block, preceded by this length. */
+/* Makes a frame with one block, preceded by `word` as its length. */
 static struct bytes
 one_block(uint8_t flags, uint32_t word, const char *data, size_t n)
 {
@@ -189,7 +189,7 @@ bad_blocks(void **state)
 	want = bytes_of("aaaaaaaaabcdef", 14);
 	assert_unpacks(b, want);
 	free(b.p);
-	/* reaching before the frame: linked or not */
+	/* reaching back before the frame: linked or not */
 	for (uint8_t flags = 0x40; flags <= 0x60; flags += 0x20) {
 		b = one_block(flags, 10, "\x14" "a\2\0\x50" "bcdef", 10);
 		assert_refused(b, -EBADMSG);
@@ -322,7 +322,9 @@ cut_short(void **state)
 		append(&z, skip.p, skip.n);
 		for (i = 1; i <= skip.n; i++) {
 			z.n = n + i;
-			/* truncated in skipped data: accepted, as by lz4(1) */
+			/*
+			 * truncated in skipped data: accepted, as lz4(1) does
+			 */
 			if (i < 8)
 				assert_refused(z, -ENODATA);
 			else

@@ -27,7 +27,7 @@ next(uint64_t *seed)
 	return (uint32_t)(*seed >> 33);
 }
 
-/* Makes words of a small vocabulary, then noise, then one long run. */
+/* Makes words from a small vocabulary, then noise, then one long run. */
 static int
 setup(void **state)
 {

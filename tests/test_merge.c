@@ -125,7 +125,7 @@ test_names(void **state)
 	    NULL);
 	/* directories without an entry */
 	check(MERGE_MERGED, "a/:0 a/b/:0 a/b/c:0 ", "f:a/b/c", NULL);
-	/* the last entry of a name wins */
+	/* the last entry for a name wins */
 	check(MERGE_MERGED, "a:0 ", "d:a f:a/b f:a", NULL);
 	check(MERGE_MERGED, "error: layer 1: a/b: it is below a name that is "
 	    "not a directory", "f:a f:a/b", NULL);
@@ -192,7 +192,7 @@ test_overlay(void **state)
 	    "does not exist", "f:.wh.a h:b=a", NULL);
 }
 
-/* Whiteouts of names that no directory can have, and records of aufs */
+/* Whiteouts of names that no directory can have, and aufs records */
 static void
 test_strange_whiteouts(void **state)
 {

@@ -281,7 +281,7 @@ peeks_and_reads(void **state)
 	assert_int_equal(input_peek(&in, 5, &p), 5);
 	assert_memory_equal(p, "abcde", 5);
 	assert_int_equal(input_read(&in, got, 2), 2);
-	/* no more arrives: returns what there is, without eof */
+	/* no more data arrives: returns what there is, without eof */
 	assert_int_equal(input_read(&in, got + 2, 14), 6);
 	assert_false(in.eof);
 	close(fd[1]);

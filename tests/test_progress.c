@@ -111,8 +111,8 @@ is_drawn_when_it_is_time(void **state)
 	progress_draw(&p);
 	assert_string_equal(seen(), "");
 	/*
-	 * due because of the last line, not of the start, unless this took a
-	 * second
+	 * due because of the last line, not because of the start, unless that
+	 * took a second
 	 */
 	p.start_ns = (int64_t)sys_now_ns();
 	p.drawn_ns -= SECOND;

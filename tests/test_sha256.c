@@ -174,7 +174,7 @@ any_lanes(void **state)
 	}
 }
 
-/* The number of bits is correct even if it exceeds 32 bits. */
+/* The number of bits is correct even if it does not fit in 32 bits. */
 static void
 long_one(void **state)
 {

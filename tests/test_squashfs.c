@@ -2,7 +2,7 @@
  * test_squashfs.c - an image reports its files just as their tree does
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The images are made by mksquashfs, without which this is skipped.
+ * The images are made by mksquashfs; without it, this test is skipped.
  */
 #include "base/bytes.h"
 #include "scratch.h"

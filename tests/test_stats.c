@@ -176,7 +176,7 @@ generator(void **state)
 	assert_int_equal(seen, 127);
 }
 
-/* All 24 orders of 4 are about equally frequent. */
+/* All 24 permutations of 4 elements are about equally frequent. */
 static void
 shuffle(void **state)
 {
@@ -254,7 +254,7 @@ pairs(uint64_t *s, double *v, size_t n, double ratio, double sd)
 enum { DRAWS = 20000 };
 
 /*
- * Computes how often, in percent, the interval contains ratio, and excludes 1.
+ * Computes the percentages of intervals that contain ratio, and that exclude 1.
  */
 static void
 simulate(uint64_t seed, size_t n, double ratio, double sd, double *holds,

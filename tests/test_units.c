@@ -79,7 +79,7 @@ add_file(struct bench *b, struct strbuf *json, uint32_t unit)
 	    unit, SIZE, made_member(&b->made, data, SIZE), hex);
 }
 
-/* Opens a layer of UNITS files, of which that many bytes fit in memory. */
+/* Opens a layer of UNITS files, of which `limit` bytes fit in memory. */
 static void
 begin(struct bench *b, uint64_t limit)
 {
@@ -147,7 +147,7 @@ struct reader {
 	bool failed;
 };
 
-/* Gets one to three units at a time; a thread in four fetches ahead. */
+/* Gets one to three units at a time; one thread in four fetches ahead. */
 static void *
 get_many(void *arg)
 {

@@ -201,7 +201,7 @@ records(void **state)
 	assert_int_equal(s.physical_B, 1536);
 	assert_int_equal(s.allocated_B, 4096);
 
-	/* an eighth must be saved: 14 sectors of 16 */
+	/* an eighth must be saved: 14 sectors out of 16 */
 	memset(d->in, 'a', 8192);
 	fill(d->in, 7168, 1);
 	s = record(&old, "lz4", d->in, 8192);

@@ -31,7 +31,7 @@ tls_extend(X509 *x, int nid, const char *value)
 
 /*
  * Writes a key and a self-signed certificate for names, such as "IP:127.0.0.1",
- * valid from and to these days from now.
+ * valid from `from` to `to` days from now.
  */
 static inline void
 tls_make(const char *pem, const char *names, int from, int to)

@@ -8,7 +8,7 @@
  * Waits -w milliseconds, makes a window of that class (default: test; "": none)
  * and maps it; -i first creates one that is never mapped.  It writes the times
  * of its MapNotify event and of its appearance in _NET_CLIENT_LIST to file, in
- * ns of CLOCK_MONOTONIC or, with -r, of CLOCK_REALTIME; then it waits to be
+ * ns on CLOCK_MONOTONIC or, with -r, CLOCK_REALTIME; then it waits to be
  * killed.  To read these times promptly on a busy machine, it runs at real-time
  * priority if permitted.
  */

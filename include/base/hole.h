@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 
 /*
- * Returns how many bytes of hole follow offset in the regular file open at fd;
- * 0 if there is data, or if the filesystem cannot tell.  st is the file's
- * original status; if the file has become shorter since then, nothing counts as
- * a hole.  Moves the descriptor's offset.  Thread-safe unless the descriptor is
- * shared.
+ * Returns the number of bytes from offset to the end of the hole that contains
+ * it, in the regular file open at fd; 0 if there is data at offset, or if the
+ * filesystem cannot tell.  st is the file's original status; if the file has
+ * become shorter since then, nothing counts as a hole.  Moves the descriptor's
+ * offset.  Thread-safe unless the descriptor is shared.
  */
 uint64_t hole_at(int fd, const struct stat *st, uint64_t offset);
 

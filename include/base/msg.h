@@ -25,8 +25,8 @@ void msg_init(struct msg *m, const char *prog);
 
 /*
  * Prints a sentence, given without a newline, after "prog: ".  Control
- * characters in it (a file name may contain any) are written as \ooo, see
- * utf8.h.  msg_error sets the status to 1; msg_warn sets it to 2 unless it is
+ * characters in it (a file name may contain any) are written as \ooo (see
+ * utf8.h).  msg_error sets the status to 1; msg_warn sets it to 2 unless it is
  * already 1: a warning never lowers an error.  msg_note does not change the
  * status, and is printed even with quiet.
  */

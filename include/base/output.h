@@ -67,8 +67,8 @@ bool output_is(const struct output *o, const struct stat *st);
 int output_sync(struct output *o);
 
 /*
- * Gives the file its name and closes it.  With sync, data and directory are on
- * disk on return.  Returns 0, or -errno with the file gone, as after
+ * Gives the file its name and closes it.  With sync, the data and the directory
+ * are on disk on return.  Returns 0, or -errno with the file gone, as after
  * output_abort().  If only syncing the directory fails, however, and an
  * existing file has been replaced, the complete new file remains.
  */
@@ -78,10 +78,10 @@ int output_commit(struct output *o, bool sync);
 void output_abort(struct output *o);
 
 /*
- * Installs a handler for each of HUP, INT, PIPE, TERM, XCPU and XFSZ that has
- * its default action.  The handler removes any temporary name, or the directory
- * of output_tree.h, before that action is taken.  To be called at the start of
- * main().
+ * Installs a handler for each of HUP, INT, PIPE, TERM, XCPU and XFSZ whose
+ * action is the default.  The handler removes any temporary name, or the
+ * directory of output_tree.h, before that action is taken.  To be called at the
+ * start of main().
  */
 void output_on_signals(void);
 

@@ -2,13 +2,13 @@
  * output_tree.h - an output directory that appears complete or not at all
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Everything is created below a directory with a temporary name,
- * .coldpress-tree-PID-TIME, next to its final name.  output_on_signals() makes
- * signals remove it.  SIGKILL leaves it behind; the next directory created
- * there by the same user removes it, because nobody holds its lock, flock(2).
+ * Everything is created in a temporary directory, .coldpress-tree-PID-TIME,
+ * next to the final name.  output_on_signals() arranges for its removal on a
+ * signal.  SIGKILL leaves it behind; the next directory created there by the
+ * same user removes it, because its flock(2) lock is no longer held.
  *
  * A struct output_tree belongs to one thread at a time, and must not be moved
- * while it is open; several threads may create files below its directory.
+ * while it is open; several threads may create files in its directory.
  */
 #ifndef COLDPRESS_OUTPUT_TREE_H
 #define COLDPRESS_OUTPUT_TREE_H
@@ -32,10 +32,10 @@ struct output_tree {
 int output_tree_create(struct output_tree *t, const char *path);
 
 /*
- * Gives the directory its name.  Its contents must have been synced to disk;
- * the directory itself is synced here.  Returns 0, -EEXIST (something other
- * than an empty directory has that name by now) or -errno, after which t must
- * still be aborted.
+ * Renames the directory to its final name.  Its contents must have been synced
+ * to disk; the directory itself is synced here.  Returns 0, -EEXIST (something
+ * other than an empty directory has that name by now) or -errno, after which t
+ * must still be aborted.
  */
 int output_tree_commit(struct output_tree *t);
 

@@ -14,15 +14,16 @@ enum { PARALLEL_MAX = 1024 };	/* threads of one call, including the caller */
 typedef void parallel_fn(void *arg, unsigned i);
 
 /*
- * Runs up to that many threads: fewer if some cannot be started, but at least
- * the caller's.  Returns the number of threads that ran; every i was below it.
+ * Runs up to the given number of threads: fewer if some cannot be started, but
+ * at least the caller's.  Returns the number of threads that ran; every i was
+ * below it.
  */
 unsigned parallel_run(unsigned threads, parallel_fn *fn, void *arg);
 
 /*
- * Runs exactly that many threads, or none.  Returns 0 or, without having called
- * fn, -EINVAL (0 or more than PARALLEL_MAX), -ENOMEM or -errno from
- * pthread_create(3).
+ * Runs exactly the given number of threads, or none.  Returns 0 or, without
+ * having called fn, -EINVAL (0 or more than PARALLEL_MAX), -ENOMEM or -errno
+ * from pthread_create(3).
  */
 int parallel_run_all(unsigned threads, parallel_fn *fn, void *arg);
 

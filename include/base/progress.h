@@ -34,7 +34,7 @@ struct progress {
  */
 void progress_start(struct progress *p, int fd, uint64_t total_B, bool quiet);
 
-/* Counts that many more bytes as done.  Thread-safe. */
+/* Adds to the number of bytes done.  Thread-safe. */
 void progress_add(struct progress *p, uint64_t bytes);
 
 /*

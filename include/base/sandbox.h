@@ -22,9 +22,8 @@
  * Afterwards output_commit(), a library that loads a file lazily and opendir(3)
  * of /proc fail with -EACCES (but see sandbox_enter_naming()).
  *
- * *confined tells whether the kernel has Landlock; without it the call
- * succeeds, but only the restriction on privileges applies.  Returns 0 or
- * -errno.
+ * *confined says whether the kernel has Landlock; without it the call succeeds,
+ * but only the restriction on privileges applies.  Returns 0 or -errno.
  */
 int sandbox_enter(bool *confined);
 
@@ -68,7 +67,7 @@ int sandbox_enter_dirs(const struct sandbox_dirs *d, bool *confined);
 
 /*
  * The same, except that files beneath the count directories in dirs can also be
- * read and executed, as the C library does to resolve host names, and that
+ * read and executed, as the C library requires to resolve host names, and
  * sockets can be connected.  All descriptors remain the caller's.
  */
 int sandbox_enter_fetching(int dir, const int *dirs, size_t count,

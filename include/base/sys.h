@@ -9,7 +9,7 @@
  * branch in the real tools.
  *
  * Each call is thread-safe and behaves as the system call of the same name, but
- * returns -errno on failure instead of -1 and errno.
+ * returns -errno on failure instead of returning -1 and setting errno.
  */
 #ifndef COLDPRESS_SYS_H
 #define COLDPRESS_SYS_H
@@ -28,7 +28,7 @@ void sys_free(void *ptr);
 
 /*
  * Each makes one system call and returns a byte count or a descriptor where
- * there is one, otherwise 0, or -errno on failure.  The caller closes
+ * applicable, otherwise 0, or -errno on failure.  The caller closes
  * descriptors.
  */
 int sys_openat(int dirfd, const char *path, int flags, mode_t mode);
@@ -89,12 +89,12 @@ ssize_t sys_listxattrat(int dir, const char *path, char *names, size_t len);
 int sys_thread(pthread_t *thread, void *(*start)(void *), void *arg);
 
 /*
- * Returns CLOCK_MONOTONIC in nanoseconds, which steps of the wall clock do not
- * affect.
+ * Returns the CLOCK_MONOTONIC time in nanoseconds, which is unaffected by
+ * wall-clock steps.
  */
 uint64_t sys_now_ns(void);
 
-/* Sleeps for that long, even if signals arrive. */
+/* Sleeps for the full time, even if interrupted by signals. */
 void sys_sleep_ns(uint64_t ns);
 
 #endif

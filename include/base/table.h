@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * CSV is RFC 4180 with LF line endings and one header line; JSON lines hold one
- * object per line with the same names.  Numbers are formatted here, in the C
- * locale.  A missing value is empty in CSV and null in JSON.  Lines that begin
- * with '#' are comments and carry provenance.
+ * object per line keyed by the same names.  Numbers are formatted here, in the
+ * C locale.  A missing value is empty in CSV and null in JSON.  Lines that
+ * begin with '#' are comments and carry provenance.
  *
  * A struct table or table_reader belongs to one thread at a time.
  */
@@ -30,8 +30,8 @@ int table_to_fd(struct table **t, int fd, enum table_format format,
 
 /*
  * Appends rows to the file path, which is created if necessary.  An incomplete
- * last line, whose writer was killed, is cut off first.  Returns 0, -EEXIST
- * (the file has rows under a different CSV header) or -errno.
+ * last line, left by a writer that was killed, is removed first.  Returns 0,
+ * -EEXIST (the file has rows under a different CSV header) or -errno.
  */
 int table_append(struct table **t, const char *path, enum table_format format,
     const char *const *columns, size_t count);
@@ -92,11 +92,11 @@ int table_next(struct table_reader *r);
 /* Returns the line number, counted from 1, at which the current row began. */
 uint64_t table_line(const struct table_reader *r);
 
-/* Returns the number of columns, known after table_open(). */
+/* Returns the number of columns, available after table_open(). */
 int table_columns(const struct table_reader *r);
 
 /*
- * Returns the index of a column by its name, or -ENOENT; known after
+ * Returns the index of a column by its name, or -ENOENT; available after
  * table_open().
  */
 int table_column(const struct table_reader *r, const char *name);

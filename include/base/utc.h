@@ -2,8 +2,8 @@
  * utc.h - dates as text, without the C library's time zones
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * gmtime(3) would link all the time zone code into a static program, and make
- * up a tenth of its size.  Thread-safe.
+ * gmtime(3) would pull all the time zone code into a static program and account
+ * for a tenth of its size.  Thread-safe.
  */
 #ifndef COLDPRESS_UTC_H
 #define COLDPRESS_UTC_H
@@ -19,7 +19,7 @@ enum { UTC_B = 32 };
 int64_t utc_now_ns(void);
 
 /*
- * Formats a time, ns nanoseconds since 1970 and not negative, as
+ * Formats a nonnegative time in nanoseconds since 1970 as
  * "2026-11-20T22:08:04.123Z" (ISO 8601).
  */
 void utc_text(char text[UTC_B], int64_t ns);

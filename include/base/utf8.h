@@ -2,8 +2,8 @@
  * utf8.h - decoding and displaying untrusted text
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: RFC 3629 for UTF-8; ECMA-48 for the controls C0 (below U+0020), DEL
- * and C1 (U+0080 to U+009F).  Thread-safe.
+ * Source: RFC 3629 for UTF-8; ECMA-48 for the control characters: C0 (below
+ * U+0020), DEL, and C1 (U+0080 to U+009F).  Thread-safe.
  */
 #ifndef COLDPRESS_UTF8_H
 #define COLDPRESS_UTF8_H

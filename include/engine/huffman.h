@@ -14,7 +14,7 @@ enum {
 
 /*
  * Fills lengths with the number of bits in each symbol's codeword, for the
- * cheapest code without codewords longer than `most` bits.  A symbol of
+ * cheapest code with no codeword longer than `most` bits.  A symbol of
  * frequency 0 gets length 0; if only one symbol occurs, it gets 1 bit.  most is
  * at most HUFFMAN_BITS, symbols at most HUFFMAN_SYMBOLS and 2^most, and the sum
  * of the frequencies must fit in 32 bits.  Thread-safe.

@@ -25,8 +25,8 @@ int carry_begin(struct carry *c, struct slot *s);
 ssize_t carry_more(struct input *in, struct slot *s, size_t len);
 
 /*
- * Ends the piece at len; the next one begins at the byte from, which is len, or
- * earlier if the two share a byte.  Returns 0 or -ENOMEM.
+ * Ends the piece at len; the next one begins at offset from, which is len, or
+ * less if the two share a byte.  Returns 0 or -ENOMEM.
  */
 int carry_cut(struct carry *c, struct slot *s, size_t len, size_t from);
 

@@ -36,7 +36,7 @@ struct codec_options {
 	bool huffman, rle;	/* gzip, zlib: zlib's strategies */
 	bool extreme;		/* xz, lzma: -e */
 	bool copy_rest;		/* decoding gzip: copy trailing data */
-	int window_log;		/* zstd --long; 0: the level's */
+	int window_log;		/* zstd --long; 0: the level's default */
 	uint64_t window_max;	/* decoding: the largest window accepted */
 	uint64_t memory;	/* maximum bytes to use; 0: unlimited */
 	/*
@@ -68,8 +68,8 @@ struct memory_plan {
 struct codec_notes {
 	bool trailing_garbage;	/* ignored, or copied (copy_rest) */
 	/*
-	 * gzip: bytes of trailing data (zeros and garbage), and the first of
-	 * them
+	 * gzip: size of the trailing data (zeros and garbage), and its first
+	 * bytes
 	 */
 	uint64_t trailing_B;
 	uint8_t trailing[2];
@@ -114,8 +114,8 @@ struct coder {
 	 * or -EINVAL.
 	 *
 	 * A decoder plans for the largest units that its format allows.  If one
-	 * thread and one slot for those exceed o->memory, it may plan for the
-	 * size that o->head announces; open() and the stages must then reject
+	 * thread and one slot for these exceed o->memory, it may plan for the
+	 * size declared in o->head; open() and the stages must then reject
 	 * larger ones, setting codec_notes.need.
 	 */
 	int (*plan)(const struct codec_options *o, struct memory_plan *p,
@@ -162,10 +162,10 @@ struct codec {
 	 */
 	void (*stored)(const uint8_t *p, size_t len, struct codec_stored *to);
 	/*
-	 * Inspects the file fd of len bytes with pread(2), in bounded memory,
-	 * trusting what it finds.  Returns 0, -EBADMSG, -ENODATA (truncated),
-	 * -ENOTSUP or -errno.  The pointer is NULL if the format's files do not
-	 * record a size.
+	 * Inspects the file fd of len bytes with pread(2), using bounded memory
+	 * and trusting its contents.  Returns 0, -EBADMSG, -ENODATA
+	 * (truncated), -ENOTSUP or -errno.  The pointer is NULL if the format's
+	 * files do not record a size.
 	 */
 	int (*list)(int fd, uint64_t len, struct codec_listing *l);
 	/* How to read a range; NULL: from the beginning. */
@@ -188,8 +188,8 @@ extern const struct codec *const codecs[];
 const struct codec *codec_by_name(const char *name);
 
 /*
- * Returns the codec for a stream that begins like this, or NULL.  Formats
- * without a magic number of their own (lzma) are tried last.
+ * Returns the codec for a stream that begins with these bytes, or NULL.
+ * Formats without a magic number of their own (lzma) are tried last.
  */
 const struct codec *codec_by_magic(const uint8_t *p, size_t len);
 

@@ -48,9 +48,9 @@ int convert_run(const struct convert *c, struct input *in, int out_fd,
     struct convert_result *r);
 
 /*
- * Returns what -errno from the above means to the user who supplied the input,
- * as the end of a sentence, static or from strerror().  The caller explains
- * -EFBIG.
+ * Describes -errno from the above to the user who supplied the input, as the
+ * end of a sentence; the string is static or from strerror().  The caller
+ * explains -EFBIG.
  */
 const char *convert_reason(int rc);
 

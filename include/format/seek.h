@@ -5,9 +5,9 @@
  * A map lists the units at which decoding can begin, each with its position in
  * the file and in the data.  The units that contain a range are assembled into
  * a stream of file parts with matching headers and trailers.  The ordinary
- * decoder reads that stream, on all cores and in bounded memory, and verifies
- * whatever the format allows.  A format therefore adds two functions: one that
- * fills the map, and one that adds the headers around some units.
+ * decoder reads that stream, on all cores and using bounded memory, and
+ * verifies whatever the format allows.  A format therefore adds two functions:
+ * one that fills the map, and one that adds the headers around some units.
  *
  * A map and everything derived from it belong to one thread at a time.
  */
@@ -109,8 +109,8 @@ struct seek_range {
 int seek_parse(const char *s, struct seek_range *r);
 
 /*
- * Returns how far into the data the range needs a map; UINT64_MAX means to the
- * end.  Thread-safe, as is seek_parse().
+ * Returns how far into the data a map must extend for the range; UINT64_MAX
+ * means to the end.  Thread-safe, as is seek_parse().
  */
 uint64_t seek_range_end(const struct seek_range *r);
 

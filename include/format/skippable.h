@@ -14,9 +14,9 @@
 /*
  * Reads the skippable frames at the beginning of the stream and leaves an empty
  * one in their place, so that codec_by_magic() sees what follows.  If the input
- * ends inside a frame, its header is kept, and gives the number of missing
- * bytes as the length.  Frames that codec_by_magic() itself can skip remain.
- * Returns 0 or -errno.
+ * ends inside a frame, its header is kept, with the number of missing bytes as
+ * its length.  Frames that codec_by_magic() itself can skip remain.  Returns 0
+ * or -errno.
  */
 int skippable_shorten(struct input *in);
 

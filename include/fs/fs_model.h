@@ -48,8 +48,7 @@ struct fs_row {
 	uint64_t physical_B;	/* size after compression */
 	uint64_t whole_B;	/* total space taken */
 	uint64_t metadata_B;	/* the part of whole_B that is not data */
-	int64_t padding_B;	/* the part of whole_B that data leaves
-				 * unused */
+	int64_t padding_B;	/* the part of whole_B left unused by data */
 };
 
 /* A tree to examine; it and everything in it must outlast the call. */
@@ -66,7 +65,7 @@ struct fs_job {
 	 */
 	void (*on_error)(void *arg, size_t item, int err);
 	/*
-	 * Occasionally reports that many more bytes as done; calls do not
+	 * Occasionally reports how many more bytes have been done; calls do not
 	 * overlap.
 	 */
 	void (*on_progress)(void *arg, uint64_t bytes);

@@ -41,7 +41,7 @@ struct fs_run {
 	 */
 	void (*on_error)(void *arg, size_t item, int err);
 	/*
-	 * Occasionally reports that many more bytes as done; calls do not
+	 * Occasionally reports how many more bytes have been done; calls do not
 	 * overlap.
 	 */
 	void (*on_progress)(void *arg, uint64_t bytes);

@@ -58,12 +58,12 @@ struct image_file {
 	/* The following are set by the source. */
 	const uint8_t *name;		/* not NUL-terminated */
 	uint64_t ref;			/* the source's handle for its inode */
-	uint64_t size;			/* bytes of data; 0 unless a file */
+	uint64_t size;			/* size of the data; 0 unless a file */
 	uint64_t start;			/* position of its first block */
 	const uint8_t *map;		/* by which the source locates blocks */
 	uint32_t dir;			/* index */
 	uint32_t blocks;
-	uint32_t fragment, tail_at;	/* index or IMAGE_NONE; byte in it */
+	uint32_t fragment, tail_at;	/* index or IMAGE_NONE; offset in it */
 	uint32_t hardlink_of;		/* index of a file with the same inode,
 					 * or 0 */
 	uint16_t name_len;
@@ -82,7 +82,7 @@ struct image {
 	const struct image_source *source;
 	int fd;
 	uint64_t offset;		/* offset of the image in fd */
-	uint64_t length;		/* bytes of the image in fd */
+	uint64_t length;		/* size of the image in fd */
 	uint32_t block_B;
 	uint32_t fragment_count;
 	struct image_memory *memory;	/* budget for names and tables; NULL:

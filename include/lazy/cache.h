@@ -17,8 +17,8 @@
  *
  * Layout (integers are little-endian): 8 bytes "layrange", offset, length, hash
  * of the object, XXH3 of the bytes, XXH3 of these 40 bytes; the bytes.  The
- * object's hash is the XXH3 of two others: the file key's and the object
- * name's.
+ * object's hash is the XXH3 of two other hashes, those of the file key and the
+ * object name.
  */
 #ifndef COLDPRESS_LAZY_CACHE_H
 #define COLDPRESS_LAZY_CACHE_H
@@ -54,8 +54,8 @@ int cache_write(struct cache *c, const char *object, uint64_t offset,
 void cache_drop(struct cache *c, const char *object, uint64_t offset);
 
 /*
- * Forgets everything, in the file as well.  Returns 0; -EROFS: another process
- * writes to it; or -errno.  Thread-safe.
+ * Forgets everything, including what is in the file.  Returns 0; -EROFS:
+ * another process writes to it; or -errno.  Thread-safe.
  */
 int cache_clear(struct cache *c);
 

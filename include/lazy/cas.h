@@ -20,7 +20,8 @@
 struct progress;
 
 enum {
-	CAS_HASH = 20,			/* bytes of a SHA-1, an object's name */
+	CAS_HASH = 20,			/* size of a SHA-1, which names an
+					 * object */
 	CAS_LEVEL = 6,
 	CAS_LEVEL_MAX = 12,
 	CAS_CHUNK = 4 << 20,
@@ -52,7 +53,7 @@ struct cas_result {
 	uint8_t key[LAYER_DIGEST];	/* SHA-256 of the public key in DER */
 	uint64_t entries, catalogs;
 	uint64_t files_B;		/* total size over all names */
-	uint64_t chunks;		/* chunks of the files that are cut */
+	uint64_t chunks;		/* chunks of files that were cut */
 	uint64_t objects, objects_B;	/* distinct objects */
 };
 
@@ -77,13 +78,13 @@ int cas_open(struct cas **c, const struct cas_options *o, const char *path,
 /*
  * Adds the archive, compressed or not, that in is positioned at.  Returns 0, or
  * with a clause in why: -EBADMSG or -ENODATA (it is damaged or truncated),
- * -EINVAL (the format cannot represent it), -EFBIG, -ENOMEM, or -errno of a
+ * -EINVAL (the format cannot represent it), -EFBIG, -ENOMEM, or -errno from a
  * read or write.
  */
 int cas_add(struct cas *c, int in, char why[LAYER_WHY]);
 
 /*
- * Writes the catalogs and the manifest, and gives the directory its name.
+ * Writes the catalogs and the manifest, and gives the directory its final name.
  * Returns 0, or -errno as above.
  */
 int cas_finish(struct cas *c, struct cas_result *r, char why[LAYER_WHY]);

@@ -4,11 +4,11 @@
  *
  * Sources: RFC 9110 and 9111; the OCI distribution specification 1.1.
  *
- * One thread transfers, using libcurl; any thread may read, and waits until its
- * bytes have arrived.  Neighbouring ranges are merged, a request names several
- * ranges, and several requests run in parallel.  A server that does not support
- * several ranges per request is then sent one at a time; if it ignores ranges
- * altogether, its reply is read as far as needed.
+ * One thread performs all transfers, using libcurl; any thread may read, and
+ * waits until its bytes have arrived.  Neighbouring ranges are merged, a
+ * request names several ranges, and several requests run in parallel.  A server
+ * that does not support several ranges per request is then sent one range at a
+ * time; if it ignores ranges altogether, its reply is read as far as needed.
  *
  * Transient failures (time-outs, 408, 429, 5xx, broken connections, short or
  * unexpected bodies) are retried, after a pause that doubles or that the server
@@ -63,7 +63,7 @@ struct http_object;
 int http_open(struct http **h, const struct http_options *o,
     char why[LAYER_WHY]);
 
-/* No object may be open and no call running.  h may be NULL. */
+/* No object may be open and no call in progress.  h may be NULL. */
 void http_close(struct http *h);
 
 /*
@@ -79,8 +79,8 @@ void http_object_why(struct http_object *o, char why[LAYER_WHY]);
 
 /*
  * Reads all ranges; their `object` is ignored.  Returns 0, -ENODATA (a range
- * ends after the object), -ENOENT, -EACCES, -ESTALE, -ETIMEDOUT, -EPROTO (an
- * invalid reply) or another -errno.  Thread-safe.
+ * extends past the end of the object), -ENOENT, -EACCES, -ESTALE, -ETIMEDOUT,
+ * -EPROTO (an invalid reply) or another -errno.  Thread-safe.
  */
 int http_read(struct http_object *o, const struct layer_range *ranges,
     size_t count, enum http_phase phase);
@@ -88,8 +88,8 @@ int http_read(struct http_object *o, const struct layer_range *ranges,
 /*
  * Reads whole objects; the URL of each is base, "/" and its name.  Of each
  * object, at most its range's length is read; the rest of the range is filled
- * with zeros.  lengths receives the number of bytes read from each.  Returns 0
- * or as http_read(), with a clause in why.  Thread-safe.
+ * with zeros.  lengths receives the number of bytes read from each.  Returns as
+ * http_read() does, with a clause in why on failure.  Thread-safe.
  */
 int http_read_whole(struct http *h, const char *base,
     const struct layer_range *ranges, size_t count, uint64_t *lengths,
@@ -131,7 +131,7 @@ struct http_answer {
 	char version[12];		/* version, for example "HTTP/1.1" */
 	char type[128], encoding[64], caching[128], validator[128];
 	char url[8192];			/* final URL, after redirects */
-	uint64_t length;		/* bytes of the body read */
+	uint64_t length;		/* number of body bytes read */
 };
 
 /*

@@ -26,15 +26,15 @@
 #include <stdint.h>
 
 enum {
-	LAYER_WHY = 256,		/* bytes of a reason */
-	LAYER_DIGEST = 32,		/* bytes of a SHA-256 */
-	LAYER_RANGES_MAX = 4,		/* ranges of one unit */
+	LAYER_WHY = 256,		/* size of the buffer for a reason */
+	LAYER_DIGEST = 32,		/* size of a SHA-256 */
+	LAYER_RANGES_MAX = 4,		/* maximum number of ranges per unit */
 	/* Limits on what an index may make a reader allocate */
-	LAYER_INDEX_MAX = 256 << 20,	/* bytes of an index, uncompressed */
+	LAYER_INDEX_MAX = 256 << 20,	/* size of an index, uncompressed */
 	LAYER_ENTRIES_MAX = 1 << 22,
-	LAYER_UNIT_MAX = 64 << 20,	/* bytes of a unit, uncompressed */
-	LAYER_TRACE_MAX = 256 << 20,	/* bytes of a trace, as stored */
-	LAYER_TRACE_CONTENT_MAX = 1 << 30	/* bytes of a trace, decoded */
+	LAYER_UNIT_MAX = 64 << 20,	/* size of a unit, uncompressed */
+	LAYER_TRACE_MAX = 256 << 20,	/* size of a trace, as stored */
+	LAYER_TRACE_CONTENT_MAX = 1 << 30	/* size of a trace, decoded */
 };
 
 /* The source of bytes */
@@ -43,7 +43,7 @@ enum {
 struct layer_range {
 	const char *object;		/* NULL: the layer itself */
 	uint64_t offset, length;
-	void *buf;			/* length bytes, the caller's */
+	void *buf;			/* length bytes, owned by the caller */
 	/*
 	 * The whole object is wanted.  Its size is not known, but should be at
 	 * most length; the rest of buf is filled with zeros.
@@ -54,8 +54,8 @@ struct layer_range {
 struct layer_blobs {
 	/*
 	 * Reads all ranges completely, in any order.  Returns 0, -ENODATA (a
-	 * range ends after the object), -ENOENT (no such object) or -errno.
-	 * Thread-safe.
+	 * range extends past the end of the object), -ENOENT (no such object)
+	 * or -errno.  Thread-safe.
 	 */
 	int (*read)(void *arg, const struct layer_range *r, size_t count);
 	/*
@@ -91,14 +91,18 @@ struct layer_entry {
 	int64_t mtime;
 	uint32_t mtime_ns;
 	uint64_t size;
-	/* ascending, not overlapping; the gaps between them are zeros */
+	/*
+	 * in ascending order, not overlapping; the gaps between them are zeros
+	 */
 	const struct layer_run *runs;
 	size_t run_count;
 	const struct tar_xattr *xattrs;
 	size_t xattr_count;
 };
 
-/* Entries of the archive that serve only the format, and are not listed. */
+/*
+ * Archive entries that exist only for the format's own use and are not listed.
+ */
 #define LAYER_TOC "stargz.index.json"
 #define LAYER_LANDMARK ".prefetch.landmark"
 #define LAYER_NO_LANDMARK ".no.prefetch.landmark"
@@ -119,8 +123,10 @@ struct layer_expect {
 	 * SHA-256 of a repository's public signing key in DER (X.509), or NULL.
 	 */
 	const uint8_t *key_digest;
-	/* The index as zstd:chunked's annotation states it; length 0: in the
-	 * footer. */
+	/*
+	 * The index, as given in the zstd:chunked annotation; length 0: as
+	 * given in the footer.
+	 */
 	uint64_t index_offset, index_length, index_content;
 };
 
@@ -142,8 +148,8 @@ enum layer_kind layer_kind(const struct layer *l);
 const char *layer_kind_name(enum layer_kind kind);
 
 /*
- * Returns the entries in archive order, without those that serve only the
- * format.
+ * Returns the entries in archive order, without those that exist only for the
+ * format's own use.
  */
 const struct layer_entry *layer_entries(const struct layer *l, size_t *count);
 const struct layer_unit *layer_units(const struct layer *l, size_t *count);

@@ -29,7 +29,8 @@ struct merge_node {
 	uint32_t parent;
 	uint32_t inode;			/* this node, or the first one of a
 					 * file with several names */
-	uint32_t first, count;		/* a directory's, see merge_child() */
+	uint32_t first, count;		/* directories only; see
+					 * merge_child() */
 	uint32_t links;			/* link count; for directories as in
 					 * Unix */
 	uint16_t layer;			/* index of the entry's layer */
@@ -63,10 +64,10 @@ const struct merge_node *merge_node(const struct merge *t, uint32_t node);
 /* Returns child i of a directory, in byte order of names. */
 uint32_t merge_child(const struct merge *t, uint32_t dir, uint32_t i);
 
-/* Returns the node of this name in a directory, or MERGE_NONE. */
+/* Returns the node with this name in a directory, or MERGE_NONE. */
 int64_t merge_lookup(const struct merge *t, uint32_t dir, const char *name);
 
-/* Returns a node's type; TAR_DIR without an entry. */
+/* Returns a node's type; TAR_DIR if it has no entry. */
 enum tar_type merge_type(const struct merge_node *n);
 
 #endif

@@ -2,8 +2,8 @@
  * pack.h - writing layers that can be read lazily
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The same archive and options give the same bytes, whatever the number of
- * threads, and whether the archive is compressed or not and comes from a file
+ * The same archive and options give the same bytes, regardless of the number of
+ * threads, whether the archive is compressed, and whether it comes from a file
  * or a pipe.  Sources of the formats: docs/estargz.md in
  * containerd/stargz-snapshotter and its packages estargz and zstdchunked;
  * docs/containers-storage-zstd-chunked.md in containers/storage and its package
@@ -32,11 +32,11 @@ struct pack_options {
 	unsigned threads;		/* at least 1 */
 	int level;			/* compression level; -1: the
 					 * format's default */
-	uint64_t chunk;			/* bytes of a unit; 0: the format's
-					 * default */
+	uint64_t chunk;			/* unit size in bytes; 0: the
+					 * format's default */
 	/*
-	 * Small files share a unit until it has this many bytes; 0: each file
-	 * begins a new unit.
+	 * Small files share a unit until it reaches this many bytes; 0: each
+	 * file begins a new unit.
 	 */
 	uint64_t min_chunk;
 	struct walk_order *order;	/* files to put first, or NULL */
@@ -48,8 +48,8 @@ struct pack_options {
 	 */
 	bool no_tar_split;
 	enum pack_windows windows;	/* ztoc only */
-	const char *tmpdir;		/* directory for data that has to
-					 * wait */
+	const char *tmpdir;		/* directory for data that cannot be
+					 * written yet */
 	struct progress *progress;	/* over the archive; NULL: none */
 };
 
@@ -65,7 +65,7 @@ struct pack_result {
 	uint64_t tar_split_offset, tar_split_length, tar_split_content;
 	uint64_t trace_offset, trace_length, trace_content;
 	uint64_t entries, units;
-	uint64_t files_B;		/* bytes of all files */
+	uint64_t files_B;		/* total size of all files */
 };
 
 /* The level range and default level of a format's compressor. */
@@ -74,7 +74,7 @@ struct pack_levels {
 };
 struct pack_levels pack_levels(enum layer_kind kind);
 
-/* Returns the maximum number of a file's bytes in one unit. */
+/* Returns the maximum number of bytes of a file that one unit can hold. */
 uint64_t pack_chunk(const struct pack_options *o);
 
 /*
@@ -83,7 +83,7 @@ uint64_t pack_chunk(const struct pack_options *o);
  * the output is complete only if this succeeds.  Returns 0, or with a clause in
  * why: -EBADMSG or -ENODATA (the archive is damaged or truncated), -EINVAL (the
  * format cannot represent it, or the options do not suit it), -EFBIG, -ENOMEM,
- * or -errno of a read or write.
+ * or -errno from a read or write.
  */
 int pack_layer(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY]);

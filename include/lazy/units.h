@@ -2,9 +2,9 @@
  * units.h - decoded units in memory: fetched once, verified and bounded
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * If several threads want one unit, the first fetches it and the others wait.
- * The ranges of several units are fetched together.  A unit whose bytes are
- * wrong is fetched again, UNITS_TRIES times in all, after its source has
+ * If several threads want the same unit, the first fetches it and the others
+ * wait.  The ranges of several units are fetched together.  A unit whose bytes
+ * are wrong is fetched again, UNITS_TRIES times in all, after its source has
  * discarded what it had stored.
  *
  * Memory is limited: a thread that needs units waits its turn, holding no
@@ -62,9 +62,9 @@ void units_close(struct units *u);
 void units_forget(struct units *u, struct units_source *source);
 
 /*
- * Gets count units, UNITS_MAX at most, each of which must be released.  Returns
- * 0; or -EIO (the bytes are wrong), -ENOMEM or the source's -errno, with
- * nothing to release.
+ * Gets count units (at most UNITS_MAX), each of which must be released.
+ * Returns 0; or -EIO (the bytes are wrong), -ENOMEM or the source's -errno,
+ * with nothing to release.
  */
 int units_get(struct units *u, const struct unit_id *ids, size_t count,
     enum http_phase phase, struct unit *got[]);

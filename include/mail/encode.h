@@ -29,7 +29,7 @@ void encode_noise(struct strbuf *b, struct prng *p, size_t len);
 /* Appends n random base64 characters in one line. */
 void encode_token(struct strbuf *b, struct prng *p, unsigned n);
 
-/* Encodes text, which is Latin-1, or only ASCII if that is the encoding. */
+/* Encodes text, which is Latin-1 or, if the encoding is ASCII, pure ASCII. */
 void encode_text(struct strbuf *b, const char *text, size_t len,
     enum encoding to);
 

@@ -23,11 +23,12 @@
 
 enum { MAIL_WEEK = 256, MAIL_WEEKS = 600, MAIL_NONE = MAIL_WEEK };
 
-/* The properties of a corpus.  Fractions are in parts of PRNG_ONE. */
+/* The properties of a corpus.  Fractions are in units of 1 / PRNG_ONE. */
 struct mail_like {
 	struct sizes sizes;
-	uint32_t attachments;		/* share of messages with attachments;
-					 * the largest have them */
+	uint32_t attachments;		/* share of messages with
+					 * attachments; the largest messages
+					 * have them */
 	uint32_t repeat;		/* share of text that repeats earlier
 					 * words */
 	uint32_t noise;			/* share of incompressible
@@ -70,9 +71,9 @@ struct mail_maker {
 };
 
 /*
- * Starts the week with that number.  mail_next() generates messages one after
- * the other into m->out; the latest is m->mails[m->count - 1].  Returns 0 or
- * -ENOMEM.
+ * Starts the week with the given number.  mail_next() generates messages one
+ * after the other into m->out; the latest is m->mails[m->count - 1].  Returns 0
+ * or -ENOMEM.
  */
 void mail_week(struct mail_maker *m, uint64_t week);
 int mail_next(struct mail_maker *m);
@@ -104,7 +105,7 @@ void mail_attach(struct mail_maker *m, const struct mail *a, unsigned i,
     size_t len);
 
 /*
- * These return the coordinates of point i in parts of 2^32; at any stage, the
+ * These return the coordinates of point i in units of 2^-32; at any stage, the
  * points (x, y) so far fill a square evenly.
  */
 uint32_t mail_even_x(uint64_t i, uint64_t seed);

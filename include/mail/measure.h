@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct measure {
-	uint64_t every;			/* one of this many messages is
+	uint64_t every;			/* one in this many messages is
 					 * compressed */
 	bool parts_only;		/* compress none without attachments */
 	uint64_t *sizes;		/* sizes of all messages */

@@ -18,7 +18,7 @@ struct prng {
 	uint64_t s[4];
 };
 
-/* Probabilities are in parts of this. */
+/* Probabilities are fractions of this. */
 enum { PRNG_ONE = 1 << 16 };
 
 /*

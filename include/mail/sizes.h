@@ -2,7 +2,8 @@
  * sizes.h - the distribution of message sizes: a table of quantiles
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The quantiles are integers, and linear between the nodes.  Thread-safe.
+ * The quantiles are integers, interpolated linearly between the nodes.
+ * Thread-safe.
  */
 #ifndef COLDPRESS_SIZES_H
 #define COLDPRESS_SIZES_H
@@ -24,10 +25,10 @@ struct sizes {
 	uint32_t at_B[SIZES];		/* ascending */
 };
 
-/* Returns the position of node i, in parts of 2^16. */
+/* Returns the position of node i, in units of 2^-16. */
 uint32_t sizes_node(unsigned i);
 
-/* Returns the size at quantile u, in parts of 2^32. */
+/* Returns the size at quantile u, in units of 2^-32. */
 uint32_t sizes_at(const struct sizes *s, uint32_t u);
 
 uint64_t sizes_mean(const struct sizes *s);

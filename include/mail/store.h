@@ -56,9 +56,9 @@ int store_writer_make(struct store_writer *w, const struct store *s);
 void store_writer_free(struct store_writer *w);
 
 /*
- * Writes the message generated last, or ends its week.  Returns 0 or -errno;
- * after an error other than -ENOMEM, w->path is the NUL-terminated path at
- * fault.
+ * Writes the most recently generated message, or ends its week.  Returns 0 or
+ * -errno; after an error other than -ENOMEM, w->path is the NUL-terminated path
+ * at fault.
  */
 int store_mail(struct store_writer *w, const struct mail_maker *m);
 int store_week(struct store_writer *w, const struct mail_maker *m);

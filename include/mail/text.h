@@ -21,7 +21,8 @@ enum { TEXT_MEMORY = 4096 };		/* words */
 struct text {
 	const struct words *words;
 	struct prng *prng;
-	uint32_t repeat;		/* probability, in parts of PRNG_ONE */
+	uint32_t repeat;		/* probability, in units of 1 /
+					 * PRNG_ONE */
 	const char *break_line;		/* between lines, and */
 	const char *break_par;		/* between paragraphs */
 	unsigned column;
@@ -40,8 +41,8 @@ void text_start(struct text *t, const struct words *w, struct prng *p,
 void text_write(struct text *t, struct strbuf *b, size_t len);
 
 /*
- * Appends count words in one line, the first one capitalised, without a line
- * end.
+ * Appends count words in one line, the first one capitalised, without a
+ * newline.
  */
 void text_line(struct text *t, struct strbuf *b, unsigned count);
 

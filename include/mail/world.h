@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A world is everything that does not change from message to message.  Hosts
- * are below the reserved domain "example" (RFC 2606), addresses come from the
+ * are in the reserved domain "example" (RFC 2606), addresses come from the
  * blocks reserved for documentation (RFC 5737): nothing here belongs to
  * anybody.
  *
@@ -50,8 +50,8 @@ struct world {
 };
 
 /*
- * Creates the world of a seed.  Returns 0 or -ENOMEM; call world_free() even on
- * failure.
+ * Creates the world for a seed.  Returns 0 or -ENOMEM; call world_free() even
+ * on failure.
  */
 int world_make(struct world *w, uint64_t seed, uint32_t sets);
 void world_free(struct world *w);

@@ -30,7 +30,7 @@ struct cgroup {
 int cgroup_own(void);
 
 /*
- * Creates the group `name` below ours.  Returns 0, or -errno with nothing to
+ * Creates the group `name` under ours.  Returns 0, or -errno with nothing to
  * remove (-ENOENT, -EACCES, -EROFS, ... if groups cannot be created).
  */
 int cgroup_create(struct cgroup *g, const char *name);
@@ -70,8 +70,8 @@ int cgroup_renew(struct cgroup *g);
 void cgroup_remove(struct cgroup *g);
 
 /*
- * Kills the processes in the group `name` below the directory parent and
- * removes the group if possible.  Thread-safe.
+ * Kills the processes in the group `name` in the directory parent and removes
+ * the group if possible.  Thread-safe.
  */
 void cgroup_end(int parent, const char *name);
 

@@ -51,7 +51,8 @@ struct cold_count {
 
 struct cold_report {
 	enum cold_state state;		/* when each file was read */
-	char why[COLD_WHY_B];		/* a clause, "" for COLD_YES by pages */
+	char why[COLD_WHY_B];		/* a clause; "" if COLD_YES was
+					 * determined from pages */
 	const char *made;		/* method: "fadvise", "drop_caches",
 					 * "nothing" */
 	struct cold_count found;	/* before anything was done */
@@ -68,7 +69,7 @@ struct cold_report {
 
 struct cold;
 
-/* Returns 0, or -ENOMEM and nothing to close. */
+/* Returns 0, or -ENOMEM with nothing to close. */
 int cold_open(struct cold **c, enum cold_method method);
 void cold_close(struct cold *c);		/* may be NULL */
 
@@ -109,8 +110,8 @@ void cold_after(struct cold *c, int fd, const struct stat *st,
 void cold_end(struct cold *c, struct cold_report *r);
 
 /*
- * Counts the pages of a file of that size, and those in memory.  Returns 0,
- * -EPERM (not visible to us), or -errno.  Thread-safe; needs no struct cold.
+ * Counts the pages of a file of the given size, and those in memory.  Returns
+ * 0, -EPERM (not visible to us), or -errno.  Thread-safe; needs no struct cold.
  */
 int cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident);
@@ -122,8 +123,8 @@ int cold_resident(int fd, const struct stat *st, uint64_t *pages,
 typedef int cold_range_fn(void *arg, uint64_t offset, uint64_t len);
 
 /*
- * Calls range() for every part of a file of that size that is in memory, in
- * order; the parts begin on page boundaries and are not adjacent.  The file
+ * Calls range() for every part of a file of the given size that is in memory,
+ * in order; the parts begin on page boundaries and are not adjacent.  The file
  * must be open for reading, and its pages visible to us.  Returns 0 or -errno.
  * Thread-safe; needs no struct cold.
  */

@@ -63,8 +63,8 @@ int adapt_take(struct adapt *a);
 void adapt_watch(void *arg, const struct pipeline_watch *w);
 
 /*
- * Writes how many blocks each level had, as in "1x20 5x3", truncated to size -
- * 1.
+ * Writes the number of blocks compressed at each level, as in "1x20 5x3",
+ * truncated to size - 1.
  */
 void adapt_text(const struct adapt *a, char *text, size_t size);
 

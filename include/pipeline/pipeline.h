@@ -35,8 +35,8 @@ struct pipeline_ops {
 	void (*worker_close)(void *ctx);
 
 	/*
-	 * Processes s->in to s->out; NULL if everything is done in join.
-	 * Returns 0 or -errno, which ends the run when its turn comes.
+	 * Processes s->in into s->out; NULL if everything is done in join.
+	 * Returns 0 or -errno, which ends the run when the piece's turn comes.
 	 */
 	int (*work)(void *job, void *ctx, struct slot *s);
 
@@ -57,16 +57,16 @@ int sink_write(struct sink *out, const void *data, size_t len);
 
 /*
  * Returns room in one of the sink's buffers (*room bytes, at least one), or
- * NULL, with *err set.  sink_advance() tells how much of it now holds output.
+ * NULL, with *err set.  sink_advance() marks how much of it now holds output.
  */
 uint8_t *sink_space(struct sink *out, size_t *room, int *err);
 void sink_advance(struct sink *out, size_t n);
 
 /*
  * These compute a checksum of the data passed to sink_advance() between the two
- * calls; it starts at start and is updated by fn.  The writing thread computes
- * it while the next bytes are produced, if it can keep up; the end call waits
- * for it.  sink_slot() must not be called in between.
+ * calls; its initial value is start, and fn updates it.  The writing thread
+ * computes it while the next bytes are produced, if it can keep up; the end
+ * call waits for it.  sink_slot() must not be called in between.
  */
 typedef uint32_t sink_check_fn(uint32_t check, const void *data, size_t len);
 void sink_check_begin(struct sink *out, sink_check_fn *fn, uint32_t start);
@@ -111,7 +111,7 @@ struct pipeline_watch {
 
 struct pipeline_params {
 	unsigned threads;	/* number of workers, at least 1 */
-	unsigned slots;		/* at least threads + 2 for full use */
+	unsigned slots;		/* at least threads + 2 for full parallelism */
 	int out_fd;		/* -1: the output is dropped */
 	struct pipeline_window window;
 	/* Called by the caller's thread after each piece; may be NULL. */
@@ -134,7 +134,7 @@ int pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 /*
  * Returns p + (p + 3) / 2: one slot for each worker, one to read into, one to
  * write from, and some for finished pieces that wait for a slow one.  More
- * would not be faster, and their memory would no longer fit in a cache.
+ * would be no faster, and their memory would no longer fit in a cache.
  */
 static inline unsigned
 pipeline_slots(unsigned threads)

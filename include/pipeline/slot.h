@@ -46,7 +46,8 @@ struct inflate_notes {
 /* Decompressing Zstandard. */
 struct unzstd_notes {
 	int kind;		/* fill: PIECE_* of zstd_decode.h */
-	size_t skip;		/* fill, a frame's first job: bytes of header */
+	size_t skip;		/* fill, a frame's first job: size of the
+				 * header */
 	size_t used;		/* fill: bytes of in that the frames or the job
 				   occupy, including skip */
 	uint64_t most;		/* fill: bytes of out; for a job, the maximum */
@@ -65,7 +66,7 @@ struct lz4_notes {
 /* Decompressing LZ4. */
 struct unlz4_notes {
 	int flags;		/* fill: PIECE_* of lz4_frame.h */
-	size_t skip;		/* fill: bytes of header before the blocks */
+	size_t skip;		/* fill: size of the header before the blocks */
 	size_t used;		/* fill: bytes of in that the blocks occupy */
 	size_t most;		/* fill: maximum bytes of out */
 	bool final;		/* fill: the frame ends with this piece */
@@ -80,7 +81,7 @@ struct bzip2_notes {
 
 /* Decompressing bzip2; bits are counted from the beginning of the input. */
 struct bunzip2_notes {
-	int level;		/* fill: the stream's level, presumably */
+	int level;		/* fill: the stream's presumed level */
 	uint64_t begin;		/* fill: the first bit of the piece, */
 	uint64_t end;		/* and the bit after its last one */
 	bool ok;		/* work: out holds the block's content */

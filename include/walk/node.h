@@ -18,8 +18,8 @@
 #include <time.h>
 
 /*
- * Opens the directory path, below which names are created; sets *made to
- * whether it was missing, and therefore created with this mode.  Returns a
+ * Opens the directory path, in which names are created; sets *made to whether
+ * it was missing and had to be created, with the given mode.  Returns a
  * descriptor, or -errno.
  */
 int node_root(const char *path, mode_t mode, bool *made);
@@ -58,7 +58,7 @@ int node_special(int dir, const char *name, mode_t type, dev_t device,
 int node_link(int from, const char *old, int dir, const char *name,
     bool replace);
 
-/* What is set after the data has been written. */
+/* Attributes set after the data has been written. */
 struct node_status {
 	mode_t mode;			/* mode, including the type */
 	bool owner;			/* also set the owner, as root can */
@@ -70,15 +70,15 @@ struct node_status {
 	 * removes some, and before the mode, which may forbid it.  May be NULL.
 	 */
 	void (*attributes)(void *arg);
-	/* Called with what failed: "its owner: ", for example. */
+	/* Called with the name of what failed, for example "its owner: ". */
 	void (*fail)(void *arg, const char *what, int rc);
 	void *arg;
 };
 
 /*
  * Sets owner, attributes, mode and time, in this order, of the open file `at`
- * or, if name is not NULL, of name in the directory `at`.  Set-id bits are set
- * only with the owner.
+ * or, if name is not NULL, of name in the directory `at`.  Set-ID bits are set
+ * only if the owner is.
  */
 void node_finish(int at, const char *name, const struct node_status *s);
 

@@ -34,12 +34,12 @@ enum walk_type { WALK_FILE, WALK_DIR, WALK_LINK, WALK_OTHER };
 struct walk_file {
 	/*
 	 * Relative to the root of the walk: no leading "/" or "./", no "//", no
-	 * component "." or "..", never empty; any other bytes, terminated by a
-	 * NUL.
+	 * component "." or "..", never empty; otherwise arbitrary bytes,
+	 * NUL-terminated.
 	 */
 	const char *path;
 	enum walk_type type;
-	uint64_t size;			/* bytes of its data; 0 unless a file */
+	uint64_t size;			/* size of its data; 0 unless a file */
 	int64_t compressed_B;		/* size of its blocks, without the
 					 * fragment; -1: unknown */
 	int64_t blocks;			/* number of stored blocks, not counting
@@ -96,8 +96,9 @@ struct walk_options {
 	size_t only_count;
 	/*
 	 * NULL, or the parts of them to read, for walk_dir() only and without a
-	 * digest: those of only[i] are the ranges from range_ends[i - 1] (0) up
-	 * to range_ends[i].  Data past the end of a file is not read.
+	 * digest: those of only[i] are the ranges from range_ends[i - 1] (0 for
+	 * the first file) up to range_ends[i].  Data past the end of a file is
+	 * not read.
 	 */
 	const struct walk_range *ranges;
 	const size_t *range_ends;
@@ -117,9 +118,9 @@ struct walk_options {
 	 * Each may be NULL.  plan: called once, by the calling thread, when the
 	 * amount of work is known; bytes are those to be hashed or read,
 	 * counting duplicates once.  (For a directory this requires examining
-	 * every file first, which is not done if plan is NULL.)  progress: that
-	 * many more bytes are done; called from any thread and, unlike the
-	 * others, from several at a time.
+	 * every file first, which is not done if plan is NULL.) progress:
+	 * reports how many more bytes are done; called from any thread and,
+	 * unlike the others, from several at a time.
 	 */
 	void (*plan)(void *arg, uint64_t files, uint64_t bytes);
 	void (*progress)(void *arg, uint64_t bytes);
@@ -176,7 +177,7 @@ struct walk_source {
 
 	/*
 	 * Finds the image in a program that mounts itself, such as an AppImage.
-	 * Returns 1 and *offset, 0 (there is none), or -errno.
+	 * Returns 1 with *offset set, 0 (there is none), or -errno.
 	 */
 	int (*find)(int fd, uint64_t *offset);
 

@@ -31,7 +31,7 @@ struct walk_order;
 /*
  * Parses len bytes of text followed by a NUL.  The order takes ownership of the
  * text, even on failure.  Returns 0, -EINVAL (line *line, counted from 1, does
- * not have the list's form), -EFBIG (too many lines) or -ENOMEM.
+ * not match the form of the list), -EFBIG (too many lines) or -ENOMEM.
  */
 int walk_order_read(struct walk_order **o, char *text, size_t len, bool nul,
     size_t *line);
@@ -60,7 +60,7 @@ bool walk_order_touch(const struct walk_order *o, size_t i,
 
 /*
  * Returns the number of listed paths, and stores how many of them were looked
- * up and a path that was not, or NULL.
+ * up and one path that was not, or NULL.
  */
 size_t walk_order_count(const struct walk_order *o);
 size_t walk_order_found(const struct walk_order *o);

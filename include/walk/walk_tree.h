@@ -9,7 +9,7 @@
 #include "walk/walk.h"
 
 struct tree_dir {
-	const char *name;		/* "" for the root, the first */
+	const char *name;		/* "" for the root, which comes first */
 	size_t parent;			/* index */
 };
 
@@ -45,7 +45,7 @@ struct tree_path {
 int tree_scan(struct tree *t, int root, unsigned threads,
     const atomic_bool *cancel);
 
-/* Uses these paths, which must remain valid, instead of a scan. */
+/* Uses these paths, which must remain valid, instead of scanning. */
 int tree_list(struct tree *t, const char *const *paths, size_t count);
 
 void tree_free(struct tree *t);

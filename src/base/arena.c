@@ -17,7 +17,7 @@ struct arena_chunk {
 	uint64_t data[];
 };
 
-/* Allocates a chunk for at least that many bytes. */
+/* Allocates a chunk of at least the given size. */
 static int
 add_chunk(struct arena *a, size_t size)
 {
@@ -49,7 +49,7 @@ arena_take(struct arena *a, size_t size)
 	return end - a->left - n;
 }
 
-/* Takes the bytes from the end of the chunk, where nothing is aligned. */
+/* Takes the bytes from the end of the chunk, where nothing needs alignment. */
 char *
 arena_copy(struct arena *a, const void *data, size_t len)
 {

@@ -49,7 +49,7 @@ digit(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes n characters that are not padding, 2 to 4, to n - 1 bytes. */
+/* Decodes n (2 to 4) non-padding characters to n - 1 bytes. */
 static int
 read_group(uint8_t *to, const char *text, size_t n)
 {

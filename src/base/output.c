@@ -84,7 +84,7 @@ drop_temp(struct output *o)
 
 /*
  * Generates the next temporary name, which a signal handler removes.  It is
- * short because the final one may have 255 bytes.
+ * short because the final one may be 255 bytes long.
  */
 static void
 next_temp(struct output *o)
@@ -160,8 +160,8 @@ open_in_place(struct output *o, bool link)
 }
 
 /*
- * Examines what exists there.  Returns a descriptor to write in place, or
- * -ENOENT.
+ * Examines what already exists at the path.  Returns a descriptor to write in
+ * place, or -ENOENT.
  */
 static int
 look(struct output *o, bool in_place)
@@ -205,7 +205,7 @@ open_target(struct output *o, bool in_place)
 	return fd;
 }
 
-/* Creates the output; rc tells whether the directory is open. */
+/* Creates the output; rc says whether the directory is open. */
 static int
 create(struct output *o, int rc, bool in_place)
 {
@@ -296,9 +296,9 @@ move_temp(struct output *o)
 }
 
 /*
- * Gives the file its name after the last call that can still report a failed
- * write: fsync if requested; otherwise close, if a temporary name lets the file
- * survive it.
+ * Gives the file its final name after the last call that can still report a
+ * failed write: fsync if requested; otherwise close, if a temporary name lets
+ * the file survive it.
  */
 static int
 give_name(struct output *o)

@@ -8,13 +8,13 @@
 #include "base/output.h"
 
 /*
- * From now on a signal calls a->remove, which may only do what a signal handler
- * may.  To be called before the name is created, so that no signal is missed.  A
- * process can arm one output at a time; nothing is removed for a second one.
+ * From now on a signal calls a->remove, which must be async-signal-safe.  To be
+ * called before the name is created, so that no signal is missed.  A process
+ * can arm one output at a time; nothing is removed for a second one.
  */
 void output_arm(const struct output_armed *a);
 
-/* To be called before a descriptor is closed that a->remove uses. */
+/* To be called before closing a descriptor that a->remove uses. */
 void output_disarm(const struct output_armed *a);
 
 #endif

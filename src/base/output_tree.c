@@ -86,7 +86,10 @@ hold(int dir, int how)
 	return rc;
 }
 
-/* Opens the directory.  Returns -EEXIST if it has been taken for a stale one. */
+/*
+ * Opens the directory.  Returns -EEXIST if it has been mistaken for a stale
+ * one.
+ */
 static int
 open_temp(struct output_tree *t)
 {
@@ -124,7 +127,7 @@ make_temp(struct output_tree *t)
 	return rc;
 }
 
-/* Nobody holds the directory of a process that was killed. */
+/* A process that was killed no longer holds the lock on its directory. */
 static void
 remove_if_stale(int parent, const char *name)
 {

@@ -2,7 +2,7 @@
  * output_tree_remove.c - removing a directory, even in a signal handler
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only system calls are made, and no memory is used but the stack.
+ * Only system calls are made, and no memory but the stack is used.
  */
 #include "output_tree_remove.h"
 
@@ -21,7 +21,10 @@ enum {
 
 static int remove_dir(int at, const char *name, int depth);
 
-/* Removes what one call lists.  Returns 0 if it listed nothing, or -errno. */
+/*
+ * Removes the entries listed by one getdents call.  Returns 0 if it listed
+ * nothing, or -errno.
+ */
 static ssize_t
 remove_listed(int dir, int depth)
 {

@@ -2,7 +2,8 @@
  * parallel.c - running one function in several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Threads wait at a gate until it is known whether enough of them have started.
+ * Threads wait at a gate until the caller has determined whether enough of them
+ * have started.
  */
 #include "base/parallel.h"
 
@@ -52,8 +53,8 @@ move_gate(struct gang *g, bool open)
 }
 
 /*
- * Starts that many threads besides the caller's.  Returns 0, or the reason why
- * only *started of them exist.
+ * Starts count threads in addition to the caller's.  Returns 0, or the reason
+ * why only *started of them exist.
  */
 static int
 start(struct gang *g, struct member *m, unsigned count, unsigned *started)

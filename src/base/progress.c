@@ -34,7 +34,7 @@ progress_add(struct progress *p, uint64_t bytes)
 	atomic_fetch_add_explicit(&p->done_B, bytes, memory_order_relaxed);
 }
 
-/* Writes three digits and a unit, so the columns do not move. */
+/* Writes three digits and a unit, so the columns stay aligned. */
 static void
 put_size(char *text, size_t size, double bytes)
 {

@@ -61,7 +61,7 @@ void image_buffers_wake(struct image_buffers *b);
 /* Returns whether buffers are scarce and should be returned. */
 bool image_buffers_few(struct image_buffers *b);
 
-/* These add that many users, and remove one. */
+/* These add the given number of users, and remove one user. */
 void image_buffer_use(struct image_buffer *b, unsigned times);
 void image_buffer_done(struct image_buffers *all, struct image_buffer *b);
 

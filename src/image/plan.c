@@ -92,8 +92,8 @@ add_duplicate(struct image_file *first, struct image_file *f, uint32_t k)
 }
 
 /*
- * Looks up file k in a hash table of files by their data, with size slots; adds
- * it if it is not a duplicate.
+ * Looks up file k by its data in a hash table with size slots; adds it if it is
+ * not a duplicate.
  */
 static void
 look_up(struct image *m, uint32_t *table, size_t size, uint32_t k)
@@ -181,7 +181,7 @@ reserve(struct image_plan *p, const struct image *m, size_t tails,
 	    -ENOMEM : 0;
 }
 
-/* Sorts files by their fragment. */
+/* Sorts files by fragment. */
 static int
 sort_tails(struct image_plan *p, const struct image *m)
 {
@@ -220,7 +220,7 @@ by_order(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* after: the start of the last file that has a tail in a fragment */
+/* after: the start of the last file whose tail is in a fragment */
 static void
 add_files(struct image_plan *p, const struct image *m, uint64_t *after)
 {

@@ -21,8 +21,8 @@ struct part {
 };
 
 /*
- * Requests a part in steps: of a longer range, the kernel reads only as much as
- * one disk request can hold.
+ * Requests a part in steps: for a longer range, the kernel reads only as much
+ * as one disk request can hold.
  */
 static void
 ask(const struct image *m, const struct part *p)

@@ -39,13 +39,16 @@ int image_rows_open(struct image_rows *w, struct image *m,
     struct walk_result *r);
 void image_rows_close(struct image_rows *w);
 
-/* Reports damage outside files; only while there is a single thread. */
+/*
+ * Reports damage outside files; to be called only while there is a single
+ * thread.
+ */
 void image_rows_table(struct image_rows *w, uint64_t at, const char *reason);
 
 /*
  * The first marks what options->only leaves out, and reports missing names; the
- * second reports everything that has no data to read.  Only while there is a
- * single thread.  They return 0, -ENOMEM or -EIO (from the digest).
+ * second reports everything that has no data to read.  To be called only while
+ * there is a single thread.  They return 0, -ENOMEM or -EIO (from the digest).
  */
 int image_rows_select(struct image_rows *w);
 int image_rows_rest(struct image_rows *w);

@@ -70,7 +70,7 @@ has_piece(struct image_streams *w, struct image_stream *s)
 	return is_hole(w, f, s->next) || find_next(s) != NULL;
 }
 
-/* Giving: all with the lock held */
+/* Handing over pieces: all with the lock held */
 
 static void
 offer(struct image_streams *w, struct image_stream *s)

@@ -167,7 +167,7 @@ cas_catalog_close(struct cas_catalog *k)
 
 /* Rows */
 
-/* Binds the two halves of a path's MD5 from parameter n onward. */
+/* Binds the two halves of a path's MD5 to parameters n and n + 1. */
 static int
 bind_path(struct cas_catalog *k, sqlite3_stmt *s, int n, const char *path,
     size_t len)

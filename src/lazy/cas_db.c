@@ -37,7 +37,7 @@ count_steps(void *arg)
 	return d->steps == 0 || --d->steps == 0;
 }
 
-/* Allows queries of tables, without functions. */
+/* Allows queries on tables, without functions. */
 static int
 authorize(void *arg, int action, const char *a, const char *b, const char *c,
     const char *e)
@@ -93,7 +93,9 @@ limit(struct cas_db *d)
 	sqlite3_progress_handler(d->db, STEPS, count_steps, d);
 }
 
-/* The columns that every revision has; the last two depend on it. */
+/*
+ * The columns present in every revision; the last two depend on the revision.
+ */
 #define COLUMNS "SELECT md5path_1, md5path_2, parent_1, parent_2, hardlinks," \
     " hash, size, mode, mtime, flags, name, symlink, uid, gid, "
 
@@ -131,7 +133,7 @@ attach(struct cas_db *d, const void *data, size_t len)
 		rc = sqlite3_deserialize(d->db, "main", bytes,
 		    (sqlite3_int64)len, (sqlite3_int64)len,
 		    SQLITE_DESERIALIZE_READONLY);
-	/* nothing of it has been read so far */
+	/* none of it has been read yet */
 	if (rc == SQLITE_OK)
 		limit(d);
 	return rc;
@@ -146,7 +148,10 @@ cas_db_open(struct cas_db **out, const void *data, size_t len,
 
 	if (d == NULL)
 		return -ENOMEM;
-	/* reading all rows takes fewer instructions than they have bytes */
+	/*
+	 * reading all rows takes fewer instructions than there are bytes in
+	 * them
+	 */
 	d->steps = 100 + len / 100;
 	rc = attach(d, data, len);
 	if (rc == SQLITE_OK)
@@ -174,7 +179,7 @@ cas_db_close(struct cas_db *d)
 
 /* Rows */
 
-/* Returns a text without a NUL in it, or NULL. */
+/* Returns text without embedded NULs, or NULL. */
 static const char *
 text_of(sqlite3_stmt *s, int column)
 {
@@ -187,7 +192,7 @@ text_of(sqlite3_stmt *s, int column)
 	    text : NULL;
 }
 
-/* Returns the bytes, which are NULL if there are none. */
+/* Returns the bytes, or NULL if there are none. */
 static const void *
 bytes_of(sqlite3_stmt *s, int column, size_t *len)
 {

@@ -4,7 +4,7 @@
  *
  * Listing begins at the catalog's own directory.  A row counts only if its MD5
  * is that of the path by which it was found, so there are no cycles.  Two rows
- * with the same name are refused.
+ * with the same name are rejected.
  */
 #include "cas_read.h"
 

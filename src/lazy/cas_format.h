@@ -23,7 +23,8 @@
 
 enum {
 	CAS_MD5 = 16,			/* bytes of a path's hash */
-	CAS_PATH = 48,			/* of an object's path, with NUL */
+	CAS_PATH = 48,			/* of an object's path, including the
+					 * terminating NUL */
 	CAS_XATTR_MAX = 255,		/* bytes of a name, or of a value, and
 					 * attributes of a file */
 	CAS_TTL = 240,			/* seconds */

@@ -25,7 +25,7 @@
 #include "format/tar/tar_content.h"
 #include "pipeline/pipeline.h"
 
-/* Consecutive bytes of a file, which become an object. */
+/* Consecutive bytes of a file that become one object. */
 struct cas_piece {
 	size_t at, len;			/* in slot.in */
 	struct cas_object object;	/* the result */
@@ -68,8 +68,8 @@ int cas_writer_open(struct cas_writer **w, const struct cas *c);
 void cas_writer_close(struct cas_writer *w);	/* may be NULL */
 
 /*
- * Compresses len bytes and writes the object, unless it exists.  Fills in
- * object, whose suffix is the caller's.  Returns 0 or -errno.
+ * Compresses len bytes and writes the object, unless it already exists.  Fills
+ * in object, whose suffix is the caller's.  Returns 0 or -errno.
  */
 int cas_write(struct cas_writer *w, const void *data, size_t len,
     struct cas_object *object);
@@ -99,7 +99,7 @@ int cas_cut_fill(void *job, struct input *in, struct slot *s);
 
 /* cas_work.c */
 
-/* Reads cut's archive, and writes its objects.  Returns 0 or -errno. */
+/* Reads the archive of cut, and writes its objects.  Returns 0 or -errno. */
 int cas_run(struct cas_cut *cut);
 
 /* cas_sweep.c */
@@ -140,7 +140,7 @@ int cas_sign(const struct cas_signer *s, const void *data, size_t len,
 /* cas_publish.c */
 
 /*
- * Writes the certificate and the manifest.  Returns 0, or -errno as
+ * Writes the certificate and the manifest.  Returns 0, or -errno like
  * cas_finish().
  */
 int cas_publish(struct cas *c, const struct cas_nested *root);

@@ -31,7 +31,9 @@ cas_key_sum(const EVP_PKEY *key, uint8_t sum[LAYER_DIGEST])
 	return rc;
 }
 
-/* Reads a public key or a certificate's.  Returns NULL if it is neither. */
+/*
+ * Reads a public key, or that of a certificate.  Returns NULL if it is neither.
+ */
 static EVP_PKEY *
 read_pem(const char *text, size_t len)
 {

@@ -54,7 +54,7 @@ take_line(struct cas_manifest *m, const char *line, char why[LAYER_WHY])
 	}
 }
 
-/* Parses the lines.  Returns where "--" is, or NULL. */
+/* Parses the lines.  Returns the position of "--", or NULL. */
 static const char *
 take_lines(struct cas_manifest *m, const char *text, const char *end,
     int *rc, char why[LAYER_WHY])

@@ -118,7 +118,7 @@ compress(struct cas_writer *w, const uint8_t *data, size_t len)
 	return 0;
 }
 
-/* Writes the file, unless it exists. */
+/* Writes the file, unless it already exists. */
 static int
 create(const struct cas *c, const struct cas_object *object, const void *data)
 {

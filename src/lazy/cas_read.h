@@ -23,7 +23,7 @@ struct cas_unit {
 	bool plain;			/* not compressed */
 };
 
-/* What a layer in this format has besides the index. */
+/* The data specific to a layer in this format, in addition to the index. */
 struct cas_state {
 	struct cas_unit *units;		/* of the index */
 	size_t cap;
@@ -41,12 +41,15 @@ int cas_open_layer(struct layer *l, const struct layer_expect *e,
 
 /*
  * Returns the number of the unit for an object of content bytes, which is added
- * unless it exists; or -EFBIG or -ENOMEM.
+ * if it is new; or -EFBIG or -ENOMEM.
  */
 int64_t cas_unit_add(struct layer *l, const uint8_t hash[CAS_HASH],
     char suffix, bool plain, uint64_t content, char why[LAYER_WHY]);
 
-/* Returns the maximum size of a compressed object with that much content. */
+/*
+ * Returns the maximum size of a compressed object with `content` bytes of
+ * content.
+ */
 uint64_t cas_stored_max(uint64_t content);
 
 struct cas_unpacker;

@@ -141,7 +141,7 @@ path_of(const struct trees *s, uint32_t node, struct strbuf *path)
 	return 0;
 }
 
-/* Puts a name after the first len bytes of a path, which are a directory's. */
+/* Appends a name to the first len bytes of a path, which name a directory. */
 static int
 set_name(struct strbuf *path, size_t len, const char *name)
 {
@@ -289,7 +289,7 @@ fill(struct trees *s, struct cas_catalog *k, uint32_t root,
 
 	if (rc == 0 && root != MERGE_ROOT)
 		rc = add_mark(s, k, root, path, CAS_MARKER);
-	/* the archive's own mark is not automatic */
+	/* a mark from the archive was not added automatically */
 	if (rc == 0 && root != MERGE_ROOT &&
 	    merge_lookup(s->t, root, CAS_MARKER) == MERGE_NONE)
 		rc = add_mark(s, k, root, path, CAS_AUTO);

@@ -156,7 +156,7 @@ cas_unpack(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
 	return (ssize_t)made;
 }
 
-/* Units, as a layer has them */
+/* Units, as operations of a layer */
 
 static size_t
 ranges(const struct layer *l, uint32_t unit,

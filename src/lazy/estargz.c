@@ -60,8 +60,8 @@ read_offset(const uint8_t *p, uint64_t *offset)
 }
 
 /*
- * Finds the footer.  Returns its length, with the offset that it contains, or
- * 0.
+ * Finds the footer.  Returns its length, or 0; sets *offset to the offset that
+ * it contains.
  */
 static size_t
 find_footer(const struct layer *l, uint64_t *offset)

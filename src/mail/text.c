@@ -136,7 +136,7 @@ text_line(struct text *t, struct strbuf *b, unsigned count)
 	}
 }
 
-/* Returns how often a line has already been quoted. */
+/* Returns how many times a line has already been quoted. */
 static unsigned
 depth_of(const char *line, size_t len)
 {

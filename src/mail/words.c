@@ -14,7 +14,7 @@ static const char vowels[] = "eeeeeeaaaaaooooiiiiuu";
 static const char accented[] = "\xe9\xe8\xe4\xf6\xfc\xe0\xf3\xed";
 static const char codas[] = "nnnnrrrrssssttttlldddmg";
 
-/* For 64 draws, the octave of the word: log2 of its rank. */
+/* The word's octave (log2 of its rank) for each of 64 draws. */
 static const uint8_t octave_of[64] = {
 	0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3,
 	4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7,

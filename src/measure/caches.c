@@ -72,7 +72,7 @@ value(const char *path, const char *word)
 
 /* The kernel's progress in writing dirty pages. */
 struct writing {
-	uint64_t least_KiB;	/* the fewest ever left */
+	uint64_t least_KiB;	/* the smallest amount seen so far */
 	uint64_t pages;		/* written since boot */
 };
 

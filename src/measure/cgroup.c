@@ -38,7 +38,7 @@ own_path(char *path, size_t size)
 }
 
 /*
- * Copies a line's nth word, counted from 0.  Returns false if it is too long.
+ * Copies a line's nth word, counting from 0.  Returns false if it is too long.
  */
 static bool
 nth_word(const char *line, int nth, char *word, size_t size)

@@ -110,8 +110,8 @@ grow_devices(struct cold *c)
 }
 
 /*
- * Adds fd's filesystem and, if that is on an image, the image's filesystem, and
- * so on.
+ * Adds fd's filesystem and, if that is in an image, the filesystem containing
+ * the image, and so on.
  */
 static void
 add_device(struct cold *c, int fd, dev_t dev)
@@ -198,7 +198,10 @@ take_out_image(struct cold *c, const struct device *d)
 	count_file(&c->images, rc, pages, resident);
 }
 
-/* Returns the bytes read from devices for this process, or this thread. */
+/*
+ * Returns the number of bytes read from devices on behalf of this process, or
+ * this thread.
+ */
 static uint64_t
 own_B(enum cold_reader reader)
 {
@@ -296,7 +299,7 @@ cold_end(struct cold *c, struct cold_report *r)
 	for (size_t i = 0; i < c->count; i++) {
 		int64_t n = device_read_B(&c->devices[i]);
 
-		/* a loop device reads from a device below it */
+		/* a loop device reads from an underlying device */
 		if (n >= 0 && !c->devices[i].looped)
 			r->device_B = (r->device_B < 0 ? 0 : r->device_B) + n;
 	}

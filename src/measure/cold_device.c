@@ -207,7 +207,7 @@ find_image(struct device *d, int dir)
 		sys_close(dir);
 }
 
-/* Returns whether any loop device on this machine has a file. */
+/* Returns whether any loop device on this machine has a backing file. */
 static bool
 any_loop(void)
 {
@@ -280,8 +280,9 @@ ask_file_system(struct device *d, int fd)
 	d->kind = kind_of((uint32_t)fs.f_type);
 	d->squashfs = (uint32_t)fs.f_type == SQUASHFS;
 	/*
-	 * An image may be below some layer, or below a filesystem without a
-	 * device number of its own, such as btrfs; we cannot tell which.
+	 * There may be an image beneath some layer, or beneath a filesystem
+	 * without a device number of its own, such as btrfs; we cannot tell
+	 * which.
 	 */
 	if (d->kind == DEVICE_SEEN && major(d->dev) == 0)
 		d->kind = DEVICE_LAYERS;
@@ -322,7 +323,9 @@ device_close(struct device *d)
 		sys_close(d->stat);
 }
 
-/* Returns the bytes read: the third number in the line counts sectors. */
+/*
+ * Returns the number of bytes read; the third number in the line is in sectors.
+ */
 static int64_t
 total_B(const struct device *d)
 {

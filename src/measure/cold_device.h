@@ -15,7 +15,7 @@ enum device_kind {
 	DEVICE_OWN_CACHE,	/* a cache that cannot be observed, such as
 				 * ZFS's */
 	DEVICE_REMOTE,		/* a server or daemon also has a cache */
-	DEVICE_LAYERS,		/* filesystems unknown to us */
+	DEVICE_LAYERS,		/* unknown filesystems */
 	DEVICE_HIDDEN,		/* no /sys in which to look it up */
 };
 
@@ -26,14 +26,17 @@ struct device {
 	int64_t data_B;			/* bytes in all its files; -1:
 					 * unknown */
 	uint64_t came_B;		/* bytes read from it for files */
-	bool looped;			/* an image is below */
+	bool looped;			/* backed by an image */
 	int image;			/* open, or -1: cannot be opened */
 	uint64_t image_at;		/* offset in the image */
 	int stat;			/* its counters, or -1 */
 	uint64_t read_B;		/* counter at device_mark() */
 };
 
-/* Returns the device below a file, or the device itself for a block device. */
+/*
+ * Returns the device underlying a file, or the device itself for a block
+ * device.
+ */
 static inline dev_t
 device_of(const struct stat *st)
 {

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * cachestat(2), since Linux 6.5, is a single call and rejects callers without
- * permission.  On an overlay, however, it describes the overlay and not the
- * file below, so there and on older kernels the file is mapped and mincore(2)
- * is used.
+ * permission.  On an overlay, however, it describes the overlay rather than the
+ * underlying file, so there and on older kernels the file is mapped and
+ * mincore(2) is used.
  */
 #include "measure/cold.h"
 

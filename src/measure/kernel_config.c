@@ -57,7 +57,9 @@ read_config(gzFile f, const char *prefix, char *text, size_t size)
 		line[strcspn(line, "\n")] = '\0';
 		if (strncmp(line, prefix, n) != 0)
 			continue;
-		/* the option that the prefix itself names keeps its name */
+		/*
+		 * the option whose name is the prefix itself is not shortened
+		 */
 		word = *word == '_' ? word + 1 : strchr(line, '_') + 1;
 		len += (size_t)snprintf(text + len, size - len, "%s%s",
 		    len > 0 ? " " : "", word);

@@ -129,7 +129,10 @@ find_id(int fd, char id[LEFTOVER_ID_B])
 	return false;
 }
 
-/* Kills process pid if its identity is dead.  Returns whether it did. */
+/*
+ * Kills process pid if it is marked with the identity of a dead process.
+ * Returns whether it did.
+ */
 static bool
 kill_marked(const char *pid)
 {

@@ -230,7 +230,10 @@ reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
 	return live;
 }
 
-/* Waits for a signal.  Returns it, or 0 when now >= until, and its time. */
+/*
+ * Waits for a signal.  Returns it, or 0 once `until` has passed; sets *now to
+ * the time.
+ */
 static int
 wait_signal(const struct proc *p, uint64_t until, uint64_t *now)
 {

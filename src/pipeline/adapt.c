@@ -6,7 +6,9 @@
 
 #include <stdio.h>
 
-/* The time between two looks: long enough for a meaningful idle share. */
+/*
+ * The time between two checks: long enough for the idle share to be meaningful.
+ */
 #define LOOK_NS UINT64_C(20000000)
 
 static int

@@ -64,7 +64,7 @@ wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
 	*ns += sys_now_ns() - t0;
 }
 
-/* Calls watch, including the time waited so far. */
+/* Calls watch; the idle time includes waits in progress. */
 static void
 tell_watch(struct pipeline *pl)
 {

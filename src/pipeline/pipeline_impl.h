@@ -47,7 +47,7 @@ void pipeline_worker_close(struct pipeline *pl, void *ctx);
 void pipeline_work(struct pipeline *pl, void *ctx, struct slot *s);
 
 /*
- * Starts up to that many workers.  Fewer are enough, but at least one must
+ * Starts up to `threads` workers.  Fewer are enough, but at least one must
  * start; pl->workers is set to their number.  Returns 0 or -errno.
  */
 int pipeline_start(struct pipeline *pl, struct pipeline_worker *w,

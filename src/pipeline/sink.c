@@ -8,7 +8,7 @@
  * every chunk, so adding to it never waits; only taking a free chunk does.
  *
  * The thread also computes the checksum of queued chunks; the number of
- * unchecked items tells who owns its value.
+ * unchecked items determines who owns its value.
  */
 #include "sink.h"
 
@@ -39,7 +39,8 @@ struct sink {
 	pthread_mutex_t lock;
 	pthread_cond_t queued, written;
 	struct item *queue;
-	size_t size, head, count;	/* the queue's size, head and fill */
+	size_t size, head, count;	/* the queue's capacity, head and
+					 * length */
 	bool closing;
 	int err;
 	unsigned chunks_free;
@@ -158,7 +159,7 @@ sink_start(struct sink *k)
 	return rc;
 }
 
-/* Cuts an item to the part inside the window, which may be empty. */
+/* Trims an item to the part inside the window, which may be empty. */
 static void
 clip(struct sink *k, struct item *it)
 {

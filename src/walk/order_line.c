@@ -10,7 +10,7 @@
 
 enum { PRIORITY_MIN = -32768, PRIORITY_MAX = 32767 };
 
-/* Parses the number between s and end, with nothing else there. */
+/* Parses the text from s to end, which must be a number and nothing else. */
 static bool
 take_number(const char *s, const char *end, int64_t *n)
 {

@@ -103,7 +103,9 @@ add_priority(struct walk_order *o, char *line, size_t number)
 	return add(o, line, -key, number);
 }
 
-/* Returns whether a line is a comment; lists with NUL line ends have none. */
+/*
+ * Returns whether a line is a comment; lists with NUL line endings have none.
+ */
 static bool
 is_comment(const struct walk_order *o, const char *line)
 {

@@ -30,7 +30,7 @@ struct walk_reader {
 	struct digest *digest;
 	uint8_t *buf;
 	uint64_t mine;			/* for o->look */
-	uint64_t read_B, stored_B;	/* as in walk_result, of this thread */
+	uint64_t read_B, stored_B;	/* as in walk_result, for this thread */
 };
 
 /* Returns 0 or -ENOMEM; must be closed in either case. */

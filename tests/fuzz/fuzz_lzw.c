@@ -30,8 +30,8 @@ hash(struct result *r, const uint8_t *p, size_t n)
 }
 
 /*
- * A decompression bomb is abandoned after MOST bytes; the rest would find
- * nothing more.
+ * A decompression bomb is abandoned after MOST bytes; the rest would reveal
+ * nothing new.
  */
 static struct result
 decode(const uint8_t *in, size_t len, size_t in_piece, size_t out_piece)

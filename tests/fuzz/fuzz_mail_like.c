@@ -69,7 +69,7 @@ try_like(const uint8_t *data, size_t size, uint8_t seed)
 	    memcmp(&like, &again, sizeof(like)) != 0)
 		abort();
 	strbuf_free(&b);
-	/* large ones take a long time and find nothing more */
+	/* large ones take a long time and reveal nothing new */
 	for (unsigned i = 0; i < SIZES; i++)
 		if (like.sizes.at_B[i] > LARGE)
 			like.sizes.at_B[i] = LARGE;

@@ -5,7 +5,7 @@
  * The first byte gives the file type (gzip, zstd, lz4, xz) or, if its top bit
  * is set, means that the bytes are an index of a valid gzip file; the next two
  * give the start of a range.  A table may be wrong, in which case the data
- * differs, so this looks for crashes, leaks and unbounded memory.  An index
+ * differs, so this looks for crashes, leaks and unbounded memory use.  An index
  * gets correct hashes, because with wrong ones it would never be used.
  */
 #include "../../src/format/gzip/seek_index.h"
@@ -105,7 +105,7 @@ read_range(struct seek_map *m, uint64_t from)
 		    m->units[i].at < m->units[i - 1].at ||
 		    m->units[i].at > m->len)
 			abort();
-	/* a decompression bomb takes a long time and finds nothing more */
+	/* a decompression bomb takes a long time and reveals nothing new */
 	if (m->count > 0 && m->units[m->count - 1].plain < 64 << 20)
 		seek_read(m, &c, &r, false, -1, &result);
 }

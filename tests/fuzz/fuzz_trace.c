@@ -68,7 +68,7 @@ struct input {
 	uint64_t taken;			/* bytes of pieces */
 };
 
-/* Pieces of changing lengths */
+/* Pieces of varying lengths */
 static ssize_t
 next(void *arg, const uint8_t **data)
 {

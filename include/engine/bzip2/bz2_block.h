@@ -43,7 +43,7 @@ enum {
 	BZ2_BLOCK_OUT_MAX = BZ2_LEVEL_MAX * BZ2_BLOCK_UNIT / 5 * 255
 };
 
-/* Returns a stream's check value after one more block. */
+/* Returns the stream's check value, updated for one more block. */
 static inline uint32_t
 bz2_crc_combine(uint32_t stream, uint32_t block)
 {
@@ -68,7 +68,7 @@ size_t bz2_rle_cap(int level);
 void bz2_rle_start(struct bz2_rle *r, int level, uint8_t *block);
 /*
  * Adds input, and returns how many bytes of it were consumed: fewer than len if
- * the block is full.  bz2_rle_full() tells whether it is.
+ * the block is full.  bz2_rle_full() says whether it is.
  */
 size_t bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len);
 bool bz2_rle_full(const struct bz2_rle *r);
@@ -115,7 +115,7 @@ size_t bz2_join_block(struct bz2_join *j, const uint8_t *src, uint64_t nbits,
 size_t bz2_join_trailer(struct bz2_join *j, uint8_t *dst);
 
 /*
- * Determines what begins at a bit.  Returns BZ2_AT_BLOCK, BZ2_AT_END, 0
+ * Determines what begins at a given bit.  Returns BZ2_AT_BLOCK, BZ2_AT_END, 0
  * (neither), or -ENODATA if the input ends too early to tell.
  */
 enum { BZ2_AT_BLOCK = 1, BZ2_AT_END = 2 };
@@ -144,9 +144,9 @@ int bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,
     uint64_t bit, uint64_t *found);
 
 /*
- * A block decoder, for streams up to a level.  bz2_decoder_new() makes its only
- * allocation, of bz2_decoder_memory(level) bytes, and returns NULL if that
- * fails.
+ * A block decoder, for streams of up to a given level.  bz2_decoder_new() makes
+ * its only allocation, of bz2_decoder_memory(level) bytes, and returns NULL if
+ * that fails.
  */
 struct bz2_decoder;
 
@@ -156,9 +156,9 @@ void bz2_decoder_free(struct bz2_decoder *d);	/* d may be NULL */
 
 /*
  * Decodes the block that begins with its magic at *bit, and moves *bit past it.
- * level is its stream's, at most the decoder's; *crc is set to the check value
- * stored in the block.  Returns 0, -ENODATA (the input ends inside the block),
- * -EBADMSG (not a block, or corrupt) or -EINVAL (level).
+ * level is that of its stream, and must not exceed the decoder's; *crc is set
+ * to the check value stored in the block.  Returns 0, -ENODATA (the input ends
+ * inside the block), -EBADMSG (not a block, or corrupt) or -EINVAL (level).
  */
 int bz2_decode_block(struct bz2_decoder *d, int level, const uint8_t *in,
     size_t len, uint64_t *bit, uint32_t *crc);

@@ -63,7 +63,7 @@ struct deflate_blocks {
 	struct deflate_piece pieces[DEFLATE_PIECES + 1];
 };
 
-/* Returns the maximum output of add and end together for len bytes of input. */
+/* Returns the maximum combined output of add and end for len bytes of input. */
 static inline size_t
 deflate_blocks_bound(size_t len)
 {

@@ -7,8 +7,8 @@
  * which to look up the next bits, and an entry says how many bits to drop (code
  * and extra bits together) and which table comes next.  One entry may stand for
  * several literals and a length that follows them.  The end of the block and
- * invalid codes lead to tables of one entry, which drop no bits and lead to
- * themselves, so it is enough to check for them once every few steps.
+ * invalid codes lead to single-entry tables, which drop no bits and point back
+ * to themselves, so it is enough to check for them once every few steps.
  */
 #ifndef COLDPRESS_DEFLATE_CODES_H
 #define COLDPRESS_DEFLATE_CODES_H

@@ -49,8 +49,8 @@ unsigned digest_lanes(const struct digest_algo *a);
 void digest_version(char *text, size_t size);
 
 /*
- * Returns what computes SHA-256 here, for example "SHA instructions, two files
- * at a time", as a static string.  Thread-safe.
+ * Returns a static string naming the SHA-256 implementation in use here, for
+ * example "SHA instructions, two files at a time".  Thread-safe.
  */
 const char *digest_sha256_by(void);
 

@@ -2,8 +2,9 @@
  * lz4_zfs.h - LZ4 as ZFS compresses it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The output is an ordinary LZ4 block, but ZFS has kept a compressor from 2013,
- * whose matches differ from today's library's in blocks of 64 KiB and more.
+ * The output is an ordinary LZ4 block, but ZFS still uses a compressor from
+ * 2013, whose matches differ from those of today's library in blocks of 64 KiB
+ * and more.
  */
 #ifndef COLDPRESS_LZ4_ZFS_H
 #define COLDPRESS_LZ4_ZFS_H

@@ -13,8 +13,8 @@
  * Codes become one bit wider as soon as the table is too large for their width.
  * Codes are written in groups of eight, so a group has as many bytes as a code
  * has bits.  The first code of a new width, and the code after a CLEAR, begin a
- * new group: the rest of the previous group is padding.  If the widest code has
- * 9 bits, the width still grows to 10 when the table is full, as in compress
+ * new group: the rest of the previous group is padding.  If the maximum width
+ * is 9 bits, the width still grows to 10 when the table is full, as in compress
  * 4.0.
  *
  * There is no end marker: a stream ends where its file does, leftover bits

@@ -30,7 +30,7 @@ size_t packer_zstd_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 #ifdef COLDPRESS_LZO
-/* Compresses each 4 KiB with lzo1x_1, adding btrfs's length headers. */
+/* Compresses each 4 KiB piece with lzo1x_1, adding btrfs's length headers. */
 void *packer_lzo_open(int level, size_t most);
 size_t packer_lzo_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

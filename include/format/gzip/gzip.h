@@ -4,8 +4,8 @@
  *
  * Source: RFC 1952.
  *
- * A gzip file written by pzc is one member, whose header is ten bytes and the
- * name.  The uncompressed data is cut into blocks, which are deflated
+ * A gzip file written by pzc is one member, whose header consists of ten bytes
+ * and the name.  The uncompressed data is cut into blocks, which are deflated
  * independently; every block but the last ends with a sync point (an empty
  * stored block that ends on a byte boundary, 00 00 ff ff), the last one with
  * the final deflate block.  If there is more than one block, the deflate stream
@@ -18,7 +18,7 @@
  * A stored block takes 3 bits, padding to a byte boundary, and 00 00 ff ff; a
  * fixed one takes 10 bits.  The mark ends on a byte boundary.  In a file with
  * equal blocks it is 14 bytes for blocks of 512 KiB, 15 for 1 MiB, and 16 for
- * 1408 KiB.  zlib never emits a fixed block after a stored one without data.
+ * 1408 KiB.  zlib never emits a fixed block after an empty stored one.
  *
  * Instead of this mark, earlier builds wrote an extra field with a six-byte
  * subfield "PZ", which is still read:
@@ -132,7 +132,7 @@ int gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at);
 
 /*
  * Sets h->member to the member's whole length, or to 0 if it ends at neither of
- * the two positions that its field can mean; at is as above.  Returns 0 or
+ * the two positions that its field may indicate; at is as above.  Returns 0 or
  * -errno.
  */
 int gzip_member_length(struct gzip_header *h, struct look *look, uint64_t at);

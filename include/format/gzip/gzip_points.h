@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Decompression can be resumed at the end of any deflate block, given the bit
- * after it and the 32 KiB of data before it: such a place is a point.  The file
- * is read once, front to back, and all its members are verified on the way.
+ * after it and the 32 KiB of data before it: such a place is called a point.
+ * The file is read once, front to back, and all its members are verified on the
+ * way.
  *
  * A struct gzip_points belongs to one thread at a time.
  */
@@ -47,8 +48,8 @@ struct gzip_points_source {
 	int (*point)(void *arg, const struct gzip_point *p);
 	/*
 	 * If not NULL, called once for each point, before the next one or at
-	 * the end, with the point's window.  The bytes that the data up to the
-	 * next point does not need are zero.  Returns 0 or -errno.
+	 * the end, with the point's window.  Bytes not needed to decode up to
+	 * the next point are zero.  Returns 0 or -errno.
 	 */
 	int (*sparse)(void *arg, const uint8_t *window, size_t len);
 	void *arg;
@@ -67,7 +68,7 @@ void gzip_points_close(struct gzip_points *g);	/* may be NULL */
 /*
  * Reads up to len bytes of data.  Returns their number, 0 at the end of the
  * file, or -errno: -EBADMSG (not a gzip file, or damaged), -ENODATA
- * (truncated).  Only members may follow a member.
+ * (truncated).  A member may be followed only by another member.
  */
 ssize_t gzip_points_read(struct gzip_points *g, void *buf, size_t len);
 

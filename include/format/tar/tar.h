@@ -26,8 +26,9 @@
 
 enum {
 	TAR_BLOCK = 512,
-	TAR_EXTENSION_MAX = 8 << 20,	/* bytes of pax records, or a name */
-	TAR_EXTENTS_MAX = 1 << 20	/* data runs of one sparse file */
+	TAR_EXTENSION_MAX = 8 << 20,	/* size of the pax records, or of a
+					 * name */
+	TAR_EXTENTS_MAX = 1 << 20	/* data runs in one sparse file */
 };
 
 enum tar_type {
@@ -41,7 +42,8 @@ struct tar_extent {
 };
 
 /*
- * A SCHILY.xattr or LIBARCHIVE.xattr record; the value may contain any bytes.
+ * A SCHILY.xattr or LIBARCHIVE.xattr record; the value may contain arbitrary
+ * bytes.
  */
 struct tar_xattr {
 	const char *name;
@@ -60,18 +62,18 @@ struct tar_entry {
 	int64_t mtime;			/* seconds since 1970 */
 	uint32_t mtime_ns;
 	uint32_t major, minor;		/* device number */
-	uint64_t size;			/* bytes of the file, holes included */
+	uint64_t size;			/* size of the file, including holes */
 	uint64_t stored;		/* bytes that tar_read() will return */
 	/*
-	 * The data of a sparse file, ascending and not overlapping, `stored`
-	 * bytes in total; otherwise NULL and 0.
+	 * The data runs of a sparse file, in ascending order without overlaps,
+	 * `stored` bytes in total; otherwise NULL and 0.
 	 */
 	const struct tar_extent *extents;
 	size_t extent_count;
 	const struct tar_xattr *xattrs;
 	size_t xattr_count;
 	/*
-	 * All pax records of this entry alone, with their whole keys, in
+	 * All pax records for this entry alone, with their full keys, in
 	 * archive order.
 	 */
 	const struct tar_xattr *records;
@@ -133,8 +135,8 @@ int tar_drain(struct tar *t);
 uint64_t tar_offset(const struct tar *t);
 
 /*
- * Returns why the last call failed, as a static clause, or NULL if -errno says
- * it all.
+ * Returns a static clause saying why the last call failed, or NULL if -errno
+ * says it all.
  */
 const char *tar_why(const struct tar *t);
 

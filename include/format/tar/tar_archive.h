@@ -21,7 +21,7 @@ struct tar_archive {
 					 * tar_read() */
 	/* private */
 	int pipe;			/* its read end, while unpacking */
-	int out;			/* its write end, the thread's */
+	int out;			/* its write end, used by the thread */
 	bool unpacking;
 	pthread_t thread;
 	struct input in;
@@ -54,8 +54,8 @@ void tar_archive_close(struct tar_archive *a);
 int tar_archive_end(struct tar_archive *a);
 
 /*
- * Returns why a call on the archive returned rc, as a clause that is valid
- * until tar_archive_close().
+ * Returns a clause saying why a call on the archive returned rc, valid until
+ * tar_archive_close().
  */
 const char *tar_archive_why(const struct tar_archive *a, int rc);
 

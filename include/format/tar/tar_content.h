@@ -15,7 +15,7 @@ struct tar_content {
 	size_t extent;
 };
 
-/* Returns how many bytes of hole follow the current position, or 0. */
+/* Returns how many bytes remain of a hole at the current position, or 0. */
 uint64_t tar_content_hole(struct tar_content *c);
 
 /*

@@ -15,12 +15,12 @@
 
 enum {
 	OCI_DOCUMENT_MAX = 1 << 20,	/* maximum size of one document */
-	OCI_HEX = 64,			/* digits of a SHA-256 */
+	OCI_HEX = 64,			/* digits in a SHA-256 */
 	OCI_LAYERS_MAX = 1024,
 	OCI_WHY = 256
 };
 
-/* A file below blobs/sha256. */
+/* A file in blobs/sha256. */
 struct oci_blob {
 	char hex[OCI_HEX + 1];		/* SHA-256 in hexadecimal: its name */
 	uint64_t size;

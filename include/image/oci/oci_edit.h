@@ -26,7 +26,8 @@ struct oci_descriptor {
 #define OCI_LAYERS "layers"
 #define OCI_MANIFESTS "manifests"
 /*
- * Given instead of a list, means the document itself: its text or annotations.
+ * Passed in place of a list to mean the document itself: its text or
+ * annotations.
  */
 #define OCI_SELF ""
 
@@ -44,8 +45,8 @@ int oci_get(const struct oci_document *d, const char *list, size_t n,
     struct oci_descriptor *x, char why[OCI_WHY]);
 
 /*
- * Makes that descriptor, which oci_get() has found, refer to another blob, and
- * sets its media type unless that is NULL.  Returns 0 or -ENOMEM.
+ * Makes a descriptor found by oci_get() refer to another blob, and sets its
+ * media type unless that is NULL.  Returns 0 or -ENOMEM.
  */
 int oci_set(struct oci_document *d, const char *list, size_t n,
     const struct oci_blob *b, const char *media_type);
@@ -70,8 +71,8 @@ void oci_config_platform(const struct oci_document *config,
     struct oci_descriptor *x);
 
 /*
- * Adds a descriptor at the end of a list.  Returns 0, -EBADMSG (the document
- * has no such list) or -ENOMEM.
+ * Appends a descriptor to a list.  Returns 0, -EBADMSG (the document has no
+ * such list) or -ENOMEM.
  */
 int oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
     const char *media_type);

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layout".  A layout is a directory
- * with a file index.json, and blobs named by their SHA-256.  Thread-safe.
+ * that contains index.json, and blobs named after their SHA-256.  Thread-safe.
  */
 #ifndef COLDPRESS_OCI_LAYOUT_H
 #define COLDPRESS_OCI_LAYOUT_H
@@ -31,8 +31,8 @@ void oci_blob_name(const struct oci_blob *b, char name[OCI_BLOB_NAME]);
 int oci_blob_open(int dir, const struct oci_blob *b);
 
 /*
- * Verifies the size and digest of the file fd, whose offset does not matter and
- * does not change.  Returns 0, -EBADMSG, -ENOMEM or -errno from a read.
+ * Verifies the size and digest of the file fd, whose offset is neither used nor
+ * changed.  Returns 0, -EBADMSG, -ENOMEM or -errno from a read.
  */
 int oci_blob_verify(int fd, const struct oci_blob *b);
 

@@ -18,8 +18,8 @@ struct oci_new {
 };
 
 /*
- * Begins the layout path, which must not exist.  Returns 0, -EEXIST or -errno;
- * n must be aborted or committed even after an error.
+ * Begins the layout at path, which must not exist.  Returns 0, -EEXIST or
+ * -errno; n must be aborted or committed even after an error.
  */
 int oci_new_open(struct oci_new *n, const char *path);
 
@@ -41,8 +41,8 @@ int oci_new_text(struct oci_new *n, const char *text, size_t len,
 int oci_new_copy(struct oci_new *n, int layout, const struct oci_blob *b);
 
 /*
- * Writes index.json, syncs everything, and gives the layout its name.  Returns
- * 0, or -errno, after which n must still be aborted.
+ * Writes index.json, syncs everything, and gives the layout its final name.
+ * Returns 0, or -errno, after which n must still be aborted.
  */
 int oci_new_commit(struct oci_new *n, const char *index, size_t len);
 

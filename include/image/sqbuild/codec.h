@@ -15,7 +15,7 @@
 
 enum { SQB_SETTINGS_MAX = 16, SQB_FILTERS = 6 };
 
-/* Names of xz's filters for machine code, by bit in the compressor options. */
+/* Names of xz's machine-code filters, by bit in the compressor options. */
 extern const char *const sqb_filters[SQB_FILTERS];
 
 /* A choice of compressor and level. */

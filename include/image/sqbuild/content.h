@@ -32,8 +32,8 @@ void content_add_hole(struct content *c, size_t len, uint32_t count);
 XXH128_hash_t content_end(const struct content *c);
 
 /*
- * Returns the size under which files with equal content are compared: that of
- * the file or, in exact mode, of all its blocks.
+ * Returns the size to use when comparing files for equal content: that of the
+ * file or, in exact mode, of all its blocks.
  */
 uint64_t content_size(const struct sqb_data_options *o, uint64_t size);
 

@@ -50,7 +50,7 @@ struct sqb_source {
 	 * Skips a hole at the current offset, in whole blocks or to the end of
 	 * the file; see sqb_hole_blocks().  Returns the number of bytes
 	 * skipped, 0 if there is no hole, or -errno as read() does.  NULL if
-	 * the source does not know its holes.
+	 * the source does not know where the holes are.
 	 */
 	int64_t (*skip)(void *arg);
 	/* Seeks to the file's first byte; NULL if the source cannot seek. */
@@ -59,8 +59,8 @@ struct sqb_source {
 };
 
 /*
- * Returns how much of a hole consists of whole blocks.  A block that ends the
- * file, of which `left` bytes are left, counts as whole.
+ * Returns how much of a hole consists of whole blocks.  The last block counts
+ * as whole; `left` is the number of bytes left in the file.
  */
 static inline uint64_t
 sqb_hole_blocks(uint64_t hole, uint64_t left, uint32_t block)
@@ -122,7 +122,7 @@ struct sqb_waiting {
 };
 
 /*
- * Appends that data to fd, which is positioned at d->end, and numbers it as if
+ * Appends their data to fd, which is positioned at d->end, and numbers it as if
  * it had come last.  Returns 0, -ENOMEM or -errno.
  */
 int sqb_data_append(struct sqb_data *d, const struct sqb_waiting *w, int fd);

@@ -36,7 +36,8 @@ struct feed_unit {
 	uint8_t *data;			/* buffer of feed_room() bytes */
 	uint32_t len;			/* 0: a hole */
 	uint32_t number;		/* number of the first block */
-	uint32_t count;			/* 1; for a hole, its blocks */
+	uint32_t count;			/* 1; for a hole, the number of
+					 * blocks */
 	bool is_fragment;
 };
 

@@ -14,8 +14,8 @@
 enum { SQB_RECORD_MAX = 128 };
 
 /*
- * Writes the line, with its newline and a NUL.  Returns its length, 0 if there
- * is none.
+ * Writes the line, including the newline and a terminating NUL.  Returns its
+ * length, 0 if there is none.
  */
 size_t sqb_record_make(const struct sqb_data_options *o,
     char text[SQB_RECORD_MAX]);

@@ -2,8 +2,8 @@
  * twins.h - finding files with identical content
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Files are looked up by a key, which is a size in bytes, and a 128-bit hash.
- * Use from one thread at a time.
+ * Files are looked up by a key, which consists of a size in bytes and a 128-bit
+ * hash.  Use from one thread at a time.
  */
 #ifndef COLDPRESS_SQBUILD_TWINS_H
 #define COLDPRESS_SQBUILD_TWINS_H

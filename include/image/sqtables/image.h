@@ -38,7 +38,7 @@ int sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index);
 struct sqb_image_options {
 	const struct sqb_data_options *data;
 	uint32_t mtime;			/* the image's modification time */
-	uint64_t offset;		/* bytes of fd before the image */
+	uint64_t offset;		/* bytes in fd before the image */
 	/* do not compress these tables; raw inodes imply raw ids */
 	bool raw_inodes, raw_xattrs, raw_ids;
 	bool no_export;			/* omit the export table for NFS */

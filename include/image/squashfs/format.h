@@ -77,7 +77,7 @@ enum squashfs_compressor {
 	SQUASHFS_LZ4, SQUASHFS_ZSTD
 };
 
-/* Types of inodes; a long one is SQUASHFS_LONG higher. */
+/* Inode types; a long one is SQUASHFS_LONG higher. */
 enum squashfs_type {
 	SQUASHFS_DIR = 1, SQUASHFS_FILE, SQUASHFS_LINK, SQUASHFS_BLOCK_DEVICE,
 	SQUASHFS_CHAR, SQUASHFS_FIFO, SQUASHFS_SOCKET, SQUASHFS_LONG = 7

@@ -2,10 +2,10 @@
  * reader.h - the names, inodes and data of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * For tools that need more of an image than a walk of its files gives them:
- * owners, modes, link targets, extended attributes, individual blocks.  No
- * number in the image is trusted: each is checked, in 64 bits, against the
- * length of what it refers to.  Source of the format: image/squashfs/format.h.
+ * For tools that need more of an image than walking its files provides: owners,
+ * modes, link targets, extended attributes, individual blocks.  No number in
+ * the image is trusted: each is checked, in 64 bits, against the length of what
+ * it refers to.  Source of the format: image/squashfs/format.h.
  *
  * After sqr_open() an image does not change: any number of threads may read it,
  * each with its own decoder.
@@ -50,10 +50,11 @@ int sqr_find(int fd, uint64_t *offset);
 typedef void sqr_tell_fn(void *arg, uint64_t at, const char *why);
 
 /*
- * Reads tables and names of the image at byte `offset` of fd, which remains
- * open and the caller's, with the given number of threads and at most `memory`
- * bytes for tables and names.  Returns 0; -EBADMSG or -ENOTSUP, with a clause
- * in *why; -EDQUOT if it needs more memory; -ENOMEM; or -errno from a read.
+ * Reads tables and names of the image at byte `offset` of fd, which stays open
+ * and remains the caller's, with the given number of threads and at most
+ * `memory` bytes for tables and names.  Returns 0; -EBADMSG or -ENOTSUP, with a
+ * clause in *why; -EDQUOT if it needs more memory; -ENOMEM; or -errno from a
+ * read.
  */
 int sqr_open(struct sqr_image **m, int fd, uint64_t offset, unsigned threads,
     uint64_t memory, sqr_tell_fn *tell, void *arg, const char **why);
@@ -99,7 +100,7 @@ struct sqr_entry {
 
 void sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e);
 
-/* Returns the number of the first name after everything below a directory. */
+/* Returns the number of the first name after everything beneath a directory. */
 size_t sqr_end(const struct sqr_image *m, size_t number);
 
 /*
@@ -111,8 +112,8 @@ int sqr_path(const struct sqr_image *m, size_t number, char **path,
     size_t *cap);
 
 /*
- * Passes on a set's attributes, with full names.  Returns 0, -EBADMSG (the
- * table is damaged), -ENOMEM, or any other result of fn.
+ * Passes each attribute of a set to fn, with its full name.  Returns 0,
+ * -EBADMSG (the table is damaged), -ENOMEM, or any other result of fn.
  */
 typedef int sqr_xattr_fn(void *arg, const char *name, const void *value,
     size_t len);
@@ -129,14 +130,14 @@ uint32_t sqr_tail_len(const struct sqr_image *m, const struct sqr_entry *e);
 uint64_t sqr_stored(const struct sqr_entry *e);
 uint32_t sqr_word(const struct sqr_entry *e, uint32_t k);
 
-/* Returns the stored size of the block with that size word; 0 for a hole. */
+/* Returns the stored size of a block with the given size word; 0 for a hole. */
 static inline uint32_t
 sqr_word_len(uint32_t word)
 {
 	return word & (SQUASHFS_BLOCK_RAW - 1);
 }
 
-/* Locates a fragment block; number is below facts->fragments. */
+/* Locates a fragment block; number must be less than facts->fragments. */
 void sqr_fragment(const struct sqr_image *m, uint32_t number, uint64_t *at,
     uint32_t *word);
 

@@ -13,8 +13,8 @@
 #include "image/sqwrite/tree.h"
 
 /*
- * An entry in a long directory's index, which tells where to begin searching
- * for a name.
+ * An entry in a long directory's index, which says where to begin searching for
+ * a name.
  */
 struct sqw_index {
 	uint32_t at;			/* offset in the listing */

@@ -16,8 +16,8 @@
 /* Operations on a table's blocks.  Each receives arg. */
 struct sqw_table_ops {
 	/*
-	 * Compresses len bytes into out.  Returns the size, or 0 if that is not
-	 * smaller.  If NULL, blocks are stored uncompressed.
+	 * Compresses len bytes into out.  Returns the size, or 0 if the result
+	 * would not be smaller.  If NULL, blocks are stored uncompressed.
 	 */
 	size_t (*pack)(void *arg, const uint8_t *in, size_t len, uint8_t *out,
 	    size_t cap);

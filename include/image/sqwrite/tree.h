@@ -44,7 +44,7 @@ struct sqw_node {
 	struct sqw_attr attr;
 	uint32_t id;			/* as returned by sqw_tree_add() */
 	uint32_t parent;		/* index; the root is its own parent */
-	uint32_t end;			/* index after everything below it */
+	uint32_t end;			/* index after everything beneath it */
 	uint32_t owner;			/* index of its inode's first name */
 	uint32_t number, links;		/* inode number and link count */
 	struct sqw_data data;
@@ -64,7 +64,7 @@ struct sqw_tree {
 
 #define SQW_NOWHERE UINT32_MAX
 
-/* Converts a time to an inode's unsigned 32-bit number. */
+/* Converts a time to the unsigned 32-bit value stored in an inode. */
 static inline uint32_t
 sqw_time(int64_t t)
 {

@@ -166,9 +166,9 @@ bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit, uint32_t *crc)
 }
 
 /*
- * Adds all pairs of neighbouring bytes among the first five that a magic number
- * fills completely, for each number of its bits, 0..7, that the preceding byte
- * can hold.
+ * For each number of leading bits, 0..7, that the preceding byte can hold, adds
+ * the four pairs of adjacent bytes among the first five bytes that a magic
+ * number fills completely.
  */
 static void
 add_pairs(struct bz2_scan *s, uint64_t magic)
@@ -226,7 +226,10 @@ bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,
 		unsigned pair = (unsigned)in[i] << 8 | in[i + 1];
 
 		if ((s->pairs[pair >> 6] >> (pair & 63) & 1) != 0) {
-			/* the first whole byte is i, or up to 3 earlier */
+			/*
+			 * the first whole byte is at i, or up to 3 bytes
+			 * earlier
+			 */
 			uint64_t from = i < 4 ? 0 : (uint64_t)(i - 4) * 8;
 			uint64_t to = (uint64_t)(i + 1) * 8;
 			int at;

@@ -12,8 +12,8 @@
 
 enum {
 	ROUNDS = 7,
-	COST_BITS = 10,		/* sum of 50 code lengths; six sums share a
-				 * word */
+	COST_BITS = 10,		/* bits for a sum of 50 code lengths; six
+				 * sums share a word */
 	COST_MASK = (1 << COST_BITS) - 1,
 	FAR_COST = 15		/* cost of a symbol outside a guess's range */
 };
@@ -106,8 +106,8 @@ count_group(uint32_t *freq, const uint16_t *symbols, size_t n, uint32_t by)
 }
 
 /*
- * Chooses a table for each group.  Initially no group has one; later, few
- * change theirs.
+ * Chooses a table for each group.  Initially no group has a table; in later
+ * rounds, few groups change theirs.
  */
 static void
 choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count,

@@ -32,7 +32,10 @@ bits_start(struct bz2_in *b, const uint8_t *in, size_t len, uint64_t bit)
 	bz2_skip(b, bit & 7);
 }
 
-/* Reads the bytes in use, in order.  Returns their number. */
+/*
+ * Reads which byte values are in use, in ascending order.  Returns their
+ * number.
+ */
 static int
 read_map(struct bz2_in *b, uint8_t map[256])
 {
@@ -73,7 +76,8 @@ long_code(const struct bz2_table *t, uint64_t acc)
 
 /*
  * Decodes up to BZ2_GROUP symbols with one table, at most to the end of the
- * block.  Returns how many, including the end symbol, or -EBADMSG.
+ * block.  Returns the number of symbols decoded, including the end symbol, or
+ * -EBADMSG.
  */
 static int
 read_group(struct bz2_in *b, const struct bz2_table *t, unsigned end,
@@ -137,7 +141,7 @@ mtf_move(struct mtf *m, unsigned at)
 	m->front = m->front << 8 | byte;
 }
 
-/* Writes the run that another symbol ends. */
+/* Writes the run terminated by another symbol. */
 static inline int
 end_run(struct bz2_decoder *d, struct mtf *m)
 {

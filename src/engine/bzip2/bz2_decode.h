@@ -29,8 +29,8 @@ struct bz2_table {
 						 * invalid */
 	/* codes of each length, left-aligned to BZ2_CODE_MAX, are below this */
 	uint32_t end[BZ2_CODE_MAX + 1];
-	int32_t first[BZ2_CODE_MAX + 1]; /* plus a code: its index in sorted
-					  * order */
+	int32_t first[BZ2_CODE_MAX + 1]; /* add a code to get its index in
+					  * sorted order */
 	uint16_t order[BZ2_SYMBOLS_MAX];
 };
 

@@ -12,8 +12,8 @@
 enum {
 	FRONT = 8,		/* part of the move-to-front list in a
 				 * register */
-	LEN_BITS = 5,		/* a code is written from code << 5 | length */
-	HELD = 7		/* maximum bits left by a flush */
+	LEN_BITS = 5,		/* codes are stored as code << 5 | length */
+	HELD = 7		/* maximum number of bits left by a flush */
 };
 
 _Static_assert(HELD + 3 * BZ2_CODE_MADE <= 64, "three symbols");
@@ -350,7 +350,7 @@ bz2_encode_bound(int level)
 {
 	size_t n = bz2_rle_cap(level);
 
-	/* nine bits per symbol; the rest is for selectors and lengths */
+	/* nine bits per symbol; the slack covers the selectors and lengths */
 	return n + n / 8 + 32768;
 }
 

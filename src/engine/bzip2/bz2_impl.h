@@ -41,8 +41,8 @@ struct bz2_unrle {
 
 void bz2_unrle_start(struct bz2_unrle *u, const uint8_t *block, size_t len);
 /*
- * Outputs up to cap bytes.  Returns their number, 0 at the end, or -EBADMSG if
- * a count is missing there.
+ * Outputs up to cap bytes.  Returns the number of bytes, 0 at the end, or
+ * -EBADMSG if a count is missing there.
  */
 ssize_t bz2_unrle_read(struct bz2_unrle *u, uint8_t *out, size_t cap);
 
@@ -63,8 +63,8 @@ void bz2_derandomise(uint8_t *p, size_t len);
 
 /*
  * Inverts the rotation sort in place: from the last column l[0..n), computes
- * the text whose rotation is row origin.  counts holds each byte's frequency,
- * and scratch has bz2_unsort_bytes(n) bytes.
+ * the text, which is row origin of the sorted rotations.  counts holds each
+ * byte's frequency, and scratch has bz2_unsort_bytes(n) bytes.
  */
 size_t bz2_unsort_bytes(size_t n);
 void bz2_unsort(uint8_t *l, size_t n, size_t origin,

@@ -7,7 +7,7 @@
  */
 #include "bz2_impl.h"
 
-/* The distances defined by the format, which follow no rule. */
+/* The distances defined by the format; they follow no pattern. */
 static const uint16_t distances[512] = {
 	619, 720, 127, 481, 931, 816, 813, 233, 566, 247, 985, 724, 205, 454,
 	863, 491, 741, 242, 949, 214, 733, 859, 335, 708, 621, 574, 73, 654,

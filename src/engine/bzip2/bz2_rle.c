@@ -2,9 +2,9 @@
  * bz2_rle.c - RLE1, the run-length code before the sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Four equal bytes are followed by a count, 0..251, of further ones.  The code
- * protected Seward's implementation from slow sorts, and leaves data without
- * runs unchanged.
+ * Four equal bytes are followed by a count, 0..251, of additional ones.  The
+ * code protected Seward's implementation from slow sorts, and leaves data
+ * without runs unchanged.
  */
 #include "bz2_impl.h"
 
@@ -148,8 +148,8 @@ bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len)
 		i += add_plain(r, in + i, len - i);
 		if (i < len && !bz2_rle_full(r)) {
 			/*
-			 * here: a run of four, or the last bytes before the
-			 * limit
+			 * in is now at a run of four, or at the last bytes
+			 * before the limit
 			 */
 			end_run(r);
 			r->block[r->len++] = in[i++];

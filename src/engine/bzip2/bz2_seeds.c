@@ -2,9 +2,9 @@
  * bz2_seeds.c - sorting the rotation sort's seeds
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Seeds are first sorted by bytes: two by counting, then five at a time, in
- * words that hold them above the position, until groups differ or DEPTH bytes
- * are equal.
+ * Seeds are first sorted by their bytes: by the first two with a counting sort,
+ * then by five at a time, packed above the position in a word, until groups
+ * differ or DEPTH bytes are equal.
  *
  * Then they are sorted by ranks, as in Larsson and Sadakane (1999), but from
  * seed to seed.  The members of a group share a prefix, so the seeds that it
@@ -319,9 +319,9 @@ lengthen_leaps(const struct bz2_sorter *s)
 }
 
 /*
- * Sorts all groups; returns whether any was split and any is left.  Consecutive
- * seeds that are alone in their groups are merged into one run, which later
- * rounds skip.
+ * Sorts all groups; returns whether any group was split and any remain.
+ * Consecutive seeds that are alone in their groups are merged into one run,
+ * which later rounds skip.
  */
 static bool
 sort_groups(const struct bz2_sorter *s)

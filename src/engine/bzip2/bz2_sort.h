@@ -25,8 +25,8 @@ struct bz2_sorter {
 	uint32_t *order;	/* these positions, ascending; then sorted */
 	uint64_t *words;	/* n / 2 entries each */
 	uint64_t *spare;
-	uint32_t *rows;		/* n and a few more, or two tables indexed by
-				 * position / 2 */
+	uint32_t *rows;		/* slightly more than n, or two tables
+				 * indexed by position / 2 */
 	uint32_t pairs[65536];
 };
 

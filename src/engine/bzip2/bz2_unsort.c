@@ -3,13 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Row i of the sorted rotations, together with its first byte, gives the row of
- * the next rotation.  This forms a chain through all rows, in random order,
- * each step of which waits for memory; following it alone would be bound by
- * that latency.  So the chain is entered at many evenly spaced rows, and
- * several pieces are followed in turn, each until it meets the beginning of
- * another; finally the pieces are put together.  A row belongs to only one
- * piece (the rows are a permutation, whatever the input), which bounds the work
- * for hostile blocks and for periodic ones, whose chain closes early and is
+ * the next rotation.  This forms a chain through all rows in random order, and
+ * each step waits for memory; following a single chain would be bound by that
+ * latency.  So the chain is entered at many evenly spaced rows, and several
+ * pieces are followed in turn, each until it meets the beginning of another;
+ * finally the pieces are put together.  A row belongs to only one piece (the
+ * rows are a permutation, whatever the input), which bounds the work for
+ * hostile blocks and for periodic ones, whose chain closes early and is
  * traversed repeatedly.
  */
 #include "bz2_impl.h"

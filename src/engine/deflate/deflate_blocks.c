@@ -14,7 +14,7 @@ enum {
 
 static const uint64_t no_header = UINT64_MAX;
 
-/* Returns whether that many more bits fit. */
+/* Returns whether the given number of bits still fits. */
 static bool
 fits(const struct deflate_blocks *b, uint64_t bits)
 {

@@ -127,8 +127,8 @@ sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)
 }
 
 /*
- * Enters codes longer than c->bits bits, starting at the symbol *sorted and
- * code.
+ * Enters the codes longer than c->bits bits, of which code, for the symbol
+ * *sorted, is the first.
  */
 static void
 fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,

@@ -142,8 +142,8 @@ plan_header(struct deflate_plan *plan, bool fast)
 }
 
 /*
- * Gives a distance code at least two words: the format allows one or none, but
- * some decoders have rejected that.
+ * Gives a distance code at least two codewords: the format allows one or none,
+ * but some decoders have rejected that.
  */
 static void
 distance_lens(uint8_t *lens, const uint32_t *freq)

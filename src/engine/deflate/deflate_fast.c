@@ -48,8 +48,8 @@ insert_short(struct deflate_fast *f, size_t pos)
 }
 
 /*
- * Returns the last position before pos with those low 16 bits, or pos if there
- * is none.
+ * Returns the last position before pos whose low 16 bits are low, or pos if
+ * there is none.
  */
 static inline size_t
 candidate(size_t pos, uint16_t low)
@@ -69,7 +69,7 @@ differing(const uint8_t *in, uint64_t word, size_t at, size_t pos)
 	return at == pos ? 1 : load_le64(in + at) ^ word;
 }
 
-/* Returns how many of `most` bytes are equal; the first word is known to be. */
+/* Returns how many of `most` bytes are equal, given that the first word is. */
 static inline size_t
 extend(const uint8_t *a, const uint8_t *b, size_t most)
 {
@@ -96,7 +96,7 @@ struct match {
 	size_t pos, at, length;
 };
 
-/* Prefers a longer match at the next position, which ends the word there. */
+/* Prefers a match at the next position if it covers a whole word. */
 static inline void
 look_ahead(struct deflate_fast *f, struct match *m)
 {
@@ -176,7 +176,7 @@ extend_back(const uint8_t *in, struct match *m, size_t from)
 	}
 }
 
-/* Enters some positions within a match, which suffice. */
+/* Enters only some of the positions within a match, which is enough. */
 static inline void
 insert_match(struct deflate_fast *f, size_t pos, size_t next)
 {

@@ -110,7 +110,7 @@ lane_until(struct lane *l, uint64_t stop, uint64_t limit)
 	l->soft = (int64_t)l->stop - STEP3_BITS;
 }
 
-/* Assigns the next segment or, if none is left, a stop that does not move. */
+/* Assigns the next segment or, if none is left, makes the lane idle. */
 static void
 lane_assign(struct lanes *s, struct lane *l)
 {

@@ -56,8 +56,8 @@ match_hash3(uint32_t bytes)
 }
 
 /*
- * Returns how many of `most` bytes at a and b are equal; the first n are known
- * to be.
+ * Returns how many of `most` bytes at a and b are equal, given that the first n
+ * are.
  */
 static inline uint32_t
 match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)

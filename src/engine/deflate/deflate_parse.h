@@ -17,8 +17,8 @@
 struct deflate_effort {
 	uint16_t steps;		/* positions to examine for a match, ... */
 	uint16_t lazy_steps;	/* for a better one a byte later */
-	uint16_t good;		/* only a quarter after a match of this
-				 * length */
+	uint16_t good;		/* only a quarter as many after a match of
+				 * this length */
 	uint16_t nice;		/* do not search further after a match of this
 				 * length */
 	uint16_t lazy;		/* defer matches shorter than this */
@@ -37,8 +37,8 @@ void deflate_parse_begin(struct deflate_parse *p,
     const struct deflate_effort *effort, const uint8_t *in, uint32_t len);
 
 /*
- * Finds the next sequences, at least one and at most `room`.  Returns their
- * number, 0 at the end of the input.
+ * Finds the next sequences, at least one and at most `room`.  Returns how many
+ * it found, or 0 at the end of the input.
  */
 size_t deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
     size_t room);

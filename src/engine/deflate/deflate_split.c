@@ -78,8 +78,8 @@ count_whole(struct deflate_piece *p, struct deflate_cursor *at,
 }
 
 /*
- * Fills a piece with at most that many tokens.  Returns false if there are none
- * left.
+ * Fills a piece with at most the given number of tokens.  Returns false if
+ * there are none left.
  */
 static bool
 fill_piece(struct deflate_piece *p, struct deflate_cursor *at,

@@ -10,7 +10,10 @@
 
 #include <errno.h>
 
-/* Sequences are written as soon as there are that many, which bounds memory. */
+/*
+ * Sequences are written as soon as this many have accumulated, which bounds
+ * memory use.
+ */
 enum { SEQUENCES = 32768 };
 
 struct deflate_strong {

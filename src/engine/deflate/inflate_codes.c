@@ -44,7 +44,8 @@ sort_symbols(struct code *c, const uint8_t *bits, unsigned count)
 }
 
 /*
- * Returns an n-bit code's entry: symbols define their meaning and extra bits.
+ * Returns the entry of a symbol's n-bit code, given the symbol's meaning and
+ * extra bits.
  */
 static uint32_t
 with_bits(uint32_t symbol, unsigned n)
@@ -86,7 +87,7 @@ second_bits(const struct code *c, unsigned n, unsigned used)
 	return bits;
 }
 
-/* Enters codes longer than the first index, beginning with this one. */
+/* Enters the codes longer than the first index, of which code is the first. */
 static void
 fill_second(struct code *c, const uint32_t *symbols, unsigned code,
     unsigned sorted)
@@ -116,10 +117,7 @@ fill_second(struct code *c, const uint32_t *symbols, unsigned code,
 		}
 }
 
-/*
- * Fills a table at each code length's index size in turn, doubling it for the
- * next.
- */
+/* Fills the table for each index size in turn, doubling it every time. */
 static void
 fill(struct code *c, const uint32_t *symbols)
 {

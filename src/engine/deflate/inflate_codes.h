@@ -73,8 +73,8 @@ bool inflate_precode(uint32_t table[INFLATE_PRECODE_SIZE],
 void inflate_fixed_codes(struct inflate_codes *c);
 
 /*
- * Returns the amount that an entry adds to its base, from the bits where its
- * code begins.
+ * Returns an entry's base plus its extra bits, given the bits starting with its
+ * code.
  */
 static inline uint32_t
 inflate_value(uint32_t entry, uint64_t bits)

@@ -4,7 +4,7 @@
  *
  * Source: RFC 1951, 3.2.3.  Bits are loaded eight bytes at a time, more than
  * are counted; the uncounted ones will be loaded again with the same values.
- * How many a round takes before the next refill is asserted below.
+ * How many bits a round takes between refills is asserted below.
  */
 #include "inflate_fast.h"
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes must be available, so that no step has to check. */
+/* The number of bytes that must be available so that no step needs a check. */
 enum { INFLATE_FAST_IN = 32, INFLATE_FAST_OUT = 258 + 64 };
 
 /* The decoder's position. */
@@ -43,8 +43,8 @@ typedef enum inflate_why inflate_fast_fn(struct inflate_place *p,
 inflate_fast_fn *inflate_fast_choose(void);
 
 /*
- * Copies len bytes, some of them in the window, from that distance back; there
- * must be room for them.
+ * Copies len bytes from `distance` back, some of them in the window; there must
+ * be room for them.
  */
 void inflate_copy_window(struct inflate_place *p, size_t distance,
     size_t len);

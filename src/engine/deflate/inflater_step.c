@@ -2,7 +2,7 @@
  * inflater_step.c - inflating a block's header, stored bytes and edge symbols
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A length and its distance have at most 48 bits together and are taken as a
+ * A length and its distance take at most 48 bits together and are consumed as a
  * unit, so nothing is ever half decoded: incomplete input waits in the bits or,
  * for a block's header, in held.
  */

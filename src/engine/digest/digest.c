@@ -27,7 +27,7 @@ struct digest {
 	struct sha256 sha256;		/* used if it has lanes */
 };
 
-/* OpenSSL's names for them. */
+/* OpenSSL's names for the algorithms. */
 static const struct {
 	const char *name, *openssl;
 } names[] = {
@@ -193,8 +193,8 @@ add_many(struct digest_piece *const p[], unsigned count)
 }
 
 /*
- * Replaces the pieces that have ended with the next non-empty ones, while there
- * are any.  Returns the number of pieces.
+ * Replaces finished pieces by the next non-empty ones, as long as there are
+ * any.  Returns the number of pieces.
  */
 static unsigned
 replace(struct digest_piece *lane[], unsigned count, unsigned lanes,

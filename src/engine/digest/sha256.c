@@ -17,7 +17,7 @@
 enum {
 	NI_LANES = 2,
 	AVX2_LANES = 8,
-	AVX2_LEAST = 3		/* fewer are faster one after the other */
+	AVX2_LEAST = 3		/* fewer are faster one at a time */
 };
 
 const uint32_t sha256_k[SHA256_BLOCK] __attribute__((aligned(32))) = {

@@ -81,8 +81,8 @@ schedule(lanes w[16], int i)
 }
 
 /*
- * Performs round i; the state's words change their places instead of their
- * values, so the first is s[-i % 8].
+ * Performs round i; instead of being moved, the words of the state change
+ * roles, so the first is s[-i % 8].
  */
 AVX2_INLINE void
 one_round(lanes s[8], lanes w, uint32_t constant, int i)

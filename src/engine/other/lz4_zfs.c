@@ -65,7 +65,7 @@ length_bytes(size_t len)
 	return len < TOKEN_MOST ? 0 : (len - TOKEN_MOST) / 255 + 1;
 }
 
-/* Writes these bytes: a series of 255s and the remainder. */
+/* Writes the extra bytes of a length: a series of 255s and the remainder. */
 static void
 put_length(struct coder *c, size_t rest)
 {
@@ -84,7 +84,10 @@ put_literals(struct coder *c, size_t pos, size_t follow)
 	size_t len = pos - c->anchor;
 	size_t more = follow != 0 ? len >> 8 : (len + 255 - TOKEN_MOST) / 255;
 
-	/* the first condition is ZFS's; it allows too little for megabytes */
+	/*
+	 * the first condition is ZFS's, which reserves too little for megabytes
+	 * of literals
+	 */
 	if (c->n + 1 + len + follow + more > c->cap ||
 	    c->n + 1 + len + follow + length_bytes(len) > c->cap)
 		return false;
@@ -126,8 +129,8 @@ find(struct coder *c, size_t *pos, size_t *from)
 }
 
 /*
- * Writes that match for the token at out[token]; returns the match's end, or 0
- * if there is no room.
+ * Writes the match of pos with from, for the token at out[token]; returns the
+ * match's end, or 0 if there is no room.
  */
 static size_t
 put_match(struct coder *c, size_t pos, size_t from, size_t token)

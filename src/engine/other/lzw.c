@@ -104,7 +104,9 @@ parse_header(struct lzw *z)
 	return 0;
 }
 
-/* Returns 1 when the header is complete, 0 when it lacks input, or -errno. */
+/*
+ * Returns 1 when the header is complete, 0 if more input is needed, or -errno.
+ */
 static int
 read_header(struct lzw *z, struct stream_io *io)
 {

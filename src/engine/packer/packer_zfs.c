@@ -68,8 +68,8 @@ zstd_open(int level, size_t most)
 }
 
 /*
- * Sets the parameters of a dfast level for that many bytes, because the library
- * on its own would also count the prefix, which resembles no data.
+ * Sets a dfast level's parameters explicitly, because the library would also
+ * count the prefix, which resembles no data, when choosing them.
  */
 static void
 use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)

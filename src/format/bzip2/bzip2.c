@@ -45,7 +45,10 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 	return 0;
 }
 
-/* Run-length coding may add a byte to every four, and the cut still fits. */
+/*
+ * The cut leaves room for run-length coding, which may add a byte to every
+ * four.
+ */
 static int
 open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)

@@ -322,8 +322,8 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 /*
- * Plans the memory.  The joiner has its own decoder, and may hold a block that
- * no worker could decode together with the piece after it.
+ * Plans the memory.  The joiner has its own decoder, and may hold both a block
+ * that no worker could decode and the piece after it.
  */
 static int
 plan(const struct codec_options *o, struct memory_plan *p, const char **why)

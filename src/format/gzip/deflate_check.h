@@ -12,7 +12,10 @@
 struct deflate_check {
 	uint32_t start;			/* check of empty data */
 	sink_check_fn *add;
-	/* returns the check of two runs of bytes, the second len bytes long */
+	/*
+	 * returns the combined check of two runs of bytes, the second len bytes
+	 * long
+	 */
 	uint32_t (*combine)(uint32_t a, uint32_t b, off_t len);
 };
 

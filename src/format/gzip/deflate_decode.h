@@ -56,7 +56,8 @@ struct inflate_job {
 
 	/* private to the joiner */
 	int state;
-	struct buf held;		/* a header or trailer so far */
+	struct buf held;		/* the part of a header or trailer
+					 * read so far */
 	uint32_t check;
 	uint64_t total;			/* output of the current member */
 	struct inflater *inflater;

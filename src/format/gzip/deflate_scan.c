@@ -36,7 +36,7 @@ fill_plain(struct input *in, struct slot *s)
 /*
  * Returns the end of the first sync point at or after `from`, or 0.  The bytes
  * after it may show that it is not one.  If they have not been read, it is
- * accepted, since it may be a live pipe's last data for now.
+ * accepted, since a live pipe may have no more data for now.
  */
 static size_t
 find_sync(const uint8_t *p, size_t len, size_t from)

@@ -14,7 +14,7 @@
 struct deflate_head {
 	bool front;		/* the trailer is in the header */
 	uint8_t trailer[8];	/* valid if front */
-	bool stored;		/* not deflated, but `left` bytes */
+	bool stored;		/* stored: `left` bytes, not deflated */
 	uint64_t left;
 	const char *why;	/* the reason for -ENOTSUP, or for a later
 				 * -EBADMSG, as a sentence; or NULL */

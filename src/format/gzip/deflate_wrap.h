@@ -41,7 +41,10 @@ void deflate_worker_close(void *ctx);
 int deflate_work(void *job, void *ctx, struct slot *s);
 int deflate_join(void *job, struct slot *s, struct sink *out);
 
-/* Initializes a coder for one of these, except for what is specific to it. */
+/*
+ * Initializes one of the encoders below, given its own open, work and join
+ * functions.
+ */
 #define DEFLATE_ENCODER(open_it, work_it, join_it) {			\
 	.plan = deflate_plan, .open = open_it, .close = deflate_close,	\
 	.ops = { .fill = deflate_fill, .work = work_it, .join = join_it, \

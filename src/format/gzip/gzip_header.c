@@ -40,7 +40,10 @@ parse_extra(struct gzip_header *h, const uint8_t *p, size_t len)
 	}
 }
 
-/* Returns the length, with its NUL, of a string within len bytes, or 0. */
+/*
+ * Returns the length of the string at p, including the terminating NUL, or 0 if
+ * it does not end within len bytes.
+ */
 static size_t
 string_at(const uint8_t *p, size_t len)
 {

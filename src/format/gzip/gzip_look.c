@@ -13,7 +13,7 @@
 
 enum { SYNC_LEN = 4 };
 
-/* The first block while it is being decompressed. */
+/* The first block, being decompressed. */
 struct first {
 	struct inflater *inflater;
 	uint64_t made, most;

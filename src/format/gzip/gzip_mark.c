@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum {
-	LEAST_LOG = 16,		/* the mark counts from 64 KiB upward */
+	LEAST_LOG = 16,		/* log2 of the smallest size in a mark, 64
+				 * KiB */
 	MOST = 30 - LEAST_LOG,
 	STORED_LEN = 5,
 	FIXED = 2, FIXED_BITS = 10,

@@ -68,7 +68,7 @@ tell(struct gzip_points *g, size_t to)
 	return rc;
 }
 
-/* Moves what is still needed to the front of the buffer, and adds to it. */
+/* Moves what is still needed to the front of the buffer, and reads more. */
 static int
 refill(struct gzip_points *g)
 {

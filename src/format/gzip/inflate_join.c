@@ -131,7 +131,7 @@ take_between(struct inflate_job *j, const uint8_t *p, size_t len)
 	return (ssize_t)n;
 }
 
-/* Notes junk, and copies all of it, zeros included, if requested. */
+/* Records trailing junk, and copies all of it, zeros included, if requested. */
 static int
 put_junk(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out)

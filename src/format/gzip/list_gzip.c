@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A member ends with its size modulo 2^32, and only the end of a member reveals
- * where the next begins.  That end is found, most reliably first:
+ * where the next begins.  The end is found by one of these methods, the most
+ * reliable first:
  *
  * - by the length in the member's header (BGZF, mgzip, pzc -i);
  * - in a small member, by walking over its Huffman codes;
@@ -51,8 +52,8 @@ struct lister {
 };
 
 /*
- * Adds the current member, which has `size` bytes and ends at `end`, where its
- * CRC is.
+ * Adds the current member, which holds `size` bytes and ends at `end`, where
+ * its CRC is.
  */
 static void
 add_member(struct lister *g, const uint8_t *trailer, uint64_t size,
@@ -64,10 +65,7 @@ add_member(struct lister *g, const uint8_t *trailer, uint64_t size,
 	g->at = end;
 }
 
-/*
- * Handles a remainder that is not understood: its last four bytes may be a
- * size.
- */
+/* Handles an unrecognized remainder: its last four bytes may be a size. */
 static int
 give_up(struct lister *g)
 {
@@ -185,7 +183,7 @@ struct marked {
 };
 
 /*
- * Returns the only size in the range for that many blocks that equals isize
+ * Returns the only size in the range for m->blocks blocks that equals isize
  * modulo 2^32; 0 if there is none, or more than one.  chance is the number of
  * sync points that may be spurious.
  */

@@ -126,7 +126,7 @@ read_entry(struct look *look, const struct directory *d,
 	l->frames = d->entries;
 	l->has_size = true;
 	list_add(l, size_at(p, (size_t)n));
-	/* the entries that pzc does not read have more data */
+	/* the entries that pzc does not read contain more data */
 	l->exact = d->entries == 1;
 	l->has_value = d->entries == 1;
 	l->value = load_le32(p + 16);
@@ -149,7 +149,7 @@ zip_list(int fd, uint64_t len, struct codec_listing *l)
 	return rc;
 }
 
-/* zlib stores only its checksum, and no size. */
+/* zlib stores only a checksum, no size. */
 int
 zlib_list(int fd, uint64_t len, struct codec_listing *l)
 {

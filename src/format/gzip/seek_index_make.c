@@ -69,10 +69,7 @@ put_point(struct maker *k, const struct index_point *p)
 	return rc;
 }
 
-/*
- * Completes the stretch of data since the last point (or the member's
- * beginning).
- */
+/* Ends the stretch of data since the last point (or the member's beginning). */
 static void
 end_stretch(struct maker *k)
 {

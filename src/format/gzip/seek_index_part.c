@@ -6,7 +6,7 @@
  * begins with a header, a stored block with the 32 KiB of data before the
  * point, and empty blocks of as many bits as the point is past a byte boundary,
  * so that the file's bytes can follow unchanged.  It ends with an empty final
- * block, and a trailer with the CRC that the index has for this data.
+ * block, and a trailer with the CRC that the index records for this data.
  */
 #include "seek_index.h"
 

@@ -56,8 +56,8 @@ next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
 }
 
 /*
- * Decodes b to the end of `to`, with history bytes before it.  Returns the
- * length.
+ * Appends the decoded b to `to`, whose last `history` bytes it may refer to.
+ * Returns the length.
  */
 static ssize_t
 decode(const struct lz4_block *b, struct buf *to, size_t history, size_t room)

@@ -27,7 +27,7 @@ enum {
 	FRAME_BLOCK_MAX = 4 << 20,
 	FRAME_HEADER = 7,		/* as written by pzc */
 	FRAME_HEADER_MAX = 19,
-	FRAME_CHECK = 4			/* bytes of any XXH32 */
+	FRAME_CHECK = 4			/* size of every XXH32 */
 };
 
 #define FRAME_STORED 0x80000000U	/* flag in a block's length: stored */

@@ -73,7 +73,7 @@ struct frame {
 	struct lz4_header h;
 	uint64_t at;		/* its offset, after skippable frames */
 	size_t len;		/* length of its header */
-	bool none;		/* no frame: the file ends */
+	bool none;		/* no frame: end of file */
 };
 
 /* Reads the frame at an offset, after skippable ones.  Returns 0 or -errno. */
@@ -110,7 +110,8 @@ struct walk {
 	struct seek_map *m;
 	uint8_t *buf;		/* buffer for a block, and the word after it */
 	uint64_t at, plain;
-	uint64_t frame;		/* offset of its unit; at, between frames */
+	uint64_t frame;		/* offset of the current unit; equals at
+				 * between frames */
 };
 
 /*
@@ -214,8 +215,8 @@ map(struct seek_map *m)
 }
 
 /*
- * Writes a header: version 1, independent blocks, and only the checks that
- * these have.
+ * Writes a header: version 1, independent blocks, and only the checksums that
+ * the blocks have.
  */
 static int
 put_header(struct seek_stream *s, const struct lz4_header *h)

@@ -312,7 +312,7 @@ read_name(struct tar *t, struct tar_text *text)
 }
 
 /*
- * Processes an extension.  Returns 1; 2 for one that is skipped; 0 if the
+ * Processes an extension.  Returns 1; 2 if the extension is skipped; 0 if the
  * header is an entry's; or -errno.
  */
 static int

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-/* Text of bounded length, followed by a NUL. */
+/* NUL-terminated text of bounded length. */
 struct tar_text {
 	char *data;
 	size_t len, cap;
@@ -71,8 +71,8 @@ int tar_header_next(struct tar *t);
 int tar_block(struct tar *t);
 
 /*
- * Makes room for len bytes and a NUL; their contents are undefined.  Returns 0
- * or -ENOMEM.
+ * Makes room for len bytes and a terminating NUL; their contents are undefined.
+ * Returns 0 or -ENOMEM.
  */
 int tar_text_reserve(struct tar_text *text, size_t len);
 int tar_text_set(struct tar_text *text, const char *s, size_t len);
@@ -102,7 +102,10 @@ void tar_pax_free(struct tar_pax *p);
 /* Parses s, which must consist of decimal digits.  Returns 0 or -EBADMSG. */
 int tar_decimal(const char *s, uint64_t *value);
 
-/* Adds an extent to the entry's.  Returns 0, -EFBIG, -EBADMSG or -ENOMEM. */
+/*
+ * Appends an extent to the entry's list.  Returns 0, -EFBIG, -EBADMSG or
+ * -ENOMEM.
+ */
 int tar_extent_add(struct tar *t, uint64_t offset, uint64_t length);
 
 /*

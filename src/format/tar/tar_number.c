@@ -10,7 +10,8 @@
 enum { CHECKSUM_AT = 148, CHECKSUM_B = 8 };
 
 /*
- * Parses two's complement, most significant byte first; bit 7 is only a mark.
+ * Parses a two's complement number, most significant byte first; bit 7 is only
+ * a mark.
  */
 static int
 base_256(const uint8_t *field, size_t len, int64_t *value)
@@ -23,7 +24,7 @@ base_256(const uint8_t *field, size_t len, int64_t *value)
 
 		if (i == 0)
 			byte = negative ? byte | 0x80 : byte & 0x7f;
-		/* the bits shifted out must be copies of the sign */
+		/* the bits shifted out must be copies of the sign bit */
 		if (v >> 55 != (negative ? 0x1ff : 0))
 			return -EBADMSG;
 		v = v << 8 | byte;

@@ -19,7 +19,7 @@ static const char xattr_prefix[] = "SCHILY.xattr.";
 struct record {
 	const char *key, *value;
 	size_t length;			/* length of the value, which may
-					 * contain NUL */
+					 * contain NULs */
 };
 
 static int

@@ -36,7 +36,10 @@ tar_extent_add(struct tar *t, uint64_t offset, uint64_t length)
 	return 0;
 }
 
-/* Adds up to count extents from a block; a first byte of zero ends them. */
+/*
+ * Adds up to count extents from a block; one whose first byte is zero ends the
+ * list.
+ */
 static int
 extents_of_block(struct tar *t, const uint8_t *p, unsigned count)
 {

@@ -27,7 +27,7 @@ header_need(const uint8_t *p, uint32_t size)
 }
 
 /*
- * liblzma's threaded decoder does not report how much it needs; but it stops
+ * liblzma's threaded decoder does not report how much it needs, but it stops
  * after the block's header, which has a checksum and can thus be found from its
  * end.
  */

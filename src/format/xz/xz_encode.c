@@ -2,8 +2,8 @@
  * xz_encode.c - compressing to xz and lzma
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocks have three times the dictionary size, so the output does not depend on
- * the number of threads.
+ * Blocks are three times the size of the dictionary, so the output does not
+ * depend on the number of threads.
  */
 #include "xz_coder.h"
 

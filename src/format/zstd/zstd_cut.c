@@ -51,8 +51,8 @@ restart(struct zstd_cutter *c)
 }
 
 /*
- * Cuts at the end of a frame that may be cut anywhere, or after all that has
- * been read; with one thread, after any number of frames.  Data before pos has
+ * Cuts at the end of a frame that may be cut anywhere, or after everything read
+ * so far; with one thread, after any number of frames.  Data before pos has
  * been scanned; if `ended` is set, pos is the frame's end.
  */
 static int

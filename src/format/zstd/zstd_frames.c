@@ -2,7 +2,7 @@
  * zstd_frames.c - compressing to Zstandard frames of known size
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Every frame has the same amount of input, is compressed independently, and
+ * Every frame covers the same amount of input, is compressed independently, and
  * states its size and checksum.  A skippable frame with a seek table may
  * follow.  Source: the Zstandard seekable format 0.1.0.
  */
@@ -44,8 +44,8 @@ frame_log(int level)
 
 /*
  * Returns log2 of the window size, which is the frame size.  A frame's input
- * and output are completely in memory anyway, so the longer window costs
- * nothing; it saves 0.2 to 1.6 % at level 3, 5 % at 9 to 15, and 3 % at 19.
+ * and output are entirely in memory anyway, so the longer window costs nothing;
+ * it saves 0.2 to 1.6 % at level 3, 5 % at 9 to 15, and 3 % at 19.
  */
 static int
 window_log(int level)

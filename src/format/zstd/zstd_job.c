@@ -37,7 +37,7 @@ zstd_job_head(uint8_t head[ZSTD_JOB_HEAD], uint8_t window)
 	head[5] = window;
 }
 
-/* Returns the complete blocks in p, one after the other; NULL at the end. */
+/* Returns the complete blocks in p, one per call; NULL at the end. */
 static const uint8_t *
 next_block(const uint8_t *p, const uint8_t *end, struct zstd_block_head *h)
 {

@@ -16,9 +16,10 @@
  * Decoding does not rely on that size, which only helps in locating a byte in a
  * file.
  *
- * The marks are a guess, since any frame may contain such blocks.  Here is why
- * a job that zstd_job_alone() accepts, and that libzstd then decodes as a
- * separate frame, has exactly the bytes that it has within its frame.
+ * The marks are a guess, since any frame may contain such blocks.  A job that
+ * zstd_job_alone() accepts, and that libzstd then decodes as a separate frame,
+ * decodes to exactly the same bytes as within its frame, for the following
+ * reason.
  *
  * Decoding a block depends on four things besides its own bytes: the last
  * Huffman table, the last three FSE tables, the last three offsets, and the
@@ -62,7 +63,8 @@ unsigned zstd_job_marks(uint64_t len);
 uint64_t zstd_job_len(unsigned marks);
 
 /*
- * Builds a header for blocks with that window (encoded as in a frame header).
+ * Builds a header for blocks with the given window (encoded as in a frame
+ * header).
  */
 void zstd_job_head(uint8_t head[ZSTD_JOB_HEAD], uint8_t window);
 

@@ -50,7 +50,7 @@ same(const struct settle *s)
 	return memcmp(&s->were, &s->are, sizeof(s->were)) == 0;
 }
 
-/* Returns the offset value that a sequence must get. */
+/* Returns the offset value that a sequence needs. */
 static uint32_t
 settled_value(struct settle *s, const struct zstd_sequence *q)
 {
@@ -68,7 +68,7 @@ settled_value(struct settle *s, const struct zstd_sequence *q)
 	return value;
 }
 
-/* Reads sequences until nothing changes any more, or all of them. */
+/* Reads sequences until no further changes are needed, or to the last one. */
 static int
 take_sequences(struct settle *s, struct change *c, bool all, bool *changed)
 {

@@ -36,7 +36,7 @@ struct btrfs_chunk {
 
 /*
  * Returns whether a sample of the piece looks compressible: repeating patterns,
- * few different bytes, or low entropy.  The len bytes are followed by zeros up
+ * few distinct bytes, or low entropy.  The len bytes are followed by zeros up
  * to a whole sector.
  */
 bool btrfs_looks_good(const uint8_t *piece, uint32_t len);

@@ -218,7 +218,7 @@ leaves(uint64_t bytes, unsigned full)
 	return (bytes * 100 / full + BTRFS_ROOM - 1) / BTRFS_ROOM;
 }
 
-/* Returns how many nodes a tree of that many leaves has. */
+/* Returns how many nodes a tree with the given number of leaves has. */
 static uint64_t
 nodes(uint64_t level)
 {

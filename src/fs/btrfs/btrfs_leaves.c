@@ -79,7 +79,7 @@ cut(struct btrfs_leaf *l, unsigned slot, unsigned n)
 	    (l->count - slot) * sizeof(*l->items));
 }
 
-/* Inserts an empty leaf at that index. */
+/* Inserts an empty leaf at the given index. */
 static int
 add_leaf(struct btrfs_leaves *t, size_t at)
 {
@@ -100,7 +100,7 @@ add_leaf(struct btrfs_leaves *t, size_t at)
 	return 0;
 }
 
-/* Finds the place of a key.  Returns whether it is there already. */
+/* Finds where a key belongs.  Returns whether it is there already. */
 static bool
 find(const struct btrfs_leaves *t, const struct btrfs_item *key,
     struct place *p)
@@ -220,7 +220,7 @@ push_left(struct btrfs_leaves *t, struct place *p, uint32_t need,
 }
 
 /*
- * Returns how much room pushing has to gain; at_end: p is at that end of its
+ * Returns how much room pushing must free; at_end: p is at that end of its
  * leaf.
  */
 static uint32_t

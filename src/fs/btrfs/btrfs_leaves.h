@@ -49,7 +49,7 @@ int btrfs_leaves_add(struct btrfs_leaves *t, const struct btrfs_item *items,
     unsigned n);
 
 /*
- * Makes the item with this key larger by `size'.  Returns 0, -ENOENT,
+ * Enlarges the item with this key by `size' bytes.  Returns 0, -ENOENT,
  * -EOVERFLOW (no leaf could hold it) or -ENOMEM.
  */
 int btrfs_leaves_grow(struct btrfs_leaves *t, const struct btrfs_item *item);

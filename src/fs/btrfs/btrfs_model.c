@@ -18,8 +18,8 @@
 #include <string.h>
 
 /*
- * How many more files are created before a file is written.  Linux varies this
- * number; from 250 onward, sizes hardly depend on it.
+ * How many more files are created before a given file is written.  Linux varies
+ * this number; from 250 onward, sizes hardly depend on it.
  */
 enum { LATE_FILES = 512 };
 
@@ -46,7 +46,7 @@ struct worker {
 	struct packer *packers[FS_ALGORITHMS];
 	/*
 	 * The result for a whole chunk of zeros other than a file's first, once
-	 * there has been one.
+	 * one has been measured.
 	 */
 	struct btrfs_chunk zeros[FS_ALGORITHMS];
 	bool knows_zeros;

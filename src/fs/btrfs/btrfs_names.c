@@ -19,7 +19,7 @@
  */
 enum { LIST_MAX = 65536, VALUE_MAX = 15 << 10 };
 
-/* Castagnoli's polynomial, its bits reversed. */
+/* The Castagnoli polynomial, bit-reversed. */
 #define CRC32C 0x82f63b78u
 
 uint32_t

@@ -25,9 +25,9 @@ struct sqfs_tree {
 };
 
 /*
- * Builds the tree from all items without an error; several roots become
- * directories below one.  Returns 0, -ENOENT (no items) or -errno from
- * sqw_tree_add(); t must be freed even after an error.
+ * Builds the tree from all items that have no error; several roots become
+ * directories under a common root.  Returns 0, -ENOENT (no items) or -errno
+ * from sqw_tree_add(); t must be freed even after an error.
  */
 int sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l);
 void sqfs_tree_free(struct sqfs_tree *t);
@@ -64,9 +64,9 @@ struct sqfs_space {
 extern const struct packer_kind sqfs_packers_sqpack[];
 
 /*
- * Measures an image with the algorithm at that index.  If in_order is set, data
- * is in sqpack's order: each unit as soon as it is full.  Returns 0 or -ENOMEM.
- * Thread-safe.
+ * Measures an image with the algorithm at the given index.  If in_order is set,
+ * data is in sqpack's order: each unit as soon as it is full.  Returns 0 or
+ * -ENOMEM.  Thread-safe.
  */
 int sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
     const struct fs_job *job, unsigned algorithm, bool in_order,

@@ -72,7 +72,7 @@ next_file(void *arg, struct sqb_file *f)
 	return 1;
 }
 
-/* Counts bytes that are read twice only once. */
+/* Counts bytes only once, even if they are read twice. */
 static void
 on_progress(struct sqfs_source *s)
 {

@@ -25,7 +25,8 @@ struct units {
 	struct sqb_source files;
 	struct sqb_data_options options;
 	struct feed feed;
-	size_t room;			/* units that sizes have room for */
+	size_t room;			/* number of units that sizes has
+					 * room for */
 	size_t order_room;
 	int err;
 };

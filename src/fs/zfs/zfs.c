@@ -59,8 +59,8 @@ head_of(const struct packer_name *name)
 }
 
 /*
- * Returns the maximum compressed size of a record: an eighth less.  In version
- * 23 pools it is rounded down to whole sectors.
+ * Returns the maximum compressed size of a record: seven eighths of its size.
+ * In version 23 pools it is rounded down to whole sectors.
  */
 static uint32_t
 most_of(const struct zfs_pool *pool, uint32_t record)
@@ -132,7 +132,7 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 	if (name->kind != NULL)
 		physical = pack(pool, name, p, probes, data, record);
 	if (physical != 0 && pool->features && physical <= EMBEDDED_MOST) {
-		/* embedded in its pointer: it counts bytes, but no sector */
+		/* embedded in its pointer: adds bytes, but no sector */
 		sum->physical_B += physical;
 		return;
 	}

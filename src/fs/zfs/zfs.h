@@ -40,9 +40,9 @@ uint32_t zfs_record_size(const struct zfs_pool *pool, uint64_t size);
 
 /*
  * Adds one record: `record` bytes at data, the file's own followed by zeros,
- * compressed by p, an algorithm of that name.  probes are the packers lz4 and
- * zstd-1, which zstd's early abort tries first.  Thread-safe if the spaces and
- * packers belong to the calling thread.
+ * compressed by p, which implements the algorithm `name`.  probes are the
+ * packers lz4 and zstd-1, which zstd's early abort tries first.  Thread-safe if
+ * the spaces and packers belong to the calling thread.
  */
 void zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, struct packer *const probes[2], const uint8_t *data,
@@ -57,17 +57,17 @@ void zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
 /* A dataset's metadata, object by object, in creation order. */
 struct zfs_meta;
 
-/* Returns 0 or -ENOMEM.  To be used by one thread only. */
+/* Returns 0 or -ENOMEM.  Must be used by a single thread only. */
 int zfs_meta_open(struct zfs_meta **m, const struct zfs_pool *pool);
 void zfs_meta_close(struct zfs_meta *m);
 
 /*
- * In the next three functions, depth is how many directories of the tree are
- * above the object.  Its parent is the last directory added with a smaller
+ * In the next three functions, depth is the number of directories above the
+ * object in the tree.  Its parent is the last directory added with a smaller
  * depth.
  */
 
-/* Adds a file, with that many records that are not holes. */
+/* Adds a file with the given number of records that are not holes. */
 void zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size, uint64_t records);
 

@@ -16,7 +16,8 @@ enum {
 	ZFS_COPIES = 2,			/* copies of all metadata */
 	ZFS_TXG = 11,			/* transaction group of all writes */
 	ZFS_TYPE_DNODE = 10, ZFS_TYPE_FILE = 19, ZFS_TYPE_DIR = 20,
-	ZFS_INDIRECT_OLD = 14,		/* log2 of a block of pointers */
+	ZFS_INDIRECT_OLD = 14,		/* log2 of the size of a block of
+					 * pointers */
 	ZFS_INDIRECT_NEW = 17,
 	ZFS_META_MOST = 1 << ZFS_INDIRECT_NEW
 };

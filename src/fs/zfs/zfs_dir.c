@@ -206,7 +206,7 @@ by_hash(const void *a, const void *b)
 /*
  * ZFS hashes a name with a CRC seeded with a random number.  This only inverts
  * bits, the same ones in all names of the same length, so the leaves fill
- * equally whatever the number.
+ * equally, whatever the number is.
  */
 static int
 fat_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,

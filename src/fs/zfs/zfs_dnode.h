@@ -32,9 +32,9 @@ struct zfs_object {
 	unsigned depth;			/* directories above it */
 	mode_t mode;
 	uint64_t size;			/* as in stat(2) */
-	uint32_t block;			/* bytes of its blocks */
-	uint64_t blocks;		/* their number, or 0 */
-	uint64_t used;			/* space that they take */
+	uint32_t block;			/* size of each of its blocks */
+	uint64_t blocks;		/* number of these blocks, or 0 */
+	uint64_t used;			/* space that they take up */
 };
 
 /* d must be zeroed; blocks must outlast it. */

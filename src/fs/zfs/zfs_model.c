@@ -149,7 +149,8 @@ on_progress(void *arg, uint64_t bytes)
 }
 
 /*
- * Returns the number of directories above a path, including the root; 0 for "".
+ * Returns the number of directories above a path, including the root, or 0 for
+ * "".
  */
 static unsigned
 depth_of(const char *path)

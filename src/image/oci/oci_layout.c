@@ -58,7 +58,7 @@ oci_blob_open(int dir, const struct oci_blob *b)
 	char name[OCI_BLOB_NAME];
 
 	oci_blob_name(b, name);
-	/* a FIFO must not make it wait */
+	/* must not block on a FIFO */
 	return sys_openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
 }
 

@@ -80,7 +80,7 @@ block_count(const struct table *t)
 	return (t->items * t->item_B + SQUASHFS_META_B - 1) / SQUASHFS_META_B;
 }
 
-/* Unpacks the block at pos, which must hold that many bytes. */
+/* Unpacks the block at pos, which must hold `want` bytes. */
 static int
 check_block(struct check *c, const struct table *t, uint64_t pos,
     uint64_t want)

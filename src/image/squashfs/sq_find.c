@@ -18,7 +18,7 @@ enum {
 	RUNTIME_MAX = 16 << 20,		/* bytes before an image */
 };
 
-/* Reads a number of len bytes in the byte order given by the header. */
+/* Reads a len-byte number in the byte order given by the header. */
 static uint64_t
 number(const uint8_t *elf, size_t at, size_t len)
 {

@@ -61,7 +61,7 @@ sq_flaw_text(unsigned flaw)
 }
 
 /*
- * Returns how many blocks a file has, without its tail; -1 if that is
+ * Returns how many blocks a file has, not counting its tail; -1 if that is
  * impossible.
  */
 static int64_t

@@ -134,7 +134,7 @@ sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c)
 	m->len[i] = made < 0 ? 0 : (uint16_t)made;
 }
 
-/* Returns the block that begins at that byte, or count. */
+/* Returns the index of the block that begins at byte `block`, or count. */
 static size_t
 block_index(const struct sq_meta *m, uint64_t block)
 {

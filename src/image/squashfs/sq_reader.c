@@ -40,8 +40,8 @@ tell_table(void *arg, uint64_t at, const char *why)
 }
 
 /*
- * Handles an error in something that sq_check() could still read.  Lack of
- * memory ends the call; otherwise the rest of the image can still be read.
+ * Handles an error in something that sq_check() could still read.  Running out
+ * of memory ends the call; otherwise the rest of the image can still be read.
  */
 static int
 tell_trouble(struct tell *t, uint64_t at, int rc)

@@ -40,7 +40,7 @@ good_name(const uint8_t *s, size_t len)
 }
 
 /*
- * Returns the flaw in what a file's inode says about its data; SQ_GOOD if there
+ * Returns the flaw in a file's inode that concerns its data; SQ_GOOD if there
  * is none.
  */
 static unsigned
@@ -71,7 +71,7 @@ check_data(const struct reading *t, const struct image_file *f)
 	return f->flaw;
 }
 
-/* Returns the slot in links for the file with that inode. */
+/* Returns the slot in links for the file with the given inode. */
 static size_t
 find_link(const struct reading *t, uint64_t ref)
 {
@@ -134,7 +134,7 @@ know_blocks(struct reading *t, struct image_file *f)
 	return 0;
 }
 
-/* Evaluates a file's inode. */
+/* Interprets a file's inode. */
 static int
 load_file(struct reading *t, struct image_file *f, const struct sq_inode *n)
 {

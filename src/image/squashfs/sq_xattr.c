@@ -7,8 +7,8 @@
  * 	header		le64 position of the values; le32 sets; le32 unused
  * 	index		le64 position of each block of the sets
  *
- * Type is a prefix of the name.  With OUT_OF_LINE the value is a le64
- * reference to the value's length and bytes, which are stored once.
+ * The type stands for a prefix of the name.  With OUT_OF_LINE the value is a
+ * le64 reference to the value's length and bytes, which are stored once.
  */
 #include "sq_reader.h"
 
@@ -63,7 +63,7 @@ sq_xattrs_read(struct sqr_image *m, struct sq_codec *c)
 	return rc;
 }
 
-/* The values from some position onward. */
+/* The values from a given position onward. */
 struct span {
 	const uint8_t *p;
 	size_t left;
@@ -131,7 +131,7 @@ give_one(const struct sq_meta *m, struct span *s, sqr_xattr_fn *fn,
 	return fn(arg, name, value, len);
 }
 
-/* Returns the set with that index, or NULL if there is none. */
+/* Returns the set with the given index, or NULL if there is none. */
 static const uint8_t *
 find_set(const struct sqr_image *m, uint32_t index)
 {

@@ -27,7 +27,7 @@ struct sq_codec;
 int sq_codec_open(struct sq_codec **c, int compressor);
 void sq_codec_close(struct sq_codec *c);	/* may be NULL */
 
-/* Returns the bytes produced, at most cap, or -EBADMSG or -ENOMEM. */
+/* Returns the number of bytes produced, at most cap, or -EBADMSG or -ENOMEM. */
 int64_t sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
@@ -35,7 +35,7 @@ int64_t sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
 struct sq_super {
 	int fd;
 	uint64_t offset;		/* where the image begins in fd */
-	uint64_t length;		/* bytes used, not all necessarily in
+	uint64_t length;		/* bytes used, not necessarily all in
 					 * fd */
 	uint64_t there;			/* how many of these bytes are in fd */
 	uint64_t inodes, dirs, fragments;	/* positions of the tables, */
@@ -160,7 +160,7 @@ struct sq_inode {
 					 * the file can be read */
 };
 
-/* Parses the inode with that reference.  Returns 0 or -EBADMSG. */
+/* Parses the inode at the given reference.  Returns 0 or -EBADMSG. */
 int sq_inode_get(const struct sq_meta *inodes, const struct sq_super *s,
     uint64_t ref, struct sq_inode *inode);
 
@@ -181,7 +181,7 @@ struct sq_attr {
 int sq_attr_get(const struct sq_meta *inodes, uint64_t ref,
     struct sq_attr *a);
 
-/* What is known about an image: image.own. */
+/* The state kept for an image: image.own. */
 struct sq_image {
 	struct sq_super super;
 	struct sq_meta inodes, dirs;

@@ -45,7 +45,7 @@ is_named(const struct sqw_node *n, uint32_t parent, const char *name,
 	    n->name[len] == '\0';
 }
 
-/* Returns the slot of the node, or the empty one where it belongs. */
+/* Returns the node's slot, or the empty slot where it belongs. */
 static uint32_t *
 slot_of(const struct sqw_tree *t, uint32_t parent, const char *name,
     size_t len)
@@ -200,9 +200,9 @@ sqw_tree_remove(struct sqw_tree *t, uint32_t id)
 }
 
 /*
- * Finds the component with this name below dir.  It is created if it is
- * missing, or if it is not a directory and fresh is set; other names of the old
- * inode keep that inode.
+ * Finds the entry with this name in dir.  It is created if it is missing, or if
+ * it is not a directory and fresh is set; other names of the old inode keep
+ * that inode.
  */
 static int
 step(struct sqw_tree *t, uint32_t dir, const char *name, size_t len,

@@ -135,7 +135,10 @@ gap_of(struct http_object *o)
 	return many ? GAP_MANY : GAP_ONE;
 }
 
-/* Returns whether a range ends after the object, if its size is known. */
+/*
+ * Returns whether a range extends past the end of the object, if its size is
+ * known.
+ */
 static bool
 is_beyond(struct http_object *o, const struct http_spans *s)
 {

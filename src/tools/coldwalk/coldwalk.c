@@ -65,7 +65,7 @@ look(void *arg, int fd, const struct stat *st, bool after, uint64_t asked_B,
 		cold_before(c->cold, fd, st, COLD_THREAD, mine);
 }
 
-/* One thread draws; the others do not wait for it. */
+/* Only one thread at a time draws; the others do not wait for it. */
 static void
 show_progress(void *arg, uint64_t bytes)
 {

@@ -21,7 +21,8 @@ struct coldwalk_options {
 	unsigned threads;
 	const char *hash;
 	enum cold_method cold;
-	bool cold_asked;		/* if so, failure is an error */
+	bool cold_asked;		/* explicitly requested: failure is
+					 * an error */
 	const char *files_from;		/* NULL: all */
 	bool null_lines;		/* its names end with NUL */
 	bool ranges;			/* it lists parts of files */
@@ -31,8 +32,8 @@ struct coldwalk_options {
 	const char *prefix;		/* NULL: depends on the paths */
 	uint64_t offset;
 	bool plain;			/* do not look for images */
-	uint64_t memory;		/* bytes for an image's names; 0:
-					 * unlimited */
+	uint64_t memory;		/* memory for an image's names, in
+					 * bytes; 0: unlimited */
 	int argc;			/* the complete command line */
 	char **argv;
 	char **paths;

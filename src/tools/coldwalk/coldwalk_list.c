@@ -33,7 +33,7 @@ add_line(struct coldwalk *c, char *s)
 		    c->o.files_from, s);
 		return;
 	}
-	/* out of the tree, or its root */
+	/* outside the tree, or its root */
 	if (path_clean(s) != 0 || *s == '\0') {
 		msg_error(&c->msg, "%s: '%s' is not a path inside a tree",
 		    c->o.files_from, s);

@@ -28,7 +28,7 @@ static const char *const columns[] = {
 
 /* Storing */
 
-/* Writes the path, with its root's prefix, into to. */
+/* Writes the path, preceded by its root's prefix, to `to`. */
 static void
 full_path(const struct root *root, const char *path, char *to)
 {

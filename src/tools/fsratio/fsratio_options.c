@@ -147,7 +147,7 @@ take_all(struct fsratio *f)
 	return status;
 }
 
-/* Sets a power of two between lo and hi, which the text `range` describes. */
+/* Sets a power of two from least to most; `range` describes these limits. */
 static int
 set_power(struct fsratio *f, const char *what, uint64_t least, uint64_t most,
     const char *range, uint32_t *value)

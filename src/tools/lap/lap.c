@@ -5,9 +5,9 @@
  * lap_options.c and lap_cells.c read the command line, lap_run.c does one run
  * using proc.h, and lap_rows.c writes the result.  This file runs the rounds.
  *
- * lap keeps its own memory small, because a command's peak cannot be measured
- * below it: rows are written as they are produced, and nothing grows with their
- * number.
+ * lap keeps its own memory small, because it is a lower bound on the peak it
+ * can measure for a command: rows are written as they are produced, and nothing
+ * grows with their number.
  */
 #include "lap.h"
 
@@ -68,7 +68,7 @@ end_progress(const struct progress *p)
 
 /*
  * Runs each command once, in an order that depends only on the seed and the
- * round: a resumed series continues with the same orders.
+ * round, so a resumed series continues in the same order.
  */
 static int
 run_round(struct lap *l, int64_t round, struct progress *p)

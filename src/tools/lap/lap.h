@@ -93,7 +93,7 @@ struct lap {
 	int command_count;		/* each may have several cells */
 	uint32_t *order;
 	int64_t rounds;			/* number completed */
-	int status;			/* the first failed run's */
+	int status;			/* of the first failed run */
 
 	char id[LEFTOVER_ID_B], series[PROVENANCE_SERIES_B];
 	struct proc proc;
@@ -147,16 +147,16 @@ char *lap_fill(struct lap *l, uint64_t variant, const char *text);
 char *lap_variant_keys(struct lap *l, uint64_t variant);
 
 /*
- * These return whether s is a valid value in keys, and how much of s is a valid
- * name.
+ * These return whether s is a valid value in keys, and the length of the valid
+ * name that s begins with.
  */
 bool lap_is_value(const char *s);
 size_t lap_name_length(const char *s);
 
 /*
  * lap_cells.c: reads the commands.  The second function adds all variants of
- * one command of n words, with room for a NULL after them.  Both return 0 or an
- * exit status.
+ * one command, given as n words with room for a NULL after them.  Both return 0
+ * or an exit status.
  */
 int lap_cells_read(struct lap *l);
 int lap_cells_add(struct lap *l, const char *label, char **words, int n);
@@ -223,7 +223,7 @@ size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
 /* Returns the first command with the same parameter values. */
 uint32_t lap_reference(const struct lap *l, uint32_t cell);
 
-/* Writes the flags of a disturbed run as its row shows them: "steal cpu". */
+/* Writes a disturbed run's flags as they appear in its row: "steal cpu". */
 void lap_flags(const struct lap *l, const struct lap_run *r, char *text);
 enum { LAP_FLAGS_B = 40 };
 

@@ -159,7 +159,10 @@ add_cell(struct lap *l, const char *label, const char *keys, int stages)
 	return c;
 }
 
-/* Splits n words and a NULL into stages at each "|", which becomes NULL. */
+/*
+ * Splits n words, followed by a NULL, into stages at each "|", which becomes
+ * NULL.
+ */
 static int
 add_stages(struct lap *l, struct lap_cell *c, char **words, int n)
 {
@@ -286,7 +289,7 @@ check_labels(struct lap *l)
 	return 0;
 }
 
-/* Assigns -p to the commands: the same for all, or one for each. */
+/* Assigns the -p commands: one for all commands, or one for each. */
 static int
 set_prepare(struct lap *l)
 {

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Each group is written by the function of that name below. */
+/* Each group is written by the function of the same name below. */
 static const char *const columns[] = {
 	/* names */
 	"series", "seed", "cell", "label", "keys", "run", "round", "pos",

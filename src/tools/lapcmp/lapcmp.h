@@ -122,7 +122,7 @@ int cmp_judge(struct cmp *c);
 /* Returns whether a row is compared. */
 bool cmp_counts(const struct cmp *c, const struct cmp_row *r);
 
-/* Returns the limit beyond which a slower run is an outlier. */
+/* Returns the value above which a run is an outlier. */
 double cmp_limit(const struct cmp_result *r);
 
 /* Returns the test that decides. */

@@ -6,10 +6,10 @@
  * layers, mounts them and serves them (layermount_serve.c); the first unmounts
  * if the second is killed.  A source is one layer and access to its bytes
  * (layermount_source.c), derived from an operand (layermount_image.c).  A stack
- * is the layers that are shown as one tree (layermount_stack.c): all of them,
- * or with --store, each of its own (layermount_store.c).  Reads
- * (layermount_read.c) are served from the trace (layermount_trace.c) or from
- * units, and adjacent data is handed to the kernel (layermount_push.c).
+ * is a set of layers shown as one tree (layermount_stack.c): there is one stack
+ * of all layers or, with --store, one for each layer (layermount_store.c).
+ * Reads (layermount_read.c) are served from the trace (layermount_trace.c) or
+ * from units, and adjacent data is handed to the kernel (layermount_push.c).
  */
 #ifndef COLDPRESS_LAYERMOUNT_H
 #define COLDPRESS_LAYERMOUNT_H
@@ -51,7 +51,8 @@ struct layermount_options {
 	const char *stats_file;		/* NULL: standard error */
 	const char *kind, *side, *index_digest;
 	bool has_key;
-	uint8_t key[LAYER_DIGEST];	/* that signed a repository */
+	uint8_t key[LAYER_DIGEST];	/* digest of the repository signing
+					 * key */
 	char **operands;
 	int operand_count;
 	const char *mountpoint;		/* NULL with probe */
@@ -81,7 +82,7 @@ struct fuse_session;
 /* What has happened to a file: flags. */
 enum seen {
 	SEEN_READ = 1,
-	SEEN_PUSHED = 2			/* the trace's part of it */
+	SEEN_PUSHED = 2			/* its data from the trace */
 };
 
 /* Layers that are shown as one tree. */
@@ -139,8 +140,8 @@ int layermount_refuse(struct layermount *m, const char *name, int rc,
 void layermount_warn(struct layermount *m, const char *name, const char *why);
 
 /*
- * Detaches a process from the terminal, or the pipe, that it was started with,
- * once the mount is ready; messages are still printed if some are expected.
+ * Detaches a process from the terminal or pipe it was started on, once the
+ * mount is ready; a store still prints messages.
  */
 void layermount_hide(const struct layermount *m);
 
@@ -201,7 +202,7 @@ void source_forget(void *arg, const struct layer_range *r);
  */
 int stack_build(struct stack *s, enum merge_mode mode);
 
-/* Closes the sources as well; s may be zeroed, except for m. */
+/* Closes the sources as well; s may be all zeros except for m. */
 void stack_close(struct stack *s);
 
 /* layermount_repository.c */
@@ -253,10 +254,13 @@ int layermount_run(struct layermount *m);
  */
 bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
 
-/* Unmounts it, even if it is in use. */
+/* Unmounts our mount, even if it is in use. */
 void unmount(const char *mountpoint);
 
-/* Does the same for one with this device number, and ends all access to it. */
+/*
+ * Does the same for the mount with this device number, and ends all access to
+ * it.
+ */
 void unmount_forced(const char *mountpoint, unsigned major, unsigned minor);
 
 /* layermount_watch.c */
@@ -325,9 +329,7 @@ bool ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
 void readahead_open(struct layermount *m);
 void readahead_close(struct layermount *m);
 
-/*
- * These shorten readahead for some time at startup, and restore it.
- */
+/* These shorten readahead for a while at startup, and restore it. */
 void readahead_lower(struct layermount *m);
 void readahead_raise(struct layermount *m);
 
@@ -344,9 +346,9 @@ bool trace_read(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, uint8_t *buf);
 
 /*
- * Copies to buf the first bytes of a file, at *offset or after it, that the
- * trace has, at most size, and sets *offset.  Returns how many, or 0 if there
- * are none.
+ * Copies to buf at most size bytes of a file, the first at or after *offset
+ * that the trace contains, and sets *offset to where they begin.  Returns how
+ * many, or 0 if there are none.
  */
 size_t trace_next(struct stack *s, const struct merge_node *n,
     uint64_t *offset, size_t size, uint8_t *buf);

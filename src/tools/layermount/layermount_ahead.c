@@ -21,14 +21,15 @@ enum {
 	FILES = 64,			/* whose reads are remembered */
 	WINDOW_MIN = 256 << 10, WINDOW_MAX = 8 << 20,
 	SEQUENTIAL = 1 << 20,		/* bytes that end startup */
-	IDLE_MS = 50,			/* without reads, for the background */
-	PAUSE_NS = 10000000		/* between checks for that */
+	IDLE_MS = 50,			/* without reads before background
+					 * fetching */
+	PAUSE_NS = 10000000		/* polling interval */
 };
 
 struct file {
 	const struct stack *stack;
 	uint32_t inode;
-	uint64_t next;			/* the offset that continues it */
+	uint64_t next;			/* where a sequential read continues */
 	uint64_t length;		/* read sequentially up to there */
 	uint64_t ahead;			/* requested up to there */
 };
@@ -98,9 +99,9 @@ enqueue(struct stack *s, const struct merge_node *n, uint64_t from,
 }
 
 /*
- * Returns whether a read continues the previous one: it begins where that
- * ended, or at the next unit if the rest of the unit in between has been
- * pushed.
+ * Returns whether a read continues the previous one: it begins where the
+ * previous one ended, or at the next unit if the rest of the unit where it
+ * ended has been pushed.
  */
 static bool
 continues(const struct file *f, const struct stack *s, uint32_t inode,
@@ -175,7 +176,7 @@ yield_to_reads(struct layermount *m)
 	return false;
 }
 
-/* Waits until sent bytes are within --rate. */
+/* Waits until the bytes sent so far are within --rate. */
 static void
 pace(struct layermount *m, uint64_t start_ns, uint64_t sent)
 {

@@ -204,7 +204,10 @@ image_config(struct layermount *m, const struct image_name *n,
 	    "its manifest has no config" : why);
 }
 
-/* Adds all layers; a layer's path is prefix and its digits. */
+/*
+ * Adds all layers; a layer's path is prefix followed by the hex digits of its
+ * digest.
+ */
 static int
 add_layers(struct stack *s, const char *name, const struct oci_document *d,
     const char *prefix)

@@ -18,7 +18,7 @@ stack_of(fuse_req_t req)
 	return &m->stack;
 }
 
-/* Sets the inode of the tree, or replies and returns false. */
+/* Sets *inode to the inode in the tree, or replies and returns false. */
 static bool
 find(fuse_req_t req, fuse_ino_t ino, uint32_t *inode)
 {

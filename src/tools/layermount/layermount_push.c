@@ -3,15 +3,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * During startup the kernel asks for single pages, one after the other, as they
- * are touched.  When it has read part of a file, a thread stores in the page
- * cache the rest of what the trace has of the file or, if the part was read
- * from a unit, of what the unit has of it.
+ * are touched.  When it has read part of a file, a thread stores the rest in
+ * the page cache: whatever else the trace contains of the file or, if the part
+ * was read from a unit, whatever else that unit contains of it.
  *
  * Storing a page blocks while the kernel reads it, that is, until that read has
  * been answered.  So a thread that answers reads neither stores anything nor
- * waits for this one, which holds no unit meanwhile.  If the process is killed
- * then, the page stays locked and the thread cannot exit until the mount is
- * forced to end (layermount_parent.c).
+ * waits for this one, which holds no unit while storing.  If the process is
+ * killed then, the page stays locked and the thread cannot exit until the mount
+ * is forced to end (layermount_parent.c).
  */
 #include "layermount_tree.h"
 
@@ -40,7 +40,7 @@ struct job {
 struct push {
 	struct layermount *m;
 	pthread_t thread;
-	uint8_t *buf;			/* PIECE bytes, the thread's */
+	uint8_t *buf;			/* PIECE bytes, for the thread only */
 	uint64_t page;
 
 	pthread_mutex_t lock;		/* of what follows */
@@ -48,7 +48,10 @@ struct push {
 	bool stop;
 	struct job jobs[JOBS];
 	size_t first, count;
-	/* units that were requested: a kernel's number, a serial number */
+	/*
+	 * units requested recently: the kernel's inode number, the unit's
+	 * serial number
+	 */
 	struct { uint64_t number, serial; } recent[RECENT];
 };
 

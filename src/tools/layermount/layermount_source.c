@@ -168,9 +168,9 @@ size_of(void *arg, const char *object, uint64_t *size)
 /* Opening */
 
 /*
- * Writes the bytes' cache key.  It contains the server's name, because another
- * server may have different bytes for the same digest, which cannot be checked
- * until all of them have arrived.
+ * Writes the cache key for the layer's bytes.  It contains the server's name,
+ * because another server may have different bytes for the same digest, which
+ * cannot be checked until all of them have arrived.
  */
 static int
 key_of(struct source *s, char key[8192])

@@ -19,7 +19,7 @@
 #include <string.h>
 
 enum {
-	NAME_MAX_B = 1024,		/* of an image in base64 */
+	NAME_MAX_B = 1024,		/* of an image name in base64 */
 	FIRST_INODE = 1 << 24,		/* of files in layers */
 	IMAGES_MAX = 1 << 16, LAYERS_MAX = 1 << 16
 };

@@ -2,12 +2,12 @@
  * layermount_store.h - an additional layer store of containers/storage
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: containers/storage, drivers/overlay/overlay.go (of 1.43): below the
+ * Source: containers/storage, drivers/overlay/overlay.go (of 1.43): in the
  * store, IMAGE/DIGEST/ is a layer, where IMAGE is the image's name in base64
- * and DIGEST that of the compressed layer; diff is its tree with overlayfs's
- * whiteouts, info its description, blob the layer itself.  Creating a file
- * "use" there announces that the layer is in use, and removing DIGEST that it
- * no longer is; both are answered with ENOENT.
+ * and DIGEST the digest of the compressed layer; diff is its tree with
+ * overlayfs whiteouts, info its description, and blob the layer itself.
+ * Creating a file "use" there announces that the layer is in use, and removing
+ * DIGEST that it no longer is; both are answered with ENOENT.
  *
  * All functions but open and close are thread-safe.
  */
@@ -16,7 +16,7 @@
 
 #include "layermount.h"
 
-enum { STORE_INFO = 512 };		/* bytes of the file info */
+enum { STORE_INFO = 512 };		/* size of the info file */
 
 /* An image, which is known once it has been looked up. */
 struct store_image {
@@ -66,7 +66,7 @@ int64_t store_find_layer(struct store *s, uint64_t image, const char *digest);
 /* Returns an open layer, or NULL. */
 struct store_layer *store_layer(struct store *s, uint64_t number);
 
-/* Count users of a layer: one more, or one less if it was looked up before. */
+/* Add a user of a layer, and remove one if the layer was looked up before. */
 void store_use(struct store *s, struct store_layer *l);
 void store_release(struct store *s, const struct store_image *image,
     const char *digest);
@@ -103,8 +103,8 @@ int store_describe(struct layermount *m, struct store_layer *l, size_t which);
 /* layermount_store_blob.c */
 
 /*
- * Fetches and verifies the whole layer unless that has been done, for
- * store_blob_read() until store_blob_close().  Returns 0 or -errno.
+ * Fetches and verifies the whole layer, unless already done, so that
+ * store_blob_read() works until store_blob_close().  Returns 0 or -errno.
  */
 int store_blob_open(struct store_layer *l);
 void store_blob_close(struct store_layer *l);

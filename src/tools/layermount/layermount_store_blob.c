@@ -60,7 +60,7 @@ fetch_verified(struct store_layer *l, int fd, struct digest *d)
 	return rc;
 }
 
-/* Returns a descriptor of the verified bytes, or -errno. */
+/* Returns a descriptor for the verified bytes, or -errno. */
 static int
 fetch(struct store_layer *l)
 {

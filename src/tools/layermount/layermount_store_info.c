@@ -30,7 +30,7 @@ store_refuse(struct layermount *m, const struct store_layer *l, int rc,
 	return layermount_refuse(m, name, rc, why);
 }
 
-/* Returns the number of a layer's compression in containers/storage. */
+/* Returns the number that containers/storage uses for a layer's compression. */
 static int
 compression_of(const struct layer *l)
 {

@@ -16,7 +16,7 @@ enum place_kind {
 	PLACE_KINDS = 8
 };
 
-/* What a number stands for; layer and image are NULL if it has none. */
+/* What a number stands for; layer and image are NULL where there is none. */
 struct place {
 	struct store *store;
 	enum place_kind kind;		/* if not in a tree */

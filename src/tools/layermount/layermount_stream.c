@@ -19,14 +19,14 @@ struct reader {
 	pthread_t thread;
 	struct layer_range part;
 	int rc;
-	bool filled;			/* with a part not yet used */
+	bool filled;			/* holds a part not yet used */
 };
 
 struct stream {
 	struct source *source;
 	struct layer_range range;
 	uint64_t at;			/* offset of the part used last */
-	struct reader *current;		/* has that part, or NULL */
+	struct reader *current;		/* holds that part, or NULL */
 
 	pthread_mutex_t lock;		/* of what follows */
 	pthread_cond_t changed;

@@ -25,7 +25,7 @@ struct piece {
 
 struct trace {
 	int fd;
-	uint32_t layer;			/* while it is loaded */
+	uint32_t layer;			/* while it is being loaded */
 	struct stream *stream;
 	struct piece *pieces;
 	size_t count, cap;
@@ -111,7 +111,7 @@ has_trace(const struct stack *s)
 	return false;
 }
 
-/* Cuts off, or drops, what an earlier piece of the file already has. */
+/* Trims or drops pieces that overlap an earlier piece of the same file. */
 static void
 separate(struct trace *t)
 {

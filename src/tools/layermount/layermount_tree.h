@@ -16,7 +16,7 @@
 /* How long names and attributes, which never change, are cached, in seconds. */
 #define TREE_FOREVER 86400.0
 
-/* The kernel's number of an inode. */
+/* The kernel's number for an inode. */
 uint64_t tree_number(const struct stack *s, uint32_t inode);
 
 /* Fills in the inode and attributes of a directory's entry. */
@@ -36,7 +36,7 @@ void tree_read(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
     off_t offset);
 
 /*
- * Asks the kernel for what suits files that never change; arg: a struct
+ * Requests what suits files that never change from the kernel; arg: a struct
  * layermount.
  */
 void tree_init(void *arg, struct fuse_conn_info *c);

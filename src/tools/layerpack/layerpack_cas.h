@@ -20,8 +20,8 @@ struct layerpack_cas {
 };
 
 /*
- * Adds the archive that in is positioned at; name is for messages.  Returns 0,
- * or -errno after reporting the error.
+ * Adds the archive at the current position of in; name is for messages.
+ * Returns 0, or -errno after reporting the error.
  */
 int layerpack_cas_add(struct layerpack_cas *m, int in, const char *name);
 

@@ -82,7 +82,10 @@ leave_device(struct extract *x, size_t n)
 	return true;
 }
 
-/* Creates an entry, or fails; `again` if an earlier entry had its path. */
+/*
+ * Creates an entry, or fails; `again` is set if an earlier entry had the same
+ * path.
+ */
 static int
 make_entry(struct spot *s, struct spot *of, size_t n, bool again)
 {

@@ -21,7 +21,8 @@ struct extract {
 	struct layerpack_source s;
 	const struct layer_entry *entries;
 	size_t count;
-	size_t reached;			/* the first whose name was not tried */
+	size_t reached;			/* the first entry whose name has not
+					 * been tried */
 	struct plan plan;
 	struct unit_map map;
 	int root;			/* nothing is created outside it */

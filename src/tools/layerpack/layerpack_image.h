@@ -49,25 +49,25 @@ int image_convert_layer(struct image *m, struct oci_document *manifest,
     size_t n, struct oci_document *config);
 
 /*
- * Keeps a layer unchanged.  *ztoc is its ztoc, which remains the image's, or
- * NULL if it has none.  Returns 0, or -errno after reporting the error.
+ * Keeps a layer unchanged.  *ztoc is set to its ztoc, which m owns, or to NULL
+ * if it has none.  Returns 0, or -errno after reporting the error.
  */
 int image_index_layer(struct image *m, const struct oci_descriptor *x,
     const struct oci_blob **ztoc);
 
 /*
- * Keeps a manifest's image, and adds its SOCI index to the index that refers to
- * it in descriptor n, with contents x.  Unless in_index is set, that index is
- * the layout's, and the image and its SOCI index get an index of their own.
- * Returns 0, or -errno after reporting the error.
+ * Keeps the image of a manifest unchanged, and adds its SOCI index to the index
+ * whose descriptor n, with contents x, refers to it.  Unless in_index is set,
+ * that index is the layout's, and the image and its SOCI index get an index of
+ * their own.  Returns 0, or -errno after reporting the error.
  */
 int image_add_soci(struct image *m, struct oci_document *index, size_t n,
     struct oci_document *manifest, const struct oci_descriptor *x,
     bool in_index);
 
 /*
- * Removes what descriptor n of an index, and the document that it refers to,
- * say about a SOCI index that is not kept.  Returns 0, or -errno after
+ * Removes all mention of a SOCI index that is not kept from descriptor n of an
+ * index, and from the document that it refers to.  Returns 0, or -errno after
  * reporting the error.
  */
 int image_forget_soci(struct image *m, struct oci_document *index, size_t n,

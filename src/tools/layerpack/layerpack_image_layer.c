@@ -88,7 +88,7 @@ take_result(struct image *m, struct image_layer *l,
 		    m->pack.kind == LAYER_ZTOC ? "spans" : "units");
 }
 
-/* Packs the blob that is open as in. */
+/* Packs the blob open as `in`. */
 static int
 convert(struct image *m, int in, struct image_layer *l)
 {

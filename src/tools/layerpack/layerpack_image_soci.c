@@ -112,7 +112,7 @@ write_soci(struct image *m, const struct oci_document *soci,
 		return rc;
 	m->soci_count++;
 	snprintf(digest, sizeof(digest), "sha256:%s", made->hex);
-	/* registries may refuse a mixture of Docker's types and OCI's */
+	/* registries may refuse a mixture of Docker and OCI types */
 	rc = oci_set_text(manifest, OCI_SELF, 0, "mediaType",
 	    OCI_TYPE "manifest.v1+json");
 	if (rc == 0)
@@ -124,8 +124,8 @@ write_soci(struct image *m, const struct oci_document *soci,
 }
 
 /*
- * Adds a descriptor of the SOCI index, after those of images, with the platform
- * of x.
+ * Adds a descriptor of the SOCI index, with the platform of x, after those of
+ * images.
  */
 static int
 list_soci(struct image *m, struct oci_document *index,
@@ -169,8 +169,8 @@ list_image(struct image *m, struct oci_document *index, size_t n,
 }
 
 /*
- * Copies the config.  If it is an image's, *platform is the one that it states;
- * its strings belong to *config.
+ * Copies the config.  If it is an image's config, *platform is the platform
+ * that it names; its strings belong to *config.
  */
 static int
 keep_config(struct image *m, const struct oci_document *manifest,

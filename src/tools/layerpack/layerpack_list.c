@@ -46,8 +46,8 @@ time_text(char text[UTC_B], const struct layer_entry *e)
 }
 
 /*
- * Returns the bytes that have to be fetched for a file, including other bytes
- * in its units.
+ * Returns the number of bytes that have to be fetched for a file, including
+ * other bytes in its units.
  */
 static uint64_t
 stored(const struct layer *l, const struct layer_entry *e)

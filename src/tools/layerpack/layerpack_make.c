@@ -119,7 +119,7 @@ confine(struct layerpack_make *m)
 		sys_close(d.spooling);
 }
 
-/* Packs the archive that in is positioned at into the open output. */
+/* Packs the archive at the current position of in into the open output. */
 static int
 pack(struct layerpack_make *m, int in, const char *name)
 {

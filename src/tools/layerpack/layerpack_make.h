@@ -29,8 +29,8 @@ struct layerpack_make {
 int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
 
 /*
- * Reports a list none of whose paths was found; order may be NULL.  Returns 0,
- * or -ENOENT after reporting it.
+ * Checks that at least one path in the list was found; order may be NULL.
+ * Returns 0, or -ENOENT after reporting that none was.
  */
 int layerpack_check_order(struct layerpack *p, const struct walk_order *order);
 

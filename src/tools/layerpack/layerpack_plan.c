@@ -66,7 +66,7 @@ plan_close(struct plan *p)
 }
 
 /*
- * Takes a name away from the file it refers to, which may still be found under
+ * Removes a name from the file it refers to, which may still be found under
  * another of its links.
  */
 static void

@@ -127,7 +127,7 @@ extract_is_whiteout(const struct extract *x, size_t n)
 	    whiteout_has_prefix(path_name(e->path));
 }
 
-/* An opaque directory has an attribute; a removed file is a device 0, 0. */
+/* An opaque directory has an attribute; a removed file is a 0/0 device. */
 static int
 make_whiteout(struct spot *s, bool replace)
 {

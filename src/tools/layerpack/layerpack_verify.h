@@ -41,8 +41,8 @@ extern const uint8_t verify_zeros[VERIFY_ZEROS];
 
 /*
  * Compares data (NULL: zeros), len bytes at `at` in a file, with the file's
- * units.  *first is the first run of the entry that does not end before them,
- * and is advanced, for pieces in the order of the file.  An invalid unit has
+ * units.  *first is the first run of the entry that does not end before the
+ * data; it is advanced, so pieces must be in file order.  An invalid unit has
  * been reported, and counts as equal.
  */
 bool verify_data(struct verify *v, const struct layer_entry *e, size_t *first,

@@ -8,7 +8,7 @@
 
 const uint8_t verify_zeros[VERIFY_ZEROS];
 
-/* Finds the part of [from, to) that a run has, as positions in the file. */
+/* Finds the part of [from, to) that a run covers, as positions in the file. */
 static bool
 overlap(const struct layer_run *run, uint64_t from, uint64_t to,
     uint64_t *begin, uint64_t *end)

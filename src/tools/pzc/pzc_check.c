@@ -52,7 +52,7 @@ find_asked(const struct pzc *p, bool asked[OPTIONS])
 	asked[ALIAS] = p->alias != NULL;
 	asked[BLOCK] = o->block != 0;
 	asked[BLOCK_CHECK] = o->block_check;
-	/* -C means either, depending on the format */
+	/* -C sets one or the other, depending on the format */
 	asked[CHECK] = o->check != NULL && o->check != o->comment;
 	asked[COMMENT] = o->comment != NULL;
 	asked[EXTREME] = o->extreme;
@@ -146,7 +146,7 @@ check_adapt(struct pzc *p)
 	return -1;
 }
 
-/* Chooses the format, and checks that it has the level. */
+/* Chooses the format, and checks that it supports the level. */
 static int
 check_codec(struct pzc *p)
 {

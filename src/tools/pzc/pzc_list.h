@@ -14,7 +14,7 @@ struct pzc_entry {
 	struct codec_listing l;
 	struct codec_stored stored;
 	bool has_packed, tested;
-	uint64_t packed;		/* bytes in the file */
+	uint64_t packed;		/* size of the file */
 	int64_t mtime;			/* 0: none */
 };
 

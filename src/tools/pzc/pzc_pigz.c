@@ -220,7 +220,7 @@ put_stamp(const struct pzc_entry *e)
 
 struct pigz_method {
 	const char *codec, *head;
-	unsigned around;	/* bytes in header and trailer */
+	unsigned around;	/* size of header and trailer */
 };
 
 static const struct pigz_method *

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUFFIX_MAX = 8 };	/* longest suffix tried, with NUL */
+enum { SUFFIX_MAX = 8 };	/* longest suffix tried, including the NUL */
 
 /*
  * Returns whether an option allows a symbolic link, a special file, or a file

@@ -97,7 +97,7 @@ struct pzc_style {
 	bool suffix_any_case;
 	size_t suffix_max;	/* longest -S; 0: any */
 	bool own_suffix_only;	/* .tgz is compressed again, .gz is not */
-	bool suffix_needed;	/* -dN needs one too */
+	bool suffix_needed;	/* -dN also needs a suffix */
 	bool says_all;		/* with -r, also reports files without a
 				 * suffix */
 	bool test_skips_plain;	/* -r with -t and -l skips files without a
@@ -142,8 +142,8 @@ extern const struct pzc_style pzc_style_pzc, pzc_style_gzip, pzc_style_pigz;
 
 /*
  * Reports an event about path in the program's style, and sets the status; word
- * may be NULL.  Returns whether anything was reported: if not, the event is no
- * obstacle.
+ * may be NULL.  Returns whether anything was reported: if not, the event can be
+ * ignored.
  */
 bool pzc_say(struct pzc *p, enum pzc_event on, const char *path,
     const char *word);

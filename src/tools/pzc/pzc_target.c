@@ -131,7 +131,7 @@ remove_input(struct file *f)
 	const struct source *s = f->src;
 	int rc;
 
-	/* -f follows links: the link itself is removed, as by gzip */
+	/* -f follows links: the link itself is removed, as gzip does */
 	if (!unchanged(s)) {
 		msg_error(&f->p->msg, "%s changed after it was read -- kept in "
 		    "addition to %s", s->path, f->target);

@@ -13,7 +13,8 @@
 enum { AS_WRONG = -1, AS_END = -2, AS_THREADS_MAX = 1024 };
 
 struct as_option {
-	const char *name, *alias;	/* with the hyphen; alias may be NULL */
+	const char *name, *alias;	/* including the hyphen; alias may be
+					 * NULL */
 	bool has_value;
 	int id;				/* >= 0 */
 };

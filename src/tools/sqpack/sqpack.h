@@ -58,8 +58,10 @@ struct sqpack_options {
 	bool raw_ids;
 	bool no_links;			/* each hard link becomes a file */
 	uint32_t uid, gid, mtime, image_mtime;
-	uint32_t epoch;			/* later times are set to it */
-	/* if called by another name: its state, and how to free it */
+	uint32_t epoch;			/* later times are clamped to it */
+	/*
+	 * when called by another name: the state for it, and how to free that
+	 */
 	void *as;
 	void (*release)(struct sqpack *p);
 	/* All sources if there are several; source is the first. */
@@ -97,7 +99,7 @@ struct sqpack {
 	char *order_path;		/* scratch */
 	size_t order_room;
 	struct progress progress;
-	uint64_t total_B;		/* all files; 0: unknown */
+	uint64_t total_B;		/* size of all files; 0: unknown */
 	uint32_t newest;		/* latest inode time */
 	uint64_t data_ns;		/* time spent on reading, compressing
 					 * and writing data */

@@ -243,7 +243,7 @@ new_mode(void)
 }
 
 /*
- * Writes the image to a block device.  Unlinked files do not go to its
+ * Writes the image to a block device.  Unlinked files are not created in its
  * directory, /dev.
  */
 static int

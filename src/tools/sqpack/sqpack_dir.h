@@ -60,7 +60,7 @@ int dir_find_xattrs(const struct dir *d, const struct fs_list *list,
  */
 int dir_list_inputs(struct dir *d, struct fs_list *list);
 
-/* Returns which of several sources a path begins with. */
+/* Returns which of several sources a path belongs to. */
 const struct sqpack_input *dir_input(const struct dir *d, const char *path);
 
 #endif

@@ -146,7 +146,9 @@ take_item(struct fill *f, int at, const struct fs_item *it, const char *path,
 	if (rc != 0) {
 		int left = dir_trouble(f->d, path, rc);
 
-		/* otherwise an invented directory would hold its contents */
+		/*
+		 * otherwise its contents would end up in an invented directory
+		 */
 		return it->err == 0 && S_ISDIR(it->st.st_mode) &&
 		    rc != -ENOENT ? rc : left;
 	}

@@ -108,7 +108,10 @@ search(void *arg, unsigned thread)
 			ssize_t n = list_xattrs(s->list->roots[it->root],
 			    it->path, NULL, 0);
 
-			/* the error will recur and be reported in turn */
+			/*
+			 * the error will recur and be reported when its turn
+			 * comes
+			 */
 			s->has[i] = n != 0 && n != -ENOTSUP;
 		}
 }
@@ -122,7 +125,7 @@ dir_find_xattrs(const struct dir *d, const struct fs_list *list, bool **has)
 	*has = s.has;
 	if (s.has == NULL)
 		return -ENOMEM;
-	/* in a short list, items are checked only in turn */
+	/* in a short list, each item is checked only when its turn comes */
 	if (list->count < CHUNK)
 		memset(s.has, true, list->count);
 	else

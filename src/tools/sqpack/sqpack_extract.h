@@ -63,7 +63,7 @@ int place_other(struct place *p, size_t number, const struct sqr_entry *e);
 
 /*
  * Creates name `number` as a hard link to its inode's first name, which is
- * found with `of`.
+ * located with `of`.
  */
 int place_link(struct place *p, struct place *of, size_t number,
     const struct sqr_entry *e);
@@ -87,7 +87,7 @@ int place_enter(struct place *p, size_t dir);
 /* Reports an error for a name; `what` goes between it and -errno's text. */
 void extract_fail(struct place *p, size_t number, const char *what, int rc);
 
-/* Stops the extraction after an error that concerns no single name. */
+/* Stops the extraction after an error that is not specific to one name. */
 void extract_stop(struct extract *x, int rc);
 
 /* Reports damage at byte `at` of the image. */
@@ -102,7 +102,7 @@ extract_is_first(const struct extract *x, size_t number,
 	return x->as[e->first] == number;
 }
 
-/* Writes all data, in the given number of threads.  Returns 0 or -errno. */
+/* Writes all data, with the given number of threads.  Returns 0 or -errno. */
 int extract_data(struct extract *x, unsigned threads);
 
 /*

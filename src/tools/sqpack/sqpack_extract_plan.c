@@ -110,7 +110,10 @@ add_unit(struct extract_plan *p, struct extract_unit u)
 	return rc;
 }
 
-/* A file of holes also gets a run if nothing else would create it. */
+/*
+ * A file consisting only of holes also gets a run if nothing else would create
+ * it.
+ */
 static int
 add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
 {

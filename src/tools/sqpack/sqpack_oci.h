@@ -25,7 +25,8 @@ struct oci {
 	/* all layers */
 	uint32_t *ids;			/* node of each entry */
 	size_t entries, cap;
-	uint32_t *marks;		/* by id: its last layer, from 1 */
+	uint32_t *marks;		/* by id: the last layer that has it,
+					 * from 1 */
 	size_t mark_count;
 	size_t next;			/* next entry, when reading data */
 	bool verified;			/* the blobs have been verified */

@@ -46,7 +46,7 @@ mark(struct oci *o, uint32_t id)
 	return 0;
 }
 
-/* Removes what lower layers have below a directory. */
+/* Removes everything that lower layers have under a directory. */
 static void
 hide_below(struct oci *o, uint32_t dir)
 {

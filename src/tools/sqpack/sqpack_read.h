@@ -40,7 +40,7 @@ void sqpack_image_close(struct sqpack_image *i);
 
 /*
  * Returns the path of a name, valid until the next call.  Returns NULL after
- * reporting a lack of memory.
+ * reporting that memory ran out.
  */
 const char *sqpack_image_path(struct sqpack_image *i, size_t number);
 

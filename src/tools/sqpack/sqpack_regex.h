@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* Room for a reason, and for a name with its NUL. */
+/* Room for a reason, and for a name including its NUL. */
 enum { SQPACK_REGEX_WHY = 128, SQPACK_REGEX_NAME = 257 };
 
 struct sqpack_regex;
@@ -26,7 +26,8 @@ int sqpack_regex_open(struct sqpack_regex **r, const char *pattern,
 void sqpack_regex_close(struct sqpack_regex *r);	/* r may be NULL */
 
 /*
- * Returns whether a path matches; its names have up to 256 bytes.  Thread-safe.
+ * Returns whether a path matches; names in it may be up to 256 bytes long.
+ * Thread-safe.
  */
 bool sqpack_regex_match(const struct sqpack_regex *r, const char *path);
 

@@ -31,7 +31,7 @@ struct repack {
  */
 int repack_refuse(struct repack *r, const char *path, const char *why);
 
-/* Reports a lack of memory.  Returns -ENOMEM. */
+/* Reports that memory ran out.  Returns -ENOMEM. */
 int repack_no_memory(struct repack *r);
 
 /*

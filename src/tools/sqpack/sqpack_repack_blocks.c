@@ -132,7 +132,10 @@ find_block(const struct repack *r, uint64_t at)
 	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_place);
 }
 
-/* Returns, for a file of holes, the new position of the next block. */
+/*
+ * For a file consisting only of holes, returns the new position of the next
+ * block.
+ */
 static uint64_t
 start_behind(const struct repack *r, uint64_t at)
 {

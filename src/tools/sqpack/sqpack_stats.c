@@ -95,7 +95,7 @@ put_times(struct table *t, const struct sqpack *p)
 	table_int(t, u.ru_maxrss);
 }
 
-/* Writes the versions of the libraries that determine the bytes. */
+/* Writes the versions of the libraries that determine the image's bytes. */
 static void
 put_versions(struct table *t)
 {

@@ -35,8 +35,8 @@ inside(struct touchlog *t)
 
 /*
  * Waits for the child, forwarding the signals that this process receives.
- * Returns its status as a shell shows it, or the signal that it was sent,
- * negated.
+ * Returns its status as a shell would report it, or the negated number of the
+ * signal that this process received.
  */
 static int
 wait_inside(struct touchlog *t, pid_t pid)

@@ -61,8 +61,8 @@ int touchlog_inside(struct touchlog *t);
 
 /*
  * Runs a program by its name or path, and sends its standard output to out (-1:
- * discards it).  Returns 0 and its status as a shell shows it, or -errno if it
- * could not be executed.
+ * discards it).  Returns 0 and its status as a shell would report it, or -errno
+ * if it could not be executed.
  */
 int touchlog_run(struct touchlog *t, char **argv, int out, int *status);
 

@@ -56,7 +56,7 @@ make_image(struct touchlog *t)
 	return -1;
 }
 
-/* Mounts it over the root; the working directory may be inside it. */
+/* Mounts the image over the root; the working directory may be inside it. */
 static int
 mount_image(struct touchlog *t, int image)
 {

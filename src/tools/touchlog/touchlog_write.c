@@ -52,7 +52,7 @@ write_pages(struct touchlog *t, struct list *l, uint64_t size)
 	return rc;
 }
 
-/* In mksquashfs's -sort file, a backslash quotes the next character. */
+/* In mksquashfs's -sort file, a backslash escapes the next character. */
 static void
 write_sort(const struct list *l)
 {

@@ -45,7 +45,7 @@ enum winwait_result {
 	RESULT_LOST,			/* the X server went away */
 };
 
-/* Times as of sys_now_ns(); 0 if missing. */
+/* Times from sys_now_ns(); 0 if missing. */
 struct winwait_seen {
 	enum winwait_result result;
 	uint64_t created_ns, mapped_ns;	/* for a window */

@@ -21,9 +21,9 @@ int winwait_clock_set(struct winwait_clock *k, xcb_connection_t *c,
     xcb_window_t root);
 
 /*
- * Returns the time, by sys_now_ns(), of an event with the time stamp ms that
- * was read at the time now: at most a millisecond too late, plus the
- * comparison's error.
+ * Returns the time, on the clock of sys_now_ns(), of an event with the time
+ * stamp ms that was read at the time now: at most a millisecond too late, plus
+ * the comparison's error.
  */
 uint64_t winwait_clock_ns(const struct winwait_clock *k, uint32_t ms,
     uint64_t now);

@@ -7,7 +7,7 @@
  * mapped.  A managed window is reparented, after which the root gets no events
  * about it, so each window's own events are requested as soon as it is created.
  *
- * Windows that existed before the command started are not its own.
+ * Windows that existed before the command started are not the command's.
  */
 #include "winwait.h"
 #include "winwait_clock.h"
