@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-enum { HEAD = 4 };		/* bytes of a length, of a vtable's head, of an
+enum { HEAD = 4 };		/* size of a length, a vtable's head or an
 				 * offset */
 
 /* Follows the offset at p, to a position with at least HEAD bytes. */
@@ -110,8 +110,8 @@ flatbuf_u64(const struct flatbuf_table *t, unsigned slot, uint64_t *value)
 }
 
 /*
- * Finds the vector that the offset at p leads to: items of `size` bytes,
- * followed by `after` further bytes.
+ * Finds the vector to which the offset at p points: items of `size` bytes,
+ * followed by `after` more bytes.
  */
 static int
 vector_at(const struct flatbuf *b, const uint8_t *p, size_t size,

@@ -34,7 +34,7 @@ struct vtable {
 struct flatbuf_writer {
 	int rc;				/* the first failure */
 	const char *tmpdir;
-	int fd;				/* -1: not needed so far */
+	int fd;				/* -1: not needed yet */
 	uint64_t pieces;		/* in it */
 	uint64_t size;			/* bytes written */
 	unsigned align;			/* the largest so far */
@@ -42,7 +42,7 @@ struct flatbuf_writer {
 	uint32_t field[FLATBUF_SLOTS];	/* of the table: positions */
 	struct vtable *vtables;
 	size_t vtable_count, vtable_cap;
-	size_t room;			/* bytes free in piece */
+	size_t room;			/* free bytes in piece */
 	uint8_t piece[PIECE];
 };
 
@@ -108,7 +108,7 @@ place(struct flatbuf_writer *w, const void *data, size_t len)
 	}
 }
 
-/* Pads so that an item of that size will be aligned after `more` bytes. */
+/* Pads so that an item of `size` bytes will be aligned after `more` bytes. */
 static void
 prepare(struct flatbuf_writer *w, unsigned size, uint64_t more)
 {

@@ -13,7 +13,7 @@
 #include "engine/digest/digest.h"
 #include "index.h"
 
-enum { LAYER_TAIL = 64 };	/* bytes of the longest footer */
+enum { LAYER_TAIL = 64 };	/* size of the longest footer */
 
 struct layer {
 	const struct layer_format *format;
@@ -35,7 +35,7 @@ struct layer_decoder {
 };
 
 /*
- * All operations of a format.  Functions that return an int return 0 or -errno,
+ * The operations of a format.  Functions that return an int return 0 or -errno,
  * as the functions of layer.h that call them do.
  */
 struct layer_format {

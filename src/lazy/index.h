@@ -29,8 +29,8 @@ struct lazy_index {
 
 /*
  * Adds an entry without runs.  Its path is cleaned; its strings and attributes
- * are copied.  Returns 0, or with a clause in why -EBADMSG (the path leaves the
- * layer, or a size is negative as an off_t), -EFBIG (LAYER_ENTRIES_MAX) or
+ * are copied.  Returns 0, or, with a clause in why, -EBADMSG (the path leaves
+ * the layer, or a size is negative as an off_t), -EFBIG (LAYER_ENTRIES_MAX) or
  * -ENOMEM.
  */
 int index_entry(struct lazy_index *x, const struct layer_entry *e,

@@ -159,7 +159,7 @@ layer_close(struct layer *l)
 	sys_free(l);
 }
 
-/* What the index says */
+/* Querying the index */
 
 bool
 layer_is_internal(const char *path)

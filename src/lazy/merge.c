@@ -67,9 +67,9 @@ add_implied(struct merging *m, uint32_t parent, const char *name, size_t n)
 }
 
 /*
- * Returns the subdirectory of this name, which is created unless it exists.  It
- * replaces a lower layer's file, or a whiteout, which then hides what lower
- * layers have in the directory.
+ * Returns the subdirectory with this name, creating it if necessary.  It
+ * replaces a lower layer's file, or a whiteout, which then hides the lower
+ * layers' contents of the directory.
  */
 static int64_t
 make_dir(struct merging *m, uint32_t parent, const char *name, size_t n,

@@ -37,7 +37,7 @@ int64_t merge_add(struct merge *t, uint32_t parent, const char *name);
 void merge_remove(struct merge *t, uint32_t node);
 
 /*
- * Removes everything below a directory, which gets another number unless it is
+ * Removes everything below a directory, which gets a new number unless it is
  * the root.  Returns 0 or -errno.
  */
 int merge_empty(struct merge *t, uint32_t dir);

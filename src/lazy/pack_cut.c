@@ -78,7 +78,7 @@ pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store)
 
 /* Entries */
 
-/* Returns whether the entry only serves a format, and will be written anew. */
+/* Returns whether the entry exists only for a format, and will be rewritten. */
 static bool
 is_ours(const struct pack_cut *c)
 {

@@ -106,7 +106,7 @@ struct pack_format {
 	size_t wrap_max;
 	/*
 	 * If the len bytes at p begin with wrapped bytes, sets *data and *n,
-	 * and returns their length with the wrapping; otherwise returns 0.
+	 * and returns their length including the wrapping; otherwise returns 0.
 	 */
 	size_t (*unwrap)(const uint8_t *p, size_t len, const uint8_t **data,
 	    size_t *n);
@@ -163,8 +163,8 @@ int pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b);
 uint64_t pack_cut_read_B(const struct pack_cut *c);
 
 /*
- * After the end, gets the headers in tar-split's form, which remain c's, or
- * NULL if they are omitted.  Returns 0 or -ENOMEM.
+ * After the end, gets the headers in tar-split form, which remain owned by c,
+ * or NULL if they are omitted.  Returns 0 or -ENOMEM.
  */
 int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
 
@@ -223,8 +223,8 @@ int pack_toc_add(struct pack_toc *t, const char *text,
     const struct pack_place *place);
 
 /*
- * Adds the members that follow the entries, and ends the text.  Returns 0 or
- * -errno.
+ * Adds the members that follow the array of entries, and ends the text.
+ * Returns 0 or -errno.
  */
 int pack_toc_end(struct pack_toc *t, const struct pack_result *r,
     const uint8_t *tar_split_digest, const uint8_t *trace_digest);
@@ -236,7 +236,7 @@ int pack_run(struct pack *p, const struct pipeline_ops *ops, void *job);
 
 /*
  * Ends the text of the table of contents, with the digest of the headers in
- * tar-split's form, or NULL.  Returns 0 or -errno.
+ * tar-split form, or NULL.  Returns 0 or -errno.
  */
 int pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest);
 

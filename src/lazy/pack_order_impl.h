@@ -39,10 +39,10 @@ struct pack_order {
 	struct order_entry *entries;
 	uint32_t *by_path;		/* their indices, sorted */
 	size_t count, cap;
-	uint64_t tail;			/* where the archive's end begins */
+	uint64_t tail;			/* start of the end-of-archive marker */
 	struct order_part *parts;
 	size_t part_count, part_cap;
-	uint32_t placed;		/* entries that have a place */
+	uint32_t placed;		/* number of entries placed so far */
 	struct pack_touch *touches;
 	size_t touch_count, touch_cap;
 	/* reading */

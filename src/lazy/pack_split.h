@@ -2,10 +2,10 @@
  * pack_split.h - the headers of an archive in the form of tar-split
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * With the files' data, they reproduce the archive byte for byte, so that
- * containers/storage knows what it would have pulled.  Source: package
+ * Together with the files' data, they reproduce the archive byte for byte, so
+ * that containers/storage knows what it would have pulled.  Source: package
  * tar/storage in vbatts/tar-split, types Entry and Type; JSON lines, in a zstd
- * frame.  For one thread at a time.
+ * frame.  Must be used by one thread at a time.
  */
 #ifndef COLDPRESS_LAZY_PACK_SPLIT_H
 #define COLDPRESS_LAZY_PACK_SPLIT_H

@@ -20,7 +20,7 @@ enum { ROOM = 512 << 10 };
 
 struct spool {
 	const char *tmpdir;
-	int fd;				/* -1: not needed so far */
+	int fd;				/* -1: not needed yet */
 	uint64_t filed;			/* bytes in the file */
 	struct strbuf end;
 };

@@ -51,9 +51,7 @@ sorted_offsets(const struct toc *t, size_t count, uint64_t end)
 	return all;
 }
 
-/*
- * Returns the first of the ascending offsets that is greater than a given one.
- */
+/* Returns the first of the ascending offsets that exceeds the given one. */
 static uint64_t
 next_offset(const uint64_t *all, size_t count, uint64_t offset)
 {

@@ -83,8 +83,8 @@ int toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
     char why[LAYER_WHY]);
 
 /*
- * Verifies that a unit's content has its chunks' digests, using d, the calling
- * thread's digest.  Returns 0 or -EBADMSG.
+ * Verifies that a unit's content matches its chunks' digests, using d, the
+ * calling thread's digest.  Returns 0 or -EBADMSG.
  */
 int toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
     const uint8_t *content);

@@ -55,8 +55,8 @@ int toc_fail(struct toc_json *j, int rc, const char *clause);
 size_t toc_keep(struct toc_json *j, const unsigned char *s, size_t len);
 
 /*
- * Adds the value, in base64, of the extended attribute named last.  Returns 1,
- * or 0 after an error.
+ * Adds the base64-encoded value of the extended attribute named last.  Returns
+ * 1, or 0 after an error.
  */
 int toc_take_xattr(struct toc_json *j, const unsigned char *s, size_t len);
 

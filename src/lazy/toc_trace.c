@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The format is described in pack_trace.h.  Bytes are decoded as they arrive,
- * so everything they state is checked; the digest of all bytes is verified at
- * the end.
+ * so every value in them is checked; the digest of all bytes is verified at the
+ * end.
  */
 #include "toc.h"
 
@@ -18,7 +18,7 @@
 
 enum {
 	PIECE = 128 << 10,
-	WRAPPING = 64			/* bytes around a part, at most */
+	WRAPPING = 64			/* maximum bytes around a part */
 };
 
 struct record {
@@ -97,7 +97,7 @@ read_more(struct trace *t)
 	return 0;
 }
 
-/* Gives the decoder the next part. */
+/* Feeds the next part to the decoder. */
 static int
 unwrap(struct trace *t)
 {
@@ -261,7 +261,9 @@ toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 
 	if (rc == 0) {
 		rc = read_all(&t);
-		/* -EFBIG is reported only for a trace with the right digest */
+		/*
+		 * -EFBIG is reported only for a trace whose digest is correct
+		 */
 		wrong = rc == 0 || rc == -EFBIG ? verify(&t) : 0;
 		rc = wrong != 0 ? wrong : rc;
 	}

@@ -31,14 +31,17 @@ enum {
 	WINDOW_LOG_MAX = 27
 };
 
-/* Where the table is. */
+/* The location of the table. */
 struct place {
 	uint64_t offset, length, content;
 };
 
 /* The footer */
 
-/* Returns whether it is the mark, which the two writers spell differently. */
+/*
+ * Returns whether the bytes are the mark, which the two writers spell
+ * differently.
+ */
 static bool
 is_mark(const uint8_t *p)
 {

@@ -27,15 +27,16 @@
  * 			15 its extents (bytes: pairs of u64)
  * 	Pax		0 key  1 value
  *
- * Numbers are 64-bit unless stated.  Checkpoints are the number of spans (u32),
- * the span size (u64), and for each span 32,785 bytes: its offset in the layer
- * of the first whole byte (u64), its offset in the archive (u64), the number of
- * bits before that byte (u8), and the 32 KiB of the archive before it, preceded
- * by zeros.  If a layer is not compressed, the checkpoints are a separate
- * FlatBuffer: 0 version (u32: 2), 1 span size, 2 bytes of the layer.
+ * Numbers are 64-bit unless stated otherwise.  Checkpoints are the number of
+ * spans (u32), the span size (u64), and for each span 32,785 bytes: its offset
+ * in the layer of the first whole byte (u64), its offset in the archive (u64),
+ * the number of bits before that byte (u8), and the 32 KiB of the archive
+ * before it, preceded by zeros.  If a layer is not compressed, the checkpoints
+ * are a separate FlatBuffer: 0 version (u32: 2), 1 span size, 2 bytes of the
+ * layer.
  *
- * This is SOCI's side file.  With packed windows, our own variant, Entry 14 and
- * 15 and Compression 4 exist, there are no checkpoints, and the file is:
+ * This is SOCI's side file.  In our own variant, with packed windows, Entry 14
+ * and 15 and Compression 4 exist, there are no checkpoints, and the file is:
  *
  * 	windows		for each span a zstd frame, or nothing
  * 	index		a zstd frame with the FlatBuffer
@@ -84,7 +85,8 @@ enum {
 	ZTOC_FOOTER = 40,
 	ZTOC_FOOTER_MAGIC = 0x184d2a50,
 	ZTOC_SPAN = 4 << 20,			/* the default */
-	ZTOC_SPAN_PACKED = 256 << 10		/* the same, packed windows */
+	ZTOC_SPAN_PACKED = 256 << 10		/* the same, with packed
+						 * windows */
 };
 #define ZTOC_MAGIC UINT64_C(0x314e4957434f545a)	/* "ZTOCWIN1" */
 #define ZTOC_THE_VERSION "0.9"

@@ -78,7 +78,7 @@ keep_string(struct strbuf *b, const void *s, size_t len)
 	strbuf_add(b, s, len);
 }
 
-/* Orders by key; of equal keys, the later record comes last. */
+/* Orders by key; among equal keys, the later record comes last. */
 static int
 by_key(const void *a, const void *b)
 {
@@ -88,7 +88,7 @@ by_key(const void *a, const void *b)
 	return order != 0 ? order : x->name < y->name ? -1 : 1;
 }
 
-/* Sorts the records; the last one with a key is valid. */
+/* Sorts the records, keeping only the last one for each key. */
 static int
 sort_pax(struct ztoc_entries *x, const struct tar_entry *e)
 {

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* bytes, of its reference, table and strings together */
+/* total size of its reference, table and strings */
 enum { ENTRY_LEAST = 64 };
 
 struct reader {
@@ -30,8 +30,8 @@ struct reader {
 };
 
 /*
- * Reads a string without a NUL.  No string of a real ztoc occurs twice, so
- * together they are not longer than the index.
+ * Reads a string, which must not contain a NUL.  No string of a real ztoc
+ * occurs twice, so together they are not longer than the index.
  */
 static int
 read_string(struct reader *k, const struct flatbuf_table *t, unsigned slot,

@@ -39,7 +39,7 @@ struct ztoc {
 struct layer_range ztoc_span_range(const struct layer *l,
     const struct ztoc *z, size_t i);
 
-/* Refuses a damaged index.  Returns -EBADMSG. */
+/* Rejects the index as damaged.  Returns -EBADMSG. */
 int ztoc_damaged(char why[LAYER_WHY], const char *what);
 
 /* Fetches the index into z.  Returns 0, or -errno with a clause in why. */

@@ -29,7 +29,7 @@ add_header(struct mail_maker *m, struct prng *p, const char *type,
 	    suffix, base64 ? "base64" : "7bit");
 }
 
-/* Adds the content of pictures, archives and the like. */
+/* Adds content resembling pictures, archives and the like. */
 static void
 add_noise(struct mail_maker *m, struct prng *p, size_t end)
 {

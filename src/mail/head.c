@@ -4,7 +4,7 @@
  *
  * Sources: RFC 5322 (format), RFC 5321 (Received), RFC 6376 (DKIM), RFC 8601
  * (Authentication-Results), RFC 8617 (ARC), RFC 2369 and 2919 (lists).  The
- * signatures are random data in the right form.  Small messages take a short
+ * signatures are random data in the correct form.  Small messages take a short
  * route, so that the trace headers leave room for text.
  */
 #include "mail/mail.h"

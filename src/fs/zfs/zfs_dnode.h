@@ -34,7 +34,7 @@ struct zfs_object {
 	uint64_t size;			/* as in stat(2) */
 	uint32_t block;			/* size of each of its blocks */
 	uint64_t blocks;		/* number of these blocks, or 0 */
-	uint64_t used;			/* space that they take up */
+	uint64_t used;			/* space that they take up up */
 };
 
 /* d must be zeroed; blocks must outlast it. */

@@ -120,7 +120,7 @@ to_base64(const char *text)
 	return out;
 }
 
-/* Returns "Basic ..." for the URL's host, or NULL if nothing is known. */
+/* Returns "Basic ..." for the URL's host, or NULL if it has no credentials. */
 static char *
 basic(struct http *h, const char *url)
 {

@@ -26,7 +26,7 @@ skip_blanks(const char *s)
 	return s;
 }
 
-/* Parses decimal digits at *s, less than 2^63. */
+/* Parses a decimal number at *s, which must be less than 2^63. */
 static int
 take_number(const char **s, uint64_t *n)
 {
@@ -49,7 +49,7 @@ take_char(const char **s, char c)
 	return 0;
 }
 
-/* Parses "first-last" or a star. */
+/* Parses "first-last" or an asterisk. */
 static int
 take_interval(const char **s, struct http_content_range *r)
 {

@@ -41,12 +41,12 @@ struct http_challenge {
 };
 
 /*
- * Parses "bytes 0-99/200", with a star for an unknown total, or "bytes" with a
- * star for the range, which gives length 0.  Returns 0 or -EBADMSG.
+ * Parses "bytes 0-99/200", with an asterisk if the total is unknown, or "bytes"
+ * with an asterisk as the range, which gives length 0.  Returns 0 or -EBADMSG.
  */
 int http_content_range(const char *value, struct http_content_range *r);
 
-/* Finds the parameter "boundary" of a media type.  Returns 0 or -EBADMSG. */
+/* Finds the "boundary" parameter of a media type.  Returns 0 or -EBADMSG. */
 int http_boundary(const char *value, char boundary[HTTP_BOUNDARY]);
 
 /*
@@ -55,7 +55,10 @@ int http_boundary(const char *value, char boundary[HTTP_BOUNDARY]);
  */
 int http_challenge(const char *value, struct http_challenge *c);
 
-/* Returns the seconds to wait, given as a number or a date; 0 if unclear. */
+/*
+ * Returns the number of seconds to wait, given as a number or a date; 0 if it
+ * cannot be parsed.
+ */
 unsigned http_retry_after(const char *value);
 
 #endif

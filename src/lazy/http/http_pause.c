@@ -33,7 +33,7 @@ http_patience_pause(struct http_patience *p, unsigned retry_after)
 	unsigned doublings = p->tries < DOUBLINGS ? p->tries : DOUBLINGS;
 	uint64_t now = sys_now_ns(), pause;
 
-	/* clients that failed together should not return together */
+	/* clients that failed together should not retry together */
 	pause = (FIRST_MS << doublings) * millisecond;
 	pause = pause / 2 + now % (pause / 2);
 	if (retry_after > 0)

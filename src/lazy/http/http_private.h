@@ -20,7 +20,8 @@
 #include <stdbool.h>
 
 enum {
-	HTTP_URL = 8192,		/* bytes of a URL, with its NUL */
+	HTTP_URL = 8192,		/* bytes of a URL, including the
+					 * terminating NUL */
 	HTTP_VALIDATOR = 128,
 	HTTP_REDIRECTS = 5,
 	HTTP_FIELD = 1024		/* a longer one is ignored */
@@ -58,8 +59,8 @@ struct http_transfer {
 	CURLcode code;
 
 	/*
-	 * A transfer that receives hardly any bytes in stall_ns ends.  The time
-	 * starts when it has a connection; until then since_ns is 0.
+	 * A transfer that receives hardly any bytes within stall_ns is ended.
+	 * The time starts when it has a connection; until then since_ns is 0.
 	 */
 	uint64_t stall_ns, since_ns;
 	curl_off_t since_B;
@@ -132,14 +133,14 @@ void http_run(struct http *h, struct http_transfer *const *t, size_t count);
 /* http_transfer.c */
 
 /*
- * Prepares a GET of the URL, with the credentials that are known for it, a list
- * of ranges or NULL, and a further header field or NULL.  It ends if few or no
+ * Prepares a GET of the URL, with any credentials known for it, a list of
+ * ranges or NULL, and an additional header field or NULL.  It ends if few or no
  * bytes arrive for a third of timeout_s.  Returns 0, -ENOMEM or -EINVAL.
  */
 int http_transfer_open(struct http_transfer *t, struct http *h,
     const char *url, const char *ranges, const char *field);
 
-/* Makes it use a new connection: existing ones may be half-open. */
+/* Makes the transfer use a new connection: existing ones may be half-open. */
 void http_transfer_renew(struct http_transfer *t);
 void http_transfer_close(struct http_transfer *t);	/* may be zeroed */
 
@@ -191,13 +192,14 @@ struct http_patience {
 	uint64_t limit_ns;		/* without progress */
 	uint64_t deadline_ns;
 	unsigned tries;
-	bool answered;			/* a challenge, since then */
+	bool answered;			/* a challenge, since the last
+					 * progress */
 	bool lost;			/* the last attempt's connection failed */
 };
 
 void http_patience_start(struct http_patience *p, unsigned timeout_s);
 
-/* Records progress: the time starts again. */
+/* Records progress, which restarts the timeout. */
 void http_patience_renew(struct http_patience *p);
 
 /*
@@ -228,14 +230,14 @@ struct http_request {
 };
 
 /*
- * Prepares a request for the spans from first onward, and sets count to their
- * number; complete ones are skipped.  Returns 0 or -errno.
+ * Prepares a request for the spans from first onward, skipping complete ones,
+ * and sets count to how many it covers.  Returns 0 or -errno.
  */
 int http_request_open(struct http_request *q, struct http_object *o,
     struct http_spans *spans, size_t first);
 void http_request_close(struct http_request *q);
 
-/* Returns whether all its spans are complete. */
+/* Returns whether all of the request's spans are complete. */
 bool http_request_complete(const struct http_request *q);
 
 /*

@@ -39,7 +39,7 @@ void http_spans_free(struct http_spans *s);	/* may be zeroed */
 
 /*
  * Takes bytes of the object that arrived at offset.  Stores those that are
- * wanted and continue their span, and returns their number.
+ * wanted and continue their span, and returns how many it stored.
  */
 uint64_t http_spans_take(struct http_spans *s, uint64_t offset,
     const void *data, size_t len);

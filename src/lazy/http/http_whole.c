@@ -51,7 +51,7 @@ take(void *arg, const void *data, size_t len)
 
 	memcpy((char *)w->r->buf + *w->length, data, n);
 	*w->length += n;
-	/* a longer object is not the one that was meant */
+	/* a longer object is not the expected one */
 	return n < len ? -ECANCELED : 0;
 }
 

@@ -74,7 +74,7 @@ check(const char *key, char *file, size_t *len)
 		return rc;
 	if (memcmp(line, file, HEX) != 0)
 		return -ENOENT;
-	/* with the NUL after the text */
+	/* including the NUL after the text */
 	memmove(file, file + HEX + 1, *len + 1);
 	return 0;
 }

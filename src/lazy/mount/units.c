@@ -31,8 +31,8 @@ struct units {
 	struct unit *table[SLOTS];
 	struct unit *oldest, *newest;
 	uint64_t idle;			/* bytes of units without users */
-	uint64_t busy;			/* of the others, and of what is
-					 * fetched for them */
+	uint64_t busy;			/* bytes of the others, and of data
+					 * being fetched for them */
 	uint64_t serial;		/* of the last new unit */
 	/* reads that asked for room, and that got it */
 	uint64_t asked, admitted;
@@ -96,7 +96,9 @@ discard(struct units *u, struct unit *n)
 	sys_free(n);
 }
 
-/* Frees unused units until the others, and these, are within the limit. */
+/*
+ * Frees unused units until the total of idle and busy ones is within the limit.
+ */
 static void
 trim(struct units *u)
 {

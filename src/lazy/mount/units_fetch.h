@@ -16,7 +16,7 @@ struct unit {
 	uint64_t size, stored;		/* bytes decoded, and to be fetched */
 	uint64_t serial;
 
-	/* only its fetcher's while it is UNIT_FETCHING */
+	/* owned by its fetcher while it is UNIT_FETCHING */
 	uint8_t *data;
 	int rc;
 };

@@ -84,7 +84,10 @@ const char *place_path(struct place *p, size_t number);
  */
 int place_enter(struct place *p, size_t dir);
 
-/* Reports an error for a name; `what` goes between it and -errno's text. */
+/*
+ * Reports an error for a name; `what` goes between the name and the text of
+ * -errno.
+ */
 void extract_fail(struct place *p, size_t number, const char *what, int rc);
 
 /* Stops the extraction after an error that is not specific to one name. */

@@ -64,7 +64,7 @@ void sqpack_print_facts(const struct sqpack_image *i);
 /*
  * Determines whether a kernel can mount the image, according to its
  * configuration file, its version or, if kernel is NULL, the running kernel.
- * Returns 1 (yes), 0 (no), -1 (unknown), or the -errno of reading the file.
+ * Returns 1 (yes), 0 (no), -1 (unknown), or -errno if the file cannot be read.
  * Sets why to a clause with the reason.
  */
 int sqpack_can_mount(const struct sqpack_image *i, const char *kernel,

@@ -2,7 +2,7 @@
  * sqpack_tar.c - a tar archive as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The archive is read once; its bytes come from tar_archive.h.
+ * The archive is read once; its bytes are read through tar_archive.h.
  */
 #include "sqpack_archive.h"
 
