@@ -1,5 +1,5 @@
 /*
- * array.c - arrays that grow
+ * array.c - growable arrays
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/array.h"

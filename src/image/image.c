@@ -1,5 +1,5 @@
 /*
- * image.c - an image's names, and their memory
+ * image.c - an image's names, and accounting for their memory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/source.h"

@@ -1,5 +1,5 @@
 /*
- * plan.c - deciding what is read once, and in which order
+ * plan.c - deciding which blocks to read, each once, and in what order
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A file's blocks form one extent, a fragment block another.  Extents are in

@@ -1,5 +1,5 @@
 /*
- * pack_batch.c - what belongs to a slot while a layer is packed
+ * pack_batch.c - the data kept for each slot while a layer is packed
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_impl.h"

@@ -1,5 +1,5 @@
 /*
- * pack_out.c - appending to a layer: written, counted, hashed
+ * pack_out.c - appending bytes to a layer, counting and hashing them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_impl.h"

@@ -1,5 +1,5 @@
 /*
- * pack_store.c - text that has to wait, compressed in memory
+ * pack_store.c - text kept for later, compressed in memory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_store.h"

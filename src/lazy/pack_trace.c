@@ -1,5 +1,5 @@
 /*
- * pack_trace.c - storing a second copy of what a start touches
+ * pack_trace.c - storing a second copy of the data touched at startup
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_trace.h"

@@ -1,5 +1,5 @@
 /*
- * spool.c - records kept in a file, and returned last first
+ * spool.c - records kept in a file, and returned in reverse order
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each record is followed by its length.  The buffer holds the last records,

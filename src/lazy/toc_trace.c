@@ -1,5 +1,5 @@
 /*
- * toc_trace.c - reading what a start touches from one stream
+ * toc_trace.c - reading the data touched at startup from one stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The format is described in pack_trace.h.  Bytes are decoded as they arrive,

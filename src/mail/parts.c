@@ -1,5 +1,5 @@
 /*
- * parts.c - MIME: text alone, or with a page, a logo and an attachment
+ * parts.c - MIME: text alone, or with an HTML part, a logo and an attachment
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/mail.h"

@@ -1,5 +1,5 @@
 /*
- * prng.c - a random number generator that is the same on every machine
+ * prng.c - a random number generator with the same output on every machine
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mail/prng.h"

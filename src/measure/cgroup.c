@@ -1,5 +1,5 @@
 /*
- * cgroup.c - a version 2 cgroup of our own, for accounting and killing
+ * cgroup.c - our own cgroup v2, for accounting and killing
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/cgroup.h"

@@ -1,5 +1,5 @@
 /*
- * cold_device.c - the devices below a filesystem
+ * cold_device.c - the devices underlying a filesystem
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Filesystem numbers are from linux/magic.h and statfs(2).  A loop device

@@ -1,5 +1,5 @@
 /*
- * cold_inline.c - files whose data the page and block counts do not show
+ * cold_inline.c - files whose data does not show in page and block counts
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the kernel's Documentation/filesystems/fiemap.rst.

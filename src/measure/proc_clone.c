@@ -1,5 +1,5 @@
 /*
- * proc_clone.c - a child that shares our memory until it executes
+ * proc_clone.c - a child that shares our memory until it calls exec
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The C library's clone(2) cannot put the child into a cgroup; clone3(2) can

@@ -1,5 +1,5 @@
 /*
- * deflate_fast.c - finding matches with little work
+ * deflate_fast.c - finding matches cheaply
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each position has two candidates: the last position with the same hash of

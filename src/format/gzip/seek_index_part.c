@@ -1,5 +1,5 @@
 /*
- * seek_index_part.c - assembling a gzip member from one index point to another
+ * seek_index_part.c - building a gzip member from the data between index points
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * If the range begins at a point inside a member, a new member is built.  It

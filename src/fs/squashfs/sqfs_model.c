@@ -1,5 +1,5 @@
 /*
- * sqfs_model.c - the size of files as a squashfs image, with each algorithm
+ * sqfs_model.c - the size of files in a squashfs image, with each algorithm
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/parallel.h"

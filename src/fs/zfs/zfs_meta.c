@@ -1,5 +1,5 @@
 /*
- * zfs_meta.c - the space that a ZFS dataset takes besides its files' records
+ * zfs_meta.c - the space that a ZFS dataset takes beyond its files' records
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Metadata is also compressed, so its size depends on its contents.  So

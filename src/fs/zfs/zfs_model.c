@@ -1,5 +1,5 @@
 /*
- * zfs_model.c - the size of files as a ZFS dataset, with each algorithm
+ * zfs_model.c - the size of files in a ZFS dataset, with each algorithm
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/sys.h"

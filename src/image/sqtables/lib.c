@@ -1,5 +1,5 @@
 /*
- * lib.c - the file and the compressor that libsquashfs calls
+ * lib.c - the file and compressor callbacks for libsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lib.h"

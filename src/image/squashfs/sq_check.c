@@ -1,5 +1,5 @@
 /*
- * sq_check.c - what Linux requires of an image before it mounts it
+ * sq_check.c - what Linux requires of an image before mounting it
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Reading the files does not need the id, xattr and export tables, but an image

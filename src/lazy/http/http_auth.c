@@ -1,5 +1,5 @@
 /*
- * http_auth.c - credentials and tokens, each sent only to its hosts
+ * http_auth.c - credentials and tokens, each sent only to the hosts it is for
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_private.h"

@@ -1,5 +1,5 @@
 /*
- * http_thread.c - the thread that transfers, and its queue
+ * http_thread.c - the transfer thread, and its queue
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * All libcurl handles in use belong to the thread, so that connections are

@@ -1,5 +1,5 @@
 /*
- * cache_name.c - the names of files in a cache directory, and files without one
+ * cache_name.c - the names of cache files, and unnamed cache files
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cache_name.h"

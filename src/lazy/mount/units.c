@@ -1,5 +1,5 @@
 /*
- * units.c - decoded units in memory: fetched once, verified, and bounded
+ * units.c - decoded units in memory, up to a limit: fetched once, verified
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A unit is in the hash table as soon as a thread wants it.  While it is being

@@ -1,5 +1,5 @@
 /*
- * lapcmp_compare.c - sorting the rows, and the statistics of each label alone
+ * lapcmp_compare.c - sorting the rows, and computing each label's statistics
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lapcmp.h"

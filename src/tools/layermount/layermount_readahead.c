@@ -1,5 +1,5 @@
 /*
- * layermount_readahead.c - the kernel's readahead, short during a start
+ * layermount_readahead.c - limiting the kernel's readahead during startup
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Startup touches single pages of many files, and each page read ahead may cost

@@ -1,5 +1,5 @@
 /*
- * layermount_stats.c - the counts, as a line of JSON
+ * layermount_stats.c - the counters, as a line of JSON
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layermount.h"

@@ -1,5 +1,5 @@
 /*
- * layermount_store_blob.c - a store's whole layer, verified before it is read
+ * layermount_store_blob.c - a whole layer from a store, verified before use
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Pushing or saving an image reads the compressed layer.  Its only digest is

@@ -1,5 +1,5 @@
 /*
- * layermount_trace.c - the data that a start touches, fetched in one go
+ * layermount_trace.c - the data touched at startup, fetched in one go
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pieces are decoded, as they arrive, into an unnamed file, so that they

@@ -1,5 +1,5 @@
 /*
- * layermount_watch.c - noticing the end of a process's first thread
+ * layermount_watch.c - noticing when a process's main thread ends
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A process that is killed exits when all of its threads have, and one of them

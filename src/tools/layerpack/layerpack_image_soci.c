@@ -1,5 +1,5 @@
 /*
- * layerpack_image_soci.c - the SOCI index of an image whose layers stay
+ * layerpack_image_soci.c - the SOCI index of an image whose layers are kept
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the package soci in awslabs/soci-snapshotter 0.11.1, "Convert" and

@@ -1,5 +1,5 @@
 /*
- * layerpack_plan.c - finding the entry that a name finally refers to
+ * layerpack_plan.c - finding the entry that a name ultimately refers to
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_plan.h"

@@ -1,5 +1,5 @@
 /*
- * layerpack_stats.c - what making a layer took, in one row
+ * layerpack_stats.c - what it took to make a layer, in one row
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_make.h"

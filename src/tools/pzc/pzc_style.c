@@ -1,5 +1,5 @@
 /*
- * pzc_style.c - pzc's names, and its behaviour under its own
+ * pzc_style.c - the names that pzc runs under, and its behaviour as pzc
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_list.h"

@@ -1,5 +1,5 @@
 /*
- * touchlog_exact.c - a copy of the root that reveals access to single pages
+ * touchlog_exact.c - a copy of the root that shows which pages are accessed
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * An uncompressed EROFS reads single pages, not blocks of them; on a device

@@ -1,5 +1,5 @@
 /*
- * touchlog_names.c - the root's files, and the names of the opened ones
+ * touchlog_names.c - the root's files, and the names of those opened
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * fanotify reports inodes, whatever path led to them: through a chroot, a bind

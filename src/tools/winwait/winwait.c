@@ -1,5 +1,5 @@
 /*
- * winwait.c - start a program, and report when its window or line appears
+ * winwait.c - start a program; report when its window or output line appears
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "winwait.h"

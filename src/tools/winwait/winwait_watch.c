@@ -1,5 +1,5 @@
 /*
- * winwait_watch.c - the thread that waits for the window or the line
+ * winwait_watch.c - the thread that waits for the window or the output line
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * It sleeps until there is an event, and reads the clock before examining the
