@@ -174,7 +174,7 @@ else
 	other=$!
 	await answers
 	t 'next to another zfs-fuse' 77 told study --fs zfs-fuse -n 1 -o o.csv
-	t 'says how to stop it' 0 grep -q "stop it by .* process ($other)" err
+	t 'says how to stop it' 0 grep -q "stop it by .* process $other" err
 	t 'which is kept' 0 zpool list
 	kill $other
 	wait $other
