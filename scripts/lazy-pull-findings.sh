@@ -25,8 +25,8 @@ ours() {
 	esac
 }
 
-# row IMAGE.WORKLOAD SYSTEM LINK[.MORE][:WHAT]: prints the label of its row if
-# measured, otherwise that of ours
+# row IMAGE.WORKLOAD SYSTEM LINK[.MORE][:WHAT]: prints the label of the system's
+# row if it was measured, otherwise the label of our client's row
 row() {
 	row_label=$1.$2.$3
 	if [ -n "$(column n "${row_label%:*}")" ]; then
@@ -38,7 +38,7 @@ row() {
 }
 
 # tested TEXT IMAGE.WORKLOAD SYSTEM[=SYSTEM] LINK LIMIT [WHAT]: tests a finding
-# about these programs, the first relative to the second, or to overlayfs
+# that compares the first system with the second (by default, overlayfs)
 tested() {
 	tested_of=${3%%=*} tested_to=overlayfs
 	[ "$tested_of" = "$3" ] || tested_to=${3#*=}

@@ -39,7 +39,7 @@ shown_names() {
 	shown_width
 }
 
-# print_row: prints the row $id, which has a line in the study's own table
+# print_row: prints row $id, which is also in the study's own table
 print_row() {
 	print_missing=$(sed -n "s/^$id$tab//p" "$study/missing")
 	if [ -n "$print_missing" ]; then

@@ -1,5 +1,5 @@
 /*
- * deflate_emit.c - writing a deflate block with codes (RFC 1951, 3.2.5 onward)
+ * deflate_emit.c - writing Huffman-coded deflate blocks (RFC 1951, 3.2.5)
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/deflate/deflate_blocks.h"

@@ -30,7 +30,7 @@ int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
 
 /*
  * Checks that at least one path in the list was found; order may be NULL.
- * Returns 0, or -ENOENT after reporting that none was.
+ * Returns 0, or reports that none was found and returns -ENOENT.
  */
 int layerpack_check_order(struct layerpack *p, const struct walk_order *order);
 
