@@ -55,8 +55,8 @@ beside() {
 	    "$(near "$b_got" "$b_want" 1 0.6)" yes
 	is "$b_tree, $b_mount: uncompressed within 0.1 %" \
 	    "$(near "$b_got" "$b_want" 2 0.1)" yes
-	is "$b_tree, $b_mount: metadata within 6 %" \
-	    "$(near "$b_got" "$b_want" 3 6)" yes
+	is "$b_tree, $b_mount: metadata within 5 %" \
+	    "$(near "$b_got" "$b_want" 3 5)" yes
 }
 
 truncate -s 300M img
