@@ -7,12 +7,13 @@
 #include "base/sys.h"
 
 /*
- * A thread has at most two files in its queues, and each of them may have a
- * fragment block that waits for the file's other blocks.  One more buffer would
- * suffice to avoid deadlock; one more per thread lets all of them work.
+ * A thread has at most two files in its queues, and each file may have a
+ * fragment block that waits for the file's other blocks.  One additional buffer
+ * would be enough to avoid a deadlock; with one additional buffer per thread,
+ * all threads can work.
  */
 enum {
-	ALL_B = 16 << 20,		/* all buffers together, roughly */
+	ALL_B = 16 << 20,		/* approximate size of all buffers */
 	MOST = 64,
 	LEAST = 3
 };
@@ -71,7 +72,7 @@ image_buffers_close(struct image_buffers *b)
 }
 
 /*
- * Returns thread me's own buffer, or another thread's; called with the lock
+ * Takes a free buffer, preferably one owned by thread me; called with the lock
  * held.
  */
 static struct image_buffer *

@@ -14,9 +14,9 @@
 struct image_buffer {
 	uint8_t *data;
 	size_t len;
-	int err;			/* -errno: it could not be read */
+	int err;			/* -errno if it could not be read */
 	atomic_uint users;
-	uint32_t block;			/* in the stream that waits for it */
+	uint32_t block;			/* index in the stream waiting for it */
 	unsigned owner;			/* thread */
 	struct image_buffer *next;
 };
@@ -34,8 +34,8 @@ struct image_buffers {
 };
 
 /*
- * Returns how many threads, at most `most`, can have buffers within the
- * available memory.
+ * Returns the number of threads, at most `most`, for which there is enough
+ * memory for buffers.
  */
 unsigned image_buffers_threads(const struct image *m, unsigned most);
 

@@ -1,5 +1,5 @@
 /*
- * ending.h - tells all threads of a walk whether to continue
+ * ending.h - ending a walk in all of its threads
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_ENDING_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 struct image_ending {
-	atomic_int err;			/* the error that ends it */
+	atomic_int err;			/* the error that ends the walk */
 	const atomic_bool *cancel;	/* the caller's, or NULL */
 };
 

@@ -34,7 +34,7 @@ image_give(struct image_memory *m, uint64_t bytes)
 }
 
 /*
- * Makes room for one more item; the capacity counts towards the memory limit.
+ * Makes room for one more item; the allocated memory counts towards the limit.
  */
 static int
 grow(struct image *m, void **items, size_t count, size_t *cap, size_t size)
@@ -42,7 +42,7 @@ grow(struct image *m, void **items, size_t count, size_t *cap, size_t size)
 	size_t before = *cap;
 	int rc;
 
-	/* they are referred to by 32-bit indices */
+	/* items have 32-bit indices */
 	if (count >= UINT32_MAX)
 		return -EFBIG;
 	/* the array doubles, except for the first time */
@@ -79,7 +79,7 @@ image_open(struct image *m, const struct image_source *source, int fd,
     uint64_t offset, struct image_memory *memory, unsigned threads,
     image_report_fn *report, void *arg, const char **why)
 {
-	/* index 0 ends lists of files */
+	/* index 0 is the end of a list of files */
 	const struct image_file none = { .type = WALK_OTHER };
 	int rc;
 

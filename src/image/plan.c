@@ -1,11 +1,11 @@
 /*
- * plan.c - deciding which blocks to read, each once, and in what order
+ * plan.c - deciding which blocks to read, and in which order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A file's blocks form one extent, a fragment block another.  Extents are in
- * disk order, except that a fragment block comes after every file whose tail it
- * contains, so that the blocks that a tail has to wait for are already in some
- * thread's queue (schedule.c).
+ * The blocks of a file form an extent, and so does a fragment block.  Extents
+ * are in disk order, except that a fragment block comes after every file whose
+ * tail it contains, so the blocks before the tail are already in the queue of
+ * some thread (schedule.c).
  */
 #include "plan.h"
 
@@ -92,8 +92,8 @@ add_duplicate(struct image_file *first, struct image_file *f, uint32_t k)
 }
 
 /*
- * Looks up file k by its data in a hash table with size slots; adds it if it is
- * not a duplicate.
+ * Looks up file k by its data in a hash table with `size` slots, and adds it if
+ * it is not a duplicate.
  */
 static void
 look_up(struct image *m, uint32_t *table, size_t size, uint32_t k)
@@ -220,7 +220,7 @@ by_order(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* after: the start of the last file whose tail is in a fragment */
+/* after[k]: the start of the last file whose tail is in fragment k */
 static void
 add_files(struct image_plan *p, const struct image *m, uint64_t *after)
 {

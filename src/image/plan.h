@@ -1,5 +1,5 @@
 /*
- * plan.h - deciding what is read once, and in which order
+ * plan.h - deciding which blocks to read, and in which order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_PLAN_H
@@ -7,7 +7,7 @@
 
 #include "image/source.h"
 
-/* A unit of work: one data block, one fragment block, or none. */
+/* A unit of work: one data block, one fragment block, or no block. */
 struct image_job {
 	uint64_t at;			/* in the image */
 	image_word word;

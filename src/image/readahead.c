@@ -10,8 +10,8 @@
 #include <fcntl.h>
 
 enum {
-	GAP_B = 64 << 10,		/* read as well, to merge two pieces
-					 * into one */
+	GAP_B = 64 << 10,		/* a gap that is also read to merge two
+					 * pieces */
 	REQUEST_B = 512 << 10
 };
 
@@ -21,8 +21,8 @@ struct part {
 };
 
 /*
- * Requests a part in steps: for a longer range, the kernel reads only as much
- * as one disk request can hold.
+ * Requests a part in steps, because for a longer range the kernel reads only as
+ * much as fits into one disk request.
  */
 static void
 ask(const struct image *m, const struct part *p)

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* An image can claim that a million files share a million blocks. */
+/* A crafted image can have a million files that share a million blocks. */
 enum { DAMAGE_MAX = 1 << 20 };
 
 static const char more_damage[] = "and more damage, not listed";
@@ -72,7 +72,10 @@ count_blocks(const struct image *m, const struct image_file *f,
 	row->fragment = f->fragment == IMAGE_NONE ? -1 : (int64_t)f->fragment;
 }
 
-/* Reports a file about which only err is known; called with the lock held. */
+/*
+ * Reports a file of which only the path, the type and err are known; called
+ * with the lock held.
+ */
 static void
 report_bare(struct image_rows *w, const char *path, enum walk_type type,
     int err)
@@ -300,8 +303,8 @@ image_rows_flush(struct image_row_batch *t)
 }
 
 /*
- * Adds an outcome to the batch.  A full batch is always reported; a partial one
- * only occasionally, and if no other thread is reporting.
+ * Adds an outcome to the batch.  A full batch is always reported; a partial
+ * batch is reported occasionally if no other thread is reporting.
  */
 void
 image_rows_add(struct image_row_batch *t, const struct image_outcome *o)

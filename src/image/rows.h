@@ -21,12 +21,12 @@ struct image_rows {
 };
 
 /*
- * A batch of the first size is reported if no other thread is reporting; one of
- * the second size is always reported.
+ * A batch of the first size is reported if no other thread is reporting; a
+ * batch of the second size is always reported.
  */
 enum { IMAGE_BATCH_SOME = 32, IMAGE_BATCH = 256 };
 
-/* One thread's results, collected until there are enough to report. */
+/* The results of one thread, collected until there are enough to report. */
 struct image_row_batch {
 	struct image_rows *rows;
 	size_t count;
@@ -46,9 +46,10 @@ void image_rows_close(struct image_rows *w);
 void image_rows_table(struct image_rows *w, uint64_t at, const char *reason);
 
 /*
- * The first marks what options->only leaves out, and reports missing names; the
- * second reports everything that has no data to read.  To be called only while
- * there is a single thread.  They return 0, -ENOMEM or -EIO (from the digest).
+ * The first marks the files that options->only excludes, and reports missing
+ * names; the second reports all files that have no data to read.  To be called
+ * only while there is a single thread.  They return 0, -ENOMEM or -EIO (from
+ * the digest).
  */
 int image_rows_select(struct image_rows *w);
 int image_rows_rest(struct image_rows *w);
@@ -56,13 +57,13 @@ int image_rows_rest(struct image_rows *w);
 /* All calls below are thread-safe; each batch belongs to one thread. */
 
 /*
- * These report the rows of all files with this data, now or later, and all
- * remaining rows.
+ * The first adds the rows of all files with this data, which may be reported
+ * later; the second reports all remaining rows.
  */
 void image_rows_add(struct image_row_batch *t, const struct image_outcome *o);
 void image_rows_flush(struct image_row_batch *t);
 
-/* Reports a bad block of the file, and of all files that share its data. */
+/* Reports a bad block for the file and for all files that share its data. */
 void image_rows_damage(struct image_rows *w, uint32_t file, uint64_t at,
     const char *reason);
 

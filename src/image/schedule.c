@@ -2,12 +2,12 @@
  * schedule.c - assigning jobs to threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread has one queue for each of the files that are best hashed together.
- * Each holds one extent, and is refilled with the next when that ends; jobs are
- * taken from the queues in turn.  So small files are read in disk order, and
- * large ones a few at a time.  A thread that finds no more extents takes jobs
- * from other threads' queues, so a large file is hashed by one thread and
- * unpacked by all others.
+ * A thread has one queue for each file that it should hash at the same time.  A
+ * queue contains one extent, and is refilled with the next extent when all of
+ * its jobs have been taken; jobs are taken from the queues in turn.  So small
+ * files are read in disk order, and large files a few at a time.  When there
+ * are no more extents, a thread takes jobs from the queues of other threads, so
+ * a large file is hashed by one thread and unpacked by all others.
  */
 #include "schedule.h"
 
@@ -17,8 +17,8 @@
 #include <errno.h>
 
 /*
- * The read-ahead, in bytes of unpacked data.  Short steps begin sooner; long
- * ones, in files that are long enough, suit a disk that has to seek.
+ * The read-ahead, in bytes of unpacked data.  Short steps start earlier; long
+ * steps, in files that are long enough, are better for disks that have to seek.
  */
 enum {
 	AHEAD_B = 8 << 20,
@@ -26,7 +26,7 @@ enum {
 	LONG_STEP_B = 4 << 20
 };
 
-/* What to request from the kernel after the lock is released. */
+/* Ranges to request from the kernel after the lock is released. */
 struct ahead {
 	size_t extent, extent_end;
 	size_t job, job_end;
@@ -58,7 +58,10 @@ jobs_of(const struct image_scheduler *s, size_t bytes)
 	return bytes / s->ahead.image->block_B;
 }
 
-/* Returns how many jobs of an extent are read ahead before it begins. */
+/*
+ * Returns the number of jobs of an extent that are read ahead before its first
+ * job is taken.
+ */
 static size_t
 beginning(const struct image_scheduler *s, const struct image_extent *e)
 {
@@ -68,7 +71,8 @@ beginning(const struct image_scheduler *s, const struct image_extent *e)
 }
 
 /*
- * Refills the queue with the next extent, whose beginning has been read ahead.
+ * Refills the queue with the next extent, the beginning of which has been read
+ * ahead.
  */
 static void
 fill(struct image_scheduler *s, struct image_queue *q)
@@ -82,7 +86,7 @@ fill(struct image_scheduler *s, struct image_queue *q)
 	s->advised_jobs -= begun;
 }
 
-/* Returns the queue of the thread whose turn it is, refilled; or NULL. */
+/* Returns the thread's next queue in turn, refilled if necessary, or NULL. */
 static struct image_queue *
 own_queue(struct image_scheduler *s, unsigned me)
 {
@@ -98,7 +102,7 @@ own_queue(struct image_scheduler *s, unsigned me)
 	return NULL;
 }
 
-/* Returns the queue with the most work left; or NULL. */
+/* Returns the queue with the most remaining work, or NULL. */
 static struct image_queue *
 longest_queue(struct image_scheduler *s)
 {
@@ -142,7 +146,7 @@ plan_extents(struct image_scheduler *s, struct ahead *a)
 	a->extent_end = s->advised;
 }
 
-/* Reads ahead a queue's extent beyond its beginning. */
+/* Reads ahead the rest of a queue's extent. */
 static void
 plan_jobs(struct image_scheduler *s, struct image_queue *q, struct ahead *a)
 {

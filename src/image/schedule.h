@@ -4,8 +4,8 @@
  *
  * Data unpacked by one thread and hashed by another has to move between
  * processor caches, which costs a quarter of the time for hashing and
- * unpacking.  So each thread has its own queues, buffers and files, and helps
- * others only when it has nothing left.
+ * unpacking.  So each thread has its own queues, buffers and files, and takes
+ * work from other threads only when it has none left.
  */
 #ifndef COLDPRESS_IMAGE_SCHEDULE_H
 #define COLDPRESS_IMAGE_SCHEDULE_H
@@ -33,8 +33,8 @@ struct image_scheduler {
 };
 
 /*
- * Opens the scheduler; `each` is how many files a thread should hash together.
- * Returns 0 or -ENOMEM; must be closed even on failure.
+ * Opens the scheduler; `each` is the number of files that a thread should hash
+ * at the same time.  Returns 0 or -ENOMEM; must be closed even on failure.
  */
 int image_scheduler_open(struct image_scheduler *s, const struct image *m,
     const struct image_plan *p, unsigned threads, unsigned each);
@@ -42,8 +42,8 @@ void image_scheduler_close(struct image_scheduler *s);
 
 /*
  * Returns a job for thread me, which has a buffer for it, or NULL if there are
- * no more.  alone means that no other file is in any queue, now or later.
- * Thread-safe.
+ * no more.  alone is set if no other file is in any queue or will be added to
+ * one.  Thread-safe.
  */
 const struct image_job *image_scheduler_take(struct image_scheduler *s,
     unsigned me, bool *alone);

@@ -2,17 +2,17 @@
  * stream.c - hashing the pieces of each file in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A thread that unpacks a block hands its pieces to their streams.  A stream
+ * A thread that unpacks a block passes its pieces to their streams.  A stream
  * whose next piece has arrived is put on a list of ready streams.  The thread
- * that takes it from there hashes that piece, and puts the stream back if the
- * next piece has arrived.  So a large file keeps one thread hashing and all
- * others unpacking.
+ * that takes the stream from the list hashes that piece, and puts the stream
+ * back if the next piece has arrived.  So for a large file, one thread hashes
+ * while all others unpack.
  *
  * Hashing several streams at a time is faster than hashing them one after the
  * other.  So streams are left on the list until there are as many as the digest
- * has lanes, or buffers run short, or no other file is left; what is left of
- * the longest piece is also put back.  Each list belongs to the thread that
- * brought the stream's first piece.
+ * has lanes, or few buffers are free, or no other file is left; the rest of the
+ * longest piece is also put back.  A stream is on the list of the thread that
+ * passed its first piece.
  */
 #include "stream.h"
 
@@ -22,11 +22,11 @@
 #include <errno.h>
 
 enum {
-	TAKE_MOST = 32,			/* streams taken at once */
-	TAKE_B = 256 << 10		/* and the bytes, with all lanes in use */
+	TAKE_MOST = 32,			/* maximum number of streams to take */
+	TAKE_B = 256 << 10		/* maximum bytes, with all lanes */
 };
 
-/* What one thread has taken. */
+/* The streams that a thread has taken. */
 struct hand {
 	struct image_stream *s[TAKE_MOST];
 	size_t count, bytes;
@@ -70,7 +70,7 @@ has_piece(struct image_streams *w, struct image_stream *s)
 	return is_hole(w, f, s->next) || find_next(s) != NULL;
 }
 
-/* Handing over pieces: all with the lock held */
+/* Passing pieces to streams: all with the lock held */
 
 static void
 offer(struct image_streams *w, struct image_stream *s)
@@ -108,7 +108,7 @@ new_stream(struct image_streams *w)
 	return s;
 }
 
-/* Returns the stream of a file, or NULL, which ends the walk. */
+/* Returns the stream of a file, or ends the walk and returns NULL. */
 static struct image_stream *
 begin(struct image_streams *w, unsigned me, uint32_t file, int64_t first_ns)
 {
@@ -223,7 +223,7 @@ pop(struct image_ready *q)
 	return s;
 }
 
-/* Takes streams from a list as long as that is worthwhile. */
+/* Takes streams from a list, up to the limits above. */
 static void
 take_from(struct image_streams *w, struct hand *h, struct image_ready *q)
 {
@@ -314,7 +314,8 @@ finish(struct image_streams *w, struct hand *h, image_finished_fn *finished,
 }
 
 /*
- * Puts each stream back on the list or, if it has ended, with the spare ones.
+ * Puts each stream back on the list or, if it has ended, on the list of spare
+ * streams.
  */
 static void
 put_back(struct image_streams *w, struct hand *h)

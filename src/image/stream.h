@@ -8,23 +8,23 @@
 #include "buffers.h"
 
 /*
- * A file being hashed, by any thread.  While busy it belongs to the thread that
- * holds it; otherwise its streams' lock protects it.
+ * A file being hashed, by any thread.  While busy is set, it belongs to one
+ * thread; otherwise it is protected by the streams' lock.
  */
 struct image_stream {
 	uint32_t file;			/* index */
 	uint32_t next;			/* block, or number of blocks for the
 					 * tail */
-	bool busy;			/* held by a thread, or queued */
+	bool busy;			/* in use by a thread, or queued */
 	bool ended;			/* its tail has been hashed */
-	unsigned owner;			/* thread whose list holds it */
+	unsigned owner;			/* thread that has it on its list */
 	int err;
 	int64_t first_ns;
 	struct digest *digest;
 	struct image_buffer *ready;	/* waiting pieces, by block */
 	struct image_buffer *tail;	/* the fragment block containing it */
-	struct image_stream *queued;	/* next in the list, or among the spare
-					 * ones */
+	struct image_stream *queued;	/* next on the list, or next spare
+					 * stream */
 	struct image_stream *next_of_all;
 
 	struct image_buffer *buf;	/* the current piece; NULL: a hole */
@@ -68,7 +68,7 @@ int image_streams_open(struct image_streams *s, struct image *m,
 void image_streams_close(struct image_streams *s);
 
 /*
- * All calls below are thread-safe.  Thread me hands b, with one use per file,
+ * All calls below are thread-safe.  Thread me passes b, with one user per file,
  * to the files that it belongs to: block k of one file, or the tails in a
  * fragment block.  image_streams_give_holes() does this for a file that
  * consists of holes.
@@ -82,9 +82,9 @@ void image_streams_give_holes(struct image_streams *s, unsigned me,
     uint32_t file);
 
 /*
- * Hashes some pieces of thread me's files, if enough are waiting to be hashed
- * together, or, if all is set, any pieces of any thread's files.  Returns
- * whether it did.
+ * Hashes some pieces of thread me's files if enough are waiting to be hashed
+ * together or, if all is set, any pieces of any thread's files.  Returns
+ * whether any piece was hashed.
  */
 bool image_streams_hash(struct image_streams *s, unsigned me, bool all,
     image_finished_fn *finished, void *arg);

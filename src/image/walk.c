@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A thread takes a buffer, then the next job: a data block or a fragment block.
- * In the opposite order, the thread whose block all others need might find no
- * buffer left.  It reads and unpacks the block, hands it to the files that have
- * a part in it, and hashes what can be hashed.
+ * In the opposite order, there might be no buffer left for the thread whose
+ * block all others need.  The thread reads and unpacks the block, passes it to
+ * the files that have data in it, and hashes the pieces that are ready.
  */
 #include "image/source.h"
 
@@ -22,8 +22,8 @@
 struct walk {
 	struct image image;
 	struct image_memory memory;
-	struct walk_options o;		/* the caller's, with as many threads as
-					 * memory allows */
+	struct walk_options o;		/* the caller's, with the number of
+					 * threads limited by memory */
 	struct image_ending ending;
 	struct image_plan plan;
 	struct image_scheduler scheduler;
@@ -42,8 +42,8 @@ struct worker {
 };
 
 /*
- * Reads a job's block with image_unpack().  Returns NULL, or what is wrong with
- * it.
+ * Reads a job's block with image_unpack().  Returns NULL or, if this fails, the
+ * reason as a clause.
  */
 static const char *
 read_block(struct worker *k, const struct image_job *j, size_t want,
@@ -165,7 +165,7 @@ hash_some(struct worker *k, bool all)
 	    &k->w->streams, k->me, all, finished, k->batch);
 }
 
-/* Takes a buffer; if none is left, hashing frees one. */
+/* Takes a buffer, after hashing pieces to free one if necessary. */
 static struct image_buffer *
 take_buffer(struct worker *k)
 {
@@ -178,7 +178,10 @@ take_buffer(struct worker *k)
 	return b;
 }
 
-/* Processes one job.  Returns false if none is left, or the walk has ended. */
+/*
+ * Processes one job.  Returns false if there are no more jobs, or the walk has
+ * ended.
+ */
 static bool
 work_once(struct worker *k)
 {

@@ -12,8 +12,9 @@
 enum { DEPTH_MAX = 64 };
 
 /*
- * Returns whether nesting is too deep for the library's recursive free.  A
- * comment, which JSON does not allow but the library skips, could hide that.
+ * Returns whether nesting is too deep for the library's recursive free, or the
+ * text contains a comment, which could hide deep nesting: JSON does not allow
+ * comments, but the library skips them.
  */
 static bool
 is_deep(const char *text, size_t len)

@@ -1,5 +1,5 @@
 /*
- * json_tree.c - modifying a JSON document's tree
+ * json_tree.c - modifying the tree of a JSON document
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Nodes are allocated with malloc(), because yajl_tree_free() frees them with
@@ -65,7 +65,7 @@ find(yajl_val of, const char *name)
 	return i;
 }
 
-/* Adds room for one member at the end. */
+/* Makes room for one more member at the end. */
 static int
 widen(yajl_val of)
 {

@@ -157,7 +157,7 @@ oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
 	    json_append(all, json_new_value(yajl_t_object));
 	size_t n = rc != 0 ? 0 : YAJL_GET_ARRAY(all)->len - 1;
 
-	/* same member order as other writers, because those compare text */
+	/* same member order as other programs, which compare the text */
 	if (rc == 0)
 		rc = oci_set_text(d, list, n, "mediaType", media_type);
 	return rc != 0 ? rc : oci_set(d, list, n, b, NULL);

@@ -97,8 +97,8 @@ sqb_settings(const struct sqb_method *m, int level, uint32_t block,
 }
 
 /*
- * Compares the settings with what each method would write, so that the two
- * agree.
+ * Compares the settings with those that sqb_settings() writes for each method
+ * and level, so the two functions cannot diverge.
  */
 int
 sqb_settings_read(int compressor, const uint8_t *settings, size_t len,

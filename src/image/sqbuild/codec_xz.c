@@ -56,8 +56,8 @@ codec_xz_close(struct codec_xz *z)
 }
 
 /*
- * Compresses with one filter, or with none for LZMA_VLI_UNKNOWN.  Returns 0 if
- * it does not fit.
+ * Compresses with one filter, or without a filter for LZMA_VLI_UNKNOWN.
+ * Returns 0 if the output does not fit.
  */
 static size_t
 encode(struct codec_xz *z, lzma_vli id, const uint8_t *in, size_t len,

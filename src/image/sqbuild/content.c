@@ -39,10 +39,10 @@ add(struct content *c, XXH128_hash_t block)
 }
 
 /*
- * Hashes the hashes of blocks, so that a hole need not be read; a block of
- * zeros has the same hash at any length.  In exact mode the length matters:
- * mksquashfs compares a file only with those whose first block has the same
- * stored length modulo 1024, and for a block of zeros it uses the unpacked
+ * The hash covers the hashes of blocks, so a hole does not have to be read; a
+ * block of zeros has the same hash at any length.  In exact mode the length
+ * matters: mksquashfs compares a file only with those whose first block has the
+ * same stored length modulo 1024, and for a block of zeros it uses the unpacked
  * length.
  */
 static void

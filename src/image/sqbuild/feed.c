@@ -2,9 +2,9 @@
  * feed.c - cutting files into an image's units, in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * One thread does this, because the contents of a fragment block depend on all
- * earlier files, and whether a file is stored at all depends on earlier
- * duplicates.  Files larger than a block are handled in feed_large.c.
+ * Files are cut by one thread, because the contents of a fragment block depend
+ * on all earlier files, and a file is stored only if it has no earlier
+ * duplicate.  Files larger than a block are handled in feed_large.c.
  */
 #include "feed_impl.h"
 
@@ -230,7 +230,7 @@ next_file(struct feed *f, struct feed_unit *u)
 	    take_small(f, u) : feed_begin_large(f, u->data);
 }
 
-/* Drops the data of a file that the source has abandoned. */
+/* Discards the data of a file that the source has abandoned. */
 static void
 leave_out(struct feed *f)
 {

@@ -1,5 +1,5 @@
 /*
- * feed_impl.h - what the files of the feed share
+ * feed_impl.h - declarations shared by the files of the feed
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_FEED_IMPL_H
@@ -7,7 +7,10 @@
 
 #include "image/sqbuild/feed.h"
 
-/* Returns how many more units the image and the memory limit have room for. */
+/*
+ * Returns the number of further units that fit in the image and the memory
+ * limit.
+ */
 size_t feed_units_left(const struct feed *f);
 
 /*
@@ -17,15 +20,21 @@ size_t feed_units_left(const struct feed *f);
 int feed_new_units(struct feed *f, uint32_t fragment, uint32_t count,
     uint32_t *unit);
 
-/* Lets the current file share the data of an earlier one, if there is one. */
+/*
+ * Makes the current file share the data of an earlier file with this hash;
+ * returns false if there is none.
+ */
 bool feed_share(struct feed *f, XXH128_hash_t hash);
 
-/* Lets later files share the data of the current one.  Returns 0 or -ENOMEM. */
+/*
+ * Records the current file so that later files can share its data.  Returns 0
+ * or -ENOMEM.
+ */
 int feed_remember(struct feed *f, XXH128_hash_t hash);
 
 /*
- * Starts the current file, a large one, unless an earlier one has the same
- * content.  room holds a block.  Returns 0 or -errno.
+ * Starts the current file, which is large, unless an earlier file has the same
+ * content.  room has space for one block.  Returns 0 or -errno.
  */
 int feed_begin_large(struct feed *f, uint8_t *room);
 

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A large file is hashed while it is read.  If an earlier file has the same
- * size, duplicates must be detected in advance: the file is then read twice, or
- * through an unlinked file if the source cannot be rewound.
+ * size, a duplicate must be detected before the file is stored: the file is
+ * read twice or, if the source cannot be rewound, copied to an unlinked file.
  */
 #include "feed_impl.h"
 
@@ -38,7 +38,7 @@ read_open(struct feed *f, uint8_t *data, size_t len)
 	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
 }
 
-/* Skips a hole in the current file, as the source does. */
+/* Skips a hole in the current file, in the source or in the spool. */
 static int64_t
 skip_open(struct feed *f)
 {

@@ -14,16 +14,14 @@
 #include <zstd.h>
 
 /*
- * Compression is not worthwhile if a quick attempt saves less than this
- * fraction.
+ * A block is not compressed if a quick attempt saves less than this fraction.
  */
 enum { PROBE_SHARE = 128, PROBE_LEVEL = 1 };
 
 struct pack {
 	const struct sqb_data_options *o;
 	struct sqb_codec *codec;
-	ZSTD_CCtx *probe;		/* NULL if an attempt is not
-					 * worthwhile */
+	ZSTD_CCtx *probe;		/* NULL if no attempt is made */
 };
 
 /* Returns whether the level is slow compared with a quick attempt. */
@@ -70,7 +68,7 @@ pack_close(struct pack *k)
 	sys_free(k);
 }
 
-/* Returns whether compression is hardly worthwhile; overwrites out. */
+/* Returns whether a quick attempt saves too little; overwrites out. */
 static bool
 is_dense(const struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)

@@ -14,8 +14,8 @@
 #define MARK "sqpack"
 
 /*
- * Returns whether the level exceeds 9, the highest that the format has for
- * gzip.
+ * Returns whether the level exceeds 9, the highest gzip level that the format
+ * can record.
  */
 static bool
 has_deep_level(const struct sqb_data_options *o)

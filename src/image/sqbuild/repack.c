@@ -2,7 +2,7 @@
  * repack.c - recompressing a squashfs image's blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The pipeline has no reader of its own: each worker reads the block that it
+ * The pipeline has no reader thread: each worker reads the blocks that it
  * unpacks.
  */
 #include "image/sqbuild/repack.h"

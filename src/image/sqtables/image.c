@@ -42,7 +42,7 @@ sqb_image_begin(int fd, const struct sqb_image_options *o)
 	return rc != 0 ? rc : (int64_t)len;
 }
 
-/* The state of writing what follows the data. */
+/* The state of writing the tables after the data. */
 struct ending {
 	const struct sqb_image_options *o;
 	const struct sqb_data *d;
@@ -57,7 +57,7 @@ struct ending {
 	int id_err;
 	sqfs_super_t super;
 	struct sqw_layout layout;
-	/* held back until the inodes are written */
+	/* kept until the inodes are written */
 	uint8_t *listings;
 	size_t listings_B, listings_cap;
 };
@@ -139,7 +139,7 @@ keep_listings(void *arg, const uint8_t *block, size_t len)
 	return 0;
 }
 
-/* Assigns each file its data; a hard link gets its inode's. */
+/* Assigns each file its data; a hard link gets that of its inode. */
 static void
 give_data(struct sqw_tree *t, const struct sqb_data *d)
 {
@@ -232,7 +232,7 @@ write_exports(struct ending *e)
 	return rc;
 }
 
-/* Sets the codec that the library uses from now on. */
+/* Sets the codec that the library uses for subsequent tables. */
 static void
 pack_unless(struct ending *e, bool raw)
 {

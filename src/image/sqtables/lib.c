@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Objects belong to their creator; the library never destroys them. */
+/* Does nothing: objects belong to their creator. */
 static void
 keep(sqfs_object_t *object)
 {
@@ -31,7 +31,7 @@ read_at(sqfs_file_t *base, sqfs_u64 offset, void *buf, size_t size)
 	    SQFS_ERROR_OUT_OF_BOUNDS : 0;
 }
 
-/* All writes are appended at the end, which is fd's offset. */
+/* All writes append to the file at fd's offset. */
 static int
 write_at(sqfs_file_t *base, sqfs_u64 offset, const void *buf, size_t size)
 {

@@ -11,17 +11,17 @@
 #include <sqfs/io.h>
 #include <sqfs/xattr_writer.h>
 
-/* The image as libsquashfs sees it: a file that is only appended to. */
+/* The image as a file of libsquashfs, which only appends to it. */
 struct lib_file {
 	sqfs_file_t base;
 	int fd;
 	uint64_t end;
-	int err;			/* the first -errno */
+	int err;			/* the first error, as -errno */
 };
 
 void lib_file_init(struct lib_file *f, int fd, uint64_t end);
 
-/* One of our codecs; if NULL, nothing is compressed. */
+/* One of our codecs; if it is NULL, data is stored uncompressed. */
 struct lib_codec {
 	sqfs_compressor_t base;
 	struct sqb_codec *codec;
@@ -29,7 +29,7 @@ struct lib_codec {
 
 void lib_codec_init(struct lib_codec *c, struct sqb_codec *codec);
 
-/* Converts a libsquashfs error to -errno; f's own takes precedence. */
+/* Converts a libsquashfs error to -errno; an error in f takes precedence. */
 int lib_error(int rc, const struct lib_file *f);
 
 struct sqb_xattrs {

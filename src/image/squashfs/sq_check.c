@@ -1,19 +1,19 @@
 /*
- * sq_check.c - what Linux requires of an image before mounting it
+ * sq_check.c - checking whether Linux would mount an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reading the files does not need the id, xattr and export tables, but an image
- * in which one of them is damaged cannot be mounted, and thus is not intact.
- * The rules are those of the kernel's fs/squashfs (super.c, id.c, xattr_id.c,
- * export.c and fragment.c of Linux 6.18):
+ * The id, xattr and export tables are not needed to read the files, but an
+ * image cannot be mounted if one of these tables is damaged.  The rules are
+ * those of the kernel's fs/squashfs (super.c, id.c, xattr_id.c, export.c and
+ * fragment.c of Linux 6.18):
  *
  * 	inodes < directories < fragments < export < ids < xattrs
  *
  * Each table from the fragments onward consists of metadata blocks followed by
- * an index: a le64 with the position of each block.  The index ends where the
- * first block of the next table begins or, for the last table, where the image
- * ends; only the fragment index may end earlier.  Blocks are at most 8194 bytes
- * apart, and so are the last block and the index.
+ * an index: a le64 with the position of each block.  The index ends at the
+ * beginning of the first block of the next table or, for the last table, at the
+ * end of the image; only the fragment index may end earlier.  Blocks are at
+ * most 8194 bytes apart, and so are the last block and the index.
  *
  * The xattr table's index has a header: le64 position of the names and values,
  * le32 number of ids, le32 unused.
@@ -38,16 +38,16 @@ struct check {
 	struct sq_codec *codec;
 	image_report_fn *report;
 	void *arg;
-	int err;			/* from report, or -ENOMEM: ends the
-					 * check */
+	int err;			/* result of report, or -ENOMEM; ends
+					 * the check */
 };
 
 struct table {
 	const char *name;
-	uint64_t index;			/* where the index begins */
+	uint64_t index;			/* position of the index */
 	uint64_t items;
 	uint32_t item_B;
-	uint64_t next;			/* where the next table begins */
+	uint64_t next; /* position of the next table */
 	bool may_end_before;
 };
 
@@ -62,7 +62,7 @@ complain(struct check *c, uint64_t at, const char *name, const char *what)
 	return -EBADMSG;
 }
 
-/* Reports a bad block, which Linux unpacks when it first needs it. */
+/* Reports a bad block; Linux unpacks such blocks only when it needs them. */
 static int
 complain_block(struct check *c, uint64_t at, const char *name, uint64_t want)
 {
@@ -80,7 +80,7 @@ block_count(const struct table *t)
 	return (t->items * t->item_B + SQUASHFS_META_B - 1) / SQUASHFS_META_B;
 }
 
-/* Unpacks the block at pos, which must hold `want` bytes. */
+/* Unpacks the block at pos, which must contain `want` bytes. */
 static int
 check_block(struct check *c, const struct table *t, uint64_t pos,
     uint64_t want)
@@ -99,7 +99,7 @@ check_block(struct check *c, const struct table *t, uint64_t pos,
 	    complain_block(c, pos, t->name, want);
 }
 
-/* Checks the entries of the index, and the blocks that they refer to. */
+/* Checks the entries of the index, and the blocks to which they refer. */
 static int
 check_blocks(struct check *c, const struct table *t, uint64_t *first)
 {
@@ -173,7 +173,7 @@ check_table(struct check *c, const struct table *t, uint64_t *next)
 	return unpack_blocks(c, t);
 }
 
-/* Checks the names and values, block by block, up to their ids. */
+/* Checks the blocks of names and values, which end at the xattr ids. */
 static void
 check_values(struct check *c, uint64_t from, uint64_t to)
 {
@@ -222,8 +222,8 @@ check_xattrs(struct check *c, struct sq_super *s, uint64_t *next)
 }
 
 /*
- * Nothing after a damaged table is checked, because each table ends where the
- * next begins.
+ * Checking stops at a damaged table, because the tables are checked from the
+ * last to the first, and each one ends at the beginning of the next.
  */
 static void
 check_tables(struct check *c, struct sq_super *s)
@@ -254,7 +254,8 @@ check_tables(struct check *c, struct sq_super *s)
 		if (check_table(c, &t, &next) != 0)
 			return;
 	}
-	if (s->dirs > next)		/* without names, it may be empty */
+	if (s->dirs > next)		/* an image without names has no
+					 * blocks */
 		complain(c, s->dirs, "directory table", "is not in front of "
 		    "the tables that must follow it");
 }

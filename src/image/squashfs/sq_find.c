@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the AppImage specification, type 2: an ELF file with 'A', 'I' and 2
- * in the padding of its identification, followed by the image where the section
- * headers end.  A stripped runtime has no section headers there; the first
- * RUNTIME_MAX bytes are then searched for the image.
+ * in the padding of its identification, with the image after the section
+ * headers.  If the section headers of the runtime have been stripped, the first
+ * RUNTIME_MAX bytes are searched for the image.
  */
 #include "squashfs.h"
 
@@ -15,7 +15,7 @@
 enum {
 	ELF_B = 64, IS_64 = 2, IS_BIG = 2,
 	WINDOW_B = 64 << 10,
-	RUNTIME_MAX = 16 << 20,		/* bytes before an image */
+	RUNTIME_MAX = 16 << 20,		/* maximum bytes before the image */
 };
 
 /* Reads a len-byte number in the byte order given by the header. */
@@ -29,7 +29,7 @@ number(const uint8_t *elf, size_t at, size_t len)
 	return v;
 }
 
-/* Returns where the section headers end. */
+/* Returns the offset of the end of the section headers. */
 static uint64_t
 elf_end(const uint8_t *elf)
 {

@@ -24,7 +24,7 @@ struct unpacking {
 	atomic_int err;
 };
 
-/* Unpacks blocks of the two tables, as if they were one. */
+/* Unpacks blocks of both tables, numbered consecutively. */
 static void
 unpack_some(void *arg, unsigned share)
 {
@@ -88,7 +88,7 @@ read_entries(struct sq_image *q, uint64_t pos, struct sq_codec *c,
 	return rc;
 }
 
-/* An unreadable fragment keeps a size of zero, which is invalid. */
+/* An unreadable fragment keeps the size 0, which is invalid. */
 static int
 read_fragments(struct sq_image *q, struct sq_codec *c)
 {

@@ -21,7 +21,7 @@
 enum { COMMON = 16, BASIC_B = 32, DIR_B = 40, FILE_B = 56, LINK_B = 24,
     TARGET_MAX = 4096, BASIC_TYPES = SQUASHFS_LONG };
 
-/* The size of each type, without what follows the fixed part. */
+/* The size of the fixed part of each type. */
 static const uint8_t inode_B[2 * BASIC_TYPES + 1] = { 0, BASIC_B, BASIC_B,
     LINK_B, 24, 24, 20, 20, DIR_B, FILE_B, LINK_B, 28, 28, 24, 24 };
 
@@ -120,7 +120,7 @@ xattr_at(unsigned type)
 	}
 }
 
-/* Checks what Linux checks when it opens the inode at p. */
+/* Performs the checks that Linux makes when it opens the inode at p. */
 static enum sq_flaw
 find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
 {

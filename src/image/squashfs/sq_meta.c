@@ -38,8 +38,8 @@ find_blocks(const uint8_t *raw, size_t len, size_t most, uint32_t *at)
 }
 
 /*
- * Records, for each 8 KiB of raw and for its end, the first block at or after
- * it.
+ * Records the first block at or after each multiple of 8 KiB in raw, and at its
+ * end.
  */
 static void
 note_blocks(struct sq_meta *m)
@@ -62,7 +62,8 @@ take(struct sq_meta *m, const struct sq_super *s, uint64_t bytes)
 }
 
 /*
- * Reads into raw whatever exists of the table.  Returns the length, or -errno.
+ * Reads the part of the table that exists into raw.  Returns its length, or
+ * -errno.
  */
 static int64_t
 read_raw(struct sq_meta *m, const struct sq_super *s, uint64_t end)

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Names are grouped by their directory, each group is sorted, and then the tree
- * is walked depth first.  A directory knows its parent, so no stack is needed
- * however deep the tree is.
+ * is walked depth first.  Each directory has the index of its parent, so no
+ * stack is needed.
  */
 #include "sq_reader.h"
 

@@ -40,8 +40,8 @@ tell_table(void *arg, uint64_t at, const char *why)
 }
 
 /*
- * Handles an error in something that sq_check() could still read.  Running out
- * of memory ends the call; otherwise the rest of the image can still be read.
+ * Handles an error in a table that sq_check() could read.  -ENOMEM is returned;
+ * any other error is reported, and the rest of the image is read.
  */
 static int
 tell_trouble(struct tell *t, uint64_t at, int rc)
@@ -77,8 +77,8 @@ read_settings(struct sqr_image *m, struct sq_codec *c)
 }
 
 /*
- * Reads the owners even if sq_check() found damage: some owners are better than
- * none.
+ * Reads the owners even if sq_check() found damage, because some of them may be
+ * intact.
  */
 static int
 read_owners(struct sqr_image *m, struct sq_codec *c)
@@ -117,7 +117,7 @@ note_facts(struct sqr_image *m)
 		.xattrs = s->xattrs != SQUASHFS_NO_TABLE };
 }
 
-/* Reads the tables that a walk does not need. */
+/* Reads the tables that are not needed to read files. */
 static int
 read_rest(struct sqr_image *m, struct tell *t)
 {
@@ -239,7 +239,7 @@ get_dir(const struct sqr_image *m, const struct image_dir *d,
 	e->parent = m->dir_at[d->parent];
 	e->mode = 0040755;
 	get_inode(m, d->ref, e);
-	/* it was entered as a directory, whatever its inode says */
+	/* it was added as a directory, so ignore the type in the inode */
 	if ((e->mode & 0170000) != 0040000)
 		e->mode = 0040755;
 	if (sq_inode_get(&m->q->inodes, &m->q->super, d->ref, &n) == 0)

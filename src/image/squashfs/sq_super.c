@@ -44,8 +44,8 @@ lower(uint64_t *end, uint64_t start, uint64_t pos)
 }
 
 /*
- * Nothing records where the directory table ends, but some table or its first
- * block follows it.
+ * The end of the directory table is not recorded, but it is followed by another
+ * table or that table's first block.
  */
 static void
 find_dirs_end(struct sq_super *s, const uint8_t *p)
@@ -88,7 +88,7 @@ check(const struct sq_super *s, const uint8_t *p)
 static int
 find_end(struct sq_super *s)
 {
-	/* also for a block device, whose st_size is not set */
+	/* st_size is not set for a block device */
 	off_t end = sys_lseek(s->fd, 0, SEEK_END);
 
 	if (end < 0)

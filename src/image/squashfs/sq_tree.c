@@ -7,11 +7,11 @@
  * length less one, and the name.  The recorded size is three bytes larger.
  *
  * Directories are processed in the order in which they are found, without
- * recursion.  One that contains itself, or has two parents, would never end;
- * but no byte of the directory table belongs to two listings, so the total
- * listed cannot exceed the table.  Likewise, no two inodes share block lists,
- * so the lists cannot exceed the inode table; and an inode with many names is
- * read once.
+ * recursion.  A directory that contains itself would be read forever, but in a
+ * valid image no byte of the directory table belongs to two listings, so the
+ * total size of the listings that are read is limited to that of the table.
+ * Likewise, no two inodes share block lists, so the total size of the lists is
+ * limited to that of the inode table; an inode with many names is read once.
  */
 #include "squashfs.h"
 
@@ -27,7 +27,8 @@ enum { LINKS_MIN = 256 };
 struct reading {
 	struct sq_image *q;
 	struct image *m;
-	uint64_t listed;		/* total size of listings so far */
+	uint64_t listed;		/* total size of the listings read so
+					 * far */
 };
 
 static bool
@@ -84,7 +85,7 @@ find_link(const struct reading *t, uint64_t ref)
 	return i;
 }
 
-/* Makes room for one more link; half of the table stays free. */
+/* Makes room for one more link; half of the table remains free. */
 static int
 grow_links(struct reading *t)
 {
@@ -109,7 +110,7 @@ grow_links(struct reading *t)
 	return 0;
 }
 
-/* Counts a file with blocks, before it is entered. */
+/* Adds the blocks of a file to the total, unless its inode is already known. */
 static int
 know_blocks(struct reading *t, struct image_file *f)
 {
@@ -152,7 +153,7 @@ load_file(struct reading *t, struct image_file *f, const struct sq_inode *n)
 	return 0;
 }
 
-/* Enters a file; type is the one in the listing. */
+/* Adds a file; type is the type in its directory entry. */
 static int
 enter_file(struct reading *t, struct image_file f, unsigned type)
 {
@@ -177,7 +178,7 @@ enter_file(struct reading *t, struct image_file f, unsigned type)
 	return rc != 0 ? rc : image_add_file(t->m, &f);
 }
 
-/* The rest of a listing to be read. */
+/* The part of a listing that has not been read. */
 struct list {
 	const uint8_t *p, *end;
 	uint32_t dir;			/* index */
@@ -247,8 +248,8 @@ enter_list(struct reading *t, struct list *l)
 }
 
 /*
- * Reads the entries of directory i; sets *damage to why some are missing, or
- * NULL.
+ * Reads the entries of directory i; sets *damage to the reason why some are
+ * missing, or to NULL.
  */
 static int
 enter_dir(struct reading *t, uint32_t i, const char **damage,

@@ -7,8 +7,9 @@
  * 	header		le64 position of the values; le32 sets; le32 unused
  * 	index		le64 position of each block of the sets
  *
- * The type stands for a prefix of the name.  With OUT_OF_LINE the value is a
- * le64 reference to the value's length and bytes, which are stored once.
+ * The type specifies a prefix of the name.  With OUT_OF_LINE the value is a
+ * le64 reference to the length and bytes of the actual value, which several
+ * attributes can share.
  */
 #include "sq_reader.h"
 
@@ -48,7 +49,7 @@ sq_xattrs_read(struct sqr_image *m, struct sq_codec *c)
 	uint64_t values, sets;
 	int rc;
 
-	/* unless sq_check() approved it, the header is meaningless */
+	/* the header is valid only if sq_check() accepted it */
 	if (s->xattr_count == 0)
 		return 0;
 	rc = sq_read(s, s->xattrs, p, sizeof(p));
@@ -63,7 +64,7 @@ sq_xattrs_read(struct sqr_image *m, struct sq_codec *c)
 	return rc;
 }
 
-/* The values from a given position onward. */
+/* The remaining bytes of the values. */
 struct span {
 	const uint8_t *p;
 	size_t left;

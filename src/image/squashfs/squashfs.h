@@ -1,14 +1,14 @@
 /*
- * squashfs.h - a squashfs 4.0 image, as far as reading its files requires
+ * squashfs.h - the parts of a squashfs 4.0 image needed to read its files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The layout is in image/squashfs/format.h, with its sources.
+ * The layout is described in image/squashfs/format.h, which names its sources.
  *
  * Nothing in the image is trusted: each number is checked against the image's
- * length, the unpacked tables' length or a cap, in 64 bits.  Tables that
- * reading does not need (ids, xattrs, exports) are checked, because Linux does
- * not mount an image in which any of them is damaged; their contents are not
- * used.
+ * length, the unpacked tables' length or a cap, in 64 bits.  The tables that
+ * are not needed to read files (ids, xattrs, exports) are checked, because
+ * Linux does not mount an image in which one of them is damaged; their contents
+ * are not used.
  */
 #ifndef COLDPRESS_IMAGE_SQUASHFS_H
 #define COLDPRESS_IMAGE_SQUASHFS_H
@@ -31,23 +31,26 @@ void sq_codec_close(struct sq_codec *c);	/* may be NULL */
 int64_t sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
-/* The image's own numbers; positions are from its start. */
+/*
+ * The fields of the super block; positions are relative to the image's start.
+ */
 struct sq_super {
 	int fd;
-	uint64_t offset;		/* where the image begins in fd */
+	uint64_t offset;		/* offset of the image in fd */
 	uint64_t length;		/* bytes used, not necessarily all in
 					 * fd */
-	uint64_t there;			/* how many of these bytes are in fd */
+	uint64_t there;			/* number of these bytes in fd */
 	uint64_t inodes, dirs, fragments;	/* positions of the tables, */
 	uint64_t exports, ids, xattrs;	/* or SQUASHFS_NO_TABLE */
-	uint64_t dirs_end;		/* dirs ends here at the latest */
+	uint64_t dirs_end;		/* upper limit for the end of dirs */
 	uint64_t root;			/* inode reference */
 	uint32_t inode_count, fragment_count;
 	uint32_t block;			/* bytes */
 	uint32_t mtime;
 	int compressor;
 	uint16_t flags, id_count;
-	bool ids_known;			/* sq_check() found the table intact */
+	bool ids_known;			/* sq_check() found the id table
+					 * intact */
 	uint32_t xattr_count;		/* likewise; otherwise 0 */
 	struct image_memory *memory;	/* as in struct image */
 };
@@ -61,8 +64,8 @@ int sq_super_read(struct sq_super *s, int fd, uint64_t offset,
 
 /*
  * Checks, by the kernel's rules, everything that Linux reads to mount an image,
- * and reports each reason why it would refuse; the clause is valid until report
- * returns.  From then on, sq_inode_get() knows which tables are intact.
+ * and reports each reason why it would not mount it; the clause is valid until
+ * report returns.  Afterwards, sq_inode_get() knows which tables are intact.
  * Returns 0, what report returned, or -ENOMEM.
  */
 int sq_check(struct sq_super *s, struct sq_codec *c, image_report_fn *report,
@@ -80,8 +83,8 @@ int sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len);
 
 /*
  * A table of metadata blocks.  The unpacked blocks are contiguous,
- * SQUASHFS_META_B bytes each, so data that crosses their boundaries is in one
- * piece.
+ * SQUASHFS_META_B bytes each, so data that crosses their boundaries is
+ * contiguous.
  */
 struct sq_meta {
 	uint64_t start;			/* in the image */
@@ -97,10 +100,10 @@ struct sq_meta {
 };
 
 /*
- * Reads the table between start and end, or as much of it as exists, and finds
- * its blocks, at most `most`; the table ends where they do.  Returns 0,
- * -ENODATA (none of it exists), -EFBIG, -EDQUOT, -ENOMEM or -errno.  Must be
- * freed even on failure.
+ * Reads the table between start and end, or the part of it that exists, and
+ * finds its blocks, at most `most`; the table ends with the last block.
+ * Returns 0, -ENODATA (none of it exists), -EFBIG, -EDQUOT, -ENOMEM or -errno.
+ * Must be freed even on failure.
  */
 int sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
     uint64_t end, size_t most);
@@ -116,8 +119,8 @@ const uint8_t *sq_meta_get(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t need);
 
 /*
- * The same; *have is the number of bytes available, counted at least up to
- * `most`.
+ * Like sq_meta_get(), but also sets *have to the number of bytes available,
+ * counted at least up to `most`.
  */
 const uint8_t *sq_meta_span(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t most, size_t *have);
@@ -129,16 +132,16 @@ struct sq_fragment {
 	uint32_t size;			/* word */
 };
 
-/* Converts a size word to the kind that struct image_source uses. */
+/* Converts a size word to the type that struct image_source uses. */
 image_word sq_word(uint32_t size);
 
-/* What is wrong with a file. */
+/* The flaws of a file. */
 enum sq_flaw {
 	SQ_GOOD,
 	/* its data is not read */
 	SQ_BAD_INODE, SQ_BAD_DIR, SQ_BAD_BLOCK, SQ_OUTSIDE, SQ_BAD_FRAGMENT,
 	SQ_BAD_TAIL, SQ_LOST_FRAGMENT,
-	/* its data is read, although Linux refuses to open it */
+	/* its data is read, although Linux does not open the file */
 	SQ_REFUSED,
 	SQ_NO_OWNER = SQ_REFUSED, SQ_BAD_XATTR, SQ_LONG_LINK, SQ_NO_NUMBER,
 	SQ_NEEDLESS_FRAGMENT, SQ_BAD_MODE, SQ_BAD_TYPE

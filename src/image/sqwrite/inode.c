@@ -76,7 +76,9 @@ put_file(struct sqw_layout *l, size_t node)
 	if (is_long) {
 		sqw_put64(t, start);
 		sqw_put64(t, size);
-		/* Linux counts the rest in blocks: leave at least 1 */
+		/*
+		 * Linux counts the remaining bytes in blocks; leave at least 1
+		 */
 		sqw_put64(t, holes > 0 && holes == size ? size - 1 : holes);
 		sqw_put32(t, n->links);
 		sqw_put32(t, fragment);
@@ -150,7 +152,7 @@ put_index(struct sqw_layout *l)
 
 /*
  * Returns whether the inode must be long; as in mksquashfs, this depends on the
- * entries, not on whether there is an index.
+ * entries, regardless of whether there is an index.
  */
 static bool
 is_long_dir(const struct sqw_node *n, const struct sqw_listing *s)

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* Writes all inodes, a directory's after its contents. */
+/* Writes all inodes; the inode of a directory follows those of its contents. */
 static void
 put_inodes(struct sqw_layout *l)
 {

@@ -22,7 +22,7 @@ struct sqw_listing {
 void sqw_put_listing(struct sqw_layout *l, size_t dir,
     struct sqw_listing *s);
 
-/* Writes the inode of anything but a directory to l->inodes. */
+/* Writes the inode of a node that is not a directory to l->inodes. */
 void sqw_put_inode(struct sqw_layout *l, size_t node);
 
 /* Writes a directory's listing and inode. */

@@ -12,8 +12,8 @@
 enum { NUMBER_FAR = 32767 };
 
 /*
- * Returns whether another entry would be too far from the position that the
- * index points to.
+ * Returns whether another entry would end too far beyond the indexed part of
+ * the listing.
  */
 static bool
 is_far(const struct sqw_listing *s, uint64_t size, const char *name)

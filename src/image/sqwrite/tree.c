@@ -200,9 +200,9 @@ sqw_tree_remove(struct sqw_tree *t, uint32_t id)
 }
 
 /*
- * Finds the entry with this name in dir.  It is created if it is missing, or if
- * it is not a directory and fresh is set; other names of the old inode keep
- * that inode.
+ * Finds the entry with this name in dir.  The entry is created if it is
+ * missing, or replaced if it is not a directory and fresh is set; other names
+ * of the replaced inode keep that inode.
  */
 static int
 step(struct sqw_tree *t, uint32_t dir, const char *name, size_t len,
@@ -270,7 +270,7 @@ sqw_tree_add(struct sqw_tree *t, const char *path,
 void
 sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first)
 {
-	/* a link to a link leads to the node with the data */
+	/* follow links until the node with the data */
 	while (t->nodes[first].owner != first)
 		first = t->nodes[first].owner;
 	if (first != id)
