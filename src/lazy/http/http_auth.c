@@ -1,5 +1,5 @@
 /*
- * http_auth.c - credentials and tokens, each sent only to the hosts it is for
+ * http_auth.c - credentials and tokens, sent only to the intended hosts
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_private.h"
@@ -78,7 +78,7 @@ http_auth_find(struct http *h, const char *url)
 	return value;
 }
 
-/* Stores the value, taking ownership, for URLs like this one. */
+/* Stores the value for URLs with the same prefix; takes ownership of it. */
 static int
 keep(struct http *h, const char *url, char *value)
 {

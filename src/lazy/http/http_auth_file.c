@@ -15,7 +15,7 @@
 
 /*
  * Returns whether a key in the file, with or without scheme and path, matches a
- * host, which includes the port; the key may omit a default port.
+ * host, which includes the port; a default port may be omitted from the key.
  */
 static bool
 is_host(const char *key, const char *host)

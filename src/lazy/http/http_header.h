@@ -6,8 +6,8 @@
  * (Content-Range); RFC 2046, 5.1.1 (boundary); RFC 6750, 3 and the
  * distribution project's "Token Authentication Specification" (Bearer).
  *
- * Values are not trusted: none may be longer than its buffer.  All functions
- * are thread-safe.
+ * Values are not trusted: a value that does not fit in its buffer is an error.
+ * All functions are thread-safe.
  */
 #ifndef COLDPRESS_HTTP_HEADER_H
 #define COLDPRESS_HTTP_HEADER_H
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum {
-	HTTP_BOUNDARY = 71,		/* with its NUL */
+	HTTP_BOUNDARY = 71,		/* including the NUL */
 	HTTP_PARAMETER = 512
 };
 
@@ -41,8 +41,8 @@ struct http_challenge {
 };
 
 /*
- * Parses "bytes 0-99/200", with an asterisk if the total is unknown, or "bytes"
- * with an asterisk as the range, which gives length 0.  Returns 0 or -EBADMSG.
+ * Parses "bytes 0-99/200", with an asterisk instead of an unknown total.  If
+ * the range is an asterisk, the length is 0.  Returns 0 or -EBADMSG.
  */
 int http_content_range(const char *value, struct http_content_range *r);
 
@@ -50,8 +50,8 @@ int http_content_range(const char *value, struct http_content_range *r);
 int http_boundary(const char *value, char boundary[HTTP_BOUNDARY]);
 
 /*
- * Chooses from the challenges in one field: Bearer with a realm, otherwise
- * Basic.  Returns 0, or -EBADMSG if there is neither.
+ * Selects one of the challenges in a field: Bearer with a realm or, if there is
+ * none, Basic.  Returns 0, or -EBADMSG if neither is present.
  */
 int http_challenge(const char *value, struct http_challenge *c);
 

@@ -1,5 +1,5 @@
 /*
- * http_multipart.c - a body of several ranges, as it arrives
+ * http_multipart.c - parsing a body of several ranges incrementally
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_multipart.h"
@@ -43,8 +43,8 @@ field(struct multipart *m)
 }
 
 /*
- * Handles a line outside parts: the delimiter, the last delimiter, or any
- * other.
+ * Handles a line outside the parts: a delimiter, the last delimiter, or other
+ * text.
  */
 static int
 between(struct multipart *m)
@@ -86,8 +86,8 @@ end_line(struct multipart *m)
 }
 
 /*
- * Adds bytes up to and including a newline.  Returns how many were used, or
- * -errno.
+ * Adds bytes up to and including a newline.  Returns the number of bytes used,
+ * or -errno.
  */
 static ssize_t
 add_line(struct multipart *m, const char *data, size_t len)

@@ -1,9 +1,9 @@
 /*
- * http_multipart.h - a body of several ranges, as it arrives
+ * http_multipart.h - parsing a body of several ranges incrementally
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: RFC 9110, 14.6 (multipart/byteranges); RFC 2046, 5.1.  Each part
- * must state its Content-Range, which gives its length, so its bytes are not
+ * must have a Content-Range, which specifies its length, so the data is not
  * searched for the boundary.  Lines and fields of a part are limited
  * (MULTIPART_LINE, MULTIPART_FIELDS).
  */
@@ -31,10 +31,12 @@ struct multipart {
 	} state;
 	char delimiter[HTTP_BOUNDARY + 2];
 	char line[MULTIPART_LINE];
-	size_t length;			/* of the line so far */
-	unsigned fields;		/* lines of this part's head */
+	size_t length;			/* length of the line so far */
+	unsigned fields;		/* number of header lines in this
+					 * part */
 	bool has_range;
-	struct http_content_range range;	/* bytes left in the part */
+	struct http_content_range range;	/* remaining bytes of the
+						 * part */
 };
 
 void multipart_start(struct multipart *m, const char *boundary,

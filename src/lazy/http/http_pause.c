@@ -1,5 +1,5 @@
 /*
- * http_pause.c - how long to wait before trying again, and when to give up
+ * http_pause.c - computing pauses between attempts, and their deadline
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_private.h"
@@ -33,7 +33,7 @@ http_patience_pause(struct http_patience *p, unsigned retry_after)
 	unsigned doublings = p->tries < DOUBLINGS ? p->tries : DOUBLINGS;
 	uint64_t now = sys_now_ns(), pause;
 
-	/* clients that failed together should not retry together */
+	/* clients that failed simultaneously should not retry simultaneously */
 	pause = (FIRST_MS << doublings) * millisecond;
 	pause = pause / 2 + now % (pause / 2);
 	if (retry_after > 0)

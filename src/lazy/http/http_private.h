@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * http_thread.c runs the transfers that http_transfer.c sets up; http_auth.c
- * knows the credentials; http_read.c divides a read into requests
- * (http_request.c), and http_again.c decides whether to try again; http_get.c
- * gets small documents.
+ * manages credentials; http_read.c divides a read into requests
+ * (http_request.c), and http_again.c decides whether to retry; http_get.c
+ * fetches small documents.
  */
 #ifndef COLDPRESS_HTTP_PRIVATE_H
 #define COLDPRESS_HTTP_PRIVATE_H
@@ -24,25 +24,26 @@ enum {
 					 * terminating NUL */
 	HTTP_VALIDATOR = 128,
 	HTTP_REDIRECTS = 5,
-	HTTP_FIELD = 1024		/* a longer one is ignored */
+	HTTP_FIELD = 1024		/* longer fields are ignored */
 };
 
-/* The head of a reply. */
+/* The header of a reply. */
 struct http_reply {
 	long status;
 	bool has_range, has_length;
 	struct http_content_range range;
 	uint64_t length;		/* Content-Length */
-	char boundary[HTTP_BOUNDARY];	/* of multipart/byteranges, or "" */
-	char validator[HTTP_VALIDATOR];	/* a strong one, or "" */
+	char boundary[HTTP_BOUNDARY];	/* multipart boundary, or "" */
+	char validator[HTTP_VALIDATOR];	/* strong validator, or "" */
 	char type[128], encoding[64], caching[128], digest[128];
 	unsigned retry_after;
 	struct http_challenge challenge;	/* scheme 0: none */
 };
 
 /*
- * One request.  The I/O thread calls begin before the body's first byte, and
- * body for its bytes; a result other than 0 ends the transfer and becomes rc.
+ * One request.  The I/O thread calls begin before the first byte of the body,
+ * and body with its data; a nonzero result ends the transfer and is stored in
+ * rc.
  */
 struct http_transfer {
 	struct http *h;
@@ -54,13 +55,14 @@ struct http_transfer {
 
 	struct http_reply reply;
 	bool begun;
-	uint64_t refusal;		/* bytes of an error page */
+	uint64_t refusal;		/* bytes of an error page received */
 	int rc;
 	CURLcode code;
 
 	/*
-	 * A transfer that receives hardly any bytes within stall_ns is ended.
-	 * The time starts when it has a connection; until then since_ns is 0.
+	 * A transfer that receives hardly any data within stall_ns is ended.
+	 * The interval starts when the transfer has a connection; until then
+	 * since_ns is 0.
 	 */
 	uint64_t stall_ns, since_ns;
 	curl_off_t since_B;
@@ -69,14 +71,14 @@ struct http_transfer {
 
 	bool done;			/* guarded by the lock in struct http */
 	uint64_t queued_ns;
-	struct http_transfer *next;	/* of the queue, or of those running */
+	struct http_transfer *next;	/* next in the queue, or next running */
 };
 
 /* A host's support for ranges. */
 enum http_ranges {
-	HTTP_MANY,			/* several at a time, until disproved */
+	HTTP_MANY,			/* assume several ranges per request */
 	HTTP_ONE,
-	HTTP_NONE			/* it sends the whole object */
+	HTTP_NONE			/* the whole object is sent */
 };
 
 struct http_host {
@@ -90,8 +92,8 @@ struct http_object {
 	char *url;
 	struct http_host *host;
 
-	/* guarded by h's lock */
-	char target[HTTP_URL];		/* the redirection's target, or "" */
+	/* protected by h's lock */
+	char target[HTTP_URL];		/* redirect target, or "" */
 	char validator[HTTP_VALIDATOR];
 	bool has_size;
 	uint64_t size;
@@ -107,14 +109,14 @@ struct http_grant {
 struct http {
 	CURLM *multi;
 	pthread_t thread;
-	struct http_transfer *running;	/* the thread's */
-	uint64_t heard_ns;		/* likewise: when a byte last arrived */
+	struct http_transfer *running;	/* used only by the thread */
+	uint64_t heard_ns;		/* likewise; time of the last byte */
 	struct http_options o;
 	char *credentials, *ca_file;
-	struct strbuf auths;		/* the text of auth_file */
+	struct strbuf auths;		/* contents of auth_file */
 
-	pthread_mutex_t lock;		/* of all that follows */
-	pthread_cond_t changed;		/* a transfer has ended */
+	pthread_mutex_t lock;		/* protects the following */
+	pthread_cond_t changed;		/* signalled when a transfer ends */
 	bool stop;
 	struct http_transfer *queue;
 	struct http_host *hosts;
@@ -133,14 +135,18 @@ void http_run(struct http *h, struct http_transfer *const *t, size_t count);
 /* http_transfer.c */
 
 /*
- * Prepares a GET of the URL, with any credentials known for it, a list of
- * ranges or NULL, and an additional header field or NULL.  It ends if few or no
- * bytes arrive for a third of timeout_s.  Returns 0, -ENOMEM or -EINVAL.
+ * Prepares a GET request for the URL, with its credentials, if known, a list of
+ * ranges or NULL, and an additional header field or NULL.  The transfer is
+ * ended if hardly any data arrives for a third of timeout_s.  Returns 0,
+ * -ENOMEM or -EINVAL.
  */
 int http_transfer_open(struct http_transfer *t, struct http *h,
     const char *url, const char *ranges, const char *field);
 
-/* Makes the transfer use a new connection: existing ones may be half-open. */
+/*
+ * Makes the transfer use a new connection, because existing ones may be
+ * half-open.
+ */
 void http_transfer_renew(struct http_transfer *t);
 void http_transfer_close(struct http_transfer *t);	/* may be zeroed */
 
@@ -152,8 +158,8 @@ void http_transfer_count(struct http *h, const struct http_transfer *t,
 void http_transfer_url(const struct http_transfer *t, char url[HTTP_URL]);
 
 /*
- * Judges the outcome, and writes a clause.  Returns 0; -EAGAIN to retry, see
- * retry_after; or another -errno.  401 is -EACCES.
+ * Evaluates the result, and writes a clause.  Returns 0; -EAGAIN to retry (see
+ * retry_after); or another -errno.  For status 401, returns -EACCES.
  */
 int http_judge(const struct http_transfer *t, char why[LAYER_WHY]);
 
@@ -170,8 +176,9 @@ void http_auth_free(struct http *h);
 char *http_auth_find(struct http *h, const char *url);
 
 /*
- * Answers the challenge of a reply for this URL: gets a token, or finds
- * credentials.  Returns 0, or -EACCES or another -errno with a clause in why.
+ * Handles an authentication challenge for this URL by requesting a token or
+ * finding credentials.  Returns 0, or -EACCES or another -errno with a clause
+ * in why.
  */
 int http_auth_answer(struct http *h, const char *url,
     const struct http_challenge *c, char why[LAYER_WHY]);
@@ -187,13 +194,13 @@ int http_auth_lookup(const char *text, size_t len, const char *host,
 
 /* http_pause.c */
 
-/* Attempts, and the time left for them. */
+/* The attempts made, and the time left for more. */
 struct http_patience {
-	uint64_t limit_ns;		/* without progress */
+	uint64_t limit_ns;		/* time allowed without progress */
 	uint64_t deadline_ns;
 	unsigned tries;
-	bool answered;			/* a challenge, since the last
-					 * progress */
+	bool answered;			/* a challenge was handled since the
+					 * last progress */
 	bool lost;			/* the last attempt's connection failed */
 };
 
@@ -203,8 +210,8 @@ void http_patience_start(struct http_patience *p, unsigned timeout_s);
 void http_patience_renew(struct http_patience *p);
 
 /*
- * Sleeps before the next attempt, for retry_after seconds unless it is 0.
- * Returns 0, or -ETIMEDOUT if that would exceed the deadline.
+ * Sleeps before the next attempt, for retry_after seconds if that is not 0.
+ * Returns 0, or -ETIMEDOUT if the pause would exceed the deadline.
  */
 int http_patience_pause(struct http_patience *p, unsigned retry_after);
 
@@ -218,20 +225,21 @@ struct http_request {
 	size_t first, count;
 	enum http_ranges how;
 	char url[HTTP_URL];
-	bool redirected;		/* the URL is the target */
+	bool redirected;		/* the URL is the redirect target */
 
 	/* the body */
 	struct multipart parts;
 	bool in_parts;
-	uint64_t at;			/* of the object */
-	uint64_t left;			/* of the range, or a limit */
-	uint64_t wanted;		/* at most */
+	uint64_t at;			/* offset in the object */
+	uint64_t left;			/* bytes left in the range, or a
+					 * limit */
+	uint64_t wanted;		/* maximum number of bytes */
 	uint64_t taken;
 };
 
 /*
  * Prepares a request for the spans from first onward, skipping complete ones,
- * and sets count to how many it covers.  Returns 0 or -errno.
+ * and sets count to the number of spans in the request.  Returns 0 or -errno.
  */
 int http_request_open(struct http_request *q, struct http_object *o,
     struct http_spans *spans, size_t first);
@@ -242,20 +250,20 @@ bool http_request_complete(const struct http_request *q);
 
 /*
  * After the transfer, returns 0 (complete), -EAGAIN (retry after a pause),
- * -EREMCHG (retry immediately, because the host turned out to behave
- * differently), or another -errno, with a clause in why.
+ * -EREMCHG (retry immediately in a different way), or another -errno, with a
+ * clause in why.
  */
 int http_request_judge(struct http_request *q, char why[LAYER_WHY]);
 
 /* http_again.c */
 
-/* Returns whether the reply came from the host that was asked. */
+/* Returns whether the reply came from the original host, without a redirect. */
 bool http_is_own(const struct http_transfer *t, const char *url);
 
 /*
- * After a failed transfer, waits or gets a token for another attempt.  Returns
- * 0 to retry, or the final -errno with a clause in why, which on entry holds
- * that of http_judge().
+ * After a failed transfer, waits or requests a token before another attempt.
+ * Returns 0 to retry, or the final -errno with a clause in why.  On entry why
+ * contains the clause from http_judge().
  */
 int http_again(struct http *h, const struct http_transfer *t, const char *url,
     int rc, struct http_patience *p, enum http_phase phase,
@@ -263,7 +271,10 @@ int http_again(struct http *h, const struct http_transfer *t, const char *url,
 
 /* http_get.c */
 
-/* http_get() with a header field, or NULL, instead of known credentials. */
+/*
+ * Like http_get(), but with a header field, or NULL, instead of known
+ * credentials.
+ */
 int http_get_as(struct http *h, const char *url, const char *field,
     size_t max, struct http_document *d, char why[LAYER_WHY]);
 
@@ -273,7 +284,7 @@ int http_get_as(struct http *h, const char *url, const char *field,
 bool http_origin(const char *url, char origin[HTTP_URL]);
 
 /*
- * Writes the origin and "/v2/NAME" of a registry's URL, otherwise the origin.
+ * Writes the origin and, for the URL of a registry, "/v2/NAME".
  */
 bool http_realm_of(const char *url, char prefix[HTTP_URL]);
 

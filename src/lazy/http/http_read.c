@@ -11,12 +11,12 @@
 #include <string.h>
 
 enum {
-	/* another range costs about 100 bytes of head and boundary */
+	/* another range costs about 100 bytes of header and boundary */
 	GAP_MANY = 256,
 	/* another request costs more, plus a round trip */
 	GAP_ONE = 16 << 10,
 	SPAN_MAX = 4 << 20,
-	AT_ONCE = 16,			/* requests of one read */
+	AT_ONCE = 16,			/* concurrent requests of a read */
 	PROGRESS = 64 << 10		/* bytes that count as progress */
 };
 
@@ -29,7 +29,7 @@ struct reading {
 	char why[LAYER_WHY];
 };
 
-/* Prepares the next requests.  Returns how many, or -errno. */
+/* Prepares the next requests. Returns their number, or -errno. */
 static int
 prepare(struct reading *r)
 {
@@ -54,15 +54,15 @@ prepare(struct reading *r)
 	return rc;
 }
 
-/* What was done in a round, once for all of its requests. */
+/* Actions already taken in a round, which are shared by all of its requests. */
 struct done {
 	bool paused, answered;
 };
 
 /*
- * Acts on a request's outcome.  Returns 0, or the -errno that ends the read.
- * Several failures in a round cause one pause, and several challenges one
- * answer.
+ * Handles the result of a request.  Returns 0, or the -errno that ends the
+ * read.  In each round there is only one pause after failures, and only one
+ * challenge is handled.
  */
 static int
 follow_up(struct reading *r, struct http_request *q, struct done *done)
@@ -80,7 +80,7 @@ follow_up(struct reading *r, struct http_request *q, struct done *done)
 	return rc;
 }
 
-/* One round: requests the missing bytes once. */
+/* Requests the missing bytes once. */
 static int
 round_of(struct reading *r)
 {

@@ -109,7 +109,10 @@ begin(void *arg, const struct http_reply *r)
 
 /* The body */
 
-/* Refuses a body longer than the requested bytes and the parts' heads. */
+/*
+ * Rejects a body that is longer than the requested bytes and the headers of the
+ * parts.
+ */
 static int
 take_parts(struct http_request *q, const void *data, size_t len)
 {
@@ -129,8 +132,8 @@ take(void *arg, const void *data, size_t len)
 	q->at += n;
 	q->left -= n;
 	/*
-	 * The rest of the body was not requested; ending a transfer at its end
-	 * would only close the connection.
+	 * The rest of the body was not requested. At the end of the body,
+	 * ending the transfer would only close the connection.
 	 */
 	if (len > n || (q->t.reply.status == 200 &&
 	    http_request_complete(q) && q->at != q->t.reply.length))
@@ -140,7 +143,7 @@ take(void *arg, const void *data, size_t len)
 
 /* The request */
 
-/* Returns how many spans, from first onward, fit into one request. */
+/* Returns the number of spans, from first onward, that fit in one request. */
 static size_t
 count_spans(const struct http_spans *s, size_t first, enum http_ranges how)
 {
@@ -241,7 +244,7 @@ learn_target(struct http_request *q, bool use)
 	pthread_mutex_unlock(&q->o->h->lock);
 }
 
-/* Returns whether another kind of request may avoid the refusal. */
+/* Returns whether a different type of request may succeed. */
 static bool
 may_avoid(struct http_request *q, int rc)
 {
@@ -259,7 +262,7 @@ may_avoid(struct http_request *q, int rc)
 	return false;
 }
 
-/* Returns whether several ranges were requested, and only one was sent. */
+/* Returns whether several ranges were requested but only one was sent. */
 static bool
 is_one_of_many(const struct http_request *q)
 {

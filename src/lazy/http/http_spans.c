@@ -1,5 +1,5 @@
 /*
- * http_spans.c - planning which bytes to request, and placing them
+ * http_spans.c - deciding which bytes to request, and storing them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_spans.h"
@@ -88,7 +88,7 @@ http_spans_free(struct http_spans *s)
 	*s = (struct http_spans){ .count = 0 };
 }
 
-/* Copies the part of these bytes that is in the range. */
+/* Copies the bytes that are in the range. */
 static void
 copy(const struct layer_range *r, uint64_t offset, const char *data,
     uint64_t len)
@@ -101,7 +101,10 @@ copy(const struct layer_range *r, uint64_t offset, const char *data,
 		    data + (from - offset), (size_t)(end - from));
 }
 
-/* Copies the bytes [offset, offset + len), all of one span. */
+/*
+ * Copies the bytes [offset, offset + len), which are all in one span, to their
+ * ranges.
+ */
 static void
 scatter(struct http_spans *s, uint64_t offset, const char *data, uint64_t len)
 {

@@ -2,12 +2,13 @@
  * http_thread.c - the transfer thread, and its queue
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All libcurl handles in use belong to the thread, so that connections are
- * shared and kept alive.  Other threads append to a queue, wake it and wait.
+ * Active libcurl handles belong to this thread, so connections are shared and
+ * kept alive.  Other threads add transfers to a queue, wake this thread, and
+ * wait.
  *
- * libcurl lets a transfer wait indefinitely for a connection.  Here, such a
- * transfer ends, like one with a connection, when nothing has arrived on any
- * connection for some time.
+ * In libcurl a transfer may wait indefinitely for a connection.  Here such a
+ * transfer is ended if no data has been received on any connection for some
+ * time.
  */
 #include "http_private.h"
 
@@ -33,7 +34,7 @@ finish(struct http *h, struct http_transfer *t, CURLcode code)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* Starts the queued transfers.  Returns whether the thread continues. */
+/* Starts the queued transfers. Returns whether the thread should continue. */
 static bool
 begin_queued(struct http *h)
 {
@@ -83,7 +84,7 @@ is_stuck(const struct http *h, const struct http_transfer *t)
 	return t->since_ns == 0 && sys_now_ns() - heard_ns >= t->stall_ns;
 }
 
-/* Ends the transfers that wait for a connection while nothing arrives. */
+/* Ends transfers that have waited too long for a connection. */
 static void
 end_stuck(struct http *h)
 {
@@ -155,7 +156,7 @@ void
 http_run(struct http *h, struct http_transfer *const *t, size_t count)
 {
 	pthread_mutex_lock(&h->lock);
-	/* the queue is a stack: the first transfer must start first */
+	/* the queue is a stack, so push in reverse order */
 	for (size_t i = count; i-- > 0; ) {
 		t[i]->next = h->queue;
 		h->queue = t[i];

@@ -1,9 +1,9 @@
 /*
- * http_transfer.c - one request and its reply's header
+ * http_transfer.c - a single request and the header of its reply
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * libcurl follows redirects, and does not send our Authorization to another
- * origin.  A redirect from https to http is refused.
+ * origin.  A redirect from https to http is rejected.
  */
 #include "http_private.h"
 
@@ -18,12 +18,12 @@
 
 enum {
 	SLOWEST = 100,			/* bytes per second */
-	TRIES = 3			/* in timeout_s, if nothing arrives */
+	TRIES = 3			/* attempts within timeout_s */
 };
 
 enum { REFUSAL_MAX = 64 << 10 };	/* bytes of an error page */
 
-/* The head of the reply */
+/* The header of the reply */
 
 static void
 keep(char *to, size_t size, const char *value)
@@ -86,7 +86,7 @@ take_field(struct http_reply *r, const char *name, const char *value)
 		take_challenge(r, value);
 }
 
-/* Handles a header line; libcurl delivers complete ones. */
+/* Handles a header line; libcurl delivers complete lines. */
 static size_t
 on_head(char *data, size_t one, size_t len, void *arg)
 {
@@ -102,7 +102,7 @@ on_head(char *data, size_t one, size_t len, void *arg)
 		n--;
 	line[n] = '\0';
 	if (strncmp(line, "HTTP/", 5) == 0) {
-		/* starts a redirected or final reply */
+		/* start of a redirect or of the final reply */
 		t->reply = (struct http_reply){ .status = 0 };
 		value = strchr(line, ' ');
 		if (value != NULL)
@@ -239,7 +239,7 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
 		curl_easy_setopt(t->easy, CURLOPT_CAINFO, h->ca_file);
 	if (ranges != NULL)
 		curl_easy_setopt(t->easy, CURLOPT_RANGE, ranges);
-	/* a proxy's response about a tunnel is not the reply */
+	/* ignore a proxy's response to CONNECT */
 	curl_easy_setopt(t->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	curl_easy_setopt(t->easy, CURLOPT_PRIVATE, t);
 	curl_easy_setopt(t->easy, CURLOPT_ERRORBUFFER, t->error);

@@ -1,5 +1,5 @@
 /*
- * http_url.c - the parts of URLs that determine credentials
+ * http_url.c - the parts of a URL that determine its credentials
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_private.h"

@@ -2,7 +2,8 @@
  * http_whole.c - reading whole objects whose size is not known
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Plain requests without ranges, which any proxy caches; several at a time.
+ * Objects are requested without ranges, so that any proxy can cache them, and
+ * several at a time.
  */
 #include "http_private.h"
 
@@ -51,7 +52,7 @@ take(void *arg, const void *data, size_t len)
 
 	memcpy((char *)w->r->buf + *w->length, data, n);
 	*w->length += n;
-	/* a longer object is not the expected one */
+	/* an object that is too long is wrong */
 	return n < len ? -ECANCELED : 0;
 }
 
@@ -71,7 +72,7 @@ start(struct reading *x, struct whole *w)
 	return rc;
 }
 
-/* Counts a finished object, and fills the rest of its buffer with zeros. */
+/* Records a complete object, and fills the rest of its buffer with zeros. */
 static void
 finish(struct reading *x, struct whole *w)
 {
@@ -84,8 +85,8 @@ finish(struct reading *x, struct whole *w)
 }
 
 /*
- * Acts on the outcome of a request.  Returns 0, perhaps to try again, or -errno.
- * Several failures in a round cause one pause.
+ * Handles the result of a request.  Returns 0, also if it should be retried, or
+ * -errno.  There is at most one pause in each round.
  */
 static int
 settle(struct reading *x, struct whole *w, bool *paused)

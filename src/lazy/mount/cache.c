@@ -1,15 +1,16 @@
 /*
- * cache.c - ranges of one object, kept on disk as fetched
+ * cache.c - a disk cache of fetched ranges of objects
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Records are found through a hash table of their numbers + 1.  A freed record
- * keeps its place in the array.  The hash of an object's name begins with the
- * file's key, so that a file with another file's contents has no records.
+ * remains in the array.  The hash of an object's name also covers the file's
+ * key, so records in a file with the contents of another cache file do not
+ * match.
  *
  * Only whole blocks of a file can be freed, and headers must remain for load().
  * So the oldest records are freed together, up to a fraction of the limit:
- * before their blocks are freed, the first is replaced by one record that
- * covers all of them and names an object that does not exist.
+ * before their blocks are freed, the first record is replaced with one that
+ * covers all of them and has the name of a nonexistent object.
  */
 #include "lazy/cache.h"
 
@@ -38,16 +39,17 @@ struct cache {
 	int fd;
 	bool writable;
 	uint64_t limit;
-	uint64_t key;			/* its hash */
+	uint64_t key;			/* hash of the file's key */
 
-	pthread_mutex_t lock;		/* of what follows */
+	pthread_mutex_t lock;		/* protects the following */
 	struct cache_record *records;
 	size_t count, cap;
 	uint32_t *table;
 	size_t slots;			/* a power of two, or 0 */
-	uint64_t end;			/* of the file */
+	uint64_t end;			/* end of the file */
 	uint64_t used;			/* bytes of existing records */
-	size_t oldest;			/* none before it exists */
+	size_t oldest;			/* index of the oldest existing
+					 * record */
 };
 
 /* The table */
@@ -96,7 +98,10 @@ grow_table(struct cache *c)
 	return 0;
 }
 
-/* Adds a record of the file; a later one replaces an earlier one. */
+/*
+ * Adds a record of the file to the table, replacing an earlier record of the
+ * same range.
+ */
 static int
 add_record(struct cache *c, const struct cache_record *r)
 {
@@ -123,7 +128,7 @@ add_record(struct cache *c, const struct cache_record *r)
 
 /* The file */
 
-/* Frees the blocks that the file's first record covers. */
+/* Frees the blocks covered by the first record of the file. */
 static void
 punch(struct cache *c, uint64_t end)
 {
@@ -137,14 +142,14 @@ punch(struct cache *c, uint64_t end)
 	}
 }
 
-/* Adds a record that was read, or skips what was freed. */
+/* Adds a record that was read, or skips a freed range. */
 static int
 take_record(struct cache *c, const struct cache_record *r)
 {
 	if (r->object != NO_OBJECT)
 		return add_record(c, r);
 	c->end = r->at + r->length;
-	/* its writer may have been killed */
+	/* the writer may have been killed */
 	if (c->writable)
 		punch(c, c->end);
 	return 0;
@@ -296,7 +301,7 @@ cache_read(struct cache *c, const char *object, uint64_t offset,
 	return n < 0 ? (int)n : -ENOENT;
 }
 
-/* Covers everything before end with one record, and frees it. */
+/* Covers all data before end with one record, and frees its blocks. */
 static int
 cover(struct cache *c, uint64_t end)
 {
@@ -345,7 +350,7 @@ append(struct cache *c, const struct cache_record *r, const void *data)
 	while (n == -1 && errno == EINTR);
 	if (n == (ssize_t)(CACHE_HEADER + r->length))
 		return add_record(c, r);
-	/* the partial record will be overwritten, or truncated */
+	/* the partial record will be overwritten or truncated */
 	return n < 0 ? -errno : -ENOSPC;
 }
 

@@ -31,7 +31,7 @@ cache_name(const char *key, const char *suffix, char name[CACHE_NAME])
 	return rc;
 }
 
-/* For filesystems without O_TMPFILE, such as NFS and some FUSE filesystems. */
+/* Creates an unnamed file on a filesystem without O_TMPFILE, such as NFS. */
 static int
 make_and_unlink(int dir)
 {

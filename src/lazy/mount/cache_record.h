@@ -11,11 +11,12 @@
 #include <stdint.h>
 
 struct cache_record {
-	uint64_t offset, length;	/* of the range */
-	uint64_t object;		/* hash of its name */
-	uint64_t sum;			/* of the bytes */
-	uint64_t at;			/* of the bytes in the file */
-	bool there;			/* not freed; not in the header */
+	uint64_t offset, length;	/* range in the object */
+	uint64_t object;		/* hash of the object's name */
+	uint64_t sum;			/* checksum of the data */
+	uint64_t at;			/* position of the data in the file */
+	bool there;			/* false once freed; not in the
+					 * header */
 };
 
 void cache_record_write(const struct cache_record *r,
@@ -23,7 +24,7 @@ void cache_record_write(const struct cache_record *r,
 
 /*
  * Parses a header at a position in a file of size bytes.  Returns 0, or
- * -EBADMSG if there is none, or the file is too short for its bytes.
+ * -EBADMSG if there is no header or the file is too short for its data.
  */
 int cache_record_parse(struct cache_record *r, const uint8_t in[CACHE_HEADER],
     uint64_t position, uint64_t size);

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A file contains the SHA-256, in hexadecimal, of the key, a newline and the
- * text; then a newline; then the text.  So a truncated file, or one with
- * another key, is not used.
+ * text; then a newline and the text.  So a truncated file, or a file with a
+ * different key, is not used.
  */
 #include "cache_name.h"
 
@@ -22,7 +22,7 @@
 
 enum { HEX = 2 * DIGEST_MAX };
 
-/* Writes the first line of the text's file. */
+/* Writes the first line of the file. */
 static int
 sum_of(const char *key, const char *text, size_t len, char line[HEX + 1])
 {

@@ -1,5 +1,5 @@
 /*
- * cache_trim.c - removing a cache's least recently used files
+ * cache_trim.c - removing the least recently used files of a cache
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cache_name.h"

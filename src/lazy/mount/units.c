@@ -1,14 +1,15 @@
 /*
- * units.c - decoded units in memory, up to a limit: fetched once, verified
+ * units.c - a memory cache of decoded and verified units
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A unit is in the hash table as soon as a thread wants it.  While it is being
- * fetched, its users hold references, so it stays; a failed one leaves the
- * table when its last user has seen the error.  Unused units are in a list,
- * least recently used first, and are freed when others need room.
+ * A unit is added to the hash table when a thread requests it.  While it is
+ * being fetched, its users hold references, so it is not freed; a failed unit
+ * is removed from the table when its last user has received the error.  Unused
+ * units are in a list, least recently used first, and are freed when space is
+ * needed for other units.
  *
- * A thread waits for room before it holds any unit, so that those that do hold
- * some never wait for it.
+ * A thread waits for space before it holds any unit, so a thread that holds
+ * units never waits for space.
  */
 #include "lazy/units.h"
 
@@ -26,15 +27,15 @@ struct units {
 	struct fetcher *fetcher;
 	uint64_t limit;
 
-	pthread_mutex_t lock;		/* of what follows */
+	pthread_mutex_t lock;		/* protects the following */
 	pthread_cond_t changed, room;
 	struct unit *table[SLOTS];
 	struct unit *oldest, *newest;
 	uint64_t idle;			/* bytes of units without users */
-	uint64_t busy;			/* bytes of the others, and of data
-					 * being fetched for them */
-	uint64_t serial;		/* of the last new unit */
-	/* reads that asked for room, and that got it */
+	uint64_t busy;			/* bytes of units with users, and of
+					 * data being fetched for them */
+	uint64_t serial;		/* serial of the last new unit */
+	/* reads that requested space, and reads that received it */
 	uint64_t asked, admitted;
 };
 
@@ -97,7 +98,8 @@ discard(struct units *u, struct unit *n)
 }
 
 /*
- * Frees unused units until the total of idle and busy ones is within the limit.
+ * Frees unused units until the total of idle and busy bytes is within the
+ * limit.
  */
 static void
 trim(struct units *u)
@@ -130,8 +132,8 @@ new_unit(struct units *u, struct unit_id id)
 }
 
 /*
- * Returns a reference to the unit, which is new if *mine; NULL if out of
- * memory.
+ * Returns a reference to the unit, or NULL if out of memory; sets *mine if the
+ * unit is new.
  */
 static struct unit *
 hold(struct units *u, struct unit_id id, bool *mine)
@@ -164,7 +166,7 @@ release(struct units *u, struct unit *n)
 
 /* Room */
 
-/* Returns by how many bytes u->busy would grow. */
+/* Returns the number of bytes by which u->busy would grow. */
 static uint64_t
 demand(struct units *u, const struct unit_id *ids, size_t count)
 {
@@ -192,7 +194,7 @@ fits(const struct units *u, uint64_t bytes, uint64_t limit)
 	return u->busy == 0 || (bytes <= limit && u->busy <= limit - bytes);
 }
 
-/* Waits until the units may be held. */
+/* Waits until there is space for the units. */
 static void
 wait_for_room(struct units *u, const struct unit_id *ids, size_t count,
     bool is_read)
@@ -205,7 +207,7 @@ wait_for_room(struct units *u, const struct unit_id *ids, size_t count,
 			pthread_cond_wait(&u->room, &u->lock);
 		return;
 	}
-	/* units that others use or are fetching need no more room */
+	/* no additional space for units that are in use or being fetched */
 	if (demand(u, ids, count) == 0)
 		return;
 	number = u->asked++;

@@ -2,8 +2,8 @@
  * units_fetch.c - fetching and decoding units
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All units of one layer are read with one call, and a layer's decoders are
- * kept for reuse.
+ * All units of one layer are read with one call, and the decoders of a layer
+ * are reused.
  */
 #include "units_fetch.h"
 
@@ -19,7 +19,8 @@ struct units_decoder {
 };
 
 struct fetcher {
-	pthread_mutex_t lock;		/* of what follows, and idle decoders */
+	pthread_mutex_t lock;		/* protects the counts and idle
+					 * decoders */
 	struct units_counts counts;
 };
 
@@ -97,7 +98,7 @@ give_decoder(struct fetcher *f, struct units_source *source,
 
 /* Fetching */
 
-/* The ranges of one unit, and the buffers for their bytes. */
+/* The ranges of one unit, and the buffers for their data. */
 struct part {
 	struct unit *unit;
 	struct layer_range ranges[LAYER_RANGES_MAX];
@@ -148,7 +149,7 @@ decode(struct fetcher *f, struct part *p)
 	return rc;
 }
 
-/* Fetches a unit again, on its own, because its bytes were wrong. */
+/* Fetches a single unit again, because its data was wrong. */
 static int
 repeat(struct fetcher *f, struct part *p, enum http_phase phase)
 {
@@ -166,7 +167,7 @@ repeat(struct fetcher *f, struct part *p, enum http_phase phase)
 	return rc == -EBADMSG ? -EIO : rc;
 }
 
-/* Reads all parts, which belong to one layer, and decodes them. */
+/* Reads and decodes all parts, which belong to one layer. */
 static void
 fetch_parts(struct fetcher *f, struct part *p, size_t count,
     enum http_phase phase)

@@ -7,13 +7,13 @@
 
 #include "lazy/units.h"
 
-/* The state and the lists are guarded by the lock in struct units. */
+/* The state and the lists are protected by the lock in struct units. */
 struct unit {
 	struct unit_id id;
 	enum { UNIT_FETCHING, UNIT_READY, UNIT_FAILED } state;
 	unsigned users;
 	struct unit *next, *older, *newer;
-	uint64_t size, stored;		/* bytes decoded, and to be fetched */
+	uint64_t size, stored;		/* decoded size, and bytes to fetch */
 	uint64_t serial;
 
 	/* owned by its fetcher while it is UNIT_FETCHING */
