@@ -78,7 +78,7 @@ t 'again' 0 layermount "docker://$host/a/image:t" mnt
 t 'all files' 0 same_tree
 stop
 t 'a missing tag' 1 layermount "docker://$host/a/image:u" mnt
-shows 'is named' 'manifests/u: the server answered 404' .t.err
+shows 'is named' 'manifests/u: the server returned status 404' .t.err
 t 'the registry is probed' 0 layermount --probe "docker://$host/a/image:t"
 shows 'it answers several ranges' "$(printf 'ranges\tyes')"
 

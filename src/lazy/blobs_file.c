@@ -23,8 +23,8 @@ struct blobs_file {
 };
 
 /*
- * Returns a descriptor of the object, or -errno; *own says whether the caller
- * must close it.
+ * Returns a descriptor of the object, or -errno; *own is set if the caller must
+ * close it.
  */
 static int
 open_object(const struct blobs_file *b, const char *object, bool *own)

@@ -59,7 +59,7 @@ start(struct cas *c, const char *path)
 	return rc != 0 ? rc : cas_write(c->writer, "", 0, &c->empty);
 }
 
-/* Completes the clause for an error. */
+/* Writes a clause for an error if there is none yet. */
 static int
 explain(int rc, char why[LAYER_WHY])
 {

@@ -2,8 +2,8 @@
  * cas_catalog.h - writing a catalog of a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A catalog is an SQLite database; it is built in memory.  Each belongs to one
- * thread at a time.
+ * A catalog is an SQLite database, which is built in memory.  A catalog belongs
+ * to one thread at a time.
  */
 #ifndef COLDPRESS_LAZY_CAS_CATALOG_H
 #define COLDPRESS_LAZY_CAS_CATALOG_H
@@ -38,10 +38,12 @@ struct cas_dirent {
 	const char *name;		/* "" for the repository's root */
 	const struct layer_entry *e;	/* not a hard link */
 	unsigned flags;			/* CAS_MOUNTPOINT, CAS_ROOT or 0 */
-	uint32_t group, links;		/* hard link group, or 0; names in its
-					 * directory, or a directory's link
-					 * count as in Unix */
-	/* The object of each unit of e, or the empty object if e has none. */
+	uint32_t group, links;		/* hard link group, or 0; number of
+					 * names in its directory, or link count
+					 * of a directory */
+	/*
+	 * The objects of the units of e, or the empty object if e has no units.
+	 */
 	const struct cas_object *objects;
 };
 
@@ -53,15 +55,15 @@ struct cas_dirent {
 int cas_catalog_add(struct cas_catalog *k, const struct cas_dirent *d);
 
 /*
- * Adds a reference to a nested catalog, with these counters.  Returns 0 or
+ * Adds a reference to a nested catalog, with the given counters.  Returns 0 or
  * -errno as above.
  */
 int cas_catalog_nest(struct cas_catalog *k, const char *path,
     const struct cas_nested *n, const struct cas_counts *counts);
 
 /*
- * Completes the catalog, and sets *data to the database, which it still owns.
- * Returns 0 or -errno as above.
+ * Completes the catalog, and sets *data to the database, which the catalog
+ * still owns.  Returns 0 or -errno as above.
  */
 int cas_catalog_end(struct cas_catalog *k, int64_t modified,
     const void **data, size_t *len, struct cas_counts *counts);

@@ -2,8 +2,9 @@
  * cas_cut.c - cutting an archive's files into objects
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The reader of the pipeline, which also builds the layer's index.  All chunks
- * of zeros in a layer share one object, so a large hole costs little.
+ * This is the reader of the pipeline, which also builds the layer's index.  All
+ * chunks of zeros in a layer share one object, so a large hole needs little
+ * space.
  */
 #include "cas_impl.h"
 
@@ -14,7 +15,9 @@
 
 enum { BATCH = 1 << 20 };		/* bytes of small files */
 
-/* The index writes a clause beforehand, in case memory runs out. */
+/*
+ * On success, clears the clause that the index writes in advance for -ENOMEM.
+ */
 static int
 indexed(struct cas_cut *k, int rc)
 {
@@ -23,7 +26,7 @@ indexed(struct cas_cut *k, int rc)
 	return rc;
 }
 
-/* Adds a run of the next n bytes of the file, in a unit. */
+/* Adds a run for the next n bytes of the file, stored in a unit. */
 static int
 add_run(struct cas_cut *k, size_t unit, size_t n)
 {
@@ -47,7 +50,7 @@ add_piece(struct cas_batch *b)
 	return rc == 0 ? &b->pieces[b->count++] : NULL;
 }
 
-/* Reads n bytes of the file, which become an object. */
+/* Reads n bytes of the file as a new object. */
 static int
 cut(struct cas_cut *k, struct slot *s, struct cas_batch *b, size_t n)
 {

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: "Defense Against The Dark Arts" in SQLite's documentation;
- * cvmfs/catalog_sql.cc for the tables, which have fewer columns before schema
- * revision 7.
+ * cvmfs/catalog_sql.cc for the tables, some of whose columns were added in
+ * schema revision 7.
  */
 #include "cas_db.h"
 
@@ -24,7 +24,8 @@ enum {
 struct cas_db {
 	sqlite3 *db;
 	sqlite3_stmt *rows, *chunks, *nested;
-	uint64_t steps;			/* left, in units of STEPS */
+	uint64_t steps;			/* remaining instructions, in units of
+					 * STEPS */
 };
 
 /* Opening */
@@ -127,13 +128,13 @@ attach(struct cas_db *d, const void *data, size_t len)
 	int rc = sqlite3_open_v2(":memory:", &d->db, SQLITE_OPEN_READWRITE |
 	    SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
 
-	/* it is only read, although the parameter is not const */
+	/* SQLite only reads it, although the parameter is not const */
 	memcpy(&bytes, &data, sizeof(bytes));
 	if (rc == SQLITE_OK)
 		rc = sqlite3_deserialize(d->db, "main", bytes,
 		    (sqlite3_int64)len, (sqlite3_int64)len,
 		    SQLITE_DESERIALIZE_READONLY);
-	/* none of it has been read yet */
+	/* the database has not been read yet */
 	if (rc == SQLITE_OK)
 		limit(d);
 	return rc;
@@ -149,8 +150,7 @@ cas_db_open(struct cas_db **out, const void *data, size_t len,
 	if (d == NULL)
 		return -ENOMEM;
 	/*
-	 * reading all rows takes fewer instructions than there are bytes in
-	 * them
+	 * reading all rows takes fewer instructions than they have bytes
 	 */
 	d->steps = 100 + len / 100;
 	rc = attach(d, data, len);

@@ -1,10 +1,10 @@
 /*
- * cas_db.h - reading a catalog of a CVMFS repository, which is not trusted
+ * cas_db.h - reading an untrusted catalog of a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * SQLite reads the database from memory.  It can neither write nor call
- * functions, nor use anything in the schema besides tables, and the work that a
- * query may do is limited.
+ * SQLite reads the database from memory.  A query cannot write, call functions,
+ * or use schema objects other than tables, and the number of instructions that
+ * it may execute is limited.
  */
 #ifndef COLDPRESS_LAZY_CAS_DB_H
 #define COLDPRESS_LAZY_CAS_DB_H
@@ -47,8 +47,8 @@ int cas_db_open(struct cas_db **d, const void *data, size_t len,
 void cas_db_close(struct cas_db *d);		/* may be NULL */
 
 /*
- * Each reads the next row of a table, beginning with the first.  Returns 1, 0
- * after the last, or -errno as above.
+ * Each function reads the next row of a table, starting with the first row.
+ * Returns 1, 0 after the last row, or -errno as above.
  */
 int cas_db_row(struct cas_db *d, struct cas_row *r, char why[LAYER_WHY]);
 int cas_db_chunk(struct cas_db *d, struct cas_chunk *c, char why[LAYER_WHY]);

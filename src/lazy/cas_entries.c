@@ -2,9 +2,9 @@
  * cas_entries.c - turning catalog rows into index entries
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Listing begins at the catalog's own directory.  A row counts only if its MD5
- * is that of the path by which it was found, so there are no cycles.  Two rows
- * with the same name are rejected.
+ * Listing begins at the root directory of the catalog.  A row is accepted only
+ * if its MD5 is that of the path under which it was found, so there are no
+ * cycles.  Two rows with the same name are rejected.
  */
 #include "cas_read.h"
 
@@ -22,7 +22,7 @@
 /* A group of hard links: names of one file in one directory. */
 struct group {
 	uint32_t dir, number;
-	const char *path;		/* the first; NULL: none so far */
+	const char *path;		/* first path, or NULL if none yet */
 };
 
 /* A directory to be listed. */
@@ -39,11 +39,11 @@ struct entries {
 	void *arg;
 	struct dir *queue;
 	size_t count, cap;
-	struct arena arena;		/* of paths and attributes */
+	struct arena arena;		/* for paths and attributes */
 	struct strbuf path;		/* of the current row */
 	struct group *groups;		/* a hash table */
 	size_t slots;
-	uint32_t dir;			/* the current one, in queue */
+	uint32_t dir;			/* current directory, in queue */
 	char *why;
 };
 
@@ -252,7 +252,7 @@ add_entry(struct entries *x, const struct cas_row *r)
 	const char *first = NULL;
 	int rc;
 
-	/* a socket, which an archive cannot contain either */
+	/* omit sockets, which archives cannot contain either */
 	if (!type_of(r->mode, &e.type))
 		return 0;
 	if ((e.type == TAR_DIR) != ((r->flags & CAS_DIR) != 0))
@@ -270,7 +270,7 @@ add_entry(struct entries *x, const struct cas_row *r)
 	return rc != 0 || e.type != TAR_FILE ? rc : add_data(x, r);
 }
 
-/* Queues a directory, or has its nested catalog read. */
+/* Queues a directory, or requests its nested catalog. */
 static int
 descend(struct entries *x, const struct cas_row *r)
 {
@@ -294,8 +294,8 @@ is_mark(const struct cas_row *r)
 }
 
 /*
- * Returns whether a nested catalog, with these rows at its root, has both
- * marks.
+ * Returns whether the rows of a nested catalog's root directory contain both
+ * marker files.
  */
 static bool
 is_automatic(const struct cas_row *r, const struct cas_row *end)

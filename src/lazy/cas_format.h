@@ -1,5 +1,5 @@
 /*
- * cas_format.h - facts about the format of CVMFS
+ * cas_format.h - constants of the CVMFS format
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: github.com/cvmfs/cvmfs, cvmfs/catalog_sql.h, crypto/hash.h,
@@ -16,26 +16,27 @@
 
 #define CAS_MANIFEST ".cvmfspublished"
 #define CAS_MARKER ".cvmfscatalog"	/* in the root of a nested catalog */
-#define CAS_AUTO ".cvmfsautocatalog"	/* if created automatically */
+#define CAS_AUTO ".cvmfsautocatalog"	/* also there if created
+					 * automatically */
 
 #define CAS_SCHEMA "2.5"
 #define CAS_SCHEMA_REVISION 7
 
 enum {
 	CAS_MD5 = 16,			/* bytes of a path's hash */
-	CAS_PATH = 48,			/* of an object's path, including the
-					 * terminating NUL */
-	CAS_XATTR_MAX = 255,		/* bytes of a name, or of a value, and
+	CAS_PATH = 48,			/* bytes of an object's path, including
+					 * the NUL */
+	CAS_XATTR_MAX = 255,		/* maximum bytes of a name or value, and
 					 * attributes of a file */
 	CAS_TTL = 240,			/* seconds */
 
 	/* flags in a catalog's row */
 	CAS_DIR = 1,
-	CAS_MOUNTPOINT = 2,		/* of a nested catalog, in its parent */
-	CAS_FILE = 4,			/* everything but directories */
+	CAS_MOUNTPOINT = 2,		/* nested catalog, in its parent */
+	CAS_FILE = 4,			/* not a directory */
 	CAS_LINK = 8,
 	CAS_SPECIAL = 16,
-	CAS_ROOT = 32,			/* of a nested catalog, in itself */
+	CAS_ROOT = 32,			/* root of a nested catalog */
 	CAS_CHUNKED = 64,
 	CAS_EXTERNAL = 128,
 	CAS_HASH_SHIFT = 8,		/* 3 bits: 0 is SHA-1 */
@@ -44,7 +45,7 @@ enum {
 	CAS_BIND = 0x4000,
 	CAS_HIDDEN = 0x8000,
 
-	/* suffixes of objects' names; content has none */
+	/* suffixes of object names; whole files have none */
 	CAS_CATALOG_OBJECT = 'C', CAS_CHUNK_OBJECT = 'P',
 	CAS_CERTIFICATE_OBJECT = 'X'
 };
@@ -55,7 +56,7 @@ struct cas_object {
 	uint64_t stored;		/* compressed bytes */
 };
 
-/* A catalog's reference to a nested one. */
+/* A catalog's reference to a nested catalog. */
 struct cas_nested {
 	uint8_t hash[CAS_HASH];
 	uint64_t size;			/* bytes, uncompressed */

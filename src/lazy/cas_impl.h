@@ -2,14 +2,14 @@
  * cas_impl.h - declarations shared by the parts of cas.h
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Archives travel through a pipeline in batches of pieces, each of which
+ * Archives are processed by a pipeline in batches of pieces, each of which
  * becomes an object:
  *
  *	cas_cut.c	reads an archive, cuts files into pieces
  *	cas_work.c	compresses them, and writes the objects
  *
- * At the end the layers are merged; cas_tree.c divides the tree among catalogs,
- * which cas_catalog.c writes, and cas_sign.c signs the manifest.
+ * Finally the layers are merged; cas_tree.c divides the tree among catalogs,
+ * which are written by cas_catalog.c, and cas_sign.c signs the manifest.
  */
 #ifndef COLDPRESS_LAZY_CAS_IMPL_H
 #define COLDPRESS_LAZY_CAS_IMPL_H
@@ -38,8 +38,8 @@ struct cas_batch {
 
 /* An archive that has been read: its index has a unit for each object. */
 struct cas_layer {
-	struct layer l;			/* of which only the index is used */
-	struct cas_object *objects;	/* of the units */
+	struct layer l;			/* only its index is used */
+	struct cas_object *objects;	/* object of each unit */
 	size_t object_count, object_cap;
 };
 
@@ -51,12 +51,12 @@ struct cas {
 	size_t layer_count, layer_cap;
 	struct cas_batch *batches;	/* one for each slot */
 	size_t slots;
-	struct cas_writer *writer;	/* of the calling thread */
-	struct cas_object empty;	/* of empty files */
+	struct cas_writer *writer;	/* used by the calling thread */
+	struct cas_object empty;	/* for empty files */
 	struct cas_signer *signer;
-	int64_t newest;			/* latest time of an entry */
+	int64_t newest;			/* latest modification time */
 	struct cas_result *r;
-	char *why;			/* of the current call */
+	char *why;			/* buffer of the current call */
 };
 
 /* cas_object.c */
@@ -69,7 +69,8 @@ void cas_writer_close(struct cas_writer *w);	/* may be NULL */
 
 /*
  * Compresses len bytes and writes the object, unless it already exists.  Fills
- * in object, whose suffix is the caller's.  Returns 0 or -errno.
+ * in object, except for the suffix, which the caller has set.  Returns 0 or
+ * -errno.
  */
 int cas_write(struct cas_writer *w, const void *data, size_t len,
     struct cas_object *object);
@@ -88,9 +89,9 @@ struct cas_cut {
 	struct cas_layer *layer;
 	struct tar *tar;
 	struct tar_entry e;
-	struct tar_content content;	/* of a file: */
+	struct tar_content content;	/* of the current file: */
 	uint64_t left;			/* bytes not yet cut */
-	size_t zeros;			/* the unit of zeros plus 1, or 0 */
+	size_t zeros;			/* unit of zeros plus 1, or 0 */
 	bool several;			/* the file has several pieces */
 	bool ended, full;
 };
@@ -104,13 +105,14 @@ int cas_run(struct cas_cut *cut);
 
 /* cas_sweep.c */
 
-/* Removes the objects that no name in the tree needs, and counts the others. */
+/* Removes the objects that are not used in the tree, and counts the others. */
 int cas_sweep(struct cas *c, const struct merge *tree);
 
 /* cas_tree.c */
 
 /*
- * Writes a tree's catalogs, and sets *root to the first.  Returns 0 or -errno.
+ * Writes the catalogs of a tree, and sets *root to the root catalog.  Returns 0
+ * or -errno.
  */
 int cas_write_catalogs(struct cas *c, const struct merge *tree,
     struct cas_nested *root);
@@ -127,7 +129,7 @@ int cas_signer_open(struct cas_signer **s, const struct cas_options *o,
     char why[LAYER_WHY]);
 void cas_signer_close(struct cas_signer *s);	/* may be NULL */
 
-/* Returns the certificate in PEM, which remains the signer's. */
+/* Returns the certificate in PEM; it belongs to the signer. */
 const struct strbuf *cas_certificate(const struct cas_signer *s);
 
 /* Writes the SHA-256 of the public key. */

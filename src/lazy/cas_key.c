@@ -1,5 +1,5 @@
 /*
- * cas_key.c - the key that a CVMFS repository must be signed with
+ * cas_key.c - the key with which a CVMFS repository must be signed
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cas_key.h"
@@ -32,7 +32,8 @@ cas_key_sum(const EVP_PKEY *key, uint8_t sum[LAYER_DIGEST])
 }
 
 /*
- * Reads a public key, or that of a certificate.  Returns NULL if it is neither.
+ * Reads a public key or the key of a certificate.  Returns NULL if the text is
+ * neither.
  */
 static EVP_PKEY *
 read_pem(const char *text, size_t len)

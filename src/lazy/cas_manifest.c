@@ -90,7 +90,7 @@ cas_manifest_parse(struct cas_manifest *m, const void *text, size_t len,
 	mark = take_lines(m, begin, end, &rc, why);
 	if (rc != 0)
 		return rc;
-	/* the mark, the digits, and at least one byte of a signature */
+	/* "--", the digits, and at least one byte of the signature */
 	if (mark == NULL || end - mark < 3 + DIGITS + 2 ||
 	    mark[3 + DIGITS] != '\n')
 		return layer_refuse(why, -EBADMSG, "its manifest is not "

@@ -9,7 +9,7 @@
 
 enum {
 	CAS_MANIFEST_MAX = 64 << 10,	/* bytes of a manifest, */
-	CAS_CERTIFICATE_MAX = 64 << 10	/* and of a certificate in PEM */
+	CAS_CERTIFICATE_MAX = 64 << 10	/* bytes of a PEM certificate */
 };
 
 /* The pointers point into the text. */
@@ -19,7 +19,7 @@ struct cas_manifest {
 	size_t lines;			/* bytes before "--" */
 	const char *digits;		/* the lines' SHA-1, 40 digits */
 	const uint8_t *signature;
-	size_t signature_len;		/* up to the end of the text */
+	size_t signature_len;		/* to the end of the text */
 };
 
 /*
@@ -30,10 +30,11 @@ int cas_manifest_parse(struct cas_manifest *m, const void *text, size_t len,
     char why[LAYER_WHY]);
 
 /*
- * Verifies the lines' digest and, with the certificate (len bytes of PEM), the
- * signature, which zeros may follow.  If key_digest is not NULL, it must be the
- * SHA-256 of the certificate's key.  text is what m was parsed from.  Returns
- * 0, -ENOMEM, or -EBADMSG with a clause in why.  Thread-safe.
+ * Verifies the digest of the lines and, using the certificate (len bytes of
+ * PEM), the signature, which may be followed by zeros.  If key_digest is not
+ * NULL, it must be the SHA-256 of the certificate's key.  text is the text from
+ * which m was parsed.  Returns 0, -ENOMEM, or -EBADMSG with a clause in why.
+ * Thread-safe.
  */
 int cas_manifest_verify(const struct cas_manifest *m, const void *text,
     const void *certificate, size_t len, const uint8_t *key_digest,

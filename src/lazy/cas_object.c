@@ -2,8 +2,9 @@
  * cas_object.c - compressing, naming and writing a CVMFS repository's objects
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: RFC 1950 (zlib).  Objects are written under their final names, since
- * the repository itself has none until it is complete.
+ * Source: RFC 1950 (zlib).  Objects are written under their final names,
+ * because the repository directory itself gets its name only when it is
+ * complete.
  */
 #include "cas_impl.h"
 
@@ -21,7 +22,7 @@
 
 enum {
 	ZLIB_HEADER = 2, ZLIB_TRAILER = 4,
-	BLOCK = 4 << 20			/* compressed at a time */
+	BLOCK = 4 << 20			/* bytes compressed at a time */
 };
 
 struct cas_writer {

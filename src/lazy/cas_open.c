@@ -2,8 +2,8 @@
  * cas_open.c - opening a CVMFS repository: its manifest and its catalogs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All catalogs are read, level by level, since a layer lists all of its
- * entries; several catalogs of a level are fetched together.
+ * All catalogs are read, level by level, because the index contains all entries
+ * of a layer; several catalogs of a level are fetched together.
  */
 #include "cas_read.h"
 
@@ -17,12 +17,12 @@
 
 enum {
 	AT_ONCE = 16,			/* catalogs */
-	AT_ONCE_B = 32 << 20		/* their bytes, if there are several */
+	AT_ONCE_B = 32 << 20		/* total bytes, if several */
 };
 
 /* A catalog to be read. */
 struct pending {
-	char *path;			/* of its directory */
+	char *path;			/* path of its directory */
 	struct cas_nested nested;
 };
 
@@ -32,7 +32,7 @@ struct opening {
 	struct digest_algo *md5;
 	struct pending *queue;
 	size_t count, cap;
-	uint64_t bytes;			/* of all catalogs in it */
+	uint64_t bytes;			/* total size of the catalogs */
 	char *why;
 };
 
@@ -45,7 +45,7 @@ read_failed(const struct opening *x, int rc)
 	    "is missing" : "its index cannot be read: %s", strerror(-rc));
 }
 
-/* Fetches the manifest, or the certificate, as it is stored. */
+/* Fetches the manifest or the certificate, without decompressing it. */
 static int
 fetch(struct opening *x, const char *object, void *buf, size_t room)
 {
@@ -76,8 +76,8 @@ unpack(struct opening *x, const uint8_t hash[CAS_HASH], const void *data,
 /* The manifest */
 
 /*
- * text holds the manifest, followed by room for the certificate, stored and
- * decompressed.
+ * text contains the manifest, followed by space for the stored and the
+ * decompressed certificate.
  */
 static int
 verify(struct opening *x, const struct cas_manifest *m, uint8_t *text,
@@ -147,7 +147,7 @@ read_manifest(struct opening *x, const struct layer_expect *e)
 static int
 take_catalog(struct opening *x, size_t n, const void *stored, size_t len)
 {
-	/* the queue may move meanwhile */
+	/* a copy, because the queue may be reallocated */
 	const struct pending p = x->queue[n];
 	uint8_t *content = sys_malloc((size_t)p.nested.size);
 	struct cas_rows rows = { .row_count = 0 };
@@ -168,7 +168,7 @@ take_catalog(struct opening *x, size_t n, const void *stored, size_t len)
 	return rc;
 }
 
-/* Returns how many catalogs, from first onward, to fetch together. */
+/* Returns the number of catalogs, from first onward, to fetch together. */
 static size_t
 count_batch(const struct opening *x, size_t first, uint64_t *bytes)
 {

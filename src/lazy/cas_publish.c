@@ -26,8 +26,8 @@ put_hash(struct strbuf *b, char letter, const uint8_t *hash, size_t len)
 }
 
 /*
- * Writes the lines; their time is the newest entry's, so that nothing depends
- * on a clock.
+ * Writes the lines; the time in them is that of the newest entry, so the output
+ * does not depend on the current time.
  */
 static int
 put_lines(struct strbuf *b, const struct cas *c, const struct cas_nested *root)

@@ -23,11 +23,12 @@ struct cas_unit {
 	bool plain;			/* not compressed */
 };
 
-/* The data specific to a layer in this format, in addition to the index. */
+/* The state of a layer in this format, in addition to its index. */
 struct cas_state {
 	struct cas_unit *units;		/* of the index */
 	size_t cap;
-	uint32_t *table;		/* while opening: units + 1, by hash */
+	uint32_t *table;		/* while opening: hash table of unit +
+					 * 1 */
 	size_t slots;
 	struct digest_algo *sha1;
 };
@@ -40,8 +41,8 @@ int cas_open_layer(struct layer *l, const struct layer_expect *e,
 /* cas_unit.c */
 
 /*
- * Returns the number of the unit for an object of content bytes, which is added
- * if it is new; or -EFBIG or -ENOMEM.
+ * Returns the number of the unit for an object with `content` bytes of content,
+ * which is added if it is new; or -EFBIG or -ENOMEM.
  */
 int64_t cas_unit_add(struct layer *l, const uint8_t hash[CAS_HASH],
     char suffix, bool plain, uint64_t content, char why[LAYER_WHY]);
@@ -60,8 +61,8 @@ void cas_unpacker_close(struct cas_unpacker *u);	/* may be NULL */
 
 /*
  * Decompresses the object at the beginning of data, and verifies its SHA-1.
- * Returns the length of its content, and sets *used to that of the object; or
- * -EBADMSG, after which content must not be used.
+ * Returns the length of its content, and sets *used to the length of the
+ * object; or returns -EBADMSG, after which content must not be used.
  */
 ssize_t cas_unpack(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
     const void *data, size_t len, void *content, size_t room, size_t *used);
@@ -74,7 +75,7 @@ struct cas_rows {
 	struct cas_chunk *chunks;	/* by path and offset */
 	struct cas_nested_row *nested;	/* by path */
 	size_t row_count, chunk_count, nested_count;
-	struct arena arena;		/* of their strings */
+	struct arena arena;		/* for their strings */
 };
 
 /*
@@ -85,11 +86,11 @@ int cas_rows_read(struct cas_rows *r, const void *data, size_t len,
     char why[LAYER_WHY]);
 void cas_rows_free(struct cas_rows *r);
 
-/* Finds the rows of a directory, which end before *end. */
+/* Finds the rows of a directory; sets *end to the end of these rows. */
 const struct cas_row *cas_rows_in(const struct cas_rows *r,
     const struct cas_path *dir, const struct cas_row **end);
 
-/* Finds the chunks of a file likewise. */
+/* Finds the chunks of a file in the same way. */
 const struct cas_chunk *cas_rows_chunks(const struct cas_rows *r,
     const struct cas_path *file, const struct cas_chunk **end);
 

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: cvmfs/crypto/signature.cc: RSA with PKCS #1 padding and SHA-1, with
- * the key of a self-signed certificate, whose dates are not used.  Ours depends
- * on nothing but the key and the name.
+ * the key of a self-signed certificate, the dates of which are not used.  Our
+ * certificate depends only on the key and the name.
  */
 #include "cas_impl.h"
 
@@ -32,7 +32,7 @@ struct cas_signer {
 
 /* Keys */
 
-/* There is nobody to ask for a passphrase. */
+/* Returns no passphrase, so an encrypted key is an error. */
 static int
 no_passphrase(char *buf, int size, int rwflag, void *arg)
 {
@@ -74,7 +74,10 @@ set_name(X509 *x, const char *name)
 	return ok == 1 && X509_set_issuer_name(x, n) == 1;
 }
 
-/* The last date is the one that RFC 5280 defines for no expiry. */
+/*
+ * The expiry date is the one that RFC 5280 defines for certificates that do not
+ * expire.
+ */
 static int
 set_rest(X509 *x, const struct cas_signer *s)
 {

@@ -1,5 +1,5 @@
 /*
- * cas_sweep.c - removing objects that higher layers made superfluous
+ * cas_sweep.c - removing objects that are no longer used in the merged tree
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cas_impl.h"
@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All objects, and whether a name of the tree needs them. */
+/* All objects, and whether they are used in the tree. */
 struct sweep {
 	const struct cas_object **all;
 	bool *live;
-	size_t *first;			/* of each layer, in live */
+	size_t *first;			/* first object of each layer, in
+					 * live */
 	size_t count;
 };
 

@@ -2,13 +2,14 @@
  * cas_tree.c - dividing a merged tree among nested catalogs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A directory with too many names below it gives its subdirectories catalogs of
- * their own, the largest first, as CVMFS's balancer does (cvmfs/
- * catalog_balancer_impl.h), which also marks them with two empty files.  A
- * directory that has such a mark in the archive gets a catalog, too.
+ * If a directory has too many names below it, its subdirectories get separate
+ * catalogs, the largest first.  CVMFS's balancer
+ * (cvmfs/catalog_balancer_impl.h) does the same, and also marks them with two
+ * empty files.  A directory that contains such a marker file in the archive
+ * also gets a catalog.
  *
  * In a tree, parents precede their children; catalogs are written in the
- * opposite order, since each refers to those below it by their hashes.
+ * opposite order, because each catalog contains the hashes of those below it.
  */
 #include "cas_impl.h"
 
@@ -29,13 +30,14 @@ struct made {
 struct trees {
 	struct cas *c;
 	const struct merge *t;
-	bool *root;			/* of each node: it has a catalog */
-	uint32_t *weight;		/* of each node: names below it, in its
-					 * catalog, and itself */
-	struct made **made;		/* of each root */
-	uint32_t *same, *group;		/* of each inode: names in the current
-					 * directory, and their group */
-	uint32_t groups;		/* in the current catalog */
+	bool *root;			/* for each node: has a catalog */
+	uint32_t *weight;		/* for each node: number of names in its
+					 * subtree and catalog, including
+					 * itself */
+	struct made **made;		/* for each root */
+	uint32_t *same, *group;		/* for each inode: number of names in
+					 * the current directory, and group */
+	uint32_t groups;		/* groups in the current catalog */
 	uint32_t *queue;		/* directories to be listed */
 };
 
@@ -55,7 +57,7 @@ heaviest_first(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* A nested catalog's marks are two more names. */
+/* Starts a nested catalog, which contains two more names, the marker files. */
 static void
 make_root(struct trees *s, uint32_t node)
 {
@@ -156,7 +158,7 @@ set_name(struct strbuf *path, size_t len, const char *name)
 
 /* Rows */
 
-/* Directories that no layer has an entry for. */
+/* The entry of a directory that is not in any layer. */
 static const struct layer_entry implied = { .type = TAR_DIR, .path = "",
 	.link = "", .uname = "", .gname = "", .mode = 0755 };
 
@@ -195,7 +197,7 @@ add_node(struct trees *s, struct cas_catalog *k, uint32_t node,
 	return refuse(s, path->data, cas_catalog_add(k, &d));
 }
 
-/* Adds the row of a mark, unless the directory already has it. */
+/* Adds the row of a marker file, unless the directory already contains it. */
 static int
 add_mark(struct trees *s, struct cas_catalog *k, uint32_t dir,
     struct strbuf *path, const char *name)
@@ -222,7 +224,8 @@ add_mark(struct trees *s, struct cas_catalog *k, uint32_t dir,
 }
 
 /*
- * Adds a reference to a directory's catalog; the directory is not listed here.
+ * Adds a reference to the catalog of a directory, which is not listed in this
+ * catalog.
  */
 static int
 add_nested(struct trees *s, struct cas_catalog *k, uint32_t node,
@@ -236,7 +239,7 @@ add_nested(struct trees *s, struct cas_catalog *k, uint32_t node,
 	return rc;
 }
 
-/* Counts the names of each file in a directory, or forgets the counts. */
+/* Counts the names of each file in a directory, or resets the counts. */
 static void
 count_names(struct trees *s, uint32_t dir, bool forget)
 {
@@ -289,7 +292,7 @@ fill(struct trees *s, struct cas_catalog *k, uint32_t root,
 
 	if (rc == 0 && root != MERGE_ROOT)
 		rc = add_mark(s, k, root, path, CAS_MARKER);
-	/* a mark from the archive was not added automatically */
+	/* a marker from the archive was not created automatically */
 	if (rc == 0 && root != MERGE_ROOT &&
 	    merge_lookup(s->t, root, CAS_MARKER) == MERGE_NONE)
 		rc = add_mark(s, k, root, path, CAS_AUTO);

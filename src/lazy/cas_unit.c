@@ -2,8 +2,9 @@
  * cas_unit.c - finding, unpacking and verifying a CVMFS repository's objects
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A catalog does not state an object's size.  A zlib stream marks its own end,
- * so the SHA-1 of the bytes up to there must be the object's name.
+ * A catalog does not contain the size of an object, but a zlib stream contains
+ * an end marker.  The SHA-1 of the bytes up to the end must be the object's
+ * name.
  */
 #include "cas_read.h"
 

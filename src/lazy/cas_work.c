@@ -41,7 +41,10 @@ work(void *job, void *ctx, struct slot *s)
 	return rc;
 }
 
-/* The objects come in the order of the units that the reader added. */
+/*
+ * Slots arrive in order, so the objects are in the order of the units that the
+ * reader added.
+ */
 static int
 join(void *job, struct slot *s, struct sink *sink)
 {

@@ -3,15 +3,15 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: docs/estargz.md in containerd/stargz-snapshotter, "Footer"; for the
- * older footer "legacyFooterSize" in its package estargz.
+ * older footer, "legacyFooterSize" in its package estargz.
  *
  * 	members		of the entries' headers and data
  * 	a member	a tar entry "stargz.index.json", and the archive's end
  * 	51 bytes	an empty member: its extra field has the offset of the
  * 			member before it, as 16 hexadecimal digits
  *
- * The old footer, of 47 bytes, has those digits without a subfield's ID and
- * length.
+ * The older footer, of 47 bytes, contains these digits without the ID and
+ * length of a subfield.
  */
 #include "toc.h"
 
@@ -94,7 +94,7 @@ probe(const struct layer *l)
 	return find_footer(l, &offset) > 0 || is_external(l);
 }
 
-/* The table of contents: an archive of one entry, in a gzip member */
+/* The table of contents: an archive with one entry, in a gzip member */
 
 struct unpack {
 	struct toc_input in;
@@ -131,7 +131,7 @@ inflate_some(void *arg, void *buf, size_t len)
 	return (ssize_t)(len - u->z.avail_out);
 }
 
-/* Reports why the tar reader failed, if it did. */
+/* If the tar reader failed, reports the reason. */
 static int
 explain(struct unpack *u, int rc)
 {
@@ -239,8 +239,8 @@ decoder_close(struct layer_decoder *d)
 }
 
 /*
- * Decodes as much as the content needs; the member may continue after it, so
- * its CRC is not reached.  The chunk digests are stronger.
+ * Decodes only the content; the member may continue after it, so its CRC is not
+ * verified.  The digests of the chunks are verified instead.
  */
 static int
 decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,

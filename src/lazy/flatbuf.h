@@ -5,9 +5,9 @@
  * Source: "FlatBuffer Internals" of the FlatBuffers documentation.
  *
  * A buffer contains tables, vectors and strings, which refer to each other by
- * offsets.  A table begins with the distance to its vtable, which gives the
- * position of each field (slot) in the table; a field that is absent has its
- * default.  All integers are little-endian.
+ * offsets.  A table begins with the offset of its vtable, which contains the
+ * position of each field (slot) in the table; an absent field has its default
+ * value.  All integers are little-endian.
  */
 #ifndef COLDPRESS_FLATBUF_H
 #define COLDPRESS_FLATBUF_H
@@ -31,7 +31,10 @@ struct flatbuf_table {
 	uint16_t len, vtable_len;	/* bytes */
 };
 
-/* Bytes, none if the field is absent; a string is followed by a NUL. */
+/*
+ * A vector of bytes, empty if the field is absent; a string is followed by a
+ * NUL.
+ */
 struct flatbuf_bytes {
 	const uint8_t *data;
 	uint32_t len;
@@ -46,7 +49,7 @@ struct flatbuf_refs {
 
 int flatbuf_root(const struct flatbuf *b, struct flatbuf_table *root);
 
-/* Reads a field; if it is absent, *value does not change. */
+/* Reads a field; if it is absent, *value is not changed. */
 int flatbuf_u8(const struct flatbuf_table *t, unsigned slot, uint8_t *value);
 int flatbuf_u32(const struct flatbuf_table *t, unsigned slot,
     uint32_t *value);
@@ -73,13 +76,14 @@ int flatbuf_ref_string(const struct flatbuf_refs *r, uint32_t i,
     struct flatbuf_bytes *s);
 
 /*
- * Writing.  A buffer is built back to front, since offsets point forward: the
- * objects that a table refers to are written before it.  The bytes are those
- * that the FlatBuffers library for Go produces from the same sequence of calls.
- * Data that does not fit into a buffer in memory waits in an unnamed file.
+ * Writing.  A buffer is built back to front, because offsets point forward: the
+ * objects to which a table refers are written before the table.  The output is
+ * identical to that of the FlatBuffers library for Go for the same sequence of
+ * calls.  Data that does not fit into a buffer in memory is stored in an
+ * unnamed file.
  *
- * Positions are distances from the end.  The first failure is kept and returned
- * by flatbuf_finish(): -ENOMEM, -EFBIG (2 GiB), or the file's -errno.  A writer
+ * Positions are relative to the end.  The first error is kept and returned by
+ * flatbuf_finish(): -ENOMEM, -EFBIG (2 GiB), or the file's -errno.  A writer
  * belongs to one thread at a time.
  */
 struct flatbuf_writer;
@@ -113,7 +117,7 @@ uint32_t flatbuf_table_end(struct flatbuf_writer *w);
 
 /*
  * Ends the buffer and passes it to put, front to back.  Returns 0, the first
- * failure, or put's first nonzero result.
+ * error, or the first nonzero result of put.
  */
 int flatbuf_finish(struct flatbuf_writer *w, uint32_t root,
     int (*put)(void *arg, const void *data, size_t len), void *arg);

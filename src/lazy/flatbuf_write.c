@@ -2,9 +2,9 @@
  * flatbuf_write.c - writing a FlatBuffer back to front
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The latest bytes are in a piece of memory, which is filled from its end; a
- * full piece goes to the file.  The file's contents are final: a table's
- * distance to its vtable is known before the table's beginning is written.
+ * The latest bytes are in a piece of memory, which is filled from the end; a
+ * full piece is written to the file.  Bytes in the file are never changed: the
+ * offset of a vtable is known before the beginning of its table is written.
  */
 #include "flatbuf.h"
 
@@ -32,14 +32,14 @@ struct vtable {
 };
 
 struct flatbuf_writer {
-	int rc;				/* the first failure */
+	int rc;				/* the first error */
 	const char *tmpdir;
-	int fd;				/* -1: not needed yet */
-	uint64_t pieces;		/* in it */
+	int fd;				/* -1: not opened yet */
+	uint64_t pieces;		/* pieces in the file */
 	uint64_t size;			/* bytes written */
-	unsigned align;			/* the largest so far */
-	uint64_t table_from;		/* size when the table began */
-	uint32_t field[FLATBUF_SLOTS];	/* of the table: positions */
+	unsigned align;			/* largest alignment so far */
+	uint64_t table_from;		/* size at the start of the table */
+	uint32_t field[FLATBUF_SLOTS];	/* positions in the table */
 	struct vtable *vtables;
 	size_t vtable_count, vtable_cap;
 	size_t room;			/* free bytes in piece */

@@ -1,5 +1,5 @@
 /*
- * format.h - what a layer format provides, and what the formats share
+ * format.h - the operations of a layer format, and code shared by formats
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A new format is one file that defines a struct layer_format, and one row in
@@ -18,7 +18,7 @@ enum { LAYER_TAIL = 64 };	/* size of the longest footer */
 struct layer {
 	const struct layer_format *format;
 	const struct layer_blobs *blobs;
-	/* size of the layer itself, and its last bytes; 0: there is none */
+	/* size of the layer, or 0 if there is none, and its last bytes */
 	uint64_t size;
 	size_t tail_len;
 	uint8_t tail[LAYER_TAIL];
@@ -36,19 +36,19 @@ struct layer_decoder {
 
 /*
  * The operations of a format.  Functions that return an int return 0 or -errno,
- * as the functions of layer.h that call them do.
+ * like the functions of layer.h that call them.
  */
 struct layer_format {
 	enum layer_kind kind;
 
 	/*
-	 * Returns whether the layer is in this format, by l->tail or by the
-	 * presence of an object.
+	 * Returns whether the layer is in this format, determined from l->tail
+	 * or from the presence of an object.
 	 */
 	bool (*probe)(const struct layer *l);
 	/*
 	 * Fills in l->index, l->index_bytes and l->state.  close() is called
-	 * even after failure.
+	 * even after an error.
 	 */
 	int (*open)(struct layer *l, const struct layer_expect *e,
 	    char why[LAYER_WHY]);
@@ -62,7 +62,9 @@ struct layer_format {
 	int (*decode)(struct layer_decoder *d, uint32_t unit,
 	    const struct layer_range *r, void *content, const char **why);
 
-	/* This and the next three are NULL if the format lacks the feature. */
+	/*
+	 * This and the next three are NULL if the format does not support them.
+	 */
 	const uint8_t *(*file_digest)(const struct layer *l, size_t entry);
 	bool (*trace)(const struct layer *l, struct layer_range *r);
 	int (*trace_decode)(const struct layer *l,
@@ -74,8 +76,8 @@ extern const struct layer_format format_estargz, format_zstd_chunked,
     format_ztoc, format_cas;
 
 /*
- * Reads one range of an object and counts it as part of the index.  Returns 0
- * or the blobs' -errno, with a clause in why.
+ * Reads one range of an object and counts it as part of the index.  Returns 0,
+ * or the -errno of the blobs with a clause in why.
  */
 int layer_fetch(struct layer *l, const struct layer_range *r,
     char why[LAYER_WHY]);

@@ -28,7 +28,8 @@ keep(struct lazy_index *x, const void *data, size_t len)
 }
 
 /*
- * Copies an owner's name, unless it repeats the previous entry's, as most do.
+ * Copies the name of an owner, unless it is the same as in the previous entry,
+ * which is usual.
  */
 static const char *
 keep_again(struct lazy_index *x, const char *s, const char *before)
@@ -144,8 +145,8 @@ index_unit(struct lazy_index *x, const struct layer_unit *u,
 }
 
 /*
- * Returns what is wrong with the run, or NULL: it must be within its file and
- * its unit, after the previous one.
+ * Checks that the run is within its file and its unit, after the previous run.
+ * Returns NULL, or a clause that describes the error.
  */
 static const char *
 judge(const struct lazy_index *x, const struct layer_entry *e,
@@ -195,7 +196,10 @@ index_run(struct lazy_index *x, const struct layer_run *r,
 	return 0;
 }
 
-/* Sets the pointers to runs, whose array no longer moves. */
+/*
+ * Sets the pointers to runs, because the array of runs is no longer
+ * reallocated.
+ */
 void
 index_finish(struct lazy_index *x)
 {

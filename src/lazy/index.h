@@ -2,10 +2,10 @@
  * index.h - the index of a layer in memory, and building one
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A format's reader adds units, and each entry followed by its runs, in the
- * order of the archive; index_finish() then makes the pointers of entries
- * valid.  Additions are checked: a run must be within its file and its unit,
- * and follow the previous one.
+ * The reader of a format adds units, and each entry followed by its runs, in
+ * archive order; index_finish() then sets the pointers in the entries.  Runs
+ * are checked when they are added: a run must be within its file and its unit,
+ * and after the previous run.
  *
  * A zeroed struct is an empty index.  It belongs to one thread at a time; after
  * index_finish() it does not change.
@@ -28,24 +28,23 @@ struct lazy_index {
 };
 
 /*
- * Adds an entry without runs.  Its path is cleaned; its strings and attributes
- * are copied.  Returns 0, or, with a clause in why, -EBADMSG (the path leaves
- * the layer, or a size is negative as an off_t), -EFBIG (LAYER_ENTRIES_MAX) or
- * -ENOMEM.
+ * Adds an entry without runs.  Its path is normalized; its strings and
+ * attributes are copied.  Returns 0, or, with a clause in why, -EBADMSG (the
+ * path leaves the layer, or a size is negative as an off_t), -EFBIG
+ * (LAYER_ENTRIES_MAX) or -ENOMEM.
  */
 int index_entry(struct lazy_index *x, const struct layer_entry *e,
     char why[LAYER_WHY]);
 
 /*
- * Adds a unit, which index_run() can then refer to by its number, the count
- * before the call.  Returns 0, -EFBIG (LAYER_UNIT_MAX, or 2^32 units) or
- * -ENOMEM.
+ * Adds a unit; its number for index_run() is the number of units before the
+ * call.  Returns 0, -EFBIG (LAYER_UNIT_MAX, or 2^32 units) or -ENOMEM.
  */
 int index_unit(struct lazy_index *x, const struct layer_unit *u,
     char why[LAYER_WHY]);
 
 /*
- * Adds a run to the last entry, which is a file.  Returns 0, -EBADMSG or
+ * Adds a run to the last entry, which must be a file.  Returns 0, -EBADMSG or
  * -ENOMEM.
  */
 int index_run(struct lazy_index *x, const struct layer_run *r,

@@ -83,8 +83,8 @@ recognize(const struct layer *l, const char *kind)
 }
 
 /*
- * Reads the last bytes of the layer; some formats have objects next to the
- * layer, or only those.
+ * Reads the last bytes of the layer, if there is one; some formats have objects
+ * in addition to the layer, or only objects.
  */
 static int
 read_tail(struct layer *l, char why[LAYER_WHY])
@@ -279,7 +279,7 @@ layer_decode(struct layer_decoder *d, uint32_t unit,
 	return d->l->format->decode(d, unit, r, content, why);
 }
 
-/* What startup needs */
+/* The data needed at startup */
 
 bool
 layer_trace(const struct layer *l, struct layer_range *r)

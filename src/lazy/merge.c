@@ -17,8 +17,8 @@ struct merging {
 	struct merge *t;
 	enum merge_mode mode;
 	uint16_t layer;
-	uint32_t bottom;		/* this layer's nodes begin here */
-	bool cleared;			/* the root, by this layer */
+	uint32_t bottom;		/* index of this layer's first node */
+	bool cleared;			/* this layer has cleared the root */
 	char *why;
 };
 
@@ -57,7 +57,7 @@ walk(const struct merge *t, const char *path, size_t len)
 	return node;
 }
 
-/* Adds a directory without an entry, copying its name. */
+/* Adds a directory that has no entry, and copies its name. */
 static int64_t
 add_implied(struct merging *m, uint32_t parent, const char *name, size_t n)
 {
@@ -67,9 +67,9 @@ add_implied(struct merging *m, uint32_t parent, const char *name, size_t n)
 }
 
 /*
- * Returns the subdirectory with this name, creating it if necessary.  It
- * replaces a lower layer's file, or a whiteout, which then hides the lower
- * layers' contents of the directory.
+ * Returns the subdirectory with this name, creating it if necessary.  The
+ * directory replaces a file of a lower layer, or a whiteout; in the latter
+ * case, the contents of the directory in lower layers remain hidden.
  */
 static int64_t
 make_dir(struct merging *m, uint32_t parent, const char *name, size_t n,
@@ -93,7 +93,7 @@ make_dir(struct merging *m, uint32_t parent, const char *name, size_t n,
 	return node;
 }
 
-/* Returns a path's directory, creating what is missing. */
+/* Returns the directory of a path, creating missing directories. */
 static int64_t
 make_parent(struct merging *m, const char *path)
 {
@@ -113,11 +113,11 @@ make_parent(struct merging *m, const char *path)
 
 /* Whiteouts */
 
-/* Removes lower layers' names from a directory. */
+/* Removes the names of lower layers from a directory. */
 static int
 clear(struct merging *m, uint32_t dir)
 {
-	/* a repeated whiteout must not cost more */
+	/* do not repeat this for a second whiteout */
 	if (dir >= m->bottom || (dir == MERGE_ROOT && m->cleared))
 		return 0;
 	m->cleared = m->cleared || dir == MERGE_ROOT;
@@ -125,8 +125,8 @@ clear(struct merging *m, uint32_t dir)
 }
 
 /*
- * Returns whether a whiteout of this name is meaningful: names that begin with
- * ".wh." are aufs records, and no name in a directory is "." or "..".
+ * Returns whether a whiteout may have this name: names that begin with ".wh."
+ * are aufs metadata, and "."  and ".."  are not names in a directory.
  */
 static bool
 is_removable(const char *name)
@@ -155,7 +155,7 @@ apply_whiteout(struct merging *m, const struct layer_entry *e)
 	return 0;
 }
 
-/* For overlayfs, a whiteout is a node as well. */
+/* For overlayfs, adds a node for the whiteout. */
 static int
 add_whiteout(struct merging *m, const struct layer_entry *e)
 {
@@ -173,7 +173,7 @@ add_whiteout(struct merging *m, const struct layer_entry *e)
 		return 0;
 	node = merge_find(m->t, (uint32_t)dir, name, strlen(name));
 	if (node >= 0) {
-		/* a directory of this layer's whiteouts, or a second one */
+		/* already a directory of this layer, or a second whiteout */
 		m->t->nodes[node].opaque = !m->t->nodes[node].whiteout;
 		return 0;
 	}
@@ -251,7 +251,7 @@ add_link(struct merging *m, const struct layer_entry *e)
 	if (to < 0 || merge_type(&m->t->nodes[to]) == TAR_DIR)
 		return refuse(m, e->path, to < 0 ? "a hard link to a name "
 		    "that does not exist" : "a hard link to a directory");
-	/* a link to itself */
+	/* a hard link to itself */
 	if (to == walk(m->t, e->path, strlen(e->path)))
 		return 0;
 	node = place(m, e);

@@ -12,14 +12,15 @@
 struct merge {
 	struct merge_node *nodes;
 	size_t count, cap;
-	uint32_t *children;		/* of all directories, one after the
-					 * other */
-	struct arena names;		/* of directories without an entry */
+	uint32_t *children;		/* children of all directories, grouped
+					 * by directory */
+	struct arena names;		/* names of directories without an
+					 * entry */
 
-	/* while it is built: the node of (parent, name), numbers + 1 */
+	/* while the tree is built: hash table of node + 1 by parent and name */
 	uint32_t *table;
 	size_t slots;
-	bool *gone;			/* removed by a higher layer, with
+	bool *gone;			/* removed by a higher layer, including
 					 * everything below it */
 	size_t gone_cap;
 };

@@ -2,8 +2,8 @@
  * merge_table.c - finding names while layers are merged, then sorting them
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A removed node stays in the table, marked as gone: a new node of the same
- * name takes its slot.
+ * A removed node stays in the table, marked as gone, until a new node with the
+ * same name takes its slot.
  */
 #include "merge_private.h"
 
@@ -126,7 +126,10 @@ merge_empty(struct merge *t, uint32_t dir)
 
 /* Settling */
 
-/* Parents precede their children, so one pass finds all descendants. */
+/*
+ * Marks the descendants of removed nodes; one pass is enough, because parents
+ * precede their children.
+ */
 static void
 spread_gone(struct merge *t)
 {
@@ -135,7 +138,10 @@ spread_gone(struct merge *t)
 			t->gone[i] = true;
 }
 
-/* Closes the gaps.  Returns the new number of each node, or NULL. */
+/*
+ * Removes the gaps between nodes.  Returns the new number of each node, or
+ * NULL.
+ */
 static uint32_t *
 renumber(struct merge *t)
 {
@@ -153,8 +159,9 @@ renumber(struct merge *t)
 }
 
 /*
- * If a file's first name was removed, its next name becomes the inode, which
- * heir[] stores plus 1 under the removed node; 0: none yet.
+ * If the first name of a file was removed, its next name becomes the inode.
+ * heir[n] is the node that replaces removed node n, plus 1, or 0 if there is
+ * none yet.
  */
 static int
 adopt(struct merge *t)

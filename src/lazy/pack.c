@@ -81,7 +81,7 @@ pack_units(struct pack *p, const struct pack_source *source)
 	return pack_run(p, &ops, p);
 }
 
-/* Reading the archive in its own order */
+/* Reading the archive in its original order */
 
 static int
 archive_end(void *arg)
@@ -109,7 +109,7 @@ pack_plain(struct pack *p, int in, char why[LAYER_WHY])
 	return rc;
 }
 
-/* Reading it in another order */
+/* Reading the archive in a different order */
 
 static int
 pack_ordered(struct pack *p, struct pack_order *order, char why[LAYER_WHY])
@@ -139,7 +139,7 @@ pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest)
 	return rc != 0 ? rc : pack_store_end(&p->toc.store);
 }
 
-/* The whole */
+/* Packing a layer */
 
 static int
 start(struct pack *p)

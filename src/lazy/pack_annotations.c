@@ -1,10 +1,10 @@
 /*
- * pack_annotations.c - what a manifest says about a packed layer
+ * pack_annotations.c - a manifest's annotations for a packed layer
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: docs/estargz.md in containerd/stargz-snapshotter; pkg/zstdchunked
  * there and, before 1.44, in containers/storage; pkg/chunked/internal/minimal
- * in containers/storage, whose names differ by "github".
+ * in containers/storage, whose names also contain "github".
  */
 #include "lazy/pack.h"
 

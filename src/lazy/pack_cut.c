@@ -2,11 +2,11 @@
  * pack_cut.c - cutting an archive into units and pieces of files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The reader of the pipeline, an entry at a time; pack_cut_stream.c handles the
- * layer's bytes.
+ * This is the reader of the pipeline, which reads one entry at a time;
+ * pack_cut_stream.c handles the bytes of the layer.
  *
- * The formats cannot represent holes, so sparse files are stored in full, with
- * a new header.
+ * The formats cannot represent holes, so sparse files are stored with their
+ * holes as zeros, and with a new header.
  */
 #include "pack_cut.h"
 
@@ -18,10 +18,10 @@
 
 enum {
 	FIRST_ROOM = 64 << 10,
-	TRAILER_MAX = 1 << 20		/* bytes after the archive's end */
+	TRAILER_MAX = 1 << 20		/* bytes after the end of the archive */
 };
 
-#define HOLES_MAX (UINT64_C(1) << 36)	/* bytes of a file */
+#define HOLES_MAX (UINT64_C(1) << 36)	/* bytes of holes in a file */
 
 int
 pack_cut_open(struct pack_cut **out, struct pack *p)
@@ -78,7 +78,10 @@ pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store)
 
 /* Entries */
 
-/* Returns whether the entry exists only for a format, and will be rewritten. */
+/*
+ * Returns whether the entry exists only for the format, so that it is written
+ * anew.
+ */
 static bool
 is_ours(const struct pack_cut *c)
 {
@@ -108,7 +111,7 @@ new_header(struct pack_cut *c, const struct tar_entry *e)
 	return rc;
 }
 
-/* A sparse file becomes an ordinary one. */
+/* Converts a sparse file to an ordinary file. */
 static int
 fill_holes(struct pack_cut *c)
 {
@@ -145,7 +148,7 @@ begin_entry(struct pack_cut *c)
 	if (rc != 0 || c->head.failed)
 		return rc != 0 ? rc : -ENOMEM;
 	if (e->type == TAR_FILE && c->left > 0)
-		return 0;	/* its item comes with its first piece */
+		return 0;	/* its item is added with its first piece */
 	item = pack_batch_item(c->b);
 	if (item == NULL)
 		return -ENOMEM;
@@ -155,7 +158,7 @@ begin_entry(struct pack_cut *c)
 	return c->b->text.failed ? -ENOMEM : 0;
 }
 
-/* Ends the archive after its last entry, whose padding ends at keep. */
+/* Ends the archive after its last entry, the padding of which ends at keep. */
 static int
 end_archive(struct pack_cut *c, size_t keep)
 {
@@ -210,7 +213,7 @@ take_entry(struct pack_cut *c)
 	return rc != 0 ? rc : begin_entry(c);
 }
 
-/* Writes the landmark for archives in which no files come first. */
+/* Writes the landmark that says that no files are stored first. */
 static int
 begin_archive(struct pack_cut *c)
 {

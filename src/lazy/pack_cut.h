@@ -8,7 +8,7 @@
 #include "format/tar/tar_content.h"
 #include "pack_impl.h"
 
-/* A batch ends with the unit in which it reaches this many bytes. */
+/* A batch ends with the unit in which it reaches this size. */
 enum { PACK_CUT_BATCH = 1 << 20 };
 
 struct pack_cut {
@@ -17,25 +17,26 @@ struct pack_cut {
 	struct pack_names *names;
 	struct pack_split *split;	/* NULL: none */
 	bool started, ended;
-	uint64_t raw;			/* bytes of the archive so far */
-	uint64_t drop;			/* bytes to omit next */
+	uint64_t raw;			/* archive bytes read so far */
+	uint64_t drop;			/* number of next bytes to omit */
 	/* the current batch */
 	struct slot *s;
 	struct pack_batch *b;
 	bool full;
-	bool in_use;			/* the last unit has a piece */
+	bool in_use;			/* the last unit contains a piece */
 	size_t loose;			/* end of the last piece in s->in */
-	size_t hashed;			/* hashed up to here in s->in */
+	size_t hashed;			/* end of the hashed data in s->in */
 	/* the current entry */
 	struct tar_entry e;
-	struct strbuf head;		/* its JSON */
+	struct strbuf head;		/* JSON of the entry */
 	bool in_data, sparse;
-	bool alone;			/* it has a unit of its own */
+	bool alone;			/* it has a separate unit */
 	struct tar_content content;
-	uint64_t at, left;		/* in the file, with holes */
-	bool several;			/* it has more than one piece: */
+	uint64_t at, left;		/* position and rest of the file,
+					 * including holes */
+	bool several;			/* the file has more than one piece */
 	struct digest *file;
-	size_t file_from;		/* where its unhashed data begins */
+	size_t file_from;		/* start of its unhashed data */
 };
 
 /* pack_cut_stream.c */
@@ -47,22 +48,25 @@ struct pack_cut {
 int pack_cut_append(struct pack_cut *c, const void *data, size_t n);
 void pack_cut_retract(struct pack_cut *c, size_t n);
 
-/* Returns the length of the archive's padding after what has been read. */
+/* Returns the length of the padding at the current position in the archive. */
 size_t pack_cut_padding(const struct pack_cut *c);
 
 /*
- * Hashes the stream up to its current end, along with a file of several pieces
- * if one is being read.
+ * Hashes the stream up to its current end and, if a file with several pieces is
+ * being read, also that file.
  */
 int pack_cut_hash(struct pack_cut *c);
 
 /* Reads the next piece of the current file, unless the batch is full. */
 int pack_cut_piece(struct pack_cut *c);
 
-/* Adds the item of a piece of n bytes; the first one has the entry's text. */
+/*
+ * Adds an item for a piece of n bytes; the first item of a file contains the
+ * text of its entry.
+ */
 int pack_cut_item(struct pack_cut *c, size_t n);
 
-/* Refuses the archive for exceeding a limit.  Returns -EFBIG. */
+/* Rejects the archive because it exceeds a limit. Returns -EFBIG. */
 int pack_cut_refuse(struct pack_cut *c, const char *why);
 
 #endif

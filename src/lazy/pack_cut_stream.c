@@ -1,18 +1,18 @@
 /*
- * pack_cut_stream.c - the bytes of a layer: appended, hashed, cut into pieces
+ * pack_cut_stream.c - appending, hashing and cutting the bytes of a layer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The archive and files of several pieces, which must be hashed in sequence,
- * are hashed here, two at a time.
+ * The archive, and files with several pieces, must be hashed sequentially; both
+ * are hashed here at the same time.
  */
 #include "pack_cut.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { HEADERS_MAX = 32 << 20 };	/* bytes between two files */
+enum { HEADERS_MAX = 32 << 20 };	/* maximum bytes between two files */
 
-/* Makes room for n more bytes of the stream. */
+/* Makes room for n more bytes in the stream. */
 static int
 reserve(struct pack_cut *c, size_t n)
 {
@@ -94,7 +94,7 @@ pack_cut_hash(struct pack_cut *c)
 
 /* Pieces */
 
-/* Returns whether n bytes of data may go into the current unit. */
+/* Returns whether n bytes of data can be added to the current unit. */
 static bool
 joins(const struct pack_cut *c, size_t n)
 {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: docs/estargz.md in containerd/stargz-snapshotter.  The table of
- * contents is one gzip member; it is compressed in blocks, by all threads.
+ * contents is one gzip member, compressed in blocks by all threads.
  */
 #include "pack_impl.h"
 
@@ -19,9 +19,9 @@
 
 enum {
 	HEADER = 10, TRAILER = 8,
-	FEXTRA = 4,			/* a bit of the flags */
+	FEXTRA = 4,			/* flag in the header */
 	FOOTER = 51, FOOTER_EXTRA = 26,
-	/* An empty member with a field of our own, and an empty block in it */
+	/* An empty member with our own extra field, and its empty block */
 	WRAP_HEADER = HEADER + 2 + 4, WRAP_END = 2 + TRAILER,
 	WRAP_MAX = 65535 - 4,
 	TOC_BLOCK = 1 << 20
@@ -35,7 +35,7 @@ put_header(uint8_t *p, int flags)
 	p[1] = 0x8b;
 	p[2] = 8;			/* deflate */
 	p[3] = (uint8_t)flags;
-	p[9] = 0xff;			/* system unknown */
+	p[9] = 0xff;			/* OS: unknown */
 }
 
 static int
@@ -82,7 +82,7 @@ static int
 wrap(struct pack_out *out, const void *data, size_t len)
 {
 	uint8_t head[WRAP_HEADER];
-	/* an empty final block with fixed codes; a CRC and a size of 0 */
+	/* an empty final block with fixed codes; CRC and size are 0 */
 	static const uint8_t end[WRAP_END] = { 0x03 };
 	int rc;
 
@@ -116,7 +116,7 @@ unwrap(const uint8_t *p, size_t len, const uint8_t **data, size_t *n)
 struct toc_job {
 	struct pack *p;
 	struct pack_reader reader;
-	uint64_t content;		/* bytes of the text */
+	uint64_t content;		/* length of the text */
 	uint32_t crc;
 	uint64_t len;
 };

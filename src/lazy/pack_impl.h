@@ -2,7 +2,7 @@
  * pack_impl.h - declarations shared by the parts of pack.h
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A layer travels through a pipeline in batches of units:
+ * A layer is processed by a pipeline in batches of units:
  *
  *	pack_cut.c	reads the archive; cuts files into pieces and the stream
  *			into units; hashes what is hashed in one sequence
@@ -29,7 +29,7 @@ struct pack;
 struct pack_cut;
 struct pack_order;
 
-/* Consecutive bytes of a file; what the index calls a chunk. */
+/* Consecutive bytes of a file, called a chunk in the index. */
 struct pack_piece {
 	size_t unit;			/* in the batch */
 	size_t at, len;			/* in slot.in */
@@ -41,18 +41,19 @@ struct pack_unit {
 	size_t made;			/* bytes in slot.out */
 };
 
-/* An entry of the table of contents, as far as the reader knows it. */
+/* An entry of the table of contents, as recorded by the reader. */
 struct pack_item {
 	size_t text, text_len;		/* in the batch; 0: another piece of
 					 * the same file */
-	bool has_piece;			/* the next one of the batch */
-	uint64_t offset;		/* of the piece in its file */
-	bool last;			/* no other piece follows */
-	/* of the whole file, if this is the last of several pieces */
+	bool has_piece;			/* it describes the batch's next
+					 * piece */
+	uint64_t offset;		/* offset of the piece in the file */
+	bool last;			/* it is the file's last piece */
+	/* digest of the whole file, for the last of several pieces */
 	uint8_t digest[LAYER_DIGEST];
 };
 
-/* What belongs to a slot, and is reused with it. */
+/* The data kept with each slot, and reused with it. */
 struct pack_batch {
 	struct pack_unit *units;
 	struct pack_piece *pieces;
@@ -62,20 +63,21 @@ struct pack_batch {
 	struct strbuf text;		/* JSON */
 };
 
-/* The output so far. */
+/* The output of the packer. */
 struct pack_out {
 	int fd;
 	uint64_t at;
 	struct digest *digest;
-	struct digest *also;		/* of a part of it; NULL: none */
+	struct digest *also;		/* digest of part of the output, or
+					 * NULL */
 };
 
-/* The table of contents, as it grows. */
+/* The table of contents under construction. */
 struct pack_toc {
 	struct pack_store store;
 	struct strbuf line;		/* the next line */
-	struct digest *digest;		/* of the text */
-	/* a file with more pieces to come */
+	struct digest *digest;		/* digest of the text */
+	/* an incomplete file with several pieces */
 	struct strbuf head, first, chunks;
 	uint64_t entries;
 };
@@ -85,12 +87,13 @@ struct pack_format {
 	struct pack_levels levels;
 	uint64_t chunk;			/* default size of a piece */
 	/*
-	 * Whether the table of contents, and a landmark even without an order,
-	 * are archive entries.
+	 * Set if the table of contents is an archive entry, and a landmark is
+	 * written even without an order.
 	 */
 	bool in_archive;
-	int store_level;		/* of the table of contents while it
-					 * waits; 0: pack_toc_level() */
+	int store_level;		/* level for keeping the table of
+					 * contents in memory; 0:
+					 * pack_toc_level() */
 
 	/* Opens an encoder, for one thread.  Returns 0 or -ENOMEM. */
 	int (*encoder_open)(void **e, int level);
@@ -101,7 +104,7 @@ struct pack_format {
 	ssize_t (*encode)(void *e, const uint8_t *in, size_t len,
 	    uint8_t *out, size_t cap);
 
-	/* Writes bytes, at most wrap_max, that decompressors skip. */
+	/* Writes at most wrap_max bytes in a form that decompressors skip. */
 	int (*wrap)(struct pack_out *out, const void *data, size_t len);
 	size_t wrap_max;
 	/*
@@ -117,7 +120,7 @@ struct pack_format {
 
 extern const struct pack_format pack_estargz, pack_zstd_chunked;
 
-/* Returns the format of a kind, or NULL. */
+/* Returns the format with this kind, or NULL. */
 const struct pack_format *pack_format_of(enum layer_kind kind);
 
 struct pack {
@@ -129,23 +132,26 @@ struct pack {
 	struct pack_batch *batches;	/* one for each slot */
 	size_t slots;
 	struct pack_cut *cut;
-	struct pack_order *order;	/* NULL: that of the archive */
+	struct pack_order *order;	/* NULL: archive order */
 	struct pack_toc toc;
 	struct pack_out out;
-	struct digest *content;		/* of the archive as it is written */
+	struct digest *content;		/* digest of the archive as written */
 	struct pack_result *r;
-	const char *why;		/* of an error that is not in the
-					 * archive's encoding; or NULL */
-	char *why_text;			/* LAYER_WHY bytes, for such a clause */
+	const char *why;		/* reason for an error other than an
+					 * invalid archive, or NULL */
+	char *why_text;			/* buffer of LAYER_WHY bytes for why */
 };
 
-/* What pack_cut.c reads, and pack_order.c arranges. */
+/*
+ * The source of archive entries for pack_cut.c, possibly reordered by
+ * pack_order.c.
+ */
 struct pack_source {
 	struct tar *tar;
 	/* Reads to the end of the input.  Returns 0 or -errno. */
 	int (*end)(void *arg);
 	void *arg;
-	/* the landmarks are those already in it */
+	/* the source already contains its landmark */
 	bool arranged;
 };
 
@@ -163,8 +169,8 @@ int pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b);
 uint64_t pack_cut_read_B(const struct pack_cut *c);
 
 /*
- * After the end, gets the headers in tar-split form, which remain owned by c,
- * or NULL if they are omitted.  Returns 0 or -ENOMEM.
+ * After the end of the archive, returns the headers in tar-split form, which
+ * belong to c, or NULL if they are omitted.  Returns 0 or -ENOMEM.
  */
 int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
 
@@ -199,8 +205,9 @@ int pack_names_open(struct pack_names **n);
 void pack_names_free(struct pack_names *n);
 
 /*
- * Returns the level for the table of contents: the highest, unless a fast level
- * was requested, since every reader fetches the table, and it is small.
+ * Returns the level for the table of contents.  This is the highest level
+ * unless a fast level was requested, because every reader fetches the table,
+ * and it is small.
  */
 int pack_toc_level(const struct pack *p);
 
@@ -209,14 +216,14 @@ void pack_toc_close(struct pack_toc *t);
 
 /* A piece's position in the layer. */
 struct pack_place {
-	uint64_t offset;		/* of its unit */
-	uint64_t end;			/* of its unit; 0: not recorded */
+	uint64_t offset;		/* offset of its unit */
+	uint64_t end;			/* end of its unit; 0: not recorded */
 	uint64_t inner;
 };
 
 /*
- * Adds an item; place is that of its piece, if it has one.  Returns 0 or
- * -errno.
+ * Adds an item; place is the position of its piece, if it has one.  Returns 0
+ * or -errno.
  */
 int pack_toc_add(struct pack_toc *t, const char *text,
     const struct pack_item *item, const struct pack_piece *piece,
@@ -235,8 +242,8 @@ int pack_toc_end(struct pack_toc *t, const struct pack_result *r,
 int pack_run(struct pack *p, const struct pipeline_ops *ops, void *job);
 
 /*
- * Ends the text of the table of contents, with the digest of the headers in
- * tar-split form, or NULL.  Returns 0 or -errno.
+ * Ends the text of the table of contents; tar_split is the digest of the
+ * headers in tar-split form, or NULL.  Returns 0 or -errno.
  */
 int pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest);
 

@@ -1,8 +1,8 @@
 /*
- * pack_order.c - reading the entries of an archive in another order
+ * pack_order.c - reading the entries of an archive in a different order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Concatenated, the parts are an archive again.
+ * The concatenation of the parts is an archive.
  */
 #include "pack_order_impl.h"
 
@@ -54,7 +54,7 @@ pack_order_read(const struct pack_order *o, uint64_t at, void *buf,
 {
 	ssize_t n = fdio_pread(o->fd, buf, len, (off_t)(o->base + at));
 
-	/* it was longer when it was listed */
+	/* the archive was longer when it was listed */
 	return n < 0 ? (int)n : (size_t)n < len ? -ENODATA : 0;
 }
 

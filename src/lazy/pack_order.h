@@ -1,11 +1,11 @@
 /*
- * pack_order.h - the entries of an archive in another order
+ * pack_order.h - reading the entries of an archive in a different order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The archive is listed first.  Listed files come first, each after the
- * directories above it and after the file that it is a hard link to; then a
- * landmark; then everything else in its original order.  A path that the
- * archive contains more than once stays where it is.
+ * The archive is listed first.  Listed files are first, each after its parent
+ * directories and after the target of a hard link; they are followed by a
+ * landmark and by all other entries in their original order.  The entries of a
+ * path that occurs more than once in the archive are not moved.
  */
 #ifndef COLDPRESS_LAZY_PACK_ORDER_H
 #define COLDPRESS_LAZY_PACK_ORDER_H
@@ -13,8 +13,8 @@
 #include "pack_impl.h"
 
 /*
- * Lists the archive read from in.  If it is compressed or cannot be rewound, it
- * is copied to an unlinked file in o->tmpdir.  Returns 0, or -errno with a
+ * Lists the archive in the file in.  If it is compressed or cannot be rewound,
+ * it is copied to an unlinked file in o->tmpdir.  Returns 0, or -errno with a
  * clause in why.
  */
 int pack_order_open(struct pack_order **order, const struct pack_options *o,
@@ -22,23 +22,23 @@ int pack_order_open(struct pack_order **order, const struct pack_options *o,
 void pack_order_close(struct pack_order *order);	/* may be NULL */
 
 /*
- * Reads the archive again, in the new order, passing its bytes to cut.  Returns
- * 0 or -ENOMEM.
+ * Reads the archive again in the new order, and passes its bytes to cut.
+ * Returns 0 or -ENOMEM.
  */
 int pack_order_begin(struct pack_order *order, struct pack_source *source,
     struct pack_cut *cut);
 const char *pack_order_why(const struct pack_order *order, int rc);
 
-/* Data of a file that the list names, for the trace. */
+/* A part of a listed file, for the trace. */
 struct pack_touch {
-	uint32_t entry;			/* as counted by layer_entries() */
+	uint32_t entry;			/* number, as in layer_entries() */
 	uint64_t offset, length;	/* in the file */
 	uint64_t at;			/* in the archive */
 };
 
 /*
- * Returns the parts of files that the list names, each once, in its order.
- * They belong to order.
+ * Returns the listed parts of files, each part once, in list order.  They
+ * belong to order.
  */
 const struct pack_touch *pack_order_touches(const struct pack_order *order,
     size_t *count);

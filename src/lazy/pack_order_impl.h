@@ -13,15 +13,16 @@
 #define ORDER_NONE UINT32_MAX
 
 struct order_entry {
-	const char *path, *link;	/* cleaned; link: of a hard link */
-	uint64_t start;			/* in the archive; it ends where the
-					 * next one starts */
-	uint64_t data, size;		/* of a file without holes */
+	const char *path, *link;	/* normalized; link: target of a hard
+					 * link */
+	uint64_t start;			/* offset in the archive; the entry ends
+					 * at the start of the next */
+	uint64_t data, size;		/* data of a file without holes */
 	uint32_t rank;
-	uint32_t place;			/* among the entries of the layer */
+	uint32_t place;			/* number in the layer */
 	enum tar_type type;
-	bool fixed;			/* stays where it is */
-	bool ours;			/* left out: layer_is_internal() */
+	bool fixed;			/* is not moved */
+	bool ours;			/* omitted; see layer_is_internal() */
 	bool moved;
 };
 
@@ -34,10 +35,10 @@ struct order_part {
 struct pack_order {
 	int fd;				/* the archive */
 	bool own_fd;
-	uint64_t base, end;		/* where it begins and ends in fd */
+	uint64_t base, end;		/* offsets of the archive in fd */
 	struct arena arena;
 	struct order_entry *entries;
-	uint32_t *by_path;		/* their indices, sorted */
+	uint32_t *by_path;		/* indices sorted by path */
 	size_t count, cap;
 	uint64_t tail;			/* start of the end-of-archive marker */
 	struct order_part *parts;
@@ -57,8 +58,8 @@ struct pack_order {
 uint32_t order_find(const struct pack_order *o, const char *path, size_t len);
 
 /*
- * pack_order_list.c: lists the archive read from in.  Returns 0, or -errno with
- * a clause.
+ * pack_order_list.c: lists the archive in the file in.  Returns 0, or -errno
+ * with a clause in why.
  */
 int order_list(struct pack_order *o, const struct pack_options *options,
     int in, char why[LAYER_WHY]);

@@ -25,7 +25,7 @@ spool(void *arg, const void *data, size_t len)
 	return fdio_write(o->fd, data, len);
 }
 
-/* Returns whether fd is a file that holds the archive uncompressed. */
+/* Returns whether fd is a regular file with an uncompressed archive. */
 static bool
 is_plain(int fd)
 {
@@ -79,8 +79,8 @@ add(struct pack_order *o, const struct tar_entry *e)
 }
 
 /*
- * Global records apply to all entries after them: those at the beginning stay
- * there, and others rule out any reordering.
+ * Global records apply to all entries after them. If they are at the beginning,
+ * they stay there; otherwise the archive cannot be reordered.
  */
 static int
 check_global(struct pack_order *o, size_t i, uint64_t *first)
@@ -162,7 +162,7 @@ read_all(struct pack_order *o, struct tar_archive *a)
 		if (rc != 0)
 			return rc;
 	}
-	/* more than a block of zeros follows: the last entry was longer */
+	/* the last entry was longer if more than a block of zeros follows */
 	if (tar_offset(a->tar) > o->tail + TAR_BLOCK)
 		o->tail = tar_offset(a->tar) - TAR_BLOCK;
 	if (rc == 0)

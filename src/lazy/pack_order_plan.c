@@ -1,5 +1,5 @@
 /*
- * pack_order_plan.c - which entries of an archive come first
+ * pack_order_plan.c - determining the new order of an archive's entries
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_order_impl.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINKS_MAX = 8 };			/* hard links to hard links */
+enum { LINKS_MAX = 8 };			/* length of a chain of hard links */
 
 uint32_t
 order_find(const struct pack_order *o, const char *path, size_t len)
@@ -34,7 +34,7 @@ order_find(const struct pack_order *o, const char *path, size_t len)
 	return ORDER_NONE;
 }
 
-/* Adds bytes of the archive, to the last part if they follow it. */
+/* Adds a range of the archive, extending the last part if they are adjacent. */
 static int
 add_part(struct pack_order *o, uint64_t at, uint64_t end, bool landmark)
 {
@@ -73,7 +73,7 @@ place(struct pack_order *o, uint32_t i)
 	return add_part(o, e->start, end, false);
 }
 
-/* An opaque directory's mark is moved with it. */
+/* Moves the marker of an opaque directory with the directory. */
 static int
 place_mark(struct pack_order *o, const char *dir, size_t len)
 {
@@ -90,7 +90,7 @@ place_mark(struct pack_order *o, const char *dir, size_t len)
 	return i == ORDER_NONE ? 0 : place(o, i);
 }
 
-/* Moves the directories above an entry, then the entry. */
+/* Moves the parent directories of an entry, then the entry. */
 static int
 place_below(struct pack_order *o, uint32_t i)
 {
@@ -113,7 +113,7 @@ place_below(struct pack_order *o, uint32_t i)
 	return rc != 0 ? rc : place(o, i);
 }
 
-/* Returns the entry that i is a hard link to, or ORDER_NONE. */
+/* Returns the target of hard link i, or ORDER_NONE. */
 static uint32_t
 target_of(const struct pack_order *o, uint32_t i)
 {
@@ -123,7 +123,10 @@ target_of(const struct pack_order *o, uint32_t i)
 	    order_find(o, e->link, strlen(e->link));
 }
 
-/* Moves what a listed entry is a hard link to, then the entry. */
+/*
+ * Moves the target of a hard link, then the link; any other entry is just
+ * moved.
+ */
 static int
 place_listed(struct pack_order *o, uint32_t i)
 {
@@ -133,7 +136,10 @@ place_listed(struct pack_order *o, uint32_t i)
 
 	for (; i != ORDER_NONE && n < LINKS_MAX; i = target_of(o, i))
 		chain[n++] = i;
-	/* the last target is missing, or there are too many: leave them all */
+	/*
+	 * do not move any if the last target is missing or the chain is too
+	 * long
+	 */
 	if (i != ORDER_NONE || o->entries[chain[n - 1]].type == TAR_HARDLINK)
 		return 0;
 	while (rc == 0 && n > 0)
@@ -151,7 +157,7 @@ by_rank(const void *a, const void *b, void *arg)
 	return r != s ? (r < s ? -1 : 1) : *x < *y ? -1 : *x > *y;
 }
 
-/* Fills listed with the entries that the list puts first, in its order. */
+/* Stores the listed entries in listed, in list order. */
 static size_t
 take_listed(struct pack_order *o, struct walk_order *list, uint32_t *listed)
 {
@@ -208,7 +214,7 @@ add_touch(struct pack_order *o, const struct pack_touch *t)
 	return rc;
 }
 
-/* Adds the parts that the list names, until the trace is full. */
+/* Adds the listed parts, up to the maximum size of the trace. */
 int
 order_touches(struct pack_order *o, const struct walk_order *list)
 {

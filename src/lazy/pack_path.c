@@ -1,10 +1,10 @@
 /*
- * pack_path.c - refusing paths that lead out of the layer
+ * pack_path.c - rejecting paths that lead out of the layer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Readers disagree about "..": the stargz project's drops it,
- * containers/storage refuses the archive, and ours refuses the index.  All of
- * them treat an absolute path as relative to the layer's root.
+ * Readers handle ".."  differently: the stargz project's reader removes it,
+ * containers/storage rejects the archive, and our reader rejects the index.
+ * All of them interpret an absolute path relative to the layer's root.
  */
 #include "pack_impl.h"
 

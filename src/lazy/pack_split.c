@@ -54,7 +54,7 @@ pack_split_cut(struct pack_split *s, size_t n)
 	s->segment.len -= n < s->segment.len ? n : s->segment.len;
 }
 
-/* Ends the line with its number, and stores it. */
+/* Completes the line with its number, and stores it. */
 static int
 store_line(struct pack_split *s)
 {
@@ -88,7 +88,7 @@ pack_split_data(struct pack_split *s, const void *data, size_t n)
 	s->crc = crc64_add(&s->crc64, s->crc, data, n);
 }
 
-/* A name that is not UTF-8 is stored in base64. */
+/* Writes a name, in base64 if it is not valid UTF-8. */
 static void
 put_name(struct strbuf *b, const char *name)
 {

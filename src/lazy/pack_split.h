@@ -2,10 +2,11 @@
  * pack_split.h - the headers of an archive in the form of tar-split
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Together with the files' data, they reproduce the archive byte for byte, so
- * that containers/storage knows what it would have pulled.  Source: package
- * tar/storage in vbatts/tar-split, types Entry and Type; JSON lines, in a zstd
- * frame.  Must be used by one thread at a time.
+ * Together with the data of the files, they allow the archive to be
+ * reconstructed byte for byte, so containers/storage can reconstruct the
+ * archive that it would have pulled.  Source: package tar/storage in
+ * vbatts/tar-split, types Entry and Type; JSON lines, in a zstd frame.  Must be
+ * used by one thread at a time.
  */
 #ifndef COLDPRESS_LAZY_PACK_SPLIT_H
 #define COLDPRESS_LAZY_PACK_SPLIT_H
@@ -36,8 +37,8 @@ void pack_split_bytes(struct pack_split *s, const void *data, size_t n);
 void pack_split_cut(struct pack_split *s, size_t n);
 
 /*
- * Records that the bytes so far end with an entry's header.  Returns 0 or
- * -ENOMEM.
+ * Records that the bytes added so far end with the header of an entry.  Returns
+ * 0 or -ENOMEM.
  */
 int pack_split_header(struct pack_split *s);
 

@@ -6,7 +6,10 @@
 
 #include <errno.h>
 
-/* Logarithms that limit an encoder to a 4 MiB window and 2 MiB of tables. */
+/*
+ * Base-2 logarithms that limit an encoder to a 4 MiB window and 2 MiB of
+ * tables.
+ */
 enum { WINDOW_LOG = 22, HASH_LOG = 18, CHAIN_LOG = 18, ROOM = 128 << 10 };
 
 int
@@ -91,7 +94,7 @@ pack_reader_next(struct pack_reader *r, void *buf, size_t size, size_t *n)
 
 	do {
 		before = out.pos + r->in.pos;
-		/* the frame is our own: only memory can run out */
+		/* for our own frame, the only possible error is -ENOMEM */
 		if (ZSTD_isError(ZSTD_decompressStream(r->decoder, &out,
 		    &r->in)))
 			return -ENOMEM;

@@ -1,5 +1,5 @@
 /*
- * pack_store.h - text that has to wait, compressed in memory
+ * pack_store.h - text kept for later, compressed in memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The result is one zstd frame (RFC 8878).  Must be used by one thread at a
@@ -20,8 +20,8 @@ struct pack_store {
 };
 
 /*
- * Opens a store with level 1 to 22, but with small tables.  Returns 0 or
- * -ENOMEM.
+ * Opens a store that compresses at a level from 1 to 22, but with small tables.
+ * Returns 0 or -ENOMEM.
  */
 int pack_store_open(struct pack_store *s, int level);
 void pack_store_close(struct pack_store *s);
@@ -45,8 +45,8 @@ int pack_reader_open(struct pack_reader *r, const struct pack_store *s);
 void pack_reader_close(struct pack_reader *r);
 
 /*
- * Reads the next size bytes; *n is smaller only at the end.  Returns 0 or
- * -ENOMEM.
+ * Reads the next size bytes, fewer only at the end; *n is the number of bytes.
+ * Returns 0 or -ENOMEM.
  */
 int pack_reader_next(struct pack_reader *r, void *buf, size_t size,
     size_t *n);

@@ -2,8 +2,8 @@
  * pack_toc.c - writing the table of contents of estargz and zstd:chunked
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The members of the JSON document are those that toc.h lists.  A file's entry
- * contains the digest of the whole file, so a large file's pieces wait until
+ * toc.h lists the members of the JSON document.  The entry of a file contains
+ * the digest of the whole file, so the pieces of a large file are kept until
  * its end.
  */
 #include "pack_impl.h"
@@ -17,12 +17,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The name last written for an owner's number, for a limited set of them. */
+/*
+ * The last name written for a user or group ID; a limited number of names is
+ * kept.
+ */
 enum { NAMES = 256, NAME_MAX_B = 64 };
 
 struct name {
 	uint64_t id;
-	char text[NAME_MAX_B];		/* "": none yet */
+	char text[NAME_MAX_B];		/* "": no name yet */
 };
 
 struct pack_names {
@@ -67,8 +70,8 @@ put_digest(struct strbuf *b, const char *key,
 }
 
 /*
- * A name is written only if it differs from the last one written for this
- * number, which readers remember.
+ * A name is written only if it differs from the last name written for this ID,
+ * which readers remember.
  */
 static void
 put_owner(struct strbuf *b, const char *key, struct name *names, uint64_t id,
@@ -113,7 +116,7 @@ pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
 	strbuf_fmt(b, ",\"type\":\"%s\"", layer_type_name(e->type));
 	if (e->type == TAR_FILE)
 		put_number(b, "size", e->size);
-	/* a year beyond 9999 cannot be written */
+	/* a year above 9999 cannot be represented */
 	if ((e->mtime != 0 || e->mtime_ns != 0) &&
 	    utc_rfc3339(time, e->mtime, e->mtime_ns))
 		put_text(b, "modtime", time);
@@ -162,7 +165,7 @@ pack_toc_close(struct pack_toc *t)
 	strbuf_free(&t->chunks);
 }
 
-/* Stores the text, and empties it. */
+/* Stores the text, and clears the buffer. */
 static int
 store(struct pack_toc *t, struct strbuf *b)
 {

@@ -14,18 +14,19 @@
 
 enum {
 	PIECE = 256 << 10,
-	SMALL = 8 << 20,		/* bytes for the highest level */
+	SMALL = 8 << 20,		/* up to this size, the highest level is
+					 * used */
 	SMALL_LEVEL = 19, LARGE_LEVEL = 9,
-	/* so that the encoder uses less than 40 MiB */
+	/* limits the encoder to less than 40 MiB of memory */
 	HASH_LOG = 20, CHAIN_LOG = 21
 };
 
 struct trace {
 	struct pack *p;
 	ZSTD_CCtx *encoder;
-	struct digest *digest;		/* of what is written */
+	struct digest *digest;		/* digest of the output */
 	uint8_t *in, *out;
-	size_t out_len;			/* waiting to be wrapped */
+	size_t out_len;			/* bytes not wrapped yet */
 };
 
 static int

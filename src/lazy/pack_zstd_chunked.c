@@ -3,9 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: RFC 8878, 3.1.2 (skippable frames); package zstdchunked in
- * containerd/stargz-snapshotter, whose footer is used, since containers/storage
- * looks for the index where the annotations say; its packages
- * pkg/chunked/compressor and pkg/chunked/internal/minimal for everything else.
+ * containerd/stargz-snapshotter, whose footer is used, because
+ * containers/storage finds the index through annotations; packages
+ * pkg/chunked/compressor and pkg/chunked/internal/minimal in containers/storage
+ * for everything else.
  */
 #include "pack_impl.h"
 
@@ -19,7 +20,7 @@ enum {
 	HEADER = 8, FOOTER = 40,
 	TYPE_CRFS = 1,
 	WRAP_MAX = 1 << 20,
-	/* Logarithms that limit an encoder's memory to about 12 MiB */
+	/* Base-2 logarithms that limit an encoder's memory to about 12 MiB */
 	WINDOW_LOG = 22, HASH_LOG = 20, CHAIN_LOG = 20
 };
 
@@ -95,8 +96,8 @@ digest_of(const struct strbuf *b, uint8_t to[LAYER_DIGEST])
 }
 
 /*
- * Writes a skippable frame; *offset and *length are set to those of its
- * content.
+ * Writes a skippable frame; *offset and *length are set to the position and
+ * length of its content.
  */
 static int
 write_store(struct pack *p, const struct pack_store *s, uint64_t *offset,

@@ -1,9 +1,9 @@
 /*
- * spool.c - records kept in a file, and returned in reverse order
+ * spool.c - storing records in a file and reading them in reverse order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each record is followed by its length.  The buffer holds the last records,
- * and the file those before them.
+ * Each record is followed by its length.  The buffer contains the last records,
+ * and the file all earlier ones.
  */
 #include "spool.h"
 
@@ -20,7 +20,7 @@ enum { ROOM = 512 << 10 };
 
 struct spool {
 	const char *tmpdir;
-	int fd;				/* -1: not needed yet */
+	int fd;				/* -1: not opened yet */
 	uint64_t filed;			/* bytes in the file */
 	struct strbuf end;
 };
@@ -80,7 +80,10 @@ spool_push(struct spool *s, const void *data, size_t len)
 	return 0;
 }
 
-/* Loads at least `need` bytes into the buffer, which holds fewer. */
+/*
+ * Loads data into the buffer, which contains fewer than `need` bytes, until it
+ * contains at least that many.
+ */
 static int
 load(struct spool *s, size_t need)
 {

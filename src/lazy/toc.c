@@ -1,5 +1,5 @@
 /*
- * toc.c - where the units of estargz and zstd:chunked are, and their digests
+ * toc.c - the positions and digests of units in estargz and zstd:chunked
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "toc.h"
@@ -11,9 +11,10 @@
 #include <string.h>
 
 /*
- * Returns the maximum number of bytes to fetch for a unit: its content's size,
- * in case it does not compress, plus headers.  Some writers' members continue
- * with the next files' headers, which need not be fetched.
+ * Returns the maximum number of bytes to fetch for a unit: the size of its
+ * content, in case it does not compress, plus headers.  The members of some
+ * writers also contain the headers of the following files, which are not
+ * needed.
  */
 static uint64_t
 stored_most(uint64_t content)
@@ -30,8 +31,8 @@ compare(const void *a, const void *b)
 }
 
 /*
- * Returns the offsets of all units, ascending, and then the end; NULL if out of
- * memory.
+ * Returns the offsets of all units in ascending order, followed by the end;
+ * NULL if out of memory.
  */
 static uint64_t *
 sorted_offsets(const struct toc *t, size_t count, uint64_t end)
@@ -51,7 +52,7 @@ sorted_offsets(const struct toc *t, size_t count, uint64_t end)
 	return all;
 }
 
-/* Returns the first of the ascending offsets that exceeds the given one. */
+/* Returns the smallest of the sorted offsets that is greater than offset. */
 static uint64_t
 next_offset(const uint64_t *all, size_t count, uint64_t offset)
 {

@@ -10,8 +10,8 @@
  *
  * 	{ "version": 1, "entries": [ { "name": ..., "type": ..., ... }, ... ] }
  *
- * A file's data is cut into chunks: the first is described by the file's entry,
- * the others by entries of type "chunk" that follow it.  A chunk begins
+ * A file's data is cut into chunks: the first chunk is described by the file's
+ * entry, the others by the entries of type "chunk" after it.  A chunk begins
  * innerOffset bytes into the decompressed data of the member, or frame, at
  * offset.  Unknown members of the document are ignored.
  */
@@ -21,7 +21,7 @@
 #include "engine/digest/digest.h"
 #include "format.h"
 
-/* A unit is a member or frame, and has the digests of its chunks. */
+/* A unit is a member or frame; the digests are those of its chunks. */
 struct toc_unit {
 	uint64_t offset;		/* in the layer */
 	size_t first_chunk;
@@ -32,22 +32,22 @@ struct toc_chunk {
 	uint8_t digest[LAYER_DIGEST];
 };
 
-/* A file in several chunks, whose digests do not imply that of the file. */
+/* A file with several chunks, which needs a separate digest. */
 struct toc_file {
 	size_t entry;
 	uint8_t digest[LAYER_DIGEST];
 };
 
-/* See pack_trace.h; length 0: there is none. */
+/* See pack_trace.h. The length is 0 if there is no trace. */
 struct toc_trace {
 	uint64_t offset, length;	/* in the layer */
 	uint8_t digest[LAYER_DIGEST];
 };
 
 struct toc {
-	struct toc_unit *units;		/* as many as in the index */
-	struct toc_chunk *chunks;	/* in the order of units */
-	struct toc_file *files;		/* by entry */
+	struct toc_unit *units;		/* same number as in the index */
+	struct toc_chunk *chunks;	/* sorted by unit */
+	struct toc_file *files;		/* sorted by entry */
 	size_t chunk_count, file_count;
 	uint64_t prefetch;		/* offset of the landmark, or 0 */
 	struct toc_trace trace;
@@ -58,23 +58,24 @@ struct toc {
 struct toc_reader;
 
 /*
- * Opens a reader that adds the document's contents to t, which must be zeroed,
- * and to x; both remain the caller's.  Returns 0 or -ENOMEM.
+ * Opens a reader that adds the contents of the document to t, which must be
+ * zeroed, and to x; both still belong to the caller.  Returns 0 or -ENOMEM.
  */
 int toc_reader_open(struct toc_reader **r, struct toc *t,
     struct lazy_index *x);
 void toc_reader_close(struct toc_reader *r);	/* may be NULL */
 
 /*
- * Reads the next len bytes of the document.  Returns 0, or -EBADMSG, -EFBIG,
- * -ENOMEM with a clause in why, after which the reader may only be closed.
+ * Reads the next len bytes of the document.  Returns 0; or -EBADMSG, -EFBIG or
+ * -ENOMEM, with a clause in why, after which the reader must not be used except
+ * to close it.
  */
 int toc_reader_add(struct toc_reader *r, const void *data, size_t len,
     char why[LAYER_WHY]);
 
 /*
- * After the whole document, determines where units end; the last one ends at
- * end.  Returns 0 or -errno as above.
+ * To be called after the whole document: determines the ends of units.  The
+ * last unit ends at `end`.  Returns 0 or -errno as above.
  */
 int toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY]);
 
@@ -84,20 +85,20 @@ int toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
 
 /*
  * Verifies that a unit's content matches its chunks' digests, using d, the
- * calling thread's digest.  Returns 0 or -EBADMSG.
+ * digest of the calling thread.  Returns 0 or -EBADMSG.
  */
 int toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
     const uint8_t *content);
 
 /*
- * The compressed document, fetched in pieces.  With l, at and left set, and
- * everything else zeroed, it is ready to be read; toc_input_close() frees its
- * memory.
+ * The compressed document, fetched in pieces.  To start reading, set l, at and
+ * left, and zero all other members; toc_input_close() frees its memory.
  */
 struct toc_input {
 	struct layer *l;
-	uint64_t at, left;		/* bytes of the layer, to be fetched */
-	struct digest *digest;		/* NULL, or of what has been fetched */
+	uint64_t at, left;		/* range of the layer to be fetched */
+	struct digest *digest;		/* digest of the data fetched, or
+					 * NULL */
 	uint8_t *piece;
 };
 
@@ -110,10 +111,10 @@ ssize_t toc_input_next(struct toc_input *in, const uint8_t **data,
 void toc_input_close(struct toc_input *in);
 
 /*
- * Reads the document into l->index and l->state: read returns up to len bytes
- * of it, decompressed, 0 at its end, or -errno with a clause in why.  Units end
- * at end.  The document's SHA-256 is stored in digest.  Returns 0, or -errno
- * with a clause in why.
+ * Reads the document into l->index and l->state: read() returns up to len
+ * decompressed bytes of it, 0 at the end, or -errno with a clause in why.  The
+ * last unit ends at `end`.  The document's SHA-256 is stored in digest.
+ * Returns 0, or -errno with a clause in why.
  */
 struct toc_source {
 	ssize_t (*read)(void *arg, void *buf, size_t len, char why[LAYER_WHY]);

@@ -2,9 +2,9 @@
  * toc_json.c - parsing the JSON of a table of contents
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * yajl, whose stack is on the heap, parses the document as it arrives; only one
- * entry of it is in memory at a time.  Unknown members are skipped, whatever
- * they contain.
+ * yajl, which keeps its stack on the heap, parses the document incrementally,
+ * with only one entry in memory at a time.  Unknown members are skipped with
+ * their contents.
  */
 #include "toc_json_impl.h"
 
@@ -164,7 +164,7 @@ on_key(void *arg, const unsigned char *s, size_t len)
 	return 1;
 }
 
-/* Enters an object or array that the format defines; skips any other. */
+/* Enters an object or array that is part of the format; skips any other. */
 static int
 enter(struct toc_json *j, bool known, enum place place)
 {
@@ -285,7 +285,8 @@ toc_json_close(struct toc_json *j)
 }
 
 /*
- * Returns the error of the event that stopped the parser, or the parser's own.
+ * Returns the error of the event that stopped the parser, or an error for the
+ * parser's status.
  */
 static int
 settle(struct toc_json *j, yajl_status status)

@@ -1,5 +1,5 @@
 /*
- * toc_json.h - one entry of a table of contents, as parsed
+ * toc_json.h - a parsed entry of a table of contents
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAZY_TOC_JSON_H
@@ -21,32 +21,33 @@ enum toc_number {
 /* Missing members are "" or 0. */
 struct toc_item {
 	const char *text[TOC_TEXTS];
-	int64_t number[TOC_NUMBERS];	/* none is negative */
+	int64_t number[TOC_NUMBERS];	/* not negative */
 	const struct tar_xattr *xattrs;
 	size_t xattr_count;
-	bool is_trace;			/* the trace's place, not an entry */
+	bool is_trace;			/* the position of the trace, not an
+					 * entry */
 };
 
 struct toc_json;
 
 /*
- * Opens a parser that calls take, with pointers valid until it returns, for
- * every entry of the document.  Returns 0 or -ENOMEM.
+ * Opens a parser that calls take for every entry of the document, with pointers
+ * that are valid until take returns.  Returns 0 or -ENOMEM.
  */
 int toc_json_open(struct toc_json **j, int (*take)(void *arg,
     const struct toc_item *item, char why[LAYER_WHY]), void *arg);
 void toc_json_close(struct toc_json *j);	/* may be NULL */
 
 /*
- * Parses the next len bytes of the document.  Returns 0, -EBADMSG, -EFBIG,
- * -ENOMEM with a clause in why, or another result of take.
+ * Parses the next len bytes of the document.  Returns 0; -EBADMSG, -EFBIG or
+ * -ENOMEM, with a clause in why; or another result of take.
  */
 int toc_json_add(struct toc_json *j, const void *data, size_t len,
     char why[LAYER_WHY]);
 
 /*
- * Checks, after the last byte, that the document is complete.  Returns 0 or as
- * above.
+ * To be called after the last byte: checks that the document is complete.
+ * Returns 0 or as above.
  */
 int toc_json_end(struct toc_json *j, char why[LAYER_WHY]);
 

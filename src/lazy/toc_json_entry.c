@@ -20,7 +20,7 @@ toc_fail(struct toc_json *j, int rc, const char *clause)
 
 /*
  * Copies text.  Bytes that are not UTF-8 are written as U+DC80 to U+DCFF, which
- * the parser returns as three bytes.
+ * the parser passes as three bytes each.
  */
 static void
 add_bytes(struct strbuf *b, const unsigned char *s, size_t len)
@@ -65,7 +65,7 @@ toc_begin_entry(struct toc_json *j)
 	j->xattr_count = 0;
 }
 
-/* Builds the array of attributes that is passed on. */
+/* Builds the array of attributes for take. */
 static int
 present_xattrs(struct toc_json *j)
 {

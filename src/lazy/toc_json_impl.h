@@ -26,10 +26,10 @@ struct toc_json {
 	    char why[LAYER_WHY]);
 	void *arg;
 	enum place place;
-	unsigned skipped;		/* depth within what is skipped */
-	bool seen;			/* the array of entries */
+	unsigned skipped;		/* depth in a skipped value */
+	bool seen;			/* the array of entries was found */
 	size_t silent;			/* bytes since the last event */
-	/* the member whose value comes next */
+	/* the member whose value is next */
 	bool list, attributes, trace;
 	int text, number;
 	/* the entry, or the trace */
@@ -39,30 +39,30 @@ struct toc_json {
 	int64_t value[TOC_NUMBERS];
 	struct xattr_at *xattrs;
 	size_t xattr_count, xattr_cap;
-	struct tar_xattr *list_of;	/* what take gets */
+	struct tar_xattr *list_of;	/* attributes passed to take */
 	size_t list_cap;
 	int rc;
 	char *why;
 };
 
-/* Refuses the document, with a clause that says why.  Returns 0. */
+/* Rejects the document with the reason given by clause. Returns 0. */
 int toc_fail(struct toc_json *j, int rc, const char *clause);
 
 /*
- * Copies text to the entry's words.  Returns its offset there; sets j->rc if it
- * is too long, or contains a NUL, which would end a name.
+ * Copies text to the words of the entry and returns its offset.  Sets j->rc if
+ * the text is too long or contains a NUL, which would truncate a name.
  */
 size_t toc_keep(struct toc_json *j, const unsigned char *s, size_t len);
 
 /*
- * Adds the base64-encoded value of the extended attribute named last.  Returns
- * 1, or 0 after an error.
+ * Adds the value, in base64, of the last extended attribute.  Returns 1, or 0
+ * after an error.
  */
 int toc_take_xattr(struct toc_json *j, const unsigned char *s, size_t len);
 
 /*
- * These start an entry, and pass it on.  toc_end_entry() returns whether take
- * succeeded.
+ * These start an entry, and pass it to take.  toc_end_entry() returns whether
+ * take succeeded.
  */
 void toc_begin_entry(struct toc_json *j);
 int toc_end_entry(struct toc_json *j);

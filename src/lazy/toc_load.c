@@ -44,7 +44,7 @@ toc_input_close(struct toc_input *in)
 	in->piece = NULL;
 }
 
-/* Reads the document; text holds one part at a time. */
+/* Reads the document; text contains one part at a time. */
 static int
 read_all(struct toc_reader *r, const struct toc_source *s, struct digest *d,
     uint8_t *text, char why[LAYER_WHY])

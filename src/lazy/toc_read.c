@@ -18,7 +18,7 @@ struct toc_reader {
 	struct toc *t;
 	struct lazy_index *x;
 	bool file;			/* chunks may follow the last entry */
-	bool landmark;			/* the last entry is one */
+	bool landmark;			/* the last entry is a landmark */
 };
 
 /* Units and chunks */
@@ -40,7 +40,7 @@ add_unit(struct toc_reader *r, uint64_t offset, char why[LAYER_WHY])
 	return index_unit(r->x, &empty, why);
 }
 
-/* Records that the last unit decodes to at least this many bytes. */
+/* Increases the last unit's size to `content` bytes if it is smaller. */
 static int
 widen_unit(struct toc_reader *r, uint64_t content, char why[LAYER_WHY])
 {
@@ -63,7 +63,7 @@ parse_digest(const char *text, uint8_t digest[LAYER_DIGEST],
 	    text);
 }
 
-/* Reads a chunk's digest, which may be that of the whole file. */
+/* Reads the digest of a chunk, which may be that of the whole file. */
 static int
 read_digest(const struct toc_item *item, uint64_t size, uint64_t length,
     uint8_t digest[LAYER_DIGEST], char why[LAYER_WHY])
@@ -80,7 +80,7 @@ read_digest(const struct toc_item *item, uint64_t size, uint64_t length,
 	return parse_digest(*chunk != '\0' ? chunk : file, digest, why);
 }
 
-/* Keeps the digest of a file in several chunks. */
+/* Stores the digest of a file with several chunks. */
 static int
 keep_file_digest(struct toc_reader *r, const struct toc_item *item,
     char why[LAYER_WHY])
@@ -140,7 +140,7 @@ take_data(struct toc_reader *r, const struct toc_item *item,
 	size_t n = r->x->unit_count;
 	int rc = 0;
 
-	/* the last chunk need not state it */
+	/* it may be omitted for the last chunk */
 	if (run.length == 0 && at < e->size)
 		run.length = e->size - at;
 	if (run.length == 0 || strcmp(item->text[TOC_CHUNK_TYPE],
@@ -150,7 +150,7 @@ take_data(struct toc_reader *r, const struct toc_item *item,
 		rc = add_unit(r, offset, why);
 		n++;
 	}
-	/* neither is negative as an int64_t, so the sum does not wrap */
+	/* both are at most INT64_MAX, so the sum does not overflow */
 	if (rc == 0)
 		rc = widen_unit(r, run.inner + run.length, why);
 	run.unit = (uint32_t)(n - 1);
@@ -180,7 +180,7 @@ read_time(const struct toc_item *item, struct layer_entry *e,
 	    "found %.60s", text);
 }
 
-/* Returns whether a single chunk makes up the whole last entry. */
+/* Returns whether the last entry consists of a single chunk. */
 static bool
 is_one_chunk(const struct lazy_index *x)
 {
@@ -223,8 +223,8 @@ take_entry(struct toc_reader *r, const struct toc_item *item,
 }
 
 /*
- * Returns whether the entry serves only the format; the first such entry ends
- * the prefetched part.
+ * Returns whether the entry belongs only to the format; the first such entry
+ * marks the end of the prefetched part.
  */
 static bool
 is_landmark(struct toc_reader *r, const struct toc_item *item)

@@ -2,8 +2,8 @@
  * toc_trace.c - reading the data touched at startup from one stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The format is described in pack_trace.h.  Bytes are decoded as they arrive,
- * so every value in them is checked; the digest of all bytes is verified at the
+ * The format is described in pack_trace.h.  Data is decoded before its digest
+ * is verified, so every value in it is checked; the digest is verified at the
  * end.
  */
 #include "toc.h"
@@ -30,10 +30,11 @@ struct trace {
 	const struct layer *l;
 	const struct layer_trace_io *io;
 	const struct pack_format *format;
-	uint64_t left;			/* of the trace, not yet read */
+	uint64_t left;			/* bytes of the trace still to be
+					 * read */
 	struct digest_algo *sha256;
-	struct digest *digest;		/* of what was read */
-	uint8_t *bytes;			/* read, and not yet unwrapped */
+	struct digest *digest;		/* digest of the bytes read */
+	uint8_t *bytes;			/* bytes read but not unwrapped */
 	size_t at, end, cap;
 	ZSTD_DCtx *decoder;
 	ZSTD_inBuffer in;
@@ -54,7 +55,7 @@ toc_trace(const struct layer *l, struct layer_range *r)
 
 /* Reading */
 
-/* Returns the number of bytes read, at *data, or -errno. */
+/* Reads some bytes and sets *data to them. Returns their number, or -errno. */
 static ssize_t
 read_some(struct trace *t, const uint8_t **data)
 {
@@ -68,7 +69,7 @@ read_some(struct trace *t, const uint8_t **data)
 	return rc == 0 ? n : rc;
 }
 
-/* Appends bytes to those not yet unwrapped. */
+/* Reads more bytes to unwrap. */
 static int
 read_more(struct trace *t)
 {
@@ -97,7 +98,7 @@ read_more(struct trace *t)
 	return 0;
 }
 
-/* Feeds the next part to the decoder. */
+/* Unwraps the next part and passes it to the decoder. */
 static int
 unwrap(struct trace *t)
 {
@@ -137,7 +138,7 @@ decode(struct trace *t, void *buf, size_t len)
 	return rc;
 }
 
-/* Verifies the digest, after reading the rest. */
+/* Reads the rest and verifies the digest. */
 static int
 verify(struct trace *t)
 {
@@ -159,7 +160,7 @@ verify(struct trace *t)
 
 /* Records and pieces */
 
-/* Returns whether the index has this part of a file. */
+/* Returns whether this part of a file exists in the index. */
 static bool
 exists(const struct trace *t, const struct record *r)
 {
@@ -190,7 +191,7 @@ read_records(struct trace *t, uint32_t *count)
 			load_le64(raw + 4), load_le64(raw + 12) };
 		if (rc == 0 && !exists(t, &t->records[i]))
 			rc = -EBADMSG;
-		/* no length is negative as an int64_t */
+		/* lengths are at most INT64_MAX, so this does not overflow */
 		content += t->records[i].length;
 		if (rc == 0 && content > LAYER_TRACE_CONTENT_MAX)
 			rc = -EFBIG;

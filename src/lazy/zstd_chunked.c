@@ -12,8 +12,8 @@
  *	a skippable frame	the footer, in 64-bit little-endian integers
  *
  * The footer has 40 bytes: offset, length and uncompressed length of the table,
- * 1, and a mark.  The longer one, of 64 bytes, has three more integers for the
- * headers before the mark.
+ * 1, and a mark.  The longer footer, of 64 bytes, has three additional integers
+ * for the headers before the mark.
  */
 #include "toc.h"
 
@@ -39,8 +39,8 @@ struct place {
 /* The footer */
 
 /*
- * Returns whether the bytes are the mark, which the two writers spell
- * differently.
+ * Returns whether the bytes are the mark, which differs between the two
+ * writers.
  */
 static bool
 is_mark(const uint8_t *p)
@@ -87,7 +87,7 @@ struct unpack {
 	struct toc_input in;
 	ZSTD_DStream *stream;
 	ZSTD_inBuffer buffer;
-	uint64_t left;			/* of the document */
+	uint64_t left;			/* bytes of the document left */
 };
 
 static ssize_t
@@ -120,7 +120,10 @@ read_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
 	return (ssize_t)out.pos;
 }
 
-/* Reads the rest of the document's frame, which its digest covers. */
+/*
+ * Reads the rest of the document's frame, because the digest covers the whole
+ * frame.
+ */
 static int
 read_rest(struct unpack *u, char why[LAYER_WHY])
 {
@@ -215,7 +218,7 @@ decoder_close(struct layer_decoder *d)
 	ZSTD_freeDCtx(d->state);
 }
 
-/* Decodes as much as the content needs, from one frame or several. */
+/* Decodes the content from one or more frames. */
 static int
 decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
     void *content, const char **why)

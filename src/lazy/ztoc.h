@@ -1,15 +1,16 @@
 /*
- * ztoc.h - the side file that makes an ordinary layer readable in parts
+ * ztoc.h - the side file for lazy reading of an ordinary layer
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: ztoc/fbs/ztoc.fbs, ztoc/compression/fbs/zinfo.fbs and
  * ztoc/compression/gzip_zinfo.h in awslabs/soci-snapshotter; zran.c among
  * zlib's examples.
  *
- * The layer, a tar archive that is compressed by gzip or not at all, is divided
- * into spans.  A span of a gzip file begins at a point where decompression can
- * be resumed (format/gzip/gzip_points.h), and ends with the last byte before
- * the next point; a byte that two spans share is in both.
+ * The layer, a tar archive that is uncompressed or compressed with gzip, is
+ * divided into spans.  A span of a gzip file begins at a point where
+ * decompression can be resumed (format/gzip/gzip_points.h), and ends with the
+ * last byte before the next point; a byte that contains bits of two spans is
+ * part of both.
  *
  * The index is a FlatBuffer.  Slots of its tables:
  *
@@ -27,16 +28,17 @@
  * 			15 its extents (bytes: pairs of u64)
  * 	Pax		0 key  1 value
  *
- * Numbers are 64-bit unless stated otherwise.  Checkpoints are the number of
- * spans (u32), the span size (u64), and for each span 32,785 bytes: its offset
- * in the layer of the first whole byte (u64), its offset in the archive (u64),
- * the number of bits before that byte (u8), and the 32 KiB of the archive
- * before it, preceded by zeros.  If a layer is not compressed, the checkpoints
- * are a separate FlatBuffer: 0 version (u32: 2), 1 span size, 2 bytes of the
- * layer.
+ * Numbers are 64-bit unless stated otherwise.  The checkpoints consist of the
+ * number of spans (u32), the span size (u64), and 32,785 bytes for each span:
+ * its offset in the layer of the first whole byte (u64), its offset in the
+ * archive (u64), the number of bits before that byte (u8), and the 32 KiB of
+ * the archive before it, padded with zeros at the front.  If a layer is not
+ * compressed, the checkpoints are a separate FlatBuffer: 0 version (u32: 2), 1
+ * span size, 2 bytes of the layer.
  *
- * This is SOCI's side file.  In our own variant, with packed windows, Entry 14
- * and 15 and Compression 4 exist, there are no checkpoints, and the file is:
+ * This is SOCI's side file.  Our own variant, with packed windows, has slots 14
+ * and 15 of Entry and 4 of Compression instead of checkpoints, and the file
+ * consists of:
  *
  * 	windows		for each span a zstd frame, or nothing
  * 	index		a zstd frame with the FlatBuffer
@@ -44,11 +46,11 @@
  * 			of the index, its bytes, those of the FlatBuffer, and
  * 			"ZTOCWIN1"
  *
- * Points contain, for each span, its two offsets, the bits, its frame's length
- * (u32) and the frame's SHA-256 (32 bytes); the frames are contiguous.  If a
- * window is shorter than 32 KiB, the part before it is not needed; bytes that
- * the span does not refer to are zero.  So a reader fetches the index, which is
- * small, and then each span with its window.
+ * The points contain, for each span, its two offsets, the number of bits, the
+ * length of its frame (u32) and the SHA-256 of its frame (32 bytes); the frames
+ * are contiguous.  If a window is shorter than 32 KiB, the data before it is
+ * not needed; bytes to which the span does not refer are zero.  So a reader
+ * fetches the index, which is small, and then each span with its window.
  */
 #ifndef COLDPRESS_LAZY_ZTOC_H
 #define COLDPRESS_LAZY_ZTOC_H
@@ -85,7 +87,7 @@ enum {
 	ZTOC_FOOTER = 40,
 	ZTOC_FOOTER_MAGIC = 0x184d2a50,
 	ZTOC_SPAN = 4 << 20,			/* the default */
-	ZTOC_SPAN_PACKED = 256 << 10		/* the same, with packed
+	ZTOC_SPAN_PACKED = 256 << 10		/* the default with packed
 						 * windows */
 };
 #define ZTOC_MAGIC UINT64_C(0x314e4957434f545a)	/* "ZTOCWIN1" */

@@ -57,7 +57,8 @@ has_digest(struct layer_decoder *d, const struct layer_range *r,
 }
 
 /*
- * Loads a span's window, which is either in memory or fetched and compressed.
+ * Loads the window of a span, either from memory or by fetching and
+ * decompressing it.
  */
 static int
 load_window(struct layer_decoder *d, const struct ztoc_span *s,

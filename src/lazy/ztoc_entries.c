@@ -1,9 +1,9 @@
 /*
- * ztoc_entries.c - an archive's entries in a ztoc
+ * ztoc_entries.c - writing the entries of an archive to a ztoc
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The FlatBuffer is written back to front, so the entries wait in a spool: the
- * numbers, the strings, and the key-value pairs, each string after its length.
+ * The FlatBuffer is written back to front, so the entries are kept in a spool:
+ * numbers, strings, and key-value pairs, each string after its length.
  */
 #include "ztoc_pack.h"
 
@@ -22,7 +22,7 @@
 
 enum { STRINGS = 5 };
 
-/* An entry in the spool begins with this. */
+/* The beginning of an entry in the spool. */
 struct kept {
 	uint64_t offset, stored, size, mode, major, minor;
 	uint32_t uid, gid, pax, extents;	/* the last two are counts */
@@ -33,9 +33,9 @@ struct ztoc_entries {
 	struct spool *spool;
 	uint64_t count;
 	struct strbuf b;
-	struct tar_xattr *pax;		/* of an entry, by key */
+	struct tar_xattr *pax;		/* records of an entry, by key */
 	size_t pax_count, pax_cap;
-	uint32_t *refs;			/* of its Pax tables */
+	uint32_t *refs;			/* positions of its Pax tables */
 	size_t refs_cap;
 };
 
@@ -78,7 +78,7 @@ keep_string(struct strbuf *b, const void *s, size_t len)
 	strbuf_add(b, s, len);
 }
 
-/* Orders by key; among equal keys, the later record comes last. */
+/* Orders records by key, then by their order in the archive. */
 static int
 by_key(const void *a, const void *b)
 {
@@ -133,8 +133,8 @@ has_key(const struct ztoc_entries *x, const char *key)
 }
 
 /*
- * Attributes that are not among the entry's own records are global ones.  No
- * filesystem has names longer than 255 bytes.
+ * Stores global attributes, that is, those that are not among the records of
+ * the entry.  No filesystem supports names longer than 255 bytes.
  */
 static void
 keep_global(struct ztoc_entries *x, const struct tar_entry *e,
@@ -294,7 +294,10 @@ put_table(struct flatbuf_writer *w, const struct kept *k,
 	return flatbuf_table_end(w);
 }
 
-/* The strings are in SOCI's order, so that the bytes are the same. */
+/*
+ * Writes an entry, with its strings in SOCI's order, so the output is
+ * identical.
+ */
 static int
 put_entry(struct ztoc_entries *x, struct flatbuf_writer *w, const char *p,
     uint32_t *at)

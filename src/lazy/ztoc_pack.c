@@ -1,9 +1,10 @@
 /*
- * ztoc_pack.c - making the ztoc of a layer, in one pass over it
+ * ztoc_pack.c - creating the ztoc of a layer in one pass
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The layer is decompressed while its tar headers are read; every byte of the
- * layer goes into its span's digest, and every point yields a window.
+ * layer is added to the digest of its span, and a window is stored for every
+ * point.
  */
 #include "ztoc_pack.h"
 
@@ -117,7 +118,7 @@ recognize(struct ztoc_job *j)
 	return 0;
 }
 
-/* Reading it */
+/* Reading the layer */
 
 static int
 damaged(const struct ztoc_job *j, int rc)
@@ -132,7 +133,10 @@ damaged(const struct ztoc_job *j, int rc)
 	return rc;
 }
 
-/* For SOCI, the archive ends with the second block of zeros. */
+/*
+ * Reads to the end. In SOCI's format, the archive size includes the second
+ * block of zeros and nothing after it.
+ */
 static int
 end_archive(struct ztoc_job *j)
 {
@@ -159,7 +163,7 @@ read_entries(struct ztoc_job *j)
 	return rc != 0 ? rc : end_archive(j);
 }
 
-/* All of it */
+/* Creating a ztoc */
 
 static int
 open_spans(struct ztoc_job *j)

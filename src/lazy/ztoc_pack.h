@@ -11,9 +11,10 @@
 
 #include <stdbool.h>
 
-enum { ZTOC_LEVEL = 9 };		/* of the windows and the index */
+enum { ZTOC_LEVEL = 9 };		/* level for the windows and the
+					 * index */
 
-/* Does the work of pack_layer() for LAYER_ZTOC. */
+/* Implements pack_layer() for LAYER_ZTOC. */
 int ztoc_pack(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY]);
 
@@ -25,15 +26,15 @@ int ztoc_entries_open(struct ztoc_entries **x, const char *tmpdir);
 void ztoc_entries_close(struct ztoc_entries *x);	/* may be NULL */
 
 /*
- * Adds an entry.  Returns 0; -EINVAL, with a clause in why, for what the index
- * cannot represent; or -errno.
+ * Adds an entry.  Returns 0; -EINVAL, with a clause in why, if the index cannot
+ * represent it; or another -errno.
  */
 int ztoc_entries_add(struct ztoc_entries *x, const struct tar_entry *e,
     bool packed, char why[LAYER_WHY]);
 uint64_t ztoc_entries_count(const struct ztoc_entries *x);
 
 /*
- * Writes the Toc and everything in it; *at is its position.  Returns 0 or
+ * Writes the Toc with all of its contents; *at is its position.  Returns 0 or
  * -errno.
  */
 int ztoc_entries_write(struct ztoc_entries *x, struct flatbuf_writer *w,
@@ -48,9 +49,9 @@ struct ztoc_spans_options {
 	uint64_t span;
 	bool plain;			/* the layer is not compressed */
 	bool packed;
-	int level;			/* of the windows' compression */
+	int level;			/* compression level of windows */
 	const char *tmpdir;
-	struct ztoc_output *out;	/* gets packed windows immediately */
+	struct ztoc_output *out;	/* packed windows are written to it */
 };
 
 int ztoc_spans_open(struct ztoc_spans **s,
@@ -58,8 +59,8 @@ int ztoc_spans_open(struct ztoc_spans **s,
 void ztoc_spans_close(struct ztoc_spans *s);		/* may be NULL */
 
 /*
- * These add the next bytes of the layer, a point, and its window; see
- * format/gzip/gzip_points.h.
+ * These add the next bytes of the layer, a point, and the window of that point;
+ * see format/gzip/gzip_points.h.
  */
 struct gzip_point;
 int ztoc_spans_taken(void *spans, const uint8_t *data, size_t len);
@@ -81,7 +82,7 @@ struct digest;
 struct ztoc_output {
 	int fd;
 	uint64_t len;
-	struct digest *digest;		/* of all of it */
+	struct digest *digest;		/* digest of the whole file */
 };
 
 /* Appends to the file, as flatbuf_finish() expects.  Returns 0 or -errno. */
@@ -89,7 +90,7 @@ int ztoc_output_put(void *output, const void *data, size_t len);
 
 /* All of it */
 
-enum { ZTOC_HEAD = 4 };		/* bytes that show how a layer is compressed */
+enum { ZTOC_HEAD = 4 };		/* bytes that identify the compression */
 
 /* A layer whose ztoc is being created. */
 struct ztoc_job {
@@ -98,7 +99,8 @@ struct ztoc_job {
 	char *why;
 	bool plain, packed;
 	int in;
-	uint8_t head[ZTOC_HEAD];	/* the first bytes, read ahead */
+	uint8_t head[ZTOC_HEAD];	/* first bytes of the layer, read in
+					 * advance */
 	size_t head_at, head_len;
 	struct digest_algo *sha256;
 	struct ztoc_output out;
@@ -106,7 +108,7 @@ struct ztoc_job {
 	struct ztoc_spans *spans;
 	struct gzip_points *points;
 	struct tar *tar;
-	uint64_t archive;		/* its bytes, as SOCI counts them */
+	uint64_t archive;		/* its size as SOCI counts it */
 };
 
 /* Returns the compression level for the windows and the index. */

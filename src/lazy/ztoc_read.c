@@ -45,8 +45,8 @@ load_point(struct ztoc_span *s, const uint8_t *p)
 }
 
 /*
- * An early version of SOCI omits the first checkpoint, which follows a header
- * of ten bytes.
+ * Reads the checkpoints. An early version of SOCI omits the first one, whose
+ * position is always that after a header of ten bytes.
  */
 static int
 read_checkpoints(struct ztoc *z, const struct flatbuf_table *compression)
@@ -120,7 +120,10 @@ read_plain(struct ztoc *z, const struct flatbuf_table *compression)
 	return 0;
 }
 
-/* Points ascend within the layer; sizes are bounded. */
+/*
+ * Adds the units; checks that points are in ascending order and that sizes are
+ * within limits.
+ */
 static int
 add_units(struct layer *l, const struct ztoc *z, char why[LAYER_WHY])
 {
@@ -132,7 +135,9 @@ add_units(struct layer *l, const struct ztoc *z, char why[LAYER_WHY])
 		uint64_t out = i + 1 < z->count ? s[1].out : z->content;
 		struct layer_unit u;
 
-		/* zeros after the archive may have spans of their own */
+		/*
+		 * there may be spans that contain only zeros after the archive
+		 */
 		out = out > z->content ? z->content : out;
 		if (s->bits > 7 || s->in < (s->bits != 0) || s->in > in ||
 		    in > l->size || (i + 1 < z->count && s->out > s[1].out))
@@ -164,7 +169,7 @@ ztoc_read_spans(struct layer *l, struct ztoc *z,
 		return ztoc_damaged(why, "its compression");
 	z->plain = kind == ZTOC_PLAIN;
 	z->count = (size_t)(uint32_t)(last + 1);
-	/* each span's digest takes more bytes than this */
+	/* the digest of a span needs at least this many bytes */
 	if (z->count > z->len / LAYER_DIGEST)
 		return ztoc_damaged(why, "the number of spans");
 	z->spans = sys_calloc(z->count + 1, sizeof(*z->spans));

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* total size of its reference, table and strings */
+/* minimum total size of an entry's reference, table and strings */
 enum { ENTRY_LEAST = 64 };
 
 struct reader {
@@ -23,15 +23,15 @@ struct reader {
 	struct layer_entry e;
 	struct tar_xattr *xattrs;
 	size_t xattr_cap;
-	uint64_t at, stored;		/* of the data in the archive */
-	uint64_t end;			/* where the last entry's data ended */
-	size_t unit;			/* that contains the end */
-	uint64_t text;			/* bytes of strings so far */
+	uint64_t at, stored;		/* range of the data in the archive */
+	uint64_t end;			/* end of the last entry's data */
+	size_t unit;			/* unit that contains this end */
+	uint64_t text;			/* total length of strings so far */
 };
 
 /*
- * Reads a string, which must not contain a NUL.  No string of a real ztoc
- * occurs twice, so together they are not longer than the index.
+ * Reads a string, which must not contain a NUL.  In a real ztoc every string is
+ * stored separately, so their total length cannot exceed that of the index.
  */
 static int
 read_string(struct reader *k, const struct flatbuf_table *t, unsigned slot,
@@ -72,7 +72,7 @@ read_strings(struct reader *k, const struct flatbuf_table *t)
 		rc = read_string(k, t, ENTRY_MTIME, &mtime);
 	if (rc != 0 || *k->e.path == '\0')
 		return -EBADMSG;
-	/* SOCI leaves it empty if RFC 3339 cannot express the time */
+	/* SOCI leaves it empty if RFC 3339 cannot represent the time */
 	return *mtime == '\0' ||
 	    utc_parse(mtime, &k->e.mtime, &k->e.mtime_ns) == 0 ? 0 : -EBADMSG;
 }
@@ -105,7 +105,7 @@ read_numbers(struct reader *k, const struct flatbuf_table *t)
 	    -EBADMSG : 0;
 }
 
-/* Adds an attribute, if the record is one. */
+/* Adds an attribute if the record contains one. */
 static int
 read_record(struct reader *k, const struct flatbuf_table *t)
 {
@@ -149,7 +149,8 @@ read_xattrs(struct reader *k, const struct flatbuf_table *t)
 /* Data */
 
 /*
- * Adds runs for data at k->at in the archive, which is at offset in its file.
+ * Adds runs for length bytes at k->at in the archive, which are at offset in
+ * the file.
  */
 static int
 add_runs(struct reader *k, uint64_t offset, uint64_t length)
@@ -199,7 +200,10 @@ add_extents(struct reader *k, const struct flatbuf_bytes *v)
 	    ztoc_damaged(k->why, "the extents of a sparse file") : rc;
 }
 
-/* The data of different entries does not overlap, so there are few runs. */
+/*
+ * Adds an entry.  The data of entries must not overlap, which limits the number
+ * of runs.
+ */
 static int
 add_entry(struct reader *k, const struct flatbuf_bytes *extents)
 {

@@ -2,8 +2,9 @@
  * ztoc_spans.c - the spans of a layer, their digests and windows
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The FlatBuffer is written back to front, so the checkpoints wait in a spool;
- * packed windows precede everything and are written immediately.
+ * The FlatBuffer is written back to front, so the checkpoints are kept in a
+ * spool; packed windows are at the beginning of the file, so they are written
+ * immediately.
  */
 #include "ztoc_pack.h"
 
@@ -23,11 +24,11 @@
 struct ztoc_spans {
 	struct ztoc_spans_options o;
 	struct digest_algo *sha256;
-	struct digest *digest;		/* of the current span */
+	struct digest *digest;		/* digest of the current span */
 	struct digest *window_digest;
-	uint64_t stored;		/* bytes of the layer so far */
-	uint8_t last;			/* the last one */
-	uint64_t count;			/* of spans begun */
+	uint64_t stored;		/* layer bytes added so far */
+	uint8_t last;			/* the last byte */
+	uint64_t count;			/* number of spans begun */
 	uint8_t (*digests)[LAYER_DIGEST];
 	size_t digest_count, digest_cap;
 	struct spool *checkpoints;
@@ -105,7 +106,7 @@ end_digest(struct ztoc_spans *s)
 	    s->digests[s->digest_count++]);
 }
 
-/* Begins a span, with the last byte if it is shared. */
+/* Begins a span, which includes the last byte if that is shared. */
 static int
 begin_span(struct ztoc_spans *s, bool shared)
 {
@@ -120,7 +121,8 @@ begin_span(struct ztoc_spans *s, bool shared)
 }
 
 /*
- * Adds bytes to the current span; those before the first span belong to none.
+ * Adds bytes to the current span; bytes before the first span are not part of
+ * any span.
  */
 static int
 add(struct ztoc_spans *s, const uint8_t *data, size_t len)
@@ -132,7 +134,9 @@ add(struct ztoc_spans *s, const uint8_t *data, size_t len)
 	return s->count == 0 ? 0 : digest_add(s->digest, data, len);
 }
 
-/* The spans of an uncompressed layer all have the same length. */
+/*
+ * Adds bytes of an uncompressed layer, in which all spans have the same length.
+ */
 static int
 taken_plain(struct ztoc_spans *s, const uint8_t *data, size_t len)
 {
@@ -182,7 +186,7 @@ keep_checkpoint(struct ztoc_spans *s, const struct gzip_point *p)
 	return spool_push(s->checkpoints, s->checkpoint, ZTOC_CHECKPOINT);
 }
 
-/* Its window follows, compressed: ztoc_spans_window(). */
+/* Stores a point; its compressed window is added by ztoc_spans_window(). */
 static int
 keep_point(struct ztoc_spans *s, const struct gzip_point *p)
 {

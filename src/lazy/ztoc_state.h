@@ -1,5 +1,5 @@
 /*
- * ztoc_state.h - a ztoc that has been read
+ * ztoc_state.h - a ztoc in memory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAZY_ZTOC_STATE_H
@@ -12,13 +12,15 @@
 
 /* A span is a unit of the layer. */
 struct ztoc_span {
-	uint64_t in, out;		/* of its point, see gzip_points.h */
-	uint64_t window_at;		/* its window: in the side file */
-	const uint8_t *window;		/* or in memory */
-	uint32_t window_len;		/* bytes there */
+	uint64_t in, out;		/* see gzip_points.h */
+	uint64_t window_at;		/* position of its window in the side
+					 * file */
+	const uint8_t *window;		/* its window in memory, or NULL */
+	uint32_t window_len;		/* length of the window */
 	uint8_t bits;
 	uint8_t digest[LAYER_DIGEST];
-	uint8_t window_digest[LAYER_DIGEST];	/* if in the side file */
+	uint8_t window_digest[LAYER_DIGEST];	/* for a window in the side
+						 * file */
 };
 
 struct ztoc {
@@ -26,13 +28,14 @@ struct ztoc {
 	bool packed;			/* windows are in the side file */
 	struct ztoc_span *spans;
 	size_t count;
-	uint64_t content;		/* bytes of the archive */
-	uint8_t *data;			/* the index, while it is needed */
+	uint64_t content;		/* size of the archive */
+	uint8_t *data;			/* the index while it is needed */
 	size_t len;
-	uint64_t windows;		/* bytes in the side file */
+	uint64_t windows;		/* size of the windows in the side
+					 * file */
 };
 
-/* The side object's name, see struct layer_range. */
+/* The name of the side object; see struct layer_range. */
 #define ZTOC_OBJECT "ztoc"
 
 /* Returns the offset and length of a span in the layer. */

@@ -51,7 +51,7 @@ write_index(struct ztoc_job *j, struct flatbuf_writer *w,
 struct packer {
 	struct ztoc_job *j;
 	ZSTD_CCtx *z;
-	struct digest *digest;		/* of the frame */
+	struct digest *digest;		/* digest of the frame */
 	uint8_t room[64 << 10];
 };
 

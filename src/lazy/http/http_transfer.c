@@ -346,7 +346,7 @@ http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 	}
 	rc = of_status(t->reply.status);
 	if (rc != 0)
-		snprintf(why, LAYER_WHY, "the server answered %ld",
+		snprintf(why, LAYER_WHY, "the server returned status %ld",
 		    t->reply.status);
 	return rc;
 }
