@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# bench-readers-programs.sh - the readers tried by bench-readers
+# bench-readers-programs.sh - the readers that bench-readers tests
 # SPDX-License-Identifier: BSD-2-Clause
-# A reader's command finds the name of the input in $file and its format in
-# $format, and writes the decompressed data to standard output.  That is a tar
-# file, $input, whose member is $member.
+# A reader's command reads the file $file, whose format is $format, and writes
+# the decompressed data to standard output.  The uncompressed data is the tar
+# file $input, whose member is $member.
 #
 # The sourcing script has sourced lib.sh, and kills the process $server when it
 # exits.
@@ -43,8 +43,8 @@ EOF
 # reader_there NAME
 reader_there() { [ "$(reader_version "$1")" != missing ]; }
 
-# program COMMAND...: prints its name and the first version number that it
-# prints, or "missing"
+# program COMMAND...: prints its name and the first version number in its
+# output, or "missing"
 program() {
 	have "$1" || {
 		echo missing
@@ -296,7 +296,7 @@ programs() {
 }
 
 # serve DIR: starts a server for curl on the loopback interface, at port $port;
-# it serves the file "served", with the encoding named in the path
+# it sends the file "served", with the encoding given in the path
 serve() {
 	port=
 	export port

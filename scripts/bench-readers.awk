@@ -1,4 +1,4 @@
-# bench-readers.awk - the table of scripts/bench-readers, and the failures
+# bench-readers.awk - print the table of scripts/bench-readers, and the failures
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -v versions=FILE -v formats='gzip ...' -f bench-readers.awk ROWS.csv

@@ -1,11 +1,10 @@
 # shellcheck shell=sh
-# bench.sh - trees for benchmarks, and cells for their tables; sourced
+# bench.sh - the trees and table cells of benchmarks; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# The sourcing script sets $study, the directory that holds everything; $given,
-# a directory to use in place of this machine's files, or empty; $mib; and
-# $many.
+# The sourcing script sets $study, the directory for all files; $given, a
+# directory to use instead of this machine's files, or empty; $mib; and $many.
 
 # mixed DIR: makes $mib MiB of programs, libraries and their data
 mixed() {
@@ -27,8 +26,9 @@ key_stream() {
 }
 
 # textures DIR: makes 1,000 files of 700,000 bytes, like those of a game.  Of
-# every ten, six are incompressible (like PNG, Ogg); three shrink by a sixtieth,
-# since some bytes are more frequent (like JPEG); one is a model stored as text.
+# every ten files, six are incompressible (like PNG or Ogg); three shrink by a
+# sixtieth, because some bytes are more frequent (like JPEG); one is a model
+# stored as text.
 textures() {
 	# shellcheck disable=SC2016
 	key_stream | head -c 700000000 | (cd "$1" && split -a 3 -d \

@@ -1,4 +1,4 @@
-# breakeven.awk - how many cold starts pay for a longer export
+# breakeven.awk - compute how many cold starts compensate for a longer export
 # SPDX-License-Identifier: BSD-2-Clause
 # awk -f csv.awk -f stats.awk -f breakeven.awk -v ref=ID -v ids='ID...' 'FS=\t'
 # SUMMARY FS=, PAIRS.csv: SUMMARY is from rows.awk, PAIRS.csv has lap's rows of
@@ -7,7 +7,7 @@
 # saving to the largest divided by the smallest; it is wider than a 95 %
 # confidence interval, because both extremes rarely coincide.
 
-# differences A B: stores in d A - B for each run that exists for both
+# differences A B: stores A - B in d for each run that exists for both
 function differences(a, b,  r, n) {
 	n = 0
 	for (r = 1; r <= last; r++)

@@ -1,15 +1,15 @@
 # shellcheck shell=sh
-# cells.sh - the runs of a study: planning, running, keeping the rows; sourced
+# cells.sh - plan and execute the runs of a study, and store rows; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
 # $study/cells.tsv has one line per cell: its id, round, position in the round,
-# and its row of the table.  A cell has been run when $study/rows/ID.csv has
+# and its row of the table.  A cell has been run if $study/rows/ID.csv contains
 # rows.  That file is written under another name and renamed, so an interrupted
 # study can be resumed at any point.
 
 # cells_round ROUND SEED: prints one round's cells for the table rows on
-# standard input, in the round's own order: id, round, position, the row
+# standard input, in the random order of the round: id, round, position, row
 cells_round() {
 	shuffle $(($2 * 1000 + $1)) | awk -v OFS='\t' -v r="$1" '
 	    { print sprintf("%03d.%s", r, $1), r, NR, $0 }'
@@ -48,7 +48,7 @@ cells_make() {
 	rm -f "$study/cells.asked"
 }
 
-# cells_keep: keeps the requested cells, and all others that were already run
+# cells_keep: keeps the requested cells, and all cells that were already run
 cells_keep() {
 	[ -e "$study/cells.tsv" ] || {
 		cat "$study/cells.asked"
@@ -108,8 +108,8 @@ cells_join() {
 	        $0 != head'
 }
 
-# study_cell ID: makes one run of one row; the resulting file is renamed into
-# place.  The run is not repeated if a cell that outlived its script has already
+# study_cell ID: makes one run of one row; the resulting file is renamed to its
+# final name.  The run is skipped if a cell that outlived its script has already
 # made it.
 study_cell() {
 	study_open
@@ -123,7 +123,8 @@ study_cell() {
 	cell_new=$study/rows/.$1.new cell_csv=$study/rows/$1.csv
 	cell_round=$(field 2 "$cell_row") cell_pos=$(field 3 "$cell_row")
 	rm -f "$cell_new" "$cell_new".*
-	# Split at a control character: at tabs, empty fields would be lost.
+	# Split at a control character, because splitting at tabs would drop
+	# empty fields.
 	cell_ifs=$IFS
 	IFS=$(printf '\001')
 	set -f
@@ -155,8 +156,8 @@ cell_lap() {
 }
 
 # cell_rows FILE [COLUMN=VALUE]...: prints the rows with their position in the
-# study.  lap saw one run in one round; the cell knows which one it was.  A
-# value for keys is appended to the existing ones.
+# study.  To lap, every run is the first in the first round, so the actual
+# numbers are inserted here.  A value for keys is appended to the existing keys.
 cell_rows() {
 	cell_rows_file=$1
 	shift
@@ -186,7 +187,7 @@ cell_rows() {
 
 # cells_run COMMAND...: runs COMMAND... cell ID for every remaining cell, one at
 # a time.  Engines: local (a loop), parallel (GNU parallel), slurm (an array
-# job, whose nodes must all see $study).  A cell that fails ends the study.
+# job, whose nodes must all see $study).  If a cell fails, the study ends.
 cells_run() {
 	mkdir -p "$study/rows"
 	find "$study/rows" -name '.*.new*' -exec rm -f {} +
@@ -266,16 +267,16 @@ children() {
 	done
 }
 
-# progress: shows the current cell, the total and the time left: on a terminal,
-# on a single line that is redrawn; otherwise, on a new line now and then; with
-# -v, on a new line for every cell; with -q, not at all
+# progress: shows the current cell, the total and the remaining time: on a
+# terminal, on a single line that is updated; otherwise, on a new line
+# periodically; with -v, on a new line for every cell; with -q, nothing
 progress_said=0
 progress() {
 	[ "$verbosity" -gt 0 ] || return 0
 	read -r progress_now _ </proc/uptime
 	[ -t 2 ] || [ "$verbosity" = 2 ] ||
 	    [ $((${progress_now%.*} - progress_said)) -ge 20 ] || return 0
-	# The first of the periodic lines is delayed, too.
+	# The first periodic line is also delayed.
 	[ "$progress_said" != 0 ] || [ -t 2 ] || [ "$verbosity" = 2 ] || {
 		progress_said=${progress_now%.*}
 		return 0
@@ -293,8 +294,8 @@ progress_end() {
 	[ ! -t 2 ] || [ "$verbosity" = 0 ] || printf '\r\033[K' >&2
 }
 
-# time_left: prints an estimate from earlier runs of the same rows, or else from
-# those of all rows
+# time_left: prints an estimate from earlier runs of the same rows or, if there
+# are none, from those of all rows
 time_left() {
 	awk -F '\t' -v from="$cells_i" '
 	FNR == 1 { file++ }
@@ -319,7 +320,7 @@ time_left() {
 	}' "$study/took" "$study/left"
 }
 
-# sample DIRECTORY N: prints about N of its non-empty files, evenly spread
+# sample DIRECTORY N: prints about N of its non-empty files, evenly spaced
 sample() {
 	find "$1" -type f -size +0 ! -name '*
 *' -print 2>/dev/null | awk -v n="$2" '
@@ -331,9 +332,9 @@ sample() {
 	}'
 }
 
-# resident COLD: prints what percentage of the files listed on standard input is
-# in memory after eviction by COLD (coldwalk --cold), if coldwalk is available
-# and permitted to find out
+# resident COLD: prints the percentage of the files listed on standard input
+# that is in memory after eviction with COLD (coldwalk --cold), if coldwalk is
+# available and has the required permissions
 resident() {
 	have coldwalk || return 0
 	tr '\n' '\0' |
@@ -345,18 +346,17 @@ resident() {
 	    END { if (all && !unseen) printf "%.1f", 100 * in_memory / all }' || :
 }
 
-# caches_drop: drops the caches with lap, which never blocks indefinitely; the
-# reason for a failure goes to $study/log
+# caches_drop: drops the caches with lap, which never blocks indefinitely;
+# errors are logged to $study/log
 caches_drop() { lap -q -n 1 -c -- true >/dev/null 2>>"$study/log"; }
 
-# cell_input: loads the tree into the cache, or evicts it, and reports how much
-# of it is there
+# cell_input: loads the tree into the cache, or evicts it, and prints the
+# percentage in the cache
 cell_input() {
-	# Sync only these filesystems: another one may hang.
+	# Sync only these filesystems, because another one may hang.
 	[ "$quick$cold" = yes ] || sync -f "$dir" "$study"
 	if [ "$cold" = yes ]; then
-		# This drops the caches for the files examined here; lap drops
-		# them again.
+		# Drop the caches for the check below; lap drops them again.
 		caches_drop || die 'the caches cannot be dropped'
 	else
 		find "$dir" -type f -exec cat {} + >/dev/null 2>&1 || :
@@ -372,7 +372,7 @@ machine_s() {
 	}' /proc/stat
 }
 
-# since START NOW: prints the difference
+# since START NOW: prints NOW - START
 since() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", b - a }'; }
 
 # dir_place: checks that $dir is usable and that $study is not inside it

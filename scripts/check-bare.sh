@@ -1,15 +1,15 @@
 #!/bin/sh
-# check-bare.sh - the README's commands on a machine with nothing installed
+# check-bare.sh - run the README's commands on a machine with nothing installed
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # usage: check-bare.sh [-j jobs] [SUITE]
 #
 # Creates a minimal Debian SUITE (bookworm) with only this machine's apt sources
-# and a clone of this commit, and runs the commands as a user who may not
-# install anything, as one with sudo, and as root.  HOME and the locale are
-# unset, TMPDIR is not /tmp, and the machine appears to have just booted.  The
-# base is kept for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.  Exits with
-# status 77 if such a system cannot be created here.
+# and a clone of this commit, and runs the commands as a user without sudo, as a
+# user with sudo, and as root.  HOME and the locale are unset, TMPDIR is not
+# /tmp, and the machine appears to have just booted.  The base system is kept
+# for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.  Exits with status 77 if
+# such a system cannot be created here.
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -26,13 +26,13 @@ done
 shift $((OPTIND - 1))
 suite=${1:-bookworm}
 
-# Ten tests that depend on which user runs them.
+# Ten tests that depend on the user who runs them.
 some_tests='^(unit\.(progress|output|sandbox|cold|walk_dir)|'\
 'cli\.(install|lap|pzc_files|pzc_names|coldwalk))$'
 
 step_n=0
-# step TEXT COMMAND...: runs the command; if it fails, exits with a message
-# naming the step
+# step TEXT COMMAND...: runs the command; if it fails, reports the step and
+# exits
 step() {
 	step_text=$1
 	shift
@@ -44,7 +44,7 @@ step() {
 }
 
 inside_pid=
-# Processes left in the system die shortly after its first process.
+# Remaining processes in the system are killed when its first process exits.
 tidy() {
 	[ -z "$inside_pid" ] || {
 		kill -s KILL "$inside_pid"
@@ -74,7 +74,8 @@ sources() {
 			print "deb", $2, suite rest, $4
 	}' >"$tmp/sources"
 	[ -s "$tmp/sources" ] || cannot "apt has no sources for $suite here"
-	# Proxy settings, and whether an archive's dates are checked.
+	# Copy the proxy settings, and whether the dates of an archive are
+	# checked.
 	apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-)' |
 	    grep -v -i auto-detect >"$tmp/apt.conf" || :
 }
@@ -120,7 +121,7 @@ base() {
 	    mv "$base.$$" "$base"
 }
 
-# root NAME: makes $tmp/NAME a freshly installed system with a clone
+# root NAME: creates in $tmp/NAME a newly installed system with a clone
 root() {
 	root=$tmp/$1
 	mkdir "$root"
@@ -136,7 +137,8 @@ root() {
 
 # Inside
 
-# young: $clock makes unshare simulate a machine booted a second ago
+# young: sets $clock to the unshare options that simulate a machine booted one
+# second ago
 young() {
 	young_s=$(sed 's/\..*//' /proc/uptime)
 	clock="--time --monotonic -$((young_s - 1)) --boottime -$((young_s - 1))"
@@ -160,14 +162,14 @@ enter='set -e
 	[ "$user" != root ] || mount -t tmpfs -o ro tmpfs "$root/tmp"
 	path=/usr/local/bin:/usr/bin:/bin
 	[ "$user" != root ] || path=/usr/local/sbin:/usr/sbin:/sbin:$path
-	# not exec: the first process must be one that reaps orphans
+	# no exec, because the first process must reap orphans
 	chroot --userspec="$user" "$root" env -i -C /srv/coldpress \
 	    PATH="$path" TMPDIR=/srv/tmp \
 	    ${http_proxy:+http_proxy="$http_proxy"} \
 	    ${https_proxy:+https_proxy="$https_proxy"} "$@" || exit $?'
 
 # inside USER COMMAND...: runs the command in $root, with its own mounts,
-# processes and clock, none of which outlives it
+# processes and clock, which disappear when it exits
 inside() {
 	young
 	# shellcheck disable=SC2086
@@ -182,8 +184,8 @@ inside() {
 
 # Steps
 
-# told SCRIPT: checks that the script names what is missing, does nothing, and
-# exits with status 1
+# told SCRIPT: checks that the script reports what is missing, does nothing
+# else, and exits with status 1
 told() {
 	told_status=0
 	inside stranger "$1" >"$tmp/out" 2>&1 || told_status=$?
@@ -215,7 +217,7 @@ with_sudo() {
 
 
 # as_it_was: checks that mawk and dash are still the defaults, and that the
-# tests left nothing behind
+# tests left no files behind
 as_it_was() {
 	readlink "$root/bin/sh" "$root/etc/alternatives/awk" >"$tmp/out"
 	find "$root/srv/tmp" -mindepth 1 >>"$tmp/out"

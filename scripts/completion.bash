@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# completion.bash - the options that a tool's --help lists, for bash
+# completion.bash - completes the options listed by a tool's --help, for bash
 # SPDX-License-Identifier: BSD-2-Clause
 _coldpress()
 {

@@ -1,12 +1,12 @@
-# csv.awk - accessing rows by column name; comes before the program that reads
+# csv.awk - access rows by column name; load it before the program that reads
 # them
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# csv_row() is true if the line is a row, not a comment or a header.  Then
-# get(NAME) is the value in that column, empty if there is no such column;
-# $at[NAME] is the same as an assignable field; key(NAME) is a value from the
-# column keys (NAME=VALUE;...); csv_line() is the row as CSV.  Each file has its
-# own header.  With FS set to a tab, it reads TSV.
+# csv_row() is true if the line is a row rather than a comment or a header.  For
+# a row, get(NAME) is the value in that column, or empty if there is no such
+# column; $at[NAME] is the same value as an assignable field; key(NAME) is a
+# value from the column keys (NAME=VALUE;...); csv_line() is the row as CSV.
+# Each file has its own header.  If FS is a tab, the input is TSV.
 
 # A comma inside quotes is replaced by SUBSEP while the line is split.
 function csv_quoted(  i, n, part, s) {

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# findings.sh - what the studies' reports share; sourced by study_report
+# findings.sh - code shared by the studies' reports; sourced by study_report
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
@@ -17,7 +17,7 @@ cpus_measured() {
 
 # print_source: prints the contents of the first comment lines in $rows_csv
 print_source() {
-	# lap's own comment lines, one set per cell, begin with its series.
+	# The comment lines of lap, one set per cell, begin with the series.
 	sed -n '/^# series:/q; s/^# //p' "$rows_csv"
 }
 
@@ -82,9 +82,9 @@ pair_ratio() {
 # measured
 ratio() { pair_ratio "$pairs_file" "$1" "$2"; }
 
-# pair_chances ROW REFERENCE LIMIT: prints the probability, by the two-sided
-# sign test, of pairs like these if the finding did not hold, and if it did.  A
-# missing limit is 0 or 1e300.
+# pair_chances ROW REFERENCE LIMIT: prints the p-values of the two-sided sign
+# test under the assumptions that the finding does not hold and that it holds.
+# A missing limit is 0 or 1e300.
 pair_chances() {
 	# shellcheck disable=SC2016
 	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
@@ -115,7 +115,7 @@ pair_chances() {
 	}'"$limits_awk" a="$1" b="$2" limit="$3" "$pairs_file"
 }
 
-# "1.1" means at most 1.1, "> 1" more than 1, "0.9 .. 1.1" between the two
+# "1.1" means at most 1.1, "> 1" more than 1, "0.9 ..  1.1" a range
 limits_awk='
 function limits(text,  part) {
 	low = 0
@@ -132,8 +132,9 @@ function limits(text,  part) {
 		high = text + 0
 }'
 
-# finding TEXT ROW REFERENCE LIMIT: the study found ROW within these limits
-# relative to REFERENCE; the ratio's interval decides whether this holds here
+# finding TEXT ROW REFERENCE LIMIT: tests the study's finding that the ratio of
+# ROW to REFERENCE is within these limits, using the interval of the ratio
+# measured here
 finding() {
 	finding_ratio=$(ratio "$2" "$3")
 	finding_chances="$tab"
@@ -187,7 +188,7 @@ exact() {
 findings_begin() { : >"$study/verdicts"; }
 
 # findings_end: prints how many verdicts may be wrong, at 5 % each, and which of
-# them remain when the family-wise error is held to 5 % (Holm's method)
+# them remain when the family-wise error rate is limited to 5 % (Holm's method)
 findings_end() {
 	[ -s "$study/verdicts" ] || return 0
 	printf '\n'
@@ -227,7 +228,7 @@ took() {
 	}'
 }
 
-# few N: prints a caveat if N runs are too few
+# few N: prints a caveat if N is less than 6 runs
 few() {
 	[ "$1" -ge 6 ] ||
 	    printf 'With fewer than 6 runs of each row, none of this is decided. '

@@ -1,16 +1,16 @@
 # shellcheck shell=sh
-# image-export-cell.sh - exporting an image, reading it back and starting from
-# it; sourced
+# image-export-cell.sh - export an image, read it back and start a program;
+# sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# image, unpacked: print the image's path, and where it is unpacked to be read
-# back or started from; the names are unique to this study
+# image, unpacked: print the path of the image, and the directory to which it is
+# unpacked; the names are unique to this study
 image() { printf '%s/%s.sqsh' "$store" "$series"; }
 unpacked() { printf '%s/%s.out' "$scratch" "$series"; }
 
-# room_for_image: checks that there is room for an image, and for a second copy
-# of the tree if it is to be unpacked
+# room_for_image: checks that there is space for an image and, if it will be
+# unpacked, for a second copy of the tree
 room_for_image() {
 	room_B=$((tree_B + tree_B / 16 + 16777216))
 	if [ "$reader" = unsquashfs ] || [ "$start_by" = create ]; then
@@ -21,7 +21,7 @@ room_for_image() {
 	room "$store" $room_B 'the largest image'
 }
 
-# succeeded FILE: whether all its runs succeeded
+# succeeded FILE: whether all runs in FILE succeeded
 succeeded() {
 	csv 'csv_row() { n++; bad += failed() } END { exit bad || !n }' "$1"
 }
@@ -33,9 +33,9 @@ said() { sed -n "s/$1/\\1/p" "$study/said" | head -n 1; }
 told() { sed -n "s/.*\"$1\":\\([0-9.]*\\).*/\\1/p" "$study/stats"; }
 
 # cell_facts PROGRAM: prints the sizes of the image and of its content, and the
-# number of duplicates; for sqpack, how busy its compressing threads were, and
-# how long the reader and the writer waited for them, but not the content's
-# size, which only mksquashfs reports
+# number of duplicates; for sqpack, also the utilization of its compression
+# threads and the time that its reader and writer waited for them, but not the
+# content's size, which only mksquashfs reports
 cell_facts() {
 	printf 'image_B=%s;' "$(stat -c %s "$(image)")"
 	if [ "$1" = sqpack ]; then
@@ -63,7 +63,7 @@ export_command() {
 		words_for_sh sqpack -q -p "$export_n" "$@" --all-root \
 		    --stats="$study/stats" -o "$(image)" "$dir"
 	elif [ "$enroot" = yes ]; then
-		# enroot sends mksquashfs's report to standard error.
+		# enroot redirects mksquashfs's report to standard error.
 		words_for_sh env "ENROOT_DATA_PATH=$(dirname "$dir")" \
 		    "ENROOT_MAX_PROCESSORS=$export_n" \
 		    "ENROOT_SQUASH_OPTIONS=$*" \
@@ -76,8 +76,8 @@ export_command() {
 }
 
 # cell_export ID THREADS PROGRAM OPTIONS: runs the export; writes its row to
-# $cell_new.export, and sets $export_machine to the processor time that the
-# whole machine spent during it
+# $cell_new.export, and sets $export_machine to the processor time used by the
+# whole machine during the export
 cell_export() {
 	export_id=$1 export_cold=
 	rm -f "$(image)" "$study/stats"

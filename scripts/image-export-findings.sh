@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# image-export-findings.sh - testing the image study's findings; sourced
+# image-export-findings.sh - test the image study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
 # shellcheck source=scripts/image-export-sizes.sh
 . "$here/image-export-sizes.sh"
 
-# pooled NAME: prints the pairs with and without duplicate removal as pairs of
-# two labels, one per round: the geometric means over all levels and threads
-# that have both.  Pairs in the same round are not independent of each other.
+# pooled NAME: prints one pair per round, with two labels: the geometric means
+# with and without duplicate removal, over all levels and threads for which both
+# were measured.  Pairs in the same round are not independent of each other.
 pooled() {
 	echo 'series,label,run,stage,cache,wall_s,exit,signal'
 	csv '
@@ -42,7 +42,7 @@ pooled() {
 	}' "$study/$1.csv"
 }
 
-# finding_pooled TEXT NAME: tests that the loss does not exceed 5 %
+# finding_pooled TEXT NAME: tests that duplicate removal costs at most 5 %
 finding_pooled() {
 	pooled "$2" >"$study/pooled.csv"
 	pairs_file=$study/pooled.csv
@@ -50,8 +50,8 @@ finding_pooled() {
 	pairs_file=$study/pairs.csv
 }
 
-# others_busy ID: prints what share of the processors other processes used, as
-# the median of the runs; empty if not measured
+# others_busy ID: prints the median share of the processors that was used by
+# other processes; empty if not measured
 others_busy() {
 	# shellcheck disable=SC2016
 	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
@@ -64,9 +64,9 @@ others_busy() {
 	    cpus="${report_cpus:-1}" "$study/proven.csv"
 }
 
-# Tests whether I/O is the bottleneck, judging by the share of processors that
-# are busy.  The study observed it with 8 threads.  If other processes use a
-# tenth of the processors, idle processors prove nothing.
+# Tests whether I/O is the bottleneck, based on processor utilization.  The
+# study observed this with 8 threads.  The finding is undecided if other
+# processes used a tenth of the processors.
 finding_utilisation() {
 	case " $threads " in
 	*' 8 '*) ;;
@@ -101,7 +101,7 @@ finding_utilisation() {
 	    cpus="${report_cpus:-1}" "$study/utilisation"
 }
 
-# over THREADS: prints a caveat for a verdict that more processors might change
+# over THREADS: prints a caveat if the machine has fewer processors than threads
 over() { [ "$1" -le "${report_cpus:-$1}" ] || echo ' (oversubscribed)'; }
 
 print_findings() {
@@ -174,7 +174,7 @@ findings_level_1() {
 }
 
 # finding_memory THREADS: tests that reading back needs no more memory at a high
-# level; not measured if the kernel does the reading
+# level; not measured if the image is read by the kernel
 finding_memory() {
 	[ "$reader" != cat ] || {
 		printf '  %s\n    %s\n' 'reading back takes no more memory at a high level' \

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2034,SC2154
 #
 # A row is METHOD[.nodup][.sqpack].pTHREADS: each export by mksquashfs is also
-# done by sqpack, which the study's findings do not cover.
+# made by sqpack, for which no findings are tested.
 
 # methods: prints name, mksquashfs's options, sqpack's options
 methods() {
@@ -40,7 +40,7 @@ table() {
 		[ "$table_first" = "$table_last" ] ||
 		    zstd $table_level | with_threads "$table_last"
 	done
-	# The study only speculates about whether more threads would help.
+	# The study does not measure whether more threads would help.
 	zstd 1 | with_threads $((table_last * 2))
 }
 with_threads() {
@@ -50,7 +50,7 @@ with_threads() {
 	}'
 }
 
-# lacking ROW: tries the program on an empty tree
+# lacking ROW: tries the method on an empty tree
 lacking() {
 	mkdir -p "$study/try"
 	rm -f "$study/try.sqsh"

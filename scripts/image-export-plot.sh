@@ -26,15 +26,15 @@ chart_front() {
 	    "$1"
 }
 
-# chart_begin TITLE WIDTH: begins a chart; also sets $chart_title, for the first
+# chart_begin TITLE WIDTH: begins a chart, and sets $chart_title for the first
 # panel
 chart_begin() {
 	chart_title=$(plot_text \
 	    "$1 (${report_cpus:-?} processors, ${from:-${dir##*/}})")
 	plot_head "$chart_title" "$2" 480
 	printf 'set xlabel "export, seconds (log)"\nset logscale x\n'
-	# A logarithmic axis spanning less than a decade would have a single
-	# label.
+	# By default, a logarithmic axis that spans less than a decade has only
+	# one label.
 	printf 'set xtics (%s)\n' "$(awk 'BEGIN {
 		for (k = -3; k < 6; k++)
 			printf "%g, %g, %g, ", 10 ^ k, 2 * 10 ^ k, 5 * 10 ^ k
@@ -73,8 +73,9 @@ chart_panel() {
 	printf '\n'
 }
 
-# plot_threads N: plots time against size with N threads; next to "none" the
-# differences between levels are too small to see, so they get their own panel
+# plot_threads N: plots time against size with N threads; the levels have a
+# separate panel, because their differences are too small to be visible next to
+# "none"
 plot_threads() {
 	chart_points "^[^.]*[.]p$1\$" "$study/chart.tsv"
 	[ -s "$study/chart.tsv" ] || return 0
@@ -106,7 +107,7 @@ plot_duplicates() {
 	[ -s "$study/kept.tsv" ] || return 0
 	{
 		chart_begin "Duplicates, $1 threads" 760
-		# The four levels are within a few seconds of each other.
+		# The times of the four levels differ by only a few seconds.
 		printf 'unset logscale x\nset xtics autofreq\n'
 		printf 'set xlabel "export, seconds"\n'
 		chart_ranges "$study/kept.tsv" "$study/removed.tsv"

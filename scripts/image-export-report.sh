@@ -31,8 +31,8 @@ study_ratio() {
 	END { if (s[a] != "" && s[b] != "") printf "%.3f", s[a] / s[b] }'
 }
 
-# awk functions that format a number or an interval for the tables, if there is
-# one
+# awk functions that format a number or an interval for the tables, or nothing
+# if it is missing
 print_awk='
 function real(format, x) { return x == "" ? "" : sprintf(format, x) }
 function span(lo, hi) {
@@ -47,7 +47,7 @@ content_B() {
 	}' "$rows_csv"
 }
 
-# Starts that were not proven cold are counted and left out.
+# Starts that were not proven cold are counted but excluded.
 report_summaries() {
 	report_content=$(content_B)
 	warm=$study/warm csv '
@@ -83,7 +83,7 @@ size() {
 	}' label="$1" "$study/summary"
 }
 
-# Prints the study's own table, next to the same cells measured here.
+# Prints the study's table next to the same cells measured here.
 print_table() {
 	printf '\n%-11s %-7s | %-20s | %s\n' '' '' 'the study, 2023' \
 	    'here: medians, 95 % confidence intervals'
@@ -129,7 +129,7 @@ print_table() {
 }
 
 # rows_of PATTERN: prints the summary lines whose labels match, sorted by
-# threads and then by level; each preceded by threads, level (0 and less for
+# threads and level; each line is preceded by threads, level (at most 0 for
 # methods without levels) and method
 rows_of() {
 	printf 'threads\tlevel\tmethod\t'
@@ -147,8 +147,9 @@ rows_of() {
 	    sort -t "$tab" -k 1,1n -k 2,2n -k 3,3
 }
 
-# rows_with COLUMNS PATTERN FUNCTION: prints rows_of, each line followed by the
-# output of FUNCTION THREADS METHOD LABEL: COLUMNS, as TSV
+# rows_with COLUMNS PATTERN FUNCTION: prints the lines of rows_of PATTERN, each
+# with COLUMNS appended, which are the output of FUNCTION THREADS METHOD LABEL
+# as TSV
 rows_with() {
 	rows_of "$2" | {
 		IFS= read -r with_line
@@ -169,7 +170,7 @@ levels_more() {
 	    "$(size "zstd1.p$1")"
 }
 
-# Compares every level with level 1 at the same number of threads.
+# Compares every level with level 1 for the same number of threads.
 print_levels() {
 	printf '\n%-13s %7s %2s %9s %17s %8s %17s %7s %9s %8s\n' Level \
 	    Threads n 'Export(s)' interval /zstd1 interval 'Size%' \

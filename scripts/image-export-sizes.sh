@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# image-export-sizes.sh - testing what the study found about sizes; sourced
+# image-export-sizes.sh - test the study's findings about sizes; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# Sizes are the same for any number of threads.
+# Sizes do not depend on the number of threads.
 findings_size() {
 	size_lz4=$(size "lz4.p$first") size_none=$(size "none.p$first")
 	size_hc=$(size "lz4hc.p$first") size_1=$(size "zstd1.p$first")
@@ -18,9 +18,9 @@ findings_size() {
 	    "study 55.4 of 60.4 and 68.5 %, here ${size_1:--} of ${size_hc:--} and ${size_lz4:--} %"
 }
 
-# finding_sweet THREADS: tests that among levels 1 to 9, level 2 gives the best
-# size reduction for its time: it is the knee, the point farthest from the line
-# between the first and the last
+# finding_sweet THREADS: tests that level 2 has the best trade-off between size
+# and time among levels 1 to 9: it is the knee, the point farthest from the line
+# between the first level and the last
 finding_sweet() {
 	exact_text="level 2 is the sweet spot ($1 threads, by medians: the knee of size against log time)"
 	sweet=$(rows_of "^zstd[1-9][.]p$1\$" | tsv '
@@ -59,8 +59,8 @@ finding_sweet() {
 	exact "$exact_text" "$sweet_is" "$sweet_detail"
 }
 
-# findings_levels THREADS: tests what the levels save, in percentage points of
-# the content
+# findings_levels THREADS: tests the savings of the levels, in percentage points
+# of the content
 findings_levels() {
 	level_1=$(size "zstd1.p$1") level_2=$(size "zstd2.p$1")
 	level_4=$(size "zstd4.p$1") level_9=$(size "zstd9.p$1")
@@ -106,8 +106,8 @@ saved() {
 	printf '%s' "${saved_text:-not measured}"
 }
 
-# finding_removed THREADS: tests the number of duplicates and what removing them
-# saves
+# finding_removed THREADS: tests the number of duplicates and the effect of
+# removing them
 finding_removed() {
 	removed=$(column dup_n "zstd1.p$1")
 	exact 'some duplicates are removed, with some effect' \

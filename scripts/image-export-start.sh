@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# image-export-start.sh - a program started cold from an image; sourced
+# image-export-start.sh - start a program cold from an image; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
-# The time is what a cluster user waits for: the program starts from a mount by
-# the kernel or by squashfuse, which enroot start uses, or from a tree that has
-# to be unpacked first, as enroot create does.
+# This is the time that a user of a cluster waits for: the program is started
+# from a mount by the kernel or by squashfuse, as with enroot start, or from a
+# tree that is unpacked first, as with enroot create.
 
 unmount() {
 	! mountpoint -q "$study/mount" || umount "$study/mount"
@@ -81,9 +81,9 @@ image_resident() {
 	}' page="$(getconf PAGESIZE)"
 }
 
-# mount_resident: prints what percentage of a few of the mount's files is in
-# memory.  Examining a file reads its inode, so not all of the sample is
-# examined.
+# mount_resident: prints the percentage of some of the mount's files that is in
+# memory.  Only part of the sample is examined, because examining a file reads
+# its inode.
 mount_resident() {
 	from=$dir/ to=$study/mount/ awk '
 	NR % 25 == 1 && index($0, ENVIRON["from"]) == 1 {
@@ -92,9 +92,9 @@ mount_resident() {
 	resident none <"$study/mounted"
 }
 
-# cell_start ID THREADS PROGRAM: makes a cold start.  Neither a new mount nor a
-# tree yet to be unpacked has pages or names in the cache; the image's own pages
-# are dropped by posix_fadvise.
+# cell_start ID THREADS PROGRAM: makes a cold start.  A new mount has no pages
+# or names in the cache, and neither has a tree that is not unpacked yet; the
+# image's pages are dropped with posix_fadvise.
 cell_start() {
 	case $start_by in
 	create) start_create "$@" ;;
@@ -122,8 +122,8 @@ start_mounted() {
 	start_facts="loop_B=$start_loop;disk_B=$start_disk"
 }
 
-# start_create ID THREADS PROGRAM: unpacks the image with the program's own
-# tool, and starts from the result
+# start_create ID THREADS PROGRAM: unpacks the image with the tool that belongs
+# to the program, and starts from the resulting tree
 start_create() {
 	start_cache=unknown
 	rm -rf "$(unpacked)"

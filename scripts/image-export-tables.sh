@@ -13,7 +13,7 @@ duplicates_more() {
 	        cut -f 1)"
 }
 
-# Prints one line for each cell that has a counterpart without duplicate
+# Prints one line for each cell that was also measured without duplicate
 # removal.
 print_duplicates() {
 	printf '\n%-10s %7s %8s %17s %9s %9s %9s %17s\n' 'Duplicates' \
@@ -102,8 +102,7 @@ print_breakeven() {
 }
 
 
-# Prints what sqpack reports about its own stages, from the last run of each
-# row.
+# Prints sqpack's statistics about its stages, from the last run of each row.
 print_sqpack() {
 	grep -q "[.]sqpack[.]p[0-9]*$tab" "$study/summary" || return 0
 	printf '\nsqpack, the last run: how busy its compressing threads were, and for how long\nthe reader and the writer waited for them.\n'

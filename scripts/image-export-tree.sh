@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# image-export-tree.sh - creating the image's content; sourced
+# image-export-tree.sh - create the image's content; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# tree_KIND creates $study/tree, completely or not at all, and sets $start, the
-# command whose cold start is measured: it is run by sh in the root of the
-# mounted image.  The directory is renamed to its final name only at the end, so
-# an existing one is complete.
+# tree_KIND creates $study/tree, and sets $start, the command whose cold start
+# is measured; it is run by sh in the root of the mounted image.  The directory
+# is renamed to its final name only at the end, so an existing directory is
+# complete.
 
 # The requirements of torch 2.1.0 for Linux, pinned so that the tree can be
 # reproduced later; the study's image also contains Debian and Conda.
@@ -53,7 +53,7 @@ tree_pytorch() {
 	fi
 	set +f
 	say "downloading $# wheels for Python $python_version"
-	# pip keeps downloads in TMPDIR until all are complete.
+	# pip stores downloads in TMPDIR until all are complete.
 	rm -rf "$study/wheels"
 	mkdir -p "$study/wheels/tmp"
 	TMPDIR=$study/wheels/tmp "$pip" download -q --no-deps --only-binary=:all: --no-cache-dir \
@@ -77,7 +77,7 @@ tree_pytorch() {
 		start=$start'import torch; torch.zeros(4).sum()"'
 	fi
 	if [ $python_runs = yes ]; then
-		# An image contains byte code; otherwise each start would
+		# Images contain byte code, because each start would otherwise
 		# compile it again.  Some of the sources are for other Python
 		# versions.
 		"$python" -m compileall -q -j 0 "$study/tree.new" \
@@ -87,7 +87,7 @@ tree_pytorch() {
 	fi
 }
 
-# tree_debian: makes a small system with Python
+# tree_debian: creates a small system with Python
 tree_debian() {
 	have mmdebstrap || cannot 'mmdebstrap is not installed'
 	[ "$(id -u)" = 0 ] || say 'not root: mmdebstrap must find another way'
@@ -114,7 +114,7 @@ tree_oci() {
 	    docker-daemon:* | containers-storage:*) oci_from=$oci_image ;;
 	*) oci_from=docker://$oci_image ;;
 	esac
-	# A registry on this machine has no certificate and needs none.
+	# A registry on this machine does not need a certificate.
 	case $oci_from in
 	docker://localhost[:/]* | docker://127.*)
 		set -- --src-tls-verify=false ;;
@@ -141,7 +141,7 @@ tree_generated() {
 	dir=$study/tree.new awk -v kib=3072 -f "$here/tree.awk"
 	find "$study/tree.new/src" -name '*[048]' \
 	    -exec cp -p {} "$study/tree.new/copy" \;
-	# A hole would amount to compression by the filesystem itself.
+	# A file that consists of a hole.
 	truncate -s 65536 "$study/tree.new/data/hole"
 	printf 'cat src/*[1357] | grep -c return\n' >"$study/tree.new/start"
 	start='exec sh ./start'

@@ -13,14 +13,14 @@ clients_make() {
 	mount --make-private "$study/clients"
 }
 
-# clients_remove: removes it, but nothing on another filesystem
+# clients_remove: removes that directory, but no files on other filesystems
 clients_remove() {
 	! mountpoint -q "$study/clients" || umount -R -l "$study/clients"
 	rm -rf --one-file-system "$study/clients"
 }
 
-# client_keys: prints what the clients recorded, as keys and wall_s: the largest
-# times, and the sums of all other values
+# client_keys: prints the values recorded by the clients, as keys and wall_s:
+# the maximum of times, and the sum of all other values
 client_keys() {
 	cat "$study"/clients/*/stamps 2>/dev/null | awk -F '\t' '
 	{
@@ -63,7 +63,8 @@ client_keys() {
 	END { if (NR) printf ";index_B=%.0f;rss_KiB=%.0f", index_B, rss }'
 }
 
-# pattern_begin ID: records, until pattern_end, how much the link has carried
+# pattern_begin ID: records the amount of data received over the link until
+# pattern_end
 pattern_begin() {
 	mkdir -p "$study/patterns"
 	rm -f "$study/patterns/$1"
@@ -79,8 +80,8 @@ pattern_end() {
 	wait "$pattern_pid" 2>/dev/null || :
 }
 
-# squid_fill COMMAND: fills squid with what a start needs, by making one at the
-# server's end of the link; this start is not measured
+# squid_fill COMMAND: loads the data needed by a start into squid, by running a
+# start on the server's side of the link; this start is not measured
 squid_fill() {
 	clients_make
 	# shellcheck disable=SC2086

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# Each client is a node: it has its own daemons, which are started before the
-# run, with empty directories, and exit with the cell.  Their sockets are where
-# clients look for them, in the /run of the node's mount namespace.
+# Each client is a node with its own daemons, which are started before the run
+# with empty directories, and exit with the cell.  Their sockets are at the
+# usual paths, in /run of the node's mount namespace.
 
 daemons=''
 
@@ -69,7 +69,7 @@ END
 	    --address /run/snapshotter.sock --config "$1/stargz.toml"
 }
 
-# snapshotter_soci DIR: likewise
+# snapshotter_soci DIR: does the same for soci-snapshotter
 snapshotter_soci() {
 	cat >"$1/soci.toml" <<END
 [background_fetch]
@@ -83,8 +83,8 @@ END
 	    --address /run/snapshotter.sock --config "$1/soci.toml"
 }
 
-# daemon SOCKET COMMAND...: starts it in the node, and waits for its socket in
-# /run
+# daemon SOCKET COMMAND...: starts a daemon in the node, and waits for its
+# socket in /run
 daemon() {
 	daemon_socket=/proc/$node/root/run/$1
 	shift
@@ -93,7 +93,7 @@ daemon() {
 	service_wait "$study/log" test -S "$daemon_socket"
 }
 
-# daemons_cpu: prints their processor seconds, including those of exited
+# daemons_cpu: prints the processor seconds of the daemons, including exited
 # children
 daemons_cpu() {
 	for cpu_pid in $daemons; do
@@ -102,8 +102,8 @@ daemons_cpu() {
 	    END { printf "%.2f", n / tick }'
 }
 
-# daemon_keys CLIENTS: prints the daemons' time, the peak memory of one client's
-# daemons, and how many layers FUSE serves
+# daemon_keys CLIENTS: prints the processor time of the daemons, the peak memory
+# of one client's daemons, and the number of layers mounted with FUSE
 daemon_keys() {
 	[ -n "$daemons" ] || return 0
 	printf ';daemon_cpu_s=%s;rss_KiB=%s' \

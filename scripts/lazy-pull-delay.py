@@ -1,4 +1,4 @@
-# lazy-pull-delay.py - a proxy that is as slow to reach as a distant server
+# lazy-pull-delay.py - a proxy that delays traffic as if the server were distant
 # SPDX-License-Identifier: BSD-2-Clause
 """lazy-pull-delay.py ADDRESS PORT SERVER-PORT MS
 
@@ -25,7 +25,7 @@ async def forward(reader, writer, delay, first):
         due = 0
         while True:
             data = await reader.read(65536)
-            # later bytes may not overtake the first ones
+            # later bytes must not overtake earlier ones
             due = max(due, loop.time() + late)
             late = delay
             await queue.put((due, data))

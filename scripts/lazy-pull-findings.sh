@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# lazy-pull-findings.sh - testing the study's findings; sourced
+# lazy-pull-findings.sh - test the study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# The study measured the programs stargz, soci and cvmfs.  Where one of them was
-# not run, our client for its format takes its place in the ratio, which proves
-# nothing about the program.
+# The study measured the programs stargz, soci and cvmfs.  If one of them was
+# not run, the ratio of our client for the same format is shown instead, and the
+# finding is not tested.
 
-# ours SYSTEM LABEL: prints our system for the same format; for CVMFS, the one
-# with squid if there is a row LABEL
+# ours SYSTEM LABEL: prints our system for the same format; for CVMFS, this is
+# the one with squid if there is a row LABEL
 ours() {
 	case $1 in
 	stargz) echo estargz ;;
@@ -58,8 +58,8 @@ tested() {
 	esac
 }
 
-# claim TEXT TRUE CELL SYSTEM LINK DETAIL: tests a finding about this program's
-# bytes
+# claim TEXT TRUE CELL SYSTEM LINK DETAIL: tests a finding about the bytes
+# transferred by the system
 claim() {
 	case $2/$(row "$3" "$4" "$5") in
 	/* | */*."$4".*) exact "$1" "$2" "$6" ;;
@@ -70,7 +70,7 @@ claim() {
 # wire LABEL: prints the median of the bytes received
 wire() { column rx_B "$1"; }
 
-# findings_cited: tests what the study cites from elsewhere
+# findings_cited: tests findings that the study cites from other work
 findings_cited() {
 	for f_cell in $f_cells; do
 		f_row=${f_cell%.*}.overlayfs.${f_cell##*.}
@@ -97,8 +97,8 @@ findings_cited() {
 	done
 }
 
-# least_wire IMAGE.WORKLOAD.LINK: prints the fewest bytes that any system
-# received
+# least_wire IMAGE.WORKLOAD.LINK: prints the smallest number of bytes received
+# by any system
 least_wire() {
 	tsv 'csv_row() && get("rx_B") > 0 {
 		n = split(get("label"), part, ".")
@@ -148,7 +148,8 @@ findings_root() {
 	    "$f_row:pull" "$f_row" 0.1
 }
 
-# findings_remote: tests what a distant registry costs, with and without a cache
+# findings_remote: tests the cost of a distant registry, with and without a
+# cache
 findings_remote() {
 	cut -f 1 "$study/summary" | grep -E '[.]d[0-9]+([.]cache)?$' |
 	    while read -r f_row; do
@@ -157,7 +158,7 @@ findings_remote() {
 	done
 }
 
-# findings_many: tests what a cache saves when several clients start
+# findings_many: tests how much a cache saves when several clients start
 # concurrently
 findings_many() {
 	cut -f 1 "$study/summary" | grep '[.]x[0-9]*[.]cache$' |
@@ -167,7 +168,7 @@ findings_many() {
 	done
 }
 
-# findings_saved: tests the largest share of the data that any cell saves
+# findings_saved: tests the largest share of the data that was saved in any cell
 findings_saved() {
 	f_saved=$(tsv 'csv_row() && get("rx_B") > 0 {
 		split(get("label"), part, ".")
@@ -205,7 +206,7 @@ findings_ours() {
 	done
 }
 
-# has IMAGE LINK: whether there are rows for the image over this link
+# has IMAGE LINK: whether the image was measured over this link
 has() { grep -q "^$1[.][^.]*[.][^.]*[.]$2[.$tab]" "$study/summary"; }
 
 print_findings() {

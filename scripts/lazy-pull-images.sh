@@ -1,17 +1,17 @@
 # shellcheck shell=sh
-# lazy-pull-images.sh - the images, and what is made from them; sourced
+# lazy-pull-images.sh - the images and the data derived from them; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# $study/images/NAME holds an image as it was built (layout), its files (tree),
-# and what each workload touches (WORKLOAD.touched).  $study/registry is what
-# the registry serves.
+# $study/images/NAME contains an image as it was built (layout), its files
+# (tree), and a list of the data that each workload touches (WORKLOAD.touched).
+# $study/registry is the registry's storage.
 
 # ROOT's packages are published as alpha versions; they require numpy.
 root_wheels='root==0.1a12 numpy==2.2.6'
 
 # workloads IMAGE: prints names and commands; the last one is the main workload.
-# The module ROOT loads its libraries when it is first used.
+# The module ROOT loads its libraries on first use.
 workloads() {
 	case $1 in
 	own)
@@ -40,7 +40,7 @@ workload_command() {
 	workloads "$1" | awk -F '\t' -v w="$2" '$1 == w { print $2 }'
 }
 
-# image_make NAME: builds the image, completely or not at all
+# image_make NAME: builds the image, which gets its name when it is complete
 image_make() {
 	[ ! -d "$study/images/$1" ] || return 0
 	make_dir=$study/images/$1.new
@@ -70,7 +70,7 @@ layers_add() {
 	done
 }
 
-# layer_tar DIR: makes DIR.tar from its contents, and removes it
+# layer_tar DIR: makes DIR.tar from the contents of DIR, and removes DIR
 layer_tar() {
 	tar --sort=name --owner=0 --group=0 --numeric-owner -cf "$1.tar" \
 	    -C "$1" .
@@ -90,8 +90,8 @@ image_py() {
 	layers_add "$1" "$1/debian.tar"
 }
 
-# image_root DIR: makes a layer with what ROOT needs, such as the headers that
-# its interpreter reads, and one with ROOT
+# image_root DIR: makes a layer with ROOT's dependencies, such as the headers
+# read by its interpreter, and a layer with ROOT
 image_root() {
 	have pip3 || cannot 'there is no pip3'
 	room "$study" 8000000000 'the image with ROOT'
@@ -159,8 +159,8 @@ image_own() {
 	done
 }
 
-# image_touch DIR WORKLOAD COMMAND: lists what the workload touches: individual
-# pages, where they can be observed
+# image_touch DIR WORKLOAD COMMAND: lists the data that the workload touches, as
+# individual pages if they can be observed
 image_touch() {
 	touch_how=--pages
 	! have mkfs.erofs || ! grep -q erofs /proc/filesystems ||

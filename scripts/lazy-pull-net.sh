@@ -4,9 +4,9 @@
 # shellcheck disable=SC2034,SC2154
 #
 # Without --server, a cell runs in the client's network namespace, and the
-# process $net_holder holds the server's; the ends of the link between them are
-# called client and server.  With --server, the server is another machine, and
-# the link is the network.
+# process $net_holder keeps the server's namespace open; the ends of the link
+# between them are called client and server.  With --server, the server is
+# another machine, and the link is the network.
 
 # net_make LINK: sets net_address, net_client and net_interface: the server's
 # and the client's address, and the client's end of the link
@@ -38,8 +38,8 @@ net_make() {
 	}
 }
 
-# net_sysfs: mounts sysfs again, which shows the interfaces of the namespace in
-# which it was mounted
+# net_sysfs: mounts sysfs again, because it shows the interfaces of the
+# namespace in which it is mounted
 net_sysfs() {
 	mkdir -p "$study/cgroup"
 	mount --rbind /sys/fs/cgroup "$study/cgroup"
@@ -48,8 +48,8 @@ net_sysfs() {
 	rmdir "$study/cgroup"
 }
 
-# net_shape PREFIX INTERFACE LINK: limits the rate: a burst is 4 ms of data, and
-# the queue holds 50 ms; PREFIX is the words before the command
+# net_shape PREFIX INTERFACE LINK: limits the rate, with bursts of 4 ms of data
+# and a queue of 50 ms; the command is prefixed with PREFIX
 net_shape() {
 	net_burst=$(($3 * 500))
 	[ $net_burst -ge 65536 ] || net_burst=65536
@@ -57,20 +57,20 @@ net_shape() {
 	    latency 50ms
 }
 
-# net_route WORD: prints what follows this word in the route to the server
+# net_route WORD: prints the word after WORD in the route to the server
 net_route() {
 	ip -o route get "$server_address" |
 	    sed -n "s/.* $1 \([^ ]*\).*/\1/p"
 }
 
-# there COMMAND...: runs it on the server
+# there COMMAND...: runs the command on the server
 there() {
 	# shellcheck disable=SC2086
 	${COLDPRESS_SSH:-ssh -o BatchMode=yes} "$server" "$@"
 }
 
-# server_find: chooses a directory on the server, and finds the address at which
-# it is reached
+# server_find: chooses a directory on the server, and determines the server's
+# address
 server_find() {
 	for server_tool in docker-registry nginx; do
 		there "command -v $server_tool" </dev/null >/dev/null ||
@@ -94,8 +94,9 @@ server_fill() {
 }
 server_empty() { there "rm -rf $server_dir" </dev/null; }
 
-# server_start SYSTEM MS: starts what the system needs; sets cell_from to the
-# location of the registry or the files.  The server exits with $server_holder.
+# server_start SYSTEM MS: starts the services that the system needs; sets
+# cell_from to the location of the registry or the files.  The server exits with
+# $server_holder.
 server_start() {
 	server_port=5000 server_words="$net_address $2 registry"
 	case $(system_get "$1" 2) in
@@ -121,7 +122,7 @@ server_start() {
 	server_hear
 }
 
-# server_hear: sets $server_said to the next line that the server prints
+# server_hear: sets $server_said to the next line from the server
 server_hear() {
 	server_lines=$((server_lines + 1))
 	until [ "$(wc -l <"$cell_new.answer")" -ge $server_lines ]; do
@@ -132,8 +133,8 @@ server_hear() {
 	server_said=$(tail -n 1 "$cell_new.answer")
 }
 
-# server_used: sets $server_said to the server's requests and processor seconds
-# so far
+# server_used: sets $server_said to the number of requests to the server and its
+# processor seconds
 server_used() {
 	echo >"$cell_new.ask"
 	server_hear
@@ -145,8 +146,8 @@ server_end() {
 	wait "$server_pid" || :
 }
 
-# cache_start: starts an empty cache in the clients' own network, from which
-# they then fetch: squid for whole objects; nginx, which fetches 256 KiB pieces,
+# cache_start: starts an empty cache in the clients' network, through which they
+# then fetch: squid for whole objects; nginx, which fetches pieces of 256 KiB,
 # for ranges of blobs
 cache_start() {
 	rm -rf "$study/cache"

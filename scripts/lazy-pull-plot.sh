@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# lazy-pull-plot.sh - charts of data, of times, and of data over time; sourced
+# lazy-pull-plot.sh - plot data, times, and data over time; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2154
 # shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
-# plot_cell IMAGE WORKLOAD LINK: prints a line for each of its systems: name,
-# MB, seconds until pulled, until created, and until the end of the run
+# plot_cell IMAGE WORKLOAD LINK: prints a line for each system: name, MB, and
+# seconds until pulled, until created, and until the end of the run
 plot_cell() {
 	tsv 'csv_row() && get("n") > 0 {
 		n = split(get("label"), part, ".")
@@ -58,7 +58,7 @@ plot_shade() {
 	esac
 }
 
-# plot_key COLUMN BLOCK: prints the title of the bars, once
+# plot_key COLUMN BLOCK: prints the title of the bars, for the first block only
 plot_key() {
 	case $1.$2 in
 	3.0) echo 'title "pull"' ;;
@@ -84,7 +84,7 @@ plot_bars() {
 	plot_keep "$study/plot.keep" "$1.tsv"
 }
 
-# plot_pattern IMAGE WORKLOAD LINK: draws the data received in the course of a
+# plot_pattern IMAGE WORKLOAD LINK: draws the data received over time during a
 # start
 plot_pattern() {
 	: >"$study/plot.tsv"

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# lazy-pull-publish.sh - converting images, and pushing them; sourced
+# lazy-pull-publish.sh - convert and push images; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
 # image_publish IMAGE SYSTEM: converts the image for the system, and pushes it
-# to the registry, or stores it in $study/www; records how long that took.
+# to the registry, or stores it in $study/www; records the time that this takes.
 # Systems with the same options share one image.
 image_publish() {
 	publish_note=$study/images/$1/$2.published
@@ -31,13 +31,14 @@ image_publish() {
 	    "$study/optimize"
 }
 
-# publish_how SYSTEM: prints what its image depends on
+# publish_how SYSTEM: prints the options that determine its image
 publish_how() {
 	system_get "$1" 3
 	system_get "$1" 2 | grep -x -e cas -e files || :
 }
 
-# publish_size IMAGE SYSTEM: prints how many bytes have just been stored for it
+# publish_size IMAGE SYSTEM: prints the number of bytes that have just been
+# stored for it
 publish_size() {
 	case $(publish_how "$2") in
 	*cas | *files) find "$study/www/$1.$2" -type f -printf '%s\n' ;;
@@ -47,8 +48,8 @@ publish_size() {
 	esac | awk '{ n += $1 } END { printf "%.0f\n", n }'
 }
 
-# registry_call FUNCTION IMAGE SYSTEM...: calls it in namespaces in which it can
-# start the registry
+# registry_call FUNCTION IMAGE SYSTEM...: calls the function in namespaces in
+# which it can start the registry
 registry_call() {
 	cell_lap "$study/publish.csv" -l "$3" -- unshare --net --pid --fork \
 	    --kill-child --mount-proc sh "$here/$study_name" -o "$rows_csv" \
@@ -62,8 +63,8 @@ registry_here() {
 	registry_start "$study" 127.0.0.1 "$study/registry"
 }
 
-# image_tag IMAGE SYSTEM SYSTEM: publishes the first system's image for the
-# second, too
+# image_tag IMAGE SYSTEM SYSTEM: publishes the first system's image also for the
+# second
 image_tag() {
 	[ ! -e "$study/www/$1.$2" ] || {
 		rm -rf "$study/www/$1.$3"
@@ -76,7 +77,7 @@ image_tag() {
 	    "docker://127.0.0.1:5000/$1:$3"
 }
 
-# image_convert IMAGE SYSTEM: leaves the converted layout in $study/push
+# image_convert IMAGE SYSTEM: stores the converted layout in $study/push
 image_convert() {
 	convert_from=$study/images/$1/layout
 	convert_options=$(system_get "$2" 3)
@@ -115,8 +116,9 @@ image_convert() {
 	esac
 }
 
-# image_optimize IMAGE SYSTEM COMMAND: converts it with ctr-remote, which runs
-# the command in a container, and stores the files that it opens first
+# image_optimize IMAGE SYSTEM COMMAND: converts the image with ctr-remote, which
+# runs the command in a container, and stores the files that it opens at the
+# beginning
 image_optimize() {
 	optimize_target=127.0.0.1:5000/$1:$2
 	registry_here
@@ -140,7 +142,7 @@ image_optimize() {
 	} >>"$study/log"
 }
 
-# image_facts IMAGE: prints comment lines about it
+# image_facts IMAGE: prints comment lines about the image
 image_facts() {
 	printf '# files: %s %s\n' "$1" "$(find "$study/images/$1/tree" -type f \
 	    -printf '%D:%i\t%s\n' | sort -u | awk '{ n += $2 }

@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# lazy-pull-pullers.sh - pulling images, creating containers; sourced
+# lazy-pull-pullers.sh - pull images and create containers; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
 # A puller has four functions: pull_NAME makes the image's files available,
-# create_NAME sets up whatever else a container needs, run_NAME COMMAND runs the
-# command in it, and remove_NAME removes it.  All of their files are in $place.
+# create_NAME prepares a container, run_NAME COMMAND runs the command in it, and
+# remove_NAME removes it.  All of their files are in $place.
 
 # overlay LOWER: mounts a container's writable root on these directories.
-# Writes go to a tmpfs, because not every filesystem can serve as an upper
+# Writes go to a tmpfs, because not every filesystem can be used as an upper
 # layer.
 overlay() {
 	mkdir "$place/upper" "$place/root"
@@ -43,7 +43,7 @@ create_whole() { overlay "$whole_lower"; }
 run_whole() { root_run "$place/root" "$1"; }
 remove_whole() { overlay_remove; }
 
-# layers_of MANIFEST: prints its layers' digests, in hexadecimal
+# layers_of MANIFEST: prints the digests of its layers in hexadecimal
 layers_of() {
 	sed 's/.*"layers"//' "$1" | grep -o '"digest": *"sha256:[0-9a-f]*' |
 	    sed 's/.*://'
@@ -55,7 +55,7 @@ unpack() {
 	whole_whiteouts "$2"
 }
 
-# whole_whiteouts DIR: turns whiteouts into overlayfs whiteouts
+# whole_whiteouts DIR: converts whiteouts to overlayfs whiteouts
 whole_whiteouts() {
 	find "$1" -name '.wh.*' | while IFS= read -r whiteout; do
 		rm -f "$whiteout"
@@ -69,7 +69,7 @@ whole_whiteouts() {
 	done
 }
 
-# Our own client.  Its peak memory is known only after its process has exited.
+# layermount.  Its peak memory is known only after its process has exited.
 pull_layermount() {
 	mkdir "$place/lower"
 	TMPDIR=$place/tmp layermount --plain-http --stats="$place/stats" \
@@ -88,7 +88,7 @@ layermount_end() {
 	done
 }
 
-# A CVMFS repository, also read by our own client; $LAZY_PROXY may be squid
+# layermount with a CVMFS repository; $LAZY_PROXY may be squid
 pull_cas() {
 	mkdir "$place/lower"
 	http_proxy=$LAZY_PROXY TMPDIR=$place/tmp layermount -q -F cas \
@@ -98,8 +98,8 @@ create_cas() { create_layermount; }
 run_cas() { run_layermount "$1"; }
 remove_cas() { remove_layermount; }
 
-# An OCI layout on any web server: without a registry, the layers are found
-# through its index and manifest
+# An OCI layout on any web server; without a registry, the layers are found
+# through the layout's index and manifest
 pull_files() {
 	files_urls=
 	curl -fsS -o "$place/index" "$LAZY_REFERENCE/index.json"
@@ -162,7 +162,7 @@ ztoc_pull_layer() {
 	fi
 }
 
-# ztoc_get PATH FILE: fetches it from the registry
+# ztoc_get PATH FILE: fetches PATH from the registry
 ztoc_get() {
 	curl -fsS -o "$2" -H 'Accept: application/vnd.oci.image.index.v1+json' \
 	    -H 'Accept: application/vnd.oci.image.manifest.v1+json' \

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# lazy-pull-report.sh - the report of the starts; sourced
+# lazy-pull-report.sh - report on the starts; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 #
 # Labels are IMAGE.WORKLOAD.SYSTEM.LINK, with .xN for N clients.  In
-# $pairs_file, each run occurs several times: as the label with its time, and as
+# $pairs_file, each run occurs several times: as LABEL with its time, and as
 # LABEL:WHAT with another value in place of the time.
 
 # report_summaries: writes the medians of all rows, and the pairs

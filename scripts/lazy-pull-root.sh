@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# lazy-pull-root.sh - a directory as the root of a container; sourced
+# lazy-pull-root.sh - use a directory as the root of a container; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 
-# root_mount ROOT: mounts what programs expect; a read-only tree needs proc, dev
-# and tmp
+# root_mount ROOT: mounts the filesystems that programs expect; a read-only tree
+# must contain proc, dev and tmp
 root_mount() {
 	mount -t proc proc "$1/proc"
 	mount -t tmpfs -o mode=755 dev "$1/dev"

@@ -1,11 +1,11 @@
 # shellcheck shell=sh
-# lazy-pull-rows.sh - which starts can be made, and how often; sourced
+# lazy-pull-rows.sh - the rows of the study, and their number of rounds; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
 # table: the rows' ids are image.workload.system.link, with .xN for N clients,
-# .dMS for a delay, and .cache; then come image, workload, system, link,
-# clients, delay and cache
+# .dMS for a delay, and .cache; the id is followed by image, workload, system,
+# link, clients, delay and cache
 table() {
 	for table_image in $images; do
 		for table_workload in $(workloads "$table_image" | cut -f 1); do
@@ -41,7 +41,8 @@ table_row() {
 	echo
 }
 
-# rounds_of ID: prints the value of --few for the rows that take longest
+# rounds_of ID: prints the number of rounds, from --few, for the rows that take
+# longest
 rounds_of() {
 	rounds=$runs
 	case $1 in

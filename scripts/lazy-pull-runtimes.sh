@@ -4,9 +4,10 @@
 # shellcheck disable=SC2154
 #
 # They have the same functions as in lazy-pull-pullers.sh.  Both silently pull
-# the whole image if they cannot pull it lazily: here, that is an error.
+# the whole image if they cannot pull it lazily, which is treated as an error
+# here.
 
-# containerd, through ctr: $LAZY_SNAPSHOTTER is the plugin's name
+# containerd, with ctr; $LAZY_SNAPSHOTTER is the plugin's name
 container_name() { echo "lazy${place##*/}"; }
 pull_containerd() {
 	case $LAZY_SNAPSHOTTER in
@@ -28,14 +29,14 @@ pull_containerd() {
 	echo "fuse_mounts	$containerd_fuse" >"$place/facts"
 }
 create_containerd() {
-	# create needs the command, too
+	# create also needs the command
 	ctr containers create --snapshotter "$LAZY_SNAPSHOTTER" -- \
 	    "$LAZY_REFERENCE" "$(container_name)" /bin/sh -c "$command"
 }
 run_containerd() { ctr tasks start "$(container_name)"; }
 remove_containerd() { ctr containers delete "$(container_name)"; }
 
-# podman, whose layers come from an additional store of our own
+# podman, with layers from layermount's additional layer store
 podman_here() {
 	CONTAINERS_STORAGE_CONF=$place/storage.conf podman --runtime runc \
 	    --cgroup-manager cgroupfs --events-backend file \

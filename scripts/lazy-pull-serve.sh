@@ -2,13 +2,13 @@
 # lazy-pull-serve.sh - an image server
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lazy-pull-serve.sh DIR ADDRESS MS SERVICE...: serves DIR/registry (registry,
-# on port 5000) and the files in DIR/www (web, on port 8080), and runs a proxy
-# (squid, on port 3128).  With MS, the first two are also on ports 5001 and
-# 8081, as if they were that many milliseconds away.  Prints "ready"; then, for
-# each line of its input, how many requests the first two have answered, and the
-# processor seconds of its session.  Exits when its input ends, and so does
-# everything that it has started.
+# lazy-pull-serve.sh DIR ADDRESS MS SERVICE...: provides DIR/registry (registry,
+# on port 5000), the files in DIR/www (web, on port 8080), and a proxy (squid,
+# on port 3128).  With MS, the first two are also available on ports 5001 and
+# 8081, with a delay of that many milliseconds.  Prints "ready"; then, for each
+# line of input, the number of requests to the first two, and the processor
+# seconds of its session.  At the end of the input, it exits with all processes
+# that it started.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lazy-pull-services.sh
@@ -25,7 +25,7 @@ leave() {
 trap leave EXIT
 trap 'exit 1' HUP INT PIPE TERM
 
-# far PORT SERVER-PORT: makes the service seem far away on this port
+# far PORT SERVER-PORT: makes the service available with a delay on this port
 far() {
 	[ "$ms" != 0 ] || return 0
 	: >"$work/far.log"

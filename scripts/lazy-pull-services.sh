@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# lazy-pull-services.sh - starting registry, nginx and squid; sourced
+# lazy-pull-services.sh - start the registry, nginx and squid; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # A service runs in the background, with a directory for its configuration and
-# its log; $services has the process ids.  If one does not start, the shell
-# exits.
+# its log; $services contains the process ids.  If a service does not start, the
+# shell exits.
 services=''
 
-# service_wait LOG COMMAND...: waits until the command succeeds, for 30 s at
-# most; the service started last must be alive
+# service_wait LOG COMMAND...: waits at most 30 s until the command succeeds;
+# the service that was started last must be running
 service_wait() {
 	services="$services $!"
 	service_log=$1 service_i=0
@@ -53,7 +53,7 @@ nginx_start() {
 	service_wait "$1/nginx.log" test -s "$1/nginx.pid"
 }
 
-# squid_start DIR ADDRESS PORT: starts squid, which keeps everything in memory
+# squid_start DIR ADDRESS PORT: starts squid, which keeps all objects in memory
 # indefinitely; it runs as a user that may not be able to write to DIR
 squid_start() {
 	cat >"$1/squid.conf" <<END

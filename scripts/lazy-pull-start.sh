@@ -1,12 +1,12 @@
 #!/bin/sh
-# lazy-pull-start.sh - starts containers: pulls their image, creates, runs them
+# lazy-pull-start.sh - pull an image, create and run its containers
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# lazy-pull-start.sh COMMAND [CLIENT]: starts the image $LAZY_REFERENCE with
-# $LAZY_PULLER $LAZY_CLIENTS times concurrently, or only for this client, in
-# directories under $LAZY_PLACE.  Each directory gets a file "stamps": what
-# ended, when, and how many bytes had been received by then.  $LAZY_NODES has a
-# process for each client that is to run in that process's mount namespace.
+# lazy-pull-start.sh COMMAND [CLIENT]: uses $LAZY_PULLER to start the image
+# $LAZY_REFERENCE $LAZY_CLIENTS times concurrently, or only for CLIENT, in
+# directories under $LAZY_PLACE.  In each directory, the file "stamps" records
+# each phase, its end, and the number of bytes received until then. $LAZY_NODES
+# lists a process for each client that runs in that process's mount namespace.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lazy-pull-root.sh
@@ -22,7 +22,7 @@ stamp() {
 	    >>"$place/stamps"
 }
 
-# run: the first line that the command prints is what a user waits for
+# run: runs the command, and records the time of its first line of output
 run() {
 	{
 		"run_$LAZY_PULLER" "$command"

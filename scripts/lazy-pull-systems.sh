@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# lazy-pull-systems.sh - the ways to pull an image; sourced
+# lazy-pull-systems.sh - the systems that pull images; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 
 # systems_table: prints the name; the puller, from lazy-pull-pullers.sh or
 # lazy-pull-runtimes.sh; layerpack's options for the image, where a final
-# --order stands for what the main workload touches, or optimize, if ctr-remote
-# makes it; the programs needed.  containerd's snapshotter is overlayfs, unless
-# the system's name begins with another snapshotter's.
+# --order means a list of the data that the main workload touches, or "optimize"
+# if ctr-remote makes the image; the required programs. containerd's snapshotter
+# is overlayfs, unless the system's name begins with another snapshotter's.
 systems_table() {
 	sed "s/|/$(printf '\t')/g" <<'EOF'
 overlayfs|whole||tar setfattr
@@ -38,7 +38,7 @@ system_get() {
 	systems_table | awk -F '\t' -v s="$1" -v n="$2" '$1 == s { print $n }'
 }
 
-# system_lacks SYSTEM: prints what it needs but this machine lacks
+# system_lacks SYSTEM: prints the requirement that is missing on this machine
 system_lacks() {
 	for lacks_tool in $(system_get "$1" 4); do
 		have "$lacks_tool" || {

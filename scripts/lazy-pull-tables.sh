@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# lazy-pull-tables.sh - tables of starts, of conversions, and a choice; sourced
+# lazy-pull-tables.sh - print tables of starts, conversions and choices; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2154
 
 # print_starts IMAGE LINK: prints medians of all starts over this link; the
-# limit is what the workload touches
+# lower limit is the data that the workload touches
 print_starts() {
 	tsv '
 	NR == 1 {
@@ -49,14 +49,15 @@ print_starts() {
 	rm "$study/starts"
 }
 
-# print_touched IMAGE: prints the limit: what the workloads need from the image
+# print_touched IMAGE: prints the lower limit, the data of the image that the
+# workloads need
 print_touched() {
 	noted touched "$1" | awk -v image="$1" '
 	NR == 1 { printf "\n%s: what the workloads need of it, by the page\n", image }
 	{ printf "%-26s %8.2f MB in %d files\n", $1, $2 / 1e6, $3 }'
 }
 
-# print_published IMAGE: prints how long after its build the image became
+# print_published IMAGE: prints the time from the image's build until it is
 # available
 print_published() {
 	noted published "$1" | awk -v image="$1" '
@@ -67,9 +68,8 @@ print_published() {
 	{ printf "%-26s %8.1f %8.1f %10.2f\n", $1, $2, $3, $4 / 1e6 }'
 }
 
-# print_choice: prints the systems to choose for each link and workload: the
-# fastest, those that take at most a tenth longer, and the one that transfers
-# least
+# print_choice: prints, for each link and workload, the fastest system, those
+# that take at most a tenth longer, and the system that transfers the least data
 print_choice() {
 	tsv '
 	csv_row() && get("n") > 0 && get("rx_B") != "" {

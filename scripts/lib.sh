@@ -12,7 +12,7 @@ tab='	'
 unset GZIP BZIP BZIP2 PIGZ PZC PZC_STATS XZ_OPT XZ_DEFAULTS ZSTD_CLEVEL \
     TAR_OPTIONS GREP_OPTIONS 2>/dev/null || :
 
-# say TEXT: prints it in place of the progress line, if there is one
+# say TEXT: prints TEXT, replacing the progress line if there is one
 say() {
 	[ ! -t 2 ] || printf '\r\033[K' >&2
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
@@ -22,7 +22,7 @@ die() {
 	exit 1
 }
 
-# cannot REASON: exits, because this cannot run here
+# cannot REASON: exits with status 77, because the script cannot run here
 cannot() {
 	say "$*"
 	exit 77
@@ -30,7 +30,8 @@ cannot() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# need NAME...: exits if a program is missing; for our own, says how to build it
+# need NAME...: exits if a program is missing; for our own programs, reports how
+# to build them
 need() {
 	for need_name in "$@"; do
 		have "$need_name" && continue
@@ -53,8 +54,8 @@ number() {
 	[ "$1" -ge "$3" ] || die "$2 '$1' is less than $3"
 }
 
-# make_tmp: creates $tmp, a directory that is removed however the script ends,
-# after a call to tidy(), which the script may redefine to undo what it did.
+# make_tmp: creates the directory $tmp, which is removed when the script exits,
+# after a call to tidy(), which the script may redefine to clean up.
 tidy() { :; }
 leave() {
 	leave_status=$?
@@ -84,8 +85,8 @@ absolute() {
 
 device_of() { stat -c %d "$1"; }
 
-# room DIRECTORY BYTES WHAT: exits unless DIRECTORY's filesystem has that much
-# free space
+# room DIRECTORY BYTES WHAT: exits unless the filesystem of DIRECTORY has that
+# much free space
 room() {
 	room_free=$(df -B1 --output=avail "$1" | tail -n 1)
 	[ "$room_free" -ge "$2" ] ||
@@ -108,7 +109,7 @@ wrap() {
 
 cpus() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }
 
-# version_of TOOL: prints the first line that contains its version
+# version_of TOOL: prints the first line of output that contains its version
 version_of() {
 	case $1 in
 	pzc | lap | lapcmp | coldwalk | sqpack | touchlog | winwait | ssh)
@@ -126,7 +127,7 @@ version_of() {
 	"$@" </dev/null 2>&1 | sed -n '/[0-9]/{p;q;}'
 }
 
-# provenance TOOL...: prints comment lines that say where the numbers come from
+# provenance TOOL...: prints comment lines that describe the origin of the rows
 provenance() {
 	printf '# date: %s\n' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
 	printf '# host: %s\n# kernel: %s\n' "$(uname -n)" "$(uname -srm)"
@@ -144,8 +145,8 @@ provenance() {
 	done
 }
 
-# field N LINE: prints its Nth field.  (The builtin read treats a tab as white
-# space, so it would lose empty fields.)
+# field N LINE: prints its Nth field.  (The builtin read treats tabs as white
+# space, so it would drop empty fields.)
 field() { printf '%s\n' "$2" | cut -f "$1"; }
 
 # wanted ID GLOBS: whether the row is selected; without globs all rows are
@@ -172,15 +173,15 @@ csv() {
 	awk "$(cat "$here/csv.awk") $csv_program" "$@"
 }
 
-# tsv PROGRAM [NAME=VALUE...] [FILE]: the same for TSV with a header
+# tsv PROGRAM [NAME=VALUE...] [FILE]: does the same for TSV with a header
 tsv() {
 	tsv_program=$1
 	shift
 	csv "BEGIN { FS = OFS = \"\\t\" } $tsv_program" "$@"
 }
 
-# calc EXPRESSION NAME=VALUE...: evaluates it with awk; prints nothing if a
-# value is unknown
+# calc EXPRESSION NAME=VALUE...: evaluates EXPRESSION with awk; prints nothing
+# if a value is unknown
 calc() {
 	calc_expression=$1
 	shift
@@ -194,7 +195,8 @@ calc() {
 	awk "BEGIN { $calc_assign $calc_expression }"
 }
 
-# shuffle SEED: prints standard input's lines in an order determined by SEED
+# shuffle SEED: prints the lines of standard input in an order determined by
+# SEED
 shuffle() {
 	awk -v seed="$1" '
 	BEGIN { x = (seed * 7919 + 12345) % 2147483647; if (x < 1) x = 1 }
@@ -216,8 +218,8 @@ fi
 PATH=${COLDPRESS_BIN:+$COLDPRESS_BIN:}$PATH:/usr/sbin:/sbin
 export PATH
 
-# kernel_options: prints how the kernel reads squashfs, which affects every cold
-# start
+# kernel_options: prints the squashfs options of the kernel, which affect every
+# cold start
 kernel_options() {
 	for kernel_config in /proc/config.gz "/boot/config-$(uname -r)"; do
 		[ -r "$kernel_config" ] || continue

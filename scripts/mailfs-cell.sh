@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# mailfs-cell.sh - making, timing and verifying one copy; sourced
+# mailfs-cell.sh - make, time and verify one copy; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
@@ -22,8 +22,8 @@ load_stop() {
 	load_pid=
 }
 
-# verify: prints what is wrong with the copy, as one word; nothing if it is
-# correct
+# verify: prints one word that describes the error in the copy, or nothing if
+# the copy is correct
 verify() {
 	verify_sizes=$(source_sizes "$(fs_mnt)")
 	if [ "${verify_sizes% *}" != "$files" ]; then
@@ -81,7 +81,7 @@ cell() {
 	cell_rows "$cell_new.commit"
 }
 
-# run_facts: prints other conditions that affect the numbers
+# run_facts: prints other conditions that affect the results
 run_facts() {
 	printf '# source: %s, %s files, %s bytes, %s\n' "${from:-$dir}" \
 	    "$files" "$apparent_B" "$corpus"

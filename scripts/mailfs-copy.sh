@@ -2,10 +2,10 @@
 # mailfs-copy.sh WRITERS FROM TO LIST - the copy that mailfs measures
 # SPDX-License-Identifier: BSD-2-Clause
 # w1: one writer, in directory order.  w2: two writers, one ascending and one
-# descending, each of which copies the whole tree, as published.  s2: two
-# writers that share the tree: one takes the odd lines of one sorted list,
-# ascending, the other the even ones, descending; LIST is the file in which to
-# store that list.
+# descending, each of which copies the whole tree, as published. s2: two writers
+# that share the tree: one copies the odd lines of a sorted list in ascending
+# order, the other the even lines in descending order; LIST is the file in which
+# to store that list.
 #
 # When two writers meet, cpio complains about files that the other has just
 # created; the study discarded these messages, and the copy is verified

@@ -1,13 +1,14 @@
 # shellcheck shell=sh
-# mailfs-findings.sh - testing the mail study's findings; sourced
+# mailfs-findings.sh - test the mail study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 
-# Findings concern one filesystem at a time.  They are tested with rows for
-# lapcmp whose time is the efficiency, or the seconds, labelled as in the study.
+# Findings are tested for one filesystem at a time, using rows for lapcmp that
+# contain the efficiency or the seconds in place of the time, with the study's
+# labels.
 
 # finding_rows VARIANT COLUMN: prints these rows from a column of
-# mailfs-rows.awk, labelled like gzip-5.w1
+# mailfs-rows.awk, with labels such as gzip-5.w1
 finding_rows() {
 	echo 'series,label,run,stage,cache,wall_s,exit,signal'
 	tsv '
@@ -21,10 +22,10 @@ finding_rows() {
 	}' variant="$1" column="$2" "$study/runs"
 }
 
-# finding_pooled FILE A B FACTOR: prints the study's algorithms that have both A
-# and B writers as pairs of two labels, "many" and "one", one pair per round:
-# their geometric means, with "many" multiplied by FACTOR.  Pairs in the same
-# round are not independent of each other.
+# finding_pooled FILE A B FACTOR: prints one pair per round, with the labels
+# "many" and "one": the geometric means for A and for B writers over the study's
+# algorithms that were measured with both, with "many" multiplied by FACTOR.
+# Pairs in the same round are not independent of each other.
 finding_pooled() {
 	pairs_file=$study/pooled.csv
 	{
@@ -78,7 +79,8 @@ study_ratio() {
 }
 
 # finding_best VARIANT WRITERS MEDIAN SHARE: tests whether gzip-5 is best, given
-# the columns with the median and the share of draws; the latter decides
+# the columns with the median and the share of bootstrap samples; the latter
+# determines the verdict
 finding_best() {
 	cells_of "$1" | verdicts=$study/verdicts tsv '
 	csv_row() && get("writers") == writers && get("of_ten") &&
@@ -94,8 +96,8 @@ finding_best() {
 		if (name == "gzip-5") {
 			found = 1
 			share = get(in_draws)
-			# The result is no more certain than a sign test with
-			# that many rounds.
+			# The result cannot be more certain than a sign test
+			# with that many rounds.
 			least = 2 / 2 ^ get("n")
 		}
 	}
@@ -191,8 +193,8 @@ findings_measure() {
 	pooled_factor=1
 }
 
-# findings_cpu VARIANT: tests the same with processor time, which other load
-# disturbs less, if the filesystem is a process whose time is known
+# findings_cpu VARIANT: tests the same with processor time, which depends less
+# on other load, if the filesystem is a process whose time is known
 findings_cpu() {
 	findings_measure cpu "$1" per_both both_s
 	[ "$(wc -l <"$study/cpu.efficiency.csv")" -gt 1 ] || return 0

@@ -1,18 +1,18 @@
 # shellcheck shell=sh
-# mailfs-fs.sh - creating and removing compressing filesystems; sourced
+# mailfs-fs.sh - create and remove compressing filesystems; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
-# Everything is in $study/fs: img is the sparse file of $image_B bytes that
-# holds the filesystem, mnt its mount point, pid that of zfs-fuse.  A variant is
-# zfs.9, zfs.12 (the sector size, log2), zfs-fuse.9 and so on, or btrfs.  $pool
-# is a unique name.
+# All files are in $study/fs: img is the sparse file of $image_B bytes that
+# contains the filesystem, mnt its mount point, and pid the process id of
+# zfs-fuse.  A variant is zfs.9, zfs.12 (the sector size, log2), zfs-fuse.9 and
+# so on, or btrfs. $pool is a unique name.
 #
 # mailfs-sizes.sh queries their contents.
 #
-# zfs-fuse's pool is in no cache file, because a pool that no longer exists
-# would reappear as FAULTED under the next daemon, and its name would stay in
-# use.
+# The pool of zfs-fuse is not recorded in a cache file, because the next daemon
+# would otherwise show a pool that no longer exists as FAULTED, and its name
+# would remain in use.
 
 # shellcheck source=scripts/mailfs-sizes.sh
 . "$here/mailfs-sizes.sh"
@@ -26,7 +26,7 @@ module_zfs() {
 	    zpool list >/dev/null 2>&1
 }
 
-# fs_lacking KIND: prints why it cannot be used here; nothing if it can
+# fs_lacking KIND: prints the reason why it cannot be used here, if any
 fs_lacking() {
 	[ "$(id -u)" = 0 ] || {
 		echo 'only root can mount'
@@ -62,8 +62,8 @@ fuse_stop() {
 	echo "stop it by 'systemctl stop zfs-fuse', or kill process $stop_pid"
 }
 
-# kstat_end: unmounts the filesystem that zfs-fuse mounts on /zfs-kstat, and
-# leaves behind when it exits
+# kstat_end: unmounts /zfs-kstat, which zfs-fuse mounts but does not unmount
+# when it exits
 kstat_end() {
 	[ -e "$study/fs/kstat" ] || return 0
 	! grep -q '^kstat /zfs-kstat ' /proc/self/mounts ||
@@ -73,9 +73,9 @@ kstat_end() {
 	rm -f "$study/fs/kstat"
 }
 
-# fs_daemons: prints the process ids of the daemons that this study has started,
-# in any run.  A single process examines all others: with many processes,
-# starting one for each took longer than the copy.
+# fs_daemons: prints the process ids of the daemons that any run of this study
+# has started.  All processes are examined by a single process, because starting
+# one for each of them can take longer than the copy.
 fs_daemons() {
 	grep -l -s -a -F -e "$study/fs/pid" /proc/[0-9]*/cmdline |
 	    while read -r daemons_file; do
@@ -84,7 +84,7 @@ fs_daemons() {
 		    printf '%s\n' "${daemons_pid#/proc/}"
 	done
 }
-# fs_daemon_is PID: whether PID is running, and is one of these daemons
+# fs_daemon_is PID: whether PID is running and is one of these daemons
 fs_daemon_is() {
 	case $(tr '\0' ' ' 2>/dev/null <"/proc/$1/cmdline") in
 	*zfs-fuse\ -n\ -p\ "$study/fs/pid ") return 0 ;;
@@ -92,9 +92,9 @@ fs_daemon_is() {
 	return 1
 }
 
-# patiently COMMAND...: retries the command, because what is busy is often free
-# a second later: zfs-fuse is slow to notice an unmount.  If every attempt
-# fails, the last message goes to the log.
+# patiently COMMAND...: retries the command, because zfs-fuse takes some time to
+# handle an unmount, and the filesystem is busy until then.  If every attempt
+# fails, the last message is logged.
 patiently() {
 	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
 		sleep "$patiently_pause"
@@ -104,29 +104,27 @@ patiently() {
 	return 1
 }
 
-# fs_mounted: whether the filesystem is mounted, even if the mount's daemon has
-# died
+# fs_mounted: whether the filesystem is mounted, even if its daemon has died
 fs_mounted() {
 	mountpoint -q "$(fs_mnt)" 2>/dev/null ||
 	    cut -d ' ' -f 2 /proc/self/mounts | grep -q -x -F -e \
 	    "$(fs_mnt | sed 's/\\/\\134/g; s/ /\\040/g')"
 }
 
-# pool_listed: whether the pool is listed, by name, because zpool may report
-# success while a daemon is exiting
+# pool_listed: whether the name of the pool is listed; the exit status is not
+# sufficient, because zpool may report success while a daemon is exiting
 pool_listed() {
 	[ "$(zpool list -H -o name "$pool" 2>/dev/null)" = "$pool" ]
 }
 pool_gone() { zpool destroy -f "$pool" || ! pool_listed; }
 
-# daemon_idle: whether the daemon responds and has no pool, not even an earlier
-# one.  It then has nothing to lose, and can be killed; asking it to exit would
-# take seconds.
+# daemon_idle: whether the daemon responds and has no pools.  If so, it can be
+# killed without losing data, which is faster than asking it to exit.
 daemon_idle() {
 	daemon_pools=$(zpool list -H -o name 2>&1) && [ -z "$daemon_pools" ]
 }
 
-# fs_end: removes everything, whether from this run or from one that crashed
+# fs_end: removes all files and mounts, including those of a run that crashed
 fs_end() {
 	[ -e "$study/fs" ] || return 0
 	if fs_mounted; then
@@ -148,11 +146,12 @@ fs_end() {
 			sleep 0.1
 			end_waited=$((end_waited + 1))
 		done
-		# Some shells report a killed child unless it is waited for.
+		# Some shells report a killed child unless wait is called for
+		# it.
 		fs_daemon_is "$end_pid" || wait "$end_pid" || :
 	done 2>/dev/null
 	kstat_end
-	# A mount whose daemon died first is still a mount.
+	# The filesystem may still be mounted if its daemon has died.
 	! fs_mounted || umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
 	if have losetup; then
 		losetup -n -O NAME -j "$(fs_img)" 2>/dev/null |
@@ -187,7 +186,7 @@ fuse_start() {
 		    kill -0 "$fuse_pid" 2>/dev/null || return 1
 		sleep 0.1
 	done
-	# Another daemon, started in the meantime, may be responding.
+	# The daemon that responds may be another one, started in the meantime.
 	kill -0 "$fuse_pid" 2>/dev/null
 }
 
@@ -208,7 +207,7 @@ btrfs_option() {
 	esac
 }
 
-# fs_try VARIANT ALGORITHM: makes a single attempt at what fs_begin does
+# fs_try VARIANT ALGORITHM: attempts once to create the filesystem
 fs_try() {
 	mkdir -p "$(fs_mnt)" || return
 	truncate -s "$image_B" "$(fs_img)" || return
@@ -226,9 +225,9 @@ fs_try() {
 }
 used_B() { df -B1 --output=used "$(fs_mnt)" | tail -n 1 | tr -d ' '; }
 
-# fs_proven VARIANT: checks that such a filesystem is mounted at the mount
-# point, and that it is empty.  If nothing were mounted, a copy would silently
-# go to the underlying disk.
+# fs_proven VARIANT: checks that such a filesystem is mounted at the mount point
+# and is empty.  If nothing were mounted, the data would be copied to the
+# underlying disk without an error.
 fs_proven() {
 	case $1/$(stat -f -c %T "$(fs_mnt)") in
 	zfs.*/zfs | zfs-fuse.*/fuse | zfs-fuse.*/fuseblk | btrfs/btrfs) ;;

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# mailfs-plot.sh - charts of the mail study; sourced
+# mailfs-plot.sh - plot the charts of the mail study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 # shellcheck source=scripts/plot.sh
@@ -10,14 +10,14 @@ plot_begin() {
 	plot_head "$1: $files files (${report_cpus:-?} processors)" 960 520
 }
 
-# plot_end NAME: draws the chart of $study/plot, and stores it and its data next
-# to the rows
+# plot_end NAME: draws the chart in $study/plot, and stores it next to the rows
+# with its data
 plot_end() {
 	plot_draw "$1"
 	plot_keep "$study/plot.tsv" "$1.tsv"
 }
 
-# plot_writers WRITERS: prints colour and name
+# plot_writers WRITERS: prints the colour and the name
 plot_writers() {
 	case $1 in
 	w1) plot_colour='#1f5fa8' plot_name='one writer' ;;

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# mailfs-report.sh - tables of the mail study; sourced
+# mailfs-report.sh - print the tables of the mail study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 #
-# $study/runs is the output of mailfs-rows.awk; $study/told.* is that of
-# mailfs.awk.
+# $study/runs is the output of mailfs-rows.awk; $study/told.*  are the outputs
+# of mailfs.awk.
 
 # The study's table: algorithm, writers, efficiency, seconds, ratio.
 published() {
@@ -42,14 +42,16 @@ report_summaries() {
 	}' "$study/runs")
 }
 
-# awk functions that format a number or an interval for the tables, if it exists
+# awk functions that format a number or an interval for the tables, or nothing
+# if it is missing
 print_awk='
 function real(format, x) { return x == "" ? "" : sprintf(format, x) }
 function span(format, lo, hi) {
 	return lo == "" ? "" : sprintf(format " .. " format, lo, hi)
 }'
 
-# cells_of VARIANT: prints its cells, by writers and then in the study's order
+# cells_of VARIANT: prints its cells, sorted by writers and then in the study's
+# order
 cells_of() {
 	head -n 1 "$study/told.cell"
 	tsv '
@@ -66,14 +68,14 @@ cells_of() {
 	    sort -s -t "$tab" -k 1,1n -k 2,2n | cut -f 3-
 }
 
-# stand_in VARIANT: prints what stands in for the study's algorithms on btrfs
+# stand_in VARIANT: prints which algorithms replace those of the study on btrfs
 stand_in() {
 	case $1 in
 	btrfs) echo 'zlib-N stands for gzip-N, lzo for lzjb' ;;
 	esac
 }
 
-# print_study_table VARIANT: prints the study's table, next to the same table
+# print_study_table VARIANT: prints the study's table next to the same table
 # measured here
 print_study_table() {
 	printf '\nThe study, and %s%s\n' "$1" "$(stand_in "$1" | sed 's/^/: /')"
@@ -168,11 +170,12 @@ EOF
 	}'
 }
 
-# print_sizes VARIANT: prints the ratio compared with the space on disk.  ZFS's
-# ratio counts metadata once and compressed, and is truncated to two digits; it
-# does not count partly filled sectors.  On disk, metadata is stored twice: its
-# share in the ratio is estimated as half of the smallest amount on any ZFS
-# filesystem here, which is on the one with the smallest sectors.
+# print_sizes VARIANT: prints a comparison of the ratio with the space on disk.
+# ZFS's ratio counts metadata once and compressed, and is truncated to two
+# digits; it does not count partly filled sectors.  On disk, metadata is stored
+# twice.  Its share in the ratio is estimated as half of the smallest amount of
+# metadata on any of the ZFS filesystems, which is that with the smallest
+# sectors.
 print_sizes() {
 	printf '\n'
 	wrap <<EOF
@@ -210,7 +213,7 @@ EOF
 	}' part=all "$study/told.cell" part=variant -
 }
 
-# print_order VARIANT: prints whether the position in the block matters
+# print_order VARIANT: prints whether the position in the block affects the time
 print_order() {
 	tsv 'csv_row() && get("variant") == variant {
 		printf "%s: the last copy of a block took ", variant
@@ -305,7 +308,7 @@ report_all() {
 	plot_all
 }
 
-# in_words: prints how the study's choice fares on the first filesystem
+# in_words: prints the results of the study's choice on the first filesystem
 in_words() {
 	words_variant=$(printf '%s\n' "$report_variants" | head -n 1)
 	cells_of "$words_variant" | tsv '

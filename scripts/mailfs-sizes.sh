@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# mailfs-sizes.sh - querying compressing filesystems for sizes; sourced
+# mailfs-sizes.sh - query compressing filesystems for sizes; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
 # fs_commit_command VARIANT: prints the command that makes the copied data
-# durable.  On zfs-fuse neither sync nor waiting achieves that: sizes read after
-# a few seconds are those of whichever transaction group reached the disk last.
-# A snapshot waits for the current one.
+# durable.  On zfs-fuse neither sync nor waiting is sufficient: after a few
+# seconds the sizes are those of the last transaction group that was written.  A
+# snapshot waits for the current transaction group.
 fs_commit_command() {
 	case $1 in
 	zfs*) printf 'zfs snapshot %s/mail@durable\n' "$pool" ;;
@@ -14,8 +14,8 @@ fs_commit_command() {
 	esac
 }
 
-# fs_daemon_s VARIANT: prints the daemon's processor time so far; nothing if the
-# kernel does the work
+# fs_daemon_s VARIANT: prints the processor time used by the daemon, or nothing
+# if the filesystem is in the kernel
 fs_daemon_s() {
 	case $1 in
 	zfs-fuse.*)
@@ -28,8 +28,8 @@ fs_daemon_s() {
 }
 
 # logical_of: prints the size of ZFS's records, from the file sizes on standard
-# input: one record, rounded up to 512 bytes, if that is enough; otherwise full
-# records
+# input: one record, rounded up to 512 bytes, if the file fits in it; otherwise
+# full records
 logical_of() {
 	awk '{
 		record = $1 <= 131072 ? 512 : 131072
@@ -37,8 +37,8 @@ logical_of() {
 	} END { printf "%.0f", n }'
 }
 
-# fs_anew VARIANT: remounts, because the kernel may cache for an hour what
-# zfs-fuse reported about a file before it was on disk
+# fs_anew VARIANT: remounts the filesystem, because the kernel may cache the
+# attributes that zfs-fuse reported before a file was on disk for an hour
 fs_anew() {
 	case $1 in
 	zfs*)
@@ -113,7 +113,7 @@ fs_takes() {
 	case $1 in
 	zfs*) zfs set compression="$2" "$pool/mail" >/dev/null 2>&1 ;;
 	btrfs)
-		# An unknown level is silently replaced by another.
+		# The kernel silently replaces an unknown level with another.
 		takes_option=$(btrfs_option "$2")
 		mount -o "remount,$takes_option" "$(fs_mnt)" 2>/dev/null &&
 		    { [ "$2" = off ] ||

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
-# source_make: sets $dir, and fills it with generated mail if there is none
+# source_make: sets $dir, which contains generated mail if none was given
 source_make() {
 	if [ -z "$dir" ]; then
 		[ "$quick" = yes ] || misused 'MAILDIR is missing'
@@ -25,7 +25,7 @@ source_make() {
 	mv "$dir.new" "$dir"
 }
 
-# source_place: checks that $dir and $study are separate, unless the mail was
+# source_place: checks that $dir and $study do not overlap, unless the mail was
 # generated
 source_place() {
 	[ "$dir" = "$study/mail" ] || dir_place

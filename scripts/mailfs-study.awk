@@ -1,4 +1,4 @@
-# mailfs-study.awk - what the study's published table reveals about itself
+# mailfs-study.awk - examine the study's published table
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -f stats.awk -f mailfs-study.awk PUBLISHED: algorithm, writers,
@@ -32,7 +32,7 @@ function between(writers,  i, mean, sum) {
 
 # within WRITERS TOTAL: returns the CV of a cell's five runs, derived from those
 # of all fifty runs and of the ten means, if the trimmed mean of all is close to
-# the plain one
+# the untrimmed mean
 function within(writers, total,  b) {
 	b = between(writers)
 	return sqrt((49 * total ^ 2 - 45 * b ^ 2) / 40)

@@ -1,9 +1,9 @@
-# mailfs.awk - the statistics of the mail study's copies
+# mailfs.awk - compute statistics of the copies in the mail study
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -f csv.awk -f stats.awk -f mailfs.awk -F '\t' -v seed=N RUNS.tsv: with
-# told=FILE in the environment, and the columns of mailfs-rows.awk, TSV with
-# headers:
+# awk -f csv.awk -f stats.awk -f mailfs.awk -F '\t' -v seed=N RUNS.tsv: reads
+# the columns of mailfs-rows.awk and, with told=FILE in the environment, writes
+# TSV with headers:
 #   FILE.cell    one line per cell: medians with intervals (_lo, _hi) of copy_s,
 #                eff (the efficiency) and ends (the time divided by the mean of
 #                both ends of the block); medians of the other columns; as in
@@ -18,19 +18,19 @@
 #   FILE.spread  variant: CV of two writers less that of one, lo, hi
 #   FILE.order   variant: drift, last end of the block over the first (lo, hi);
 #                slope of the logarithm of time by place, its error, rounds
-# Means are trimmed by 10 %, as in R and in the study; of fewer than 10 values,
-# none is dropped.  The 2000 draws are of whole rounds, which preserves what the
-# runs in a round have in common.  front contains p if no other cell with as
-# many writers is both faster and higher in printed ratio, and d if none is both
-# durable sooner and smaller on disk.
+# Means are trimmed by 10 %, as in R and in the study; with fewer than 10
+# values, none is dropped.  Each of the 2000 draws is a bootstrap sample of
+# whole rounds, which preserves the dependence between runs in a round.  front
+# contains p if no other cell with as many writers is both faster and higher in
+# printed ratio, and d if none is both durable sooner and smaller on disk.
 
 function random() {
 	state = state * 48271 % 2147483647
 	return state / 2147483647
 }
 
-# trimmed A N: R's mean(x, trim = 0.1); stores the number of values dropped at
-# each end in drop
+# trimmed A N: computes mean(x, trim = 0.1) as R does; stores the number of
+# values dropped at each end in drop
 function trimmed(a, n,  i, sum) {
 	drop = int(n / 10)
 	sort(a, n)
@@ -51,7 +51,7 @@ function deviation(a, n,  i, mean, sum) {
 	return sqrt(sum / (n - 1))
 }
 
-# take CELL COLUMN: copies the values to a; returns how many
+# take CELL COLUMN: copies the values to a; returns their number
 function take(cell, column,  i, n) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++)
@@ -76,8 +76,8 @@ function bounded(n,  m) {
 
 function average(cell, column) { return trimmed(a, take(cell, column)) }
 
-# of_ends CELL: returns its times divided by the mean of those at the block's
-# ends
+# of_ends CELL: returns the median, with its interval, of its times divided by
+# the mean of those at the ends of the block
 function of_ends(cell, variant,  i, n, r, end) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++) {
@@ -96,7 +96,8 @@ function of_study(algorithm) {
 	return algorithm ~ /^(gzip|zlib)-[1-9]$/ || algorithm ~ /^(lzjb|lzo)$/
 }
 
-# draw_rounds VARIANT: draws rounds, and stores how often each was drawn
+# draw_rounds VARIANT: draws rounds with replacement, and stores how often each
+# was drawn
 function draw_rounds(variant,  i) {
 	for (i = 1; i <= rounds[variant]; i++)
 		times[round_at[variant, i]] = 0
@@ -104,7 +105,7 @@ function draw_rounds(variant,  i) {
 		times[round_at[variant, 1 + int(random() * rounds[variant])]]++
 }
 
-# drawn CELL COLUMN: returns its median in the draw
+# drawn CELL COLUMN: returns the median in the draw
 function drawn(cell, column,  i, n, t, b) {
 	n = 0
 	for (i = 1; i <= copies[cell]; i++)
@@ -169,8 +170,8 @@ function front(cell, group,  d, other, p, s) {
 }
 
 # cv GROUP DRAWN: returns the CV, computed as in the study, over all copies of
-# the study's ten algorithms or, if there are none, over all copies; if DRAWN,
-# only over those in the draw
+# the study's ten algorithms or, if there are none, over all copies; if DRAWN is
+# set, only over the copies in the draw
 function cv(group, is_draw,  c, cell, i, t, n, ten) {
 	for (c = 1; c <= members[group]; c++)
 		ten += of_study(algorithm_of[member[group, c]])

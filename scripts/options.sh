@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# options.sh - the command line of a study; sourced by study.sh
+# options.sh - parse the command line of a study; sourced by study.sh
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
@@ -45,7 +45,8 @@ study_set() {
 	study_asked="$study_asked $1"
 }
 
-# study_flag WORD: handles an option without a value; fails if it takes one
+# study_flag WORD: handles an option without a value; fails if the option
+# requires one
 study_flag() {
 	case $1 in
 	-h | --help)
@@ -67,10 +68,10 @@ study_flag() {
 	esac
 }
 
-# option_more NAME VALUE: the option takes a second word; a hook
+# option_more NAME VALUE: whether the option takes a second word; a hook
 option_more() { return 1; }
 
-# study_parse WORD...: parses options, in any position, then $step and operands
+# study_parse WORD...: parses options in any position, then $step and operands
 study_parse() {
 	parse_left=$#
 	while [ "$parse_left" -gt 0 ]; do
@@ -103,7 +104,7 @@ study_parse() {
 		*) set -- "$@" "$parse_word" ;;
 		esac
 	done
-	# After -- the remaining words precede those that were set aside.
+	# After --, the remaining words precede the operands found so far.
 	while [ "$parse_left" -gt 0 ]; do
 		set -- "$@" "$1"
 		parse_left=$((parse_left - 1))
@@ -119,7 +120,7 @@ study_parse() {
 	study_words=$(words_for_sh "$@")
 }
 
-# study_operands WORD...: takes no operands, or one for each of $study_places
+# study_operands WORD...: accepts no operands, or one for each of $study_places
 study_operands() {
 	[ $# -gt 0 ] || return 0
 	for operand_name in $study_places; do

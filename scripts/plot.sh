@@ -1,17 +1,17 @@
 # shellcheck shell=sh
-# plot.sh - what the studies' charts share; sourced
+# plot.sh - code shared by the studies' charts; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
 # gnuplot reads $study/plot and writes $study/plot.svg.  Charts are stored next
 # to the rows, each with its data.
 
-# quoted TEXT: prints TEXT in single quotes, within which gnuplot interprets
-# nothing
+# quoted TEXT: prints TEXT in single quotes, in which gnuplot does not interpret
+# any characters
 quoted() { printf "'%s'" "$(printf '%s\n' "$1" | sed "s/'/''/g")"; }
 
-# plot_text TEXT: prints the part of TEXT that is safe in gnuplot's double
-# quotes
+# plot_text TEXT: prints TEXT without characters that are special in gnuplot's
+# double quotes
 plot_text() {
 	printf '%s' "$1" | tr '_' ' ' | tr -cd '[:alnum:] (),:.-'
 }
@@ -33,11 +33,11 @@ plot_possible() {
 	return 1
 }
 
-# plot_keep FILE NAME: moves a file from the study's folder to where the rows
-# are
+# plot_keep FILE NAME: moves a file from the study's folder to the directory of
+# the rows
 plot_keep() { mv -f -T "$1" "${rows_csv%.csv}-$2"; }
 
-# plot_draw NAME: draws the chart of $study/plot
+# plot_draw NAME: draws the chart in $study/plot
 plot_draw() {
 	gnuplot "$study/plot" || return 0
 	plot_keep "$study/plot.svg" "$1.svg"

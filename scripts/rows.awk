@@ -1,4 +1,4 @@
-# rows.awk - summarizes lap's rows for a study's tables, one line per label
+# rows.awk - summarize lap's rows for a study's tables, one line per label
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -f csv.awk -f stats.awk -f rows.awk ROWS.csv: TSV with a header: label;
@@ -6,14 +6,14 @@
 # interval (wall_lo, wall_hi; empty for fewer than 6 runs); medians of cpu_s
 # (user and sys), size_B (bytes stored by the last stage) and the stalls;
 # read_B, the median of the bytes that tar read from disk, given_B, the minimum
-# it was given, and resident_pct, the largest share that was in the cache
-# before; rx_B, tx_B.  Then, if selected by -v columns=, -v keys= and -v
-# numbers=NAMES, medians of lap's columns, the last values of keys, and medians
-# of keys.  Only successful runs count; status 1 from tar, which means that a
-# file changed, is a success, unless -v strict=1.  With pairs=FILE in the
-# environment the rows of whole runs are written there for lapcmp, with that
-# status replaced by 0.  -v wall=COLUMN uses another column instead of wall_s,
-# in FILE too.
+# of the bytes that tar read, and resident_pct, the largest share that was in
+# the cache beforehand; rx_B, tx_B.  Then, if selected by -v columns=, -v keys=
+# and -v numbers=NAMES, medians of lap's columns, the last values of keys, and
+# medians of keys.  Only successful runs are used; status 1 from tar, which
+# means that a file changed, is a success unless -v strict=1 is given.  With
+# pairs=FILE in the environment the rows of whole runs are written to FILE for
+# lapcmp, with that status replaced with 0.  -v wall=COLUMN uses another column
+# instead of wall_s, in FILE too.
 
 # of LABEL COLUMN: returns the column's median over the successful runs, empty
 # if there are none
@@ -127,12 +127,13 @@ BEGIN {
 	if (get("signal") + 0 || get("exit") > 1 ||
 	    (get("exit") + 0 && (!first || strict)))
 		bad[label, i] = 1
-	# A run with one stage has one row; with several, the first is tar's.
+	# A run with one stage has one row; with several stages, the first row
+	# is that of tar.
 	if (!((label, i, "read_B") in value)) {
 		value[label, i, "read_B"] = get("read_B")
 		value[label, i, "given_B"] = get("rchar_B")
 	}
-	# The row of the whole run comes last, if there is more than one.
+	# If a run has several rows, the last one is that of the whole run.
 	value[label, i, "wall_s"] = get(wall)
 	value[label, i, "cpu_s"] = get("user_s") + get("sys_s")
 	value[label, i, "size_B"] = get("stdout_B")

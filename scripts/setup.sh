@@ -7,7 +7,7 @@ build_packages='cmake make gcc libc6-dev pkg-config zlib1g-dev
     libdeflate-dev libisal-dev libzstd-dev liblz4-dev liblzma-dev libxxhash-dev
     libssl-dev liblzo2-dev libsquashfs-dev libyajl-dev libxcb1-dev
     libcurl4-openssl-dev libfuse3-dev libsqlite3-dev'
-# The programs that the tarball study measures, and those that it needs.
+# The programs that the tarball study measures, and those that it requires.
 peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
     util-linux-extra'
 # The reference tools, and tools that lint, trace and check.
@@ -17,7 +17,7 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     e2fsprogs mount bsdextrautils perl-base squashfs-tools squashfs-tools-ng
     squashfuse gnuplot-nox skopeo umoci cpio fuse3 sqlite3
     xvfb openbox wmctrl xdotool'
-# The tools with which the root tests create filesystems, and a kernel to boot.
+# The tools that the root tests use to create filesystems, and a kernel to boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
     user-mode-linux mmdebstrap libgl1-mesa-dri nginx-light docker-registry
     squid podman runc containerd iproute2 curl'
@@ -45,8 +45,8 @@ packages_rights() {
 	fi
 }
 
-# packages_install NAME...: installs them as root or with sudo; otherwise names
-# them and exits
+# packages_install NAME...: installs the packages as root or with sudo;
+# otherwise lists them and exits
 packages_install() {
 	have dpkg-query || {
 		say 'not a Debian system: nothing is installed automatically'
@@ -67,7 +67,7 @@ packages_install() {
 	} || die "apt-get could not install $missing"
 }
 
-# build DIRECTORY CMAKE-OPTION...: configures and builds, quietly
+# build DIRECTORY CMAKE-OPTION...: configures and builds without output
 build() {
 	build_dir=$1
 	shift

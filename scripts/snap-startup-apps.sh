@@ -5,11 +5,11 @@
 #
 # An application is described by a file NAME.app with lines KEY=VALUE;
 # doc/snap-startup.md lists the keys.  Its tree is $trees/NAME.  With own=, the
-# files in the packages named there form the application, and all others form
-# its content image.
+# files of the packages listed there form the application, and all other files
+# form its content image.
 
-# app_file NAME: prints the path of its description; one given with --from takes
-# precedence
+# app_file NAME: prints the path of its description; a description given with
+# --from takes precedence
 app_file() {
 	for app_path in $from; do
 		[ "$(basename "$app_path" .app)" != "$1" ] || {
@@ -53,7 +53,7 @@ app_whole() {
 	fi
 }
 
-# app_check NAME: dies unless its description is valid
+# app_check NAME: exits with an error unless the description is valid
 app_check() {
 	app_path=$(app_file "$1")
 	[ -r "$app_path" ] || die "$app_path: no such description"
@@ -77,8 +77,8 @@ tree_packages() {
 	    die "mmdebstrap: $(tail -n 1 "$study/log")"
 }
 
-# tree_generate NAME: copies the machine's Python modules, except large ones
-# that are rarely used; the machine's own interpreter runs the launch
+# tree_generate NAME: copies the machine's Python modules, except large modules
+# that are rarely used; the launch uses the machine's interpreter
 tree_generate() {
 	have python3 || cannot 'python3 is not installed'
 	generate_lib=$(python3 -c 'import os; print(os.path.dirname(os.__file__))')
@@ -90,7 +90,8 @@ tree_generate() {
 	    "$(basename "$generate_lib")") | tar -x -C "$trees/$1.new/usr/lib"
 }
 
-# app_tree NAME: makes the application's tree, completely or not at all
+# app_tree NAME: creates the application's tree, which gets its name when it is
+# complete
 app_tree() {
 	[ ! -d "$(app_whole "$1")" ] || return 0
 	mkdir -p "$trees"
@@ -109,7 +110,7 @@ app_tree() {
 	mv "$trees/$1.new" "$trees/$1"
 }
 
-# app_split NAME: separates the application's own files from the others
+# app_split NAME: separates the application's files from all other files
 app_split() {
 	[ -n "$(app_get "$1" own)" ] && [ ! -d "$study/parts/$1" ] || return 0
 	split_new=$study/parts/$1.new
@@ -138,8 +139,9 @@ app_split() {
 # image_file NAME PART IMAGE: prints the image's path
 image_file() { echo "$study/images/$1.$2.$3.sqsh"; }
 
-# image_make NAME PART IMAGE OPTIONS: makes an image, completely or not at all,
-# with mksquashfs as in the published study, or with sqpack to the same effect
+# image_make NAME PART IMAGE OPTIONS: creates an image, which gets its name when
+# it is complete, with mksquashfs as in the published study, or with equivalent
+# options of sqpack
 image_make() {
 	make_file=$(image_file "$1" "$2" "$3")
 	[ ! -e "$make_file" ] || return 0
@@ -168,12 +170,12 @@ image_make() {
 	mv "$make_file.new" "$make_file"
 }
 
-# touch_list NAME PART: prints the path of the list of what a launch needs from
-# a part; a file next to it, .paths, has the paths alone
+# touch_list NAME PART: prints the path of the list of data that a launch needs
+# from a part; the file .paths next to it contains only the paths
 touch_list() { echo "$study/touched/$1.$2.tsv"; }
 
 # touch_trace NAME LIST [: IMAGE]: lists the files and pages that a launch
-# needs, exactly if erofs is available
+# needs; the list is exact if erofs is available
 touch_trace() {
 	touch_app=$1 touch_to=$2
 	shift 2
@@ -185,9 +187,9 @@ touch_trace() {
 	    die "$touch_app under touchlog: $(tail -n 1 "$study/log")"
 }
 
-# touch_make NAME: lists what a launch needs until its window appears, for the
-# report; and, for each part, what either of two launches needs until it is
-# quiet, if that can be determined
+# touch_make NAME: lists the data that a launch needs until its window appears,
+# for the report; and, for each part, the data that at least one of two launches
+# needs until it is quiet, if this can be determined
 touch_make() {
 	touch_whole=$study/touched/$1.tsv
 	[ ! -e "$touch_whole" ] || return 0
@@ -197,7 +199,7 @@ touch_make() {
 	if have mkfs.erofs && grep -q erofs /proc/filesystems; then
 		touch_exact=--exact
 		touch_trace "$1" "$touch_whole.new"
-		# in this case the tree is on its own device
+		# in this case the tree is on a separate device
 		touch_trace "$1" "$touch_all.1" : "$(app_whole "$1")"
 		touch_trace "$1" "$touch_all.2" : "$(app_whole "$1")"
 		awk -F '\t' '!seen[$2, $3, $4]++' "$touch_all.1" \

@@ -1,11 +1,11 @@
 # shellcheck shell=sh
-# snap-startup-cell.sh - launches from an image, and walks of it; sourced
+# snap-startup-cell.sh - run launches from an image and walks of it; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# $cell_app and $cell_image name what is being measured.  The image of a part is
-# mounted on $study/mount/PART; for the image "try", the part's tree is bound
-# there.
+# $cell_app and $cell_image are the application and the image being measured.
+# The image of a part is mounted on $study/mount/PART; for the image "try", the
+# tree of the part is bind-mounted there.
 
 parts_unmount() {
 	for part in app content; do
@@ -37,8 +37,8 @@ parts_mount() {
 	done
 }
 
-# parts_resident HOW: prints how many bytes of the parts are in memory after
-# eviction by HOW
+# parts_resident HOW: prints the number of bytes of the parts in memory after
+# eviction with HOW
 parts_resident() {
 	for part in $cell_parts; do
 		coldwalk --resident --csv -q --cold "$1" "$(part_path "$part")"
@@ -61,7 +61,7 @@ parts_cold() {
 }
 
 # parts_asked: prints the number of requests to the mounted images' devices, and
-# their total size; nothing for a tree, where these are unknown
+# their total size; nothing for a tree, for which these are unknown
 parts_asked() {
 	[ "$cell_image" != try ] || return 0
 	for part in $cell_parts; do
@@ -89,7 +89,7 @@ part_bytes() {
 	done | awk '{ n += $1 } END { printf "%.0f", n }'
 }
 
-# cell_launch LABEL: launches once from what is mounted, and writes the row
+# cell_launch LABEL: launches once from the mounted images, and writes the row
 cell_launch() {
 	launch_asked=$(parts_asked)
 	launch_watch=
@@ -131,8 +131,8 @@ cell_command() {
 	cell_rows "$cell_new.command" "keys=$command_keys"
 }
 
-# Makes three launches: a cold one; a warm one; and another cold one, which is
-# what the published script called the second launch.
+# Makes three launches: a cold launch; a warm launch; and another cold launch,
+# which the published script called the second launch.
 cells_launch() {
 	parts_cold
 	cell_launch "$1.first"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# snap-startup-findings.sh - testing the study's findings; sourced
+# snap-startup-findings.sh - test the study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
@@ -36,7 +36,7 @@ EOF
 # bytes LABEL: prints the size of the image
 bytes() { column image_B "$1"; }
 
-# ratio_of APP IMAGE: prints the tree's size divided by the image's
+# ratio_of APP IMAGE: prints the size of the tree divided by that of the image
 ratio_of() {
 	calc 'printf "%.2f", a / b' a="$(bytes "$1.try.first")" \
 	    b="$(bytes "$1.$2.first")"
@@ -104,9 +104,9 @@ findings_sizes() {
 	    a="$f_ten" b="$f_hundred")" "here ${f_ten:--} and ${f_hundred:--} %"
 }
 
-# pairs_by NAME PROGRAM: writes pairs whose wall_s is the value v that the awk
-# program computes from a row; rows with an empty v make no pair
-# shellcheck disable=SC2016
+# pairs_by NAME PROGRAM: writes pairs in which wall_s is the value v that the
+# awk program computes from a row; rows with an empty v are omitted shellcheck
+# disable=SC2016
 pairs_by() {
 	csv '
 	!csv_row() { print; next }
@@ -120,7 +120,7 @@ pairs_by() {
 	}' "$pairs_file" >"$study/pairs-$1.csv"
 }
 
-# finding_by NAME TEXT ROW REFERENCE LIMIT: tests a finding with those pairs, if
+# finding_by NAME TEXT ROW REFERENCE LIMIT: tests a finding with these pairs, if
 # there are any
 finding_by() {
 	[ -n "$(column n "$3")" ] && [ -n "$(column n "$4")" ] || return 0
@@ -130,8 +130,8 @@ finding_by() {
 	pairs_file=$by_pairs finding_where=$by_where
 }
 
-# findings_order APP: tests that storing files in launch order means reading
-# less from the device
+# findings_order APP: tests that less is read from the device if files are
+# stored in launch order
 findings_order() {
 	for f_image in none lz4 lzo gzip zstd15 xz; do
 		finding_by disk "files in the order of a launch: at least 15 % less is read ($1)" \
@@ -144,7 +144,7 @@ findings_order() {
 	done
 }
 
-# findings_warm APP: tests that pre-warming costs little and suffices
+# findings_warm APP: tests that pre-warming is cheap and sufficient
 findings_warm() {
 	f_warm=$1.zstd15.prewarm
 	finding_by cpu "reading what a launch needs takes half the CPU time of reading all ($1)" \

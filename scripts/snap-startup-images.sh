@@ -10,15 +10,15 @@ methods() {
 	printf 'lz4\t-comp lz4\nxz\t-comp xz\nzstd15\t-comp zstd\n'
 }
 
-# sqpack_methods SUFFIX: prints the same images, with sqpack's options: .sqpack,
-# and .sorted, whose files are stored in launch order
+# sqpack_methods SUFFIX: prints the same images with sqpack's options: .sqpack,
+# and .sorted, which stores files in launch order
 sqpack_methods() {
 	printf '%s\t-F %s\n' "none$1" none "gzip$1" gzip "lzo$1" lzo \
 	    "lz4$1" lz4 "xz$1" xz "zstd15$1" 'zstd -L 15'
 }
 
-# open_methods: prints what readers of the study asked for: other settings for
-# xz and zstd, and other block sizes
+# open_methods: prints variants requested by readers of the study: other
+# settings for xz and zstd, and other block sizes
 open_methods() {
 	for open_dict in 8K 16K 32K 64K; do
 		printf 'xz-d%s\t-comp xz -Xdict-size %s\n' $open_dict $open_dict
@@ -63,9 +63,9 @@ table() {
 	esac
 }
 
-# rounds_of ID: prints the value of --few, except for the launches of chromium
-# and the calculator, which the study also measured; a run then takes two hours
-# instead of ten
+# rounds_of ID: prints the number of rounds from --few, except for the launches
+# of chromium and the calculator, which the study also measured; this reduces
+# the time from ten hours to two
 rounds_of() {
 	case $1 in
 	*.walk | *.prewarm | *.sorted | *.sqpack | *.zstd15-* | *.xz-* | \

@@ -4,10 +4,10 @@
 #
 # snap-startup-launch.sh FOLDER DESCRIPTION TREE [CONTENT] [: IMAGE...]:
 # launches the program in TREE, overlaid on CONTENT, under an X server and a
-# window manager, and writes winwait's row to FOLDER/launch.csv.  Everything
-# else that this script mounts, starts or writes disappears when it ends, even
-# if a signal kills it: all processes are in a PID namespace, and what they
-# write is in memory.
+# window manager, and writes winwait's row to FOLDER/launch.csv.  All other
+# mounts, processes and files of this script disappear when it ends, even if it
+# is killed by a signal: all processes are in a PID namespace, and their files
+# are in memory.
 set -eu
 [ "${SNAP_INSIDE-}" = yes ] || SNAP_INSIDE=yes exec unshare --pid --fork \
     --kill-child --mount --net --mount-proc sh "$0" "$@"
@@ -26,7 +26,7 @@ content=
 [ $# = 0 ] || shift
 get() { sed -n "s/^$1=//p" "$description" | head -n 1; }
 
-# The launch is over once there are no more requests to these images.
+# The launch ends when there are no more requests to these images.
 images=
 for image in "$@"; do
 	images="$images --image $image"
@@ -45,7 +45,7 @@ if [ "${criterion:-window}" = window ]; then
 	x_start "$world/x" || die "no X server: $(tail -n 1 "$world/x/x.log")"
 fi
 
-# root_make: makes the tree usable as a root directory, without modifying it
+# root_make: makes the tree usable as a root directory without modifying it
 root_make() {
 	mkdir "$world/root"
 	if [ -n "$content" ]; then

@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# snap-startup-machines.sh - the rows of several machines, side by side; sourced
+# snap-startup-machines.sh - compare the rows of several machines; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 #
 # A machine is a study (ROWS.csv, or its folder ROWS.csv.d) or a file of
 # published rows.  The Nth machine's summaries are in $tmp/N.
 
-# machine_rows SOURCE: prints its rows
+# machine_rows SOURCE: prints the rows of the machine
 machine_rows() {
 	rows_from=$1
 	if [ -d "$1" ]; then
@@ -42,8 +42,8 @@ machine_words() {
 	echo
 }
 
-# print_machines WHAT TITLE: prints the medians of the rows that end in WHAT,
-# absolute and relative to the bind mount
+# print_machines WHAT TITLE: prints the medians of the rows whose labels end in
+# WHAT, absolute and relative to the bind mount
 print_machines() {
 	print_title "$2: ms, and relative to try"
 	set -- "$1"
@@ -125,7 +125,8 @@ machine_similar() {
 	}'
 }
 
-# print_similar: tests the study's claim that a laptop shows much the same
+# print_similar: tests the study's claim that the results on a laptop are
+# similar
 print_similar() {
 	printf '\nAre the machines similar?  First launches relative to the bind mount, and walks\nrelative to gzip; similar: within 25 %%, by the 95 %% confidence\nintervals of both.\n'
 	similar_i=1
@@ -144,7 +145,7 @@ print_similar() {
 	done | sed '/gzip[.]walk[.]app[.]mount.*gzip[.]walk/d'
 }
 
-# machines_report SOURCE...: prints them side by side
+# machines_report SOURCE...: prints the machines side by side
 machines_report() {
 	# shellcheck source=scripts/findings.sh
 	. "$here/findings.sh"

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# snap-startup-plot.sh - charts of launches, walks, sizes and files; sourced
+# snap-startup-plot.sh - plot launches, walks, sizes and files; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2154
 # shellcheck source=scripts/plot.sh
@@ -24,9 +24,9 @@ plot_colour() {
 }
 
 # box_data APP SUFFIX...: writes every undisturbed run of the rows
-# APP.IMAGE.SUFFIX, as blocks of lines in $study/plot.1, .2 and so on, a file
-# per suffix: place, ms, image, suffix; the blocks' places go to plot.1.at and
-# so on.  Prints the number and the name of each image
+# APP.IMAGE.SUFFIX, as blocks of lines in $study/plot.1, .2 and so on, one file
+# per suffix: position, ms, image, suffix; the positions of the blocks are
+# stored in plot.1.at and so on.  Prints the number and the name of each image
 box_data() {
 	box_app=$1
 	shift
@@ -61,7 +61,7 @@ box_data() {
 				block(image[i], s)
 		}
 	}
-	# a run is drawn next to its neighbours, so that each is visible
+	# runs are drawn side by side, so that each is visible
 	function block(name, s,  k, file, middle) {
 		if (!n[name, s])
 			return
@@ -77,7 +77,7 @@ box_data() {
 }
 
 # plot_box FILE TITLE COLOUR: plots the boxes and the runs of one suffix;
-# gnuplot draws no box for fewer than 5
+# gnuplot does not draw a box for fewer than 5 runs
 plot_box() {
 	box_file=$(quoted "$1")
 	printf 'for [i=1:%d] %s index i-1 using (real(word("%s", i))):2 with boxplot lc rgb "%s" notitle, ' \
@@ -117,8 +117,8 @@ plot_boxes() {
 	plot_keep "$study/plot.tsv" "$boxes_app-$boxes_name.tsv"
 }
 
-# bar_data PROGRAM: prints a line per image with a column per application,
-# holding what the awk program's function value(APP, IMAGE) computes from the
+# bar_data PROGRAM: prints a line per image with a column per application, which
+# contains the result of the awk program's function value(APP, IMAGE) for the
 # medians
 bar_data() {
 	both "$1"'

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# snap-startup-prewarm.sh - launches after reading part of an image; sourced
+# snap-startup-prewarm.sh - run launches after reading part of an image; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# Pre-warming reads parts of the mounted images, or the image files; a launch
-# follows.
+# Each launch follows a pre-warming pass, which reads parts of the mounted
+# images, or the image files.
 cells_prewarm() {
 	touch_make "$cell_app"
 	for warm_how in touched all file; do
@@ -52,8 +52,8 @@ warm_file() {
 	cell_command "$warm_label" cat "$@"
 }
 
-# warm_held: prints how many bytes are in memory after pre-warming: pages of
-# files, without opening any others, and pages of the images
+# warm_held: prints the number of bytes in memory after pre-warming: pages of
+# files, without opening other files, and pages of the images
 warm_held() {
 	{
 		for part in $cell_parts; do

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# snap-startup-report.sh - the report of the launches; sourced
+# snap-startup-report.sh - report on the launches; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2034,SC2154
 #
@@ -21,7 +21,7 @@ published_rows_of() {
 	{
 		mode = $3 == "zstd" ? "zstd15" : $3
 		app = $2 == "gnome-calculator" ? "calculator" : $2
-		# FILE may be several series, one after the other
+		# FILE may contain several series
 		run = ++seen[app, mode]
 		row(app "." mode ".first", $5)
 		row(app "." mode ".second", $6)
@@ -52,9 +52,9 @@ published_report() {
 
 # report_summaries: summarizes all rows except those that were disturbed.  A
 # cold launch was disturbed if any of its image was in memory before it, or if
-# it made more than 1.2 times as many requests as the launch with the fewest
-# under its label: in that case, something was dropped in the meantime and read
-# twice.
+# it made more than 1.2 times the smallest number of requests of any launch with
+# its label: in that case, data was dropped from the cache in the meantime and
+# read twice.
 report_summaries() {
 	disturbed=$study/disturbed csv '
 	FNR == 1 { file++ }

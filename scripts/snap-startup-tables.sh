@@ -1,11 +1,12 @@
 # shellcheck shell=sh
-# snap-startup-tables.sh - tables of launches, walks and files; sourced
+# snap-startup-tables.sh - print tables of launches, walks and files; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2154
-# The tables are made from $study/summary and $study/key-medians, which have a
-# line per label.
+# The tables are made from $study/summary and $study/key-medians, which contain
+# a line per label.
 
-# print_title TEXT: prints a title, and what affects the figures most
+# print_title TEXT: prints a title, and the conditions that affect the figures
+# most
 print_title() {
 	printf '\n%s\n' "$1"
 	[ -z "$report_kernel" ] || printf '(squashfs: %s)\n' "$report_kernel"
@@ -51,8 +52,8 @@ print_launches() {
 	}' app="$1" "$study/summary"
 }
 
-# both PROGRAM [NAME=VALUE...]: runs tsv with the medians of each label's keys
-# in of[label, key], and then the rows of the summary
+# both PROGRAM [NAME=VALUE...]: runs tsv on the rows of the summary, with the
+# medians of each label's keys in of[label, key]
 both() {
 	both_program=$1
 	shift
@@ -76,9 +77,9 @@ both() {
 	'"$both_program" "$@" "$study/key-medians" "$study/summary"
 }
 
-# print_cost: prints what a cold launch costs compared with a warm one, and what
-# it reads.  The spread is the range of the undisturbed launches, as a
-# percentage of the median.
+# print_cost: prints the additional cost of a cold launch compared with a warm
+# one, and the amount of data that it reads.  The spread is the range of the
+# undisturbed launches, as a percentage of the median.
 print_cost() {
 	print_title 'What a cold launch costs'
 	printf '%-24s %2s %7s %7s %7s %8s %8s %6s %8s %7s\n' '' n \
@@ -102,7 +103,7 @@ print_cost() {
 	}'
 }
 
-# print_prewarm: prints what pre-warming costs, and what it saves the launch
+# print_prewarm: prints the cost of pre-warming, and the savings for the launch
 print_prewarm() {
 	grep -q '[.]prewarm[.]' "$study/summary" || return 0
 	print_title 'Pre-warming, and the launch after it'
@@ -137,8 +138,8 @@ print_prewarm() {
 bytes in % of those of a cold one, and its CPU time divided by that of a warm one.'
 }
 
-# print_best: prints the image that costs a client the least, given its link,
-# its processors and the number of cold launches before the next download
+# print_best: prints the image with the lowest cost for a client, for several
+# links, numbers of processors, and numbers of cold launches per download
 print_best() {
 	print_title 'The best image for a client'
 	both '
@@ -195,13 +196,14 @@ files_of() {
 	    -printf '%D:%i\t%s\n' | sort -u | cut -f 2 | sort -rn
 }
 
-# share APP N: prints the percentage of its bytes that is in the N largest files
+# share APP N: prints the percentage of its bytes that are in the N largest
+# files
 share() {
 	files_of "$1" | awk -v n="$2" '{ all += $1; if (NR <= n) most += $1 }
 	    END { if (all) printf "%.0f", 100 * most / all }'
 }
 
-# print_shares: prints how much of each program is in its largest files
+# print_shares: prints the share of each program that is in its largest files
 print_shares() {
 	print_title 'Files'
 	printf '%-14s %8s %9s %12s %12s\n' '' files MB 'largest 10' \
@@ -224,8 +226,8 @@ print_shares() {
 	done
 }
 
-# print_touched: prints what the programs need until their windows appear,
-# largest first
+# print_touched: prints the files that the programs need until their windows
+# appear, largest first
 print_touched() {
 	for touched_app in $apps; do
 		touched_list=$study/touched/$touched_app.tsv

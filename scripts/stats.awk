@@ -1,8 +1,8 @@
-# stats.awk - medians and their exact intervals; comes before the program that
-# uses them
+# stats.awk - compute medians and exact intervals; load it before the program
+# that uses it
 # SPDX-License-Identifier: BSD-2-Clause
 
-# sorts a[1..n] by value; n is the number of runs, so this is fast enough
+# sorts a[1..n] by value; fast enough, because n is only the number of runs
 function sort(a, n,  i, j, x) {
 	for (i = 2; i <= n; i++) {
 		x = a[i]

@@ -1,33 +1,33 @@
 # shellcheck shell=sh
-# study.sh - what all studies share: options, plan, lock, steps
+# study.sh - code shared by all studies: options, plan, lock, steps
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# A study sources this file, then sets those of the following that it needs
-#   study_places    its operands, as variables: 'dir out'
-#   study_options   its own options: --remote=remote takes a value into $remote,
+# A study sources this file, then sets the following variables as needed,
+#   study_places    names of variables for its operands: 'dir out'
+#   study_options   its own options: --remote=remote stores a value in $remote,
 #                   --subset:subset sets $subset to yes
-#   study_keys      other variables that the plan keeps
-#   study_tools     programs whose versions go into the rows
-#   study_may_change  variables of the plan that a later prepare may change
-#   study_wrap      words before the command that runs a cell
+#   study_keys      other variables stored in the plan
+#   study_tools     programs whose versions are recorded with the rows
+#   study_may_change  variables in the plan that a later prepare may change
+#   study_wrap      prefix of the command that runs a cell
 #   study_spare     name of a process that is not killed together with a cell
-# as well as its defaults, defines hooks, and calls study_main "$@".  The hooks
+# and its defaults; it defines hooks and calls study_main "$@".  The hooks
 # table, cell and report are required; doc/study.md has an example.
 #   usage           prints the usage; usage_common has the shared options
-#   operands WORD...  takes the operands; by default those of study_places
-#   check           exits if an option is wrong
-#   prepare         decides, once, what the plan keeps
-#   ready           runs each time that cells are planned
-#   table           prints every row of a round, TSV: its id, then cell's fields
-#   lacking ROW     prints why this row cannot be measured; nothing if it can
+#   operands WORD...  parses the operands; the default uses study_places
+#   check           exits if an option is invalid
+#   prepare         sets the variables stored in the plan, once
+#   ready           called whenever cells are planned
+#   table           prints every row of a round as TSV: id, then cell's fields
+#   lacking ROW     prints the reason why this row cannot be measured, if any
 #   rounds_of ID    prints the number of rounds in which this row is measured
 #   round_cells N   prints the cells of a round in cells_round's format
-#   begin, finish   run before the first cell and after the last
+#   begin, finish   called before the first cell and after the last
 #   cell ID FIELD...  makes one run of one table row; prints its rows
-#   undo            unmounts and removes what a cell makes; called whenever a
-#                   process of the study ends, also after a signal
-#   rows            prints comment lines that precede the rows
+#   undo            unmounts and removes what a cell creates; called whenever a
+#                   process of the study exits, also after a signal
+#   rows            prints comment lines to be stored before the rows
 #   report          prints tables and findings
 #   in_words        prints the results in a few sentences
 set -eu
@@ -64,8 +64,8 @@ undo() { :; }
 rows() { provenance $study_tools; }
 in_words() { :; }
 
-# The plan: the decisions that a resumed study must share. $study/plan has a
-# line for each of these variables.
+# The plan contains the decisions that must not change when a study is resumed.
+# $study/plan has a line for each of these variables.
 plan_keys() {
 	echo "$study_places runs rows cold quick seed series $study_keys"
 }
@@ -97,8 +97,8 @@ plan_may_change() {
 	return 1
 }
 
-# plan_take: reads the plan, which the options given now must not contradict.
-# In prepare some may change, such as the number of runs.
+# plan_take: reads the plan, which the current options must not contradict.  In
+# prepare some values may change, such as the number of runs.
 plan_take() {
 	for take_key in $study_asked; do
 		eval "asked_$take_key=\$$take_key"
@@ -118,9 +118,9 @@ plan_take() {
 	done
 }
 
-# study_own: checks that the folder belongs to the caller, nobody else can write
-# to it, and none of its files is a link.  Otherwise root would execute what
-# somebody else put there.
+# study_own: checks that the folder belongs to the caller, that no other user
+# can write to it, and that none of its files is a link.  Otherwise root might
+# execute commands written by another user.
 study_own() {
 	[ ! -L "$study" ] || die "$study is a symbolic link"
 	[ -d "$study" ] || die "$study is not a directory"
@@ -157,8 +157,8 @@ study_make() {
 	    die "$rows_csv exists, but its study does not: choose another -o, or remove it"
 }
 
-# study_lock: makes sure that no other run uses this study, now or later.  A
-# cell has its own lock, because it may outlive the script that started it.
+# study_lock: ensures that no other run uses this study at the same time.  A
+# cell has a separate lock, because it may outlive the script that started it.
 study_lock() {
 	need flock
 	exec 9>>"$study/lock"
@@ -177,8 +177,8 @@ tidy() {
 	[ -z "$study_locked" ] || undo
 }
 
-# cold_check: makes the study warm if caches cannot be dropped, unless --cold
-# was given
+# cold_check: selects warm runs if caches cannot be dropped, unless --cold was
+# given
 cold_check() {
 	[ "$cold" = yes ] && have lap || return 0
 	caches_drop && return 0
@@ -222,7 +222,7 @@ study_run() {
 }
 
 # study_rows FILE: writes the rows of all cells that were run.  They are joined
-# in the study's folder, where nobody else can have created a link.
+# in the study's folder, in which no other user can create a link.
 study_rows() {
 	{
 		rows
@@ -231,8 +231,8 @@ study_rows() {
 	mv -f -T "$study/joined" "$1"
 }
 
-# study_report: reports what exists so far, even for an unfinished study.  A
-# report may be made during a run, but only one at a time.
+# study_report: reports on the existing rows, even for an unfinished study.  A
+# report can be created during a run, but only one at a time.
 study_report() {
 	[ -n "$study_locked" ] || study_open
 	plan_take
@@ -258,9 +258,9 @@ study_report() {
 	printf '\nRows: %s\n' "$rows_csv"
 }
 
-# study_main WORD...: runs the script with these arguments.  Besides the three
-# steps there are two for internal use: cell ID, and call FUNCTION ARGUMENT...,
-# each in a new process.
+# study_main WORD...: runs the script with these arguments.  In addition to the
+# three steps, there are two for internal use: cell ID, and call FUNCTION
+# ARGUMENT..., each in a new process.
 study_main() {
 	study_asked='' study_locked='' cells_pid=''
 	umask go-w
@@ -292,7 +292,7 @@ study_steps() {
 	for step in prepare run report; do
 		[ -z "$1" ] || [ "$1" = "$step" ] || continue
 		"study_$step"
-		# The options given are in the plan from here on.
+		# From here on, the options are in the plan.
 		[ "$step" != prepare ] || study_asked=
 	done
 }

@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# tarball-baselines.sh - the speed of disk, pipe and compressor alone; sourced
+# tarball-baselines.sh - measure the disk, the pipe and compressors alone; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 
-# rate COMMAND FILE: prints the bytes per second that go from pv into FILE
+# rate COMMAND FILE: prints the bytes per second that pv writes to FILE
 rate() {
 	printf '%s\n' "$1"
 	rate_s=3
 	[ "$quick" = no ] || rate_s=1
-	# pv's last output before it is killed is the average so far.
+	# The last output of pv before it is killed contains the average rate.
 	rate_text=$(timeout $rate_s pv -f -a -i 0.3 </dev/zero 2>&1 >"$2" |
 	    tr '\r' '\n' | grep -o '\[[^]]*\]' | tail -n 1) || :
 	printf '%s\n' "${rate_text:- not measured}"

@@ -1,11 +1,11 @@
 # shellcheck shell=sh
-# tarball-report.sh - tables and findings of the tarball study; sourced
+# tarball-report.sh - print tables and findings of the tarball study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 #
 # $study/summary is the output of rows.awk.
 
-# shown ID TAR HERE THERE: prints the command as the study writes it
+# shown ID TAR HERE THERE: prints the command in the study's notation
 shown() {
 	printf 'tar %-3s %s' "$2" "$shown_dir"
 	[ -z "$3" ] || printf ' |%s' "$3"
@@ -16,7 +16,7 @@ shown() {
 	esac
 }
 
-# is_shown: whether $id was requested, or measured before
+# is_shown: whether $id was requested or has been measured
 is_shown() {
 	wanted "$id" "$rows" || grep -q "^$id$tab" "$study/summary"
 }
@@ -47,7 +47,7 @@ print_row() {
 		    "$(shown "$id" "$wrap" "$near" "$far")" "$print_missing"
 		return 0
 	fi
-	# B stores nothing; its byte counts are A's.
+	# B does not store the output, so its byte counts are copied from A.
 	what=$(shown "$id" "$wrap" "$near" "$far") tsv '
 	!csv_row() { next }
 	{ size[get("label")] = get("size_B") }
@@ -72,7 +72,7 @@ print_row() {
 	}' id="$id" disk="$disk_B" width="$print_width" "$study/summary"
 }
 
-# Prints the study's own table, from the medians.
+# Prints the study's table with the medians measured here.
 print_table() {
 	shown_names
 	printf "    %-${print_width}s %8s %12s %12s %11s\n" Command 'Time(s)' \
@@ -98,7 +98,7 @@ print_table() {
 }
 
 # Prints the other results, one line per row: the interval of the median, its
-# ratio to reading alone, here and in the study, what pzc waited for, and
+# ratio to reading alone, here and in the study, the time that pzc waited, and
 # disturbances.
 print_details() {
 	printf '\n%-4s %2s %8s %19s %7s %19s %6s %8s %20s\n' '' n \
@@ -172,7 +172,7 @@ print_findings() {
 	findings_end
 }
 
-# Two kernel statistics show whether the runs were cold (or warm).
+# Prints two kernel statistics that show whether the runs were cold (or warm).
 print_cache() {
 	echo
 	tsv '

@@ -1,10 +1,11 @@
-# tree.awk - a small tree resembling a server's: logs, SQL, code, compressed
+# tree.awk - create a small tree like a server's: logs, SQL, code, compressed
 # data
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # dir=DIR awk -v kib=KIB -f tree.awk: about KIB kibibytes in files under
-# DIR/{log,sql,src,data}, which must exist.  The contents are the same
-# everywhere: the generator is Lehmer's, in doubles, not awk's own.
+# DIR/{log,sql,src,data}, which must exist.  The contents are the same on every
+# machine: random numbers are generated with Lehmer's algorithm in doubles, not
+# with awk's rand().
 
 function draw(n) {
 	state = state * 48271 % 2147483647
@@ -19,7 +20,8 @@ function word(  i, n, s) {
 	return s
 }
 
-# skewed: returns small numbers more often, as text repeats its common words
+# skewed: returns small numbers more often, like the frequencies of words in
+# text
 function skewed(n) {
 	return int(n * (draw(1000) / 1000) ^ 3)
 }
@@ -88,7 +90,7 @@ BEGIN {
 	for (i = 0; i < 600; i++)
 		vocabulary[i] = word()
 	split("src log src sql src data src log", kinds, " ")
-	# Most files are small; most bytes are in a few large ones.
+	# Most files are small; most bytes are in a few large files.
 	for (i = 0; total < kib * 1024; i++) {
 		kind = kinds[1 + i % 8]
 		size = 200 + 6000 * (draw(1000) / 1000) ^ 2

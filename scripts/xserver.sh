@@ -1,18 +1,18 @@
 # shellcheck shell=sh
-# xserver.sh - a virtual X server and a window manager; sourced
+# xserver.sh - start a virtual X server and a window manager; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 
 # x_start DIRECTORY [MANAGER]: starts an X server, whose files are in DIRECTORY,
-# and a window manager: openbox, the one given, or "none"; sets DISPLAY.
-# Returns 1 if either cannot be started.  Both exit with the shell that started
-# them, even if it is killed.  $x_options holds additional options for the
-# server.
+# and a window manager: openbox, MANAGER, or none if MANAGER is "none"; sets
+# DISPLAY.  Returns 1 if either cannot be started.  Both exit with the shell
+# that started them, even if it is killed. $x_options contains additional
+# options for the server.
 x_start() {
 	x_dir=$(cd "$1" && pwd)
 	rm -f "$x_dir/x.fifo"
 	mkfifo "$x_dir/x.fifo"
-	# The server's socket is in /tmp/.X11-unix, and in the abstract namespace,
-	# which needs no directory.
+	# The server's socket is in /tmp/.X11-unix, and in the abstract
+	# namespace, which does not need a directory.
 	x_listen='-nolisten tcp'
 	[ -w /tmp ] || x_listen="$x_listen -nolisten unix"
 	# shellcheck disable=SC2086
@@ -20,7 +20,7 @@ x_start() {
 	    -screen 0 1280x1024x24 $x_listen 3>"$x_dir/x.fifo" \
 	    >"$x_dir/x.log" 2>&1 &
 	x_server=$!
-	# If the server dies, read sees end of file.
+	# If the server dies, read reaches the end of the file.
 	x_display=
 	read -r x_display <"$x_dir/x.fifo" || :
 	[ -n "$x_display" ] || return 1
@@ -33,8 +33,8 @@ x_start() {
 
 # x_manage MANAGER: starts the window manager; openbox reports when it is ready
 x_manage() {
-	# a second FIFO, because the server may not have closed the first one
-	# yet
+	# use a second FIFO, because the server may not have closed the first
+	# one yet
 	rm -f "$x_dir/wm.fifo"
 	mkfifo "$x_dir/wm.fifo"
 	setpriv --pdeathsig TERM "$1" --sm-disable \
