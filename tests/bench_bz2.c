@@ -1,10 +1,10 @@
 /*
- * bench_bz2.c - the bzip2 coder against libbz2, in one process
+ * bench_bz2.c - compare the bzip2 coder with libbz2, in one process
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * bench_bz2 FILE [ROUNDS]: compresses FILE block by block at level 9 with both,
  * decompresses libbz2's output with both, alternately, and prints CPU seconds.
- * This is not a test; the timings are for people to judge.
+ * This is not a test; the timings are not checked.
  */
 #include "engine/bzip2/bz2_block.h"
 

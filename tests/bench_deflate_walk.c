@@ -1,11 +1,11 @@
 /*
- * bench_deflate_walk.c - what walking costs, relative to compressing
+ * bench_deflate_walk.c - measure the cost of walking relative to compressing
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * usage: bench_deflate_walk file [block_KiB [rounds [level ...]]]
  *
  * Compresses each block of the file with libdeflate and walks the result
- * immediately, so that disturbances affect both alike.  Writes one CSV row per
+ * immediately, so that other load affects both equally.  Writes one CSV row per
  * round and level, rounds outermost.
  */
 #include "engine/deflate/deflate_walk.h"

@@ -1,13 +1,12 @@
 /*
- * bench_squashfs.c - unpacking and hashing an image's blocks, and nothing else
+ * bench_squashfs.c - the minimum work of unpacking and hashing an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * usage: bench_squashfs image
  *
- * This is the minimum work: each block with file data is read and unpacked
- * once, in disk order, and all bytes go into a single SHA-256 computed by
- * OpenSSL.  There are no names, rows or threads.  scripts/bench-coldwalk
- * compares coldwalk's CPU time with this.
+ * Each block with file data is read and unpacked once, in disk order, and all
+ * bytes are hashed with a single SHA-256 by OpenSSL.  There are no names, rows
+ * or threads.  scripts/bench-coldwalk compares coldwalk's CPU time with this.
  */
 #include "../src/image/plan.h"
 #include "../src/image/squashfs/squashfs.h"

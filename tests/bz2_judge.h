@@ -1,5 +1,5 @@
 /*
- * bz2_judge.h - one stream decoded block by block and by libbz2
+ * bz2_judge.h - decoding a stream block by block, and with libbz2
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TESTS_BZ2_JUDGE_H

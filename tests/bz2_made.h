@@ -2,7 +2,7 @@
  * bz2_made.h - data and streams shared by the bzip2 tests
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Any failure in here fails the test.
+ * Any error in these functions fails the test.
  */
 #ifndef COLDPRESS_TESTS_BZ2_MADE_H
 #define COLDPRESS_TESTS_BZ2_MADE_H

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# cas.sh - inspecting a CVMFS repository with other programs; sourced by tests
+# cas.sh - inspect a CVMFS repository with other programs; sourced by tests
 # SPDX-License-Identifier: BSD-2-Clause
 
 # published REPOSITORY LETTER: prints a value from the manifest
@@ -18,7 +18,7 @@ inflated() {
 	} | gzip -dc 2>/dev/null || :
 }
 
-# misnamed REPOSITORY: prints objects whose name is not their SHA-1
+# misnamed REPOSITORY: prints the objects whose name does not match their SHA-1
 misnamed() {
 	(cd "$1/data" && find . -type f | while IFS= read -r file; do
 		hash=$(echo "$file" | sed 's,^\./,,; s,/,,; s,[A-Z]$,,')
@@ -38,7 +38,7 @@ catalogs() {
 }
 
 # listing: prints path, type and permissions, size, owner, time, target and hash
-# of all entries in the catalogs, as SQLite sees them
+# of all entries in the catalogs, read with SQLite
 listing() {
 	while IFS='|' read -r db path; do
 		sqlite3 "$db" "WITH RECURSIVE t(m1, m2, path, id) AS (

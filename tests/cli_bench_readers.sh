@@ -6,8 +6,8 @@
 
 bench() { sh "$SRC/scripts/bench-readers" "$@"; }
 
-# Readers created here: a correct one, one that stops early without an error,
-# and a missing one.
+# Readers created here: a correct reader, a reader that stops early without an
+# error, and a missing reader.
 mkdir bin
 cat >bin/gzip <<'S'
 #!/bin/sh

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests scripts/bench-sqpack: its rows, its figures, and that it leaves nothing
-# behind.
+# Tests scripts/bench-sqpack: its rows, its figures, and that it removes its
+# files.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Images that Linux would not mount are reported with exit status 1, but their
-# files are read; a file named like an image must be an image.
+# files are read; a file with the name of an image must be an image.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

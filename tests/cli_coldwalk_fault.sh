@@ -18,7 +18,7 @@ truncate -s 300000 tree/hole
 coldwalk tree >want
 cp want want.sums
 
-# A file that cannot be read has no line; all other lines are correct.
+# There is no line for a file that cannot be read; all other lines are correct.
 leaves() { [ ! -e "$1" ] || ! grep -qvxFf want "$1"; }
 
 for e in malloc:ENOMEM openat:EMFILE pread:EIO pread:short pread:EINTR \
@@ -34,7 +34,7 @@ have mksquashfs && for comp in gzip xz; do
 	done
 done
 
-# Rows and a summary are complete, or there is an error.
+# Rows and the summary are complete, or there is an error.
 leaves() { :; }
 coldwalk --cold none --csv tree | grep -v '^#' | cut -d , -f 2-9 |
     sort >want.rows

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A tree and its images have the same manifest, whatever the image's settings;
-# rows say how files are stored and, for a damaged image, what is lost.
+# A tree and its images have the same manifest with all image settings; rows
+# show how files are stored and, for a damaged image, which data is lost.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -245,7 +245,7 @@ else
 	t 'at most 64 MiB, with 8 threads' 0 test "$rss" -lt 65536
 fi
 
-# No more threads start than requested, even where each needs its own memory.
+# No more threads are started than requested, even if each thread needs memory.
 if have strace && strace -o /dev/null true 2>/dev/null; then
 	t '-p1024' 0 strace -f -qq -e trace=clone,clone3 -o threads \
 	    coldwalk -p1024 --summary img
@@ -255,8 +255,8 @@ else
 	skip 'strace cannot be used here'
 fi
 
-# Progress is shown if there is a terminal, which coldwalk opens itself, since
-# stdout may be a file.
+# Progress is shown if there is a terminal, which coldwalk opens because stdout
+# may be a file.
 if have script; then
 	rm -rf some && mkdir some
 	truncate -s 1500M some/hole

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the sizes that fsratio predicts, with all kinds of contents and options.
+# Tests the sizes that fsratio predicts, for different contents and options.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -87,7 +87,7 @@ is 'btrfs: the size classes hold all bytes' "$(awk -F , '!/^#/ && $4 != "" &&
     $5 != "files" { n += $8 } END { print n }' sizes.csv)" \
     "$(row zstd-1 physical_B sizes.csv)"
 
-# A piece that looks or is incompressible affects the pieces after it: the rest
+# A piece that is or seems incompressible affects the pieces after it: the rest
 # of its 512 KiB chunk or, without force, the rest of the file.
 mkdir hard
 { seq 20000 | head -c 110000; head -c 280000 /dev/urandom; seq 300000; } |
@@ -136,7 +136,7 @@ for fs in btrfs squashfs; do
 	t "$fs: two directories" 0 fsratio --fs $fs none tree
 done
 
-# Files in /sys are shorter than the one page that they claim to have.
+# Files in /sys are shorter than their reported size of one page.
 if [ -r /sys/class/net/lo/statistics/rx_bytes ]; then
 	for fs in zfs btrfs squashfs; do
 		t "$fs: a file that became shorter" 1 fsratio --fs $fs -a off \
@@ -148,7 +148,7 @@ else
 	skip 'there is no /sys'
 fi
 
-# Holes count as zeros, and terabytes of them take no time.
+# Holes count as zeros, and terabytes of them are processed quickly.
 mkdir sparse dense odd
 head -c 300000 /dev/urandom >sparse/a
 truncate -s 3M sparse/a

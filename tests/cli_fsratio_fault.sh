@@ -15,7 +15,7 @@ ln -s small tree/a/link
 
 rows() { grep -v '^#' "$1" | cut -d , -f 2-; }
 
-# each FS KIND:ERROR: makes every one of the calls fail
+# each FS KIND:ERROR: makes each of the calls fail in turn
 each() {
 	e_kind=${2%:*} e_bad='' e_k=0
 	fsratio -q --csv --fs "$1" -a off,zstd-1 -p 2 tree >whole

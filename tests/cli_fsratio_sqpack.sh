@@ -9,7 +9,7 @@
 have fsratio || skip_all 'no fsratio'
 have sqpack || skip_all 'no sqpack'
 
-# column NAME FILE: prints the field of that name in the only row
+# column NAME FILE: prints the field of that name from the only row
 column() {
 	awk -F , -v c="$1" '/^#/ { next } !n { for (i = 1; i <= NF; i++)
 	    at[$i] = i; n = 1; next } { print $at[c] }' "$2"

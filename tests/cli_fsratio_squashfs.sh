@@ -12,8 +12,7 @@ mksquashfs -version 2>/dev/null | grep -Eq 'version 4\.(5|6)\.1' ||
 # at IMAGE OFFSET SIZE: prints a number from its super block
 at() { od -An -tu"$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 
-# data IMAGE: prints the size of its data area, which ends where the inodes
-# begin
+# data IMAGE: prints the size of its data area, which ends at the inode table
 data() {
 	d_head=96
 	[ $(($(at "$1" 24 2) & 1024)) = 0 ] ||
@@ -26,7 +25,7 @@ column() {
 	    at[$i] = i; n = 1; next } { print $at[c] }' "$2"
 }
 
-# beside TREE BLOCK ALGORITHM OPTION...: compares with mksquashfs
+# beside TREE BLOCK ALGORITHM OPTION...: compares fsratio with mksquashfs
 beside() {
 	b_tree=$1 b_block=$2 b_name=$3
 	shift 3

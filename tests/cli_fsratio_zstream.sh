@@ -1,11 +1,11 @@
 #!/bin/sh
 # Compares fsratio with OpenZFS's own compressors, by running zstream recompress
 # on a stream of the same records.  ZSTREAM names the program, if it is not in
-# PATH.  ZFS itself is not needed.  Debian has it in zfsutils-linux 2.2 or later
-# (backports, contrib), which cannot be installed next to zfs-fuse; it is enough
-# to unpack that package, libzfs, libzpool, libnvpair and libuutil with dpkg-deb
-# -x DEB DIR.  In that case, ZSTREAM is a script with the single line
-# LD_LIBRARY_PATH=DIR/lib/x86_64-linux-gnu exec DIR/sbin/zstream "$@".
+# PATH.  ZFS is not needed.  Debian has zstream in zfsutils-linux 2.2 or later
+# (backports, contrib), which cannot be installed next to zfs-fuse; it is
+# sufficient to unpack this package, libzfs, libzpool, libnvpair and libuutil
+# with dpkg-deb -x DEB DIR.  In that case, ZSTREAM is a script with the single
+# line LD_LIBRARY_PATH=DIR/lib/x86_64-linux-gnu exec DIR/sbin/zstream "$@".
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -14,8 +14,9 @@ zstream=${ZSTREAM:-zstream}
 have fsratio || skip_all 'no fsratio'
 have "$zstream" || skip_all 'no zstream (zfsutils-linux of contrib, 2.2 or later)'
 
-# real ALGORITHM: prints the size of its records.  zstream keeps anything that
-# shrank; what ZFS would store uncompressed is counted as uncompressed.
+# real ALGORITHM: prints the size of its records.  zstream keeps every record
+# that shrank; records that ZFS would store uncompressed are counted as
+# uncompressed.
 real() {
 	case $1 in
 	zstd-*)	set -- -l "${1#zstd-}" zstd ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests the image study on a small tree: its rows, resuming, failures, and
-# verdicts on known rows.
+# Tests the image study on a small tree: rows, resuming, failures, and verdicts
+# for known rows.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -303,7 +303,7 @@ EOF
 			if ($7 != "-")
 				keys = keys ";dup_n=" $7
 			cache = $1 ~ /start$/ ? "cold" : "unknown"
-			# A round slows all its cells equally.
+			# All cells of a round are slowed equally.
 			s *= 1 + run / 10
 			print "s," $1 "," keys "," run ",all," cache "," s \
 			    "," s * $4 ",0," $4 "," $5 * 1024 ",0,"
@@ -353,8 +353,8 @@ verdict known 'and in memory' "$fails"
 verdict known 'some duplicates are removed' "$holds"
 verdict known 'reading back takes no more memory at level 9' "$holds"
 verdict known 'reading back takes no more memory at level 19' "$fails"
-# Missing measurements decide nothing, and neither do idle processors while
-# other processes are busy.
+# Without measurements a finding is undecided, as is the one about idle
+# processors while other processes are busy.
 variant() { sh -c "$1" <known.csv >v.csv; rm -rf v.csv.d; cp -r known.csv.d v.csv.d; }
 t 'six runs of each level' 0 variant \
     "sed 'p;s/^\(s,zstd9.p2,[^,]*\),\([123]\),/\1,4\2,/' | awk '!seen[\$0]++'"

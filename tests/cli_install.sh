@@ -1,5 +1,5 @@
 #!/bin/sh
-# The installation is complete, and works where it is installed.
+# The installation is complete and works.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -47,7 +47,8 @@ if have bash; then
 		t 'a file is left to bash' 1 test -n "$(options "$tool" hel)"
 	done
 fi
-# An unbuilt clone says how to build it; help needs no build.
+# A clone that has not been built reports how to build it; help works without a
+# build.
 mkdir clone
 cp -R "$SRC/scripts" "$SRC/CMakeLists.txt" clone
 unbuilt() {
@@ -64,7 +65,7 @@ fi
 t 'demo --help' 0 unbuilt demo --help
 t 'check -h' 0 unbuilt check -h
 is 'these build nothing' "$(find clone -name 'build*')" ''
-# Nothing is left behind when a reader goes away.
+# No files remain when a reader closes its pipe.
 mkdir gone
 # shellcheck disable=SC2016
 t 'a reader that goes away' 0 sh -c 'TMPDIR=$PWD/gone sh "$SRC/scripts/tarball" \

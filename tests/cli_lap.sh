@@ -1,6 +1,6 @@
 #!/bin/sh
-# lap runs commands and pipelines, writes a row for each run, and leaves nothing
-# behind, however it ends.
+# lap runs commands and pipelines, writes a row for each run, and leaves no
+# files or processes, no matter how it ends.
 # SPDX-License-Identifier: BSD-2-Clause
 # Commands that lap runs expand their own variables.
 # shellcheck disable=SC2016
@@ -117,8 +117,8 @@ t 'a table to closed standard output' 125 \
     sh -c 'lap -n 1 --markdown -l x -- true >&-'
 t 'it matters only if used' 0 sh -c 'lap -q -n 1 -o n.csv -l x -- \
     sh -c "cat && echo x" <&- >&- 2>&-'
-# The second run ends when the reader does.  The output is a FIFO, because a
-# shell that creates a pipe may still hold its read end.
+# The second run ends when the reader ends.  The output is a FIFO, because a
+# shell that creates a pipe may still have its read end open.
 mkfifo reader
 t 'a reader that goes away' 125 sh -c '
     { head -n 1; exec <&-; : >away; } <reader &
@@ -218,7 +218,7 @@ t 'no files are left' 0 clean
 
 third='[ -e free ] || [ "$LAP_RUN" != 3 ] && exit
     (sleep 1000 & echo $! >pid2); echo $$ >pid; sleep 1001'
-# stop SIGNAL: sends it to lap during its third run
+# stop SIGNAL: sends the signal to lap during its third run
 stop() {
 	rm -f pid pid2 stop.csv
 	# A shell ignores SIGINT in background commands.
@@ -252,9 +252,9 @@ t 'no files are left' 0 clean
 t 'no groups are left' 1 sh -c "ls /sys/fs/cgroup /sys/fs/cgroup/unified \
     2>/dev/null | grep -q '^lap\\..*\\.$lap_pid\\.'"
 
-# A command's peak memory cannot be measured below lap's own.  lap's own is
-# small if lap is static: just its code, whose size depends on the C library,
-# and a little data.  It must also remain small after many runs.
+# A command's peak memory cannot be measured below lap's own.  lap's memory is
+# small if lap is static: it consists of code, whose size depends on the C
+# library, and a little data.  It must remain small after many runs.
 lap -n 300 -o peak.csv -l x -l y -- sh -c 'exec >peak
     grep -c libc /proc/$PPID/maps
     grep -E "^(VmHWM|RssAnon)" /proc/$PPID/status' -- true '|' true 2>/dev/null

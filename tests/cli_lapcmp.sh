@@ -1,5 +1,5 @@
 #!/bin/sh
-# lapcmp compares pairs, and reports if a difference is not resolved.
+# lapcmp compares pairs, and reports differences that are not resolved.
 # SPDX-License-Identifier: BSD-2-Clause
 # Commands that lap runs expand their own variables.
 # shellcheck disable=SC2016
@@ -27,7 +27,7 @@ cell() {
 	    .t.out
 }
 
-# Despite a drift by a factor of ten, pairs reveal a difference of 2 %.
+# A difference of 2 % is detected in pairs despite a drift by a factor of ten.
 {
 	echo "$head"
 	rows s1 b 2 20 '1.02 * (1 + i / 2) * (1 + (i % 3 - 1) / 1000)'
@@ -60,7 +60,8 @@ shows 'says Holm' '6 comparisons, family-wise error 5 % (Holm)$'
 t 'JSON' 0 lapcmp --json rows.csv
 is 'a line for each' "$(grep -c '^{"group":"cache=cold".*}$' .t.out)" 8
 
-# Holm revokes a verdict that is due to chance among many.
+# With Holm's method, one verdict among many that is due to chance is not
+# confirmed.
 {
 	echo "$head"
 	rows s1 a 1 8 1
@@ -89,7 +90,8 @@ t 'only six pairs' 0 sh -c "awk -F, 'NR == 1 || \$5 <= 6' six.csv |
 shows 'no verdict without an interval' \
     '^b .*not resolved (no interval with fewer than 7 pairs)$'
 
-# Signed ranks detect what signs do not: 9 of 12 pairs, and the larger ones.
+# Signed ranks detect a difference that signs do not: 9 of 12 pairs, including
+# the larger ones.
 {
 	echo "$head"
 	rows s1 a 1 12 1
@@ -102,14 +104,14 @@ t 'by ranks' 0 lapcmp --csv --test ranks ranks.csv
 is 'slower' "$(cell verdict b wall_s)" slower
 t 'no such test' 1 lapcmp --test student ranks.csv
 
-# A run counts once, however often it occurs.
+# A run is counted once, even if it occurs several times.
 t 'rows given twice' 0 lapcmp --csv six.csv six.csv
 is 'are counted once' "$(cell pairs b wall_s) $(cell n a wall_s)" '8 8'
 t 'is reported' 0 sh -c 'lapcmp six.csv six.csv 2>&1 >/dev/null |
     grep "16 rows repeat a run"'
 
-# Times below the clock's resolution are equal; if they were left out, the
-# others would decide.
+# Times below the clock's resolution are equal; if they were excluded, the other
+# pairs would determine the verdict.
 {
 	echo "$head"
 	rows s1 a 1 20 1 | awk -F, -v OFS=, '{ $9 = 0

@@ -1,5 +1,5 @@
 #!/bin/sh
-# layerpack lists, extracts and verifies layers, and trusts none of them.
+# layerpack lists, extracts and verifies layers, including hostile ones.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -150,14 +150,14 @@ for format in estargz zstd-chunked; do
 	rm -rf x
 done
 
-# Damage: every change that matters is detected, and only its file is lost
+# Damage: every relevant change is detected, and only the affected file is lost
 pack estargz -c 64K t.tar
 size=$(stat -c %s l)
 cp l whole
 i=1
 while [ $i -le 20 ]; do
 	cp whole l
-	# every other bit is flipped
+	# flip every second bit
 	at=$((size * i / 23))
 	byte=$(od -An -tu1 -j $at -N 1 whole)
 	printf '%b' "\\0$(printf %o $((byte ^ 85)))" |

@@ -1,6 +1,6 @@
 #!/bin/sh
 # layerpack makes repositories in the CVMFS format; SQLite, sha1sum and openssl
-# confirm their contents.  No CVMFS client is involved.
+# verify their contents.  A CVMFS client is not used.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -13,7 +13,7 @@ layerpack -h | grep -q -e '-F cas' || skip_all 'layerpack without SQLite'
 have sqlite3 || skip_all 'no sqlite3'
 have openssl || skip_all 'no openssl'
 
-# make REPOSITORY OPTION... ARCHIVE...: makes it with the test's own key
+# make REPOSITORY OPTION...  ARCHIVE...: creates it with the test's key
 make() {
 	make_to=$1
 	shift
@@ -24,7 +24,7 @@ make() {
 # said KEY: prints a value from the last description
 said() { sed -n "s/^$1 //p" said; }
 
-# bytes REPOSITORY: prints everything in it
+# bytes REPOSITORY: prints the contents of all of its files
 bytes() { (cd "$1" && find . -type f | LC_ALL=C sort | xargs sha256sum); }
 
 # query CATALOG SQL: prints the result
@@ -216,7 +216,7 @@ echo x >marked/sub/deep/file
 t 'a mark in the archive' 0 make marked.repo marked.tar
 is 'begins a catalog' "$(said catalogs)" 2
 
-# a repository is complete or absent
+# a repository is complete or does not exist
 head -c 1000000 t.tar >short.tar
 t 'a truncated archive' 1 make short -c 64K short.tar
 shows 'is reported' 'truncated\|ends' .t.err

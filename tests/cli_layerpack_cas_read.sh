@@ -1,5 +1,5 @@
 #!/bin/sh
-# layerpack reads repositories in CVMFS format: those that it wrote, and
+# layerpack reads repositories in CVMFS format: repositories that it wrote, and
 # modified ones, in which it must detect every change.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
@@ -31,7 +31,8 @@ seen() {
 	    sed 's/\(\.[0-9]\{9\}\)0*/\1/'
 }
 
-# round NAME ARCHIVE OPTION...: checks that layerpack extracts what tar does
+# round NAME ARCHIVE OPTION...: checks that layerpack extracts the same files as
+# tar
 round() {
 	round_name=$1 round_tar=$2
 	shift 2
@@ -171,7 +172,7 @@ while [ $at -lt "$(stat -c %s two/.cvmfspublished)" ]; do
 done >wrong
 is 'and all damage to the manifest' "$(cat wrong)" ''
 
-# catalogs written by somebody who has the key
+# malicious catalogs that are signed with the key
 inflated "$(object two "$(published two C)C")" >root.db
 # put FILE SUFFIX: adds an object to `evil', and prints its hash
 put() {
@@ -195,7 +196,7 @@ evil() {
 		    openssl dgst -sha1 -sign key.pem
 	} >evil/.cvmfspublished
 }
-# bad NAME SQL PATTERN: checks that the catalog is refused, and why
+# bad NAME SQL PATTERN: checks that the catalog is rejected, and the reason
 bad() {
 	evil "$2"
 	t "$1" 1 layerpack -t --key pub.pem evil

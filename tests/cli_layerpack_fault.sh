@@ -79,7 +79,7 @@ find . -type f -exec cksum {} + | sort >>../facts
 X
 sh extract layerpack
 mv facts want.facts
-# With status 1 entries are missing, but every file that exists is complete.
+# If the status is 1, entries are missing, but every existing file is complete.
 leaves() {
 	e_left=$(cd out 2>/dev/null && find . -type f |
 	    while read -r e_f; do
@@ -116,8 +116,8 @@ interrupted 'a layer' layerpack-fault -q -f -F estargz -L 1 -c 16K -o out a.tar
 interrupted 'a verdict' layerpack-fault -q -T . --verify want.ordered
 rm -rf out
 
-# Code that reads untrusted data is confined first.  NoNewPrivs is set even on a
-# kernel without Landlock.
+# layerpack must be confined before it reads untrusted data.  NoNewPrivs is set
+# even on a kernel without Landlock.
 stopped() {
 	until grep -q '^State:.T' "/proc/$1/status"; do
 		kill -0 "$1" || return 1
@@ -152,7 +152,7 @@ if [ -r /proc/self/status ]; then
 	fi
 fi
 
-# A disk that fills up at some write
+# A disk that becomes full at each write in turn
 full=1
 bad=''
 while :; do
@@ -161,7 +161,7 @@ while :; do
 	COLDPRESS_FAULT=pwrite:$full+:ENOSPC \
 	    layerpack-fault -v -x out -p2 want.ordered 2>err || full_status=$?
 	[ $full_status != 0 ] || break
-	# every entry exists, or is named
+	# every entry exists or is reported
 	(cd tree && find . -mindepth 1 -printf '%P\n') | while read -r f; do
 		[ -e "out/$f" ] || [ -L "out/$f" ] || grep -q "out/$f: " err ||
 		    echo "$f"

@@ -55,8 +55,8 @@ archive() {
 	esac
 }
 
-# tree_of LAYOUT: prints the names and contents of two layers, as tar extracts
-# them
+# tree_of LAYOUT: prints the names and contents of two layers as extracted by
+# tar
 tree_of() {
 	for hex in $(layers_of "$1" | head -n 2); do
 		mkdir t
@@ -68,7 +68,7 @@ tree_of() {
 	done
 }
 
-# diff_ids LAYOUT: checks that the config has the archives' digests
+# diff_ids LAYOUT: checks that the config contains the digests of the archives
 diff_ids() {
 	config=$1/blobs/sha256/$(sed 's/"layers".*//' "$(manifest_of "$1")" |
 	    grep -o 'sha256:[0-9a-f]\{64\}' | sed 's/sha256://')
@@ -213,7 +213,7 @@ shows 'does not exist' 'it has no image for that platform' .t.err
 t 'a missing tag' 1 layerpack --image -F estargz layout:x none
 shows 'says so' 'it has no image of that tag' .t.err
 
-# A failed conversion leaves nothing behind
+# A failed conversion leaves no files
 hex=$(layers_of layout 2)
 cp "layout/blobs/sha256/$hex" kept
 printf x >>"layout/blobs/sha256/$hex"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The stargz project's library reads our layers, and we read its layers.
+# The stargz project's library reads our layers, and layerpack reads its layers.
 # SPDX-License-Identifier: BSD-2-Clause
-# The program is built if go is installed and has, or can fetch, the library.
-# shellcheck source=tests/lib.sh
+# The program is built if go is installed and the library is available or can be
+# fetched. shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 have go || skip_all 'go is not installed'
@@ -44,8 +44,8 @@ files() {
 	done
 }
 
-# index_digest: prints the digest that the program compares, which is that of
-# the JSON in both formats
+# index_digest: prints the digest that the program checks, which in both formats
+# is that of the JSON
 index_digest() {
 	case $1 in
 	gzip) sed -n 's/^annotation .*toc.digest=//p' said ;;

@@ -1,6 +1,7 @@
 #!/bin/sh
-# After a signal at any moment, a layout or a repository is complete or absent,
-# and nothing else is left; the next run removes what SIGKILL leaves.
+# After a signal at any time, a layout or a repository is complete or does not
+# exist, and no other files remain; files that remain after SIGKILL are removed
+# by the next run.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -24,7 +25,7 @@ left() { find work -mindepth 1 -maxdepth 1 -name '.*'; }
 whole() { diff -r want work/out; }
 
 # killed NAME SIGNAL KIND COMMAND...: sends the signal before each call of that
-# kind in turn; what the command then leaves in work/out must be complete
+# kind in turn; if the command then leaves work/out, it must be complete
 killed() {
 	k_name=$1 k_signal=$2 k_kind=$3 k_bad='' k=0
 	shift 3
@@ -75,7 +76,7 @@ else
 	skip 'no openssl, or no repositories'
 fi
 
-# What another run is still writing is not removed.
+# The files of a run that is still active are not removed.
 COLDPRESS_FAULT=write:2:STOP layerpack-fault -q --image -F estargz layout \
     work/slow >said 2>&1 &
 slow=$!

@@ -1,6 +1,6 @@
 #!/bin/sh
-# layerpack makes layers that other programs can read, with the same bytes every
-# time.
+# layerpack creates layers that other programs can read; its output is
+# reproducible.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,6 +1,5 @@
 #!/bin/sh
-# pzc -l is correct where it claims to be, and shows ? or + where it cannot be
-# sure.
+# pzc -l shows exact sizes, or marks them with ? or + if they are not certain.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -86,8 +85,7 @@ sized 'blocks that end with the input' two.gz $((9000000 + 2097152)) true
 head -c 5242880 noise | pzc -c >whole.gz
 sized 'an empty last block' whole.gz 5242880 true
 
-# honest NAME FILE SIZE: checks that the size is correct, or not claimed to be
-# exact
+# honest NAME FILE SIZE: checks that the size is correct or not marked as exact
 honest() {
 	is "$1" "$(field exact "$2")/$(field uncompressed_B "$2")" \
 	    "$(field exact "$2" | sed "s|true|true/$3|; s|false|false/$((
@@ -229,7 +227,7 @@ t 'corrupt data, tested' 1 pzc -lt bad
 t 'corrupt data, untested' 0 pzc -l bad
 t 'corrupt data tested' 1 pzc -lt bad
 
-# Nothing is changed or created
+# No file is changed or created
 is 'no new files' "$(find dir -type f | wc -l | tr -d ' ')" 2
 t 'standard output is full' 1 sh -c 'pzc -l text.gzip >/dev/full'
 t 'standard output is full, JSON' 1 sh -c 'pzc -l --json text.gzip >/dev/full'

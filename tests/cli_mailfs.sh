@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests the mail study: its results for known rows, the published study's own
-# figures, its options, and copies that fail on fake filesystems.
+# Tests the mail study: its results for known rows, the figures of the published
+# study, its options, and copies that fail on fake filesystems.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -23,8 +23,8 @@ t 'an invalid number' 1 told study -n x .
 t 'nothing prepared' 1 told study -o none.csv report
 t 'two directories' 2 told study a b
 
-# Known rows: label, seconds (odd and even rounds), ratio, rounds.  All cells in
-# a round are slowed equally, which pairs cancel out.
+# Known rows: label, seconds (odd and even rounds), ratio, rounds.  All cells of
+# a round are slowed equally, which cancels out in pairs.
 known() {
 	cat <<'EOF'
 off.first 8 8 1 6
@@ -74,7 +74,7 @@ EOF
 			print "s," label ".commit," end "0.5,0,0,0,"
 		}
 	}'
-	# Rows that would change the medians if they were not left out.
+	# Rows that would change the medians if they were not excluded.
 	row='s,zfs-fuse.9.gzip-5.w1,apparent_B=1;compressratio=99;logical_B=1;files_B=1;all_B=1'
 	echo "$row;valid=no;why=9_of_10_files,7,7,1,all,unknown,0.001,0,0,0,"
 	echo 's,zfs-fuse.9.gzip-5.w1.commit,,7,7,1,all,unknown,0.001,0,0,0,'
@@ -91,7 +91,7 @@ grep -v '^pool' known.csv.d/plan >other.csv.d/plan
 cp known.csv other.csv
 t 'rows of another script' 1 study -o other.csv report
 
-# Checks what can be inferred from the published table (computed with R).
+# Checks values that can be derived from the published table (computed with R).
 line() { t "study: $1" 0 grep -q -F -- "$1" known; }
 line 'their sum times 5 is 12.72 h'
 line 'drops floor(0.1 x 5) = 0 of 5 values'
@@ -147,8 +147,8 @@ t 'double work, by count' 0 grep -q \
     'due to double work (in logarithms): study 63 %, here 59 % by count$' known
 t 'by sharing' 0 grep -q '^    by two that share the work: 57 %$' known
 verdict known 'with two writers the efficiency varies more' "$holds"
-# Each takes 1.8 s of processor time, so the ratio decides, and the number of
-# writers does not matter.
+# Each copy takes 1.8 s of processor time, so only the ratio affects the result,
+# not the number of writers.
 sed -n '/^The same on zfs-fuse.9 by processor time/,$p' known >cpu
 verdict cpu 'gzip-5 is the best of the ten, one writer' "$fails"
 verdict cpu 'gzip-3 comes close, one writer' "$holds"
@@ -159,7 +159,8 @@ t 'by processor time: the order' 0 grep -q \
     '^    order: gzip-9 gzip-7 gzip-5 gzip-8 gzip-' cpu
 t 'and the share' 0 grep -q \
     'first in 0.0 % of the draws, the best median is that of gzip-9: ' cpu
-# Fewer than 6 rounds decide nothing, however many algorithms they have.
+# With fewer than 6 rounds findings are undecided, regardless of the number of
+# algorithms.
 t 'five rounds' 0 sh -c \
     "grep -v ',[6-9],[0-9]*,[0-9]*,all,\|,10,10,' known.csv >five.csv
     cp -r known.csv.d five.csv.d"
@@ -174,7 +175,7 @@ t 'nor is the loss decided' 0 grep -q \
     'study 63 %, here not decided: fewer than 6 rounds$' five
 is 'no share of draws is printed' "$(awk '/^gzip-9 +w1 +5 +0.21/ { print NF }' five)" 10
 t 'nor is an interval printed' 1 grep -q '[0-9] \.\. [0-9].*[0-9]$' five
-# A loss that is not proven is not broken down.
+# A loss that is not significant is not broken down.
 t 'an uncertain loss' 0 sh -c \
     "awk -F , -v OFS=, '\$2 ~ /w2\$/ && \$4 % 2 { \$9 /= 9 } { print }' known.csv >loss.csv
     cp -r known.csv.d loss.csv.d"
@@ -253,7 +254,7 @@ case \$1\$3 in
 esac
 exec $real_stat "\$@"
 EOF
-# left: prints anything that should not exist
+# left: prints files that should not exist
 left() { find "$here" -path '*.csv.d/fs*' -o -name mounted; }
 mkdir -p mail/a
 for n in 1 2 3 4 5; do
@@ -364,7 +365,7 @@ t 'is reported' 0 grep -q 'takes up to .* bytes, 1000000 are free' err
 rm fake/df
 mkdir 'mail/new
 line'
-t 'a name that cpio cannot take' 1 told faked -o n.csv mail
+t 'a name that cpio cannot store' 1 told faked -o n.csv mail
 rmdir mail/new*
 t 'no mail' 1 told faked -o n.csv kind.txt
 t 'rows inside the mail' 1 told faked -o mail/r.csv mail
@@ -393,7 +394,7 @@ for number in 1 2 15; do
 	is 'and nobody copies' $? 1
 done
 rm fake/cpio
-# What a crash left behind is found and removed.
+# Files and mounts that remain after a crash are found and removed.
 mkdir -p r.csv.d/fs/mnt
 : >mounted
 : >r.csv.d/fs/img

@@ -114,7 +114,7 @@ near 'its median' "$(stat_of median_B stats.like)" \
     "$(stat_of median_B stats.big)" 5
 rm -r big like big.tar
 # A few large messages: their attachments must be recognized. measured FILE:
-# prints the compression ratio of what was read
+# prints the compression ratio of the mail that was read
 measured() { sed -n '2s/.*ratio \([0-9.]*\) measured.*/\1/p' "$1"; }
 mailgen -q -n 3000 --mean 3000 --attachments 0.004 rare >out
 to profile mailgen --profile rare
@@ -166,7 +166,8 @@ echo 'sizes 3' >bad
 wrong 'bad: line 1 is invalid' mailgen --like bad x
 printf 'repeat 5\nsize 0 500\n' >bad
 wrong 'bad: line 2 is invalid' mailgen --like bad x
-# otherwise a thousand messages of that size would be generated repeatedly
+# without a limit, a thousand messages of that size would be generated
+# repeatedly
 mkdir large
 seq 1200000 >large/mail
 t 'a profile of large mail ends' 0 mailgen --profile large

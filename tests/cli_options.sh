@@ -1,5 +1,5 @@
 #!/bin/sh
-# All tools respond to a mistyped command line with help.
+# All tools suggest a correction for a misspelled command line.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# pzc --adapt may use any level at any time; its output can always be read.
+# pzc --adapt may use any level at any time; its output is always valid.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

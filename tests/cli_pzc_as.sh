@@ -16,7 +16,7 @@ touch -d '2001-02-03 04:05:06 UTC' a
 cp a b
 size=$(wc -c <a | tr -d ' ')
 
-# Scripts parse words from the first line.
+# Scripts parse the first line.
 is 'gzip -V' "$(gzip -V | head -n 1)" 'gzip 1.12'
 is 'zcat -V' "$(zcat -V | head -n 1)" 'zcat (gzip) 1.12'
 is 'pigz -V: one line' "$(pigz -V | wc -l | tr -d ' ')" 1

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
-# Decompressing a small stream that expands to a large one takes less than 64
-# MiB with one thread, whatever the format; COLDPRESS_BOMB_MIB is the large size
-# (256).
+# Decompressing a small stream that expands to a large one uses less than 64 MiB
+# with one thread, in every format; COLDPRESS_BOMB_MIB is the large size (256).
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 

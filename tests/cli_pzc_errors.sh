@@ -8,8 +8,8 @@ seq 1 60 >text
 seq 1 30000 >long
 formats='gzip zlib zip zstd lz4 xz lzma bzip2'
 
-# refuse NAME FILE: checks that every way of reading it fails, and leaves it
-# alone
+# refuse NAME FILE: checks that all operations that read it fail and do not
+# change it
 refuse() {
 	cp "$2" r.in && cp r.in r.keep
 	r_rc=0
@@ -29,8 +29,8 @@ refuse() {
 for f in $formats; do
 	pzc -F "$f" <text >whole
 	n=$(wc -c <whole) bad=0 i=0
-	# a zip's directory is not read, nor are the sizes before it, which add
-	# nothing to the preceding check
+	# the directory of a zip archive is not read, and neither are the sizes
+	# before it, because the check before them is sufficient
 	[ "$f" != zip ] || n=$(($(LC_ALL=C grep -abo \
 	    "$(printf 'PK\001\002')" whole | cut -d: -f1) - 8))
 	while [ $i -lt "$n" ]; do
@@ -53,9 +53,9 @@ for f in $formats; do
 done
 
 # Every bit of a small file is flipped, one at a time: the result is an error,
-# or the same output (some bits do not matter, such as those of a time or an
-# operating system).  lzma has no check at all, so only a crash counts as a
-# failure there.
+# or the same output (some bits are not significant, such as those of a time or
+# an operating system). lzma has no check, so for it only a crash counts as a
+# failure.
 cat >flip.py <<'P'
 import os, subprocess, sys
 f, tool = sys.argv[1:]

@@ -50,7 +50,7 @@ def temporary():
         if n.startswith(".c")]
 
 def fired(plan):
-    # how much is written per call depends on timing
+    # the number of bytes written per call depends on timing
     kind, k, _ = plan.split(":")
     return made_calls()[kind] >= int(k.rstrip("+"))
 

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# How files are treated: their modes, times and links, special files, and
-# several at a time.
+# Tests the handling of files: modes, times, links, special files, and several
+# files at a time.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
 
@@ -60,7 +60,7 @@ else
 fi
 rm -f m m.gz
 
-# Anything other than a plain file is left alone.
+# Files other than plain files are skipped.
 left() { is "$1: left" "$(test -e "$2.gz" && echo made)" ''; }
 cp text h && ln h h2
 t 'a hard link' 2 pzc h
@@ -127,7 +127,7 @@ t '-o of a device' 0 sh -c 'pzc -o n.gz /dev/null
 is '-o of a device: it is kept' "$(stat -c %F /dev/null)" \
     'character special file'
 
-# Special files as outputs are written in place, if -o names them.
+# Special files given with -o are written to directly.
 t '-o to an existing FIFO, without -f' 2 pzc -o p text
 cat p >out &
 t '-f -o to a FIFO' 0 timeout 60 pzc -f -o p text
@@ -159,7 +159,8 @@ t '/dev/stdin, for a file opened read-only' 1 sh -c \
     'pzc -nf -o /dev/stdin text <back'
 same '... : the file is kept' back text
 is '... : and it stays a link' "$(stat -c %F /dev/stdin)" 'symbolic link'
-# under a name derived from the input's, nothing is overwritten
+# special files are not overwritten if the output's name is derived from the
+# input's
 cp text d && mkfifo d.gz
 t 'a FIFO under the name of the output, -f' 2 timeout 300 pzc -f d
 rm d.gz && ln -s /dev/null d.gz
@@ -193,8 +194,8 @@ for o in same same2 same3 ./same; do
 done
 rm same2 same3
 
-# An input that changes before it would be removed is kept, even with -f.  pzc
-# is stopped while it syncs the output, and the change happens then.
+# An input that changes before it is removed is kept, even with -f.  The change
+# is made while pzc is stopped in a sync of the output.
 stopped() {
 	until grep -q '^State:.T' "/proc/$1/status"; do
 		kill -0 "$1" || return 1
@@ -223,8 +224,8 @@ else
 	skip 'pzc cannot be made to wait'
 fi
 
-# Beyond the directories held open, -r goes back up through "..", but only if
-# that leads to where it came from.
+# For directories that are no longer open, -r returns to the parent through
+# "..", but only if that is the original parent.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	d=up/d i=0
 	while [ $i -lt 100 ]; do
@@ -279,8 +280,9 @@ else
 	skip 'pzc cannot be made to wait'
 fi
 
-# With a single operand, pzc confines itself once everything is open, or reports
-# why it cannot.  It also sets NoNewPrivs, even on a kernel without Landlock.
+# With a single operand, pzc restricts itself when all files are open, or
+# reports why this is not possible.  It also sets NoNewPrivs, even on a kernel
+# without Landlock.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	for o in -c -t -k '-o q.gz' -f; do
 		cp text q && pzc -b 32 -kf q
@@ -337,8 +339,8 @@ else
 fi
 rm -rf dark dark-pzc
 
-# Four instances run on one file at the same time: one processes it, and nothing
-# is lost.
+# Four instances run on one file at the same time: one of them processes it, and
+# no data is lost.
 for f in '' -f; do
 	for i in 1 2 3 4 5; do
 		cp text q

@@ -1,13 +1,13 @@
 #!/bin/sh
-# In a live pipe, what was sent arrives while the sender waits for an answer.
+# In an interactive pipe, data arrives while the sender waits for a reply.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-# live FORMAT: sends three lines, each after the previous one has come out at
-# the far end.  There is a FIFO for each answer: with only one, the sender could
-# open it for the second answer while the first answer's writer still holds it,
-# and read end of file
+# live FORMAT: sends three lines, each after the previous line has arrived at
+# the other end.  There is a FIFO for each reply, because with a single FIFO the
+# sender could open it for the second reply while it is still open in the writer
+# of the first reply, and read end of file
 cat >live <<'EOF'
 format=$1
 rm -f first second

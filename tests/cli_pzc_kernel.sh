@@ -1,6 +1,6 @@
 #!/bin/sh
-# gzip output can be read under the kernel's rules, which skip ten bytes of
-# header and a name, and nothing else (tests/kernel_gunzip.c).
+# gzip output can be read by the kernel's rules, which allow only ten bytes of
+# header and a name (tests/kernel_gunzip.c).
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -47,8 +47,7 @@ t 'a long name' 0 to back "$gunzip" <"$long"
 same 'a long name, the bytes' back "${long%.gz}"
 mv "${long%.gz}" text
 
-# The reader is as strict as the kernel: it rejects fields that the kernel does
-# not skip
+# Like the kernel, the reader rejects fields that the kernel does not skip
 pzc -i -c text >members.gz
 t 'members written with -i are not read' 1 to back "$gunzip" <members.gz
 pzc -C 'a comment' -c text >comment.gz

@@ -8,7 +8,7 @@ seq 1 400000 >text
 pzc -1 <text >text.gz
 pzc -F zstd <text >text.zst
 
-# check NAME: checks that the files that are left are intact
+# check NAME: checks that the remaining files are intact
 check() {
 	if [ -e "$out" ] && ! pzc -dcf "$out" | cmp -s - text; then
 		not_ok "$1: partial $out"
@@ -23,7 +23,7 @@ check() {
 	rm -f "$in" "$out" .coldpress-*
 }
 
-# Killed after a delay, from before the beginning to past the end.
+# pzc is killed after delays that range from its start to after its end.
 for dir in gz -d -f zst; do
 	case $dir in
 	gz) opts='-1p2' in=a out=a.gz keep=text ;;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests members whose header holds a length: the whole member's, the deflate
-# stream's alone (mgzip 0.2.5), or a wrong one.
+# Tests members with a length in the header: that of the whole member, that of
+# the deflate stream only (mgzip 0.2.5), or a wrong length.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -34,7 +34,7 @@ write("most.gz", lambda i, m: 0xffffffff)
 write("third.gz", lambda i, m: len(m) if i != 2 else len(m) - 100)
 P
 
-# reads NAME: checks that the data is correct, whatever the lengths say
+# reads NAME: checks that the data is correct, regardless of the lengths
 reads() {
 	for p in 1 2; do
 		t "$1, -p$p" 0 to back pzc -dp$p <"$1.gz"
@@ -44,7 +44,7 @@ reads() {
 	is "$1: -lt" "$(pzc -ltq "$1.gz" | awk '{ print $4 }')" "$size"
 }
 
-# ranges NAME: checks -l and pzseek, which trust lengths that lead to members
+# ranges NAME: checks -l and pzseek, which use lengths that point to members
 ranges() {
 	is "$1: -l" "$(pzc -lq "$1.gz" | awk '{ print $4 }')" "$size"
 	have pzseek || return 0

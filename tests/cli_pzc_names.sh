@@ -20,7 +20,7 @@ for p in gzip:.gz zlib:.zz zip:.zip zstd:.zst lz4:.lz4 xz:.xz lzma:.lzma \
 	same "$f: the bytes" a text
 done
 
-# Tests combined suffixes, and other programs' suffixes.
+# Tests combined suffixes and the suffixes of other programs.
 for p in tgz:gzip:tar taz:gzip:tar tzst:zstd:tar txz:xz:tar tlz:lzma:tar \
     tbz2:bzip2:tar tbz:bzip2:tar; do
 	s=${p%%:*} f=${p#*:} && f=${f%%:*}
@@ -76,7 +76,7 @@ t '-S of nothing' 1 pzc -S '' a
 t '--suffix=.foo' 0 pzc --suffix=.foo -k a
 rm -f a.foo
 
-# A suffix alone is a name.
+# A name can consist of only a suffix.
 cp text .gz
 t '.gz is compressed' 0 pzc -k .gz
 there '.gz: as .gz.gz' .gz.gz
@@ -138,7 +138,8 @@ for n in . .. x/ '' x/. x/..; do
 	same "-N of '$n' is by the suffix" in/h text
 	rm -f in/*
 done
-# The stored name is the compressed file's own: neither may be lost.
+# The stored name is the same as that of the compressed file: neither file may
+# be lost.
 stored_as h.gz >in/h.gz
 t '-dN onto itself' 2 pzc -dN in/h.gz
 t '-dN onto itself: kept' 0 gzip -t in/h.gz

@@ -65,7 +65,7 @@ cat text text >want
 same '-dc of several: the bytes' back want
 t 'the same through -' 0 sh -c 'pzc -dc t.gz - <t.gz | cmp - want'
 
-# -F does not override the stream's own format.
+# -F does not override the actual format of the stream.
 t '-d -F xz of gzip' 0 to back pzc -d -F xz <t.gz
 same '-d -F xz of gzip: the bytes' back text
 
@@ -115,8 +115,8 @@ says '-d of nothing' 'end of file' pzc -d </dev/null
 says '-t of text' 'format' pzc -t text
 says 'a directory as input' directory pzc </
 
-# Several inputs: the worst status is returned, and all the others are still
-# processed.
+# With several inputs, the worst status is returned, and all other inputs are
+# still processed.
 cp text x && cp text y
 t 'an error, a warning and two that work' 1 pzc -k x nothing t.gz y
 t 'x was compressed' 0 gzip -t x.gz
@@ -179,7 +179,7 @@ pzc -p8 --stats=s.json --memory 12M <large >/dev/null
 is '--memory: fewer threads' \
     "$(sed -n 's/.*"threads":\([0-9]*\).*/\1/p' s.json | awk '{
 	print ($1 < 8 && $1 >= 1) ? "fewer" : $1 }')" fewer
-# zstd's contexts need more memory at level 12 than at level 13: two would not
+# zstd's contexts need more memory at level 12 than at level 13, so two do not
 # fit.
 pzc -F zstd -12 -p2 --stats=z.json --memory 180M <text >/dev/null
 is '--memory: what zstd -12 needs' \

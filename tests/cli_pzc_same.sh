@@ -9,7 +9,7 @@
 printf x >one
 head -c 131072 large >edge
 
-# slow FILE: sends it through pipes, in odd sizes, with a pause now and then
+# slow FILE: sends it through pipes, in odd sizes, with occasional pauses
 slow() {
 	python3 -c 'import os, sys, time
 d = open(sys.argv[1], "rb").read()
@@ -55,8 +55,8 @@ for o in '-F gzip' '-F gzip -1' '-F gzip -9' '-F gzip -0' '-F gzip -i' \
 	same "$o: -d from a slow writer" back large
 done
 
-# --rsyncable: after a change near the beginning, the outputs converge, so their
-# ends are equal.
+# --rsyncable: after a change near the beginning, the ends of the outputs are
+# equal.
 { cat large; seq 900000 1600000; cat large; } >longer && mv longer large
 { printf 'an insertion'; cat large; } >changed
 for f in gzip zstd; do

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests other programs' zip archives: written to files and to pipes, stored and
-# deflated, with the sizes before or after the data, or in ZIP64 fields.
+# Tests zip archives from other programs: written to files and to pipes, stored
+# and deflated, with the sizes before or after the data, or in ZIP64 fields.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

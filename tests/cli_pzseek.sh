@@ -1,5 +1,6 @@
 #!/bin/sh
-# For every format, pzseek writes the same bytes as dd from the plain file.
+# For every format, pzseek writes the same bytes as dd reads from the plain
+# file.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -158,7 +159,7 @@ while [ "$at" -lt "$bytes" ]; do
 	pzseek --index bad f.gz 1000000:2000000 >.got 2>/dev/null
 	status=$?
 	range plain 1000000 2000000 >.want
-	# either an error, or bytes that the damage does not affect
+	# either an error, or data that is not affected by the damage
 	if [ "$status" = 0 ] && ! cmp -s .got .want; then
 		not_ok "an index damaged at $at"
 	elif [ "$status" -gt 1 ]; then
@@ -172,7 +173,7 @@ head -c 100000 f.gz >cut.gz
 t 'no index of a truncated file' 1 pzseek --make-index cut.gz
 t 'and no index is left' 1 test -e cut.gz.pzi
 
-# Damage inside a unit is an error; damage elsewhere goes unnoticed
+# Damage inside a unit is an error; damage elsewhere is not detected
 for f in zstd lz4 xz; do
 	cp "f.$f" bad
 	printf '\252\125\252\125' | dd of=bad bs=1 conv=notrunc \
@@ -228,7 +229,7 @@ head -c 300000 f.gzip >cut.gz
 t 'truncated' 1 pzseek cut.gz 0:99999999
 is 'a listing' "$(pzseek -l f.zstd | tail -n 1 | cut -d , -f 3,4)" \
     "$(wc -c <f.zstd),$size"
-# Messages go to standard error or nowhere, never into the output.
+# Messages are never written to the output.
 rm -f out
 t 'descriptors 0 to 2 closed' 0 sh -c \
     'pzseek -v -o out f.gzip 100000:70000 <&- >&- 2>&-'

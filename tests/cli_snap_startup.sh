@@ -12,7 +12,7 @@ t 'an unknown option' 2 "$snap" --app chromium
 t 'an invalid number' 1 "$snap" --few x
 t 'a missing description' 1 "$snap" --from nowhere.app prepare
 
-# Rows as published by the study, from two runs, one after the other.
+# Rows as published by the study, from two consecutive runs.
 seq 10 | awk -v OFS=: '{
 	run = $1 > 5 ? $1 - 5 : $1
 	# the first run had seven fields, the second has nine

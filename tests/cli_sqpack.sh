@@ -74,7 +74,7 @@ t 'an empty directory: listed' 0 sqpack -l image
 t 'an empty directory: extracted' 0 sqpack -x got.nothing image
 t 'an empty directory: unsquashfs' 0 unsquashfs -q -n -d got.too image
 
-# Existing files are not touched, and failures leave nothing behind
+# Existing files are not changed, and no files remain after an error
 echo precious >there
 t 'an image is not replaced' 1 sqpack -o there tree
 is 'existing files are kept' "$(cat there)" precious

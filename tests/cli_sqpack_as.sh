@@ -133,7 +133,7 @@ t '-version' 0 mksquashfs -version
 shows 'is that of the original' '^mksquashfs version 4\.5\.1 '
 t '-help' 0 mksquashfs -help
 
-# An image inside its own source is left out of the next one
+# An image inside its own source is omitted from the next image
 cp -R two grows
 mksquashfs grows grows/image -quiet
 mksquashfs grows grows/image -quiet -noappend

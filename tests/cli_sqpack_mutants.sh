@@ -50,7 +50,7 @@ def mutant():
 def bound():
     if limit:
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    # a hole's zeros, written out
+    # the zeros of a hole, written as data
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
 
 def outside():

@@ -19,7 +19,8 @@ facts() {
 	! have getfattr || getfattr -Rhd -m user - . 2>/dev/null)
 }
 
-# The lowest layer, one that hides and replaces files, and one that adds some
+# The lowest layer, a layer that hides and replaces files, and a layer that adds
+# files
 mkdir -p 1/keep/deep 1/gone/deep 1/opaque/lower/deep 1/becomes-file \
     1/listed-again
 seq 50000 >1/keep/large

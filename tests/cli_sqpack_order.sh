@@ -49,7 +49,7 @@ begins() {
 }
 
 cat >list <<'EOF'
-# the files that a start reads
+# the files that are read at startup
 /z/small5
 d/large4
 

@@ -227,7 +227,7 @@ for f in a nowhere a/b/link a/; do
 	is 'prints nothing' "$(cat .t.out)" ''
 done
 
-# Damaged data: everything else is extracted
+# Damaged data: all other data is extracted
 seq 100000 >one
 mkdir data
 for f in 1 2 3 4; do

@@ -94,8 +94,7 @@ sqpack -f -F zstd -L 3 -o spoilt tree
 poke spoilt 98 4 4
 t 'a different level' 1 check spoilt
 shows 'shows in the data' '^different: byte [0-9]*, in the data of '
-# bytes that belong to no file, in a block with files: only a rebuild detects
-# them
+# bytes in a fragment block that belong to no file; only a rebuild detects them
 mkdir one
 seq 2000 >one/a
 sqpack -f -F none -o whole one

@@ -65,7 +65,7 @@ t 'recompressed: -x' 0 sqpack -x out again
 holds 'recompressed' out
 ! have fsratio || t 'a prediction' 0 fsratio --fs squashfs --csv tree
 
-# Archives; repeated files are kept until their content is known
+# Archives; files that may be duplicates are kept until their content is known
 t 'a directory' 0 sqpack -f -L1 --mtime 0 -o image tree
 for format in gnu posix; do
 	sparse_tar $format tree >a.tar
@@ -77,7 +77,7 @@ t 'an archive, --order' 0 sqpack -f -L1 --order list -o order.image a.tar
 t 'an archive, --order: -x' 0 sqpack -x out order.image
 holds 'an archive, --order' out
 
-# Zeros are holes, however they are stored
+# Zeros become holes, whether they are stored as data or as holes
 mkdir dense few
 hole few/file 3000001
 put few/file 400000 middle

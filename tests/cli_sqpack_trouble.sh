@@ -1,7 +1,7 @@
 #!/bin/sh
 # When files change, shrink, vanish or fail while sqpack reads them, when limits
 # are exceeded, and when signals arrive at any moment, sqpack prints a message,
-# and writes no image, or one without these files.
+# and writes no image, or an image without these files.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -59,8 +59,9 @@ rest() {
 	)
 }
 
-# trouble NAME PLAN CHANGE SENTENCE GONE...: applies CHANGE where PLAN stops
-# sqpack, and checks that an image made with -k lacks the names GONE
+# trouble NAME PLAN CHANGE SENTENCE GONE...: makes CHANGE while sqpack is
+# stopped by PLAN, and checks that an image made with -k does not contain the
+# names GONE
 trouble() {
 	r_what=$1 r_plan=$2 r_change=$3 r_sentence=$4
 	shift 4
@@ -169,7 +170,7 @@ for f in '' -f; do
 	done
 done
 
-# Signals: the image is complete or absent.
+# Signals: the image is complete or does not exist.
 sqpack -p2 -b 4K -F gzip -L 9 -o whole tree
 bad=0
 for sig in INT TERM HUP KILL; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests what all studies share, with the example from doc/study.md.
+# Tests the code shared by all studies, with the example from doc/study.md.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -12,7 +12,7 @@ COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 here=$PWD
 
-# The script on that page is put next to those that it sources.
+# The script in that document is stored next to the scripts that it sources.
 mkdir scripts
 for file in "$SRC"/scripts/*; do
 	ln -s "$file" scripts/
@@ -109,7 +109,7 @@ is 'have rows' "$(cells "$odd.csv")" 'gzip1.1 gzip6.1 gzip9.1 '
 t 'and there is a report' 0 levels -o "$odd.csv" report
 t 'a tab' 1 told levels -n 1 -o x.csv "$(printf 'a\tb')"
 
-# A run is killed, alone or with everything that it has started.
+# A run is killed, alone or with all processes that it started.
 killed k.csv sh scripts/levels --warm -n 5 -o k.csv tree
 t 'it continues after KILL' 0 levels -n 5 -o k.csv tree
 is 'every run once' "$(cells k.csv | wc -w)" 15

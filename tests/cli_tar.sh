@@ -81,7 +81,7 @@ truth_plain() {
 	{ $5 = ""; $2 = $1 == "l" ? "" : $2; print }' | sed 's/  */ /g'
 }
 
-# holds NAME TREE ARCHIVE
+# holds NAME TREE ARCHIVE: checks that the archive contains the tree
 holds() {
 	t "$1: read" 0 "$list" -r copy <"$3"
 	plain <.t.out >got

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Good and bad test files for decoders are judged by the reference tools: we
-# decode what they accept to the same bytes, and reject what they reject.
+# For valid and invalid test files, pzc must agree with the reference tools: it
+# decodes files that they accept to the same bytes, and rejects all others.
 # COLDPRESS_VECTORS names the folder, which has one subfolder per format.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
@@ -14,7 +14,8 @@ import os, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
 folder, *judge = sys.argv[1:]
 
-# These are the files where our verdict differs from the reference's, and why.
+# These are the files for which pzc differs from the reference tool, with the
+# reasons.
 exceptions = {
     # The reference cannot handle the name: zlib data under a .gz name.
     "gz/GH-1600.gz": "accept",

@@ -1,6 +1,6 @@
 #!/bin/sh
-# winwait distinguishes windows and lines from everything else, and leaves
-# nothing behind
+# winwait detects only the requested windows and lines, and leaves no processes
+# behind
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -77,7 +77,7 @@ x_start x none || skip_all "no X server: $(tail -n 1 x/x.log)"
 trap x_stop EXIT
 trap 'exit 1' HUP INT TERM
 
-# These hold with and without a window manager.
+# These tests are run with and without a window manager.
 windows() {
 	t "$1: a window" 0 winwait --csv -- "$client" -i -w 100
 	is "$1: is seen" "$(value result),$(value class),$(value title)" \

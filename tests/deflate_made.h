@@ -1,5 +1,5 @@
 /*
- * deflate_made.h - generated sequences of matches, with the data they represent
+ * deflate_made.h - generating sequences of matches, and the data they represent
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_DEFLATE_MADE_H
@@ -16,7 +16,7 @@ enum { MADE_SEQS = 300000, MADE_BYTES = 4 << 20, MADE_WINDOW = 32768 };
 /* The kinds of tokens; 0 means any. */
 enum made_shape {
 	MADE_LITERALS = 1,	/* no matches */
-	MADE_MATCHES = 2,	/* no literals but the first */
+	MADE_MATCHES = 2,	/* no literals except the first */
 	MADE_FAR = 4,		/* distances as long as possible */
 	MADE_ONE = 8,		/* one byte value */
 	MADE_SKEWED = 16,	/* bytes and lengths with unequal frequencies */

@@ -1,5 +1,5 @@
 /*
- * deflate_oracle.h - zlib's verdict on a raw deflate stream
+ * deflate_oracle.h - checking a raw deflate stream with zlib
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_DEFLATE_ORACLE_H

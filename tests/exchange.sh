@@ -28,7 +28,7 @@ listing() {
 	(cd "$1" && stat -c '%n %u %g %a %s %Y' -- * && cat -- * | sha256sum)
 }
 
-# lost DIR: prints the files of which neither the plain nor the compressed
+# lost DIR: prints the files for which neither the plain nor the compressed
 # version is complete
 lost() {
 	lost_i=1

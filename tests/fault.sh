@@ -8,7 +8,8 @@ calls() { sed -n "s/^$1 //p" n; }
 
 # each NAME TARGET KIND:ERROR COMMAND...: makes each of the calls fail in turn;
 # with status 0, TARGET must equal want.TARGET; with status 1, there must be a
-# message, and the test's own "leaves TARGET" must accept what is left
+# message, and the function "leaves TARGET" of the test must accept the
+# remaining files
 each() {
 	e_name=$1 e_target=$2 e_kind=${3%:*} e_error=${3#*:}
 	shift 3

@@ -1,5 +1,5 @@
 /*
- * http_client.h - a client of http_server.h that checks what it reads
+ * http_client.h - a client of http_server.h that checks the data it reads
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TESTS_HTTP_CLIENT_H
@@ -37,7 +37,7 @@ static uint8_t *content;
 static struct server *server;
 /* A file with the certificate that a client trusts; NULL: no TLS. */
 static const char *trusted;
-/* The timeout of clients that are opened from now on. */
+/* The timeout of clients that are opened later. */
 static unsigned timeout_s = LONG_S;
 
 static inline int
@@ -107,8 +107,9 @@ client_close(struct client *c)
 enum { RANGES = 7 };
 
 /*
- * Reads seven ranges chosen by `which`, near each other and far apart, some
- * overlapping: the bytes must be right, and nothing around them may change.
+ * Reads seven ranges chosen by `which`, some near each other, some far apart,
+ * some overlapping: the data must be correct, and the memory around the buffers
+ * must not change.
  */
 static inline int
 read_some(struct client *c, unsigned which, bool *right)
@@ -159,7 +160,7 @@ recovers(enum server_mode mode, unsigned every, const char *credentials)
 /* Parallel readers, which share a number of reads. */
 struct readers {
 	struct client *c;
-	int want;			/* what each read returns */
+	int want;			/* expected result of each read */
 	unsigned next, wrong;
 	bool first;
 	uint64_t slowest_ns;

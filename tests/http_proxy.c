@@ -31,7 +31,7 @@ struct proxy {
 	int listener, stop[2];
 	unsigned port;
 	pthread_t thread;
-	pthread_mutex_t lock;		/* protects what follows */
+	pthread_mutex_t lock;		/* protects the following */
 	pthread_cond_t ended;
 	enum proxy_mode mode;
 	unsigned every;

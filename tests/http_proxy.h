@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* What is wrong with a connection. */
+/* The misbehaviour of a connection. */
 enum proxy_mode {
 	PROXY_GOOD,
 	PROXY_CUTS,		/* closes it partway through the replies */
@@ -15,7 +15,7 @@ enum proxy_mode {
 	PROXY_STALLS,		/* stops forwarding partway through the
 				 * replies */
 	PROXY_REFUSES,		/* 403 */
-	PROXY_ASKS,		/* wants user:password */
+	PROXY_ASKS,		/* requires user:password */
 	PROXY_MODES
 };
 
@@ -28,7 +28,7 @@ struct proxy *proxy_start(void);
 void proxy_stop(struct proxy *p);
 unsigned proxy_port(const struct proxy *p);
 
-/* From now on, one connection in `every` misbehaves as mode says. */
+/* From now on, one in `every` connections misbehaves as specified by mode. */
 void proxy_set(struct proxy *p, enum proxy_mode mode, unsigned every);
 
 /* Returns the number of connections so far. */

@@ -2,8 +2,8 @@
  * http_server.c - an HTTP server on loopback that misbehaves on request
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each connection has a thread.  The server understands just what libcurl
- * sends.
+ * Each connection has a thread.  The server supports only the requests that
+ * libcurl sends.
  */
 #include "http_server_impl.h"
 

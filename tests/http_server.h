@@ -8,19 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is wrong with a reply. */
+/* The misbehaviour of a reply. */
 enum server_mode {
 	SERVER_GOOD,
 	SERVER_DIES,		/* closes in the middle of the body */
 	SERVER_IGNORES,		/* ignores ranges: 200 and everything */
-	SERVER_SHORT,		/* half the range, and says so */
-	SERVER_LONG,		/* more than the range, without saying so */
+	SERVER_SHORT,		/* half the range, with its length */
+	SERVER_LONG,		/* more than the stated range */
 	SERVER_FLIPS,		/* flips a bit of the body */
 	SERVER_MOVES,		/* states and sends another range */
 	SERVER_NO_RANGE,	/* 206 without Content-Range */
 	SERVER_416, SERVER_429, SERVER_500, SERVER_503, SERVER_404,
 	SERVER_STALLS,		/* waits in the middle of the body */
-	SERVER_SILENT,		/* accepts, reads and says nothing */
+	SERVER_SILENT,		/* accepts and reads, but never replies */
 	SERVER_LOOPS,		/* redirects to the same URL */
 	SERVER_REDIRECTS,	/* redirects to /moved, which works */
 	SERVER_CHANGES,		/* a different ETag each time */
@@ -30,8 +30,8 @@ enum server_mode {
 	SERVER_GARBAGE,		/* not HTTP */
 	SERVER_ENCODES,		/* states a Content-Encoding */
 	SERVER_ENDLESS_HEAD,	/* endless header fields */
-	SERVER_TOKEN,		/* wants a token from /token */
-	SERVER_BASIC,		/* wants user:password */
+	SERVER_TOKEN,		/* requires a token from /token */
+	SERVER_BASIC,		/* requires user:password */
 	SERVER_VANISHES,	/* after a good reply, loses the connection
 				 * silently; needs CAP_NET_ADMIN */
 	SERVER_DEAF,		/* after a good reply, reads nothing more
@@ -48,7 +48,7 @@ struct server *server_start(const char *dir);
 void server_stop(struct server *s);
 unsigned server_port(const struct server *s);
 
-/* From now on, one reply in `every` misbehaves as mode says. */
+/* From now on, one in `every` replies misbehaves as specified by mode. */
 void server_set(struct server *s, enum server_mode mode, unsigned every);
 
 /*

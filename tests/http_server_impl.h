@@ -18,12 +18,12 @@ struct server {
 	unsigned port;
 	const char *dir;
 	pthread_t thread;
-	pthread_mutex_t lock;		/* protects what follows */
+	pthread_mutex_t lock;		/* protects the following */
 	pthread_cond_t ended;
 	enum server_mode mode;
 	unsigned every;
 	uint64_t requests;
-	SSL_CTX *tls;			/* of new connections, or NULL */
+	SSL_CTX *tls;			/* for new connections, or NULL */
 	unsigned connections;
 	int fds[CONNECTIONS];		/* 0: none */
 };

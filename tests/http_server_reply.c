@@ -1,5 +1,5 @@
 /*
- * http_server_reply.c - replies that are good, or bad in a chosen way
+ * http_server_reply.c - sending good replies, or bad replies of a given type
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_server_impl.h"
@@ -79,7 +79,7 @@ answer_status(struct request *q, const char *status, const char *fields)
 
 /* Bodies */
 
-/* Sends a body's bytes, or what the mode turns them into. */
+/* Sends the bytes of a body, modified according to the mode. */
 static bool
 put_body(struct request *q, uint64_t offset, uint64_t len)
 {
@@ -141,7 +141,7 @@ answer_one(struct request *q)
 	return say(q, "\r\n") && put_body(q, r.first, body);
 }
 
-/* Sends no length: the connection ends with the body. */
+/* Sends no length; the connection is closed after the body. */
 static bool
 answer_many(struct request *q)
 {
@@ -244,15 +244,15 @@ answer_without_end(struct request *q)
 }
 
 /*
- * Closes the socket silently, as if the machine had lost power: the kernel
- * answers anything further with a reset.
+ * Closes the socket silently, as if the machine had lost power; the kernel
+ * responds to later packets with a reset.
  */
 static bool
 vanish(struct request *q)
 {
 	int on = 1, left = 0;
 
-	/* the reply must have arrived */
+	/* wait until the reply has arrived */
 	while (ioctl(q->c->fd, SIOCOUTQ, &left) == 0 && left > 0)
 		usleep(1000);
 	if (setsockopt(q->c->fd, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)) != 0)
@@ -287,7 +287,7 @@ server_answer(struct request *q)
 	case SERVER_ENDLESS_HEAD: return answer_without_end(q);
 	case SERVER_TOKEN: return answer_token(q);
 	case SERVER_BASIC: return answer_basic(q);
-	/* this reply is good, but the connection's last */
+	/* this reply is good, but it is the last on the connection */
 	case SERVER_VANISHES: return answer_ranges(q) && vanish(q);
 	case SERVER_DEAF: return answer_ranges(q) &&
 	    wait_for_end(q, false);

@@ -1,8 +1,8 @@
 /*
- * http_server_request.c - requests, as libcurl sends them
+ * http_server_request.c - reading requests as libcurl sends them
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Requests through a proxy name the server, which is ignored.
+ * The server name in requests through a proxy is ignored.
  */
 #include "http_server_impl.h"
 

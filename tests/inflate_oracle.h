@@ -1,5 +1,5 @@
 /*
- * inflate_oracle.h - the inflater and zlib, side by side
+ * inflate_oracle.h - comparing the inflater with zlib
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_INFLATE_ORACLE_H

@@ -1,9 +1,9 @@
 /*
- * layer_made.h - layers made by hand, in memory, to be read by tests
+ * layer_made.h - creating layers in memory for tests that read them
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A layer here is a payload, in members or frames, a table of contents given as
- * JSON, and a footer; only zlib and libzstd are used.
+ * A layer consists of a payload, in members or frames, a table of contents
+ * given as JSON, and a footer; only zlib and libzstd are used.
  */
 #ifndef COLDPRESS_TESTS_LAYER_MADE_H
 #define COLDPRESS_TESTS_LAYER_MADE_H

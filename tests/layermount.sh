@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# layermount.sh - mounts a layer from a server that may misbehave; sourced after
+# layermount.sh - mount a layer from a server that may misbehave; sourced after
 # lib.sh by root tests
 # SPDX-License-Identifier: BSD-2-Clause
 # layer.tar and the layer served/blob, at $url, contain tree/; the file want has
@@ -55,8 +55,8 @@ trap 'umount -l mnt 2>/dev/null || :' EXIT
 # field NAME: prints a field from the last line of stats
 field() { tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
 
-# hundred: reads 100 small files in parallel, and prints how many return the
-# right bytes, how many EIO and no data, and how many anything else
+# hundred: reads 100 small files in parallel, and prints the number of reads
+# that return the correct data, that return EIO and no data, and all others
 hundred() {
 	rm -rf got.d
 	mkdir got.d
@@ -78,8 +78,8 @@ read_one() {
 		    echo other
 	fi
 }
-# large NAME: checks that reading a large file returns all of its bytes, or some
-# and then EIO
+# large NAME: checks that reading a large file returns all of its data, or part
+# of it and then EIO
 large() {
 	if cat mnt/big >got.big 2>err; then
 		same "$1: a large file" got.big tree/big
@@ -89,8 +89,8 @@ large() {
 		    tree/big
 	fi
 }
-# survived NAME [HOW]: checks that none of 100 reads is wrong, or that all end
-# as HOW says
+# survived NAME [HOW]: checks that none of 100 reads returns wrong data, or that
+# all end as given by HOW
 survived() {
 	s_from=$(date +%s) s_how=$(hundred)
 	echo "# $1: ${s_how}in $(($(date +%s) - s_from)) s"

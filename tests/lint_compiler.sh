@@ -1,5 +1,5 @@
 #!/bin/sh
-# The other compiler gives no warnings either.
+# The other compiler must not print any warnings either.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Includes go downward only; a header used by one folder stays in it.
+# Includes go downward only; a header that is used in only one folder must be in
+# that folder.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -24,8 +25,8 @@ edges() {
 	}')
 }
 
-# rank: lists the layers from the bottom; those on one line do not depend on
-# each other
+# rank: lists the layers from the bottom; layers on the same line do not depend
+# on each other
 upward() {
 	awk -F '\t' '
 	BEGIN {

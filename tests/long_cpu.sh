@@ -1,6 +1,6 @@
 #!/bin/sh
-# The output does not depend on the processor: this machine's gives the same
-# bytes as an old one without AVX, emulated by qemu.
+# The output does not depend on the processor: it is the same on this machine
+# and on an old processor without AVX, emulated by qemu.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# With some parts disabled, everything else is built, and cmake reports what is
-# missing.  The fuzzers are also built.
+# If some parts are disabled, all other parts are built, and cmake reports what
+# is disabled.  The fuzzers are also built.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

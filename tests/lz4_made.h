@@ -2,8 +2,8 @@
  * lz4_made.h - functions shared by the LZ4 tests: samples, and round trips
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Any failure in here fails the test.  The caller owns the returned bytes and
- * frees p.
+ * Any error in these functions fails the test.  The caller owns the returned
+ * bytes and frees p.
  */
 #ifndef COLDPRESS_LZ4_MADE_H
 #define COLDPRESS_LZ4_MADE_H
@@ -37,7 +37,10 @@ struct bytes read_fd(int fd);
 int run(const struct coder *c, const struct codec_options *o, struct bytes in,
     bool by_pipe, struct bytes *out);
 
-/* The same with the codec's two coders; the first must not fail. */
+/*
+ * The same with the encoder and the decoder of the codec; encoding must not
+ * fail.
+ */
 struct bytes pack(struct bytes in, int level, size_t block, unsigned threads,
     bool by_pipe);
 int unpack(struct bytes in, unsigned threads, bool by_pipe, struct bytes *out);
@@ -45,12 +48,15 @@ int unpack(struct bytes in, unsigned threads, bool by_pipe, struct bytes *out);
 void assert_same(struct bytes a, struct bytes b);
 
 /*
- * Checks that packed gives want, with any number of threads, from a file or a
- * pipe.
+ * Checks that packed decodes to want, with any number of threads, from a file
+ * or a pipe.
  */
 void assert_unpacks(struct bytes packed, struct bytes want);
 
-/* Checks that packed gives this error, with any number of threads. */
+/*
+ * Checks that decoding packed fails with this error, with any number of
+ * threads.
+ */
 void assert_refused(struct bytes packed, int want);
 
 /* Compresses with liblz4, flushing every step bytes if step is not 0. */

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# oci.sh - making an OCI image layout by hand; sourced by tests of images
+# oci.sh - create an OCI image layout by hand; sourced by tests of images
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Layers are added one by one, and a manifest includes all layers so far: those

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A kernel boots pzc's output: user-mode Linux unpacks an initramfs, whose first
-# process reports its contents (tests/boot_init.c).
+# A kernel can boot from pzc's output: user-mode Linux unpacks an initramfs,
+# whose first process reports its contents (tests/boot_init.c).
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

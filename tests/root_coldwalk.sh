@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# coldwalk gives the same lines for a mounted image as for its tree, and reports
-# whether it was cold.
+# coldwalk prints the same lines for a mounted image as for its tree, and
+# reports whether it was cold.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -23,7 +23,7 @@ coldwalk mnt >got
 same 'a mount gives the lines of its tree' got want
 coldwalk image.sqfs >got
 same 'and so does its image' got want
-# squashfs has a cache that only an unmount empties
+# squashfs has a cache that is emptied only by unmounting
 anew() {
 	umount mnt
 	mount -o loop,ro image.sqfs mnt
@@ -67,8 +67,8 @@ cat image.sqfs >/dev/null
 is 'an image in the cache' "$(cold --cold none image.sqfs)" no
 is 'an image made cold' "$(cold image.sqfs)" yes
 
-# For users who may not query an image, the bytes read from the device are the
-# only proof.
+# For users who may not query an image, the number of bytes read from the device
+# is the only evidence.
 cat image.sqfs >/dev/null
 chmod 644 image.sqfs
 other_cold() {

@@ -1,7 +1,7 @@
 # shellcheck shell=sh
-# coldwalk reports "cold: yes" only if devices had to deliver everything that
-# was read: nothing may come from squashfs's fragment cache, inodes, a memory
-# disk, or a device that cannot be looked up.
+# coldwalk reports "cold: yes" only if all data was read from devices, and not
+# from squashfs's fragment cache, inodes, a memory disk, or a device that cannot
+# be looked up.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

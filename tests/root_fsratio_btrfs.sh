@@ -111,8 +111,8 @@ have setfattr && find kinds -type f -name 'file-*[369]' -exec \
     setfattr -n user.note -v 'what it is about, in forty characters' {} + ||
     skip 'no xattrs here'
 
-# compsize counts inline data once per name, so it cannot judge these.  Two
-# copies differ by up to 2 %.
+# compsize counts inline data once per name, so it cannot be used for these.
+# Two copies differ by up to 2 %.
 for tree in names kinds; do
 	b_want=$(real $tree compress-force=zstd:3)
 	b_got=$(foretold $tree zstd-3 --force)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests the image study's mounts: cold starts, reading back, and that nothing is
-# left behind.
+# Tests the image study's mounts: cold starts, reading back, and removal of all
+# mounts and files.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -46,8 +46,8 @@ t 'of every image' 0 test "$(values r.csv zstd1.p2.read rchar_B | head -n 1)" \
 t 'the table of starts' 0 grep -E -q '^zstd1.p2 +2 +[0-9]' table
 is 'no mount, no loop device is left' "$(left)" "$before"
 
-# If a page remains in memory, the study notices, and does not call the start
-# cold.
+# If a page remains in memory, the study detects this, and does not report the
+# start as cold.
 mkdir fake
 cat >fake/coldwalk <<EOF
 #!/bin/sh

@@ -23,7 +23,8 @@ case $(df . | awk 'NR == 2 { print $1 }') in
 	;;
 esac
 
-# Another user has no control group, and must find leftovers in another way.
+# For another user there is no control group, so remaining processes must be
+# found by other means.
 chmod 755 .
 mkdir own
 cp -L "$(command -v lap)" own/lap

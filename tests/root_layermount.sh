@@ -51,7 +51,7 @@ same 'needs no server afterwards' got want
 mode good 1
 stop
 
-# Every third reply is bad: no byte is wrong, and none is missing.
+# Every third reply is bad: all data is still correct and complete.
 for m in dies ignores short long flips moves no-range 500 503 redirects \
     one-range whole-for-many bad-parts garbage encodes token; do
 	mode good 1

@@ -84,7 +84,7 @@ t 'no repository' 1 start -F cas "${url}x"
 shows 'is reported' 'answered 404' .t.err
 await unmounted
 
-# Every third reply is bad: no byte is wrong, and none is missing.
+# Every third reply is bad: all data is still correct and complete.
 for m in dies short flips 500 503 garbage changes ignores; do
 	mode good 1
 	t "$m: mounted" 0 start -F cas --prefetch none "$url"
@@ -113,7 +113,7 @@ for m in dies short flips 404 429 500 stalls silent loops garbage encodes; do
 	stop
 done
 
-# The index is bad: the mount fails, or shows the right files.
+# The index is bad: the mount fails, or shows the correct files.
 for m in flips short dies 500 garbage; do
 	mode "$m" 2
 	if start -F cas --prefetch none "$url" 2>err; then

@@ -1,18 +1,19 @@
 #!/bin/sh
-# Damaged traces and caches are not served, and stopped processes resume.
+# Data from damaged traces and caches is not returned, and stopped processes
+# resume.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/layermount.sh
 . "$SRC/tests/layermount.sh"
 
-# has_all: checks that the mount contains everything that was packed
+# has_all: checks that the mount contains all files that were packed
 has_all() {
 	what mnt >got
 	cmp got want
 }
 
-# A byte of the trace changes: the chunks are read instead.
+# If a byte of the trace changes, the chunks are read instead.
 { echo dir/text; for i in $(seq 300); do echo "many/$i"; done; } >list
 for format in estargz zstd-chunked; do
 	rm -f made
@@ -40,7 +41,7 @@ for format in estargz zstd-chunked; do
 	done
 done
 
-# Anything that replaces a cache file is not served.
+# Data from a replaced cache file is not returned.
 cached() { start --cache cache --prefetch none "$url"; }
 # anew: creates a full cache of one file, $file
 anew() {

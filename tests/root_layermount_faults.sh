@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every reply from the server is bad: a hundred reads each fail with EIO in
-# time, or have the right bytes, and the mount recovers.
+# Every reply from the server is bad: each of a hundred reads fails with EIO in
+# time or returns the correct data, and the mount recovers.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -39,7 +39,7 @@ field() {
 	tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"
 }
 more_lines() { [ "$(wc -l <stats)" -gt "$field_lines" ]; }
-# pushed BYTES: whether at least this many have been pushed
+# pushed BYTES: whether at least this many bytes have been pushed
 pushed() { [ "$(field pushed_B)" -ge "$1" ]; }
 # page FILE N: reads its page N
 page() { dd if="$1" bs=4096 skip="$2" count=1 status=none; }

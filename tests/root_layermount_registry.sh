@@ -18,7 +18,7 @@ head -c 500000 /dev/urandom >tree/random
 tar --numeric-owner -cf layer.tar -C tree .
 layerpack -F estargz -c 64K -o www/blob layer.tar >made
 digest() { printf 'sha256:%s' "$(sha256sum <"$1" | cut -d ' ' -f 1)"; }
-# annotation NAME: prints it as layerpack did
+# annotation NAME: prints the annotation as layerpack printed it
 annotation() { sed -n "s|^annotation \\($1\\)=\\(.*\\)|\"\\1\":\"\\2\"|p" made; }
 
 # An image layout with that layer

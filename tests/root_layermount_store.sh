@@ -85,7 +85,8 @@ stop() {
 	umount store
 	await unmounted
 }
-# written AGENT: prints how many bytes of blobs the registry sent to it
+# written AGENT: prints the number of bytes of blobs that the registry sent to
+# it
 written() {
 	grep 'uri="/v2/[^"]*/blobs/' registry.out |
 	    grep "useragent=\"\{0,1\}$1" |
@@ -95,7 +96,7 @@ written() {
 large=$(wc -c <1/data/large)
 sum=$(sha256sum <1/data/large)
 
-# Without a store, podman pulls everything
+# Without a store, podman pulls all layers
 run plain:1 cat /hello >out 2>err || {
 	cat err
 	skip_all 'podman cannot run a container here'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# layermount refuses bad certificates, and reads through proxies and over
+# layermount rejects bad certificates, and reads through proxies and over
 # HTTP/2.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh

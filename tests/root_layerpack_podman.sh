@@ -19,7 +19,7 @@ if [ -z "${INSIDE-}" ]; then
 fi
 ip link set lo up || skip_all 'no loopback interface'
 
-# Two images that share most of their bytes
+# Two images that share most of their data
 mkdir one
 for i in $(seq 40); do
 	head -c 200000 /dev/urandom >one/shared"$i"
@@ -76,7 +76,7 @@ for image in one two; do
 done
 
 wire() { sed -n 's/^ *lo: *\([0-9]*\) .*/\1/p' /proc/net/dev; }
-# pull IMAGE: pulls it, and prints how many bytes crossed the wire
+# pull IMAGE: pulls it, and prints the number of bytes transferred
 pull() {
 	before=$(wire)
 	podman --log-level debug pull -q --tls-verify=false \

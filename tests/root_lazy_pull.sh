@@ -1,6 +1,6 @@
 #!/bin/sh
-# The lazy pull study with our own image: its rows, and that it leaves nothing
-# behind
+# Tests the lazy pull study with our own image: its rows, and removal of all
+# files and processes
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -33,7 +33,7 @@ left() {
 	grep -F "$PWD" /proc/[0-9]*/mounts 2>/dev/null
 }
 none_left() { [ -z "$(left)" ]; }
-# nothing: waits until nothing is left, and prints anything that is
+# nothing: waits until no processes and mounts remain, and prints any that do
 nothing() {
 	await none_left
 	left
@@ -75,7 +75,7 @@ key() {
 	grep -v '^#' rows.csv | grep ",own.run.$1," |
 	    sed -n "s/.*[;,]$2=\\([0-9.]*\\).*/\\1/p"
 }
-# received LABEL: prints how many bytes its run received
+# received LABEL: prints the number of bytes received in its run
 received() {
 	awk -F, -v label="own.run.$1" '/^#/ { next }
 	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
@@ -174,7 +174,7 @@ for signal in INT TERM KILL; do
 	t "$signal: the container runs" 0 await asleep
 	kill -$signal $pid
 	wait $pid 2>/dev/null
-	# After SIGKILL, the cell continues by design; its container is killed
+	# After SIGKILL the cell continues, as intended; its container is killed
 	# here.
 	until flock -n stop.csv.d/lock.cell true; do
 		pgrep -x -f "$sleeping" | xargs -r kill -9
@@ -184,7 +184,7 @@ for signal in INT TERM KILL; do
 	rm -rf stop.csv.d/rows
 done
 
-# All of its processes are killed together, after various delays.
+# All of its processes are killed together after different delays.
 for moment in 0.1 0.3 0.6 1 2; do
 	setsid "$lazy" -q -o stop.csv run >/dev/null 2>&1 &
 	pid=$!

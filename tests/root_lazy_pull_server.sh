@@ -54,7 +54,8 @@ t 'lazy starts receive less' 0 test "$(of zstd-trace rx_B)" -lt \
     $(($(of overlayfs rx_B) / 2))
 is 'nothing is left on the server' "$(ls "$far")" ''
 
-# The client is killed in the middle of a cell: the server's processes end, too.
+# If the client is killed in the middle of a cell, the server's processes also
+# exit.
 serving() { pgrep -f "docker-registry serve $far/" >/dev/null; }
 not_serving() { ! serving; }
 t 'more runs' 0 "$lazy" -q -n 3 -o rows.csv prepare

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Tests the mail study on real filesystems: zfs-fuse and btrfs are created,
-# filled, verified, and removed however the study ends.
+# filled, verified, and removed, no matter how the study ends.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -60,7 +60,7 @@ in_second() {
 	[ -e "$1.csv.d/fs/img" ] &&
 	    [ -n "$(find "$1.csv.d/rows" -name '0*.csv' 2>/dev/null)" ]
 }
-# mounted: prints leftovers that must disappear without another run: all but
+# mounted: prints leftovers that must disappear without another run: all except
 # files and the folder created by zfs-fuse
 mounted() { left | grep -v -e '^\./' -e '^/zfs-kstat$'; }
 unmounted() { [ "$(mounted)" = "$none_mounted" ]; }
@@ -118,7 +118,7 @@ stale() {
 	zfs create -o mountpoint="$PWD/c.csv.d/fs/mnt" "$pool/mail"
 }
 
-# undone: removes what a stopped test would leave behind
+# undone: removes the files and mounts of a stopped test
 undone() {
 	pkill -KILL -f "zfs-fuse -n -p $PWD"
 	umount -q -l mounted ./*.csv.d/fs/mnt 2>/dev/null

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests the pipe-buffer experiment on a small scale: its table, and that it
-# leaves nothing behind.
+# Tests the pipe-buffer experiment on a small scale: its table, and removal of
+# its files and mounts.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

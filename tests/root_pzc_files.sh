@@ -61,8 +61,7 @@ t 'its output is whole' 0 gzip -t sticky/f.gz
 same 'it is kept' sticky/f ../text
 cd .. || exit 1
 
-# Attributes that grant rights to a program are not copied, whatever the
-# options.
+# Attributes that grant privileges to a program are not copied with any option.
 for mode in 6755 1644; do
 	cp text s && chown 1234:5678 s && chmod $mode s
 	pzc -fk s
@@ -79,7 +78,7 @@ else
 fi
 rm -f s s.gz
 
-# Block devices, and links to devices, are written in place and never replaced.
+# Block devices and links to devices are written to directly and never replaced.
 node() { stat -Lc '%F %t:%T %a %u' "$1"; }
 head -c 700000 /dev/urandom >img && truncate -s 1M img
 pzc -k img && cp img.gz keep.gz

@@ -27,7 +27,7 @@ t 'local or remote' 0 to table sh "$SRC/scripts/tarball" --quick --warm -n 1 \
 for id in R1 R2 R3 R4 R5 R6 R7 R8 R9; do
 	t "row $id" 0 grep -E -q "^$id +tar .* [0-9]+\.[0-9]%\$" table
 done
-# The far end stored everything, whether compressed there or here.
+# The remote host stored all data, whether it was compressed there or here.
 size() {
 	grep -v '^#' r.csv | awk -F , -v label="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests the snap study with our own program: its rows, and that it leaves
-# nothing behind
+# Tests the snap study with our own program: its rows, and removal of its files
+# and processes
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2119,SC2120
 # shellcheck source=tests/lib.sh
@@ -31,14 +31,14 @@ mkdir mnt
 mount -t squashfs -o loop,ro try.sqsh mnt 2>/dev/null || skip_all 'no squashfs'
 umount mnt
 
-# left: prints what is mounted or attached under this folder, and the running
-# program
+# left: prints the mounts and attached devices under this folder, and the
+# running program
 left() {
 	grep -F "$PWD" /proc/*/mounts 2>/dev/null
 	losetup -a | grep -F "$PWD"
 	pgrep -x -f 'sleep 295.5'
 }
-# gone: waits until nothing is left of the study
+# gone: waits until all mounts and processes of the study are gone
 gone() {
 	gone_tries=0
 	while [ -n "$(left)" ] && [ $gone_tries -lt 3000 ]; do
@@ -111,7 +111,8 @@ for signal in INT TERM KILL; do
 	t "$signal: the program runs" 0 test -n "$(left)"
 	kill -$signal $pid
 	wait $pid 2>/dev/null
-	# After KILL the cell continues by design; its programs are killed here.
+	# After SIGKILL the cell continues, as intended; its programs are killed
+	# here.
 	until flock -n $signal.csv.d/lock.cell true; do
 		pgrep -x -f 'sleep 295.5' | xargs -r kill -9
 		sleep 0.1
@@ -119,7 +120,7 @@ for signal in INT TERM KILL; do
 	is "$signal: nothing is left" "$(gone)" ''
 done
 
-# All its processes are killed together, at several moments.
+# All of its processes are killed together at different times.
 for moment in 0.2 0.5 1 1.5 2 3; do
 	setsid "$snap" -q -n 1 --quick --from slow.app --apps slow --timeout 20 \
 	    -o all.csv --rows slow.gzip >/dev/null 2>&1 &

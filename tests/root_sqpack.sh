@@ -99,7 +99,7 @@ else
 	skip 'this filesystem does not support files of 100 GiB'
 fi
 
-# A block device: written in place, and never while it is mounted
+# A block device is written to directly, and never while it is mounted
 truncate -s 20M disk
 if loop=$(losetup -f --show disk 2>/dev/null); then
 	trap 'umount mnt 2>/dev/null; losetup -d "$loop" 2>/dev/null' EXIT

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Exactly the opened files are listed, in order, however they are reached; the
-# listed pages are exact; nothing is left behind.
+# Exactly the opened files are listed, in order, regardless of their paths; the
+# listed pages are exact; no files or mounts remain.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -135,8 +135,8 @@ else
 	skip 'no mksquashfs'
 fi
 
-# When killed, it leaves nothing behind.  Only our own image has a name in this
-# folder.
+# When it is killed, no files or mounts remain.  Only the image of this test has
+# a name in this folder.
 exact=
 ! have mkfs.erofs || ! grep -q erofs /proc/filesystems || exact=--exact
 left() {

@@ -27,15 +27,15 @@ trap clean EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
-# What a killed script leaves behind is removed with the test.  A test may let
-# other users into its directory.
+# The files of a killed script are removed with the test.  A test may make its
+# directory accessible to other users.
 chmod 711 "$work"
 mkdir -m 700 "$work/in" "$work/tmp"
 TMPDIR=$work/tmp
 export TMPDIR
 cd "$work/in"
-# A shell cannot restore signals that it inherited as ignored, as under nohup
-# and Python.
+# A shell cannot reset signals that were ignored when it was started, for
+# example by nohup or Python.
 set -- sh "${SRC:?}/tests/$1"
 ! env --default-signal true 2>/dev/null || set -- env --default-signal "$@"
 "$@"

@@ -18,7 +18,7 @@ serve_start() {
 
 serve_answered() { [ "$(wc -l <server.out)" -gt "$serve_lines" ]; }
 
-# mode MODE EVERY: sets how the server, or its proxy, behaves from now on
+# mode MODE EVERY: sets the behaviour of the server or its proxy from now on
 mode() {
 	serve_lines=$(wc -l <server.out)
 	echo "$1 $2" >&3

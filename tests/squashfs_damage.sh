@@ -34,7 +34,7 @@ damage_begin() {
 	whole_fragments=$(le whole 80 8) whole_length=$(le whole 40 8)
 }
 
-# one NAME OFFSET BYTES VALUE: makes the image with that number in it
+# one NAME OFFSET BYTES VALUE: makes the image with that number at OFFSET
 one() {
 	cp whole spoilt
 	poke spoilt "$2" "$3" "$4"

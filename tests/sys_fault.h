@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * tests/sys_fault.c and sys_fault_plan.c replace src/base/sys.c in a program
- * linked with them.  They behave like it until the plan says otherwise:
+ * linked with them.  They behave in the same way except for the calls in the
+ * plan:
  *
  * 	COLDPRESS_FAULT=KIND:K:WHAT[,...]
  * 	KIND	malloc (also calloc, realloc), openat, read, pread, write,
@@ -36,7 +37,7 @@ enum fault_kind {
 	FAULT_NOW, FAULT_KINDS,
 };
 
-/* The call should go through, but for only one byte. */
+/* The call should be made, but for only one byte. */
 enum { FAULT_SHORT = -1 };
 
 /*
@@ -48,12 +49,12 @@ int fault(enum fault_kind kind);
 extern const char *const fault_names[FAULT_KINDS];
 
 /*
- * Sets another plan from within a test, and resets the counts; not to be called
- * while other threads run.  Returns false if it is invalid.
+ * Sets another plan from within a test, and resets the counts; must not be
+ * called while other threads run.  Returns false if it is invalid.
  */
 bool fault_plan(const char *plan);
 
-/* Returns the number of calls since then. */
+/* Returns the number of calls since the plan was set. */
 unsigned long fault_count(enum fault_kind kind);
 
 /* Returns the number of memory blocks allocated and not freed. */

@@ -1,5 +1,5 @@
 /*
- * tls_made.h - creates good and bad certificates
+ * tls_made.h - creating good and bad certificates
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TESTS_TLS_MADE_H

@@ -54,7 +54,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		e = bz2_encoder_new(BZ2_LEVEL_MIN);
 	if (in == NULL || e == NULL)
 		abort();
-	/* 99,000 bytes may be too many if a count follows every four */
+	/*
+	 * 99,000 bytes may be too many if every four bytes are followed by a
+	 * count
+	 */
 	once = len == 0 ? 0 : unfold(data + 1, len - 1, in, 70000);
 	n = once;
 	while (once > 0 && n + once <= 70000 && n < once * (data[0] + 1U)) {

@@ -1,5 +1,5 @@
 /*
- * fuzz_cache.c - any bytes as a cache file
+ * fuzz_cache.c - arbitrary bytes as a cache file
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The linker replaces sys_openat() with the one below.  Header checksums are

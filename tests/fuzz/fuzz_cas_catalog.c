@@ -1,5 +1,5 @@
 /*
- * fuzz_cas_catalog.c - any bytes as a catalog of a CVMFS repository
+ * fuzz_cas_catalog.c - arbitrary bytes as a catalog of a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects whether it is the root catalog.
@@ -48,7 +48,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 2 || digest_algo_open(&md5, "md5") != 0)
 		return 0;
-	/* nothing past its end may be read */
+	/* no bytes past its end may be read */
 	copy = malloc(size - 1);
 	if (copy == NULL)
 		return 0;

@@ -1,8 +1,8 @@
 /*
- * fuzz_cas_manifest.c - any bytes as the manifest of a CVMFS repository
+ * fuzz_cas_manifest.c - arbitrary bytes as the manifest of a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What follows the first NUL is the certificate.
+ * The certificate is the data after the first NUL.
  */
 #include "cas_manifest.h"
 

@@ -2,9 +2,9 @@
  * fuzz_decode.c - every decoder, with one thread and with two, and -l
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte selects whether the rest is itself a stream, or is compressed
- * here, damaged in one or two places, and possibly doubled; for gzip, its
- * checksum, size and member length may then be corrected.  If undamaged, it
+ * The first byte selects whether the rest is used as a stream, or is
+ * compressed, damaged at one or two positions, and possibly doubled; for gzip,
+ * its checksum, size and member length may then be corrected.  If undamaged, it
  * must decode to the original.  Decoding with one thread, with two threads, and
  * with two threads and little memory must agree on whether the stream is valid
  * and on its content; for gzip, also with zlib.
@@ -28,7 +28,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Decompression bombs are abandoned at this size. */
+/* Decoding stops at this size, because of decompression bombs. */
 enum { MOST = 8 << 20, CONTROLS = 8, LITTLE = 6 << 20 };
 
 struct bytes {
@@ -97,7 +97,7 @@ decode(const struct codec *codec, unsigned threads, uint64_t memory,
 	return convert(codec, true, &o, data, size);
 }
 
-/* Decodes gzip members with zlib, until there are no more. */
+/* Decodes all gzip members with zlib. */
 static struct bytes
 by_zlib(const uint8_t *data, size_t size)
 {
@@ -217,8 +217,8 @@ repair(uint8_t *p, size_t len)
 }
 
 /*
- * The control bytes: operation, format and options; then, twice, where the
- * damage is, in units of 1/65536 of the length, and its value.
+ * The control bytes: operation, format and options; then, twice, the position
+ * of the damage, in units of 1/65536 of the length, and its value.
  */
 static void
 try_broken(const uint8_t *c, const uint8_t *data, size_t size)

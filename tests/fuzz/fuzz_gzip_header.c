@@ -1,8 +1,8 @@
 /*
- * fuzz_gzip_header.c - gzip member headers end where zlib says
+ * fuzz_gzip_header.c - gzip member headers have the same length as in zlib
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * With fewer bytes, the parser may only ask for more, or give the same result.
+ * With fewer bytes, the parser must request more or return the same result.
  */
 #include "format/gzip/gzip.h"
 

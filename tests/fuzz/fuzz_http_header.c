@@ -1,5 +1,5 @@
 /*
- * fuzz_http_header.c - any bytes as HTTP header values
+ * fuzz_http_header.c - arbitrary bytes as HTTP header values
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_header.h"

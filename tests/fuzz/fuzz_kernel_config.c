@@ -1,5 +1,5 @@
 /*
- * fuzz_kernel_config.c - any bytes as a kernel configuration
+ * fuzz_kernel_config.c - arbitrary bytes as a kernel configuration
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte determines the size of the text buffer.  The linker replaces

@@ -1,10 +1,9 @@
 /*
- * fuzz_layer.c - any bytes as a layer: it and its units open, or fail
+ * fuzz_layer.c - arbitrary bytes as a layer: it is read or rejected
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte chooses whether the rest is a complete layer, or a payload
- * that is followed, after the first NUL, by its table of contents; a footer is
- * then added.
+ * The first byte selects whether the rest is a complete layer, or a payload
+ * followed by a NUL and a table of contents, to which a footer is added.
  */
 #include "../layer_made.h"
 

@@ -4,9 +4,9 @@
  *
  * The first byte selects whether the rest is unchanged, or has the header's
  * checksum corrected so that more of it is read, and whether memory is limited.
- * The output before an error must be a prefix of liblz4's; input that is
- * accepted must give all of it.  (liblz4 does not read legacy frames, so for
- * these only crashes are detected.)
+ * The output before an error must be a prefix of liblz4's output; for valid
+ * input it must be complete.  (liblz4 does not read legacy frames, so for these
+ * only crashes are detected.)
  */
 #include "format/formats.h"
 
@@ -23,7 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST = 1 << 20, LEGACY = 0x184c2102, MEMORY = 4 << 20 };
 
-/* Returns the decoder's verdict on size bytes; its output goes to out_fd. */
+/*
+ * Returns the decoder's result for size bytes; its output is written to out_fd.
+ */
 static int
 ours(const uint8_t *data, size_t size, uint64_t memory, int out_fd)
 {

@@ -1,9 +1,9 @@
 /*
- * fuzz_lzw.c - the .Z decoder gives the same result however its input arrives
+ * fuzz_lzw.c - the .Z decoder, with its input divided in different ways
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first two bytes select the pieces; the rest is a stream without its
- * magic.  One pass gets all the input and large pieces of output, the other
+ * magic.  One pass uses all of the input and large pieces of output, the other
  * small pieces of both; result, length and content must be equal.
  */
 #include "engine/other/lzw.h"
@@ -30,8 +30,8 @@ hash(struct result *r, const uint8_t *p, size_t n)
 }
 
 /*
- * A decompression bomb is abandoned after MOST bytes; the rest would reveal
- * nothing new.
+ * Decoding stops after MOST bytes, because the rest of a decompression bomb
+ * would not reveal more errors.
  */
 static struct result
 decode(const uint8_t *in, size_t len, size_t in_piece, size_t out_piece)

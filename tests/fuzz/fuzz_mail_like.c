@@ -1,5 +1,5 @@
 /*
- * fuzz_mail_like.c - any bytes as a mail profile, and as mail
+ * fuzz_mail_like.c - arbitrary bytes as a mail profile, and as mail
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Depending on the first byte, the rest is a mailbox to measure, or a profile.
@@ -69,7 +69,7 @@ try_like(const uint8_t *data, size_t size, uint8_t seed)
 	    memcmp(&like, &again, sizeof(like)) != 0)
 		abort();
 	strbuf_free(&b);
-	/* large ones take a long time and reveal nothing new */
+	/* large ones take a long time and reveal no more errors */
 	for (unsigned i = 0; i < SIZES; i++)
 		if (like.sizes.at_B[i] > LARGE)
 			like.sizes.at_B[i] = LARGE;

@@ -1,5 +1,5 @@
 /*
- * fuzz_multipart.c - any bytes as a multipart body
+ * fuzz_multipart.c - arbitrary bytes as a multipart body
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The result must not depend on how the body is split into pieces; the first

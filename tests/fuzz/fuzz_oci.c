@@ -1,5 +1,5 @@
 /*
- * fuzz_oci.c - any bytes as a document in an OCI layout
+ * fuzz_oci.c - arbitrary bytes as a document in an OCI layout
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/sys.h"

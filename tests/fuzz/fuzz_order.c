@@ -1,9 +1,10 @@
 /*
- * fuzz_order.c - any bytes as a list of files in order
+ * fuzz_order.c - arbitrary bytes as a list of files in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first byte selects whether paths end with a NUL.  A path reported as not
- * looked up is found when it is looked up, and is then no longer reported.
+ * The first byte selects whether paths end with a NUL.  A path that is reported
+ * as not looked up must be found when it is looked up, and must then no longer
+ * be reported.
  */
 #include "base/sys.h"
 #include "walk/walk_order.h"

@@ -1,12 +1,12 @@
 /*
- * fuzz_seek.c - a range read from any file is that part of it, or an error
+ * fuzz_seek.c - ranges of arbitrary files and indexes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte gives the file type (gzip, zstd, lz4, xz) or, if its top bit
  * is set, means that the bytes are an index of a valid gzip file; the next two
- * give the start of a range.  A table may be wrong, in which case the data
- * differs, so this looks for crashes, leaks and unbounded memory use.  An index
- * gets correct hashes, because with wrong ones it would never be used.
+ * are the start of a range.  If a table is wrong, the data may differ, so this
+ * only detects crashes, leaks and unbounded memory use.  The hashes of an index
+ * are corrected, because it would otherwise be rejected.
  */
 #include "../../src/format/gzip/seek_index.h"
 #include "base/bytes.h"
@@ -55,7 +55,7 @@ good_gzip(uint64_t *len)
 	return file_of(packed, *len);
 }
 
-/* Binds an index to the file, whatever else it contains. */
+/* Makes an index match the file; the rest of it is not changed. */
 static int
 index_of(const uint8_t *data, size_t size, int fd, uint64_t len)
 {
@@ -105,7 +105,7 @@ read_range(struct seek_map *m, uint64_t from)
 		    m->units[i].at < m->units[i - 1].at ||
 		    m->units[i].at > m->len)
 			abort();
-	/* a decompression bomb takes a long time and reveals nothing new */
+	/* a decompression bomb takes a long time and reveals no more errors */
 	if (m->count > 0 && m->units[m->count - 1].plain < 64 << 20)
 		seek_read(m, &c, &r, false, -1, &result);
 }

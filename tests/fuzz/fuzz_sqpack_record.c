@@ -1,10 +1,10 @@
 /*
- * fuzz_sqpack_record.c - any bytes as the padding of an image, and as its
+ * fuzz_sqpack_record.c - arbitrary bytes as the padding of an image, and as its
  * compressor options
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects the compressor; the next is the length of its options.
- * Whatever is read is written and read again.
+ * Settings that can be read are written and read again.
  */
 #include "image/sqbuild/record.h"
 

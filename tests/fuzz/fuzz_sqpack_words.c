@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects the program; the rest consists of NUL-terminated
- * words.  Nothing is built or read; pseudo files are added to a small tree.
+ * words.  No image is built or read; pseudo files are added to a small tree.
  */
 #include "as.h"
 

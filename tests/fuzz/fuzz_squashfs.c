@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The input is the image.  A file larger than MOST bytes ends the walk, because
- * holes take no space in the image.
+ * holes use no space in the image.
  */
 #include "walk/walk.h"
 

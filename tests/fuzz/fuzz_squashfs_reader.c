@@ -1,5 +1,5 @@
 /*
- * fuzz_squashfs_reader.c - any bytes as an image whose names, owners,
+ * fuzz_squashfs_reader.c - arbitrary bytes as an image whose names, owners,
  * attributes and blocks are read: no crash, no hang, bounded memory
  * SPDX-License-Identifier: BSD-2-Clause
  */

@@ -40,7 +40,7 @@ raw(void *arg, const void *bytes, size_t len)
 	return 0;
 }
 
-/* Checks what an entry claims, and reads its data. */
+/* Checks the fields of an entry, and reads its data. */
 static void
 look(struct tar *t, const struct tar_entry *e)
 {

@@ -1,5 +1,5 @@
 /*
- * fuzz_toc.c - any bytes as a table of contents: the result is consistent
+ * fuzz_toc.c - arbitrary bytes as a table of contents: the result is consistent
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte is the length of the pieces in which the rest is read.

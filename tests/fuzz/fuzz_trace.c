@@ -1,5 +1,5 @@
 /*
- * fuzz_trace.c - any bytes as a trace: its pieces belong to indexed files
+ * fuzz_trace.c - arbitrary bytes as a trace: its pieces belong to indexed files
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects the format, and whether the rest is the stored form,

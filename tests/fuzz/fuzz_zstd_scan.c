@@ -1,13 +1,14 @@
 /*
- * fuzz_zstd_scan.c - frames end where libzstd says, in pieces of any size
+ * fuzz_zstd_scan.c - frames have the same length as in libzstd
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects the pieces.  The scan checks less than libzstd does,
  * but a frame that libzstd can also measure must have the same length here.
  *
- * Blocks reported as independent really are: after other blocks, which leave
- * their own tables and offsets, they give the same output as on their own.
- * Settled blocks are independent, and give the same output as before.
+ * Blocks reported as independent must be independent: after other blocks, which
+ * leave their tables and offsets, they must produce the same output as without
+ * them.  Settled blocks must be independent, and produce the same output as
+ * before.
  */
 #include "../../src/format/zstd/zstd_block.h"
 #include "../../src/format/zstd/zstd_job.h"
@@ -74,7 +75,7 @@ unpack(const struct buf *before, const uint8_t *p, size_t len, uint8_t *out)
 	return got;
 }
 
-/* Makes blocks that leave all kinds of state; none of them ends the frame. */
+/* Makes blocks that leave different states; none of them ends the frame. */
 static struct buf
 others(size_t *made)
 {

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The seeds are files of every format made by the installed tools, $BIN/pzc
-# first, and those in VECTORS' folders, preceded by the control bytes that the
-# target expects.
+# first, and the files in the folders of VECTORS, preceded by the control bytes
+# that the target expects.
 set -eu
 dir=${1:?} vectors=${2:-}
 PATH=${BIN:+$BIN:}$PATH
@@ -101,7 +101,8 @@ if have pzseek && pzseek --make-index --spacing 16K plain-other.gz 2>/dev/null; 
 	done
 fi
 
-# A flipped bit reaches uncompressed tables, but compressed ones only by luck.
+# A flipped bit can modify uncompressed tables, but it rarely leaves compressed
+# tables valid.
 truncate -s 200000 hole
 printf end >>hole
 for o in v7 ustar gnu oldgnu posix 'gnu -S' 'oldgnu -S' \

@@ -1,5 +1,5 @@
 /*
- * tar_repair.h - archives whose headers have the right checksums
+ * tar_repair.h - correcting the checksums of archive headers
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TESTS_TAR_REPAIR_H

@@ -1,5 +1,5 @@
 /*
- * unfold.h - expands a few bytes to many, to fill windows
+ * unfold.h - expanding a few bytes to many, to fill windows
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TESTS_UNFOLD_H
@@ -10,8 +10,8 @@
 
 /*
  * The data consists of instructions: a byte, or a copy of up to 511 bytes from
- * far back.  Returns how many bytes they write to `in`, which holds up to
- * `room` bytes.
+ * far back.  Returns the number of bytes written to `in`, which has `room`
+ * bytes.
  */
 static inline size_t
 unfold(const uint8_t *data, size_t len, uint8_t *in, size_t room)
