@@ -26,13 +26,22 @@ struct reader {
 	uint64_t at, stored;		/* range of the data in the archive */
 	uint64_t end;			/* end of the last entry's data */
 	size_t unit;			/* unit that contains this end */
-	uint64_t text;			/* total length of strings so far */
+	uint64_t taken;			/* total length of strings and vectors
+					 * so far */
 };
 
 /*
- * Reads a string, which must not contain a NUL.  In a real ztoc every string is
- * stored separately, so their total length cannot exceed that of the index.
+ * Counts the bytes of a string or a vector.  In a real ztoc each is stored
+ * separately, so their total length cannot exceed that of the index.
  */
+static int
+take(struct reader *k, uint64_t bytes)
+{
+	k->taken += bytes;
+	return k->taken > k->z->len ? -EBADMSG : 0;
+}
+
+/* Reads a string, which must not contain a NUL. */
 static int
 read_string(struct reader *k, const struct flatbuf_table *t, unsigned slot,
     const char **text)
@@ -42,9 +51,9 @@ read_string(struct reader *k, const struct flatbuf_table *t, unsigned slot,
 
 	if (rc != 0)
 		return rc;
-	k->text += s.len;
 	*text = (const char *)s.data;
-	return k->text > k->z->len || strlen(*text) != s.len ? -EBADMSG : 0;
+	rc = take(k, s.len);
+	return rc == 0 && strlen(*text) != s.len ? -EBADMSG : rc;
 }
 
 static int
@@ -118,9 +127,9 @@ read_record(struct reader *k, const struct flatbuf_table *t)
 		rc = flatbuf_string(t, PAX_VALUE, &value);
 	if (rc != 0 || strncmp(key, ZTOC_XATTR, strlen(ZTOC_XATTR)) != 0)
 		return rc;
-	k->text += value.len;
-	if (k->text > k->z->len)
-		return -EBADMSG;
+	rc = take(k, value.len);
+	if (rc != 0)
+		return rc;
 	rc = array_grow(&items, k->e.xattr_count, &k->xattr_cap,
 	    sizeof(*k->xattrs));
 	k->xattrs = items;
@@ -137,6 +146,8 @@ read_xattrs(struct reader *k, const struct flatbuf_table *t)
 	struct flatbuf_table record;
 	int rc = flatbuf_refs(t, ENTRY_PAX, &refs);
 
+	if (rc == 0)
+		rc = take(k, refs.count * sizeof(uint32_t));
 	for (uint32_t i = 0; rc == 0 && i < refs.count; i++) {
 		rc = flatbuf_ref_table(&refs, i, &record);
 		if (rc == 0)
@@ -240,6 +251,8 @@ read_entry(struct reader *k, const struct flatbuf_table *t)
 		rc = flatbuf_u64(t, ENTRY_SIZE, &size);
 	if (rc == 0)
 		rc = flatbuf_vector(t, ENTRY_EXTENTS, ZTOC_EXTENT, &extents);
+	if (rc == 0)
+		rc = take(k, extents.len);
 	if (rc != 0)
 		return rc == -EBADMSG ? ztoc_damaged(k->why, "an entry") : rc;
 	if (k->e.type == TAR_FILE)
