@@ -366,6 +366,39 @@ test_order(void **state)
 	refuses(text, -EBADMSG, "overlaps");
 }
 
+/* Opens a layer of two files at one offset.  Returns its number of units. */
+static size_t
+units_of_two(unsigned size)
+{
+	char text[512], sum[80];
+	struct made m = { .index = 0 };
+	struct layer_blobs b;
+	struct layer *l;
+	size_t count;
+
+	made_member(&m, "12345", 5);
+	sum_of("12345", 5, sum);
+	snprintf(text, sizeof(text), "{\"entries\":[{\"name\":\"a\","
+	    "\"type\":\"reg\",\"size\":%u,\"digest\":\"%s\"},"
+	    "{\"name\":\"b\",\"type\":\"reg\",\"size\":%u,"
+	    "\"digest\":\"%s\"}]}", size, sum, size, sum);
+	assert_int_equal(open_table(&l, &m, &b, text), 0);
+	layer_units(l, &count);
+	layer_close(l);
+	strbuf_free(&m.b);
+	return count;
+}
+
+/* All chunks of a unit are hashed together, at most 64 MiB of them. */
+static void
+test_overlap(void **state)
+{
+	(void)state;
+	assert_int_equal(units_of_two(LAYER_UNIT_MAX / 2), 1);
+	assert_int_equal(units_of_two(LAYER_UNIT_MAX / 2 + 1), 2);
+	assert_int_equal(units_of_two(LAYER_UNIT_MAX), 2);
+}
+
 int
 main(void)
 {
@@ -377,6 +410,7 @@ main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_overlap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

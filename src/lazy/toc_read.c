@@ -17,6 +17,7 @@ struct toc_reader {
 	struct toc_json *json;
 	struct toc *t;
 	struct lazy_index *x;
+	uint64_t hashed;		/* bytes of the last unit's chunks */
 	bool file;			/* chunks may follow the last entry */
 	bool landmark;			/* the last entry is a landmark */
 };
@@ -37,6 +38,7 @@ add_unit(struct toc_reader *r, uint64_t offset, char why[LAYER_WHY])
 		return rc;
 	t->units[r->x->unit_count] = (struct toc_unit){ .offset = offset,
 	    .first_chunk = t->chunk_count };
+	r->hashed = 0;
 	return index_unit(r->x, &empty, why);
 }
 
@@ -126,6 +128,20 @@ add_chunk(struct toc_reader *r, const struct toc_item *item,
 	return rc;
 }
 
+/*
+ * Returns whether a chunk at this offset needs a new unit.  All chunks of a unit
+ * are hashed when it is read, so if they overlap, which those of real layers do
+ * not, they become several units at the same offset.
+ */
+static bool
+begins_unit(const struct toc_reader *r, uint64_t offset, uint64_t length)
+{
+	size_t n = r->x->unit_count;
+
+	return n == 0 || r->t->units[n - 1].offset != offset ||
+	    length > LAYER_UNIT_MAX - r->hashed;
+}
+
 /* Adds data to the last entry, which is a file. */
 static int
 take_data(struct toc_reader *r, const struct toc_item *item,
@@ -137,7 +153,6 @@ take_data(struct toc_reader *r, const struct toc_item *item,
 	struct layer_run run = { .offset = at,
 		.inner = (uint64_t)item->number[TOC_INNER],
 		.length = (uint64_t)item->number[TOC_CHUNK_SIZE] };
-	size_t n = r->x->unit_count;
 	int rc = 0;
 
 	/* it may be omitted for the last chunk */
@@ -146,14 +161,13 @@ take_data(struct toc_reader *r, const struct toc_item *item,
 	if (run.length == 0 || strcmp(item->text[TOC_CHUNK_TYPE],
 	    "zeros") == 0)
 		return 0;
-	if (n == 0 || r->t->units[n - 1].offset != offset) {
+	if (begins_unit(r, offset, run.length))
 		rc = add_unit(r, offset, why);
-		n++;
-	}
 	/* both are at most INT64_MAX, so the sum does not overflow */
 	if (rc == 0)
 		rc = widen_unit(r, run.inner + run.length, why);
-	run.unit = (uint32_t)(n - 1);
+	r->hashed += run.length;
+	run.unit = (uint32_t)(r->x->unit_count - 1);
 	return rc != 0 ? rc : add_chunk(r, item, &run, why);
 }
 
