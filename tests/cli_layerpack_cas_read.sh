@@ -236,6 +236,14 @@ bad 'damaged attributes' "UPDATE catalog SET xattr = x'0105ff'
     WHERE name = 'kept'" 'attributes are damaged'
 bad 'a directory marked as a file' "UPDATE catalog SET flags = 4
     WHERE name = 'kept'" 'contradicts its flags'
+bad 'names that are computed' "CREATE TABLE c AS SELECT * FROM catalog;
+    DROP TABLE catalog; CREATE TABLE catalog (md5path_1, md5path_2, parent_1,
+    parent_2, hardlinks, hash, size, mode, mtime, mtimens, flags, name, uid,
+    gid, xattr, x, y AS (x || x || x || x || x || x || x || x),
+    symlink AS (y || y || y || y || y || y || y || y));
+    INSERT INTO catalog SELECT md5path_1, md5path_2, parent_1, parent_2,
+    hardlinks, hash, size, mode, mtime, mtimens, flags, name, uid, gid, xattr,
+    printf('%.*c', 4000, 'x') FROM c" 'larger than itself'
 bad 'a duplicate name' "CREATE TABLE c AS SELECT * FROM catalog;
     DROP TABLE catalog; ALTER TABLE c RENAME TO catalog;
     INSERT INTO catalog SELECT * FROM catalog WHERE name = 'kept'" 'twice'

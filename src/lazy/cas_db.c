@@ -18,7 +18,8 @@
 
 enum {
 	LENGTH_MAX = 16 << 20,		/* bytes of a value or a row */
-	STEPS = 1000			/* instructions between two checks */
+	STEPS = 1000,			/* instructions between two checks */
+	ROW_LEAST = 16			/* bytes that any row takes */
 };
 
 struct cas_db {
@@ -26,6 +27,7 @@ struct cas_db {
 	sqlite3_stmt *rows, *chunks, *nested;
 	uint64_t steps;			/* remaining instructions, in units of
 					 * STEPS */
+	uint64_t bytes;			/* remaining bytes of rows */
 };
 
 /* Opening */
@@ -153,6 +155,8 @@ cas_db_open(struct cas_db **out, const void *data, size_t len,
 	 * reading all rows takes fewer instructions than they have bytes
 	 */
 	d->steps = 100 + len / 100;
+	/* text grows by half when it is converted from UTF-16 */
+	d->bytes = 2 * (uint64_t)len;
 	rc = attach(d, data, len);
 	if (rc == SQLITE_OK)
 		rc = prepare(d);
@@ -209,14 +213,36 @@ path_of(sqlite3_stmt *s, int column)
 		sqlite3_column_int64(s, column + 1) };
 }
 
+/*
+ * Counts the bytes of the current row.  Unless a database is made to, its rows
+ * neither share bytes nor compute any.
+ */
+static int
+count_bytes(struct cas_db *d, sqlite3_stmt *s, char why[LAYER_WHY])
+{
+	uint64_t n = ROW_LEAST;
+
+	for (int i = 0; i < sqlite3_column_count(s); i++) {
+		int type = sqlite3_column_type(s, i);
+
+		if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+			n += (uint64_t)sqlite3_column_bytes(s, i);
+	}
+	if (n > d->bytes)
+		return layer_refuse(why, -EBADMSG, "a catalog is damaged: its "
+		    "rows are larger than itself");
+	d->bytes -= n;
+	return 1;
+}
+
 /* Returns 1, 0 at the end, or -errno. */
 static int
-step(const struct cas_db *d, sqlite3_stmt *s, char why[LAYER_WHY])
+step(struct cas_db *d, sqlite3_stmt *s, char why[LAYER_WHY])
 {
 	int rc = sqlite3_step(s);
 
-	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 :
-	    refuse(d, rc, why);
+	return rc == SQLITE_ROW ? count_bytes(d, s, why) :
+	    rc == SQLITE_DONE ? 0 : refuse(d, rc, why);
 }
 
 int
