@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
@@ -43,6 +44,7 @@ struct entries {
 	struct strbuf path;		/* of the current row */
 	struct group *groups;		/* a hash table */
 	size_t slots;
+	uint64_t seed;
 	uint32_t dir;			/* current directory, in queue */
 	char *why;
 };
@@ -167,8 +169,8 @@ add_data(struct entries *x, const struct cas_row *r)
 static int
 first_name(struct entries *x, uint32_t group, const char **path)
 {
-	size_t i = (size_t)(((uint64_t)x->dir << 32 | group) *
-	    0x9e3779b97f4a7c15U >> 32) & (x->slots - 1);
+	size_t i = (size_t)hash_bytes(x->seed + x->dir, &group,
+	    sizeof(group)) & (x->slots - 1);
 	char *copy;
 
 	while (x->groups[i].path != NULL && (x->groups[i].number != group ||
@@ -194,6 +196,7 @@ open_groups(struct entries *x)
 		count += x->rows->rows[i].hardlinks >> 32 != 0;
 	for (x->slots = 1; x->slots <= 2 * count;)
 		x->slots *= 2;
+	x->seed = hash_seed();
 	x->groups = sys_calloc(x->slots, sizeof(*x->groups));
 	return x->groups == NULL ? -ENOMEM : 0;
 }

@@ -30,6 +30,7 @@ struct cas_state {
 	uint32_t *table;		/* while opening: hash table of unit +
 					 * 1 */
 	size_t slots;
+	uint64_t seed;
 	struct digest_algo *sha1;
 };
 

@@ -9,7 +9,7 @@
 #include "cas_read.h"
 
 #include "base/array.h"
-#include "base/bytes.h"
+#include "base/hash.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -34,7 +34,8 @@ static size_t
 find(const struct layer *l, const struct cas_unit *u, uint64_t content)
 {
 	const struct cas_state *s = l->state;
-	size_t i = (size_t)load_le64(u->hash) & (s->slots - 1);
+	size_t i = (size_t)hash_bytes(s->seed + content, u->hash, CAS_HASH) &
+	    (s->slots - 1);
 
 	while (s->table[i] != 0 && !is_unit(l, s->table[i] - 1, u, content))
 		i = (i + 1) & (s->slots - 1);
@@ -51,6 +52,7 @@ grow(struct layer *l)
 		return 0;
 	sys_free(s->table);
 	s->table = sys_calloc(slots, sizeof(*s->table));
+	s->seed = s->slots == 0 ? hash_seed() : s->seed;
 	s->slots = s->table == NULL ? 0 : slots;
 	if (s->table == NULL)
 		return -ENOMEM;

@@ -20,6 +20,7 @@ struct merge {
 	/* while the tree is built: hash table of node + 1 by parent and name */
 	uint32_t *table;
 	size_t slots;
+	uint64_t seed;
 	bool *gone;			/* removed by a higher layer, including
 					 * everything below it */
 	size_t gone_cap;

@@ -8,13 +8,12 @@
 #include "merge_private.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 static bool
 is_named(const struct merge *t, uint32_t node, uint32_t parent,
@@ -30,7 +29,7 @@ is_named(const struct merge *t, uint32_t node, uint32_t parent,
 static size_t
 find_slot(const struct merge *t, uint32_t parent, const char *name, size_t len)
 {
-	size_t i = (size_t)XXH3_64bits_withSeed(name, len, parent) &
+	size_t i = (size_t)hash_bytes(t->seed + parent, name, len) &
 	    (t->slots - 1);
 
 	while (t->table[i] != 0 && !is_named(t, t->table[i] - 1, parent, name,
@@ -64,6 +63,7 @@ grow(struct merge *t)
 		return -ENOMEM;
 	sys_free(t->table);
 	t->table = table;
+	t->seed = t->slots == 0 ? hash_seed() : t->seed;
 	t->slots = slots;
 	for (size_t i = 0; i < t->count; i++)
 		table[find_slot(t, t->nodes[i].parent, t->nodes[i].name,

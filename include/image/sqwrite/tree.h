@@ -59,6 +59,7 @@ struct sqw_tree {
 	/* owned by the tree */
 	uint32_t *slots;		/* hash table by parent and name */
 	size_t slot_mask;
+	uint64_t seed;
 	struct arena text;
 };
 
@@ -101,7 +102,7 @@ uint32_t sqw_tree_find(const struct sqw_tree *t, const char *path);
 int sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
     size_t *room);
 
-/* Removes a node and everything below it; the root only loses its contents. */
+/* Removes a node other than the root, and everything below it. */
 void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
 
 /* Makes id another name for first's inode. */

@@ -3,12 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * While the tree grows, a node's index in the array is its id, and an open hash
- * table finds it by parent and name.  Removed nodes remain, with SQW_NOWHERE as
- * their parent.  tree_order.c completes the tree.
+ * table finds it by parent and name.  A removed node remains, with SQW_NOWHERE
+ * as its parent.  tree_order.c completes the tree.
  */
 #include "image/sqwrite/tree.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
 
@@ -26,17 +27,6 @@ is_dir(const struct sqw_node *n)
 	return S_ISDIR(n->attr.mode);
 }
 
-/* Returns the FNV-1a hash of the name, seeded with the parent. */
-static size_t
-hash_of(uint32_t parent, const char *name, size_t len)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ parent;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (uint8_t)name[i]) * UINT64_C(0x100000001b3);
-	return (size_t)(h ^ h >> 29);
-}
-
 static bool
 is_named(const struct sqw_node *n, uint32_t parent, const char *name,
     size_t len)
@@ -50,7 +40,8 @@ static uint32_t *
 slot_of(const struct sqw_tree *t, uint32_t parent, const char *name,
     size_t len)
 {
-	size_t i = hash_of(parent, name, len) & t->slot_mask;
+	size_t i = (size_t)hash_bytes(t->seed + parent, name, len) &
+	    t->slot_mask;
 
 	while (t->slots[i] != EMPTY &&
 	    !is_named(&t->nodes[t->slots[i]], parent, name, len))
@@ -113,7 +104,7 @@ sqw_tree_open(struct sqw_tree *t)
 	uint32_t root;
 	int rc;
 
-	*t = (struct sqw_tree){ .count = 0 };
+	*t = (struct sqw_tree){ .seed = hash_seed() };
 	rc = make_slots(t, SLOTS_FIRST);
 	return rc != 0 ? rc : new_node(t, 0, "", 0, &root);
 }
@@ -174,28 +165,11 @@ sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
 	return 0;
 }
 
-/* Removes everything below a directory by detaching the nodes. */
-static void
-remove_below(struct sqw_tree *t, uint32_t dir)
-{
-	/* descendants have larger ids, except for linked ones */
-	for (size_t i = 1; i < t->count; i++) {
-		uint32_t up = t->nodes[i].parent;
-
-		while (up != 0 && up != dir && up != SQW_NOWHERE)
-			up = t->nodes[up].parent;
-		if (up == dir)
-			t->nodes[i].parent = SQW_NOWHERE;
-	}
-}
-
 void
 sqw_tree_remove(struct sqw_tree *t, uint32_t id)
 {
-	if (is_dir(&t->nodes[id]))
-		remove_below(t, id);
-	if (id != 0)
-		t->nodes[id].parent = SQW_NOWHERE;
+	/* what is below it can no longer be reached, either */
+	t->nodes[id].parent = SQW_NOWHERE;
 	/* keep the slot, because lookups of later nodes may pass it */
 }
 
@@ -208,12 +182,19 @@ static int
 step(struct sqw_tree *t, uint32_t dir, const char *name, size_t len,
     bool fresh, uint32_t *id)
 {
+	uint32_t old;
+	int rc;
+
 	if (!is_dir(&t->nodes[dir]))
 		return -ENOTDIR;
-	*id = *slot_of(t, dir, name, len);
-	if (*id != EMPTY && fresh)
-		sqw_tree_remove(t, *id);
-	return *id != EMPTY && !fresh ? 0 : new_node(t, dir, name, len, id);
+	old = *id = *slot_of(t, dir, name, len);
+	if (old != EMPTY && !fresh)
+		return 0;
+	/* it takes the old one's slot */
+	rc = new_node(t, dir, name, len, id);
+	if (rc == 0 && old != EMPTY)
+		sqw_tree_remove(t, old);
+	return rc;
 }
 
 static int

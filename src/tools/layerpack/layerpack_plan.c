@@ -4,19 +4,19 @@
  */
 #include "layerpack_plan.h"
 
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/strcopy.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <string.h>
-#include <xxhash.h>
 
 /* Returns the slot of the entry with this path, or the empty slot for it. */
 static uint32_t *
 slot_of(const struct plan *p, const char *path)
 {
-	size_t at = (size_t)XXH64(path, strlen(path), p->seed) & p->mask;
+	size_t at = (size_t)hash_bytes(p->seed, path, strlen(path)) & p->mask;
 
 	while (p->table[at] != PLAN_NONE &&
 	    strcmp(p->entries[p->table[at]].path, path) != 0)
@@ -44,8 +44,7 @@ plan_open(struct plan *p, const struct layer *l)
 	while (size < 2 * p->count)
 		size *= 2;
 	p->mask = size - 1;
-	p->seed = sys_now_ns();		/* an archive cannot be made with
-					 * paths that clash */
+	p->seed = hash_seed();
 	p->at = fill(p->count);
 	p->file = fill(p->count);
 	p->links = fill(p->count);
