@@ -35,7 +35,7 @@ reasons(void **state)
 {
 	(void)state;
 	assert_string_equal(caches_reason(-ETIMEDOUT),
-	    "a filesystem does not answer");
+	    "a filesystem does not respond");
 	assert_string_equal(caches_reason(-EACCES), "Permission denied");
 }
 

@@ -12,8 +12,8 @@
 struct arena_chunk;
 
 struct arena {
-	struct arena_chunk *chunks;	/* the current one comes first */
-	size_t left;			/* bytes left in it */
+	struct arena_chunk *chunks;	/* list, current chunk first */
+	size_t left;			/* bytes free in the current chunk */
 };
 
 /*

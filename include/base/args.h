@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * Parses a decimal integer in lo..hi with nothing before or after it.  Returns
- * 0, -EINVAL (not a number) or -ERANGE.
+ * Parses a decimal integer in the range lo..hi; any other text is an error.
+ * Returns 0, -EINVAL (not a number) or -ERANGE.
  */
 int args_int(const char *s, int64_t lo, int64_t hi, int64_t *value);
 
@@ -30,9 +30,9 @@ int args_real(const char *s, double lo, double hi, double *value);
 
 /*
  * Inserts the blank-separated words of text between argv[0] and argv[1].  *out
- * receives *argc words followed by NULL, in one block that the caller frees
- * with sys_free(); it holds copies of the words in text and pointers to those
- * in argv.  Returns 0 or -ENOMEM.
+ * is set to a NULL-terminated array of *argc words, which the caller frees with
+ * sys_free().  Words from text are copied into the same allocation; words from
+ * argv are not copied.  Returns 0 or -ENOMEM.
  */
 int args_splice(const char *text, int *argc, char *const *argv, char ***out);
 

@@ -8,14 +8,14 @@
 #include <stddef.h>
 
 /*
- * Makes room for one more item of `size` bytes after the first count; *cap is
- * the capacity in items.  *items, initially NULL, may move; the caller owns it
- * and frees it with sys_free().  Returns 0, or -ENOMEM with everything
- * unchanged.  Thread-safe unless the array is shared.
+ * Makes room for one more item of `size` bytes in an array of count items.
+ * *cap is the capacity in items.  *items, initially NULL, may move; the caller
+ * owns it and frees it with sys_free().  Returns 0, or -ENOMEM, leaving
+ * everything unchanged.  Thread-safe unless the array is shared.
  */
 int array_grow(void **items, size_t count, size_t *cap, size_t size);
 
-/* The same, but makes room for count items in all. */
+/* Like array_grow(), but makes room for count items in total. */
 int array_reserve(void **items, size_t count, size_t *cap, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * base64.h - base64 in one line
+ * base64.h - base64 without line breaks
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 4648, section 4.  Thread-safe.
@@ -10,15 +10,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Returns how many characters encode n bytes. */
+/* Returns the length of the base64 text for n bytes. */
 size_t base64_len(size_t n);
 
 /* Writes base64_len(n) characters and a NUL. */
 void base64_write(char *text, const void *data, size_t n);
 
 /*
- * Decodes len characters, padding included, to at most len / 4 * 3 bytes; data
- * may be text itself.  Returns the decoded length, or -EINVAL.
+ * Decodes len characters, including padding, to at most len / 4 * 3 bytes.
+ * data and text may be the same buffer.  Returns the decoded length, or
+ * -EINVAL.
  */
 ssize_t base64_read(void *data, const char *text, size_t len);
 

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * le: least significant byte first; be: most significant byte first.  The
- * address need not be aligned.  gcc and clang compile each to one instruction.
- * All functions are thread-safe.
+ * address need not be aligned.  gcc and clang compile each function to one
+ * instruction.  All functions are thread-safe.
  */
 #ifndef COLDPRESS_BYTES_H
 #define COLDPRESS_BYTES_H
@@ -20,7 +20,7 @@
 #define BYTES_BE(bits, v) (v)
 #endif
 
-/* Define load_le32(p), store_le32(p, v) and the like. */
+/* Defines load_le32(p), store_le32(p, v) and the like. */
 #define BYTES_DEFINE(order, ORDER, bits)				\
 static inline uint##bits##_t						\
 load_##order##bits(const void *p)					\

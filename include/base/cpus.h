@@ -16,8 +16,8 @@
 unsigned cpus_usable(void);
 
 /*
- * Returns how many threads to run: asked or, if that is 0, one per CPU, but
- * never more than most.
+ * Returns the number of threads to run: `asked`, or one per CPU if that is 0,
+ * but at most `most`.
  */
 unsigned cpus_choose(unsigned asked, unsigned most);
 

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Thread-safe unless the descriptor is shared.  Interrupted calls are
- * restarted; on a non-blocking descriptor the calls wait.
+ * restarted.  On a non-blocking descriptor, each function waits until the
+ * descriptor is ready.
  */
 #ifndef COLDPRESS_FDIO_H
 #define COLDPRESS_FDIO_H
@@ -19,9 +20,9 @@ ssize_t fdio_read(int fd, void *buf, size_t len);
 ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
 
 /*
- * Reads to the end.  *text has *len bytes followed by a NUL; the caller frees
- * it with sys_free().  Returns 0, or -EFBIG (more than max bytes), -ENOMEM or
- * -errno; on failure there is nothing to free.
+ * Reads to the end of the file.  *text is set to the *len bytes read, followed
+ * by a NUL; the caller frees it with sys_free().  Returns 0, or -EFBIG (more
+ * than max bytes), -ENOMEM or -errno; on failure there is nothing to free.
  */
 int fdio_read_all(int fd, size_t max, char **text, size_t *len);
 
@@ -39,19 +40,19 @@ int fdio_pwrite(int fd, const void *buf, size_t len, off_t offset);
 int fdio_sync(int fd);
 
 /*
- * Opens whichever of descriptors 0 to 2 are closed.  Otherwise the next file
- * opened would get one of these numbers and be read or written by mistake.  I/O
- * on the replacements fails too.  To be called at the start of main().
+ * Opens any of descriptors 0 to 2 that is closed.  Otherwise the next file
+ * opened would get that number and be read or written by mistake.  I/O on the
+ * replacement descriptors fails.  Call this at the start of main().
  */
 void fdio_hold_standard(void);
 
 /*
  * Copies the owner, permissions, extended attributes (including ACLs) and
  * nanosecond timestamps from one file to another, in that order.  Attributes
- * that grant rights to a program or describe the content are not copied: set-id
- * and sticky bits, capabilities, and IMA and EVM hashes and signatures.  An
- * attribute that the target does not support is skipped.  Returns 0 or the
- * first -errno; everything else is still copied.
+ * that grant privileges to a program or describe the content are not copied:
+ * set-id and sticky bits, capabilities, and IMA and EVM hashes and signatures.
+ * An attribute that the target does not support is skipped.  After an error,
+ * copying continues.  Returns 0 or the first -errno.
  */
 int fdio_copy_meta(int from, int to);
 

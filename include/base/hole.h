@@ -11,8 +11,8 @@
 /*
  * Returns the number of bytes from offset to the end of the hole that contains
  * it, in the regular file open at fd; 0 if there is data at offset, or if the
- * filesystem cannot tell.  st is the file's original status; if the file has
- * become shorter since then, nothing counts as a hole.  Moves the descriptor's
+ * filesystem does not report holes.  st is the file's original status; if the
+ * file has since been truncated, no holes are reported.  Moves the descriptor's
  * offset.  Thread-safe unless the descriptor is shared.
  */
 uint64_t hole_at(int fd, const struct stat *st, uint64_t offset);

@@ -13,8 +13,8 @@ enum { LISTING_MODE_B = 11 };
 void listing_mode(char text[LISTING_MODE_B], mode_t mode);
 
 /*
- * Prints len bytes for a terminal or a list, with control characters as \ooo
- * and \ as \\.
+ * Prints len bytes, with control characters written as \ooo and backslashes as
+ * \\.
  */
 void listing_print(FILE *f, const char *text, size_t len);
 

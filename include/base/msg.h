@@ -16,7 +16,7 @@ struct msg {
 	const char *prog;	/* name at the start of each line */
 	bool quiet;		/* -q: do not print warnings */
 	bool silent;		/* do not print errors either */
-	int verbose;		/* how often -v was given */
+	int verbose;		/* number of -v options */
 	int status;		/* exit status so far */
 };
 
@@ -24,11 +24,10 @@ struct msg {
 void msg_init(struct msg *m, const char *prog);
 
 /*
- * Prints a sentence, given without a newline, after "prog: ".  Control
- * characters in it (a file name may contain any) are written as \ooo (see
- * utf8.h).  msg_error sets the status to 1; msg_warn sets it to 2 unless it is
- * already 1: a warning never lowers an error.  msg_note does not change the
- * status, and is printed even with quiet.
+ * Prints "prog: ", the message and a newline.  Control characters, which can
+ * occur in file names, are written as \ooo (see utf8.h).  msg_error sets the
+ * status to 1; msg_warn sets it to 2 unless it is already 1.  msg_note does not
+ * change the status, and prints even if quiet is set.
  */
 void msg_error(struct msg *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -37,13 +36,13 @@ void msg_warn(struct msg *m, const char *fmt, ...)
 void msg_note(struct msg *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Asks a question, given without a trailing blank, even with quiet. */
+/* Prints a question and a blank, without a newline, even if quiet is set. */
 void msg_ask(struct msg *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Flushes and closes standard output; failure is reported as an error. Returns
- * the status.
+ * Flushes and closes standard output, and reports an error if that fails.
+ * Returns the exit status.
  */
 int msg_finish(struct msg *m);
 

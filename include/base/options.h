@@ -1,9 +1,9 @@
 /*
- * options.h - what the tools' command lines have in common
+ * options.h - command-line handling shared by the tools
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only tools' main files use this, after getopt_long(3): the value examined is
- * optarg.  Each call returns -1 to continue, or the exit status if the tool
+ * Only the tools' main files use this, after getopt_long(3); the value examined
+ * is optarg.  Each call returns -1 to continue, or the exit status if the tool
  * should exit; errors are reported through m.  Not thread-safe, since
  * getopt_long(3) is not.
  */

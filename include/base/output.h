@@ -3,9 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Tools create files only through this module.  Data is written to an unnamed
- * file (O_TMPFILE) in the target's directory; the file gets its name when it is
- * complete, so even SIGKILL leaves nothing under that name.  On a filesystem
- * without O_TMPFILE a temporary name is used, which output_abort() removes.
+ * file (O_TMPFILE) in the target's directory; the file is linked to its name
+ * once it is complete, so that no incomplete file has that name, even after
+ * SIGKILL.  On a filesystem without O_TMPFILE a temporary name is used, which
+ * output_abort() removes.
  *
  * The directory is opened only once, and all names are looked up in it.
  *
@@ -18,7 +19,10 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* Embedded, as the first member, in whatever a signal handler removes. */
+/*
+ * Embedded as the first member of a struct whose file a signal handler must
+ * remove.
+ */
 struct output_armed {
 	void (*remove)(const struct output_armed *a);
 };
@@ -37,26 +41,26 @@ struct output {
 };
 
 /*
- * Prepares path.  With replace an existing file or link is replaced at commit;
- * without it -EEXIST is returned, here or at commit.  A FIFO, a character or
- * block device, a link to one of these, or a link to descriptor 0, 1 or 2
- * (/dev/stdout) is never replaced: with replace it is written in place, except
- * that a block device in use (mounted, for example) gives -EBUSY.  Returns 0 or
- * -errno; on failure there is nothing to abort.
+ * Prepares to write path.  If replace is set, an existing file or link is
+ * replaced at commit; otherwise -EEXIST is returned, here or at commit.  A
+ * FIFO, a character or block device, a link to one of these, or a link to
+ * descriptor 0, 1 or 2 (/dev/stdout) is never replaced.  If replace is set, it
+ * is written in place, except that a block device in use (mounted, for example)
+ * causes -EBUSY.  Returns 0 or -errno; on failure there is nothing to abort.
  */
 int output_create(struct output *o, const char *path, bool replace);
 
 /*
- * The same for a single-component name in the open directory dirfd (or
- * AT_FDCWD), which remains the caller's.  Unlike output_create(), it returns
- * -EEXIST for a file that would have to be written in place.
+ * Like output_create(), but for a single-component name in the open directory
+ * dirfd (or AT_FDCWD), which is not closed.  A file that would have to be
+ * written in place causes -EEXIST.
  */
 int output_create_at(struct output *o, int dirfd, const char *name,
     bool replace);
 
 /*
- * Returns whether the target was the file, or the block device, described by
- * st.
+ * Returns whether st describes the existing target: the same file, or the same
+ * block device.
  */
 bool output_is(const struct output *o, const struct stat *st);
 
@@ -67,10 +71,11 @@ bool output_is(const struct output *o, const struct stat *st);
 int output_sync(struct output *o);
 
 /*
- * Gives the file its name and closes it.  With sync, the data and the directory
- * are on disk on return.  Returns 0, or -errno with the file gone, as after
- * output_abort().  If only syncing the directory fails, however, and an
- * existing file has been replaced, the complete new file remains.
+ * Links the file to its name and closes it.  If sync is set, the data and the
+ * directory have been synced to disk on return.  Returns 0, or -errno after
+ * removing the file as output_abort() does.  However, if an existing file has
+ * been replaced and only syncing the directory fails, the complete new file
+ * remains.
  */
 int output_commit(struct output *o, bool sync);
 
@@ -78,10 +83,10 @@ int output_commit(struct output *o, bool sync);
 void output_abort(struct output *o);
 
 /*
- * Installs a handler for each of HUP, INT, PIPE, TERM, XCPU and XFSZ whose
- * action is the default.  The handler removes any temporary name, or the
- * directory of output_tree.h, before that action is taken.  To be called at the
- * start of main().
+ * Installs a handler for each of HUP, INT, PIPE, TERM, XCPU and XFSZ that has
+ * its default action.  The handler removes any temporary file, or the directory
+ * of output_tree.h, before the default action is taken.  Call this at the start
+ * of main().
  */
 void output_on_signals(void);
 

@@ -4,8 +4,8 @@
  *
  * Everything is created in a temporary directory, .coldpress-tree-PID-TIME,
  * next to the final name.  output_on_signals() arranges for its removal on a
- * signal.  SIGKILL leaves it behind; the next directory created there by the
- * same user removes it, because its flock(2) lock is no longer held.
+ * signal.  SIGKILL leaves it behind.  When the same user next creates a
+ * directory there, it is removed because its flock(2) lock is no longer held.
  *
  * A struct output_tree belongs to one thread at a time, and must not be moved
  * while it is open; several threads may create files in its directory.
@@ -19,7 +19,7 @@ struct output_tree {
 	struct output_armed armed;
 	int parent, dir;		/* descriptors, or -1 */
 	char *name;			/* final name, in parent */
-	char temp[64];			/* likewise, or "" */
+	char temp[64];			/* temporary name, or "" */
 };
 
 /* An initializer that makes output_tree_abort() safe to call at any time. */
@@ -34,12 +34,12 @@ int output_tree_create(struct output_tree *t, const char *path);
 /*
  * Renames the directory to its final name.  Its contents must have been synced
  * to disk; the directory itself is synced here.  Returns 0, -EEXIST (something
- * other than an empty directory has that name by now) or -errno, after which t
+ * other than an empty directory now has that name) or -errno, after which t
  * must still be aborted.
  */
 int output_tree_commit(struct output_tree *t);
 
-/* Removes whatever was not committed, and closes the descriptors. */
+/* Removes the directory unless it was committed, and closes the descriptors. */
 void output_tree_abort(struct output_tree *t);
 
 #endif

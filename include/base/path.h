@@ -22,7 +22,7 @@ bool path_has_parent(const char *path);
 /* Returns the last component: what follows the last "/". */
 const char *path_name(const char *path);
 
-/* Returns whether a name is "." or "..", which every directory has. */
+/* Returns whether a name is "." or "..". */
 bool path_is_dots(const char *name);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * 	 42.0 %  1.31 GiB  345 MiB/s  0:07 left
  *
- * Any thread may count, draw and erase, as often as it likes.  Progress has no
- * thread of its own.
+ * Any thread may call progress_add(), progress_draw() and progress_erase() at
+ * any time.  This module starts no thread.
  */
 #ifndef COLDPRESS_PROGRESS_H
 #define COLDPRESS_PROGRESS_H
@@ -22,15 +22,15 @@ struct progress {
 	int64_t start_ns;	/* from sys_now_ns(); signed so that
 				 * differences work */
 	bool shown;		/* on a terminal, and not quiet */
-	pthread_mutex_t lock;	/* protects what follows */
+	pthread_mutex_t lock;	/* protects the fields below */
 	int64_t drawn_ns;	/* time of the last line, or start_ns */
 	int fd;			/* -1: draw nothing */
 	size_t width;		/* columns to erase */
 };
 
 /*
- * Starts now, on the terminal fd, which remains the caller's.  Nothing is ever
- * drawn if quiet is set or fd is not a terminal.  Nothing needs to be released.
+ * Starts the clock.  The line is drawn on fd, which is not closed; nothing is
+ * drawn if quiet is set or fd is not a terminal.  There is nothing to free.
  */
 void progress_start(struct progress *p, int fd, uint64_t total_B, bool quiet);
 
@@ -45,8 +45,8 @@ void progress_add(struct progress *p, uint64_t bytes);
 void progress_draw(struct progress *p);
 
 /*
- * Erases the line, before a message and at the end.  Does nothing if p is all
- * zeros, that is, not started.  Thread-safe.
+ * Erases the line; to be used before a message and at the end.  Does nothing if
+ * p is all zeros because it has not been started.  Thread-safe.
  */
 void progress_erase(struct progress *p);
 

@@ -8,9 +8,10 @@
 #include "base/strbuf.h"
 
 /*
- * Writes text that may not be UTF-8 as UTF-8: an invalid byte becomes \xHH, and
- * a backslash in front of a literal xHH becomes \x5c, so that the original can
- * be recovered.  The character quote is doubled, unless it is '\0'.
+ * Appends text, which may contain invalid UTF-8, as valid UTF-8: an invalid
+ * byte becomes \xHH, and a backslash before a literal xHH becomes \x5c, so that
+ * the original can be recovered.  The character quote is doubled, unless it is
+ * '\0'.
  */
 void quote_bytes(struct strbuf *b, const char *text, char quote);
 
@@ -18,8 +19,8 @@ void quote_bytes(struct strbuf *b, const char *text, char quote);
 void quote_csv(struct strbuf *b, const char *value);
 
 /*
- * Appends a JSON string (RFC 8259).  It must be UTF-8, but a file name may not
- * be: an invalid byte becomes U+DC00 + byte, the convention of Python's
+ * Appends a JSON string (RFC 8259).  JSON must be UTF-8, but file names need
+ * not be: an invalid byte becomes U+DC00 + byte, as in Python's
  * surrogateescape.
  */
 void quote_json(struct strbuf *b, const char *text);

@@ -22,9 +22,9 @@ void stats_sort(double *values, size_t n);
 double stats_quantile(const double *sorted, size_t n, double p);
 
 /*
- * Returns the mean of the values that remain when floor(n x share) of them are
- * cut off at each end; share is below 0.5.  The number cut off at each end is
- * stored in *cut, unless cut is NULL.  Returns NaN if n is 0.
+ * Returns the mean of the values without the floor(n x share) smallest and
+ * largest ones; share is below 0.5.  The number dropped at each end is stored
+ * in *cut, unless cut is NULL.  Returns NaN if n is 0.
  */
 double stats_trimmed(const double *sorted, size_t n, double share,
     size_t *cut);
@@ -36,11 +36,10 @@ struct stats_interval {
 };
 
 /*
- * Finds the narrowest interval between two of the sorted values that contains
- * the median of their distribution, whatever that is, with a probability of at
- * least conf.  It is the set of medians that a two-sided sign test does not
- * reject.  Returns 0, or -ERANGE if there are too few values (at 95 %, fewer
- * than 6).
+ * Finds the narrowest interval between two of the sorted values that, for any
+ * distribution, contains its median with a probability of at least conf.  It is
+ * the set of medians that a two-sided sign test does not reject.  Returns 0, or
+ * -ERANGE if there are too few values (at 95 %, fewer than 6).
  */
 int stats_median_interval(const double *sorted, size_t n, double conf,
     struct stats_interval *out);
@@ -58,7 +57,7 @@ enum { STATS_RANK_MAX = 500 };
 struct stats_centre {
 	double value;		/* estimated centre */
 	double p;		/* two-sided, for a centre of 0 */
-	bool bounded;		/* there is an interval */
+	bool bounded;		/* the interval is valid */
 	struct stats_interval interval;
 };
 

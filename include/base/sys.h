@@ -2,11 +2,11 @@
  * sys.h - the system interface: allocation, I/O, clock and threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Modules call the system only through these functions wherever failure
- * matters.  The library has one plain implementation (src/base/sys.c).  A test
- * program that defines the same functions is linked in place of that archive
- * member, so that any call can be made to fail without preloading and without a
- * branch in the real tools.
+ * Modules make system calls through these functions wherever failure matters.
+ * The library has one plain implementation (src/base/sys.c).  A test program
+ * that defines the same functions is linked in place of that archive member, so
+ * that any call can be made to fail without LD_PRELOAD and without a branch in
+ * the tools themselves.
  *
  * Each call is thread-safe and behaves as the system call of the same name, but
  * returns -errno on failure instead of returning -1 and setting errno.
@@ -27,9 +27,8 @@ void *sys_realloc(void *ptr, size_t size);
 void sys_free(void *ptr);
 
 /*
- * Each makes one system call and returns a byte count or a descriptor where
- * applicable, otherwise 0, or -errno on failure.  The caller closes
- * descriptors.
+ * Each function makes one system call and returns a byte count, a descriptor or
+ * 0 on success, and -errno on failure.  The caller closes descriptors.
  */
 int sys_openat(int dirfd, const char *path, int flags, mode_t mode);
 /*
@@ -81,7 +80,8 @@ ssize_t sys_lgetxattr(const char *path, const char *name, void *value,
 ssize_t sys_llistxattr(const char *path, char *names, size_t len);
 
 /*
- * Like sys_llistxattr(), but for a path below dir; -ENOSYS before Linux 6.13.
+ * Like sys_llistxattr(), but for a path below dir.  Returns -ENOSYS before
+ * Linux 6.13.
  */
 ssize_t sys_listxattrat(int dir, const char *path, char *names, size_t len);
 

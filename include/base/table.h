@@ -5,7 +5,7 @@
  * CSV is RFC 4180 with LF line endings and one header line; JSON lines hold one
  * object per line keyed by the same names.  Numbers are formatted here, in the
  * C locale.  A missing value is empty in CSV and null in JSON.  Lines that
- * begin with '#' are comments and carry provenance.
+ * begin with '#' are comments, which record provenance.
  *
  * A struct table or table_reader belongs to one thread at a time.
  */
@@ -21,9 +21,9 @@ enum table_format { TABLE_CSV, TABLE_JSON };
 struct table;
 
 /*
- * Writes rows to descriptor fd, which remains the caller's.  columns holds
- * count names, with units (wall_s, in_B), that must outlive the table.  Nothing
- * is written yet.  Returns 0 or -ENOMEM.
+ * Writes rows to descriptor fd, which is not closed.  columns holds count
+ * names, with units (wall_s, in_B), that must outlive the table.  Nothing is
+ * written yet.  Returns 0 or -ENOMEM.
  */
 int table_to_fd(struct table **t, int fd, enum table_format format,
     const char *const *columns, size_t count);
@@ -31,7 +31,7 @@ int table_to_fd(struct table **t, int fd, enum table_format format,
 /*
  * Appends rows to the file path, which is created if necessary.  An incomplete
  * last line, left by a writer that was killed, is removed first.  Returns 0,
- * -EEXIST (the file has rows under a different CSV header) or -errno.
+ * -EEXIST (the file has a different CSV header) or -errno.
  */
 int table_append(struct table **t, const char *path, enum table_format format,
     const char *const *columns, size_t count);
@@ -41,8 +41,8 @@ int table_comment(struct table *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * These add the next value of the current row.  Errors are reported by
- * table_end().  table_text copies value; NULL means missing.  table_known
+ * These functions add the next value of the current row.  Errors are reported
+ * by table_end().  table_text copies value; NULL means missing.  table_known
  * writes a number, or a missing value if it is negative.  table_real writes the
  * given number of decimals; a non-finite value is missing.
  */

@@ -14,7 +14,8 @@
 enum { UTC_B = 32 };
 
 /*
- * Returns the system clock, which may be set back, in nanoseconds since 1970.
+ * Returns the time of the system clock, which may be set back, in nanoseconds
+ * since 1970.
  */
 int64_t utc_now_ns(void);
 

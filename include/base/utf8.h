@@ -17,16 +17,16 @@ enum { UTF8_SAFE = 8 };		/* maximum length of a character's safe form */
 size_t utf8_length(const char *s);
 
 /*
- * Returns whether a terminal treats the well-formed character at s as a
- * control.
+ * Returns whether a terminal treats the well-formed character at s as a control
+ * character.
  */
 bool utf8_is_control(const char *s);
 
 /*
- * Writes the next character of *text, which is not at its end, in a form safe
- * for a terminal: control characters, and stray bytes that are controls in
- * 8-bit character sets, become \ooo for each byte.  *text is advanced.  Returns
- * the length of out, which is not terminated.
+ * Writes the next character of *text, which must not be empty, to out in a form
+ * safe for a terminal, and advances *text.  Each byte of a control character
+ * becomes \ooo, as does a stray byte that is a control character in 8-bit
+ * character sets.  Returns the length of out, which is not NUL-terminated.
  */
 size_t utf8_safe(const char **text, char out[UTF8_SAFE]);
 

@@ -2,8 +2,8 @@
  * crc64.h - CRC-64 with the polynomial of ISO 3309
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * x^64 + x^4 + x^3 + x + 1, reflected, like ISO in Go's hash/crc64; xz uses a
- * different polynomial.
+ * x^64 + x^4 + x^3 + x + 1, reflected, as crc64.ISO in Go's hash/crc64; xz uses
+ * a different polynomial.
  */
 #ifndef COLDPRESS_CRC64_H
 #define COLDPRESS_CRC64_H

@@ -13,8 +13,8 @@ enum {
 };
 
 /*
- * Fills lengths with the number of bits in each symbol's codeword, for the
- * cheapest code with no codeword longer than `most` bits.  A symbol of
+ * Sets lengths to the number of bits in each symbol's codeword, for the
+ * cheapest code whose codewords have at most `most` bits.  A symbol of
  * frequency 0 gets length 0; if only one symbol occurs, it gets 1 bit.  most is
  * at most HUFFMAN_BITS, symbols at most HUFFMAN_SYMBOLS and 2^most, and the sum
  * of the frequencies must fit in 32 bits.  Thread-safe.
@@ -23,8 +23,8 @@ void huffman_lengths(uint8_t *lengths, const uint32_t *freq, unsigned symbols,
     unsigned most);
 
 /*
- * Returns the n-bit code after this one, with its first bit lowest as in
- * deflate; 0 after the all-ones code, which is the last, and for n = 0.
+ * Returns the next n-bit code, with the first bit lowest as in deflate; 0 after
+ * the last code, which is all ones, or if n is 0.
  */
 static inline uint32_t
 huffman_next_code(uint32_t code, unsigned n)

@@ -1,9 +1,9 @@
 /*
- * stream.h - a decoder with piecewise input and output
+ * stream.h - the interface of streaming decoders
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This is the serial way to decode a format, a fallback for the parallel ones.
- * A context belongs to one thread at a time.
+ * Decodes a format serially, when it cannot be decoded in parallel.  A context
+ * belongs to one thread at a time.
  */
 #ifndef COLDPRESS_STREAM_H
 #define COLDPRESS_STREAM_H
@@ -30,12 +30,13 @@ struct stream_ops {
 	int (*open)(void **ctx, uint64_t memlimit);
 
 	/*
-	 * Decodes, and returns STREAM_MORE when the input or the output space
-	 * is used up, or STREAM_END when the stream (member, frame) ends, with
-	 * io->in after its last byte and the context ready for another; or
-	 * -EBADMSG (the data is corrupt), -ENODATA (the stream is truncated at
-	 * eof), -EFBIG (memlimit is too low), -ENOTSUP (a variant of the format
-	 * that is not implemented) or -ENOMEM.
+	 * Decodes until the input or the output space is used up, and returns
+	 * STREAM_MORE; or until the stream (member, frame) ends, and returns
+	 * STREAM_END with io->in after its last byte and the context ready for
+	 * another stream.  Otherwise returns -EBADMSG (the data is corrupt),
+	 * -ENODATA (the stream is truncated at eof), -EFBIG (memlimit is too
+	 * low), -ENOTSUP (a variant of the format that is not implemented) or
+	 * -ENOMEM.
 	 */
 	int (*run)(void *ctx, struct stream_io *io);
 

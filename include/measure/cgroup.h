@@ -1,5 +1,5 @@
 /*
- * cgroup.h - a version 2 cgroup of our own, for accounting and killing
+ * cgroup.h - creating a version 2 cgroup for accounting and killing
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * No controller is needed: cpu.stat and cgroup.kill are in every group (Linux's
@@ -18,7 +18,7 @@
 struct cgroup {
 	int parent, dir;		/* directories */
 	int cpu, kill, peak, now;	/* files in it; -1: missing */
-	uint64_t base_B;		/* memory at cgroup_mark() */
+	uint64_t base_B;		/* memory in use at cgroup_mark() */
 	bool killed;			/* cgroup_kill() was called */
 	char name[96];
 };
@@ -30,8 +30,9 @@ struct cgroup {
 int cgroup_own(void);
 
 /*
- * Creates the group `name` under ours.  Returns 0, or -errno with nothing to
- * remove (-ENOENT, -EACCES, -EROFS, ... if groups cannot be created).
+ * Creates the group `name` under ours.  Returns 0 or -errno (-ENOENT, -EACCES,
+ * -EROFS, ... if groups cannot be created); on failure there is nothing to
+ * remove.
  */
 int cgroup_create(struct cgroup *g, const char *name);
 
@@ -41,12 +42,10 @@ int cgroup_create(struct cgroup *g, const char *name);
  */
 int64_t cgroup_cpu_us(const struct cgroup *g);
 
-/*
- * Starts counting memory from here; does nothing if memory cannot be counted.
- */
+/* Starts measuring memory growth; does nothing if memory cannot be measured. */
 void cgroup_mark(struct cgroup *g);
 
-/* Returns the peak memory growth since then, or -ENOENT if unknown. */
+/* Returns the peak memory growth since cgroup_mark(), or -ENOENT if unknown. */
 int64_t cgroup_peak_B(const struct cgroup *g);
 
 /*
@@ -57,15 +56,15 @@ int64_t cgroup_peak_B(const struct cgroup *g);
 int cgroup_kill(struct cgroup *g);
 
 /*
- * Replaces a group in which processes were killed, and which must be empty,
- * with a new one whose counters are 0.  Otherwise does nothing.  Returns 0 or
- * -errno, in which case the group no longer exists.
+ * If cgroup_kill() was called, replaces the group, which must be empty, with a
+ * new one whose counters are 0; otherwise does nothing.  Returns 0 or -errno;
+ * after an error the group no longer exists.
  */
 int cgroup_renew(struct cgroup *g);
 
 /*
- * Removes the group, which must be empty by then, and closes its files.  A
- * group that cannot be removed is left in place.
+ * Removes the group, which must be empty, and closes its files.  A group that
+ * cannot be removed is left in place.
  */
 void cgroup_remove(struct cgroup *g);
 

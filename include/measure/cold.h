@@ -9,17 +9,18 @@
  * A file is cold if none of its pages is in memory, nor any page of a
  * loop-device image that may hold its filesystem (the file could simply be
  * copied from there), and the calling thread, or process, had to read at least
- * as many bytes from a device as the file occupies there.  Whatever cannot be
- * observed is never called cold: mincore(2) reports every page as present to a
- * user who neither owns nor may write a file (the bytes read are then the only
- * proof); a filesystem with its own cache (ZFS) or a remote one reveals
- * nothing; data inside an inode (ext4, btrfs) has no page of its own; and
- * squashfs caches blocks of small files, so its whole image has to be read.
+ * as many bytes from a device as the file occupies there.  A file whose state
+ * cannot be observed is never reported as cold.  mincore(2) reports every page
+ * as present to a user who neither owns the file nor may write to it; the bytes
+ * read are then the only proof.  A remote filesystem, or one with its own cache
+ * (ZFS), reveals nothing.  Data inside an inode (ext4, btrfs) is not in a page
+ * of its own.  squashfs caches blocks of small files, so its whole image has to
+ * be read.
  *
  * Caches in a virtual machine's host, a RAID controller or a disk cannot be
  * observed here.
  *
- * The calls for a single file are thread-safe, the others are not.
+ * Functions that operate on a single file are thread-safe; the others are not.
  */
 #ifndef COLDPRESS_COLD_H
 #define COLDPRESS_COLD_H
@@ -30,12 +31,14 @@
 #include <sys/stat.h>
 
 enum cold_method {
-	COLD_AUTO,		/* fadvise, where that works */
+	COLD_AUTO,		/* fadvise where it works */
 	COLD_FADVISE,		/* file by file, and images backing mounts;
 				   names and inodes stay in memory */
 	COLD_DROP,		/* drop all system caches; root only */
-	COLD_NONE,		/* leave them; count when they are read */
-	COLD_LOOK,		/* leave them; count when they are added */
+	COLD_NONE,		/* keep the caches; count pages when files are
+				 * read */
+	COLD_LOOK,		/* keep the caches; count pages when files are
+				 * added */
 };
 
 enum cold_state { COLD_YES, COLD_NO, COLD_UNKNOWN };
@@ -46,11 +49,12 @@ struct cold_count {
 	uint64_t files;
 	uint64_t pages;			/* pages of all files */
 	uint64_t resident;		/* pages in memory */
-	uint64_t unseen;		/* files we may not query */
+	uint64_t unseen;		/* files that we may not query */
 };
 
 struct cold_report {
-	enum cold_state state;		/* when each file was read */
+	enum cold_state state;		/* state of the files when they were
+					 * read */
 	char why[COLD_WHY_B];		/* a clause; "" if COLD_YES was
 					 * determined from pages */
 	const char *made;		/* method: "fadvise", "drop_caches",
@@ -84,9 +88,9 @@ int cold_method_by_name(const char *name, enum cold_method *method);
 void cold_add(struct cold *c, int fd, const struct stat *st);
 
 /*
- * To be called after all files have been added: evicts images backing mounts,
- * or drops all caches.  Device traffic is counted from then on.  Returns 0,
- * -EPERM or -EACCES (only root may drop caches), or another -errno.
+ * Evicts images backing mounts, or drops all caches, and starts counting device
+ * traffic.  Call this after adding all files.  Returns 0, -EPERM or -EACCES
+ * (only root may drop caches), or another -errno.
  */
 int cold_apply(struct cold *c);
 
@@ -97,27 +101,31 @@ enum cold_reader {
 };
 
 /*
- * To be called before and after a file is read, by the same reader and with the
- * same *mine.  asked_B is how much of the file was requested, each byte counted
- * once; UINT64_MAX means all of it.
+ * Call these before and after a file is read, from the same reader and with the
+ * same *mine.  asked_B is the number of bytes requested from the file, each
+ * byte counted once; UINT64_MAX means the whole file.
  */
 void cold_before(struct cold *c, int fd, const struct stat *st,
     enum cold_reader reader, uint64_t *mine);
 void cold_after(struct cold *c, int fd, const struct stat *st,
     enum cold_reader reader, uint64_t *mine, uint64_t asked_B);
 
-/* Judges everything read since cold_apply(), and fills in all of r. */
+/*
+ * Determines whether everything read since cold_apply() was cold, and fills in
+ * *r.
+ */
 void cold_end(struct cold *c, struct cold_report *r);
 
 /*
  * Counts the pages of a file of the given size, and those in memory.  Returns
- * 0, -EPERM (not visible to us), or -errno.  Thread-safe; needs no struct cold.
+ * 0, -EPERM (we may not see its pages) or -errno.  Thread-safe; needs no struct
+ * cold.
  */
 int cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident);
 
 /*
- * Receives a range of a file, in bytes.  Returns 0, or a -errno that ends the
+ * Called with a range of a file, in bytes.  Returns 0, or -errno to end the
  * search.
  */
 typedef int cold_range_fn(void *arg, uint64_t offset, uint64_t len);
@@ -125,8 +133,8 @@ typedef int cold_range_fn(void *arg, uint64_t offset, uint64_t len);
 /*
  * Calls range() for every part of a file of the given size that is in memory,
  * in order; the parts begin on page boundaries and are not adjacent.  The file
- * must be open for reading, and its pages visible to us.  Returns 0 or -errno.
- * Thread-safe; needs no struct cold.
+ * must be open for reading, and we must be allowed to see its pages.  Returns 0
+ * or -errno.  Thread-safe; needs no struct cold.
  */
 int cold_ranges(int fd, uint64_t size, cold_range_fn *range, void *arg);
 
@@ -137,7 +145,7 @@ int cold_ranges(int fd, uint64_t size, cold_range_fn *range, void *arg);
 bool cold_page_absent(int fd, uint64_t at);
 void cold_drop_page(int fd, uint64_t at);
 
-/* Returns "yes", "no" or "unknown", static strings. */
+/* Returns a static string: "yes", "no" or "unknown". */
 const char *cold_word(enum cold_state state);
 
 #endif

@@ -11,16 +11,16 @@
 #include <stddef.h>
 
 /*
- * Writes the options that are set and whose names begin with prefix
- * (CONFIG_SQUASHFS), without the prefix, as in "SQUASHFS=y DECOMP_SINGLE=y",
- * truncated to size - 1.  Returns 0, or -ENOENT if no configuration can be
- * read.  Thread-safe.
+ * Writes all options that are set and whose names begin with prefix, such as
+ * CONFIG_SQUASHFS.  The prefix is omitted, as in "SQUASHFS=y DECOMP_SINGLE=y",
+ * and the text is truncated to size - 1.  Returns 0, or -ENOENT if no
+ * configuration can be read.  Thread-safe.
  */
 int kernel_config(const char *prefix, char *text, size_t size);
 
 /*
- * The same for a configuration file, which may be gzip-compressed.  Returns 0
- * or -errno.
+ * Like kernel_config(), but reads a configuration file, which may be compressed
+ * with gzip.  Returns 0 or -errno.
  */
 int kernel_config_file(const char *path, const char *prefix, char *text,
     size_t size);

@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A running program has an identity, "NAMESPACE.PID.START": the inode of its
- * PID namespace, its PID, and its start time in clock ticks.  Everything it
- * creates is marked with that name: a directory and a control group
- * "TOOL.IDENTITY", and processes with "LAP_ID=IDENTITY" in their environment.
- * If an identity belongs to this namespace and its process no longer exists,
- * everything marked with it is removed.
+ * PID namespace, its PID, and its start time in clock ticks.  The identity is
+ * part of everything that the program creates: its directory and its control
+ * group are named "TOOL.IDENTITY", and its processes have "LAP_ID=IDENTITY" in
+ * their environment.  If an identity belongs to this namespace and its process
+ * no longer exists, everything marked with it is removed.
  *
  * All functions are thread-safe.
  */
@@ -27,22 +27,22 @@ int leftover_id(char id[LEFTOVER_ID_B]);
 
 /*
  * Returns whether id is an identity in this namespace whose process no longer
- * exists.  Anything that is not a valid identity yields false.
+ * exists.  Returns false if id is not a valid identity.
  */
 bool leftover_dead(const char *id);
 
 /*
- * Kills those processes with a dead identity that we may kill.  Returns their
- * number.
+ * Kills all processes whose identity is dead and that we may kill.  Returns
+ * their number.
  */
 int leftover_kill(void);
 
-/* Removes dead programs' groups "TOOL.IDENTITY" next to ours. */
+/* Removes dead programs' control groups "TOOL.IDENTITY" next to our own. */
 void leftover_end_groups(const char *tool);
 
 /*
- * Removes dead programs' directories "TOOL.IDENTITY" from the directory dir,
- * with the files in them; other users' directories remain.
+ * Removes dead programs' directories "TOOL.IDENTITY", and the files in them,
+ * from dir.  Other users' directories are not removed.
  */
 void leftover_remove(const char *dir, const char *tool);
 

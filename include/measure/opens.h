@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Uses fanotify(7), which reports every open(2) and execve(2) in a filesystem,
- * whatever the mount or namespace.  It gives the PID of the opening process in
- * the reader's PID namespace, or 0 for processes outside it.  A reader that is
- * the first process of its namespace therefore sees all others in it, dead or
- * alive, as PIDs above 1, and no outsiders.
+ * from any mount or namespace.  Each event contains the PID of the opening
+ * process in the reader's PID namespace, or 0 for a process outside it.  If the
+ * reader is PID 1 in its namespace, an event with a PID above 1 therefore comes
+ * from another process in that namespace, even one that has exited.
  *
- * A struct opens belongs to the calling thread, and runs a thread of its own.
+ * A struct opens belongs to the calling thread, and starts a thread.
  */
 #ifndef COLDPRESS_OPENS_H
 #define COLDPRESS_OPENS_H
@@ -25,21 +25,21 @@ struct opens_file {
 struct opens;
 
 /*
- * Starts listening to the filesystem of root, an open directory.  Returns 0,
- * -EPERM (only root in the initial user namespace may), -ENOSYS or another
- * -errno.
+ * Starts watching the filesystem that contains root, an open directory.
+ * Returns 0, -EPERM (only root in the initial user namespace may do this),
+ * -ENOSYS or another -errno.
  */
 int opens_start(struct opens **o, int root);
 
 /*
- * Stops after everything that has happened so far has been reported.  Returns
- * 0, -EOVERFLOW (the kernel lost events), -ENOMEM or -errno from a read.
+ * Stops once all earlier events have been read.  Returns 0, -EOVERFLOW (the
+ * kernel lost events), -ENOMEM or -errno from a read.
  */
 int opens_stop(struct opens *o);
 
 /*
- * Returns the regular files that a process with a PID above 1 has opened, each
- * once.  For use after opens_stop(); they belong to o.
+ * Returns the regular files opened by processes with a PID above 1, each file
+ * once.  Call this after opens_stop(); the array belongs to o.
  */
 const struct opens_file *opens_files(const struct opens *o, size_t *count);
 

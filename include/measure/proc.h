@@ -2,8 +2,8 @@
  * proc.h - running a pipeline, waiting for all of it, and measuring its usage
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A struct proc belongs to the single thread of a single-threaded program, and
- * claims all child processes of that program.
+ * Use a struct proc only in a single-threaded program; it waits for all child
+ * processes of that program.
  */
 #ifndef COLDPRESS_PROC_H
 #define COLDPRESS_PROC_H
@@ -36,7 +36,7 @@ struct proc {
 };
 
 struct proc_stage {
-	char *path;			/* executed without a search */
+	char *path;			/* executed without searching $PATH */
 	char **argv, **envp;
 
 	/* results */
@@ -57,23 +57,27 @@ struct proc_run {
 	uint64_t timeout_ns;		/* 0: none */
 	bool io;			/* read /proc/PID/io of each process;
 					 * only root can for orphans */
-	bool keep;			/* not in the group; leave alone what
-					 * is still running at the end */
+	bool keep;			/* do not use the group; do not kill
+					 * processes that are still running at
+					 * the end */
 
 	/* results */
 	int failed;			/* stage that could not be executed */
-	uint64_t start_ns, end_ns;	/* first start, end of the last stage */
+	uint64_t start_ns, end_ns;	/* when the first stage started and the
+					 * last one ended */
 	bool timed_out;
 	bool ended;			/* ended by proc_end() */
 	int stopped;			/* the signal that stopped it, or 0 */
-	int left;			/* left at the end, and killed */
-	struct proc_usage orphans;	/* usage of those whose parents did
-					 * not wait */
+	int left;			/* processes still running at the end,
+					 * and killed */
+	struct proc_usage orphans;	/* usage of processes whose parents did
+					 * not wait for them */
 };
 
 enum {
 	PROC_STAGES_MAX = 64,
-	PROC_STACK_B = 16384		/* a child's stack, until it executes */
+	PROC_STACK_B = 16384		/* a child's stack until it calls
+					 * exec */
 };
 
 /*
@@ -84,13 +88,14 @@ enum {
 int proc_open(struct proc *p);
 
 /*
- * Undoes proc_open(); a signal that arrived in the meantime takes effect now.
+ * Undoes proc_open().  A signal that has arrived in the meantime takes effect
+ * now.
  */
 void proc_close(struct proc *p);
 
 /*
- * Terminates this process with the signal that stopped a run: immediately, or
- * in proc_close() if that is called later.
+ * Terminates this process with the signal that stopped a run.  If proc_close()
+ * has not been called yet, this happens there.
  */
 void proc_raise(int sig);
 
@@ -101,16 +106,16 @@ void proc_raise(int sig);
 bool proc_pending(const struct proc *p);
 
 /*
- * Returns whether a child can be created in p->group and survive; some kernels
- * kill it.  If not, p->group becomes NULL.
+ * Returns whether a child can be created in p->group; some kernels kill such a
+ * child.  If not, p->group becomes NULL.
  */
 bool proc_try_group(struct proc *p);
 
 /*
  * Runs the stages and waits until all of them have ended.  Processes that they
- * left behind are then killed and reaped, unless keep is set.  After the
- * timeout, or a signal that stops the run, everything is killed.  The status of
- * a stage is in stages[i].status.
+ * leave behind are then killed and reaped, unless keep is set.  After the
+ * timeout or a signal that stops the run, all processes are killed.  The status
+ * of stage i is in stages[i].status.
  *
  * Returns 0, -ETIMEDOUT (killed processes do not exit), or -errno; r->failed is
  * then the stage that could not be executed, or -1 for any other failure.
@@ -119,9 +124,9 @@ bool proc_try_group(struct proc *p);
 int proc_run(struct proc *p, struct proc_run *r);
 
 /*
- * Ends another thread's run: everything is killed, as after the timeout.  To be
- * called at most once for each run; a call that comes too late ends the next
- * run instead.  Thread-safe.
+ * Ends a run in progress in another thread: all processes are killed, as after
+ * the timeout.  Call this at most once for each run; a call after the run has
+ * ended would end the next one.  Thread-safe.
  */
 void proc_end(const struct proc *p);
 
@@ -140,10 +145,10 @@ int proc_find(const char *name, const char *path, char **found);
 
 /*
  * Creates a child that shares our memory and runs start(arg) on the
- * PROC_STACK_B bytes below top, a multiple of 16; we wait until it has executed
- * or exited.  With group >= 0, the descriptor of a cgroup, the child is created
- * in that group.  Returns its PID or -errno; -ENOSYS if a child cannot be
- * created in a group.
+ * PROC_STACK_B bytes below top, a multiple of 16.  Waits until the child has
+ * called exec or exited.  If group >= 0, it is the descriptor of a cgroup in
+ * which the child is created.  Returns its PID or -errno; -ENOSYS if a child
+ * cannot be created in a group.
  */
 pid_t proc_clone(int (*start)(void *), void *top, void *arg, int group);
 

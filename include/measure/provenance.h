@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The lines have the form "# key: value": series, tool and versions, date,
- * host, kernel, processor, cores, memory, clock, command line, input.  JSON has
- * no comments, so nothing is written there, and rows are identified by their
+ * host, kernel, processor, cores, memory, clock, command line, input.  Nothing
+ * is written to JSON, which has no comments; its rows are identified by their
  * series.
  */
 #ifndef COLDPRESS_PROVENANCE_H
@@ -33,14 +33,14 @@ void provenance_series(char id[PROVENANCE_SERIES_B]);
 
 /*
  * Writes the contents of p and a description of the machine.  Returns 0 or
- * -errno from the writes.  Only the thread that owns t may make this call and
- * the next.
+ * -errno from the writes.  Only the thread that owns t may call this function
+ * and the next one.
  */
 int provenance_write(struct table *t, const struct provenance *p);
 
 /*
- * Writes path and its size, if path is a regular file; otherwise nothing.
- * Returns 0 or -errno from the write.
+ * If path is a regular file, writes its path and size.  Returns 0 or -errno
+ * from the write.
  */
 int provenance_input(struct table *t, const char *path);
 

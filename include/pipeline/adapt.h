@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Compression should neither slow down a pipe nor leave processors idle.
- * Workers that wait, because little input arrives or little output is taken,
- * have time for a higher level; workers that never wait slow down the pipe.
+ * Workers that wait for input, or for output to be read, have time for a higher
+ * level; workers that never wait slow down the pipe.
  *
  * Workers read the level; one thread changes it.
  */
@@ -18,26 +18,26 @@
 
 enum {
 	ADAPT_LEVELS = 23,
-	/* idle percentage at which the level goes up, or down */
+	/* idle percentages above and below which the level goes up and down */
 	ADAPT_IDLE_UP = 40,
 	ADAPT_IDLE_DOWN = 15,
-	ADAPT_HOLD_MAX = 8	/* maximum number of looks skipped after a
+	ADAPT_HOLD_MAX = 8	/* maximum number of checks skipped after a
 				 * reversal */
 };
 
-/* The controller alone. */
+/* The state of the controller. */
 struct adapt_state {
 	int level, min, max;
 	int direction;		/* direction of the last change */
-	unsigned hold;		/* looks to skip after the next reversal */
-	unsigned wait;		/* looks still to skip */
+	unsigned hold;		/* checks to skip after the next reversal */
+	unsigned wait;		/* checks still to be skipped */
 };
 
 /*
- * Looks at the workers: during wall_ns, the given number of threads waited for
+ * Checks the workers: during wall_ns, the given number of threads waited for
  * idle_ns in total.  Returns the level to use from now on.  After a reversal of
- * direction, looks are skipped, more of them each time, so that the level
- * settles.  A pure function.
+ * direction, a growing number of checks is skipped, so that the level settles.
+ * Has no effect other than on *a.
  */
 int adapt_look(struct adapt_state *a, uint64_t wall_ns, uint64_t idle_ns,
     unsigned threads);
@@ -45,14 +45,15 @@ int adapt_look(struct adapt_state *a, uint64_t wall_ns, uint64_t idle_ns,
 struct adapt {
 	struct adapt_state state;
 	uint64_t looked_ns, looked_idle_ns;
-	unsigned pieces;		/* completed since the last look */
+	unsigned pieces;		/* pieces completed since the last
+					 * check */
 	atomic_int level;
-	atomic_ullong blocks[ADAPT_LEVELS];	/* compressed at each */
+	atomic_ullong blocks[ADAPT_LEVELS];	/* compressed, by level */
 };
 
 /*
- * Starts at level, in min..max.  To be called by one thread, before any other
- * call.
+ * Starts at level, in min..max.  Call this from one thread, before any other
+ * function.
  */
 void adapt_start(struct adapt *a, int level, int min, int max);
 

@@ -8,8 +8,8 @@
  * 	fill (one thread)  ->  work (p threads)  ->  join (the caller's
  * 	thread, in order)  ->  write (one thread, in order)
  *
- * The pipeline knows nothing of formats, and the formats know nothing of
- * threads.  The number of slots is fixed, which bounds memory: reading waits
+ * The pipeline is independent of formats, and the formats need no knowledge of
+ * threads.  The number of slots is fixed, which bounds memory: the reader waits
  * while every slot is in use.  The result does not depend on the number of
  * threads, because fill and join always see the same data in the same order.
  */
@@ -36,7 +36,7 @@ struct pipeline_ops {
 
 	/*
 	 * Processes s->in into s->out; NULL if everything is done in join.
-	 * Returns 0 or -errno, which ends the run when the piece's turn comes.
+	 * Returns 0, or -errno, which ends the run when the piece is joined.
 	 */
 	int (*work)(void *job, void *ctx, struct slot *s);
 
@@ -56,17 +56,19 @@ struct pipeline_ops {
 int sink_write(struct sink *out, const void *data, size_t len);
 
 /*
- * Returns room in one of the sink's buffers (*room bytes, at least one), or
- * NULL, with *err set.  sink_advance() marks how much of it now holds output.
+ * Returns space for *room bytes, at least one, in one of the sink's buffers, or
+ * NULL with *err set.  sink_advance() adds the first n bytes of that space to
+ * the output.
  */
 uint8_t *sink_space(struct sink *out, size_t *room, int *err);
 void sink_advance(struct sink *out, size_t n);
 
 /*
- * These compute a checksum of the data passed to sink_advance() between the two
- * calls; its initial value is start, and fn updates it.  The writing thread
- * computes it while the next bytes are produced, if it can keep up; the end
- * call waits for it.  sink_slot() must not be called in between.
+ * These functions compute a checksum of the data passed to sink_advance()
+ * between the two calls.  Its initial value is start, and fn updates it.  The
+ * writing thread computes it while the next bytes are produced;
+ * sink_check_end() waits for the result.  sink_slot() must not be called in
+ * between.
  */
 typedef uint32_t sink_check_fn(uint32_t check, const void *data, size_t len);
 void sink_check_begin(struct sink *out, sink_check_fn *fn, uint32_t start);
@@ -91,11 +93,10 @@ struct pipeline_stats {
 	 * waiting for a piece.
 	 */
 	uint64_t stall_in_ns, stall_out_ns, stall_work_ns, idle_ns;
-	enum pipeline_side failed;	/* the end at which the error
-					 * occurred */
+	enum pipeline_side failed;	/* side on which the error occurred */
 };
 
-/* The part of the output to write; the rest is dropped. */
+/* The part of the output to be written; the rest is discarded. */
 struct pipeline_window {
 	uint64_t skip;		/* bytes before it */
 	uint64_t len;		/* length; 0: everything */
@@ -112,21 +113,21 @@ struct pipeline_watch {
 struct pipeline_params {
 	unsigned threads;	/* number of workers, at least 1 */
 	unsigned slots;		/* at least threads + 2 for full parallelism */
-	int out_fd;		/* -1: the output is dropped */
+	int out_fd;		/* -1: the output is discarded */
 	struct pipeline_window window;
 	/* Called by the caller's thread after each piece; may be NULL. */
 	void (*watch)(void *arg, const struct pipeline_watch *w);
 	void *watch_arg;
-	struct progress *progress;	/* progress over the input; NULL:
-					 * none */
+	struct progress *progress;	/* shows progress through the input; may
+					 * be NULL */
 };
 
 /*
- * Runs a job to completion.  If in is NULL, fill gets an empty input and reads
- * from elsewhere.  A job whose first piece is its last is run without threads.
- * All threads have finished when it returns.  Returns 0, or the first -errno in
- * the order of the pieces.  The results are added to stats.  Thread-safe: jobs
- * share nothing.
+ * Runs a job to completion.  If in is NULL, fill gets an empty input and must
+ * read from elsewhere.  A job with a single piece is run without threads.  All
+ * threads have finished on return.  The results are added to stats.  Returns 0,
+ * or the first -errno in the order of the pieces.  Thread-safe: jobs share no
+ * state.
  */
 int pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats);
@@ -134,7 +135,7 @@ int pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 /*
  * Returns p + (p + 3) / 2: one slot for each worker, one to read into, one to
  * write from, and some for finished pieces that wait for a slow one.  More
- * would be no faster, and their memory would no longer fit in a cache.
+ * slots would not be faster, and would no longer fit in a cache.
  */
 static inline unsigned
 pipeline_slots(unsigned threads)

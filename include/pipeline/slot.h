@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A slot belongs to the stage that is processing it: first fill, then work,
- * then join.  Its notes, specific to each format, tell the later stages about
- * the piece.  The comment on each field names the stage that sets it and, for a
- * number, what it counts; later stages only read it.
+ * then join.  Its notes, specific to each format, describe the piece to the
+ * later stages.  The comment on each field names the stage that sets it and,
+ * for a number, the unit; later stages only read it.
  */
 #ifndef COLDPRESS_SLOT_H
 #define COLDPRESS_SLOT_H
@@ -20,8 +20,8 @@ struct buf {
 };
 
 /*
- * Makes room for cap bytes, keeping the content.  Returns 0 or -ENOMEM (nothing
- * changed).
+ * Makes room for cap bytes, keeping the content.  Returns 0, or -ENOMEM,
+ * leaving the buffer unchanged.
  */
 int buf_reserve(struct buf *b, size_t cap);
 
@@ -38,8 +38,8 @@ struct inflate_notes {
 				   bytes of in that the unit occupies */
 	size_t most;		/* fill, members: bytes of out, according to
 				   the trailers */
-	bool ok;		/* work: out has the unit's content */
-	bool final;		/* work: a deflate stream ends within */
+	bool ok;		/* work: out contains the unit's content */
+	bool final;		/* work: a deflate stream ends in the piece */
 	uint32_t check;		/* work, to a sync point: check of out */
 };
 
@@ -51,7 +51,8 @@ struct unzstd_notes {
 	size_t used;		/* fill: bytes of in that the frames or the job
 				   occupy, including skip */
 	uint64_t most;		/* fill: bytes of out; for a job, the maximum */
-	bool final;		/* fill, a job: it is the last of its frame */
+	bool final;		/* fill, a job: it is the last job of its
+				 * frame */
 	bool checksum;		/* fill, a job: its frame has a checksum */
 	uint8_t window;		/* fill, a job: the window descriptor in its
 				   frame's header */
@@ -99,7 +100,7 @@ struct squashfs_notes {
 
 struct slot {
 	struct buf in, out;
-	uint64_t seq;		/* its number, from 0 */
+	uint64_t seq;		/* number of the piece, from 0 */
 	bool last;		/* fill: nothing follows */
 	int err;		/* the -errno of fill or work */
 
@@ -114,7 +115,7 @@ struct slot {
 		struct squashfs_notes squashfs;
 	} note;
 
-	/* The pipeline's own. */
+	/* Used only by the pipeline. */
 	struct pipeline *owner;
 	uint64_t read_B;	/* input bytes read up to this piece's end */
 	int state;

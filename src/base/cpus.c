@@ -2,10 +2,10 @@
  * cpus.c - how many CPUs this process may use
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A process's path within a hierarchy is in /proc/self/cgroup;
- * /proc/self/mountinfo tells where that hierarchy is mounted, and which part of
- * it.  A quota on any group from there up to the mount applies to the process.
- * Anything that cannot be read counts as no limit.
+ * /proc/self/cgroup contains the path of this process's group in each
+ * hierarchy, and /proc/self/mountinfo shows where the hierarchy, or a part of
+ * it, is mounted.  Every quota on a group between that path and the mount point
+ * applies to the process.  A quota that cannot be read is ignored.
  */
 #include "base/cpus.h"
 
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum {
-	MOST_TEXT = 4 << 20,	/* size of mountinfo with thousands of mounts */
+	MOST_TEXT = 4 << 20,	/* enough for thousands of mounts */
 	MOST_CPUS = 1 << 20,
 };
 
@@ -96,8 +96,8 @@ tighter(unsigned a, unsigned b)
 }
 
 /*
- * Converts a quota, in microseconds per period, to whole CPUs; a negative quota
- * means none.
+ * Converts a quota, in microseconds per period, to whole CPUs.  A negative
+ * quota means that there is none.
  */
 static unsigned
 whole_cpus(long long quota, long long period)
@@ -134,7 +134,7 @@ group_quota(const char *root, const char *dir, bool v2)
 	if (!v2)
 		return whole_cpus(read_number(root, dir, "cpu.cfs_quota_us"),
 		    read_number(root, dir, "cpu.cfs_period_us"));
-	/* "max 100000" is not a quota; it does not parse as a number */
+	/* "max 100000" means no quota, and does not parse as a number */
 	if (snprintf(path, sizeof(path), "%s/cpu.max", dir) < PATH_MAX)
 		text = read_text(root, path);
 	if (text != NULL && sscanf(text, "%lld %lld", &quota, &period) != 2)
@@ -144,9 +144,9 @@ group_quota(const char *root, const char *dir, bool v2)
 }
 
 /*
- * Returns the rest of path below top, the part of the hierarchy that is
- * mounted.  A path outside it, such as one with "..", cannot be followed; the
- * mount itself is then used, because container runtimes mount the container's
+ * Returns the part of path below top, the root of the mounted part of the
+ * hierarchy.  For a path outside top, such as one with "..", returns "", so
+ * that the mount point itself is used: container runtimes mount the container's
  * own group there.
  */
 static const char *
@@ -182,8 +182,8 @@ walk_up(const char *root, const char *mount, const char *path, bool v2)
 }
 
 /*
- * In mountinfo, blanks and some other characters are written as a backslash and
- * three digits.
+ * Replaces the escapes of mountinfo, which writes blanks and some other
+ * characters as a backslash and three octal digits.
  */
 static void
 unescape(char *s)
@@ -286,8 +286,8 @@ cpus_quota(const char *root)
 }
 
 /*
- * A kernel with more CPUs than fit in the mask rejects it, so larger masks are
- * tried.
+ * Returns the number of CPUs in the affinity mask.  The kernel rejects a mask
+ * smaller than its own, so larger masks are tried.
  */
 static unsigned
 affinity(void)

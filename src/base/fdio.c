@@ -176,7 +176,8 @@ copy_one_xattr(int from, int to, const char *name)
 		rc = -errno;
 	sys_free(value);
 	/*
-	 * skip what this filesystem does not support or this user may not set
+	 * skip attributes that this filesystem does not support or this user
+	 * may not set
 	 */
 	return rc == -ENOTSUP || rc == -EPERM || rc == -ENODATA ? 0 : rc;
 }
@@ -215,8 +216,8 @@ copy_xattrs(int from, int to)
 }
 
 /*
- * If only root may chown, that is not a failure: the owner is then the user who
- * runs the tool, and the group is set separately.
+ * Being unable to change the owner is not an error, because only root can: the
+ * owner is then the user who runs the tool, and the group is set separately.
  */
 static int
 copy_owner(int to, const struct stat *st, mode_t *mode)
@@ -227,7 +228,7 @@ copy_owner(int to, const struct stat *st, mode_t *mode)
 		return -errno;
 	if (fchown(to, (uid_t)-1, st->st_gid) == 0)
 		return 0;
-	/* the old group's permissions must not apply to this one */
+	/* the new group must not get the old group's permissions */
 	*mode &= ~(mode_t)S_IRWXG;
 	*mode |= (st->st_mode & S_IRWXO) << 3 & st->st_mode & S_IRWXG;
 	return errno == EPERM ? 0 : -errno;

@@ -20,7 +20,7 @@ hole_at(int fd, const struct stat *st, uint64_t offset)
 	    offset >= (uint64_t)st->st_size)
 		return 0;		/* no holes, so no calls are needed */
 	data = sys_lseek(fd, (off_t)offset, SEEK_DATA);
-	/* no data follows; but the file may have been truncated */
+	/* no data follows, unless the file has been truncated */
 	if (data == -ENXIO && sys_lseek(fd, 0, SEEK_END) >= st->st_size)
 		data = st->st_size;
 	if (data > st->st_size)

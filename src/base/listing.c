@@ -43,7 +43,10 @@ listing_mode(char text[LISTING_MODE_B], mode_t mode)
 	text[10] = '\0';
 }
 
-/* Copies piece by piece, because utf8_safe() requires a terminated string. */
+/*
+ * Copies the text in pieces, because utf8_safe() requires a NUL-terminated
+ * string.
+ */
 void
 listing_print(FILE *f, const char *text, size_t len)
 {

@@ -20,7 +20,8 @@ msg_init(struct msg *m, const char *prog)
 }
 
 /*
- * Writes each line with one call, so lines from several processes do not mix.
+ * Writes each line with one call, so that lines from several processes do not
+ * mix.
  */
 static void __attribute__((format(printf, 2, 0)))
 say(const struct msg *m, const char *fmt, va_list ap, const char *end)
@@ -88,8 +89,8 @@ msg_finish(struct msg *m)
 {
 	/*
 	 * A full disk is noticed only when the buffer is flushed or the
-	 * descriptor closed.  A tool that wrote nothing may have a descriptor
-	 * that was never open.
+	 * descriptor is closed.  If nothing was written, EBADF is not an error:
+	 * standard output may have been closed from the start.
 	 */
 	if (fflush(stdout) != 0 || ferror(stdout) ||
 	    (fclose(stdout) != 0 && errno != EBADF))

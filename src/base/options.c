@@ -1,5 +1,5 @@
 /*
- * options.c - what the tools' command lines have in common
+ * options.c - command-line handling shared by the tools
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/options.h"
@@ -20,8 +20,8 @@ least(size_t a, size_t b)
 }
 
 /*
- * Returns the number of letters to insert, delete, replace or transpose to get
- * from a to b; more than TYPOS_MAX if a name is too long to be examined.
+ * Returns how many letters must be inserted, deleted, replaced or transposed to
+ * turn a into b; more than TYPOS_MAX if a name is too long to compare.
  */
 static size_t
 typos(const char *a, size_t a_len, const char *b, size_t b_len)
@@ -46,7 +46,7 @@ typos(const char *a, size_t a_len, const char *b, size_t b_len)
 }
 
 /*
- * Returns the name in longs closest to what was typed; NULL if none is close.
+ * Returns the name in longs closest to the one typed, or NULL if none is close.
  */
 static const char *
 meant(const char *typed, const struct option *longs)
@@ -59,7 +59,7 @@ meant(const char *typed, const struct option *longs)
 		    strlen(longs->name));
 
 		/*
-		 * replacing half of a short name makes another word, not a typo
+		 * a short name with half of its letters changed is not a typo
 		 */
 		if (n < fewest && 2 * n < len) {
 			fewest = n;

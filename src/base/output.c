@@ -43,7 +43,7 @@ keep_name(struct output *o, const char *name)
 	return 0;
 }
 
-/* Opens path's directory and keeps its last component. */
+/* Opens the directory that contains path, and stores the last component. */
 static int
 split(struct output *o, const char *path)
 {
@@ -74,7 +74,7 @@ remove_temp(const struct output_armed *a)
 		unlinkat(o->dirfd, o->temp, 0);
 }
 
-/* Forgets the temporary name, which was not created or no longer exists. */
+/* Clears the temporary name, which was not created or no longer exists. */
 static void
 drop_temp(struct output *o)
 {
@@ -83,8 +83,8 @@ drop_temp(struct output *o)
 }
 
 /*
- * Generates the next temporary name, which a signal handler removes.  It is
- * short because the final one may be 255 bytes long.
+ * Generates the next temporary name, which a signal handler removes.  It is not
+ * derived from the final name, which may be 255 bytes long.
  */
 static void
 next_temp(struct output *o)
@@ -117,9 +117,9 @@ is_special(mode_t mode)
 }
 
 /*
- * /dev/stdout can refer to anything: it must be written like descriptor 1, from
- * its current offset.  Returns a copy of such a descriptor, -ENOENT, or -EBADF
- * if it is open only for reading.
+ * /dev/stdout can refer to any file, and must be written like descriptor 1,
+ * from its current offset.  Returns a copy of such a descriptor, -ENOENT, or
+ * -EBADF if it is open only for reading.
  */
 static int
 open_standard(const struct output *o)
@@ -141,8 +141,9 @@ open_standard(const struct output *o)
 }
 
 /*
- * Opens the target without truncating or creating it, so a regular file that
- * has replaced the device is left alone.  A mounted block device gives -EBUSY.
+ * Opens the target without truncating or creating it, so that a regular file
+ * that has replaced the device is not modified.  Returns -EBUSY for a mounted
+ * block device.
  */
 static int
 open_in_place(struct output *o, bool link)
@@ -191,7 +192,9 @@ look(struct output *o, bool in_place)
 	return fd;
 }
 
-/* Opens the unnamed file, a temporary one, or the one to write in place. */
+/*
+ * Opens an unnamed file, a temporary file, or the file to be written in place.
+ */
 static int
 open_target(struct output *o, bool in_place)
 {
@@ -205,7 +208,7 @@ open_target(struct output *o, bool in_place)
 	return fd;
 }
 
-/* Creates the output; rc says whether the directory is open. */
+/* Creates the output.  rc is the result of opening the directory. */
 static int
 create(struct output *o, int rc, bool in_place)
 {
@@ -248,7 +251,7 @@ output_is(const struct output *o, const struct stat *st)
 	return there->st_dev == st->st_dev && there->st_ino == st->st_ino;
 }
 
-/* Links the unnamed file as name, which without /proc only root can do. */
+/* Links the unnamed file as name.  Without /proc, only root can do this. */
 static int
 link_as(const struct output *o, const char *name)
 {
@@ -296,9 +299,9 @@ move_temp(struct output *o)
 }
 
 /*
- * Gives the file its final name after the last call that can still report a
- * failed write: fsync if requested; otherwise close, if a temporary name lets
- * the file survive it.
+ * Gives the file its final name after the last call that can report a failed
+ * write.  That is fsync(2) if requested; otherwise close(2), if the file has a
+ * temporary name, without which closing would delete it.
  */
 static int
 give_name(struct output *o)
@@ -343,7 +346,9 @@ output_commit(struct output *o, bool sync)
 	bool named = false;
 	int rc = 0;
 
-	/* device writes happen late, when errors can no longer be reported */
+	/*
+	 * writes to a device are delayed; without a sync, errors would be lost
+	 */
 	sync |= o->direct && S_ISBLK(o->there.st_mode);
 	if (sync && !o->synced)
 		rc = output_sync(o);
@@ -357,9 +362,7 @@ output_commit(struct output *o, bool sync)
 		rc = sys_close(o->fd);
 		o->fd = -1;
 	}
-	/*
-	 * after a late failure a new name is removed, but a replacement stays
-	 */
+	/* after a late failure, remove a new file, but keep a replacement */
 	if (rc != 0 && named)
 		sys_unlinkat(o->dirfd, o->name, 0);
 	output_abort(o);

@@ -2,11 +2,11 @@
  * output_signal.c - the temporary name that a signal must remove
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A handler has no argument, so this is the library's only global state.  It
- * may run in any thread while another finishes the output.  In that
- * case the name is already gone; or, if the descriptor has been reused, it does
- * not exist in that directory, because names include the process ID and the
- * time.
+ * A signal handler has no argument, so this module contains the library's only
+ * global variable.  The handler may run in any thread while another thread
+ * completes the output.  The temporary name then no longer exists, even if the
+ * directory's descriptor has been reused for another directory, because names
+ * include the process ID and the time.
  */
 #include "output_signal.h"
 

@@ -8,13 +8,16 @@
 #include "base/output.h"
 
 /*
- * From now on a signal calls a->remove, which must be async-signal-safe.  To be
- * called before the name is created, so that no signal is missed.  A process
- * can arm one output at a time; nothing is removed for a second one.
+ * Makes signals call a->remove, which must be async-signal-safe.  Call this
+ * before creating the name, so that no signal is missed.  Only one output can
+ * be armed at a time; a second one is not removed.
  */
 void output_arm(const struct output_armed *a);
 
-/* To be called before closing a descriptor that a->remove uses. */
+/*
+ * Undoes output_arm().  Call this before closing a descriptor that a->remove
+ * uses.
+ */
 void output_disarm(const struct output_armed *a);
 
 #endif

@@ -25,7 +25,7 @@
 
 enum { TRIES = 100 };
 
-/* Opens path's parent directory, and keeps the name in it. */
+/* Opens the parent directory of path, and stores the last component. */
 static int
 open_parent(struct output_tree *t, const char *path)
 {
@@ -59,7 +59,7 @@ remove_temp(const struct output_armed *a)
 		output_tree_remove(t->parent, t->temp);
 }
 
-/* Forgets the temporary name, which was not created or no longer exists. */
+/* Clears the temporary name, which was not created or no longer exists. */
 static void
 drop_temp(struct output_tree *t)
 {
@@ -74,7 +74,10 @@ open_dir(int at, const char *name)
 	    O_CLOEXEC, 0);
 }
 
-/* Returns 0, or -1 if another process holds it, or locks are not supported. */
+/*
+ * Locks dir.  Returns 0, or -1 if another process holds the lock or locks are
+ * not supported.
+ */
 static int
 hold(int dir, int how)
 {
@@ -87,8 +90,8 @@ hold(int dir, int how)
 }
 
 /*
- * Opens the directory.  Returns -EEXIST if it has been mistaken for a stale
- * one.
+ * Opens the temporary directory.  Returns -EEXIST if another process has
+ * already removed it as stale.
  */
 static int
 open_temp(struct output_tree *t)
@@ -127,7 +130,7 @@ make_temp(struct output_tree *t)
 	return rc;
 }
 
-/* A process that was killed no longer holds the lock on its directory. */
+/* Removes a directory whose lock is free because its process was killed. */
 static void
 remove_if_stale(int parent, const char *name)
 {
@@ -182,7 +185,7 @@ output_tree_commit(struct output_tree *t)
 {
 	int rc = fdio_sync(t->dir);
 
-	/* fails if a directory has that name by now, unless it is empty */
+	/* fails if a nonempty directory now has that name */
 	if (rc == 0)
 		rc = sys_renameat(t->parent, t->temp, t->parent, t->name);
 	if (rc != 0)

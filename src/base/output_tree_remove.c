@@ -2,7 +2,7 @@
  * output_tree_remove.c - removing a directory, even in a signal handler
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only system calls are made, and no memory but the stack is used.
+ * This code makes only system calls, and uses no memory except the stack.
  */
 #include "output_tree_remove.h"
 
@@ -16,7 +16,7 @@
 enum {
 	DENTS_B = 2048,
 	DEPTH_MAX = 8,			/* depth of the trees that we create */
-	ROUNDS = 100			/* while others create files */
+	ROUNDS = 100			/* retries while others create files */
 };
 
 static int remove_dir(int at, const char *name, int depth);

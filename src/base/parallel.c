@@ -53,8 +53,8 @@ move_gate(struct gang *g, bool open)
 }
 
 /*
- * Starts count threads in addition to the caller's.  Returns 0, or the reason
- * why only *started of them exist.
+ * Starts count threads in addition to the caller's.  Sets *started to the
+ * number started.  Returns 0, or -errno if that is less than count.
  */
 static int
 start(struct gang *g, struct member *m, unsigned count, unsigned *started)
@@ -70,7 +70,9 @@ start(struct gang *g, struct member *m, unsigned count, unsigned *started)
 	return rc;
 }
 
-/* Runs the gang; if all is set, only if every thread can be started. */
+/*
+ * Runs fn in the threads; if all is set, only if every thread can be started.
+ */
 static int
 run_gang(unsigned threads, parallel_fn *fn, void *arg, bool all,
     unsigned *ran)

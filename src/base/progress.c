@@ -74,7 +74,9 @@ progress_text(char *text, size_t size, uint64_t done_B, uint64_t total_B,
 
 	put_size(done, sizeof(done), (double)done_B);
 	put_size(per_s, sizeof(per_s), rate);
-	/* a growing file can exceed its total, which then counts as unknown */
+	/*
+	 * a growing file can exceed its total, which is then treated as unknown
+	 */
 	if (total_B == 0 || done_B > total_B) {
 		n = snprintf(text, size, "%10s  %10s/s", done, per_s);
 	} else {
@@ -91,8 +93,8 @@ progress_text(char *text, size_t size, uint64_t done_B, uint64_t total_B,
 }
 
 /*
- * Overwrites the previous line, pads it with blanks and returns the cursor,
- * using only what every terminal supports.
+ * Overwrites the previous line, padding with blanks, and moves the cursor back
+ * to the first column.  A carriage return works on every terminal.
  */
 static void
 overwrite(struct progress *p, const char *text, size_t len)
@@ -122,7 +124,7 @@ line_size(int fd)
 	return w.ws_col;
 }
 
-/* Returns whether the terminal belongs to another, foreground job. */
+/* Returns whether another job is in the foreground of the terminal. */
 static bool
 in_background(int fd)
 {

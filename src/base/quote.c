@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns whether s is what quote_bytes() writes for an invalid byte. */
+/*
+ * Returns whether s begins with an escape that quote_bytes() writes for an
+ * invalid byte.
+ */
 static bool
 is_escape(const unsigned char *s)
 {

@@ -1,9 +1,9 @@
 /*
- * sandbox.c - confining a process so that it can open nothing more
+ * sandbox.c - preventing a process from opening more files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The C library has no wrappers, and the kernel headers may be older than the
- * kernel, so the numbers are defined here.
+ * The C library has no wrappers for these system calls, and the kernel headers
+ * may be older than the kernel, so the constants are defined here.
  */
 #include "base/sandbox.h"
 
@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 /*
- * An older kernel accepts a struct longer than its own if the excess is zero.
+ * An older kernel accepts a struct longer than its own if the extra bytes are
+ * zero.
  */
 struct ruleset {
 	uint64_t fs, net, scoped;
@@ -26,9 +27,7 @@ struct ruleset {
 
 enum { QUERY_VERSION = 1 };
 
-/*
- * Returns everything that a kernel with this ABI can forbid, and nothing else.
- */
+/* Returns all rights that a kernel with this ABI can restrict. */
 static struct ruleset
 all_rights(long abi)
 {
@@ -63,7 +62,7 @@ enum {
 	 * REFER
 	 */
 	NAMING = REMOVE_FILE | MAKE_REG,
-	/* links across directories: impossible before ABI 2 */
+	/* linking across directories, impossible before ABI 2 */
 	REFER = 1 << 13,
 	EXECUTE = 1 << 0, IOCTL_DEVICE = 1 << 15,
 	PATH_BENEATH = 1
@@ -83,7 +82,7 @@ allow(int ruleset, int dir, uint64_t rights)
 }
 
 #ifdef KEEPS_PROC
-/* Allows reading /proc/self, which only the leak checker needs, at exit. */
+/* Allows reading /proc/self; only the leak checker needs it, at exit. */
 static int
 keep_proc(int ruleset)
 {
@@ -131,9 +130,9 @@ restrict_self(struct ruleset rights, const struct grant *g, size_t count)
 }
 
 /*
- * Returns the kernel's Landlock ABI; 0 if there is none, because Landlock is
- * not built in, disabled at boot, or blocked by a container's filter that
- * returns EPERM for every unknown call; or -errno.
+ * Returns the kernel's Landlock ABI, or -errno.  Returns 0 if Landlock is not
+ * built in, is disabled at boot, or is blocked by a container's seccomp filter,
+ * which may return EPERM for unknown system calls.
  */
 static long
 query_abi(void)
@@ -148,8 +147,9 @@ query_abi(void)
 }
 
 /*
- * Allows these grants, and connections if connecting is set.  On a kernel that
- * cannot allow all of that, confines nothing.
+ * Forbids everything except the access in g and, if connecting is set,
+ * connections.  If the kernel cannot express these exceptions, nothing is
+ * confined.
  */
 static int
 enter_all(const struct grant *g, size_t count, bool connecting, bool *confined)

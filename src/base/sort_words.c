@@ -1,9 +1,10 @@
 /*
- * sort_words.c - sorting distinct words
+ * sort_words.c - sorting distinct 64-bit words
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This is a quicksort whose comparisons do not branch: a misprediction costs
- * more than the two stores.  Heapsort takes over if pivots turn out badly.
+ * This is a quicksort whose comparisons do not branch, because a branch
+ * misprediction costs more than the two stores that replace the branch.  After
+ * too many bad pivots, heapsort is used instead.
  */
 #include "base/sort_words.h"
 
@@ -11,7 +12,7 @@
 
 enum {
 	SMALL = 16,		/* sorted by insertion */
-	NINTHER = 200		/* from this length up, the median of three
+	NINTHER = 200		/* minimum length for the median of three
 				 * medians */
 };
 
@@ -74,7 +75,9 @@ median(uint64_t a, uint64_t b, uint64_t c)
 	return c < lo ? lo : c > hi ? hi : c;
 }
 
-/* Returns a pivot which, because words are distinct, is never the smallest. */
+/*
+ * Returns a pivot, which is never the smallest word because words are distinct.
+ */
 static uint64_t
 pivot(const uint64_t *a, size_t n)
 {
@@ -138,8 +141,8 @@ sort_words(uint64_t *a, size_t n, uint64_t *spare)
 		below = partition(a, n, pivot(a, n), spare);
 		tries--;
 		/*
-		 * the larger part is deferred, so the stack holds log2(n)
-		 * entries
+		 * defer the larger part, so that the stack holds at most
+		 * log2(n) entries
 		 */
 		stack[depth].tries = tries;
 		if (below < n - below) {

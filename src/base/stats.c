@@ -57,8 +57,9 @@ stats_trimmed(const double *sorted, size_t n, double share, size_t *cut)
 }
 
 /*
- * P(X = k) for n fair coins, computed from P(X = k - 1), so exact up to
- * rounding.  The first, 2^-n, is kept as a logarithm because it may underflow.
+ * P(X = k) for n fair coin tosses, computed from P(X = k - 1) and therefore
+ * exact up to rounding.  P(X = 0) = 2^-n is stored as a logarithm because it
+ * may underflow.
  */
 struct coins {
 	double n, k, log_p;

@@ -68,7 +68,7 @@ sys_open_beneath(int dirfd, const char *path, int flags)
 	long fd;
 	int tries = 0;
 
-	/* the kernel may lose track because of a concurrent rename */
+	/* a concurrent rename may prevent the kernel from checking the path */
 	do
 		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 	while (fd == -1 && errno == EAGAIN && ++tries < 100);

@@ -25,7 +25,8 @@ struct table {
 	bool owns_fd;
 	bool headed;			/* the header has been written, or none
 					 * is needed */
-	bool held;			/* rows wait for table_release() */
+	bool held;			/* rows are buffered until
+					 * table_release() */
 	enum table_format format;
 	const char *const *columns;
 	size_t count, value;		/* columns; values of the row so far */
@@ -184,7 +185,7 @@ table_comment(struct table *t, const char *key, const char *fmt, ...)
 	char text[16384];
 	va_list ap;
 
-	/* JSON has no comments; provenance there goes into columns */
+	/* JSON has no comments, so provenance goes into columns instead */
 	if (t->format == TABLE_JSON)
 		return 0;
 	va_start(ap, fmt);
@@ -193,7 +194,7 @@ table_comment(struct table *t, const char *key, const char *fmt, ...)
 	for (char *s = text; *s != '\0'; s++)
 		if (*s == '\n' || *s == '\r')
 			*s = ' ';
-	/* uses the row's buffer: no row has been begun */
+	/* the row's buffer is free, because no row has been started */
 	strbuf_str(&t->row, "# ");
 	quote_bytes(&t->row, key, '\0');
 	strbuf_str(&t->row, ": ");
@@ -219,7 +220,7 @@ table_to_fd(struct table **out, int fd, enum table_format format,
 	return 0;
 }
 
-/* Cuts off an incomplete last line. */
+/* Removes an incomplete last line. */
 static int
 cut_partial(int fd)
 {

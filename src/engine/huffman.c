@@ -39,7 +39,7 @@ tree_depths(uint32_t *w, int n)
 	w[n - 2] = 0;
 	for (int i = n - 3; i >= 0; i--)
 		w[i] = w[w[i]] + 1;
-	/* at each depth, nodes that are not internal are leaves */
+	/* at each depth, all nodes that are not internal are leaves */
 	for (root = n - 2; avail > 0; depth++) {
 		for (; root >= 0 && w[root] == (uint32_t)depth; root--)
 			used++;

@@ -35,8 +35,8 @@ caches_may_drop(void)
 
 /*
  * Runs in the child.  Returns 0 or an errno, truncated to fit an exit status.
- * Closes all descriptors first, so that nobody waits for them if the child
- * hangs.
+ * Closes all descriptors first, so that no other process waits for them to be
+ * closed if the child hangs.
  */
 static int
 drop(void)
@@ -54,7 +54,10 @@ drop(void)
 	return -rc & 0x7f;
 }
 
-/* Returns the number after a word in a /proc file, or 0 if there is none. */
+/*
+ * Returns the number that follows a word in a /proc file, or 0 if there is
+ * none.
+ */
 static uint64_t
 value(const char *path, const char *word)
 {
@@ -132,6 +135,6 @@ caches_drop(void)
 const char *
 caches_reason(int rc)
 {
-	return rc == -ETIMEDOUT ? "a filesystem does not answer" :
+	return rc == -ETIMEDOUT ? "a filesystem does not respond" :
 	    strerror(-rc);
 }

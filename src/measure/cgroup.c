@@ -1,5 +1,5 @@
 /*
- * cgroup.c - our own cgroup v2, for accounting and killing
+ * cgroup.c - creating a version 2 cgroup for accounting and killing
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/cgroup.h"
@@ -138,7 +138,7 @@ cgroup_create(struct cgroup *g, const char *name)
 		g->now = open_in(g, "memory.current", O_RDONLY);
 		g->peak = open_in(g, "memory.peak", O_RDWR);
 	}
-	/* Without these files the group is useless. */
+	/* The group cannot be used without these files. */
 	if (rc == 0 && (g->cpu < 0 || g->kill < 0))
 		rc = -ENOENT;
 	if (rc != 0)
@@ -180,8 +180,8 @@ cgroup_mark(struct cgroup *g)
 		return;
 	now = number(g->now, "");
 	/*
-	 * If the kernel cannot reset the peak, the peak reveals nothing about a
-	 * single run.
+	 * If the kernel cannot reset the peak, it is not the peak of a single
+	 * run.
 	 */
 	if (now < 0 || sys_write(g->peak, "0\n", 2) != 2) {
 		sys_close(g->peak);
@@ -210,7 +210,7 @@ cgroup_kill(struct cgroup *g)
 	return n < 0 ? (int)n : 0;
 }
 
-/* The group is busy until the last of its processes has been reaped. */
+/* Removes the group, retrying while its last processes have not been reaped. */
 static void
 remove_when_empty(int parent, const char *name)
 {

@@ -127,7 +127,7 @@ add_device(struct cold *c, int fd, dev_t dev)
 		d = &c->devices[c->count++];
 		device_open(d, fd, dev);
 		device_mark(d);
-		/* dirty pages cannot be evicted */
+		/* write dirty pages, which cannot be evicted */
 		if (takes_out(c))
 			(void)!syncfs(fd);
 		if (d->image < 0 || fstat(d->image, &st) == -1)
@@ -165,7 +165,7 @@ cold_add(struct cold *c, int fd, const struct stat *st)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Drops the loop device's own cache; only root can open the device. */
+/* Drops the cache of the loop device itself; only root can open the device. */
 static void
 take_out_device(const struct device *d)
 {
@@ -246,7 +246,8 @@ cold_before(struct cold *c, int fd, const struct stat *st,
 }
 
 /*
- * Returns the minimum that a device must deliver for asked_B bytes of a file.
+ * Returns how many bytes at least must be read from a device for asked_B bytes
+ * of a file.
  */
 static uint64_t
 stored_B(const struct stat *st, uint64_t asked_B)

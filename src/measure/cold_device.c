@@ -2,10 +2,10 @@
  * cold_device.c - the devices underlying a filesystem
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Filesystem numbers are from linux/magic.h and statfs(2).  A loop device
- * names its file in sysfs; for its partitions the name is in the parent
- * directory, and a device-mapper device (dm-verity, LVM) lists its components
- * in slaves/.
+ * Filesystem numbers are from linux/magic.h and statfs(2).  The sysfs directory
+ * of a loop device contains the name of its backing file; for a partition, the
+ * name is in the parent directory.  The directory of a device-mapper device
+ * (dm-verity, LVM) lists its components in slaves/.
  */
 #include "cold_device.h"
 
@@ -127,8 +127,8 @@ first_slave(int dir)
 }
 
 /*
- * Opens the image.  Its name dates from when the loop device was set up, so the
- * file now found there must at least have the right size.
+ * Opens the image.  The name was recorded when the loop device was set up, so
+ * the file that now has this name must at least be of the right size.
  */
 static int
 open_image(int dir, const char *path, uint64_t *at)
@@ -154,8 +154,8 @@ open_image(int dir, const char *path, uint64_t *at)
 }
 
 /*
- * Recognizes by name a device that is in memory, or is backed by a server or
- * daemon.  Others have no cache that is visible from here.
+ * Recognizes by its name a device that is in memory or is backed by a server or
+ * daemon.  Other devices have no cache that we could observe.
  */
 static enum device_kind
 kind_of_block(int dir)
@@ -183,7 +183,7 @@ kind_of_block(int dir)
 	return DEVICE_SEEN;
 }
 
-/* Descends to a loop device through the devices stacked on it. */
+/* Finds the loop device beneath a stack of devices. */
 static void
 find_image(struct device *d, int dir)
 {
@@ -270,7 +270,9 @@ ask_file_system(struct device *d, int fd)
 	struct statfs fs;
 	struct stat st;
 
-	/* a block device is a file on devtmpfs, which says nothing about it */
+	/*
+	 * a block device is a file on devtmpfs, whose type is irrelevant here
+	 */
 	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
 		return;
 	if (fstatfs(fd, &fs) == -1) {
@@ -281,8 +283,8 @@ ask_file_system(struct device *d, int fd)
 	d->squashfs = (uint32_t)fs.f_type == SQUASHFS;
 	/*
 	 * There may be an image beneath some layer, or beneath a filesystem
-	 * without a device number of its own, such as btrfs; we cannot tell
-	 * which.
+	 * without its own device number, such as btrfs; it cannot be determined
+	 * which image.
 	 */
 	if (d->kind == DEVICE_SEEN && major(d->dev) == 0)
 		d->kind = DEVICE_LAYERS;
@@ -324,7 +326,8 @@ device_close(struct device *d)
 }
 
 /*
- * Returns the number of bytes read; the third number in the line is in sectors.
+ * Returns the number of bytes read; the third number in the line is the number
+ * of sectors.
  */
 static int64_t
 total_B(const struct device *d)

@@ -1,5 +1,5 @@
 /*
- * cold_device.h - the devices below a filesystem
+ * cold_device.h - the devices underlying a filesystem
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_COLD_DEVICE_H
@@ -16,7 +16,7 @@ enum device_kind {
 				 * ZFS's */
 	DEVICE_REMOTE,		/* a server or daemon also has a cache */
 	DEVICE_LAYERS,		/* unknown filesystems */
-	DEVICE_HIDDEN,		/* no /sys in which to look it up */
+	DEVICE_HIDDEN,		/* unknown, because /sys is not available */
 };
 
 struct device {
@@ -27,7 +27,8 @@ struct device {
 					 * unknown */
 	uint64_t came_B;		/* bytes read from it for files */
 	bool looped;			/* backed by an image */
-	int image;			/* open, or -1: cannot be opened */
+	int image;			/* descriptor, or -1: cannot be
+					 * opened */
 	uint64_t image_at;		/* offset in the image */
 	int stat;			/* its counters, or -1 */
 	uint64_t read_B;		/* counter at device_mark() */
@@ -50,13 +51,13 @@ device_of(const struct stat *st)
 void device_open(struct device *d, int fd, dev_t dev);
 void device_close(struct device *d);
 
-/* Starts counting here. */
+/* Starts counting the bytes read. */
 void device_mark(struct device *d);
 
-/* Returns the bytes read since then, or -1 if unknown. */
+/* Returns the number of bytes read since device_mark(), or -1 if unknown. */
 int64_t device_read_B(const struct device *d);
 
-/* Returns whether the file's data is in its inode, where no page holds it. */
+/* Returns whether the file's data is in its inode rather than in pages. */
 bool cold_is_inline(int fd);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * cold_impl.h - the counters of cold.c, from which cold_judge.c decides
+ * cold_impl.h - the counters that cold.c maintains and cold_judge.c evaluates
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_COLD_IMPL_H
@@ -19,12 +19,13 @@ struct cold {
 	bool lost;			/* a device is missing from the list */
 	struct cold_count found, before, after, images;
 	uint64_t needed_B;		/* bytes that devices had to deliver */
-	uint64_t proven_B;		/* bytes proven to come from one */
+	uint64_t proven_B;		/* bytes proven to come from a device */
 	uint64_t inline_files;		/* files whose data is in the inode */
-	uint64_t own_B;			/* this process's count at the mark */
+	uint64_t own_B;			/* bytes read by this process at the
+					 * mark */
 };
 
-/* Fills in the state and why fields of a report whose counts are complete. */
+/* Sets the fields state and why of a report whose counts are complete. */
 void cold_judge(const struct cold *c, struct cold_report *r);
 
 #endif

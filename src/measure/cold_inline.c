@@ -1,5 +1,5 @@
 /*
- * cold_inline.c - files whose data does not show in page and block counts
+ * cold_inline.c - files whose data is not visible in page and block counts
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the kernel's Documentation/filesystems/fiemap.rst.
@@ -15,8 +15,8 @@
 enum { EXTENTS = 64 };
 
 /*
- * Asks for the first extents of a file.  Returns their number, or -1 if the
- * filesystem cannot tell.
+ * Queries the first extents of a file.  Returns their number, or -1 if the
+ * filesystem does not report extents.
  */
 static int
 ask(int fd, uint64_t from, struct fiemap *m)

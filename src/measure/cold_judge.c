@@ -1,5 +1,5 @@
 /*
- * cold_judge.c - deciding whether what was read was cold
+ * cold_judge.c - deciding whether the files that were read were cold
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cold_impl.h"
@@ -15,7 +15,7 @@ say(struct cold_report *r, enum cold_state state, const char *why)
 }
 
 /*
- * Conditions are listed from worst to best, so the first that applies decides.
+ * Conditions are tested from worst to best, and the first that applies decides.
  */
 static void
 judge_devices(const struct cold *c, struct cold_report *r)
@@ -28,7 +28,7 @@ judge_devices(const struct cold *c, struct cold_report *r)
 		r->squashfs |= c->devices[i].squashfs;
 	}
 	if (kinds[DEVICE_MEMORY])
-		say(r, COLD_NO, "the filesystem or its device is memory");
+		say(r, COLD_NO, "the filesystem or its device is in memory");
 	else if (kinds[DEVICE_OWN_CACHE] || c->lost)
 		say(r, COLD_UNKNOWN, "a filesystem has its own cache, "
 		    "which cannot be inspected");
@@ -49,7 +49,7 @@ judge_devices(const struct cold *c, struct cold_report *r)
 		    "image behind a loop device is in memory");
 }
 
-/* Judges a squashfs image: all of it must have come from its device. */
+/* Judges a squashfs image: all of it must have been read from its device. */
 static void
 judge_squashfs(const struct device *d, struct cold_report *r)
 {
@@ -74,9 +74,9 @@ static void
 judge_traffic(const struct cold *c, struct cold_report *r)
 {
 	/*
-	 * Device counters include all processes.  Where the kernel does not
-	 * count per process, they support what the pages say, but prove
-	 * nothing.
+	 * Device counters include all processes.  If the kernel does not count
+	 * bytes per process, the counters can confirm the page counts, but are
+	 * no proof themselves.
 	 */
 	bool all = !c->accounted && r->before.unseen == 0 &&
 	    r->device_B > 0 && (uint64_t)r->device_B >= c->needed_B;
@@ -89,10 +89,10 @@ judge_traffic(const struct cold *c, struct cold_report *r)
 	} else if (c->inline_files > 0) {
 		r->state = COLD_UNKNOWN;
 		snprintf(r->why, sizeof(r->why), "the data of %" PRIu64
-		    " files lies in their inodes, which may have been in "
+		    " files is in their inodes, which may have been in "
 		    "memory", c->inline_files);
 	} else if (r->before.unseen > 0 && c->needed_B > 0) {
-		say(r, COLD_YES, "by the bytes that devices had to deliver");
+		say(r, COLD_YES, "proven by the number of bytes read");
 	} else if (r->before.unseen > 0) {
 		say(r, COLD_UNKNOWN, "only their owners can see how much of "
 		    "the files is in memory");

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * cachestat(2), since Linux 6.5, is a single call and rejects callers without
- * permission.  On an overlay, however, it describes the overlay rather than the
- * underlying file, so there and on older kernels the file is mapped and
+ * permission.  On overlayfs, however, it reports on the overlay rather than on
+ * the underlying file.  There, and on older kernels, the file is mapped and
  * mincore(2) is used.
  */
 #include "measure/cold.h"
@@ -49,7 +49,9 @@ by_cachestat(int fd, struct range r, uint64_t *resident)
 	return 0;
 }
 
-/* Counts from one page up to, but not including, another. */
+/*
+ * Counts the pages in memory from one page up to, but not including, another.
+ */
 static int
 by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
     uint64_t *resident)
@@ -77,8 +79,8 @@ by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
 }
 
 /*
- * Applies the kernel's own rule: mincore tells the truth only to the owner,
- * root and writers.
+ * Applies the kernel's own rule: mincore(2) reports the true state only to the
+ * owner, to root, and to users who may write the file.
  */
 static bool
 may_know(int fd, const struct stat *st)
@@ -110,8 +112,8 @@ cold_resident(int fd, const struct stat *st, uint64_t *pages,
 	if (rc != 0) {
 		rc = by_mincore(fd, 0, *pages, page_B, resident);
 		/*
-		 * a page reported as absent is absent; one reported as present
-		 * may not be in memory
+		 * a page reported as absent is absent, but a page reported as
+		 * present may not be in memory
 		 */
 		if (rc == 0 && *resident == *pages && !may_know(fd, st))
 			rc = -EPERM;

@@ -2,8 +2,8 @@
  * cold_ranges.c - which parts of a file are in memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * mincore(2) works on mappings: the file is mapped piece by piece, without
- * being read.
+ * mincore(2) requires a mapping, so the file is mapped one part at a time,
+ * without being read.
  */
 #include "measure/cold.h"
 

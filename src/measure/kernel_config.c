@@ -13,7 +13,7 @@
 #include <sys/utsname.h>
 #include <zlib.h>
 
-/* zlib passes uncompressed data through. */
+/* Opens the configuration.  zlib also reads uncompressed files. */
 static gzFile
 open_config(void)
 {
@@ -58,7 +58,7 @@ read_config(gzFile f, const char *prefix, char *text, size_t size)
 		if (strncmp(line, prefix, n) != 0)
 			continue;
 		/*
-		 * the option whose name is the prefix itself is not shortened
+		 * from an option named like the prefix, only CONFIG_ is removed
 		 */
 		word = *word == '_' ? word + 1 : strchr(line, '_') + 1;
 		len += (size_t)snprintf(text + len, size - len, "%s%s",

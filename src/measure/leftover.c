@@ -23,8 +23,8 @@
 static const char VARIABLE[] = "LAP_ID=";
 
 /*
- * Reads field 22 of /proc/PID/stat; the name before it may contain anything, so
- * the last ')' ends it.
+ * Reads field 22 of /proc/PID/stat.  The command name, field 2, may contain any
+ * character, but the last ')' in the line marks its end.
  */
 static int
 start_ticks(intmax_t pid, uintmax_t *ticks)
@@ -103,7 +103,7 @@ leftover_dead(const char *id)
 
 /*
  * Finds the value of VARIABLE in an environment, a sequence of strings, which
- * is read piece by piece because it may be large.
+ * is read in pieces because it may be large.
  */
 static bool
 find_id(int fd, char id[LEFTOVER_ID_B])
@@ -141,8 +141,8 @@ kill_marked(const char *pid)
 	int fd, handle;
 
 	/*
-	 * Open the handle first: unlike a PID, it cannot come to refer to
-	 * another process.
+	 * Open the handle first: unlike a PID, it cannot be reused for another
+	 * process.
 	 */
 	handle = (int)syscall(SYS_pidfd_open, (pid_t)atoi(pid), 0);
 	if (handle < 0)
@@ -165,8 +165,8 @@ leftover_kill(void)
 	int killed = 0, now;
 
 	/*
-	 * Processes that the killed ones have started in the meantime are found
-	 * in the next pass.
+	 * Processes that were started in the meantime by those now killed are
+	 * found in the next pass.
 	 */
 	for (int pass = 0; pass < 8; pass++) {
 		DIR *d = opendir("/proc");
@@ -196,7 +196,10 @@ identity(const char *name, const char *tool)
 	    NULL;
 }
 
-/* Calls end() for each name in the directory fd, which is closed. */
+/*
+ * Calls end() for each name in the directory fd that belongs to a dead program,
+ * and closes fd.
+ */
 static void
 each_dead(int fd, const char *tool, void (*end)(int, const char *))
 {

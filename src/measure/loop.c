@@ -1,5 +1,5 @@
 /*
- * loop.c - an image file as a temporary block device
+ * loop.c - attaching an image file to a loop device
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/loop.h"
@@ -13,7 +13,8 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 
-enum { TRIES = 64 };			/* other processes claim devices too */
+enum { TRIES = 64 };			/* another process may claim the device
+					 * first */
 
 /* Opens a free device.  Returns a descriptor or -errno. */
 static int
@@ -47,7 +48,7 @@ loop_attach(int image, uint64_t readahead_B, char name[LOOP_NAME_B])
 	}
 	if (control >= 0)
 		sys_close(control);
-	/* in sectors; must be set before anything is read */
+	/* unit: sectors; must be set before anything is read */
 	if (fd >= 0 && ioctl(fd, BLKRASET, (unsigned long)((readahead_B +
 	    511) / 512)) == -1) {
 		int rc = -errno;

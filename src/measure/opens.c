@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each event carries a descriptor for the file, which is examined and closed.
- * The queue is unbounded, so a thread drains it as it fills, recording each
- * inode once.
+ * The kernel's queue is unbounded, so a thread drains it continuously,
+ * recording each inode once.
  */
 #include "measure/opens.h"
 
@@ -27,10 +27,10 @@ struct opens {
 	int events, stop;
 	pthread_t thread;
 	bool running;
-	int err;			/* the thread's */
+	int err;			/* error that occurred in the thread */
 	struct opens_file *files;
 	size_t count, cap;
-	/* index into files plus 1, by hash; at most half are used */
+	/* index into files plus 1, by hash; at most half full */
 	size_t *slots, slot_count;
 	char *buf;
 };
@@ -47,7 +47,7 @@ slot_of(const struct opens *o, struct opens_file f)
 	return i;
 }
 
-/* Doubles the slots.  Returns 0 or -ENOMEM. */
+/* Doubles the number of slots.  Returns 0 or -ENOMEM. */
 static int
 more_slots(struct opens *o)
 {

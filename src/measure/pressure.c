@@ -30,7 +30,7 @@ pressure_open(struct pressure *p)
 	p->tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
 }
 
-/* Returns the beginning of a file as a string; "" if it cannot be read. */
+/* Returns the start of a file as a string, or "" if it cannot be read. */
 static const char *
 text_of(int fd, char *buf, size_t size)
 {

@@ -4,15 +4,16 @@
  *
  * The clock is read just before the first child is created and just after
  * SIGCHLD arrives; everything else is read from the kernel before or after
- * that.  No signal has a handler: all are blocked and taken by sigtimedwait(2),
- * so a child that still shares our memory cannot run one.
+ * that.  Signals are blocked and received with sigtimedwait(2).  There are no
+ * signal handlers, so a child that still shares our memory cannot run one.
  *
  * A dead child is first examined with WNOWAIT, because /proc/PID/io exists only
- * until it is reaped.  Orphans become our children (PR_SET_CHILD_SUBREAPER), so
- * having no child means that nothing is left of a run, and killing all children
+ * until it is reaped.  Orphans become our children (PR_SET_CHILD_SUBREAPER).  A
+ * run is therefore complete when we have no children, and killing all children
  * until none remain reaches every descendant.
  *
- * proc_start.c creates the children, proc_usage.c reaps them and counts.
+ * proc_start.c creates the children; proc_usage.c reaps them and adds up their
+ * usage.
  */
 #include "proc_impl.h"
 
@@ -28,13 +29,13 @@
 #include <unistd.h>
 
 static const int stop[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
-static const uint64_t GRACE_NS = 10000000000;	/* to disappear after being
-						 * killed */
+static const uint64_t GRACE_NS = 10000000000;	/* for killed processes to
+						 * disappear */
 
 /*
- * Opens /dev/null above the standard descriptors, after opening those that are
- * closed: a pipe must not become one of them.  Standard output is then
- * read-only, so that writing to it fails as before.
+ * Opens /dev/null with a descriptor above 2.  Closed standard descriptors are
+ * opened first, because a pipe must not get one of their numbers.  Standard
+ * output is then read-only, so that writing to it fails as before.
  */
 static int
 open_null(void)
@@ -59,10 +60,7 @@ open_null(void)
 int
 proc_open(struct proc *p)
 {
-	/*
-	 * Signals that stop a job, or report that it is stopped, are not
-	 * blocked.
-	 */
+	/* Job control signals are not blocked. */
 	static const int job[] = { SIGTSTP, SIGCONT, SIGTTIN, SIGTTOU };
 	struct sigaction old;
 	sigset_t all;
@@ -82,8 +80,8 @@ proc_open(struct proc *p)
 	signal(SIGCHLD, SIG_DFL);
 	sigemptyset(&p->wait);
 	sigaddset(&p->wait, SIGCHLD);
-	sigaddset(&p->wait, SIGRTMIN);	/* of proc_end() */
-	/* Signals that our parent ignored, as nohup(1) does, stay ignored. */
+	sigaddset(&p->wait, SIGRTMIN);	/* sent by proc_end() */
+	/* Signals that our parent ignored, as nohup(1) does, remain ignored. */
 	for (size_t i = 0; i < sizeof(stop) / sizeof(stop[0]); i++)
 		if (sigaction(stop[i], NULL, &old) == 0 &&
 		    old.sa_handler != SIG_IGN)
@@ -96,7 +94,9 @@ proc_open(struct proc *p)
 	return 0;
 }
 
-/* proc_end() may be called just after the run has ended on its own. */
+/*
+ * Discards the signal of a proc_end() that was called just after the run ended.
+ */
 static void
 forget_ends(void)
 {
@@ -145,7 +145,7 @@ proc_pending(const struct proc *p)
 }
 
 /*
- * Returns the PID of a dead child, 0 if there are only live ones, -1 if there
+ * Returns the PID of a dead child, 0 if all children are alive, or -1 if there
  * are none.
  */
 static pid_t
@@ -161,9 +161,9 @@ dead_child(void)
 }
 
 /*
- * Kills our children, whose own children then become ours.  The list is a line
- * of PIDs in the proc directory of our only thread, each followed by a blank.
- * If it does not fit in the buffer, the next call finds the rest.
+ * Kills our children, whose own children then become ours.  The proc directory
+ * of our only thread contains the list, a line of PIDs, each followed by a
+ * blank.  If it does not fit in the buffer, the next call finds the rest.
  */
 static void
 kill_children(void)
@@ -199,8 +199,8 @@ kill_all(const struct proc *p, const struct proc_run *r)
 }
 
 /*
- * Reaps all dead children, recording `now` as their end.  Returns how many of
- * the live stages remain.
+ * Reaps all dead children, recording `now` as their end.  Returns the number of
+ * stages still alive.
  */
 static int
 reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
@@ -231,8 +231,8 @@ reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
 }
 
 /*
- * Waits for a signal.  Returns it, or 0 once `until` has passed; sets *now to
- * the time.
+ * Waits for a signal.  Returns its number, or 0 once the time is past `until`.
+ * Sets *now to the current time.
  */
 static int
 wait_signal(const struct proc *p, uint64_t until, uint64_t *now)
@@ -291,8 +291,8 @@ wait_stages(struct proc *p, struct proc_run *r)
 }
 
 /*
- * Kills what the stages left behind, and counts it.  Orphans that are already
- * dead are not counted.  Returns 0 or -ETIMEDOUT.
+ * Kills and counts the processes that the stages left behind.  Orphans that are
+ * already dead are not counted.  Returns 0 or -ETIMEDOUT.
  */
 static int
 end_rest(struct proc *p, struct proc_run *r)
@@ -305,7 +305,8 @@ end_rest(struct proc *p, struct proc_run *r)
 	while (dead_child() != -1) {
 		kill_all(p, r);
 		/*
-		 * one death is reported immediately; the nap is for the others
+		 * the first death is reported immediately; the timeout is for
+		 * the others
 		 */
 		sig = sigtimedwait(&p->wait, NULL, &nap);
 		if (sig > 0 && sig != SIGCHLD && sig != SIGRTMIN)

@@ -2,11 +2,11 @@
  * proc_clone.c - a child that shares our memory until it calls exec
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The C library's clone(2) cannot put the child into a cgroup; clone3(2) can
+ * The C library's clone(2) cannot create the child in a cgroup; clone3(2) can,
  * but has no wrapper in the C library.  Moving the child afterwards takes a
- * lock that may cost milliseconds, and a fork copies page tables; hence the
- * assembly code below.  The child has its own stack and never returns from
- * start(), so it does not touch the caller's frame.
+ * lock, which may cost milliseconds, and fork(2) copies page tables.  Therefore
+ * the system call is made in assembly.  The child has its own stack and never
+ * returns from start(), so it does not touch the caller's frame.
  */
 #include "measure/proc.h"
 

@@ -31,7 +31,7 @@ proc_find(const char *name, const char *path, char **found)
 		size_t n = strcspn(dir, ":");
 		struct stat st;
 
-		/* an empty directory in the list is the current one */
+		/* an empty entry in the list means the current directory */
 		sprintf(s, "%.*s/%s", n == 0 ? 1 : (int)n, n == 0 ? "." : dir,
 		    name);
 		if (stat(s, &st) == 0 && S_ISREG(st.st_mode)) {

@@ -1,5 +1,5 @@
 /*
- * proc_impl.h - what the files of proc.h share
+ * proc_impl.h - internal interface of the implementation of proc.h
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_PROC_IMPL_H
@@ -8,8 +8,8 @@
 #include "measure/proc.h"
 
 /*
- * Starts all stages, closing our ends of their pipes, which are then -1.
- * Returns 0 or -errno: r->failed is the stage concerned.
+ * Starts all stages, closes our ends of their pipes and sets them to -1.
+ * Returns 0, or -errno with r->failed set to the stage that failed.
  */
 int proc_start_stages(struct proc *p, struct proc_run *r, int (*pipes)[2]);
 

@@ -15,12 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What a child needs, in memory shared with us. */
+/* The arguments of a child, in memory shared with us. */
 struct start {
 	const struct proc *proc;
 	const struct proc_stage *stage;
 	int fds[3];
-	int sock;		/* where to send its counters, or -1 */
+	int sock;		/* socket to send its counters to, or -1 */
 	int err;
 };
 
@@ -33,7 +33,7 @@ struct message {
 };
 
 /*
- * On this stack, in shared memory, a child must not run sanitizer
+ * A child uses this stack in shared memory, so it must not run sanitizer
  * instrumentation.
  */
 #define IN_CHILD __attribute__((no_sanitize("address")))
@@ -50,8 +50,8 @@ message_init(struct message *m)
 }
 
 /*
- * Sends our own counters to the waiting parent.  Failing that, the parent opens
- * them itself, so errors do not matter.
+ * Sends a descriptor for our counters to the waiting parent.  Errors do not
+ * matter, because the parent then opens the counters itself.
  */
 IN_CHILD static void
 send_io(int sock)
@@ -175,9 +175,9 @@ spawn(struct proc *p, struct proc_stage *st, const int fds[3],
 }
 
 /*
- * A dead process's file belongs to root, and a short-lived process dies before
- * others can open its file.  So each child sends the descriptor before it
- * executes; the file remains readable until the child is reaped.
+ * The counters of a dead process belong to root, and a short-lived process dies
+ * before its parent can open them.  Therefore each child sends a descriptor
+ * before calling exec; it remains readable until the child is reaped.
  */
 static void
 open_socks(const struct proc_run *r, int socks[2])

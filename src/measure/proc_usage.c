@@ -31,7 +31,7 @@ proc_open_io(pid_t pid)
 	return sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 }
 
-/* The names are those of proc_pid_io(5).  The file is closed. */
+/* Reads and closes /proc/PID/io, described in proc_pid_io(5). */
 static void
 read_io(int fd, struct proc_usage *u)
 {

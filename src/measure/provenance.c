@@ -29,7 +29,7 @@ provenance_series(char id[PROVENANCE_SERIES_B])
 	char date[UTC_B];
 	uint16_t lot = 0;
 
-	/* Failing that, the process ID must suffice. */
+	/* Without a random number, the process ID must suffice. */
 	if (getrandom(&lot, sizeof(lot), GRND_NONBLOCK) != sizeof(lot))
 		lot = 0;
 	utc_name(date, utc_now_ns());
@@ -88,14 +88,16 @@ write_cores(struct table *t)
 	cpu_set_t set;
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
 
-	/* A set too small for the machine causes an error. */
+	/* This fails if the set is too small for the machine. */
 	if (sched_getaffinity(0, sizeof(set), &set) == -1)
 		return table_comment(t, "cores", "%ld", online);
-	return table_comment(t, "cores", "%ld, %d for us", online,
+	return table_comment(t, "cores", "%ld, %d usable", online,
 	    CPU_COUNT(&set));
 }
 
-/* Counts the kernel's mitigations for this processor's vulnerabilities. */
+/*
+ * Writes how many mitigations for this processor's vulnerabilities are active.
+ */
 static int
 write_mitigations(struct table *t)
 {
@@ -113,7 +115,7 @@ write_mitigations(struct table *t)
 		vulnerable += strncmp(text, "Vulnerable", 10) == 0;
 	}
 	closedir(d);
-	return table_comment(t, "mitigations", "%d in force, %d missing",
+	return table_comment(t, "mitigations", "%d active, %d missing",
 	    mitigated, vulnerable);
 }
 
@@ -165,7 +167,7 @@ quote(int argc, char *const *argv)
 	size_t size = 1;
 	char *text, *s;
 
-	/* in the worst case every character is a quote, which takes four */
+	/* in the worst case every character is a quote, written as four */
 	for (int i = 0; i < argc; i++)
 		size += 4 * strlen(argv[i]) + 3;
 	text = s = sys_malloc(size);

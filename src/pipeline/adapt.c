@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 /*
- * The time between two checks: long enough for the idle share to be meaningful.
+ * The time between two checks, long enough for the idle percentage to be
+ * meaningful.
  */
 #define LOOK_NS UINT64_C(20000000)
 
@@ -43,7 +44,9 @@ adapt_look(struct adapt_state *a, uint64_t wall_ns, uint64_t idle_ns,
 			a->hold = ADAPT_HOLD_MAX;
 		a->wait = a->hold;
 	} else {
-		/* after several moves in one direction, the pipe has changed */
+		/*
+		 * several moves in one direction: the pipe's speed has changed
+		 */
 		a->hold /= 2;
 	}
 	a->direction = move;
@@ -71,7 +74,10 @@ adapt_take(struct adapt *a)
 	return level;
 }
 
-/* Called when every worker has done something since the last call. */
+/*
+ * Checks the workers once as many pieces as workers have been completed since
+ * the last check.
+ */
 void
 adapt_watch(void *arg, const struct pipeline_watch *w)
 {

@@ -29,7 +29,10 @@ input_open(struct input *in, int fd)
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
 	in->waits = !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
-	/* A larger pipe keeps its writer from blocking after every 64 KiB. */
+	/*
+	 * With a larger pipe buffer, the writer does not block after every 64
+	 * KiB.
+	 */
 	if (S_ISFIFO(st.st_mode))
 		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
 	else
@@ -64,11 +67,11 @@ input_cancel(struct input *in)
 {
 	uint64_t one = 1;
 
-	/* This can fail only if the count is already far from 0. */
+	/* This can fail only if the counter is already far above 0. */
 	(void)!write(in->cancel, &one, sizeof(one));
 }
 
-/* Returns 0 when there is something to read, -ETIME or -ECANCELED. */
+/* Waits for data.  Returns 0 when there is some, -ETIME or -ECANCELED. */
 static int
 wait_for(struct input *in, int timeout_ms)
 {
@@ -86,7 +89,9 @@ wait_for(struct input *in, int timeout_ms)
 	return p[1].revents != 0 ? -ECANCELED : 0;
 }
 
-/* Calls read(2) once; begun tells whether a block has already been started. */
+/*
+ * Calls read(2) once.  begun is set if part of the block has already been read.
+ */
 static ssize_t
 read_some(struct input *in, void *buf, size_t len, bool begun)
 {

@@ -2,15 +2,16 @@
  * pipeline.c - read, work on all cores, join in order, write
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The pipeline is a ring of slots.  Piece number k travels in slot k modulo the
- * size of the ring, and each slot's state says which stage owns it:
+ * The pipeline is a ring of slots.  Piece k travels in slot k modulo the size
+ * of the ring, and each slot's state indicates which stage owns it:
  *
  * 	FREE -> (reader) FILLED -> (a worker) DONE -> (joiner) OUT -> FREE
  *
- * Workers take pieces in order, and pieces are joined and written in order.  So
- * the oldest piece in the ring can always proceed, and nothing can deadlock:
- * the writer waits for nobody, the joiner for one worker or the writer, a
- * worker for the reader, and the reader for the oldest slot.
+ * Workers take pieces in order, and pieces are joined and written in order.
+ * Therefore the oldest piece in the ring can always proceed, and there can be
+ * no deadlock: the writer never waits for another stage, the joiner waits for a
+ * worker or the writer, a worker for the reader, and the reader for the oldest
+ * slot.
  *
  * One lock guards the states; pieces are hundreds of kilobytes long, so it is
  * taken at most a few thousand times a second.  An error stays in its slot
@@ -54,7 +55,7 @@ pipeline_release(struct slot *s)
 	pthread_mutex_unlock(&pl->lock);
 }
 
-/* Waits for c, and adds the time to *ns; called with the lock held. */
+/* Waits on c and adds the time to *ns.  Called with the lock held. */
 static void
 wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
 {
@@ -155,7 +156,7 @@ sink_failed(void *arg)
 
 /*
  * Waits for the next piece.  Data already joined is flushed first, because the
- * wait may be for a live pipe.
+ * input may be a live pipe.
  */
 static int
 take_done(struct pipeline *pl, struct slot *s)
@@ -182,7 +183,7 @@ take_done(struct pipeline *pl, struct slot *s)
 }
 
 /*
- * Joins every piece in order, up to the last or an error, in the caller's
+ * Joins the pieces in order, until the last one or an error, in the caller's
  * thread.
  */
 static int
@@ -202,7 +203,7 @@ joiner(struct pipeline *pl)
 		show(pl, s);
 		rc = join_slot(pl, s);
 		tell_watch(pl);
-		/* nothing is needed after a complete window */
+		/* the rest is not needed once the window is complete */
 		if (sink_enough(pl->sink))
 			return -ECANCELED;
 	}
@@ -251,7 +252,7 @@ run_threads(struct pipeline *pl, const struct pipeline_params *params)
 	return rc;
 }
 
-/* The first piece is filled before any thread is started. */
+/* Runs the job.  The first piece is filled before any thread is started. */
 static int
 run(struct pipeline *pl, const struct pipeline_params *params)
 {

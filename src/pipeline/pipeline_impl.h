@@ -1,5 +1,5 @@
 /*
- * pipeline_impl.h - the state that the threads of a pipeline share
+ * pipeline_impl.h - the state shared by the threads of a pipeline
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_PIPELINE_IMPL_H
@@ -27,7 +27,8 @@ struct pipeline {
 	pthread_cond_t may_fill, may_work, may_join;
 	uint64_t filled, taken, joined;	/* pieces so far */
 	bool ended;			/* the last piece has been filled */
-	bool stop;			/* an error occurred: all threads end */
+	bool stop;			/* an error occurred: all threads
+					 * exit */
 	uint64_t stall_work_ns, idle_ns;
 	unsigned waiting;		/* idle workers, */
 	uint64_t waiting_ns;		/* the sum of the times at which they
@@ -41,14 +42,14 @@ struct pipeline_worker {
 	pthread_t thread;
 };
 
-/* These do a worker's job, also in a pipeline without threads. */
+/* These functions are also used in a pipeline without threads. */
 int pipeline_worker_open(struct pipeline *pl, void **ctx);
 void pipeline_worker_close(struct pipeline *pl, void *ctx);
 void pipeline_work(struct pipeline *pl, void *ctx, struct slot *s);
 
 /*
- * Starts up to `threads` workers.  Fewer are enough, but at least one must
- * start; pl->workers is set to their number.  Returns 0 or -errno.
+ * Starts up to `threads` workers, and sets pl->workers to the number started.
+ * It is an error only if none can be started.  Returns 0 or -errno.
  */
 int pipeline_start(struct pipeline *pl, struct pipeline_worker *w,
     unsigned threads);

@@ -27,7 +27,7 @@ pipeline_work(struct pipeline *pl, void *ctx, struct slot *s)
 		s->err = pl->ops->work(pl->job, ctx, s);
 }
 
-/* Takes pieces in order until the last one has been taken. */
+/* Processes pieces in order until none are left. */
 static void
 work_loop(struct pipeline *pl, void *ctx)
 {

@@ -5,10 +5,11 @@
  * The sink is a queue of pieces to write: the pipeline's slots, and the sink's
  * own chunks for data that is not a slot's whole output.  The joiner fills one
  * chunk while the thread writes another.  The queue has room for every slot and
- * every chunk, so adding to it never waits; only taking a free chunk does.
+ * every chunk, so adding to it never blocks; only waiting for a free chunk
+ * does.
  *
- * The thread also computes the checksum of queued chunks; the number of
- * unchecked items determines who owns its value.
+ * The thread also computes the checksum of queued chunks.  While there are
+ * unchecked items, the thread owns the checksum; otherwise the joiner does.
  */
 #include "sink.h"
 
@@ -50,7 +51,7 @@ struct sink {
 	void (*failed)(void *);
 	void *owner;
 
-	/* Private to the joiner. */
+	/* Used only by the joiner. */
 	uint8_t *chunk[CHUNKS];
 	unsigned current;		/* current chunk */
 	size_t fill;			/* bytes in it */
@@ -58,7 +59,7 @@ struct sink {
 	sink_check_fn *check;		/* NULL when none is requested */
 	size_t check_from;		/* offset in the chunk */
 	uint64_t bytes;
-	uint64_t queued_B;		/* how many of the bytes were queued */
+	uint64_t queued_B;		/* bytes queued so far */
 	struct pipeline_window window;
 };
 

@@ -10,26 +10,26 @@
 #include "pipeline/pipeline.h"
 
 /*
- * Opens a sink; one with fd -1 drops everything.  most_slots is the maximum
- * number of slots queued at once.  Without sink_start() the caller writes
- * everything.  failed(owner) is called once, by the writing thread, after the
- * first failed write.  Returns 0 or -errno.
+ * Opens a sink; if fd is -1, the output is discarded.  most_slots is the
+ * maximum number of slots in the queue.  Without sink_start(), the caller's
+ * thread does the writing.  failed(owner) is called once, by the writing
+ * thread, after the first failed write.  Returns 0 or -errno.
  */
 int sink_open(struct sink **out, int fd, unsigned most_slots,
     void (*failed)(void *), void *owner);
 
-/* Restricts writing to this part of the output. */
+/* Restricts writing to the given part of the output. */
 void sink_window(struct sink *out, const struct pipeline_window *window);
 
 /*
- * Returns whether the run may stop because the window is complete; for the
- * joiner.
+ * Returns whether the run may stop because the window is complete.  Called by
+ * the joiner.
  */
 bool sink_enough(const struct sink *out);
 
 int sink_start(struct sink *out);
 
-/* Queues the current chunk for writing now.  Returns 0 or the first -errno. */
+/* Queues the current chunk for writing.  Returns 0 or the first -errno. */
 int sink_flush(struct sink *out);
 
 /*
@@ -43,8 +43,8 @@ int sink_error(struct sink *out);
 
 /*
  * Returns whether sink_slot() has been called since the last call to this
- * function; for the joiner.  (The slot itself cannot tell: it may already have
- * been reused.)
+ * function.  Called by the joiner.  (The slot itself may already have been
+ * reused.)
  */
 bool sink_took_slot(struct sink *out);
 

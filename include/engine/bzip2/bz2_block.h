@@ -6,11 +6,11 @@
  * written as bits, most significant first; blocks may begin at any bit, are
  * independent of each other, and hold at most level x 100000 bytes after an
  * initial run-length code (RLE1).  The only specification of the format is its
- * reference implementation, bzip2 1.0.8 (Seward); this code accepts exactly
- * what it accepts.
+ * reference implementation, bzip2 1.0.8 (Seward); this code accepts exactly the
+ * same streams.
  *
- * The functions are pure: no I/O, no threads.  A context belongs to one thread
- * at a time; functions without one are thread-safe.
+ * The functions do no I/O and start no threads.  A context belongs to one
+ * thread at a time; functions without one are thread-safe.
  *
  * Compression, as a pipeline does it:
  * 	reader	bz2_rle_start, bz2_rle_fill until full, bz2_rle_end
@@ -43,7 +43,7 @@ enum {
 	BZ2_BLOCK_OUT_MAX = BZ2_LEVEL_MAX * BZ2_BLOCK_UNIT / 5 * 255
 };
 
-/* Returns the stream's check value, updated for one more block. */
+/* Returns the check value of the stream after one more block. */
 static inline uint32_t
 bz2_crc_combine(uint32_t stream, uint32_t block)
 {
@@ -51,9 +51,9 @@ bz2_crc_combine(uint32_t stream, uint32_t block)
 }
 
 /*
- * RLE1, with which the reader cuts its input into blocks.  It replaces the copy
- * into a slot and costs little more.  Where a block is cut depends only on the
- * data and the level, not on how the input arrives.
+ * RLE1, which the reader applies while cutting its input into blocks.  It
+ * replaces copying into a slot, and costs little more.  Block boundaries depend
+ * only on the data and the level, not on the size of each read.
  */
 struct bz2_rle {
 	uint8_t *block;		/* the caller's buffer of bz2_rle_cap() bytes */
@@ -67,8 +67,8 @@ struct bz2_rle {
 size_t bz2_rle_cap(int level);
 void bz2_rle_start(struct bz2_rle *r, int level, uint8_t *block);
 /*
- * Adds input, and returns how many bytes of it were consumed: fewer than len if
- * the block is full.  bz2_rle_full() says whether it is.
+ * Adds input, and returns the number of bytes consumed, which is less than len
+ * if the block is full.  bz2_rle_full() returns whether it is.
  */
 size_t bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len);
 bool bz2_rle_full(const struct bz2_rle *r);
@@ -76,7 +76,7 @@ bool bz2_rle_full(const struct bz2_rle *r);
 size_t bz2_rle_end(struct bz2_rle *r);
 
 /*
- * A block encoder.  bz2_encoder_new() makes its only allocation, of
+ * A block encoder.  bz2_encoder_new() makes a single allocation of
  * bz2_encoder_memory(level) bytes, and returns NULL if that fails.
  */
 struct bz2_encoder;
@@ -89,22 +89,23 @@ void bz2_encoder_free(struct bz2_encoder *e);	/* e may be NULL */
 size_t bz2_encode_bound(int level);
 
 /*
- * Encodes a block produced by RLE1, of 1..bz2_rle_cap(level) bytes: its bits
- * start at the first bit of out and are padded with zeros to a byte.  *crc is
- * set to the check value.  Returns the number of bits, or -EINVAL if the length
- * is out of range, cap is below the bound, or the block ends where a count is
- * required.
+ * Encodes a block of 1..bz2_rle_cap(level) bytes produced by RLE1.  Its bits
+ * start at the first bit of out, and are padded with zeros to a whole byte.
+ * *crc is set to the check value.  Returns the number of bits, or -EINVAL if
+ * the length is out of range, cap is below the bound, or the block ends where
+ * RLE1 requires a count.
  */
 int64_t bz2_encode_block(struct bz2_encoder *e, const uint8_t *block,
     size_t len, uint8_t *out, size_t cap, uint32_t *crc);
 
 /*
  * Writes a stream by joining blocks at arbitrary bit positions.  dst must have
- * room for nbits / 8 + 9 bytes; the completed bytes are returned, and up to 7
- * bits are kept.  A header begins a stream, a trailer ends it.
+ * room for nbits / 8 + 9 bytes.  The number of completed bytes is returned, and
+ * up to 7 bits are kept for the next call.  A stream begins with a header and
+ * ends with a trailer.
  */
 struct bz2_join {
-	uint8_t rest;		/* remaining bits, at the top */
+	uint8_t rest;		/* remaining bits, left-aligned */
 	unsigned rest_bits;
 	uint32_t crc;
 };
@@ -115,8 +116,9 @@ size_t bz2_join_block(struct bz2_join *j, const uint8_t *src, uint64_t nbits,
 size_t bz2_join_trailer(struct bz2_join *j, uint8_t *dst);
 
 /*
- * Determines what begins at a given bit.  Returns BZ2_AT_BLOCK, BZ2_AT_END, 0
- * (neither), or -ENODATA if the input ends too early to tell.
+ * Returns BZ2_AT_BLOCK or BZ2_AT_END if a block or the trailer begins at a
+ * given bit, 0 if neither does, or -ENODATA if the input is too short to
+ * decide.
  */
 enum { BZ2_AT_BLOCK = 1, BZ2_AT_END = 2 };
 
@@ -131,8 +133,9 @@ int bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit,
 
 /*
  * Searches for a magic number at any position from `bit` onward.  Returns
- * BZ2_AT_BLOCK or BZ2_AT_END and its position in *found, or 0 if in contains no
- * complete one.  A block's data may contain one by chance, or by design.
+ * BZ2_AT_BLOCK or BZ2_AT_END and stores its position in *found, or returns 0 if
+ * `in` contains no complete magic number.  A block's data may contain one by
+ * chance, or by design.
  */
 struct bz2_scan {
 	uint64_t pairs[1024];	/* pairs of bytes that occur inside a magic
@@ -145,7 +148,7 @@ int bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,
 
 /*
  * A block decoder, for streams of up to a given level.  bz2_decoder_new() makes
- * its only allocation, of bz2_decoder_memory(level) bytes, and returns NULL if
+ * a single allocation of bz2_decoder_memory(level) bytes, and returns NULL if
  * that fails.
  */
 struct bz2_decoder;
@@ -156,17 +159,18 @@ void bz2_decoder_free(struct bz2_decoder *d);	/* d may be NULL */
 
 /*
  * Decodes the block that begins with its magic at *bit, and moves *bit past it.
- * level is that of its stream, and must not exceed the decoder's; *crc is set
- * to the check value stored in the block.  Returns 0, -ENODATA (the input ends
- * inside the block), -EBADMSG (not a block, or corrupt) or -EINVAL (level).
+ * level is the level of its stream, and must not exceed the decoder's; *crc is
+ * set to the check value stored in the block.  Returns 0, -ENODATA (the input
+ * ends inside the block), -EBADMSG (not a block, or corrupt) or -EINVAL
+ * (level).
  */
 int bz2_decode_block(struct bz2_decoder *d, int level, const uint8_t *in,
     size_t len, uint64_t *bit, uint32_t *crc);
 
 /*
- * Reads the most recently decoded block in pieces of up to cap (1 or more)
- * bytes.  Returns their number; 0 at the end of a block with a correct check
- * value; or -EBADMSG if the check value or the runs are wrong.
+ * Reads up to cap (at least 1) bytes of the most recently decoded block.
+ * Returns the number of bytes, 0 at the end of a block whose check value is
+ * correct, or -EBADMSG if the check value or a run is wrong.
  */
 ssize_t bz2_decode_read(struct bz2_decoder *d, uint8_t *out, size_t cap);
 

@@ -4,7 +4,7 @@
  *
  * The back half of our own deflate encoder.  It decides where blocks begin,
  * their types and their codes.  A struct deflate_blocks belongs to one thread;
- * the output depends only on the calls, never on the machine.
+ * the output depends only on the calls, not on the machine.
  */
 #ifndef COLDPRESS_DEFLATE_BLOCKS_H
 #define COLDPRESS_DEFLATE_BLOCKS_H
@@ -19,7 +19,7 @@
 enum {
 	DEFLATE_PIECES = 192,	/* maximum considered together */
 	DEFLATE_SYMS = LITLEN_SYMS + DIST_SYMS,
-	/* this many bytes after the output may be overwritten */
+	/* number of bytes after the output that may be overwritten */
 	DEFLATE_BLOCKS_SLACK = 8
 };
 
@@ -45,7 +45,7 @@ enum { DEFLATE_HELD = 7 };
 
 struct deflate_writer {
 	uint8_t *next;
-	uint64_t bits;		/* bits not yet written, and how many */
+	uint64_t bits;		/* bits not yet written, and their number */
 	unsigned held;
 };
 
@@ -59,11 +59,11 @@ struct deflate_blocks {
 	const uint8_t *stored;	/* bytes waiting for a stored block */
 	size_t nstored;
 	uint8_t length_sym[259];
-	/* one more, for the end */
+	/* one extra, for the end */
 	struct deflate_piece pieces[DEFLATE_PIECES + 1];
 };
 
-/* Returns the maximum combined output of add and end for len bytes of input. */
+/* Returns the maximum total size of the output for len bytes of input. */
 static inline size_t
 deflate_blocks_bound(size_t len)
 {
@@ -71,40 +71,41 @@ deflate_blocks_bound(size_t len)
 }
 
 /*
- * Starts writing at out, which has room for that many bytes; the last
- * DEFLATE_BLOCKS_SLACK of them are not available to the output.
+ * Starts writing at out, which has space for `room` bytes.  The last
+ * DEFLATE_BLOCKS_SLACK bytes are not used for output.
  */
 void deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out,
     size_t room);
 
 /*
- * Adds one or more blocks for n sequences, whose bytes begin at in.
- * Compression improves with n, because no block continues into the next call.
- * Returns 0, or -ENOBUFS if there is too little room; the caller must then
- * start over with deflate_blocks_begin().
+ * Adds one or more blocks for n sequences, whose bytes begin at in.  A larger n
+ * improves compression, because no block continues into the next call.  Returns
+ * 0, or -ENOBUFS if there is too little room; the caller must then start over
+ * with deflate_blocks_begin().
  */
 int deflate_blocks_add(struct deflate_blocks *b, const uint8_t *in,
     const struct deflate_seq *seqs, size_t n);
 
 /*
- * If final, ends the stream: marks the last block, or writes an empty one, and
- * fills the last byte with zeros.  Otherwise it writes an empty stored block,
- * which ends at a byte boundary: the sync point 00 00 FF FF.  Returns the
- * number of bytes written since deflate_blocks_begin(), or -ENOBUFS.
+ * If final is set, ends the stream: marks the last block as final, or writes an
+ * empty final block, and pads the last byte with zeros.  Otherwise writes a
+ * sync point, an empty stored block that ends at a byte boundary with 00 00 FF
+ * FF.  Returns the number of bytes written since deflate_blocks_begin(), or
+ * -ENOBUFS.
  */
 ssize_t deflate_blocks_end(struct deflate_blocks *b, bool final);
 
 /*
  * For src/engine/deflate/deflate_*.c only.
  *
- * deflate_split: fills b->pieces from *at onward, merges them into blocks and
- * returns how many remain; *at is then advanced past them, to where the next
- * piece begins.  Returns 0 if there were no more tokens.
+ * deflate_split: fills b->pieces from *at onward, and merges them into blocks.
+ * Advances *at to the start of the next piece.  Returns the number of blocks,
+ * or 0 if there were no more tokens.
  */
 unsigned deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
     const struct deflate_seq *end);
 
-/* The cheaper way to code a block: with the fixed codes or its own. */
+/* The cheaper encoding of a block, with the fixed codes or with its own. */
 struct deflate_plan {
 	uint64_t bits;			/* size of the whole block */
 	bool fixed;
@@ -119,8 +120,8 @@ void deflate_plan_make(struct deflate_plan *plan, struct deflate_piece *p,
     bool fast);
 
 /*
- * Writes the block between the two cursors.  The caller guarantees enough room,
- * and a code in the plan for every symbol of the block.
+ * Writes the block between the two cursors.  The caller ensures that there is
+ * enough room, and that the plan has a code for every symbol of the block.
  */
 void deflate_emit(struct deflate_writer *out,
     const struct deflate_plan *plan,
@@ -145,7 +146,7 @@ deflate_put(struct deflate_writer *w, uint64_t v, unsigned n)
 	w->held += n;
 }
 
-/* Needs eight bytes of room; up to DEFLATE_HELD bits remain. */
+/* Writes up to eight bytes; up to DEFLATE_HELD bits remain pending. */
 static inline void
 deflate_flush(struct deflate_writer *w)
 {

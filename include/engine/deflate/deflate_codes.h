@@ -2,13 +2,13 @@
  * deflate_codes.h - the two codes of a deflate block, as tables of lengths
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * To find the end of a block it is enough to know how many bits each symbol
- * takes, so decoding is a branch-free state machine: the state is the table in
- * which to look up the next bits, and an entry says how many bits to drop (code
- * and extra bits together) and which table comes next.  One entry may stand for
+ * To find the end of a block, only the number of bits in each symbol matters,
+ * so decoding is a branch-free state machine.  The state is the table in which
+ * to look up the next bits.  An entry contains the number of bits to drop (code
+ * and extra bits together) and the next table.  A single entry may represent
  * several literals and a length that follows them.  The end of the block and
- * invalid codes lead to single-entry tables, which drop no bits and point back
- * to themselves, so it is enough to check for them once every few steps.
+ * invalid codes lead to single-entry tables that drop no bits and point to
+ * themselves, so they need to be checked for only once every few steps.
  */
 #ifndef COLDPRESS_DEFLATE_CODES_H
 #define COLDPRESS_DEFLATE_CODES_H
@@ -19,7 +19,8 @@
 enum {
 	CODE_MAX = 15,		/* longest code, in bits */
 	PRE_MAX = 7,		/* the precode's longest code, in bits */
-	LENGTH_EXTRA = 5,	/* most extra bits after a length's code, */
+	LENGTH_EXTRA = 5,	/* maximum number of extra bits after a length's
+				 * code, */
 	DISTANCE_EXTRA = 13,	/* and after a distance's */
 	LITLEN_SYMS = 288,
 	DIST_SYMS = 32,
@@ -36,9 +37,9 @@ enum {
 	 * All tables are in one array.  Each of the two codes has tables of 0,
 	 * 1, 2 ... BITS bits one after another; the n-bit table begins at
 	 * offset 1 << n, so an index with a 1 prepended selects both table and
-	 * entry.  Codes longer than BITS continue in tables of their own: at
-	 * least two codes share one, so there are at most half as many of these
-	 * as symbols.
+	 * entry.  Codes longer than BITS continue in separate tables, each
+	 * shared by at least two codes, so there are at most half as many of
+	 * these tables as symbols.
 	 */
 	STOP_END = 0,
 	STOP_BAD = ALIGN,
@@ -53,8 +54,8 @@ enum {
 };
 
 /*
- * Bits 0-5 of an entry are the number of bits to drop, 6-19 the position of the
- * next table in bytes, 20-31 the mask for the index into it.
+ * Bits 0-5 of an entry are the number of bits to drop, bits 6-19 the byte
+ * offset of the next table, and bits 20-31 the mask for the index into it.
  */
 #define ENTRY_DROP(e) ((e) & 63)
 #define ENTRY_PLACE(e) ((e) & 0xfffc0)
@@ -90,7 +91,7 @@ codes_distance_extra(unsigned n)
 	return n < 4 ? 0 : (n - 2) / 2;
 }
 
-/* A position in the walk; the state is the entry that led here. */
+/* A position in the walk; state is the entry that led to it. */
 struct place {
 	uint64_t pos;		/* bits */
 	uint32_t state;
@@ -103,10 +104,10 @@ stopped(uint32_t state)
 }
 
 /*
- * Fills tab, of ENTRIES entries, with a dynamic block's codes from their
- * lengths, first those of the nlit literals and lengths, then those of the
- * ndist distances; or with the fixed codes.  Returns 0, or -EBADMSG if a code
- * is unusable.
+ * Fills tab, which has ENTRIES entries, with the codes of a dynamic block, or
+ * with the fixed codes.  lens contains the lengths of the nlit literal and
+ * length codes, then of the ndist distance codes.  Returns 0, or -EBADMSG if a
+ * code is unusable.
  */
 int codes_dynamic(uint32_t *tab, const uint8_t *lens, unsigned nlit,
     unsigned ndist);
@@ -117,17 +118,20 @@ void codes_fixed_lens(uint8_t *lens);
 
 /*
  * Fills tab with the precode, overwriting other codes.  The table is at
- * PRE_TABLE and has PRE_MAX bits; its entries have the number of bits in the
- * lowest eight bits and the symbol above.  Returns 0 or -EBADMSG.
+ * PRE_TABLE and has PRE_MAX bits; each entry contains the number of bits in its
+ * lowest eight bits and the symbol above them.  Returns 0 or -EBADMSG.
  */
 int codes_pre(uint32_t *tab, const uint8_t lens[PRE_SYMS]);
 
-/* Computes the codewords from their lengths; the first bit is the lowest. */
+/*
+ * Computes the codewords from their lengths.  The first bit of a codeword is
+ * its lowest.
+ */
 void codes_words(uint16_t *words, const uint8_t *lens, unsigned n);
 
 /*
  * Walks from *here to the end of the block, or to the first position at or
- * after bit limit if that comes first; eight bytes must be readable from any
+ * after bit `limit` if that comes first.  Eight bytes must be readable at any
  * bit before limit.
  */
 void lanes_walk(const uint32_t *tab, const uint8_t *in, struct place *here,

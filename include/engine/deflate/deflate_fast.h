@@ -1,8 +1,8 @@
 /*
- * deflate_fast.h - finding matches with little work
+ * deflate_fast.h - finding matches cheaply
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The front half of our own deflate encoder for its fastest levels.  The
+ * This is the front half of the fastest levels of our own deflate encoder.  The
  * matches depend only on the input.
  */
 #ifndef COLDPRESS_DEFLATE_FAST_H
@@ -16,7 +16,7 @@
 enum { DEFLATE_FAST_BITS = 15 };
 
 struct deflate_fast {
-	bool more;		/* set by the caller: do somewhat more work */
+	bool more;		/* set by the caller: search a little harder */
 	const uint8_t *in;
 	size_t len, pos;
 	/* last position with each hash, modulo 65,536 */

@@ -9,8 +9,8 @@
 
 /*
  * `literals` bytes copied from the input, then a match of `length` bytes,
- * `distance` bytes back; length 0: no match, only at the end of a segment.
- * Lengths are 3 to 258, distances 1 to 32,768.
+ * `distance` bytes back.  A length of 0 means no match, and occurs only at the
+ * end of a segment.  Lengths are 3 to 258, distances 1 to 32,768.
  */
 struct deflate_seq {
 	uint32_t literals;

@@ -2,8 +2,7 @@
  * deflate_strong.h - our own deflate encoder (RFC 1951) for levels 3 to 9
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The same input and level give the same bytes on
- * every machine.
+ * The same input and level produce the same bytes on every machine.
  */
 #ifndef COLDPRESS_DEFLATE_STRONG_H
 #define COLDPRESS_DEFLATE_STRONG_H
@@ -24,16 +23,17 @@ struct deflate_strong;
 int deflate_strong_open(struct deflate_strong **s, int level);
 void deflate_strong_close(struct deflate_strong *s);
 
-/* Returns how many bytes open allocates. */
+/* Returns the number of bytes that deflate_strong_open() allocates. */
 size_t deflate_strong_memory(void);
 
 /* Returns the maximum compressed size of len bytes. */
 size_t deflate_strong_bound(size_t len);
 
 /*
- * Deflates a block of less than 4 GiB independently.  With last, it ends with
- * the final deflate block; without last, it ends with a sync point, an empty
- * stored block that ends on a byte boundary.  Returns the length, or -ENOBUFS.
+ * Deflates a block of less than 4 GiB independently.  If last is set, the
+ * output ends with the final deflate block; otherwise it ends with a sync
+ * point, an empty stored block that ends on a byte boundary.  Returns the
+ * length, or -ENOBUFS.
  */
 ssize_t deflate_strong_run(struct deflate_strong *s, const uint8_t *in,
     size_t len, bool last, uint8_t *out, size_t cap);

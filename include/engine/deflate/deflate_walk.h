@@ -1,11 +1,11 @@
 /*
- * deflate_walk.h - finding the end of a deflate stream, so as to continue it
+ * deflate_walk.h - finding the end of a deflate stream, to continue it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Compressors that take a whole buffer mark their last block as final, so that
- * nothing can follow it.  These calls find that block by walking the Huffman
- * codes of the stream, without producing output, and make it non-final, so that
- * separately compressed streams can be concatenated.
+ * Compressors that process a whole buffer mark their last block as final, so
+ * that nothing can follow it.  These functions find that block by walking the
+ * Huffman codes of the stream without producing output.  They can clear its
+ * final bit, so that separately compressed streams can be concatenated.
  *
  * Format: RFC 1951.  Every call is thread-safe, reads nothing outside the given
  * buffer, allocates nothing and uses about 40 KiB of stack.
@@ -31,8 +31,8 @@ enum { DEFLATE_SYNC_MAX = 5 };
  * the stream are ignored.
  *
  * Checks everything that zlib's inflate checks, except that distances may reach
- * back before the beginning of the output.  Returns 0, or -EBADMSG if it is not
- * a complete stream; *last is then unchanged.
+ * back beyond the start of the output.  Returns 0, or -EBADMSG without setting
+ * *last if the stream is invalid or incomplete.
  */
 int deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last);
 

@@ -7,9 +7,9 @@
  * more than hashing a small file, so the lookup is done once, and the state is
  * reused from file to file.
  *
- * On x86 processors with SHA instructions or AVX2, SHA-256 is our own code,
+ * On x86 processors with SHA instructions or AVX2, we use our own SHA-256,
  * which hashes two or eight files at a time, in half or a third of the time
- * that hashing them one after the other would take (sha256.h).
+ * needed to hash them one after the other (sha256.h).
  */
 #ifndef COLDPRESS_DIGEST_H
 #define COLDPRESS_DIGEST_H
@@ -24,9 +24,9 @@ struct digest_algo;
 struct digest;
 
 /*
- * Looks up "sha256", "sha1", "md5", or "none", whose digests are empty and cost
- * nothing.  Returns 0, -EINVAL (no such name), -ENOTSUP (not in this OpenSSL,
- * like MD5 under FIPS) or -ENOMEM.
+ * Looks up "sha256", "sha1", "md5" or "none".  The digests of "none" are empty
+ * and cost nothing.  Returns 0, -EINVAL (no such name), -ENOTSUP (not supported
+ * by this OpenSSL, as with MD5 in FIPS mode) or -ENOMEM.
  */
 int digest_algo_open(struct digest_algo **a, const char *name);
 void digest_algo_close(struct digest_algo *a);	/* after freeing its digests;
@@ -38,7 +38,7 @@ unsigned digest_len(const struct digest_algo *a);
 
 /*
  * Returns how many digests a thread should compute at a time with algorithm a:
- * 2 or 8 where that takes little longer than one or two, otherwise 1.
+ * 8 or 2 if that takes little longer than 2 or 1, respectively, otherwise 1.
  */
 unsigned digest_lanes(const struct digest_algo *a);
 
@@ -55,15 +55,16 @@ void digest_version(char *text, size_t size);
 const char *digest_sha256_by(void);
 
 /*
- * Creates a digest with algorithm a, for one file after another, in one thread
- * at a time.  Threads may share a.  Returns 0 or -ENOMEM.
+ * Creates a digest with algorithm a, which can be used for any number of files,
+ * one at a time, by one thread at a time.  Threads may share a.  Returns 0 or
+ * -ENOMEM.
  */
 int digest_new(struct digest **d, const struct digest_algo *a);
 void digest_free(struct digest *d);		/* may be NULL */
 
 /*
- * Starts a digest of everything added until digest_end(); an abandoned file
- * needs no digest_end().  Returns 0 or -EIO (OpenSSL failed).
+ * Starts a digest of all data added until digest_end(), which need not be
+ * called if a file is abandoned.  Returns 0 or -EIO (OpenSSL failed).
  */
 int digest_start(struct digest *d);
 int digest_add(struct digest *d, const void *data, size_t len);
@@ -71,8 +72,8 @@ int digest_end(struct digest *d, uint8_t out[DIGEST_MAX]);
 
 /*
  * Adds pieces to count distinct digests of one algorithm, and advances data and
- * len.  Unless all is set, part of the last piece may be left over when no
- * other piece remains to hash alongside it.  Returns 0 or -EIO.
+ * len.  Unless all is set, part of the last piece may be left over if there is
+ * no other piece to hash with it.  Returns 0 or -EIO.
  */
 struct digest_piece {
 	struct digest *d;

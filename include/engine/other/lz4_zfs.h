@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The output is an ordinary LZ4 block, but ZFS still uses a compressor from
- * 2013, whose matches differ from those of today's library in blocks of 64 KiB
- * and more.
+ * 2013.  In blocks of 64 KiB and more, its matches differ from those of the
+ * current library.
  */
 #ifndef COLDPRESS_LZ4_ZFS_H
 #define COLDPRESS_LZ4_ZFS_H

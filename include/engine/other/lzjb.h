@@ -5,7 +5,7 @@
  * A stream is a sequence of groups: a control byte, then eight items; the
  * lowest bit of the control byte describes the first item.  0 is a literal
  * byte; 1 is a two-byte match: six bits for its length minus 3, ten bits for
- * its distance.  There is no end marker: the reader knows the size.
+ * its distance.  There is no end marker; the decoder must know the size.
  */
 #ifndef COLDPRESS_LZJB_H
 #define COLDPRESS_LZJB_H
@@ -18,8 +18,8 @@ enum { LZJB_TABLE = 1024 };
 
 /*
  * Compresses len bytes at in exactly as ZFS does.  Returns the size, at most
- * cap, or 0 if it does not fit (with a margin of 17 bytes, as in ZFS). table is
- * scratch space of LZJB_TABLE entries.  Thread-safe.
+ * cap, or 0 if it does not fit (with a margin of 17 bytes, as in ZFS).  table
+ * is scratch space of LZJB_TABLE entries.  Thread-safe.
  */
 size_t lzjb_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap,
     uint16_t *table);

@@ -2,8 +2,8 @@
  * lzw.h - the .Z format of compress(1)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * There is no written standard for the format; compress 4.0 (1985), ncompress
- * 4.2.4.6 and gzip 1.12 agree on it, and the tests compare against them.
+ * There is no written standard for the format.  compress 4.0 (1985), ncompress
+ * 4.2.4.6 and gzip 1.12 agree on it, and the tests compare this code with them.
  *
  * 	1f 9d		magic
  * 	flags		bits 0-4: the widest code, 9 to 16; bit 7: block mode
@@ -17,9 +17,9 @@
  * is 9 bits, the width still grows to 10 when the table is full, as in compress
  * 4.0.
  *
- * There is no end marker: a stream ends where its file does, leftover bits
- * shorter than a code are ignored, and a truncated file cannot be distinguished
- * from a complete one, except within its first three bytes.
+ * There is no end marker.  A stream ends at the end of its file, and leftover
+ * bits that are too few for a code are ignored.  A truncated file cannot be
+ * distinguished from a complete one, unless it is shorter than three bytes.
  */
 #ifndef COLDPRESS_LZW_H
 #define COLDPRESS_LZW_H
@@ -27,10 +27,10 @@
 #include "engine/stream.h"
 
 /*
- * Returns STREAM_END only with io->eof.  Rejects reserved bits and codes wider
- * than 16 bits with -ENOTSUP; a wrong magic, a width below 9 and codes that are
- * not in the table with -EBADMSG.  Needs 449 KiB of memory, whatever the input,
- * and ignores memlimit.
+ * Returns STREAM_END only if io->eof is set.  Rejects reserved bits and codes
+ * wider than 16 bits with -ENOTSUP; a wrong magic, a width below 9 and codes
+ * that are not in the table with -EBADMSG.  Always needs 449 KiB of memory, and
+ * ignores memlimit.
  */
 extern const struct stream_ops lzw_stream;
 

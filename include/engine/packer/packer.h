@@ -2,7 +2,7 @@
  * packer.h - the compressors that filesystems use for blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A packer compresses blocks of up to a given size, one after the other.  It
+ * A packer compresses blocks of up to a given size, one after another.  It
  * belongs to one thread.
  */
 #ifndef COLDPRESS_PACKER_H
@@ -17,10 +17,10 @@ struct packer_kind {
 	const char *name;
 	int level_min, level_max;	/* equal if the compressor has no
 					 * levels */
-	int level_default;		/* used if the name gives no level */
+	int level_default;		/* used if the name contains no level */
 	/*
-	 * Creates its state for blocks of up to most bytes; NULL if out of
-	 * memory.
+	 * Creates the state for blocks of up to `most` bytes.  Returns NULL if
+	 * out of memory.
 	 */
 	void *(*open)(int level, size_t most);
 	void (*close)(void *state);
@@ -33,8 +33,8 @@ struct packer_kind {
 };
 
 /*
- * The compressors as filesystems run them; each table ends with a NULL name.  A
- * kind with levels below 0 is not part of "all".
+ * The compressors as filesystems call them.  Each table ends with a NULL name.
+ * A kind with negative levels is not part of "all".
  *
  * As in ZFS, without the header that it adds: lzjb, zle, lz4, gzip-1..9 (zlib
  * streams), zstd-1..19 and zstd-fast-1..1000.
@@ -50,7 +50,7 @@ extern const struct packer_kind packers_squashfs[];
 struct packer_name {
 	const struct packer_kind *kind;	/* NULL: "off" */
 	int level;
-	char text[24];			/* as written: gzip-6 */
+	char text[24];			/* as given: gzip-6 */
 };
 
 /*

@@ -1,8 +1,8 @@
 /*
- * packer_kinds.h - packer functions that are in more than one table
+ * packer_kinds.h - packer functions used in several tables
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Private to the packers; contracts as in struct packer_kind.
+ * For the packers only; the functions are described in struct packer_kind.
  */
 #ifndef COLDPRESS_PACKER_KINDS_H
 #define COLDPRESS_PACKER_KINDS_H
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Produces zlib streams; one deflater serves all blocks. */
+/* Produces zlib streams; the same deflater is used for all blocks. */
 void *packer_zlib_open(int level, size_t most);
 void packer_zlib_close(void *state);
 size_t packer_zlib_pack(void *state, const uint8_t *in, size_t len,

@@ -42,8 +42,8 @@ bz2_crc_update(const struct bz2_crc *t, uint32_t crc, const uint8_t *p,
 }
 
 /*
- * Appends whole words, shifted by the pending bits.  In src, zeros follow the
- * last bit up to a byte boundary; nothing beyond that is read.
+ * Appends whole words, shifted by the pending bits.  The last byte of src is
+ * padded with zeros; nothing beyond it is read.
  */
 static size_t
 join(struct bz2_join *j, const uint8_t *src, uint64_t nbits, uint8_t *dst)
@@ -212,9 +212,9 @@ first_magic(const uint8_t *in, size_t len, uint64_t from, uint64_t to,
 }
 
 /*
- * Wherever a magic number begins, it fills at least five whole bytes, and one
- * of the first four of them has an offset divisible by four, so it is enough to
- * examine two bytes at such offsets.
+ * A magic number at any bit position fills at least five whole bytes, and one
+ * of the first four of these has an offset divisible by four.  It is therefore
+ * enough to examine two bytes at each such offset.
  */
 int
 bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,

@@ -3,19 +3,20 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A block has two to six tables of code lengths, one of which is chosen for
- * every fifty symbols.  Each starts as a guess that suits a range of symbols;
- * then, a few times over, groups choose tables and tables are fitted to those
- * choices.
+ * every fifty symbols.  Each table is initialized to suit a range of symbols.
+ * Then, in a few rounds, the best table is chosen for each group, and each
+ * table is fitted to its groups.
  */
 #include "bz2_impl.h"
 #include "engine/huffman.h"
 
 enum {
 	ROUNDS = 7,
-	COST_BITS = 10,		/* bits for a sum of 50 code lengths; six
-				 * sums share a word */
+	COST_BITS = 10,		/* bits for a sum of 50 code lengths; a word
+				 * holds six sums */
 	COST_MASK = (1 << COST_BITS) - 1,
-	FAR_COST = 15		/* cost of a symbol outside a guess's range */
+	FAR_COST = 15		/* initial cost of a symbol outside a table's
+				 * range */
 };
 
 _Static_assert(BZ2_GROUP * BZ2_CODE_MAX <= COST_MASK, "a sum must fit");
@@ -23,8 +24,8 @@ _Static_assert((int)BZ2_CODE_MADE <= (int)HUFFMAN_BITS, "a code can be made");
 _Static_assert(BZ2_TABLES_MAX * COST_BITS <= 64, "all sums must fit");
 
 /*
- * Computes the code lengths; a symbol that the table never uses still gets a
- * code.
+ * Computes the code lengths.  A symbol that does not occur in the table's
+ * groups still gets a code.
  */
 static void
 make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
@@ -57,8 +58,8 @@ guess(struct bz2_codes *k, const uint32_t *freq)
 			to++;
 		}
 		/*
-		 * every other time, leave the last symbol to the next table if
-		 * it exceeds the share
+		 * in every second table, leave the last symbol to the next
+		 * table if it exceeds the share
 		 */
 		if (to > from + 1 && t > 0 && t < k->tables - 1 && t % 2 == 1)
 			sum -= freq[--to];
@@ -70,8 +71,9 @@ guess(struct bz2_codes *k, const uint32_t *freq)
 }
 
 /*
- * Returns the cheapest table for a group, counting its codes and the selector,
- * which takes as many bits as its position in the move-to-front list.
+ * Returns the cheapest table for a group.  The cost includes the group's codes
+ * and the selector, whose number of bits is its position in the move-to-front
+ * list.
  */
 static unsigned
 choose(const uint64_t *cost, const uint16_t *symbols, size_t n, int tables,
@@ -107,7 +109,7 @@ count_group(uint32_t *freq, const uint16_t *symbols, size_t n, uint32_t by)
 
 /*
  * Chooses a table for each group.  Initially no group has a table; in later
- * rounds, few groups change theirs.
+ * rounds, few groups change tables.
  */
 static void
 choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count,

@@ -2,9 +2,9 @@
  * bz2_decode.c - decoding a bzip2 block
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The decoded symbols are positions in a move-to-front list of bytes, and runs
- * of its first byte.  They yield the last column of the sorted rotations, from
- * which the block is reconstructed.
+ * The decoded symbols represent positions in a move-to-front list of bytes, and
+ * runs of its first byte.  Decoding them yields the last column of the sorted
+ * rotations, from which the block is reconstructed.
  */
 #include "bz2_decode.h"
 
@@ -14,8 +14,8 @@
 
 enum {
 	RUN_LIMIT = 1 << 21,	/* bzip2 rejects longer runs */
-	SLACK = 64,		/* how far a write may overshoot the last
-				 * column */
+	SLACK = 64,		/* number of bytes that may be written past the
+				 * last column */
 	FRONT = 8		/* part of the move-to-front list kept in a
 				 * register */
 };
@@ -33,7 +33,7 @@ bits_start(struct bz2_in *b, const uint8_t *in, size_t len, uint64_t bit)
 }
 
 /*
- * Reads which byte values are in use, in ascending order.  Returns their
+ * Reads the list of byte values in use, in ascending order.  Returns their
  * number.
  */
 static int
@@ -101,7 +101,10 @@ read_group(struct bz2_in *b, const struct bz2_table *t, unsigned end,
 	return BZ2_GROUP;
 }
 
-/* The list of bytes: the first eight in a word, starting at the bottom. */
+/*
+ * The move-to-front list.  The first eight bytes are in a word, starting with
+ * the lowest.
+ */
 struct mtf {
 	uint64_t front;
 	uint8_t rest[256];	/* the list from FRONT onward */

@@ -2,11 +2,12 @@
  * bz2_decode.h - declarations shared by the files of the bzip2 decoder
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Validity is judged as in bzip2 1.0.8.  A code may be incomplete: only the use
- * of a missing pattern is an error.  It may also be oversubscribed: unreachable
- * codes just never occur.  Excess selectors are skipped.  A run is counted only
- * when it ends.  The input is read as if zeros followed it, and an error within
- * those zeros means that the input is too short.
+ * The same blocks are valid as for bzip2 1.0.8.  A code may be incomplete; it
+ * is an error only if an unassigned codeword occurs.  It may also be
+ * oversubscribed; the unreachable codes never occur.  Excess selectors are
+ * skipped.  A run is counted only when it ends.  The input is read as if it
+ * were followed by zeros, and an error within these zeros means that the input
+ * is too short.
  */
 #ifndef COLDPRESS_BZ2_DECODE_H
 #define COLDPRESS_BZ2_DECODE_H
@@ -15,8 +16,7 @@
 
 enum {
 	BZ2_FAST_BITS = 10,	/* codes up to this length need one lookup */
-	BZ2_LEN_BITS = 5	/* length bits of an entry; the symbol is
-				 * above */
+	BZ2_LEN_BITS = 5	/* length bits of an entry, below the symbol */
 };
 
 _Static_assert(BZ2_CODE_MAX <= BZ2_REFILLED, "a symbol");
@@ -25,9 +25,11 @@ _Static_assert(BZ2_CODE_MAX < 1 << BZ2_LEN_BITS &&
     BZ2_SYMBOLS_MAX << BZ2_LEN_BITS <= UINT16_MAX, "an entry has 16 bits");
 
 struct bz2_table {
-	uint16_t fast[1 << BZ2_FAST_BITS];	/* 0: a longer code, or
-						 * invalid */
-	/* codes of each length, left-aligned to BZ2_CODE_MAX, are below this */
+	uint16_t fast[1 << BZ2_FAST_BITS];	/* 0: a longer or invalid
+						 * code */
+	/*
+	 * upper bound of the codes of each length, left-aligned to BZ2_CODE_MAX
+	 */
 	uint32_t end[BZ2_CODE_MAX + 1];
 	int32_t first[BZ2_CODE_MAX + 1]; /* add a code to get its index in
 					  * sorted order */
@@ -46,7 +48,9 @@ struct bz2_decoder {
 	void *scratch;
 };
 
-/* Most significant bit first; the next bits are at the top of acc. */
+/*
+ * The input, most significant bit first; the next bits are the highest in acc.
+ */
 struct bz2_in {
 	const uint8_t *in;
 	size_t len, pos;

@@ -24,14 +24,13 @@ struct bz2_encoder {
 	struct bz2_crc crc_tables;
 	struct bz2_codes codes;
 	bool used[256];
-	uint8_t *text;		/* the block, and the padding that the sort
-				 * adds */
+	uint8_t *text;		/* the block, and padding added by the sort */
 	uint8_t *last;		/* the last column */
 	void *scratch;		/* scratch space for the sort, then the
 				 * symbols */
 };
 
-/* A flush stores whole bytes; up to 64 bits may be pending before it. */
+/* Output bits.  Up to 64 bits may be pending; a flush stores whole bytes. */
 struct bit_writer {
 	uint8_t *p;
 	uint64_t acc;		/* pending bits, at the bottom */
@@ -45,7 +44,7 @@ put(struct bit_writer *w, uint64_t bits, unsigned n)
 	w->count += n;
 }
 
-/* Leaves up to HELD bits; writes up to 8 bytes. */
+/* Leaves up to HELD bits pending; writes up to 8 bytes. */
 static inline void
 flush(struct bit_writer *w)
 {
@@ -64,8 +63,8 @@ put_now(struct bit_writer *w, uint64_t bits, unsigned n)
 }
 
 /*
- * The list of bytes: the first eight in a word, starting at the bottom, and the
- * position of each of the others.
+ * The move-to-front list: the first eight bytes are in a word, starting with
+ * the lowest; for each of the others, its position is stored.
  */
 struct mtf {
 	uint64_t front;
@@ -80,9 +79,7 @@ repeat(uint8_t byte)
 	return byte * UINT64_C(0x0101010101010101);
 }
 
-/*
- * Marks each zero byte by setting its top bit; only the first mark is reliable.
- */
+/* Sets the top bit of each zero byte; only the lowest bit set is reliable. */
 static inline uint64_t
 zero_bytes(uint64_t v)
 {
@@ -97,8 +94,8 @@ add_symbol(struct mtf *m, unsigned symbol)
 }
 
 /*
- * Adds a run of the first byte as the binary digits of run + 1 after the
- * leading one.
+ * Adds a run of the first byte as the binary digits of run + 1 without the
+ * leading 1.
  */
 static inline void
 add_run(struct mtf *m, size_t run)
@@ -108,9 +105,9 @@ add_run(struct mtf *m, size_t run)
 }
 
 /*
- * Returns the byte's position, 1 or more; moves it to the front.  Beyond the
- * word, incrementing all smaller positions takes a few vector instructions and
- * no search.
+ * Moves a byte to the front, and returns its previous position, which is 1 or
+ * more.  For a byte outside the word, all smaller positions are incremented,
+ * which takes a few vector instructions and no search.
  */
 static inline unsigned
 move_to_front(struct mtf *m, uint8_t byte)
@@ -270,8 +267,8 @@ put_symbols(struct bit_writer *w, const struct bz2_codes *k,
 }
 
 /*
- * Computes the check value of the data that a block represents.  Returns false
- * if a count is missing.
+ * Computes the check value of the data before RLE1.  Returns false if a count
+ * is missing.
  */
 static bool
 block_crc(const struct bz2_crc *t, const uint8_t *p, size_t n, uint32_t *crc)

@@ -16,9 +16,9 @@ enum {
 	BZ2_TABLES_MAX = 6,
 	BZ2_SYMBOLS_MAX = 258,		/* two for runs, 255, end of block */
 	BZ2_SELECTORS_MAX = 18002,	/* enough for 900000 symbols */
-	BZ2_CODE_MAX = 20,		/* longest code that bzip2 decodes, */
-	BZ2_CODE_MADE = 17,		/* and that it writes */
-	BZ2_REFILLED = 56,		/* minimum bits of input after a
+	BZ2_CODE_MAX = 20,		/* longest code that bzip2 accepts, */
+	BZ2_CODE_MADE = 17,		/* and longest code that it writes */
+	BZ2_REFILLED = 56,		/* minimum number of bits after a
 					 * refill */
 	BZ2_RUN_PLAIN = 4,		/* equal bytes before a count */
 	BZ2_RUN_MAX = 255
@@ -26,8 +26,8 @@ enum {
 
 /*
  * Returns the index of the first of four equal bytes within p[0..len), or len.
- * Most data has few of these, and all three users of RLE1 skip everything
- * before them in one step.
+ * Such runs are rare in most data, so all three users of RLE1 skip to the next
+ * run in one step.
  */
 size_t bz2_find_run(const uint8_t *p, size_t len);
 
@@ -58,13 +58,13 @@ void bz2_crc_init(struct bz2_crc *t);
 uint32_t bz2_crc_update(const struct bz2_crc *t, uint32_t crc,
     const uint8_t *p, size_t len);
 
-/* Undoes the bit flips in a randomised block, as written by bzip2 0.9. */
+/* Undoes the bit flips of a randomised block, as written by bzip2 0.9. */
 void bz2_derandomise(uint8_t *p, size_t len);
 
 /*
  * Inverts the rotation sort in place: from the last column l[0..n), computes
- * the text, which is row origin of the sorted rotations.  counts holds each
- * byte's frequency, and scratch has bz2_unsort_bytes(n) bytes.
+ * the text, which is row `origin` of the sorted rotations.  counts contains the
+ * frequency of each byte, and scratch has bz2_unsort_bytes(n) bytes.
  */
 size_t bz2_unsort_bytes(size_t n);
 void bz2_unsort(uint8_t *l, size_t n, size_t origin,
@@ -79,7 +79,7 @@ struct bz2_codes {
 					 * BZ2_TABLES_MIN */
 	int symbols;			/* size of the alphabet */
 	size_t groups;
-	uint64_t bits;			/* bits taken by the symbols */
+	uint64_t bits;			/* total bits of the symbols */
 	uint8_t lengths[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
 	uint32_t freq[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
 	uint8_t selectors[BZ2_SELECTORS_MAX + 1];

@@ -2,12 +2,12 @@
  * bz2_random.c - randomised blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Versions of bzip2 before 0.9.5 flipped bits of a block that was hard to sort.
- * Nothing writes such blocks any more, but existing ones can still be read.
+ * Versions of bzip2 before 0.9.5 flipped bits in a block that was hard to sort.
+ * No program writes such blocks any more, but they must still be readable.
  */
 #include "bz2_impl.h"
 
-/* The distances defined by the format; they follow no pattern. */
+/* The distances, which are defined by the format and follow no pattern. */
 static const uint16_t distances[512] = {
 	619, 720, 127, 481, 931, 816, 813, 233, 566, 247, 985, 724, 205, 454,
 	863, 491, 741, 242, 949, 214, 733, 859, 335, 708, 621, 574, 73, 654,
@@ -49,7 +49,7 @@ static const uint16_t distances[512] = {
 };
 
 /*
- * Each distance starts where the previous one ended; a bit of its second-last
+ * Each distance starts at the end of the previous one; a bit in its second-last
  * byte is flipped.
  */
 void

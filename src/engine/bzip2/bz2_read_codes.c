@@ -7,8 +7,8 @@
 #include <errno.h>
 
 /*
- * Reads the selectors, which are positions in a move-to-front list; returns how
- * many.
+ * Reads the selectors, which are positions in a move-to-front list.  Returns
+ * their number.
  */
 static int
 read_selectors(struct bz2_decoder *d, struct bz2_in *b, int tables)
@@ -55,8 +55,8 @@ read_lengths(struct bz2_in *b, uint8_t *lengths, int symbols)
 
 /*
  * Codes are assigned by length, then by symbol, each the successor of the
- * previous one.  An oversubscribed set of lengths leads to codes of 2^length
- * and more, which are left out.
+ * previous one.  An oversubscribed set of lengths leads to codes of 2^length or
+ * more, which are omitted.
  */
 static void
 make_table(struct bz2_table *t, const uint8_t *lengths, int symbols)

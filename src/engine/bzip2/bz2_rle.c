@@ -2,8 +2,8 @@
  * bz2_rle.c - RLE1, the run-length code before the sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Four equal bytes are followed by a count, 0..251, of additional ones.  The
- * code protected Seward's implementation from slow sorts, and leaves data
+ * Four equal bytes are followed by the number, 0..251, of further equal bytes.
+ * RLE1 protected Seward's implementation from slow sorts, and leaves data
  * without runs unchanged.
  */
 #include "bz2_impl.h"
@@ -100,7 +100,10 @@ end_run(struct bz2_rle *r)
 	r->run = 0;
 }
 
-/* Consumes bytes equal to the run at the end of the block; returns how many. */
+/*
+ * Consumes bytes that continue the run at the end of the block.  Returns their
+ * number.
+ */
 static size_t
 add_run(struct bz2_rle *r, const uint8_t *in, size_t len)
 {
@@ -117,7 +120,7 @@ add_run(struct bz2_rle *r, const uint8_t *in, size_t len)
 	return i;
 }
 
-/* Consumes bytes before the next run of four; returns how many. */
+/* Consumes the bytes before the next run of four.  Returns their number. */
 static size_t
 add_plain(struct bz2_rle *r, const uint8_t *in, size_t len)
 {

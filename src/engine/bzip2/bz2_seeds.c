@@ -1,18 +1,19 @@
 /*
- * bz2_seeds.c - sorting the rotation sort's seeds
+ * bz2_seeds.c - sorting the seeds of the rotation sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Seeds are first sorted by their bytes: by the first two with a counting sort,
- * then by five at a time, packed above the position in a word, until groups
+ * then by five at a time, packed above the position in a word, until all words
  * differ or DEPTH bytes are equal.
  *
- * Then they are sorted by ranks, as in Larsson and Sadakane (1999), but from
- * seed to seed.  The members of a group share a prefix, so the seeds that it
- * reveals are at the same distances in all of them.  Hence the last such seed,
- * the leap, is at the same distance for every member, and members compare as
- * the ranks of their leaps do.  A round compares two leaps, and makes each leap
- * three times as long; when a round splits no group, the rotations in each
- * group are equal.  The number of rounds is logarithmic.
+ * Then they are sorted by ranks, as in Larsson and Sadakane (1999), but
+ * advancing from seed to seed.  The members of a group share a prefix, so the
+ * seeds that it reveals are at the same distances from every member.  The last
+ * such seed, called the leap, is therefore at the same distance from every
+ * member, and members compare like the ranks of their leaps.  A round compares
+ * two leaps, and makes each leap three times as long.  When a round splits no
+ * group, the rotations in each group are equal.  The number of rounds is
+ * logarithmic.
  */
 #include "base/sort_words.h"
 #include "bz2_impl.h"
@@ -28,8 +29,8 @@ enum {
 };
 
 #define EQUAL (UINT64_C(1) << 23)	/* equal to the previous word so far */
-#define SINGLE (UINT64_C(1) << 22)	/* above it: the number of such words
-					 * from here onward */
+#define SINGLE (UINT64_C(1) << 22)	/* in the bits above it, the number of
+					 * such words from here on */
 
 static inline uint32_t
 position(uint64_t word)
@@ -45,8 +46,8 @@ key_word(const uint8_t *text, uint32_t p, unsigned depth)
 }
 
 /*
- * Sorts words whose first depth bytes are equal; recursion ends at DEPTH, after
- * four levels.
+ * Sorts words whose first `depth` bytes are equal.  Recursion stops at DEPTH,
+ * after four levels.
  */
 static void
 sort_bytes(const struct bz2_sorter *s, uint64_t *a, size_t n, unsigned depth)
@@ -112,7 +113,7 @@ next_byte(const struct bz2_sorter *s, size_t p)
 
 /*
  * Compares the bytes starting at two seeds, until they reveal the next seed,
- * which is at the first rise after a fall.
+ * which is at the first increase after a decrease.
  */
 static int
 compare(const struct bz2_sorter *s, size_t p, size_t q)
@@ -136,8 +137,8 @@ compare(const struct bz2_sorter *s, size_t p, size_t q)
 
 /*
  * Sorts a group whose next seeds are not visible within DEPTH bytes.  A
- * comparison takes at most one step per byte from the element that it places to
- * the next seed, so a merge takes at most n steps in total.
+ * comparison takes at most as many steps as there are bytes between the element
+ * that it places and the next seed, so a merge takes at most n steps in total.
  */
 static void
 sort_long(const struct bz2_sorter *s, uint64_t *a, size_t n)
@@ -209,7 +210,7 @@ shows_seed(const struct bz2_sorter *s, size_t p, size_t bytes)
 	return false;
 }
 
-#define UNSEEN UINT32_C(0x80000000)	/* a leap's flag: not within DEPTH */
+#define UNSEEN UINT32_C(0x80000000)	/* flag of a leap: not within DEPTH */
 
 /*
  * Finds, for each seed, the last seed visible within DEPTH bytes or, if there
@@ -237,7 +238,7 @@ find_leaps(const struct bz2_sorter *s)
 	}
 }
 
-/* Completes the groups, so that all members of one have the same leap. */
+/* Completes the groups, so that all members of a group have the same leap. */
 static bool
 sort_unseen(const struct bz2_sorter *s)
 {
@@ -272,9 +273,9 @@ set_ranks(const struct bz2_sorter *s)
 }
 
 /*
- * Sorts a group by the ranks of two leaps; returns the resulting number of
- * groups.  The group's own ranks may be among those, and change when it is
- * sorted.
+ * Sorts a group by the ranks of two leaps.  Returns the resulting number of
+ * groups.  These ranks may include the ranks of the group itself, which change
+ * when it is sorted.
  */
 static size_t
 sort_group(const struct bz2_sorter *s, size_t start, size_t n)

@@ -2,19 +2,21 @@
  * bz2_sort.c - sorting a block's rotations
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A rotation descends if the one that begins at the next byte is less, and
- * ascends if that is greater.  The seeds are those that ascend after one that
- * descends, at most a third of all rotations.  Once the seeds are sorted, one
- * upward pass places all that descend and one downward pass all that ascend:
- * each is written after the others with the same first byte when its successor
- * is met (Itoh and Tanaka 1999; Nong, Zhang and Chan 2009).  Rotations need no
- * sentinel: the smallest one is a seed.  Equal rotations of a periodic block
- * come out in any order, which gives the same last column.
+ * A rotation is descending if the rotation that begins at the next byte is
+ * less, and ascending if it is greater.  The seeds are the ascending rotations
+ * whose predecessor is descending, at most a third of all rotations.  Once the
+ * seeds are sorted, one upward pass places all descending rotations and one
+ * downward pass all ascending ones: when a pass reaches the successor of a
+ * rotation, it writes the rotation next to the others with the same first byte
+ * (Itoh and Tanaka 1999; Nong, Zhang and Chan 2009).  No sentinel is needed,
+ * because the smallest rotation is a seed.  Equal rotations of a periodic block
+ * may be in any order, which does not affect the last column.
  *
- * An entry is a position with the preceding byte above it.  So the scan knows
- * where to write next without reading the text, and the last column consists of
- * the entries' upper parts.  A rotation that must not be written yet goes to a
- * slot that is never read, because a branch would often be mispredicted.
+ * An entry is a position, with the preceding byte in the bits above it.  A pass
+ * can therefore determine where to write next without reading the text, and the
+ * last column consists of the upper parts of the entries.  A rotation that must
+ * not be written yet is written to a slot that is never read, because a branch
+ * would often be mispredicted.
  */
 #include "bz2_impl.h"
 #include "bz2_sort.h"
@@ -66,7 +68,10 @@ find_seeds(struct bz2_sorter *s, struct census *count)
 	unsigned up = last_ascends(text, s->n), end_up = up, next = text[0];
 
 	memset(count, 0, sizeof(*count));
-	/* position 0 is written as n, the largest; if a seed, it comes first */
+	/*
+	 * position 0 is represented by n, the largest; if it is a seed, it
+	 * comes first
+	 */
 	if (text[s->n - 1] > text[0]) {
 		size_t i = 1;
 

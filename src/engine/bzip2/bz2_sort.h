@@ -2,9 +2,9 @@
  * bz2_sort.h - the two halves of the rotation sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Positions of rotations are 1..n, where n stands for 0, so the preceding byte
- * is always text[position - 1].  The text is followed by BZ2_SORT_PAD bytes
- * copied from its beginning.
+ * Positions of rotations are 1..n, where n represents 0, so the preceding byte
+ * is always text[position - 1].  The text is followed by a copy of its first
+ * BZ2_SORT_PAD bytes.
  */
 #ifndef COLDPRESS_BZ2_SORT_H
 #define COLDPRESS_BZ2_SORT_H

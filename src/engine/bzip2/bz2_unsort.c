@@ -2,15 +2,14 @@
  * bz2_unsort.c - the inverse of the rotation sort
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Row i of the sorted rotations, together with its first byte, gives the row of
- * the next rotation.  This forms a chain through all rows in random order, and
- * each step waits for memory; following a single chain would be bound by that
- * latency.  So the chain is entered at many evenly spaced rows, and several
- * pieces are followed in turn, each until it meets the beginning of another;
- * finally the pieces are put together.  A row belongs to only one piece (the
- * rows are a permutation, whatever the input), which bounds the work for
- * hostile blocks and for periodic ones, whose chain closes early and is
- * traversed repeatedly.
+ * Each row of the sorted rotations determines its first byte and the row of the
+ * next rotation.  These links form a chain through all rows in random order.
+ * Following a single chain would be limited by memory latency, so the chain is
+ * entered at many evenly spaced rows, and several pieces are followed in turn,
+ * each until it reaches the start of another.  Finally the pieces are joined.
+ * A row belongs to only one piece, because the rows are a permutation for any
+ * input.  This bounds the work for hostile blocks, and for periodic ones, whose
+ * chain closes early and is traversed repeatedly.
  */
 #include "bz2_impl.h"
 
@@ -18,7 +17,7 @@ enum {
 	LANES = 8,
 	STARTS = 1024,		/* maximum number of rows at which pieces
 				 * begin */
-	PLAIN_LEN = 8192,	/* below this, one chain is enough */
+	PLAIN_LEN = 8192,	/* shorter blocks use a single chain */
 	CHUNK = 512,		/* bytes of a piece stored together */
 	NONE = UINT16_MAX
 };
@@ -44,7 +43,7 @@ struct lane {
 };
 
 struct unsort {
-	uint32_t *rows;		/* next row << 8 | byte; the extra last one
+	uint32_t *rows;		/* next row << 8 | byte; an extra row at the end
 				 * is a dead end */
 	uint8_t *bytes;		/* the chunks' bytes */
 	struct chunk *chunks;
@@ -153,8 +152,8 @@ next_piece(struct unsort *u, struct lane *a)
 }
 
 /*
- * Advances all lanes, by at most limit steps, until one of them meets the
- * beginning of a piece.  Returns the number of steps.
+ * Advances all lanes, by at most `limit` steps, until one of them reaches the
+ * start of a piece.  Returns the number of steps.
  */
 static size_t
 follow(struct unsort *u, size_t limit)

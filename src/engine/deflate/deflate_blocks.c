@@ -8,13 +8,13 @@
 
 enum {
 	STORED_MOST = 65535,	/* maximum bytes in a stored block */
-	/* its header, up to seven bits to a byte boundary, two lengths */
+	/* block header, up to seven bits of padding, two lengths */
 	STORED_BITS = 3 + 7 + 32
 };
 
 static const uint64_t no_header = UINT64_MAX;
 
-/* Returns whether the given number of bits still fits. */
+/* Returns whether there is room for the given number of bits. */
 static bool
 fits(const struct deflate_blocks *b, uint64_t bits)
 {
@@ -61,9 +61,7 @@ put_stored(struct deflate_blocks *b, unsigned n)
 	return 0;
 }
 
-/*
- * Writes the waiting bytes: adjacent stored blocks are merged into full ones.
- */
+/* Writes the waiting bytes, merging adjacent stored blocks into full ones. */
 static int
 write_stored(struct deflate_blocks *b)
 {
@@ -83,9 +81,9 @@ write_stored(struct deflate_blocks *b)
 }
 
 /*
- * A block is written with codes only if that saves at least the maximum cost of
- * one more stored block, so the total never exceeds that of stored blocks
- * alone.
+ * Writes a block with Huffman codes only if that saves at least the maximum
+ * cost of one more stored block.  The total therefore never exceeds the size of
+ * stored blocks alone.
  */
 static int
 add_block(struct deflate_blocks *b, struct deflate_piece *p, bool alone)

@@ -13,8 +13,8 @@ struct code {
 	uint32_t trie;		/* the position of its tables */
 	uint32_t subs;
 	unsigned bits;
-	bool one;		/* may consist of a single code, or none */
-	uint32_t again;		/* the state in which this code is read */
+	bool one;		/* may consist of one code or none */
+	uint32_t again;		/* the state for reading this code */
 };
 
 static const struct code lit_code = {
@@ -31,7 +31,7 @@ const uint8_t codes_pre_order[PRE_SYMS] = {
 	16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15
 };
 
-/* Returns the entry of a symbol, without the bits of its code. */
+/* Returns the entry of a symbol, excluding the bits of its code. */
 static uint32_t
 litlen_entry(unsigned sym)
 {
@@ -110,8 +110,8 @@ codes_words(uint16_t *words, const uint8_t *lens, unsigned n)
 }
 
 /*
- * Returns at least the number of bits that distinguish the codes sharing the
- * next one's prefix, and enough for every table to be full.
+ * Returns the index bits of the table for codes that share the next code's
+ * prefix: enough to distinguish them, and for every table to be full.
  */
 static unsigned
 sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)
@@ -127,8 +127,8 @@ sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)
 }
 
 /*
- * Enters the codes longer than c->bits bits, of which code, for the symbol
- * *sorted, is the first.
+ * Enters all codes longer than c->bits bits, starting with `code`, the code of
+ * the symbol *sorted.
  */
 static void
 fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
@@ -158,10 +158,11 @@ fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
 }
 
 /*
- * Builds a code's tables.  The n-bit table consists of two copies of the one
- * for n - 1 bits plus the n-bit codes, so it has every code of up to n bits;
- * entries left empty begin a longer code and mean "drop nothing, same code
- * again", except in the largest table, where they lead to the rest of the code.
+ * Builds a code's tables.  The n-bit table consists of two copies of the table
+ * for n - 1 bits plus the n-bit codes, so it contains every code of up to n
+ * bits.  The other entries are prefixes of longer codes.  They mean "drop
+ * nothing, same code again", except in the largest table, where they lead to a
+ * table for the rest of the code.
  */
 static int
 make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
@@ -175,7 +176,7 @@ make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
 	if (check_counts(count, c->one) != 0)
 		return -EBADMSG;
 	s += count[0];
-	/* If there is only one code, the other bit is invalid. */
+	/* If there is only one code, the other value of the bit is invalid. */
 	t[1] = count[0] + 1U >= n ? NEXT_BAD : c->again;
 	for (unsigned len = 1; len <= c->bits; len++) {
 		uint32_t *half = t + (1U << len);
@@ -194,17 +195,17 @@ make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
 }
 
 /*
- * Makes a literal's entry also consume what follows it.  Dropping n bits from
- * the index with its leading one gives both the table for the other bits and
- * the entry in it.  In that table anything too long drops nothing, so the sum
- * is correct without a check.
+ * Makes a literal's entry also consume the symbols after it.  The index has a
+ * leading 1, so dropping n bits from it yields both the table for the other
+ * bits and the entry in that table.  An entry for a longer code drops nothing,
+ * so the sum is correct without a check.
  */
 static void
 merge_literals(uint32_t *t, unsigned shortest)
 {
 	unsigned i, end;
 
-	/* Without the shortest literal, a table of fewer bits remains. */
+	/* After the shortest literal, the other bits select a smaller table. */
 	end = shortest < LIT_BITS ? 2U << (LIT_BITS - shortest) : 2;
 	for (i = 2; i < 2 << LIT_BITS; i++) {
 		uint32_t n;
@@ -223,8 +224,8 @@ shortest_literal(const uint8_t *lens)
 	unsigned shortest = CODE_MAX;
 
 	for (unsigned i = 0; i < END_OF_BLOCK; i++) {
-		unsigned n = lens[i] - 1U;	/* no code: wraps to the
-						 * maximum */
+		unsigned n = lens[i] - 1U;	/* wraps to the maximum if there
+						 * is no code */
 
 		shortest = n < shortest ? n : shortest;
 	}

@@ -15,7 +15,7 @@ enum {
 	UNUSED_COST = 7		/* cost of a code that may have to be added */
 };
 
-/* Limits between two flushes; a full word could not be shifted out. */
+/* The bits between two flushes; a full word could not be shifted out. */
 _Static_assert(DEFLATE_HELD + 4 * LIT_MOST < 64, "four literals");
 _Static_assert(DEFLATE_HELD + LIT_MOST + LENGTH_EXTRA + CODE_MAX +
     DISTANCE_EXTRA < 64, "a match");
@@ -41,8 +41,8 @@ add_item(struct pre *pre, unsigned sym, unsigned extra)
 }
 
 /*
- * Returns how much of a run one item covers, so that the rest is not one or
- * two.
+ * Returns how much of a run the next item covers, so that a rest of one or two
+ * is avoided.
  */
 static unsigned
 part_of(unsigned run, unsigned most)
@@ -84,7 +84,7 @@ make_items(struct pre *pre, const uint8_t *lens, unsigned n,
 	}
 }
 
-/* Returns how many bits the items take with their own code. */
+/* Returns the number of bits in the items with their own code. */
 static unsigned
 make_pre(struct pre *pre)
 {
@@ -97,8 +97,8 @@ make_pre(struct pre *pre)
 }
 
 /*
- * Converts the lengths of both codes to items.  Which runs are worth an item
- * depends on the resulting code, so this is done again with that code.
+ * Converts the lengths of both codes to items.  Whether an item pays off for a
+ * run depends on the resulting code, so this is repeated with that code.
  */
 static unsigned
 plan_header(struct deflate_plan *plan, bool fast)
@@ -142,8 +142,8 @@ plan_header(struct deflate_plan *plan, bool fast)
 }
 
 /*
- * Gives a distance code at least two codewords: the format allows one or none,
- * but some decoders have rejected that.
+ * Computes the distance code, with at least two codewords: the format allows
+ * fewer, but some decoders reject that.
  */
 static void
 distance_lens(uint8_t *lens, const uint32_t *freq)
@@ -190,7 +190,7 @@ deflate_plan_make(struct deflate_plan *plan, struct deflate_piece *p,
 	}
 }
 
-/* A block's codewords, each with its length stored above its bits. */
+/* The codewords of a block; the length of each is stored above its bits. */
 struct words {
 	uint32_t lit[256];	/* << 24 */
 	uint32_t length[259];
@@ -213,7 +213,7 @@ make_words(struct words *w, const uint8_t *lens)
 	for (unsigned n = 0; n < 29; n++) {
 		unsigned extra = codes_length_extra(n), sym = 257 + n;
 
-		/* 258 has a symbol of its own */
+		/* length 258 has its own symbol */
 		len = n == 28 ? 258 : len;
 		for (unsigned i = 0; i < 1U << extra; i++)
 			w->length[len++] = code[sym] | i << lens[sym] |
@@ -236,8 +236,8 @@ put_word(struct deflate_writer *w, uint32_t word)
 }
 
 /*
- * Writes n literals except for the last n % 4; returns the position of the next
- * one.
+ * Writes n literals except for the last n % 4.  Returns the position of the
+ * next literal.
  */
 static inline const uint8_t *
 put_literals(struct deflate_writer *w, const struct words *words,
@@ -254,7 +254,7 @@ put_literals(struct deflate_writer *w, const struct words *words,
 }
 
 /*
- * Writes the first n of three literals: missing ones add no bits, which is
+ * Writes the first n of three literals.  The others add no bits, which is
  * cheaper than a mispredicted branch.
  */
 static inline void
@@ -333,7 +333,7 @@ deflate_emit(struct deflate_writer *out, const struct deflate_plan *plan,
 		left = s->literals - skip;
 		in = put_literals(&w, &words, in, left);
 		skip = 0;
-		/* The match's bytes, at least three, are also readable. */
+		/* The bytes of the match, at least three, are also readable. */
 		if (s->length != 0) {
 			put_few(&w, &words, in, left % 4);
 			put_match(&w, &words, s);

@@ -5,8 +5,8 @@
  * Each position has two candidates: the last position with the same hash of
  * seven bytes, and the last one with the same hash of four.  The better one is
  * used, unless it is short and the next position has a long one.  Positions are
- * stored modulo 65,536: a stale one may still give a match, because the bytes
- * are compared.
+ * stored modulo 65,536.  A stale position is harmless, because the bytes are
+ * compared, and may still yield a match.
  */
 #include "engine/deflate/deflate_fast.h"
 
@@ -48,7 +48,7 @@ insert_short(struct deflate_fast *f, size_t pos)
 }
 
 /*
- * Returns the last position before pos whose low 16 bits are low, or pos if
+ * Returns the last position before pos whose low 16 bits equal `low`, or pos if
  * there is none.
  */
 static inline size_t
@@ -60,8 +60,8 @@ candidate(size_t pos, uint16_t low)
 }
 
 /*
- * Returns the bits in which the eight bytes differ; the lowest bit if they are
- * equal.
+ * Returns a mask of the differing bits of the eight bytes, or only the lowest
+ * bit if they are equal.
  */
 static inline uint64_t
 differing(const uint8_t *in, uint64_t word, size_t at, size_t pos)
@@ -69,7 +69,9 @@ differing(const uint8_t *in, uint64_t word, size_t at, size_t pos)
 	return at == pos ? 1 : load_le64(in + at) ^ word;
 }
 
-/* Returns how many of `most` bytes are equal, given that the first word is. */
+/*
+ * Returns how many of `most` bytes are equal, given that the first words are.
+ */
 static inline size_t
 extend(const uint8_t *a, const uint8_t *b, size_t most)
 {
@@ -96,7 +98,7 @@ struct match {
 	size_t pos, at, length;
 };
 
-/* Prefers a match at the next position if it covers a whole word. */
+/* Uses the match at the next position instead if it covers a whole word. */
 static inline void
 look_ahead(struct deflate_fast *f, struct match *m)
 {
@@ -114,8 +116,9 @@ look_ahead(struct deflate_fast *f, struct match *m)
 }
 
 /*
- * Chooses the longer of two matches, at least one of which covers a whole word;
- * in fast mode, the first one that does, which is usually the longer.
+ * Chooses the longer of two matches, at least one of which covers a whole word.
+ * In fast mode, chooses the first one that covers a word, which is usually
+ * longer.
  */
 static inline void
 longer(const struct deflate_fast *f, struct match *m, uint64_t differ_a,
@@ -153,7 +156,7 @@ match_here(struct deflate_fast *f, struct match *m)
 		longer(f, m, differ_a, a, differ_b, b);
 		return true;
 	}
-	/* the lowest bit set is higher if more bytes are equal */
+	/* the more bytes are equal, the higher the lowest bit set */
 	if ((differ_b & -differ_b) > (differ_a & -differ_a)) {
 		differ_a = differ_b;
 		a = b;
@@ -176,7 +179,7 @@ extend_back(const uint8_t *in, struct match *m, size_t from)
 	}
 }
 
-/* Enters only some of the positions within a match, which is enough. */
+/* Inserts only some of the positions within a match, which is enough. */
 static inline void
 insert_match(struct deflate_fast *f, size_t pos, size_t next)
 {

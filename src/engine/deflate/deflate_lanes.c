@@ -5,24 +5,24 @@
  * Each step depends on the previous one, but a processor can interleave several
  * walks.  The block is cut into segments, and each lane walks one of them,
  * starting from a guessed position a little before it, because Huffman codes
- * synchronise quickly.  Guesses are verified: a segment counts only if the
- * previous segment's walk, which is known to be right, ends at the bit and in
- * the state in which this segment's walk entered it, since from there on the
- * two are identical.  Otherwise everything restarts there, with longer
- * segments, because literals of nearly equal lengths synchronise slowly.
+ * synchronise quickly.  Guesses are verified: a segment is accepted only if the
+ * walk of the previous segment, which is known to be right, ends at the bit and
+ * in the state in which this segment's walk entered the segment; from there on
+ * the two walks are identical.  Otherwise everything restarts there, with
+ * longer segments, because codes of nearly equal lengths synchronise slowly.
  *
  * A walk leaves or enters a segment at the first position at or after its
  * boundary, so the last steps before a boundary are single ones.
  *
- * This pays off where only lengths are wanted, as for pzc -l: on gzip files
+ * This pays off where only lengths are needed, as for pzc -l.  On gzip files
  * from other programs, a single lane took 1.6 to 2.6 times as long, and
- * inflating 2.1 to 2.5 times.
+ * inflating took 2.1 to 2.5 times as long.
  */
 #include "engine/deflate/deflate_codes.h"
 
 #include "base/bytes.h"
 
-/* Advances by one table entry; *bits are the next ones in the stream. */
+/* Advances by one table entry; *bits are the next bits of the stream. */
 static inline uint32_t
 step(const uint32_t *tab, uint32_t state, uint64_t *bits)
 {
@@ -35,7 +35,7 @@ step(const uint32_t *tab, uint32_t state, uint64_t *bits)
 }
 
 /*
- * One load provides 57 bits, the maximum that three entries take: a distance, a
+ * One load provides 57 bits, the maximum for three entries: a distance, a
  * length and a distance, with their extra bits.
  */
 enum { STEP3_BITS = 57 };
@@ -74,7 +74,7 @@ run_to(const uint32_t *tab, const uint8_t *in, struct place *l, uint64_t stop)
 enum {
 	LANES = 4,
 	RING = 16,		/* maximum number of segments in flight */
-	SEGMENT_MIN = 4096,	/* bits; libdeflate's blocks have some 40000 */
+	SEGMENT_MIN = 4096,	/* bits; libdeflate's blocks have about 40000 */
 	SEGMENT_MAX = 128 << 10,
 	GROWTH = 4,
 	RUN_UP = 8,		/* the run-up is this fraction of a segment */
@@ -84,18 +84,18 @@ enum {
 
 struct lane {
 	struct place at;
-	int64_t soft;		/* run freely while pos is below it */
+	int64_t soft;		/* no checks are needed while pos is below it */
 	uint64_t stop;
 	uint64_t seg;
-	bool before;		/* has not reached the segment yet */
+	bool before;		/* segment not reached yet */
 };
 
 struct lanes {
 	const uint32_t *tab;
 	const uint8_t *in;
 	uint64_t begin;		/* beginning of segment 0 */
-	uint64_t segment;	/* bits of each */
-	uint64_t limit;		/* a load must not begin at or after it */
+	uint64_t segment;	/* bits per segment */
+	uint64_t limit;		/* loads must begin before this bit */
 	uint64_t front;		/* everything up to the beginning of this
 				 * segment is verified */
 	uint64_t next;		/* next segment to assign */
@@ -132,7 +132,9 @@ lane_assign(struct lanes *s, struct lane *l)
 	lane_until(l, l->before ? begin : begin + s->segment, s->limit);
 }
 
-/* Handles a lane that is near its stop, or whose walk has ended. */
+/*
+ * Handles a lane that is near the end of its segment, or whose walk has ended.
+ */
 static void
 lane_event(struct lanes *s, struct lane *l)
 {
@@ -189,7 +191,9 @@ advance(struct lanes *s, struct place *here)
 	}
 }
 
-/* Works on copies, so that the compiler keeps them in registers. */
+/*
+ * Works on copies of the lanes, so that the compiler keeps them in registers.
+ */
 static void
 run_lanes(struct lanes *s)
 {
@@ -200,7 +204,7 @@ run_lanes(struct lanes *s)
 	int64_t sa = s->lane[0].soft, sb = s->lane[1].soft;
 	int64_t sc = s->lane[2].soft, sd = s->lane[3].soft;
 
-	/* Bounded, because a stopped lane never reaches its end. */
+	/* The loop is bounded because a stopped lane never reaches its end. */
 	for (int i = 0; i < 256; i++) {
 		if (((sa - (int64_t)a.pos) | (sb - (int64_t)b.pos) |
 		    (sc - (int64_t)c.pos) | (sd - (int64_t)d.pos)) < 0)

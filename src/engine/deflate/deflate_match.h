@@ -2,16 +2,16 @@
  * deflate_match.h - the longest match within 32 KiB
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Positions with the same hash of four bytes are chained.  Any longer match
+ * Positions with the same hash of four bytes are chained.  A longer match
  * contains every group of four bytes in the best match so far, not only the
  * first group, so the search follows the chain of the group that occurred least
- * recently.  The chain is chosen again after every better match, and likewise
- * for a match that begins one byte later.  A few steps thus find what would
- * take many in the chain of the first four bytes.
+ * recently.  The chain is chosen again after every better match, and for a
+ * match that begins one byte later.  This needs far fewer steps than the chain
+ * of the first four bytes.
  *
- * Positions are stored modulo 65,536.  A stale one may still give a match,
- * because the bytes are compared; and a chain ends where it no longer leads
- * further back.
+ * Positions are stored modulo 65,536.  A stale position is harmless, because
+ * the bytes are compared, and may still yield a match.  A chain ends where it
+ * no longer leads further back.
  */
 #ifndef COLDPRESS_DEFLATE_MATCH_H
 #define COLDPRESS_DEFLATE_MATCH_H
@@ -25,8 +25,8 @@
 enum {
 	MATCH_WINDOW = 32768,
 	MATCH_MOST = 258,	/* the longest possible match */
-	MATCH_BYTES = 4,	/* bytes hashed: the shortest match, except for
-				 * 3 */
+	MATCH_BYTES = 4,	/* bytes hashed: the minimum match length,
+				 * except for 3 */
 	MATCH_HASH_BITS = 16,
 	MATCH_HASH3_BITS = 14
 };
@@ -39,7 +39,7 @@ struct deflate_match {
 
 struct match {
 	uint32_t length;
-	uint32_t distance;	/* 0: none was found */
+	uint32_t distance;	/* 0: no match was found */
 };
 
 static inline uint32_t
@@ -74,7 +74,7 @@ match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)
 	return n;
 }
 
-/* Enters pos in the tables; four bytes must be readable from there. */
+/* Inserts pos into the tables; four bytes must be readable at pos. */
 static inline void
 match_insert(struct deflate_match *m, const uint8_t *in, uint32_t pos)
 {
@@ -100,7 +100,7 @@ match_three(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 	return d;
 }
 
-/* A chain, for the bytes at offset off in the match. */
+/* A chain for the bytes at offset `off` in the match. */
 struct match_chain {
 	uint32_t off, bytes, at;
 };
@@ -137,8 +137,8 @@ match_choose(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
 }
 
 /*
- * Returns whether n bytes at distance d are better; one more byte outweighs a
- * distance 16 times as large.
+ * Returns whether n bytes at distance d are a better match.  One more byte
+ * outweighs a distance 16 times as large.
  */
 static inline bool
 match_better(const struct match *best, uint32_t n, uint32_t d)
@@ -153,7 +153,7 @@ match_better(const struct match *best, uint32_t n, uint32_t d)
  * Searches for a match at pos that is longer than best->length, which is 3 or
  * more and less than `most`: the remaining bytes, or MATCH_MOST.  Examines at
  * most `steps` positions, and stops after a match of `nice` bytes.  pos has not
- * been entered yet.
+ * been inserted yet.
  */
 static inline void
 match_find(const struct deflate_match *m, const uint8_t *in, uint32_t pos,

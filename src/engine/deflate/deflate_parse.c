@@ -7,8 +7,8 @@
 #include "deflate_parse.h"
 
 enum {
-	FAR_THREE = 4096,	/* three literals are cheaper beyond this
-				 * distance */
+	FAR_THREE = 4096,	/* beyond this distance, three literals are
+				 * cheaper */
 	/* after 1 << SKIP_LOG literals in a row, some positions are skipped */
 	SKIP_LOG = 7,
 	SKIP_MOST = 4
@@ -31,10 +31,7 @@ most_at(const struct deflate_parse *p, uint32_t pos)
 	return p->len - pos < MATCH_MOST ? p->len - pos : MATCH_MOST;
 }
 
-/*
- * Finds a match, if there is one, at *pos or a little before it, but not before
- * `start`.
- */
+/* Finds a match at *pos or a little before it, but not before `start`. */
 static inline bool
 find(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
 {
@@ -48,7 +45,7 @@ find(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
 	match_insert(&p->match, in, *pos);
 	if (best->distance == 0)
 		return false;
-	/* it may begin earlier if positions have been skipped */
+	/* the match may begin earlier if positions have been skipped */
 	if ((*pos - start) >> SKIP_LOG != 0)
 		while (best->length < MATCH_MOST && *pos > start &&
 		    *pos > best->distance &&
@@ -65,7 +62,7 @@ log2_of(uint32_t v)
 	return 31 - (uint32_t)__builtin_clz(v);
 }
 
-/* Moves to the next position for as long as there is a better match. */
+/* Moves to the next position while there is a better match. */
 static inline void
 wait(struct deflate_parse *p, uint32_t *pos, struct match *best)
 {
@@ -86,7 +83,7 @@ wait(struct deflate_parse *p, uint32_t *pos, struct match *best)
 	}
 }
 
-/* Enters the positions within a match after the first. */
+/* Inserts the positions within a match, except for the first. */
 static inline void
 insert(struct deflate_parse *p, uint32_t pos, uint32_t end)
 {

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * This is the front half of our own deflate encoder.  The output depends only
- * on the input, never on the machine.
+ * on the input, not on the machine.
  */
 #ifndef COLDPRESS_DEFLATE_PARSE_H
 #define COLDPRESS_DEFLATE_PARSE_H
@@ -13,13 +13,13 @@
 
 #include <stddef.h>
 
-/* All at least 1; nice and lazy at most MATCH_MOST. */
+/* All values are at least 1; nice and lazy are at most MATCH_MOST. */
 struct deflate_effort {
-	uint16_t steps;		/* positions to examine for a match, ... */
-	uint16_t lazy_steps;	/* for a better one a byte later */
-	uint16_t good;		/* only a quarter as many after a match of
-				 * this length */
-	uint16_t nice;		/* do not search further after a match of this
+	uint16_t steps;		/* positions to examine for a match, */
+	uint16_t lazy_steps;	/* and for a better match one byte later */
+	uint16_t good;		/* examine only a quarter as many after a match
+				 * of this length */
+	uint16_t nice;		/* stop searching after a match of this
 				 * length */
 	uint16_t lazy;		/* defer matches shorter than this */
 };
@@ -32,13 +32,13 @@ struct deflate_parse {
 	uint32_t pos;		/* everything before it has been parsed */
 };
 
-/* Begins with len bytes at in, which must remain valid. */
+/* Starts parsing len bytes at `in`, which must remain valid. */
 void deflate_parse_begin(struct deflate_parse *p,
     const struct deflate_effort *effort, const uint8_t *in, uint32_t len);
 
 /*
- * Finds the next sequences, at least one and at most `room`.  Returns how many
- * it found, or 0 at the end of the input.
+ * Finds the next sequences, up to `room`.  Returns the number found, or 0 at
+ * the end of the input.
  */
 size_t deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
     size_t room);

@@ -3,23 +3,23 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The tokens are cut into pieces of equal token count, each with its histogram.
- * Then neighbours are joined, always the pair that gains most: a header is
- * saved, and a little is lost because one code has to serve both.  For this,
- * the size of a block is only estimated, from the entropy of its symbols and
- * from how often the resulting lengths change.  Finally, the remaining
- * boundaries are moved by a fraction of a piece.
+ * Then neighbours are joined, starting with the pair that saves most: one
+ * header is saved, but a common code is slightly worse for both.  For this, the
+ * size of a block is only estimated, from the entropy of its symbols and from
+ * how often the resulting lengths change.  Finally, the remaining boundaries
+ * are moved by a fraction of a piece.
  */
 #include "engine/deflate/deflate_blocks.h"
 
 enum {
 	TOKENS = 1024,		/* per piece */
 	FAST_TOKENS = 4096,
-	STEP = 128,		/* tokens by which a boundary is moved */
+	STEP = 128,		/* tokens per move of a boundary */
 	FRACTION = 16,		/* costs are in units of 1 / FRACTION bit */
-	STORED = 42		/* bits that a stored block adds to its bytes */
+	STORED = 42		/* overhead of a stored block, in bits */
 };
 
-/* Takes up to `left` literals from the run at *at; returns how many. */
+/* Counts up to `left` literals from the run at *at.  Returns their number. */
 static uint32_t
 count_literals(struct deflate_piece *p, struct deflate_cursor *at,
     uint32_t left)
@@ -44,10 +44,10 @@ count_match(struct deflate_piece *p, const struct deflate_seq *s,
 }
 
 /*
- * Counts whole sequences with a match as long as they are certain to fit in the
- * piece; returns how many tokens are left.  The last three literals of each are
- * always read, because the match's bytes are readable too, and because that
- * takes less time than a mispredicted branch.
+ * Counts whole sequences with a match while they are certain to fit in the
+ * piece.  Returns how many tokens are left.  Three bytes are always read for
+ * the last literals of each, which is faster than a mispredicted branch; this
+ * is safe because the bytes of the match are also readable.
  */
 static uint32_t
 count_whole(struct deflate_piece *p, struct deflate_cursor *at,
@@ -132,7 +132,10 @@ log2_of(int32_t n)
 	    (0.442695f - x * (0.247335f - x * 0.08329f));
 }
 
-/* Returns the cost of one code: the bits of its symbols and of its lengths. */
+/*
+ * Returns the cost of one code: the number of bits in its symbols and its
+ * lengths.
+ */
 static uint32_t
 code_cost(const uint32_t *a, const uint32_t *b, unsigned n)
 {
@@ -163,7 +166,9 @@ code_cost(const uint32_t *a, const uint32_t *b, unsigned n)
 	return (uint32_t)(sum + FRACTION * (3 * change + 2 * same + 5 * gaps));
 }
 
-/* Returns the cost of a block with both pieces, or with a if b is empty. */
+/*
+ * Returns the cost of a block consisting of both pieces, or of a if b is empty.
+ */
 static uint32_t
 pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
 {
@@ -180,7 +185,8 @@ pair_cost(const struct deflate_piece *a, const struct deflate_piece *b)
 struct row {
 	unsigned n;
 	uint32_t cost[DEFLATE_PIECES];
-	int32_t gain[DEFLATE_PIECES];	/* from joining each with the next */
+	int32_t gain[DEFLATE_PIECES];	/* gain from joining each with the
+					 * next */
 	unsigned next[DEFLATE_PIECES];
 	unsigned prev[DEFLATE_PIECES];
 };
@@ -226,7 +232,7 @@ best_of(const struct row *r)
 
 static const struct deflate_piece none;
 
-/* Joins pieces and compacts the array; returns how many are left. */
+/* Joins pieces and compacts the array.  Returns the number of pieces left. */
 static unsigned
 join_pieces(struct deflate_piece *p, unsigned n)
 {

@@ -1,5 +1,5 @@
 /*
- * deflate_strong.c - our own deflate encoder, combining its two halves
+ * deflate_strong.c - our own deflate encoder: parsing and writing blocks
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/deflate/deflate_strong.h"
@@ -61,7 +61,7 @@ deflate_strong_memory(void)
 size_t
 deflate_strong_bound(size_t len)
 {
-	/* a stored block restarts with each run of sequences */
+	/* each batch of sequences begins a new stored block */
 	return deflate_blocks_bound(len) + (len / (3 * SEQUENCES) + 1) * 5;
 }
 

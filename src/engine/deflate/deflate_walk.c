@@ -15,7 +15,7 @@ struct walk {
 	const uint8_t *in;
 	uint64_t len;		/* bytes */
 	uint64_t pos;		/* bits; may temporarily be past the end */
-	bool fixed;		/* the tables are those of the fixed codes */
+	bool fixed;		/* the tables contain the fixed codes */
 	uint32_t tab[ENTRIES];
 };
 
@@ -25,7 +25,8 @@ _Static_assert(PRE_SYMS * 3 <= PEEKED, "the lengths of the first code");
 _Static_assert(PRE_MAX + 7 <= PEEKED, "a code length and its repeat");
 
 /*
- * Returns at least PEEKED bits from the current position; zeros after the end.
+ * Returns at least PEEKED bits from the current position, followed by zeros
+ * after the end of the input.
  */
 static uint64_t
 peek(const struct walk *w)
@@ -218,7 +219,7 @@ deflate_make_nonfinal(uint8_t *buf, size_t len, size_t cap)
 		return rc;
 	if ((last.end + 7) / 8 != len)
 		return -EBADMSG;
-	/* The header of the empty block takes three bits, all zero. */
+	/* The header of the empty block is three zero bits. */
 	body = (last.end + 3 + 7) / 8;
 	if (cap < body + 4)
 		return -ENOBUFS;

@@ -20,7 +20,10 @@ struct code {
 						 * then by number */
 };
 
-/* Counts and sorts.  Returns the unused code space, in units of 2^-15. */
+/*
+ * Counts the symbols of each length and sorts the symbols.  Returns the unused
+ * code space, in units of 2^-15.
+ */
 static int
 sort_symbols(struct code *c, const uint8_t *bits, unsigned count)
 {
@@ -70,9 +73,9 @@ fill_incomplete(struct code *c, const uint32_t *symbols)
 }
 
 /*
- * Returns the number of index bits of the second table for codes of n bits or
- * more that begin with code: as many as the remaining symbols fill, `used` of
- * which have length n.
+ * Returns the number of index bits of the second table for the codes of at
+ * least n bits that begin with `code`: as many as the remaining symbols can
+ * fill.  `used` symbols of length n already have codes.
  */
 static unsigned
 second_bits(const struct code *c, unsigned n, unsigned used)
@@ -87,7 +90,10 @@ second_bits(const struct code *c, unsigned n, unsigned used)
 	return bits;
 }
 
-/* Enters the codes longer than the first index, of which code is the first. */
+/*
+ * Fills the second tables with the codes longer than the first index, starting
+ * with `code`.
+ */
 static void
 fill_second(struct code *c, const uint32_t *symbols, unsigned code,
     unsigned sorted)
@@ -117,7 +123,7 @@ fill_second(struct code *c, const uint32_t *symbols, unsigned code,
 		}
 }
 
-/* Fills the table for each index size in turn, doubling it every time. */
+/* Fills the table for each index size in turn, doubling the table each time. */
 static void
 fill(struct code *c, const uint32_t *symbols)
 {
@@ -156,7 +162,7 @@ make(uint32_t *table, unsigned index_bits, const uint32_t *symbols,
 	return true;
 }
 
-/* The meaning of each symbol, without the bits of its code. */
+/* The entry of each symbol, without the bits of its code. */
 
 /* 32 bits per symbol: base << 16, or a literal, and the extra bits. */
 #define LITERALS4(n) LITERAL(n), LITERAL(n + 1), LITERAL(n + 2), LITERAL(n + 3)

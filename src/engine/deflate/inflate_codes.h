@@ -59,8 +59,9 @@ struct inflate_codes {
 
 /*
  * Builds the tables from the number of bits of each symbol's code, 0 for none.
- * Returns whether they form a valid code: a complete one or, except for the
- * precode, at most one symbol with one bit, as in zlib.
+ * Returns whether they form a valid code.  As in zlib, a code is valid if it is
+ * complete or, except for the precode, has at most one symbol, with a one-bit
+ * code.
  */
 bool inflate_length_codes(struct inflate_codes *c, const uint8_t *bits,
     unsigned count);
@@ -73,7 +74,7 @@ bool inflate_precode(uint32_t table[INFLATE_PRECODE_SIZE],
 void inflate_fixed_codes(struct inflate_codes *c);
 
 /*
- * Returns an entry's base plus its extra bits, given the bits starting with its
+ * Returns the base of an entry plus its extra bits; `bits` starts with its
  * code.
  */
 static inline uint32_t
@@ -85,7 +86,7 @@ inflate_value(uint32_t entry, uint64_t bits)
 }
 
 /*
- * Returns the entry in the second table for bits, the bits after the first
+ * Returns the entry in the second table for `bits`, which follow the first
  * index.
  */
 static inline uint32_t

@@ -2,9 +2,9 @@
  * inflate_fast.c - decoding the symbols of a deflate block, while there is room
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: RFC 1951, 3.2.3.  Bits are loaded eight bytes at a time, more than
- * are counted; the uncounted ones will be loaded again with the same values.
- * How many bits a round takes between refills is asserted below.
+ * Source: RFC 1951, 3.2.3.  Eight bytes are loaded at a time, which is more
+ * bits than are counted; the uncounted bits are loaded again later, with the
+ * same values.  Assertions below limit the bits consumed between refills.
  */
 #include "inflate_fast.h"
 
@@ -31,7 +31,7 @@ _Static_assert(INFLATE_FAST_IN >= 2 * 8, "two refills");
 _Static_assert(INFLATE_FAST_OUT >= 2 + MATCH_MAX + COPIED,
     "two literals and a match");
 
-/* A loop is compiled once for each kind of processor. */
+/* The loop is compiled once for each type of processor. */
 #define EACH static inline __attribute__((always_inline))
 
 EACH void
@@ -80,9 +80,10 @@ repeat_8(uint8_t *to, const uint8_t *from)
 }
 
 /*
- * Writes up to 40 bytes more than len.  If the period is shorter than a word,
- * it is replicated in the first eight bytes, which are then written again at
- * each multiple of the period that fits in them.
+ * Copies a match; writes up to 40 bytes more than len.  If the distance is less
+ * than eight, the pattern is replicated to fill eight bytes, which are then
+ * written repeatedly, advancing by the largest multiple of the distance that
+ * fits.
  */
 EACH void
 copy_back(uint8_t *out, size_t distance, size_t len)
@@ -129,7 +130,7 @@ inflate_copy_window(struct inflate_place *p, size_t distance, size_t len)
 	}
 }
 
-/* Outputs the literal of an entry; returns the next entry. */
+/* Outputs the literal of an entry.  Returns the next entry. */
 EACH uint32_t
 put_literal(uint8_t **out, uint32_t e, const uint32_t *length, uint64_t bits)
 {
@@ -145,7 +146,7 @@ put_bits(struct inflate_place *p, uint64_t bits, unsigned count)
 	p->bits = bits & ((UINT64_C(1) << p->count) - 1);
 }
 
-/* Returns why an entry that is not a symbol ends the loop. */
+/* Returns the reason why the entry e ends the loop. */
 EACH enum inflate_why
 why_ended(uint32_t e)
 {

@@ -10,27 +10,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The number of bytes that must be available so that no step needs a check. */
+/*
+ * The number of bytes that must be available in `in` and out so that no step
+ * needs a check.
+ */
 enum { INFLATE_FAST_IN = 32, INFLATE_FAST_OUT = 258 + 64 };
 
 /* The decoder's position. */
 struct inflate_place {
 	const uint8_t *in, *in_end;
 	uint8_t *out, *out_end;
-	uint64_t bits;			/* taken from in, lowest first; bits
+	uint64_t bits;			/* read from in, lowest first; bits
 					 * above count are zero */
 	unsigned count;			/* number of valid bits, at most 63 */
 
 	const uint8_t *begin;		/* start of the output before out */
-	const uint8_t *window_end;	/* output before begin, up to here, */
+	const uint8_t *window_end;	/* end of the output before begin, */
 	size_t window_len;		/* and its length */
-	uint8_t *used_end;		/* NULL, or the end of flags, set for
-					 * each byte copied from it */
+	uint8_t *used_end;		/* NULL, or the end of an array of
+					 * flags, set for each window byte that
+					 * is copied */
 };
 
 enum inflate_why {
-	INFLATE_NEAR_END,		/* near the end of in or out; no
-					 * symbol has been begun */
+	INFLATE_NEAR_END,		/* near the end of in or out, before a
+					 * symbol */
 	INFLATE_BLOCK_END,
 	INFLATE_BAD,			/* invalid code, or distance too far
 					 * back */
@@ -43,8 +47,8 @@ typedef enum inflate_why inflate_fast_fn(struct inflate_place *p,
 inflate_fast_fn *inflate_fast_choose(void);
 
 /*
- * Copies len bytes from `distance` back, some of them in the window; there must
- * be room for them.
+ * Copies len bytes from `distance` bytes back, at least some of which are in
+ * the window.  There must be room for them.
  */
 void inflate_copy_window(struct inflate_place *p, size_t distance,
     size_t len);

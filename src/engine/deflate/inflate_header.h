@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /*
- * Maximum bytes in a header: 17 + 19 * 3 + (286 + 30) * (7 + 7) bits, or less.
+ * Maximum bytes in a header: at most 17 + 19 * 3 + (286 + 30) * (7 + 7) bits.
  */
 enum { INFLATE_HEADER_MAX = 576 };
 
@@ -22,11 +22,12 @@ enum inflate_type { INFLATE_STORED, INFLATE_FIXED, INFLATE_DYNAMIC };
 struct inflate_header {
 	bool final;
 	enum inflate_type type;
-	size_t stored;		/* bytes; p is then at a byte boundary */
+	size_t stored;		/* number of bytes; p is then at a byte
+				 * boundary */
 };
 
 /*
- * Reads the header at p and builds its codes.  Takes only the bytes from p->in
+ * Reads the header at p and builds its codes.  Consumes only the bytes at p->in
  * that it needs.  Returns 0, -ENODATA (the header extends past p->in_end; p has
  * not moved) or -EBADMSG.
  */

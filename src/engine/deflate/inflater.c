@@ -2,9 +2,9 @@
  * inflater.c - streaming raw inflate (RFC 1951)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * inflate_fast.c does nearly everything within one piece of input and of output
- * space; inflater_step.c handles their edges, and whatever comes between
- * symbols.
+ * inflate_fast.c decodes nearly all symbols.  inflater_step.c handles symbols
+ * near the ends of the input and of the output space, headers and stored
+ * blocks.
  */
 #include "inflater_impl.h"
 

@@ -16,10 +16,11 @@ enum inflater_state { INFLATER_HEADER, INFLATER_STORED, INFLATER_SYMBOLS,
 struct inflater {
 	enum inflater_state state;
 	bool final;			/* this is the last block */
-	struct inflate_place at;	/* its pointers are valid for this
-					 * run only */
-	size_t stored;			/* bytes of the block still to come */
-	size_t stop_after;		/* bytes in this run; SIZE_MAX: never */
+	struct inflate_place at;	/* its pointers are valid only in this
+					 * call */
+	size_t stored;			/* bytes left in the block */
+	size_t stop_after;		/* bytes in this call; SIZE_MAX:
+					 * never */
 	size_t copy_len, copy_back;	/* rest of a match that ran out of
 					 * room */
 	inflate_fast_fn *fast;
@@ -33,14 +34,14 @@ struct inflater {
 };
 
 /*
- * A further result, besides STREAM_MORE, STREAM_END and INFLATER_BLOCK:
- * continue.
+ * An additional result besides STREAM_MORE, STREAM_END and INFLATER_BLOCK: call
+ * inflater_step() again.
  */
 enum { INFLATER_AGAIN = 2 };
 
 /*
- * Decodes a header, stored bytes, one symbol near an edge or all the symbols
- * that inflate_fast.c can.  Returns one of these results, or -EBADMSG.
+ * Decodes a header, stored bytes, one symbol near an edge, or as many symbols
+ * as inflate_fast.c can.  Returns one of these results, or -EBADMSG.
  */
 int inflater_step(struct inflater *f);
 

@@ -2,9 +2,9 @@
  * inflater_step.c - inflating a block's header, stored bytes and edge symbols
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A length and its distance take at most 48 bits together and are consumed as a
- * unit, so nothing is ever half decoded: incomplete input waits in the bits or,
- * for a block's header, in held.
+ * A length and its distance have at most 48 bits together and are consumed as a
+ * unit, so no symbol is ever partially decoded.  Incomplete input is kept in
+ * bits or, for a block's header, in held.
  */
 #include "inflater_impl.h"
 
@@ -47,7 +47,7 @@ go_on_header(struct inflater *f)
 	    .count = p->count };
 	rc = inflate_header(&h, &held, &f->codes);
 	if (rc == -ENODATA) {
-		/* held is full: a valid header would have ended by now */
+		/* held is full: a valid header would already have ended */
 		f->held_len += n;
 		p->in += n;
 		return n == room ? -EBADMSG : STREAM_MORE;
@@ -123,8 +123,8 @@ take_bits(struct inflate_place *p)
 }
 
 /*
- * Returns the entry selected by the bits after the first used ones; adds to
- * used.
+ * Returns the entry selected by the bits after the first *used bits, and adds
+ * its bits to *used.
  */
 static uint32_t
 look_up(const struct inflate_place *p, const uint32_t *table,
@@ -159,7 +159,10 @@ copy_some(struct inflater *f)
 	}
 }
 
-/* Takes a match whose length is in e, within the first used bits. */
+/*
+ * Decodes a match whose length has the entry e and is within the first `used`
+ * bits.
+ */
 static int
 take_match(struct inflater *f, uint32_t e, unsigned used)
 {
@@ -183,8 +186,8 @@ take_match(struct inflater *f, uint32_t e, unsigned used)
 }
 
 /*
- * Decodes one literal, match or end.  Returns STREAM_MORE if it needs more bits
- * or room.
+ * Decodes one literal, match or end symbol.  Returns STREAM_MORE if it needs
+ * more bits or room.
  */
 static int
 take_symbol(struct inflater *f)

@@ -18,13 +18,16 @@ struct digest_algo {
 	EVP_MD *md;			/* NULL: none, or our own
 					 * implementation */
 	unsigned len;
-	unsigned lanes;			/* our own implementation's, or 0 */
+	unsigned lanes;			/* lanes of our own implementation, or
+					 * 0 */
 };
 
 struct digest {
-	EVP_MD_CTX *ctx;		/* NULL: no algorithm, or our own */
+	EVP_MD_CTX *ctx;		/* NULL: "none", or our own
+					 * implementation */
 	unsigned len;
-	struct sha256 sha256;		/* used if it has lanes */
+	struct sha256 sha256;		/* our own implementation, if it has
+					 * lanes */
 };
 
 /* OpenSSL's names for the algorithms. */
@@ -174,7 +177,7 @@ digest_add(struct digest *d, const void *data, size_t len)
 	return EVP_DigestUpdate(d->ctx, data, len) == 1 ? 0 : -EIO;
 }
 
-/* Hashes pieces together until at least one ends. */
+/* Hashes pieces together until the end of at least one. */
 static void
 add_many(struct digest_piece *const p[], unsigned count)
 {

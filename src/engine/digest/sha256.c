@@ -2,8 +2,8 @@
  * sha256.c - computing SHA-256 digests, one or several at a time
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A single digest is left to OpenSSL's block function where there are no SHA
- * instructions.
+ * Without SHA instructions, single digests are computed with OpenSSL's block
+ * function.
  */
 #define OPENSSL_SUPPRESS_DEPRECATED	/* for SHA256_Update() */
 
@@ -17,7 +17,7 @@
 enum {
 	NI_LANES = 2,
 	AVX2_LANES = 8,
-	AVX2_LEAST = 3		/* fewer are faster one at a time */
+	AVX2_LEAST = 3		/* fewer pieces are faster one at a time */
 };
 
 const uint32_t sha256_k[SHA256_BLOCK] __attribute__((aligned(32))) = {
@@ -61,7 +61,7 @@ sha256_start(struct sha256 *s)
 
 /*
  * OpenSSL's EVP interface neither accepts nor returns the state between blocks;
- * the older one does.
+ * the older interface does.
  */
 static void
 by_openssl(uint32_t h[8], const uint8_t *p, size_t count)
@@ -82,7 +82,7 @@ single(struct sha256 *s, const uint8_t *p, size_t count)
 		by_openssl(s->h, p, count);
 }
 
-/* Lanes without a digest repeat the first digest's work. */
+/* Unused lanes repeat the work of the first lane. */
 static void
 eight(struct sha256_piece *const p[], unsigned count, size_t blocks)
 {
@@ -123,7 +123,7 @@ pass(struct sha256_piece *p, size_t bytes)
 	p->len -= bytes;
 }
 
-/* Adds the beginning of a piece that does not fill a block by itself. */
+/* Adds the start of a piece to an incomplete block. */
 static void
 take_head(struct sha256_piece *p)
 {
@@ -140,7 +140,7 @@ take_head(struct sha256_piece *p)
 	pass(p, n);
 }
 
-/* Adds the end of a piece, if its blocks have been added. */
+/* Adds the rest of a piece, once its whole blocks have been added. */
 static void
 take_rest(struct sha256_piece *p)
 {

@@ -2,14 +2,14 @@
  * sha256.h - SHA-256 of several inputs at a time, if the processor supports it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: FIPS 180-4.  The steps of one digest depend on each other, and leave
- * most of the processor idle; those of another digest do not.  With x86's SHA
- * instructions, two digests take little more time than one; with AVX2, which
- * computes eight words at a time, eight digests take about as long as two.
- * Private to digest.c, which leaves everything else (other processors, other
- * algorithms) to OpenSSL.
+ * Source: FIPS 180-4.  The steps of one digest depend on each other and leave
+ * most of the processor idle, but steps of different digests are independent.
+ * With x86's SHA instructions, two digests take little more time than one; with
+ * AVX2, which computes eight words at a time, eight digests take about as long
+ * as two.  Used only by digest.c, which uses OpenSSL for everything else (other
+ * processors, other algorithms).
  *
- * Calls are thread-safe, as long as each digest is used by one thread.
+ * All functions are thread-safe, as long as each digest is used by one thread.
  */
 #ifndef COLDPRESS_SHA256_H
 #define COLDPRESS_SHA256_H
@@ -30,12 +30,15 @@ struct sha256 {
 
 /*
  * Returns how many digests this processor computes at a time: 2, 8, or 0 if it
- * has neither kind of instruction; in that case the other functions do not
- * work.  Querying the processor takes microseconds in a virtual machine.
+ * has neither SHA instructions nor AVX2; the other functions must not be called
+ * then.  Querying the processor takes microseconds in a virtual machine.
  */
 unsigned sha256_lanes(void);
 
-/* These start a digest, add to it, and write it to out; lanes must be set. */
+/*
+ * These functions start a digest, add data to it, and write it to out.  lanes
+ * must be set.
+ */
 void sha256_start(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *data, size_t len);
 void sha256_end(struct sha256 *s, uint8_t out[SHA256_B]);

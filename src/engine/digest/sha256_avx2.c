@@ -81,8 +81,8 @@ schedule(lanes w[16], int i)
 }
 
 /*
- * Performs round i; instead of being moved, the words of the state change
- * roles, so the first is s[-i % 8].
+ * Performs round i.  The words of the state are not moved; the first is s[-i %
+ * 8].
  */
 AVX2_INLINE void
 one_round(lanes s[8], lanes w, uint32_t constant, int i)

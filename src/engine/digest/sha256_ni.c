@@ -6,9 +6,9 @@
  * instructions take the eight words of the state as (A, B, E, F) and (C, D, G,
  * H), the first in the highest position, and do two rounds each.
  *
- * SHA256RNDS2 has a latency of about four cycles, and one can begin every two.
- * The next one for the same digest has to wait for the result; one for another
- * digest does not.
+ * SHA256RNDS2 has a latency of about four cycles, and one can start every two
+ * cycles.  The next one for the same digest has to wait for the result, but one
+ * for another digest does not.
  */
 #include "sha256.h"
 
@@ -24,7 +24,7 @@ struct state {
 	__m128i abef, cdgh;
 };
 
-/* The last sixteen words of the message schedule, four in each. */
+/* The last sixteen words of the message schedule, four per vector. */
 struct words {
 	__m128i w[4];
 };

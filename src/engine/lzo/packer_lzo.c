@@ -2,7 +2,7 @@
  * packer_lzo.c - LZO, as btrfs and squashfs use it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This is a separate file because liblzo2 is under the GPL.
+ * This is a separate file because liblzo2 is licensed under the GPL.
  */
 #include "engine/packer/packer_kinds.h"
 
@@ -13,7 +13,7 @@
 
 enum {
 	PAGE = 4096,
-	LENGTH = 4,			/* length fields: for the whole, and
+	LENGTH = 4,			/* size of the length fields: total, and
 					 * before each page */
 	PAGE_MOST = PAGE + PAGE / 16 + 64 + 3
 };

@@ -2,11 +2,12 @@
  * lz4_fast.c - fast compression of LZ4 blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first match found is taken, as in liblz4's fast compressor.  Three things
- * differ.  Positions are stored modulo 65,536, the maximum distance of a match,
- * so the first-level cache holds four times as many entries, and no position is
- * too far away.  Six bytes are hashed, not five, which avoids matches that save
- * little.  The time saved is spent on a denser search: steps lengthen later.
+ * The first match found is used, as in liblz4's fast compressor.  There are
+ * three differences.  Positions are stored modulo 65,536, the maximum distance
+ * of a match, so the first-level cache holds four times as many entries, and no
+ * position is too distant.  Six bytes are hashed, not five, which avoids
+ * matches that save little.  The time saved allows a denser search: steps
+ * lengthen later.
  */
 #include "engine/other/lz4_fast.h"
 
@@ -28,7 +29,7 @@ enum {
 	GLANCE = 32,		/* bytes of a match compared at once */
 	MARGIN = GLANCE + TAIL,	/* distance from the end within which no
 				 * match begins */
-	COPIED = 16,		/* literals at a time */
+	COPIED = 16,		/* literals copied at a time */
 	FIELD_MAX = 15		/* maximum of a token's field; larger values
 				 * continue in further bytes */
 };
@@ -48,7 +49,10 @@ place(struct lz4_fast *f, uint64_t bytes)
 	    UINT64_C(227718039650203) >> (64 - LZ4_FAST_BITS)];
 }
 
-/* Returns whether the bytes at m->at match where their hash last occurred. */
+/*
+ * Returns whether the bytes at m->at match the last position with the same
+ * hash.
+ */
 static inline bool
 look(struct match *m, uint16_t *last, const uint8_t *in, uint64_t bytes)
 {

@@ -15,8 +15,10 @@
 enum {
 	MATCH_LEAST = 4,
 	FAR_MOST = 65535,
-	LITERALS_LAST = 5,		/* no match extends into these */
-	START_LAST = 12,		/* nor begins this close to the end */
+	LITERALS_LAST = 5,		/* literals at the end; no match extends
+					 * into them */
+	START_LAST = 12,		/* no match begins this close to the
+					 * end */
 	SMALL = (1 << 16) + START_LAST - 1,	/* smaller blocks use a finer
 						 * hash */
 	TRIES = 64,			/* misses until steps grow by one */
@@ -30,7 +32,7 @@ struct coder {
 	size_t n, cap;
 	uint32_t *table;
 	unsigned shift;			/* shift of the hash */
-	size_t anchor;			/* literals begin there */
+	size_t anchor;			/* start of the literals */
 };
 
 static uint32_t
@@ -58,7 +60,10 @@ swap(const struct coder *c, size_t pos, uint32_t hash)
 	return last;
 }
 
-/* Returns how many extra bytes a length takes beyond its field in the token. */
+/*
+ * Returns the number of extra bytes for a length that exceeds its field in the
+ * token.
+ */
 static size_t
 length_bytes(size_t len)
 {
@@ -75,8 +80,8 @@ put_length(struct coder *c, size_t rest)
 }
 
 /*
- * Writes a token and the literals up to pos.  Returns false if there is no
- * room, given how much must follow.
+ * Writes a token and the literals up to pos.  Returns false if there is no room
+ * for them and for `follow` more bytes.
  */
 static bool
 put_literals(struct coder *c, size_t pos, size_t follow)
@@ -85,8 +90,8 @@ put_literals(struct coder *c, size_t pos, size_t follow)
 	size_t more = follow != 0 ? len >> 8 : (len + 255 - TOKEN_MOST) / 255;
 
 	/*
-	 * the first condition is ZFS's, which reserves too little for megabytes
-	 * of literals
+	 * the first condition is the one in ZFS, which reserves too little for
+	 * megabytes of literals
 	 */
 	if (c->n + 1 + len + follow + more > c->cap ||
 	    c->n + 1 + len + follow + length_bytes(len) > c->cap)
@@ -129,8 +134,8 @@ find(struct coder *c, size_t *pos, size_t *from)
 }
 
 /*
- * Writes the match of pos with from, for the token at out[token]; returns the
- * match's end, or 0 if there is no room.
+ * Writes the match between pos and from, with the token at out[token].  Returns
+ * the end of the match, or 0 if there is no room.
  */
 static size_t
 put_match(struct coder *c, size_t pos, size_t from, size_t token)
@@ -155,8 +160,8 @@ put_match(struct coder *c, size_t pos, size_t from, size_t token)
 }
 
 /*
- * Writes a match and those right after it; returns where to continue, or 0 if
- * there is no room.
+ * Writes a match, and any matches right after it.  Returns the next position,
+ * or 0 if there is no room.
  */
 static size_t
 put_matches(struct coder *c, size_t pos, size_t from)

@@ -27,9 +27,9 @@ slot_of(const uint8_t *p)
 }
 
 /*
- * Returns the distance at which the three bytes at in[pos] last occurred, if
- * the table knows it and a match can express it; otherwise 0.  Positions are
- * stored modulo 65,536.
+ * Returns the distance to the last occurrence of the three bytes at in[pos], if
+ * it is in the table and within the range of a match; otherwise 0.  Positions
+ * are stored modulo 65,536.
  */
 static size_t
 find(const uint8_t *in, size_t pos, uint16_t *table)

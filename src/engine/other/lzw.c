@@ -2,9 +2,9 @@
  * lzw.c - the .Z format of compress(1)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A string is represented by its last byte and its prefix's code.  Its length
- * is also known, so it can be written backwards directly to its place in the
- * output, or to our own buffer if the output has too little room left.
+ * A string is represented by its last byte and the code of its prefix.  Its
+ * length is also known, so it can be written backwards directly to the output,
+ * or to our own buffer if the output has too little room left.
  */
 #include "engine/other/lzw.h"
 
@@ -37,7 +37,7 @@ struct lzw {
 	uint32_t limit;			/* maximum number of codes */
 	uint32_t old;			/* the previous code; CODES: none yet */
 
-	uint64_t bits;			/* read ahead; the next is bit 0 */
+	uint64_t bits;			/* bits read ahead; the next is bit 0 */
 	unsigned bits_len;
 	unsigned skip;			/* bits of padding to skip */
 	unsigned group;			/* codes read in this group of 8 */
@@ -47,11 +47,12 @@ struct lzw {
 	uint8_t held[CODES];
 
 	uint16_t len[CODES];
-	uint32_t link[CODES];		/* the code of the prefix, and the last
-					 * byte */
+	uint32_t link[CODES];		/* code of the prefix, and last byte */
 };
 
-/* Resets everything to the beginning of a stream; the tables fill up again. */
+/*
+ * Resets everything to the start of a stream.  The tables need not be cleared.
+ */
 static void
 reset(struct lzw *z)
 {
@@ -123,7 +124,7 @@ read_header(struct lzw *z, struct stream_io *io)
 }
 
 /*
- * Loads at least 16 bits, or all that are left; called when fewer are loaded.
+ * Loads at least 16 bits, or all that are left.  Called when fewer are loaded.
  */
 static void
 refill(struct lzw *z, struct stream_io *io)
@@ -151,7 +152,7 @@ take(struct lzw *z, unsigned n)
 	return v;
 }
 
-/* Takes the next code.  Returns false if there is not enough input. */
+/* Reads the next code.  Returns false if there is not enough input. */
 static bool
 next_code(struct lzw *z, struct stream_io *io, uint32_t *code)
 {
@@ -175,7 +176,7 @@ next_code(struct lzw *z, struct stream_io *io, uint32_t *code)
 	return true;
 }
 
-/* Skips to the next group. */
+/* Sets the width, and skips to the next group. */
 static void
 set_width(struct lzw *z, unsigned width)
 {
@@ -252,8 +253,9 @@ decode(struct lzw *z, uint32_t code, struct stream_io *io)
 	} else if (code == CLEAR && z->block) {
 		/*
 		 * The previous code is kept, as in the reference
-		 * implementations.  It defines 256 next, which no code can
-		 * refer to; until then, any code other than a byte is rejected.
+		 * implementations.  The next code defines entry 256, which no
+		 * code can refer to; until then, any code other than a byte is
+		 * rejected.
 		 */
 		z->free = CLEAR;
 		set_width(z, LEAST_WIDTH);

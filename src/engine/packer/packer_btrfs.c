@@ -2,9 +2,9 @@
  * packer_btrfs.c - btrfs's compressors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each gives up as btrfs does: zlib and zstd if the complete output is not
- * smaller than the input, lzo from its third page onward as soon as the output
- * is larger.
+ * Each compressor gives up as in btrfs: zlib and zstd if the complete output is
+ * not smaller than the input, lzo from its third page onward as soon as the
+ * output is larger.
  */
 #include "engine/packer/packer.h"
 
@@ -18,8 +18,8 @@
 enum { PAGE = 4096 };
 
 /*
- * zlib: the kernel passes one page at a time and flushes each, so these streams
- * are longer than usual
+ * zlib: the kernel passes one page at a time and flushes after each, so these
+ * streams are longer than usual
  */
 
 static bool

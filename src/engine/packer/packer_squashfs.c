@@ -51,7 +51,8 @@ lz4hc_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 }
 
 /*
- * xz: a stream of one block, with a CRC-32 and a dictionary as large as a block
+ * xz: a stream with one block, a CRC-32, and a dictionary as large as the
+ * squashfs block
  */
 
 struct xz {

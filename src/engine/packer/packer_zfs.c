@@ -16,10 +16,10 @@
 #include <zstd.h>
 
 /*
- * zstd: a frame without magic number, size or checksum.  ZFS has kept version
+ * zstd: a frame without magic number, size or checksum.  ZFS still uses version
  * 1.4.5, so later features are disabled: row-based search, block splitting and,
- * where two tables are searched (dfast), the lookahead, which today's library
- * does not use after a prefix.
+ * in the dfast strategy, lookahead, which the current library does not use
+ * after a prefix.
  */
 struct zstd {
 	ZSTD_CCtx *c;
@@ -68,8 +68,9 @@ zstd_open(int level, size_t most)
 }
 
 /*
- * Sets a dfast level's parameters explicitly, because the library would also
- * count the prefix, which resembles no data, when choosing them.
+ * Sets the parameters of a dfast level explicitly, because the library would
+ * otherwise include the size of the prefix, which matches no data, when
+ * choosing them.
  */
 static void
 use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
