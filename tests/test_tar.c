@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 
 /* An archive in memory, read in pieces of at most `step` bytes. */
@@ -352,6 +353,57 @@ hard_links(void **state)
 	assert_int_equal(e.stored, 5);
 }
 
+/* An extended header that occurs many times */
+
+enum { AGAIN = 30000, EXTENDED = 1024 };
+
+static ssize_t
+give_again(void *arg, void *buf, size_t len)
+{
+	size_t *at = arg, in = *at % EXTENDED;
+
+	len = len < EXTENDED - in ? len : EXTENDED - in;
+	if (*at == (size_t)AGAIN * EXTENDED)
+		return 0;
+	memcpy(buf, archive.data + in, len);
+	*at += len;
+	return (ssize_t)len;
+}
+
+/* Returns the CPU time that it takes, in seconds. */
+static double
+read_again(char type)
+{
+	size_t at = 0;
+	struct tar_source source = { .read = give_again, .arg = &at };
+	struct timespec start, end;
+	struct tar_entry e;
+	struct tar *t;
+
+	begin();
+	add_pax(type, "12 a=bcdefg\n", 12);
+	assert_int_equal(archive.len, EXTENDED);
+	assert_int_equal(tar_open(&t, &source), 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+	assert_int_equal(tar_next(t, &e), type == 'g' ? 0 : -EBADMSG);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+	assert_int_equal(at, AGAIN * EXTENDED);
+	tar_close(t);
+	return (double)(end.tv_sec - start.tv_sec) +
+	    (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+}
+
+/* Global headers accumulate, but each record is parsed once. */
+static void
+many_headers(void **state)
+{
+	double local = read_again('x'), global = read_again('g');
+
+	(void)state;
+	if (global > 5 * local + 0.1)
+		fail_msg("%.3f s of CPU time instead of %.3f", global, local);
+}
+
 int
 main(void)
 {
@@ -362,6 +414,7 @@ main(void)
 		cmocka_unit_test(sparse_maps),
 		cmocka_unit_test(damaged_headers),
 		cmocka_unit_test(hard_links),
+		cmocka_unit_test(many_headers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

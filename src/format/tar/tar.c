@@ -20,15 +20,20 @@ tar_fail(struct tar *t, int rc, const char *why)
 int
 tar_text_reserve(struct tar_text *text, size_t len)
 {
+	size_t cap = 2 * text->cap;
 	char *p;
 
 	if (len < text->cap)
 		return 0;
-	p = sys_realloc(text->data, len + 1);
+	if (cap > TAR_EXTENSION_MAX + 1)
+		cap = TAR_EXTENSION_MAX + 1;
+	if (cap < len + 1)
+		cap = len + 1;
+	p = sys_realloc(text->data, cap);
 	if (p == NULL)
 		return -ENOMEM;
 	text->data = p;
-	text->cap = len + 1;
+	text->cap = cap;
 	return 0;
 }
 

@@ -235,7 +235,11 @@ tar_pax_parse(struct tar *t, struct tar_pax *p)
 	struct record r;
 	int rc = 0;
 
-	tar_pax_reset(p);
+	/* if the text has moved, so have the strings of earlier records */
+	if (p->base == (uintptr_t)p->text.data)
+		at = before;
+	else
+		tar_pax_reset(p);
 	while (rc == 0 && at < p->text.len) {
 		n = split(text + at, p->text.len - at, at < before, &r);
 		if (n == 0)
@@ -248,6 +252,7 @@ tar_pax_parse(struct tar *t, struct tar_pax *p)
 		at += n;
 	}
 	p->parsed = at;
+	p->base = (uintptr_t)p->text.data;
 	if (rc == 0 && p->half)
 		rc = bad_value(t);
 	return rc;
