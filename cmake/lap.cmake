@@ -3,15 +3,15 @@
 option(COLDPRESS_LAP "Build lap and lapcmp" ON)
 
 if(COLDPRESS_LAP)
-    # A command's measured peak memory is never below lap's own, so lap is
-    # linked statically if there is a static C library, and takes only what it
-    # needs from our own library, without that library's dependencies.
+    # A command's measured peak memory is never below that of lap, so lap is
+    # linked statically if there is a static C library, and with our library
+    # only, without that library's dependencies.
     include(CheckCSourceCompiles)
     set(CMAKE_REQUIRED_LINK_OPTIONS -static)
     check_c_source_compiles("int main(void) { return 0; }" HAVE_STATIC_LIBC)
     unset(CMAKE_REQUIRED_LINK_OPTIONS)
 
-    # This lets the linker drop every unused function.
+    # This allows the linker to remove unused functions.
     target_compile_options(coldpress PRIVATE -ffunction-sections
         -fdata-sections)
 

@@ -10,7 +10,7 @@ endif()
 
 if(COLDPRESS_LAYERPACK AND COLDWALK_BUILT AND YAJL_FOUND)
     coldpress_folders(lazy)
-    # Tools that read layers are linked with these.
+    # Tools that read layers are linked with these libraries.
     set(LAYERPACK_LIBRARIES ${COLDWALK_LIBRARIES} PkgConfig::YAJL)
     if(COLDPRESS_SQLITE AND SQLITE_FOUND)
         target_compile_definitions(coldpress PUBLIC COLDPRESS_SQLITE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# LZO is under the GPL: only the tools that use it are linked with it
+# LZO is licensed under the GPL, so only the tools that use it are linked with it
 option(COLDPRESS_LZO "Support LZO in squashfs images and on btrfs" ON)
 set(LZO_LIBRARIES_USED "")
 if(COLDPRESS_LZO)
@@ -11,5 +11,5 @@ if(COLDPRESS_LZO AND LZO_FOUND)
     set(LZO_LIBRARIES_USED PkgConfig::LZO)
 else()
     list(APPEND lost
-        "LZO: coldwalk refuses such images, fsratio and sqpack have no lzo")
+        "LZO: coldwalk rejects such images, fsratio and sqpack do not support lzo")
 endif()

@@ -69,7 +69,7 @@ END {
 		print "\nNothing failed."
 		exit
 	}
-	print "\n| reader | format | input | what came of it |"
+	print "\n| reader | format | input | result |"
 	print "|---|---|---|---|"
 	for (i = 1; i <= failures; i++)
 		print failure[i]

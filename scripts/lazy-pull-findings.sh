@@ -52,7 +52,7 @@ tested() {
 		tested_ratio=$(ratio "$tested_row" "$tested_reference" |
 		    awk '{ printf "%.3f", $1 }')
 		exact "$1" \
-		    "${tested_ratio:+not tested: our client of the format}" \
+		    "${tested_ratio:+not tested: measured with our client for the format}" \
 		    "$tested_row/$tested_reference: here ${tested_ratio:--}"
 		;;
 	esac
@@ -63,7 +63,7 @@ tested() {
 claim() {
 	case $2/$(row "$3" "$4" "$5") in
 	/* | */*."$4".*) exact "$1" "$2" "$6" ;;
-	*) exact "$1" 'not tested: our client of the format' "$6" ;;
+	*) exact "$1" 'not tested: measured with our client for the format' "$6" ;;
 	esac
 }
 

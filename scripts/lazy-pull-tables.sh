@@ -53,7 +53,7 @@ print_starts() {
 # workloads need
 print_touched() {
 	noted touched "$1" | awk -v image="$1" '
-	NR == 1 { printf "\n%s: what the workloads need of it, by the page\n", image }
+	NR == 1 { printf "\n%s: data that the workloads need, in pages\n", image }
 	{ printf "%-26s %8.2f MB in %d files\n", $1, $2 / 1e6, $3 }'
 }
 
@@ -62,7 +62,7 @@ print_touched() {
 print_published() {
 	noted published "$1" | awk -v image="$1" '
 	NR == 1 {
-		printf "\n%s: from build to available (one run: conversion and push)\n", image
+		printf "\n%s: time until available (one run: conversion and push)\n", image
 		printf "%-26s %8s %8s %10s\n", "", "seconds", "CPU s", "MB"
 	}
 	{ printf "%-26s %8.1f %8.1f %10.2f\n", $1, $2, $3, $4 / 1e6 }'

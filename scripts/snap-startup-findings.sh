@@ -105,8 +105,8 @@ findings_sizes() {
 }
 
 # pairs_by NAME PROGRAM: writes pairs in which wall_s is the value v that the
-# awk program computes from a row; rows with an empty v are omitted shellcheck
-# disable=SC2016
+# awk program computes from a row; rows with an empty v are omitted
+# shellcheck disable=SC2016
 pairs_by() {
 	csv '
 	!csv_row() { print; next }

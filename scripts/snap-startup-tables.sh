@@ -81,7 +81,7 @@ both() {
 # one, and the amount of data that it reads.  The spread is the range of the
 # undisturbed launches, as a percentage of the median.
 print_cost() {
-	print_title 'What a cold launch costs'
+	print_title 'The cost of a cold launch'
 	printf '%-24s %2s %7s %7s %7s %8s %8s %6s %8s %7s\n' '' n \
 	    'CPU(s)' 'warm(s)' 'less(s)' requests 'MiB' 'spread' 'MiB read' \
 	    'quiet'

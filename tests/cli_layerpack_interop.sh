@@ -2,7 +2,8 @@
 # The stargz project's library reads our layers, and layerpack reads its layers.
 # SPDX-License-Identifier: BSD-2-Clause
 # The program is built if go is installed and the library is available or can be
-# fetched. shellcheck source=tests/lib.sh
+# fetched.
+# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 have go || skip_all 'go is not installed'

@@ -95,7 +95,7 @@ t 'without the program' 0 "$lazy" -q -o format.csv report
 tr -s ' ' <.t.out >report
 is 'our client of its format is named, and decides nothing' \
     "$(finding 'half the time; stargz')" \
-    'not tested, our client of the format'
+    'not tested, measured with our client for the format'
 is 'nor do its bytes' "$(finding 'are loaded (stargz)')" \
-    'not tested, our client of the format'
+    'not tested, measured with our client for the format'
 done_testing
