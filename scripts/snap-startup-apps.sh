@@ -75,6 +75,18 @@ tree_packages() {
 	    --include="$(app_get "$1" packages | tr ' ' ,)" \
 	    bookworm "$trees/$1.new" >>"$study/log" 2>&1 ||
 	    die "mmdebstrap: $(tail -n 1 "$study/log")"
+	tree_times "$trees/$1.new"
+	if [ -x "$trees/$1.new/usr/bin/fc-cache" ]; then
+		chroot "$trees/$1.new" fc-cache -s >>"$study/log" 2>&1 || :
+	fi
+}
+
+# tree_times TREE: truncates all timestamps to whole seconds, which is what
+# squashfs stores; otherwise caches that record the time of a directory would be
+# valid in the tree but stale in its images
+tree_times() {
+	find "$1" ! -type l -print0 |
+	    perl -0 -ne 'chomp; my @s = stat; utime @s[8, 9], $_ if @s'
 }
 
 # tree_generate NAME: copies the machine's Python modules, except large modules
@@ -133,7 +145,19 @@ app_split() {
 			    "$split_new/app/$split_path"
 		fi
 	done
+	for split_part in app content; do
+		split_times "$split_new/$split_part" "$trees/$1"
+	done
 	mv "$split_new" "$study/parts/$1"
+}
+
+# split_times PART TREE: gives the part's directories the timestamps that they
+# have in the tree
+split_times() {
+	(cd "$1" && find . -type d -print0) | TREE=$2 PART=$1 perl -0 -ne '
+		chomp;
+		my @s = stat "$ENV{TREE}/$_";
+		utime @s[8, 9], "$ENV{PART}/$_" if @s'
 }
 
 # image_file NAME PART IMAGE: prints the image's path

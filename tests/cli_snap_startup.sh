@@ -86,4 +86,18 @@ else
 	t 'not root' 77 "$snap" --from bad.app -o bad.csv prepare
 	shows 'is reported' 'only root' .t.err
 fi
+
+# Trees and their parts have the timestamps that an image can store.
+mkdir -p tree/etc part/etc
+touch -d '2020-01-01 00:00:00.75' tree/etc/file tree/etc
+ln -s missing tree/link
+# of_study COMMAND...: runs functions of the study
+of_study() {
+	sh -c '. "$1"; shift; "$@"' sh "$SRC/scripts/snap-startup-apps.sh" "$@"
+}
+t 'whole seconds' 0 of_study tree_times tree
+is 'for files and directories' "$(stat -c '%.9Y' tree/etc/file tree/etc |
+    cut -d . -f 2 | sort -u)" 000000000
+t 'the parts of a tree' 0 of_study split_times part tree
+is 'get its timestamps' "$(stat -c %Y part/etc)" "$(stat -c %Y tree/etc)"
 done_testing
