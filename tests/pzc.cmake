@@ -51,6 +51,7 @@ target_link_libraries(test_inflater PRIVATE PkgConfig::ZLIB)
 unit_test(gzip_points)
 target_link_libraries(test_gzip_points PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
+unit_test(deflate_engine)
 unit_test(deflate_walk)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)

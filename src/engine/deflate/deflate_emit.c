@@ -4,6 +4,7 @@
  */
 #include "engine/deflate/deflate_blocks.h"
 
+#include "base/bmi2.h"
 #include "base/bytes.h"
 #include "engine/huffman.h"
 
@@ -229,7 +230,7 @@ make_words(struct words *w, const uint8_t *lens)
 	}
 }
 
-static inline void
+EACH void
 put_word(struct deflate_writer *w, uint32_t word)
 {
 	deflate_put(w, word & 0xffffff, word >> 24);
@@ -239,7 +240,7 @@ put_word(struct deflate_writer *w, uint32_t word)
  * Writes n literals except for the last n % 4.  Returns the position of the
  * next literal.
  */
-static inline const uint8_t *
+EACH const uint8_t *
 put_literals(struct deflate_writer *w, const struct words *words,
     const uint8_t *in, uint32_t n)
 {
@@ -257,7 +258,7 @@ put_literals(struct deflate_writer *w, const struct words *words,
  * Writes the first n of three literals.  The others add no bits, which is
  * cheaper than a mispredicted branch.
  */
-static inline void
+EACH void
 put_few(struct deflate_writer *w, const struct words *words,
     const uint8_t *in, uint32_t n)
 {
@@ -268,7 +269,7 @@ put_few(struct deflate_writer *w, const struct words *words,
 }
 
 /* Writes the last n literals, after which the input may end. */
-static inline const uint8_t *
+EACH const uint8_t *
 put_last(struct deflate_writer *w, const struct words *words,
     const uint8_t *in, uint32_t n)
 {
@@ -278,7 +279,7 @@ put_last(struct deflate_writer *w, const struct words *words,
 	return in;
 }
 
-static inline void
+EACH void
 put_match(struct deflate_writer *w, const struct words *words,
     const struct deflate_seq *s)
 {
@@ -318,34 +319,57 @@ put_header(struct deflate_writer *w, const struct deflate_plan *plan)
 	}
 }
 
-void
-deflate_emit(struct deflate_writer *out, const struct deflate_plan *plan,
+/* Writes the tokens between two cursors, and the end of the block. */
+EACH void
+put_tokens(struct deflate_writer *out, const struct words *words,
     const struct deflate_cursor *from, const struct deflate_cursor *to)
 {
 	const uint8_t *in = from->in;
 	uint32_t skip = from->skip, left;
 	struct deflate_writer w = *out;
-	struct words words;
 
-	make_words(&words, plan->lens);
-	put_header(&w, plan);
 	for (const struct deflate_seq *s = from->seq; s != to->seq; s++) {
 		left = s->literals - skip;
-		in = put_literals(&w, &words, in, left);
+		in = put_literals(&w, words, in, left);
 		skip = 0;
 		/* The bytes of the match, at least three, are also readable. */
 		if (s->length != 0) {
-			put_few(&w, &words, in, left % 4);
-			put_match(&w, &words, s);
+			put_few(&w, words, in, left % 4);
+			put_match(&w, words, s);
 			in += left % 4 + s->length;
 			continue;
 		}
-		in = put_last(&w, &words, in, left % 4);
+		in = put_last(&w, words, in, left % 4);
 	}
 	left = to->skip - skip;
-	in = put_literals(&w, &words, in, left);
-	put_last(&w, &words, in, left % 4);
-	put_word(&w, words.end);
+	in = put_literals(&w, words, in, left);
+	put_last(&w, words, in, left % 4);
+	put_word(&w, words->end);
 	deflate_flush(&w);
 	*out = w;
+}
+
+static void
+put_plain(struct deflate_writer *out, const struct words *words,
+    const struct deflate_cursor *from, const struct deflate_cursor *to)
+{
+	put_tokens(out, words, from, to);
+}
+
+WITH_BMI2 static void
+put_bmi2(struct deflate_writer *out, const struct words *words,
+    const struct deflate_cursor *from, const struct deflate_cursor *to)
+{
+	put_tokens(out, words, from, to);
+}
+
+void
+deflate_emit(struct deflate_writer *out, const struct deflate_plan *plan,
+    const struct deflate_cursor *from, const struct deflate_cursor *to)
+{
+	struct words words;
+
+	make_words(&words, plan->lens);
+	put_header(out, plan);
+	(have_bmi2() ? put_bmi2 : put_plain)(out, &words, from, to);
 }

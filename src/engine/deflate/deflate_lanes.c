@@ -20,10 +20,11 @@
  */
 #include "engine/deflate/deflate_codes.h"
 
+#include "base/bmi2.h"
 #include "base/bytes.h"
 
 /* Advances by one table entry; *bits are the next bits of the stream. */
-static inline uint32_t
+EACH uint32_t
 step(const uint32_t *tab, uint32_t state, uint64_t *bits)
 {
 	const uint32_t *t = (const uint32_t *)(const void *)
@@ -44,7 +45,7 @@ _Static_assert(2 * (DIST_BITS + DISTANCE_EXTRA) + LIT_BITS + LENGTH_EXTRA <=
     LENGTH_EXTRA + DIST_BITS + DISTANCE_EXTRA <= STEP3_BITS,
     "three entries and no more");
 
-static inline void
+EACH void
 step3(const uint32_t *tab, const uint8_t *in, struct place *l)
 {
 	uint64_t bits = load_le64(in + (l->pos >> 3)) >> (l->pos & 7);
@@ -194,7 +195,7 @@ advance(struct lanes *s, struct place *here)
 /*
  * Works on copies of the lanes, so that the compiler keeps them in registers.
  */
-static void
+EACH void
 run_lanes(struct lanes *s)
 {
 	const uint32_t *tab = s->tab;
@@ -220,10 +221,23 @@ run_lanes(struct lanes *s)
 	s->lane[3].at = d;
 }
 
+static void
+run_plain(struct lanes *s)
+{
+	run_lanes(s);
+}
+
+WITH_BMI2 static void
+run_bmi2(struct lanes *s)
+{
+	run_lanes(s);
+}
+
 /* Walks from *here until a guess proves wrong or the block ends. */
 static int
 run_segments(struct lanes *s, struct place *here)
 {
+	bool bmi2 = have_bmi2();
 	int rc;
 
 	s->begin = here->pos;
@@ -232,7 +246,7 @@ run_segments(struct lanes *s, struct place *here)
 		lane_assign(s, &s->lane[i]);
 	s->lane[0].at = *here;
 	do {
-		run_lanes(s);
+		(bmi2 ? run_bmi2 : run_plain)(s);
 		for (int i = 0; i < LANES; i++) {
 			struct lane *l = &s->lane[i];
 

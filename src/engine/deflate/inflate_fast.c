@@ -8,6 +8,7 @@
  */
 #include "inflate_fast.h"
 
+#include "base/bmi2.h"
 #include "base/bytes.h"
 
 #include <string.h>
@@ -30,9 +31,6 @@ _Static_assert(INFLATE_CODE_MAX + INFLATE_DISTANCE_EXTRA +
 _Static_assert(INFLATE_FAST_IN >= 2 * 8, "two refills");
 _Static_assert(INFLATE_FAST_OUT >= 2 + MATCH_MAX + COPIED,
     "two literals and a match");
-
-/* The loop is compiled once for each type of processor. */
-#define EACH static inline __attribute__((always_inline))
 
 EACH void
 refill(const uint8_t **in, uint64_t *bits, unsigned *count)
@@ -251,9 +249,7 @@ run_plain(struct inflate_place *p, const struct inflate_codes *c)
 	return run(p, c);
 }
 
-#if defined(__x86_64__) && defined(__GNUC__)
-
-__attribute__((target("bmi2"))) static enum inflate_why
+WITH_BMI2 static enum inflate_why
 run_bmi2(struct inflate_place *p, const struct inflate_codes *c)
 {
 	return run(p, c);
@@ -262,15 +258,5 @@ run_bmi2(struct inflate_place *p, const struct inflate_codes *c)
 inflate_fast_fn *
 inflate_fast_choose(void)
 {
-	return __builtin_cpu_supports("bmi2") ? run_bmi2 : run_plain;
+	return have_bmi2() ? run_bmi2 : run_plain;
 }
-
-#else
-
-inflate_fast_fn *
-inflate_fast_choose(void)
-{
-	return run_plain;
-}
-
-#endif

@@ -4,10 +4,9 @@
  *
  * Libraries are chosen by measured CPU time and size (the manual states the
  * versions).  ISA-L is best at level 1; our own encoder at levels 2 to 9, and
- * at level 1 without ISA-L; libdeflate above.  At level 3, machine code goes to
- * libdeflate, because our encoder would take half as long again to make it 2 %
- * smaller; level 4 makes that trade.  zlib remains for its strategies, which
- * the others lack.
+ * at level 1 without ISA-L; libdeflate above.  Some blocks of a binary go to
+ * libdeflate at lower levels too: see struct grade.  zlib remains for its
+ * strategies, which the others lack.
  */
 #include "format/gzip/deflate_engine.h"
 
@@ -37,30 +36,75 @@ struct fast {
 
 enum { FAST_KIB = (sizeof(struct fast) + 1023) / 1024 };
 
-/* For each level of pzc: the library, and its level. */
+/*
+ * Machine code has many bytes of 128 or more; text, even with the headers and
+ * the padding of a tar archive, has few.
+ */
+static bool
+is_code(const uint8_t *in, size_t len)
+{
+	enum { SAMPLES = 4096, FEW = SAMPLES / 16 };
+	size_t step = len / SAMPLES, high = 0;
+
+	for (size_t i = 0; step > 0 && i < SAMPLES; i++)
+		high += in[i * step] >> 7;
+	return high >= FEW;
+}
+
+#ifdef COLDPRESS_ISAL
+/*
+ * Returns whether a binary has many tables of records of 24 bytes, such as an
+ * ELF file's relocations and symbols: whether many bytes equal the byte 24
+ * before.
+ */
+static bool
+is_table(const uint8_t *in, size_t len)
+{
+	enum { RECORD = 24, SAMPLES = 4096, FEW = SAMPLES * 3 / 32 };
+	size_t step = len / SAMPLES, equal = 0;
+
+	for (size_t i = RECORD; step > 0 && i < SAMPLES; i++) {
+		const uint8_t *p = in + i * step;
+
+		equal += p[0] != 0 && p[0] == p[-RECORD];
+	}
+	return equal >= FEW && is_code(in, len);
+}
+#endif
+
+/* libdeflate's level for some blocks, and what its compressor takes. */
+enum { BINARY_LEVEL = 4, BINARY_KIB = 700 };
+
+/*
+ * For each level of pzc: the library, and its level.  Where `binary` holds, a
+ * block goes to libdeflate at BINARY_LEVEL instead.  At level 3, our encoder
+ * would take a third longer to make machine code 1 % smaller; level 4 makes
+ * that trade.  At level 1, of all ways to spend some more time than ISA-L
+ * takes, this one saves most (doc/pzc.md).
+ */
 static const struct grade {
 	enum library library;
 	int level;
-	unsigned memory_KiB;	/* that a library allocates */
-	int code_level;		/* libdeflate's for machine code; 0: none */
+	unsigned memory_KiB;	/* that libraries allocate */
+	bool (*binary)(const uint8_t *in, size_t len);
 } grades[] = {
-	{ LIBDEFLATE, 0, 64, 0 },
+	{ LIBDEFLATE, 0, 64, NULL },
 #ifdef COLDPRESS_ISAL
-	{ ISAL, 2, 200, 0 },
+	{ ISAL, 2, 200 + BINARY_KIB, is_table },
 #else
-	{ FAST, 1, FAST_KIB, 0 },
+	{ FAST, 1, FAST_KIB, NULL },
 #endif
-	{ FAST, 2, FAST_KIB, 0 },
-	{ STRONG, 3, 700, 3 },
-	{ STRONG, 4, 0, 0 },
-	{ STRONG, 5, 0, 0 },
-	{ STRONG, 6, 0, 0 },
-	{ STRONG, 7, 0, 0 },
-	{ STRONG, 8, 0, 0 },
-	{ STRONG, 9, 0, 0 },
-	{ LIBDEFLATE, 10, 9500, 0 },
-	{ LIBDEFLATE, 12, 9500, 0 },
-	{ LIBDEFLATE, 12, 9500, 0 },
+	{ FAST, 2, FAST_KIB, NULL },
+	{ STRONG, 3, BINARY_KIB, is_code },
+	{ STRONG, 4, 0, NULL },
+	{ STRONG, 5, 0, NULL },
+	{ STRONG, 6, 0, NULL },
+	{ STRONG, 7, 0, NULL },
+	{ STRONG, 8, 0, NULL },
+	{ STRONG, 9, 0, NULL },
+	{ LIBDEFLATE, 10, 9500, NULL },
+	{ LIBDEFLATE, 12, 9500, NULL },
+	{ LIBDEFLATE, 12, 9500, NULL },
 };
 
 struct deflate_engine {
@@ -76,8 +120,8 @@ struct deflate_engine {
 #endif
 };
 
-static const struct grade zlib_grade = { ZLIB, 0, 270, 0 };
-static const struct grade steady_grade = { FAST, 1, FAST_KIB, 0 };
+static const struct grade zlib_grade = { ZLIB, 0, 270, NULL };
+static const struct grade steady_grade = { FAST, 1, FAST_KIB, NULL };
 
 static const struct grade *
 choose(const struct codec_options *o)
@@ -172,10 +216,10 @@ open_engine(struct deflate_engine **out, const struct codec_options *o,
 		break;
 	case STRONG:
 		rc = deflate_strong_open(&e->strong, e->grade->level);
-		if (rc == 0 && e->grade->code_level > 0)
-			rc = open_libdeflate(e, e->grade->code_level);
 		break;
 	}
+	if (rc == 0 && e->grade->binary != NULL)
+		rc = open_libdeflate(e, BINARY_LEVEL);
 	if (rc != 0) {
 		deflate_engine_close(e);
 		return rc;
@@ -291,25 +335,10 @@ run_isal(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
 }
 #endif
 
-/*
- * Machine code has many bytes of 128 or more; text, even with the headers and
- * the padding of a tar archive, has few.
- */
-static bool
-looks_like_code(const uint8_t *in, size_t len)
-{
-	enum { SAMPLES = 4096, FEW = SAMPLES / 16 };
-	size_t step = len / SAMPLES, high = 0;
-
-	for (size_t i = 0; step > 0 && i < SAMPLES; i++)
-		high += in[i * step] >> 7;
-	return high >= FEW;
-}
-
 static enum library
 library_for(const struct deflate_engine *e, const uint8_t *in, size_t len)
 {
-	return e->grade->code_level > 0 && looks_like_code(in, len) ?
+	return e->grade->binary != NULL && e->grade->binary(in, len) ?
 	    LIBDEFLATE : e->grade->library;
 }
 
