@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/btrfs.sh
+. "$SRC/tests/btrfs.sh"
 
 have fsratio || skip_all 'no fsratio'
 
@@ -86,6 +88,18 @@ to sizes.csv fsratio --csv --fs btrfs --by-size -a zstd-1 tree
 is 'btrfs: the size classes hold all bytes' "$(awk -F , '!/^#/ && $4 != "" &&
     $5 != "files" { n += $8 } END { print n }' sizes.csv)" \
     "$(row zstd-1 physical_B sizes.csv)"
+
+# With these files, real filesystems have 8 nodes, and 220 to 225 (n = 5).
+mkdir single
+printf x >single/one
+to one.csv fsratio --csv --fs btrfs -a zstd-3 single
+is 'btrfs: each tree has a node' "$(row zstd-3 metadata_B one.csv)" \
+    $((2 * 8 * 16384))
+many_small many
+to many.csv fsratio --csv --fs btrfs --force -a zstd-3 many
+is 'btrfs: leaves are filled as by a real copy' \
+    "$(row zstd-3 metadata_B many.csv | awk '{ n = $1 / 2 / 16384
+    print (n > 214 && n < 228) ? "yes" : n }')" yes
 
 # A piece that is or seems incompressible affects the pieces after it: the rest
 # of its 512 KiB chunk or, without force, the rest of the file.

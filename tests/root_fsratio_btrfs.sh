@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/btrfs.sh
+. "$SRC/tests/btrfs.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 have fsratio || skip_all 'no fsratio'
@@ -111,9 +113,11 @@ have setfattr && find kinds -type f -name 'file-*[369]' -exec \
     setfattr -n user.note -v 'what it is about, in forty characters' {} + ||
     skip 'no xattrs here'
 
+many_small small
+
 # compsize counts inline data once per name, so it cannot be used for these.
 # Two copies differ by up to 2 %.
-for tree in names kinds; do
+for tree in names kinds small; do
 	b_want=$(real $tree compress-force=zstd:3)
 	b_got=$(foretold $tree zstd-3 --force)
 	is "$tree: metadata within 3 %" "$(near "$b_got" "$b_want" 3 3)" yes

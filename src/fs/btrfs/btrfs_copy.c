@@ -3,10 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A name is stored in its directory twice: immediately by its hash, and some
- * time later, together with others, by its number.  Without compression, inline
- * data is stored immediately and an extent after it has been written;
- * compression delays both.  The leaves of the files' tree are filled item by
- * item; for the others, fill factors are assumed.
+ * time later, together with others, by its number.  The leaves of the files'
+ * tree are filled item by item; for the others, fill factors are assumed.
  */
 #include "btrfs_copy.h"
 
@@ -31,13 +29,13 @@ enum {
 	SUM = 4,			/* for each sector: crc32c */
 	SECTOR = 4096,
 	FULL_SUMS = 94, FULL_EXTENTS = 95,
-	EMPTY_NODES = 7,		/* in a filesystem without files */
+	OTHER_TREES = 5,		/* one node each: roots, devices, free
+					 * space, UUIDs, relocated data */
 	/*
 	 * Linux delays 128 changes: as a rule, half of them are names and half
 	 * inodes.
 	 */
-	LATE_NAMES = 64,
-	LATE_EXTENTS = 256		/* any number above 10 will do */
+	LATE_NAMES = 64
 };
 
 static struct btrfs_item
@@ -67,17 +65,6 @@ keep(struct btrfs_late *late, const struct btrfs_item *it)
 	late->items = items;
 	if (rc == 0)
 		late->items[late->count++] = *it;
-	return rc;
-}
-
-static int
-add_extents(struct btrfs_copy *c)
-{
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < c->extents.count; i++)
-		rc = btrfs_leaves_add(&c->files, &c->extents.items[i], 1);
-	c->extents.count = 0;
 	return rc;
 }
 
@@ -193,29 +180,25 @@ btrfs_copy_extent(struct btrfs_copy *c, size_t i, uint32_t k, uint32_t disk_B)
 {
 	struct btrfs_item it = make_item(c->names->places[i].object,
 	    BTRFS_EXTENT_DATA, k, EXTENT_IN_FILE);
-	int rc;
 
 	c->extents_B += BTRFS_HEADER + EXTENT;
 	c->sums_B += disk_B / SECTOR * SUM;
-	if (!c->plain)
-		return btrfs_leaves_add(&c->files, &it, 1);
-	rc = keep(&c->extents, &it);
-	return rc != 0 || c->extents.count < LATE_EXTENTS ? rc :
-	    add_extents(c);
+	return btrfs_leaves_add(&c->files, &it, 1);
 }
 
 int
 btrfs_copy_end(struct btrfs_copy *c)
 {
-	int rc = add_extents(c);
-
-	return rc != 0 ? rc : add_late(c);
+	return add_late(c);
 }
 
+/* Returns how many leaves hold that many bytes of items: at least one. */
 static uint64_t
 leaves(uint64_t bytes, unsigned full)
 {
-	return (bytes * 100 / full + BTRFS_ROOM - 1) / BTRFS_ROOM;
+	uint64_t n = (bytes * 100 / full + BTRFS_ROOM - 1) / BTRFS_ROOM;
+
+	return n > 0 ? n : 1;
 }
 
 /* Returns how many nodes a tree with the given number of leaves has. */
@@ -232,14 +215,14 @@ nodes(uint64_t level)
 }
 
 uint64_t
-btrfs_copy_B(const struct btrfs_copy *c, unsigned copies)
+btrfs_copy_nodes(const struct btrfs_copy *c)
 {
 	uint64_t n = nodes(c->files.count) +
-	    nodes(leaves(c->sums_B, FULL_SUMS));
+	    nodes(leaves(c->sums_B, FULL_SUMS)) + OTHER_TREES;
 
 	n += nodes(leaves(c->extents_B + n * (BTRFS_HEADER + NODE_EXTENT),
 	    FULL_EXTENTS));
-	return copies * BTRFS_NODE * (n + EMPTY_NODES);
+	return n;
 }
 
 void
@@ -247,5 +230,4 @@ btrfs_copy_free(struct btrfs_copy *c)
 {
 	btrfs_leaves_free(&c->files);
 	sys_free(c->late.items);
-	sys_free(c->extents.items);
 }

@@ -3,15 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A struct btrfs_copy belongs to one thread; it must be zeroed initially,
- * except for its names and `plain'.
+ * except for its names.
  */
 #ifndef COLDPRESS_BTRFS_COPY_H
 #define COLDPRESS_BTRFS_COPY_H
 
 #include "btrfs_leaves.h"
 #include "btrfs_names.h"
-
-#include <stdbool.h>
 
 /* Items still to be added. */
 struct btrfs_late {
@@ -22,9 +20,7 @@ struct btrfs_late {
 struct btrfs_copy {
 	const struct btrfs_names *names;
 	struct btrfs_leaves files;	/* inodes, names and extents */
-	bool plain;			/* nothing is compressed */
 	struct btrfs_late late;		/* names for directories */
-	struct btrfs_late extents;
 	uint64_t extents_B, sums_B;	/* items of the other trees */
 };
 
@@ -42,8 +38,8 @@ int btrfs_copy_extent(struct btrfs_copy *c, size_t i, uint32_t k,
 /* Writes whatever is left.  Returns 0 or -ENOMEM. */
 int btrfs_copy_end(struct btrfs_copy *c);
 
-/* Returns the total size of all nodes, each stored `copies' times. */
-uint64_t btrfs_copy_B(const struct btrfs_copy *c, unsigned copies);
+/* Returns how many nodes all trees have. */
+uint64_t btrfs_copy_nodes(const struct btrfs_copy *c);
 
 void btrfs_copy_free(struct btrfs_copy *c);
 

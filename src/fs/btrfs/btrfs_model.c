@@ -9,19 +9,14 @@
 #include "base/parallel.h"
 #include "base/sys.h"
 #include "btrfs.h"
-#include "btrfs_copy.h"
+#include "btrfs_leaves.h"
+#include "btrfs_trial.h"
 #include "fs/fs_model.h"
 #include "fs/fs_run.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-
-/*
- * How many more files are created before a given file is written.  Linux varies
- * this number; from 250 onward, sizes hardly depend on it.
- */
-enum { LATE_FILES = 512 };
 
 struct space {
 	uint64_t logical_B, physical_B, filled_B;
@@ -187,75 +182,54 @@ make_room(struct btrfs_job *b)
 	return b->chunks == NULL ? -ENOMEM : 0;
 }
 
-/* Adds chunk k of a file. */
-static int
-add_chunk(struct space *s, struct btrfs_copy *copy, size_t item, uint32_t k,
-    const struct btrfs_chunk *c)
+static void
+count_chunk(struct space *s, const struct btrfs_chunk *c)
 {
-	int rc = 0;
-
 	s->logical_B += c->logical_B;
 	s->physical_B += c->physical_B;
 	s->filled_B += c->filled_B;
-	if (c->in_leaf) {
+	if (c->in_leaf)
 		s->in_leaf_B += c->physical_B;
-		return btrfs_copy_in_leaf(copy, item, c->physical_B);
-	}
-	for (uint32_t i = 0; rc == 0 && i < c->extents; i++)
-		rc = btrfs_copy_extent(copy, item, k * BTRFS_PIECES + i,
-		    i == 0 ? c->physical_B : 0);
-	return rc;
 }
 
 /*
- * Adds one file: its chunks in order, compressed up to the first that did not
- * shrink.
+ * Counts one file: its chunks in order, compressed up to the first that did not
+ * shrink.  Later chunks become uncompressed.
  */
-static int
-add_file(struct btrfs_job *b, struct btrfs_copy *copy, size_t item,
-    unsigned algorithm)
+static void
+count_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 {
 	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
 	struct space *s = &b->classes[fs_class_of(size)][algorithm];
-	size_t first = b->first[item], n = b->first[item + 1] - first;
+	size_t first = b->first[item];
 	bool plain = b->hopeless[item];
-	int rc = 0;
 
-	for (size_t k = 0; rc == 0 && k < n; k++) {
-		struct btrfs_chunk c = b->chunks[(first + k) * b->job->count +
-		    algorithm];
+	for (size_t k = first; k < b->first[item + 1]; k++) {
+		struct btrfs_chunk *c = b->chunks + k * b->job->count +
+		    algorithm;
 		uint32_t len = size < BTRFS_CHUNK ? (uint32_t)size :
 		    BTRFS_CHUNK;
 
 		if (plain)
-			btrfs_plain(k == 0, len, &c);
-		plain = plain || (c.failed && !b->job->params->force);
-		rc = add_chunk(s, copy, item, (uint32_t)k, &c);
+			btrfs_plain(k == first, len, c);
+		plain = plain || (c->failed && !b->job->params->force);
+		count_chunk(s, c);
 		size -= len;
 	}
-	return rc;
 }
 
-/*
- * Copies all files: each is created immediately, but written only after others
- * have been created.
- */
-static int
-copy_files(struct btrfs_job *b, struct btrfs_copy *copy, unsigned algorithm)
+static void
+count_trees(struct btrfs_job *b, unsigned algorithm)
 {
-	const struct fs_item *items = b->job->list->items;
-	size_t count = b->job->list->count, *order = b->names.order;
-	int rc = 0;
+	const struct btrfs_data data = { .names = &b->names,
+	    .first = b->first, .chunks = b->chunks + algorithm,
+	    .step = b->job->count };
+	uint64_t n = btrfs_trial_nodes(&data);
 
-	for (size_t k = 0; rc == 0 && k < count + LATE_FILES; k++) {
-		if (k < count && items[order[k]].err == 0)
-			rc = btrfs_copy_create(copy, order[k]);
-		if (rc == 0 && k >= LATE_FILES &&
-		    items[order[k - LATE_FILES]].err == 0)
-			rc = add_file(b, copy, order[k - LATE_FILES],
-			    algorithm);
-	}
-	return rc != 0 ? rc : btrfs_copy_end(copy);
+	if (n == 0)
+		atomic_store(&b->failed, true);
+	b->trees_B[algorithm] = n * BTRFS_NODE *
+	    (b->job->params->single ? 1 : 2);
 }
 
 /* Adds up the results, one algorithm after another. */
@@ -267,14 +241,10 @@ add_files(void *arg, unsigned thread)
 
 	(void)thread;
 	while ((a = atomic_fetch_add(&b->next, 1)) < b->job->count) {
-		struct btrfs_copy copy = { .names = &b->names,
-		    .plain = b->job->algorithms[a].kind == NULL };
-
-		if (copy_files(b, &copy, a) != 0)
-			atomic_store(&b->failed, true);
-		b->trees_B[a] = btrfs_copy_B(&copy,
-		    b->job->params->single ? 1 : 2);
-		btrfs_copy_free(&copy);
+		for (size_t i = 0; i < b->job->list->count; i++)
+			if (b->job->list->items[i].err == 0)
+				count_file(b, i, a);
+		count_trees(b, a);
 	}
 }
 
