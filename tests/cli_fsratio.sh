@@ -156,7 +156,7 @@ if [ -r /sys/class/net/lo/statistics/rx_bytes ]; then
 		t "$fs: a file that became shorter" 1 fsratio --fs $fs -a off \
 		    /sys/class/net/lo/statistics
 		is "$fs: is reported once" "$(grep -c \
-		    'rx_bytes: became shorter while it was read' .t.err)" 1
+		    'rx_bytes: was truncated while it was being read' .t.err)" 1
 	done
 else
 	skip 'there is no /sys'

@@ -41,7 +41,7 @@ for format in estargz zstd-chunked; do
 		# shellcheck disable=SC2086
 		pack $format $more t.tar
 		t "$name: good" 0 layerpack --verify -v l
-		shows "$name: said" ' entries, .* units and .* data are good' \
+		shows "$name: said" ' entries, .* units and .* data are valid' \
 		    .t.err
 		t "$name: extracted" 0 layerpack -x x l
 		is "$name: silently" "$(cat .t.out .t.err)" ''

@@ -92,23 +92,23 @@ trouble 'a file goes' $listed 'rm tree/small' \
 trouble 'one name of a file goes' $listed 'rm tree/large' \
     'tree/large: No such file' large
 trouble 'a file grows' $listed 'echo more >>tree/small' \
-    'tree/small: changed while it was read' small
+    'tree/small: changed while it was being read' small
 trouble 'a file is other' $listed 'seq 300 | tac >tree/small' \
-    'tree/small: changed while it was read' small
+    'tree/small: changed while it was being read' small
 trouble 'a directory is in its place' $listed \
     'rm tree/small; mkdir tree/small' \
-    'tree/small: changed while it was read' small
+    'tree/small: changed while it was being read' small
 trouble 'a link is in its place' $listed \
     'rm tree/small; ln -s /etc/passwd tree/small' 'tree/small: ' small
 trouble 'a directory goes' $listed 'rm -r tree/sub' 'tree/sub: No such file' \
     sub/hard sub/little sub/other-twin sub/twin
 trouble 'a file shrinks within its data' $within 'truncate -s 5000 tree/large' \
-    'tree/large: changed while it was read' large sub/hard
+    'tree/large: changed while it was being read' large sub/hard
 trouble 'a file grows within its data' $within 'echo more >>tree/large' \
-    'tree/large: changed while it was read' large sub/hard
+    'tree/large: changed while it was being read' large sub/hard
 trouble 'a file changes within its data' $within \
     'printf x | dd of=tree/large conv=notrunc 2>/dev/null' \
-    'tree/large: changed while it was read' large sub/hard
+    'tree/large: changed while it was being read' large sub/hard
 
 # A file that may be a duplicate is read twice: the second read fails.
 for at in 100 200 300 400 500; do

@@ -1,9 +1,9 @@
 /*
- * carry.h - holding input until it is known where to cut it
+ * carry.h - holding input until its cutting point is known
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All decoders' readers use this.  A piece grows with each read until its end
- * is found; excess data begins the next piece.
+ * This is used by the readers of all decoders.  A piece grows with each read
+ * until its end is found; excess data begins the next piece.
  */
 #ifndef COLDPRESS_CARRY_H
 #define COLDPRESS_CARRY_H
@@ -16,17 +16,18 @@ struct carry {
 	struct buf rest;
 };
 
-/* Begins a piece with the carried data.  Returns 0 or -ENOMEM. */
+/* Starts a piece with the carried data.  Returns 0 or -ENOMEM. */
 int carry_begin(struct carry *c, struct slot *s);
 
 /*
- * Reads up to len more bytes.  Returns their number, 0 at the end, or -errno.
+ * Reads up to len more bytes.  Returns the number read, 0 at the end, or
+ * -errno.
  */
 ssize_t carry_more(struct input *in, struct slot *s, size_t len);
 
 /*
- * Ends the piece at len; the next one begins at offset from, which is len, or
- * less if the two share a byte.  Returns 0 or -ENOMEM.
+ * Ends the piece at len.  The next piece begins at offset `from`, which is len,
+ * or less if the two pieces share a byte.  Returns 0 or -ENOMEM.
  */
 int carry_cut(struct carry *c, struct slot *s, size_t len, size_t from);
 

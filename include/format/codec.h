@@ -3,14 +3,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A format is a row in the table and a folder in src/format: its coders, its
- * listing (pzc -l) and its ranges (pzseek).  A coder is one direction of a
- * format: its memory needs, and the three stages of pipeline.h.
+ * listing (pzc -l) and its ranges (pzseek).  A coder implements one direction
+ * of a format: a memory plan, and the three stages of pipeline.h.
  *
  * Compressing: fill cuts the input, work compresses one block, join frames it.
  * Decompressing: fill guesses where the next independently decodable unit
  * begins, work decodes it, and join, which knows how far the stream has been
- * decoded for certain, accepts the result, or decodes that piece itself, in
- * order.  A wrong guess only costs time.
+ * decoded, accepts the result or decodes the piece itself, in order.  A wrong
+ * guess only costs time.
  */
 #ifndef COLDPRESS_CODEC_H
 #define COLDPRESS_CODEC_H
@@ -27,8 +27,7 @@ struct codec_options {
 	size_t block;		/* bytes per block; 0: the codec chooses */
 	unsigned threads;	/* at least 1 */
 	bool rsyncable;		/* choose block boundaries by content */
-	bool independent;	/* gzip: one member per block; zstd: one
-				 * frame */
+	bool independent;	/* one gzip member or zstd frame per block */
 	bool seekable;		/* zstd: frames and a seek table */
 	bool has_size;		/* zstd: the header records the size, which
 				 * is */
@@ -64,29 +63,30 @@ struct memory_plan {
 	uint64_t slot_B, worker_B, fixed_B;
 };
 
-/* What decoding found besides data; to be zeroed by the caller. */
+/* Information found while decoding.  The caller must zero it first. */
 struct codec_notes {
-	bool trailing_garbage;	/* ignored, or copied (copy_rest) */
+	bool trailing_garbage;	/* trailing data was ignored, or copied
+				 * (copy_rest) */
 	/*
 	 * gzip: size of the trailing data (zeros and garbage), and its first
 	 * bytes
 	 */
 	uint64_t trailing_B;
 	uint8_t trailing[2];
-	bool has_check;		/* zlib, gzip: check is that of the last
+	bool has_check;		/* zlib, gzip: check is valid, for the last
 				 * member */
 	uint32_t check;
-	bool unchecked;		/* a check of unknown type */
+	bool unchecked;		/* data has a check of unknown type */
 	/*
-	 * With -EFBIG: how many bytes decoding needs in total, if memory or
-	 * window_max allows less; 0: unknown.
+	 * After -EFBIG: the total number of bytes needed for decoding, if
+	 * memory or window_max is lower; 0: unknown.
 	 */
 	uint64_t need;
-	const char *why;	/* a sentence, if it ended in -ENOTSUP or
-				   -EBADMSG; or NULL */
+	const char *why;	/* reason for -ENOTSUP or -EBADMSG, or
+				   NULL */
 };
 
-/* What a stream's header records about the original file. */
+/* Information about the original file in a stream's header. */
 struct codec_stored {
 	char name[256];		/* last path component; "" if none */
 	uint32_t mtime;		/* seconds since 1970, or 0 */
@@ -94,13 +94,13 @@ struct codec_stored {
 };
 
 /*
- * What a compressed file reveals without being decompressed.  To be zeroed by
- * the caller.
+ * Information about a compressed file, obtained without decompressing it.  The
+ * caller must zero it first.
  */
 struct codec_listing {
-	const char *check;	/* kind of check; NULL: the codec's */
+	const char *check;	/* type of check; NULL: the codec's */
 	bool has_size;
-	bool exact;		/* otherwise size is a lower bound */
+	bool exact;		/* size is exact, not a lower bound */
 	uint64_t size;		/* uncompressed bytes */
 	uint64_t frames;	/* members, streams; 0: unknown */
 	bool has_value;
@@ -109,9 +109,9 @@ struct codec_listing {
 
 struct coder {
 	/*
-	 * Computes the memory plan; a pure function.  Returns 0, -ENOTSUP
-	 * (options that the format does not support; *why is then a sentence)
-	 * or -EINVAL.
+	 * Computes the memory plan, without side effects.  Returns 0, -ENOTSUP
+	 * (the format does not support an option; *why states the reason) or
+	 * -EINVAL.
 	 *
 	 * A decoder plans for the largest units that its format allows.  If one
 	 * thread and one slot for these exceed o->memory, it may plan for the
@@ -138,10 +138,11 @@ struct codec_suffix {
 };
 
 struct codec {
-	const char *name;			/* argument of -F */
-	const char *short_name;			/* another, or NULL */
+	const char *name;			/* name, for -F */
+	const char *short_name;			/* another name, or NULL */
 	const struct codec_suffix *suffixes;	/* ends with { NULL, NULL };
-						   the first is for writing */
+						   output files get the
+						   first */
 	int level_min, level_max, level_default;
 	int adapt_max;		/* highest level for --adapt; 0: not
 				 * supported */
@@ -153,22 +154,22 @@ struct codec {
 	bool (*magic)(const uint8_t *p, size_t len);
 
 	const struct coder *encode;	/* NULL: read only */
-	/* Returns the coder that the options require; NULL: always encode. */
+	/* Returns the coder for these options.  NULL: always use encode. */
 	const struct coder *(*encoder_for)(const struct codec_options *o);
 	const struct coder *decode;
 	/*
-	 * Parses the first len bytes of the stream.  The pointer is NULL if the
-	 * format stores nothing.
+	 * Parses the first len bytes of the stream.  NULL if the format stores
+	 * no such information.
 	 */
 	void (*stored)(const uint8_t *p, size_t len, struct codec_stored *to);
 	/*
 	 * Inspects the file fd of len bytes with pread(2), using bounded memory
-	 * and trusting its contents.  Returns 0, -EBADMSG, -ENODATA
-	 * (truncated), -ENOTSUP or -errno.  The pointer is NULL if the format's
-	 * files do not record a size.
+	 * and assuming that its contents are valid.  Returns 0, -EBADMSG,
+	 * -ENODATA (truncated), -ENOTSUP or -errno.  NULL if files in this
+	 * format do not record a size.
 	 */
 	int (*list)(int fd, uint64_t len, struct codec_listing *l);
-	/* How to read a range; NULL: from the beginning. */
+	/* How to read a range; NULL: by decoding from the start. */
 	const struct codec_seek *seek;
 	const char *check;		/* name of the check; NULL: varies */
 	const char *(*versions)(void);	/* library versions, for -V */
@@ -177,7 +178,7 @@ struct codec {
 enum {
 	CODEC_MAGIC_MAX = 32,		/* bytes that magic() may examine */
 	CODEC_WINDOW_LOG_MAX = 30,	/* limit for codec_options.window_max */
-	CODEC_BEYOND_WINDOW = 32 << 20	/* memory accepted in addition to a
+	CODEC_BEYOND_WINDOW = 32 << 20	/* memory allowed in addition to a
 					 * window */
 };
 
@@ -189,7 +190,7 @@ const struct codec *codec_by_name(const char *name);
 
 /*
  * Returns the codec for a stream that begins with these bytes, or NULL.
- * Formats without a magic number of their own (lzma) are tried last.
+ * Formats without a magic number (lzma) are tried last.
  */
 const struct codec *codec_by_magic(const uint8_t *p, size_t len);
 

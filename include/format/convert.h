@@ -11,14 +11,14 @@
 #include <stdint.h>
 
 struct convert {
-	const struct codec *codec;	/* NULL, decompressing: copy */
+	const struct codec *codec;	/* NULL when decompressing: copy */
 	const struct coder *coder;	/* overrides the codec's, or NULL */
 	bool decompress;
 	struct codec_options options;
 	uint64_t memory;		/* maximum bytes to use; 0: unlimited */
 	struct pipeline_window window;	/* part of the output to write */
-	struct progress *progress;	/* progress over the input; NULL:
-					 * none */
+	struct progress *progress;	/* shows progress through the input; may
+					 * be NULL */
 };
 
 struct convert_result {
@@ -26,7 +26,7 @@ struct convert_result {
 	struct codec_notes notes;
 	unsigned threads;		/* number of worker threads */
 	uint64_t memory;		/* planned, in bytes */
-	const char *why;		/* a sentence, for -ENOTSUP, -EFBIG; may
+	const char *why;		/* reason for -ENOTSUP or -EFBIG; may
 					 * point to text */
 	char text[128];
 };
@@ -39,18 +39,18 @@ int convert_plan(const struct convert *c, struct memory_plan *p,
     uint64_t *bytes, const char **why);
 
 /*
- * Reads in to its end and writes to out_fd (-1: discards the output).  Under a
- * memory limit it uses as many threads, and then as many slots, as fit; if not
- * even one of each fits, it returns -EFBIG and a sentence that states the
- * amount needed.  Returns 0 or -errno; r is always filled in.  Thread-safe.
+ * Reads `in` to its end and writes to out_fd (-1: discards the output).  Under
+ * a memory limit, uses as many threads, and then as many slots, as fit.  If not
+ * even one of each fits, returns -EFBIG, and r->why states the amount needed.
+ * Returns 0 or -errno; r is always filled in.  Thread-safe.
  */
 int convert_run(const struct convert *c, struct input *in, int out_fd,
     struct convert_result *r);
 
 /*
- * Describes -errno from the above to the user who supplied the input, as the
- * end of a sentence; the string is static or from strerror().  The caller
- * explains -EFBIG.
+ * Describes -errno from convert_run() for the user, to complete a sentence.
+ * The string is static or from strerror().  -EFBIG is described by r->why
+ * instead.
  */
 const char *convert_reason(int rc);
 

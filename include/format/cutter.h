@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Blocks have a fixed size, or end at boundaries chosen by content (rsyncable),
- * in which case a change in the input moves only nearby boundaries, and
+ * in which case a change in the input moves only nearby boundaries, so that
  * rsync(1) finds the rest of the output unchanged.
  */
 #ifndef COLDPRESS_CUTTER_H
@@ -18,9 +18,9 @@ struct cutter {
 };
 
 /*
- * Reads the next block into s->in.  s->last is set for the block in which the
- * input ends; that block may be empty, and no other may be short (unless
- * rsyncable or the input has a flush time).  Returns 0 or -errno.
+ * Reads the next block into s->in.  s->last is set for the last block, which
+ * may be empty.  Only the last block may be short, unless rsyncable is set or
+ * the input has a flush time.  Returns 0 or -errno.
  */
 int cutter_fill(struct cutter *c, struct input *in, struct slot *s);
 void cutter_close(struct cutter *c);

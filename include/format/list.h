@@ -1,5 +1,5 @@
 /*
- * list.h - what the formats' listings share
+ * list.h - code shared by the formats' listings
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The functions implement codec.list.

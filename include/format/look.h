@@ -23,14 +23,14 @@ struct look {
 };
 
 /*
- * fd remains the caller's.  Returns NULL, which look_close() accepts, if out of
- * memory.
+ * Opens a look at fd, which is not closed.  Returns NULL, which look_close()
+ * accepts, if out of memory.
  */
 struct look *look_open(int fd, uint64_t len);
 void look_close(struct look *l);
 
 /*
- * Reads want bytes (at most LOOK_MAX) at offset, or fewer at the end of the
+ * Reads `want` bytes (at most LOOK_MAX) at offset, or fewer at the end of the
  * file.  *p belongs to the look and is valid until the next call.  Returns the
  * number of bytes, or -errno.
  */

@@ -5,9 +5,10 @@
  * A map lists the units at which decoding can begin, each with its position in
  * the file and in the data.  The units that contain a range are assembled into
  * a stream of file parts with matching headers and trailers.  The ordinary
- * decoder reads that stream, on all cores and using bounded memory, and
- * verifies whatever the format allows.  A format therefore adds two functions:
- * one that fills the map, and one that adds the headers around some units.
+ * decoder decodes that stream on all cores, using bounded memory, and verifies
+ * as much as the format allows.  A format therefore needs only two functions:
+ * one that fills the map, and one that adds headers and trailers around some
+ * units.
  *
  * A map and everything derived from it belong to one thread at a time.
  */
@@ -24,29 +25,31 @@
 struct look;
 
 /*
- * A place where decoding can begin.  Units with the same frame depend on its
- * header; the frame itself begins at the unit whose `at` equals `frame`.
+ * A position at which decoding can begin.  Units with the same frame depend on
+ * its header.  The frame itself begins at the unit whose `at` equals `frame`.
  */
 struct seek_unit {
-	uint64_t plain;		/* bytes of data before it */
+	uint64_t plain;		/* bytes of data before the unit */
 	uint64_t at;		/* byte offset in the file */
 	uint64_t frame;		/* `at` of the frame that contains it */
 };
 
 enum {
 	SEEK_UNITS_MAX = 1 << 19,
-	SEEK_SPACING = 256 << 10,	/* minimum between two units */
-	/* largest excess that is decompressed after a range to verify it */
+	SEEK_SPACING = 256 << 10,	/* minimum distance between two units */
+	/*
+	 * maximum data after a range that is decompressed to verify the range
+	 */
 	SEEK_BEYOND = 64 << 20
 };
 
 struct seek_map {
 	int fd;			/* the caller's descriptor */
 	uint64_t len;		/* file size */
-	uint64_t need;		/* data from here onward is not needed */
+	uint64_t need;		/* data from this offset onward is not needed */
 	const struct codec *codec;
 	const struct codec_seek *seek;
-	struct seek_unit *units;	/* the last one marks the end of the
+	struct seek_unit *units;	/* the last unit marks the end of the
 					 * data */
 	size_t count, cap;
 	uint64_t spacing;
@@ -56,7 +59,7 @@ struct seek_map {
 	uint64_t read_B;	/* bytes read to fill the map, after
 				 * seek_map_close() */
 	struct look *look;
-	struct seek_unit held;	/* a frame's beginning, not added yet */
+	struct seek_unit held;	/* start of a frame, not added yet */
 	void *own;		/* the format's private state */
 };
 
@@ -71,21 +74,23 @@ struct seek_stream {
 	int fd;
 	uint64_t file_len, done, read_B;
 	const struct coder *coder;	/* NULL: the codec's */
-	uint64_t plain;		/* data before the first byte wanted */
-	uint64_t before;	/* bytes decoded before that one */
-	uint64_t size;		/* bytes wanted from there; UINT64_MAX: any */
+	uint64_t plain;		/* offset in the data of the first byte
+				 * requested */
+	uint64_t before;	/* bytes decoded before that byte */
+	uint64_t size;		/* bytes requested from there; UINT64_MAX:
+				 * all */
 	uint64_t got;		/* bytes actually decoded */
 };
 
 struct codec_seek {
 	/*
 	 * Fills m using seek_add(), including the end.  Returns 0, -ENODATA
-	 * (the file does not say where units are) or -errno.
+	 * (the file does not record the positions of units) or -errno.
 	 */
 	int (*map)(struct seek_map *m);
 	/*
-	 * Adds part of a frame: from..to, where to may be the unit after it.
-	 * Returns 0 or -errno.  The pointer is NULL if units are frames.
+	 * Adds the units from..to of a frame, where `to` may be the unit after
+	 * it.  Returns 0 or -errno.  NULL if units are whole frames.
 	 */
 	int (*part)(const struct seek_map *m, const struct seek_unit *from,
 	    const struct seek_unit *to, struct seek_stream *s);
@@ -93,9 +98,9 @@ struct codec_seek {
 };
 
 /*
- * A range: len bytes of the data starting at byte `from` or, with from_end,
- * starting that many bytes before the end; a len of UINT64_MAX means everything
- * up to the end.
+ * A range: len bytes of the data starting at byte `from` or, if from_end is
+ * set, `from` bytes before the end.  A len of UINT64_MAX means everything up to
+ * the end.
  */
 struct seek_range {
 	uint64_t from, len;
@@ -109,16 +114,16 @@ struct seek_range {
 int seek_parse(const char *s, struct seek_range *r);
 
 /*
- * Returns how far into the data a map must extend for the range; UINT64_MAX
- * means to the end.  Thread-safe, as is seek_parse().
+ * Returns the offset in the data up to which the range needs a map; UINT64_MAX
+ * means the end.  Thread-safe, as is seek_parse().
  */
 uint64_t seek_range_end(const struct seek_range *r);
 
 /*
  * Builds a map of the file fd of len bytes; the map may stop after the data
- * that is needed.  A file with no information about units, or wrong
- * information, has an empty map (count is 0).  Returns 0, or -errno with
- * nothing to close.
+ * that is needed.  If the file has no information about units, or wrong
+ * information, the map is empty (count is 0).  Returns 0, or -errno; on failure
+ * there is nothing to close.
  */
 int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, uint64_t need);
@@ -131,7 +136,7 @@ int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
 int seek_map_index(struct seek_map *m, const struct codec *codec, int fd,
     uint64_t len, int index_fd);
 
-/* Frees the map; m->read_B remains valid.  The descriptors are the caller's. */
+/* Frees the map; m->read_B remains valid.  The descriptors are not closed. */
 void seek_map_close(struct seek_map *m);
 
 /* The cost of one range. */
@@ -141,18 +146,18 @@ struct seek_result {
 	uint64_t made_B;	/* decompressed */
 	uint64_t wrote_B;
 	bool from_start;	/* no closer unit existed */
-	bool unverified;	/* not verified by any check of the data
-				 * itself */
-	bool output_failed;	/* the error concerns the output */
-	const char *why;	/* a sentence, for some errors, which may be
-				   in text; or NULL */
+	bool unverified;	/* the data was not verified by any check */
+	bool output_failed;	/* the error occurred while writing */
+	const char *why;	/* reason for some errors, possibly in text;
+				   or NULL */
 	char text[sizeof(((struct convert_result *)0)->text)];
 };
 
 /*
- * Writes the part of the range that exists to out_fd.  c holds the decoder's
- * threads, memory and limits; verify: decompress to the end if only that allows
- * a check.  Returns 0 or -errno; -EBADMSG if the data contradicts the map.
+ * Writes the existing part of the range to out_fd.  c contains the decoder's
+ * threads, memory and limits.  If verify is set and the check covers all data,
+ * decompresses to the end.  Returns 0 or -errno; -EBADMSG if the data
+ * contradicts the map.
  */
 int seek_read(const struct seek_map *m, const struct convert *c,
     const struct seek_range *r, bool verify, int out_fd,

@@ -19,29 +19,29 @@ seek_within(const struct seek_unit *u)
 }
 
 /*
- * Adds the next unit; the first is the beginning of the file.  Units closer
- * together than m->spacing are omitted, and the spacing doubles before their
- * number exceeds SEEK_UNITS_MAX.  The last call adds the end of the data.
- * Returns 0, -EBADMSG (not after the previous one, or past the end of the file)
- * or -ENOMEM.
+ * Adds the next unit; the first is the start of the file.  Units closer
+ * together than m->spacing are omitted, and the spacing is doubled before the
+ * number of units exceeds SEEK_UNITS_MAX.  The last call adds the end of the
+ * data.  Returns 0, -EBADMSG (not after the previous one, or past the end of
+ * the file) or -ENOMEM.
  */
 int seek_add(struct seek_map *m, struct seek_unit u);
 int seek_end(struct seek_map *m, uint64_t plain, uint64_t at);
 
-/* Adds an end inside a frame, after all data that is needed. */
+/* Adds the end of the map inside a frame, after all the data needed. */
 int seek_end_within(struct seek_map *m, struct seek_unit u);
 
 /*
  * Adds pieces to a stream, which copies their bytes.  Returns 0, -ENOMEM, or
- * -EBADMSG if a part lies outside the file.
+ * -EBADMSG if a part is outside the file.
  */
 int seek_bytes(struct seek_stream *s, const void *p, size_t len);
 int seek_extent(struct seek_stream *s, uint64_t at, uint64_t len);
 
 /*
- * Builds a stream from the units from..to: whole frames unchanged, partial ones
- * with the format's part().  Returns 0 or -errno; the stream must be freed even
- * on failure.
+ * Builds a stream from the units from..to.  Whole frames are used unchanged,
+ * partial frames are built with the format's part().  Returns 0 or -errno; the
+ * stream must be freed even on failure.
  */
 int seek_stream_make(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s);

@@ -24,8 +24,8 @@ int serial_open(struct serial *d, const struct stream_ops *ops,
 void serial_close(struct serial *d);
 
 /*
- * Decodes len bytes, in which streams may end and begin.  eof: nothing follows.
- * Returns 0, or -errno as stream_ops.run does.
+ * Decodes len bytes, in which streams may end and begin.  eof is set if nothing
+ * follows.  Returns 0, or -errno as stream_ops.run does.
  */
 int serial_feed(struct serial *d, const uint8_t *p, size_t len, bool eof,
     struct sink *out);

@@ -30,28 +30,30 @@ enum fs_option {
 struct fs_params {
 	unsigned ashift;	/* ZFS: log2 of the sector size, 9..16 */
 	uint32_t recordsize;	/* ZFS: a power of two, 512..16M */
-	bool early_abort;	/* ZFS: zstd-3 and above probe a record */
-	bool force;		/* btrfs: also compress files whose sample
-				 * seems incompressible */
+	bool early_abort;	/* ZFS: zstd-3 and above first test a record */
+	bool force;		/* btrfs: also compress files whose sample looks
+				 * incompressible */
 	bool single;		/* btrfs: metadata is stored once, not twice */
 	uint32_t block;		/* squashfs: a power of two, 4K..1M */
 };
 
-/* One line of the result: an algorithm, for all files or some. */
+/* One line of the result: an algorithm, for all files or for a size class. */
 struct fs_row {
 	const char *algorithm;
 	int64_t size_from_B;	/* start of a size class; -1: all files */
 	uint64_t files;
-	uint64_t apparent_B;	/* their sizes */
-	uint64_t logical_B;	/* size before compression, as the filesystem
-				 * counts it */
+	uint64_t apparent_B;	/* total size of the files */
+	uint64_t logical_B;	/* size before compression, as counted by the
+				 * filesystem */
 	uint64_t physical_B;	/* size after compression */
-	uint64_t whole_B;	/* total space taken */
+	uint64_t whole_B;	/* total space used */
 	uint64_t metadata_B;	/* the part of whole_B that is not data */
 	int64_t padding_B;	/* the part of whole_B left unused by data */
 };
 
-/* A tree to examine; it and everything in it must outlast the call. */
+/*
+ * A tree to examine; it and everything in it must remain valid during the call.
+ */
 struct fs_job {
 	const struct fs_list *list;
 	const struct fs_params *params;
@@ -65,8 +67,8 @@ struct fs_job {
 	 */
 	void (*on_error)(void *arg, size_t item, int err);
 	/*
-	 * Occasionally reports how many more bytes have been done; calls do not
-	 * overlap.
+	 * Occasionally reports how many more bytes have been processed; calls
+	 * do not overlap.
 	 */
 	void (*on_progress)(void *arg, uint64_t bytes);
 	/*
@@ -80,14 +82,13 @@ struct fs_job {
 struct fs_model {
 	const char *name;		/* name for --fs */
 	const char *whole;		/* name of fs_row.whole_B */
-	const char *some;		/* algorithms to try if none are
-					 * named */
+	const char *some;		/* default algorithms */
 	const struct packer_kind *kinds;
 	unsigned options;		/* enum fs_option */
 	/*
-	 * Reads all files once, tries all algorithms and passes on their rows,
-	 * in the same order for any number of threads.  Returns 0 or -errno; a
-	 * file that cannot be read is reported and does not end the run.
+	 * Reads all files once, tries all algorithms and reports their rows, in
+	 * the same order for any number of threads.  Returns 0 or -errno.  A
+	 * file that cannot be read is reported, and does not end the run.
 	 */
 	int (*run)(const struct fs_job *job);
 };
@@ -114,9 +115,10 @@ unsigned fs_class_of(uint64_t size);
 void fs_classes_count(struct fs_classes *c, const struct fs_list *l);
 
 /*
- * Passes on each algorithm's rows: if requested, one per class that has files,
- * then one for all files.  data adds to row the space taken by a class's files,
- * meta the space that belongs to no file.  Returns 0 or what job->row returned.
+ * Reports the rows of each algorithm: if requested, a row for each class that
+ * has files, then a row for all files.  data adds the space used by the files
+ * of a class to the row, and meta the space that belongs to no file.  Returns 0
+ * or the result of job->row.
  */
 int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
     void (*data)(void *arg, unsigned class, unsigned algorithm,
@@ -125,8 +127,8 @@ int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
     void *arg);
 
 /*
- * Returns whether the item has data to read, that is, is not a hard link to an
- * earlier one.
+ * Returns whether the item is a file with data to read, and not a hard link to
+ * an earlier item.
  */
 bool fs_item_has_data(const struct fs_item *it);
 

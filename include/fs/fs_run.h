@@ -10,10 +10,7 @@
 struct fs_run {
 	const struct fs_list *list;
 	unsigned threads;
-	/*
-	 * The size of a part: every part of a file except the last has this
-	 * size.
-	 */
+	/* The size of every part of a file except the last. */
 	size_t unit;
 	/*
 	 * Creates one thread's state.  Returns 0, or -errno, which ends the
@@ -23,15 +20,15 @@ struct fs_run {
 	/* Called after all threads have finished, in any order. */
 	void (*close)(void *arg, void *worker);
 	/*
-	 * Receives a part of a regular file, once for hard links; its len bytes
-	 * are followed by zeros, up to unit bytes in total.  Parts of one file
-	 * may come in any order, and from several threads.
+	 * Called with a part of a regular file, once for all hard links to it.
+	 * Its len bytes are followed by zeros, up to unit bytes in total.
+	 * Parts of a file may arrive in any order, and from several threads.
 	 */
 	void (*part)(void *arg, void *worker, size_t item, uint64_t offset,
 	    uint8_t *data, size_t len);
 	/*
-	 * The same for a part that is a hole; if NULL, such parts are passed as
-	 * zeros.
+	 * Called instead of part() for a part that is a hole; if NULL, holes
+	 * are passed to part() as zeros.
 	 */
 	void (*hole)(void *arg, void *worker, size_t item, uint64_t offset,
 	    size_t len);
@@ -41,14 +38,14 @@ struct fs_run {
 	 */
 	void (*on_error)(void *arg, size_t item, int err);
 	/*
-	 * Occasionally reports how many more bytes have been done; calls do not
-	 * overlap.
+	 * Occasionally reports how many more bytes have been processed; calls
+	 * do not overlap.
 	 */
 	void (*on_progress)(void *arg, uint64_t bytes);
 	void *arg;
 };
 
-/* Returns 0, -ENOMEM, or what a callback returned. */
+/* Returns 0, -ENOMEM, or the result of a callback. */
 int fs_run(const struct fs_run *r);
 
 #endif

@@ -2,17 +2,17 @@
  * source.h - an image of any format: files stored in blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A source reads one format: it adds the names and locates each file in the
- * image.  Everything else is shared by all formats: duplicates, the order of
- * reading, threads, buffers, digests and rows (image_walk()).  So a new format
+ * A source implements one format: it adds the names and locates each file in
+ * the image.  All formats share the code for duplicates, reading order,
+ * threads, buffers, digests and rows (image_walk()).  A new format therefore
  * needs only a folder next to squashfs/ with the functions of struct
  * image_source, and a row in the tool's list of sources.
  *
  * A file consists of blocks of block_B bytes, the last one possibly shorter, or
  * of a tail in a fragment block shared with other files, or of both.  A block
- * for which nothing is stored is a hole.
+ * with no stored data is a hole.
  *
- * Unless stated otherwise, only one thread at a time may make these calls.
+ * Unless stated otherwise, only one thread at a time may call these functions.
  */
 #ifndef COLDPRESS_IMAGE_SOURCE_H
 #define COLDPRESS_IMAGE_SOURCE_H
@@ -37,7 +37,7 @@ image_stored_B(image_word w)
 	return w & ~(IMAGE_RAW | IMAGE_BAD);
 }
 
-/* A memory budget: how much is left, and how much the image has taken. */
+/* A memory budget: the bytes left, and the bytes used by the image. */
 struct image_memory {
 	uint64_t *left, taken;
 };
@@ -48,19 +48,20 @@ struct image_dir {
 	uint16_t name_len;
 	uint32_t parent;		/* index; the root, 0, is its own
 					 * parent */
-	uint64_t ref;			/* the source's handle for its inode */
-	const char *damage;		/* a clause, or NULL */
-	bool lost;			/* its listing is incomplete */
+	uint64_t ref;			/* the source's handle of the inode */
+	const char *damage;		/* reason, or NULL */
+	bool lost;			/* the listing is incomplete */
 };
 
 /* Anything other than a directory. */
 struct image_file {
 	/* The following are set by the source. */
 	const uint8_t *name;		/* not NUL-terminated */
-	uint64_t ref;			/* the source's handle for its inode */
+	uint64_t ref;			/* the source's handle of the inode */
 	uint64_t size;			/* size of the data; 0 unless a file */
 	uint64_t start;			/* position of its first block */
-	const uint8_t *map;		/* by which the source locates blocks */
+	const uint8_t *map;		/* used by the source to locate
+					 * blocks */
 	uint32_t dir;			/* index */
 	uint32_t blocks;
 	uint32_t fragment, tail_at;	/* index or IMAGE_NONE; offset in it */
@@ -94,35 +95,35 @@ struct image {
 	size_t file_count, file_cap;
 };
 
-/* Reports damage outside files: its position in the image, and a clause. */
+/* Reports damage outside files: its position in the image, and the reason. */
 typedef int image_report_fn(void *arg, uint64_t at, const char *reason);
 
 struct image_source {
 	const char *name;		/* name of the format */
 
 	/*
-	 * Adds all names of the image at m->offset in m->fd, which must be read
-	 * with pread(2) only, using the given number of threads; sets length,
-	 * block_B, fragment_count and own.  Files are added by
+	 * Adds all names of the image at m->offset in m->fd, using the given
+	 * number of threads; sets length, block_B, fragment_count and own.  The
+	 * image must be read only with pread(2).  Files are added by
 	 * image_add_file(), directories by image_add_dir(), parents first,
 	 * beginning with the root.  Damaged files are added with a flaw;
-	 * damaged tables are reported.  Returns 0, the result of report, or
-	 * what walk_source.walk() returns, including *why.  The image must be
+	 * damaged tables are reported.  Returns 0, the result of report, or the
+	 * same errors as walk_source.walk(), including *why.  The image must be
 	 * closed even after an error.
 	 */
 	int (*open)(struct image *m, unsigned threads, image_report_fn *report,
 	    void *arg, const char **why);
 	void (*close)(struct image *m);
 
-	/* Describes a file's flaw in a clause, statically allocated. */
+	/* Returns a static string that describes a file's flaw. */
 	const char *(*flaw)(unsigned flaw);
 
 	/* Returns the position of an inode in the image, for reports. */
 	uint64_t (*where)(const struct image *m, uint64_t ref);
 
 	/*
-	 * Returns how block k of f is stored.  *at is where the previous block
-	 * ended, initially f->start; it is changed if blocks are not
+	 * Returns how block k of f is stored.  *at is the end of the previous
+	 * block, initially f->start, and is changed if blocks are not
 	 * contiguous.  Thread-safe.
 	 */
 	image_word (*block)(const struct image *m, const struct image_file *f,
@@ -134,7 +135,7 @@ struct image_source {
 
 	/*
 	 * Opens a block decoder for one thread.  Returns 0, -ENOTSUP or
-	 * -ENOMEM; decoding returns the number of bytes produced, at most cap,
+	 * -ENOMEM.  decode() returns the number of bytes produced, at most cap,
 	 * or -EBADMSG or -ENOMEM.
 	 */
 	int (*decoder_open)(const struct image *m, void **decoder);
@@ -144,8 +145,9 @@ struct image_source {
 };
 
 /*
- * These account for memory.  image_take() is called before an allocation and
- * returns 0 or -EDQUOT; image_give() is called after the memory has been freed.
+ * These functions account for memory.  image_take() is called before an
+ * allocation and returns 0 or -EDQUOT; image_give() is called after memory has
+ * been freed.
  */
 int image_take(struct image_memory *m, uint64_t bytes);
 
@@ -163,8 +165,8 @@ int image_add_dir(struct image *m, const struct image_dir *d);
 int image_add_file(struct image *m, const struct image_file *f);
 
 /*
- * Opens the image at offset in fd, which remains the caller's.  Returns what
- * image_source.open() does; the image must be closed even after an error.
+ * Opens the image at offset in fd, which is not closed.  Returns the result of
+ * image_source.open(); the image must be closed even after an error.
  */
 int image_open(struct image *m, const struct image_source *source, int fd,
     uint64_t offset, struct image_memory *memory, unsigned threads,
@@ -185,8 +187,8 @@ struct image_packed {
 
 /*
  * Reads the block with this size word at `at` and unpacks it to out, to exactly
- * want bytes or, if want is 0, up to a full block.  Returns the number of
- * bytes, or -errno with a clause in *why.
+ * `want` bytes or, if want is 0, up to a full block.  Returns the number of
+ * bytes, or -errno with the reason in *why.
  */
 int64_t image_unpack(const struct image *m, void *decoder,
     struct image_packed *packed, uint64_t at, image_word word, size_t want,
@@ -196,7 +198,10 @@ int64_t image_unpack(const struct image *m, void *decoder,
 int image_walk(const struct image_source *source, int fd, uint64_t offset,
     const struct walk_options *o, struct walk_result *r, const char **why);
 
-/* Returns the unpacked size of data block k of f, and that of its tail. */
+/*
+ * These functions return the unpacked size of data block k of f, and of its
+ * tail.
+ */
 static inline size_t
 image_block_len(const struct image *m, const struct image_file *f, uint32_t k)
 {

@@ -1,18 +1,18 @@
 /*
- * cache.h - ranges of one object, kept on disk as they arrive
+ * cache.h - ranges of one object, stored on disk as they are fetched
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each object has one file, to which ranges are appended, each with one write:
  * a header with checksums of itself and of the bytes, then the bytes.  There is
  * no second copy and no journal.  On opening, the headers are read, and the
- * file is truncated before the first one that is invalid or whose bytes are
- * incomplete, so a process may be killed at any time.  The bytes are checked
- * against their checksum whenever they are read, and a layer verifies them
- * against its digests as if they had just been fetched.
+ * file is truncated before the first header that is invalid or whose data is
+ * incomplete, so a process may be killed at any time.  The data is checked
+ * against its checksum whenever it is read, and a layer verifies it against its
+ * digests as if it had just been fetched.
  *
  * A file's disk space is limited: the oldest ranges are freed by punching a
- * hole, and one record at the beginning of the file takes their place.  Only
- * one process writes to a file; others read what existed when they
+ * hole, and are replaced by one record at the start of the file.  Only one
+ * process writes to a file; others can read the ranges that existed when they
  * opened it.
  *
  * Layout (integers are little-endian): 8 bytes "layrange", offset, length, hash
@@ -32,9 +32,9 @@ enum { CACHE_HEADER = 48 };
 struct cache;
 
 /*
- * Opens, in the directory dir, the file for the object that key identifies or,
- * if key is NULL, an unnamed file.  limit is the disk space in bytes.  Returns
- * 0 or -errno.
+ * Opens the file in the directory dir for the object identified by key or, if
+ * key is NULL, an unnamed file.  limit is the disk space in bytes.  Returns 0
+ * or -errno.
  */
 int cache_open(struct cache **c, int dir, const char *key, uint64_t limit);
 void cache_close(struct cache *c);		/* may be NULL */
@@ -50,18 +50,18 @@ int cache_read(struct cache *c, const char *object, uint64_t offset,
 int cache_write(struct cache *c, const char *object, uint64_t offset,
     uint64_t length, const void *data);
 
-/* Forgets a range whose bytes are wrong.  Thread-safe. */
+/* Discards a range whose data is wrong.  Thread-safe. */
 void cache_drop(struct cache *c, const char *object, uint64_t offset);
 
 /*
- * Forgets everything, including what is in the file.  Returns 0; -EROFS:
- * another process writes to it; or -errno.  Thread-safe.
+ * Discards all ranges, including those in the file.  Returns 0, -EROFS (another
+ * process is writing to the file) or -errno.  Thread-safe.
  */
 int cache_clear(struct cache *c);
 
 /*
- * Stores a small document under a key, for later processes as well.  Returns 0
- * or -errno.
+ * Stores a small document under a key.  Later processes can also read it.
+ * Returns 0 or -errno.
  */
 int cache_text_write(int dir, const char *key, const char *text, size_t len);
 
@@ -77,8 +77,8 @@ int cache_text_read(int dir, const char *key, size_t max, char **text,
 int cache_unnamed(int dir);
 
 /*
- * Removes a cache's least recently used files until the rest take at most limit
- * bytes.  Returns 0 or -errno.
+ * Removes the least recently used files of a cache until the rest use at most
+ * `limit` bytes.  Returns 0 or -errno.
  */
 int cache_trim(int dir, uint64_t limit);
 

@@ -7,8 +7,8 @@
  * doc/layers.md.
  *
  * An image's layers are added lowest first, and merged.  The repository appears
- * complete or not at all.  The same layers, options and key give the same bytes
- * with any number of threads.
+ * complete or not at all.  The same layers, options and key produce the same
+ * bytes with any number of threads.
  */
 #ifndef COLDPRESS_LAZY_CAS_H
 #define COLDPRESS_LAZY_CAS_H
@@ -33,18 +33,19 @@ struct cas_options {
 	unsigned threads;		/* at least 1 */
 	int level;			/* compression level,
 					 * 0..CAS_LEVEL_MAX */
-	uint64_t chunk;			/* bytes; larger files are cut */
-	uint64_t catalog;		/* names, at least CAS_CATALOG_MIN:
-					 * larger directories get nested
-					 * catalogs */
+	uint64_t chunk;			/* bytes; larger files are split */
+	uint64_t catalog;		/* number of names, at least
+					 * CAS_CATALOG_MIN; larger directories
+					 * get nested catalogs */
 	/* Name of the repository: letters, digits, ".", "-" and "_". */
 	const char *name;
 	/*
-	 * A private RSA key in PEM, followed by a NUL; NULL: a new one, which
-	 * is then discarded.
+	 * A private RSA key in PEM, followed by a NUL; NULL: a new key, which
+	 * is not kept.
 	 */
 	const char *key;
-	struct progress *progress;	/* over the archives; NULL: none */
+	struct progress *progress;	/* progress through the archives; may be
+					 * NULL */
 };
 
 struct cas_result {
@@ -53,14 +54,14 @@ struct cas_result {
 	uint8_t key[LAYER_DIGEST];	/* SHA-256 of the public key in DER */
 	uint64_t entries, catalogs;
 	uint64_t files_B;		/* total size over all names */
-	uint64_t chunks;		/* chunks of files that were cut */
+	uint64_t chunks;		/* chunks of files that were split */
 	uint64_t objects, objects_B;	/* distinct objects */
 };
 
 /*
- * Determines the digest of the key that a user names: "sha256:" and 64 digits,
+ * Determines the digest of the key named by the user: "sha256:" and 64 digits,
  * or a file with a public key or a certificate in PEM.  Returns 0, or -errno
- * with a clause in why.
+ * with the reason in why.
  */
 int cas_key_find(const char *name, uint8_t digest[LAYER_DIGEST],
     char why[LAYER_WHY]);
@@ -68,18 +69,18 @@ int cas_key_find(const char *name, uint8_t digest[LAYER_DIGEST],
 struct cas;
 
 /*
- * Starts a repository in the directory path, which must not exist; o and
- * everything it points to must outlive it.  Returns 0, or -errno with a clause
- * in why.
+ * Starts a repository in the directory path, which must not exist.  o and
+ * everything it points to must remain valid until cas_close().  Returns 0, or
+ * -errno with the reason in why.
  */
 int cas_open(struct cas **c, const struct cas_options *o, const char *path,
     char why[LAYER_WHY]);
 
 /*
- * Adds the archive, compressed or not, that in is positioned at.  Returns 0, or
- * with a clause in why: -EBADMSG or -ENODATA (it is damaged or truncated),
- * -EINVAL (the format cannot represent it), -EFBIG, -ENOMEM, or -errno from a
- * read or write.
+ * Adds the archive at the current position of `in`, which may be compressed.
+ * Returns 0, or with the reason in why: -EBADMSG or -ENODATA (it is damaged or
+ * truncated), -EINVAL (the format cannot represent it), -EFBIG, -ENOMEM, or
+ * -errno from a read or write.
  */
 int cas_add(struct cas *c, int in, char why[LAYER_WHY]);
 
@@ -89,7 +90,7 @@ int cas_add(struct cas *c, int in, char why[LAYER_WHY]);
  */
 int cas_finish(struct cas *c, struct cas_result *r, char why[LAYER_WHY]);
 
-/* Removes whatever was not finished.  c may be NULL. */
+/* Removes the repository unless it was finished.  c may be NULL. */
 void cas_close(struct cas *c);
 
 #endif

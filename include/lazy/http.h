@@ -8,15 +8,15 @@
  * waits until its bytes have arrived.  Neighbouring ranges are merged, a
  * request names several ranges, and several requests run in parallel.  A server
  * that does not support several ranges per request is then sent one range at a
- * time; if it ignores ranges altogether, its reply is read as far as needed.
+ * time; if it ignores ranges, its reply is read as far as needed.
  *
  * Transient failures (time-outs, 408, 429, 5xx, broken connections, short or
  * unexpected bodies) are retried, after a pause that doubles or that the server
  * requests, and only for the bytes still missing.  A read fails with -errno if
- * no progress is made for timeout_s.
+ * there is no progress for timeout_s seconds.
  *
- * The bytes are not verified here, except that an object must not change: if
- * its validator (ETag) does, a read returns -ESTALE.
+ * The data is not verified here, except that an object must not change: if its
+ * validator (ETag) changes, reads return -ESTALE.
  */
 #ifndef COLDPRESS_LAZY_HTTP_H
 #define COLDPRESS_LAZY_HTTP_H
@@ -35,10 +35,10 @@ enum http_phase {
 
 /* Transfer counts; bytes include headers and bodies. */
 struct http_counts {
-	uint64_t requests;		/* redirected ones count twice */
+	uint64_t requests;		/* redirected requests count twice */
 	uint64_t retries;
 	uint64_t wire;			/* bytes received */
-	uint64_t useful;		/* bytes that were wanted */
+	uint64_t useful;		/* bytes that had been requested */
 	uint64_t whole;			/* bytes from servers that ignored
 					 * the ranges */
 };
@@ -57,13 +57,16 @@ struct http;
 struct http_object;
 
 /*
- * Starts the thread; the options are copied, and the files they name are read.
- * Returns 0, -ENOMEM, or -errno with a clause in why.
+ * Starts the thread.  The options are copied, and the files that they name are
+ * read.  Returns 0, -ENOMEM, or -errno with the reason in why.
  */
 int http_open(struct http **h, const struct http_options *o,
     char why[LAYER_WHY]);
 
-/* No object may be open and no call in progress.  h may be NULL. */
+/*
+ * Stops the thread.  No object may be open and no call in progress.  h may be
+ * NULL.
+ */
 void http_close(struct http *h);
 
 /*
@@ -73,7 +76,10 @@ void http_close(struct http *h);
 int http_object_open(struct http_object **o, struct http *h, const char *url);
 void http_object_close(struct http_object *o);	/* may be NULL */
 
-/* For messages: the URL, and the reason why the last call failed. */
+/*
+ * These functions return, for messages, the URL and the reason why the last
+ * call failed.
+ */
 const char *http_object_url(const struct http_object *o);
 void http_object_why(struct http_object *o, char why[LAYER_WHY]);
 
@@ -86,10 +92,11 @@ int http_read(struct http_object *o, const struct layer_range *ranges,
     size_t count, enum http_phase phase);
 
 /*
- * Reads whole objects; the URL of each is base, "/" and its name.  Of each
- * object, at most its range's length is read; the rest of the range is filled
- * with zeros.  lengths receives the number of bytes read from each.  Returns as
- * http_read() does, with a clause in why on failure.  Thread-safe.
+ * Reads whole objects; the URL of each is base, "/" and its name.  At most the
+ * length of its range is read of each object; the rest of the range is filled
+ * with zeros.  lengths is set to the number of bytes read from each.  Returns
+ * the same values as http_read(), with the reason in why on failure.
+ * Thread-safe.
  */
 int http_read_whole(struct http *h, const char *base,
     const struct layer_range *ranges, size_t count, uint64_t *lengths,
@@ -115,7 +122,7 @@ struct http_document {
 
 /*
  * Gets a document of at most max bytes; accept lists media types, or is NULL.
- * Returns 0; or, with a clause in why, -EFBIG or an error from http_read().
+ * Returns 0, or with the reason in why, -EFBIG or an error from http_read().
  * The document must always be freed.  Thread-safe.
  */
 int http_get(struct http *h, const char *url, const char *accept, size_t max,
@@ -135,9 +142,9 @@ struct http_answer {
 };
 
 /*
- * Requests ranges, written as in the header field ("0-0,9-9"; NULL:
- * everything), and reads at most max bytes of the body, without retries.
- * Returns 0 if there was a reply, or -errno with a clause in why.
+ * Requests ranges, written as in the header field ("0-0,9-9"; NULL: the whole
+ * object), and reads at most max bytes of the body, without retries.  Returns 0
+ * if there was a reply, or -errno with the reason in why.
  */
 int http_ask(struct http *h, const char *url, const char *ranges, size_t max,
     struct http_answer *a, char why[LAYER_WHY]);

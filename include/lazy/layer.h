@@ -2,19 +2,19 @@
  * layer.h - a layer that can be read lazily, in any format
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A layer is a tar archive, compressed in independent units, and an index,
- * which lists the archive's entries and, for each file, the units that hold its
- * data.  A reader loads the index, and then fetches only the units that it
- * needs.  Every format (estargz, zstd:chunked, ztoc, the CVMFS repository) is
- * read through this interface; struct layer_blobs determines where the bytes
- * come from: local files, or ranges of objects on a server.
+ * A layer is a tar archive, compressed in independent units, with an index,
+ * which lists the entries of the archive and, for each file, the units that
+ * contain its data.  A reader loads the index, and then fetches only the units
+ * that it needs.  Every format (estargz, zstd:chunked, ztoc, the CVMFS
+ * repository) is read through this interface; struct layer_blobs is the source
+ * of the data: local files, or ranges of objects on a server.
  *
- * Nothing that is fetched is trusted: a unit is decoded only if it has the
- * digest that the index states, and an index must have the expected digest if
- * one is known.  Numbers are checked as 64-bit integers before they are used.
+ * Fetched data is not trusted: a unit is decoded only if it has the digest in
+ * the index, and an index must have the expected digest if one is known.
+ * Numbers are checked as 64-bit integers before they are used.
  *
- * After layer_open() a struct layer does not change; several threads may use
- * it, each with its own decoder.
+ * After layer_open() a struct layer is constant; several threads may use it,
+ * each with its own decoder.
  */
 #ifndef COLDPRESS_LAYER_H
 #define COLDPRESS_LAYER_H
@@ -29,7 +29,7 @@ enum {
 	LAYER_WHY = 256,		/* size of the buffer for a reason */
 	LAYER_DIGEST = 32,		/* size of a SHA-256 */
 	LAYER_RANGES_MAX = 4,		/* maximum number of ranges per unit */
-	/* Limits on what an index may make a reader allocate */
+	/* Limits on memory that an index can make a reader allocate */
 	LAYER_INDEX_MAX = 256 << 20,	/* size of an index, uncompressed */
 	LAYER_ENTRIES_MAX = 1 << 22,
 	LAYER_UNIT_MAX = 64 << 20,	/* size of a unit, uncompressed */
@@ -37,7 +37,7 @@ enum {
 	LAYER_TRACE_CONTENT_MAX = 1 << 30	/* size of a trace, decoded */
 };
 
-/* The source of bytes */
+/* The source of data */
 
 /* A part of an object. */
 struct layer_range {
@@ -45,8 +45,8 @@ struct layer_range {
 	uint64_t offset, length;
 	void *buf;			/* length bytes, owned by the caller */
 	/*
-	 * The whole object is wanted.  Its size is not known, but should be at
-	 * most length; the rest of buf is filled with zeros.
+	 * Read the whole object.  Its size is not known, but should be at most
+	 * length; the rest of buf is filled with zeros.
 	 */
 	bool whole;
 };
@@ -75,8 +75,8 @@ struct layer_run {
 };
 
 struct layer_unit {
-	uint64_t content;		/* bytes when decoded */
-	uint64_t stored;		/* bytes to fetch, over all ranges */
+	uint64_t content;		/* size in bytes, decoded */
+	uint64_t stored;		/* bytes to fetch, in all ranges */
 };
 
 struct layer_entry {
@@ -100,32 +100,30 @@ struct layer_entry {
 	size_t xattr_count;
 };
 
-/*
- * Archive entries that exist only for the format's own use and are not listed.
- */
+/* Archive entries used only by the format itself, which are not listed. */
 #define LAYER_TOC "stargz.index.json"
 #define LAYER_LANDMARK ".prefetch.landmark"
 #define LAYER_NO_LANDMARK ".no.prefetch.landmark"
 
-/* Returns whether a path, after path_clean(), is one of these. */
+/* Returns whether a path, after path_clean(), is one of these names. */
 bool layer_is_internal(const char *path);
 
 enum layer_kind {
 	LAYER_ESTARGZ, LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS
 };
 
-/* What is known about a layer before it is opened; any of it may be 0. */
+/* Information about a layer before it is opened; each field may be 0. */
 struct layer_expect {
-	const char *kind;		/* name of a format; NULL: recognized */
-	/* SHA-256 of the index as the format defines it, or NULL */
+	const char *kind;		/* name of a format; NULL: detect it */
+	/* SHA-256 of the index, as defined by the format, or NULL */
 	const uint8_t *index_digest;
 	/*
 	 * SHA-256 of a repository's public signing key in DER (X.509), or NULL.
 	 */
 	const uint8_t *key_digest;
 	/*
-	 * The index, as given in the zstd:chunked annotation; length 0: as
-	 * given in the footer.
+	 * Position of the index from the zstd:chunked annotation; if
+	 * index_length is 0, the footer is used.
 	 */
 	uint64_t index_offset, index_length, index_content;
 };
@@ -133,10 +131,10 @@ struct layer_expect {
 struct layer;
 
 /*
- * Loads a layer's index.  Returns 0, -EINVAL (the format is unknown), -EBADMSG
- * (it is damaged, or lacks the expected digest), -EFBIG (a limit is exceeded),
- * -ENOMEM, or -errno from blobs.  On failure why holds a clause.  blobs must
- * outlive the layer.
+ * Loads the index of a layer.  Returns 0, or with the reason in why: -EINVAL
+ * (the format is unknown), -EBADMSG (the index is damaged, or does not have the
+ * expected digest), -EFBIG (a limit is exceeded), -ENOMEM, or -errno from
+ * blobs.  blobs must outlive the layer.
  */
 int layer_open(struct layer **l, const struct layer_blobs *blobs,
     const struct layer_expect *expect, char why[LAYER_WHY]);
@@ -148,20 +146,21 @@ enum layer_kind layer_kind(const struct layer *l);
 const char *layer_kind_name(enum layer_kind kind);
 
 /*
- * Returns the entries in archive order, without those that exist only for the
- * format's own use.
+ * Returns the entries in archive order, except for entries used only by the
+ * format itself.
  */
 const struct layer_entry *layer_entries(const struct layer *l, size_t *count);
 const struct layer_unit *layer_units(const struct layer *l, size_t *count);
 
 /*
  * Returns the SHA-256 of a file's whole content, given its entry number, if the
- * index has one that the units' digests do not imply; otherwise NULL.
+ * index contains one that is not implied by the digests of the units; otherwise
+ * NULL.
  */
 const uint8_t *layer_file_digest(const struct layer *l, size_t entry);
 
 /*
- * Returns the index of a file's first run that ends after offset, or the
+ * Returns the index of the first run of a file that ends after offset, or the
  * number of runs if there is none.
  */
 size_t layer_find_run(const struct layer_entry *e, uint64_t offset);
@@ -172,8 +171,8 @@ uint64_t layer_index_bytes(const struct layer *l);
 /* Units */
 
 /*
- * Determines what must be fetched to decode a unit: fills in up to
- * LAYER_RANGES_MAX ranges, except for their buf, and returns their number.
+ * Determines the ranges to be fetched to decode a unit: fills in up to
+ * LAYER_RANGES_MAX ranges, except for buf, and returns their number.
  */
 size_t layer_ranges(const struct layer *l, uint32_t unit,
     struct layer_range r[LAYER_RANGES_MAX]);
@@ -187,7 +186,7 @@ void layer_decoder_close(struct layer_decoder *d);	/* may be NULL */
 /*
  * Verifies a unit, whose ranges r, as returned by layer_ranges(), have been
  * fetched, and decodes it into content.  Returns 0, or -EBADMSG with a static
- * clause in *why; content must then not be used.
+ * reason in *why; content must then not be used.
  */
 int layer_decode(struct layer_decoder *d, uint32_t unit,
     const struct layer_range *r, void *content, const char **why);
@@ -203,12 +202,14 @@ bool layer_trace(const struct layer *l, struct layer_range *r);
 /* The functions that supply a trace's bytes and receive its pieces. */
 struct layer_trace_io {
 	/*
-	 * Returns how many of the trace's bytes follow, at *data until the
-	 * next call; 0 at the end; or -errno.
+	 * Sets *data to the next bytes of the trace, which are valid until the
+	 * next call.  Returns the number of bytes, 0 at the end, or -errno.
 	 */
 	ssize_t (*next)(void *arg, const uint8_t **data);
-	/* Receives every piece of a file, in list order.  Returns 0 to
-	 * continue. */
+	/*
+	 * Called with every piece of a file, in list order.  Returns 0 to
+	 * continue.
+	 */
 	int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
 	    size_t length);
 	void *arg;
@@ -217,14 +218,14 @@ struct layer_trace_io {
 /*
  * Decodes the trace, and verifies its digest at the end: the pieces must not be
  * used unless this returns 0.  Even then, the caller must check that each piece
- * has the same bytes as the units.  Returns 0, the first nonzero result of
+ * is equal to the data in the units.  Returns 0, the first nonzero result of
  * take, an error from next, -EBADMSG, -EFBIG (a limit is exceeded) or -ENOMEM.
  */
 int layer_trace_decode(const struct layer *l, const struct layer_trace_io *io);
 
 /*
- * Finds the part at the beginning of the layer, up to a landmark, that should
- * be fetched before startup.  Returns false if there is none.
+ * Finds the first part of the layer, up to a landmark, which should be fetched
+ * before startup.  Returns false if there is none.
  */
 bool layer_prefetch(const struct layer *l, struct layer_range *r);
 

@@ -1,13 +1,14 @@
 /*
- * merge.h - the names of one or more layers, as a filesystem shows them
+ * merge.h - the names of one or more layers, merged into one tree
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layer Filesystem Changeset":
- * whiteouts (".wh.NAME" removes NAME from lower layers, ".wh..wh..opq" all
- * names in its directory), which apply before the other entries of their layer.
+ * whiteouts (".wh.NAME" removes NAME from lower layers, and ".wh..wh..opq"
+ * removes all names in its directory) are applied before the other entries of
+ * their layer.
  *
- * The names belong to the layers, which must outlive the tree.  A node takes 48
- * bytes.  After merge_build() a tree does not change, so all functions are
+ * The names belong to the layers, which must outlive the tree.  A node needs 48
+ * bytes.  After merge_build() a tree is constant, so all functions are
  * thread-safe.
  */
 #ifndef COLDPRESS_LAZY_MERGE_H
@@ -24,10 +25,10 @@ enum { MERGE_ROOT = 0, MERGE_NONE = -1 };
 /* Node 0 is the root. */
 struct merge_node {
 	const char *name;
-	const struct layer_entry *entry;	/* NULL: a directory without
+	const struct layer_entry *entry;	/* NULL for a directory without
 						 * an entry */
 	uint32_t parent;
-	uint32_t inode;			/* this node, or the first one of a
+	uint32_t inode;			/* this node, or the first node of a
 					 * file with several names */
 	uint32_t first, count;		/* directories only; see
 					 * merge_child() */
@@ -52,7 +53,7 @@ struct merge;
  * Merges count layers, lowest first.  Returns 0, -ENOMEM, -EFBIG (more than
  * LAYER_ENTRIES_MAX names, or UINT16_MAX layers) or -EBADMSG (a hard link to a
  * missing file or a directory; a name below a file that is not a directory)
- * with a clause in why.
+ * with the reason in why.
  */
 int merge_build(struct merge **t, struct layer *const *layers, size_t count,
     enum merge_mode mode, char why[LAYER_WHY]);

@@ -2,9 +2,9 @@
  * pack.h - writing layers that can be read lazily
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The same archive and options give the same bytes, regardless of the number of
- * threads, whether the archive is compressed, and whether it comes from a file
- * or a pipe.  Sources of the formats: docs/estargz.md in
+ * The same archive and options produce the same bytes, regardless of the number
+ * of threads, whether the archive is compressed, and whether it is read from a
+ * file or a pipe.  Sources of the formats: docs/estargz.md in
  * containerd/stargz-snapshotter and its packages estargz and zstdchunked;
  * docs/containers-storage-zstd-chunked.md in containers/storage and its package
  * pkg/chunked.
@@ -20,10 +20,10 @@
 struct progress;
 struct walk_order;
 
-/* What a ztoc stores for each span of a gzip layer. */
+/* The data that a ztoc stores for each span of a gzip layer. */
 enum pack_windows {
 	PACK_WINDOWS_RAW,		/* 32 KiB of data, as in SOCI */
-	PACK_WINDOWS_PACKED		/* the same, but compressed and
+	PACK_WINDOWS_PACKED		/* 32 KiB of data, compressed and
 					 * outside the index */
 };
 
@@ -35,33 +35,33 @@ struct pack_options {
 	uint64_t chunk;			/* unit size in bytes; 0: the
 					 * format's default */
 	/*
-	 * Small files share a unit until it reaches this many bytes; 0: each
-	 * file begins a new unit.
+	 * Small files share a unit until it reaches this size in bytes; 0: each
+	 * file starts a new unit.
 	 */
 	uint64_t min_chunk;
 	struct walk_order *order;	/* files to put first, or NULL */
-	bool trace;			/* also store a second copy of what
-					 * order lists */
+	bool trace;			/* also store a second copy of the data
+					 * listed in order */
 	/*
-	 * zstd:chunked only: leave out the tar-split copy of the headers,
-	 * without which containers/storage since 1.55 pulls the whole layer.
+	 * zstd:chunked only: omit the tar-split copy of the headers.  Without
+	 * it, containers/storage 1.55 and later pulls the whole layer.
 	 */
 	bool no_tar_split;
 	enum pack_windows windows;	/* ztoc only */
-	const char *tmpdir;		/* directory for data that cannot be
-					 * written yet */
-	struct progress *progress;	/* over the archive; NULL: none */
+	const char *tmpdir;		/* directory for temporary files */
+	struct progress *progress;	/* progress through the archive; may be
+					 * NULL */
 };
 
 struct pack_result {
-	uint8_t blob_digest[LAYER_DIGEST];	/* digest of what was written */
-	uint8_t content_digest[LAYER_DIGEST];	/* digest of the tar in it:
+	uint8_t blob_digest[LAYER_DIGEST];	/* digest of the output */
+	uint8_t content_digest[LAYER_DIGEST];	/* digest of the tar archive:
 						 * diff_id */
 	uint8_t index_digest[LAYER_DIGEST];	/* see layer_expect */
 	uint64_t blob_size, content_size;
 	/* see layer_expect */
 	uint64_t index_offset, index_length, index_content;
-	/* zstd:chunked's tar-split data; length 0: none */
+	/* tar-split data of zstd:chunked; length 0: none */
 	uint64_t tar_split_offset, tar_split_length, tar_split_content;
 	uint64_t trace_offset, trace_length, trace_content;
 	uint64_t entries, units;
@@ -74,16 +74,16 @@ struct pack_levels {
 };
 struct pack_levels pack_levels(enum layer_kind kind);
 
-/* Returns the maximum number of bytes of a file that one unit can hold. */
+/* Returns the maximum number of bytes of a file in one unit. */
 uint64_t pack_chunk(const struct pack_options *o);
 
 /*
- * Reads the archive, compressed or not, that in is positioned at, and writes
- * the layer, or for LAYER_ZTOC the index, to out.  Both remain the caller's;
- * the output is complete only if this succeeds.  Returns 0, or with a clause in
- * why: -EBADMSG or -ENODATA (the archive is damaged or truncated), -EINVAL (the
- * format cannot represent it, or the options do not suit it), -EFBIG, -ENOMEM,
- * or -errno from a read or write.
+ * Reads the archive at the current position of `in`, which may be compressed,
+ * and writes the layer, or for LAYER_ZTOC the index, to out.  Neither is
+ * closed; the output is complete only if this succeeds.  Returns 0, or with the
+ * reason in why: -EBADMSG or -ENODATA (the archive is damaged or truncated),
+ * -EINVAL (the format cannot represent it, or does not support an option),
+ * -EFBIG, -ENOMEM, or -errno from a read or write.
  */
 int pack_layer(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY]);
@@ -96,8 +96,8 @@ struct pack_annotation {
 };
 
 /*
- * Fills in up to PACK_ANNOTATIONS_MAX annotations that an image's manifest
- * needs so that other programs read the layer lazily.  Returns how many.
+ * Fills in up to PACK_ANNOTATIONS_MAX annotations, which other programs require
+ * in the manifest of an image to read the layer lazily.  Returns their number.
  */
 size_t pack_annotations(enum layer_kind kind, const struct pack_result *r,
     struct pack_annotation a[PACK_ANNOTATIONS_MAX]);

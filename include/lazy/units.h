@@ -1,16 +1,16 @@
 /*
- * units.h - decoded units in memory: fetched once, verified and bounded
+ * units.h - a cache of decoded units in memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * If several threads want the same unit, the first fetches it and the others
- * wait.  The ranges of several units are fetched together.  A unit whose bytes
- * are wrong is fetched again, UNITS_TRIES times in all, after its source has
- * discarded what it had stored.
+ * If several threads need the same unit, the first one fetches it and the
+ * others wait.  The ranges of several units are fetched together.  A unit whose
+ * data is wrong is fetched again, up to UNITS_TRIES times in total, after its
+ * source has discarded any stored data.
  *
- * Memory is limited: a thread that needs units waits its turn, holding no
- * others, until there is room for them alongside those in use.  Units fetched
- * ahead of reads may take up half of the memory.  A read that alone exceeds the
- * limit waits until nothing else is in use.
+ * Memory is limited: a thread that needs units waits in a queue, without
+ * holding any other units, until there is room for them besides the units in
+ * use.  Units fetched ahead of reads may use half of the memory.  A single read
+ * that exceeds the limit waits until no other unit is in use.
  *
  * All functions except open and close are thread-safe.
  */
@@ -32,7 +32,7 @@ struct units_source {
 	const struct layer *layer;
 	int (*read)(void *arg, const struct layer_range *r, size_t count,
 	    enum http_phase phase);
-	/* Tells the source that these bytes were wrong. */
+	/* Notifies the source that the data of this range was wrong. */
 	void (*forget)(void *arg, const struct layer_range *r);
 	void *arg;
 	struct units_decoder *idle;	/* guarded by the units' lock */
@@ -42,29 +42,30 @@ struct units;
 struct unit;
 
 struct unit_id {
-	struct units_source *source;	/* the caller's */
+	struct units_source *source;	/* owned by the caller */
 	uint32_t unit;
 };
 
 /*
- * limit caps the bytes in memory over all sources: units, whether in use or
- * not, and the data fetched to decode them.  Returns 0 or -ENOMEM.
+ * Creates the cache.  limit is the maximum number of bytes in memory for all
+ * sources: units, whether in use or not, and the data fetched to decode them.
+ * Returns 0 or -ENOMEM.
  */
 int units_open(struct units **u, uint64_t limit);
 
-/* All sources that were used must have been forgotten.  u may be NULL. */
+/*
+ * Frees the cache.  units_forget() must have been called for all sources used.
+ * u may be NULL.
+ */
 void units_close(struct units *u);
 
-/*
- * Frees everything kept for a source, whose units must neither be in use nor be
- * used again.
- */
+/* Frees all data of a source, whose units must not be in use, now or later. */
 void units_forget(struct units *u, struct units_source *source);
 
 /*
  * Gets count units (at most UNITS_MAX), each of which must be released.
- * Returns 0; or -EIO (the bytes are wrong), -ENOMEM or the source's -errno,
- * with nothing to release.
+ * Returns 0, or -EIO (the data is wrong), -ENOMEM or -errno from the source; on
+ * failure there is nothing to release.
  */
 int units_get(struct units *u, const struct unit_id *ids, size_t count,
     enum http_phase phase, struct unit *got[]);
@@ -83,12 +84,12 @@ uint64_t unit_serial(const struct unit *unit);
 bool units_copy(struct units *u, struct unit_id id, uint64_t offset,
     size_t size, uint8_t *buf);
 
-/* Returns whether the unit is in memory, or being fetched. */
+/* Returns whether the unit is in memory or is being fetched. */
 bool units_has(struct units *u, struct unit_id id);
 
 struct units_counts {
 	uint64_t decoded;		/* units */
-	uint64_t wrong;			/* units whose bytes were wrong */
+	uint64_t wrong;			/* units whose data was wrong */
 	uint64_t failed;		/* units that could not be fetched */
 };
 

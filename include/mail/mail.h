@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The unit of work is a week: MAIL_WEEK messages of one set of lists, in date
- * order, with the threads among them.  Message number i of seed s is generated
- * from the random numbers of stream i of s, and from earlier messages of its
- * week, so any thread can generate any week, and a small corpus is a prefix of
- * a larger one.
+ * order, with the threads among them.  Message number i for seed s is generated
+ * from stream i of the random numbers for s, and from earlier messages of the
+ * same week.  Therefore any thread can generate any week, and a small corpus is
+ * a prefix of a larger one.
  *
  * A struct mail_maker belongs to one thread.
  */
@@ -42,7 +42,7 @@ struct mail {
 	uint64_t nth;			/* index among those with attachments,
 					 * or without */
 	uint64_t stuff;			/* nth of the message whose attachments
-					 * it has */
+					 * this one uses */
 	const struct list *list;
 	const struct person *author;
 	int64_t date, sent;		/* seconds since 1970 */
@@ -52,7 +52,7 @@ struct mail {
 	uint8_t folder;			/* 0..WORLD_SET - 1 */
 	bool rich;			/* has attachments */
 	enum encoding encoding;
-	size_t body, body_len;		/* position of its text in the bodies */
+	size_t body, body_len;		/* position of the text in the bodies */
 	char id[64];
 	char subject[80];		/* Latin-1, without Re: */
 };
@@ -71,31 +71,37 @@ struct mail_maker {
 };
 
 /*
- * Starts the week with the given number.  mail_next() generates messages one
- * after the other into m->out; the latest is m->mails[m->count - 1].  Returns 0
+ * mail_week() starts the week with the given number.  mail_next() generates the
+ * next message in m->out; it is described by m->mails[m->count - 1].  Returns 0
  * or -ENOMEM.
  */
 void mail_week(struct mail_maker *m, uint64_t week);
 int mail_next(struct mail_maker *m);
 void mail_free(struct mail_maker *m);
 
-/* These return the start of a week, in seconds since 1970, and its set. */
+/*
+ * These functions return the start of a week, in seconds since 1970, and its
+ * set.
+ */
 int64_t mail_week_date(uint64_t week);
 uint32_t mail_week_set(uint64_t week);
 
-/* src/mail/head.c: writes the header except the fields about the content. */
+/*
+ * src/mail/head.c: writes the header, except for the fields that describe the
+ * content.
+ */
 void mail_head(struct mail_maker *m, const struct mail *a);
 
 /* Appends a date in the form "Mon, 6 Jan 2014 10:11:12 +0000". */
 void mail_date(struct strbuf *b, int64_t date);
 
 /*
- * src/mail/body.c: writes a's text, about len bytes when encoded, to m->bodies,
- * with as much of the greeting, quotes and signature as fits.
+ * src/mail/body.c: writes the text of a, about len bytes when encoded, to
+ * m->bodies, with as much of the greeting, quotes and signature as fits.
  */
 void mail_body(struct mail_maker *m, struct mail *a, size_t len);
 
-/* src/mail/parts.c: writes MIME headers and parts up to a's size. */
+/* src/mail/parts.c: writes MIME headers and parts, up to the size of a. */
 void mail_parts(struct mail_maker *m, struct mail *a);
 
 /*
@@ -105,8 +111,8 @@ void mail_attach(struct mail_maker *m, const struct mail *a, unsigned i,
     size_t len);
 
 /*
- * These return the coordinates of point i in units of 2^-32; at any stage, the
- * points (x, y) so far fill a square evenly.
+ * These functions return the coordinates of point i in units of 2^-32.  For any
+ * n, the points 0 to n - 1 are evenly distributed over a square.
  */
 uint32_t mail_even_x(uint64_t i, uint64_t seed);
 uint32_t mail_even_y(uint64_t i, uint64_t seed);

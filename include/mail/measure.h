@@ -14,9 +14,10 @@
 #include <stdint.h>
 
 struct measure {
-	uint64_t every;			/* one in this many messages is
+	uint64_t every;			/* one message in `every' is
 					 * compressed */
-	bool parts_only;		/* compress none without attachments */
+	bool parts_only;		/* compress only messages with
+					 * attachments */
 	uint64_t *sizes;		/* sizes of all messages */
 	size_t count, cap;
 	uint64_t bytes;
@@ -37,8 +38,8 @@ int measure_mail(struct measure *m, const char *mail, size_t len);
 int measure_file(struct measure *m, const char *data, size_t len);
 
 /*
- * Returns the size before divided by the size after, over both kinds; 0 if
- * nothing was compressed.
+ * Returns the size before compression divided by the size after it, over all
+ * messages or over one type; 0 if nothing was compressed.
  */
 double measure_ratio(const struct measure *m);
 double measure_ratio_of(const struct measure *m, int with_parts);

@@ -1,10 +1,10 @@
 /*
- * prng.h - a random number generator that is the same on every machine
+ * prng.h - a random number generator with the same output on every machine
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number
- * generators", 2021), its state filled by SplitMix64 (Steele, Lea and Flood,
- * 2014).  Integers only.
+ * generators", 2021), its state initialized by SplitMix64 (Steele, Lea and
+ * Flood, 2014).  Uses only integers.
  *
  * A struct prng belongs to one thread at a time.
  */

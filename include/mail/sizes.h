@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 /*
- * Nodes at every 64th, then at 1 - 2^-7, 1 - 2^-8, ..., 1 - 2^-16, and 1: the
- * few large messages hold most of the bytes.
+ * Nodes at multiples of 1/64, then at 1 - 2^-7, 1 - 2^-8, ..., 1 - 2^-16, and
+ * 1, because a few large messages contain most of the bytes.
  */
 enum { SIZES_EVEN = 64, SIZES_TAIL = 10,
     SIZES = SIZES_EVEN + SIZES_TAIL + 1, SIZES_MEDIAN = SIZES_EVEN / 2 };
@@ -34,13 +34,13 @@ uint32_t sizes_at(const struct sizes *s, uint32_t u);
 uint64_t sizes_mean(const struct sizes *s);
 
 /*
- * Scales sizes up to the median in proportion to it and, above it, the excess
- * over the median so as to obtain the mean.  Returns 0, or -ERANGE if no
- * distribution has both.
+ * Scales the sizes to the given median and mean: sizes up to the median in
+ * proportion, and for larger sizes the excess over the median.  Returns 0, or
+ * -ERANGE if no distribution has this mean and median.
  */
 int sizes_fit(struct sizes *s, uint64_t mean_B, uint64_t median_B);
 
-/* Builds the table from count > 0 sizes in ascending order. */
+/* Builds the table from `count` sizes (at least one) in ascending order. */
 void sizes_learn(struct sizes *s, const uint64_t *sorted, size_t count);
 
 #endif

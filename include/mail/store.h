@@ -2,12 +2,12 @@
  * store.h - writing messages as files, maildirs or mboxes, and hashing them
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each list has a directory, and each week in it a directory of files, a
- * maildir or an mbox.  The hash of a corpus is the SHA-256 of the lines that
- * sha256sum(1) would write for its files, sorted bytewise by path.
+ * There is a directory for each list, which contains a directory of files, a
+ * maildir or an mbox for each week.  The hash of a corpus is the SHA-256 of the
+ * lines that sha256sum(1) would write for its files, sorted bytewise by path.
  *
  * A struct store_writer belongs to one thread; all writers share a struct
- * store, which does not change.
+ * store, which is constant.
  */
 #ifndef COLDPRESS_STORE_H
 #define COLDPRESS_STORE_H
@@ -36,9 +36,9 @@ struct store_writer {
 	struct store_line *lines;
 	size_t line_count, line_cap;
 	uint64_t bytes;
-	struct strbuf path;		/* including the root; also the path
-					 * at fault */
-	unsigned here;			/* messages in this week, by folder */
+	struct strbuf path;		/* path including the root; after an
+					 * error, the path concerned */
+	unsigned here;			/* messages of this week, by folder */
 	struct strbuf mbox[WORLD_SET];
 	int64_t mbox_date[WORLD_SET];
 	uint16_t number[WORLD_SET];
@@ -51,20 +51,23 @@ struct store_writer {
 int store_open(struct store *s, const char *root, enum store_form form);
 void store_close(struct store *s);
 
-/* Returns 0 or -ENOMEM; call store_writer_free() even on failure. */
+/*
+ * Creates a writer.  Returns 0 or -ENOMEM; call store_writer_free() even on
+ * failure.
+ */
 int store_writer_make(struct store_writer *w, const struct store *s);
 void store_writer_free(struct store_writer *w);
 
 /*
  * Writes the most recently generated message, or ends its week.  Returns 0 or
  * -errno; after an error other than -ENOMEM, w->path is the NUL-terminated path
- * at fault.
+ * that caused it.
  */
 int store_mail(struct store_writer *w, const struct mail_maker *m);
 int store_week(struct store_writer *w, const struct mail_maker *m);
 
 /*
- * Computes the hash of everything that count writers have written.  Returns 0,
+ * Computes the hash of all files written by `count` writers.  Returns 0,
  * -ENOMEM or -EIO.
  */
 int store_hash(const struct store *s, const struct store_writer *w,

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The text is Latin-1: sentences of invented words, broken into lines and
- * paragraphs.  People repeat themselves within a message: with probability
- * `repeat' the next two to five words (more, if that exceeds one half) are
- * copied from earlier text.  This is what makes a message compress like a real
- * one; word frequencies alone do not.
+ * paragraphs.  Text in a message repeats: with probability `repeat' the next
+ * two to five words (more if `repeat' exceeds one half) are copied from earlier
+ * text.  This makes a message as compressible as a real one; word frequencies
+ * alone do not.
  *
  * A struct text belongs to one thread.
  */
@@ -23,8 +23,8 @@ struct text {
 	struct prng *prng;
 	uint32_t repeat;		/* probability, in units of 1 /
 					 * PRNG_ONE */
-	const char *break_line;		/* between lines, and */
-	const char *break_par;		/* between paragraphs */
+	const char *break_line;		/* separator between lines, */
+	const char *break_par;		/* separator between paragraphs */
 	unsigned column;
 	unsigned left;			/* words left in the sentence */
 	unsigned copy, copies;		/* next word to copy, words left to
@@ -33,11 +33,13 @@ struct text {
 	uint16_t said[TEXT_MEMORY];
 };
 
-/* Forgets earlier text. */
+/* Starts a message, discarding earlier text. */
 void text_start(struct text *t, const struct words *w, struct prng *p,
     uint32_t repeat);
 
-/* Appends paragraphs of about len bytes in total, the last one terminated. */
+/*
+ * Appends paragraphs of about len bytes in total, with a break after the last.
+ */
 void text_write(struct text *t, struct strbuf *b, size_t len);
 
 /*
@@ -47,8 +49,8 @@ void text_write(struct text *t, struct strbuf *b, size_t len);
 void text_line(struct text *t, struct strbuf *b, unsigned count);
 
 /*
- * Quotes some lines of a body, each prefixed by "> ", at most len bytes in
- * total.  Lines that have been quoted often enough are left out.
+ * Quotes some lines of a body, each prefixed with "> ", at most len bytes in
+ * total.  Lines that have already been quoted several times are omitted.
  */
 void text_quote(struct prng *p, struct strbuf *b, const char *body, size_t size,
     size_t len);

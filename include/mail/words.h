@@ -2,7 +2,7 @@
  * words.h - an invented language, with words sorted by frequency
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A struct words does not change after creation; any thread may read it.
+ * A struct words is constant after creation; any thread may read it.
  */
 #ifndef COLDPRESS_WORDS_H
 #define COLDPRESS_WORDS_H
@@ -26,9 +26,9 @@ struct words {
 void words_make(struct words *w, struct prng *p, bool accents);
 
 /*
- * Draws the index of a word, by Zipf's law in steps: the words from rank 2^k to
- * 2^(k+1) - 1 are equally frequent, and each k is equally likely except the
- * last few.
+ * Draws the index of a word from a stepwise approximation of Zipf's law: the
+ * words from rank 2^k to 2^(k+1) - 1 are equally frequent, and each k is
+ * equally likely, except for the last few.
  */
 uint32_t words_draw(struct prng *p);
 

@@ -2,12 +2,11 @@
  * world.h - the people who write, and the lists they write to
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A world is everything that does not change from message to message.  Hosts
- * are in the reserved domain "example" (RFC 2606), addresses come from the
- * blocks reserved for documentation (RFC 5737): nothing here belongs to
- * anybody.
+ * A world contains everything that is the same for all messages.  Hosts are in
+ * the reserved domain "example" (RFC 2606), and addresses are in the blocks
+ * reserved for documentation (RFC 5737), so neither belong to anyone.
  *
- * A struct world does not change after creation; any thread may read it.
+ * A struct world is constant after creation; any thread may read it.
  */
 #ifndef COLDPRESS_WORLD_H
 #define COLDPRESS_WORLD_H
@@ -24,14 +23,13 @@ struct person {
 	char name[2 * WORD_B];
 	char address[4 * WORD_B];
 	char host[2 * WORD_B];		/* domain of the address */
-	char machine[3 * WORD_B];	/* the machine on which mail is
-					 * written */
+	char machine[3 * WORD_B];	/* host on which mail is written */
 	char signature[256];		/* signature, or "" */
 	uint8_t ip[4];
-	uint8_t client;			/* kind of mail program */
+	uint8_t client;			/* type of mail program */
 };
 
-/* A mailing list or, with a page and a logo, a company's mail. */
+/* A mailing list or, if it has a page and a logo, a company's mail. */
 struct list {
 	char name[2 * WORD_B];
 	char host[2 * WORD_B];

@@ -16,12 +16,13 @@ struct fs_item {
 					 * itself */
 	unsigned root;
 	bool again;			/* a hard link to an earlier item: */
-	size_t first;			/* index of the first one, if so */
+	size_t first;			/* index of that item, if so */
 	int err;			/* -errno: could not be examined */
 	struct stat st;
 	/*
-	 * If with_names is set: a directory's names, in hash order, the order
-	 * in which a program that copies a tree usually gets them.
+	 * If with_names is set: the names in a directory, in hash order, which
+	 * is the order in which a program that copies a tree usually reads
+	 * them.
 	 */
 	const char *const *names;
 	size_t name_count;
@@ -45,7 +46,7 @@ struct fs_list {
  */
 int fs_list_add(struct fs_list *l, int fd, unsigned threads);
 
-/* Finds the hard links; to be called last.  Returns 0 or -ENOMEM. */
+/* Finds the hard links.  Call this last.  Returns 0 or -ENOMEM. */
 int fs_list_end(struct fs_list *l);
 
 void fs_list_free(struct fs_list *l);

@@ -2,10 +2,10 @@
  * node.h - creating names in a directory, without following links
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A name is a single component, without a slash and neither "." nor "..", in
- * the open directory dir.  It is never followed, so nothing is created
- * elsewhere.  With replace, whatever already has the name is removed, unless it
- * is a directory.  Thread-safe.
+ * A name is a single component, other than "." and "..", in the open directory
+ * dir.  Links are not followed, so nothing is created elsewhere.  If replace is
+ * set, an existing file with that name is removed, unless it is a directory.
+ * Thread-safe.
  */
 #ifndef COLDPRESS_NODE_H
 #define COLDPRESS_NODE_H
@@ -18,14 +18,14 @@
 #include <time.h>
 
 /*
- * Opens the directory path, in which names are created; sets *made to whether
- * it was missing and had to be created, with the given mode.  Returns a
- * descriptor, or -errno.
+ * Opens the directory path, in which names will be created.  If it does not
+ * exist, creates it with the given mode and sets *made.  Returns a descriptor,
+ * or -errno.
  */
 int node_root(const char *path, mode_t mode, bool *made);
 
 /*
- * Creates a directory with mode 0700.  Returns 1, 0 if it exists already, or
+ * Creates a directory with mode 0700.  Returns 1, 0 if it already exists, or
  * -errno.
  */
 int node_dir(int dir, const char *name, bool replace);
@@ -66,11 +66,15 @@ struct node_status {
 	gid_t gid;
 	struct timespec mtime;
 	/*
-	 * Sets extended attributes: after the owner, since changing that
-	 * removes some, and before the mode, which may forbid it.  May be NULL.
+	 * Sets extended attributes: after the owner, because changing it
+	 * removes some attributes, and before the mode, which may forbid
+	 * setting them.  May be NULL.
 	 */
 	void (*attributes)(void *arg);
-	/* Called with the name of what failed, for example "its owner: ". */
+	/*
+	 * Called when an operation fails; `what` names it, for example "its
+	 * owner: ".
+	 */
 	void (*fail)(void *arg, const char *what, int rc);
 	void *arg;
 };
@@ -78,7 +82,7 @@ struct node_status {
 /*
  * Sets owner, attributes, mode and time, in this order, of the open file `at`
  * or, if name is not NULL, of name in the directory `at`.  Set-ID bits are set
- * only if the owner is.
+ * only if the owner is also set.
  */
 void node_finish(int at, const char *name, const struct node_status *s);
 

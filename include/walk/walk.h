@@ -3,13 +3,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A source reads all data of all regular files with several threads, hashes it,
- * and reports each file in a row.  A directory (or a mount) is one source, an
- * unmounted squashfs image another.  Both give the same paths, sizes and
+ * and reports each file in a row.  A directory (or a mount) is a source, and so
+ * is an unmounted squashfs image.  Both report the same paths, sizes and
  * digests for the same tree.
  *
  * Rows and damage are reported in any order, from any thread, but one at a
- * time: the source holds a lock during the call.  A callback must not call into
- * the walk, and should be short, since all threads may wait for it.
+ * time: the source holds a lock during the call.  A callback must not call
+ * functions of the walk, and should be fast, because all threads may wait for
+ * it.
  */
 #ifndef COLDPRESS_WALK_H
 #define COLDPRESS_WALK_H
@@ -39,12 +40,13 @@ struct walk_file {
 	 */
 	const char *path;
 	enum walk_type type;
-	uint64_t size;			/* size of its data; 0 unless a file */
-	int64_t compressed_B;		/* size of its blocks, without the
-					 * fragment; -1: unknown */
+	uint64_t size;			/* size of the file's data; 0 for other
+					 * types */
+	int64_t compressed_B;		/* size of the file's blocks, without
+					 * the fragment; -1: unknown */
 	int64_t blocks;			/* number of stored blocks, not counting
 					 * holes; -1: unknown */
-	int64_t fragment;		/* index of its fragment block, or -1 */
+	int64_t fragment;		/* index of the fragment block, or -1 */
 	/*
 	 * The first path, in byte order, among the files that share this file's
 	 * data (hard links, or the same blocks), or NULL if that is this file
@@ -52,8 +54,8 @@ struct walk_file {
 	 */
 	const char *duplicate_of;
 	uint8_t digest[DIGEST_MAX];
-	unsigned digest_len;		/* 0: none, after an error, for a
-					 * non-file, or if none was requested */
+	unsigned digest_len;		/* 0 after an error, for other types, or
+					 * if no digest was requested */
 	/*
 	 * Time from the request for the first byte, including open, until the
 	 * first piece was in memory; -1: unknown, or nothing was read for this
@@ -61,17 +63,17 @@ struct walk_file {
 	 */
 	int64_t first_read_ns;
 	/*
-	 * 0, or why its data is unknown: -EBADMSG for a damaged image, -EAGAIN
-	 * for a file that changed while it was read, otherwise -errno from the
-	 * failed call.
+	 * 0, or the reason why the data is unknown: -EBADMSG for a damaged
+	 * image, -EAGAIN for a file that changed while it was being read,
+	 * otherwise -errno from the failed call.
 	 */
 	int err;
 };
 
 /*
- * A part of an image that cannot be read: its offset in the image; the file it
- * belongs to, or NULL (a table); and why, as a clause.  Reported once for each
- * bad block and each affected file; the file's row also has an error.
+ * A part of an image that cannot be read: its offset in the image, the file
+ * that contains it or NULL (a table), and the reason.  Reported once for each
+ * bad block and each affected file; the row of the file also has an error.
  */
 struct walk_damage {
 	uint64_t offset;
@@ -79,7 +81,7 @@ struct walk_damage {
 	const char *reason;
 };
 
-/* Returns 0, or a -errno that ends the walk and becomes its result. */
+/* Returns 0, or -errno, which ends the walk and becomes its result. */
 typedef int walk_row_fn(void *arg, const struct walk_file *file);
 typedef int walk_damage_fn(void *arg, const struct walk_damage *damage);
 
@@ -90,24 +92,25 @@ struct walk_options {
 	/*
 	 * NULL, or the only files to read: only_count paths as in walk_file, in
 	 * bytewise (strcmp) order without repetition.  A path that does not
-	 * exist gets a row with -ENOENT; a directory gets one with -EISDIR.
+	 * exist is reported in a row with -ENOENT, a directory in a row with
+	 * -EISDIR.
 	 */
 	const char *const *only;
 	size_t only_count;
 	/*
-	 * NULL, or the parts of them to read, for walk_dir() only and without a
-	 * digest: those of only[i] are the ranges from range_ends[i - 1] (0 for
-	 * the first file) up to range_ends[i].  Data past the end of a file is
-	 * not read.
+	 * NULL, or the parts of these files to read, for walk_dir() only and
+	 * without a digest.  The parts of only[i] are the ranges from
+	 * range_ends[i - 1] (0 for the first file) up to range_ends[i].  A
+	 * range may extend past the end of a file.
 	 */
 	const struct walk_range *ranges;
 	const size_t *range_ends;
 
 	/*
-	 * NULL, or how many bytes of memory an image's tables and names may
-	 * use: the walk subtracts what it holds, adds it back when it ends, and
-	 * fails with -EDQUOT if it needs more.  Callbacks may also take from
-	 * it.  A directory's names are not counted.
+	 * NULL, or the number of bytes available for the tables and names of an
+	 * image.  The walk subtracts the memory that it allocates, adds it back
+	 * at the end, and fails with -EDQUOT if it needs more.  Callbacks may
+	 * also subtract from it.  The names in a directory are not counted.
 	 */
 	uint64_t *memory_left;
 
@@ -115,20 +118,22 @@ struct walk_options {
 					 * directories */
 	walk_damage_fn *damage;		/* may be NULL */
 	/*
-	 * Each may be NULL.  plan: called once, by the calling thread, when the
-	 * amount of work is known; bytes are those to be hashed or read,
-	 * counting duplicates once.  (For a directory this requires examining
-	 * every file first, which is not done if plan is NULL.) progress:
-	 * reports how many more bytes are done; called from any thread and,
-	 * unlike the others, from several at a time.
+	 * Each may be NULL.  plan is called once, by the calling thread, when
+	 * the amount of work is known.  bytes is the amount of data to be
+	 * hashed or read, counting duplicates once.  (For a directory this
+	 * requires examining every file first, which is not done if plan is
+	 * NULL.)  progress reports how many more bytes have been processed; it
+	 * is called from any thread and, unlike the others, from several
+	 * threads at a time.
 	 */
 	void (*plan)(void *arg, uint64_t files, uint64_t bytes);
 	void (*progress)(void *arg, uint64_t bytes);
 	/*
 	 * For walk_dir() only; may be NULL.  Called for each opened file,
 	 * before its first byte is read and, by the same thread with the same
-	 * *mine, after its last.  asked_B is how much of the file is read;
-	 * UINT64_MAX means all of it.  Called from several threads at a time.
+	 * *mine, after its last.  asked_B is the number of bytes to be read;
+	 * UINT64_MAX means the whole file.  Called from several threads at a
+	 * time.
 	 */
 	void (*look)(void *arg, int fd, const struct stat *st, bool after,
 	    uint64_t asked_B, uint64_t *mine);
@@ -141,12 +146,12 @@ struct walk_options {
 struct walk_result {
 	uint64_t files, dirs, links, others;
 	uint64_t bytes;			/* sum of the files' sizes */
-	uint64_t read_B;		/* decompressed, duplicates counted
-					 * once */
-	uint64_t stored_B;		/* read from the image or from the
+	uint64_t read_B;		/* decompressed bytes, counting
+					 * duplicates once */
+	uint64_t stored_B;		/* bytes read from the image or from the
 					 * files */
-	uint64_t duplicates;		/* files that were not read
-					 * themselves */
+	uint64_t duplicates;		/* files that were not read because they
+					 * are duplicates */
 	uint64_t errors;		/* rows with an error */
 	uint64_t damaged;		/* calls to damage() */
 };
@@ -155,12 +160,11 @@ struct walk_result {
  * Walks the directory dirfd and everything below it, including other
  * filesystems; or, if dirfd is a regular file, only that file, whose path is
  * name.  Symbolic links are not followed.  Nothing is opened outside dirfd,
- * which remains the caller's and must be open for reading.  r is always filled
- * in.
+ * which must be open for reading and is not closed.  r is always filled in.
  *
- * Returns 0 (errors of individual files are in their rows and in r->errors),
- * -ECANCELED, or the -errno that ended the walk (-ENOMEM, or a callback's).
- * Thread-safe.
+ * Returns 0 (errors in individual files are reported in their rows and in
+ * r->errors), -ECANCELED, or the -errno that ended the walk (-ENOMEM, or from a
+ * callback).  Thread-safe.
  */
 int walk_dir(int dirfd, const char *name, const struct walk_options *o,
     struct walk_result *r);
@@ -170,22 +174,22 @@ struct walk_source {
 	const char *name;		/* name of the format */
 
 	/*
-	 * Returns whether an image begins at offset, judging by its magic
+	 * Returns whether there is an image at offset, according to its magic
 	 * number; or -errno.
 	 */
 	int (*probe)(int fd, uint64_t offset);
 
 	/*
-	 * Finds the image in a program that mounts itself, such as an AppImage.
-	 * Returns 1 with *offset set, 0 (there is none), or -errno.
+	 * Finds the image in an executable that mounts itself, such as an
+	 * AppImage.  Returns 1 with *offset set, 0 (no image found), or -errno.
 	 */
 	int (*find)(int fd, uint64_t *offset);
 
 	/*
 	 * Like walk_dir(), for the image at offset in fd, which is read with
-	 * pread(2) only.  Returns -EBADMSG if it is too damaged to walk; *why
-	 * is then a static sentence, as it may be for -ENOTSUP, -EFBIG and
-	 * -ENOMEM.
+	 * pread(2) only.  Returns -EBADMSG if the image is too damaged to be
+	 * walked; *why is then the reason, a static string, and may also be set
+	 * for -ENOTSUP, -EFBIG and -ENOMEM.
 	 */
 	int (*walk)(int fd, uint64_t offset, const struct walk_options *o,
 	    struct walk_result *r, const char **why);

@@ -13,8 +13,9 @@
  * 				directory's applies to everything below it
  * 				(mksquashfs(1), -sort); \c is c
  *
- * In the first two, paths may end with NUL instead of newline; there are then
- * no comments.  If a path is listed more than once, its first position counts.
+ * In the first two forms, paths may end with NUL instead of newline; there are
+ * then no comments.  If a path is listed more than once, its first position is
+ * used.
  */
 #ifndef COLDPRESS_WALK_ORDER_H
 #define COLDPRESS_WALK_ORDER_H
@@ -29,9 +30,9 @@
 struct walk_order;
 
 /*
- * Parses len bytes of text followed by a NUL.  The order takes ownership of the
- * text, even on failure.  Returns 0, -EINVAL (line *line, counted from 1, does
- * not match the form of the list), -EFBIG (too many lines) or -ENOMEM.
+ * Parses len bytes of text followed by a NUL.  The order becomes the owner of
+ * the text, even on failure.  Returns 0, -EINVAL (line *line, counted from 1,
+ * does not match the form of the list), -EFBIG (too many lines) or -ENOMEM.
  */
 int walk_order_read(struct walk_order **o, char *text, size_t len, bool nul,
     size_t *line);
@@ -41,26 +42,26 @@ void walk_order_free(struct walk_order *o);	/* o may be NULL */
  * Returns the rank of a file, given its path from the root of the image without
  * a leading slash.  Files with the same rank are in no particular order.
  * Records that the path was looked up, so only one thread at a time may call
- * it.
+ * this function.
  */
 uint32_t walk_order_rank(struct walk_order *o, const char *path);
 
-/* A part of a file; offset 0 with length UINT64_MAX means all of it. */
+/* A part of a file; offset 0 with length UINT64_MAX means the whole file. */
 struct walk_touch {
 	const char *path;		/* path, owned by the order */
 	uint64_t offset, length;
 };
 
 /*
- * Gets part i, counted from 0, of those named by a list of paths or touches, in
- * list order.  Returns false if there are no more.
+ * Gets part i, counted from 0, of the parts named by a list of paths or
+ * touches, in list order.  Returns false if there are no more.
  */
 bool walk_order_touch(const struct walk_order *o, size_t i,
     struct walk_touch *t);
 
 /*
- * Returns the number of listed paths, and stores how many of them were looked
- * up and one path that was not, or NULL.
+ * These functions return the number of listed paths, how many of them were
+ * looked up, and one path that was not, or NULL.
  */
 size_t walk_order_count(const struct walk_order *o);
 size_t walk_order_found(const struct walk_order *o);

@@ -13,7 +13,7 @@ struct tree_dir {
 	size_t parent;			/* index */
 };
 
-/* A file, or anything with an error. */
+/* A file, or any entry with an error. */
 struct tree_entry {
 	const char *name;
 	uint64_t ino;			/* as in the directory entry */
@@ -45,7 +45,7 @@ struct tree_path {
 int tree_scan(struct tree *t, int root, unsigned threads,
     const atomic_bool *cancel);
 
-/* Uses these paths, which must remain valid, instead of scanning. */
+/* Uses the given paths, which must remain valid, instead of scanning. */
 int tree_list(struct tree *t, const char *const *paths, size_t count);
 
 void tree_free(struct tree *t);
@@ -61,7 +61,7 @@ int tree_path(const struct tree *t, const struct tree_entry *e,
  */
 int tree_open(int root, const char *path, int flags);
 
-/* Sorts the entries so that a disk is read in one direction. */
+/* Sorts the entries in disk order. */
 void tree_sort(struct tree *t);
 
 #endif

@@ -93,7 +93,7 @@ convert_plan(const struct convert *c, struct memory_plan *p, uint64_t *bytes,
 	return rc;
 }
 
-/* With one thread, plans as many slots as fit in addition to the fixed part. */
+/* For one thread, plans as many slots as fit in addition to the fixed part. */
 static int
 fewer_slots(const struct convert *c, struct memory_plan *p,
     struct convert_result *r)
@@ -111,7 +111,7 @@ fewer_slots(const struct convert *c, struct memory_plan *p,
 	return 0;
 }
 
-/* Lowers the threads, and then the slots, to fit the memory limit. */
+/* Reduces the number of threads, and then of slots, to fit the memory limit. */
 static int
 plan_within(struct convert *c, struct memory_plan *p, struct convert_result *r)
 {
@@ -156,7 +156,10 @@ put_size(char *buf, size_t size, uint64_t bytes, uint64_t round)
 	    unit == 10 ? "KiB" : "MiB");
 }
 
-/* Describes how much is needed, how much is allowed, and by which option. */
+/*
+ * Describes how much memory is needed, how much is allowed, and by which
+ * option.
+ */
 static void
 name_need(const struct convert *c, struct convert_result *r)
 {
@@ -230,7 +233,7 @@ convert_reason(int rc)
 	case -ENOTSUP:
 		return "this variant of the format is not supported";
 	case -ESTALE:
-		return "the file changed while it was read";
+		return "the file changed while it was being read";
 	default:
 		return strerror(-rc);
 	}

@@ -2,18 +2,17 @@
  * cutter.c - cutting a compressor's input into blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Boundaries are chosen by a gear hash: each byte shifts the hash by one and
- * adds a number of its own, so the top bits depend on the last 64 bytes.  From
- * half the maximum size onward, a block ends where the top bits are zero, on
- * average after another quarter of that size.  One block in eight reaches the
- * maximum size; the next one is again cut by content.
+ * Boundaries are chosen by a gear hash: each byte shifts the hash by one bit
+ * and adds a number that depends on the byte, so the top bits depend on the
+ * last 64 bytes.  Beyond half the maximum size, a block ends where the top bits
+ * are zero, on average after another quarter of the maximum size.  One block in
+ * eight reaches the maximum size.
  */
 #include "format/cutter.h"
 
 
 /*
- * Returns a fixed random-looking number for each byte value (splitmix64's
- * mixer).
+ * Returns a fixed pseudorandom number for each byte value (splitmix64's mixer).
  */
 static uint64_t
 gear(uint64_t byte)

@@ -2,8 +2,8 @@
  * look.c - reading any part of a file through a buffer
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Nearby data comes from the buffer; for a distant position only a little is
- * read, because the data in between is not needed.
+ * Nearby data is in the buffer.  At a distant position only a little is read,
+ * because the data in between is not needed.
  */
 #include "format/look.h"
 

@@ -42,7 +42,9 @@ seek_parse(const char *s, struct seek_range *r)
 		rc = parse_size(s, (size_t)(colon - s), &r->from);
 	if (rc == 0 && colon[1] != '\0')
 		rc = args_size(colon + 1, &r->len);
-	/* ":" alone is more likely a mistake than a request for everything */
+	/*
+	 * ":" alone is more likely to be a mistake than a request for all data
+	 */
 	return colon[1] == '\0' && colon == s ? -EINVAL : rc;
 }
 
@@ -73,8 +75,8 @@ find_unit(const struct seek_map *m, uint64_t plain)
 }
 
 /*
- * Runs the decoder once.  The run ends once the window is complete if too much
- * would have to be decompressed just for a check.
+ * Runs the decoder once.  Stops once the window is complete if too much would
+ * have to be decompressed just for a check.
  */
 static int
 decode(struct seek_stream *s, const struct convert *given, uint64_t skip,
@@ -114,7 +116,10 @@ whole_file(const struct seek_map *m, struct seek_stream *s)
 	return seek_extent(s, 0, m->len);
 }
 
-/* Counts the data, if its size is known only after decompressing everything. */
+/*
+ * Determines the size of the data by decompressing everything, if it is not
+ * known otherwise.
+ */
 static int
 count_plain(const struct seek_map *m, const struct convert *c,
     uint64_t *size, struct seek_result *result)

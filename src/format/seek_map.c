@@ -18,8 +18,8 @@ last_unit(const struct seek_map *m)
 }
 
 /*
- * A frame that contains units begins with one, as does the next frame, so
- * consecutive units belong to one frame, or are whole frames.
+ * A frame that contains units begins with a unit, as does the next frame, so
+ * consecutive units belong to one frame or are whole frames.
  */
 static void
 put(struct seek_map *m, const struct seek_unit *u)
@@ -65,7 +65,7 @@ make_room(struct seek_map *m)
 	void *units = m->units;
 	int rc;
 
-	/* put() adds up to two, and the end is one more */
+	/* put() adds up to two units, and the end is one more */
 	while (m->count + 3 > SEEK_UNITS_MAX && m->spacing < INT64_MAX)
 		thin(m);
 	rc = array_reserve(&units, m->count + 3, &m->cap, sizeof(*m->units));
@@ -146,7 +146,7 @@ seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
 	rc = fill_map(m);
 	if (rc == 0)
 		return 0;
-	/* the decoder will report what is wrong, if anything */
+	/* the decoder will report any error */
 	seek_map_close(m);
 	return rc == -ENODATA || rc == -EBADMSG || rc == -ENOTSUP ||
 	    rc == -EFBIG ? 0 : rc;

@@ -30,7 +30,10 @@ serial_feed(struct serial *d, const uint8_t *p, size_t len, bool eof,
 	size_t room;
 	int rc = STREAM_MORE;
 
-	/* call again without input while a full buffer may hide output */
+	/*
+	 * call again without input while the buffer is full, because there may
+	 * be more output
+	 */
 	while (io.in_len > 0 || (d->within && (io.out_len == 0 || eof))) {
 		start = sink_space(out, &room, &rc);
 		if (start == NULL)

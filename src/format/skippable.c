@@ -1,5 +1,5 @@
 /*
- * skippable.c - the skippable frames that zstd and lz4 share
+ * skippable.c - the skippable frames of zstd and lz4
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/skippable.h"
@@ -21,7 +21,7 @@ is_skippable(const uint8_t *p, size_t len)
 	return len >= HEADER && (load_le32(p) & ~15U) == MAGIC;
 }
 
-/* Returns whether the first len bytes hold a frame that is not skippable. */
+/* Returns whether the first len bytes contain a frame that is not skippable. */
 static bool
 shows_end(const uint8_t *p, size_t len)
 {
@@ -38,8 +38,8 @@ shows_end(const uint8_t *p, size_t len)
 }
 
 /*
- * Reads a frame.  Returns how many bytes of its content are missing from the
- * input, or -errno.
+ * Reads and discards a frame.  Returns how many bytes of its content are
+ * missing from the input, or -errno.
  */
 static int64_t
 drop(struct input *in, uint8_t *head)

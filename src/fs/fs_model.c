@@ -1,5 +1,5 @@
 /*
- * fs_model.c - the filesystem models, and what they share
+ * fs_model.c - the filesystem models, and code shared by them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "fs/fs_model.h"

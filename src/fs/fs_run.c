@@ -30,7 +30,7 @@ struct reader {
 	struct run *run;
 	void *worker;
 	uint8_t *data;
-	size_t item;			/* the open one */
+	size_t item;			/* the item that is open */
 	int fd;
 	bool bad;			/* already reported */
 };

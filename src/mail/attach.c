@@ -2,8 +2,8 @@
  * attach.c - generating attachments
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An attachment has its own stream of random numbers, so that a resent one
- * begins with the same bytes, whatever its length.
+ * An attachment has its own stream of random numbers, so that a resent
+ * attachment begins with the same bytes even if its length differs.
  */
 #include "mail/mail.h"
 
@@ -11,7 +11,8 @@
 
 #include <string.h>
 
-enum { PAGE = 64 };			/* lines that a document repeats */
+enum { PAGE = 64 };			/* number of lines repeated in a
+					 * document */
 
 /* Attachments in one message differ as much as those in different messages. */
 enum { STRIDE = 7919 };
@@ -29,7 +30,7 @@ add_header(struct mail_maker *m, struct prng *p, const char *type,
 	    suffix, base64 ? "base64" : "7bit");
 }
 
-/* Adds content resembling pictures, archives and the like. */
+/* Adds content that resembles pictures and archives. */
 static void
 add_noise(struct mail_maker *m, struct prng *p, size_t end)
 {
@@ -113,8 +114,8 @@ add_table(struct mail_maker *m, struct text *t, size_t end)
 }
 
 /*
- * The kinds are drawn from a low-discrepancy sequence, so that their shares
- * converge quickly.
+ * The types are drawn from a low-discrepancy sequence, so that their
+ * proportions converge quickly.
  */
 void
 mail_attach(struct mail_maker *m, const struct mail *a, unsigned i, size_t len)

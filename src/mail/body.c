@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The encoded size of 100 bytes of Latin-1. */
+/* The encoded size of 100 bytes of Latin-1 text. */
 static const unsigned grown[ENCODE_COUNT] = { 100, 100, 104, 109, 122 };
 
 static void

@@ -4,8 +4,8 @@
  *
  * Sources: RFC 5322 (format), RFC 5321 (Received), RFC 6376 (DKIM), RFC 8601
  * (Authentication-Results), RFC 8617 (ARC), RFC 2369 and 2919 (lists).  The
- * signatures are random data in the correct form.  Small messages take a short
- * route, so that the trace headers leave room for text.
+ * signatures are random data in the correct format.  Small messages pass
+ * through few hosts, so that the trace headers leave room for text.
  */
 #include "mail/mail.h"
 
@@ -94,7 +94,7 @@ add_arc(struct mail_maker *m, const struct mail *a)
 	add_results(m, "ARC-Authentication-Results: i=1;", a);
 }
 
-/* Adds the trace headers of the hosts on the route, the last one first. */
+/* Adds the trace headers of the hosts on the route, last host first. */
 static void
 add_traces(struct mail_maker *m, const struct mail *a)
 {

@@ -2,9 +2,9 @@
  * like.c - the default properties of a corpus
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The sizes are those of a published store of 273,273 messages, as far as its
- * description gives them: mean 8 KB, median 1.7 KB, most about 2.5 KB.  The
- * rest makes it compress like real mail, file by file and as one stream.
+ * The sizes follow the published description of a store of 273,273 messages:
+ * mean 8 KB, median 1.7 KB, most about 2.5 KB.  The other values make the
+ * corpus as compressible as real mail, file by file and as one stream.
  */
 #include "mail/mail.h"
 

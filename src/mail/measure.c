@@ -22,7 +22,7 @@ begins(const char *at, const char *end, const char *field)
 	return (size_t)(end - at) >= n && strncasecmp(at, field, n) == 0;
 }
 
-/* Returns whether a header field announces an attachment or base64. */
+/* Returns whether a header field indicates an attachment or base64. */
 static bool
 has_parts(const char *mail, size_t len)
 {

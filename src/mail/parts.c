@@ -28,7 +28,7 @@ add_plain(struct mail_maker *m, struct mail *a, size_t len)
 	    a->encoding);
 }
 
-/* Adds the same text again, with tags. */
+/* Adds the same text again, as HTML. */
 static void
 add_page(struct mail_maker *m, const struct mail *a)
 {
@@ -102,7 +102,7 @@ add_attachments(struct mail_maker *m, const struct mail *a,
 	}
 }
 
-/* Adds as much of the text as fits; the attachment takes the rest. */
+/* Adds as much of the text as fits; the attachment fills the rest. */
 static void
 add_rich(struct mail_maker *m, struct mail *a)
 {

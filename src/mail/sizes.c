@@ -32,7 +32,7 @@ sizes_at(const struct sizes *s, uint32_t u)
 	return s->at_B[i] + (uint32_t)(more * (u - from) / step);
 }
 
-/* Returns 2 * ONE times the mean size above base between the nodes. */
+/* Returns 2 * ONE times the mean excess over base between the nodes. */
 static uint64_t
 area(const struct sizes *s, unsigned from, unsigned to, uint64_t base)
 {
@@ -65,7 +65,7 @@ fit_upper(struct sizes *s, uint64_t old, uint64_t excess, uint64_t want)
 {
 	uint64_t median = s->at_B[SIZES_MEDIAN];
 
-	/* sizes are below 2^27: a product of two must fit */
+	/* sizes are below 2^27; their product with `want' must fit */
 	while (want >= (uint64_t)1 << 36) {
 		want >>= 1;
 		excess >>= 1;

@@ -199,7 +199,7 @@ name_in_maildir(struct store_writer *w, const struct mail_maker *m,
 
 /*
  * Adds a message preceded by a "From " line, with ">" before lines that look
- * like one.
+ * like such a line.
  */
 static void
 add_to_mbox(struct strbuf *b, const struct mail_maker *m, const struct mail *a)

@@ -10,8 +10,8 @@
 enum { WIDTH = 66, DEPTH_MOST = 3 };
 
 /*
- * The number of words in a repeated phrase, and how much more repetition makes
- * it one word longer.
+ * The maximum number of words in a repeated phrase, and the increase in
+ * repetition that makes it one word longer.
  */
 enum { PHRASE = 5, LONGER = PRNG_ONE / 64 };
 
@@ -77,7 +77,7 @@ space(struct text *t, struct strbuf *b)
 	}
 }
 
-/* Writes one word, and the separator before it. */
+/* Writes one word and the separator before it. */
 static void
 step(struct text *t, struct strbuf *b, bool *begin)
 {

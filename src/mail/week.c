@@ -56,10 +56,10 @@ mail_week(struct mail_maker *m, uint64_t week)
 }
 
 /*
- * Decides on the message's attachments and size.  Messages with attachments are
- * spread evenly among the others, and the sizes of each kind evenly over their
- * part of the table, so the statistics of a small corpus are close to those of
- * a large one.
+ * Determines the attachments and size of a message.  Messages with attachments
+ * are spread evenly among the others, and the sizes of each type are spread
+ * evenly over their part of the table, so the statistics of a small corpus are
+ * close to those of a large one.
  */
 static void
 draw_size(const struct mail_maker *m, struct mail *a)
@@ -81,7 +81,8 @@ draw_size(const struct mail_maker *m, struct mail *a)
 }
 
 /*
- * Returns a recent message in the same folder, or in another one, or MAIL_NONE.
+ * Returns a recent message in the same folder, or in another folder, or
+ * MAIL_NONE.
  */
 static uint16_t
 recent(struct mail_maker *m, unsigned folder, bool same)
@@ -126,7 +127,10 @@ draw_subject(struct mail_maker *m, struct mail *a)
 		    b->failed ? "" : b->data);
 }
 
-/* One in five resends an earlier attachment; the others have new ones. */
+/*
+ * Chooses attachments: one message in five resends an earlier one, the others
+ * have new ones.
+ */
 static void
 draw_stuff(struct mail_maker *m, struct mail *a)
 {
@@ -139,7 +143,7 @@ draw_stuff(struct mail_maker *m, struct mail *a)
 		}
 }
 
-/* Decides whether the message is a reply or begins a thread. */
+/* Determines whether the message is a reply or starts a thread. */
 static void
 draw_thread(struct mail_maker *m, struct mail *a)
 {

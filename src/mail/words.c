@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A word has one to four syllables; rare words are long.  Sounds are drawn from
- * strings in which common ones occur several times.
+ * strings in which common sounds occur several times.
  */
 #include "mail/words.h"
 

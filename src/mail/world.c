@@ -82,7 +82,7 @@ make_person(struct person *a, struct prng *p, const struct words *w,
 	make_signature(a, p, w, title);
 }
 
-/* Adds style sheet rules, all drawing on the same few properties. */
+/* Adds style sheet rules, all with the same few properties. */
 static void
 add_styles(struct strbuf *b, struct prng *p)
 {

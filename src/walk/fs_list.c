@@ -93,7 +93,8 @@ examine_from(struct fs_list *l, size_t first, unsigned threads)
 }
 
 /*
- * Computes FNV-1a and mixes its bits, so that a name's last bytes also matter.
+ * Computes FNV-1a and mixes its bits, so that the last bytes of a name also
+ * affect all bits.
  */
 static uint64_t
 hash_of(const char *s)

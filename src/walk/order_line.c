@@ -22,7 +22,7 @@ take_number(const char *s, const char *end, int64_t *n)
 	return s == end && s > first;
 }
 
-/* The last tabs are the separators, because a path may contain tabs. */
+/* Splits at the last tabs, because a path may contain tabs. */
 char *
 order_touch(char *line, size_t *len, struct order_touch *t)
 {

@@ -2,14 +2,14 @@
  * walk_dir.c - reading every file of a directory with many threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Reading a cold file is mostly a matter of waiting for its inode and its
- * blocks.  So there are more readers than may hash at a time; each opens a
- * file, reads it and, while holding one of options->threads places, hashes the
- * data.  Files are read in inode order, which on ext4 and similar filesystems
- * is roughly disk order.
+ * Reading a cold file mostly means waiting for its inode and its blocks, so
+ * there are more readers than threads that may hash at a time.  Each reader
+ * opens a file, reads it and, while holding one of options->threads places,
+ * hashes the data.  Files are read in inode order, which on ext4 and similar
+ * filesystems is roughly disk order.
  *
  * A file with several names is read by the first thread to encounter it.  Its
- * rows are held back until the end, when all of its names are known.
+ * rows are reported at the end, when all of its names are known.
  */
 #include "walk/walk.h"
 
@@ -25,8 +25,7 @@
 #include <unistd.h>
 
 enum {
-	READERS = 8,			/* readers for each thread that may
-					 * hash */
+	READERS = 8,			/* readers per thread that may hash */
 	READERS_MAX = 64,
 	NAMES_B = 512,
 };
@@ -145,8 +144,8 @@ open_entry(struct reader *rd, struct walk_job *j)
 }
 
 /*
- * Determines what to read of only[i]; entries from a list have i as their inode
- * number.
+ * Determines which parts of only[i] to read.  Entries from a list have i as
+ * their inode number.
  */
 static void
 set_ranges(const struct walk_options *o, size_t i, struct walk_job *j)
@@ -236,7 +235,7 @@ close_reader(struct reader *rd)
 	sys_free(rd->path.s);
 }
 
-/* Returns how many threads to run, most of which wait for a disk. */
+/* Returns the number of threads to run, most of which wait for the disk. */
 static unsigned
 reader_count(const struct walk_options *o)
 {
@@ -246,7 +245,7 @@ reader_count(const struct walk_options *o)
 	return n < o->threads ? o->threads : n;
 }
 
-/* Runs the readers; fewer threads than wanted are enough. */
+/* Runs the readers; it is not an error if some threads cannot be started. */
 static int
 run_readers(struct walk *w)
 {
@@ -266,7 +265,7 @@ run_readers(struct walk *w)
 		parallel_run(n, reader, all);
 		rc = 0;
 	}
-	/* including the one that could not be opened */
+	/* including the reader that could not be opened */
 	for (unsigned i = 0; i <= n && i < want; i++)
 		close_reader(&all[i]);
 	sys_free(all);
@@ -285,8 +284,8 @@ tell_link(void *arg, const struct walk_file *f)
 }
 
 /*
- * Announces the amount of data to read; a file that cannot be examined counts
- * as empty.
+ * Reports the amount of data to read.  A file that cannot be examined is
+ * counted as empty.
  */
 static int
 plan(struct walk *w)

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Returns a file's slot in the table, or the one to put it in. */
+/* Returns the slot of a file in the table, or the slot to insert it at. */
 static size_t
 slot_of(const struct walk_links *l, dev_t dev, ino_t ino)
 {
@@ -103,7 +103,7 @@ path_of(const struct tree *t, const struct walk_link *k, size_t name,
 	return tree_path(t, &t->entries[k->entries[name]], p);
 }
 
-/* Returns the first name in byte order. */
+/* Finds the first name in byte order. */
 static int
 first_name(const struct tree *t, const struct walk_link *k,
     struct tree_path *least)

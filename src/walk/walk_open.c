@@ -1,5 +1,5 @@
 /*
- * walk_open.c - opening files below a directory, and nowhere else
+ * walk_open.c - opening files below a directory, but not outside it
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/sys.h"
@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Puts the first component of *path in name, and advances *path past it. */
+/* Copies the first component of *path to name, and advances *path past it. */
 static int
 cut_name(const char **path, char name[NAME_MAX + 1])
 {
@@ -25,8 +25,8 @@ cut_name(const char **path, char name[NAME_MAX + 1])
 }
 
 /*
- * Opens path directory by directory, following no link; for Linux before 5.6,
- * containers that block new system calls, and valgrind.
+ * Opens path directory by directory, without following links.  Used before
+ * Linux 5.6, in containers that block new system calls, and under valgrind.
  */
 static int
 open_by_steps(int root, const char *path, int flags)

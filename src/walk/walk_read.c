@@ -84,7 +84,10 @@ hash_piece(struct walk_reader *rd, const void *data, size_t len)
 	return rc;
 }
 
-/* Reads size bytes, or fewer at the end; interrupted calls are restarted. */
+/*
+ * Reads size bytes, or fewer at the end of the file; interrupted calls are
+ * restarted.
+ */
 static ssize_t
 read_piece(int fd, uint8_t *buf, size_t size, off_t at, bool *end)
 {
@@ -100,7 +103,7 @@ read_piece(int fd, uint8_t *buf, size_t size, off_t at, bool *end)
 		if (n < 0)
 			return n;
 		done += (size_t)n;
-		/* a file returns less than requested only at its end */
+		/* a read is short only at the end of the file */
 		*end = done < size;
 	}
 	return (ssize_t)done;
@@ -171,14 +174,17 @@ read_all(struct walk_reader *rd, struct walk_job *j)
 			continue;
 		}
 		rc = read_at(rd, j, PIECE_B, &at, &end);
-		/* saves a call per file; growth is detected as a change */
+		/*
+		 * this saves a call per file; growth is detected later as a
+		 * change
+		 */
 		end |= at == j->st.st_size;
 	}
 	j->file.size = (uint64_t)at;
 	return rc;
 }
 
-/* Returns the part of a range that lies within the file. */
+/* Returns the part of a range that is within the file. */
 static struct walk_range
 clip(const struct walk_job *j, const struct walk_range *r)
 {
@@ -229,7 +235,7 @@ digest_file(struct walk_reader *rd, struct walk_job *j)
 {
 	int rc = digest_start(rd->digest);
 
-	/* nothing between ranges is wanted */
+	/* data between ranges is not needed */
 	if (j->ranges != NULL)
 		posix_fadvise(j->fd, 0, 0, POSIX_FADV_RANDOM);
 	else if (j->st.st_size > PIECE_B)
@@ -245,7 +251,7 @@ digest_file(struct walk_reader *rd, struct walk_job *j)
 	return rc;
 }
 
-/* Returns how much of the file is to be read; ranges do not overlap. */
+/* Returns the number of bytes of the file to be read; ranges do not overlap. */
 static uint64_t
 asked_B(const struct walk_job *j)
 {

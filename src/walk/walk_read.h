@@ -33,7 +33,7 @@ struct walk_reader {
 	uint64_t read_B, stored_B;	/* as in walk_result, for this thread */
 };
 
-/* Returns 0 or -ENOMEM; must be closed in either case. */
+/* Returns 0 or -ENOMEM; rd must be closed in either case. */
 int walk_reader_open(struct walk_reader *rd, const struct walk_options *o,
     struct walk_places *places);
 void walk_reader_close(struct walk_reader *rd);
@@ -43,18 +43,18 @@ struct walk_job {
 	int fd;
 	struct stat st;
 	struct walk_file file;
-	uint64_t asked_ns;		/* when opening it was requested */
-	const struct walk_range *ranges;	/* NULL: all of it */
+	uint64_t asked_ns;		/* time before the file was opened */
+	const struct walk_range *ranges;	/* NULL: the whole file */
 	size_t range_count;
 };
 
 /*
- * Reads the open regular file, or only calls look.  Fills in its row.  Returns
- * 0, -EAGAIN (it changed meanwhile), -ECANCELED, or -errno from a read.
+ * Reads the open regular file, or only calls look, and fills in the row.
+ * Returns 0, -EAGAIN (the file has changed), -ECANCELED, or -errno from a read.
  */
 int walk_read(struct walk_reader *rd, struct walk_job *j);
 
-/* Returns whether the caller of the walk wants it to end. */
+/* Returns whether the walk has been canceled. */
 bool walk_canceled(const struct walk_options *o);
 
 #endif

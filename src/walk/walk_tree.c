@@ -4,8 +4,8 @@
  *
  * Directories wait in t->dirs, in the order in which they were found; a thread
  * takes the next one, reads it, and adds its contents with the lock held, one
- * bufferful at a time.  There is no recursion, so depth costs no stack; a name
- * is stored once, and paths are built when needed.
+ * bufferful at a time.  There is no recursion, so stack usage does not depend
+ * on depth.  A name is stored once, and paths are built when needed.
  */
 #include "walk/walk_tree.h"
 
@@ -32,7 +32,7 @@ struct scan {
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	size_t taken, busy;		/* directories taken so far, and
-					 * still being read */
+					 * directories being read */
 	int err;
 };
 
@@ -245,7 +245,7 @@ scanner(void *arg, unsigned i)
 		if (rc != 0)
 			fail(s, rc);
 	}
-	/* the last thread wakes those waiting for more */
+	/* the last thread wakes the threads that wait for more */
 	pthread_cond_broadcast(&s->more);
 	pthread_mutex_unlock(&s->lock);
 	sys_free(path.s);

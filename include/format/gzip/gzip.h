@@ -15,24 +15,26 @@
  * 	n	fixed	n >= 1; every block is at most 64 KiB << n
  * 	1	stored
  *
- * A stored block takes 3 bits, padding to a byte boundary, and 00 00 ff ff; a
- * fixed one takes 10 bits.  The mark ends on a byte boundary.  In a file with
- * equal blocks it is 14 bytes for blocks of 512 KiB, 15 for 1 MiB, and 16 for
- * 1408 KiB.  zlib never emits a fixed block after an empty stored one.
+ * An empty stored block consists of 3 bits, padding to a byte boundary, and 00
+ * 00 ff ff; an empty fixed block has 10 bits.  The mark ends on a byte
+ * boundary.  In a file with equal blocks it is 14 bytes for blocks of 512 KiB,
+ * 15 for 1 MiB, and 16 for 1408 KiB.  zlib never emits a fixed block after an
+ * empty stored one.
  *
- * Instead of this mark, earlier builds wrote an extra field with a six-byte
- * subfield "PZ", which is still read:
+ * Earlier builds wrote an extra field with a six-byte subfield "PZ" instead of
+ * this mark.  It is still recognized:
  *
  * 	0	1	version, 1
  * 	1	1	flags: 1 = blocks differ in size (next: the maximum)
  * 	2	4	uncompressed bytes in each block but the last, LE
  *
  * With --independent every block is a member, with a four-byte subfield "MZ"
- * for the member's whole length, LE, as in mgzip before 0.2.5.  Later mgzip
- * versions store the length of the deflate stream alone in the same subfield;
- * the data where the member should end shows which of the two it is.  pgzip's
- * "IG" holds the whole length.  BGZF files have a two-byte subfield "BC" for
- * the member's length minus 1 (SAM/BAM specification, section 4.1).
+ * for the member's whole length, LE, as in mgzip before 0.2.5.  Later versions
+ * of mgzip store only the length of the deflate stream in the same subfield;
+ * the data at the presumed end of the member shows which length it is.  The
+ * "IG" subfield of pgzip contains the whole length.  BGZF files have a two-byte
+ * subfield "BC" for the member's length minus 1 (SAM/BAM specification, section
+ * 4.1).
  */
 #ifndef COLDPRESS_GZIP_H
 #define COLDPRESS_GZIP_H
@@ -72,30 +74,31 @@ struct gzip_header {
 	/* sizes of all blocks but the last, unless unmarked */
 	uint32_t block_min, block_max;
 	uint32_t member;	/* length from an MZ or BC subfield, or 0;
-				 * possibly that of the deflate stream alone */
+				 * possibly only of the deflate stream */
 	const char *name;	/* within the parsed bytes, or NULL */
 };
 
 /*
- * Parses the header at p, and the mark after it if it lies completely within
- * the len bytes.  Returns 1, 0 (more than len bytes are needed to find the end
- * of the header), or -EBADMSG.
+ * Parses the header at p, and the mark after it if all of it is within the len
+ * bytes.  Returns 1, 0 (len bytes do not contain the whole header), or
+ * -EBADMSG.
  */
 int gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len);
 
 /*
- * These guess from GZIP_GUESS bytes whether 00 00 ff ff is a sync point, and
- * whether 1f 8b 08 is more likely to be a header than a coincidence.
+ * These functions guess from GZIP_GUESS bytes whether 00 00 ff ff is a sync
+ * point, and whether 1f 8b 08 is likely to be a header rather than a
+ * coincidence.
  */
 bool gzip_is_sync(const uint8_t *p);
 bool gzip_is_plausible(const uint8_t *p);
 
-/* Checks a header: the three magic bytes and what follows them. */
+/* Returns whether p is a valid header, including the three magic bytes. */
 bool gzip_is_header(const uint8_t *p);
 
 /*
- * Returns the whole length of a member whose field states the length of the
- * deflate stream.
+ * Returns the length of the whole member if its subfield contains the length of
+ * the deflate stream.
  */
 uint64_t gzip_member_whole(const struct gzip_header *h);
 
@@ -131,9 +134,9 @@ struct look;
 int gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at);
 
 /*
- * Sets h->member to the member's whole length, or to 0 if it ends at neither of
- * the two positions that its field may indicate; at is as above.  Returns 0 or
- * -errno.
+ * Sets h->member to the length of the whole member, or to 0 if it does not end
+ * at either of the two positions that its subfield may indicate; at is as
+ * above.  Returns 0 or -errno.
  */
 int gzip_member_length(struct gzip_header *h, struct look *look, uint64_t at);
 

@@ -1,11 +1,11 @@
 /*
- * gzip_points.h - decompressing a gzip file, noting points to resume from
+ * gzip_points.h - decompressing a gzip file and recording points to resume from
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Decompression can be resumed at the end of any deflate block, given the bit
- * after it and the 32 KiB of data before it: such a place is called a point.
- * The file is read once, front to back, and all its members are verified on the
- * way.
+ * Decompression can be resumed at the end of any deflate block, given the
+ * position of the next bit and the 32 KiB of data before it.  Such a position
+ * is called a point.  The file is read once, sequentially, and all its members
+ * are verified.
  *
  * A struct gzip_points belongs to one thread at a time.
  */
@@ -21,12 +21,15 @@ struct inflater;
 enum { GZIP_WINDOW = 32 << 10 };
 
 struct gzip_point {
-	uint64_t in;		/* file offset of the first whole byte after
-				 * it */
-	unsigned bits;		/* bits after it, 0 to 7, in the byte before
-				 * that (the most significant ones) */
-	uint64_t out;		/* bytes of data before it */
-	/* the data before it within its member, at most GZIP_WINDOW bytes */
+	uint64_t in;		/* file offset of the first whole byte after the
+				 * point */
+	unsigned bits;		/* bits after the point, 0 to 7, in the byte
+				 * before that (the most significant bits) */
+	uint64_t out;		/* bytes of data before the point */
+	/*
+	 * the data before the point within its member, at most GZIP_WINDOW
+	 * bytes
+	 */
 	const uint8_t *window;
 	size_t window_len;
 };
@@ -35,15 +38,17 @@ struct gzip_points_source {
 	/* As in struct tar_source. */
 	ssize_t (*read)(void *arg, void *buf, size_t len);
 	/*
-	 * Called with every byte of the file once, in order: those before a
-	 * point's `in` before point() is called for it, the others afterwards.
-	 * Returns 0, or a -errno that the reader then returns.
+	 * Called with every byte of the file once, in order: with the bytes
+	 * before a point's `in` before point() is called for it, and with the
+	 * others afterwards.  Returns 0, or -errno, which gzip_points_read()
+	 * then returns.
 	 */
 	int (*taken)(void *arg, const uint8_t *data, size_t len);
 	/*
-	 * Called for the beginning of the first member's data, and then for the
-	 * first point that is more than spacing bytes of data after the last.
-	 * The window is valid during the call.  Returns 0 or -errno.
+	 * Called for the start of the first member's data, and then for each
+	 * first point that is more than `spacing` bytes of data after the
+	 * previous one.  The window is valid during the call.  Returns 0 or
+	 * -errno.
 	 */
 	int (*point)(void *arg, const struct gzip_point *p);
 	/*
@@ -59,7 +64,7 @@ struct gzip_points_source {
 struct gzip_points;
 
 /*
- * Begins at the first byte of source; *source is copied.  Returns 0 or -ENOMEM.
+ * Starts at the first byte of source; *source is copied.  Returns 0 or -ENOMEM.
  */
 int gzip_points_open(struct gzip_points **g,
     const struct gzip_points_source *source);
@@ -74,9 +79,9 @@ ssize_t gzip_points_read(struct gzip_points *g, void *buf, size_t len);
 
 /*
  * Decompresses exactly size bytes of data starting at a point, using its bits
- * and window; in has len bytes of the file, starting at p->in, or at the byte
- * before it if p->bits is not 0.  Members may end within them; their checks are
- * not verified.  Returns 0 or -EBADMSG.
+ * and window.  `in` contains len bytes of the file, starting at p->in, or at
+ * the byte before it if p->bits is not 0.  Members may end within this data;
+ * their checks are not verified.  Returns 0 or -EBADMSG.
  */
 int gzip_resume(struct inflater *f, const struct gzip_point *p,
     const uint8_t *in, size_t len, uint8_t *out, size_t size);

@@ -8,12 +8,13 @@
  *
  * Reads v7, ustar, pax (local and global records) and GNU archives, with long
  * names, base-256 numbers, extended attributes, and sparse files in all four
- * encodings (old GNU, pax 0.0, 0.1 and 1.0).  The archive is read once, front
- * to back, in pieces of any length; entries need memory for their headers only.
+ * encodings (old GNU, pax 0.0, 0.1 and 1.0).  The archive is read once,
+ * sequentially, in pieces of any length; memory is needed only for the headers
+ * of an entry.
  *
  * Nothing in the archive is trusted: numbers are checked as 64-bit integers,
- * and what an entry may allocate is capped (TAR_EXTENSION_MAX,
- * TAR_EXTENTS_MAX).  Names are returned as stored: see path_clean().
+ * and memory for an entry is limited (TAR_EXTENSION_MAX, TAR_EXTENTS_MAX).
+ * Names are returned as stored: see path_clean().
  *
  * A struct tar belongs to one thread at a time.
  */
@@ -26,9 +27,10 @@
 
 enum {
 	TAR_BLOCK = 512,
-	TAR_EXTENSION_MAX = 8 << 20,	/* size of the pax records, or of a
-					 * name */
-	TAR_EXTENTS_MAX = 1 << 20	/* data runs in one sparse file */
+	TAR_EXTENSION_MAX = 8 << 20,	/* maximum size of the pax records, or
+					 * of a name */
+	TAR_EXTENTS_MAX = 1 << 20	/* maximum number of data runs in a
+					 * sparse file */
 };
 
 enum tar_type {
@@ -79,22 +81,22 @@ struct tar_entry {
 	const struct tar_xattr *records;
 	size_t record_count;
 	/*
-	 * Archive offsets of its first header (extensions included) and of its
-	 * data.
+	 * Archive offsets of the entry's first header (including extensions)
+	 * and of its data.
 	 */
 	uint64_t header_offset, data_offset;
 };
 
 struct tar_source {
 	/*
-	 * Reads up to len bytes into buf; a short read does not mean the end.
-	 * Returns the number read, 0 at the end, or -errno.
+	 * Reads up to len bytes into buf.  Returns the number read, possibly
+	 * less than len; 0 at the end; or -errno.
 	 */
 	ssize_t (*read)(void *arg, void *buf, size_t len);
 	/*
-	 * NULL, or called with every byte of the archive once, in order, before
-	 * the entry to which it belongs is returned.  Returns 0, or a -errno
-	 * that the reader then returns.
+	 * If not NULL, called with every byte of the archive once, in order,
+	 * before the entry that contains it is returned.  Returns 0, or -errno,
+	 * which the reader then returns.
 	 */
 	int (*raw)(void *arg, const void *data, size_t len);
 	void *arg;
@@ -103,7 +105,7 @@ struct tar_source {
 struct tar;
 
 /*
- * Creates a reader at the beginning of source, which is copied.  Returns 0 or
+ * Creates a reader at the start of source, which is copied.  Returns 0 or
  * -ENOMEM.
  */
 int tar_open(struct tar **t, const struct tar_source *source);
@@ -121,13 +123,13 @@ int tar_next(struct tar *t, struct tar_entry *e);
 
 /*
  * Reads up to len of the bytes stored for the entry, without holes.  Returns
- * how many, 0 when all have been read, or -errno as above.
+ * the number read, 0 when all have been read, or -errno as above.
  */
 ssize_t tar_read(struct tar *t, void *buf, size_t len);
 
 /*
- * Reads the source to its end, so that raw() sees every byte; to be called
- * after the last entry.  Returns 0 or -errno.
+ * Reads the source to its end, so that raw() sees every byte.  Call this after
+ * the last entry.  Returns 0 or -errno.
  */
 int tar_drain(struct tar *t);
 
@@ -135,8 +137,8 @@ int tar_drain(struct tar *t);
 uint64_t tar_offset(const struct tar *t);
 
 /*
- * Returns a static clause saying why the last call failed, or NULL if -errno
- * says it all.
+ * Returns a static description of why the last call failed, or NULL if -errno
+ * is sufficient.
  */
 const char *tar_why(const struct tar *t);
 

@@ -20,8 +20,10 @@ struct tar_archive {
 	struct tar *tar;		/* reader for tar_next() and
 					 * tar_read() */
 	/* private */
-	int pipe;			/* its read end, while unpacking */
-	int out;			/* its write end, used by the thread */
+	int pipe;			/* read end of the pipe, while
+					 * unpacking */
+	int out;			/* write end of the pipe, used by the
+					 * thread */
 	bool unpacking;
 	pthread_t thread;
 	struct input in;
@@ -40,21 +42,21 @@ struct tar_archive_options {
 };
 
 /*
- * Opens the archive that fd is positioned at; fd remains the caller's.  The
- * archive must be closed even after failure.  Returns 0 or -errno.
+ * Opens the archive at the current position of fd, which is not closed.  The
+ * archive must be closed even after an error.  Returns 0 or -errno.
  */
 int tar_archive_open(struct tar_archive *a, int fd,
     const struct tar_archive_options *o);
 void tar_archive_close(struct tar_archive *a);
 
 /*
- * Reads the rest of the input, after tar_next() has returned 0, so that damage
- * there is not missed.  Returns 0 or -errno.
+ * Reads the rest of the input after tar_next() has returned 0, to detect damage
+ * there.  Returns 0 or -errno.
  */
 int tar_archive_end(struct tar_archive *a);
 
 /*
- * Returns a clause saying why a call on the archive returned rc, valid until
+ * Returns a description of why a call on the archive returned rc, valid until
  * tar_archive_close().
  */
 const char *tar_archive_why(const struct tar_archive *a, int rc);

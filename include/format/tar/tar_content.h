@@ -1,5 +1,5 @@
 /*
- * tar_content.h - the content of a file in a tar archive, holes included
+ * tar_content.h - the content of a file in a tar archive, including holes
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TAR_CONTENT_H
@@ -15,12 +15,12 @@ struct tar_content {
 	size_t extent;
 };
 
-/* Returns how many bytes remain of a hole at the current position, or 0. */
+/* Returns the number of bytes left in a hole at the current position, or 0. */
 uint64_t tar_content_hole(struct tar_content *c);
 
 /*
- * Reads the file's next len bytes, all of which must exist; holes read as
- * zeros.  Returns 0, -ENODATA (the archive is truncated) or -errno as
+ * Reads the next len bytes of the file, all of which must exist; holes are read
+ * as zeros.  Returns 0, -ENODATA (the archive is truncated) or -errno as
  * tar_read() does.
  */
 int tar_content_read(struct tar_content *c, void *buf, size_t len);

@@ -13,7 +13,7 @@
 
 /*
  * Appends the header of a regular file of e->size bytes, stored without holes:
- * a ustar header, preceded by an extended header for whatever it cannot hold.
+ * a ustar header, preceded by an extended header for values that do not fit.
  * The caller appends the data, padded with zeros to a multiple of TAR_BLOCK.
  * Thread-safe.
  */

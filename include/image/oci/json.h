@@ -14,17 +14,19 @@ enum { JSON_WHY = 256 };
 
 /*
  * Parses an object, len bytes of text followed by a NUL; *root must be freed
- * with yajl_tree_free().  Returns 0, -EBADMSG with a clause in why, or -ENOMEM.
+ * with yajl_tree_free().  Returns 0, -EBADMSG with the reason in why, or
+ * -ENOMEM.
  */
 int json_parse(yajl_val *root, const char *text, size_t len,
     char why[JSON_WHY]);
 
 /*
- * Returns a member of an object, or NULL if `of` is NULL or does not have it.
+ * Returns a member of the object `of`, or NULL if `of` is NULL or has no such
+ * member.
  */
 yajl_val json_member(yajl_val of, const char *name, yajl_type type);
 
-/* The same for a string member. */
+/* Returns a string member, like json_member(). */
 const char *json_text(yajl_val of, const char *name);
 
 #endif

@@ -29,49 +29,49 @@ struct oci_blob {
 struct oci_document;
 
 /*
- * Parses len bytes of text followed by a NUL.  Returns 0, -EBADMSG with a
- * clause in why, or -ENOMEM.
+ * Parses len bytes of text followed by a NUL.  Returns 0, -EBADMSG with the
+ * reason in why, or -ENOMEM.
  */
 int oci_parse(struct oci_document **d, const char *text, size_t len,
     char why[OCI_WHY]);
 void oci_free(struct oci_document *d);		/* d may be NULL */
 
 /*
- * Returns whether the document is an index, which refers to manifests, not
- * layers.
+ * Returns whether the document is an index, which refers to manifests instead
+ * of layers.
  */
 bool oci_is_index(const struct oci_document *d);
 
 /*
  * Finds the manifest or index with this tag, or the only one if tag is NULL.
- * If there are several, the one for machine, named as in uname(2), is chosen.
- * Returns 0; or, with a clause in why, -ENOENT (none, or more than one) or
+ * If there are several, chooses the one for `machine`, named as in uname(2).
+ * Returns 0, or with the reason in why, -ENOENT (none, or more than one) or
  * -EBADMSG.
  */
 int oci_choose(const struct oci_document *d, const char *tag,
     const char *machine, struct oci_blob *b, char why[OCI_WHY]);
 
-/* The same for the machine that this process runs on. */
+/* Like oci_choose(), for the machine on which this process runs. */
 int oci_choose_here(const struct oci_document *d, const char *tag,
     struct oci_blob *b, char why[OCI_WHY]);
 
 /*
  * Lists the layers of a manifest, lowest first; *layers must be freed with
- * sys_free().  Returns 0, -EBADMSG with a clause in why, or -ENOMEM.
+ * sys_free().  Returns 0, -EBADMSG with the reason in why, or -ENOMEM.
  */
 int oci_layers(const struct oci_document *d, struct oci_blob **layers,
     size_t *count, char why[OCI_WHY]);
 
 /*
- * Returns an annotation of a manifest's layer, or NULL if there is none with
- * that name.  It belongs to the document.
+ * Returns the annotation of a layer in a manifest, or NULL if there is none
+ * with that name.  The string belongs to the document.
  */
 const char *oci_annotation(const struct oci_document *d, size_t layer,
     const char *name);
 
 /*
- * Returns the digest of layer n's archive as stated in a config, or NULL; it
- * belongs to the document.
+ * Returns the digest in a config of the archive of layer n, or NULL.  The
+ * string belongs to the document.
  */
 const char *oci_diff_id(const struct oci_document *config, size_t n);
 

@@ -1,5 +1,5 @@
 /*
- * oci_edit.h - changing the documents of an OCI image, and writing them
+ * oci_edit.h - modifying and writing the documents of an OCI image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Unchanged members are written as they were read, in the same order, without
@@ -11,8 +11,8 @@
 #include "image/oci/oci.h"
 
 /*
- * A descriptor.  Its strings belong to the document and are valid until it is
- * changed; a missing one is "".
+ * A descriptor.  Its strings belong to the document and are valid until the
+ * document is changed; a missing string is "".
  */
 struct oci_descriptor {
 	struct oci_blob blob;
@@ -26,20 +26,20 @@ struct oci_descriptor {
 #define OCI_LAYERS "layers"
 #define OCI_MANIFESTS "manifests"
 /*
- * Passed in place of a list to mean the document itself: its text or
- * annotations.
+ * Used in place of a list for the text or annotations of the document itself.
  */
 #define OCI_SELF ""
 
 /*
- * Returns how many descriptors a list has; 0 if the document has no such list.
+ * Returns the number of descriptors in a list, or 0 if the document has no such
+ * list.
  */
 size_t oci_count(const struct oci_document *d, const char *list);
 
 /*
- * Gets descriptor n of a list or, if list is NULL, the manifest's config.
- * Returns 0, -EBADMSG with a clause in why, or -ENOENT if the manifest has no
- * config.
+ * Gets descriptor n of a list or, if list is NULL, the descriptor of the
+ * manifest's config.  Returns 0, -EBADMSG with the reason in why, or -ENOENT if
+ * the manifest has no config.
  */
 int oci_get(const struct oci_document *d, const char *list, size_t n,
     struct oci_descriptor *x, char why[OCI_WHY]);
@@ -52,21 +52,24 @@ int oci_set(struct oci_document *d, const char *list, size_t n,
     const struct oci_blob *b, const char *media_type);
 
 /*
- * Sets one of its annotations, or removes it if value is NULL.  Returns 0 or
- * -ENOMEM.
+ * Sets an annotation of a descriptor, or removes it if value is NULL.  Returns
+ * 0 or -ENOMEM.
  */
 int oci_annotate(struct oci_document *d, const char *list, size_t n,
     const char *name, const char *value);
 
-/* Sets another of its members.  Returns 0 or -ENOMEM. */
+/* Sets another member of a descriptor.  Returns 0 or -ENOMEM. */
 int oci_set_text(struct oci_document *d, const char *list, size_t n,
     const char *name, const char *text);
 
-/* Sets its platform to that of x.  Returns 0 or -ENOMEM. */
+/*
+ * Sets the platform of a descriptor to the platform of x.  Returns 0 or
+ * -ENOMEM.
+ */
 int oci_set_platform(struct oci_document *d, const char *list, size_t n,
     const struct oci_descriptor *x);
 
-/* Copies the platform stated in an image's config to x. */
+/* Copies the platform in an image's config to x. */
 void oci_config_platform(const struct oci_document *config,
     struct oci_descriptor *x);
 
@@ -81,8 +84,8 @@ int oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
 void oci_remove(struct oci_document *d, const char *list, size_t n);
 
 /*
- * Sets the SHA-256, in hexadecimal, of layer n's archive in a config.  Returns
- * 0, -EBADMSG (the config has none) or -ENOMEM.
+ * Sets the SHA-256, in hexadecimal, of the archive of layer n in a config.
+ * Returns 0, -EBADMSG (the config has none) or -ENOMEM.
  */
 int oci_set_diff_id(struct oci_document *config, size_t n,
     const char hex[OCI_HEX + 1]);

@@ -10,7 +10,7 @@
 
 #include "image/oci/oci.h"
 
-/* The clause for a blob that oci_blob_verify() rejects. */
+/* The reason for a blob rejected by oci_blob_verify(). */
 #define OCI_NOT_ITS "its content does not match that digest"
 
 enum { OCI_BLOB_NAME = OCI_HEX + 16 };	/* "blobs/sha256/", the digest, NUL */
@@ -38,15 +38,15 @@ int oci_blob_verify(int fd, const struct oci_blob *b);
 
 /*
  * Reads, verifies and parses a blob, or index.json if b is NULL.  Returns 0, or
- * -errno with a clause in why.
+ * -errno with the reason in why.
  */
 int oci_document_open(int dir, const struct oci_blob *b,
     struct oci_document **d, char why[OCI_WHY]);
 
 /*
- * Opens the manifest for this machine that has this tag, or the only one if tag
- * is NULL, following nested indices.  Returns 0, or -errno with a clause in why
- * and the document at fault in at: its digits, or "index.json".
+ * Opens the manifest with this tag for this machine, or the only manifest if
+ * tag is NULL, following nested indices.  Returns 0, or -errno with the reason
+ * in why and the invalid document in at: its digits, or "index.json".
  */
 int oci_manifest_open(int dir, const char *tag, struct oci_document **d,
     char at[OCI_HEX + 1], char why[OCI_WHY]);

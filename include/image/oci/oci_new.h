@@ -18,14 +18,15 @@ struct oci_new {
 };
 
 /*
- * Begins the layout at path, which must not exist.  Returns 0, -EEXIST or
+ * Starts the layout at path, which must not exist.  Returns 0, -EEXIST or
  * -errno; n must be aborted or committed even after an error.
  */
 int oci_new_open(struct oci_new *n, const char *path);
 
 /*
- * These begin a blob, to be written to o->fd, and end it, given its digest and
- * size.  They return 0 or -errno; after a failed end, o needs no abort.
+ * These functions start a blob, to be written to o->fd, and end it, given its
+ * digest and size.  They return 0 or -errno.  If oci_new_end() fails, o need
+ * not be aborted.
  */
 int oci_new_begin(struct oci_new *n, struct output *o);
 int oci_new_end(struct oci_new *n, struct output *o, const struct oci_blob *b);
@@ -46,7 +47,7 @@ int oci_new_copy(struct oci_new *n, int layout, const struct oci_blob *b);
  */
 int oci_new_commit(struct oci_new *n, const char *index, size_t len);
 
-/* Removes whatever was not committed, and closes the descriptors. */
+/* Removes the layout unless it was committed, and closes the descriptors. */
 void oci_new_abort(struct oci_new *n);
 
 #endif

@@ -2,9 +2,9 @@
  * codec.h - compressing blocks of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * gzip uses pzc's deflate encoders in a zlib container; zstd, lz4, lz4hc, xz
+ * gzip uses pzc's deflate encoders in a zlib container.  zstd, lz4, lz4hc, xz
  * and lzo use their libraries, called as in mksquashfs, with contexts that are
- * reused from block to block.  A codec belongs to one thread.
+ * reused for all blocks.  A codec belongs to one thread.
  */
 #ifndef COLDPRESS_SQBUILD_CODEC_H
 #define COLDPRESS_SQBUILD_CODEC_H
@@ -22,9 +22,9 @@ extern const char *const sqb_filters[SQB_FILTERS];
 struct sqb_method {
 	const char *name;		/* as given to -F */
 	int compressor;			/* enum squashfs_compressor, 0: none */
-	int level_min, level_max;	/* equal: there are no levels */
+	int level_min, level_max;	/* equal if there are no levels */
 	int level_default;
-	bool filters;			/* sets of sqb_filters; 0: none */
+	bool filters;			/* supports sqb_filters */
 };
 
 /* Looks up a method by name.  Returns NULL if there is none.  Thread-safe. */
@@ -34,7 +34,7 @@ const struct sqb_method *sqb_method_by_name(const char *name);
 const char *sqb_method_names(void);
 
 /*
- * Writes the compressor options for the image and returns their size, 0 if
+ * Writes the compressor options for the image.  Returns their size, or 0 if
  * there are none.  Source: the format description's chapter on compressor
  * options.
  */
@@ -51,9 +51,9 @@ int sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
 struct sqb_codec;
 
 /*
- * Opens a codec for blocks of up to `block` bytes.  With exact it produces
- * mksquashfs's bytes; for gzip it then uses zlib, with levels up to 9.  Returns
- * 0 or -ENOMEM.
+ * Opens a codec for blocks of up to `block` bytes.  If exact is set, it
+ * produces the same bytes as mksquashfs; for gzip it then uses zlib, with
+ * levels up to 9.  Returns 0 or -ENOMEM.
  */
 int sqb_codec_open(struct sqb_codec **c, const struct sqb_method *m,
     int level, uint32_t block, bool exact);

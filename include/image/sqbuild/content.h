@@ -2,8 +2,8 @@
  * content.h - hashing the content of files to find duplicates
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Content is identified by a 128-bit hash and a number of bytes.  Use from one
- * thread at a time.
+ * Content is identified by a 128-bit hash and a size.  Use from one thread at a
+ * time.
  */
 #ifndef COLDPRESS_SQBUILD_CONTENT_H
 #define COLDPRESS_SQBUILD_CONTENT_H
@@ -23,8 +23,8 @@ int content_open(struct content *c, const struct sqb_data_options *o);
 void content_close(struct content *c);
 
 /*
- * These hash a file: begin, add its blocks in order, end.  A hole hashes like
- * `count` blocks of zeros, the first of which has len bytes.
+ * These functions hash a file: begin, add its blocks in order, end.  A hole is
+ * hashed like `count` blocks of zeros, the first of which has len bytes.
  */
 void content_begin(struct content *c);
 void content_add(struct content *c, const uint8_t *block, size_t len);
@@ -32,8 +32,8 @@ void content_add_hole(struct content *c, size_t len, uint32_t count);
 XXH128_hash_t content_end(const struct content *c);
 
 /*
- * Returns the size to use when comparing files for equal content: that of the
- * file or, in exact mode, of all its blocks.
+ * Returns the size to be used when comparing the content of files: the size of
+ * the file or, in exact mode, of all its blocks.
  */
 uint64_t content_size(const struct sqb_data_options *o, uint64_t size);
 

@@ -2,16 +2,17 @@
  * data.h - the data of a squashfs image: blocks and fragment blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Files come one after the other from a source, and are cut into units: blocks
- * of large files, and fragment blocks shared by small ones, following
- * mksquashfs's rules (a file smaller than a block becomes a fragment, the tail
- * of a larger one does not).  Files with identical content are stored once,
- * blocks of zeros not at all.  One thread reads, the others compress, and units
- * are written in order, so the bytes do not depend on the number of threads.
+ * Files are read from a source one after another, and are cut into units:
+ * blocks of large files, and fragment blocks shared by small files, following
+ * the rules of mksquashfs (a file smaller than a block becomes a fragment, but
+ * the tail of a larger file does not).  Files with identical content are stored
+ * once, blocks of zeros not at all.  One thread reads, the others compress, and
+ * units are written in order, so the output does not depend on the number of
+ * threads.
  *
  * In exact mode, files are duplicates if their blocks are equal, and all blocks
- * of zeros are equal, whatever their length: two files that end in zeros may
- * share blocks although their sizes differ.
+ * of zeros are equal, even if their lengths differ.  Two files that end in
+ * zeros may therefore share blocks although their sizes differ.
  */
 #ifndef COLDPRESS_SQBUILD_DATA_H
 #define COLDPRESS_SQBUILD_DATA_H
@@ -27,40 +28,43 @@
 struct sqb_file {
 	uint32_t id;			/* id of its node */
 	uint64_t size;			/* bytes, at least 1 */
-	bool alone;			/* shares no data with others */
+	bool alone;			/* shares no data with other files */
 	bool dense;			/* not sparse on disk */
 };
 
-/* The source of files.  One thread calls it; errors are -errno. */
+/*
+ * The source of files.  Its functions are called from one thread; errors are
+ * -errno.
+ */
 struct sqb_source {
 	/*
 	 * Stores the next file in *f.  Returns 1; 0 at the end; 2, without a
 	 * file, if later files must not share a fragment block with earlier
-	 * ones; or -errno.
+	 * files; or -errno.
 	 */
 	int (*next)(void *arg, struct sqb_file *f);
 	/*
-	 * Reads the current file's next len bytes, with holes as zeros; a short
-	 * file is an error.  Returns 0 or -errno; -ECANCELED means to leave the
-	 * file out, although some of its blocks may already be in the image,
-	 * and continue with the next one.
+	 * Reads the next len bytes of the current file, with holes as zeros; a
+	 * short file is an error.  Returns 0 or -errno; -ECANCELED means that
+	 * the file is to be omitted, although some of its blocks may already be
+	 * in the image.
 	 */
 	int (*read)(void *arg, void *buf, size_t len);
 	/*
 	 * Skips a hole at the current offset, in whole blocks or to the end of
 	 * the file; see sqb_hole_blocks().  Returns the number of bytes
 	 * skipped, 0 if there is no hole, or -errno as read() does.  NULL if
-	 * the source does not know where the holes are.
+	 * the source has no information about holes.
 	 */
 	int64_t (*skip)(void *arg);
-	/* Seeks to the file's first byte; NULL if the source cannot seek. */
+	/* Seeks to the start of the file.  NULL if the source cannot seek. */
 	int (*rewind)(void *arg);
 	void *arg;
 };
 
 /*
- * Returns how much of a hole consists of whole blocks.  The last block counts
- * as whole; `left` is the number of bytes left in the file.
+ * Returns how many bytes of a hole are in whole blocks.  The last block of the
+ * file counts as whole; `left` is the number of bytes left in the file.
  */
 static inline uint64_t
 sqb_hole_blocks(uint64_t hole, uint64_t left, uint32_t block)
@@ -77,8 +81,9 @@ struct sqb_data_options {
 	bool no_fragments;
 	bool raw_data, raw_fragments;	/* do not compress them */
 	bool no_probe;			/* also compress data that hardly
-					 * shrinks */
-	bool exact;			/* produce mksquashfs 4.5.1's bytes */
+					 * shrinks in a quick test */
+	bool exact;			/* produce the same bytes as mksquashfs
+					 * 4.5.1 */
 	uint64_t memory;		/* limit on the lists of blocks, in
 					 * bytes; 0: none */
 	int tmpdir;			/* directory for data that cannot be
@@ -98,32 +103,35 @@ struct sqb_data {
 	uint64_t end;			/* end of the last unit */
 	uint64_t in_B, raw_B, blocks, duplicates, duplicate_B;
 	struct pipeline_stats stats;
-	uint64_t hash_ns;		/* time that the reader spent hashing */
+	uint64_t hash_ns;		/* time spent hashing by the reader */
 	uint64_t raw_blocks;		/* blocks stored uncompressed */
 };
 
 /*
  * Reads all files of source and writes their units to fd at its current offset,
  * `at` bytes into the image.  d must be zeroed beforehand, and freed even on
- * failure.  Returns 0, -ENOMEM, -EOVERFLOW (more blocks than an image or
- * o->memory can hold), or -errno from the source or from writing.
+ * failure.  Returns 0, -ENOMEM, -EOVERFLOW (too many blocks for an image or for
+ * o->memory), or -errno from the source or from writing.
  */
 int sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
     const struct sqb_data_options *o, int fd, uint64_t at,
     struct progress *progress);
 void sqb_data_free(struct sqb_data *d);
 
-/* Units and fragment blocks of d whose data is still in another file. */
+/*
+ * Units and fragment blocks of d whose data is not yet in the image but in
+ * another file.
+ */
 struct sqb_waiting {
-	size_t units;			/* index of the first of each in d */
+	size_t units;			/* index of the first unit in d */
 	uint32_t fragments;
 	uint64_t length;		/* length of that file */
 	int fd;
 };
 
 /*
- * Appends their data to fd, which is positioned at d->end, and numbers it as if
- * it had come last.  Returns 0, -ENOMEM or -errno.
+ * Appends their data to fd, which is positioned at d->end, and numbers the
+ * units as if they had been added last.  Returns 0, -ENOMEM or -errno.
  */
 int sqb_data_append(struct sqb_data *d, const struct sqb_waiting *w, int fd);
 

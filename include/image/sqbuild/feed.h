@@ -18,11 +18,12 @@ struct feed {
 	/* the current large file */
 	bool open;
 	struct sqb_file file;
-	uint64_t left;			/* bytes of it left to output */
+	uint64_t left;			/* bytes of the file left to output */
 	struct content content;
-	bool hashing;			/* recorded at the end of the file */
-	int spool;			/* its data, if the source cannot be
-					 * read again; or -1 */
+	bool hashing;			/* hash the content, to be recorded at
+					 * the end of the file */
+	int spool;			/* temporary file with the data, if the
+					 * source cannot be read again; or -1 */
 	uint64_t spool_at;
 	struct stat spool_st;
 	/* the fragment block being filled */
@@ -42,8 +43,8 @@ struct feed_unit {
 };
 
 /*
- * Returns the size of every unit buffer, which has room for a block, and for a
- * codec's output for one.
+ * Returns the size of a unit buffer, which has room for a block or for the
+ * output of a codec for a block.
  */
 size_t feed_room(const struct sqb_data_options *o);
 
@@ -53,8 +54,8 @@ int feed_open(struct feed *f, const struct sqb_source *source,
 void feed_close(struct feed *f);
 
 /*
- * Produces the next unit.  Returns 1, 0 at the end, or -errno.  May exchange
- * u's buffer for another.
+ * Produces the next unit.  Returns 1, 0 at the end, or -errno.  May replace the
+ * buffer of u with another.
  */
 int feed_next(struct feed *f, struct feed_unit *u);
 

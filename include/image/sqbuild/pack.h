@@ -17,9 +17,9 @@ int pack_open(struct pack **k, const struct sqb_data_options *o);
 void pack_close(struct pack *k);	/* k may be NULL */
 
 /*
- * Compresses len bytes of a block, at least one, to out, which has room for
- * cap.  Returns the compressed size, or 0 if the block should be stored
- * uncompressed because it does not shrink or, according to a quick probe,
+ * Compresses len bytes of a block, at least one, to out, which has room for cap
+ * bytes.  Returns the compressed size, or 0 if the block should be stored
+ * uncompressed, because it does not shrink or, according to a quick test,
  * hardly would.
  */
 size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
@@ -27,7 +27,7 @@ size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
 
 /*
  * Compresses the unit in s->in to s->out, which may be swapped, and sets the
- * size word in its notes.  A fragment block is never a hole.  Returns 0 or
+ * size word in its notes.  A fragment block never becomes a hole.  Returns 0 or
  * -ENOMEM.
  */
 int pack_unit(struct pack *k, struct slot *s);

@@ -10,7 +10,7 @@
 
 struct sqb_old {
 	uint64_t at;			/* offset in the old image */
-	uint32_t word;			/* its size word there */
+	uint32_t word;			/* its size word in the old image */
 	uint32_t want;			/* unpacked size; 0: any */
 	bool is_fragment;
 	/* result: size word and offset in the new image */
@@ -29,8 +29,8 @@ struct sqb_repack {
 
 /*
  * Recompresses all blocks with o->threads threads, and writes them to fd at its
- * current offset, `at` bytes into the new image.  Sets d->end and d's counts.
- * Returns 0, -EBADMSG with r->why set, or -errno.
+ * current offset, `at` bytes into the new image.  Sets d->end and the counts in
+ * d.  Returns 0, -EBADMSG with r->why set, or -errno.
  */
 int sqb_repack(struct sqb_repack *r, struct sqb_data *d,
     const struct sqb_data_options *o, int fd, uint64_t at,

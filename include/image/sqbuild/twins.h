@@ -33,14 +33,19 @@ struct twins {
 int twins_open(struct twins *w);	/* 0 or -ENOMEM */
 void twins_close(struct twins *w);
 
-/* Finds an earlier file with this content.  Returns NULL if there is none. */
+/*
+ * Finds an earlier file with the given content.  Returns NULL if there is none.
+ */
 const struct twin *twins_find(const struct twins *w, uint64_t key,
     XXH128_hash_t hash);
 
 /* Adds a file under this key.  Returns 0 or -ENOMEM. */
 int twins_add(struct twins *w, uint64_t key, const struct twin *t);
 
-/* Adds a size.  Returns whether it was there before, or -ENOMEM. */
+/*
+ * Adds a size to the set.  Returns whether the set already contained it, or
+ * -ENOMEM.
+ */
 int twins_size_seen(struct twins *w, uint64_t size);
 
 #endif

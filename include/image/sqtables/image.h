@@ -2,7 +2,7 @@
  * image.h - writing a squashfs 4.0 image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An image is written in three steps: sqb_image_begin() writes what precedes
+ * An image is written in three steps: sqb_image_begin() writes the part before
  * the data, sqb_data_write() the data, and sqb_image_end() the tables and the
  * super block.  The tables of fragments, inode numbers, owners and extended
  * attributes are written by libsquashfs; inodes and listings by image/sqwrite.
@@ -26,9 +26,9 @@ int sqb_xattrs_open(struct sqb_xattrs **x);	/* 0 or -ENOMEM */
 void sqb_xattrs_close(struct sqb_xattrs *x);	/* x may be NULL */
 
 /*
- * These add a set of attributes: begin, add each, end.  *index is for
- * sqw_attr.xattr.  They return 0, -ENOTSUP (the format has no such namespace)
- * or -ENOMEM.
+ * These functions add a set of attributes: begin, add each, end.  *index is set
+ * to the value for sqw_attr.xattr.  They return 0, -ENOTSUP (the format does
+ * not support the namespace) or -ENOMEM.
  */
 int sqb_xattrs_begin(struct sqb_xattrs *x);
 int sqb_xattrs_add(struct sqb_xattrs *x, const char *name,
@@ -37,7 +37,7 @@ int sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index);
 
 struct sqb_image_options {
 	const struct sqb_data_options *data;
-	uint32_t mtime;			/* the image's modification time */
+	uint32_t mtime;			/* modification time of the image */
 	uint64_t offset;		/* bytes in fd before the image */
 	/* do not compress these tables; raw inodes imply raw ids */
 	bool raw_inodes, raw_xattrs, raw_ids;
@@ -53,16 +53,16 @@ struct sqb_image_space {
 };
 
 /*
- * Writes the beginning of an image to fd, at o->offset.  Until sqb_image_end(),
- * no reader recognizes it as an image.  Returns the number of bytes before the
+ * Writes the start of an image to fd, at o->offset.  Programs do not recognize
+ * it as an image until sqb_image_end().  Returns the number of bytes before the
  * data, or -errno.
  */
 int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
 
 /*
- * Fills in the data of the nodes of t, which must be complete, and writes
- * everything that follows the data.  Returns 0, -EFBIG (more than
- * SQUASHFS_IDS_MAX owners), -ENOMEM, or -errno from a write.
+ * Fills in the data of the nodes of t, which must be complete, and writes the
+ * part after the data.  Returns 0, -EFBIG (more than SQUASHFS_IDS_MAX owners),
+ * -ENOMEM, or -errno from a write.
  */
 int sqb_image_end(int fd, const struct sqb_image_options *o,
     struct sqw_tree *t, const struct sqb_data *d,

@@ -10,7 +10,7 @@
  * 	inode table | directory table | fragment, export, id and xattr tables
  *
  * Tables consist of metadata blocks: a 16-bit length, then up to
- * SQUASHFS_META_B bytes, compressed or not.
+ * SQUASHFS_META_B bytes, which may be compressed.
  */
 #ifndef COLDPRESS_SQUASHFS_FORMAT_H
 #define COLDPRESS_SQUASHFS_FORMAT_H
@@ -47,7 +47,7 @@ enum {
 					 * "." and ".." */
 };
 
-/* No fragment, no xattrs, no table: in 32 and in 64 bits. */
+/* The values for no fragment, xattrs or table, in 32 and in 64 bits. */
 #define SQUASHFS_NONE UINT32_MAX
 #define SQUASHFS_NO_TABLE UINT64_MAX
 

@@ -2,10 +2,11 @@
  * reader.h - the names, inodes and data of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * For tools that need more of an image than walking its files provides: owners,
- * modes, link targets, extended attributes, individual blocks.  No number in
- * the image is trusted: each is checked, in 64 bits, against the length of what
- * it refers to.  Source of the format: image/squashfs/format.h.
+ * For tools that need more from an image than a walk of its files provides:
+ * owners, modes, link targets, extended attributes, individual blocks.  No
+ * number in the image is trusted: each is checked, in 64 bits, against the size
+ * of the structure that it refers to.  Source of the format:
+ * image/squashfs/format.h.
  *
  * After sqr_open() an image does not change: any number of threads may read it,
  * each with its own decoder.
@@ -31,36 +32,36 @@ struct sqr_facts {
 	uint32_t inodes, fragments, ids;
 	uint64_t used_B;		/* length of the image, unpadded */
 	uint32_t mtime;			/* seconds since 1970 */
-	bool exports, xattrs;		/* whether it has these tables */
+	bool exports, xattrs;		/* the image has these tables */
 	uint8_t settings[SQR_SETTINGS_MAX];
 	size_t settings_B;		/* 0: defaults */
 };
 
 /*
- * Finds the image in fd, which is the whole file or follows a program (an
- * AppImage).  Returns 1, with its offset in *offset; 0 if there is none; or
+ * Finds the image in fd, which may be the whole file or follow an executable
+ * (as in an AppImage).  Returns 1 and sets *offset, 0 if there is no image, or
  * -errno from a read.
  */
 int sqr_find(int fd, uint64_t *offset);
 
 /*
- * Reports a reason why Linux would not mount the image: `at` is a byte offset
- * in the image, and why a clause that is valid until the call returns.
+ * Reports a reason why Linux would not mount the image.  `at` is a byte offset
+ * in the image, and `why` is valid until the call returns.
  */
 typedef void sqr_tell_fn(void *arg, uint64_t at, const char *why);
 
 /*
- * Reads tables and names of the image at byte `offset` of fd, which stays open
- * and remains the caller's, with the given number of threads and at most
- * `memory` bytes for tables and names.  Returns 0; -EBADMSG or -ENOTSUP, with a
- * clause in *why; -EDQUOT if it needs more memory; -ENOMEM; or -errno from a
- * read.
+ * Reads the tables and names of the image at byte `offset` of fd, which must
+ * remain open and is not closed, with the given number of threads and at most
+ * `memory` bytes for tables and names.  Returns 0; -EBADMSG or -ENOTSUP, with
+ * the reason in *why; -EDQUOT if it needs more memory; -ENOMEM; or -errno from
+ * a read.
  */
 int sqr_open(struct sqr_image **m, int fd, uint64_t offset, unsigned threads,
     uint64_t memory, sqr_tell_fn *tell, void *arg, const char **why);
 void sqr_close(struct sqr_image *m);	/* m may be NULL */
 
-/* Returns how many bytes of `memory` the tables and names have left unused. */
+/* Returns the number of bytes of `memory` not used by tables and names. */
 uint64_t sqr_memory_left(const struct sqr_image *m);
 
 const struct sqr_facts *sqr_facts(const struct sqr_image *m);
@@ -72,11 +73,12 @@ const struct sqr_facts *sqr_facts(const struct sqr_image *m);
 size_t sqr_count(const struct sqr_image *m);
 
 struct sqr_entry {
-	const char *name;		/* not terminated; belongs to the
+	const char *name;		/* not NUL-terminated; belongs to the
 					 * image */
 	size_t name_len;		/* 0: the root */
 	size_t parent;			/* number; the root is its own parent */
-	size_t first;			/* number of its inode's first name */
+	size_t first;			/* number of the first name of its
+					 * inode */
 	uint16_t mode;			/* mode as in st_mode; 0: no inode */
 	bool has_owner;			/* uid and gid are known */
 	uint32_t uid, gid, mtime, links;
@@ -93,14 +95,14 @@ struct sqr_entry {
 	const uint8_t *sizes;		/* le32 size words of its blocks */
 	uint32_t blocks;
 	uint32_t fragment, tail_at;	/* SQUASHFS_NONE: no tail */
-	/* what is wrong with the inode or the listing, as a clause; or NULL */
+	/* reason why the inode or the listing is invalid, or NULL */
 	const char *why;
 	bool lost;			/* its data cannot be read */
 };
 
 void sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e);
 
-/* Returns the number of the first name after everything beneath a directory. */
+/* Returns the number of the first name after all names beneath a directory. */
 size_t sqr_end(const struct sqr_image *m, size_t number);
 
 /*
@@ -121,8 +123,8 @@ int sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
     void *arg);
 
 /*
- * These return the unpacked size of a file's block k, that of its tail, and a
- * stored size.
+ * These functions return the unpacked size of block k of a file, the unpacked
+ * size of its tail, and a stored size.
  */
 uint32_t sqr_block_len(const struct sqr_image *m, const struct sqr_entry *e,
     uint32_t k);
@@ -141,17 +143,17 @@ sqr_word_len(uint32_t word)
 void sqr_fragment(const struct sqr_image *m, uint32_t number, uint64_t *at,
     uint32_t *word);
 
-/* Unpacks blocks, in one thread. */
+/* A decoder of blocks, for one thread. */
 struct sqr_decoder;
 
 int sqr_decoder_open(struct sqr_decoder **d, const struct sqr_image *m);
 void sqr_decoder_close(struct sqr_decoder *d);	/* d may be NULL */
 
 /*
- * Unpacks the block at byte `at` of the image to out, which has room for want
- * bytes, the exact size expected; if want is 0, there is room for a full block,
- * and any size is accepted.  Returns the size, or -errno with the reason in
- * *why.
+ * Unpacks the block at byte `at` of the image to out.  If want is not 0, the
+ * block must unpack to exactly `want` bytes; otherwise out must have room for a
+ * full block, and any size is accepted.  Returns the size, or -errno with the
+ * reason in *why.
  */
 int64_t sqr_unpack(struct sqr_decoder *d, uint64_t at, uint32_t word,
     size_t want, uint8_t *out, const char **why);

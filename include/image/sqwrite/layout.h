@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Follows the order and rules of mksquashfs 4.5.1: inodes are written depth
- * first, a directory after its contents, in the long form where mksquashfs uses
- * it.  Use from one thread at a time.
+ * first, a directory after its contents, and in the long form where mksquashfs
+ * does so.  Use from one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_LAYOUT_H
 #define COLDPRESS_SQWRITE_LAYOUT_H
@@ -13,12 +13,13 @@
 #include "image/sqwrite/tree.h"
 
 /*
- * An entry in a long directory's index, which says where to begin searching for
- * a name.
+ * An entry in the index of a long directory, which gives the position at which
+ * to start searching for a name.
  */
 struct sqw_index {
 	uint32_t at;			/* offset in the listing */
-	uint32_t block;			/* the table's block that contains it */
+	uint32_t block;			/* block of the table that contains
+					 * it */
 	const char *name;
 };
 
@@ -27,8 +28,8 @@ struct sqw_layout {
 	const struct sqw_tree *tree;
 	uint32_t block;			/* size of a data block */
 	/*
-	 * For a unit, these return its size word (0: a hole), its offset in the
-	 * image, and the index of its fragment block.
+	 * These functions return the size word of a unit (0: a hole), its
+	 * offset in the image, and the index of its fragment block.
 	 */
 	uint32_t (*size_of)(const void *arg, uint32_t unit);
 	uint64_t (*start_of)(const void *arg, uint32_t unit);
@@ -40,7 +41,7 @@ struct sqw_layout {
 
 	/* output */
 	struct sqw_place *places;	/* position of each node's inode */
-	uint16_t *types;		/* basic types, never the long ones */
+	uint16_t *types;		/* basic types, not the long ones */
 	struct sqw_index *indices;	/* index of the current directory */
 	size_t index_count, index_cap;
 	int err;

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Data added to a table is cut into metadata blocks, which are compressed and
- * passed on.  Integers are little-endian.  Use from one thread at a time.
+ * written.  Integers are little-endian.  Use from one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_TABLE_H
 #define COLDPRESS_SQWRITE_TABLE_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Operations on a table's blocks.  Each receives arg. */
+/* Operations on the blocks of a table; arg is passed to each. */
 struct sqw_table_ops {
 	/*
 	 * Compresses len bytes into out.  Returns the size, or 0 if the result
@@ -22,8 +22,8 @@ struct sqw_table_ops {
 	size_t (*pack)(void *arg, const uint8_t *in, size_t len, uint8_t *out,
 	    size_t cap);
 	/*
-	 * Writes a block, header included, after the previous one.  If NULL,
-	 * blocks are only counted.  Returns 0 or -errno.
+	 * Writes a block, including its header, after the previous one.  If
+	 * NULL, blocks are only counted.  Returns 0 or -errno.
 	 */
 	int (*write)(void *arg, const uint8_t *block, size_t len);
 	void *arg;

@@ -1,12 +1,12 @@
 /*
- * tree.h - the tree that a squashfs image will hold
+ * tree.h - the tree of files in a squashfs image to be written
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Names are added in any order; missing directories are created.  Completing
  * the tree sorts its nodes into the order of an image, depth first with names
  * in byte order, and numbers the inodes as mksquashfs does.
  *
- * A node takes about 100 bytes plus its name.  Use from one thread at a time.
+ * A node needs about 100 bytes plus its name.  Use from one thread at a time.
  */
 #ifndef COLDPRESS_SQWRITE_TREE_H
 #define COLDPRESS_SQWRITE_TREE_H
@@ -30,13 +30,14 @@ struct sqw_attr {
 	const char *target;		/* target of a symbolic link; copied */
 };
 
-/* Where a file's data is; files with identical content share it. */
+/* The position of a file's data; files with identical content share it. */
 struct sqw_data {
-	uint32_t unit;			/* the first block or the fragment's */
+	uint32_t unit;			/* unit of the first block or of the
+					 * fragment */
 	uint32_t blocks;
 	uint32_t tail_at;		/* offset in the fragment block */
 	bool tail;
-	bool dense;			/* its zeros do not count as holes */
+	bool dense;			/* zeros are not treated as holes */
 };
 
 struct sqw_node {
@@ -44,8 +45,9 @@ struct sqw_node {
 	struct sqw_attr attr;
 	uint32_t id;			/* as returned by sqw_tree_add() */
 	uint32_t parent;		/* index; the root is its own parent */
-	uint32_t end;			/* index after everything beneath it */
-	uint32_t owner;			/* index of its inode's first name */
+	uint32_t end;			/* index after all nodes beneath it */
+	uint32_t owner;			/* index of the first name of its
+					 * inode */
 	uint32_t number, links;		/* inode number and link count */
 	struct sqw_data data;
 };
@@ -80,13 +82,14 @@ void sqw_tree_close(struct sqw_tree *t);
 
 /*
  * Adds a node at path, which must be relative and normalized (no ".", "..",
- * "//"), "" for the root.  An existing directory gets the new attributes and
- * keeps its contents; anything else is replaced.  Missing parent directories
- * are created with mode 0755.  *id identifies the node until the tree is
- * closed.
+ * "//"); "" is the root.  An existing directory gets the new attributes and
+ * keeps its contents; a node of another type is replaced.  Missing parent
+ * directories are created with mode 0755.  *id identifies the node until the
+ * tree is closed.
  *
- * Returns 0, -ENOTDIR (a component is not a directory), -ENAMETOOLONG (one has
- * more than SQUASHFS_NAME_MAX bytes), -EFBIG (too many nodes) or -ENOMEM.
+ * Returns 0, -ENOTDIR (a component is not a directory), -ENAMETOOLONG (a
+ * component is longer than SQUASHFS_NAME_MAX bytes), -EFBIG (too many nodes) or
+ * -ENOMEM.
  */
 int sqw_tree_add(struct sqw_tree *t, const char *path,
     const struct sqw_attr *attr, uint32_t *id);
@@ -95,33 +98,34 @@ int sqw_tree_add(struct sqw_tree *t, const char *path,
 uint32_t sqw_tree_find(const struct sqw_tree *t, const char *path);
 
 /*
- * Writes the path of a node, given by its index (its id until the tree is
- * complete), to *text, which holds *room bytes and is grown by sys_realloc().
- * Returns 0 or -ENOMEM.
+ * Writes the path of a node, given its index (or its id, until the tree is
+ * complete), to *text, a buffer of *room bytes that is enlarged with
+ * sys_realloc().  Returns 0 or -ENOMEM.
  */
 int sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
     size_t *room);
 
-/* Removes a node other than the root, and everything below it. */
+/* Removes a node other than the root, and all nodes below it. */
 void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
 
-/* Makes id another name for first's inode. */
+/* Makes id another name of the inode of `first`. */
 void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);
 
 /*
- * Completes the tree: sorts the nodes, makes each inode's first name its owner
- * (with the attributes and the id of the node linked to), and numbers the
- * inodes.  Nothing can be added afterwards.  Returns 0 or -ENOMEM.
+ * Completes the tree: sorts the nodes, makes the first name of each inode its
+ * owner (with the attributes and the id of the node linked to), and numbers the
+ * inodes.  No nodes can be added afterwards.  Returns 0 or -ENOMEM.
  */
 int sqw_tree_finish(struct sqw_tree *t);
 
 /*
- * Removes, from a complete tree, the inodes whose attr.mode was set to 0, with
- * all their names; none may be a directory.  Returns 0 or -ENOMEM.
+ * Removes from a complete tree the inodes whose attr.mode has been set to 0,
+ * with all their names.  None of them may be a directory.  Returns 0 or
+ * -ENOMEM.
  */
 int sqw_tree_prune(struct sqw_tree *t);
 
-/* Returns whether the node is the one whose data is in the image. */
+/* Returns whether this is the node whose data is stored in the image. */
 static inline bool
 sqw_has_data(const struct sqw_tree *t, size_t node)
 {

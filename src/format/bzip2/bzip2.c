@@ -20,8 +20,8 @@
 enum { RAW_LEN = 64 << 10 };
 
 struct job {
-	struct cutter cut;	/* holds input that is not in a block yet, and
-				 * cuts by content */
+	struct cutter cut;	/* input that is not yet in a block; finds
+				 * content-defined boundaries */
 	struct slot raw;
 	size_t raw_pos;
 	int level;
@@ -46,7 +46,7 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 }
 
 /*
- * The cut leaves room for run-length coding, which may add a byte to every
+ * Cutting leaves room for run-length coding, which may add one byte to every
  * four.
  */
 static int

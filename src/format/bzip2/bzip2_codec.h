@@ -12,7 +12,7 @@
 #include "format/codec.h"
 
 enum {
-	/* no compressed block is this long: 900,000 20-bit codes */
+	/* longer than any compressed block: 900,000 20-bit codes */
 	BZIP2_PIECE_MAX = 5 << 19,
 	BZIP2_READ = 128 << 10		/* bytes read at a time */
 };

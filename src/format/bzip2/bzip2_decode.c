@@ -4,10 +4,10 @@
  *
  * A piece extends from one magic number, of a block or of a stream's end, to
  * the next.  A magic number may occur in a block by chance, so this is a guess:
- * a worker's result counts only if the joiner knows that the stream is at the
- * piece's first bit, and the block ends at its last.  The joiner collects
- * everything else, including the streams' headers and trailers, as bits, and
- * decodes it in order.
+ * a worker's result is used only if the joiner knows that the block begins at
+ * the first bit of the piece, and the block ends at the last bit.  The joiner
+ * collects the bits of everything else, including stream headers and trailers,
+ * and decodes them in order.
  */
 #include "bzip2_codec.h"
 
@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The joiner decodes a block that exceeds its slot's output. */
+/* A block too large for the output of its slot is decoded by the joiner. */
 enum {
 	WORKER_OUT = 4 << 20,
 	WORKER_OUT_LEAST = 1 << 20,	/* when memory is limited */
@@ -30,13 +30,15 @@ struct job {
 	struct bzip2_reader reader;
 	size_t worker_out;
 
-	/* private to the joiner */
+	/* used only by the joiner */
 	struct codec_notes *notes;
 	enum state state;
-	uint64_t at;		/* everything before it has been decoded */
-	struct buf held;	/* bytes, starting with the one containing at */
+	uint64_t at;		/* everything before this bit has been
+				 * decoded */
+	struct buf held;	/* bytes, starting with the byte that contains
+				 * at */
 	uint64_t held_at;	/* position of the first bit of held */
-	size_t tried;		/* value of held.len that was too short */
+	size_t tried;		/* value of held.len that was not enough */
 	int level;
 	uint32_t crc;
 	unsigned streams;
@@ -94,7 +96,7 @@ hold(struct job *j, const struct slot *s)
 
 	if (j->held.len == 0)
 		j->held_at = first;
-	/* adjacent pieces share the byte in which they meet */
+	/* adjacent pieces share a byte */
 	have = j->held_at + 8 * (uint64_t)j->held.len;
 	if (have > first)
 		skip = (size_t)((have - first) / 8);
@@ -109,7 +111,7 @@ hold(struct job *j, const struct slot *s)
 	return 0;
 }
 
-/* Drops the bytes before j->at. */
+/* Discards the bytes before j->at. */
 static void
 let_go(struct job *j)
 {
@@ -122,8 +124,8 @@ let_go(struct job *j)
 }
 
 /*
- * Each of these decodes what is at j->at, and advances it.  Returns 1, 0 (more
- * input is needed), or -errno.
+ * Each function decodes one element at j->at, and advances j->at.  Returns 1, 0
+ * (more input is needed), or -errno.
  */
 
 static int
@@ -187,9 +189,9 @@ put_block(struct job *j, struct sink *out)
 }
 
 /*
- * Decodes a block.  An incomplete one is tried again only when twice as much
- * input is available, so that false magic numbers in it cannot make it
- * expensive.
+ * Decodes a block.  If it is incomplete, the next attempt is made only when
+ * twice as much input is available, so that false magic numbers in the block do
+ * not make decoding expensive.
  */
 static int
 take_block(struct job *j, bool last, struct sink *out)
@@ -250,7 +252,7 @@ feed(struct job *j, const struct slot *s, struct sink *out)
 	}
 	if (rc == 0 && j->state == REST)
 		j->held.len = 0;
-	/* the next piece repeats the byte with these bits */
+	/* the next piece also contains the byte with these bits */
 	if (j->held_at + 8 * (uint64_t)j->held.len <= j->at + 7 &&
 	    j->at == s->note.bunzip2.end)
 		j->held.len = 0;
@@ -322,8 +324,8 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 /*
- * Plans the memory.  The joiner has its own decoder, and may hold both a block
- * that no worker could decode and the piece after it.
+ * Plans the memory.  The joiner has its own decoder, and may store a block that
+ * no worker could decode and the piece after it.
  */
 static int
 plan(const struct codec_options *o, struct memory_plan *p, const char **why)

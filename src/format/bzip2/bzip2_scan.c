@@ -20,8 +20,8 @@ cut(struct bzip2_reader *r, struct slot *s, uint64_t base, uint64_t end)
 }
 
 /*
- * Guesses the level from a header after the trailer at bit, or at the
- * beginning.
+ * Guesses the level from the header after the trailer at `bit`, or from the
+ * first header.
  */
 static void
 guess_level(struct bzip2_reader *r, const struct slot *s, uint64_t bit)

@@ -59,8 +59,8 @@ fill(void *job, struct input *in, struct slot *s)
 }
 
 /*
- * Under a memory limit, plans for units like the first one.  Larger ones are
- * decoded serially, as are all of them if not even one fits.
+ * Under a memory limit, plans for units as large as the first one.  Larger
+ * units are decoded serially; if not even one fits, all of them are.
  */
 static int
 plan(const struct codec_options *o, struct memory_plan *p, const char **why)

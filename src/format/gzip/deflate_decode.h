@@ -16,12 +16,13 @@
 
 #include <stdatomic.h>
 
-/* What a piece is presumed to be: inflate_notes.kind. */
+/* The presumed type of a piece: inflate_notes.kind. */
 enum { PIECE_PLAIN, PIECE_SYNC, PIECE_MEMBERS };
 
 enum {
 	PLAIN_LEN = 512 << 10,	/* bytes of input in a plain piece */
-	READ_LEN = 64 << 10,	/* read at a time while searching for an end */
+	READ_LEN = 64 << 10,	/* bytes read at a time while searching for the
+				 * end of a piece */
 	UNMARKED_OUT = 1 << 20,	/* maximum output of a piece of unknown size */
 	MEMBERS_OUT = 2 << 20,	/* maximum output of a piece of members */
 	MEMBER_MAX = 4 << 20,
@@ -29,10 +30,10 @@ enum {
 };
 
 /*
- * Decoded data pays for wrong guesses: a worker's failed attempt adds its
- * maximum cost to the debt, and decoded data reduces it.  Above the limit no
- * attempts are made, so whatever the input, all attempts together cost at most
- * the limit more than decoding itself.
+ * Limits the cost of wrong guesses: a worker's failed attempt adds its maximum
+ * cost to the debt, and decoded data reduces the debt.  While the debt is above
+ * the limit, no attempts are made.  For any input, the total cost of all
+ * attempts therefore exceeds the cost of decoding by at most the limit.
  */
 enum { DEBT_MOST = 8 << 20 };
 
@@ -54,7 +55,7 @@ struct inflate_job {
 	struct codec_notes *notes;
 	atomic_llong debt;		/* cost of wrong guesses, in bytes */
 
-	/* private to the joiner */
+	/* used only by the joiner */
 	int state;
 	struct buf held;		/* the part of a header or trailer
 					 * read so far */
@@ -71,20 +72,25 @@ struct inflate_job {
 extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
     zip_decoder;
 
-/* Reads the next piece into s, with its presumed kind.  Returns 0 or -errno. */
+/*
+ * Reads the next piece into s, and sets its presumed type.  Returns 0 or
+ * -errno.
+ */
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
 
 /*
- * Returns how many bytes a slot takes, under a memory limit, for units as
+ * Returns the size of a slot in bytes, under a memory limit, for units as
  * described by the stream's header h.
  */
 struct gzip_header;
 size_t deflate_slot_bytes(const struct gzip_header *h);
 
-/* Returns a worker's maximum output, in bytes, for a piece of this kind. */
+/*
+ * Returns the maximum output of a worker, in bytes, for a piece of this type.
+ */
 size_t inflate_most(const struct inflate_job *j, int kind);
 
-/* These implement pipeline_ops; job is a struct inflate_job. */
+/* These functions implement pipeline_ops; job is a struct inflate_job. */
 int inflate_worker_open(void *job, void **ctx);
 void inflate_worker_close(void *ctx);
 int inflate_work(void *job, void *ctx, struct slot *s);

@@ -2,8 +2,9 @@
  * deflate_encode.c - compressing to gzip, zlib and zip
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The three differ in what surrounds the deflate stream, and in its checksum:
- * struct wrap.  The stream's layout is described in gzip.h.
+ * The three formats differ in the header and trailer around the deflate stream,
+ * and in the checksum: struct wrap.  The layout of the stream is described in
+ * gzip.h.
  */
 #include "deflate_wrap.h"
 
@@ -142,7 +143,10 @@ deflate_work(void *job, void *ctx, struct slot *s)
 	return 0;
 }
 
-/* Writes header, blocks and trailer; the header waits for the first block. */
+/*
+ * Writes the header, the blocks and the trailer; the header is written with the
+ * first block.
+ */
 int
 deflate_join(void *job, struct slot *s, struct sink *out)
 {
@@ -192,7 +196,7 @@ gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 		return -ENOMEM;
 	rc = sink_write(out, p, gzip_header_write(&f, p));
 	sys_free(p);
-	/* a single block needs no mark: any gzip would write the same */
+	/* a single block needs no mark, like the output of any gzip */
 	if (rc == 0 && !only_block)
 		rc = sink_write(out, mark, gzip_mark_write(gzip_sizes_of(j),
 		    j->cut.block, mark));
@@ -223,8 +227,8 @@ gzip_open(void **job, const struct codec_options *o,
 
 /*
  * Writes a block as a separate member, with its length in the header.  The
- * first one has the name; the last one is omitted if it is empty because the
- * input ends with a full block.
+ * first member contains the name.  The last member is omitted if it is empty
+ * because the input ends with a full block.
  */
 static int
 member_work(void *job, void *ctx, struct slot *s)
@@ -273,8 +277,8 @@ const struct coder gzip_member_encoder = DEFLATE_ENCODER(gzip_open,
 /* zlib (RFC 1950) */
 
 /*
- * Writes CMF for a 32 KiB window, FLEVEL, and FCHECK, which makes it a multiple
- * of 31.
+ * Writes CMF for a 32 KiB window, FLEVEL, and FCHECK, which makes the two bytes
+ * a multiple of 31.
  */
 static int
 zlib_head(struct deflate_job *j, bool only_block, struct sink *out)

@@ -138,7 +138,9 @@ deflate_engine_memory(const struct codec_options *o)
 	    (g->library == STRONG ? deflate_strong_memory() : 0);
 }
 
-/* Stored blocks add at most 5 bytes to each 65,535, and a sync point adds 6. */
+/*
+ * Stored blocks add at most 5 bytes per 65,535 bytes, and a sync point adds 6.
+ */
 size_t
 deflate_engine_bound(size_t len)
 {
@@ -175,9 +177,9 @@ open_fast(struct deflate_engine *e)
 
 #ifdef COLDPRESS_ISAL
 /*
- * The buffer size determines how many tokens a deflate block has.  The second
- * smallest size gives the smallest output; with the smallest, compression takes
- * three times as long.
+ * The buffer size determines the number of tokens in a deflate block.  The
+ * second smallest size gives the smallest output; with the smallest,
+ * compression takes three times as long.
  */
 enum { LEVEL_BUF = ISAL_DEF_LVL2_SMALL };
 
@@ -235,8 +237,8 @@ deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
 }
 
 /*
- * Avoids ISA-L: in one of several thousand processes, version 2.30 makes one
- * block a byte or two longer or shorter than in the others.
+ * Avoids ISA-L, because in one of several thousand processes, version 2.30
+ * makes a block one or two bytes longer or shorter than in the others.
  */
 int
 deflate_engine_open_steady(struct deflate_engine **out, int level)

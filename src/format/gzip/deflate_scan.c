@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The reader cuts the input into pieces that a worker may be able to decode
- * independently: up to a sync point (00 00 ff ff), or whole members whose
- * length is in their header.  Everything here is a guess that join verifies, so
- * the output is correct even if all of it is wrong.
+ * independently: data up to a sync point (00 00 ff ff), or whole members whose
+ * header contains their length.  All of this is guesswork, which the joiner
+ * verifies, so the output is correct even if every guess is wrong.
  */
 #include "deflate_decode.h"
 
@@ -18,8 +18,8 @@
 enum {
 	SYNC_LEN = 4,
 	SYNC_LEAST = 16 << 10,	/* minimum size of an unmarked piece */
-	GIVE_UP = 1 << 20,	/* input without a sync point, or ... */
-	GIVE_UP_BLOCKS = 4	/* this many times the block size */
+	GIVE_UP = 1 << 20,	/* maximum input without a sync point, */
+	GIVE_UP_BLOCKS = 4	/* or this many times the block size */
 };
 
 static int
@@ -35,8 +35,8 @@ fill_plain(struct input *in, struct slot *s)
 
 /*
  * Returns the end of the first sync point at or after `from`, or 0.  The bytes
- * after it may show that it is not one.  If they have not been read, it is
- * accepted, since a live pipe may have no more data for now.
+ * after it may show that it is not a sync point.  If they have not been read,
+ * it is accepted, because a live pipe may not have more data yet.
  */
 static size_t
 find_sync(const uint8_t *p, size_t len, size_t from)
@@ -54,7 +54,10 @@ find_sync(const uint8_t *p, size_t len, size_t from)
 	return 0;
 }
 
-/* Returns how much input to search before giving up on the piece as a unit. */
+/*
+ * Returns how much input to search before deciding that the piece is not a
+ * unit.
+ */
 static size_t
 most_input(const struct deflate_reader *r)
 {
@@ -93,8 +96,8 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 }
 
 /*
- * Returns whether a member may end here: at the end of the input, or before
- * another.
+ * Returns whether a member may end at `at`: at the end of the input, or before
+ * another member.
  */
 static bool
 ends_at(const struct input *in, const struct slot *s, size_t at)
@@ -163,7 +166,7 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 		out += made;
 		s->note.inflate.most = out;
 	}
-	/* the end, or not such a member */
+	/* the end of the input, or not a member with a length */
 	s->note.inflate.used = len;
 	if (len == s->in.len && in->eof) {
 		s->last = true;
@@ -185,10 +188,7 @@ deflate_slot_bytes(const struct gzip_header *h)
 	return h->block_max + h->block_max / 8 + 2 * READ_LEN + h->block_max;
 }
 
-/*
- * Decides how to cut the stream, based on as much of its header as a peek
- * shows.
- */
+/* Decides how to cut the stream, after peeking at its header. */
 static int
 begin(struct deflate_reader *r, struct input *in, struct slot *s)
 {

@@ -100,7 +100,9 @@ zip_stored_len(const uint8_t *p, size_t len)
 	return UINT32_MAX;
 }
 
-/* Returns why the first entry of an archive cannot be read, or NULL. */
+/*
+ * Returns the reason why the first entry of an archive cannot be read, or NULL.
+ */
 static const char *
 zip_why_not(const uint8_t *p)
 {
@@ -119,7 +121,7 @@ zip_why_not(const uint8_t *p)
 /*
  * Parses the first entry of an archive.  Its checksum is in its header, or in a
  * descriptor after it, as in all archives written to a pipe.  Deflated data
- * marks its own end; stored data needs its length in the header.
+ * contains an end marker; the length of stored data must be in the header.
  */
 static ssize_t
 zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
@@ -141,7 +143,7 @@ zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 	h->stored = load_le16(p + 8) == ZIP_STORED;
 	if (h->stored)
 		h->left = zip_stored_len(p, n);
-	/* a truly empty entry has the checksum of empty data */
+	/* an entry that is really empty has the checksum of empty data */
 	if (h->stored && h->left == 0 && !h->front)
 		h->why = "the first entry of the archive is stored, and its "
 		    "length is not recorded before it";
@@ -149,8 +151,8 @@ zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 }
 
 /*
- * Verifies a data descriptor: signature, CRC, sizes (of which only 32 bits
- * matter).
+ * Verifies a data descriptor: signature, CRC, and the lower 32 bits of the
+ * sizes.
  */
 static int
 zip_verify(const uint8_t *t, uint32_t check, uint64_t total)

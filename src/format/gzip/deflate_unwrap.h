@@ -1,5 +1,5 @@
 /*
- * deflate_unwrap.h - what surrounds a deflate stream, when decompressing
+ * deflate_unwrap.h - parsing the header and trailer around a deflate stream
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_DEFLATE_UNWRAP_H
@@ -10,20 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a header contains, besides its length. */
+/* The contents of a header. */
 struct deflate_head {
 	bool front;		/* the trailer is in the header */
 	uint8_t trailer[8];	/* valid if front */
 	bool stored;		/* stored: `left` bytes, not deflated */
 	uint64_t left;
-	const char *why;	/* the reason for -ENOTSUP, or for a later
-				 * -EBADMSG, as a sentence; or NULL */
+	const char *why;	/* reason for -ENOTSUP, or for a later -EBADMSG;
+				 * or NULL */
 };
 
 struct deflate_unwrap {
 	/*
-	 * Returns the length of the header at p, 0 if len bytes are too few to
-	 * tell, -EBADMSG or -ENOTSUP.  Fills in h, which must be zeroed.
+	 * Returns the length of the header at p, 0 if len bytes are too few,
+	 * -EBADMSG or -ENOTSUP.  Fills in h, which must be zeroed.
 	 */
 	ssize_t (*head)(const uint8_t *p, size_t len, struct deflate_head *h);
 
@@ -32,13 +32,13 @@ struct deflate_unwrap {
 	int (*verify)(const uint8_t *trailer, uint32_t check, uint64_t total);
 
 	const struct deflate_check *check;
-	bool members;		/* another may follow, or zeros */
+	bool members;		/* other members, or zeros, may follow */
 	bool ignore_rest;	/* a directory follows */
 };
 
 /*
- * unwrap_gzip_part is like unwrap_gzip, but only the size is known, not the
- * CRC.
+ * unwrap_gzip_part is like unwrap_gzip, but verifies only the size, because the
+ * CRC is not known.
  */
 extern const struct deflate_unwrap unwrap_gzip, unwrap_gzip_part, unwrap_zlib,
     unwrap_zip;

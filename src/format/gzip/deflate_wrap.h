@@ -1,5 +1,5 @@
 /*
- * deflate_wrap.h - what surrounds a deflate stream, when compressing
+ * deflate_wrap.h - writing the header and trailer around a deflate stream
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_DEFLATE_WRAP_H
@@ -42,8 +42,7 @@ int deflate_work(void *job, void *ctx, struct slot *s);
 int deflate_join(void *job, struct slot *s, struct sink *out);
 
 /*
- * Initializes one of the encoders below, given its own open, work and join
- * functions.
+ * Initializes one of the encoders below with its open, work and join functions.
  */
 #define DEFLATE_ENCODER(open_it, work_it, join_it) {			\
 	.plan = deflate_plan, .open = open_it, .close = deflate_close,	\

@@ -36,7 +36,7 @@ gzip_stored(const uint8_t *p, size_t len, struct codec_stored *to)
 	to->head_B = h.len;
 	if (h.name == NULL)
 		return;
-	/* never a path: the name was chosen by whoever made the file */
+	/* drop directories, because the name is untrusted */
 	slash = strrchr(h.name, '/');
 	h.name = slash == NULL ? h.name : slash + 1;
 	if (strlen(h.name) < sizeof(to->name))

@@ -42,7 +42,7 @@ parse_extra(struct gzip_header *h, const uint8_t *p, size_t len)
 
 /*
  * Returns the length of the string at p, including the terminating NUL, or 0 if
- * it does not end within len bytes.
+ * there is no NUL within len bytes.
  */
 static size_t
 string_at(const uint8_t *p, size_t len)
@@ -102,7 +102,8 @@ gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len)
 
 /*
  * After a zero byte, the header of a stored block of 65535 bytes contains the
- * same four bytes; a sync point there would be followed by a stored block.
+ * same four bytes.  A sync point at this position would be followed by a stored
+ * block.
  */
 bool
 gzip_is_sync(const uint8_t *p)

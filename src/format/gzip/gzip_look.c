@@ -1,5 +1,5 @@
 /*
- * gzip_look.c - inspecting a gzip file to learn about its units
+ * gzip_look.c - determining the sizes of units in a gzip file
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/gzip/gzip.h"
@@ -98,7 +98,7 @@ gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at)
 
 /*
  * Returns whether a member may end at an offset: at the end of the file, or
- * before another.
+ * before another member.
  */
 static int
 ends_at(struct look *look, uint64_t at)
@@ -108,7 +108,7 @@ ends_at(struct look *look, uint64_t at)
 
 	if (at >= look->len)
 		return at == look->len;
-	/* reads the trailer together with what is needed next */
+	/* read the trailer together with the data needed next */
 	n = look_at(look, at - GZIP_TRAILER, GZIP_TRAILER + LOOK_STEP, &p);
 	return n < 0 ? (int)n : n >= GZIP_TRAILER + GZIP_GUESS &&
 	    gzip_is_header(p + GZIP_TRAILER);

@@ -26,7 +26,7 @@ struct writer {
 static void
 put_stored(struct writer *w)
 {
-	/* three zero bits may need another byte */
+	/* three zero bits may require another byte */
 	for (unsigned end = w->count + 3; end > 0; end -= end < 8 ? end : 8) {
 		*w->p++ = (uint8_t)w->bits;
 		w->bits >>= 8;

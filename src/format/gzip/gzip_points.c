@@ -1,10 +1,10 @@
 /*
- * gzip_points.c - decompressing a gzip file, noting points to resume from
+ * gzip_points.c - decompressing a gzip file and recording points to resume from
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The inflater takes up to eight bytes more than it decodes.  A point may
- * precede them, so the latest input bytes stay in the buffer, and are not
- * passed to taken(), until no point can precede them any more.
+ * The inflater reads up to eight bytes more than it decodes.  A point may
+ * precede them, so the latest input bytes are kept in the buffer, and are
+ * passed to taken() only when no point can precede them.
  */
 #include "format/gzip/gzip_points.h"
 
@@ -28,7 +28,7 @@ enum {
 /* The last point's window, until it is known which of its bytes are needed. */
 struct sparse {
 	bool open;
-	uint64_t out;			/* its offset in the data */
+	uint64_t out;			/* offset of the point in the data */
 	size_t len;
 	uint8_t window[GZIP_WINDOW];
 	/* flags for the window and for as many bytes after it */
@@ -37,7 +37,7 @@ struct sparse {
 
 struct gzip_points {
 	struct gzip_points_source source;
-	struct sparse *sparse;		/* NULL if not wanted */
+	struct sparse *sparse;		/* NULL if not requested */
 	int (*step)(struct gzip_points *g);
 	struct inflater *inflater;
 	/* the file */
@@ -68,7 +68,7 @@ tell(struct gzip_points *g, size_t to)
 	return rc;
 }
 
-/* Moves what is still needed to the front of the buffer, and reads more. */
+/* Moves the data still needed to the front of the buffer, and reads more. */
 static int
 refill(struct gzip_points *g)
 {
@@ -122,7 +122,10 @@ end_sparse(struct gzip_points *g)
 	return g->source.sparse(g->source.arg, s->window, s->len);
 }
 
-/* Called before a run: only the next 32 KiB of data can refer to the window. */
+/*
+ * Called before inflater_run().  Only the next 32 KiB of data can refer to the
+ * window.
+ */
 static int
 mark(struct gzip_points *g)
 {

@@ -2,13 +2,13 @@
  * inflate_join.c - joining the pieces of gzip, zlib and zip streams
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The joiner knows the truth: it is a state machine that has consumed every
- * byte up to some point, and knows whether that point is in a header, within a
- * deflate block, between two blocks, in a trailer or between members.  Between
- * blocks, or before a member, it takes the worker's result if the next piece
- * was decoded from its first byte; otherwise it decodes the piece itself.  So a
- * false sync point, a stream whose blocks depend on each other, or a wrong
- * length costs the time of one attempt.
+ * The joiner is a state machine that has consumed every byte up to the current
+ * position, and knows whether that is in a header, within a deflate block,
+ * between two blocks, in a trailer or between members.  Between blocks, or
+ * before a member, it uses the worker's result if the next piece was decoded
+ * from its first byte; otherwise it decodes the piece itself.  A false sync
+ * point, a stream whose blocks depend on each other, or a wrong length
+ * therefore only costs the time of one attempt.
  */
 #include "deflate_decode.h"
 
@@ -21,8 +21,8 @@
 enum { HEADER_MAX = 1 << 20 };
 
 /*
- * inflate_job.state: BETWEEN is after a member, REST must be skipped, JUNK
- * should not be there.
+ * inflate_job.state: BETWEEN is after a member, REST is data to be skipped,
+ * JUNK is unexpected data.
  */
 enum { HEAD, BODY, STORED, TRAILER, BETWEEN, PADDING, REST, JUNK };
 
@@ -53,8 +53,8 @@ begin_body(struct inflate_job *j)
 }
 
 /*
- * Each of these consumes as many of the len bytes at p as it needs, and returns
- * how many, or -errno.
+ * Each function consumes as many of the len bytes at p as it needs.  Returns
+ * the number of bytes consumed, or -errno.
  */
 
 static ssize_t
@@ -112,8 +112,8 @@ note_trailing(struct inflate_job *j, const uint8_t *p, size_t len)
 }
 
 /*
- * Handles what follows a member: another one, zeros to the end, or something
- * other than gzip.
+ * Handles the data after a member: another member, zeros to the end, or data
+ * that is not gzip.
  */
 static ssize_t
 take_between(struct inflate_job *j, const uint8_t *p, size_t len)
@@ -172,8 +172,8 @@ static int feed(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out);
 
 /*
- * Takes back what the inflater had read beyond the end: at most a trailer's
- * bytes.
+ * Processes the bytes that the inflater had read beyond the end of the stream,
+ * which are at most a trailer.
  */
 static int
 take_unused(struct inflate_job *j, struct sink *out)
@@ -183,7 +183,7 @@ take_unused(struct inflate_job *j, struct sink *out)
 	return feed(j, unused, inflater_unused(j->inflater, unused), out);
 }
 
-/* Takes the checksum of the inflater's output from the sink. */
+/* Gets the checksum of the inflater's output from the sink. */
 static void
 end_check(struct inflate_job *j, struct sink *out)
 {
@@ -245,7 +245,7 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 	struct stream_io io = { .in = p, .in_len = len, .out_len = 1 };
 	ssize_t n;
 
-	/* a full buffer may hide output whose input is already consumed */
+	/* if the buffer is full, there may be more output without more input */
 	while (io.in_len > 0 || (j->inflating && io.out_len == 0)) {
 		if (j->state == BODY || j->state == STORED) {
 			int rc = j->state == BODY ? take_body(j, &io, out) :
@@ -268,10 +268,7 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 	return 0;
 }
 
-/*
- * Returns whether the state matches what the piece's unit was assumed to begin
- * with.
- */
+/* Returns whether the state matches the presumed start of the piece's unit. */
 static bool
 accepts(const struct inflate_job *j, const struct slot *s)
 {
@@ -283,7 +280,7 @@ accepts(const struct inflate_job *j, const struct slot *s)
 	return j->state == BODY && !j->inflating;
 }
 
-/* Takes a worker's result; data after the unit is fed afterwards. */
+/* Accepts a worker's result; data after the unit is fed afterwards. */
 static int
 accept(struct inflate_job *j, struct slot *s, struct sink *out)
 {
@@ -315,12 +312,13 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 	return rc != 0 ? rc : feed(j, rest, len, out);
 }
 
-/* Checks, at the end of the input, that this is a valid place to end. */
+/* Checks that the input may end in the current state. */
 static int
 at_end(struct inflate_job *j, struct sink *out)
 {
 	/*
-	 * a single byte that might begin a header, or junk that began like one
+	 * a single byte that could be the start of a header, or junk that
+	 * starts like one
 	 */
 	if (j->state == JUNK || (j->state == HEAD && j->copy_rest && j->any &&
 	    j->held.len == 1))

@@ -2,9 +2,8 @@
  * inflate_work.c - decoding gzip, zlib and zip pieces in the workers
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A piece is decoded as whatever the reader presumed it to be.  If it proves to
- * be something else, it is left to the joiner; only a lack of memory is an
- * error.
+ * A piece is decoded as the type that the reader presumed.  If that fails, the
+ * joiner decodes it; only a lack of memory is an error.
  */
 #include "deflate_decode.h"
 
@@ -87,7 +86,9 @@ work_member(struct inflater *f, const uint8_t *p, size_t len, size_t cap,
 	return r.used + GZIP_TRAILER;
 }
 
-/* Decodes members, which must fill the piece and match their trailers. */
+/*
+ * Decodes members, which must make up the whole piece and match their trailers.
+ */
 static int
 work_members(const struct inflate_job *j, struct inflater *f, struct slot *s)
 {

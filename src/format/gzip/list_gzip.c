@@ -2,9 +2,9 @@
  * list_gzip.c - the uncompressed size of a gzip file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A member ends with its size modulo 2^32, and only the end of a member reveals
- * where the next begins.  The end is found by one of these methods, the most
- * reliable first:
+ * A member ends with its size modulo 2^32, and the start of the next member is
+ * known only from the end of the previous one.  The end is found by one of
+ * these methods, the most reliable first:
  *
  * - by the length in the member's header (BGZF, mgzip, pzc -i);
  * - in a small member, by walking over its Huffman codes;
@@ -13,10 +13,10 @@
  *   and show whether what looks like another member's header is one.
  *
  * Compressed data contains the four bytes of a sync point by chance about once
- * per 4 GiB.  Incompressible data may contain sync points and headers of its
- * own, so the count is not trusted if a header is found where no member can
- * end, or if the number is inconsistent with the size.  In that case only a
- * lower bound is known, the size at the end of the file.
+ * per 4 GiB.  Stored data may itself contain sync points and headers, so the
+ * count is not trusted if a header is found where no member can end, or if the
+ * count is inconsistent with the size.  In that case only a lower bound is
+ * known, the size at the end of the file.
  */
 #include "format/formats.h"
 
@@ -34,7 +34,7 @@
 enum {
 	DEFLATE_RATIO = 1032,	/* deflate's maximum ratio */
 	WALK_MAX = 4000000,	/* UINT32_MAX / DEFLATE_RATIO is larger */
-	WALKS = 4,		/* number of such walks in larger files */
+	WALKS = 4,		/* number of walks in larger files */
 	LEAST_BODY = 2,
 	MAGIC_LEN = 3,
 	SYNC_LEN = 4,
@@ -51,10 +51,7 @@ struct lister {
 	bool done;
 };
 
-/*
- * Adds the current member, which holds `size` bytes and ends at `end`, where
- * its CRC is.
- */
+/* Adds the current member, which contains `size` bytes and ends at `end`. */
 static void
 add_member(struct lister *g, const uint8_t *trailer, uint64_t size,
     uint64_t end)
@@ -100,7 +97,7 @@ member_of_length(struct lister *g, uint32_t member)
 }
 
 /*
- * Returns whether a member begins here, as opposed to padding or ignored data.
+ * Returns whether a member begins at p, as opposed to padding or ignored data.
  */
 static bool
 is_member(const uint8_t *p, size_t len)
@@ -132,8 +129,8 @@ walk_member(const uint8_t *p, size_t len, const uint8_t **trailer)
 }
 
 /*
- * Walks all members within the next bytes.  In a file with more data, walking
- * stops at the first member that is not complete within them.
+ * Walks all members within the len bytes at p.  If the file has more data,
+ * stops at the first member that is incomplete.
  */
 static int
 walk_members(struct lister *g, const uint8_t *p, size_t len)
@@ -222,9 +219,9 @@ enum found { NOTHING, MEMBER, DOUBT };
 
 /*
  * Examines len positions starting at p, with GZIP_TRAILER bytes before them and
- * AHEAD after each.  *done is set to the distance to another member's header
- * (*size is then the previous one's size), or to a header that should not be
- * there.
+ * AHEAD after each.  *done is set to the distance to the header of another
+ * member (*size is then the size of the previous member), or to an unexpected
+ * header.
  */
 static enum found
 scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
@@ -241,7 +238,10 @@ scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
 		if (q == NULL)
 			return NOTHING;
 		if (gzip_is_plausible(q)) {
-			/* the last block may be empty, just a sync point */
+			/*
+			 * the last block may be empty, consisting only of a
+			 * sync point
+			 */
 			*size = m->blocks < 2 ? 0 :
 			    size_of_blocks(m, load_le32(q - 4), 1);
 			return *size != 0 ? MEMBER : DOUBT;
@@ -270,8 +270,8 @@ end_marked(struct lister *g, const struct marked *m, uint64_t start)
 }
 
 /*
- * Scans from the member's body to its end, which is a header or the end of the
- * file.
+ * Scans a member from its body to its end, at another header or at the end of
+ * the file.
  */
 static int
 scan_marked(struct lister *g, const struct gzip_header *h)
@@ -305,8 +305,8 @@ scan_marked(struct lister *g, const struct gzip_header *h)
 }
 
 /*
- * Examines the data after the last member.  If its end was a guess, only zeros
- * may follow: anything else contradicts the guess.
+ * Examines the data after the last member.  If the end of that member was
+ * guessed, only zeros may follow; anything else shows that the guess was wrong.
  */
 static int
 end_of_members(struct lister *g, const uint8_t *p, size_t len)

@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: PKWARE's APPNOTE.TXT 6.3.10, sections 4.3.12 to 4.3.16 and 4.5.3.
- * The directory at the end has what the entry's own header may lack.
+ * The directory at the end contains fields that the header of the entry may
+ * lack.
  */
 #include "format/list.h"
 
@@ -47,7 +48,7 @@ read_end64(struct look *look, uint64_t end, struct directory *d)
 	return 0;
 }
 
-/* Reads the end record at p, which only a comment may follow. */
+/* Reads the end record at p.  Only a comment may follow it. */
 static int
 read_record(struct look *look, uint64_t at, const uint8_t *p,
     struct directory *d)
@@ -126,7 +127,7 @@ read_entry(struct look *look, const struct directory *d,
 	l->frames = d->entries;
 	l->has_size = true;
 	list_add(l, size_at(p, (size_t)n));
-	/* the entries that pzc does not read contain more data */
+	/* pzc does not read the other entries, which contain more data */
 	l->exact = d->entries == 1;
 	l->has_value = d->entries == 1;
 	l->value = load_le32(p + 16);
@@ -149,7 +150,7 @@ zip_list(int fd, uint64_t len, struct codec_listing *l)
 	return rc;
 }
 
-/* zlib stores only a checksum, no size. */
+/* zlib streams contain only a checksum, no size. */
 int
 zlib_list(int fd, uint64_t len, struct codec_listing *l)
 {

@@ -2,15 +2,15 @@
  * seek_gzip.c - reading ranges of gzip files without an index
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Members whose length is in their header (BGZF, mgzip, pzc -i) are skipped one
- * by one; each ends with its size and CRC.
+ * Members whose header contains their length (BGZF, mgzip, pzc -i) are skipped
+ * one by one; each ends with its size and CRC.
  *
  * In files written by pzc, every block but the last has the same size as the
- * first, so the k-th sync point is at k times that size in the data.  The
- * points are counted in the whole file.  If incompressible data contains
- * something like a sync point, their number does not match the size at the end
- * of the file (unless it is off by 4 GiB), or there is an unexpected header,
- * and the count is not trusted.  Decoded data must end at points and have the
+ * first, so the k-th sync point is at k times that size in the data.  The sync
+ * points in the whole file are counted.  If incompressible data contains the
+ * bytes of a sync point, the count does not match the size at the end of the
+ * file (unless it differs by 4 GiB), or there is an unexpected header; the
+ * count is then not used.  Decoded data must end at sync points and have the
  * size implied by their number; anything else is an error.
  */
 #include "format/seek_formats.h"
@@ -24,7 +24,7 @@
 
 enum { SYNC_LEN = 4, MAGIC_LEN = 3, DEFLATE_RATIO = 1032 };
 
-/* Reads the header at an offset.  Returns 1, 0 (there is none) or -errno. */
+/* Reads the header at an offset.  Returns 1, 0 (no header) or -errno. */
 static int
 header_at(struct look *look, uint64_t at, struct gzip_header *h)
 {
@@ -64,7 +64,7 @@ map_members(struct seek_map *m)
 			return -ENODATA;
 		rc = seek_add(m, (struct seek_unit){ plain, at, at });
 		at += h.member;
-		/* together with the next header, in one read */
+		/* read together with the next header */
 		if (rc == 0 && look_at(m->look, at - 4, 4, &p) < 4)
 			rc = -ENODATA;
 		if (rc != 0)
@@ -107,7 +107,7 @@ scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
 }
 
 /*
- * Determines the size that fits both the number of blocks and the end of the
+ * Determines the size that matches both the number of blocks and the end of the
  * file, or fails.
  */
 static int

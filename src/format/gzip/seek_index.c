@@ -70,7 +70,7 @@ add_points(struct seek_map *m, const struct index *x, size_t count)
 	struct index_point end;
 	int rc = 0;
 
-	/* keep all of them: points and units correspond one to one */
+	/* keep all units: there is one for each point */
 	m->spacing = 0;
 	for (size_t i = 0; rc == 0 && i + 1 < count; i++)
 		rc = add_point(m, x, i);
@@ -125,7 +125,7 @@ map(struct seek_map *m)
 	if (x == NULL)
 		return -ENOMEM;
 	m->own = x;
-	m->how = "points of an index";
+	m->how = "points of the side index";
 	m->checked = true;
 	x->len = (uint64_t)st.st_size;
 	return load_points(m, x, head);

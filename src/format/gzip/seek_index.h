@@ -42,7 +42,7 @@ enum {
 	INDEX_HEAD = 72,
 	INDEX_POINT = 40,
 	INDEX_WINDOW = 32 << 10,
-	/* no sensible encoder makes a window longer than this */
+	/* no reasonable encoder produces a longer window */
 	INDEX_WINDOW_PACKED = INDEX_WINDOW + 256
 };
 
@@ -59,7 +59,7 @@ struct index {
 	uint8_t *points;
 };
 
-/* What binds an index to its file. */
+/* The identity of the file to which an index belongs. */
 struct index_binding {
 	uint64_t len;
 	int64_t mtime;
@@ -70,7 +70,7 @@ struct index_binding {
 /* Returns 0 or -errno. */
 int index_bind(struct index_binding *b, int fd, uint64_t len);
 
-/* Returns whether both describe the same file in the same state. */
+/* Returns whether a and b describe the same file in the same state. */
 bool index_bound(const struct index_binding *a,
     const struct index_binding *b);
 

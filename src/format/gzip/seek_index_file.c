@@ -1,5 +1,5 @@
 /*
- * seek_index_file.c - the contents of an index: points, and a file's identity
+ * seek_index_file.c - the contents of an index: points, and the file's identity
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "seek_index.h"

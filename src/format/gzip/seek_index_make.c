@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The index is built in a single pass of the inflater, which can stop between
- * two blocks and report the bit position.  All members are verified on the way.
+ * two blocks and report the bit position.  All members are verified in this
+ * pass.
  */
 #include "format/seek_formats.h"
 
@@ -69,7 +70,10 @@ put_point(struct maker *k, const struct index_point *p)
 	return rc;
 }
 
-/* Ends the stretch of data since the last point (or the member's beginning). */
+/*
+ * Ends the span of data since the last point (or since the start of the
+ * member).
+ */
 static void
 end_stretch(struct maker *k)
 {
@@ -101,7 +105,7 @@ put_window(struct maker *k, struct index_point *p)
 	return (int)n;
 }
 
-/* Adds a point between two blocks, at a bit. */
+/* Adds a point between two blocks, at the given bit. */
 static int
 point_within(struct maker *k, uint64_t bit)
 {
@@ -162,7 +166,7 @@ until_point(const struct maker *k)
 	return since >= k->spacing ? 1 : k->spacing - since;
 }
 
-/* Runs one inflate step.  Returns 1 at the member's end, 0, or -errno. */
+/* Runs one inflate step.  Returns 1 at the end of the member, 0, or -errno. */
 static int
 step(struct maker *k)
 {
@@ -209,8 +213,8 @@ check_trailer(struct maker *k)
 }
 
 /*
- * Reads the header at the current position.  Returns 1, 0 (the end, or ignored
- * data), or -errno.
+ * Reads the header at the current position.  Returns 1, 0 (end of file, or data
+ * to be ignored), or -errno.
  */
 static int
 read_header(struct maker *k)
@@ -249,7 +253,7 @@ read_member(struct maker *k)
 	return rc == 1 ? check_trailer(k) : rc;
 }
 
-/* Writes the points, and the header in front of everything. */
+/* Writes the points, and the header at the start of the index. */
 static int
 finish(struct maker *k, const struct index_binding *b)
 {

@@ -3,10 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * If the range begins at a point inside a member, a new member is built.  It
- * begins with a header, a stored block with the 32 KiB of data before the
- * point, and empty blocks of as many bits as the point is past a byte boundary,
- * so that the file's bytes can follow unchanged.  It ends with an empty final
- * block, and a trailer with the CRC that the index records for this data.
+ * begins with a header and a stored block with the 32 KiB of data before the
+ * point.  Empty blocks follow, so that the last one ends at the same bit within
+ * a byte as the point, and the bytes of the file can follow unchanged.  It ends
+ * with an empty final block, and a trailer with the CRC that the index records
+ * for this data.
  */
 #include "seek_index.h"
 
@@ -37,7 +38,7 @@ put_bits(struct bits *b, uint32_t v, unsigned count)
 	}
 }
 
-/* Writes an empty block with fixed codes, which takes ten bits. */
+/* Writes an empty block with fixed codes, which is ten bits long. */
 static void
 put_empty_fixed(struct bits *b, bool final)
 {
@@ -45,9 +46,9 @@ put_empty_fixed(struct bits *b, bool final)
 }
 
 /*
- * Writes an empty block with dynamic codes, which takes 95 bits: one code each
- * for literal 0 and the end, and two for distances.  The code lengths are 1
- * (code 0) and runs of zeros (18, code 1), and the precode's 19 lengths are all
+ * Writes an empty block with dynamic codes, which is 95 bits long.  Literal 0,
+ * the end and two distances have codes.  The code lengths are written as 1
+ * (code 0) and runs of zeros (18, code 1).  All 19 lengths of the precode are
  * written, with three bits each.
  */
 static void
@@ -113,9 +114,9 @@ read_window(const struct seek_map *m, const struct index_point *p,
 }
 
 /*
- * Builds the beginning of a member up to a point in it: the bytes before the
- * one that contains the point, and that byte's first bits.  *crc is set to the
- * window's CRC.
+ * Builds the start of a member up to a point in it: the bytes before the byte
+ * that contains the point, and the first bits of that byte.  *crc is set to the
+ * CRC of the window.
  */
 static int
 put_start(const struct seek_map *m, const struct index_point *p,

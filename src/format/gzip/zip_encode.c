@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: PKWARE's APPNOTE.TXT 6.3.10.  The sizes are not known in advance, so
- * they are in a data descriptor after the data.  Whether they exceed 32 bits
- * need not be known either: if they do, the descriptor has 64-bit fields, and a
- * ZIP64 record in the directory says so.
+ * they are written in a data descriptor after the data.  If they exceed 32
+ * bits, the descriptor has 64-bit fields, and the directory contains a ZIP64
+ * record.
  */
 #include "deflate_wrap.h"
 
@@ -31,7 +31,7 @@ name_len(const struct deflate_job *j)
 	return (uint16_t)(n < NAME_MAX_B ? n : NAME_MAX_B);
 }
 
-/* Converts mtime to DOS date and time, 1980-01-01 if there is none. */
+/* Converts mtime to DOS date and time, or to 1980-01-01 if mtime is 0. */
 static uint32_t
 dos_time(uint32_t mtime)
 {

@@ -2,8 +2,8 @@
  * list_lz4.c - the uncompressed size of an lz4 file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only a frame's header may state it; blocks are skipped to find further
- * frames.
+ * Only the header of a frame may contain its size; blocks are skipped to find
+ * further frames.
  */
 #include "format/list.h"
 
@@ -20,7 +20,7 @@ struct walk {
 	struct look *look;
 	struct codec_listing *l;
 	uint64_t at;
-	const uint8_t *p;	/* the bytes there */
+	const uint8_t *p;	/* the bytes at that position */
 };
 
 /* Reads len bytes at the current position.  Returns 0, -ENODATA or -errno. */

@@ -13,10 +13,7 @@
 
 #include <lz4.h>
 
-/*
- * Skippable frames are shared with zstd; the data after them decides, if it is
- * visible.
- */
+/* zstd also has skippable frames; the data after them decides, if available. */
 static bool
 magic(const uint8_t *p, size_t len)
 {

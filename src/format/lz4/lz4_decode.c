@@ -5,8 +5,8 @@
  * Workers verify block checksums, and decode independent blocks.  Blocks that
  * refer to earlier data are decoded by the joiner, into a sliding buffer: 64
  * KiB of history followed by room for a block; the history is moved to the
- * front when there is no room left.  The joiner also handles what belongs to a
- * frame as a whole, its checksum and its size.
+ * front when the buffer is full.  The joiner also verifies the checksum and
+ * size of each frame.
  */
 #include "lz4_frame.h"
 
@@ -21,9 +21,9 @@
 
 enum {
 	HISTORY = 64 << 10,
-	SLIDE = 1 << 20,	/* between two moves, if memory allows */
+	SLIDE = 1 << 20,	/* bytes between two moves, if memory allows */
 	SINK = 3 << 19,		/* the pipeline's output buffers */
-	SMALL = 64 << 10	/* too small for a separate write */
+	SMALL = 64 << 10	/* pieces too small for a separate write */
 };
 
 struct job {
@@ -32,8 +32,8 @@ struct job {
 	uint64_t most;		/* maximum memory for any stream with one
 				 * thread */
 
-	/* Private to the joiner. */
-	size_t slide_least;	/* between two moves */
+	/* Used only by the joiner. */
+	size_t slide_least;	/* bytes between two moves */
 	struct lz4_header h;
 	XXH32_state_t *check;
 	uint64_t total;		/* bytes of content so far */
@@ -56,8 +56,8 @@ next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
 }
 
 /*
- * Appends the decoded b to `to`, whose last `history` bytes it may refer to.
- * Returns the length.
+ * Decodes b and appends the result to `to`; b may refer to the last `history`
+ * bytes of `to`.  Returns the length.
  */
 static ssize_t
 decode(const struct lz4_block *b, struct buf *to, size_t history, size_t room)
@@ -91,7 +91,7 @@ work(void *job, void *ctx, struct slot *s)
 
 	(void)job;
 	(void)ctx;
-	/* one byte more, because even an empty block needs space */
+	/* one extra byte, because even an empty block needs space */
 	rc = note->flags & PIECE_LINKED ? 0 :
 	    buf_reserve(&s->out, note->most + 1);
 	while (rc == 0 && n >= 0 && pos < note->used) {
@@ -165,7 +165,7 @@ join_linked(struct job *j, const struct slot *s, struct sink *out)
 	return rc;
 }
 
-/* A size of 0 means none, as in lz4(1). */
+/* A size of 0 means that there is none, as in lz4(1). */
 static int
 verify(const struct job *j, uint32_t check)
 {
@@ -210,8 +210,8 @@ close_job(void *job)
 }
 
 /*
- * Plans for any stream; legacy blocks need the largest slots.  The reader and
- * the writer need one slot each in addition to the workers'; more would not be
+ * Plans for any stream; legacy blocks need the largest slots.  There is one
+ * slot per worker, one for the reader and one for the writer; more would not be
  * faster.
  */
 static void
@@ -261,8 +261,8 @@ fill(void *job, struct input *in, struct slot *s)
 }
 
 /*
- * Plans according to the head: for frames like the first, with pieces of one
- * block.
+ * Plans according to the head, for frames like the first, with one block per
+ * piece.
  */
 static void
 plan_first(const struct codec_options *o, struct memory_plan *p)

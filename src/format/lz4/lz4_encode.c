@@ -3,13 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The output is one frame of independent blocks with a content checksum, as
- * lz4(1) writes it; block checksums are optional, because lz4js mistakes them
+ * written by lz4(1).  Block checksums are optional, because lz4js mistakes them
  * for data.  The content checksum cannot be combined from parts, so the reader
  * computes it.
  *
  * The legacy frame, which the kernel reads, is a magic number and blocks of 8
- * MiB of input, each preceded by its compressed length.  It has no checksums,
- * no stored blocks and no end mark.
+ * MiB of input, each preceded by its compressed length.  Legacy frames have no
+ * checksums, no stored blocks and no end mark.
  *
  * Source: LZ4 Frame Format Description 1.6.4.
  */
@@ -42,7 +42,7 @@ struct job {
 	XXH32_state_t *check;	/* content checksum, for the reader */
 };
 
-/* Returns the format's smallest block size that holds n bytes. */
+/* Returns the smallest block size of the format that is at least n bytes. */
 static size_t
 round_block(size_t n)
 {
@@ -174,7 +174,7 @@ compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
 	    level);
 }
 
-/* Writes a block; one that does not shrink is stored. */
+/* Writes a block, stored if compression does not make it smaller. */
 static size_t
 put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
     size_t room)

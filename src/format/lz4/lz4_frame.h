@@ -5,9 +5,9 @@
  * Source: LZ4 Frame Format Description 1.6.4; where it leaves a choice to the
  * decoder, this follows lz4(1) 1.9.4.
  *
- * Nothing has to be guessed: every block is preceded by its length.  So a
- * decoder's reader parses the framing, and a piece is a run of whole blocks of
- * one frame, as stored in the file:
+ * No guessing is necessary, because every block is preceded by its length.  The
+ * reader of the decoder parses the framing, and a piece is a run of whole
+ * blocks of one frame, as stored in the file:
  *
  * 	header of skip bytes, if the frame begins here
  * 	blocks of used bytes: le32 length, data, le32 XXH32 if block_check
@@ -35,13 +35,14 @@ enum {
 /* unlz4_notes.flags: log2 of the block size, and flags */
 enum {
 	PIECE_LOG = 0x1f,
-	PIECE_LINKED = 0x20,		/* a block may refer to earlier ones */
+	PIECE_LINKED = 0x20,		/* a block may refer to earlier
+					 * blocks */
 	PIECE_BLOCK_CHECK = 0x40,
 	PIECE_LEGACY = 0x80,
-	PIECE_MAX = 4 << 20,		/* maximum bytes in or out, if several
-					 * blocks */
-	PIECE_BESIDE = 64		/* the lengths and checksums around
-					 * the blocks */
+	PIECE_MAX = 4 << 20,		/* maximum input or output of a piece
+					 * with several blocks */
+	PIECE_BESIDE = 64		/* room for the lengths and checksums
+					 * around the blocks */
 };
 
 struct lz4_header {
@@ -52,42 +53,43 @@ struct lz4_header {
 
 /*
  * Parses a header of len bytes, including the magic number.  Returns 0,
- * -EBADMSG, or -ENOTSUP for a frame that needs a dictionary or a later version.
+ * -EBADMSG, or -ENOTSUP for a frame that needs a dictionary or has a later
+ * version.
  */
 int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 
 /*
- * Returns the flags of a stream's first frame, given the stream's first len
- * bytes; -1 if these do not contain them.
+ * Returns the flags of the first frame of a stream, given the first len bytes
+ * of the stream, or -1 if these are not enough.
  */
 int lz4_first_flags(const uint8_t *p, size_t len);
 
 /*
- * Returns how many bytes a slot takes for pieces with these flags, if pieces of
+ * Returns the size of a slot in bytes for pieces with these flags, if pieces of
  * several blocks have at most piece_max bytes.
  */
 uint64_t lz4_slot_bytes(int flags, size_t piece_max);
 
 struct lz4_reader {
 	struct lz4_header h;	/* header of the current frame */
-	bool within;		/* there is one */
+	bool within;		/* inside a frame */
 	bool has_word;
 	uint32_t word;		/* read ahead: a block's length or a magic */
 	int err;		/* error found after good blocks */
-	size_t piece_max;	/* bytes in or out, if several blocks */
+	size_t piece_max;	/* maximum input or output of a piece with
+				 * several blocks */
 	/* A frame that exceeds these limits is rejected with -EFBIG. */
-	uint64_t slot_max;	/* bytes for a piece */
+	uint64_t slot_max;	/* bytes per piece */
 	size_t linked_max;	/* size of a block that refers to earlier
-				 * ones */
+				 * blocks */
 };
 
 /* Reads the next piece into s.  Returns 0 or -errno. */
 int lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s);
 
 /*
- * Describes the block at p, which the reader has validated: its data, the
- * length, and whether it is stored.  Returns how many bytes it takes in the
- * piece.
+ * Describes the block at p, which the reader has validated: its data, its
+ * length, and whether it is stored.  Returns its size in the piece, in bytes.
  */
 struct lz4_block {
 	const uint8_t *data;

@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A block is read together with the four bytes after it: the length of the next
- * one, or the end mark.  A legacy frame has no end mark; it ends with the
- * input, or where a length is too large to be valid and is therefore the next
- * frame's magic number.
+ * one, or the end mark.  A legacy frame has no end mark; it ends at the end of
+ * the input, or before a length that is too large to be valid and is therefore
+ * the magic number of the next frame.
  */
 #include "lz4_frame.h"
 
@@ -19,8 +19,8 @@ enum {
 	FLG_DICT = 0x01, FLG_RESERVED = 0x02, FLG_CONTENT_CHECK = 0x04,
 	FLG_SIZE = 0x08, FLG_BLOCK_CHECK = 0x10, FLG_INDEPENDENT = 0x20,
 	BD_RESERVED = 0x8f,
-	LINKED_MAX = 1 << 20,	/* linked blocks are decoded while others are
-				 * read */
+	LINKED_MAX = 1 << 20,	/* maximum size of linked blocks for which
+				 * decoding overlaps with reading */
 	SKIP_STEP = 64 << 10
 };
 
@@ -122,8 +122,8 @@ read_all(struct input *in, uint8_t *to, size_t len)
 }
 
 /*
- * Makes room for len more bytes, without moving the piece for each of many
- * small blocks.
+ * Makes room for len more bytes, but does not move the piece for every small
+ * block.
  */
 static int
 make_room(const struct lz4_reader *r, struct slot *s, size_t len)
@@ -173,8 +173,8 @@ read_word(struct lz4_reader *r, struct input *in)
 }
 
 /*
- * Skips the rest of a skippable frame, using s->in.  If the input ends inside
- * it, no content is lost; lz4(1) accepts that.
+ * Skips the rest of a skippable frame, using s->in as a buffer.  The input may
+ * end inside it, as in lz4(1), because no content is lost.
  */
 static int
 skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -234,8 +234,8 @@ read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 }
 
 /*
- * Reads up to the length of a frame's first block; sets s->last if there is
- * none.
+ * Reads up to the length of the first block of a frame.  Sets s->last if there
+ * is no frame.
  */
 static int
 begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -267,7 +267,7 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 
 /*
  * Ends a frame, after its end mark or at the end of a legacy frame.  For a
- * file, checks whether the input also ends; for a pipe, that might block.
+ * file, checks whether the input also ends; for a pipe, this check might block.
  */
 static int
 end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -369,7 +369,7 @@ lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s)
 		s->note.unlz4.flags = r->h.flags;
 		rc = take_blocks(r, in, s);
 	}
-	/* good data before an error must still be output */
+	/* valid data before an error must still be output */
 	if (rc != 0 && s->note.unlz4.used > 0 && r->err == 0) {
 		r->err = rc;
 		rc = 0;

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Blocks do not record their decoded size, and a frame may contain short ones
- * anywhere.  But the size can be computed from the sequences, by parsing them
- * without copying a byte; this takes a fraction of the decoding time, although
- * the whole file is read.  A block that refers to earlier ones does not begin a
- * unit; a frame of such blocks is a unit if it records its size.  Source: LZ4
+ * anywhere.  However, the size can be computed by parsing the sequences without
+ * copying any bytes.  This takes a fraction of the decoding time, although the
+ * whole file is read.  A unit cannot begin with a block that refers to earlier
+ * blocks; a frame of such blocks is a unit if it records its size.  Source: LZ4
  * Block Format Description.
  */
 #include "format/seek_formats.h"
@@ -23,8 +23,8 @@
 enum { FLG_SIZE = 0x08, FLG_DICT = 0x01, MIN_MATCH = 4, LONG = 15 };
 
 /*
- * Reads a length that continues while bytes are 255.  Returns false past the
- * end.
+ * Reads a length that continues while bytes are 255.  Returns false at the end
+ * of the block.
  */
 static bool
 read_length(const uint8_t *p, size_t len, size_t *pos, uint64_t *n)
@@ -71,9 +71,10 @@ lz4_block_plain(const uint8_t *p, size_t len)
 
 struct frame {
 	struct lz4_header h;
-	uint64_t at;		/* its offset, after skippable frames */
+	uint64_t at;		/* offset of the frame, after skippable
+				 * frames */
 	size_t len;		/* length of its header */
-	bool none;		/* no frame: end of file */
+	bool none;		/* no frame, because the file ends */
 };
 
 /* Reads the frame at an offset, after skippable ones.  Returns 0 or -errno. */
@@ -208,7 +209,7 @@ map(struct seek_map *m)
 
 	if (w.buf == NULL)
 		return -ENOMEM;
-	m->how = "blocks that stand alone";
+	m->how = "independent blocks";
 	rc = walk_frames(&w);
 	sys_free(w.buf);
 	return rc;

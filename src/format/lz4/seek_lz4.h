@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * Returns the decoded size of a compressed block of len bytes, or -EBADMSG.  It
- * does not check whether matches are within the preceding data.  A pure
- * function.
+ * Returns the decoded size of a compressed block of len bytes, or -EBADMSG.
+ * Does not check whether matches are within the preceding data.  Has no side
+ * effects.
  */
 int64_t lz4_block_plain(const uint8_t *p, size_t len);
 

@@ -89,8 +89,8 @@ tar_why(const struct tar *t)
 }
 
 /*
- * Reads some bytes, counts them and passes them on.  Returns 0 at the end of
- * input.
+ * Reads some bytes, counts them and passes them to raw().  Returns the number
+ * read, or 0 at the end of input.
  */
 static ssize_t
 take(struct tar *t, void *buf, size_t len)

@@ -2,8 +2,8 @@
  * tar_archive.c - a tar archive in a file or pipe, compressed or not
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A compressed archive is decompressed into a pipe by its format's coder, in a
- * thread.
+ * A compressed archive is decompressed into a pipe by the coder for its format,
+ * in a thread.
  */
 #include "format/tar/tar_archive.h"
 

@@ -30,7 +30,7 @@ field(struct tar *t, unsigned at, unsigned len, int64_t least, int64_t most,
 	if (tar_number(t->block + at, len, value) != 0 || *value < least ||
 	    *value > most)
 		return tar_fail(t, -EBADMSG,
-		    "a header field is not a number, or out of range");
+		    "a header field is not a number or is out of range");
 	return 0;
 }
 
@@ -200,20 +200,20 @@ type_of(char flag, const char *path)
 	case '4':
 		return TAR_BLOCK_DEVICE;
 	case '5':
-	case 'D':	/* GNU tar's, with a listing as its data */
+	case 'D':	/* GNU tar directory, with a listing as its data */
 		return TAR_DIR;
 	case '6':
 		return TAR_FIFO;
-	default:	/* and, according to POSIX, any unknown type */
+	default:	/* includes any unknown type, according to POSIX */
 		return (flag == '0' || flag == '\0') &&
 		    path[strlen(path) - 1] == '/' ? TAR_DIR : TAR_FILE;
 	}
 }
 
 /*
- * Returns whether data follows the header.  Old archives state the size of a
- * hard link's target, or of a directory, without storing data; only pax
- * archives may store a link's data.
+ * Returns whether data follows the header.  In old archives, the header of a
+ * hard link or a directory may contain a size although no data follows; only
+ * pax archives may store the data of a link.
  */
 static bool
 has_data(const struct tar *t, const struct tar_entry *e)
@@ -274,7 +274,7 @@ make_entry(struct tar *t, struct tar_entry *e)
 	return rc;
 }
 
-/* Reads an extension's data, appending it to text. */
+/* Reads the data of an extension, and appends it to text. */
 static int
 read_extension(struct tar *t, struct tar_text *text)
 {
@@ -312,8 +312,8 @@ read_name(struct tar *t, struct tar_text *text)
 }
 
 /*
- * Processes an extension.  Returns 1; 2 if the extension is skipped; 0 if the
- * header is an entry's; or -errno.
+ * Processes an extension.  Returns 1, 2 if the extension is skipped, 0 if the
+ * header belongs to an entry, or -errno.
  */
 static int
 extension(struct tar *t)

@@ -28,7 +28,7 @@ struct tar_pax {
 	size_t xattr_count, xattr_cap;
 	struct tar_extent *extents;	/* GNU.sparse 0.0 and 0.1 */
 	size_t extent_count, extent_cap;
-	bool half;		/* the last extent lacks its length */
+	bool half;		/* the length of the last extent is missing */
 	bool has_uid, has_gid, has_size, has_mtime;
 	bool sparse;		/* there are GNU.sparse records */
 	uint64_t uid, gid, size, realsize;
@@ -41,8 +41,8 @@ struct tar {
 	struct tar_source source;
 	uint64_t offset;		/* bytes read so far */
 	uint64_t left;			/* bytes of the entry's data left */
-	uint64_t padding;		/* padding after it, and data not to
-					 * be read */
+	uint64_t padding;		/* padding after it, and data to be
+					 * skipped */
 	bool ended;
 	const char *why;
 	uint8_t block[TAR_BLOCK];
@@ -72,8 +72,8 @@ int tar_header_next(struct tar *t);
 int tar_block(struct tar *t);
 
 /*
- * Makes room for len bytes and a terminating NUL; their contents are undefined.
- * Returns 0 or -ENOMEM.
+ * Makes room for len bytes and a terminating NUL, leaving the contents
+ * undefined.  Returns 0 or -ENOMEM.
  */
 int tar_text_reserve(struct tar_text *text, size_t len);
 int tar_text_set(struct tar_text *text, const char *s, size_t len);
@@ -85,8 +85,8 @@ int tar_text_set(struct tar_text *text, const char *s, size_t len);
 int tar_number(const uint8_t *field, size_t len, int64_t *value);
 
 /*
- * Returns whether the header's checksum is right, summed as signed or unsigned
- * char.
+ * Returns whether the checksum of the header is correct, summed as signed or
+ * unsigned chars.
  */
 bool tar_checksum_ok(const uint8_t *block);
 
@@ -96,7 +96,7 @@ bool tar_checksum_ok(const uint8_t *block);
  */
 int tar_pax_parse(struct tar *t, struct tar_pax *p);
 
-/* Forgets the records; keeps the memory. */
+/* Discards the records, but keeps the memory. */
 void tar_pax_reset(struct tar_pax *p);
 void tar_pax_free(struct tar_pax *p);
 
@@ -116,13 +116,13 @@ int tar_extent_add(struct tar *t, uint64_t offset, uint64_t length);
 int tar_sparse_old(struct tar *t, uint64_t *realsize);
 
 /*
- * Reads the map that GNU.sparse 1.0 puts before the data.  Returns 0 or -errno.
+ * Reads the map that precedes the data in GNU.sparse 1.0.  Returns 0 or -errno.
  */
 int tar_sparse_map(struct tar *t);
 
 /*
- * Checks that the extents ascend, are within size and hold `stored` bytes.
- * Removes empty ones.  Returns 0 or -EBADMSG.
+ * Checks that the extents are in ascending order, are within size and contain
+ * `stored` bytes in total.  Removes empty extents.  Returns 0 or -EBADMSG.
  */
 int tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored);
 

@@ -10,8 +10,8 @@
 enum { CHECKSUM_AT = 148, CHECKSUM_B = 8 };
 
 /*
- * Parses a two's complement number, most significant byte first; bit 7 is only
- * a mark.
+ * Parses a two's complement number, most significant byte first; bit 7 of the
+ * first byte only marks the encoding.
  */
 static int
 base_256(const uint8_t *field, size_t len, int64_t *value)

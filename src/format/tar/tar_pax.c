@@ -2,9 +2,10 @@
  * tar_pax.c - pax extended headers
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A record is "LENGTH KEY=VALUE\n", where LENGTH counts all of it.  The newline
- * is replaced with a NUL, so that values become strings in place; a NUL there
- * is therefore accepted as the end of a record that was parsed before.
+ * A record is "LENGTH KEY=VALUE\n", where LENGTH is the length of the whole
+ * record.  The newline is replaced with a NUL, so that values become strings in
+ * place.  Therefore a NUL is also accepted as the end of a record that has
+ * already been parsed.
  */
 #include "tar_impl.h"
 
@@ -76,7 +77,7 @@ set_time(struct tar *t, const struct record *r, struct tar_pax *p)
 	return 0;
 }
 
-/* Adds a record to an array of names and values. */
+/* Appends a record to an array of names and values. */
 static int
 keep(struct tar_xattr **array, size_t *count, size_t *cap, const char *name,
     const struct record *r)

@@ -37,8 +37,8 @@ tar_extent_add(struct tar *t, uint64_t offset, uint64_t length)
 }
 
 /*
- * Adds up to count extents from a block; one whose first byte is zero ends the
- * list.
+ * Adds up to count extents from a block.  An extent whose first byte is zero
+ * ends the list.
  */
 static int
 extents_of_block(struct tar *t, const uint8_t *p, unsigned count)
@@ -88,7 +88,8 @@ tar_sparse_old(struct tar *t, uint64_t *realsize)
 /* Reads the lines of a map, a block at a time. */
 struct map {
 	uint8_t block[TAR_BLOCK];
-	size_t at;			/* TAR_BLOCK: read the next one */
+	size_t at;			/* offset in the block; TAR_BLOCK: read
+					 * the next block */
 };
 
 static int
@@ -162,7 +163,7 @@ tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored)
 		if (e->offset < end || e->offset > size ||
 		    e->length > size - e->offset)
 			return tar_fail(t, -EBADMSG,
-			    "the extents of a sparse file overlap or lie "
+			    "the extents of a sparse file overlap or are "
 			    "beyond its end");
 		end = e->offset + e->length;
 		sum += e->length;

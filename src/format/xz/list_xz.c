@@ -2,8 +2,8 @@
  * list_xz.c - the uncompressed size of an xz or lzma file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Every stream of an xz file ends with an index; liblzma walks from the last
- * one back to the first.
+ * Every stream of an xz file ends with an index; liblzma reads the indexes from
+ * the last to the first.
  */
 #include "format/list.h"
 
@@ -88,7 +88,7 @@ xz_list(int fd, uint64_t len, struct codec_listing *l)
 }
 
 /*
- * Finds the size, which is in the header unless the stream ends with a marker.
+ * Reads the size, which is in the header unless the stream ends with a marker.
  */
 int
 lzma_list(int fd, uint64_t len, struct codec_listing *l)

@@ -2,9 +2,9 @@
  * seek_xz.c - reading ranges of xz files, using their indexes
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Some blocks of a stream become a separate stream: a header, the blocks, and
- * their own index and footer, against which liblzma verifies what it decodes,
- * in addition to each block's check.  Source: the .xz file format, 1.1.0.
+ * Some blocks of a stream become a separate stream, with a header and their own
+ * index and footer.  liblzma verifies the decoded data against the index, and
+ * against the check of each block.  Source: the .xz file format, 1.1.0.
  */
 #include "format/seek_formats.h"
 
@@ -24,7 +24,7 @@ map(struct seek_map *m)
 	if (rc != 0)
 		return rc;
 	m->own = index;
-	m->how = "blocks by the index";
+	m->how = "blocks listed in the index";
 	m->checked = (lzma_index_checks(index) & 1) == 0;
 	lzma_index_iter_init(&i, index);
 	while (rc == 0 && !lzma_index_iter_next(&i, LZMA_INDEX_ITER_ANY)) {

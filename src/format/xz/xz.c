@@ -1,10 +1,10 @@
 /*
- * xz.c - the xz and lzma codecs, using liblzma, and what their coders share
+ * xz.c - the xz and lzma codecs, using liblzma, and code shared by their coders
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * liblzma's own threads compress and decompress the blocks of an xz file; a
- * pipeline around them would only use more memory.  So everything is done in
- * join, between the reading and writing threads.
+ * liblzma's own threads compress and decompress the blocks of an xz file;
+ * workers of our own would only use more memory.  Therefore everything is done
+ * in join, between the reading and writing threads.
  *
  * Source: the .xz file format, 1.1.0.
  */
@@ -127,9 +127,9 @@ magic_xz(const uint8_t *p, size_t len)
 }
 
 /*
- * There is no magic number: it is recognized by a valid properties byte, a
- * dictionary size of 2^n or 2^n + 2^(n-1), and an uncompressed size that is
- * unknown or below 256 GiB, as in xz(1).
+ * There is no magic number.  As in xz(1), the format is recognized by a valid
+ * properties byte, a dictionary size of 2^n or 2^n + 2^(n-1), and an
+ * uncompressed size that is unknown or below 256 GiB.
  */
 static bool
 magic_lzma(const uint8_t *p, size_t len)

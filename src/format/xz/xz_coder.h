@@ -14,7 +14,7 @@ struct xz_job {
 	lzma_stream strm;
 	struct codec_notes *notes;
 	const uint8_t *piece;	/* the piece that contains next_in */
-	uint64_t beside;	/* memory not used by liblzma, when decoding */
+	uint64_t beside;	/* memory used outside liblzma, when decoding */
 	bool ended;
 };
 
@@ -35,8 +35,8 @@ int xz_join(void *job, struct slot *s, struct sink *out);
 #define XZ_OPS { .fill = serial_fill, .join = xz_join }
 
 /*
- * Returns how much memory decoding needs, including our own, after liblzma has
- * stopped at its limit; 0 if unknown.
+ * Returns the memory needed for decoding, including our own, after liblzma has
+ * reached its limit; 0 if unknown.
  */
 uint64_t xz_refused_need(const struct xz_job *j);
 

@@ -27,9 +27,9 @@ header_need(const uint8_t *p, uint32_t size)
 }
 
 /*
- * liblzma's threaded decoder does not report how much it needs, but it stops
- * after the block's header, which has a checksum and can thus be found from its
- * end.
+ * liblzma's threaded decoder does not report how much memory it needs, but it
+ * stops after the header of a block.  The header has a checksum, so it can be
+ * found from its end.
  */
 uint64_t
 xz_refused_need(const struct xz_job *j)
@@ -46,8 +46,8 @@ xz_refused_need(const struct xz_job *j)
 }
 
 /*
- * Plans room for the pieces and the pending output; what liblzma needs in
- * addition depends on the stream, and is limited in open().
+ * Plans memory for the pieces and the pending output.  The memory needed by
+ * liblzma depends on the stream, and is limited in open().
  */
 static int
 plan_decode(const struct codec_options *o, struct memory_plan *p,
@@ -73,7 +73,7 @@ new_decoder(struct xz_job **out, const struct codec_options *o,
 	*limit = o->window_max + CODEC_BEYOND_WINDOW;
 	if (o->memory != 0 && o->memory - (*out)->beside < *limit)
 		*limit = o->memory - (*out)->beside;
-	/* 0 would mean no limit, or the minimum */
+	/* avoid 0, which would mean no limit, or the minimum */
 	*limit += *limit == 0;
 	return 0;
 }

@@ -43,7 +43,7 @@ find_check(const struct codec_options *o, lzma_check *check)
 	return false;
 }
 
-/* Returns false if there is no such check. */
+/* Fills in mt.  Returns false if there is no such check. */
 static bool
 mt_options(lzma_mt *mt, const struct codec_options *o, lzma_options_lzma *lz,
     lzma_filter *filters)
@@ -64,7 +64,7 @@ plan_xz(const struct codec_options *o, struct memory_plan *p, const char **why)
 	lzma_mt mt;
 
 	if (o->rsyncable || o->flush_ms > 0) {
-		*why = "xz and lzma cannot be cut (rsyncable, flush-ms)";
+		*why = "xz and lzma do not support --rsyncable or --flush-ms";
 		return -ENOTSUP;
 	}
 	if (!mt_options(&mt, o, &lz, filters)) {

@@ -2,8 +2,7 @@
  * list_zstd.c - the uncompressed size of a zstd file
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Listing goes from one block header to the next, without reading the data in
- * between.
+ * Only block headers are read, without the data between them.
  */
 #include "format/list.h"
 
@@ -15,7 +14,7 @@
 
 enum { HEADERS = 512 };		/* bytes examined at a time */
 
-/* Counts a frame that has ended at p. */
+/* Counts a frame that has ended. */
 static void
 add_frame(struct codec_listing *l, const struct zstd_header *h)
 {

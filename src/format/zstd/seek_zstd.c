@@ -2,10 +2,10 @@
  * seek_zstd.c - reading ranges of zstd files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The seek table is used if its sizes add up to the file's.  Otherwise the map
- * goes from frame to frame, if all of them record their size, and within frames
- * written by pzc from job to job (zstd_job.h), using the marks.  Sources: the
- * Zstandard seekable format 0.1.0; RFC 8878.
+ * The seek table is used if its sizes add up to the size of the file.
+ * Otherwise the units are the frames, if all of them record their size, and in
+ * frames written by pzc the jobs (zstd_job.h), which are found by their marks.
+ * Sources: the Zstandard seekable format 0.1.0; RFC 8878.
  */
 #include "format/seek_formats.h"
 
@@ -31,9 +31,10 @@ enum {
 };
 
 struct seek_table {
-	uint64_t at;		/* offset of its frame, where the others end */
+	uint64_t at;		/* offset of its frame, where the last data
+				 * frame ends */
 	uint32_t frames;
-	size_t entry;		/* bytes of an entry */
+	size_t entry;		/* bytes per entry */
 };
 
 /* Looks for a table at the end.  Returns 1, 0 or -errno. */
@@ -82,7 +83,7 @@ map_table(struct seek_map *m, const struct seek_table *t)
 	uint64_t at = 0, plain = 0, entry = t->at + HEAD;
 	int rc = first_checked(m);
 
-	m->how = "frames by the seek table";
+	m->how = "frames listed in the seek table";
 	for (uint32_t i = 0; rc == 0 && i < t->frames; i++) {
 		const uint8_t *p;
 		ssize_t n = look_at(m->look, entry, t->entry, &p);
@@ -99,7 +100,7 @@ map_table(struct seek_map *m, const struct seek_table *t)
 	return at == t->at ? seek_end(m, plain, at) : -EBADMSG;
 }
 
-/* Goes from frame to frame, and from job to job if marks describe them. */
+/* Walks from frame to frame, and from job to job if marks describe them. */
 struct walk {
 	struct seek_map *m;
 	struct zstd_scan z;
@@ -148,7 +149,8 @@ count_blocks(const struct walk *w, uint64_t at, uint64_t end)
 }
 
 /*
- * Ends the job before w->at, which is just past the first of the marks there.
+ * Ends the job before w->at, which is just after the first of the marks that
+ * follow it.
  */
 static int
 end_job(struct walk *w)
@@ -168,7 +170,7 @@ end_job(struct walk *w)
 	}
 	len = marks < ZSTD_JOB_LEAD ? 0 : zstd_job_len(marks - ZSTD_JOB_LEAD);
 	/*
-	 * after the last of a series of whole jobs there are no marks for a
+	 * after the last job, if all jobs are whole, there are no marks for a
 	 * next one
 	 */
 	if (len == 0 && p[0] == 1)
@@ -232,7 +234,7 @@ step(struct walk *w)
 		return (int)used;
 	if (n == 0 && !w->ended)
 		return -ENODATA;
-	/* its size is unknown, and so is the position of any later data */
+	/* the size is unknown, and therefore the position of any later data */
 	if (!h->skippable && h->content == UINT64_MAX && w->z.begun &&
 	    !(w->z.marked && h->windowed && !h->dictionary))
 		return -ENODATA;

@@ -1,5 +1,5 @@
 /*
- * zstd.c - the Zstandard codec, and what its coders share
+ * zstd.c - the Zstandard codec, and code shared by its coders
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 8878.
@@ -34,10 +34,10 @@ zstd_error(size_t code)
 }
 
 /*
- * The windows are those that libzstd 1.5 chooses if it does not know the size,
- * so any reader of its files can read these.  A context's memory is from
- * ZSTD_estimateCCtxSize() and depends on the parser's parameters: level 12
- * needs more than 13.
+ * The windows are those that libzstd 1.5 chooses for input of unknown size, so
+ * any program that reads its files can read these.  The context sizes are from
+ * ZSTD_estimateCCtxSize() and depend on the parser's parameters: level 12 needs
+ * more memory than level 13.
  */
 const struct zstd_level *
 zstd_level(int level)
@@ -63,8 +63,8 @@ zstd_set(ZSTD_CCtx *c, ZSTD_cParameter parameter, int value)
 }
 
 /*
- * Skippable frames are shared with lz4; they count as ours unless something
- * else visibly follows.
+ * lz4 also has skippable frames; they are taken as zstd unless other data
+ * follows.
  */
 static bool
 magic(const uint8_t *p, size_t len)

@@ -129,8 +129,8 @@ zstd_sections(struct zstd_tables *t, const uint8_t *p, size_t len,
 }
 
 /*
- * Reads the n bits (at most 32) below the position, and moves it.  Returns 0 or
- * -EBADMSG.
+ * Reads the n bits (at most 32) before the position, and moves it.  Returns 0
+ * or -EBADMSG.
  */
 static int
 take_bits(struct zstd_reader *r, unsigned n, uint32_t *v)
@@ -170,7 +170,9 @@ zstd_reader_open(struct zstd_reader *r, const struct zstd_tables *t,
 	return rc;
 }
 
-/* A sequence's values come in one order, the next states in another. */
+/*
+ * The values of a sequence are stored in one order, the next states in another.
+ */
 int
 zstd_reader_next(struct zstd_reader *r, struct zstd_sequence *q)
 {

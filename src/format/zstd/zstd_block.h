@@ -2,9 +2,10 @@
  * zstd_block.h - the sections of a compressed block, and its sequences
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: RFC 8878, section 3.1.1.3.  Literals are not decoded and matches not
- * copied: this code determines what a block refers to, not its content.
- * Nothing here allocates memory; a struct belongs to one thread at a time.
+ * Source: RFC 8878, section 3.1.1.3.  Literals are not decoded and matches are
+ * not copied: this code determines which data a block refers to, not its
+ * content.  Nothing here allocates memory; a struct belongs to one thread at a
+ * time.
  */
 #ifndef COLDPRESS_ZSTD_BLOCK_H
 #define COLDPRESS_ZSTD_BLOCK_H
@@ -31,9 +32,11 @@ struct zstd_block_head {
 /* Parses the ZSTD_BLOCK_HEAD bytes at p. */
 struct zstd_block_head zstd_block_head(const uint8_t *p);
 
-/* The state that one block passes to the next.  Zeroed before the first. */
+/*
+ * The state that one block passes to the next; zeroed before the first block.
+ */
 struct zstd_tables {
-	bool literals;			/* there is a Huffman table */
+	bool literals;			/* a Huffman table has been set */
 	bool set[ZSTD_CODES];
 	struct zstd_fse fse[ZSTD_CODES];
 };
@@ -73,7 +76,7 @@ struct zstd_sequence {
 					 * each code */
 };
 
-/* Returns the value that selects an offset; 1 to 3 repeat an earlier one. */
+/* Returns the value that selects an offset; 1 to 3 repeat an earlier offset. */
 static inline uint32_t
 zstd_offset_value(const struct zstd_sequence *q)
 {
@@ -84,10 +87,10 @@ zstd_offset_value(const struct zstd_sequence *q)
 struct zstd_reader {
 	const struct zstd_tables *tables;
 	const uint8_t *p;
-	size_t bit;			/* the bits below it have not been
-					 * read yet */
+	size_t bit;			/* the bits before this one have not
+					 * been read yet */
 	uint32_t left;			/* sequences left */
-	unsigned state[ZSTD_CODES];	/* states of the next one */
+	unsigned state[ZSTD_CODES];	/* states of the next sequence */
 };
 
 /* Opens a reader; s describes the block at p.  Returns 0 or -EBADMSG. */

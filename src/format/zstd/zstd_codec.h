@@ -10,8 +10,8 @@
 #include <zstd.h>
 
 /*
- * These write one frame of jobs; frames of known size, with or without a seek
- * table; and one frame with a long window, using libzstd's own threads.
+ * These coders write one frame of jobs; frames of known size, with or without a
+ * seek table; and one frame with a long window, using libzstd's own threads.
  */
 extern const struct coder zstd_encoder, zstd_frames_encoder,
     zstd_long_encoder, zstd_decoder;

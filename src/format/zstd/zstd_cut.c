@@ -2,9 +2,9 @@
  * zstd_cut.c - cutting a Zstandard stream into pieces
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Pieces consist of whole frames whose headers give their sizes, or of one job
- * in a frame that has marks (zstd_job.h); other frames, and those that are too
- * large, are cut anywhere.
+ * Pieces consist of whole frames whose headers contain their sizes, or of one
+ * job in a frame with marks (zstd_job.h).  Other frames, and frames that are
+ * too large, are cut at arbitrary positions.
  */
 #include "zstd_decode.h"
 
@@ -15,12 +15,12 @@
 
 enum {
 	READ_LEN = 128 << 10,
-	PIECE_OUT = 1 << 20		/* output at which a piece is large
-					 * enough */
+	PIECE_OUT = 1 << 20		/* minimum output of a piece of
+					 * frames */
 };
 
 /*
- * The window is checked here, so that a frame is judged the same however it is
+ * The window is checked here, so that the result is the same however a frame is
  * decoded.
  */
 static int64_t
@@ -41,7 +41,7 @@ scan(struct zstd_cutter *c, const struct slot *s, size_t from, bool *ended)
 	return n;
 }
 
-/* Begins a new frame, or restarts the current one from its beginning. */
+/* Starts a new frame, or restarts the current one from its beginning. */
 static void
 restart(struct zstd_cutter *c)
 {
@@ -51,7 +51,7 @@ restart(struct zstd_cutter *c)
 }
 
 /*
- * Cuts at the end of a frame that may be cut anywhere, or after everything read
+ * Cuts at the end of a frame that may be cut anywhere, or after all data read
  * so far; with one thread, after any number of frames.  Data before pos has
  * been scanned; if `ended` is set, pos is the frame's end.
  */
@@ -199,7 +199,7 @@ cut_frames(struct zstd_cutter *c, struct input *in, struct slot *s)
 			break;
 		if (in->eof)
 			break;
-		/* do not let complete frames wait for a live pipe */
+		/* do not delay complete frames by waiting for a live pipe */
 		if (note->used > 0 && in->flush_ms >= 0)
 			return cut_before(c, s);
 		got = carry_more(in, s, READ_LEN);

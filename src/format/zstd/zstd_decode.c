@@ -2,10 +2,10 @@
  * zstd_decode.c - decompressing Zstandard on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The reader cuts pieces of whole frames whose headers give their sizes, and
- * jobs of frames written by pzc.  Everything else, and anything too large, goes
- * through libzstd's stream decoder in the joiner.  With one thread everything
- * does, which needs the least memory.
+ * The reader cuts pieces of whole frames whose headers contain their sizes, and
+ * jobs of frames written by pzc.  All other data, and units that are too large,
+ * are decoded by libzstd's stream decoder in the joiner.  With one thread,
+ * everything is decoded there, which needs the least memory.
  */
 #include "zstd_codec.h"
 
@@ -20,7 +20,7 @@
 enum {
 	UNIT_MOST = 48 << 20,	/* maximum input or output of a unit in a
 				 * worker */
-	UNIT_LEAST = 16 << 20,	/* lower bound for it under a memory limit, */
+	UNIT_LEAST = 16 << 20,	/* lower bound of that under a memory limit, */
 	UNIT_STEP = 16 << 20,	/* in steps of this size */
 	PIECE_LEAST = 1 << 20,
 	UNIT_SLACK = 3 << 20,	/* allowance for many small frames, and
@@ -170,7 +170,7 @@ work_job(ZSTD_DCtx *d, struct slot *s, size_t most)
 	if (note->final && note->checksum)
 		end -= CHECKSUM_LEN;
 	at = skip_marks(s, note->skip, end);
-	/* nothing but the end of a frame that consists of whole jobs */
+	/* only the end of a frame that consists of whole jobs */
 	note->ok = note->final && end - at == ZSTD_BLOCK_HEAD &&
 	    memcmp(s->in.data + at, "\1\0", ZSTD_BLOCK_HEAD) == 0;
 	if (note->ok || at - note->skip < ZSTD_JOB_LEAD * ZSTD_BLOCK_HEAD)
@@ -211,7 +211,7 @@ join(void *job, struct slot *s, struct sink *out)
 	return zstd_join(&j->joiner, s, out);
 }
 
-/* Returns what is known about the first frame. */
+/* Returns the header of the first frame, as far as it is known. */
 static struct zstd_header
 first_frame(const struct codec_options *o)
 {
@@ -224,8 +224,9 @@ first_frame(const struct codec_options *o)
 }
 
 /*
- * Plans for units of this size.  In addition to the slots, the joiner keeps the
- * input of two units, and the reader what it has read beyond one.
+ * Plans for units of this size.  In addition to the slots, the joiner stores
+ * the input of two units, and the reader the data that it has read beyond a
+ * unit.
  */
 static void
 plan_units(const struct codec_options *o, struct memory_plan *p, uint64_t unit,
@@ -240,9 +241,9 @@ plan_units(const struct codec_options *o, struct memory_plan *p, uint64_t unit,
 }
 
 /*
- * Each thread beyond the first costs the memory of a unit's input and output; a
- * single thread costs none.  A limit first lowers the unit size; larger units
- * are then decoded by one thread, in pieces.
+ * With more than one thread, each needs memory for the input and output of a
+ * unit; a single thread does not.  A memory limit first reduces the unit size;
+ * larger units are then decoded by one thread, in pieces.
  */
 static int
 plan(const struct codec_options *o, struct memory_plan *p, const char **why)

@@ -15,12 +15,12 @@
 #include <stdatomic.h>
 #include <xxhash.h>
 
-/* What a piece is: unzstd_notes.kind. */
+/* The type of a piece: unzstd_notes.kind. */
 enum { PIECE_PLAIN, PIECE_FRAMES, PIECE_JOB };
 
 enum { CHECKSUM_LEN = 4 };	/* checksum after the last job of a frame */
 
-/* Private to the reader. */
+/* Used only by the reader. */
 struct zstd_cutter {
 	struct zstd_scan scan;
 	struct carry carry;
@@ -29,12 +29,15 @@ struct zstd_cutter {
 	uint64_t beyond;		/* memory needed in addition to a
 					 * window */
 	struct codec_notes *notes;
-	bool serial;			/* cut everything anywhere */
+	bool serial;			/* cut all frames anywhere */
 	bool plain;			/* inside a frame that may be cut
 					 * anywhere */
 	bool jobs;			/* inside a frame of jobs */
-	bool hopeless;			/* a required frame is missing */
-	/* The joiner could not use a job, and decodes the rest of its frame. */
+	bool hopeless;			/* no valid frame follows */
+	/*
+	 * The joiner could not use a job, and decodes the rest of its frame
+	 * itself.
+	 */
 	atomic_bool distrust;
 };
 
@@ -48,11 +51,11 @@ struct zstd_kept {
 	uint64_t made;
 };
 
-/* Private to the joiner. */
+/* Used only by the joiner. */
 struct zstd_joiner {
 	struct serial serial;
 	struct zstd_cutter *cutter;
-	/* Of a frame of jobs: */
+	/* In a frame of jobs: */
 	bool open;			/* begun but not ended */
 	bool resumed;			/* decoded serially from now on */
 	bool body_ended;		/* only its checksum is missing */
@@ -69,8 +72,8 @@ struct zstd_joiner {
 extern const struct stream_ops zstd_stream;
 
 /*
- * Job pieces have note.ok set if s->out is known to be right.  Returns 0 or
- * -errno.
+ * Joins a piece.  A job has note.ok set if s->out is known to be correct.
+ * Returns 0 or -errno.
  */
 int zstd_join(struct zstd_joiner *j, struct slot *s, struct sink *out);
 

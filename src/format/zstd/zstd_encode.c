@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * As with zstd -T, the output is one frame, with a checksum and a window that
- * every reader accepts.  But no job refers to the previous one, so jobs can be
- * decompressed on all cores; zstd_job.h describes the layout.  An input of one
- * job becomes an ordinary frame without marks.
+ * every decoder accepts.  However, no job refers to the previous one, so jobs
+ * can be decompressed on all cores; zstd_job.h describes the layout.  An input
+ * of one job becomes an ordinary frame without marks.
  *
  * Jobs are long, because each begins with an empty window.  Up to level 8 the
- * first two are shorter, for inputs of only a few jobs.
+ * first two jobs are shorter, for the benefit of inputs of only a few jobs.
  */
 #include "zstd_codec.h"
 
@@ -27,9 +27,10 @@
 enum {
 	SHORT_JOB = 8 << 20,	/* size of the first SHORT_JOBS */
 	SHORT_JOBS = 2,
-	MANY_JOB = 4 << 20,	/* if there should be many jobs: -R, --adapt */
+	MANY_JOB = 4 << 20,	/* job size if there should be many jobs: -R,
+				 * --adapt */
 	WINDOW_LEAST_LOG = 10,
-	ROOM = 256 << 10,	/* room for what settling adds */
+	ROOM = 256 << 10,	/* room for data added by zstd_job_settle() */
 	CHECKSUM = 4
 };
 
@@ -111,7 +112,7 @@ fill(void *job, struct input *in, struct slot *s)
 {
 	struct job *j = job;
 	size_t len = longest_job(j->options);
-	/* all at once, because growing would leave holes in memory */
+	/* allocate everything at once, because growing would fragment memory */
 	int rc = s->seq > 0 ? buf_reserve(&s->in, len) : 0;
 
 	if (rc != 0)
@@ -138,8 +139,8 @@ worker_close(void *ctx)
 }
 
 /*
- * Returns whether this is the whole input, which becomes an ordinary libzstd
- * frame, not a job.
+ * Returns whether s is the whole input, which becomes an ordinary libzstd frame
+ * rather than a job.
  */
 static bool
 is_alone(const struct slot *s)
@@ -227,7 +228,7 @@ work(void *job, void *ctx, struct slot *s)
 	size_t n, raw, len;
 	int rc;
 
-	/* the end of an input of whole jobs */
+	/* the end of an input that consists of whole jobs */
 	if (s->in.len == 0 && s->seq > 0)
 		return 0;
 	rc = set_up(j, ctx, s);
@@ -265,7 +266,7 @@ put_header(const struct job *j, struct sink *out)
 	return sink_write(out, head, len);
 }
 
-/* Writes the checksum, preceded by a last block if there was none. */
+/* Writes the checksum, preceded by a last block if there has been none. */
 static int
 put_end(const struct job *j, bool ended, struct sink *out)
 {

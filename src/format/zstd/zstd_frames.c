@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Every frame covers the same amount of input, is compressed independently, and
- * states its size and checksum.  A skippable frame with a seek table may
+ * contains its size and checksum.  A skippable frame with a seek table may
  * follow.  Source: the Zstandard seekable format 0.1.0.
  */
 #include "zstd_codec.h"
@@ -21,7 +21,8 @@
 enum {
 	FRAME_LEAST_LOG = 22,
 	FRAME_LEAST = 1 << FRAME_LEAST_LOG,
-	WINDOW_MOST_LOG = 27,	/* accepted by decoders without an option */
+	WINDOW_MOST_LOG = 27,	/* maximum that decoders accept without an
+				 * option */
 	SMALL_LEVEL = 8,	/* the last level with small frames */
 };
 
@@ -43,9 +44,10 @@ frame_log(int level)
 }
 
 /*
- * Returns log2 of the window size, which is the frame size.  A frame's input
- * and output are entirely in memory anyway, so the longer window costs nothing;
- * it saves 0.2 to 1.6 % at level 3, 5 % at 9 to 15, and 3 % at 19.
+ * Returns log2 of the window size, which is the frame size.  The input and
+ * output of a frame are completely in memory anyway, so the longer window costs
+ * nothing.  It saves 0.2 to 1.6 % at level 3, 5 % at levels 9 to 15, and 3 % at
+ * level 19.
  */
 static int
 window_log(int level)
@@ -61,8 +63,8 @@ new_context(const struct codec_options *o)
 	ZSTD_CCtx *c = ZSTD_createCCtx();
 
 	/*
-	 * The frame's checksum is off by default in the library but on in
-	 * zstd(1); testing a file relies on it.
+	 * The checksum is off by default in the library but on in zstd(1);
+	 * without it, testing a file would detect little damage.
 	 */
 	if (c == NULL || zstd_set(c, ZSTD_c_compressionLevel, o->level) != 0 ||
 	    zstd_set(c, ZSTD_c_windowLog, window_log(o->level)) != 0 ||
@@ -153,7 +155,7 @@ work(void *job, void *ctx, struct slot *s)
 	size_t n;
 	int rc;
 
-	/* the end of an input of whole blocks: it gets no frame */
+	/* the end of an input that consists of whole blocks; write no frame */
 	if (s->in.len == 0 && s->seq > 0)
 		return 0;
 	if (j->options->adapt != NULL)

@@ -31,15 +31,15 @@ struct zstd_fse {
 };
 
 /*
- * Reads the table described at p, for codes of this kind.  Returns the
- * description's length in bytes, or -EBADMSG.
+ * Reads the table described at p, for codes of this type.  Returns the length
+ * of the description in bytes, or -EBADMSG.
  */
 ssize_t zstd_fse_read(struct zstd_fse *t, enum zstd_code code,
     const uint8_t *p, size_t len);
 
 /*
- * These build a table with one symbol, and the predefined table.  Returns 0 or
- * -EBADMSG.
+ * These functions build a table with one symbol, and the predefined table.
+ * Returns 0 or -EBADMSG.
  */
 int zstd_fse_single(struct zstd_fse *t, enum zstd_code code, uint8_t symbol);
 void zstd_fse_predefined(struct zstd_fse *t, enum zstd_code code);
@@ -48,8 +48,8 @@ void zstd_fse_predefined(struct zstd_fse *t, enum zstd_code code);
 unsigned zstd_extra_bits(enum zstd_code code, uint8_t symbol);
 
 /*
- * Returns a state of the symbol that leads to the state next (to any, if next
- * is negative), or -1 if there is none.
+ * Returns a state of the symbol that leads to the state `next` (or to any
+ * state, if next is negative), or -1 if there is none.
  */
 int zstd_fse_before(const struct zstd_fse *t, uint8_t symbol, int next);
 

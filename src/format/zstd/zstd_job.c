@@ -37,7 +37,7 @@ zstd_job_head(uint8_t head[ZSTD_JOB_HEAD], uint8_t window)
 	head[5] = window;
 }
 
-/* Returns the complete blocks in p, one per call; NULL at the end. */
+/* Returns the block after p if it is complete, or NULL at the end. */
 static const uint8_t *
 next_block(const uint8_t *p, const uint8_t *end, struct zstd_block_head *h)
 {
@@ -102,7 +102,7 @@ zstd_job_alone(const uint8_t *p, size_t len)
 		    (s.count > 0 && !own_offsets(&offsets, &t, p, h.stored,
 		    &s))))
 			return false;
-		/* sequences set all three tables at once */
+		/* sequences always set all three tables */
 		if (h.last || (t.literals && zstd_offsets_known(&offsets)))
 			return true;
 		p += h.stored;

@@ -3,23 +3,24 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A frame written by pzc is a series of jobs.  A job is a whole number of
- * blocks that refer to nothing before it, so each can be decoded independently:
+ * blocks that do not refer to data before the job, so each job can be decoded
+ * independently:
  *
  * 	header  00 00 00  00 00 00  blocks of job 0
  * 	        00 00 00 ...  00 00 00  00 00 00  blocks of job 1
  * 	        ...  blocks of the last job  checksum
  *
  * Empty raw blocks (00 00 00) mark where a job begins; every decoder skips
- * them.  At least two precede each job, where a decoder that wants only this
- * job can put a six-byte header; between two jobs there are at least three.
- * The number of those that follow a job, zstd_job_marks(), encodes its size.
- * Decoding does not rely on that size, which only helps in locating a byte in a
- * file.
+ * them.  At least two precede each job; a decoder that needs only this job can
+ * replace them with a six-byte header.  Between two jobs there are at least
+ * three.  The number of marks that follow a job, zstd_job_marks(), encodes its
+ * size.  Decoding does not rely on that size, which is only used to locate a
+ * byte in a file.
  *
- * The marks are a guess, since any frame may contain such blocks.  A job that
- * zstd_job_alone() accepts, and that libzstd then decodes as a separate frame,
- * decodes to exactly the same bytes as within its frame, for the following
- * reason.
+ * The marks are not proof, because any frame may contain such blocks.  A job
+ * that zstd_job_alone() accepts, and that libzstd then decodes as a separate
+ * frame, decodes to exactly the same bytes as within its frame, for the
+ * following reason.
  *
  * Decoding a block depends on four things besides its own bytes: the last
  * Huffman table, the last three FSE tables, the last three offsets, and the
@@ -59,7 +60,9 @@ enum {
  */
 unsigned zstd_job_marks(uint64_t len);
 
-/* Returns the size that this many marks encode, or 0 if they encode none. */
+/*
+ * Returns the size that this number of marks encodes, or 0 if it encodes none.
+ */
 uint64_t zstd_job_len(unsigned marks);
 
 /*
@@ -69,8 +72,8 @@ uint64_t zstd_job_len(unsigned marks);
 void zstd_job_head(uint8_t head[ZSTD_JOB_HEAD], uint8_t window);
 
 /*
- * Returns whether the blocks in the len bytes at p refer to nothing before
- * them.
+ * Returns whether the blocks in the len bytes at p do not refer to any data
+ * before them.
  */
 bool zstd_job_alone(const uint8_t *p, size_t len);
 
@@ -86,7 +89,7 @@ uint8_t *zstd_last_block(uint8_t *p, size_t len);
  * which every frame begins, gets an explicit offset.  b->cap should be about
  * 256 KiB more than b->len; a block is smaller than `most` bytes.  Returns 0;
  * -ENOMEM; or -ENOBUFS or -EBADMSG if this is impossible, in which case the
- * contents of b are useless.
+ * contents of b are undefined.
  */
 int zstd_job_settle(struct buf *b, size_t from, size_t most);
 

@@ -2,17 +2,18 @@
  * zstd_join.c - joining the pieces of a Zstandard stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Whole frames and jobs that a worker has decoded are used unchanged;
- * everything else goes through libzstd's stream decoder, here and in order.
+ * The output of whole frames and jobs decoded by a worker is used unchanged;
+ * everything else is decoded here by libzstd's stream decoder, in order.
  *
  * A frame of jobs may turn out not to be one: a piece that begins with marks
  * may refer to data before it, be too long for a worker, or be truncated.  In
  * that case the stream decoder has to continue from there, and needs the state
  * that it would have had.  It reaches that state by decoding the input of
- * earlier jobs again, starting from one that is known to be independent and was
- * followed by at least a window's length of output: nothing later can refer to
- * anything older.  So the input for one window is kept, and its output is
- * dropped the second time.  The checksum of such a frame is computed here.
+ * earlier jobs again, starting with a job that is known to be independent and
+ * was followed by at least a window's length of output; later data cannot refer
+ * to anything before that job.  Therefore the input for one window is kept, and
+ * its output is discarded the second time.  The checksum of such a frame is
+ * computed here.
  */
 #include "zstd_decode.h"
 
@@ -62,7 +63,7 @@ has_room(const struct zstd_joiner *j, const struct slot *s)
 	    newer->in.len + s->note.unzstd.used <= j->cutter->unit_max;
 }
 
-/* Keeps the input of an accepted job; s->in is exchanged for another buffer. */
+/* Keeps the input of an accepted job; s->in gets another buffer in exchange. */
 static int
 keep(struct zstd_joiner *j, struct slot *s)
 {
@@ -105,8 +106,8 @@ begin_frame(struct zstd_joiner *j, const struct slot *s)
 }
 
 /*
- * Ends a frame; check is the four bytes after its last block, if it has a
- * checksum.
+ * Ends a frame; check points to the four bytes after its last block, if it has
+ * a checksum.
  */
 static int
 end_frame(struct zstd_joiner *j, const uint8_t *check)
@@ -129,7 +130,7 @@ accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
 
 	XXH64_update(j->hash, s->out.data, s->out.len);
 	j->made += s->out.len;
-	/* if the total is wrong, it is not written */
+	/* if the checksum is wrong, the output is not written */
 	rc = note->final ?
 	    end_frame(j, s->in.data + note->used - CHECKSUM_LEN) : keep(j, s);
 	return rc != 0 ? rc : sink_slot(out, s);
@@ -160,7 +161,10 @@ feed_blocks(struct zstd_joiner *j, const uint8_t **p, const uint8_t *end,
 	struct stream_io io = { .in = *p, .in_len = (size_t)(end - *p) };
 	int rc = STREAM_MORE;
 
-	/* call again without input while a full buffer may hide output */
+	/*
+	 * call again without input while the buffer is full, because there may
+	 * be more output
+	 */
 	while (rc == STREAM_MORE && (io.in_len > 0 || io.out_len == 0)) {
 		const uint8_t *before = io.in;
 		size_t room;
@@ -183,7 +187,7 @@ feed_blocks(struct zstd_joiner *j, const uint8_t **p, const uint8_t *end,
 	return 0;
 }
 
-/* Continues with a resumed frame, and with what follows it. */
+/* Continues with a resumed frame, and with the data after it. */
 static int
 feed(struct zstd_joiner *j, const uint8_t *p, size_t len, bool last,
     struct sink *out)
@@ -205,7 +209,7 @@ feed(struct zstd_joiner *j, const uint8_t *p, size_t len, bool last,
 	return rc == 0 && last ? -ENODATA : rc;
 }
 
-/* Lets the stream decoder take over, in the state that it would have had. */
+/* Continues with the stream decoder, in the state that it would have had. */
 static int
 resume(struct zstd_joiner *j, struct sink *out)
 {

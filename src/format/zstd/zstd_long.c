@@ -2,8 +2,8 @@
  * zstd_long.c - compressing to one Zstandard frame with a long window
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This uses libzstd's own threads, because cutting the input would cut the
- * window.
+ * This uses libzstd's own threads, because cutting the input into jobs would
+ * limit the window.
  */
 #include "zstd_codec.h"
 
@@ -51,7 +51,7 @@ set_up(ZSTD_CCtx *c, const struct codec_options *o)
 		rc = zstd_set(c, ZSTD_c_enableLongDistanceMatching, 1);
 	if (rc == 0)
 		rc = zstd_set(c, ZSTD_c_windowLog, o->window_log);
-	/* fails if libzstd was built without threads, and then uses one */
+	/* fails if libzstd was built without threads; it then uses one */
 	ZSTD_CCtx_setParameter(c, ZSTD_c_nbWorkers, (int)o->threads);
 	return rc;
 }

@@ -26,7 +26,7 @@ zstd_offsets_known(const struct zstd_offsets *o)
 
 /*
  * Returns the offset that a value selects in a sequence with or without
- * literals, 0 if unknown.  It becomes the most recent one.
+ * literals, 0 if unknown.  That offset becomes the most recent one.
  */
 static inline uint32_t
 zstd_offsets_use(struct zstd_offsets *o, uint32_t value, bool literals)

@@ -26,15 +26,18 @@ struct zstd_header {
 	uint64_t content;	/* size, or UINT64_MAX */
 	uint64_t window;
 	bool checksum;
-	bool dictionary;	/* one is specified */
-	bool windowed;		/* the window has a byte of its own: */
+	bool dictionary;	/* a dictionary is specified */
+	bool windowed;		/* the header has a window byte: */
 	uint8_t window_byte;
 	uint32_t skip;		/* in a skippable frame: bytes after the
 				 * header */
 	bool skippable;
 };
 
-/* Returns 1, 0 (len bytes are too few), or -EBADMSG.  A pure function. */
+/*
+ * Parses a header, without side effects.  Returns 1, 0 (len bytes are too few),
+ * or -EBADMSG.
+ */
 int zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len);
 
 struct zstd_scan {
@@ -44,25 +47,25 @@ struct zstd_scan {
 	bool last;			/* the current block is the last one */
 	bool jobs;			/* also stop at the ends of jobs */
 	bool marked;			/* the frame begins with an empty block */
-	bool at_job;			/* stopped after an empty block
-					 * following others */
-	bool begun, busy;		/* in a block; in a non-empty one */
-	uint64_t most;			/* maximum output of what is skipped */
+	bool at_job;			/* stopped after an empty block that
+					 * follows other blocks */
+	bool begun, busy;		/* in a block; in a non-empty block */
+	uint64_t most;			/* maximum output of the skipped data */
 	uint8_t held[ZSTD_HEADER_MAX];	/* an incomplete header */
 	size_t held_len;
 };
 
 /*
  * Scans len bytes, at most to the end of the current frame.  Returns how many
- * of them belong to it; *ended tells whether it ends there.  With z->jobs, in a
- * frame that begins with an empty raw block, it also stops after the first one
- * that follows other blocks, and sets z->at_job; zstd_scan_job() continues.
- * Returns -EBADMSG if no frame begins here.
+ * of them belong to the frame; *ended is set to whether it ends there.  If
+ * z->jobs is set, in a frame that begins with an empty raw block, scanning also
+ * stops after the first empty block that follows other blocks, and z->at_job is
+ * set; zstd_scan_job() continues.  Returns -EBADMSG if no frame begins here.
  */
 int64_t zstd_scan(struct zstd_scan *z, const uint8_t *p, size_t len,
     bool *ended);
 
-/* Restarts counting here, and continues after a job. */
+/* Continues after a job, and restarts counting there. */
 void zstd_scan_job(struct zstd_scan *z);
 
 #endif

@@ -2,16 +2,16 @@
  * zstd_settle.c - making libzstd's blocks independent
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * libzstd begins each frame with the offsets 1, 4 and 8, and repeats them where
- * they fit.  In a job, such a sequence gets an explicit offset, and so do the
- * following ones, until the last three offsets are the same in both encodings,
- * which takes a few sequences.
+ * At the start of a frame, the repeat offsets are 1, 4 and 8, and libzstd uses
+ * them where they fit.  In a job, a sequence that does so gets an explicit
+ * offset, and so do the following sequences, until the last three offsets are
+ * the same in both encodings, which takes a few sequences.
  *
- * Sequences are written from the last one to the first, and read in the
- * opposite order.  So all bits of the unchanged ones can stay in place, and the
- * changed ones are rewritten after them.  If the block's table has no code for
- * an explicit value, the block gets the predefined table, as do later blocks
- * that repeat its table.
+ * Sequences are written from the last to the first, and read in the opposite
+ * order.  Therefore all bits of the unchanged sequences can stay in place, and
+ * the changed sequences are rewritten after them.  If the block's table has no
+ * code for an explicit value, the predefined table is used for the block, and
+ * for later blocks that repeat its table.
  */
 #include "zstd_job.h"
 
@@ -23,14 +23,14 @@
 
 struct settle {
 	struct buf *b;
-	size_t from, to;	/* in b: next block to read, end of what has
-				 * been written */
+	size_t from, to;	/* in b: next block to read, end of the data
+				 * written */
 	size_t most;
 	struct zstd_tables tables;
 	struct zstd_fse predefined;	/* predefined table for offsets */
 	struct zstd_offsets were, are;	/* offsets in libzstd's encoding, and
 					 * in ours */
-	bool replaced;		/* the last offset table is ours */
+	bool replaced;		/* the last offset table was replaced */
 };
 
 /* A block, and its new form. */
@@ -39,9 +39,10 @@ struct change {
 	size_t len;
 	struct zstd_sections s;
 	struct zstd_reader reader;
-	struct zstd_sequence *q;	/* the first ones, in their new form */
+	struct zstd_sequence *q;	/* the first sequences, in their new
+					 * form */
 	uint32_t count;
-	bool plain_table;		/* use the predefined one */
+	bool plain_table;		/* use the predefined table */
 };
 
 static bool
@@ -184,7 +185,7 @@ put_bytes(struct writer *w, const uint8_t *p, size_t len)
 	w->len += len;
 }
 
-/* Writes the new block to the space below the data still to be read. */
+/* Writes the new block to the space before the data still to be read. */
 static int
 put_block(struct settle *s, const struct change *c, bool last)
 {
@@ -249,7 +250,7 @@ rewrite(struct settle *s, struct change *c, bool last)
 	return rc;
 }
 
-/* Determines whether, and how, a block with sequences changes. */
+/* Determines whether and how a block with sequences changes. */
 static int
 settle_sequences(struct settle *s, size_t len, bool last, bool *changed)
 {

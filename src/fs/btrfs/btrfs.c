@@ -1,5 +1,5 @@
 /*
- * btrfs.c - the space that file pieces take on btrfs
+ * btrfs.c - the space used by pieces of files on btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "btrfs.h"
@@ -55,7 +55,7 @@ pack_piece(struct packer *p, const uint8_t *data, bool first, uint32_t len,
 {
 	uint32_t n;
 
-	/* one sector cannot be saved, but it may fit into a leaf */
+	/* a single sector cannot shrink to less, but it may fit into a leaf */
 	if (!first && len <= BTRFS_SECTOR)
 		return false;
 	n = (uint32_t)packer_pack(p, data, len, round_up(len));

@@ -1,12 +1,12 @@
 /*
- * btrfs.h - the space that files take on btrfs
+ * btrfs.h - the space used by files on btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The rules are from btrfs-progs' Documentation/ch-compression.rst, the btrfs
  * wiki's description of the on-disk format, and compsize's output for files on
  * Linux 6.18.  A file is written in chunks of 512 KiB, and a chunk is
- * compressed in pieces of 128 KiB; from the first piece that does not shrink,
- * the rest of the chunk stays uncompressed.
+ * compressed in pieces of 128 KiB; starting with the first piece that does not
+ * shrink, the rest of the chunk is stored uncompressed.
  */
 #ifndef COLDPRESS_BTRFS_H
 #define COLDPRESS_BTRFS_H
@@ -24,10 +24,10 @@ enum {
 	BTRFS_INLINE = 2048	/* maximum inline size: max_inline */
 };
 
-/* The space that a chunk takes. */
+/* The space used by a chunk. */
 struct btrfs_chunk {
 	uint32_t logical_B;	/* whole sectors, or bytes in a leaf */
-	uint32_t physical_B;	/* the same, compressed */
+	uint32_t physical_B;	/* the same, after compression */
 	uint32_t filled_B;	/* part of that, without sector padding */
 	uint8_t extents;
 	bool in_leaf;
@@ -35,21 +35,21 @@ struct btrfs_chunk {
 };
 
 /*
- * Returns whether a sample of the piece looks compressible: repeating patterns,
- * few distinct bytes, or low entropy.  The len bytes are followed by zeros up
- * to a whole sector.
+ * Returns whether a sample of the piece looks compressible: it has repeating
+ * patterns, few distinct bytes, or low entropy.  The len bytes are followed by
+ * zeros up to a whole sector.
  */
 bool btrfs_looks_good(const uint8_t *piece, uint32_t len);
 
 /*
- * Measures a chunk of len bytes, stored uncompressed; first tells whether the
- * chunk is its file's first.
+ * Measures a chunk of len bytes, stored uncompressed.  first is set for the
+ * first chunk of a file.
  */
 void btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c);
 
 /*
  * Measures the chunk at offset in a file of size bytes, compressed by p as far
- * as that pays off; good tells for each piece whether to try.
+ * as that pays off.  good[i] is set if compression is to be tried for piece i.
  */
 void btrfs_pack(struct packer *p, const uint8_t *data, uint64_t offset,
     uint64_t size, const bool good[BTRFS_PIECES], struct btrfs_chunk *c);

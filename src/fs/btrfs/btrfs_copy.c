@@ -18,13 +18,14 @@
 #include <string.h>
 
 enum {
-	POINTER = 33,			/* size of a node's pointer in its
+	POINTER = 33,			/* size of the pointer to a node in its
 					 * parent */
 	INODE = 160,
-	REF = 10, NAME = 30,		/* before a name, or an xattr's */
+	REF = 10, NAME = 30,		/* header before a name, or before an
+					 * xattr */
 	EXTENT_IN_FILE = 53,
-	IN_LEAF = 21,			/* before the data */
-	EXTENT = 53,			/* with one reference to it */
+	IN_LEAF = 21,			/* header before the data */
+	EXTENT = 53,			/* including one reference */
 	NODE_EXTENT = 33,
 	SUM = 4,			/* for each sector: crc32c */
 	SECTOR = 4096,
@@ -32,7 +33,7 @@ enum {
 	OTHER_TREES = 5,		/* one node each: roots, devices, free
 					 * space, UUIDs, relocated data */
 	/*
-	 * Linux delays 128 changes: as a rule, half of them are names and half
+	 * Linux delays 128 changes; usually half of them are names and half
 	 * inodes.
 	 */
 	LATE_NAMES = 64
@@ -55,7 +56,7 @@ by_key(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Keeps an item to be added later. */
+/* Stores an item to be added later. */
 static int
 keep(struct btrfs_late *late, const struct btrfs_item *it)
 {
@@ -201,7 +202,7 @@ leaves(uint64_t bytes, unsigned full)
 	return n > 0 ? n : 1;
 }
 
-/* Returns how many nodes a tree with the given number of leaves has. */
+/* Returns the number of nodes in a tree with the given number of leaves. */
 static uint64_t
 nodes(uint64_t level)
 {

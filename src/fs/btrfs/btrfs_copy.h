@@ -1,5 +1,5 @@
 /*
- * btrfs_copy.h - the trees of a btrfs to which a list of files is copied
+ * btrfs_copy.h - the trees of a btrfs filesystem to which files are copied
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A struct btrfs_copy belongs to one thread; it must be zeroed initially,
@@ -24,7 +24,10 @@ struct btrfs_copy {
 	uint64_t extents_B, sums_B;	/* items of the other trees */
 };
 
-/* Creates item i of the list, or adds it to its file; returns 0 or -ENOMEM. */
+/*
+ * Creates item i of the list, or adds it as a link to its file.  Returns 0 or
+ * -ENOMEM.
+ */
 int btrfs_copy_create(struct btrfs_copy *c, size_t i);
 
 /*
@@ -35,7 +38,7 @@ int btrfs_copy_in_leaf(struct btrfs_copy *c, size_t i, uint32_t bytes);
 int btrfs_copy_extent(struct btrfs_copy *c, size_t i, uint32_t k,
     uint32_t disk_B);
 
-/* Writes whatever is left.  Returns 0 or -ENOMEM. */
+/* Writes all remaining items.  Returns 0 or -ENOMEM. */
 int btrfs_copy_end(struct btrfs_copy *c);
 
 /* Returns how many nodes all trees have. */

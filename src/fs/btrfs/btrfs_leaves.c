@@ -1,5 +1,5 @@
 /*
- * btrfs_leaves.c - how items spread over the leaves of a btrfs tree
+ * btrfs_leaves.c - the distribution of items over the leaves of a btrfs tree
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "btrfs_leaves.h"
@@ -19,7 +19,10 @@ struct btrfs_leaf {
 	struct btrfs_item *items;
 };
 
-/* Where an item belongs: before the item in this slot, or at the leaf's end. */
+/*
+ * The position of an item: before the item in this slot, or at the end of the
+ * leaf.
+ */
 struct place {
 	size_t leaf;
 	unsigned slot;
@@ -100,7 +103,9 @@ add_leaf(struct btrfs_leaves *t, size_t at)
 	return 0;
 }
 
-/* Finds where a key belongs.  Returns whether it is there already. */
+/*
+ * Finds the position of a key.  Returns whether an item with this key exists.
+ */
 static bool
 find(const struct btrfs_leaves *t, const struct btrfs_item *key,
     struct place *p)
@@ -131,9 +136,9 @@ find(const struct btrfs_leaves *t, const struct btrfs_item *key,
 }
 
 /*
- * Returns how many items at one end of a leaf fit into `left' bytes at its
+ * Returns how many items at one end of a leaf fit into `left' bytes of its
  * neighbour: from the last item down to item `last' (step -1), or from the
- * first one up to it (step 1).  At slot, where `need' bytes are wanted,
+ * first item up to `last' (step 1).  At slot, where `need' bytes are needed,
  * counting continues only if the neighbour has more room left than this leaf.
  */
 static unsigned
@@ -160,8 +165,8 @@ count_pushed(const struct btrfs_leaf *l, unsigned slot, uint32_t need,
 }
 
 /*
- * Pushes items after the first `keep' to the next leaf, if that has `need'
- * bytes of room.  Returns 1 if it did, 0 if not, or -ENOMEM.
+ * Pushes the items after the first `keep' to the next leaf, if that has `need'
+ * bytes of room.  Returns 1 if items were pushed, 0 if not, or -ENOMEM.
  */
 static int
 push_right(struct btrfs_leaves *t, struct place *p, uint32_t need,
@@ -191,7 +196,7 @@ push_right(struct btrfs_leaves *t, struct place *p, uint32_t need,
 	return 1;
 }
 
-/* Likewise pushes at most the first `most' items to the previous leaf. */
+/* Likewise pushes up to `most' items to the previous leaf. */
 static int
 push_left(struct btrfs_leaves *t, struct place *p, uint32_t need,
     unsigned most)
@@ -220,8 +225,8 @@ push_left(struct btrfs_leaves *t, struct place *p, uint32_t need,
 }
 
 /*
- * Returns how much room pushing must free; at_end: p is at that end of its
- * leaf.
+ * Returns how many bytes pushing must free.  at_end is set if p is at that end
+ * of its leaf.
  */
 static uint32_t
 lacking(const struct btrfs_leaves *t, const struct place *p, uint32_t need,
@@ -272,7 +277,7 @@ enum { EMPTY_LEAF = -1, TWICE = -2 };
 
 /*
  * Returns the item before which to split a leaf, in the middle or at slot;
- * EMPTY_LEAF if the new item gets a leaf of its own, TWICE if two splits are
+ * EMPTY_LEAF if the new item gets a separate leaf; TWICE if two splits are
  * needed.
  */
 static int
@@ -322,7 +327,8 @@ begin_leaf(struct btrfs_leaves *t, struct place *p)
 }
 
 /*
- * Makes `need' bytes of room at p; grows: they are for the item already there.
+ * Makes `need' bytes of room at p.  grows is set if they are for the existing
+ * item.
  */
 static int
 make_room(struct btrfs_leaves *t, struct place *p, uint32_t need, bool grows)

@@ -1,12 +1,12 @@
 /*
- * btrfs_leaves.h - how items spread over the leaves of a btrfs tree
+ * btrfs_leaves.h - the distribution of items over the leaves of a btrfs tree
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * How full leaves are depends on the order in which items are added.  This
- * reproduces what Linux does: an item goes where its key belongs; if its leaf
- * has no room, items are pushed to the next or the previous leaf, or else the
- * leaf is split, in the middle if the item then fits.  All leaves are assumed
- * to have the same parent.
+ * The fill level of leaves depends on the order in which items are added.  This
+ * code reproduces the algorithm in Linux.  An item is inserted in key order.
+ * If the leaf has no room, items are pushed to the next or the previous leaf;
+ * if that is not possible, the leaf is split, in the middle if the item then
+ * fits.  All leaves are assumed to have the same parent.
  *
  * A struct btrfs_leaves belongs to one thread; it must be zeroed initially.
  */
@@ -18,8 +18,9 @@
 
 enum {
 	BTRFS_NODE = 16384,
-	BTRFS_ROOM = BTRFS_NODE - 101,	/* in a node, after its header */
-	BTRFS_HEADER = 25		/* of an item in a leaf */
+	BTRFS_ROOM = BTRFS_NODE - 101,	/* room in a node, after its header */
+	BTRFS_HEADER = 25		/* size of the header of an item in a
+					 * leaf */
 };
 
 /* Types of items, in the order of their keys. */
@@ -31,7 +32,7 @@ enum {
 struct btrfs_item {
 	uint64_t owner;			/* object << 8 | type */
 	uint32_t offset;		/* last part of the key */
-	uint32_t size;			/* with its header */
+	uint32_t size;			/* size including the header */
 };
 
 struct btrfs_leaf;
@@ -50,7 +51,7 @@ int btrfs_leaves_add(struct btrfs_leaves *t, const struct btrfs_item *items,
 
 /*
  * Enlarges the item with this key by `size' bytes.  Returns 0, -ENOENT,
- * -EOVERFLOW (no leaf could hold it) or -ENOMEM.
+ * -EOVERFLOW (the item would not fit in a leaf) or -ENOMEM.
  */
 int btrfs_leaves_grow(struct btrfs_leaves *t, const struct btrfs_item *item);
 

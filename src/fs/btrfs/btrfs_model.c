@@ -2,9 +2,9 @@
  * btrfs_model.c - the size of a list of files on btrfs, with each algorithm
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A file's chunks arrive in any order, but whether one is compressed may depend
- * on earlier ones.  So the result for each chunk is recorded, and the results
- * are added up in order at the end.
+ * The chunks of a file arrive in any order, but whether a chunk is compressed
+ * may depend on earlier chunks.  Therefore the result for each chunk is
+ * recorded, and the results are added up in order at the end.
  */
 #include "base/parallel.h"
 #include "base/sys.h"
@@ -26,22 +26,23 @@ struct space {
 struct btrfs_job {
 	const struct fs_job *job;
 	size_t *first;			/* first chunk of each item */
-	struct btrfs_chunk *chunks;	/* each with all algorithms */
-	bool *hopeless;			/* according to the sample of its first
-					 * piece */
+	struct btrfs_chunk *chunks;	/* results for each chunk and
+					 * algorithm */
+	bool *hopeless;			/* the sample of the first piece looks
+					 * incompressible */
 	struct fs_classes files;
 	struct space classes[FS_CLASSES][FS_ALGORITHMS];
 	struct btrfs_names names;
 	uint64_t trees_B[FS_ALGORITHMS];
-	atomic_uint next;		/* algorithm to add up */
+	atomic_uint next;		/* next algorithm to add up */
 	atomic_bool failed;		/* out of memory */
 };
 
 struct worker {
 	struct packer *packers[FS_ALGORITHMS];
 	/*
-	 * The result for a whole chunk of zeros other than a file's first, once
-	 * one has been measured.
+	 * The result for a whole chunk of zeros that is not the first of its
+	 * file, once one has been measured.
 	 */
 	struct btrfs_chunk zeros[FS_ALGORITHMS];
 	bool knows_zeros;
@@ -82,7 +83,7 @@ is_zero(const uint8_t *p, uint32_t len)
 	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
 }
 
-/* Determines what to try for a chunk. */
+/* Determines which pieces of a chunk to try to compress. */
 static void
 look(const struct btrfs_job *b, const uint8_t *data, uint32_t len,
     bool good[BTRFS_PIECES])
@@ -115,7 +116,10 @@ pack(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
 	}
 }
 
-/* Zeros are compressed only once: there may be terabytes of them. */
+/*
+ * Processes a chunk.  Zeros are compressed only once, because there may be
+ * terabytes of them.
+ */
 static void
 chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
     const uint8_t *data)

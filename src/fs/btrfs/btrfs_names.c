@@ -1,5 +1,5 @@
 /*
- * btrfs_names.c - what btrfs stores for a tree besides its data
+ * btrfs_names.c - the names and extended attributes of a tree on btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "btrfs_names.h"
@@ -44,7 +44,7 @@ compare(const char *path, const char *other, size_t n)
 	return c != 0 ? c : path[n] != '\0';
 }
 
-/* Finds item i's directory, searching from `root', its root, onward. */
+/* Finds the directory of item i, searching from `root', its root, onward. */
 static size_t
 find_dir(const struct fs_list *l, size_t root, size_t i)
 {
@@ -97,8 +97,8 @@ by_inode(const void *a, const void *b)
 }
 
 /*
- * Walks the tree of `root'; from[i] is the next entry of directory i, and to[i]
- * the end of its entries.
+ * Walks the tree of `root'.  from[i] is the next entry of directory i, and
+ * to[i] the end of its entries.
  */
 static void
 walk(struct btrfs_names *n, size_t root, const struct entry *entries,

@@ -1,5 +1,5 @@
 /*
- * btrfs_names.h - what btrfs stores of a tree besides its data
+ * btrfs_names.h - the names and extended attributes of a tree on btrfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_BTRFS_NAMES_H
@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An extended attribute; an ACL is one. */
+/* An extended attribute, which may be an ACL. */
 struct btrfs_xattr {
-	uint32_t hash, size;		/* of the name; of name and value */
+	uint32_t hash, size;		/* hash of the name; size of name and
+					 * value */
 };
 
-/* Does not change once it has been read; any thread may then use it. */
+/* Constant once it has been read, so that any thread may use it. */
 struct btrfs_names {
 	const struct fs_list *list;
 	size_t *order;			/* items in the order of a copy */
@@ -26,17 +27,17 @@ struct btrfs_names {
 
 struct btrfs_place {
 	size_t dir;			/* index of its directory */
-	size_t rank;			/* in the order */
-	size_t object;			/* the first rank of this file, which
-					 * may have several names */
+	size_t rank;			/* position in the order */
+	size_t object;			/* lowest rank among the names of this
+					 * file */
 	size_t xattr, xattr_end;	/* indices of its attributes */
 };
 
 /*
  * Determines the order in which cp(1) and tar(1) copy a list, which must
  * outlast n: a directory, then its contents by inode number.  Reads the
- * attributes, leaving out those that cannot be read.  Returns 0 or -ENOMEM;
- * call btrfs_names_free() even then.
+ * attributes, omitting any that cannot be read.  Returns 0 or -ENOMEM; call
+ * btrfs_names_free() even after an error.
  */
 int btrfs_names_read(struct btrfs_names *n, const struct fs_list *list);
 void btrfs_names_free(struct btrfs_names *n);

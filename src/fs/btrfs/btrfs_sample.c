@@ -2,7 +2,7 @@
  * btrfs_sample.c - deciding whether btrfs tries to compress a piece
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Without compress-force, btrfs first samples 16 bytes of every 256.
+ * Without compress-force, btrfs first samples 16 of every 256 bytes.
  */
 #include "btrfs.h"
 
@@ -13,9 +13,9 @@ enum {
 	TAKE = 16,
 	EVERY = 256,
 	SAMPLE = BTRFS_PIECE / EVERY * TAKE,
-	FEW_BYTES = 64,			/* different ones: compressible */
-	CORE_LOW = 64, CORE_HIGH = 200,	/* number of bytes that make up nine
-					 * tenths */
+	FEW_BYTES = 64,			/* fewer distinct bytes: compressible */
+	CORE_LOW = 64, CORE_HIGH = 200,	/* number of distinct bytes that make up
+					 * nine tenths */
 	ENTROPY_HIGH = 80		/* percent */
 };
 
@@ -39,8 +39,8 @@ by_count(const void *a, const void *b)
 }
 
 /*
- * Returns how many of the most common bytes make up nine tenths.  counts are in
- * descending order.
+ * Returns how many of the most common byte values make up nine tenths.  counts
+ * are in descending order.
  */
 static unsigned
 core(const uint32_t counts[256], uint32_t n)
@@ -55,7 +55,7 @@ core(const uint32_t counts[256], uint32_t n)
 	return i;
 }
 
-/* Returns four times the base-2 logarithm, truncated. */
+/* Returns four times the base-2 logarithm of n, truncated. */
 static uint32_t
 log2_quarters(uint64_t n)
 {

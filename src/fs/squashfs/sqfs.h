@@ -1,11 +1,11 @@
 /*
- * sqfs.h - the space that files take in a squashfs image
+ * sqfs.h - the space used by files in a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: "Squashfs Binary Format" (squashfs-tools-ng, doc/format.adoc), and
  * trees packed by mksquashfs 4.5.1 and 4.6.1 with -all-root: names in byte
- * order, depth first.  sqpack's feed decides what goes into which block
- * (image/sqbuild/feed.h).
+ * order, depth first.  sqpack's feed (image/sqbuild/feed.h) assigns data to
+ * blocks.
  */
 #ifndef COLDPRESS_SQFS_H
 #define COLDPRESS_SQFS_H
@@ -38,17 +38,18 @@ sqfs_item(const struct sqfs_tree *t, size_t node)
 	return t->items[t->tree.nodes[node].id];
 }
 
-/* All blocks: those of large files, and fragment blocks. */
+/* All blocks: the blocks of large files, and fragment blocks. */
 struct sqfs_units {
-	struct sqb_data data;		/* which units each file has */
-	uint32_t *sizes;		/* each unit with each algorithm */
+	struct sqb_data data;		/* the units of each file */
+	uint32_t *sizes;		/* size of each unit with each
+					 * algorithm */
 	uint32_t *order;		/* the order in which they filled up */
 	size_t count;
 };
 
 /*
- * Reads all data, finds duplicates, and compresses the blocks, as sqpack or as
- * mksquashfs does.  Fills in the nodes' data.  Returns 0 or -errno.
+ * Reads all data, finds duplicates and compresses the blocks, like sqpack or
+ * like mksquashfs.  Fills in the nodes' data.  Returns 0 or -errno.
  */
 int sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
     const struct fs_job *job, bool as_sqpack);

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Inodes and listings are written and compressed as in an image.  The positions
- * of large files' data are those of sqpack's image; in mksquashfs's image only
- * their last digits differ.
+ * of the data of large files are as in sqpack's image; in mksquashfs's image
+ * only their last digits differ.
  */
 #include "sqfs.h"
 
@@ -47,7 +47,10 @@ fragment_of(const void *arg, uint32_t unit)
 	return ((const struct image *)arg)->units->data.fragment[unit];
 }
 
-/* Returns the index of an id: everything belongs to root. */
+/*
+ * Returns the index of an id, which is always 0, because everything belongs to
+ * root.
+ */
 static uint16_t
 id_of(const void *arg, uint32_t id)
 {
@@ -65,7 +68,7 @@ pack(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	return m->packer == NULL ? 0 : packer_pack(m->packer, in, len, cap);
 }
 
-/* Places the units one after the other; returns their total size. */
+/* Places the units one after another.  Returns their total size. */
 static uint64_t
 place_units(struct image *m, uint64_t at)
 {

@@ -48,8 +48,8 @@ measure_all(struct measurer *m)
 }
 
 /*
- * Returns the size of what sqpack records in the padding, for lack of a field
- * in the format.
+ * Returns the size of the record that sqpack stores in the padding, because the
+ * format has no field for it.
  */
 static size_t
 record_size(const struct measurer *m, const struct packer_name *a)

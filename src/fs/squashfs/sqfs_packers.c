@@ -2,9 +2,9 @@
  * sqfs_packers.c - sqpack's compressors
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Data goes through all of sqpack's steps for a block, including the quick
- * attempt that detects incompressible data; metadata, whose blocks have their
- * own size, does not.
+ * Data blocks are compressed in the same steps as in sqpack, including the
+ * quick test for incompressible data.  Metadata blocks, which have a different
+ * size, are not.
  */
 #include "sqfs.h"
 
@@ -49,8 +49,8 @@ open_state(const char *name, int level, size_t most)
 }
 
 /*
- * Returns how much room sqpack provides: a metadata block's, or more than a
- * data block's.
+ * Compresses a block, with as much output space as sqpack provides: the size of
+ * a metadata block, or more than the size of a data block.
  */
 static size_t
 pack_state(void *state, const uint8_t *in, size_t len, uint8_t *out,
@@ -58,7 +58,7 @@ pack_state(void *state, const uint8_t *in, size_t len, uint8_t *out,
 {
 	struct state *s = state;
 
-	(void)out;	/* only the size counts */
+	(void)out;	/* only the size is needed */
 	return pack_block(s->pack, in, len, s->out,
 	    s->o.block == SQUASHFS_META_B ? cap : s->room);
 }

@@ -2,7 +2,7 @@
  * sqfs_source.c - the listed files as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Unreadable data is reported and counts as zeros.
+ * Unreadable data is reported and treated as zeros.
  */
 #include "sqfs_source.h"
 
@@ -44,7 +44,10 @@ open_file(struct sqfs_source *s, size_t node)
 		tell(s, s->fd);
 }
 
-/* mksquashfs counts holes only in files that are sparse on disk. */
+/*
+ * Returns whether the file is not sparse on disk; mksquashfs stores holes only
+ * in files that are.
+ */
 static bool
 is_dense(const struct sqfs_source *s)
 {

@@ -26,8 +26,8 @@ struct maker {
 };
 
 /*
- * Reads the target of a link; if it has disappeared, uses filler of the same
- * length.
+ * Reads the target of a link.  If the link no longer exists, uses filler of the
+ * same length.
  */
 static void
 read_target(const struct maker *m, const struct fs_item *it, char *target)
@@ -43,7 +43,10 @@ read_target(const struct maker *m, const struct fs_item *it, char *target)
 	target[n] = '\0';
 }
 
-/* Builds an item's path; the name of the root directory itself is unknown. */
+/*
+ * Builds the path of an item.  The name of the root directory itself is
+ * unknown.
+ */
 static int
 path_of(struct maker *m, const struct fs_item *it)
 {

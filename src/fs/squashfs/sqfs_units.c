@@ -1,11 +1,11 @@
 /*
- * sqfs_units.c - the space taken by an image's data blocks and fragments
+ * sqfs_units.c - the space used by an image's data blocks and fragments
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Files are cut into units by sqpack's feed, which is called by the thread that
  * holds the lock.  That thread then releases the lock and compresses the unit
- * with all algorithms.  So the result does not depend on the number of threads,
- * and each thread needs memory for two blocks.
+ * with all algorithms.  Therefore the result does not depend on the number of
+ * threads, and each thread needs memory for only two blocks.
  */
 #include "base/array.h"
 #include "base/parallel.h"
@@ -25,8 +25,7 @@ struct units {
 	struct sqb_source files;
 	struct sqb_data_options options;
 	struct feed feed;
-	size_t room;			/* number of units that sizes has
-					 * room for */
+	size_t room;			/* capacity of sizes, in units */
 	size_t order_room;
 	int err;
 };
@@ -162,7 +161,7 @@ run(struct units *all)
 	return all->err != 0 ? all->err : rc;
 }
 
-/* Records in the nodes where each file's data is. */
+/* Records the position of each file's data in its node. */
 static void
 give_data(const struct sqfs_units *u, struct sqw_tree *t)
 {

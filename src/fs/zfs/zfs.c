@@ -1,5 +1,5 @@
 /*
- * zfs.c - the space that file records take in a ZFS dataset
+ * zfs.c - the space used by file records in a ZFS dataset
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "zfs.h"
@@ -71,8 +71,8 @@ most_of(const struct zfs_pool *pool, uint32_t record)
 }
 
 /*
- * Returns whether zstd gives up on a record that neither lz4 nor zstd-1 makes
- * smaller.
+ * Returns whether zstd stores a record uncompressed because neither lz4 nor
+ * zstd-1 makes it smaller.
  */
 static bool
 aborts(const struct zfs_pool *pool, const struct packer_name *name,
@@ -132,7 +132,7 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 	if (name->kind != NULL)
 		physical = pack(pool, name, p, probes, data, record);
 	if (physical != 0 && pool->features && physical <= EMBEDDED_MOST) {
-		/* embedded in its pointer: adds bytes, but no sector */
+		/* embedded in its pointer: uses bytes, but no sector */
 		sum->physical_B += physical;
 		return;
 	}

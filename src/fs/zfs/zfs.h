@@ -1,10 +1,10 @@
 /*
- * zfs.h - the space that files take in a ZFS dataset
+ * zfs.h - the space used by files in a ZFS dataset
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The rules are the on-disk format as published by Sun ("ZFS On-Disk
  * Specification", 2006), and the accounting of dsl_dataset_block_born().  There
- * are two kinds of pools: version 23, as in zfs-fuse, and pools with feature
+ * are two types of pools: version 23, as in zfs-fuse, and pools with feature
  * flags, as created by OpenZFS.
  */
 #ifndef COLDPRESS_ZFS_H
@@ -20,12 +20,12 @@ enum { ZFS_SECTOR = 512, ZFS_RECORD_MOST = 1 << 24 };
 
 struct zfs_pool {
 	bool features;		/* OpenZFS; otherwise version 23 */
-	bool early_abort;	/* zstd-3 and above probe a large record */
+	bool early_abort;	/* zstd-3 and above first test a large record */
 	unsigned ashift;	/* log2 of a sector, 9..16 */
 	uint32_t recordsize;	/* a power of two, 512..ZFS_RECORD_MOST */
 };
 
-/* The space that blocks take, in bytes; summed with zfs_add(). */
+/* The space used by blocks, in bytes; added up with zfs_add(). */
 struct zfs_space {
 	uint64_t blocks;	/* without holes */
 	uint64_t logical_B;
@@ -35,14 +35,14 @@ struct zfs_space {
 
 void zfs_add(struct zfs_space *to, const struct zfs_space *from);
 
-/* Returns the record size for a file of size bytes. */
+/* Returns the record size for a file of `size` bytes. */
 uint32_t zfs_record_size(const struct zfs_pool *pool, uint64_t size);
 
 /*
- * Adds one record: `record` bytes at data, the file's own followed by zeros,
- * compressed by p, which implements the algorithm `name`.  probes are the
- * packers lz4 and zstd-1, which zstd's early abort tries first.  Thread-safe if
- * the spaces and packers belong to the calling thread.
+ * Adds one record: `record` bytes at data, which are file data followed by
+ * zeros, compressed by p, which implements the algorithm `name`.  probes are
+ * the packers lz4 and zstd-1, which zstd's early abort tries first.
+ * Thread-safe if the spaces and packers belong to the calling thread.
  */
 void zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, struct packer *const probes[2], const uint8_t *data,
@@ -54,7 +54,7 @@ bool zfs_is_zero(const uint8_t *data, uint32_t len);
 void zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
     uint32_t record, uint64_t count, struct zfs_space *sum);
 
-/* A dataset's metadata, object by object, in creation order. */
+/* The metadata of a dataset, object by object, in creation order. */
 struct zfs_meta;
 
 /* Returns 0 or -ENOMEM.  Must be used by a single thread only. */
@@ -72,8 +72,8 @@ void zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size, uint64_t records);
 
 /*
- * Adds anything else, stored in its dnode: a link of size bytes, or another
- * type with size 0.
+ * Adds any other object, stored in its dnode: a link of `size` bytes, or
+ * another type with size 0.
  */
 void zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size);
@@ -83,8 +83,8 @@ int zfs_meta_dir(struct zfs_meta *m, unsigned depth, mode_t mode,
     const char *const *names, size_t count);
 
 /*
- * Computes the total; call it once.  Logical equals physical, as ZFS counts
- * them.
+ * Computes the total.  Call this once.  As in ZFS, the logical size equals the
+ * physical size.
  */
 void zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum);
 

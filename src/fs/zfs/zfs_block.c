@@ -75,9 +75,9 @@ zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
 }
 
 /*
- * Writes a checksum in the format of fletcher4 for a block of this size: the
- * sum of its words, the sum of these sums, and so on, each longer than the
- * previous one.
+ * Writes filler in the format of a fletcher4 checksum for a block of this size:
+ * the sum of its words, the sum of these sums, and so on, each with more digits
+ * than the previous one.
  */
 static void
 put_checksum(struct zfs_blocks *blocks, uint8_t *p, uint64_t size)
@@ -109,7 +109,7 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	store_le64(p + 8, b->offset);
 	b->offset += sectors;
 	if (t->meta) {
-		/* second copies are far away, one after another */
+		/* second copies are in another area, one after another */
 		store_le64(p + 16, sectors);
 		store_le64(p + 24, b->copies);
 		b->copies += sectors;
@@ -123,7 +123,7 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	put_checksum(b, p + 96, t->stored);
 }
 
-/* Adds one level: the blocks that hold `blocks` pointers. */
+/* Adds one level: the blocks that contain `blocks` pointers. */
 static uint64_t
 add_level(struct zfs_blocks *b, uint64_t blocks, uint64_t room,
     const struct zfs_target *t)

@@ -2,7 +2,7 @@
  * zfs_block.h - metadata blocks in a ZFS dataset, and block pointers
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Private to the parts of zfs_meta.  Belongs to one thread.
+ * Used only by the parts of zfs_meta, in one thread.
  */
 #ifndef COLDPRESS_ZFS_BLOCK_H
 #define COLDPRESS_ZFS_BLOCK_H
@@ -26,7 +26,7 @@ struct zfs_blocks {
 	const struct zfs_pool *pool;
 	struct zfs_space sum;
 	uint64_t seed;			/* for the random filler */
-	uint64_t offset, copies;	/* in the pool, sectors */
+	uint64_t offset, copies;	/* offsets in the pool, in sectors */
 	uint8_t block[ZFS_META_MOST];	/* scratch space for building one
 					 * block */
 	uint8_t packed[ZFS_META_MOST];
@@ -37,8 +37,8 @@ struct zfs_blocks {
 /* The block that a pointer refers to. */
 struct zfs_target {
 	uint64_t size, stored;		/* bytes */
-	bool meta;			/* if so, it has two copies */
-	uint64_t under;			/* data blocks reached through it */
+	bool meta;			/* metadata, with two copies */
+	uint64_t under;			/* number of data blocks beneath it */
 	unsigned type;			/* ZFS_TYPE_... */
 };
 
@@ -52,8 +52,8 @@ uint64_t zfs_noise(struct zfs_blocks *b);
 unsigned zfs_indirect_shift(const struct zfs_pool *pool);
 
 /*
- * Counts `many` blocks like the one of len bytes, at most ZFS_META_MOST, which
- * may be b->block.  Returns the space that each takes.
+ * Counts `many` blocks like the len bytes (at most ZFS_META_MOST) at data,
+ * which may be b->block.  Returns the space used by each block.
  */
 uint64_t zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
     uint64_t many);
@@ -63,10 +63,10 @@ void zfs_put_pointer(struct zfs_blocks *b, uint8_t *p,
     const struct zfs_target *t);
 
 /*
- * Adds the blocks that hold the pointers to `blocks` blocks like *t, then those
- * that hold the pointers to these, and so on, for at least the given number of
- * levels, until a single block remains, which *t then describes.  Uses
- * b->block.
+ * Adds the blocks that contain the pointers to `blocks` blocks like *t, then
+ * the blocks that contain the pointers to these, and so on, for at least the
+ * given number of levels and until a single block is left.  *t then describes
+ * that block.  Uses b->block.
  */
 void zfs_add_indirect(struct zfs_blocks *b, uint64_t blocks,
     struct zfs_target *t, unsigned levels);

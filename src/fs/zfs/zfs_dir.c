@@ -22,7 +22,8 @@ enum {
 	FAT_CHUNK_DATA = 21,
 	FAT_LEAF_HEAD = 48 + 2 * 512,
 	FAT_CHUNKS = (FAT_BLOCK - FAT_LEAF_HEAD) / FAT_CHUNK,
-	FAT_TABLE = 1024,		/* leaf pointers in the first block */
+	FAT_TABLE = 1024,		/* number of leaf pointers in the first
+					 * block */
 	FAT_PREFIX_MOST = 28		/* bits of a hash */
 };
 
@@ -34,7 +35,7 @@ struct fat_name {
 struct fat_dir {
 	struct zfs_dnodes *d;
 	size_t count;			/* number of names */
-	size_t leaves;			/* added so far */
+	size_t leaves;			/* leaves added so far */
 	struct zfs_target leaf;
 	struct zfs_object object;
 };
@@ -75,7 +76,9 @@ leaf_chunk(uint8_t *leaf, size_t i)
 	return leaf + FAT_LEAF_HEAD + i * FAT_CHUNK;
 }
 
-/* Adds a name to a leaf from chunk `at` onward; returns the next free one. */
+/*
+ * Adds a name to a leaf from chunk `at` onward.  Returns the next free chunk.
+ */
 static size_t
 leaf_name(uint8_t *leaf, size_t at, const struct fat_name *of,
     uint64_t object, unsigned prefix)
@@ -124,7 +127,7 @@ by_name(const void *a, const void *b)
 /*
  * Writes a leaf of n names, omitting those that do not fit.  They are stored in
  * creation order, which is assumed to be the order of the sorted names, so
- * their object numbers ascend.
+ * their object numbers are in ascending order.
  */
 static void
 fill_leaf(struct fat_dir *f, struct fat_name *names, size_t n,
@@ -204,9 +207,9 @@ by_hash(const void *a, const void *b)
 }
 
 /*
- * ZFS hashes a name with a CRC seeded with a random number.  This only inverts
- * bits, the same ones in all names of the same length, so the leaves fill
- * equally, whatever the number is.
+ * ZFS hashes names with a CRC that starts from a random number.  The number
+ * only inverts the same bits in the hashes of all names of the same length, so
+ * it does not affect how the leaves are filled.
  */
 static int
 fat_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,

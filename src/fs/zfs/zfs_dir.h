@@ -2,7 +2,7 @@
  * zfs_dir.h - the directories of a ZFS dataset
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Private to the parts of zfs_meta.  A small directory is a block of 64-byte
+ * Used only by the parts of zfs_meta.  A small directory is a block of 64-byte
  * entries; a large one, or one with a long name, consists of leaves found by
  * hash.
  */

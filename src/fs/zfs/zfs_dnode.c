@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 enum {
-	BONUS = 64 + ZFS_POINTER,	/* its area in a dnode */
+	BONUS = 64 + ZFS_POINTER,	/* size of the bonus area in a dnode */
 	BONUS_LEN = 264,
 	BONUS_ZNODE = 17,
 	LEVELS = 6,			/* levels of pointers above dnodes */
@@ -31,9 +31,9 @@ zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks)
 }
 
 /*
- * Writes the access, creation, modification and change times: about a
- * millisecond for each object, and longer for a large one.  Writing an object
- * also modifies its directory, so the directory's modification time is somewhat
+ * Writes the access, creation, modification and change times, assuming about a
+ * millisecond per object, and more for large objects.  Writing an object also
+ * modifies its directory, so the modification time of the directory is slightly
  * later.
  */
 static void
@@ -63,8 +63,8 @@ rights_of(mode_t rwx)
 }
 
 /*
- * Writes the ACL for a mode: what owner, group and everyone are denied and
- * allowed.
+ * Writes the ACL for a mode: the permissions denied and allowed to the owner,
+ * the group and everyone.
  */
 static void
 put_acl(uint8_t *p, mode_t mode)
@@ -90,7 +90,10 @@ put_acl(uint8_t *p, mode_t mode)
 	}
 }
 
-/* Returns the number of the object's parent; remembers a directory. */
+/*
+ * Returns the number of the object's parent.  If the object is a directory,
+ * records it as a parent.
+ */
 static uint64_t
 parent_of(struct zfs_dnodes *d, const struct zfs_object *o)
 {

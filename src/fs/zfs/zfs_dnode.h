@@ -2,7 +2,7 @@
  * zfs_dnode.h - the dnodes of a ZFS dataset
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Private to the parts of zfs_meta.  Belongs to one thread.
+ * Used only by the parts of zfs_meta, in one thread.
  */
 #ifndef COLDPRESS_ZFS_DNODE_H
 #define COLDPRESS_ZFS_DNODE_H
@@ -15,7 +15,7 @@ enum { ZFS_DEPTHS = 32 };
 enum { ZFS_DNODE = 512, ZFS_DNODE_BLOCK = 16384,
     ZFS_DNODES = ZFS_DNODE_BLOCK / ZFS_DNODE };
 
-/* The longest target of a symbolic link that is kept in its dnode. */
+/* The maximum length of a symbolic link target that is stored in the dnode. */
 enum { ZFS_TARGET_MOST = 56 };
 
 struct zfs_dnodes {
@@ -34,17 +34,19 @@ struct zfs_object {
 	uint64_t size;			/* as in stat(2) */
 	uint32_t block;			/* size of each of its blocks */
 	uint64_t blocks;		/* number of these blocks, or 0 */
-	uint64_t used;			/* space that they take up up */
+	uint64_t used;			/* space used by these blocks */
 };
 
 /* d must be zeroed; blocks must outlast it. */
 void zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks);
 
-/* Adds the next dnode; its blocks are reached through *t. */
+/* Adds the next dnode, whose blocks are beneath *t. */
 void zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
     const struct zfs_target *t);
 
-/* Writes the incomplete block, and the pointers to all blocks; call it last. */
+/*
+ * Writes the incomplete block, and the pointers to all blocks.  Call this last.
+ */
 void zfs_dnodes_end(struct zfs_dnodes *d);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * zfs_meta.c - the space that a ZFS dataset takes beyond its files' records
+ * zfs_meta.c - the space used by a ZFS dataset beyond its file records
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Metadata is also compressed, so its size depends on its contents.  So
- * metadata blocks are built here as ZFS would fill them: fields in their places
- * with realistic values, and random bytes where ZFS has checksums and
- * nanoseconds.  No value is fitted to a particular pool.
+ * Metadata is also compressed, so its size depends on its contents.  Therefore
+ * metadata blocks are built here as ZFS would fill them, with realistic values
+ * in all fields, and random bytes in place of checksums and nanoseconds.  No
+ * value is fitted to a particular pool.
  */
 #include "zfs.h"
 
@@ -60,7 +60,7 @@ zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
 /*
  * Adds the target of a symbolic link that does not fit in its dnode: a block of
  * data in pools of version 23, a spill block of metadata in others.  A target
- * of up to 512 bytes cannot shrink; a longer one is assumed not to.
+ * of up to 512 bytes cannot shrink; a longer target is assumed not to.
  */
 static void
 add_target(struct zfs_meta *m, struct zfs_object *o, struct zfs_target *t)
@@ -106,8 +106,8 @@ zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum)
 	static const uint8_t small[2048];
 
 	/*
-	 * The objects of every dataset: the master node, the delete queue,
-	 * space by user and by group, and the head of the dataset.
+	 * The objects in every dataset: the master node, the delete queue, the
+	 * space used by users and groups, and the head of the dataset.
 	 */
 	zfs_blocks_add(&m->blocks, small, ZFS_SECTOR, 4);
 	zfs_blocks_add(&m->blocks, small, sizeof(small), 1);

@@ -22,11 +22,12 @@ struct zfs_job {
 	struct fs_classes files;
 	struct sums classes[FS_CLASSES];
 	/*
-	 * For each item: the number of records that are not all zeros.  Any
-	 * thread adds to it.
+	 * For each item, the number of records that are not all zeros.  Updated
+	 * by any thread.
 	 */
 	atomic_uint_least64_t *filled;
-	struct zfs_space meta[2];	/* compressed or not, otherwise
+	struct zfs_space meta[2];	/* metadata for compressed and
+					 * uncompressed files, otherwise
 					 * identical */
 };
 
@@ -162,7 +163,7 @@ depth_of(const char *path)
 	return n;
 }
 
-/* With zeros, records of zeros are stored too. */
+/* Adds an item.  If zeros is set, records of zeros are also stored. */
 static int
 add_object(const struct zfs_job *z, struct zfs_meta *m, size_t item,
     bool zeros)

@@ -2,11 +2,11 @@
  * coldwalk.c - read every file of a tree or an image, cold and in parallel
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts: coldwalk_options.c reads the command line and coldwalk_list.c a
- * list of names, coldwalk_open.c opens files, coldwalk_cold.c evicts them and
- * examines the caches, coldwalk_rows.c stores and writes the rows of walk.h,
- * coldwalk_summary.c summarizes.  This file defines the sequence: open
- * everything, evict, enter the sandbox, walk, write.
+ * coldwalk_options.c parses the command line, and coldwalk_list.c a list of
+ * names.  coldwalk_open.c opens files, coldwalk_cold.c evicts them and examines
+ * the caches, coldwalk_rows.c stores and writes the rows of walk.h, and
+ * coldwalk_summary.c writes the summary.  This file calls them in sequence:
+ * open all files, evict, enter the sandbox, walk, write.
  */
 #include "coldwalk.h"
 
@@ -21,8 +21,9 @@
 #include <unistd.h>
 
 /*
- * From here on, only the files to be read can be opened.  With a manifest there
- * is no sandbox, because it gets its name at the end.
+ * Enters the sandbox, after which only the files to be read can be opened.
+ * With a manifest there is no sandbox, because the file is linked to its name
+ * at the end.
  */
 static int
 shut(struct coldwalk *c)
@@ -39,7 +40,10 @@ shut(struct coldwalk *c)
 	for (int i = 0; i < c->root_count; i++)
 		if (S_ISDIR(c->roots[i].st.st_mode))
 			dirs[n++] = c->roots[i].fd;
-	/* describes the devices of filesystems found on the way */
+	/*
+	 * for information about the devices of filesystems found during the
+	 * walk
+	 */
 	sys = sys_openat(AT_FDCWD, "/sys", O_PATH | O_DIRECTORY | O_CLOEXEC,
 	    0);
 	if (sys >= 0)
@@ -65,7 +69,7 @@ look(void *arg, int fd, const struct stat *st, bool after, uint64_t asked_B,
 		cold_before(c->cold, fd, st, COLD_THREAD, mine);
 }
 
-/* Only one thread at a time draws; the others do not wait for it. */
+/* Only one thread at a time draws the line; the others do not wait for it. */
 static void
 show_progress(void *arg, uint64_t bytes)
 {
@@ -211,7 +215,10 @@ tell(struct coldwalk *c)
 	    (c->o.cold_asked || c->msg.verbose > 0))
 		msg_note(&c->msg, "cold: %s, %s", cold_word(r->state), r->why);
 	rc = write_reports(c);
-	/* a manifest may lack reported files, but is never truncated */
+	/*
+	 * files reported as errors may be missing from a manifest, but it is
+	 * never truncated
+	 */
 	if (c->has_out && rc == 0 && !c->broken) {
 		rc = output_commit(&c->out, false);
 		if (rc != 0)

@@ -24,10 +24,10 @@ struct coldwalk_options {
 	bool cold_asked;		/* explicitly requested: failure is
 					 * an error */
 	const char *files_from;		/* NULL: all */
-	bool null_lines;		/* its names end with NUL */
+	bool null_lines;		/* names in it end with NUL */
 	bool ranges;			/* it lists parts of files */
 	bool csv, json, summary, force;
-	bool resident;			/* only examine what is in memory */
+	bool resident;			/* only report the pages in memory */
 	const char *output;		/* manifest, or NULL */
 	const char *prefix;		/* NULL: depends on the paths */
 	uint64_t offset;
@@ -43,12 +43,13 @@ struct coldwalk_options {
 /* A tree to walk. */
 struct root {
 	const char *path;
-	const char *prefix;		/* put before its paths; may be "" */
-	bool slash;			/* goes between prefix and path */
+	const char *prefix;		/* prepended to its paths; may be "" */
+	bool slash;			/* insert a slash between prefix and
+					 * path */
 	int fd;
 	struct stat st;
 	const struct walk_source *image;	/* NULL: walk_dir() */
-	uint64_t offset;			/* where the image begins */
+	uint64_t offset;			/* offset of the image */
 };
 
 /* Additional values for --csv and --json. */
@@ -81,14 +82,14 @@ struct coldwalk {
 	bool has_out;
 	struct root *roots;
 	int root_count;
-	const struct root *root;	/* the current one */
+	const struct root *root;	/* the current root */
 	struct cold *cold;
-	char *only_text;		/* the list's text */
+	char *only_text;		/* text of the list */
 	const char **only;
 	size_t only_count;
 	struct walk_range *ranges;	/* ranges of `only`; or NULL */
 	size_t *range_ends;
-	uint64_t memory_left;		/* what is left of the limit for
+	uint64_t memory_left;		/* remainder of the memory limit for
 					 * images */
 
 	struct arena memory;		/* holds the rows */
@@ -105,7 +106,7 @@ struct coldwalk {
 	bool terminal;
 	bool broken;			/* a walk ended early */
 	double wall_s, user_s, sys_s;
-	char kernel[COLDWALK_KERNEL_B];	/* its squashfs options */
+	char kernel[COLDWALK_KERNEL_B];	/* squashfs options of the kernel */
 };
 
 /*
@@ -115,8 +116,8 @@ struct coldwalk {
 int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
 
 /*
- * Reads the list of --files-from, sorted and without duplicates.  Returns 0 or
- * -errno.
+ * Reads the list of --files-from, sorts it and removes duplicates.  Returns 0
+ * or -errno.
  */
 int coldwalk_read_list(struct coldwalk *c);
 
@@ -134,8 +135,8 @@ bool coldwalk_parse_range(char *line, char **path, struct walk_range *r);
 int coldwalk_sort_ranges(struct coldwalk *c);
 
 /*
- * Opens everything to be walked (c->roots), and reports what cannot be opened.
- * Returns 0 or -ENOMEM.
+ * Opens all roots (c->roots), and reports those that cannot be opened.  Returns
+ * 0 or -ENOMEM.
  */
 int coldwalk_open_roots(struct coldwalk *c);
 
@@ -145,7 +146,7 @@ int coldwalk_open_roots(struct coldwalk *c);
  */
 int coldwalk_open_output(struct coldwalk *c);
 
-/* Returns the options that all walks of this invocation share. */
+/* Returns the options shared by all walks of this invocation. */
 struct walk_options coldwalk_walk_options(struct coldwalk *c);
 
 /*
@@ -155,12 +156,12 @@ struct walk_options coldwalk_walk_options(struct coldwalk *c);
 int coldwalk_make_cold(struct coldwalk *c);
 
 /*
- * Does the work of --resident instead of a walk: evicts the roots if --cold was
- * given, and reports how much of them is in memory.
+ * Implements --resident: evicts the roots if --cold was given, and reports how
+ * much of them is in memory.
  */
 void coldwalk_look(struct coldwalk *c);
 
-/* Callbacks of the walk, which store what they are given. */
+/* Callbacks of the walk, which store rows and damage. */
 int coldwalk_keep_row(void *arg, const struct walk_file *f);
 int coldwalk_keep_damage(void *arg, const struct walk_damage *d);
 
@@ -169,7 +170,7 @@ void coldwalk_sort(struct coldwalk *c);
 /* Sorts by path, with the given number of threads.  Returns 0 or -ENOMEM. */
 int coldwalk_sort_rows(struct row **rows, size_t count, unsigned threads);
 
-/* Reports what went wrong with files and images. */
+/* Reports errors in files and images. */
 void coldwalk_complain(struct coldwalk *c);
 
 struct table;

@@ -34,7 +34,10 @@ add_cold(void *arg, int fd, const struct stat *st, bool after,
 	cold_add(c->cold, fd, st);
 }
 
-/* Opens every file once before the walk, which warms names and inodes. */
+/*
+ * Opens every file once before the walk, which also reads names and inodes into
+ * the caches.
+ */
 static int
 look_at_all(struct coldwalk *c, const struct root *root, walk_row_fn *row,
     struct walk_result *r)
@@ -50,7 +53,7 @@ look_at_all(struct coldwalk *c, const struct root *root, walk_row_fn *row,
 int
 coldwalk_make_cold(struct coldwalk *c)
 {
-	/* if everything is dropped, only a summary needs the prior state */
+	/* if all caches are dropped, only a summary needs the previous state */
 	bool each = c->o.cold != COLD_NONE &&
 	    (c->o.cold != COLD_DROP || c->o.summary);
 	struct walk_result unread;	/* the walk will report errors */
@@ -97,7 +100,10 @@ put_row(const struct coldwalk *c, struct table *t)
 	table_int(t, (int64_t)n->files);
 	table_int(t, (int64_t)c->total.errors);
 	table_int(t, (int64_t)n->pages);
-	/* a count would mislead if some files hide their pages */
+	/*
+	 * a count would be misleading if the pages of some files are not
+	 * visible
+	 */
 	if (n->unseen > 0) {
 		table_none(t);
 		table_none(t);
@@ -139,7 +145,7 @@ write_words(const struct coldwalk *c)
 }
 
 /*
- * Examines one root: a directory's files, or the file itself.  Returns 0 or
+ * Examines one root: the files in a directory, or a single file.  Returns 0 or
  * -errno.
  */
 static int

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* The known image formats; this is the only list of them. */
+/* The supported image formats. */
 static const struct walk_source *const sources[] = {
 	&walk_squashfs,
 	NULL
@@ -32,8 +32,8 @@ ask_sources(struct root *root, bool within)
 }
 
 /*
- * Determines the image format of root, and where the image begins.  Probing
- * must not warm a cold file: whatever is read is evicted again if its first
+ * Determines the image format of root and the offset of the image.  Probing
+ * must not make a cold file warm: the data read is evicted again if its first
  * page was not in memory.
  */
 static int
@@ -58,7 +58,7 @@ probe_sources(struct root *root, uint64_t offset)
 	return rc < 0 ? rc : 0;
 }
 
-/* Returns whether a file with that name should be an image. */
+/* Returns whether the file name indicates an image. */
 static bool
 named_as_image(const char *path)
 {
@@ -103,8 +103,9 @@ find_image(struct coldwalk *c, struct root *root)
 }
 
 /*
- * Names in a single tree or image are relative to it, and so independent of its
- * location.  With several, each name is prefixed with its root's.
+ * Names in a single tree or image are relative to it, and therefore do not
+ * depend on its location.  If there are several, each name is prefixed with the
+ * name of its root.
  */
 static void
 set_prefix(struct coldwalk *c, struct root *root, bool file)

@@ -1,5 +1,5 @@
 /*
- * coldwalk_rows.c - storing, sorting and writing the walk's results
+ * coldwalk_rows.c - storing, sorting and writing the results of a walk
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A manifest line has the format of sha256sum(1): digest, two blanks, name.
@@ -46,7 +46,10 @@ full_size(const struct root *root, const char *path)
 	return strlen(root->prefix) + root->slash + strlen(path) + 1;
 }
 
-/* An image's rows may use what remains of its memory limit. */
+/*
+ * Allocates memory for a row; rows of an image may use the remainder of its
+ * memory limit.
+ */
 static void *
 take(struct coldwalk *c, size_t size)
 {
@@ -184,7 +187,7 @@ coldwalk_sort(struct coldwalk *c)
 static const char *
 reason_of(int err)
 {
-	return err == -EAGAIN ? "changed while it was read" :
+	return err == -EAGAIN ? "changed while it was being read" :
 	    err == -EBADMSG ? "damaged" :
 	    err == -ELOOP ? "is a symbolic link" :
 	    err == -ENOTSUP ? "not a regular file" : strerror(-err);

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Rows arrive nearly sorted: an image is packed in the order of its names, and
- * each thread reports in that order.  So this is a merge sort that does not
- * merge halves that are already in order.
+ * each thread reports in that order.  Therefore this merge sort skips merging
+ * halves that are already in order.
  */
 #include "coldwalk.h"
 
@@ -15,16 +15,17 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { FEW = 4096 };			/* too few for a thread */
+enum { FEW = 4096 };			/* minimum number of rows for another
+					 * thread */
 
 struct task {
 	struct row **rows;
 	size_t count;
-	struct row **spare;		/* of the same size as rows */
+	struct row **spare;		/* as large as rows */
 	unsigned threads;
 };
 
-/* Each half has its own thread, or one thread sorts both. */
+/* Each half is sorted in its own thread, or both in one thread. */
 struct halves {
 	struct task half[2];
 	atomic_uint next;

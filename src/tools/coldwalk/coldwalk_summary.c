@@ -28,7 +28,10 @@ static const char *const columns[] = {
 static void
 put_pages(struct table *t, const struct cold_count *n)
 {
-	/* a count would mislead if some files hide their pages */
+	/*
+	 * a count would be misleading if the pages of some files are not
+	 * visible
+	 */
 	if (n->files == 0) {
 		table_none(t);
 		table_none(t);

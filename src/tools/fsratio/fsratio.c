@@ -25,7 +25,10 @@ list_dir(struct fsratio *f, const char *name)
 	return rc;
 }
 
-/* Lists all directories, or fails: a partial result would be wrong. */
+/*
+ * Lists all directories.  Fails if one cannot be listed, because a partial
+ * result would be wrong.
+ */
 static int
 list_all(struct fsratio *f)
 {
@@ -68,7 +71,7 @@ on_error(void *arg, size_t item, int err)
 
 	progress_erase(&f->progress);
 	msg_error(&f->msg, "%s/%s: %s", f->o.dirs[it->root], it->path,
-	    err == -EAGAIN ? "became shorter while it was read" :
+	    err == -EAGAIN ? "was truncated while it was being read" :
 	    strerror(-err));
 }
 

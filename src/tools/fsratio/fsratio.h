@@ -14,7 +14,7 @@ struct fsratio_options {
 	const struct fs_model *fs;
 	struct fs_params params;
 	struct packer_name algorithms[FS_ALGORITHMS];
-	unsigned count;			/* number of these */
+	unsigned count;			/* number of directories */
 	unsigned threads;
 	bool by_size, csv, json;
 	int argc;

@@ -183,7 +183,7 @@ take_number(struct fsratio *f, int opt)
 	}
 }
 
-/* The options given; no filesystem supports all of them. */
+/* The options on the command line; no filesystem supports all of them. */
 struct given {
 	const char *fs, *algorithms;
 	unsigned options;
@@ -239,7 +239,7 @@ take(struct fsratio *f, int opt, struct given *g)
 	return -1;
 }
 
-/* An option that the filesystem lacks is an error. */
+/* Reports options that the filesystem does not support. */
 static int
 check_options(struct fsratio *f, unsigned options)
 {

@@ -20,7 +20,7 @@
 
 enum { COLUMNS = 13 };
 
-/* Returns the ratio in hundredths, truncated as ZFS prints it, not rounded. */
+/* Returns the ratio in hundredths, truncated instead of rounded, as in ZFS. */
 static uint64_t
 compressratio(const struct fs_row *r)
 {
@@ -111,7 +111,7 @@ print_row(struct fsratio *f, const struct fs_row *r)
 static int
 print_table(struct fsratio *f)
 {
-	/* without the _B of the column name */
+	/* omit the "_B" of the column name */
 	int len = (int)strcspn(f->o.fs->whole, "_");
 
 	if (f->row_count > 0 && f->rows[0].files == 0) {

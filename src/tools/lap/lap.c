@@ -2,12 +2,13 @@
  * lap.c - run commands and pipelines, one raw row per run
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * lap_options.c and lap_cells.c read the command line, lap_run.c does one run
- * using proc.h, and lap_rows.c writes the result.  This file runs the rounds.
+ * lap_options.c and lap_cells.c parse the command line, lap_run.c performs one
+ * run using proc.h, and lap_rows.c writes the result.  This file runs the
+ * rounds.
  *
- * lap keeps its own memory small, because it is a lower bound on the peak it
- * can measure for a command: rows are written as they are produced, and nothing
- * grows with their number.
+ * lap uses little memory, because its own memory is a lower bound on the peak
+ * that it can measure for a command: rows are written as they are produced, and
+ * memory use does not grow with their number.
  */
 #include "lap.h"
 
@@ -68,7 +69,7 @@ end_progress(const struct progress *p)
 
 /*
  * Runs each command once, in an order that depends only on the seed and the
- * round, so a resumed series continues in the same order.
+ * round, so that a resumed series continues in the same order.
  */
 static int
 run_round(struct lap *l, int64_t round, struct progress *p)
@@ -104,8 +105,8 @@ count_due(const struct lap *l)
 }
 
 /*
- * Runs all rounds; those before the first are the warmup.  Returns what
- * lap_run_one() does.
+ * Runs all rounds, after the warm-up rounds.  Returns the result of
+ * lap_run_one().
  */
 static int
 run_all(struct lap *l)

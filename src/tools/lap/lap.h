@@ -22,12 +22,13 @@ struct table;
 /* Exit statuses of lap itself, as in env(1) and timeout(1). */
 enum { LAP_FAILED = 125, LAP_CANNOT_RUN = 126, LAP_NOT_FOUND = 127 };
 
-/* The maximum number of commands, counting one for each parameter value. */
+/* The maximum number of commands, counted once for each parameter value. */
 enum { LAP_CELLS_MAX = 10000 };
 
 struct lap_options {
-	int64_t runs, warmup, seed;	/* runs: at most, if adaptive */
-	int64_t least;			/* fewest runs before stopping early */
+	int64_t runs, warmup, seed;	/* runs: the maximum, if adaptive */
+	int64_t least;			/* minimum number of runs before
+					 * stopping early */
 	double timeout_s;
 	double for_s, within;		/* stop by time, by precision; 0: no
 					 * limit */
@@ -61,11 +62,11 @@ struct lap_cell {
 	uint8_t *done;			/* a bit for each run in the file */
 };
 
-/* What pzc reports about itself; missing values are NaN. */
+/* The values reported by pzc; missing values are NaN. */
 enum lap_report { LAP_IN_B, LAP_OUT_B, LAP_STALL_IN, LAP_STALL_OUT,
 	LAP_STALL_WORK, LAP_REPORTS };
 
-/* The parts of a run's result that proc.h does not provide. */
+/* The parts of the result of a run that proc.h does not provide. */
 struct lap_run {
 	const struct lap_cell *cell;
 	int64_t run, round, pos;
@@ -90,10 +91,11 @@ struct lap {
 	size_t param_count, param_room;
 	struct lap_cell *cells;
 	size_t cell_count, cell_room;
-	int command_count;		/* each may have several cells */
+	int command_count;		/* number of commands, each with one or
+					 * more cells */
 	uint32_t *order;
-	int64_t rounds;			/* number completed */
-	int status;			/* of the first failed run */
+	int64_t rounds;			/* number of rounds completed */
+	int status;			/* status of the first failed run */
 
 	char id[LEFTOVER_ID_B], series[PROVENANCE_SERIES_B];
 	struct proc proc;
@@ -102,15 +104,16 @@ struct lap {
 	struct pressure pressure;
 	struct pressure_now last;	/* the last reading, at these times */
 	uint64_t stalls_ns, steal_ns;
-	int64_t last_cpu_us;		/* the group's */
+	int64_t last_cpu_us;		/* CPU time of the group */
 	struct lap_net net;
 	int in;				/* standard input of the runs */
 	int64_t in_at;
 	struct table *table;		/* NULL: no rows are written */
 	int64_t own_peak_KiB;
 	long own_faults;		/* page faults at that reading */
-	int samples;			/* a memory file; see lap_samples.c */
-	int lock;			/* keeps other laps off -o's file */
+	int samples;			/* memory file; see lap_samples.c */
+	int lock;			/* lock on the -o file against other
+					 * instances of lap */
 
 	char dir[4096];			/* for PZC_STATS files, or "" */
 	int dirfd;
@@ -127,8 +130,8 @@ int lap_parse(struct lap *l, int argc, char **argv);
 bool lap_is_adaptive(const struct lap_options *o);
 
 /*
- * lap_params.c: parse NAME=A,B,... and NAME=MIN:MAX[:STEP]; return what
- * lap_parse() does.
+ * lap_params.c: parse NAME=A,B,...  and NAME=MIN:MAX[:STEP].  Return the same
+ * values as lap_parse().
  */
 int lap_param_list(struct lap *l, const char *text);
 int lap_param_range(struct lap *l, const char *text);
@@ -140,15 +143,15 @@ void lap_params_free(struct lap *l);
 uint64_t lap_variants(const struct lap *l);
 
 /*
- * These return, in the arena, the text with each "{name}" replaced, and all
- * keys; NULL if out of memory.
+ * These functions return the text with each "{name}" replaced, and all keys,
+ * allocated in the arena; or NULL if out of memory.
  */
 char *lap_fill(struct lap *l, uint64_t variant, const char *text);
 char *lap_variant_keys(struct lap *l, uint64_t variant);
 
 /*
- * These return whether s is a valid value in keys, and the length of the valid
- * name that s begins with.
+ * These functions return whether s is a valid value in keys, and the length of
+ * the valid name at the start of s.
  */
 bool lap_is_value(const char *s);
 size_t lap_name_length(const char *s);
@@ -165,24 +168,24 @@ void lap_cells_free(struct lap *l);
 /* lap_file.c: reads the commands of -f.  Returns 0 or an exit status. */
 int lap_cells_from_file(struct lap *l);
 
-/* lap_env.c: the environment of the commands, and what they report. */
+/* lap_env.c: the environment of the commands, and their reports. */
 int lap_env_open(struct lap *l);
 void lap_env_set(struct lap *l, const struct lap_cell *c, int64_t run);
 void lap_reports_read(struct lap *l, struct lap_run *r);
 void lap_env_close(struct lap *l);
 
 /*
- * lap_resume.c: finds which runs of the same commands are already in the file,
- * and writes the comments that record them.  The first returns 0 or an exit
- * status, the second 0 or -errno.
+ * lap_resume.c: finds the runs of the same commands that are already in the
+ * file, and writes the comments that identify the commands.  The first returns
+ * 0 or an exit status, the second 0 or -errno.
  */
 int lap_resume(struct lap *l);
 int lap_resume_note(struct lap *l);
 bool lap_done(const struct lap_cell *c, int64_t run);
 
 /*
- * lap_run.c: does one run, a warmup if run is 0.  Returns 0, an exit status
- * with which lap should exit, or -N if signal N stopped it.
+ * lap_run.c: performs one run, or a warm-up run if run is 0.  Returns 0, the
+ * status with which lap should exit, or -N if signal N stopped it.
  */
 int lap_run_open(struct lap *l);
 int lap_run_one(struct lap *l, struct lap_cell *c, int64_t run,
@@ -198,8 +201,8 @@ int lap_rows_close(struct lap *l);
 int lap_run_status(const struct lap_run *r);
 
 /*
- * lap_samples.c: the values of each run that the summary and adaptive stopping
- * need.
+ * lap_samples.c: the values of each run needed for the summary and for adaptive
+ * stopping.
  */
 enum lap_value { LAP_WALL, LAP_CPU, LAP_RSS, LAP_VALUES };
 
@@ -213,9 +216,9 @@ void lap_sample(struct lap *l, const struct lap_run *r);
 void lap_collect(const struct lap *l, uint32_t cell, struct lap_sums *s);
 
 /*
- * Writes the ratios of cell's wall clock times to ref's, run by run, to out,
- * and sorts them.  out has room for 2 * (l->rounds + 1) values, half of it
- * scratch space.
+ * Writes the ratios of the wall-clock times of cell to those of ref, run by
+ * run, to out, and sorts them.  out has room for 2 * (l->rounds + 1) values,
+ * half of it scratch space.
  */
 size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
     double *out);
@@ -223,7 +226,9 @@ size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
 /* Returns the first command with the same parameter values. */
 uint32_t lap_reference(const struct lap *l, uint32_t cell);
 
-/* Writes a disturbed run's flags as they appear in its row: "steal cpu". */
+/*
+ * Writes the flags of a disturbed run as in its row, for example "steal cpu".
+ */
 void lap_flags(const struct lap *l, const struct lap_run *r, char *text);
 enum { LAP_FLAGS_B = 40 };
 

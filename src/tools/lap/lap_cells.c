@@ -44,7 +44,7 @@ join(struct lap *l, char *const *words, int n)
 }
 
 /*
- * Returns whether a word contains blanks or shell characters, which make it a
+ * Returns whether a word contains blanks or shell characters, so that it is a
  * command line rather than a program.
  */
 static bool
@@ -76,8 +76,7 @@ split(struct lap *l, char *line)
 }
 
 /*
- * Splits a command line given as one word, as people type it: 'sleep 1', 'gzip
- * f | cat'.
+ * Splits a command line given as one word, such as 'sleep 1' or 'gzip f | cat'.
  */
 static char **
 words_of_line(struct lap *l, char *line)
@@ -98,8 +97,8 @@ words_of_line(struct lap *l, char *line)
 }
 
 /*
- * Adds a stage: its argv and its executable.  The executable is looked up once,
- * here, so that a missing program is reported before anything runs.
+ * Adds a stage: its argv and its executable.  The executable is looked up only
+ * here, so that a missing program is reported before any run.
  */
 static int
 add_stage(struct lap *l, struct lap_cell *c, char **argv)
@@ -312,7 +311,9 @@ set_prepare(struct lap *l)
 	return 0;
 }
 
-/* -c applies to all commands, --cold=LABEL to those with this label. */
+/*
+ * Applies -c to all commands, and --cold=LABEL to the commands with this label.
+ */
 static int
 set_cold(struct lap *l)
 {

@@ -2,10 +2,10 @@
  * lap_end.c - deciding when a series has enough rounds, by time or precision
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Examining the ratios after each round and stopping when they look good would
- * find differences that do not exist.  They are therefore examined only after
- * certain rounds, whose numbers form a geometric progression, and each
- * examination spends a share of the 5 % error probability.
+ * Examining the ratios after each round, and stopping as soon as they look
+ * significant, would find differences that do not exist.  Therefore they are
+ * examined only after certain rounds, whose numbers form a geometric
+ * progression, and each examination uses a share of the 5 % error probability.
  */
 #include "lap.h"
 
@@ -21,8 +21,8 @@ look_after(int64_t rounds)
 }
 
 /*
- * Returns whether this round is examined; *looks is the maximum number of
- * examinations.
+ * Returns whether the ratios are examined after this round.  *looks is set to
+ * the maximum number of examinations.
  */
 static bool
 is_look(const struct lap *l, int *looks)
@@ -37,7 +37,10 @@ is_look(const struct lap *l, int *looks)
 	return now;
 }
 
-/* Returns whether a difference has been found, or is too small to matter. */
+/*
+ * Returns whether a difference has been detected, or is known to be too small
+ * to matter.
+ */
 static bool
 is_resolved(const struct lap *l, const struct stats_interval *i)
 {

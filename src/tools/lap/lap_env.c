@@ -1,5 +1,5 @@
 /*
- * lap_env.c - the commands' environment, and what they report
+ * lap_env.c - the environment of the commands, and their reports
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"
@@ -21,7 +21,7 @@ enum { SLOT_LABEL, SLOT_RUN, SLOT_ID, SLOT_STAGE, SLOT_STATS, SLOTS };
 
 enum { LINE_MAX_B = 4096 };
 
-/* Returns whether a variable is one that lap sets. */
+/* Returns whether lap sets this variable. */
 static bool
 is_ours(const char *s)
 {
@@ -184,7 +184,7 @@ void
 lap_env_close(struct lap *l)
 {
 	for (int s = 0; l->envs != NULL && s < l->env_count; s++) {
-		/* the text of SLOT_STATS is in the same block */
+		/* the text of SLOT_STATS is in the same allocation */
 		if (s > 0 && l->envs[s] != NULL)
 			sys_free(l->envs[s][l->env_base + SLOT_STAGE]);
 		sys_free(l->envs[s]);

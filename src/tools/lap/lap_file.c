@@ -21,8 +21,8 @@ fail(struct lap *l, int rc)
 }
 
 /*
- * Converts a line "label TAB command [TAB command ...]", whose commands are for
- * the shell, to the words of a pipeline.
+ * Converts a line "label TAB command [TAB command ...]" with shell commands to
+ * the words of a pipeline.
  */
 static int
 cell_from_line(struct lap *l, char *line, unsigned number)
@@ -79,7 +79,8 @@ read_file(struct lap *l, int fd, char **out, size_t *length)
 }
 
 /*
- * Terminates the line at its newline, or CR and newline; returns the next line.
+ * Terminates the line at its newline, or at CR and newline.  Returns the next
+ * line.
  */
 static char *
 cut_line(char *line)
@@ -110,7 +111,7 @@ lap_cells_from_file(struct lap *l)
 		sys_close(fd);
 	if (rc != 0)
 		return fail(l, rc);
-	/* anything after it would be silently ignored */
+	/* text after a NUL would be silently ignored */
 	if (strlen(text) < len) {
 		msg_error(&l->msg, "%s: expected text, found a NUL", path);
 		return LAP_FAILED;

@@ -101,7 +101,7 @@ static const char help[] =
 "  -w, --warmup N       number of warm-up rounds, not recorded; default 0\n"
 "  -h, -V               this help; version\n";
 
-/* These return -1 to continue, or the exit status. */
+/* These functions return -1 to continue, or the exit status. */
 
 static int
 show_version(struct lap *l)

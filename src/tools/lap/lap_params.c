@@ -2,8 +2,8 @@
  * lap_params.c - filling in placeholders in commands with values from -L and -P
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A variant is a number from 0 that encodes the values of all parameters, the
- * last one changing fastest.
+ * A variant is a number, from 0, that encodes the values of all parameters; the
+ * last parameter changes fastest.
  */
 #include "lap.h"
 
@@ -99,7 +99,7 @@ lap_param_list(struct lap *l, const char *text)
 	return MSG_ERROR;
 }
 
-/* Returns how many decimals a number is written with: 2 for "0.25". */
+/* Returns the number of decimals in a number: 2 for "0.25". */
 static int
 decimals(const char *s)
 {
@@ -197,8 +197,8 @@ placeholder(const struct lap *l, const char *s)
 }
 
 /*
- * Replaces the text's placeholders and writes the result to out, unless out is
- * NULL; returns the length.
+ * Replaces the placeholders in text and writes the result to out, unless out is
+ * NULL.  Returns the length.
  */
 static size_t
 fill(const struct lap *l, uint64_t variant, const char *text, char *out)

@@ -16,10 +16,10 @@
 
 enum { COL_LABEL, COL_KEYS, COL_RUN, COL_STAGE, COL_SERIES, COL_SEED, COLS };
 
-/* Introduces the comment that records a label's command. */
+/* The key of the comment that records the command of a label. */
 static const char NOTE[] = "command";
 
-/* Continues a 64-bit FNV-1a hash over several texts. */
+/* Adds a text to a 64-bit FNV-1a hash. */
 static uint64_t
 hash(uint64_t h, const char *s)
 {
@@ -29,7 +29,7 @@ hash(uint64_t h, const char *s)
 	return h;
 }
 
-/* These hash the label and keys of a command, and its words. */
+/* These functions hash the label and keys of a command, and its words. */
 static uint64_t
 name_hash(const struct lap_cell *c)
 {
@@ -71,8 +71,8 @@ contradicts(const struct lap_cell *c, const char *line)
 }
 
 /*
- * Refuses to add runs of one command to those of another.  Returns 0 or
- * LAP_FAILED.
+ * Reports an error if runs of one command would be added to those of another.
+ * Returns 0 or LAP_FAILED.
  */
 static int
 check_notes(struct lap *l)
@@ -110,8 +110,8 @@ mark(struct lap *l, const struct table_reader *r, const int col[COLS])
 	int64_t run;
 
 	/*
-	 * The row of the whole run comes last; without it a run is not
-	 * complete.
+	 * The row of the whole run is written last; without it, a run is
+	 * incomplete.
 	 */
 	if (strcmp(table_value(r, col[COL_STAGE]), "all") != 0 ||
 	    args_int(table_value(r, col[COL_RUN]), 1, INT64_MAX, &run) != 0)

@@ -79,9 +79,9 @@ put_io(struct table *t, const struct proc_usage *u)
 
 /*
  * Returns the peak memory of lap itself, which a child shares until it calls
- * execve(2).  getrusage(2) cannot provide it, because its value includes the
- * parent's.  Reading it is slow, but it can only have grown if there were page
- * faults.
+ * execve(2).  getrusage(2) does not provide it, because its value includes the
+ * parent's.  Reading it is slow, but it can have grown only if there have been
+ * page faults.
  */
 static int64_t
 own_peak_KiB(struct lap *l)
@@ -222,7 +222,7 @@ write_stage(struct lap *l, const struct lap_run *r, int stage)
 	return table_end(t);
 }
 
-/* Returns the report of the only stage that made one, or NULL. */
+/* Returns the report, if exactly one stage wrote one; otherwise NULL. */
 static const double *
 only_report(const struct lap_run *r)
 {
@@ -267,8 +267,8 @@ lap_rows_write(struct lap *l, const struct lap_run *r)
 	if (l->table == NULL)
 		return 0;
 	/*
-	 * Write all rows or none: a single stage's row would be written again
-	 * on resuming.
+	 * Write all rows or none: the row of a single stage would be written
+	 * again on resuming.
 	 */
 	table_hold(l->table);
 	for (int i = 0; r->proc.count > 1 && i < r->proc.count && rc == 0; i++)
@@ -323,8 +323,9 @@ write_comments(struct lap *l, int argc, char **argv)
 }
 
 /*
- * Two instances of lap appending to one file would both do all runs.  The lock
- * is on a separate descriptor and is released with it.
+ * Locks the file: two instances of lap that append to one file would both
+ * perform all runs.  The lock is on a separate descriptor, and is released when
+ * that is closed.
  */
 static int
 lock(struct lap *l, const char *path)

@@ -2,7 +2,7 @@
  * lap_run.c - the steps before and after a run
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Nothing here is part of the measured time: see proc.c for that.
+ * None of this is part of the measured time; see proc.c.
  */
 #include "lap.h"
 
@@ -85,7 +85,7 @@ lap_run_open(struct lap *l)
 			return fail(l, l->o.net, l->net.rx < 0 ? l->net.rx :
 			    l->net.tx);
 	}
-	/* Reopen it for each run, so that each has its own offset. */
+	/* Reopen the file for each run, so that each run has its own offset. */
 	if (fstat(STDIN_FILENO, &st) == 0 &&
 	    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)))
 		l->in_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
@@ -114,7 +114,7 @@ lap_run_close(struct lap *l)
 		pressure_close(&l->pressure);
 }
 
-/* Runs -p.  Returns 0, LAP_FAILED or the negative signal that stopped it. */
+/* Runs the -p command.  Returns 0, LAP_FAILED, or -N if signal N stopped it. */
 static int
 prepare(struct lap *l, const struct lap_cell *c)
 {
@@ -153,7 +153,7 @@ drop_caches(struct lap *l)
 
 /*
  * Returns whether fd refers to the same file as lap's own standard output or
- * error: truncating that would delete what others have written there.
+ * error, which must not be truncated.
  */
 static bool
 is_own(int fd)
@@ -247,7 +247,7 @@ look_before(struct lap *l, struct lap_run *r)
 		cgroup_mark(&l->group);
 }
 
-/* After a kill the next run needs a new group. */
+/* Replaces the group if processes in it were killed. */
 static void
 renew_group(struct lap *l)
 {
@@ -282,7 +282,7 @@ look_after(struct lap *l, struct lap_run *r)
 	if (l->proc.group != NULL) {
 		int64_t now = cgroup_cpu_us(&l->group);
 
-		/* The group never contains anything else. */
+		/* The group contains no other processes. */
 		r->tree_cpu_us = now - l->last_cpu_us;
 		l->last_cpu_us = now;
 		r->cg_peak_B = cgroup_peak_B(&l->group);
@@ -318,7 +318,7 @@ gave_up(struct lap *l, const struct lap_run *r, int status)
 	return status;
 }
 
-/* Writes the rows and remembers the status of the first failed run. */
+/* Writes the rows, and records the status of the first failed run. */
 static int
 record(struct lap *l, struct lap_run *r)
 {

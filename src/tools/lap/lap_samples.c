@@ -2,8 +2,8 @@
  * lap_samples.c - storing the times of all runs for the summary
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * They are stored in an unmapped memory file: lap's own resident memory is a
- * lower bound for the measurable peak of a command.
+ * The times are stored in an unmapped memory file, because lap's own resident
+ * memory is a lower bound on the measurable peak of a command.
  */
 #include "lap.h"
 
@@ -39,7 +39,9 @@ lap_sample(struct lap *l, const struct lap_run *r)
 	s.v[LAP_RSS] = (double)u.maxrss_KiB;
 	lap_flags(l, r, flags);
 	s.disturbed = *flags != '\0';
-	/* Without samples there is no summary; the rows are what matters. */
+	/*
+	 * Without samples there is no summary, but the rows are more important.
+	 */
 	if (fdio_write(l->samples, &s, sizeof(s)) != 0) {
 		sys_close(l->samples);
 		l->samples = -1;
@@ -88,7 +90,7 @@ lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref, double *out)
 	size_t n = 0;
 	off_t at = 0;
 
-	/* by run number: the times of the reference, then the ratios */
+	/* indexed by run number: the times of the reference, then the ratios */
 	for (int64_t i = 0; i < 2 * (l->rounds + 1); i++)
 		out[i] = NAN;
 	while (next(l, &one, &at)) {

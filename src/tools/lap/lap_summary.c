@@ -12,16 +12,17 @@
 #include <string.h>
 
 /*
- * The comparison of a command with the first one that has the same parameters.
+ * The comparison of a command with the first command that has the same
+ * parameters.
  */
 struct ratio {
-	size_t pairs;			/* 0: it is the first one */
+	size_t pairs;			/* 0 for the first command */
 	double median;
 	bool bounded;
 	struct stats_interval interval;
 };
 
-/* Prints a label in a table, where a bar would end its cell. */
+/* Prints a label in a table, escaping bars, which would end the cell. */
 static void
 print_label(const char *s)
 {

@@ -12,15 +12,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is compared. */
+/* The quantities that are compared. */
 enum cmp_metric { CMP_WALL, CMP_CPU, CMP_METRICS };
 
 /*
- * The test that judges pairs: by signs only, or by signed ranks of logarithms.
+ * The test applied to pairs: by signs only, or by signed ranks of logarithms.
  */
 enum cmp_kind { CMP_SIGN, CMP_RANK, CMP_KINDS };
 
-/* Possible reasons why a run was slow; the first four as shares of its time. */
+/*
+ * Possible reasons why a run was slow; the first four are fractions of its
+ * time.
+ */
 enum cmp_cause { CMP_STEAL, CMP_PSI_CPU, CMP_PSI_IO, CMP_PSI_MEM,
 	CMP_NIVCSW, CMP_MAJFLT, CMP_READ, CMP_CAUSES };
 
@@ -51,9 +54,9 @@ struct cmp_rows {
 	struct cmp_row *row;
 	size_t count, room;
 	struct cmp_names groups, labels, series;
-	int64_t *cells;			/* the lowest for each label */
+	int64_t *cells;			/* lowest cell of each label */
 	size_t cells_room;
-	size_t again;			/* rows that were duplicates */
+	size_t again;			/* number of duplicate rows */
 };
 
 /* A comparison with the reference, using one of the tests. */
@@ -73,7 +76,8 @@ struct cmp_result {
 	size_t n, failed, outliers;
 	double median, q1, q3, min, max;
 	double trimmed;
-	size_t cut;			/* values cut off at each end */
+	size_t cut;			/* number of values dropped at each
+					 * end */
 
 	bool is_ref;
 	size_t pairs;

@@ -1,5 +1,5 @@
 /*
- * lapcmp_compare.c - sorting the rows, and computing each label's statistics
+ * lapcmp_compare.c - sorting the rows and computing statistics for each label
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lapcmp.h"
@@ -32,8 +32,8 @@ by_series(const struct cmp_row *x, const struct cmp_row *y)
 }
 
 /*
- * Cells matter too: a round has several runs of one label if the keys leave out
- * parameters.
+ * Sorts also by cell, because a round has several runs of one label if some
+ * parameters are not among the keys.
  */
 static int
 by_run(const struct cmp_row *x, const struct cmp_row *y)
@@ -75,7 +75,7 @@ cmp_limit(const struct cmp_result *r)
 	return r->q3 + 3 * (r->q3 - r->q1);
 }
 
-/* Computes everything that needs no reference. */
+/* Computes the statistics that do not involve the reference. */
 static void
 describe(const struct cmp *c, struct cmp_result *r)
 {
@@ -114,9 +114,9 @@ across(const void *a, const void *b)
 }
 
 /*
- * Rounds are shuffled, so the order of the rows is meaningless.  Labels are in
- * the order of the commands on the command line or, if that is unknown, of
- * their first rows.
+ * Rounds are shuffled, so the order of the rows is meaningless.  Labels are
+ * sorted in the order of the commands on the command line or, if that is
+ * unknown, in the order of their first rows.
  */
 static int
 order_labels(struct cmp_rows *rows)
@@ -165,7 +165,7 @@ is_same_run(const struct cmp_row *x, const struct cmp_row *y)
 	    by_run(x, y) == 0;
 }
 
-/* Drops repetitions of a run, which may, for example, be in two files. */
+/* Drops duplicates of a run, which may, for example, be in two files. */
 static void
 drop_again(struct cmp_rows *rows)
 {

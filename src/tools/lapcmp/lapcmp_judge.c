@@ -2,9 +2,9 @@
  * lapcmp_judge.c - paired ratios, their intervals and the verdicts
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Two runs form a pair if they have the same series and run number: they ran in
- * the same round, so anything that disturbed the machine for longer than a
- * round disturbed both.  The verdict is based only on the ratios of pairs.
+ * Two runs form a pair if they have the same series and run number.  They ran
+ * in the same round, so any disturbance of the machine that lasted longer than
+ * a round affected both.  The verdict is based only on the ratios of pairs.
  *
  * An interval, its p-value and the verdict always agree: the verdict is derived
  * from the interval, and Holm's method sets the level of the interval.
@@ -22,7 +22,7 @@ const char CMP_FASTER[] = "faster";
 const char CMP_SLOWER[] = "slower";
 const char CMP_NOT_RESOLVED[] = "not resolved";
 
-/* Orders two rows of different labels by the fields that pair them. */
+/* Compares two rows of different labels by the fields that define pairs. */
 static int
 pair_order(const struct cmp *c, const struct cmp_row *x,
     const struct cmp_row *y)
@@ -33,8 +33,8 @@ pair_order(const struct cmp *c, const struct cmp_row *x,
 }
 
 /*
- * A time of 0 is below the clock's resolution: two zeros are equal, and any
- * other time is infinitely longer.  Leaving out pairs with zeros would favour
+ * A time of 0 is below the resolution of the clock: two zeros are equal, and
+ * any other time is infinitely longer.  Omitting pairs with zeros would favour
  * the side without zeros.
  */
 static double
@@ -166,8 +166,9 @@ rank_of(const struct cmp *c, const struct cmp_result *of)
 }
 
 /*
- * Sets the level at which Holm's method decides each comparison: that of its
- * rank or, from the first unresolved comparison on, the level of that one.
+ * Sets the level at which Holm's method decides each comparison: the level of
+ * its rank or, starting with the first unresolved comparison, the level of that
+ * comparison.
  */
 static void
 set_levels(struct cmp *c)

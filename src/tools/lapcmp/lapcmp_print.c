@@ -29,7 +29,7 @@ print_time(double v)
 		printf("  %10.*f", digits, v);
 }
 
-/* A label may contain anything; a control character would garble the table. */
+/* Prints a label, escaping control characters, which would garble the table. */
 static int
 print_name(const char *s, int width)
 {
@@ -125,8 +125,8 @@ print_head(const struct cmp *c, const struct cmp_result *r, int width)
 }
 
 /*
- * Returns a cause's median over the runs of a label, to show which values are
- * unusual.
+ * Returns the median of a cause over the runs of a label, to detect unusual
+ * values.
  */
 static double
 usual(const struct cmp *c, const struct cmp_row *of, enum cmp_cause cause)

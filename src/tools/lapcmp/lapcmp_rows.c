@@ -59,7 +59,7 @@ intern(struct cmp_names *n, const char *s, size_t len, uint32_t *number)
 	void *more = n->text;
 	char *copy;
 
-	/* Equal texts are adjacent or alternate: search backwards. */
+	/* Equal texts are adjacent or alternate, so search backwards. */
 	for (uint32_t i = n->count; i-- > 0;)
 		if (strlen(n->text[i]) == len &&
 		    memcmp(n->text[i], s, len) == 0) {

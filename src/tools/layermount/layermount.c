@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The smallest allocation that gets a mapping of its own, in bytes. */
+/* The minimum size of an allocation with a separate mapping, in bytes. */
 enum { MAPPED_MIN = 128 << 10 };
 
 void
@@ -53,11 +53,11 @@ main(int argc, char **argv)
 
 	fdio_hold_standard();
 #ifdef M_MMAP_THRESHOLD
-	/* large units' memory is returned to the system immediately */
+	/* return the memory of large units to the system immediately */
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_MIN);
 #endif
 	msg_init(&m.msg, argv[0]);
-	/* a confined process cannot open it */
+	/* a confined process cannot open this */
 	m.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	status = layermount_parse(&m, argc, argv);
 	if (status >= 0)

@@ -2,14 +2,15 @@
  * layermount.h - declarations shared by the parts of layermount
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first process (layermount_parent.c) starts a second one, which opens the
- * layers, mounts them and serves them (layermount_serve.c); the first unmounts
- * if the second is killed.  A source is one layer and access to its bytes
- * (layermount_source.c), derived from an operand (layermount_image.c).  A stack
- * is a set of layers shown as one tree (layermount_stack.c): there is one stack
- * of all layers or, with --store, one for each layer (layermount_store.c).
- * Reads (layermount_read.c) are served from the trace (layermount_trace.c) or
- * from units, and adjacent data is handed to the kernel (layermount_push.c).
+ * The first process (layermount_parent.c) starts a second process, the server,
+ * which mounts, opens the layers and answers requests (layermount_serve.c).
+ * The first process unmounts if the server is killed.  A source is one layer
+ * with access to its data (layermount_source.c), derived from an operand
+ * (layermount_image.c).  A stack is a set of layers presented as one tree
+ * (layermount_stack.c): there is one stack of all layers or, with --store, one
+ * for each layer (layermount_store.c).  Reads (layermount_read.c) are satisfied
+ * from the trace (layermount_trace.c) or from units, and adjacent data is
+ * stored in the page cache (layermount_push.c).
  */
 #ifndef COLDPRESS_LAYERMOUNT_H
 #define COLDPRESS_LAYERMOUNT_H
@@ -39,7 +40,7 @@ struct layermount_options {
 	const char *credentials, *auth_file, *ca_file;
 	unsigned timeout_s, connections;
 	enum layermount_prefetch prefetch;
-	uint64_t rate;			/* bytes per second in the
+	uint64_t rate;			/* maximum bytes per second in the
 					 * background; 0: unlimited */
 	uint64_t readahead;
 	bool plain_http;		/* for docker:// */
@@ -55,7 +56,7 @@ struct layermount_options {
 					 * key */
 	char **operands;
 	int operand_count;
-	const char *mountpoint;		/* NULL with probe */
+	const char *mountpoint;		/* NULL with --probe */
 };
 
 /* One layer. */
@@ -64,13 +65,13 @@ struct source {
 	char *name;			/* URL or path */
 	struct http_object *object;	/* or NULL: a file */
 	struct blobs_file *file, *side;
-	struct cache *cache;		/* of object, or NULL */
+	struct cache *cache;		/* cache of object, or NULL */
 	struct layer *layer;
-	struct layer_blobs blobs;	/* of the layer */
+	struct layer_blobs blobs;	/* blobs of the layer */
 	struct units_source units;
 	bool vouched;			/* the digest of its index is known */
 	bool repository;		/* name is the URL of its directory */
-	char why[LAYER_WHY];		/* why a repository cannot be read */
+	char why[LAYER_WHY];		/* reason for a repository error */
 };
 
 struct trace;
@@ -79,13 +80,13 @@ struct push;
 struct store;
 struct fuse_session;
 
-/* What has happened to a file: flags. */
+/* Flags that record events for a file. */
 enum seen {
 	SEEN_READ = 1,
-	SEEN_PUSHED = 2			/* its data from the trace */
+	SEEN_PUSHED = 2			/* its trace data has been pushed */
 };
 
-/* Layers that are shown as one tree. */
+/* Layers that are presented as one tree. */
 struct stack {
 	struct layermount *m;
 	struct source **sources;	/* lowest layer first */
@@ -94,8 +95,8 @@ struct stack {
 	struct trace *trace;		/* or NULL */
 	_Atomic uint8_t *seen;		/* for each node: enum seen */
 	uint64_t number;		/* in a store, from 1; otherwise 0 */
-	uint64_t first_inode;		/* as programs see it */
-	struct stack *next;		/* to be fetched in the background */
+	uint64_t first_inode;		/* first inode number in the kernel */
+	struct stack *next;		/* next to be fetched */
 };
 
 struct layermount {
@@ -104,7 +105,7 @@ struct layermount {
 	int cache_dir;
 	char *temp_dir;			/* in place of --cache, or NULL */
 	char *mountpoint;		/* absolute */
-	struct http *http;		/* or NULL: only files */
+	struct http *http;		/* or NULL if all layers are files */
 	struct stack stack;		/* without --store */
 	struct store *store;		/* or NULL */
 	struct units *units;
@@ -112,17 +113,17 @@ struct layermount {
 	struct fuse_session *session;
 	struct push *push;		/* or NULL */
 	pthread_mutex_t message;	/* for layermount_refuse() */
-	int readahead_fd;		/* the kernel's setting, or -1 */
+	int readahead_fd;		/* kernel readahead setting, or -1 */
 	int stats_fd;			/* or -1 */
 	int null_fd;			/* /dev/null, or -1 */
 
-	_Atomic bool raised;		/* readahead has its final value */
+	_Atomic bool raised;		/* readahead has its final setting */
 
 	/* counts */
 	_Atomic uint64_t layers, files;
 	_Atomic uint64_t reads, read_bytes, ahead_units;
 	_Atomic uint64_t first_files, trace_bytes, pushed_bytes, failures;
-	_Atomic unsigned reading;	/* reads being served */
+	_Atomic unsigned reading;	/* number of reads in progress */
 	_Atomic uint64_t last_read_ns;
 	uint64_t start_ns;
 };
@@ -140,8 +141,8 @@ int layermount_refuse(struct layermount *m, const char *name, int rc,
 void layermount_warn(struct layermount *m, const char *name, const char *why);
 
 /*
- * Detaches a process from the terminal or pipe it was started on, once the
- * mount is ready; a store still prints messages.
+ * Detaches a process from its terminal or pipe once the mount is ready.  A
+ * store still prints messages.
  */
 void layermount_hide(const struct layermount *m);
 
@@ -181,7 +182,7 @@ int image_config(struct layermount *m, const struct image_name *n,
 /* layermount_source.c */
 
 /*
- * Adds the layer at a URL or in a file to a stack, with the index stated by its
+ * Adds the layer at a URL or in a file to a stack, with the index named by its
  * annotations in a manifest (NULL: none).  Returns 0, or -errno after reporting
  * the error.
  */
@@ -189,7 +190,7 @@ int source_add(struct stack *s, const char *name,
     const struct oci_document *manifest, size_t which);
 void sources_close(struct stack *s);
 
-/* The functions of struct units_source; arg: a struct source. */
+/* The functions of struct units_source; arg is a struct source. */
 int source_read(void *arg, const struct layer_range *r, size_t count,
     enum http_phase phase);
 void source_forget(void *arg, const struct layer_range *r);
@@ -197,19 +198,19 @@ void source_forget(void *arg, const struct layer_range *r);
 /* layermount_stack.c */
 
 /*
- * Builds the tree of the sources that were added to a stack, and loads their
- * traces.  Returns 0, or -errno after reporting the error.
+ * Builds the tree of the sources added to a stack, and loads their traces.
+ * Returns 0, or -errno after reporting the error.
  */
 int stack_build(struct stack *s, enum merge_mode mode);
 
-/* Closes the sources as well; s may be all zeros except for m. */
+/* Closes a stack and its sources; s may be all zeros except for m. */
 void stack_close(struct stack *s);
 
 /* layermount_repository.c */
 
 /*
- * Opens the cache of a repository's objects.  Returns 0, or -errno with a
- * clause in why.
+ * Opens the cache of the objects of a repository.  Returns 0, or -errno with
+ * the reason in why.
  */
 int repository_open(struct source *s, char why[LAYER_WHY]);
 
@@ -232,10 +233,10 @@ void layers_close(struct layermount *m);
 enum { SERVE_UNMOUNTED = 64 };
 
 /*
- * Mounts, confines itself, opens the layers, writes one byte to ready, and
- * serves until it is unmounted or receives a signal; it cannot unmount.
- * Returns the exit status, or SERVE_UNMOUNTED instead of 0 if its mount no
- * longer exists.
+ * Mounts, confines itself, opens the layers, writes one byte to `ready`, and
+ * answers requests until the filesystem is unmounted or a signal arrives.  It
+ * cannot unmount.  Returns the exit status, or SERVE_UNMOUNTED instead of 0 if
+ * the mount no longer exists.
  */
 int layermount_serve(struct layermount *m, int ready);
 
@@ -257,10 +258,7 @@ bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
 /* Unmounts our mount, even if it is in use. */
 void unmount(const char *mountpoint);
 
-/*
- * Does the same for the mount with this device number, and ends all access to
- * it.
- */
+/* Unmounts the mount with this device number, and aborts all access to it. */
 void unmount_forced(const char *mountpoint, unsigned major, unsigned minor);
 
 /* layermount_watch.c */
@@ -269,10 +267,13 @@ struct watch;
 
 enum { WATCH_SIGNAL = SIGALRM };
 
-/* Creates a watch, before the fork; it is never freed.  Returns 0 or -errno. */
+/*
+ * Creates a watch.  Call this before the fork; the watch is never freed.
+ * Returns 0 or -errno.
+ */
 int watch_new(struct watch **w);
 
-/* Called in the child's first thread, which is to be watched. */
+/* Called in the first thread of the child, which is to be watched. */
 void watch_hold(struct watch *w);
 
 /*
@@ -290,15 +291,15 @@ extern const struct fuse_lowlevel_ops *const layermount_store_ops;
 /* layermount_read.c */
 
 /*
- * Reads up to size bytes of a file at offset into buf.  Returns how many, or
- * -errno.
+ * Reads up to size bytes of a file at offset into buf.  Returns the number of
+ * bytes, or -errno.
  */
 ssize_t read_file(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, uint8_t *buf, enum http_phase phase);
 
 /*
- * If all bytes are in one available unit, which must be released, sets *data
- * and *unit and returns their number; otherwise returns 0 or -errno.
+ * If all bytes are in one available unit, sets *data and *unit, which must be
+ * released, and returns the number of bytes.  Otherwise returns 0 or -errno.
  */
 ssize_t read_in_place(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, const uint8_t **data, struct unit **unit);
@@ -313,13 +314,13 @@ struct unit_id read_unit(struct stack *s, const struct merge_node *n,
 int ahead_start(struct layermount *m);
 void ahead_stop(struct layermount *m);
 
-/* Queues a stack to be fetched in the background, as the options say. */
+/* Queues a stack to be fetched in the background, according to the options. */
 void ahead_add(struct stack *s);
 
 /*
  * Reports a read of a file; if it is sequential, the following units are
- * fetched.  Returns whether enough has been read sequentially for startup to be
- * over.
+ * fetched.  Returns whether so much has been read sequentially that startup is
+ * complete.
  */
 bool ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
 
@@ -329,7 +330,7 @@ bool ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
 void readahead_open(struct layermount *m);
 void readahead_close(struct layermount *m);
 
-/* These shorten readahead for a while at startup, and restore it. */
+/* These functions reduce readahead for some time at startup, and restore it. */
 void readahead_lower(struct layermount *m);
 void readahead_raise(struct layermount *m);
 
@@ -340,15 +341,16 @@ int trace_load(struct stack *s);
 void trace_free(struct trace *t);		/* may be NULL */
 
 /*
- * Copies bytes at offset to buf and returns true if the trace has all of them.
+ * If the trace contains all size bytes at offset, copies them to buf and
+ * returns true.
  */
 bool trace_read(struct stack *s, const struct merge_node *n,
     uint64_t offset, size_t size, uint8_t *buf);
 
 /*
- * Copies to buf at most size bytes of a file, the first at or after *offset
- * that the trace contains, and sets *offset to where they begin.  Returns how
- * many, or 0 if there are none.
+ * Copies to buf up to size bytes of a file: the first bytes at or after *offset
+ * that the trace contains.  Sets *offset to their offset.  Returns the number
+ * of bytes, or 0 if there are none.
  */
 size_t trace_next(struct stack *s, const struct merge_node *n,
     uint64_t *offset, size_t size, uint8_t *buf);
@@ -357,36 +359,33 @@ size_t trace_next(struct stack *s, const struct merge_node *n,
 
 struct stream;
 
-/*
- * Starts reading a range of a layer from beginning to end.  Returns 0 or
- * -errno.
- */
+/* Starts reading a range of a layer sequentially.  Returns 0 or -errno. */
 int stream_open(struct stream **st, struct source *s,
     const struct layer_range *r);
 
-/* If the bytes were wrong, they are not kept in the cache. */
+/* Closes the stream.  If `wrong` is set, its data is not kept in the cache. */
 void stream_close(struct stream *st, bool wrong);
 
 /*
- * Returns how many bytes follow, at *data until the next call; 0 at the end; or
- * -errno.
+ * Sets *data to the next bytes, which are valid until the next call.  Returns
+ * the number of bytes, 0 at the end, or -errno.
  */
 ssize_t stream_next(struct stream *st, const uint8_t **data);
 
 /* layermount_push.c */
 
 /*
- * Starts the thread that hands data to the kernel.  Returns 0 or -errno.
+ * Starts the thread that stores data in the page cache.  Returns 0 or -errno.
  */
 int push_start(struct layermount *m);
 
-/* Returns false if the thread cannot end before the mount does. */
+/* Stops the thread.  Returns false if it cannot exit before the mount ends. */
 bool push_stop(struct layermount *m);
 
-/* Reports that a read of a file at offset was answered from the trace. */
+/* Notes that a read of a file at offset was satisfied from the trace. */
 void push_traced(struct stack *s, uint32_t inode, uint64_t offset);
 
-/* Reports a read of size bytes that was answered from a unit. */
+/* Notes that a read of size bytes was satisfied from a unit. */
 void push_unit(struct stack *s, uint32_t inode, uint64_t offset, size_t size,
     const struct unit *unit);
 
@@ -397,7 +396,7 @@ void stats_write(struct layermount *m, const char *event);
 
 /* layermount_probe.c */
 
-/* Prints what an operand's server can do.  Returns the exit status. */
+/* Prints the capabilities of an operand's server.  Returns the exit status. */
 int layermount_probe(struct layermount *m);
 
 #endif

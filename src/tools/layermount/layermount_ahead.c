@@ -4,8 +4,8 @@
  *
  * While a file is read sequentially, other threads fetch its next units in
  * parallel; the window grows with the bytes read, so that reading a few pages
- * does not fetch a large file.  While no read waits, the background thread
- * fetches the files that the layers' makers marked, or everything with
+ * does not fetch a large file.  While no read is waiting, the background thread
+ * fetches the files that are marked for this in the layers, or all files with
  * --prefetch all.
  */
 #include "layermount.h"
@@ -17,11 +17,13 @@
 
 enum {
 	THREADS = 4,
-	QUEUE = 64,			/* units */
-	FILES = 64,			/* whose reads are remembered */
+	QUEUE = 64,			/* size of the queue, in units */
+	FILES = 64,			/* number of files whose reads are
+					 * tracked */
 	WINDOW_MIN = 256 << 10, WINDOW_MAX = 8 << 20,
-	SEQUENTIAL = 1 << 20,		/* bytes that end startup */
-	IDLE_MS = 50,			/* without reads before background
+	SEQUENTIAL = 1 << 20,		/* sequential bytes that indicate the
+					 * end of startup */
+	IDLE_MS = 50,			/* time without reads before background
 					 * fetching */
 	PAUSE_NS = 10000000		/* polling interval */
 };
@@ -29,22 +31,25 @@ enum {
 struct file {
 	const struct stack *stack;
 	uint32_t inode;
-	uint64_t next;			/* where a sequential read continues */
-	uint64_t length;		/* read sequentially up to there */
-	uint64_t ahead;			/* requested up to there */
+	uint64_t next;			/* offset at which a sequential read
+					 * continues */
+	uint64_t length;		/* offset up to which the file was read
+					 * sequentially */
+	uint64_t ahead;			/* offset up to which units were
+					 * requested */
 };
 
 struct ahead {
 	pthread_t threads[THREADS], background;
 	bool has_background;
 
-	pthread_mutex_t lock;		/* of what follows */
+	pthread_mutex_t lock;		/* protects the fields below */
 	pthread_cond_t changed;
 	bool stop;
 	struct unit_id queue[QUEUE];
 	size_t first, count;
 	struct file files[FILES];
-	struct stack *stacks, **last;	/* yet to be fetched */
+	struct stack *stacks, **last;	/* stacks yet to be fetched */
 };
 
 /* The queue */
@@ -99,9 +104,9 @@ enqueue(struct stack *s, const struct merge_node *n, uint64_t from,
 }
 
 /*
- * Returns whether a read continues the previous one: it begins where the
- * previous one ended, or at the next unit if the rest of the unit where it
- * ended has been pushed.
+ * Returns whether a read continues the previous one: it begins at the end of
+ * the previous read, or at the next unit if the rest of the unit in between has
+ * been pushed.
  */
 static bool
 continues(const struct file *f, const struct stack *s, uint32_t inode,
@@ -176,7 +181,7 @@ yield_to_reads(struct layermount *m)
 	return false;
 }
 
-/* Waits until the bytes sent so far are within --rate. */
+/* Waits until the number of bytes sent so far complies with --rate. */
 static void
 pace(struct layermount *m, uint64_t start_ns, uint64_t sent)
 {
@@ -185,7 +190,7 @@ pace(struct layermount *m, uint64_t start_ns, uint64_t sent)
 		sys_sleep_ns(PAUSE_NS);
 }
 
-/* Returns whether a unit is in the marked beginning of its layer. */
+/* Returns whether a unit is in the marked first part of its layer. */
 static bool
 is_marked(const struct layer *l, uint32_t unit)
 {
@@ -202,12 +207,12 @@ is_marked(const struct layer *l, uint32_t unit)
 	return true;
 }
 
-/* How much was fetched in the background, and since when. */
+/* The amount fetched in the background, and the start time. */
 struct sent {
 	uint64_t start_ns, bytes;
 };
 
-/* Fetches the marked units of a layer, or the others. */
+/* Fetches the marked units of a layer, or the other units. */
 static bool
 fetch_layer(struct source *s, bool marked, struct sent *sent)
 {

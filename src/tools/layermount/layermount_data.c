@@ -1,5 +1,5 @@
 /*
- * layermount_data.c - answering the kernel's reads of files
+ * layermount_data.c - handling the kernel's read requests
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layermount_tree.h"
@@ -23,7 +23,10 @@ count_read(struct stack *s, uint32_t inode, ssize_t n)
 		atomic_fetch_add(&m->first_files, 1);
 }
 
-/* Reads data that is not in one unit: from the trace, or assembled. */
+/*
+ * Reads data that is not in a single unit: from the trace, or from several
+ * units.
+ */
 static ssize_t
 read_copied(struct stack *s, fuse_req_t req, const struct merge_node *n,
     uint64_t offset, size_t size)
@@ -83,7 +86,7 @@ read_and_reply(struct stack *s, fuse_req_t req, uint32_t inode,
 		return got;
 	}
 	fuse_reply_buf(req, (const char *)data, (size_t)got);
-	/* sequential reads are large, and will reach the rest anyway */
+	/* sequential reads are large, and will request the rest anyway */
 	if (!ahead_note(s, inode, offset, (size_t)got))
 		push_unit(s, inode, offset, (size_t)got, unit);
 	units_release(s->m->units, unit);
@@ -105,7 +108,7 @@ tree_read(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
 	atomic_fetch_add(&m->reading, 1);
 	got = read_and_reply(s, req, inode, (uint64_t)offset, size);
 	count_read(s, inode, got);
-	/* programs see failures of the server as I/O errors */
+	/* failures of the server are reported to programs as I/O errors */
 	if (got < 0)
 		fuse_reply_err(req, got == -ENOMEM ? ENOMEM : EIO);
 	atomic_store(&m->last_read_ns, sys_now_ns());

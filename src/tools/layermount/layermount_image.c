@@ -1,5 +1,5 @@
 /*
- * layermount_image.c - an operand's layers
+ * layermount_image.c - the layers of an operand
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI distribution specification 1.1, "Pulling manifests".
@@ -72,7 +72,7 @@ image_parse(const struct layermount *m, const char *text,
 
 /* Documents */
 
-/* Gets a document from a server; text is freed by the caller. */
+/* Gets a document from a server.  The caller frees the text. */
 static int
 fetch_text(struct layermount *m, const char *url, const char *media_types,
     char **text, size_t *len, char why[LAYER_WHY])
@@ -91,8 +91,8 @@ fetch_text(struct layermount *m, const char *url, const char *media_types,
 }
 
 /*
- * Parses a text, which must have the digest unless that is NULL, and writes its
- * SHA-256.
+ * Parses a text, which must have the given digest unless that is NULL, and
+ * writes its SHA-256.
  */
 static int
 parse(const char *text, size_t len, const char *digest,
@@ -112,7 +112,7 @@ parse(const char *text, size_t len, const char *digest,
 
 /*
  * Gets a manifest by its reference, or a blob by its digest, from the cache if
- * it is there, and writes its SHA-256.
+ * possible, and writes its SHA-256.
  */
 static int
 get_document(struct layermount *m, const struct image_name *n,
@@ -205,8 +205,8 @@ image_config(struct layermount *m, const struct image_name *n,
 }
 
 /*
- * Adds all layers; a layer's path is prefix followed by the hex digits of its
- * digest.
+ * Adds all layers.  The path of a layer is prefix followed by the hex digits of
+ * its digest.
  */
 static int
 add_layers(struct stack *s, const char *name, const struct oci_document *d,

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Undoes \ooo, in place. */
+/* Decodes \ooo, in place. */
 static void
 unescape(char *s)
 {
@@ -48,7 +48,7 @@ mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor)
 		unescape(path);
 		if (strcmp(path, mountpoint) != 0)
 			continue;
-		/* the last one is on top */
+		/* the last mount is on top */
 		ours = strstr(line, " - fuse.layermount ") != NULL;
 		*major = a;
 		*minor = b;
@@ -59,7 +59,7 @@ mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor)
 	return ours;
 }
 
-/* Only root can unmount without a helper program. */
+/* Unmounts with a helper program, without which only root can unmount. */
 static void
 unmount_as_user(const char *mountpoint)
 {

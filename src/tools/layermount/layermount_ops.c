@@ -1,10 +1,10 @@
 /*
- * layermount_ops.c - the filesystem's operations
+ * layermount_ops.c - the operations of the filesystem
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Inode n of the kernel is inode n - 1 of the tree.  Nothing changes, so the
- * kernel may cache names, attributes and pages; a single ENOSYS tells it that
- * files and directories need not be opened.
+ * Inode n in the kernel is inode n - 1 of the tree.  The filesystem never
+ * changes, so the kernel may cache names, attributes and pages; a single ENOSYS
+ * indicates that files and directories need not be opened.
  */
 #include "layermount_tree.h"
 
@@ -65,7 +65,7 @@ op_statfs(fuse_req_t req, fuse_ino_t ino)
 	tree_statfs(req, merge_count(stack_of(req)->tree));
 }
 
-/* opendir() as well */
+/* Also used for opendir(). */
 static void
 op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {

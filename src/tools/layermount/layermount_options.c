@@ -127,7 +127,7 @@ set_number(struct layermount *m, const char *what, int most, unsigned *to)
 	return status;
 }
 
-/* The file is read before the process confines itself. */
+/* Reads the key, before the process confines itself. */
 static int
 set_key(struct layermount *m)
 {

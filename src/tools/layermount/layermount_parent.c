@@ -2,10 +2,10 @@
  * layermount_parent.c - the process that waits for the server, and unmounts
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * It reads nothing from the network, is not confined, and outlives a server
- * that is killed.  Signals are passed on.  If the server's first thread has
- * ended, others may be waiting for the mount to end (layermount_push.c), so the
- * mount is forced to end.
+ * This process reads nothing from the network, is not confined, and survives a
+ * server that is killed.  It forwards signals.  If the first thread of the
+ * server has ended, other threads may be waiting for the mount to end
+ * (layermount_push.c), so the mount is aborted.
  */
 #include "layermount.h"
 
@@ -40,13 +40,13 @@ signals(sigset_t *set)
 		sigaddset(set, all[i]);
 }
 
-/* The server, and its mount as long as it exists. */
+/* The server, and its mount while it exists. */
 struct server {
 	pid_t pid;
 	unsigned major, minor;
 };
 
-/* Acts on a signal to this process. */
+/* Handles a signal to this process. */
 static void
 handle(struct layermount *m, const struct server *s, const siginfo_t *i)
 {
@@ -58,7 +58,7 @@ handle(struct layermount *m, const struct server *s, const siginfo_t *i)
 	}
 }
 
-/* Passes signals on until the server exits.  Returns its status. */
+/* Forwards signals until the server exits.  Returns its status. */
 static int
 wait_for(struct layermount *m, const struct server *s)
 {
@@ -71,7 +71,7 @@ wait_for(struct layermount *m, const struct server *s)
 		if (sigwaitinfo(&set, &info) > 0)
 			handle(m, s, &info);
 	} while (waitpid(s->pid, &status, WNOHANG) != s->pid);
-	/* what is mounted there now may be another process's */
+	/* a mount there may now belong to another process */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SERVE_UNMOUNTED)
 		return MSG_OK;
 	unmount(m->mountpoint);
@@ -99,7 +99,7 @@ serve(struct layermount *m, const sigset_t *old, struct watch *watch, int ready)
 	_exit(layermount_serve(m, ready));
 }
 
-/* Tells the first process that files can be read. */
+/* Notifies the first process that files can be read. */
 static void
 report(const struct layermount *m, const struct server *s, int tell)
 {
@@ -182,7 +182,7 @@ run_behind(struct layermount *m)
 
 /* Preparing */
 
-/* Creates a directory in place of --cache. */
+/* Creates a temporary directory to use instead of --cache. */
 static int
 make_temporary(struct layermount *m)
 {
@@ -246,7 +246,7 @@ layermount_run(struct layermount *m)
 	m->mountpoint = realpath(m->o.mountpoint, NULL);
 	if (m->mountpoint == NULL)
 		return fail(m, m->o.mountpoint, -errno);
-	/* this process would unmount the other's mount */
+	/* this process would unmount the mount of the other */
 	if (mounted_by_us(m->mountpoint, &major, &minor)) {
 		free(m->mountpoint);
 		return fail(m, m->o.mountpoint, -EBUSY);

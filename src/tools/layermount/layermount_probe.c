@@ -1,5 +1,5 @@
 /*
- * layermount_probe.c - what a server can do for lazy reading
+ * layermount_probe.c - probing the capabilities of a server for lazy reading
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each capability is a line with a name and a value, separated by a tab.
@@ -65,7 +65,7 @@ probe_ranges(struct layermount *m, const char *url)
 }
 
 /*
- * Queries the referrers of a blob's digest; an empty list also counts as
+ * Queries the referrers of a blob's digest.  An empty list also counts as
  * support.
  */
 static int

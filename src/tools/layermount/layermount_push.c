@@ -1,17 +1,17 @@
 /*
- * layermount_push.c - handing the kernel what it is about to ask for
+ * layermount_push.c - storing data in the page cache before it is requested
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * During startup the kernel asks for single pages, one after the other, as they
- * are touched.  When it has read part of a file, a thread stores the rest in
- * the page cache: whatever else the trace contains of the file or, if the part
- * was read from a unit, whatever else that unit contains of it.
+ * During startup the kernel requests single pages, one after another, as they
+ * are touched.  When it has read part of a file, a thread stores more of the
+ * file in the page cache: all other parts of it in the trace or, if the part
+ * was read from a unit, all other parts of it in that unit.
  *
- * Storing a page blocks while the kernel reads it, that is, until that read has
- * been answered.  So a thread that answers reads neither stores anything nor
- * waits for this one, which holds no unit while storing.  If the process is
- * killed then, the page stays locked and the thread cannot exit until the mount
- * is forced to end (layermount_parent.c).
+ * Storing a page blocks while the kernel reads the same page, until that read
+ * has been answered.  Therefore threads that answer reads do not store data or
+ * wait for this thread, which holds no unit while storing.  If the process is
+ * killed at that time, the page remains locked and the thread cannot exit until
+ * the mount is aborted (layermount_parent.c).
  */
 #include "layermount_tree.h"
 
@@ -24,33 +24,35 @@
 enum {
 	JOBS = 512,
 	RECENT = 256,
-	PIECE = 128 << 10,		/* bytes to store at a time */
-	PATIENCE_S = 2			/* at the end */
+	PIECE = 128 << 10,		/* bytes stored at a time */
+	PATIENCE_S = 2			/* seconds to wait at the end */
 };
 
-/* What is to be stored: [begin, end) of a file, beginning at from. */
+/* Data to be stored: [begin, end) of a file, starting at `from`. */
 struct job {
 	struct stack *stack;
 	uint32_t inode;
 	uint64_t begin, from, end;
-	const struct layer_run *run;	/* in the unit; NULL: in the trace */
+	const struct layer_run *run;	/* run in the unit; NULL: use the
+					 * trace */
 	struct unit_id unit;
 };
 
 struct push {
 	struct layermount *m;
 	pthread_t thread;
-	uint8_t *buf;			/* PIECE bytes, for the thread only */
+	uint8_t *buf;			/* PIECE bytes, used only by the
+					 * thread */
 	uint64_t page;
 
-	pthread_mutex_t lock;		/* of what follows */
+	pthread_mutex_t lock;		/* protects the fields below */
 	pthread_cond_t changed;
 	bool stop;
 	struct job jobs[JOBS];
 	size_t first, count;
 	/*
-	 * units requested recently: the kernel's inode number, the unit's
-	 * serial number
+	 * units requested recently: inode number in the kernel, and serial
+	 * number of the unit
 	 */
 	struct { uint64_t number, serial; } recent[RECENT];
 };
@@ -79,8 +81,8 @@ store(struct push *p, const struct job *j, uint64_t at, size_t n)
 }
 
 /*
- * Copies the first bytes at *at or after it that are in memory or in the trace,
- * and sets *at.  Returns how many, or 0 if there are none.
+ * Copies the first bytes at or after *at that are in memory or in the trace,
+ * and sets *at.  Returns the number of bytes, or 0 if there are none.
  */
 static size_t
 copy(struct push *p, const struct job *j, uint64_t *at, uint64_t end)
@@ -107,7 +109,10 @@ is_stopped(struct push *p)
 	return stop;
 }
 
-/* Returns whether to continue: the kernel may have forgotten the file. */
+/*
+ * Stores part of a file.  Returns whether to continue; the kernel may have
+ * dropped the inode.
+ */
 static bool
 store_part(struct push *p, const struct job *j, uint64_t at, uint64_t end)
 {
@@ -140,7 +145,7 @@ do_jobs(void *arg)
 		p->first = (p->first + 1) % JOBS;
 		p->count--;
 		pthread_mutex_unlock(&p->lock);
-		/* what follows the read is needed first */
+		/* the data after the read is needed first */
 		if (store_part(p, &j, j.from, j.end))
 			(void)store_part(p, &j, j.begin, j.from);
 		pthread_mutex_lock(&p->lock);
@@ -211,7 +216,7 @@ push_start(struct layermount *m)
 	struct push *p;
 	int rc;
 
-	/* only root can force a mount to end, or lower readahead */
+	/* only root can abort a mount or reduce readahead */
 	if (m->readahead_fd < 0)
 		return 0;
 	p = sys_calloc(1, sizeof(*p));

@@ -1,5 +1,5 @@
 /*
- * layermount_read.c - reading a file's bytes from its units
+ * layermount_read.c - reading the data of files from units
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layermount.h"
@@ -7,11 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* Decoded bytes of the units that one read fetches at a time. */
+/* Maximum decoded size of the units that one read fetches at a time. */
 enum { AT_ONCE_MAX = 8 << 20 };
 
 /*
- * Copies the bytes of one run that belong in buf, which is for [offset, end).
+ * Copies the bytes of one run that belong in buf, which represents [offset,
+ * end).
  */
 static void
 copy_run(const struct layer_run *r, const uint8_t *data, uint64_t offset,
@@ -59,7 +60,7 @@ collect(struct stack *s, const struct merge_node *n, size_t first,
 	return count;
 }
 
-/* Copies some runs.  Returns how many, 0 at the end, or -errno. */
+/* Copies some runs.  Returns their number, 0 at the end, or -errno. */
 static ssize_t
 copy_runs(struct stack *s, const struct merge_node *n, size_t first,
     uint64_t offset, uint64_t end, uint8_t *buf, enum http_phase phase)
@@ -84,7 +85,7 @@ copy_runs(struct stack *s, const struct merge_node *n, size_t first,
 	return (ssize_t)count;
 }
 
-/* Returns the end of the read: the file's, or offset + size. */
+/* Returns the end of the read: the end of the file, or offset + size. */
 static uint64_t
 end_of(const struct layer_entry *e, uint64_t offset, size_t size)
 {

@@ -2,9 +2,9 @@
  * layermount_readahead.c - limiting the kernel's readahead during startup
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Startup touches single pages of many files, and each page read ahead may cost
- * a unit.  So readahead is START_KIB, where setting it is permitted, until a
- * file is read sequentially or some time has passed.
+ * Startup touches single pages of many files, and each page read ahead may
+ * require another unit.  Therefore readahead is set to START_KIB, if permitted,
+ * until a file is read sequentially or some time has passed.
  */
 #include "layermount.h"
 
@@ -38,7 +38,7 @@ readahead_open(struct layermount *m)
 		return;
 	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb",
 	    major, minor);
-	/* only root may set it; otherwise, what was negotiated applies */
+	/* only root may set it; otherwise, the negotiated value applies */
 	fd = sys_openat(AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
@@ -53,7 +53,7 @@ readahead_lower(struct layermount *m)
 		return;
 	set(m, START_KIB);
 	atomic_store(&m->raised, false);
-	/* SIGALRM raises it */
+	/* the handler of SIGALRM raises it */
 	alarm(START_S);
 }
 

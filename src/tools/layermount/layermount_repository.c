@@ -2,9 +2,9 @@
  * layermount_repository.c - the objects of a CVMFS repository on a server
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An object's name is its hash, so it never changes and is cached by name.  Its
- * length is cached as 8 bytes at an impossible offset.  The manifest, which
- * changes, is always requested.
+ * The name of an object is its hash, so the object never changes and is cached
+ * by name.  Its length is cached as 8 bytes at an impossible offset.  The
+ * manifest, which changes, is always requested.
  */
 #include "layermount.h"
 
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns whether an object is in the cache; if so, it has been read. */
+/* Reads an object from the cache.  Returns false if it is not there. */
 static bool
 is_cached(struct source *s, const struct layer_range *r)
 {

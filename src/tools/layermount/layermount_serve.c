@@ -2,8 +2,9 @@
  * layermount_serve.c - the process that serves a mount
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * It mounts first, since Landlock forbids mounting, and only then parses data
- * from the network; until the layers are open, users of the mount wait.
+ * This process mounts first, because Landlock forbids mounting, and only then
+ * parses data from the network.  Until the layers are open, accesses to the
+ * mount block.
  */
 #include "layermount.h"
 
@@ -22,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Files that the C library and libcurl read, besides the layers. */
+/* Files other than layers that the C library and libcurl read. */
 static const char *const readable[] = { "/etc", "/usr", "/lib", "/lib64",
 	"/run", "/proc" };
 
@@ -33,7 +34,7 @@ enum {
 
 /* Confinement */
 
-/* Opens a path that must be readable or, if it is a file, its directory. */
+/* Opens a path that must remain readable or, if it is a file, its directory. */
 static size_t
 add_path(const char *path, int *dirs, size_t count)
 {
@@ -128,7 +129,7 @@ loop(struct layermount *m, struct fuse_session *se, int ready)
 	pthread_kill(thread, SIGUSR2);
 	pthread_join(thread, NULL);
 	fuse_loop_cfg_destroy(config);
-	/* a signal normally ends the loop */
+	/* the loop normally ends because of a signal */
 	return rc > 0 ? 0 : rc;
 }
 
@@ -166,7 +167,7 @@ new_session(struct layermount *m)
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_session *se = NULL;
 
-	/* a store learns of its users from attempts to write */
+	/* a store is notified of its users by attempts to write */
 	if (fuse_opt_add_arg(&args, "layermount") == 0 &&
 	    fuse_opt_add_arg(&args, "-odefault_permissions,"
 	    "fsname=layermount,subtype=layermount") == 0 &&
@@ -180,7 +181,7 @@ new_session(struct layermount *m)
 	return se;
 }
 
-/* Returns whether the mount, or at least its connection, is gone. */
+/* Returns whether the mount, or at least its connection, no longer exists. */
 static bool
 is_unmounted(struct fuse_session *se)
 {

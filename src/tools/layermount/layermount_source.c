@@ -1,9 +1,9 @@
 /*
- * layermount_source.c - a layer, and the source of its bytes
+ * layermount_source.c - a layer, and the source of its data
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The index is read through the cache as well, so that a restart needs no
- * server.  Blobs named by their digest never change; for other URLs, the
+ * The index is also read through the cache, so that a restart does not need the
+ * server.  Blobs named by their digest never change.  For other URLs, the
  * validator and the size are requested and become part of the cache key.
  */
 #include "layermount.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define ESTARGZ_DIGEST "containerd.io/snapshot/stargz/toc.digest"
-/* containers/storage writes the first name, the stargz project the second. */
+/* The annotations written by containers/storage and by the stargz project. */
 static const char *const chunked_digest[] = {
 	"io.github.containers.zstd-chunked.manifest-checksum",
 	"io.containers.zstd-chunked.manifest-checksum", NULL };
@@ -31,7 +31,8 @@ static const char *const chunked_place[] = {
 /* Reading */
 
 /*
- * Reads an object beside the layer: a separate file, or a URL next to its own.
+ * Reads another object of the layer: a separate file, or a URL next to that of
+ * the layer.
  */
 static int
 read_beside(struct source *s, const struct layer_range *r,
@@ -79,7 +80,9 @@ read_remote(struct source *s, const struct layer_range *r, size_t count,
 	return rc;
 }
 
-/* Fetches all ranges missing from the cache together, and stores them. */
+/*
+ * Fetches all ranges that are missing from the cache together, and stores them.
+ */
 static int
 read_cached(struct source *s, const struct layer_range *r, size_t count,
     enum http_phase phase)
@@ -138,7 +141,10 @@ read_index(void *arg, const struct layer_range *r, size_t count)
 	return source_read(arg, r, count, HTTP_INDEX);
 }
 
-/* The size is stored as a range of 8 bytes at an impossible offset. */
+/*
+ * Determines a size, which is cached as a range of 8 bytes at an impossible
+ * offset.
+ */
 static int
 size_of(void *arg, const char *object, uint64_t *size)
 {
@@ -168,9 +174,9 @@ size_of(void *arg, const char *object, uint64_t *size)
 /* Opening */
 
 /*
- * Writes the cache key for the layer's bytes.  It contains the server's name,
- * because another server may have different bytes for the same digest, which
- * cannot be checked until all of them have arrived.
+ * Writes the cache key for the data of the layer.  It contains the name of the
+ * server, because another server may return different data for the same digest,
+ * which cannot be verified until all data has arrived.
  */
 static int
 key_of(struct source *s, char key[8192])
@@ -246,7 +252,9 @@ annotation(const struct oci_document *d, size_t which,
 	return text;
 }
 
-/* Collects what the manifest or the command line says about the layer. */
+/*
+ * Collects information about the layer from the manifest and the command line.
+ */
 static int
 expect(struct layermount *m, const struct oci_document *manifest,
     size_t which, struct layer_expect *e, uint8_t digest[LAYER_DIGEST])
@@ -269,7 +277,7 @@ expect(struct layermount *m, const struct oci_document *manifest,
 	return hex_read_sha256(digest, text);
 }
 
-/* Returns whether the bytes of the layer were at fault. */
+/* Returns whether the error was caused by wrong data in the layer. */
 static bool
 is_wrong(int rc)
 {
@@ -277,7 +285,7 @@ is_wrong(int rc)
 	    rc == -ENODATA;
 }
 
-/* A damaged cache must not outlive the process that found it. */
+/* Empties a damaged cache, so that later processes do not use it. */
 static void
 empty_cache(struct source *s)
 {
@@ -308,7 +316,7 @@ load(struct source *s, const struct oci_document *manifest, size_t which,
 		empty_cache(s);
 		rc = layer_open(&s->layer, &s->blobs, &e, why);
 	}
-	/* the next process must not use these bytes, either */
+	/* the next process must not use this data, either */
 	if (is_wrong(rc) && s->cache != NULL)
 		empty_cache(s);
 	if (rc != 0 && s->object != NULL && rc != -EBADMSG && rc != -EINVAL)

@@ -2,10 +2,10 @@
  * layermount_store.c - the images and layers of an additional layer store
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A layer that is looked up is opened by the first thread that asks, while
- * others wait.  It then remains open; one that could not be opened is tried
- * again by the next lookup.  Layers whose index has no known digest are
- * refused: whoever pulls an image relies on the digests in its manifest.
+ * A layer is opened by the first thread that looks it up, while others wait.
+ * It then remains open; a layer that could not be opened is tried again at the
+ * next lookup.  Layers whose index has no known digest are rejected, because
+ * users who pull an image rely on the digests in its manifest.
  */
 #include "layermount_store.h"
 
@@ -19,15 +19,18 @@
 #include <string.h>
 
 enum {
-	NAME_MAX_B = 1024,		/* of an image name in base64 */
-	FIRST_INODE = 1 << 24,		/* of files in layers */
+	NAME_MAX_B = 1024,		/* maximum size of an image name in
+					 * base64 */
+	FIRST_INODE = 1 << 24,		/* number of the first inode in
+					 * layers */
 	IMAGES_MAX = 1 << 16, LAYERS_MAX = 1 << 16
 };
 
 struct store {
 	struct layermount *m;
-	pthread_mutex_t lock;		/* of what follows */
-	pthread_cond_t changed;		/* a layer's state */
+	pthread_mutex_t lock;		/* protects the fields below */
+	pthread_cond_t changed;		/* signaled when the state of a layer
+					 * changes */
 	struct store_image **images;
 	size_t image_count, image_cap;
 	struct store_layer **layers;
@@ -119,7 +122,7 @@ store_image(struct store *s, uint64_t number)
 
 /* Layers */
 
-/* Opens the layer with this number in the manifest. */
+/* Opens the layer with the given number in the manifest. */
 static int
 open_stack(struct store *s, struct store_layer *l, size_t which)
 {
@@ -167,7 +170,7 @@ open_layer(struct store *s, struct store_layer *l)
 	return rc;
 }
 
-/* Finds a layer that was looked up before.  Called with the lock held. */
+/* Finds a layer that has already been looked up.  Called with the lock held. */
 static struct store_layer *
 known_layer(struct store *s, const struct store_image *image,
     const char *digest)
@@ -203,7 +206,7 @@ new_layer(struct store *s, struct store_image *image, const char *digest)
 	return l;
 }
 
-/* Opens a closed layer.  Called with the lock held, which it drops. */
+/* Opens a closed layer.  Called with the lock held, which is released. */
 static int
 open_unlocked(struct store *s, struct store_layer *l)
 {

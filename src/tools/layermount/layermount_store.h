@@ -3,13 +3,13 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: containers/storage, drivers/overlay/overlay.go (of 1.43): in the
- * store, IMAGE/DIGEST/ is a layer, where IMAGE is the image's name in base64
- * and DIGEST the digest of the compressed layer; diff is its tree with
- * overlayfs whiteouts, info its description, and blob the layer itself.
- * Creating a file "use" there announces that the layer is in use, and removing
- * DIGEST that it no longer is; both are answered with ENOENT.
+ * store, IMAGE/DIGEST/ is a layer, where IMAGE is the name of the image in
+ * base64 and DIGEST the digest of the compressed layer.  In it, diff is the
+ * tree of the layer with overlayfs whiteouts, info its description, and blob
+ * the layer itself.  Creating a file "use" there marks the layer as in use, and
+ * removing DIGEST marks it as unused; both fail with ENOENT.
  *
- * All functions but open and close are thread-safe.
+ * All functions except open and close are thread-safe.
  */
 #ifndef COLDPRESS_LAYERMOUNT_STORE_H
 #define COLDPRESS_LAYERMOUNT_STORE_H
@@ -18,7 +18,7 @@
 
 enum { STORE_INFO = 512 };		/* size of the info file */
 
-/* An image, which is known once it has been looked up. */
+/* An image that has been looked up. */
 struct store_image {
 	char *name;			/* in base64 */
 	struct image_name of;
@@ -31,12 +31,12 @@ struct store_image {
 struct store_layer {
 	struct store_image *image;
 	uint64_t number;		/* from 1 */
-	char digest[OCI_HEX + 8];	/* with "sha256:" */
-	uint64_t size;			/* of the blob */
+	char digest[OCI_HEX + 8];	/* digest, including "sha256:" */
+	uint64_t size;			/* size of the blob */
 	struct stack stack;
 	char info[STORE_INFO];
 	size_t info_length;
-	/* guarded by the store's lock */
+	/* protected by the lock of the store */
 	enum { STORE_OPENING, STORE_OPEN, STORE_CLOSED } state;
 	uint64_t uses;
 
@@ -58,15 +58,19 @@ int64_t store_find_image(struct store *s, const char *name);
 struct store_image *store_image(struct store *s, uint64_t number);
 
 /*
- * Returns the number of an image's layer, from 1, which is opened if necessary;
- * -ENOENT if it cannot be read lazily, after reporting why, or -ENOMEM.
+ * Returns the number of a layer of an image, from 1, which is opened if
+ * necessary; -ENOENT, after reporting the reason, if it cannot be read lazily;
+ * or -ENOMEM.
  */
 int64_t store_find_layer(struct store *s, uint64_t image, const char *digest);
 
 /* Returns an open layer, or NULL. */
 struct store_layer *store_layer(struct store *s, uint64_t number);
 
-/* Add a user of a layer, and remove one if the layer was looked up before. */
+/*
+ * These functions add a user of a layer, and remove a user if the layer has
+ * been looked up.
+ */
 void store_use(struct store *s, struct store_layer *l);
 void store_release(struct store *s, const struct store_image *image,
     const char *digest);
@@ -74,16 +78,19 @@ void store_release(struct store *s, const struct store_image *image,
 /* layermount_store_image.c */
 
 /*
- * Finds a layer in an image's manifest.  Returns its number; -ENOENT if there
- * is none, or the documents are yet to be fetched; or another -errno.
+ * Finds a layer in the manifest of an image.  Returns its number; -ENOENT if it
+ * is not there, or if the documents have not been fetched yet; or another
+ * -errno.
  */
 int64_t store_find_in_manifest(const struct store_image *i,
     const char *digest, uint64_t *size);
 
-/* Fetches the manifest and the config, unless another thread just did. */
+/*
+ * Fetches the manifest and the config, unless another thread has just done so.
+ */
 int store_get_documents(struct layermount *m, struct store_layer *l);
 
-/* Records in the cache which manifest had this layer. */
+/* Records in the cache which manifest contains this layer. */
 void store_remember(struct layermount *m, const struct store_layer *l);
 
 /* layermount_store_info.c */
@@ -95,21 +102,22 @@ int store_refuse(struct layermount *m, const struct store_layer *l, int rc,
     const char *why);
 
 /*
- * Writes the info of the layer with this number in the manifest.  Returns 0, or
- * -EBADMSG after reporting why.
+ * Writes the info file of the layer with the given number in the manifest.
+ * Returns 0, or -EBADMSG after reporting the reason.
  */
 int store_describe(struct layermount *m, struct store_layer *l, size_t which);
 
 /* layermount_store_blob.c */
 
 /*
- * Fetches and verifies the whole layer, unless already done, so that
- * store_blob_read() works until store_blob_close().  Returns 0 or -errno.
+ * Fetches and verifies the whole layer, unless this has already been done.
+ * store_blob_read() can then be used until store_blob_close().  Returns 0 or
+ * -errno.
  */
 int store_blob_open(struct store_layer *l);
 void store_blob_close(struct store_layer *l);
 
-/* Returns how many bytes were read, or -errno. */
+/* Returns the number of bytes read, or -errno. */
 ssize_t store_blob_read(struct store_layer *l, void *buf, size_t size,
     off_t offset);
 

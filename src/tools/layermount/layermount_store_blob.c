@@ -2,9 +2,9 @@
  * layermount_store_blob.c - a whole layer from a store, verified before use
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Pushing or saving an image reads the compressed layer.  Its only digest is
- * that of all its bytes, so it is fetched into an unnamed file first, which
- * disappears when the last user has closed it.
+ * Pushing or saving an image reads the compressed layer.  Its only digest
+ * covers the whole layer, so the layer is first fetched into an unnamed file,
+ * which is deleted when the last user closes it.
  */
 #include "layermount_store.h"
 
@@ -60,7 +60,7 @@ fetch_verified(struct store_layer *l, int fd, struct digest *d)
 	return rc;
 }
 
-/* Returns a descriptor for the verified bytes, or -errno. */
+/* Returns a descriptor for the verified data, or -errno. */
 static int
 fetch(struct store_layer *l)
 {

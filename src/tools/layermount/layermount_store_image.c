@@ -1,5 +1,5 @@
 /*
- * layermount_store_image.c - the manifests in which a store's layers are found
+ * layermount_store_image.c - the manifests that contain the layers of a store
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layermount_store.h"
@@ -44,8 +44,9 @@ key_of(const struct store_layer *l, char key[KEY])
 }
 
 /*
- * Determines the name by which the manifest is requested: that of the image, or
- * of the manifest that had this layer when the image was pulled.
+ * Determines the name by which the manifest is requested: the name of the
+ * image, or of the manifest that contained this layer when the image was
+ * pulled.
  */
 static void
 recall(struct layermount *m, struct store_layer *l, struct image_name *of)

@@ -1,5 +1,5 @@
 /*
- * layermount_store_info.c - the description of a store's layer
+ * layermount_store_info.c - the description of a layer in a store
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layermount_store.h"
@@ -30,7 +30,9 @@ store_refuse(struct layermount *m, const struct store_layer *l, int rc,
 	return layermount_refuse(m, name, rc, why);
 }
 
-/* Returns the number that containers/storage uses for a layer's compression. */
+/*
+ * Returns the number used in containers/storage for the compression of a layer.
+ */
 static int
 compression_of(const struct layer *l)
 {
@@ -38,8 +40,8 @@ compression_of(const struct layer *l)
 }
 
 /*
- * Returns the size of a layer's archive: that of its entries' headers and data.
- * Extended headers are unknown, and not counted.
+ * Returns the size of the archive of a layer: the headers and data of its
+ * entries.  Extended headers are unknown and not counted.
  */
 static int64_t
 archive_size(const struct layer *l)

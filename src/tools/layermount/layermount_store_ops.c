@@ -2,7 +2,7 @@
  * layermount_store_ops.c - the operations of an additional layer store
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Missing names are never cached: a layer may be readable next time.
+ * Missing names are never cached, because a layer may become readable later.
  */
 #include "layermount_store_place.h"
 
@@ -111,7 +111,7 @@ op_statfs(fuse_req_t req, fuse_ino_t ino)
 	tree_statfs(req, atomic_load(&m->files));
 }
 
-/* Directories: the store's own cannot be listed */
+/* Directories (those of the store itself cannot be listed) */
 
 static void
 op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
@@ -203,12 +203,15 @@ op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		rc = -EROFS;
 	else if (blob != NULL)
 		rc = store_blob_open(blob);
-	/* nothing changes */
+	/* the filesystem never changes */
 	fi->keep_cache = 1;
 	if (rc != 0)
 		fuse_reply_err(req, rc == -EROFS || rc == -ENOMEM ? -rc : EIO);
 	else if (fuse_reply_open(req, fi) == -ENOENT && blob != NULL)
-		/* the caller was interrupted: there is no release */
+		/*
+		 * the caller was interrupted, so there will be no release
+		 * request
+		 */
 		store_blob_close(blob);
 }
 

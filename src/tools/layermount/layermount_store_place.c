@@ -1,10 +1,11 @@
 /*
- * layermount_store_place.c - what the kernel's inode numbers stand for
+ * layermount_store_place.c - the meaning of inode numbers in a store
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The number of a file in a layer has the layer's number in its upper half.
- * For the store's own names the upper half is 0, and the lower half combines
- * the number of an image or layer with the kind of name; the root is 1.
+ * The inode number of a file in a layer has the number of the layer in its
+ * upper half.  For names of the store itself the upper half is 0, and the lower
+ * half combines the number of an image or layer with the type of name.  The
+ * root is 1.
  */
 #include "layermount_store_place.h"
 

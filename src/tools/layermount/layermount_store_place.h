@@ -1,5 +1,5 @@
 /*
- * layermount_store_place.h - what the kernel's numbers of files stand for
+ * layermount_store_place.h - the meaning of inode numbers in a store
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAYERMOUNT_STORE_PLACE_H
@@ -16,24 +16,26 @@ enum place_kind {
 	PLACE_KINDS = 8
 };
 
-/* What a number stands for; layer and image are NULL where there is none. */
+/*
+ * The object with an inode number; layer and image are NULL if there is none.
+ */
 struct place {
 	struct store *store;
-	enum place_kind kind;		/* if not in a tree */
+	enum place_kind kind;		/* type of name, if not in a tree */
 	uint64_t number;
 	struct store_image *image;
 	struct store_layer *layer;
 	bool in_tree;
-	uint32_t inode;			/* of the tree */
+	uint32_t inode;			/* inode in the tree */
 };
 
-/* Returns the number of one of the store's own names. */
+/* Returns the inode number of a name of the store itself. */
 fuse_ino_t place_number(enum place_kind kind, uint64_t of);
 
-/* Finds what a number stands for, or replies and returns false. */
+/* Finds the object with an inode number, or replies and returns false. */
 bool place_find(fuse_req_t req, fuse_ino_t ino, struct place *p);
 
-/* Fills in the attributes of one of the store's own names, by its number. */
+/* Fills in the attributes of a name of the store itself, given its number. */
 void place_stat(const struct place *p, fuse_ino_t ino, struct stat *st);
 
 #endif

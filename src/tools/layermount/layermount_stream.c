@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The range is cut into parts, which THREADS threads read in turn, so that the
- * link is busy while earlier parts are decoded, and the range as a whole is
- * never in memory.  Each thread has one part, until it has been used.
+ * link is busy while earlier parts are decoded, and the whole range is never in
+ * memory.  Each thread holds one part until that has been used.
  */
 #include "layermount.h"
 
@@ -19,16 +19,16 @@ struct reader {
 	pthread_t thread;
 	struct layer_range part;
 	int rc;
-	bool filled;			/* holds a part not yet used */
+	bool filled;			/* contains a part not yet used */
 };
 
 struct stream {
 	struct source *source;
 	struct layer_range range;
-	uint64_t at;			/* offset of the part used last */
-	struct reader *current;		/* holds that part, or NULL */
+	uint64_t at;			/* offset of the last part used */
+	struct reader *current;		/* reader of that part, or NULL */
 
-	pthread_mutex_t lock;		/* of what follows */
+	pthread_mutex_t lock;		/* protects the fields below */
 	pthread_cond_t changed;
 	bool stop;
 	struct reader readers[THREADS];

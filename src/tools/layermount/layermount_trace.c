@@ -1,10 +1,10 @@
 /*
- * layermount_trace.c - the data touched at startup, fetched in one go
+ * layermount_trace.c - the data touched at startup, fetched as one stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pieces are decoded, as they arrive, into an unnamed file, so that they
- * take disk space instead of memory; they are sorted by file and offset, do not
- * overlap, and are found by bisection.
+ * use disk space instead of memory.  They are sorted by file and offset, do not
+ * overlap, and are found by binary search.
  */
 #include "layermount.h"
 
@@ -19,13 +19,13 @@
 
 struct piece {
 	uint32_t layer, entry;
-	uint64_t offset, length;	/* in the file of the layer */
-	uint64_t at;			/* in ours */
+	uint64_t offset, length;	/* offset in the file of the layer */
+	uint64_t at;			/* offset in our file */
 };
 
 struct trace {
 	int fd;
-	uint32_t layer;			/* while it is being loaded */
+	uint32_t layer;			/* layer being loaded */
 	struct stream *stream;
 	struct piece *pieces;
 	size_t count, cap;
@@ -72,7 +72,7 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 	return 0;
 }
 
-/* Without its trace, a layer is read like any other. */
+/* Loads the trace of a layer.  After an error, the layer is read without it. */
 static int
 load_layer(struct stack *k, struct trace *t)
 {
@@ -180,8 +180,8 @@ is_of(const struct piece *p, uint32_t layer, uint32_t entry)
 }
 
 /*
- * Returns the first piece of the file that ends after offset, or one of another
- * file.
+ * Returns the first piece of the file that ends after offset, or a piece of
+ * another file.
  */
 static size_t
 find(const struct trace *t, uint32_t layer, uint32_t entry, uint64_t offset)

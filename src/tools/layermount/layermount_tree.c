@@ -2,8 +2,8 @@
  * layermount_tree.c - the names and attributes of a stack
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Only this file sets attributes that overlayfs interprets: a layer's own could
- * make it show files that the layer does not have.
+ * Attributes that overlayfs interprets are set only by this file, because those
+ * in a layer could cause overlayfs to show files that are not in the layer.
  */
 #include "layermount_tree.h"
 
@@ -70,7 +70,7 @@ tree_lookup(fuse_req_t req, struct stack *s, uint32_t inode, const char *name)
 	struct fuse_entry_param p = { .entry_timeout = TREE_FOREVER };
 	int64_t node = merge_lookup(s->tree, inode, name);
 
-	/* missing names are cached as well: ino 0 */
+	/* missing names are also cached, with ino 0 */
 	if (node >= 0)
 		tree_entry(s, (uint32_t)node, &p);
 	fuse_reply_entry(req, &p);
@@ -116,7 +116,7 @@ tree_init(void *arg, struct fuse_conn_info *c)
 	c->want |= c->capable & (FUSE_CAP_CACHE_SYMLINKS |
 	    FUSE_CAP_NO_OPENDIR_SUPPORT | FUSE_CAP_READDIRPLUS |
 	    FUSE_CAP_PARALLEL_DIROPS);
-	/* listings are always read with attributes: they cost nothing here */
+	/* always read listings with attributes, which cost nothing here */
 	c->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
 }
 
@@ -138,7 +138,7 @@ add_item(fuse_req_t req, char *buf, size_t room, struct stack *s,
 	if (!plus)
 		return fuse_add_direntry(req, buf, room, name, &p.attr,
 		    (off_t)i + 1);
-	/* "." and ".." take no reference */
+	/* "." and ".." are not reference-counted */
 	if (i < 2)
 		p.ino = 0;
 	return fuse_add_direntry_plus(req, buf, room, name, &p, (off_t)i + 1);
@@ -172,7 +172,7 @@ tree_list(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
 
 /* Extended attributes */
 
-/* The attributes that overlayfs interprets: as root, and in user namespaces. */
+/* The attributes interpreted by overlayfs, as root and in user namespaces. */
 static const char *const overlays[] = { "trusted.overlay.",
 	"user.overlay." };
 

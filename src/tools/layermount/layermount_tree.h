@@ -1,10 +1,10 @@
 /*
- * layermount_tree.h - answering the kernel's questions about a stack
+ * layermount_tree.h - handling the kernel's requests about a stack
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Each function sends the one reply to a request.  An inode is a node of the
- * stack's tree.  Its number in the kernel has the stack's number in the upper
- * half.  Thread-safe.
+ * Each function sends the reply to one request.  An inode is a node of the tree
+ * of the stack.  Its number in the kernel has the number of the stack in the
+ * upper half.  Thread-safe.
  */
 #ifndef COLDPRESS_LAYERMOUNT_TREE_H
 #define COLDPRESS_LAYERMOUNT_TREE_H
@@ -13,13 +13,16 @@
 
 #include <fuse_lowlevel.h>
 
-/* How long names and attributes, which never change, are cached, in seconds. */
+/*
+ * The time for which names and attributes, which never change, are cached, in
+ * seconds.
+ */
 #define TREE_FOREVER 86400.0
 
-/* The kernel's number for an inode. */
+/* Returns the number of an inode in the kernel. */
 uint64_t tree_number(const struct stack *s, uint32_t inode);
 
-/* Fills in the inode and attributes of a directory's entry. */
+/* Fills in the inode and attributes of a directory entry. */
 void tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p);
 
 void tree_lookup(fuse_req_t req, struct stack *s, uint32_t inode,
@@ -36,7 +39,7 @@ void tree_read(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
     off_t offset);
 
 /*
- * Requests what suits files that never change from the kernel; arg: a struct
+ * Requests kernel features that suit files that never change.  arg is a struct
  * layermount.
  */
 void tree_init(void *arg, struct fuse_conn_info *c);

@@ -1,11 +1,11 @@
 /*
- * layermount_watch.c - noticing when a process's main thread ends
+ * layermount_watch.c - detecting the end of a process's main thread
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A process that is killed exits when all of its threads have, and one of them
- * may wait in the kernel for the mount to end.  Until then its parent gets no
- * SIGCHLD.  So the first thread holds a robust mutex in shared memory, for
- * which a thread of the parent waits.
+ * A process that is killed exits when all of its threads have exited, and one
+ * of them may be waiting in the kernel for the mount to end.  Until then its
+ * parent gets no SIGCHLD.  Therefore the first thread holds a robust mutex in
+ * shared memory, and a thread of the parent waits for it.
  */
 #include "layermount.h"
 
@@ -48,7 +48,10 @@ watch_hold(struct watch *w)
 	pthread_mutex_lock(&w->alive);
 }
 
-/* The mutex stays locked: nobody else wants it. */
+/*
+ * Waits for the first thread to end.  The mutex stays locked, because no other
+ * thread needs it.
+ */
 static void *
 wait_for_end(void *arg)
 {

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /*
- * Confines the process before it reads anything untrusted.  Extraction does so
+ * Confines the process before it reads untrusted data.  Extraction does so
  * later, to its directory.
  */
 static void
@@ -92,7 +92,9 @@ layerpack_close(struct layerpack_source *s)
 	blobs_file_close(s->blobs);
 }
 
-/* A mode reports its own errors, which set the status. */
+/*
+ * Runs the selected mode, which reports its own errors; these set the status.
+ */
 static void
 run(struct layerpack *p)
 {

@@ -31,11 +31,12 @@ struct layerpack_make_options {
 	enum layer_kind kind;
 	const char *output;
 	const char *order, *tmpdir, *stats;	/* or NULL */
-	int64_t level;			/* -1: the format's default */
+	int64_t level;			/* -1: default of the format */
 	uint64_t chunk, min_chunk, min_layer;
 	const char *windows;		/* raw, packed, or NULL */
 	const char *name;		/* of a repository, or NULL */
-	uint64_t catalog;		/* names in a catalog, or 0 */
+	uint64_t catalog;		/* maximum number of names in a catalog,
+					 * or 0 */
 	bool null_ends, no_trace, no_tar_split;
 };
 
@@ -46,18 +47,19 @@ struct layerpack_options {
 	bool rows;
 	enum table_format format;	/* of rows */
 	bool has_digest;
-	uint8_t digest[LAYER_DIGEST];	/* expected of the index */
+	uint8_t digest[LAYER_DIGEST];	/* expected digest of the index */
 	const char *key;		/* --key, or NULL */
 	const char *source;
-	char **operands;		/* source, and what follows it */
+	char **operands;		/* source and further operands */
 	int operand_count;
-	const char *image;		/* the layout to write */
+	const char *image;		/* output layout */
 	const char *platform;		/* os/architecture, or NULL */
 	unsigned threads;
 	/* extraction */
 	const char *directory;
 	bool force, no_xattrs;
-	bool overlay;			/* whiteouts in overlayfs's form */
+	bool overlay;			/* extract whiteouts in the form used by
+					 * overlayfs */
 	struct layerpack_make_options make;
 };
 
@@ -80,8 +82,8 @@ struct layerpack_source {
 };
 
 /*
- * Opens p->o.source.  Returns 0, or -errno after reporting the error; it must
- * be closed even after an error.
+ * Opens p->o.source.  Returns 0, or -errno after reporting the error; s must be
+ * closed even after an error.
  */
 int layerpack_open(struct layerpack *p, struct layerpack_source *s);
 void layerpack_close(struct layerpack_source *s);
@@ -90,18 +92,21 @@ void layerpack_close(struct layerpack_source *s);
 const char *layerpack_tmpdir(const struct layerpack *p);
 
 /*
- * Confines the process to these directories; prints a note if that is
- * impossible.  Must be called before threads are started.
+ * Confines the process to the given directories; prints a note if that is
+ * impossible.  Call this before starting any thread.
  */
 void layerpack_confine(struct layerpack *p, const struct sandbox_dirs *d);
 
 /*
- * Opens the directory for unnamed files, if making a layer with these options
- * needs any, to confine the process to it.  Otherwise returns -1.
+ * Opens the directory for unnamed files, to which the process will be confined,
+ * if making a layer with these options needs such files.  Otherwise returns -1.
  */
 int layerpack_open_tmpdir(const struct layerpack *p);
 
-/* One function per mode; they return 0, or -errno after reporting the error. */
+/*
+ * The functions for the modes.  They return 0, or -errno after reporting the
+ * error.
+ */
 int layerpack_list(struct layerpack *p);
 int layerpack_extract(struct layerpack *p);
 int layerpack_verify(struct layerpack *p);
@@ -110,14 +115,15 @@ int layerpack_cas(struct layerpack *p);
 int layerpack_image(struct layerpack *p);
 
 /*
- * Sets the mode, of which there can be only one.  Returns -1 to continue, or
- * the exit status.
+ * Sets the mode.  Only one mode can be set.  Returns -1 to continue, or the
+ * exit status.
  */
 int layerpack_set_mode(struct layerpack *p, enum layerpack_mode mode);
 
 /*
- * These handle an option for making a layer, and check all of them together.
- * They return -1 to continue, or the exit status.
+ * These functions handle an option for making a layer, and check the
+ * combination of all such options.  They return -1 to continue, or the exit
+ * status.
  */
 int layerpack_make_option(struct layerpack *p, int opt);
 int layerpack_make_check(struct layerpack *p);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEY_MAX = 1 << 16 };		/* bytes */
+enum { KEY_MAX = 1 << 16 };		/* maximum size of a key, in bytes */
 
 int
 layerpack_cas_add(struct layerpack_cas *m, int in, const char *name)
@@ -112,7 +112,7 @@ make(struct layerpack_cas *m)
 	return rc;
 }
 
-/* Returns the last component of the repository's path, to be freed. */
+/* Returns the last component of the path of the repository, to be freed. */
 static char *
 own_name(const char *path)
 {

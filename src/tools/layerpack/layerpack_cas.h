@@ -1,5 +1,5 @@
 /*
- * layerpack_cas.h - declarations shared by the parts that make a repository
+ * layerpack_cas.h - declarations shared by the code that makes a repository
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAYERPACK_CAS_H
@@ -16,11 +16,11 @@ struct layerpack_cas {
 	struct cas_options o;
 	struct cas *c;
 	struct progress progress;
-	const char *path;		/* of the repository */
+	const char *path;		/* path of the repository */
 };
 
 /*
- * Adds the archive at the current position of in; name is for messages.
+ * Adds the archive at the current position of `in`.  name is used in messages.
  * Returns 0, or -errno after reporting the error.
  */
 int layerpack_cas_add(struct layerpack_cas *m, int in, const char *name);

@@ -1,5 +1,5 @@
 /*
- * layerpack_cas_image.c - the layers of an image, merged into a repository
+ * layerpack_cas_image.c - merging the layers of an image into a repository
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_cas.h"

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-/* OpenSSL reads its configuration when it is first used. */
+/* Initializes OpenSSL, which reads its configuration when it is first used. */
 static void
 prepare_libraries(void)
 {

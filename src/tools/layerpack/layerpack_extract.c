@@ -1,10 +1,10 @@
 /*
- * layerpack_extract.c - extracting a layer's entries into a directory
+ * layerpack_extract.c - extracting the entries of a layer to a directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * First the names are created, in the order of the archive; then the data is
- * written, in any order; finally attributes are set, those of directories after
- * those of their contents.
+ * The names are created first, in the order of the archive.  Then the data is
+ * written, in any order.  Finally attributes are set, on directories after
+ * their contents.
  */
 #include "layerpack_extract.h"
 
@@ -16,10 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * Returns whether the error would affect every further write, which is then
- * pointless.
- */
+/* Returns whether the error would also affect every later write. */
 static bool
 is_fatal(int rc)
 {
@@ -53,7 +50,10 @@ ended(const struct extract *x)
 
 /* Names */
 
-/* Makes a hard link to a file that already exists, under whatever name. */
+/*
+ * Creates a hard link to a file that has already been extracted, possibly under
+ * another name.
+ */
 static int
 make_link(struct spot *s, struct spot *of, size_t n, bool replace)
 {
@@ -82,10 +82,7 @@ leave_device(struct extract *x, size_t n)
 	return true;
 }
 
-/*
- * Creates an entry, or fails; `again` is set if an earlier entry had the same
- * path.
- */
+/* Creates an entry.  `again` is set if an earlier entry had the same path. */
 static int
 make_entry(struct spot *s, struct spot *of, size_t n, bool again)
 {
@@ -175,7 +172,10 @@ finish_file(struct spot *s, size_t n)
 		extract_fail(x, n, "", rc);
 }
 
-/* Finishes a directory; the destination itself only if it is new. */
+/*
+ * Completes a directory.  The destination itself is completed only if it is
+ * new.
+ */
 static void
 finish_dir(struct spot *s, size_t n)
 {
@@ -235,9 +235,12 @@ finish_all(struct extract *x)
 	spot_close(&s);
 }
 
-/* All of it */
+/* The whole layer */
 
-/* Returns whether entry n is missing, although no later one has its path. */
+/*
+ * Returns whether entry n is missing, although no later entry has the same
+ * path.
+ */
 static bool
 is_missing(const struct extract *x, size_t n)
 {

@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-/* What became of an entry. */
+/* The state of an entry. */
 enum made { NOT_MADE, MADE, BROKEN };
 
 struct extract {
@@ -21,27 +21,27 @@ struct extract {
 	struct layerpack_source s;
 	const struct layer_entry *entries;
 	size_t count;
-	size_t reached;			/* the first entry whose name has not
-					 * been tried */
+	size_t reached;			/* the first entry that has not been
+					 * attempted */
 	struct plan plan;
 	struct unit_map map;
 	int root;			/* nothing is created outside it */
 	bool made_root;
-	bool owner;			/* whether owners can be set, as root */
-	_Atomic uint8_t *made;		/* enum made, of each entry */
-	atomic_uint next;		/* unit */
+	bool owner;			/* owners can be set, as root */
+	_Atomic uint8_t *made;		/* enum made for each entry */
+	atomic_uint next;		/* next unit */
 	atomic_int err;			/* stops all threads */
 	pthread_mutex_t lock;		/* protects messages and counts: */
 	uint64_t devices;		/* skipped, because they require root */
-	uint64_t attributes;		/* that could not be set */
+	uint64_t attributes;		/* attributes that could not be set */
 };
 
 /* A thread's current directory, and a name in it. */
 struct spot {
 	struct extract *x;
 	int fd;				/* -1: none */
-	const char *path;		/* of an entry below it */
-	size_t dir_len;			/* of its part before the name */
+	const char *path;		/* path of an entry below it */
+	size_t dir_len;			/* length of the part before the name */
 	char name[NAME_MAX + 1];
 };
 
@@ -49,15 +49,15 @@ void spot_open(struct spot *s, struct extract *x);
 void spot_close(struct spot *s);
 
 /*
- * Goes to the directory of a clean path, without following links, and sets
- * s->name; with make, missing directories are created.  Returns the descriptor,
- * which is also s->fd, or -errno.
+ * Opens the directory of a clean path, without following links, and sets
+ * s->name.  If make is set, missing directories are created.  Returns the
+ * descriptor, which is also stored in s->fd, or -errno.
  */
 int spot_enter(struct spot *s, const char *path, bool make);
 
 /*
- * Creates an entry other than a hard link, replacing an existing file if that
- * is allowed.  Returns 0 or -errno.
+ * Creates an entry other than a hard link, replacing an existing file if
+ * `replace` is set.  Returns 0 or -errno.
  */
 int spot_make(struct spot *s, size_t n, bool replace);
 
@@ -65,17 +65,20 @@ int spot_make(struct spot *s, size_t n, bool replace);
 void spot_finish(struct spot *s, int fd, size_t n);
 
 /*
- * Reports an error for an entry; `what` goes between its path and the error
- * text.
+ * Reports an error for an entry; `what` is printed between its path and the
+ * error text.
  */
 void extract_fail(struct extract *x, size_t n, const char *what, int rc);
 
-/* Returns whether an entry is a whiteout to extract in overlayfs's form. */
+/*
+ * Returns whether an entry is a whiteout to be extracted in the form used by
+ * overlayfs.
+ */
 bool extract_is_whiteout(const struct extract *x, size_t n);
 
 /*
- * Writes the data of all files, with several threads.  Files that are not
- * complete are BROKEN afterwards.  Returns 0, or the -errno that ended it.
+ * Writes the data of all files, with several threads.  Incomplete files are
+ * BROKEN afterwards.  Returns 0, or the -errno that ended the extraction.
  */
 int extract_data(struct extract *x);
 

@@ -31,7 +31,7 @@ write_run(struct spot *s, const struct unit_run *u, const uint8_t *content)
 	return rc != 0 ? (sys_close(fd), rc) : sys_close(fd);
 }
 
-/* Returns whether the data of an entry goes to a file. */
+/* Returns whether the data of an entry is to be written to a file. */
 static bool
 is_wanted(const struct extract *x, uint32_t n)
 {
@@ -93,10 +93,7 @@ write_units(void *arg, unsigned thread)
 	unit_reader_close(&r);
 }
 
-/*
- * Marks the files that lack a unit's data, after an error that stopped all
- * threads.
- */
+/* Marks the files with missing data after an error that stopped all threads. */
 static void
 break_rest(struct extract *x)
 {

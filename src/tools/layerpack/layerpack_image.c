@@ -1,10 +1,10 @@
 /*
- * layerpack_image.c - converting every layer of the images in an OCI layout
+ * layerpack_image.c - converting the layers of all images in an OCI layout
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Index", "Image Manifest" and
- * "Image Configuration".  A document is written after those that it refers to,
- * with their new digests; what needs no change is kept.
+ * "Image Configuration".  A document is written after the documents that it
+ * refers to, with their new digests; unaffected parts are not changed.
  */
 #include "layerpack_image.h"
 
@@ -97,7 +97,10 @@ convert_layers(struct image *m, struct oci_document *d,
 	return rc;
 }
 
-/* An image's config lists the digests of its archives. */
+/*
+ * Converts the layers of an image, and its config, which lists the digests of
+ * the archives.
+ */
 static int
 convert_with_config(struct image *m, struct oci_document *d,
     const struct oci_blob *b)
@@ -135,7 +138,7 @@ convert_manifest(struct image *m, struct oci_document *d)
 
 /* Indices */
 
-/* Converts what descriptor n of an index refers to. */
+/* Converts the document to which descriptor n of an index refers. */
 static int
 convert_entry(struct image *m, struct oci_document *d, size_t n, int depth)
 {
@@ -166,7 +169,7 @@ convert_entry(struct image *m, struct oci_document *d, size_t n, int depth)
 	return rc;
 }
 
-/* Returns whether the platform is the one wanted: os/architecture[/variant]. */
+/* Returns whether x has the requested platform: os/architecture[/variant]. */
 static bool
 is_platform(const struct oci_descriptor *x, const char *wanted)
 {
@@ -181,7 +184,10 @@ is_platform(const struct oci_descriptor *x, const char *wanted)
 	    strcmp(wanted + n + 1, x->variant) == 0;
 }
 
-/* Only the layout's index has tags. */
+/*
+ * Returns whether an entry has the requested tag.  Only the index of the layout
+ * has tags.
+ */
 static bool
 has_tag(const struct image *m, const struct oci_descriptor *x, int depth)
 {
@@ -197,7 +203,7 @@ has_platform(const struct image *m, const struct oci_descriptor *x)
 	    is_platform(x, platform);
 }
 
-/* Removes the entries that are not wanted. */
+/* Removes the entries that were not requested. */
 static int
 choose(struct image *m, struct oci_document *d, int depth)
 {

@@ -1,5 +1,5 @@
 /*
- * layerpack_image.h - declarations shared by the parts that convert an image
+ * layerpack_image.h - declarations shared by the code that converts an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAYERPACK_IMAGE_H
@@ -11,7 +11,7 @@
 #include "image/oci/oci_layout.h"
 #include "image/oci/oci_new.h"
 
-/* A converted layer, which several images may share. */
+/* A converted layer, which may be part of several images. */
 struct image_layer {
 	struct oci_blob from, to;
 	char diff_id[OCI_HEX + 1];
@@ -23,52 +23,53 @@ struct image {
 	struct layerpack *p;
 	struct pack_options pack;
 	struct progress progress;
-	char *path;			/* of the layout */
+	char *path;			/* path of the layout */
 	const char *tag;		/* NULL: none was given */
 	int dir;
 	struct oci_new new;
 	struct image_layer *layers;
 	size_t layer_count, layer_cap;
-	uint64_t from_B, to_B;		/* of all layers */
-	size_t soci_count;		/* SOCI indices */
+	uint64_t from_B, to_B;		/* total size of all layers */
+	size_t soci_count;		/* number of SOCI indices */
 };
 
 /* The type of an image's SOCI index, and the annotation that refers to it. */
 #define SOCI_TYPE "application/vnd.amazon.soci.index.v2+json"
 #define SOCI_DIGEST "com.amazon.soci.index-digest"
 
-/* Reports what is wrong with a part of the layout, and returns rc. */
+/* Reports why a part of the layout is invalid.  Returns rc. */
 int image_refuse(struct image *m, const char *what, int rc, const char *why);
 
 /*
- * Converts layer n of a manifest if it is a layer of files, and makes the
- * manifest and the config (NULL: none) refer to the result.  Returns 0, or
+ * Converts layer n of a manifest if it is a layer of files, and updates the
+ * manifest and the config (NULL: none) to refer to the result.  Returns 0, or
  * -errno after reporting the error.
  */
 int image_convert_layer(struct image *m, struct oci_document *manifest,
     size_t n, struct oci_document *config);
 
 /*
- * Keeps a layer unchanged.  *ztoc is set to its ztoc, which m owns, or to NULL
- * if it has none.  Returns 0, or -errno after reporting the error.
+ * Keeps a layer unchanged.  *ztoc is set to its ztoc, which belongs to m, or to
+ * NULL if there is none.  Returns 0, or -errno after reporting the error.
  */
 int image_index_layer(struct image *m, const struct oci_descriptor *x,
     const struct oci_blob **ztoc);
 
 /*
- * Keeps the image of a manifest unchanged, and adds its SOCI index to the index
- * whose descriptor n, with contents x, refers to it.  Unless in_index is set,
- * that index is the layout's, and the image and its SOCI index get an index of
- * their own.  Returns 0, or -errno after reporting the error.
+ * Keeps the image of a manifest unchanged, and adds its SOCI index to `index`,
+ * whose descriptor n, with contents x, refers to the image.  Unless in_index is
+ * set, `index` is the index of the layout, and a separate index is created for
+ * the image and its SOCI index.  Returns 0, or -errno after reporting the
+ * error.
  */
 int image_add_soci(struct image *m, struct oci_document *index, size_t n,
     struct oci_document *manifest, const struct oci_descriptor *x,
     bool in_index);
 
 /*
- * Removes all mention of a SOCI index that is not kept from descriptor n of an
- * index, and from the document that it refers to.  Returns 0, or -errno after
- * reporting the error.
+ * Removes all references to a SOCI index that is not kept from descriptor n of
+ * an index, and from the document that it refers to.  Returns 0, or -errno
+ * after reporting the error.
  */
 int image_forget_soci(struct image *m, struct oci_document *index, size_t n,
     struct oci_document *child);
@@ -77,8 +78,9 @@ int image_forget_soci(struct image *m, struct oci_document *index, size_t n,
 bool image_is_config(const char *media_type);
 
 /*
- * These read a document of the old layout (b NULL: index.json), and write one
- * to the new layout.  They return 0, or -errno after reporting the error.
+ * These functions read a document of the old layout (index.json if b is NULL),
+ * and write a document to the new layout.  They return 0, or -errno after
+ * reporting the error.
  */
 int image_read_document(struct image *m, const struct oci_blob *b,
     struct oci_document **d);

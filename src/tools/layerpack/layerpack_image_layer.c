@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: OCI image specification 1.1, "Image Layer Filesystem Changeset";
- * Docker's "Image Manifest Version 2, Schema 2", which has no zstd.
+ * Docker's "Image Manifest Version 2, Schema 2", which does not support zstd.
  */
 #include "layerpack_image.h"
 
@@ -19,7 +19,7 @@
 #define OCI_LAYER "application/vnd.oci.image.layer.v1.tar"
 #define DOCKER_LAYER "application/vnd.docker.image.rootfs.diff.tar"
 
-/* Media types of file layers, and what they become. */
+/* Media types of file layers, before and after conversion. */
 static const struct {
 	const char *from, *gzip, *zstd;
 } types[] = {
@@ -32,7 +32,7 @@ static const struct {
 
 enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
-/* Annotations of an earlier conversion, about the old layer. */
+/* Annotations from an earlier conversion, which describe the old layer. */
 static const char *const stale[] = {
 	"containerd.io/snapshot/stargz/toc.digest",
 	"io.containers.estargz.uncompressed-size",
@@ -88,7 +88,7 @@ take_result(struct image *m, struct image_layer *l,
 		    m->pack.kind == LAYER_ZTOC ? "spans" : "units");
 }
 
-/* Packs the blob open as `in`. */
+/* Packs the blob open at `in`. */
 static int
 convert(struct image *m, int in, struct image_layer *l)
 {
@@ -115,7 +115,8 @@ convert(struct image *m, int in, struct image_layer *l)
 }
 
 /*
- * Returns the converted layer, perhaps from another image; NULL after an error.
+ * Returns the converted layer, which may already have been converted for
+ * another image.  Returns NULL after an error.
  */
 static const struct image_layer *
 find_layer(struct image *m, const struct oci_blob *b, int *rc)
@@ -161,7 +162,7 @@ refer(struct oci_document *manifest, size_t n, struct oci_document *config,
 	    oci_set_diff_id(config, n, l->diff_id);
 }
 
-/* Returns the new media type, or NULL if it is not a layer of files. */
+/* Returns the new media type, or NULL if `type` is not a layer of files. */
 static const char *
 new_type(const struct image *m, const char *type, bool *refused)
 {
@@ -205,7 +206,7 @@ image_convert_layer(struct image *m, struct oci_document *manifest, size_t n,
 	    "the config has no diff_id for it" : strerror(-rc));
 }
 
-/* Returns whether a SOCI index can have a ztoc for the layer. */
+/* Returns whether a SOCI index can contain a ztoc for the layer. */
 static bool
 is_indexable(const struct image *m, const struct oci_descriptor *x)
 {

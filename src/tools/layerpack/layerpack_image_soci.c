@@ -1,5 +1,5 @@
 /*
- * layerpack_image_soci.c - the SOCI index of an image whose layers are kept
+ * layerpack_image_soci.c - adding a SOCI index to an unchanged image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the package soci in awslabs/soci-snapshotter 0.11.1, "Convert" and
@@ -97,7 +97,7 @@ convert_layers(struct image *m, struct oci_document *manifest,
 	return 0;
 }
 
-/* Writes the SOCI index, and makes the manifest refer to it. */
+/* Writes the SOCI index, and adds a reference to it to the manifest. */
 static int
 write_soci(struct image *m, const struct oci_document *soci,
     struct oci_document *manifest, struct oci_blob *made)
@@ -124,8 +124,8 @@ write_soci(struct image *m, const struct oci_document *soci,
 }
 
 /*
- * Adds a descriptor of the SOCI index, with the platform of x, after those of
- * images.
+ * Adds a descriptor of the SOCI index, with the platform of x, after the
+ * descriptors of images.
  */
 static int
 list_soci(struct image *m, struct oci_document *index,
@@ -149,7 +149,7 @@ list_soci(struct image *m, struct oci_document *index,
 	return edited(m, rc);
 }
 
-/* Makes descriptor n refer to the manifest and its SOCI index. */
+/* Updates descriptor n to refer to the manifest and its SOCI index. */
 static int
 list_image(struct image *m, struct oci_document *index, size_t n,
     const struct oci_blob *manifest, const struct oci_blob *soci,
@@ -169,8 +169,8 @@ list_image(struct image *m, struct oci_document *index, size_t n,
 }
 
 /*
- * Copies the config.  If it is an image's config, *platform is the platform
- * that it names; its strings belong to *config.
+ * Copies the config.  If it is the config of an image, *platform is set to its
+ * platform, whose strings belong to *config.
  */
 static int
 keep_config(struct image *m, const struct oci_document *manifest,
@@ -223,8 +223,8 @@ write_both(struct image *m, struct oci_document *index, size_t n,
 }
 
 /*
- * Indexes the image of a manifest, to which descriptor n of index refers, with
- * contents x.
+ * Indexes the image of a manifest, to which descriptor n of index, with
+ * contents x, refers.
  */
 static int
 convert(struct image *m, struct oci_document *index, size_t n,
@@ -246,7 +246,10 @@ convert(struct image *m, struct oci_document *index, size_t n,
 	return rc;
 }
 
-/* Gives an image that is in no index one of its own, which takes its place. */
+/*
+ * Creates an index for an image that is in no index, and replaces the image
+ * with the index in the layout.
+ */
 static int
 convert_alone(struct image *m, struct oci_document *layout, size_t n,
     struct oci_document *manifest, const struct oci_descriptor *x)

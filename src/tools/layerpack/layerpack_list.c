@@ -1,5 +1,5 @@
 /*
- * layerpack_list.c - listing a layer's entries
+ * layerpack_list.c - listing the entries of a layer
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack.h"
@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WIDTH = 24 };			/* columns of owner, blanks and size
-					 * together */
+enum { WIDTH = 24 };			/* total width of owner, blanks and
+					 * size */
 
-/* Formats the mode; an h marks a hard link, as in tar(1). */
+/* Formats the mode, with h for a hard link, as in tar(1). */
 static void
 mode_text(char text[LISTING_MODE_B], const struct layer_entry *e)
 {
@@ -38,7 +38,7 @@ size_text(char text[32], const struct layer_entry *e)
 static void
 time_text(char text[UTC_B], const struct layer_entry *e)
 {
-	/* limited to 1970 and later, and to what nanoseconds can express */
+	/* limited to 1970 and later, and to the range of nanoseconds */
 	int64_t s = e->mtime < 0 ? 0 : e->mtime > INT64_MAX / 1000000000 - 1 ?
 	    INT64_MAX / 1000000000 - 1 : e->mtime;
 

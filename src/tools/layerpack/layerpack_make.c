@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LIST_MAX = 1 << 28 };		/* bytes */
+enum { LIST_MAX = 1 << 28 };		/* maximum size of a list, in bytes */
 
 static int
 fail(struct layerpack *p, const char *what, int rc)
@@ -41,8 +41,9 @@ open_order(struct layerpack *p, struct walk_order **order)
 		rc = walk_order_read(order, text, len, p->o.make.null_ends,
 		    &line);
 	if (rc == -EINVAL)
-		msg_error(&p->msg, "%s: line %zu is not a path, nor a number, "
-		    "a path, an offset and a length between tabs", name, line);
+		msg_error(&p->msg, "%s: line %zu: expected a path, or a "
+		    "number, a path, an offset and a length separated by tabs",
+		    name, line);
 	else if (rc != 0)
 		fail(p, name, rc);
 	return rc;
@@ -85,7 +86,7 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 	return o->order == NULL ? 0 : open_order(p, &pack->order);
 }
 
-/* Prints what an image's manifest needs. */
+/* Prints the values needed in the manifest of an image. */
 static void
 print_result(const struct layerpack_make *m)
 {
@@ -104,8 +105,8 @@ print_result(const struct layerpack_make *m)
 }
 
 /*
- * Confines the process, which has opened everything; the output gets its name
- * later.
+ * Confines the process, after all files have been opened; the output is linked
+ * to its name later.
  */
 static void
 confine(struct layerpack_make *m)
@@ -119,7 +120,7 @@ confine(struct layerpack_make *m)
 		sys_close(d.spooling);
 }
 
-/* Packs the archive at the current position of in into the open output. */
+/* Packs the archive at the current position of `in` into the open output. */
 static int
 pack(struct layerpack_make *m, int in, const char *name)
 {
@@ -165,7 +166,10 @@ make(struct layerpack_make *m, int in, const char *name)
 	return 0;
 }
 
-/* Returns whether the layer is smaller than --min-layer; a pipe never is. */
+/*
+ * Returns whether the layer is smaller than --min-layer, which cannot be
+ * determined for a pipe.
+ */
 static bool
 is_small(const struct layerpack_make *m, int in, const char *name)
 {

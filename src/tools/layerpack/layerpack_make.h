@@ -1,5 +1,5 @@
 /*
- * layerpack_make.h - declarations shared by the parts that make a layer
+ * layerpack_make.h - declarations shared by the code that makes a layer
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAYERPACK_MAKE_H
@@ -30,16 +30,17 @@ int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
 
 /*
  * Checks that at least one path in the list was found; order may be NULL.
- * Returns 0, or reports that none was found and returns -ENOENT.
+ * Returns 0, or -ENOENT after reporting that none was found.
  */
 int layerpack_check_order(struct layerpack *p, const struct walk_order *order);
 
-/* Warns of a trace that is too large for readers. */
+/* Warns about a trace that is too large for readers. */
 void layerpack_check_trace(struct layerpack *p, const char *name,
     const struct pack_result *r);
 
 /*
- * Prints the layer's row, to o->stats or standard error.  Returns 0 or -errno.
+ * Prints the row of the layer, to o->stats or standard error.  Returns 0 or
+ * -errno.
  */
 int layerpack_write_stats(const struct layerpack_make *m);
 

@@ -19,7 +19,7 @@ set_windows(struct layerpack *p)
 {
 	p->o.make.windows = optarg;
 	if (strcmp(optarg, "raw") != 0 && strcmp(optarg, "packed") != 0)
-		return options_bad(&p->msg, "kind of windows",
+		return options_bad(&p->msg, "type of windows",
 		    "raw or packed");
 	return -1;
 }
@@ -65,7 +65,7 @@ layerpack_make_option(struct layerpack *p, int opt)
 	return -1;
 }
 
-/* Returns whether layers of a format can be made. */
+/* Returns whether layers of this format can be made. */
 static bool
 makes(enum layer_kind kind)
 {
@@ -102,7 +102,7 @@ set_kind(struct layerpack *p)
 /* The formats that an option applies to. */
 enum { TAR = 1, ZTOC = 2, CAS = 4 };
 
-/* Refuses options that do not apply to the format. */
+/* Reports options that do not apply to the format. */
 static int
 check_format(struct layerpack *p)
 {

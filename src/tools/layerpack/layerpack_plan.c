@@ -1,5 +1,5 @@
 /*
- * layerpack_plan.c - finding the entry that a name ultimately refers to
+ * layerpack_plan.c - determining the entry that a name finally refers to
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_plan.h"
@@ -64,10 +64,7 @@ plan_close(struct plan *p)
 	sys_free(p->table);
 }
 
-/*
- * Removes a name from the file it refers to, which may still be found under
- * another of its links.
- */
+/* Removes a name of a file, which may still be available under another name. */
 static void
 displace(struct plan *p, uint32_t name)
 {
@@ -119,7 +116,7 @@ plan_add(struct plan *p, size_t n)
 
 	if (rc != 0)
 		return rc;
-	/* a link to itself, or to the file that has its path */
+	/* a link to itself, or to the file with the same path */
 	if (e->type == TAR_HARDLINK && again && p->file[*slot] == file)
 		return 0;
 	if (again)

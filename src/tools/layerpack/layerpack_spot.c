@@ -1,11 +1,11 @@
 /*
- * layerpack_spot.c - creating a layer's entries below one directory
+ * layerpack_spot.c - creating the entries of a layer below a directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An entry's directory is opened from the root of the extraction without
- * following symbolic links, and its name is never followed.  So nothing is
- * created outside, whatever the layer contains and even if someone changes the
- * directories meanwhile.
+ * The directory of an entry is opened from the root of the extraction without
+ * following symbolic links, and the name itself is not followed either.
+ * Nothing is therefore created outside the root, regardless of the contents of
+ * the layer, even if another process changes the directories in the meantime.
  */
 #include "layerpack_extract.h"
 
@@ -35,7 +35,7 @@ spot_close(struct spot *s)
 	s->fd = -1;
 }
 
-/* Returns the length of the part before the name, without its slash. */
+/* Returns the length of the part before the name, without the slash. */
 static size_t
 dir_len(const char *path)
 {
@@ -116,7 +116,7 @@ spot_enter(struct spot *s, const char *path, bool make)
 	return rc != 0 ? rc : s->fd;
 }
 
-/* Whiteouts, in the form of overlayfs */
+/* Whiteouts, in the form used by overlayfs */
 
 bool
 extract_is_whiteout(const struct extract *x, size_t n)
@@ -127,7 +127,10 @@ extract_is_whiteout(const struct extract *x, size_t n)
 	    whiteout_has_prefix(path_name(e->path));
 }
 
-/* An opaque directory has an attribute; a removed file is a 0/0 device. */
+/*
+ * Creates a whiteout: an attribute of an opaque directory, or a 0/0 device for
+ * a removed file.
+ */
 static int
 make_whiteout(struct spot *s, bool replace)
 {
@@ -181,7 +184,8 @@ spot_make(struct spot *s, size_t n, bool replace)
 struct setting {
 	struct spot *s;
 	size_t n;
-	int fd;				/* -1: use the name in its directory */
+	int fd;				/* -1: -1: use the name in its
+					 * directory */
 };
 
 static void

@@ -1,5 +1,5 @@
 /*
- * layerpack_stats.c - what it took to make a layer, in one row
+ * layerpack_stats.c - the cost of making a layer, in one row
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_make.h"
@@ -62,7 +62,7 @@ put_result(struct table *t, const struct layerpack_make *m)
 	table_int(t, (int64_t)r->trace_length);
 	table_int(t, (int64_t)r->trace_content);
 	put_digest(t, r->blob_digest);
-	/* it is not computed for a ztoc's layer */
+	/* not computed for the layer of a ztoc */
 	if (m->pack.kind == LAYER_ZTOC)
 		table_none(t);
 	else

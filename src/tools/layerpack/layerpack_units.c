@@ -1,5 +1,5 @@
 /*
- * layerpack_units.c - decoding a layer's units with several threads
+ * layerpack_units.c - decoding the units of a layer with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_units.h"
@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <string.h>
 
-enum { MEMORY = 40 << 20 };		/* for the buffers of all threads */
+enum { MEMORY = 40 << 20 };		/* maximum size of the buffers of all
+					 * threads */
 
 /* The runs of units */
 
@@ -27,7 +28,10 @@ count_runs(const struct layer *l, size_t *first)
 	return all;
 }
 
-/* A counting sort: first is advanced, and moved back by one at the end. */
+/*
+ * Sorts the runs with a counting sort: `first` is advanced, and moved back by
+ * one at the end.
+ */
 static void
 sort_runs(struct unit_map *m, const struct layer *l)
 {

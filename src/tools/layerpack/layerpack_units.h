@@ -7,7 +7,7 @@
 
 #include "layerpack.h"
 
-/* A run, and the entry it belongs to. */
+/* A run, and the entry that contains it. */
 struct unit_run {
 	const struct layer_run *run;
 	uint32_t entry;
@@ -16,7 +16,8 @@ struct unit_run {
 /* The runs of all entries, by unit. */
 struct unit_map {
 	struct unit_run *runs;
-	size_t *first;		/* of each unit, and the number of all runs */
+	size_t *first;		/* first run of each unit, and the total number
+				 * of runs */
 	size_t units;
 };
 
@@ -31,7 +32,7 @@ struct unit_reader {
 	struct layer_decoder *decoder;
 	uint8_t *stored, *content;
 	size_t stored_cap, content_cap;
-	const char *why;	/* why the last read failed */
+	const char *why;	/* reason why the last read failed */
 };
 
 /* Returns 0 or -ENOMEM; must be closed even after an error. */
@@ -39,14 +40,14 @@ int unit_reader_open(struct unit_reader *r, const struct layerpack_source *s);
 void unit_reader_close(struct unit_reader *r);
 
 /*
- * Fetches and decodes a unit into r->content, valid until the next call.
- * Returns 0, -EBADMSG with a clause in r->why, or the -errno of reading.
+ * Fetches and decodes a unit into r->content, which is valid until the next
+ * call.  Returns 0, -EBADMSG with the reason in r->why, or -errno from reading.
  */
 int unit_read(struct unit_reader *r, uint32_t unit);
 
 /*
  * Returns the number of threads, at most `threads` and at least 1, whose
- * buffers together take 40 MiB.
+ * buffers fit in 40 MiB in total.
  */
 unsigned unit_threads(const struct layer *l, unsigned threads);
 

@@ -2,10 +2,10 @@
  * layerpack_verify.c - verifying every unit of a layer, and its archive
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Every unit must have its digest.  The archive, decompressed from its
- * beginning as tar(1) would, must have the same entries as the index and the
- * same data as the units, so that readers of either see the same files.  The
- * trace, which some readers use instead of the units, must match as well.
+ * Every unit must match its digest.  The archive, decompressed from its start
+ * as by tar(1), must contain the same entries as the index and the same data as
+ * the units, so that readers of either see the same files.  The trace, which
+ * some readers use instead of the units, must also match.
  */
 #include "layerpack_verify.h"
 
@@ -66,7 +66,7 @@ verify(struct verify *v)
 	return rc != 0 ? rc : verify_trace(v);
 }
 
-/* Opens what could not be opened once the process is confined. */
+/* Opens the files that cannot be opened once the process is confined. */
 static void
 open_files(struct verify *v)
 {
@@ -101,7 +101,7 @@ layerpack_verify(struct layerpack *p)
 	}
 	if (rc == 0 && p->msg.status == MSG_OK && p->msg.verbose > 0)
 		msg_note(&p->msg, "%s: %zu entries, %zu units and %" PRIu64
-		    " bytes of data are good", p->o.source, v.count, v.units,
+		    " bytes of data are valid", p->o.source, v.count, v.units,
 		    v.bytes);
 	close_files(&v);
 	digest_free(v.digest);

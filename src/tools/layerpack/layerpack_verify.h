@@ -17,22 +17,22 @@ struct verify {
 	const struct layer_entry *entries;
 	size_t count, units;
 	struct unit_reader reader;
-	uint32_t unit;			/* in the reader */
-	uint8_t *state;			/* enum unit_state, of each unit */
+	uint32_t unit;			/* unit in the reader */
+	uint8_t *state;			/* enum unit_state for each unit */
 	struct digest_algo *sha256;
 	struct digest *digest;
-	uint64_t bytes;			/* compared */
+	uint64_t bytes;			/* bytes compared */
 	/* the file being compared */
-	size_t n;			/* its entry */
-	size_t run;			/* the first not yet compared */
+	size_t n;			/* entry of the file */
+	size_t run;			/* first run not yet compared */
 	bool hashed, differs;
 };
 
 enum unit_state { UNIT_UNREAD, UNIT_GOOD, UNIT_BAD };
 
 /*
- * Returns the content of a unit, loading it if necessary; NULL, after reporting
- * why, if it is invalid.
+ * Returns the content of a unit, loading it if necessary.  Returns NULL, after
+ * reporting the reason, if the unit is invalid.
  */
 const uint8_t *verify_unit(struct verify *v, uint32_t unit);
 
@@ -40,17 +40,18 @@ enum { VERIFY_ZEROS = 64 << 10 };
 extern const uint8_t verify_zeros[VERIFY_ZEROS];
 
 /*
- * Compares data (NULL: zeros), len bytes at `at` in a file, with the file's
- * units.  *first is the first run of the entry that does not end before the
- * data; it is advanced, so pieces must be in file order.  An invalid unit has
- * been reported, and counts as equal.
+ * Compares len bytes of data (NULL: zeros) at offset `at` in a file with the
+ * units of the file.  *first is the first run of the entry that does not end
+ * before the data; it is advanced, so pieces must be in file order.  An invalid
+ * unit has already been reported, and is treated as equal.
  */
 bool verify_data(struct verify *v, const struct layer_entry *e, size_t *first,
     uint64_t at, const uint8_t *data, uint64_t len);
 
 /*
- * Compares an entry of the archive with one of the index, without the data.
- * Returns NULL if they are equal, otherwise what differs.
+ * Compares an entry of the archive with an entry of the index, without the
+ * data.  Returns NULL if they are equal, otherwise a description of the
+ * difference.
  */
 const char *verify_entry(const struct tar_entry *t,
     const struct layer_entry *e);
@@ -59,8 +60,8 @@ const char *verify_entry(const struct tar_entry *t,
 int verify_archive(struct verify *v);
 
 /*
- * Compares the trace, if the layer has one, with the units.  Returns 0, after
- * reporting what differs, or -errno.
+ * Compares the trace, if the layer has one, with the units, and reports any
+ * differences.  Returns 0 or -errno.
  */
 int verify_trace(struct verify *v);
 

@@ -109,7 +109,7 @@ compare_file(struct verify *v, struct tar *t, const struct tar_entry *e)
 
 /* Entries */
 
-/* Compares the next entry of the archive with the next of the index. */
+/* Compares the next entry of the archive with the next entry of the index. */
 static int
 compare_next(struct verify *v, struct tar *t, struct tar_entry *e, char *path)
 {
@@ -121,8 +121,8 @@ compare_next(struct verify *v, struct tar *t, struct tar_entry *e, char *path)
 	    layer_kind(v->s.l) != LAYER_ZTOC)
 		return 0;
 	if (v->n >= v->count || strcmp(path, x->path) != 0) {
-		msg_error(&v->p->msg, "%s: the archive has %s where the index "
-		    "has %s", v->p->o.source, path, v->n >= v->count ?
+		msg_error(&v->p->msg, "%s: the archive contains %s, but the "
+		    "index contains %s", v->p->o.source, path, v->n >= v->count ?
 		    "no more entries" : x->path);
 		return -EBADMSG;
 	}
@@ -158,8 +158,8 @@ compare_all(struct verify *v, struct tar_archive *a)
 	if (rc == 0)
 		rc = tar_archive_end(a);
 	if (rc == 0 && v->n < v->count) {
-		msg_error(&v->p->msg, "%s: the archive ends where the index "
-		    "has %s", v->p->o.source, v->entries[v->n].path);
+		msg_error(&v->p->msg, "%s: the archive ends, but the index "
+		    "contains %s", v->p->o.source, v->entries[v->n].path);
 		rc = -EBADMSG;
 	}
 	return rc;

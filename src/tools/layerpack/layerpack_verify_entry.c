@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-/* An index has nanoseconds, or whole seconds, rounded or truncated. */
+/*
+ * Compares times.  An index contains nanoseconds, or whole seconds, rounded or
+ * truncated.
+ */
 static bool
 same_time(const struct tar_entry *t, const struct layer_entry *e)
 {
@@ -54,7 +57,10 @@ same_xattrs(const struct tar_entry *t, const struct layer_entry *e)
 	return true;
 }
 
-/* If the index has no owner names, only the numbers count. */
+/*
+ * Compares owner names.  If the index has none, only the numeric IDs are
+ * compared.
+ */
 static bool
 same_name(const char *in_archive, const char *in_index)
 {

@@ -1,10 +1,10 @@
 /*
- * layerpack_verify_trace.c - comparing a layer's trace with its files
+ * layerpack_verify_trace.c - comparing the trace of a layer with its files
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The pieces of a trace are in startup order; comparing them in that order
- * would require the same units again and again.  So they are stored in an
- * unnamed file, and compared in the order of the archive.
+ * The pieces of a trace are in startup order, and comparing them in that order
+ * would require decoding the same units repeatedly.  Therefore they are stored
+ * in an unnamed file, and compared in the order of the archive.
  */
 #include "layerpack_verify.h"
 
@@ -20,15 +20,15 @@
 struct piece {
 	uint32_t entry;
 	uint32_t length;
-	uint64_t offset;		/* in the file of the layer */
-	uint64_t at;			/* in ours */
+	uint64_t offset;		/* offset in the file of the layer */
+	uint64_t at;			/* offset in our file */
 };
 
 enum { PART = 1 << 20 };
 
 struct trace {
 	const struct layer_blobs *blobs;
-	struct layer_range stored;	/* not yet read */
+	struct layer_range stored;	/* range not yet read */
 	uint8_t *part;
 	int fd;
 	struct piece *pieces;

@@ -51,9 +51,9 @@ void mailgen_run(struct mailgen *g);
 void mailgen_profile(struct mailgen *g);
 
 /*
- * Convert a corpus's properties to text, one `name value ...' per line, and
- * back.  Loading returns 0, -EBADMSG (*line is then the number of the invalid
- * line) or -errno.
+ * These functions convert the properties of a corpus to text, one `name value
+ * ...'  per line, and back.  mailgen_like_load() returns 0, -EBADMSG (*line is
+ * then the number of the invalid line) or -errno.
  */
 void mailgen_like_text(struct strbuf *b, const struct mail_like *like);
 int mailgen_like_load(struct mail_like *like, const char *path,

@@ -165,7 +165,7 @@ take(struct mailgen *g, int opt)
 
 /*
  * Without -n, the directory must exist, so that a mistyped name does not create
- * 80 MB.
+ * 80 MB of mail.
  */
 static int
 check_root(struct mailgen *g)

@@ -2,10 +2,10 @@
  * mailgen_profile.c - measuring existing mail
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sizes and the share of messages with attachments are measured.  How much text
- * repeats itself, and how many attachments are incompressible, is then found by
- * generating messages of these sizes until they compress like the originals.
- * Only numbers leave this file.
+ * Sizes and the share of messages with attachments are measured.  The amount of
+ * repetition in the text and the share of incompressible attachments are then
+ * determined by generating messages of these sizes until they compress like the
+ * originals.  Only numbers are returned, no text.
  */
 #include "mailgen.h"
 
@@ -23,15 +23,15 @@
 #include <unistd.h>
 
 /*
- * A trial generates FIT_MAILS messages, or as many as it takes for FIT_PARTS to
- * have attachments, but never more than FIT_B bytes.
+ * A trial generates FIT_MAILS messages, or enough messages for FIT_PARTS of
+ * them to have attachments, but at most FIT_B bytes.
  */
 enum { SAMPLE = 20000, TRIES = 9, FIT_MAILS = 2048, FIT_PARTS = 512,
     FIT_B = 64 << 20 };
 
 enum { FILE_MOST = 1 << 30 };
 
-/* More repetition than this would be one endless phrase. */
+/* With more repetition than this, the text would be a single endless phrase. */
 enum { REPEAT_MOST = PRNG_ONE * 7 / 8 };
 
 static int
@@ -94,8 +94,7 @@ struct trial {
 	struct mail_like *like;
 	uint32_t *number;		/* in like */
 	uint32_t most;
-	bool more;			/* a larger value makes the ratio
-					 * larger */
+	bool more;			/* a larger value increases the ratio */
 	bool text;			/* measure text only */
 	uint64_t mails, text_packed_B;
 };
@@ -161,8 +160,8 @@ fit_one(struct trial *t, double want)
 }
 
 /*
- * Returns how many messages a trial needs to include enough with attachments,
- * which are large and may be rare.
+ * Returns the number of messages in a trial, which must include enough messages
+ * with attachments; these are large and may be rare.
  */
 static uint64_t
 fit_mails(const struct measure *m)

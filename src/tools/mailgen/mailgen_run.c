@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each thread claims the next week; its output does not depend on the other
- * threads.  It keeps its files' hashes, which are sorted at the end.
+ * threads.  It stores the hashes of its files, which are sorted at the end.
  */
 #include "mailgen.h"
 

@@ -1,5 +1,5 @@
 /*
- * mailgen_stats.c - a corpus's statistics in one line
+ * mailgen_stats.c - the statistics of a corpus in one line
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "mailgen.h"

@@ -2,12 +2,12 @@
  * pzc.c - compress and decompress streams and files on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The parts: pzc_style.c, pzc_gzip.c and pzc_pigz.c define the behaviour for
- * each program name; pzc_parse.c and pzc_options.c read the command line, and
- * pzc_check.c checks it; pzc_source.c opens an operand, and pzc_walk.c
- * everything below one; pzc_file.c decides what to do with it, pzc_convert.c
- * converts it, pzc_target.c creates the output file; pzc_list.c lists a file,
- * pzc_stats.c reports.
+ * pzc_style.c, pzc_gzip.c and pzc_pigz.c define the behaviour for each program
+ * name.  pzc_parse.c and pzc_options.c parse the command line, and pzc_check.c
+ * checks it.  pzc_source.c opens an operand, and pzc_walk.c all files below a
+ * directory.  pzc_file.c processes a file: pzc_convert.c converts it, and
+ * pzc_target.c creates the output file.  pzc_list.c lists a file, and
+ * pzc_stats.c reports statistics.
  */
 #include "pzc.h"
 

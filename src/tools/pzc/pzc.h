@@ -33,14 +33,14 @@ struct pzc {
 	const struct codec *codec;	/* from -F and related options, or
 					 * NULL */
 	struct codec_options codec_options;
-	int level;			/* -1: the codec's default */
+	int level;			/* -1: the default of the codec */
 	uint64_t memory;
 	bool to_stdout, force, keep, recursive, json, sync, verify;
 	bool adapt;
 	int adapt_min, adapt_max;
 	bool store_name, store_time, store_size, restore_name, restore_time;
-	bool ascii, presume_tty;	/* gzip's -a, and an option that
-					 * gzip's own tests use */
+	bool ascii, presume_tty;	/* gzip's -a, and an option used by
+					 * gzip's own tests */
 	bool want_time;			/* -M */
 	bool zopfli;			/* -I, -J or -O */
 	bool ultra;
@@ -56,15 +56,15 @@ struct pzc {
 };
 
 /*
- * Fills in *p from the command line (and the environment variables processed
- * before it).  Returns -1 to continue, or the exit status if everything is done
- * (-h, -V) or an error was reported.
+ * Fills in *p from the command line (and from environment variables, which are
+ * processed first).  Returns -1 to continue, or the exit status if there is
+ * nothing more to do (-h, -V) or an error was reported.
  */
 int pzc_parse(struct pzc *p, int argc, char **argv);
 
 /*
- * Handles an option, with getopt_long(3)'s optarg.  Returns what pzc_parse()
- * does.
+ * Handles an option, whose argument is in optarg.  Returns the same values as
+ * pzc_parse().
  */
 int pzc_take_option(struct pzc *p, int opt);
 
@@ -75,21 +75,21 @@ int pzc_version(struct pzc *p);
 
 /*
  * Checks that the options are compatible, and fills in the defaults.  Returns
- * what pzc_parse() does.
+ * the same values as pzc_parse().
  */
 int pzc_check(struct pzc *p);
 
-/* Frees what pzc_parse() allocated. */
+/* Frees memory allocated by pzc_parse(). */
 void pzc_release(struct pzc *p);
 
 /*
- * A file to read.  All operations on it and its neighbours are relative to
- * dirfd; path serves only for messages and for deriving names.
+ * A file to be read.  All operations on it, and on files next to it, are
+ * relative to dirfd; path is used only for messages and for deriving names.
  */
 struct source {
 	const char *path;
 	int dirfd;			/* its directory, or AT_FDCWD */
-	const char *base;		/* its name there */
+	const char *base;		/* name in that directory */
 	int fd;
 	struct stat st;			/* fstat() result when fd was opened */
 	bool is_stdin;
@@ -101,17 +101,18 @@ struct source {
 };
 
 /*
- * Processes one operand ("-" for standard input).  The status is kept in
+ * Processes one operand ("-" for standard input).  The status is stored in
  * p->msg.
  */
 void pzc_operand(struct pzc *p, const char *path);
 
-/* For -r: processes an operand, and everything below it. */
+/* For -r: processes an operand, and all files below it. */
 void pzc_walk(struct pzc *p, const char *path);
 
 /*
- * Opens the directory that contains path, then the file itself.  Returns 0 or
- * -1, after reporting the error.  The source must be closed in either case.
+ * These functions open the directory that contains path, and the file itself.
+ * They return 0, or -1 after reporting the error.  The source must be closed in
+ * either case.
  */
 int pzc_source_locate(struct pzc *p, struct source *s, const char *path);
 int pzc_source_open(struct pzc *p, struct source *s);
@@ -122,19 +123,23 @@ void pzc_source_run(struct pzc *p, struct source *s);
 void pzc_file(struct pzc *p, struct source *s);
 
 /*
- * Returns the output's name: the argument of -o if given; otherwise path, with
- * the suffix of the codec `to` appended or, if `to` is NULL, with its own
- * suffix removed.  If stored is not "", it is the name to restore.  The caller
- * frees the result with sys_free().  Returns NULL after reporting an error.
+ * Returns the name of the output: the argument of -o if given; otherwise path,
+ * with the suffix of the codec `to` appended or, if `to` is NULL, with its
+ * suffix removed.  If stored is not "", it is the name to be restored.  The
+ * caller frees the result with sys_free().  Returns NULL after reporting an
+ * error.
  */
 char *pzc_target_name(struct pzc *p, const char *path,
     const struct codec *to, const char *stored);
 
-/* Returns whether path has a suffix to remove; reports an error if not. */
+/*
+ * Returns whether path has a suffix that can be removed.  Reports an error if
+ * not.
+ */
 bool pzc_has_suffix(struct pzc *p, const char *path);
 /*
  * Returns path without its suffix, to be freed with sys_free(), or NULL if it
- * has none.
+ * has no suffix.
  */
 char *pzc_plain_name(const struct pzc *p, const char *path);
 bool pzc_is_packed(const struct pzc *p, const char *path);	/* without a
@@ -154,8 +159,8 @@ void pzc_say_failure(struct pzc *p, const char *path, int rc,
     const char *why);
 
 /*
- * Decides whether the data found after a gzip stream is an error.  Returns 0,
- * or -ENODATA after reporting one.
+ * Decides whether data after a gzip stream is an error.  Returns 0, or -ENODATA
+ * after reporting the error.
  */
 int pzc_judge_rest(struct pzc *p, const char *path,
     const struct codec_notes *n);
@@ -163,9 +168,9 @@ int pzc_judge_rest(struct pzc *p, const char *path,
 /* The result of one conversion, for -v, --stats and PZC_STATS. */
 struct pzc_run {
 	const char *name;
-	const char *target;		/* the output's name */
+	const char *target;		/* name of the output */
 	bool is_stdin;
-	uint64_t around_B;		/* gzip's header and trailer */
+	uint64_t around_B;		/* size of gzip's header and trailer */
 	const struct codec *codec;
 	const struct convert_result *result;
 	bool decompress;

@@ -70,7 +70,7 @@ find_asked(const struct pzc *p, bool asked[OPTIONS])
 	asked[ZOPFLI] = p->zopfli;
 }
 
-/* Reports, for example, "-i cannot be used with zstd, only with gzip". */
+/* Reports an error such as "-i cannot be used with zstd, only with gzip". */
 static int
 refuse_option(struct pzc *p, int i)
 {
@@ -120,7 +120,7 @@ check_plan(struct pzc *p)
 	return MSG_ERROR;
 }
 
-/* Checks the level range; resources are planned for the highest level. */
+/* Checks the level range.  Resources are planned for the highest level. */
 static int
 check_adapt(struct pzc *p)
 {

@@ -29,7 +29,7 @@ pzc_confine(struct pzc *p, const struct source *s, const struct output *out)
 	if (p->file_count != 1 || p->recursive)
 		return;
 	if (p->mode == PZC_LIST || !writes_stats(p)) {
-		/* the input's name is removed from the same directory */
+		/* the input is removed from the same directory */
 		rc = out != NULL && out->fd >= 0 && !out->direct ?
 		    sandbox_enter_naming(out->dirfd, &confined) :
 		    sandbox_enter(&confined);

@@ -31,7 +31,10 @@ microseconds(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
-/* gzip -cdf acts as cat for data that is not gzip, and for data after it. */
+/*
+ * Returns whether to copy data like cat: gzip -cdf does so for data that is not
+ * in gzip format, and for data after it.
+ */
 static bool
 copies_rest(const struct file *f)
 {
@@ -40,7 +43,8 @@ copies_rest(const struct file *f)
 }
 
 /*
- * Returns whether there is a time to store, if the format has a field for it.
+ * Returns whether there is a time to be stored, if the format has a field for
+ * it.
  */
 static bool
 has_time(const struct file *f)
@@ -58,14 +62,14 @@ convert_of(const struct file *f)
 	const struct source *s = f->src;
 
 	/*
-	 * Standard input has no name and, by default, no time either: "cat x |"
-	 * and "<x" agree.
+	 * Standard input has no name and, by default, no time, so that "cat x
+	 * |" and "<x" produce the same output.
 	 */
 	if (!s->is_stdin && f->p->store_name)
 		c.options.name = path_name(s->path);
 	else if (s->is_stdin)
 		c.options.name = f->p->alias;
-	/* files in /proc claim size 0 whatever they contain */
+	/* files in /proc report a size of 0 */
 	c.options.has_size = f->p->store_size && !s->is_stdin &&
 	    S_ISREG(s->st.st_mode) && s->st.st_size > 0;
 	c.options.size = c.options.has_size ? (uint64_t)s->st.st_size : 0;
@@ -146,7 +150,7 @@ say_write_failure(struct file *f, int rc)
 		p->msg.status = -rc;
 }
 
-/* Returns whether the data begins like a stream that gzip itself would read. */
+/* Returns whether the data begins like a stream that gzip itself can read. */
 static bool
 begins_stream(const struct codec_notes *n)
 {
@@ -174,7 +178,7 @@ finish(struct file *f)
 {
 	struct pzc *p = f->p;
 	const char *path = f->src->path;
-	/* data that was copied is part of the output */
+	/* copied data is part of the output */
 	int rc = copies_rest(f) ? 0 : pzc_judge_rest(p, path,
 	    &f->result.notes);
 
@@ -190,10 +194,7 @@ finish(struct file *f)
 	return rc;
 }
 
-/*
- * Returns how many bytes surround the deflate stream in a gzip file with one
- * member.
- */
+/* Returns the size of the header and trailer of a gzip file with one member. */
 static uint64_t
 around(const struct file *f)
 {

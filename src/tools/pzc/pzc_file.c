@@ -2,8 +2,8 @@
  * pzc_file.c - processing one file, or standard input
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This file decides what is opened and where the output goes; pzc_convert.c
- * runs the codec, pzc_target.c creates the output file.
+ * This file opens the input and determines the output; pzc_convert.c runs the
+ * codec, and pzc_target.c creates the output file.
  */
 #include "pzc_file.h"
 #include "pzc_style.h"
@@ -25,8 +25,8 @@ goes_to_stdout(const struct file *f)
 
 /*
  * Returns whether the program being imitated supports the format.  Other
- * formats are copied where that program would copy them: text may look like
- * zlib data.
+ * formats are copied if that program would copy them, because text may look
+ * like zlib data.
  */
 static bool
 is_of_style(const struct pzc *p, const struct codec *codec)
@@ -40,7 +40,10 @@ is_of_style(const struct pzc *p, const struct codec *codec)
 	return *name != NULL;
 }
 
-/* Parses the header only if needed: reading it may block on a pipe. */
+/*
+ * Parses the header, but only if it is needed, because reading a pipe may
+ * block.
+ */
 static void
 read_stored(struct file *f)
 {
@@ -57,7 +60,7 @@ read_stored(struct file *f)
 }
 
 /*
- * Chooses the format.  When decompressing, the beginning of the stream takes
+ * Chooses the format.  When decompressing, the start of the stream takes
  * precedence over the option, which may come from the environment.
  */
 static int
@@ -72,7 +75,7 @@ choose_codec(struct file *f)
 	f->codec = p->codec;
 	if (!f->decompress)
 		return 0;
-	/* copied data must stay complete */
+	/* data to be copied must remain complete */
 	n = copies && p->style->formats != NULL ? 0 :
 	    skippable_shorten(&f->in);
 	if (n == 0)
@@ -94,7 +97,10 @@ choose_codec(struct file *f)
 	return -1;
 }
 
-/* Decompressing in place requires a suffix, or a stored name. */
+/*
+ * Returns whether the output can be named: decompressing in place requires a
+ * suffix, or a stored name.
+ */
 static bool
 can_be_named(struct file *f)
 {

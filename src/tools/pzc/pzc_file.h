@@ -15,17 +15,17 @@ struct file {
 	struct input in;
 	const struct codec *codec;	/* NULL: to be copied */
 	bool decompress;
-	struct codec_stored stored;	/* in the header being decompressed */
-	char *target;			/* the output's name, or NULL */
+	struct codec_stored stored;	/* from the header being decompressed */
+	char *target;			/* name of the output, or NULL */
 	struct output out;
 	int out_fd;
 	struct convert_result result;
 };
 
 /*
- * Confines the process once everything is open: with a single operand, nothing
- * else can be opened from then on.  out, if not NULL and open, can still be
- * given its name.
+ * Confines the process once all files are open: with a single operand, no other
+ * files can be opened from then on.  out, if not NULL and open, can still be
+ * linked to its name.
  */
 void pzc_confine(struct pzc *p, const struct source *s,
     const struct output *out);

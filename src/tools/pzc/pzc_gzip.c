@@ -2,8 +2,8 @@
  * pzc_gzip.c - pzc under the names gzip, gunzip, zcat and gzcat
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Options, messages and layouts are those of gzip 1.12; -p and --memory are
- * additions.
+ * Options, messages and layouts are the same as in gzip 1.12; -p and --memory
+ * are additions.
  */
 #include "pzc_list.h"
 
@@ -181,7 +181,7 @@ gzip_done(struct pzc *p, const struct pzc_run *run)
 
 /* -l */
 
-/* Prints the file's time or, with -N, the stored one. */
+/* Prints the time of the file or, with -N, the stored time. */
 static void
 put_date(const struct pzc *p, const struct pzc_entry *e)
 {
@@ -208,7 +208,10 @@ method_of(const struct codec *codec)
 	    strcmp(codec->name, "compress") == 0 ? "compr" : codec->name;
 }
 
-/* Prints the name of the output, whose last component -N replaces. */
+/*
+ * Prints the name of the output; with -N, the last component is the stored
+ * name.
+ */
 static void
 put_output_name(const struct pzc *p, const struct pzc_entry *e)
 {

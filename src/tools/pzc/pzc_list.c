@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Determines the format, and what the header contains besides the size. */
+/* Determines the format, and reads the header fields other than the size. */
 static int
 read_head(struct pzc *p, struct pzc_entry *e)
 {
@@ -96,7 +96,7 @@ look_into(struct pzc *p, struct pzc_entry *e)
 	return rc;
 }
 
-/* A sum that overflows 64 bits is shown as a lower bound. */
+/* Adds n to *sum.  A sum that overflows 64 bits is shown as a lower bound. */
 static void
 add_size(uint64_t *sum, bool *less, uint64_t n)
 {

@@ -1,5 +1,5 @@
 /*
- * pzc_list.h - the results of -l for one file, and how they are shown
+ * pzc_list.h - the results of -l for one file, and their output
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_PZC_LIST_H
@@ -19,16 +19,16 @@ struct pzc_entry {
 };
 
 /*
- * These print a line of pzc's table, a line of JSON (returning 0 or -errno),
- * and the last line of the table.
+ * These functions print a line of pzc's table, a line of JSON (returning 0 or
+ * -errno), and the last line of the table.
  */
 void pzc_list_line(struct pzc *p, const struct pzc_entry *e);
 int pzc_list_json(const struct pzc *p, const struct pzc_entry *e);
 void pzc_list_sum(const struct pzc *p);
 
 /*
- * Prints a name and ends the line.  A name may contain anything, and one from a
- * header is untrusted, so control characters are written as \ooo.
+ * Prints a name and ends the line.  A name may contain any character, and a
+ * name from a header is untrusted, so control characters are written as \ooo.
  */
 void pzc_put_name(const char *name);
 

@@ -1,5 +1,5 @@
 /*
- * pzc_names.c - deriving the output's name
+ * pzc_names.c - deriving the name of the output
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"
@@ -22,7 +22,8 @@ concat(const char *a, size_t len, const char *b)
 }
 
 /*
- * In a tree, files of other kinds are skipped silently; named operands are not.
+ * Returns whether to report a skipped file: named operands are reported, but
+ * other types of files in a tree are skipped silently.
  */
 static bool
 worth_a_word(const struct pzc *p)
@@ -42,8 +43,9 @@ ends_with(const struct pzc *p, const char *path, const char *suffix)
 }
 
 /*
- * Returns the suffix of path, and its replacement in *plain; or NULL.  If a
- * longer suffix ends with the one given by -S, the longer one is tried first.
+ * Returns the suffix of path and stores its replacement in *plain, or returns
+ * NULL.  If a longer suffix ends with the one given by -S, the longer one is
+ * tried first.
  */
 static const char *
 suffix_of(const struct pzc *p, const char *path, const char **plain)
@@ -68,8 +70,8 @@ suffix_of(const struct pzc *p, const char *path, const char **plain)
 }
 
 /*
- * Returns the suffix that shows that path is already compressed in this format,
- * or NULL.
+ * Returns the suffix that indicates that path is already compressed in this
+ * format, or NULL.
  */
 static const char *
 packed_suffix(const struct pzc *p, const char *path, const struct codec *to)
@@ -87,7 +89,10 @@ packed_suffix(const struct pzc *p, const char *path, const struct codec *to)
 	    has : NULL;
 }
 
-/* Returns NULL, without a message, if out of memory. */
+/*
+ * Returns path with a suffix appended; NULL, without a message, if out of
+ * memory.
+ */
 static char *
 packed_name(struct pzc *p, const char *path, const struct codec *to,
     bool *said)
@@ -109,9 +114,7 @@ is_file_name(const char *s)
 	return *s != '\0' && !path_is_dots(s);
 }
 
-/*
- * Returns the name from the header, placed in the compressed file's directory.
- */
+/* Returns the name from the header, in the directory of the compressed file. */
 static char *
 restored_name(const char *path, const char *name)
 {

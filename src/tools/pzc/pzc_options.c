@@ -29,7 +29,7 @@ set_format(struct pzc *p, const char *name)
 	return MSG_ERROR;
 }
 
-/* Sets the level range: MIN:MAX, or the format's. */
+/* Sets the level range: MIN:MAX, or that of the format. */
 static int
 set_adapt(struct pzc *p)
 {
@@ -66,8 +66,8 @@ set_window(struct pzc *p)
 }
 
 /*
- * Each of these handles an option and returns -1 to continue, or the exit
- * status after reporting an error.
+ * Each of these functions handles an option.  It returns -1 to continue, or the
+ * exit status after reporting an error.
  */
 
 static int
@@ -98,7 +98,7 @@ take_value(struct pzc *p, int opt)
 {
 	switch (opt) {
 	case 'A': p->alias = optarg; break;
-	case 'C':			/* or xz's check */
+	case 'C':			/* or the check of xz */
 		p->codec_options.comment = p->codec_options.check = optarg;
 		break;
 	case 'F': return set_format(p, optarg);
@@ -121,7 +121,7 @@ take_value(struct pzc *p, int opt)
 	return -1;
 }
 
-/* -td tests, as -dt does; -lt and -tl list exactly. */
+/* Sets the mode.  -td and -dt test; -lt and -tl list exact sizes. */
 static void
 set_mode(struct pzc *p, enum pzc_mode mode)
 {

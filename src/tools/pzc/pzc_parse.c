@@ -16,7 +16,10 @@
 
 enum { WINDOW_MAX_LOG = 27 };
 
-/* -T4: with xz and zstd this means threads, but pigz's -T takes no number. */
+/*
+ * Returns whether a word is like -T4, which sets the number of threads in xz
+ * and zstd, whereas pigz's -T has no argument.
+ */
 static bool
 is_threads_T(int argc, char **argv, int word)
 {
@@ -29,7 +32,10 @@ is_threads_T(int argc, char **argv, int word)
 	    access(argv[optind], F_OK) != 0;
 }
 
-/* The digits in one word form one number: -11 is not -1 -1. */
+/*
+ * Adds a digit to the level.  The digits in one word form one number: -11 is
+ * not -1 -1.
+ */
 static int
 take_digit(struct pzc *p, int digit, bool more)
 {
@@ -66,9 +72,10 @@ take_option(struct pzc *p, int opt, int argc, char **argv, int word)
 }
 
 /*
- * Returns -1 if everything was parsed.  Operands are moved to the front of argv
- * here: getopt would do that too, but optind would then not show which word an
- * option is in.  allowed lists the permitted letters; NULL permits all.
+ * Parses all options.  Returns -1, or the exit status.  Operands are moved to
+ * the front of argv here, instead of by getopt, so that optind indicates which
+ * word contains an option.  allowed lists the permitted letters; NULL permits
+ * all.
  */
 static int
 take_all(struct pzc *p, int argc, char **argv, const char *allowed)
@@ -95,7 +102,7 @@ take_all(struct pzc *p, int argc, char **argv, const char *allowed)
 		}
 		word = optind;
 	}
-	/* a "--" counts as a file where files are not allowed */
+	/* "--" counts as a file if files are not allowed */
 	if (allowed != NULL && word < optind)
 		p->file_count++;
 	while (status < 0 && optind < argc)
@@ -129,9 +136,7 @@ take_variable(struct pzc *p, const char *name, char **argv, char ***words)
 	return -1;
 }
 
-/*
- * The environment is parsed before the command line, which thus overrides it.
- */
+/* Parses the environment, before the command line, which overrides it. */
 static int
 take_environment(struct pzc *p, char **argv)
 {

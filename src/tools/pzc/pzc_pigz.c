@@ -2,7 +2,8 @@
  * pzc_pigz.c - pzc under the names pigz and unpigz
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Options, messages and layouts are those of pigz 2.6; --memory is an addition.
+ * Options, messages and layouts are the same as in pigz 2.6; --memory is an
+ * addition.
  */
 #include "pzc_list.h"
 
@@ -181,7 +182,8 @@ pigz_done(struct pzc *p, const struct pzc_run *run)
 enum { NAME_MAX_PLAIN = 48, NAME_MAX_VERBOSE = 16 };
 
 /*
- * Prints the stored name, or else the output's, truncated to the given width.
+ * Prints the stored name, or else the name of the output, truncated to the
+ * given width.
  */
 static void
 put_tag(const struct pzc *p, const struct pzc_entry *e)
@@ -201,8 +203,8 @@ put_tag(const struct pzc *p, const struct pzc_entry *e)
 }
 
 /*
- * Prints the stored time: with the time of day if it is in the current year,
- * otherwise with the year.
+ * Prints the stored time, with the time of day if it is in the current year,
+ * and otherwise with the year.
  */
 static void
 put_stamp(const struct pzc_entry *e)

@@ -2,8 +2,9 @@
  * pzc_source.c - opening an operand, and deciding whether to process it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The operand's directory is opened once, and everything else is relative to
- * that descriptor: replacing part of the path in the meantime has no effect.
+ * The directory of the operand is opened once, and all other operations are
+ * relative to that descriptor, so that replacing part of the path in the
+ * meantime has no effect.
  */
 #include "pzc_style.h"
 
@@ -70,8 +71,9 @@ fit_to_read(struct pzc *p, const struct source *s)
 }
 
 /*
- * A FIFO is opened without waiting for a writer, and until there is one,
- * read(2) reports the end of file; poll(2), however, waits.
+ * Waits until a FIFO has a writer.  It is opened without waiting, and until
+ * there is a writer, read(2) reports the end of the file; poll(2), however,
+ * waits.
  */
 static void
 wait_for_writer(const struct source *s)
@@ -129,7 +131,7 @@ open_stdin(struct pzc *p, struct source *s)
 	return 0;
 }
 
-/* Replaces the suffix appended to the names. */
+/* Appends a suffix to the names, replacing a previous one. */
 static void
 put_suffix(struct source *s, const char *path, const char *suffix)
 {
@@ -151,8 +153,8 @@ is_missing(const struct source *s)
 }
 
 /*
- * A compressed file may be named without its suffix.  If no such file exists,
- * the error names the operand as given.
+ * Looks up an operand, which may lack the suffix of a compressed file.  If no
+ * such file exists, the error message contains the operand as given.
  */
 static void
 look_up(const struct pzc *p, struct source *s)
@@ -194,7 +196,8 @@ open_directory(struct source *s, const char *path, size_t len)
 }
 
 /*
- * A path that ends with a slash cannot be split, and can only be a directory.
+ * A path that ends with a slash is not split, because it can only be a
+ * directory.
  */
 int
 pzc_source_locate(struct pzc *p, struct source *s, const char *path)

@@ -1,5 +1,5 @@
 /*
- * pzc_stats.c - reporting the cost of a conversion, to people and to programs
+ * pzc_stats.c - reporting the cost of a conversion, as text and as JSON
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"

@@ -2,8 +2,8 @@
  * pzc_target.c - creating the output file, and removing the input
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The input is removed last: once the output is complete, on disk and under its
- * final name, and the input is still the file that was read.
+ * The input is removed last, once the output is complete, has been synced and
+ * has its final name, and only if the input is still the file that was read.
  */
 #include "pzc_file.h"
 #include "pzc_style.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Returns what to restore from the header. */
+/* Returns the name and time to be restored from the header. */
 static struct codec_stored
 to_restore(const struct file *f)
 {
@@ -53,14 +53,14 @@ may_overwrite(struct file *f)
 	return first == 'y' || first == 'Y';
 }
 
-/* Returns why the open file must not be written to, or NULL. */
+/* Returns the reason why the open file must not be written to, or NULL. */
 static const char *
 unfit(const struct file *f)
 {
 	if (output_is(&f->out, &f->src->st))
 		return "is the input -- not overwritten";
 	if (f->out.direct && f->p->verify && !f->decompress)
-		return "cannot be read back, which --verify needs";
+		return "cannot be read back, which --verify requires";
 	return NULL;
 }
 
@@ -117,7 +117,7 @@ unchanged(const struct source *s)
 	    same_time(&open_now.st_ctim, &s->st.st_ctim);
 }
 
-/* Returns whether the input is removed once its output exists. */
+/* Returns whether the input is to be removed once the output exists. */
 static bool
 is_replaced(const struct file *f)
 {
@@ -131,7 +131,7 @@ remove_input(struct file *f)
 	const struct source *s = f->src;
 	int rc;
 
-	/* -f follows links: the link itself is removed, as gzip does */
+	/* -f follows links: the link itself is removed, as in gzip */
 	if (!unchanged(s)) {
 		msg_error(&f->p->msg, "%s changed after it was read -- kept in "
 		    "addition to %s", s->path, f->target);
@@ -144,9 +144,10 @@ remove_input(struct file *f)
 }
 
 /*
- * Output made from standard input is a new file like any other: a pipe's mode
- * and owner mean nothing.  Output made from a device or a named FIFO is no more
- * accessible than its source.
+ * Sets the attributes of the output.  If the input is standard input, the
+ * output is an ordinary new file, because the mode and owner of a pipe are
+ * irrelevant.  If the input is a device or a named FIFO, the output is no more
+ * accessible than the input.
  */
 static int
 set_meta(struct file *f)
@@ -157,7 +158,7 @@ set_meta(struct file *f)
 
 	if (!s->is_stdin && S_ISREG(s->st.st_mode)) {
 		rc = fdio_copy_meta(s->fd, f->out.fd);
-		/* the access time from before the input was read here */
+		/* use the access time from before the input was read */
 		futimens(f->out.fd, (struct timespec[2]){ s->st.st_atim,
 		    s->st.st_mtim });
 		return rc;
@@ -183,8 +184,8 @@ keep_meta(struct file *f, const struct codec_stored *stored)
 }
 
 /*
- * Syncing may take a long time, so it precedes the last check of the input.  If
- * the input has changed, no output is created.
+ * Completes the output.  Syncing may take a long time, so it is done before the
+ * last check of the input.  If the input has changed, no output is created.
  */
 static void
 finish_target(struct file *f)
@@ -194,7 +195,7 @@ finish_target(struct file *f)
 	int rc = sync ? output_sync(&f->out) : 0;
 
 	if (rc == 0 && is_replaced(f) && !unchanged(f->src)) {
-		msg_error(&p->msg, "%s changed while it was read -- kept",
+		msg_error(&p->msg, "%s changed while it was being read -- kept",
 		    f->src->path);
 		output_abort(&f->out);
 		return;

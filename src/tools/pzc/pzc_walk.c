@@ -1,12 +1,12 @@
 /*
- * pzc_walk.c - -r: every regular file below a directory, in name order
+ * pzc_walk.c - processing every regular file below a directory (-r)
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Directories are entered and left by descriptor, without following links, so
- * nobody who can write to the tree can redirect the walk.  There is no
- * recursion, so depth costs no stack; only the last HELD directories of the
- * path are open, and an earlier one is reopened as "..", if that is still the
- * same directory.
+ * that other users who can write to the tree cannot redirect the walk.  There
+ * is no recursion, so stack usage does not depend on depth.  Only the last HELD
+ * directories of the path are open; earlier ones are reopened as "..", if that
+ * is still the same directory.
  */
 #include "pzc_style.h"
 
@@ -30,7 +30,8 @@ struct level {
 	ino_t ino;
 	char **names;
 	size_t count, cap, next;
-	size_t path_len;		/* of the path, slash included */
+	size_t path_len;		/* length of the path, including the
+					 * slash */
 };
 
 struct walk {
@@ -91,7 +92,7 @@ by_name(const void *a, const void *b)
 }
 
 /*
- * All names are read first, so the walk does not encounter files that it
+ * Reads all names first, so that the walk does not encounter files that it
  * creates.
  */
 static int
@@ -130,7 +131,7 @@ free_level(struct level *l)
 		sys_close(l->fd);
 }
 
-/* Pushes fd, the directory that the path names. */
+/* Pushes the directory at the current path, open at fd. */
 static int
 add_level(struct walk *w, int fd)
 {
@@ -173,8 +174,8 @@ enter(struct walk *w, int dirfd, const char *name)
 }
 
 /*
- * Reopens the parent directory; if it is no longer the same directory, the walk
- * ends here.
+ * Reopens the parent directory.  If it is no longer the same directory, the
+ * walk ends.
  */
 static int
 reopen(struct level *above, const struct level *from)

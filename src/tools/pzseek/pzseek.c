@@ -30,7 +30,7 @@ sentence(int rc)
 		return "needs more memory than allowed, or an index with more "
 		    "points (--spacing)";
 	case -ESTALE:
-		return "the file changed while it was read";
+		return "the file changed while it was being read";
 	default:
 		return convert_reason(rc);
 	}
@@ -71,7 +71,10 @@ open_file(struct pzseek *p)
 	return 0;
 }
 
-/* Determines the index's name: the one given, or the file's name plus .pzi. */
+/*
+ * Determines the name of the index: the one given, or the name of the file with
+ * .pzi appended.
+ */
 static int
 name_index(struct pzseek *p)
 {
@@ -101,7 +104,7 @@ open_index(struct pzseek *p)
 }
 
 /*
- * Returns how far into the data the ranges extend; a listing needs everything.
+ * Returns how far into the data the ranges extend; a listing needs all units.
  */
 static uint64_t
 needed(const struct pzseek *p)
@@ -208,8 +211,8 @@ tell(struct pzseek *p, const char *range, const struct seek_result *r)
 }
 
 /*
- * Reports what was requested but does not exist; "100:" requests whatever there
- * is.
+ * Reports any part of the range that does not exist; "100:" requests all data
+ * from there.
  */
 static void
 tell_end(struct pzseek *p, const char *range, const struct seek_range *r,
@@ -263,8 +266,8 @@ create(struct pzseek *p, const char *path)
 }
 
 /*
- * Confines the process: everything is open, and only the output has yet to be
- * given its name.
+ * Confines the process: all files are open, and only the output has yet to be
+ * linked to its name.
  */
 static void
 confine(struct pzseek *p)
@@ -324,7 +327,7 @@ seek(struct pzseek *p)
 		close_output(p, rc);
 }
 
-/* The index's permissions are never wider than the file's. */
+/* Makes the index, with no more permissions than the file. */
 static void
 make_index(struct pzseek *p)
 {

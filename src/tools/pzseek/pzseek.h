@@ -25,8 +25,9 @@ struct pzseek {
 	int fd, index_fd, out_fd;
 	struct stat st;
 	struct output out;
-	const char *index_state;	/* for a listing */
-	char *index_name;		/* given, or derived */
+	const char *index_state;	/* state of the index, for a listing */
+	char *index_name;		/* name given, or derived from the
+					 * file's */
 };
 
 /* Parses the command line.  Returns -1 to continue, or the exit status. */

@@ -1,9 +1,9 @@
 /*
- * as.h - sqpack under the names of other programs
+ * as.h - sqpack in place of other programs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * These programs' options are words with one hyphen; some take a value, which
- * is the next word.
+ * The options of these programs are words with one hyphen; some have a value,
+ * which is the next word.
  */
 #ifndef COLDPRESS_SQPACK_AS_H
 #define COLDPRESS_SQPACK_AS_H
@@ -48,7 +48,9 @@ bool as_number(struct msg *m, const struct as_words *w, int64_t lo,
  */
 int as_offset(struct sqpack *p, const struct as_words *w);
 
-/* Parses the option's value as the number of threads, likewise. */
+/*
+ * Parses the option's value as the number of threads.  Returns -1 or MSG_ERROR.
+ */
 int as_threads(struct sqpack *p, const struct as_words *w);
 
 /* Reports that the option is not supported.  Returns MSG_ERROR. */
@@ -69,14 +71,17 @@ int as_texts_add(struct sqpack *p, struct as_texts *t, const char *text,
 void as_texts_free(struct as_texts *t);
 
 /*
- * Passes each line of a file to fn, which returns 0 or -errno.  Removes leading
- * blanks; skips empty lines and lines that begin with #.  Returns 0, or -errno
- * after reporting the error.
+ * Calls fn, which returns 0 or -errno, for each line of a file.  Removes
+ * leading blanks; skips empty lines and lines that begin with #.  Returns 0, or
+ * -errno after reporting the error.
  */
 int as_lines(struct sqpack *p, const char *path,
     int (*fn)(struct sqpack *p, char *line));
 
-/* These parse the command lines of these programs, as sqpack_parse() does. */
+/*
+ * These functions parse the command lines of the programs, and return the same
+ * values as sqpack_parse().
+ */
 int as_mksquashfs_parse(struct sqpack *p, int argc, char **argv);
 int as_unsquashfs_parse(struct sqpack *p, int argc, char **argv);
 

@@ -2,7 +2,7 @@
  * as_mksquashfs.c - the command line of mksquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The options are those of mksquashfs 4.5.1.
+ * Supports the options of mksquashfs 4.5.1.
  */
 #include "as_mksquashfs.h"
 
@@ -136,7 +136,9 @@ show_version(struct sqpack *p)
 	return msg_finish(&p->msg);
 }
 
-/* Handles options without a value.  Returns false if id is not one of them. */
+/*
+ * Handles options without a value.  Returns false if id is not such an option.
+ */
 static bool
 take_flag(struct sqpack *p, int id)
 {
@@ -205,7 +207,7 @@ take_pseudo(struct sqpack *p, char *line)
 	return as_texts_add(p, &a->pseudo, line, strlen(line));
 }
 
-/* Excludes the names in all remaining words. */
+/* Treats all remaining words as names to be excluded. */
 static int
 take_excludes(struct sqpack *p, struct as_words *w)
 {
@@ -294,7 +296,7 @@ take_words(struct sqpack *p, struct as_words *w)
 	    w->argv[w->at][1] == '\0'))
 		w->at++;
 	if (w->at == first)
-		return -1;		/* only -help or -version */
+		return -1;		/* only -help or -version was given */
 	a->sources = w->argv + first;
 	a->source_count = (size_t)(w->at - first - 1);
 	p->o.output = w->argv[w->at - 1];

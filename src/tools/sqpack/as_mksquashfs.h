@@ -1,5 +1,5 @@
 /*
- * as_mksquashfs.h - declarations shared by the parts of mksquashfs
+ * as_mksquashfs.h - declarations shared by the files that replace mksquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_AS_MKSQUASHFS_H
@@ -15,7 +15,7 @@ struct as_mksquashfs {
 	struct as_texts paths;		/* excluded in the image, sorted */
 	struct as_texts pseudo;		/* pseudo file definitions */
 	const char *comp;		/* NULL: gzip */
-	int64_t level;			/* 0: the compressor's default */
+	int64_t level;			/* 0: default of the compressor */
 	const char *dictionary;
 	struct sqpack_regex **patterns;	/* excludes compiled for -regex */
 	bool hc, wildcards, regex, as_directory, append, quiet, info, tar;
@@ -29,8 +29,8 @@ struct as_mksquashfs {
 int as_mksquashfs_check(struct sqpack *p);
 
 /*
- * These parse the value of an option.  They return -1, or MSG_ERROR after
- * reporting that the value is invalid.
+ * These functions parse the value of an option.  They return -1, or MSG_ERROR
+ * after reporting that the value is invalid.
  */
 int as_take_u32(struct sqpack *p, const struct as_words *w, uint32_t *value,
     bool *has);
@@ -60,7 +60,10 @@ bool as_left_out(const struct sqpack *p, const char *path,
  */
 int as_pseudo(struct sqpack *p);
 
-/* These print what mksquashfs prints before and after building the image. */
+/*
+ * These functions print the same messages as mksquashfs before and after
+ * building the image.
+ */
 void as_announce(const struct sqpack *p);
 void as_report(const struct sqpack *p);
 

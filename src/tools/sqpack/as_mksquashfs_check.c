@@ -74,7 +74,7 @@ set_method(struct sqpack *p)
 	}
 	if (p->o.filters != 0)
 		p->o.data.level = p->o.filters;
-	/* where speed is secondary, match mksquashfs byte for byte */
+	/* where speed is less important, match mksquashfs byte for byte */
 	p->o.data.exact = m->compressor == SQUASHFS_XZ ||
 	    m->compressor == SQUASHFS_LZO;
 	return -1;
@@ -100,7 +100,7 @@ set_times(struct sqpack *p)
 	return -1;
 }
 
-/* Sets the attributes for a root directory that is not one of the sources. */
+/* Sets the attributes of a root directory that is not one of the sources. */
 static void
 make_root(struct as_mksquashfs *a)
 {
@@ -113,7 +113,10 @@ make_root(struct as_mksquashfs *a)
 	a->has_root_time = true;
 }
 
-/* A single directory becomes the root; several sources become names in it. */
+/*
+ * Sets the sources: a single directory becomes the root; several sources become
+ * names in the root.
+ */
 static int
 set_sources(struct sqpack *p)
 {

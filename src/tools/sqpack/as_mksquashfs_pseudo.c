@@ -4,8 +4,9 @@
  *
  * Definitions have the form "NAME d MODE USER GROUP" and the like, as in
  * mksquashfs 4.5.1.  They create directories, devices, links, fifos and
- * sockets, and change the modes of existing files.  With an upper-case letter,
- * a time precedes the mode.  Files written by commands (f, F) are rejected.
+ * sockets, and change the modes of existing files.  If the letter is in upper
+ * case, a time precedes the mode.  Files written by commands (f, F) are
+ * rejected.
  */
 #include "as_mksquashfs.h"
 
@@ -102,7 +103,10 @@ next_word(char **line)
 	return word;
 }
 
-/* A link's target extends to the end of the line. */
+/*
+ * Splits a line into words.  The target of a link extends to the end of the
+ * line.
+ */
 static void
 split(struct definition *d, char *line)
 {
@@ -123,7 +127,8 @@ split(struct definition *d, char *line)
 }
 
 /*
- * Parses the mode, user and group, which every type has; word `at` is the mode.
+ * Parses the mode, user and group, which are common to all types; word `at` is
+ * the mode.
  */
 static int
 take_attr(struct sqpack *p, struct definition *d, size_t at)
@@ -149,7 +154,7 @@ take_attr(struct sqpack *p, struct definition *d, size_t at)
 	    as_take_group(p, d->words[at + 2], &d->attr.gid) ? 0 : -EINVAL;
 }
 
-/* Parses what follows the attributes, starting at word `at`. */
+/* Parses the words after the attributes, starting at word `at`. */
 static int
 take_rest(struct sqpack *p, struct definition *d, size_t at)
 {
@@ -220,7 +225,10 @@ modify(struct sqpack *p, const struct definition *d, uint32_t id, bool timed)
 	return 0;
 }
 
-/* Missing parent directories are not created. */
+/*
+ * Returns whether the parent directory is in the image; missing directories are
+ * not created.
+ */
 static bool
 has_parent(const struct sqpack *p, char *path)
 {

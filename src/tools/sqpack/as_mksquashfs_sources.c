@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Resolves path's directory, and appends path's last component. */
+/* Resolves the directory of path, and appends the last component. */
 static int
 real_path(const char *path, bool follow, char real[PATH_MAX])
 {
@@ -60,8 +60,8 @@ is_taken(const struct sqpack_options *o, const char *name)
 }
 
 /*
- * Derives the name of a source in the root: its last component, numbered if
- * taken.
+ * Derives the name of a source in the root: its last component, with a number
+ * if that name is taken.
  */
 static int
 name_input(const struct sqpack_options *o, struct sqpack_input *in)
@@ -148,7 +148,7 @@ by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Excludes the image path of the file with this real path. */
+/* Excludes the path in the image of the file with this real path. */
 static int
 add_real(struct sqpack *p, const char *real)
 {
@@ -200,7 +200,10 @@ add_plain(struct sqpack *p, const char *name)
 	return rc;
 }
 
-/* Patterns match from the root or, after "... ", in any directory. */
+/*
+ * Returns the pattern, which is matched from the root or, after "...  ", in any
+ * directory.
+ */
 static const char *
 pattern_of(const char *exclude, bool *anywhere)
 {

@@ -2,7 +2,7 @@
  * as_unsquashfs.c - the command line of unsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The options are those of unsquashfs 4.5.1.
+ * Supports the options of unsquashfs 4.5.1.
  */
 #include "as_unsquashfs.h"
 
@@ -203,8 +203,8 @@ release(struct sqpack *p)
 }
 
 /*
- * Returns the exit status: 2 if anything was omitted, 1 for an unreadable
- * image.
+ * Returns the exit status: 2 if any names were omitted, 1 if the image cannot
+ * be read.
  */
 static int
 status_of(const struct sqpack *p, int rc)

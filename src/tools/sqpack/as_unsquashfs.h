@@ -1,5 +1,5 @@
 /*
- * as_unsquashfs.h - declarations shared by the parts of unsquashfs
+ * as_unsquashfs.h - declarations shared by the files that replace unsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_AS_UNSQUASHFS_H

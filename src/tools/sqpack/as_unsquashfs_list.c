@@ -175,7 +175,7 @@ print_counts(const struct counts *c)
 	print_count(c->hard, "hardlink", "hardlinks");
 }
 
-/* Prints what is about to be extracted. */
+/* Prints the number of names to be extracted. */
 static int
 announce(struct sqpack *p, struct counts *c)
 {

@@ -41,7 +41,7 @@ main(int argc, char **argv)
 	int status, rc = 0;
 
 	fdio_hold_standard();
-	/* exceeding the file size limit is an ordinary error */
+	/* treat exceeding the file size limit as an ordinary error */
 	signal(SIGXFSZ, SIG_IGN);
 	output_on_signals();
 	status = parse(&p, argc, argv);

@@ -20,7 +20,7 @@
 
 struct sqpack;
 
-/* The default memory limit; 3 million names take about this much. */
+/* The default memory limit, enough for about 3 million names. */
 enum { SQPACK_MEMORY_B = 1 << 30 };
 
 /* One of several sources; each is a name in the image's root. */
@@ -40,10 +40,10 @@ struct sqpack_options {
 	char **globs;			/* patterns for names in the image */
 	size_t glob_count;
 	const char *source, *output, *stats;
-	const char *order;		/* lists the files that come first */
+	const char *order;		/* list of the files that come first */
 	bool best;			/* use the method's best level */
-	int filters;			/* for xz, as a bit mask */
-	bool null_ends;			/* the list's paths end with NUL */
+	int filters;			/* filters for xz, as a bit mask */
+	bool null_ends;			/* paths in the list end with NUL */
 	struct sqb_data_options data;
 	bool force;			/* replace the output */
 	bool dry_run;
@@ -51,16 +51,17 @@ struct sqpack_options {
 	bool raw_inodes, raw_xattrs;
 	bool keep_going;
 	bool plain_names;		/* globs are names, not patterns */
-	bool regex;			/* they are regular expressions */
+	bool regex;			/* globs are regular expressions */
 	bool missing_is_fine;		/* a glob may match nothing */
 	bool user_xattrs;		/* extract only the user namespace */
 	bool has_offset, has_block, has_uid, has_gid, has_mtime, has_epoch, has_image_mtime;
 	bool raw_ids;
 	bool no_links;			/* each hard link becomes a file */
 	uint32_t uid, gid, mtime, image_mtime;
-	uint32_t epoch;			/* later times are clamped to it */
+	uint32_t epoch;			/* later times are clamped to this
+					 * time */
 	/*
-	 * when called by another name: the state for it, and how to free that
+	 * when called by another name: its state, and a function that frees it
 	 */
 	void *as;
 	void (*release)(struct sqpack *p);
@@ -72,7 +73,7 @@ struct sqpack_options {
 	    const struct stat *st);
 	/*
 	 * Called when the tree is complete.  Returns 0, or -errno after
-	 * reporting it.
+	 * reporting the error.
 	 */
 	int (*complete)(struct sqpack *p);
 	/* Called after an image has been built. */
@@ -83,7 +84,7 @@ struct sqpack_options {
 	int (*status_of)(const struct sqpack *p, int rc);
 	const char **excludes;
 	size_t exclude_count, exclude_cap;
-	uint64_t offset;		/* where the image begins */
+	uint64_t offset;		/* offset of the image */
 	uint64_t memory;		/* limit on metadata in memory, in
 					 * bytes */
 };
@@ -131,16 +132,16 @@ int sqpack_take_epoch(struct sqpack *p);
 bool sqpack_take_filters(const char *list, int *filters);
 
 /*
- * For --like.  The first sets the options, and returns -1 or the exit status;
- * the second checks, once all options are known, that they are compatible, and
- * returns 0, or -errno after reporting the error.
+ * For --like.  sqpack_be_like() sets the options, and returns -1 or the exit
+ * status.  sqpack_check_like() checks, once all options are known, that they
+ * are compatible, and returns 0, or -errno after reporting the error.
  */
 int sqpack_be_like(struct sqpack *p, const char *whom);
 int sqpack_check_like(struct sqpack *p);
 
 /*
- * A source of an image.  All but close return 0 or -errno, after reporting the
- * error.
+ * A source of an image.  All functions except close return 0, or -errno after
+ * reporting the error.
  */
 struct sqpack_source {
 	/*
@@ -148,10 +149,11 @@ struct sqpack_source {
 	 */
 	int (*open)(struct sqpack *p, void **state, struct sqb_source *files);
 	/*
-	 * Writes the data to fd, at byte `at`; if NULL, it is read from files.
+	 * Writes the data to fd, at byte `at`.  If NULL, the data is read from
+	 * files.
 	 */
 	int (*write)(void *state, int fd, uint64_t at);
-	/* Called after the last file: completes the tree if open did not. */
+	/* Called after the last file.  Completes the tree unless open() did. */
 	int (*finish)(void *state);
 	void (*close)(void *state);	/* state may be NULL */
 };
@@ -172,7 +174,7 @@ bool sqpack_is_oci(const char *source);
 int sqpack_build(struct sqpack *p);
 
 /*
- * Builds an image in an unnamed file and passes it to a check, which must use
+ * Builds an image in an unnamed file and passes it to judge(), which must use
  * explicit offsets.  Returns 0, or -errno after reporting the error.
  */
 int sqpack_build_nowhere(struct sqpack *p, const struct sqpack_source *kind,
@@ -185,8 +187,8 @@ bool sqpack_excluded(const struct sqpack *p, const char *path);
 void sqpack_adjust(struct sqpack *p, struct sqw_attr *attr, int64_t mtime);
 
 /*
- * Encodes device numbers as in the image: the minor's 20 bits surround the
- * major's 12.
+ * Encodes device numbers as in the image: the 20 bits of the minor number
+ * surround the 12 bits of the major number.
  */
 uint32_t sqpack_device(uint32_t major, uint32_t minor);
 
@@ -208,9 +210,10 @@ int sqpack_extract(struct sqpack *p);
 int sqpack_cat(struct sqpack *p);
 int sqpack_rebuild_check(struct sqpack *p);
 int sqpack_cat_all(struct sqpack *p, char *const *names, size_t count);
-int sqpack_mount(struct sqpack *p);	/* -errno: Linux cannot mount it */
+int sqpack_mount(struct sqpack *p);	/* -errno if Linux cannot mount the
+					 * image */
 
-/* Frees everything that parsing the options and the task have allocated. */
+/* Frees all memory allocated by option parsing and by the task. */
 void sqpack_free(struct sqpack *p);
 
 /*

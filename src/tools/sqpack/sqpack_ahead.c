@@ -1,13 +1,15 @@
 /*
- * sqpack_ahead.c - opening and reading files ahead of their turn
+ * sqpack_ahead.c - opening and reading files ahead of use
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * File number k uses slot k modulo WINDOW.  Threads claim files in order.  They
- * wait while the slot is in use, or while BUDGET bytes are read ahead, unless
- * the file is the very next one; so the consumer always makes progress.
+ * wait while the slot is in use, or while BUDGET bytes have been read ahead,
+ * unless the file is the next one to be used, so the consumer always makes
+ * progress.
  *
- * Waking a thread costs more than reading a small file.  The consumer therefore
- * wakes waiting threads once every BATCH files, and whenever it waits itself.
+ * Waking a thread costs more than reading a small file.  Therefore the consumer
+ * wakes waiting threads only after every BATCH files, and when it has to wait
+ * itself.
  */
 #include "sqpack_ahead.h"
 
@@ -32,7 +34,7 @@ struct ahead {
 		bool done;
 	} slots[WINDOW];
 	size_t claimed, taken;		/* files so far */
-	uint64_t bytes;			/* read ahead */
+	uint64_t bytes;			/* bytes read ahead */
 	bool stop;
 	pthread_t threads[READERS_MAX];
 	unsigned started;
@@ -50,7 +52,7 @@ read_whole(struct ahead_file *f, uint64_t size)
 	n = fdio_pread(f->fd, f->data, (size_t)size, 0);
 	if (n < 0)
 		return (int)n;
-	/* checked after the last byte was read */
+	/* checked after the last byte has been read */
 	return (uint64_t)n < size || sys_fstat(f->fd, &st) != 0 ||
 	    st.st_size != f->st.st_size ||
 	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
@@ -182,7 +184,7 @@ ahead_take(struct ahead *a)
 	size_t i;
 
 	pthread_mutex_lock(&a->lock);
-	if (a->taken > 0) {	/* the previous one is no longer needed */
+	if (a->taken > 0) {	/* the previous file is no longer needed */
 		f = &a->slots[(a->taken - 1) % WINDOW].file;
 		a->bytes -= f->data != NULL ? (uint64_t)f->st.st_size : 0;
 		drop(f);

@@ -1,10 +1,10 @@
 /*
- * sqpack_ahead.h - opening and reading files ahead of their turn
+ * sqpack_ahead.h - opening and reading files ahead of use
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Opening and reading a small file mostly means waiting for the disk or the
- * kernel.  Several threads do this for the next files; the thread that cuts the
- * image's blocks takes them in order.  Large files are only opened.
+ * kernel.  Several threads do this for the next files; the thread that cuts
+ * files into blocks uses them in order.  Large files are only opened.
  */
 #ifndef COLDPRESS_SQPACK_AHEAD_H
 #define COLDPRESS_SQPACK_AHEAD_H
@@ -17,32 +17,39 @@ struct ahead;
 
 /* One file, valid until the next call to ahead_take(). */
 struct ahead_file {
-	int rc;				/* 0, or why it could not be read */
-	int fd;				/* for a large file; otherwise -1 */
-	uint8_t *data;			/* for a small file: its contents */
-	struct stat st;			/* taken when it was opened */
+	int rc;				/* 0, or -errno from opening or reading
+					 * it */
+	int fd;				/* descriptor of a large file; otherwise
+					 * -1 */
+	uint8_t *data;			/* contents of a small file */
+	struct stat st;			/* status when it was opened */
 };
 
 struct ahead_options {
-	int root;			/* paths are relative to it */
+	int root;			/* directory to which paths are
+					 * relative */
 	size_t count;			/* number of files */
-	unsigned threads;		/* readers; fewer may start */
+	unsigned threads;		/* number of readers; fewer may be
+					 * started */
 	uint64_t small;			/* files below this size are read */
 	/*
-	 * Writes the path of file i to *text, a buffer of *room bytes grown by
-	 * sys_realloc(), and sets *size.  Called from several threads, each
-	 * with its own text.  Returns 0 or -ENOMEM.
+	 * Writes the path of file i to *text, a buffer of *room bytes that is
+	 * enlarged with sys_realloc(), and sets *size.  Called from several
+	 * threads, each with its own text.  Returns 0 or -ENOMEM.
 	 */
 	int (*path)(void *arg, size_t i, char **text, size_t *room,
 	    uint64_t *size);
 	void *arg;
 };
 
-/* Returns 0, -ENOMEM or -errno if not even one thread can be started. */
+/*
+ * Starts the threads.  Returns 0, -ENOMEM, or -errno if not even one thread can
+ * be started.
+ */
 int ahead_open(struct ahead **a, const struct ahead_options *o);
 void ahead_close(struct ahead *a);	/* a may be NULL */
 
-/* Returns the next file, in order; call it once per file. */
+/* Returns the next file, in order.  Call this once per file. */
 const struct ahead_file *ahead_take(struct ahead *a);
 
 #endif

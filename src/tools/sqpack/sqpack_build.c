@@ -58,7 +58,7 @@ source_of(const struct sqpack *p)
 
 /*
  * Wraps a source to distinguish its errors, which it reports itself, from
- * errors of the output.
+ * output errors.
  */
 struct watched {
 	const struct sqb_source *files;
@@ -169,8 +169,8 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 }
 
 /*
- * Builds the image in fd.  Data that may prove to be a duplicate is kept in an
- * unlinked file in dir, the output's directory.
+ * Builds the image in fd.  Data that may be a duplicate is kept in an unlinked
+ * file in dir, the directory of the output.
  */
 static int
 build_to(struct sqpack *p, const struct sqpack_source *kind, int fd, int dir)
@@ -243,8 +243,8 @@ new_mode(void)
 }
 
 /*
- * Writes the image to a block device.  Unlinked files are not created in its
- * directory, /dev.
+ * Writes the image to a block device.  Unlinked files are not created in /dev,
+ * the directory of the device.
  */
 static int
 build_on_device(struct sqpack *p, const struct output *out)

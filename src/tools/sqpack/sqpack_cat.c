@@ -98,7 +98,7 @@ find(struct cat *c)
 			sqr_get(c->i.m, n, &c->e);
 			return 0;
 		}
-		/* skip a directory that does not contain it */
+		/* skip directories that do not contain the file */
 		n = strncmp(path, name, len) == 0 && name[len] == '/' ? n + 1 :
 		    sqr_end(c->i.m, n);
 	}

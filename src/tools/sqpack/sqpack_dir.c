@@ -2,8 +2,9 @@
  * sqpack_dir.c - a directory as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The names are listed first.  A file that changes before its last byte has
- * been read is an error: the image would contain something that never existed.
+ * The names are listed first.  It is an error if a file changes before its last
+ * byte has been read, because the image would contain data that never existed
+ * in that form.
  */
 #include "sqpack_dir.h"
 #include "sqpack_order.h"
@@ -25,7 +26,7 @@ by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Returns the key by which possible duplicates are found; see data.h. */
+/* Returns the key for finding possible duplicates; see data.h. */
 static uint64_t
 key_of(const struct dir *d, uint64_t size)
 {
@@ -66,7 +67,7 @@ is_alone(const struct dir *d, uint64_t size)
 	    (p + 1 == d->sizes + d->size_count || p[1] != size));
 }
 
-/* Builds a file's absolute path, if there are several sources. */
+/* Builds the absolute path of a file, if there are several sources. */
 static int
 make_real(const struct dir *d, char **text, size_t *room)
 {
@@ -99,7 +100,8 @@ file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
 }
 
 /*
- * Reports an error for the current file.  Returns -ECANCELED to leave it out.
+ * Reports an error for the current file.  Returns -ECANCELED if it is to be
+ * omitted.
  */
 static int
 file_trouble(struct dir *d, int rc)
@@ -119,7 +121,7 @@ file_trouble(struct dir *d, int rc)
 	return -ECANCELED;
 }
 
-/* Opens the next file, which must still be the one that was listed. */
+/* Opens the next file, which must be the one that was listed. */
 static int
 take_file(struct dir *d)
 {
@@ -230,8 +232,8 @@ dir_rewind(void *arg)
 }
 
 /*
- * Readers mostly wait, so there are twice as many of them as compressing
- * threads.
+ * Starts twice as many readers as compressing threads, because readers mostly
+ * wait.
  */
 static int
 start_ahead(struct dir *d)

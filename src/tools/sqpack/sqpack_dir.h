@@ -10,16 +10,18 @@
 #include "sqpack_ahead.h"
 #include "walk/fs_list.h"
 
-/* Sizes show which files can have duplicates. */
+/* A directory.  The sizes are used to find files that can have duplicates. */
 struct dir {
 	struct sqpack *p;
 	int root;
 	uint64_t *sizes;		/* files with blocks, ascending */
 	size_t size_count;
-	uint64_t *changed_ns;		/* by node id, at the time of listing */
+	uint64_t *changed_ns;		/* change times at the time of listing,
+					 * by node id */
 	uint32_t *files;		/* nodes with data, in order */
 	size_t file_count;
-	size_t group, ends[2];		/* for --order: first, rest */
+	size_t group, ends[2];		/* for --order: ends of the first files
+					 * and the rest */
 	struct ahead *ahead;
 	/* the current file */
 	size_t next;			/* index in files, plus 1 */
@@ -31,11 +33,14 @@ struct dir {
 
 /*
  * Reports an error for a path in the directory.  Returns 0 if the path may be
- * left out, otherwise rc.
+ * omitted, otherwise rc.
  */
 int dir_trouble(struct dir *d, const char *path, int rc);
 
-/* Returns a file's change time in nanoseconds; wraps for dates out of range. */
+/*
+ * Returns the change time of a file in nanoseconds; dates out of range wrap
+ * around.
+ */
 uint64_t dir_changed_ns(const struct stat *st);
 
 /* Adds the listed names to the tree, with hard links.  Returns 0 or -errno. */
@@ -48,8 +53,8 @@ int dir_fill_tree(struct dir *d, const struct fs_list *list);
 int dir_add_xattrs(struct dir *d, int at, const char *path, uint32_t *index);
 
 /*
- * Finds which items of the list may have attributes.  The array must be freed
- * even after an error.  Returns 0 or -ENOMEM.
+ * Determines which items of the list may have attributes.  The array must be
+ * freed even after an error.  Returns 0 or -ENOMEM.
  */
 int dir_find_xattrs(const struct dir *d, const struct fs_list *list,
     bool **has);
@@ -60,7 +65,7 @@ int dir_find_xattrs(const struct dir *d, const struct fs_list *list,
  */
 int dir_list_inputs(struct dir *d, struct fs_list *list);
 
-/* Returns which of several sources a path belongs to. */
+/* Returns the source, of several, that contains a path. */
 const struct sqpack_input *dir_input(const struct dir *d, const char *path);
 
 #endif

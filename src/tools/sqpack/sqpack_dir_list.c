@@ -1,5 +1,5 @@
 /*
- * sqpack_dir_list.c - a directory's contents as an image's tree
+ * sqpack_dir_list.c - adding the contents of a directory to an image's tree
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_dir.h"
@@ -121,7 +121,7 @@ dir_trouble(struct dir *d, const char *path, int rc)
 	progress_erase(&d->p->progress);
 	msg_error(&d->p->msg, "%s%s%s: %s", several ? "" : d->p->o.source,
 	    several ? "" : "/", path, rc == -EAGAIN ?
-	    "changed while it was read" : strerror(-rc));
+	    "changed while it was being read" : strerror(-rc));
 	return d->p->o.keep_going && rc != -ENOMEM ? 0 : rc;
 }
 
@@ -147,7 +147,8 @@ take_item(struct fill *f, int at, const struct fs_item *it, const char *path,
 		int left = dir_trouble(f->d, path, rc);
 
 		/*
-		 * otherwise its contents would end up in an invented directory
+		 * its contents would otherwise be placed in a directory with
+		 * default attributes
 		 */
 		return it->err == 0 && S_ISDIR(it->st.st_mode) &&
 		    rc != -ENOENT ? rc : left;
@@ -161,8 +162,8 @@ take_item(struct fill *f, int at, const struct fs_item *it, const char *path,
 }
 
 /*
- * Builds the image path of an item below the directory that is called name in
- * the image.
+ * Builds the path in the image of an item below the directory that is called
+ * `name` in the image.
  */
 static int
 image_path(char path[PATH_MAX], const char *name, const struct fs_item *it)

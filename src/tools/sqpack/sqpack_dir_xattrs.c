@@ -2,9 +2,9 @@
  * sqpack_dir_xattrs.c - extended attributes of files in a directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Few files have attributes, and checking takes about as long as listing the
- * names, so all threads do it.  The attributes found are then read in order,
- * because the order determines the bytes of the image.
+ * Few files have attributes, but checking takes about as long as listing the
+ * names, so it is done by all threads.  The attributes found are then read in
+ * order, because the order affects the bytes of the image.
  */
 #include "sqpack_dir.h"
 
@@ -21,7 +21,10 @@
 
 enum { PROC_PATH_MAX = PATH_MAX + 64, CHUNK = 256 };
 
-/* Only recent kernels accept a directory descriptor and a relative path. */
+/*
+ * Returns a path via /proc, because only recent kernels accept a directory
+ * descriptor and a relative path.
+ */
 static int
 proc_path(int at, const char *path, char proc[PROC_PATH_MAX])
 {
@@ -32,7 +35,7 @@ proc_path(int at, const char *path, char proc[PROC_PATH_MAX])
 
 /*
  * Lists the names of a path's attributes.  The system call takes a third of the
- * time needed to go through /proc.
+ * time of a path via /proc.
  */
 static ssize_t
 list_xattrs(int at, const char *path, char *names, size_t len)
@@ -87,7 +90,7 @@ dir_add_xattrs(struct dir *d, int at, const char *path, uint32_t *index)
 	return rc != 0 ? rc : sqb_xattrs_end(d->p->xattrs, index);
 }
 
-/* Threads take chunks of the list. */
+/* A search, in which threads claim chunks of the list. */
 struct search {
 	const struct fs_list *list;
 	bool *has;
@@ -109,8 +112,8 @@ search(void *arg, unsigned thread)
 			    it->path, NULL, 0);
 
 			/*
-			 * the error will recur and be reported when its turn
-			 * comes
+			 * the error will occur again, and be reported, when the
+			 * item is processed
 			 */
 			s->has[i] = n != 0 && n != -ENOTSUP;
 		}
@@ -125,7 +128,7 @@ dir_find_xattrs(const struct dir *d, const struct fs_list *list, bool **has)
 	*has = s.has;
 	if (s.has == NULL)
 		return -ENOMEM;
-	/* in a short list, each item is checked only when its turn comes */
+	/* in a short list, each item is checked only when it is processed */
 	if (list->count < CHUNK)
 		memset(s.has, true, list->count);
 	else

@@ -1,5 +1,5 @@
 /*
- * sqpack_extract.c - extracting an image's tree into a directory
+ * sqpack_extract.c - extracting the tree of an image to a directory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_extract.h"
@@ -17,7 +17,7 @@
 enum { GRAIN = 64 };			/* names that a thread claims at a
 					 * time */
 
-/* Each inode is extracted under the first of its selected names. */
+/* Chooses the name of each inode: the first of its selected names. */
 static int
 choose_names(struct extract *x)
 {
@@ -206,7 +206,10 @@ drop_broken(struct extract *x)
 	place_close(&p);
 }
 
-/* Proceeds backwards, so that a directory comes after its contents. */
+/*
+ * Completes directories in reverse order, so that each comes after its
+ * contents.
+ */
 static void
 end_dirs(struct extract *x)
 {

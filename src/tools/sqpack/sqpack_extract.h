@@ -2,9 +2,9 @@
  * sqpack_extract.h - declarations shared by the extraction code
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Directories are created first.  Files and their data follow, written by
- * several threads in image order; then names without data, hard links, and
- * finally the directories' modes and times.
+ * Directories are created first.  Then files and their data are written, by
+ * several threads in image order.  Names without data, hard links, and finally
+ * the modes and times of directories follow.
  */
 #ifndef COLDPRESS_SQPACK_EXTRACT_H
 #define COLDPRESS_SQPACK_EXTRACT_H
@@ -26,15 +26,16 @@ struct extract {
 	struct sqpack_image i;
 	int root;			/* nothing is created outside it */
 	bool made_root;
-	bool owner;			/* whether owners can be set, as root */
+	bool owner;			/* owners can be set, as root */
 	/* indexed by name */
 	_Atomic uint8_t *made;		/* enum made */
-	uint32_t *as;			/* for an inode's first name: the
-					 * name under which it is extracted */
+	uint32_t *as;			/* for the first name of an inode: the
+					 * name under which the inode is
+					 * extracted */
 	atomic_int err;			/* stops all threads */
 	pthread_mutex_t lock;		/* protects messages and counts: */
 	uint64_t devices;		/* skipped, because they require root */
-	uint64_t attributes;		/* those that could not be set */
+	uint64_t attributes;		/* attributes that could not be set */
 };
 
 /* A thread's current directory, and its path buffer. */
@@ -51,10 +52,10 @@ void place_open(struct place *p, struct extract *x);
 void place_close(struct place *p);
 
 /*
- * These create name `number` in its directory, without following links.  The
- * first creates a directory; the second a file, for which it returns a
- * descriptor to write to; the third reopens a file created before; the last
- * creates any other type.  Return 0, a descriptor, or -errno.
+ * These functions create name `number` in its directory, without following
+ * links.  The first creates a directory; the second creates a file and returns
+ * a descriptor for writing; the third reopens a file created before; the last
+ * creates any other type.  They return 0, a descriptor, or -errno.
  */
 int place_dir(struct place *p, size_t number, const struct sqr_entry *e);
 int place_file(struct place *p, size_t number, const struct sqr_entry *e);
@@ -62,7 +63,7 @@ int place_reopen(struct place *p, size_t number, const struct sqr_entry *e);
 int place_other(struct place *p, size_t number, const struct sqr_entry *e);
 
 /*
- * Creates name `number` as a hard link to its inode's first name, which is
+ * Creates name `number` as a hard link to the first name of its inode, which is
  * located with `of`.
  */
 int place_link(struct place *p, struct place *of, size_t number,
@@ -85,8 +86,8 @@ const char *place_path(struct place *p, size_t number);
 int place_enter(struct place *p, size_t dir);
 
 /*
- * Reports an error for a name; `what` goes between the name and the text of
- * -errno.
+ * Reports an error for a name; `what` is printed between the name and the text
+ * of -errno.
  */
 void extract_fail(struct place *p, size_t number, const char *what, int rc);
 
@@ -97,7 +98,7 @@ void extract_stop(struct extract *x, int rc);
 void extract_damage(struct place *p, size_t number, uint64_t at,
     const char *why);
 
-/* Returns whether its inode is extracted under this name. */
+/* Returns whether the inode is extracted under this name. */
 static inline bool
 extract_is_first(const struct extract *x, size_t number,
     const struct sqr_entry *e)
@@ -109,8 +110,8 @@ extract_is_first(const struct extract *x, size_t number,
 int extract_data(struct extract *x, unsigned threads);
 
 /*
- * Returns whether one thread writes all data of the file, and so creates and
- * finishes it.
+ * Returns whether one thread writes all data of the file, and therefore also
+ * creates and completes it.
  */
 bool extract_at_once(const struct extract *x, const struct sqr_entry *e);
 

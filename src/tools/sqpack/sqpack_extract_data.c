@@ -4,8 +4,8 @@
  *
  * The units of work are runs of a file's blocks, and fragment blocks, in image
  * order.  A thread claims the next unit, decompresses it once and writes it to
- * every file that contains it.  Each write has its own offset in the file, so
- * threads never wait for each other.
+ * every file that contains it.  Each write has an explicit offset, so threads
+ * never wait for each other.
  */
 #include "sqpack_extract_plan.h"
 
@@ -22,9 +22,10 @@ struct worker {
 	struct place place;
 	struct sqr_decoder *decoder;
 	uint8_t *data;
-	/* one for each block of a run */
+	/* one flag for each block of a run */
 	bool *bad;
-	bool draws;			/* draws the progress */
+	bool draws;			/* this thread draws the progress
+					 * line */
 };
 
 /* Creates the files that are written in several units. */
@@ -54,8 +55,8 @@ make_files(struct extract_plan *p)
 }
 
 /*
- * Opens the file for writing; creates it if this is its only unit.  Returns -1
- * if it is to be skipped.
+ * Opens the file for writing, and creates it if this is its only unit.  Returns
+ * -1 if the file is to be skipped.
  */
 static int
 open_file(struct worker *w, uint32_t n, const struct sqr_entry *e)
@@ -174,7 +175,7 @@ write_tail(struct worker *w, uint32_t n, uint64_t at, int64_t made,
 	}
 	if (made < 0) {
 		extract_damage(&w->place, n, at, why);
-		/* a small file has no data elsewhere */
+		/* a small file has no other data */
 		if (e.blocks == 0)
 			return;
 	}

@@ -111,8 +111,8 @@ add_unit(struct extract_plan *p, struct extract_unit u)
 }
 
 /*
- * A file consisting only of holes also gets a run if nothing else would create
- * it.
+ * Adds the runs of a file.  A file that consists only of holes also gets a run
+ * if it would not be created otherwise.
  */
 static int
 add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
@@ -135,7 +135,7 @@ add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
 	return rc;
 }
 
-/* Files with the same blocks are adjacent. */
+/* Adds the files; files with the same blocks are adjacent. */
 static int
 add_files(struct extract_plan *p)
 {

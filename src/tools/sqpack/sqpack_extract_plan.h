@@ -14,13 +14,14 @@ struct extract_file {
 	uint64_t start;
 	uint32_t number;
 	uint32_t twins;			/* number of consecutive files with
-					 * these blocks, including this one;
-					 * 0: not the first of them */
+					 * these blocks, including this one; 0
+					 * if this is not the first of them */
 };
 
 struct extract_unit {
 	uint64_t at;			/* offset in the image */
-	uint32_t index;			/* the file or fragment block */
+	uint32_t index;			/* index of the file or fragment
+					 * block */
 	uint32_t block;			/* the first block */
 	uint32_t count;			/* blocks, or EXTRACT_FRAGMENT */
 };

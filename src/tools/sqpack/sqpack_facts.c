@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources for compressor options and kernel versions: the format description,
- * and fs/squashfs/Kconfig of Linux.
+ * and Linux's fs/squashfs/Kconfig.
  */
 #include "sqpack_read.h"
 
@@ -19,7 +19,8 @@
 struct compressor {
 	const char *name;
 	const char *option;		/* after CONFIG_SQUASHFS_ */
-	unsigned major, minor;		/* first Linux version that has it */
+	unsigned major, minor;		/* first Linux version that supports
+					 * it */
 };
 
 static const struct compressor compressors[] = {
@@ -36,7 +37,10 @@ const char *const sqpack_strategies[SQPACK_STRATEGIES] = { "default",
 const char *const sqpack_lzos[SQPACK_LZOS] = { "lzo1x_1", "lzo1x_1_11",
 	"lzo1x_1_12", "lzo1x_1_15", "lzo1x_999" };
 
-/* This cannot fail: an image with an unknown compressor cannot be opened. */
+/*
+ * Returns the compressor.  This cannot fail, because an image with an unknown
+ * compressor cannot be opened.
+ */
 static const struct compressor *
 compressor_of(const struct sqpack_image *i)
 {
@@ -193,8 +197,8 @@ sqpack_print_facts(const struct sqpack_image *i)
 }
 
 /*
- * Returns whether the kernel options, such as "SQUASHFS=y ZSTD=y", include this
- * one.
+ * Returns whether the kernel options, such as "SQUASHFS=y ZSTD=y", include the
+ * named option.
  */
 static bool
 has_option(const char *text, const char *name)

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The snap store unpacks a snap, runs mksquashfs with its own settings and
- * compares the results: only a byte-identical image passes.
+ * compares the results; it accepts only a byte-identical image.
  */
 #include "sqpack.h"
 

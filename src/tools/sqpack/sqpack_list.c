@@ -11,7 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { WIDTH = 24 };			/* owner, blanks and size together */
+enum { WIDTH = 24 };			/* total width of owner, blanks and
+					 * size */
 
 static void
 size_text(char text[32], const struct sqr_entry *e)
@@ -24,8 +25,8 @@ size_text(char text[32], const struct sqr_entry *e)
 }
 
 /*
- * Formats the size of the blocks that only this file uses; a "+" means that its
- * tail is in a fragment block.
+ * Formats the total size of the file's own blocks; "+" means that its tail is
+ * in a fragment block.
  */
 static void
 stored_text(char text[32], const struct sqr_image *m,

@@ -4,7 +4,7 @@
  *
  * Source: OCI image specification 1.1, "Image Layout".  Layers are read twice:
  * first for the names, some of which are hidden by upper layers, then for the
- * data and attributes of those that remain.
+ * data and attributes of the remaining names.
  */
 #include "sqpack_oci.h"
 
@@ -124,7 +124,10 @@ oci_skip(void *arg)
 	return archive_skip(&o->archive);
 }
 
-/* Computes size and time from the finished tree, ignoring hidden entries. */
+/*
+ * Computes the total size and the latest time from the finished tree, ignoring
+ * hidden entries.
+ */
 static void
 sum_up(struct oci *o)
 {

@@ -1,5 +1,5 @@
 /*
- * sqpack_oci.h - the layers of an OCI image and their merging
+ * sqpack_oci.h - reading and merging the layers of an OCI image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQPACK_OCI_H
@@ -11,7 +11,7 @@
 
 struct oci {
 	struct sqpack *p;
-	char *path;			/* the layout's */
+	char *path;			/* path of the layout */
 	const char *tag;		/* NULL: none was given */
 	int dir;
 	struct oci_blob *layers;	/* lowest first */
@@ -21,34 +21,35 @@ struct oci {
 	char *name;			/* for messages */
 	bool open;
 	struct archive archive;
-	uint32_t first_id;		/* larger ids belong to this layer */
+	uint32_t first_id;		/* ids from here on belong to this
+					 * layer */
 	/* all layers */
 	uint32_t *ids;			/* node of each entry */
 	size_t entries, cap;
-	uint32_t *marks;		/* by id: the last layer that has it,
-					 * from 1 */
+	uint32_t *marks;		/* by id: the last layer that contains
+					 * it, from 1 */
 	size_t mark_count;
 	size_t next;			/* next entry, when reading data */
 	bool verified;			/* the blobs have been verified */
 	int failed;			/* -errno from handling a whiteout */
 };
 
-/* Reports what is wrong with a part of the layout.  Returns -EBADMSG. */
+/* Reports why a part of the layout is invalid.  Returns -EBADMSG. */
 int oci_refuse(struct oci *o, const char *what, const char *why);
 
-/* Room for "layer N of M" after the layout's path in oci.name. */
+/* Room for "layer N of M" after the path of the layout in oci.name. */
 enum { OCI_NAME_MORE = 64 };
 
 /*
- * These open the archive of the current layer, and close it after its end.
- * Returns 0, or -errno after reporting the error.
+ * These functions open the archive of the current layer, and close it after its
+ * end.  They return 0, or -errno after reporting the error.
  */
 int oci_open_layer(struct oci *o);
 int oci_close_layer(struct oci *o);
 
 /*
- * Merges all layers into the tree, leaving out hidden names, and completes it.
- * Returns 0, or -errno after reporting the error.
+ * Merges all layers into the tree, omitting hidden names, and completes the
+ * tree.  Returns 0, or -errno after reporting the error.
  */
 int oci_merge(struct oci *o);
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layer Filesystem Changeset".  A
- * whiteout hides entries of lower layers, never those of its own layer,
+ * whiteout hides entries of lower layers, but not entries of its own layer,
  * regardless of their order in the archive.
  */
 #include "sqpack_oci.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Returns whether the current layer has the node or anything below it. */
+/* Returns whether the current layer contains the node or any node below it. */
 static bool
 is_ours(const struct oci *o, uint32_t id)
 {
@@ -26,7 +26,7 @@ is_ours(const struct oci *o, uint32_t id)
 	    o->marks[id] == o->layer + 1);
 }
 
-/* Records that the current layer has the node and its parents. */
+/* Records that the current layer contains the node and its parents. */
 static int
 mark(struct oci *o, uint32_t id)
 {
@@ -46,7 +46,7 @@ mark(struct oci *o, uint32_t id)
 	return 0;
 }
 
-/* Removes everything that lower layers have under a directory. */
+/* Removes all entries of lower layers below a directory. */
 static void
 hide_below(struct oci *o, uint32_t dir)
 {
@@ -168,7 +168,7 @@ take_layer(struct oci *o)
 	return rc;
 }
 
-/* Drops entries replaced by a later one for the same node. */
+/* Drops entries that were replaced by a later entry for the same node. */
 static int
 drop_older(struct oci *o)
 {

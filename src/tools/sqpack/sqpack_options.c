@@ -182,7 +182,10 @@ set_task(struct sqpack *p, int (*task)(struct sqpack *p))
 {
 	struct sqpack_options *o = &p->o;
 
-	/* --can-mount does not conflict: a long listing reports that too */
+	/*
+	 * --can-mount does not conflict, because a long listing includes its
+	 * result
+	 */
 	if (o->task != NULL && o->task != task && o->task != sqpack_mount) {
 		msg_error(&p->msg, "-l, -x, --cat and --rebuild-check cannot "
 		    "be combined");
@@ -268,7 +271,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 	return -1;
 }
 
-/* --best: for its cost, see the manual. */
+/* Returns the level for --best; the manual describes its cost. */
 static int
 best_level(const struct sqb_method *m)
 {

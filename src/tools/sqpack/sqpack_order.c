@@ -1,5 +1,5 @@
 /*
- * sqpack_order.c - ordering an image's files by a list
+ * sqpack_order.c - ordering the files of an image by a list
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_order.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { LIST_MAX = 1 << 28 };		/* bytes */
+enum { LIST_MAX = 1 << 28 };		/* maximum size of a list, in bytes */
 
 int
 sqpack_order_open(struct sqpack *p)
@@ -63,7 +63,7 @@ by_rank(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Ranks each inode by whichever of its names comes first in the list. */
+/* Ranks each inode by the name that comes first in the list. */
 static int
 rank_nodes(struct sqpack *p, uint32_t *ranks)
 {

@@ -1,5 +1,5 @@
 /*
- * sqpack_order.h - --order, which puts the listed files first
+ * sqpack_order.h - putting listed files first (--order)
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * All functions return 0 or -errno.
@@ -18,23 +18,23 @@ int sqpack_order_open(struct sqpack *p);
 int sqpack_order_rank(struct sqpack *p, size_t node, uint32_t *rank);
 
 /*
- * Sorts count nodes of the finished tree, given in tree order, by the list.  A
- * hard link is sorted by whichever of its names comes first in the list.  Sets
- * *rest to the index of the first unlisted node, and *last to that of the first
- * node that the list puts after the unlisted ones.
+ * Sorts count nodes of the finished tree, given in tree order, by the list.  An
+ * inode with several names is sorted by the name that comes first in the list.
+ * Sets *rest to the index of the first unlisted node, and *last to the index of
+ * the first node that the list places after the unlisted nodes.
  */
 int sqpack_order_sort(struct sqpack *p, uint32_t *files, size_t count,
     size_t *rest, size_t *last);
 
 /*
  * After the last file: reports listed paths that were not found.  It is an
- * error if none was found.
+ * error if none of them was found.
  */
 int sqpack_order_check(struct sqpack *p);
 
 /*
- * Does the work of sqb_data_write() for a source that cannot be rewound: files
- * that arrive too early wait in unlinked files.
+ * Like sqb_data_write(), but for a source that cannot be rewound: files that
+ * arrive too early are stored in unlinked files.
  */
 int sqpack_order_stream(struct sqpack *p, const struct sqb_source *files,
     int fd, uint64_t at);

@@ -1,12 +1,12 @@
 /*
- * sqpack_place.c - creating an image's names below one directory
+ * sqpack_place.c - creating the names of an image below a directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A name is one component that has no slash and is neither "." nor "..": the
- * reader accepts no others.  Its directory is opened from the root of the
- * extraction without following symbolic links, and the name itself is never
- * followed.  So nothing is created outside the root, whatever the image
- * contains and even if someone changes the directories meanwhile.
+ * A name is a single component other than "." and ".."; the reader rejects all
+ * others.  Its directory is opened from the root of the extraction without
+ * following symbolic links, and the name itself is not followed either.
+ * Nothing is therefore created outside the root, regardless of the contents of
+ * the image, even if another process changes the directories in the meantime.
  */
 #include "sqpack_extract.h"
 
@@ -36,10 +36,7 @@ place_close(struct place *p)
 	sys_free(p->path);
 }
 
-/*
- * Returns whether the error would affect every further write, which is then
- * pointless.
- */
+/* Returns whether the error would also affect every later write. */
 static bool
 is_fatal(int rc)
 {
@@ -182,12 +179,13 @@ place_drop(struct place *p, size_t number, const struct sqr_entry *e)
 
 /* Attributes */
 
-/* What is being set, and on what. */
+/* The attributes being set, and the file. */
 struct setting {
 	struct place *p;
 	size_t number;
 	const struct sqr_entry *e;
-	int fd;				/* -1: use the name in its directory */
+	int fd;				/* -1: -1: use the name in its
+					 * directory */
 };
 
 static void

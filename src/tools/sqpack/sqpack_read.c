@@ -60,7 +60,7 @@ sqpack_image_path(struct sqpack_image *i, size_t number)
 	return NULL;
 }
 
-/* Selects a name, everything below it and its parent directories. */
+/* Selects a name, all names below it and its parent directories. */
 static void
 want(struct sqpack_image *i, size_t number)
 {

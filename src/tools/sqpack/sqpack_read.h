@@ -16,7 +16,7 @@
 struct sqpack_image {
 	struct sqpack *p;
 	int fd;
-	uint64_t offset;		/* where the image begins in the file */
+	uint64_t offset;		/* offset of the image in the file */
 	struct sqr_image *m;
 	bool refused;			/* Linux would not mount it */
 	uint8_t *wanted;		/* enum sqpack_want, by name */
@@ -39,14 +39,14 @@ int sqpack_image_open(struct sqpack_image *i, struct sqpack *p);
 void sqpack_image_close(struct sqpack_image *i);
 
 /*
- * Returns the path of a name, valid until the next call.  Returns NULL after
- * reporting that memory ran out.
+ * Returns the path of a name, valid until the next call, or NULL after
+ * reporting that there is not enough memory.
  */
 const char *sqpack_image_path(struct sqpack_image *i, size_t number);
 
 /*
- * Reads up to size bytes of the padding that follows the image proper.  Returns
- * how many were read, or -errno.
+ * Reads up to size bytes of the padding after the image.  Returns the number
+ * read, or -errno.
  */
 int sqpack_image_padding(const struct sqpack_image *i, char *padding,
     size_t size);
@@ -65,7 +65,7 @@ void sqpack_print_facts(const struct sqpack_image *i);
  * Determines whether a kernel can mount the image, according to its
  * configuration file, its version or, if kernel is NULL, the running kernel.
  * Returns 1 (yes), 0 (no), -1 (unknown), or -errno if the file cannot be read.
- * Sets why to a clause with the reason.
+ * Sets why to the reason.
  */
 int sqpack_can_mount(const struct sqpack_image *i, const char *kernel,
     char *why, size_t size);

@@ -2,9 +2,9 @@
  * sqpack_rebuild.c - the tree and files of an image as a source to rebuild it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Files are in the order in which the image stores their data; small ones are
- * ordered by their position in the fragment blocks.  Splitting them by the
- * rules of image/sqbuild gives the same blocks if the image was made by these
+ * Files are in the order of their data in the image; small files are in the
+ * order of their positions in the fragment blocks.  Cutting them by the rules
+ * of image/sqbuild produces the same blocks if the image was made by these
  * rules.  Data shared in the image is read once and shared again.
  */
 #include "sqpack_repack.h"
@@ -18,10 +18,12 @@
 #include <sys/stat.h>
 
 struct piece {
-	uint64_t at;			/* its blocks or fragment block */
+	uint64_t at;			/* position of its blocks or fragment
+					 * block */
 	uint64_t stored;		/* size of its blocks; 0: only holes */
 	uint32_t number, tail_at;
-	bool small;			/* all of it is in a fragment block */
+	bool small;			/* the whole file is in a fragment
+					 * block */
 };
 
 struct rebuild {
@@ -54,7 +56,9 @@ take_flags(struct sqpack_options *o, const struct sqr_facts *f)
 	o->no_export = !f->exports;
 }
 
-/* Adopts the settings found in the image; the command line overrides them. */
+/*
+ * Uses the settings found in the image, unless overridden on the command line.
+ */
 static int
 take_settings(struct rebuild *b)
 {
@@ -217,7 +221,7 @@ read_tail(struct rebuild *b, uint8_t *buf, size_t len)
 	return 0;
 }
 
-/* Reads the next block, because the builder reads block by block. */
+/* Reads the next block; the builder reads one block at a time. */
 static int
 rebuild_read(void *arg, void *buf, size_t len)
 {
@@ -260,7 +264,10 @@ rebuild_rewind(void *arg)
 	return 0;
 }
 
-/* Pieces that were not read share the data of the previous piece. */
+/*
+ * Completes the tree: pieces that were not read share the data of the previous
+ * piece.
+ */
 static int
 rebuild_finish(void *state)
 {

@@ -1,5 +1,5 @@
 /*
- * sqpack_rebuild_check.c - checking that an image rebuilds from its own tree
+ * sqpack_rebuild_check.c - checking that an image can be rebuilt from its tree
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_read.h"
@@ -55,7 +55,9 @@ compare_from(struct check *c, uint64_t from)
 	}
 }
 
-/* The super block comes last, because any other difference also changes it. */
+/*
+ * Compares the super block last, because any other difference also changes it.
+ */
 static int
 compare(struct check *c)
 {
@@ -136,7 +138,7 @@ print_filters(int filters)
 		}
 }
 
-/* Prints all settings, including those that no field of the image stores. */
+/* Prints all settings, including those for which the image has no field. */
 static void
 print_settings(const struct sqpack *p, bool level_given)
 {

@@ -2,8 +2,8 @@
  * sqpack_regex.h - paths as regular expressions, one for each component
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * As with -regex of mksquashfs and unsquashfs: a pattern is split at slashes,
- * and each part is an extended regular expression that need not match a whole
+ * As with -regex in mksquashfs and unsquashfs, a pattern is split at slashes,
+ * and each part is an extended regular expression that need not match the whole
  * name.
  */
 #ifndef COLDPRESS_SQPACK_REGEX_H
@@ -18,8 +18,8 @@ struct sqpack_regex;
 
 /*
  * Compiles a pattern without a leading slash; if anywhere is set, it matches
- * the last components of a path.  It must be closed even on failure.  Returns
- * 0, -ENOMEM, or -EINVAL with the reason in why.
+ * the last components of a path.  r must be closed even on failure.  Returns 0,
+ * -ENOMEM, or -EINVAL with the reason in why.
  */
 int sqpack_regex_open(struct sqpack_regex **r, const char *pattern,
     bool anywhere, char why[SQPACK_REGEX_WHY]);

@@ -2,9 +2,9 @@
  * sqpack_repack.c - a squashfs image as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The tree is copied with everything in its inodes.  Data is recompressed block
- * by block, each block once, in the old image's order.  Files that shared
- * blocks still do, and a file's blocks remain contiguous.
+ * The tree is copied with all contents of its inodes.  Each data block is
+ * recompressed once, in the order of the old image.  Files that shared blocks
+ * still do so, and the blocks of a file remain contiguous.
  *
  * Units (image/sqbuild/data.h) are the fragment blocks by number, then the
  * blocks of each file.  A file with blocks and a tail also has an empty unit,
@@ -129,7 +129,7 @@ repack_write(void *state, int fd, uint64_t at)
 	return rc != 0 ? rc : repack_give(r);
 }
 
-/* Keeps the values of the old image. */
+/* Uses the values of the old image. */
 static int
 take_facts(struct repack *r)
 {
@@ -169,7 +169,7 @@ repack_open_tree(struct repack *r, struct sqpack *p)
 		rc = repack_take_xattrs(r);
 	if (rc == 0)
 		rc = fill_tree(r);
-	/* the time of the old image, not that of its newest inode */
+	/* use the time of the old image, not of its newest inode */
 	if (rc == 0)
 		p->newest = sqr_facts(r->i.m)->mtime;
 	return rc;

@@ -12,31 +12,31 @@
 /* A set of extended attributes: its indices in the old and the new image. */
 struct repack_set {
 	uint32_t old, made;
-	size_t name;			/* the first name that has it */
+	size_t name;			/* first name with this set */
 };
 
 struct repack {
 	struct sqpack *p;
 	struct sqpack_image i;
-	uint32_t *ids;			/* by the old image's number */
-	struct repack_set *sets;	/* by old index */
+	uint32_t *ids;			/* ids by number in the old image */
+	struct repack_set *sets;	/* sets by old index */
 	size_t set_count;
 	struct sqb_old *old;		/* distinct blocks, in order */
 	size_t count, units;
 };
 
 /*
- * Reports why the image is rejected; path is the name at fault, or "".  Returns
- * -EBADMSG.
+ * Reports why the image is rejected.  path is the name concerned, or "".
+ * Returns -EBADMSG.
  */
 int repack_refuse(struct repack *r, const char *path, const char *why);
 
-/* Reports that memory ran out.  Returns -ENOMEM. */
+/* Reports that there is not enough memory.  Returns -ENOMEM. */
 int repack_no_memory(struct repack *r);
 
 /*
- * Opens p->o.source and copies its tree, with everything in its inodes except
- * data.  It must be closed even after an error.  Returns 0, or -errno after
+ * Opens p->o.source and copies its tree, with all contents of its inodes except
+ * data.  r must be closed even after an error.  Returns 0, or -errno after
  * reporting the error.
  */
 int repack_open_tree(struct repack *r, struct sqpack *p);

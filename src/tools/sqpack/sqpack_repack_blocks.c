@@ -1,5 +1,5 @@
 /*
- * sqpack_repack_blocks.c - mapping an old image's blocks to a new one
+ * sqpack_repack_blocks.c - mapping the blocks of an old image to a new image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_repack.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* The memory that a unit takes: its size, start and fragment block. */
+/* The memory used by a unit: its size, start and fragment block. */
 enum { UNIT_B = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint32_t) };
 
 static bool
@@ -133,8 +133,8 @@ find_block(const struct repack *r, uint64_t at)
 }
 
 /*
- * For a file consisting only of holes, returns the new position of the next
- * block.
+ * Returns the new position of the next block, for a file that consists only of
+ * holes.
  */
 static uint64_t
 start_behind(const struct repack *r, uint64_t at)
@@ -160,7 +160,7 @@ repack_list(struct repack *r)
 	return rc != 0 ? rc : order_blocks(r);
 }
 
-/* Describes a file's data for the new image, starting at unit `unit`. */
+/* Describes the data of a file in the new image, starting at unit `unit`. */
 static void
 give_file(struct repack *r, size_t n, const struct sqr_entry *e,
     uint32_t *unit)

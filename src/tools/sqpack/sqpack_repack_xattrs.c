@@ -1,5 +1,5 @@
 /*
- * sqpack_repack_xattrs.c - copying an image's extended attributes in order
+ * sqpack_repack_xattrs.c - copying the extended attributes of an image in order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack_repack.h"
@@ -20,7 +20,7 @@ by_old(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Collects the sets that are in use, each once. */
+/* Collects the sets that are in use, without duplicates. */
 static int
 list_sets(struct repack *r)
 {

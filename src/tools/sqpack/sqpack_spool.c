@@ -1,12 +1,13 @@
 /*
- * sqpack_spool.c - holding back a stream's files until their turn
+ * sqpack_spool.c - storing files of a stream until they can be written
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Listed files are spooled uncompressed, the others compressed.  At the end the
- * listed files are compressed, in list order, directly into the image, and the
- * others are appended.  Most files in a stream are not listed, so few bytes are
- * spooled uncompressed.  The image is the same as one built from a directory,
- * except that a listed duplicate of an unlisted file is stored again.
+ * Listed files are spooled uncompressed, other files compressed.  At the end,
+ * the listed files are compressed in list order, directly into the image, and
+ * the other files are appended.  Most files in a stream are not listed, so
+ * little data is spooled uncompressed.  The image is the same as one built from
+ * a directory, except that a listed duplicate of an unlisted file is stored
+ * again.
  */
 #include "sqpack_order.h"
 
@@ -22,14 +23,14 @@
 
 struct held {
 	uint32_t rank, id;
-	uint64_t size, at;		/* in the spool */
+	uint64_t size, at;		/* offset in the spool */
 };
 
 struct spool {
 	struct sqpack *p;
 	const struct sqb_source *from;
 	int fd;
-	struct stat st;			/* once it is complete */
+	struct stat st;			/* status once it is complete */
 	uint64_t end;
 	uint8_t *piece;
 	struct held *held;
@@ -195,7 +196,7 @@ write_held(struct spool *s, size_t stop, int fd, uint64_t at)
 	    &s->p->o.data, fd, at, &s->p->progress);
 }
 
-/* The last file may end in a hole. */
+/* Completes the spool, because the last file may end in a hole. */
 static int
 end_held(struct spool *s)
 {
@@ -205,7 +206,8 @@ end_held(struct spool *s)
 }
 
 /*
- * Processes all files; `rest` is an unlinked file that holds the unlisted ones.
+ * Processes all files; `rest` is an unlinked file that contains the unlisted
+ * files.
  */
 static int
 write_all(struct spool *s, int rest, int fd, uint64_t at)

@@ -1,5 +1,5 @@
 /*
- * sqpack_stats.c - reporting an image's statistics in one row
+ * sqpack_stats.c - reporting the statistics of an image in one row
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack.h"
@@ -58,7 +58,10 @@ put_sizes(struct table *t, const struct sqpack *p)
 	table_real(t, 100.0 * (double)p->space.image_B / (double)all, 2);
 }
 
-/* Writes how long a stage was busy and stalled, out of its total time. */
+/*
+ * Writes the time for which a stage was busy and stalled, out of its total
+ * time.
+ */
 static void
 put_stage(struct table *t, double all_s, double stalled_s)
 {
@@ -67,9 +70,9 @@ put_stage(struct table *t, double all_s, double stalled_s)
 }
 
 /*
- * The reader reads and hashes, and stalls waiting for a free slot; threads
- * compress, and stall waiting for data; the writer is busy in write(2), and
- * stalls waiting for blocks.
+ * Writes the times of the stages.  The reader reads and hashes, and stalls
+ * waiting for a free slot; threads compress, and stall waiting for data; the
+ * writer is busy in write(2), and stalls waiting for blocks.
  */
 static void
 put_times(struct table *t, const struct sqpack *p)

@@ -2,7 +2,7 @@
  * sqpack_tar.c - a tar archive as the source of an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The archive is read once; its bytes are read through tar_archive.h.
+ * The archive is read once, using tar_archive.h.
  */
 #include "sqpack_archive.h"
 
@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 /*
- * Empty input is an error: most likely, the command that writes to the pipe
- * failed.
+ * Handles the end of the archive.  Empty input is an error, because most likely
+ * the command that writes to the pipe has failed.
  */
 static int
 at_end(struct archive *a)
@@ -73,8 +73,8 @@ read_stored(struct archive *a, uint8_t *buf, size_t len)
 }
 
 /*
- * Returns the length, up to len, of the next run that is entirely a hole or
- * entirely stored.
+ * Returns the length, up to len, of the next run that is completely a hole or
+ * completely stored.
  */
 static size_t
 hole(const struct archive *a, size_t len, bool *is_hole)

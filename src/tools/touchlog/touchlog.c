@@ -2,9 +2,10 @@
  * touchlog.c - list the files that a command opens, and the parts it reads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The work is done by the first process of a PID namespace (opens.h explains
- * why).  That process also has its own mount namespace: however it ends, it
- * leaves no process and no mount behind.  This process waits for it.
+ * The work is done by the first process of a PID namespace, for the reason
+ * given in opens.h.  That process also has its own mount namespace, so that no
+ * process or mount is left behind when it ends, even if it is killed.  This
+ * process waits for it.
  */
 #include "touchlog.h"
 
@@ -35,8 +36,8 @@ inside(struct touchlog *t)
 
 /*
  * Waits for the child, forwarding the signals that this process receives.
- * Returns its status as a shell would report it, or the negated number of the
- * signal that this process received.
+ * Returns its status as a shell would report it, or -N if this process received
+ * signal N.
  */
 static int
 wait_inside(struct touchlog *t, pid_t pid)
@@ -53,7 +54,10 @@ wait_inside(struct touchlog *t, pid_t pid)
 	return stopped != 0 ? -stopped : proc_status(status);
 }
 
-/* Returns what wait_inside() does, or MSG_ERROR if it could not be started. */
+/*
+ * Returns the result of wait_inside(), or MSG_ERROR if the child could not be
+ * started.
+ */
 static int
 run_inside(struct touchlog *t)
 {
@@ -93,7 +97,7 @@ main(int argc, char *argv[])
 	}
 	status = run_inside(&t);
 	/*
-	 * This process has received the signal too: proc_close() would deliver
+	 * This process has also received the signal; proc_close() would deliver
 	 * it.
 	 */
 	if (status < 0)

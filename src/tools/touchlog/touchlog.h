@@ -54,8 +54,8 @@ struct touchlog {
 int touchlog_parse(struct touchlog *t, int argc, char **argv);
 
 /*
- * Does the work of the PID namespace's first process.  Returns the exit status:
- * the command's, or MSG_ERROR, 126 or 127 after reporting an error.
+ * Does the work of the first process in the PID namespace.  Returns the exit
+ * status of the command, or MSG_ERROR, 126 or 127 after reporting an error.
  */
 int touchlog_inside(struct touchlog *t);
 
@@ -67,15 +67,15 @@ int touchlog_inside(struct touchlog *t);
 int touchlog_run(struct touchlog *t, char **argv, int out, int *status);
 
 /*
- * Mounts a copy of the root over it, in this mount namespace; only the pages
- * requested from the copy are read into memory.  Returns 0, or -1 after
+ * Mounts a copy of the root over the root, in this mount namespace; only the
+ * pages requested from the copy are read into memory.  Returns 0, or -1 after
  * reporting the reason.
  */
 int touchlog_mount_exact(struct touchlog *t);
 
 /*
- * Called for a regular file below the root.  Returns 0, or a -errno that ends
- * the search.
+ * Called for a regular file below the root.  Returns 0, or -errno to end the
+ * search.
  */
 typedef int touchlog_file_fn(struct touchlog *t, const char *path,
     const struct stat *st, void *arg);

@@ -2,9 +2,10 @@
  * touchlog_exact.c - a copy of the root that shows which pages are accessed
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An uncompressed EROFS reads single pages, not blocks of them; on a device
- * without read-ahead, exactly the pages requested are in memory.  The image
- * file never has a name, so it disappears with its last user.
+ * An uncompressed EROFS filesystem reads single pages rather than larger
+ * blocks.  On a device without read-ahead, exactly the requested pages are in
+ * memory.  The image file has no name, so it is deleted when its last user
+ * closes it.
  */
 #include "touchlog.h"
 

@@ -24,8 +24,8 @@ fail(struct touchlog *t, const char *what, int rc)
 }
 
 /*
- * Mounts made outside appear here, but those made here do not propagate; /proc
- * shows this namespace.
+ * Creates a mount namespace.  Mounts made outside appear in it, but mounts made
+ * in it do not propagate; /proc shows the PID namespace.
  */
 static int
 own_mounts(void)
@@ -55,7 +55,8 @@ touchlog_run(struct touchlog *t, char **argv, int out, int *status)
 }
 
 /*
- * Runs the command.  Returns its status, or the status for a failure to run it.
+ * Runs the command.  Returns its status, or the status that indicates a failure
+ * to run it.
  */
 static int
 watch(struct touchlog *t)
@@ -103,7 +104,7 @@ write_list(struct touchlog *t)
 }
 
 /*
- * Opens the root, and evicts its files if their pages matter.  Returns 0 or
+ * Opens the root, and evicts its files if pages are to be listed.  Returns 0 or
  * MSG_ERROR.
  */
 static int
@@ -123,8 +124,8 @@ open_root(struct touchlog *t)
 }
 
 /*
- * Checks the output file in advance: otherwise an existing one would be noticed
- * only after the command has run.
+ * Checks the output file in advance, because otherwise an existing file would
+ * be detected only after the command has run.
  */
 static int
 check_output(struct touchlog *t)
@@ -150,7 +151,7 @@ touchlog_inside(struct touchlog *t)
 		status = open_root(t);
 	if (status == 0) {
 		status = watch(t);
-		/* also for a command that failed, or was killed */
+		/* also if the command failed or was killed */
 		if (t->opens != NULL && status != CANNOT_RUN &&
 		    status != NOT_FOUND && !proc_pending(&t->proc) &&
 		    write_list(t) != 0)

@@ -1,10 +1,11 @@
 /*
- * touchlog_names.c - the root's files, and the names of those opened
+ * touchlog_names.c - listing the files of the root, and naming those opened
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * fanotify reports inodes, whatever path led to them: through a chroot, a bind
- * mount or a link.  Their names are looked up in the root afterwards; of
- * several hard links, the first in byte order is used.
+ * fanotify reports inodes, regardless of the path by which they were opened,
+ * such as a chroot, a bind mount or a link.  Their names are looked up in the
+ * root afterwards; if there are several hard links, the first in byte order is
+ * used.
  */
 #include "touchlog.h"
 
@@ -33,7 +34,7 @@ touchlog_each_file(struct touchlog *t, touchlog_file_fn *file, void *arg)
 		if (e->type != WALK_FILE)
 			continue;
 		rc = tree_path(&tree, e, &p);
-		/* files that have since disappeared were temporary */
+		/* files that no longer exist were temporary */
 		if (rc == 0 && fstatat(t->root, p.s, &st,
 		    AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
 			rc = file(t, p.s, &st, arg);

@@ -1,5 +1,5 @@
 /*
- * touchlog_write.c - writing the list, for people and for other programs
+ * touchlog_write.c - writing the list in the requested format
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "touchlog.h"
@@ -36,7 +36,7 @@ write_range(void *arg, uint64_t offset, uint64_t len)
 	return 0;
 }
 
-/* Writes the parts of a file or, if none was needed, a line with length 0. */
+/* Writes the parts of a file or, if none were needed, a line with length 0. */
 static int
 write_pages(struct touchlog *t, struct list *l, uint64_t size)
 {

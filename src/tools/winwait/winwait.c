@@ -38,7 +38,10 @@ run(struct winwait *w, char *path)
 {
 	struct proc_stage st = { .path = path, .argv = w->o.command,
 		.envp = environ };
-	/* The command's output is for people; rows go to standard output. */
+	/*
+	 * Rows go to standard output, so the command's output goes to standard
+	 * error.
+	 */
 	struct proc_run r = { .stages = &st, .count = 1, .in = -1,
 		.out = w->o.line ? w->line[1] : STDERR_FILENO, .err = -1,
 		.timeout_ns = (uint64_t)(w->o.timeout_s * 1e9) };

@@ -2,7 +2,7 @@
  * winwait.h - declarations shared by the parts of winwait
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The first thread runs the command (proc.h); a second one, the watch, waits
+ * The first thread runs the command (proc.h); a second thread, the watch, waits
  * for the window or the line and then ends the run.  Its results are read after
  * it has been joined.
  */
@@ -29,7 +29,7 @@ enum { IMAGES_MAX = 8, TEXT_B = 256 };
 struct winwait_options {
 	bool line;			/* wait for a line, not a window */
 	bool csv, json;
-	const char *output;		/* rows are appended to it; NULL */
+	const char *output;		/* file to append rows to, or NULL */
 	double timeout_s, quiet_s, linger_s;
 	const char *images[IMAGES_MAX];
 	int image_count;
@@ -42,7 +42,8 @@ enum winwait_result {
 	RESULT_NONE,			/* the command ended first */
 	RESULT_SEEN,
 	RESULT_ERROR_WINDOW,
-	RESULT_LOST,			/* the X server went away */
+	RESULT_LOST,			/* the connection to the X server was
+					 * lost */
 };
 
 /* Times from sys_now_ns(); 0 if missing. */
@@ -50,7 +51,8 @@ struct winwait_seen {
 	enum winwait_result result;
 	uint64_t created_ns, mapped_ns;	/* for a window */
 	uint64_t seen_ns;		/* window listed, or line read */
-	uint64_t quiet_ns;		/* the last request to the images */
+	uint64_t quiet_ns;		/* time of the last request to the
+					 * images */
 	char class[TEXT_B], title[TEXT_B];
 };
 
@@ -83,12 +85,13 @@ int winwait_parse(struct winwait *w, int argc, char **argv);
  */
 int winwait_watch_start(struct winwait *w);
 
-/* Ends the watch; from then on, w->seen belongs to the caller. */
+/* Stops the watch.  Afterwards, w->seen may be read. */
 void winwait_watch_stop(struct winwait *w);
 
 /*
- * Connects to the X server and selects its root window's events; the selection
- * is in effect on return.  Returns 0, or -1 after reporting the reason.
+ * Connects to the X server and selects the events of its root window; the
+ * selection is in effect on return.  Returns 0, or -1 after reporting the
+ * reason.
  */
 int winwait_x_open(struct winwait *w);
 void winwait_x_close(struct winwait_x *x);	/* may be NULL */
@@ -96,16 +99,22 @@ void winwait_x_close(struct winwait_x *x);	/* may be NULL */
 /* Returns a descriptor that is readable when there are events. */
 int winwait_x_fd(const struct winwait_x *x);
 
-/* Processes all pending events, received at the time now, into w->seen. */
+/*
+ * Processes all pending events, received at the time `now`, and updates
+ * w->seen.
+ */
 void winwait_x_events(struct winwait *w, uint64_t now);
 
 /*
- * Opens the statistics of requests to o.images.  Returns 0, or -1 after
- * reporting the error.
+ * Opens the request statistics of the devices of o.images.  Returns 0, or -1
+ * after reporting the error.
  */
 int winwait_quiet_open(struct winwait *w);
 
-/* Returns a count of requests and bytes so far; any change means a request. */
+/*
+ * Returns a count of requests and bytes so far.  The count changes with every
+ * request.
+ */
 uint64_t winwait_quiet_count(const struct winwait *w);
 
 /* Writes the row.  Returns 0 or -errno. */

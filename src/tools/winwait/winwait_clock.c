@@ -16,7 +16,8 @@
 enum { TRIES = 8, MS = 1000000 };
 
 /*
- * Returns the latest time that a time stamp can mean, ignoring its truncation.
+ * Returns the latest time that a time stamp can represent, ignoring its
+ * truncation.
  */
 static uint64_t
 latest(const struct winwait_clock *k, uint32_t ms)
@@ -46,8 +47,8 @@ stamp(xcb_connection_t *c, xcb_window_t window)
 }
 
 /*
- * A time stamp precedes its arrival, so of several, the one with the shortest
- * delay gives the tightest bound.
+ * Every time stamp precedes its arrival, so the time stamp with the shortest
+ * delay provides the tightest bound.
  */
 int
 winwait_clock_set(struct winwait_clock *k, xcb_connection_t *c,

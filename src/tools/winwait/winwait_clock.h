@@ -15,15 +15,15 @@ struct winwait_clock {
 
 /*
  * Compares the server's clock with ours.  Pending events are lost, so call this
- * before requesting any.  Returns 0, or -1 if the connection is lost.
+ * before requesting events.  Returns 0, or -1 if the connection is lost.
  */
 int winwait_clock_set(struct winwait_clock *k, xcb_connection_t *c,
     xcb_window_t root);
 
 /*
  * Returns the time, on the clock of sys_now_ns(), of an event with the time
- * stamp ms that was read at the time now: at most a millisecond too late, plus
- * the comparison's error.
+ * stamp ms that was read at the time `now`.  The result is at most a
+ * millisecond too late, plus the error of the comparison.
  */
 uint64_t winwait_clock_ns(const struct winwait_clock *k, uint32_t ms,
     uint64_t now);

@@ -1,5 +1,5 @@
 /*
- * winwait_no_x.c - takes the place of winwait_x.c where there is no libxcb
+ * winwait_no_x.c - used instead of winwait_x.c if there is no libxcb
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "winwait.h"

@@ -55,7 +55,7 @@ put_row(struct table *t, const struct winwait *w, const struct proc_run *r)
 	const struct winwait_seen *s = &w->seen;
 	struct proc_usage u = used(r);
 	int status = r->stages[0].status;
-	/* otherwise winwait itself ended it */
+	/* otherwise winwait itself killed the command */
 	bool own = s->result == RESULT_NONE && !r->timed_out;
 	bool times = s->result == RESULT_SEEN;
 

@@ -2,8 +2,8 @@
  * winwait_watch.c - the thread that waits for the window or the output line
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * It sleeps until there is an event, and reads the clock before examining the
- * event.  Only the statistics of the images have to be polled.
+ * The thread sleeps until there is an event, and reads the clock before
+ * examining it.  Only the statistics of the images have to be polled.
  */
 #include "winwait.h"
 
@@ -27,7 +27,7 @@ struct watch {
 	struct winwait *w;
 	struct pollfd fds[FDS];
 	uint64_t requests;		/* the count at quiet_ns */
-	bool ended;			/* the run was told to end */
+	bool ended;			/* proc_end() has been called */
 	char text[LINE_B];		/* the current line so far */
 	size_t len;
 };
@@ -55,7 +55,7 @@ take_lines(struct watch *t, uint64_t now)
 	}
 }
 
-/* Passes on the output of the command. */
+/* Copies the output of the command. */
 static void
 take_output(struct watch *t, uint64_t now)
 {
@@ -82,7 +82,7 @@ look_at_images(struct watch *t, uint64_t now)
 	t->w->seen.quiet_ns = now;
 }
 
-/* Returns whether there is nothing more to wait for. */
+/* Returns whether the watch is complete. */
 static bool
 complete(const struct watch *t, uint64_t now)
 {
@@ -96,7 +96,7 @@ complete(const struct watch *t, uint64_t now)
 	    (double)(now - w->seen.quiet_ns) >= w->o.quiet_s * 1e9;
 }
 
-/* Returns whether to wake up even without an event. */
+/* Returns whether to wake up periodically, without an event. */
 static bool
 looks(const struct watch *t)
 {

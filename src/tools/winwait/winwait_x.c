@@ -3,11 +3,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A window manager lists the windows that it manages in _NET_CLIENT_LIST
- * (Extended Window Manager Hints, 1.5); without one, a window counts when it is
- * mapped.  A managed window is reparented, after which the root gets no events
- * about it, so each window's own events are requested as soon as it is created.
+ * (Extended Window Manager Hints, 1.5); without a window manager, a window
+ * counts when it is mapped.  A managed window is reparented, and the root then
+ * receives no events about it, so the events of each window are selected as
+ * soon as it is created.
  *
- * Windows that existed before the command started are not the command's.
+ * Windows that existed before the command started are ignored.
  */
 #include "winwait.h"
 #include "winwait_clock.h"
@@ -26,7 +27,7 @@ enum atom { CLIENT_LIST, WM_NAME, WM_TYPE, TYPE_DIALOG, TYPE_SPLASH, WM_CHECK,
 
 struct window {
 	xcb_window_t id;
-	xcb_window_t frame;		/* the window manager's, or 0 */
+	xcb_window_t frame;		/* frame of the window manager, or 0 */
 	uint64_t created_ns, mapped_ns;
 };
 
@@ -35,7 +36,7 @@ struct winwait_x {
 	xcb_window_t root;
 	xcb_atom_t atoms[ATOMS];
 	bool managed;			/* there is a window manager */
-	struct winwait_clock clock;	/* the server's */
+	struct winwait_clock clock;	/* clock of the server */
 	struct window *windows;		/* created since the watch began */
 	size_t count, cap;
 };
@@ -243,8 +244,8 @@ earlier(uint64_t a, uint64_t b)
 }
 
 /*
- * Handles a window of the command that appeared at the time now, which may be
- * the server's earlier time stamp if events were read late.
+ * Handles a window of the command that appeared at the time `now`, or at the
+ * server's earlier time stamp if events were read late.
  */
 static void
 appear(struct winwait *w, const struct window *v, uint64_t now)
@@ -331,8 +332,8 @@ take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 }
 
 /*
- * Sending a request may also read events into the queue; these do not make the
- * socket readable.
+ * Returns the next event.  Sending a request may also read events into the
+ * queue, which do not make the socket readable.
  */
 static xcb_generic_event_t *
 next_event(const struct winwait_x *x)
@@ -354,7 +355,7 @@ winwait_x_events(struct winwait *w, uint64_t now)
 	    (e = next_event(w->x)) != NULL) {
 		take(w, e, now);
 		free(e);
-		/* Other events may have arrived while this one was examined. */
+		/* More events may have arrived while this one was examined. */
 		now = sys_now_ns();
 	}
 	if (w->seen.result == RESULT_NONE &&
