@@ -19,7 +19,7 @@ int path_clean(char *path);
 /* Returns whether a component is "..". */
 bool path_has_parent(const char *path);
 
-/* Returns the last component: what follows the last "/". */
+/* Returns the last component: the part after the last "/". */
 const char *path_name(const char *path);
 
 /* Returns whether a name is "." or "..". */

@@ -55,8 +55,8 @@ struct cold_count {
 struct cold_report {
 	enum cold_state state;		/* state of the files when they were
 					 * read */
-	char why[COLD_WHY_B];		/* a clause; "" if COLD_YES was
-					 * determined from pages */
+	char why[COLD_WHY_B];		/* reason; "" if COLD_YES was determined
+					 * from pages */
 	const char *made;		/* method: "fadvise", "drop_caches",
 					 * "nothing" */
 	struct cold_count found;	/* before anything was done */
@@ -73,7 +73,7 @@ struct cold_report {
 
 struct cold;
 
-/* Returns 0, or -ENOMEM with nothing to close. */
+/* Returns 0 or -ENOMEM; on failure there is nothing to close. */
 int cold_open(struct cold **c, enum cold_method method);
 void cold_close(struct cold *c);		/* may be NULL */
 

@@ -1,5 +1,5 @@
 /*
- * leftover.h - finding and removing what a killed tool left behind
+ * leftover.h - finding and removing the leftovers of killed tools
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A running program has an identity, "NAMESPACE.PID.START": the inode of its

@@ -1,5 +1,5 @@
 /*
- * leftover.c - finding and removing what a killed tool left behind
+ * leftover.c - finding and removing the leftovers of killed tools
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/leftover.h"

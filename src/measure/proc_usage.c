@@ -1,5 +1,5 @@
 /*
- * proc_usage.c - what a dead child used, and how it ended
+ * proc_usage.c - the resource usage and exit status of a dead child
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "proc_impl.h"

@@ -2,7 +2,7 @@
  * sink.h - the output end of a pipeline
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Private to pipeline.c and sink.c.
+ * Used only by pipeline.c and sink.c.
  */
 #ifndef COLDPRESS_SINK_H
 #define COLDPRESS_SINK_H

@@ -75,7 +75,7 @@ named_as_image(const char *path)
 	return false;
 }
 
-/* Determines what a file or block device contains: an image, or plain data. */
+/* Determines whether a file or block device contains an image or plain data. */
 static int
 find_image(struct coldwalk *c, struct root *root)
 {

@@ -22,7 +22,7 @@ enum { STORE_INFO = 512 };		/* size of the info file */
 struct store_image {
 	char *name;			/* in base64 */
 	struct image_name of;
-	pthread_rwlock_t lock;		/* of what follows */
+	pthread_rwlock_t lock;		/* protects the fields below */
 	struct oci_document *manifest, *config;	/* or NULL */
 	char hex[OCI_HEX + 1];		/* SHA-256 of the manifest */
 };
@@ -40,7 +40,7 @@ struct store_layer {
 	enum { STORE_OPENING, STORE_OPEN, STORE_CLOSED } state;
 	uint64_t uses;
 
-	pthread_mutex_t lock;		/* of what follows */
+	pthread_mutex_t lock;		/* protects the fields below */
 	int blob;			/* the verified blob, or -1 */
 	unsigned blob_users;
 };
