@@ -5,6 +5,7 @@
  * The answers are those of the examples in FIPS 180-4 and RFC 1321.
  */
 #include "engine/digest/digest.h"
+#include "engine/digest/mac.h"
 
 #include "../src/engine/digest/sha256.h"
 #include "base/sys.h"
@@ -216,6 +217,38 @@ cost(size_t len)
 	digest_algo_close(a);
 }
 
+/*
+ * The answer is that of test case 1 in "The Galois/Counter Mode of Operation
+ * (GCM)": no data at all, with a key of zeros.
+ */
+static void
+test_mac(void **state)
+{
+	static const uint8_t zeros[MAC_KEY];
+	static const uint8_t first[8] = { 0x58, 0xe2, 0xfc, 0xce, 0xfa, 0x7e,
+		0x30, 0x61 };
+	uint8_t key[MAC_KEY], other[MAC_KEY];
+	uint64_t tag[4];
+	struct mac *m;
+
+	(void)state;
+	assert_int_equal(mac_open(&m, zeros), 0);
+	assert_int_equal(mac_start(m), 0);
+	assert_int_equal(mac_end(m, &tag[0]), 0);
+	assert_memory_equal(&tag[0], first, sizeof(first));
+	for (int i = 1; i < 4; i++) {
+		assert_int_equal(mac_start(m), 0);
+		assert_int_equal(mac_add(m, "abc", 3), 0);
+		assert_int_equal(mac_add(m, i == 3 ? "e" : "d", 1), 0);
+		assert_int_equal(mac_end(m, &tag[i]), 0);
+	}
+	assert_true(tag[1] == tag[2] && tag[1] != tag[3] && tag[1] != tag[0]);
+	mac_close(m);
+	assert_int_equal(mac_key(key), 0);
+	assert_int_equal(mac_key(other), 0);
+	assert_memory_not_equal(key, other, MAC_KEY);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -225,6 +258,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_lanes),
+		cmocka_unit_test(test_mac),
 	};
 
 	if (argc == 2 && strcmp(argv[1], "cost") == 0) {

@@ -285,6 +285,49 @@ wrong(void **state)
 	end(&b);
 }
 
+/* A digest is computed once, but other bytes are still noticed. */
+static void
+recognized(void **state)
+{
+	struct units_counts counts;
+	struct unit_id id;
+	struct unit *got;
+	struct bench b;
+
+	(void)state;
+	/* nothing stays in memory */
+	begin(&b, 1);
+	id = id_of(&b, 7);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(units_get(b.units, &id, 1, HTTP_READ, &got),
+		    0);
+		assert_true(is_right(7, unit_data(got)));
+		units_release(b.units, got);
+	}
+	units_counted(b.units, &counts);
+	assert_int_equal(counts.decoded, 3);
+	assert_int_equal(counts.recognized, 2);
+	b.wrong = b.reads + 1;
+	assert_int_equal(units_get(b.units, &id, 1, HTTP_READ, &got), 0);
+	assert_true(is_right(7, unit_data(got)));
+	units_release(b.units, got);
+	units_counted(b.units, &counts);
+	assert_int_equal(counts.wrong, 1);
+	assert_int_equal(b.forgotten, 1);
+	assert_int_equal(counts.recognized, 3);
+	/* another unit's bytes are not this one's */
+	id.unit = 8;
+	assert_int_equal(units_get(b.units, &id, 1, HTTP_READ, &got), 0);
+	units_release(b.units, got);
+	units_forget(b.units, &b.source);
+	id.unit = 7;
+	assert_int_equal(units_get(b.units, &id, 1, HTTP_READ, &got), 0);
+	units_release(b.units, got);
+	units_counted(b.units, &counts);
+	assert_int_equal(counts.recognized, 3);
+	end(&b);
+}
+
 int
 main(void)
 {
@@ -293,6 +336,7 @@ main(void)
 		cmocka_unit_test(too_large),
 		cmocka_unit_test(kept),
 		cmocka_unit_test(wrong),
+		cmocka_unit_test(recognized),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

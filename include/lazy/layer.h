@@ -191,6 +191,14 @@ void layer_decoder_close(struct layer_decoder *d);	/* may be NULL */
 int layer_decode(struct layer_decoder *d, uint32_t unit,
     const struct layer_range *r, void *content, const char **why);
 
+/*
+ * Decodes a unit in the same way, but without comparing digests: the caller
+ * knows that the ranges have the bytes from which layer_decode() has decoded
+ * the unit before.
+ */
+int layer_decode_again(struct layer_decoder *d, uint32_t unit,
+    const struct layer_range *r, void *content, const char **why);
+
 /* The trace */
 
 /*

@@ -2,10 +2,12 @@
  * units.h - a cache of decoded units in memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * If several threads need the same unit, the first one fetches it and the
- * others wait.  The ranges of several units are fetched together.  A unit whose
- * data is wrong is fetched again, up to UNITS_TRIES times in total, after its
- * source has discarded any stored data.
+ * If several threads want the same unit, the first fetches it and the others
+ * wait.  The ranges of several units are fetched together.  A unit whose bytes
+ * are wrong is fetched again, UNITS_TRIES times in all, after its source has
+ * discarded what it had stored.  A unit whose memory was needed for others is
+ * read again, but its digest is computed only if the bytes are not those that
+ * were verified before.
  *
  * Memory is limited: a thread that needs units waits in a queue, without
  * holding any other units, until there is room for them besides the units in
@@ -35,7 +37,9 @@ struct units_source {
 	/* Notifies the source that the data of this range was wrong. */
 	void (*forget)(void *arg, const struct layer_range *r);
 	void *arg;
-	struct units_decoder *idle;	/* guarded by the units' lock */
+	struct units_decoder *idle;	/* guarded by the units' lock, like
+					 * the next */
+	uint64_t *tags;			/* of verified bytes, by unit */
 };
 
 struct units;
@@ -89,7 +93,9 @@ bool units_has(struct units *u, struct unit_id id);
 
 struct units_counts {
 	uint64_t decoded;		/* units */
-	uint64_t wrong;			/* units whose data was wrong */
+	uint64_t recognized;		/* units whose bytes had been verified
+					 * before */
+	uint64_t wrong;			/* units whose bytes were wrong */
 	uint64_t failed;		/* units that could not be fetched */
 };
 

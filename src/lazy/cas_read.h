@@ -61,9 +61,10 @@ int cas_unpacker_open(struct cas_unpacker **u, const struct digest_algo *sha1);
 void cas_unpacker_close(struct cas_unpacker *u);	/* may be NULL */
 
 /*
- * Decompresses the object at the beginning of data, and verifies its SHA-1.
- * Returns the length of its content, and sets *used to the length of the
- * object; or returns -EBADMSG, after which content must not be used.
+ * Decompresses the object at the beginning of data, and verifies its SHA-1
+ * unless hash is NULL.  Returns the length of its content, and sets *used to
+ * the length of the object; or returns -EBADMSG, after which content must not
+ * be used.
  */
 ssize_t cas_unpack(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
     const void *data, size_t len, void *content, size_t room, size_t *used);

@@ -153,8 +153,8 @@ cas_unpack(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
 	if (libdeflate_zlib_decompress_ex(u->z, data, len, content, room, used,
 	    &made) != LIBDEFLATE_SUCCESS)
 		return -EBADMSG;
-	if (digest_once(u->digest, data, *used, sum) != 0 ||
-	    memcmp(sum, hash, CAS_HASH) != 0)
+	if (hash != NULL && (digest_once(u->digest, data, *used, sum) != 0 ||
+	    memcmp(sum, hash, CAS_HASH) != 0))
 		return -EBADMSG;
 	return (ssize_t)made;
 }
@@ -190,13 +190,13 @@ decoder_close(struct layer_decoder *d)
 }
 
 static int
-decode_plain(struct cas_unpacker *u, const struct cas_unit *unit,
+decode_plain(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
     const struct layer_range *r, void *content)
 {
 	uint8_t sum[DIGEST_MAX];
 
-	if (digest_once(u->digest, r->buf, (size_t)r->length, sum) != 0 ||
-	    memcmp(sum, unit->hash, CAS_HASH) != 0)
+	if (hash != NULL && (digest_once(u->digest, r->buf, (size_t)r->length,
+	    sum) != 0 || memcmp(sum, hash, CAS_HASH) != 0))
 		return -EBADMSG;
 	memcpy(content, r->buf, (size_t)r->length);
 	return 0;
@@ -208,12 +208,13 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 {
 	const struct cas_state *s = d->l->state;
 	const struct cas_unit *u = &s->units[unit];
+	const uint8_t *hash = d->known ? NULL : u->hash;
 	size_t size = (size_t)d->l->index.units[unit].content, used;
 
 	*why = "an object does not match its hash";
 	if (u->plain)
-		return decode_plain(d->state, u, r, content);
-	return cas_unpack(d->state, u->hash, r->buf, (size_t)r->length,
+		return decode_plain(d->state, hash, r, content);
+	return cas_unpack(d->state, hash, r->buf, (size_t)r->length,
 	    content, size, &used) == (ssize_t)size ? 0 : -EBADMSG;
 }
 

@@ -276,6 +276,15 @@ int
 layer_decode(struct layer_decoder *d, uint32_t unit,
     const struct layer_range *r, void *content, const char **why)
 {
+	d->known = false;
+	return d->l->format->decode(d, unit, r, content, why);
+}
+
+int
+layer_decode_again(struct layer_decoder *d, uint32_t unit,
+    const struct layer_range *r, void *content, const char **why)
+{
+	d->known = true;
 	return d->l->format->decode(d, unit, r, content, why);
 }
 

@@ -4,10 +4,15 @@
  *
  * All units of one layer are read with one call, and the decoders of a layer
  * are reused.
+ *
+ * A unit's digests are compared when it is decoded for the first time.  Then a
+ * tag of the bytes it was decoded from is kept, under a key that only this
+ * process knows; as long as the bytes have that tag, they need no digest.
  */
 #include "units_fetch.h"
 
 #include "base/sys.h"
+#include "engine/digest/mac.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -15,12 +20,16 @@
 
 struct units_decoder {
 	struct layer_decoder *decoder;
+	struct mac *mac;		/* or NULL: nothing is recognized */
 	struct units_decoder *next;
 };
 
 struct fetcher {
-	pthread_mutex_t lock;		/* protects the counts and idle
-					 * decoders */
+	uint8_t key[MAC_KEY];
+	bool has_key;
+
+	pthread_mutex_t lock;		/* protects the counts, and the idle
+					 * decoders and tags of sources */
 	struct units_counts counts;
 };
 
@@ -32,6 +41,7 @@ fetcher_open(struct fetcher **out)
 	if (f == NULL)
 		return -ENOMEM;
 	pthread_mutex_init(&f->lock, NULL);
+	f->has_key = mac_key(f->key) == 0;
 	*out = f;
 	return 0;
 }
@@ -43,6 +53,14 @@ fetcher_close(struct fetcher *f)
 	sys_free(f);
 }
 
+static void
+decoder_close(struct units_decoder *d)
+{
+	layer_decoder_close(d->decoder);
+	mac_close(d->mac);
+	sys_free(d);
+}
+
 void
 fetcher_forget(struct units_source *source)
 {
@@ -50,10 +68,11 @@ fetcher_forget(struct units_source *source)
 
 	for (struct units_decoder *d = source->idle; d != NULL; d = next) {
 		next = d->next;
-		layer_decoder_close(d->decoder);
-		sys_free(d);
+		decoder_close(d);
 	}
 	source->idle = NULL;
+	sys_free(source->tags);
+	source->tags = NULL;
 }
 
 void
@@ -81,8 +100,10 @@ take_decoder(struct fetcher *f, struct units_source *source)
 	d = sys_calloc(1, sizeof(*d));
 	if (d != NULL && layer_decoder_open(&d->decoder, source->layer) != 0) {
 		sys_free(d);
-		d = NULL;
+		return NULL;
 	}
+	if (d != NULL && f->has_key)
+		(void)mac_open(&d->mac, f->key);
 	return d;
 }
 
@@ -124,13 +145,70 @@ prepare(const struct units_source *s, struct part *p)
 	return 0;
 }
 
+/* Returns the tag of a unit's stored bytes, or 0 if there is none. */
+static uint64_t
+tag_of(struct units_decoder *d, const struct part *p)
+{
+	uint64_t tag;
+	int rc = d->mac == NULL ? -ENOTSUP : mac_start(d->mac);
+
+	for (size_t i = 0; rc == 0 && i < p->count; i++)
+		rc = mac_add(d->mac, p->ranges[i].buf, p->ranges[i].length);
+	if (rc == 0)
+		rc = mac_end(d->mac, &tag);
+	return rc == 0 ? tag : 0;
+}
+
+/* Keeps the tag of bytes from which a unit was decoded and verified. */
+static void
+keep_tag(struct units_source *s, uint32_t unit, uint64_t tag)
+{
+	size_t count;
+
+	(void)layer_units(s->layer, &count);
+	if (s->tags == NULL)
+		s->tags = sys_calloc(count, sizeof(*s->tags));
+	if (s->tags != NULL)
+		s->tags[unit] = tag;
+}
+
+static bool
+has_tag(struct fetcher *f, const struct units_source *s, uint32_t unit,
+    uint64_t tag)
+{
+	bool has;
+
+	pthread_mutex_lock(&f->lock);
+	has = tag != 0 && s->tags != NULL && s->tags[unit] == tag;
+	pthread_mutex_unlock(&f->lock);
+	return has;
+}
+
+/* Decodes a unit, comparing digests unless its bytes are recognized. */
+static int
+decode_with(struct fetcher *f, struct units_decoder *d, struct part *p)
+{
+	struct units_source *s = p->unit->id.source;
+	uint32_t unit = p->unit->id.unit;
+	uint64_t tag = tag_of(d, p);
+	bool known = has_tag(f, s, unit, tag);
+	const char *why;
+	int rc = (known ? layer_decode_again : layer_decode)(d->decoder, unit,
+	    p->ranges, p->unit->data, &why);
+
+	pthread_mutex_lock(&f->lock);
+	f->counts.recognized += known;
+	if (rc == 0 && !known)
+		keep_tag(s, unit, tag);
+	pthread_mutex_unlock(&f->lock);
+	return rc;
+}
+
 static int
 decode(struct fetcher *f, struct part *p)
 {
 	struct units_source *s = p->unit->id.source;
-	uint32_t unit = p->unit->id.unit;
 	struct units_decoder *d = take_decoder(f, s);
-	const char *why;
 	int rc = d == NULL ? -ENOMEM : 0;
 
 	if (rc == 0 && p->unit->data == NULL) {
@@ -138,8 +216,7 @@ decode(struct fetcher *f, struct part *p)
 		rc = p->unit->data == NULL ? -ENOMEM : 0;
 	}
 	if (rc == 0)
-		rc = layer_decode(d->decoder, unit, p->ranges, p->unit->data,
-		    &why);
+		rc = decode_with(f, d, p);
 	if (d != NULL)
 		give_decoder(f, s, d);
 	pthread_mutex_lock(&f->lock);

@@ -18,8 +18,8 @@ static const char *const columns[] = {
 	"requests", "retries", "wire_B", "useful_B", "whole_bodies",
 	"index_requests", "index_wire_B", "read_requests", "read_wire_B",
 	"prefetch_requests", "prefetch_wire_B", "background_requests",
-	"background_wire_B", "units", "wrong_units", "failed_units",
-	"maxrss_KiB"
+	"background_wire_B", "units", "known_units", "wrong_units",
+	"failed_units", "maxrss_KiB"
 };
 
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
@@ -72,6 +72,7 @@ put(struct layermount *m, struct table *t, const char *event)
 	table_int(t, (int64_t)atomic_load(&m->failures));
 	put_http(t, c);
 	table_int(t, (int64_t)u.decoded);
+	table_int(t, (int64_t)u.recognized);
 	table_int(t, (int64_t)u.wrong);
 	table_int(t, (int64_t)u.failed);
 	table_int(t, r.ru_maxrss);
