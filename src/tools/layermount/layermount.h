@@ -43,6 +43,7 @@ struct layermount_options {
 	uint64_t rate;			/* maximum bytes per second in the
 					 * background; 0: unlimited */
 	uint64_t readahead;
+	unsigned idle_s;		/* of a store's layers */
 	bool plain_http;		/* for docker:// */
 	bool allow_other;
 	bool foreground;
@@ -76,6 +77,7 @@ struct source {
 
 struct trace;
 struct ahead;
+struct background;
 struct push;
 struct store;
 struct fuse_session;
@@ -94,6 +96,9 @@ struct stack {
 	struct merge *tree;
 	struct trace *trace;		/* or NULL */
 	_Atomic uint8_t *seen;		/* for each node: enum seen */
+	/* the kernel's references to all inodes, and to each one in a store */
+	_Atomic uint64_t references;
+	_Atomic uint32_t *lookups;
 	uint64_t number;		/* in a store, from 1; otherwise 0 */
 	uint64_t first_inode;		/* first inode number in the kernel */
 	struct stack *next;		/* next to be fetched */
@@ -110,6 +115,7 @@ struct layermount {
 	struct store *store;		/* or NULL */
 	struct units *units;
 	struct ahead *ahead;
+	struct background *background;	/* or NULL */
 	struct fuse_session *session;
 	struct push *push;		/* or NULL */
 	pthread_mutex_t message;	/* for layermount_refuse() */
@@ -120,7 +126,7 @@ struct layermount {
 	_Atomic bool raised;		/* readahead has its final setting */
 
 	/* counts */
-	_Atomic uint64_t layers, files;
+	_Atomic uint64_t layers, files, unloaded;
 	_Atomic uint64_t reads, read_bytes, ahead_units;
 	_Atomic uint64_t first_files, trace_bytes, pushed_bytes, failures;
 	_Atomic unsigned reading;	/* number of reads in progress */
@@ -247,41 +253,6 @@ int layermount_serve(struct layermount *m, int ready);
  */
 int layermount_run(struct layermount *m);
 
-/* layermount_mounted.c */
-
-/*
- * Finds the device number of our mount at a path.  Returns false if there is
- * none.
- */
-bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
-
-/* Unmounts our mount, even if it is in use. */
-void unmount(const char *mountpoint);
-
-/* Unmounts the mount with this device number, and aborts all access to it. */
-void unmount_forced(const char *mountpoint, unsigned major, unsigned minor);
-
-/* layermount_watch.c */
-
-struct watch;
-
-enum { WATCH_SIGNAL = SIGALRM };
-
-/*
- * Creates a watch.  Call this before the fork; the watch is never freed.
- * Returns 0 or -errno.
- */
-int watch_new(struct watch **w);
-
-/* Called in the first thread of the child, which is to be watched. */
-void watch_hold(struct watch *w);
-
-/*
- * Called in the parent after the child has called watch_hold(): sends this
- * process WATCH_SIGNAL when that thread has ended.  Returns 0 or -errno.
- */
-int watch_start(struct watch *w);
-
 /* layermount_ops.c, layermount_store_ops.c */
 
 struct fuse_lowlevel_ops;
@@ -310,12 +281,12 @@ struct unit_id read_unit(struct stack *s, const struct merge_node *n,
 
 /* layermount_ahead.c */
 
-/* Starts the threads that fetch ahead of reads.  Returns 0 or -errno. */
+/* Starts the threads.  Returns 0 or -errno. */
 int ahead_start(struct layermount *m);
 void ahead_stop(struct layermount *m);
 
-/* Queues a stack to be fetched in the background, according to the options. */
-void ahead_add(struct stack *s);
+/* Stops fetching for a stack that is no longer read; waits for its requests. */
+void ahead_forget(struct stack *s);
 
 /*
  * Reports a read of a file; if it is sequential, the following units are
@@ -323,6 +294,18 @@ void ahead_add(struct stack *s);
  * complete.
  */
 bool ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
+
+/* layermount_background.c */
+
+/* Starts the thread, if the options say so.  Returns 0 or -errno. */
+int background_start(struct layermount *m);
+void background_stop(struct layermount *m);
+
+/* Queues a stack to be fetched. */
+void background_add(struct stack *s);
+
+/* Removes a stack; waits until nothing is being fetched for it. */
+void background_forget(struct stack *s);
 
 /* layermount_readahead.c */
 
@@ -382,7 +365,13 @@ int push_start(struct layermount *m);
 /* Stops the thread.  Returns false if it cannot exit before the mount ends. */
 bool push_stop(struct layermount *m);
 
-/* Notes that a read of a file at offset was satisfied from the trace. */
+/* Drops what is to be stored of a stack that is no longer read. */
+void push_forget(struct stack *s);
+
+/* Joins a thread that should end soon.  Returns false if it does not. */
+bool push_join(pthread_t thread);
+
+/* Reports that a read of a file at offset was answered from the trace. */
 void push_traced(struct stack *s, uint32_t inode, uint64_t offset);
 
 /* Notes that a read of size bytes was satisfied from a unit. */

@@ -4,9 +4,7 @@
  *
  * While a file is read sequentially, other threads fetch its next units in
  * parallel; the window grows with the bytes read, so that reading a few pages
- * does not fetch a large file.  While no read is waiting, the background thread
- * fetches the files that are marked for this in the layers, or all files with
- * --prefetch all.
+ * does not fetch a large file.
  */
 #include "layermount.h"
 
@@ -21,11 +19,7 @@ enum {
 	FILES = 64,			/* number of files whose reads are
 					 * tracked */
 	WINDOW_MIN = 256 << 10, WINDOW_MAX = 8 << 20,
-	SEQUENTIAL = 1 << 20,		/* sequential bytes that indicate the
-					 * end of startup */
-	IDLE_MS = 50,			/* time without reads before background
-					 * fetching */
-	PAUSE_NS = 10000000		/* polling interval */
+	SEQUENTIAL = 1 << 20		/* bytes that end startup */
 };
 
 struct file {
@@ -40,16 +34,17 @@ struct file {
 };
 
 struct ahead {
-	pthread_t threads[THREADS], background;
-	bool has_background;
+	pthread_t threads[THREADS];
 
 	pthread_mutex_t lock;		/* protects the fields below */
 	pthread_cond_t changed;
+	pthread_cond_t done;		/* with a unit */
 	bool stop;
+	size_t numbered;		/* threads */
+	const struct units_source *current[THREADS];	/* being fetched */
 	struct unit_id queue[QUEUE];
 	size_t first, count;
 	struct file files[FILES];
-	struct stack *stacks, **last;	/* stacks yet to be fetched */
 };
 
 /* The queue */
@@ -61,8 +56,10 @@ fetch_queued(void *arg)
 	struct ahead *a = m->ahead;
 	struct unit_id id;
 	struct unit *got;
+	size_t number;
 
 	pthread_mutex_lock(&a->lock);
+	number = a->numbered++;
 	for (;;) {
 		while (a->count == 0 && !a->stop)
 			pthread_cond_wait(&a->changed, &a->lock);
@@ -71,12 +68,15 @@ fetch_queued(void *arg)
 		id = a->queue[a->first];
 		a->first = (a->first + 1) % QUEUE;
 		a->count--;
+		a->current[number] = id.source;
 		pthread_mutex_unlock(&a->lock);
 		if (units_get(m->units, &id, 1, HTTP_PREFETCH, &got) == 0) {
 			units_release(m->units, got);
 			atomic_fetch_add(&m->ahead_units, 1);
 		}
 		pthread_mutex_lock(&a->lock);
+		a->current[number] = NULL;
+		pthread_cond_broadcast(&a->done);
 	}
 	pthread_mutex_unlock(&a->lock);
 	return NULL;
@@ -155,144 +155,53 @@ ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size)
 	return sequential;
 }
 
-/* In the background */
+/* Forgetting a stack */
 
 static bool
-is_stopped(struct ahead *a)
+is_of(const struct stack *s, const struct units_source *source)
 {
-	bool stop;
-
-	pthread_mutex_lock(&a->lock);
-	stop = a->stop;
-	pthread_mutex_unlock(&a->lock);
-	return stop;
-}
-
-/* Waits until there has been no read for a while.  Returns false to stop. */
-static bool
-yield_to_reads(struct layermount *m)
-{
-	while (!is_stopped(m->ahead)) {
-		if (atomic_load(&m->reading) == 0 && sys_now_ns() -
-		    atomic_load(&m->last_read_ns) > IDLE_MS * UINT64_C(1000000))
+	for (size_t i = 0; i < s->source_count; i++)
+		if (source == &s->sources[i]->units)
 			return true;
-		sys_sleep_ns(PAUSE_NS);
-	}
 	return false;
 }
 
-/* Waits until the number of bytes sent so far complies with --rate. */
+static bool
+is_fetched(const struct ahead *a, const struct stack *s)
+{
+	for (size_t i = 0; i < THREADS; i++)
+		if (is_of(s, a->current[i]))
+			return true;
+	return false;
+}
+
+/* Removes all that is remembered of a stack.  Called with the lock held. */
 static void
-pace(struct layermount *m, uint64_t start_ns, uint64_t sent)
+remove_stack(struct ahead *a, const struct stack *s)
 {
-	while (m->o.rate > 0 && !is_stopped(m->ahead) && (double)sent >
-	    (double)m->o.rate * (double)(sys_now_ns() - start_ns) / 1e9)
-		sys_sleep_ns(PAUSE_NS);
-}
+	size_t kept = 0;
 
-/* Returns whether a unit is in the marked first part of its layer. */
-static bool
-is_marked(const struct layer *l, uint32_t unit)
-{
-	struct layer_range part, r[LAYER_RANGES_MAX];
-	size_t count;
+	for (size_t i = 0; i < a->count; i++) {
+		const struct unit_id id = a->queue[(a->first + i) % QUEUE];
 
-	if (!layer_prefetch(l, &part))
-		return false;
-	count = layer_ranges(l, unit, r);
-	for (size_t i = 0; i < count; i++)
-		if (r[i].object != NULL ||
-		    r[i].offset + r[i].length > part.offset + part.length)
-			return false;
-	return true;
-}
-
-/* The amount fetched in the background, and the start time. */
-struct sent {
-	uint64_t start_ns, bytes;
-};
-
-/* Fetches the marked units of a layer, or the other units. */
-static bool
-fetch_layer(struct source *s, bool marked, struct sent *sent)
-{
-	struct layermount *m = s->m;
-	size_t count;
-	const struct layer_unit *u = layer_units(s->layer, &count);
-
-	for (uint32_t i = 0; i < count; i++) {
-		struct unit_id id = { .source = &s->units, .unit = i };
-		struct unit *got;
-
-		if (is_marked(s->layer, i) != marked)
-			continue;
-		if (!yield_to_reads(m))
-			return false;
-		if (units_get(m->units, &id, 1, HTTP_BACKGROUND, &got) == 0)
-			units_release(m->units, got);
-		sent->bytes += u[i].stored;
-		pace(m, sent->start_ns, sent->bytes);
+		if (!is_of(s, id.source))
+			a->queue[(a->first + kept++) % QUEUE] = id;
 	}
-	return true;
-}
-
-static bool
-fetch_layers(struct stack *s, bool marked, struct sent *sent)
-{
-	for (size_t i = 0; i < s->source_count; i++)
-		if (!fetch_layer(s->sources[i], marked, sent))
-			return false;
-	return true;
-}
-
-static void
-fetch_stack(struct stack *s)
-{
-	struct sent sent = { .start_ns = sys_now_ns() };
-	bool all = s->m->o.prefetch == PREFETCH_ALL;
-
-	/* a trace, if there is one, contains the marked files */
-	if ((!all && s->trace != NULL) || !fetch_layers(s, true, &sent))
-		return;
-	if (all)
-		(void)fetch_layers(s, false, &sent);
-}
-
-static void *
-fetch_in_background(void *arg)
-{
-	struct layermount *m = arg;
-	struct ahead *a = m->ahead;
-	struct stack *s;
-
-	pthread_mutex_lock(&a->lock);
-	for (;;) {
-		while (a->stacks == NULL && !a->stop)
-			pthread_cond_wait(&a->changed, &a->lock);
-		if (a->stop)
-			break;
-		s = a->stacks;
-		a->stacks = s->next;
-		if (a->stacks == NULL)
-			a->last = &a->stacks;
-		pthread_mutex_unlock(&a->lock);
-		fetch_stack(s);
-		pthread_mutex_lock(&a->lock);
-	}
-	pthread_mutex_unlock(&a->lock);
-	return NULL;
+	a->count = kept;
+	for (size_t i = 0; i < FILES; i++)
+		if (a->files[i].stack == s)
+			a->files[i] = (struct file){ .stack = NULL };
 }
 
 void
-ahead_add(struct stack *s)
+ahead_forget(struct stack *s)
 {
 	struct ahead *a = s->m->ahead;
 
 	pthread_mutex_lock(&a->lock);
-	s->next = NULL;
-	*a->last = s;
-	a->last = &s->next;
-	pthread_cond_broadcast(&a->changed);
+	remove_stack(a, s);
+	while (is_fetched(a, s))
+		pthread_cond_wait(&a->done, &a->lock);
 	pthread_mutex_unlock(&a->lock);
 }
 
@@ -305,15 +214,11 @@ ahead_start(struct layermount *m)
 	if (a == NULL)
 		return -ENOMEM;
 	m->ahead = a;
-	a->last = &a->stacks;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->changed, NULL);
+	pthread_cond_init(&a->done, NULL);
 	for (int i = 0; rc == 0 && i < THREADS; i++)
 		rc = sys_thread(&a->threads[i], fetch_queued, m);
-	if (rc == 0 && m->o.prefetch != PREFETCH_NONE) {
-		rc = sys_thread(&a->background, fetch_in_background, m);
-		a->has_background = rc == 0;
-	}
 	return rc;
 }
 
@@ -331,9 +236,8 @@ ahead_stop(struct layermount *m)
 	for (int i = 0; i < THREADS; i++)
 		if (a->threads[i] != 0)
 			pthread_join(a->threads[i], NULL);
-	if (a->has_background)
-		pthread_join(a->background, NULL);
 	pthread_cond_destroy(&a->changed);
+	pthread_cond_destroy(&a->done);
 	pthread_mutex_destroy(&a->lock);
 	sys_free(a);
 	m->ahead = NULL;

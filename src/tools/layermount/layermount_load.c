@@ -38,7 +38,7 @@ open_operands(struct layermount *m)
 	if (rc == 0)
 		rc = stack_build(s, MERGE_MERGED);
 	if (rc == 0)
-		ahead_add(s);
+		background_add(s);
 	return rc;
 }
 
@@ -49,6 +49,8 @@ start(struct layermount *m)
 
 	if (rc == 0)
 		rc = ahead_start(m);
+	if (rc == 0)
+		rc = background_start(m);
 	if (rc == 0)
 		rc = push_start(m);
 	if (rc == 0 && m->o.store)
@@ -74,8 +76,11 @@ layers_open(struct layermount *m)
 void
 layers_close(struct layermount *m)
 {
+	/* if a thread cannot end, the process is about to exit */
+	if (!store_stop(m->store))
+		return;
+	background_stop(m);
 	ahead_stop(m);
-	/* the process is about to exit */
 	if (!push_stop(m))
 		return;
 	stack_close(&m->stack);

@@ -4,7 +4,7 @@
  *
  * Source: proc_pid_mountinfo(5).
  */
-#include "layermount.h"
+#include "layermount_mounted.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -15,11 +15,14 @@
 
 enum {
 	ALLOW_OTHER = 256, AUTHFILE, CACHE, CACHE_SIZE, CACERT, CONNECTIONS,
-	CREDS, INDEX_DIGEST, KEY, PLAIN_HTTP, PREFETCH, PROBE, RATE, READAHEAD,
-	STATS, STORE, TIMEOUT, ZTOC
+	CREDS, IDLE, INDEX_DIGEST, KEY, PLAIN_HTTP, PREFETCH, PROBE, RATE,
+	READAHEAD, STATS, STORE, TIMEOUT, ZTOC
 };
 
-enum { TIMEOUT_S = 60, TIMEOUT_MAX = 3600, CONNECTIONS_MAX = 64 };
+enum {
+	TIMEOUT_S = 60, TIMEOUT_MAX = 3600, CONNECTIONS_MAX = 64,
+	IDLE_S = 300, IDLE_MAX = 1 << 20
+};
 
 static const struct option longs[] = {
 	{ "allow-other", no_argument, NULL, ALLOW_OTHER },
@@ -32,6 +35,7 @@ static const struct option longs[] = {
 	{ "foreground", no_argument, NULL, 'f' },
 	{ "format", required_argument, NULL, 'F' },
 	{ "help", no_argument, NULL, 'h' },
+	{ "idle", required_argument, NULL, IDLE },
 	{ "index-digest", required_argument, NULL, INDEX_DIGEST },
 #ifdef COLDPRESS_SQLITE
 	{ "key", required_argument, NULL, KEY },
@@ -75,6 +79,8 @@ static const char help[] =
 "  -f, --foreground     stay in the foreground\n"
 "  -F, --format FORMAT  estargz, zstd-chunked, ztoc or cas; default: detected,\n"
 "                       except for the URL of a repository (cas)\n"
+"  --idle S             --store: unload a layer that nothing has used for S\n"
+"                       seconds (default: 300)\n"
 "  --index-digest D     refuse a layer whose index has another digest\n"
 #ifdef COLDPRESS_SQLITE
 "  --key KEY            cas: refuse a repository not signed by this key: a file\n"
@@ -154,6 +160,7 @@ take_long(struct layermount *m, int opt)
 	case CONNECTIONS:
 		return set_number(m, "number of connections", CONNECTIONS_MAX,
 		    &o->connections);
+	case IDLE: return set_number(m, "idle time", IDLE_MAX, &o->idle_s);
 	case PREFETCH: return set_prefetch(m);
 	case RATE: return options_size(&m->msg, "rate", &o->rate);
 	case READAHEAD:
@@ -225,7 +232,7 @@ layermount_parse(struct layermount *m, int argc, char **argv)
 
 	m->o = (struct layermount_options){ .cache_bytes = UINT64_C(4) << 30,
 		.timeout_s = TIMEOUT_S, .connections = 6,
-		.readahead = 128 << 10,
+		.readahead = 128 << 10, .idle_s = IDLE_S,
 		.auth_file = getenv("REGISTRY_AUTH_FILE") };
 	while (status < 0 && (ch = options_next(&m->msg, argc, argv,
 	    "fF:hqV", longs)) != -1)

@@ -7,6 +7,8 @@
  * server has ended, other threads may be waiting for the mount to end
  * (layermount_push.c), so the mount is aborted.
  */
+#include "layermount_mounted.h"
+
 #include "layermount.h"
 
 #include "base/fdio.h"

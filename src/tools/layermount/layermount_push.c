@@ -50,6 +50,7 @@ struct push {
 	bool stop;
 	struct job jobs[JOBS];
 	size_t first, count;
+	const struct stack *current;	/* of the job being done, or NULL */
 	/*
 	 * units requested recently: inode number in the kernel, and serial
 	 * number of the unit
@@ -144,11 +145,14 @@ do_jobs(void *arg)
 		j = p->jobs[p->first];
 		p->first = (p->first + 1) % JOBS;
 		p->count--;
+		p->current = j.stack;
 		pthread_mutex_unlock(&p->lock);
 		/* the data after the read is needed first */
 		if (store_part(p, &j, j.from, j.end))
 			(void)store_part(p, &j, j.begin, j.from);
 		pthread_mutex_lock(&p->lock);
+		p->current = NULL;
+		pthread_cond_broadcast(&p->changed);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
@@ -163,7 +167,7 @@ add(struct push *p, const struct job *j)
 	if (p->count == JOBS)
 		return false;
 	p->jobs[(p->first + p->count++) % JOBS] = *j;
-	pthread_cond_signal(&p->changed);
+	pthread_cond_broadcast(&p->changed);
 	return true;
 }
 
@@ -208,6 +212,27 @@ push_unit(struct stack *s, uint32_t inode, uint64_t offset, size_t size,
 	pthread_mutex_unlock(&p->lock);
 }
 
+void
+push_forget(struct stack *s)
+{
+	struct push *p = s->m->push;
+	size_t kept = 0;
+
+	if (p == NULL)
+		return;
+	pthread_mutex_lock(&p->lock);
+	for (size_t i = 0; i < p->count; i++) {
+		const struct job j = p->jobs[(p->first + i) % JOBS];
+
+		if (j.stack != s)
+			p->jobs[(p->first + kept++) % JOBS] = j;
+	}
+	p->count = kept;
+	while (p->current == s)
+		pthread_cond_wait(&p->changed, &p->lock);
+	pthread_mutex_unlock(&p->lock);
+}
+
 /* The thread */
 
 int
@@ -238,20 +263,27 @@ push_start(struct layermount *m)
 }
 
 bool
+push_join(pthread_t thread)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PATIENCE_S;
+	return pthread_timedjoin_np(thread, NULL, &until) == 0;
+}
+
+bool
 push_stop(struct layermount *m)
 {
 	struct push *p = m->push;
-	struct timespec until;
 
 	if (p == NULL)
 		return true;
 	pthread_mutex_lock(&p->lock);
 	p->stop = true;
-	pthread_cond_signal(&p->changed);
+	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += PATIENCE_S;
-	if (pthread_timedjoin_np(p->thread, NULL, &until) != 0)
+	if (!push_join(p->thread))
 		return false;
 	m->push = NULL;
 	pthread_cond_destroy(&p->changed);

@@ -6,6 +6,8 @@
  * require another unit.  Therefore readahead is set to START_KIB, if permitted,
  * until a file is read sequentially or some time has passed.
  */
+#include "layermount_mounted.h"
+
 #include "layermount.h"
 
 #include "base/sys.h"

@@ -36,6 +36,11 @@ stack_build(struct stack *s, enum merge_mode mode)
 		return rc;
 	s->seen = sys_calloc(merge_count(s->tree), 1);
 	rc = s->seen == NULL ? -ENOMEM : 0;
+	if (rc == 0 && m->o.store) {
+		s->lookups = sys_calloc(merge_count(s->tree),
+		    sizeof(*s->lookups));
+		rc = s->lookups == NULL ? -ENOMEM : 0;
+	}
 	if (rc == 0 && m->o.prefetch != PREFETCH_NONE)
 		rc = trace_load(s);
 	if (rc != 0)
@@ -48,12 +53,14 @@ stack_build(struct stack *s, enum merge_mode mode)
 void
 stack_close(struct stack *s)
 {
-	void *seen;
+	void *seen, *lookups;
 
 	trace_free(s->trace);
 	merge_free(s->tree);
 	sources_close(s);
 	memcpy(&seen, &s->seen, sizeof(seen));
+	memcpy(&lookups, &s->lookups, sizeof(lookups));
 	sys_free(seen);
+	sys_free(lookups);
 	*s = (struct stack){ .m = s->m };
 }

@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 static const char *const columns[] = {
-	"event", "elapsed_s", "layers", "files", "reads", "read_B",
+	"event", "elapsed_s", "layers", "unloaded_layers", "files",
+	"reads", "read_B",
 	"first_reads", "trace_B", "pushed_B", "ahead_units", "failures",
 	"requests", "retries", "wire_B", "useful_B", "whole_bodies",
 	"index_requests", "index_wire_B", "read_requests", "read_wire_B",
@@ -62,6 +63,7 @@ put(struct layermount *m, struct table *t, const char *event)
 	table_text(t, event);
 	table_real(t, (double)(sys_now_ns() - m->start_ns) / 1e9, 3);
 	table_int(t, (int64_t)atomic_load(&m->layers));
+	table_int(t, (int64_t)atomic_load(&m->unloaded));
 	table_int(t, (int64_t)atomic_load(&m->files));
 	table_int(t, (int64_t)atomic_load(&m->reads));
 	table_int(t, (int64_t)atomic_load(&m->read_bytes));

@@ -2,12 +2,12 @@
  * layermount_store.c - the images and layers of an additional layer store
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A layer is opened by the first thread that looks it up, while others wait.
- * It then remains open; a layer that could not be opened is tried again at the
- * next lookup.  Layers whose index has no known digest are rejected, because
- * users who pull an image rely on the digests in its manifest.
+ * A layer that is looked up is opened by the first thread that asks, while
+ * others wait.  It remains open while it is used (layermount_store_unload.c);
+ * one that could not be opened is tried again by the next lookup.  Layers whose index has no known digest are
+ * refused: whoever pulls an image relies on the digests in its manifest.
  */
-#include "layermount_store.h"
+#include "layermount_store_impl.h"
 
 #include "base/array.h"
 #include "base/base64.h"
@@ -24,18 +24,6 @@ enum {
 	FIRST_INODE = 1 << 24,		/* number of the first inode in
 					 * layers */
 	IMAGES_MAX = 1 << 16, LAYERS_MAX = 1 << 16
-};
-
-struct store {
-	struct layermount *m;
-	pthread_mutex_t lock;		/* protects the fields below */
-	pthread_cond_t changed;		/* signaled when the state of a layer
-					 * changes */
-	struct store_image **images;
-	size_t image_count, image_cap;
-	struct store_layer **layers;
-	size_t layer_count, layer_cap;
-	uint64_t next_inode;
 };
 
 /* Images */
@@ -89,6 +77,7 @@ add_image(struct store *s, const char *name, const struct image_name *of)
 		image_free(i);
 		return -ENOMEM;
 	}
+	i->number = s->image_count;
 	s->images[s->image_count] = i;
 	return (int64_t)s->image_count++;
 }
@@ -220,19 +209,39 @@ open_unlocked(struct store *s, struct store_layer *l)
 		l->stack.number = l->number;
 		l->stack.first_inode = s->next_inode;
 		s->next_inode += merge_count(l->stack.tree);
+		s->open_count++;
 	}
 	l->state = rc == 0 ? STORE_OPEN : STORE_CLOSED;
 	pthread_cond_broadcast(&s->changed);
 	return rc;
 }
 
-int64_t
-store_find_layer(struct store *s, uint64_t image, const char *digest)
+/*
+ * Opens a layer unless it is open, and holds it.  Called with the lock held.
+ */
+static int
+open_and_hold(struct store *s, struct store_layer *l, bool *opened)
+{
+	int rc = 0;
+
+	while (l->state == STORE_OPENING || l->state == STORE_CLOSING)
+		pthread_cond_wait(&s->changed, &s->lock);
+	*opened = l->state == STORE_CLOSED;
+	if (*opened)
+		rc = open_unlocked(s, l);
+	if (rc == 0)
+		l->held++;
+	return rc;
+}
+
+int
+store_find_layer(struct store *s, uint64_t image, const char *digest,
+    struct store_layer **out)
 {
 	struct store_image *i = store_image(s, image);
 	struct store_layer *l;
-	int64_t rc = 0;
 	bool opened = false;
+	int rc = -ENOMEM;
 
 	if (i == NULL || !store_is_digest(digest))
 		return -ENOENT;
@@ -240,33 +249,50 @@ store_find_layer(struct store *s, uint64_t image, const char *digest)
 	l = known_layer(s, i, digest);
 	if (l == NULL)
 		l = new_layer(s, i, digest);
-	while (l != NULL && l->state == STORE_OPENING)
-		pthread_cond_wait(&s->changed, &s->lock);
-	if (l != NULL && l->state == STORE_CLOSED) {
-		rc = open_unlocked(s, l);
-		opened = rc == 0;
-	}
+	if (l != NULL)
+		rc = open_and_hold(s, l, &opened);
 	pthread_mutex_unlock(&s->lock);
-	if (l == NULL || rc == -ENOMEM)
-		return -ENOMEM;
+	if (rc != 0)
+		return rc == -ENOMEM ? -ENOMEM : -ENOENT;
 	if (opened) {
 		readahead_lower(s->m);
-		ahead_add(&l->stack);
+		background_add(&l->stack);
 	}
-	return rc == 0 ? (int64_t)l->number : -ENOENT;
+	*out = l;
+	return 0;
 }
 
+/* Holding layers, and using them */
+
 struct store_layer *
-store_layer(struct store *s, uint64_t number)
+store_hold(struct store *s, uint64_t number)
 {
 	struct store_layer *l = NULL;
 
 	pthread_mutex_lock(&s->lock);
 	if (number > 0 && number <= s->layer_count &&
-	    s->layers[number - 1]->state == STORE_OPEN)
+	    s->layers[number - 1]->state == STORE_OPEN) {
 		l = s->layers[number - 1];
+		l->held++;
+	}
 	pthread_mutex_unlock(&s->lock);
 	return l;
+}
+
+static void
+touch(struct store_layer *l)
+{
+	l->last_ns = sys_now_ns();
+	l->asked = 0;
+}
+
+void
+store_let_go(struct store *s, struct store_layer *l)
+{
+	pthread_mutex_lock(&s->lock);
+	l->held--;
+	touch(l);
+	pthread_mutex_unlock(&s->lock);
 }
 
 void
@@ -287,6 +313,8 @@ store_release(struct store *s, const struct store_image *image,
 	l = known_layer(s, image, digest);
 	if (l != NULL && l->uses > 0)
 		l->uses--;
+	if (l != NULL)
+		touch(l);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -304,7 +332,7 @@ store_open(struct store **out, struct layermount *m)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	*out = s;
-	return 0;
+	return store_start(s);
 }
 
 void

@@ -20,6 +20,7 @@ enum { STORE_INFO = 512 };		/* size of the info file */
 
 /* An image that has been looked up. */
 struct store_image {
+	uint64_t number;		/* from 0 */
 	char *name;			/* in base64 */
 	struct image_name of;
 	pthread_rwlock_t lock;		/* protects the fields below */
@@ -36,9 +37,14 @@ struct store_layer {
 	struct stack stack;
 	char info[STORE_INFO];
 	size_t info_length;
-	/* protected by the lock of the store */
-	enum { STORE_OPENING, STORE_OPEN, STORE_CLOSED } state;
+	/* guarded by the store's lock */
+	enum { STORE_OPENING, STORE_OPEN, STORE_CLOSING, STORE_CLOSED } state;
 	uint64_t uses;
+	unsigned held;			/* by requests being answered */
+	uint64_t last_ns;		/* when it was last held or used */
+	unsigned asked;			/* how often the kernel was asked since
+					 * then to give up its references */
+	uint64_t asked_ns;
 
 	pthread_mutex_t lock;		/* protects the fields below */
 	int blob;			/* the verified blob, or -1 */
@@ -47,6 +53,12 @@ struct store_layer {
 
 int store_open(struct store **s, struct layermount *m);
 void store_close(struct store *s);		/* may be NULL */
+
+/*
+ * Stops unloading layers; s may be NULL.  Returns false if the thread cannot
+ * end before the mount does; then the store must not be closed.
+ */
+bool store_stop(struct store *s);
 
 /*
  * Returns the number of an image, from 0, by its name in base64; -ENOENT if it
@@ -58,14 +70,24 @@ int64_t store_find_image(struct store *s, const char *name);
 struct store_image *store_image(struct store *s, uint64_t number);
 
 /*
- * Returns the number of a layer of an image, from 1, which is opened if
- * necessary; -ENOENT, after reporting the reason, if it cannot be read lazily;
- * or -ENOMEM.
+ * Finds an image's layer, which is opened if necessary, and holds it.  Returns
+ * 0; -ENOENT if it cannot be read lazily, after reporting why; or -ENOMEM.
  */
-int64_t store_find_layer(struct store *s, uint64_t image, const char *digest);
+int store_find_layer(struct store *s, uint64_t image, const char *digest,
+    struct store_layer **l);
 
-/* Returns an open layer, or NULL. */
-struct store_layer *store_layer(struct store *s, uint64_t number);
+/* Holds an open layer by its number, from 1; returns NULL if there is none. */
+struct store_layer *store_hold(struct store *s, uint64_t number);
+
+/* A layer that is held is not unloaded. */
+void store_let_go(struct store *s, struct store_layer *l);
+
+/*
+ * Counts references that the kernel returned, to an inode of a layer's tree or,
+ * if inode is MERGE_NONE, to one of the layer's other inodes.
+ */
+void store_forget(struct store *s, uint64_t number, int64_t inode,
+    uint64_t count);
 
 /*
  * These functions add a user of a layer, and remove a user if the layer has

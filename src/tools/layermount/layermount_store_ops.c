@@ -14,44 +14,60 @@
 
 /* Names and attributes */
 
+/* Replies with an image, or with one of the names of a layer, which is held. */
 static void
-reply_own(fuse_req_t req, enum place_kind kind, uint64_t number)
+reply_own(fuse_req_t req, enum place_kind kind, uint64_t number,
+    struct store_layer *l)
 {
 	struct fuse_entry_param e = { .attr_timeout = TREE_FOREVER,
 		.entry_timeout = TREE_FOREVER,
 		.ino = place_number(kind, number) };
-	struct place p;
+	const struct place p = { .kind = kind, .layer = l };
 
-	if (!place_find(req, e.ino, &p))
-		return;
 	place_stat(&p, e.ino, &e.attr);
-	fuse_reply_entry(req, &e);
+	/* the kernel may return a reference as soon as it has the reply */
+	if (l != NULL)
+		atomic_fetch_add(&l->stack.references, 1);
+	if (fuse_reply_entry(req, &e) != 0 && l != NULL)
+		atomic_fetch_sub(&l->stack.references, 1);
 }
 
 static void
-reply_found(fuse_req_t req, enum place_kind kind, int64_t number)
+lookup_image(fuse_req_t req, struct store *s, const char *name)
 {
+	int64_t number = store_find_image(s, name);
+
 	if (number < 0)
 		fuse_reply_err(req, (int)-number);
 	else
-		reply_own(req, kind, (uint64_t)number);
+		reply_own(req, PLACE_IMAGE, (uint64_t)number, NULL);
 }
 
 static void
-lookup_in_layer(fuse_req_t req, struct place *p, const char *name)
+lookup_layer(fuse_req_t req, const struct place *p, const char *name)
 {
-	struct fuse_entry_param e;
+	struct store_layer *l;
+	int rc = store_find_layer(p->store, p->number, name, &l);
 
-	if (strcmp(name, "diff") == 0) {
-		tree_entry(&p->layer->stack, MERGE_ROOT, &e);
-		fuse_reply_entry(req, &e);
-	} else if (strcmp(name, "info") == 0) {
-		reply_own(req, PLACE_INFO, p->number);
-	} else if (strcmp(name, "blob") == 0) {
-		reply_own(req, PLACE_BLOB, p->number);
-	} else {
-		fuse_reply_err(req, ENOENT);
+	if (rc != 0) {
+		fuse_reply_err(req, -rc);
+		return;
 	}
+	reply_own(req, PLACE_LAYER, l->number, l);
+	store_let_go(p->store, l);
+}
+
+static void
+lookup_in_layer(fuse_req_t req, const struct place *p, const char *name)
+{
+	if (strcmp(name, "diff") == 0)
+		tree_reply_entry(req, &p->layer->stack, MERGE_ROOT);
+	else if (strcmp(name, "info") == 0)
+		reply_own(req, PLACE_INFO, p->number, p->layer);
+	else if (strcmp(name, "blob") == 0)
+		reply_own(req, PLACE_BLOB, p->number, p->layer);
+	else
+		fuse_reply_err(req, ENOENT);
 }
 
 static void
@@ -64,12 +80,31 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (p.in_tree)
 		tree_lookup(req, &p.layer->stack, p.inode, name);
 	else if (p.kind == PLACE_ROOT)
-		reply_found(req, PLACE_IMAGE, store_find_image(p.store, name));
+		lookup_image(req, p.store, name);
 	else if (p.kind == PLACE_IMAGE)
-		reply_found(req, PLACE_LAYER, store_find_layer(p.store,
-		    p.number, name));
+		lookup_layer(req, &p, name);
 	else
 		lookup_in_layer(req, &p, name);
+	place_leave(&p);
+}
+
+static void
+op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t count)
+{
+	struct layermount *m = fuse_req_userdata(req);
+
+	place_forget(m->store, ino, count);
+	fuse_reply_none(req);
+}
+
+static void
+op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_data *all)
+{
+	struct layermount *m = fuse_req_userdata(req);
+
+	for (size_t i = 0; i < count; i++)
+		place_forget(m->store, all[i].ino, all[i].nlookup);
+	fuse_reply_none(req);
 }
 
 static void
@@ -83,10 +118,11 @@ op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	if (p.in_tree) {
 		tree_getattr(req, &p.layer->stack, p.inode);
-		return;
+	} else {
+		place_stat(&p, ino, &st);
+		fuse_reply_attr(req, &st, TREE_FOREVER);
 	}
-	place_stat(&p, ino, &st);
-	fuse_reply_attr(req, &st, TREE_FOREVER);
+	place_leave(&p);
 }
 
 static void
@@ -100,6 +136,7 @@ op_readlink(fuse_req_t req, fuse_ino_t ino)
 		tree_readlink(req, &p.layer->stack, p.inode);
 	else
 		fuse_reply_err(req, EINVAL);
+	place_leave(&p);
 }
 
 static void
@@ -132,6 +169,7 @@ list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
 		tree_list(req, &p.layer->stack, p.inode, size, offset, plus);
 	else
 		fuse_reply_buf(req, NULL, 0);
+	place_leave(&p);
 }
 
 static void
@@ -163,6 +201,7 @@ op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 		tree_getxattr(req, &p.layer->stack, p.inode, name, size);
 	else
 		fuse_reply_err(req, ENODATA);
+	place_leave(&p);
 }
 
 static void
@@ -178,6 +217,7 @@ op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 		fuse_reply_xattr(req, 0);
 	else
 		fuse_reply_buf(req, NULL, 0);
+	place_leave(&p);
 }
 
 /* Files */
@@ -213,6 +253,7 @@ op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		 * request
 		 */
 		store_blob_close(blob);
+	place_leave(&p);
 }
 
 static void
@@ -228,6 +269,7 @@ op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if (blob != NULL)
 		store_blob_close(blob);
 	fuse_reply_err(req, 0);
+	place_leave(&p);
 }
 
 static void
@@ -272,6 +314,7 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 		read_info(req, p.layer, size, offset);
 	else
 		fuse_reply_err(req, EISDIR);
+	place_leave(&p);
 }
 
 /* Users of layers */
@@ -291,6 +334,7 @@ op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	if (use)
 		store_use(p.store, p.layer);
 	fuse_reply_err(req, use ? ENOENT : EROFS);
+	place_leave(&p);
 }
 
 static void
@@ -305,11 +349,14 @@ op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (release)
 		store_release(p.store, p.image, name);
 	fuse_reply_err(req, release ? ENOENT : EROFS);
+	place_leave(&p);
 }
 
 static const struct fuse_lowlevel_ops ops = {
 	.init = tree_init,
 	.lookup = op_lookup,
+	.forget = op_forget,
+	.forget_multi = op_forget_multi,
 	.getattr = op_getattr,
 	.readlink = op_readlink,
 	.open = op_open,

@@ -32,8 +32,15 @@ struct place {
 /* Returns the inode number of a name of the store itself. */
 fuse_ino_t place_number(enum place_kind kind, uint64_t of);
 
-/* Finds the object with an inode number, or replies and returns false. */
+/*
+ * Finds what a number stands for, and holds its layer, until place_leave(); or
+ * replies and returns false.
+ */
 bool place_find(fuse_req_t req, fuse_ino_t ino, struct place *p);
+void place_leave(struct place *p);
+
+/* Counts references that the kernel returned to a number. */
+void place_forget(struct store *s, fuse_ino_t ino, uint64_t count);
 
 /* Fills in the attributes of a name of the store itself, given its number. */
 void place_stat(const struct place *p, fuse_ino_t ino, struct stat *st);

@@ -65,15 +65,45 @@ tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p)
 }
 
 void
+tree_add_references(struct stack *s, uint32_t inode, uint64_t count)
+{
+	atomic_fetch_add(&s->references, count);
+	if (s->lookups != NULL)
+		atomic_fetch_add(&s->lookups[inode], (uint32_t)count);
+}
+
+void
+tree_drop_references(struct stack *s, uint32_t inode, uint64_t count)
+{
+	atomic_fetch_sub(&s->references, count);
+	if (s->lookups != NULL)
+		atomic_fetch_sub(&s->lookups[inode], (uint32_t)count);
+}
+
+void
+tree_reply_entry(fuse_req_t req, struct stack *s, uint32_t node)
+{
+	uint32_t inode = merge_node(s->tree, node)->inode;
+	struct fuse_entry_param p;
+
+	tree_entry(s, node, &p);
+	/* the kernel may return a reference as soon as it has the reply */
+	tree_add_references(s, inode, 1);
+	if (fuse_reply_entry(req, &p) != 0)
+		tree_drop_references(s, inode, 1);
+}
+
+void
 tree_lookup(fuse_req_t req, struct stack *s, uint32_t inode, const char *name)
 {
-	struct fuse_entry_param p = { .entry_timeout = TREE_FOREVER };
+	/* missing names are cached as well: ino 0 */
+	const struct fuse_entry_param none = { .entry_timeout = TREE_FOREVER };
 	int64_t node = merge_lookup(s->tree, inode, name);
 
-	/* missing names are also cached, with ino 0 */
 	if (node >= 0)
-		tree_entry(s, (uint32_t)node, &p);
-	fuse_reply_entry(req, &p);
+		tree_reply_entry(req, s, (uint32_t)node);
+	else
+		fuse_reply_entry(req, &none);
 }
 
 void
@@ -122,6 +152,13 @@ tree_init(void *arg, struct fuse_conn_info *c)
 
 /* Directories */
 
+/* Returns the inode of an item that takes a reference. */
+static uint32_t
+item_inode(const struct stack *s, uint32_t dir, uint32_t i)
+{
+	return merge_node(s->tree, merge_child(s->tree, dir, i - 2))->inode;
+}
+
 /* Adds an item of a listing: 0 is ".", 1 "..", then the children. */
 static size_t
 add_item(fuse_req_t req, char *buf, size_t room, struct stack *s,
@@ -150,6 +187,7 @@ tree_list(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
 {
 	const struct merge_node *n = merge_node(s->tree, inode);
 	size_t used = 0, one;
+	uint64_t i;
 	char *buf;
 
 	size = size < LISTING_MAX ? size : LISTING_MAX;
@@ -159,14 +197,20 @@ tree_list(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
 		sys_free(buf);
 		return;
 	}
-	for (uint64_t i = (uint64_t)offset; i < (uint64_t)n->count + 2; i++) {
+	for (i = (uint64_t)offset; i < (uint64_t)n->count + 2; i++) {
 		one = add_item(req, buf + used, size - used, s, inode,
 		    (uint32_t)i, plus);
 		if (one > size - used)
 			break;
 		used += one;
+		if (plus && i >= 2)
+			tree_add_references(s, item_inode(s, inode,
+			    (uint32_t)i), 1);
 	}
-	fuse_reply_buf(req, buf, used);
+	if (fuse_reply_buf(req, buf, used) != 0 && plus)
+		while (i-- > (uint64_t)offset && i >= 2)
+			tree_drop_references(s, item_inode(s, inode,
+			    (uint32_t)i), 1);
 	sys_free(buf);
 }
 

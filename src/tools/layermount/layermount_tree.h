@@ -25,6 +25,16 @@ uint64_t tree_number(const struct stack *s, uint32_t inode);
 /* Fills in the inode and attributes of a directory entry. */
 void tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p);
 
+/*
+ * Count the kernel's references to an inode: it gains one with each entry in a
+ * reply, and returns them with FORGET.
+ */
+void tree_add_references(struct stack *s, uint32_t inode, uint64_t count);
+void tree_drop_references(struct stack *s, uint32_t inode, uint64_t count);
+
+/* Replies with a directory's entry. */
+void tree_reply_entry(fuse_req_t req, struct stack *s, uint32_t node);
+
 void tree_lookup(fuse_req_t req, struct stack *s, uint32_t inode,
     const char *name);
 void tree_getattr(fuse_req_t req, struct stack *s, uint32_t inode);

@@ -7,7 +7,7 @@
  * parent gets no SIGCHLD.  Therefore the first thread holds a robust mutex in
  * shared memory, and a thread of the parent waits for it.
  */
-#include "layermount.h"
+#include "layermount_mounted.h"
 
 #include "base/sys.h"
 
