@@ -11,6 +11,13 @@ t 'a file' 0 start --prefetch none served/blob
 what mnt >got
 same 'has what was packed' got want
 t 'nothing can be written' 1 touch mnt/x
+# Names and attributes that the kernel has seen need no server.
+seen() { stat -c '%n %s' mnt/many/* mnt/dir/*; }
+seen >seen.first
+kill -STOP "$(servers | tail -n 1)"
+timeout 60 sh -c "stat -c '%n %s' mnt/many/* mnt/dir/*" >seen.again
+kill -CONT "$(servers | tail -n 1)"
+same 'the kernel keeps names and attributes' seen.again seen.first
 t 'a missing name' 1 cat mnt/none
 stop
 

@@ -5,6 +5,7 @@
 #include "lazy/units.h"
 
 #include "layer_made.h"
+#include "units_spare.h"
 
 #include "base/hex.h"
 #include "engine/digest/digest.h"
@@ -328,6 +329,39 @@ recognized(void **state)
 	end(&b);
 }
 
+/* A large buffer is used again, by what it is not too large for. */
+static void
+spares(void **state)
+{
+	enum { LARGE = 3 << 20, LIMIT = 7 << 20 };
+	struct spare a, b, c;
+	struct spares *s;
+	uint8_t *first;
+
+	(void)state;
+	assert_int_equal(spares_open(&s, LIMIT), 0);
+	assert_int_equal(spares_take(s, LARGE, &a), 0);
+	assert_true(a.room >= LARGE);
+	first = a.data;
+	spares_give(s, &a);
+	assert_int_equal(spares_take(s, LARGE / 4, &b), 0);
+	assert_ptr_not_equal(b.data, first);
+	assert_int_equal(spares_take(s, LARGE - 5000, &a), 0);
+	assert_ptr_equal(a.data, first);
+	assert_int_equal(spares_take(s, LARGE, &c), 0);
+	assert_ptr_not_equal(c.data, first);
+	/* the limit is for what is kept, not for what is in use */
+	spares_give(s, &a);
+	spares_give(s, &b);
+	spares_give(s, &c);
+	assert_int_equal(spares_take(s, LARGE, &a), 0);
+	assert_ptr_equal(a.data, c.data);
+	spares_give(s, &a);
+	a = (struct spare){ .data = NULL };
+	spares_give(s, &a);
+	spares_close(s);
+}
+
 int
 main(void)
 {
@@ -337,6 +371,7 @@ main(void)
 		cmocka_unit_test(kept),
 		cmocka_unit_test(wrong),
 		cmocka_unit_test(recognized),
+		cmocka_unit_test(spares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

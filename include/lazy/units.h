@@ -51,9 +51,9 @@ struct unit_id {
 };
 
 /*
- * Creates the cache.  limit is the maximum number of bytes in memory for all
- * sources: units, whether in use or not, and the data fetched to decode them.
- * Returns 0 or -ENOMEM.
+ * limit caps the bytes in memory over all sources: units, whether in use or
+ * not, and the data fetched to decode them.  Unused buffers take up to a
+ * quarter of it in addition.  Returns 0 or -ENOMEM.
  */
 int units_open(struct units **u, uint64_t limit);
 

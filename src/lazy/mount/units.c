@@ -21,7 +21,10 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { SLOTS = 4096 };			/* of the hash table */
+enum {
+	SLOTS = 4096,			/* of the hash table */
+	SPARE_PART = 4			/* of the limit, for unused buffers */
+};
 
 struct units {
 	struct fetcher *fetcher;
@@ -93,7 +96,7 @@ discard(struct units *u, struct unit *n)
 		at = &(*at)->next;
 	*at = n->next;
 	u->busy -= n->size;
-	sys_free(n->data);
+	fetcher_free(u->fetcher, n);
 	sys_free(n);
 }
 
@@ -298,7 +301,7 @@ units_release(struct units *u, struct unit *unit)
 const uint8_t *
 unit_data(const struct unit *unit)
 {
-	return unit->data;
+	return unit->content.data;
 }
 
 uint64_t
@@ -321,7 +324,7 @@ units_copy(struct units *u, struct unit_id id, uint64_t offset, size_t size,
 	pthread_mutex_unlock(&u->lock);
 	if (n == NULL)
 		return false;
-	memcpy(buf, n->data + offset, size);
+	memcpy(buf, n->content.data + offset, size);
 	units_release(u, n);
 	return true;
 }
@@ -347,7 +350,8 @@ int
 units_open(struct units **out, uint64_t limit)
 {
 	struct units *u = sys_calloc(1, sizeof(*u));
-	int rc = u == NULL ? -ENOMEM : fetcher_open(&u->fetcher);
+	int rc = u == NULL ? -ENOMEM : fetcher_open(&u->fetcher,
+	    limit / SPARE_PART);
 
 	if (rc != 0) {
 		sys_free(u);

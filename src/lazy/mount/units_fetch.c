@@ -25,6 +25,7 @@ struct units_decoder {
 };
 
 struct fetcher {
+	struct spares *spares;
 	uint8_t key[MAC_KEY];
 	bool has_key;
 
@@ -34,12 +35,14 @@ struct fetcher {
 };
 
 int
-fetcher_open(struct fetcher **out)
+fetcher_open(struct fetcher **out, uint64_t spares)
 {
 	struct fetcher *f = sys_calloc(1, sizeof(*f));
 
-	if (f == NULL)
+	if (f == NULL || spares_open(&f->spares, spares) != 0) {
+		sys_free(f);
 		return -ENOMEM;
+	}
 	pthread_mutex_init(&f->lock, NULL);
 	f->has_key = mac_key(f->key) == 0;
 	*out = f;
@@ -49,8 +52,15 @@ fetcher_open(struct fetcher **out)
 void
 fetcher_close(struct fetcher *f)
 {
+	spares_close(f->spares);
 	pthread_mutex_destroy(&f->lock);
 	sys_free(f);
+}
+
+void
+fetcher_free(struct fetcher *f, const struct unit *n)
+{
+	spares_give(f->spares, &n->content);
 }
 
 static void
@@ -124,22 +134,22 @@ struct part {
 	struct unit *unit;
 	struct layer_range ranges[LAYER_RANGES_MAX];
 	size_t count;
-	uint8_t *stored;
+	struct spare stored;
 };
 
 static int
-prepare(const struct units_source *s, struct part *p)
+prepare(struct fetcher *f, struct part *p)
 {
+	const struct units_source *s = p->unit->id.source;
 	uint64_t bytes = 0, at = 0;
 
 	p->count = layer_ranges(s->layer, p->unit->id.unit, p->ranges);
 	for (size_t i = 0; i < p->count; i++)
 		bytes += p->ranges[i].length;
-	p->stored = sys_malloc(bytes + 1);
-	if (p->stored == NULL)
+	if (spares_take(f->spares, bytes, &p->stored) != 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->count; i++) {
-		p->ranges[i].buf = p->stored + at;
+		p->ranges[i].buf = p->stored.data + at;
 		at += p->ranges[i].length;
 	}
 	return 0;
@@ -194,7 +204,7 @@ decode_with(struct fetcher *f, struct units_decoder *d, struct part *p)
 	bool known = has_tag(f, s, unit, tag);
 	const char *why;
 	int rc = (known ? layer_decode_again : layer_decode)(d->decoder, unit,
-	    p->ranges, p->unit->data, &why);
+	    p->ranges, p->unit->content.data, &why);
 
 	pthread_mutex_lock(&f->lock);
 	f->counts.recognized += known;
@@ -211,10 +221,9 @@ decode(struct fetcher *f, struct part *p)
 	struct units_decoder *d = take_decoder(f, s);
 	int rc = d == NULL ? -ENOMEM : 0;
 
-	if (rc == 0 && p->unit->data == NULL) {
-		p->unit->data = sys_malloc(p->unit->size + 1);
-		rc = p->unit->data == NULL ? -ENOMEM : 0;
-	}
+	if (rc == 0 && p->unit->content.data == NULL)
+		rc = spares_take(f->spares, p->unit->size,
+		    &p->unit->content);
 	if (rc == 0)
 		rc = decode_with(f, d, p);
 	if (d != NULL)
@@ -255,7 +264,7 @@ fetch_parts(struct fetcher *f, struct part *p, size_t count,
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		rc = prepare(s, &p[i]);
+		rc = prepare(f, &p[i]);
 		memcpy(all + n, p[i].ranges, p[i].count * sizeof(*all));
 		n += p[i].count;
 	}
@@ -267,7 +276,7 @@ fetch_parts(struct fetcher *f, struct part *p, size_t count,
 		if (one == -EBADMSG)
 			one = repeat(f, &p[i], phase);
 		p[i].unit->rc = one;
-		sys_free(p[i].stored);
+		spares_give(f->spares, &p[i].stored);
 	}
 }
 

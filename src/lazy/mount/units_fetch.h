@@ -7,6 +7,8 @@
 
 #include "lazy/units.h"
 
+#include "units_spare.h"
+
 /* The state and the lists are protected by the lock in struct units. */
 struct unit {
 	struct unit_id id;
@@ -17,20 +19,24 @@ struct unit {
 	uint64_t serial;
 
 	/* owned by its fetcher while it is UNIT_FETCHING */
-	uint8_t *data;
+	struct spare content;
 	int rc;
 };
 
 struct fetcher;
 
-int fetcher_open(struct fetcher **f);
+/* spares: bytes of buffers to keep.  Returns 0 or -ENOMEM. */
+int fetcher_open(struct fetcher **f, uint64_t spares);
 void fetcher_close(struct fetcher *f);
+
+/* Frees the content of a unit. */
+void fetcher_free(struct fetcher *f, const struct unit *n);
 
 /* Frees the decoders of a source. */
 void fetcher_forget(struct units_source *source);
 
 /*
- * Fetches and decodes count units, at most UNITS_MAX, and sets data, or
+ * Fetches and decodes count units, at most UNITS_MAX, and sets content, or
  * rc.  Thread-safe for different units.
  */
 void fetcher_fetch(struct fetcher *f, struct unit *const *units, size_t count,

@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* Memory for units, in bytes. */
-enum { UNITS_MEMORY = 32 << 20 };
+/* Memory for units, in bytes: 32 MiB with their unused buffers. */
+enum { UNITS_MEMORY = (32 << 20) / 5 * 4 };
 
 static int
 open_http(struct layermount *m)
