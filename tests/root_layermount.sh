@@ -49,7 +49,9 @@ is 'so that one request is enough' "$(field requests)" 1
 t 'everything in the background' 0 start --stats=stats --prefetch all "$url"
 requests_done() {
 	pkill -USR1 -f "^layermount .* $PWD/mnt\$"
-	[ "$(field background_wire_B)" -gt 2500000 ]
+	sleep 1
+	fetched_before=${fetched-0} fetched=$(field background_wire_B)
+	[ "${fetched:-0}" -gt 2500000 ] && [ "$fetched" = "$fetched_before" ]
 }
 await requests_done
 mode 500 1
