@@ -126,7 +126,24 @@ struct layer_expect {
 	 * index_length is 0, the footer is used.
 	 */
 	uint64_t index_offset, index_length, index_content;
+	/*
+	 * SHA-256 of the compact index to be read instead, and its location in
+	 * the layer; or NULL.  The other members about an index are then
+	 * ignored.
+	 */
+	const uint8_t *compact_digest;
+	uint64_t compact_offset, compact_length;
 };
+
+/* The annotation for these three members: "sha256:DIGITS:OFFSET:LENGTH" */
+#define LAYER_COMPACT "coldpress.compact-index"
+
+/*
+ * Sets the three members from such a text; digest keeps the digest.  Returns 0
+ * or -EINVAL.
+ */
+int layer_expect_compact(struct layer_expect *e, uint8_t digest[LAYER_DIGEST],
+    const char *text);
 
 struct layer;
 
@@ -164,6 +181,13 @@ const uint8_t *layer_file_digest(const struct layer *l, size_t entry);
  * number of runs if there is none.
  */
 size_t layer_find_run(const struct layer_entry *e, uint64_t offset);
+
+/*
+ * Verifies that the compact index, if the layer's index mentions one, has the
+ * same contents as the index.  Returns 0, or -EBADMSG or -errno with a clause
+ * in why.
+ */
+int layer_check_compact(const struct layer *l, char why[LAYER_WHY]);
 
 /* Returns the number of bytes fetched to load the index. */
 uint64_t layer_index_bytes(const struct layer *l);

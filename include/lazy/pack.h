@@ -47,6 +47,7 @@ struct pack_options {
 	 * it, containers/storage 1.55 and later pulls the whole layer.
 	 */
 	bool no_tar_split;
+	bool no_compact;		/* leave out the compact index, too */
 	enum pack_windows windows;	/* ztoc only */
 	const char *tmpdir;		/* directory for temporary files */
 	struct progress *progress;	/* progress through the archive; may be
@@ -64,6 +65,10 @@ struct pack_result {
 	/* tar-split data of zstd:chunked; length 0: none */
 	uint64_t tar_split_offset, tar_split_length, tar_split_content;
 	uint64_t trace_offset, trace_length, trace_content;
+	/* see layer_expect; length 0: there is no compact index */
+	uint8_t compact_digest[LAYER_DIGEST];
+	uint64_t compact_offset, compact_length;
+	uint64_t digests_length;	/* of its blocks of digests */
 	uint64_t entries, units;
 	uint64_t files_B;		/* total size of all files */
 };

@@ -260,8 +260,7 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 	inflater_start(inflater);
 	if (inflater_run(inflater, &io) < 0 || io.out_len > 0)
 		return -EBADMSG;
-	*why = "a unit's data does not match the digest in the index";
-	return d->known ? 0 : toc_verify(d->l, unit, d->digest, content);
+	return d->known ? 0 : toc_verify(d->l, unit, d->digest, r, content, why);
 }
 
 const struct layer_format format_estargz = {

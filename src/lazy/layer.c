@@ -4,11 +4,14 @@
  */
 #include "format.h"
 
+#include "base/hex.h"
 #include "base/sys.h"
+#include "toc_compact.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The formats, in the order in which they are tried. */
@@ -71,6 +74,38 @@ layer_fetch(struct layer *l, const struct layer_range *r, char why[LAYER_WHY])
 
 /* Opening */
 
+/* Reads a colon and 1 to 18 digits.  Returns what follows, or NULL. */
+static const char *
+read_number(const char *text, uint64_t *n)
+{
+	size_t digits;
+
+	if (text == NULL || *text++ != ':')
+		return NULL;
+	digits = strspn(text, "0123456789");
+	*n = strtoull(text, NULL, 10);
+	return digits >= 1 && digits <= 18 ? text + digits : NULL;
+}
+
+int
+layer_expect_compact(struct layer_expect *e, uint8_t digest[LAYER_DIGEST],
+    const char *text)
+{
+	char sum[HEX_SHA256];
+
+	if (strlen(text) < sizeof(sum))
+		return -EINVAL;
+	memcpy(sum, text, sizeof(sum) - 1);
+	sum[sizeof(sum) - 1] = '\0';
+	text = read_number(text + sizeof(sum) - 1, &e->compact_offset);
+	text = read_number(text, &e->compact_length);
+	if (text == NULL || *text != '\0' ||
+	    hex_read_sha256(digest, sum) != 0)
+		return -EINVAL;
+	e->compact_digest = digest;
+	return 0;
+}
+
 static const struct layer_format *
 recognize(const struct layer *l, const char *kind)
 {
@@ -117,10 +152,32 @@ open_format(struct layer *l, const struct layer_expect *e,
 		return layer_refuse(why, -EINVAL, "it is not in %s%.64s",
 		    e->kind != NULL ? "the format " : "a format that can be "
 		    "read lazily", e->kind != NULL ? e->kind : "");
-	if (e->key_digest != NULL && l->format->kind != LAYER_CAS)
+	return l->format->open(l, e, why);
+}
+
+/* The compact index shows the format only after it has been fetched. */
+static int
+open_compact(struct layer *l, const struct layer_expect *e,
+    char why[LAYER_WHY])
+{
+	int rc = toc_compact_load(l, e, why);
+
+	if (rc == 0 && e->kind != NULL &&
+	    strcmp(e->kind, layer_kind_name(l->format->kind)) != 0)
+		return layer_refuse(why, -EINVAL, "it is not in the format "
+		    "%.64s", e->kind);
+	return rc;
+}
+
+static int
+load(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
+{
+	int rc = e->compact_digest != NULL ? open_compact(l, e, why) :
+	    open_format(l, e, why);
+
+	if (rc == 0 && e->key_digest != NULL && l->format->kind != LAYER_CAS)
 		return layer_refuse(why, -EINVAL, "it is not a repository, so "
 		    "no key has signed it");
-	rc = l->format->open(l, e, why);
 	if (rc == -ENOMEM)
 		layer_refuse(why, rc, "%s", strerror(-rc));
 	if (rc == 0)
@@ -139,7 +196,7 @@ layer_open(struct layer **out, const struct layer_blobs *blobs,
 	if (l == NULL)
 		return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
 	l->blobs = blobs;
-	rc = open_format(l, expect == NULL ? &nothing : expect, why);
+	rc = load(l, expect == NULL ? &nothing : expect, why);
 	if (rc != 0) {
 		layer_close(l);
 		return rc;

@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "format/tar/tar_archive.h"
 #include "lazy/cas.h"
+#include "pack_compact.h"
 #include "pack_order.h"
 #include "pack_trace.h"
 #include "ztoc_pack.h"
@@ -129,10 +130,13 @@ pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest)
 {
 	struct pack_result *r = p->r;
 	uint8_t trace[LAYER_DIGEST];
+	uint64_t end = p->out.at;
 	bool has_trace = p->order != NULL && p->o->trace;
 	int rc = has_trace ? pack_trace_write(p, trace) : 0;
 
 	has_trace = has_trace && r->trace_length > 0;
+	if (rc == 0 && p->toc.compact != NULL)
+		rc = pack_compact_write(p, end, has_trace ? trace : NULL);
 	if (rc == 0)
 		rc = pack_toc_end(&p->toc, r, tar_split_digest,
 		    has_trace ? trace : NULL);

@@ -27,6 +27,19 @@ add_digest(struct pack_annotation *a, size_t *n, const char *name,
 	hex_write_sha256(add(a, n, name), r->index_digest);
 }
 
+/* "sha256:", 64 digits, ":", offset, ":", length */
+static void
+add_compact(struct pack_annotation *a, size_t *n, const struct pack_result *r)
+{
+	char digest[HEX_SHA256];
+
+	if (r->compact_length == 0)
+		return;
+	hex_write_sha256(digest, r->compact_digest);
+	snprintf(add(a, n, LAYER_COMPACT), PACK_ANNOTATION_B, "%s:%" PRIu64
+	    ":%" PRIu64, digest, r->compact_offset, r->compact_length);
+}
+
 static size_t
 of_estargz(const struct pack_result *r, struct pack_annotation *a)
 {
@@ -35,6 +48,7 @@ of_estargz(const struct pack_result *r, struct pack_annotation *a)
 	add_digest(a, &n, "containerd.io/snapshot/stargz/toc.digest", r);
 	snprintf(add(a, &n, "io.containers.estargz.uncompressed-size"),
 	    PACK_ANNOTATION_B, "%" PRIu64, r->content_size);
+	add_compact(a, &n, r);
 	return n;
 }
 
@@ -65,6 +79,7 @@ of_zstd_chunked(const struct pack_result *r, struct pack_annotation *a)
 	add_digest(a, &n, "io.containers.zstd-chunked.manifest-checksum", r);
 	add_position(a, &n, "io.containers.zstd-chunked.manifest-position",
 	    r);
+	add_compact(a, &n, r);
 	return n;
 }
 

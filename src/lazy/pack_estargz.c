@@ -282,5 +282,6 @@ const struct pack_format pack_estargz = {
 	.encoder_open = encoder_open, .encoder_close = encoder_close,
 	.bound = bound, .encode = encode,
 	.wrap = wrap, .unwrap = unwrap, .wrap_max = WRAP_MAX,
+	.wrap_before = WRAP_HEADER, .wrap_after = WRAP_END,
 	.finish = finish,
 };

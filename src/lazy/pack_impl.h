@@ -26,6 +26,7 @@
 #include <sys/types.h>
 
 struct pack;
+struct pack_compact;
 struct pack_cut;
 struct pack_order;
 
@@ -80,6 +81,7 @@ struct pack_toc {
 	/* an incomplete file with several pieces */
 	struct strbuf head, first, chunks;
 	uint64_t entries;
+	struct pack_compact *compact;	/* made from the text, or NULL */
 };
 
 struct pack_format {
@@ -104,9 +106,12 @@ struct pack_format {
 	ssize_t (*encode)(void *e, const uint8_t *in, size_t len,
 	    uint8_t *out, size_t cap);
 
-	/* Writes at most wrap_max bytes in a form that decompressors skip. */
+	/*
+	 * Writes at most wrap_max bytes in a form that decompressors skip,
+	 * with wrap_before bytes before them and wrap_after bytes after them.
+	 */
 	int (*wrap)(struct pack_out *out, const void *data, size_t len);
-	size_t wrap_max;
+	size_t wrap_max, wrap_before, wrap_after;
 	/*
 	 * If the len bytes at p begin with wrapped bytes, sets *data and *n,
 	 * and returns their length including the wrapping; otherwise returns 0.
@@ -230,7 +235,8 @@ int pack_toc_add(struct pack_toc *t, const char *text,
     const struct pack_place *place);
 
 /*
- * Adds the members that follow the array of entries, and ends the text.
+ * Adds the members that follow the array of entries, among them the location of
+ * the compact index if there is one, and ends the text.
  * Returns 0 or -errno.
  */
 int pack_toc_end(struct pack_toc *t, const struct pack_result *r,

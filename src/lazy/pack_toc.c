@@ -12,6 +12,7 @@
 #include "base/sys.h"
 #include "base/utc.h"
 #include "format.h"
+#include "pack_compact.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -149,6 +150,8 @@ pack_toc_open(struct pack_toc *t, const struct pack *p)
 	int rc = pack_store_open(&t->store, level != 0 ? level :
 	    pack_toc_level(p));
 
+	if (rc == 0 && !p->o->no_compact)
+		rc = pack_compact_open(&t->compact, p);
 	if (rc == 0)
 		rc = digest_new(&t->digest, p->sha256);
 	return rc != 0 ? rc : digest_start(t->digest);
@@ -158,6 +161,7 @@ void
 pack_toc_close(struct pack_toc *t)
 {
 	pack_store_close(&t->store);
+	pack_compact_close(t->compact);
 	digest_free(t->digest);
 	strbuf_free(&t->line);
 	strbuf_free(&t->head);
@@ -173,6 +177,8 @@ store(struct pack_toc *t, struct strbuf *b)
 
 	if (rc == 0)
 		rc = pack_store_add(&t->store, b->data, b->len);
+	if (rc == 0 && t->compact != NULL)
+		rc = pack_compact_text(t->compact, b->data, b->len);
 	if (rc == 0 && t->store.content > LAYER_INDEX_MAX)
 		rc = -EFBIG;
 	strbuf_clear(b);
@@ -250,6 +256,16 @@ pack_toc_add(struct pack_toc *t, const char *text,
 	return store(t, b);
 }
 
+static void
+put_stored(struct strbuf *b, const char *key, uint64_t offset,
+    uint64_t length, const uint8_t digest[LAYER_DIGEST])
+{
+	strbuf_fmt(b, ",\"%s\":{\"offset\":%" PRIu64 ",\"length\":%" PRIu64,
+	    key, offset, length);
+	put_digest(b, "digest", digest);
+	strbuf_char(b, '}');
+}
+
 int
 pack_toc_end(struct pack_toc *t, const struct pack_result *r,
     const uint8_t *tar_split_digest, const uint8_t *trace_digest)
@@ -259,13 +275,12 @@ pack_toc_end(struct pack_toc *t, const struct pack_result *r,
 	strbuf_str(b, t->entries == 0 ? "{\"version\":1,\"entries\":[]" : "\n]");
 	if (tar_split_digest != NULL)
 		put_digest(b, "tarSplitDigest", tar_split_digest);
-	if (trace_digest != NULL) {
-		strbuf_fmt(b, ",\"coldpressTrace\":{\"offset\":%" PRIu64
-		    ",\"length\":%" PRIu64, r->trace_offset,
-		    r->trace_length);
-		put_digest(b, "digest", trace_digest);
-		strbuf_char(b, '}');
-	}
+	if (trace_digest != NULL)
+		put_stored(b, "coldpressTrace", r->trace_offset,
+		    r->trace_length, trace_digest);
+	if (r->compact_length > 0)
+		put_stored(b, "coldpressIndex", r->compact_offset,
+		    r->compact_length, r->compact_digest);
 	strbuf_char(b, '}');
 	return store(t, b);
 }

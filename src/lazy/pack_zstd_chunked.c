@@ -155,5 +155,6 @@ const struct pack_format pack_zstd_chunked = {
 	.encoder_open = encoder_open, .encoder_close = encoder_close,
 	.bound = bound, .encode = encode,
 	.wrap = wrap, .unwrap = unwrap, .wrap_max = WRAP_MAX,
+	.wrap_before = HEADER,
 	.finish = finish,
 };

@@ -95,6 +95,27 @@ toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
 	return 0;
 }
 
+/* Returns the number after the last of a unit's chunks. */
+static size_t
+chunks_end(const struct layer *l, uint32_t unit)
+{
+	const struct toc *t = l->state;
+
+	return unit + 1 < l->index.unit_count ?
+	    t->units[unit + 1].first_chunk : t->chunk_count;
+}
+
+uint64_t
+toc_block_bytes(const struct layer *l, uint32_t unit)
+{
+	const struct toc *t = l->state;
+	size_t first = t->units[unit].first_chunk / TOC_BLOCK;
+	size_t last = (chunks_end(l, unit) - 1) / TOC_BLOCK;
+
+	return (last - first) * t->blocks.stride +
+	    toc_block_length(t->chunk_count, last);
+}
+
 size_t
 toc_ranges(const struct layer *l, uint32_t unit,
     struct layer_range r[LAYER_RANGES_MAX])
@@ -103,7 +124,13 @@ toc_ranges(const struct layer *l, uint32_t unit,
 
 	r[0] = (struct layer_range){ .offset = t->units[unit].offset,
 	    .length = l->index.units[unit].stored };
-	return 1;
+	if (t->digests != NULL)
+		return 1;
+	r[0].length -= toc_block_bytes(l, unit);
+	r[1] = (struct layer_range){ .offset = t->blocks.first +
+	    t->units[unit].first_chunk / TOC_BLOCK * t->blocks.stride,
+	    .length = toc_block_bytes(l, unit) };
+	return 2;
 }
 
 const uint8_t *
@@ -133,20 +160,60 @@ toc_prefetch(const struct layer *l, struct layer_range *r)
 	return t->prefetch > 0 && t->prefetch <= l->size;
 }
 
-int
-toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
-    const uint8_t *content)
+static bool
+has_digest(struct digest *d, const void *data, size_t len,
+    const uint8_t digest[LAYER_DIGEST])
+{
+	uint8_t sum[DIGEST_MAX];
+
+	return digest_once(d, data, len, sum) == 0 &&
+	    memcmp(sum, digest, LAYER_DIGEST) == 0;
+}
+
+/* Verifies the blocks that hold a unit's digests. */
+static bool
+verify_blocks(const struct layer *l, uint32_t unit, struct digest *d,
+    const uint8_t *block)
 {
 	const struct toc *t = l->state;
-	size_t end = unit + 1 < l->index.unit_count ?
-	    t->units[unit + 1].first_chunk : t->chunk_count;
+	size_t first = t->units[unit].first_chunk / TOC_BLOCK;
+	size_t last = (chunks_end(l, unit) - 1) / TOC_BLOCK;
 
-	for (size_t i = t->units[unit].first_chunk; i < end; i++) {
+	for (size_t i = first; i <= last; i++, block += t->blocks.stride)
+		if (!has_digest(d, block, toc_block_length(t->chunk_count, i),
+		    t->blocks.digests[i]))
+			return false;
+	return true;
+}
+
+/* Returns a chunk's digest; blocks are those of its unit. */
+static const uint8_t *
+digest_of(const struct toc *t, size_t chunk, size_t first,
+    const uint8_t *blocks)
+{
+	if (t->digests != NULL)
+		return t->digests[chunk];
+	return blocks + (chunk / TOC_BLOCK - first / TOC_BLOCK) *
+	    t->blocks.stride + chunk % TOC_BLOCK * LAYER_DIGEST;
+}
+
+int
+toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
+    const struct layer_range *r, const uint8_t *content, const char **why)
+{
+	const struct toc *t = l->state;
+	size_t first = t->units[unit].first_chunk, end = chunks_end(l, unit);
+	const uint8_t *blocks = t->digests != NULL ? NULL : r[1].buf;
+
+	*why = "the digests of a unit do not match the compact index";
+	if (blocks != NULL && !verify_blocks(l, unit, d, blocks))
+		return -EBADMSG;
+	*why = "a unit's data does not match the digest in the index";
+	for (size_t i = first; i < end; i++) {
 		const struct toc_chunk *c = &t->chunks[i];
-		uint8_t sum[DIGEST_MAX];
 
-		if (digest_once(d, content + c->inner, (size_t)c->length,
-		    sum) != 0 || memcmp(sum, c->digest, LAYER_DIGEST) != 0)
+		if (!has_digest(d, content + c->inner, (size_t)c->length,
+		    digest_of(t, i, first, blocks)))
 			return -EBADMSG;
 	}
 	return 0;
@@ -161,6 +228,8 @@ toc_close(struct layer *l)
 		return;
 	sys_free(t->units);
 	sys_free(t->chunks);
+	sys_free(t->digests);
+	sys_free(t->blocks.digests);
 	sys_free(t->files);
 	sys_free(t);
 }

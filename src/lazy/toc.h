@@ -21,7 +21,7 @@
 #include "engine/digest/digest.h"
 #include "format.h"
 
-/* A unit is a member or frame; the digests are those of its chunks. */
+/* A unit is a member or frame; it consists of chunks. */
 struct toc_unit {
 	uint64_t offset;		/* in the layer */
 	size_t first_chunk;
@@ -29,7 +29,18 @@ struct toc_unit {
 
 struct toc_chunk {
 	uint64_t inner, length;		/* in the unit */
-	uint8_t digest[LAYER_DIGEST];
+};
+
+enum { TOC_BLOCK = 32 };		/* chunk digests in a block */
+
+/*
+ * The location of the chunks' digests if they are not in memory.  They are
+ * stored in blocks, and only the digests of the blocks are in memory.
+ */
+struct toc_blocks {
+	uint64_t first;			/* offset in the layer */
+	uint64_t stride;		/* from one block to the next */
+	uint8_t (*digests)[LAYER_DIGEST];
 };
 
 /* A file with several chunks, which needs a separate digest. */
@@ -38,8 +49,11 @@ struct toc_file {
 	uint8_t digest[LAYER_DIGEST];
 };
 
-/* See pack_trace.h. The length is 0 if there is no trace. */
-struct toc_trace {
+/*
+ * The position of the trace (see pack_trace.h) or of the compact index (see
+ * toc_compact.h).  The length is 0 if there is none.
+ */
+struct toc_stored {
 	uint64_t offset, length;	/* in the layer */
 	uint8_t digest[LAYER_DIGEST];
 };
@@ -47,23 +61,38 @@ struct toc_trace {
 struct toc {
 	struct toc_unit *units;		/* same number as in the index */
 	struct toc_chunk *chunks;	/* sorted by unit */
+	/* digest of each chunk; NULL if they are in blocks */
+	uint8_t (*digests)[LAYER_DIGEST];
+	struct toc_blocks blocks;
 	struct toc_file *files;		/* sorted by entry */
 	size_t chunk_count, file_count;
 	uint64_t prefetch;		/* offset of the landmark, or 0 */
-	struct toc_trace trace;
+	struct toc_stored trace, compact;
 	/* private */
-	size_t unit_cap, chunk_cap, file_cap;
+	size_t unit_cap, chunk_cap, digest_cap, file_cap;
 };
 
 struct toc_reader;
+struct toc_item;
 
 /*
  * Opens a reader that adds the contents of the document to t, which must be
- * zeroed, and to x; both still belong to the caller.  Returns 0 or -ENOMEM.
+ * zeroed, and to x; both still belong to the caller.  If json is false, the
+ * caller passes items without digests to toc_reader_take() instead of calling
+ * toc_reader_add().  Returns 0 or -ENOMEM.
  */
 int toc_reader_open(struct toc_reader **r, struct toc *t,
-    struct lazy_index *x);
+    struct lazy_index *x, bool json);
 void toc_reader_close(struct toc_reader *r);	/* may be NULL */
+
+/*
+ * Adds one item; r is a struct toc_reader.  Returns 0 or -errno as below.
+ */
+int toc_reader_take(void *r, const struct toc_item *item,
+    char why[LAYER_WHY]);
+
+/* Returns whether the entry belongs only to the format, like a landmark. */
+bool toc_is_internal(const struct toc_item *item);
 
 /*
  * Reads the next len bytes of the document.  Returns 0; or -EBADMSG, -EFBIG or
@@ -83,12 +112,28 @@ int toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY]);
 int toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
     char why[LAYER_WHY]);
 
+/* Returns the size of a block of digests; only the last block is shorter. */
+static inline size_t
+toc_block_length(size_t chunks, size_t block)
+{
+	size_t left = chunks - block * TOC_BLOCK;
+
+	return (left < TOC_BLOCK ? left : TOC_BLOCK) * LAYER_DIGEST;
+}
+
+/*
+ * Returns the number of bytes to fetch for the digests of a unit's chunks if
+ * they are in blocks.
+ */
+uint64_t toc_block_bytes(const struct layer *l, uint32_t unit);
+
 /*
  * Verifies that a unit's content matches its chunks' digests, using d, the
- * digest of the calling thread.  Returns 0 or -EBADMSG.
+ * digest of the calling thread.  If the digests are in blocks, the blocks are in
+ * r[1].  Returns 0, or -EBADMSG with a clause in *why.
  */
 int toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
-    const uint8_t *content);
+    const struct layer_range *r, const uint8_t *content, const char **why);
 
 /*
  * The compressed document, fetched in pieces.  To start reading, set l, at and

@@ -147,7 +147,8 @@ on_key(void *arg, const unsigned char *s, size_t len)
 {
 	struct toc_json *j = event(arg);
 
-	j->list = j->attributes = j->trace = false;
+	j->list = j->attributes = false;
+	j->member = TOC_ENTRY;
 	j->text = j->number = NOTHING;
 	if (j->skipped > 0)
 		return 1;
@@ -155,7 +156,9 @@ on_key(void *arg, const unsigned char *s, size_t len)
 		return begin_xattr(j, s, len);
 	if (j->place == DOCUMENT) {
 		j->list = is_word("entries", s, len);
-		j->trace = is_word("coldpressTrace", s, len);
+		j->member = is_word("coldpressTrace", s, len) ? TOC_TRACE :
+		    is_word("coldpressIndex", s, len) ? TOC_COMPACT :
+		    TOC_ENTRY;
 	} else if (j->place == ENTRY) {
 		j->attributes = is_word("xattrs", s, len);
 		j->text = find(texts, TOC_TEXTS, s, len);
@@ -200,15 +203,16 @@ on_map(void *arg)
 {
 	struct toc_json *j = event(arg);
 
-	if (j->skipped == 0 && (j->place == ENTRIES || j->trace)) {
+	if (j->skipped == 0 && (j->place == ENTRIES ||
+	    j->member != TOC_ENTRY)) {
 		toc_begin_entry(j);
-		j->is_trace = j->trace;
+		j->what = j->member;
 	}
 	switch (j->place) {
 	case OUTSIDE:
 		return enter(j, true, DOCUMENT);
 	case DOCUMENT:
-		return enter(j, j->trace, ENTRY);
+		return enter(j, j->member != TOC_ENTRY, ENTRY);
 	case ENTRIES:
 		return enter(j, true, ENTRY);
 	case ENTRY:
@@ -224,7 +228,8 @@ on_map_end(void *arg)
 	struct toc_json *j = event(arg);
 
 	return leave(j, (enum place)(j->place == DOCUMENT ? OUTSIDE :
-	    j->place == XATTRS ? ENTRY : j->is_trace ? DOCUMENT : ENTRIES));
+	    j->place == XATTRS ? ENTRY : j->what != TOC_ENTRY ? DOCUMENT :
+	    ENTRIES));
 }
 
 static int

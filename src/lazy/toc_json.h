@@ -18,14 +18,16 @@ enum toc_number {
 	TOC_NUMBERS
 };
 
+/* An entry, or the position and digest of the trace or of the compact index */
+enum toc_what { TOC_ENTRY, TOC_TRACE, TOC_COMPACT };
+
 /* Missing members are "" or 0. */
 struct toc_item {
 	const char *text[TOC_TEXTS];
 	int64_t number[TOC_NUMBERS];	/* not negative */
 	const struct tar_xattr *xattrs;
 	size_t xattr_count;
-	bool is_trace;			/* the position of the trace, not an
-					 * entry */
+	enum toc_what what;
 };
 
 struct toc_json;

@@ -89,7 +89,7 @@ present_xattrs(struct toc_json *j)
 int
 toc_end_entry(struct toc_json *j)
 {
-	struct toc_item item = { .is_trace = j->is_trace };
+	struct toc_item item = { .what = j->what };
 	int rc = j->words.failed ? -ENOMEM : present_xattrs(j);
 
 	if (rc != 0)

@@ -30,10 +30,11 @@ struct toc_json {
 	bool seen;			/* the array of entries was found */
 	size_t silent;			/* bytes since the last event */
 	/* the member whose value is next */
-	bool list, attributes, trace;
+	bool list, attributes;
+	enum toc_what member;
 	int text, number;
-	/* the entry, or the trace */
-	bool is_trace;
+	/* the current entry or position */
+	enum toc_what what;
 	struct strbuf words;		/* all its text; the first is "" */
 	size_t at[TOC_TEXTS];
 	int64_t value[TOC_NUMBERS];

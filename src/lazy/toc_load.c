@@ -98,7 +98,7 @@ toc_load(struct layer *l, const struct toc_source *source, uint64_t end,
 	if (rc == 0)
 		rc = digest_new(&d, sha256);
 	if (rc == 0)
-		rc = toc_reader_open(&r, t, &l->index);
+		rc = toc_reader_open(&r, t, &l->index, true);
 	if (rc == 0)
 		rc = load(r, source, d, sum, why);
 	if (rc == 0)

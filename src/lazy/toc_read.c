@@ -14,7 +14,7 @@
 #include <string.h>
 
 struct toc_reader {
-	struct toc_json *json;
+	struct toc_json *json;		/* NULL: the items have no digests */
 	struct toc *t;
 	struct lazy_index *x;
 	uint64_t hashed;		/* bytes of the last unit's chunks */
@@ -104,23 +104,36 @@ keep_file_digest(struct toc_reader *r, const struct toc_item *item,
 }
 
 static int
+add_digest(struct toc_reader *r, const struct toc_item *item, uint64_t length,
+    char why[LAYER_WHY])
+{
+	struct toc *t = r->t;
+	void *digests = t->digests;
+	int rc = array_grow(&digests, t->chunk_count, &t->digest_cap,
+	    sizeof(*t->digests));
+
+	t->digests = digests;
+	return rc != 0 ? rc : read_digest(item, r->x->entries[
+	    r->x->entry_count - 1].size, length, t->digests[t->chunk_count],
+	    why);
+}
+
+static int
 add_chunk(struct toc_reader *r, const struct toc_item *item,
     const struct layer_run *run, char why[LAYER_WHY])
 {
 	struct toc *t = r->t;
 	void *chunks = t->chunks;
-	struct toc_chunk *c;
 	int rc = array_grow(&chunks, t->chunk_count, &t->chunk_cap,
 	    sizeof(*t->chunks));
 
 	t->chunks = chunks;
 	if (rc != 0)
 		return rc;
-	c = &t->chunks[t->chunk_count];
-	c->inner = run->inner;
-	c->length = run->length;
-	rc = read_digest(item, r->x->entries[r->x->entry_count - 1].size,
-	    run->length, c->digest, why);
+	t->chunks[t->chunk_count] = (struct toc_chunk){ .inner = run->inner,
+		.length = run->length };
+	if (r->json != NULL)
+		rc = add_digest(r, item, run->length, why);
 	if (rc == 0)
 		rc = index_run(r->x, run, why);
 	if (rc == 0)
@@ -236,22 +249,21 @@ take_entry(struct toc_reader *r, const struct toc_item *item,
 	return rc;
 }
 
-/*
- * Returns whether the entry belongs only to the format; the first such entry
- * marks the end of the prefetched part.
- */
 static bool
-is_landmark(struct toc_reader *r, const struct toc_item *item)
+is_called(const struct toc_item *item, const char *landmark)
 {
 	const char *name = item->text[TOC_NAME];
 
 	if (strncmp(name, "./", 2) == 0)
 		name += 2;
-	if (strcmp(name, LAYER_LANDMARK) == 0) {
-		r->t->prefetch = (uint64_t)item->number[TOC_OFFSET];
-		return true;
-	}
-	return strcmp(name, LAYER_NO_LANDMARK) == 0;
+	return strcmp(name, landmark) == 0;
+}
+
+bool
+toc_is_internal(const struct toc_item *item)
+{
+	return is_called(item, LAYER_LANDMARK) ||
+	    is_called(item, LAYER_NO_LANDMARK);
 }
 
 static int
@@ -268,39 +280,45 @@ take_chunk(struct toc_reader *r, const struct toc_item *item,
 }
 
 static int
-take_trace(struct toc_reader *r, const struct toc_item *item,
+take_stored(struct toc_reader *r, const struct toc_item *item,
     char why[LAYER_WHY])
 {
-	struct toc_trace *t = &r->t->trace;
+	bool trace = item->what == TOC_TRACE;
+	struct toc_stored *s = trace ? &r->t->trace : &r->t->compact;
 
-	t->offset = (uint64_t)item->number[TOC_OFFSET];
-	t->length = (uint64_t)item->number[TOC_LENGTH];
-	if (hex_read_sha256(t->digest, item->text[TOC_DIGEST]) != 0)
-		return layer_refuse(why, -EBADMSG, "its index has a trace "
-		    "without a SHA-256");
+	s->offset = (uint64_t)item->number[TOC_OFFSET];
+	s->length = (uint64_t)item->number[TOC_LENGTH];
+	if (hex_read_sha256(s->digest, item->text[TOC_DIGEST]) != 0)
+		return layer_refuse(why, -EBADMSG, "its index has a %s "
+		    "without a SHA-256", trace ? "trace" : "compact index");
 	return 0;
 }
 
-static int
-take(void *arg, const struct toc_item *item, char why[LAYER_WHY])
+int
+toc_reader_take(void *arg, const struct toc_item *item, char why[LAYER_WHY])
 {
 	struct toc_reader *r = arg;
-	int rc;
+	int rc = 0;
 
-	if (item->is_trace)
-		return take_trace(r, item, why);
+	if (item->what != TOC_ENTRY)
+		return take_stored(r, item, why);
 	if (strcmp(item->text[TOC_TYPE], "chunk") == 0) {
 		rc = take_chunk(r, item, why);
 	} else {
-		r->landmark = is_landmark(r, item);
-		rc = r->landmark ? 0 : take_entry(r, item, why);
+		r->landmark = toc_is_internal(item);
+		/* the prefetched part ends here */
+		if (is_called(item, LAYER_LANDMARK))
+			r->t->prefetch = (uint64_t)item->number[TOC_OFFSET];
+		if (!r->landmark)
+			rc = take_entry(r, item, why);
 	}
 	return rc == -ENOMEM ? layer_refuse(why, rc, "%s", strerror(ENOMEM)) :
 	    rc;
 }
 
 int
-toc_reader_open(struct toc_reader **out, struct toc *t, struct lazy_index *x)
+toc_reader_open(struct toc_reader **out, struct toc *t, struct lazy_index *x,
+    bool json)
 {
 	struct toc_reader *r = sys_calloc(1, sizeof(*r));
 
@@ -308,7 +326,7 @@ toc_reader_open(struct toc_reader **out, struct toc *t, struct lazy_index *x)
 		return -ENOMEM;
 	r->t = t;
 	r->x = x;
-	if (toc_json_open(&r->json, take, r) != 0) {
+	if (json && toc_json_open(&r->json, toc_reader_take, r) != 0) {
 		sys_free(r);
 		return -ENOMEM;
 	}
@@ -335,7 +353,7 @@ toc_reader_add(struct toc_reader *r, const void *data, size_t len,
 int
 toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY])
 {
-	int rc = toc_json_end(r->json, why);
+	int rc = r->json == NULL ? 0 : toc_json_end(r->json, why);
 
 	return rc != 0 ? rc : toc_place_units(r->t, r->x, end, why);
 }

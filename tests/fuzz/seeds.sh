@@ -227,13 +227,19 @@ if have zstd; then
 	  cat trace.zst; } >stored
 	seed trace stored '\002' stored
 fi
-# Makes a layer preceded by its length, and its ztoc.
-if have layerpack; then
+# Makes a layer preceded by its length, its ztoc, and a compact index.
+if have layerpack && have zstd; then
 	{ seq 2000; cat toc.json; } >text
 	ln text link
 	tar --format=pax -cf layer.tar text link toc.json
 	gzip -nk layer.tar
 	gzip -n <layer >>layer.tar.gz
+	# the zstd frame of a compact index, in a skippable frame
+	layerpack -q -f -F zstd-chunked -c 4K -o chunked layer.tar >said
+	place=$(sed -n 's/^annotation .*compact-index=sha256:[^:]*://p' said)
+	tail -c +$((${place%:*} + 9)) chunked |
+	    head -c $((${place#*:} - 8)) | zstd -qdc >compact
+	seed compact layer '' compact
 	for name in raw packed plain; do
 		of=layer.tar.gz
 		[ $name != plain ] || of=layer.tar

@@ -65,21 +65,18 @@ pace(struct stack *s, uint64_t start_ns, uint64_t sent)
 		sys_sleep_ns(PAUSE_NS);
 }
 
-/* Returns whether a unit is in the marked beginning of its layer. */
+/*
+ * Returns whether a unit is in the marked beginning of its layer; its digest
+ * may be elsewhere.
+ */
 static bool
 is_marked(const struct layer *l, uint32_t unit)
 {
 	struct layer_range part, r[LAYER_RANGES_MAX];
-	size_t count;
 
-	if (!layer_prefetch(l, &part))
-		return false;
-	count = layer_ranges(l, unit, r);
-	for (size_t i = 0; i < count; i++)
-		if (r[i].object != NULL ||
-		    r[i].offset + r[i].length > part.offset + part.length)
-			return false;
-	return true;
+	return layer_prefetch(l, &part) && layer_ranges(l, unit, r) > 0 &&
+	    r[0].object == NULL &&
+	    r[0].offset + r[0].length <= part.offset + part.length;
 }
 
 /* How much was fetched in the background, and since when. */

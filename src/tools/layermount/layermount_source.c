@@ -6,10 +6,9 @@
  * server.  Blobs named by their digest never change.  For other URLs, the
  * validator and the size are requested and become part of the cache key.
  */
-#include "layermount.h"
+#include "layermount_expect.h"
 
 #include "base/array.h"
-#include "base/hex.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -18,15 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define ESTARGZ_DIGEST "containerd.io/snapshot/stargz/toc.digest"
-/* The annotations written by containers/storage and by the stargz project. */
-static const char *const chunked_digest[] = {
-	"io.github.containers.zstd-chunked.manifest-checksum",
-	"io.containers.zstd-chunked.manifest-checksum", NULL };
-static const char *const chunked_place[] = {
-	"io.github.containers.zstd-chunked.manifest-position",
-	"io.containers.zstd-chunked.manifest-position", NULL };
 
 /* Reading */
 
@@ -229,54 +219,6 @@ open_local(struct source *s, char why[LAYER_WHY])
 	return rc;
 }
 
-/* "offset:length:content:type" */
-static void
-take_place(struct layer_expect *e, const char *place)
-{
-	unsigned type;
-
-	if (sscanf(place, "%" SCNu64 ":%" SCNu64 ":%" SCNu64 ":%u",
-	    &e->index_offset, &e->index_length, &e->index_content,
-	    &type) != 4 || type != 1)
-		e->index_length = 0;
-}
-
-static const char *
-annotation(const struct oci_document *d, size_t which,
-    const char *const *names)
-{
-	const char *text = NULL;
-
-	for (; text == NULL && *names != NULL; names++)
-		text = oci_annotation(d, which, *names);
-	return text;
-}
-
-/*
- * Collects information about the layer from the manifest and the command line.
- */
-static int
-expect(struct layermount *m, const struct oci_document *manifest,
-    size_t which, struct layer_expect *e, uint8_t digest[LAYER_DIGEST])
-{
-	const char *text = m->o.index_digest, *place = NULL;
-
-	*e = (struct layer_expect){ .kind = m->o.kind,
-		.key_digest = m->o.has_key ? m->o.key : NULL };
-	if (manifest != NULL && text == NULL) {
-		text = oci_annotation(manifest, which, ESTARGZ_DIGEST);
-		place = annotation(manifest, which, chunked_place);
-		if (text == NULL)
-			text = annotation(manifest, which, chunked_digest);
-	}
-	if (place != NULL)
-		take_place(e, place);
-	if (text == NULL)
-		return 0;
-	e->index_digest = digest;
-	return hex_read_sha256(digest, text);
-}
-
 /* Returns whether the error was caused by wrong data in the layer. */
 static bool
 is_wrong(int rc)
@@ -296,29 +238,54 @@ empty_cache(struct source *s)
 }
 
 static int
+open_layer(struct source *s, const struct layer_expect *e,
+    char why[LAYER_WHY])
+{
+	int rc = layer_open(&s->layer, &s->blobs, e, why);
+
+	if (is_wrong(rc) && s->cache != NULL) {
+		empty_cache(s);
+		rc = layer_open(&s->layer, &s->blobs, e, why);
+	}
+	/* the next process must not use these bytes, either */
+	if (is_wrong(rc) && s->cache != NULL)
+		empty_cache(s);
+	return rc;
+}
+
+/* A wrong compact index is only a loss if the digest of the other is known. */
+static int
+open_either(struct source *s, struct layer_expect *e, char why[LAYER_WHY])
+{
+	char text[LAYER_WHY + 64];
+	int rc = open_layer(s, e, why);
+
+	if (!is_wrong(rc) || e->compact_digest == NULL ||
+	    e->index_digest == NULL)
+		return rc;
+	snprintf(text, sizeof(text), "%s; its other index is used", why);
+	layermount_warn(s->m, s->name, text);
+	e->compact_digest = NULL;
+	return open_layer(s, e, why);
+}
+
+static int
 load(struct source *s, const struct oci_document *manifest, size_t which,
     char why[LAYER_WHY])
 {
-	uint8_t digest[LAYER_DIGEST];
+	struct source_digests d;
 	struct layer_expect e;
-	int rc = expect(s->m, manifest, which, &e, digest);
+	int rc = source_expect(s->m, manifest, which, &e, &d);
 
 	if (rc != 0) {
 		snprintf(why, LAYER_WHY, "the digest of its index is not "
 		    "sha256: and 64 digits");
 		return rc;
 	}
-	s->vouched = e.index_digest != NULL;
+	s->vouched = e.index_digest != NULL || e.compact_digest != NULL;
 	s->blobs = (struct layer_blobs){ .read = read_index, .size = size_of,
 		.arg = s };
-	rc = layer_open(&s->layer, &s->blobs, &e, why);
-	if (is_wrong(rc) && s->cache != NULL) {
-		empty_cache(s);
-		rc = layer_open(&s->layer, &s->blobs, &e, why);
-	}
-	/* the next process must not use this data, either */
-	if (is_wrong(rc) && s->cache != NULL)
-		empty_cache(s);
+	rc = open_either(s, &e, why);
 	if (rc != 0 && s->object != NULL && rc != -EBADMSG && rc != -EINVAL)
 		http_object_why(s->object, why);
 	else if (rc != 0 && *s->why != '\0' && rc != -EBADMSG)

@@ -53,12 +53,12 @@ find_key(struct layerpack *p, struct layer_expect *e,
 int
 layerpack_open(struct layerpack *p, struct layerpack_source *s)
 {
-	struct layer_expect e = { .kind = p->o.kind,
-		.index_digest = p->o.has_digest ? p->o.digest : NULL };
+	struct layer_expect e = p->o.expect;
 	uint8_t key[LAYER_DIGEST];
 	char why[LAYER_WHY] = "";
 	int rc = find_key(p, &e, key);
 
+	e.kind = p->o.kind;
 	*s = (struct layerpack_source){ .blobs = NULL };
 	if (rc != 0)
 		return rc;

@@ -22,7 +22,7 @@ enum layerpack_mode {
 /* Long options for making a layer, which have no letter. */
 enum layerpack_make_only {
 	LAYERPACK_CATALOG = 512, LAYERPACK_MIN_CHUNK, LAYERPACK_MIN_LAYER,
-	LAYERPACK_NAME,
+	LAYERPACK_NAME, LAYERPACK_NO_COMPACT,
 	LAYERPACK_NO_TAR_SPLIT, LAYERPACK_NO_TRACE, LAYERPACK_ORDER,
 	LAYERPACK_STATS, LAYERPACK_WINDOWS
 };
@@ -37,7 +37,7 @@ struct layerpack_make_options {
 	const char *name;		/* of a repository, or NULL */
 	uint64_t catalog;		/* maximum number of names in a catalog,
 					 * or 0 */
-	bool null_ends, no_trace, no_tar_split;
+	bool null_ends, no_trace, no_tar_split, no_compact;
 };
 
 struct layerpack_options {
@@ -46,8 +46,9 @@ struct layerpack_options {
 	const char *side;		/* --ztoc, or NULL */
 	bool rows;
 	enum table_format format;	/* of rows */
-	bool has_digest;
-	uint8_t digest[LAYER_DIGEST];	/* expected digest of the index */
+	/* --index-digest; the other members may be set as well */
+	struct layer_expect expect;
+	uint8_t digest[LAYER_DIGEST];	/* to which expect points */
 	const char *key;		/* --key, or NULL */
 	const char *source;
 	char **operands;		/* source and further operands */

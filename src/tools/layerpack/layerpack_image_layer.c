@@ -34,6 +34,7 @@ enum { TYPES = sizeof(types) / sizeof(types[0]) };
 
 /* Annotations from an earlier conversion, which describe the old layer. */
 static const char *const stale[] = {
+	LAYER_COMPACT,
 	"containerd.io/snapshot/stargz/toc.digest",
 	"io.containers.estargz.uncompressed-size",
 	"io.containers.zstd-chunked.manifest-checksum",

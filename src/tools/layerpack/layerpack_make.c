@@ -80,6 +80,7 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 		.threads = p->o.threads, .level = (int)o->level,
 		.chunk = o->chunk, .min_chunk = o->min_chunk,
 		.trace = !o->no_trace, .no_tar_split = o->no_tar_split,
+		.no_compact = o->no_compact,
 		.tmpdir = layerpack_tmpdir(p) };
 	if (o->windows != NULL && strcmp(o->windows, "packed") == 0)
 		pack->windows = PACK_WINDOWS_PACKED;

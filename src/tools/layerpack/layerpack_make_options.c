@@ -55,6 +55,7 @@ layerpack_make_option(struct layerpack *p, int opt)
 		return options_size(&p->msg, "size", &o->min_chunk);
 	case LAYERPACK_MIN_LAYER:
 		return options_size(&p->msg, "size", &o->min_layer);
+	case LAYERPACK_NO_COMPACT: o->no_compact = true; break;
 	case LAYERPACK_NO_TAR_SPLIT: o->no_tar_split = true; break;
 	case LAYERPACK_NO_TRACE: o->no_trace = true; break;
 	case LAYERPACK_ORDER: o->order = optarg; break;
@@ -114,6 +115,7 @@ check_format(struct layerpack *p)
 	} all[] = {
 		{ o->order != NULL, TAR, "--order" },
 		{ o->min_chunk != 0, TAR, "--min-chunk" },
+		{ o->no_compact, TAR, "--no-compact-index" },
 		{ o->no_trace, TAR, "--no-trace" },
 		{ o->no_tar_split, TAR, "--no-tar-split" },
 		{ o->windows != NULL, ZTOC, "--windows" },

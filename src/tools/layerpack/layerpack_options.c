@@ -20,8 +20,9 @@ enum { THREADS_MAX = 1024 };
 const char layerpack_usage[] =
 "usage: layerpack -F format -o layer [-0fqv] [-c size] [-L level] [-p threads]\n"
 "                 [-T dir] [--min-chunk size] [--order list] [--no-trace]\n"
-"                 [--no-tar-split] [--windows raw|packed] [--min-layer size]\n"
-"                 [--stats[=file]] archive\n"
+"                 [--no-tar-split] [--no-compact-index]\n"
+"                 [--windows raw|packed] [--min-layer size] [--stats[=file]]\n"
+"                 archive\n"
 #ifdef COLDPRESS_SQLITE
 "       layerpack -F cas -o repository [-qv] [-c size] [-L level] [-p threads]\n"
 "                 [--catalog names] [--key file] [--name name] archive ...\n"
@@ -66,6 +67,7 @@ static const char help[] =
 "  -0, --null             paths in LIST end with NUL\n"
 "      --no-trace         do not store the files of LIST a second time\n"
 "      --no-tar-split     zstd-chunked: omit the archive's headers\n"
+"      --no-compact-index omit the index of which a reader fetches less\n"
 "      --windows KIND     ztoc: raw, as in SOCI (default); packed:\n"
 "                         compressed, and fetched when needed\n"
 "      --min-layer SIZE   ztoc: make none for a smaller layer, without error\n"
@@ -113,6 +115,7 @@ static const struct option long_options[] = {
 	{ "list", no_argument, NULL, 't' },
 	{ "min-chunk", required_argument, NULL, LAYERPACK_MIN_CHUNK },
 	{ "min-layer", required_argument, NULL, LAYERPACK_MIN_LAYER },
+	{ "no-compact-index", no_argument, NULL, LAYERPACK_NO_COMPACT },
 	{ "no-tar-split", no_argument, NULL, LAYERPACK_NO_TAR_SPLIT },
 	{ "no-trace", no_argument, NULL, LAYERPACK_NO_TRACE },
 	{ "no-xattrs", no_argument, NULL, NO_XATTRS },
@@ -158,11 +161,15 @@ set_rows(struct layerpack *p, enum table_format format)
 static int
 set_digest(struct layerpack *p)
 {
-	if (hex_read_sha256(p->o.digest, optarg) != 0)
-		return options_bad(&p->msg, "digest", "sha256: and 64 "
-		    "hexadecimal digits");
-	p->o.has_digest = true;
-	return -1;
+	struct layer_expect *e = &p->o.expect;
+
+	*e = (struct layer_expect){ .index_digest = p->o.digest };
+	if (hex_read_sha256(p->o.digest, optarg) == 0)
+		return -1;
+	e->index_digest = NULL;
+	return layer_expect_compact(e, p->o.digest, optarg) == 0 ? -1 :
+	    options_bad(&p->msg, "digest", "sha256: and 64 hexadecimal "
+	    "digits");
 }
 
 static int

@@ -17,8 +17,9 @@
 static const char *const columns[] = { "format", "level", "chunk_B",
     "min_chunk_B", "threads", "entries", "units", "files_B", "archive_B",
     "layer_B", "size_pct", "index_offset_B", "index_B", "index_raw_B",
-    "tar_split_B", "trace_offset_B", "trace_B", "trace_raw_B", "digest",
-    "diff_id", "index_digest", "wall_s", "user_s", "sys_s", "maxrss_KiB",
+    "tar_split_B", "trace_offset_B", "trace_B", "trace_raw_B",
+    "digests_offset_B", "digests_B", "compact_offset_B", "compact_B",
+    "digest", "diff_id", "index_digest", "wall_s", "user_s", "sys_s", "maxrss_KiB",
     "libraries" };
 
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
@@ -61,6 +62,10 @@ put_result(struct table *t, const struct layerpack_make *m)
 	table_int(t, (int64_t)r->trace_offset);
 	table_int(t, (int64_t)r->trace_length);
 	table_int(t, (int64_t)r->trace_content);
+	table_int(t, (int64_t)(r->compact_offset - r->digests_length));
+	table_int(t, (int64_t)r->digests_length);
+	table_int(t, (int64_t)r->compact_offset);
+	table_int(t, (int64_t)r->compact_length);
 	put_digest(t, r->blob_digest);
 	/* not computed for the layer of a ztoc */
 	if (m->pack.kind == LAYER_ZTOC)

@@ -4,8 +4,9 @@
  *
  * Every unit must match its digest.  The archive, decompressed from its start
  * as by tar(1), must contain the same entries as the index and the same data as
- * the units, so that readers of either see the same files.  The trace, which
- * some readers use instead of the units, must also match.
+ * the units, so that readers of either see the same files.  The compact index
+ * and the trace, which some readers use instead of the index and the units, must
+ * also match.
  */
 #include "layerpack_verify.h"
 
@@ -44,6 +45,19 @@ verify_rest(struct verify *v)
 			verify_unit(v, (uint32_t)u);
 }
 
+/* Compares the compact index, which some readers use, with the index. */
+static int
+verify_compact(struct verify *v)
+{
+	char why[LAYER_WHY] = "";
+	int rc = layer_check_compact(v->s.l, why);
+
+	if (rc == 0 || rc == -ENOMEM)
+		return rc;
+	msg_error(&v->p->msg, "%s: %s", v->p->o.source, why);
+	return 0;
+}
+
 static int
 verify(struct verify *v)
 {
@@ -63,6 +77,8 @@ verify(struct verify *v)
 		rc = verify_archive(v);
 	if (rc == 0)
 		verify_rest(v);
+	if (rc == 0)
+		rc = verify_compact(v);
 	return rc != 0 ? rc : verify_trace(v);
 }
 
