@@ -53,11 +53,12 @@ stop() {
 }
 # memory: prints the server's resident memory, in KiB
 memory() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$(server)/status"; }
+has_more() { [ "$(wc -l <stats)" -gt "$field_lines" ]; }
 # field NAME: prints a counter
 field() {
 	field_lines=$(wc -l <stats)
 	kill -USR1 "$(server)"
-	await test "$(wc -l <stats)" -gt "$field_lines" >&2
+	await has_more >&2
 	tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"
 }
 : >stats
