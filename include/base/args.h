@@ -16,9 +16,9 @@
 int args_int(const char *s, int64_t lo, int64_t hi, int64_t *value);
 
 /*
- * Parses a size in bytes: a decimal number with an optional suffix K, M, G, T
- * (also KiB, k, ...; powers of 1024).  Returns 0, -EINVAL or -ERANGE (does not
- * fit in 63 bits).
+ * Parses a size in bytes: a decimal number with an optional suffix K, M, G or T
+ * (also KiB, k, ...; all are powers of 1024).  Returns 0, -EINVAL or -ERANGE
+ * (does not fit in 63 bits).
  */
 int args_size(const char *s, uint64_t *bytes);
 

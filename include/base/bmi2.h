@@ -1,5 +1,5 @@
 /*
- * bmi2.h - compiling a loop twice: for any processor, and for those with BMI2
+ * bmi2.h - compiling a loop twice, with and without BMI2
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * BMI2 shifts by a variable amount in one instruction.  A loop over bits is an

@@ -1,5 +1,5 @@
 /*
- * bytes.h - integers in a fixed byte order at any address
+ * bytes.h - unaligned loads and stores in a fixed byte order
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * le: least significant byte first; be: most significant byte first.  The

@@ -1,5 +1,5 @@
 /*
- * cpus.h - how many CPUs this process may use
+ * cpus.h - the number of CPUs this process may use
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: sched_getaffinity(2), cgroups(7), proc_pid_mountinfo(5), and the
@@ -16,8 +16,8 @@
 unsigned cpus_usable(void);
 
 /*
- * Returns the number of threads to run: `asked`, or one per CPU if that is 0,
- * but at most `most`.
+ * Returns the number of threads to run: `asked`, or one per CPU if `asked` is
+ * 0, but never more than `most`.
  */
 unsigned cpus_choose(unsigned asked, unsigned most);
 

@@ -25,7 +25,7 @@ struct flatjson {
 
 /*
  * Starts parsing len bytes of text, which must remain valid.  Returns 0, or
- * -EINVAL if it is not an object.
+ * -EINVAL if the text is not an object.
  */
 int flatjson_open(struct flatjson *j, const char *text, size_t len);
 

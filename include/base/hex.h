@@ -19,12 +19,18 @@ void hex_write(char *text, const uint8_t *data, size_t n);
  */
 int hex_read(uint8_t *data, size_t n, const char *text);
 
-/* Size of a SHA-256 in registry form: "sha256:", 64 digits and a NUL. */
+/*
+ * Size of a SHA-256 digest as registries write it: "sha256:", 64 digits and a
+ * NUL.
+ */
 enum { HEX_SHA256 = 72 };
 
 void hex_write_sha256(char text[HEX_SHA256], const uint8_t digest[32]);
 
-/* Reads such a SHA-256, with digits in either case.  Returns 0 or -EINVAL. */
+/*
+ * Reads a digest in this form, with digits in either case.  Returns 0 or
+ * -EINVAL.
+ */
 int hex_read_sha256(uint8_t digest[32], const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * hole.h - finding the holes in sparse files, so as not to read them
+ * hole.h - finding holes in sparse files, to avoid reading them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_HOLE_H

@@ -19,8 +19,8 @@
 struct progress {
 	_Atomic uint64_t done_B;
 	uint64_t total_B;	/* 0: unknown */
-	int64_t start_ns;	/* from sys_now_ns(); signed so that
-				 * differences work */
+	int64_t start_ns;	/* from sys_now_ns(); signed, so that
+				 * differences can be negative */
 	bool shown;		/* on a terminal, and not quiet */
 	pthread_mutex_t lock;	/* protects the fields below */
 	int64_t drawn_ns;	/* time of the last line, or start_ns */
@@ -45,8 +45,8 @@ void progress_add(struct progress *p, uint64_t bytes);
 void progress_draw(struct progress *p);
 
 /*
- * Erases the line; to be used before a message and at the end.  Does nothing if
- * p is all zeros because it has not been started.  Thread-safe.
+ * Erases the line; call this before a message and at the end.  Does nothing if
+ * p is all zeros, that is, before progress_start().  Thread-safe.
  */
 void progress_erase(struct progress *p);
 

@@ -15,8 +15,8 @@
  * Permanently confines the calling thread, the threads it starts later and
  * their children: no path can be opened, created, renamed, removed or executed
  * and, if the kernel supports it, no TCP socket can be connected or bound and
- * no abstract socket outside can be reached.  Descriptors already open are not
- * affected.  execve(2) grants no privileges.
+ * no abstract socket outside the sandbox can be reached.  Descriptors already
+ * open are not affected.  execve(2) grants no privileges.
  *
  * Call this after opening all files and before starting any thread.  Afterwards
  * output_commit(), opendir(3) of /proc and libraries that load files lazily
@@ -38,7 +38,7 @@ int sandbox_enter_reading(const int *dirs, size_t count, bool *confined);
 /*
  * Like sandbox_enter(), except that files can be created by name, renamed and
  * removed beneath dir, as output_commit() requires for an output there.  dir is
- * an open directory, which is not closed.  No file can be opened there.
+ * an open directory, which is not closed.  Files beneath dir cannot be opened.
  */
 int sandbox_enter_naming(int dir, bool *confined);
 
@@ -54,14 +54,14 @@ int sandbox_enter_making(int dir, const int *dirs, size_t count,
 
 /*
  * Like sandbox_enter(), except that some access beneath these directories is
- * still allowed.  Each is a descriptor, which is not closed, or -1.
+ * still allowed.  Each member is a descriptor, which is not closed, or -1.
  */
 struct sandbox_dirs {
 	int reading, naming, making;	/* as in the functions above */
 	int renaming;			/* directories can be renamed */
-	int spooling;			/* files can be opened and written, even
-					 * unnamed ones, but not created by
-					 * name */
+	int spooling;			/* files, including unnamed ones, can be
+					 * opened and written, but none can be
+					 * created by name */
 };
 int sandbox_enter_dirs(const struct sandbox_dirs *d, bool *confined);
 

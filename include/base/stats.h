@@ -1,5 +1,5 @@
 /*
- * stats.h - statistics of samples, without assuming a distribution
+ * stats.h - distribution-free statistics of samples
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Everything here is thread-safe.  Values are never NaN, but may be infinite
@@ -22,9 +22,9 @@ void stats_sort(double *values, size_t n);
 double stats_quantile(const double *sorted, size_t n, double p);
 
 /*
- * Returns the mean of the values without the floor(n x share) smallest and
- * largest ones; share is below 0.5.  The number dropped at each end is stored
- * in *cut, unless cut is NULL.  Returns NaN if n is 0.
+ * Returns the trimmed mean of the values, which leaves out the floor(n x share)
+ * smallest and as many of the largest; share is below 0.5.  The number left out
+ * at each end is stored in *cut, unless cut is NULL.  Returns NaN if n is 0.
  */
 double stats_trimmed(const double *sorted, size_t n, double share,
     size_t *cut);
@@ -45,9 +45,9 @@ int stats_median_interval(const double *sorted, size_t n, double conf,
     struct stats_interval *out);
 
 /*
- * Returns the two-sided p-value of the sign test for `less` values below and
- * `more` above: the probability of a split at least this uneven arising by
- * chance.
+ * Returns the two-sided p-value of the sign test for a median with `less`
+ * values below it and `more` above: the probability that chance alone produces
+ * a split at least this uneven.
  */
 double stats_sign_p(size_t less, size_t more);
 

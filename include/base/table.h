@@ -41,7 +41,7 @@ int table_comment(struct table *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * These functions add the next value of the current row.  Errors are reported
+ * These functions add the next value to the current row.  Errors are reported
  * by table_end().  table_text copies value; NULL means missing.  table_known
  * writes a number, or a missing value if it is negative.  table_real writes the
  * given number of decimals; a non-finite value is missing.

@@ -1,5 +1,5 @@
 /*
- * crc64.h - CRC-64 with the polynomial of ISO 3309
+ * crc64.h - CRC-64 with the ISO 3309 polynomial
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * x^64 + x^4 + x^3 + x + 1, reflected, as crc64.ISO in Go's hash/crc64; xz uses

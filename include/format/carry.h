@@ -1,5 +1,5 @@
 /*
- * carry.h - holding input until its cutting point is known
+ * carry.h - holding input back until the cut point is known
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * This is used by the readers of all decoders.  A piece grows with each read

@@ -29,8 +29,7 @@ struct codec_options {
 	bool rsyncable;		/* choose block boundaries by content */
 	bool independent;	/* one gzip member or zstd frame per block */
 	bool seekable;		/* zstd: frames and a seek table */
-	bool has_size;		/* zstd: the header records the size, which
-				 * is */
+	bool has_size;		/* zstd: record this size in the header */
 	uint64_t size;
 	bool huffman, rle;	/* gzip, zlib: zlib's strategies */
 	bool extreme;		/* xz, lzma: -e */
@@ -47,7 +46,7 @@ struct codec_options {
 	const char *name;	/* name to store, or NULL */
 	const char *comment;	/* comment to store, or NULL */
 	const char *check;	/* xz: name of the check, or NULL */
-	bool block_check;	/* lz4: also a checksum of each block */
+	bool block_check;	/* lz4: also add a checksum to each block */
 	bool legacy;		/* lz4: the frame that lz4 -l writes */
 	uint32_t mtime;		/* likewise, seconds since 1970, or 0 */
 	int flush_ms;		/* see input.h; 0: never */

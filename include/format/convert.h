@@ -32,8 +32,8 @@ struct convert_result {
 };
 
 /*
- * Computes the bytes that the coder needs with c->options.threads.  Returns 0,
- * or an error of coder.plan().
+ * Computes how many bytes of memory the coder needs with c->options.threads.
+ * Returns 0, or an error of coder.plan().
  */
 int convert_plan(const struct convert *c, struct memory_plan *p,
     uint64_t *bytes, const char **why);

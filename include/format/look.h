@@ -23,7 +23,7 @@ struct look {
 };
 
 /*
- * Opens a look at fd, which is not closed.  Returns NULL, which look_close()
+ * Opens a window on fd, which is not closed.  Returns NULL, which look_close()
  * accepts, if out of memory.
  */
 struct look *look_open(int fd, uint64_t len);

@@ -1,5 +1,5 @@
 /*
- * fs_run.h - reading all data of a list once, with several threads
+ * fs_run.h - reading each listed file once, with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_FS_RUN_H
@@ -10,7 +10,7 @@
 struct fs_run {
 	const struct fs_list *list;
 	unsigned threads;
-	/* The size of every part of a file except the last. */
+	/* The size of all parts of a file but the last. */
 	size_t unit;
 	/*
 	 * Creates one thread's state.  Returns 0, or -errno, which ends the

@@ -58,7 +58,8 @@ struct image_file {
 	/* The following are set by the source. */
 	const uint8_t *name;		/* not NUL-terminated */
 	uint64_t ref;			/* the source's handle of the inode */
-	uint64_t size;			/* size of the data; 0 unless a file */
+	uint64_t size;			/* size of the data; 0 except for
+					 * regular files */
 	uint64_t start;			/* position of its first block */
 	const uint8_t *map;		/* used by the source to locate
 					 * blocks */

@@ -1,5 +1,5 @@
 /*
- * cpus.c - how many CPUs this process may use
+ * cpus.c - the number of CPUs this process may use
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * /proc/self/cgroup contains the path of this process's group in each

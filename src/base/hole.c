@@ -1,5 +1,5 @@
 /*
- * hole.c - finding the holes in sparse files, so as not to read them
+ * hole.c - finding holes in sparse files, to avoid reading them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/hole.h"

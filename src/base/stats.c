@@ -1,5 +1,5 @@
 /*
- * stats.c - statistics of samples, without assuming a distribution
+ * stats.c - distribution-free statistics of samples
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/stats.h"

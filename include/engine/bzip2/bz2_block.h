@@ -52,8 +52,8 @@ bz2_crc_combine(uint32_t stream, uint32_t block)
 
 /*
  * RLE1, which the reader applies while cutting its input into blocks.  It
- * replaces copying into a slot, and costs little more.  Block boundaries depend
- * only on the data and the level, not on the size of each read.
+ * replaces the copy into a slot, and costs little more.  Block boundaries
+ * depend only on the data and the level, not on the size of each read.
  */
 struct bz2_rle {
 	uint8_t *block;		/* the caller's buffer of bz2_rle_cap() bytes */
@@ -138,7 +138,7 @@ int bz2_read_trailer(const uint8_t *in, size_t len, uint64_t *bit,
  * chance, or by design.
  */
 struct bz2_scan {
-	uint64_t pairs[1024];	/* pairs of bytes that occur inside a magic
+	uint64_t pairs[1024];	/* byte pairs that occur inside a magic
 				 * number */
 };
 

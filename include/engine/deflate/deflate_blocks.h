@@ -1,5 +1,5 @@
 /*
- * deflate_blocks.h - from matches to the bits of deflate blocks (RFC 1951)
+ * deflate_blocks.h - encoding matches as deflate blocks (RFC 1951)
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The back half of our own deflate encoder.  It decides where blocks begin,
@@ -45,7 +45,7 @@ enum { DEFLATE_HELD = 7 };
 
 struct deflate_writer {
 	uint8_t *next;
-	uint64_t bits;		/* bits not yet written, and their number */
+	uint64_t bits;		/* the bits not yet written, and their count */
 	unsigned held;
 };
 
@@ -59,7 +59,7 @@ struct deflate_blocks {
 	const uint8_t *stored;	/* bytes waiting for a stored block */
 	size_t nstored;
 	uint8_t length_sym[259];
-	/* one extra, for the end */
+	/* one more than DEFLATE_PIECES, for the end */
 	struct deflate_piece pieces[DEFLATE_PIECES + 1];
 };
 

@@ -19,9 +19,9 @@
 enum {
 	CODE_MAX = 15,		/* longest code, in bits */
 	PRE_MAX = 7,		/* the precode's longest code, in bits */
-	LENGTH_EXTRA = 5,	/* maximum number of extra bits after a length's
+	LENGTH_EXTRA = 5,	/* maximum number of extra bits after a length
 				 * code, */
-	DISTANCE_EXTRA = 13,	/* and after a distance's */
+	DISTANCE_EXTRA = 13,	/* and after a distance code */
 	LITLEN_SYMS = 288,
 	DIST_SYMS = 32,
 	PRE_SYMS = 19,
@@ -34,12 +34,12 @@ enum {
 	DIST_BITS = 8,
 
 	/*
-	 * All tables are in one array.  Each of the two codes has tables of 0,
-	 * 1, 2 ... BITS bits one after another; the n-bit table begins at
-	 * offset 1 << n, so an index with a 1 prepended selects both table and
-	 * entry.  Codes longer than BITS continue in separate tables, each
-	 * shared by at least two codes, so there are at most half as many of
-	 * these tables as symbols.
+	 * All tables are in one array.  Each of the two codes has tables of 0
+	 * to BITS bits, stored consecutively; the n-bit table begins at offset
+	 * 1 << n, so an index with a 1 prepended selects both table and entry.
+	 * Codes longer than BITS continue in separate tables, each shared by at
+	 * least two codes, so there are at most half as many of these tables as
+	 * symbols.
 	 */
 	STOP_END = 0,
 	STOP_BAD = ALIGN,
@@ -48,7 +48,7 @@ enum {
 	DIST_TRIE = LIT_SUBS +
 	    LITLEN_SYMS / 2 * (1 << (CODE_MAX - LIT_BITS)),
 	DIST_SUBS = DIST_TRIE + (2 << DIST_BITS),
-	/* The distance tables overwrite the precode's table later. */
+	/* The distance tables later overwrite the precode's table. */
 	PRE_TABLE = DIST_TRIE + (1 << PRE_MAX),
 	ENTRIES = DIST_SUBS + DIST_SYMS / 2 * (1 << (CODE_MAX - DIST_BITS)),
 };
@@ -118,14 +118,15 @@ void codes_fixed_lens(uint8_t *lens);
 
 /*
  * Fills tab with the precode, overwriting other codes.  The table is at
- * PRE_TABLE and has PRE_MAX bits; each entry contains the number of bits in its
- * lowest eight bits and the symbol above them.  Returns 0 or -EBADMSG.
+ * PRE_TABLE and is indexed by PRE_MAX bits; each entry contains the number of
+ * bits in its lowest eight bits and the symbol above them.  Returns 0 or
+ * -EBADMSG.
  */
 int codes_pre(uint32_t *tab, const uint8_t lens[PRE_SYMS]);
 
 /*
  * Computes the codewords from their lengths.  The first bit of a codeword is
- * its lowest.
+ * its least significant.
  */
 void codes_words(uint16_t *words, const uint8_t *lens, unsigned n);
 

@@ -47,9 +47,9 @@ void inflater_stop_after(struct inflater *f, size_t made);
 void inflater_mark(struct inflater *f, uint8_t *used_end);
 
 /*
- * Returns how many bits have been read from the input but not decoded.  If that
- * is not a multiple of 8, the first of them are the most significant bits of a
- * byte.
+ * Returns how many bits have been read from the input but not decoded.  If
+ * their number is not a multiple of 8, the first of these bits are the most
+ * significant bits of a byte.
  */
 unsigned inflater_ahead(const struct inflater *f);
 
@@ -76,8 +76,8 @@ size_t inflater_unused(const struct inflater *f, uint8_t unused[8]);
 bool inflater_at_boundary(const struct inflater *f);
 
 /*
- * Number of writable bytes needed after the output space of a piece, for faster
- * decoding.
+ * Number of bytes after a piece's output space that must be writable, for
+ * faster decoding.
  */
 enum { INFLATER_SPARE = 322 };
 
@@ -91,8 +91,8 @@ struct inflated {
 /*
  * Decodes a piece that is completely in memory and needs no history, from a
  * block's header either to the end of the final block, or to the last byte of
- * in, where a block must end.  Returns 0, or -EBADMSG if it is not such a piece
- * or decodes to more than cap bytes.  The spare bytes after out are
+ * in, where a block must end.  Returns 0, or -EBADMSG if `in` is not such a
+ * piece or decodes to more than cap bytes.  The spare bytes after out are
  * overwritten.  The state of f is lost: the next call must be inflater_start()
  * or inflater_piece().
  */

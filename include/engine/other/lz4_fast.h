@@ -12,7 +12,7 @@
 
 enum { LZ4_FAST_BITS = 14 };
 
-/* Per-block state: the last position of each hash of six bytes. */
+/* Per-block state: the last position of each six-byte hash. */
 struct lz4_fast {
 	uint16_t places[1 << LZ4_FAST_BITS];
 };

@@ -1,5 +1,5 @@
 /*
- * lz4_zfs.h - LZ4 as ZFS compresses it
+ * lz4_zfs.h - LZ4 compression exactly as in ZFS
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The output is an ordinary LZ4 block, but ZFS still uses a compressor from

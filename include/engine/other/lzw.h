@@ -28,9 +28,9 @@
 
 /*
  * Returns STREAM_END only if io->eof is set.  Rejects reserved bits and codes
- * wider than 16 bits with -ENOTSUP; a wrong magic, a width below 9 and codes
- * that are not in the table with -EBADMSG.  Always needs 449 KiB of memory, and
- * ignores memlimit.
+ * wider than 16 bits with -ENOTSUP; a wrong magic number, a width below 9 and
+ * codes missing from the table with -EBADMSG.  Always needs 449 KiB of memory,
+ * and ignores memlimit.
  */
 extern const struct stream_ops lzw_stream;
 

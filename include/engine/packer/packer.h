@@ -1,5 +1,5 @@
 /*
- * packer.h - the compressors that filesystems use for blocks
+ * packer.h - the block compressors used by filesystems
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A packer compresses blocks of up to a given size, one after another.  It
@@ -33,11 +33,11 @@ struct packer_kind {
 };
 
 /*
- * The compressors as filesystems call them.  Each table ends with a NULL name.
- * A kind with negative levels is not part of "all".
+ * The compressors, under the names that filesystems use.  Each table ends with
+ * a NULL name.  A kind with negative levels is not part of "all".
  *
- * As in ZFS, without the header that it adds: lzjb, zle, lz4, gzip-1..9 (zlib
- * streams), zstd-1..19 and zstd-fast-1..1000.
+ * As in ZFS, but without the header that ZFS adds: lzjb, zle, lz4, gzip-1..9
+ * (zlib streams), zstd-1..19 and zstd-fast-1..1000.
  */
 extern const struct packer_kind packers_zfs[], packers_zfs_fuse[];
 

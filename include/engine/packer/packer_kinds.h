@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Produces zlib streams; the same deflater is used for all blocks. */
+/* Produces zlib streams, with one deflater for all blocks. */
 void *packer_zlib_open(int level, size_t most);
 void packer_zlib_close(void *state);
 size_t packer_zlib_pack(void *state, const uint8_t *in, size_t len,

@@ -62,19 +62,19 @@ enum {
 enum gzip_sizes {
 	GZIP_UNMARKED,
 	GZIP_EQUAL,
-	GZIP_QUARTER,		/* a quarter of the largest, or more */
+	GZIP_QUARTER,		/* at least a quarter of the largest */
 	GZIP_ANY,
 };
 
 struct gzip_header {
 	size_t len;		/* length of the whole header */
 	uint32_t mtime;
-	size_t mark;		/* bytes of the mark after the header, or 0 */
+	size_t mark;		/* size of the mark after the header, or 0 */
 	enum gzip_sizes sizes;
 	/* sizes of all blocks but the last, unless unmarked */
 	uint32_t block_min, block_max;
-	uint32_t member;	/* length from an MZ or BC subfield, or 0;
-				 * possibly only of the deflate stream */
+	uint32_t member;	/* length in an MZ or BC subfield, or 0;
+				 * possibly that of the deflate stream alone */
 	const char *name;	/* within the parsed bytes, or NULL */
 };
 

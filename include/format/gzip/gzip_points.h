@@ -23,8 +23,8 @@ enum { GZIP_WINDOW = 32 << 10 };
 struct gzip_point {
 	uint64_t in;		/* file offset of the first whole byte after the
 				 * point */
-	unsigned bits;		/* bits after the point, 0 to 7, in the byte
-				 * before that (the most significant bits) */
+	unsigned bits;		/* number of bits after the point, 0 to 7, at
+				 * the top of the byte before `in` */
 	uint64_t out;		/* bytes of data before the point */
 	/*
 	 * the data before the point within its member, at most GZIP_WINDOW
@@ -45,8 +45,8 @@ struct gzip_points_source {
 	 */
 	int (*taken)(void *arg, const uint8_t *data, size_t len);
 	/*
-	 * Called for the start of the first member's data, and then for each
-	 * first point that is more than `spacing` bytes of data after the
+	 * Called for the start of the first member's data, and then repeatedly
+	 * for the next point more than `spacing` bytes of data after the
 	 * previous one.  The window is valid during the call.  Returns 0 or
 	 * -errno.
 	 */

@@ -38,7 +38,7 @@ enum tar_type {
 	TAR_DIR, TAR_FIFO
 };
 
-/* A run of data in a sparse file; the gaps between runs are zero. */
+/* A run of data in a sparse file; the gaps between runs read as zeros. */
 struct tar_extent {
 	uint64_t offset, length;
 };
@@ -81,8 +81,8 @@ struct tar_entry {
 	const struct tar_xattr *records;
 	size_t record_count;
 	/*
-	 * Archive offsets of the entry's first header (including extensions)
-	 * and of its data.
+	 * Archive offsets of the entry's first header, which may be an
+	 * extension, and of its data.
 	 */
 	uint64_t header_offset, data_offset;
 };

@@ -70,7 +70,7 @@ const char *oci_annotation(const struct oci_document *d, size_t layer,
     const char *name);
 
 /*
- * Returns the digest in a config of the archive of layer n, or NULL.  The
+ * Returns the diff_id of layer n in a config, or NULL if there is none.  The
  * string belongs to the document.
  */
 const char *oci_diff_id(const struct oci_document *config, size_t n);

@@ -84,15 +84,15 @@ int oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
 void oci_remove(struct oci_document *d, const char *list, size_t n);
 
 /*
- * Sets the SHA-256, in hexadecimal, of the archive of layer n in a config.
- * Returns 0, -EBADMSG (the config has none) or -ENOMEM.
+ * Sets the diff_id of layer n in a config to a SHA-256 in hexadecimal.  Returns
+ * 0, -EBADMSG (the config has no diff_id for the layer) or -ENOMEM.
  */
 int oci_set_diff_id(struct oci_document *config, size_t n,
     const char hex[OCI_HEX + 1]);
 
 /*
- * Writes the document to *text as *len bytes, to be freed with sys_free().
- * Returns 0 or -ENOMEM.
+ * Serializes the document.  *text is set to the *len bytes, which the caller
+ * frees with sys_free().  Returns 0 or -ENOMEM.
  */
 int oci_write(const struct oci_document *d, char **text, size_t *len);
 

@@ -10,7 +10,7 @@
 
 #include "image/oci/oci.h"
 
-/* The reason for a blob rejected by oci_blob_verify(). */
+/* The reason why oci_blob_verify() rejects a blob. */
 #define OCI_NOT_ITS "its content does not match that digest"
 
 enum { OCI_BLOB_NAME = OCI_HEX + 16 };	/* "blobs/sha256/", the digest, NUL */

@@ -1,5 +1,5 @@
 /*
- * whiteout.h - the names by which a layer hides names of lower layers
+ * whiteout.h - names that hide the files of lower layers
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layer Filesystem Changeset".  The

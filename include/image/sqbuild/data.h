@@ -103,7 +103,7 @@ struct sqb_data {
 	uint64_t end;			/* end of the last unit */
 	uint64_t in_B, raw_B, blocks, duplicates, duplicate_B;
 	struct pipeline_stats stats;
-	uint64_t hash_ns;		/* time spent hashing by the reader */
+	uint64_t hash_ns;		/* time that the reader spent hashing */
 	uint64_t raw_blocks;		/* blocks stored uncompressed */
 };
 
@@ -119,8 +119,8 @@ int sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
 void sqb_data_free(struct sqb_data *d);
 
 /*
- * Units and fragment blocks of d whose data is not yet in the image but in
- * another file.
+ * Units and fragment blocks of d whose data is still in another file, not in
+ * the image.
  */
 struct sqb_waiting {
 	size_t units;			/* index of the first unit in d */

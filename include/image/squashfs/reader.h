@@ -102,7 +102,7 @@ struct sqr_entry {
 
 void sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e);
 
-/* Returns the number of the first name after all names beneath a directory. */
+/* Returns the number of the first name after a directory's subtree. */
 size_t sqr_end(const struct sqr_image *m, size_t number);
 
 /*

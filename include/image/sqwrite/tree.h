@@ -108,7 +108,7 @@ int sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
 /* Removes a node other than the root, and all nodes below it. */
 void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
 
-/* Makes id another name of the inode of `first`. */
+/* Makes id a hard link to `first`. */
 void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * lz4_zfs.c - LZ4 as ZFS compresses it
+ * lz4_zfs.c - LZ4 compression exactly as in ZFS
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Matching is greedy: only the last position with the same hash of four bytes

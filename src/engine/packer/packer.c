@@ -1,5 +1,5 @@
 /*
- * packer.c - the block compressors that filesystems use, by name
+ * packer.c - the block compressors used by filesystems, by name
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/packer/packer.h"
