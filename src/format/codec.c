@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* In the order in which magic numbers are tried, the least specific last. */
+/* In the order in which magic numbers are tried, least specific last. */
 const struct codec *const codecs[] = {
 	&codec_gzip, &codec_zstd, &codec_lz4, &codec_xz, &codec_bzip2,
 	&codec_zip, &codec_compress, &codec_zlib, &codec_lzma, NULL
@@ -39,7 +39,7 @@ ends_with(const char *name, const char *suffix)
 {
 	size_t n = strlen(name), m = strlen(suffix);
 
-	/* ".gz" alone is a name, not a suffix */
+	/* ".gz" alone is a file name, not a suffix */
 	return n > m && name[n - m - 1] != '/' &&
 	    strcmp(name + n - m, suffix) == 0;
 }

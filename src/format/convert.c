@@ -157,8 +157,8 @@ put_size(char *buf, size_t size, uint64_t bytes, uint64_t round)
 }
 
 /*
- * Describes how much memory is needed, how much is allowed, and by which
- * option.
+ * Describes how much memory is needed, how much is allowed, and which option
+ * set the limit.
  */
 static void
 name_need(const struct convert *c, struct convert_result *r)

@@ -117,8 +117,8 @@ whole_file(const struct seek_map *m, struct seek_stream *s)
 }
 
 /*
- * Determines the size of the data by decompressing everything, if it is not
- * known otherwise.
+ * Determines the data size by decompressing everything, if it is not otherwise
+ * known.
  */
 static int
 count_plain(const struct seek_map *m, const struct convert *c,

@@ -20,7 +20,7 @@
 enum { RAW_LEN = 64 << 10 };
 
 struct job {
-	struct cutter cut;	/* input that is not yet in a block; finds
+	struct cutter cut;	/* input not yet in a block; finds
 				 * content-defined boundaries */
 	struct slot raw;
 	size_t raw_pos;

@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A block too large for the output of its slot is decoded by the joiner. */
+/* A block too large for its slot's output is decoded by the joiner. */
 enum {
 	WORKER_OUT = 4 << 20,
 	WORKER_OUT_LEAST = 1 << 20,	/* when memory is limited */
@@ -38,7 +38,7 @@ struct job {
 	struct buf held;	/* bytes, starting with the byte that contains
 				 * at */
 	uint64_t held_at;	/* position of the first bit of held */
-	size_t tried;		/* value of held.len that was not enough */
+	size_t tried;		/* held.len at the last failed attempt */
 	int level;
 	uint32_t crc;
 	unsigned streams;
@@ -189,9 +189,9 @@ put_block(struct job *j, struct sink *out)
 }
 
 /*
- * Decodes a block.  If it is incomplete, the next attempt is made only when
- * twice as much input is available, so that false magic numbers in the block do
- * not make decoding expensive.
+ * Decodes a block.  If the block is incomplete, waits for twice as much input
+ * before trying again, so that false magic numbers in the block do not make
+ * decoding expensive.
  */
 static int
 take_block(struct job *j, bool last, struct sink *out)
@@ -324,8 +324,8 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 /*
- * Plans the memory.  The joiner has its own decoder, and may store a block that
- * no worker could decode and the piece after it.
+ * Plans the memory.  The joiner has its own decoder, and may have to hold both
+ * a block that no worker could decode and the piece after it.
  */
 static int
 plan(const struct codec_options *o, struct memory_plan *p, const char **why)

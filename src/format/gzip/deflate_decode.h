@@ -40,9 +40,9 @@ enum { DEBT_MOST = 8 << 20 };
 struct deflate_reader {
 	int mode;		/* PIECE_* */
 	bool begun;
-	size_t block;		/* output of a unit according to the mark, or
+	size_t block;		/* unit output size given by the mark, or
 				 * 0 */
-	size_t block_max;	/* larger units according to the mark, and */
+	size_t block_max;	/* units marked as larger than this, and */
 	size_t member_max;	/* longer members, are decoded serially */
 	size_t since_sync;	/* input since the last sync point */
 	struct carry carry;
@@ -79,8 +79,8 @@ extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
 int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
 
 /*
- * Returns the size of a slot in bytes, under a memory limit, for units as
- * described by the stream's header h.
+ * Returns the slot size in bytes, under a memory limit, for units as described
+ * by the stream's header h.
  */
 struct gzip_header;
 size_t deflate_slot_bytes(const struct gzip_header *h);

@@ -196,7 +196,7 @@ gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 		return -ENOMEM;
 	rc = sink_write(out, p, gzip_header_write(&f, p));
 	sys_free(p);
-	/* a single block needs no mark, like the output of any gzip */
+	/* a single block, as any gzip would write it, needs no mark */
 	if (rc == 0 && !only_block)
 		rc = sink_write(out, mark, gzip_mark_write(gzip_sizes_of(j),
 		    j->cut.block, mark));

@@ -37,8 +37,8 @@ struct fast {
 enum { FAST_KIB = (sizeof(struct fast) + 1023) / 1024 };
 
 /*
- * Machine code has many bytes of 128 or more; text, even with the headers and
- * the padding of a tar archive, has few.
+ * Machine code has many bytes above 127; text, even with the headers and the
+ * padding of a tar archive, has few.
  */
 static bool
 is_code(const uint8_t *in, size_t len)
@@ -53,9 +53,9 @@ is_code(const uint8_t *in, size_t len)
 
 #ifdef COLDPRESS_ISAL
 /*
- * Returns whether a binary has many tables of records of 24 bytes, such as an
- * ELF file's relocations and symbols: whether many bytes equal the byte 24
- * before.
+ * Returns whether a binary contains large tables of 24-byte records, such as an
+ * ELF file's relocations and symbols.  In such tables, many bytes equal the
+ * byte 24 positions earlier.
  */
 static bool
 is_table(const uint8_t *in, size_t len)
@@ -72,15 +72,15 @@ is_table(const uint8_t *in, size_t len)
 }
 #endif
 
-/* libdeflate's level for some blocks, and what its compressor takes. */
+/* libdeflate's level for such blocks, and its compressor's memory. */
 enum { BINARY_LEVEL = 4, BINARY_KIB = 700 };
 
 /*
- * For each level of pzc: the library, and its level.  Where `binary` holds, a
- * block goes to libdeflate at BINARY_LEVEL instead.  At level 3, our encoder
- * would take a third longer to make machine code 1 % smaller; level 4 makes
- * that trade.  At level 1, of all ways to spend some more time than ISA-L
- * takes, this one saves most (doc/pzc.md).
+ * For each pzc level: the library, and its level.  A block for which `binary`
+ * returns true goes to libdeflate at BINARY_LEVEL instead.  At level 3, our
+ * encoder would take a third longer to make machine code 1 % smaller; level 4
+ * makes that trade.  At level 1, of all the ways to spend slightly more time
+ * than ISA-L does, this one saves the most (doc/pzc.md).
  */
 static const struct grade {
 	enum library library;
@@ -237,7 +237,7 @@ deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
 }
 
 /*
- * Avoids ISA-L, because in one of several thousand processes, version 2.30
+ * Avoids ISA-L, because in one process out of several thousand, version 2.30
  * makes a block one or two bytes longer or shorter than in the others.
  */
 int

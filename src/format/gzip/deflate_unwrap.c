@@ -143,7 +143,7 @@ zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 	h->stored = load_le16(p + 8) == ZIP_STORED;
 	if (h->stored)
 		h->left = zip_stored_len(p, n);
-	/* an entry that is really empty has the checksum of empty data */
+	/* a truly empty entry has the checksum of empty data */
 	if (h->stored && h->left == 0 && !h->front)
 		h->why = "the first entry of the archive is stored, and its "
 		    "length is not recorded before it";

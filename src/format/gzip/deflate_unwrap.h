@@ -12,7 +12,7 @@
 
 /* The contents of a header. */
 struct deflate_head {
-	bool front;		/* the trailer is in the header */
+	bool front;		/* the header contains the trailer's values */
 	uint8_t trailer[8];	/* valid if front */
 	bool stored;		/* stored: `left` bytes, not deflated */
 	uint64_t left;
@@ -22,7 +22,8 @@ struct deflate_head {
 
 struct deflate_unwrap {
 	/*
-	 * Returns the length of the header at p, 0 if len bytes are too few,
+	 * Returns the length of the header at p, 0 if more than len bytes are
+	 * needed,
 	 * -EBADMSG or -ENOTSUP.  Fills in h, which must be zeroed.
 	 */
 	ssize_t (*head)(const uint8_t *p, size_t len, struct deflate_head *h);

@@ -21,8 +21,8 @@ struct first {
 };
 
 /*
- * Decompresses len more bytes.  Returns 1 if the block ends with them, 0 or
- * -errno.
+ * Decompresses len more bytes.  Returns 1 if they complete the block, otherwise
+ * 0 or -errno.
  */
 static int
 feed(struct first *f, const uint8_t *p, size_t len)

@@ -31,7 +31,7 @@ struct sparse {
 	uint64_t out;			/* offset of the point in the data */
 	size_t len;
 	uint8_t window[GZIP_WINDOW];
-	/* flags for the window and for as many bytes after it */
+	/* flags for the window and for the same number of bytes after it */
 	uint8_t used[2 * GZIP_WINDOW];
 };
 

@@ -172,8 +172,8 @@ static int feed(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out);
 
 /*
- * Processes the bytes that the inflater had read beyond the end of the stream,
- * which are at most a trailer.
+ * Processes the bytes, at most a trailer, that the inflater has read past the
+ * end of the stream.
  */
 static int
 take_unused(struct inflate_job *j, struct sink *out)

@@ -47,7 +47,7 @@ struct lister {
 	uint64_t at, len;
 	uint32_t value;		/* CRC of the previous member */
 	unsigned walks;
-	bool guessed;		/* the end of some member was guessed */
+	bool guessed;		/* at least one member's end was guessed */
 	bool done;
 };
 

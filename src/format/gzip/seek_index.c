@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
-/* Checks that the index is for this file in its current state. */
+/* Checks that the index matches this file in its current state. */
 static int
 check_binding(const struct seek_map *m, const uint8_t *head)
 {

@@ -32,7 +32,7 @@ need(struct walk *w, size_t len)
 	return n < 0 ? (int)n : (size_t)n < len ? -ENODATA : 0;
 }
 
-/* Skips legacy blocks, up to the end or to something that is not a length. */
+/* Skips legacy blocks, up to the end or to a value that cannot be a length. */
 static int
 old_frame(struct walk *w)
 {

@@ -165,7 +165,7 @@ join_linked(struct job *j, const struct slot *s, struct sink *out)
 	return rc;
 }
 
-/* A size of 0 means that there is none, as in lz4(1). */
+/* As in lz4(1), a size of 0 means that the header does not record the size. */
 static int
 verify(const struct job *j, uint32_t check)
 {

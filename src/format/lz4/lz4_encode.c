@@ -42,7 +42,7 @@ struct job {
 	XXH32_state_t *check;	/* content checksum, for the reader */
 };
 
-/* Returns the smallest block size of the format that is at least n bytes. */
+/* Returns the format's smallest block size of at least n bytes. */
 static size_t
 round_block(size_t n)
 {

@@ -48,7 +48,7 @@ enum {
 struct lz4_header {
 	int flags;
 	bool content_check;
-	uint64_t size;		/* size of the content, or 0: unknown */
+	uint64_t size;		/* content size, or 0 if unknown */
 };
 
 /*
@@ -65,8 +65,8 @@ int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 int lz4_first_flags(const uint8_t *p, size_t len);
 
 /*
- * Returns the size of a slot in bytes for pieces with these flags, if pieces of
- * several blocks have at most piece_max bytes.
+ * Returns the slot size in bytes for pieces with these flags, where a piece of
+ * several blocks has at most piece_max bytes.
  */
 uint64_t lz4_slot_bytes(int flags, size_t piece_max);
 

@@ -267,7 +267,8 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 
 /*
  * Ends a frame, after its end mark or at the end of a legacy frame.  For a
- * file, checks whether the input also ends; for a pipe, this check might block.
+ * file, checks whether the input ends here too; for a pipe, this check might
+ * block.
  */
 static int
 end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -346,7 +347,7 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 		n = stored ? r->word - FRAME_STORED : r->word;
 		if (!old && n > block)
 			return -EBADMSG;
-		/* each byte of a block yields at most 255 */
+		/* each byte of a block expands to at most 255 */
 		most = stored ? n : (uint64_t)n * 255;
 		most = most < block ? most : block;
 		if (note->used > 0 && (note->most + most > limit ||

@@ -23,8 +23,8 @@
 enum { FLG_SIZE = 0x08, FLG_DICT = 0x01, MIN_MATCH = 4, LONG = 15 };
 
 /*
- * Reads a length that continues while bytes are 255.  Returns false at the end
- * of the block.
+ * Reads a length, which continues as long as its bytes are 255.  Returns false
+ * at the end of the block.
  */
 static bool
 read_length(const uint8_t *p, size_t len, size_t *pos, uint64_t *n)

@@ -1,5 +1,5 @@
 /*
- * tar.c - a tar archive as a stream: blocks, data, the end
+ * tar.c - reading a tar archive as a stream: blocks, data and end
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "tar_impl.h"

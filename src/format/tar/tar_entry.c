@@ -274,7 +274,7 @@ make_entry(struct tar *t, struct tar_entry *e)
 	return rc;
 }
 
-/* Reads the data of an extension, and appends it to text. */
+/* Reads an extension's data, and appends it to text. */
 static int
 read_extension(struct tar *t, struct tar_text *text)
 {

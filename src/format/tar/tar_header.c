@@ -84,7 +84,7 @@ put_number_record(struct strbuf *b, const char *key, uint64_t value,
 }
 
 /*
- * Converts a negative time, which is seconds rounded down plus nanoseconds, to
+ * Converts a negative time, stored as seconds rounded down plus nanoseconds, to
  * a decimal.
  */
 static void

@@ -19,7 +19,7 @@ struct tar_text {
 struct tar_pax {
 	struct tar_text text;
 	size_t parsed;			/* bytes parsed so far */
-	uintptr_t base;			/* where the text was then */
+	uintptr_t base;			/* address of the text then */
 	const char *path, *link, *uname, *gname;	/* NULL: absent */
 	const char *sparse_name;
 	struct tar_xattr *records;	/* all records */

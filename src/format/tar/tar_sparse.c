@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-/* The old GNU header: 4 extents in it, 21 in each block after it. */
+/* The old GNU header holds 4 extents; each block after it holds 21. */
 enum {
 	NUMBER_B = 12,
 	FIRST_AT = 386, FIRST_COUNT = 4, FIRST_MORE = 482,

@@ -60,7 +60,9 @@ plan_decode(const struct codec_options *o, struct memory_plan *p,
 	return 0;
 }
 
-/* Creates a job, with the maximum memory that liblzma may use for it. */
+/*
+ * Creates a job; *limit is set to the most memory that liblzma may use for it.
+ */
 static int
 new_decoder(struct xz_job **out, const struct codec_options *o,
     const struct memory_plan *p, struct codec_notes *notes, uint64_t *limit)

@@ -14,7 +14,7 @@ int xz_error(lzma_ret r);
 
 /*
  * Reads the combined index of a file's streams, to be freed with
- * lzma_index_end().  Returns 0, -EBADMSG, -ENODATA, -EFBIG (it needs over 128
+ * lzma_index_end().  Returns 0, -EBADMSG, -ENODATA, -EFBIG (needs more than 128
  * MiB) or -errno.
  */
 int xz_read_index(struct look *look, lzma_index **index);

@@ -170,8 +170,8 @@ end_job(struct walk *w)
 	}
 	len = marks < ZSTD_JOB_LEAD ? 0 : zstd_job_len(marks - ZSTD_JOB_LEAD);
 	/*
-	 * after the last job, if all jobs are whole, there are no marks for a
-	 * next one
+	 * if all jobs are full, the last one is not followed by the marks of
+	 * another job
 	 */
 	if (len == 0 && p[0] == 1)
 		len = zstd_job_len(marks);
@@ -234,7 +234,7 @@ step(struct walk *w)
 		return (int)used;
 	if (n == 0 && !w->ended)
 		return -ENODATA;
-	/* the size is unknown, and therefore the position of any later data */
+	/* the size is unknown, and so is the position of any later data */
 	if (!h->skippable && h->content == UINT64_MAX && w->z.begun &&
 	    !(w->z.marked && h->windowed && !h->dictionary))
 		return -ENODATA;

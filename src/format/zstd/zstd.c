@@ -63,8 +63,8 @@ zstd_set(ZSTD_CCtx *c, ZSTD_cParameter parameter, int value)
 }
 
 /*
- * lz4 also has skippable frames; they are taken as zstd unless other data
- * follows.
+ * lz4 also has skippable frames; a stream that contains nothing else is treated
+ * as zstd.
  */
 static bool
 magic(const uint8_t *p, size_t len)

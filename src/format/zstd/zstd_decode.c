@@ -20,10 +20,10 @@
 enum {
 	UNIT_MOST = 48 << 20,	/* maximum input or output of a unit in a
 				 * worker */
-	UNIT_LEAST = 16 << 20,	/* lower bound of that under a memory limit, */
+	UNIT_LEAST = 16 << 20,	/* its lower bound under a memory limit, */
 	UNIT_STEP = 16 << 20,	/* in steps of this size */
 	PIECE_LEAST = 1 << 20,
-	UNIT_SLACK = 3 << 20,	/* allowance for many small frames, and
+	UNIT_SLACK = 3 << 20,	/* for many small frames, and for
 				 * headers */
 	WINDOW_LEAST = 8 << 20,
 	BASE = 4 << 20

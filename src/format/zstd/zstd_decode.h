@@ -44,7 +44,7 @@ struct zstd_cutter {
 /* Reads the next piece into s.  Returns 0 or -errno. */
 int zstd_cut(struct zstd_cutter *c, struct input *in, struct slot *s);
 
-/* Input bytes that were accepted, and the size of their output. */
+/* Accepted input bytes, and the size of their output. */
 struct zstd_kept {
 	struct buf in;
 	size_t skip;			/* header before the first block */

@@ -27,7 +27,7 @@
 enum {
 	SHORT_JOB = 8 << 20,	/* size of the first SHORT_JOBS */
 	SHORT_JOBS = 2,
-	MANY_JOB = 4 << 20,	/* job size if there should be many jobs: -R,
+	MANY_JOB = 4 << 20,	/* job size if many jobs are wanted: -R,
 				 * --adapt */
 	WINDOW_LEAST_LOG = 10,
 	ROOM = 256 << 10,	/* room for data added by zstd_job_settle() */

@@ -29,7 +29,7 @@ enum {
 struct job {
 	struct cutter cut;
 	const struct codec_options *options;
-	struct buf table;		/* entries of frames: two le32 each */
+	struct buf table;		/* frame entries: two le32 each */
 };
 
 /*

@@ -11,7 +11,7 @@
 enum { SYMBOLS = 53 };
 
 /*
- * For each type of code: the number of symbols, the largest table, the
+ * For each type of code: the number of symbols, the largest table and the
  * predefined counts.
  */
 static const struct kind {
@@ -60,7 +60,7 @@ peek(const struct bits *b, unsigned n)
 	return v >> b->pos % 8 & ((1U << n) - 1);
 }
 
-/* Reads a count plus one, 0..left+1; small values have one bit less. */
+/* Reads a count plus one, 0..left+1; small values are one bit shorter. */
 static unsigned
 take_count(struct bits *b, unsigned left)
 {

@@ -209,7 +209,9 @@ feed(struct zstd_joiner *j, const uint8_t *p, size_t len, bool last,
 	return rc == 0 && last ? -ENODATA : rc;
 }
 
-/* Continues with the stream decoder, in the state that it would have had. */
+/*
+ * Continues with the stream decoder, in the state that it would have reached.
+ */
 static int
 resume(struct zstd_joiner *j, struct sink *out)
 {

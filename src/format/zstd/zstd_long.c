@@ -51,7 +51,7 @@ set_up(ZSTD_CCtx *c, const struct codec_options *o)
 		rc = zstd_set(c, ZSTD_c_enableLongDistanceMatching, 1);
 	if (rc == 0)
 		rc = zstd_set(c, ZSTD_c_windowLog, o->window_log);
-	/* fails if libzstd was built without threads; it then uses one */
+	/* fails if libzstd was built without threads, which is harmless */
 	ZSTD_CCtx_setParameter(c, ZSTD_c_nbWorkers, (int)o->threads);
 	return rc;
 }

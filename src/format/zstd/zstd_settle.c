@@ -144,8 +144,8 @@ put_sequence(struct writer *w, const struct zstd_fse *const fse[ZSTD_CODES],
 }
 
 /*
- * Writes the bits of a block's sequences.  Returns -ENOENT if a table has no
- * code for one.
+ * Writes the bits of a block's sequences.  Returns -ENOENT if a table lacks a
+ * code that one of them needs.
  */
 static int
 put_stream(const struct settle *s, const struct change *c, struct writer *w)
