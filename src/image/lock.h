@@ -1,5 +1,5 @@
 /*
- * lock.h - locks that are held for a short time
+ * lock.h - locks held only briefly
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_LOCK_H

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 
 enum {
-	GAP_B = 64 << 10,		/* a gap that is also read to merge two
+	GAP_B = 64 << 10,		/* maximum gap read to merge two
 					 * pieces */
 	REQUEST_B = 512 << 10
 };

@@ -73,7 +73,7 @@ count_blocks(const struct image *m, const struct image_file *f,
 }
 
 /*
- * Reports a file of which only the path, the type and err are known; called
+ * Reports a file for which only the path, the type and err are known; called
  * with the lock held.
  */
 static void

@@ -293,7 +293,7 @@ complete(struct image_streams *w, const struct image_stream *s)
 	    (s->ended || image_tail_len(w->image, f) == 0);
 }
 
-/* Releases the hashed pieces, and reports the files that end with them. */
+/* Releases the hashed pieces, and reports the files that they complete. */
 static void
 finish(struct image_streams *w, struct hand *h, image_finished_fn *finished,
     void *arg)

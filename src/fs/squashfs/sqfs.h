@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The tree of an image, and the list item of each node's id. */
+/* The tree of an image, and the list item for each node id. */
 struct sqfs_tree {
 	struct sqw_tree tree;
 	const struct fs_item **items;
@@ -57,11 +57,11 @@ void sqfs_units_free(struct sqfs_units *u);
 
 struct sqfs_space {
 	uint64_t data_B;		/* blocks and fragments */
-	uint64_t tables_B;		/* everything else, without the
+	uint64_t tables_B;		/* everything else, excluding
 					 * padding */
 };
 
-/* The compressors as sqpack calls them. */
+/* The compressors, called the way sqpack calls them. */
 extern const struct packer_kind sqfs_packers_sqpack[];
 
 /*

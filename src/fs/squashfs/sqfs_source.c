@@ -45,8 +45,8 @@ open_file(struct sqfs_source *s, size_t node)
 }
 
 /*
- * Returns whether the file is not sparse on disk; mksquashfs stores holes only
- * in files that are.
+ * Returns whether the file is fully allocated on disk; mksquashfs stores holes
+ * only in sparse files.
  */
 static bool
 is_dense(const struct sqfs_source *s)

@@ -26,8 +26,8 @@ struct maker {
 };
 
 /*
- * Reads the target of a link.  If the link no longer exists, uses filler of the
- * same length.
+ * Reads a link's target.  If the link no longer exists, uses filler of the same
+ * length.
  */
 static void
 read_target(const struct maker *m, const struct fs_item *it, char *target)
@@ -44,8 +44,7 @@ read_target(const struct maker *m, const struct fs_item *it, char *target)
 }
 
 /*
- * Builds the path of an item.  The name of the root directory itself is
- * unknown.
+ * Builds an item's path.  The name of the root directory itself is unknown.
  */
 static int
 path_of(struct maker *m, const struct fs_item *it)

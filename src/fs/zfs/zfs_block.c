@@ -109,7 +109,7 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	store_le64(p + 8, b->offset);
 	b->offset += sectors;
 	if (t->meta) {
-		/* second copies are in another area, one after another */
+		/* second copies are stored consecutively in another area */
 		store_le64(p + 16, sectors);
 		store_le64(p + 24, b->copies);
 		b->copies += sectors;

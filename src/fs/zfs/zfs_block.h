@@ -16,8 +16,7 @@ enum {
 	ZFS_COPIES = 2,			/* copies of all metadata */
 	ZFS_TXG = 11,			/* transaction group of all writes */
 	ZFS_TYPE_DNODE = 10, ZFS_TYPE_FILE = 19, ZFS_TYPE_DIR = 20,
-	ZFS_INDIRECT_OLD = 14,		/* log2 of the size of a block of
-					 * pointers */
+	ZFS_INDIRECT_OLD = 14,		/* log2 of the pointer block size */
 	ZFS_INDIRECT_NEW = 17,
 	ZFS_META_MOST = 1 << ZFS_INDIRECT_NEW
 };
@@ -48,7 +47,7 @@ void zfs_blocks_init(struct zfs_blocks *b, const struct zfs_pool *pool);
 /* Returns 64 incompressible bits, the same in every run. */
 uint64_t zfs_noise(struct zfs_blocks *b);
 
-/* Returns log2 of the size of a block of pointers. */
+/* Returns log2 of the pointer block size. */
 unsigned zfs_indirect_shift(const struct zfs_pool *pool);
 
 /*

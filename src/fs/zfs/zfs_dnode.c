@@ -121,7 +121,7 @@ put_znode(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 	put_acl(p + 176, o->mode);
 }
 
-/* Stores the target of a link after the znode, if there is room. */
+/* Stores a link's target after the znode, if there is room. */
 static void
 put_target(struct zfs_dnodes *d, uint8_t *p, uint64_t size)
 {

@@ -157,7 +157,10 @@ oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
 	    json_append(all, json_new_value(yajl_t_object));
 	size_t n = rc != 0 ? 0 : YAJL_GET_ARRAY(all)->len - 1;
 
-	/* same member order as other programs, which compare the text */
+	/*
+	 * same member order as other programs use, because they compare the
+	 * text
+	 */
 	if (rc == 0)
 		rc = oci_set_text(d, list, n, "mediaType", media_type);
 	return rc != 0 ? rc : oci_set(d, list, n, b, NULL);
@@ -230,7 +233,10 @@ generate_array(yajl_gen g, yajl_val v)
 	    yajl_gen_array_close(g);
 }
 
-/* Recursion is bounded: json_parse() rejects documents that are too deep. */
+/*
+ * Recursion is bounded, because json_parse() rejects documents nested too
+ * deeply.
+ */
 static yajl_gen_status
 generate(yajl_gen g, yajl_val v)
 {

@@ -1,5 +1,5 @@
 /*
- * oci_json.h - the parsed JSON of a document, for the parts of this folder
+ * oci_json.h - the parsed JSON of a document, shared by this folder's files
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_OCI_JSON_H

@@ -103,7 +103,7 @@ oci_blob_verify(int fd, const struct oci_blob *b)
 	return size == b->size && strcmp(hex, b->hex) == 0 ? 0 : -EBADMSG;
 }
 
-/* Reads a document; a blob must have its digest. */
+/* Reads a document; a blob must match its digest. */
 static int
 read_text(int dir, const struct oci_blob *b, char **text, size_t *len)
 {

@@ -1,5 +1,5 @@
 /*
- * append.c - appending units that were compressed out of order
+ * append.c - appending units compressed out of order
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/sqbuild/data.h"

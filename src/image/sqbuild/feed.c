@@ -77,7 +77,7 @@ feed_new_units(struct feed *f, uint32_t fragment, uint32_t count, uint32_t *unit
 	return 0;
 }
 
-/* Makes room for the data of this id. */
+/* Makes room for this id's data. */
 static int
 reserve_id(struct sqb_data *d, uint32_t id)
 {

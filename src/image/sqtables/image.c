@@ -42,7 +42,7 @@ sqb_image_begin(int fd, const struct sqb_image_options *o)
 	return rc != 0 ? rc : (int64_t)len;
 }
 
-/* The state of writing the tables after the data. */
+/* The state while writing the tables, which follow the data. */
 struct ending {
 	const struct sqb_image_options *o;
 	const struct sqb_data *d;

@@ -11,7 +11,7 @@
 #include <sqfs/io.h>
 #include <sqfs/xattr_writer.h>
 
-/* The image as a file of libsquashfs, which only appends to it. */
+/* The image as a libsquashfs file; the library only appends to it. */
 struct lib_file {
 	sqfs_file_t base;
 	int fd;

@@ -29,7 +29,7 @@ number(const uint8_t *elf, size_t at, size_t len)
 	return v;
 }
 
-/* Returns the offset of the end of the section headers. */
+/* Returns the end offset of the section headers. */
 static uint64_t
 elf_end(const uint8_t *elf)
 {

@@ -135,7 +135,7 @@ struct sq_fragment {
 /* Converts a size word to the type that struct image_source uses. */
 image_word sq_word(uint32_t size);
 
-/* The flaws of a file. */
+/* The flaws that a file can have. */
 enum sq_flaw {
 	SQ_GOOD,
 	/* its data is not read */
@@ -154,7 +154,7 @@ struct sq_inode {
 	uint16_t type;			/* enum squashfs_type, not long */
 	uint64_t size;			/* size of a file, or of a listing */
 	uint64_t start;			/* position of a file's first block */
-	uint32_t blocks;		/* block count, without the fragment */
+	uint32_t blocks;		/* block count, without the tail */
 	const uint8_t *sizes;		/* a word each */
 	uint32_t fragment, tail_at;
 	uint32_t dir_block;		/* position of a directory's listing */

@@ -24,7 +24,7 @@ type_of(uint16_t mode)
 }
 
 /*
- * Writes the header common to all inodes.  With xattrs an inode must be long.
+ * Writes the header common to all inodes.  An inode with xattrs must be long.
  */
 static void
 put_head(struct sqw_layout *l, size_t node, bool is_long)

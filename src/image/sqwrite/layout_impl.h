@@ -10,7 +10,7 @@
 struct sqw_listing {
 	uint64_t size;
 	uint64_t indexed;		/* end of the part with an index */
-	uint64_t entries_B;		/* bytes of listing without headers */
+	uint64_t entries_B;		/* listing bytes, excluding headers */
 	uint32_t entries, dirs;		/* numbers of names and directories */
 };
 

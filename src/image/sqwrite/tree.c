@@ -168,7 +168,7 @@ sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
 void
 sqw_tree_remove(struct sqw_tree *t, uint32_t id)
 {
-	/* what is below it can no longer be reached, either */
+	/* nodes below it also become unreachable */
 	t->nodes[id].parent = SQW_NOWHERE;
 	/* keep the slot, because lookups of later nodes may pass it */
 }
@@ -190,7 +190,7 @@ step(struct sqw_tree *t, uint32_t dir, const char *name, size_t len,
 	old = *id = *slot_of(t, dir, name, len);
 	if (old != EMPTY && !fresh)
 		return 0;
-	/* it takes the old one's slot */
+	/* the new node takes the old one's slot */
 	rc = new_node(t, dir, name, len, id);
 	if (rc == 0 && old != EMPTY)
 		sqw_tree_remove(t, old);
