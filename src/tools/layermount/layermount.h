@@ -70,7 +70,7 @@ struct source {
 	struct layer *layer;
 	struct layer_blobs blobs;	/* blobs of the layer */
 	struct units_source units;
-	bool vouched;			/* the digest of its index is known */
+	bool vouched;			/* its index's digest is known */
 	bool repository;		/* name is the URL of its directory */
 	char why[LAYER_WHY];		/* reason for a repository error */
 };
@@ -88,7 +88,7 @@ enum seen {
 	SEEN_PUSHED = 2			/* its trace data has been pushed */
 };
 
-/* Layers that are presented as one tree. */
+/* Layers presented as one tree. */
 struct stack {
 	struct layermount *m;
 	struct source **sources;	/* lowest layer first */
@@ -175,13 +175,13 @@ int image_parse(const struct layermount *m, const char *text,
     struct image_name *n);
 
 /*
- * Gets the manifest of an image for this machine, and its SHA-256.  Returns 0,
- * or -errno after reporting the error; *d must be freed with oci_free().
+ * Gets an image's manifest for this machine, and its SHA-256.  Returns 0, or
+ * -errno after reporting the error; *d must be freed with oci_free().
  */
 int image_manifest(struct layermount *m, const struct image_name *n,
     struct oci_document **d, char hex[OCI_HEX + 1]);
 
-/* Gets the config of a manifest in the same way. */
+/* Gets a manifest's config in the same way. */
 int image_config(struct layermount *m, const struct image_name *n,
     const struct oci_document *manifest, struct oci_document **d);
 
@@ -215,8 +215,8 @@ void stack_close(struct stack *s);
 /* layermount_repository.c */
 
 /*
- * Opens the cache of the objects of a repository.  Returns 0, or -errno with
- * the reason in why.
+ * Opens the cache for a repository's objects.  Returns 0, or -errno with the
+ * reason in why.
  */
 int repository_open(struct source *s, char why[LAYER_WHY]);
 
@@ -290,14 +290,14 @@ void ahead_forget(struct stack *s);
 
 /*
  * Reports a read of a file; if it is sequential, the following units are
- * fetched.  Returns whether so much has been read sequentially that startup is
- * complete.
+ * fetched.  Returns whether enough has been read sequentially to conclude that
+ * startup is complete.
  */
 bool ahead_note(struct stack *s, uint32_t inode, uint64_t offset, size_t size);
 
 /* layermount_background.c */
 
-/* Starts the thread, if the options say so.  Returns 0 or -errno. */
+/* Starts the thread if the options require it.  Returns 0 or -errno. */
 int background_start(struct layermount *m);
 void background_stop(struct layermount *m);
 
@@ -346,7 +346,7 @@ struct stream;
 int stream_open(struct stream **st, struct source *s,
     const struct layer_range *r);
 
-/* Closes the stream.  If `wrong` is set, its data is not kept in the cache. */
+/* Closes the stream.  If `wrong` is set, the cache does not keep the data. */
 void stream_close(struct stream *st, bool wrong);
 
 /*
@@ -365,7 +365,7 @@ int push_start(struct layermount *m);
 /* Stops the thread.  Returns false if it cannot exit before the mount ends. */
 bool push_stop(struct layermount *m);
 
-/* Drops what is to be stored of a stack that is no longer read. */
+/* Drops the data still to be stored for a stack that is no longer read. */
 void push_forget(struct stack *s);
 
 /* Joins a thread that should end soon.  Returns false if it does not. */

@@ -175,7 +175,7 @@ is_fetched(const struct ahead *a, const struct stack *s)
 	return false;
 }
 
-/* Removes all that is remembered of a stack.  Called with the lock held. */
+/* Removes everything recorded about a stack.  Called with the lock held. */
 static void
 remove_stack(struct ahead *a, const struct stack *s)
 {

@@ -1,5 +1,5 @@
 /*
- * layermount_background.c - fetching layers while no read waits
+ * layermount_background.c - fetching layers while no read is waiting
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * One thread fetches the files that the layers' makers marked, or everything
@@ -24,7 +24,7 @@ struct background {
 	bool stop;
 	struct stack *stacks, **last;	/* yet to be fetched */
 	const struct stack *fetched;	/* now, or NULL */
-	const struct stack *unwanted;	/* its fetching must end, or NULL */
+	const struct stack *unwanted;	/* stop fetching for it, or NULL */
 };
 
 static bool
@@ -79,7 +79,7 @@ is_marked(const struct layer *l, uint32_t unit)
 	    r[0].offset + r[0].length <= part.offset + part.length;
 }
 
-/* How much was fetched in the background, and since when. */
+/* The amount fetched in the background, and the start time. */
 struct sent {
 	uint64_t start_ns, bytes;
 };

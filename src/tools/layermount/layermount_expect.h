@@ -14,7 +14,7 @@ struct source_digests {
 
 /*
  * Collects what the manifest (NULL: none) or the command line says about a
- * layer.  Returns 0, or -EINVAL if the digest of its index is not one.
+ * layer.  Returns 0, or -EINVAL if the digest given for its index is malformed.
  */
 int source_expect(struct layermount *m, const struct oci_document *manifest,
     size_t which, struct layer_expect *e, struct source_digests *d);

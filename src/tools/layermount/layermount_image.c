@@ -91,7 +91,7 @@ fetch_text(struct layermount *m, const char *url, const char *media_types,
 }
 
 /*
- * Parses a text, which must have the given digest unless that is NULL, and
+ * Parses a document, which must match the given digest unless that is NULL, and
  * writes its SHA-256.
  */
 static int

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* Memory for units, in bytes: 32 MiB with their unused buffers. */
+/* Memory for units, in bytes: 32 MiB including unused buffers. */
 enum { UNITS_MEMORY = (32 << 20) / 5 * 4 };
 
 static int

@@ -59,7 +59,7 @@ mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor)
 	return ours;
 }
 
-/* Unmounts with a helper program, without which only root can unmount. */
+/* Unmounts with the helper program that users other than root need. */
 static void
 unmount_as_user(const char *mountpoint)
 {

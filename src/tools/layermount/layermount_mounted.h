@@ -1,5 +1,5 @@
 /*
- * layermount_mounted.h - our mount in the system's table, and who watches it
+ * layermount_mounted.h - our mount, and a watch on the process that serves it
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAYERMOUNT_MOUNTED_H

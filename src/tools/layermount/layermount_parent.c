@@ -248,7 +248,7 @@ layermount_run(struct layermount *m)
 	m->mountpoint = realpath(m->o.mountpoint, NULL);
 	if (m->mountpoint == NULL)
 		return fail(m, m->o.mountpoint, -errno);
-	/* this process would unmount the mount of the other */
+	/* this process would unmount the other process's mount */
 	if (mounted_by_us(m->mountpoint, &major, &minor)) {
 		free(m->mountpoint);
 		return fail(m, m->o.mountpoint, -EBUSY);

@@ -50,7 +50,7 @@ struct push {
 	bool stop;
 	struct job jobs[JOBS];
 	size_t first, count;
-	const struct stack *current;	/* of the job being done, or NULL */
+	const struct stack *current;	/* of the current job, or NULL */
 	/*
 	 * units requested recently: inode number in the kernel, and serial
 	 * number of the unit

@@ -1,5 +1,5 @@
 /*
- * layermount_read.c - reading the data of files from units
+ * layermount_read.c - reading file data from units
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layermount.h"

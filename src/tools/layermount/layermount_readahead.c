@@ -55,7 +55,7 @@ readahead_lower(struct layermount *m)
 		return;
 	set(m, START_KIB);
 	atomic_store(&m->raised, false);
-	/* the handler of SIGALRM raises it */
+	/* the SIGALRM handler raises it again */
 	alarm(START_S);
 }
 

@@ -167,7 +167,7 @@ new_session(struct layermount *m)
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_session *se = NULL;
 
-	/* a store is notified of its users by attempts to write */
+	/* a store learns of its users from their attempts to write */
 	if (fuse_opt_add_arg(&args, "layermount") == 0 &&
 	    fuse_opt_add_arg(&args, "-odefault_permissions,"
 	    "fsname=layermount,subtype=layermount") == 0 &&

@@ -21,8 +21,8 @@
 /* Reading */
 
 /*
- * Reads another object of the layer: a separate file, or a URL next to that of
- * the layer.
+ * Reads another object of the layer: a separate file, or a URL next to the
+ * layer's.
  */
 static int
 read_beside(struct source *s, const struct layer_range *r,
@@ -164,9 +164,9 @@ size_of(void *arg, const char *object, uint64_t *size)
 /* Opening */
 
 /*
- * Writes the cache key for the data of the layer.  It contains the name of the
- * server, because another server may return different data for the same digest,
- * which cannot be verified until all data has arrived.
+ * Writes the cache key for the layer's data.  It contains the server's name,
+ * because another server may return different data for the same digest, which
+ * cannot be verified until all data has arrived.
  */
 static int
 key_of(struct source *s, char key[8192])
@@ -253,7 +253,7 @@ open_layer(struct source *s, const struct layer_expect *e,
 	return rc;
 }
 
-/* A wrong compact index is only a loss if the digest of the other is known. */
+/* A wrong compact index does no harm if the digest of the full one is known. */
 static int
 open_either(struct source *s, struct layer_expect *e, char why[LAYER_WHY])
 {

@@ -1,5 +1,5 @@
 /*
- * layermount_stack.c - the layers that are presented as one tree
+ * layermount_stack.c - the layers presented as one tree
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layermount.h"

@@ -61,8 +61,8 @@ void store_close(struct store *s);		/* may be NULL */
 bool store_stop(struct store *s);
 
 /*
- * Returns the number of an image, from 0, by its name in base64; -ENOENT if it
- * is not the name of an image, or -ENOMEM.
+ * Looks up an image by its name in base64.  Returns its number, from 0; -ENOENT
+ * if this is not an image name; or -ENOMEM.
  */
 int64_t store_find_image(struct store *s, const char *name);
 
@@ -79,7 +79,7 @@ int store_find_layer(struct store *s, uint64_t image, const char *digest,
 /* Holds an open layer by its number, from 1; returns NULL if there is none. */
 struct store_layer *store_hold(struct store *s, uint64_t number);
 
-/* A layer that is held is not unloaded. */
+/* A held layer is not unloaded. */
 void store_let_go(struct store *s, struct store_layer *l);
 
 /*

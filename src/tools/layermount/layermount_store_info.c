@@ -40,8 +40,8 @@ compression_of(const struct layer *l)
 }
 
 /*
- * Returns the size of the archive of a layer: the headers and data of its
- * entries.  Extended headers are unknown and not counted.
+ * Returns the size of a layer's archive: the headers and data of its entries.
+ * Extended headers are unknown and not counted.
  */
 static int64_t
 archive_size(const struct layer *l)

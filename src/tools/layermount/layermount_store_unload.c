@@ -39,7 +39,10 @@ store_forget(struct store *s, uint64_t number, int64_t inode, uint64_t count)
 	else if ((uint64_t)inode < merge_count(l->stack.tree))
 		tree_drop_references(&l->stack, (uint32_t)inode, count);
 	pthread_mutex_lock(&s->lock);
-	/* it is no less idle than before */
+	/*
+	 * returning references is not a use, so the layer stays as idle as
+	 * before
+	 */
 	l->held--;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -65,7 +68,7 @@ drop_tree(struct layermount *m, const struct stack *k)
 	}
 }
 
-/* The layer stays open meanwhile: only this thread closes any. */
+/* The layer stays open meanwhile, because only this thread closes layers. */
 static void
 ask(struct store *s, struct store_layer *l)
 {
@@ -115,7 +118,10 @@ is_idle(const struct store *s, const struct store_layer *l, uint64_t now)
 	    now - l->last_ns >= s->m->o.idle_s * UINT64_C(1000000000);
 }
 
-/* Returns whether it is time to ask, after pauses that double. */
+/*
+ * Returns whether it is time to ask again; each pause is twice the previous
+ * one.
+ */
 static bool
 is_due(const struct store *s, const struct store_layer *l, uint64_t now)
 {

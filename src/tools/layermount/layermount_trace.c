@@ -72,7 +72,7 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 	return 0;
 }
 
-/* Loads the trace of a layer.  After an error, the layer is read without it. */
+/* Loads a layer's trace.  After an error, the layer is read without it. */
 static int
 load_layer(struct stack *k, struct trace *t)
 {

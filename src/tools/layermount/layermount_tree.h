@@ -14,8 +14,7 @@
 #include <fuse_lowlevel.h>
 
 /*
- * The time for which names and attributes, which never change, are cached, in
- * seconds.
+ * The cache lifetime, in seconds, of names and attributes, which never change.
  */
 #define TREE_FOREVER 86400.0
 

@@ -99,8 +99,8 @@ const char *layerpack_tmpdir(const struct layerpack *p);
 void layerpack_confine(struct layerpack *p, const struct sandbox_dirs *d);
 
 /*
- * Opens the directory for unnamed files, to which the process will be confined,
- * if making a layer with these options needs such files.  Otherwise returns -1.
+ * If making a layer with these options needs unnamed files, opens the directory
+ * for them, to which the process will be confined.  Otherwise returns -1.
  */
 int layerpack_open_tmpdir(const struct layerpack *p);
 

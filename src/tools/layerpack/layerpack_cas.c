@@ -112,7 +112,7 @@ make(struct layerpack_cas *m)
 	return rc;
 }
 
-/* Returns the last component of the path of the repository, to be freed. */
+/* Returns the last component of the repository's path, to be freed. */
 static char *
 own_name(const char *path)
 {

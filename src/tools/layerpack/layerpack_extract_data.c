@@ -1,5 +1,5 @@
 /*
- * layerpack_extract_data.c - extracting the data of files, unit by unit
+ * layerpack_extract_data.c - extracting file data, unit by unit
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each unit is fetched and decoded once, by any thread, and its content is
@@ -31,7 +31,7 @@ write_run(struct spot *s, const struct unit_run *u, const uint8_t *content)
 	return rc != 0 ? (sys_close(fd), rc) : sys_close(fd);
 }
 
-/* Returns whether the data of an entry is to be written to a file. */
+/* Returns whether an entry's data is to be written to a file. */
 static bool
 is_wanted(const struct extract *x, uint32_t n)
 {

@@ -185,8 +185,8 @@ is_platform(const struct oci_descriptor *x, const char *wanted)
 }
 
 /*
- * Returns whether an entry has the requested tag.  Only the index of the layout
- * has tags.
+ * Returns whether an entry has the requested tag.  Only the layout's index has
+ * tags.
  */
 static bool
 has_tag(const struct image *m, const struct oci_descriptor *x, int depth)

@@ -169,7 +169,7 @@ list_image(struct image *m, struct oci_document *index, size_t n,
 }
 
 /*
- * Copies the config.  If it is the config of an image, *platform is set to its
+ * Copies the config.  If it is an image's config, *platform is set to its
  * platform, whose strings belong to *config.
  */
 static int

@@ -87,7 +87,7 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 	return o->order == NULL ? 0 : open_order(p, &pack->order);
 }
 
-/* Prints the values needed in the manifest of an image. */
+/* Prints the values needed in an image's manifest. */
 static void
 print_result(const struct layerpack_make *m)
 {

@@ -39,7 +39,7 @@ void layerpack_check_trace(struct layerpack *p, const char *name,
     const struct pack_result *r);
 
 /*
- * Prints the row of the layer, to o->stats or standard error.  Returns 0 or
+ * Prints the layer's row, to o->stats or standard error.  Returns 0 or
  * -errno.
  */
 int layerpack_write_stats(const struct layerpack_make *m);

@@ -31,7 +31,7 @@ struct verify {
 enum unit_state { UNIT_UNREAD, UNIT_GOOD, UNIT_BAD };
 
 /*
- * Returns the content of a unit, loading it if necessary.  Returns NULL, after
+ * Returns a unit's content, loading it if necessary.  Returns NULL, after
  * reporting the reason, if the unit is invalid.
  */
 const uint8_t *verify_unit(struct verify *v, uint32_t unit);

@@ -1,5 +1,5 @@
 /*
- * layerpack_verify_data.c - comparing the data of a file with its units
+ * layerpack_verify_data.c - comparing a file's data with its units
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_verify.h"

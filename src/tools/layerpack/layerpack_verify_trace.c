@@ -1,5 +1,5 @@
 /*
- * layerpack_verify_trace.c - comparing the trace of a layer with its files
+ * layerpack_verify_trace.c - comparing a layer's trace with its files
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pieces of a trace are in startup order, and comparing them in that order
