@@ -66,7 +66,7 @@ struct lap_cell {
 enum lap_report { LAP_IN_B, LAP_OUT_B, LAP_STALL_IN, LAP_STALL_OUT,
 	LAP_STALL_WORK, LAP_REPORTS };
 
-/* The parts of the result of a run that proc.h does not provide. */
+/* The parts of a run's result that proc.h does not provide. */
 struct lap_run {
 	const struct lap_cell *cell;
 	int64_t run, round, pos;
@@ -175,9 +175,9 @@ void lap_reports_read(struct lap *l, struct lap_run *r);
 void lap_env_close(struct lap *l);
 
 /*
- * lap_resume.c: finds the runs of the same commands that are already in the
- * file, and writes the comments that identify the commands.  The first returns
- * 0 or an exit status, the second 0 or -errno.
+ * lap_resume.c: finds the runs of the same commands already in the file, and
+ * writes the comments that identify the commands.  The first returns 0 or an
+ * exit status, the second 0 or -errno.
  */
 int lap_resume(struct lap *l);
 int lap_resume_note(struct lap *l);

@@ -1,5 +1,5 @@
 /*
- * lap_resume.c - finding the runs that are already in the file
+ * lap_resume.c - finding the runs already in the file
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"
@@ -16,10 +16,10 @@
 
 enum { COL_LABEL, COL_KEYS, COL_RUN, COL_STAGE, COL_SERIES, COL_SEED, COLS };
 
-/* The key of the comment that records the command of a label. */
+/* The key of the comment that records a label's command. */
 static const char NOTE[] = "command";
 
-/* Adds a text to a 64-bit FNV-1a hash. */
+/* Adds a string to a 64-bit FNV-1a hash. */
 static uint64_t
 hash(uint64_t h, const char *s)
 {

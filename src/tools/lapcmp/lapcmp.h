@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The quantities that are compared. */
+/* The quantities compared. */
 enum cmp_metric { CMP_WALL, CMP_CPU, CMP_METRICS };
 
 /*
@@ -35,7 +35,7 @@ struct cmp_options {
 	bool holm, across, all, csv, json;
 };
 
-/* A set of texts; a text's number is its index. */
+/* A set of strings; a string's number is its index. */
 struct cmp_names {
 	char **text;
 	uint32_t count;

@@ -32,7 +32,7 @@ by_series(const struct cmp_row *x, const struct cmp_row *y)
 }
 
 /*
- * Sorts also by cell, because a round has several runs of one label if some
+ * Also sorts by cell, because a round has several runs of one label if some
  * parameters are not among the keys.
  */
 static int

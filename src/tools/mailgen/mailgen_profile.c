@@ -88,7 +88,7 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 	return rc == -ENOMEM ? rc : m->count == 0 ? -ENODATA : 0;
 }
 
-/* The value being tried; the size of text is cached once it has been tried. */
+/* The value being tried, and the cached compressed size of the text. */
 struct trial {
 	const struct world *world;
 	struct mail_like *like;

@@ -123,11 +123,10 @@ void pzc_source_run(struct pzc *p, struct source *s);
 void pzc_file(struct pzc *p, struct source *s);
 
 /*
- * Returns the name of the output: the argument of -o if given; otherwise path,
- * with the suffix of the codec `to` appended or, if `to` is NULL, with its
- * suffix removed.  If stored is not "", it is the name to be restored.  The
- * caller frees the result with sys_free().  Returns NULL after reporting an
- * error.
+ * Returns the output's name: the argument of -o if given; otherwise path, with
+ * the suffix of the codec `to` appended or, if `to` is NULL, with its suffix
+ * removed.  If stored is not "", it is the name to be restored.  The caller
+ * frees the result with sys_free().  Returns NULL after reporting an error.
  */
 char *pzc_target_name(struct pzc *p, const char *path,
     const struct codec *to, const char *stored);

@@ -43,8 +43,7 @@ copies_rest(const struct file *f)
 }
 
 /*
- * Returns whether there is a time to be stored, if the format has a field for
- * it.
+ * Returns whether there is a time to store, if the format has a field for it.
  */
 static bool
 has_time(const struct file *f)

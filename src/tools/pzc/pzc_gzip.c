@@ -209,8 +209,7 @@ method_of(const struct codec *codec)
 }
 
 /*
- * Prints the name of the output; with -N, the last component is the stored
- * name.
+ * Prints the output's name; with -N, the last component is the stored name.
  */
 static void
 put_output_name(const struct pzc *p, const struct pzc_entry *e)

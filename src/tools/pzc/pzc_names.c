@@ -1,5 +1,5 @@
 /*
- * pzc_names.c - deriving the name of the output
+ * pzc_names.c - deriving the output's name
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"

@@ -29,7 +29,7 @@ set_format(struct pzc *p, const char *name)
 	return MSG_ERROR;
 }
 
-/* Sets the level range: MIN:MAX, or that of the format. */
+/* Sets the level range: MIN:MAX, or the format's own range. */
 static int
 set_adapt(struct pzc *p)
 {
@@ -98,7 +98,7 @@ take_value(struct pzc *p, int opt)
 {
 	switch (opt) {
 	case 'A': p->alias = optarg; break;
-	case 'C':			/* or the check of xz */
+	case 'C':			/* or xz's check */
 		p->codec_options.comment = p->codec_options.check = optarg;
 		break;
 	case 'F': return set_format(p, optarg);

@@ -17,7 +17,7 @@
 enum { WINDOW_MAX_LOG = 27 };
 
 /*
- * Returns whether a word is like -T4, which sets the number of threads in xz
+ * Returns whether a word looks like -T4, which sets the number of threads in xz
  * and zstd, whereas pigz's -T has no argument.
  */
 static bool

@@ -182,7 +182,7 @@ pigz_done(struct pzc *p, const struct pzc_run *run)
 enum { NAME_MAX_PLAIN = 48, NAME_MAX_VERBOSE = 16 };
 
 /*
- * Prints the stored name, or else the name of the output, truncated to the
+ * Prints the stored name, or otherwise the output's name, truncated to the
  * given width.
  */
 static void

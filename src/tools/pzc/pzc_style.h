@@ -68,7 +68,7 @@ enum pzc_event {
 /*
  * A message consists of the first text, the path and the second text; unless
  * the third text is NULL, a word and the third text follow.  A newline at the
- * start of the first text is printed before the name of the program.
+ * start of the first text is printed before the program name.
  */
 struct pzc_saying {
 	enum {
@@ -157,7 +157,7 @@ extern const struct pzc_style pzc_style_pzc, pzc_style_gzip, pzc_style_pigz;
 bool pzc_say(struct pzc *p, enum pzc_event on, const char *path,
     const char *word);
 
-/* Sets the style, the mode and -c according to the name of the program. */
+/* Sets the style, the mode and -c according to the program name. */
 void pzc_be_called(struct pzc *p);
 
 #endif

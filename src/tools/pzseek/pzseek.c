@@ -72,8 +72,8 @@ open_file(struct pzseek *p)
 }
 
 /*
- * Determines the name of the index: the one given, or the name of the file with
- * .pzi appended.
+ * Determines the index's name: the one given, or the file's name with .pzi
+ * appended.
  */
 static int
 name_index(struct pzseek *p)

@@ -43,8 +43,8 @@ bool as_number(struct msg *m, const struct as_words *w, int64_t lo,
     int64_t hi, int64_t *n);
 
 /*
- * Parses the option's value as the offset of the image, in bytes or with a
- * suffix K, M or G.  Returns -1 or MSG_ERROR.
+ * Parses the option's value as the image offset, in bytes or with a suffix K, M
+ * or G.  Returns -1 or MSG_ERROR.
  */
 int as_offset(struct sqpack *p, const struct as_words *w);
 

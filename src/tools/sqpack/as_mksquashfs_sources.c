@@ -148,7 +148,7 @@ by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Excludes the path in the image of the file with this real path. */
+/* Excludes the image path of the file with this real path. */
 static int
 add_real(struct sqpack *p, const char *real)
 {

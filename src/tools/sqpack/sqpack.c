@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <string.h>
 
-/* Parses the options of the program under whose name sqpack was called. */
+/* Parses the options of the program that sqpack was invoked as. */
 static int
 parse(struct sqpack *p, int argc, char **argv)
 {

@@ -25,8 +25,7 @@ struct dir {
 	struct ahead *ahead;
 	/* the current file */
 	size_t next;			/* index in files, plus 1 */
-	bool left_out;			/* some file was omitted while
-					 * reading */
+	bool left_out;			/* a file was omitted while reading */
 	const struct ahead_file *file;
 	uint64_t offset;
 };

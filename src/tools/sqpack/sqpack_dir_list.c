@@ -162,8 +162,8 @@ take_item(struct fill *f, int at, const struct fs_item *it, const char *path,
 }
 
 /*
- * Builds the path in the image of an item below the directory that is called
- * `name` in the image.
+ * Builds the image path of an item below the directory called `name` in the
+ * image.
  */
 static int
 image_path(char path[PATH_MAX], const char *name, const struct fs_item *it)

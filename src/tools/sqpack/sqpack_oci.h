@@ -37,7 +37,7 @@ struct oci {
 /* Reports why a part of the layout is invalid.  Returns -EBADMSG. */
 int oci_refuse(struct oci *o, const char *what, const char *why);
 
-/* Room for "layer N of M" after the path of the layout in oci.name. */
+/* Room for "layer N of M" after the layout's path in oci.name. */
 enum { OCI_NAME_MORE = 64 };
 
 /*

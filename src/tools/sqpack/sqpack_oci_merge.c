@@ -168,7 +168,7 @@ take_layer(struct oci *o)
 	return rc;
 }
 
-/* Drops entries that were replaced by a later entry for the same node. */
+/* Drops entries replaced by a later entry for the same node. */
 static int
 drop_older(struct oci *o)
 {

@@ -20,7 +20,7 @@ by_old(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Collects the sets that are in use, without duplicates. */
+/* Collects the sets in use, without duplicates. */
 static int
 list_sets(struct repack *r)
 {

@@ -59,8 +59,8 @@ put_sizes(struct table *t, const struct sqpack *p)
 }
 
 /*
- * Writes the time for which a stage was busy and stalled, out of its total
- * time.
+ * Writes how long a stage was busy and how long it was stalled, out of its
+ * total time.
  */
 static void
 put_stage(struct table *t, double all_s, double stalled_s)

@@ -73,8 +73,8 @@ read_stored(struct archive *a, uint8_t *buf, size_t len)
 }
 
 /*
- * Returns the length, up to len, of the next run that is completely a hole or
- * completely stored.
+ * Returns the length, up to len, of the next run that is either all hole or all
+ * stored data.
  */
 static size_t
 hole(const struct archive *a, size_t len, bool *is_hole)

@@ -89,8 +89,8 @@ int touchlog_each_file(struct touchlog *t, touchlog_file_fn *file, void *arg);
 int touchlog_make_cold(struct touchlog *t);
 
 /*
- * Finds the names of the files that were opened, and stores them in t->files.
- * Returns 0 or -ENOMEM.
+ * Finds the names of the files opened, and stores them in t->files.  Returns 0
+ * or -ENOMEM.
  */
 int touchlog_find_names(struct touchlog *t);
 

@@ -39,8 +39,8 @@ run(struct winwait *w, char *path)
 	struct proc_stage st = { .path = path, .argv = w->o.command,
 		.envp = environ };
 	/*
-	 * Rows go to standard output, so the output of the command goes to
-	 * standard error.
+	 * Rows go to standard output, so the command's output goes to standard
+	 * error.
 	 */
 	struct proc_run r = { .stages = &st, .count = 1, .in = -1,
 		.out = w->o.line ? w->line[1] : STDERR_FILENO, .err = -1,

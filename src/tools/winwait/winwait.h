@@ -100,8 +100,7 @@ void winwait_x_close(struct winwait_x *x);	/* may be NULL */
 int winwait_x_fd(const struct winwait_x *x);
 
 /*
- * Processes all pending events, received at the time `now`, and updates
- * w->seen.
+ * Processes all pending events, received at time `now`, and updates w->seen.
  */
 void winwait_x_events(struct winwait *w, uint64_t now);
 
@@ -120,7 +119,7 @@ uint64_t winwait_quiet_count(const struct winwait *w);
 /* Writes the row.  Returns 0 or -errno. */
 int winwait_write(struct winwait *w, const struct proc_run *r);
 
-/* Returns the name of the run's result: seen, exit, error, timeout. */
+/* Returns the name of the run's result: seen, exit, error or timeout. */
 const char *winwait_result(const struct winwait *w, const struct proc_run *r);
 
 #endif

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * On a busy machine an event may be read long after it happened.  Property
- * changes carry a time stamp: milliseconds on the server's own clock, truncated
+ * changes carry a timestamp: milliseconds on the server's own clock, truncated
  * to 32 bits.
  */
 #include "winwait_clock.h"
@@ -16,7 +16,7 @@
 enum { TRIES = 8, MS = 1000000 };
 
 /*
- * Returns the latest time that a time stamp can represent, ignoring its
+ * Returns the latest time that a timestamp can represent, ignoring its
  * truncation.
  */
 static uint64_t
@@ -26,7 +26,7 @@ latest(const struct winwait_clock *k, uint32_t ms)
 }
 
 /*
- * Changes a property of the window.  Returns the time stamp of the change, or
+ * Changes a property of the window.  Returns the timestamp of the change, or
  * -1.
  */
 static int64_t
@@ -47,7 +47,7 @@ stamp(xcb_connection_t *c, xcb_window_t window)
 }
 
 /*
- * Every time stamp precedes its arrival, so the time stamp with the shortest
+ * Every timestamp precedes its arrival, so the timestamp with the shortest
  * delay provides the tightest bound.
  */
 int

@@ -9,7 +9,7 @@
 #include <xcb/xcb.h>
 
 struct winwait_clock {
-	uint32_t ms;			/* a time stamp of the server, */
+	uint32_t ms;			/* a timestamp of the server, */
 	uint64_t ns;			/* and its latest possible time */
 };
 
@@ -21,8 +21,8 @@ int winwait_clock_set(struct winwait_clock *k, xcb_connection_t *c,
     xcb_window_t root);
 
 /*
- * Returns the time, on the clock of sys_now_ns(), of an event with the time
- * stamp ms that was read at the time `now`.  The result is at most a
+ * Returns the time, on the clock of sys_now_ns(), of an event with
+ * timestamp ms that was read at time `now`.  The result is at most a
  * millisecond too late, plus the error of the comparison.
  */
 uint64_t winwait_clock_ns(const struct winwait_clock *k, uint32_t ms,

@@ -55,7 +55,7 @@ take_lines(struct watch *t, uint64_t now)
 	}
 }
 
-/* Copies the output of the command. */
+/* Copies the command's output. */
 static void
 take_output(struct watch *t, uint64_t now)
 {

@@ -213,7 +213,7 @@ drop(struct winwait_x *x, xcb_window_t id)
 		*v = x->windows[--x->count];
 }
 
-/* Classifies a window; RESULT_NONE means that it is to be ignored. */
+/* Classifies a window; RESULT_NONE means to ignore it. */
 static enum winwait_result
 judge(struct winwait *w, xcb_window_t id)
 {
@@ -244,8 +244,8 @@ earlier(uint64_t a, uint64_t b)
 }
 
 /*
- * Handles a window of the command that appeared at the time `now`, or at the
- * server's earlier time stamp if events were read late.
+ * Handles a window of the command that appeared at time `now`, or at the
+ * server's earlier timestamp if events were read late.
  */
 static void
 appear(struct winwait *w, const struct window *v, uint64_t now)
