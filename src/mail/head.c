@@ -1,5 +1,5 @@
 /*
- * head.c - headers: traces, signatures, lists
+ * head.c - headers: traces, signatures and lists
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: RFC 5322 (format), RFC 5321 (Received), RFC 6376 (DKIM), RFC 8601

@@ -128,8 +128,8 @@ draw_subject(struct mail_maker *m, struct mail *a)
 }
 
 /*
- * Chooses attachments: one message in five resends an earlier one, the others
- * have new ones.
+ * Chooses attachments: one message in five resends an earlier one; the others
+ * get new ones.
  */
 static void
 draw_stuff(struct mail_maker *m, struct mail *a)

@@ -246,8 +246,8 @@ cold_before(struct cold *c, int fd, const struct stat *st,
 }
 
 /*
- * Returns how many bytes at least must be read from a device for asked_B bytes
- * of a file.
+ * Returns the least number of bytes that must be read from a device to get
+ * asked_B bytes of a file.
  */
 static uint64_t
 stored_B(const struct stat *st, uint64_t asked_B)

@@ -128,7 +128,7 @@ first_slave(int dir)
 
 /*
  * Opens the image.  The name was recorded when the loop device was set up, so
- * the file that now has this name must at least be of the right size.
+ * the file that now has this name must at least have the right size.
  */
 static int
 open_image(int dir, const char *path, uint64_t *at)
@@ -154,7 +154,7 @@ open_image(int dir, const char *path, uint64_t *at)
 }
 
 /*
- * Recognizes by its name a device that is in memory or is backed by a server or
+ * Recognizes, by name, a device that is in memory or backed by a server or
  * daemon.  Other devices have no cache that we could observe.
  */
 static enum device_kind
@@ -283,7 +283,7 @@ ask_file_system(struct device *d, int fd)
 	d->squashfs = (uint32_t)fs.f_type == SQUASHFS;
 	/*
 	 * There may be an image beneath some layer, or beneath a filesystem
-	 * without its own device number, such as btrfs; it cannot be determined
+	 * without its own device number, such as btrfs; there is no way to tell
 	 * which image.
 	 */
 	if (d->kind == DEVICE_SEEN && major(d->dev) == 0)

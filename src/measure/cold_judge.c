@@ -1,5 +1,5 @@
 /*
- * cold_judge.c - deciding whether the files that were read were cold
+ * cold_judge.c - deciding whether the files read were cold
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cold_impl.h"
@@ -75,8 +75,8 @@ judge_traffic(const struct cold *c, struct cold_report *r)
 {
 	/*
 	 * Device counters include all processes.  If the kernel does not count
-	 * bytes per process, the counters can confirm the page counts, but are
-	 * no proof themselves.
+	 * bytes per process, the counters can confirm the page counts, but
+	 * prove nothing by themselves.
 	 */
 	bool all = !c->accounted && r->before.unseen == 0 &&
 	    r->device_B > 0 && (uint64_t)r->device_B >= c->needed_B;

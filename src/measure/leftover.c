@@ -165,8 +165,8 @@ leftover_kill(void)
 	int killed = 0, now;
 
 	/*
-	 * Processes that were started in the meantime by those now killed are
-	 * found in the next pass.
+	 * The next pass finds processes that the killed ones have started in
+	 * the meantime.
 	 */
 	for (int pass = 0; pass < 8; pass++) {
 		DIR *d = opendir("/proc");

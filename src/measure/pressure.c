@@ -1,5 +1,5 @@
 /*
- * pressure.c - measuring other activity on the machine: stalls, steal, load
+ * pressure.c - measuring other activity on the machine: stalls, steal and load
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/pressure.h"

@@ -34,8 +34,8 @@ static const uint64_t GRACE_NS = 10000000000;	/* for killed processes to
 
 /*
  * Opens /dev/null with a descriptor above 2.  Closed standard descriptors are
- * opened first, because a pipe must not get one of their numbers.  Standard
- * output is then read-only, so that writing to it fails as before.
+ * opened first, so that no pipe gets one of their numbers.  Standard output is
+ * then read-only, so that writing to it fails as before.
  */
 static int
 open_null(void)
@@ -95,7 +95,7 @@ proc_open(struct proc *p)
 }
 
 /*
- * Discards the signal of a proc_end() that was called just after the run ended.
+ * Discards the signal from a proc_end() called just after the run ended.
  */
 static void
 forget_ends(void)

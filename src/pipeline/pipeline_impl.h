@@ -49,7 +49,7 @@ void pipeline_work(struct pipeline *pl, void *ctx, struct slot *s);
 
 /*
  * Starts up to `threads` workers, and sets pl->workers to the number started.
- * It is an error only if none can be started.  Returns 0 or -errno.
+ * Fails only if none can be started.  Returns 0 or -errno.
  */
 int pipeline_start(struct pipeline *pl, struct pipeline_worker *w,
     unsigned threads);

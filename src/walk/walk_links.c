@@ -139,7 +139,7 @@ tell_names(struct walk_link *k, const struct tree *t,
 		k->file.duplicate_of = strcmp(p.s, least.s) == 0 ? NULL :
 		    least.s;
 		rc = tell(arg, &k->file);
-		/* it was read under only one of its names */
+		/* the file was read under only one of its names */
 		k->file.first_read_ns = -1;
 	}
 	sys_free(p.s);

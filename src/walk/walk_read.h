@@ -54,7 +54,7 @@ struct walk_job {
  */
 int walk_read(struct walk_reader *rd, struct walk_job *j);
 
-/* Returns whether the walk has been canceled. */
+/* Returns whether the walk has been cancelled. */
 bool walk_canceled(const struct walk_options *o);
 
 #endif
