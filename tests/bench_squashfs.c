@@ -1,5 +1,5 @@
 /*
- * bench_squashfs.c - the minimum work of unpacking and hashing an image
+ * bench_squashfs.c - measure the least work that reading an image takes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * usage: bench_squashfs image

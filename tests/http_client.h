@@ -37,7 +37,7 @@ static uint8_t *content;
 static struct server *server;
 /* A file with the certificate that a client trusts; NULL: no TLS. */
 static const char *trusted;
-/* The timeout of clients that are opened later. */
+/* The timeout of clients opened later. */
 static unsigned timeout_s = LONG_S;
 
 static inline int

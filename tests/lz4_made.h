@@ -38,8 +38,7 @@ int run(const struct coder *c, const struct codec_options *o, struct bytes in,
     bool by_pipe, struct bytes *out);
 
 /*
- * The same with the encoder and the decoder of the codec; encoding must not
- * fail.
+ * Does the same with the codec's encoder and decoder; encoding must not fail.
  */
 struct bytes pack(struct bytes in, int level, size_t block, unsigned threads,
     bool by_pipe);

@@ -90,7 +90,7 @@ test_large(void **state)
 		assert_round_trip(s, 9, 2000003);
 		assert_round_trip(s, 1, 250001);
 	}
-	/* a block that is exactly full, and its neighbours */
+	/* an exactly full block, and its neighbours */
 	make(s, NOISE, 900100);
 	for (size_t len = bz2_rle_cap(9) - 6; len < bz2_rle_cap(9) + 3; len++)
 		assert_round_trip(s, 9, len);

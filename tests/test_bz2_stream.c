@@ -1,5 +1,5 @@
 /*
- * test_bz2_stream.c - bzip2 streams: found, truncated, damaged, hostile
+ * test_bz2_stream.c - finding bzip2 blocks, and rejecting bad streams
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * COLDPRESS_VECTORS names a folder whose subfolder bz2 has streams, good and

@@ -240,7 +240,7 @@ test_limit(void **state)
 	}
 	assert_int_equal(cache_write(c, NULL, 1, (1 << 20) + 1, big),
 	    -ENOSPC);
-	/* the last ranges are present, the first ones are not */
+	/* the last ranges are present, but the first ones are not */
 	assert_int_equal(cache_read(c, NULL, 39 << 20, 1 << 20, big), 0);
 	assert_int_equal(big[77], 40);
 	assert_int_equal(cache_read(c, NULL, 0, 1 << 20, big), -ENOENT);
@@ -277,7 +277,7 @@ test_limit_of_small_ranges(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_true(st.st_size > 20000 * LENGTH);
 	assert_true(st.st_blocks * 512 < (1 << 20) + (64 << 10));
-	/* it is still a cache file */
+	/* the file is still a valid cache */
 	assert_int_equal(cache_open(&c, fd, "key", 1 << 20), 0);
 	assert_int_equal(cache_read(c, NULL, 0, LENGTH, buf), -ENOENT);
 	for (unsigned i = 19200; i < 20000; i++) {
@@ -399,7 +399,7 @@ has_text(const char *key, const char *want)
 	return has;
 }
 
-/* A text is read back exactly as written, or not at all. */
+/* Text is read back exactly as written, or not at all. */
 static void
 test_text(void **state)
 {

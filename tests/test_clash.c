@@ -166,7 +166,7 @@ test_tree(void **state)
 	compare(ordinary_names, names_for_fnv, tree_names);
 }
 
-/* Replaces a directory, and what it contains, by a file many times. */
+/* Replaces a directory and its contents with a file, many times. */
 static void
 replace_names(void)
 {
@@ -218,7 +218,7 @@ ordinary_objects(void)
 		    EVP_sha1(), NULL), 1);
 }
 
-/* SHA-1s with the same first 8 bytes: a catalog can state any */
+/* SHA-1s with the same first 8 bytes; a catalog can claim any SHA-1 */
 static void
 similar_objects(void)
 {
@@ -284,7 +284,7 @@ path_md5(const char *path)
 		(int64_t)load_le64(sum + 8) };
 }
 
-/* Empty files in the root, each in a group of hard links of its own */
+/* Empty files in the root, each in its own group of hard links */
 static void
 add_groups(void)
 {

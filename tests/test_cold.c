@@ -118,7 +118,7 @@ setup(void **state)
 	if (make_file("file") != 0 || make_file("other") != 0 ||
 	    statfs(".", &fs) == -1)
 		return 1;
-	/* valgrind reads the beginning of every file that is mapped */
+	/* valgrind reads the beginning of every mapped file */
 	preload = getenv("LD_PRELOAD");
 	if (preload != NULL && strstr(preload, "vgpreload") != NULL)
 		return 0;
@@ -250,7 +250,7 @@ in_memory(void **state)
 
 /*
  * To a user who may only read the file, the kernel reports all pages as
- * present.  This must not be believed: pages must never lead to "no", and only
+ * present.  That must not be trusted: pages must never lead to "no", and only
  * bytes from a device may lead to "yes".
  */
 static int

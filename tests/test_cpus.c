@@ -134,7 +134,7 @@ v1_host_and_container(void **state)
 	put("/c/cpu/docker/cpu.cfs_quota_us", "250001\n");
 	put("/c/cpu/docker/cpu.cfs_period_us", "50000\n");
 	assert_int_equal(cpus_quota(root), 6);
-	/* the part of the hierarchy that is mounted is the group itself */
+	/* the mounted part of the hierarchy is the group itself */
 	put("/proc/self/mountinfo", "32 23 0:27 /docker/a /c/cpu/docker rw "
 	    "master:9 - cgroup cgroup rw,cpu,cpuacct\n");
 	assert_int_equal(cpus_quota(root), 6);

@@ -101,7 +101,7 @@ round_trips(void **state)
 	}
 }
 
-/* Uses more tokens than the pieces of a window hold. */
+/* Uses more tokens than a window's pieces can hold. */
 static void
 many_tokens(void **state)
 {

@@ -42,7 +42,7 @@ fill_code(uint8_t *p)
 		p[i] = (uint8_t)(rnd(&seed) & rnd(&seed));
 }
 
-/* Records as in a table of relocations: an address, a type, an addend. */
+/* Records as in a table of relocations: an address, a type and an addend. */
 static void
 fill_table(uint8_t *p, bool high)
 {

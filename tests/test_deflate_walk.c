@@ -46,7 +46,7 @@ fill(uint8_t *p, size_t n, unsigned kind)
 		while (i < n)
 			p[i++] = (uint8_t)rnd(&seed);
 		return;
-	case 2:			/* words, with digits between them them */
+	case 2:			/* words, with digits between them */
 		while (i < n) {
 			const char *w = words[rnd(&seed) % 8];
 

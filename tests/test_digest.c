@@ -218,7 +218,7 @@ cost(size_t len)
 }
 
 /*
- * The answer is that of test case 1 in "The Galois/Counter Mode of Operation
+ * The answer is from test case 1 in "The Galois/Counter Mode of Operation
  * (GCM)": no data at all, with a key of zeros.
  */
 static void

@@ -175,7 +175,7 @@ check_output(const char *plan)
 	}
 	assert_int_equal(entries("/proc/self/fd"), fds);
 	assert_int_equal(fault_blocks(), blocks);
-	/* a name that cannot be removed stays, but nothing else */
+	/* a name that cannot be removed stays, but nothing else does */
 	others = entries(".") - 2 - (text != NULL);
 	if (strstr(plan, "unlinkat") == NULL)
 		assert_int_equal(others, 0);

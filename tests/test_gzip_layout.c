@@ -75,8 +75,7 @@ options(int level)
 }
 
 /*
- * The header has ten bytes, with nothing that the kernel's gunzip would not
- * skip.
+ * The header has ten bytes, and no fields that the kernel's gunzip cannot skip.
  */
 static void
 stream_has_the_mark(void **state)

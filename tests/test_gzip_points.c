@@ -14,7 +14,7 @@
 
 enum { PLAIN = 3 << 20, ROOM = 2 * PLAIN, SPACING = 100000, POINTS = 64 };
 
-/* A file, what it contains, and what was reported about it. */
+/* A file, its contents, and what was reported about it. */
 struct file {
 	uint8_t plain[PLAIN], packed[ROOM], again[PLAIN + 1], taken[ROOM];
 	size_t plain_len, packed_len, read_at, step, taken_len;

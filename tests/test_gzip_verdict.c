@@ -31,7 +31,7 @@ enum {
 
 struct bits {
 	uint8_t *p;
-	size_t len;		/* in in bits; the bytes after them are zero */
+	size_t len;		/* in bits; all later bytes are zero */
 };
 
 static void

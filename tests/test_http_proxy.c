@@ -65,7 +65,7 @@ all_modes(bool tls)
 	reads(PROXY_CUTS, 2, CONNECTIONS, 0);
 	reads(PROXY_RESETS, 2, CONNECTIONS, 0);
 	reads(PROXY_STALLS, 40, CONNECTIONS, 0);
-	/* it may be in front of all servers, or of this one only */
+	/* the proxy may be in front of all servers, or only this one */
 	reads(PROXY_REFUSES, 1, TIMES, tls ? -ETIMEDOUT : -EACCES);
 	reads(PROXY_ASKS, 1, TIMES, tls ? -ETIMEDOUT : -EPROTO);
 	use("user:password@", tls);

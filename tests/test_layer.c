@@ -1,5 +1,5 @@
 /*
- * test_layer.c - layers made by hand: which are read, and which are rejected
+ * test_layer.c - reading valid handmade layers, and rejecting invalid ones
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layer_made.h"

@@ -27,7 +27,7 @@ layer_entries(const struct layer *l, size_t *count)
 }
 
 /*
- * Entries, separated by blanks: "d:" is a directory, "f:" a file,
+ * Entries, separated by blanks: "d:" is a directory, "f:" a file, and
  * "h:NAME=TARGET" a hard link.
  */
 static struct layer *
@@ -166,7 +166,7 @@ test_links(void **state)
 	check(MERGE_MERGED, "a:0+ b:0+ ", "f:a h:b=a", NULL);
 	check(MERGE_MERGED, "a:0+ b:0+ ", "h:b=/a f:a", NULL);
 	check(MERGE_MERGED, "a:0+ b:0+ ", "f:a", "h:b=./a", NULL);
-	/* the first name is removed, the file remains */
+	/* the first name is removed, but the file remains */
 	check(MERGE_MERGED, "b:0+ c:0+ ", "f:a h:b=a h:c=a", "f:.wh.a", NULL);
 	check(MERGE_MERGED, "a:0 ", "f:a h:a=a", NULL);
 	check(MERGE_MERGED, "error: layer 1: b: a hard link to a name that "

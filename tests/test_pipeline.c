@@ -91,7 +91,7 @@ join(void *job, struct slot *s, struct sink *out)
 	atomic_fetch_sub(&j->in_flight, 1);
 	if (j->joined == j->fail_join)
 		return -ENODATA;
-	/* copies every third piece, passes on the others whole */
+	/* copies every third piece, and passes the others on whole */
 	if (s->seq % 3 == 0)
 		return sink_write(out, s->out.data, 8);
 	return sink_slot(out, s);

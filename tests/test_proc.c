@@ -239,7 +239,7 @@ left(void **state)
 	struct fixture *f = *state;
 
 	run_sh(f, "sleep 1000 & (sleep 1000 &) ; (sleep 1000 & sleep 1000) &");
-	/* the third process may not have started its two */
+	/* the third process may not have started its two children */
 	assert_in_range(f->run.left, 3, 4);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	run_sh(f, "true");

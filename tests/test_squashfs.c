@@ -1,5 +1,5 @@
 /*
- * test_squashfs.c - an image reports its files just as their tree does
+ * test_squashfs.c - an image gives the same rows as its source tree
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The images are made by mksquashfs; without it, this test is skipped.

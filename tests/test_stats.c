@@ -83,7 +83,7 @@ interval(void **state)
 		assert_true(near(r.hi, (double)(n + 1 - rows[i].rank)));
 		assert_true(fabs(r.conf - rows[i].conf) < 1e-8);
 	}
-	/* 2^-1000 is still a number, 2^-5000 is not */
+	/* 2^-1000 is still a number, but 2^-5000 is not */
 	assert_int_equal(stats_median_interval(v, 1000, 0.95, &r), 0);
 	assert_true(near(r.lo, 469) && near(r.hi, 532));
 }
@@ -122,7 +122,7 @@ signed_rank(void **state)
 	assert_true(r.bounded && near(r.interval.lo, 0.01));
 	assert_true(near(r.interval.hi, 0.786));
 	assert_true(near(r.interval.conf, 1 - 0.0390625));
-	/* five values give no interval, six do */
+	/* five values give no interval, but six do */
 	assert_int_equal(stats_signed_rank(up, 5, 0.95, &r), 0);
 	assert_false(r.bounded);
 	assert_true(near(r.p, 0.0625));

@@ -1,5 +1,5 @@
 /*
- * test_units.c - units in memory: right, fetched once, and bounded
+ * test_units.c - units in memory: correct, fetched once, and bounded
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lazy/units.h"
@@ -329,7 +329,7 @@ recognized(void **state)
 	end(&b);
 }
 
-/* A large buffer is used again, by what it is not too large for. */
+/* A large buffer is reused, but not for units that need much less. */
 static void
 spares(void **state)
 {
@@ -350,7 +350,7 @@ spares(void **state)
 	assert_ptr_equal(a.data, first);
 	assert_int_equal(spares_take(s, LARGE, &c), 0);
 	assert_ptr_not_equal(c.data, first);
-	/* the limit is for what is kept, not for what is in use */
+	/* the limit applies to kept units, not to those in use */
 	spares_give(s, &a);
 	spares_give(s, &b);
 	spares_give(s, &c);

@@ -31,7 +31,7 @@ lengths(void **state)
 	assert_int_equal(utf8_length("\xc3\xa9"), 2);
 	assert_int_equal(utf8_length("\xe2\x82\xac"), 3);
 	assert_int_equal(utf8_length("\xf0\x9f\x98\x80"), 4);
-	/* truncated, an overlong form, a surrogate, beyond the last */
+	/* truncated, overlong, a surrogate, and beyond the last code point */
 	assert_int_equal(utf8_length("\xe2\x82"), 0);
 	assert_int_equal(utf8_length("\xc1\x81"), 0);
 	assert_int_equal(utf8_length("\xe0\x82\x9b"), 0);

@@ -351,7 +351,8 @@ pack_jobs(struct buf in, int level, size_t block)
 
 /*
  * Tests independent jobs followed by one that is not: it refers to the whole
- * window before it.  Whatever was written before, what follows is correct.
+ * window before it.  However much was written before that job, the output is
+ * correct.
  */
 static void
 jobs_then_others(void **state)

@@ -1,6 +1,5 @@
 /*
- * test_ztoc.c - ztocs laid out by hand, whose entries share what real ones do
- * not
+ * test_ztoc.c - handmade ztocs whose entries share vectors
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../src/lazy/ztoc.h"
@@ -44,7 +43,7 @@ read_ranges(void *arg, const struct layer_range *r, size_t count)
 	return 0;
 }
 
-/* FlatBuffers: what refers to something comes before it */
+/* FlatBuffers: an object precedes everything it refers to */
 
 static void
 add32(struct strbuf *b, uint32_t value)
@@ -113,7 +112,7 @@ vector(struct strbuf *b, size_t count, size_t size)
 	return at;
 }
 
-/* The spans of a layer that is not compressed: one */
+/* The spans of an uncompressed layer: just one */
 static void
 add_spans(struct strbuf *b, size_t from)
 {
@@ -203,8 +202,8 @@ opens(unsigned count, unsigned slot)
 }
 
 /*
- * A shared vector is read once for each entry, so a ztoc could take any time to
- * read.
+ * A shared vector is read once for each entry, so a ztoc could take arbitrarily
+ * long to read.
  */
 static void
 test_shared(void **state)

@@ -18,7 +18,7 @@ struct walk_log {
 	size_t damaged;
 };
 
-/* Adds a line for each file: path, size, error, digest. */
+/* Adds a line for each file: path, size, error and digest. */
 static int
 walk_log_row(void *arg, const struct walk_file *f)
 {

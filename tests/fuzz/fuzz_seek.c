@@ -55,7 +55,7 @@ good_gzip(uint64_t *len)
 	return file_of(packed, *len);
 }
 
-/* Makes an index match the file; the rest of it is not changed. */
+/* Makes an index match the file; the rest of the index is unchanged. */
 static int
 index_of(const uint8_t *data, size_t size, int fd, uint64_t len)
 {
