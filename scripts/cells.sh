@@ -48,7 +48,7 @@ cells_make() {
 	rm -f "$study/cells.asked"
 }
 
-# cells_keep: keeps the requested cells, and all cells that were already run
+# cells_keep: keeps the requested cells, and all cells already run
 cells_keep() {
 	[ -e "$study/cells.tsv" ] || {
 		cat "$study/cells.asked"

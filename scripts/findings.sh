@@ -115,7 +115,7 @@ pair_chances() {
 	}'"$limits_awk" a="$1" b="$2" limit="$3" "$pairs_file"
 }
 
-# "1.1" means at most 1.1, "> 1" more than 1, "0.9 ..  1.1" a range
+# "1.1" means at most 1.1, "> 1" more than 1, and "0.9 .. 1.1" a range
 limits_awk='
 function limits(text,  part) {
 	low = 0

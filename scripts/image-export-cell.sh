@@ -4,7 +4,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 
-# image, unpacked: print the path of the image, and the directory to which it is
+# image, unpacked: print the image's path, and the directory to which it is
 # unpacked; the names are unique to this study
 image() { printf '%s/%s.sqsh' "$store" "$series"; }
 unpacked() { printf '%s/%s.out' "$scratch" "$series"; }

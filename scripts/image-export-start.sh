@@ -81,9 +81,9 @@ image_resident() {
 	}' page="$(getconf PAGESIZE)"
 }
 
-# mount_resident: prints the percentage of some of the mount's files that is in
-# memory.  Only part of the sample is examined, because examining a file reads
-# its inode.
+# mount_resident: prints how much of a sample of the mount's files is in memory,
+# in percent.  Only part of the sample is examined, because examining a file
+# reads its inode.
 mount_resident() {
 	from=$dir/ to=$study/mount/ awk '
 	NR % 25 == 1 && index($0, ENVIRON["from"]) == 1 {

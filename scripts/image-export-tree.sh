@@ -134,7 +134,7 @@ tree_oci() {
 }
 
 # tree_generated: makes a small tree in which every fourth file is a duplicate;
-# the program that is started reads some of the other files
+# the started program reads some of the other files
 tree_generated() {
 	mkdir -p "$study/tree.new/log" "$study/tree.new/sql" \
 	    "$study/tree.new/src" "$study/tree.new/data" "$study/tree.new/copy"

@@ -168,7 +168,7 @@ findings_many() {
 	done
 }
 
-# findings_saved: tests the largest share of the data that was saved in any cell
+# findings_saved: tests the largest share of the data saved in any cell
 findings_saved() {
 	f_saved=$(tsv 'csv_row() && get("rx_B") > 0 {
 		split(get("label"), part, ".")

@@ -118,7 +118,7 @@ image_convert() {
 
 # image_optimize IMAGE SYSTEM COMMAND: converts the image with ctr-remote, which
 # runs the command in a container, and stores the files that it opens at the
-# beginning
+# beginning of their layers
 image_optimize() {
 	optimize_target=127.0.0.1:5000/$1:$2
 	registry_here

@@ -8,7 +8,7 @@
 services=''
 
 # service_wait LOG COMMAND...: waits at most 30 s until the command succeeds;
-# the service that was started last must be running
+# the service started last must be running
 service_wait() {
 	services="$services $!"
 	service_log=$1 service_i=0

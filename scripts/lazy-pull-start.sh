@@ -1,5 +1,5 @@
 #!/bin/sh
-# lazy-pull-start.sh - pull an image, create and run its containers
+# lazy-pull-start.sh - pull an image, then create and run its containers
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # lazy-pull-start.sh COMMAND [CLIENT]: uses $LAZY_PULLER to start the image

@@ -38,7 +38,7 @@ system_get() {
 	systems_table | awk -F '\t' -v s="$1" -v n="$2" '$1 == s { print $n }'
 }
 
-# system_lacks SYSTEM: prints the requirement that is missing on this machine
+# system_lacks SYSTEM: prints the requirement missing on this machine
 system_lacks() {
 	for lacks_tool in $(system_get "$1" 4); do
 		have "$lacks_tool" || {

@@ -49,8 +49,8 @@ print_starts() {
 	rm "$study/starts"
 }
 
-# print_touched IMAGE: prints the lower limit, the data of the image that the
-# workloads need
+# print_touched IMAGE: prints the lower limit, the image data that the workloads
+# need
 print_touched() {
 	noted touched "$1" | awk -v image="$1" '
 	NR == 1 { printf "\n%s: data that the workloads need, in pages\n", image }

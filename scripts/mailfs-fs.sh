@@ -111,7 +111,7 @@ fs_mounted() {
 	    "$(fs_mnt | sed 's/\\/\\134/g; s/ /\\040/g')"
 }
 
-# pool_listed: whether the name of the pool is listed; the exit status is not
+# pool_listed: whether the pool's name is listed; the exit status is not
 # sufficient, because zpool may report success while a daemon is exiting
 pool_listed() {
 	[ "$(zpool list -H -o name "$pool" 2>/dev/null)" = "$pool" ]
@@ -124,7 +124,7 @@ daemon_idle() {
 	daemon_pools=$(zpool list -H -o name 2>&1) && [ -z "$daemon_pools" ]
 }
 
-# fs_end: removes all files and mounts, including those of a run that crashed
+# fs_end: removes all files and mounts, including those of a crashed run
 fs_end() {
 	[ -e "$study/fs" ] || return 0
 	if fs_mounted; then

@@ -173,8 +173,8 @@ EOF
 # print_sizes VARIANT: prints a comparison of the ratio with the space on disk.
 # ZFS's ratio counts metadata once and compressed, and is truncated to two
 # digits; it does not count partly filled sectors.  On disk, metadata is stored
-# twice.  Its share in the ratio is estimated as half of the smallest amount of
-# metadata on any of the ZFS filesystems, which is that with the smallest
+# twice.  Its share of the ratio is estimated as half of the smallest amount of
+# metadata on any of the ZFS filesystems, namely the one with the smallest
 # sectors.
 print_sizes() {
 	printf '\n'

@@ -5,8 +5,8 @@
 
 # fs_commit_command VARIANT: prints the command that makes the copied data
 # durable.  On zfs-fuse neither sync nor waiting is sufficient: after a few
-# seconds the sizes are those of the last transaction group that was written.  A
-# snapshot waits for the current transaction group.
+# seconds the sizes are those of the last transaction group written.  A snapshot
+# waits for the current transaction group.
 fs_commit_command() {
 	case $1 in
 	zfs*) printf 'zfs snapshot %s/mail@durable\n' "$pool" ;;
@@ -37,8 +37,8 @@ logical_of() {
 	} END { printf "%.0f", n }'
 }
 
-# fs_anew VARIANT: remounts the filesystem, because the kernel may cache the
-# attributes that zfs-fuse reported before a file was on disk for an hour
+# fs_anew VARIANT: remounts the filesystem, because for up to an hour, the
+# kernel may cache attributes that zfs-fuse reported before the file was on disk
 fs_anew() {
 	case $1 in
 	zfs*)

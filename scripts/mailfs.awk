@@ -6,23 +6,25 @@
 # TSV with headers:
 #   FILE.cell    one line per cell: medians with intervals (_lo, _hi) of copy_s,
 #                eff (the efficiency) and ends (the time divided by the mean of
-#                both ends of the block); medians of the other columns; as in
-#                the study, trimmed: eff_mean (of quotients), eff_of_means,
-#                mean_s, mean_ratio, dropped (values at each end); cv_pct of the
-#                efficiency; rank by its median; the percentage of draws in
-#                which it comes first, of all (first_pct) and of the study's ten
-#                (ten_pct; cpu_ten_pct by per_both), given 6 rounds; of_ten;
-#                front
+#                both ends of the block); medians of the other columns; means
+#                trimmed as in the study: eff_mean (of quotients),
+#                eff_of_means, mean_s, mean_ratio, dropped (values at each end);
+#                cv_pct of the efficiency; rank by its median; the percentage of
+#                draws in which it comes first, of all (first_pct) and of the
+#                study's ten (ten_pct; cpu_ten_pct by per_both), given 6 rounds;
+#                of_ten; front
 #   FILE.group   variant, writers: CV over all copies, as in the study, mean
 #                of the cells' own, copies
-#   FILE.spread  variant: CV of two writers less that of one, lo, hi
-#   FILE.order   variant: drift, last end of the block over the first (lo, hi);
-#                slope of the logarithm of time by place, its error, rounds
+#   FILE.spread  variant: CV of two writers minus that of one, lo, hi
+#   FILE.order   variant: drift, the last end of the block divided by the first
+#                (lo, hi); slope of the logarithm of time by position, its
+#                error, rounds
 # Means are trimmed by 10 %, as in R and in the study; with fewer than 10
 # values, none is dropped.  Each of the 2000 draws is a bootstrap sample of
 # whole rounds, which preserves the dependence between runs in a round.  front
-# contains p if no other cell with as many writers is both faster and higher in
-# printed ratio, and d if none is both durable sooner and smaller on disk.
+# contains p if no other cell with the same number of writers is both faster and
+# higher in printed ratio, and d if none is both durable sooner and smaller on
+# disk.
 
 function random() {
 	state = state * 48271 % 2147483647

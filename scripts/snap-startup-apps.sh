@@ -44,7 +44,7 @@ app_dir() {
 	fi
 }
 
-# app_whole NAME: prints the path of the tree of all parts
+# app_whole NAME: prints the path of the tree that contains all parts
 app_whole() {
 	if [ -n "$(app_get "$1" tree)" ]; then
 		app_dir "$1" app
@@ -194,8 +194,8 @@ image_make() {
 	mv "$make_file.new" "$make_file"
 }
 
-# touch_list NAME PART: prints the path of the list of data that a launch needs
-# from a part; the file .paths next to it contains only the paths
+# touch_list NAME PART: prints the path of a part's list, the data that a launch
+# needs from it; the file .paths next to it contains only the paths
 touch_list() { echo "$study/touched/$1.$2.tsv"; }
 
 # touch_trace NAME LIST [: IMAGE]: lists the files and pages that a launch

@@ -4,8 +4,8 @@
 # shellcheck disable=SC2034,SC2154
 #
 # $cell_app and $cell_image are the application and the image being measured.
-# The image of a part is mounted on $study/mount/PART; for the image "try", the
-# tree of the part is bind-mounted there.
+# A part's image is mounted on $study/mount/PART; for the image "try", the
+# part's tree is bind-mounted there.
 
 parts_unmount() {
 	for part in app content; do

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# snap-startup-images.sh - the images that are compared; sourced
+# snap-startup-images.sh - the images compared; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 

@@ -178,7 +178,7 @@ plot_bars() {
 	plot_keep "$study/plot.tsv" "$1.tsv"
 }
 
-# plot_files: draws the share of all bytes that is in the largest files
+# plot_files: draws the share of all bytes in the largest files
 plot_files() {
 	rm -f "$study/plot.tsv"
 	for files_app in $apps; do

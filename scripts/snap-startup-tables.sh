@@ -196,14 +196,13 @@ files_of() {
 	    -printf '%D:%i\t%s\n' | sort -u | cut -f 2 | sort -rn
 }
 
-# share APP N: prints the percentage of its bytes that are in the N largest
-# files
+# share APP N: prints the percentage of its bytes in the N largest files
 share() {
 	files_of "$1" | awk -v n="$2" '{ all += $1; if (NR <= n) most += $1 }
 	    END { if (all) printf "%.0f", 100 * most / all }'
 }
 
-# print_shares: prints the share of each program that is in its largest files
+# print_shares: prints the share of each program's bytes in its largest files
 print_shares() {
 	print_title 'Files'
 	printf '%-14s %8s %9s %12s %12s\n' '' files MB 'largest 10' \

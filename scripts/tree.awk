@@ -1,4 +1,4 @@
-# tree.awk - create a small tree like a server's: logs, SQL, code, compressed
+# tree.awk - create a small tree like a server's: logs, SQL, code and compressed
 # data
 # SPDX-License-Identifier: BSD-2-Clause
 #
