@@ -33,8 +33,8 @@ struct cache;
 
 /*
  * Opens the file in the directory dir for the object identified by key or, if
- * key is NULL, an unnamed file.  limit is the disk space in bytes.  Returns 0
- * or -errno.
+ * key is NULL, an unnamed file.  limit caps the disk space, in bytes.  Returns
+ * 0 or -errno.
  */
 int cache_open(struct cache **c, int dir, const char *key, uint64_t limit);
 void cache_close(struct cache *c);		/* may be NULL */
@@ -46,7 +46,10 @@ void cache_close(struct cache *c);		/* may be NULL */
 int cache_read(struct cache *c, const char *object, uint64_t offset,
     uint64_t length, void *buf);
 
-/* Stores a range.  Returns 0, or -errno if it is not stored.  Thread-safe. */
+/*
+ * Stores a range.  Returns 0, or -errno if the range was not stored.
+ * Thread-safe.
+ */
 int cache_write(struct cache *c, const char *object, uint64_t offset,
     uint64_t length, const void *data);
 

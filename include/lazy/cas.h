@@ -1,5 +1,5 @@
 /*
- * cas.h - writing a repository in the format of CVMFS
+ * cas.h - writing a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: cvmfs/catalog_sql.cc, manifest.cc, directory_entry.h, xattr.h and
@@ -20,7 +20,7 @@
 struct progress;
 
 enum {
-	CAS_HASH = 20,			/* size of a SHA-1, which names an
+	CAS_HASH = 20,			/* size of the SHA-1 that names an
 					 * object */
 	CAS_LEVEL = 6,
 	CAS_LEVEL_MAX = 12,
@@ -53,7 +53,8 @@ struct cas_result {
 	uint8_t certificate[CAS_HASH];
 	uint8_t key[LAYER_DIGEST];	/* SHA-256 of the public key in DER */
 	uint64_t entries, catalogs;
-	uint64_t files_B;		/* total size over all names */
+	uint64_t files_B;		/* total file size, counting every hard
+					 * link */
 	uint64_t chunks;		/* chunks of files that were split */
 	uint64_t objects, objects_B;	/* distinct objects */
 };
@@ -78,9 +79,9 @@ int cas_open(struct cas **c, const struct cas_options *o, const char *path,
 
 /*
  * Adds the archive at the current position of `in`, which may be compressed.
- * Returns 0, or with the reason in why: -EBADMSG or -ENODATA (it is damaged or
- * truncated), -EINVAL (the format cannot represent it), -EFBIG, -ENOMEM, or
- * -errno from a read or write.
+ * Returns 0 or, with the reason in why, -EBADMSG or -ENODATA (the archive is
+ * damaged or truncated), -EINVAL (the format cannot represent the archive),
+ * -EFBIG, -ENOMEM, or -errno from a read or write.
  */
 int cas_add(struct cas *c, int in, char why[LAYER_WHY]);
 

@@ -38,7 +38,7 @@ struct http_counts {
 	uint64_t requests;		/* redirected requests count twice */
 	uint64_t retries;
 	uint64_t wire;			/* bytes received */
-	uint64_t useful;		/* bytes that had been requested */
+	uint64_t useful;		/* requested bytes that were received */
 	uint64_t whole;			/* bytes from servers that ignored
 					 * the ranges */
 };
@@ -92,10 +92,10 @@ int http_read(struct http_object *o, const struct layer_range *ranges,
     size_t count, enum http_phase phase);
 
 /*
- * Reads whole objects; the URL of each is base, "/" and its name.  At most the
- * length of its range is read of each object; the rest of the range is filled
- * with zeros.  lengths is set to the number of bytes read from each.  Returns
- * the same values as http_read(), with the reason in why on failure.
+ * Reads whole objects; the URL of each is base, "/" and its name.  Of each
+ * object, at most the length of its range is read; the rest of the range is
+ * filled with zeros.  lengths is set to the number of bytes read from each.
+ * Returns the same values as http_read(), with the reason in why on failure.
  * Thread-safe.
  */
 int http_read_whole(struct http *h, const char *base,
@@ -122,7 +122,7 @@ struct http_document {
 
 /*
  * Gets a document of at most max bytes; accept lists media types, or is NULL.
- * Returns 0, or with the reason in why, -EFBIG or an error from http_read().
+ * Returns 0 or, with the reason in why, -EFBIG or an error from http_read().
  * The document must always be freed.  Thread-safe.
  */
 int http_get(struct http *h, const char *url, const char *accept, size_t max,

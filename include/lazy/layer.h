@@ -45,7 +45,7 @@ struct layer_range {
 	uint64_t offset, length;
 	void *buf;			/* length bytes, owned by the caller */
 	/*
-	 * Read the whole object.  Its size is not known, but should be at most
+	 * Read the whole object.  The size is unknown, but should not exceed
 	 * length; the rest of buf is filled with zeros.
 	 */
 	bool whole;
@@ -92,7 +92,7 @@ struct layer_entry {
 	uint32_t mtime_ns;
 	uint64_t size;
 	/*
-	 * in ascending order, not overlapping; the gaps between them are zeros
+	 * in ascending order, without overlaps; gaps between runs read as zeros
 	 */
 	const struct layer_run *runs;
 	size_t run_count;
@@ -128,8 +128,7 @@ struct layer_expect {
 	uint64_t index_offset, index_length, index_content;
 	/*
 	 * SHA-256 of the compact index to be read instead, and its location in
-	 * the layer; or NULL.  The other members about an index are then
-	 * ignored.
+	 * the layer; or NULL.  The other index members are then ignored.
 	 */
 	const uint8_t *compact_digest;
 	uint64_t compact_offset, compact_length;
@@ -139,8 +138,8 @@ struct layer_expect {
 #define LAYER_COMPACT "coldpress.compact-index"
 
 /*
- * Sets the three members from such a text; digest keeps the digest.  Returns 0
- * or -EINVAL.
+ * Sets the three members from the text of that annotation; the digest is stored
+ * in digest.  Returns 0 or -EINVAL.
  */
 int layer_expect_compact(struct layer_expect *e, uint8_t digest[LAYER_DIGEST],
     const char *text);
@@ -148,7 +147,7 @@ int layer_expect_compact(struct layer_expect *e, uint8_t digest[LAYER_DIGEST],
 struct layer;
 
 /*
- * Loads the index of a layer.  Returns 0, or with the reason in why: -EINVAL
+ * Loads the index of a layer.  Returns 0 or, with the reason in why, -EINVAL
  * (the format is unknown), -EBADMSG (the index is damaged, or does not have the
  * expected digest), -EFBIG (a limit is exceeded), -ENOMEM, or -errno from
  * blobs.  blobs must outlive the layer.
@@ -217,8 +216,8 @@ int layer_decode(struct layer_decoder *d, uint32_t unit,
 
 /*
  * Decodes a unit in the same way, but without comparing digests: the caller
- * knows that the ranges have the bytes from which layer_decode() has decoded
- * the unit before.
+ * knows that the ranges contain the same bytes from which layer_decode()
+ * previously decoded the unit.
  */
 int layer_decode_again(struct layer_decoder *d, uint32_t unit,
     const struct layer_range *r, void *content, const char **why);
@@ -234,8 +233,8 @@ bool layer_trace(const struct layer *l, struct layer_range *r);
 /* The functions that supply a trace's bytes and receive its pieces. */
 struct layer_trace_io {
 	/*
-	 * Sets *data to the next bytes of the trace, which are valid until the
-	 * next call.  Returns the number of bytes, 0 at the end, or -errno.
+	 * Points *data at the next bytes of the trace, which are valid until
+	 * the next call.  Returns the number of bytes, 0 at the end, or -errno.
 	 */
 	ssize_t (*next)(void *arg, const uint8_t **data);
 	/*
@@ -250,8 +249,8 @@ struct layer_trace_io {
 /*
  * Decodes the trace, and verifies its digest at the end: the pieces must not be
  * used unless this returns 0.  Even then, the caller must check that each piece
- * is equal to the data in the units.  Returns 0, the first nonzero result of
- * take, an error from next, -EBADMSG, -EFBIG (a limit is exceeded) or -ENOMEM.
+ * matches the data in the units.  Returns 0, the first nonzero result of take,
+ * an error from next, -EBADMSG, -EFBIG (a limit is exceeded) or -ENOMEM.
  */
 int layer_trace_decode(const struct layer *l, const struct layer_trace_io *io);
 

@@ -32,7 +32,7 @@ struct merge_node {
 					 * file with several names */
 	uint32_t first, count;		/* directories only; see
 					 * merge_child() */
-	uint32_t links;			/* link count; for directories as in
+	uint32_t links;			/* link count; for directories, as on
 					 * Unix */
 	uint16_t layer;			/* index of the entry's layer */
 	bool opaque;			/* MERGE_OVERLAY only */

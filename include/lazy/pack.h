@@ -47,7 +47,7 @@ struct pack_options {
 	 * it, containers/storage 1.55 and later pulls the whole layer.
 	 */
 	bool no_tar_split;
-	bool no_compact;		/* leave out the compact index, too */
+	bool no_compact;		/* also omit the compact index */
 	enum pack_windows windows;	/* ztoc only */
 	const char *tmpdir;		/* directory for temporary files */
 	struct progress *progress;	/* progress through the archive; may be
@@ -68,7 +68,8 @@ struct pack_result {
 	/* see layer_expect; length 0: there is no compact index */
 	uint8_t compact_digest[LAYER_DIGEST];
 	uint64_t compact_offset, compact_length;
-	uint64_t digests_length;	/* of its blocks of digests */
+	uint64_t digests_length;	/* of the compact index's digest
+					 * blocks */
 	uint64_t entries, units;
 	uint64_t files_B;		/* total size of all files */
 };
@@ -85,10 +86,10 @@ uint64_t pack_chunk(const struct pack_options *o);
 /*
  * Reads the archive at the current position of `in`, which may be compressed,
  * and writes the layer, or for LAYER_ZTOC the index, to out.  Neither is
- * closed; the output is complete only if this succeeds.  Returns 0, or with the
- * reason in why: -EBADMSG or -ENODATA (the archive is damaged or truncated),
- * -EINVAL (the format cannot represent it, or does not support an option),
- * -EFBIG, -ENOMEM, or -errno from a read or write.
+ * closed; the output is complete only on success.  Returns 0 or, with the
+ * reason in why, -EBADMSG or -ENODATA (the archive is damaged or truncated),
+ * -EINVAL (the format cannot represent the archive, or does not support an
+ * option), -EFBIG, -ENOMEM, or -errno from a read or write.
  */
 int pack_layer(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY]);

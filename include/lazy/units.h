@@ -37,9 +37,9 @@ struct units_source {
 	/* Notifies the source that the data of this range was wrong. */
 	void (*forget)(void *arg, const struct layer_range *r);
 	void *arg;
-	struct units_decoder *idle;	/* guarded by the units' lock, like
-					 * the next */
-	uint64_t *tags;			/* of verified bytes, by unit */
+	struct units_decoder *idle;	/* guarded by the lock in struct units,
+					 * as are the tags */
+	uint64_t *tags;			/* tags of verified bytes, by unit */
 };
 
 struct units;
@@ -51,9 +51,9 @@ struct unit_id {
 };
 
 /*
- * limit caps the bytes in memory over all sources: units, whether in use or
- * not, and the data fetched to decode them.  Unused buffers take up to a
- * quarter of it in addition.  Returns 0 or -ENOMEM.
+ * limit caps the bytes in memory for all sources: units, whether in use or not,
+ * and the data fetched to decode them.  Unused buffers may take up another
+ * quarter of the limit.  Returns 0 or -ENOMEM.
  */
 int units_open(struct units **u, uint64_t limit);
 
@@ -63,7 +63,10 @@ int units_open(struct units **u, uint64_t limit);
  */
 void units_close(struct units *u);
 
-/* Frees all data of a source, whose units must not be in use, now or later. */
+/*
+ * Frees all of a source's data.  Its units must be neither in use nor used
+ * later.
+ */
 void units_forget(struct units *u, struct units_source *source);
 
 /*
@@ -82,7 +85,7 @@ const uint8_t *unit_data(const struct unit *unit);
 uint64_t unit_serial(const struct unit *unit);
 
 /*
- * Copies decoded bytes of a unit if it is in memory; otherwise returns false.
+ * Copies decoded bytes of a unit; returns false if the unit is not in memory.
  * Never blocks.
  */
 bool units_copy(struct units *u, struct unit_id id, uint64_t offset,
@@ -93,8 +96,8 @@ bool units_has(struct units *u, struct unit_id id);
 
 struct units_counts {
 	uint64_t decoded;		/* units */
-	uint64_t recognized;		/* units whose bytes had been verified
-					 * before */
+	uint64_t recognized;		/* units whose bytes had already been
+					 * verified */
 	uint64_t wrong;			/* units whose bytes were wrong */
 	uint64_t failed;		/* units that could not be fetched */
 };

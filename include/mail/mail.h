@@ -26,9 +26,8 @@ enum { MAIL_WEEK = 256, MAIL_WEEKS = 600, MAIL_NONE = MAIL_WEEK };
 /* The properties of a corpus.  Fractions are in units of 1 / PRNG_ONE. */
 struct mail_like {
 	struct sizes sizes;
-	uint32_t attachments;		/* share of messages with
-					 * attachments; the largest messages
-					 * have them */
+	uint32_t attachments;		/* share of messages with attachments,
+					 * which are the largest messages */
 	uint32_t repeat;		/* share of text that repeats earlier
 					 * words */
 	uint32_t noise;			/* share of incompressible
@@ -39,10 +38,10 @@ extern const struct mail_like mail_like_default;
 
 struct mail {
 	uint64_t number;
-	uint64_t nth;			/* index among those with attachments,
-					 * or without */
+	uint64_t nth;			/* index among the messages with
+					 * attachments, or those without */
 	uint64_t stuff;			/* nth of the message whose attachments
-					 * this one uses */
+					 * are reused */
 	const struct list *list;
 	const struct person *author;
 	int64_t date, sent;		/* seconds since 1970 */
@@ -101,7 +100,7 @@ void mail_date(struct strbuf *b, int64_t date);
  */
 void mail_body(struct mail_maker *m, struct mail *a, size_t len);
 
-/* src/mail/parts.c: writes MIME headers and parts, up to the size of a. */
+/* src/mail/parts.c: writes MIME headers and parts, up to a's target size. */
 void mail_parts(struct mail_maker *m, struct mail *a);
 
 /*

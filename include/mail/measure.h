@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 struct measure {
-	uint64_t every;			/* one message in `every' is
+	uint64_t every;			/* one in every `every` messages is
 					 * compressed */
 	bool parts_only;		/* compress only messages with
 					 * attachments */
@@ -32,14 +32,14 @@ struct measure {
 
 /*
  * Adds one message, or a file: an mbox if it begins with "From ", otherwise a
- * message.  Returns 0, -ENOMEM, or -EFBIG (a message of over 4 GiB).
+ * message.  Returns 0, -ENOMEM, or -EFBIG (a message larger than 4 GiB).
  */
 int measure_mail(struct measure *m, const char *mail, size_t len);
 int measure_file(struct measure *m, const char *data, size_t len);
 
 /*
- * Returns the size before compression divided by the size after it, over all
- * messages or over one type; 0 if nothing was compressed.
+ * Returns the compression ratio, original size divided by compressed size, of
+ * all messages or of one type; 0 if nothing was compressed.
  */
 double measure_ratio(const struct measure *m);
 double measure_ratio_of(const struct measure *m, int with_parts);

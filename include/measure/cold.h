@@ -60,8 +60,9 @@ struct cold_report {
 	const char *made;		/* method: "fadvise", "drop_caches",
 					 * "nothing" */
 	struct cold_count found;	/* before anything was done */
-	struct cold_count before;	/* when each was opened for reading */
-	struct cold_count after;	/* after each was read */
+	struct cold_count before;	/* when each file was opened for
+					 * reading */
+	struct cold_count after;	/* after each file was read */
 	struct cold_count images;	/* images backing mounts, before the
 					 * walk */
 	int64_t device_B;		/* bytes read from devices by any

@@ -21,8 +21,8 @@ struct pressure {
 
 /* Counters since boot, and the load; -1: unknown. */
 struct pressure_now {
-	int64_t stall_us[PRESSURE_STALLS];	/* time in which at least one
-						 * task was stalled */
+	int64_t stall_us[PRESSURE_STALLS];	/* time during which at least
+						 * one task was stalled */
 	int64_t steal_ns;			/* sum over processors */
 	double load1;
 };

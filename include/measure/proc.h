@@ -56,7 +56,7 @@ struct proc_run {
 	int err;			/* standard error; -1: our own */
 	uint64_t timeout_ns;		/* 0: none */
 	bool io;			/* read /proc/PID/io of each process;
-					 * only root can for orphans */
+					 * for orphans, only root can */
 	bool keep;			/* do not use the group; do not kill
 					 * processes that are still running at
 					 * the end */
@@ -67,7 +67,8 @@ struct proc_run {
 					 * last one ended */
 	bool timed_out;
 	bool ended;			/* ended by proc_end() */
-	int stopped;			/* the signal that stopped it, or 0 */
+	int stopped;			/* the signal that stopped the run, or
+					 * 0 */
 	int left;			/* processes still running at the end,
 					 * and killed */
 	struct proc_usage orphans;	/* usage of processes whose parents did
@@ -95,7 +96,7 @@ void proc_close(struct proc *p);
 
 /*
  * Terminates this process with the signal that stopped a run.  If proc_close()
- * has not been called yet, this happens there.
+ * has not been called yet, the process terminates there.
  */
 void proc_raise(int sig);
 

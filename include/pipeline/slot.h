@@ -27,20 +27,20 @@ int buf_reserve(struct buf *b, size_t cap);
 
 /* Compressing to gzip, zlib and zip. */
 struct deflate_notes {
-	uint32_t check;		/* work: CRC-32 or Adler-32 of in */
+	uint32_t check;		/* work: CRC-32 or Adler-32 of `in` */
 };
 
 /* Decompressing gzip, zlib and zip. */
 struct inflate_notes {
 	int kind;		/* fill: PIECE_* of deflate_decode.h */
-	size_t skip;		/* fill: bytes of in before the unit */
+	size_t skip;		/* fill: bytes of `in` before the unit */
 	size_t used;		/* fill (members) or work (to a sync point):
-				   bytes of in that the unit occupies */
-	size_t most;		/* fill, members: bytes of out, according to
-				   the trailers */
-	bool ok;		/* work: out contains the unit's content */
+				 * bytes of `in` that the unit occupies */
+	size_t most;		/* fill, members: size of `out`, according to
+				 * the trailers */
+	bool ok;		/* work: `out` contains the unit's content */
 	bool final;		/* work: a deflate stream ends in the piece */
-	uint32_t check;		/* work, to a sync point: check of out */
+	uint32_t check;		/* work, to a sync point: check of `out` */
 };
 
 /* Decompressing Zstandard. */
@@ -48,15 +48,15 @@ struct unzstd_notes {
 	int kind;		/* fill: PIECE_* of zstd_decode.h */
 	size_t skip;		/* fill, a frame's first job: size of the
 				 * header */
-	size_t used;		/* fill: bytes of in that the frames or the job
-				   occupy, including skip */
-	uint64_t most;		/* fill: bytes of out; for a job, the maximum */
-	bool final;		/* fill, a job: it is the last job of its
-				 * frame */
+	size_t used;		/* fill: bytes of `in` that the frames or the
+				 * job occupy, including skip */
+	uint64_t most;		/* fill: size of `out`; for a job, the
+				 * maximum */
+	bool final;		/* fill, a job: the last job of its frame */
 	bool checksum;		/* fill, a job: its frame has a checksum */
 	uint8_t window;		/* fill, a job: the window descriptor in its
 				   frame's header */
-	bool ok;		/* work: out holds the content */
+	bool ok;		/* work: `out` contains the content */
 };
 
 /* Compressing to LZ4. */
@@ -68,15 +68,15 @@ struct lz4_notes {
 struct unlz4_notes {
 	int flags;		/* fill: PIECE_* of lz4_frame.h */
 	size_t skip;		/* fill: size of the header before the blocks */
-	size_t used;		/* fill: bytes of in that the blocks occupy */
-	size_t most;		/* fill: maximum bytes of out */
+	size_t used;		/* fill: bytes of `in` that the blocks occupy */
+	size_t most;		/* fill: maximum size of `out` */
 	bool final;		/* fill: the frame ends with this piece */
 	uint32_t check;		/* fill, final: XXH32 of the frame's content */
 };
 
 /* Compressing to bzip2. */
 struct bzip2_notes {
-	uint64_t len;		/* work: bits of out; 0: no block */
+	uint64_t len;		/* work: number of bits in `out`; 0: no block */
 	uint32_t crc;		/* work: CRC of the block's content */
 };
 
@@ -85,7 +85,7 @@ struct bunzip2_notes {
 	int level;		/* fill: the stream's presumed level */
 	uint64_t begin;		/* fill: the first bit of the piece, */
 	uint64_t end;		/* and the bit after its last one */
-	bool ok;		/* work: out holds the block's content */
+	bool ok;		/* work: `out` contains the block's content */
 	uint32_t crc;		/* work: CRC of that content */
 };
 
@@ -93,9 +93,10 @@ struct bunzip2_notes {
 struct squashfs_notes {
 	size_t number;		/* fill: number of the unit or old block */
 	uint32_t count;		/* fill: 1; for a hole, its block count */
-	bool is_fragment;	/* fill: a fragment block, not a file's */
-	uint32_t word;		/* work: bytes of out as the image records
-				   them, with SQUASHFS_BLOCK_RAW; 0: a hole */
+	bool is_fragment;	/* fill: a fragment block, not a file's block */
+	uint32_t word;		/* work: size word for `out`, with
+				 * SQUASHFS_BLOCK_RAW if uncompressed; 0: a
+				 * hole */
 };
 
 struct slot {

@@ -61,7 +61,8 @@ int node_link(int from, const char *old, int dir, const char *name,
 /* Attributes set after the data has been written. */
 struct node_status {
 	mode_t mode;			/* mode, including the type */
-	bool owner;			/* also set the owner, as root can */
+	bool owner;			/* also set the owner, which requires
+					 * root */
 	uid_t uid;
 	gid_t gid;
 	struct timespec mtime;

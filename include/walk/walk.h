@@ -91,7 +91,7 @@ struct walk_options {
 	const struct digest_algo *digest;
 	/*
 	 * NULL, or the only files to read: only_count paths as in walk_file, in
-	 * bytewise (strcmp) order without repetition.  A path that does not
+	 * bytewise (strcmp) order without duplicates.  A path that does not
 	 * exist is reported in a row with -ENOENT, a directory in a row with
 	 * -EISDIR.
 	 */

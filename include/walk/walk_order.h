@@ -32,7 +32,7 @@ struct walk_order;
 /*
  * Parses len bytes of text followed by a NUL.  The order becomes the owner of
  * the text, even on failure.  Returns 0, -EINVAL (line *line, counted from 1,
- * does not match the form of the list), -EFBIG (too many lines) or -ENOMEM.
+ * is not in the list's format), -EFBIG (too many lines) or -ENOMEM.
  */
 int walk_order_read(struct walk_order **o, char *text, size_t len, bool nul,
     size_t *line);

@@ -15,7 +15,8 @@
 
 enum {
 	DENTS_B = 2048,
-	DEPTH_MAX = 8,			/* depth of the trees that we create */
+	DEPTH_MAX = 8,			/* maximum depth of the trees that we
+					 * create */
 	ROUNDS = 100			/* retries while others create files */
 };
 

@@ -54,7 +54,7 @@ move_gate(struct gang *g, bool open)
 
 /*
  * Starts count threads in addition to the caller's.  Sets *started to the
- * number started.  Returns 0, or -errno if that is less than count.
+ * number started.  Returns 0, or -errno if fewer than count were started.
  */
 static int
 start(struct gang *g, struct member *m, unsigned count, unsigned *started)

@@ -1,5 +1,5 @@
 /*
- * cas.c - writing a repository in CVMFS's format
+ * cas.c - writing a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cas_impl.h"
@@ -23,7 +23,7 @@ is_name(const char *name)
 	return *name != '\0' && name[strspn(name, allowed)] == '\0';
 }
 
-/* Creates all 256 directories of objects, as CVMFS does. */
+/* Creates all 256 object directories, as CVMFS does. */
 static int
 make_directories(const struct cas *c)
 {
@@ -59,7 +59,7 @@ start(struct cas *c, const char *path)
 	return rc != 0 ? rc : cas_write(c->writer, "", 0, &c->empty);
 }
 
-/* Writes a clause for an error if there is none yet. */
+/* Describes an error in why, unless a clause is already there. */
 static int
 explain(int rc, char why[LAYER_WHY])
 {

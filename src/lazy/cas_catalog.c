@@ -1,5 +1,5 @@
 /*
- * cas_catalog.c - writing a catalog for a CVMFS repository
+ * cas_catalog.c - writing a CVMFS catalog
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: cvmfs/catalog_sql.cc, schema 2.5, revision 7; catalog_counters.h.

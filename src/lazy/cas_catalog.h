@@ -1,5 +1,5 @@
 /*
- * cas_catalog.h - writing a catalog of a CVMFS repository
+ * cas_catalog.h - writing a CVMFS catalog
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A catalog is an SQLite database, which is built in memory.  A catalog belongs
@@ -49,7 +49,7 @@ struct cas_dirent {
 
 /*
  * Adds a row.  Returns 0, -ENOMEM, -EIO, -EFBIG (the catalog is larger than 1
- * GiB) or -EINVAL (it has extended attributes that the format cannot
+ * GiB) or -EINVAL (the entry has extended attributes that the format cannot
  * represent).
  */
 int cas_catalog_add(struct cas_catalog *k, const struct cas_dirent *d);
@@ -62,7 +62,7 @@ int cas_catalog_nest(struct cas_catalog *k, const char *path,
     const struct cas_nested *n, const struct cas_counts *counts);
 
 /*
- * Completes the catalog, and sets *data to the database, which the catalog
+ * Completes the catalog, and points *data at the database, which the catalog
  * still owns.  Returns 0 or -errno as above.
  */
 int cas_catalog_end(struct cas_catalog *k, int64_t modified,

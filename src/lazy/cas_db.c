@@ -17,9 +17,9 @@
 #include <string.h>
 
 enum {
-	LENGTH_MAX = 16 << 20,		/* bytes of a value or a row */
+	LENGTH_MAX = 16 << 20,		/* maximum bytes in a value or a row */
 	STEPS = 1000,			/* instructions between two checks */
-	ROW_LEAST = 16			/* bytes that any row takes */
+	ROW_LEAST = 16			/* minimum bytes in a row */
 };
 
 struct cas_db {
@@ -40,7 +40,7 @@ count_steps(void *arg)
 	return d->steps == 0 || --d->steps == 0;
 }
 
-/* Allows queries on tables, without functions. */
+/* Allows only table queries that call no functions. */
 static int
 authorize(void *arg, int action, const char *a, const char *b, const char *c,
     const char *e)
@@ -151,9 +151,7 @@ cas_db_open(struct cas_db **out, const void *data, size_t len,
 
 	if (d == NULL)
 		return -ENOMEM;
-	/*
-	 * reading all rows takes fewer instructions than they have bytes
-	 */
+	/* reading all rows takes fewer instructions than the rows have bytes */
 	d->steps = 100 + len / 100;
 	/* text grows by half when it is converted from UTF-16 */
 	d->bytes = 2 * (uint64_t)len;
@@ -214,8 +212,8 @@ path_of(sqlite3_stmt *s, int column)
 }
 
 /*
- * Counts the bytes of the current row.  Unless a database is made to, its rows
- * neither share bytes nor compute any.
+ * Counts the bytes of the current row.  Only a maliciously crafted database has
+ * rows that share bytes or compute them.
  */
 static int
 count_bytes(struct cas_db *d, sqlite3_stmt *s, char why[LAYER_WHY])

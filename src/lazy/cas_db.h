@@ -13,7 +13,7 @@
 
 struct cas_db;
 
-/* The MD5 of a path, as the two numbers in a catalog. */
+/* The MD5 of a path, as the two numbers stored in a catalog. */
 struct cas_path {
 	int64_t a, b;
 };

@@ -163,8 +163,8 @@ add_data(struct entries *x, const struct cas_row *r)
 /* Hard links */
 
 /*
- * Finds the path of a group's first row in the current directory, or NULL if it
- * is this row.  Returns 0 or -ENOMEM.
+ * Finds the path of a group's first row in the current directory, or NULL if
+ * this row is the first.  Returns 0 or -ENOMEM.
  */
 static int
 first_name(struct entries *x, uint32_t group, const char **path)
@@ -246,7 +246,7 @@ fill_in(struct entries *x, const struct cas_row *r, struct layer_entry *e)
 	return rc;
 }
 
-/* Adds the entry of a row, whose path is set. */
+/* Adds an entry for a row whose path has been set. */
 static int
 add_entry(struct entries *x, const struct cas_row *r)
 {
@@ -333,7 +333,7 @@ list(struct entries *x, const struct dir *dir, bool nested_root)
 	return rc;
 }
 
-/* Adds the entry of the repository's root, if it has a row. */
+/* Adds an entry for the repository's root, if the root has a row. */
 static int
 add_root(struct entries *x, const struct cas_path *md5)
 {

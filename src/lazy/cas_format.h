@@ -16,7 +16,7 @@
 
 #define CAS_MANIFEST ".cvmfspublished"
 #define CAS_MARKER ".cvmfscatalog"	/* in the root of a nested catalog */
-#define CAS_AUTO ".cvmfsautocatalog"	/* also there if created
+#define CAS_AUTO ".cvmfsautocatalog"	/* likewise, in catalogs created
 					 * automatically */
 
 #define CAS_SCHEMA "2.5"
@@ -26,8 +26,9 @@ enum {
 	CAS_MD5 = 16,			/* bytes of a path's hash */
 	CAS_PATH = 48,			/* bytes of an object's path, including
 					 * the NUL */
-	CAS_XATTR_MAX = 255,		/* maximum bytes of a name or value, and
-					 * attributes of a file */
+	CAS_XATTR_MAX = 255,		/* maximum length of a name or value,
+					 * and maximum number of attributes per
+					 * file */
 	CAS_TTL = 240,			/* seconds */
 
 	/* flags in a catalog's row */

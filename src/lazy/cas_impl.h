@@ -38,7 +38,7 @@ struct cas_batch {
 
 /* An archive that has been read: its index has a unit for each object. */
 struct cas_layer {
-	struct layer l;			/* only its index is used */
+	struct layer l;			/* only the index in it is used */
 	struct cas_object *objects;	/* object of each unit */
 	size_t object_count, object_cap;
 };
@@ -105,7 +105,7 @@ int cas_run(struct cas_cut *cut);
 
 /* cas_sweep.c */
 
-/* Removes the objects that are not used in the tree, and counts the others. */
+/* Removes the objects that the tree does not use, and counts the others. */
 int cas_sweep(struct cas *c, const struct merge *tree);
 
 /* cas_tree.c */

@@ -94,7 +94,7 @@ deflate_block(struct cas_writer *w, const uint8_t *data, size_t len, bool last)
 static int
 compress(struct cas_writer *w, const uint8_t *data, size_t len)
 {
-	/* a window of 32 KiB; the default level */
+	/* 32 KiB window, default level */
 	static const uint8_t header[ZLIB_HEADER] = { 0x78, 0x9c };
 	uint32_t adler = libdeflate_adler32(1, data, len);
 	int rc = buf_reserve(&w->out, ZLIB_HEADER);

@@ -42,8 +42,8 @@ int cas_open_layer(struct layer *l, const struct layer_expect *e,
 /* cas_unit.c */
 
 /*
- * Returns the number of the unit for an object with `content` bytes of content,
- * which is added if it is new; or -EFBIG or -ENOMEM.
+ * Returns the unit number of an object with `content` bytes of content, adding
+ * the unit if it is new; or -EFBIG or -ENOMEM.
  */
 int64_t cas_unit_add(struct layer *l, const uint8_t hash[CAS_HASH],
     char suffix, bool plain, uint64_t content, char why[LAYER_WHY]);

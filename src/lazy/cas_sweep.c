@@ -1,5 +1,5 @@
 /*
- * cas_sweep.c - removing objects that are no longer used in the merged tree
+ * cas_sweep.c - removing objects that the merged tree does not use
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cas_impl.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All objects, and whether they are used in the tree. */
+/* All objects, and whether the tree uses them. */
 struct sweep {
 	const struct cas_object **all;
 	bool *live;

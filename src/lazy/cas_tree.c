@@ -57,7 +57,7 @@ heaviest_first(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Starts a nested catalog, which contains two more names, the marker files. */
+/* Starts a nested catalog, which also contains the two marker files. */
 static void
 make_root(struct trees *s, uint32_t node)
 {
@@ -158,7 +158,7 @@ set_name(struct strbuf *path, size_t len, const char *name)
 
 /* Rows */
 
-/* The entry of a directory that is not in any layer. */
+/* The entry of a directory that no layer contains. */
 static const struct layer_entry implied = { .type = TAR_DIR, .path = "",
 	.link = "", .uname = "", .gname = "", .mode = 0755 };
 

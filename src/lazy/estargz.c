@@ -60,8 +60,8 @@ read_offset(const uint8_t *p, uint64_t *offset)
 }
 
 /*
- * Finds the footer.  Returns its length, or 0; sets *offset to the offset that
- * it contains.
+ * Finds the footer.  Returns the footer's length, or 0; sets *offset to the
+ * offset in the footer.
  */
 static size_t
 find_footer(const struct layer *l, uint64_t *offset)
@@ -239,8 +239,8 @@ decoder_close(struct layer_decoder *d)
 }
 
 /*
- * Decodes only the content; the member may continue after it, so its CRC is not
- * verified.  The digests of the chunks are verified instead.
+ * Decodes only the content; the member may continue after it, so the member's
+ * CRC is not verified.  The digests of the chunks are verified instead.
  */
 static int
 decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,

@@ -55,8 +55,8 @@ flatbuf_root(const struct flatbuf *b, struct flatbuf_table *root)
 }
 
 /*
- * Finds the field of `size` bytes in a slot.  Returns 1 and sets *p, 0 if it is
- * absent, or -EBADMSG.
+ * Finds the field of `size` bytes in a slot.  Returns 1 and sets *p, 0 if the
+ * field is absent, or -EBADMSG.
  */
 static int
 field(const struct flatbuf_table *t, unsigned slot, size_t size,

@@ -28,7 +28,7 @@ enum {
 struct vtable {
 	uint32_t at;
 	unsigned slots;
-	uint16_t field[FLATBUF_SLOTS];	/* offset in the table, 0: absent */
+	uint16_t field[FLATBUF_SLOTS];	/* offset in the table; 0 if absent */
 };
 
 struct flatbuf_writer {

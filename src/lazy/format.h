@@ -18,7 +18,9 @@ enum { LAYER_TAIL = 64 };	/* size of the longest footer */
 struct layer {
 	const struct layer_format *format;
 	const struct layer_blobs *blobs;
-	/* size of the layer, or 0 if there is none, and its last bytes */
+	/*
+	 * size of the layer, or 0 if there is none, and the layer's last bytes
+	 */
 	uint64_t size;
 	size_t tail_len;
 	uint8_t tail[LAYER_TAIL];
@@ -78,7 +80,7 @@ extern const struct layer_format format_estargz, format_zstd_chunked,
 
 /*
  * Reads one range of an object and counts it as part of the index.  Returns 0,
- * or the -errno of the blobs with a clause in why.
+ * or the blobs' -errno with a clause in why.
  */
 int layer_fetch(struct layer *l, const struct layer_range *r,
     char why[LAYER_WHY]);

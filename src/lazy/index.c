@@ -1,5 +1,5 @@
 /*
- * index.c - a layer's index in memory, and building one
+ * index.c - building a layer's index in memory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "index.h"
@@ -29,7 +29,7 @@ keep(struct lazy_index *x, const void *data, size_t len)
 
 /*
  * Copies the name of an owner, unless it is the same as in the previous entry,
- * which is usual.
+ * which is the usual case.
  */
 static const char *
 keep_again(struct lazy_index *x, const char *s, const char *before)
@@ -197,7 +197,7 @@ index_run(struct lazy_index *x, const struct layer_run *r,
 }
 
 /*
- * Sets the pointers to runs, because the array of runs is no longer
+ * Sets the pointers to runs, now that the array of runs is no longer
  * reallocated.
  */
 void

@@ -1,5 +1,5 @@
 /*
- * index.h - the index of a layer in memory, and building one
+ * index.h - building a layer's index in memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The reader of a format adds units, and each entry followed by its runs, in

@@ -74,7 +74,7 @@ layer_fetch(struct layer *l, const struct layer_range *r, char why[LAYER_WHY])
 
 /* Opening */
 
-/* Reads a colon and 1 to 18 digits.  Returns what follows, or NULL. */
+/* Reads a colon and 1 to 18 digits.  Returns the text after them, or NULL. */
 static const char *
 read_number(const char *text, uint64_t *n)
 {
@@ -155,7 +155,7 @@ open_format(struct layer *l, const struct layer_expect *e,
 	return l->format->open(l, e, why);
 }
 
-/* The compact index shows the format only after it has been fetched. */
+/* A compact index reveals the format only once it has been fetched. */
 static int
 open_compact(struct layer *l, const struct layer_expect *e,
     char why[LAYER_WHY])

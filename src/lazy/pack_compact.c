@@ -15,7 +15,9 @@
 #include <string.h>
 
 enum {
-	/* A block has this many entries, or a little more than this much text */
+	/*
+	 * A block has this many entries, or slightly more than this much text
+	 */
 	ENTRIES = 16384, TEXT = 4 << 20,
 	LEVEL = 19, FAST_LEVEL = 3
 };
@@ -30,7 +32,7 @@ struct pack_compact {
 	struct strbuf name;
 	char time[UTC_B];
 	int64_t offset, file_at;	/* of the previous chunk, and its end */
-	bool internal;			/* its chunks are not read */
+	bool internal;			/* the entry's chunks are not read */
 	struct strbuf digests;
 	char why[LAYER_WHY];
 };

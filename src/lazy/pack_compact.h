@@ -18,14 +18,14 @@ void pack_compact_close(struct pack_compact *c);	/* may be NULL */
 
 /*
  * Takes the next part of the table's text.  Returns 0, -ENOMEM, or -EINVAL for
- * a table that pack_toc.c does not write.
+ * a table that pack_toc.c would not write.
  */
 int pack_compact_text(struct pack_compact *c, const char *text, size_t len);
 
 /*
  * Writes the digests and the index, after the last entry, and fills in their
- * places in p->r.  Units end at end; trace_digest is NULL if there is no trace.
- * Returns 0 or -errno.
+ * places in p->r.  The last unit ends at `end`; trace_digest is NULL if there
+ * is no trace.  Returns 0 or -errno.
  */
 int pack_compact_write(struct pack *p, uint64_t end,
     const uint8_t *trace_digest);

@@ -18,10 +18,12 @@
 
 enum {
 	FIRST_ROOM = 64 << 10,
-	TRAILER_MAX = 1 << 20		/* bytes after the end of the archive */
+	TRAILER_MAX = 1 << 20		/* maximum bytes after the end of the
+					 * archive */
 };
 
-#define HOLES_MAX (UINT64_C(1) << 36)	/* bytes of holes in a file */
+#define HOLES_MAX (UINT64_C(1) << 36)	/* maximum total size of a file's
+					 * holes */
 
 int
 pack_cut_open(struct pack_cut **out, struct pack *p)
@@ -79,8 +81,8 @@ pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store)
 /* Entries */
 
 /*
- * Returns whether the entry exists only for the format, so that it is written
- * anew.
+ * Returns whether the entry exists only for the format, and must be
+ * regenerated.
  */
 static bool
 is_ours(const struct pack_cut *c)
@@ -148,7 +150,8 @@ begin_entry(struct pack_cut *c)
 	if (rc != 0 || c->head.failed)
 		return rc != 0 ? rc : -ENOMEM;
 	if (e->type == TAR_FILE && c->left > 0)
-		return 0;	/* its item is added with its first piece */
+		return 0;	/* the item is added with the file's first
+				 * piece */
 	item = pack_batch_item(c->b);
 	if (item == NULL)
 		return -ENOMEM;
@@ -158,7 +161,7 @@ begin_entry(struct pack_cut *c)
 	return c->b->text.failed ? -ENOMEM : 0;
 }
 
-/* Ends the archive after its last entry, the padding of which ends at keep. */
+/* Ends the archive after its last entry, whose padding ends at keep. */
 static int
 end_archive(struct pack_cut *c, size_t keep)
 {
@@ -213,7 +216,7 @@ take_entry(struct pack_cut *c)
 	return rc != 0 ? rc : begin_entry(c);
 }
 
-/* Writes the landmark that says that no files are stored first. */
+/* Writes the landmark of a layer without prioritized files. */
 static int
 begin_archive(struct pack_cut *c)
 {

@@ -18,7 +18,8 @@ struct pack_cut {
 	struct pack_split *split;	/* NULL: none */
 	bool started, ended;
 	uint64_t raw;			/* archive bytes read so far */
-	uint64_t drop;			/* number of next bytes to omit */
+	uint64_t drop;			/* number of bytes still to be
+					 * omitted */
 	/* the current batch */
 	struct slot *s;
 	struct pack_batch *b;
@@ -30,13 +31,13 @@ struct pack_cut {
 	struct tar_entry e;
 	struct strbuf head;		/* JSON of the entry */
 	bool in_data, sparse;
-	bool alone;			/* it has a separate unit */
+	bool alone;			/* the file has a separate unit */
 	struct tar_content content;
-	uint64_t at, left;		/* position and rest of the file,
+	uint64_t at, left;		/* position in the file and bytes left,
 					 * including holes */
 	bool several;			/* the file has more than one piece */
 	struct digest *file;
-	size_t file_from;		/* start of its unhashed data */
+	size_t file_from;		/* start of the file's unhashed data */
 };
 
 /* pack_cut_stream.c */
@@ -53,7 +54,7 @@ size_t pack_cut_padding(const struct pack_cut *c);
 
 /*
  * Hashes the stream up to its current end and, if a file with several pieces is
- * being read, also that file.
+ * being read, hashes that file as well.
  */
 int pack_cut_hash(struct pack_cut *c);
 

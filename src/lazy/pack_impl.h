@@ -46,10 +46,10 @@ struct pack_unit {
 struct pack_item {
 	size_t text, text_len;		/* in the batch; 0: another piece of
 					 * the same file */
-	bool has_piece;			/* it describes the batch's next
+	bool has_piece;			/* the item describes the batch's next
 					 * piece */
 	uint64_t offset;		/* offset of the piece in the file */
-	bool last;			/* it is the file's last piece */
+	bool last;			/* the piece is the file's last */
 	/* digest of the whole file, for the last of several pieces */
 	uint8_t digest[LAYER_DIGEST];
 };
@@ -156,7 +156,7 @@ struct pack_source {
 	/* Reads to the end of the input.  Returns 0 or -errno. */
 	int (*end)(void *arg);
 	void *arg;
-	/* the source already contains its landmark */
+	/* the source already contains a landmark */
 	bool arranged;
 };
 
@@ -235,9 +235,8 @@ int pack_toc_add(struct pack_toc *t, const char *text,
     const struct pack_place *place);
 
 /*
- * Adds the members that follow the array of entries, among them the location of
- * the compact index if there is one, and ends the text.
- * Returns 0 or -errno.
+ * Adds the members that follow the array of entries, including the location of
+ * any compact index, and ends the text.  Returns 0 or -errno.
  */
 int pack_toc_end(struct pack_toc *t, const struct pack_result *r,
     const uint8_t *tar_split_digest, const uint8_t *trace_digest);

@@ -1,5 +1,5 @@
 /*
- * pack_join.c - recording where units are in a layer, and indexing them
+ * pack_join.c - recording the positions of units in a layer, and indexing them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pack_impl.h"

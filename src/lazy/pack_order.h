@@ -13,9 +13,9 @@
 #include "pack_impl.h"
 
 /*
- * Lists the archive in the file in.  If it is compressed or cannot be rewound,
- * it is copied to an unlinked file in o->tmpdir.  Returns 0, or -errno with a
- * clause in why.
+ * Lists the archive in the file `in`.  If it is compressed or cannot be
+ * rewound, it is copied to an unlinked file in o->tmpdir.  Returns 0, or -errno
+ * with a clause in why.
  */
 int pack_order_open(struct pack_order **order, const struct pack_options *o,
     int in, char why[LAYER_WHY]);

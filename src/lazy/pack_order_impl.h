@@ -16,7 +16,7 @@ struct order_entry {
 	const char *path, *link;	/* normalized; link: target of a hard
 					 * link */
 	uint64_t start;			/* offset in the archive; the entry ends
-					 * at the start of the next */
+					 * where the next one starts */
 	uint64_t data, size;		/* data of a file without holes */
 	uint32_t rank;
 	uint32_t place;			/* number in the layer */
@@ -58,7 +58,7 @@ struct pack_order {
 uint32_t order_find(const struct pack_order *o, const char *path, size_t len);
 
 /*
- * pack_order_list.c: lists the archive in the file in.  Returns 0, or -errno
+ * pack_order_list.c: lists the archive in the file `in`.  Returns 0, or -errno
  * with a clause in why.
  */
 int order_list(struct pack_order *o, const struct pack_options *options,

@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINKS_MAX = 8 };			/* length of a chain of hard links */
+enum { LINKS_MAX = 8 };			/* maximum length of a chain of hard
+					 * links */
 
 uint32_t
 order_find(const struct pack_order *o, const char *path, size_t len)
@@ -34,7 +35,9 @@ order_find(const struct pack_order *o, const char *path, size_t len)
 	return ORDER_NONE;
 }
 
-/* Adds a range of the archive, extending the last part if they are adjacent. */
+/*
+ * Adds a range of the archive, extending the last part if the two are adjacent.
+ */
 static int
 add_part(struct pack_order *o, uint64_t at, uint64_t end, bool landmark)
 {
@@ -157,7 +160,7 @@ by_rank(const void *a, const void *b, void *arg)
 	return r != s ? (r < s ? -1 : 1) : *x < *y ? -1 : *x > *y;
 }
 
-/* Stores the listed entries in listed, in list order. */
+/* Stores the listed entries in `listed`, in list order. */
 static size_t
 take_listed(struct pack_order *o, struct walk_order *list, uint32_t *listed)
 {

@@ -1,5 +1,5 @@
 /*
- * pack_split.h - the headers of an archive in the form of tar-split
+ * pack_split.h - an archive's headers in tar-split form
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Together with the data of the files, they allow the archive to be

@@ -45,8 +45,8 @@ int pack_reader_open(struct pack_reader *r, const struct pack_store *s);
 void pack_reader_close(struct pack_reader *r);
 
 /*
- * Reads the next size bytes, fewer only at the end; *n is the number of bytes.
- * Returns 0 or -ENOMEM.
+ * Reads the next size bytes, fewer only at the end; *n is set to the number
+ * read.  Returns 0 or -ENOMEM.
  */
 int pack_reader_next(struct pack_reader *r, void *buf, size_t size,
     size_t *n);

@@ -95,7 +95,7 @@ toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
 	return 0;
 }
 
-/* Returns the number after the last of a unit's chunks. */
+/* Returns the number of the first chunk after those of a unit. */
 static size_t
 chunks_end(const struct layer *l, uint32_t unit)
 {

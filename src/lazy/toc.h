@@ -59,7 +59,7 @@ struct toc_stored {
 };
 
 struct toc {
-	struct toc_unit *units;		/* same number as in the index */
+	struct toc_unit *units;		/* as many as in the index */
 	struct toc_chunk *chunks;	/* sorted by unit */
 	/* digest of each chunk; NULL if they are in blocks */
 	uint8_t (*digests)[LAYER_DIGEST];
@@ -103,8 +103,8 @@ int toc_reader_add(struct toc_reader *r, const void *data, size_t len,
     char why[LAYER_WHY]);
 
 /*
- * To be called after the whole document: determines the ends of units.  The
- * last unit ends at `end`.  Returns 0 or -errno as above.
+ * Determines the ends of units; call this after the last byte of the document.
+ * The last unit ends at `end`.  Returns 0 or -errno as above.
  */
 int toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY]);
 
@@ -112,7 +112,7 @@ int toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY]);
 int toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
     char why[LAYER_WHY]);
 
-/* Returns the size of a block of digests; only the last block is shorter. */
+/* Returns the size of a digest block; only the last block is shorter. */
 static inline size_t
 toc_block_length(size_t chunks, size_t block)
 {

@@ -56,7 +56,7 @@ number(struct compact *c, enum compact_number which)
 	return (int64_t)value;
 }
 
-/* Returns len bytes of a column, which a NUL follows, or "". */
+/* Returns len bytes of a column, followed by a NUL; "" on error. */
 static const char *
 bytes(struct compact *c, size_t column, uint64_t len)
 {
@@ -126,7 +126,7 @@ read_xattrs(struct compact *c, struct toc_item *item)
 	void *xattrs = c->xattrs;
 	struct tar_xattr *x;
 
-	/* each takes at least two bytes of an entry's text */
+	/* each attribute takes at least two bytes of an entry's text */
 	if (count > TAR_EXTENSION_MAX / 2)
 		c->bad = true;
 	for (uint64_t i = 0; i < count && !c->bad; i++) {
@@ -145,7 +145,7 @@ read_xattrs(struct compact *c, struct toc_item *item)
 	item->xattr_count = (size_t)count;
 }
 
-/* Reads where a chunk is stored. */
+/* Reads the location of a chunk. */
 static void
 read_data(struct compact *c, struct toc_item *item)
 {

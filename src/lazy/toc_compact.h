@@ -27,20 +27,23 @@ enum {
 	COMPACT_BLOCK, COMPACT_DIR, COMPACT_FIFO, COMPACT_CHUNK, COMPACT_TYPES
 };
 
-/* Columns of text, which ends with NUL, except that types are one byte each */
+/* Text columns: strings that end with a NUL, or types of one byte each */
 enum {
 	COMPACT_TYPE,
 	COMPACT_NAME,			/* without what it shares */
-	COMPACT_TIME,			/* "=": that of the previous entry */
+	COMPACT_TIME,			/* "=": the previous entry's time */
 	COMPACT_LINK, COMPACT_USER, COMPACT_GROUP,
 	COMPACT_XATTRS,			/* names and values */
 	COMPACT_TEXTS
 };
 
-/* Numbers: 7 bits per byte, the low ones first; the top bit: more follow */
+/*
+ * Numbers: 7 bits per byte, low bits first; a set top bit means that more
+ * follow
+ */
 enum compact_number {
-	COMPACT_SHARED,			/* bytes at the beginning of a name that
-					 * equal the previous name's */
+	COMPACT_SHARED,			/* length of the prefix that a name
+					 * shares with the previous one */
 	COMPACT_MODE, COMPACT_UID, COMPACT_GID,
 	COMPACT_ATTRIBUTES,		/* how many */
 	COMPACT_VALUE,			/* length of one's value */
@@ -51,10 +54,10 @@ enum compact_number {
 };
 
 enum {
-	/* columns of a number: first bytes, second bytes, the others */
+	/* columns of a number: first bytes, second bytes and all others */
 	COMPACT_PLANES = 3,
 	COMPACT_COLUMNS = COMPACT_TEXTS + COMPACT_NUMBERS * COMPACT_PLANES,
-	COMPACT_BLOCK_MAX = 32 << 20,	/* bytes of a block's columns */
+	COMPACT_BLOCK_MAX = 32 << 20,	/* maximum size of a block's columns */
 	COMPACT_WINDOW_LOG = 22,
 	/*
 	 * le64 end of the last unit, le64 offset and length of the trace and its
@@ -69,7 +72,8 @@ extern const char *const toc_compact_types[COMPACT_TYPES];
 
 /*
  * Loads a layer's compact index into l->index and l->state, and sets l->format
- * and l->size.  Returns 0, or -errno with a clause in why, as layer_open().
+ * and l->size.  Returns 0, or -errno with a clause in why, as layer_open()
+ * does.
  */
 int toc_compact_load(struct layer *l, const struct layer_expect *e,
     char why[LAYER_WHY]);

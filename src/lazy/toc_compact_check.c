@@ -77,7 +77,7 @@ same_stored(const struct toc_stored *a, const struct toc_stored *b)
 	    memcmp(a->digest, b->digest, LAYER_DIGEST) == 0));
 }
 
-/* Compares where units are, and the positions of other parts. */
+/* Compares the positions of the units, and those of other parts. */
 static int
 compare_places(const struct layer *l, const struct layer *c,
     char why[LAYER_WHY])
@@ -94,7 +94,7 @@ compare_places(const struct layer *l, const struct layer *c,
 	    "differs from the index in where data is");
 }
 
-/* Compares a block of digests, which is fetched to buf. */
+/* Compares a digest block, which is fetched to buf. */
 static int
 compare_block(const struct layer *l, const struct layer *c, size_t block,
     uint8_t *buf, char why[LAYER_WHY])

@@ -23,7 +23,7 @@ compact_damaged(char why[LAYER_WHY])
 
 /* The trailer */
 
-/* Returns whether all blocks of digests are within the layer. */
+/* Returns whether all digest blocks are within the layer. */
 static bool
 has_blocks(const struct layer *l)
 {
@@ -38,7 +38,7 @@ has_blocks(const struct layer *l)
 	    length <= l->size && b->first <= l->size - length;
 }
 
-/* Reads the digests of the blocks of digests. */
+/* Reads the digests of the digest blocks. */
 static int
 read_digests(struct toc *t, const struct toc_compact_source *s)
 {
@@ -132,7 +132,9 @@ read_parts(void *arg, void *buf, size_t len)
 	return rc == -EBADMSG ? compact_damaged(i->why) : rc;
 }
 
-/* Fetches the first piece, which shows the format, and learns the size. */
+/*
+ * Fetches the first piece, which reveals the format, and determines the size.
+ */
 static int
 begin(struct fetched *i, uint64_t length)
 {

@@ -48,8 +48,8 @@ int toc_json_add(struct toc_json *j, const void *data, size_t len,
     char why[LAYER_WHY]);
 
 /*
- * To be called after the last byte: checks that the document is complete.
- * Returns 0 or as above.
+ * Checks that the document is complete; call this after its last byte.  Returns
+ * 0 or as above.
  */
 int toc_json_end(struct toc_json *j, char why[LAYER_WHY]);
 

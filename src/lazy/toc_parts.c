@@ -37,7 +37,10 @@ toc_parts_close(struct toc_parts *p)
 	sys_free(p->bytes);
 }
 
-/* Reads some bytes and sets *data to them. Returns their number, or -errno. */
+/*
+ * Reads some bytes, and points *data at them.  Returns the number read, or
+ * -errno.
+ */
 static ssize_t
 read_some(struct toc_parts *p, const uint8_t **data)
 {

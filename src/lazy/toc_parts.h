@@ -21,8 +21,8 @@ struct pack_format;
 struct toc_parts {
 	const struct pack_format *format;
 	/*
-	 * Returns how many stored bytes follow, at *data until the next call; 0
-	 * at the end; or -errno.
+	 * Points *data at the next stored bytes, which are valid until the next
+	 * call.  Returns their number, 0 at the end, or -errno.
 	 */
 	ssize_t (*next)(void *arg, const uint8_t **data);
 	void *arg;

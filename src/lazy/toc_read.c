@@ -142,9 +142,9 @@ add_chunk(struct toc_reader *r, const struct toc_item *item,
 }
 
 /*
- * Returns whether a chunk at this offset needs a new unit.  All chunks of a unit
- * are hashed when it is read, so if they overlap, which those of real layers do
- * not, they become several units at the same offset.
+ * Returns whether a chunk at this offset needs a new unit.  All chunks of a
+ * unit are hashed when the unit is read, so overlapping chunks, which no real
+ * layer has, become several units at the same offset.
  */
 static bool
 begins_unit(const struct toc_reader *r, uint64_t offset, uint64_t length)
@@ -168,7 +168,7 @@ take_data(struct toc_reader *r, const struct toc_item *item,
 		.length = (uint64_t)item->number[TOC_CHUNK_SIZE] };
 	int rc = 0;
 
-	/* it may be omitted for the last chunk */
+	/* the size may be omitted for the last chunk */
 	if (run.length == 0 && at < e->size)
 		run.length = e->size - at;
 	if (run.length == 0 || strcmp(item->text[TOC_CHUNK_TYPE],

@@ -38,10 +38,7 @@ struct place {
 
 /* The footer */
 
-/*
- * Returns whether the bytes are the mark, which differs between the two
- * writers.
- */
+/* Returns whether the bytes are the mark of either of the two writers. */
 static bool
 is_mark(const uint8_t *p)
 {
@@ -59,7 +56,7 @@ is_footer(const uint8_t *p, size_t len, struct place *place)
 	return true;
 }
 
-/* Finds the footer.  Returns its length, or 0. */
+/* Finds the footer.  Returns the footer's length, or 0. */
 static size_t
 find_footer(const struct layer *l, struct place *place)
 {
@@ -151,7 +148,9 @@ read_table(struct unpack *u, const uint8_t *expected, char why[LAYER_WHY])
 		rc = digest_end(u->in.digest, stored);
 	if (rc != 0 || expected == NULL)
 		return rc;
-	/* the stargz library's annotation has the document's digest */
+	/*
+	 * in the stargz library's annotation, this is the document's own digest
+	 */
 	if (memcmp(stored, expected, LAYER_DIGEST) != 0 &&
 	    memcmp(text, expected, LAYER_DIGEST) != 0)
 		return layer_refuse(why, -EBADMSG, "its index does not have "

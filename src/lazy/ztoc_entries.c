@@ -295,8 +295,8 @@ put_table(struct flatbuf_writer *w, const struct kept *k,
 }
 
 /*
- * Writes an entry, with its strings in SOCI's order, so the output is
- * identical.
+ * Writes an entry, with its strings in SOCI's order, so that the output is
+ * identical to SOCI's.
  */
 static int
 put_entry(struct ztoc_entries *x, struct flatbuf_writer *w, const char *p,

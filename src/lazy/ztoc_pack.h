@@ -27,7 +27,7 @@ void ztoc_entries_close(struct ztoc_entries *x);	/* may be NULL */
 
 /*
  * Adds an entry.  Returns 0; -EINVAL, with a clause in why, if the index cannot
- * represent it; or another -errno.
+ * represent the entry; or another -errno.
  */
 int ztoc_entries_add(struct ztoc_entries *x, const struct tar_entry *e,
     bool packed, char why[LAYER_WHY]);

@@ -45,8 +45,8 @@ load_point(struct ztoc_span *s, const uint8_t *p)
 }
 
 /*
- * Reads the checkpoints. An early version of SOCI omits the first one, whose
- * position is always that after a header of ten bytes.
+ * Reads the checkpoints. An early version of SOCI omits the first checkpoint,
+ * which always follows a ten-byte header.
  */
 static int
 read_checkpoints(struct ztoc *z, const struct flatbuf_table *compression)

@@ -81,7 +81,7 @@ read_strings(struct reader *k, const struct flatbuf_table *t)
 		rc = read_string(k, t, ENTRY_MTIME, &mtime);
 	if (rc != 0 || *k->e.path == '\0')
 		return -EBADMSG;
-	/* SOCI leaves it empty if RFC 3339 cannot represent the time */
+	/* SOCI leaves the time empty if RFC 3339 cannot represent it */
 	return *mtime == '\0' ||
 	    utc_parse(mtime, &k->e.mtime, &k->e.mtime_ns) == 0 ? 0 : -EBADMSG;
 }

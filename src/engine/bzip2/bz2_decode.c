@@ -102,8 +102,8 @@ read_group(struct bz2_in *b, const struct bz2_table *t, unsigned end,
 }
 
 /*
- * The move-to-front list.  The first eight bytes are in a word, starting with
- * the lowest.
+ * The move-to-front list.  The first eight bytes are in a word, lowest byte
+ * first.
  */
 struct mtf {
 	uint64_t front;

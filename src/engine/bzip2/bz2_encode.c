@@ -10,7 +10,7 @@
 #include <errno.h>
 
 enum {
-	FRONT = 8,		/* part of the move-to-front list in a
+	FRONT = 8,		/* bytes of the move-to-front list kept in a
 				 * register */
 	LEN_BITS = 5,		/* codes are stored as code << 5 | length */
 	HELD = 7		/* maximum number of bits left by a flush */
@@ -63,8 +63,8 @@ put_now(struct bit_writer *w, uint64_t bits, unsigned n)
 }
 
 /*
- * The move-to-front list: the first eight bytes are in a word, starting with
- * the lowest; for each of the others, its position is stored.
+ * The move-to-front list: the first eight bytes are in a word, lowest byte
+ * first; for each of the others, its position is stored.
  */
 struct mtf {
 	uint64_t front;

@@ -29,8 +29,8 @@ enum {
 };
 
 #define EQUAL (UINT64_C(1) << 23)	/* equal to the previous word so far */
-#define SINGLE (UINT64_C(1) << 22)	/* in the bits above it, the number of
-					 * such words from here on */
+#define SINGLE (UINT64_C(1) << 22)	/* the bits above SINGLE count the
+					 * single words from here on */
 
 static inline uint32_t
 position(uint64_t word)

@@ -10,10 +10,10 @@
 #include <string.h>
 
 struct code {
-	uint32_t trie;		/* the position of its tables */
+	uint32_t trie;		/* position of the code's tables */
 	uint32_t subs;
 	unsigned bits;
-	bool one;		/* may consist of one code or none */
+	bool one;		/* may contain only one codeword, or none */
 	uint32_t again;		/* the state for reading this code */
 };
 

@@ -42,8 +42,8 @@ add_item(struct pre *pre, unsigned sym, unsigned extra)
 }
 
 /*
- * Returns how much of a run the next item covers, so that a rest of one or two
- * is avoided.
+ * Returns how much of a run the next item covers, so that no remainder of one
+ * or two is left.
  */
 static unsigned
 part_of(unsigned run, unsigned most)

@@ -81,7 +81,7 @@ enum {
 	RUN_UP = 8,		/* the run-up is this fraction of a segment */
 };
 #define IDLE UINT64_MAX		/* the segment of an idle lane */
-#define UNKNOWN UINT32_MAX	/* the state of a position not reached yet */
+#define UNKNOWN UINT32_MAX	/* state of a position not yet reached */
 
 struct lane {
 	struct place at;

@@ -1,5 +1,5 @@
 /*
- * deflate_parse.h - from bytes to the sequences of a deflate stream
+ * deflate_parse.h - parsing bytes into the sequences of a deflate stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * This is the front half of our own deflate encoder.  The output depends only
@@ -29,7 +29,8 @@ struct deflate_parse {
 	struct deflate_effort effort;
 	const uint8_t *in;
 	uint32_t len;
-	uint32_t pos;		/* everything before it has been parsed */
+	uint32_t pos;		/* everything before this position has been
+				 * parsed */
 };
 
 /* Starts parsing len bytes at `in`, which must remain valid. */

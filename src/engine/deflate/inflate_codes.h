@@ -38,7 +38,7 @@ enum {
 
 	INFLATE_CODE_MAX = 15,		/* bits of the longest code */
 	INFLATE_LENGTH_EXTRA = 5,	/* the maximum number of extra bits
-					 * after one */
+					 * after a code */
 	INFLATE_DISTANCE_EXTRA = 13,
 
 	/* The maximum number of entries in all tables of a complete code. */

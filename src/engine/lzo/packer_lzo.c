@@ -1,5 +1,5 @@
 /*
- * packer_lzo.c - LZO, as btrfs and squashfs use it
+ * packer_lzo.c - LZO compression for btrfs and squashfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * This is a separate file because liblzo2 is licensed under the GPL.

@@ -21,7 +21,7 @@
 
 enum {
 	HASHED = 6,		/* bytes */
-	PATIENCE = 4,		/* log2 of the number of misses until steps
+	PATIENCE = 4,		/* log2 of the number of misses before steps
 				 * lengthen */
 	MATCH_MIN = 4,
 	TAIL = 5,		/* literals that the format requires at the

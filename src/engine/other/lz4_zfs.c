@@ -21,7 +21,8 @@ enum {
 					 * end */
 	SMALL = (1 << 16) + START_LAST - 1,	/* smaller blocks use a finer
 						 * hash */
-	TRIES = 64,			/* misses until steps grow by one */
+	TRIES = 64,			/* number of misses before steps grow by
+					 * one */
 	TOKEN_MOST = 15
 };
 

@@ -78,7 +78,10 @@ http_auth_find(struct http *h, const char *url)
 	return value;
 }
 
-/* Stores the value for URLs with the same prefix; takes ownership of it. */
+/*
+ * Stores the value for URLs with the same prefix, and takes ownership of the
+ * value.
+ */
 static int
 keep(struct http *h, const char *url, char *value)
 {

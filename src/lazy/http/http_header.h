@@ -23,9 +23,7 @@ enum {
 
 #define HTTP_UNKNOWN UINT64_MAX
 
-/*
- * The bytes from offset to offset + length of an object that has total bytes.
- */
+/* The bytes from offset to offset + length of an object of `total` bytes. */
 struct http_content_range {
 	uint64_t offset, length;
 	uint64_t total;			/* or HTTP_UNKNOWN */
@@ -41,7 +39,7 @@ struct http_challenge {
 };
 
 /*
- * Parses "bytes 0-99/200", with an asterisk instead of an unknown total.  If
+ * Parses "bytes 0-99/200", with an asterisk in place of an unknown total.  If
  * the range is an asterisk, the length is 0.  Returns 0 or -EBADMSG.
  */
 int http_content_range(const char *value, struct http_content_range *r);
@@ -56,8 +54,8 @@ int http_boundary(const char *value, char boundary[HTTP_BOUNDARY]);
 int http_challenge(const char *value, struct http_challenge *c);
 
 /*
- * Returns the number of seconds to wait, given as a number or a date; 0 if it
- * cannot be parsed.
+ * Returns the number of seconds to wait, from a Retry-After value (a number or
+ * a date); 0 if the value cannot be parsed.
  */
 unsigned http_retry_after(const char *value);
 

@@ -1,5 +1,5 @@
 /*
- * http_multipart.c - parsing a body of several ranges incrementally
+ * http_multipart.c - incrementally parsing multipart/byteranges
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_multipart.h"

@@ -1,5 +1,5 @@
 /*
- * http_multipart.h - parsing a body of several ranges incrementally
+ * http_multipart.h - incrementally parsing multipart/byteranges
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: RFC 9110, 14.6 (multipart/byteranges); RFC 2046, 5.1.  Each part
@@ -17,7 +17,7 @@
 
 enum { MULTIPART_LINE = 512, MULTIPART_FIELDS = 32 };
 
-/* Called with bytes of the object; a result other than 0 ends the parsing. */
+/* Called with bytes of the object; a nonzero result stops the parser. */
 typedef int multipart_take(void *arg, uint64_t offset, const void *data,
     size_t len);
 

@@ -76,7 +76,8 @@ struct http_transfer {
 
 /* A host's support for ranges. */
 enum http_ranges {
-	HTTP_MANY,			/* assume several ranges per request */
+	HTTP_MANY,			/* assume that several ranges per
+					 * request work */
 	HTTP_ONE,
 	HTTP_NONE			/* the whole object is sent */
 };
@@ -231,8 +232,8 @@ struct http_request {
 	struct multipart parts;
 	bool in_parts;
 	uint64_t at;			/* offset in the object */
-	uint64_t left;			/* bytes left in the range, or a
-					 * limit */
+	uint64_t left;			/* bytes left in the range, or an upper
+					 * bound */
 	uint64_t wanted;		/* maximum number of bytes */
 	uint64_t taken;
 };
@@ -280,7 +281,9 @@ int http_get_as(struct http *h, const char *url, const char *field,
 
 /* http_url.c */
 
-/* Writes the URL's "scheme://host:port".  Returns false if it is invalid. */
+/*
+ * Writes the URL's "scheme://host:port".  Returns false if the URL is invalid.
+ */
 bool http_origin(const char *url, char origin[HTTP_URL]);
 
 /*

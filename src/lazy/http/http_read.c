@@ -29,7 +29,7 @@ struct reading {
 	char why[LAYER_WHY];
 };
 
-/* Prepares the next requests. Returns their number, or -errno. */
+/* Prepares the next requests. Returns the number of requests, or -errno. */
 static int
 prepare(struct reading *r)
 {

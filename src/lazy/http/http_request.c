@@ -17,7 +17,8 @@
 
 enum {
 	SPANS_MAX = 100,		/* of one request */
-	REQUEST_MAX = 4 << 20,		/* bytes of one of several requests */
+	REQUEST_MAX = 4 << 20,		/* maximum bytes in one of several
+					 * requests */
 	PART_MAX = MULTIPART_LINE * (MULTIPART_FIELDS + 2)	/* of a head */
 };
 
@@ -77,7 +78,7 @@ begin_whole(struct http_request *q, const struct http_reply *r)
 	rc = check_same(q->o, r, r->has_length ? r->length : HTTP_UNKNOWN);
 	if (rc != 0)
 		return rc;
-	/* it may support a single range */
+	/* the host may still support a single range */
 	if (q->how == HTTP_MANY && q->count > 1)
 		return -EREMCHG;
 	q->at = 0;

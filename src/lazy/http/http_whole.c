@@ -1,5 +1,5 @@
 /*
- * http_whole.c - reading whole objects whose size is not known
+ * http_whole.c - reading whole objects of unknown size
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Objects are requested without ranges, so that any proxy can cache them, and
@@ -52,7 +52,7 @@ take(void *arg, const void *data, size_t len)
 
 	memcpy((char *)w->r->buf + *w->length, data, n);
 	*w->length += n;
-	/* an object that is too long is wrong */
+	/* an oversized object has the wrong content */
 	return n < len ? -ECANCELED : 0;
 }
 
@@ -85,8 +85,8 @@ finish(struct reading *x, struct whole *w)
 }
 
 /*
- * Handles the result of a request.  Returns 0, also if it should be retried, or
- * -errno.  There is at most one pause in each round.
+ * Handles the result of a request.  Returns 0, even if the request should be
+ * retried, or -errno.  There is at most one pause in each round.
  */
 static int
 settle(struct reading *x, struct whole *w, bool *paused)

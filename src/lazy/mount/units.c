@@ -23,7 +23,8 @@
 
 enum {
 	SLOTS = 4096,			/* of the hash table */
-	SPARE_PART = 4			/* of the limit, for unused buffers */
+	SPARE_PART = 4			/* 1 / SPARE_PART of the limit is for
+					 * unused buffers */
 };
 
 struct units {

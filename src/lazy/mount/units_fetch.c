@@ -20,7 +20,7 @@
 
 struct units_decoder {
 	struct layer_decoder *decoder;
-	struct mac *mac;		/* or NULL: nothing is recognized */
+	struct mac *mac;		/* NULL: no bytes are recognized */
 	struct units_decoder *next;
 };
 

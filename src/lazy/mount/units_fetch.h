@@ -25,7 +25,10 @@ struct unit {
 
 struct fetcher;
 
-/* spares: bytes of buffers to keep.  Returns 0 or -ENOMEM. */
+/*
+ * spares is the number of bytes of unused buffers to keep.  Returns 0 or
+ * -ENOMEM.
+ */
 int fetcher_open(struct fetcher **f, uint64_t spares);
 void fetcher_close(struct fetcher *f);
 

@@ -1,5 +1,5 @@
 /*
- * units_spare.c - large buffers, kept for a while to be used again
+ * units_spare.c - keeping large buffers for a while, for reuse
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "units_spare.h"
@@ -90,7 +90,7 @@ spares_give(struct spares *s, const struct spare *b)
 	pthread_mutex_lock(&s->lock);
 	if (b->room > SMALL && b->room <= s->limit) {
 		unwanted.data = NULL;
-		/* the others have been of no use for longer */
+		/* the others have been unused for longer */
 		while (s->count == COUNT || s->bytes + b->room > s->limit) {
 			sys_free(s->all[0].data);
 			remove_at(s, 0);

@@ -1,5 +1,5 @@
 /*
- * units_spare.h - large buffers, kept for a while to be used again
+ * units_spare.h - keeping large buffers for a while, for reuse
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Memory that is mapped for each unit and then returned costs a page fault for
