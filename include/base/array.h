@@ -1,5 +1,5 @@
 /*
- * array.h - arrays that grow
+ * array.h - growable arrays
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_ARRAY_H

@@ -40,7 +40,7 @@ void progress_add(struct progress *p, uint64_t bytes);
 /*
  * Draws the line if a second has passed since the start and a fifth of a second
  * since the last line, and the process is not in the background.  After a write
- * error nothing more is drawn.  Thread-safe.
+ * error, nothing more is drawn.  Thread-safe.
  */
 void progress_draw(struct progress *p);
 

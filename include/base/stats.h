@@ -65,8 +65,8 @@ struct stats_centre {
  * Estimates the centre of n differences, in any order, by Wilcoxon's signed
  * ranks: the median of all pairwise averages (Hodges and Lehmann 1963), the set
  * of centres that the exact two-sided test does not reject at conf, and the
- * test's p-value.  The distribution is assumed to be symmetric, as it is if the
- * two sides of a pair differ only by a shift; the interval is then narrower
+ * test's p-value.  The distribution is assumed to be symmetric, which holds if
+ * the two sides of a pair differ only by a shift; the interval is then narrower
  * than that of stats_median_interval().  A difference of 0 counts against both
  * signs.  Returns 0, or -ERANGE (n is 0 or above STATS_RANK_MAX), -EDOM (a
  * value is not finite) or -ENOMEM; value and p are then NaN, and bounded is

@@ -1,5 +1,5 @@
 /*
- * strcopy.h - copies of strings
+ * strcopy.h - copying strings
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The caller frees a copy with sys_free(); NULL means out of memory.

@@ -15,9 +15,9 @@ enum {
 /*
  * Sets lengths to the number of bits in each symbol's codeword, for the
  * cheapest code whose codewords have at most `most` bits.  A symbol of
- * frequency 0 gets length 0; if only one symbol occurs, it gets 1 bit.  most is
- * at most HUFFMAN_BITS, symbols at most HUFFMAN_SYMBOLS and 2^most, and the sum
- * of the frequencies must fit in 32 bits.  Thread-safe.
+ * frequency 0 gets length 0; if only one symbol occurs, it gets 1 bit.  `most`
+ * must not exceed HUFFMAN_BITS, `symbols` must not exceed HUFFMAN_SYMBOLS or
+ * 2^most, and the sum of the frequencies must fit in 32 bits.  Thread-safe.
  */
 void huffman_lengths(uint8_t *lengths, const uint32_t *freq, unsigned symbols,
     unsigned most);

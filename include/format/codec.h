@@ -28,7 +28,8 @@ struct codec_options {
 	unsigned threads;	/* at least 1 */
 	bool rsyncable;		/* choose block boundaries by content */
 	bool independent;	/* one gzip member or zstd frame per block */
-	bool seekable;		/* zstd: frames and a seek table */
+	bool seekable;		/* zstd: write separate frames and a seek
+				 * table */
 	bool has_size;		/* zstd: record this size in the header */
 	uint64_t size;
 	bool huffman, rle;	/* gzip, zlib: zlib's strategies */
@@ -181,7 +182,10 @@ enum {
 					 * window */
 };
 
-/* The table, ending with NULL.  Thread-safe, as are all functions below. */
+/*
+ * The NULL-terminated table of codecs.  Thread-safe, as are all functions
+ * below.
+ */
 extern const struct codec *const codecs[];
 
 /* Returns the codec with that name or short name, or NULL. */

@@ -12,7 +12,8 @@
 
 struct convert {
 	const struct codec *codec;	/* NULL when decompressing: copy */
-	const struct coder *coder;	/* overrides the codec's, or NULL */
+	const struct coder *coder;	/* overrides the codec's coder; may be
+					 * NULL */
 	bool decompress;
 	struct codec_options options;
 	uint64_t memory;		/* maximum bytes to use; 0: unlimited */

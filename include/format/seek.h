@@ -36,9 +36,9 @@ struct seek_unit {
 
 enum {
 	SEEK_UNITS_MAX = 1 << 19,
-	SEEK_SPACING = 256 << 10,	/* minimum distance between two units */
+	SEEK_SPACING = 256 << 10,	/* minimum distance between units */
 	/*
-	 * maximum data after a range that is decompressed to verify the range
+	 * maximum amount of data decompressed after a range to verify the range
 	 */
 	SEEK_BEYOND = 64 << 20
 };

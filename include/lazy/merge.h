@@ -28,8 +28,8 @@ struct merge_node {
 	const struct layer_entry *entry;	/* NULL for a directory without
 						 * an entry */
 	uint32_t parent;
-	uint32_t inode;			/* this node, or the first node of a
-					 * file with several names */
+	uint32_t inode;			/* this node, or the first of a file's
+					 * nodes if it has several names */
 	uint32_t first, count;		/* directories only; see
 					 * merge_child() */
 	uint32_t links;			/* link count; for directories, as on

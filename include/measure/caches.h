@@ -13,10 +13,10 @@ int caches_may_drop(void);
 /*
  * Writes dirty pages to their devices, then drops the page cache, dentries and
  * inodes of all filesystems.  Because an unresponsive filesystem could block
- * the caller forever, a child process does the work.  If it has not exited when
- * nothing has been written for CACHES_PATIENCE_S seconds, or after
- * CACHES_LIMIT_S seconds, the child is left running and -ETIMEDOUT is returned.
- * Returns 0, or -errno from the call that failed.
+ * the caller forever, a child process does the work.  If the child has not
+ * exited after CACHES_LIMIT_S seconds, or after CACHES_PATIENCE_S seconds
+ * without a write, it is left running and -ETIMEDOUT is returned.  Returns 0,
+ * or -errno from the call that failed.
  *
  * Call this from one thread at a time, in a process that does not wait for
  * arbitrary children.

@@ -69,8 +69,8 @@ int cgroup_renew(struct cgroup *g);
 void cgroup_remove(struct cgroup *g);
 
 /*
- * Kills the processes in the group `name` in the directory parent and removes
- * the group if possible.  Thread-safe.
+ * Kills the processes in the group `name` in the directory `parent`, and
+ * removes the group if possible.  Thread-safe.
  */
 void cgroup_end(int parent, const char *name);
 

@@ -13,7 +13,7 @@
 enum { LOOP_NAME_B = 32 };
 
 /*
- * Attaches the file image to a free loop device, read-only, with readahead_B
+ * Attaches the file `image` to a free loop device, read-only, with readahead_B
  * bytes of read-ahead (0: none; rounded up to 512).  The device is detached
  * when its last user closes it.  Stores the path of the device in name.
  * Returns a descriptor for the device, which the caller closes, or -errno.

@@ -1,5 +1,5 @@
 /*
- * opens.h - the files that child processes open, in order of first opening
+ * opens.h - the files opened by child processes, in order of first opening
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Uses fanotify(7), which reports every open(2) and execve(2) in a filesystem,

@@ -1,5 +1,5 @@
 /*
- * strcopy.c - copies of strings
+ * strcopy.c - copying strings
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/strcopy.h"

@@ -41,9 +41,7 @@ struct cas_dirent {
 	uint32_t group, links;		/* hard link group, or 0; number of
 					 * names in its directory, or link count
 					 * of a directory */
-	/*
-	 * The objects of the units of e, or the empty object if e has no units.
-	 */
+	/* The objects of e's units, or the empty object if e has no units. */
 	const struct cas_object *objects;
 };
 

@@ -29,7 +29,7 @@ struct lazy_index {
 
 /*
  * Adds an entry without runs.  Its path is normalized; its strings and
- * attributes are copied.  Returns 0, or, with a clause in why, -EBADMSG (the
+ * attributes are copied.  Returns 0 or, with a clause in why, -EBADMSG (the
  * path leaves the layer, or a size is negative as an off_t), -EFBIG
  * (LAYER_ENTRIES_MAX) or -ENOMEM.
  */

@@ -17,7 +17,7 @@ struct order_entry {
 					 * link */
 	uint64_t start;			/* offset in the archive; the entry ends
 					 * where the next one starts */
-	uint64_t data, size;		/* data of a file without holes */
+	uint64_t data, size;		/* a file's data, if it has no holes */
 	uint32_t rank;
 	uint32_t place;			/* number in the layer */
 	enum tar_type type;

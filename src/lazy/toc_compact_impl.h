@@ -1,5 +1,5 @@
 /*
- * toc_compact_impl.h - the state of the reader of a compact index
+ * toc_compact_impl.h - the state of the compact index reader
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAZY_TOC_COMPACT_IMPL_H

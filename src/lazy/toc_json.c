@@ -1,5 +1,5 @@
 /*
- * toc_json.c - parsing the JSON of a table of contents
+ * toc_json.c - parsing a JSON table of contents
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * yajl, which keeps its stack on the heap, parses the document incrementally,

@@ -1,5 +1,5 @@
 /*
- * toc_json_impl.h - the state of the parser of a table of contents
+ * toc_json_impl.h - the state of the table of contents parser
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAZY_TOC_JSON_IMPL_H

@@ -60,7 +60,7 @@ struct bz2_rle {
 	size_t len;		/* bytes in it */
 	size_t limit;		/* maximum number of bytes */
 	size_t base;		/* position after the last count byte */
-	unsigned run;		/* length of the last run, up to 255 */
+	unsigned run;		/* length of the last run, at most 255 */
 };
 
 /* Returns the maximum block size for this level. */
@@ -89,11 +89,11 @@ void bz2_encoder_free(struct bz2_encoder *e);	/* e may be NULL */
 size_t bz2_encode_bound(int level);
 
 /*
- * Encodes a block of 1..bz2_rle_cap(level) bytes produced by RLE1.  Its bits
- * start at the first bit of out, and are padded with zeros to a whole byte.
- * *crc is set to the check value.  Returns the number of bits, or -EINVAL if
- * the length is out of range, cap is below the bound, or the block ends where
- * RLE1 requires a count.
+ * Encodes a block of 1..bz2_rle_cap(level) bytes produced by RLE1.  The block's
+ * bits start at the first bit of `out`, and are padded with zeros to a whole
+ * byte.  *crc is set to the check value.  Returns the number of bits, or
+ * -EINVAL if the length is out of range, cap is below the bound, or the block
+ * ends where RLE1 requires a count.
  */
 int64_t bz2_encode_block(struct bz2_encoder *e, const uint8_t *block,
     size_t len, uint8_t *out, size_t cap, uint32_t *crc);

@@ -30,12 +30,13 @@ enum {
 struct deflate_cursor {
 	const struct deflate_seq *seq;
 	const uint8_t *in;
-	uint32_t skip;		/* literals of *seq that precede it */
+	uint32_t skip;		/* number of literals of *seq before the
+				 * position */
 };
 
 struct deflate_piece {
 	struct deflate_cursor at;	/* start of the piece */
-	struct deflate_cursor last;	/* start of its last part */
+	struct deflate_cursor last;	/* start of the piece's last part */
 	uint64_t bytes;			/* input bytes */
 	uint64_t extra;			/* bits after codes */
 	uint32_t freq[DEFLATE_SYMS];	/* literals, lengths; distances */
@@ -78,10 +79,10 @@ void deflate_blocks_begin(struct deflate_blocks *b, uint8_t *out,
     size_t room);
 
 /*
- * Adds one or more blocks for n sequences, whose bytes begin at in.  A larger n
- * improves compression, because no block continues into the next call.  Returns
- * 0, or -ENOBUFS if there is too little room; the caller must then start over
- * with deflate_blocks_begin().
+ * Adds one or more blocks for n sequences, whose bytes begin at `in`.  A larger
+ * n improves compression, because no block continues into the next call.
+ * Returns 0, or -ENOBUFS if there is too little room; the caller must then
+ * start over with deflate_blocks_begin().
  */
 int deflate_blocks_add(struct deflate_blocks *b, const uint8_t *in,
     const struct deflate_seq *seqs, size_t n);

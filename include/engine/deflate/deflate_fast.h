@@ -24,7 +24,7 @@ struct deflate_fast {
 	uint16_t by_short[1 << DEFLATE_FAST_BITS];
 };
 
-/* Starts on the len bytes at in, without any history. */
+/* Starts on the len bytes at `in`, without any history. */
 void deflate_fast_begin(struct deflate_fast *f, const uint8_t *in,
     size_t len);
 

@@ -26,9 +26,9 @@ struct deflate_last {
 enum { DEFLATE_SYNC_MAX = 5 };
 
 /*
- * Walks the raw deflate stream that begins at in and fills *last.  Bit n is bit
- * n % 8 of byte n / 8, counting from the least significant bit.  Bytes after
- * the end of the stream are ignored.
+ * Walks the raw deflate stream that begins at `in`, and fills in *last.  Bit n
+ * is bit n % 8 of byte n / 8, counting from the least significant bit.  Bytes
+ * after the end of the stream are ignored.
  *
  * Checks everything that zlib's inflate checks, except that distances may reach
  * back beyond the start of the output.  Returns 0, or -EBADMSG without setting

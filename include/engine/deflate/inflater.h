@@ -91,8 +91,8 @@ struct inflated {
 /*
  * Decodes a piece that is completely in memory and needs no history, from a
  * block's header either to the end of the final block, or to the last byte of
- * in, where a block must end.  Returns 0, or -EBADMSG if `in` is not such a
- * piece or decodes to more than cap bytes.  The spare bytes after out are
+ * `in`, where a block must end.  Returns 0, or -EBADMSG if `in` is not such a
+ * piece or decodes to more than cap bytes.  The spare bytes after `out` are
  * overwritten.  The state of f is lost: the next call must be inflater_start()
  * or inflater_piece().
  */

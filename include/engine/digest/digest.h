@@ -29,8 +29,8 @@ struct digest;
  * by this OpenSSL, as with MD5 in FIPS mode) or -ENOMEM.
  */
 int digest_algo_open(struct digest_algo **a, const char *name);
-void digest_algo_close(struct digest_algo *a);	/* after freeing its digests;
-						 * may be NULL */
+void digest_algo_close(struct digest_algo *a);	/* call after freeing its
+						 * digests; may be NULL */
 
 /* Thread-safe. */
 const char *digest_name(const struct digest_algo *a);

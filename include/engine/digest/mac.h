@@ -1,5 +1,5 @@
 /*
- * mac.h - recognizing bytes that were seen before
+ * mac.h - recognizing previously seen bytes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A tag is the first half of an AES-128-GMAC (NIST SP 800-38D).  Whoever does

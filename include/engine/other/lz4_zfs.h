@@ -15,8 +15,8 @@
 enum { LZ4_ZFS_TABLE = 1 << 13 };
 
 /*
- * Compresses len bytes at in, at least one, to out.  Returns the size, at most
- * cap, or 0 if it does not fit.  table is scratch space of LZ4_ZFS_TABLE
+ * Compresses len bytes at `in`, at least one, to `out`.  Returns the size, at
+ * most cap, or 0 if it does not fit.  table is scratch space of LZ4_ZFS_TABLE
  * entries.  Thread-safe.
  */
 size_t lz4_zfs_compress(const uint8_t *in, size_t len, uint8_t *out,

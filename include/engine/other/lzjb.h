@@ -17,7 +17,7 @@
 enum { LZJB_TABLE = 1024 };
 
 /*
- * Compresses len bytes at in exactly as ZFS does.  Returns the size, at most
+ * Compresses len bytes at `in` exactly as ZFS does.  Returns the size, at most
  * cap, or 0 if it does not fit (with a margin of 17 bytes, as in ZFS).  table
  * is scratch space of LZJB_TABLE entries.  Thread-safe.
  */
@@ -25,8 +25,8 @@ size_t lzjb_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap,
     uint16_t *table);
 
 /*
- * Decompresses all len bytes of untrusted data at in.  Returns 0 if they yield
- * exactly size bytes (the rest of in may be padding), or -EBADMSG.
+ * Decompresses all len bytes of untrusted data at `in`.  Returns 0 if they
+ * yield exactly size bytes (the rest of `in` may be padding), or -EBADMSG.
  * Thread-safe.
  */
 int lzjb_decompress(const uint8_t *in, size_t len, uint8_t *out, size_t size);

@@ -12,13 +12,14 @@
 #include <stdint.h>
 
 /*
- * Compresses len bytes at in to out.  Returns the size, or 0 if it exceeds cap.
+ * Compresses len bytes at `in` to `out`.  Returns the size, or 0 if it exceeds
+ * cap.
  */
 size_t zle_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap);
 
 /*
- * Returns 0 if the data at in, which may be padded, yields exactly size bytes;
- * otherwise -EBADMSG.
+ * Returns 0 if the data at `in`, which may be padded, yields exactly size
+ * bytes; otherwise -EBADMSG.
  */
 int zle_decompress(const uint8_t *in, size_t len, uint8_t *out, size_t size);
 

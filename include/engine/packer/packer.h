@@ -66,8 +66,8 @@ int packer_open(struct packer **p, const struct packer_name *name,
 void packer_close(struct packer *p);
 
 /*
- * Compresses len bytes, at least one.  Returns the size, 1..cap, or 0 if it is
- * not smaller.
+ * Compresses len bytes, at least one.  Returns the size, 1..cap, or 0 if the
+ * result is not smaller.
  */
 size_t packer_pack(struct packer *p, const uint8_t *in, size_t len,
     size_t cap);

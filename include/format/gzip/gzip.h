@@ -79,8 +79,8 @@ struct gzip_header {
 };
 
 /*
- * Parses the header at p, and the mark after it if all of it is within the len
- * bytes.  Returns 1, 0 (len bytes do not contain the whole header), or
+ * Parses the header at p, and the mark after it if the len bytes contain all of
+ * the mark.  Returns 1, 0 (len bytes do not contain the whole header), or
  * -EBADMSG.
  */
 int gzip_header_parse(struct gzip_header *h, const uint8_t *p, size_t len);

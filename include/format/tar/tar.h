@@ -122,8 +122,8 @@ void tar_close(struct tar *t);		/* t may be NULL */
 int tar_next(struct tar *t, struct tar_entry *e);
 
 /*
- * Reads up to len of the bytes stored for the entry, without holes.  Returns
- * the number read, 0 when all have been read, or -errno as above.
+ * Reads up to len of the entry's stored bytes, without holes.  Returns the
+ * number read, 0 when all have been read, or -errno as above.
  */
 ssize_t tar_read(struct tar *t, void *buf, size_t len);
 

@@ -45,7 +45,7 @@ bool oci_is_index(const struct oci_document *d);
 /*
  * Finds the manifest or index with this tag, or the only one if tag is NULL.
  * If there are several, chooses the one for `machine`, named as in uname(2).
- * Returns 0, or with the reason in why, -ENOENT (none, or more than one) or
+ * Returns 0 or, with the reason in why, -ENOENT (none, or more than one) or
  * -EBADMSG.
  */
 int oci_choose(const struct oci_document *d, const char *tag,

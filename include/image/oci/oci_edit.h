@@ -62,10 +62,7 @@ int oci_annotate(struct oci_document *d, const char *list, size_t n,
 int oci_set_text(struct oci_document *d, const char *list, size_t n,
     const char *name, const char *text);
 
-/*
- * Sets the platform of a descriptor to the platform of x.  Returns 0 or
- * -ENOMEM.
- */
+/* Sets a descriptor's platform to that of x.  Returns 0 or -ENOMEM. */
 int oci_set_platform(struct oci_document *d, const char *list, size_t n,
     const struct oci_descriptor *x);
 

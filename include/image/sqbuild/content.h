@@ -16,7 +16,7 @@ struct content {
 	const struct sqb_data_options *o;
 	XXH3_state_t *state;
 	bool begun;
-	uint64_t busy_ns;		/* time spent on hashing so far */
+	uint64_t busy_ns;		/* time spent hashing so far */
 };
 
 int content_open(struct content *c, const struct sqb_data_options *o);

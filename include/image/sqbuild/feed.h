@@ -43,8 +43,8 @@ struct feed_unit {
 };
 
 /*
- * Returns the size of a unit buffer, which has room for a block or for the
- * output of a codec for a block.
+ * Returns the size of a unit buffer, which has room for a block or its
+ * compressed form.
  */
 size_t feed_room(const struct sqb_data_options *o);
 

@@ -1,5 +1,5 @@
 /*
- * bz2_decode.h - declarations shared by the files of the bzip2 decoder
+ * bz2_decode.h - declarations shared within the bzip2 decoder
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The same blocks are valid as for bzip2 1.0.8.  A code may be incomplete; it

@@ -1,5 +1,5 @@
 /*
- * bz2_impl.h - declarations shared by the files of the bzip2 coder
+ * bz2_impl.h - declarations shared by the bzip2 encoder and decoder
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_BZ2_IMPL_H

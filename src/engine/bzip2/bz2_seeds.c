@@ -74,7 +74,8 @@ sort_bytes(const struct bz2_sorter *s, uint64_t *a, size_t n, unsigned depth)
 }
 
 /*
- * Writes the seeds as words, sorted by their first two bytes and then by more.
+ * Writes the seeds as words, sorted by their first two bytes, then by further
+ * bytes.
  */
 static void
 sort_by_bytes(struct bz2_sorter *s)

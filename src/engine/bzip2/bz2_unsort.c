@@ -18,7 +18,7 @@ enum {
 	STARTS = 1024,		/* maximum number of rows at which pieces
 				 * begin */
 	PLAIN_LEN = 8192,	/* shorter blocks use a single chain */
-	CHUNK = 512,		/* bytes of a piece stored together */
+	CHUNK = 512,		/* size of a chunk in bytes */
 	NONE = UINT16_MAX
 };
 

@@ -45,9 +45,9 @@ count_match(struct deflate_piece *p, const struct deflate_seq *s,
 
 /*
  * Counts whole sequences with a match while they are certain to fit in the
- * piece.  Returns how many tokens are left.  Three bytes are always read for
- * the last literals of each, which is faster than a mispredicted branch; this
- * is safe because the bytes of the match are also readable.
+ * piece.  Returns how many tokens are left.  Three bytes are always read for a
+ * sequence's last literals, which is faster than a mispredicted branch; this is
+ * safe because the bytes of the match are also readable.
  */
 static uint32_t
 count_whole(struct deflate_piece *p, struct deflate_cursor *at,

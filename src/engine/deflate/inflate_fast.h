@@ -20,8 +20,8 @@ enum { INFLATE_FAST_IN = 32, INFLATE_FAST_OUT = 258 + 64 };
 struct inflate_place {
 	const uint8_t *in, *in_end;
 	uint8_t *out, *out_end;
-	uint64_t bits;			/* read from in, lowest first; bits
-					 * above count are zero */
+	uint64_t bits;			/* read from `in`, lowest first; bits
+					 * above `count` are zero */
 	unsigned count;			/* number of valid bits, at most 63 */
 
 	const uint8_t *begin;		/* start of the output before out */
@@ -33,8 +33,8 @@ struct inflate_place {
 };
 
 enum inflate_why {
-	INFLATE_NEAR_END,		/* near the end of in or out, before a
-					 * symbol */
+	INFLATE_NEAR_END,		/* near the end of `in` or `out`, before
+					 * a symbol */
 	INFLATE_BLOCK_END,
 	INFLATE_BAD,			/* invalid code, or distance too far
 					 * back */

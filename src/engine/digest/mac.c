@@ -1,5 +1,5 @@
 /*
- * mac.c - recognizing bytes that were seen before
+ * mac.c - recognizing previously seen bytes
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/digest/mac.h"

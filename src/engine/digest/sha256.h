@@ -30,8 +30,9 @@ struct sha256 {
 
 /*
  * Returns how many digests this processor computes at a time: 2, 8, or 0 if it
- * has neither SHA instructions nor AVX2; the other functions must not be called
- * then.  Querying the processor takes microseconds in a virtual machine.
+ * has neither SHA instructions nor AVX2, in which case the other functions must
+ * not be called.  Querying the processor takes microseconds in a virtual
+ * machine.
  */
 unsigned sha256_lanes(void);
 

@@ -116,7 +116,7 @@ differing(const uint8_t *a, const uint8_t *b)
 #endif
 }
 
-/* Returns how many bytes match, stopping at end. */
+/* Returns how many bytes match, stopping at `end`. */
 static inline size_t
 match_length(const struct match *m, const uint8_t *end)
 {

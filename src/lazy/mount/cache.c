@@ -1,5 +1,5 @@
 /*
- * cache.c - a disk cache of fetched ranges of objects
+ * cache.c - a disk cache of fetched object ranges
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Records are found through a hash table of their numbers + 1.  A freed record
