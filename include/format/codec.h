@@ -49,7 +49,7 @@ struct codec_options {
 	const char *check;	/* xz: name of the check, or NULL */
 	bool block_check;	/* lz4: also add a checksum to each block */
 	bool legacy;		/* lz4: the frame that lz4 -l writes */
-	uint32_t mtime;		/* likewise, seconds since 1970, or 0 */
+	uint32_t mtime;		/* time to store, in seconds since 1970, or 0 */
 	int flush_ms;		/* see input.h; 0: never */
 	struct adapt *adapt;	/* overrides level, which is then the highest;
 				 * or NULL */

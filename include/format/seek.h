@@ -31,7 +31,7 @@ struct look;
 struct seek_unit {
 	uint64_t plain;		/* bytes of data before the unit */
 	uint64_t at;		/* byte offset in the file */
-	uint64_t frame;		/* `at` of the frame that contains it */
+	uint64_t frame;		/* `at` of the frame that contains the unit */
 };
 
 enum {

@@ -21,8 +21,9 @@ struct fs_run {
 	void (*close)(void *arg, void *worker);
 	/*
 	 * Called with a part of a regular file, once for all hard links to it.
-	 * Its len bytes are followed by zeros, up to unit bytes in total.
-	 * Parts of a file may arrive in any order, and from several threads.
+	 * The part's len bytes are followed by zeros, up to `unit` bytes in
+	 * total.  Parts of a file may arrive in any order, and from several
+	 * threads.
 	 */
 	void (*part)(void *arg, void *worker, size_t item, uint64_t offset,
 	    uint8_t *data, size_t len);

@@ -46,8 +46,8 @@ struct image_dir {
 	const uint8_t *name;		/* owned by the source; not
 					 * NUL-terminated */
 	uint16_t name_len;
-	uint32_t parent;		/* index; the root, 0, is its own
-					 * parent */
+	uint32_t parent;		/* index of the parent; the root, 0, is
+					 * its own parent */
 	uint64_t ref;			/* the source's handle of the inode */
 	const char *damage;		/* reason, or NULL */
 	bool lost;			/* the listing is incomplete */
@@ -60,7 +60,7 @@ struct image_file {
 	uint64_t ref;			/* the source's handle of the inode */
 	uint64_t size;			/* size of the data; 0 except for
 					 * regular files */
-	uint64_t start;			/* position of its first block */
+	uint64_t start;			/* position of the file's first block */
 	const uint8_t *map;		/* used by the source to locate
 					 * blocks */
 	uint32_t dir;			/* index */
@@ -77,7 +77,7 @@ struct image_file {
 	bool is_duplicate;		/* has the same data as an earlier
 					 * file */
 	uint32_t next_duplicate;	/* file with the same data, or 0 */
-	struct image_stream *stream;	/* the stream that hashes it */
+	struct image_stream *stream;	/* the stream that hashes the file */
 };
 
 struct image {

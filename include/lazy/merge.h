@@ -68,7 +68,7 @@ uint32_t merge_child(const struct merge *t, uint32_t dir, uint32_t i);
 /* Returns the node with this name in a directory, or MERGE_NONE. */
 int64_t merge_lookup(const struct merge *t, uint32_t dir, const char *name);
 
-/* Returns a node's type; TAR_DIR if it has no entry. */
+/* Returns a node's type; TAR_DIR if the node has no entry. */
 enum tar_type merge_type(const struct merge_node *n);
 
 #endif

@@ -84,7 +84,7 @@ struct bzip2_notes {
 struct bunzip2_notes {
 	int level;		/* fill: the stream's presumed level */
 	uint64_t begin;		/* fill: the first bit of the piece, */
-	uint64_t end;		/* and the bit after its last one */
+	uint64_t end;		/* and the bit after the last */
 	bool ok;		/* work: `out` contains the block's content */
 	uint32_t crc;		/* work: CRC of that content */
 };

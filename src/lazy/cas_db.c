@@ -130,7 +130,7 @@ attach(struct cas_db *d, const void *data, size_t len)
 	int rc = sqlite3_open_v2(":memory:", &d->db, SQLITE_OPEN_READWRITE |
 	    SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
 
-	/* SQLite only reads it, although the parameter is not const */
+	/* SQLite only reads the data, although the parameter is not const */
 	memcpy(&bytes, &data, sizeof(bytes));
 	if (rc == SQLITE_OK)
 		rc = sqlite3_deserialize(d->db, "main", bytes,

@@ -16,8 +16,8 @@
 
 #define CAS_MANIFEST ".cvmfspublished"
 #define CAS_MARKER ".cvmfscatalog"	/* in the root of a nested catalog */
-#define CAS_AUTO ".cvmfsautocatalog"	/* likewise, in catalogs created
-					 * automatically */
+#define CAS_AUTO ".cvmfsautocatalog"	/* in the root of a nested catalog that
+					 * was created automatically */
 
 #define CAS_SCHEMA "2.5"
 #define CAS_SCHEMA_REVISION 7

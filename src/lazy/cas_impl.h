@@ -100,7 +100,7 @@ int cas_cut_fill(void *job, struct input *in, struct slot *s);
 
 /* cas_work.c */
 
-/* Reads the archive of cut, and writes its objects.  Returns 0 or -errno. */
+/* Reads the archive of `cut`, and writes the objects.  Returns 0 or -errno. */
 int cas_run(struct cas_cut *cut);
 
 /* cas_sweep.c */

@@ -1,5 +1,5 @@
 /*
- * cas_open.c - opening a CVMFS repository: its manifest and its catalogs
+ * cas_open.c - opening a CVMFS repository: manifest and catalogs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * All catalogs are read, level by level, because the index contains all entries

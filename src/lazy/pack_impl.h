@@ -222,13 +222,14 @@ void pack_toc_close(struct pack_toc *t);
 /* A piece's position in the layer. */
 struct pack_place {
 	uint64_t offset;		/* offset of its unit */
-	uint64_t end;			/* end of its unit; 0: not recorded */
+	uint64_t end;			/* end of the piece's unit; 0: not
+					 * recorded */
 	uint64_t inner;
 };
 
 /*
- * Adds an item; place is the position of its piece, if it has one.  Returns 0
- * or -errno.
+ * Adds an item; place is the position of the item's piece, if there is one.
+ * Returns 0 or -errno.
  */
 int pack_toc_add(struct pack_toc *t, const char *text,
     const struct pack_item *item, const struct pack_piece *piece,

@@ -186,7 +186,9 @@ verify_blocks(const struct layer *l, uint32_t unit, struct digest *d,
 	return true;
 }
 
-/* Returns a chunk's digest; blocks are those of its unit. */
+/*
+ * Returns a chunk's digest; `blocks` contains the blocks of the chunk's unit.
+ */
 static const uint8_t *
 digest_of(const struct toc *t, size_t chunk, size_t first,
     const uint8_t *blocks)

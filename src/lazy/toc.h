@@ -61,7 +61,7 @@ struct toc_stored {
 struct toc {
 	struct toc_unit *units;		/* as many as in the index */
 	struct toc_chunk *chunks;	/* sorted by unit */
-	/* digest of each chunk; NULL if they are in blocks */
+	/* digest of each chunk; NULL if the digests are in blocks */
 	uint8_t (*digests)[LAYER_DIGEST];
 	struct toc_blocks blocks;
 	struct toc_file *files;		/* sorted by entry */
@@ -129,7 +129,7 @@ uint64_t toc_block_bytes(const struct layer *l, uint32_t unit);
 
 /*
  * Verifies that a unit's content matches its chunks' digests, using d, the
- * digest of the calling thread.  If the digests are in blocks, the blocks are in
+ * calling thread's digest.  If the digests are in blocks, the blocks are in
  * r[1].  Returns 0, or -EBADMSG with a clause in *why.
  */
 int toc_verify(const struct layer *l, uint32_t unit, struct digest *d,

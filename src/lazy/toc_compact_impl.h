@@ -27,7 +27,8 @@ struct compact {
 	uint64_t chunks;		/* entries of this type */
 	char time[UTC_B];
 	int64_t offset;
-	int64_t file_at;		/* end of its last chunk, in the file */
+	int64_t file_at;		/* end of the entry's last chunk, in the
+					 * file */
 	struct tar_xattr *xattrs;
 	size_t xattr_cap;
 };

@@ -35,7 +35,8 @@ struct toc_json {
 	int text, number;
 	/* the current entry or position */
 	enum toc_what what;
-	struct strbuf words;		/* all its text; the first is "" */
+	struct strbuf words;		/* all text of the entry; the first
+					 * string is "" */
 	size_t at[TOC_TEXTS];
 	int64_t value[TOC_NUMBERS];
 	struct xattr_at *xattrs;

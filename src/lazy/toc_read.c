@@ -42,7 +42,7 @@ add_unit(struct toc_reader *r, uint64_t offset, char why[LAYER_WHY])
 	return index_unit(r->x, &empty, why);
 }
 
-/* Increases the last unit's size to `content` bytes if it is smaller. */
+/* Increases the last unit's size to `content` bytes if the unit is smaller. */
 static int
 widen_unit(struct toc_reader *r, uint64_t content, char why[LAYER_WHY])
 {

@@ -33,9 +33,10 @@ struct ztoc_entries {
 	struct spool *spool;
 	uint64_t count;
 	struct strbuf b;
-	struct tar_xattr *pax;		/* records of an entry, by key */
+	struct tar_xattr *pax;		/* an entry's records, by key */
 	size_t pax_count, pax_cap;
-	uint32_t *refs;			/* positions of its Pax tables */
+	uint32_t *refs;			/* positions of the entry's Pax
+					 * tables */
 	size_t refs_cap;
 };
 

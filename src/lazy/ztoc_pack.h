@@ -51,7 +51,7 @@ struct ztoc_spans_options {
 	bool packed;
 	int level;			/* compression level of windows */
 	const char *tmpdir;
-	struct ztoc_output *out;	/* packed windows are written to it */
+	struct ztoc_output *out;	/* packed windows are written here */
 };
 
 int ztoc_spans_open(struct ztoc_spans **s,
@@ -108,7 +108,7 @@ struct ztoc_job {
 	struct ztoc_spans *spans;
 	struct gzip_points *points;
 	struct tar *tar;
-	uint64_t archive;		/* its size as SOCI counts it */
+	uint64_t archive;		/* archive size as SOCI counts it */
 };
 
 /* Returns the compression level for the windows and the index. */

@@ -13,9 +13,10 @@
 /* A span is a unit of the layer. */
 struct ztoc_span {
 	uint64_t in, out;		/* see gzip_points.h */
-	uint64_t window_at;		/* position of its window in the side
-					 * file */
-	const uint8_t *window;		/* its window in memory, or NULL */
+	uint64_t window_at;		/* position of the span's window in the
+					 * side file */
+	const uint8_t *window;		/* the span's window in memory, or
+					 * NULL */
 	uint32_t window_len;		/* length of the window */
 	uint8_t bits;
 	uint8_t digest[LAYER_DIGEST];
@@ -29,7 +30,7 @@ struct ztoc {
 	struct ztoc_span *spans;
 	size_t count;
 	uint64_t content;		/* size of the archive */
-	uint8_t *data;			/* the index while it is needed */
+	uint8_t *data;			/* the index, as long as it is needed */
 	size_t len;
 	uint64_t windows;		/* size of the windows in the side
 					 * file */

@@ -22,7 +22,8 @@ enum {
 
 /* A file in blobs/sha256. */
 struct oci_blob {
-	char hex[OCI_HEX + 1];		/* SHA-256 in hexadecimal: its name */
+	char hex[OCI_HEX + 1];		/* SHA-256 in hexadecimal, which is the
+					 * file's name */
 	uint64_t size;
 };
 

@@ -10,7 +10,7 @@
 
 struct sqb_old {
 	uint64_t at;			/* offset in the old image */
-	uint32_t word;			/* its size word in the old image */
+	uint32_t word;			/* size word in the old image */
 	uint32_t want;			/* unpacked size; 0: any */
 	bool is_fragment;
 	/* result: size word and offset in the new image */

@@ -76,28 +76,29 @@ struct sqr_entry {
 	const char *name;		/* not NUL-terminated; belongs to the
 					 * image */
 	size_t name_len;		/* 0: the root */
-	size_t parent;			/* number; the root is its own parent */
-	size_t first;			/* number of the first name of its
-					 * inode */
+	size_t parent;			/* number of the parent; the root is its
+					 * own parent */
+	size_t first;			/* number of the inode's first name */
 	uint16_t mode;			/* mode as in st_mode; 0: no inode */
 	bool has_owner;			/* uid and gid are known */
 	uint32_t uid, gid, mtime, links;
 	uint32_t rdev;			/* device number as stored in the
 					 * image */
-	uint32_t xattr;			/* index of its attributes, or
+	uint32_t xattr;			/* index of the attribute set, or
 					 * SQUASHFS_NONE */
 	uint64_t size;			/* size of a file, listing or target */
 	const char *target;		/* target of a link, size bytes;
 					 * belongs to the image */
 	/* the data of a file */
-	uint64_t start;			/* offset of its first block in the
-					 * image */
-	const uint8_t *sizes;		/* le32 size words of its blocks */
+	uint64_t start;			/* offset of the file's first block in
+					 * the image */
+	const uint8_t *sizes;		/* le32 size words of the file's
+					 * blocks */
 	uint32_t blocks;
 	uint32_t fragment, tail_at;	/* SQUASHFS_NONE: no tail */
 	/* reason why the inode or the listing is invalid, or NULL */
 	const char *why;
-	bool lost;			/* its data cannot be read */
+	bool lost;			/* the file's data cannot be read */
 };
 
 void sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e);

@@ -18,8 +18,8 @@
  */
 struct sqw_index {
 	uint32_t at;			/* offset in the listing */
-	uint32_t block;			/* block of the table that contains
-					 * it */
+	uint32_t block;			/* table block that contains the
+					 * entry */
 	const char *name;
 };
 

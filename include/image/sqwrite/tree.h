@@ -44,10 +44,11 @@ struct sqw_node {
 	const char *name;
 	struct sqw_attr attr;
 	uint32_t id;			/* as returned by sqw_tree_add() */
-	uint32_t parent;		/* index; the root is its own parent */
-	uint32_t end;			/* index after all nodes beneath it */
-	uint32_t owner;			/* index of the first name of its
-					 * inode */
+	uint32_t parent;		/* index of the parent; the root is its
+					 * own parent */
+	uint32_t end;			/* index after all nodes beneath this
+					 * one */
+	uint32_t owner;			/* index of the inode's first name */
 	uint32_t number, links;		/* inode number and link count */
 	struct sqw_data data;
 };

@@ -39,7 +39,7 @@ struct lane {
 	uint32_t row;
 	uint16_t piece;
 	uint16_t chunk;
-	uint8_t *out;		/* output position in its chunk */
+	uint8_t *out;		/* output position in the current chunk */
 };
 
 struct unsort {

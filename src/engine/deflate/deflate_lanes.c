@@ -85,7 +85,8 @@ enum {
 
 struct lane {
 	struct place at;
-	int64_t soft;		/* no checks are needed while pos is below it */
+	int64_t soft;		/* no checks are needed while pos is below
+				 * this */
 	uint64_t stop;
 	uint64_t seg;
 	bool before;		/* segment not reached yet */

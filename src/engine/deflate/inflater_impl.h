@@ -16,8 +16,8 @@ enum inflater_state { INFLATER_HEADER, INFLATER_STORED, INFLATER_SYMBOLS,
 struct inflater {
 	enum inflater_state state;
 	bool final;			/* this is the last block */
-	struct inflate_place at;	/* its pointers are valid only in this
-					 * call */
+	struct inflate_place at;	/* the pointers in it are valid only
+					 * during this call */
 	size_t stored;			/* bytes left in the block */
 	size_t stop_after;		/* bytes in this call; SIZE_MAX:
 					 * never */

@@ -123,7 +123,10 @@ to_base64(const char *text)
 	return out;
 }
 
-/* Returns "Basic ..." for the URL's host, or NULL if it has no credentials. */
+/*
+ * Returns "Basic ..." for the URL's host, or NULL if the host has no
+ * credentials.
+ */
 static char *
 basic(struct http *h, const char *url)
 {

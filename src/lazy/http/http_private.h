@@ -111,7 +111,8 @@ struct http {
 	CURLM *multi;
 	pthread_t thread;
 	struct http_transfer *running;	/* used only by the thread */
-	uint64_t heard_ns;		/* likewise; time of the last byte */
+	uint64_t heard_ns;		/* time of the last byte; used only by
+					 * the thread */
 	struct http_options o;
 	char *credentials, *ca_file;
 	struct strbuf auths;		/* contents of auth_file */

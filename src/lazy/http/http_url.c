@@ -1,5 +1,5 @@
 /*
- * http_url.c - the parts of a URL that determine its credentials
+ * http_url.c - the parts of a URL that determine the credentials
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "http_private.h"

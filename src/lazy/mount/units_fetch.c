@@ -194,7 +194,7 @@ has_tag(struct fetcher *f, const struct units_source *s, uint32_t unit,
 	return has;
 }
 
-/* Decodes a unit, comparing digests unless its bytes are recognized. */
+/* Decodes a unit, comparing digests unless the bytes are recognized. */
 static int
 decode_with(struct fetcher *f, struct units_decoder *d, struct part *p)
 {

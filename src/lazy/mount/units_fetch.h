@@ -18,7 +18,7 @@ struct unit {
 	uint64_t size, stored;		/* decoded size, and bytes to fetch */
 	uint64_t serial;
 
-	/* owned by its fetcher while it is UNIT_FETCHING */
+	/* owned by the unit's fetcher while the state is UNIT_FETCHING */
 	struct spare content;
 	int rc;
 };
