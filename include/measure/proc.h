@@ -1,5 +1,5 @@
 /*
- * proc.h - running a pipeline, waiting for all of it, and measuring its usage
+ * proc.h - running a pipeline, waiting for it, and measuring its resource usage
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Use a struct proc only in a single-threaded program; it waits for all child

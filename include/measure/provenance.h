@@ -1,5 +1,5 @@
 /*
- * provenance.h - describing the origin of rows in comment lines before them
+ * provenance.h - describing the origin of rows in comments above them
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The lines have the form "# key: value": series, tool and versions, date,

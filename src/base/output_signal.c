@@ -1,5 +1,5 @@
 /*
- * output_signal.c - the temporary name that a signal must remove
+ * output_signal.c - removing the temporary file when a signal arrives
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A signal handler has no argument, so this module contains the library's only

@@ -1,5 +1,5 @@
 /*
- * output_signal.h - the temporary name that a signal must remove
+ * output_signal.h - removing the temporary file when a signal arrives
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_OUTPUT_SIGNAL_H

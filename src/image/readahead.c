@@ -1,5 +1,5 @@
 /*
- * readahead.c - requesting the next data from the kernel in large pieces
+ * readahead.c - asking the kernel to read ahead in large pieces
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The kernel's own read-ahead does not detect several threads reading several

@@ -1,5 +1,5 @@
 /*
- * readahead.h - requesting the next data from the kernel in large pieces
+ * readahead.h - asking the kernel to read ahead in large pieces
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_IMAGE_READAHEAD_H

@@ -1,5 +1,5 @@
 /*
- * pack_path.c - rejecting paths that lead out of the layer
+ * pack_path.c - rejecting paths that escape the layer
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Readers handle ".."  differently: the stargz project's reader removes it,

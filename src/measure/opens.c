@@ -1,5 +1,5 @@
 /*
- * opens.c - the files that child processes open, in the order first opened
+ * opens.c - the files that child processes open, in order of first use
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each event carries a descriptor for the file, which is examined and closed.

@@ -1,5 +1,5 @@
 /*
- * proc.c - running a pipeline, waiting for all of it, and measuring its usage
+ * proc.c - running a pipeline, waiting for it, and measuring its resource usage
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The clock is read just before the first child is created and just after

@@ -1,5 +1,5 @@
 /*
- * provenance.c - describing the origin of rows in comment lines before them
+ * provenance.c - describing the origin of rows in comments above them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/provenance.h"

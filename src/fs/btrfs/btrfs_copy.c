@@ -1,5 +1,5 @@
 /*
- * btrfs_copy.c - the trees of a btrfs filesystem to which files are copied
+ * btrfs_copy.c - the trees of the btrfs filesystem that files are copied to
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A name is stored in its directory twice: immediately by its hash, and some

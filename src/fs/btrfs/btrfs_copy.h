@@ -1,5 +1,5 @@
 /*
- * btrfs_copy.h - the trees of a btrfs filesystem to which files are copied
+ * btrfs_copy.h - the trees of the btrfs filesystem that files are copied to
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A struct btrfs_copy belongs to one thread; it must be zeroed initially,

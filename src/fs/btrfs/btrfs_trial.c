@@ -1,5 +1,5 @@
 /*
- * btrfs_trial.c - trial copies of files to a btrfs, to count its nodes
+ * btrfs_trial.c - trial copies to a btrfs filesystem, to count its nodes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * How full leaves become depends on the order of writing, which differs between

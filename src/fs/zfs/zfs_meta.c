@@ -1,5 +1,5 @@
 /*
- * zfs_meta.c - the space used by a ZFS dataset beyond its file records
+ * zfs_meta.c - the space used by a ZFS dataset's metadata
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Metadata is also compressed, so its size depends on its contents.  Therefore

@@ -1,5 +1,5 @@
 /*
- * codec_xz.c - xz with filters for machine code
+ * codec_xz.c - xz with machine code filters
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * As in mksquashfs, each block is compressed without a filter and with each

@@ -1,5 +1,5 @@
 /*
- * codec_xz.h - xz with filters for machine code
+ * codec_xz.h - xz with machine code filters
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_SQBUILD_CODEC_XZ_H

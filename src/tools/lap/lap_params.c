@@ -1,5 +1,5 @@
 /*
- * lap_params.c - filling in placeholders in commands with values from -L and -P
+ * lap_params.c - replacing placeholders in commands with values from -L and -P
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A variant is a number, from 0, that encodes the values of all parameters; the

@@ -1,5 +1,5 @@
 /*
- * lap_summary.c - printing final medians, and the ratios to the first command
+ * lap_summary.c - printing final medians, and their ratios to the first's
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"

@@ -1,5 +1,5 @@
 /*
- * layermount_expect.c - what is known about a layer before it is opened
+ * layermount_expect.c - the properties expected of a layer before it is opened
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layermount_expect.h"

@@ -1,5 +1,5 @@
 /*
- * layermount_expect.h - what is known about a layer before it is opened
+ * layermount_expect.h - the properties expected of a layer before it is opened
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAYERMOUNT_EXPECT_H

@@ -1,5 +1,5 @@
 /*
- * layermount_store_unload.c - unloading the layers that nothing uses
+ * layermount_store_unload.c - unloading unused layers
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A layer is unloaded when it has no users, no request has concerned it for a

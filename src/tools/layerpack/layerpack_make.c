@@ -1,5 +1,5 @@
 /*
- * layerpack_make.c - making a layer from an archive
+ * layerpack_make.c - creating a layer from an archive
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_make.h"

@@ -1,5 +1,5 @@
 /*
- * layerpack_plan.c - determining the entry that a name finally refers to
+ * layerpack_plan.c - determining the entry to which a name ultimately refers
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_plan.h"

@@ -1,5 +1,5 @@
 /*
- * layerpack_plan.h - determining the entry that a name finally refers to
+ * layerpack_plan.h - determining the entry to which a name ultimately refers
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * An archive may contain a path several times, in which case the last entry is

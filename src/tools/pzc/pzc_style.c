@@ -1,5 +1,5 @@
 /*
- * pzc_style.c - the program names of pzc, and its behaviour as pzc
+ * pzc_style.c - pzc's program names, and its behaviour under its own name
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_list.h"

@@ -1,5 +1,5 @@
 /*
- * winwait_no_x.c - used instead of winwait_x.c if there is no libxcb
+ * winwait_no_x.c - the substitute for winwait_x.c in builds without libxcb
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "winwait.h"
