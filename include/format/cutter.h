@@ -1,5 +1,5 @@
 /*
- * cutter.h - cutting the input of a compressor into blocks
+ * cutter.h - cutting a compressor's input into blocks
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Blocks have a fixed size, or end at boundaries chosen by content (rsyncable),

@@ -29,12 +29,15 @@ enum {
 	LAYER_WHY = 256,		/* size of the buffer for a reason */
 	LAYER_DIGEST = 32,		/* size of a SHA-256 */
 	LAYER_RANGES_MAX = 4,		/* maximum number of ranges per unit */
-	/* Limits on memory that an index can make a reader allocate */
-	LAYER_INDEX_MAX = 256 << 20,	/* size of an index, uncompressed */
+	/* Limits on the memory that an index can make a reader allocate */
+	LAYER_INDEX_MAX = 256 << 20,	/* maximum size of an uncompressed
+					 * index */
 	LAYER_ENTRIES_MAX = 1 << 22,
-	LAYER_UNIT_MAX = 64 << 20,	/* size of a unit, uncompressed */
-	LAYER_TRACE_MAX = 256 << 20,	/* size of a trace, as stored */
-	LAYER_TRACE_CONTENT_MAX = 1 << 30	/* size of a trace, decoded */
+	LAYER_UNIT_MAX = 64 << 20,	/* maximum size of an uncompressed
+					 * unit */
+	LAYER_TRACE_MAX = 256 << 20,	/* maximum size of a stored trace */
+	LAYER_TRACE_CONTENT_MAX = 1 << 30	/* maximum size of a decoded
+						 * trace */
 };
 
 /* The source of data */

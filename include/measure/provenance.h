@@ -18,7 +18,8 @@ enum { PROVENANCE_SERIES_B = 40 };
 
 struct provenance {
 	const char *series;		/* name from provenance_series() */
-	const char *tool;		/* name; the version is coldpress's */
+	const char *tool;		/* tool name; the version is that of
+					 * coldpress */
 	const char *const *libs;	/* "zlib 1.2.13" ... */
 	size_t lib_count;
 	int argc;			/* complete command line */

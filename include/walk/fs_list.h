@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* A directory, or a file, link, device and so on. */
+/* A directory, file, link, device or the like. */
 struct fs_item {
 	const char *path;		/* relative to its root; "" for the root
 					 * itself */

@@ -24,7 +24,7 @@
 
 enum {
 	CAS_MD5 = 16,			/* bytes of a path's hash */
-	CAS_PATH = 48,			/* bytes of an object's path, including
+	CAS_PATH = 48,			/* size of an object's path, including
 					 * the NUL */
 	CAS_XATTR_MAX = 255,		/* maximum length of a name or value,
 					 * and maximum number of attributes per

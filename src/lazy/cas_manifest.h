@@ -8,8 +8,8 @@
 #include "cas_format.h"
 
 enum {
-	CAS_MANIFEST_MAX = 64 << 10,	/* bytes of a manifest, */
-	CAS_CERTIFICATE_MAX = 64 << 10	/* bytes of a PEM certificate */
+	CAS_MANIFEST_MAX = 64 << 10,	/* maximum size of a manifest */
+	CAS_CERTIFICATE_MAX = 64 << 10	/* maximum size of a PEM certificate */
 };
 
 /* The pointers point into the text. */

@@ -21,7 +21,8 @@
 
 enum {
 	KEY_BITS = 2048,
-	NAME_MAX_B = 64			/* of a common name, X.520 */
+	NAME_MAX_B = 64			/* maximum length of a common name in
+					 * X.520 */
 };
 
 struct cas_signer {

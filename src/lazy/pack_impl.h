@@ -44,8 +44,8 @@ struct pack_unit {
 
 /* An entry of the table of contents, as recorded by the reader. */
 struct pack_item {
-	size_t text, text_len;		/* in the batch; 0: another piece of
-					 * the same file */
+	size_t text, text_len;		/* position in the batch; length 0:
+					 * another piece of the same file */
 	bool has_piece;			/* the item describes the batch's next
 					 * piece */
 	uint64_t offset;		/* offset of the piece in the file */

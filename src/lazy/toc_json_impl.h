@@ -11,7 +11,8 @@
 
 #include <yajl/yajl_parse.h>
 
-enum { TOC_ENTRY_MAX = TAR_EXTENSION_MAX };	/* bytes of an entry's text */
+enum { TOC_ENTRY_MAX = TAR_EXTENSION_MAX };	/* maximum bytes in an entry's
+						 * text */
 
 /* The parser's position; entries are objects in an array in an object. */
 enum place { OUTSIDE, DOCUMENT, ENTRIES, ENTRY, XATTRS };

@@ -212,8 +212,7 @@ add_extents(struct reader *k, const struct flatbuf_bytes *v)
 }
 
 /*
- * Adds an entry.  The data of entries must not overlap, which limits the number
- * of runs.
+ * Adds an entry.  Entry data must not overlap, which limits the number of runs.
  */
 static int
 add_entry(struct reader *k, const struct flatbuf_bytes *extents)

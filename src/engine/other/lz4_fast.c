@@ -26,7 +26,7 @@ enum {
 	MATCH_MIN = 4,
 	TAIL = 5,		/* literals that the format requires at the
 				 * end */
-	GLANCE = 32,		/* bytes of a match compared at once */
+	GLANCE = 32,		/* number of match bytes compared at once */
 	MARGIN = GLANCE + TAIL,	/* distance from the end within which no
 				 * match begins */
 	COPIED = 16,		/* literals copied at a time */

@@ -186,7 +186,7 @@ set_width(struct lzw *z, unsigned width)
 }
 
 /*
- * Writes the string of code so that it ends before end, and returns its first
+ * Writes the string of code so that it ends before `end`, and returns its first
  * byte.  Each link leads to a lower code, so this terminates.
  */
 static uint8_t

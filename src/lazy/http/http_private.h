@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 enum {
-	HTTP_URL = 8192,		/* bytes of a URL, including the
+	HTTP_URL = 8192,		/* maximum size of a URL, including the
 					 * terminating NUL */
 	HTTP_VALIDATOR = 128,
 	HTTP_REDIRECTS = 5,
@@ -201,8 +201,8 @@ struct http_patience {
 	uint64_t limit_ns;		/* time allowed without progress */
 	uint64_t deadline_ns;
 	unsigned tries;
-	bool answered;			/* a challenge was handled since the
-					 * last progress */
+	bool answered;			/* a challenge has been handled since
+					 * the last progress */
 	bool lost;			/* the last attempt's connection failed */
 };
 

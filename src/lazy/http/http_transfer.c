@@ -21,7 +21,8 @@ enum {
 	TRIES = 3			/* attempts within timeout_s */
 };
 
-enum { REFUSAL_MAX = 64 << 10 };	/* bytes of an error page */
+enum { REFUSAL_MAX = 64 << 10 };	/* maximum bytes read of an error
+					 * page */
 
 /* The header of the reply */
 
