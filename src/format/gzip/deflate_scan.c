@@ -34,9 +34,9 @@ fill_plain(struct input *in, struct slot *s)
 }
 
 /*
- * Returns the end of the first sync point at or after `from`, or 0.  The bytes
- * after it may show that it is not a sync point.  If they have not been read,
- * it is accepted, because a live pipe may not have more data yet.
+ * Returns the end of the first sync point at or after `from`, or 0.  The
+ * following bytes may show that it is not one.  If they have not been read, it
+ * is accepted, because a live pipe may not have more data yet.
  */
 static size_t
 find_sync(const uint8_t *p, size_t len, size_t from)

@@ -33,7 +33,7 @@ struct deflate_unwrap {
 	int (*verify)(const uint8_t *trailer, uint32_t check, uint64_t total);
 
 	const struct deflate_check *check;
-	bool members;		/* other members, or zeros, may follow */
+	bool members;		/* other members or zeros may follow */
 	bool ignore_rest;	/* a directory follows */
 };
 

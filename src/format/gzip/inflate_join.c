@@ -21,7 +21,7 @@
 enum { HEADER_MAX = 1 << 20 };
 
 /*
- * inflate_job.state: BETWEEN is after a member, REST is data to be skipped,
+ * inflate_job.state: BETWEEN is after a member, REST is data to be skipped, and
  * JUNK is unexpected data.
  */
 enum { HEAD, BODY, STORED, TRAILER, BETWEEN, PADDING, REST, JUNK };
@@ -280,7 +280,7 @@ accepts(const struct inflate_job *j, const struct slot *s)
 	return j->state == BODY && !j->inflating;
 }
 
-/* Accepts a worker's result; data after the unit is fed afterwards. */
+/* Accepts a worker's result; data after the unit is fed in later. */
 static int
 accept(struct inflate_job *j, struct slot *s, struct sink *out)
 {

@@ -49,7 +49,7 @@ put_empty_fixed(struct bits *b, bool final)
  * Writes an empty block with dynamic codes, which is 95 bits long.  Literal 0,
  * the end and two distances have codes.  The code lengths are written as 1
  * (code 0) and runs of zeros (18, code 1).  All 19 lengths of the precode are
- * written, with three bits each.
+ * written, in three bits each.
  */
 static void
 put_empty_dynamic(struct bits *b)

@@ -110,7 +110,9 @@ put_directory(struct deflate_job *j, uint64_t packed, bool big,
 	return rc == 0 && big ? sink_write(out, x, sizeof(x)) : rc;
 }
 
-/* Writes the end records: `at` is the directory's offset, len its length. */
+/*
+ * Writes the end records: `at` is the directory's offset, and len its length.
+ */
 static size_t
 put_end(uint8_t *p, uint64_t at, uint64_t len, bool big)
 {

@@ -147,7 +147,7 @@ fill(void *job, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* Writes the header: version 1, the flags, the block size code. */
+/* Writes the header: version 1, the flags and the block size code. */
 static size_t
 put_header(uint8_t *p, size_t block, bool block_check)
 {

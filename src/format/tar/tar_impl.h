@@ -40,7 +40,7 @@ struct tar_pax {
 struct tar {
 	struct tar_source source;
 	uint64_t offset;		/* bytes read so far */
-	uint64_t left;			/* bytes of the entry's data left */
+	uint64_t left;			/* entry data bytes left */
 	uint64_t padding;		/* padding after it, and data to be
 					 * skipped */
 	bool ended;

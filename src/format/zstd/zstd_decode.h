@@ -64,7 +64,7 @@ struct zstd_joiner {
 	uint64_t made;
 	uint64_t drop;			/* output that has already been
 					 * written */
-	struct zstd_kept kept[2];	/* the older job, the newer job */
+	struct zstd_kept kept[2];	/* the older and the newer job */
 	uint8_t check[CHECKSUM_LEN];
 	size_t check_len;
 };

@@ -45,9 +45,9 @@ frame_log(int level)
 
 /*
  * Returns log2 of the window size, which is the frame size.  The input and
- * output of a frame are completely in memory anyway, so the longer window costs
- * nothing.  It saves 0.2 to 1.6 % at level 3, 5 % at levels 9 to 15, and 3 % at
- * level 19.
+ * output of a frame are held in memory in full anyway, so the longer window
+ * costs nothing.  It saves 0.2 to 1.6 % at level 3, 5 % at levels 9 to 15, and
+ * 3 % at level 19.
  */
 static int
 window_log(int level)
@@ -86,8 +86,8 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 	    o->adapt != NULL ? FRAME_LEAST :
 	    (size_t)1 << frame_log(o->level);
 	/*
-	 * with large frames: one slot for each worker, one to read into, one to
-	 * write from
+	 * with large frames: one slot for each worker, one to read into, and
+	 * one to write from
 	 */
 	p->slots = p->block > FRAME_LEAST ? o->threads + 2 :
 	    pipeline_slots(o->threads);

@@ -35,7 +35,7 @@ struct zstd_header {
 };
 
 /*
- * Parses a header, without side effects.  Returns 1, 0 (len bytes are too few),
+ * Parses a header, without side effects.  Returns 1, 0 (more bytes are needed),
  * or -EBADMSG.
  */
 int zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len);

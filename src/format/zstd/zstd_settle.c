@@ -23,7 +23,7 @@
 
 struct settle {
 	struct buf *b;
-	size_t from, to;	/* in b: next block to read, end of the data
+	size_t from, to;	/* in b: next block to read, and end of data
 				 * written */
 	size_t most;
 	struct zstd_tables tables;
