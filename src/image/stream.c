@@ -38,7 +38,7 @@ file_of(struct image_streams *w, const struct image_stream *s)
 	return &w->image->file[s->file];
 }
 
-/* Returns whether the next blocks are not stored, and thus zeros. */
+/* Returns whether the next blocks are not stored, and are thus zeros. */
 static bool
 is_hole(const struct image_streams *w, const struct image_file *f, uint32_t k)
 {
@@ -70,7 +70,7 @@ has_piece(struct image_streams *w, struct image_stream *s)
 	return is_hole(w, f, s->next) || find_next(s) != NULL;
 }
 
-/* Passing pieces to streams: all with the lock held */
+/* Passing pieces to streams; all called with the lock held */
 
 static void
 offer(struct image_streams *w, struct image_stream *s)

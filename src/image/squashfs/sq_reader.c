@@ -54,7 +54,7 @@ tell_trouble(struct tell *t, uint64_t at, int rc)
 }
 
 /*
- * Reads the compressor's options: one metadata block, which is not compressed.
+ * Reads the compressor's options: one uncompressed metadata block.
  */
 static int
 read_settings(struct sqr_image *m, struct sq_codec *c)

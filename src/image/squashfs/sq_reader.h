@@ -34,7 +34,7 @@ struct sqr_image {
 int sq_table_read(struct sq_meta *m, const struct sq_super *s,
     struct sq_codec *c, uint64_t start, uint64_t index);
 
-/* Returns the directory, or the file, with the given number. */
+/* Returns the directory or file with the given number. */
 static inline const struct image_dir *
 sq_dir_of(const struct sqr_image *m, uint32_t id)
 {

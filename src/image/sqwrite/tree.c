@@ -251,7 +251,7 @@ sqw_tree_add(struct sqw_tree *t, const char *path,
 void
 sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first)
 {
-	/* follow links until the node with the data */
+	/* follow links to the node that has the data */
 	while (t->nodes[first].owner != first)
 		first = t->nodes[first].owner;
 	if (first != id)
