@@ -108,7 +108,7 @@ tree_read(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
 	atomic_fetch_add(&m->reading, 1);
 	got = read_and_reply(s, req, inode, (uint64_t)offset, size);
 	count_read(s, inode, got);
-	/* failures of the server are reported to programs as I/O errors */
+	/* server failures are reported to programs as I/O errors */
 	if (got < 0)
 		fuse_reply_err(req, got == -ENOMEM ? ENOMEM : EIO);
 	atomic_store(&m->last_read_ns, sys_now_ns());

@@ -10,7 +10,9 @@
 #include <stdio.h>
 
 #define ESTARGZ_DIGEST "containerd.io/snapshot/stargz/toc.digest"
-/* containers/storage writes the first name, the stargz project the second. */
+/*
+ * containers/storage writes the first name, and the stargz project the second.
+ */
 static const char *const chunked_digest[] = {
 	"io.github.containers.zstd-chunked.manifest-checksum",
 	"io.containers.zstd-chunked.manifest-checksum", NULL };

@@ -1,5 +1,5 @@
 /*
- * layermount_probe.c - probing the capabilities of a server for lazy reading
+ * layermount_probe.c - probing a server's support for lazy reading
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Each capability is a line with a name and a value, separated by a tab.

@@ -35,8 +35,8 @@ read_unit(struct stack *s, const struct merge_node *n, uint32_t unit)
 }
 
 /*
- * Collects the units of the runs, from first onward, that begin before end,
- * while they are few and small.  Returns their number.
+ * Collects the units of the runs from first onward that begin before end, as
+ * long as the units are few and small.  Returns their number.
  */
 static size_t
 collect(struct stack *s, const struct merge_node *n, size_t first,

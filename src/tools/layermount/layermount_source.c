@@ -71,7 +71,7 @@ read_remote(struct source *s, const struct layer_range *r, size_t count,
 }
 
 /*
- * Fetches all ranges that are missing from the cache together, and stores them.
+ * Fetches together all ranges missing from the cache, and stores them.
  */
 static int
 read_cached(struct source *s, const struct layer_range *r, size_t count,

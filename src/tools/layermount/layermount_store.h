@@ -42,8 +42,9 @@ struct store_layer {
 	uint64_t uses;
 	unsigned held;			/* by requests being answered */
 	uint64_t last_ns;		/* when it was last held or used */
-	unsigned asked;			/* how often the kernel was asked since
-					 * then to give up its references */
+	unsigned asked;			/* number of times since then that the
+					 * kernel was asked to drop its
+					 * references */
 	uint64_t asked_ns;
 
 	pthread_mutex_t lock;		/* protects the fields below */

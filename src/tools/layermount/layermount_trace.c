@@ -19,7 +19,7 @@
 
 struct piece {
 	uint32_t layer, entry;
-	uint64_t offset, length;	/* offset in the file of the layer */
+	uint64_t offset, length;	/* offset in the layer's file */
 	uint64_t at;			/* offset in our file */
 };
 

@@ -19,7 +19,7 @@ enum layerpack_mode {
 	LAYERPACK_MAKE, LAYERPACK_IMAGE
 };
 
-/* Long options for making a layer, which have no letter. */
+/* Options, in long form only, for making a layer. */
 enum layerpack_make_only {
 	LAYERPACK_CATALOG = 512, LAYERPACK_MIN_CHUNK, LAYERPACK_MIN_LAYER,
 	LAYERPACK_NAME, LAYERPACK_NO_COMPACT,

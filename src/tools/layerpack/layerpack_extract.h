@@ -21,8 +21,7 @@ struct extract {
 	struct layerpack_source s;
 	const struct layer_entry *entries;
 	size_t count;
-	size_t reached;			/* the first entry that has not been
-					 * attempted */
+	size_t reached;			/* first entry not yet attempted */
 	struct plan plan;
 	struct unit_map map;
 	int root;			/* nothing is created outside it */

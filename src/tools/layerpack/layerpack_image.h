@@ -67,8 +67,8 @@ int image_add_soci(struct image *m, struct oci_document *index, size_t n,
     bool in_index);
 
 /*
- * Removes all references to a SOCI index that is not kept from descriptor n of
- * an index, and from the document that it refers to.  Returns 0, or -errno
+ * Removes, from descriptor n of an index and from the document that it refers
+ * to, all references to a SOCI index that is not kept.  Returns 0, or -errno
  * after reporting the error.
  */
 int image_forget_soci(struct image *m, struct oci_document *index, size_t n,

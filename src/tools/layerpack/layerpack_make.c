@@ -25,7 +25,7 @@ fail(struct layerpack *p, const char *what, int rc)
 	return rc;
 }
 
-/* Reads the list of --order. */
+/* Reads the list given with --order. */
 static int
 open_order(struct layerpack *p, struct walk_order **order)
 {

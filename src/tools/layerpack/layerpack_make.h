@@ -22,9 +22,9 @@ struct layerpack_make {
 };
 
 /*
- * Sets the options, and reads the list of --order, which must be freed with
- * walk_order_free() even after an error.  Returns 0, or -errno after reporting
- * the error.
+ * Sets the options, and reads the list given with --order, which must be freed
+ * with walk_order_free() even after an error.  Returns 0, or -errno after
+ * reporting the error.
  */
 int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Compares times.  An index contains nanoseconds, or whole seconds, rounded or
- * truncated.
+ * Compares times.  An index contains nanoseconds, or seconds that were rounded
+ * or truncated.
  */
 static bool
 same_time(const struct tar_entry *t, const struct layer_entry *e)

@@ -20,7 +20,7 @@
 struct piece {
 	uint32_t entry;
 	uint32_t length;
-	uint64_t offset;		/* offset in the file of the layer */
+	uint64_t offset;		/* offset in the layer's file */
 	uint64_t at;			/* offset in our file */
 };
 
