@@ -116,8 +116,8 @@ struct coldwalk {
 int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
 
 /*
- * Reads the list of --files-from, sorts it and removes duplicates.  Returns 0
- * or -errno.
+ * Reads the list given with --files-from, sorts it and removes duplicates.
+ * Returns 0 or -errno.
  */
 int coldwalk_read_list(struct coldwalk *c);
 

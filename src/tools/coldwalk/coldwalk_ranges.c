@@ -1,5 +1,5 @@
 /*
- * coldwalk_ranges.c - parsing and sorting lists of parts of files
+ * coldwalk_ranges.c - parsing and sorting lists of file ranges
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "coldwalk.h"

@@ -177,7 +177,7 @@ void lap_env_close(struct lap *l);
 /*
  * lap_resume.c: finds the runs of the same commands already in the file, and
  * writes the comments that identify the commands.  The first returns 0 or an
- * exit status, the second 0 or -errno.
+ * exit status, and the second 0 or -errno.
  */
 int lap_resume(struct lap *l);
 int lap_resume_note(struct lap *l);

@@ -167,7 +167,10 @@ is_own(int fd)
 	return false;
 }
 
-/* Opens and truncates the file of --stdout.  Returns a descriptor or -errno. */
+/*
+ * Opens and truncates the file given with --stdout.  Returns a descriptor or
+ * -errno.
+ */
 static int
 open_output(const char *path)
 {

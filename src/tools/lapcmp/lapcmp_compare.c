@@ -205,7 +205,7 @@ cmp_compare(struct cmp *c)
 			.metric = (enum cmp_metric)(i / labels % CMP_METRICS),
 			.label = (uint32_t)(i % labels) };
 		describe(c, r);
-		/* not every label occurs in every group, nor every metric */
+		/* not every label or metric occurs in every group */
 		c->count += r->n > 0 || r->failed > 0;
 	}
 	return cmp_judge(c);

@@ -52,7 +52,7 @@ real(const struct input *in, enum column c)
 	return args_real(text(in, c), -1e300, 1e300, &v) == 0 ? v : NAN;
 }
 
-/* Looks up or adds a text of len bytes.  Returns 0 or -ENOMEM. */
+/* Looks up or adds a string of len bytes.  Returns 0 or -ENOMEM. */
 static int
 intern(struct cmp_names *n, const char *s, size_t len, uint32_t *number)
 {

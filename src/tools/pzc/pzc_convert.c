@@ -193,7 +193,7 @@ finish(struct file *f)
 	return rc;
 }
 
-/* Returns the size of the header and trailer of a gzip file with one member. */
+/* Returns the size of a single-member gzip file's header and trailer. */
 static uint64_t
 around(const struct file *f)
 {

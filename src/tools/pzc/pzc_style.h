@@ -34,7 +34,7 @@ struct pzc_letter {
 };
 
 /*
- * The sizes of the fixed part of the header and of the trailer of a gzip file.
+ * The sizes of a gzip file's trailer and of the fixed part of its header.
  */
 enum { GZIP_FIXED = 10, GZIP_TRAILER = 8 };
 

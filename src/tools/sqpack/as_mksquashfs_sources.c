@@ -127,7 +127,7 @@ as_sources(struct sqpack *p)
 	if (p->o.inputs == NULL)
 		rc = -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < a->source_count; i++) {
-		/* follow a link only if it is the single source */
+		/* follow a link only if it is the only source */
 		rc = sys_fstatat(AT_FDCWD, a->sources[i], &st,
 		    a->source_count == 1 ? 0 : AT_SYMLINK_NOFOLLOW);
 		if (rc == 0)

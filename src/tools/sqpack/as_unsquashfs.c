@@ -203,8 +203,8 @@ release(struct sqpack *p)
 }
 
 /*
- * Returns the exit status: 2 if any names were omitted, 1 if the image cannot
- * be read.
+ * Returns the exit status: 2 if any names were omitted, or 1 if the image
+ * cannot be read.
  */
 static int
 status_of(const struct sqpack *p, int rc)

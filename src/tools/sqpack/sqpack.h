@@ -61,7 +61,8 @@ struct sqpack_options {
 	uint32_t epoch;			/* later times are clamped to this
 					 * time */
 	/*
-	 * when called by another name: its state, and a function that frees it
+	 * when invoked under another name: its state, and a function that frees
+	 * it
 	 */
 	void *as;
 	void (*release)(struct sqpack *p);

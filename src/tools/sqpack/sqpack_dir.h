@@ -64,7 +64,7 @@ int dir_find_xattrs(const struct dir *d, const struct fs_list *list,
  */
 int dir_list_inputs(struct dir *d, struct fs_list *list);
 
-/* Returns the source, of several, that contains a path. */
+/* Returns which of several sources contains a path. */
 const struct sqpack_input *dir_input(const struct dir *d, const char *path);
 
 #endif

@@ -31,7 +31,7 @@ status_of(const struct winwait *w, const struct proc_run *r)
 
 /*
  * Runs the command while watching it.  Returns the exit status, or a negative
- * signal.
+ * signal number.
  */
 static int
 run(struct winwait *w, char *path)

@@ -105,7 +105,7 @@ int winwait_x_fd(const struct winwait_x *x);
 void winwait_x_events(struct winwait *w, uint64_t now);
 
 /*
- * Opens the request statistics of the devices of o.images.  Returns 0, or -1
+ * Opens the request statistics of the devices in o.images.  Returns 0, or -1
  * after reporting the error.
  */
 int winwait_quiet_open(struct winwait *w);

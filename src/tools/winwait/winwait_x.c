@@ -333,7 +333,7 @@ take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 
 /*
  * Returns the next event.  Sending a request may also read events into the
- * queue, which do not make the socket readable.
+ * queue; these do not make the socket readable.
  */
 static xcb_generic_event_t *
 next_event(const struct winwait_x *x)
