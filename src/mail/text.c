@@ -153,7 +153,7 @@ text_quote(struct prng *p, struct strbuf *b, const char *body, size_t size,
 {
 	size_t at = 0, end = b->len + len;
 	/*
-	 * half of all messages quote from the top, the others from a random
+	 * half of all messages quote from the top, and the others from a random
 	 * position
 	 */
 	size_t skip = size > 200 && prng_chance(p, PRNG_ONE / 2) ?

@@ -81,8 +81,7 @@ draw_size(const struct mail_maker *m, struct mail *a)
 }
 
 /*
- * Returns a recent message in the same folder, or in another folder, or
- * MAIL_NONE.
+ * Returns a recent message in the same or another folder, or MAIL_NONE.
  */
 static uint16_t
 recent(struct mail_maker *m, unsigned folder, bool same)

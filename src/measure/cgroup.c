@@ -180,7 +180,7 @@ cgroup_mark(struct cgroup *g)
 		return;
 	now = number(g->now, "");
 	/*
-	 * If the kernel cannot reset the peak, it is not the peak of a single
+	 * If the kernel cannot reset the peak, it covers more than a single
 	 * run.
 	 */
 	if (now < 0 || sys_write(g->peak, "0\n", 2) != 2) {

@@ -75,8 +75,8 @@ adapt_take(struct adapt *a)
 }
 
 /*
- * Checks the workers once as many pieces as workers have been completed since
- * the last check.
+ * Checks the workers once they have completed, since the last check, as many
+ * pieces as there are workers.
  */
 void
 adapt_watch(void *arg, const struct pipeline_watch *w)

@@ -1,5 +1,5 @@
 /*
- * pipeline.c - read, work on all cores, join in order, write
+ * pipeline.c - read, work on all cores, join in order, and write
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pipeline is a ring of slots.  Piece k travels in slot k modulo the size

@@ -245,7 +245,7 @@ scanner(void *arg, unsigned i)
 		if (rc != 0)
 			fail(s, rc);
 	}
-	/* the last thread wakes the threads that wait for more */
+	/* the last thread wakes the threads waiting for more */
 	pthread_cond_broadcast(&s->more);
 	pthread_mutex_unlock(&s->lock);
 	sys_free(path.s);
