@@ -26,7 +26,7 @@
 enum {
 	SIZE = 3000000, TIMES = 100, CONNECTIONS = 8,
 	/*
-	 * timeouts: to give up, to outlast a stalled server, for everything
+	 * timeouts: to give up, to outlast a stalled server, and for everything
 	 * else
 	 */
 	SHORT_S = 3, STALL_S = 12, LONG_S = 60

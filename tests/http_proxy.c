@@ -139,7 +139,7 @@ begin(struct tunnel *t, char *buf)
 	    "X-Filler: 0\r\n\r\n") : put(t->server, buf, n);
 }
 
-/* Keeps the connection open, and does nothing, until the client closes it. */
+/* Keeps the connection open, doing nothing, until the client closes it. */
 static void
 stall(const struct tunnel *t)
 {

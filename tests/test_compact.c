@@ -1,5 +1,5 @@
 /*
- * test_compact.c - the compact index agrees with the index, or is refused
+ * test_compact.c - the compact index agrees with the index, or is rejected
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lazy/pack.h"
@@ -284,7 +284,7 @@ shared_units(void **state)
 	check(LAYER_ZSTD_CHUNKED, CHUNK);
 }
 
-/* An index of another layer of the same length is refused. */
+/* An index of another layer of the same length is rejected. */
 static void
 expectations(void **state)
 {

@@ -55,7 +55,7 @@ fill(uint8_t *p, size_t n, unsigned kind)
 		for (size_t i = 0; i < n; i++)
 			p[i] = (uint8_t)rnd(&seed);
 		return;
-	case 2:			/* few different bytes: the longest chains */
+	case 2:			/* few byte values: the longest chains */
 		for (size_t i = 0; i < n; i++)
 			p[i] = "ab"[rnd(&seed) % 16 == 0];
 		return;

@@ -98,7 +98,7 @@ keep_counts(void)
 
 /*
  * Calls run with every single-fault plan: each kind, each call of that kind in
- * a run without faults, each error.  `first` is a plan that also applies.
+ * a run without faults, and each error.  `first` is a plan that also applies.
  */
 static void
 sweep(const char *first, void (*run)(const char *plan))

@@ -146,7 +146,7 @@ code_lengths(const struct block *k, uint8_t *lit, uint8_t *dist, uint8_t *pre)
 {
 	memset(lit, 0, LITERALS);
 	memset(dist, 0, DISTANCES);
-	/* 0 to 14 have four bits, 15 and 18 five */
+	/* 0 to 14 have four bits; 15 and 18 have five */
 	memset(pre, 4, 15);
 	memset(pre + 15, 0, CODES - 15);
 	pre[15] = pre[18] = 5;
@@ -396,7 +396,7 @@ as_zlib_says(void **state)
 	    sizeof(blocks[0]));
 }
 
-/* Tests the same with a bit of the header flipped. */
+/* Does the same with one header bit flipped. */
 static void
 turned_bits(void **state)
 {

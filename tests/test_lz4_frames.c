@@ -362,7 +362,7 @@ flipped_bits(void **state)
 	free(in.p);
 }
 
-/* Truncates streams, or flips a bit, with several pieces in flight. */
+/* Truncates streams or flips a bit, with several pieces in flight. */
 static void
 large_and_wrong(void **state)
 {

@@ -225,7 +225,7 @@ close_later(void *arg)
 	return NULL;
 }
 
-/* The error occurs when all earlier data has long been joined. */
+/* The error occurs long after all earlier data has been joined. */
 static void
 a_late_failed_write_ends_a_wait(void **state)
 {
@@ -281,7 +281,7 @@ peeks_and_reads(void **state)
 	assert_int_equal(input_peek(&in, 5, &p), 5);
 	assert_memory_equal(p, "abcde", 5);
 	assert_int_equal(input_read(&in, got, 2), 2);
-	/* no more data arrives: returns what there is, without eof */
+	/* no more data arrives: returns what has arrived, without eof */
 	assert_int_equal(input_read(&in, got + 2, 14), 6);
 	assert_false(in.eof);
 	close(fd[1]);

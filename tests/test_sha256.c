@@ -1,5 +1,5 @@
 /*
- * test_sha256.c - our SHA-256 against OpenSSL's: lengths, positions, lanes
+ * test_sha256.c - our SHA-256 against OpenSSL's: lengths, positions and lanes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The known answers are from NIST's examples for FIPS 180-4.

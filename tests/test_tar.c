@@ -345,7 +345,7 @@ hard_links(void **state)
 	assert_int_equal(first(&e), 1);
 	assert_int_equal(e.type, TAR_HARDLINK);
 	assert_int_equal(e.stored, 0);
-	/* pax ones may store the data */
+	/* pax archives may store the data */
 	begin();
 	add_records('x', (const char *const[]){ "uname=ab", NULL });
 	sum(add('1', "link", "12345", 5));

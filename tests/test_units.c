@@ -258,7 +258,7 @@ kept(void **state)
 	end(&b);
 }
 
-/* Wrong bytes are forgotten and fetched again, a few times. */
+/* Wrong bytes are discarded and fetched again, a few times. */
 static void
 wrong(void **state)
 {

@@ -99,7 +99,7 @@ by_hand(void **state)
 	/* eight literals; then one more, and a match of 7 bytes, 4 back */
 	static const uint8_t jb[] = { 0, 'a', 'b', 'c', 'd', 'e', 'f', 'g',
 	    'h', 2, 'i', 4 << 2, 4 };
-	/* three literals, 130 zeros, a literal */
+	/* three literals, 130 zeros, and a literal */
 	static const uint8_t le[] = { 2, 'x', 'y', 'z', 64 + 129, 0, 'w' };
 	struct data *d = *state;
 

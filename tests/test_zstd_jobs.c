@@ -438,8 +438,8 @@ own_frames(void **state)
 }
 
 /*
- * Frames truncated anywhere, or with a wrong byte, are rejected or give the
- * same data.
+ * Frames truncated anywhere or with a wrong byte are rejected or give the same
+ * data.
  */
 static void
 damaged_frames(void **state)

@@ -133,7 +133,7 @@ add_spans(struct strbuf *b, size_t from)
 	strbuf_free(&plain);
 }
 
-/* Adds a vector, in this slot of an entry, of items that have no effect. */
+/* Adds a vector of items that have no effect to this slot of an entry. */
 static size_t
 add_items(struct strbuf *b, unsigned slot)
 {

@@ -1,5 +1,5 @@
 /*
- * fuzz_inflater.c - any bytes as a raw stream, in any steps, compared with zlib
+ * fuzz_inflater.c - any bytes, fed in any steps, compared with zlib
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../inflate_oracle.h"

@@ -1,5 +1,5 @@
 /*
- * fuzz_squashfs.c - any bytes as an image: no crash, no hang, bounded memory
+ * fuzz_squashfs.c - any bytes as an image: no crash or hang, bounded memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The input is the image.  A file larger than MOST bytes ends the walk, because

@@ -1,6 +1,6 @@
 /*
  * fuzz_squashfs_reader.c - arbitrary bytes as an image whose names, owners,
- * attributes and blocks are read: no crash, no hang, bounded memory
+ * attributes and blocks are read: no crash, no hang, and bounded memory
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/squashfs/reader.h"

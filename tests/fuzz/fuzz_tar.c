@@ -1,5 +1,5 @@
 /*
- * fuzz_tar.c - any bytes as a tar archive: entries inside it, all of it read
+ * fuzz_tar.c - any bytes as a tar archive, which is read to its end
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/tar/tar.h"

@@ -1,5 +1,5 @@
 /*
- * fuzz_zfs_packers.c - LZJB and ZLE on any bytes; round trips, also with LZ4
+ * fuzz_zfs_packers.c - LZJB and ZLE on any bytes; round trips, including LZ4
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/other/lz4_zfs.h"
