@@ -1,10 +1,10 @@
 # breakeven.awk - compute how many cold starts compensate for a longer export
 # SPDX-License-Identifier: BSD-2-Clause
 # awk -f csv.awk -f stats.awk -f breakeven.awk -v ref=ID -v ids='ID...' 'FS=\t'
-# SUMMARY FS=, PAIRS.csv: SUMMARY is from rows.awk, PAIRS.csv has lap's rows of
-# ID and ID.start.  Differences are between runs in the same round.  The range
-# of starts goes from the smallest extra export time divided by the largest
-# saving to the largest divided by the smallest; it is wider than a 95 %
+# SUMMARY FS=, PAIRS.csv: SUMMARY is from rows.awk, and PAIRS.csv has lap's rows
+# of ID and ID.start.  Differences are between runs in the same round.  The
+# range of starts goes from the smallest extra export time divided by the
+# largest saving to the largest divided by the smallest; it is wider than a 95 %
 # confidence interval, because both extremes rarely coincide.
 
 # differences A B: stores A - B in d for each run that exists for both

@@ -40,7 +40,7 @@ workload_command() {
 	workloads "$1" | awk -F '\t' -v w="$2" '$1 == w { print $2 }'
 }
 
-# image_make NAME: builds the image, which gets its name when it is complete
+# image_make NAME: builds the image, which is renamed into place once complete
 image_make() {
 	[ ! -d "$study/images/$1" ] || return 0
 	make_dir=$study/images/$1.new

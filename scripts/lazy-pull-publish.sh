@@ -63,7 +63,7 @@ registry_here() {
 	registry_start "$study" 127.0.0.1 "$study/registry"
 }
 
-# image_tag IMAGE SYSTEM SYSTEM: publishes the first system's image also for the
+# image_tag IMAGE SYSTEM SYSTEM: also publishes the first system's image for the
 # second
 image_tag() {
 	[ ! -e "$study/www/$1.$2" ] || {

@@ -5,8 +5,9 @@
 # systems_table: prints the name; the puller, from lazy-pull-pullers.sh or
 # lazy-pull-runtimes.sh; layerpack's options for the image, where a final
 # --order means a list of the data that the main workload touches, or "optimize"
-# if ctr-remote makes the image; the required programs. containerd's snapshotter
-# is overlayfs, unless the system's name begins with another snapshotter's.
+# if ctr-remote makes the image; and the required programs. containerd's
+# snapshotter is overlayfs, unless the system's name begins with another
+# snapshotter's.
 systems_table() {
 	sed "s/|/$(printf '\t')/g" <<'EOF'
 overlayfs|whole||tar setfattr

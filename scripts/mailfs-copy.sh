@@ -4,8 +4,8 @@
 # w1: one writer, in directory order.  w2: two writers, one ascending and one
 # descending, each of which copies the whole tree, as published. s2: two writers
 # that share the tree: one copies the odd lines of a sorted list in ascending
-# order, the other the even lines in descending order; LIST is the file in which
-# to store that list.
+# order, and the other the even lines in descending order; LIST is the file in
+# which to store that list.
 #
 # When two writers meet, cpio complains about files that the other has just
 # created; the study discarded these messages, and the copy is verified

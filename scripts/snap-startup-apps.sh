@@ -102,8 +102,8 @@ tree_generate() {
 	    "$(basename "$generate_lib")") | tar -x -C "$trees/$1.new/usr/lib"
 }
 
-# app_tree NAME: creates the application's tree, which gets its name when it is
-# complete
+# app_tree NAME: creates the application's tree, which is renamed into place
+# once complete
 app_tree() {
 	[ ! -d "$(app_whole "$1")" ] || return 0
 	mkdir -p "$trees"
@@ -163,9 +163,9 @@ split_times() {
 # image_file NAME PART IMAGE: prints the image's path
 image_file() { echo "$study/images/$1.$2.$3.sqsh"; }
 
-# image_make NAME PART IMAGE OPTIONS: creates an image, which gets its name when
-# it is complete, with mksquashfs as in the published study, or with equivalent
-# options of sqpack
+# image_make NAME PART IMAGE OPTIONS: creates an image with mksquashfs, as in
+# the published study, or with equivalent options of sqpack; the image is
+# renamed into place once complete
 image_make() {
 	make_file=$(image_file "$1" "$2" "$3")
 	[ ! -e "$make_file" ] || return 0

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# study.sh - code shared by all studies: options, plan, lock, steps
+# study.sh - code shared by all studies: options, plan, lock and steps
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
