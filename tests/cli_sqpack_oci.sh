@@ -99,6 +99,76 @@ facts got >got.facts
 same 'it is the same tree' got.facts want.facts
 t 'the list is followed' 0 sqpack --rebuild-check ordered
 
+# Whiteouts at any depth: in this order a layer's whiteouts precede its names,
+# and in reverse they follow them.
+# scatter LAYER: makes a random tree in DIR r.LAYER, and its list of names
+scatter() {
+	awk -v layer="$1" 'function grow(dir, depth,    i) {
+		if (layer > 1 && rand() < 0.3)
+			print "f", dir ".wh..wh..opq"
+		for (i = 0; i < 3; i++) {
+			if (layer > 1 && rand() < 0.1)
+				print "f", dir ".wh." names[int(rand() * 6) + 1]
+			if (rand() < 0.5)
+				print "f", dir names[i + 4]
+			if (depth < 5 && rand() < 0.7) {
+				print "d", dir names[i + 1]
+				grow(dir names[i + 1] "/", depth + 1)
+			}
+		}
+	}
+	BEGIN {
+		split("a b c 1 2 3", names)
+		srand(layer)
+		grow("", 0)
+	}' >r.names
+	while read -r type path; do
+		case $type in
+		d) mkdir -p "r.$1/$path" ;;
+		f) echo "$1" >"r.$1/$path" ;;
+		esac
+	done <r.names
+	awk '!seen[$2]++ { print $2 }' r.names >"r.$1.list"
+}
+# apply DIR: applies a layer's whiteouts to the tree want, then adds its names
+apply() {
+	(cd "$1" && find . -name '.wh.*') | while read -r path; do
+		dir=want/${path%/*} name=${path##*/.wh.}
+		[ "$name" != .wh..opq ] || name='*'
+		# shellcheck disable=SC2086
+		[ ! -d "$dir" ] || (cd "$dir" && rm -rf $name)
+	done
+	(cd "$1" && tar --exclude='.wh.*' -cf - .) | tar -C want -xf -
+}
+names_of() {
+	(cd "$1" && find . -mindepth 1 -type d && grep -r '' .) | sort
+}
+rm -rf want got
+mkdir want r.1 r.2 r.3
+for i in 1 2 3; do
+	scatter $i
+	apply r.$i
+	tac r.$i.list >r.$i.reverse
+done
+names_of want >want.names
+is 'random layers: files of each remain' \
+    "$(sed -n 's/.*:\(.\)$/\1/p' want.names | sort | uniq -c |
+    awk '$1 > 5 { print $2 }' | tr '\n' ' ')" '1 2 3 '
+mv layout layout.kept
+for order in list reverse; do
+	diffs='' layers='' refs=''
+	for i in 1 2 3; do
+		layer r.$i tar r.$i.$order
+	done
+	manifest latest
+	t "random layers, $order" 0 sqpack -f -F none -o random layout
+	rm -rf got layout
+	unsquashfs -q -n -d got random >/dev/null
+	names_of got >got.names
+	same 'have the expected names' got.names want.names
+done
+mv layout.kept layout
+
 # Layouts written by other programs
 if have umoci && [ "$(id -u)" = 0 ]; then
 	diffs='' layers='' refs=''

@@ -15,10 +15,16 @@ blob() {
 	    "$(wc -c <"$1" | tr -d ' ')"
 }
 
-# layer DIR FORMAT: adds the contents of DIR as a layer, compressed by FORMAT
+# layer DIR FORMAT [LIST]: adds the contents of DIR as a layer, compressed by
+# FORMAT; with LIST, the names in this file, in their order
 layer() {
-	tar --format=posix --xattrs --sort=name --numeric-owner -cf layer.tar \
-	    -C "$1" .
+	if [ $# -gt 2 ]; then
+		tar --format=posix --numeric-owner --no-recursion \
+		    -cf layer.tar -C "$1" -T "$3"
+	else
+		tar --format=posix --xattrs --sort=name --numeric-owner \
+		    -cf layer.tar -C "$1" .
+	fi
 	case $2 in
 	tar) cp layer.tar layer.z ;;
 	*) $2 -c <layer.tar >layer.z ;;

@@ -23,6 +23,9 @@ struct oci {
 	struct archive archive;
 	uint32_t first_id;		/* ids from here on belong to this
 					 * layer */
+	/* by id: the first node of lower layers in a directory, and the next
+	 * one; 0: none; NULL until needed */
+	uint32_t *below, *beside;
 	/* all layers */
 	uint32_t *ids;			/* node of each entry */
 	size_t entries, cap;

@@ -46,36 +46,99 @@ mark(struct oci *o, uint32_t id)
 	return 0;
 }
 
-/* Removes all entries of lower layers below a directory. */
 static void
-hide_below(struct oci *o, uint32_t dir)
+forget_lower(struct oci *o)
 {
-	struct sqw_tree *t = &o->p->tree;
+	sys_free(o->below);
+	sys_free(o->beside);
+	o->below = o->beside = NULL;
+}
 
+/* Lists the nodes of lower layers by directory, once for each layer. */
+static int
+list_lower(struct oci *o)
+{
+	const struct sqw_node *nodes = o->p->tree.nodes;
+
+	if (o->below != NULL)
+		return 0;
+	o->below = sys_calloc(o->first_id, sizeof(*o->below));
+	o->beside = sys_calloc(o->first_id, sizeof(*o->beside));
+	if (o->below == NULL || o->beside == NULL) {
+		forget_lower(o);
+		return -ENOMEM;
+	}
 	for (uint32_t i = 1; i < o->first_id; i++) {
-		uint32_t up = t->nodes[i].parent;
+		uint32_t dir = nodes[i].parent;
 
-		if (up == SQW_NOWHERE || is_ours(o, i))
+		if (dir == SQW_NOWHERE)
 			continue;
-		while (up != 0 && up != dir && up != SQW_NOWHERE)
-			up = t->nodes[up].parent;
-		if (up == dir)
-			t->nodes[i].parent = SQW_NOWHERE;
+		o->beside[i] = o->below[dir];
+		o->below[dir] = i;
+	}
+	return 0;
+}
+
+/*
+ * Removes a directory's entries of lower layers, and its list.  Entries that
+ * the current layer contains, too, are added to a stack.
+ */
+static void
+hide_in(struct oci *o, uint32_t dir, uint32_t *stack)
+{
+	struct sqw_node *nodes = o->p->tree.nodes;
+	uint32_t i = o->below[dir];
+
+	o->below[dir] = 0;
+	while (i != 0) {
+		uint32_t next = o->beside[i];
+
+		if (nodes[i].parent == dir && is_ours(o, i)) {
+			o->beside[i] = *stack;
+			*stack = i;
+		} else {
+			nodes[i].parent = SQW_NOWHERE;
+		}
+		i = next;
 	}
 }
 
-static void
+/*
+ * Removes all entries of lower layers below a directory.  However many
+ * whiteouts a layer has, each of its directories is scanned once.
+ */
+static int
+hide_below(struct oci *o, uint32_t dir)
+{
+	uint32_t stack = 0;
+	int rc;
+
+	if (dir >= o->first_id)
+		return 0;
+	rc = list_lower(o);
+	if (rc != 0)
+		return rc;
+	hide_in(o, dir, &stack);
+	while (stack != 0) {
+		dir = stack;
+		stack = o->beside[dir];
+		hide_in(o, dir, &stack);
+	}
+	return 0;
+}
+
+static int
 hide(struct oci *o, const char *path)
 {
 	struct sqw_tree *t = &o->p->tree;
 	uint32_t id = sqw_tree_find(t, path);
 
 	if (id == SQW_NOWHERE || id == 0)
-		return;
-	if (!is_ours(o, id))
-		sqw_tree_remove(t, id);
-	else if (S_ISDIR(t->nodes[id].attr.mode))
-		hide_below(o, id);
+		return 0;
+	if (is_ours(o, id))
+		return hide_below(o, id);
+	sqw_tree_remove(t, id);
+	return 0;
 }
 
 /* Hides name in the directory given by the first len bytes of path. */
@@ -83,14 +146,15 @@ static int
 hide_named(struct oci *o, const char *path, size_t len, const char *name)
 {
 	char *text = sys_malloc(len + strlen(name) + 1);
+	int rc;
 
 	if (text == NULL)
 		return -ENOMEM;
 	memcpy(text, path, len);
 	strcpy(text + len, name);
-	hide(o, text);
+	rc = hide(o, text);
 	sys_free(text);
-	return 0;
+	return rc;
 }
 
 static int
@@ -103,9 +167,7 @@ hide_all(struct oci *o, const char *path, size_t len)
 		return -ENOMEM;
 	id = sqw_tree_find(&o->p->tree, text);
 	sys_free(text);
-	if (id != SQW_NOWHERE)
-		hide_below(o, id);
-	return 0;
+	return id == SQW_NOWHERE ? 0 : hide_below(o, id);
 }
 
 /* Returns whether an entry is a whiteout, which is not added to the tree. */
@@ -148,6 +210,7 @@ take_layer(struct oci *o)
 	a->filter = is_whiteout;
 	a->filter_arg = o;
 	o->first_id = (uint32_t)o->p->tree.count;
+	forget_lower(o);
 	while (rc == 0) {
 		rc = tar_next(a->tar, &a->entry);
 		if (rc < 0)
@@ -197,6 +260,7 @@ oci_merge(struct oci *o)
 
 	for (o->layer = 0; rc == 0 && o->layer < o->count; o->layer++)
 		rc = take_layer(o);
+	forget_lower(o);
 	if (rc != 0)
 		return rc;
 	rc = drop_older(o);
