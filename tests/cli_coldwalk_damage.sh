@@ -23,7 +23,7 @@ told_of() {
 }
 damage_each told_of
 printf 'coldwalk: spoilt: offset %s: %s %s, so Linux would not mount it\n' \
-    $((whole_length - 1)) 'the file ends here but the image ends at' \
+    $((whole_length - 1)) 'the file ends here, but the image ends at' \
     "$whole_length" >want.err
 head -c $((whole_length - 1)) whole >spoilt
 coldwalk spoilt 2>&1 >/dev/null | grep 'ends here' >err

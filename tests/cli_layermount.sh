@@ -49,13 +49,13 @@ t 'and in a file' 0 probe --authfile auth.json "$url"
 shows 'is found' "$(line range yes)"
 echo 'not json' >bad.json
 t 'a damaged file' 1 probe --authfile bad.json "$url"
-shows 'is named' 'bad.json: it is not a JSON object' .t.err
+shows 'is named' 'bad.json: not a JSON object' .t.err
 mode token 1
 t 'a token' 0 probe "$url"
 shows 'is fetched' "$(line range yes)"
 mode silent 1
 t 'a silent server' 1 probe "$url"
-shows 'is no server' 'sends nothing' .t.err
+shows 'is no server' 'little or no data' .t.err
 t 'no server' 1 probe http://127.0.0.1:1/
 t 'no URL' 1 probe ftp://127.0.0.1/
 

@@ -61,7 +61,7 @@ if have fsratio; then
 	mkdir none
 	t 'a tree without files' 0 fsratio none
 	is 'has no table' "$(cat .t.out)" ''
-	shows 'but a message' 'there are no files below none$' .t.err
+	shows 'but a message' 'there are no files under none$' .t.err
 	mkdir small
 	echo x >small/a
 	echo y >small/b

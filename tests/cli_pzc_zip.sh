@@ -101,7 +101,7 @@ entry='the first entry of the archive is'
 for z in plain zip64; do
 	refused "a stored entry of unknown length, $z" \
 	    py-stored-$z-piped.zip \
-	    "$entry stored, and its length is not recorded before it"
+	    "$entry stored, but its header does not record its length"
 done
 refused 'a directory first' directory.zip "$entry a directory"
 refused 'an encrypted entry' encrypted.zip "$entry encrypted"

@@ -79,7 +79,7 @@ sqpack -f -F none -o new.none new
 same 'the order of the data is that of the old image' old.none new.none
 t 'its block size' 0 sqpack -f -b 4K -o new old
 t 'another block size' 1 sqpack -f -b 128K -o other old
-shows 'is named' 'its block size is 4096 and cannot be changed' .t.err
+shows 'is named' 'the block size is 4096 and cannot be changed' .t.err
 for o in '--exclude a' --no-fragments --no-duplicates; do
 	# shellcheck disable=SC2086
 	t "$o is refused" 1 sqpack -f $o -o other old
@@ -109,7 +109,7 @@ for m in holes:4M blocks:128K; do
 	t 'but not its block list' 1 \
 	    sqpack -o other --memory "${m#*:}" "${m%:*}"
 	shows 'is reported' \
-	    "^sqpack: ${m%:*}: its block lists need more memory" .t.err
+	    "^sqpack: ${m%:*}: the block lists need more memory" .t.err
 	t 'there is no image' 1 test -e other
 	t 'nor is it rebuilt' 1 \
 	    sqpack --rebuild-check --memory "${m#*:}" "${m%:*}"
@@ -120,7 +120,7 @@ for m in holes:4M blocks:128K; do
 done
 for m in 1K 8K 16K 64K; do
 	t "tables and names in $m" 1 sqpack -l --memory $m blocks
-	is 'are reported, no more' "$(cat .t.err)" "sqpack: blocks: its \
+	is 'are reported, no more' "$(cat .t.err)" "sqpack: blocks: the \
 tables and names need more memory than --memory allows"
 done
 

@@ -75,7 +75,7 @@ sqpack -f -F gzip -L 12 -o image tree
 used=$(le image 40 8)
 poke image $((used + 7)) 1 120
 t 'other text in its place' 1 check image
-shows 'is not guessed' 'does not support the settings in its padding' .t.err
+shows 'is not guessed' 'does not support the settings in the padding' .t.err
 
 # Data that does not come from the tree
 sqpack -f -F gzip -o image tree
@@ -121,7 +121,7 @@ if have mksquashfs; then
 	mksquashfs tree theirs -noappend -no-progress -comp lzo \
 	    -Xalgorithm lzo1x_1 >/dev/null 2>&1
 	t 'options that sqpack does not support' 1 check theirs
-	shows 'are named' 'sqpack does not support its compressor options' .t.err
+	shows 'are named' "does not support the image's compressor options" .t.err
 	mksquashfs tree theirs -noappend -no-progress -comp gzip \
 	    >/dev/null 2>&1
 	t "an image from another encoder" 1 check theirs

@@ -127,7 +127,7 @@ test_names(void **state)
 	check(MERGE_MERGED, "a/:0 a/b/:0 a/b/c:0 ", "f:a/b/c", NULL);
 	/* the last entry for a name wins */
 	check(MERGE_MERGED, "a:0 ", "d:a f:a/b f:a", NULL);
-	check(MERGE_MERGED, "error: layer 1: a/b: it is below a name that is "
+	check(MERGE_MERGED, "error: layer 1: a/b: one of its parents is "
 	    "not a directory", "f:a f:a/b", NULL);
 }
 

@@ -80,8 +80,8 @@ cas_open(struct cas **out, const struct cas_options *o, const char *path,
 		return explain(-ENOMEM, why);
 	*c = (struct cas){ .o = o, .tree = OUTPUT_TREE_NONE, .why = why };
 	rc = is_name(o->name) ? start(c, path) : layer_refuse(why, -EINVAL,
-	    "%.120s is not a name of a repository: letters, digits, \".\", "
-	    "\"-\" and \"_\"", o->name);
+	    "%.120s is not a repository name: only letters, digits, \".\", "
+	    "\"-\" and \"_\" are allowed", o->name);
 	if (rc != 0)
 		cas_close(c);
 	else

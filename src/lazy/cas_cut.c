@@ -35,7 +35,7 @@ add_run(struct cas_cut *k, size_t unit, size_t n)
 	struct lazy_index *x = &k->layer->l.index;
 
 	if (x->run_count >= LAYER_ENTRIES_MAX)
-		return layer_refuse(k->c->why, -EFBIG, "its files have more "
+		return layer_refuse(k->c->why, -EFBIG, "the files have more "
 		    "than %d pieces", LAYER_ENTRIES_MAX);
 	return indexed(k, index_run(x, &run, k->c->why));
 }

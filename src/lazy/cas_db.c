@@ -264,8 +264,8 @@ cas_db_row(struct cas_db *d, struct cas_row *r, char why[LAYER_WHY])
 	r->hash = bytes_of(s, 5, &r->hash_len);
 	r->xattrs = bytes_of(s, 15, &r->xattrs_len);
 	if (r->name == NULL || r->link == NULL)
-		return layer_refuse(why, -EBADMSG, "a name in a catalog is "
-		    "not text, or has a NUL");
+		return layer_refuse(why, -EBADMSG, "a name in a catalog is not "
+		    "text or contains a NUL");
 	return 1;
 }
 

@@ -99,10 +99,10 @@ set_path(struct entries *x, const char *dir, const struct cas_row *r)
 		return -ENOMEM;
 	if (*r->name == '\0' || strchr(r->name, '/') != NULL ||
 	    path_is_dots(r->name))
-		return refuse(x, "it is not a valid name");
+		return refuse(x, "not a valid name");
 	rc = md5_of(x, x->path.data, &md5);
 	if (rc == 0 && (md5.a != r->path.a || md5.b != r->path.b))
-		return refuse(x, "the MD5 of its path is wrong");
+		return refuse(x, "the MD5 of the path is wrong");
 	return rc;
 }
 
@@ -132,7 +132,7 @@ add_chunks(struct entries *x, const struct cas_row *r)
 
 	for (; rc == 0 && c < end; c++) {
 		if (c->offset != at || c->size <= 0 || c->size > r->size - at)
-			return refuse(x, "its chunks are not in sequence");
+			return refuse(x, "the chunks are not in sequence");
 		rc = add_run(x, c->hash, CAS_CHUNK_OBJECT, r->flags,
 		    (uint64_t)at, (uint64_t)c->size);
 		at += c->size;
@@ -145,7 +145,7 @@ static int
 add_data(struct entries *x, const struct cas_row *r)
 {
 	if ((r->flags & CAS_EXTERNAL) != 0)
-		return layer_refuse(x->why, -ENOTSUP, "%.120s: its content is "
+		return layer_refuse(x->why, -ENOTSUP, "%.120s: the content is "
 		    "not in the repository", x->path.data);
 	if ((r->flags >> CAS_HASH_SHIFT & 7) != 0 ||
 	    (r->flags >> CAS_CODING_SHIFT & 7) > CAS_PLAIN)
@@ -225,7 +225,7 @@ fill_in(struct entries *x, const struct cas_row *r, struct layer_entry *e)
 	    r->xattrs, r->xattrs_len, &xattrs, &e->xattr_count);
 
 	if (rc == -EBADMSG)
-		return refuse(x, "its extended attributes are damaged");
+		return refuse(x, "the extended attributes are damaged");
 	if (r->size < 0 || r->uid < 0 || r->gid < 0 || r->mtime_ns < 0 ||
 	    r->mtime_ns > 999999999)
 		return refuse(x, "a number is out of range");
@@ -285,7 +285,7 @@ descend(struct entries *x, const struct cas_row *r)
 	if ((r->flags & CAS_MOUNTPOINT) == 0)
 		return queue(x, x->path.data, &r->path);
 	n = cas_rows_nested(x->rows, x->path.data);
-	return n == NULL ? refuse(x, "its nested catalog is missing") :
+	return n == NULL ? refuse(x, "the nested catalog is missing") :
 	    x->nest(x->arg, x->path.data, n);
 }
 
@@ -323,7 +323,7 @@ list(struct entries *x, const struct dir *dir, bool nested_root)
 			continue;
 		rc = set_path(x, path, r);
 		if (rc == 0 && before != NULL && strcmp(before, r->name) == 0)
-			rc = refuse(x, "it is listed twice");
+			rc = refuse(x, "listed twice");
 		before = r->name;
 		if (rc == 0)
 			rc = add_entry(x, r);

@@ -68,8 +68,8 @@ read_file(const char *name, uint8_t digest[LAYER_DIGEST], char why[LAYER_WHY])
 	key = read_pem(text, len);
 	sys_free(text);
 	if (key == NULL)
-		return layer_refuse(why, -EINVAL, "it contains no public key "
-		    "or certificate in PEM format");
+		return layer_refuse(why, -EINVAL, "contains no public key or "
+		    "certificate in PEM format");
 	rc = cas_key_sum(key, digest);
 	EVP_PKEY_free(key);
 	return rc;

@@ -29,10 +29,10 @@ take_hash(uint8_t hash[CAS_HASH], const char *value, char why[LAYER_WHY])
 	if (hex_read(hash, CAS_HASH, value) == 0)
 		return 0;
 	return strchr(value, '-') != NULL ?
-	    layer_refuse(why, -ENOTSUP, "its manifest has a hash that is not "
-	    "SHA-1: %.64s", value) :
-	    layer_refuse(why, -EBADMSG, "its manifest has %.64s instead of a "
-	    "SHA-1", value);
+	    layer_refuse(why, -ENOTSUP, "the manifest contains a hash other "
+	    "than SHA-1: %.64s", value) :
+	    layer_refuse(why, -EBADMSG, "the manifest contains %.64s instead "
+	    "of a SHA-1 hash", value);
 }
 
 static int
@@ -45,8 +45,8 @@ take_line(struct cas_manifest *m, const char *line, char why[LAYER_WHY])
 	case 'X': return take_hash(m->certificate, line + 1, why);
 	case 'B':
 		if (args_int(line + 1, 1, LAYER_INDEX_MAX, &n) != 0)
-			return layer_refuse(why, -EBADMSG, "the size of its "
-			    "root catalog, %.64s, is not in 1..%d", line + 1,
+			return layer_refuse(why, -EBADMSG, "the root catalog's "
+			    "size, %.64s, is not in 1..%d", line + 1,
 			    LAYER_INDEX_MAX);
 		m->catalog_size = (uint64_t)n;
 		return 0;
@@ -93,13 +93,13 @@ cas_manifest_parse(struct cas_manifest *m, const void *text, size_t len,
 	/* "--", the digits, and at least one byte of the signature */
 	if (mark == NULL || end - mark < 3 + DIGITS + 2 ||
 	    mark[3 + DIGITS] != '\n')
-		return layer_refuse(why, -EBADMSG, "its manifest is not "
+		return layer_refuse(why, -EBADMSG, "the manifest is not "
 		    "signed");
 	if (memcmp(m->catalog, none, CAS_HASH) == 0 ||
 	    memcmp(m->certificate, none, CAS_HASH) == 0 ||
 	    m->catalog_size == 0)
-		return layer_refuse(why, -EBADMSG, "its manifest does not name "
-		    "a catalog, its size and a certificate");
+		return layer_refuse(why, -EBADMSG, "the manifest must name a "
+		    "catalog, its size and a certificate");
 	m->lines = (size_t)(mark - begin);
 	m->digits = mark + 3;
 	m->signature = (const uint8_t *)mark + 3 + DIGITS + 1;
@@ -158,18 +158,18 @@ cas_manifest_verify(const struct cas_manifest *m, const void *text,
 		rc = -ENOMEM;
 	hex_write(hex, sum, CAS_HASH);
 	if (rc == 0 && memcmp(hex, m->digits, DIGITS) != 0)
-		rc = layer_refuse(why, -EBADMSG, "its manifest is damaged: "
-		    "the digest of the lines does not match");
+		rc = layer_refuse(why, -EBADMSG, "the manifest is damaged: the "
+		    "digest of its lines does not match");
 	else if (rc == 0 && key == NULL)
-		rc = layer_refuse(why, -EBADMSG, "its certificate is not "
-		    "in PEM format");
+		rc = layer_refuse(why, -EBADMSG, "the certificate is not in "
+		    "PEM format");
 	else if (rc == 0 && key_digest != NULL &&
 	    !has_digest(key, key_digest))
-		rc = layer_refuse(why, -EBADMSG, "it is not signed by the "
-		    "expected key");
+		rc = layer_refuse(why, -EBADMSG, "not signed by the expected "
+		    "key");
 	else if (rc == 0 && !is_signed(m, key))
-		rc = layer_refuse(why, -EBADMSG, "the signature of its "
-		    "manifest is wrong");
+		rc = layer_refuse(why, -EBADMSG, "the manifest's signature is "
+		    "wrong");
 	X509_free(x);
 	return rc;
 }

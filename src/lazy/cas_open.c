@@ -41,8 +41,8 @@ struct opening {
 static int
 read_failed(const struct opening *x, int rc)
 {
-	return layer_refuse(x->why, rc, rc == -ENOENT ? "one of its objects "
-	    "is missing" : "its index cannot be read: %s", strerror(-rc));
+	return layer_refuse(x->why, rc, rc == -ENOENT ? "an object is "
+	    "missing" : "the index cannot be read: %s", strerror(-rc));
 }
 
 /* Fetches the manifest or the certificate, without decompressing it. */
@@ -66,7 +66,7 @@ unpack(struct opening *x, const uint8_t hash[CAS_HASH], const void *data,
 	    &used);
 
 	if (n < 0)
-		return layer_refuse(x->why, -EBADMSG, "an object of its index "
+		return layer_refuse(x->why, -EBADMSG, "an index object "
 		    "does not match its hash");
 	x->l->index_bytes += used;
 	*made = (size_t)n;
@@ -107,7 +107,7 @@ enqueue(void *arg, const char *path, const struct cas_nested *n)
 	int rc;
 
 	if (n->size > LAYER_INDEX_MAX - x->bytes)
-		return layer_refuse(x->why, -EFBIG, "its catalogs have more "
+		return layer_refuse(x->why, -EFBIG, "the catalogs are larger "
 		    "than %d bytes", LAYER_INDEX_MAX);
 	rc = array_grow(&queue, x->count, &x->cap, sizeof(*x->queue));
 	x->queue = queue;

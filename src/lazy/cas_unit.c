@@ -71,7 +71,7 @@ append(struct layer *l, const struct cas_unit *u, uint64_t content,
 	struct cas_state *s = l->state;
 	void *units = s->units;
 	int rc = l->index.unit_count >= LAYER_ENTRIES_MAX ?
-	    layer_refuse(why, -EFBIG, "it has too many objects") :
+	    layer_refuse(why, -EFBIG, "too many objects") :
 	    array_grow(&units, l->index.unit_count, &s->cap, sizeof(*u));
 
 	s->units = units;

@@ -126,7 +126,7 @@ inflate_some(void *arg, void *buf, size_t len)
 		rc = inflate(&u->z, Z_NO_FLUSH);
 	}
 	if (rc != Z_OK && rc != Z_STREAM_END)
-		return layer_refuse(u->why, -EBADMSG, "its index is damaged: "
+		return layer_refuse(u->why, -EBADMSG, "the index is damaged: "
 		    "it does not decompress");
 	return (ssize_t)(len - u->z.avail_out);
 }
@@ -141,7 +141,7 @@ explain(struct unpack *u, int rc)
 		return layer_refuse(u->why, -EBADMSG, "its index is "
 		    "truncated");
 	if (rc == -EBADMSG && why != NULL)
-		layer_refuse(u->why, rc, "the archive around its index is "
+		layer_refuse(u->why, rc, "the archive around the index is "
 		    "damaged: %s", why);
 	return rc;
 }
@@ -174,8 +174,8 @@ begin(struct unpack *u)
 	if (rc < 0)
 		return u->tar == NULL ? rc : explain(u, rc);
 	if (rc == 0 || strcmp(e.path, LAYER_TOC) != 0)
-		return layer_refuse(u->why, -EBADMSG, "its index is not where "
-		    "its footer says");
+		return layer_refuse(u->why, -EBADMSG, "the index is not where "
+		    "the footer says");
 	return 0;
 }
 
@@ -206,12 +206,12 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 	int rc;
 
 	if (footer == 0)
-		return layer_refuse(why, -EINVAL, is_external(l) ? "its index "
+		return layer_refuse(why, -EINVAL, is_external(l) ? "the index "
 		    "is a separate image, which is not supported" :
-		    "it has no eStargz footer");
+		    "no eStargz footer");
 	if (offset >= l->size - footer)
-		return layer_refuse(why, -EBADMSG, "its footer says that its "
-		    "index is beyond its end");
+		return layer_refuse(why, -EBADMSG, "the footer places the "
+		    "index past the end of the layer");
 	rc = load(l, offset, l->size - footer - offset, sum, why);
 	if (rc == 0 && e->index_digest != NULL &&
 	    memcmp(sum, e->index_digest, LAYER_DIGEST) != 0)
@@ -252,7 +252,7 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 		.out_len = (size_t)d->l->index.units[unit].content };
 	size_t len = (size_t)r->length;
 
-	*why = "the data of a unit does not decompress";
+	*why = "a unit's data does not decompress";
 	if (gzip_header_parse(&h, r->buf, len) != 1)
 		return -EBADMSG;
 	io.in = (const uint8_t *)r->buf + h.len;

@@ -159,7 +159,7 @@ judge(const struct lazy_index *x, const struct layer_entry *e,
 	if (e->type != TAR_FILE)
 		return "an entry that is not a file has data";
 	if (last != NULL && r->offset < last->offset + last->length)
-		return "the data of a file overlaps or is not in order";
+		return "a file's data overlaps or is out of order";
 	if (r->length == 0 || r->offset > e->size ||
 	    r->length > e->size - r->offset)
 		return "data is stored beyond the end of a file";

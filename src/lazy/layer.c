@@ -65,9 +65,9 @@ layer_fetch(struct layer *l, const struct layer_range *r, char why[LAYER_WHY])
 
 	l->index_bytes += r->length;
 	if (rc == -ENODATA)
-		return layer_refuse(why, rc, "it ends inside its index");
+		return layer_refuse(why, rc, "the layer ends inside its index");
 	if (rc != 0)
-		return layer_refuse(why, rc, "its index cannot be read: %s",
+		return layer_refuse(why, rc, "the index cannot be read: %s",
 		    strerror(-rc));
 	return 0;
 }
@@ -149,9 +149,9 @@ open_format(struct layer *l, const struct layer_expect *e,
 		return rc;
 	l->format = recognize(l, e->kind);
 	if (l->format == NULL)
-		return layer_refuse(why, -EINVAL, "it is not in %s%.64s",
-		    e->kind != NULL ? "the format " : "a format that can be "
-		    "read lazily", e->kind != NULL ? e->kind : "");
+		return layer_refuse(why, -EINVAL, e->kind != NULL ?
+		    "not in %.64s format" :
+		    "not in a format that can be read lazily", e->kind);
 	return l->format->open(l, e, why);
 }
 
@@ -164,8 +164,8 @@ open_compact(struct layer *l, const struct layer_expect *e,
 
 	if (rc == 0 && e->kind != NULL &&
 	    strcmp(e->kind, layer_kind_name(l->format->kind)) != 0)
-		return layer_refuse(why, -EINVAL, "it is not in the format "
-		    "%.64s", e->kind);
+		return layer_refuse(why, -EINVAL, "not in %.64s format",
+		    e->kind);
 	return rc;
 }
 
@@ -176,8 +176,8 @@ load(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 	    open_format(l, e, why);
 
 	if (rc == 0 && e->key_digest != NULL && l->format->kind != LAYER_CAS)
-		return layer_refuse(why, -EINVAL, "it is not a repository, so "
-		    "no key has signed it");
+		return layer_refuse(why, -EINVAL, "not a repository, so no key "
+		    "has signed it");
 	if (rc == -ENOMEM)
 		layer_refuse(why, rc, "%s", strerror(-rc));
 	if (rc == 0)

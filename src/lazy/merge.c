@@ -83,8 +83,8 @@ make_dir(struct merging *m, uint32_t parent, const char *name, size_t n,
 	if (node >= 0) {
 		opaque = m->t->nodes[node].whiteout;
 		if ((uint32_t)node >= m->bottom && !opaque)
-			return refuse(m, path, "it is below a name that is "
-			    "not a directory");
+			return refuse(m, path, "one of its parents is not a "
+			    "directory");
 		merge_remove(m->t, (uint32_t)node);
 	}
 	node = add_implied(m, parent, name, n);

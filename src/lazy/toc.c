@@ -83,8 +83,8 @@ toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
 
 		if (offset >= end) {
 			sys_free(all);
-			return layer_refuse(why, -EBADMSG, "its index has "
-			    "data beyond the end of the layer");
+			return layer_refuse(why, -EBADMSG, "the index refers "
+			    "to data past the end of the layer");
 		}
 		most = stored_most(u->content);
 		u->stored = next_offset(all, x->unit_count, offset) - offset;

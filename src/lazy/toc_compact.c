@@ -206,12 +206,12 @@ read_item(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 	if (c->name.failed || c->no_memory)
 		return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
 	if (c->names > LAYER_INDEX_MAX)
-		return layer_refuse(why, -EFBIG, "its compact index has more "
+		return layer_refuse(why, -EFBIG, "the compact index has more "
 		    "than 256 MiB of names");
 	if (c->bad)
 		return compact_damaged(why);
 	if (type == COMPACT_CHUNK && ++c->chunks > LAYER_ENTRIES_MAX)
-		return layer_refuse(why, -EFBIG, "its compact index has too "
+		return layer_refuse(why, -EFBIG, "the compact index has too "
 		    "many chunks");
 	return toc_reader_take(r, &item, why);
 }
@@ -242,7 +242,7 @@ read_columns(struct compact *c, char why[LAYER_WHY])
 	c->content += sizeof(raw) + total;
 	if (rc == 0 && (total > COMPACT_BLOCK_MAX ||
 	    c->content > LAYER_INDEX_MAX))
-		return layer_refuse(why, -EFBIG, "its compact index is too "
+		return layer_refuse(why, -EFBIG, "the compact index is too "
 		    "large");
 	if (rc == 0)
 		rc = make_room(c, (size_t)total);

@@ -90,8 +90,8 @@ compare_places(const struct layer *l, const struct layer *c,
 	for (size_t i = 0; same && i < l->index.unit_count; i++)
 		same = a->units[i].offset == b->units[i].offset &&
 		    l->index.units[i].content == c->index.units[i].content;
-	return same ? 0 : layer_refuse(why, -EBADMSG, "the compact index "
-	    "differs from the index in where data is");
+	return same ? 0 : layer_refuse(why, -EBADMSG, "the compact index and "
+	    "the index disagree on where data is stored");
 }
 
 /* Compares a digest block, which is fetched to buf. */
@@ -109,7 +109,7 @@ compare_block(const struct layer *l, const struct layer *c, size_t block,
 	if (rc == 0)
 		rc = digest_sha256(buf, (size_t)r.length, sum);
 	if (rc != 0)
-		return layer_refuse(why, rc, "its digests cannot be read: %s",
+		return layer_refuse(why, rc, "the digests cannot be read: %s",
 		    strerror(-rc));
 	if (memcmp(sum, b->blocks.digests[block], LAYER_DIGEST) != 0)
 		return layer_refuse(why, -EBADMSG, "the digests from chunk "

@@ -170,8 +170,8 @@ toc_compact_load(struct layer *l, const struct layer_expect *e,
 	if (rc == 0) {
 		rc = toc_parts_end(&i.parts, e->compact_digest);
 		if (rc == -EBADMSG)
-			layer_refuse(why, rc, "its compact index does not "
-			    "have the expected digest");
+			layer_refuse(why, rc, "its compact index does not have "
+			    "the expected digest");
 	}
 	toc_parts_close(&i.parts);
 	toc_input_close(&i.in);

@@ -58,7 +58,7 @@ on_text(void *arg, const unsigned char *s, size_t len)
 	if (j->place == XATTRS)
 		return toc_take_xattr(j, s, len);
 	if (j->place == ENTRY && j->number != NOTHING)
-		return toc_fail(j, -EBADMSG, "its index has text where a "
+		return toc_fail(j, -EBADMSG, "the index has text where a "
 		    "number is expected");
 	if (j->place == ENTRY && j->text != NOTHING)
 		j->at[j->text] = toc_keep(j, s, len);
@@ -74,8 +74,8 @@ on_integer(void *arg, long long value)
 		return 1;
 	if (j->text != NOTHING || (j->number != NOTHING && value < 0))
 		return toc_fail(j, -EBADMSG, j->text != NOTHING ?
-		    "its index has a number where text is expected" :
-		    "its index has a negative number");
+		    "the index has a number where text is expected" :
+		    "the index has a negative number");
 	if (j->number != NOTHING)
 		j->value[j->number] = value;
 	return 1;
@@ -88,8 +88,7 @@ on_other(struct toc_json *j)
 	if (j->skipped > 0 || j->place != ENTRY ||
 	    (j->text == NOTHING && j->number == NOTHING))
 		return 1;
-	return toc_fail(j, -EBADMSG, "its index has a value of the wrong "
-	    "type");
+	return toc_fail(j, -EBADMSG, "the index has a value of the wrong type");
 }
 
 static int
@@ -178,10 +177,10 @@ enter(struct toc_json *j, bool known, enum place place)
 	if (j->skipped == 0 && (j->place == OUTSIDE || j->place == XATTRS ||
 	    (j->place == ENTRY && (j->text != NOTHING ||
 	    j->number != NOTHING))))
-		return toc_fail(j, -EBADMSG, "its index is not a table of "
+		return toc_fail(j, -EBADMSG, "the index is not a table of "
 		    "contents");
 	if (++j->skipped > DEPTH_MAX)
-		return toc_fail(j, -EBADMSG, "its index is nested too deeply");
+		return toc_fail(j, -EBADMSG, "the index is nested too deeply");
 	return 1;
 }
 
@@ -303,7 +302,7 @@ settle(struct toc_json *j, yajl_status status)
 	text = yajl_get_error(j->yajl, 0, NULL, 0);
 	if (text != NULL)
 		text[strcspn((char *)text, "\n")] = '\0';
-	layer_refuse(j->why, -EBADMSG, "its index is not JSON: %.150s",
+	layer_refuse(j->why, -EBADMSG, "the index is not JSON: %.150s",
 	    text == NULL ? "" : (const char *)text);
 	if (text != NULL)
 		yajl_free_error(j->yajl, text);
@@ -326,8 +325,8 @@ toc_json_add(struct toc_json *j, const void *data, size_t len,
 		if (rc != 0)
 			return rc;
 		if (j->silent > 2 * TOC_ENTRY_MAX)
-			return layer_refuse(why, -EFBIG, "its index has text "
-			    "of over 16 MiB");
+			return layer_refuse(why, -EFBIG, "the index contains "
+			    "more than 16 MiB of text in one piece");
 		p += n;
 		len -= n;
 	}
@@ -342,6 +341,6 @@ toc_json_end(struct toc_json *j, char why[LAYER_WHY])
 	j->why = why;
 	rc = settle(j, yajl_complete_parse(j->yajl));
 	if (rc == 0 && !j->seen)
-		return layer_refuse(why, -EBADMSG, "its index has no entries");
+		return layer_refuse(why, -EBADMSG, "the index has no entries");
 	return rc;
 }

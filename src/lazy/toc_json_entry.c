@@ -49,9 +49,10 @@ toc_keep(struct toc_json *j, const unsigned char *s, size_t len)
 	if (j->words.failed)
 		toc_fail(j, -ENOMEM, strerror(ENOMEM));
 	else if (memchr(s, '\0', len) != NULL)
-		toc_fail(j, -EBADMSG, "its index has text with a NUL in it");
+		toc_fail(j, -EBADMSG, "a string in the index contains a NUL");
 	else if (j->words.len > TOC_ENTRY_MAX)
-		toc_fail(j, -EFBIG, "its index has an entry of over 8 MiB");
+		toc_fail(j, -EFBIG, "an entry in the index is larger than "
+		    "8 MiB");
 	return at;
 }
 
@@ -116,8 +117,8 @@ toc_take_xattr(struct toc_json *j, const unsigned char *s, size_t len)
 	n = base64_read(j->words.data + x->value, j->words.data + x->value,
 	    len);
 	if (n < 0)
-		return toc_fail(j, -EBADMSG, "its index has an extended "
-		    "attribute that is not in base64");
+		return toc_fail(j, -EBADMSG, "an extended attribute in the "
+		    "index is not base64");
 	x->length = (size_t)n;
 	j->xattr_count++;
 	return 1;

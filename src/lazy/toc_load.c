@@ -58,7 +58,7 @@ read_all(struct toc_reader *r, const struct toc_source *s, struct digest *d,
 			return (int)n;
 		total += (uint64_t)n;
 		if (total > LAYER_INDEX_MAX)
-			return layer_refuse(why, -EFBIG, "its index is larger "
+			return layer_refuse(why, -EFBIG, "the index is larger "
 			    "than 256 MiB");
 		rc = digest_add(d, text, (size_t)n);
 		if (rc == 0)

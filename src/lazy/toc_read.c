@@ -49,7 +49,7 @@ widen_unit(struct toc_reader *r, uint64_t content, char why[LAYER_WHY])
 	struct layer_unit *u = &r->x->units[r->x->unit_count - 1];
 
 	if (content > LAYER_UNIT_MAX)
-		return layer_refuse(why, -EFBIG, "a unit of it is larger than "
+		return layer_refuse(why, -EFBIG, "a unit is larger than "
 		    "64 MiB");
 	if (content > u->content)
 		u->content = content;
@@ -61,7 +61,7 @@ parse_digest(const char *text, uint8_t digest[LAYER_DIGEST],
     char why[LAYER_WHY])
 {
 	return hex_read_sha256(digest, text) == 0 ? 0 : layer_refuse(why,
-	    -EBADMSG, "expected a SHA-256 digest in its index, found %.80s",
+	    -EBADMSG, "expected a SHA-256 digest in the index, found %.80s",
 	    text);
 }
 
@@ -74,11 +74,11 @@ read_digest(const struct toc_item *item, uint64_t size, uint64_t length,
 	const char *file = length == size ? item->text[TOC_DIGEST] : "";
 
 	if (*chunk == '\0' && *file == '\0')
-		return layer_refuse(why, -EBADMSG, "its index has no digest "
+		return layer_refuse(why, -EBADMSG, "the index has no digest "
 		    "for the data of %.120s", item->text[TOC_NAME]);
 	if (*chunk != '\0' && *file != '\0' && strcmp(chunk, file) != 0)
-		return layer_refuse(why, -EBADMSG, "its index has two "
-		    "digests for the data of %.120s", item->text[TOC_NAME]);
+		return layer_refuse(why, -EBADMSG, "the index has two digests "
+		    "for the data of %.120s", item->text[TOC_NAME]);
 	return parse_digest(*chunk != '\0' ? chunk : file, digest, why);
 }
 
@@ -191,8 +191,8 @@ find_type(const struct toc_item *item, enum tar_type *type,
     char why[LAYER_WHY])
 {
 	return layer_type_find(item->text[TOC_TYPE], type) ? 0 :
-	    layer_refuse(why, -EBADMSG, "its index has an entry of the "
-	    "unknown type %.40s", item->text[TOC_TYPE]);
+	    layer_refuse(why, -EBADMSG, "the index has an entry of unknown "
+	    "type %.40s", item->text[TOC_TYPE]);
 }
 
 static int
@@ -203,7 +203,7 @@ read_time(const struct toc_item *item, struct layer_entry *e,
 
 	if (*text == '\0' || utc_parse(text, &e->mtime, &e->mtime_ns) == 0)
 		return 0;
-	return layer_refuse(why, -EBADMSG, "expected a date in its index, "
+	return layer_refuse(why, -EBADMSG, "expected a date in the index, "
 	    "found %.60s", text);
 }
 
@@ -273,8 +273,8 @@ take_chunk(struct toc_reader *r, const struct toc_item *item,
 	if (r->landmark)
 		return 0;
 	if (!r->file || r->x->entry_count == 0)
-		return layer_refuse(why, -EBADMSG, "its index has a chunk of "
-		    "%.120s that does not follow its file",
+		return layer_refuse(why, -EBADMSG, "a chunk of %.120s in the "
+		    "index does not follow its file",
 		    item->text[TOC_NAME]);
 	return take_data(r, item, why);
 }
@@ -289,8 +289,8 @@ take_stored(struct toc_reader *r, const struct toc_item *item,
 	s->offset = (uint64_t)item->number[TOC_OFFSET];
 	s->length = (uint64_t)item->number[TOC_LENGTH];
 	if (hex_read_sha256(s->digest, item->text[TOC_DIGEST]) != 0)
-		return layer_refuse(why, -EBADMSG, "its index has a %s "
-		    "without a SHA-256", trace ? "trace" : "compact index");
+		return layer_refuse(why, -EBADMSG, "the index has a %s without "
+		    "a SHA-256", trace ? "trace" : "compact index");
 	return 0;
 }
 

@@ -103,14 +103,14 @@ read_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
 			if (n < 0)
 				return n;
 			if (n == 0)
-				return layer_refuse(why, -EBADMSG, "its index "
-				    "is shorter than its footer says");
+				return layer_refuse(why, -EBADMSG, "the index "
+				    "is shorter than the footer says");
 			u->buffer = (ZSTD_inBuffer){ .src = data,
 				.size = (size_t)n };
 		}
 		if (ZSTD_isError(ZSTD_decompressStream(u->stream, &out,
 		    &u->buffer)))
-			return layer_refuse(why, -EBADMSG, "its index is "
+			return layer_refuse(why, -EBADMSG, "the index is "
 			    "damaged: it does not decompress");
 	}
 	u->left -= out.pos;
@@ -191,13 +191,13 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 
 	if (p.length == 0 && find_footer(l, &p) == 0)
 		return layer_refuse(why, -EINVAL,
-		    "it has no zstd:chunked footer");
+		    "no zstd:chunked footer");
 	if (p.length == 0 || p.offset > l->size ||
 	    p.length > l->size - p.offset)
-		return layer_refuse(why, -EBADMSG, "its footer says that its "
-		    "index is beyond its end");
+		return layer_refuse(why, -EBADMSG, "the footer places the "
+		    "index past the end of the layer");
 	if (p.content > LAYER_INDEX_MAX)
-		return layer_refuse(why, -EFBIG, "its index is larger than "
+		return layer_refuse(why, -EFBIG, "the index is larger than "
 		    "256 MiB");
 	return load(l, &p, e->index_digest, why);
 }
@@ -226,7 +226,7 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 		.size = (size_t)d->l->index.units[unit].content };
 	ZSTD_inBuffer in = { .src = r->buf, .size = (size_t)r->length };
 
-	*why = "the data of a unit does not decompress";
+	*why = "a unit's data does not decompress";
 	ZSTD_DCtx_reset(d->state, ZSTD_reset_session_only);
 	while (out.pos < out.size) {
 		size_t before = out.pos + in.pos;

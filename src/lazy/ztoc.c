@@ -23,7 +23,7 @@ fetch(struct layer *l, uint64_t offset, uint64_t length, uint8_t **data,
 		.offset = offset, .length = length };
 
 	if (length > LAYER_INDEX_MAX)
-		return layer_refuse(why, -EFBIG, "its ztoc is larger than "
+		return layer_refuse(why, -EFBIG, "the ztoc is larger than "
 		    "256 MiB");
 	r.buf = *data = sys_malloc(length + 1);
 	return *data == NULL ? -ENOMEM : layer_fetch(l, &r, why);
@@ -40,8 +40,8 @@ check_digest(const uint8_t *data, size_t len, const uint8_t *expected,
 		return 0;
 	rc = digest_sha256(data, len, found);
 	if (rc == 0 && memcmp(found, expected, LAYER_DIGEST) != 0)
-		return layer_refuse(why, -EBADMSG, "its ztoc does not have "
-		    "the expected digest");
+		return layer_refuse(why, -EBADMSG, "the ztoc does not have the "
+		    "expected digest");
 	return rc;
 }
 
@@ -53,7 +53,7 @@ unpack(struct ztoc *z, const uint8_t *frame, size_t len, uint64_t content,
 	size_t n;
 
 	if (content > LAYER_INDEX_MAX)
-		return layer_refuse(why, -EFBIG, "its index is larger than "
+		return layer_refuse(why, -EFBIG, "the index is larger than "
 		    "256 MiB");
 	z->data = sys_malloc(content + 1);
 	if (z->data == NULL)
@@ -61,7 +61,7 @@ unpack(struct ztoc *z, const uint8_t *frame, size_t len, uint64_t content,
 	n = ZSTD_decompress(z->data, content, frame, len);
 	z->len = content;
 	return !ZSTD_isError(n) && n == content ? 0 :
-	    layer_refuse(why, -EBADMSG, "its index is damaged");
+	    layer_refuse(why, -EBADMSG, "the index is damaged");
 }
 
 static int
@@ -74,8 +74,8 @@ fetch_packed(struct layer *l, struct ztoc *z, const struct layer_expect *e,
 	int rc;
 
 	if (offset > end || length != end - offset)
-		return layer_refuse(why, -EBADMSG, "the footer of its ztoc "
-		    "is damaged");
+		return layer_refuse(why, -EBADMSG, "the ztoc's footer is "
+		    "damaged");
 	z->packed = true;
 	z->windows = offset;
 	rc = fetch(l, offset, length, &frame, why);
@@ -98,7 +98,7 @@ ztoc_fetch(struct layer *l, struct ztoc *z, const struct layer_expect *e,
 	int rc = l->blobs->size(l->blobs->arg, ZTOC_OBJECT, &size);
 
 	if (rc != 0)
-		return layer_refuse(why, rc, "its ztoc: %s", strerror(-rc));
+		return layer_refuse(why, rc, "the ztoc: %s", strerror(-rc));
 	if (size >= ZTOC_FOOTER) {
 		r.offset = size - ZTOC_FOOTER;
 		rc = layer_fetch(l, &r, why);
@@ -136,14 +136,14 @@ parse(struct layer *l, struct ztoc *z, char why[LAYER_WHY])
 	if (rc == 0)
 		rc = flatbuf_table(&root, ZTOC_TOC, &toc);
 	if (rc != 0)
-		return layer_refuse(why, rc, "its ztoc is damaged");
+		return layer_refuse(why, rc, "the ztoc is damaged");
 	if (version.len != strlen(ZTOC_THE_VERSION) ||
 	    memcmp(version.data, ZTOC_THE_VERSION, version.len) != 0)
-		return layer_refuse(why, -EBADMSG, "its ztoc does not have "
-		    "version " ZTOC_THE_VERSION);
+		return layer_refuse(why, -EBADMSG, "the ztoc's version is "
+		    "not " ZTOC_THE_VERSION);
 	if (stored != l->size)
-		return layer_refuse(why, -EBADMSG, "its ztoc describes a "
-		    "layer of %llu bytes, but this one has %llu",
+		return layer_refuse(why, -EBADMSG, "the ztoc describes a layer "
+		    "of %llu bytes, but this one has %llu",
 		    (unsigned long long)stored, (unsigned long long)l->size);
 	rc = ztoc_read_spans(l, z, &compression, why);
 	return rc != 0 ? rc : ztoc_read_entries(l, z, &toc, why);

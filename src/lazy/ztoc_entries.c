@@ -191,7 +191,8 @@ check(const struct tar_entry *e, bool packed, char why[LAYER_WHY])
 		return refuse(e, "a sparse file cannot be represented in "
 		    "SOCI's format", why);
 	if (e->uid > UINT32_MAX || e->gid > UINT32_MAX)
-		return refuse(e, "its owner's number is above 2^32 - 1", why);
+		return refuse(e, "the owner or group ID is above 2^32 - 1",
+		    why);
 	return 0;
 }
 

@@ -112,9 +112,8 @@ recognize(struct ztoc_job *j)
 	j->plain = (magic & 0xffff) != 0x8b1f;
 	if (magic == ZSTD_MAGICNUMBER || (magic & 0xfffffff0) ==
 	    ZSTD_MAGIC_SKIPPABLE_START)
-		return layer_refuse(j->why, -EINVAL, "it is compressed by "
-		    "zstd; a ztoc can only be made for gzip, or for an "
-		    "archive that is not compressed");
+		return layer_refuse(j->why, -EINVAL, "compressed by zstd; a "
+		    "ztoc can only be made for a gzip or uncompressed archive");
 	return 0;
 }
 
@@ -127,8 +126,8 @@ damaged(const struct ztoc_job *j, int rc)
 
 	if (*j->why == '\0')
 		layer_refuse(j->why, rc, "%s", why != NULL ? why :
-		    rc == -EBADMSG ? "its compressed data is damaged" :
-		    rc == -ENODATA ? "its compressed data is truncated" :
+		    rc == -EBADMSG ? "the compressed data is damaged" :
+		    rc == -ENODATA ? "the compressed data is truncated" :
 		    strerror(-rc));
 	return rc;
 }

@@ -15,7 +15,7 @@
 int
 ztoc_damaged(char why[LAYER_WHY], const char *what)
 {
-	return layer_refuse(why, -EBADMSG, "its ztoc is damaged: %s", what);
+	return layer_refuse(why, -EBADMSG, "the ztoc is damaged: %s", what);
 }
 
 static int
@@ -141,7 +141,7 @@ add_units(struct layer *l, const struct ztoc *z, char why[LAYER_WHY])
 		out = out > z->content ? z->content : out;
 		if (s->bits > 7 || s->in < (s->bits != 0) || s->in > in ||
 		    in > l->size || (i + 1 < z->count && s->out > s[1].out))
-			return ztoc_damaged(why, "spans are not in order");
+			return ztoc_damaged(why, "spans are out of order");
 		u.content = s->out < out ? out - s->out : 0;
 		u.stored = ztoc_span_range(l, z, i).length;
 		if (u.stored > LAYER_UNIT_MAX)

@@ -223,8 +223,8 @@ add_entry(struct reader *k, const struct flatbuf_bytes *extents)
 		return rc;
 	if (k->at < k->end || k->at > k->z->content ||
 	    k->stored > k->z->content - k->at)
-		return ztoc_damaged(k->why, "the data of two entries "
-		    "overlaps, or is outside the archive");
+		return ztoc_damaged(k->why, "the data of two entries overlaps "
+		    "or is outside the archive");
 	k->end = k->at + k->stored;
 	return extents->len > 0 ? add_extents(k, extents) :
 	    add_runs(k, 0, k->stored);

@@ -141,8 +141,8 @@ ztoc_write(struct ztoc_job *j)
 		    write_index(j, w, ztoc_output_put, &j->out);
 	flatbuf_writer_close(w);
 	if (rc == -EFBIG)
-		return layer_refuse(j->why, rc, "its index would exceed the "
-		    "2 GiB of a FlatBuffer; larger spans (-c) make it "
+		return layer_refuse(j->why, rc, "the index would exceed the "
+		    "2 GiB limit of a FlatBuffer; larger spans (-c) make it "
 		    "smaller");
 	return rc;
 }

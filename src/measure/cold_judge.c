@@ -33,14 +33,13 @@ judge_devices(const struct cold *c, struct cold_report *r)
 		say(r, COLD_UNKNOWN, "a filesystem has its own cache, "
 		    "which cannot be inspected");
 	else if (kinds[DEVICE_REMOTE])
-		say(r, COLD_UNKNOWN, "the cache of a server, or of a daemon "
-		    "in user space, cannot be inspected");
+		say(r, COLD_UNKNOWN, "the cache of a server or userspace "
+		    "daemon cannot be inspected");
 	else if (kinds[DEVICE_HIDDEN])
-		say(r, COLD_UNKNOWN, "the device below the filesystem is not "
+		say(r, COLD_UNKNOWN, "the device under the filesystem is not "
 		    "in /sys");
 	else if (kinds[DEVICE_LAYERS])
-		say(r, COLD_UNKNOWN, "the filesystem may be on an image that "
-		    "is in the cache");
+		say(r, COLD_UNKNOWN, "the filesystem may be on a cached image");
 	else if (hidden)
 		say(r, COLD_UNKNOWN, "the image behind a loop device cannot "
 		    "be opened");
@@ -62,8 +61,8 @@ judge_squashfs(const struct device *d, struct cold_report *r)
 		    "the size of its image cannot be read");
 	else
 		snprintf(r->why, sizeof(r->why), "squashfs has its own cache, "
-		    "and of its image's %" PRId64 " bytes the device "
-		    "delivered %" PRIu64, d->data_B, d->came_B);
+		    "and the device delivered %" PRIu64 " of its image's %"
+		    PRId64 " bytes", d->came_B, d->data_B);
 }
 
 /*

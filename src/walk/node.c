@@ -136,14 +136,14 @@ node_finish(int at, const char *name, const struct node_status *s)
 	mode_t mode = s->mode & (s->owner ? 07777 : 01777);
 
 	if (s->owner)
-		check(s, "its owner: ", sys_chown(at, name, s->uid, s->gid,
-		    AT_SYMLINK_NOFOLLOW));
+		check(s, "cannot set owner: ", sys_chown(at, name, s->uid,
+		    s->gid, AT_SYMLINK_NOFOLLOW));
 	if (s->attributes != NULL)
 		s->attributes(s->arg);
 	if (!S_ISLNK(s->mode))
-		check(s, "its mode: ", sys_chmod(at, name, mode,
+		check(s, "cannot set mode: ", sys_chmod(at, name, mode,
 		    AT_SYMLINK_NOFOLLOW));
-	check(s, "its time: ", sys_utimens(at, name, times,
+	check(s, "cannot set time: ", sys_utimens(at, name, times,
 	    AT_SYMLINK_NOFOLLOW));
 }
 

@@ -22,12 +22,12 @@ enum {
 };
 
 _Static_assert(3 * INFLATE_LENGTH_BITS + INFLATE_LENGTH_BITS <= REFILLED,
-    "three literals of the first table, and the next index");
+    "three literals from the first table and the next index");
 _Static_assert(2 * INFLATE_LENGTH_BITS + INFLATE_CODE_MAX +
     INFLATE_LENGTH_EXTRA + INFLATE_DISTANCE_BITS <= REFILLED,
-    "two literals, a length, and the index of its distance");
+    "two literals, a length and its distance index");
 _Static_assert(INFLATE_CODE_MAX + INFLATE_DISTANCE_EXTRA +
-    INFLATE_LENGTH_BITS <= REFILLED, "a distance, and the next index");
+    INFLATE_LENGTH_BITS <= REFILLED, "a distance and the next index");
 _Static_assert(INFLATE_FAST_IN >= 2 * 8, "two refills");
 _Static_assert(INFLATE_FAST_OUT >= 2 + MATCH_MAX + COPIED,
     "two literals and a match");

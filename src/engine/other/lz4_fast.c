@@ -34,7 +34,7 @@ enum {
 				 * continue in further bytes */
 };
 
-_Static_assert(GLANCE == 32, "a bit for each byte that is compared");
+_Static_assert(GLANCE == 32, "one bit per compared byte");
 _Static_assert(MARGIN >= GLANCE && MARGIN >= COPIED, "loads and copies end");
 
 struct match {

@@ -25,7 +25,8 @@ enum {
 	FLAG_BLOCK = 0x80,
 };
 
-_Static_assert(MOST_WIDTH - 1 + 32 <= 64, "a refill fits behind what is left");
+_Static_assert(MOST_WIDTH - 1 + 32 <= 64,
+    "a refill fits after the remaining bits");
 
 struct lzw {
 	uint8_t header[HEADER];

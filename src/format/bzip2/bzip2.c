@@ -34,7 +34,7 @@ static int
 plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	if (o->block != 0) {
-		*why = "the level of bzip2 sets its block size";
+		*why = "bzip2's level sets its block size";
 		return -ENOTSUP;
 	}
 	*p = (struct memory_plan){ .slots = pipeline_slots(o->threads) };

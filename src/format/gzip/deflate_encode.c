@@ -23,7 +23,7 @@ deflate_plan(const struct codec_options *o, struct memory_plan *p,
     const char **why)
 {
 	if (o->block > (size_t)1 << 30) {
-		*why = "blocks of this format are at most 1 GiB";
+		*why = "this format limits blocks to 1 GiB";
 		return -ENOTSUP;
 	}
 	p->block = o->block != 0 ? o->block :

@@ -145,8 +145,8 @@ zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 		h->left = zip_stored_len(p, n);
 	/* a truly empty entry has the checksum of empty data */
 	if (h->stored && h->left == 0 && !h->front)
-		h->why = "the first entry of the archive is stored, and its "
-		    "length is not recorded before it";
+		h->why = "the first entry of the archive is stored, but its "
+		    "header does not record its length";
 	return (ssize_t)n;
 }
 

@@ -125,7 +125,7 @@ map(struct seek_map *m)
 	if (x == NULL)
 		return -ENOMEM;
 	m->own = x;
-	m->how = "points of the side index";
+	m->how = "points in the side index";
 	m->checked = true;
 	x->len = (uint64_t)st.st_size;
 	return load_points(m, x, head);

@@ -75,7 +75,7 @@ static int
 plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	if (o->block > FRAME_BLOCK_MAX) {
-		*why = "blocks of this format are at most 4 MiB";
+		*why = "this format limits blocks to 4 MiB";
 		return -ENOTSUP;
 	}
 	plan_blocks(o, p, round_block(o->block));
@@ -238,7 +238,7 @@ plan_legacy(const struct codec_options *o, struct memory_plan *p,
     const char **why)
 {
 	if (o->block != 0 || o->block_check) {
-		*why = "legacy frames have blocks of 8 MiB without checksums";
+		*why = "legacy frames use 8 MiB blocks without checksums";
 		return -ENOTSUP;
 	}
 	plan_blocks(o, p, LEGACY_BLOCK);

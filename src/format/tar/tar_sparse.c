@@ -163,8 +163,8 @@ tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored)
 		if (e->offset < end || e->offset > size ||
 		    e->length > size - e->offset)
 			return tar_fail(t, -EBADMSG,
-			    "the extents of a sparse file overlap or are "
-			    "beyond its end");
+			    "the extents of a sparse file overlap or extend "
+			    "past its end");
 		end = e->offset + e->length;
 		sum += e->length;
 		if (e->length > 0)

@@ -68,7 +68,7 @@ plan_xz(const struct codec_options *o, struct memory_plan *p, const char **why)
 		return -ENOTSUP;
 	}
 	if (!mt_options(&mt, o, &lz, filters)) {
-		*why = "the checks of xz are none, crc32, crc64 and sha256";
+		*why = "xz supports the checks none, crc32, crc64 and sha256";
 		return -ENOTSUP;
 	}
 	*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,

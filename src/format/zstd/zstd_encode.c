@@ -55,7 +55,7 @@ static int
 plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	if (o->block > (size_t)1 << 30) {
-		*why = "blocks of this format are at most 1 GiB";
+		*why = "this format limits blocks to 1 GiB";
 		return -ENOTSUP;
 	}
 	p->block = longest_job(o);

@@ -53,7 +53,7 @@ json_parse(yajl_val *root, const char *text, size_t len, char why[JSON_WHY])
 	yajl_tree_free(*root);
 	*root = NULL;
 	error[strcspn(error, "\n")] = '\0';
-	snprintf(why, JSON_WHY, "it is not a JSON object%s%s",
+	snprintf(why, JSON_WHY, "not a JSON object%s%s",
 	    *error == '\0' ? "" : ": ", error);
 	return -EBADMSG;
 }

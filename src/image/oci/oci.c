@@ -115,8 +115,8 @@ static void
 tell_choice(yajl_val all, size_t found, const char *tag, char why[OCI_WHY])
 {
 	size_t n = (size_t)snprintf(why, OCI_WHY, found == 0 ?
-	    "it has no image%s%.60s" : "it has several images%s%.60s; "
-	    "select one by its tag, as in layout:TAG", tag == NULL ? "" :
+	    "no image%s%.60s" : "several images%s%.60s; select one by tag, as "
+	    "in layout:TAG", tag == NULL ? "" :
 	    " with the tag ", tag == NULL ? "" : tag);
 
 	for (size_t i = 0; i < YAJL_GET_ARRAY(all)->len; i++) {
@@ -137,7 +137,7 @@ oci_choose(const struct oci_document *d, const char *tag,
 	size_t found = 0, fitting = 0;
 
 	if (all == NULL) {
-		snprintf(why, OCI_WHY, "it has no manifests");
+		snprintf(why, OCI_WHY, "no manifests");
 		return -EBADMSG;
 	}
 	for (size_t i = 0; i < YAJL_GET_ARRAY(all)->len; i++) {
@@ -179,9 +179,8 @@ oci_layers(const struct oci_document *d, struct oci_blob **layers,
 	int rc = 0;
 
 	if (all == NULL || YAJL_GET_ARRAY(all)->len > OCI_LAYERS_MAX) {
-		snprintf(why, OCI_WHY, all == NULL ? "it is a manifest "
-		    "without layers" : "it has more than %d layers",
-		    OCI_LAYERS_MAX);
+		snprintf(why, OCI_WHY, all == NULL ? "no layers" :
+		    "more than %d layers", OCI_LAYERS_MAX);
 		return -EBADMSG;
 	}
 	*count = YAJL_GET_ARRAY(all)->len;

@@ -70,7 +70,7 @@ oci_get(const struct oci_document *d, const char *list, size_t n,
 	yajl_val v = descriptor(d, list, n);
 
 	if (v == NULL || !YAJL_IS_OBJECT(v)) {
-		snprintf(why, OCI_WHY, "a descriptor is missing in %s",
+		snprintf(why, OCI_WHY, "a descriptor is missing from %s",
 		    list == NULL ? "config" : list);
 		return list == NULL ? -ENOENT : -EBADMSG;
 	}

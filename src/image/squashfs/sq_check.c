@@ -214,7 +214,7 @@ check_xattrs(struct check *c, struct sq_super *s, uint64_t *next)
 		return rc;
 	if (values >= first)
 		return complain(c, s->xattrs, t.name,
-		    "has its ids in front of its values");
+		    "stores its ids before its values");
 	check_values(c, values, first);
 	s->xattr_count = (uint32_t)t.items;
 	*next = values;
@@ -256,8 +256,8 @@ check_tables(struct check *c, struct sq_super *s)
 	}
 	if (s->dirs > next)		/* an image without names has no
 					 * blocks */
-		complain(c, s->dirs, "directory table", "is not in front of "
-		    "the tables that must follow it");
+		complain(c, s->dirs, "directory table", "does not precede the "
+		    "tables that must follow it");
 }
 
 /*
@@ -319,7 +319,7 @@ sq_check(struct sq_super *s, struct sq_codec *codec, image_report_fn *report,
 	if (s->there < s->length) {
 		char why[WHY_B];
 
-		snprintf(why, sizeof(why), "the file ends here but the image "
+		snprintf(why, sizeof(why), "the file ends here, but the image "
 		    "ends at %llu, so Linux would not mount it",
 		    (unsigned long long)s->length);
 		c.err = report(arg, s->there, why);

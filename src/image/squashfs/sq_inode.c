@@ -35,24 +35,23 @@ sq_flaw_text(unsigned flaw)
 		    "entry is not",
 		[SQ_BAD_BLOCK] = "a block is larger than the block size",
 		[SQ_OUTSIDE] = "the data lies outside the image",
-		[SQ_BAD_FRAGMENT] = "the index of its fragment block is out of "
-		    "range",
-		[SQ_BAD_TAIL] = "its tail lies outside the fragment block",
-		[SQ_LOST_FRAGMENT] = "the fragment table entry of its tail "
-		    "cannot be read",
+		[SQ_BAD_FRAGMENT] = "the fragment block index is out of range",
+		[SQ_BAD_TAIL] = "the tail lies outside the fragment block",
+		[SQ_LOST_FRAGMENT] = "the tail's fragment table entry cannot "
+		    "be read",
 		[SQ_NO_OWNER] = "the owner or group is not in the id table, so "
-		    "Linux would not open it",
+		    "Linux would not open the file",
 		[SQ_BAD_XATTR] = "the extended attributes are not in the xattr "
-		    "table, so Linux would not open it",
+		    "table, so Linux would not open the file",
 		[SQ_LONG_LINK] = "the link target is longer than 4096 bytes, "
-		    "so Linux would not open it",
+		    "so Linux would not open the link",
 		[SQ_NO_NUMBER] = "the inode number is 0, so Linux would not "
-		    "open it",
+		    "open the file",
 		[SQ_NEEDLESS_FRAGMENT] = "the file has a fragment although its "
 		    "size is a multiple of the block size, so Linux would not "
-		    "open it",
+		    "open the file",
 		[SQ_BAD_MODE] = "the mode contains a file type, so Linux would "
-		    "not open it",
+		    "not open the file",
 		[SQ_BAD_TYPE] = "the directory entry and the inode have "
 		    "different types",
 	};

@@ -34,7 +34,7 @@ http_again(struct http *h, const struct http_transfer *t, const char *url,
 		rc = http_patience_pause(p, t->reply.retry_after);
 		if (rc != 0)
 			snprintf(why + used, LAYER_WHY - used,
-			    " (given up after %u s)", h->o.timeout_s);
+			    " (gave up after %u s)", h->o.timeout_s);
 	}
 	if (rc != 0)
 		return rc;

@@ -172,8 +172,8 @@ http_read(struct http_object *o, const struct layer_range *ranges,
 	rc = http_spans_plan(&r.spans, ranges, count, gap_of(o), SPAN_MAX);
 	if (rc == 0 && r.spans.count > 0) {
 		if (is_beyond(o, &r.spans)) {
-			snprintf(r.why, sizeof(r.why), "a range ends after "
-			    "the object");
+			snprintf(r.why, sizeof(r.why), "a range extends past "
+			    "the end of the object");
 			rc = -ENODATA;
 		} else {
 			rc = read_spans(&r);

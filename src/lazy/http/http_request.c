@@ -301,8 +301,8 @@ http_request_judge(struct http_request *q, char why[LAYER_WHY])
 	if (rc == 0 || rc == -ECANCELED || rc == -EPROTO || rc == -EBADMSG) {
 		/* possibly due to a proxy or a bad connection */
 		if (rc == 0 || rc == -ECANCELED)
-			snprintf(why, LAYER_WHY, "the server sent different bytes "
-			    "than requested");
+			snprintf(why, LAYER_WHY, "the server did not send the "
+			    "requested bytes");
 		return q->t.reply.status >= 400 ? rc : -EAGAIN;
 	}
 	return rc;

@@ -340,7 +340,7 @@ http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 	}
 	if (t->code != CURLE_OK && t->reply.status < 400) {
 		snprintf(why, LAYER_WHY, "%.200s", t->stalled ?
-		    "the server sends nothing, or hardly anything" :
+		    "the server is sending little or no data" :
 		    *t->error != '\0' ? t->error :
 		    curl_easy_strerror(t->code));
 		return of_code(t->code);

@@ -97,8 +97,8 @@ take_algorithm(struct fsratio *f, const char *text)
 		return MSG_ERROR;
 	}
 	if (packer_by_name(f->o.fs->kinds, text, name) != 0) {
-		msg_error(&f->msg, "'%s' is not an algorithm of %s", text,
-		    f->o.fs->name);
+		msg_error(&f->msg, "%s has no algorithm '%s'", f->o.fs->name,
+		    text);
 		return MSG_ERROR;
 	}
 	f->o.count++;
@@ -115,8 +115,8 @@ take_algorithms(struct fsratio *f, const char *list)
 		char text[32];
 
 		if (n >= sizeof(text)) {
-			msg_error(&f->msg, "'%s' is not an algorithm of %s",
-			    list, f->o.fs->name);
+			msg_error(&f->msg, "%s has no algorithm '%s'",
+			    f->o.fs->name, list);
 			return MSG_ERROR;
 		}
 		memcpy(text, list, n);

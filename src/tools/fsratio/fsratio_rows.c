@@ -115,7 +115,7 @@ print_table(struct fsratio *f)
 	int len = (int)strcspn(f->o.fs->whole, "_");
 
 	if (f->row_count > 0 && f->rows[0].files == 0) {
-		msg_note(&f->msg, "there are no files below %s", f->o.dirs[0]);
+		msg_note(&f->msg, "there are no files under %s", f->o.dirs[0]);
 		return 0;
 	}
 	printf("%-13s", "algorithm");

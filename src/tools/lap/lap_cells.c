@@ -218,7 +218,7 @@ lap_cells_add(struct lap *l, const char *label, char **words, int n)
 	int rc = 0;
 
 	if (variants * (l->command_count + 1) > LAP_CELLS_MAX) {
-		msg_error(&l->msg, "more than %d commands with their "
+		msg_error(&l->msg, "more than %d commands after expanding "
 		    "parameters", LAP_CELLS_MAX);
 		return LAP_FAILED;
 	}
@@ -281,8 +281,9 @@ check_labels(struct lap *l)
 	for (size_t i = 0; i < l->cell_count; i++)
 		for (size_t k = 0; k < i; k++)
 			if (is_same(&l->cells[i], &l->cells[k])) {
-				msg_error(&l->msg, "two commands have the label"
-				    " '%s'; set -l for one", l->cells[i].label);
+				msg_error(&l->msg, "two commands have the "
+				    "label '%s'; use -l to rename one",
+				    l->cells[i].label);
 				return LAP_FAILED;
 			}
 	return 0;

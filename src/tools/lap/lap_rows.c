@@ -313,7 +313,7 @@ write_comments(struct lap *l, int argc, char **argv)
 	if (rc == 0)
 		rc = table_comment(t, "cache", "%s", l->o.cold ?
 		    "dropped before each run" : l->o.cold_count > 0 ?
-		    "dropped before some runs: see the column cache" :
+		    "dropped before some runs: see the cache column" :
 		    "as left by the previous run");
 	if (rc == 0)
 		rc = table_comment(t, "seed", "%" PRId64, l->o.seed);
@@ -369,7 +369,7 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 	if (rc == 0)
 		return 0;
 	msg_error(&l->msg, "%s: %s", out, rc == -EEXIST ?
-	    "its columns are not those of this lap version; choose another -o" :
+	    "the columns are not those of this lap version; choose another -o" :
 	    rc == -EBUSY ?
 	    "another lap is writing to it" : strerror(-rc));
 	return LAP_FAILED;

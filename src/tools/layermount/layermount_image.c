@@ -185,7 +185,7 @@ image_manifest(struct layermount *m, const struct image_name *n,
 		oci_free(*d);
 		*d = NULL;
 		rc = layermount_refuse(m, n->base, -EBADMSG,
-		    "an index in an index");
+		    "an index contains another index");
 	}
 	return rc;
 }
@@ -201,7 +201,7 @@ image_config(struct layermount *m, const struct image_name *n,
 	if (rc == 0)
 		return get_blob(m, n, "blobs", &x.blob, d);
 	return layermount_refuse(m, n->base, rc, rc == -ENOENT ?
-	    "its manifest has no config" : why);
+	    "the manifest has no config" : why);
 }
 
 /*

@@ -79,8 +79,8 @@ wait_for(struct layermount *m, const struct server *s)
 	unmount(m->mountpoint);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
-	msg_error(&m->msg, "%s: the server was killed by signal %d; "
-	    "it is unmounted", m->mountpoint, WTERMSIG(status));
+	msg_error(&m->msg, "%s: unmounted, because the server was killed by "
+	    "signal %d", m->mountpoint, WTERMSIG(status));
 	return MSG_ERROR;
 }
 

@@ -215,7 +215,7 @@ open_local(struct source *s, char why[LAYER_WHY])
 
 	if (rc != 0)
 		snprintf(why, LAYER_WHY, "%s", rc == -EINVAL ?
-		    "not a regular file or a directory" : strerror(-rc));
+		    "not a regular file or directory" : strerror(-rc));
 	return rc;
 }
 
@@ -278,7 +278,7 @@ load(struct source *s, const struct oci_document *manifest, size_t which,
 	int rc = source_expect(s->m, manifest, which, &e, &d);
 
 	if (rc != 0) {
-		snprintf(why, LAYER_WHY, "the digest of its index is not "
+		snprintf(why, LAYER_WHY, "the digest of the index is not "
 		    "sha256: and 64 digits");
 		return rc;
 	}

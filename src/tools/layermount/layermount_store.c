@@ -124,8 +124,8 @@ open_stack(struct store *s, struct store_layer *l, size_t which)
 	if (rc != 0)
 		return rc;
 	if (!l->stack.sources[0]->vouched)
-		return store_refuse(s->m, l, -EKEYREJECTED, "the manifest "
-		    "does not have the digest of its index");
+		return store_refuse(s->m, l, -EKEYREJECTED, "the manifest does "
+		    "not contain the digest of the layer's index");
 	rc = store_describe(s->m, l, which);
 	return rc != 0 ? rc : stack_build(&l->stack, MERGE_OVERLAY);
 }

@@ -55,7 +55,7 @@ fetch_verified(struct store_layer *l, int fd, struct digest *d)
 		rc = digest_end(d, sum);
 	if (rc == 0 && memcmp(sum, want, sizeof(want)) != 0)
 		rc = layermount_refuse(l->stack.m, l->stack.sources[0]->name,
-		    -EIO, "its digest does not match");
+		    -EIO, "the digest does not match");
 	sys_free(buf);
 	return rc;
 }

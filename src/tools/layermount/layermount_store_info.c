@@ -68,8 +68,8 @@ store_describe(struct layermount *m, struct store_layer *l, size_t which)
 	int64_t length;
 
 	if (diff_id == NULL || !store_is_digest(diff_id))
-		return store_refuse(m, l, -EBADMSG, "the config of its image "
-		    "does not have the digest of its archive");
+		return store_refuse(m, l, -EBADMSG, "the image's config has no "
+		    "valid diff_id for the layer");
 	if (size == NULL || args_int(size, 0, INT64_MAX, &length) != 0)
 		length = archive_size(layer);
 	l->info_length = (size_t)snprintf(l->info, sizeof(l->info),

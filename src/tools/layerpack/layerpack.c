@@ -65,7 +65,7 @@ layerpack_open(struct layerpack *p, struct layerpack_source *s)
 	rc = blobs_file_open(&s->blobs, p->o.source, p->o.side);
 	if (rc != 0) {
 		msg_error(&p->msg, "%s: %s", p->o.source, rc == -EINVAL ?
-		    "not a regular file or a directory" : strerror(-rc));
+		    "not a regular file or directory" : strerror(-rc));
 		return rc;
 	}
 	confine(p, s);

@@ -53,7 +53,7 @@ add_layers(const struct layout *l)
 	} else {
 		rc = oci_layers(d, &layers, &count, why);
 		if (rc != 0)
-			refuse(l, "its manifest", rc, why);
+			refuse(l, "manifest", rc, why);
 	}
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = add_layer(l, &layers[i]);
@@ -70,7 +70,7 @@ layerpack_cas_image(struct layerpack_cas *m, const char *layout)
 	int rc;
 
 	if (path == NULL)
-		return refuse(&l, "it", -ENOMEM, strerror(ENOMEM));
+		return refuse(&l, "layout", -ENOMEM, strerror(ENOMEM));
 	l.dir = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 	    0);
 	if (l.dir < 0) {

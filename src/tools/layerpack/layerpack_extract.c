@@ -38,7 +38,7 @@ extract_fail(struct extract *x, size_t n, const char *what, int rc)
 	msg_error(&x->p->msg, "%s/%s: %s%s", x->p->o.directory,
 	    x->entries[n].path, what, rc == -EBADMSG ? "" :
 	    rc == -EEXIST ? "it already exists (-f replaces it)" :
-	    rc == -ESTALE ? "it was replaced in the meantime" : strerror(-rc));
+	    rc == -ESTALE ? "replaced during extraction" : strerror(-rc));
 	pthread_mutex_unlock(&x->lock);
 }
 
@@ -267,8 +267,8 @@ tell_missing(struct extract *x)
 			    x->p->o.directory, x->entries[n].path);
 	}
 	if (count > 0)
-		msg_error(&x->p->msg, "%s: %zu of %zu entries are missing, "
-		    "the first %s", x->p->o.directory, count, x->count,
+		msg_error(&x->p->msg, "%s: %zu of %zu entries are missing, the "
+		    "first %s", x->p->o.directory, count, x->count,
 		    x->entries[first].path);
 }
 

@@ -226,7 +226,7 @@ choose(struct image *m, struct oci_document *d, int depth)
 	return image_refuse(m, depth == 0 ? "index.json" : "an index",
 	    -ENOENT, !tagged ? "it has no image of that tag" :
 	    m->p->o.platform != NULL ? "it has no image for that platform" :
-	    "it has no image");
+	    "no image");
 }
 
 static int
@@ -291,7 +291,7 @@ open_layouts(struct image *m)
 	    O_CLOEXEC, 0);
 	if (m->dir < 0 || !oci_is_layout(m->path)) {
 		msg_error(&p->msg, "%s: %s", p->o.source, m->dir < 0 ?
-		    strerror(-m->dir) : "it is not an OCI image layout");
+		    strerror(-m->dir) : "not an OCI image layout");
 		return -EINVAL;
 	}
 	rc = oci_new_open(&m->new, p->o.image);

@@ -62,7 +62,7 @@ pack(struct image *m, int in, struct output *o, const struct oci_blob *from,
 	progress_erase(&m->progress);
 	if (rc == 0 || (rc == -EINVAL && m->pack.kind == LAYER_ZTOC)) {
 		if (rc != 0)
-			msg_warn(&m->p->msg, "%s: no ztoc is made: %s",
+			msg_warn(&m->p->msg, "%s: no ztoc made: %s",
 			    from->hex, why);
 		return rc;
 	}
@@ -204,7 +204,7 @@ image_convert_layer(struct image *m, struct oci_document *manifest, size_t n,
 		return rc;
 	rc = refer(manifest, n, config, l, type);
 	return rc == 0 ? 0 : image_refuse(m, x.blob.hex, rc, rc == -EBADMSG ?
-	    "the config has no diff_id for it" : strerror(-rc));
+	    "the config has no diff_id for the layer" : strerror(-rc));
 }
 
 /* Returns whether a SOCI index can contain a ztoc for the layer. */

@@ -56,8 +56,8 @@ layerpack_check_order(struct layerpack *p, const struct walk_order *order)
 
 	if (missing == NULL || walk_order_found(order) > 0)
 		return 0;
-	msg_error(&p->msg, "%s: none of its paths is that of a file in the "
-	    "archive; one of them is %s", p->o.make.order, missing);
+	msg_error(&p->msg, "%s: none of its paths names a file in the archive, "
+	    "for example %s", p->o.make.order, missing);
 	return -ENOENT;
 }
 
@@ -66,8 +66,8 @@ layerpack_check_trace(struct layerpack *p, const char *name,
     const struct pack_result *r)
 {
 	if (r->trace_length > LAYER_TRACE_MAX)
-		msg_warn(&p->msg, "%s: its trace of %" PRIu64 " bytes is "
-		    "larger than the 256 MiB that a reader accepts", name,
+		msg_warn(&p->msg, "%s: the trace of %" PRIu64 " bytes exceeds "
+		    "the 256 MiB that readers accept", name,
 		    r->trace_length);
 }
 
@@ -179,8 +179,8 @@ is_small(const struct layerpack_make *m, int in, const char *name)
 	if (m->o->min_layer == 0 || sys_fstat(in, &st) != 0 ||
 	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size >= m->o->min_layer)
 		return false;
-	msg_note(&m->p->msg, "%s: %jd bytes are less than --min-layer: no "
-	    "ztoc is made", name, (intmax_t)st.st_size);
+	msg_note(&m->p->msg, "%s: no ztoc made: %jd bytes is less than "
+	    "--min-layer", name, (intmax_t)st.st_size);
 	return true;
 }
 

@@ -122,7 +122,7 @@ fetch(struct unit_reader *r, uint32_t unit,
 	}
 	rc = r->blobs->read(r->blobs->arg, ranges, count);
 	if (rc == -ENODATA)
-		r->why = "the layer ends inside it";
+		r->why = "the layer ends inside the unit";
 	return rc == -ENODATA ? -EBADMSG : rc;
 }
 

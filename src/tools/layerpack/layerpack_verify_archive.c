@@ -100,7 +100,7 @@ compare_file(struct verify *v, struct tar *t, const struct tar_entry *e)
 		return rc;
 	if (v->differs)
 		msg_error(&v->p->msg, "%s: %s: the archive and the index "
-		    "differ in its data", v->p->o.source, path);
+		    "differ in data", v->p->o.source, path);
 	else if (expected != NULL && memcmp(sum, expected, LAYER_DIGEST) != 0)
 		msg_error(&v->p->msg, "%s: %s: the digest does not match",
 		    v->p->o.source, path);
@@ -129,7 +129,7 @@ compare_next(struct verify *v, struct tar *t, struct tar_entry *e, char *path)
 	what = verify_entry(e, x);
 	if (what != NULL)
 		msg_error(&v->p->msg, "%s: %s: the archive and the index "
-		    "differ in its %s", v->p->o.source, path, what);
+		    "differ in %s", v->p->o.source, path, what);
 	if (what == NULL && x->type == TAR_FILE) {
 		int rc = compare_file(v, t, e);
 
@@ -178,7 +178,7 @@ verify_archive(struct verify *v)
 	if (rc == 0)
 		rc = compare_all(v, &a);
 	if (rc != 0 && v->p->msg.status == before)
-		msg_error(&v->p->msg, "%s: its archive: %s", v->p->o.source,
+		msg_error(&v->p->msg, "%s: the archive: %s", v->p->o.source,
 		    tar_archive_why(&a, rc));
 	tar_archive_close(&a);
 	return 0;

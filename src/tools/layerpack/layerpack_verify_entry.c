@@ -78,7 +78,7 @@ verify_entry(const struct tar_entry *t, const struct layer_entry *e)
 		return "size";
 	if ((e->type == TAR_SYMLINK || e->type == TAR_HARDLINK) &&
 	    !same_link(t->link, e->link))
-		return "target of a link";
+		return "link target";
 	if (t->mode != e->mode)
 		return "mode";
 	if (t->uid != e->uid || t->gid != e->gid ||
@@ -88,5 +88,5 @@ verify_entry(const struct tar_entry *t, const struct layer_entry *e)
 		return "time";
 	if (device && (t->major != e->major || t->minor != e->minor))
 		return "device number";
-	return same_xattrs(t, e) ? NULL : "set of extended attributes";
+	return same_xattrs(t, e) ? NULL : "extended attributes";
 }

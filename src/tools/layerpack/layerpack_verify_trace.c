@@ -66,7 +66,7 @@ refuse(struct verify *v, int rc)
 		return rc;
 	msg_error(&v->p->msg, "%s: its trace is %s", v->p->o.source,
 	    rc == -EFBIG ? "larger than readers accept" :
-	    "damaged, or does not fit the index");
+	    "damaged or does not fit the index");
 	return 0;
 }
 

@@ -83,8 +83,8 @@ as_threads(struct sqpack *p, const struct as_words *w)
 int
 as_lacks(struct msg *m, const char *word, const char *whose)
 {
-	msg_error(m, "sqpack does not support the option %s of %s", word,
-	    whose);
+	msg_error(m, "sqpack does not support the %s option %s", whose,
+	    word);
 	return MSG_ERROR;
 }
 

@@ -262,7 +262,7 @@ apply(struct sqpack *p, struct definition *d)
 		return 0;
 	}
 	if (!has_parent(p, path))
-		return bad(p, d, "its parent directory is not in the image");
+		return bad(p, d, "the parent directory is not in the image");
 	sqpack_adjust(p, &d->attr, d->mtime);
 	rc = sqw_tree_add(&p->tree, path, &d->attr, &id);
 	return rc != 0 ? bad(p, d, strerror(-rc)) : 0;

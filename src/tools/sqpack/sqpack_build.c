@@ -120,8 +120,8 @@ write_data(struct sqpack *p, const struct sqb_source *files, int fd,
 	    &p->o.data, fd, at, &p->progress);
 
 	if (rc == -EOVERFLOW && !w.failed) {
-		msg_error(&p->msg, "%s: its block lists need more memory "
-		    "than --memory allows", p->o.source);
+		msg_error(&p->msg, "%s: the block lists need more memory than "
+		    "--memory allows", p->o.source);
 		return rc;
 	}
 	return w.failed ? rc : sqpack_fail(p, p->o.output, rc);
@@ -273,7 +273,7 @@ build_in(struct sqpack *p, struct output *out)
 	}
 	rc = build_to(p, source_of(p), out->fd, out->dirfd);
 	if (rc == 0 && sys_chmod(out->fd, NULL, new_mode(), 0) != 0)
-		msg_warn(&p->msg, "%s: cannot set its permissions",
+		msg_warn(&p->msg, "%s: cannot set permissions",
 		    p->o.output);
 	return rc;
 }

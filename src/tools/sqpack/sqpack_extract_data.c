@@ -171,7 +171,7 @@ write_tail(struct worker *w, uint32_t n, uint64_t at, int64_t made,
 	len = sqr_tail_len(m, &e);
 	if (made >= 0 && (uint64_t)made < (uint64_t)e.tail_at + len) {
 		made = -1;
-		why = "its fragment block ends before the file does";
+		why = "the fragment block ends before the file does";
 	}
 	if (made < 0) {
 		extract_damage(&w->place, n, at, why);

@@ -284,7 +284,7 @@ sqpack_can_mount(const struct sqpack_image *i, const char *kernel, char *why,
 		return by_config(c, text, why, size);
 	if (kernel != NULL)
 		return rc;
-	snprintf(why, size, "it needs CONFIG_SQUASHFS_%s, and the kernel's "
+	snprintf(why, size, "CONFIG_SQUASHFS_%s is needed, but the kernel's "
 	    "configuration cannot be read", c->option);
 	return -1;
 }

@@ -31,7 +31,7 @@ find_layers(struct oci *o)
 	} else {
 		rc = oci_layers(d, &o->layers, &o->count, why);
 		if (rc != 0)
-			oci_refuse(o, "its manifest", rc == -ENOMEM ?
+			oci_refuse(o, "manifest", rc == -ENOMEM ?
 			    strerror(ENOMEM) : why);
 	}
 	oci_free(d);
@@ -69,7 +69,7 @@ next_entry(struct oci *o, struct sqb_file *f)
 	if (rc == 0)
 		return 0;
 	if (o->next == o->entries)
-		return oci_refuse(o, o->name, "it changed while being read");
+		return oci_refuse(o, o->name, "changed while being read");
 	f->id = o->ids[o->next++];
 	n = node_of(o, f->id);
 	if (n == NULL)
@@ -80,7 +80,7 @@ next_entry(struct oci *o, struct sqb_file *f)
 	if (a->entry.type != TAR_FILE || a->entry.size == 0)
 		return NO_DATA;
 	if (a->entry.size != n->attr.size)
-		return oci_refuse(o, o->name, "it changed while being read");
+		return oci_refuse(o, o->name, "changed while being read");
 	archive_give(a, f);
 	return 1;
 }
@@ -165,7 +165,7 @@ open_layout(struct oci *o)
 	o->dir = sys_openat(AT_FDCWD, o->path, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC, 0);
 	if (o->dir < 0)
-		return oci_refuse(o, "it cannot be opened", strerror(-o->dir));
+		return oci_refuse(o, "cannot be opened", strerror(-o->dir));
 	rc = find_layers(o);
 	if (rc == 0)
 		rc = oci_merge(o);

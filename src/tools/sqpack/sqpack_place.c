@@ -67,7 +67,7 @@ extract_fail(struct place *p, size_t number, const char *what, int rc)
 	progress_erase(&s->progress);
 	msg_error(&s->msg, "%s/%s: %s%s", s->o.directory, place_path(p, number),
 	    what, rc == -EEXIST ? "already exists (-f replaces it)" :
-	    rc == -ESTALE ? "it was replaced during extraction" :
+	    rc == -ESTALE ? "replaced during extraction" :
 	    strerror(-rc));
 	pthread_mutex_unlock(&p->x->lock);
 }
@@ -227,7 +227,7 @@ set_attributes(void *arg)
 		return;
 	if (sqr_xattrs(s->p->x->i.m, e->xattr, set_attribute, s) != 0)
 		extract_damage(s->p, s->number, 0,
-		    "its extended attributes cannot be read");
+		    "the extended attributes cannot be read");
 }
 
 static void

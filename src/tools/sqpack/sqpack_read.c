@@ -43,7 +43,7 @@ open_image(struct sqpack_image *i)
 		rc = sqr_open(&i->m, i->fd, i->offset, p->o.data.threads,
 		    p->o.memory, tell, i, &why);
 	if (rc == -EDQUOT)
-		why = "its tables and names need more memory than --memory "
+		why = "the tables and names need more memory than --memory "
 		    "allows";
 	if (rc != 0)
 		msg_error(&p->msg, "%s: %s", p->o.source,

@@ -72,19 +72,19 @@ take_settings(struct rebuild *b)
 	take_flags(o, f);
 	if (sqb_settings_read(f->compressor, f->settings, f->settings_B,
 	    f->block, &d->method, &d->level) != 0)
-		return repack_refuse(&b->r, "", "sqpack does not support its "
-		    "compressor options");
+		return repack_refuse(&b->r, "", "sqpack does not support the "
+		    "image's compressor options");
 	n = sqpack_image_padding(&b->r.i, padding, sizeof(padding));
 	if (n < 0)
 		return repack_refuse(&b->r, "", strerror(-n));
 	if (sqb_record_read(padding, (size_t)n, d) < 0)
 		return repack_refuse(&b->r, "", "this version does not support "
-		    "the settings in its padding");
+		    "the settings in the padding");
 	o->no_pad = n == 0 && f->used_B % SQUASHFS_PAD_B != 0;
 	if (given != 0 && (d->method->filters || given < d->method->level_min ||
 	    given > d->method->level_max))
-		return repack_refuse(&b->r, "", "its compressor does not have "
-		    "that level");
+		return repack_refuse(&b->r, "", "the compressor has no such "
+		    "level");
 	if (given != 0)
 		d->level = given;
 	/* without xattrs, the writer would set the flag */

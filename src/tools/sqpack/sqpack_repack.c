@@ -50,10 +50,11 @@ add_name(struct repack *r, size_t n, const struct sqr_entry *e)
 	if (e->why != NULL)
 		return repack_refuse(r, path, e->why);
 	if (e->mode == 0 || !e->has_owner)
-		return repack_refuse(r, path, "its owner cannot be read");
+		return repack_refuse(r, path, "the owner cannot be read");
 	if (S_ISLNK(e->mode)) {
 		if (memchr(e->target, '\0', (size_t)e->size) != NULL)
-			return repack_refuse(r, path, "its target has a NUL");
+			return repack_refuse(r, path, "the target contains a "
+			    "NUL");
 		target = sys_malloc((size_t)e->size + 1);
 		if (target == NULL)
 			return repack_no_memory(r);
@@ -138,8 +139,8 @@ take_facts(struct repack *r)
 	char why[128];
 
 	if (o->has_block && o->data.block != f->block) {
-		snprintf(why, sizeof(why), "its block size is %u and cannot "
-		    "be changed", f->block);
+		snprintf(why, sizeof(why), "the block size is %u and cannot be "
+		    "changed", f->block);
 		return repack_refuse(r, "", why);
 	}
 	if (o->exclude_count > 0 || o->data.no_fragments ||

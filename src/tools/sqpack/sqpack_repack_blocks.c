@@ -39,8 +39,8 @@ repack_count(struct repack *r)
 	if (r->count <= left / sizeof(*r->old) && r->units <=
 	    (left - r->count * sizeof(*r->old)) / UNIT_B)
 		return 0;
-	return repack_refuse(r, "", "its block lists need more memory "
-	    "than --memory allows");
+	return repack_refuse(r, "", "the block lists need more memory than "
+	    "--memory allows");
 }
 
 static void
@@ -112,7 +112,7 @@ order_blocks(struct repack *r)
 			if (last->word != b->word || last->want != b->want ||
 			    last->is_fragment != b->is_fragment)
 				return repack_refuse(r, "", "two different "
-				    "blocks start at the same place");
+				    "blocks start at the same offset");
 			continue;
 		}
 		if (last != NULL && b->at - last->at <
@@ -205,7 +205,7 @@ repack_give(struct repack *r)
 	struct sqr_entry e;
 
 	if (units >= UINT32_MAX)
-		return repack_refuse(r, "", "it has too many blocks");
+		return repack_refuse(r, "", "too many blocks");
 	d->ids = r->p->tree.count;
 	d->of = sys_calloc(d->ids, sizeof(*d->of));
 	d->sizes = sys_malloc((units + 1) * sizeof(*d->sizes));

@@ -67,7 +67,7 @@ add_set(struct repack *r, struct repack_set *s)
 		return 0;
 	path = sqpack_image_path(&r->i, s->name);
 	return repack_refuse(r, path == NULL ? "" : path, rc == -EBADMSG ?
-	    "its extended attributes cannot be read" : strerror(-rc));
+	    "the extended attributes cannot be read" : strerror(-rc));
 }
 
 int
