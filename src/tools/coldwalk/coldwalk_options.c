@@ -72,7 +72,7 @@ static const char help[] =
 "  --plain             read an image as a plain file\n"
 "  --memory SIZE       memory limit for an image's tables, names and rows\n"
 "                      (default: 1G)\n"
-"  --prefix TEXT       put TEXT in front of every name\n"
+"  --prefix TEXT       prepend TEXT to every name\n"
 "  --resident          read nothing; report how much of the files is in\n"
 "                      memory (after --cold, if given)\n"
 "  -q, -v              be quiet, or verbose\n"

@@ -56,7 +56,7 @@ static const char help[] =
 "  -a, --algorithms LIST  all; off; zfs: lzjb, zle, lz4, gzip-1..9,\n"
 "                         zstd-1..19, zstd-fast-N; btrfs: zlib-1..9, lzo,\n"
 "                         zstd-1..15; squashfs: gzip-1..9, lz4, lz4hc,\n"
-"                         lzo-1..9, xz, zstd-1..22; sqpack: the same, but\n"
+"                         lzo-1..9, xz, zstd-1..22; sqpack: the same, with\n"
 "                         gzip-1..12; default: a selection\n"
 "  --ashift BITS          zfs: log2 of a sector: 9 (512 bytes) to 16;\n"
 "                         default 12\n"

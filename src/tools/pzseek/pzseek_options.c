@@ -33,7 +33,7 @@ static const char help[] =
 "  --verify            decompress up to the next checksum\n"
 "  --from-start        use no table or index; decompress from the start\n"
 "  --make-index        make a side index for a gzip file\n"
-"  --spacing SIZE      distance between points of the index (4M)\n"
+"  --spacing SIZE      distance between index points (4M)\n"
 "  --index FILE        use this index instead of file.pzi\n"
 "  --no-index          do not look for an index\n"
 "  -l, --list          list sizes, and how ranges are located (--json)\n"

@@ -44,7 +44,7 @@ static const char help[] =
 "  --criterion WHAT  window (default), or line: a line on standard output\n"
 "  --class REGEX     class of the window, instance.class (default: any)\n"
 "  --match REGEX     the line to wait for (default: any)\n"
-"  --error REGEX     title of a window that means failure\n"
+"  --error REGEX     window title that means failure\n"
 "                    (default: [Ee]rror|[Ff]ail|ERROR|FAIL)\n"
 "  --image PATH      then wait until the device of this mount has had no\n"
 "                    request for --quiet-for seconds; may be repeated\n"
