@@ -240,7 +240,7 @@ mkdir "$tmp/archives"
 
 step "a minimal $suite" base
 young
-[ -n "$clock" ] || say 'no time namespace: the clock is that of this machine'
+[ -n "$clock" ] || say 'no time namespace: using the clock of this machine'
 root user
 useradd -R "$root" -m -s /bin/sh stranger
 chown -R --reference="$root/home/stranger" "$root/srv/coldpress"

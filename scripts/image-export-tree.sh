@@ -90,8 +90,8 @@ tree_pytorch() {
 # tree_debian: creates a small system with Python
 tree_debian() {
 	have mmdebstrap || cannot 'mmdebstrap is not installed'
-	[ "$(id -u)" = 0 ] || say 'not root: mmdebstrap must find another way'
-	room "$study" 2000000000 'a Debian'
+	[ "$(id -u)" = 0 ] || say 'not root: mmdebstrap must use another mode'
+	room "$study" 2000000000 'a Debian system'
 	mmdebstrap -q --variant=minbase \
 	    --include=python3,python3-numpy,perl,ca-certificates \
 	    bookworm "$study/tree.new" >&2 ||
@@ -123,7 +123,7 @@ tree_oci() {
 	    "oci:$study/oci:image" >&2 ||
 	    cannot "$oci_image cannot be reached"
 	room "$study" $((3 * $(du -sb "$study/oci" | cut -f 1))) \
-	    'what the image unpacks to'
+	    'the unpacked image'
 	set --
 	[ "$(id -u)" = 0 ] || set -- --rootless
 	umoci unpack "$@" --image "$study/oci:image" "$study/bundle" >&2 ||

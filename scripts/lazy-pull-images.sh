@@ -79,10 +79,10 @@ layer_tar() {
 
 # debian_tar FILE PACKAGES: archives a minimal Debian with these packages
 debian_tar() {
-	have mmdebstrap || cannot 'there is no mmdebstrap'
-	room "$study" 2000000000 'a Debian'
+	have mmdebstrap || cannot 'mmdebstrap is not installed'
+	room "$study" 2000000000 'a Debian system'
 	mmdebstrap -q --variant=minbase --include="$2" bookworm "$1" >&2 ||
-	    cannot 'mmdebstrap could not make a Debian'
+	    cannot 'mmdebstrap could not create a Debian system'
 }
 
 image_py() {
@@ -93,7 +93,7 @@ image_py() {
 # image_root DIR: makes a layer with ROOT's dependencies, such as the headers
 # read by its interpreter, and a layer with ROOT
 image_root() {
-	have pip3 || cannot 'there is no pip3'
+	have pip3 || cannot 'pip3 is not installed'
 	room "$study" 8000000000 'the image with ROOT'
 	root_packages=$1/root/usr/local/lib/python3.11/dist-packages
 	mkdir -p "$1/wheels/tmp" "$root_packages"

@@ -81,7 +81,7 @@ server_find() {
 	server_address=$(there 'echo $SSH_CONNECTION' </dev/null |
 	    cut -d ' ' -f 3)
 	case $server_address in
-	*:* | '') die "$server: reached at '$server_address', not by IPv4" ;;
+	*:* | '') die "$server: reached at '$server_address', not over IPv4" ;;
 	esac
 }
 

@@ -59,7 +59,7 @@ app_check() {
 	[ -r "$app_path" ] || die "$app_path: no such description"
 	check_bad=$(grep -Env '^(#|$|(packages|own|tree|appimage|generate|host|command|class|criterion|match)=.)' \
 	    "$app_path" | head -n 1)
-	[ -z "$check_bad" ] || die "$app_path: line ${check_bad%%:*} is not KEY=VALUE of a known key"
+	[ -z "$check_bad" ] || die "$app_path: line ${check_bad%%:*} is not KEY=VALUE with a known key"
 	[ -n "$(app_get "$1" command)" ] || die "$app_path: command= is missing"
 	check_tree=$(app_get "$1" tree)
 	[ -z "$check_tree" ] || [ -d "$check_tree" ] ||

@@ -152,7 +152,7 @@ study_make() {
 	study_own
 	[ -e "$study/plan" ] || [ -e "$study/lock" ] ||
 	    [ -z "$(ls -A "$study")" ] ||
-	    die "$study is not the folder of a study: choose another -o"
+	    die "$study is not a study folder: choose another -o"
 	[ -e "$study/plan" ] || [ ! -e "$rows_csv" ] ||
 	    die "$rows_csv exists, but its study does not: choose another -o, or remove it"
 }
