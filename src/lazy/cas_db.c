@@ -284,8 +284,8 @@ cas_db_chunk(struct cas_db *d, struct cas_chunk *c, char why[LAYER_WHY])
 	c->size = sqlite3_column_int64(s, 3);
 	hash = bytes_of(s, 4, &len);
 	if (len != CAS_HASH)
-		return layer_refuse(why, -EBADMSG, "the hash of a chunk has "
-		    "%zu bytes instead of %d", len, CAS_HASH);
+		return layer_refuse(why, -EBADMSG, "a chunk's hash has %zu "
+		    "bytes instead of %d", len, CAS_HASH);
 	memcpy(c->hash, hash, CAS_HASH);
 	return 1;
 }
@@ -308,8 +308,8 @@ cas_db_nested(struct cas_db *d, struct cas_nested_row *n, char why[LAYER_WHY])
 		return layer_refuse(why, -EBADMSG, "a nested catalog has no "
 		    "SHA-1");
 	if (size < 1 || size > LAYER_INDEX_MAX)
-		return layer_refuse(why, -EBADMSG, "the size of a nested "
-		    "catalog, %lld, is not in 1..%d", (long long)size,
+		return layer_refuse(why, -EBADMSG, "a nested catalog's size, "
+		    "%lld, is not in 1..%d", (long long)size,
 		    LAYER_INDEX_MAX);
 	n->nested.size = (uint64_t)size;
 	return 1;

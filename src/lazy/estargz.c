@@ -138,7 +138,7 @@ explain(struct unpack *u, int rc)
 	const char *why = tar_why(u->tar);
 
 	if (rc == -ENODATA)
-		return layer_refuse(u->why, -EBADMSG, "its index is "
+		return layer_refuse(u->why, -EBADMSG, "the index is "
 		    "truncated");
 	if (rc == -EBADMSG && why != NULL)
 		layer_refuse(u->why, rc, "the archive around the index is "

@@ -207,7 +207,7 @@ toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
 	size_t first = t->units[unit].first_chunk, end = chunks_end(l, unit);
 	const uint8_t *blocks = t->digests != NULL ? NULL : r[1].buf;
 
-	*why = "the digests of a unit do not match the compact index";
+	*why = "a unit's digests do not match the compact index";
 	if (blocks != NULL && !verify_blocks(l, unit, d, blocks))
 		return -EBADMSG;
 	*why = "a unit's data does not match the digest in the index";

@@ -166,7 +166,7 @@ ztoc_read_spans(struct layer *l, struct ztoc *z,
 	if (rc == 0)
 		rc = flatbuf_u32(compression, COMPRESSION_LAST, &last);
 	if (rc != 0 || kind < ZTOC_GZIP || kind > ZTOC_PLAIN)
-		return ztoc_damaged(why, "its compression");
+		return ztoc_damaged(why, "the compression");
 	z->plain = kind == ZTOC_PLAIN;
 	z->count = (size_t)(uint32_t)(last + 1);
 	/* the digest of a span needs at least this many bytes */

@@ -177,12 +177,12 @@ add_runs(struct reader *k, uint64_t offset, uint64_t length)
 		    spans[k->unit + 1].out <= k->at)
 			k->unit++;
 		if (k->unit >= k->z->count || spans[k->unit].out > k->at)
-			return ztoc_damaged(k->why, "data is in no span");
+			return ztoc_damaged(k->why, "data is not in any span");
 		content = k->l->index.units[k->unit].content;
 		r.unit = (uint32_t)k->unit;
 		r.inner = k->at - spans[k->unit].out;
 		if (r.inner >= content)
-			return ztoc_damaged(k->why, "data is in no span");
+			return ztoc_damaged(k->why, "data is not in any span");
 		r.length = content - r.inner < length ? content - r.inner :
 		    length;
 		rc = index_run(&k->l->index, &r, k->why);
@@ -203,12 +203,12 @@ add_extents(struct reader *k, const struct flatbuf_bytes *v)
 
 		if (length > k->stored)
 			return ztoc_damaged(k->why,
-			    "the extents of a sparse file");
+			    "a sparse file's extents");
 		k->stored -= length;
 		rc = add_runs(k, load_le64(v->data + i), length);
 	}
 	return rc == 0 && k->stored > 0 ?
-	    ztoc_damaged(k->why, "the extents of a sparse file") : rc;
+	    ztoc_damaged(k->why, "a sparse file's extents") : rc;
 }
 
 /*

@@ -87,8 +87,8 @@ judge_traffic(const struct cold *c, struct cold_report *r)
 		    c->proven_B, c->needed_B);
 	} else if (c->inline_files > 0) {
 		r->state = COLD_UNKNOWN;
-		snprintf(r->why, sizeof(r->why), "the data of %" PRIu64
-		    " files is in their inodes, which may have been in "
+		snprintf(r->why, sizeof(r->why), "%" PRIu64
+		    " files store their data in inodes, which may have been in "
 		    "memory", c->inline_files);
 	} else if (r->before.unseen > 0 && c->needed_B > 0) {
 		say(r, COLD_YES, "proven by the number of bytes read");

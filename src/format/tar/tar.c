@@ -139,7 +139,7 @@ tar_read(struct tar *t, void *buf, size_t len)
 	n = take(t, buf, len);
 	if (n == 0)
 		return tar_fail(t, -ENODATA,
-		    "the archive ends within the data of an entry");
+		    "the archive ends within an entry's data");
 	if (n > 0)
 		t->left -= (uint64_t)n;
 	return n;
@@ -193,7 +193,7 @@ tar_header_next(struct tar *t)
 	if (rc == 1 && !tar_checksum_ok(t->block))
 		return tar_fail(t, -EBADMSG, t->offset == TAR_BLOCK ?
 		    "not a tar archive" :
-		    "the checksum of a header is wrong");
+		    "a header checksum is wrong");
 	return rc;
 }
 

@@ -148,7 +148,7 @@ set_numbers(struct tar *t, struct tar_entry *e)
 	e->major = (uint32_t)major;
 	e->minor = (uint32_t)minor;
 	return e->size <= INT64_MAX - TAR_BLOCK ? 0 :
-	    tar_fail(t, -EBADMSG, "the size of an entry is out of range");
+	    tar_fail(t, -EBADMSG, "an entry's size is out of range");
 }
 
 static int

@@ -51,7 +51,7 @@ extents_of_block(struct tar *t, const uint8_t *p, unsigned count)
 		    tar_number(p + NUMBER_B, NUMBER_B, &length) != 0 ||
 		    offset < 0 || length < 0)
 			return tar_fail(t, -EBADMSG,
-			    "the map of a sparse file is damaged");
+			    "a sparse file's map is damaged");
 		rc = tar_extent_add(t, (uint64_t)offset, (uint64_t)length);
 		p += 2 * NUMBER_B;
 	}
@@ -68,15 +68,14 @@ tar_sparse_old(struct tar *t, uint64_t *realsize)
 	if (tar_number(t->block + REALSIZE_AT, NUMBER_B, &size) != 0 ||
 	    size < 0)
 		return tar_fail(t, -EBADMSG,
-		    "the size of a sparse file is not a number");
+		    "a sparse file's size is not a number");
 	*realsize = (uint64_t)size;
 	rc = extents_of_block(t, t->block + FIRST_AT, FIRST_COUNT);
 	while (rc == 0 && more) {
 		rc = tar_block(t);
 		if (rc == 0)
 			rc = tar_fail(t, -ENODATA,
-			    "the archive ends within the map of a sparse "
-			    "file");
+			    "the archive ends within a sparse file's map");
 		if (rc < 0)
 			return rc;
 		more = t->block[NEXT_MORE] != 0;
@@ -104,8 +103,7 @@ map_fill(struct tar *t, struct map *m)
 			return (int)n;
 		if (n == 0)
 			return tar_fail(t, -EBADMSG,
-			    "the map of a sparse file is longer than its "
-			    "data");
+			    "a sparse file's map is longer than its data");
 		have += (size_t)n;
 	}
 	m->at = 0;
@@ -130,7 +128,7 @@ map_number(struct tar *t, struct map *m, uint64_t *value)
 	text[len] = '\0';
 	if (m->block[m->at++] != '\n' || tar_decimal(text, value) != 0)
 		return tar_fail(t, -EBADMSG,
-		    "the map of a sparse file is damaged");
+		    "a sparse file's map is damaged");
 	return 0;
 }
 
@@ -163,8 +161,8 @@ tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored)
 		if (e->offset < end || e->offset > size ||
 		    e->length > size - e->offset)
 			return tar_fail(t, -EBADMSG,
-			    "the extents of a sparse file overlap or extend "
-			    "past its end");
+			    "a sparse file's extents overlap or extend past "
+			    "its end");
 		end = e->offset + e->length;
 		sum += e->length;
 		if (e->length > 0)
@@ -172,7 +170,7 @@ tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored)
 	}
 	t->extent_count = kept;
 	if (sum != stored)
-		return tar_fail(t, -EBADMSG, "the extents of a sparse file do "
-		    "not match the length of its data");
+		return tar_fail(t, -EBADMSG, "a sparse file's extents do not "
+		    "match the length of its data");
 	return 0;
 }

@@ -273,7 +273,7 @@ check(struct lap *l)
 	else if (o->counted && lap_is_adaptive(o))
 		wrong = "-n cannot be combined with -m, -M, --for or --resolve";
 	else if (o->least > o->runs)
-		wrong = "the value of -m is greater than that of -M";
+		wrong = "-m is greater than -M";
 	else if (o->resume && o->within > 0)
 		wrong = "-r cannot be combined with --resolve, which judges "
 		    "only the runs of one invocation";
