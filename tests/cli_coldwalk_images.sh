@@ -87,7 +87,7 @@ make -comp zstd
 	head -c 12345 /dev/urandom
 	cat img
 } >moved
-good 'behind something' --offset 12345 moved
+good 'after something else' --offset 12345 moved
 {
 	cat img
 	head -c 777 /dev/urandom

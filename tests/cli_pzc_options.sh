@@ -71,10 +71,10 @@ same '-d -F xz of gzip: the bytes' back text
 
 # Rejected, with a message.
 says '-T4 names -p' 'use -p' pzc -T4
-says '-T 4 too' 'use -p' pzc -T 4
-says '-kT0 too' 'use -p' pzc -kT0
-says '-T4 behind a name too' 'use -p' pzc text -T4
-says '-T16 -c too' 'use -p' pzc -T16 -c text
+says '-T 4, too' 'use -p' pzc -T 4
+says '-kT0, too' 'use -p' pzc -kT0
+says '-T4 after a name, too' 'use -p' pzc text -T4
+says '-T16 -c, too' 'use -p' pzc -T16 -c text
 says '-F first' 'not pigz' pzc -F first
 says 'an unknown format' 'unknown format' pzc -F rar
 says 'an unknown format: the known ones' 'gzip, .*bzip2' pzc -F zz
@@ -94,10 +94,10 @@ says 'a level that gzip does not have' level pzc -13
 says 'a level that no format has' level pzc -99999999999
 says 'a level that bzip2 does not have' level pzc -F bzip2 -0
 says 'a level that is not a number' number pzc --level x
-says 'a level of nothing' number pzc --level=
+says 'an empty level' number pzc --level=
 says '-p 0' 'not in' pzc -p 0
 says '-p of a word' number pzc -p many
-says '-p beyond' 'not in' pzc -p 99999999999999999999
+says '-p out of range' 'not in' pzc -p 99999999999999999999
 says '-b 0' 'not in' pzc -b 0
 says '--memory of a word' number pzc --memory much
 says '--memory too small' memory pzc --memory 1K

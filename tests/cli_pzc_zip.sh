@@ -85,7 +85,7 @@ for z in py-*.zip by-*.zip; do
 	[ -e "$z" ] || continue
 	is "$z: the size by -l" "$(pzc -lq "$z" | awk '{ print $4 }')" "$size"
 done
-is 'a size of 63 bits' "$(pzc -lq huge.zip | awk '{ print $4 }')" \
+is 'a 63-bit size' "$(pzc -lq huge.zip | awk '{ print $4 }')" \
     9223372036854775807
 is '-l: sums beyond 64 bits' "$(pzc -l huge.zip huge.zip huge.zip |
     awk 'END { print $2 }')" 18446744073709551615+

@@ -85,7 +85,7 @@ as 'pseudo files of a file' one image "$@" -pf pseudo
 as 'pseudo files, with times' one image "$@" -p 'n D 1600000001 700 3 4' \
     -p 'n/x C 1600000002 600 0 0 1 3' -p 'dir M 1600000003 500 7 8'
 as 'owners' one image "$@" -force-uid 5 -force-gid 7
-as 'everything of root' one image "$@" -all-root
+as 'everything is owned by root' one image "$@" -all-root
 as 'the same, by its other name' one image "$@" -root-owned
 as 'the root' one image "$@" -root-mode 711 -root-uid 4 -root-gid 5
 as 'blocks of 64K' one image "$@" -b 64K
@@ -112,7 +112,7 @@ t 'an offset: its tree' 0 diff -r -x fifo offset one
 t 'another offset' 1 unsquashfs -offset 4096 -l image
 unset SOURCE_DATE_EPOCH
 as 'times' one image "$@" -all-time 5 -mkfs-time 7
-as 'links counted apart' one image "$@" -fstime 7 -no-hardlinks \
+as 'links counted separately' one image "$@" -fstime 7 -no-hardlinks \
     -one-file-system
 
 # Output

@@ -61,7 +61,7 @@ t 'of a file that is not an image' 1 check program
 # Settings for which the format has no field
 sqpack -f -F gzip -L 12 --no-probe -o image tree
 t 'listed in full' 0 sqpack -lv image
-shows 'what stands in the padding is shown' '^more settings: level=12 no-probe$'
+shows 'the padding is shown' '^more settings: level=12 no-probe$'
 sqpack -f -F gzip -o image tree
 sqpack -lv image >list.out
 is 'nothing else is stored there' "$(grep -c '^more settings' list.out)" 0

@@ -93,7 +93,7 @@ trouble 'one name of a file goes' $listed 'rm tree/large' \
     'tree/large: No such file' large
 trouble 'a file grows' $listed 'echo more >>tree/small' \
     'tree/small: changed while it was being read' small
-trouble 'a file is other' $listed 'seq 300 | tac >tree/small' \
+trouble 'a file is overwritten' $listed 'seq 300 | tac >tree/small' \
     'tree/small: changed while it was being read' small
 trouble 'a directory is in its place' $listed \
     'rm tree/small; mkdir tree/small' \

@@ -70,7 +70,7 @@ make img -comp xz -Xbcj x86 && good 'xz for x86' img
 make img -no-exports -no-xattrs -nopad && good 'no more than needed' img
 (head -c 12345 /dev/zero && cat img) >moved && good 'at an offset' moved 12345
 (cat img && head -c 777 /dev/urandom) >signed &&
-    good 'something behind it' signed
+    good 'something after it' signed
 if have gensquashfs; then
 	for c in gzip xz lz4 zstd; do
 		rm -f img

@@ -59,7 +59,7 @@ damage_each() {
 	one 'a fragment block after its index' "$whole_fragments" 8 \
 	    $((whole_fragments + 1))
 	one 'missing options' 24 2 $(($(le whole 24 2) | 1024))
-	one 'a length beyond the file' 40 8 $((whole_length + 65536))
+	one 'a length past the end of the file' 40 8 $((whole_length + 65536))
 	one 'a later version' 30 2 1
 	one 'a block size that contradicts its logarithm' 22 2 18
 	one 'a root far in its block' 32 8 9000
