@@ -4,8 +4,8 @@ option(COLDPRESS_LAP "Build lap and lapcmp" ON)
 
 if(COLDPRESS_LAP)
     # A command's measured peak memory is never below that of lap, so lap is
-    # linked statically if there is a static C library, and with our library
-    # only, without that library's dependencies.
+    # linked statically if a static C library exists, and against our library
+    # alone, without its dependencies.
     include(CheckCSourceCompiles)
     set(CMAKE_REQUIRED_LINK_OPTIONS -static)
     check_c_source_compiles("int main(void) { return 0; }" HAVE_STATIC_LIBC)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# layermount: mount layers over HTTP ranges
+# layermount: mount layers using HTTP range requests
 option(COLDPRESS_LAYERMOUNT
     "Build layermount (needs what layerpack needs, libcurl and libfuse3)" ON)
 

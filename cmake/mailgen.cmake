@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# mailgen: generate a mail corpus; coldwalk's digests compute its hash
+# mailgen: generate a mail corpus; coldwalk's digest code computes its hash
 option(COLDPRESS_MAILGEN "Build mailgen (needs OpenSSL)" ON)
 
 if(COLDPRESS_MAILGEN AND COLDWALK_BUILT)

@@ -45,7 +45,7 @@ install(FILES LICENSE NEWS README.md TYPE DOC)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md
     ${PROJECT_SOURCE_DIR}/doc/*.svg)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc)
-# bash finds the completions of a command by its name.
+# bash looks up completions by command name.
 foreach(name IN LISTS tools PZC_NAMES)
     install(FILES scripts/completion.bash RENAME ${name}
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Removes the files that were last installed from this build, and our folders if
-# they are then empty.
+# Removes the files last installed from this build, and any of our folders that
+# this leaves empty.
 cmake_minimum_required(VERSION 3.25)
 if(NOT EXISTS ${MANIFEST})
     message(FATAL_ERROR

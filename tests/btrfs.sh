@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# btrfs.sh - trees for the tests of the model of btrfs, in addition to lib.sh
+# btrfs.sh - trees for testing the btrfs model; sourced after lib.sh
 # SPDX-License-Identifier: BSD-2-Clause
 
-# many_small DIR: creates 6,000 files of about 100 bytes; a copy of them to
-# btrfs is sensitive to the order in which Linux writes them
+# many_small DIR: creates 6,000 files of about 100 bytes; the metadata size of a
+# copy on btrfs depends on the order in which Linux writes them
 many_small() {
 	mkdir "$1"
 	awk -v top="$1" 'BEGIN { srand(7); for (i = 0; i < 6000; i++) {

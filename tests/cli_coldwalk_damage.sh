@@ -1,6 +1,6 @@
 #!/bin/sh
 # Images that Linux would not mount are reported with exit status 1, but their
-# files are read; a file with the name of an image must be an image.
+# files are still read; a file named like an image must be one.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -65,8 +65,8 @@ cat runtime runtime >tool
 t 'a program' 0 to got coldwalk tool
 is 'is a file' "$(cat got)" "$(sha256sum tool)"
 
-# Memory stays bounded with a million names for one inode, in an image of a few
-# KiB.
+# Memory use stays bounded with a million names for one inode, in an image of a
+# few KiB.
 mkdir many
 i=0
 while [ $i -lt 2000 ]; do

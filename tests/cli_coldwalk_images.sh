@@ -1,6 +1,6 @@
 #!/bin/sh
-# A tree and its images have the same manifest with all image settings; rows
-# show how files are stored and, for a damaged image, which data is lost.
+# A tree and its images have the same manifest, whatever the image settings;
+# rows show how files are stored and, for a damaged image, which data is lost.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -128,7 +128,7 @@ is 'its blocks, stored' "$(value rows noise compressed_B)" 300000
 t 'or compressed' 0 test "$(value rows large compressed_B)" -lt 600000
 t 'a hash' 0 grep -q "^$(value rows large hash)  large$" want
 t 'the time of the first read' 0 test -n "$(value rows large first_read_s)"
-# The file's tail is in a separate block here, or in a fragment block.
+# Here, the file's tail is in its own block or in a fragment block.
 data=$(($(od -An -tu8 -j 64 -N 8 img) - 96))
 stored=$(coldwalk --csv --summary img | tail -n 1 | cut -d , -f 10)
 is 'all blocks are read once' "$stored" "$data"
@@ -150,8 +150,8 @@ printf 'new\nline\0' >list
 t 'NULs' 0 to got coldwalk -0 --files-from list img
 is 'the line is escaped' "$(sed 's/.*  //' got)" 'new\nline'
 
-# Damage: every bad block is listed, with its position, its files and the
-# reason.
+# Damage: every bad block is listed, with its position, the affected files and
+# the reason.
 rm -rf some && mkdir some
 seq 60000 >some/one
 cp some/one some/twin
@@ -160,7 +160,8 @@ for i in 1 2 3; do
 	seq $i 500 >some/small$i
 done
 mksquashfs some bad -comp zstd -b 64K -no-progress >/dev/null 2>&1
-# Blocks begin with zstd's magic; the last data block is a fragment block.
+# Blocks begin with zstd's magic number; the last data block is a fragment
+# block.
 inodes=$(od -An -tu8 -j 64 -N 8 bad | tr -d ' ')
 LC_ALL=C grep -abo "$(printf '\050\265\057\375')" bad | cut -d : -f 1 |
     awk -v end="$inodes" '$1 < end' >places

@@ -89,7 +89,7 @@ is 'btrfs: the size classes hold all bytes' "$(awk -F , '!/^#/ && $4 != "" &&
     $5 != "files" { n += $8 } END { print n }' sizes.csv)" \
     "$(row zstd-1 physical_B sizes.csv)"
 
-# With these files, real filesystems have 8 nodes, and 220 to 225 (n = 5).
+# On real filesystems, `single' takes 8 nodes and `many' 220 to 225 (n = 5).
 mkdir single
 printf x >single/one
 to one.csv fsratio --csv --fs btrfs -a zstd-3 single

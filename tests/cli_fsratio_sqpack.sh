@@ -19,7 +19,7 @@ column() {
 number() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$2"; }
 
 # foretold TREE BLOCK ALGORITHM OPTION...: compares the prediction with the
-# image; the options are for sqpack
+# image; the options are passed to sqpack
 foretold() {
 	f_tree=$1 f_block=$2 f_name=$3
 	shift 3

@@ -2,10 +2,10 @@
 # Compares fsratio with OpenZFS's own compressors, by running zstream recompress
 # on a stream of the same records.  ZSTREAM names the program, if it is not in
 # PATH.  ZFS is not needed.  Debian has zstream in zfsutils-linux 2.2 or later
-# (backports, contrib), which cannot be installed next to zfs-fuse; it is
-# sufficient to unpack this package, libzfs, libzpool, libnvpair and libuutil
-# with dpkg-deb -x DEB DIR.  In that case, ZSTREAM is a script with the single
-# line LD_LIBRARY_PATH=DIR/lib/x86_64-linux-gnu exec DIR/sbin/zstream "$@".
+# (backports, contrib), which cannot be installed next to zfs-fuse; it is enough
+# to unpack this package, libzfs, libzpool, libnvpair and libuutil with dpkg-deb
+# -x DEB DIR.  In that case, ZSTREAM is a script with the single line
+# LD_LIBRARY_PATH=DIR/lib/x86_64-linux-gnu exec DIR/sbin/zstream "$@".
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -14,9 +14,9 @@ zstream=${ZSTREAM:-zstream}
 have fsratio || skip_all 'no fsratio'
 have "$zstream" || skip_all 'no zstream (zfsutils-linux of contrib, 2.2 or later)'
 
-# real ALGORITHM: prints the size of its records.  zstream keeps every record
-# that shrank; records that ZFS would store uncompressed are counted as
-# uncompressed.
+# real ALGORITHM: prints the total size of the recompressed records.  zstream
+# keeps every record that shrank; records that ZFS would store uncompressed are
+# counted as uncompressed.
 real() {
 	case $1 in
 	zstd-*)	set -- -l "${1#zstd-}" zstd ;;
@@ -38,8 +38,8 @@ foretold() {
 	    END { print sum }'
 }
 
-# Mail-sized pieces, none small enough for a block pointer, and files of several
-# records.
+# Mail-sized pieces, none small enough to be embedded in a block pointer, and
+# multi-record files.
 mkdir tree
 cat /usr/share/doc/*/copyright /usr/share/common-licenses/* 2>/dev/null |
     head -c 6000000 >text

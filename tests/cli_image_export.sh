@@ -120,7 +120,7 @@ t 'too little space for a cell' 1 faked -n 9 --rows none.p2 -o k.csv
 is 'which is not a run' "$(find k.csv.d/rows -name '0*.csv' | wc -l)" 16
 rm fake/df
 
-# Tests the content's sources.
+# Tests the content sources.
 fake pip3 <<'EOF'
 echo "$TMPDIR" >pip
 exit 1
@@ -309,7 +309,8 @@ EOF
 			    "," s * $4 ",0," $4 "," $5 * 1024 ",0,"
 		}
 	}'
-	# A failed run, and a start that was not cold, would change medians.
+	# A failed run, and a start that was not cold, would change the medians
+	# if they were counted.
 	echo 's,zstd1.p2,image_B=1;plain_B=1000000,7,all,unknown,0.001,0,0,1,1,1,'
 	echo 's,zstd1.p2.start,,7,all,unknown,0.001,0,0,1,1,0,'
 } >known.csv
@@ -353,8 +354,8 @@ verdict known 'and in memory' "$fails"
 verdict known 'some duplicates are removed' "$holds"
 verdict known 'reading back takes no more memory at level 9' "$holds"
 verdict known 'reading back takes no more memory at level 19' "$fails"
-# Without measurements a finding is undecided, as is the one about idle
-# processors while other processes are busy.
+# Without measurements a finding is undecided.  So is the finding about idle
+# processors if other processes were busy.
 variant() { sh -c "$1" <known.csv >v.csv; rm -rf v.csv.d; cp -r known.csv.d v.csv.d; }
 t 'six runs of each level' 0 variant \
     "sed 'p;s/^\(s,zstd9.p2,[^,]*\),\([123]\),/\1,4\2,/' | awk '!seen[\$0]++'"
@@ -398,8 +399,8 @@ t 'the failed run is reported' 0 grep -q \
     '^zstd1.p2: 1 of 7 runs failed and are left out$' known
 t 'and so is the warm start' 0 grep -q '; 1 not proven cold and left out' known
 t 'oversubscription' 0 grep -q '^8 threads on 2 processors are oversub' known
-# none.p2 is the fastest; with the rounds' slowness (1.1 .. 1.6, median 1.35)
-# zstd 1 takes 13.5 s more and saves 2.7 s per start.
+# none.p2 is the fastest.  Rounds are slowed by 1.1 .. 1.6 (median 1.35), so
+# zstd 1 takes 13.5 s more, and saves 2.7 s per start.
 t 'break-even' 0 grep -E -q \
     '^zstd1.p2 +6 +2\.700 .* 13\.500 +2\.200 \.\. 3\.200 +5\.0 ' known
 t 'levels that never pay' 0 grep -E -q '^zstd2.p2 .* never$' known

@@ -194,7 +194,7 @@ t 'resume needs a file' 125 lap -r -- true
 
 # Nothing is left behind
 
-# This is late enough for both to have started, at the machine's current speed.
+# Finds a time-out that lets both start, at the machine's current speed.
 for limit in 0.3 1 3 10 30 100; do
 	rm -f pid pid2 t.csv
 	t 'a time-out' 137 lap -q -n 1 -t $limit -o t.csv -l t -- sh -c '

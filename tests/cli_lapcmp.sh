@@ -27,7 +27,7 @@ cell() {
 	    .t.out
 }
 
-# A difference of 2 % is detected in pairs despite a drift by a factor of ten.
+# A difference of 2 % is detected in pairs despite a tenfold drift.
 {
 	echo "$head"
 	rows s1 b 2 20 '1.02 * (1 + i / 2) * (1 + (i % 3 - 1) / 1000)'
@@ -60,8 +60,8 @@ shows 'says Holm' '6 comparisons, family-wise error 5 % (Holm)$'
 t 'JSON' 0 lapcmp --json rows.csv
 is 'a line for each' "$(grep -c '^{"group":"cache=cold".*}$' .t.out)" 8
 
-# With Holm's method, one verdict among many that is due to chance is not
-# confirmed.
+# Holm's method does not confirm a single verdict among many that is due to
+# chance.
 {
 	echo "$head"
 	rows s1 a 1 8 1
@@ -90,8 +90,8 @@ t 'only six pairs' 0 sh -c "awk -F, 'NR == 1 || \$5 <= 6' six.csv |
 shows 'no verdict without an interval' \
     '^b .*not resolved (no interval with fewer than 7 pairs)$'
 
-# Signed ranks detect a difference that signs do not: 9 of 12 pairs, including
-# the larger ones.
+# The signed-rank test detects a difference that the sign test misses: 9 of 12
+# pairs, including the larger ones.
 {
 	echo "$head"
 	rows s1 a 1 12 1
@@ -123,7 +123,7 @@ t 'times of 0' 0 lapcmp --csv zero.csv
 is 'all pairs count' "$(cell pairs b cpu_s) $(cell verdict b cpu_s)" \
     '20 not resolved'
 
-# Pairs come from one series.
+# Both runs of a pair come from the same series.
 {
 	echo "$head"
 	rows s1 a 1 8 1

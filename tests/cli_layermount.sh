@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests layermount's command line, and its reports about servers.
+# Tests layermount's command line, and what --probe reports about servers.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -96,7 +96,7 @@ is 'the MD5 of a path' "$(query "$root" "SELECT md5path_1, md5path_2 FROM
     catalog WHERE name = 'empty'")" "$(printf /empty | openssl md5 -binary |
     od -An -td8 | awk '{ print $1 "|" $2 }')"
 
-# the tree, as find lists what tar extracts
+# the tree as extracted by tar and listed by find
 mkdir want
 tar -xpf t.tar -C want
 listing >all
@@ -208,7 +208,7 @@ else
 	skip 'layerpack without OCI'
 fi
 
-# catalog marks in the archive itself
+# catalog markers in the archive itself
 mkdir -p marked/sub/deep
 : >marked/sub/.cvmfscatalog
 echo x >marked/sub/deep/file

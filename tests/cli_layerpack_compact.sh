@@ -1,5 +1,6 @@
 #!/bin/sh
-# The compact index lists and verifies the same as the index, or is refused.
+# Listing and verifying give the same results with the compact index as with the
+# full index, or the compact index is refused.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -18,14 +19,14 @@ pack() {
 	layerpack -q -f -F "$pack_as" --stats="$pack_name.stats" \
 	    -o "$pack_name" "$@" "$pack_name.tar" >said
 }
-# compact_of: prints the value of the annotation of the layer made last
+# compact_of: prints the last layer's compact index annotation
 compact_of() { sed -n 's/^annotation coldpress.compact-index=//p' said; }
 # read_B FILE: prints how many bytes were read for the index
 read_B() { sed -n 's/.* \([0-9]*\) bytes read for the index/\1/p' "$1"; }
 # units NAME: prints the offsets of a layer's units
 units() { table "$1" | sed '$d' | grep -o '"offset":[0-9]*'; }
-# graft FROM FORMAT: makes `grafted`, a copy of the layer `honest` with what
-# follows column FROM of the statistics in the layer `liar`
+# graft FROM FORMAT: makes `grafted`, which is the layer `honest` up to the
+# offset in column FROM of its statistics, and the layer `liar` from there on
 graft() {
 	head -c "$(stat_of honest "$1")" honest >grafted
 	part liar "$(stat_of liar "$1")" $(($(stat_of liar compact_offset_B) +
@@ -83,7 +84,7 @@ shows 'is named' 'sha256: and 64 hexadecimal digits' .t.err
 t 'not for a ztoc' 1 layerpack -F ztoc --no-compact-index -o no nasty.tar
 shows 'says so' 'no-compact-index cannot be used with -F ztoc' .t.err
 
-# --verify reports a compact index that differs.
+# --verify reports a compact index that differs from the full index.
 mkdir honest.d
 head -c 3000 /dev/urandom >honest.d/first
 seq 100 >honest.d/second
@@ -97,7 +98,7 @@ for format in estargz zstd-chunked; do
 	t "$format: other modes" 1 layerpack --verify grafted
 	shows "$format: are reported" 'differs from the index at' .t.err
 	cp -a honest.d liar.d
-	# another first byte, with which the data compresses to the same length
+	# a different first byte that leaves the compressed length unchanged
 	k=0
 	until [ $k -gt 0 ] && [ "$(units liar)" = "$(units honest)" ]; do
 		k=$((k + 1))

@@ -94,7 +94,7 @@ every 'a tree' facts "malloc:ENOMEM openat:EMFILE openat:EACCES pread:EIO
     mknodat:EPERM linkat:EMLINK chown:EPERM chmod:EPERM utimens:EPERM
     thread:EAGAIN dup:EMFILE stat:EIO" sh extract layerpack-fault
 
-# interrupted NAME COMMAND...: checks that every interrupted call is repeated
+# interrupted NAME COMMAND...: checks that every interrupted call is retried
 interrupted() {
 	i_name=$1 i_bad=''
 	shift

@@ -45,8 +45,8 @@ files() {
 	done
 }
 
-# index_digest: prints the digest that the program checks, which in both formats
-# is that of the JSON
+# index_digest: prints the digest that the program checks: that of the JSON, in
+# both formats
 index_digest() {
 	case $1 in
 	gzip) sed -n 's/^annotation .*toc.digest=//p' said ;;

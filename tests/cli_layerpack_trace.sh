@@ -20,7 +20,7 @@ pack() {
 }
 
 # graft FORMAT TRACE: makes `grafted`, a copy of the layer `honest` with this
-# trace and an index that has its digest
+# trace, and an index containing the trace's digest
 graft() {
 	head -c "$(stat_of honest trace_offset_B)" honest >grafted
 	cat "$2" >>grafted

@@ -1,5 +1,5 @@
 #!/bin/sh
-# layerpack makes ztocs of unmodified layers, and reads layers through them.
+# layerpack makes ztocs for unmodified layers, and reads layers through them.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -10,7 +10,7 @@
 index() { layerpack -q -f -F ztoc -o out "$@" >said; }
 
 # trip NAME LAYER TREE OPTION...: checks that the tree can be read through a
-# ztoc of the layer
+# ztoc for the layer
 trip() {
 	trip_name=$1 trip_layer=$2 trip_tree=$3
 	shift 3

@@ -1,5 +1,5 @@
 #!/bin/sh
-# pzc -l shows exact sizes, or marks them with ? or + if they are not certain.
+# pzc -l shows exact sizes, and marks uncertain ones with ? or +.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -62,7 +62,7 @@ is 'check of lz4' "$(field check text.lz4)" '"XXH32"'
 is 'check of xz' "$(field check text.xz)" '"CRC-64"'
 is 'check of lzma' "$(field check text.lzma)" '"none"'
 
-# gzip files from pzc itself, too large to be walked
+# gzip files from pzc itself, too large for -l to walk
 for option in '' -R '-b 64' '-b 1000' -0 -i; do
 	# shellcheck disable=SC2086
 	pzc $option -c noise >own.gz

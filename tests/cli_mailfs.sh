@@ -104,14 +104,15 @@ line 'a file takes 1.63 times as long; doubling explains 63 % of the loss'
 line '21.56 and 29.74 % of the mean over all runs: 8.18 points more, or 37.9 %'
 line 'the ten means alone vary by 11.07 and 19.36 %, so the runs in a cell vary by about 21 and 26 %'
 
-# Times are slowed by 1.1 to 1.6: 13.5 is their mean and median for 10 s; the
-# mean of quotients is 2.7 / 10 times the mean of 1/1.1 .. 1/1.6.
+# Times are slowed by factors of 1.1 to 1.6: for 10 s, the mean and the median
+# are 13.5 s; the mean quotient is 2.7 / 10 times the mean of 1/1.1 .. 1/1.6.
 t "the study's table" 0 grep -q -F \
     ' 5 gzip-5            1 0.015003015     183.4         2.723 |  6 0.203292333    13.500         2.700 0.200000000' known
 t 'what is missing' 0 grep -q \
     '^ 1 gzip-1 .* | not measured$' known
 t 'trimming needs ten values' 0 grep -q 'which drops 1 of 10 values' known
-# With ten rounds, 1.1 to 2.0, the result is the mean of the middle eight.
+# With ten rounds, slowed by 1.1 to 2.0, the result is the mean of the middle
+# eight.
 t 'and is done' 0 grep -q -F \
     ' 7 gzip-7            1 0.012994211     214.6         2.747 | 10 0.163157442    17.050' known
 t 'times' 0 grep -E -q \
@@ -140,9 +141,9 @@ verdict known 'two writers have a third of the efficiency' "$holds"
 verdict known 'and not half' "$holds"
 verdict known 'but they write everything twice' "$holds"
 verdict known 'two that share the work lose efficiency' "$holds"
-# A round has 1/3, 1/3, 1/3, 0.303, 0.25 (and in three of six 0.25 or 0.325):
-# geometric means whose median is 0.309.  Two writers that share have 2/3, 2/3,
-# 1/2.
+# The ratios of a round are 1/3, 1/3, 1/3, 0.303 and 0.25 (and, in three of six
+# rounds, 0.25 or 0.325); the median of their geometric means is 0.309.  For two
+# writers that share the work, the ratios are 2/3, 2/3 and 1/2.
 t 'double work, by count' 0 grep -q \
     'due to double work (in logarithms): study 63 %, here 59 % by count$' known
 t 'by sharing' 0 grep -q '^    by two that share the work: 57 %$' known
@@ -159,8 +160,8 @@ t 'by processor time: the order' 0 grep -q \
     '^    order: gzip-9 gzip-7 gzip-5 gzip-8 gzip-' cpu
 t 'and the share' 0 grep -q \
     'first in 0.0 % of the draws, the best median is that of gzip-9: ' cpu
-# With fewer than 6 rounds findings are undecided, regardless of the number of
-# algorithms.
+# With fewer than 6 rounds, findings are undecided, however many algorithms
+# there are.
 t 'five rounds' 0 sh -c \
     "grep -v ',[6-9],[0-9]*,[0-9]*,all,\|,10,10,' known.csv >five.csv
     cp -r known.csv.d five.csv.d"

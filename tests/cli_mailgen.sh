@@ -166,8 +166,8 @@ echo 'sizes 3' >bad
 wrong 'bad: line 1 is invalid' mailgen --like bad x
 printf 'repeat 5\nsize 0 500\n' >bad
 wrong 'bad: line 2 is invalid' mailgen --like bad x
-# without a limit, a thousand messages of that size would be generated
-# repeatedly
+# without a limit, a thousand messages of that size would be generated again and
+# again
 mkdir large
 seq 1200000 >large/mail
 t 'a profile of large mail ends' 0 mailgen --profile large

@@ -29,8 +29,8 @@ refuse() {
 for f in $formats; do
 	pzc -F "$f" <text >whole
 	n=$(wc -c <whole) bad=0 i=0
-	# the directory of a zip archive is not read, and neither are the sizes
-	# before it, because the check before them is sufficient
+	# pzc reads neither a zip archive's directory nor the sizes just before
+	# it, because the CRC before the sizes is sufficient
 	[ "$f" != zip ] || n=$(($(LC_ALL=C grep -abo \
 	    "$(printf 'PK\001\002')" whole | cut -d: -f1) - 8))
 	while [ $i -lt "$n" ]; do

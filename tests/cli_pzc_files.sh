@@ -8,7 +8,7 @@ seq 1 20000 >text
 meta() { stat -c '%a %x %y' "$1"; }
 
 # Mode and times are kept, to the nanosecond, in both directions and for each
-# way to name a file.
+# way of naming a file.
 for mode in 600 640 444 755; do
 	cp text m
 	touch -a -d '2003-04-05 06:07:08.123456789 UTC' m
@@ -60,7 +60,7 @@ else
 fi
 rm -f m m.gz
 
-# Files other than plain files are skipped.
+# Anything other than a plain file is skipped.
 left() { is "$1: left" "$(test -e "$2.gz" && echo made)" ''; }
 cp text h && ln h h2
 t 'a hard link' 2 pzc h
@@ -90,7 +90,7 @@ ln -s nowhere l
 t 'a link to nowhere' 1 pzc -f l
 t 'a link to itself' 1 sh -c 'ln -sf l l; pzc -f l'
 rm -f l
-# Special files can be inputs: their writer may be late, and they are not
+# A special file can be an input: its writer may be late, and the file is not
 # removed.
 mkfifo p p.gz && chmod 640 p
 t 'a FIFO does not block' 2 timeout 300 pzc p
@@ -195,7 +195,7 @@ done
 rm same2 same3
 
 # An input that changes before it is removed is kept, even with -f.  The change
-# is made while pzc is stopped in a sync of the output.
+# is made while pzc is stopped in fsync.
 stopped() {
 	until grep -q '^State:.T' "/proc/$1/status"; do
 		kill -0 "$1" || return 1
@@ -251,8 +251,8 @@ if have pzc-fault && [ -r /proc/self/status ]; then
 	rm -f q.gz
 fi
 
-# A FIFO is exchanged for a link before each of pzc's open calls in turn,
-# including between its examination and its opening.
+# A FIFO is exchanged for a link before each of pzc's open calls in turn, and
+# therefore also between the check and the open.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	k=1 caught=0
 	while :; do
@@ -280,9 +280,8 @@ else
 	skip 'pzc cannot be made to wait'
 fi
 
-# With a single operand, pzc restricts itself when all files are open, or
-# reports why this is not possible.  It also sets NoNewPrivs, even on a kernel
-# without Landlock.
+# With a single operand, pzc confines itself once all files are open, or reports
+# why it cannot.  It also sets NoNewPrivs, even on a kernel without Landlock.
 if have pzc-fault && [ -r /proc/self/status ]; then
 	for o in -c -t -k '-o q.gz' -f; do
 		cp text q && pzc -b 32 -kf q

@@ -5,9 +5,9 @@
 . "${SRC:?}/tests/lib.sh"
 
 # live FORMAT: sends three lines, each after the previous line has arrived at
-# the other end.  There is a FIFO for each reply, because with a single FIFO the
-# sender could open it for the second reply while it is still open in the writer
-# of the first reply, and read end of file
+# the other end.  Each reply has its own FIFO.  With only one, the sender could
+# open it for the second reply while the first reply's writer still has it open,
+# and read end of file.
 cat >live <<'EOF'
 format=$1
 rm -f first second

@@ -11,7 +11,7 @@ head -c 300000 /dev/urandom >noise
 { seq 1 500000; cat noise; head -c 3000000 /dev/zero; } >mix
 inputs='empty one text mix'
 
-# unpack FORMAT: runs the reference tool from standard input to output
+# unpack FORMAT: runs the reference tool from standard input to standard output
 unpack() {
 	case $1 in
 	gzip) gzip -dc ;;
@@ -258,7 +258,7 @@ for e in gz zst xz bz2 lz4; do
 	[ $e = lz4 ] || t "tar alone reads $o" 0 to /dev/null tar -tf tree.tar.$e
 done
 
-# There is one gzip member by default, so a one-shot reader sees all of the
+# By default there is a single gzip member, so a one-shot reader sees all of the
 # data.
 pzc <mix >mix.gz
 t 'gzip: one member' 0 python3 -c 'import zlib

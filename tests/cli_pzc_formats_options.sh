@@ -6,7 +6,7 @@
 seq 1 3000 >text
 formats='gzip zlib zip zstd lz4 xz lzma bzip2'
 
-# table: prints each option, and the formats that have it
+# table: prints each option, and the formats that support it
 table() {
 	cat <<-'E'
 	--adapt | gzip zlib zip zstd lz4

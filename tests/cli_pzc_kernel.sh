@@ -1,5 +1,5 @@
 #!/bin/sh
-# gzip output can be read by the kernel's rules, which allow only ten bytes of
+# gzip output is readable under the kernel's rules, which allow only a ten-byte
 # header and a name (tests/kernel_gunzip.c).
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
@@ -40,7 +40,7 @@ for option in -n -N -T -M -R -H -U -p1 -p4 '-b 64' '-b 2000' -A=other \
 		reads "$option" $option ;;
 	esac
 done
-# a name of 255 bytes
+# a 255-byte name
 long=$(printf '%0252d.gz' 7)
 mv text "${long%.gz}" && pzc -k "${long%.gz}"
 t 'a long name' 0 to back "$gunzip" <"$long"

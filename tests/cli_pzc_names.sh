@@ -229,7 +229,8 @@ except OSError:
 sys.stdout.buffer.write(data)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 P
-# clean FILE: whether it has only printable characters, newlines and one e-acute
+# clean FILE: whether it contains only printable characters, newlines and
+# e-acute
 clean() { ! tr -d '\r\n' <"$1" | sed 's/\xc3\xa9//g' | grep -q '[^ -~]'; }
 # shellcheck disable=SC1003
 safe='n\\033\[31m\\302\\23332m'
@@ -296,7 +297,7 @@ with open("bottom", "w") as f:
     f.write("deep\n")
 P
 then
-	# a path too long for any call, and more levels than descriptors
+	# a path too long for any system call, and more levels than descriptors
 	t '-r, 500 levels down' 0 sh -c 'ulimit -n 100; pzc -r deep'
 	is '... : found' "$(find deep -name 'bottom*' | sed 's|.*/||')" \
 	    bottom.gz

@@ -67,7 +67,7 @@ for f in gzip zstd; do
 a, b = (open(f, "rb").read() for f in "ab")
 m = len(b) // 2
 print(b[m:m + 4096] in a)')" True
-	# blocks are at most as large as without it, so the output is larger
+	# blocks are no larger than without it, so the output is larger
 	is "$f: --rsyncable costs under 20 %" "$(($(wc -c <a) * 100 <
 	    $(wc -c <c) * 120))" 1
 done

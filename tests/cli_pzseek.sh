@@ -1,5 +1,5 @@
 #!/bin/sh
-# For every format, pzseek writes the same bytes as dd reads from the plain
+# For every format, pzseek writes the same bytes that dd reads from the plain
 # file.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh

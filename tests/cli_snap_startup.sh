@@ -53,7 +53,7 @@ shows 'rows are similar where they should be' \
     'chromium.xz.first/chromium.try.first: .*: similar$' report
 shows 'and different where not' \
     'chromium.xz.walk.app.mount/chromium.gzip.*: different$' report
-# Our own rows, one of which was disturbed: it made more requests.
+# Our own rows, one of them from a disturbed run that made more requests.
 {
 	echo 'series,label,keys,run,stage,cache,wall_s,user_s,sys_s,exit,signal'
 	for run in 1 2 3 4 5 6 7; do

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests 300,000 names in a directory, and a file of more than 4 GiB.
+# Tests 300,000 names in a directory, and a file larger than 4 GiB.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The image of an OCI layout contains its layers' merged tree.
+# An image made from an OCI layout contains the merged tree of its layers.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -87,7 +87,7 @@ same 'the same for two and four threads' image.2 image.4
 sqpack -f -F zstd -L 1 -o none.image tree
 t 'the image differs from one without a list' 1 cmp -s image.1 none.image
 
-# The same list in the other forms
+# The same list in the other formats
 grep -v '^#' list | tr '\n' '\0' >list0
 t 'NUL-terminated paths' 0 plain -0 --order list0
 same 'the same image' image by.path

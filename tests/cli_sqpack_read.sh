@@ -47,7 +47,7 @@ lines() {
 	sqpack -lv "$1" | sed '1,/^$/d' |
 	    awk '$1 !~ /^[bc]/ { $4 = "" } { $1 = $1; gsub(/ +/, " "); print }'
 }
-# unsquashfs prints odd names unquoted: these are compared below
+# unsquashfs prints odd names unquoted, so these are compared below
 lines image | grep -v 'new\\012line' | sed 's,/\( -> \|$\),\1,' | sort >got
 unsquashfs -lln image | sed 's,squashfs-root/\?,,; s,  *$, .,; s/  */ /g' |
     grep '^[-dlpbc]r' | grep -v ' a/new' |

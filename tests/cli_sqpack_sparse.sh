@@ -10,7 +10,8 @@ hole() { truncate -s "$2" "$1"; }
 # put FILE OFFSET TEXT: writes TEXT at OFFSET
 put() { printf %s "$3" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
 
-# sparse_tar FORMAT DIR: prints an archive of it, with the map of every file
+# sparse_tar FORMAT DIR: prints an archive of DIR, with a sparse map for every
+# file
 sparse_tar() {
 	tar --format="$1" --sparse --hole-detection=seek --sort=name \
 	    --mtime=@0 -cf - -C "$2" .
@@ -32,7 +33,7 @@ hole tree/zeros-odd 20000000001
 seq 100000 >tree/plain
 sparse_tar gnu tree >want
 
-# holds NAME DIR: checks that it contains the same files as tree, with the same
+# holds NAME DIR: checks that DIR contains the same files as tree, with the same
 # holes once zeros are turned into holes
 holds() {
 	cp -a --sparse=always "$2" copy

@@ -22,8 +22,8 @@ make_tree() {
 	seq 200 >tree/sub/little
 }
 
-# stopped PLAN COMMAND...: runs the command until the plan stops it, as process
-# $pid
+# stopped PLAN COMMAND...: runs the command as process $pid until the plan stops
+# it
 stopped() {
 	COLDPRESS_FAULT=$1
 	export COLDPRESS_FAULT

@@ -22,7 +22,7 @@ sed -n '/^```sh$/,/^```$/p' "$SRC/doc/study.md" | sed '1d;$d' >scripts/levels
 t 'the page has an example' 0 grep -q '^study_main' scripts/levels
 t 'of about 40 lines' 0 test "$(wc -l <scripts/levels)" -le 50
 levels() { sh scripts/levels --warm "$@"; }
-# cells FILE: prints the labels of whole runs' rows, with their rounds
+# cells FILE: prints the label and round of every row for a whole run
 cells() {
 	awk -F , '/^#/ { next }
 	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
@@ -183,7 +183,7 @@ kill -s KILL "$(cat waiting)" 2>/dev/null
 is 'and the run' $? 1
 t 'it continues' 0 levels -n 1 -o t.csv tree
 
-# Ownership of the folder.
+# Folder permissions.
 chmod g+w o.csv.d
 t 'a folder that others can write to' 1 told levels -o o.csv report
 t 'is not trusted' 0 grep -q 'can be written by others' err

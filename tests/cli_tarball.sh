@@ -44,7 +44,7 @@ is 'every run has its rows' "$(runs r.csv)" \
     'A10x2 A1x2 A2x2 A3x2 A4x2 B1x2 B2x2 B3x2 B4x2 '
 t 'OUT is gone' 1 test -e out
 t 'lapcmp reads the rows' 0 lapcmp r.csv
-# given LABEL: prints the minimum that read calls returned to tar
+# given LABEL: prints the smallest number of bytes that tar read in a run
 given() {
 	grep -v '^#' r.csv | awk -F , -v label="$1" '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

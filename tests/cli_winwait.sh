@@ -122,8 +122,8 @@ windows 'without a manager'
 t 'openbox starts' 0 x_manage openbox
 windows openbox
 
-# A window that is mapped immediately may be mapped, inside the manager's frame,
-# before winwait can request its events.
+# If the client maps its window immediately, the manager may have framed and
+# mapped it before winwait can select its events.
 winwait_all() {
 	winwait_left=20
 	while [ $winwait_left -gt 0 ]; do

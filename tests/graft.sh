@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# graft.sh - taking layers apart, and giving them another index; sourced by
-# tests of layerpack
+# graft.sh - takes layers apart and gives them a different index; sourced by
+# layerpack's tests
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# A layer NAME has its statistics in NAME.stats.
+# The statistics of layer NAME are in NAME.stats.
 
 # le BYTES NUMBER: prints the number as that many little-endian bytes
 le() {

@@ -2,8 +2,8 @@
 # layermount.sh - mount a layer from a server that may misbehave; sourced after
 # lib.sh by root tests
 # SPDX-License-Identifier: BSD-2-Clause
-# layer.tar and the layer served/blob, at $url, contain tree/; the file want has
-# the output of `what tree`.
+# layer.tar and the layer served/blob, at $url, contain tree/; the file want
+# contains the output of `what tree`.
 # shellcheck disable=SC2034
 
 # shellcheck source=tests/serve.sh
@@ -55,8 +55,8 @@ trap 'umount -l mnt 2>/dev/null || :' EXIT
 # field NAME: prints a field from the last line of stats
 field() { tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
 
-# hundred: reads 100 small files in parallel, and prints the number of reads
-# that return the correct data, that return EIO and no data, and all others
+# hundred: reads 100 small files in parallel, and counts the reads that return
+# the correct data, those that return EIO without any data, and all others
 hundred() {
 	rm -rf got.d
 	mkdir got.d

@@ -6,10 +6,10 @@
 # is NAME A B                the two words are equal
 # same NAME A B              the two files are equal
 # shows NAME PATTERN [FILE]  the last command's output has a matching line
-# await COMMAND...           waits until it succeeds, 300 s at most
-# skip REASON                one promise cannot be tested here
+# await COMMAND...           waits for it to succeed, for 300 s at most
+# skip REASON                one property cannot be tested here
 # skip_all REASON            nothing here can be tested: exit 77
-# The command's output is shown only when it failed.
+# The command's output is shown only if it failed.
 
 count=0
 failed=0

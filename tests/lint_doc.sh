@@ -1,6 +1,6 @@
 #!/bin/sh
-# The map lists exactly the source files, each with its own sentence; links
-# between the pages are valid.
+# The map lists all source files and nothing else, each with the sentence from
+# its header comment; links between the pages are valid.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

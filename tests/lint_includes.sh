@@ -51,7 +51,7 @@ upward() {
 	}' of_headers
 }
 
-# A header in include/ is used by two folders, or by another such header.
+# A header in include/ must be used by two folders, or by another such header.
 lonely() {
 	(cd "$SRC/include" && find . -name '*.h' | sed 's,^\./,,') |
 	    awk -F '\t' '

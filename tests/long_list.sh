@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests pzc -l with files of more than 4 GiB of content.
+# Tests pzc -l with files whose content is larger than 4 GiB.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

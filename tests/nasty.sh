@@ -2,9 +2,9 @@
 # nasty.sh - a tree of difficult files; sourced by tests of images
 # SPDX-License-Identifier: BSD-2-Clause
 
-# nasty_tree: fills ./tree with files of one block, of less and of more, holes,
-# zeros, empty files, duplicates of all kinds, links, odd and long names, many
-# names, and a FIFO
+# nasty_tree: fills ./tree with files smaller than, equal to and larger than one
+# block, holes, zeros, empty files, duplicates of all kinds, links, odd and long
+# names, many names, and a FIFO
 nasty_tree() {
 	mkdir -p tree/a/b/c/d tree/many tree/bare tree/mode
 	seq 200000 >tree/a/large

@@ -16,7 +16,7 @@ blob() {
 }
 
 # layer DIR FORMAT [LIST]: adds the contents of DIR as a layer, compressed by
-# FORMAT; with LIST, the names in this file, in their order
+# FORMAT; with LIST, only the names in that file, in that order
 layer() {
 	if [ $# -gt 2 ]; then
 		tar --format=posix --numeric-owner --no-recursion \
@@ -36,7 +36,7 @@ layer() {
 	layers="${layers:+$layers,}{\"mediaType\":\"$type\",$(blob layer.z)}"
 }
 
-# manifest TAG [MORE]: writes the manifest of the layers so far
+# manifest TAG [MORE]: writes the manifest for the layers added so far
 manifest() {
 	printf '{"architecture":"amd64","os":"linux","config":{},"rootfs":{"type":"layers","diff_ids":[%s]}}' \
 	    "$diffs" >config.json

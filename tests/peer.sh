@@ -1,9 +1,10 @@
 # shellcheck shell=sh
-# peer.sh - runs a command line with a program, and with pzc under its name
+# peer.sh - runs a command line with a program, then with pzc under the same
+# name
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# fixture DIR        made by the test: the files that each command line finds
-# beside LINE        LINE, run by sh in a copy of DIR, once with the program
+# fixture            a directory made by the test, copied for each LINE
+# beside LINE        LINE, run by sh in such a copy, once with the program
 #                    and once with pzc, ends with the same status, files and
 #                    output; messages are not compared
 # beside_said LINE   the same, but messages are compared too
@@ -27,7 +28,7 @@ peer_tree() {
 
 peer_sums() { find . -type f -exec cksum {} + | sort; }
 
-# Prints the same for the files whose sums differ.
+# Prints peer_content's line for each file whose checksums differ.
 peer_contents() {
 	comm -3 theirs.sums ours.sums | sed 's/.* //' | sort -u |
 	    while read -r peer_file; do

@@ -67,8 +67,8 @@ cat image.sqfs >/dev/null
 is 'an image in the cache' "$(cold --cold none image.sqfs)" no
 is 'an image made cold' "$(cold image.sqfs)" yes
 
-# For users who may not query an image, the number of bytes read from the device
-# is the only evidence.
+# For users without permission to query an image's pages, the number of bytes
+# read from the device is the only evidence.
 cat image.sqfs >/dev/null
 chmod 644 image.sqfs
 other_cold() {

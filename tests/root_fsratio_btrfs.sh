@@ -46,8 +46,8 @@ near() {
 	    else print $c " for " $(c + 3) }'
 }
 
-# beside TREE OPTION ALGORITHM [OPTION]: compares the two; the options are for
-# mount and fsratio
+# beside TREE OPTION ALGORITHM [OPTION]: compares the two; the options are
+# passed to mount and to fsratio
 beside() {
 	b_tree=$1 b_mount=$2
 	shift 2

@@ -97,7 +97,7 @@ for ashift in 9 12; do
 		        if (d * d < 0.003 ^ 2) print "yes"
 		        else print $2 " for " $4 }')" yes
 	done
-	# how its leaves are split depends on the names' hashes
+	# how the directory's leaves are split depends on the names' hashes
 	is "ashift $ashift: a directory of 12,000 names within 1 %" \
 	    "$(echo "$(foretold $ashift flat off) $(real flat off)" |
 	    awk '{ d = ($2 - $4) / $4; if (d * d < 0.01 ^ 2) print "yes"

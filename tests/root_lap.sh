@@ -43,7 +43,7 @@ t 'forty quick runs' 0 nobody ./lap -q -n 40 -o quick.csv -l x -- \
     echo short '|' cat
 is 'with known bytes' "$(col quick.csv wchar_B '' | tr ' ' '\n' | sort |
     uniq -c | tr -s ' \n' ' ')" ' 40 12 80 6 '
-# This is late enough for it to have started, at the machine's current speed.
+# Finds a time-out that lets it start, at the machine's current speed.
 for limit in 0.3 1 3 10 30 100; do
 	t 'a timeout kills the tree' 137 nobody ./lap -q -n 1 -t $limit -o - \
 	    -l x -- sh -c '(sleep 1000 & echo $! >pid); sleep 1001'

@@ -11,7 +11,7 @@ t 'a file' 0 start --prefetch none served/blob
 what mnt >got
 same 'has what was packed' got want
 t 'nothing can be written' 1 touch mnt/x
-# Names and attributes that the kernel has seen need no server.
+# Names and attributes that the kernel has cached do not require the server.
 seen() { stat -c '%n %s' mnt/many/* mnt/dir/*; }
 seen >seen.first
 kill -STOP "$(servers | tail -n 1)"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Layers are mounted by their compact index; a damaged one is not trusted.
+# Layers are mounted using their compact index; a damaged index is not trusted.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -14,13 +14,13 @@ has_all() {
 	what mnt >got
 	cmp got want
 }
-# bend FILE OFFSET: changes one bit of a byte
+# bend FILE OFFSET: flips one bit of the byte at OFFSET
 bend() {
 	bend_old=$(od -An -tu1 -j "$2" -N 1 "$1")
 	printf '%b' "\\0$(printf %o $((bend_old ^ 4)))" |
 	    dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
-# value NAME: prints a value from the statistics of the layer made last
+# value NAME: prints a value from the last layer's statistics
 value() { sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" made; }
 # annotation PATTERN: prints the value of an annotation of that layer
 annotation() { sed -n "s/^annotation $1=//p" said; }
@@ -70,7 +70,8 @@ for format in estargz zstd-chunked; do
 	done
 	is "$format: nothing is requested again" "$(field requests)" 0
 
-	# A changed index is refused, unless the digest of the other is known.
+	# A changed compact index is refused, unless the full index's digest is
+	# known.
 	bend served/blob $(($(value compact_offset_B) + 200))
 	t "$format: a changed index" 1 start --index-digest "$compact" "$url"
 	shows "$format: is refused" 'its compact index' .t.err

@@ -43,7 +43,7 @@ done
 
 # Data from a replaced cache file is not returned.
 cached() { start --cache cache --prefetch none "$url"; }
-# anew: creates a full cache of one file, $file
+# anew: creates a full cache; its only file is $file
 anew() {
 	rm -rf cache
 	cached

@@ -53,7 +53,7 @@ fi
 page mnt/big 300 >got
 page tree/big 300 >want
 same 'a page' got want
-# the unit is 1 MiB; the read itself has stored the page that was read
+# the unit is 1 MiB, less the page that the read itself has stored
 await pushed 1044480
 mode 500 1
 dd if=mnt/big bs=1M skip=1 count=1 status=none >got
@@ -83,7 +83,7 @@ t 'everything' 0 cmp mnt/big tree/big
 t 'another file' 0 cmp mnt/text tree/text
 stop
 
-# readers: read pages here and there, until they fail
+# readers: starts processes that read random pages until a read fails
 readers() {
 	readers_pids=
 	for readers_n in 1 2 3; do

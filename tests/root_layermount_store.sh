@@ -85,8 +85,7 @@ stop() {
 	umount store
 	await unmounted
 }
-# written AGENT: prints the number of bytes of blobs that the registry sent to
-# it
+# written AGENT: prints the number of blob bytes that the registry sent to it
 written() {
 	grep 'uri="/v2/[^"]*/blobs/' registry.out |
 	    grep "useragent=\"\{0,1\}$1" |

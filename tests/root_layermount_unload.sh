@@ -1,5 +1,5 @@
 #!/bin/sh
-# A store frees the layers that nothing uses, and opens them again.
+# A store frees layers that are not in use, and reopens them on demand.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -64,12 +64,12 @@ field() {
 : >stats
 open_layers() { [ "$(field layers)" = "$1" ]; }
 
-# right N: whether a layer has what was packed
+# right N: whether layer N contains what was packed
 right() {
 	seq "$1" 20000 | cmp -s - "$(nth "$1")/diff/text" &&
 	    [ "$(find "$(nth "$1")/diff/d" -type f | wc -l)" = $names ]
 }
-# use N: does with a layer what containers/storage does, until it is removed
+# use N: uses layer N as containers/storage does, up to its removal
 use() {
 	right "$1" && cat "$(nth "$1")/info" >/dev/null
 	use_status=$?
@@ -103,7 +103,7 @@ ok 'what is used or open stays'
 rmdir "$(nth 8)" 2>/dev/null
 await open_layers 1
 ok 'until its last use ends'
-# the kernel was asked to drop the name of the open file in vain
+# the kernel was asked, in vain, to drop the open file's name
 sleep 3
 cat <&4 >>got
 exec 4<&-
@@ -111,7 +111,7 @@ t 'the file is complete' 0 sh -c 'seq 9 20000 | cmp - got'
 await open_layers 0
 ok 'and its layer is unloaded once it is closed'
 
-# Readers meet layers that come and go
+# Readers use layers that are being unloaded and reopened
 reader() {
 	for reader_i in $(seq 12); do
 		right $((($1 + reader_i) % 6 + 1)) || return 1
@@ -134,7 +134,7 @@ is 'readers always see what was packed' "$(cat status.*)" '0
 await open_layers 0
 ok 'then nothing is open'
 
-# Fetching in the background ends as well
+# Background fetching also ends
 stop
 t 'a slow store' 0 start --prefetch all --rate 1K
 t 'a layer' 0 right 3

@@ -33,7 +33,7 @@ left() {
 	grep -F "$PWD" /proc/[0-9]*/mounts 2>/dev/null
 }
 none_left() { [ -z "$(left)" ]; }
-# nothing: waits until no processes and mounts remain, and prints any that do
+# nothing: waits until no processes or mounts remain, and prints any that do
 nothing() {
 	await none_left
 	left
@@ -137,7 +137,7 @@ if have python3 && have nginx && have curl; then
 	esac
 	case $others in
 	*squid)
-		# requests LABEL: prints the number of its run's requests
+		# requests LABEL: prints the number of requests made by its run
 		requests() {
 			of "$1" keys | sed 's/.*;requests=\([0-9]*\).*/\1/'
 		}
@@ -184,7 +184,7 @@ for signal in INT TERM KILL; do
 	rm -rf stop.csv.d/rows
 done
 
-# All of its processes are killed together after different delays.
+# All of the study's processes are killed together after various delays.
 for moment in 0.1 0.3 0.6 1 2; do
 	setsid "$lazy" -q -o stop.csv run >/dev/null 2>&1 &
 	pid=$!

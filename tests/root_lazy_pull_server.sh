@@ -1,6 +1,6 @@
 #!/bin/sh
-# The lazy pull study with its server on another machine, which is our own sshd
-# in a network namespace, since the server's ports are fixed
+# The lazy pull study with its server on another machine; this is our own sshd
+# in a network namespace, because the server's ports are fixed
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

@@ -55,7 +55,7 @@ filesystem() {
 	is 'nothing is left' "$(left)" "$none"
 }
 
-# in_second NAME: whether the study NAME has one row, and a filesystem
+# in_second NAME: whether the study NAME has a row and a filesystem image
 in_second() {
 	[ -e "$1.csv.d/fs/img" ] &&
 	    [ -n "$(find "$1.csv.d/rows" -name '0*.csv' 2>/dev/null)" ]
@@ -95,7 +95,7 @@ stopped() {
 	rm -rf "$stopped_name".csv*
 }
 # by SIGNAL [ALL]: sends it to the script, or to all its processes, as a
-# terminal would; and checks the exit status
+# terminal would; checks the exit status
 by() {
 	kill -s "$1" -- "${2:+-}$stopped"
 	case $1 in

@@ -1,6 +1,5 @@
 #!/bin/sh
-# Tests compressing locally and remotely: the tarball study through our own
-# sshd.
+# Runs the tarball study through our own sshd, compressing locally and remotely.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

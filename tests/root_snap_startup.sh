@@ -120,7 +120,7 @@ for signal in INT TERM KILL; do
 	is "$signal: nothing is left" "$(gone)" ''
 done
 
-# All of its processes are killed together at different times.
+# All of the script's processes are killed together at various times.
 for moment in 0.2 0.5 1 1.5 2 3; do
 	setsid "$snap" -q -n 1 --quick --from slow.app --apps slow --timeout 20 \
 	    -o all.csv --rows slow.gzip >/dev/null 2>&1 &

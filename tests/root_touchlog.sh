@@ -124,7 +124,7 @@ if have mksquashfs && have unsquashfs; then
 	    cat tree/three 'tree/q"#\x' tree/one 'tree/a b' >/dev/null
 	t 'mksquashfs -sort' 0 mksquashfs tree sorted -sort order \
 	    -no-progress -noI -noD -noF -no-fragments
-	# the position of each, uncompressed
+	# each file's position in the uncompressed image
 	python3 - <<'EOF' >places
 data = open("sorted", "rb").read()
 for name in "three", 'q"#\\x', "one", "a b", "two":
@@ -135,8 +135,8 @@ else
 	skip 'no mksquashfs'
 fi
 
-# When it is killed, no files or mounts remain.  Only the image of this test has
-# a name in this folder.
+# If touchlog is killed, no files or mounts remain.  Only this test has loop
+# devices in $TMPDIR.
 exact=
 ! have mkfs.erofs || ! grep -q erofs /proc/filesystems || exact=--exact
 left() {

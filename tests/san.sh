@@ -1,8 +1,8 @@
 # shellcheck shell=sh
 # san.sh - builds with a sanitizer and runs the quick tests; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# $sanitize names the sanitizer.  The tests of other compilers, manuals and
-# installation are not repeated.
+# $sanitize names the sanitizer.  The tests of other compilers, the manuals and
+# the installation are not repeated.
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 

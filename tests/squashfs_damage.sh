@@ -3,8 +3,9 @@
 # files
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# damage_begin       makes the good image, all of it uncompressed
-# damage_each F      calls F NAME for each damage, with the image in spoilt
+# damage_begin       makes the undamaged image, entirely uncompressed
+# damage_each F      calls F NAME for each kind of damage; the damaged image is
+#                    the file spoilt
 # The offsets in the super block are those in src/image/squashfs/sq_super.c.
 
 # le FILE OFFSET BYTES: prints a little-endian number
@@ -34,7 +35,7 @@ damage_begin() {
 	whole_fragments=$(le whole 80 8) whole_length=$(le whole 40 8)
 }
 
-# one NAME OFFSET BYTES VALUE: makes the image with that number at OFFSET
+# one NAME OFFSET BYTES VALUE: tests the image with that number at OFFSET
 one() {
 	cp whole spoilt
 	poke spoilt "$2" "$3" "$4"

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# study.sh - functions shared by the tests of the studies, in addition to lib.sh
+# study.sh - functions shared by the study tests; sourced after lib.sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # verdict TABLE TEXT WANT    the report has this verdict under the finding
-# fake NAME                  makes a program of that name, from standard input
-# last_words TABLE PATTERN   the report ends with such words
+# fake NAME                  makes a program with that name from standard input
+# last_words TABLE PATTERN   the last paragraph of the report matches
 # killed CSV COMMAND...      kills a study in its second cell
 
 verdict() {
@@ -33,8 +33,8 @@ fake() {
 	chmod +x "fake/$1"
 }
 
-# The cell's rows have been made but not stored yet: a fake lap waits at that
-# point.  Temporary files also stay here.
+# A fake lap waits at the point where the cell's rows have been written but not
+# yet stored.  Temporary files stay here, too.
 killed() {
 	k_rows=$1.d/rows
 	shift
