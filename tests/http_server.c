@@ -90,9 +90,14 @@ serve_one(struct connection *c, char *head)
 static bool
 greet(struct connection *c)
 {
+	unsigned delay_ms;
+
 	pthread_mutex_lock(&c->s->lock);
 	c->ssl = c->s->tls == NULL ? NULL : SSL_new(c->s->tls);
+	delay_ms = c->s->delay_ms;
 	pthread_mutex_unlock(&c->s->lock);
+	if (c->ssl != NULL)
+		usleep(delay_ms * 1000);
 	return c->ssl == NULL || (SSL_set_fd(c->ssl, c->fd) == 1 &&
 	    SSL_accept(c->ssl) == 1);
 }
@@ -236,6 +241,14 @@ server_secure(struct server *s, const char *pem)
 			shutdown(s->fds[i], SHUT_RDWR);
 	pthread_mutex_unlock(&s->lock);
 	SSL_CTX_free(old);
+}
+
+void
+server_delay(struct server *s, unsigned ms)
+{
+	pthread_mutex_lock(&s->lock);
+	s->delay_ms = ms;
+	pthread_mutex_unlock(&s->lock);
 }
 
 unsigned

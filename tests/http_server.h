@@ -57,6 +57,9 @@ void server_set(struct server *s, enum server_mode mode, unsigned every);
  */
 void server_secure(struct server *s, const char *pem);
 
+/* From now on, delays the TLS handshake of each new connection. */
+void server_delay(struct server *s, unsigned ms);
+
 /* Returns the number of requests so far. */
 uint64_t server_requests(struct server *s);
 

@@ -24,6 +24,7 @@ struct server {
 	unsigned every;
 	uint64_t requests;
 	SSL_CTX *tls;			/* for new connections, or NULL */
+	unsigned delay_ms;		/* before their handshake */
 	unsigned connections;
 	int fds[CONNECTIONS];		/* 0: none */
 };

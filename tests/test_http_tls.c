@@ -63,6 +63,31 @@ test_refused(void **state)
 	refuses(good, "not trusted", "certificate");
 }
 
+/*
+ * While certificates are being rejected, a read that waits for a connection
+ * does not stall: it is refused, too, and only once.
+ */
+static void
+test_refused_slowly(void **state)
+{
+	struct http_counts n[HTTP_PHASES];
+	struct client c;
+
+	(void)state;
+	tls_make(bad, "IP:127.0.0.1", -2, -1);
+	secure(bad, bad);
+	/* a connection is much faster than a stall, but all reads are slower */
+	timeout_s = STALL_S;
+	server_delay(server, 400);
+	c = client_open(SERVER_GOOD, 1, NULL);
+	read_all(&c, TIMES, -EKEYREJECTED, "expired, slow");
+	http_counted(c.h, n);
+	assert_int_equal(n[HTTP_READ].retries, 0);
+	client_close(&c);
+	server_delay(server, 0);
+	timeout_s = LONG_S;
+}
+
 /* A certificate expires while connections exist, and is renewed. */
 static void
 test_expires(void **state)
@@ -134,6 +159,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused_slowly),
 		cmocka_unit_test(test_expires),
 		cmocka_unit_test(test_recovers),
 		cmocka_unit_test(test_other_protocol),

@@ -8,7 +8,7 @@
  *
  * In libcurl a transfer may wait indefinitely for a connection.  Here such a
  * transfer is ended if no data has been received on any connection for some
- * time.
+ * time.  A rejected certificate is data, too.
  */
 #include "http_private.h"
 
@@ -71,6 +71,8 @@ end_finished(struct http *h)
 			continue;
 		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &t);
 		curl_multi_remove_handle(h->multi, t->easy);
+		if (code == CURLE_PEER_FAILED_VERIFICATION)
+			h->heard_ns = sys_now_ns();
 		finish(h, t, code);
 	}
 }
