@@ -8,8 +8,7 @@
 
 have fsratio || skip_all 'no fsratio'
 
-# row ALGORITHM COLUMN FILE: prints a value from the CSV, in the row for all
-# sizes
+# row ALGORITHM COLUMN FILE: prints a value from the CSV row for all sizes
 row() {
 	awk -F , -v a="$1" -v c="$2" '/^#/ { next }
 	    !n { for (i = 1; i <= NF; i++) at[$i] = i; n = 1; next }

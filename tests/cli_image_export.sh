@@ -13,7 +13,7 @@ COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 # unsquashfs works for root and other users alike.
 study() { sh "$SRC/scripts/image-export" --quick --reader unsquashfs "$@"; }
-# runs FILE: prints the number of exports of each cell, as LABELxN ...
+# runs FILE: prints the number of exports per cell, as LABELxN ...
 runs() {
 	grep -v '^#' "$1" | awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -26,7 +26,7 @@ value() {
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
 	$at["label"] == label { print $at[column]; exit }'
 }
-# fact FILE LABEL KEY: prints a value from its keys
+# fact FILE LABEL KEY: prints a value from the first row's keys
 fact() {
 	value "$1" "$2" keys | tr ';' '\n' | sed -n "s/^$3=//p"
 }

@@ -77,7 +77,7 @@ is 'one for each name' "$(wc -l <.t.out)" "$(($(wc -l <listed) + 1))"
 t 'rows of JSON' 0 layerpack -t --json l
 shows 'a link' '{"path":"a/soft","type":"symlink",.*"link":"nowhere"' .t.out
 
-# A path that occurs twice, links to a replaced file, whiteouts
+# A path that occurs twice, links to a replaced file, and whiteouts
 mkdir d1 d2
 echo first >d1/f
 ln d1/f d1/g

@@ -265,7 +265,7 @@ echo btrfs >kind.txt
 id=$(command -v id)
 [ "$("$id" -u)" = 0 ] || t 'not root' 77 told study --fs btrfs -o u.csv mail
 t 'a study' 0 faked -n 2 --mode both,split -o r.csv mail
-# runs FILE: prints the number of valid copies of each cell
+# runs FILE: prints the number of valid copies per cell
 runs() {
 	grep -v '^#' "$1" | awk -F , '$0 ~ /valid=yes/ { n[$2 $3]++ }
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }

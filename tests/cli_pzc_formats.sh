@@ -80,7 +80,7 @@ for f in $formats; do
 	done
 done
 
-# Concatenated members and frames are one stream.
+# Concatenated members or frames are treated as one stream.
 for f in $formats; do
 	case $f in zip | zlib | lzma) continue ;; esac
 	{ pack "$f" <text; pack "$f" <empty; pzc -F "$f" <mix; pzc -F "$f" <one

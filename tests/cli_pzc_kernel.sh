@@ -47,7 +47,7 @@ t 'a long name' 0 to back "$gunzip" <"$long"
 same 'a long name, the bytes' back "${long%.gz}"
 mv "${long%.gz}" text
 
-# Like the kernel, the reader rejects fields that the kernel does not skip
+# The reader rejects the fields that the kernel does not skip
 pzc -i -c text >members.gz
 t 'members written with -i are not read' 1 to back "$gunzip" <members.gz
 pzc -C 'a comment' -c text >comment.gz

@@ -109,7 +109,7 @@ pzc -F bzip2 -c zeros >b.bz2
 within 'bzip2, zeros' 24 b.bz2 zeros
 within 'bzip2, zeros' 64 b.bz2 zeros
 
-# gzip, zlib: the size of pieces is limited, regardless of members and blocks
+# gzip, zlib: the piece size is limited, regardless of members and blocks
 for f in noise text; do
 	for o in '-1' '-i -b 128' '-i -b 4000' '-b 4000' '-b 20000' '-11'; do
 		[ "$f $o" != 'text -11' ] || continue

@@ -76,7 +76,7 @@ t '-S of nothing' 1 pzc -S '' a
 t '--suffix=.foo' 0 pzc --suffix=.foo -k a
 rm -f a.foo
 
-# A name can consist of only a suffix.
+# A name may consist of nothing but a suffix.
 cp text .gz
 t '.gz is compressed' 0 pzc -k .gz
 there '.gz: as .gz.gz' .gz.gz

@@ -9,7 +9,8 @@
 printf x >one
 head -c 131072 large >edge
 
-# slow FILE: sends it through pipes, in odd sizes, with occasional pauses
+# slow FILE: sends it through pipes in chunks of odd sizes, with occasional
+# pauses
 slow() {
 	python3 -c 'import os, sys, time
 d = open(sys.argv[1], "rb").read()

@@ -37,7 +37,7 @@ is 'and no other message' "$(cat .t.err)" ''
 shows 'the best image for a slow link' '^chromium 1 xz xz ' report
 shows 'and for a fast one' '^chromium 1000 zstd15 zstd15 zstd15 zstd15$' report
 
-# Another machine, where everything takes twice as long, except walks of xz
+# Another machine, where everything takes twice as long, except walking xz
 # images.
 awk -F : -v OFS=: '{
 	$5 *= 2; $6 *= 2
@@ -91,7 +91,7 @@ fi
 mkdir -p tree/etc part/etc
 touch -d '2020-01-01 00:00:00.75' tree/etc/file tree/etc
 ln -s missing tree/link
-# of_study COMMAND...: runs functions of the study
+# of_study COMMAND...: runs the study's functions
 of_study() {
 	sh -c '. "$1"; shift; "$@"' sh "$SRC/scripts/snap-startup-apps.sh" "$@"
 }

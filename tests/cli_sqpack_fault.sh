@@ -74,7 +74,7 @@ done
 
 # Reading an image.
 leaves() { :; }
-# Because of a fault, it may be unknown whether this kernel can mount the image.
+# A fault may leave it unknown whether this kernel can mount the image.
 sqpack -lv old | grep -v '^mounted' >want.names
 every 'names' names "malloc:ENOMEM openat:EMFILE $reading stat:EIO lseek:EIO
     thread:EAGAIN" sh -c 'sqpack-fault -p2 -lv old >all || exit

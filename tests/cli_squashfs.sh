@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every file in an image has the same digest as in the tree, whatever the
-# compressor and block size; damage is reported, and a hostile image is handled.
+# compressor and block size; damage is reported, and hostile images are handled.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"

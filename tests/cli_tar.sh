@@ -41,7 +41,7 @@ crc() {
 	    awk '{ print $4 $3 $2 $1 }'
 }
 
-# Prints the files on disk, in tar_list's format, in GNU tar's order of names
+# Prints the files on disk, in tar_list's format, in GNU tar's name order
 truth() {
 	tar -cf - --sort=name "$1" | tar -tf - | while IFS= read -r path; do
 		path=${path%/}

@@ -12,7 +12,7 @@ COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 
 study() { sh "$SRC/scripts/tarball" --quick --warm "$@"; }
-# runs FILE: prints the number of whole runs of each label, as LABELxN ...
+# runs FILE: prints the number of whole runs per label, as LABELxN ...
 runs() {
 	grep -v '^#' "$1" | awk -F , '
 	NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }

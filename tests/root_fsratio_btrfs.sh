@@ -84,8 +84,8 @@ for d in /usr/share/doc/* /usr/share/perl/* /usr/lib/python3*/*; do
 	n=$(du -sk doc | cut -f 1)
 done
 
-# Many names: directories, symbolic links, files with two hard links, files with
-# xattrs.
+# Many names: directories, symbolic links, files with two hard links, and files
+# with xattrs.
 mkdir -p names
 awk 'BEGIN { for (i = 0; i < 12000; i++) {
     d = sprintf("names/%02d", i / 300); if (i % 300 == 0) print "mkdir " d

@@ -152,7 +152,7 @@ t 'an image that is not lazy' 0 run plain:1 cat /hello
 t 'is saved' 0 pods save -q -o saved.tar "$host/a/lazy:1"
 t 'has the layers' 0 tar -tf saved.tar
 
-# A restart takes over
+# A restarted store serves the same layers
 stop
 t 'the store again' 0 layermount --store --cache cache "$PWD/store"
 is 'runs what was pulled' "$(run lazy:1 cat /dir/new)" new

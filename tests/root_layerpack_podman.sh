@@ -66,7 +66,7 @@ cleanup() {
 	kill $registry 2>/dev/null
 }
 trap cleanup EXIT
-# port 5000 is open
+# whether port 5000 is open
 listens() { grep -q ':1388 .* 0A ' /proc/net/tcp /proc/net/tcp6; }
 await listens || skip_all 'the registry does not start'
 for image in one two; do

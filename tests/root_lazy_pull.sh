@@ -70,7 +70,7 @@ shows 'and what it lacks' 'ztoc.open: missing: the layers have whiteouts$'
 shows 'and what the image needs' '^run  *[0-9.]* MB in'
 is 'all runs are good' "$(col rows.csv exit | tr ' ' '\n' | sort | uniq -c |
     tr -s ' ')" ' 8 0'
-# key LABEL NAME: prints one of its row's keys
+# key LABEL NAME: prints the value of a key in the label's row
 key() {
 	grep -v '^#' rows.csv | grep ",own.run.$1," |
 	    sed -n "s/.*[;,]$2=\\([0-9.]*\\).*/\\1/p"

@@ -12,7 +12,7 @@ PATH=$PATH:/usr/sbin:/sbin
 COLDPRESS_BIN=${BIN:?}
 export COLDPRESS_BIN
 study() { sh "$SRC/scripts/mailfs" --quick "$@"; }
-# keys FILE LABEL NAME: prints a value from the cell's keys, in all rounds
+# keys FILE LABEL NAME: prints the values of a key in the cell's rows
 keys() {
 	grep "^[^,]*,[^,]*,[^,]*,$2," "$1" | tr ',;' '\n' |
 	    sed -n "s/^$3=//p" | tr '\n' ' '

@@ -54,7 +54,7 @@ rm -f u
 mkdir ro && cp ../text ro/f && chmod 755 ro
 t 'a folder that is not writable' 1 nobody ./pzc ro/f
 same 'its input is kept' ro/f ../text
-# sticky: the output can be created, the input cannot be removed
+# sticky: the output can be created, but the input cannot be removed
 mkdir sticky && chmod 1777 sticky && cp ../text sticky/f
 t 'an input that cannot be removed: reported' 1 nobody ./pzc sticky/f
 t 'its output is whole' 0 gzip -t sticky/f.gz
@@ -142,7 +142,7 @@ else
 	skip 'no devices can be made here'
 fi
 
-# While it is written, the output is never more accessible than its input.
+# While being written, the output is never more accessible than its input.
 head -c 20000000 /dev/urandom >secret && chmod 600 secret
 umask 000
 pzc -kp1 secret &

@@ -67,7 +67,7 @@ is 'one row each' "$(col rows.csv label | tr ' ' '\n' | sort | tr '\n' ' ')" \
     'mine.gzip.dropped mine.gzip.first mine.gzip.second mine.gzip.walk.app.coldwalk mine.gzip.walk.app.mount mine.try.dropped mine.try.first mine.try.second '
 is 'all of them good' "$(col rows.csv exit | tr ' ' '\n' | sort -u)" 0
 rows=rows.csv
-# key LABEL NAME: prints a value from its row
+# key LABEL NAME: prints the value of a key in the label's row
 key() {
 	grep -v '^#' $rows | grep ",$1," | grep -o "[;,]$2=[0-9]*" |
 	    sed 's/.*=//'
