@@ -48,7 +48,7 @@ is 'another seed is another corpus' "$(cmp -s \
     fewer/01-*/2014-01-06/001 other/01-*/2014-01-06/001; echo $?)" 1
 rm -r fewer other
 
-# ordered DIRECTORY: whether the files' times never decrease in name order
+# ordered DIRECTORY: whether the files' times increase in name order
 ordered() {
 	for f in "$1"/*; do
 		stat -c %Y "$f"
