@@ -113,6 +113,48 @@ test_no_proxy(void **state)
 	client_close(&c);
 }
 
+/* A read fails: the message says this, and contains no password. */
+static void
+says(const char *proxy_url, const char *text)
+{
+	char why[LAYER_WHY];
+	struct client c;
+	bool right;
+
+	setenv("http_proxy", proxy_url, 1);
+	timeout_s = 1;
+	c = client_open(SERVER_GOOD, 1, NULL);
+	assert_int_not_equal(read_some(&c, 0, &right), 0);
+	http_object_why(c.o, why);
+	client_close(&c);
+	if (strstr(why, text) == NULL || strstr(why, "secret") != NULL)
+		fail_msg("%s: %s", proxy_url, why);
+}
+
+static void
+test_messages(void **state)
+{
+	static const char invalid[] = "the proxy's URL is not valid or not "
+	    "supported; http_proxy is 127.0.0.1:1";
+	char url[64];
+
+	(void)state;
+	trusted = NULL;
+	server_secure(server, NULL);
+	says("http://user:secret@127.0.0.1:1/", "; http_proxy is 127.0.0.1:1 (");
+	says("user:secret@127.0.0.1:1", "; http_proxy is 127.0.0.1:1 (");
+	says("http://user:secret secret@127.0.0.1:1", invalid);
+	says("ftp://user:secret@127.0.0.1:1", invalid);
+	setenv("no_proxy", "other", 1);
+	says("http://127.0.0.1:1", "127.0.0.1:1, no_proxy is other (");
+	unsetenv("no_proxy");
+	use("user:secret@", false);
+	proxy_set(proxy, PROXY_ASKS, 1);
+	snprintf(url, sizeof(url), "%s", getenv("http_proxy"));
+	says(url, "the proxy requires valid credentials; http_proxy is "
+	    "127.0.0.1:");
+}
+
 int
 main(void)
 {
@@ -120,6 +162,7 @@ main(void)
 		cmocka_unit_test(test_http),
 		cmocka_unit_test(test_https),
 		cmocka_unit_test(test_no_proxy),
+		cmocka_unit_test(test_messages),
 	};
 
 	return cmocka_run_group_tests(tests, set_up_proxy, tear_down_proxy);

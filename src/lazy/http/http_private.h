@@ -280,7 +280,17 @@ int http_again(struct http *h, const struct http_transfer *t, const char *url,
 int http_get_as(struct http *h, const char *url, const char *field,
     size_t max, struct http_document *d, char why[LAYER_WHY]);
 
+/* http_proxy.c */
+
+/* Appends the proxy that the environment names for a transfer, if any. */
+void http_proxy_note(const struct http_transfer *t, char why[LAYER_WHY]);
+
+/* Returns whether libcurl's text contains a proxy's URL, with credentials. */
+bool http_proxy_quoted(const struct http_transfer *t);
+
 /* http_url.c */
+
+bool http_is_secure(const char *url);
 
 /*
  * Writes the URL's "scheme://host:port".  Returns false if the URL is invalid.

@@ -21,8 +21,11 @@ enum {
 	TRIES = 3			/* attempts within timeout_s */
 };
 
-enum { REFUSAL_MAX = 64 << 10 };	/* maximum bytes read of an error
+enum {
+	REFUSAL_MAX = 64 << 10,		/* maximum bytes read of an error
 					 * page */
+	HTTP_PROXY_AUTH = 407
+};
 
 /* The header of the reply */
 
@@ -215,12 +218,6 @@ set_limits(struct http_transfer *t, const struct http *h)
 	curl_easy_setopt(t->easy, CURLOPT_BUFFERSIZE, 128L << 10);
 }
 
-static bool
-is_secure(const char *url)
-{
-	return strncasecmp(url, "https:", 6) == 0;
-}
-
 int
 http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
     const char *ranges, const char *field)
@@ -233,7 +230,7 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
 		return -EINVAL;
 	set_limits(t, h);
 	curl_easy_setopt(t->easy, CURLOPT_REDIR_PROTOCOLS_STR,
-	    is_secure(url) ? "https" : "http,https");
+	    http_is_secure(url) ? "https" : "http,https");
 	curl_easy_setopt(t->easy, CURLOPT_USERAGENT, "coldpress/"
 	    COLDPRESS_VERSION);
 	if (h->ca_file != NULL)
@@ -329,6 +326,17 @@ of_code(CURLcode code)
 	}
 }
 
+/* Returns why there is no complete reply. */
+static const char *
+reason(const struct http_transfer *t)
+{
+	if (t->stalled)
+		return "the server is sending little or no data";
+	if (http_proxy_quoted(t))
+		return "the proxy's URL is not valid or not supported";
+	return *t->error != '\0' ? t->error : curl_easy_strerror(t->code);
+}
+
 int
 http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 {
@@ -339,15 +347,20 @@ http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 		return t->rc;
 	}
 	if (t->code != CURLE_OK && t->reply.status < 400) {
-		snprintf(why, LAYER_WHY, "%.200s", t->stalled ?
-		    "the server is sending little or no data" :
-		    *t->error != '\0' ? t->error :
-		    curl_easy_strerror(t->code));
-		return of_code(t->code);
+		rc = of_code(t->code);
+		snprintf(why, LAYER_WHY, "%.200s", reason(t));
+		if (rc == -EAGAIN)
+			http_proxy_note(t, why);
+		return rc;
 	}
 	rc = of_status(t->reply.status);
 	if (rc != 0)
 		snprintf(why, LAYER_WHY, "the server returned status %ld",
 		    t->reply.status);
+	if (t->reply.status == HTTP_PROXY_AUTH) {
+		snprintf(why, LAYER_WHY, "the proxy requires valid "
+		    "credentials");
+		http_proxy_note(t, why);
+	}
 	return rc;
 }

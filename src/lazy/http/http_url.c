@@ -6,6 +6,13 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+bool
+http_is_secure(const char *url)
+{
+	return strncasecmp(url, "https:", 6) == 0;
+}
 
 bool
 http_origin(const char *url, char origin[HTTP_URL])
