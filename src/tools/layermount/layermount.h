@@ -71,6 +71,7 @@ struct source {
 	struct layer_blobs blobs;	/* blobs of the layer */
 	struct units_source units;
 	bool vouched;			/* its index's digest is known */
+	_Atomic bool failing;		/* its last request failed */
 	bool repository;		/* name is the URL of its directory */
 	char why[LAYER_WHY];		/* reason for a repository error */
 };

@@ -51,6 +51,22 @@ read_beside(struct source *s, const struct layer_range *r,
 	return rc;
 }
 
+/*
+ * Reports the first failure since the last success; programs see only EIO.
+ * source_add() reports why an index cannot be read.
+ */
+static void
+report(struct source *s, int rc, enum http_phase phase)
+{
+	char why[LAYER_WHY];
+
+	if (atomic_exchange(&s->failing, rc != 0) || rc == 0 ||
+	    phase == HTTP_INDEX)
+		return;
+	http_object_why(s->object, why);
+	layermount_warn(s->m, s->name, why);
+}
+
 static int
 read_remote(struct source *s, const struct layer_range *r, size_t count,
     enum http_phase phase)
@@ -64,8 +80,10 @@ read_remote(struct source *s, const struct layer_range *r, size_t count,
 			rc = read_beside(s, &r[i], phase);
 		else
 			own[n++] = r[i];
-	if (rc == 0 && n > 0)
+	if (rc == 0 && n > 0) {
 		rc = http_read(s->object, own, n, phase);
+		report(s, rc, phase);
+	}
 	sys_free(own);
 	return rc;
 }
