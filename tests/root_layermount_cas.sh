@@ -81,7 +81,7 @@ t 'another key' 1 layermount -F cas --key other.pem "$url" "$PWD/mnt"
 shows 'is refused' 'not signed by the expected key' .t.err
 await unmounted
 t 'no repository' 1 start -F cas "${url}x"
-shows 'is reported' 'answered 404' .t.err
+shows 'is reported' 'status 404' .t.err
 await unmounted
 
 # Every third reply is bad: all data is still correct and complete.
