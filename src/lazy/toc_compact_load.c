@@ -155,6 +155,21 @@ begin(struct fetched *i, uint64_t length)
 	return toc_parts_open(&i->parts, COMPACT_WINDOW_LOG);
 }
 
+/*
+ * Verifies the digest of everything, also if an entry is invalid: then damage is
+ * the likely reason.
+ */
+static int
+verify(struct fetched *i, const uint8_t digest[LAYER_DIGEST], int rc)
+{
+	int end = toc_parts_end(&i->parts, digest);
+
+	if (end == -EBADMSG)
+		return layer_refuse(i->why, end, "its compact index does not "
+		    "have the expected digest");
+	return end == 0 ? rc : end;
+}
+
 int
 toc_compact_load(struct layer *l, const struct layer_expect *e,
     char why[LAYER_WHY])
@@ -167,12 +182,8 @@ toc_compact_load(struct layer *l, const struct layer_expect *e,
 
 	if (rc == 0)
 		rc = toc_compact_read(l, &source, why);
-	if (rc == 0) {
-		rc = toc_parts_end(&i.parts, e->compact_digest);
-		if (rc == -EBADMSG)
-			layer_refuse(why, rc, "its compact index does not have "
-			    "the expected digest");
-	}
+	if (rc == 0 || rc == -EBADMSG || rc == -EFBIG)
+		rc = verify(&i, e->compact_digest, rc);
 	toc_parts_close(&i.parts);
 	toc_input_close(&i.in);
 	return rc;
