@@ -53,11 +53,14 @@ nginx_start() {
 	service_wait "$1/nginx.log" test -s "$1/nginx.pid"
 }
 
-# squid_start DIR ADDRESS PORT: starts squid, which keeps all objects in memory
-# indefinitely; it runs as a user that may not be able to write to DIR
+# squid_start DIR ADDRESS PORT [FILE]: starts squid, which keeps all objects in
+# memory indefinitely; it runs as a user that may not be able to write to DIR.
+# FILE has directives that precede the others.
 squid_start() {
-	cat >"$1/squid.conf" <<END
+	cat - ${4+"$4"} >"$1/squid.conf" <<END
 http_port $2:$3
+END
+	cat >>"$1/squid.conf" <<END
 http_access allow all
 cache_mem 1 GB
 maximum_object_size_in_memory 64 MB
