@@ -70,6 +70,16 @@ for format in estargz zstd-chunked; do
 	done
 	is "$format: nothing is requested again" "$(field requests)" 0
 
+	# Data and digests that are damaged in transit are fetched again.
+	t "$format: a server" 0 start --prefetch none --stats=stats \
+	    --index-digest "$compact" "$url"
+	mode flips 3
+	t "$format: has everything, despite damaged replies" 0 has_all
+	mode good 1
+	stop
+	t "$format: some units were wrong" 0 test "$(field wrong_units)" -gt 0
+	is "$format: but not in the end" "$(field failed_units)" 0
+
 	# A changed compact index is refused, unless the full index's digest is
 	# known.
 	bend served/blob $(($(value compact_offset_B) + 200))
@@ -107,6 +117,10 @@ for format in estargz zstd-chunked; do
 	stop
 	t "$format: the attempts are counted" 0 test \
 	    "$(field wrong_units)" -ge 3
+	t "$format: the other index" 0 start --prefetch none \
+	    --index-digest "$digest" "$url"
+	t "$format: does not need them" 0 has_all
+	stop
 done
 exec 3>&-
 wait
