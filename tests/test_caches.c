@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* Without permission, the call reports that and leaves no child to wait for. */
+/* If permission is denied, the call reports it.  No child is left behind. */
 static void
 may_or_not(void **state)
 {

@@ -169,7 +169,7 @@ struct walk_result {
 int walk_dir(int dirfd, const char *name, const struct walk_options *o,
     struct walk_result *r);
 
-/* An image of some format, in a file or on a block device. */
+/* An image format.  Images may be in files or on block devices. */
 struct walk_source {
 	const char *name;		/* name of the format */
 

@@ -251,7 +251,7 @@ output_is(const struct output *o, const struct stat *st)
 	return there->st_dev == st->st_dev && there->st_ino == st->st_ino;
 }
 
-/* Links the unnamed file as name.  Without /proc, only root can do this. */
+/* Gives the unnamed file a name.  Without /proc, only root can do this. */
 static int
 link_as(const struct output *o, const char *name)
 {
@@ -300,8 +300,8 @@ move_temp(struct output *o)
 
 /*
  * Gives the file its final name after the last call that can report a failed
- * write.  That is fsync(2) if requested; otherwise close(2), if the file has a
- * temporary name, without which closing would delete it.
+ * write.  That is fsync(2) if requested; otherwise close(2), but only if the
+ * file has a temporary name, because closing an unnamed file deletes it.
  */
 static int
 give_name(struct output *o)

@@ -59,7 +59,7 @@ utf8_safe(const char **text, char out[UTF8_SAFE])
 		memcpy(out, s, n);
 		return n;
 	}
-	/* C0 and DEL have one byte, C1 two. */
+	/* C0 controls and DEL are one byte long, C1 controls two. */
 	put_octal(s[0], out);
 	if (n == 1)
 		return 4;

@@ -53,9 +53,10 @@ tree_depths(uint32_t *w, int n)
 /*
  * Uses package-merge (Larmore and Hirschberg 1990): in each round the weights
  * are merged with the pairs of the previous round.  Only whether an item was a
- * weight or a pair is recorded.  Going back from the 2n - 2 lightest items of
- * the last round, each weight among them makes its symbol's code one bit
- * longer, and each pair selects two items of the previous round.
+ * weight or a pair is recorded.  The rounds are then traced back, starting with
+ * the 2n - 2 lightest items of the last one: each weight selected makes its
+ * symbol's code one bit longer, and the pairs select the lightest items of the
+ * previous round, two per pair.
  */
 static void
 limited_depths(uint32_t *depth, const uint32_t *w, unsigned n, unsigned most)

@@ -163,8 +163,8 @@ add_data(struct entries *x, const struct cas_row *r)
 /* Hard links */
 
 /*
- * Finds the path of a group's first row in the current directory, or NULL if
- * this row is the first.  Returns 0 or -ENOMEM.
+ * Sets *path to the path of a group's first row in the current directory, or to
+ * NULL if this row is the first.  Returns 0 or -ENOMEM.
  */
 static int
 first_name(struct entries *x, uint32_t group, const char **path)

@@ -38,7 +38,7 @@ struct cas_batch {
 
 /* An archive that has been read: its index has a unit for each object. */
 struct cas_layer {
-	struct layer l;			/* only the index in it is used */
+	struct layer l;			/* only its index is used */
 	struct cas_object *objects;	/* object of each unit */
 	size_t object_count, object_cap;
 };

@@ -96,7 +96,7 @@ const struct cas_row *cas_rows_in(const struct cas_rows *r,
 const struct cas_chunk *cas_rows_chunks(const struct cas_rows *r,
     const struct cas_path *file, const struct cas_chunk **end);
 
-/* Finds a nested catalog, or NULL. */
+/* Returns the nested catalog at this path, or NULL. */
 const struct cas_nested *cas_rows_nested(const struct cas_rows *r,
     const char *path);
 

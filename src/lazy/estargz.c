@@ -61,7 +61,7 @@ read_offset(const uint8_t *p, uint64_t *offset)
 
 /*
  * Finds the footer.  Returns the footer's length, or 0; sets *offset to the
- * offset in the footer.
+ * offset that the footer contains.
  */
 static size_t
 find_footer(const struct layer *l, uint64_t *offset)

@@ -295,7 +295,7 @@ put_trailer(struct pack *p, struct pack_compact *c, uint64_t end,
 	return rc != 0 ? rc : pack_store_end(&c->store);
 }
 
-/* Writes the frame in wrapped parts, whose digest is computed. */
+/* Writes the frame in wrapped parts, and computes their digest. */
 static int
 write_frame(struct pack *p, const struct strbuf *frame)
 {

@@ -23,9 +23,9 @@ void pack_compact_close(struct pack_compact *c);	/* may be NULL */
 int pack_compact_text(struct pack_compact *c, const char *text, size_t len);
 
 /*
- * Writes the digests and the index, after the last entry, and fills in their
- * places in p->r.  The last unit ends at `end`; trace_digest is NULL if there
- * is no trace.  Returns 0 or -errno.
+ * Writes the digests and the index, after the last entry, and stores their
+ * positions in p->r.  The last unit ends at `end`; trace_digest is NULL if
+ * there is no trace.  Returns 0 or -errno.
  */
 int pack_compact_write(struct pack *p, uint64_t end,
     const uint8_t *trace_digest);

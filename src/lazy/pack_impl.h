@@ -163,8 +163,8 @@ struct pack_source {
 /* pack_cut.c */
 
 /*
- * source->tar must have been opened with pack_cut_raw, and c as its argument;
- * source is copied.
+ * source->tar must have been opened with pack_cut_raw as its callback and c as
+ * the callback's argument; source is copied.
  */
 int pack_cut_open(struct pack_cut **c, struct pack *p);
 void pack_cut_begin(struct pack_cut *c, const struct pack_source *source);
@@ -174,8 +174,8 @@ int pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b);
 uint64_t pack_cut_read_B(const struct pack_cut *c);
 
 /*
- * After the end of the archive, returns the headers in tar-split form, which
- * belong to c, or NULL if they are omitted.  Returns 0 or -ENOMEM.
+ * After the end of the archive, sets *store to the headers in tar-split form,
+ * which belong to c, or to NULL if they are omitted.  Returns 0 or -ENOMEM.
  */
 int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
 

@@ -117,7 +117,7 @@ pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
 	strbuf_fmt(b, ",\"type\":\"%s\"", layer_type_name(e->type));
 	if (e->type == TAR_FILE)
 		put_number(b, "size", e->size);
-	/* a year above 9999 cannot be represented */
+	/* a year after 9999 cannot be represented */
 	if ((e->mtime != 0 || e->mtime_ns != 0) &&
 	    utc_rfc3339(time, e->mtime, e->mtime_ns))
 		put_text(b, "modtime", time);

@@ -48,7 +48,8 @@ enum compact_number {
 	COMPACT_ATTRIBUTES,		/* how many */
 	COMPACT_VALUE,			/* length of one's value */
 	COMPACT_SIZE, COMPACT_MAJOR, COMPACT_MINOR,
-	COMPACT_STEP,			/* from the previous chunk's offset */
+	COMPACT_STEP,			/* relative to the previous chunk's
+					 * offset */
 	COMPACT_INNER, COMPACT_LENGTH,	/* of a chunk */
 	COMPACT_NUMBERS
 };

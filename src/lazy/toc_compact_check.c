@@ -94,7 +94,7 @@ compare_places(const struct layer *l, const struct layer *c,
 	    "the index disagree on where data is stored");
 }
 
-/* Compares a digest block, which is fetched to buf. */
+/* Compares a digest block, which is fetched into buf. */
 static int
 compare_block(const struct layer *l, const struct layer *c, size_t block,
     uint8_t *buf, char why[LAYER_WHY])

@@ -52,8 +52,8 @@ struct toc_json {
 int toc_fail(struct toc_json *j, int rc, const char *clause);
 
 /*
- * Copies text to the words of the entry and returns its offset.  Sets j->rc if
- * the text is too long or contains a NUL, which would truncate a name.
+ * Appends text to j->words and returns its offset there.  Sets j->rc if the
+ * text is too long or contains a NUL, which would truncate a name.
  */
 size_t toc_keep(struct toc_json *j, const unsigned char *s, size_t len);
 

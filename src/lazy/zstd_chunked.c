@@ -38,7 +38,7 @@ struct place {
 
 /* The footer */
 
-/* Returns whether the bytes are the mark of either of the two writers. */
+/* Returns whether the bytes are one of the two writers' magic numbers. */
 static bool
 is_mark(const uint8_t *p)
 {

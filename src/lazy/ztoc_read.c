@@ -99,7 +99,7 @@ read_points(struct ztoc *z, const struct flatbuf_table *compression)
 	return at <= z->windows ? 0 : -EBADMSG;
 }
 
-/* Reads spans of equal length, in a separate buffer. */
+/* Reads the common length of the spans, which is in a nested FlatBuffer. */
 static int
 read_plain(struct ztoc *z, const struct flatbuf_table *compression)
 {

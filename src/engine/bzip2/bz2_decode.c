@@ -75,7 +75,7 @@ long_code(const struct bz2_table *t, uint64_t acc)
 }
 
 /*
- * Decodes up to BZ2_GROUP symbols with one table, at most to the end of the
+ * Decodes up to BZ2_GROUP symbols with one table, but none after the end of the
  * block.  Returns the number of symbols decoded, including the end symbol, or
  * -EBADMSG.
  */

@@ -49,8 +49,8 @@ static const uint16_t distances[512] = {
 };
 
 /*
- * Each distance starts at the end of the previous one; a bit in its second-last
- * byte is flipped.
+ * Each distance starts at the end of the previous one; a bit in its
+ * second-to-last byte is flipped.
  */
 void
 bz2_derandomise(uint8_t *p, size_t len)

@@ -211,7 +211,8 @@ shows_seed(const struct bz2_sorter *s, size_t p, size_t bytes)
 	return false;
 }
 
-#define UNSEEN UINT32_C(0x80000000)	/* flag of a leap: not within DEPTH */
+/* flag in a leap: no other seed is visible within DEPTH */
+#define UNSEEN UINT32_C(0x80000000)
 
 /*
  * Finds, for each seed, the last seed visible within DEPTH bytes or, if there

@@ -27,7 +27,7 @@ enum { BYTE_SHIFT = 24 };	/* shift of the byte in an entry */
 
 enum { DOWN, UP };
 
-/* The number of rotations that descend and ascend, by first byte. */
+/* The numbers of descending and ascending rotations, by first byte. */
 struct census {
 	uint32_t of[2][256];
 };

@@ -110,8 +110,8 @@ codes_words(uint16_t *words, const uint8_t *lens, unsigned n)
 }
 
 /*
- * Returns the index bits of the table for codes that share the next code's
- * prefix: enough to distinguish them, and for every table to be full.
+ * Returns the number of index bits of the table for codes that share the next
+ * code's prefix: enough to tell the codes apart and to fill every table.
  */
 static unsigned
 sub_bits(const uint16_t *count, unsigned used, unsigned len, unsigned root)

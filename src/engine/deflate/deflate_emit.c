@@ -195,8 +195,8 @@ deflate_plan_make(struct deflate_plan *plan, struct deflate_piece *p,
 struct words {
 	uint32_t lit[256];	/* << 24 */
 	uint32_t length[259];
-	uint64_t dist[DIST_SYMS];	/* the base << 32, the sum << 24,
-					   the code's alone << 16 */
+	uint64_t dist[DIST_SYMS];	/* distance << 32, total bits << 24,
+					   codeword bits << 16 */
 	uint32_t end;
 };
 

@@ -117,8 +117,8 @@ look_ahead(struct deflate_fast *f, struct match *m)
 
 /*
  * Chooses the longer of two matches, at least one of which covers a whole word.
- * In fast mode, chooses the first one that covers a word, which is usually
- * longer.
+ * In fast mode, chooses the first one that covers a word, which is usually the
+ * longer of the two.
  */
 static inline void
 longer(const struct deflate_fast *f, struct match *m, uint64_t differ_a,

@@ -156,8 +156,8 @@ lane_event(struct lanes *s, struct lane *l)
 enum { GO_ON, RESTART, DONE };
 
 /*
- * Returns the position of the lane that walks the first unfinished segment;
- * that position is known to be right.
+ * Sets *here to the position of the lane in the first unfinished segment, which
+ * is known to be correct.
  */
 static void
 front_place(const struct lanes *s, struct place *here)
@@ -168,7 +168,7 @@ front_place(const struct lanes *s, struct place *here)
 	}
 }
 
-/* Joins verified segments; *here is the last position known to be right. */
+/* Joins verified segments; *here is the last position known to be correct. */
 static int
 advance(struct lanes *s, struct place *here)
 {
@@ -206,7 +206,7 @@ run_lanes(struct lanes *s)
 	int64_t sa = s->lane[0].soft, sb = s->lane[1].soft;
 	int64_t sc = s->lane[2].soft, sd = s->lane[3].soft;
 
-	/* The loop is bounded because a stopped lane never reaches its end. */
+	/* Limited: a lane that has stopped never reaches its end. */
 	for (int i = 0; i < 256; i++) {
 		if (((sa - (int64_t)a.pos) | (sb - (int64_t)b.pos) |
 		    (sc - (int64_t)c.pos) | (sd - (int64_t)d.pos)) < 0)

@@ -62,7 +62,7 @@ log2_of(uint32_t v)
 	return 31 - (uint32_t)__builtin_clz(v);
 }
 
-/* Moves to the next position while there is a better match. */
+/* Moves to the next position as long as a better match begins there. */
 static inline void
 wait(struct deflate_parse *p, uint32_t *pos, struct match *best)
 {

@@ -68,7 +68,7 @@ pre_tables(struct walk *w, unsigned npre)
 	return codes_pre(w->tab, lens);
 }
 
-/* Reads the n code lengths of both codes. */
+/* Reads the code lengths of both codes, n in total. */
 static int
 read_lens(struct walk *w, uint8_t *lens, unsigned n)
 {

@@ -196,7 +196,7 @@ add_many(struct digest_piece *const p[], unsigned count)
 }
 
 /*
- * Replaces finished pieces by the next non-empty ones, as long as there are
+ * Replaces finished pieces with the next non-empty ones, as long as there are
  * any.  Returns the number of pieces.
  */
 static unsigned

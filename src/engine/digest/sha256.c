@@ -17,7 +17,7 @@
 enum {
 	NI_LANES = 2,
 	AVX2_LANES = 8,
-	AVX2_LEAST = 3		/* fewer pieces are faster one at a time */
+	AVX2_LEAST = 3		/* with fewer pieces, one at a time is faster */
 };
 
 const uint32_t sha256_k[SHA256_BLOCK] __attribute__((aligned(32))) = {

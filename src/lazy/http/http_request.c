@@ -17,8 +17,8 @@
 
 enum {
 	SPANS_MAX = 100,		/* of one request */
-	REQUEST_MAX = 4 << 20,		/* maximum bytes in one of several
-					 * requests */
+	REQUEST_MAX = 4 << 20,		/* maximum bytes in a request for
+					 * several spans */
 	PART_MAX = MULTIPART_LINE * (MULTIPART_FIELDS + 2)	/* of a head */
 };
 

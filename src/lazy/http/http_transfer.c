@@ -22,7 +22,7 @@ enum {
 };
 
 enum {
-	REFUSAL_MAX = 64 << 10,		/* maximum bytes read of an error
+	REFUSAL_MAX = 64 << 10,		/* maximum bytes to read from an error
 					 * page */
 	HTTP_PROXY_AUTH = 407
 };

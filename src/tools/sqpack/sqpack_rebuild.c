@@ -1,5 +1,5 @@
 /*
- * sqpack_rebuild.c - the tree and files of an image as a source to rebuild it
+ * sqpack_rebuild.c - an image's tree and files as the source for a rebuild
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Files are in the order of their data in the image; small files are in the
