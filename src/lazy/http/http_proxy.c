@@ -65,10 +65,12 @@ http_proxy_note(const struct http_transfer *t, char why[LAYER_WHY])
 	if (name == NULL)
 		return;
 	address = address_in(value, &len);
+	if (first_set(exempting, &exempt) == NULL)
+		exempt = NULL;
 	snprintf(why + used, LAYER_WHY - used, "; %s is %.*s%s%.40s", name,
 	    len < 60 ? (int)len : 60, address,
-	    first_set(exempting, &exempt) == NULL ? "" : ", no_proxy is ",
-	    first_set(exempting, &exempt) == NULL ? "" : exempt);
+	    exempt == NULL ? "" : ", no_proxy is ",
+	    exempt == NULL ? "" : exempt);
 }
 
 bool
