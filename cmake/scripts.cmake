@@ -38,6 +38,7 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/mailfs-plot.sh scripts/mailfs-rows.awk scripts/mailfs.awk
     scripts/mailfs-study.awk
     scripts/bench-readers-programs.sh scripts/bench-readers.awk
+    scripts/bench-layers-images.sh
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(DIRECTORY scripts/snap-startup-apps
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)

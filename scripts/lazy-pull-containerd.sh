@@ -39,16 +39,17 @@ node_start() {
 	    --config "$1/containerd.toml"
 }
 
-# containerd_config DIR
+# containerd_config DIR [RUN]: with RUN, its sockets are in this directory
 containerd_config() {
 	cat <<END
 version = 2
 root = "$1/root"
-state = "/run/containerd/state"
+state = "${2:-/run/containerd}/state"
 disabled_plugins = ["io.containerd.grpc.v1.cri",
   "io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs",
   "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs"]
 END
+	[ $# -lt 2 ] || printf '[grpc]\n  address = "%s/socket"\n' "$2"
 	[ "$LAZY_SNAPSHOTTER" = overlayfs ] || cat <<END
 [proxy_plugins.$LAZY_SNAPSHOTTER]
   type = "snapshot"
