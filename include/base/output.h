@@ -37,7 +37,7 @@ struct output {
 	bool direct;		/* written in place: no name is created */
 	bool synced;		/* data has been synced */
 	bool dir_sync;		/* dirfd is syncable */
-	struct stat there;	/* the existing file, with mode 0 if none */
+	struct stat there;	/* the existing file; mode 0: none */
 };
 
 /*

@@ -66,9 +66,9 @@ struct sandbox_dirs {
 int sandbox_enter_dirs(const struct sandbox_dirs *d, bool *confined);
 
 /*
- * Like sandbox_enter_making(), except that files beneath the count directories
- * in dirs can also be executed, as the C library requires to resolve host
- * names, and sockets can be connected.
+ * Like sandbox_enter_making(), except that sockets can be connected, and that
+ * files beneath the count directories in dirs can also be executed, which the C
+ * library needs in order to resolve host names.
  */
 int sandbox_enter_fetching(int dir, const int *dirs, size_t count,
     bool *confined);

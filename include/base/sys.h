@@ -64,7 +64,7 @@ int sys_unlinkat(int dirfd, const char *path, int flags);
 
 /*
  * These set a file's attributes, or those of the open file fd if path is NULL.
- * The times are the last access and modification times.
+ * times contains the last access time and the last modification time.
  */
 int sys_chown(int fd, const char *path, uid_t uid, gid_t gid, int flags);
 int sys_chmod(int fd, const char *path, mode_t mode, int flags);

@@ -82,8 +82,8 @@ struct table_reader;
 int table_open(struct table_reader **r, const char *path);
 
 /*
- * Reads the next row.  Returns 1; 0 at the end; or -EINVAL (a row with a
- * different number of values, an unclosed quote, a line over 1 MiB) or -errno.
+ * Reads the next row.  Returns 1; 0 at the end; -EINVAL (a row with a different
+ * number of values, an unclosed quote, a line over 1 MiB); or another -errno.
  * A repeated header line is skipped, so that files can be concatenated with
  * cat(1).
  */

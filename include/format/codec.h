@@ -57,8 +57,8 @@ struct codec_options {
 
 /* A coder's memory plan: slots * slot_B + threads * worker_B bytes. */
 struct memory_plan {
-	size_t block;		/* input bytes per piece, when compressing;
-				 * otherwise the decoder's own */
+	size_t block;		/* input bytes per piece; when decompressing,
+				 * its meaning is up to the decoder */
 	unsigned slots;
 	uint64_t slot_B, worker_B, fixed_B;
 };
@@ -73,7 +73,7 @@ struct codec_notes {
 	 */
 	uint64_t trailing_B;
 	uint8_t trailing[2];
-	bool has_check;		/* zlib, gzip: check is valid, for the last
+	bool has_check;		/* zlib, gzip: check is that of the last
 				 * member */
 	uint32_t check;
 	bool unchecked;		/* data has a check of unknown type */

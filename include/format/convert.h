@@ -49,9 +49,8 @@ int convert_run(const struct convert *c, struct input *in, int out_fd,
     struct convert_result *r);
 
 /*
- * Describes -errno from convert_run() for the user, to complete a sentence.
- * The string is static or from strerror().  -EFBIG is described by r->why
- * instead.
+ * Returns a phrase that tells the user why convert_run() returned -errno; for
+ * -EFBIG, use r->why instead.  The string is static or from strerror().
  */
 const char *convert_reason(int rc);
 

@@ -31,7 +31,7 @@ void look_close(struct look *l);
 
 /*
  * Reads `want` bytes (at most LOOK_MAX) at offset, or fewer at the end of the
- * file.  *p belongs to the look and is valid until the next call.  Returns the
+ * file.  *p points into l->buf and is valid until the next call.  Returns the
  * number of bytes, or -errno.
  */
 ssize_t look_at(struct look *l, uint64_t offset, size_t want,

@@ -154,10 +154,10 @@ struct seek_result {
 };
 
 /*
- * Writes the existing part of the range to out_fd.  c contains the decoder's
- * threads, memory and limits.  If verify is set and the check covers all data,
- * decompresses to the end.  Returns 0 or -errno; -EBADMSG if the data
- * contradicts the map.
+ * Writes to out_fd the part of the range that lies within the data.  c contains
+ * the decoder's limits and its number of threads.  If verify is set and the
+ * check covers all data, decompresses to the end.  Returns 0 or -errno;
+ * -EBADMSG if the data contradicts the map.
  */
 int seek_read(const struct seek_map *m, const struct convert *c,
     const struct seek_range *r, bool verify, int out_fd,

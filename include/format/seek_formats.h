@@ -39,7 +39,7 @@ int seek_bytes(struct seek_stream *s, const void *p, size_t len);
 int seek_extent(struct seek_stream *s, uint64_t at, uint64_t len);
 
 /*
- * Builds a stream from the units from..to.  Whole frames are used unchanged,
+ * Builds a stream from the units from..to.  Whole frames are used unchanged;
  * partial frames are built with the format's part().  Returns 0 or -errno; the
  * stream must be freed even on failure.
  */

@@ -108,9 +108,9 @@ struct image_source {
 	 * image must be read only with pread(2).  Files are added by
 	 * image_add_file(), directories by image_add_dir(), parents first,
 	 * beginning with the root.  Damaged files are added with a flaw;
-	 * damaged tables are reported.  Returns 0, the result of report, or the
-	 * same errors as walk_source.walk(), including *why.  The image must be
-	 * closed even after an error.
+	 * damaged tables are reported.  Returns 0, the result of report, or an
+	 * error as walk_source.walk() does, with *why set in the same cases.
+	 * The image must be closed even after an error.
 	 */
 	int (*open)(struct image *m, unsigned threads, image_report_fn *report,
 	    void *arg, const char **why);

@@ -69,9 +69,9 @@ int cache_clear(struct cache *c);
 int cache_text_write(int dir, const char *key, const char *text, size_t len);
 
 /*
- * Reads a document of at most max bytes.  The text, followed by a NUL, is freed
- * by the caller with sys_free().  Returns 0, -ENOENT (missing or damaged) or
- * -errno.
+ * Reads a document of at most max bytes.  *text is set to the *len bytes,
+ * followed by a NUL; the caller frees it with sys_free().  Returns 0, -ENOENT
+ * (missing or damaged) or -errno.
  */
 int cache_text_read(int dir, const char *key, size_t max, char **text,
     size_t *len);

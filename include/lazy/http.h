@@ -7,8 +7,8 @@
  * One thread performs all transfers, using libcurl; any thread may read, and
  * waits until its bytes have arrived.  Neighbouring ranges are merged, a
  * request names several ranges, and several requests run in parallel.  A server
- * that does not support several ranges per request is then sent one range at a
- * time; if it ignores ranges, its reply is read as far as needed.
+ * found not to support several ranges per request is sent one range at a time;
+ * if it ignores ranges, its reply is read as far as needed.
  *
  * Transient failures (time-outs, 408, 429, 5xx, broken connections, short or
  * unexpected bodies) are retried, after a pause that doubles or that the server
@@ -45,12 +45,12 @@ struct http_counts {
 
 struct http_options {
 	const char *credentials;	/* "user:password", or NULL */
-	const char *auth_file;		/* Docker or containers/image file
-					 * with "auths", or NULL */
+	const char *auth_file;		/* file with "auths", as written by
+					 * Docker or Podman; or NULL */
 	const char *ca_file;		/* trusted certificates; NULL: the
 					 * system's */
 	unsigned timeout_s;
-	unsigned connections;		/* connections to one host at a time */
+	unsigned connections;		/* maximum number per host */
 };
 
 struct http;

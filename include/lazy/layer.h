@@ -115,7 +115,7 @@ enum layer_kind {
 	LAYER_ESTARGZ, LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS
 };
 
-/* Information about a layer before it is opened; each field may be 0. */
+/* What is known about a layer before it is opened; any field may be 0. */
 struct layer_expect {
 	const char *kind;		/* name of a format; NULL: detect it */
 	/* SHA-256 of the index, as defined by the format, or NULL */

@@ -32,8 +32,8 @@ struct merge_node {
 					 * nodes if it has several names */
 	uint32_t first, count;		/* directories only; see
 					 * merge_child() */
-	uint32_t links;			/* link count; for directories, as on
-					 * Unix */
+	uint32_t links;			/* link count; for a directory, 2 plus
+					 * its subdirectories */
 	uint16_t layer;			/* index of the entry's layer */
 	bool opaque;			/* MERGE_OVERLAY only */
 	bool whiteout;

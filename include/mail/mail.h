@@ -95,12 +95,12 @@ void mail_head(struct mail_maker *m, const struct mail *a);
 void mail_date(struct strbuf *b, int64_t date);
 
 /*
- * src/mail/body.c: writes the text of a, about len bytes when encoded, to
- * m->bodies, with as much of the greeting, quotes and signature as fits.
+ * src/mail/body.c: writes the text of message a, about len bytes when encoded,
+ * to m->bodies, with as much of the greeting, quotes and signature as fits.
  */
 void mail_body(struct mail_maker *m, struct mail *a, size_t len);
 
-/* src/mail/parts.c: writes MIME headers and parts, up to a's target size. */
+/* src/mail/parts.c: adds MIME headers and parts, up to the target size. */
 void mail_parts(struct mail_maker *m, struct mail *a);
 
 /*

@@ -43,7 +43,7 @@ void text_start(struct text *t, const struct words *w, struct prng *p,
 void text_write(struct text *t, struct strbuf *b, size_t len);
 
 /*
- * Appends count words in one line, the first one capitalised, without a
+ * Appends count words in one line, the first one capitalized, without a
  * newline.
  */
 void text_line(struct text *t, struct strbuf *b, unsigned count);

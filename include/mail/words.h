@@ -33,7 +33,7 @@ void words_make(struct words *w, struct prng *p, bool accents);
 uint32_t words_draw(struct prng *p);
 
 /*
- * Invents a capitalised name with the given number of syllables and at most
+ * Invents a capitalized name with the given number of syllables and at most
  * WORD_B - 1 bytes.
  */
 void words_name(struct prng *p, unsigned syllables, char name[WORD_B]);

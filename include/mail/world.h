@@ -4,7 +4,7 @@
  *
  * A world contains everything that is the same for all messages.  Hosts are in
  * the reserved domain "example" (RFC 2606), and addresses are in the blocks
- * reserved for documentation (RFC 5737), so neither belong to anyone.
+ * reserved for documentation (RFC 5737), so neither belongs to anyone.
  *
  * A struct world is constant after creation; any thread may read it.
  */

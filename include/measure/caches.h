@@ -24,10 +24,7 @@ int caches_may_drop(void);
 enum { CACHES_PATIENCE_S = 20, CACHES_LIMIT_S = 600 };
 int caches_drop(void);
 
-/*
- * Returns a description of -errno from the functions above, to complete a
- * sentence.
- */
+/* Returns a phrase that states why one of the functions above failed. */
 const char *caches_reason(int rc);
 
 #endif

@@ -49,7 +49,8 @@ struct cold_count {
 	uint64_t files;
 	uint64_t pages;			/* pages of all files */
 	uint64_t resident;		/* pages in memory */
-	uint64_t unseen;		/* files that we may not query */
+	uint64_t unseen;		/* files that we are not allowed to
+					 * query */
 };
 
 struct cold_report {
@@ -119,8 +120,8 @@ void cold_end(struct cold *c, struct cold_report *r);
 
 /*
  * Counts the pages of a file of the given size, and those in memory.  Returns
- * 0, -EPERM (we may not see its pages) or -errno.  Thread-safe; needs no struct
- * cold.
+ * 0, -EPERM (we are not allowed to see its pages) or -errno.  Thread-safe;
+ * needs no struct cold.
  */
 int cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident);

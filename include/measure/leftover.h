@@ -32,8 +32,8 @@ int leftover_id(char id[LEFTOVER_ID_B]);
 bool leftover_dead(const char *id);
 
 /*
- * Kills all processes with a dead identity, as far as permitted.  Returns their
- * number.
+ * Kills all processes with a dead identity, as far as permissions allow.
+ * Returns their number.
  */
 int leftover_kill(void);
 

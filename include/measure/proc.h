@@ -69,8 +69,8 @@ struct proc_run {
 	bool ended;			/* ended by proc_end() */
 	int stopped;			/* the signal that stopped the run, or
 					 * 0 */
-	int left;			/* processes still running at the end,
-					 * and killed */
+	int left;			/* processes killed because they were
+					 * still running at the end */
 	struct proc_usage orphans;	/* usage of processes whose parents did
 					 * not wait for them */
 };
@@ -96,7 +96,7 @@ void proc_close(struct proc *p);
 
 /*
  * Terminates this process with the signal that stopped a run.  If proc_close()
- * has not been called yet, the process terminates there.
+ * has not been called yet, the process terminates in that call.
  */
 void proc_raise(int sig);
 

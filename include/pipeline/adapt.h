@@ -18,7 +18,7 @@
 
 enum {
 	ADAPT_LEVELS = 23,
-	/* idle percentages above and below which the level goes up and down */
+	/* idle percentages above which the level rises, below which it falls */
 	ADAPT_IDLE_UP = 40,
 	ADAPT_IDLE_DOWN = 15,
 	ADAPT_HOLD_MAX = 8	/* maximum number of checks skipped after a
@@ -52,8 +52,8 @@ struct adapt {
 };
 
 /*
- * Starts at level, in min..max.  Call this from one thread, before any other
- * function.
+ * Starts at the given level, in the range min..max.  Call this from one thread,
+ * before any other function.
  */
 void adapt_start(struct adapt *a, int level, int min, int max);
 

@@ -60,8 +60,7 @@ ssize_t input_peek(struct input *in, size_t n, const uint8_t **p);
 
 /*
  * Pushes n bytes back, to be read next, in place of the last n bytes consumed.
- * Together with the bytes peeked but not consumed, there may be at most
- * INPUT_PEEK.
+ * These and the bytes peeked but not consumed may not exceed INPUT_PEEK.
  */
 void input_unread(struct input *in, const void *p, size_t n);
 

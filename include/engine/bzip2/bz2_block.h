@@ -51,8 +51,8 @@ bz2_crc_combine(uint32_t stream, uint32_t block)
 }
 
 /*
- * RLE1, which the reader applies while cutting its input into blocks.  It
- * replaces the copy into a slot, and costs little more.  Block boundaries
+ * RLE1, which the reader applies while cutting its input into blocks.  It takes
+ * the place of a copy into a slot, and costs little more.  Block boundaries
  * depend only on the data and the level, not on the size of each read.
  */
 struct bz2_rle {

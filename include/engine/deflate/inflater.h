@@ -40,9 +40,9 @@ enum { INFLATER_BLOCK = 3 };
 void inflater_stop_after(struct inflater *f, size_t made);
 
 /*
- * Makes later calls of inflater_run() record which bytes before the start of
- * the call they refer to: for a byte n bytes before the start, where n is at
- * most INFLATER_WINDOW, used_end[-n] is set to 1.  NULL turns recording off.
+ * Makes later calls of inflater_run() record which earlier output they refer
+ * to: for a byte n bytes before the output of the call, where n is at most
+ * INFLATER_WINDOW, used_end[-n] is set to 1.  NULL turns recording off.
  */
 void inflater_mark(struct inflater *f, uint8_t *used_end);
 

@@ -38,7 +38,8 @@ unsigned digest_len(const struct digest_algo *a);
 
 /*
  * Returns how many digests a thread should compute at a time with algorithm a:
- * 8 or 2 if that takes little longer than 2 or 1, respectively, otherwise 1.
+ * 8 if that takes little longer than 2; 2 if that takes little longer than 1;
+ * otherwise 1.
  */
 unsigned digest_lanes(const struct digest_algo *a);
 
@@ -71,9 +72,9 @@ int digest_add(struct digest *d, const void *data, size_t len);
 int digest_end(struct digest *d, uint8_t out[DIGEST_MAX]);
 
 /*
- * Adds pieces to count distinct digests of one algorithm, and advances data and
- * len.  Unless all is set, part of the last piece may be left over if there is
- * no other piece to hash with it.  Returns 0 or -EIO.
+ * Adds one piece to each of `count` distinct digests of one algorithm, and
+ * advances data and len.  Unless all is set, part of the last piece may be left
+ * over if there is no other piece to hash with it.  Returns 0 or -EIO.
  */
 struct digest_piece {
 	struct digest *d;

@@ -2,10 +2,10 @@
  * mac.h - recognizing previously seen bytes
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * A tag is the first half of an AES-128-GMAC (NIST SP 800-38D).  Whoever does
- * not know the key, which is random and never leaves the process, cannot make
- * other bytes with the same tag.  It takes a tenth of the time of a SHA-256
- * where the processor multiplies without carries.
+ * A tag is the first half of an AES-128-GMAC (NIST SP 800-38D).  The key is
+ * random and never leaves the process; without it, nobody can construct other
+ * bytes with the same tag.  On processors with carry-less multiplication, a tag
+ * takes a tenth of the time of a SHA-256.
  *
  * Every tag uses the same nonce, so tags must be as secret as the key.
  */
@@ -23,8 +23,8 @@ int mac_key(uint8_t key[MAC_KEY]);
 struct mac;
 
 /*
- * Opens a state for tags with a key, for one thread at a time.  Returns 0,
- * -ENOTSUP (OpenSSL lacks the algorithm) or -ENOMEM.
+ * Creates a context for computing tags with a key, in one thread at a time.
+ * Returns 0, -ENOTSUP (OpenSSL lacks the algorithm) or -ENOMEM.
  */
 int mac_open(struct mac **m, const uint8_t key[MAC_KEY]);
 void mac_close(struct mac *m);			/* may be NULL */

@@ -42,8 +42,8 @@ size_t sqb_settings(const struct sqb_method *m, int level, uint32_t block,
     uint8_t settings[SQB_SETTINGS_MAX]);
 
 /*
- * Finds the first method and level for which an image has these compressor
- * options.  Returns 0, or -ENOTSUP if there is none.  Thread-safe.
+ * Finds the first method and level that produce these compressor options.
+ * Returns 0, or -ENOTSUP if there is none.  Thread-safe.
  */
 int sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
     uint32_t block, const struct sqb_method **m, int *level);

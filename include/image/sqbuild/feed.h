@@ -20,8 +20,8 @@ struct feed {
 	struct sqb_file file;
 	uint64_t left;			/* bytes of the file left to output */
 	struct content content;
-	bool hashing;			/* hash the content, to be recorded at
-					 * the end of the file */
+	bool hashing;			/* hash the content, and record the
+					 * hash at the end of the file */
 	int spool;			/* temporary file with the data, if the
 					 * source cannot be read again; or -1 */
 	uint64_t spool_at;

@@ -125,7 +125,8 @@ int sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
 
 /*
  * These functions return the unpacked size of block k of a file, the unpacked
- * size of its tail, and a stored size.
+ * size of its tail, the total stored size of its blocks, and the size word of
+ * block k.
  */
 uint32_t sqr_block_len(const struct sqr_image *m, const struct sqr_entry *e,
     uint32_t k);

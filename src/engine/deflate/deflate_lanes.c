@@ -5,11 +5,11 @@
  * Each step depends on the previous one, but a processor can interleave several
  * walks.  The block is cut into segments, and each lane walks one of them,
  * starting from a guessed position a little before it, because Huffman codes
- * synchronise quickly.  Guesses are verified: a segment is accepted only if the
+ * synchronize quickly.  Guesses are verified: a segment is accepted only if the
  * walk of the previous segment, which is known to be right, ends at the bit and
  * in the state in which this segment's walk entered the segment; from there on
  * the two walks are identical.  Otherwise everything restarts there, with
- * longer segments, because codes of nearly equal lengths synchronise slowly.
+ * longer segments, because codes of nearly equal lengths synchronize slowly.
  *
  * A walk leaves or enters a segment at the first position at or after its
  * boundary, so the last steps before a boundary are single ones.
