@@ -1,5 +1,5 @@
 /*
- * carry.c - holding input until its cutting point is known
+ * carry.c - holding back input until its cut point is known
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/carry.h"

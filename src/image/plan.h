@@ -31,7 +31,7 @@ struct image_plan {
 	/* tail[from[k]..from[k + 1]): the files with a tail in fragment k */
 	uint32_t *tails;
 	size_t *from;
-	uint64_t files, bytes;		/* to read, each duplicate once */
+	uint64_t files, bytes;		/* to be read, without duplicates */
 };
 
 /*

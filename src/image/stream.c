@@ -23,7 +23,8 @@
 
 enum {
 	TAKE_MOST = 32,			/* maximum number of streams to take */
-	TAKE_B = 256 << 10		/* maximum bytes, with all lanes */
+	TAKE_B = 256 << 10		/* maximum bytes once all lanes are
+					 * used */
 };
 
 /* The streams that a thread has taken. */

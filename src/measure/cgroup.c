@@ -58,9 +58,9 @@ nth_word(const char *line, int nth, char *word, size_t size)
 }
 
 /*
- * Finds where the hierarchy is mounted: words 3 and 4 of a line of
- * /proc/self/mountinfo are the root within it and the mount point, and its type
- * follows a single dash.  Returns 0 or -errno.
+ * Finds where the hierarchy is mounted: in a line of /proc/self/mountinfo,
+ * fields 3 and 4, counting from 0, are the root within it and the mount point,
+ * and its type follows a single dash.  Returns 0 or -errno.
  */
 static int
 mount_point(char *root, char *point, size_t size)
@@ -180,8 +180,8 @@ cgroup_mark(struct cgroup *g)
 		return;
 	now = number(g->now, "");
 	/*
-	 * If the kernel cannot reset the peak, it covers more than a single
-	 * run.
+	 * If the kernel cannot reset the peak, the value covers more than a
+	 * single run.
 	 */
 	if (now < 0 || sys_write(g->peak, "0\n", 2) != 2) {
 		sys_close(g->peak);

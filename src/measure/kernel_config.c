@@ -58,7 +58,7 @@ read_config(gzFile f, const char *prefix, char *text, size_t size)
 		if (strncmp(line, prefix, n) != 0)
 			continue;
 		/*
-		 * from an option named like the prefix, only CONFIG_ is removed
+		 * remove only CONFIG_ if the prefix is the option's whole name
 		 */
 		word = *word == '_' ? word + 1 : strchr(line, '_') + 1;
 		len += (size_t)snprintf(text + len, size - len, "%s%s",

@@ -1,5 +1,5 @@
 /*
- * proc_impl.h - internal interface of the implementation of proc.h
+ * proc_impl.h - declarations shared by the files that implement proc.h
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_PROC_IMPL_H

@@ -75,8 +75,8 @@ adapt_take(struct adapt *a)
 }
 
 /*
- * Checks the workers once they have completed, since the last check, as many
- * pieces as there are workers.
+ * Checks the workers once the number of pieces completed since the last check
+ * has reached the number of workers.
  */
 void
 adapt_watch(void *arg, const struct pipeline_watch *w)

@@ -18,7 +18,7 @@ struct pipeline {
 	struct input *in;
 	struct sink *sink;
 	struct progress *progress;
-	uint64_t shown_B;		/* input bytes shown by progress */
+	uint64_t shown_B;		/* input bytes added to progress */
 	struct slot *slots;
 	unsigned count;
 	unsigned workers;		/* running */

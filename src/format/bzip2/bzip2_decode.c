@@ -1,5 +1,5 @@
 /*
- * bzip2_decode.c - decompressing any .bz2 on all cores
+ * bzip2_decode.c - decompressing any .bz2 file on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A piece extends from one magic number, of a block or of a stream's end, to

@@ -1,5 +1,5 @@
 /*
- * bzip2_scan.c - cutting any .bz2 where its blocks may begin
+ * bzip2_scan.c - cutting any .bz2 file at possible block starts
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "bzip2_codec.h"

@@ -22,7 +22,7 @@
 enum {
 	IN = 128 << 10,
 	OUT = 256 << 10,
-	KEPT = 8		/* bytes of input that a point may precede */
+	KEPT = 8		/* consumed bytes that may contain a point */
 };
 
 /* The last point's window, until it is known which of its bytes are needed. */

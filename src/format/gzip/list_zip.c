@@ -59,7 +59,7 @@ read_record(struct look *look, uint64_t at, const uint8_t *p,
 	d->at = load_le32(p + 16);
 	if (d->entries != UINT16_MAX && d->at != UINT32_MAX)
 		return 0;
-	/* zip -fz omits the offset, although there is no other record */
+	/* zip -fz omits the offset, although there is no ZIP64 record */
 	if (d->at == UINT32_MAX && size <= at)
 		d->at = at - size;
 	return read_end64(look, at, d);
@@ -127,7 +127,7 @@ read_entry(struct look *look, const struct directory *d,
 	l->frames = d->entries;
 	l->has_size = true;
 	list_add(l, size_at(p, (size_t)n));
-	/* pzc does not read the other entries, which contain more data */
+	/* other entries contain more data, but pzc does not read them */
 	l->exact = d->entries == 1;
 	l->has_value = d->entries == 1;
 	l->value = load_le32(p + 16);

@@ -47,9 +47,9 @@ put_empty_fixed(struct bits *b, bool final)
 
 /*
  * Writes an empty block with dynamic codes, which is 95 bits long.  Literal 0,
- * the end and two distances have codes.  The code lengths are written as 1
- * (code 0) and runs of zeros (18, code 1).  All 19 lengths of the precode are
- * written, in three bits each.
+ * the end-of-block symbol and two distances have codes.  The code lengths are
+ * written as 1 (code 0) and runs of zeros (18, code 1).  All 19 lengths of the
+ * precode are written, in three bits each.
  */
 static void
 put_empty_dynamic(struct bits *b)
@@ -70,7 +70,7 @@ put_empty_dynamic(struct bits *b)
 	put_bits(b, 1, 1);
 }
 
-/* Writes empty blocks up to bit `bit`, 0..7, of a byte. */
+/* Writes empty blocks until the next bit is bit `bit`, 0..7, of a byte. */
 static void
 put_padding(struct bits *b, unsigned bit)
 {

@@ -21,7 +21,8 @@
 
 enum {
 	HISTORY = 64 << 10,
-	SLIDE = 1 << 20,	/* bytes between two moves, if memory allows */
+	SLIDE = 1 << 20,	/* bytes between moves of the history, if
+				 * memory allows */
 	SINK = 3 << 19,		/* the pipeline's output buffers */
 	SMALL = 64 << 10	/* pieces too small for a separate write */
 };
@@ -33,7 +34,7 @@ struct job {
 				 * thread */
 
 	/* Used only by the joiner. */
-	size_t slide_least;	/* bytes between two moves */
+	size_t slide_least;	/* bytes between moves of the history */
 	struct lz4_header h;
 	XXH32_state_t *check;
 	uint64_t total;		/* bytes of content so far */

@@ -74,8 +74,8 @@ struct lz4_reader {
 	struct lz4_header h;	/* header of the current frame */
 	bool within;		/* inside a frame */
 	bool has_word;
-	uint32_t word;		/* read ahead: a block's length or a magic */
-	int err;		/* error found after good blocks */
+	uint32_t word;		/* read ahead: block length or magic number */
+	int err;		/* error found after valid blocks */
 	size_t piece_max;	/* maximum input or output of a piece with
 				 * several blocks */
 	/* A frame that exceeds these limits is rejected with -EFBIG. */

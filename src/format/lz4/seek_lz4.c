@@ -74,7 +74,7 @@ struct frame {
 	uint64_t at;		/* offset of the frame, after skippable
 				 * frames */
 	size_t len;		/* length of its header */
-	bool none;		/* no frame, because the file ends */
+	bool none;		/* end of file instead of a frame */
 };
 
 /* Reads the frame at an offset, after skippable ones.  Returns 0 or -errno. */

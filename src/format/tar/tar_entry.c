@@ -204,7 +204,7 @@ type_of(char flag, const char *path)
 		return TAR_DIR;
 	case '6':
 		return TAR_FIFO;
-	default:	/* includes any unknown type, according to POSIX */
+	default:	/* in POSIX, any unknown type is a regular file */
 		return (flag == '0' || flag == '\0') &&
 		    path[strlen(path) - 1] == '/' ? TAR_DIR : TAR_FILE;
 	}

@@ -19,7 +19,7 @@ struct tar_text {
 struct tar_pax {
 	struct tar_text text;
 	size_t parsed;			/* bytes parsed so far */
-	uintptr_t base;			/* address of the text then */
+	uintptr_t base;			/* address of the text at that time */
 	const char *path, *link, *uname, *gname;	/* NULL: absent */
 	const char *sparse_name;
 	struct tar_xattr *records;	/* all records */
@@ -41,8 +41,8 @@ struct tar {
 	struct tar_source source;
 	uint64_t offset;		/* bytes read so far */
 	uint64_t left;			/* entry data bytes left */
-	uint64_t padding;		/* padding after it, and data to be
-					 * skipped */
+	uint64_t padding;		/* padding after the data, and data to
+					 * be skipped */
 	bool ended;
 	const char *why;
 	uint8_t block[TAR_BLOCK];

@@ -200,7 +200,8 @@ set(struct tar *t, struct tar_pax *p, const struct record *r)
 }
 
 /*
- * Splits the record at text, of at most left bytes.  Returns its length, or 0.
+ * Splits the record at text, which may use up to `left` bytes.  Returns its
+ * length, or 0.
  */
 static size_t
 split(char *text, size_t left, bool again, struct record *r)

@@ -21,11 +21,11 @@ struct xz_job {
 /* Creates a job without a coder.  Returns 0 or -ENOMEM. */
 int xz_job_new(struct xz_job **j, struct codec_notes *notes);
 
-/* Frees the job from xz_job_new(), which may be NULL. */
+/* Frees a job created by xz_job_new(), or does nothing if it is NULL. */
 void xz_job_close(void *job);
 
 /*
- * Handles liblzma's result from opening j's coder.  Returns 0 and *job, or
+ * Handles liblzma's result from opening j's coder.  Sets *job and returns 0, or
  * closes j and returns -errno.
  */
 int xz_job_started(void **job, struct xz_job *j, lzma_ret r);

@@ -75,7 +75,7 @@ new_decoder(struct xz_job **out, const struct codec_options *o,
 	*limit = o->window_max + CODEC_BEYOND_WINDOW;
 	if (o->memory != 0 && o->memory - (*out)->beside < *limit)
 		*limit = o->memory - (*out)->beside;
-	/* avoid 0, which would mean no limit, or the minimum */
+	/* avoid 0, which would mean no limit, or the smallest one */
 	*limit += *limit == 0;
 	return 0;
 }

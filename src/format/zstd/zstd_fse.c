@@ -79,7 +79,7 @@ take_count(struct bits *b, unsigned left)
 
 /*
  * Returns the number of further symbols with count 0, which is coded in groups
- * of two bits; a 3 continues it.
+ * of two bits; after a group with the value 3, another follows.
  */
 static unsigned
 take_zeros(struct bits *b)

@@ -50,7 +50,7 @@
 #include <stdint.h>
 
 enum {
-	ZSTD_JOB_HEAD = 6,	/* magic, flags of 0, window */
+	ZSTD_JOB_HEAD = 6,	/* magic number, zero flags, window */
 	ZSTD_JOB_LEAD = 2,	/* marks before a job */
 };
 

@@ -95,8 +95,8 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 /*
- * The library must see the start of the input before its end; otherwise it
- * compresses a short one differently.
+ * The library must see the start of the input before its end; otherwise, it
+ * compresses short input differently.
  */
 static int
 join(void *job, struct slot *s, struct sink *out)

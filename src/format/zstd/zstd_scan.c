@@ -67,7 +67,7 @@ zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len)
 	return 1;
 }
 
-/* Collects bytes until there are `want`.  Returns the number added. */
+/* Collects bytes until it has `want`.  Returns the number added. */
 static size_t
 hold(struct zstd_scan *z, const uint8_t *p, size_t len, size_t want)
 {

@@ -17,7 +17,8 @@
 
 enum {
 	ZSTD_HEADER_MAX = 18,
-	ZSTD_HAS_CHECKSUM = 4,		/* flag in the byte after the magic */
+	ZSTD_HAS_CHECKSUM = 4,		/* flag in the byte after the
+					 * magic number */
 	ZSTD_SIZE_SHIFT = 6
 };
 

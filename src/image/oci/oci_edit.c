@@ -158,8 +158,8 @@ oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
 	size_t n = rc != 0 ? 0 : YAJL_GET_ARRAY(all)->len - 1;
 
 	/*
-	 * same member order as other programs use, because they compare the
-	 * text
+	 * use the same member order as other programs, because they compare
+	 * the text
 	 */
 	if (rc == 0)
 		rc = oci_set_text(d, list, n, "mediaType", media_type);

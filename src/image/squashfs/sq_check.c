@@ -261,8 +261,8 @@ check_tables(struct check *c, struct sq_super *s)
 }
 
 /*
- * Checks the options, which contain the version of LZ4's format or xz's
- * dictionary size.
+ * Checks the options, which contain the version of the LZ4 format or the size
+ * of the xz dictionary.
  */
 static const char *
 bad_options(const struct sq_super *s, const uint8_t *p, size_t len)

@@ -88,7 +88,7 @@ read_entries(struct sq_image *q, uint64_t pos, struct sq_codec *c,
 	return rc;
 }
 
-/* An unreadable fragment keeps the size 0, which is invalid. */
+/* An unreadable fragment keeps a size of 0, which is invalid. */
 static int
 read_fragments(struct sq_image *q, struct sq_codec *c)
 {

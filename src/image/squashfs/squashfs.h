@@ -92,7 +92,8 @@ struct sq_meta {
 	size_t raw_len;
 	uint32_t *at;			/* each block's offset in raw, and
 					 * the end */
-	uint32_t *near;			/* first block of each raw 8 KiB */
+	uint32_t *near;			/* first block at or after each 8 KiB
+					 * boundary in raw */
 	size_t count;
 	uint8_t *data;
 	uint16_t *len;			/* unpacked bytes; 0: damaged */
@@ -101,7 +102,7 @@ struct sq_meta {
 
 /*
  * Reads the table between start and end, or the part of it that exists, and
- * finds its blocks, at most `most`; the table ends with the last block.
+ * finds at most `most` blocks; the table ends with the last of them.
  * Returns 0, -ENODATA (none of it exists), -EFBIG, -EDQUOT, -ENOMEM or -errno.
  * Must be freed even on failure.
  */

@@ -77,7 +77,8 @@ put_file(struct sqw_layout *l, size_t node)
 		sqw_put64(t, start);
 		sqw_put64(t, size);
 		/*
-		 * Linux counts the remaining bytes in blocks; leave at least 1
+		 * Linux derives the block count from the bytes that are not in
+		 * holes; leave at least 1
 		 */
 		sqw_put64(t, holes > 0 && holes == size ? size - 1 : holes);
 		sqw_put32(t, n->links);

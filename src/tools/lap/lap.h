@@ -102,7 +102,7 @@ struct lap {
 	struct cgroup group;
 	bool grouped;
 	struct pressure pressure;
-	struct pressure_now last;	/* the last reading, at these times */
+	struct pressure_now last;	/* the last readings, taken at: */
 	uint64_t stalls_ns, steal_ns;
 	int64_t last_cpu_us;		/* CPU time of the group */
 	struct lap_net net;
@@ -118,7 +118,7 @@ struct lap {
 	char dir[4096];			/* for PZC_STATS files, or "" */
 	int dirfd;
 	char ***envs;			/* [0] for -p, [i] for stage i */
-	int env_count, env_base;	/* lists; number of shared strings */
+	int env_count, env_base;	/* number of lists; of shared strings */
 	char env_run[32], env_id[LEFTOVER_ID_B + 8];
 	double (*reports)[LAP_REPORTS];
 };

@@ -99,7 +99,7 @@ lap_param_list(struct lap *l, const char *text)
 	return MSG_ERROR;
 }
 
-/* Returns the number of decimals in a number: 2 for "0.25". */
+/* Returns the number of decimal places in a number: 2 for "0.25". */
 static int
 decimals(const char *s)
 {
@@ -108,7 +108,9 @@ decimals(const char *s)
 	return point == NULL ? 0 : (int)strlen(point + 1);
 }
 
-/* Parses MIN:MAX[:STEP] into three numbers and the number of decimals. */
+/*
+ * Parses MIN:MAX[:STEP] into three numbers and their number of decimal places.
+ */
 static bool
 parse_range(const char *text, double v[3], int *digits)
 {

@@ -1,5 +1,5 @@
 /*
- * lap_summary.c - printing final medians, and their ratios to the first's
+ * lap_summary.c - printing the final medians, and ratios to the first command
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"

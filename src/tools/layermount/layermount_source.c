@@ -265,7 +265,7 @@ open_layer(struct source *s, const struct layer_expect *e,
 		empty_cache(s);
 		rc = layer_open(&s->layer, &s->blobs, e, why);
 	}
-	/* the next process must not use these bytes, either */
+	/* the next process must not use these bytes either */
 	if (is_wrong(rc) && s->cache != NULL)
 		empty_cache(s);
 	return rc;

@@ -31,7 +31,8 @@ store_refuse(struct layermount *m, const struct store_layer *l, int rc,
 }
 
 /*
- * Returns the number used in containers/storage for the compression of a layer.
+ * Returns the number by which containers/storage identifies the layer's
+ * compression method.
  */
 static int
 compression_of(const struct layer *l)

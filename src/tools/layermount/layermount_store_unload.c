@@ -56,7 +56,7 @@ drop_name(struct layermount *m, fuse_ino_t parent, const char *name)
 	    strlen(name));
 }
 
-/* Asks for every name whose inode the kernel knows. */
+/* Asks the kernel to drop every name whose inode it knows. */
 static void
 drop_tree(struct layermount *m, const struct stack *k)
 {

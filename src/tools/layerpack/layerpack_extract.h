@@ -26,7 +26,7 @@ struct extract {
 	struct unit_map map;
 	int root;			/* nothing is created outside it */
 	bool made_root;
-	bool owner;			/* owners can be set, as root */
+	bool owner;			/* running as root: owners can be set */
 	_Atomic uint8_t *made;		/* enum made for each entry */
 	atomic_uint next;		/* next unit */
 	atomic_int err;			/* stops all threads */

@@ -247,8 +247,8 @@ convert(struct image *m, struct oci_document *index, size_t n,
 }
 
 /*
- * Creates an index for an image that is in no index, and replaces the image
- * with the index in the layout.
+ * Creates an index for an image that is not part of one, and replaces the image
+ * in the layout with this index.
  */
 static int
 convert_alone(struct image *m, struct oci_document *layout, size_t n,

@@ -38,7 +38,7 @@ size_text(char text[32], const struct layer_entry *e)
 static void
 time_text(char text[UTC_B], const struct layer_entry *e)
 {
-	/* limited to 1970 and later, and to the range of nanoseconds */
+	/* clamped to start at 1970 and to fit in 64-bit nanoseconds */
 	int64_t s = e->mtime < 0 ? 0 : e->mtime > INT64_MAX / 1000000000 - 1 ?
 	    INT64_MAX / 1000000000 - 1 : e->mtime;
 

@@ -184,7 +184,7 @@ spot_make(struct spot *s, size_t n, bool replace)
 struct setting {
 	struct spot *s;
 	size_t n;
-	int fd;				/* -1: -1: use the name in its
+	int fd;				/* -1: use the name in its
 					 * directory */
 };
 

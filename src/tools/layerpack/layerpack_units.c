@@ -29,8 +29,8 @@ count_runs(const struct layer *l, size_t *first)
 }
 
 /*
- * Sorts the runs with a counting sort: `first` is advanced, and moved back by
- * one at the end.
+ * Sorts the runs with a counting sort, which advances each element of `first`
+ * to the value of the next; moving them by one at the end restores the array.
  */
 static void
 sort_runs(struct unit_map *m, const struct layer *l)
