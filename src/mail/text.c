@@ -96,7 +96,7 @@ step(struct text *t, struct strbuf *b, bool *begin)
 		strbuf_char(b, ',');
 }
 
-/* Writes up to len bytes, ending with a sentence if there is room for it. */
+/* Writes up to len bytes; a sentence that does not fit is cut short. */
 static void
 paragraph(struct text *t, struct strbuf *b, size_t len)
 {

@@ -42,7 +42,7 @@ enum {
 	INDEX_HEAD = 72,
 	INDEX_POINT = 40,
 	INDEX_WINDOW = 32 << 10,
-	/* no reasonable encoder produces a longer window */
+	/* no reasonable compressor makes a window larger than this */
 	INDEX_WINDOW_PACKED = INDEX_WINDOW + 256
 };
 

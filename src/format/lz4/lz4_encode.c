@@ -160,7 +160,7 @@ put_header(uint8_t *p, size_t block, bool block_check)
 	return FRAME_HEADER;
 }
 
-/* Compresses in to p, which has room for it.  Returns the size. */
+/* Compresses `in` into p, which has enough room.  Returns the size. */
 static size_t
 compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
     size_t room)

@@ -63,7 +63,7 @@ path_of(struct maker *m, const struct fs_item *it)
 	return 0;
 }
 
-/* Adds an item as mksquashfs -all-root does without xattrs. */
+/* Adds an item as mksquashfs -all-root -no-xattrs does. */
 static int
 add_item(struct maker *m, size_t i)
 {

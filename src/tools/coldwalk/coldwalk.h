@@ -24,7 +24,7 @@ struct coldwalk_options {
 	bool cold_asked;		/* explicitly requested: failure is
 					 * an error */
 	const char *files_from;		/* NULL: all */
-	bool null_lines;		/* names in it end with NUL */
+	bool null_lines;		/* its names end with a NUL */
 	bool ranges;			/* it lists parts of files */
 	bool csv, json, summary, force;
 	bool resident;			/* only report the pages in memory */

@@ -55,7 +55,8 @@ cell_from_line(struct lap *l, char *line, unsigned number)
 }
 
 /*
- * Reads the whole file, of *length bytes, into the arena.  Returns 0 or -errno.
+ * Reads the whole file into the arena, and sets *length to its size in bytes.
+ * Returns 0 or -errno.
  */
 static int
 read_file(struct lap *l, int fd, char **out, size_t *length)

@@ -165,7 +165,7 @@ is_same_run(const struct cmp_row *x, const struct cmp_row *y)
 	    by_run(x, y) == 0;
 }
 
-/* Drops duplicates of a run, which may, for example, be in two files. */
+/* Drops duplicate runs, such as those that appear in two files. */
 static void
 drop_again(struct cmp_rows *rows)
 {

@@ -88,9 +88,7 @@ read_remote(struct source *s, const struct layer_range *r, size_t count,
 	return rc;
 }
 
-/*
- * Fetches together all ranges missing from the cache, and stores them.
- */
+/* Fetches all ranges missing from the cache in one batch, and caches them. */
 static int
 read_cached(struct source *s, const struct layer_range *r, size_t count,
     enum http_phase phase)

@@ -146,7 +146,7 @@ tree_init(void *arg, struct fuse_conn_info *c)
 	c->want |= c->capable & (FUSE_CAP_CACHE_SYMLINKS |
 	    FUSE_CAP_NO_OPENDIR_SUPPORT | FUSE_CAP_READDIRPLUS |
 	    FUSE_CAP_PARALLEL_DIROPS);
-	/* always read listings with attributes, which cost nothing here */
+	/* attributes cost nothing here, so always include them in listings */
 	c->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
 }
 

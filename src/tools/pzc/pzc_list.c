@@ -84,7 +84,7 @@ look_into(struct pzc *p, struct pzc_entry *e)
 		    (uint64_t)e->src->st.st_size, &e->l);
 	if (p->verify || p->style->list_tests ||
 	    (!file && p->style->list_reads_pipes)) {
-		/* a file that cannot be listed may still be decompressed */
+		/* it may be possible to decompress a file but not to list it */
 		if (rc != 0)
 			memset(&e->l, 0, sizeof(e->l));
 		return test(p, e);
