@@ -199,8 +199,8 @@ kill_all(const struct proc *p, const struct proc_run *r)
 }
 
 /*
- * Reaps all dead children, recording `now` as their end time.  Returns the number
- * of stages still alive.
+ * Reaps all dead children, recording `now` as their end time.  Returns the
+ * number of stages still alive.
  */
 static int
 reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
