@@ -179,7 +179,7 @@ t 'nothing is left to do' 0 lap -q -n 5 -r -o r.csv -l x -l y -- true -- true
 is 'no more rows' "$(rows r.csv)" 11
 t 'another command with the same label' 125 lap -q -n 5 -r -o r.csv -l x -l y \
     -- true -- false
-shows 'which is named' "the label 'y' has runs of another command" .t.err
+shows 'which is named' "the label 'y' belongs to another command" .t.err
 t 'the same label with another key' 0 \
     lap -q -n 2 -r -o r3.csv -k a=1 -l x -- true
 t 'is another command' 0 lap -q -n 2 -r -o r3.csv -k a=2 -l x -- true

@@ -238,7 +238,7 @@ t.close()
 END
 if [ -e xattr.tar ]; then
 	t 'an attribute of 300 bytes' 1 make new xattr.tar
-	shows 'names the file' 'file: the format has' .t.err
+	shows 'names the file' 'file: the format allows' .t.err
 fi
 is 'nothing is left over' "$(ls -d .coldpress-* short new 2>/dev/null)" ''
 

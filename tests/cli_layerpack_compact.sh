@@ -80,7 +80,7 @@ for format in estargz zstd-chunked; do
 	t "$format: the index is the same" 0 layerpack --verify nasty
 done
 t 'a malformed place' 1 layerpack -t --index-digest "$compact:1" nasty
-shows 'is named' 'sha256: and 64 hexadecimal digits' .t.err
+shows 'is named' 'sha256: followed by 64 hexadecimal digits' .t.err
 t 'not for a ztoc' 1 layerpack -F ztoc --no-compact-index -o no nasty.tar
 shows 'says so' 'no-compact-index cannot be used with -F ztoc' .t.err
 

@@ -180,7 +180,7 @@ is 'ztoc: there is only one' "$(cat again/blobs/sha256/* |
 rm -rf again
 t 'ztoc: no layer is large' 1 layerpack --image -F ztoc --min-layer 1G layout \
     again
-shows 'ztoc: says so' 'no layer is an archive' .t.err
+shows 'ztoc: says so' 'no layer is a gzip-compressed or uncompressed' .t.err
 t 'ztoc: packed windows' 1 layerpack --image -F ztoc --windows packed \
     layout again
 shows 'ztoc: are refused' 'cannot be used with --image' .t.err
@@ -211,7 +211,7 @@ t 'another platform' 1 layerpack --image -F estargz --platform linux/s390x \
     layout:two none
 shows 'does not exist' 'it has no image for that platform' .t.err
 t 'a missing tag' 1 layerpack --image -F estargz layout:x none
-shows 'says so' 'it has no image of that tag' .t.err
+shows 'says so' 'it has no image with that tag' .t.err
 
 # A failed conversion leaves no files
 hex=$(layers_of layout 2)

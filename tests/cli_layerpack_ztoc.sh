@@ -95,7 +95,7 @@ for windows in raw packed; do
 	cp gnu.tar.gz bad.gz
 	flip bad.gz 60000
 	t "$windows: a damaged span" 1 layerpack --verify --ztoc out bad.gz
-	shows 'says so' 'does not have the digest' .t.err
+	shows 'says so' 'does not match its digest' .t.err
 	rm -rf got
 	t "$windows: is not extracted" 1 layerpack -x got --ztoc out bad.gz
 	t "$windows: the ztoc of another layer" 1 \

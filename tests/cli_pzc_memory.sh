@@ -42,7 +42,7 @@ refused() {	# NAME MIB FILE NEED: NEED is a pattern for the amount stated
 		t "$1: not in $2 MiB, -p$r_p" 1 to out \
 		    pzc -dc -p$r_p --memory "$2M" "$3"
 		shows "$1: names the need, -p$r_p" \
-		    "needs $4 MiB to decompress, --memory allows $2 MiB" .t.err
+		    "needs $4 MiB to decompress; --memory allows $2 MiB" .t.err
 	done
 }
 
@@ -126,6 +126,6 @@ if have compress; then
 	within '.Z' 8 text.Z text
 fi
 t 'a tiny limit' 1 pzc -dc --memory 100K b.bz2
-shows 'a tiny limit: the reason' 'to decompress, --memory allows 100 KiB' .t.err
+shows 'a tiny limit: the reason' 'to decompress; --memory allows 100 KiB' .t.err
 
 done_testing

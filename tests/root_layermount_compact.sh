@@ -100,7 +100,7 @@ for format in estargz zstd-chunked; do
 	done
 	t "$format: an image with a changed index" 0 start lazy:t
 	shows "$format: is mounted by the other one" \
-	    'its other index is used' .t.err
+	    'using its other index' .t.err
 	t "$format: and has everything" 0 has_all
 	stop
 

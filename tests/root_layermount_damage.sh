@@ -34,7 +34,7 @@ for format in estargz zstd-chunked; do
 		    dd of=bent bs=1 seek=$byte conv=notrunc 2>/dev/null
 		rm -f stats
 		t "$format: byte $k of 20 is changed" 0 start --stats=stats bent
-		shows 'says so' 'its trace is not used' .t.err
+		shows 'says so' 'ignoring its trace' .t.err
 		t "$format: all bytes are right" 0 has_all
 		stop
 		is 'none is of the trace' "$(field trace_B)" 0

@@ -172,7 +172,7 @@ name_need(const struct convert *c, struct convert_result *r)
 	r->why = r->text;
 	if (c->memory != 0 && r->notes.need > c->memory) {
 		put_size(allowed, sizeof(allowed), c->memory, 0);
-		snprintf(r->text, sizeof(r->text), "needs %s to %s, --memory "
+		snprintf(r->text, sizeof(r->text), "needs %s to %s; --memory "
 		    "allows %s", need, c->decompress ? "decompress" :
 		    "compress", allowed);
 		return;

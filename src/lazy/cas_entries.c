@@ -138,7 +138,7 @@ add_chunks(struct entries *x, const struct cas_row *r)
 		at += c->size;
 	}
 	return rc != 0 || at == r->size ? rc :
-	    refuse(x, "its chunks are not the whole file");
+	    refuse(x, "its chunks do not cover the whole file");
 }
 
 static int
@@ -280,8 +280,8 @@ descend(struct entries *x, const struct cas_row *r)
 	const struct cas_nested *n;
 
 	if ((r->flags & CAS_BIND) != 0)
-		return layer_refuse(x->why, -ENOTSUP, "%.120s: a catalog is "
-		    "bound there, which is not supported", x->path.data);
+		return layer_refuse(x->why, -ENOTSUP, "%.120s: bind-mounted "
+		    "catalogs are not supported", x->path.data);
 	if ((r->flags & CAS_MOUNTPOINT) == 0)
 		return queue(x, x->path.data, &r->path);
 	n = cas_rows_nested(x->rows, x->path.data);

@@ -1,5 +1,5 @@
 /*
- * cas_key.c - the key that must have signed a CVMFS repository
+ * cas_key.c - the key with which a CVMFS repository must be signed
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cas_key.h"

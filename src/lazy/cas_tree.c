@@ -166,8 +166,8 @@ static int
 refuse(struct trees *s, const char *path, int rc)
 {
 	if (rc == -EINVAL)
-		return layer_refuse(s->c->why, rc, "%.120s: the format has at "
-		    "most %d extended attributes, of %d bytes each", path,
+		return layer_refuse(s->c->why, rc, "%.120s: the format allows "
+		    "at most %d extended attributes of %d bytes each", path,
 		    CAS_XATTR_MAX, CAS_XATTR_MAX);
 	if (rc == -EFBIG)
 		return layer_refuse(s->c->why, rc, "%.120s: a catalog would "

@@ -176,8 +176,8 @@ load(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 	    open_format(l, e, why);
 
 	if (rc == 0 && e->key_digest != NULL && l->format->kind != LAYER_CAS)
-		return layer_refuse(why, -EINVAL, "not a repository, so no key "
-		    "has signed it");
+		return layer_refuse(why, -EINVAL, "not a repository, so it is "
+		    "not signed");
 	if (rc == -ENOMEM)
 		layer_refuse(why, rc, "%s", strerror(-rc));
 	if (rc == 0)

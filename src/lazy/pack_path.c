@@ -17,8 +17,8 @@ int
 pack_check_path(const struct tar_entry *e, char why[LAYER_WHY])
 {
 	if (path_has_parent(e->path))
-		return layer_refuse(why, -EINVAL, "the path %.160s has .. in "
-		    "it, which may lead out of the layer", e->path);
+		return layer_refuse(why, -EINVAL, "the path %.160s contains "
+		    ".., which may lead out of the layer", e->path);
 	if (e->type == TAR_HARDLINK && path_has_parent(e->link))
 		return layer_refuse(why, -EINVAL, "%.90s is a hard link to "
 		    "%.90s, whose .. may lead out of the layer", e->path,

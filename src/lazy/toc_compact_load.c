@@ -166,7 +166,7 @@ verify(struct fetched *i, const uint8_t digest[LAYER_DIGEST], int rc)
 
 	if (end == -EBADMSG)
 		return layer_refuse(i->why, end, "its compact index does not "
-		    "have the expected digest");
+		    "match the expected digest");
 	return end == 0 ? rc : end;
 }
 

@@ -40,8 +40,8 @@ check_digest(const uint8_t *data, size_t len, const uint8_t *expected,
 		return 0;
 	rc = digest_sha256(data, len, found);
 	if (rc == 0 && memcmp(found, expected, LAYER_DIGEST) != 0)
-		return layer_refuse(why, -EBADMSG, "the ztoc does not have the "
-		    "expected digest");
+		return layer_refuse(why, -EBADMSG, "the ztoc does not match "
+		    "the expected digest");
 	return rc;
 }
 

@@ -94,14 +94,14 @@ ztoc_decode(struct layer_decoder *d, uint32_t unit,
 	size_t size = d->l->index.units[unit].content;
 	struct gzip_point p = { .bits = s->bits };
 
-	*why = "a span does not have the digest stated in the ztoc";
+	*why = "a span does not match its digest in the ztoc";
 	if (!has_digest(d, r, s->digest))
 		return -EBADMSG;
 	if (z->plain) {
 		memcpy(content, r->buf, size);
 		return 0;
 	}
-	*why = "a span's window does not have the digest stated in the ztoc";
+	*why = "a span's window does not match its digest in the ztoc";
 	if (load_window(d, s, r + 1, &p) != 0)
 		return -EBADMSG;
 	*why = "a span does not decompress as stated in the ztoc";

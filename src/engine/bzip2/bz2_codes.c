@@ -21,7 +21,7 @@ enum {
 
 _Static_assert(BZ2_GROUP * BZ2_CODE_MAX <= COST_MASK, "a sum must fit");
 _Static_assert((int)BZ2_CODE_MADE <= (int)HUFFMAN_BITS,
-    "any code made must fit");
+    "every code must fit");
 _Static_assert(BZ2_TABLES_MAX * COST_BITS <= 64, "all sums must fit");
 
 /*

@@ -43,7 +43,7 @@ enum { STEP3_BITS = 57 };
 _Static_assert(2 * (DIST_BITS + DISTANCE_EXTRA) + LIT_BITS + LENGTH_EXTRA <=
     STEP3_BITS && CODE_MAX - DIST_BITS + DISTANCE_EXTRA + LIT_BITS +
     LENGTH_EXTRA + DIST_BITS + DISTANCE_EXTRA <= STEP3_BITS,
-    "three entries and no more");
+    "three entries must fit");
 
 EACH void
 step3(const uint32_t *tab, const uint8_t *in, struct place *l)

@@ -87,8 +87,8 @@ check_notes(struct lap *l)
 	while (rc == 0 && getline(&line, &room, f) > 0)
 		for (size_t i = 0; *line == '#' && i < l->cell_count; i++)
 			if (contradicts(&l->cells[i], line)) {
-				msg_error(&l->msg, "%s: the label '%s' has runs"
-				    " of another command; choose another"
+				msg_error(&l->msg, "%s: the label '%s' belongs"
+				    " to another command; choose another"
 				    " -l or -o", l->o.out, l->cells[i].label);
 				rc = LAP_FAILED;
 				break;

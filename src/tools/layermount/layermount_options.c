@@ -81,24 +81,24 @@ static const char help[] =
 "                       except for a repository's URL (cas)\n"
 "  --idle S             --store: unload a layer unused for S seconds\n"
 "                       (default: 300)\n"
-"  --index-digest D     refuse a layer whose index has another digest\n"
+"  --index-digest D     refuse a layer whose index has a different digest\n"
 #ifdef COLDPRESS_SQLITE
-"  --key KEY            cas: refuse a repository not signed by this key: a file\n"
-"                       in PEM, or sha256: and the digest of the public key\n"
+"  --key KEY            cas: refuse a repository not signed by this key:\n"
+"                       a PEM file, or sha256: followed by the key's digest\n"
 #endif
 "  --plain-http         do not use TLS for docker://\n"
-"  --prefetch WHAT      auto (default): what the layer's maker recorded;\n"
+"  --prefetch WHAT      auto (default): what the layer's creator recorded;\n"
 "                       none; all: everything, in the background\n"
 "  --probe              print what the server can do, and mount nothing\n"
-"  -q, --quiet          no warnings\n"
+"  -q, --quiet          print no warnings\n"
 "  --rate SIZE          bytes per second in the background (default: no\n"
 "                       limit)\n"
 "  --readahead SIZE     the kernel's readahead after a start (default: 128K)\n"
-"  --stats[=FILE]       write counts as JSON at the end and on SIGUSR1\n"
+"  --stats[=FILE]       write counters as JSON at the end and on SIGUSR1\n"
 "  --store              serve podman and CRI-O as an additional layer store\n"
 "  --timeout S          give up on a read after S seconds without progress\n"
 "                       (default: 60)\n"
-"  --ztoc FILE          the index of a layer without one\n"
+"  --ztoc FILE          the index, if the layer contains none\n"
 "  -h, -V               this help; versions\n";
 
 static int

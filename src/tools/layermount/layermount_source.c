@@ -279,7 +279,7 @@ open_either(struct source *s, struct layer_expect *e, char why[LAYER_WHY])
 	if (!is_wrong(rc) || e->compact_digest == NULL ||
 	    e->index_digest == NULL)
 		return rc;
-	snprintf(text, sizeof(text), "%s; its other index is used", why);
+	snprintf(text, sizeof(text), "%s; using its other index", why);
 	layermount_warn(s->m, s->name, text);
 	e->compact_digest = NULL;
 	return open_layer(s, e, why);
@@ -295,7 +295,7 @@ load(struct source *s, const struct oci_document *manifest, size_t which,
 
 	if (rc != 0) {
 		snprintf(why, LAYER_WHY, "the digest of the index is not "
-		    "sha256: and 64 digits");
+		    "sha256: followed by 64 hexadecimal digits");
 		return rc;
 	}
 	s->vouched = e.index_digest != NULL || e.compact_digest != NULL;

@@ -26,7 +26,7 @@ confine(struct layerpack *p, const struct layerpack_source *s)
 		layerpack_confine(p, &d);
 }
 
-/* Determines the key that must have signed the repository, if any. */
+/* Determines the key with which the repository must be signed, if any. */
 static int
 find_key(struct layerpack *p, struct layer_expect *e,
     uint8_t digest[LAYER_DIGEST])

@@ -224,7 +224,7 @@ choose(struct image *m, struct oci_document *d, int depth)
 	if (oci_count(d, OCI_MANIFESTS) > 0)
 		return 0;
 	return image_refuse(m, depth == 0 ? "index.json" : "an index",
-	    -ENOENT, !tagged ? "it has no image of that tag" :
+	    -ENOENT, !tagged ? "it has no image with that tag" :
 	    m->p->o.platform != NULL ? "it has no image for that platform" :
 	    "no image");
 }
@@ -261,9 +261,9 @@ convert(struct image *m)
 	if (rc == 0)
 		rc = layerpack_check_order(m->p, m->pack.order);
 	if (rc == 0 && m->pack.kind == LAYER_ZTOC && m->soci_count == 0)
-		rc = image_refuse(m, m->p->o.source, -ENOENT, "no layer is an "
-		    "archive of at least --min-layer, compressed by gzip or "
-		    "not at all");
+		rc = image_refuse(m, m->p->o.source, -ENOENT, "no layer is a "
+		    "gzip-compressed or uncompressed archive of at least "
+		    "--min-layer");
 	if (rc == 0) {
 		rc = oci_write(index, &text, &len);
 		if (rc == 0)

@@ -62,7 +62,7 @@ pack(struct image *m, int in, struct output *o, const struct oci_blob *from,
 	progress_erase(&m->progress);
 	if (rc == 0 || (rc == -EINVAL && m->pack.kind == LAYER_ZTOC)) {
 		if (rc != 0)
-			msg_warn(&m->p->msg, "%s: no ztoc made: %s",
+			msg_warn(&m->p->msg, "%s: no ztoc created: %s",
 			    from->hex, why);
 		return rc;
 	}

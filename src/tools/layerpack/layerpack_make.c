@@ -179,7 +179,7 @@ is_small(const struct layerpack_make *m, int in, const char *name)
 	if (m->o->min_layer == 0 || sys_fstat(in, &st) != 0 ||
 	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size >= m->o->min_layer)
 		return false;
-	msg_note(&m->p->msg, "%s: no ztoc made: %jd bytes is less than "
+	msg_note(&m->p->msg, "%s: no ztoc created: %jd bytes is less than "
 	    "--min-layer", name, (intmax_t)st.st_size);
 	return true;
 }

@@ -39,7 +39,7 @@ const char layerpack_usage[] =
 
 static const char help[] =
 "\n"
-"Makes, lists, extracts and verifies layers of container images whose index\n"
+"Makes, lists, extracts and verifies container image layers whose index\n"
 "allows files to be read without the rest of the layer.\n"
 "\n"
 "  -F, --format FORMAT    estargz, zstd-chunked or ztoc; default:\n"
@@ -51,38 +51,39 @@ static const char help[] =
 "      --verify           verify every unit's digest, and that the archive\n"
 "                         matches the index\n"
 "      --csv, --json      list the entries as rows\n"
-"      --index-digest D   refuse a layer whose index has another digest\n"
+"      --index-digest D   refuse a layer whose index has a different digest\n"
 "      --no-xattrs        omit extended attributes\n"
 "      --whiteouts FORM   keep: as files .wh.NAME (default); overlay: as\n"
 "                         overlayfs stores them\n"
-"      --ztoc FILE        the index of a layer without one (layer.ztoc)\n"
+"      --ztoc FILE        the index, if LAYER contains none (LAYER.ztoc)\n"
 "\n"
 "Makes a layer from a tar archive, compressed or not (-: standard input):\n"
 "  -o, --output FILE      the layer to write; requires -F\n"
 "  -c, --chunk SIZE       file bytes per unit (4M; zstd-chunked 1M; ztoc with\n"
 "                         packed windows 256K)\n"
 "  -L, --level N          compression level (estargz 9; zstd-chunked 10)\n"
-"      --min-chunk SIZE   small files share a unit up to this size\n"
+"      --min-chunk SIZE   combine small files in a unit up to this size\n"
 "      --order LIST       files to put first, for example from touchlog\n"
 "  -0, --null             paths in LIST end with NUL\n"
 "      --no-trace         do not store the files in LIST twice\n"
 "      --no-tar-split     zstd-chunked: omit the archive's headers\n"
-"      --no-compact-index omit the index that readers fetch in part\n"
+"      --no-compact-index omit the compact index, which only coldpress reads\n"
 "      --windows KIND     ztoc: raw, as in SOCI (default); packed:\n"
 "                         compressed, and fetched when needed\n"
 "      --min-layer SIZE   ztoc: skip a smaller layer, without an error\n"
 "      --stats[=FILE]     write statistics as a line of JSON\n"
 #ifdef COLDPRESS_SQLITE
-"      --catalog NAMES    cas: names in a catalog before directories get their\n"
-"                         own (10000)\n"
+"      --catalog NAMES    cas: give subdirectories their own catalogs beyond\n"
+"                         this many names (10000)\n"
 "      --key FILE         cas: the private key to sign with; default: a new one\n"
-"      --name NAME        cas: repository name (that of its directory)\n"
+"      --name NAME        cas: repository name; default: its directory's\n"
 #endif
-"  -T, --tmpdir DIR       for temporary files of --order and --verify\n"
+"  -T, --tmpdir DIR       directory for temporary files (--order, --verify)\n"
 #ifdef COLDPRESS_OCI
 "      --image            convert all layers of an OCI image layout and write\n"
 "                         a new one\n"
-"      --platform OS/ARCH[/VARIANT]  only its images; default: all\n"
+"      --platform OS/ARCH[/VARIANT]\n"
+"                         convert only images for this platform; default: all\n"
 #endif
 "\n"
 "  -q, -v                 print less; print more\n"
@@ -168,8 +169,8 @@ set_digest(struct layerpack *p)
 		return -1;
 	e->index_digest = NULL;
 	return layer_expect_compact(e, p->o.digest, optarg) == 0 ? -1 :
-	    options_bad(&p->msg, "digest", "sha256: and 64 hexadecimal "
-	    "digits");
+	    options_bad(&p->msg, "digest", "sha256: followed by 64 "
+	    "hexadecimal digits");
 }
 
 static int

@@ -49,8 +49,8 @@ static const char usage[] =
 
 static const char help[] =
 "\n"
-"Generates synthetic mail, the same bytes for the same options on every\n"
-"machine, and prints its hash.\n"
+"Generates synthetic mail, byte-identical on every machine for the same\n"
+"options, and prints its hash.\n"
 "\n"
 "  --attachments SHARE  share of messages with attachments, 0 to 1\n"
 "  --files              one message per file (default)\n"
@@ -58,8 +58,8 @@ static const char help[] =
 "  --maildir, --mbox    a maildir or an mbox for each list and week\n"
 "  --mean BYTES         mean message size; default 8000\n"
 "  --median BYTES       median message size; default 1720\n"
-"  -n, --count N        number of messages; default 10000 (80 MB), in\n"
-"                       an existing directory; the study's store had 273273\n"
+"  -n, --count N        number of messages (the study's store had 273273);\n"
+"                       default 10000 (80 MB), in an existing directory\n"
 "  -p, --threads N      number of threads (default: usable CPUs); does not\n"
 "                       affect the output\n"
 "  --profile DIRECTORY  measure the mail there and write a profile for\n"

@@ -98,7 +98,7 @@ static const struct option long_options[] = {
 
 static const char help_text[] =
 "Replaces each FILE with a compressed one, FILE.gz, or compresses\n"
-"standard input to standard output.  This is pzc, called gzip.\n"
+"standard input to standard output.  This is pzc, invoked as gzip.\n"
 "\n"
 "  -c, --stdout        write to standard output, keep the input\n"
 "  -d, --decompress    decompress\n"
@@ -136,7 +136,7 @@ gzip_version(struct pzc *p)
 	bool itself = strcmp(p->msg.prog, p->style->name) == 0;
 
 	printf("%s%s 1.12\n", p->msg.prog, itself ? "" : " (gzip)");
-	printf("This is pzc (coldpress) %s, in place of gzip 1.12.\n",
+	printf("This is pzc (coldpress) %s, standing in for gzip 1.12.\n",
 	    COLDPRESS_VERSION);
 	return msg_finish(&p->msg);
 }

@@ -112,7 +112,7 @@ static const struct option long_options[] = {
 static const char help_text[] =
 "Usage: pigz [options] [files ...]\n"
 "  Compresses files in place, adding .gz, or standard input to standard\n"
-"  output.  This is pzc, called pigz.\n"
+"  output.  This is pzc, invoked as pigz.\n"
 "\n"
 "  -0 to -9, -11        level\n"
 "  --fast, --best       levels 1 and 9\n"

@@ -111,7 +111,7 @@ static const char usage[] =
 "[-e list of exclude dirs/files]\n";
 
 static const char help[] =
-"This is sqpack in place of mksquashfs 4.5.1.\n"
+"This is sqpack, standing in for mksquashfs 4.5.1.\n"
 "\n"
 "  -comp gzip|lz4|lzo|xz|zstd, -b BLOCK, -noappend, -nopad, -offset BYTES\n"
 "  -Xcompression-level N (gzip, lzo, zstd), -Xhc (lz4), -Xbcj LIST (xz)\n"
@@ -131,7 +131,7 @@ static int
 show_version(struct sqpack *p)
 {
 	printf("mksquashfs version 4.5.1 (2022/03/17)\n"
-	    "This is sqpack (coldpress) %s, in place of it.\n",
+	    "This is sqpack (coldpress) %s, standing in for it.\n",
 	    COLDPRESS_VERSION);
 	return msg_finish(&p->msg);
 }
@@ -343,7 +343,8 @@ as_mksquashfs_parse(struct sqpack *p, int argc, char **argv)
 	if (status < 0 && a->source_count == 0) {
 		msg_error(&p->msg, p->o.output == NULL ?
 		    "expected a source and an image" :
-		    "expected a source and an image, found one word");
+		    "expected a source and an image, "
+		    "found one argument");
 		return options_usage(usage);
 	}
 	return status >= 0 ? status : as_mksquashfs_check(p);

@@ -69,7 +69,7 @@ static const char usage[] =
 "SYNTAX: unsquashfs [OPTIONS] FILESYSTEM [files to extract or list]\n";
 
 static const char help[] =
-"This is sqpack in place of unsquashfs 4.5.1.\n"
+"This is sqpack, standing in for unsquashfs 4.5.1.\n"
 "\n"
 "  -d[est] DIR            extract to DIR (squashfs-root)\n"
 "  -f[orce]               replace files\n"
@@ -78,13 +78,13 @@ static const char help[] =
 "  -u[ser-xattrs], -x[attrs], -no[-xattrs]\n"
 "  -l[s], -ll[s], -lln[umeric], -lc, -llc    list, in various formats\n"
 "  -s[tat]                describe the image\n"
-"  -mkfs-time             print its time, in seconds since 1970\n"
+"  -mkfs-time             print the creation time (seconds since 1970)\n"
 "  -cat                   write files to standard output\n"
 "  -ef, -e FILE           names to extract, one per line\n"
 "  -no-wild[cards]        names are not patterns\n"
 "  -r[egex]               names are regular expressions\n"
 "  -o[ffset] BYTES        offset of the image in the file\n"
-"  -no-exit[-code]        exit with 0 even if names were left out\n"
+"  -no-exit[-code]        exit with 0 even if some names were left out\n"
 "  -UTC                   times in UTC\n"
 "  -v[ersion], -h[elp]\n";
 
@@ -92,7 +92,7 @@ static int
 show_version(struct sqpack *p)
 {
 	printf("unsquashfs version 4.5.1 (2022/03/17)\n"
-	    "This is sqpack (coldpress) %s, in place of it.\n",
+	    "This is sqpack (coldpress) %s, standing in for it.\n",
 	    COLDPRESS_VERSION);
 	return msg_finish(&p->msg);
 }

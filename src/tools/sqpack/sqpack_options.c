@@ -352,7 +352,7 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 	}
 	p->o.source = argv[optind];
 	if (p->o.output == NULL && !p->o.dry_run) {
-		msg_error(&p->msg, "no output image: name it with -o IMAGE");
+		msg_error(&p->msg, "no output image given; use -o IMAGE");
 		return options_usage(sqpack_usage);
 	}
 	if (p->o.output != NULL && strcmp(p->o.output, "-") == 0) {

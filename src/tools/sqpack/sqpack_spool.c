@@ -1,5 +1,5 @@
 /*
- * sqpack_spool.c - storing files of a stream until they can be written
+ * sqpack_spool.c - storing files from a stream until they can be written
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Listed files are spooled uncompressed, other files compressed.  At the end,

@@ -40,7 +40,7 @@ static const char help[] =
 "  --format FORMAT     tsv (default): number, path, offset_B, length_B;\n"
 "                      sort: for mksquashfs -sort; list: paths\n"
 "  -o, --output FILE   write the list to FILE instead of standard output,\n"
-"                      which is then the command's\n"
+"                      which is then left to the command\n"
 "  -f, --force         replace FILE\n"
 "  --pages             list the parts of each file that were read into memory\n"
 "  -q, --quiet         do not report how exact the list is\n"

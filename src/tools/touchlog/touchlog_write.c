@@ -73,7 +73,7 @@ write_file(struct touchlog *t, struct list *l, const struct touchlog_file *f)
 	l->order++;
 	l->path = f->path;
 	if (!t->o.null_lines && strchr(f->path, '\n') != NULL) {
-		msg_error(&t->msg, "%s: a newline in the name%s", f->path,
+		msg_error(&t->msg, "%s: the name contains a newline%s", f->path,
 		    t->o.format == TOUCHLOG_SORT ? "; mksquashfs cannot "
 		    "read it" : " (-0 ends lines with NUL)");
 		return TOUCHLOG_TOLD;
