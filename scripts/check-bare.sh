@@ -74,8 +74,8 @@ sources() {
 			print "deb", $2, suite rest, $4
 	}' >"$tmp/sources"
 	[ -s "$tmp/sources" ] || cannot "apt has no sources for $suite here"
-	# Copy the proxy settings, and whether the dates of an archive are
-	# checked.
+	# Copy the proxy settings, and those that control whether an archive's
+	# dates are checked.
 	apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-)' |
 	    grep -v -i auto-detect >"$tmp/apt.conf" || :
 }

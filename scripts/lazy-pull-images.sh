@@ -77,7 +77,7 @@ layer_tar() {
 	rm -r "$1"
 }
 
-# debian_tar FILE PACKAGES: archives a minimal Debian with these packages
+# debian_tar FILE PACKAGES: archives a minimal Debian system with these packages
 debian_tar() {
 	have mmdebstrap || cannot 'mmdebstrap is not installed'
 	room "$study" 2000000000 'a Debian system'

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# lazy-pull-plot.sh - plot data, times, and data over time; sourced
+# lazy-pull-plot.sh - plot the data received, and the times; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2016,SC2154
 # shellcheck source=scripts/plot.sh

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# mailfs-sizes.sh - query compressing filesystems for sizes; sourced
+# mailfs-sizes.sh - query the sizes in compressing filesystems; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2154
 

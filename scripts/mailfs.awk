@@ -22,8 +22,8 @@
 # Means are trimmed by 10 %, as in R and in the study; with fewer than 10
 # values, none is dropped.  Each of the 2000 draws is a bootstrap sample of
 # whole rounds, which preserves the dependence between runs in a round.  front
-# contains p if no other cell with the same number of writers is both faster and
-# higher in printed ratio, and d if none is both durable sooner and smaller on
+# contains p if no other cell with the same number of writers is faster and has
+# a higher printed ratio, and d if none is both durable sooner and smaller on
 # disk.
 
 function random() {

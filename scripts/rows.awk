@@ -11,7 +11,7 @@
 # and -v numbers=NAMES, medians of lap's columns, the last values of keys, and
 # medians of keys.  Only successful runs are used; status 1 from tar, which
 # means that a file changed, is a success unless -v strict=1 is given.  With
-# pairs=FILE in the environment the rows of whole runs are written to FILE for
+# pairs=FILE in the environment, the rows of whole runs are written to FILE for
 # lapcmp, with that status replaced with 0.  -v wall=COLUMN uses another column
 # instead of wall_s, in FILE too.
 

@@ -66,7 +66,7 @@ app_check() {
 	    die "$app_path: $check_tree is not a directory"
 }
 
-# tree_packages NAME: makes a minimal Debian with its packages and their
+# tree_packages NAME: makes a minimal Debian system with its packages and their
 # dependencies
 tree_packages() {
 	need mmdebstrap

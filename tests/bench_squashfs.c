@@ -1,5 +1,5 @@
 /*
- * bench_squashfs.c - measure the least work that reading an image takes
+ * bench_squashfs.c - measure the minimum work needed to read an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * usage: bench_squashfs image

@@ -9,7 +9,7 @@ have mksquashfs || skip_all 'no mksquashfs'
 mksquashfs -version 2>/dev/null | grep -Eq 'version 4\.(5|6)\.1' ||
     skip_all 'mksquashfs is neither 4.5.1 nor 4.6.1'
 
-# at IMAGE OFFSET SIZE: prints a number from its super block
+# at IMAGE OFFSET SIZE: prints a number from its superblock
 at() { od -An -tu"$3" -j "$2" -N "$3" "$1" | tr -d ' '; }
 
 # data IMAGE: prints the size of its data area, which ends at the inode table

@@ -38,7 +38,7 @@ def mutant():
         n = chance.randrange(1, 600)
         data[a:a + n] = data[b:b + n]
         return bytes(data)
-    # the super block, the tables after the data, or anywhere
+    # the superblock, the tables after the data, or anywhere
     low, high = (0, 96) if kind < 4 else (len(data) * 2 // 3, len(data)) \
         if kind < 7 else (0, len(data))
     for _ in range(chance.choice((1, 1, 2, 5, 20))):

@@ -157,7 +157,7 @@ recovers(enum server_mode mode, unsigned every, const char *credentials)
 	client_close(&c);
 }
 
-/* Parallel readers, which share a number of reads. */
+/* Parallel readers, which together perform a given number of reads. */
 struct readers {
 	struct client *c;
 	int want;			/* expected result of each read */

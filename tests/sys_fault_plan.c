@@ -132,8 +132,8 @@ write_counts(void)
 }
 
 /*
- * Opens the file immediately, because a tool may confine itself later, and on a
- * descriptor above 2.
+ * Opens the file immediately, on a descriptor above 2, because a tool may
+ * confine itself later.
  */
 static void
 open_counts(const char *path)

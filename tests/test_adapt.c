@@ -13,8 +13,8 @@
 enum { WALL = 1000000, THREADS = 4 };
 
 /*
- * Looks `count` times at workers that spend that percentage of their time
- * waiting.
+ * Makes `count` checks of workers that are idle for that percentage of the
+ * time.
  */
 static int
 look(struct adapt_state *a, int idle, int count)
@@ -99,7 +99,8 @@ counts_blocks(void **state)
 }
 
 /*
- * A look is due when every worker has had a piece and enough time has passed.
+ * The workers are checked once they have completed one piece each, on average,
+ * and enough time has passed.
  */
 static void
 watches(void **state)

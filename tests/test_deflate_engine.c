@@ -99,7 +99,7 @@ code(void **state)
 	assert_false(by_libdeflate(b, 4));
 }
 
-/* Only a binary's records count, not a text's columns. */
+/* Only the records of a binary count, not the columns of a text. */
 static void
 table(void **state)
 {

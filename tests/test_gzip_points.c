@@ -92,7 +92,7 @@ point(void *arg, const struct gzip_point *p)
 	return 0;
 }
 
-/* The sparse window replaces the whole one. */
+/* The sparse window replaces the complete one. */
 static int
 sparse(void *arg, const uint8_t *window, size_t len)
 {

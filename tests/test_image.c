@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-/* The source, as in a format's folder */
+/* An image source, as the code for a format would define it */
 
 enum { BLOCK_B = 4096, RUN_B = 4, FILES = 600, FRAGMENTS = 3 };
 

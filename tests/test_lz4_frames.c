@@ -211,7 +211,7 @@ bad_blocks(void **state)
 		assert_refused(b, -EBADMSG);
 		free(b.p);
 	}
-	/* decodes to a full block, but is longer than that block stored */
+	/* decodes to a full block, but takes more space than if stored */
 	rough = noise(65536);
 	old = legacy(rough, rough.n);
 	b = one_block(0x60, (uint32_t)old.n - 8, (char *)old.p + 8,

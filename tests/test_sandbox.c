@@ -94,7 +94,9 @@ opens_nothing(void)
 	EXPECT(errno == EACCES);
 }
 
-/* Does what an output does in its directory, and fails to do it elsewhere. */
+/*
+ * Performs the operations of an output, which succeed only in its directory.
+ */
 static void
 names_files(void)
 {
@@ -127,7 +129,8 @@ names_files(void)
 }
 
 /*
- * Does what an extraction does in its directory, and fails to do it elsewhere.
+ * Performs the operations of an extraction, which succeed only in its
+ * directory.
  */
 static void
 makes_trees(void)
@@ -165,8 +168,8 @@ makes_trees(void)
 }
 
 /*
- * Does what the conversion of a layout does in its directories, each of which
- * allows nothing else.
+ * Performs the operations of a layout conversion.  Each of its directories
+ * allows no others.
  */
 static void
 uses_dirs(void)

@@ -300,7 +300,7 @@ index_of_lies(void **state)
 	/* the others are not affected */
 	assert_int_equal(read_at(&g, &m, m.units[5].plain, 1000, got), 0);
 	seek_map_close(&m);
-	/* a later state of the file */
+	/* the file has changed since it was indexed */
 	assert_int_equal(pwrite(g.fd, &byte, 1, 20), 1);
 	assert_int_equal(seek_map_index(&m, codec_by_name("gzip"), g.fd,
 	    g.len, g.index), -ESTALE);

@@ -286,7 +286,7 @@ wrong(void **state)
 	end(&b);
 }
 
-/* A digest is computed once, but other bytes are still noticed. */
+/* A digest is computed once, but changed bytes are still detected. */
 static void
 recognized(void **state)
 {

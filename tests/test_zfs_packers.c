@@ -110,7 +110,7 @@ by_hand(void **state)
 	for (size_t i = 3; i < 133; i++)
 		assert_int_equal(d->out[i], 0);
 	assert_int_equal(d->out[133], 'w');
-	/* decoded again: the same bytes, but not into less room */
+	/* compresses to the same bytes, but fails with less room */
 	assert_int_equal(zle_compress(d->out, 134, d->packed, sizeof(le)),
 	    sizeof(le));
 	assert_memory_equal(d->packed, le, sizeof(le));

@@ -388,7 +388,7 @@ jobs_then_others(void **state)
 			free(z.data);
 		}
 		add(&all, old.data, old.len);
-		/* the same once more, through matches a window length back */
+		/* the same data again, as matches one window length back */
 		tail = library_pack(old, 3, 20, all.data, all.len);
 		assert_int_equal(zstd_job_settle(&tail, ZSTD_JOB_HEAD,
 		    ZSTD_BLOCK_MAX), 0);

@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 enum {
-	READERS = 8,			/* readers per thread that may hash */
+	READERS = 8,			/* readers per hashing thread */
 	READERS_MAX = 64,
 	NAMES_B = 512,
 };

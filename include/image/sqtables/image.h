@@ -4,7 +4,7 @@
  *
  * An image is written in three steps: sqb_image_begin() writes the part before
  * the data, sqb_data_write() the data, and sqb_image_end() the tables and the
- * super block.  The tables of fragments, inode numbers, owners and extended
+ * superblock.  The tables of fragments, inode numbers, owners and extended
  * attributes are written by libsquashfs; inodes and listings by image/sqwrite.
  */
 #ifndef COLDPRESS_SQTABLES_IMAGE_H

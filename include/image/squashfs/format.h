@@ -6,7 +6,7 @@
  * the kernel's Documentation/filesystems/squashfs.rst.  Integers are
  * little-endian.
  *
- * 	super block | compressor options | data and fragment blocks |
+ * 	superblock | compressor options | data and fragment blocks |
  * 	inode table | directory table | fragment, export, id and xattr tables
  *
  * Tables consist of metadata blocks: a 16-bit length, then up to
@@ -51,7 +51,7 @@ enum {
 #define SQUASHFS_NONE UINT32_MAX
 #define SQUASHFS_NO_TABLE UINT64_MAX
 
-/* The offset of each field in the super block. */
+/* The offset of each field in the superblock. */
 enum squashfs_super {
 	SQUASHFS_S_MAGIC = 0, SQUASHFS_S_INODES = 4, SQUASHFS_S_MTIME = 8,
 	SQUASHFS_S_BLOCK = 12, SQUASHFS_S_FRAGMENTS = 16,

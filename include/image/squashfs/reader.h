@@ -24,7 +24,7 @@ enum { SQR_SETTINGS_MAX = 64 };
 
 struct sqr_image;
 
-/* The contents of the super block, and of the compressor options after it. */
+/* The contents of the superblock, and of the compressor options after it. */
 struct sqr_facts {
 	int compressor;			/* enum squashfs_compressor */
 	uint32_t block;			/* bytes */

@@ -315,7 +315,7 @@ pad(struct ending *e)
 	return rc;
 }
 
-/* Seeks back to write the super block at the beginning. */
+/* Seeks back to write the superblock at the beginning. */
 static int
 write_super(struct ending *e)
 {

@@ -40,7 +40,7 @@ elf_end(const uint8_t *elf)
 	return at + number(elf, each, 2) * number(elf, each + 2, 2);
 }
 
-/* Returns whether the values in a super block are plausible. */
+/* Returns whether the values in a superblock are plausible. */
 static bool
 is_image(int fd, uint64_t offset)
 {

@@ -1,5 +1,5 @@
 /*
- * sq_super.c - the super block, and reading from an image
+ * sq_super.c - the superblock, and reading from an image
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "squashfs.h"

@@ -32,7 +32,7 @@ int64_t sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 /*
- * The fields of the super block; positions are relative to the image's start.
+ * The fields of the superblock; positions are relative to the image's start.
  */
 struct sq_super {
 	int fd;
@@ -195,7 +195,7 @@ struct sq_image {
 	uint64_t blocks;		/* blocks of all these files */
 };
 
-/* Reads and unpacks the tables of an image whose super block has been read. */
+/* Reads and unpacks the tables of an image whose superblock has been read. */
 int sq_tables_read(struct sq_image *q, struct sq_codec *c, unsigned threads,
     const char **why);
 

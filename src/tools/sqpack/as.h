@@ -1,5 +1,5 @@
 /*
- * as.h - sqpack in place of other programs
+ * as.h - sqpack standing in for other programs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The options of these programs are words with one hyphen; some have a value,

@@ -30,8 +30,8 @@ struct archive {
 
 /*
  * Starts reading fd, decompressing if necessary.  The archive then owns fd,
- * which may be the -errno of a failed open.  It must be closed in any case.
- * Returns 0, or -errno after reporting the error.
+ * which may be the -errno of a failed open.  The archive must be closed even
+ * after an error.  Returns 0, or -errno after reporting the error.
  */
 int archive_open(struct archive *a, struct sqpack *p, const char *name,
     int fd);

@@ -34,8 +34,8 @@ proc_path(int at, const char *path, char proc[PROC_PATH_MAX])
 }
 
 /*
- * Lists the names of a path's attributes.  The system call takes a third as
- * long as a path via /proc.
+ * Lists the names of a path's attributes.  The system call is three times as
+ * fast as access via /proc.
  */
 static ssize_t
 list_xattrs(int at, const char *path, char *names, size_t len)

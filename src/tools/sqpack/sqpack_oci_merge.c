@@ -80,8 +80,8 @@ list_lower(struct oci *o)
 }
 
 /*
- * Removes a directory's entries of lower layers, and its list.  Entries that
- * the current layer contains, too, are added to a stack.
+ * Removes a directory's entries from lower layers, and its list.  Entries that
+ * are also in the current layer are pushed onto a stack.
  */
 static void
 hide_in(struct oci *o, uint32_t dir, uint32_t *stack)
@@ -104,7 +104,7 @@ hide_in(struct oci *o, uint32_t dir, uint32_t *stack)
 }
 
 /*
- * Removes all entries of lower layers below a directory.  However many
+ * Removes all entries from lower layers below a directory.  However many
  * whiteouts a layer has, each of its directories is scanned once.
  */
 static int

@@ -56,7 +56,7 @@ compare_from(struct check *c, uint64_t from)
 }
 
 /*
- * Compares the super block last, because any other difference also changes it.
+ * Compares the superblock last, because any other difference also changes it.
  */
 static int
 compare(struct check *c)
@@ -95,7 +95,7 @@ table_at(struct check *c)
 	uint8_t s[SQUASHFS_SUPER_B] = { 0 };
 
 	if (c->at < SQUASHFS_SUPER_B)
-		return "in the super block";
+		return "in the superblock";
 	if (fdio_pread(c->i.fd, s, sizeof(s), (off_t)c->i.offset) < 0)
 		return "in the image";
 	if (c->at >= load_le64(s + SQUASHFS_S_USED))
