@@ -243,7 +243,7 @@ bad 'names that are computed' "CREATE TABLE c AS SELECT * FROM catalog;
     symlink AS (y || y || y || y || y || y || y || y));
     INSERT INTO catalog SELECT md5path_1, md5path_2, parent_1, parent_2,
     hardlinks, hash, size, mode, mtime, mtimens, flags, name, uid, gid, xattr,
-    printf('%.*c', 4000, 'x') FROM c" 'larger than itself'
+    printf('%.*c', 4000, 'x') FROM c" 'exceed its size'
 bad 'a duplicate name' "CREATE TABLE c AS SELECT * FROM catalog;
     DROP TABLE catalog; ALTER TABLE c RENAME TO catalog;
     INSERT INTO catalog SELECT * FROM catalog WHERE name = 'kept'" 'twice'

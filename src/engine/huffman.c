@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-_Static_assert(HUFFMAN_SYMBOLS <= 1 << 16, "a symbol gets 16 bits of a word");
+_Static_assert(HUFFMAN_SYMBOLS <= 1 << 16, "a symbol must fit in 16 bits");
 
 /*
  * Computes the depths of a Huffman tree over weights in ascending order, in

@@ -228,7 +228,7 @@ count_bytes(struct cas_db *d, sqlite3_stmt *s, char why[LAYER_WHY])
 	}
 	if (n > d->bytes)
 		return layer_refuse(why, -EBADMSG, "a catalog is damaged: its "
-		    "rows are larger than itself");
+		    "rows exceed its size");
 	d->bytes -= n;
 	return 1;
 }

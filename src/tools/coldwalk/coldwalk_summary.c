@@ -146,8 +146,8 @@ write_text(const struct coldwalk *c, int fd)
 	const struct cold_report *r = &c->report;
 	int n;
 
-	dprintf(fd, "files:             %" PRIu64 ", %" PRIu64 " of them read "
-	    "with another; %" PRIu64 " links, %" PRIu64 " others\n", w->files,
+	dprintf(fd, "files:             %" PRIu64 ", %" PRIu64 " of them "
+	    "duplicates; %" PRIu64 " links, %" PRIu64 " others\n", w->files,
 	    w->duplicates, w->links, w->others);
 	dprintf(fd, "errors:            %" PRIu64 " files, %" PRIu64 " damaged "
 	    "parts of images\n", w->errors, w->damaged);

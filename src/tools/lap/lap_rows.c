@@ -369,7 +369,7 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 	if (rc == 0)
 		return 0;
 	msg_error(&l->msg, "%s: %s", out, rc == -EEXIST ?
-	    "the columns are not those of this lap version; choose another -o" :
+	    "the columns do not match this lap version; choose another -o" :
 	    rc == -EBUSY ?
 	    "another lap is writing to it" : strerror(-rc));
 	return LAP_FAILED;

@@ -1,5 +1,5 @@
 /*
- * sqpack_attr.c - excluding names, and setting the attributes of the others
+ * sqpack_attr.c - excluding names, and setting the attributes of the rest
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "sqpack.h"

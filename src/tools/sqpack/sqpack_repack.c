@@ -1,5 +1,5 @@
 /*
- * sqpack_repack.c - a squashfs image as the source of an image
+ * sqpack_repack.c - a squashfs image as the source of another image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The tree is copied with all contents of its inodes.  Each data block is
