@@ -7,7 +7,7 @@
 # create_NAME prepares a container, run_NAME COMMAND runs the command in it, and
 # remove_NAME removes it.  All of their files are in $place.
 
-# overlay LOWER: mounts a container's writable root on these directories.
+# overlay LOWER: mounts a container's writable root over these directories.
 # Writes go to a tmpfs, because not every filesystem can be used as an upper
 # layer.
 overlay() {

@@ -7,8 +7,8 @@
 # on port 3128).  With MS, the first two are also available on ports 5001 and
 # 8081, with a delay of that many milliseconds.  Prints "ready"; then, for each
 # line of input, the number of requests to the first two, and the processor
-# seconds of its session.  At the end of the input, it exits with all processes
-# that it started.
+# seconds of its session.  At the end of the input, it ends all processes that
+# it started, and exits.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=scripts/lazy-pull-services.sh

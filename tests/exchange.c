@@ -1,5 +1,5 @@
 /*
- * exchange.c - exchanges two names repeatedly
+ * exchange.c - exchange two names repeatedly
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * exchange A B COUNT: exchanges A and B COUNT times, pausing for up to a

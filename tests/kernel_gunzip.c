@@ -1,5 +1,5 @@
 /*
- * kernel_gunzip.c - reads gzip files by the rules of Linux's boot decompressor
+ * kernel_gunzip.c - reads gzip files as Linux's boot decompressor does
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * kernel_gunzip <FILE.gz >FILE.  The kernel skips ten bytes of header, and a

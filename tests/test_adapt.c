@@ -1,6 +1,6 @@
 /*
- * test_adapt.c - stalls go in, and a level comes out SPDX-License-Identifier:
- * BSD-2-Clause
+ * test_adapt.c - adapting the level to the time that workers stall
+ * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pipeline/adapt.h"
 

@@ -1,6 +1,6 @@
 /*
- * test_clash.c - tables of untrusted keys do not slow down when keys are chosen
- * so that they would clash in a table without a seed
+ * test_clash.c - tables of untrusted keys stay fast even if the keys would
+ * collide in a table without a seed
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "../src/lazy/format.h"

@@ -204,7 +204,7 @@ agree(struct made *m)
 	layer_close(b);
 }
 
-/* No changed byte of the compact index is accepted. */
+/* A compact index is rejected if any byte of it has changed. */
 static void
 refuse_changes(struct made *m)
 {

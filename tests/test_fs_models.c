@@ -180,7 +180,7 @@ chunks(void **state)
 	assert_int_equal(c.physical_B, 4096 + 3 * BTRFS_PIECE);
 	assert_int_equal(c.extents, 2);
 	assert_false(c.failed);
-	/* the second piece is tried in vain */
+	/* the second piece is tried, but does not shrink */
 	noise(p + BTRFS_PIECE, BTRFS_PIECE, 256);
 	c = pack("zlib-9", p, 0, BTRFS_CHUNK, 15);
 	assert_int_equal(c.physical_B, 4096 + 3 * BTRFS_PIECE);

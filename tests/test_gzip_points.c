@@ -133,7 +133,7 @@ read_file(struct file *f, uint64_t spacing, size_t *made)
 	return n;
 }
 
-/* Decompresses every stretch between two points on its own. */
+/* Decompresses every stretch between two points separately. */
 static void
 resume_all(struct file *f)
 {

@@ -377,7 +377,8 @@ damaged_ones(void **state)
 }
 
 /*
- * With the image truncated anywhere, the walk ends, and each file has its row.
+ * If the image is truncated anywhere, the walk still ends, and each file has a
+ * row.
  */
 static void
 cut_ones(void **state)

@@ -247,8 +247,8 @@ as_zlib_packs_it(void **state)
 }
 
 /*
- * Compares results with zlib's for truncated streams, and for streams with a
- * wrong bit.
+ * Compares results with zlib's for truncated streams, and for streams with one
+ * bit flipped.
  */
 static void
 broken_as_zlib_says(void **state)

@@ -195,7 +195,7 @@ bad_blocks(void **state)
 		assert_refused(b, -EBADMSG);
 		free(b.p);
 	}
-	/* larger than the frame's blocks, in the file or decoded */
+	/* larger than the frame's block size, as stored or as decoded */
 	b = one_block(0x60, 0x80000000U | 65537, (char *)zeros.p, 65537);
 	assert_refused(b, -EBADMSG);
 	free(b.p);

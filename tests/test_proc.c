@@ -110,7 +110,7 @@ run_sh(struct fixture *f, const char *text)
 	f->argv[0][2] = NULL;
 }
 
-/* This program in another role. */
+/* Runs this program in another role. */
 static void
 run_self(struct fixture *f, const char *part)
 {

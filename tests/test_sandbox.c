@@ -246,7 +246,7 @@ takes_privileges(void)
 	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0);
 	EXPECT(sandbox_enter(&confined) == 0);
 	EXPECT(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1);
-	/* entering a second time does no harm */
+	/* entering twice is harmless */
 	EXPECT(sandbox_enter(&confined) == 0);
 }
 

@@ -202,7 +202,7 @@ every_compressor(void **state)
 	walk_log_free(&tree);
 }
 
-/* An image may have other data before it and after it. */
+/* An image may be preceded and followed by other data. */
 static void
 at_an_offset(void **state)
 {

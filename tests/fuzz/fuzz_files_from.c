@@ -1,5 +1,5 @@
 /*
- * fuzz_files_from.c - arbitrary bytes as a list of names: none leads outside
+ * fuzz_files_from.c - arbitrary bytes as a list of names: none escapes
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects whether names end with a NUL.

@@ -26,7 +26,7 @@ struct extract {
 	struct sqpack_image i;
 	int root;			/* nothing is created outside it */
 	bool made_root;
-	bool owner;			/* owners can be set, as root */
+	bool owner;			/* running as root: owners can be set */
 	/* indexed by name */
 	_Atomic uint8_t *made;		/* enum made */
 	uint32_t *as;			/* for the first name of an inode: the
