@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# snap-startup-cell.sh - run launches from an image and walks of it; sourced
+# snap-startup-cell.sh - time launches from an image, or walks through it; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #

@@ -27,7 +27,7 @@ enum {
 	COMPACT_BLOCK, COMPACT_DIR, COMPACT_FIFO, COMPACT_CHUNK, COMPACT_TYPES
 };
 
-/* Text columns: strings that end with a NUL, or types of one byte each */
+/* Text columns: NUL-terminated strings, or one-byte types */
 enum {
 	COMPACT_TYPE,
 	COMPACT_NAME,			/* without what it shares */
