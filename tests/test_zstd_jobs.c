@@ -5,95 +5,18 @@
 #include "../src/format/zstd/zstd_block.h"
 #include "../src/format/zstd/zstd_job.h"
 #include "../src/format/zstd/zstd_scan.h"
-#include "format/convert.h"
-#include "format/formats.h"
+#include "zstd_made.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zstd.h>
 #include <cmocka.h>
 
-enum { KIB = 1 << 10, MIB = 1 << 20, ROOM = 256 * KIB };
-
-static struct buf
-new_buf(size_t cap)
-{
-	struct buf b = { .cap = cap + 1 };
-
-	b.data = malloc(b.cap);
-	assert_non_null(b.data);
-	return b;
-}
-
-static void
-add(struct buf *b, const void *p, size_t n)
-{
-	if (b->len + n > b->cap) {
-		assert_true(p != b->data);
-		b->cap = 2 * (b->len + n);
-		b->data = realloc(b->data, b->cap);
-		assert_non_null(b->data);
-	}
-	if (n > 0)
-		memcpy(b->data + b->len, p, n);
-	b->len += n;
-}
-
-static uint32_t
-next_random(uint32_t *x)
-{
-	*x = *x * 1664525 + 1013904223;
-	return *x >> 8;
-}
-
-/*
- * Makes data that begins with, and often repeats, matches at libzstd's initial
- * offsets.
- */
-static struct buf
-sample(int kind, size_t n, uint32_t seed)
-{
-	static const char *const words[] = { "    ", "return ", "====", "\n",
-	    "static ", "int", "\t\t\t\t", "offset", " = ", "0x", "0000",
-	    "window", "(", ")", ";\n", "const " };
-	struct buf b = new_buf(n + 64);
-	uint8_t record[96];
-
-	for (size_t i = 0; i < sizeof(record); i++)
-		record[i] = (uint8_t)next_random(&seed);
-	while (b.len < n) {
-		uint32_t r = next_random(&seed);
-		char noise[4] = { (char)r, (char)(r >> 5), (char)(r >> 9),
-		    (char)(r >> 3) };
-
-		if (kind == 0)		/* zeros, with occasional other bytes */
-			add(&b, r % 1000 == 0 ? "x" : "\0\0\0\0",
-			    r % 1000 == 0 ? 1 : 4);
-		else if (kind <= 8)	/* a repeated period, with noise in
-					 * it */
-			add(&b, r % 200 == 0 ? noise : (char *)record,
-			    r % 200 == 0 ? 3 : (size_t)kind);
-		else if (kind == 9)	/* records */
-			add(&b, r % 3 == 0 ? noise : (char *)record,
-			    r % 3 == 0 ? 4 : sizeof(record));
-		else if (kind == 10)
-			add(&b, noise, 4);
-		else
-			add(&b, words[r % 16], strlen(words[r % 16]));
-	}
-	b.len = n;
-	return b;
-}
-
-enum { KINDS = 12 };
+enum { ROOM = 256 * KIB };
 
 /* Makes a libzstd frame, whose header has ZSTD_JOB_HEAD bytes. */
 static struct buf
@@ -113,92 +36,6 @@ library_pack(struct buf in, int level, int window_log, const void *prefix,
 	assert_false(ZSTD_isError(out.len));
 	ZSTD_freeCCtx(c);
 	return out;
-}
-
-static ssize_t
-read_buf(void *arg, void *to, size_t len)
-{
-	struct buf *b = arg;
-	size_t n = len < b->len ? len : b->len;
-
-	memcpy(to, b->data, n);
-	b->data += n;
-	b->len -= n;
-	return (ssize_t)n;
-}
-
-/* Runs the codec once; keeps its output even after an error. */
-static int
-run(bool decompress, const struct codec_options *o, struct buf in,
-    struct buf *out)
-{
-	struct convert c = { .codec = &codec_zstd, .decompress = decompress,
-	    .options = *o };
-	struct convert_result r;
-	struct input input;
-	struct stat st;
-	int fd = memfd_create("out", MFD_CLOEXEC), rc;
-
-	assert_true(fd >= 0);
-	if (c.options.window_max == 0)
-		c.options.window_max = 128 * MIB;
-	assert_int_equal(input_open_from(&input, read_buf, &in), 0);
-	rc = convert_run(&c, &input, fd, &r);
-	input_close(&input);
-	assert_int_equal(fstat(fd, &st), 0);
-	*out = new_buf((size_t)st.st_size + 1);
-	out->len = (size_t)st.st_size;
-	assert_int_equal(pread(fd, out->data, out->len, 0), out->len);
-	close(fd);
-	return rc;
-}
-
-static void
-assert_same(struct buf a, struct buf b)
-{
-	assert_int_equal(a.len, b.len);
-	assert_true(a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
-}
-
-/* Checks that packed gives want, with one thread and several. */
-static void
-assert_unpacks(struct buf packed, struct buf want)
-{
-	for (unsigned threads = 1; threads <= 4; threads *= 2) {
-		struct codec_options o = { .threads = threads };
-		struct buf out;
-
-		assert_int_equal(run(true, &o, packed, &out), 0);
-		assert_same(out, want);
-		free(out.data);
-	}
-}
-
-/*
- * Checks that the verdict and the data are the same for any number of threads.
- */
-static void
-assert_one_verdict(struct buf packed)
-{
-	struct buf first = { .len = 0 };
-	int verdict = 0;
-
-	for (unsigned threads = 1; threads <= 4; threads *= 2) {
-		struct codec_options o = { .threads = threads };
-		struct buf out;
-		int rc = run(true, &o, packed, &out);
-
-		if (threads == 1) {
-			verdict = rc;
-			first = out;
-			continue;
-		}
-		assert_int_equal(rc == 0, verdict == 0);
-		if (rc == 0)
-			assert_same(out, first);
-		free(out.data);
-	}
-	free(first.data);
 }
 
 /*
@@ -338,17 +175,6 @@ marks_in_others(void **state)
 		}
 }
 
-static struct buf
-pack_jobs(struct buf in, int level, size_t block)
-{
-	struct codec_options o = { .level = level, .block = block,
-	    .threads = 2 };
-	struct buf out;
-
-	assert_int_equal(run(false, &o, in, &out), 0);
-	return out;
-}
-
 /*
  * Tests independent jobs followed by one that is not: it refers to the whole
  * window before it.  However much was written before that job, the output is
@@ -412,107 +238,6 @@ jobs_then_others(void **state)
 	}
 }
 
-/* The encoder's output is one frame, which libzstd also reads. */
-static void
-own_frames(void **state)
-{
-	static const size_t lens[] = { 0, 1, 65536, 65537, 131072, 1000000 };
-
-	(void)state;
-	for (int kind = 0; kind < KINDS; kind++)
-		for (size_t l = 0; l < 6; l++) {
-			struct buf in = sample(kind, lens[l], 21);
-			struct buf z = pack_jobs(in, 1 + 2 * kind % 19,
-			    64 * KIB), back = new_buf(in.len + 1);
-
-			assert_int_equal(ZSTD_findFrameCompressedSize(z.data,
-			    z.len), z.len);
-			back.len = ZSTD_decompress(back.data, back.cap,
-			    z.data, z.len);
-			assert_same(back, in);
-			assert_unpacks(z, in);
-			free(in.data);
-			free(z.data);
-			free(back.data);
-		}
-}
-
-/*
- * Frames truncated anywhere or with a wrong byte are rejected or give the same
- * data.
- */
-static void
-damaged_frames(void **state)
-{
-	struct buf in = sample(11, 300000, 33);
-	struct buf z = pack_jobs(in, 3, 64 * KIB);
-	uint32_t seed = 77;
-
-	(void)state;
-	for (int i = 0; i < 300; i++) {
-		size_t at = next_random(&seed) % z.len;
-		uint8_t was = z.data[at];
-		struct buf cut = { .data = z.data, .len = at };
-
-		assert_one_verdict(cut);
-		z.data[at] ^= (uint8_t)(1 << next_random(&seed) % 8);
-		assert_one_verdict(z);
-		z.data[at] = was;
-	}
-	assert_unpacks(z, in);
-	free(in.data);
-	free(z.data);
-}
-
-/* A window that is too large is rejected for any number of threads. */
-static void
-windows(void **state)
-{
-	/* 2^27 and 2^28 bytes; content of 5 bytes */
-	uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x80, 17 << 3, 5, 0, 0, 0,
-	    5 << 3 | 1, 0, 0, 'h', 'e', 'l', 'l', 'o' };
-	uint8_t hello[] = { 'h', 'e', 'l', 'l', 'o' };
-	struct buf in = { .data = hello, .len = sizeof(hello) };
-	struct buf z = { .data = frame, .len = sizeof(frame) };
-
-	(void)state;
-	assert_unpacks(z, in);
-	for (int log = 28; log < 32; log++)
-		for (unsigned threads = 1; threads <= 4; threads *= 2) {
-			struct codec_options o = { .threads = threads };
-			struct buf out;
-
-			frame[5] = (uint8_t)((log - 10) << 3);
-			assert_int_equal(run(true, &o, z, &out), -EFBIG);
-			assert_int_equal(out.len, 0);
-			free(out.data);
-		}
-}
-
-/* Tests frames with a seek table, as --seekable writes them. */
-static void
-frames(void **state)
-{
-	struct buf in = sample(11, 1000000, 4), z;
-	struct codec_options o = { .level = 3, .threads = 2, .seekable = true,
-	    .block = 64 * KIB };
-	struct buf frames_only;
-
-	(void)state;
-	assert_int_equal(run(false, &o, in, &z), 0);
-	assert_unpacks(z, in);
-	o.seekable = false;
-	o.independent = true;
-	assert_int_equal(run(false, &o, in, &frames_only), 0);
-	assert_unpacks(frames_only, in);
-	/* a skippable frame of 16 entries, and nothing else */
-	assert_int_equal(z.len, frames_only.len + 8 + 16 * 8 + 9);
-	assert_memory_equal(z.data, frames_only.data, frames_only.len);
-	free(in.data);
-	free(z.data);
-	free(frames_only.data);
-}
-
 int
 main(void)
 {
@@ -521,10 +246,6 @@ main(void)
 		cmocka_unit_test(middle_of_others),
 		cmocka_unit_test(marks_in_others),
 		cmocka_unit_test(jobs_then_others),
-		cmocka_unit_test(own_frames),
-		cmocka_unit_test(damaged_frames),
-		cmocka_unit_test(windows),
-		cmocka_unit_test(frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
