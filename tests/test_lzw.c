@@ -1,6 +1,10 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_lzw.c - .Z files of every width, damaged ones, and those of other tools
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
 #include "engine/other/lzw.h"
 
+#include "lzw_made.h"
 #include "scratch.h"
 
 #include <dirent.h>
@@ -58,111 +62,12 @@ teardown(void **state)
 	return rmdir(scratch);
 }
 
-/* Writes the fixtures, slowly, and tracks the reader's state. */
-struct writer {
-	uint8_t *out;
-	size_t len;
-	uint64_t bits;
-	unsigned bits_len, group, width, most;
-	bool block, first;
-	uint32_t reader_free;
-	uint32_t free, head[65536], beside[65536];
-	uint8_t last[65536];
-};
-
-static struct writer w;
-
-static void
-write_bits(uint32_t value, unsigned n)
-{
-	w.bits |= (uint64_t)value << w.bits_len;
-	for (w.bits_len += n; w.bits_len >= 8; w.bits_len -= 8) {
-		w.out[w.len++] = (uint8_t)w.bits;
-		w.bits >>= 8;
-	}
-}
-
-static void
-write_code(uint32_t code)
-{
-	bool clear = w.block && code == 256;
-	unsigned width = w.width;
-
-	write_bits(code, width);
-	w.group++;
-	if (clear) {
-		w.reader_free = 256;
-		w.width = 9;
-	} else if (!w.first && w.reader_free < 1U << w.most) {
-		w.reader_free++;
-	}
-	w.first = false;
-	if (w.reader_free >> w.width != 0 &&
-	    (w.width < w.most || (w.most == 9 && w.width == 9)))
-		w.width++;
-	if (w.width == width && !clear)
-		return;
-	for (; w.group % 8 != 0; w.group++)
-		write_bits(0, width);
-}
-
-static void
-forget(void)
-{
-	memset(w.head, 0, w.free * sizeof(w.head[0]));
-	w.free = w.block ? 257 : 256;
-}
-
-/* Returns the code for string and byte, or 0 after assigning one. */
-static uint32_t
-find(uint32_t string, uint8_t byte)
-{
-	uint32_t code = w.head[string];
-
-	while (code != 0 && w.last[code] != byte)
-		code = w.beside[code];
-	if (code == 0 && w.free < 1U << w.most) {
-		w.last[w.free] = byte;
-		w.beside[w.free] = w.head[string];
-		w.head[string] = w.free++;
-	}
-	return code;
-}
-
-/*
- * Compresses plain into packed; returns its length.  clear_every: bytes between
- * CLEARs, or 0.
- */
 static size_t
 pack(size_t len, unsigned most, bool block, size_t clear_every)
 {
-	uint32_t string = 0;
+	struct lzw_mode m = { most, block, clear_every };
 
-	memset(&w, 0, sizeof(w));
-	w.out = packed;
-	w.most = most;
-	w.width = 9;
-	w.first = true;
-	w.block = block;
-	write_bits(0x1f | 0x9d << 8 | (most | (block ? 0x80 : 0)) << 16, 24);
-	forget();
-	w.reader_free = w.free;
-	for (size_t i = 0; i < len; i++) {
-		uint32_t longer = i == 0 ? 0 : find(string, plain[i]);
-
-		if (longer == 0 && i > 0)
-			write_code(string);
-		string = longer != 0 ? longer : plain[i];
-		if (longer == 0 && clear_every != 0 && i > 0 &&
-		    i % clear_every == 0) {
-			write_code(256);
-			forget();
-		}
-	}
-	if (len > 0)
-		write_code(string);
-	write_bits(0, 7);
-	return w.len;
+	return lzw_make(&m, plain, len, packed);
 }
 
 /* Decodes in pieces; returns the length of the output, or -errno. */
