@@ -42,7 +42,7 @@ shell_test(cli pzc_stats)
 
 unit_test(pipeline)
 unit_test(gzip_layout)
-unit_test(gzip_verdict)
+unit_test(gzip_verdict block_made.c)
 target_link_libraries(test_gzip_verdict PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
 unit_test(deflate_scan)
