@@ -52,8 +52,11 @@ unit_test(gzip_points)
 target_link_libraries(test_gzip_points PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
 unit_test(deflate_engine)
-unit_test(deflate_walk)
+unit_test(deflate_walk deflate_data.c)
 target_link_libraries(test_deflate_walk PRIVATE PkgConfig::DEFLATE
+    PkgConfig::ZLIB)
+unit_test(deflate_walk_damage deflate_data.c)
+target_link_libraries(test_deflate_walk_damage PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
 unit_test(deflate_blocks)
 unit_test(deflate_strong)

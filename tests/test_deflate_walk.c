@@ -1,113 +1,20 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * test_deflate_walk.c - the last block of good streams, and removing its mark
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
 #include "engine/deflate/deflate_walk.h"
 
+#include "deflate_data.h"
 #include "deflate_oracle.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libdeflate.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <zlib.h>
 #include <cmocka.h>
-
-enum { MAX = 600 << 10 };
-
-static uint32_t
-rnd(uint32_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 17;
-	*seed ^= *seed << 5;
-	return *seed;
-}
-
-/* Makes data that leads to different kinds of blocks and codes. */
-static void
-fill(uint8_t *p, size_t n, unsigned kind)
-{
-	static const char *const words[] = {
-		"the ", "cold ", "page ", "of ", "a ", "file\n", "reads ", "in "
-	};
-	uint32_t seed = 1 + kind * 77;
-	size_t i = 0;
-	int fd;
-
-	switch (kind) {
-	case 0:			/* one byte over and over */
-		memset(p, 'x', n);
-		return;
-	case 1:			/* noise */
-		while (i < n)
-			p[i++] = (uint8_t)rnd(&seed);
-		return;
-	case 2:			/* words, with digits between them */
-		while (i < n) {
-			const char *w = words[rnd(&seed) % 8];
-
-			while (*w != '\0' && i < n)
-				p[i++] = (uint8_t)*w++;
-			if (i < n && rnd(&seed) % 4 == 0)
-				p[i++] = (uint8_t)('0' + rnd(&seed) % 10);
-		}
-		return;
-	case 3:			/* literals with very different frequencies */
-		while (i < n)
-			p[i++] = (uint8_t)__builtin_ctz(rnd(&seed) | 1U << 30);
-		return;
-	case 4:			/* a program: this one */
-		fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-		if (fd != -1) {
-			ssize_t got = read(fd, p, n);
-
-			i = got > 0 ? (size_t)got : 0;
-			close(fd);
-		}
-		for (; i < n; i++)
-			p[i] = (uint8_t)(i % 251);
-		return;
-	default:		/* text, noise and a run in turn */
-		for (size_t part; i < n; i += part) {
-			part = n - i < 20000 ? n - i : 20000;
-			fill(p + i, part, (unsigned)(i / 20000 * 7 % 4));
-		}
-	}
-}
-enum { KINDS = 6 };
-
-static size_t
-zlib_deflate(const uint8_t *in, size_t n, uint8_t *out, size_t cap, int level,
-    int strategy, int mem)
-{
-	z_stream z = { 0 };
-
-	assert_int_equal(deflateInit2(&z, level, Z_DEFLATED, -15, mem,
-	    strategy), Z_OK);
-	z.next_in = (uint8_t *)(uintptr_t)in;
-	z.avail_in = (uInt)n;
-	z.next_out = out;
-	z.avail_out = (uInt)cap;
-	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
-	deflateEnd(&z);
-	return cap - z.avail_out;
-}
-
-static size_t
-lib_deflate(const uint8_t *in, size_t n, uint8_t *out, size_t cap, int level)
-{
-	struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
-
-	assert_non_null(c);
-	n = libdeflate_deflate_compress(c, in, n, out, cap);
-	libdeflate_free_compressor(c);
-	assert_int_not_equal(n, 0);
-	return n;
-}
 
 static void
 inflates_to(const uint8_t *in, size_t len, const uint8_t *data, size_t n)
@@ -281,96 +188,6 @@ stitched(void **state)
 	free(out);
 }
 
-/* Uses an exactly allocated buffer, so that a sanitizer detects overruns. */
-static void
-agrees(const uint8_t *s, size_t len)
-{
-	struct deflate_last got = { 1, 2 }, want = { 0, 0 };
-	uint8_t *copy = malloc(len == 0 ? 1 : len);
-	enum oracle o = oracle_walk(s, len, &want);
-	int rc;
-
-	assert_non_null(copy);
-	memcpy(copy, s, len);
-	rc = deflate_walk(copy + (len == 0), len, &got);
-	free(copy);
-	if (o == ORACLE_GOOD) {
-		assert_int_equal(rc, 0);
-		assert_int_equal(got.header, want.header);
-		assert_int_equal(got.end, want.end);
-	} else if (o == ORACLE_BAD) {
-		assert_int_equal(rc, -EBADMSG);
-		assert_int_equal(got.header, 1);
-		assert_int_equal(got.end, 2);
-	}
-}
-
-static void
-damage(const uint8_t *data, size_t n, int level, int strategy)
-{
-	uint8_t *s = malloc(n + 1000);
-	size_t len;
-
-	assert_non_null(s);
-	len = strategy < 0 ? lib_deflate(data, n, s, n + 1000, level) :
-	    zlib_deflate(data, n, s, n + 1000, level, strategy, 8);
-	for (size_t cut = 0; cut < len; cut++)
-		agrees(s, cut);
-	for (size_t bit = 0; bit < len * 8; bit++) {
-		s[bit / 8] ^= (uint8_t)(1U << bit % 8);
-		agrees(s, len);
-		s[bit / 8] ^= (uint8_t)(1U << bit % 8);
-	}
-	free(s);
-}
-
-static void
-damaged_streams(void **state)
-{
-	uint8_t in[4000];
-
-	(void)state;
-	for (unsigned kind = 0; kind < KINDS; kind++) {
-		fill(in, sizeof(in), kind);
-		damage(in, kind == 1 ? 300 : 2000, 6, -1);
-		damage(in, kind == 1 ? 300 : 2000, 12, -1);
-		damage(in, kind == 1 ? 100 : 700, 6, Z_FIXED);
-		damage(in, kind == 1 ? 100 : 1500, 6, Z_HUFFMAN_ONLY);
-		damage(in, 60, 0, Z_DEFAULT_STRATEGY);
-	}
-}
-
-/* Tests blocks long enough to be walked in several places at a time. */
-static void
-damaged_long_streams(void **state)
-{
-	enum { LEN = 60000, ROUNDS = 150 };
-	uint8_t *in = malloc(LEN), *s = malloc(MAX);
-	uint32_t seed = 99;
-
-	(void)state;
-	assert_non_null(in);
-	assert_non_null(s);
-	for (unsigned i = 0; i < KINDS * 4; i++) {
-		size_t len;
-
-		fill(in, LEN, i % KINDS);
-		len = i < KINDS ? lib_deflate(in, LEN, s, MAX, 6) :
-		    zlib_deflate(in, LEN, s, MAX, 6, i % 2 == 0 ?
-		    Z_DEFAULT_STRATEGY : Z_HUFFMAN_ONLY, 9);
-		for (unsigned k = 0; k < ROUNDS; k++) {
-			size_t bit = rnd(&seed) % (len * 8);
-
-			agrees(s, rnd(&seed) % len);
-			s[bit / 8] ^= (uint8_t)(1U << bit % 8);
-			agrees(s, len);
-			s[bit / 8] ^= (uint8_t)(1U << bit % 8);
-		}
-	}
-	free(in);
-	free(s);
-}
-
 /*
  * Makes the first part of a block take many more steps than the parts after it.
  */
@@ -389,26 +206,6 @@ uneven_block(void **state)
 	check(s, n, in, RUN + NOISE);
 	free(in);
 	free(s);
-}
-
-/* Tests headers that mutations of good streams hardly ever reach. */
-static void
-random_streams(void **state)
-{
-	uint32_t seed = 12345;
-	uint8_t s[200];
-
-	(void)state;
-	for (unsigned i = 0; i < 200000; i++) {
-		size_t len = rnd(&seed) % sizeof(s);
-
-		for (size_t k = 0; k < len; k++)
-			s[k] = (uint8_t)rnd(&seed);
-		/* This is mostly a final block with dynamic or fixed codes. */
-		if (len > 0 && i % 8 != 0)
-			s[0] = (uint8_t)((s[0] & ~7U) | (i % 3 == 0 ? 3 : 5));
-		agrees(s, len);
-	}
 }
 
 static void
@@ -438,10 +235,7 @@ main(void)
 		cmocka_unit_test(every_alignment),
 		cmocka_unit_test(stream_within),
 		cmocka_unit_test(stitched),
-		cmocka_unit_test(damaged_streams),
-		cmocka_unit_test(damaged_long_streams),
 		cmocka_unit_test(uneven_block),
-		cmocka_unit_test(random_streams),
 		cmocka_unit_test(nonfinal_refuses),
 	};
 
