@@ -8,6 +8,7 @@
 #include "base/fdio.h"
 
 #include <fcntl.h>
+#include <lz4.h>
 #include <lz4frame.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -90,6 +91,38 @@ noise(size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		b.p[i] = (uint8_t)next(&s);
+	return b;
+}
+
+struct bytes
+legacy(struct bytes in, size_t step)
+{
+	struct bytes b = bytes_of("\x02\x21\x4c\x18", 4);
+	int cap = LZ4_compressBound((int)step);
+	char *to = malloc((size_t)cap);
+
+	assert_non_null(to);
+	for (size_t i = 0; i < in.n; i += step) {
+		size_t len = step < in.n - i ? step : in.n - i;
+		int n = LZ4_compress_default((const char *)in.p + i, to,
+		    (int)len, cap);
+
+		append_le32(&b, (uint32_t)n);
+		append(&b, to, (size_t)n);
+	}
+	free(to);
+	return b;
+}
+
+struct bytes
+skippable(unsigned kind, size_t n)
+{
+	struct bytes b = { NULL, 0 }, rough = noise(n);
+
+	append_le32(&b, 0x184d2a50 + kind);
+	append_le32(&b, (uint32_t)n);
+	append(&b, rough.p, n);
+	free(rough.p);
 	return b;
 }
 

@@ -30,6 +30,12 @@ struct bytes sample(size_t n, uint32_t seed);
 
 struct bytes noise(size_t n);
 
+/* Makes a frame in the legacy format, with a block for every step bytes. */
+struct bytes legacy(struct bytes in, size_t step);
+
+/* Makes a skippable frame of the kind 0 to 15, with n bytes of noise. */
+struct bytes skippable(unsigned kind, size_t n);
+
 /* Reads a whole file, from its beginning. */
 struct bytes read_fd(int fd);
 

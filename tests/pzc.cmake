@@ -76,6 +76,7 @@ target_link_libraries(bench_bz2 PRIVATE coldpress BZip2::BZip2)
 unit_test(lz4_fast)
 unit_test(lz4 lz4_made.c)
 unit_test(lz4_frames lz4_made.c)
+unit_test(lz4_damage lz4_made.c)
 unit_test(lz4_tool lz4_made.c)
 set_tests_properties(unit.lz4_tool PROPERTIES
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
