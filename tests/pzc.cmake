@@ -59,6 +59,7 @@ unit_test(deflate_walk_damage deflate_data.c)
 target_link_libraries(test_deflate_walk_damage PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
 unit_test(deflate_blocks)
+unit_test(huffman)
 unit_test(deflate_strong)
 target_link_libraries(test_deflate_strong PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
