@@ -19,7 +19,7 @@ struct walk_log {
 };
 
 /* Adds a line for each file: path, size, error and digest. */
-static int
+static inline int
 walk_log_row(void *arg, const struct walk_file *f)
 {
 	struct walk_log *log = arg;
@@ -40,7 +40,7 @@ walk_log_row(void *arg, const struct walk_file *f)
 	return 0;
 }
 
-static int
+static inline int
 walk_log_damage(void *arg, const struct walk_damage *d)
 {
 	struct walk_log *log = arg;
@@ -51,20 +51,20 @@ walk_log_damage(void *arg, const struct walk_damage *d)
 	return 0;
 }
 
-static int
+static inline int
 walk_log_order(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void
+static inline void
 walk_log_sort(struct walk_log *log)
 {
 	if (log->count > 0)
 		qsort(log->line, log->count, sizeof(char *), walk_log_order);
 }
 
-static void
+static inline void
 walk_log_free(struct walk_log *log)
 {
 	for (size_t i = 0; i < log->count; i++)
