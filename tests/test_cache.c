@@ -1,124 +1,16 @@
-/* SPDX-License-Identifier: BSD-2-Clause */
-#include "lazy/cache.h"
+/*
+ * test_cache.c - a cache returns what was written, or nothing
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "cache_made.h"
 
 #include "base/sys.h"
-#include "scratch.h"
-#include "sys_fault.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-enum { LENGTH = 1000, RANGES = 50 };
-
-static char dir[SCRATCH_B];
-static int fd;
-
-static int
-set_up(void **state)
-{
-	(void)state;
-	if (scratch_make(dir) == NULL)
-		return -1;
-	fd = open(dir, O_RDONLY | O_DIRECTORY);
-	return fd < 0 ? -1 : 0;
-}
-
-/* The name of the only file. */
-static void
-file_path(char path[SCRATCH_B + 96])
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-
-	assert_non_null(d);
-	*path = '\0';
-	while ((e = readdir(d)) != NULL)
-		if (e->d_name[0] != '.')
-			snprintf(path, SCRATCH_B + 96, "%s/%.90s", dir,
-			    e->d_name);
-	closedir(d);
-}
-
-static int
-clear(void **state)
-{
-	char path[SCRATCH_B + 96];
-
-	(void)state;
-	for (file_path(path); *path != '\0'; file_path(path))
-		if (unlink(path) != 0)
-			return -1;
-	return 0;
-}
-
-static int
-tear_down(void **state)
-{
-	clear(state);
-	close(fd);
-	return rmdir(dir);
-}
-
-static void
-fill(uint8_t *buf, unsigned i)
-{
-	for (size_t k = 0; k < LENGTH; k++)
-		buf[k] = (uint8_t)(i * 7 + k * 13 + (k >> 3));
-}
-
-static void
-write_all(struct cache *c)
-{
-	uint8_t buf[LENGTH];
-
-	for (unsigned i = 0; i < RANGES; i++) {
-		fill(buf, i);
-		assert_int_equal(cache_write(c, i % 5 == 0 ? "side" : NULL,
-		    i * 5000, LENGTH, buf), 0);
-	}
-}
-
-/* Returns how many ranges are stored; all must have the right bytes. */
-static unsigned
-count(struct cache *c)
-{
-	uint8_t buf[LENGTH], want[LENGTH];
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < RANGES; i++) {
-		const char *object = i % 5 == 0 ? "side" : NULL;
-
-		assert_int_equal(cache_read(c, i % 5 == 0 ? NULL : "side",
-		    i * 5000, LENGTH, buf), -ENOENT);
-		if (cache_read(c, object, i * 5000, LENGTH, buf) != 0)
-			continue;
-		fill(want, i);
-		assert_memory_equal(buf, want, LENGTH);
-		n++;
-	}
-	return n;
-}
-
-static struct cache *
-reopen(struct cache *c)
-{
-	cache_close(c);
-	assert_int_equal(cache_open(&c, fd, "key", 1 << 30), 0);
-	return c;
-}
 
 static void
 test_keeps(void **state)
@@ -222,99 +114,6 @@ test_flipped(void **state)
 	close(f);
 }
 
-static void
-test_limit(void **state)
-{
-	char path[SCRATCH_B + 96];
-	struct cache *c;
-	struct stat st;
-	uint8_t *big = calloc(1, 1 << 20);
-
-	(void)state;
-	assert_non_null(big);
-	assert_int_equal(cache_open(&c, fd, "key", 4 << 20), 0);
-	for (unsigned i = 0; i < 40; i++) {
-		memset(big, (int)i + 1, 1 << 20);
-		assert_int_equal(cache_write(c, NULL, (uint64_t)i << 20,
-		    1 << 20, big), 0);
-	}
-	assert_int_equal(cache_write(c, NULL, 1, (1 << 20) + 1, big),
-	    -ENOSPC);
-	/* the last ranges are present, but the first ones are not */
-	assert_int_equal(cache_read(c, NULL, 39 << 20, 1 << 20, big), 0);
-	assert_int_equal(big[77], 40);
-	assert_int_equal(cache_read(c, NULL, 0, 1 << 20, big), -ENOENT);
-	cache_close(c);
-	file_path(path);
-	assert_int_equal(stat(path, &st), 0);
-	assert_true(st.st_blocks * 512 < 6 << 20);
-	/* the holes are discovered when they are read */
-	assert_int_equal(cache_open(&c, fd, "key", 1 << 30), 0);
-	assert_int_equal(cache_read(c, NULL, 0, 1 << 20, big), -ENOENT);
-	assert_int_equal(cache_read(c, NULL, 39 << 20, 1 << 20, big), 0);
-	cache_close(c);
-	free(big);
-}
-
-/* Ranges smaller than a block are freed, too. */
-static void
-test_limit_of_small_ranges(void **state)
-{
-	char path[SCRATCH_B + 96];
-	uint8_t buf[LENGTH];
-	struct cache *c;
-	struct stat st;
-
-	(void)state;
-	assert_true(fault_plan("pwrite:1:EINTR,pwrite:3:short,pwrite:5:EINTR"));
-	assert_int_equal(cache_open(&c, fd, "key", 1 << 20), 0);
-	for (unsigned i = 0; i < 20000; i++) {
-		fill(buf, i);
-		assert_int_equal(cache_write(c, NULL, i, LENGTH, buf), 0);
-	}
-	cache_close(c);
-	file_path(path);
-	assert_int_equal(stat(path, &st), 0);
-	assert_true(st.st_size > 20000 * LENGTH);
-	assert_true(st.st_blocks * 512 < (1 << 20) + (64 << 10));
-	/* the file is still a valid cache */
-	assert_int_equal(cache_open(&c, fd, "key", 1 << 20), 0);
-	assert_int_equal(cache_read(c, NULL, 0, LENGTH, buf), -ENOENT);
-	for (unsigned i = 19200; i < 20000; i++) {
-		uint8_t want[LENGTH];
-
-		fill(want, i);
-		assert_int_equal(cache_read(c, NULL, i, LENGTH, buf), 0);
-		assert_memory_equal(buf, want, LENGTH);
-	}
-	assert_int_equal(cache_write(c, NULL, 0, LENGTH, buf), 0);
-	cache_close(c);
-	assert_int_equal(cache_open(&c, fd, "key", 1 << 20), 0);
-	assert_int_equal(cache_read(c, NULL, 0, LENGTH, buf), 0);
-	cache_close(c);
-}
-
-static void
-test_clear(void **state)
-{
-	struct cache *c = reopen(NULL), *other = reopen(NULL);
-
-	(void)state;
-	write_all(c);
-	assert_int_equal(cache_clear(other), -EROFS);
-	cache_close(other);
-	assert_int_equal(cache_clear(c), 0);
-	assert_int_equal(count(c), 0);
-	c = reopen(c);
-	assert_int_equal(count(c), 0);
-	write_all(c);
-	assert_int_equal(cache_clear(c), 0);
-	write_all(c);
-	c = reopen(c);
-	assert_int_equal(count(c), RANGES);
-	cache_close(c);
-}
-
 /*
  * Anything else in a file's place is not read: another key's file, a link to a
  * good one, a directory, or a FIFO.
@@ -350,34 +149,6 @@ test_replaced(void **state)
 	assert_int_equal(mkfifo(path, 0600), 0);
 	c = reopen(NULL);
 	assert_true(cache_write(c, NULL, 1, 1, "x") < 0);
-	assert_int_equal(count(c), 0);
-	cache_close(c);
-}
-
-static void
-test_trim(void **state)
-{
-	struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-	char path[SCRATCH_B + 96];
-	struct cache *c = reopen(NULL);
-
-	(void)state;
-	write_all(c);
-	cache_close(c);
-	file_path(path);
-	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-	assert_int_equal(cache_open(&c, fd, "other", 1 << 30), 0);
-	write_all(c);
-	cache_close(c);
-	assert_int_equal(cache_trim(fd, 1 << 30), 0);
-	c = reopen(NULL);
-	assert_int_equal(count(c), RANGES);
-	cache_close(c);
-	assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
-	assert_int_equal(cache_trim(fd, 100000), 0);
-	assert_int_equal(cache_open(&c, fd, "other", 1 << 30), 0);
-	assert_int_equal(count(c), RANGES);
-	c = reopen(c);
 	assert_int_equal(count(c), 0);
 	cache_close(c);
 }
@@ -473,11 +244,7 @@ main(void)
 		cmocka_unit_test_teardown(test_keeps, clear),
 		cmocka_unit_test_teardown(test_cut, clear),
 		cmocka_unit_test_teardown(test_flipped, clear),
-		cmocka_unit_test_teardown(test_limit, clear),
-		cmocka_unit_test_teardown(test_limit_of_small_ranges, clear),
-		cmocka_unit_test_teardown(test_clear, clear),
 		cmocka_unit_test_teardown(test_replaced, clear),
-		cmocka_unit_test_teardown(test_trim, clear),
 		cmocka_unit_test_teardown(test_text, clear),
 		cmocka_unit_test_teardown(test_killed, clear),
 	};
