@@ -35,8 +35,8 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/mailfs-source.sh scripts/mailfs-findings.sh
     scripts/mailfs-fs.sh scripts/mailfs-sizes.sh scripts/mailfs-cell.sh
     scripts/mailfs-copy.sh scripts/mailfs-report.sh
-    scripts/mailfs-plot.sh scripts/mailfs-rows.awk scripts/mailfs.awk
-    scripts/mailfs-study.awk
+    scripts/mailfs-tables.sh scripts/mailfs-plot.sh
+    scripts/mailfs-rows.awk scripts/mailfs.awk scripts/mailfs-study.awk
     scripts/bench-readers-programs.sh scripts/bench-readers.awk
     scripts/bench-layers-images.sh
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)

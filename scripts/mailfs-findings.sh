@@ -59,25 +59,6 @@ finding_pooled() {
 	} >"$pairs_file"
 }
 
-# study_ratio ROW REFERENCE: prints the published ratio of efficiencies or of
-# seconds ($finding_of); "many" over "one" is the ratio of means
-study_ratio() {
-	published | awk -F '\t' -v a="$1" -v b="$2" -v of="$finding_of" \
-	    -v factor="${pooled_factor:-1}" '
-	{
-		value = of == "seconds" ? $4 : $3
-		x[$1 ".w" $2] = value
-		mean[$2] += value
-	}
-	END {
-		if (a == "many")
-			print factor == 0 ? "" : sprintf("%.3f",
-			    factor * mean[2] / mean[1])
-		else if ((a in x) && (b in x))
-			printf "%.3f", x[a] / x[b]
-	}'
-}
-
 # finding_best VARIANT WRITERS MEDIAN SHARE: tests whether gzip-5 is best, given
 # the columns with the median and the share of bootstrap samples; the latter
 # determines the verdict
