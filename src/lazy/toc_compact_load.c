@@ -180,10 +180,11 @@ toc_compact_load(struct layer *l, const struct layer_expect *e,
 		.arg = &i };
 	int rc = begin(&i, e->compact_length);
 
-	if (rc == 0)
+	if (rc == 0) {
 		rc = toc_compact_read(l, &source, why);
-	if (rc == 0 || rc == -EBADMSG || rc == -EFBIG)
-		rc = verify(&i, e->compact_digest, rc);
+		if (rc == 0 || rc == -EBADMSG || rc == -EFBIG)
+			rc = verify(&i, e->compact_digest, rc);
+	}
 	toc_parts_close(&i.parts);
 	toc_input_close(&i.in);
 	return rc;
