@@ -306,7 +306,7 @@ cas_db_nested(struct cas_db *d, struct cas_nested_row *n, char why[LAYER_WHY])
 	if (n->path == NULL || hex == NULL ||
 	    hex_read(n->nested.hash, CAS_HASH, hex) != 0)
 		return layer_refuse(why, -EBADMSG, "a nested catalog has no "
-		    "SHA-1");
+		    "SHA-1 hash");
 	if (size < 1 || size > LAYER_INDEX_MAX)
 		return layer_refuse(why, -EBADMSG, "a nested catalog's size, "
 		    "%lld, is not in 1..%d", (long long)size,

@@ -290,7 +290,7 @@ take_stored(struct toc_reader *r, const struct toc_item *item,
 	s->length = (uint64_t)item->number[TOC_LENGTH];
 	if (hex_read_sha256(s->digest, item->text[TOC_DIGEST]) != 0)
 		return layer_refuse(why, -EBADMSG, "the index has a %s without "
-		    "a SHA-256", trace ? "trace" : "compact index");
+		    "a SHA-256 digest", trace ? "trace" : "compact index");
 	return 0;
 }
 
