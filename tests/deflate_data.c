@@ -4,6 +4,8 @@
  */
 #include "deflate_data.h"
 
+#include "rnd.h"
+
 #include <fcntl.h>
 #include <libdeflate.h>
 #include <setjmp.h>
@@ -12,15 +14,6 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <cmocka.h>
-
-uint32_t
-rnd(uint32_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 17;
-	*seed ^= *seed << 5;
-	return *seed;
-}
 
 void
 fill(uint8_t *p, size_t n, unsigned kind)

@@ -15,9 +15,6 @@ enum {
 	KINDS = 6
 };
 
-/* Returns the next number of xorshift32, the same on every machine. */
-uint32_t rnd(uint32_t *seed);
-
 /*
  * Makes data of a kind, 0 to KINDS - 1: they lead to different kinds of blocks
  * and codes.

@@ -6,6 +6,7 @@
 #define COLDPRESS_DEFLATE_MADE_H
 
 #include "engine/deflate/deflate_blocks.h"
+#include "rnd.h"
 
 #include <libdeflate.h>
 #include <stdlib.h>
@@ -47,10 +48,7 @@ made_random(struct made_source *s)
 		s->n--;
 		return *s->p++ * UINT32_C(0x01010101);
 	}
-	s->seed ^= s->seed << 13;
-	s->seed ^= s->seed >> 17;
-	s->seed ^= s->seed << 5;
-	return s->seed;
+	return rnd(&s->seed);
 }
 
 static inline uint8_t

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "format/gzip/deflate_engine.h"
 
+#include "rnd.h"
+
 #include <libdeflate.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,15 +15,6 @@ enum { LEN = 512 << 10, CAP = 2 * LEN, RECORD = 24 };
 struct block {
 	uint8_t in[LEN], out[CAP], same[CAP];
 };
-
-static uint32_t
-rnd(uint32_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 17;
-	*seed ^= *seed << 5;
-	return *seed;
-}
 
 static void
 fill_text(uint8_t *p)

@@ -3,6 +3,7 @@
 
 #include "../src/engine/deflate/deflate_parse.h"
 #include "engine/deflate/inflater.h"
+#include "rnd.h"
 
 #include <errno.h>
 #include <libdeflate.h>
@@ -14,15 +15,6 @@
 #include <cmocka.h>
 
 enum { MOST = 700 << 10, KINDS = 11, SEQS = 4096 };
-
-static uint32_t
-rnd(uint32_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 17;
-	*seed ^= *seed << 5;
-	return *seed;
-}
 
 /*
  * Fills the buffer with copies of earlier data, from anywhere up to `far` bytes

@@ -6,6 +6,7 @@
 
 #include "deflate_data.h"
 #include "deflate_oracle.h"
+#include "rnd.h"
 
 #include <errno.h>
 #include <setjmp.h>

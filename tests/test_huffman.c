@@ -4,7 +4,7 @@
  */
 #include "engine/huffman.h"
 
-#include "deflate_made.h"
+#include "rnd.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,25 +41,25 @@ least_cost(const uint32_t *w, unsigned n, unsigned len, unsigned most,
 static void
 best_codes(void **state)
 {
-	struct made_source s = { NULL, 0, 4242 };
+	uint32_t seed = 4242;
 
 	(void)state;
 	for (unsigned round = 0; round < 3000; round++) {
-		unsigned n = 2 + made_random(&s) % 8, most;
+		unsigned n = 2 + rnd(&seed) % 8, most;
 		uint32_t w[10], room = 0;
 		uint64_t cost = 0;
 		uint8_t lens[10];
 
 		for (unsigned i = 0; i < n; i++) {
-			uint32_t v = 1 + (made_random(&s) & 0xffff) %
-			    (2U << made_random(&s) % 12);
+			uint32_t v = 1 + (rnd(&seed) & 0xffff) %
+			    (2U << rnd(&seed) % 12);
 			unsigned k = i;
 
 			for (; k > 0 && w[k - 1] < v; k--)
 				w[k] = w[k - 1];
 			w[k] = v;
 		}
-		most = 4 + made_random(&s) % 4;
+		most = 4 + rnd(&seed) % 4;
 		huffman_lengths(lens, w, n, most);
 		for (unsigned i = 0; i < n; i++) {
 			assert_in_range(lens[i], 1, most);
