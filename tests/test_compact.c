@@ -5,9 +5,8 @@
 #include "lazy/pack.h"
 
 #include "base/hex.h"
-#include "base/strbuf.h"
-#include "format/tar/tar_header.h"
 #include "lazy/layer.h"
+#include "pack_made.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -24,27 +23,14 @@ enum { FILES = 120, CHUNK = 4096 };
 
 static char why[LAYER_WHY];
 
-static int
-temporary(void)
-{
-	char name[] = "compact.XXXXXX";
-	int fd = mkstemp(name);
-
-	assert_true(fd >= 0);
-	unlink(name);
-	return fd;
-}
-
 /* An archive of files of many sizes, some of them empty */
 static int
 make_archive(void)
 {
-	static const char zeros[2 * TAR_BLOCK];
 	const struct tar_xattr x = { "user.x", "a\0b\n", 4 };
 	int fd = temporary();
 
 	for (unsigned i = 0; i < FILES; i++) {
-		struct strbuf b = { 0 };
 		char name[32];
 		struct tar_entry e = { .path = name, .link = "",
 			.uname = i % 7 == 0 ? "me" : "", .gname = "",
@@ -56,16 +42,9 @@ make_archive(void)
 			e.xattr_count = 1;
 		}
 		snprintf(name, sizeof(name), "dir%u/file%u", i / 10, i);
-		tar_header_file(&b, &e);
-		for (uint64_t at = 0; at < e.size; at++)
-			strbuf_char(&b, (char)(at * (i + 3) >> 5 ^ at));
-		while (b.len % TAR_BLOCK != 0)
-			strbuf_char(&b, '\0');
-		assert_int_equal(write(fd, b.data, b.len), (ssize_t)b.len);
-		strbuf_free(&b);
+		write_entry(fd, &e, i);
 	}
-	assert_int_equal(write(fd, zeros, sizeof(zeros)), sizeof(zeros));
-	lseek(fd, 0, SEEK_SET);
+	write_end(fd);
 	return fd;
 }
 

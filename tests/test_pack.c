@@ -7,6 +7,7 @@
 #include "engine/crc64.h"
 #include "format/tar/tar_header.h"
 #include "lazy/layer.h"
+#include "pack_made.h"
 #include "walk/walk_order.h"
 
 #include <errno.h>
@@ -140,46 +141,19 @@ times(void **state)
 enum { FILES = 40, SIZE = 30000 };
 
 static int
-temporary(void)
-{
-	char name[] = "pack.XXXXXX";
-	int fd = mkstemp(name);
-
-	assert_true(fd >= 0);
-	unlink(name);
-	return fd;
-}
-
-/* Returns the byte of a file at an offset. */
-static uint8_t
-byte_of(unsigned file, uint64_t at)
-{
-	return (uint8_t)(at * (file + 3) >> 5 ^ at);
-}
-
-static int
 make_archive(void)
 {
-	static const char zeros[2 * TAR_BLOCK];
 	int fd = temporary();
 
 	for (unsigned i = 0; i < FILES; i++) {
-		struct strbuf b = { 0 };
 		char name[16];
 		struct tar_entry e = { .path = name, .link = "", .uname = "",
 			.gname = "", .mode = 0644, .size = SIZE };
 
 		snprintf(name, sizeof(name), "file%u", i);
-		tar_header_file(&b, &e);
-		for (uint64_t at = 0; at < SIZE; at++)
-			strbuf_char(&b, (char)byte_of(i, at));
-		while (b.len % TAR_BLOCK != 0)
-			strbuf_char(&b, '\0');
-		assert_int_equal(write(fd, b.data, b.len), (ssize_t)b.len);
-		strbuf_free(&b);
+		write_entry(fd, &e, i);
 	}
-	assert_int_equal(write(fd, zeros, sizeof(zeros)), sizeof(zeros));
-	lseek(fd, 0, SEEK_SET);
+	write_end(fd);
 	return fd;
 }
 
