@@ -6,9 +6,7 @@
 # All files are in $study/fs: img is the sparse file of $image_B bytes that
 # contains the filesystem, mnt its mount point, and pid the process id of
 # zfs-fuse.  A variant is zfs.9, zfs.12 (the sector size, log2), zfs-fuse.9 and
-# so on, or btrfs. $pool is a unique name.
-#
-# mailfs-sizes.sh queries their contents.
+# so on, or btrfs. $pool is a unique name.  mailfs-sizes.sh queries the contents.
 #
 # The pool of zfs-fuse is not recorded in a cache file, because the next daemon
 # would otherwise show a pool that no longer exists as FAULTED, and its name

@@ -9,8 +9,7 @@
 plot_begin() {
 	plot_head "$1 (${report_cpus:-some} processors, ${report_kernel:-unknown kernel})" \
 	    "$2" 480
-	printf 'set datafile missing "-"\nset yrange [0:*]\n'
-	printf 'set xtics rotate by -35\nset ylabel "%s"\n' "$3"
+	printf 'set datafile missing "-"\nset yrange [0:*]\nset ylabel "%s"\nset xtics rotate by -35\n' "$3"
 }
 
 # plot_colour N: prints the colour of the Nth series
@@ -200,8 +199,7 @@ plot_files() {
 	[ -s "$study/plot.tsv" ] || return 0
 	{
 		plot_begin 'Bytes in the largest files' 760 '% of all bytes'
-		printf 'set logscale x\nset xtics rotate by 0\nset key bottom right\n'
-		printf 'set xlabel "the largest n files (log)"\n'
+		printf 'set logscale x\nset xtics rotate by 0\nset key bottom right\nset xlabel "the largest n files (log)"\n'
 		for files_n in 10 100; do
 			printf 'set arrow from %d, graph 0 to %d, graph 1 nohead lc rgb "#999999"\n' \
 			    $files_n $files_n
