@@ -14,3 +14,16 @@ many_small() {
 	    f = d "/file" i; print s >f; close(f)
 	    } }'
 }
+
+# long_and_short DIR: creates 4,000 files, of which every other one is too short
+# to be compressed, so that Linux stores it later than its neighbours
+long_and_short() {
+	mkdir "$1"
+	awk -v top="$1" 'BEGIN { for (i = 0; i < 4000; i++) {
+	    d = sprintf("%s/%02d", top, i / 200)
+	    if (i % 200 == 0) system("mkdir " d)
+	    f = d "/file" i; s = i
+	    for (k = 0; i % 2 && k < 150; k++) s = s " " (i * k * 7919) % 997
+	    print s >f; close(f)
+	    } }'
+}

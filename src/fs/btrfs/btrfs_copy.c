@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/stats.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -33,11 +34,17 @@ enum {
 	OTHER_TREES = 5,		/* one node each: roots, devices, free
 					 * space, UUIDs, relocated data */
 	/*
-	 * Linux delays 128 changes; usually half of them are names and half
-	 * inodes.
+	 * Linux delays up to 128 changes: names, and inodes that have changed.
+	 * In traces of 15 copies, 45 to 115 names were usually among them.
 	 */
-	LATE_NAMES = 64
+	LEAST_LATE = 45, MOST_LATE = 115
 };
+
+size_t
+btrfs_copy_random(struct btrfs_copy *c, size_t lo, size_t hi)
+{
+	return lo + stats_random(&c->random) % (hi - lo + 1);
+}
 
 static struct btrfs_item
 make_item(size_t object, unsigned type, uint32_t offset, size_t size)
@@ -89,6 +96,7 @@ add_late(struct btrfs_copy *c)
 		it += n;
 	}
 	c->late.count = 0;
+	c->late.limit = btrfs_copy_random(c, LEAST_LATE, MOST_LATE);
 	return rc;
 }
 
@@ -105,7 +113,7 @@ add_name(struct btrfs_copy *c, size_t i, const char *name)
 	it = make_item(dir, BTRFS_DIR_INDEX, (uint32_t)p[i].rank, size);
 	if (rc == 0)
 		rc = keep(&c->late, &it);
-	return rc != 0 || c->late.count < LATE_NAMES ? rc : add_late(c);
+	return rc != 0 || c->late.count < c->late.limit ? rc : add_late(c);
 }
 
 /* Adds an inode and the reference to its first name. */

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A struct btrfs_copy belongs to one thread; it must be zeroed initially,
- * except for its names.
+ * except for its names and `random'.
  */
 #ifndef COLDPRESS_BTRFS_COPY_H
 #define COLDPRESS_BTRFS_COPY_H
@@ -11,10 +11,10 @@
 #include "btrfs_leaves.h"
 #include "btrfs_names.h"
 
-/* Items still to be added. */
+/* Items still to be added, once there are `limit' of them. */
 struct btrfs_late {
 	struct btrfs_item *items;
-	size_t count, cap;
+	size_t count, cap, limit;
 };
 
 struct btrfs_copy {
@@ -22,7 +22,11 @@ struct btrfs_copy {
 	struct btrfs_leaves files;	/* inodes, names and extents */
 	struct btrfs_late late;		/* names for directories */
 	uint64_t extents_B, sums_B;	/* items of the other trees */
+	uint64_t random;		/* determines all random numbers */
 };
+
+/* Returns a random number from lo to hi. */
+size_t btrfs_copy_random(struct btrfs_copy *c, size_t lo, size_t hi);
 
 /*
  * Creates item i of the list, or adds it as a link to its file.  Returns 0 or

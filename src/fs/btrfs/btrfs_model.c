@@ -227,7 +227,8 @@ count_trees(struct btrfs_job *b, unsigned algorithm)
 {
 	const struct btrfs_data data = { .names = &b->names,
 	    .first = b->first, .chunks = b->chunks + algorithm,
-	    .step = b->job->count };
+	    .step = b->job->count,
+	    .plain = b->job->algorithms[algorithm].kind == NULL };
 	uint64_t n = btrfs_trial_nodes(&data);
 
 	if (n == 0)

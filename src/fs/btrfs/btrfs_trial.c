@@ -7,27 +7,31 @@
  */
 #include "btrfs_trial.h"
 
-#include "base/stats.h"
 #include "btrfs_copy.h"
 
 #include <string.h>
 
+/* Observed in traces of 15 copies, with two CPUs. */
 enum {
 	/*
 	 * Linux starts writing once 128 MiB are reserved for nodes, and a file
-	 * that waits to be written reserves 768 KiB.  In traces of copies, 130
-	 * to 210 files waited.  On a large filesystem more of them wait.
+	 * that waits to be written reserves 768 KiB: usually, 110 to 220 files
+	 * waited.  Others were created meanwhile, so that up to 30 still waited
+	 * afterwards.  On a large filesystem more of them wait.
 	 */
-	WAITING = 170, VARIATION = 20,
-	WRITERS = 4,			/* threads, on two CPUs */
-	COPIES = 4
+	LEAST = 110, MOST = 220, LEFT = 30,
+	/*
+	 * Files that are stored late were 0 to 90 files behind; this maximum is
+	 * fitted to a tree of tiny files.
+	 */
+	LAG = 30,
+	COPIES = 8
 };
 
 /* Files that have been created, but not yet written. */
 struct waiting {
-	size_t files[WAITING + VARIATION];
+	size_t files[MOST];
 	size_t count, limit;
-	uint64_t random;
 };
 
 /* Writes chunk k of a file. */
@@ -58,26 +62,35 @@ write_file(const struct btrfs_data *d, struct btrfs_copy *copy, size_t item)
 }
 
 /*
- * Writes all files that wait.  Each writer takes the next one, and any writer
- * may finish first.
+ * Returns whether a file is stored late.  One that fits in a leaf is stored as
+ * soon as it has been compressed, but others once they are on disk, and those
+ * that did not shrink by one thread that keeps to the order.
  */
+static bool
+is_late(const struct btrfs_data *d, size_t item)
+{
+	const struct btrfs_chunk *c = d->chunks + d->first[item] * d->step;
+
+	return !c->in_leaf || (!d->plain && c->physical_B == c->logical_B);
+}
+
+/* Writes the first n files that wait, the late ones some files later. */
 static int
 write_files(const struct btrfs_data *d, struct btrfs_copy *copy,
-    struct waiting *w)
+    struct waiting *w, size_t n)
 {
+	size_t *files = w->files, lag = btrfs_copy_random(copy, 0, LAG);
 	int rc = 0;
 
-	for (size_t from = 0; rc == 0 && from < w->count; from++) {
-		size_t left = w->count - from, *next = w->files + from;
-		size_t k = stats_random(&w->random) %
-		    (left < WRITERS ? left : WRITERS), item = next[k];
-
-		memmove(next + 1, next, k * sizeof(*next));
-		rc = write_file(d, copy, item);
+	for (size_t i = 0; rc == 0 && i < n + lag; i++) {
+		if (i < n && !is_late(d, files[i]))
+			rc = write_file(d, copy, files[i]);
+		if (rc == 0 && i >= lag && is_late(d, files[i - lag]))
+			rc = write_file(d, copy, files[i - lag]);
 	}
-	w->count = 0;
-	w->limit = WAITING - VARIATION +
-	    stats_random(&w->random) % (2 * VARIATION + 1);
+	w->count -= n;
+	memmove(files, files + n, w->count * sizeof(*files));
+	w->limit = btrfs_copy_random(copy, LEAST, MOST);
 	return rc;
 }
 
@@ -86,9 +99,9 @@ write_files(const struct btrfs_data *d, struct btrfs_copy *copy,
  * others that were created later.
  */
 static int
-copy_files(const struct btrfs_data *d, struct btrfs_copy *copy, unsigned seed)
+copy_files(const struct btrfs_data *d, struct btrfs_copy *copy)
 {
-	struct waiting w = { .random = seed, .limit = WAITING };
+	struct waiting w = { .limit = btrfs_copy_random(copy, LEAST, MOST) };
 	const struct fs_list *list = d->names->list;
 	int rc = 0;
 
@@ -101,10 +114,11 @@ copy_files(const struct btrfs_data *d, struct btrfs_copy *copy, unsigned seed)
 		if (d->first[i] < d->first[i + 1])
 			w.files[w.count++] = i;
 		if (rc == 0 && w.count == w.limit)
-			rc = write_files(d, copy, &w);
+			rc = write_files(d, copy, &w,
+			    w.count - btrfs_copy_random(copy, 0, LEFT));
 	}
 	if (rc == 0)
-		rc = write_files(d, copy, &w);
+		rc = write_files(d, copy, &w, w.count);
 	return rc != 0 ? rc : btrfs_copy_end(copy);
 }
 
@@ -112,8 +126,8 @@ copy_files(const struct btrfs_data *d, struct btrfs_copy *copy, unsigned seed)
 static uint64_t
 count_nodes(const struct btrfs_data *d, unsigned seed)
 {
-	struct btrfs_copy copy = { .names = d->names };
-	int rc = copy_files(d, &copy, seed);
+	struct btrfs_copy copy = { .names = d->names, .random = seed };
+	int rc = copy_files(d, &copy);
 	uint64_t n = rc == 0 ? btrfs_copy_nodes(&copy) : 0;
 
 	btrfs_copy_free(&copy);

@@ -8,6 +8,7 @@
 #include "btrfs.h"
 #include "btrfs_names.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@ struct btrfs_data {
 	const size_t *first;		/* chunk of each item, and an end */
 	const struct btrfs_chunk *chunks;
 	size_t step;			/* from one chunk to the next */
+	bool plain;			/* nothing is compressed */
 };
 
 /*
