@@ -3,8 +3,9 @@
 # documents; demo and check stay in the repository.
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
-    scripts/bench-layers scripts/bench-sqpack scripts/bench-winwait
-    scripts/bench-readers scripts/snap-startup scripts/lazy-pull
+    scripts/bench-layers scripts/bench-mount scripts/bench-sqpack
+    scripts/bench-winwait scripts/bench-readers scripts/snap-startup
+    scripts/lazy-pull
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/options.sh scripts/xserver.sh

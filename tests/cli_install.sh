@@ -16,7 +16,8 @@ for page in "$SRC"/man/*.[1-8]; do
 	t "${name%.*} -V" 0 "root/usr/bin/${name%.*}" -V
 done
 for script in tarball pipe-buffer image-export mailfs bench-pzc \
-    bench-coldwalk bench-readers bench-sqpack; do
+    bench-coldwalk bench-layers bench-mount bench-readers bench-sqpack \
+    bench-winwait; do
 	t "$script" 0 test -x "root/usr/libexec/coldpress/$script"
 done
 t 'lib.sh' 0 test -r root/usr/libexec/coldpress/lib.sh

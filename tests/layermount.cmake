@@ -21,6 +21,7 @@ if(TARGET layermount)
     set_target_properties(serve PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     shell_test(cli layermount)
+    shell_test(root bench_mount root)
     shell_test(root layermount root)
     shell_test(root layermount_cas root)
     shell_test(root layermount_compact root)
