@@ -53,7 +53,7 @@ for format in estargz zstd-chunked; do
 	facts x >got
 	same "$format: the same" got want
 	t "$format: extracted again" 1 layerpack -x x l
-	shows "$format: refused" 'x/0-hard: it already exists (-f' .t.err
+	shows "$format: refused" 'x/0-hard: already exists (-f' .t.err
 	t "$format: extracted again with -f" 0 layerpack -f -x x l
 	facts x >got
 	same "$format: the same again" got want
@@ -66,7 +66,7 @@ for format in estargz zstd-chunked; do
 	    layerpack -t --index-digest "$digest" l
 	t "$format: another" 1 layerpack -t \
 	    --index-digest "sha256:$(printf %064d 0)" l
-	shows 'refused' 'l: its index does not match the expected digest' .t.err
+	shows 'refused' 'l: the index does not match the expected digest' .t.err
 done
 layerpack -tv l >list
 shows 'a long list' '^-rwsr-xr-x .* 131072 2001-09-09 01:46 a/exact$' list

@@ -219,7 +219,7 @@ bad 'an endless view' "DROP TABLE chunks; CREATE VIEW chunks AS
     FROM t) SELECT * FROM t" 'damaged'
 bad 'a missing table' 'DROP TABLE nested_catalogs' 'damaged'
 bad 'an invalid hash' "UPDATE catalog SET hash = x'00'
-    WHERE name = 'file'" 'has no hash'
+    WHERE name = 'file'" 'no hash'
 bad 'a negative size' "UPDATE catalog SET size = -1
     WHERE name = 'file'" 'out of range'
 bad 'a size beyond the limit' "UPDATE catalog SET size = 1 << 62
@@ -235,7 +235,7 @@ bad 'a missing nested catalog' "UPDATE catalog
 bad 'damaged attributes' "UPDATE catalog SET xattr = x'0105ff'
     WHERE name = 'kept'" 'attributes are damaged'
 bad 'a directory marked as a file' "UPDATE catalog SET flags = 4
-    WHERE name = 'kept'" 'contradicts its flags'
+    WHERE name = 'kept'" 'contradicts the flags'
 bad 'names that are computed' "CREATE TABLE c AS SELECT * FROM catalog;
     DROP TABLE catalog; CREATE TABLE catalog (md5path_1, md5path_2, parent_1,
     parent_2, hardlinks, hash, size, mode, mtime, mtimens, flags, name, uid,

@@ -209,9 +209,9 @@ is 'is alone' "$(values tagged/index.json \
     org.opencontainers.image.ref.name)" two
 t 'another platform' 1 layerpack --image -F estargz --platform linux/s390x \
     layout:two none
-shows 'does not exist' 'it has no image for that platform' .t.err
+shows 'does not exist' 'no image for that platform' .t.err
 t 'a missing tag' 1 layerpack --image -F estargz layout:x none
-shows 'says so' 'it has no image with that tag' .t.err
+shows 'says so' 'no image with that tag' .t.err
 
 # A failed conversion leaves no files
 hex=$(layers_of layout 2)

@@ -79,11 +79,11 @@ for format in estargz zstd-chunked; do
 	trace_of honest | tail -c +2 >trace
 	graft $format trace
 	t "$format: an invalid trace" 1 layerpack --verify grafted
-	shows "$format: is refused" 'grafted: its trace is damaged' .t.err
+	shows "$format: is refused" 'grafted: the trace is damaged' .t.err
 	at=$(($(stat_of honest trace_offset_B) + 30))
 	{ head -c $at honest; printf x; tail -c +$((at + 2)) honest; } >bent
 	t "$format: a wrong digest" 1 layerpack --verify bent
-	shows "$format: is refused, too" 'bent: its trace is damaged' .t.err
+	shows "$format: is refused, too" 'bent: the trace is damaged' .t.err
 	t "$format: no -T directory" 1 layerpack --verify -T nowhere honest
 	shows "$format: says so" 'nowhere: No such file' .t.err
 done

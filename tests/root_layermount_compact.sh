@@ -94,7 +94,7 @@ for format in estargz zstd-chunked; do
 	# known.
 	bend served/blob $(($(value compact_offset_B) + 200))
 	t "$format: a changed index" 1 start --index-digest "$compact" "$url"
-	shows "$format: is refused" 'its compact index' .t.err
+	shows "$format: is refused" 'the compact index' .t.err
 	await unmounted
 	cp "served/$name" served/blob
 	rm -rf lazy
@@ -110,7 +110,7 @@ for format in estargz zstd-chunked; do
 	done
 	t "$format: an image with a changed index" 0 start lazy:t
 	shows "$format: is mounted by the other one" \
-	    'using its other index' .t.err
+	    'using the other index' .t.err
 	t "$format: and has everything" 0 has_all
 	stop
 

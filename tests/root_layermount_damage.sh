@@ -34,7 +34,7 @@ for format in estargz zstd-chunked; do
 		    dd of=bent bs=1 seek=$byte conv=notrunc 2>/dev/null
 		rm -f stats
 		t "$format: byte $k of 20 is changed" 0 start --stats=stats bent
-		shows 'says so' 'ignoring its trace' .t.err
+		shows 'says so' 'ignoring the trace' .t.err
 		t "$format: all bytes are right" 0 has_all
 		stop
 		is 'none is of the trace' "$(field trace_B)" 0
@@ -72,13 +72,13 @@ mv "$file" moved
 ln -s "$PWD/good.cache" "$file"
 cksum good.cache >sum
 t 'a link' 1 cached
-shows 'is named' 'its cache: ' .t.err
+shows 'is named' 'the cache: ' .t.err
 await unmounted
 is 'its target is unchanged' "$(cksum good.cache)" "$(cat sum)"
 rm "$file"
 mkdir "$file"
 t 'a directory' 1 cached
-shows 'is named' 'its cache: ' .t.err
+shows 'is named' 'the cache: ' .t.err
 await unmounted
 rmdir "$file"
 mkfifo "$file"

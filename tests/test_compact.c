@@ -277,7 +277,7 @@ expectations(void **state)
 	wrong = m.e;
 	wrong.compact_digest = digest;
 	assert_int_equal(layer_open(&l, &m.blobs, &wrong, why), -EBADMSG);
-	assert_string_equal(why, "its compact index does not match the "
+	assert_string_equal(why, "the compact index does not match the "
 	    "expected digest");
 	wrong = m.e;
 	wrong.kind = "zstd-chunked";

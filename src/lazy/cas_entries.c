@@ -138,7 +138,7 @@ add_chunks(struct entries *x, const struct cas_row *r)
 		at += c->size;
 	}
 	return rc != 0 || at == r->size ? rc :
-	    refuse(x, "its chunks do not cover the whole file");
+	    refuse(x, "the chunks do not cover the whole file");
 }
 
 static int
@@ -156,7 +156,7 @@ add_data(struct entries *x, const struct cas_row *r)
 	if ((r->flags & CAS_CHUNKED) != 0)
 		return add_chunks(x, r);
 	if (r->hash_len != CAS_HASH)
-		return refuse(x, "it has no hash");
+		return refuse(x, "no hash");
 	return add_run(x, r->hash, '\0', r->flags, 0, (uint64_t)r->size);
 }
 
@@ -259,7 +259,7 @@ add_entry(struct entries *x, const struct cas_row *r)
 	if (!type_of(r->mode, &e.type))
 		return 0;
 	if ((e.type == TAR_DIR) != ((r->flags & CAS_DIR) != 0))
-		return refuse(x, "its mode contradicts its flags");
+		return refuse(x, "the mode contradicts the flags");
 	rc = fill_in(x, r, &e);
 	if (rc == 0 && e.type != TAR_DIR && group != 0)
 		rc = first_name(x, group, &first);

@@ -215,7 +215,7 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 	rc = load(l, offset, l->size - footer - offset, sum, why);
 	if (rc == 0 && e->index_digest != NULL &&
 	    memcmp(sum, e->index_digest, LAYER_DIGEST) != 0)
-		return layer_refuse(why, -EBADMSG, "its index does not match "
+		return layer_refuse(why, -EBADMSG, "the index does not match "
 		    "the expected digest");
 	return rc;
 }

@@ -18,7 +18,7 @@ enum { STRIDE_MIN = TOC_BLOCK * LAYER_DIGEST, STRIDE_MAX = STRIDE_MIN + 64 };
 int
 compact_damaged(char why[LAYER_WHY])
 {
-	return layer_refuse(why, -EBADMSG, "its compact index is damaged");
+	return layer_refuse(why, -EBADMSG, "the compact index is damaged");
 }
 
 /* The trailer */
@@ -165,7 +165,7 @@ verify(struct fetched *i, const uint8_t digest[LAYER_DIGEST], int rc)
 	int end = toc_parts_end(&i->parts, digest);
 
 	if (end == -EBADMSG)
-		return layer_refuse(i->why, end, "its compact index does not "
+		return layer_refuse(i->why, end, "the compact index does not "
 		    "match the expected digest");
 	return end == 0 ? rc : end;
 }

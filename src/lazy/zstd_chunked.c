@@ -153,7 +153,7 @@ read_table(struct unpack *u, const uint8_t *expected, char why[LAYER_WHY])
 	 */
 	if (memcmp(stored, expected, LAYER_DIGEST) != 0 &&
 	    memcmp(text, expected, LAYER_DIGEST) != 0)
-		return layer_refuse(why, -EBADMSG, "its index does not match "
+		return layer_refuse(why, -EBADMSG, "the index does not match "
 		    "the expected digest");
 	return 0;
 }

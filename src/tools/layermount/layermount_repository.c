@@ -77,6 +77,6 @@ repository_open(struct source *s, char why[LAYER_WHY])
 	rc = cache_open(&s->cache, s->m->cache_dir, s->m->o.cache == NULL ?
 	    NULL : key, s->m->o.cache_bytes);
 	if (rc != 0)
-		snprintf(why, LAYER_WHY, "its cache: %s", strerror(-rc));
+		snprintf(why, LAYER_WHY, "the cache: %s", strerror(-rc));
 	return rc;
 }

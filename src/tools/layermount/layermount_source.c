@@ -220,7 +220,7 @@ open_remote(struct source *s, char why[LAYER_WHY])
 		http_object_why(s->object, why);
 	else if ((rc = cache_open(&s->cache, s->m->cache_dir,
 	    s->m->o.cache == NULL ? NULL : key, s->m->o.cache_bytes)) != 0)
-		snprintf(why, LAYER_WHY, "its cache: %s", strerror(-rc));
+		snprintf(why, LAYER_WHY, "the cache: %s", strerror(-rc));
 	return rc;
 }
 
@@ -279,7 +279,7 @@ open_either(struct source *s, struct layer_expect *e, char why[LAYER_WHY])
 	if (!is_wrong(rc) || e->compact_digest == NULL ||
 	    e->index_digest == NULL)
 		return rc;
-	snprintf(text, sizeof(text), "%s; using its other index", why);
+	snprintf(text, sizeof(text), "%s; using the other index", why);
 	layermount_warn(s->m, s->name, text);
 	e->compact_digest = NULL;
 	return open_layer(s, e, why);

@@ -93,7 +93,7 @@ load_layer(struct stack *k, struct trace *t)
 	}
 	if (rc != 0) {
 		t->count = before;
-		snprintf(why, sizeof(why), "ignoring its trace: %s",
+		snprintf(why, sizeof(why), "ignoring the trace: %s",
 		    strerror(-rc));
 		layermount_warn(k->m, s->name, why);
 	}

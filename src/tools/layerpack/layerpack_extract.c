@@ -37,7 +37,7 @@ extract_fail(struct extract *x, size_t n, const char *what, int rc)
 	pthread_mutex_lock(&x->lock);
 	msg_error(&x->p->msg, "%s/%s: %s%s", x->p->o.directory,
 	    x->entries[n].path, what, rc == -EBADMSG ? "" :
-	    rc == -EEXIST ? "it already exists (-f replaces it)" :
+	    rc == -EEXIST ? "already exists (-f replaces it)" :
 	    rc == -ESTALE ? "replaced during extraction" : strerror(-rc));
 	pthread_mutex_unlock(&x->lock);
 }

@@ -224,8 +224,8 @@ choose(struct image *m, struct oci_document *d, int depth)
 	if (oci_count(d, OCI_MANIFESTS) > 0)
 		return 0;
 	return image_refuse(m, depth == 0 ? "index.json" : "an index",
-	    -ENOENT, !tagged ? "it has no image with that tag" :
-	    m->p->o.platform != NULL ? "it has no image for that platform" :
+	    -ENOENT, !tagged ? "no image with that tag" :
+	    m->p->o.platform != NULL ? "no image for that platform" :
 	    "no image");
 }
 

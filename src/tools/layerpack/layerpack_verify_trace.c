@@ -64,7 +64,7 @@ refuse(struct verify *v, int rc)
 {
 	if (rc != -EBADMSG && rc != -EFBIG)
 		return rc;
-	msg_error(&v->p->msg, "%s: its trace is %s", v->p->o.source,
+	msg_error(&v->p->msg, "%s: the trace is %s", v->p->o.source,
 	    rc == -EFBIG ? "larger than readers accept" :
 	    "damaged or does not fit the index");
 	return 0;
