@@ -90,7 +90,7 @@ device_of() { stat -c %d "$1"; }
 room() {
 	room_free=$(df -B1 --output=avail "$1" | tail -n 1)
 	[ "$room_free" -ge "$2" ] ||
-	    die "$1: $3 takes up to $2 bytes, $room_free are free"
+	    die "$1: $3 takes up to $2 bytes, but only $room_free are free"
 }
 
 # words_for_sh WORD...: prints the words, quoted for sh

@@ -22,7 +22,7 @@ machine_rows() {
 		cat "$rows_from"
 	else
 		published_rows_of "$rows_from" ||
-		    die "$1: neither rows of a study, nor published ones"
+		    die "$1: neither the rows of a study nor published ones"
 	fi
 }
 

@@ -86,7 +86,7 @@ plan_load() {
 	done
 	case $series in
 	'' | *-"$study_name") ;;
-	*) die "$study is another study, ${series#*Z-*-}: choose another -o" ;;
+	*) die "$study contains another study, ${series#*Z-*-}: choose another -o" ;;
 	esac
 }
 

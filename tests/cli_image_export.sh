@@ -114,7 +114,7 @@ fake df <<'EOF'
 printf 'Avail\n1000000\n'
 EOF
 t 'too little space: refused' 1 told faked -n 1 -o full.csv prepare
-t 'with a message' 0 grep -q 'takes up to .* bytes, 1000000 are free' err
+t 'with a message' 0 grep -q 'takes up to .* bytes, but only 1000000 are free' err
 t 'too little space for a cell' 1 faked -n 9 --rows none.p2 -o k.csv
 is 'which is not a run' "$(find k.csv.d/rows -name '0*.csv' | wc -l)" 16
 rm fake/df

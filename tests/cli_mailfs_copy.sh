@@ -163,7 +163,7 @@ fake df <<'EOF'
 printf 'Avail\n1000000\n'
 EOF
 t 'too little space' 1 told faked -o n.csv mail
-t 'is reported' 0 grep -q 'takes up to .* bytes, 1000000 are free' err
+t 'is reported' 0 grep -q 'takes up to .* bytes, but only 1000000 are free' err
 rm fake/df
 mkdir 'mail/new
 line'

@@ -68,7 +68,7 @@ shows 'all but the disturbed one' '^x.gzip 2350 - ' report
 t 'a missing machine' 1 "$snap" report published nowhere
 shows 'is named' 'nowhere: no rows' .t.err
 t 'something else' 1 "$snap" report published "$snap"
-shows 'is distinguished' 'neither rows of a study, nor published ones' .t.err
+shows 'is distinguished' 'neither the rows of a study nor published ones' .t.err
 
 sed 's/^1:chromium:xz:.*/1:chromium:xz:1:2:3/' published >short
 t 'rows of another length' 1 "$snap" --from-published short

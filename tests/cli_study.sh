@@ -83,7 +83,7 @@ t 'are run' 0 levels -o r.csv run
 is 'and those that were run are kept' "$(cells r.csv)" \
     'gzip1.1 gzip1.2 gzip9.1 gzip9.2 gzip9.3 '
 t 'the rows of another script' 1 told sh "$SRC/scripts/tarball" -o r.csv report
-t 'are distinguished' 0 grep -q 'is another study, levels' err
+t 'are distinguished' 0 grep -q 'contains another study, levels' err
 echo mine >mine.csv
 t 'a file that belongs to no study' 1 levels -o mine.csv tree
 is 'is left alone' "$(cat mine.csv)" mine
