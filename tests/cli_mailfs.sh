@@ -6,12 +6,8 @@
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
-
-have lap || skip_all 'no lap'
-have cpio || skip_all 'no cpio'
-COLDPRESS_BIN=${BIN:?}
-export COLDPRESS_BIN
-study() { sh "$SRC/scripts/mailfs" "$@"; }
+# shellcheck source=tests/mailfs.sh
+. "$SRC/tests/mailfs.sh"
 
 t 'usage' 0 study -h
 t 'an invalid option' 2 told study --nope

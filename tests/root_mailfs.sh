@@ -6,12 +6,10 @@
 . "${SRC:?}/tests/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
-have lap || skip_all 'no lap'
-have cpio || skip_all 'no cpio'
+# shellcheck source=tests/mailfs.sh
+. "$SRC/tests/mailfs.sh"
 PATH=$PATH:/usr/sbin:/sbin
-COLDPRESS_BIN=${BIN:?}
-export COLDPRESS_BIN
-study() { sh "$SRC/scripts/mailfs" --quick "$@"; }
+quick() { study --quick "$@"; }
 # keys FILE LABEL NAME: prints the values of a key in the cell's rows
 keys() {
 	grep "^[^,]*,[^,]*,[^,]*,$2," "$1" | tr ',;' '\n' |
@@ -35,7 +33,7 @@ left() {
 # filesystem KIND VARIANT STRONG WEAK: runs one round of the study on it, with a
 # stronger and a weaker compression algorithm
 filesystem() {
-	t "$1" 0 to table study --fs "$1" --mode both,split -n 1 -o "$1.csv" \
+	t "$1" 0 to table quick --fs "$1" --mode both,split -n 1 -o "$1.csv" \
 	    --rows "*.off.* *.$3.* *.$4.*"
 	is 'every copy is correct' "$(valid "$1.csv")" 11
 	t 'the stronger compressor is smaller' 0 test \
@@ -88,7 +86,7 @@ stopped() {
 	    is 'nor is anything else left' "$(left)" "$none"
 	t 'some cells are done' 0 test -n \
 	    "$(find "$stopped_name.csv.d/rows" -name '0*.csv')"
-	t 'resumed' 0 study --fs "$stopped_kind" -n 1 -o "$stopped_name.csv"
+	t 'resumed' 0 quick --fs "$stopped_kind" -n 1 -o "$stopped_name.csv"
 	is 'to the end' "$(find "$stopped_name.csv.d/rows" -name '0*.csv' |
 	    wc -l)" $((stopped_rounds * 3))
 	is 'nothing is left' "$(left)" "$none"
@@ -155,7 +153,7 @@ else
 	filesystem zfs-fuse zfs-fuse.9 gzip-9 lzjb
 	is 'the type is fuse'\''s' \
 	    "$(keys zfs-fuse.csv zfs-fuse.9.lzjb.w1 fstype)" 'fuseblk '
-	t 'with 4096-byte sectors' 0 study --fs zfs-fuse --ashift 12 \
+	t 'with 4096-byte sectors' 0 quick --fs zfs-fuse --ashift 12 \
 	    --writers 1 -n 1 -o wide.csv --rows '*.gzip-9.*'
 	is 'the ratio is about the same' \
 	    "$(keys wide.csv zfs-fuse.12.gzip-9.w1 compressratio | cut -c 1-3)" \
@@ -173,7 +171,7 @@ else
 	zfs-fuse -n -p "$PWD/pid" >/dev/null 2>&1 &
 	other=$!
 	await answers
-	t 'next to another zfs-fuse' 77 told study --fs zfs-fuse -n 1 -o o.csv
+	t 'next to another zfs-fuse' 77 told quick --fs zfs-fuse -n 1 -o o.csv
 	t 'says how to stop it' 0 grep -q "stop it by .* process $other" err
 	t 'which is kept' 0 zpool list
 	kill $other
@@ -182,14 +180,14 @@ else
 	rmdir /zfs-kstat 2>/dev/null
 	# A pool and a mount left by a crash, outside any namespace; the second
 	# time, the daemon is dead.
-	t 'prepare' 0 study --fs zfs-fuse -n 1 --writers 1 --rows '*.lzjb.*' \
+	t 'prepare' 0 quick --fs zfs-fuse -n 1 --writers 1 --rows '*.lzjb.*' \
 	    -o c.csv prepare
 	for dead in no yes; do
 		stale
 		[ $dead = no ] || pkill -KILL -f "zfs-fuse -n -p $PWD"
 		is "stale, and mounted (dead: $dead)" \
 		    "$(grep -c "$PWD/c.csv.d" /proc/mounts)" 1
-		t 'is cleaned up' 0 study -o c.csv run
+		t 'is cleaned up' 0 quick -o c.csv run
 		is 'and measured' "$(valid c.csv)" 3
 		is 'nothing is left of it' "$(left)" "$none"
 		rm -r c.csv.d/rows
