@@ -5,6 +5,8 @@
 # fetched.
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/layer_tree.sh
+. "$SRC/tests/layer_tree.sh"
 
 have go || skip_all 'go is not installed'
 mkdir go
@@ -16,15 +18,7 @@ export GOFLAGS
 	skip_all 'the stargz library cannot be built'
 }
 
-mkdir -p tree/bin tree/etc
-seq 700000 >tree/bin/large
-: >tree/etc/empty
-for i in $(seq 200); do
-	seq "$i" >"tree/etc/file$i"
-done
-ln tree/bin/large tree/bin/hard
-ln -s bin tree/soft
-mkfifo tree/fifo
+layer_tree
 tar -C tree --sort=name -cf t.tar .
 printf '%s\n' etc/file7 bin/large >order
 

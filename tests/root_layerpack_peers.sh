@@ -5,6 +5,8 @@
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/oci.sh
 . "$SRC/tests/oci.sh"
+# shellcheck source=tests/layer_tree.sh
+. "$SRC/tests/layer_tree.sh"
 # shellcheck source=scripts/lazy-pull-containerd.sh
 . "$SRC/scripts/lazy-pull-containerd.sh"
 # shellcheck source=scripts/bench-layers-images.sh
@@ -15,15 +17,7 @@ for tool in containerd ctr sha256sum; do
 	have $tool || skip_all "no $tool"
 done
 
-mkdir -p tree/bin tree/etc
-seq 900000 >tree/bin/large
-: >tree/etc/empty
-for i in $(seq 200); do
-	seq "$i" >"tree/etc/file$i"
-done
-ln tree/bin/large tree/bin/hard
-ln -s bin tree/soft
-mkfifo tree/fifo
+layer_tree
 layer tree gzip
 cp layer.z layer.tar.gz
 manifest one
