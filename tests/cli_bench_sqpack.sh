@@ -7,8 +7,6 @@
 
 have lap || skip_all 'no lap'
 have mksquashfs || skip_all 'no mksquashfs'
-COLDPRESS_BIN=${BIN:?}
-export COLDPRESS_BIN
 bench() { sh "$SRC/scripts/bench-sqpack" -o study --out "$PWD" "$@"; }
 
 mkdir given

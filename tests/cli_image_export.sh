@@ -8,8 +8,6 @@
 
 have lap || skip_all 'no lap'
 have mksquashfs || skip_all 'no mksquashfs'
-COLDPRESS_BIN=${BIN:?}
-export COLDPRESS_BIN
 # unsquashfs works for root and other users alike.
 study() { sh "$SRC/scripts/image-export" --quick --reader unsquashfs "$@"; }
 # runs FILE: prints the number of exports per cell, as LABELxN ...

@@ -7,8 +7,6 @@
 . "$SRC/tests/study.sh"
 
 have lap || skip_all 'no lap'
-COLDPRESS_BIN=${BIN:?}
-export COLDPRESS_BIN
 study() { sh "$SRC/scripts/image-export" "$@"; }
 
 # Known rows: label, seconds (even and odd runs), utilisation, memory, image,

@@ -8,8 +8,6 @@
 
 have lap || skip_all 'no lap'
 have flock || skip_all 'no flock'
-COLDPRESS_BIN=${BIN:?}
-export COLDPRESS_BIN
 here=$PWD
 
 # The script in that document is stored next to the scripts that it sources.

@@ -8,8 +8,6 @@
 
 have lap || skip_all 'no lap'
 have pzc || skip_all 'no pzc'
-COLDPRESS_BIN=${BIN:?}
-export COLDPRESS_BIN
 
 study() { sh "$SRC/scripts/tarball" --quick --warm "$@"; }
 # runs FILE: prints the number of whole runs per label, as LABELxN ...

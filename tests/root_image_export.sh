@@ -10,8 +10,6 @@ have lap || skip_all 'no lap'
 PATH=$PATH:/usr/sbin:/sbin
 have mksquashfs || skip_all 'no mksquashfs'
 have coldwalk || skip_all 'no coldwalk'
-COLDPRESS_BIN=${BIN:?}
-export COLDPRESS_BIN
 mkdir -p try/a mounted
 mksquashfs try try.sqsh -no-progress >/dev/null 2>&1
 mount -t squashfs -o loop,ro try.sqsh mounted 2>/dev/null ||

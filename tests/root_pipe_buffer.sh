@@ -8,8 +8,6 @@
 [ "$(id -u)" = 0 ] || skip_all 'not root'
 have lap || skip_all 'no lap'
 have mbuffer || skip_all 'no mbuffer'
-COLDPRESS_BIN=${BIN:?}
-export COLDPRESS_BIN
 
 ours() {
 	losetup -a | grep -c "$PWD" || :

@@ -11,8 +11,6 @@ PATH=$PATH:/usr/sbin:/sbin
 have sshd || skip_all 'no sshd'
 have lap || skip_all 'no lap'
 have pzc || skip_all 'no pzc'
-COLDPRESS_BIN=${BIN:?}
-export COLDPRESS_BIN
 
 trap sshd_end EXIT
 trap 'exit 1' HUP INT TERM
