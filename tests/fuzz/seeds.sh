@@ -212,6 +212,11 @@ printf 12345 | gzip -n >member
 for kind in 0 1 2 3; do
 	seed layer "made$kind" "\\00$kind" layer
 done
+{ echo 'd./d'; echo fd/x; echo fd/e/f; printf 'hd/l\td/x\n'; echo fgone
+  echo /; echo fd/.wh.x; echo f.wh.gone; echo fd/e; echo cd/y
+  echo /; echo fd/.wh..wh..opq; echo dgone; echo fgone/new; } >names
+seed merge merged '\000' names
+seed merge overlay '\001' names
 # Makes a trace of two pieces, as plain content and as a skippable frame.
 {
 	printf '\002\000\000\000\001\000\000\000\005\000\000\000\000\000\000'
