@@ -8,15 +8,16 @@
 static int
 index_batch(struct pack *p, const struct pack_batch *b, uint64_t at)
 {
-	const struct pack_piece *piece = b->pieces;
-	size_t unit = 0;
+	size_t unit = 0, pieces = 0;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < b->item_count; i++) {
 		const struct pack_item *item = &b->items[i];
+		const struct pack_piece *piece = NULL;
 		struct pack_place place = { 0 };
 
 		if (item->has_piece) {
+			piece = &b->pieces[pieces++];
 			for (; unit < piece->unit; unit++)
 				at += b->units[unit].made;
 			place.offset = at;
@@ -24,9 +25,9 @@ index_batch(struct pack *p, const struct pack_batch *b, uint64_t at)
 				place.end = at + b->units[unit].made;
 			place.inner = piece->at - b->units[unit].at;
 		}
-		rc = pack_toc_add(&p->toc, b->text.data + item->text, item,
-		    piece, &place);
-		piece += item->has_piece;
+		/* a batch may have neither pieces nor text */
+		rc = pack_toc_add(&p->toc, item->text_len == 0 ? NULL :
+		    b->text.data + item->text, item, piece, &place);
 	}
 	return rc;
 }
