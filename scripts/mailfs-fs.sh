@@ -64,7 +64,7 @@ fuse_stop() {
 # when it exits
 kstat_end() {
 	[ -e "$study/fs/kstat" ] || return 0
-	! grep -q '^kstat /zfs-kstat ' /proc/self/mounts ||
+	! grep -q ' /zfs-kstat fuse ' /proc/self/mounts ||
 	    ls /zfs-kstat >/dev/null 2>&1 || umount -l /zfs-kstat || :
 	[ "$(cat "$study/fs/kstat")" != new ] ||
 	    rmdir /zfs-kstat 2>/dev/null || :

@@ -107,6 +107,7 @@ by() {
 # leave it
 stale() {
 	mkdir -p c.csv.d/fs/mnt
+	echo new >c.csv.d/fs/kstat
 	truncate -s 1G c.csv.d/fs/img
 	pool=$(sed -n 's/^pool	//p' c.csv.d/plan)
 	setsid zfs-fuse -n -p "$PWD/c.csv.d/fs/pid" >/dev/null 2>&1 &
