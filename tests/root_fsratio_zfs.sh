@@ -22,6 +22,9 @@ down() {
 	kill "$daemon" 2>/dev/null
 	wait "$daemon" 2>/dev/null
 	daemon=''
+	# the daemon does not unmount this when it exits
+	ls /zfs-kstat >/dev/null 2>&1 || umount -l /zfs-kstat 2>/dev/null
+	rmdir /zfs-kstat 2>/dev/null
 }
 trap down EXIT
 trap 'exit 130' INT TERM
@@ -105,4 +108,5 @@ for ashift in 9 12; do
 	down
 	rm -f img
 done
+is 'no mount is left' "$(grep ' /zfs-kstat ' /proc/mounts)" ''
 done_testing
