@@ -27,7 +27,7 @@ nodes_start() {
 # node_start DIR: starts one node, whose files are in DIR
 node_start() {
 	mkdir "$1"
-	unshare --mount --propagation private \
+	unshare --mount --propagation slave \
 	    sh -c 'mount -t tmpfs run /run && exec sleep infinity' 8>&- &
 	node=$!
 	service_wait "$study/log" grep -q -s '^run /run tmpfs' /proc/$node/mounts

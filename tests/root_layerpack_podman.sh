@@ -15,7 +15,7 @@ layerpack -h | grep -q -e --image || skip_all 'built without OCI'
 # In a network namespace, all traffic is between the registry and podman.
 if [ -z "${INSIDE-}" ]; then
 	unshare -nm true 2>/dev/null || skip_all 'no namespaces'
-	INSIDE=1 exec unshare -nm --propagation private sh "$0"
+	INSIDE=1 exec unshare -nm --propagation slave sh "$0"
 fi
 ip link set lo up || skip_all 'no loopback interface'
 

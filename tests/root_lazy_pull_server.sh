@@ -18,7 +18,7 @@ done
 [ -n "${LAZY_NET-}" ] || {
 	unshare --net --mount true 2>/dev/null || skip_all 'no namespaces'
 	# shellcheck disable=SC2016
-	LAZY_NET=yes exec unshare --net --mount --propagation private \
+	LAZY_NET=yes exec unshare --net --mount --propagation slave \
 	    sh -c 'mount -t sysfs sysfs /sys && ip link set lo up && exec sh "$0"' \
 	    "$0"
 }
