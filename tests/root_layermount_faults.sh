@@ -18,7 +18,7 @@ fault() {
 	survived "$m" ${2+"$2"}
 	large "$m"
 	mode good 1
-	survived "$m: afterwards" right
+	recovered "$m: afterwards"
 	t "$m: alive" 0 cmp mnt/dir/text tree/dir/text
 	stop
 }
