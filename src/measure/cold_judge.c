@@ -87,9 +87,9 @@ judge_traffic(const struct cold *c, struct cold_report *r)
 		    c->proven_B, c->needed_B);
 	} else if (c->inline_files > 0) {
 		r->state = COLD_UNKNOWN;
-		snprintf(r->why, sizeof(r->why), "%" PRIu64
-		    " files store their data in inodes, which may have been in "
-		    "memory", c->inline_files);
+		snprintf(r->why, sizeof(r->why), "data that is stored in "
+		    "inodes may have been in memory (files: %" PRIu64 ")",
+		    c->inline_files);
 	} else if (r->before.unseen > 0 && c->needed_B > 0) {
 		say(r, COLD_YES, "proven by the number of bytes read");
 	} else if (r->before.unseen > 0) {
