@@ -95,9 +95,9 @@ round_trips(void **state)
 	for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++) {
 		for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
 			make(shapes[s], lens[i], 1 + (uint32_t)(s * 99 + i));
-			for (unsigned how = 0; how < 8; how++) {
-				blocks.fast = how & 1;
-				check(how & 2 ? 1 : 3, how & 4);
+			for (unsigned how = 0; how < 12; how++) {
+				blocks.search = how % 3;
+				check(how / 3 & 1 ? 1 : 3, how / 6);
 			}
 		}
 	}
@@ -108,8 +108,8 @@ static void
 many_tokens(void **state)
 {
 	(void)state;
-	for (unsigned how = 0; how < 2; how++) {
-		blocks.fast = how != 0;
+	for (unsigned how = 0; how < 3; how++) {
+		blocks.search = how;
 		make(MADE_LITERALS | MADE_SKEWED, MADE_BYTES, 5);
 		check(1, false);
 		make(MADE_TURNS, MADE_BYTES, 6);
@@ -151,8 +151,8 @@ never_grows(void **state)
 	for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
 		size_t n = lens[i];
 
-		for (unsigned how = 0; how < 2; how++) {
-			blocks.fast = how != 0;
+		for (unsigned how = 0; how < 3; how++) {
+			blocks.search = how;
 			make(MADE_LITERALS, n, 77);
 			assert_int_equal(check(1, false),
 			    n + (n + most - 1) / most * 5);
@@ -176,8 +176,8 @@ splits(void **state)
 	ssize_t apart;
 
 	(void)state;
-	for (unsigned how = 0; how < 2; how++) {
-		blocks.fast = how != 0;
+	for (unsigned how = 0; how < 3; how++) {
+		blocks.search = how;
 		make(MADE_LITERALS, HALF, 3);
 		for (size_t i = 0; i < HALF; i++)
 			made.data[i] &= 15;
@@ -249,8 +249,8 @@ long_codes(void **state)
 	made.len = len;
 	made.nseqs = 1;
 	made.seqs[0] = (struct deflate_seq){ (uint32_t)len, 0, 0 };
-	for (unsigned how = 0; how < 2; how++) {
-		blocks.fast = how != 0;
+	for (unsigned how = 0; how < 3; how++) {
+		blocks.search = how;
 		check(1, false);
 	}
 	/* often enough that all distances are in one block's code */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "format/gzip/deflate_engine.h"
 
+#include "engine/deflate/deflate_strong.h"
 #include "rnd.h"
 
-#include <libdeflate.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -52,22 +52,23 @@ fill_table(uint8_t *p, bool high)
 		p[i] &= 0x7f;
 }
 
-/* Returns whether the level uses libdeflate's level 4 for the block. */
+/* Returns whether the level uses the search for binaries for the block. */
 static bool
-by_libdeflate(struct block *b, int level)
+as_binary(struct block *b, int level)
 {
 	const struct codec_options o = { .level = level, .threads = 1 };
-	struct libdeflate_compressor *ld = libdeflate_alloc_compressor(4);
+	struct deflate_strong *s;
 	struct deflate_engine *e;
-	size_t n = libdeflate_deflate_compress(ld, b->in, LEN, b->same, CAP);
-	ssize_t got;
+	ssize_t got, n;
 
+	assert_int_equal(deflate_strong_open(&s, DEFLATE_STRONG_MIN), 0);
+	n = deflate_strong_run_binary(s, b->in, LEN, true, b->same, CAP);
+	deflate_strong_close(s);
 	assert_int_equal(deflate_engine_open(&e, &o), 0);
 	got = deflate_engine_run(e, b->in, LEN, true, b->out, CAP);
 	assert_true(got > 0);
 	deflate_engine_close(e);
-	libdeflate_free_compressor(ld);
-	return (size_t)got == n && memcmp(b->out, b->same, n) == 0;
+	return got == n && memcmp(b->out, b->same, (size_t)n) == 0;
 }
 
 static void
@@ -76,8 +77,8 @@ text(void **state)
 	struct block *b = *state;
 
 	fill_text(b->in);
-	assert_false(by_libdeflate(b, 1));
-	assert_false(by_libdeflate(b, 3));
+	assert_false(as_binary(b, 1));
+	assert_false(as_binary(b, 3));
 }
 
 static void
@@ -86,10 +87,10 @@ code(void **state)
 	struct block *b = *state;
 
 	fill_code(b->in);
-	assert_false(by_libdeflate(b, 1));
-	assert_false(by_libdeflate(b, 2));
-	assert_true(by_libdeflate(b, 3));
-	assert_false(by_libdeflate(b, 4));
+	assert_false(as_binary(b, 1));
+	assert_false(as_binary(b, 2));
+	assert_true(as_binary(b, 3));
+	assert_false(as_binary(b, 4));
 }
 
 /* Only the records of a binary count, not the columns of a text. */
@@ -100,11 +101,11 @@ table(void **state)
 	bool isal = strstr(deflate_engine_versions(), "ISA-L") != NULL;
 
 	fill_table(b->in, true);
-	assert_int_equal(by_libdeflate(b, 1), isal);
-	assert_true(by_libdeflate(b, 3));
+	assert_int_equal(as_binary(b, 1), isal);
+	assert_true(as_binary(b, 3));
 	fill_table(b->in, false);
-	assert_false(by_libdeflate(b, 1));
-	assert_false(by_libdeflate(b, 3));
+	assert_false(as_binary(b, 1));
+	assert_false(as_binary(b, 3));
 }
 
 static int

@@ -14,7 +14,11 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-enum { MOST = 700 << 10, KINDS = 11, SEQS = 4096 };
+enum {
+	MOST = 700 << 10, KINDS = 11, SEQS = 4096,
+	BINARY = DEFLATE_STRONG_MIN - 1	/* instead of a level: the search for
+					 * binaries */
+};
 
 /*
  * Fills the buffer with copies of earlier data, from anywhere up to `far` bytes
@@ -86,18 +90,35 @@ fill(uint8_t *p, size_t n, unsigned kind)
 	}
 }
 
+static struct deflate_strong *
+open_for(int level)
+{
+	struct deflate_strong *s;
+
+	assert_int_equal(deflate_strong_open(&s, level == BINARY ?
+	    DEFLATE_STRONG_MIN : level), 0);
+	return s;
+}
+
+static ssize_t
+run(struct deflate_strong *s, int level, const uint8_t *in, size_t len,
+    bool last, uint8_t *out, size_t cap)
+{
+	return (level == BINARY ? deflate_strong_run_binary :
+	    deflate_strong_run)(s, in, len, last, out, cap);
+}
+
 /* The buffers are allocated exactly, so that the sanitizer detects overruns. */
 static ssize_t
 encode(int level, const uint8_t *in, size_t len, bool last, uint8_t **out)
 {
 	size_t cap = deflate_strong_bound(len);
-	struct deflate_strong *s;
+	struct deflate_strong *s = open_for(level);
 	ssize_t n;
 
-	assert_int_equal(deflate_strong_open(&s, level), 0);
 	*out = malloc(cap);
 	assert_non_null(*out);
-	n = deflate_strong_run(s, in, len, last, *out, cap);
+	n = run(s, level, in, len, last, *out, cap);
 	deflate_strong_close(s);
 	assert_in_range(n, 1, cap);
 	return n;
@@ -179,6 +200,7 @@ round_trips(void **state)
 {
 	(void)state;
 	for (unsigned kind = 0; kind < KINDS; kind++) {
+		round_trip(BINARY, kind, MOST);
 		round_trip(DEFLATE_STRONG_MIN, kind, MOST);
 		round_trip(6, kind, MOST);
 		round_trip(DEFLATE_STRONG_MAX, kind, MOST / 4);
@@ -191,33 +213,32 @@ short_inputs(void **state)
 	(void)state;
 	for (unsigned kind = 0; kind < KINDS; kind++)
 		for (size_t len = 0; len < 600; len += len < 300 ? 1 : 37)
-			round_trip(len % 7 + 3, kind, len);
+			round_trip(len % 8 + BINARY, kind, len);
 }
 
-/* A reused encoder gives the same output as a new one. */
+/*
+ * A reused encoder gives the same output as a new one, whichever search was
+ * used before.
+ */
 static void
-leaves_nothing(void **state)
+leaves_nothing_at(int level, int before)
 {
 	uint8_t *in = malloc(MOST), *fresh, *again, part[8000];
 	size_t cap = deflate_strong_bound(MOST), len = MOST / 5;
-	struct deflate_strong *s;
+	struct deflate_strong *s = open_for(level);
 	ssize_t n;
 
-	(void)state;
 	again = malloc(cap);
-	assert_int_equal(deflate_strong_open(&s, 6), 0);
 	fill(in, MOST, 6);
-	assert_true(deflate_strong_run(s, in, MOST, true, again, cap) > 0);
+	assert_true(run(s, before, in, MOST, true, again, cap) > 0);
 	for (unsigned kind = 0; kind < KINDS; kind++) {
 		fill(in, len, kind);
-		n = encode(6, in, len, true, &fresh);
+		n = encode(level, in, len, true, &fresh);
 		/* any leftovers of this would change the output */
 		memcpy(part, in, 8000);
 		memset(part + 100, 'x', 51);
-		assert_true(deflate_strong_run(s, part, 8000, true, again,
-		    cap) > 0);
-		assert_int_equal(deflate_strong_run(s, in, len, true, again,
-		    cap), n);
+		assert_true(run(s, before, part, 8000, true, again, cap) > 0);
+		assert_int_equal(run(s, level, in, len, true, again, cap), n);
 		assert_memory_equal(again, fresh, (size_t)n);
 		free(fresh);
 	}
@@ -227,20 +248,28 @@ leaves_nothing(void **state)
 }
 
 static void
-too_little_room(void **state)
+leaves_nothing(void **state)
+{
+	(void)state;
+	leaves_nothing_at(6, 6);
+	leaves_nothing_at(3, BINARY);
+	leaves_nothing_at(BINARY, 3);
+	leaves_nothing_at(BINARY, BINARY);
+}
+
+static void
+too_little_room_at(int level)
 {
 	uint8_t *in = malloc(MOST), *z, *out;
-	struct deflate_strong *s;
+	struct deflate_strong *s = open_for(level);
 	ssize_t n;
 
-	(void)state;
 	fill(in, MOST, 6);
-	n = encode(5, in, MOST, true, &z);
+	n = encode(level, in, MOST, true, &z);
 	free(z);
-	assert_int_equal(deflate_strong_open(&s, 5), 0);
 	for (ssize_t cap = 0; cap < n; cap += n / 9) {
 		out = malloc((size_t)cap + 1);
-		assert_int_equal(deflate_strong_run(s, in, MOST, true, out,
+		assert_int_equal(run(s, level, in, MOST, true, out,
 		    (size_t)cap), -ENOBUFS);
 		free(out);
 	}
@@ -248,7 +277,18 @@ too_little_room(void **state)
 	free(in);
 }
 
-/* At every level, matches that certainly exist are found. */
+static void
+too_little_room(void **state)
+{
+	(void)state;
+	too_little_room_at(5);
+	too_little_room_at(BINARY);
+}
+
+/*
+ * At every level, matches that certainly exist are found.  The search for
+ * binaries, which examines few positions, may miss some.
+ */
 static void
 finds(void **state)
 {
@@ -261,10 +301,14 @@ finds(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
-		for (int level = 3; level <= 9; level++) {
+		for (int level = BINARY; level <= 9; level++) {
+			size_t most = want[i].most * (MOST / 1000);
+
+			if (level == BINARY)
+				most += most / 10;
 			fill(in, MOST, want[i].kind);
 			assert_in_range(encode(level, in, MOST, true, &z), 1,
-			    want[i].most * (MOST / 1000));
+			    most);
 			free(z);
 		}
 	free(in);

@@ -25,7 +25,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	out = malloc(room + 1);
 	if (out == NULL)
 		abort();
-	b.fast = how & 1;
+	b.search = how & 1 ? DEFLATE_FASTEST : how & 4 ? DEFLATE_QUICK :
+	    DEFLATE_THOROUGH;
 	deflate_blocks_begin(&b, out, room);
 	n = deflate_blocks_add(&b, m.data, m.seqs, m.nseqs);
 	if (n == 0)

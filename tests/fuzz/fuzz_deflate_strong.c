@@ -12,7 +12,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-/* The input consists of a level and instructions for unfold(). */
+/*
+ * The input consists of a level, or the search for binaries instead, and
+ * instructions for unfold().
+ */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -35,7 +38,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (in == NULL || out == NULL)
 		abort();
 	memcpy(in, room, n);
-	got = deflate_strong_run(s, in, n, true, out, cap);
+	got = (data[0] % 8 == 7 ? deflate_strong_run_binary :
+	    deflate_strong_run)(s, in, n, true, out, cap);
 	if (got <= 0 || libdeflate_deflate_decompress(d, out, (size_t)got,
 	    back, sizeof(back), &made) != LIBDEFLATE_SUCCESS || made != n ||
 	    memcmp(back, room, n) != 0)

@@ -50,9 +50,11 @@ struct deflate_writer {
 	unsigned held;
 };
 
+/* How to search for boundaries: less thoroughly is faster. */
+enum deflate_search { DEFLATE_THOROUGH, DEFLATE_QUICK, DEFLATE_FASTEST };
+
 struct deflate_blocks {
-	bool fast;		/* set by the caller: search less thoroughly
-				 * for boundaries */
+	enum deflate_search search;	/* set by the caller */
 	struct deflate_writer w;
 	uint8_t *out, *end;
 	uint64_t header;	/* bit offset of the last block's header, or

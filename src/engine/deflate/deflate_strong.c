@@ -5,6 +5,7 @@
 #include "engine/deflate/deflate_strong.h"
 
 #include "base/sys.h"
+#include "deflate_lazy.h"
 #include "deflate_parse.h"
 #include "engine/deflate/deflate_blocks.h"
 
@@ -18,7 +19,10 @@ enum { SEQUENCES = 32768 };
 
 struct deflate_strong {
 	const struct deflate_effort *effort;
-	struct deflate_parse parse;
+	union {
+		struct deflate_parse parse;
+		struct deflate_lazy lazy;
+	};
 	struct deflate_blocks blocks;
 	struct deflate_seq seqs[SEQUENCES];
 };
@@ -73,6 +77,7 @@ deflate_strong_run(struct deflate_strong *s, const uint8_t *in, size_t len,
 
 	if (len > UINT32_MAX)
 		return -ENOBUFS;
+	s->blocks.search = DEFLATE_THOROUGH;
 	deflate_blocks_begin(&s->blocks, out, cap);
 	deflate_parse_begin(&s->parse, s->effort, in, (uint32_t)len);
 	for (;;) {
@@ -85,6 +90,25 @@ deflate_strong_run(struct deflate_strong *s, const uint8_t *in, size_t len,
 		rc = deflate_blocks_add(&s->blocks, at, s->seqs, n);
 		if (rc != 0)
 			return rc;
+	}
+	return deflate_blocks_end(&s->blocks, last);
+}
+
+ssize_t
+deflate_strong_run_binary(struct deflate_strong *s, const uint8_t *in,
+    size_t len, bool last, uint8_t *out, size_t cap)
+{
+	size_t from = 0, n;
+
+	s->blocks.search = DEFLATE_QUICK;
+	deflate_blocks_begin(&s->blocks, out, cap);
+	deflate_lazy_begin(&s->lazy, in, len);
+	while ((n = deflate_lazy_find(&s->lazy, s->seqs, SEQUENCES)) > 0) {
+		int rc = deflate_blocks_add(&s->blocks, in + from, s->seqs, n);
+
+		if (rc != 0)
+			return rc;
+		from = s->lazy.pos;
 	}
 	return deflate_blocks_end(&s->blocks, last);
 }

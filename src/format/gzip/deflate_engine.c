@@ -4,9 +4,9 @@
  *
  * Libraries are chosen by measured CPU time and size (the manual states the
  * versions).  ISA-L is best at level 1; our own encoder at levels 2 to 9, and
- * at level 1 without ISA-L; libdeflate above.  Some blocks of a binary go to
- * libdeflate at lower levels too: see struct grade.  zlib remains for its
- * strategies, which the others lack.
+ * at level 1 without ISA-L; libdeflate above.  Some blocks of a binary are
+ * compressed differently at levels 1 and 3: see struct grade.  zlib remains for
+ * its strategies, which the others lack.
  */
 #include "format/gzip/deflate_engine.h"
 
@@ -25,7 +25,7 @@
 #include <isa-l/igzip_lib.h>
 #endif
 
-enum library { FAST, STRONG, LIBDEFLATE, ISAL, ZLIB };
+enum library { FAST, STRONG, BINARY, LIBDEFLATE, ISAL, ZLIB };
 
 /* Our own encoder, in its fast variant. */
 struct fast {
@@ -55,32 +55,32 @@ is_code(const uint8_t *in, size_t len)
 /*
  * Returns whether a binary contains large tables of 24-byte records, such as an
  * ELF file's relocations and symbols.  In such tables, many bytes equal the
- * byte 24 positions earlier.
+ * byte 24 positions earlier.  The distance between samples is odd, because the
+ * records are aligned.
  */
 static bool
 is_table(const uint8_t *in, size_t len)
 {
-	enum { RECORD = 24, SAMPLES = 4096, FEW = SAMPLES * 3 / 32 };
-	size_t step = len / SAMPLES, equal = 0;
+	enum { RECORD = 24, SAMPLES = 4096, FEW = SAMPLES * 3 / 32,
+	    FEW_HIGH = SAMPLES * 3 / 16 };
+	size_t step = len / SAMPLES, equal = 0, high = 0;
 
 	for (size_t i = RECORD; step > 0 && i < SAMPLES; i++) {
-		const uint8_t *p = in + i * step;
+		const uint8_t *p = in + i * ((step - 1) | 1);
 
 		equal += p[0] != 0 && p[0] == p[-RECORD];
+		high += p[0] >> 7;
 	}
-	return equal >= FEW && is_code(in, len);
+	return equal >= FEW && high >= FEW_HIGH;
 }
 #endif
 
-/* libdeflate's level for such blocks, and its compressor's memory. */
-enum { BINARY_LEVEL = 4, BINARY_KIB = 700 };
-
 /*
  * For each pzc level: the library, and its level.  A block for which `binary`
- * returns true goes to libdeflate at BINARY_LEVEL instead.  At level 3, our
- * encoder would take a third longer to make machine code 1 % smaller; level 4
- * makes that trade.  At level 1, of all the ways to spend slightly more time
- * than ISA-L does, this one saves the most (doc/pzc.md).
+ * returns true is compressed by our own encoder's search for binaries instead.
+ * At level 3, the usual search would take a third longer to make machine code
+ * 1 % smaller; level 4 makes that trade.  At level 1, of all the ways to spend
+ * slightly more time than ISA-L does, this one saves the most (doc/pzc.md).
  */
 static const struct grade {
 	enum library library;
@@ -90,12 +90,12 @@ static const struct grade {
 } grades[] = {
 	{ LIBDEFLATE, 0, 64, NULL },
 #ifdef COLDPRESS_ISAL
-	{ ISAL, 2, 200 + BINARY_KIB, is_table },
+	{ ISAL, 2, 200, is_table },
 #else
 	{ FAST, 1, FAST_KIB, NULL },
 #endif
 	{ FAST, 2, FAST_KIB, NULL },
-	{ STRONG, 3, BINARY_KIB, is_code },
+	{ STRONG, 3, 0, is_code },
 	{ STRONG, 4, 0, NULL },
 	{ STRONG, 5, 0, NULL },
 	{ STRONG, 6, 0, NULL },
@@ -135,7 +135,8 @@ deflate_engine_memory(const struct codec_options *o)
 	const struct grade *g = choose(o);
 
 	return sizeof(struct deflate_engine) + (uint64_t)g->memory_KiB * 1024 +
-	    (g->library == STRONG ? deflate_strong_memory() : 0);
+	    (g->library == STRONG || g->binary != NULL ?
+	    deflate_strong_memory() : 0);
 }
 
 /*
@@ -171,7 +172,7 @@ open_fast(struct deflate_engine *e)
 	if (e->fast == NULL)
 		return -ENOMEM;
 	e->fast->find.more = e->grade->level > 1;
-	e->fast->blocks.fast = true;
+	e->fast->blocks.search = DEFLATE_FASTEST;
 	return 0;
 }
 
@@ -217,11 +218,12 @@ open_engine(struct deflate_engine **out, const struct codec_options *o,
 		rc = open_zlib(e, o);
 		break;
 	case STRONG:
+	case BINARY:
 		rc = deflate_strong_open(&e->strong, e->grade->level);
 		break;
 	}
-	if (rc == 0 && e->grade->binary != NULL)
-		rc = open_libdeflate(e, BINARY_LEVEL);
+	if (rc == 0 && e->grade->binary != NULL && e->strong == NULL)
+		rc = deflate_strong_open(&e->strong, DEFLATE_STRONG_MIN);
 	if (rc != 0) {
 		deflate_engine_close(e);
 		return rc;
@@ -341,7 +343,7 @@ static enum library
 library_for(const struct deflate_engine *e, const uint8_t *in, size_t len)
 {
 	return e->grade->binary != NULL && e->grade->binary(in, len) ?
-	    LIBDEFLATE : e->grade->library;
+	    BINARY : e->grade->library;
 }
 
 ssize_t
@@ -360,6 +362,9 @@ deflate_engine_run(struct deflate_engine *e, const uint8_t *in, size_t len,
 		return run_zlib(e, in, len, last, out, cap);
 	case STRONG:
 		return deflate_strong_run(e->strong, in, len, last, out, cap);
+	case BINARY:
+		return deflate_strong_run_binary(e->strong, in, len, last, out,
+		    cap);
 #ifdef COLDPRESS_ISAL
 	case ISAL:
 		return run_isal(e, in, len, last, out, cap);

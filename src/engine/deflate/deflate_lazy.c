@@ -1,0 +1,210 @@
+/*
+ * deflate_lazy.c - finding matches in binaries
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Each position has three candidates: the last positions with the same hash of
+ * seven, four and three bytes.  A short match is deferred if a better one
+ * begins a byte later.  On machine code, this finds as much as a search through
+ * chains of four bytes does, in less time, because the candidates' bytes can be
+ * loaded at once.  On text, chains find more.
+ */
+#include "deflate_lazy.h"
+
+#include "base/bytes.h"
+#include "deflate_words.h"
+
+#include <stdbool.h>
+
+enum {
+	MARGIN = 3 * WORD,	/* bytes examined after a position */
+	FAR_THREE = 4096,	/* beyond this distance, three literals are
+				 * cheaper */
+	LAZY = 16,		/* defer matches shorter than this */
+	/* after 1 << PACE misses, some positions are skipped */
+	PACE = 7,
+	SKIP_MOST = 4
+};
+
+/* The last positions with the hashes of a word. */
+struct last {
+	uint16_t *seven, *four, *three;
+};
+
+static inline struct last
+last_of(struct deflate_lazy *f, uint64_t word)
+{
+	return (struct last){
+		&f->by_seven[words_hash7(word, DEFLATE_LAZY_BITS)],
+		&f->by_four[words_hash4(word, DEFLATE_LAZY_BITS)],
+		&f->by_three[words_hash3(word, DEFLATE_LAZY_BITS3)]
+	};
+}
+
+static inline void
+put(const struct last *last, size_t pos)
+{
+	*last->seven = *last->four = *last->three = (uint16_t)pos;
+}
+
+static inline bool
+three(const struct deflate_lazy *f, uint64_t word, uint16_t low,
+    struct words_match *m)
+{
+	size_t back = (uint16_t)(m->pos - low);
+
+	if (back == 0 || back > FAR_THREE || back > m->pos ||
+	    (load_le32(f->in + m->pos - back) ^ (uint32_t)word) << 8 != 0)
+		return false;
+	m->at = m->pos - back;
+	m->length = 3;
+	return true;
+}
+
+/* Chooses the longer of two matches, at least one of which covers a word. */
+static inline void
+longer(const struct deflate_lazy *f, struct words_match *m, uint64_t differ_a,
+    size_t a, uint64_t differ_b, size_t b)
+{
+	const uint8_t *p = f->in + m->pos;
+	size_t most = words_most_at(f->len, m->pos), n = 0;
+
+	m->at = a;
+	m->length = differ_a == 0 ? words_extend(p, f->in + a, most) : 0;
+	if (differ_b == 0 && a != b && m->length < most)
+		n = words_extend(p, f->in + b, most);
+	if (n > m->length) {
+		m->at = b;
+		m->length = n;
+	}
+}
+
+/*
+ * Finds the match at pos and inserts the position.  Returns false if there
+ * is none, or none longer than three bytes if `shortest` is 4.
+ */
+static inline bool
+match_at(struct deflate_lazy *f, size_t pos, struct words_match *m,
+    unsigned shortest)
+{
+	uint64_t word = load_le64(f->in + pos);
+	struct last last = last_of(f, word);
+	size_t a = words_candidate(pos, *last.seven);
+	size_t b = words_candidate(pos, *last.four);
+	uint16_t c = *last.three;
+	uint64_t differ_a = words_differ(f->in, word, a, pos);
+	uint64_t differ_b = words_differ(f->in, word, b, pos);
+
+	put(&last, pos);
+	m->pos = pos;
+	if ((uint32_t)differ_a != 0 && (uint32_t)differ_b != 0)
+		return shortest == 3 && three(f, word, c, m);
+	if (differ_a == 0 || differ_b == 0) {
+		longer(f, m, differ_a, a, differ_b, b);
+		return true;
+	}
+	/* the more bytes are equal, the higher the lowest bit set */
+	if ((differ_b & -differ_b) > (differ_a & -differ_a)) {
+		differ_a = differ_b;
+		a = b;
+	}
+	m->at = a;
+	m->length = (size_t)__builtin_ctzll(differ_a) / 8;
+	return true;
+}
+
+static inline int
+log2_of(size_t v)
+{
+	return 31 - __builtin_clz((uint32_t)v);
+}
+
+/* Returns whether it pays to move on to b, which begins after a. */
+static inline bool
+better(const struct words_match *b, const struct words_match *a)
+{
+	return 4 * ((int)b->length - (int)a->length) +
+	    log2_of(a->pos - a->at) >= 3 + log2_of(b->pos - b->at);
+}
+
+/*
+ * Moves on as long as a better match begins at the next position.  Returns the
+ * first position that has not been inserted.
+ */
+static inline size_t
+wait(struct deflate_lazy *f, struct words_match *m, size_t end)
+{
+	size_t pos = m->pos + 1;
+
+	while (m->length < LAZY && pos < end) {
+		struct words_match next;
+
+		if (!match_at(f, pos++, &next, 4) || !better(&next, m))
+			break;
+		*m = next;
+	}
+	return pos;
+}
+
+/* Returns how far to move on after this many misses in a row. */
+static inline size_t
+next_after(size_t misses)
+{
+	size_t skip = misses >> PACE;
+
+	if (__builtin_expect(skip == 0, 1))
+		return 1;
+	return 1 + (skip < SKIP_MOST ? skip : SKIP_MOST);
+}
+
+static inline void
+insert(struct deflate_lazy *f, size_t pos, size_t end)
+{
+	for (; pos < end; pos++) {
+		struct last last = last_of(f, load_le64(f->in + pos));
+
+		put(&last, pos);
+	}
+}
+
+void
+deflate_lazy_begin(struct deflate_lazy *f, const uint8_t *in, size_t len)
+{
+	f->in = in;
+	f->len = len;
+	f->pos = 0;
+	memset(f->by_seven, 0, sizeof(f->by_seven));
+	memset(f->by_four, 0, sizeof(f->by_four));
+	memset(f->by_three, 0, sizeof(f->by_three));
+}
+
+size_t
+deflate_lazy_find(struct deflate_lazy *f, struct deflate_seq *seqs,
+    size_t room)
+{
+	size_t end = f->len < MARGIN ? 0 : f->len - MARGIN;
+	size_t from = f->pos, pos = from, next, n = 0;
+	struct words_match m;
+
+	while (pos < end && n + 1 < room) {
+		if (!match_at(f, pos, &m, 3)) {
+			pos += next_after(pos - from);
+			continue;
+		}
+		next = wait(f, &m, end);
+		/* the match may begin earlier if positions were skipped */
+		if ((m.pos - from) >> PACE != 0)
+			words_extend_back(f->in, &m, from);
+		seqs[n++] = (struct deflate_seq){ (uint32_t)(m.pos - from),
+		    (uint16_t)m.length, (uint16_t)(m.pos - m.at) };
+		from = m.pos + m.length;
+		insert(f, next, from < end ? from : end);
+		pos = from;
+	}
+	if (pos >= end && from < f->len) {
+		seqs[n++] = (struct deflate_seq){ (uint32_t)(f->len - from),
+		    0, 0 };
+		from = f->len;
+	}
+	f->pos = from;
+	return n;
+}
