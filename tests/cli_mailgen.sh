@@ -23,7 +23,7 @@ near() {
 
 to out mailgen -n 700 --stats=stats one
 is 'the bytes do not change' "$(cut -d ' ' -f 1 out)" \
-    9dbe0ff2486fe184da3af6b6fb8a6ef18f1365852917afbbc147dc4ca64b0d38
+    c54b32a6f32e6d1a6af582a58c6816f74884935483baffa33ab6f2b73a906b84
 is 'the hash is that of the files' "$(hash one)" "$(cut -d ' ' -f 1 out)"
 is 'one file per message' "$(find one -type f | wc -l)" 700
 is 'and as many in the figures' "$(stat_of mails stats)" 700
@@ -45,7 +45,7 @@ t 'a smaller corpus is a prefix' 0 diff -r one both
 rm -r both
 to out mailgen -n 300 -s 2 other
 is 'another seed is another corpus' "$(cmp -s \
-    fewer/01-*/2014-01-06/001 other/01-*/2014-01-06/001; echo $?)" 1
+    fewer/01-*/2021-01-04/001 other/01-*/2021-01-04/001; echo $?)" 1
 rm -r fewer other
 
 # ordered DIRECTORY: whether the files' times increase in name order
@@ -55,8 +55,8 @@ ordered() {
 	done >arrived
 	sort -n -u arrived | cmp -s - arrived
 }
-t 'dates in the order of names' 0 ordered "$(echo one/01-*/2014-01-06)"
-f=$(echo one/02-*/2014-01-13/001)
+t 'dates in the order of names' 0 ordered "$(echo one/01-*/2021-01-04)"
+f=$(echo one/02-*/2021-01-11/001)
 is "a file's time is the delivery time" "$(stat -c %Y "$f")" \
     "$(date -d "$(sed -n '/^\tby mail.home/{n;s/^\t//p;q}' "$f" | grep . ||
 	sed -n 's/^Date: //p' "$f")" +%s | awk -v t="$(stat -c %Y "$f")" '{
@@ -74,14 +74,14 @@ is 'most through one' "$(grep -a -h -r -i '^Message-ID:' one | sort -u | wc -l |
     awk '{ print ($1 > 650) }')" 1
 
 to out mailgen -n 700 --mbox --stats=stats.mbox box
-is 'mboxes do not change' "$(cut -d ' ' -f 1 out)" ca078c56b8ed2211d81ca0f1738dc1c40d4be674221ef4d2c96a089dfe31bc41
+is 'mboxes do not change' "$(cut -d ' ' -f 1 out)" 3a1f9b233f34b48be8c0156c9b58847ae8a7555a33c3e844ca9fb1a6d1be28a9
 is 'their hash is that of the files' "$(hash box)" "$(cut -d ' ' -f 1 out)"
 is 'they hold the same messages' "$(stat_of bytes_B stats.mbox)" \
     "$(stat_of bytes_B stats)"
 is 'each after its From line' "$(cat box/*/*.mbox | grep -a -c \
     '^From [^ ]*@[^ ]* ')" 700
 to out mailgen -n 700 --maildir dir
-is 'maildirs do not change' "$(cut -d ' ' -f 1 out)" 8353b11331e48262b4f27150ae89f754ac20610ef8179a8ee229a32c2e609ecf
+is 'maildirs do not change' "$(cut -d ' ' -f 1 out)" e7f0807d16d54065f50a6d00d8b5c5deb9715794e98349217f2c036c76b2e1ae
 is 'also their hash' "$(hash dir)" "$(cut -d ' ' -f 1 out)"
 is 'with cur, new and tmp' "$(find dir -mindepth 3 -type d | sed 's,.*/,,' |
     sort -u | tr '\n' ' ')" 'cur new tmp '
@@ -103,16 +103,32 @@ if have fsratio; then
 	fsratio --csv --fs zfs-fuse --ashift 9 -a gzip-6 big >rows
 	is 'fsratio reads it' "$(grep -c '^[^#].*gzip-6' rows)" 1
 fi
+names='attachments|noise|replies|quoted|foreign|repeat|phrase|novel|to'
+names="$names|in-reply-to|references|mime-version|user-agent|list-id|received"
+names="$names|received-more|dkim-signature|arc-seal"
 t 'a profile' 0 sh -c 'mailgen --profile big >profile'
 is 'has only numbers' "$(grep -v '^#' profile |
-    grep -v -c -E '^(attachments|repeat|noise|size [0-9]+) [0-9]+$')" 0
+    grep -v -c -E "^($names|size [0-9]+) [0-9]+\$")" 0
 near 'its share with attachments' "$(sed -n 's/^attachments //p' profile)" \
     16384 2
 to out mailgen -n 5000 -s 3 --like profile --stats=stats.like like
 near 'its mean' "$(stat_of mean_B stats.like)" "$(stat_of mean_B stats.big)" 5
 near 'its median' "$(stat_of median_B stats.like)" \
     "$(stat_of median_B stats.big)" 5
-rm -r big like big.tar
+# together DIRECTORY COMMAND: prints the ratio of all files, in name order
+together() {
+	find "$1" -type f | LC_ALL=C sort | tr '\n' '\0' | xargs -0 cat >all
+	sh -c "$2" <all | wc -c | awk -v n="$(wc -c <all)" '{ print n / $1 }'
+}
+for c in 'zstd -qc -3' 'zstd -qc -12 --long' 'xz -c -1'; do
+	if have "${c%% *}"; then
+		near "all together, $c" "$(together like "$c")" \
+		    "$(together big "$c")" 5
+	else
+		skip "no ${c%% *}"
+	fi
+done
+rm -r big like big.tar all
 # A few large messages: their attachments must be recognized. measured FILE:
 # prints the compression ratio of the mail that was read
 measured() { sed -n '2s/.*ratio \([0-9.]*\) measured.*/\1/p' "$1"; }
@@ -127,6 +143,36 @@ mailgen -n 500 --mbox --mean 3000 --median 1000 mine/box >out
 to profile mailgen --profile mine
 is 'a profile of mboxes: the messages in them' \
     "$(sed -n '1s/.*: \([0-9]*\) messages.*/\1/p' profile)" 500
+
+# A list with short headers whose members quote a lot.
+cat >short <<EOF
+attachments 0
+to 0
+mime-version 0
+list-id 0
+received 0
+received-more 0
+dkim-signature 0
+arc-seal 0
+user-agent 0
+foreign 0
+replies 40000
+quoted 40000
+EOF
+mailgen -q -n 1500 --mean 2500 --from-profile short terse >out
+to profile mailgen --profile terse
+is 'short headers are learnt' "$(grep -c -E '^(to|mime-version|list-id|'\
+'received|received-more|dkim-signature|arc-seal|user-agent|foreign) 0$' \
+    profile)" 9
+mailgen -q -n 1500 -s 2 --from-profile profile again >out
+is 'and generated' "$(grep -a -r -l -i '^Received:' again | wc -l)" 0
+# quotes DIRECTORY: prints the share of quoted lines, in 1/1000
+quotes() {
+	find "$1" -type f -exec cat {} + | awk '/^>/ { n++ }
+	    END { printf "%d\n", n * 1000 / NR }'
+}
+near 'the share of quotes' "$(quotes again)" "$(quotes terse)" 10
+rm -r terse again
 
 to out mailgen -n 2000 --mean 3K --median 900 --stats=stats.sized sized
 near 'a mean that is asked for' "$(stat_of mean_B stats.sized)" 3072 5

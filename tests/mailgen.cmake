@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(MAILGEN_BUILT)
-    unit_test(mailgen)
-    target_link_libraries(test_mailgen PRIVATE ${COLDWALK_LIBRARIES})
+    foreach(name mailgen mail_profile)
+        unit_test(${name})
+        target_link_libraries(test_${name} PRIVATE ${COLDWALK_LIBRARIES})
+    endforeach()
     shell_test(cli mailgen)
     fault_tool(mailgen)
 endif()

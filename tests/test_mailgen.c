@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "mail/encode.h"
 #include "mail/mail.h"
-#include "mail/measure.h"
 #include "mail/prng.h"
 #include "mail/sizes.h"
 #include "mail/text.h"
@@ -158,7 +157,8 @@ text_is_in_lines(void **state)
 	assert_non_null(w);
 	prng_start(&p, 1, 1);
 	words_make(w, &p, false);
-	text_start(&t, w, &p, PRNG_ONE / 4);
+	text_start(&t, w, &p,
+	    &(struct text_like){ .repeat = PRNG_ONE / 4 });
 	text_write(&t, &b, 20000);
 	assert_in_range(b.len, 19900, 20020);
 	assert_int_equal(b.data[b.len - 1], '\n');
@@ -171,41 +171,10 @@ text_is_in_lines(void **state)
 	free(w);
 }
 
-/*
- * More repetition makes the compressed text smaller; the profile relies on
- * this.
- */
-static void
-repeats_compress(void **state)
-{
-	struct words *w = calloc(1, sizeof(*w));
-	double last = 0;
-
-	(void)state;
-	assert_non_null(w);
-	for (uint32_t repeat = 0; repeat < PRNG_ONE; repeat += PRNG_ONE / 4) {
-		struct measure m = { .every = 1 };
-		struct strbuf b = { .data = NULL };
-		struct text t;
-		struct prng p;
-
-		prng_start(&p, 1, 1);
-		words_make(w, &p, true);
-		text_start(&t, w, &p, repeat);
-		text_write(&t, &b, 8000);
-		assert_int_equal(measure_mail(&m, b.data, b.len), 0);
-		assert_true(measure_ratio_of(&m, 0) > last + 0.1);
-		last = measure_ratio_of(&m, 0);
-		strbuf_free(&b);
-		measure_free(&m);
-	}
-	free(w);
-}
-
 static void
 quotes(void **state)
 {
-	static const char body[] = "one\n> two\n> > > three\n\nfour\n";
+	static const char body[] = "one\n> two\n> > > > > three\n\nfour\n";
 	struct strbuf b = { .data = NULL };
 	bool all = false;
 
@@ -305,7 +274,8 @@ weeks_stand_alone(void **state)
 static void
 nothing_has_a_place(void **state)
 {
-	static const struct mail_like least = { .repeat = PRNG_ONE };
+	static const struct mail_like least = {
+	    .text = { .repeat = PRNG_ONE } };
 	struct mail_maker *m = calloc(1, sizeof(*m));
 	struct world w;
 	struct strbuf b = { .data = NULL };
@@ -328,22 +298,6 @@ nothing_has_a_place(void **state)
 	free(m);
 }
 
-static void
-measures_an_mbox(void **state)
-{
-	static const char mbox[] = "From a Mon\nSubject: x\n\nhi\nFrom here\n\n"
-	    "From b Tue\nContent-transfer-encoding: base64\n\nAAAA\n";
-	struct measure m = { .every = 1 };
-
-	(void)state;
-	assert_int_equal(measure_file(&m, mbox, sizeof(mbox) - 1), 0);
-	assert_int_equal(m.count, 2);
-	assert_int_equal(m.with_parts, 1);
-	assert_int_equal(m.sizes[0], strlen("Subject: x\n\nhi\nFrom here\n\n"));
-	assert_true(measure_ratio(&m) > 0);
-	measure_free(&m);
-}
-
 int
 main(void)
 {
@@ -356,12 +310,10 @@ main(void)
 		cmocka_unit_test(sizes_that_cannot_be),
 		cmocka_unit_test(sizes_are_learnt),
 		cmocka_unit_test(text_is_in_lines),
-		cmocka_unit_test(repeats_compress),
 		cmocka_unit_test(quotes),
 		cmocka_unit_test(encodings),
 		cmocka_unit_test(weeks_stand_alone),
 		cmocka_unit_test(nothing_has_a_place),
-		cmocka_unit_test(measures_an_mbox),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,17 +21,34 @@
 
 #include <stdint.h>
 
-enum { MAIL_WEEK = 256, MAIL_WEEKS = 600, MAIL_NONE = MAIL_WEEK };
+enum { MAIL_WEEK = 256, MAIL_WEEKS = 240, MAIL_NONE = MAIL_WEEK };
+
+/* Header fields that only some messages have. */
+enum mail_field {
+	FIELD_TO, FIELD_REPLY, FIELD_REFERENCES, FIELD_MIME, FIELD_AGENT,
+	FIELD_LIST, FIELD_RECEIVED, FIELD_ROUTE, FIELD_DKIM, FIELD_ARC,
+	FIELD_COUNT
+};
+
+enum { FIELD_BY_SIZE = PRNG_ONE + 1 };
+
+/* The size from which a message has room for a field. */
+extern const uint16_t mail_field_least[FIELD_COUNT];
 
 /* The properties of a corpus.  Fractions are in units of 1 / PRNG_ONE. */
 struct mail_like {
 	struct sizes sizes;
 	uint32_t attachments;		/* share of messages with attachments,
 					 * which are the largest messages */
-	uint32_t repeat;		/* share of text that repeats earlier
-					 * words */
 	uint32_t noise;			/* share of incompressible
 					 * attachments */
+	uint32_t replies;		/* share of messages that quote */
+	uint32_t quoted;		/* share of quotes in their text */
+	uint32_t foreign;		/* share of threads with accents */
+	uint32_t fields[FIELD_COUNT];	/* share of messages with a field, of
+					 * those with room for it, or
+					 * FIELD_BY_SIZE: the large ones */
+	struct text_like text;
 };
 
 extern const struct mail_like mail_like_default;
@@ -49,7 +66,9 @@ struct mail {
 	uint16_t parent, twin;		/* indices in the week, or MAIL_NONE */
 	uint16_t depth;			/* depth within the thread */
 	uint8_t folder;			/* 0..WORLD_SET - 1 */
+	uint8_t language;
 	bool rich;			/* has attachments */
+	uint32_t luck;			/* which fields it has, < PRNG_ONE */
 	enum encoding encoding;
 	size_t body, body_len;		/* position of the text in the bodies */
 	char id[64];
@@ -90,6 +109,15 @@ uint32_t mail_week_set(uint64_t week);
  * content.
  */
 void mail_head(struct mail_maker *m, const struct mail *a);
+
+/*
+ * Returns a recent message in the same or another folder, or MAIL_NONE.
+ */
+uint16_t mail_recent(struct mail_maker *m, unsigned folder, bool same);
+
+/* Returns whether a message has a field. */
+bool mail_has(const struct mail_maker *m, const struct mail *a,
+    enum mail_field f);
 
 /* Appends a date in the form "Mon, 6 Jan 2014 10:11:12 +0000". */
 void mail_date(struct strbuf *b, int64_t date);

@@ -8,7 +8,7 @@
 #ifndef COLDPRESS_MEASURE_H
 #define COLDPRESS_MEASURE_H
 
-#include "base/strbuf.h"
+#include "mail/traits.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +27,13 @@ struct measure {
 	 * attachments.
 	 */
 	uint64_t plain_B[2], packed_B[2];
+	struct traits traits;
+	/*
+	 * The messages that begin in the first run_B of every stretch_B bytes;
+	 * none if these are 0.
+	 */
+	struct strbuf sample;
+	uint64_t run_B, stretch_B;
 	struct strbuf packed;
 };
 

@@ -18,11 +18,22 @@
 
 enum { TEXT_MEMORY = 4096 };		/* words */
 
+/* The properties of text; probabilities are in units of 1 / PRNG_ONE. */
+struct text_like {
+	uint32_t repeat;		/* the next words repeat earlier ones
+					 * of the message */
+	uint32_t phrase;		/* the next word is one of the
+					 * followers of the last word, which
+					 * are the same in all messages */
+	uint32_t novel;			/* the next word is in no other
+					 * message */
+};
+
 struct text {
 	const struct words *words;
 	struct prng *prng;
-	uint32_t repeat;		/* probability, in units of 1 /
-					 * PRNG_ONE */
+	struct text_like like;
+	uint64_t salt;			/* determines the novel words */
 	const char *break_line;		/* separator between lines, */
 	const char *break_par;		/* separator between paragraphs */
 	unsigned column;
@@ -30,12 +41,12 @@ struct text {
 	unsigned copy, copies;		/* next word to copy, words left to
 					 * copy */
 	uint32_t count;			/* words so far */
-	uint16_t said[TEXT_MEMORY];
+	uint16_t said[TEXT_MEMORY];	/* from WORDS on: novel words */
 };
 
 /* Starts a message, discarding earlier text. */
 void text_start(struct text *t, const struct words *w, struct prng *p,
-    uint32_t repeat);
+    const struct text_like *like);
 
 /*
  * Appends paragraphs of about len bytes in total, with a break after the last.

@@ -34,7 +34,6 @@ struct list {
 	char name[2 * WORD_B];
 	char host[2 * WORD_B];
 	char footer[512];
-	uint8_t language;
 	struct strbuf page;		/* HTML before the text, */
 	struct strbuf end;			/* HTML after the text */
 	struct strbuf logo;		/* base64 */

@@ -127,7 +127,8 @@ mail_attach(struct mail_maker *m, const struct mail *a, unsigned i, size_t len)
 	struct prng p;
 
 	prng_start(&p, ~m->seed, a->stuff << 16 | i);
-	text_start(t, &m->world->words[0], &p, m->like->repeat);
+	text_start(t, &m->world->words[0], &p,
+	    &(struct text_like){ .repeat = m->like->text.repeat });
 	if (u >= part)
 		add_noise(m, &p, end);
 	else switch (u * 3 / part) {

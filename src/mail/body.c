@@ -6,17 +6,18 @@
 
 #include <string.h>
 
+/* The least room for a quote, and the messages quoted by one. */
+enum { QUOTE_LEAST = 160, SOURCES = 4 };
+
 /* The encoded size of 100 bytes of Latin-1 text. */
 static const unsigned grown[ENCODE_COUNT] = { 100, 100, 104, 109, 122 };
 
+/* Quotes at most len bytes of a message. */
 static void
-add_quotes(struct mail_maker *m, const struct mail *a, size_t len)
+add_quote(struct mail_maker *m, const struct mail *from, size_t len)
 {
-	const struct mail *from = &m->mails[a->parent];
 	struct strbuf *b = &m->bodies;
 
-	if (from->body_len == 0 || len < 160)
-		return;
 	strbuf_str(b, "On ");
 	mail_date(b, from->date);
 	strbuf_fmt(b, ", %s wrote:\n", from->author->name);
@@ -27,12 +28,40 @@ add_quotes(struct mail_maker *m, const struct mail *a, size_t len)
 	strbuf_char(b, '\n');
 }
 
+/* Quotes the parent and, if it is too short, other recent messages. */
+static void
+add_quotes(struct mail_maker *m, const struct mail *a, size_t len)
+{
+	size_t end = m->bodies.len + len;
+	uint16_t from = a->parent;
+
+	for (int i = 0; i < SOURCES && from != MAIL_NONE &&
+	    m->bodies.len + QUOTE_LEAST <= end; i++) {
+		const struct mail *p = &m->mails[from];
+
+		if (p->body_len > 0 && p->language == a->language)
+			add_quote(m, p, end - m->bodies.len);
+		from = mail_recent(m, a->folder, true);
+	}
+}
+
 static size_t
 room(const struct mail_maker *m, size_t from, size_t len)
 {
 	size_t used = m->bodies.len - from;
 
 	return used < len ? len - used : 0;
+}
+
+/* Draws the length of the quotes in a text of len bytes. */
+static size_t
+quoted_part(struct mail_maker *m, size_t len)
+{
+	uint32_t q = m->like->quoted, r = PRNG_ONE - q;
+	uint32_t more = (q < r ? q : r) * 3 / 10;
+
+	return (size_t)((uint64_t)len * prng_range(&m->prng, q - more,
+	    q + more) / PRNG_ONE);
 }
 
 void
@@ -46,7 +75,7 @@ mail_body(struct mail_maker *m, struct mail *a, size_t len)
 	len = len * 100 / grown[a->encoding];
 	a->body = b->len;
 	if (a->parent != MAIL_NONE)
-		add_quotes(m, a, len * prng_range(&m->prng, 35, 65) / 100);
+		add_quotes(m, a, quoted_part(m, len));
 	if (room(m, a->body, len) > 4 * strlen(signature))
 		end += strlen(signature);
 	else
@@ -55,8 +84,8 @@ mail_body(struct mail_maker *m, struct mail *a, size_t len)
 		end += strlen(footer);
 	else
 		footer = "";
-	text_start(&m->text, &m->world->words[a->list->language], &m->prng,
-	    m->like->repeat);
+	text_start(&m->text, &m->world->words[a->language], &m->prng,
+	    &m->like->text);
 	len = room(m, a->body, len);
 	text_write(&m->text, b, len > end ? len - end : 0);
 	a->body_len = b->len - a->body;

@@ -13,9 +13,27 @@
 #include <string.h>
 #include <time.h>
 
-enum { DKIM_FROM = 1900, ARC_FROM = 5200, TRACE_FROM = 800 };
+/* The size from which messages have a field, unless a share is given, */
+static const uint16_t field_from[FIELD_COUNT] = { [FIELD_REFERENCES] = 800,
+    [FIELD_AGENT] = 800, [FIELD_LIST] = 1600, [FIELD_RECEIVED] = 800,
+    [FIELD_ROUTE] = 1350, [FIELD_DKIM] = 1900, [FIELD_ARC] = 5200 };
+
+/* and the size from which there is room for it. */
+const uint16_t mail_field_least[FIELD_COUNT] = { [FIELD_REFERENCES] = 400,
+    [FIELD_AGENT] = 400, [FIELD_LIST] = 1200, [FIELD_RECEIVED] = 800,
+    [FIELD_ROUTE] = 1350, [FIELD_DKIM] = 1900, [FIELD_ARC] = 3600 };
 
 enum { SIGNATURE = 172, BODY_HASH = 43, WRAPPED = 72 };
+
+bool
+mail_has(const struct mail_maker *m, const struct mail *a, enum mail_field f)
+{
+	uint32_t share = m->like->fields[f];
+
+	if (share == FIELD_BY_SIZE)
+		return a->target_B >= field_from[f];
+	return a->luck < share && a->target_B >= mail_field_least[f];
+}
 
 void
 mail_date(struct strbuf *b, int64_t date)
@@ -108,14 +126,14 @@ add_traces(struct mail_maker *m, const struct mail *a)
 		strbuf_fmt(&m->out, "Return-Path: <%s-bounces@%s>\n",
 		    a->list->name, lists);
 	add_received(m, "mail.home.example", lists, ours, a->date + late + 2);
-	if (a->target_B >= ARC_FROM)
+	if (mail_has(m, a, FIELD_ARC))
 		add_arc(m, a);
-	if (a->target_B >= DKIM_FROM) {
+	if (mail_has(m, a, FIELD_DKIM)) {
 		add_results(m, "Authentication-Results:", a);
 		add_received(m, lists, mx, a->author->ip, a->date + late);
 		add_dkim(m, "DKIM-Signature: v=1;", a->author->host, a->sent);
 	}
-	if (a->target_B >= DKIM_FROM / 2 + TRACE_FROM / 2)
+	if (mail_has(m, a, FIELD_ROUTE))
 		add_received(m, mx, a->author->machine, a->author->ip,
 		    a->date + 1);
 }
@@ -129,11 +147,13 @@ add_references(struct mail_maker *m, const struct mail *a)
 
 	if (a->parent == MAIL_NONE)
 		return;
-	strbuf_fmt(&m->out, "In-Reply-To: <%s>\n", m->mails[a->parent].id);
+	if (mail_has(m, a, FIELD_REPLY))
+		strbuf_fmt(&m->out, "In-Reply-To: <%s>\n",
+		    m->mails[a->parent].id);
 	for (uint16_t i = a->parent; i != MAIL_NONE && n < 4;
 	    i = m->mails[i].parent)
 		way[n++] = i;
-	if (a->target_B < TRACE_FROM)
+	if (!mail_has(m, a, FIELD_REFERENCES))
 		return;
 	strbuf_str(&m->out, "References:");
 	while (n-- > 0)
@@ -147,17 +167,15 @@ add_list(struct mail_maker *m, const struct mail *a)
 {
 	const struct list *l = a->list;
 
-	if (l->footer[0] == '\0')
+	if (l->footer[0] == '\0' || !mail_has(m, a, FIELD_LIST))
 		return;
-	strbuf_fmt(&m->out, "List-Id: <%s.lists.%s>\n", l->name, l->host);
-	if (a->target_B < 2 * TRACE_FROM)
-		return;
-	strbuf_fmt(&m->out,
+	strbuf_fmt(&m->out, "List-Id: <%s.lists.%s>\n"
 	    "List-Unsubscribe: <https://lists.%s/mailman/options/%s>,\n"
 	    "\t<mailto:%s-request@lists.%s?subject=unsubscribe>\n"
 	    "List-Archive: <https://lists.%s/pipermail/%s/>\n"
 	    "List-Post: <mailto:%s@lists.%s>\nPrecedence: list\n"
-	    "Errors-To: %s-bounces@lists.%s\n", l->host, l->name,
+	    "Errors-To: %s-bounces@lists.%s\n", l->name, l->host,
+	    l->host, l->name,
 	    l->name, l->host, l->host, l->name, l->name, l->host, l->name,
 	    l->host);
 }
@@ -168,22 +186,27 @@ mail_head(struct mail_maker *m, const struct mail *a)
 	static const char *const clients[] = { "Mutt/1.14.6 (2020-07-11)",
 	    "Gnus/5.13 (Gnus v5.13) Emacs/26.1 (gnu/linux)",
 	    "Mozilla Thunderbird 78.6.0", "K-9 Mail for Android",
-	    "Evolution 3.38.3-1" };
+	    "Evolution 3.38.2-1" };
 	struct strbuf *b = &m->out;
 
-	if (a->target_B >= TRACE_FROM)
+	if (mail_has(m, a, FIELD_RECEIVED))
 		add_traces(m, a);
 	strbuf_str(b, "From: ");
 	encode_phrase(b, a->author->name, a->encoding);
-	strbuf_fmt(b, " <%s>\nTo: %s@lists.%s\nSubject: %s", a->author->address,
-	    a->list->name, a->list->host, a->depth > 0 ? "Re: " : "");
+	strbuf_fmt(b, " <%s>\n", a->author->address);
+	if (mail_has(m, a, FIELD_TO))
+		strbuf_fmt(b, "To: %s@lists.%s\n", a->list->name,
+		    a->list->host);
+	strbuf_fmt(b, "Subject: %s", a->depth > 0 ? "Re: " : "");
 	encode_phrase(b, a->subject, a->encoding);
 	strbuf_str(b, "\nDate: ");
 	mail_date(b, a->sent);
 	strbuf_fmt(b, "\nMessage-ID: <%s>\n", a->id);
 	add_references(m, a);
-	if (a->target_B >= TRACE_FROM && prng_chance(&m->prng, PRNG_ONE / 2))
+	if (mail_has(m, a, FIELD_AGENT) && (prng_chance(&m->prng,
+	    PRNG_ONE / 2) || m->like->fields[FIELD_AGENT] != FIELD_BY_SIZE))
 		strbuf_fmt(b, "User-Agent: %s\n", clients[a->author->client]);
 	add_list(m, a);
-	strbuf_str(b, "MIME-Version: 1.0\n");
+	if (a->rich || mail_has(m, a, FIELD_MIME))
+		strbuf_str(b, "MIME-Version: 1.0\n");
 }

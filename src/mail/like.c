@@ -10,8 +10,14 @@
 
 const struct mail_like mail_like_default = {
 	.attachments = PRNG_ONE / 4,
-	.repeat = 17000,
 	.noise = 14900,
+	.replies = PRNG_ONE * 7 / 10,
+	.quoted = PRNG_ONE / 2,
+	.foreign = PRNG_ONE / 4,
+	.fields = { FIELD_BY_SIZE, FIELD_BY_SIZE, FIELD_BY_SIZE,
+	    FIELD_BY_SIZE, FIELD_BY_SIZE, FIELD_BY_SIZE, FIELD_BY_SIZE,
+	    FIELD_BY_SIZE, FIELD_BY_SIZE, FIELD_BY_SIZE },
+	.text = { .repeat = 17000 },
 	.sizes = { .at_B = {
 	    420, 430, 445, 489, 544, 594, 640, 684, 726, 767, 806, 846, 884,
 	    923, 961, 999, 1037, 1075, 1114, 1153, 1192, 1232, 1272, 1313,

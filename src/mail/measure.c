@@ -63,9 +63,14 @@ measure_mail(struct measure *m, const char *mail, size_t len)
 	m->sizes = sizes;
 	if (rc != 0 || len > UINT32_MAX)
 		return rc != 0 ? rc : -EFBIG;
+	if (m->run_B > 0 && m->bytes % m->stretch_B < m->run_B)
+		strbuf_add(&m->sample, mail, len);
+	if (m->sample.failed)
+		return -ENOMEM;
 	m->sizes[m->count++] = len;
 	m->bytes += len;
 	m->with_parts += parts;
+	traits_add(&m->traits, mail, len);
 	if (m->count % m->every != 0)
 		return 0;
 	m->plain_B[parts] += len;
@@ -114,5 +119,6 @@ measure_free(struct measure *m)
 {
 	sys_free(m->sizes);
 	strbuf_free(&m->packed);
+	strbuf_free(&m->sample);
 	*m = (struct measure){ .every = 1 };
 }

@@ -14,7 +14,8 @@ enum { BOUNDARY_B = 40, CLOSING = 2 * (BOUNDARY_B + 8), ATTACH_LEAST = 600,
 static void
 add_plain(struct mail_maker *m, struct mail *a, size_t len)
 {
-	encode_header(&m->out, "plain", a->encoding);
+	if (a->rich || mail_has(m, a, FIELD_MIME))
+		encode_header(&m->out, "plain", a->encoding);
 	strbuf_char(&m->out, '\n');
 	if (a->twin != MAIL_NONE) {
 		a->body = m->mails[a->twin].body;
@@ -136,9 +137,11 @@ add_rich(struct mail_maker *m, struct mail *a)
 void
 mail_parts(struct mail_maker *m, struct mail *a)
 {
+	size_t type = mail_has(m, a, FIELD_MIME) ? TYPE_B : 1;
+
 	if (a->rich)
 		add_rich(m, a);
 	else
-		add_plain(m, a, a->target_B > m->out.len + TYPE_B ?
-		    a->target_B - m->out.len - TYPE_B : 0);
+		add_plain(m, a, a->target_B > m->out.len + type ?
+		    a->target_B - m->out.len - type : 0);
 }

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { WIDTH = 66, DEPTH_MOST = 3 };
+enum { WIDTH = 66, DEPTH_MOST = 5 };
 
 /*
  * The maximum number of words in a repeated phrase, and the increase in
@@ -15,28 +15,53 @@ enum { WIDTH = 66, DEPTH_MOST = 3 };
  */
 enum { PHRASE = 5, LONGER = PRNG_ONE / 64 };
 
+/* How many words often follow the same word. */
+enum { FOLLOWERS = 8 };
+
 void
 text_start(struct text *t, const struct words *w, struct prng *p,
-    uint32_t repeat)
+    const struct text_like *like)
 {
 	t->words = w;
 	t->prng = p;
-	t->repeat = repeat;
+	t->like = *like;
+	t->salt = like->novel > 0 ? prng_next(p) : 0;
 	t->break_line = "\n";
 	t->break_par = "\n\n";
 	t->column = t->left = t->copies = t->copy = 0;
 	t->count = 0;
 }
 
+/* Draws one of the words that often follow the last one. */
+static uint32_t
+follower(struct text *t)
+{
+	uint32_t last = t->said[(t->count - 1) % TEXT_MEMORY];
+	uint32_t nth = prng_below(t->prng, FOLLOWERS);
+
+	return words_pick(prng_mix((uint64_t)last << 32 | nth));
+}
+
+static uint32_t
+new_word(struct text *t)
+{
+	if (t->like.novel > 0 && prng_chance(t->prng, t->like.novel))
+		return prng_range(t->prng, WORDS, UINT16_MAX);
+	if (t->count > 0 && t->like.phrase > 0 &&
+	    prng_chance(t->prng, t->like.phrase))
+		return follower(t);
+	return words_pick(prng_next(t->prng));
+}
+
 static uint32_t
 next_word(struct text *t)
 {
 	uint32_t n, kept = t->count < TEXT_MEMORY ? t->count : TEXT_MEMORY;
-	uint32_t most = PHRASE + (t->repeat > PRNG_ONE / 2 ?
-	    (t->repeat - PRNG_ONE / 2) / LONGER : 0);
+	uint32_t repeat = t->like.repeat, most = PHRASE +
+	    (repeat > PRNG_ONE / 2 ? (repeat - PRNG_ONE / 2) / LONGER : 0);
 
 	if (t->copies == 0 && kept > PHRASE + 3 &&
-	    prng_chance(t->prng, t->repeat)) {
+	    prng_chance(t->prng, repeat)) {
 		most = most < kept - 3 ? most : kept - 3;
 		t->copies = prng_range(t->prng, 2, most);
 		t->copy = t->count - kept + prng_below(t->prng, kept - most);
@@ -45,24 +70,43 @@ next_word(struct text *t)
 		t->copies--;
 		n = t->said[t->copy++ % TEXT_MEMORY];
 	} else
-		n = words_draw(t->prng);
+		n = new_word(t);
 	t->said[t->count++ % TEXT_MEMORY] = (uint16_t)n;
 	return n;
+}
+
+/* Writes a novel word: a number, an identifier or the like. */
+static unsigned
+novel(const struct text *t, uint32_t n, char *p)
+{
+	static const char signs[] = "0123456789abcdefghijklmnopqrstuv";
+	uint64_t r = prng_mix(t->salt + n);
+	unsigned len = 3 + (unsigned)(r >> 61), bits = r >> 60 & 1 ? 3 : 5;
+
+	for (unsigned i = 0; i < len; i++, r >>= bits)
+		p[i] = signs[r & ((1u << bits) - 1)];
+	return len;
 }
 
 static void
 add_word(struct text *t, struct strbuf *b, bool capital)
 {
-	const struct word *w = &t->words->at[next_word(t)];
+	uint32_t n = next_word(t);
 	char *p = strbuf_room(b, WORD_B);
+	unsigned len;
 
 	if (p == NULL)
 		return;
-	memcpy(p, w->text, WORD_B - 1);
-	if (capital)
-		p[0] = (char)(p[0] & ~0x20);
-	b->len += w->len;
-	t->column += w->len;
+	if (n >= WORDS) {
+		len = novel(t, n, p);
+	} else {
+		memcpy(p, t->words->at[n].text, WORD_B - 1);
+		len = t->words->at[n].len;
+		if (capital)
+			p[0] = (char)(p[0] & ~0x20);
+	}
+	b->len += len;
+	t->column += len;
 }
 
 static void
@@ -154,10 +198,10 @@ text_quote(struct prng *p, struct strbuf *b, const char *body, size_t size,
 	size_t at = 0, end = b->len + len;
 	/*
 	 * half of all messages quote from the top, and the others from a random
-	 * position
+	 * position, if there is text to omit
 	 */
-	size_t skip = size > 200 && prng_chance(p, PRNG_ONE / 2) ?
-	    prng_below(p, (uint32_t)(size / 2)) : 0;
+	size_t skip = size > len && prng_chance(p, PRNG_ONE / 2) ?
+	    prng_below(p, (uint32_t)(size - len)) : 0;
 
 	while (at < size && !b->failed) {
 		const char *nl = memchr(body + at, '\n', size - at);

@@ -13,8 +13,8 @@ enum { SHARE_FROM = 24 << 10 };
 
 enum { WEEK_S = 7 * 86400, STEP_S = WEEK_S / MAIL_WEEK };
 
-/* Monday, 6 January 2014. */
-static const int64_t first_day = 1388966400;
+/* Monday, 4 January 2021. */
+static const int64_t first_day = 1609718400;
 
 /*
  * 2^64 divided by the plastic number and by its square, whose multiples fill a
@@ -80,11 +80,8 @@ draw_size(const struct mail_maker *m, struct mail *a)
 	    (uint32_t)(from + (u * part >> 16)));
 }
 
-/*
- * Returns a recent message in the same or another folder, or MAIL_NONE.
- */
-static uint16_t
-recent(struct mail_maker *m, unsigned folder, bool same)
+uint16_t
+mail_recent(struct mail_maker *m, unsigned folder, bool same)
 {
 	unsigned back = prng_range(&m->prng, 0, 7);
 
@@ -104,10 +101,11 @@ static void
 draw_encoding(struct mail_maker *m, struct mail *a)
 {
 	a->encoding = ENCODE_ASCII;
-	if (a->list->language == 0)
+	if (a->language == 0)
 		return;
 	a->encoding = (enum encoding)prng_range(&m->prng, ENCODE_LATIN1,
-	    ENCODE_UTF8_QP);
+	    a->rich || mail_has(m, a, FIELD_MIME) ? ENCODE_UTF8_QP :
+	    ENCODE_UTF8);
 }
 
 static void
@@ -116,7 +114,8 @@ draw_subject(struct mail_maker *m, struct mail *a)
 	struct strbuf *b = &m->spare;
 
 	strbuf_clear(b);
-	text_start(&m->text, &m->world->words[a->list->language], &m->prng, 0);
+	text_start(&m->text, &m->world->words[a->language], &m->prng,
+	    &(struct text_like){ .repeat = 0 });
 	text_line(&m->text, b, prng_range(&m->prng, 2, 6));
 	if (a->list->footer[0] != '\0')
 		snprintf(a->subject, sizeof(a->subject), "[%s] %.*s",
@@ -142,22 +141,43 @@ draw_stuff(struct mail_maker *m, struct mail *a)
 		}
 }
 
+/* Returns a recent message, preferably one with enough text to quote. */
+static uint16_t
+draw_parent(struct mail_maker *m, const struct mail *a)
+{
+	size_t want = (size_t)((uint64_t)a->target_B * m->like->quoted /
+	    PRNG_ONE);
+	uint16_t best = MAIL_NONE;
+
+	for (int i = 0; i < 4 && (best == MAIL_NONE ||
+	    m->mails[best].body_len < want); i++) {
+		uint16_t p = mail_recent(m, a->folder, true);
+
+		if (best == MAIL_NONE || (p != MAIL_NONE &&
+		    m->mails[p].body_len > m->mails[best].body_len))
+			best = p;
+	}
+	return best;
+}
+
 /* Determines whether the message is a reply or starts a thread. */
 static void
 draw_thread(struct mail_maker *m, struct mail *a)
 {
 	uint64_t r = prng_next(&m->prng);
 
-	a->parent = prng_chance(&m->prng, PRNG_ONE * 7 / 10) ?
-	    recent(m, a->folder, true) : MAIL_NONE;
+	a->parent = prng_chance(&m->prng, m->like->replies) ?
+	    draw_parent(m, a) : MAIL_NONE;
 	a->author = &m->world->people[prng_below(&m->prng, WORLD_PEOPLE)];
 	snprintf(a->id, sizeof(a->id), "%08x.%06x@%s", (unsigned)(r >> 32),
 	    (unsigned)(r & 0xffffff), a->author->host);
 	if (a->parent == MAIL_NONE) {
+		a->language = prng_chance(&m->prng, m->like->foreign);
 		draw_subject(m, a);
 		return;
 	}
 	a->depth = (uint16_t)(m->mails[a->parent].depth + 1);
+	a->language = m->mails[a->parent].language;
 	memcpy(a->subject, m->mails[a->parent].subject, sizeof(a->subject));
 }
 
@@ -169,7 +189,7 @@ draw_twin(struct mail_maker *m, struct mail *a)
 
 	if (a->rich || !prng_chance(&m->prng, PRNG_ONE / 40))
 		return;
-	a->twin = recent(m, a->folder, false);
+	a->twin = mail_recent(m, a->folder, false);
 	if (a->twin == MAIL_NONE)
 		return;
 	b = &m->mails[a->twin];
@@ -178,6 +198,7 @@ draw_twin(struct mail_maker *m, struct mail *a)
 	a->parent = b->parent;
 	a->depth = b->depth;
 	a->encoding = b->encoding;
+	a->language = b->language;
 	a->target_B = b->target_B;
 	memcpy(a->id, b->id, sizeof(a->id));
 	memcpy(a->subject, b->subject, sizeof(a->subject));
@@ -197,8 +218,9 @@ draw(struct mail_maker *m, struct mail *a)
 	    a->target_B < SHARE_FROM ? WORLD_OFFICE : WORLD_SHARE);
 	a->list = &m->world->lists[mail_week_set(m->week) * WORLD_SET +
 	    a->folder];
-	draw_encoding(m, a);
+	a->luck = prng_below(&m->prng, PRNG_ONE);
 	draw_thread(m, a);
+	draw_encoding(m, a);
 	if (a->rich)
 		draw_stuff(m, a);
 	draw_twin(m, a);

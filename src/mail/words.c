@@ -44,10 +44,12 @@ add_syllable(struct prng *p, char *s, bool accents)
 }
 
 static void
-make_word(struct word *w, struct prng *p, unsigned octave, bool accents)
+make_word(struct word *w, struct prng *p, uint32_t rank, unsigned octave,
+    bool accents)
 {
+	/* frequent words are as long for each seed */
 	unsigned syllables = 1 + (octave > 4 ? 1 : 0) +
-	    (octave > 8 ? prng_below(p, 2) : 0) + prng_below(p, 2);
+	    (octave > 8 ? prng_below(p, 2) : 0) + rank % 2;
 
 	memset(w, 0, sizeof(*w));
 	for (unsigned i = 0; i < syllables; i++)
@@ -60,13 +62,12 @@ words_make(struct words *w, struct prng *p, bool accents)
 {
 	for (unsigned k = 0; k < WORDS_OCTAVES; k++)
 		for (uint32_t i = (1u << k) - 1; i < (2u << k) - 1; i++)
-			make_word(&w->at[i], p, k, accents);
+			make_word(&w->at[i], p, i, k, accents);
 }
 
 uint32_t
-words_draw(struct prng *p)
+words_pick(uint64_t r)
 {
-	uint64_t r = prng_next(p);
 	unsigned k = octave_of[r >> 58];
 
 	return (1u << k) - 1 + ((uint32_t)r & ((1u << k) - 1));

@@ -43,7 +43,7 @@ make_signature(struct person *a, struct prng *p, const struct words *w,
 	struct text t;
 
 	strbuf_clear(title);
-	text_start(&t, w, p, 0);
+	text_start(&t, w, p, &(struct text_like){ .repeat = 0 });
 	text_line(&t, title, 3);
 	strbuf_char(title, '\0');
 	if (title->failed)
@@ -115,7 +115,7 @@ make_page(struct list *l, struct prng *p, const struct words *w)
 {
 	struct text t;
 
-	text_start(&t, w, p, PRNG_ONE / 16);
+	text_start(&t, w, p, &(struct text_like){ .repeat = PRNG_ONE / 16 });
 	t.break_line = "\n";
 	t.break_par = "</p>\n<p class=\"legal\">";
 	strbuf_str(&l->page, "<html xmlns:o=\"urn:schemas-microsoft-com:office:"
@@ -152,7 +152,6 @@ make_list(struct list *l, struct prng *p, const struct words *w, uint32_t i)
 			make_page(l, p, w);
 		return;
 	}
-	l->language = i % WORLD_SET == WORLD_OFFICE - 1;
 	snprintf(l->name, sizeof(l->name), "%s-%s", name,
 	    kinds[prng_below(p, 6)]);
 	snprintf(l->footer, sizeof(l->footer),

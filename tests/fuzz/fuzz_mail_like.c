@@ -59,7 +59,7 @@ make_mails(const struct mail_like *like, uint64_t seed)
 static void
 try_like(const uint8_t *data, size_t size, uint8_t seed)
 {
-	struct mail_like like = mail_like_default, again = { .repeat = 0 };
+	struct mail_like like = mail_like_default, again = mail_like_default;
 	struct strbuf b = { .data = NULL };
 
 	if (load(&like, data, size) != 0)

@@ -8,7 +8,9 @@
 #include "base/msg.h"
 #include "base/progress.h"
 #include "mail/mail.h"
+#include "mail/measure.h"
 #include "mail/store.h"
+#include "mail/together.h"
 
 #include <pthread.h>
 
@@ -46,6 +48,19 @@ int mailgen_parse(struct mailgen *g, int argc, char **argv);
 
 /* Writes the corpus; reports errors. */
 void mailgen_run(struct mailgen *g);
+
+/* Compression ratios: of each message, and of a sample together. */
+struct mailgen_fit {
+	double each;
+	double want[TOGETHER], together[TOGETHER];
+};
+
+/*
+ * Determines what cannot be measured in the messages of m, by generating
+ * messages until they compress alike.  Returns 0 or -ENOMEM.
+ */
+int mailgen_fit(struct mail_like *like, const struct measure *m,
+    struct mailgen_fit *got);
 
 /* Measures the mail in g->o.profile and writes its profile. */
 void mailgen_profile(struct mailgen *g);

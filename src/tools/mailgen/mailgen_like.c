@@ -10,30 +10,74 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { LIKE_MOST = 64 << 10 };		/* maximum size of a profile */
 
+/* The numbers of a profile, by name. */
+static const struct {
+	const char *name;
+	size_t at;			/* in struct mail_like */
+	uint32_t most;
+} numbers[] = {
+#define NUMBER(name, member, most) \
+	{ name, offsetof(struct mail_like, member), most }
+	NUMBER("attachments", attachments, PRNG_ONE),
+	NUMBER("noise", noise, PRNG_ONE),
+	NUMBER("replies", replies, PRNG_ONE),
+	NUMBER("quoted", quoted, PRNG_ONE),
+	NUMBER("foreign", foreign, PRNG_ONE),
+	NUMBER("repeat", text.repeat, PRNG_ONE),
+	NUMBER("phrase", text.phrase, PRNG_ONE),
+	NUMBER("novel", text.novel, PRNG_ONE),
+	NUMBER("to", fields[FIELD_TO], PRNG_ONE),
+	NUMBER("in-reply-to", fields[FIELD_REPLY], PRNG_ONE),
+	NUMBER("references", fields[FIELD_REFERENCES], PRNG_ONE),
+	NUMBER("mime-version", fields[FIELD_MIME], PRNG_ONE),
+	NUMBER("user-agent", fields[FIELD_AGENT], PRNG_ONE),
+	NUMBER("list-id", fields[FIELD_LIST], PRNG_ONE),
+	NUMBER("received", fields[FIELD_RECEIVED], PRNG_ONE),
+	NUMBER("received-more", fields[FIELD_ROUTE], PRNG_ONE),
+	NUMBER("dkim-signature", fields[FIELD_DKIM], PRNG_ONE),
+	NUMBER("arc-seal", fields[FIELD_ARC], PRNG_ONE),
+#undef NUMBER
+};
+
+enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+
 void
 mailgen_like_text(struct strbuf *b, const struct mail_like *like)
 {
-	strbuf_fmt(b, "attachments %u\nrepeat %u\nnoise %u\n",
-	    like->attachments, like->repeat, like->noise);
+	for (unsigned i = 0; i < NUMBERS; i++) {
+		uint32_t n;
+
+		memcpy(&n, (const char *)like + numbers[i].at, sizeof(n));
+		if (n != FIELD_BY_SIZE)
+			strbuf_fmt(b, "%s %u\n", numbers[i].name, n);
+	}
 	for (unsigned i = 0; i < SIZES; i++)
 		strbuf_fmt(b, "size %u %u\n", sizes_node(i),
 		    like->sizes.at_B[i]);
 }
 
 static int
-take_part(const char *text, uint32_t *part)
+take_number(struct mail_like *like, const char *name, const char *text)
 {
 	int64_t n;
-	int rc = args_int(text, 0, PRNG_ONE, &n);
+	uint32_t value;
 
-	if (rc == 0)
-		*part = (uint32_t)n;
-	return rc;
+	for (unsigned i = 0; i < NUMBERS; i++) {
+		if (strcmp(name, numbers[i].name) != 0)
+			continue;
+		if (args_int(text, 0, numbers[i].most, &n) != 0)
+			return -EBADMSG;
+		value = (uint32_t)n;
+		memcpy((char *)like + numbers[i].at, &value, sizeof(value));
+		return 0;
+	}
+	return -EBADMSG;
 }
 
 /* Parses "size NODE BYTES"; the nodes must be in order. */
@@ -65,15 +109,9 @@ take_line(struct mail_like *like, char *line, unsigned *next)
 	if (space == NULL)
 		return -EBADMSG;
 	*space = '\0';
-	if (strcmp(line, "attachments") == 0)
-		return take_part(space + 1, &like->attachments);
-	if (strcmp(line, "repeat") == 0)
-		return take_part(space + 1, &like->repeat);
-	if (strcmp(line, "noise") == 0)
-		return take_part(space + 1, &like->noise);
 	if (strcmp(line, "size") == 0)
 		return take_node(like, space + 1, next);
-	return -EBADMSG;
+	return take_number(like, line, space + 1);
 }
 
 static int
