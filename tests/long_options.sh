@@ -5,7 +5,9 @@
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
-parts='ISAL LZO COLDWALK FSRATIO MAILGEN LAP PZSEEK'
+libraries='ISAL LZO OCI SQLITE XCB'
+tools='COLDWALK FSRATIO LAP LAYERMOUNT LAYERPACK MAILGEN PZSEEK SQPACK TOUCHLOG
+    WINWAIT'
 
 # build OPTION...: builds without the tests
 build() {
@@ -18,17 +20,29 @@ build() {
 	fi
 }
 
-none=
-for part in $parts; do
+# programs: prints the names of the programs that were built
+programs() {
+	(cd build && ls pzc coldwalk fsratio lap layermount layerpack mailgen \
+	    pzseek sqpack touchlog winwait 2>/dev/null) | tr '\n' ' '
+}
+
+none='' least=''
+for part in $libraries $tools; do
 	t "without $part" 0 build "-DCOLDPRESS_$part=OFF"
 	is "is reported" "$(grep -q '^-- left out: ' log && echo yes)" yes
 	is 'pzc is built' "$(echo text | build/pzc -c | build/pzc -dc)" text
 	none="$none -DCOLDPRESS_$part=OFF"
+	case $part in
+	COLDWALK | LAP) ;;
+	*) least="$least -DCOLDPRESS_$part=OFF" ;;
+	esac
 done
 # shellcheck disable=SC2086
 t 'without any part' 0 build $none
-is 'only pzc' "$(ls build/pzc build/pzseek build/lap build/coldwalk \
-    build/fsratio build/mailgen 2>/dev/null)" build/pzc
+is 'only pzc' "$(programs)" 'pzc '
+# shellcheck disable=SC2086
+t 'coldwalk and lap alone' 0 build $least
+is 'only these and pzc' "$(programs)" 'coldwalk lap pzc '
 if have clang; then
 	t 'for the fuzzers' 0 build -DCMAKE_C_COMPILER=clang \
 	    -DCOLDPRESS_FUZZ=ON -DBUILD_TESTING=ON
