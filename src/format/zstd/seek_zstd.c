@@ -190,7 +190,7 @@ static int
 end_frame(struct walk *w)
 {
 	const struct zstd_header *h = &w->z.header;
-	const struct seek_unit *last = &w->m->units[w->m->count - 1];
+	const struct seek_unit *last;
 	int64_t n;
 
 	if (h->skippable)
@@ -203,6 +203,7 @@ end_frame(struct walk *w)
 		w->plain = w->frame.plain + h->content;
 		return 0;
 	}
+	last = &w->m->units[w->m->count - 1];
 	if (last->frame != w->frame.at || last->at == last->frame)
 		return -ENODATA;
 	n = count_blocks(w, last->at, w->at);
@@ -245,6 +246,18 @@ step(struct walk *w)
 	return w->ended ? end_frame(w) : 0;
 }
 
+/* Returns whether a unit ends where the walk is. */
+static bool
+is_at_end(const struct seek_map *m, const struct walk *w)
+{
+	const struct seek_unit *last;
+
+	if (w->ended || m->count == 0)
+		return w->ended;
+	last = &m->units[m->count - 1];
+	return last->plain == w->plain && last->frame == w->frame.at;
+}
+
 static int
 map_frames(struct seek_map *m)
 {
@@ -254,10 +267,7 @@ map_frames(struct seek_map *m)
 	m->how = "frames of known size";
 	m->checked = true;
 	while (rc == 0 && (w.at < m->len || !w.ended)) {
-		const struct seek_unit *last = &m->units[m->count - 1];
-
-		if (w.plain >= m->need && (w.ended || (m->count > 0 &&
-		    last->plain == w.plain && last->frame == w.frame.at)))
+		if (w.plain >= m->need && is_at_end(m, &w))
 			break;
 		rc = step(&w);
 	}
