@@ -134,11 +134,11 @@ set_number(struct layermount *m, const char *what, int most, unsigned *to)
 	return status;
 }
 
+#ifdef COLDPRESS_SQLITE
 /* Reads the key, before the process confines itself. */
 static int
 set_key(struct layermount *m)
 {
-#ifdef COLDPRESS_SQLITE
 	char why[LAYER_WHY] = "";
 	int rc = cas_key_find(optarg, m->o.key, why);
 
@@ -146,9 +146,9 @@ set_key(struct layermount *m)
 	if (rc == 0)
 		return -1;
 	msg_error(&m->msg, "%s: %s", optarg, why);
-#endif
 	return MSG_ERROR;
 }
+#endif
 
 static int
 take_long(struct layermount *m, int opt)
@@ -174,7 +174,9 @@ take_long(struct layermount *m, int opt)
 	case CACHE: o->cache = optarg; break;
 	case CREDS: o->credentials = optarg; break;
 	case INDEX_DIGEST: o->index_digest = optarg; break;
+#ifdef COLDPRESS_SQLITE
 	case KEY: return set_key(m);
+#endif
 	case PLAIN_HTTP: o->plain_http = true; break;
 	case PROBE: o->probe = true; break;
 	case STATS:
