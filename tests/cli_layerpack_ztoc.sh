@@ -126,7 +126,7 @@ tar -cf - names | gzip -1n >names.gz
 for windows in raw packed; do
 	index --windows $windows --stats=stats names.gz
 	memory=$(sed -n 's/.*"maxrss_KiB":\([0-9]*\).*/\1/p' stats)
-	is "$windows: 100,000 entries in $memory KiB" \
+	sanitized layerpack || is "$windows: 100,000 entries in $memory KiB" \
 	    "$([ "$memory" -le 65536 ] && echo less)" less
 	is "$windows: all of them" "$(layerpack -t --ztoc out names.gz |
 	    wc -l)" 100001
