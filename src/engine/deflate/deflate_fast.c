@@ -154,16 +154,14 @@ deflate_fast_find(struct deflate_fast *f, struct deflate_seq *seqs,
 		}
 		if (f->more)
 			words_extend_back(f->in, &m, from);
-		seqs[n++] = (struct deflate_seq){ (uint32_t)(m.pos - from),
-		    (uint16_t)m.length, (uint16_t)(m.pos - m.at) };
+		seqs[n++] = words_seq(&m, from);
 		from = m.pos + m.length;
 		if (from < end)
 			insert_match(f, m.pos, from);
 		m.pos = from;
 	}
 	if (m.pos >= end && from < f->len) {
-		seqs[n++] = (struct deflate_seq){ (uint32_t)(f->len - from),
-		    0, 0 };
+		seqs[n++] = words_rest(f->len - from);
 		from = f->len;
 	}
 	f->pos = from;

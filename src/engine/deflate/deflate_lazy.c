@@ -194,15 +194,13 @@ deflate_lazy_find(struct deflate_lazy *f, struct deflate_seq *seqs,
 		/* the match may begin earlier if positions were skipped */
 		if ((m.pos - from) >> PACE != 0)
 			words_extend_back(f->in, &m, from);
-		seqs[n++] = (struct deflate_seq){ (uint32_t)(m.pos - from),
-		    (uint16_t)m.length, (uint16_t)(m.pos - m.at) };
+		seqs[n++] = words_seq(&m, from);
 		from = m.pos + m.length;
 		insert(f, next, from < end ? from : end);
 		pos = from;
 	}
 	if (pos >= end && from < f->len) {
-		seqs[n++] = (struct deflate_seq){ (uint32_t)(f->len - from),
-		    0, 0 };
+		seqs[n++] = words_rest(f->len - from);
 		from = f->len;
 	}
 	f->pos = from;

@@ -9,6 +9,7 @@
 #define COLDPRESS_DEFLATE_WORDS_H
 
 #include "base/bytes.h"
+#include "engine/deflate/deflate_seq.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -101,6 +102,21 @@ words_extend_back(const uint8_t *in, struct words_match *m, size_t from)
 		m->at--;
 		m->length++;
 	}
+}
+
+/* Returns the sequence of the literals since `from` and the match. */
+static inline struct deflate_seq
+words_seq(const struct words_match *m, size_t from)
+{
+	return (struct deflate_seq){ (uint32_t)(m->pos - from),
+	    (uint16_t)m->length, (uint16_t)(m->pos - m->at) };
+}
+
+/* Returns the last sequence, which has no match. */
+static inline struct deflate_seq
+words_rest(size_t literals)
+{
+	return (struct deflate_seq){ .literals = (uint32_t)literals };
 }
 
 #endif
