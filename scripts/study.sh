@@ -98,7 +98,7 @@ plan_may_change() {
 }
 
 # plan_take: reads the plan, which the current options must not contradict.  In
-# prepare some values may change, such as the number of runs.
+# prepare some values may change; the number of runs may only be raised.
 plan_take() {
 	for take_key in $study_asked; do
 		eval "asked_$take_key=\$$take_key"
@@ -110,10 +110,10 @@ plan_take() {
 		[ "$take_was" != "$take_now" ] || continue
 		plan_may_change "$take_key" ||
 		    die "$study was started with a different $take_key ('$take_was', not '$take_now'): choose another -o, or remove it"
+		[ "$take_key" != runs ] || [ "$take_now" -gt "$take_was" ] ||
+		    die "$study was started with $take_was runs of each row, not $take_now: the number can only be raised"
 		[ "$step" = prepare ] ||
 		    die "$study was prepared with a different $take_key ('$take_was', not '$take_now'): prepare it again"
-		[ "$take_key" != runs ] || [ "$take_now" -gt "$take_was" ] ||
-		    continue
 		eval "$take_key=\$take_now"
 	done
 }

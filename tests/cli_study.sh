@@ -68,6 +68,11 @@ t 'another directory' 1 levels -o r.csv scripts
 t 'another directory for run' 1 levels -o r.csv run /nonexist
 t 'more runs need prepare' 1 told levels -n 3 -o r.csv run
 t 'which it reports' 0 grep -q 'prepare it again' err
+for step in '' prepare run; do
+	# shellcheck disable=SC2086
+	t "fewer runs, $step" 1 told levels -n 1 -o r.csv $step
+	t 'are refused' 0 grep -q '2 runs of each row, not 1: ' err
+done
 cp r.csv before.csv
 t 'again: nothing is run' 0 levels -n 2 -o r.csv tree
 t 'the same rows' 0 sh -c \
