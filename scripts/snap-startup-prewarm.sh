@@ -15,7 +15,9 @@ cells_prewarm() {
 	parts_unmount
 }
 
-# warm_touched LABEL: reads the pages that a launch needs
+# warm_touched LABEL: reads the pages that a launch needs, and looks up all
+# names, because a launch searches for files in many directories and follows
+# symbolic links
 warm_touched() {
 	for part in $cell_parts; do
 		set -- "$@" "$(touch_list "$cell_app" "$part")" \
@@ -26,7 +28,7 @@ warm_touched() {
 	# shellcheck disable=SC2016
 	cell_command "$warm_label" sh -c 'while [ $# -gt 0 ]; do
 		coldwalk -q --cold none --files-from "$1" --ranges --summary \
-		    "$2" || exit
+		    "$2" && find "$2" -ls >/dev/null || exit
 		shift 2
 	done' sh "$@"
 }
