@@ -4,8 +4,9 @@
  *
  * A layer that is looked up is opened by the first thread that asks, while
  * others wait.  It remains open while it is used (layermount_store_unload.c);
- * one that could not be opened is tried again by the next lookup.  Layers whose index has no known digest are
- * refused: whoever pulls an image relies on the digests in its manifest.
+ * one that could not be opened is tried again by the next lookup.  Layers whose
+ * index has no known digest are refused: whoever pulls an image relies on the
+ * digests in its manifest.
  */
 #include "layermount_store_impl.h"
 
