@@ -4,9 +4,9 @@
  *
  * Each position has three candidates: the last positions with the same hash of
  * seven, four and three bytes.  A short match is deferred if a better one
- * begins a byte later.  On machine code, this finds as much as a search through
- * chains of four bytes does, in less time, because the candidates' bytes can be
- * loaded at once.  On text, chains find more.
+ * begins a byte later.  On machine code, this finds as much as a short search
+ * through chains of four bytes does, in less time, because the candidates' bytes
+ * can be loaded at once.  On text, chains find more.
  */
 #include "deflate_lazy.h"
 
@@ -19,31 +19,29 @@ enum {
 	MARGIN = 3 * WORD,	/* bytes examined after a position */
 	FAR_THREE = 4096,	/* beyond this distance, three literals are
 				 * cheaper */
-	LAZY = 16,		/* defer matches shorter than this */
+	LAZY = 12,		/* defer matches shorter than this */
 	/* after 1 << PACE misses, some positions are skipped */
-	PACE = 7,
+	PACE = 5,
 	SKIP_MOST = 4
 };
 
-/* The last positions with the hashes of a word. */
-struct last {
-	uint16_t *seven, *four, *three;
-};
-
-static inline struct last
-last_of(struct deflate_lazy *f, uint64_t word)
+/* Return the last position with the hash of a word's first bytes. */
+static inline uint16_t *
+seven_of(struct deflate_lazy *f, uint64_t word)
 {
-	return (struct last){
-		&f->by_seven[words_hash7(word, DEFLATE_LAZY_BITS)],
-		&f->by_four[words_hash4(word, DEFLATE_LAZY_BITS)],
-		&f->by_three[words_hash3(word, DEFLATE_LAZY_BITS3)]
-	};
+	return &f->by_seven[words_hash7(word, DEFLATE_LAZY_BITS)];
 }
 
-static inline void
-put(const struct last *last, size_t pos)
+static inline uint16_t *
+four_of(struct deflate_lazy *f, uint64_t word)
 {
-	*last->seven = *last->four = *last->three = (uint16_t)pos;
+	return &f->by_four[words_hash4(word, DEFLATE_LAZY_BITS)];
+}
+
+static inline uint16_t *
+three_of(struct deflate_lazy *f, uint64_t word)
+{
+	return &f->by_three[words_hash3(word, DEFLATE_LAZY_BITS3)];
 }
 
 static inline bool
@@ -87,14 +85,14 @@ match_at(struct deflate_lazy *f, size_t pos, struct words_match *m,
     unsigned shortest)
 {
 	uint64_t word = load_le64(f->in + pos);
-	struct last last = last_of(f, word);
-	size_t a = words_candidate(pos, *last.seven);
-	size_t b = words_candidate(pos, *last.four);
-	uint16_t c = *last.three;
+	uint16_t *seven = seven_of(f, word), *four = four_of(f, word);
+	uint16_t *last3 = three_of(f, word), c = *last3;
+	size_t a = words_candidate(pos, *seven);
+	size_t b = words_candidate(pos, *four);
 	uint64_t differ_a = words_differ(f->in, word, a, pos);
 	uint64_t differ_b = words_differ(f->in, word, b, pos);
 
-	put(&last, pos);
+	*seven = *four = *last3 = (uint16_t)pos;
 	m->pos = pos;
 	if ((uint32_t)differ_a != 0 && (uint32_t)differ_b != 0)
 		return shortest == 3 && three(f, word, c, m);
@@ -156,13 +154,17 @@ next_after(size_t misses)
 	return 1 + (skip < SKIP_MOST ? skip : SKIP_MOST);
 }
 
+/*
+ * Inserts the rest of a match, but not for matches of three bytes: those would
+ * take more time than they save space.
+ */
 static inline void
 insert(struct deflate_lazy *f, size_t pos, size_t end)
 {
 	for (; pos < end; pos++) {
-		struct last last = last_of(f, load_le64(f->in + pos));
+		uint64_t word = load_le64(f->in + pos);
 
-		put(&last, pos);
+		*seven_of(f, word) = *four_of(f, word) = (uint16_t)pos;
 	}
 }
 

@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 enum {
-	DEFLATE_LAZY_BITS = 16,
+	DEFLATE_LAZY_BITS = 15,
 	DEFLATE_LAZY_BITS3 = 14
 };
 
