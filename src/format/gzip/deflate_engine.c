@@ -61,7 +61,7 @@ is_code(const uint8_t *in, size_t len)
 static bool
 is_table(const uint8_t *in, size_t len)
 {
-	enum { RECORD = 24, SAMPLES = 4096, FEW = SAMPLES * 3 / 32,
+	enum { RECORD = 24, SAMPLES = 4096, FEW = SAMPLES * 21 / 256,
 	    FEW_HIGH = SAMPLES * 3 / 16 };
 	size_t step = len / SAMPLES, equal = 0, high = 0;
 
@@ -79,7 +79,7 @@ is_table(const uint8_t *in, size_t len)
  * For each pzc level: the library, and its level.  A block for which `binary`
  * returns true is compressed by our own encoder's search for binaries instead.
  * At level 3, the usual search would take a third longer to make machine code
- * 1 % smaller; level 4 makes that trade.  At level 1, of all the ways to spend
+ * 1.5 % smaller; level 4 makes that trade.  At level 1, of all the ways to spend
  * slightly more time than ISA-L does, this one saves the most (doc/pzc.md).
  */
 static const struct grade {
