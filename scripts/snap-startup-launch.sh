@@ -26,8 +26,8 @@ content=
 [ $# = 0 ] || shift
 get() { sed -n "s/^$1=//p" "$description" | head -n 1; }
 
-# The command is ended half a second after its window appeared and after the last
-# request to these images, so that processor times are comparable.
+# The command is ended half a second after its window appeared and after the
+# last request to these images, so that processor times are comparable.
 images=
 for image in "$@"; do
 	images="$images --image $image"
@@ -86,6 +86,6 @@ fi
 rm -f "$folder/launch.csv"
 status=0
 # shellcheck disable=SC2086
-winwait -t "${SNAP_TIMEOUT:-120}" --linger 0.5 $images -o "$folder/launch.csv" "$@" \
-    >>"$folder/launch.log" 2>&1 || status=$?
+winwait -t "${SNAP_TIMEOUT:-120}" --linger 0.5 $images \
+    -o "$folder/launch.csv" "$@" >>"$folder/launch.log" 2>&1 || status=$?
 exit $status

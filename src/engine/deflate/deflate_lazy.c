@@ -5,8 +5,8 @@
  * Each position has three candidates: the last positions with the same hash of
  * seven, four and three bytes.  A short match is deferred if a better one
  * begins a byte later.  On machine code, this finds as much as a short search
- * through chains of four bytes does, in less time, because the candidates' bytes
- * can be loaded at once.  On text, chains find more.
+ * through chains of four bytes does, in less time, because the candidates'
+ * bytes can be loaded at once.  On text, chains find more.
  */
 #include "deflate_lazy.h"
 

@@ -79,8 +79,9 @@ is_table(const uint8_t *in, size_t len)
  * For each pzc level: the library, and its level.  A block for which `binary`
  * returns true is compressed by our own encoder's search for binaries instead.
  * At level 3, the usual search would take a third longer to make machine code
- * 1.5 % smaller; level 4 makes that trade.  At level 1, of all the ways to spend
- * slightly more time than ISA-L does, this one saves the most (doc/pzc.md).
+ * 1.5 % smaller; level 4 makes that trade.  At level 1, of all the ways to
+ * spend slightly more time than ISA-L does, this one saves the most
+ * (doc/pzc.md).
  */
 static const struct grade {
 	enum library library;
