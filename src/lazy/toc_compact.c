@@ -221,10 +221,11 @@ read_item(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 static int
 make_room(struct compact *c, size_t n)
 {
-	if (n <= c->cap)
+	if (c->block != NULL && n <= c->cap)
 		return 0;
 	sys_free(c->block);
-	c->block = sys_malloc(n);
+	/* empty columns, too, point into it */
+	c->block = sys_malloc(n + 1);
 	c->cap = c->block == NULL ? 0 : n;
 	return c->block == NULL ? -ENOMEM : 0;
 }

@@ -245,6 +245,8 @@ if have layerpack && have zstd; then
 	tail -c +$((${place%:*} + 9)) chunked |
 	    head -c $((${place#*:} - 8)) | zstd -qdc >compact
 	seed compact layer '' compact
+	head -c 192 /dev/zero >zeros
+	seed compact empty '\001\001' zeros
 	for name in raw packed plain; do
 		of=layer.tar.gz
 		[ $name != plain ] || of=layer.tar
