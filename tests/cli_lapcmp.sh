@@ -149,8 +149,23 @@ is 'pairs of the series that has both' "$(cell pairs b wall_s) $(cell ratio b \
 	rows s1 a 1 6 1 | sed 's/,,/,fs=x;n=1,/'
 	rows s1 b 2 6 2 | sed 's/,,/,fs=x;n=2,/'
 } >keys.csv
+{
+	echo "$head"
+	rows s1 d 4 6 1 | sed 's/,,/,n=2,/'
+	rows s1 b 2 6 3 | sed 's/,,/,n=1,/'
+	rows s1 c 3 6 2 | sed 's/,,/,n=2,/'
+	rows s1 a 1 6 1 | sed 's/,,/,n=1,/'
+} >groups.csv
 t 'keys make groups' 0 lapcmp keys.csv
 shows 'without the reference there are no pairs' '^b .*no pairs'
+shows 'and the reason' '^2 comparisons have no pairs: .*equal keys'
+t 'each group has a reference' 0 lapcmp --csv groups.csv
+is 'the first label in it' "$(cell verdict b wall_s) $(cell ref c wall_s) $(cell \
+    verdict d wall_s) $(cell pairs d wall_s)" 'slower c faster 6'
+t 'as text' 0 lapcmp groups.csv
+shows 'says so' '^ratio: .*, to the first of each group; '
+t 'the reference requested' 0 lapcmp --csv -r a groups.csv
+is 'is that of all groups' "$(cell ref d wall_s) $(cell pairs d wall_s)" 'a 0'
 t 'only some keys' 0 lapcmp --csv -k fs,cache keys.csv
 is 'make one group' "$(cell group b wall_s) $(cell verdict b wall_s)" \
     'cache=cold;fs=x slower'
@@ -214,5 +229,10 @@ if have lap; then
 	    'i=0; while [ "$i" -lt 20000 ]; do i=$((i + 1)); done'
 	t 'its rows' 0 lapcmp --csv lap.csv
 	is 'more work is slower' "$(cell verdict more cpu_s)" slower
+	t 'parameters in default labels' 0 lap -q -n 6 -o list.csv -L n=1,6 -- \
+	    true '{n}' -- sh -c : '{n}'
+	t 'have a reference each' 0 lapcmp --csv list.csv
+	is 'and pairs' "$(cell pairs 'sh -c : 1' wall_s) $(cell pairs \
+	    'sh -c : 6' wall_s)" '6 6'
 fi
 done_testing

@@ -72,6 +72,7 @@ struct cmp_test {
  */
 struct cmp_result {
 	uint32_t group, label;
+	uint32_t ref;			/* the label it is compared with */
 	enum cmp_metric metric;
 	size_t n, failed, outliers;
 	double median, q1, q3, min, max;
@@ -92,7 +93,7 @@ struct cmp {
 	struct cmp_rows rows;
 	struct cmp_result *result;	/* by group, metric and label */
 	size_t count;
-	uint32_t ref;
+	uint32_t ref;			/* the label of -r, or the first */
 	double *scratch;		/* room for rows.count values */
 };
 

@@ -54,7 +54,7 @@ pair(const struct cmp *c, const struct cmp_result *r)
 	const struct cmp_row *row = c->rows.row;
 	size_t i, k, n = 0;
 	size_t i_end = cmp_find(&c->rows, r->group, r->label, &i);
-	size_t k_end = cmp_find(&c->rows, r->group, c->ref, &k);
+	size_t k_end = cmp_find(&c->rows, r->group, r->ref, &k);
 
 	while (i < i_end && k < k_end) {
 		int order = pair_order(c, &row[i], &row[k]);
@@ -200,13 +200,34 @@ verdict(const struct cmp_test *t)
 	return CMP_NOT_RESOLVED;
 }
 
+/*
+ * Returns the reference of a group: without -r, the first of its labels, because
+ * a label that contains a parameter occurs in a single group.  A group with only
+ * one label is left without a reference.
+ */
+static uint32_t
+reference(const struct cmp *c, uint32_t group)
+{
+	const struct cmp_row *row = c->rows.row;
+	size_t i = 0;
+
+	while (i < c->rows.count && row[i].group < group)
+		i++;
+	for (size_t k = i; c->o.ref == NULL && k < c->rows.count &&
+	    row[k].group == group; k++)
+		if (row[k].label != row[i].label)
+			return row[i].label;
+	return c->ref;
+}
+
 static void
 prepare(const struct cmp *c, struct cmp_result *r)
 {
 	static const struct cmp_test none = { .ratio = NAN, .p = NAN,
 		.p_holm = NAN };
 
-	r->is_ref = r->label == c->ref;
+	r->ref = reference(c, r->group);
+	r->is_ref = r->label == r->ref;
 	r->verdict = "";
 	r->conf = 1 - ALPHA;
 	for (int i = 0; i < CMP_KINDS; i++)

@@ -222,6 +222,15 @@ without_pairs(const struct cmp *c)
 	return n;
 }
 
+static bool
+have_one_reference(const struct cmp *c)
+{
+	for (size_t i = 1; i < c->count; i++)
+		if (c->result[i].ref != c->result[0].ref)
+			return false;
+	return true;
+}
+
 static void
 print_foot(const struct cmp *c)
 {
@@ -230,7 +239,10 @@ print_foot(const struct cmp *c)
 	if (m == 0)
 		return;
 	printf("ratio: median over pairs of runs, to ");
-	print_name(c->rows.labels.text[c->ref], 0);
+	if (have_one_reference(c))
+		print_name(c->rows.labels.text[c->result[0].ref], 0);
+	else
+		printf("the first of each group");
 	printf("; exact intervals, verdicts by the %s; %zu comparison%s, %s\n",
 	    c->o.test == CMP_SIGN ? "sign test" : "signed ranks", m,
 	    m > 1 ? "s" : "", c->o.holm ? "family-wise error 5 % (Holm)" :
@@ -321,7 +333,7 @@ put_result(struct table *t, const struct cmp *c, const struct cmp_result *r)
 	table_text(t, c->o.stage);
 	table_text(t, metrics[r->metric]);
 	table_text(t, c->rows.labels.text[r->label]);
-	table_text(t, c->rows.labels.text[c->ref]);
+	table_text(t, c->rows.labels.text[r->ref]);
 	table_int(t, (int64_t)r->n);
 	table_int(t, (int64_t)r->failed);
 	table_int(t, (int64_t)r->outliers);
