@@ -96,6 +96,9 @@ is 'but appended to' "$(tr '\n' ' ' <log)" 'before run run '
 t 'a summary' 0 lap -n 6 -o s.csv -l a -l b -- sleep 0.1 -- sh -c 'sleep 999 &'
 shows 'compares' '^lap: b takes [0-9.]* times as long as a (.*, 96.9 %)$' .t.err
 shows 'reports what was left' '^lap: b: n 6.*, 6 left processes behind$' .t.err
+t 'a cell that always fails' 1 lap -n 2 -o nil.csv -l a -L w=x,y -- sh -c \
+    'test {w} = x'
+shows 'is named with its values' '^lap: a w=y: n 0, 2 failed' .t.err
 t 'a table' 0 lap -n 6 --markdown -l a -l b -- sleep 0.1 -- true
 shows 'has the ratio' '^| b | 6 | 0 |.*| [0-9]*\.[0-9]* | [0-9.]* |$'
 

@@ -83,16 +83,18 @@ say_line(struct lap *l, const struct lap_cell *c, const struct lap_sums *s)
 {
 	char tail[128] = "", *end = tail + sizeof(tail), *at = tail;
 	const double *wall = s->v[LAP_WALL];
+	const char *keys = l->param_count > 0 ? c->keys : "";
+	const char *blank = l->param_count > 0 ? " " : "";
 
 	at = add_count(at, end, s->failed, "failed");
 	at = add_count(at, end, s->disturbed, "disturbed");
 	add_count(at, end, s->left, "left processes behind");
 	if (s->n == 0)
-		msg_note(&l->msg, "%s: n 0%s", c->label, tail);
+		msg_note(&l->msg, "%s%s%s: n 0%s", c->label, blank, keys,
+		    tail);
 	else
 		msg_note(&l->msg, "%s%s%s: n %zu, wall %.6f s (%.6f..%.6f), "
-		    "user+sys %.6f s%s", c->label, l->param_count > 0 ? " " :
-		    "", l->param_count > 0 ? c->keys : "", s->n,
+		    "user+sys %.6f s%s", c->label, blank, keys, s->n,
 		    stats_quantile(wall, s->n, 0.5), wall[0], wall[s->n - 1],
 		    stats_quantile(s->v[LAP_CPU], s->n, 0.5), tail);
 }
