@@ -75,17 +75,18 @@ zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
 }
 
 /*
- * Writes filler in the format of a fletcher4 checksum for a block of this size:
- * the sum of its words, the sum of these sums, and so on, each with more digits
- * than the previous one.
+ * Writes the fletcher4 checksum of a block: the sum of its words, the sum of
+ * these sums, and so on, each with more digits than the previous one.  Unknown
+ * contents are assumed to be random.
  */
 static void
-put_checksum(struct zfs_blocks *blocks, uint8_t *p, uint64_t size)
+put_checksum(struct zfs_blocks *blocks, uint8_t *p, const struct zfs_target *t)
 {
 	uint64_t a = 0, b = 0, c = 0, d = 0;
 
-	for (uint64_t i = 0; i < size / 8; i++) {
-		uint64_t word = zfs_noise(blocks);
+	for (uint64_t i = 0; i < t->stored / 8; i++) {
+		uint64_t word = t->data != NULL ? load_le64(t->data + 8 * i) :
+		    zfs_noise(blocks);
 
 		d += c += b += a += (uint32_t)word;
 		d += c += b += a += word >> 32;
@@ -120,7 +121,7 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	    (uint64_t)(t->under > 1) << 56 | (uint64_t)1 << 63);
 	store_le64(p + 80, ZFS_TXG);
 	store_le64(p + 88, t->under);
-	put_checksum(b, p + 96, t->stored);
+	put_checksum(b, p + 96, t);
 }
 
 /* Adds one level: the blocks that contain `blocks` pointers. */

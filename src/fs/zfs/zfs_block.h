@@ -39,6 +39,8 @@ struct zfs_target {
 	bool meta;			/* metadata, with two copies */
 	uint64_t under;			/* number of data blocks beneath it */
 	unsigned type;			/* ZFS_TYPE_... */
+	const uint8_t *data;		/* its contents if they are known and
+					 * uncompressed, otherwise NULL */
 };
 
 /* b must be zeroed. */

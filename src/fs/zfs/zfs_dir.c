@@ -17,6 +17,7 @@ enum {
 	MICRO_ENTRY = 64,
 	MICRO_NAME = 50,
 	MICRO_MOST = 128 << 10,
+	SALT_BASE = 0x2a5b0000,		/* any address */
 	FAT_BLOCK = 16384,
 	FAT_CHUNK = 24,
 	FAT_CHUNK_DATA = 21,
@@ -40,6 +41,17 @@ struct fat_dir {
 	struct zfs_object object;
 };
 
+/*
+ * Returns a salt for the hashes of a directory's names.  ZFS combines the
+ * addresses of two objects in memory, which are close to those used for the
+ * previous directory.
+ */
+static uint64_t
+salt_of(struct zfs_blocks *b)
+{
+	return SALT_BASE | (zfs_noise(b) & 0xffff) | 1;
+}
+
 static void
 micro_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
     const char *const *names, size_t count)
@@ -47,12 +59,12 @@ micro_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
 	struct zfs_blocks *b = d->blocks;
 	size_t len = ((count + 1) * MICRO_ENTRY + ZFS_SECTOR - 1) /
 	    ZFS_SECTOR * ZFS_SECTOR;
-	struct zfs_target t = { len, 0, true, 1, ZFS_TYPE_DIR };
+	struct zfs_target t = { len, 0, true, 1, ZFS_TYPE_DIR, NULL };
 	struct zfs_object o = { depth, mode, count + 2, (uint32_t)len, 1, 0 };
 
 	memset(b->block, 0, len);
 	store_le64(b->block, (uint64_t)1 << 63 | 3);
-	store_le64(b->block + 8, zfs_noise(b));
+	store_le64(b->block + 8, salt_of(b));
 	for (size_t i = 0; i < count; i++) {
 		uint8_t *p = b->block + (i + 1) * MICRO_ENTRY;
 
@@ -60,6 +72,7 @@ micro_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
 		memcpy(p + 14, names[i], strlen(names[i]));
 	}
 	t.stored = zfs_blocks_add(b, b->block, len, 1);
+	t.data = t.stored == len ? b->block : NULL;
 	o.used = ZFS_COPIES * t.stored;
 	zfs_dnode_add(d, &o, &t);
 }
@@ -217,7 +230,7 @@ fat_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
 {
 	struct zfs_blocks *b = d->blocks;
 	struct fat_dir f = { .d = d, .count = count,
-		.leaf = { FAT_BLOCK, 0, true, 1, ZFS_TYPE_DIR },
+		.leaf = { FAT_BLOCK, 0, true, 1, ZFS_TYPE_DIR, NULL },
 		.object = { depth, mode, count + 2, FAT_BLOCK, 0, 0 } };
 	struct fat_name *hashed = sys_malloc(count * sizeof(*hashed));
 

@@ -34,12 +34,13 @@ zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks)
  * Writes the access, creation, modification and change times, assuming about a
  * millisecond per object, and more for large objects.  Writing an object also
  * modifies its directory, so the modification time of the directory is slightly
- * later.
+ * later.  Nothing is written to a link or an empty directory after its creation.
  */
 static void
 put_times(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 {
-	bool dir = S_ISDIR(o->mode), empty = dir && o->size == 2;
+	bool dir = S_ISDIR(o->mode);
+	bool empty = S_ISLNK(o->mode) || (dir && o->size == 2);
 	uint64_t made = d->now_ns += zfs_noise(d->blocks) % MADE_NS;
 	uint64_t written = empty ? made : made +
 	    zfs_noise(d->blocks) % WRITTEN_NS +
@@ -182,7 +183,7 @@ void
 zfs_dnodes_end(struct zfs_dnodes *d)
 {
 	struct zfs_target t = { ZFS_DNODE_BLOCK, 4096, true, ZFS_DNODES,
-	    ZFS_TYPE_DNODE };
+	    ZFS_TYPE_DNODE, NULL };
 
 	if (d->in_block > 0)
 		end_block(d);

@@ -10,7 +10,7 @@
 #include "zfs_block.h"
 
 /* Deeper directories are assumed to have the same parent. */
-enum { ZFS_DEPTHS = 32 };
+enum { ZFS_DEPTHS = 256 };
 
 enum { ZFS_DNODE = 512, ZFS_DNODE_BLOCK = 16384,
     ZFS_DNODES = ZFS_DNODE_BLOCK / ZFS_DNODE };

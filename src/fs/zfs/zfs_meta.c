@@ -48,7 +48,7 @@ zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
 	uint64_t stored = (record / 2 + zfs_noise(&m->blocks) %
 	    (record / 2 + 1) + ZFS_SECTOR - 1) / ZFS_SECTOR * ZFS_SECTOR;
 	struct zfs_target t = { record, stored, false, 1,
-	    ZFS_TYPE_FILE };
+	    ZFS_TYPE_FILE, NULL };
 	struct zfs_object o = { depth, mode, size, record, records,
 	    stored * records };
 
@@ -86,7 +86,7 @@ zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
     uint64_t size)
 {
 	struct zfs_object o = { depth, mode, size, ZFS_SECTOR, 0, 0 };
-	struct zfs_target t = { 0, 0, false, 1, ZFS_TYPE_FILE };
+	struct zfs_target t = { 0, 0, false, 1, ZFS_TYPE_FILE, NULL };
 
 	if (S_ISLNK(mode) && size > ZFS_TARGET_MOST)
 		add_target(m, &o, &t);
