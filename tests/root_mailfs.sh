@@ -86,7 +86,8 @@ stopped() {
 	    is 'nor is anything else left' "$(left)" "$none"
 	t 'some cells are done' 0 test -n \
 	    "$(find "$stopped_name.csv.d/rows" -name '0*.csv')"
-	t 'resumed' 0 quick --fs "$stopped_kind" -n 1 -o "$stopped_name.csv"
+	t 'resumed' 0 quick --fs "$stopped_kind" -n "$stopped_rounds" \
+	    -o "$stopped_name.csv"
 	is 'to the end' "$(find "$stopped_name.csv.d/rows" -name '0*.csv' |
 	    wc -l)" $((stopped_rounds * 3))
 	is 'nothing is left' "$(left)" "$none"
