@@ -143,15 +143,25 @@ wait(struct deflate_lazy *f, struct words_match *m, size_t end)
 	return pos;
 }
 
-/* Returns how far to move on after this many misses in a row. */
-static inline size_t
-next_after(size_t misses)
+/*
+ * Finds the first match at or after `from`.  Returns false if there is none
+ * before `end`.  The inner loop has only one condition, because most of its
+ * positions have no match.
+ */
+static inline bool
+next_match(struct deflate_lazy *f, size_t from, size_t end,
+    struct words_match *m)
 {
-	size_t skip = misses >> PACE;
+	size_t stop = from + (1 << PACE) + 1, skip;
 
-	if (__builtin_expect(skip == 0, 1))
-		return 1;
-	return 1 + (skip < SKIP_MOST ? skip : SKIP_MOST);
+	for (size_t pos = from; pos < end; pos += skip, stop = pos + 1) {
+		for (stop = stop < end ? stop : end; pos < stop; pos++)
+			if (match_at(f, pos, m, 3))
+				return true;
+		skip = (pos - 1 - from) >> PACE;
+		skip = skip < SKIP_MOST ? skip : SKIP_MOST;
+	}
+	return false;
 }
 
 /*
@@ -184,14 +194,10 @@ deflate_lazy_find(struct deflate_lazy *f, struct deflate_seq *seqs,
     size_t room)
 {
 	size_t end = f->len < MARGIN ? 0 : f->len - MARGIN;
-	size_t from = f->pos, pos = from, next, n = 0;
+	size_t from = f->pos, next, n = 0;
 	struct words_match m;
 
-	while (pos < end && n + 1 < room) {
-		if (!match_at(f, pos, &m, 3)) {
-			pos += next_after(pos - from);
-			continue;
-		}
+	while (n + 1 < room && next_match(f, from, end, &m)) {
 		next = wait(f, &m, end);
 		/* the match may begin earlier if positions were skipped */
 		if ((m.pos - from) >> PACE != 0)
@@ -199,9 +205,8 @@ deflate_lazy_find(struct deflate_lazy *f, struct deflate_seq *seqs,
 		seqs[n++] = words_seq(&m, from);
 		from = m.pos + m.length;
 		insert(f, next, from < end ? from : end);
-		pos = from;
 	}
-	if (pos >= end && from < f->len) {
+	if (n + 1 < room && from < f->len) {
 		seqs[n++] = words_rest(f->len - from);
 		from = f->len;
 	}
