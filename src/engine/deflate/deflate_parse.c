@@ -93,29 +93,42 @@ insert(struct deflate_parse *p, uint32_t pos, uint32_t end)
 		match_insert(&p->match, p->in, pos);
 }
 
+/*
+ * Finds the first match at or after `start`.  Returns false if there is none
+ * before `end`.  The inner loop has only one condition, because most of its
+ * positions have no match.
+ */
+static inline bool
+next_match(struct deflate_parse *p, uint32_t start, uint32_t end,
+    uint32_t *pos, struct match *m)
+{
+	uint32_t stop = start + (1 << SKIP_LOG) + 1, skip;
+
+	for (*pos = start; *pos < end; *pos += skip, stop = *pos + 1) {
+		for (stop = stop < end ? stop : end; *pos < stop; ++*pos)
+			if (find(p, start, pos, m))
+				return true;
+		skip = (*pos - 1 - start) >> SKIP_LOG;
+		skip = skip < SKIP_MOST ? skip : SKIP_MOST;
+	}
+	return false;
+}
+
 size_t
 deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
     size_t room)
 {
-	uint32_t start = p->pos, pos = start;
+	uint32_t end = p->len < MATCH_BYTES ? 0 : p->len - MATCH_BYTES;
+	uint32_t start = p->pos, pos;
+	struct match m;
 	size_t n = 0;
 
-	while (n < room && p->len - pos > MATCH_BYTES) {
-		struct match m;
-
-		if (!find(p, start, &pos, &m)) {
-			uint32_t skip = (pos - start) >> SKIP_LOG;
-			uint32_t left = p->len - pos - MATCH_BYTES;
-
-			skip = 1 + (skip < SKIP_MOST ? skip : SKIP_MOST);
-			pos += skip < left ? skip : left;
-			continue;
-		}
+	while (n < room && next_match(p, start, end, &pos, &m)) {
 		wait(p, &pos, &m);
 		seqs[n++] = (struct deflate_seq){ pos - start,
 		    (uint16_t)m.length, (uint16_t)m.distance };
 		insert(p, pos, pos + m.length);
-		start = pos += m.length;
+		start = pos + m.length;
 	}
 	if (n < room && start < p->len) {
 		seqs[n++] = (struct deflate_seq){ p->len - start, 0, 0 };
