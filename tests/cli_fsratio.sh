@@ -96,8 +96,8 @@ to one.csv fsratio --csv --fs btrfs -a zstd-3 single
 is 'btrfs: each tree has a node' "$(row zstd-3 metadata_B one.csv)" \
     $((2 * 8 * 16384))
 to one.csv fsratio --csv --fs btrfs --metadata single -a zstd-3 single
-is 'btrfs: and one copy of it, if requested' "$(row zstd-3 metadata_B one.csv)" \
-    $((8 * 16384))
+is 'btrfs: and one copy of it, if requested' \
+    "$(row zstd-3 metadata_B one.csv)" $((8 * 16384))
 many_small many
 to many.csv fsratio --csv --fs btrfs --force -a zstd-3 many
 is 'btrfs: leaves are filled as by a real copy' \

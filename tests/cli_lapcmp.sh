@@ -160,8 +160,9 @@ t 'keys make groups' 0 lapcmp keys.csv
 shows 'without the reference there are no pairs' '^b .*no pairs'
 shows 'and the reason' '^2 comparisons have no pairs: .*equal keys'
 t 'each group has a reference' 0 lapcmp --csv groups.csv
-is 'the first label in it' "$(cell verdict b wall_s) $(cell ref c wall_s) $(cell \
-    verdict d wall_s) $(cell pairs d wall_s)" 'slower c faster 6'
+is 'the first label in it' "$(cell verdict b wall_s) $(cell ref c \
+    wall_s) $(cell verdict d wall_s) $(cell pairs d wall_s)" \
+    'slower c faster 6'
 t 'as text' 0 lapcmp groups.csv
 shows 'says so' '^ratio: .*, to the first of each group; '
 t 'the reference requested' 0 lapcmp --csv -r a groups.csv

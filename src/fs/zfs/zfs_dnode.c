@@ -34,7 +34,7 @@ zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks)
  * Writes the access, creation, modification and change times, assuming about a
  * millisecond per object, and more for large objects.  Writing an object also
  * modifies its directory, so the modification time of the directory is slightly
- * later.  Nothing is written to a link or an empty directory after its creation.
+ * later.  A link or an empty directory is not modified after its creation.
  */
 static void
 put_times(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)

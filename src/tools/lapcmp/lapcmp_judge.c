@@ -201,9 +201,9 @@ verdict(const struct cmp_test *t)
 }
 
 /*
- * Returns the reference of a group: without -r, the first of its labels, because
- * a label that contains a parameter occurs in a single group.  A group with only
- * one label is left without a reference.
+ * Returns the reference of a group: without -r, the first of its labels,
+ * because a label that contains a parameter occurs in a single group.  A group
+ * with only one label is left without a reference.
  */
 static uint32_t
 reference(const struct cmp *c, uint32_t group)
