@@ -45,7 +45,8 @@ repeats_compress(void **state)
 
 /* Writes 40 texts, one after another, and returns their zstd -3 ratio. */
 static double
-texts_ratio(const struct words *w, const struct text_like *like)
+texts_ratio(const struct words *w, const struct text_like *like,
+    unsigned per_topic)
 {
 	struct strbuf b = { .data = NULL };
 	double ratio[TOGETHER];
@@ -56,6 +57,7 @@ texts_ratio(const struct words *w, const struct text_like *like)
 
 		prng_start(&p, 1, i);
 		text_start(&t, w, &p, like);
+		t.topic = i / per_topic;
 		text_write(&t, &b, 8000);
 	}
 	assert_int_equal(together_ratios(ratio, b.data, b.len), 0);
@@ -63,23 +65,26 @@ texts_ratio(const struct words *w, const struct text_like *like)
 	return ratio[0];
 }
 
-/* The profile relies on both. */
+/* The profile relies on all of these. */
 static void
 phrases_compress_together(void **state)
 {
 	struct words *w = calloc(1, sizeof(*w));
-	double plain, phrase, novel;
+	double plain, phrase, novel, topics;
+	struct text_like topical = { .repeat = 9000, .topic = PRNG_ONE / 2 };
 	struct prng p;
 
 	(void)state;
 	assert_non_null(w);
 	prng_start(&p, 1, 1);
 	words_make(w, &p, false);
-	plain = texts_ratio(w, &(struct text_like){ .repeat = 9000 });
+	plain = texts_ratio(w, &(struct text_like){ .repeat = 9000 }, 1);
 	phrase = texts_ratio(w, &(struct text_like){ .repeat = 9000,
-	    .phrase = PRNG_ONE * 7 / 8 });
+	    .phrase = PRNG_ONE * 7 / 8 }, 1);
 	novel = texts_ratio(w, &(struct text_like){ .repeat = 9000,
-	    .novel = PRNG_ONE / 4 });
+	    .novel = PRNG_ONE / 4 }, 1);
+	topics = texts_ratio(w, &topical, 1);
+	assert_true(texts_ratio(w, &topical, 20) > topics * 1.02);
 	assert_true(phrase > plain * 1.1);
 	assert_true(novel < plain * 0.9);
 	free(w);
@@ -121,6 +126,92 @@ traits_of_a_reply(void **state)
 }
 
 static void
+traits_of_lines(void **state)
+{
+	static const char first[] = "Message-ID: <ab@c>\nX-Of-All: a b\n"
+	    "X-Key: 0123456789abcdefABCDEF0123456789+/Z=\n\n"
+	    "this line recurs\nshort\n";
+	static const char next[] = "X-Of-All: a b\n\n> this line recurs\n"
+	    "this line recurs\nshort\nother line\nother line\n";
+	struct mail_like like = mail_like_default;
+	struct traits *t = calloc(1, sizeof(*t));
+
+	(void)state;
+	assert_non_null(t);
+	traits_add(t, first, sizeof(first) - 1);
+	assert_int_equal(t->again_B + t->same_B, 0);
+	assert_int_equal(t->token_B, 35);
+	traits_add(t, next, sizeof(next) - 1);
+	traits_learn(t, &like);
+	assert_int_equal(like.id_B, 6);
+	assert_int_equal(t->same_B, strlen("X-Of-All: a b\n"));
+	assert_int_equal(t->again_B, strlen("this line recurs\n"));
+	assert_int_equal(t->own_B, strlen("this line recurs\nshort\n"
+	    "this line recurs\nshort\nother line\nother line\n"));
+	free(t);
+}
+
+/* Generates a week of messages and measures them. */
+static void
+add_week(struct traits *t, const struct mail_like *like)
+{
+	struct mail_maker *m = calloc(1, sizeof(*m));
+	struct world *w = calloc(1, sizeof(*w));
+
+	assert_true(m != NULL && w != NULL && world_make(w, 1, 1) == 0);
+	m->world = w;
+	m->like = like;
+	mail_week(m, 0);
+	for (int i = 0; i < MAIL_WEEK; i++) {
+		assert_int_equal(mail_next(m), 0);
+		traits_add(t, m->out.data, m->out.len);
+	}
+	mail_free(m);
+	world_free(w);
+	free(w);
+	free(m);
+}
+
+static double
+share_of(uint64_t part, uint64_t all)
+{
+	return (double)part / (double)all;
+}
+
+/* Other header fields and repeated lines are generated. */
+static void
+generates_lines(void **state)
+{
+	struct mail_like like = mail_like_default;
+	struct traits *t = calloc(3, sizeof(*t));
+
+	(void)state;
+	assert_non_null(t);
+	like.attachments = 0;
+	for (unsigned i = 0; i < SIZES; i++)
+		like.sizes.at_B[i] += 8000;
+	add_week(&t[0], &like);
+	like.id_B = 50;
+	like.again = PRNG_ONE / 2;
+	like.more_B = 3000;
+	like.signatures = 0;
+	like.constant = PRNG_ONE;
+	add_week(&t[1], &like);
+	like.signatures = PRNG_ONE;
+	like.constant = 0;
+	add_week(&t[2], &like);
+	assert_true(t[1].head_B > t[0].head_B + 2700 * MAIL_WEEK &&
+	    t[1].head_B < t[0].head_B + 3300 * MAIL_WEEK);
+	assert_true(t[1].id_B / MAIL_WEEK >= 48 &&
+	    t[1].id_B / MAIL_WEEK <= 52);
+	assert_true(share_of(t[1].again_B, t[1].own_B) >
+	    share_of(t[0].again_B, t[0].own_B) + 0.3);
+	assert_true(t[1].same_B > t[0].same_B + 2000 * MAIL_WEEK);
+	assert_true(t[2].token_B > t[1].token_B + 1000 * MAIL_WEEK);
+	free(t);
+}
+
+static void
 measures_an_mbox(void **state)
 {
 	static const char mbox[] = "From a Mon\nSubject: x\n\nhi\nFrom here\n\n"
@@ -143,6 +234,8 @@ main(void)
 		cmocka_unit_test(repeats_compress),
 		cmocka_unit_test(phrases_compress_together),
 		cmocka_unit_test(traits_of_a_reply),
+		cmocka_unit_test(traits_of_lines),
+		cmocka_unit_test(generates_lines),
 		cmocka_unit_test(measures_an_mbox),
 	};
 

@@ -32,6 +32,9 @@ enum mail_field {
 
 enum { FIELD_BY_SIZE = PRNG_ONE + 1 };
 
+/* The most bytes of a Message-ID, and of other header fields. */
+enum { MAIL_ID_MOST = 80, MAIL_MORE_MOST = 32 << 10 };
+
 /* The size from which a message has room for a field. */
 extern const uint16_t mail_field_least[FIELD_COUNT];
 
@@ -45,6 +48,13 @@ struct mail_like {
 	uint32_t replies;		/* share of messages that quote */
 	uint32_t quoted;		/* share of quotes in their text */
 	uint32_t foreign;		/* share of threads with accents */
+	uint32_t again;			/* share of the other text that
+					 * repeats lines of recent messages */
+	uint32_t id_B;			/* size of a Message-ID, 0: short */
+	uint32_t more_B;		/* bytes of other header fields, */
+	uint32_t signatures;		/* the shares of signatures, */
+	uint32_t constant;		/* and of fields that are the same for
+					 * the whole list, in their number */
 	uint32_t fields[FIELD_COUNT];	/* share of messages with a field, of
 					 * those with room for it, or
 					 * FIELD_BY_SIZE: the large ones */
@@ -71,7 +81,7 @@ struct mail {
 	uint32_t luck;			/* which fields it has, < PRNG_ONE */
 	enum encoding encoding;
 	size_t body, body_len;		/* position of the text in the bodies */
-	char id[64];
+	char id[80];
 	char subject[80];		/* Latin-1, without Re: */
 };
 

@@ -27,6 +27,8 @@ struct text_like {
 					 * are the same in all messages */
 	uint32_t novel;			/* the next word is in no other
 					 * message */
+	uint32_t topic;			/* the next word is one of the few that
+					 * belong to the topic */
 };
 
 struct text {
@@ -34,6 +36,7 @@ struct text {
 	struct prng *prng;
 	struct text_like like;
 	uint64_t salt;			/* determines the novel words */
+	uint64_t topic;			/* determines the words of the topic */
 	const char *break_line;		/* separator between lines, */
 	const char *break_par;		/* separator between paragraphs */
 	unsigned column;
@@ -44,7 +47,10 @@ struct text {
 	uint16_t said[TEXT_MEMORY];	/* from WORDS on: novel words */
 };
 
-/* Starts a message, discarding earlier text. */
+/*
+ * Starts a message, discarding earlier text.  Set t->topic afterwards if the
+ * text has one.
+ */
 void text_start(struct text *t, const struct words *w, struct prng *p,
     const struct text_like *like);
 

@@ -9,6 +9,9 @@
 /* The least room for a quote, and the messages quoted by one. */
 enum { QUOTE_LEAST = 160, SOURCES = 4 };
 
+/* The bytes of consecutive lines that are repeated. */
+enum { AGAIN_LEAST = 80, AGAIN_MOST = 400 };
+
 /* The encoded size of 100 bytes of Latin-1 text. */
 static const unsigned grown[ENCODE_COUNT] = { 100, 100, 104, 109, 122 };
 
@@ -42,6 +45,51 @@ add_quotes(struct mail_maker *m, const struct mail *a, size_t len)
 		if (p->body_len > 0 && p->language == a->language)
 			add_quote(m, p, end - m->bodies.len);
 		from = mail_recent(m, a->folder, true);
+	}
+}
+
+/* Repeats at most len bytes of a message, from a random line on. */
+static void
+add_lines(struct mail_maker *m, const struct mail *from, size_t len)
+{
+	struct strbuf *b = &m->bodies;
+	size_t left = from->body_len, n;
+	const char *at, *nl;
+
+	/* the source buffer may move while it grows */
+	if (strbuf_room(b, len) == NULL)
+		return;
+	at = b->data + from->body;
+	n = prng_below(&m->prng, (uint32_t)left);
+	for (; (nl = memchr(at + n, '\n', left - n)) != NULL; n = 0) {
+		left -= (size_t)(nl + 1 - at);
+		at = nl + 1;
+		nl = left == 0 ? NULL : memchr(at, '\n', left);
+		n = nl == NULL ? len : (size_t)(nl + 1 - at);
+		if (n >= len)
+			break;
+		if (*at != '>') {
+			strbuf_add(b, at, n);
+			len -= n;
+		}
+	}
+}
+
+/* Repeats lines of recent messages, as patches and forms do. */
+static void
+add_again(struct mail_maker *m, const struct mail *a, size_t len)
+{
+	size_t end = m->bodies.len + len;
+	unsigned tries = 1 + (unsigned)(len / AGAIN_LEAST);
+
+	while (tries-- > 0 && m->bodies.len + AGAIN_LEAST <= end) {
+		size_t n = prng_range(&m->prng, AGAIN_LEAST, AGAIN_MOST);
+		size_t left = end - m->bodies.len;
+		uint16_t i = mail_recent(m, a->folder, true);
+
+		if (i != MAIL_NONE && m->mails[i].body_len > 0 &&
+		    m->mails[i].language == a->language)
+			add_lines(m, &m->mails[i], n < left ? n : left);
 	}
 }
 
@@ -84,10 +132,16 @@ mail_body(struct mail_maker *m, struct mail *a, size_t len)
 		end += strlen(footer);
 	else
 		footer = "";
+	len = room(m, a->body, len);
+	len = len > end ? len - end : 0;
+	end = b->len + len;
+	if (m->like->again > 0)
+		add_again(m, a, (size_t)((uint64_t)len * m->like->again /
+		    PRNG_ONE));
 	text_start(&m->text, &m->world->words[a->language], &m->prng,
 	    &m->like->text);
-	len = room(m, a->body, len);
-	text_write(&m->text, b, len > end ? len - end : 0);
+	m->text.topic = m->week * WORLD_SET + a->folder + 1;
+	text_write(&m->text, b, end > b->len ? end - b->len : 0);
 	a->body_len = b->len - a->body;
 	strbuf_str(b, signature);
 	strbuf_str(b, footer);

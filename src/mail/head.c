@@ -25,6 +25,12 @@ const uint16_t mail_field_least[FIELD_COUNT] = { [FIELD_REFERENCES] = 400,
 
 enum { SIGNATURE = 172, BODY_HASH = 43, WRAPPED = 72 };
 
+/*
+ * The people who get copies, the words of a field that all messages have, half
+ * the size of a field, and the least room for text.
+ */
+enum { COPIES = 4, CONSTANT_WORDS = 8, MORE_HALF = 100, TEXT_LEAST = 200 };
+
 bool
 mail_has(const struct mail_maker *m, const struct mail *a, enum mail_field f)
 {
@@ -180,6 +186,76 @@ add_list(struct mail_maker *m, const struct mail *a)
 	    l->host);
 }
 
+/* Adds copies to people who read the thread. */
+static void
+add_copies(struct mail_maker *m, const struct mail *a)
+{
+	uint64_t thread = 0;
+
+	for (const char *s = a->subject; *s != '\0'; s++)
+		thread = prng_mix(thread + (uint8_t)*s);
+	strbuf_str(&m->out, "Cc: ");
+	for (unsigned i = 0; i < COPIES; i++) {
+		const struct person *to = &m->world->people[
+		    prng_mix(thread + i) % WORLD_PEOPLE];
+
+		strbuf_fmt(&m->out, "%s <%s>%s\n", to->name, to->address,
+		    i + 1 < COPIES ? ",\n\t" : "");
+	}
+}
+
+/* Adds one of the fields that all messages of the list have. */
+static void
+add_constant(struct mail_maker *m, const struct mail *a, unsigned i)
+{
+	const struct words *w = &m->world->words[0];
+	struct prng p;
+	char name[WORD_B];
+
+	prng_start(&p, (uintptr_t)(a->list - m->world->lists), i);
+	words_name(&p, 3, name);
+	strbuf_fmt(&m->out, "X-%s:", name);
+	for (int k = 0; k < CONSTANT_WORDS; k++) {
+		const struct word *v = &w->at[prng_below(&p, WORDS)];
+
+		strbuf_char(&m->out, ' ');
+		strbuf_add(&m->out, v->text, v->len);
+	}
+	strbuf_char(&m->out, '\n');
+}
+
+static size_t
+least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Adds fields of other programs until they have about len bytes. */
+static void
+add_more(struct mail_maker *m, const struct mail *a, size_t len)
+{
+	size_t from = m->out.len;
+
+	unsigned others = prng_below(&m->prng, 3), constants = 0;
+
+	/* the last field is added or left out at random: it may be too long */
+	while (m->out.len + prng_below(&m->prng, 2 * MORE_HALF) < from + len &&
+	    !m->out.failed) {
+		uint32_t kind = prng_below(&m->prng, PRNG_ONE);
+
+		if (kind < m->like->signatures)
+			add_dkim(m, "X-DKIM-Signature: v=1;", a->author->host,
+			    a->sent);
+		else if (kind - m->like->signatures < m->like->constant)
+			add_constant(m, a, constants++);
+		else if (others++ % 3 == 0)
+			add_copies(m, a);
+		else
+			add_received(m, a->list->host, a->author->machine,
+			    a->author->ip, a->sent + others);
+	}
+}
+
 void
 mail_head(struct mail_maker *m, const struct mail *a)
 {
@@ -209,4 +285,8 @@ mail_head(struct mail_maker *m, const struct mail *a)
 	add_list(m, a);
 	if (a->rich || mail_has(m, a, FIELD_MIME))
 		strbuf_str(b, "MIME-Version: 1.0\n");
+	if (m->like->more_B > 0 && a->target_B > b->len + TEXT_LEAST)
+		add_more(m, a, least(prng_range(&m->prng,
+		    m->like->more_B / 2, m->like->more_B / 2 * 3),
+		    a->target_B - b->len - TEXT_LEAST));
 }

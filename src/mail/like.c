@@ -14,6 +14,8 @@ const struct mail_like mail_like_default = {
 	.replies = PRNG_ONE * 7 / 10,
 	.quoted = PRNG_ONE / 2,
 	.foreign = PRNG_ONE / 4,
+	.signatures = PRNG_ONE / 4,
+	.constant = PRNG_ONE / 4,
 	.fields = { FIELD_BY_SIZE, FIELD_BY_SIZE, FIELD_BY_SIZE,
 	    FIELD_BY_SIZE, FIELD_BY_SIZE, FIELD_BY_SIZE, FIELD_BY_SIZE,
 	    FIELD_BY_SIZE, FIELD_BY_SIZE, FIELD_BY_SIZE },

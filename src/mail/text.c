@@ -15,8 +15,8 @@ enum { WIDTH = 66, DEPTH_MOST = 5 };
  */
 enum { PHRASE = 5, LONGER = PRNG_ONE / 64 };
 
-/* How many words often follow the same word. */
-enum { FOLLOWERS = 8 };
+/* How many words often follow the same word, and belong to a topic. */
+enum { FOLLOWERS = 8, TOPIC_WORDS = 512 };
 
 void
 text_start(struct text *t, const struct words *w, struct prng *p,
@@ -26,6 +26,7 @@ text_start(struct text *t, const struct words *w, struct prng *p,
 	t->prng = p;
 	t->like = *like;
 	t->salt = like->novel > 0 ? prng_next(p) : 0;
+	t->topic = 0;
 	t->break_line = "\n";
 	t->break_par = "\n\n";
 	t->column = t->left = t->copies = t->copy = 0;
@@ -42,11 +43,23 @@ follower(struct text *t)
 	return words_pick(prng_mix((uint64_t)last << 32 | nth));
 }
 
+/* Draws one of the words of the topic, some of which are more frequent. */
+static uint32_t
+topical(struct text *t)
+{
+	uint32_t nth = prng_below(t->prng, 1 + prng_below(t->prng,
+	    TOPIC_WORDS));
+
+	return (uint32_t)(prng_mix(prng_mix(t->topic) + nth) % WORDS);
+}
+
 static uint32_t
 new_word(struct text *t)
 {
 	if (t->like.novel > 0 && prng_chance(t->prng, t->like.novel))
 		return prng_range(t->prng, WORDS, UINT16_MAX);
+	if (t->like.topic > 0 && prng_chance(t->prng, t->like.topic))
+		return topical(t);
 	if (t->count > 0 && t->like.phrase > 0 &&
 	    prng_chance(t->prng, t->like.phrase))
 		return follower(t);

@@ -4,6 +4,8 @@
  */
 #include "mail/traits.h"
 
+#include "base/hash.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -20,6 +22,12 @@ static const struct {
 };
 
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+/* Shorter lines, which are often empty or a sign, are not repeated ones. */
+enum { LINE_LEAST = 9 };
+
+/* Shorter runs of base64 characters may be words and numbers. */
+enum { TOKEN_LEAST = 32 };
 
 struct line {
 	const char *at;
@@ -58,6 +66,71 @@ add_field(bool has[FIELD_COUNT], const struct line *l)
 	}
 }
 
+/* Returns the bytes in long runs of base64 characters. */
+static uint64_t
+tokens(const struct line *l)
+{
+	uint64_t all = 0, run = 0;
+
+	for (size_t i = 0; i < l->len; i++) {
+		uint8_t c = (uint8_t)l->at[i];
+
+		if ((c < '0' || c > '9') && ((c | 0x20) < 'a' ||
+		    (c | 0x20) > 'z') && c != '+' && c != '/')
+			run = 0;
+		else if (++run >= TOKEN_LEAST)
+			all += run == TOKEN_LEAST ? run : 1;
+	}
+	return all;
+}
+
+static const char id_field[] = "message-id:";
+
+/* Adds the size of the Message-ID, from < to >. */
+static void
+add_id(struct traits *t, const struct line *l)
+{
+	size_t n = sizeof(id_field) - 1;
+	const char *open, *shut;
+
+	if (l->len < n || strncasecmp(l->at, id_field, n) != 0)
+		return;
+	open = memchr(l->at, '<', l->len);
+	shut = memchr(l->at, '>', l->len);
+	if (open != NULL && shut != NULL && open < shut) {
+		t->ids++;
+		t->id_B += (uint64_t)(shut + 1 - open);
+	}
+}
+
+/* Returns the bytes in lines of earlier messages; quotes do not count. */
+static uint64_t
+known(const struct traits *t, struct line l, const char *end)
+{
+	uint64_t bytes = 0;
+
+	while (next_line(&l, end)) {
+		uint64_t h = hash_bytes(0, l.at, l.len);
+
+		if (l.len >= LINE_LEAST && *l.at != '>' &&
+		    t->seen[h % TRAITS_LINES] == (uint32_t)(h >> 32))
+			bytes += l.len;
+	}
+	return bytes;
+}
+
+/* Remembers the lines of a message. */
+static void
+remember(struct traits *t, struct line l, const char *end)
+{
+	while (next_line(&l, end)) {
+		uint64_t h = hash_bytes(0, l.at, l.len);
+
+		if (l.len >= LINE_LEAST && *l.at != '>')
+			t->seen[h % TRAITS_LINES] = (uint32_t)(h >> 32);
+	}
+}
+
 /* Returns the number of accented characters in a line. */
 static uint64_t
 accents(const struct line *l)
@@ -93,12 +166,19 @@ traits_add(struct traits *t, const char *mail, size_t len)
 	uint64_t quoted = 0, text = 0, accented = 0;
 	struct line l = { .at = mail };
 
-	while (next_line(&l, end) && !is_blank(&l))
+	while (next_line(&l, end) && !is_blank(&l)) {
 		add_field(has, &l);
+		add_id(t, &l);
+		t->token_B += tokens(&l);
+	}
 	t->head_B += (uint64_t)(l.at + l.len - mail);
+	t->same_B += known(t, (struct line){ .at = mail }, l.at);
+	t->again_B += known(t, l, end);
+	remember(t, (struct line){ .at = mail }, end);
 	while (next_line(&l, end)) {
 		text += l.len;
 		quoted += *l.at == '>' ? l.len : 0;
+		t->own_B += *l.at == '>' ? 0 : l.len;
 		accented += accents(&l);
 	}
 	is_reply = quoted > 0 || has[FIELD_REPLY] || has[FIELD_REFERENCES];
@@ -125,6 +205,9 @@ traits_learn(const struct traits *t, struct mail_like *like)
 	like->replies = share(t->replies, t->count);
 	like->quoted = share(t->quoted_B, t->text_B);
 	like->foreign = share(t->foreign, t->count);
+	like->id_B = t->ids == 0 ? 0 : (uint32_t)(t->id_B / t->ids);
+	if (like->id_B > MAIL_ID_MOST)
+		like->id_B = MAIL_ID_MOST;
 	for (unsigned i = 0; i < FIELD_COUNT; i++)
 		like->fields[i] = share(t->fields[i], t->room[i]);
 }

@@ -11,6 +11,9 @@
 /* Larger messages with attachments go to a separate folder. */
 enum { SHARE_FROM = 24 << 10 };
 
+/* The most digits added to a Message-ID. */
+enum { ID_MORE = 24 };
+
 enum { WEEK_S = 7 * 86400, STEP_S = WEEK_S / MAIL_WEEK };
 
 /* Monday, 4 January 2021. */
@@ -160,6 +163,23 @@ draw_parent(struct mail_maker *m, const struct mail *a)
 	return best;
 }
 
+/* Invents the Message-ID. */
+static void
+draw_id(struct mail_maker *m, struct mail *a, uint64_t r)
+{
+	const char *host = a->author->host;
+	size_t least = sizeof("<12345678.123456@>") - 1 + strlen(host);
+	size_t more = m->like->id_B > least ? m->like->id_B - least : 0;
+	char extra[ID_MORE + 1] = "";
+
+	if (more > ID_MORE)
+		more = ID_MORE;
+	for (size_t i = 0; i < more; i++)
+		extra[i] = "0123456789abcdef"[prng_next(&m->prng) >> 60];
+	snprintf(a->id, sizeof(a->id), "%08x.%s%06x@%s", (unsigned)(r >> 32),
+	    extra, (unsigned)(r & 0xffffff), host);
+}
+
 /* Determines whether the message is a reply or starts a thread. */
 static void
 draw_thread(struct mail_maker *m, struct mail *a)
@@ -169,8 +189,7 @@ draw_thread(struct mail_maker *m, struct mail *a)
 	a->parent = prng_chance(&m->prng, m->like->replies) ?
 	    draw_parent(m, a) : MAIL_NONE;
 	a->author = &m->world->people[prng_below(&m->prng, WORLD_PEOPLE)];
-	snprintf(a->id, sizeof(a->id), "%08x.%06x@%s", (unsigned)(r >> 32),
-	    (unsigned)(r & 0xffffff), a->author->host);
+	draw_id(m, a, r);
 	if (a->parent == MAIL_NONE) {
 		a->language = prng_chance(&m->prng, m->like->foreign);
 		draw_subject(m, a);

@@ -49,6 +49,9 @@ int mailgen_parse(struct mailgen *g, int argc, char **argv);
 /* Writes the corpus; reports errors. */
 void mailgen_run(struct mailgen *g);
 
+/* A sample of the mail consists of so many runs of messages. */
+enum { MAILGEN_RUNS = 4 };
+
 /* Compression ratios: of each message, and of a sample together. */
 struct mailgen_fit {
 	double each;

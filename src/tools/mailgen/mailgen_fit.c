@@ -1,13 +1,13 @@
 /*
- * mailgen_fit.c - fitting a profile to how well the mail compresses
+ * mailgen_fit.c - fitting a profile to what messages contain and how well each
+ * compresses
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Three properties are determined by generating messages: repetition within a
- * message and noise in attachments by the compression ratio of each message,
- * and words that recur together in many messages (or, the opposite, in no
- * other) by the ratios of a sample compressed as one stream.
+ * Messages are generated until their quotes, repeated lines and header fields
+ * are as large as the originals'; repetition within a message and noise in
+ * attachments are determined by the compression ratio of each message.
  */
-#include "mailgen.h"
+#include "mailgen_fit.h"
 
 #include "base/sys.h"
 
@@ -22,25 +22,17 @@
 enum { FIT_MOST = 20000, TRIES = 9, FIT_MAILS = 2048, FIT_PARTS = 512,
     FIT_B = 32 << 20, FIT_TEXT_B = 4 << 20 };
 
-/*
- * Trials of the quotes, and of the words that recur together, for which there
- * must be some messages.
- */
-enum { QUOTE_TRIES = 3, FAR_TRIES = 5, FAR_LEAST = 64 };
+/* Trials of the shares that are measured directly. */
+enum { SHARE_TRIES = 6 };
 
 /* Ratios that differ by no more than this are close enough. */
 #define CLOSE 0.002
-#define FAR_CLOSE 0.005
+
+/* Smaller changes of a property are not worth a trial. */
+enum { FINE = PRNG_ONE / 1024 };
 
 /* With more repetition than this, the text would be a single endless phrase. */
-enum { REPEAT_MOST = PRNG_ONE * 7 / 8 };
-
-struct fit {
-	const struct world *world;
-	struct mail_like *like;
-	const struct measure *want;
-	struct mailgen_fit *got;
-};
+enum { REPEAT_MOST = PRNG_ONE * 7 / 8, AGAIN_MOST = PRNG_ONE * 7 / 8 };
 
 /* The value being tried, and the cached compressed size of the text. */
 struct trial {
@@ -52,12 +44,9 @@ struct trial {
 	uint64_t mails, text_packed_B;
 };
 
-typedef int take_mail(void *to, const struct mail_maker *m);
-
-/* Generates messages. */
-static int
-make_some(const struct fit *f, uint64_t mails, uint64_t bytes,
-    take_mail *take, void *to)
+int
+mailgen_make(const struct fit *f, unsigned nth, uint64_t mails,
+    uint64_t bytes, take_mail *take, void *to)
 {
 	struct mail_maker *maker = sys_calloc(1, sizeof(*maker));
 	uint64_t made = 0;
@@ -65,8 +54,11 @@ make_some(const struct fit *f, uint64_t mails, uint64_t bytes,
 
 	if (rc != 0)
 		return rc;
-	maker->world = f->world;
+	maker->world = &f->world[nth];
+	maker->seed = nth + 1;
 	maker->like = f->like;
+	if (mails > MAIL_WEEKS * MAIL_WEEK)
+		mails = MAIL_WEEKS * MAIL_WEEK;
 	for (uint64_t i = 0; rc == 0 && i < mails && made < bytes; i++) {
 		if (i % MAIL_WEEK == 0)
 			mail_week(maker, i / MAIL_WEEK);
@@ -94,7 +86,7 @@ try(struct trial *t, double *ratio)
 
 	made.parts_only = t->text_packed_B > 0;
 	made.packed_B[0] = t->text_packed_B;
-	rc = make_some(t->fit, t->mails, t->text ? FIT_TEXT_B : FIT_B,
+	rc = mailgen_make(t->fit, 0, t->mails, t->text ? FIT_TEXT_B : FIT_B,
 	    to_measure, &made);
 	if (!t->text)
 		t->text_packed_B = made.packed_B[0];
@@ -103,15 +95,8 @@ try(struct trial *t, double *ratio)
 	return rc;
 }
 
-/* The search for the root of an increasing function. */
-struct root {
-	double lo, hi, x, last, last_y;
-	unsigned steps;
-};
-
-/* Moves x, where the function is y, by the secant method, within the bounds. */
-static void
-root_step(struct root *r, double y)
+void
+mailgen_root_step(struct root *r, double y)
 {
 	double next = 0;
 
@@ -133,21 +118,22 @@ fit_one(struct trial *t, double want)
 	struct root r = { .hi = t->most, .x = *t->number };
 	int rc = 0;
 
-	while (rc == 0 && want > 0 && r.steps < TRIES) {
+	while (rc == 0 && want > 0 && r.steps < TRIES &&
+	    r.hi - r.lo > FINE) {
 		double ratio, off;
 
 		rc = try(t, &ratio);
 		off = (ratio - want) / want;
 		if (rc != 0 || fabs(off) < CLOSE)
 			break;
-		root_step(&r, t->more ? off : -off);
+		mailgen_root_step(&r, t->more ? off : -off);
 		*t->number = (uint32_t)r.x;
 	}
 	return rc;
 }
 
-static int
-fit_repeat(const struct fit *f)
+int
+mailgen_fit_repeat(const struct fit *f)
 {
 	struct trial t = {
 		.fit = f,
@@ -190,109 +176,82 @@ fit_noise(const struct fit *f)
 	return rc != 0 ? rc : try(&t, &f->got->each);
 }
 
-/*
- * A message may have less to quote than it should, so the share is raised until
- * the messages quote as much as the originals.
- */
-static int
-fit_quotes(const struct fit *f)
+/* Returns value + more, but at least 0 and at most most. */
+static uint32_t
+plus(uint32_t value, double more, uint32_t most)
 {
-	const struct traits *want = &f->want->traits;
-	uint32_t *quoted = &f->like->quoted;
-	int rc = 0;
+	double sum = value + more;
 
-	for (int i = 0; rc == 0 && want->quoted_B > 0 && i < QUOTE_TRIES;
-	    i++) {
-		struct measure made = { .every = UINT64_MAX };
-		double more;
-
-		rc = make_some(f, FIT_MAILS, FIT_TEXT_B, to_measure, &made);
-		if (rc == 0 && made.traits.quoted_B > 0) {
-			more = (double)want->quoted_B / (double)want->text_B *
-			    (double)made.traits.text_B /
-			    (double)made.traits.quoted_B * *quoted;
-			*quoted = more < PRNG_ONE ? (uint32_t)more : PRNG_ONE;
-		}
-		measure_free(&made);
-	}
-	return rc;
+	return sum <= 0 ? 0 : sum >= most ? most : (uint32_t)sum;
 }
 
-static int
-to_folder(void *to, const struct mail_maker *m)
-{
-	struct strbuf *b = to;
-
-	b += m->mails[m->count - 1].folder;
-	strbuf_add(b, m->out.data, m->out.len);
-	return b->failed ? -ENOMEM : 0;
-}
-
-/* Returns the logarithm between the largest and the smallest error. */
 static double
-off_by(const struct mailgen_fit *got)
+part(uint64_t some, uint64_t all)
 {
-	double least = INFINITY, most = -INFINITY;
-
-	for (int i = 0; i < TOGETHER; i++) {
-		double off = log(got->together[i] / got->want[i]);
-
-		least = fmin(least, off);
-		most = fmax(most, off);
-	}
-	return (least + most) / 2;
+	return all == 0 ? 0 : (double)some / (double)all;
 }
 
-/* Compresses generated messages, as many bytes as were sampled, by folder. */
-static int
-try_together(const struct fit *f, double *off)
+/* The same for the bytes of header fields: all, random ones and equal lines. */
+static void
+adjust_fields(struct mail_like *like, const struct traits *want,
+    const struct traits *made)
 {
-	struct strbuf folders[WORLD_SET] = { { .data = NULL } };
-	int rc = make_some(f, UINT64_MAX, f->want->sample.len, to_folder,
-	    folders);
+	double all = part(want->head_B, want->count) -
+	    part(made->head_B, made->count);
+	double tokens = part(want->token_B, want->count) -
+	    part(made->token_B, made->count);
+	double same = part(want->same_B, want->count) -
+	    part(made->same_B, made->count);
 
-	for (int i = 1; i < WORLD_SET; i++)
-		strbuf_add(&folders[0], folders[i].data, folders[i].len);
-	if (rc == 0)
-		rc = folders[0].failed ? -ENOMEM : together_ratios(
-		    f->got->together, folders[0].data, folders[0].len);
-	*off = rc == 0 ? off_by(f->got) : 0;
-	for (int i = 0; i < WORLD_SET; i++)
-		strbuf_free(&folders[i]);
-	return rc;
+	like->more_B = plus(like->more_B, all, MAIL_MORE_MOST);
+	if (like->more_B == 0)
+		return;
+	like->signatures = plus(like->signatures, tokens / like->more_B *
+	    PRNG_ONE, PRNG_ONE);
+	like->constant = plus(like->constant, same / like->more_B * PRNG_ONE,
+	    PRNG_ONE - like->signatures);
 }
 
-/* Sets how often words recur together: x in -1..1, below 0 less than never. */
-static int
-try_far(const struct fit *f, double x, double *off)
+/*
+ * Corrects what is too small or too large in the generated messages: a message
+ * may have nothing to quote, or less than it should, and signatures also repeat
+ * lines.
+ */
+static void
+adjust(struct mail_like *like, const struct traits *want,
+    const struct traits *made)
 {
-	struct text_like *t = &f->like->text;
-	int rc;
+	double more = part(want->quoted_B, want->text_B) -
+	    part(made->quoted_B, made->text_B);
 
-	t->phrase = x > 0 ? (uint32_t)(x * PRNG_ONE) : 0;
-	t->novel = x < 0 ? (uint32_t)(-x * PRNG_ONE) : 0;
-	rc = fit_repeat(f);
-	return rc != 0 ? rc : try_together(f, off);
+	if (want->quoted_B > 0)
+		like->quoted = plus(like->quoted, more * PRNG_ONE, PRNG_ONE);
+	more = part(want->replies, want->count) -
+	    part(made->replies, made->count);
+	like->replies = plus(like->replies, more * PRNG_ONE, PRNG_ONE);
+	more = part(want->again_B, want->own_B) -
+	    part(made->again_B, made->own_B);
+	like->again = plus(like->again, more * PRNG_ONE, AGAIN_MOST);
+	adjust_fields(like, want, made);
 }
 
+/* Generates messages until their shares are those of the originals. */
 static int
-fit_far(const struct fit *f)
+fit_shares(const struct fit *f)
 {
-	struct root r = { .lo = -0.75, .hi = 1, .x = 0.25 };
 	int rc = 0;
 
-	/* a few messages have nothing in common */
-	if (f->want->count < FAR_LEAST)
-		return 0;
-	rc = together_ratios(f->got->want, f->want->sample.data,
-	    f->want->sample.len);
-	while (rc == 0 && r.steps < FAR_TRIES) {
-		double off, x = r.x;
+	for (int i = 0; rc == 0 && i < SHARE_TRIES; i++) {
+		struct measure *made = sys_calloc(1, sizeof(*made));
 
-		rc = try_far(f, x, &off);
-		if (rc != 0 || fabs(off) < FAR_CLOSE)
-			break;
-		root_step(&r, off);
+		if (made == NULL)
+			return -ENOMEM;
+		made->every = UINT64_MAX;
+		rc = mailgen_make(f, 0, FIT_MAILS, FIT_TEXT_B, to_measure, made);
+		if (rc == 0)
+			adjust(f->like, &f->want->traits, &made->traits);
+		measure_free(made);
+		sys_free(made);
 	}
 	return rc;
 }
@@ -301,20 +260,22 @@ int
 mailgen_fit(struct mail_like *like, const struct measure *m,
     struct mailgen_fit *got)
 {
-	struct world *w = sys_calloc(1, sizeof(*w));
+	struct world *w = sys_calloc(FIT_SEEDS, sizeof(*w));
 	struct fit f = { .world = w, .like = like, .want = m, .got = got };
-	int rc = w == NULL ? -ENOMEM : world_make(w, 0, 1);
+	int rc = w == NULL ? -ENOMEM : 0;
 
+	for (unsigned i = 0; rc == 0 && i < FIT_SEEDS; i++)
+		rc = world_make(&w[i], i + 1, 1);
 	if (rc == 0)
-		rc = fit_quotes(&f);
+		rc = fit_shares(&f);
 	if (rc == 0)
-		rc = fit_repeat(&f);
+		rc = mailgen_fit_repeat(&f);
 	if (rc == 0)
 		rc = fit_noise(&f);
 	if (rc == 0)
-		rc = fit_far(&f);
-	if (w != NULL)
-		world_free(w);
+		rc = mailgen_fit_together(&f);
+	for (unsigned i = 0; w != NULL && i < FIT_SEEDS; i++)
+		world_free(&w[i]);
 	sys_free(w);
 	return rc;
 }

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 /* The most messages compressed alone, and bytes compressed together. */
-enum { SAMPLE = 20000, TOGETHER_B = 8 << 20, RUNS = 4 };
+enum { SAMPLE = 20000, TOGETHER_B = 8 << 20 };
 
 enum { FILE_MOST = 1 << 30 };
 
@@ -65,8 +65,8 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 		    (uint64_t)l->items[i].st.st_size : 0;
 	}
 	m->every = files / SAMPLE + 1;
-	m->run_B = TOGETHER_B / RUNS;
-	m->stretch_B = bytes / RUNS + 1;
+	m->run_B = TOGETHER_B / MAILGEN_RUNS;
+	m->stretch_B = bytes / MAILGEN_RUNS + 1;
 	for (size_t i = 0; rc != -ENOMEM && i < l->count; i++) {
 		const struct fs_item *it = &l->items[i];
 
