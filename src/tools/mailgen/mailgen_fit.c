@@ -1,6 +1,5 @@
 /*
- * mailgen_fit.c - fitting a profile to what messages contain and how well each
- * compresses
+ * mailgen_fit.c - fitting a profile to the messages, each on its own
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Messages are generated until their quotes, repeated lines and header fields
