@@ -13,7 +13,7 @@
  * Transient failures (time-outs, 408, 429, 5xx, broken connections, short or
  * unexpected bodies) are retried, after a pause that doubles or that the server
  * requests, and only for the bytes still missing.  A read fails with -errno if
- * there is no progress for timeout_s seconds.
+ * there is no progress for timeout_s seconds and in three attempts.
  *
  * The data is not verified here, except that an object must not change: if its
  * validator (ETag) changes, reads return -ESTALE.

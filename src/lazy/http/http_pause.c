@@ -39,7 +39,8 @@ http_patience_pause(struct http_patience *p, unsigned retry_after)
 	if (retry_after > 0)
 		pause = retry_after * second;
 	p->tries++;
-	if (now + pause >= p->deadline_ns)
+	if (now + pause >= p->deadline_ns &&
+	    (p->tries >= HTTP_TRIES || retry_after > 0))
 		return -ETIMEDOUT;
 	sys_sleep_ns(pause);
 	return 0;

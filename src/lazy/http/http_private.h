@@ -197,6 +197,12 @@ int http_auth_lookup(const char *text, size_t len, const char *host,
 /* http_pause.c */
 
 /* The attempts made, and the time left for more. */
+/*
+ * The attempts within timeout_s.  If other stalled transfers occupy all
+ * connections, an attempt takes longer; as many are made nevertheless.
+ */
+enum { HTTP_TRIES = 3 };
+
 struct http_patience {
 	uint64_t limit_ns;		/* time allowed without progress */
 	uint64_t deadline_ns;
@@ -213,7 +219,8 @@ void http_patience_renew(struct http_patience *p);
 
 /*
  * Sleeps before the next attempt, for retry_after seconds if that is not 0.
- * Returns 0, or -ETIMEDOUT if the pause would exceed the deadline.
+ * Returns 0, or -ETIMEDOUT if the pause would exceed the deadline and either
+ * there have been HTTP_TRIES attempts or the server requested the pause.
  */
 int http_patience_pause(struct http_patience *p, unsigned retry_after);
 

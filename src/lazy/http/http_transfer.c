@@ -16,10 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum {
-	SLOWEST = 100,			/* bytes per second */
-	TRIES = 3			/* attempts within timeout_s */
-};
+enum { SLOWEST = 100 };			/* bytes per second */
 
 enum {
 	REFUSAL_MAX = 64 << 10,		/* maximum bytes to read from an error
@@ -202,7 +199,7 @@ on_progress(void *arg, curl_off_t total, curl_off_t now, curl_off_t up_total,
 static void
 set_limits(struct http_transfer *t, const struct http *h)
 {
-	long ms = (long)h->o.timeout_s * 1000 / TRIES;
+	long ms = (long)h->o.timeout_s * 1000 / HTTP_TRIES;
 
 	t->stall_ns = (uint64_t)ms * 1000000;
 	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, ms);
