@@ -235,7 +235,6 @@ static void
 add_more(struct mail_maker *m, const struct mail *a, size_t len)
 {
 	size_t from = m->out.len;
-
 	unsigned others = prng_below(&m->prng, 3), constants = 0;
 
 	/* the last field is added or left out at random: it may be too long */
