@@ -31,7 +31,7 @@ must_be_whole(const struct lap_cell *c)
 		char *const *argv = c->stages[i].argv;
 
 		if (strcmp(c->stages[i].path, "/bin/sh") != 0 ||
-		    strcmp(argv[0], "sh") != 0 || strcmp(argv[1], "-c") != 0 ||
+		    strcmp(argv[0], "/bin/sh") != 0 || strcmp(argv[1], "-c") != 0 ||
 		    strpbrk(argv[2], "\t\n") != NULL || argv[3] != NULL)
 			abort();
 	}

@@ -47,12 +47,14 @@ edit_all(struct oci_document *d)
 {
 	struct oci_document *again;
 	char why[OCI_WHY], *text;
+	char hex[OCI_HEX + 1] = "";
 	size_t len, layers;
 
 	edit(d, NULL);
 	edit(d, OCI_LAYERS);
 	edit(d, OCI_MANIFESTS);
-	oci_set_diff_id(d, 0, "00");
+	memset(hex, '0', OCI_HEX);
+	oci_set_diff_id(d, 0, hex);
 	layers = oci_count(d, OCI_LAYERS);
 	if (oci_write(d, &text, &len) != 0 ||
 	    oci_parse(&again, text, len, why) != 0 ||

@@ -79,7 +79,7 @@ for f in plain few none; do
 		take "$f$s"
 	done
 	for o in 'gzip -9n gz' 'bgzip -c bgz' 'zstd -qc19 zst' 'xz -c0 xz' \
-	    'lz4 -qc9 lz4' 'bzip2 -c9 bz2'; do
+	    'lz4 -qc9 lz4' 'bzip2 -c9 bz2' 'compress -cf Z'; do
 		have "${o%% *}" || continue
 		s=${o##* }
 		# shellcheck disable=SC2086
@@ -305,6 +305,32 @@ seed kernel_config plain '\377' config
 seed kernel_config short '\010' config
 pzc -c <config >config.gz
 seed kernel_config packed '\377' config.gz
+# "aaab" in codes of nine bits, after the byte that says so: a, 257, b
+printf '\220\141\002\212\001' >codes
+seed lzw codes '\007\007' codes
+printf 'bytes 5-9/12' >header
+seed http_header range '' header
+printf 'multipart/byteranges; boundary="a b"' >header
+seed http_header boundary '' header
+printf 'Bearer realm="https://h/t",service="s",scope="repository:a/b:pull"' >header
+seed http_header challenge '' header
+printf 'Basic realm="r"' >header
+seed http_header basic '' header
+printf '120' >header
+seed http_header retry '' header
+{ printf '\r\n--b\r\nContent-Range: bytes 5-9/12\r\n\r\nabcde'
+  printf '\r\n--b\r\ncontent-type: x\r\ncontent-range: bytes 0-0/12\r\n\r\nf'
+  printf '\r\n--b--\r\n'; } >body
+seed multipart two '\007' body
+# A cache file: two headers of 48 bytes, without their sums, and their data;
+# the last byte asks for correct sums.
+{ printf 'layrange'; printf '\000\000\000\000\000\000\000\000'
+  printf '\005\000\000\000\000\000\000\000'; head -c 24 /dev/zero
+  printf 'abcde'
+  printf 'layrange'; printf '\020\000\000\000\000\000\000\000'
+  printf '\004\000\000\000\000\000\000\000'; head -c 24 /dev/zero
+  printf 'fgh\000'; } >ranges
+seed cache ranges '' ranges
 
 if [ -n "$vectors" ]; then
 	for f in "$vectors"/*/*; do
