@@ -9,6 +9,8 @@ if(COLDPRESS_LZO AND LZO_FOUND)
     coldpress_folders(engine/lzo)
     target_compile_definitions(coldpress PRIVATE COLDPRESS_LZO)
     set(LZO_LIBRARIES_USED PkgConfig::LZO)
+    set(licence "with LZO, coldwalk, fsratio and sqpack as a whole are under the \
+GPL, version 3 or later; -DCOLDPRESS_LZO=OFF leaves them under BSD-2-Clause")
 else()
     list(APPEND lost
         "LZO: coldwalk rejects such images, fsratio and sqpack do not support lzo")

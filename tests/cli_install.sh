@@ -14,6 +14,9 @@ for page in "$SRC"/man/*.[1-8]; do
 	t "$name" 0 test -s "root/usr/share/man/man${name##*.}/$name"
 	t "${name%.*}" 0 test -x "root/usr/bin/${name%.*}"
 	t "${name%.*} -V" 0 "root/usr/bin/${name%.*}" -V
+	is "${name%.*} -V names the GPL if, and only if, LZO is linked" \
+	    "$(grep -c 'lzo .*: .*GPL, version 3 or later$' .t.out)" \
+	    "$(ldd "root/usr/bin/${name%.*}" 2>/dev/null | grep -c liblzo2)"
 done
 for script in tarball pipe-buffer image-export mailfs bench-pzc \
     bench-coldwalk bench-layers bench-mount bench-readers bench-sqpack \

@@ -6,6 +6,7 @@
 
 #include "base/cpus.h"
 #include "base/options.h"
+#include "engine/packer/packer.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -84,8 +85,9 @@ show_version(struct coldwalk *c)
 	char text[64];
 
 	digest_version(text, sizeof(text));
-	printf("coldwalk (coldpress) %s\n%s\nSHA-256 by %s\n",
-	    COLDPRESS_VERSION, text, digest_sha256_by());
+	printf("coldwalk (coldpress) %s\n%s\nSHA-256 by %s%s\n",
+	    COLDPRESS_VERSION, text, digest_sha256_by(),
+	    packer_lzo_notice());
 	return msg_finish(&c->msg);
 }
 

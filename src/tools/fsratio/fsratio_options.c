@@ -80,9 +80,9 @@ static const char help[] =
 static int
 show_version(struct fsratio *f)
 {
-	printf("fsratio (coldpress) %s\nzlib %s\nlz4 %s\nzstd %s\nxz %s\n",
+	printf("fsratio (coldpress) %s\nzlib %s\nlz4 %s\nzstd %s\nxz %s%s\n",
 	    COLDPRESS_VERSION, zlibVersion(), LZ4_versionString(),
-	    ZSTD_versionString(), lzma_version_string());
+	    ZSTD_versionString(), lzma_version_string(), packer_lzo_notice());
 	return msg_finish(&f->msg);
 }
 

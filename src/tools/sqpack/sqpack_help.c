@@ -5,6 +5,7 @@
 #include "sqpack.h"
 
 #include "base/options.h"
+#include "engine/packer/packer.h"
 #include "format/gzip/deflate_engine.h"
 
 #include <lz4.h>
@@ -87,10 +88,10 @@ void
 sqpack_versions(char text[SQPACK_VERSIONS_B])
 {
 	snprintf(text, SQPACK_VERSIONS_B,
-	    "sqpack (coldpress) %s\n%s\nlz4 %s\nzstd %s\nxz %s",
+	    "sqpack (coldpress) %s\n%s\nlz4 %s\nzstd %s\nxz %s%s",
 	    COLDPRESS_VERSION, deflate_engine_versions(),
 	    LZ4_versionString(), ZSTD_versionString(),
-	    lzma_version_string());
+	    lzma_version_string(), packer_lzo_notice());
 }
 
 int
