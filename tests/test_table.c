@@ -73,11 +73,14 @@ csv_is_rfc_4180(void **state)
 	(void)state;
 	append("a,\"b\"\nc", NAN, TABLE_CSV);
 	append("#d", 1.25, TABLE_CSV);
+	append("e#f", 2, TABLE_CSV);
 	assert_string_equal(content(), "# note: about a,\"b\" c\n"
 	    "name,wall_s,in_B,ok\n"
 	    "\"a,\"\"b\"\"\nc\",,-9223372036854775808,1\n"
 	    "# note: about #d\n"
-	    "\"#d\",1.250,-9223372036854775808,1\n");
+	    "\"#d\",1.250,-9223372036854775808,1\n"
+	    "# note: about e#f\n"
+	    "\"e#f\",2.000,-9223372036854775808,1\n");
 }
 
 static void
@@ -98,6 +101,7 @@ reads_what_it_wrote(void **state)
 	(void)state;
 	append("a,\"b\"\nc", 0.5, TABLE_CSV);
 	append("", NAN, TABLE_CSV);
+	append("c#d", 1, TABLE_CSV);
 	assert_int_equal(table_open(&r, path), 0);
 	assert_int_equal(table_column(r, "in_B"), 2);
 	assert_int_equal(table_column(r, "nope"), -ENOENT);
@@ -107,6 +111,8 @@ reads_what_it_wrote(void **state)
 	assert_int_equal(table_next(r), 1);
 	assert_string_equal(table_value(r, 0), "");
 	assert_string_equal(table_value(r, 1), "");
+	assert_int_equal(table_next(r), 1);
+	assert_string_equal(table_value(r, 0), "c#d");
 	assert_int_equal(table_next(r), 0);
 	table_reader_free(r);
 }
@@ -196,6 +202,29 @@ joined_files_read_as_one(void **state)
 	table_reader_free(r);
 }
 
+static void
+a_byte_order_mark_is_skipped(void **state)
+{
+	struct table_reader *r;
+
+	(void)state;
+	write_text("\xef\xbb\xbf# note: x\na,b\n1,2\n");
+	assert_int_equal(table_open(&r, path), 0);
+	assert_int_equal(table_columns(r), 2);
+	assert_string_equal(table_name(r, 0), "a");
+	assert_int_equal(table_next(r), 1);
+	assert_int_equal(table_line(r), 3);
+	table_reader_free(r);
+	write_text("\xef\xbb\xbf""a,b\n1,2\n");
+	assert_int_equal(table_open(&r, path), 0);
+	assert_int_equal(table_column(r, "a"), 0);
+	table_reader_free(r);
+	write_text("\xef\xbb");
+	assert_int_equal(table_open(&r, path), -EINVAL);
+	write_text("");
+	assert_int_equal(table_open(&r, path), -ENODATA);
+}
+
 int
 main(void)
 {
@@ -205,6 +234,7 @@ main(void)
 		T(reads_what_it_wrote), T(refuses_another_header),
 		T(cuts_a_partial_row), T(a_wrong_count_is_an_error),
 		T(bad_rows_are_refused), T(joined_files_read_as_one),
+		T(a_byte_order_mark_is_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,10 @@
  */
 void quote_bytes(struct strbuf *b, const char *text, char quote);
 
-/* Appends a CSV value (RFC 4180), quoted where necessary. */
+/*
+ * Appends a CSV value (RFC 4180), quoted where necessary.  A '#' is quoted too,
+ * because many readers that skip comments would cut the row there.
+ */
 void quote_csv(struct strbuf *b, const char *value);
 
 /*

@@ -76,8 +76,8 @@ int table_close(struct table *t);
 struct table_reader;
 
 /*
- * Starts reading CSV from path, or from standard input for "-".  Returns 0,
- * -ENODATA (no header line) or -errno.
+ * Starts reading CSV from path, or from standard input for "-".  A byte order
+ * mark is skipped.  Returns 0, -ENODATA (no header line) or -errno.
  */
 int table_open(struct table_reader **r, const char *path);
 
@@ -92,8 +92,9 @@ int table_next(struct table_reader *r);
 /* Returns the line number, counted from 1, at which the current row began. */
 uint64_t table_line(const struct table_reader *r);
 
-/* Returns the number of columns, available after table_open(). */
+/* Return the number of columns and a column's name, after table_open(). */
 int table_columns(const struct table_reader *r);
+const char *table_name(const struct table_reader *r, int column);
 
 /*
  * Returns the index of a column by its name, or -ENOENT; available after

@@ -61,7 +61,7 @@ quote_bytes(struct strbuf *b, const char *text, char quote)
 void
 quote_csv(struct strbuf *b, const char *s)
 {
-	if (strpbrk(s, ",\"\r\n") == NULL && *s != '#') {
+	if (strpbrk(s, ",\"\r\n#") == NULL) {
 		quote_bytes(b, s, '\0');
 		return;
 	}

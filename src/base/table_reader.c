@@ -120,6 +120,23 @@ read_row(struct table_reader *t, struct row *r)
 	return rc == 0 ? 1 : rc;
 }
 
+/*
+ * Skips a byte order mark, which spreadsheets write before CSV in UTF-8.
+ * Returns 0, or -EINVAL if the first byte is that of a mark, but not the rest:
+ * no name of a column begins like that.
+ */
+static int
+skip_mark(FILE *file)
+{
+	int c = getc(file);
+
+	if (c != 0xef) {
+		ungetc(c, file);
+		return 0;
+	}
+	return getc(file) == 0xbb && getc(file) == 0xbf ? 0 : -EINVAL;
+}
+
 int
 table_open(struct table_reader **out, const char *path)
 {
@@ -134,7 +151,9 @@ table_open(struct table_reader **out, const char *path)
 		sys_free(t);
 		return rc;
 	}
-	rc = read_row(t, &t->header);
+	rc = skip_mark(t->file);
+	if (rc == 0)
+		rc = read_row(t, &t->header);
 	if (rc <= 0) {
 		table_reader_free(t);
 		return rc == 0 ? -ENODATA : rc;
@@ -181,6 +200,12 @@ table_column(const struct table_reader *t, const char *name)
 		if (strcmp(t->header.text + t->header.start[i], name) == 0)
 			return i;
 	return -ENOENT;
+}
+
+const char *
+table_name(const struct table_reader *t, int column)
+{
+	return t->header.text + t->header.start[column];
 }
 
 const char *
