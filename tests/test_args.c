@@ -65,6 +65,12 @@ reals(void **state)
 	assert_int_equal(args_real("2", 0, 1, &v), -ERANGE);
 	assert_int_equal(args_real("nan", 0, 1, &v), -EINVAL);
 	assert_int_equal(args_real("1s", 0, 1, &v), -EINVAL);
+	assert_int_equal(args_real("0x1", 0, 1, &v), -EINVAL);
+	assert_int_equal(args_real(" 1", 0, 1, &v), -EINVAL);
+	assert_int_equal(args_real("", 0, 1, &v), -EINVAL);
+	assert_true(v == 0.25);
+	assert_int_equal(args_real("+2.5e-1", 0, 1, &v), 0);
+	assert_true(v == 0.25);
 }
 
 static void

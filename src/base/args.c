@@ -63,8 +63,12 @@ int
 args_real(const char *s, double lo, double hi, double *value)
 {
 	char *end;
-	double v = strtod(s, &end);
+	double v;
 
+	/* strtod() also takes blanks, hexadecimal, "inf" and "nan". */
+	if (s[strspn(s, "0123456789.eE+-")] != '\0')
+		return -EINVAL;
+	v = strtod(s, &end);
 	if (end == s || *end != '\0' || !isfinite(v))
 		return -EINVAL;
 	if (v < lo || v > hi)
