@@ -42,6 +42,8 @@ is 'by two percent' "$(cell ratio b wall_s | cut -c1-4)" 1.02
 is 'its interval' "$(cell conf_pct b wall_s)" 95.86
 is 'not resolved' "$(cell verdict c wall_s)" 'not resolved'
 is 'half the width' "$(cell half_pct c wall_s)" 9.545
+is 'what may go undetected' "$(cell unseen_pct c wall_s)" 10.000
+is 'nothing, if something was detected' "$(cell unseen_pct b wall_s)" ''
 is 'too few' "$(cell verdict d wall_s) $(cell ratio_lo d wall_s)" \
     'not resolved '
 is 'their ratio is reported' "$(cell ratio d wall_s)" 2.000000
@@ -55,6 +57,8 @@ t 'text' 0 lapcmp rows.csv
 shows 'says uncorrected' '6 comparisons, each at 5 % on its own$'
 shows 'says too few' '^d .*not resolved (no interval with fewer than 6 pairs)$'
 shows 'reports what may go undetected' '^c .*not resolved (+-10.0 %)$'
+shows 'and how many pairs decide more' \
+    '^not resolved with 20 pairs: .* decides more is 23$'
 t 'Holm' 0 lapcmp --holm rows.csv
 shows 'says Holm' '6 comparisons, family-wise error 5 % (Holm)$'
 t 'JSON' 0 lapcmp --json rows.csv
@@ -109,6 +113,8 @@ t 'rows given twice' 0 lapcmp --csv six.csv six.csv
 is 'are counted once' "$(cell pairs b wall_s) $(cell n a wall_s)" '8 8'
 t 'is reported' 0 sh -c 'lapcmp six.csv six.csv 2>&1 >/dev/null |
     grep "16 rows repeat a run"'
+t 'one row given twice' 0 sh -c '{ sed 2q rows.csv; cat rows.csv; } | lapcmp'
+shows 'is one row' '1 row repeats a run .* and was counted once$' .t.err
 
 # Times below the clock's resolution are equal; if they were excluded, the other
 # pairs would determine the verdict.
@@ -123,6 +129,19 @@ t 'times of 0' 0 lapcmp --csv zero.csv
 is 'all pairs count' "$(cell pairs b cpu_s) $(cell verdict b cpu_s)" \
     '20 not resolved'
 
+# An interval that is wide, or has no end, is described by what is known.
+{
+	echo "$head"
+	rows s1 a 1 7 1
+	rows s1 b 2 7 'i % 2 ? 10.713 : 0.5'
+	rows s1 c 3 7 'i % 2 ? 2 : 0'
+} >wide.csv
+t 'wide intervals' 0 lapcmp wide.csv
+shows 'are a factor' '^b .*not resolved (up to 11 times)$'
+shows 'or have no limit' '^c .*not resolved (no limit)$'
+shows 'more of the same does not help' \
+    '^not resolved with 7 pairs: .* decides more is 9$'
+
 # Both runs of a pair come from the same series.
 {
 	echo "$head"
@@ -134,6 +153,22 @@ shows 'have no pairs' '^b .*no pairs'
 t 'unless requested' 0 lapcmp --across --csv series.csv
 is 'then they are compared' "$(cell verdict b wall_s)" slower
 cp series.csv joined.csv
+
+# Rows of another tool, one label after the other on a machine that drifts.
+awk 'BEGIN {
+	print "label,run,wall_s"
+	for (i = 1; i <= 12; i++) print "a," i "," 1 + i / 100
+	for (i = 1; i <= 12; i++) print "b," i "," 1.12 + i / 100
+}' >other.csv
+t 'rows without a series' 0 lapcmp other.csv
+shows 'are not paired' '^b .* 0 .*not resolved (not interleaved: no series)$'
+shows 'with a way out' 'not known to be interleaved.*--across' .t.err
+t 'nor in rows' 0 lapcmp --csv other.csv
+is 'so there is no verdict' "$(cell pairs b wall_s) $(cell verdict b wall_s)" \
+    '0 not resolved'
+t 'unless requested' 0 lapcmp --across other.csv
+shows 'then there is one' '^b .* slower$'
+shows 'and what it may mean' '^pairs are by run number only: a drift '
 {
 	echo "$head"
 	rows s3 a 1 8 1
@@ -214,6 +249,14 @@ t 'no rows' 1 lapcmp header.csv
 	echo 's1,1,a,,x,all,cold,1,1,1,0,'
 } >bad.csv
 t 'a row without a number' 1 lapcmp bad.csv
+sed '$s/,x,/,4,/; $s/,cold,1,/,cold,0x10,/' bad.csv >hex.csv
+t 'a time in hexadecimal' 1 lapcmp hex.csv
+printf '\357\273\277' | cat - five.csv >marked.csv
+t 'a byte order mark' 0 lapcmp marked.csv
+echo '{"series":"s1","cell":1,"label":"a","run":1,"wall_s":1.5}' >rows.json
+t 'JSON' 1 lapcmp rows.json
+shows 'is not CSV' 'rows.json: is JSON; expected CSV' .t.err
+t 'a row without a number' 1 lapcmp bad.csv
 shows 'reports its line' 'bad.csv:5: not a valid row' .t.err
 t 'no such stage' 1 lapcmp -s 7 rows.csv
 t 'standard output closed' 1 sh -c 'lapcmp rows.csv >&-'
@@ -228,6 +271,8 @@ t 'an invalid option' 1 lapcmp --nope
 if have lap; then
 	t 'lap' 0 lap -q -n 12 -o lap.csv -l less -l more -- true -- sh -c \
 	    'i=0; while [ "$i" -lt 20000 ]; do i=$((i + 1)); done'
+	t 'its table' 0 lapcmp lap.csv
+	is 'begins with its head' "$(sed 's/ .*//; q' .t.out)" wall_s
 	t 'its rows' 0 lapcmp --csv lap.csv
 	is 'more work is slower' "$(cell verdict more cpu_s)" slower
 	t 'parameters in default labels' 0 lap -q -n 6 -o list.csv -L n=1,6 -- \

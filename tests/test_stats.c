@@ -92,6 +92,10 @@ static void
 sign_test(void **state)
 {
 	(void)state;
+	for (size_t i = 0; i < 21; i++)
+		assert_int_equal(stats_sign_next(i, 0.95), i < 6 ? 6 :
+		    i < 9 ? 9 : i < 12 ? 12 : i < 15 ? 15 : i < 17 ? 17 :
+		    i < 20 ? 20 : 23);
 	assert_true(near(stats_sign_p(0, 6), 0.03125));
 	assert_true(near(stats_sign_p(6, 0), 0.03125));
 	assert_true(near(stats_sign_p(5, 5), 1));

@@ -45,6 +45,13 @@ int stats_median_interval(const double *sorted, size_t n, double conf,
     struct stats_interval *out);
 
 /*
+ * Returns the smallest number of values above n with which the sign test at
+ * this level rejects in spite of one more value on the other side.  Up to
+ * there, further values only make it harder to reject.
+ */
+size_t stats_sign_next(size_t n, double conf);
+
+/*
  * Returns the two-sided p-value of the sign test for a median with `less`
  * values below it and `more` above: the probability that chance alone produces
  * a split at least this uneven.

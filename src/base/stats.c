@@ -75,21 +75,46 @@ coins_next(struct coins *c)
 	return p;
 }
 
-int
-stats_median_interval(const double *sorted, size_t n, double conf,
-    struct stats_interval *out)
+/*
+ * Returns the largest k for which P(X < k), which is stored in *below, is at
+ * most half the allowed error.
+ */
+static size_t
+median_rank(size_t n, double conf, double *below)
 {
 	struct coins c = { .n = (double)n, .log_p = -(double)n * log(2) };
-	double tail = 0, kept = 0;
+	double tail = 0;
 	size_t k = 0;
 
-	/* the largest k for which P(X < k) is at most half the allowed error */
+	*below = 0;
 	for (; k < (n + 1) / 2; k++) {
 		tail += coins_next(&c);
 		if (2 * tail > (1 - conf) * (1 + 1e-12))
 			break;
-		kept = tail;
+		*below = tail;
 	}
+	return k;
+}
+
+size_t
+stats_sign_next(size_t n, double conf)
+{
+	double below;
+	size_t k = median_rank(n, conf, &below);
+
+	do
+		n++;
+	while (median_rank(n, conf, &below) <= k);
+	return n;
+}
+
+int
+stats_median_interval(const double *sorted, size_t n, double conf,
+    struct stats_interval *out)
+{
+	double kept;
+	size_t k = median_rank(n, conf, &kept);
+
 	if (k == 0)
 		return -ERANGE;
 	out->lo = sorted[k - 1];

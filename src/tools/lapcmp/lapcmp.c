@@ -137,6 +137,25 @@ read_all(struct cmp *c, int argc, char **argv)
 	return rc;
 }
 
+static void
+note(struct cmp *c)
+{
+	bool loose = false;
+
+	if (c->rows.again == 1)
+		msg_note(&c->msg, "1 row repeats a run (same series, label "
+		    "and number) and was counted once");
+	else if (c->rows.again > 1)
+		msg_note(&c->msg, "%zu rows repeat a run (same series, label "
+		    "and number) and were counted once", c->rows.again);
+	for (size_t i = 0; i < c->count; i++)
+		loose |= c->result[i].loose;
+	if (loose)
+		msg_note(&c->msg, "rows without a series are not known to be "
+		    "interleaved, so they are not paired; --across pairs them "
+		    "by run number");
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -152,10 +171,8 @@ main(int argc, char *argv[])
 		msg_error(&c.msg, "no rows for stage '%s'", c.o.stage);
 	else if (rc == 0) {
 		rc = cmp_compare(&c);
-		if (rc == 0 && c.rows.again > 0)
-			msg_note(&c.msg, "%zu rows repeat a run (same series, "
-			    "label and number) and were counted once",
-			    c.rows.again);
+		if (rc == 0)
+			note(&c);
 		if (rc == 0)
 			rc = c.o.csv || c.o.json ? cmp_print_rows(&c) :
 			    cmp_print_text(&c);

@@ -82,6 +82,8 @@ struct cmp_result {
 
 	bool is_ref;
 	size_t pairs;
+	bool loose;			/* runs with equal numbers, but without
+					 * a series, were not paired */
 	struct cmp_test test[CMP_KINDS];
 	double conf;			/* level of both intervals */
 	const char *verdict;		/* "" for the reference */

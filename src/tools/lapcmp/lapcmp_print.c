@@ -50,23 +50,36 @@ print_interval(const struct cmp_test *t)
 		printf("  %-17s", t->ratio > 0 ? "-" : "");
 }
 
-/* Returns the largest difference that may have gone undetected, in percent. */
+/*
+ * Returns the largest difference that may have gone undetected, in percent; NaN
+ * if a difference was found, or if there is no interval.
+ */
 static double
-unseen_pct(const struct cmp_test *t)
+unseen_pct(const struct cmp *c, const struct cmp_result *r)
 {
-	return t->bounded ? 100 * fmax(1 - t->interval.lo,
-	    t->interval.hi - 1) : NAN;
+	const struct cmp_test *t = cmp_deciding(c, r);
+
+	return r->verdict == CMP_NOT_RESOLVED && t->bounded ?
+	    100 * fmax(1 - t->interval.lo, t->interval.hi - 1) : NAN;
 }
 
 static void
 print_reason(const struct cmp *c, const struct cmp_result *r)
 {
 	const struct cmp_test *t = cmp_deciding(c, r);
+	double unseen = unseen_pct(c, r);
 
-	if (r->pairs == 0)
+	if (r->pairs == 0 && r->loose)
+		printf(" (not interleaved: no series)");
+	else if (r->pairs == 0)
 		printf(" (no pairs)");
+	else if (t->bounded && (t->interval.lo == 0 || isinf(unseen)))
+		printf(" (no limit)");
+	else if (unseen >= 100)
+		printf(" (up to %.*f times)", t->interval.hi < 10 ? 1 : 0,
+		    t->interval.hi);
 	else if (t->bounded)
-		printf(" (+-%.1f %%)", unseen_pct(t));
+		printf(" (+-%.1f %%)", unseen);
 	else if (c->o.test == CMP_RANK && r->pairs > STATS_RANK_MAX)
 		printf(" (above %d pairs)", STATS_RANK_MAX);
 	else
@@ -231,6 +244,28 @@ have_one_reference(const struct cmp *c)
 	return true;
 }
 
+/*
+ * The sign test allows one more exception at 9 pairs, 12, 15 and so on; the
+ * numbers between decide less than the one before them.
+ */
+static void
+print_hint(const struct cmp *c)
+{
+	const struct cmp_result *most = NULL;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct cmp_result *r = &c->result[i];
+
+		if (isfinite(unseen_pct(c, r)) && (most == NULL ||
+		    r->pairs > most->pairs))
+			most = r;
+	}
+	if (most != NULL && c->o.test == CMP_SIGN)
+		printf("not resolved with %zu pairs: the next number with "
+		    "which the sign test decides more is %zu\n", most->pairs,
+		    stats_sign_next(most->pairs, most->conf));
+}
+
 static void
 print_foot(const struct cmp *c)
 {
@@ -250,9 +285,20 @@ print_foot(const struct cmp *c)
 	if (unpaired > 1 && c->o.keys == NULL)
 		printf("%zu comparisons have no pairs: rows are paired "
 		    "within groups of equal keys, which -k chooses\n", unpaired);
+	print_hint(c);
 	if (c->o.across)
-		puts("pairs are from different series, so the ratios include "
-		    "any drift of the machine");
+		puts("pairs are by run number only: a drift of the machine "
+		    "reads as a difference");
+}
+
+/* Returns whether the name of a group says something. */
+static bool
+has_title(const struct cmp *c, uint32_t group)
+{
+	const char *name = c->rows.groups.text[group];
+
+	return *name != '\0' && (c->rows.groups.count > 1 ||
+	    strcmp(name, "cache=unknown") != 0);
 }
 
 int
@@ -266,7 +312,7 @@ cmp_print_text(struct cmp *c)
 
 		if (i > 0 && (new_group || r[-1].metric != r->metric))
 			putchar('\n');
-		if (new_group && *c->rows.groups.text[r->group] != '\0') {
+		if (new_group && has_title(c, r->group)) {
 			print_name(c->rows.groups.text[r->group], 0);
 			putchar('\n');
 		}
@@ -318,7 +364,7 @@ put_comparison(struct table *t, const struct cmp *c,
 	table_real(t, sign->p, 12);
 	table_real(t, sign->p_holm, 12);
 	table_text(t, r->is_ref ? "reference" : r->verdict);
-	table_real(t, unseen_pct(cmp_deciding(c, r)), 3);
+	table_real(t, unseen_pct(c, r), 3);
 	put_interval(t, rank);
 	table_real(t, rank->p, 12);
 	table_real(t, rank->p_holm, 12);

@@ -204,11 +204,17 @@ cmp_read(struct cmp *c, const char *path)
 		    "has no rows" : strerror(-rc));
 		return rc;
 	}
+	if (*table_name(in.r, 0) == '{' || *table_name(in.r, 0) == '[') {
+		msg_error(&c->msg, "%s: is JSON; expected CSV, which lap "
+		    "writes without --json", name);
+		table_reader_free(in.r);
+		return -EINVAL;
+	}
 	for (int i = 0; i < COLUMNS; i++) {
 		in.col[i] = table_column(in.r, names[i]);
 		if (in.col[i] < 0 && i < NEEDED) {
-			msg_error(&c->msg, "%s: the column %s is missing", name,
-			    names[i]);
+			msg_error(&c->msg, "%s: the column %s is missing; "
+			    "expected label, run and wall_s", name, names[i]);
 			table_reader_free(in.r);
 			return -EINVAL;
 		}
