@@ -40,6 +40,14 @@ void provenance_series(char id[PROVENANCE_SERIES_B]);
 int provenance_write(struct table *t, const struct provenance *p);
 
 /*
+ * Looks for the same provenance, made on the same day, in the last comments of
+ * the file path: a row of p belongs to their series.  Returns 1, with the name
+ * of that series in id, 0 or -errno.
+ */
+int provenance_again(const char *path, const struct provenance *p,
+    char id[PROVENANCE_SERIES_B]);
+
+/*
  * If path is a regular file, writes its path and size.  Returns 0 or -errno
  * from the write.
  */

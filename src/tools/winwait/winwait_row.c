@@ -80,7 +80,7 @@ static int
 write_row(const struct winwait *w, const struct proc_run *r)
 {
 	enum { COUNT = sizeof(columns) / sizeof(columns[0]) };
-	char series[PROVENANCE_SERIES_B];
+	char series[PROVENANCE_SERIES_B] = "";
 	const struct provenance p = { .series = series, .tool = "winwait",
 		.argc = w->o.argc, .argv = w->o.argv };
 	enum table_format format = w->o.json ? TABLE_JSON : TABLE_CSV;
@@ -91,15 +91,20 @@ write_row(const struct winwait *w, const struct proc_run *r)
 
 	if (rc != 0)
 		return rc;
-	provenance_series(series);
-	rc = provenance_write(t, &p);
+	/* A launch that is repeated continues the series. */
+	if (w->o.output != NULL && !w->o.json)
+		rc = provenance_again(w->o.output, &p, series);
 	if (rc == 0) {
+		provenance_series(series);
+		rc = provenance_write(t, &p);
+	}
+	if (rc >= 0) {
 		table_text(t, series);
 		put_row(t, w, r);
 		rc = table_end(t);
 	}
 	closed = table_close(t);
-	return rc != 0 ? rc : closed;
+	return rc < 0 ? rc : closed;
 }
 
 static void
