@@ -115,7 +115,7 @@ cell_read() {
 		;;
 	esac
 	cell_lap "$cell_new.read" -l "$cell_read_id" -k "reader=$reader" -- "$@"
-	unmount
+	unmount "$study/mount"
 	rm -rf "$(unpacked)"
 }
 

@@ -6,10 +6,6 @@
 # from a mount by the kernel or by squashfuse, as with enroot start, or from a
 # tree that is unpacked first, as with enroot create.
 
-unmount() {
-	! mountpoint -q "$study/mount" || umount "$study/mount"
-}
-
 # mount_command HOW IMAGE: prints the command, as words for sh
 mount_command() {
 	case $1 in
@@ -19,7 +15,7 @@ mount_command() {
 }
 mount_by() {
 	mkdir -p "$study/mount"
-	unmount
+	unmount "$study/mount"
 	eval "$(mount_command "$1" "$(image)")" 2>>"$study/log" 8>&- \
 	    9>&-
 }
@@ -57,7 +53,7 @@ can_start() {
 	mksquashfs "$study/try" "$study/try.sqsh" -no-progress >/dev/null 2>&1
 	if eval "$(mount_command "$start_by" "$study/try.sqsh")" \
 	    2>"$study/try.log" 8>&- 9>&-; then
-		unmount
+		unmount "$study/mount"
 		echo yes
 	else
 		head -n 1 "$study/try.log"
@@ -117,7 +113,7 @@ start_mounted() {
 	    sh -c 'cd "$1" && eval "$2"' sh "$study/mount" "$start"
 	start_loop=$(calc 'printf "%.0f", b - a' a="$start_loop" b="$(loop_read)")
 	start_disk=$(image_resident)
-	unmount
+	unmount "$study/mount"
 	[ "$start_image/$start_mount" != 0.0/0.0 ] || start_cache=cold
 	start_facts="loop_B=$start_loop;disk_B=$start_disk"
 }

@@ -90,18 +90,6 @@ fs_daemon_is() {
 	return 1
 }
 
-# patiently COMMAND...: retries the command, because zfs-fuse takes some time to
-# handle an unmount, and the filesystem is busy until then.  If every attempt
-# fails, the last message is logged.
-patiently() {
-	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
-		sleep "$patiently_pause"
-		! patiently_said=$("$@" 2>&1) || return 0
-	done
-	printf '%s: %s\n' "$*" "$patiently_said" >>"$study/log"
-	return 1
-}
-
 # fs_mounted: whether the filesystem is mounted, even if its daemon has died
 fs_mounted() {
 	mountpoint -q "$(fs_mnt)" 2>/dev/null ||
@@ -125,6 +113,7 @@ daemon_idle() {
 # fs_end: removes all files and mounts, including those of a crashed run
 fs_end() {
 	[ -e "$study/fs" ] || return 0
+	# zfs-fuse takes some time to handle an unmount
 	if fs_mounted; then
 		patiently umount "$(fs_mnt)" || umount -l "$(fs_mnt)" || :
 	fi

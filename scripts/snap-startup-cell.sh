@@ -9,8 +9,7 @@
 
 parts_unmount() {
 	for part in app content; do
-		! mountpoint -q "$study/mount/$part" ||
-		    umount "$study/mount/$part"
+		unmount "$study/mount/$part"
 	done
 }
 

@@ -97,6 +97,24 @@ plan_may_change() {
 	return 1
 }
 
+# patiently COMMAND...: retries the command for about 20 seconds.  If every
+# attempt fails, the last message is logged.
+patiently() {
+	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
+		sleep "$patiently_pause"
+		! patiently_said=$("$@" 2>&1) || return 0
+	done
+	printf '%s: %s\n' "$*" "$patiently_said" >>"$study/log"
+	return 1
+}
+
+# unmount PLACE: unmounts what is mounted there.  Any program that watches files,
+# such as a virus scanner, can keep it busy for a moment; if it stays busy, it is
+# detached.
+unmount() {
+	! mountpoint -q "$1" || patiently umount "$1" || umount -l "$1"
+}
+
 # plan_take: reads the plan, which the current options must not contradict.  In
 # prepare some values may change; the number of runs may only be raised.
 plan_take() {

@@ -79,6 +79,27 @@ t 'and once more when dropped' 0 test "$(key mine.gzip.dropped loop_B)" \
     -gt 100000
 is 'nothing is left' "$(gone)" ''
 
+# A program that looks at the mount for a moment does not end the study, nor
+# does one that stays.
+# busy SECONDS: mounts an image that is in use for this long; $! is the user
+busy() {
+	mkdir -p rows.csv.d/mount/app
+	mount -t squashfs -o loop,ro try.sqsh rows.csv.d/mount/app
+	(cd rows.csv.d/mount/app && exec sleep "$1") &
+	until [ "$(readlink /proc/$!/cwd)" = "$PWD/rows.csv.d/mount/app" ]; do
+		sleep 0.01
+	done
+}
+busy 2
+t 'a mount that is in use' 0 "$snap" -o rows.csv call parts_unmount
+t 'is unmounted when it is free' 1 kill -0 $!
+busy 1000
+t 'one that stays in use' 0 "$snap" -o rows.csv call parts_unmount
+shows 'is logged' 'umount.*busy' rows.csv.d/log
+t 'by a program that goes on' 0 kill $!
+wait $! || :
+is 'nothing is left of either' "$(gone)" ''
+
 # Tests pre-warming, and an image in launch order.
 t 'a study of these' 0 "$snap" -q -n 1 --from mine.app -o warm.csv \
     --rows 'mine.zstd15 mine.zstd15.prewarm mine.zstd15.sorted'
