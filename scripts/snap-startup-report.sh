@@ -146,8 +146,8 @@ report_all() {
 		print_cost
 		print_prewarm
 		print_touched
-		print_shares
 	}
+	print_shares
 	print_disturbed
 	# shellcheck source=scripts/snap-startup-findings.sh
 	. "$here/snap-startup-findings.sh"

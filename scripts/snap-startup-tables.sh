@@ -12,15 +12,19 @@ print_title() {
 	[ -z "$report_kernel" ] || printf '(squashfs: %s)\n' "$report_kernel"
 }
 
-# print_launches APP: prints the study's columns for each image, medians in ms
+# print_launches APP: prints the study's columns for each image, medians in ms.
+# A walk of the part "app" has the image's size only if there is no other part.
 print_launches() {
+	launches_parts=$(csv 'csv_row() && index(get("label"), app ".") == 1 &&
+	    get("label") ~ /[.]walk[.]both[.]/ { print 2; exit }' \
+	    app="$1" "$rows_csv")
 	print_title "$1: medians, ms"
 	printf '%-18s %9s %6s | %2s %8s %8s %8s | %8s %8s\n' image 'size MB' \
 	    ratio n first second dropped 'walk' coldwalk
 	tsv '
 	csv_row() && index(get("label"), app ".") == 1 {
 		label = substr(get("label"), length(app) + 2)
-		match(label, /[.](first|second|dropped|walk[.]app[.](mount|coldwalk))$/)
+		match(label, /[.](first|second|dropped|walk[.](app|both)[.](mount|coldwalk))$/)
 		if (RSTART == 0)
 			next
 		image = substr(label, 1, RSTART - 1)
@@ -31,7 +35,7 @@ print_launches() {
 		}
 		n[image, what] = get("n")
 		ms[image, what] = get("wall_s")
-		if (what == "first" || size[image] == "")
+		if (get("image_B") && (what !~ /^walk[.]app/ || parts < 2))
 			size[image] = get("image_B")
 	}
 	function real(what) {
@@ -41,15 +45,16 @@ print_launches() {
 	END {
 		for (i = 1; i <= count; i++) {
 			image = images[i]
-			printf "%-18s %9.1f %6s | %2s %8s %8s %8s | %8s %8s\n",
-			    image, size[image] / 1e6,
+			printf "%-18s %9s %6s | %2s %8s %8s %8s | %8s %8s\n",
+			    image, size[image] ? \
+			    sprintf("%.1f", size[image] / 1e6) : "-",
 			    size["try"] && size[image] ? \
 			    sprintf("%.2f", size["try"] / size[image]) : "-",
 			    n[image, "first"], real("first"), real("second"),
 			    real("dropped"), real("walk.app.mount"),
 			    real("walk.app.coldwalk")
 		}
-	}' app="$1" "$study/summary"
+	}' app="$1" parts="${launches_parts:-1}" "$study/summary"
 }
 
 # both PROGRAM [NAME=VALUE...]: runs tsv on the rows of the summary, with the
@@ -189,8 +194,27 @@ CPU time by which that exceeds a warm one, divided by the cores (without CPU
 times, its wall time).'
 }
 
-# files_of APP: prints the sizes of its files, largest first, each inode once
+# files_list APP: prints where the study published the sizes and names of its
+# files: next to the rows
+files_list() {
+	printf '%s/%s-snap-files.txt\n' "$(dirname "$published_rows")" "$1"
+}
+
+# files_lack APP: prints why the sizes of its files are not known
+files_lack() {
+	[ -z "$published_rows" ] || [ -r "$(files_list "$1")" ] ||
+	    printf ' (no %s)' "$(files_list "$1")"
+}
+
+# files_of APP: prints the sizes of its files, largest first, each inode once;
+# inodes were not published
 files_of() {
+	[ -z "$published_rows" ] || {
+		files_dir=$(files_list "$1")
+		[ ! -r "$files_dir" ] ||
+		    awk '{ print $1 }' "$files_dir" | sort -rn
+		return 0
+	}
 	files_dir=$(app_whole "$1" 2>/dev/null) || return 0
 	[ ! -d "$files_dir" ] || find "$files_dir" -xdev -type f \
 	    -printf '%D:%i\t%s\n' | sort -u | cut -f 2 | sort -rn
@@ -204,9 +228,14 @@ share() {
 
 # print_shares: prints the share of each program's bytes in its largest files
 print_shares() {
+	shares=$(shares_of_apps)
+	[ -n "$shares" ] || return 0
 	print_title 'Files'
-	printf '%-14s %8s %9s %12s %12s\n' '' files MB 'largest 10' \
-	    'largest 100'
+	printf '%-14s %8s %9s %12s %12s\n%s\n' '' files MB 'largest 10' \
+	    'largest 100' "$shares"
+}
+
+shares_of_apps() {
 	for shares_app in $apps; do
 		files_of "$shares_app" | awk -v app="$shares_app" '
 		{

@@ -22,6 +22,10 @@ seq 10 | awk -v OFS=: '{
 	print run, "chromium", "zstd", 200000000, 2400 + $1, 1300 + $1 more, 4000
 	print run, "chromium", "gzip", 190000000, 2900 + $1, 1400 + $1 more, 4000
 }' >published
+awk 'BEGIN {
+	for (i = 1; i <= 327; i++)
+		print (i <= 10 ? 440 : i <= 100 ? 37 : 10) " root/file " i
+}' | shuf >chromium-snap-files.txt
 t 'published rows' 0 "$snap" --from-published published
 squeeze() { tr -s ' ' <.t.out; }
 squeeze >report
@@ -33,9 +37,42 @@ shows 'a finding that holds' \
 shows 'one about sizes' 'here 3.75: holds here$' report
 shows 'and one that does not' 'does not hold here' report
 shows 'one without rows' 'not measured' report
+shows 'the published ratio is that of the rows' \
+    '^ chromium.try.second/chromium.try.first .*: study 0.50, here 0.50' report
+shows 'one about files' '^ here 44 and 77 %: does not hold here$' report
+shows 'one without their list' \
+    '^ here - and - % (no ./supertuxkart-snap-files.txt): not measured$' report
+shows 'their shares' '^chromium 327 0.0 44 % 77 %$' report
 is 'and no other message' "$(cat .t.err)" ''
 shows 'the best image for a slow link' '^chromium 1 xz xz ' report
 shows 'and for a fast one' '^chromium 1000 zstd15 zstd15 zstd15 zstd15$' report
+
+# A study of our own that has only made walks: the part of an image that is the
+# program itself is not the image.
+mkdir walks.csv.d
+printf 'apps\tcalc one\n' >walks.csv.d/plan
+: >walks.csv.d/missing
+{
+	echo 'series,label,keys,run,stage,cache,wall_s,user_s,sys_s,exit,signal'
+	while read -r image app both one; do
+		for how in mount coldwalk; do
+			end="1,all,cold,1.5,1,1,0,"
+			echo "s,calc.$image.walk.app.$how,image_B=$app,$end"
+			echo "s,calc.$image.walk.content.$how,,$end"
+			echo "s,calc.$image.walk.both.$how,image_B=$both,$end"
+			echo "s,one.$image.walk.app.$how,image_B=$one,$end"
+		done
+	done <<-EOF
+		try 5000000 338000000 9000000
+		zstd15 2300000 115000000 3000000
+	EOF
+	echo "s,calc.xz.walk.app.mount,image_B=2000000,$end"
+} >walks.csv
+t 'walks only' 0 "$snap" -o walks.csv report
+squeeze >report
+shows 'the size of all parts' '^zstd15 115.0 2.94 | .* 1500 1500$' report
+shows 'is not that of one' '^xz - - | ' report
+shows 'unless there is only one' '^zstd15 3.0 3.00 | .* 1500 1500$' report
 
 # Another machine, where everything takes twice as long, except walking xz
 # images.
