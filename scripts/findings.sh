@@ -215,21 +215,18 @@ findings_end() {
 	}' | wrap
 }
 
-# took WHAT ROW WHOSE REFERENCE: prints a sentence about both times, for
-# example: took 'pzc -p4' A12 "pigz's time" A6
+# took WHAT ROW WHOSE REFERENCE: prints a sentence about both times, with its
+# interval or without a verdict, for example:
+# took 'pzc -p4' A12 "pigz's time" A6
 took() {
 	took_ratio=$(ratio "$2" "$4")
 	[ -z "$took_ratio" ] || printf '%s\n' "$took_ratio" |
 	    awk -F '\t' -v what="$1" -v whose="$3" '{
 		printf "%s took %.2f", what, $1
 		if ($2 != "")
-			printf " (%.2f to %.2f)", $2, $3
-		printf " of %s. ", whose
+			printf " (%.2f to %.2f) of %s. ", $2, $3, whose
+		else
+			printf " of %s (not decided: fewer than 6 pairs). ",
+			    whose
 	}'
-}
-
-# few N: prints a caveat if N is less than 6 runs
-few() {
-	[ "$1" -ge 6 ] ||
-	    printf 'With fewer than 6 runs of each row, none of this is decided. '
 }

@@ -220,5 +220,4 @@ in_words() {
 	took 'Level 9' "zstd9.p$words_n" "level 1's time" "zstd1.p$words_n"
 	took 'A cold start from zstd 1' "zstd1.p$words_n.start" \
 	    "that from an image without compression" "none.p$words_n.start"
-	few "$runs"
 }

@@ -73,9 +73,11 @@ finding_best() {
 		if (get(median) > most) {
 			most = get(median)
 			best = name
+			best_n = get("n")
 		}
 		if (name == "gzip-5") {
 			found = 1
+			five_n = get("n")
 			share = get(in_draws)
 			# The result cannot be more certain than a sign test
 			# with that many rounds.
@@ -88,6 +90,8 @@ finding_best() {
 		printf "    first in %s of the draws, the best median is that of %s: ",
 		    share != "" ? sprintf("%.1f %%", share) : "-",
 		    best == "" ? "-" : best
+		if (best_n < 6 || five_n < 6)
+			share = ""
 		if (!found || n < 2)
 			print "not measured"
 		else if (share == "")

@@ -167,22 +167,29 @@ in_words() {
 			real = get("apparent_B") / get("all_B")
 			ratio = get("ratio")
 			s = get("copy_s")
+			n = get("n")
 		}
 		if (get("eff") > most) {
 			most = get("eff")
 			best = name
+			best_n = get("n")
+			share = get("ten_pct")
 		}
 	}
 	END {
 		if (five == "")
 			exit
-		printf "On %s with one writer, %s copied in %.2f s; the ratio is printed as %.2f, but is really %.2f with sectors and metadata. ",
-		    variant, five, s, ratio, real
+		printf "On %s with one writer, %s copied in %.2f s (the median of n = %d); the ratio is printed as %.2f, but is really %.2f with sectors and metadata. ",
+		    variant, five, s, n, ratio, real
 		if (best == five)
-			printf "No algorithm in the study had a higher median efficiency. "
+			printf "No algorithm in the study had a higher median efficiency"
 		else
-			printf "The highest median efficiency was that of %s, %.2f times as high. ",
+			printf "The highest median efficiency was that of %s, %.2f times as high",
 			    best, most / eff
+		if (n < 6 || best_n < 6)
+			printf " (not decided: fewer than 6 runs). "
+		else
+			printf "; it comes first in %.0f %% of the draws. ",
+			    share
 	}' variant="$words_variant"
-	few "$runs"
 }

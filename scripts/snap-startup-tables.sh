@@ -159,6 +159,8 @@ print_best() {
 		images[app, ++count[app]] = label
 		bytes[label] = get("image_B")
 		wall[label] = get("wall_s")
+		if (least_n == "" || get("n") < least_n)
+			least_n = get("n")
 	}
 	# the seconds that the image adds to a launch
 	function launch(label, cores) {
@@ -188,6 +190,9 @@ print_best() {
 				    best(apps[a], link, 1, 10),
 				    best(apps[a], link, 1, 100),
 				    best(apps[a], link, 4, 10)
+		if (all)
+			print "By medians, of at least n = " least_n \
+			    "; the differences were not tested."
 	}'
 	echo 'The image with the smallest sum of its download and, for each cold launch, the
 CPU time by which that exceeds a warm one, divided by the cores (without CPU

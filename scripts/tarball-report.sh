@@ -237,5 +237,4 @@ in_words() {
 	smaller 'Its file has' A12 "pigz's" A6
 	took 'pzc -p1' A10 "gzip's time" A2
 	took 'tar through pzc -p4' A12 'the time of reading alone' B1
-	few "$runs"
 }

@@ -62,7 +62,7 @@ shows 'the conversion' '^estargz 14.5 12.8 79.36$' report
 shows 'what is missing' '^py.hello.soci.100: missing: there is no soci$' report
 shows 'the failed run' '^py.hello.estargz.100: 1 of 7 runs failed' report
 shows 'the fastest system, and the one with the least data' \
-    '^py.hello.100 estargz-trace 0.54 estargz-trace 2.00' report
+    '^py.hello.100 6 estargz-trace 0.54 estargz-trace 2.00' report
 # finding TEXT: prints its verdict
 finding() {
 	grep -A 1 -F -e "$1" report |

@@ -46,6 +46,8 @@ shows 'their shares' '^chromium 327 0.0 44 % 77 %$' report
 is 'and no other message' "$(cat .t.err)" ''
 shows 'the best image for a slow link' '^chromium 1 xz xz ' report
 shows 'and for a fast one' '^chromium 1000 zstd15 zstd15 zstd15 zstd15$' report
+shows 'how many launches they rest on' \
+    '^By medians, of at least n = 10; the differences were not tested\.$' report
 
 # A study of our own that has only made walks: the part of an image that is the
 # program itself is not the image.

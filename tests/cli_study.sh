@@ -36,8 +36,11 @@ is 'every run has its rows' "$(cells r.csv)" \
     'gzip1.1 gzip1.2 gzip9.1 gzip9.2 '
 t 'missing values decide nothing' 0 grep -q \
     'gzip9/gzip6 <= 2: study -, here -: not measured' table
-t 'few runs decide nothing' 0 grep -q '^With fewer than 6 runs' table
+t 'nor is anything said about them' 1 grep -q ' took ' table
 t 'provenance' 0 grep -q '^# gzip: gzip' r.csv
+t 'two rounds' 0 to table levels -n 2 -o two.csv --levels '6 9' tree
+last_words table \
+    '^gzip -9 took [0-9.]+ of gzip -6.s time \(not decided: fewer than 6 pairs\)\.'
 t 'six rounds' 0 to table levels -n 6 -o s.csv --levels '6 9' tree
 t 'have an interval' 0 grep -E -q \
     'gzip9/gzip6 <= 2: study -, here [0-9.]+ \[[0-9.]+, [0-9.]+\]: ' table

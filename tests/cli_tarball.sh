@@ -37,7 +37,7 @@ done
 t 'inodes' 0 grep -q '^Source inodes             : 3$' table
 t 'bytes' 0 grep -q "^Source disk usage (bytes) : $(du -sb tree | cut -f 1)\$" table
 last_words table \
-    "^pzc -p1 took [0-9.]+ of gzip's time\. With fewer than 6 runs"
+    "^pzc -p1 took [0-9.]+ of gzip's time \(not decided: fewer than 6 pairs\)\."
 is 'every run has its rows' "$(runs r.csv)" \
     'A10x2 A1x2 A2x2 A3x2 A4x2 B1x2 B2x2 B3x2 B4x2 '
 t 'OUT is gone' 1 test -e out
