@@ -5,15 +5,14 @@
 # runs, failed, n (those that succeeded); the median of wall_s and its 95 %
 # interval (wall_lo, wall_hi; empty for fewer than 6 runs); medians of cpu_s
 # (user and sys), size_B (bytes stored by the last stage) and the stalls;
-# read_B, the median of the bytes that tar read from disk, given_B, the minimum
-# of the bytes that tar read, and resident_pct, the largest share that was in
-# the cache beforehand; rx_B, tx_B.  Then, if selected by -v columns=, -v keys=
-# and -v numbers=NAMES, medians of lap's columns, the last values of keys, and
-# medians of keys.  Only successful runs are used; status 1 from tar, which
-# means that a file changed, is a success unless -v strict=1 is given.  With
-# pairs=FILE in the environment, the rows of whole runs are written to FILE for
-# lapcmp, with that status replaced with 0.  -v wall=COLUMN uses another column
-# instead of wall_s, in FILE too.
+# read_B, the median of the bytes that tar read from disk, and given_B, the
+# minimum of the bytes that tar read; rx_B, tx_B.  Then, if selected by
+# -v columns=, -v keys= and -v numbers=NAMES, medians of lap's columns, the last
+# values of keys, and medians of keys.  Only successful runs are used; status 1
+# from tar, which means that a file changed, is a success unless -v strict=1 is
+# given.  With pairs=FILE in the environment, the rows of whole runs are written
+# to FILE for lapcmp, with that status replaced with 0.  -v wall=COLUMN uses
+# another column instead of wall_s, in FILE too.
 
 # of LABEL COLUMN: returns the column's median over the successful runs, empty
 # if there are none
@@ -27,13 +26,13 @@ function of(label, column,  i, n, a, v) {
 	return n ? median(a, n) : ""
 }
 
-function extreme(label, column, sign,  i, v, best) {
+function least(label, column,  i, v, best) {
 	best = ""
 	for (i = 1; i <= runs[label]; i++) {
 		v = value[label, i, column]
 		if (!bad[label, i] && v != "" &&
-		    (best == "" || (v - best) * sign > 0))
-			best = v
+		    (best == "" || v + 0 < best))
+			best = v + 0
 	}
 	return best
 }
@@ -71,9 +70,8 @@ function print_label(label,  i, line) {
 	    interval(label)
 	for (i = 1; i <= medians; i++)
 		line = line OFS of(label, median_of[i])
-	line = line OFS of(label, "read_B") OFS extreme(label, "given_B", -1) \
-	    OFS extreme(label, "resident_pct", 1) OFS of(label, "rx_B") OFS \
-	    of(label, "tx_B")
+	line = line OFS of(label, "read_B") OFS least(label, "given_B") OFS \
+	    of(label, "rx_B") OFS of(label, "tx_B")
 	for (i = 1; i <= more; i++)
 		line = line OFS of(label, column[i])
 	for (i = 1; i <= asked; i++)
@@ -87,7 +85,7 @@ function print_head(  i, line) {
 	line = "label\truns\tfailed\tn\twall_s\twall_lo\twall_hi"
 	for (i = 1; i <= medians; i++)
 		line = line OFS median_of[i]
-	line = line "\tread_B\tgiven_B\tresident_pct\trx_B\ttx_B"
+	line = line "\tread_B\tgiven_B\trx_B\ttx_B"
 	for (i = 1; i <= more; i++)
 		line = line OFS column[i]
 	for (i = 1; i <= asked; i++)
@@ -149,8 +147,6 @@ BEGIN {
 			fact[label, key_name[c]] = key(key_name[c])
 	for (c = 1; c <= counted; c++)
 		value[label, i, "key " number[c]] = key(number[c])
-	if (key("resident_pct") != "")
-		value[label, i, "resident_pct"] = key("resident_pct")
 }
 END {
 	print_head()

@@ -175,17 +175,23 @@ print_findings() {
 # Prints two kernel statistics that show whether the runs were cold (or warm).
 print_cache() {
 	echo
+	cache_bound=$(csv '
+	csv_row() && key("resident_pct") != "" {
+		x = key("resident_pct") + 0
+		if (!n || x < least) least = x
+		if (!n++ || x > most) most = x
+	}
+	END {
+		if (n)
+			printf "At %s %.1f %%", cold == "yes" ? "most" : \
+			    "least", cold == "yes" ? most : least
+	}' cold="$cold" "$rows_csv")
 	tsv '
 	!csv_row() { next }
-	get("resident_pct") != "" {
-		if (!r || get("resident_pct") + 0 > most)
-			most = get("resident_pct") + 0
-		r = 1
-	}
 	get("read_B") != "" {
-		if (!d || get("read_B") + 0 < least)
-			least = get("read_B") + 0
-		d = 1
+		x = get("read_B") + 0
+		if (!d || x < least) least = x
+		if (!d++ || x > most) most = x
 	}
 	get("given_B") != "" {
 		if (!g || get("given_B") + 0 < given)
@@ -197,19 +203,21 @@ print_cache() {
 		if (cold == "yes")
 			how = "dropped before each run"
 		printf "Caches: %s.", how
-		if (r)
-			printf " At most %.1f %% of a sample of the files was in memory before a run (mincore).", most
+		if (bound != "")
+			printf " %s of a sample of the files was in memory before a run (mincore).", bound
 		else
 			printf " It is unknown what was in memory (no coldwalk)."
 		if (d)
-			printf " In every row, tar read at least %.0f %% of the tree from the disk, including its own code and read-ahead.",
-			    100 * least / disk
+			printf " In every row, tar read at %s %.0f %% of the tree from the disk, including its own code and read-ahead.",
+			    cold == "yes" ? "least" : "most",
+			    100 * (cold == "yes" ? least : most) / disk
 		if (g && given < 0.9 * disk)
 			printf " In some run tar read only %d of %d bytes!",
 			    given, disk
 		print ""
 		print "B1 goes through cat: GNU tar does not read the files when it writes to /dev/null."
-	}' cold="$cold" disk="$disk_B" "$study/summary" | wrap
+	}' cold="$cold" bound="$cache_bound" disk="$disk_B" "$study/summary" |
+	    wrap
 }
 
 report_all() {

@@ -38,6 +38,11 @@ t 'inodes' 0 grep -q '^Source inodes             : 3$' table
 t 'bytes' 0 grep -q "^Source disk usage (bytes) : $(du -sb tree | cut -f 1)\$" table
 last_words table \
     "^pzc -p1 took [0-9.]+ of gzip's time \(not decided: fewer than 6 pairs\)\."
+said=$(tr '\n' ' ' <table | sed -n 's/.*Caches: \([^%]*\) %.*/\1/p')
+least=$(grep -o 'resident_pct=[0-9.]*' r.csv | sed 's/.*=//' | sort -n |
+    sed q)
+is 'what was in memory' "$said" \
+    "warm, read once before each run. At least ${least:-nothing}"
 is 'every run has its rows' "$(runs r.csv)" \
     'A10x2 A1x2 A2x2 A3x2 A4x2 B1x2 B2x2 B3x2 B4x2 '
 t 'OUT is gone' 1 test -e out
