@@ -108,9 +108,9 @@ patiently() {
 	return 1
 }
 
-# unmount PLACE: unmounts what is mounted there.  Any program that watches files,
-# such as a virus scanner, can keep it busy for a moment; if it stays busy, it is
-# detached.
+# unmount PLACE: unmounts what is mounted there.  Any program that watches
+# files, such as a virus scanner, can keep it busy for a moment; if it stays
+# busy, it is detached.
 unmount() {
 	! mountpoint -q "$1" || patiently umount "$1" || umount -l "$1"
 }
