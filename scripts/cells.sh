@@ -187,12 +187,15 @@ cell_rows() {
 
 # cells_run COMMAND...: runs COMMAND... cell ID for every remaining cell, one at
 # a time.  Engines: local (a loop), parallel (GNU parallel), slurm (an array
-# job, whose nodes must all see $study).  If a cell fails, the study ends.
+# job, whose nodes must all see $study).  If a cell fails, the study ends.  Only
+# the loop can stop early, when $budget seconds have passed.
 cells_run() {
+	[ -z "$budget" ] || [ "$engine" = local ] ||
+	    die "--budget requires --engine local, not '$engine'"
 	mkdir -p "$study/rows"
 	find "$study/rows" -name '.*.new*' -exec rm -f {} +
 	cells_left >"$study/left"
-	cells_n=$(wc -l <"$study/left")
+	cells_n=$(wc -l <"$study/left") cells_spent=
 	[ "$cells_n" -gt 0 ] || return 0
 	case $engine in
 	local) cells_local "$@" cell ;;
@@ -210,7 +213,8 @@ cells_run() {
 		;;
 	*) die "no engine '$engine': local, parallel or slurm" ;;
 	esac
-	[ -z "$(cells_left)" ] || die 'some cells were not run'
+	[ -n "$cells_spent" ] || [ -z "$(cells_left)" ] ||
+	    die 'some cells were not run'
 }
 
 cells_array() {
@@ -236,16 +240,25 @@ cell_wait() {
 cells_local() {
 	[ -e "$study/took" ] || echo '# row, seconds' >"$study/took"
 	cells_i=0
+	read -r cells_began _ </proc/uptime
 	while read -r cells_id <&3; do
+		read -r cells_since _ </proc/uptime
+		if [ -n "$budget" ] && [ "$cells_i" -gt 0 ] &&
+		    [ $((${cells_since%.*} - ${cells_began%.*})) -ge "$budget" ]
+		then
+			cells_spent=yes
+			break
+		fi
 		cells_i=$((cells_i + 1))
 		progress
-		read -r cells_since _ </proc/uptime
 		cell_wait "$@" "$cells_id" 3<&- || die "cell $cells_id failed"
 		read -r cells_now _ </proc/uptime
 		printf '%s\t%s\t%s\n' "${cells_id#*.}" "$cells_since" \
 		    "$cells_now" >>"$study/took"
 	done 3<"$study/left"
 	progress_end
+	[ -z "$cells_spent" ] ||
+	    say "the budget of $budget s is spent: $((cells_n - cells_i)) of $cells_n runs are left"
 }
 
 # cells_stop: kills the running cell and its children, except $study_spare,

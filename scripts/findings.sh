@@ -65,19 +65,6 @@ column() {
 	    name="$1" label="$2" "$study/summary"
 }
 
-# pair_ratio ROWS LABEL REFERENCE: prints the median paired ratio of wall clock
-# time and its exact 95 % confidence interval, as TSV; empty if there are too
-# few pairs
-pair_ratio() {
-	lapcmp --csv -k cache -r "$3" "$1" 2>/dev/null |
-	    csv 'csv_row() && get("label") == label &&
-	    get("metric") == "wall_s" {
-		printf "%s\t%s\t%s\n", get("ratio"), get("ratio_lo"),
-		    get("ratio_hi")
-		exit
-	}' label="$2"
-}
-
 # ratio ROW REFERENCE: prints their ratio as measured here, if both were
 # measured
 ratio() { pair_ratio "$pairs_file" "$1" "$2"; }

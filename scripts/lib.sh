@@ -180,6 +180,19 @@ tsv() {
 	csv "BEGIN { FS = OFS = \"\\t\" } $tsv_program" "$@"
 }
 
+# pair_ratio ROWS LABEL REFERENCE: prints the median paired ratio of wall clock
+# time and its exact 95 % confidence interval, as TSV; empty if there are too
+# few pairs
+pair_ratio() {
+	lapcmp --csv -k cache -r "$3" "$1" 2>/dev/null |
+	    csv 'csv_row() && get("label") == label &&
+	    get("metric") == "wall_s" {
+		printf "%s\t%s\t%s\n", get("ratio"), get("ratio_lo"),
+		    get("ratio_hi")
+		exit
+	}' label="$2"
+}
+
 # calc EXPRESSION NAME=VALUE...: evaluates EXPRESSION with awk; prints nothing
 # if a value is unknown
 calc() {

@@ -9,6 +9,7 @@ usage_common() {
   -o ROWS.csv      the rows ($rows_csv); ROWS.csv.d keeps what a
                    stopped study needs to go on
   -S SEED          order of the rows in each round ($seed)
+  --budget SECONDS  start no more runs after this time; report on those made
   --cold, --warm   drop the caches before each run (needs root), or read the
                    input once
   -q, -v           no progress; a line of progress for each run
@@ -25,7 +26,7 @@ misused() {
 # study_option WORD: sets $option_key and $option_takes (= or :), or exits
 study_option() {
 	for option_spec in -n=runs -o=rows_csv -S=seed --rows=rows \
-	    --engine=engine --quick:quick $study_options; do
+	    --engine=engine --budget=budget --quick:quick $study_options; do
 		[ "${option_spec%%[=:]*}" = "$1" ] || continue
 		option_key=${option_spec#*[=:]}
 		option_takes=${option_spec#"$1"}

@@ -40,7 +40,8 @@ set -eu
 
 study_name=${0##*/} study_places='' study_options='' study_keys=''
 study_may_change='' study_tools='' study_wrap='' study_spare=''
-runs=6 seed=1 rows='' cold='' quick=no engine=local verbosity=1 series=''
+runs=6 seed=1 rows='' cold='' quick=no engine=local budget='' verbosity=1
+series=''
 dir='' rows_csv=results/$study_name.csv
 
 usage() {
@@ -300,6 +301,7 @@ study_main() {
 		check
 		number "$runs" 'number of runs' 1
 		number "$seed" seed 1
+		[ -z "$budget" ] || number "$budget" 'budget, in seconds,' 1
 		study_steps "$step"
 		;;
 	esac

@@ -88,6 +88,13 @@ t 'other rows' 0 levels -o r.csv --rows gzip9 prepare
 t 'are run' 0 levels -o r.csv run
 is 'and those that were run are kept' "$(cells r.csv)" \
     'gzip1.1 gzip1.2 gzip9.1 gzip9.2 gzip9.3 '
+t 'a budget' 0 to table told levels -n 99 -q --budget 1 -o b.csv tree
+t 'is spent' 0 grep -E -q 'the budget of 1 s is spent: [0-9]+ of 297 runs' err
+t 'the report says so' 0 grep -q '^Unfinished: ' table
+t 'an invalid budget' 1 levels --budget 0 -o b.csv
+t 'an engine without a budget' 1 told levels --budget 9 --engine slurm -n 1 \
+    -o budget.csv tree
+t 'is refused' 0 grep -q 'budget requires --engine local' err
 t 'the rows of another script' 1 told sh "$SRC/scripts/tarball" -o r.csv report
 t 'are distinguished' 0 grep -q 'contains another study, levels' err
 echo mine >mine.csv
