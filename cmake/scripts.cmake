@@ -8,7 +8,7 @@ install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/lazy-pull
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
-    scripts/options.sh scripts/xserver.sh
+    scripts/options.sh scripts/plan.sh scripts/xserver.sh
     scripts/cells.sh
     scripts/findings.sh scripts/csv.awk scripts/rows.awk
     scripts/tarball-baselines.sh scripts/tarball-report.sh

@@ -1,23 +1,163 @@
 # shellcheck shell=sh
-# bench.sh - the trees and table cells of benchmarks; sourced
+# bench.sh - code shared by benchmarks: options, plan, input, trees and cells of
+# a table; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
+# shellcheck disable=SC2034,SC2154
 #
-# The sourcing script sets $study, the directory for all files; $given, a
-# directory to use instead of this machine's files, or empty; $mib; and $many.
+# A benchmark sources this file, then sets the following variables, defines the
+# hooks job_names, prepare, run and report, and calls bench_main "$@".
+#   option_specs    its options; -o=study is the folder that keeps everything
+#   option_steps    its steps; the first one creates that folder
+#   study_places    names of variables for its operands
+#   study_keys      the variables that must not change under existing rows
+#   study_tools     programs whose versions must not change, either; the first
+#                   one is ours
+# $mib and $many are the sizes of the trees, and $dir is a directory to use
+# instead of this machine's files, or empty.
+# shellcheck source=scripts/options.sh
+. "$here/options.sh"
+# shellcheck source=scripts/plan.sh
+. "$here/plan.sh"
+
+study_name=${0##*/} study=results/${0##*/} option_steps='prepare run report'
+option_specs='' study_places='' study_keys='' study_may_change=''
+study_tools='' dir='' jobs='' series=''
+
+plan_keys() { echo "series $study_keys"; }
+operands() {
+	study_operands "$@"
+	dir_check
+}
+check() { :; }
+
+# readable PATH: exits unless it is a file or a directory with data
+readable() {
+	[ -e "$1" ] || die "$1: no such file or directory"
+	[ -r "$1" ] || die "$1 cannot be read"
+	if [ -d "$1" ]; then
+		[ -n "$(find "$1" -type f -size +0 -print -quit 2>/dev/null)" ] ||
+		    die "$1 contains no file with data"
+	else
+		[ -f "$1" ] || die "$1 is neither a file nor a directory"
+		[ -s "$1" ] || die "$1 is empty"
+	fi
+}
+
+# identity PATH: prints in one line what distinguishes it from another input
+identity() {
+	if [ -d "$1" ]; then
+		printf '%s, whose names, sizes and times have the digest %s\n' \
+		    "$1" "$(cd "$1" &&
+		    find . -type f -printf '%p %s %T@\n' 2>/dev/null | sort |
+		    sha256sum | cut -c 1-16)"
+	else
+		printf '%s, %s\n' "$1" "$(stat -L -c '%s bytes, of %y' "$1")"
+	fi
+}
+
+# input_take NAME IDENTITY: records what NAME is in all rows, or exits if there
+# may be rows of another input with that name
+input_take() {
+	[ -e "$study/inputs" ] || : >"$study/inputs"
+	take_was=$(name=$1 awk -F "$tab" '$1 == ENVIRON["name"] { print $2 }' \
+	    "$study/inputs")
+	[ "$take_was" != "$2" ] || return 0
+	[ -z "$take_was" ] ||
+	    die "$study was started with a different $1 ('$take_was', not '$2'): choose another -o, or remove it"
+	printf '%s\t%s\n' "$1" "$2" >>"$study/inputs"
+}
+
+# tools_take: records $study_tools and the machine, or exits if there are rows
+# by other versions
+tools_take() {
+	take_ours=${study_tools%% *}
+	{
+		# shellcheck disable=SC2086
+		provenance $study_tools
+		printf '# %s_cksum: %s\n' "$take_ours" \
+		    "$(cksum <"$(command -v "$take_ours")")"
+	} >"$study/tools.new"
+	take_was=
+	[ ! -e "$study/tools" ] || take_was=$(awk '
+	{ value = substr($0, length($1 $2) + 3) }
+	$2 == "date:" || $2 == "memory_KiB:" || value == "missing" { next }
+	NR == FNR { was[$2] = value; next }
+	($2 in was) && was[$2] != value {
+		sub(/:$/, "", $2)
+		printf "%s (\047%s\047, not \047%s\047)", $2,
+		    was[$2 ":"], value
+		exit
+	}' "$study/tools" "$study/tools.new")
+	[ -z "$take_was" ] ||
+	    die "$study was started with a different $take_was: choose another -o, or remove it"
+	mv "$study/tools.new" "$study/tools"
+}
+
+# measured: prints the machine, the versions and the input of the rows
+measured() {
+	[ -e "$study/tools" ] || die "$study: nothing has been run"
+	cat "$study/tools"
+	[ ! -e "$study/inputs" ] ||
+	    sed "s/^\([^$tab]*\)$tab/# input: \1: /" "$study/inputs"
+}
+
+# prepared INPUT: exits unless $study/INPUT exists
+prepared() {
+	[ -e "$study/$1" ] ||
+	    die "$study/$1 has not been prepared: run '${0##*/} prepare' first"
+}
+
+# bench_make: uses $study, and creates it if it does not exist
+bench_make() {
+	mkdir -p "$study"
+	if [ -e "$study/plan" ]; then
+		plan_take
+	else
+		[ -z "$(ls -A "$study")" ] ||
+		    die "$study is not the folder of a benchmark: choose another -o"
+		series=$(date -u +%Y%m%dT%H%M%SZ)-$$-$study_name
+		plan_save
+	fi
+}
+
+# bench_main WORD...: runs the script with these arguments
+bench_main() {
+	study_asked=''
+	study_parse "$@"
+	eval "operands $study_words"
+	study=$(absolute "$study")
+	check
+	main_any=
+	for main_job in $(job_names); do
+		! wanted "$main_job" "$jobs" || main_any=yes
+	done
+	[ -n "$main_any" ] || die "no job '$jobs': $(job_names | tr '\n' ' ')"
+	main_first=${option_steps%% *}
+	if [ "${step:-$main_first}" = "$main_first" ]; then
+		bench_make
+	else
+		plan_take
+	fi
+	for main_step in $option_steps; do
+		[ "${step:-$main_step}" != "$main_step" ] || "$main_step"
+	done
+}
 
 # mixed DIR: makes $mib MiB of programs, libraries and their data
 mixed() {
-	find "${given:-/usr}" -xdev -type f -size +8k -print0 2>/dev/null |
+	find "${dir:-/usr}" -xdev -type f -size +8k -print0 2>/dev/null |
 	    sort -z | tar --null -T - -cf - 2>/dev/null |
 	    head -c $((mib << 20)) | tar -xf - -C "$1" 2>/dev/null || :
 }
 
-# small DIR: makes $many files smaller than 64 KiB
+# small DIR: makes up to $many files smaller than 64 KiB
 small() {
-	find "${given:-/usr}" /etc /var/lib -xdev -type f -size -64k -print0 \
-	    2>/dev/null | head -z -n "$many" |
-	    tar --null -T - -cf - 2>/dev/null | tar -xf - -C "$1"
+	small_to=$1
+	set -- "$dir"
+	[ -n "$dir" ] || set -- /usr /etc /var/lib
+	find "$@" -xdev -type f -size -64k -print0 2>/dev/null |
+	    head -z -n "$many" | tar --null -T - -cf - 2>/dev/null |
+	    tar -xf - -C "$small_to"
 }
 
 # key_stream: prints an endless, reproducible stream of incompressible bytes
@@ -40,6 +180,19 @@ textures() {
 	esac >"$FILE"' - texture)
 }
 
+# dir_check: exits if there is a $dir, but it cannot be used
+dir_check() {
+	[ -n "$dir" ] || return 0
+	[ -d "$dir" ] || die "$dir is not a directory"
+	readable "$dir"
+}
+
+# dir_take: records $dir, if there is one
+dir_take() {
+	dir_check
+	[ -z "$dir" ] || input_take dir "$(identity "$dir")"
+}
+
 # tree KIND: makes a tree, unless it exists
 tree() {
 	[ ! -e "$study/$1" ] || return 0
@@ -47,6 +200,8 @@ tree() {
 	rm -rf "$study/$1.new"
 	mkdir -p "$study/$1.new"
 	"$1" "$study/$1.new"
+	[ -n "$(find "$study/$1.new" -type f -print -quit)" ] ||
+	    die "${dir:-/usr} contains no file for the tree $1"
 	mv "$study/$1.new" "$study/$1"
 }
 

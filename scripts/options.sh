@@ -1,20 +1,13 @@
 # shellcheck shell=sh
-# options.sh - parse the command line of a study; sourced by study.sh
+# options.sh - parse the command line of a study or a benchmark; sourced
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
-
-usage_common() {
-	cat <<EOF
-  -n RUNS          runs of each row ($runs; fewer than 6 give no interval)
-  -o ROWS.csv      the rows ($rows_csv); ROWS.csv.d keeps what a
-                   stopped study needs to go on
-  -S SEED          order of the rows in each round ($seed)
-  --budget SECONDS  start no more runs after this time; report on those made
-  --cold, --warm   drop the caches before each run (needs root), or read the
-                   input once
-  -q, -v           no progress; a line of progress for each run
-EOF
-}
+#
+# The sourcing script sets the following variables:
+#   option_specs    its options: --remote=remote stores a value in $remote,
+#                   --subset:subset sets $subset to yes
+#   option_steps    its steps
+#   study_places    names of variables for its operands
 
 # misused TEXT: reports a usage error and exits
 misused() {
@@ -25,8 +18,7 @@ misused() {
 
 # study_option WORD: sets $option_key and $option_takes (= or :), or exits
 study_option() {
-	for option_spec in -n=runs -o=rows_csv -S=seed --rows=rows \
-	    --engine=engine --budget=budget --quick:quick $study_options; do
+	for option_spec in $option_specs; do
 		[ "${option_spec%%[=:]*}" = "$1" ] || continue
 		option_key=${option_spec#*[=:]}
 		option_takes=${option_spec#"$1"}
@@ -46,6 +38,10 @@ study_set() {
 	study_asked="$study_asked $1"
 }
 
+# option_flag WORD: handles an option without a value that is not in
+# $option_specs, or fails; a hook
+option_flag() { return 1; }
+
 # study_flag WORD: handles an option without a value; fails if the option
 # requires one
 study_flag() {
@@ -54,19 +50,11 @@ study_flag() {
 		usage
 		exit 0
 		;;
-	-q) verbosity=0 ;;
-	-v) verbosity=2 ;;
-	--warm) study_set cold '' ;;
-	--cold)
-		[ "$(id -u)" = 0 ] || cannot 'only root can drop the caches'
-		study_set cold yes
-		;;
-	*)
-		study_option "$1"
-		[ "$option_takes" = : ] || return 1
-		study_set "$option_key" yes
-		;;
 	esac
+	! option_flag "$1" || return 0
+	study_option "$1"
+	[ "$option_takes" = : ] || return 1
+	study_set "$option_key" yes
 }
 
 # option_more NAME VALUE: whether the option takes a second word; a hook
@@ -112,12 +100,12 @@ study_parse() {
 		shift
 	done
 	step=
-	case ${1:-} in
-	prepare | run | report | cell | call)
+	for parse_word in $option_steps; do
+		[ "${1:-}" = "$parse_word" ] || continue
 		step=$1
 		shift
-		;;
-	esac
+		break
+	done
 	study_words=$(words_for_sh "$@")
 }
 

@@ -35,6 +35,8 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 # shellcheck source=scripts/options.sh
 . "$here/options.sh"
+# shellcheck source=scripts/plan.sh
+. "$here/plan.sh"
 # shellcheck source=scripts/cells.sh
 . "$here/cells.sh"
 
@@ -43,6 +45,33 @@ study_may_change='' study_tools='' study_wrap='' study_spare=''
 runs=6 seed=1 rows='' cold='' quick=no engine=local budget='' verbosity=1
 series=''
 dir='' rows_csv=results/$study_name.csv
+
+usage_common() {
+	cat <<EOF
+  -n RUNS          runs of each row ($runs; fewer than 6 give no interval)
+  -o ROWS.csv      the rows ($rows_csv); ROWS.csv.d keeps what a
+                   stopped study needs to go on
+  -S SEED          order of the rows in each round ($seed)
+  --budget SECONDS  start no more runs after this time; report on those made
+  --cold, --warm   drop the caches before each run (needs root), or read the
+                   input once
+  -q, -v           no progress; a line of progress for each run
+EOF
+}
+
+# option_flag WORD: handles the options that set no variable to yes
+option_flag() {
+	case $1 in
+	-q) verbosity=0 ;;
+	-v) verbosity=2 ;;
+	--warm) study_set cold '' ;;
+	--cold)
+		[ "$(id -u)" = 0 ] || cannot 'only root can drop the caches'
+		study_set cold yes
+		;;
+	*) return 1 ;;
+	esac
+}
 
 usage() {
 	printf 'usage: %s [options] [prepare|run|report] [%s]\n' "$study_name" \
@@ -65,37 +94,9 @@ undo() { :; }
 rows() { provenance $study_tools; }
 in_words() { :; }
 
-# The plan contains the decisions that must not change when a study is resumed.
-# $study/plan has a line for each of these variables.
+# Decisions that must not change when a study is resumed
 plan_keys() {
 	echo "$study_places runs rows cold quick seed series $study_keys"
-}
-
-plan_save() {
-	for plan_key in $(plan_keys); do
-		eval "plan_value=\$$plan_key"
-		printf '%s\t%s\n' "$plan_key" "$plan_value"
-	done >"$study/plan.new"
-	mv "$study/plan.new" "$study/plan"
-}
-
-plan_load() {
-	[ -e "$study/plan" ] || die "$study: nothing has been prepared"
-	for plan_key in $(plan_keys); do
-		plan_value=$(sed -n "s/^$plan_key$tab//p" "$study/plan")
-		eval "$plan_key=\$plan_value"
-	done
-	case $series in
-	'' | *-"$study_name") ;;
-	*) die "$study contains another study, ${series#*Z-*-}: choose another -o" ;;
-	esac
-}
-
-plan_may_change() {
-	case " runs rows $study_may_change " in
-	*" $1 "*) return 0 ;;
-	esac
-	return 1
 }
 
 # patiently COMMAND...: retries the command for about 20 seconds.  If every
@@ -114,27 +115,6 @@ patiently() {
 # busy, it is detached.
 unmount() {
 	! mountpoint -q "$1" || patiently umount "$1" || umount -l "$1"
-}
-
-# plan_take: reads the plan, which the current options must not contradict.  In
-# prepare some values may change; the number of runs may only be raised.
-plan_take() {
-	for take_key in $study_asked; do
-		eval "asked_$take_key=\$$take_key"
-	done
-	plan_load
-	for take_key in $study_asked; do
-		grep -q "^$take_key$tab" "$study/plan" || continue
-		eval "take_was=\$$take_key take_now=\$asked_$take_key"
-		[ "$take_was" != "$take_now" ] || continue
-		plan_may_change "$take_key" ||
-		    die "$study was started with a different $take_key ('$take_was', not '$take_now'): choose another -o, or remove it"
-		[ "$take_key" != runs ] || [ "$take_now" -gt "$take_was" ] ||
-		    die "$study was started with $take_was runs of each row, not $take_now: the number can only be raised"
-		[ "$step" = prepare ] ||
-		    die "$study was prepared with a different $take_key ('$take_was', not '$take_now'): prepare it again"
-		eval "$take_key=\$take_now"
-	done
 }
 
 # study_own: checks that the folder belongs to the caller, that no other user
@@ -282,6 +262,9 @@ study_report() {
 # ARGUMENT..., each in a new process.
 study_main() {
 	study_asked='' study_locked='' cells_pid=''
+	option_specs="-n=runs -o=rows_csv -S=seed --rows=rows --engine=engine
+	    --budget=budget --quick:quick $study_options"
+	option_steps='prepare run report cell call'
 	umask go-w
 	study_parse "$@"
 	case $step in

@@ -24,7 +24,7 @@ t 'several threads and one' 0 grep -q '^| threads-zstd-1 | sqpack -p1 | ' table
 t 'the size equals that of mksquashfs' 0 \
     grep -q '^| zstd-1-mixed |.*| 1\.00' table
 t 'no job needs textures' 1 test -e study/textures
-is 'no output is left' "$(find . -name 'coldpress.*')" ''
+is 'no output is left' "$(find . -maxdepth 1 -name 'coldpress.*')" ''
 t 'more runs are added' 0 bench -n 3 --jobs extract-small run
 is 'each command was run three times' "$(grep -c '^[^#].*extract-small' \
     study/rows/extract-small.csv)" 6
