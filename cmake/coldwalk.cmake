@@ -23,6 +23,8 @@ if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
         ${COLDWALK_LIBRARIES})
     set_target_properties(bench_squashfs PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    install(TARGETS bench_squashfs
+        RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 else()
     if(COLDPRESS_COLDWALK)
         list(APPEND lost "coldwalk: install OpenSSL 3 (libssl-dev)")

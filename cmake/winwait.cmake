@@ -18,6 +18,8 @@ if(COLDPRESS_WINWAIT)
         target_link_libraries(window_client PRIVATE PkgConfig::XCB)
         set_target_properties(window_client PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+        install(TARGETS window_client
+            RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
         set(WINWAIT_BUILT ON)
     else()
         list(APPEND lost
