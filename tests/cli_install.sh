@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/study.sh
+. "$SRC/tests/study.sh"
 
 install_all() { DESTDIR=$PWD/root cmake --install "${BIN:?}" --prefix /usr; }
 
@@ -18,19 +20,77 @@ for page in "$SRC"/man/*.[1-8]; do
 	    "$(grep -c 'lzo .*: .*GPL, version 3 or later$' .t.out)" \
 	    "$(ldd "root/usr/bin/${name%.*}" 2>/dev/null | grep -c liblzo2)"
 done
-for script in tarball pipe-buffer image-export mailfs bench-pzc \
-    bench-coldwalk bench-layers bench-mount bench-readers bench-sqpack \
-    bench-winwait; do
-	t "$script" 0 test -x "root/usr/libexec/coldpress/$script"
+# Every script of the tree prints its usage, and refuses what it does not know
+# before it does anything; so does every installed one.
+libexec=$PWD/root/usr/libexec/coldpress
+for tool in cmake ctest apt-get sudo; do
+	fake $tool <<-EOF
+		echo $tool >>"$PWD/called"
+	EOF
 done
+for file in "$SRC"/scripts/*; do
+	name=${file##*/}
+	case $name in
+	*.*) continue ;;
+	esac
+	[ -f "$file" ] || continue
+	case $name in
+	demo | check) ;;
+	*)
+		t "$name is installed" 0 test -x "$libexec/$name"
+		t "$name: installed --help" 0 script "$libexec" "$name" --help
+		shows 'prints the usage' "^usage: $name "
+		t "$name: installed --bogus" 2 script "$libexec" "$name" --bogus
+		;;
+	esac
+	for option in -h --help; do
+		t "$name $option" 0 env COLDPRESS_BIN="$PWD/fake:$BIN" \
+		    sh "$file" $option
+		shows 'prints the usage' "^usage: $name "
+		is 'and no error' "$(cat .t.err)" ''
+	done
+	t "$name --bogus" 2 env COLDPRESS_BIN="$PWD/fake:$BIN" \
+	    sh "$file" --bogus
+	is 'prints no usage to standard output' "$(cat .t.out)" ''
+	is 'but an error' "$(grep -c . .t.err | sed 's/^[1-9].*/yes/')" yes
+done
+is 'these install, build and test nothing' "$(cat called 2>/dev/null)" ''
+t 'and make no folder' 1 test -e results
 t 'lib.sh' 0 test -r root/usr/libexec/coldpress/lib.sh
 for page in LICENSE NEWS README.md doc/mailfs.md doc/image-export.md; do
 	same "$page" "$SRC/$page" "root/usr/share/doc/coldpress/$page"
 done
-for script in tarball image-export mailfs bench-pzc bench-coldwalk \
-    bench-readers bench-sqpack; do
-	t "an installed $script runs" 0 \
-	    sh "root/usr/libexec/coldpress/$script" -h
+# What needs no root also runs to its last line, from the tree and from the
+# folder in which it was installed; tests/root_scripts.sh runs the others.
+mkdir input
+seq 90000 >input/numbers
+tar -cf input.tar input
+fake peer <<'EOF'
+cp "$3" "$4"
+EOF
+for from in "$SRC/scripts" "$libexec"; do
+	rm -rf study*
+	! have lap || ! have pzc || {
+		ends "$from" tarball '^Rows: /.*/study.csv$' --quick --warm \
+		    -n 1 --rows 'A1 A10 B1' -o study.csv input study.tar
+		ends "$from" bench-pzc '^\| gzip-6 \| numbers \| ' -n 1 \
+		    --jobs gzip-6 -o study.pzc input/numbers
+		ends "$from" bench-readers '^Nothing failed\.$' -s 3000 \
+		    --formats gzip --readers gzip -o study.readers
+	}
+	! have lap || ! have sqpack || ! have mksquashfs || {
+		ends "$from" image-export '^Rows: /.*/study.export.csv$' \
+		    --quick -n 1 --rows none.p2 -o study.export.csv
+		ends "$from" bench-sqpack '^\| zstd-1-mixed \| mksquashfs ' \
+		    -n 1 --jobs zstd-1-mixed --out . -o study.sqpack input
+	}
+	! have lap || ! have layerpack || ends "$from" bench-layers \
+	    '^\| input.tar \| estargz \| ' -n 1 --jobs estargz \
+	    --peer fake/peer --out . -o study.layers input.tar
+	[ ! -x "$libexec/window_client" ] || ! have Xvfb || ! have openbox ||
+	    ends "$from" bench-winwait \
+	    '^(xdotool search --sync|wmctrl every|winwait, listed) .* 0$' \
+	    -n 1 -p 1
 done
 # options TOOL WORD: prints bash's completions for it
 options() {
@@ -67,7 +127,7 @@ if ! (PATH=/usr/bin:/bin && have lap); then
 	shows 'names the command' 'lap is not built: scripts/demo' .t.err
 fi
 t 'demo --help' 0 unbuilt demo --help
-t 'check -h' 0 unbuilt check -h
+t 'check --help' 0 unbuilt check --help
 is 'these build nothing' "$(find clone -name 'build*')" ''
 # No files remain when a reader closes its pipe.
 mkdir gone

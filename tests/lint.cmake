@@ -26,6 +26,7 @@ shell_test(root mailfs root)
 shell_test(root snap_startup root)
 shell_test(root lazy_pull root)
 shell_test(root lazy_pull_server root)
+shell_test(root scripts root)
 # there can be only one zfs-fuse
 set_tests_properties(root.mailfs PROPERTIES RESOURCE_LOCK zfs-fuse)
 shell_test(san address san)

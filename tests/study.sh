@@ -6,6 +6,49 @@
 # fake NAME                  makes a program with that name from standard input
 # last_words TABLE PATTERN   the last paragraph of the report matches
 # killed CSV COMMAND...      kills a study in its second cell
+# script FOLDER NAME WORD... runs a script of this tree or an installed one
+# ends FOLDER NAME PATTERN WORD...   it ends with 0 and a line that matches
+
+# script FOLDER NAME WORD...: runs a script; an installed one has to find the
+# tools by itself
+script() {
+	script_file=$1/$2
+	case $1 in
+	"$SRC"/*)
+		shift 2
+		set -- sh "$script_file" "$@"
+		;;
+	*)
+		shift 2
+		set -- env -u COLDPRESS_BIN PATH="${PATH#"$BIN:"}" \
+		    sh "$script_file" "$@"
+		;;
+	esac
+	"$@" </dev/null
+}
+
+# ends FOLDER NAME PATTERN WORD...: runs a script to its end: it exits with 0,
+# its last line that is not empty matches PATTERN, and nothing failed in the
+# shell
+ends() {
+	ends_what="$2 in $1" ends_pattern=$3 ends_status=0
+	ends_from=$1 ends_name=$2
+	shift 3
+	script "$ends_from" "$ends_name" "$@" >ends.out 2>ends.err ||
+	    ends_status=$?
+	if [ $ends_status = 77 ]; then
+		skip "$ends_what: $(tail -n 1 ends.err)"
+		return 0
+	fi
+	# shellcheck disable=SC2016
+	t "$ends_what" 0 sh -c 'cat ends.err; exit "$1"' sh $ends_status
+	is 'no message of the shell' \
+	    "$(grep -E '^[^ ]+: ([0-9]+: |line [0-9])' ends.err)" ''
+	grep . ends.out | tail -n 1 >ends.last
+	# shellcheck disable=SC2016
+	t 'its last line' 0 sh -c 'cat ends.last; grep -E -q -e "$1" ends.last' \
+	    sh "$ends_pattern"
+}
 
 verdict() {
 	is "verdict: $2" "$(awk -v text="  $2" '
