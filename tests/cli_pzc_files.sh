@@ -105,7 +105,7 @@ for o in -c -k -f '-f -o p.gz' '-o p.gz'; do
 		cat text >p
 	) &
 	# shellcheck disable=SC2086
-	t "$o reads a FIFO" 0 to out timeout 60 pzc $o p
+	t "$o reads a FIFO" 0 to out timeout 300 pzc $o p
 	wait
 	[ "$o" = -c ] || mv p.gz out
 	t "$o reads a FIFO: the bytes" 0 sh -c 'pzc -dc <out | cmp - text'
@@ -116,7 +116,7 @@ is 'the output is no more readable than the FIFO' "$(stat -c %a out)" 640
 pzc -k p
 wait
 (cat p.gz >p) &
-t '-d -o reads a FIFO' 0 timeout 60 pzc -d -o back p
+t '-d -o reads a FIFO' 0 timeout 300 pzc -d -o back p
 wait
 same '-d -o reads a FIFO: the bytes' back text
 rm -f p.gz
@@ -130,17 +130,17 @@ is '-o of a device: it is kept' "$(stat -c %F /dev/null)" \
 # Special files given with -o are written to directly.
 t '-o to an existing FIFO, without -f' 2 pzc -o p text
 cat p >out &
-t '-f -o to a FIFO' 0 timeout 60 pzc -f -o p text
+t '-f -o to a FIFO' 0 timeout 300 pzc -f -o p text
 wait
 t '-f -o to a FIFO: the bytes' 0 sh -c 'pzc -dc <out | cmp - text'
 ln -s p pl
 cat p >out &
-t '-f -o to a link to a FIFO' 0 timeout 60 pzc -f -o pl text
+t '-f -o to a link to a FIFO' 0 timeout 300 pzc -f -o pl text
 wait
 t '... : the bytes' 0 sh -c 'pzc -dc <out | cmp - text'
 is '... : both stay' "$(stat -c %F p pl | tr '\n' ' ')" 'fifo symbolic link '
 cat p >out &
-t '--verify of a FIFO is refused' 1 timeout 60 pzc --verify -f -o p text
+t '--verify of a FIFO is refused' 1 timeout 300 pzc --verify -f -o p text
 wait
 ln -s /dev/null nl
 t '-f -o to a link to a device' 0 pzc -f -o nl text

@@ -34,4 +34,4 @@ shell_test(san thread san)
 shell_test(long valgrind long)
 shell_test(long options long)
 set_tests_properties(san.address san.thread long.valgrind long.options
-    PROPERTIES TIMEOUT 14400 RUN_SERIAL ON)
+    PROPERTIES RUN_SERIAL ON)

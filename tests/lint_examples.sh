@@ -31,7 +31,7 @@ fixtures() {
 	rm fixtures.sh
 }
 
-run_line() { timeout 600 sh -c "$1" </dev/null; }
+run_line() { timeout 1800 sh -c "$1" </dev/null; }
 
 pages=0
 for page in "$SRC"/man/*.[1-8]; do

@@ -21,7 +21,7 @@ shell_test(cli pzc_memory)
 add_test(NAME cli.pzc_bombs_4GiB
     COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/run.sh cli_pzc_bombs.sh)
 set_tests_properties(cli.pzc_bombs_4GiB PROPERTIES
-    LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600
+    LABELS long SKIP_RETURN_CODE 77 TIMEOUT ${long_timeout}
     ENVIRONMENT "BIN=${CMAKE_BINARY_DIR};SRC=${CMAKE_SOURCE_DIR};COLDPRESS_BOMB_MIB=4096")
 shell_test(root pzc_files root)
 # a process that exchanges two names
@@ -35,7 +35,6 @@ add_executable(kernel_gunzip kernel_gunzip.c)
 target_link_libraries(kernel_gunzip PRIVATE PkgConfig::ZLIB)
 shell_test(cli pzc_kernel)
 shell_test(root boot root)
-set_tests_properties(root.boot PROPERTIES TIMEOUT 1200)
 shell_test(cli pzc_kill)
 shell_test(cli pzc_fault)
 shell_test(cli pzc_stats)

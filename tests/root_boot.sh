@@ -18,7 +18,7 @@ seq 1000000 >root/payload
 
 # boot FILE: prints the output of the first process in that initramfs
 boot() {
-	timeout -k 10 120 linux.uml mem=256M "initrd=$PWD/$1" rdinit=/init \
+	timeout -k 10 600 linux.uml mem=256M "initrd=$PWD/$1" rdinit=/init \
 	    con0=null,fd:1 con=null panic=-1 </dev/null >log 2>&1
 	sed -n 's/^.*\(unpacked [0-9 ]*\).*$/\1/p' log | tr -d '\r'
 }

@@ -250,7 +250,7 @@ a_late_failed_write_ends_a_wait(void **state)
 	assert_int_equal(input_open(&in, silent[0]), 0);
 	assert_int_equal(pthread_create(&closer, NULL, close_later, &out[0]),
 	    0);
-	alarm(60);
+	alarm(600);
 	assert_int_equal(pipeline_run(&waiting, &j, &in,
 	    &(struct pipeline_params){ .threads = 2, .slots = SLOTS,
 	    .out_fd = out[1] }, &stats), -EPIPE);
