@@ -54,6 +54,26 @@ is 'larger sectors: the same ratio' \
 is 'and hides the padding' "$(($(row gzip-6 padding_B twelve.csv) > \
     $(row gzip-6 padding_B out.csv)))" 1
 
+# A record that does not fit has no influence on the next one.
+mkdir noise words noise_words
+head -c 4096 /dev/urandom >noise/a
+seq 200000 | tr 0-9 'aehilnorst' | head -c 1048576 >words/b
+cp noise/a words/b noise_words
+data() {
+	data_sum=0
+	for data_dir; do
+		to data.csv fsratio --csv -p "${threads-1}" --ashift 9 \
+		    --recordsize 1M -a zstd-3 "$data_dir"
+		data_sum=$((data_sum + $(row zstd-3 allocated_B data.csv) -
+		    $(row zstd-3 metadata_B data.csv)))
+	done
+	echo $data_sum
+}
+for threads in 1 2 3; do
+	is "noise, then words: as much as both alone, with $threads threads" \
+	    "$(data noise_words)" "$(data noise words)"
+done
+
 to sizes.csv fsratio --csv --by-size -a lz4 tree
 is 'the size classes hold all files' "$(awk -F , '!/^#/ && $4 != "" &&
     $5 != "files" { n += $5 } END { print n }' sizes.csv)" \

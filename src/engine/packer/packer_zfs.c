@@ -72,24 +72,24 @@ zstd_open(int level, size_t most)
  * otherwise include the size of the prefix, which matches no data, when
  * choosing them.
  */
-static void
+static bool
 use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
 {
 	static const uint8_t prefix[] = { 0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a,
 	    0x7c, 0x15 };
 
-	set(c, ZSTD_c_windowLog, (int)p->windowLog);
-	set(c, ZSTD_c_chainLog, (int)p->chainLog);
-	set(c, ZSTD_c_hashLog, (int)p->hashLog);
-	set(c, ZSTD_c_searchLog, (int)p->searchLog);
-	set(c, ZSTD_c_minMatch, (int)p->minMatch);
-	set(c, ZSTD_c_targetLength, (int)p->targetLength);
-	set(c, ZSTD_c_strategy, (int)p->strategy);
-	ZSTD_CCtx_refPrefix(c, prefix, sizeof(prefix));
+	return set(c, ZSTD_c_windowLog, (int)p->windowLog) &&
+	    set(c, ZSTD_c_chainLog, (int)p->chainLog) &&
+	    set(c, ZSTD_c_hashLog, (int)p->hashLog) &&
+	    set(c, ZSTD_c_searchLog, (int)p->searchLog) &&
+	    set(c, ZSTD_c_minMatch, (int)p->minMatch) &&
+	    set(c, ZSTD_c_targetLength, (int)p->targetLength) &&
+	    set(c, ZSTD_c_strategy, (int)p->strategy) &&
+	    !ZSTD_isError(ZSTD_CCtx_refPrefix(c, prefix, sizeof(prefix)));
 }
 
 /* Restores the level's parameters. */
-static void
+static bool
 use_level(ZSTD_CCtx *c)
 {
 	static const ZSTD_cParameter all[] = { ZSTD_c_windowLog,
@@ -97,7 +97,9 @@ use_level(ZSTD_CCtx *c)
 	    ZSTD_c_minMatch, ZSTD_c_targetLength, ZSTD_c_strategy };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		set(c, all[i], 0);
+		if (!set(c, all[i], 0))
+			return false;
+	return true;
 }
 
 static size_t
@@ -107,10 +109,14 @@ zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	ZSTD_compressionParameters p = ZSTD_getCParams(z->level, len, 0);
 	size_t n;
 
-	if (p.strategy == ZSTD_dfast)
-		use_prefix(z->c, &p);
-	else
-		use_level(z->c);
+	/*
+	 * A record that did not fit leaves its frame open, and neither
+	 * parameters nor a prefix can be set until that frame is abandoned.
+	 */
+	if (ZSTD_isError(ZSTD_CCtx_reset(z->c, ZSTD_reset_session_only)) ||
+	    !(p.strategy == ZSTD_dfast ? use_prefix(z->c, &p) :
+	    use_level(z->c)))
+		return 0;
 	n = ZSTD_compress2(z->c, out, cap, in, len);
 	return ZSTD_isError(n) ? 0 : n;
 }
