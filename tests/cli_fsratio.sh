@@ -78,6 +78,25 @@ to sizes.csv fsratio --csv --by-size -a lz4 tree
 is 'the size classes hold all files' "$(awk -F , '!/^#/ && $4 != "" &&
     $5 != "files" { n += $5 } END { print n }' sizes.csv)" \
     "$(row lz4 files sizes.csv)"
+# Records of up to 112 bytes are embedded in their pointers.
+mkdir short
+printf x >short/a
+head -c 60 tree/numbers >short/b
+head -c 5000 /dev/urandom >short/c
+to sizes.csv fsratio --csv --by-size -a lz4 short
+is 'embedded files have no ratio, and no padding' "$(awk -F , '!/^#/ &&
+    $4 ~ /^[0-9]+$/ { print $4, $9, $11, "[" $13 "]" }' sizes.csv)" \
+    '0 0 0 []
+32 0 0 []
+4096 8192 3072 [0.6104]'
+is 'nor do they reduce that of other files' "$(row lz4 padding_B sizes.csv)" \
+    3072
+to table fsratio --by-size -a lz4 short
+is 'a table shows a dash' "$(awk 'NR > 1 { print $2, $7, $9 }' table)" \
+    '0+ 0 -
+32+ 0 -
+4096+ 3072 0.61
+all 3072 '"$(awk -F , 'END { printf "%.2f", $13 }' sizes.csv)"
 to table fsratio tree
 is 'a table for people' "$(sed -n '1s/ .*//p' table)" algorithm
 is 'with the algorithms of OpenZFS' "$(grep -c '^zstd-3 \|^lz4 ' table)" 2

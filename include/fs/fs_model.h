@@ -48,7 +48,7 @@ struct fs_row {
 	uint64_t physical_B;	/* size after compression */
 	uint64_t whole_B;	/* total space used */
 	uint64_t metadata_B;	/* the part of whole_B that is not data */
-	int64_t padding_B;	/* the part of whole_B left unused by data */
+	uint64_t padding_B;	/* the part of whole_B left unused by data */
 };
 
 /*

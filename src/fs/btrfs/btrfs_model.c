@@ -275,7 +275,7 @@ row_data(void *arg, unsigned class, unsigned algorithm, struct fs_row *row)
 	row->physical_B += s->physical_B;
 	/* inline data is counted with the trees */
 	row->whole_B += s->physical_B - s->in_leaf_B;
-	row->padding_B += (int64_t)(s->physical_B - s->filled_B);
+	row->padding_B += s->physical_B - s->filled_B;
 }
 
 static void

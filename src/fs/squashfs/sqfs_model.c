@@ -85,7 +85,7 @@ give_rows(const struct measurer *m)
 		row.metadata_B = s->tables_B;
 		row.whole_B = used + record_size(m, &job->algorithms[i]);
 		row.whole_B += -row.whole_B % SQUASHFS_PAD_B;
-		row.padding_B = (int64_t)(row.whole_B - used);
+		row.padding_B = row.whole_B - used;
 		rc = job->row(job->arg, &row);
 	}
 	return rc;

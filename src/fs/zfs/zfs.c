@@ -22,6 +22,7 @@ zfs_add(struct zfs_space *to, const struct zfs_space *from)
 	to->logical_B += from->logical_B;
 	to->physical_B += from->physical_B;
 	to->allocated_B += from->allocated_B;
+	to->padding_B += from->padding_B;
 }
 
 static uint64_t
@@ -102,6 +103,18 @@ pack(const struct zfs_pool *pool, const struct packer_name *name,
 	return n == 0 ? 0 : (uint32_t)n + head;
 }
 
+/* Counts blocks of the given size, stored in whole sectors. */
+static void
+store(const struct zfs_pool *pool, uint64_t physical, uint64_t count,
+    struct zfs_space *sum)
+{
+	uint64_t allocated = round_up(physical, (uint64_t)1 << pool->ashift);
+
+	sum->physical_B += count * physical;
+	sum->allocated_B += count * allocated;
+	sum->padding_B += count * (allocated - physical);
+}
+
 void
 zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
     uint32_t record, uint64_t count, struct zfs_space *sum)
@@ -110,9 +123,7 @@ zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
 		return;			/* holes */
 	sum->blocks += count;
 	sum->logical_B += count * record;
-	sum->physical_B += count * record;
-	sum->allocated_B += count * round_up(record,
-	    (uint64_t)1 << pool->ashift);
+	store(pool, record, count, sum);
 }
 
 void
@@ -140,6 +151,5 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 		physical = round_up(physical, unit);
 	if (physical == 0 || physical >= record)
 		physical = record;
-	sum->physical_B += physical;
-	sum->allocated_B += round_up(physical, sector);
+	store(pool, physical, 1, sum);
 }

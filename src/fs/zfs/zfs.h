@@ -31,6 +31,7 @@ struct zfs_space {
 	uint64_t logical_B;
 	uint64_t physical_B;
 	uint64_t allocated_B;
+	uint64_t padding_B;	/* the unused part of allocated_B; for data */
 };
 
 void zfs_add(struct zfs_space *to, const struct zfs_space *from);

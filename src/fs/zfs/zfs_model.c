@@ -216,8 +216,7 @@ row_data(void *arg, unsigned class, unsigned algorithm, struct fs_row *row)
 	const struct zfs_space *s = &z->classes[class].data[algorithm];
 
 	add_space(row, s);
-	/* negative if blocks are embedded in their pointers */
-	row->padding_B += (int64_t)s->allocated_B - (int64_t)s->physical_B;
+	row->padding_B += s->padding_B;
 }
 
 static void

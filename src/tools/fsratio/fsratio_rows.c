@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <lz4.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,10 +28,11 @@ compressratio(const struct fs_row *r)
 	return r->physical_B == 0 ? 100 : r->logical_B * 100 / r->physical_B;
 }
 
+/* Returns the ratio, or NAN for files that use no space of their own. */
 static double
 ratio(const struct fs_row *r)
 {
-	return r->whole_B == 0 ? 0 :
+	return r->whole_B == 0 ? NAN :
 	    (double)r->apparent_B / (double)r->whole_B;
 }
 
@@ -48,12 +50,9 @@ write_row(struct fsratio *f, struct table *t, const char *series,
 	table_int(t, (int64_t)r->physical_B);
 	table_int(t, (int64_t)r->whole_B);
 	table_int(t, (int64_t)r->metadata_B);
-	table_int(t, r->padding_B);
+	table_int(t, (int64_t)r->padding_B);
 	table_real(t, (double)compressratio(r) / 100, 2);
-	if (r->whole_B == 0)
-		table_none(t);
-	else
-		table_real(t, ratio(r), 4);
+	table_real(t, ratio(r), 4);
 	return table_end(t);
 }
 
@@ -97,14 +96,17 @@ static void
 print_row(struct fsratio *f, const struct fs_row *r)
 {
 	uint64_t hundredths = compressratio(r);
+	char real[16] = "-";
 
+	if (r->whole_B > 0)
+		snprintf(real, sizeof(real), "%.2f", ratio(r));
 	printf("%-13s", r->algorithm);
 	if (f->o.by_size)
 		print_class(r);
 	printf(" %9" PRIu64 " %13" PRIu64 " %13" PRIu64 " %13" PRIu64
-	    " %12" PRId64 " %2" PRIu64 ".%02" PRIu64 " %6.2f%s\n", r->files,
+	    " %12" PRIu64 " %2" PRIu64 ".%02" PRIu64 " %6s%s\n", r->files,
 	    r->apparent_B, r->physical_B, r->whole_B, r->padding_B,
-	    hundredths / 100, hundredths % 100, ratio(r),
+	    hundredths / 100, hundredths % 100, real,
 	    r->whole_B > r->apparent_B ? " larger" : "");
 }
 
