@@ -16,7 +16,8 @@ value() {
 
 t 'help' 0 winwait --help
 t 'version' 0 winwait -V
-has_x=no
+has_x=no has_pids=no
+! grep -q '^libxcb-res' .t.out || has_pids=yes
 ! grep -q '^libxcb' .t.out || has_x=yes
 t 'no command' 125 winwait
 shows 'prints the usage' '^usage: winwait' .t.err
@@ -56,6 +57,20 @@ t 'as JSON' 0 line --json -- sh -c 'echo; sleep 300'
 shows 'too' '"result":"seen"'
 t 'an image that is not on a device' 125 line --image /proc -- echo
 
+# A launcher that hands over to a process of its own is not the end.
+t 'a process left behind' 0 line --csv --match '^ready$' -- \
+    sh -c '(sleep 0.3; echo ready; exec sleep 296.5) & exit 0'
+is 'is waited for' "$(value result),$(value left)" seen,1
+t 'until it ends' 1 line --csv -- sh -c 'sleep 0.3 & exit 0'
+is 'like the command itself' "$(value result),$(value left),$(value exit)" \
+    exit,0,0
+t 'or until the time-out' 124 line --csv -t 0.3 -- \
+    sh -c 'sleep 296.5 & exit 0'
+is 'which is a row' "$(value result),$(value exit)" timeout,
+t 'but not after a failure' 1 line --csv -- sh -c 'sleep 296.5 & exit 3'
+is 'which is reported' "$(value result),$(value left),$(value exit)" exit,1,3
+is 'no process is left' "$(pgrep -x -f 'sleep 296.5')" ''
+
 # A process tree, including processes that have detached from their parents.
 t 'all processes' 0 line --csv -- sh -c \
     'setsid sleep 298.5 & (sleep 298.5 & sleep 298.5 &) ; echo; sleep 298.5'
@@ -77,6 +92,9 @@ if [ $has_x = no ] || [ ! -x "$client" ] || ! have Xvfb || ! have openbox; then
 fi
 t 'no X server' 125 env DISPLAY=:nowhere winwait -- true
 shows 'is reported' 'no X server' .t.err
+t 'no X server, but Wayland' 125 env DISPLAY= WAYLAND_DISPLAY=wayland-9 \
+    winwait -- true
+shows 'which is not enough' 'no X server at DISPLAY .*Wayland' .t.err
 
 mkdir x
 x_start x none || skip_all "no X server: $(tail -n 1 x/x.log)"
@@ -109,6 +127,32 @@ windows() {
 	t "$1: a title" 1 winwait -- "$client" -t 'An Error has occurred'
 	t "$1: but not of the class" 0 winwait --class test -- "$client" \
 	    -t 'Error 404'
+	t "$1: a dialog of the class" 0 winwait --class test -- "$client" \
+	    -k dialog
+	t "$1: a dialog with the title" 0 winwait --title '^a test$' -- \
+	    "$client" -k dialog,normal
+	t "$1: any class, even none" 0 winwait --class '.*' -- "$client" -c ''
+	t "$1: both must match" 1 winwait --class test --title other -- \
+	    "$client" -k dialog
+	t "$1: a title set later" 0 winwait --csv --title '^ready$' -- \
+	    "$client" -l 300
+	t "$1: is waited for" 0 awk -v s="$(value seen_ms)" \
+	    'BEGIN { exit s < 300 }'
+	for kind in kde,splash utility dock notification; do
+		t "$1: $kind" 124 winwait -t 0.5 -- "$client" -k $kind
+	done
+	t "$1: a notification of the class" 0 winwait --class test -- \
+	    "$client" -k notification
+	t "$1: a splash of the class" 124 winwait --class test -t 0.5 -- \
+	    "$client" -k splash
+	t "$1: a splash that becomes the window" 0 winwait --csv -- \
+	    "$client" -k kde,splash,normal -l 300
+	t "$1: is then seen" 0 awk -v s="$(value seen_ms)" \
+	    'BEGIN { exit s < 300 }'
+	# shellcheck disable=SC2016
+	t "$1: a launcher that exits" 0 winwait --csv -- sh -c \
+	    '"$1" -w 300 & exit 0' sh "$client"
+	is "$1: is not the end" "$(value result),$(value left)" seen,1
 	t "$1: a splash" 124 winwait -t 1 -- "$client" -k splash
 	t "$1: a window that never appears" 124 winwait -t 0.2 -- "$client" \
 	    -w 300000
@@ -122,11 +166,66 @@ windows() {
 	kill $windows_old
 	wait $windows_old 2>/dev/null
 	rm -f old
+	if [ $has_pids = yes ]; then
+		"$client" -c other -w 300 &
+		windows_old=$!
+		t "$1: a new window of another program" 124 winwait -t 1.5 -- \
+		    sleep 300
+		shows "$1: is ignored" \
+		    "class 'other.other' was ignored: process $windows_old" .t.err
+		kill $windows_old
+		wait $windows_old 2>/dev/null
+	fi
 	is "$1: no client is left" "$(pgrep -x -f "$client.*")" ''
 }
 windows 'without a manager'
+
+# With a manager that keeps no list, such as that of Weston's Xwayland, a window
+# counts when it is mapped.
+"$client" -m -f check &
+manager=$!
+await test -e check
+t 'a manager without a list' 0 winwait --csv -t 5 -- "$client"
+is 'a mapped window is seen' "$(value result),$(value class)" seen,test.test
+kill $manager
+wait $manager 2>/dev/null
+
 t 'openbox starts' 0 x_manage openbox
 windows openbox
+
+# The root still has the properties of a manager that was killed.
+t 'openbox is killed' 0 kill -KILL "$x_manager"
+wait "$x_manager" 2>/dev/null
+t 'a dead manager' 0 winwait -t 5 -- "$client"
+t 'openbox starts again' 0 x_manage openbox
+
+t 'a time-out with Wayland' 124 env WAYLAND_DISPLAY=wayland-9 winwait -t 0.2 \
+    -- sleep 300
+shows 'has a hint' 'Wayland is not seen; GDK_BACKEND=x11' .t.err
+t 'a program without a window, without Wayland' 124 env -u WAYLAND_DISPLAY \
+    winwait -t 0.2 -- sleep 300
+is 'has none' "$(cat .t.err)" ''
+
+# The PID that the program itself names counts if the server does not know it:
+# here, because the server is in another PID namespace.
+spaces() { unshare --user --map-root-user --pid --fork --kill-child \
+    --mount-proc "$@"; }
+if spaces true 2>/dev/null; then
+	# shellcheck disable=SC2016
+	t 'in a PID namespace: a window that names no process' 0 spaces \
+	    winwait -- "$client"
+	# PID 1 is winwait itself
+	t 'a process of the command' 0 spaces winwait -- \
+	    sh -c 'exec "$1" -p $$' sh "$client"
+	t 'a process that is unknown' 0 spaces winwait -- "$client" -p 99999
+	# shellcheck disable=SC2016
+	t 'another process' 124 spaces sh -c 'sleep 300 & winwait -t 1 -- "$1" \
+	    -p $!' sh "$client"
+	t 'a PID in a namespace of the command' 0 winwait -- unshare --user \
+	    --map-root-user --pid --fork --kill-child "$client" -p 1
+else
+	skip 'no PID namespaces'
+fi
 
 # If the client maps its window immediately, the manager may have framed and
 # mapped it before winwait can select its events.

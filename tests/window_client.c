@@ -2,16 +2,21 @@
  * window_client.c - a program with a window, for tests of winwait
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * window_client [-ir] [-c class] [-t title] [-k dialog|splash] [-w ms] [-f
- * file]
+ * window_client [-imr] [-c class] [-t title] [-k type,...] [-l ms] [-p pid]
+ * [-w ms] [-f file]
  *
  * Waits -w milliseconds, makes a window of that class (default: test; "": none)
- * and maps it; -i first creates one that is never mapped.  It writes the times
+ * and maps it; -i first creates one that is never mapped.  The types are those
+ * of EWMH in lower case, or kde; -l makes the window normal, and its title
+ * "ready", that many milliseconds later.  -p sets _NET_WM_PID.  -m makes the
+ * window that identifies a window manager instead, of one that keeps no list of
+ * windows.  It writes the times
  * of its MapNotify event and of its appearance in _NET_CLIENT_LIST to file, in
  * ns on CLOCK_MONOTONIC or, with -r, CLOCK_REALTIME; then it waits to be
  * killed.  To read these times promptly on a busy machine, it runs at real-time
  * priority if permitted.
  */
+#include <ctype.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdint.h>
@@ -24,9 +29,9 @@
 
 struct client {
 	const char *class, *title, *kind, *file;
-	long wait_ms;
+	long wait_ms, later_ms, pid;
 	clockid_t clock;
-	int invisible;
+	int invisible, manager;
 	xcb_connection_t *c;
 	xcb_window_t root, window;
 	xcb_atom_t list;
@@ -66,25 +71,83 @@ create(struct client *t)
 }
 
 static void
+set_words(struct client *t, xcb_window_t w, const char *name, xcb_atom_t type,
+    const uint32_t *words, uint32_t n)
+{
+	xcb_change_property(t->c, XCB_PROP_MODE_REPLACE, w, atom(t->c, name),
+	    type, 32, n, words);
+}
+
+static void
+set_text(struct client *t, xcb_atom_t name, const char *text)
+{
+	xcb_change_property(t->c, XCB_PROP_MODE_REPLACE, t->window, name,
+	    XCB_ATOM_STRING, 8, (uint32_t)strlen(text), text);
+}
+
+/* Sets the types, which are separated by commas. */
+static void
+set_types(struct client *t, const char *kinds)
+{
+	xcb_atom_t types[16];
+	uint32_t n = 0;
+
+	while (*kinds != '\0' && n < 16) {
+		char name[64] = "_NET_WM_WINDOW_TYPE_";
+		size_t at = strlen(name), len = strcspn(kinds, ",");
+
+		for (size_t i = 0; i < len && at < sizeof(name) - 1; i++)
+			name[at++] = (char)toupper((unsigned char)kinds[i]);
+		types[n++] = atom(t->c, len == 3 &&
+		    strncmp(kinds, "kde", 3) == 0 ?
+		    "_KDE_NET_WM_WINDOW_TYPE_OVERRIDE" : name);
+		kinds += len + (kinds[len] == ',');
+	}
+	set_words(t, t->window, "_NET_WM_WINDOW_TYPE", XCB_ATOM_ATOM, types,
+	    n);
+}
+
+static void
 name_window(struct client *t)
 {
 	char text[256];
 	int n = snprintf(text, sizeof(text), "%s%c%s", t->class, '\0',
 	    t->class) + 1;
-	xcb_atom_t type;
+	uint32_t pid = (uint32_t)t->pid;
 
 	if (*t->class != '\0')
 		xcb_change_property(t->c, XCB_PROP_MODE_REPLACE, t->window,
 		    XCB_ATOM_WM_CLASS, XCB_ATOM_STRING, 8, (uint32_t)n, text);
-	xcb_change_property(t->c, XCB_PROP_MODE_REPLACE, t->window,
-	    XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 8, (uint32_t)strlen(t->title),
-	    t->title);
-	if (t->kind == NULL)
-		return;
-	type = atom(t->c, strcmp(t->kind, "dialog") == 0 ?
-	    "_NET_WM_WINDOW_TYPE_DIALOG" : "_NET_WM_WINDOW_TYPE_SPLASH");
-	xcb_change_property(t->c, XCB_PROP_MODE_REPLACE, t->window,
-	    atom(t->c, "_NET_WM_WINDOW_TYPE"), XCB_ATOM_ATOM, 32, 1, &type);
+	set_text(t, XCB_ATOM_WM_NAME, t->title);
+	if (t->kind != NULL)
+		set_types(t, t->kind);
+	if (t->pid != 0) {
+		gethostname(text, sizeof(text));
+		set_text(t, XCB_ATOM_WM_CLIENT_MACHINE, text);
+		set_words(t, t->window, "_NET_WM_PID", XCB_ATOM_CARDINAL, &pid,
+		    1);
+	}
+}
+
+/* Makes the window that a window manager is recognized by. */
+static void
+manage(struct client *t)
+{
+	static const char check[] = "_NET_SUPPORTING_WM_CHECK";
+	xcb_atom_t name = atom(t->c, "_NET_WM_NAME");
+
+	t->window = create(t);
+	set_words(t, t->window, check, XCB_ATOM_WINDOW, &t->window, 1);
+	set_words(t, t->root, check, XCB_ATOM_WINDOW, &t->window, 1);
+	set_words(t, t->root, "_NET_SUPPORTED", XCB_ATOM_ATOM, &name, 1);
+}
+
+static void
+sleep_ms(long ms)
+{
+	struct timespec nap = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&nap, NULL);
 }
 
 static int
@@ -147,12 +210,15 @@ parse(struct client *t, int argc, char **argv)
 {
 	int ch;
 
-	while ((ch = getopt(argc, argv, "c:f:ik:rt:w:")) != -1)
+	while ((ch = getopt(argc, argv, "c:f:ik:l:mp:rt:w:")) != -1)
 		switch (ch) {
 		case 'c': t->class = optarg; break;
 		case 'f': t->file = optarg; break;
 		case 'i': t->invisible = 1; break;
 		case 'k': t->kind = optarg; break;
+		case 'l': t->later_ms = atol(optarg); break;
+		case 'm': t->manager = 1; break;
+		case 'p': t->pid = atol(optarg); break;
 		case 'r': t->clock = CLOCK_REALTIME; break;
 		case 't': t->title = optarg; break;
 		case 'w': t->wait_ms = atol(optarg); break;
@@ -167,13 +233,10 @@ main(int argc, char **argv)
 		.clock = CLOCK_MONOTONIC };
 	const uint32_t events = XCB_EVENT_MASK_PROPERTY_CHANGE;
 	const struct sched_param priority = { .sched_priority = 1 };
-	struct timespec nap;
 
 	parse(&t, argc, argv);
 	if (t.file != NULL)
 		sched_setscheduler(0, SCHED_RR, &priority);
-	nap = (struct timespec){ t.wait_ms / 1000,
-		t.wait_ms % 1000 * 1000000 };
 	t.c = xcb_connect(NULL, NULL);
 	if (xcb_connection_has_error(t.c))
 		return 3;
@@ -183,11 +246,24 @@ main(int argc, char **argv)
 	if (t.invisible)
 		create(&t);
 	xcb_flush(t.c);
-	nanosleep(&nap, NULL);
+	sleep_ms(t.wait_ms);
+	if (t.manager) {
+		manage(&t);
+		free(xcb_get_input_focus_reply(t.c,
+		    xcb_get_input_focus(t.c), NULL));
+		write_times(&t);
+		pause();
+	}
 	t.window = create(&t);
 	name_window(&t);
 	xcb_map_window(t.c, t.window);
 	xcb_flush(t.c);
+	if (t.later_ms > 0) {
+		sleep_ms(t.later_ms);
+		set_text(&t, XCB_ATOM_WM_NAME, "ready");
+		set_types(&t, "normal");
+		xcb_flush(t.c);
+	}
 	wait_for_events(&t);
 	return 0;
 }

@@ -57,6 +57,9 @@ struct proc_run {
 	uint64_t timeout_ns;		/* 0: none */
 	bool io;			/* read /proc/PID/io of each process;
 					 * for orphans, only root can */
+	bool follow;			/* if the last stage exits with status
+					 * 0, also wait for the processes that
+					 * it has left behind */
 	bool keep;			/* do not use the group; do not kill
 					 * processes that are still running at
 					 * the end */
@@ -113,8 +116,8 @@ bool proc_pending(const struct proc *p);
 bool proc_try_group(struct proc *p);
 
 /*
- * Runs the stages and waits until all of them have ended.  Processes that they
- * leave behind are then killed and reaped, unless keep is set.  After the
+ * Runs the stages and waits until all of them have ended; see follow.  Processes
+ * that they leave behind are then killed and reaped, unless keep is set.  After the
  * timeout or a signal that stops the run, all processes are killed.  The status
  * of stage i is in stages[i].status.
  *

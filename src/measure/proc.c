@@ -260,6 +260,18 @@ wait_signal(const struct proc *p, uint64_t until, uint64_t *now)
 	}
 }
 
+/*
+ * Returns whether there are processes to wait for after all stages have ended.
+ */
+static bool
+follows(const struct proc_run *r)
+{
+	int status = r->stages[r->count - 1].status;
+
+	return r->follow && WIFEXITED(status) && WEXITSTATUS(status) == 0 &&
+	    dead_child() != -1;
+}
+
 /* Waits for the stages.  Returns 0 or -ETIMEDOUT. */
 static int
 wait_stages(struct proc *p, struct proc_run *r)
@@ -269,11 +281,11 @@ wait_stages(struct proc *p, struct proc_run *r)
 	int live = r->count, orphans = 0;
 	bool killed = false;
 
-	while (live > 0) {
+	while (live > 0 || (!killed && follows(r))) {
 		int sig = wait_signal(p, until, &now);
 
 		live = reap_dead(r, now, live, &orphans);
-		if (live == 0 || sig == SIGCHLD)
+		if (sig == SIGCHLD || (live == 0 && !follows(r)))
 			continue;
 		if (sig == 0 && killed)
 			return -ETIMEDOUT;
@@ -283,6 +295,8 @@ wait_stages(struct proc *p, struct proc_run *r)
 			r->ended = true;
 		else if (r->stopped == 0)
 			r->stopped = sig;
+		if (live == 0)
+			break;		/* end_rest() kills and counts */
 		kill_all(p, r);
 		killed = true;
 		until = now + GRACE_NS;

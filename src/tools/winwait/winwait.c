@@ -19,6 +19,22 @@ fail(struct winwait *w, const char *what, int rc)
 	return WINWAIT_FAILED;
 }
 
+/* Says why no window may have been seen. */
+static void
+hint(struct winwait *w)
+{
+	const struct winwait_seen *s = &w->seen;
+
+	if (s->other_pid != 0)
+		msg_note(&w->msg, "a window of class '%s' was ignored: process "
+		    "%d was not started by the command, which may have asked "
+		    "it for the window", s->other_class, (int)s->other_pid);
+	if (getenv("WAYLAND_DISPLAY") != NULL)
+		msg_note(&w->msg, "a window on Wayland is not seen; "
+		    "GDK_BACKEND=x11, QT_QPA_PLATFORM=xcb or "
+		    "SDL_VIDEODRIVER=x11 lets a program use X11");
+}
+
 static int
 status_of(const struct winwait *w, const struct proc_run *r)
 {
@@ -44,6 +60,7 @@ run(struct winwait *w, char *path)
 	 */
 	struct proc_run r = { .stages = &st, .count = 1, .in = -1,
 		.out = w->o.line ? w->line[1] : STDERR_FILENO, .err = -1,
+		.follow = true,
 		.timeout_ns = (uint64_t)(w->o.timeout_s * 1e9) };
 	int rc = proc_run(&w->proc, &r);
 
@@ -61,6 +78,8 @@ run(struct winwait *w, char *path)
 	if (rc != 0)
 		return fail(w, w->o.output != NULL ? w->o.output :
 		    "standard output", rc);
+	if (!w->o.line && w->seen.result == RESULT_NONE)
+		hint(w);
 	return status_of(w, &r);
 }
 
@@ -97,6 +116,7 @@ close_all(struct winwait *w)
 		if (w->line[i] >= 0)
 			sys_close(w->line[i]);
 	regfree(&w->match);
+	regfree(&w->title);
 	regfree(&w->error);
 }
 

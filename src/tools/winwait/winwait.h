@@ -54,6 +54,9 @@ struct winwait_seen {
 	uint64_t quiet_ns;		/* time of the last request to the
 					 * images */
 	char class[TEXT_B], title[TEXT_B];
+	/* a window that was ignored because the process is not the command's */
+	pid_t other_pid;		/* 0: none */
+	char other_class[TEXT_B];
 };
 
 struct winwait_x;
@@ -61,8 +64,9 @@ struct winwait_x;
 struct winwait {
 	struct msg msg;
 	struct winwait_options o;
-	regex_t match, error;		/* class or line; title */
-	bool has_match;
+	regex_t match;			/* class or line */
+	regex_t title, error;		/* titles */
+	bool has_match, has_title;
 	struct proc proc;
 	struct winwait_x *x;		/* NULL: not waiting for a window */
 	int images[IMAGES_MAX];		/* statistics of block devices */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { OPT_CLASS = 256, OPT_CRITERION, OPT_CSV, OPT_ERROR, OPT_IMAGE, OPT_JSON,
-    OPT_LINGER, OPT_MATCH, OPT_QUIET };
+    OPT_LINGER, OPT_MATCH, OPT_QUIET, OPT_TITLE };
 
 static const struct option longs[] = {
 	{ "class", required_argument, NULL, OPT_CLASS },
@@ -26,15 +26,16 @@ static const struct option longs[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "quiet-for", required_argument, NULL, OPT_QUIET },
 	{ "timeout", required_argument, NULL, 't' },
+	{ "title", required_argument, NULL, OPT_TITLE },
 	{ "version", no_argument, NULL, 'V' },
 	{ NULL, 0, NULL, 0 }
 };
 
 static const char usage[] =
 "usage: winwait [-hV] [--criterion window|line] [--class regex]\n"
-"               [--match regex] [--error regex] [-t seconds] [--image path]\n"
-"               [--quiet-for seconds] [--linger seconds] [--csv|--json]\n"
-"               [-o file] -- command ...\n";
+"               [--title regex] [--match regex] [--error regex] [-t seconds]\n"
+"               [--image path] [--quiet-for seconds] [--linger seconds]\n"
+"               [--csv|--json] [-o file] -- command ...\n";
 
 static const char help[] =
 "\n"
@@ -43,6 +44,7 @@ static const char help[] =
 "\n"
 "  --criterion WHAT  window (default), or line: a line on standard output\n"
 "  --class REGEX     class of the window, instance.class (default: any)\n"
+"  --title REGEX     title of the window (default: any)\n"
 "  --match REGEX     the line to wait for (default: any)\n"
 "  --error REGEX     window title that means failure\n"
 "                    (default: [Ee]rror|[Ff]ail|ERROR|FAIL)\n"
@@ -58,8 +60,12 @@ static const char help[] =
 static int
 show_version(struct winwait *w)
 {
-#ifdef COLDPRESS_XCB
-	printf("winwait (coldpress) %s\nlibxcb %s\n", COLDPRESS_VERSION,
+#if defined(COLDPRESS_XCB_RES)
+	printf("winwait (coldpress) %s\nlibxcb %s\nlibxcb-res %s\n",
+	    COLDPRESS_VERSION, COLDPRESS_XCB, COLDPRESS_XCB_RES);
+#elif defined(COLDPRESS_XCB)
+	printf("winwait (coldpress) %s\nlibxcb %s\nno libxcb-res: "
+	    "processes are known by _NET_WM_PID only\n", COLDPRESS_VERSION,
 	    COLDPRESS_XCB);
 #else
 	printf("winwait (coldpress) %s\nno libxcb: lines only\n",
@@ -89,6 +95,13 @@ set_match(struct winwait *w)
 {
 	w->has_match = true;
 	return set_regex(w, &w->match);
+}
+
+static int
+set_title(struct winwait *w)
+{
+	w->has_title = true;
+	return set_regex(w, &w->title);
 }
 
 static int
@@ -137,6 +150,7 @@ take(struct winwait *w, int opt)
 	case OPT_JSON: o->json = true; break;
 	case OPT_LINGER: return set_seconds(w, "time", &o->linger_s);
 	case OPT_QUIET: return set_seconds(w, "time", &o->quiet_s);
+	case OPT_TITLE: return set_title(w);
 	default: return WINWAIT_FAILED;
 	}
 	return -1;

@@ -3,15 +3,19 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A window manager lists the windows that it manages in _NET_CLIENT_LIST
- * (Extended Window Manager Hints, 1.5); without a window manager, a window
- * counts when it is mapped.  A managed window is reparented, and the root then
- * receives no events about it, so the events of each window are selected as
- * soon as it is created.
+ * (Extended Window Manager Hints, 1.5); without a window manager, or with one
+ * that keeps no list, a window counts when it is mapped.  A managed window is
+ * reparented, and the root then receives no events about it, so the events of
+ * each window are selected as soon as it is created.
  *
- * Windows that existed before the command started are ignored.
+ * Windows that existed before the command started are ignored, and so are those
+ * of processes that do not descend from it.  A window that was ignored is
+ * examined again when its type, class or title changes: some programs turn
+ * their splash screen into the main window.
  */
 #include "winwait.h"
 #include "winwait_clock.h"
+#include "winwait_owner.h"
 
 #include "base/array.h"
 #include "base/sys.h"
@@ -22,20 +26,58 @@
 
 enum { LIST_MAX = 4096, WINDOWS_MAX = 1 << 16 };
 
-enum atom { CLIENT_LIST, WM_NAME, WM_TYPE, TYPE_DIALOG, TYPE_SPLASH, WM_CHECK,
-    ATOMS };
+enum atom { CLIENT_LIST, SUPPORTED, WM_CHECK, WM_NAME, WM_PID, WM_TYPE,
+    /* the types of windows */
+    TYPE_NORMAL, TYPE_DESKTOP, TYPE_DIALOG, TYPE_SPLASH, TYPE_UTILITY,
+    TYPE_DOCK, TYPE_TOOLBAR, TYPE_MENU, TYPE_DROPDOWN, TYPE_POPUP, TYPE_TOOLTIP,
+    TYPE_NOTIFICATION, TYPE_COMBO, TYPE_DND, ATOMS };
+
+static const char *const atom_names[ATOMS] = {
+	[CLIENT_LIST] = "_NET_CLIENT_LIST",
+	[SUPPORTED] = "_NET_SUPPORTED",
+	[WM_CHECK] = "_NET_SUPPORTING_WM_CHECK",
+	[WM_NAME] = "_NET_WM_NAME",
+	[WM_PID] = "_NET_WM_PID",
+	[WM_TYPE] = "_NET_WM_WINDOW_TYPE",
+	[TYPE_NORMAL] = "_NET_WM_WINDOW_TYPE_NORMAL",
+	[TYPE_DESKTOP] = "_NET_WM_WINDOW_TYPE_DESKTOP",
+	[TYPE_DIALOG] = "_NET_WM_WINDOW_TYPE_DIALOG",
+	[TYPE_SPLASH] = "_NET_WM_WINDOW_TYPE_SPLASH",
+	[TYPE_UTILITY] = "_NET_WM_WINDOW_TYPE_UTILITY",
+	[TYPE_DOCK] = "_NET_WM_WINDOW_TYPE_DOCK",
+	[TYPE_TOOLBAR] = "_NET_WM_WINDOW_TYPE_TOOLBAR",
+	[TYPE_MENU] = "_NET_WM_WINDOW_TYPE_MENU",
+	[TYPE_DROPDOWN] = "_NET_WM_WINDOW_TYPE_DROPDOWN_MENU",
+	[TYPE_POPUP] = "_NET_WM_WINDOW_TYPE_POPUP_MENU",
+	[TYPE_TOOLTIP] = "_NET_WM_WINDOW_TYPE_TOOLTIP",
+	[TYPE_NOTIFICATION] = "_NET_WM_WINDOW_TYPE_NOTIFICATION",
+	[TYPE_COMBO] = "_NET_WM_WINDOW_TYPE_COMBO",
+	[TYPE_DND] = "_NET_WM_WINDOW_TYPE_DND",
+};
+
+/* What the type of a window means for a launch. */
+enum kind {
+	KIND_MAIN,			/* or unknown */
+	KIND_DIALOG,
+	KIND_SPLASH,
+	KIND_OTHER			/* a part of the program's interface */
+};
 
 struct window {
 	xcb_window_t id;
 	xcb_window_t frame;		/* frame of the window manager, or 0 */
 	uint64_t created_ns, mapped_ns;
+	bool shown;			/* listed or, if there is no list,
+					 * mapped */
+	enum winwait_kin kin;		/* KIN_UNKNOWN: not asked yet, too */
 };
 
 struct winwait_x {
 	xcb_connection_t *c;
 	xcb_window_t root;
 	xcb_atom_t atoms[ATOMS];
-	bool managed;			/* there is a window manager */
+	bool managed;			/* a window manager keeps a list */
+	struct winwait_owner owner;
 	struct winwait_clock clock;	/* clock of the server */
 	struct window *windows;		/* created since the watch began */
 	size_t count, cap;
@@ -44,17 +86,11 @@ struct winwait_x {
 static int
 ask_atoms(struct winwait_x *x)
 {
-	static const char *const names[] = { [CLIENT_LIST] =
-	    "_NET_CLIENT_LIST", [WM_NAME] = "_NET_WM_NAME", [WM_TYPE] =
-	    "_NET_WM_WINDOW_TYPE", [TYPE_DIALOG] =
-	    "_NET_WM_WINDOW_TYPE_DIALOG", [TYPE_SPLASH] =
-	    "_NET_WM_WINDOW_TYPE_SPLASH", [WM_CHECK] =
-	    "_NET_SUPPORTING_WM_CHECK" };
 	xcb_intern_atom_cookie_t asked[ATOMS];
 
 	for (int i = 0; i < ATOMS; i++)
 		asked[i] = xcb_intern_atom(x->c, 0,
-		    (uint16_t)strlen(names[i]), names[i]);
+		    (uint16_t)strlen(atom_names[i]), atom_names[i]);
 	for (int i = 0; i < ATOMS; i++) {
 		xcb_intern_atom_reply_t *r = xcb_intern_atom_reply(x->c,
 		    asked[i], NULL);
@@ -75,24 +111,32 @@ property(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
 	    XCB_GET_PROPERTY_TYPE_ANY, 0, LIST_MAX), NULL);
 }
 
+/* Returns a property's 32-bit values; *n becomes their number. */
+static const uint32_t *
+values(const xcb_get_property_reply_t *r, size_t *n)
+{
+	*n = r == NULL || r->format != 32 ? 0 : r->value_len;
+	return *n == 0 ? NULL : xcb_get_property_value(r);
+}
+
 /* Returns the first of a property's 32-bit values, or 0. */
 static uint32_t
 first_value(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name)
 {
 	xcb_get_property_reply_t *r = property(x, id, name);
-	uint32_t value = 0;
+	size_t n;
+	const uint32_t *all = values(r, &n);
+	uint32_t value = n == 0 ? 0 : all[0];
 
-	if (r != NULL && r->format == 32 && r->value_len > 0)
-		memcpy(&value, xcb_get_property_value(r), sizeof(value));
 	free(r);
 	return value;
 }
 
 /*
  * Copies the text of a property; two strings separated by NUL are joined by a
- * dot.
+ * dot.  Returns whether the window exists.
  */
-static void
+static bool
 text_of(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name,
     char text[TEXT_B])
 {
@@ -111,6 +155,7 @@ text_of(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name,
 		if (text[i] == '\0')
 			text[i] = '.';
 	free(r);
+	return r != NULL;
 }
 
 static int
@@ -123,6 +168,35 @@ listen_to(const struct winwait_x *x, xcb_window_t id, uint32_t events)
 
 	free(e);
 	return rc;
+}
+
+/*
+ * Returns whether a window manager runs that keeps a list.  Its check window
+ * disappears with it, whereas the properties of the root remain.  (Weston's
+ * Xwayland has such a window, but keeps no list.)
+ */
+static bool
+is_managed(const struct winwait_x *x)
+{
+	xcb_window_t check = first_value(x, x->root, x->atoms[WM_CHECK]);
+	xcb_get_property_reply_t *r;
+	const uint32_t *all;
+	bool lists;
+	size_t n;
+
+	if (check == 0 || first_value(x, check, x->atoms[WM_CHECK]) != check)
+		return false;
+	r = property(x, x->root, x->atoms[CLIENT_LIST]);
+	lists = r != NULL && r->type != XCB_ATOM_NONE;
+	free(r);
+	if (lists)
+		return true;
+	r = property(x, x->root, x->atoms[SUPPORTED]);
+	all = values(r, &n);
+	while (!lists && n > 0)
+		lists = all[--n] == x->atoms[CLIENT_LIST];
+	free(r);
+	return lists;
 }
 
 int
@@ -140,8 +214,10 @@ winwait_x_open(struct winwait *w)
 	}
 	x->c = xcb_connect(NULL, &screen);
 	if (xcb_connection_has_error(x->c)) {
-		msg_error(&w->msg, "no X server at DISPLAY '%s'",
-		    display == NULL ? "" : display);
+		msg_error(&w->msg, "no X server at DISPLAY '%s'%s",
+		    display == NULL ? "" : display,
+		    getenv("WAYLAND_DISPLAY") == NULL ? "" :
+		    "; a window on Wayland cannot be seen");
 		return -1;
 	}
 	s = xcb_setup_roots_iterator(xcb_get_setup(x->c));
@@ -156,7 +232,8 @@ winwait_x_open(struct winwait *w)
 		    "window");
 		return -1;
 	}
-	x->managed = first_value(x, x->root, x->atoms[WM_CHECK]) != 0;
+	winwait_owner_open(&x->owner, x->c);
+	x->managed = is_managed(x);
 	return 0;
 }
 
@@ -190,7 +267,8 @@ find(struct winwait_x *x, xcb_window_t id)
 static void
 add(struct winwait_x *x, xcb_window_t id, uint64_t now)
 {
-	const uint32_t events = XCB_EVENT_MASK_STRUCTURE_NOTIFY;
+	const uint32_t events = XCB_EVENT_MASK_STRUCTURE_NOTIFY |
+	    XCB_EVENT_MASK_PROPERTY_CHANGE;
 	void *windows = x->windows;
 	int rc = x->count == WINDOWS_MAX ? -1 : array_grow(&windows, x->count,
 	    &x->cap, sizeof(*x->windows));
@@ -213,28 +291,93 @@ drop(struct winwait_x *x, xcb_window_t id)
 		*v = x->windows[--x->count];
 }
 
+/*
+ * Returns the kind of a window.  Its types are in order of preference, and may
+ * begin with types that only one window manager knows.
+ */
+static enum kind
+kind_of(const struct winwait_x *x, xcb_window_t id)
+{
+	static const enum kind kinds[ATOMS] = {
+		[TYPE_NORMAL] = KIND_MAIN, [TYPE_DESKTOP] = KIND_MAIN,
+		[TYPE_DIALOG] = KIND_DIALOG, [TYPE_SPLASH] = KIND_SPLASH,
+		[TYPE_UTILITY] = KIND_OTHER, [TYPE_DOCK] = KIND_OTHER,
+		[TYPE_TOOLBAR] = KIND_OTHER, [TYPE_MENU] = KIND_OTHER,
+		[TYPE_DROPDOWN] = KIND_OTHER, [TYPE_POPUP] = KIND_OTHER,
+		[TYPE_TOOLTIP] = KIND_OTHER, [TYPE_NOTIFICATION] = KIND_OTHER,
+		[TYPE_COMBO] = KIND_OTHER, [TYPE_DND] = KIND_OTHER,
+	};
+	xcb_get_property_reply_t *r = property(x, id, x->atoms[WM_TYPE]);
+	int known = ATOMS;
+	size_t n;
+	const uint32_t *all = values(r, &n);
+
+	for (size_t i = 0; i < n && known == ATOMS; i++) {
+		known = TYPE_NORMAL;
+		while (known < ATOMS && x->atoms[known] != all[i])
+			known++;
+	}
+	free(r);
+	return known == ATOMS ? KIND_MAIN : kinds[known];
+}
+
+/*
+ * Returns whether the window belongs to a process that does not descend from
+ * the command, and notes it.
+ */
+static bool
+is_foreign(struct winwait *w, struct window *v)
+{
+	struct winwait_x *x = w->x;
+	char machine[TEXT_B];
+	pid_t named, pid;
+
+	if (v->kin != KIN_UNKNOWN)
+		return v->kin == KIN_OTHER;
+	named = (pid_t)first_value(x, v->id, x->atoms[WM_PID]);
+	text_of(x, v->id, XCB_ATOM_WM_CLIENT_MACHINE, machine);
+	v->kin = winwait_owner_of(&x->owner, v->id, named, machine, &pid);
+	if (v->kin != KIN_OTHER)
+		return false;
+	w->seen.other_pid = pid;
+	text_of(x, v->id, XCB_ATOM_WM_CLASS, w->seen.other_class);
+	return true;
+}
+
+static bool
+is_match(const regex_t *regex, const char *text)
+{
+	return regexec(regex, text, 0, NULL, 0) == 0;
+}
+
 /* Classifies a window; RESULT_NONE means to ignore it. */
 static enum winwait_result
-judge(struct winwait *w, xcb_window_t id)
+judge(struct winwait *w, struct window *v)
 {
 	struct winwait_x *x = w->x;
 	struct winwait_seen *s = &w->seen;
-	uint32_t type = first_value(x, id, x->atoms[WM_TYPE]);
-	bool matches;
+	bool wanted = w->has_match || w->has_title;
+	enum kind kind;
 
-	text_of(x, id, XCB_ATOM_WM_CLASS, s->class);
-	text_of(x, id, x->atoms[WM_NAME], s->title);
-	if (s->title[0] == '\0')
-		text_of(x, id, XCB_ATOM_WM_NAME, s->title);
-	if (type == x->atoms[TYPE_SPLASH])
+	/* a window that is already gone has no class: not an error message */
+	if (!text_of(x, v->id, XCB_ATOM_WM_CLASS, s->class) ||
+	    is_foreign(w, v))
 		return RESULT_NONE;
-	if (type == x->atoms[TYPE_DIALOG] || s->class[0] == '\0')
+	text_of(x, v->id, x->atoms[WM_NAME], s->title);
+	if (s->title[0] == '\0')
+		text_of(x, v->id, XCB_ATOM_WM_NAME, s->title);
+	kind = kind_of(x, v->id);
+	if (kind == KIND_SPLASH)
+		return RESULT_NONE;
+	if (wanted && (!w->has_match || is_match(&w->match, s->class)) &&
+	    (!w->has_title || is_match(&w->title, s->title)))
+		return RESULT_SEEN;
+	if (kind == KIND_OTHER)
+		return RESULT_NONE;
+	if (kind == KIND_DIALOG || s->class[0] == '\0' ||
+	    is_match(&w->error, s->title))
 		return RESULT_ERROR_WINDOW;
-	matches = w->has_match &&
-	    regexec(&w->match, s->class, 0, NULL, 0) == 0;
-	if (!matches && regexec(&w->error, s->title, 0, NULL, 0) == 0)
-		return RESULT_ERROR_WINDOW;
-	return matches || !w->has_match ? RESULT_SEEN : RESULT_NONE;
+	return wanted ? RESULT_NONE : RESULT_SEEN;
 }
 
 static uint64_t
@@ -248,9 +391,9 @@ earlier(uint64_t a, uint64_t b)
  * server's earlier timestamp if events were read late.
  */
 static void
-appear(struct winwait *w, const struct window *v, uint64_t now)
+appear(struct winwait *w, struct window *v, uint64_t now)
 {
-	enum winwait_result result = judge(w, v->id);
+	enum winwait_result result = judge(w, v);
 
 	if (result == RESULT_NONE) {
 		w->seen.class[0] = w->seen.title[0] = '\0';
@@ -268,16 +411,29 @@ read_list(struct winwait *w, uint64_t now)
 	struct winwait_x *x = w->x;
 	xcb_get_property_reply_t *r = property(x, x->root,
 	    x->atoms[CLIENT_LIST]);
-	const xcb_window_t *ids = r == NULL ? NULL : xcb_get_property_value(r);
-	size_t n = r == NULL || r->format != 32 ? 0 : r->value_len;
+	size_t n;
+	const uint32_t *ids = values(r, &n);
 
+	for (size_t i = 0; i < x->count; i++)
+		x->windows[i].shown = false;
 	for (size_t i = 0; i < n && w->seen.result == RESULT_NONE; i++) {
-		const struct window *v = find(x, ids[i]);
+		struct window *v = find(x, ids[i]);
 
-		if (v != NULL)
-			appear(w, v, now);
+		if (v == NULL)
+			continue;
+		v->shown = true;
+		appear(w, v, now);
 	}
 	free(r);
+}
+
+static bool
+is_frame(const struct winwait_x *x, xcb_window_t id)
+{
+	for (size_t i = 0; i < x->count; i++)
+		if (x->windows[i].frame == id)
+			return true;
+	return false;
 }
 
 static void
@@ -291,8 +447,39 @@ map(struct winwait *w, const xcb_map_notify_event_t *e, uint64_t now)
 		    x->windows[i].frame == e->window) &&
 		    x->windows[i].mapped_ns == 0)
 			x->windows[i].mapped_ns = now;
-	if (v != NULL && !x->managed && !e->override_redirect)
-		appear(w, v, now);
+	if (v == NULL || x->managed || e->override_redirect ||
+	    is_frame(x, v->id))
+		return;
+	v->shown = true;
+	appear(w, v, now);
+}
+
+static void
+unmap(struct winwait_x *x, const xcb_unmap_notify_event_t *e)
+{
+	struct window *v = find(x, e->window);
+
+	if (v != NULL && !x->managed)
+		v->shown = false;
+}
+
+static void
+change(struct winwait *w, const xcb_property_notify_event_t *e, uint64_t now)
+{
+	struct winwait_x *x = w->x;
+	uint64_t then = winwait_clock_ns(&x->clock, e->time, now);
+	struct window *v;
+
+	if (e->window == x->root) {
+		if (x->managed && e->atom == x->atoms[CLIENT_LIST])
+			read_list(w, then);
+		return;
+	}
+	v = find(x, e->window);
+	if (v != NULL && v->shown && (e->atom == x->atoms[WM_TYPE] ||
+	    e->atom == XCB_ATOM_WM_CLASS || (w->has_title &&
+	    (e->atom == x->atoms[WM_NAME] || e->atom == XCB_ATOM_WM_NAME))))
+		appear(w, v, then);
 }
 
 static void
@@ -308,7 +495,6 @@ static void
 take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 {
 	struct winwait_x *x = w->x;
-	const xcb_property_notify_event_t *p = (const void *)e;
 
 	switch (e->response_type & 0x7f) {
 	case XCB_CREATE_NOTIFY:
@@ -320,13 +506,14 @@ take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 	case XCB_MAP_NOTIFY:
 		map(w, (const void *)e, now);
 		break;
+	case XCB_UNMAP_NOTIFY:
+		unmap(x, (const void *)e);
+		break;
 	case XCB_REPARENT_NOTIFY:
 		reparent(x, (const void *)e);
 		break;
 	case XCB_PROPERTY_NOTIFY:
-		if (p->window == x->root && p->atom == x->atoms[CLIENT_LIST])
-			read_list(w, winwait_clock_ns(&x->clock, p->time,
-			    now));
+		change(w, (const void *)e, now);
 		break;
 	}
 }
