@@ -12,6 +12,10 @@ for name in one two three sub/four 'a b' 'q"#\x'; do
 	head -c 300000 /dev/urandom >"tree/$name"
 done
 ln tree/two tree/zwei
+truncate -s 1M ext2
+mkdir in
+echo inside >in/inside
+! have mke2fs || mke2fs -q -t ext2 -d in ext2
 touchlog --root tree -- true >/dev/null 2>err || {
 	grep -q fanotify err && skip_all 'fanotify is not available here'
 }
@@ -55,6 +59,34 @@ t 'another process' 0 touchlog --root tree -f -o list -- \
         cat tree/one' sh $!
 is 'is not listed' "$(paths list)" 'one '
 wait
+
+# Another filesystem below the root is not watched.
+mkdir 'tree/sub/two words'
+if mount -t ext2 -o loop ext2 'tree/sub/two words' 2>/dev/null; then
+	t 'a filesystem below the root' 0 touchlog --root tree -f -o list -- \
+	    cat 'tree/sub/two words/inside' tree/one
+	shows 'is named in a warning' \
+	    'not listed: .*/tree/sub/two words$' .t.err
+	is 'its files are not listed' "$(paths list)" 'one '
+	t 'nothing is said with -q' 0 touchlog -q --root tree -f -o list -- \
+	    true
+	is 'at all' "$(cat .t.err)" ''
+	t 'as a root' 0 touchlog --root 'tree/sub/two words' -f -o list -- \
+	    cat 'tree/sub/two words/inside'
+	is 'it is watched' "$(paths list)$(cat .t.err)" 'inside '
+	umount 'tree/sub/two words'
+else
+	skip 'cannot mount an ext2'
+fi
+rmdir 'tree/sub/two words'
+mkdir tree/bound
+mount --bind tree/sub tree/bound
+t 'a bind mount below the root' 0 touchlog --root tree -f -o list -- \
+    cat tree/bound/four
+is 'is watched' "$(paths list)" 'bound/four '
+is 'without a warning' "$(cat .t.err)" ''
+umount tree/bound
+rmdir tree/bound
 
 t 'standard output is for the list' 0 touchlog --root tree -- \
     sh -c 'echo said; cat tree/one >/dev/null'

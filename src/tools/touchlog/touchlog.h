@@ -85,6 +85,9 @@ typedef int touchlog_file_fn(struct touchlog *t, const char *path,
  */
 int touchlog_each_file(struct touchlog *t, touchlog_file_fn *file, void *arg);
 
+/* Warns of filesystems below the root, which are not watched. */
+void touchlog_warn_of_mounts(struct touchlog *t);
+
 /* Evicts the root's files from memory.  Returns 0 or -errno. */
 int touchlog_make_cold(struct touchlog *t);
 

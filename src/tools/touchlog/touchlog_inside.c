@@ -118,6 +118,7 @@ open_root(struct touchlog *t)
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (t->root < 0)
 		return fail(t, t->o.root, t->root);
+	touchlog_warn_of_mounts(t);
 	if (t->o.pages && !t->o.exact)
 		rc = touchlog_make_cold(t);
 	return rc == 0 ? 0 : fail(t, t->o.root, rc);

@@ -43,7 +43,7 @@ static const char help[] =
 "                      which is then left to the command\n"
 "  -f, --force         replace FILE\n"
 "  --pages             list the parts of each file that were read into memory\n"
-"  -q, --quiet         do not report how exact the list is\n"
+"  -q, --quiet         do not report how exact and complete the list is\n"
 "  --root DIR          the tree whose files are listed (default: /)\n"
 "  -h, -V              this help; version\n";
 

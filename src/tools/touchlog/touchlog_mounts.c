@@ -1,0 +1,111 @@
+/*
+ * touchlog_mounts.c - the filesystems below the root, which are not watched
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "touchlog.h"
+
+#include "base/strbuf.h"
+
+#include <limits.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NAMED_MAX = 5 };
+
+/* Returns whether this type of filesystem holds no files of a disk. */
+static bool
+is_virtual(const char *type)
+{
+	static const char *const all[] = { "autofs", "binfmt_misc", "bpf",
+	    "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs",
+	    "efivarfs", "fusectl", "hugetlbfs", "mqueue", "nsfs", "proc",
+	    "pstore", "ramfs", "rpc_pipefs", "securityfs", "selinuxfs", "sysfs",
+	    "tmpfs", "tracefs" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(type, all[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Returns the path of the root, which is empty for /, or NULL. */
+static const char *
+root_path(const struct touchlog *t, char path[PATH_MAX])
+{
+	char link[32];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", t->root);
+	n = readlink(link, path, PATH_MAX - 1);
+	if (n <= 0)
+		return NULL;
+	path[n == 1 ? 0 : n] = '\0';
+	return path;
+}
+
+/*
+ * Returns whether a filesystem mounted below the root is another than the
+ * root's.  A mount that another one hides is not.
+ */
+static bool
+is_other(const struct touchlog *t, const char *root, const struct mntent *e)
+{
+	size_t n = strlen(root);
+	struct stat st, own;
+
+	return strncmp(e->mnt_dir, root, n) == 0 && e->mnt_dir[n] == '/' &&
+	    e->mnt_dir[n + 1] != '\0' && !is_virtual(e->mnt_type) &&
+	    fstat(t->root, &own) == 0 && lstat(e->mnt_dir, &st) == 0 &&
+	    st.st_dev != own.st_dev;
+}
+
+/*
+ * A subvolume of the btrfs that also holds the root has another device number,
+ * but is watched.
+ */
+static bool
+is_subvolume(const struct mntent *e, const char *device)
+{
+	return strcmp(e->mnt_type, "btrfs") == 0 &&
+	    strcmp(e->mnt_fsname, device) == 0;
+}
+
+void
+touchlog_warn_of_mounts(struct touchlog *t)
+{
+	char path[PATH_MAX], device[PATH_MAX] = "";
+	const char *root = root_path(t, path);
+	FILE *f = root == NULL ? NULL : setmntent("/proc/self/mounts", "re");
+	struct strbuf names = { .data = NULL };
+	const struct mntent *e;
+	size_t count = 0, best = 0;
+
+	/* a mount point is listed after the one that contains it */
+	while (f != NULL && (e = getmntent(f)) != NULL) {
+		size_t n = strcmp(e->mnt_dir, "/") == 0 ? 0 :
+		    strlen(e->mnt_dir);
+
+		if (n >= best && strncmp(e->mnt_dir, root, n) == 0 &&
+		    (root[n] == '/' || root[n] == '\0')) {
+			best = n;
+			snprintf(device, sizeof(device), "%s", e->mnt_fsname);
+		}
+		if (!is_other(t, root, e) || is_subvolume(e, device))
+			continue;
+		if (count < NAMED_MAX)
+			strbuf_fmt(&names, "%s%s", count == 0 ? "" : ", ",
+			    e->mnt_dir);
+		count++;
+	}
+	if (f != NULL)
+		endmntent(f);
+	if (count > NAMED_MAX)
+		strbuf_fmt(&names, " and %zu more", count - NAMED_MAX);
+	strbuf_char(&names, '\0');
+	if (count > 0 && !names.failed)
+		msg_warn(&t->msg, "files of other filesystems below %s are not "
+		    "listed: %s", t->o.root, names.data);
+	strbuf_free(&names);
+}
