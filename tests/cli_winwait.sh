@@ -178,6 +178,16 @@ windows() {
 	fi
 	is "$1: no client is left" "$(pgrep -x -f "$client.*")" ''
 }
+# winwait_all: if the client maps its window immediately, the manager may have
+# framed and mapped it before winwait can select its events
+winwait_all() {
+	winwait_left=20
+	while [ $winwait_left -gt 0 ]; do
+		winwait_left=$((winwait_left - 1))
+		winwait --csv -t 20 -- "$client" >row || return
+		[ -n "$(value mapped_ms row)" ] || return 9
+	done
+}
 windows 'without a manager'
 
 # With a manager that keeps no list, such as that of Weston's Xwayland, a window
@@ -187,6 +197,7 @@ manager=$!
 await test -e check
 t 'a manager without a list' 0 winwait --csv -t 5 -- "$client"
 is 'a mapped window is seen' "$(value result),$(value class)" seen,test.test
+t 'no window is missed' 0 winwait_all
 kill $manager
 wait $manager 2>/dev/null
 
@@ -227,16 +238,6 @@ else
 	skip 'no PID namespaces'
 fi
 
-# If the client maps its window immediately, the manager may have framed and
-# mapped it before winwait can select its events.
-winwait_all() {
-	winwait_left=20
-	while [ $winwait_left -gt 0 ]; do
-		winwait_left=$((winwait_left - 1))
-		winwait --csv -- "$client" >row || return
-		[ -n "$(value mapped_ms row)" ] || return 9
-	done
-}
 t 'no mapping is missed' 0 winwait_all
 
 # The client and winwait roughly agree on when the window was listed;

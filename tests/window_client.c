@@ -8,9 +8,8 @@
  * Waits -w milliseconds, makes a window of that class (default: test; "": none)
  * and maps it; -i first creates one that is never mapped.  The types are those
  * of EWMH in lower case, or kde; -l makes the window normal, and its title
- * "ready", that many milliseconds later.  -p sets _NET_WM_PID.  -m makes the
- * window that identifies a window manager instead, of one that keeps no list of
- * windows.  It writes the times
+ * "ready", that many milliseconds later.  -p sets _NET_WM_PID.  With -m it is
+ * instead a window manager that frames windows, but keeps no list.  It writes the times
  * of its MapNotify event and of its appearance in _NET_CLIENT_LIST to file, in
  * ns on CLOCK_MONOTONIC or, with -r, CLOCK_REALTIME; then it waits to be
  * killed.  To read these times promptly on a busy machine, it runs at real-time
@@ -129,13 +128,36 @@ name_window(struct client *t)
 	}
 }
 
+/* Frames each window that is to be mapped. */
+static void
+manage_windows(struct client *t)
+{
+	xcb_generic_event_t *e;
+
+	while ((e = xcb_wait_for_event(t->c)) != NULL) {
+		xcb_window_t w = ((xcb_map_request_event_t *)e)->window, frame;
+
+		if ((e->response_type & 0x7f) == XCB_MAP_REQUEST) {
+			frame = create(t);
+			xcb_reparent_window(t->c, w, frame, 0, 0);
+			xcb_map_window(t->c, w);
+			xcb_map_window(t->c, frame);
+			xcb_flush(t->c);
+		}
+		free(e);
+	}
+}
+
 /* Makes the window that a window manager is recognized by. */
 static void
 manage(struct client *t)
 {
 	static const char check[] = "_NET_SUPPORTING_WM_CHECK";
+	const uint32_t events = XCB_EVENT_MASK_SUBSTRUCTURE_REDIRECT;
 	xcb_atom_t name = atom(t->c, "_NET_WM_NAME");
 
+	xcb_change_window_attributes(t->c, t->root, XCB_CW_EVENT_MASK,
+	    &events);
 	t->window = create(t);
 	set_words(t, t->window, check, XCB_ATOM_WINDOW, &t->window, 1);
 	set_words(t, t->root, check, XCB_ATOM_WINDOW, &t->window, 1);
@@ -252,7 +274,8 @@ main(int argc, char **argv)
 		free(xcb_get_input_focus_reply(t.c,
 		    xcb_get_input_focus(t.c), NULL));
 		write_times(&t);
-		pause();
+		manage_windows(&t);
+		return 0;
 	}
 	t.window = create(&t);
 	name_window(&t);

@@ -482,13 +482,37 @@ change(struct winwait *w, const xcb_property_notify_event_t *e, uint64_t now)
 		appear(w, v, then);
 }
 
-static void
-reparent(struct winwait_x *x, const xcb_reparent_notify_event_t *e)
+static bool
+is_mapped(const struct winwait_x *x, xcb_window_t id)
 {
+	xcb_get_window_attributes_reply_t *r = xcb_get_window_attributes_reply(
+	    x->c, xcb_get_window_attributes(x->c, id), NULL);
+	bool mapped = r != NULL && r->map_state != XCB_MAP_STATE_UNMAPPED &&
+	    !r->override_redirect;
+
+	free(r);
+	return mapped;
+}
+
+/*
+ * A manager may have framed and mapped a window before its events were
+ * selected.  If it is not mapped by now, its event will arrive.
+ */
+static void
+reparent(struct winwait *w, const xcb_reparent_notify_event_t *e, uint64_t now)
+{
+	struct winwait_x *x = w->x;
 	struct window *v = find(x, e->window);
 
-	if (v != NULL && e->parent != x->root)
-		v->frame = e->parent;
+	if (v == NULL || e->parent == x->root)
+		return;
+	v->frame = e->parent;
+	if (x->managed || v->shown || !is_mapped(x, v->id))
+		return;
+	v->shown = true;
+	if (v->mapped_ns == 0)
+		v->mapped_ns = now;
+	appear(w, v, now);
 }
 
 static void
@@ -510,7 +534,7 @@ take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 		unmap(x, (const void *)e);
 		break;
 	case XCB_REPARENT_NOTIFY:
-		reparent(x, (const void *)e);
+		reparent(w, (const void *)e, now);
 		break;
 	case XCB_PROPERTY_NOTIFY:
 		change(w, (const void *)e, now);
