@@ -5,8 +5,12 @@
 #ifndef COLDPRESS_HOLE_H
 #define COLDPRESS_HOLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+
+/* Returns false for a file that has no holes; hole_at() then ignores fd. */
+bool hole_possible(const struct stat *st);
 
 /*
  * Returns the number of bytes from offset to the end of the hole that contains

@@ -28,11 +28,11 @@ struct fs_run {
 	void (*part)(void *arg, void *worker, size_t item, uint64_t offset,
 	    uint8_t *data, size_t len);
 	/*
-	 * Called instead of part() for a part that is a hole; if NULL, holes
-	 * are passed to part() as zeros.
+	 * Called instead of part() for one or more consecutive parts that are
+	 * holes, or belong to a file that cannot be opened.
 	 */
 	void (*hole)(void *arg, void *worker, size_t item, uint64_t offset,
-	    size_t len);
+	    uint64_t len);
 	/*
 	 * Reports a file that cannot be read or has changed; calls do not
 	 * overlap.

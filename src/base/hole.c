@@ -11,14 +11,19 @@
 
 enum { STAT_BLOCK = 512 };
 
+bool
+hole_possible(const struct stat *st)
+{
+	return st->st_blocks < st->st_size / STAT_BLOCK;
+}
+
 uint64_t
 hole_at(int fd, const struct stat *st, uint64_t offset)
 {
 	off_t data;
 
-	if (st->st_blocks >= st->st_size / STAT_BLOCK ||
-	    offset >= (uint64_t)st->st_size)
-		return 0;		/* no holes, so no calls are needed */
+	if (!hole_possible(st) || offset >= (uint64_t)st->st_size)
+		return 0;
 	data = sys_lseek(fd, (off_t)offset, SEEK_DATA);
 	/* no data follows, unless the file has been truncated */
 	if (data == -ENXIO && sys_lseek(fd, 0, SEEK_END) >= st->st_size)

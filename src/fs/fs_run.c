@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A thread claims the next part of the next file.  It opens the file again for
- * each part, unless it also read the previous one.
+ * each part, unless it also read the previous one.  If the part is a hole, the
+ * thread also claims the parts that follow in the hole, of which there may be
+ * millions.
  */
 #include "fs/fs_run.h"
 
@@ -69,6 +71,29 @@ take(struct run *run, size_t *item, uint64_t *offset)
 	return found;
 }
 
+/*
+ * Claims the rest of the hole that ends at `end`, in whole parts.  Returns its
+ * length, or 0 if there is none or others have claimed it.
+ */
+static uint64_t
+take_hole(struct run *run, size_t item, uint64_t end, uint64_t *offset)
+{
+	const struct fs_run *r = run->r;
+	uint64_t len = 0;
+
+	if (end < (uint64_t)r->list->items[item].st.st_size)
+		end -= end % r->unit;
+	pthread_mutex_lock(&run->lock);
+	if (run->item == item && run->offset < end) {
+		len = end - run->offset;
+		*offset = run->offset;
+		run->offset = end;
+		r->on_progress(r->arg, len);
+	}
+	pthread_mutex_unlock(&run->lock);
+	return len;
+}
+
 static void
 tell(struct reader *rd, int err)
 {
@@ -111,12 +136,11 @@ static void
 read_part(struct reader *rd, uint64_t offset, size_t len)
 {
 	const struct fs_run *r = rd->run->r;
-	ssize_t n = rd->fd < 0 ? 0 :
-	    fdio_pread(rd->fd, rd->data, len, (off_t)offset);
+	ssize_t n = fdio_pread(rd->fd, rd->data, len, (off_t)offset);
 
 	if (n < 0)
 		tell(rd, (int)n);
-	else if ((size_t)n < len && rd->fd >= 0)
+	else if ((size_t)n < len)
 		tell(rd, -EAGAIN);
 	n = n < 0 ? 0 : n;
 	memset(rd->data + n, 0, r->unit - (size_t)n);
@@ -126,21 +150,22 @@ static void
 do_part(struct reader *rd, size_t item, uint64_t offset)
 {
 	const struct fs_run *r = rd->run->r;
+	const struct stat *st = &r->list->items[item].st;
 	size_t len = part_of(r, item, offset);
-	bool hole;
+	uint64_t hole;
 
 	open_item(rd, item);
-	hole = rd->fd >= 0 && hole_at(rd->fd, &r->list->items[item].st,
-	    offset) >= len;
-	if (hole && r->hole != NULL) {
-		r->hole(r->arg, rd->worker, item, offset, len);
+	hole = rd->fd < 0 ? (uint64_t)st->st_size - offset :
+	    hole_at(rd->fd, st, offset);
+	if (hole < len) {
+		read_part(rd, offset, len);
+		r->part(r->arg, rd->worker, item, offset, rd->data, len);
 		return;
 	}
-	if (hole)
-		memset(rd->data, 0, r->unit);
-	else
-		read_part(rd, offset, len);
-	r->part(r->arg, rd->worker, item, offset, rd->data, len);
+	r->hole(r->arg, rd->worker, item, offset, len);
+	hole = take_hole(rd->run, item, offset + hole, &offset);
+	if (hole > 0)
+		r->hole(r->arg, rd->worker, item, offset, hole);
 }
 
 static void

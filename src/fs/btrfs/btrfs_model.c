@@ -5,7 +5,12 @@
  * The chunks of a file arrive in any order, but whether a chunk is compressed
  * may depend on earlier chunks.  Therefore the result for each chunk is
  * recorded, and the results are added up in order at the end.
+ *
+ * A chunk that is a hole uses nothing, neither on btrfs nor here: a sparse file
+ * may have millions of them.
  */
+#include "base/array.h"
+#include "base/hole.h"
 #include "base/parallel.h"
 #include "base/sys.h"
 #include "btrfs.h"
@@ -13,6 +18,7 @@
 #include "btrfs_trial.h"
 #include "fs/fs_model.h"
 #include "fs/fs_run.h"
+#include "walk/walk_tree.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -25,10 +31,13 @@ struct space {
 
 struct btrfs_job {
 	const struct fs_job *job;
-	size_t *first;			/* first chunk of each item */
+	size_t *first;			/* first chunk of each item, without
+					 * holes */
+	uint64_t *numbers;		/* number of each chunk in its file */
+	size_t count, room;		/* of numbers */
 	struct btrfs_chunk *chunks;	/* results for each chunk and
 					 * algorithm */
-	bool *hopeless;			/* the sample of the first piece looks
+	bool *hopeless;			/* the sample of its first piece looks
 					 * incompressible */
 	struct fs_classes files;
 	struct space classes[FS_CLASSES][FS_ALGORITHMS];
@@ -105,7 +114,7 @@ pack(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
 	bool good[BTRFS_PIECES];
 
 	look(b, data, len, good);
-	if (offset == 0)
+	if (offset / BTRFS_CHUNK == b->numbers[b->first[item]])
 		b->hopeless[item] = !good[0];
 	for (unsigned i = 0; i < b->job->count; i++) {
 		if (w->packers[i] == NULL)
@@ -114,6 +123,24 @@ pack(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
 			btrfs_pack(w->packers[i], data, offset, size, good,
 			    &c[i]);
 	}
+}
+
+/* Returns the results for a chunk, or NULL if it was a hole at first. */
+static struct btrfs_chunk *
+find_chunk(const struct btrfs_job *b, size_t item, uint64_t number)
+{
+	size_t lo = b->first[item], hi = b->first[item + 1];
+
+	while (hi - lo > 1) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (number < b->numbers[mid])
+			hi = mid;
+		else
+			lo = mid;
+	}
+	return lo == hi || b->numbers[lo] != number ? NULL :
+	    b->chunks + lo * b->job->count;
 }
 
 /*
@@ -125,11 +152,12 @@ chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
     const uint8_t *data)
 {
 	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
-	struct btrfs_chunk *c = b->chunks + (b->first[item] +
-	    offset / BTRFS_CHUNK) * b->job->count;
+	struct btrfs_chunk *c = find_chunk(b, item, offset / BTRFS_CHUNK);
 	bool zeros = offset > 0 && size - offset >= BTRFS_CHUNK &&
 	    is_zero(data, BTRFS_CHUNK);
 
+	if (c == NULL)
+		return;
 	if (!zeros) {
 		pack(b, w, item, offset, data, c);
 		return;
@@ -149,6 +177,16 @@ part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
 }
 
 static void
+hole(void *arg, void *worker, size_t item, uint64_t offset, uint64_t len)
+{
+	(void)arg;
+	(void)worker;
+	(void)item;
+	(void)offset;
+	(void)len;
+}
+
+static void
 on_error(void *arg, size_t item, int err)
 {
 	const struct fs_job *job = ((struct btrfs_job *)arg)->job;
@@ -164,25 +202,69 @@ on_progress(void *arg, uint64_t bytes)
 	job->on_progress(job->arg, bytes);
 }
 
-/* Allocates the chunks of all files. */
+static int
+add_number(struct btrfs_job *b, uint64_t number)
+{
+	void *numbers = b->numbers;
+	int rc = array_grow(&numbers, b->count, &b->room, sizeof(*b->numbers));
+
+	b->numbers = numbers;
+	if (rc == 0)
+		b->numbers[b->count++] = number;
+	return rc;
+}
+
+/*
+ * Lists the chunks of a file that are not holes.  A sparse file that cannot be
+ * opened has none.
+ */
+static int
+list_chunks(struct btrfs_job *b, const struct fs_item *it)
+{
+	uint64_t size = (uint64_t)it->st.st_size, at = 0;
+	bool sparse = hole_possible(&it->st);
+	int fd = !sparse ? -1 : tree_open(b->job->list->roots[it->root],
+	    it->path, 0);
+	int rc = 0;
+
+	if (sparse && fd < 0)
+		return 0;
+	while (rc == 0 && at < size) {
+		uint64_t n = hole_at(fd, &it->st, at);
+
+		n = at + n == size ? n : n / BTRFS_CHUNK * BTRFS_CHUNK;
+		if (n == 0) {
+			rc = add_number(b, at / BTRFS_CHUNK);
+			n = BTRFS_CHUNK;
+		}
+		at += n;
+	}
+	if (fd >= 0)
+		sys_close(fd);
+	return rc;
+}
+
+/* Lists and allocates the chunks of all files. */
 static int
 make_room(struct btrfs_job *b)
 {
 	const struct fs_list *l = b->job->list;
-	size_t n = 0;
+	int rc = 0;
 
 	b->first = sys_calloc(l->count + 1, sizeof(*b->first));
 	b->hopeless = sys_calloc(l->count + 1, sizeof(*b->hopeless));
 	if (b->first == NULL || b->hopeless == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < l->count; i++) {
-		b->first[i] = n;
+	for (size_t i = 0; rc == 0 && i < l->count; i++) {
+		b->first[i] = b->count;
 		if (fs_item_has_data(&l->items[i]))
-			n += ((uint64_t)l->items[i].st.st_size +
-			    BTRFS_CHUNK - 1) / BTRFS_CHUNK;
+			rc = list_chunks(b, &l->items[i]);
 	}
-	b->first[l->count] = n;
-	b->chunks = sys_calloc(n * b->job->count + 1, sizeof(*b->chunks));
+	if (rc != 0)
+		return rc;
+	b->first[l->count] = b->count;
+	b->chunks = sys_calloc(b->count * b->job->count + 1,
+	    sizeof(*b->chunks));
 	return b->chunks == NULL ? -ENOMEM : 0;
 }
 
@@ -211,14 +293,13 @@ count_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 	for (size_t k = first; k < b->first[item + 1]; k++) {
 		struct btrfs_chunk *c = b->chunks + k * b->job->count +
 		    algorithm;
-		uint32_t len = size < BTRFS_CHUNK ? (uint32_t)size :
-		    BTRFS_CHUNK;
+		uint64_t left = size - b->numbers[k] * BTRFS_CHUNK;
 
 		if (plain)
-			btrfs_plain(k == first, len, c);
+			btrfs_plain(b->numbers[k] == 0, left < BTRFS_CHUNK ?
+			    (uint32_t)left : BTRFS_CHUNK, c);
 		plain = plain || (c->failed && !b->job->params->force);
 		count_chunk(s, c);
-		size -= len;
 	}
 }
 
@@ -294,7 +375,7 @@ run_btrfs(const struct fs_job *job)
 	const struct fs_run run = { .list = job->list,
 	    .threads = job->threads, .unit = 2 * BTRFS_CHUNK,
 	    .open = open_worker, .close = close_worker, .part = part,
-	    .on_error = on_error, .on_progress = on_progress, .arg = b };
+	    .hole = hole, .on_error = on_error, .on_progress = on_progress, .arg = b };
 	int rc;
 
 	if (b == NULL)
@@ -310,6 +391,7 @@ run_btrfs(const struct fs_job *job)
 		rc = fs_classes_rows(&b->files, job, row_data, row_meta, b);
 	btrfs_names_free(&b->names);
 	sys_free(b->first);
+	sys_free(b->numbers);
 	sys_free(b->hopeless);
 	sys_free(b->chunks);
 	sys_free(b);

@@ -121,7 +121,7 @@ part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
 }
 
 static void
-hole(void *arg, void *worker, size_t item, uint64_t offset, size_t len)
+hole(void *arg, void *worker, size_t item, uint64_t offset, uint64_t len)
 {
 	struct zfs_job *z = arg;
 	struct worker *w = worker;

@@ -25,7 +25,12 @@ enum { COLUMNS = 13 };
 static uint64_t
 compressratio(const struct fs_row *r)
 {
-	return r->physical_B == 0 ? 100 : r->logical_B * 100 / r->physical_B;
+	uint64_t a = r->logical_B, b = r->physical_B;
+
+	if (b == 0)
+		return 100;
+	return b > UINT64_MAX / 100 ? a / (b / 100) :
+	    a / b * 100 + a % b * 100 / b;
 }
 
 /* Returns the ratio, or NAN for files that use no space of their own. */
