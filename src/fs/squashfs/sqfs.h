@@ -38,13 +38,20 @@ sqfs_item(const struct sqfs_tree *t, size_t node)
 	return t->items[t->tree.nodes[node].id];
 }
 
+/* A unit, or the units of a hole. */
+struct sqfs_run {
+	uint32_t number, count;
+};
+
 /* All blocks: the blocks of large files, and fragment blocks. */
 struct sqfs_units {
 	struct sqb_data data;		/* the units of each file */
 	uint32_t *sizes;		/* size of each unit with each
 					 * algorithm */
-	uint32_t *order;		/* the order in which they filled up */
 	size_t count;
+	struct sqfs_run *runs;		/* all units, in the order in which they
+					 * filled up */
+	size_t run_count;
 };
 
 /*

@@ -12,6 +12,7 @@
 #include "image/sqwrite/layout.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* An image being measured. */
@@ -21,8 +22,14 @@ struct image {
 	unsigned algorithm;
 	bool in_order;
 	struct packer *packer;
-	uint64_t *starts;		/* positions of the units in the
-					 * image */
+	uint64_t *starts;		/* positions of the units in the image;
+					 * of a hole, only of its first */
+	/*
+	 * The last metadata block and its packed size; the block list of a
+	 * large hole consists of thousands of equal ones.
+	 */
+	uint8_t last[SQUASHFS_META_B];
+	size_t last_len, last_packed;
 	struct sqw_layout layout;
 	struct sqw_table other;
 };
@@ -65,22 +72,50 @@ pack(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	struct image *m = arg;
 
 	(void)out;
-	return m->packer == NULL ? 0 : packer_pack(m->packer, in, len, cap);
+	if (m->packer == NULL)
+		return 0;
+	if (len == m->last_len && memcmp(in, m->last, len) == 0)
+		return m->last_packed;
+	m->last_packed = packer_pack(m->packer, in, len, cap);
+	m->last_len = len;
+	memcpy(m->last, in, len);
+	return m->last_packed;
 }
 
-/* Places the units one after another.  Returns their total size. */
-static uint64_t
-place_units(struct image *m, uint64_t at)
+static int
+by_number(const void *a, const void *b)
 {
+	const struct sqfs_run *x = a, *y = b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/*
+ * Places the units one after another, in sqpack's order or by number.  *size
+ * becomes their total size.  Returns 0 or -ENOMEM.
+ */
+static int
+place_units(struct image *m, uint64_t at, uint64_t *size)
+{
+	const struct sqfs_units *u = m->units;
+	size_t bytes = u->run_count * sizeof(*u->runs);
+	struct sqfs_run *runs = sys_malloc(bytes + 1);
 	uint64_t first = at;
 
-	for (size_t i = 0; i < m->units->count; i++) {
-		uint32_t unit = m->in_order ? m->units->order[i] : (uint32_t)i;
-
-		m->starts[unit] = at;
-		at += size_of(m, unit) & ~(uint32_t)SQUASHFS_BLOCK_RAW;
+	if (runs == NULL)
+		return -ENOMEM;
+	if (bytes > 0)
+		memcpy(runs, u->runs, bytes);
+	if (bytes > 0 && !m->in_order)
+		qsort(runs, u->run_count, sizeof(*runs), by_number);
+	for (size_t i = 0; i < u->run_count; i++) {
+		m->starts[runs[i].number] = at;
+		at += size_of(m, runs[i].number) &
+		    ~(uint32_t)SQUASHFS_BLOCK_RAW;
 	}
-	return at - first;
+	sys_free(runs);
+	*size = at - first;
+	return 0;
 }
 
 /*
@@ -151,10 +186,10 @@ measure(struct image *m, uint64_t *refs, struct sqfs_space *s)
 {
 	uint64_t head = SQUASHFS_SUPER_B +
 	    options_size(&m->job->algorithms[m->algorithm]);
-	int rc;
+	int rc = place_units(m, head, &s->data_B);
 
-	s->data_B = place_units(m, head);
-	rc = sqw_layout_make(&m->layout);
+	if (rc == 0)
+		rc = sqw_layout_make(&m->layout);
 	if (rc != 0)
 		return rc;
 	s->tables_B = head + m->layout.inodes.size + m->layout.listings.size;

@@ -6,6 +6,9 @@
  * holds the lock.  That thread then releases the lock and compresses the unit
  * with all algorithms.  Therefore the result does not depend on the number of
  * threads, and each thread needs memory for only two blocks.
+ *
+ * The sizes of a hole's blocks stay as allocated, zero, because there may be
+ * millions of them: memory that is not written to is never provided.
  */
 #include "base/array.h"
 #include "base/parallel.h"
@@ -26,7 +29,7 @@ struct units {
 	struct sqb_data_options options;
 	struct feed feed;
 	size_t room;			/* capacity of sizes, in units */
-	size_t order_room;
+	size_t run_room;
 	int err;
 };
 
@@ -54,29 +57,26 @@ pack(struct worker *w)
 	}
 }
 
-/*
- * Claims the next unit and appends its blocks to order; called with the lock
- * held.
- */
+/* Claims the next unit and records it as a run; called with the lock held. */
 static int
 take(struct worker *w)
 {
 	struct units *all = w->all;
 	struct sqfs_units *made = all->made;
-	void *order = made->order;
+	void *runs = made->runs;
 	int rc = all->err != 0 ? all->err : feed_next(&all->feed, &w->unit);
-	uint32_t i = 0;
 
 	if (rc <= 0)
 		return rc;
-	for (rc = 0; rc == 0 && i < w->unit.count; i++) {
-		rc = array_grow(&order, made->count, &all->order_room,
-		    sizeof(*made->order));
-		made->order = order;
-		if (rc == 0)
-			made->order[made->count++] = w->unit.number + i;
-	}
-	return rc != 0 ? rc : 1;
+	rc = array_grow(&runs, made->run_count, &all->run_room,
+	    sizeof(*made->runs));
+	made->runs = runs;
+	if (rc != 0)
+		return rc;
+	made->runs[made->run_count++] = (struct sqfs_run){ w->unit.number,
+	    w->unit.count };
+	made->count += w->unit.count;
+	return 1;
 }
 
 /* Stores the sizes of the unit; called with the lock held. */
@@ -84,22 +84,30 @@ static int
 keep(struct worker *w)
 {
 	struct units *all = w->all;
-	size_t count = all->job->count, room = all->room;
-	size_t end = (size_t)w->unit.number + w->unit.count;
-	uint32_t *p = all->made->sizes;
+	size_t count = all->job->count;
 
-	while (room < end)
-		room = room == 0 ? 1024 : 2 * room;
-	if (room != all->room) {
-		p = sys_realloc(p, (room * count + 1) * sizeof(*p));
-		if (p == NULL)
-			return -ENOMEM;
-		all->made->sizes = p;
-		all->room = room;
-	}
-	for (size_t i = w->unit.number; i < end; i++)
-		memcpy(p + i * count, w->sizes, count * sizeof(*p));
+	if ((size_t)w->unit.number + w->unit.count > all->room)
+		return -EOVERFLOW;
+	if (w->unit.len > 0)
+		memcpy(all->made->sizes + w->unit.number * count, w->sizes,
+		    count * sizeof(*w->sizes));
 	return 0;
+}
+
+/* Allocates the sizes of as many units as the files can have. */
+static int
+make_room(struct units *all, const struct sqfs_tree *t)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < t->tree.count && most < UINT32_MAX; i++)
+		if (sqw_has_data(&t->tree, i))
+			most += (uint64_t)sqfs_item(t, i)->st.st_size /
+			    all->options.block + 1;
+	all->room = most < UINT32_MAX ? (size_t)most : UINT32_MAX;
+	all->made->sizes = sys_calloc(all->room * all->job->count + 1,
+	    sizeof(*all->made->sizes));
+	return all->made->sizes == NULL ? -ENOMEM : 0;
 }
 
 static void
@@ -183,6 +191,8 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 	sqfs_source_open(&all.source, t, job, as_sqpack);
 	all.files = sqfs_source_files(&all.source);
 	rc = feed_open(&all.feed, &all.files, &all.options, &u->data);
+	if (rc == 0)
+		rc = make_room(&all, t);
 	if (rc == 0) {
 		pthread_mutex_init(&all.lock, NULL);
 		rc = run(&all);
@@ -200,5 +210,5 @@ sqfs_units_free(struct sqfs_units *u)
 {
 	sqb_data_free(&u->data);
 	sys_free(u->sizes);
-	sys_free(u->order);
+	sys_free(u->runs);
 }
