@@ -253,6 +253,7 @@ if truncate -s 10T sparse/a 2>/dev/null; then
 	do
 		limit=${fs%%:*} a=${fs##*:} fs=${fs#*:}
 		fs=${fs%:*}
+		# shellcheck disable=SC2016
 		t "$fs: ten terabytes of holes" 0 sh -c 'ulimit -t "$4" &&
 		    exec fsratio --csv --fs "$1" -a "$2" "$3"' \
 		    sh "$fs" "$a" sparse "$limit"

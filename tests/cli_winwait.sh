@@ -222,10 +222,9 @@ is 'has none' "$(cat .t.err)" ''
 spaces() { unshare --user --map-root-user --pid --fork --kill-child \
     --mount-proc "$@"; }
 if spaces true 2>/dev/null; then
-	# shellcheck disable=SC2016
 	t 'in a PID namespace: a window that names no process' 0 spaces \
 	    winwait -- "$client"
-	# PID 1 is winwait itself
+	# shellcheck disable=SC2016
 	t 'a process of the command' 0 spaces winwait -- \
 	    sh -c 'exec "$1" -p $$' sh "$client"
 	t 'a process that is unknown' 0 spaces winwait -- "$client" -p 99999
