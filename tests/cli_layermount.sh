@@ -18,8 +18,45 @@ t 'a digest for two layers' 1 layermount --index-digest sha256:0 a b mnt
 t 'a missing directory' 1 layermount x nowhere
 shows 'is named' 'nowhere: No such file' .t.err
 
+# The names of images; nothing answers
+named() { layermount --probe --timeout 1 "docker://$1"; }
+# asked NAME URL: checks that the first message is about this URL
+asked() { is "$1" "$(sed -n '1s/^layermount: \([^ ]*\): .*/\1/p' .t.err)" "$2"; }
+for name in 127.0.0.1.evil.invalid 127.evil.invalid localhost.invalid; do
+	t "$name" 1 named $name/x
+	asked 'is not a loopback address' https://$name/v2/x/manifests/latest
+done
+for name in 127.0.0.1:1 '[::1]:1' localhost:1 127.8.9.1:1; do
+	t "$name" 1 named "$name/a/b:t"
+	asked 'is one' "http://$name/v2/a/b/manifests/t"
+done
+digest=sha256:$(printf %064d 0)
+for name in a/b a/b:t; do
+	t "a digest after $name" 1 named "127.0.0.1:1/$name@$digest"
+	asked 'is requested' "http://127.0.0.1:1/v2/a/b/manifests/$digest"
+done
+t 'a user in a host' 1 named localhost:1@registry.invalid/x
+shows 'is refused' "the host contains '@'" .t.err
+for name in 'a b/x' '[::1/x' '[x]/x' 127.0.0.1:70000/x 'a?b/x'; do
+	t "$name" 1 named "$name"
+	shows 'is not a host' 'is not HOST or HOST:PORT' .t.err
+done
+for name in x a/ a//b a/../b 'a/b?c' a/b: a/b:c/d; do
+	t "$name" 1 named "$name"
+	shows 'is not a name' 'expected docker://HOST/NAME' .t.err
+done
+t 'a digest of another kind' 1 named a/b@sha512:00
+shows 'is refused, too' 'is not sha256: followed by 64' .t.err
+
 serve_start
 url=$site/blob
+mkdir -p served/v2/x/manifests
+echo '{"schemaVersion":2,"layers":[]}' >served/v2/x/manifests/latest
+cp served/v2/x/manifests/latest "served/v2/x/manifests/$digest"
+t 'a manifest by its tag' 1 named "${site#http://}/x"
+shows 'is used' 'has no layers' .t.err
+t 'another by its digest' 1 named "${site#http://}/x@$digest"
+shows 'must have it' 'does not match that digest' .t.err
 probe() { layermount --probe --timeout 3 "$@"; }
 line() { printf '%s\t%s' "$1" "$2"; }
 

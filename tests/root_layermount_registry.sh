@@ -77,6 +77,12 @@ t 'only part of it was fetched' 0 test \
 t 'again' 0 layermount "docker://$host/a/image:t" mnt
 t 'all files' 0 same_tree
 stop
+for name in a/image a/image:t a/image:u; do
+	t "$name and a digest" 0 layermount \
+	    "docker://$host/$name@$(digest manifest)" mnt
+	t 'all files, too' 0 same_tree
+	stop
+done
 t 'a missing tag' 1 layermount "docker://$host/a/image:u" mnt
 shows 'is named' 'manifests/u: the server returned status 404' .t.err
 t 'the registry is probed' 0 layermount --probe "docker://$host/a/image:t"

@@ -143,6 +143,13 @@ t 'and its end' 1 rmdir "$at"
 t 'nothing can be written' 1 touch "$at/diff/x"
 t 'nor to the files' 1 dd if=/dev/null of="$at/info"
 t 'the layer is still there' 0 ls "$at/diff/data/large"
+for name in a/lazy a/lazy:1; do
+	by_digest=$host/$name@$(skopeo inspect --tls-verify=false \
+	    --format '{{.Digest}}' "docker://$host/a/lazy:1")
+	t "$name by its digest" 0 cmp \
+	    "store/$(printf %s "$by_digest" | base64 -w 0)/$first/info" \
+	    "$at/info"
+done
 t 'an invalid name' 2 ls store/x
 t 'a missing image' 2 ls "store/$(printf %s "$host/a/b:1" |
     base64 -w 0)/$first/diff"

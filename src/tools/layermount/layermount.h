@@ -158,6 +158,29 @@ void layermount_hide(const struct layermount *m);
 /* Parses the command line.  Returns -1 to continue, or the exit status. */
 int layermount_parse(struct layermount *m, int argc, char **argv);
 
+/* layermount_name.c */
+
+#define IMAGE_SCHEME "docker://"
+
+enum { IMAGE_HOST = 264 };
+
+/* An image in a registry. */
+struct image_name {
+	char host[IMAGE_HOST];		/* HOST or HOST:PORT */
+	char base[1024];		/* scheme://HOST/v2/NAME */
+	char reference[256];		/* a digest or a tag */
+};
+
+/* Returns whether an operand is the name of an image in a registry. */
+bool image_is_remote(const char *operand);
+
+/*
+ * Parses HOST/NAME[:TAG][@DIGEST], with or without IMAGE_SCHEME.  Returns 0, or
+ * -EINVAL, -ENAMETOOLONG or -ENOMEM with the reason, or "", in why.
+ */
+int image_parse(const struct layermount *m, const char *text,
+    struct image_name *n, char why[LAYER_WHY]);
+
 /* layermount_image.c */
 
 /*
@@ -165,15 +188,6 @@ int layermount_parse(struct layermount *m, int argc, char **argv);
  * file.  Returns 0, or -errno after reporting the error.
  */
 int image_open(struct stack *s, const char *operand);
-
-/* Converts an operand docker://HOST/NAME... to a URL, and a tag or digest. */
-struct image_name {
-	char base[1024];		/* scheme://host/v2/NAME */
-	char reference[256];
-};
-
-int image_parse(const struct layermount *m, const char *text,
-    struct image_name *n);
 
 /*
  * Gets an image's manifest for this machine, and its SHA-256.  Returns 0, or

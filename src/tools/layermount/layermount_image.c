@@ -18,57 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DOCKER "docker://"
-
 static const char accepted[] =
     "application/vnd.oci.image.manifest.v1+json, "
     "application/vnd.oci.image.index.v1+json, "
     "application/vnd.docker.distribution.manifest.v2+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json";
-
-/* Names */
-
-static bool
-is_loopback(const char *host)
-{
-	return strncmp(host, "localhost:", 10) == 0 ||
-	    strncmp(host, "127.", 4) == 0 || strncmp(host, "[::1]", 5) == 0;
-}
-
-static int
-print_base(struct image_name *n, bool plain, const char *host, int host_len,
-    const char *path, int path_len)
-{
-	int len = snprintf(n->base, sizeof(n->base), "%s://%.*s/v2%.*s",
-	    plain ? "http" : "https", host_len, host, path_len, path);
-
-	return len < 0 || (size_t)len >= sizeof(n->base) ? -ENAMETOOLONG : 0;
-}
-
-int
-image_parse(const struct layermount *m, const char *text,
-    struct image_name *n)
-{
-	const char *host = strncmp(text, DOCKER, strlen(DOCKER)) == 0 ?
-	    text + strlen(DOCKER) : text;
-	const char *path = strchr(host, '/'), *end, *tag, *digest;
-	int rc;
-
-	if (path == NULL || path == host || path[1] == '\0')
-		return -EINVAL;
-	digest = strchr(path, '@');
-	tag = strchr(path, ':');
-	end = tag != NULL ? tag : digest != NULL ? digest :
-	    path + strlen(path);
-	/* a digest takes precedence over a tag */
-	tag = digest != NULL ? digest : end;
-	rc = print_base(n, m->o.plain_http || is_loopback(host), host,
-	    (int)(path - host), path, (int)(end - path));
-	if (rc != 0 || strlen(tag) >= sizeof(n->reference))
-		return -ENAMETOOLONG;
-	strcpy(n->reference, *tag == '\0' ? "latest" : tag + 1);
-	return strpbrk(n->reference, "/?#") == NULL ? 0 : -EINVAL;
-}
 
 /* Documents */
 
@@ -241,12 +195,11 @@ open_registry(struct stack *s, const char *operand)
 {
 	struct oci_document *d = NULL;
 	struct image_name n;
-	char prefix[sizeof(n.base) + 32], hex[OCI_HEX + 1];
-	int rc = image_parse(s->m, operand, &n);
+	char prefix[sizeof(n.base) + 32], hex[OCI_HEX + 1], why[LAYER_WHY];
+	int rc = image_parse(s->m, operand, &n, why);
 
 	if (rc != 0)
-		return layermount_refuse(s->m, operand, rc,
-		    "expected docker://HOST/NAME:TAG");
+		return layermount_refuse(s->m, operand, rc, why);
 	rc = image_manifest(s->m, &n, &d, hex);
 	if (rc == 0) {
 		snprintf(prefix, sizeof(prefix), "%s/blobs/sha256:", n.base);
@@ -323,7 +276,7 @@ image_open(struct stack *s, const char *operand)
 {
 	int rc;
 
-	if (strncmp(operand, DOCKER, strlen(DOCKER)) == 0)
+	if (image_is_remote(operand))
 		return open_registry(s, operand);
 	if (strstr(operand, "://") == NULL && !is_repository(operand) &&
 	    try_layout(s, operand, &rc))

@@ -95,23 +95,26 @@ find_url(struct layermount *m, char url[8192])
 	struct oci_document *d = NULL;
 	struct oci_blob *layers = NULL;
 	struct image_name n;
-	char why[OCI_WHY], hex[OCI_HEX + 1];
+	char why[LAYER_WHY], hex[OCI_HEX + 1];
 	size_t count;
 	int rc;
 
 	snprintf(url, 8192, "%s", m->o.operands[0]);
-	if (strncmp(url, "docker://", 9) != 0)
+	if (!image_is_remote(url))
 		return 0;
-	rc = image_parse(m, url, &n);
-	if (rc == 0)
-		rc = image_manifest(m, &n, &d, hex);
-	if (rc == 0)
+	rc = image_parse(m, url, &n, why);
+	if (rc != 0)
+		return layermount_refuse(m, m->o.operands[0], rc, why);
+	rc = image_manifest(m, &n, &d, hex);
+	if (rc == 0) {
 		rc = oci_layers(d, &layers, &count, why);
-	if (rc == 0 && count > 0)
-		snprintf(url, 8192, "%s/blobs/sha256:%s", n.base,
-		    layers[0].hex);
-	else
-		msg_error(&m->msg, "%s: no layer found", m->o.operands[0]);
+		if (rc != 0 || count == 0)
+			msg_error(&m->msg, "%s: %s", m->o.operands[0],
+			    rc != 0 ? why : "the image has no layers");
+		else
+			snprintf(url, 8192, "%s/blobs/sha256:%s", n.base,
+			    layers[0].hex);
+	}
 	sys_free(layers);
 	oci_free(d);
 	return rc;

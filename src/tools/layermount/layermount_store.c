@@ -33,7 +33,7 @@ enum {
 static int
 parse_name(const struct store *s, const char *name, struct image_name *of)
 {
-	char text[NAME_MAX_B];
+	char text[NAME_MAX_B], why[LAYER_WHY];
 	size_t len = strlen(name);
 	ssize_t n = len < sizeof(text) ? base64_read(text, name, len) : -1;
 
@@ -42,7 +42,7 @@ parse_name(const struct store *s, const char *name, struct image_name *of)
 	text[n] = '\0';
 	if (strlen(text) != (size_t)n)
 		return -ENOENT;
-	return image_parse(s->m, text, of) == 0 ? 0 : -ENOENT;
+	return image_parse(s->m, text, of, why) == 0 ? 0 : -ENOENT;
 }
 
 static void
