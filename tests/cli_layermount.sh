@@ -15,6 +15,14 @@ t 'an unknown prefetch mode' 1 layermount --prefetch some x mnt
 shows 'lists the known ones' "'some' is not auto, none or all" .t.err
 t 'no time' 1 layermount --timeout 0 x mnt
 t 'a digest for two layers' 1 layermount --index-digest sha256:0 a b mnt
+t 'a store with a password' 1 layermount --store --creds a:b mnt
+shows 'for every host is refused' 'use --authfile' .t.err
+t 'a store for all users' 1 layermount --store --allow-other mnt
+shows 'needs a list of hosts' '--allow-other needs --registry' .t.err
+t 'a list of hosts' 1 layermount --registry x a mnt
+shows 'is for a store' '--registry is for --store' .t.err
+t 'an invalid host' 1 layermount --store --registry a/b mnt
+shows 'is refused' "registry 'a/b' is not HOST or HOST:PORT" .t.err
 t 'a missing directory' 1 layermount x nowhere
 shows 'is named' 'nowhere: No such file' .t.err
 
@@ -79,7 +87,26 @@ t 'a password is needed' 0 probe "$url"
 shows 'and missing' "$(line range 'no (401)')"
 t 'and given' 0 probe --creds user:password "$url"
 shows 'is sent' "$(line range yes)"
+echo user:password >creds
+t 'and in a file of its own' 0 probe --creds-file creds "$url"
+shows 'is sent, too' "$(line range yes)"
+from_input() { probe --creds-file - "$url" <creds; }
+t 'and on standard input' 0 from_input
+shows 'is sent as well' "$(line range yes)"
+for bad in user '' 'user:pass
+word'; do
+	echo "$bad" >bad
+	t "not a password: '$bad'" 1 probe --creds-file bad "$url"
+	shows 'is named' '^layermount: bad: expected one line' .t.err
+	t "nor as an argument" 1 probe --creds "$bad" "$url"
+	shows 'but is not shown' '^layermount: --creds: expected one line' .t.err
+done
+t 'no such file' 1 probe --creds-file none "$url"
+shows 'is named, too' 'none: No such file' .t.err
 port=${url%/blob} port=${port##*:}
+t 'two servers' 1 layermount --creds user:password "$url" \
+    "docker://localhost:$port/x" mnt
+shows 'do not get the same password' 'are on several servers' .t.err
 printf '{"auths":{"127.0.0.1:%s":{"auth":"dXNlcjpwYXNzd29yZA=="}}}' "$port" \
     >auth.json
 t 'and in a file' 0 probe --authfile auth.json "$url"

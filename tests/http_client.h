@@ -83,10 +83,11 @@ struct client {
 static inline struct client
 client_open(enum server_mode mode, unsigned every, const char *credentials)
 {
+	char url[64];
 	struct http_options o = { .timeout_s = timeout_s,
 		.connections = CONNECTIONS, .credentials = credentials,
-		.ca_file = trusted };
-	char url[64], why[LAYER_WHY];
+		.credentials_for = url, .ca_file = trusted };
+	char why[LAYER_WHY];
 	struct client c = { .one = false };
 
 	server_set(server, mode, every);

@@ -84,6 +84,24 @@ kill "$(servers | head -n 1)"
 await unmounted
 ok 'a signal unmounts'
 
+# Credentials are not left where all users can see them.
+visible() {
+	for pid in $(servers); do
+		tr '\0' ' ' <"/proc/$pid/cmdline"
+		echo
+	done
+}
+mode basic 1
+for option in '--creds user:password' --creds=user:password; do
+	# shellcheck disable=SC2086
+	t "$option" 0 start $option "$url"
+	is 'is used' "$(cat mnt/many/7)" 7
+	is 'by two processes' "$(visible | grep -c layermount)" 2
+	is 'that do not show it' "$(visible | grep -e user -e password)" ''
+	stop
+done
+mode good 1
+
 t 'a file that is not a layer' 1 start layer.tar
 await unmounted
 ok 'leaves no mount'

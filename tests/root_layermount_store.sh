@@ -159,6 +159,37 @@ t 'an image that is not lazy' 0 run plain:1 cat /hello
 t 'is saved' 0 pods save -q -o saved.tar "$host/a/lazy:1"
 t 'has the layers' 0 tar -tf saved.tar
 
+# Other users may use a store, but not choose its hosts.
+stop
+mkdir served
+serve_start
+# requests: prints the number of requests so far
+requests() {
+	mode good 1
+	tail -n 1 server.out
+}
+# look HOST: looks for a layer of an image as another user
+look() {
+	setpriv --reuid 65534 --clear-groups ls \
+	    "store/$(printf %s "$1/a/lazy:1" | base64 -w 0)/$first/diff/data"
+}
+chmod 711 .
+t 'a store for all users' 0 layermount --store --allow-other \
+    --registry "$host" --registry registry.invalid "$PWD/store"
+t 'has the images of this registry' 0 look "$host"
+shows 'for them' large
+other=${site#http://} before=$(requests)
+t 'an image elsewhere' 2 look "$other"
+shows 'does not exist' 'No such file' .t.err
+t 'nor in a similar place' 2 look "localhost:${other##*:}"
+is 'and nobody is asked' "$(requests)" "$before"
+stop
+t 'a store with another list' 0 layermount --store --registry "$other" \
+    "$PWD/store"
+t 'asks only there' 2 ls "store/$key/$first"
+ls "store/$(printf %s "$other/a/lazy:1" | base64 -w 0)/$first" 2>/dev/null
+t 'and there it does' 0 test "$(requests)" -gt "$before"
+
 # A restarted store serves the same layers
 stop
 t 'the store again' 0 layermount --store --cache cache "$PWD/store"

@@ -103,6 +103,33 @@ test_flips(void **state)
 	client_close(&c);
 }
 
+/* Credentials are not sent to a server that they are not for. */
+static void
+test_other_server(void **state)
+{
+	char url[64], others[3][64], why[LAYER_WHY];
+	struct http_options o = { .timeout_s = 1, .connections = 1,
+		.credentials = "user:password" };
+	unsigned port = server_port(server);
+	struct http_document d;
+	struct http *h;
+
+	(void)state;
+	server_set(server, SERVER_BASIC, 1);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/blob", port);
+	snprintf(others[0], sizeof(others[0]), "http://127.0.0.1:1/blob");
+	snprintf(others[1], sizeof(others[1]), "http://localhost:%u/", port);
+	snprintf(others[2], sizeof(others[2]), "https://127.0.0.1:%u/", port);
+	for (int i = 0; i < 4; i++) {
+		o.credentials_for = i == 3 ? NULL : others[i];
+		assert_int_equal(http_open(&h, &o, why), 0);
+		assert_int_equal(http_get(h, url, NULL, 8 << 20, &d, why),
+		    -EACCES);
+		http_document_free(&d);
+		http_close(h);
+	}
+}
+
 static void
 test_no_server(void **state)
 {
@@ -155,6 +182,7 @@ main(void)
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_recovers),
 		cmocka_unit_test(test_flips),
+		cmocka_unit_test(test_other_server),
 		cmocka_unit_test(test_no_server),
 		cmocka_unit_test(test_get),
 	};

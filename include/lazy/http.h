@@ -45,6 +45,8 @@ struct http_counts {
 
 struct http_options {
 	const char *credentials;	/* "user:password", or NULL */
+	const char *credentials_for;	/* a URL of the only server that gets
+					 * them */
 	const char *auth_file;		/* file with "auths", as written by
 					 * Docker or Podman; or NULL */
 	const char *ca_file;		/* trusted certificates; NULL: the
@@ -68,6 +70,9 @@ int http_open(struct http **h, const struct http_options *o,
  * NULL.
  */
 void http_close(struct http *h);
+
+/* Returns whether two URLs have the same scheme, host and port. */
+bool http_same_server(const char *a, const char *b);
 
 /*
  * Opens an object without requesting it.  Returns 0, -ENOMEM, or -EINVAL if the

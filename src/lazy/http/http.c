@@ -32,6 +32,7 @@ release(struct http *h)
 	}
 	http_auth_free(h);
 	sys_free(h->credentials);
+	sys_free(h->credentials_for);
 	sys_free(h->ca_file);
 	sys_free(h);
 }
@@ -51,6 +52,8 @@ http_open(struct http **out, const struct http_options *o,
 		rc = -ENOMEM;
 	if (rc == 0)
 		rc = copy(&h->credentials, o->credentials);
+	if (rc == 0)
+		rc = copy(&h->credentials_for, o->credentials_for);
 	if (rc == 0)
 		rc = copy(&h->ca_file, o->ca_file);
 	if (rc == 0 && o->auth_file != NULL)

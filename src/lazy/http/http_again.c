@@ -11,11 +11,10 @@
 bool
 http_is_own(const struct http_transfer *t, const char *url)
 {
-	char asked[HTTP_URL], from[HTTP_URL], replied[HTTP_URL];
+	char from[HTTP_URL];
 
 	http_transfer_url(t, from);
-	return http_origin(url, asked) && http_origin(from, replied) &&
-	    strcmp(asked, replied) == 0;
+	return http_same_server(url, from);
 }
 
 int

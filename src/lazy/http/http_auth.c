@@ -132,7 +132,8 @@ basic(struct http *h, const char *url)
 {
 	char origin[HTTP_URL], *base64 = NULL, *value = NULL;
 
-	if (h->credentials != NULL)
+	if (h->credentials != NULL && h->credentials_for != NULL &&
+	    http_same_server(url, h->credentials_for))
 		base64 = to_base64(h->credentials);
 	else if (h->auths.data != NULL && http_origin(url, origin) &&
 	    http_auth_lookup(h->auths.data, h->auths.len,

@@ -114,7 +114,7 @@ struct http {
 	uint64_t heard_ns;		/* time of the last byte; used only by
 					 * the thread */
 	struct http_options o;
-	char *credentials, *ca_file;
+	char *credentials, *credentials_for, *ca_file;
 	struct strbuf auths;		/* contents of auth_file */
 
 	pthread_mutex_t lock;		/* protects the following */

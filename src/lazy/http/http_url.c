@@ -44,6 +44,14 @@ http_origin(const char *url, char origin[HTTP_URL])
 }
 
 bool
+http_same_server(const char *a, const char *b)
+{
+	char x[HTTP_URL], y[HTTP_URL];
+
+	return http_origin(a, x) && http_origin(b, y) && strcmp(x, y) == 0;
+}
+
+bool
 http_realm_of(const char *url, char prefix[HTTP_URL])
 {
 	static const char *const ends[] = { "/blobs/", "/manifests/",

@@ -37,7 +37,12 @@ enum layermount_prefetch {
 struct layermount_options {
 	const char *cache;		/* a directory, or NULL */
 	uint64_t cache_bytes;
-	const char *credentials, *auth_file, *ca_file;
+	char *credentials;		/* "user:password", or NULL */
+	char *credentials_for;		/* a URL of their server */
+	const char *auth_file, *ca_file;
+	char **registries;		/* the only ones that a store uses, if
+					 * there are any */
+	size_t registry_count, registry_cap;
 	unsigned timeout_s, connections;
 	enum layermount_prefetch prefetch;
 	uint64_t rate;			/* maximum bytes per second in the
@@ -158,6 +163,20 @@ void layermount_hide(const struct layermount *m);
 /* Parses the command line.  Returns -1 to continue, or the exit status. */
 int layermount_parse(struct layermount *m, int argc, char **argv);
 
+/* layermount_creds.c */
+
+/*
+ * Takes credentials from the argument of an option, and overwrites it, because
+ * all users can see arguments.  Returns -1 or MSG_ERROR.
+ */
+int creds_take(struct layermount *m, char *argument);
+
+/* Reads credentials from a file, or from standard input if it is "-". */
+int creds_read(struct layermount *m, const char *file);
+
+/* Determines whom to send the credentials to: the only server of the operands. */
+int creds_bind(struct layermount *m);
+
 /* layermount_name.c */
 
 #define IMAGE_SCHEME "docker://"
@@ -170,6 +189,9 @@ struct image_name {
 	char base[1024];		/* scheme://HOST/v2/NAME */
 	char reference[256];		/* a digest or a tag */
 };
+
+/* Examines HOST or HOST:PORT, and finds whether it is a loopback address. */
+bool image_host(const char *name, bool *loopback);
 
 /* Returns whether an operand is the name of an image in a registry. */
 bool image_is_remote(const char *operand);

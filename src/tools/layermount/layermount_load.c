@@ -15,6 +15,7 @@ static int
 open_http(struct layermount *m)
 {
 	const struct http_options o = { .credentials = m->o.credentials,
+		.credentials_for = m->o.credentials_for,
 		.auth_file = m->o.auth_file, .ca_file = m->o.ca_file,
 		.timeout_s = m->o.timeout_s,
 		.connections = m->o.connections };

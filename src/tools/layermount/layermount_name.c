@@ -29,9 +29,8 @@ is_made_of(const char *s, const char *characters)
 	return *s != '\0' && s[strspn(s, characters)] == '\0';
 }
 
-/* Examines HOST or HOST:PORT, and finds whether it is a loopback address. */
-static bool
-is_host(const char *name, bool *loopback)
+bool
+image_host(const char *name, bool *loopback)
 {
 	char host[IMAGE_HOST];
 	bool brackets = *name == '[';
@@ -71,7 +70,7 @@ set_base(const struct layermount *m, struct image_name *n, const char *name,
 		    "are given with --authfile or --creds-file");
 		return -EINVAL;
 	}
-	if (!is_host(n->host, &loopback)) {
+	if (!image_host(n->host, &loopback)) {
 		snprintf(why, LAYER_WHY, "'%.100s' is not HOST or HOST:PORT",
 		    n->host);
 		return -EINVAL;

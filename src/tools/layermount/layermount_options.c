@@ -4,10 +4,12 @@
  */
 #include "layermount.h"
 
+#include "base/array.h"
 #include "base/options.h"
 #include "lazy/cas.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <fuse_lowlevel.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +17,8 @@
 
 enum {
 	ALLOW_OTHER = 256, AUTHFILE, CACHE, CACHE_SIZE, CACERT, CONNECTIONS,
-	CREDS, IDLE, INDEX_DIGEST, KEY, PLAIN_HTTP, PREFETCH, PROBE, RATE,
-	READAHEAD, STATS, STORE, TIMEOUT, ZTOC
+	CREDS, CREDS_FILE, IDLE, INDEX_DIGEST, KEY, PLAIN_HTTP, PREFETCH, PROBE,
+	RATE, READAHEAD, REGISTRY, STATS, STORE, TIMEOUT, ZTOC
 };
 
 enum {
@@ -32,6 +34,7 @@ static const struct option longs[] = {
 	{ "cache-size", required_argument, NULL, CACHE_SIZE },
 	{ "connections", required_argument, NULL, CONNECTIONS },
 	{ "creds", required_argument, NULL, CREDS },
+	{ "creds-file", required_argument, NULL, CREDS_FILE },
 	{ "foreground", no_argument, NULL, 'f' },
 	{ "format", required_argument, NULL, 'F' },
 	{ "help", no_argument, NULL, 'h' },
@@ -46,6 +49,7 @@ static const struct option longs[] = {
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "rate", required_argument, NULL, RATE },
 	{ "readahead", required_argument, NULL, READAHEAD },
+	{ "registry", required_argument, NULL, REGISTRY },
 	{ "stats", optional_argument, NULL, STATS },
 	{ "store", no_argument, NULL, STORE },
 	{ "timeout", required_argument, NULL, TIMEOUT },
@@ -57,7 +61,7 @@ static const struct option longs[] = {
 static const char usage[] =
 "usage: layermount [-fqV] [-F format] [--cache dir] [--cache-size size]\n"
 "                  [--prefetch auto|none|all] [--rate size] [--stats[=file]]\n"
-"                  [--timeout s] [--creds user:password] [...]\n"
+"                  [--timeout s] [--creds-file file] [...]\n"
 "                  layer ... directory\n"
 "       layermount --store [option ...] directory\n"
 "       layermount --probe layer\n";
@@ -75,7 +79,8 @@ static const char help[] =
 "  --cache DIR          store fetched data in DIR; default: a temporary file\n"
 "  --cache-size SIZE    limit for each layer in the cache (default: 4G)\n"
 "  --connections N      connections to one server (default: 6)\n"
-"  --creds USER:PASSWORD   credentials for servers\n"
+"  --creds USER:PASSWORD   credentials for the layers' server\n"
+"  --creds-file FILE    the same, from a file; -: from standard input\n"
 "  -f, --foreground     stay in the foreground\n"
 "  -F, --format FORMAT  estargz, zstd-chunked, ztoc or cas; default: detected,\n"
 "                       except for a repository's URL (cas)\n"
@@ -94,6 +99,7 @@ static const char help[] =
 "  --rate SIZE          bytes per second in the background (default: no\n"
 "                       limit)\n"
 "  --readahead SIZE     the kernel's readahead after a start (default: 128K)\n"
+"  --registry HOST      --store: use only this registry; may be repeated\n"
 "  --stats[=FILE]       write counters as JSON at the end and on SIGUSR1\n"
 "  --store              serve podman and CRI-O as an additional layer store\n"
 "  --timeout S          give up on a read after S seconds without progress\n"
@@ -151,6 +157,25 @@ set_key(struct layermount *m)
 #endif
 
 static int
+add_registry(struct layermount *m)
+{
+	struct layermount_options *o = &m->o;
+	void *all = o->registries;
+	bool loopback;
+
+	if (!image_host(optarg, &loopback))
+		return options_bad(&m->msg, "registry", "HOST or HOST:PORT");
+	if (array_grow(&all, o->registry_count, &o->registry_cap,
+	    sizeof(*o->registries)) != 0) {
+		msg_error(&m->msg, "%s", strerror(ENOMEM));
+		return MSG_ERROR;
+	}
+	o->registries = all;
+	o->registries[o->registry_count++] = optarg;
+	return -1;
+}
+
+static int
 take_long(struct layermount *m, int opt)
 {
 	struct layermount_options *o = &m->o;
@@ -172,13 +197,15 @@ take_long(struct layermount *m, int opt)
 	case AUTHFILE: o->auth_file = optarg; break;
 	case CACERT: o->ca_file = optarg; break;
 	case CACHE: o->cache = optarg; break;
-	case CREDS: o->credentials = optarg; break;
+	case CREDS: return creds_take(m, optarg);
+	case CREDS_FILE: return creds_read(m, optarg);
 	case INDEX_DIGEST: o->index_digest = optarg; break;
 #ifdef COLDPRESS_SQLITE
 	case KEY: return set_key(m);
 #endif
 	case PLAIN_HTTP: o->plain_http = true; break;
 	case PROBE: o->probe = true; break;
+	case REGISTRY: return add_registry(m);
 	case STATS:
 		o->stats = true;
 		o->stats_file = optarg;
@@ -204,6 +231,27 @@ take(struct layermount *m, int opt)
 	return -1;
 }
 
+/* Checks which servers a store may contact, and with what. */
+static int
+check_servers(struct layermount *m)
+{
+	const struct layermount_options *o = &m->o;
+	const char *why = NULL;
+
+	if (o->store && o->credentials != NULL)
+		why = "--creds and --creds-file are for one server, and a "
+		    "store uses any; use --authfile";
+	else if (o->store && o->allow_other && o->registry_count == 0)
+		why = "with --store, --allow-other needs --registry; otherwise "
+		    "any user could make layermount contact any server";
+	else if (!o->store && o->registry_count > 0)
+		why = "--registry is for --store";
+	if (why == NULL)
+		return o->credentials == NULL ? -1 : creds_bind(m);
+	msg_error(&m->msg, "%s", why);
+	return MSG_ERROR;
+}
+
 static int
 check(struct layermount *m)
 {
@@ -225,7 +273,7 @@ check(struct layermount *m)
 		    "single layer");
 		return MSG_ERROR;
 	}
-	return -1;
+	return check_servers(m);
 }
 
 int

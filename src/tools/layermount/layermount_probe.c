@@ -124,6 +124,7 @@ int
 layermount_probe(struct layermount *m)
 {
 	const struct http_options o = { .credentials = m->o.credentials,
+		.credentials_for = m->o.credentials_for,
 		.auth_file = m->o.auth_file, .ca_file = m->o.ca_file,
 		.timeout_s = m->o.timeout_s, .connections = 1 };
 	char url[8192], why[LAYER_WHY];

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
 	NAME_MAX_B = 1024,		/* maximum size of an image name in
@@ -28,6 +29,15 @@ enum {
 };
 
 /* Images */
+
+static bool
+is_allowed(const struct layermount_options *o, const char *host)
+{
+	for (size_t i = 0; i < o->registry_count; i++)
+		if (strcasecmp(o->registries[i], host) == 0)
+			return true;
+	return o->registry_count == 0;
+}
 
 /* Parses an image's name in base64. */
 static int
@@ -42,7 +52,8 @@ parse_name(const struct store *s, const char *name, struct image_name *of)
 	text[n] = '\0';
 	if (strlen(text) != (size_t)n)
 		return -ENOENT;
-	return image_parse(s->m, text, of, why) == 0 ? 0 : -ENOENT;
+	return image_parse(s->m, text, of, why) == 0 &&
+	    is_allowed(&s->m->o, of->host) ? 0 : -ENOENT;
 }
 
 static void
