@@ -46,6 +46,41 @@ same 'has all of it' got want
 stop
 is 'so that one request is enough' "$(field requests)" 1
 
+# A cache that others may write to, or that is someone else's, is not used.
+# refused NAME OWNER MODE [LINK]: checks a directory
+refused() {
+	rm -rf shared link
+	mkdir shared
+	chown "$2" shared
+	chmod "$3" shared
+	ln -s shared link
+	t "$1" 1 start --cache "${4-shared}" "$url"
+	shows 'is refused' "^layermount: ${4-shared}: its owner is $2 and its mode $3, " \
+	    .t.err
+	t 'before the mount' 0 unmounted
+}
+refused "a cache of another user" 65534 0700
+refused 'a cache for all' 0 1777
+refused 'a cache for a group' 0 0770
+refused 'a link to one' 65534 0755 link
+chown 0 shared
+chmod 0755 shared
+t 'a link to our own' 0 start --cache link "$url"
+stop
+mkdir sticky
+chmod 1777 sticky
+t 'our own in a directory for all' 0 start --cache sticky/own "$url"
+stop
+# A FIFO in the cache blocks nothing.
+cached=$(ls -d cache/*.ranges)
+rm "$cached"
+mkfifo "$cached"
+t 'a FIFO in the cache' 1 timeout 60 layermount --timeout 3 --cache cache \
+    "$url" "$PWD/mnt"
+shows 'is refused' 'is not that of a regular file' .t.err
+await unmounted
+rm "$cached"
+
 t 'everything in the background' 0 start --stats=stats --prefetch all "$url"
 requests_done() {
 	pkill -USR1 -f "^layermount .* $PWD/mnt\$"

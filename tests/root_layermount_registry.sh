@@ -83,6 +83,17 @@ for name in a/image a/image:t a/image:u; do
 	t 'all files, too' 0 same_tree
 	stop
 done
+t 'by its digest with a cache' 0 layermount --cache cache \
+    "docker://$host/a/image@$(digest manifest)" mnt
+stop
+for text in cache/*.text; do
+	rm "$text"
+	mkfifo "$text"
+done
+t 'with a FIFO in the cache' 0 timeout 60 layermount --cache cache \
+    "docker://$host/a/image@$(digest manifest)" mnt
+t 'all files are there' 0 same_tree
+stop
 t 'a missing tag' 1 layermount "docker://$host/a/image:u" mnt
 shows 'is named' 'manifests/u: the server returned status 404' .t.err
 t 'the registry is probed' 0 layermount --probe "docker://$host/a/image:t"

@@ -34,7 +34,7 @@ struct cache;
 /*
  * Opens the file in the directory dir for the object identified by key or, if
  * key is NULL, an unnamed file.  limit caps the disk space, in bytes.  Returns
- * 0 or -errno.
+ * 0, -EINVAL (the name is not that of a regular file) or -errno.
  */
 int cache_open(struct cache **c, int dir, const char *key, uint64_t limit);
 void cache_close(struct cache *c);		/* may be NULL */

@@ -182,8 +182,7 @@ open_file(int dir, const char *key)
 	if (key == NULL)
 		return cache_unnamed(dir);
 	rc = cache_name(key, CACHE_RANGES, name);
-	return rc != 0 ? rc : sys_openat(dir, name, O_RDWR | O_CREAT |
-	    O_CLOEXEC | O_NOFOLLOW, 0600);
+	return rc != 0 ? rc : cache_file(dir, name, O_RDWR | O_CREAT);
 }
 
 int

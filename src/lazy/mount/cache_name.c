@@ -1,5 +1,5 @@
 /*
- * cache_name.c - the names of cache files, and unnamed cache files
+ * cache_name.c - the names of cache files, and opening them
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "cache_name.h"
@@ -28,6 +28,27 @@ cache_name(const char *key, const char *suffix, char name[CACHE_NAME])
 		hex_write(name, sum, sizeof(sum));
 		strcat(name, suffix);
 	}
+	return rc;
+}
+
+int
+cache_file(int dir, const char *name, int flags)
+{
+	/* a FIFO must not block */
+	int fd = sys_openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW |
+	    O_NONBLOCK | O_NOCTTY, 0600), rc;
+	struct stat st;
+
+	if (fd == -ELOOP || fd == -EISDIR || fd == -ENXIO)
+		return -EINVAL;
+	if (fd < 0)
+		return fd;
+	rc = sys_fstat(fd, &st);
+	if (rc == 0 && !S_ISREG(st.st_mode))
+		rc = -EINVAL;
+	if (rc == 0)
+		return fd;
+	sys_close(fd);
 	return rc;
 }
 

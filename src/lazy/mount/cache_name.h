@@ -16,4 +16,11 @@ enum { CACHE_NAME = 80 };
  */
 int cache_name(const char *key, const char *suffix, char name[CACHE_NAME]);
 
+/*
+ * Opens a file for reading or writing, and creates it if flags say so.  Returns
+ * its descriptor; -EINVAL if the name is not that of a regular file; or another
+ * -errno.
+ */
+int cache_file(int dir, const char *name, int flags);
+
 #endif

@@ -48,8 +48,7 @@ cache_text_write(int dir, const char *key, const char *text, size_t len)
 	if (rc == 0)
 		rc = sum_of(key, text, len, line);
 	if (rc == 0)
-		rc = fd = sys_openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC |
-		    O_CLOEXEC | O_NOFOLLOW, 0600);
+		rc = fd = cache_file(dir, name, O_WRONLY | O_CREAT | O_TRUNC);
 	if (rc < 0)
 		return rc;
 	line[HEX] = '\n';
@@ -87,8 +86,7 @@ cache_text_read(int dir, const char *key, size_t max, char **text, size_t *len)
 
 	*text = NULL;
 	if (rc == 0)
-		rc = fd = sys_openat(dir, name, O_RDONLY | O_CLOEXEC |
-		    O_NOFOLLOW, 0);
+		rc = fd = cache_file(dir, name, O_RDONLY);
 	if (rc < 0)
 		return rc;
 	rc = fdio_read_all(fd, max + HEX + 1, text, len);

@@ -60,7 +60,7 @@ list(int dir, DIR *d, struct file **files, size_t *count, uint64_t *sum)
 	*count = 0;
 	while (errno = 0, (e = readdir(d)) != NULL) {
 		if (!is_ours(e->d_name) || sys_fstatat(dir, e->d_name, &st,
-		    AT_SYMLINK_NOFOLLOW) != 0)
+		    AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
 			continue;
 		rc = array_grow(&all, *count, &cap, sizeof(**files));
 		*files = all;

@@ -233,6 +233,12 @@ int source_add(struct stack *s, const char *name,
     const struct oci_document *manifest, size_t which);
 void sources_close(struct stack *s);
 
+/*
+ * Opens the cache for a source's data, under this key with --cache.  Returns 0,
+ * or -errno with the reason in why.
+ */
+int source_open_cache(struct source *s, const char *key, char why[LAYER_WHY]);
+
 /* The functions of struct units_source; arg is a struct source. */
 int source_read(void *arg, const struct layer_range *r, size_t count,
     enum http_phase phase);

@@ -205,6 +205,30 @@ make_temporary(struct layermount *m)
 	return MSG_OK;
 }
 
+/*
+ * Checks that nobody else can put data into the cache: what is in it was
+ * verified when it was stored, or will be, but the manifests that a store
+ * remembers decide what a name means.  The directory's parents do not matter,
+ * because another directory in its place would have another owner.
+ */
+static int
+check_cache(struct layermount *m, const char *dir)
+{
+	struct stat st;
+	int rc = sys_fstat(m->cache_dir, &st);
+
+	if (rc != 0)
+		return fail(m, dir, rc);
+	if ((st.st_uid == 0 || st.st_uid == geteuid()) &&
+	    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+		return MSG_OK;
+	msg_error(&m->msg, "%s: its owner is %lu and its mode %04o, but a "
+	    "cache must belong to this user or root, and only its owner may "
+	    "write to it", dir,
+	    (unsigned long)st.st_uid, (unsigned)st.st_mode & 07777);
+	return MSG_ERROR;
+}
+
 static int
 open_cache(struct layermount *m)
 {
@@ -221,6 +245,8 @@ open_cache(struct layermount *m)
 	    O_CLOEXEC, 0);
 	if (m->cache_dir < 0)
 		return fail(m, dir, m->cache_dir);
+	if (check_cache(m, dir) != MSG_OK)
+		return MSG_ERROR;
 	rc = cache_trim(m->cache_dir, m->o.cache_bytes);
 	return rc == 0 ? MSG_OK : fail(m, dir, rc);
 }

@@ -69,14 +69,9 @@ repository_open(struct source *s, char why[LAYER_WHY])
 {
 	char key[8192];
 	size_t len = strlen(s->name);
-	int rc;
 
 	while (len > 0 && s->name[len - 1] == '/')
 		s->name[--len] = '\0';
 	snprintf(key, sizeof(key), "cas %.8000s", s->name);
-	rc = cache_open(&s->cache, s->m->cache_dir, s->m->o.cache == NULL ?
-	    NULL : key, s->m->o.cache_bytes);
-	if (rc != 0)
-		snprintf(why, LAYER_WHY, "the cache: %s", strerror(-rc));
-	return rc;
+	return source_open_cache(s, key, why);
 }

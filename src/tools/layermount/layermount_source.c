@@ -201,6 +201,19 @@ key_of(struct source *s, char key[8192])
 	return rc;
 }
 
+int
+source_open_cache(struct source *s, const char *key, char why[LAYER_WHY])
+{
+	int rc = cache_open(&s->cache, s->m->cache_dir, s->m->o.cache == NULL ?
+	    NULL : key, s->m->o.cache_bytes);
+
+	if (rc != 0)
+		snprintf(why, LAYER_WHY, "the cache: %s", rc == -EINVAL ?
+		    "the name of this layer's file is not that of a regular "
+		    "file" : strerror(-rc));
+	return rc;
+}
+
 static int
 open_remote(struct source *s, char why[LAYER_WHY])
 {
@@ -216,11 +229,9 @@ open_remote(struct source *s, char why[LAYER_WHY])
 		rc = blobs_file_open(&s->side, s->m->o.side, NULL);
 	if (rc == 0)
 		rc = key_of(s, key);
-	if (rc != 0)
-		http_object_why(s->object, why);
-	else if ((rc = cache_open(&s->cache, s->m->cache_dir,
-	    s->m->o.cache == NULL ? NULL : key, s->m->o.cache_bytes)) != 0)
-		snprintf(why, LAYER_WHY, "the cache: %s", strerror(-rc));
+	if (rc == 0)
+		return source_open_cache(s, key, why);
+	http_object_why(s->object, why);
 	return rc;
 }
 
