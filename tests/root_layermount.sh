@@ -137,6 +137,82 @@ for option in '--creds user:password' --creds=user:password; do
 done
 mode good 1
 
+# A signal ends every mount, whatever its server does.
+# within SECONDS COMMAND...: waits for the command to succeed
+within() {
+	w_end=$(($(date +%s) + $1))
+	shift
+	until "$@"; do
+		[ "$(date +%s)" -lt $w_end ] || return 1
+		sleep 0.1
+	done
+}
+ended() { unmounted && no_servers; }
+t 'a mount' 0 start "$url"
+stopped=$(servers | tail -n 1)
+kill -STOP "$stopped"
+kill "$(servers | head -n 1)"
+t 'whose server is stopped ends' 0 within 30 ended
+gone "$stopped" || kill -9 "$stopped"
+t 'a mount' 0 start --prefetch none "$url"
+mode silent 1
+cat mnt/big >/dev/null 2>&1 &
+sleep 0.5
+kill "$(servers | head -n 1)"
+t 'whose server waits for data ends' 0 within 30 ended
+for which in head tail; do
+	# the process that waits for the mount, or the one behind it
+	layermount --timeout 600 "$url" "$PWD/mnt" 2>err &
+	waits=$!
+	within 10 mounted
+	within 10 sh -c "[ \$(pgrep -f '^layermount .* $PWD/mnt\$' |
+	    wc -l) = 3 ]"
+	kill "$(servers | sed -n "$([ $which = head ] && echo 1 || echo 2)p")"
+	t "a start that hangs ends ($which)" 0 within 30 ended
+	wait $waits
+done
+shows 'and says why' 'interrupted before the mount was ready' err
+mode good 1
+
+# Both processes are killed.
+t 'a mount' 0 start "$url"
+# shellcheck disable=SC2046
+kill -9 $(servers)
+await no_servers
+for again in 1 2; do
+	t "a dead mount ($again)" 1 start "$url"
+	shows 'is named' "/mnt: a dead mount, .*'umount -l'" .t.err
+done
+umount -l mnt
+t 'without it' 0 start "$url"
+stop
+
+# Nothing waits for a store that is in the background.
+captured() {
+	timeout 60 sh -c "got=\$(layermount --store --log log '$PWD/mnt' 2>&1)"
+}
+t 'a store keeps no output open' 0 captured
+t 'an image of no server' 2 ls "mnt/$(printf 127.0.0.1:1/a/b |
+    base64)/sha256:$(printf %064d 0)"
+shows 'is in the log' \
+    '^layermount: http://127.0.0.1:1/v2/a/b/.*onnect' log
+stop
+t 'a log in the foreground' 1 layermount -f --log log "$url" mnt
+shows 'is refused' '--log is for mounts in the background' .t.err
+t 'a log that cannot be written' 1 start --log none/log "$url"
+shows 'is named' 'none/log: No such file' .t.err
+
+# A mount that something else still uses is served after it was unmounted.
+mkdir over up work
+t 'a mount' 0 start --prefetch none "$url"
+t 'below an overlay' 0 mount -t overlay overlay \
+    -o "lowerdir=mnt,upperdir=up,workdir=work" over
+umount mnt
+t 'is unmounted' 0 unmounted
+same 'and still read' over/dir/text tree/dir/text
+umount over
+t 'until that is unmounted' 0 within 30 no_servers
+
 t 'a file that is not a layer' 1 start layer.tar
 await unmounted
 ok 'leaves no mount'

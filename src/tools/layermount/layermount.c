@@ -6,19 +6,48 @@
 
 #include "base/fdio.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <string.h>
+#include <syslog.h>
 #include <unistd.h>
 
 /* The minimum size of an allocation with a separate mapping, in bytes. */
 enum { MAPPED_MIN = 128 << 10 };
 
+/* Sends a message to the system log.  Called with the lock held. */
+static void
+put_log(int priority, const char *name, const char *why)
+{
+	char text[8192];
+	const char *from = text;
+
+	snprintf(text, sizeof(text), "%s: %s", name, why);
+	for (char *c = text; *c != '\0'; c++)
+		if (iscntrl((unsigned char)*c))
+			*c = '?';
+	syslog(priority, "%s", from);
+}
+
 void
 layermount_warn(struct layermount *m, const char *name, const char *why)
 {
 	pthread_mutex_lock(&m->message);
+	if (m->in_log && !m->msg.quiet)
+		put_log(LOG_WARNING, name, why);
 	msg_warn(&m->msg, "%s: %s", name, why);
+	pthread_mutex_unlock(&m->message);
+}
+
+void
+layermount_fail(struct layermount *m, const char *name, const char *why)
+{
+	pthread_mutex_lock(&m->message);
+	if (m->in_log)
+		put_log(LOG_ERR, name, why);
+	msg_error(&m->msg, "%s: %s", name, why);
 	pthread_mutex_unlock(&m->message);
 }
 
@@ -36,19 +65,21 @@ layermount_refuse(struct layermount *m, const char *name, int rc,
 }
 
 void
-layermount_hide(const struct layermount *m)
+layermount_hide(struct layermount *m)
 {
-	int last = m->o.store ? STDOUT_FILENO : STDERR_FILENO;
-
-	for (int fd = 0; m->null_fd >= 0 && fd <= last; fd++)
+	for (int fd = 0; m->null_fd >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(m->null_fd, fd);
+	if (m->log_fd >= 0)
+		dup2(m->log_fd, STDERR_FILENO);
+	m->in_log = m->log_fd < 0;
 }
 
 int
 main(int argc, char **argv)
 {
 	struct layermount m = { .cache_dir = -1, .stats_fd = -1,
-		.readahead_fd = -1, .message = PTHREAD_MUTEX_INITIALIZER };
+		.log_fd = -1, .readahead_fd = -1,
+		.message = PTHREAD_MUTEX_INITIALIZER };
 	int status;
 
 	fdio_hold_standard();

@@ -56,6 +56,7 @@ struct layermount_options {
 	bool store;
 	bool stats;
 	const char *stats_file;		/* NULL: standard error */
+	const char *log_file;		/* NULL: the system log */
 	const char *kind, *side, *index_digest;
 	bool has_key;
 	uint8_t key[LAYER_DIGEST];	/* digest of the repository signing
@@ -127,6 +128,8 @@ struct layermount {
 	pthread_mutex_t message;	/* for layermount_refuse() */
 	int readahead_fd;		/* kernel readahead setting, or -1 */
 	int stats_fd;			/* or -1 */
+	int log_fd;			/* of --log, or -1 */
+	bool in_log;			/* messages go to the system log */
 	int null_fd;			/* /dev/null, or -1 */
 
 	_Atomic bool raised;		/* readahead has its final setting */
@@ -149,14 +152,18 @@ struct layermount {
 int layermount_refuse(struct layermount *m, const char *name, int rc,
     const char *why);
 
-/* Prints a warning.  Thread-safe. */
+/*
+ * These functions print a warning and an error or, in the background, write
+ * them to the log.  Thread-safe.
+ */
 void layermount_warn(struct layermount *m, const char *name, const char *why);
+void layermount_fail(struct layermount *m, const char *name, const char *why);
 
 /*
- * Detaches a process from its terminal or pipe once the mount is ready.  A
- * store still prints messages.
+ * Detaches a process from its terminal or pipe once the mount is ready: from
+ * then on, messages go to the log.
  */
-void layermount_hide(const struct layermount *m);
+void layermount_hide(struct layermount *m);
 
 /* layermount_options.c */
 

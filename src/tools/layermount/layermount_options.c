@@ -17,8 +17,8 @@
 
 enum {
 	ALLOW_OTHER = 256, AUTHFILE, CACHE, CACHE_SIZE, CACERT, CONNECTIONS,
-	CREDS, CREDS_FILE, IDLE, INDEX_DIGEST, KEY, PLAIN_HTTP, PREFETCH, PROBE,
-	RATE, READAHEAD, REGISTRY, STATS, STORE, TIMEOUT, ZTOC
+	CREDS, CREDS_FILE, IDLE, INDEX_DIGEST, KEY, LOG, PLAIN_HTTP, PREFETCH,
+	PROBE, RATE, READAHEAD, REGISTRY, STATS, STORE, TIMEOUT, ZTOC
 };
 
 enum {
@@ -43,6 +43,7 @@ static const struct option longs[] = {
 #ifdef COLDPRESS_SQLITE
 	{ "key", required_argument, NULL, KEY },
 #endif
+	{ "log", required_argument, NULL, LOG },
 	{ "plain-http", no_argument, NULL, PLAIN_HTTP },
 	{ "prefetch", required_argument, NULL, PREFETCH },
 	{ "probe", no_argument, NULL, PROBE },
@@ -91,6 +92,8 @@ static const char help[] =
 "  --key KEY            cas: refuse a repository not signed by this key:\n"
 "                       a PEM file, or sha256: followed by the key's digest\n"
 #endif
+"  --log FILE           append messages to FILE once in the background;\n"
+"                       default: the system log\n"
 "  --plain-http         do not use TLS for docker://\n"
 "  --prefetch WHAT      auto (default): what the layer's creator recorded;\n"
 "                       none; all: everything, in the background\n"
@@ -203,6 +206,7 @@ take_long(struct layermount *m, int opt)
 #ifdef COLDPRESS_SQLITE
 	case KEY: return set_key(m);
 #endif
+	case LOG: o->log_file = optarg; break;
 	case PLAIN_HTTP: o->plain_http = true; break;
 	case PROBE: o->probe = true; break;
 	case REGISTRY: return add_registry(m);
@@ -268,6 +272,10 @@ check(struct layermount *m)
 		return options_usage(usage);
 	if (!o->probe)
 		o->mountpoint = o->operands[--o->operand_count];
+	if (o->log_file != NULL && (o->foreground || o->probe)) {
+		msg_error(&m->msg, "--log is for mounts in the background");
+		return MSG_ERROR;
+	}
 	if (one && o->operand_count != 1) {
 		msg_error(&m->msg, "--index-digest and --ztoc are for a "
 		    "single layer");

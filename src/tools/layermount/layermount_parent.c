@@ -3,9 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * This process reads nothing from the network, is not confined, and survives a
- * server that is killed.  It forwards signals.  If the first thread of the
- * server has ended, other threads may be waiting for the mount to end
- * (layermount_push.c), so the mount is aborted.
+ * server that is killed.  It forwards signals, and kills a server that has not
+ * ended within --timeout.  If the first thread of the server has ended, other
+ * threads may be waiting for the mount to end (layermount_push.c), so the mount
+ * is aborted.
  */
 #include "layermount_mounted.h"
 
@@ -16,12 +17,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/wait.h>
+#include <syslog.h>
 #include <unistd.h>
 
 static int
@@ -35,7 +40,7 @@ static void
 signals(sigset_t *set)
 {
 	static const int all[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGCHLD,
-		WATCH_SIGNAL };
+		SIGPIPE, WATCH_SIGNAL };
 
 	sigemptyset(set);
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -46,42 +51,63 @@ signals(sigset_t *set)
 struct server {
 	pid_t pid;
 	unsigned major, minor;
+	int ready;			/* reports that files can be read; or -1 */
+	int tell;			/* to the process that waits for that,
+					 * or -1 */
+	int signals;			/* signalfd */
+	uint64_t deadline_ns;		/* for its end; 0: not asked to end */
+	bool mounted, killed;
 };
+
+/* Ends a server that does not end by itself, and all access to its mount. */
+static void
+end_by_force(struct layermount *m, struct server *s)
+{
+	s->killed = true;
+	kill(s->pid, SIGKILL);
+	if (s->mounted || mounted_by_us(m->mountpoint, &s->major, &s->minor))
+		unmount_forced(m->mountpoint, s->major, s->minor);
+}
+
+/*
+ * Asks the server to end.  While it opens the layers it would not listen; there
+ * is nothing to save yet.
+ */
+static void
+end(struct layermount *m, struct server *s, int signal)
+{
+	if (s->ready >= 0) {
+		end_by_force(m, s);
+		return;
+	}
+	kill(s->pid, signal);
+	if (s->deadline_ns == 0)
+		s->deadline_ns = sys_now_ns() + m->o.timeout_s *
+		    UINT64_C(1000000000);
+}
 
 /* Handles a signal to this process. */
 static void
-handle(struct layermount *m, const struct server *s, const siginfo_t *i)
+handle(struct layermount *m, struct server *s)
 {
-	if (i->si_signo == WATCH_SIGNAL) {
-		if (i->si_pid == getpid())
+	struct signalfd_siginfo i;
+
+	if (sys_read(s->signals, &i, sizeof(i)) != (ssize_t)sizeof(i))
+		return;
+	switch (i.ssi_signo) {
+	case WATCH_SIGNAL:
+		if (i.ssi_pid == (uint32_t)getpid())
 			unmount_forced(m->mountpoint, s->major, s->minor);
-	} else if (i->si_signo != SIGCHLD) {
-		kill(s->pid, i->si_signo);
+		break;
+	case SIGHUP: case SIGINT: case SIGTERM:
+		end(m, s, (int)i.ssi_signo);
+		break;
+	case SIGUSR1:
+		kill(s->pid, SIGUSR1);
+		break;
+	default:
+		break;
 	}
-}
-
-/* Forwards signals until the server exits.  Returns its status. */
-static int
-wait_for(struct layermount *m, const struct server *s)
-{
-	siginfo_t info;
-	sigset_t set;
-	int status = 0;
-
-	signals(&set);
-	do {
-		if (sigwaitinfo(&set, &info) > 0)
-			handle(m, s, &info);
-	} while (waitpid(s->pid, &status, WNOHANG) != s->pid);
-	/* a mount there may now belong to another process */
-	if (WIFEXITED(status) && WEXITSTATUS(status) == SERVE_UNMOUNTED)
-		return MSG_OK;
-	unmount(m->mountpoint);
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	msg_error(&m->msg, "%s: unmounted, because the server was killed by "
-	    "signal %d", m->mountpoint, WTERMSIG(status));
-	return MSG_ERROR;
 }
 
 static bool
@@ -90,6 +116,105 @@ is_ready(int fd)
 	char byte;
 
 	return fdio_read(fd, &byte, 1) == 1;
+}
+
+/* Notifies the first process that files can be read. */
+static void
+report(struct layermount *m, struct server *s)
+{
+	layermount_hide(m);
+	if (fdio_write(s->tell, "", 1) != 0)
+		end(m, s, SIGTERM);
+	sys_close(s->tell);
+	s->tell = -1;
+}
+
+/* The server is ready, or has ended. */
+static void
+begin(struct layermount *m, struct server *s, struct watch *watch)
+{
+	bool ready = is_ready(s->ready);
+
+	sys_close(s->ready);
+	s->ready = -1;
+	if (!ready)
+		return;
+	/* without a mount there is nothing to unmount */
+	s->mounted = mounted_by_us(m->mountpoint, &s->major, &s->minor);
+	if (s->mounted && watch_start(watch) != 0)
+		end(m, s, SIGTERM);
+	if (s->tell >= 0)
+		report(m, s);
+}
+
+/* Returns the time until the deadline, for poll(). */
+static int
+time_left(const struct server *s)
+{
+	uint64_t now = sys_now_ns();
+
+	if (s->deadline_ns == 0 || s->killed)
+		return -1;
+	return now >= s->deadline_ns ? 0 :
+	    (int)((s->deadline_ns - now) / 1000000) + 1;
+}
+
+/* The process that waited for the mount no longer exists. */
+static void
+give_up(struct layermount *m, struct server *s)
+{
+	sys_close(s->tell);
+	s->tell = -1;
+	end(m, s, SIGTERM);
+}
+
+/* Watches the server until it has exited.  Returns its status. */
+static int
+follow(struct layermount *m, struct server *s, struct watch *watch)
+{
+	int status = 0;
+
+	while (waitpid(s->pid, &status, WNOHANG) != s->pid) {
+		struct pollfd p[] = {
+			{ .fd = s->signals, .events = POLLIN },
+			{ .fd = s->ready, .events = POLLIN },
+			/* POLLERR: nobody waits any longer */
+			{ .fd = s->tell },
+		};
+
+		if (poll(p, sizeof(p) / sizeof(*p), time_left(s)) == -1)
+			continue;
+		if (p[0].revents != 0)
+			handle(m, s);
+		if (p[1].revents != 0)
+			begin(m, s, watch);
+		else if (p[2].revents != 0)
+			give_up(m, s);
+		if (time_left(s) == 0)
+			end_by_force(m, s);
+	}
+	return status;
+}
+
+/* Unmounts, and returns the exit status for that of the server. */
+static int
+finish(struct layermount *m, const struct server *s, int status)
+{
+	char why[64];
+
+	/* a mount there may now belong to another process */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == SERVE_UNMOUNTED)
+		return MSG_OK;
+	unmount(m->mountpoint);
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	snprintf(why, sizeof(why), "unmounted, because the server was killed "
+	    "by signal %d", WTERMSIG(status));
+	layermount_fail(m, m->mountpoint, !s->killed ? why :
+	    s->deadline_ns == 0 ? "interrupted before the mount was ready" :
+	    "unmounted; the server did not end within --timeout, and was "
+	    "killed");
+	return MSG_ERROR;
 }
 
 /* Runs the server, which notifies the first process when it is ready. */
@@ -101,37 +226,10 @@ serve(struct layermount *m, const sigset_t *old, struct watch *watch, int ready)
 	_exit(layermount_serve(m, ready));
 }
 
-/* Notifies the first process that files can be read. */
-static void
-report(const struct layermount *m, const struct server *s, int tell)
-{
-	layermount_hide(m);
-	if (fdio_write(tell, "", 1) != 0)
-		kill(s->pid, SIGTERM);
-	sys_close(tell);
-}
-
-/* Watches the server, and waits until it has exited.  Returns its status. */
-static int
-follow(struct layermount *m, struct server *s, struct watch *watch, int ready,
-    int tell)
-{
-	if (is_ready(ready)) {
-		/* without a mount there is nothing to unmount */
-		if (mounted_by_us(m->mountpoint, &s->major, &s->minor) &&
-		    watch_start(watch) != 0)
-			kill(s->pid, SIGTERM);
-		if (tell >= 0)
-			report(m, s, tell);
-	}
-	sys_close(ready);
-	return wait_for(m, s);
-}
-
 static int
 supervise(struct layermount *m, int tell)
 {
-	struct server s = { .pid = -1 };
+	struct server s = { .tell = tell };
 	struct watch *watch;
 	sigset_t set, old;
 	int ready[2], status, rc = watch_new(&watch);
@@ -142,17 +240,20 @@ supervise(struct layermount *m, int tell)
 		return fail(m, "pipe", rc);
 	signals(&set);
 	sigprocmask(SIG_BLOCK, &set, &old);
-	s.pid = fork();
+	s.signals = signalfd(-1, &set, SFD_CLOEXEC);
+	s.pid = s.signals == -1 ? -1 : fork();
 	if (s.pid == -1)
 		return fail(m, "fork", -errno);
 	if (s.pid == 0) {
 		sys_close(ready[0]);
+		sys_close(s.signals);
 		if (tell >= 0)
 			sys_close(tell);
 		serve(m, &old, watch, ready[1]);
 	}
 	sys_close(ready[1]);
-	status = follow(m, &s, watch, ready[0], tell);
+	s.ready = ready[0];
+	status = finish(m, &s, follow(m, &s, watch));
 	if (m->temp_dir != NULL)
 		rmdir(m->temp_dir);
 	return status;
@@ -264,22 +365,81 @@ open_stats(struct layermount *m)
 	    "standard error" : m->o.stats_file, m->stats_fd);
 }
 
+/* Opens what messages go to once this process is in the background. */
+static int
+open_log(struct layermount *m)
+{
+	if (m->o.log_file == NULL) {
+		openlog("layermount", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+		return MSG_OK;
+	}
+	m->log_fd = sys_openat(AT_FDCWD, m->o.log_file, O_WRONLY | O_CREAT |
+	    O_APPEND | O_CLOEXEC, 0666);
+	return m->log_fd >= 0 ? MSG_OK : fail(m, m->o.log_file, m->log_fd);
+}
+
+/* The result of a request to an existing mount. */
+struct question {
+	const char *path;
+	int error;
+};
+
+static void *
+ask_mount(void *arg)
+{
+	struct question *q = arg;
+	struct statfs st;
+
+	q->error = statfs(q->path, &st) == -1 ? errno : 0;
+	return NULL;
+}
+
+/* Returns whether nobody serves a mount; its server may also be slow. */
+static bool
+is_dead(const char *path)
+{
+	/* the thread may still wait when this process exits */
+	static struct question q;
+	pthread_t thread;
+
+	q = (struct question){ .path = path };
+	return sys_thread(&thread, ask_mount, &q) == 0 && push_join(thread) &&
+	    q.error == ENOTCONN;
+}
+
+/* Finds the mount point, which must not be in use by another process. */
+static int
+find_mountpoint(struct layermount *m)
+{
+	unsigned major, minor;
+	bool dead;
+
+	m->mountpoint = realpath(m->o.mountpoint, NULL);
+	if (m->mountpoint == NULL && errno != ENOTCONN)
+		return fail(m, m->o.mountpoint, -errno);
+	dead = m->mountpoint == NULL;
+	if (!dead && !mounted_by_us(m->mountpoint, &major, &minor))
+		return MSG_OK;
+	/* this process would unmount the other process's mount */
+	if (!dead && !is_dead(m->mountpoint))
+		return fail(m, m->o.mountpoint, -EBUSY);
+	msg_error(&m->msg, "%s: a dead mount, whose server no longer exists; "
+	    "unmount it with '%s'", m->o.mountpoint, geteuid() == 0 ?
+	    "umount -l" : "fusermount3 -u -z");
+	return MSG_ERROR;
+}
+
 int
 layermount_run(struct layermount *m)
 {
-	unsigned major, minor;
 	int status;
 
 	m->start_ns = sys_now_ns();
-	m->mountpoint = realpath(m->o.mountpoint, NULL);
-	if (m->mountpoint == NULL)
-		return fail(m, m->o.mountpoint, -errno);
-	/* this process would unmount the other process's mount */
-	if (mounted_by_us(m->mountpoint, &major, &minor)) {
-		free(m->mountpoint);
-		return fail(m, m->o.mountpoint, -EBUSY);
-	}
-	status = open_stats(m);
+	status = find_mountpoint(m);
+	if (status == MSG_OK && !m->o.foreground)
+		status = open_log(m);
+	if (status == MSG_OK)
+		status = open_stats(m);
 	if (status == MSG_OK)
 		status = open_cache(m);
 	if (status == MSG_OK)
