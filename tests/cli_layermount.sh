@@ -121,6 +121,10 @@ mode silent 1
 t 'a silent server' 1 probe "$url"
 shows 'is no server' 'little or no data' .t.err
 t 'no server' 1 probe http://127.0.0.1:1/
+for there in docker://127.0.0.1:1/x docker://registry.invalid/x; do
+	t "nothing at $there" 1 timeout 30 layermount --probe $there
+	shows 'is not waited for' 'onnect\|resolve' .t.err
+done
 t 'no URL' 1 probe ftp://127.0.0.1/
 
 if have openssl; then

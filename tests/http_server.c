@@ -30,7 +30,7 @@ const char *const server_mode_names[SERVER_MODES] = {
 	[SERVER_416] = "416", [SERVER_429] = "429", [SERVER_500] = "500",
 	[SERVER_503] = "503", [SERVER_404] = "404",
 	[SERVER_STALLS] = "stalls", [SERVER_SILENT] = "silent",
-	[SERVER_LOOPS] = "loops", [SERVER_REDIRECTS] = "redirects",
+	[SERVER_LEAVES] = "leaves", [SERVER_LOOPS] = "loops", [SERVER_REDIRECTS] = "redirects",
 	[SERVER_CHANGES] = "changes", [SERVER_ONE_RANGE] = "one-range",
 	[SERVER_WHOLE_FOR_MANY] = "whole-for-many",
 	[SERVER_BAD_PARTS] = "bad-parts", [SERVER_GARBAGE] = "garbage",

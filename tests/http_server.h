@@ -23,6 +23,7 @@ enum server_mode {
 	SERVER_SILENT,		/* accepts and reads, but never replies */
 	SERVER_LOOPS,		/* redirects to the same URL */
 	SERVER_REDIRECTS,	/* redirects to /moved, which works */
+	SERVER_LEAVES,		/* redirects to a file: URL */
 	SERVER_CHANGES,		/* a different ETag each time */
 	SERVER_ONE_RANGE,	/* 400 for several ranges */
 	SERVER_WHOLE_FOR_MANY,	/* 200 for several ranges */

@@ -230,7 +230,8 @@ answer_redirect(struct request *q)
 	if (strcmp(q->path, "/moved") == 0)
 		return answer_ranges(q);
 	snprintf(fields, sizeof(fields), "Location: %s\r\n", q->mode ==
-	    SERVER_LOOPS ? q->path : "/moved");
+	    SERVER_LOOPS ? q->path : q->mode == SERVER_LEAVES ?
+	    "file:///etc/hostname" : "/moved");
 	return answer_status(q, "307 Temporary Redirect", fields);
 }
 
@@ -280,7 +281,8 @@ server_answer(struct request *q)
 	case SERVER_503:
 		return answer_status(q, "503 Service Unavailable", "");
 	case SERVER_SILENT: return wait_for_end(q, true);
-	case SERVER_LOOPS: case SERVER_REDIRECTS: return answer_redirect(q);
+	case SERVER_LOOPS: case SERVER_REDIRECTS: case SERVER_LEAVES:
+		return answer_redirect(q);
 	case SERVER_GARBAGE:
 		say(q, "\xff\xfe\r\n\r\n");
 		return false;

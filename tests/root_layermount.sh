@@ -213,6 +213,18 @@ same 'and still read' over/dir/text tree/dir/text
 umount over
 t 'until that is unmounted' 0 within 30 no_servers
 
+mode no-range 1
+t 'part of an object' 1 start "$url"
+shows 'must be stated' 'without saying which part (Content-Range)' .t.err
+mode leaves 1
+t 'a redirect to a file' 1 start --timeout 600 "$url"
+shows 'is refused at once' 'Protocol .file. not supported' .t.err
+mode good 1
+t 'a server that does not exist' 1 timeout 30 layermount \
+    http://127.0.0.1:1/x "$PWD/mnt"
+shows 'is not waited for' 'onnect to' .t.err
+await unmounted
+
 t 'a file that is not a layer' 1 start layer.tar
 await unmounted
 ok 'leaves no mount'

@@ -94,6 +94,8 @@ t 'with a FIFO in the cache' 0 timeout 60 layermount --cache cache \
     "docker://$host/a/image@$(digest manifest)" mnt
 t 'all files are there' 0 same_tree
 stop
+t 'a registry without TLS' 1 timeout 30 layermount "https://$host/v2/" mnt
+shows 'is not asked again' 'wrong version number$' .t.err
 t 'a missing tag' 1 layermount "docker://$host/a/image:u" mnt
 shows 'is named' 'manifests/u: the server returned status 404' .t.err
 t 'the registry is probed' 0 layermount --probe "docker://$host/a/image:t"

@@ -13,7 +13,9 @@
  * Transient failures (time-outs, 408, 429, 5xx, broken connections, short or
  * unexpected bodies) are retried, after a pause that doubles or that the server
  * requests, and only for the bytes still missing.  A read fails with -errno if
- * there is no progress for timeout_s seconds and in three attempts.
+ * there is no progress for timeout_s seconds and in three attempts.  Until there
+ * has been a reply from any server, a request in phase HTTP_INDEX to one that
+ * does not exist or refuses connections fails at once, with -EHOSTUNREACH.
  *
  * The data is not verified here, except that an object must not change: if its
  * validator (ETag) changes, reads return -ESTALE.

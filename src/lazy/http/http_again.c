@@ -17,6 +17,26 @@ http_is_own(const struct http_transfer *t, const char *url)
 	return http_same_server(url, from);
 }
 
+/*
+ * Returns whether the server, or the network, is not there at all.  If there
+ * has been a reply, that may change; before, its name or address is probably
+ * wrong.
+ */
+static bool
+is_absent(struct http *h, const struct http_transfer *t)
+{
+	bool reached;
+
+	pthread_mutex_lock(&h->lock);
+	reached = h->reached;
+	pthread_mutex_unlock(&h->lock);
+	return !reached && (t->code == CURLE_COULDNT_RESOLVE_HOST ||
+	    t->code == CURLE_COULDNT_RESOLVE_PROXY ||
+	    t->code == CURLE_COULDNT_CONNECT ||
+	    /* it does not speak TLS */
+	    strstr(t->error, "wrong version number") != NULL);
+}
+
 int
 http_again(struct http *h, const struct http_transfer *t, const char *url,
     int rc, struct http_patience *p, enum http_phase phase,
@@ -29,6 +49,8 @@ http_again(struct http *h, const struct http_transfer *t, const char *url,
 	    t->reply.challenge.scheme != HTTP_NO_SCHEME && http_is_own(t, url)) {
 		p->answered = true;
 		rc = http_auth_answer(h, url, &t->reply.challenge, why);
+	} else if (rc == -EAGAIN && phase == HTTP_INDEX && is_absent(h, t)) {
+		rc = -EHOSTUNREACH;
 	} else if (rc == -EAGAIN) {
 		rc = http_patience_pause(p, t->reply.retry_after);
 		if (rc != 0)

@@ -13,6 +13,7 @@
 /* Documents */
 
 struct getting {
+	struct http_transfer *t;
 	struct http_document *d;
 	size_t max;
 };
@@ -25,7 +26,7 @@ begin(void *arg, const struct http_reply *r)
 	strbuf_clear(&g->d->body);
 	strcpy(g->d->type, r->type);
 	strcpy(g->d->digest, r->digest);
-	return *r->encoding == '\0' ? 0 : -EPROTO;
+	return http_transfer_plain(g->t, r);
 }
 
 static int
@@ -34,7 +35,8 @@ take(void *arg, const void *data, size_t len)
 	struct getting *g = arg;
 
 	if (len > g->max - g->d->body.len)
-		return -EFBIG;
+		return http_transfer_refuse(g->t, -EFBIG, "the document is "
+		    "larger than is allowed");
 	strbuf_add(&g->d->body, data, len);
 	return g->d->body.failed ? -ENOMEM : 0;
 }
@@ -47,6 +49,7 @@ get_once(struct http *h, const char *url, const char *field, struct getting *g,
 	int rc;
 
 	*t = (struct http_transfer){ .begin = begin, .body = take, .arg = g };
+	g->t = t;
 	strbuf_clear(&g->d->body);
 	rc = http_transfer_open(t, h, url, NULL, field);
 	if (rc != 0) {

@@ -57,6 +57,7 @@ struct http_transfer {
 	bool begun;
 	uint64_t refusal;		/* bytes of an error page received */
 	int rc;
+	const char *why;		/* a clause for rc; NULL: strerror() */
 	CURLcode code;
 
 	/*
@@ -120,6 +121,7 @@ struct http {
 	pthread_mutex_t lock;		/* protects the following */
 	pthread_cond_t changed;		/* signalled when a transfer ends */
 	bool stop;
+	bool reached;			/* there has been a reply */
 	struct http_transfer *queue;
 	struct http_host *hosts;
 	struct http_grant *grants;
@@ -151,6 +153,15 @@ int http_transfer_open(struct http_transfer *t, struct http *h,
  */
 void http_transfer_renew(struct http_transfer *t);
 void http_transfer_close(struct http_transfer *t);	/* may be zeroed */
+
+/*
+ * Gives the reason for a nonzero result of begin or body, a constant; returns
+ * rc.
+ */
+int http_transfer_refuse(struct http_transfer *t, int rc, const char *why);
+
+/* Refuses a reply whose body is encoded.  Returns 0 or -EPROTO. */
+int http_transfer_plain(struct http_transfer *t, const struct http_reply *r);
 
 /* Adds the transfer to the counts. */
 void http_transfer_count(struct http *h, const struct http_transfer *t,

@@ -199,8 +199,14 @@ http_size(struct http_object *o, uint64_t *size)
 		pthread_mutex_unlock(&o->h->lock);
 		if (known)
 			return 0;
-		if (tries == 1)
+		if (tries == 1) {
+			pthread_mutex_lock(&o->h->lock);
+			snprintf(o->why, sizeof(o->why), "the server does not "
+			    "state the object's size (Content-Range or "
+			    "Content-Length)");
+			pthread_mutex_unlock(&o->h->lock);
 			return -EPROTO;
+		}
 		rc = http_read(o, &first, 1, HTTP_INDEX);
 		if (rc != 0)
 			return rc;

@@ -91,7 +91,7 @@ begin(void *arg, const struct http_reply *r)
 {
 	struct http_request *q = arg;
 
-	if (*r->encoding != '\0' && strcmp(r->encoding, "identity") != 0)
+	if (http_transfer_plain(&q->t, r) != 0)
 		return -EPROTO;
 	if (r->status == 200)
 		return begin_whole(q, r);
@@ -102,7 +102,9 @@ begin(void *arg, const struct http_reply *r)
 		return check_same(q->o, r, HTTP_UNKNOWN);
 	}
 	if (!r->has_range)
-		return -EPROTO;
+		return http_transfer_refuse(&q->t, -EPROTO, "the server sent "
+		    "part of the object without saying which part "
+		    "(Content-Range)");
 	q->at = r->range.offset;
 	q->left = r->range.length;
 	return check_same(q->o, r, r->range.total);
@@ -117,8 +119,15 @@ begin(void *arg, const struct http_reply *r)
 static int
 take_parts(struct http_request *q, const void *data, size_t len)
 {
+	int rc;
+
 	q->left = len < q->left ? q->left - len : 0;
-	return q->left == 0 ? -EPROTO : multipart_feed(&q->parts, data, len);
+	if (q->left == 0)
+		return http_transfer_refuse(&q->t, -EPROTO, "the server sent "
+		    "more than the requested parts");
+	rc = multipart_feed(&q->parts, data, len);
+	return rc == 0 ? 0 : http_transfer_refuse(&q->t, rc, "the server sent "
+	    "malformed parts");
 }
 
 static int

@@ -261,6 +261,21 @@ http_transfer_close(struct http_transfer *t)
 	t->fields = NULL;
 }
 
+int
+http_transfer_refuse(struct http_transfer *t, int rc, const char *why)
+{
+	t->why = why;
+	return rc;
+}
+
+int
+http_transfer_plain(struct http_transfer *t, const struct http_reply *r)
+{
+	return *r->encoding == '\0' || strcmp(r->encoding, "identity") == 0 ?
+	    0 : http_transfer_refuse(t, -EPROTO, "the server sent an encoded "
+	    "body (Content-Encoding), which was not requested");
+}
+
 void
 http_transfer_count(struct http *h, const struct http_transfer *t,
     enum http_phase phase)
@@ -272,6 +287,7 @@ http_transfer_count(struct http *h, const struct http_transfer *t,
 	curl_easy_getinfo(t->easy, CURLINFO_HEADER_SIZE, &head);
 	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_COUNT, &redirects);
 	pthread_mutex_lock(&h->lock);
+	h->reached |= t->reply.status != 0;
 	h->counts[phase].requests += 1 + (uint64_t)redirects;
 	h->counts[phase].wire += (uint64_t)body + (uint64_t)head;
 	pthread_mutex_unlock(&h->lock);
@@ -304,9 +320,9 @@ of_status(long status)
 }
 
 static int
-of_code(CURLcode code)
+of_code(const struct http_transfer *t)
 {
-	switch (code) {
+	switch (t->code) {
 	case CURLE_PEER_FAILED_VERIFICATION:
 	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_SSL_CERTPROBLEM:
@@ -314,8 +330,11 @@ of_code(CURLcode code)
 	case CURLE_TOO_MANY_REDIRECTS:
 		return -ELOOP;
 	case CURLE_UNSUPPORTED_PROTOCOL:
+		/* libcurl takes what is not HTTP for HTTP/0.9 */
+		return strstr(t->error, "HTTP/0.9") != NULL ? -EPROTO :
+		    -EPROTONOSUPPORT;
 	case CURLE_URL_MALFORMAT:
-		return -EPROTO;
+		return -EPROTONOSUPPORT;
 	case CURLE_OUT_OF_MEMORY:
 		return -ENOMEM;
 	default:
@@ -340,11 +359,12 @@ http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 	int rc;
 
 	if (t->rc != 0) {
-		snprintf(why, LAYER_WHY, "%s", strerror(-t->rc));
+		snprintf(why, LAYER_WHY, "%s", t->why != NULL ? t->why :
+		    strerror(-t->rc));
 		return t->rc;
 	}
 	if (t->code != CURLE_OK && t->reply.status < 400) {
-		rc = of_code(t->code);
+		rc = of_code(t);
 		snprintf(why, LAYER_WHY, "%.200s", reason(t));
 		if (rc == -EAGAIN)
 			http_proxy_note(t, why);

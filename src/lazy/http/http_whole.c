@@ -39,8 +39,9 @@ begin(void *arg, const struct http_reply *r)
 	struct whole *w = arg;
 
 	*w->length = 0;
-	return r->status != 200 || (*r->encoding != '\0' &&
-	    strcmp(r->encoding, "identity") != 0) ? -EPROTO : 0;
+	return r->status == 200 ? http_transfer_plain(&w->t, r) :
+	    http_transfer_refuse(&w->t, -EPROTO, "the server sent part of the "
+	    "object, but all of it was requested");
 }
 
 static int
