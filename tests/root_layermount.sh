@@ -137,6 +137,21 @@ for option in '--creds user:password' --creds=user:password; do
 done
 mode good 1
 
+# The server opens no files that it does not need: here, OpenSSL tries to.
+if have strace && strace -o trace true 2>/dev/null; then
+	secret=$(mktemp /run/coldpress.XXXXXX)
+	trap 'rm -f "$secret"; umount -l mnt 2>/dev/null || :' EXIT
+	for file in "$secret" /proc/self/environ; do
+		OPENSSL_CONF=$file strace -f -e trace=openat,open -o trace \
+		    layermount http://127.0.0.1:1/x "$PWD/mnt" 2>/dev/null
+		t "$file" 0 grep "\"$file\"" trace
+		shows 'cannot be read' EACCES
+	done
+	rm "$secret"
+else
+	skip 'strace cannot trace here'
+fi
+
 # A signal ends every mount, whatever its server does.
 # within SECONDS COMMAND...: waits for the command to succeed
 within() {

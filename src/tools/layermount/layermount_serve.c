@@ -23,29 +23,40 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Files other than layers that the C library and libcurl read. */
+/*
+ * Directories other than those of layers whose files the C library and libcurl
+ * read.  All of /etc is readable, because a rule for a file there would end
+ * when the file is replaced, as resolv.conf is when the network changes; it may
+ * be a link to one of the directories in /run.
+ */
 static const char *const readable[] = { "/etc", "/usr", "/lib", "/lib64",
-	"/run", "/proc" };
+	"/run/systemd/resolve", "/run/resolvconf" };
+
+#define RESOLVER "/etc/resolv.conf"
 
 enum {
 	READABLE = sizeof(readable) / sizeof(*readable),
-	FILES = 3, OPERANDS_MAX = 256
+	FILES = 4, OPERANDS_MAX = 256
 };
 
 /* Confinement */
+
+static int
+open_dir(const char *path)
+{
+	return sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+}
 
 /* Opens a path that must remain readable or, if it is a file, its directory. */
 static size_t
 add_path(const char *path, int *dirs, size_t count)
 {
-	int fd = sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC,
-	    0);
+	int fd = open_dir(path);
 	char *copy;
 
 	if (fd < 0 && strstr(path, "://") == NULL &&
 	    (copy = strdup(path)) != NULL) {
-		fd = sys_openat(AT_FDCWD, dirname(copy), O_PATH | O_DIRECTORY |
-		    O_CLOEXEC, 0);
+		fd = open_dir(dirname(copy));
 		free(copy);
 	}
 	if (fd >= 0)
@@ -56,14 +67,19 @@ add_path(const char *path, int *dirs, size_t count)
 static int
 confine(struct layermount *m)
 {
-	const char *const files[] = { m->o.auth_file, m->o.ca_file,
-		m->o.side };
+	char *resolver = realpath(RESOLVER, NULL);
+	const char *const files[FILES] = { m->o.auth_file, m->o.ca_file,
+		m->o.side, resolver };
 	int dirs[READABLE + FILES + OPERANDS_MAX], rc;
 	size_t count = 0;
 	bool confined;
 
-	for (size_t i = 0; i < READABLE; i++)
-		count = add_path(readable[i], dirs, count);
+	for (size_t i = 0; i < READABLE; i++) {
+		int fd = open_dir(readable[i]);
+
+		if (fd >= 0)
+			dirs[count++] = fd;
+	}
 	for (size_t i = 0; i < FILES; i++)
 		if (files[i] != NULL)
 			count = add_path(files[i], dirs, count);
@@ -72,6 +88,7 @@ confine(struct layermount *m)
 	rc = sandbox_enter_fetching(m->cache_dir, dirs, count, &confined);
 	for (size_t i = 0; i < count; i++)
 		sys_close(dirs[i]);
+	free(resolver);
 	if (rc != 0)
 		msg_error(&m->msg, "Landlock: %s", strerror(-rc));
 	return rc;
