@@ -131,6 +131,41 @@ shows 'where the index is' \
     '"io.github.containers.zstd-chunked.manifest-position":"[0-9:]*:1"' \
     "$(manifest_of out-zstd-chunked)"
 
+# zstd:chunked: containers/storage rejects a layer with the digests of both
+# projects, so the annotations are for one of them
+chunked() { grep -o '"io[^"]*zstd-chunked.manifest-c[^"]*"' "$1" | sort -u; }
+manifest=$(manifest_of out-zstd-chunked)
+is 'the digest for containers/storage' "$(chunked "$manifest" | head -n 1)" \
+    '"io.containers.zstd-chunked.manifest-checksum"'
+is 'in both spellings' "$(chunked "$manifest" | wc -l)" 2
+is 'and none for stargz' "$(grep -c stargz/toc.digest "$manifest")" 0
+t 'for stargz' 0 layerpack --image -F zstd-chunked --stargz layout stargz
+t 'nothing is missing' 0 is_whole stargz
+t "the archives' digests" 0 diff_ids stargz
+manifest=$(manifest_of stargz)
+is 'the digest as the stargz project spells it' "$(chunked "$manifest")" \
+    '"io.containers.zstd-chunked.manifest-checksum"'
+is 'no tar-split' "$(grep -c tarsplit "$manifest")" 0
+first=stargz/blobs/sha256/$(layers_of stargz | head -n 1)
+at=$(values "$manifest" io.containers.zstd-chunked.manifest-position |
+    head -n 1)
+rest=${at#*:}
+is "the digest of the table's text" "$(values "$manifest" \
+    containerd.io/snapshot/stargz/toc.digest | head -n 1)" \
+    "sha256:$(tail -c "+$((${at%%:*} + 1))" "$first" |
+	head -c "${rest%%:*}" | zstd -dc | sha256sum | cut -d ' ' -f 1)"
+is "the archive's size" "$(values "$manifest" \
+    io.containers.estargz.uncompressed-size | head -n 1)" \
+    "$(zstd -qdc "$first" | wc -c)"
+is 'a landmark' "$(zstd -qdc "$first" | tar -t | head -n 1)" \
+    .no.prefetch.landmark
+t 'the layer is good' 0 layerpack --verify "$first"
+tree_of stargz | grep -v -e landmark >got
+same 'and has the same files' got tree
+t 'estargz for stargz' 1 layerpack --image -F estargz --stargz layout none
+shows 'needs no option' '^layerpack: --stargz cannot be used with -F estargz' \
+    .t.err
+
 # SOCI: layers and configs do not change, and an index of ztocs is added
 soci_type=application/vnd.amazon.soci.index.v2+json
 t 'ztoc' 0 layerpack --image -F ztoc layout out-ztoc

@@ -40,34 +40,35 @@ files() {
 }
 
 # index_digest: prints the digest that the program checks: that of the JSON, in
-# both formats
+# both formats.  Without --stargz, a zstd:chunked layer has no annotation for it.
 index_digest() {
-	case $1 in
-	gzip) sed -n 's/^annotation .*toc.digest=//p' said ;;
-	zstd)
+	if grep -q stargz/toc.digest said; then
+		sed -n 's/^annotation .*stargz.toc.digest=//p' said
+	else
 		at=$(sed -n 's/^annotation io.containers.*position=//p' said)
 		rest=${at#*:}
 		echo "sha256:$(tail -c "+$((${at%%:*} + 1))" out |
 		    head -c "${rest%%:*}" | zstd -dc | sha256sum |
 		    cut -d ' ' -f 1)"
-		;;
-	esac
+	fi
 }
 
 files tree | sort >want
 for kind in gzip zstd; do
 	[ $kind = gzip ] && format=estargz || format=zstd-chunked
-	for options in '' '-c 64K' '--order order'; do
+	for options in '' '-c 64K' '--order order' --stargz \
+	    '--stargz --order order'; do
+		[ "$kind ${options%% *}" != 'gzip --stargz' ] || continue
 		# shellcheck disable=SC2086
 		layerpack -f -F $format $options -o out t.tar >said
 		t "$format $options: every chunk is verified" 0 \
-		    "$peer" verify $kind out "$(index_digest $kind)"
+		    "$peer" verify $kind out "$(index_digest)"
 		grep -v landmark .t.out | sort >got
 		same 'and every file is read' got want
 	done
 	layerpack -f -F "$format" --min-chunk 64K -o out t.tar >said
 	t "$format: files that share a unit, which the library refuses" 1 \
-	    "$peer" verify $kind out "$(index_digest $kind)"
+	    "$peer" verify $kind out "$(index_digest)"
 	shows 'for its own reason' 'offset [0-9]* found twice' .t.err
 	t "the library's $kind layer" 0 \
 	    "$peer" make $kind t.tar theirs 100000 etc/file7

@@ -47,6 +47,12 @@ struct pack_options {
 	 * it, containers/storage 1.55 and later pulls the whole layer.
 	 */
 	bool no_tar_split;
+	/*
+	 * zstd:chunked only: for the stargz project's readers, which need a
+	 * landmark in the archive, and an annotation that containers/storage
+	 * 1.52 and later rejects next to its own.  Implies no_tar_split.
+	 */
+	bool stargz;
 	bool no_compact;		/* also omit the compact index */
 	enum pack_windows windows;	/* ztoc only */
 	const char *tmpdir;		/* directory for temporary files */
@@ -59,6 +65,8 @@ struct pack_result {
 	uint8_t content_digest[LAYER_DIGEST];	/* digest of the tar archive:
 						 * diff_id */
 	uint8_t index_digest[LAYER_DIGEST];	/* see layer_expect */
+	uint8_t toc_digest[LAYER_DIGEST];	/* digest of the decompressed
+						 * table of contents */
 	uint64_t blob_size, content_size;
 	/* see layer_expect */
 	uint64_t index_offset, index_length, index_content;
@@ -105,7 +113,8 @@ struct pack_annotation {
  * Fills in up to PACK_ANNOTATIONS_MAX annotations, which other programs require
  * in the manifest of an image to read the layer lazily.  Returns their number.
  */
-size_t pack_annotations(enum layer_kind kind, const struct pack_result *r,
+size_t pack_annotations(const struct pack_options *o,
+    const struct pack_result *r,
     struct pack_annotation a[PACK_ANNOTATIONS_MAX]);
 
 #endif

@@ -129,7 +129,7 @@ int
 pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest)
 {
 	struct pack_result *r = p->r;
-	uint8_t trace[LAYER_DIGEST];
+	uint8_t trace[LAYER_DIGEST], digest[DIGEST_MAX];
 	uint64_t end = p->out.at;
 	bool has_trace = p->order != NULL && p->o->trace;
 	int rc = has_trace ? pack_trace_write(p, trace) : 0;
@@ -140,7 +140,12 @@ pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest)
 	if (rc == 0)
 		rc = pack_toc_end(&p->toc, r, tar_split_digest,
 		    has_trace ? trace : NULL);
-	return rc != 0 ? rc : pack_store_end(&p->toc.store);
+	if (rc == 0)
+		rc = digest_end(p->toc.digest, digest);
+	if (rc != 0)
+		return rc;
+	memcpy(r->toc_digest, digest, LAYER_DIGEST);
+	return pack_store_end(&p->toc.store);
 }
 
 /* Packing a layer */

@@ -4,7 +4,8 @@
  *
  * Sources: docs/estargz.md in containerd/stargz-snapshotter; pkg/zstdchunked
  * there and, before 1.44, in containers/storage; pkg/chunked/internal/minimal
- * in containers/storage, whose names also contain "github".
+ * in containers/storage, whose names also contain "github"; its pkg/chunked/toc,
+ * which rejects a layer with both projects' digests.
  */
 #include "lazy/pack.h"
 
@@ -22,9 +23,9 @@ add(struct pack_annotation *a, size_t *n, const char *name)
 
 static void
 add_digest(struct pack_annotation *a, size_t *n, const char *name,
-    const struct pack_result *r)
+    const uint8_t digest[LAYER_DIGEST])
 {
-	hex_write_sha256(add(a, n, name), r->index_digest);
+	hex_write_sha256(add(a, n, name), digest);
 }
 
 /* "sha256:", 64 digits, ":", offset, ":", length */
@@ -40,16 +41,14 @@ add_compact(struct pack_annotation *a, size_t *n, const struct pack_result *r)
 	    ":%" PRIu64, digest, r->compact_offset, r->compact_length);
 }
 
-static size_t
-of_estargz(const struct pack_result *r, struct pack_annotation *a)
+/* The annotations that the stargz project needs in both formats. */
+static void
+add_stargz(struct pack_annotation *a, size_t *n, const struct pack_result *r)
 {
-	size_t n = 0;
-
-	add_digest(a, &n, "containerd.io/snapshot/stargz/toc.digest", r);
-	snprintf(add(a, &n, "io.containers.estargz.uncompressed-size"),
+	add_digest(a, n, "containerd.io/snapshot/stargz/toc.digest",
+	    r->toc_digest);
+	snprintf(add(a, n, "io.containers.estargz.uncompressed-size"),
 	    PACK_ANNOTATION_B, "%" PRIu64, r->content_size);
-	add_compact(a, &n, r);
-	return n;
 }
 
 static void
@@ -62,31 +61,42 @@ add_position(struct pack_annotation *a, size_t *n, const char *name,
 	    r->index_content);
 }
 
-static size_t
-of_zstd_chunked(const struct pack_result *r, struct pack_annotation *a)
+/* containers/storage */
+static void
+add_containers(struct pack_annotation *a, size_t *n,
+    const struct pack_result *r)
 {
-	size_t n = 0;
-
-	add_digest(a, &n, "io.github.containers.zstd-chunked"
-	    ".manifest-checksum", r);
-	add_position(a, &n, "io.github.containers.zstd-chunked"
+	add_digest(a, n, "io.github.containers.zstd-chunked"
+	    ".manifest-checksum", r->index_digest);
+	add_position(a, n, "io.github.containers.zstd-chunked"
 	    ".manifest-position", r);
 	if (r->tar_split_length > 0)
-		snprintf(add(a, &n, "io.github.containers.zstd-chunked"
+		snprintf(add(a, n, "io.github.containers.zstd-chunked"
 		    ".tarsplit-position"), PACK_ANNOTATION_B, "%" PRIu64
 		    ":%" PRIu64 ":%" PRIu64, r->tar_split_offset,
 		    r->tar_split_length, r->tar_split_content);
-	add_digest(a, &n, "io.containers.zstd-chunked.manifest-checksum", r);
-	add_position(a, &n, "io.containers.zstd-chunked.manifest-position",
-	    r);
-	add_compact(a, &n, r);
-	return n;
 }
 
 size_t
-pack_annotations(enum layer_kind kind, const struct pack_result *r,
+pack_annotations(const struct pack_options *o, const struct pack_result *r,
     struct pack_annotation a[PACK_ANNOTATIONS_MAX])
 {
-	return kind == LAYER_ESTARGZ ? of_estargz(r, a) :
-	    kind == LAYER_ZSTD_CHUNKED ? of_zstd_chunked(r, a) : 0;
+	bool chunked = o->kind == LAYER_ZSTD_CHUNKED;
+	size_t n = 0;
+
+	if (!chunked && o->kind != LAYER_ESTARGZ)
+		return 0;
+	/* containers/storage rejects a layer with the annotations of both */
+	if (chunked && !o->stargz)
+		add_containers(a, &n, r);
+	else
+		add_stargz(a, &n, r);
+	if (chunked) {
+		add_digest(a, &n, "io.containers.zstd-chunked"
+		    ".manifest-checksum", r->index_digest);
+		add_position(a, &n, "io.containers.zstd-chunked"
+		    ".manifest-position", r);
+	}
+	add_compact(a, &n, r);
+	return n;
 }

@@ -29,7 +29,8 @@ int
 pack_cut_open(struct pack_cut **out, struct pack *p)
 {
 	struct pack_cut *c = sys_calloc(1, sizeof(*c));
-	bool split = !p->format->in_archive && !p->o->no_tar_split;
+	bool split = !p->format->in_archive && !p->o->no_tar_split &&
+	    !p->o->stargz;
 	int rc;
 
 	if (c == NULL)
@@ -228,7 +229,8 @@ begin_archive(struct pack_cut *c)
 	int rc;
 
 	c->started = true;
-	if (c->from.arranged || !c->p->format->in_archive)
+	if (c->from.arranged ||
+	    (!c->p->format->in_archive && !c->p->o->stargz))
 		return 0;
 	c->e = landmark;
 	rc = new_header(c, &landmark);

@@ -261,16 +261,13 @@ static int
 finish(struct pack *p)
 {
 	struct pack_result *r = p->r;
-	uint8_t digest[DIGEST_MAX];
 	int rc = pack_toc_finish(p, NULL);
 
 	r->index_offset = p->out.at;
 	r->index_content = p->toc.store.content;
-	if (rc == 0)
-		rc = digest_end(p->toc.digest, digest);
 	if (rc != 0)
 		return rc;
-	memcpy(r->index_digest, digest, LAYER_DIGEST);
+	memcpy(r->index_digest, r->toc_digest, LAYER_DIGEST);
 	rc = write_toc(p);
 	r->index_length = p->out.at - r->index_offset;
 	return rc != 0 ? rc : write_footer(p, r->index_offset);

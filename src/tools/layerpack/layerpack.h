@@ -24,7 +24,7 @@ enum layerpack_make_only {
 	LAYERPACK_CATALOG = 512, LAYERPACK_MIN_CHUNK, LAYERPACK_MIN_LAYER,
 	LAYERPACK_NAME, LAYERPACK_NO_COMPACT,
 	LAYERPACK_NO_TAR_SPLIT, LAYERPACK_NO_TRACE, LAYERPACK_ORDER,
-	LAYERPACK_STATS, LAYERPACK_WINDOWS
+	LAYERPACK_STARGZ, LAYERPACK_STATS, LAYERPACK_WINDOWS
 };
 
 struct layerpack_make_options {
@@ -38,6 +38,7 @@ struct layerpack_make_options {
 	uint64_t catalog;		/* maximum number of names in a catalog,
 					 * or 0 */
 	bool null_ends, no_trace, no_tar_split, no_compact;
+	bool stargz;
 };
 
 struct layerpack_options {

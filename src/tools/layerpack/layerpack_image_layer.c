@@ -76,8 +76,7 @@ take_result(struct image *m, struct image_layer *l,
 	hex_write(l->to.hex, r->blob_digest, LAYER_DIGEST);
 	l->to.size = r->blob_size;
 	hex_write(l->diff_id, r->content_digest, LAYER_DIGEST);
-	l->annotation_count = pack_annotations(m->pack.kind, r,
-	    l->annotations);
+	l->annotation_count = pack_annotations(&m->pack, r, l->annotations);
 	m->from_B += l->from.size;
 	m->to_B += l->to.size;
 	if (m->p->msg.verbose > 0)

@@ -80,6 +80,7 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 		.threads = p->o.threads, .level = (int)o->level,
 		.chunk = o->chunk, .min_chunk = o->min_chunk,
 		.trace = !o->no_trace, .no_tar_split = o->no_tar_split,
+		.stargz = o->stargz,
 		.no_compact = o->no_compact,
 		.tmpdir = layerpack_tmpdir(p) };
 	if (o->windows != NULL && strcmp(o->windows, "packed") == 0)
@@ -93,7 +94,7 @@ print_result(const struct layerpack_make *m)
 {
 	const struct pack_result *r = &m->result;
 	struct pack_annotation a[PACK_ANNOTATIONS_MAX];
-	size_t n = pack_annotations(m->pack.kind, r, a);
+	size_t n = pack_annotations(&m->pack, r, a);
 	bool ztoc = m->pack.kind == LAYER_ZTOC;
 	char digest[HEX_SHA256];
 

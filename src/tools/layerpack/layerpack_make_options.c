@@ -59,6 +59,7 @@ layerpack_make_option(struct layerpack *p, int opt)
 	case LAYERPACK_NO_TAR_SPLIT: o->no_tar_split = true; break;
 	case LAYERPACK_NO_TRACE: o->no_trace = true; break;
 	case LAYERPACK_ORDER: o->order = optarg; break;
+	case LAYERPACK_STARGZ: o->stargz = true; break;
 	case LAYERPACK_STATS: o->stats = optarg == NULL ? "-" : optarg; break;
 	case LAYERPACK_WINDOWS: return set_windows(p);
 	default: return MSG_ERROR;
@@ -101,7 +102,7 @@ set_kind(struct layerpack *p)
 }
 
 /* The formats that an option applies to. */
-enum { TAR = 1, ZTOC = 2, CAS = 4 };
+enum { TAR = 1, ZTOC = 2, CAS = 4, CHUNKED = 8 };
 
 /* Reports options that do not apply to the format. */
 static int
@@ -118,6 +119,7 @@ check_format(struct layerpack *p)
 		{ o->no_compact, TAR, "--no-compact-index" },
 		{ o->no_trace, TAR, "--no-trace" },
 		{ o->no_tar_split, TAR, "--no-tar-split" },
+		{ o->stargz, CHUNKED, "--stargz" },
 		{ o->windows != NULL, ZTOC, "--windows" },
 		{ o->min_layer != 0, ZTOC, "--min-layer" },
 		{ o->stats != NULL, TAR | ZTOC, "--stats" },
@@ -128,6 +130,8 @@ check_format(struct layerpack *p)
 	int format = o->kind == LAYER_ZTOC ? ZTOC : o->kind == LAYER_CAS ?
 	    CAS : TAR;
 
+	if (o->kind == LAYER_ZSTD_CHUNKED)
+		format |= CHUNKED;
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (all[i].given && (all[i].formats & format) == 0) {
 			msg_error(&p->msg, "%s cannot be used with -F %s",

@@ -20,7 +20,7 @@ enum { THREADS_MAX = 1024 };
 const char layerpack_usage[] =
 "usage: layerpack -F format -o layer [-0fqv] [-c size] [-L level] [-p threads]\n"
 "                 [-T dir] [--min-chunk size] [--order list] [--no-trace]\n"
-"                 [--no-tar-split] [--no-compact-index]\n"
+"                 [--no-tar-split] [--no-compact-index] [--stargz]\n"
 "                 [--windows raw|packed] [--min-layer size] [--stats[=file]]\n"
 "                 archive\n"
 #ifdef COLDPRESS_SQLITE
@@ -68,6 +68,8 @@ static const char help[] =
 "      --no-trace         do not store the files in LIST twice\n"
 "      --no-tar-split     zstd-chunked: omit the archive's headers\n"
 "      --no-compact-index omit the compact index, which only coldpress reads\n"
+"      --stargz           zstd-chunked: for the stargz snapshotter, which reads\n"
+"                         no other layers of this format lazily\n"
 "      --windows KIND     ztoc: raw, as in SOCI (default); packed:\n"
 "                         compressed, and fetched when needed\n"
 "      --min-layer SIZE   ztoc: skip a smaller layer, without an error\n"
@@ -124,6 +126,7 @@ static const struct option long_options[] = {
 	{ "order", required_argument, NULL, LAYERPACK_ORDER },
 	{ "output", required_argument, NULL, 'o' },
 	{ "quiet", no_argument, NULL, 'q' },
+	{ "stargz", no_argument, NULL, LAYERPACK_STARGZ },
 	{ "stats", optional_argument, NULL, LAYERPACK_STATS },
 	{ "threads", required_argument, NULL, 'p' },
 	{ "tmpdir", required_argument, NULL, 'T' },
