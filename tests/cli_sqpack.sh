@@ -84,6 +84,17 @@ t 'a truncated archive' 1 sqpack -o cut.image cut.tar
 shows 'is reported' 'the archive ends' .t.err
 t 'no image is created' 1 test -e cut.image
 t 'an empty file is not an archive' 1 sqpack -o cut.image - </dev/null
+shows 'is said to be empty' 'the archive is empty: ' .t.err
+seq 100 >end
+tar --format=ustar -cf end.tar end
+head -c $((512 + 292)) end.tar >cut.tar
+t 'an archive without its last padding' 0 sqpack -o end.image cut.tar
+shows 'is pointed out' '^sqpack: cut.tar: the archive ends within the padding' \
+    .t.err
+is 'its data is complete' "$(sqpack -x got.end end.image &&
+    cmp end got.end/end && echo same)" same
+head -c $((512 + 291)) end.tar >cut.tar
+t 'without a byte of data' 1 sqpack -o cut.image cut.tar
 t 'text is not an archive' 1 sqpack -o cut.image tree/a/large
 shows 'is also reported' 'not a tar archive' .t.err
 t 'nor does a missing directory' 1 sqpack -o cut.image nowhere

@@ -55,6 +55,37 @@ data_is_read_or_skipped(void **state)
 	}
 }
 
+/* Every length of an archive with one file of 700 bytes */
+static void
+the_end_may_be_missing(void **state)
+{
+	char text[700];
+	struct tar_entry e;
+	struct tar *t;
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	for (size_t len = 512; len <= 512 + 1024 + 512; len++) {
+		bool data = len >= 512 + sizeof(text);
+		bool header = len <= 512 + 1024 || len == 512 + 1024 + 512;
+
+		begin(&archive);
+		archive.step = 100;
+		sum(add(&archive, '0', "a", text, sizeof(text)));
+		archive.len = len;
+		t = opened(&archive);
+		assert_int_equal(tar_next(t, &e), 1);
+		assert_int_equal(tar_next(t, &e), data && header ? 0 :
+		    -ENODATA);
+		if (data && header)
+			assert_int_equal(tar_flaw(t) != NULL,
+			    len <= 512 + 1024);
+		if (data && header)
+			assert_int_equal(tar_next(t, &e), 0);
+		tar_close(t);
+	}
+}
+
 static void
 damaged_headers(void **state)
 {
@@ -125,6 +156,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(data_is_read_or_skipped),
+		cmocka_unit_test(the_end_may_be_missing),
 		cmocka_unit_test(damaged_headers),
 		cmocka_unit_test(hard_links),
 	};

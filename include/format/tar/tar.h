@@ -21,6 +21,7 @@
 #ifndef COLDPRESS_TAR_H
 #define COLDPRESS_TAR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -100,6 +101,11 @@ struct tar_source {
 	 */
 	int (*raw)(void *arg, const void *data, size_t len);
 	void *arg;
+	/*
+	 * Input without a single byte is an error, because most likely the
+	 * command that writes to the pipe has failed.
+	 */
+	bool refuse_empty;
 };
 
 struct tar;
@@ -115,8 +121,8 @@ void tar_close(struct tar *t);		/* t may be NULL */
  * Reads the next entry, skipping the rest of the previous one.  Returns 1; 0 at
  * the end of the archive (a block of zeros, or the end of input between
  * entries); or -EBADMSG (not a tar archive, or damaged), -ENODATA (truncated),
- * -EFBIG (a cap is exceeded), -ENOMEM, or the source's -errno.  GNU tar's
- * volume labels and continued members are skipped.  After an error, only
+ * -EFBIG (a cap is exceeded), -ENOMEM, or the source's -errno.  The padding
+ * after the last entry may be missing.  GNU tar's volume labels and continued members are skipped.  After an error, only
  * tar_close() may be called.
  */
 int tar_next(struct tar *t, struct tar_entry *e);
@@ -132,6 +138,12 @@ ssize_t tar_read(struct tar *t, void *buf, size_t len);
  * the last entry.  Returns 0 or -errno.
  */
 int tar_drain(struct tar *t);
+
+/*
+ * Once tar_next() has returned 0, returns a static description of what is
+ * missing at the end of the archive although no entry's data is, or NULL.
+ */
+const char *tar_flaw(const struct tar *t);
 
 /* Returns how many bytes of the archive have been read so far. */
 uint64_t tar_offset(const struct tar *t);

@@ -36,9 +36,10 @@ struct tar_archive {
 
 struct tar_archive_options {
 	unsigned threads;		/* threads for decompression */
-	/* As in struct tar_source; raw may be NULL. */
+	/* as in struct tar_source */
 	int (*raw)(void *arg, const void *data, size_t len);
 	void *raw_arg;
+	bool refuse_empty;
 };
 
 /*

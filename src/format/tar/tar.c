@@ -83,6 +83,12 @@ tar_offset(const struct tar *t)
 }
 
 const char *
+tar_flaw(const struct tar *t)
+{
+	return t->flaw;
+}
+
+const char *
 tar_why(const struct tar *t)
 {
 	return t->why;
@@ -145,7 +151,10 @@ tar_read(struct tar *t, void *buf, size_t len)
 	return n;
 }
 
-/* Skips the rest of the entry and the padding after it. */
+/*
+ * Skips the rest of the entry and the padding after it.  The archive may end
+ * within the padding, as Go's archive/tar leaves it if it is not closed.
+ */
 static int
 skip_rest(struct tar *t)
 {
@@ -154,8 +163,20 @@ skip_rest(struct tar *t)
 
 	t->left += t->padding;
 	t->padding = 0;
-	while (t->left > 0 && n >= 0)
-		n = tar_read(t, buf, sizeof(buf));
+	while (t->left > t->pad && n >= 0)
+		n = tar_read(t, buf, t->left - t->pad < sizeof(buf) ?
+		    (size_t)(t->left - t->pad) : sizeof(buf));
+	while (t->left > 0 && n >= 0) {
+		n = take(t, buf, (size_t)t->left);
+		if (n == 0) {
+			t->flaw = "the archive ends within the padding after "
+			    "its last entry";
+			t->ended = true;
+			n = (ssize_t)t->left;
+		}
+		if (n > 0)
+			t->left -= (uint64_t)n;
+	}
 	return n < 0 ? (int)n : 0;
 }
 
@@ -185,7 +206,14 @@ tar_header_next(struct tar *t)
 
 	if (rc != 0)
 		return rc;
-	rc = t->ended ? 0 : tar_block(t);
+	if (t->ended)
+		return 0;
+	rc = tar_block(t);
+	if (rc == 0 && t->offset == 0 && t->source.refuse_empty)
+		return tar_fail(t, -ENODATA, "the archive is empty: it does "
+		    "not even contain an end-of-archive block");
+	if (rc == 0)
+		t->flaw = "the archive ends without an end-of-archive block";
 	if (rc == 1 && is_zero(t->block))
 		rc = 0;
 	if (rc == 0)

@@ -84,7 +84,8 @@ tar_archive_open(struct tar_archive *a, int fd,
     const struct tar_archive_options *o)
 {
 	struct tar_source source = { .read = read_bytes, .arg = a,
-		.raw = o->raw == NULL ? NULL : pass_raw };
+		.raw = o->raw == NULL ? NULL : pass_raw,
+		.refuse_empty = o->refuse_empty };
 	const struct codec *codec;
 	const uint8_t *head;
 	ssize_t n;

@@ -267,7 +267,8 @@ make_entry(struct tar *t, struct tar_entry *e)
 	data = has_data(t, e) ? e->size : 0;
 	if (e->type == TAR_FILE || e->type == TAR_HARDLINK)
 		t->left = data;
-	t->padding = (data + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK - t->left;
+	t->pad = -data % TAR_BLOCK;
+	t->padding = data + t->pad - t->left;
 	e->size = e->stored = t->left;
 	rc = set_sparse(t, e);
 	e->data_offset = t->offset;
@@ -289,7 +290,8 @@ read_extension(struct tar *t, struct tar_text *text)
 	if (tar_text_reserve(text, text->len + (size_t)size) != 0)
 		return -ENOMEM;
 	t->left = (uint64_t)size;
-	t->padding = -(uint64_t)size % TAR_BLOCK;
+	t->pad = -(uint64_t)size % TAR_BLOCK;
+	t->padding = t->pad;
 	while (t->left > 0 && n > 0) {
 		n = tar_read(t, text->data + text->len, (size_t)t->left);
 		if (n > 0)
@@ -344,9 +346,10 @@ extension(struct tar *t)
 	case 'V':
 	case 'M':
 		rc = field(t, SIZE_AT, LONG_B, 0, INT64_MAX - TAR_BLOCK, &size);
-		if (rc == 0 && t->block[TYPE_AT] == 'M')
-			t->padding = (uint64_t)(size + TAR_BLOCK - 1) /
-			    TAR_BLOCK * TAR_BLOCK;
+		if (rc == 0 && t->block[TYPE_AT] == 'M') {
+			t->pad = -(uint64_t)size % TAR_BLOCK;
+			t->padding = (uint64_t)size + t->pad;
+		}
 		return rc != 0 ? rc : 2;
 	default:
 		return 0;

@@ -43,8 +43,10 @@ struct tar {
 	uint64_t left;			/* entry data bytes left */
 	uint64_t padding;		/* padding after the data, and data to
 					 * be skipped */
+	unsigned pad;			/* how much of that only completes a
+					 * block, at the end */
 	bool ended;
-	const char *why;
+	const char *why, *flaw;
 	uint8_t block[TAR_BLOCK];
 	struct tar_pax global, local;
 	struct tar_text long_path, long_link;	/* GNU tar's long names; len

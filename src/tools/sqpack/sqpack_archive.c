@@ -18,9 +18,11 @@ archive_fail(struct archive *a, int rc)
 }
 
 int
-archive_open(struct archive *a, struct sqpack *p, const char *name, int fd)
+archive_open(struct archive *a, struct sqpack *p, const char *name, int fd,
+    bool refuse_empty)
 {
-	struct tar_archive_options o = { .threads = p->o.data.threads };
+	struct tar_archive_options o = { .threads = p->o.data.threads,
+		.refuse_empty = refuse_empty };
 	int rc = fd;
 
 	*a = (struct archive){ .p = p, .name = name, .fd = fd,
@@ -45,4 +47,13 @@ archive_end(struct archive *a)
 	int rc = tar_archive_end(&a->stream);
 
 	return rc != 0 ? archive_fail(a, rc) : 0;
+}
+
+void
+archive_tell_flaw(struct archive *a)
+{
+	if (tar_flaw(a->tar) == NULL)
+		return;
+	progress_erase(&a->p->progress);
+	msg_warn(&a->p->msg, "%s: %s", a->name, tar_flaw(a->tar));
 }

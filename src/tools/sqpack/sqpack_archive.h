@@ -34,7 +34,7 @@ struct archive {
  * after an error.  Returns 0, or -errno after reporting the error.
  */
 int archive_open(struct archive *a, struct sqpack *p, const char *name,
-    int fd);
+    int fd, bool refuse_empty);
 void archive_close(struct archive *a);
 
 /*
@@ -63,6 +63,9 @@ int64_t archive_skip(void *arg);
  * intact.  Returns 0, or -errno after reporting the error.
  */
 int archive_end(struct archive *a);
+
+/* After the last entry, warns if the end of the archive is missing. */
+void archive_tell_flaw(struct archive *a);
 
 /* Reports why the archive cannot be read.  Returns rc. */
 int archive_fail(struct archive *a, int rc);

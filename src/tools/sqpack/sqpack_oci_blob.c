@@ -43,7 +43,7 @@ oci_open_layer(struct oci *o)
 		return rc;
 	}
 	o->open = true;
-	return archive_open(&o->archive, o->p, o->name, fd);
+	return archive_open(&o->archive, o->p, o->name, fd, false);
 }
 
 int

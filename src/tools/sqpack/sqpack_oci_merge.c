@@ -215,8 +215,10 @@ take_layer(struct oci *o)
 		rc = tar_next(a->tar, &a->entry);
 		if (rc < 0)
 			return archive_fail(a, rc);
-		if (rc == 0)
+		if (rc == 0) {
+			archive_tell_flaw(a);
 			return oci_close_layer(o);
+		}
 		rc = archive_take(a, &id);
 		if (rc < 0)
 			return rc;

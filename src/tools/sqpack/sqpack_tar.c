@@ -16,21 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/*
- * Handles the end of the archive.  Empty input is an error, because most likely
- * the command that writes to the pipe has failed.
- */
-static int
-at_end(struct archive *a)
-{
-	if (tar_offset(a->tar) > 0)
-		return 0;
-	progress_erase(&a->p->progress);
-	msg_error(&a->p->msg, "%s: the archive is empty: it does not even "
-	    "contain an end-of-archive block", a->name);
-	return -ENODATA;
-}
-
 void
 archive_give(struct archive *a, struct sqb_file *f)
 {
@@ -51,7 +36,7 @@ archive_next(void *arg, struct sqb_file *f)
 		if (rc < 0)
 			return archive_fail(a, rc);
 		if (rc == 0)
-			return at_end(a);
+			return 0;
 		rc = archive_take(a, &f->id);
 	}
 	archive_give(a, f);
@@ -142,6 +127,8 @@ archive_finish(void *state)
 	struct archive *a = state;
 	int rc = archive_end(a);
 
+	if (rc == 0)
+		archive_tell_flaw(a);
 	if (rc == 0 && a->p->o.complete != NULL)
 		rc = a->p->o.complete(a->p);
 	if (rc == 0) {
@@ -175,7 +162,7 @@ archive_open_file(struct sqpack *p, void **state, struct sqb_source *files)
 		.read = archive_read, .skip = archive_skip, .arg = a };
 	fd = strcmp(p->o.source, "-") == 0 ? STDIN_FILENO :
 	    sys_openat(AT_FDCWD, p->o.source, O_RDONLY | O_CLOEXEC, 0);
-	return archive_open(a, p, p->o.source, fd);
+	return archive_open(a, p, p->o.source, fd, true);
 }
 
 const struct sqpack_source sqpack_tar = {
