@@ -5,6 +5,8 @@
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/nasty.sh
 . "$SRC/tests/nasty.sh"
+# shellcheck source=tests/graft.sh
+. "$SRC/tests/graft.sh"
 
 have sha256sum || skip_all 'no sha256sum'
 
@@ -117,8 +119,24 @@ echo new >evil/dir/file
 ln -s "$PWD/out" evil/link
 tar -cf e.tar -C evil link
 tar -rf e.tar -C evil --transform 's,^dir,link,' dir/file
-pack estargz e.tar
-t 'a file below a link' 1 layerpack -x x l
+t 'a file below a link' 1 pack estargz e.tar
+shows 'is refused' 'e.tar: link/file: link is not a directory' .t.err
+# index FORMAT ENTRY...: makes the layer l, which contains only an index
+index() {
+	index_as=$1
+	shift
+	{
+		printf '{"version":1,"entries":['
+		printf %s "$*"
+		printf ']}'
+	} >table.json
+	: >l
+	finish "$index_as" l
+}
+index estargz "{\"name\":\"link\",\"type\":\"symlink\",
+    \"linkName\":\"$PWD/out\"},{\"name\":\"link/file\",\"type\":\"reg\"}"
+t 'a layer with one' 1 layerpack -x x l
+shows 'is extracted without it' 'x/link/file: ' .t.err
 is 'is not written through it' "$(cat out/file)" outside
 rm -rf x
 mkdir x
@@ -147,6 +165,66 @@ for format in estargz zstd-chunked; do
 	pack $format e.tar
 	t "$format: an absolute path" 0 layerpack -x x l
 	same "$format: is below the root" "x$PWD/evil/dir/file" evil/dir/file
+	rm -rf x
+done
+
+# Entries that cannot be created
+mkdir bad
+echo one >bad/a
+ln bad/a bad/b
+tar -cf 'a link to itself.tar' -C bad --transform 's,^a,b,R' a b
+tar -cf 'a link before its target.tar' -C bad a b
+tar -rf 'a link before its target.tar' -C bad a
+tar --delete -f 'a link before its target.tar' --occurrence=1 a
+mkdir bad/c
+tar --no-recursion -cf 'a link to a directory.tar' -C bad \
+    --transform 's,^a,c,RS' c a b
+rm bad/b
+cp bad/a bad/b
+tar -cf 'a file below a file.tar' -C bad --transform 's,^b,a/b,' a b
+tar -cf 'a long name.tar' --format=pax -C bad \
+    --transform "s,^b,d/$(printf '%0300d' 0)," a b
+tar -cf 'a large ID.tar' --format=pax --pax-option=gid:=4294967296 -C bad a
+while IFS=: read -r name why; do
+	for format in estargz zstd-chunked ztoc; do
+		rm -f l
+		t "$format: $name" 1 pack $format "$name.tar"
+		shows "$format: is refused" "^layerpack: $name.tar: $why" .t.err
+		t "$format: nothing is made" 1 test -e l
+	done
+done <<-END
+	a link to itself:b is a hard link to itself$
+	a link before its target:b is a hard link to a, which does not precede it
+	a link to a directory:b is a hard link to c, which is a directory
+	a file below a file:a/b: a is not a directory
+	a long name:the path d/0*[.]* contains a name of 300 bytes
+	a large ID:a: the owner or group ID is above 2^32 - 1
+END
+for name in 'a long name' 'a large ID'; do
+	t "cas: $name" 1 layerpack -F cas -o cas "$name.tar"
+done
+for format in estargz zstd; do
+	index $format '{"name":"a","type":"reg","gid":1099511627776}'
+	t "$format: a group of 2^40" 1 layerpack -x x l
+	shows 'is too large' \
+	    'l: a: the owner or group ID is above 2^32 - 1' .t.err
+	t 'nothing is extracted' 1 test -e x
+done
+
+# A hard link whose target only a lower layer can contain
+rm bad/b
+ln bad/a bad/b
+tar -cf lower.tar -C bad a b
+tar --delete -f lower.tar a
+for format in estargz zstd-chunked; do
+	t "$format: a link to a lower layer" 0 layerpack -f -F $format -o l \
+	    lower.tar
+	shows 'is pointed out' "^layerpack: lower.tar: b is a hard link to a, \
+which is not in the archive, and so can only be in a lower layer;" .t.err
+	t 'the layer is good' 0 layerpack --verify l
+	t 'but cannot be extracted alone' 1 layerpack -x x l
+	shows 'and this is why' \
+	    '^layerpack: x/b: a hard link to a, which the layer does not' .t.err
 	rm -rf x
 done
 

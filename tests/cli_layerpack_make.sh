@@ -158,8 +158,66 @@ is 'nothing was written' "$([ -e out ] || echo none)" none
 t 'an existing layer' 1 layerpack -F estargz -o out t.tar
 is 'is kept' "$(stat -c %s out)" 0
 t 'a full disk' 1 layerpack -q -f -F estargz -o /dev/full t.tar
+
+# No archive at all is an error; two blocks of zeros are an empty archive
 : >none
-t 'an empty archive' 0 pack estargz none
+gzip -c none >none.gz
+head -c 1024 /dev/zero >zeros
+rm -rf out
+for format in estargz zstd-chunked ztoc cas; do
+	for input in none none.gz; do
+		t "$format: $input" 1 layerpack -F $format -o out $input
+		shows 'is empty' "^layerpack: $input: the archive is empty: " \
+		    .t.err
+	done
+	t "$format: nothing was written" 1 test -e out
+	t "$format: an empty archive" 0 layerpack -q -F $format -o out zeros
+	rm -rf out
+done
+pack estargz zeros
 t 'can be listed' 0 layerpack -t out
+
+# The end is missing, but no data, as in archives that were not closed
+mkdir end
+seq 100 >end/a
+seq 2000 >end/b
+tar --format=ustar -b 1 -cf end.tar -C end a b
+data=$(($(stat -c %s end/a) + $(stat -c %s end/b)))
+padded=$((512 * 2 + (292 + 511) / 512 * 512 + (8893 + 511) / 512 * 512))
+is 'the data' "$data" $((292 + 8893))
+head -c $padded end.tar >padded.tar
+head -c $((padded - 512 + 8893 % 512)) end.tar >unpadded.tar
+head -c $((padded - 512 + 8893 % 512 - 1)) end.tar >damaged.tar
+for format in estargz zstd-chunked ztoc cas; do
+	for end in padded unpadded; do
+		rm -rf l x
+		t "$format: $end" 0 layerpack -F $format -o l $end.tar
+		shows 'the end is missing' \
+		    "^layerpack: $end.tar: the archive ends with" .t.err
+		if [ $format = ztoc ]; then
+			t 'good' 0 layerpack --verify --ztoc l $end.tar
+			t 'extracted' 0 layerpack -x x --ztoc l $end.tar
+		else
+			t 'good' 0 layerpack --verify l
+			t 'extracted' 0 layerpack -x x l
+		fi
+		t 'complete' 0 diff -r end x
+		[ $format != estargz ] ||
+		    t 'by tar, too' 0 unpacked l got
+	done
+	t "$format: damaged" 1 layerpack -f -F $format -o none.l damaged.tar
+	shows 'data is missing' "ends within an entry's data" .t.err
+done
+echo b >order
+for format in estargz zstd-chunked; do
+	for end in padded unpadded; do
+		rm -rf x
+		t "$format: $end, with an order" 0 \
+		    pack $format --order order $end.tar
+		t 'good' 0 layerpack --verify out
+		t 'extracted' 0 layerpack -x x out
+		t 'complete' 0 diff -r end x
+	done
+done
 
 done_testing

@@ -15,6 +15,7 @@
 
 #include "lazy/layer.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct progress;
@@ -44,6 +45,7 @@ struct cas_options {
 	 * is not kept.
 	 */
 	const char *key;
+	bool refuse_empty;		/* see struct tar_source */
 	struct progress *progress;	/* progress through the archives; may be
 					 * NULL */
 };
@@ -81,7 +83,8 @@ int cas_open(struct cas **c, const struct cas_options *o, const char *path,
  * Adds the archive at the current position of `in`, which may be compressed.
  * Returns 0 or, with the reason in why, -EBADMSG or -ENODATA (the archive is
  * damaged or truncated), -EINVAL (the format cannot represent the archive),
- * -EFBIG, -ENOMEM, or -errno from a read or write.
+ * -EFBIG, -ENOMEM, or -errno from a read or write.  On success, why contains a
+ * warning or is empty.
  */
 int cas_add(struct cas *c, int in, char why[LAYER_WHY]);
 

@@ -55,6 +55,7 @@ struct pack_options {
 	bool stargz;
 	bool no_compact;		/* also omit the compact index */
 	enum pack_windows windows;	/* ztoc only */
+	bool refuse_empty;		/* see struct tar_source */
 	const char *tmpdir;		/* directory for temporary files */
 	struct progress *progress;	/* progress through the archive; may be
 					 * NULL */
@@ -80,6 +81,11 @@ struct pack_result {
 					 * blocks */
 	uint64_t entries, units;
 	uint64_t files_B;		/* total size of all files */
+	/* for warnings: */
+	const char *flaw;		/* see tar_flaw() */
+	uint64_t lower_links;		/* number of hard links to files that
+					 * can only be in a lower layer */
+	char lower_link[LAYER_WHY];	/* clause about the first */
 };
 
 /* The level range and default level of a format's compressor. */
@@ -96,8 +102,8 @@ uint64_t pack_chunk(const struct pack_options *o);
  * and writes the layer, or for LAYER_ZTOC the index, to out.  Neither is
  * closed; the output is complete only on success.  Returns 0 or, with the
  * reason in why, -EBADMSG or -ENODATA (the archive is damaged or truncated),
- * -EINVAL (the format cannot represent the archive, or does not support an
- * option), -EFBIG, -ENOMEM, or -errno from a read or write.
+ * -EINVAL or -EOVERFLOW (the format cannot represent the archive, it cannot be
+ * extracted, or an option is not supported), -EFBIG, -ENOMEM, or -errno from a read or write.
  */
 int pack_layer(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY]);

@@ -121,7 +121,8 @@ cas_close(struct cas *c)
 static int
 read_archive(struct cas *c, struct cas_layer *layer, int in)
 {
-	const struct tar_archive_options o = { .threads = c->o->threads };
+	const struct tar_archive_options o = { .threads = c->o->threads,
+		.refuse_empty = c->o->refuse_empty };
 	struct cas_cut cut = { .c = c, .layer = layer };
 	struct tar_archive a;
 	int rc = tar_archive_open(&a, in, &o);
@@ -134,6 +135,8 @@ read_archive(struct cas *c, struct cas_layer *layer, int in)
 		rc = tar_archive_end(&a);
 	if (rc != 0 && *c->why == '\0')
 		snprintf(c->why, LAYER_WHY, "%s", tar_archive_why(&a, rc));
+	if (rc == 0 && tar_flaw(a.tar) != NULL)
+		snprintf(c->why, LAYER_WHY, "%s", tar_flaw(a.tar));
 	tar_archive_close(&a);
 	index_finish(&layer->l.index);
 	return rc;

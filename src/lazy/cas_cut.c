@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/sys.h"
+#include "pack_tree.h"
 
 #include <errno.h>
 
@@ -107,7 +108,10 @@ add_entry(struct cas_cut *k)
 		.gid = e->gid, .mtime = e->mtime, .mtime_ns = e->mtime_ns,
 		.size = e->size, .xattrs = e->xattrs,
 		.xattr_count = e->xattr_count };
+	int rc = pack_check_entry(e, k->c->why);
 
+	if (rc != 0)
+		return rc;
 	if (e->mtime > k->c->newest)
 		k->c->newest = e->mtime;
 	return indexed(k, index_entry(&k->layer->l.index, &x, k->c->why));

@@ -91,6 +91,8 @@ const char *layer_type_name(enum tar_type type);
 /* Finds the type with this name.  Returns false if there is none. */
 bool layer_type_find(const char *name, enum tar_type *type);
 
+#define LAYER_LARGE_ID "the owner or group ID is above 2^32 - 1"
+
 /* Writes a clause to why, and returns rc, for use in a return statement. */
 int layer_refuse(char why[LAYER_WHY], int rc, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "format.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -112,6 +113,9 @@ index_entry(struct lazy_index *x, const struct layer_entry *e,
 	if (e->size > INT64_MAX)
 		return refuse(why, -EBADMSG, "a file is larger than 2^63 "
 		    "bytes");
+	if (e->uid > UINT32_MAX || e->gid > UINT32_MAX)
+		return layer_refuse(why, -EOVERFLOW, "%.160s: " LAYER_LARGE_ID,
+		    e->path);
 	rc = array_grow(&entries, x->entry_count, &x->entry_cap, sizeof(*e));
 	x->entries = entries;
 	if (rc != 0)

@@ -10,6 +10,7 @@
 #include "pack_compact.h"
 #include "pack_order.h"
 #include "pack_trace.h"
+#include "pack_tree.h"
 #include "ztoc_pack.h"
 
 #include <errno.h>
@@ -94,7 +95,8 @@ static int
 pack_plain(struct pack *p, int in, char why[LAYER_WHY])
 {
 	struct tar_archive_options o = { .threads = p->o->threads,
-		.raw = pack_cut_raw, .raw_arg = p->cut };
+		.raw = pack_cut_raw, .raw_arg = p->cut,
+		.refuse_empty = p->o->refuse_empty };
 	struct tar_archive a;
 	int rc = tar_archive_open(&a, in, &o);
 
@@ -104,7 +106,7 @@ pack_plain(struct pack *p, int in, char why[LAYER_WHY])
 
 		rc = pack_units(p, &source);
 	}
-	if (rc != 0 && p->why == NULL)
+	if (rc != 0 && p->why == NULL && *why == '\0')
 		snprintf(why, LAYER_WHY, "%s", tar_archive_why(&a, rc));
 	tar_archive_close(&a);
 	return rc;
@@ -120,7 +122,7 @@ pack_ordered(struct pack *p, struct pack_order *order, char why[LAYER_WHY])
 
 	if (rc == 0)
 		rc = pack_units(p, &source);
-	if (rc != 0 && p->why == NULL)
+	if (rc != 0 && p->why == NULL && *why == '\0')
 		snprintf(why, LAYER_WHY, "%s", pack_order_why(order, rc));
 	return rc;
 }
@@ -169,6 +171,8 @@ start(struct pack *p)
 		rc = digest_start(p->out.digest);
 	if (rc == 0)
 		rc = pack_toc_open(&p->toc, p);
+	if (rc == 0)
+		rc = pack_tree_open(&p->tree);
 	return rc != 0 ? rc : pack_cut_open(&p->cut, p);
 }
 
@@ -195,6 +199,7 @@ release(struct pack *p)
 {
 	pack_order_close(p->order);
 	pack_cut_close(p->cut);
+	pack_tree_close(p->tree);
 	pack_toc_close(&p->toc);
 	for (size_t i = 0; p->batches != NULL && i < p->slots; i++)
 		pack_batch_free(&p->batches[i]);

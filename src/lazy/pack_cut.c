@@ -12,6 +12,7 @@
 
 #include "base/sys.h"
 #include "format/tar/tar_header.h"
+#include "pack_tree.h"
 
 #include <errno.h>
 #include <string.h>
@@ -162,7 +163,10 @@ begin_entry(struct pack_cut *c)
 	return c->b->text.failed ? -ENOMEM : 0;
 }
 
-/* Ends the archive after its last entry, whose padding ends at keep. */
+/*
+ * Ends the archive after its last entry, whose padding ends, or should end, at
+ * keep.
+ */
 static int
 end_archive(struct pack_cut *c, size_t keep)
 {
@@ -170,9 +174,13 @@ end_archive(struct pack_cut *c, size_t keep)
 	size_t before;
 	int rc;
 
+	c->p->r->flaw = tar_flaw(c->from.tar);
 	if (c->p->format->in_archive) {
-		if (in->len > keep)
-			pack_cut_retract(c, in->len - keep);
+		rc = in->len >= keep ? 0 :
+		    pack_cut_append(c, NULL, keep - in->len);
+		if (rc != 0)
+			return rc;
+		pack_cut_retract(c, in->len - keep);
 		c->drop = UINT64_MAX;
 	}
 	before = in->len;
@@ -194,13 +202,13 @@ take_entry(struct pack_cut *c)
 	if (c->full)
 		return 0;
 	rc = tar_next(c->from.tar, &c->e);
+	if (rc == 0)
+		rc = pack_tree_end(c->p->tree, c->p->r, c->p->why_text);
 	if (rc <= 0)
 		return rc < 0 ? rc : end_archive(c, keep);
-	rc = pack_check_path(&c->e, c->p->why_text);
-	if (rc != 0) {
-		c->p->why = c->p->why_text;
+	rc = pack_tree_add(c->p->tree, &c->e, c->p->why_text);
+	if (rc != 0)
 		return rc;
-	}
 	c->sparse = c->e.type == TAR_FILE && (c->e.extents != NULL ||
 	    c->e.size != c->e.stored);
 	c->alone = c->from.arranged && strcmp(c->e.path, LAYER_LANDMARK) == 0;

@@ -29,6 +29,7 @@ struct pack;
 struct pack_compact;
 struct pack_cut;
 struct pack_order;
+struct pack_tree;
 
 /* Consecutive bytes of a file, called a chunk in the index. */
 struct pack_piece {
@@ -137,6 +138,7 @@ struct pack {
 	struct pack_batch *batches;	/* one for each slot */
 	size_t slots;
 	struct pack_cut *cut;
+	struct pack_tree *tree;
 	struct pack_order *order;	/* NULL: archive order */
 	struct pack_toc toc;
 	struct pack_out out;
@@ -144,7 +146,8 @@ struct pack {
 	struct pack_result *r;
 	const char *why;		/* reason for an error other than an
 					 * invalid archive, or NULL */
-	char *why_text;			/* buffer of LAYER_WHY bytes for why */
+	char *why_text;			/* buffer of LAYER_WHY bytes for a
+					 * reason that names an entry */
 };
 
 /*
@@ -178,12 +181,6 @@ uint64_t pack_cut_read_B(const struct pack_cut *c);
  * which belong to c, or to NULL if they are omitted.  Returns 0 or -ENOMEM.
  */
 int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
-
-/*
- * pack_path.c: returns 0, or -EINVAL with a clause in why if the path, or the
- * target of a hard link, has a component "..".
- */
-int pack_check_path(const struct tar_entry *e, char why[LAYER_WHY]);
 
 /* pack_batch.c: these return 0 or -ENOMEM, or NULL */
 void pack_batch_clear(struct pack_batch *b);

@@ -70,7 +70,7 @@ read_parts(void *arg, void *buf, size_t len)
 {
 	struct pack_order *o = arg;
 	const struct order_part *p = &o->parts[o->part];
-	uint64_t left;
+	uint64_t left, at;
 	int rc = 0;
 
 	while (o->part < o->part_count && o->part_at == p->len) {
@@ -82,10 +82,16 @@ read_parts(void *arg, void *buf, size_t len)
 	left = p->len - o->part_at;
 	if (len > left)
 		len = (size_t)left;
-	if (p->landmark)
+	at = p->at + o->part_at;
+	if (p->landmark) {
 		memcpy(buf, o->landmark.data + o->part_at, len);
-	else
-		rc = pack_order_read(o, p->at + o->part_at, buf, len);
+	} else if (at >= o->stored) {
+		memset(buf, 0, len);
+	} else {
+		if (len > o->stored - at)
+			len = (size_t)(o->stored - at);
+		rc = pack_order_read(o, at, buf, len);
+	}
 	o->part_at += len;
 	return rc != 0 ? rc : (ssize_t)len;
 }

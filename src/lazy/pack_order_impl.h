@@ -35,7 +35,9 @@ struct order_part {
 struct pack_order {
 	int fd;				/* the archive */
 	bool own_fd;
-	uint64_t base, end;		/* offsets of the archive in fd */
+	uint64_t base;			/* offset of the archive in fd */
+	uint64_t stored, end;		/* its length there, and with the
+					 * padding after the last entry */
 	struct arena arena;
 	struct order_entry *entries;
 	uint32_t *by_path;		/* indices sorted by path */

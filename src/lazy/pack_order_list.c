@@ -167,7 +167,8 @@ read_all(struct pack_order *o, struct tar_archive *a)
 		o->tail = tar_offset(a->tar) - TAR_BLOCK;
 	if (rc == 0)
 		rc = tar_archive_end(a);
-	o->end = tar_offset(a->tar);
+	o->stored = tar_offset(a->tar);
+	o->end = o->stored < o->tail ? o->tail : o->stored;
 	return rc;
 }
 
@@ -175,7 +176,8 @@ int
 order_list(struct pack_order *o, const struct pack_options *options, int in,
     char why[LAYER_WHY])
 {
-	struct tar_archive_options ao = { .threads = options->threads };
+	struct tar_archive_options ao = { .threads = options->threads,
+		.refuse_empty = options->refuse_empty };
 	struct tar_archive a;
 	int rc = 0;
 

@@ -178,24 +178,6 @@ keep_extents(struct strbuf *b, const struct tar_entry *e)
 	}
 }
 
-static int
-refuse(const struct tar_entry *e, const char *what, char why[LAYER_WHY])
-{
-	return layer_refuse(why, -EINVAL, "%.160s: %s", e->path, what);
-}
-
-static int
-check(const struct tar_entry *e, bool packed, char why[LAYER_WHY])
-{
-	if (e->size != e->stored && !packed)
-		return refuse(e, "a sparse file cannot be represented in "
-		    "SOCI's format", why);
-	if (e->uid > UINT32_MAX || e->gid > UINT32_MAX)
-		return refuse(e, "the owner or group ID is above 2^32 - 1",
-		    why);
-	return 0;
-}
-
 int
 ztoc_entries_add(struct ztoc_entries *x, const struct tar_entry *e,
     bool packed, char why[LAYER_WHY])
@@ -207,12 +189,11 @@ ztoc_entries_add(struct ztoc_entries *x, const struct tar_entry *e,
 		.gid = (uint32_t)e->gid, .type = e->type,
 		.extents = sparse ? (uint32_t)e->extent_count : 0 };
 	char mtime[UTC_B];
-	int rc = pack_check_path(e, why);
+	int rc;
 
-	if (rc == 0)
-		rc = check(e, packed, why);
-	if (rc != 0)
-		return rc;
+	if (sparse && !packed)
+		return layer_refuse(why, -EINVAL, "%.160s: a sparse file "
+		    "cannot be represented in SOCI's format", e->path);
 	strbuf_clear(&x->b);
 	strbuf_add(&x->b, &k, sizeof(k));
 	if (!utc_rfc3339(mtime, e->mtime, e->mtime_ns))

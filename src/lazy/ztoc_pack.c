@@ -15,6 +15,7 @@
 #include "engine/digest/digest.h"
 #include "format.h"
 #include "format/gzip/gzip_points.h"
+#include "pack_tree.h"
 
 #include <errno.h>
 #include <string.h>
@@ -142,6 +143,7 @@ end_archive(struct ztoc_job *j)
 	uint64_t end = tar_offset(j->tar) + TAR_BLOCK;
 	int rc = tar_drain(j->tar);
 
+	j->r->flaw = tar_flaw(j->tar);
 	j->r->content_size = tar_offset(j->tar);
 	j->archive = j->r->content_size < end ? j->r->content_size : end;
 	return rc != 0 ? rc : ztoc_spans_end(j->spans);
@@ -155,10 +157,15 @@ read_entries(struct ztoc_job *j)
 
 	while ((rc = tar_next(j->tar, &e)) == 1) {
 		j->r->files_B += e.type == TAR_FILE ? e.size : 0;
-		rc = ztoc_entries_add(j->entries, &e, j->packed, j->why);
+		rc = pack_tree_add(j->tree, &e, j->why);
+		if (rc == 0)
+			rc = ztoc_entries_add(j->entries, &e, j->packed,
+			    j->why);
 		if (rc != 0)
 			return rc;
 	}
+	if (rc == 0)
+		rc = pack_tree_end(j->tree, j->r, j->why);
 	return rc != 0 ? rc : end_archive(j);
 }
 
@@ -179,7 +186,8 @@ open_spans(struct ztoc_job *j)
 static int
 open_layer(struct ztoc_job *j)
 {
-	struct tar_source tar = { .read = read_archive, .arg = j };
+	struct tar_source tar = { .read = read_archive, .arg = j,
+		.refuse_empty = j->o->refuse_empty };
 	struct gzip_points_source points = { .read = read_layer,
 		.taken = taken, .point = point, .arg = j,
 		.sparse = j->packed ? sparse : NULL,
@@ -192,6 +200,8 @@ open_layer(struct ztoc_job *j)
 		rc = gzip_points_open(&j->points, &points);
 	if (rc == 0)
 		rc = ztoc_entries_open(&j->entries, j->o->tmpdir);
+	if (rc == 0)
+		rc = pack_tree_open(&j->tree);
 	if (rc == 0)
 		rc = tar_open(&j->tar, &tar);
 	return rc;
@@ -253,6 +263,7 @@ ztoc_pack(const struct pack_options *o, int in, int out,
 	rc = run(&j);
 	tar_close(j.tar);
 	ztoc_entries_close(j.entries);
+	pack_tree_close(j.tree);
 	gzip_points_close(j.points);
 	ztoc_spans_close(j.spans);
 	digest_free(j.out.digest);

@@ -20,6 +20,7 @@ int ztoc_pack(const struct pack_options *o, int in, int out,
 
 /* The entries */
 
+struct pack_tree;
 struct ztoc_entries;
 
 int ztoc_entries_open(struct ztoc_entries **x, const char *tmpdir);
@@ -106,6 +107,7 @@ struct ztoc_job {
 	struct ztoc_output out;
 	struct ztoc_entries *entries;
 	struct ztoc_spans *spans;
+	struct pack_tree *tree;
 	struct gzip_points *points;
 	struct tar *tar;
 	uint64_t archive;		/* archive size as SOCI counts it */

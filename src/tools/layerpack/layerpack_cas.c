@@ -31,6 +31,8 @@ layerpack_cas_add(struct layerpack_cas *m, int in, const char *name)
 	progress_erase(&m->progress);
 	if (rc != 0)
 		msg_error(&m->p->msg, "%s: %s", name, why);
+	else if (*why != '\0')
+		msg_warn(&m->p->msg, "%s: %s", name, why);
 	return rc;
 }
 
@@ -159,7 +161,9 @@ layerpack_cas(struct layerpack *p)
 			.chunk = o->chunk == 0 ? CAS_CHUNK : o->chunk,
 			.catalog = o->catalog == 0 ? CAS_CATALOG : o->catalog,
 			.name = o->name == NULL ? name : o->name,
-			.key = key, .progress = &m.progress };
+			.key = key,
+			.refuse_empty = p->o.mode == LAYERPACK_MAKE,
+			.progress = &m.progress };
 		rc = make(&m);
 		sys_free(key);
 	}

@@ -13,6 +13,7 @@
 #include "walk/node.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -104,10 +105,14 @@ static void
 make_name(struct spot *s, struct spot *of, size_t n)
 {
 	struct extract *x = s->x;
+	char what[LAYER_WHY];
 	int rc = plan_add(&x->plan, n);
 
 	if (rc == -ENOENT) {
-		extract_fail(x, n, "", -ENOLINK);
+		snprintf(what, sizeof(what), "a hard link to %.160s, which "
+		    "the layer does not contain before it",
+		    x->entries[n].link);
+		extract_fail(x, n, what, -EBADMSG);
 		return;
 	}
 	if (rc < 0) {

@@ -108,7 +108,7 @@ convert(struct image *m, int in, struct image_layer *l)
 		return rc;
 	}
 	take_result(m, l, &r);
-	layerpack_check_trace(m->p, l->to.hex, &r);
+	layerpack_warn(m->p, l->from.hex, l->to.hex, &r);
 	rc = oci_new_end(&m->new, &o, &l->to);
 	return rc == 0 ? 0 : image_refuse(m, m->p->o.image, rc,
 	    strerror(-rc));

@@ -62,12 +62,21 @@ layerpack_check_order(struct layerpack *p, const struct walk_order *order)
 }
 
 void
-layerpack_check_trace(struct layerpack *p, const char *name,
+layerpack_warn(struct layerpack *p, const char *archive, const char *layer,
     const struct pack_result *r)
 {
+	if (r->flaw != NULL)
+		msg_warn(&p->msg, "%s: %s", archive, r->flaw);
+	if (r->lower_links > 0)
+		msg_warn(&p->msg, "%s: %s, and so can only be in a lower "
+		    "layer; the stargz project's readers refuse such a layer",
+		    archive, r->lower_link);
+	if (r->lower_links > 1)
+		msg_warn(&p->msg, "%s: %" PRIu64 " such hard links", archive,
+		    r->lower_links);
 	if (r->trace_length > LAYER_TRACE_MAX)
 		msg_warn(&p->msg, "%s: the trace of %" PRIu64 " bytes exceeds "
-		    "the 256 MiB that readers accept", name,
+		    "the 256 MiB that readers accept", layer,
 		    r->trace_length);
 }
 
@@ -82,6 +91,8 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 		.trace = !o->no_trace, .no_tar_split = o->no_tar_split,
 		.stargz = o->stargz,
 		.no_compact = o->no_compact,
+		/* a blob is complete if it has its digest */
+		.refuse_empty = p->o.mode == LAYERPACK_MAKE,
 		.tmpdir = layerpack_tmpdir(p) };
 	if (o->windows != NULL && strcmp(o->windows, "packed") == 0)
 		pack->windows = PACK_WINDOWS_PACKED;
@@ -142,7 +153,7 @@ pack(struct layerpack_make *m, int in, const char *name)
 	else
 		rc = layerpack_check_order(m->p, m->pack.order);
 	if (rc == 0)
-		layerpack_check_trace(m->p, m->o->output, &m->result);
+		layerpack_warn(m->p, name, m->o->output, &m->result);
 	return rc;
 }
 

@@ -34,9 +34,12 @@ int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
  */
 int layerpack_check_order(struct layerpack *p, const struct walk_order *order);
 
-/* Warns about a trace that is too large for readers. */
-void layerpack_check_trace(struct layerpack *p, const char *name,
-    const struct pack_result *r);
+/*
+ * Warns about an archive without an end or with hard links to a lower layer, and
+ * about a trace that is too large for readers.
+ */
+void layerpack_warn(struct layerpack *p, const char *archive,
+    const char *layer, const struct pack_result *r);
 
 /*
  * Prints the layer's row, to o->stats or standard error.  Returns 0 or

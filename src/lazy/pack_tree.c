@@ -1,0 +1,249 @@
+/*
+ * pack_tree.c - rejecting archives that cannot be extracted
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Readers handle ".."  differently: the stargz project's reader removes it,
+ * containers/storage rejects the archive, and our reader rejects the index.
+ * All of them interpret an absolute path relative to the layer's root.
+ */
+#include "pack_tree.h"
+
+#include "base/array.h"
+#include "base/path.h"
+#include "base/strcopy.h"
+#include "base/sys.h"
+#include "format.h"
+#include "merge_private.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A hard link whose target has not been encountered yet. */
+struct loose_link {
+	const char *path, *target;	/* normalized */
+};
+
+struct pack_tree {
+	struct merge tree;
+	struct loose_link *loose;
+	size_t loose_count, loose_cap;
+};
+
+/* the entry of every node that is not a directory */
+static const struct layer_entry not_dir = { .type = TAR_FILE };
+
+int
+pack_tree_open(struct pack_tree **out)
+{
+	struct pack_tree *t = sys_calloc(1, sizeof(*t));
+	int64_t root = t == NULL ? -ENOMEM :
+	    merge_add(&t->tree, MERGE_ROOT, "");
+
+	if (root < 0) {
+		pack_tree_close(t);
+		return (int)root;
+	}
+	*out = t;
+	return 0;
+}
+
+void
+pack_tree_close(struct pack_tree *t)
+{
+	if (t == NULL)
+		return;
+	sys_free(t->tree.nodes);
+	sys_free(t->tree.table);
+	sys_free(t->tree.gone);
+	arena_free(&t->tree.names);
+	sys_free(t->loose);
+	sys_free(t);
+}
+
+/* One entry */
+
+int
+pack_check_entry(const struct tar_entry *e, char why[LAYER_WHY])
+{
+	const char *name = e->path;
+
+	if (path_has_parent(e->path))
+		return layer_refuse(why, -EINVAL, "the path %.160s contains "
+		    ".., which may lead out of the layer", e->path);
+	if (e->type == TAR_HARDLINK && path_has_parent(e->link))
+		return layer_refuse(why, -EINVAL, "%.90s is a hard link to "
+		    "%.90s, whose .. may lead out of the layer", e->path,
+		    e->link);
+	for (; *name != '\0'; name += *name == '/') {
+		size_t n = strcspn(name, "/");
+
+		if (n > NAME_MAX)
+			return layer_refuse(why, -EINVAL, "the path %.120s... "
+			    "contains a name of %zu bytes; at most %d are "
+			    "allowed", e->path, n, NAME_MAX);
+		name += n;
+	}
+	if (e->uid > UINT32_MAX || e->gid > UINT32_MAX)
+		return layer_refuse(why, -EOVERFLOW, "%.160s: " LAYER_LARGE_ID,
+		    e->path);
+	return 0;
+}
+
+/* The tree */
+
+static bool
+is_dir(const struct pack_tree *t, int64_t node)
+{
+	return merge_type(&t->tree.nodes[node]) == TAR_DIR;
+}
+
+static int64_t
+find(const struct pack_tree *t, const char *path)
+{
+	int64_t node = MERGE_ROOT;
+
+	while (*path != '\0' && node >= 0) {
+		size_t n = strcspn(path, "/");
+
+		node = merge_find(&t->tree, (uint32_t)node, path, n);
+		path += n + (path[n] == '/');
+	}
+	return node;
+}
+
+static int64_t
+add(struct pack_tree *t, int64_t parent, const char *name, size_t len,
+    bool dir)
+{
+	const char *copy = arena_copy(&t->tree.names, name, len);
+	int64_t node = copy == NULL ? -ENOMEM :
+	    merge_add(&t->tree, (uint32_t)parent, copy);
+
+	if (node >= 0 && !dir)
+		t->tree.nodes[node].entry = &not_dir;
+	return node;
+}
+
+/* Adds or replaces the name at path, after any missing directories. */
+static int
+place(struct pack_tree *t, const char *path, bool dir, char why[LAYER_WHY])
+{
+	const char *last = path_name(path), *name = path;
+	int64_t node = MERGE_ROOT, next;
+
+	for (; name < last && node >= 0; node = next) {
+		size_t n = strcspn(name, "/");
+
+		next = merge_find(&t->tree, (uint32_t)node, name, n);
+		if (next < 0)
+			next = add(t, node, name, n, true);
+		else if (!is_dir(t, next))
+			return layer_refuse(why, -EINVAL, "%.120s: %.*s is "
+			    "not a directory", path,
+			    (int)(name + n - path < 90 ? name + n - path : 90),
+			    path);
+		name += n + 1;
+	}
+	if (node < 0)
+		return (int)node;
+	next = merge_find(&t->tree, (uint32_t)node, last, strlen(last));
+	if (next >= 0 && dir && is_dir(t, next))
+		return 0;
+	if (next >= 0)
+		merge_remove(&t->tree, (uint32_t)next);
+	next = add(t, node, last, strlen(last), dir);
+	return next < 0 ? (int)next : 0;
+}
+
+/* Keeps a hard link until the end of the archive. */
+static int
+keep(struct pack_tree *t, const char *path, const char *target)
+{
+	struct loose_link new = {
+		.path = arena_copy(&t->tree.names, path, strlen(path)),
+		.target = arena_copy(&t->tree.names, target, strlen(target)),
+	};
+	void *items = t->loose;
+
+	if (new.path == NULL || new.target == NULL ||
+	    array_grow(&items, t->loose_count, &t->loose_cap,
+	    sizeof(*t->loose)) != 0)
+		return -ENOMEM;
+	t->loose = items;
+	t->loose[t->loose_count++] = new;
+	return 0;
+}
+
+static int
+add_link(struct pack_tree *t, const char *path, const char *target,
+    char why[LAYER_WHY])
+{
+	int64_t to = find(t, target);
+	bool itself = strcmp(path, target) == 0;
+	int rc = 0;
+
+	if (to >= 0 && is_dir(t, to))
+		return layer_refuse(why, -EINVAL, "%.90s is a hard link to "
+		    "%.90s, which is a directory", path, target);
+	/* as when the same file was archived twice */
+	if (to >= 0 && itself)
+		return 0;
+	if (itself)
+		return layer_refuse(why, -EINVAL, "%.160s is a hard link to "
+		    "itself", path);
+	if (to < 0)
+		rc = keep(t, path, target);
+	return rc != 0 ? rc : place(t, path, false, why);
+}
+
+int
+pack_tree_add(struct pack_tree *t, const struct tar_entry *e,
+    char why[LAYER_WHY])
+{
+	bool link = e->type == TAR_HARDLINK;
+	char *path, *target;
+	int rc = pack_check_entry(e, why);
+
+	if (rc != 0)
+		return rc;
+	path = strcopy(e->path);
+	target = strcopy(link ? e->link : "");
+	if (path == NULL || target == NULL)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = path_clean(path);
+	if (rc == 0)
+		rc = path_clean(target);
+	if (rc == 0 && *path == '\0')
+		rc = e->type == TAR_DIR ? 0 : layer_refuse(why, -EINVAL,
+		    "the layer's root is not a directory");
+	else if (rc == 0)
+		rc = link ? add_link(t, path, target, why) :
+		    place(t, path, e->type == TAR_DIR, why);
+	sys_free(path);
+	sys_free(target);
+	return rc != -EFBIG ? rc : layer_refuse(why, rc, "the archive has more "
+	    "than %d names", LAYER_ENTRIES_MAX);
+}
+
+int
+pack_tree_end(const struct pack_tree *t, struct pack_result *r,
+    char why[LAYER_WHY])
+{
+	for (size_t i = 0; i < t->loose_count; i++) {
+		const struct loose_link *l = &t->loose[i];
+
+		if (find(t, l->target) >= 0)
+			return layer_refuse(why, -EINVAL, "%.90s is a hard "
+			    "link to %.90s, which does not precede it in the "
+			    "archive", l->path, l->target);
+		if (r->lower_links++ == 0)
+			snprintf(r->lower_link, sizeof(r->lower_link),
+			    "%.90s is a hard link to %.90s, which is not in "
+			    "the archive", l->path, l->target);
+	}
+	return 0;
+}
