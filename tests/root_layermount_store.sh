@@ -23,13 +23,14 @@ program() {
 		cp -L "$f" "1$f"
 	done
 }
-mkdir -p 1/data 1/dir 1/etc 2/data 2/dir mnt store
+mkdir -p 1/data 1/dir 1/etc 2/data 2/dir 2/open mnt store
 for p in sh cat ls id; do program $p; done
 head -c 20000000 /dev/urandom >1/data/large
 echo 'root:x:0:0::/:/bin/sh' >1/etc/passwd
 for f in 1/data/gone 1/dir/old; do echo old >$f; done
 : >2/data/.wh.gone
 : >2/dir/.wh..wh..opq
+: >2/open/.wh..wh..opq
 echo new >2/dir/new
 echo hello >2/hello
 chmod 700 2/dir
@@ -154,6 +155,26 @@ t 'an invalid name' 2 ls store/x
 t 'a missing image' 2 ls "store/$(printf %s "$host/a/b:1" |
     base64 -w 0)/$first/diff"
 
+
+# An opaque directory is marked for the overlayfs of the user who asks
+second=$(skopeo inspect --tls-verify=false "docker://$host/a/lazy:1" |
+    grep -o 'sha256:[0-9a-f]*' | sed -n 3p)
+# opaque COMMAND...: prints the attributes of an opaque directory that the
+# command's user can see
+opaque() (
+	cd store || exit
+	ls "$key/$second/diff" >/dev/null
+	"$@" getfattr -d -m - "$key/$second/diff/open" | grep =
+)
+if have getfattr; then
+	is 'root sees only "trusted"' "$(opaque env)" \
+	    'trusted.overlay.opaque="y"'
+	t 'root cannot get "user"' 1 getfattr -n user.overlay.opaque \
+	    "store/$key/$second/diff/open"
+else
+	skip 'no getfattr'
+fi
+
 t 'a zstd:chunked image' 0 run lazy-zstd:1 cat /hello
 t 'an image that is not lazy' 0 run plain:1 cat /hello
 t 'is saved' 0 pods save -q -o saved.tar "$host/a/lazy:1"
@@ -192,7 +213,14 @@ t 'and there it does' 0 test "$(requests)" -gt "$before"
 
 # A restarted store serves the same layers
 stop
-t 'the store again' 0 layermount --store --cache cache "$PWD/store"
+t 'the store again' 0 layermount --store --cache cache --allow-other \
+    "$PWD/store"
+if have getfattr && have setpriv; then
+	is 'another user sees only "user"' "$(opaque setpriv --reuid 65534 \
+	    --clear-groups)" 'user.overlay.opaque="y"'
+else
+	skip 'no getfattr or setpriv'
+fi
 is 'runs what was pulled' "$(run lazy:1 cat /dir/new)" new
 t 'an image is removed' 0 pods rmi "$host/a/lazy:1"
 t 'and comes back' 0 run lazy:1 cat /hello

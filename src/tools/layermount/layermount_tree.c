@@ -34,7 +34,9 @@ stat_of(struct stack *s, uint32_t inode, struct stat *st)
 		st->st_mode = S_IFCHR;
 	if (e == NULL || n->whiteout)
 		return;
-	st->st_mode = tar_type_mode(e->type) | e->mode;
+	/* as when it is extracted, whatever the archive says */
+	st->st_mode = tar_type_mode(e->type) |
+	    (e->type == TAR_SYMLINK ? 0777 : e->mode);
 	st->st_uid = (uid_t)e->uid;
 	st->st_gid = (gid_t)e->gid;
 	st->st_mtim = (struct timespec){ .tv_sec = e->mtime,
@@ -222,6 +224,27 @@ static const char *const overlays[] = { "trusted.overlay.",
 
 enum { OVERLAYS = sizeof(overlays) / sizeof(*overlays) };
 
+/* The inode number of the initial user namespace: see linux/nsfs.h. */
+#define INITIAL_USER_NS UINT64_C(0xeffffffd)
+
+/*
+ * Returns the prefix that overlayfs reads if the caller has mounted it.  Only
+ * root outside of user namespaces can read "trusted"; others mount overlayfs
+ * with userxattr.  Whoever reads "trusted" is not shown "user", which overlayfs
+ * would then pass to the programs in a container, and to an image made from it.
+ * overlayfs reads the layers as the user who mounted it.
+ */
+static const char *
+own_overlay(fuse_req_t req)
+{
+	struct stat st;
+	bool root = fuse_req_ctx(req)->uid == 0 &&
+	    (stat("/proc/self/ns/user", &st) != 0 ||
+	    st.st_ino == INITIAL_USER_NS);
+
+	return overlays[root ? 0 : 1];
+}
+
 static const char *
 after_overlay(const char *name)
 {
@@ -260,7 +283,8 @@ tree_getxattr(fuse_req_t req, struct stack *s, uint32_t inode,
 	const struct tar_xattr *x = own != NULL || n->whiteout ? NULL :
 	    find_xattr(n, name);
 
-	if (own != NULL && n->opaque && strcmp(own, "opaque") == 0)
+	if (own != NULL && n->opaque && strcmp(own, "opaque") == 0 &&
+	    strncmp(name, own_overlay(req), (size_t)(own - name)) == 0)
 		reply_bytes(req, "y", 1, size);
 	else if (x != NULL)
 		reply_bytes(req, x->value, x->length, size);
@@ -280,8 +304,8 @@ tree_listxattr(fuse_req_t req, struct stack *s, uint32_t inode, size_t size)
 		if (after_overlay(n->entry->xattrs[i].name) == NULL)
 			strbuf_add(&names, n->entry->xattrs[i].name,
 			    strlen(n->entry->xattrs[i].name) + 1);
-	for (size_t i = 0; n->opaque && i < OVERLAYS; i++) {
-		strbuf_str(&names, overlays[i]);
+	if (n->opaque) {
+		strbuf_str(&names, own_overlay(req));
 		strbuf_add(&names, "opaque", sizeof("opaque"));
 	}
 	if (names.failed)
