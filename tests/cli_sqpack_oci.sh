@@ -222,6 +222,11 @@ cp layout/index.json index.json
 printf '{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json",%s}]}' \
     "$(blob index.json)" >layout/index.json
 t 'an index in an index' 0 sqpack -f -F lz4 -o two layout
+sed "s/$ours/pdp11/; s/,\"annotations\":{[^}]*}//g" index.json >foreign
+printf '{"schemaVersion":2,"manifests":[{"mediaType":"application/vnd.oci.image.index.v1+json",%s}]}' \
+    "$(blob foreign)" >layout/index.json
+t 'an index without an image for this machine' 1 sqpack -f -o two layout
+shows 'is the reason' ': none of its 2 images is for ' .t.err
 rm -f two
 
 # Damage

@@ -43,9 +43,13 @@ void oci_free(struct oci_document *d);		/* d may be NULL */
  */
 bool oci_is_index(const struct oci_document *d);
 
+/* Returns whether this is the type of an image's config. */
+bool oci_is_config(const char *media_type);
+
 /*
  * Finds the manifest or index with this tag, or the only one if tag is NULL.
  * If there are several, chooses the one for `machine`, named as in uname(2).
+ * Artifacts that are not images are ignored.
  * Returns 0 or, with the reason in why, -ENOENT (none, or more than one) or
  * -EBADMSG.
  */

@@ -46,6 +46,15 @@ oci_is_index(const struct oci_document *d)
 	return json_member(d->root, "manifests", yajl_t_array) != NULL;
 }
 
+bool
+oci_is_config(const char *media_type)
+{
+	return strcmp(media_type,
+	    "application/vnd.oci.image.config.v1+json") == 0 ||
+	    strcmp(media_type,
+	    "application/vnd.docker.container.image.v1+json") == 0;
+}
+
 /* Descriptors */
 
 int
@@ -111,13 +120,43 @@ has_tag(yajl_val v, const char *tag)
 	return tag == NULL || (name != NULL && strcmp(name, tag) == 0);
 }
 
-static void
-tell_choice(yajl_val all, size_t found, const char *tag, char why[OCI_WHY])
+/*
+ * Returns whether an entry of an index refers to an image.  Other artifacts, such
+ * as SOCI indices, may be listed for the same platform; programs that predate
+ * artifactType drop it.
+ */
+static bool
+is_image(yajl_val v)
 {
-	size_t n = (size_t)snprintf(why, OCI_WHY, found == 0 ?
-	    "no image%s%.60s" : "several images%s%.60s; select one by tag, as "
-	    "in layout:TAG", tag == NULL ? "" :
-	    " with the tag ", tag == NULL ? "" : tag);
+	const char *type = json_text(v, "artifactType");
+	yajl_val notes = json_member(v, "annotations", yajl_t_object);
+
+	if (type != NULL)
+		return oci_is_config(type);
+	return json_text(notes, "com.amazon.soci.image-manifest-digest") ==
+	    NULL;
+}
+
+static void
+tell_choice(yajl_val all, size_t found, size_t fitting, const char *tag,
+    const char *machine, char why[OCI_WHY])
+{
+	bool tags = false;
+	size_t n;
+
+	for (size_t i = 0; i < YAJL_GET_ARRAY(all)->len; i++)
+		tags = tags ||
+		    tag_of(YAJL_GET_ARRAY(all)->values[i]) != NULL;
+	if (found > 0 && (tag != NULL || !tags)) {
+		snprintf(why, OCI_WHY, "%s of its %zu images%s%.60s is for "
+		    "%.40s", fitting == 0 ? "none" : "more than one", found,
+		    tag == NULL ? "" : " with the tag ", tag == NULL ? "" :
+		    tag, architecture_of(machine));
+		return;
+	}
+	n = (size_t)snprintf(why, OCI_WHY, found == 0 ? "no image%s%.60s" :
+	    "several images%s%.60s; select one by tag, as in layout:TAG",
+	    tag == NULL ? "" : " with the tag ", tag == NULL ? "" : tag);
 
 	for (size_t i = 0; i < YAJL_GET_ARRAY(all)->len; i++) {
 		const char *name = tag_of(YAJL_GET_ARRAY(all)->values[i]);
@@ -143,7 +182,7 @@ oci_choose(const struct oci_document *d, const char *tag,
 	for (size_t i = 0; i < YAJL_GET_ARRAY(all)->len; i++) {
 		yajl_val v = YAJL_GET_ARRAY(all)->values[i];
 
-		if (!has_tag(v, tag))
+		if (!has_tag(v, tag) || !is_image(v))
 			continue;
 		any = v;
 		found++;
@@ -154,7 +193,7 @@ oci_choose(const struct oci_document *d, const char *tag,
 	}
 	if (found == 1 || fitting == 1)
 		return oci_take_blob(found == 1 ? any : ours, b, why);
-	tell_choice(all, found, tag, why);
+	tell_choice(all, found, fitting, tag, machine, why);
 	return -ENOENT;
 }
 

@@ -17,9 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define OCI_CONFIG "application/vnd.oci.image.config.v1+json"
-#define DOCKER_CONFIG "application/vnd.docker.container.image.v1+json"
-
 enum { NESTED_MAX = 4 };
 
 static int convert_index(struct image *m, struct oci_document *d, int depth);
@@ -79,13 +76,6 @@ image_copy(struct image *m, const struct oci_blob *b)
 
 /* Manifests */
 
-bool
-image_is_config(const char *media_type)
-{
-	return strcmp(media_type, OCI_CONFIG) == 0 ||
-	    strcmp(media_type, DOCKER_CONFIG) == 0;
-}
-
 static int
 convert_layers(struct image *m, struct oci_document *d,
     struct oci_document *config)
@@ -130,7 +120,7 @@ convert_manifest(struct image *m, struct oci_document *d)
 		return image_refuse(m, "a manifest", rc, why);
 	if (rc == -ENOENT)
 		return convert_layers(m, d, NULL);
-	if (image_is_config(x.media_type))
+	if (oci_is_config(x.media_type))
 		return convert_with_config(m, d, &x.blob);
 	rc = image_copy(m, &x.blob);
 	return rc != 0 ? rc : convert_layers(m, d, NULL);

@@ -74,9 +74,6 @@ int image_add_soci(struct image *m, struct oci_document *index, size_t n,
 int image_forget_soci(struct image *m, struct oci_document *index, size_t n,
     struct oci_document *child);
 
-/* Returns whether this is the media type of an image's config. */
-bool image_is_config(const char *media_type);
-
 /*
  * These functions read a document of the old layout (index.json if b is NULL),
  * and write a document to the new layout.  They return 0, or -errno after

@@ -183,7 +183,7 @@ keep_config(struct image *m, const struct oci_document *manifest,
 	if (rc != 0)
 		return rc == -ENOENT ? 0 : image_refuse(m, "a manifest", rc,
 		    why);
-	if (image_is_config(x.media_type))
+	if (oci_is_config(x.media_type))
 		rc = image_read_document(m, &x.blob, config);
 	if (rc == 0)
 		rc = image_copy(m, &x.blob);
