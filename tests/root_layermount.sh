@@ -21,6 +21,12 @@ same 'the kernel keeps names and attributes' seen.again seen.first
 t 'a missing name' 1 cat mnt/none
 stop
 
+tar --mode=0644 -cf modes.tar -C tree link
+layerpack -q -F estargz -o modes modes.tar >said
+t 'a symbolic link with other permissions' 0 layermount modes "$PWD/mnt"
+is 'has all, as when it is extracted' "$(stat -c %a mnt/link)" 777
+stop
+
 long=$PWD/a-directory-whose-name-is-longer-than-forty-bytes
 mkdir "$long"
 # long_tmp OPTION...: mounts, with the temporary file in a directory with a long

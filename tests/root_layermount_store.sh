@@ -164,7 +164,7 @@ second=$(skopeo inspect --tls-verify=false "docker://$host/a/lazy:1" |
 opaque() (
 	cd store || exit
 	ls "$key/$second/diff" >/dev/null
-	"$@" getfattr -d -m - "$key/$second/diff/open" | grep =
+	"$@" getfattr -d -m - "$key/$second/diff/open" | grep '='
 )
 if have getfattr; then
 	is 'root sees only "trusted"' "$(opaque env)" \

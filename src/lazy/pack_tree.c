@@ -16,7 +16,6 @@
 #include "merge_private.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>

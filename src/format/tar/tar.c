@@ -170,7 +170,7 @@ skip_rest(struct tar *t)
 		n = take(t, buf, (size_t)t->left);
 		if (n == 0) {
 			t->flaw = "the archive ends within the padding after "
-			    "its last entry";
+			    "its last entry, whose data is complete";
 			t->ended = true;
 			n = (ssize_t)t->left;
 		}
@@ -213,7 +213,8 @@ tar_header_next(struct tar *t)
 		return tar_fail(t, -ENODATA, "the archive is empty: it does "
 		    "not even contain an end-of-archive block");
 	if (rc == 0)
-		t->flaw = "the archive ends without an end-of-archive block";
+		t->flaw = "the archive ends without an end-of-archive block, "
+		    "and may be truncated";
 	if (rc == 1 && is_zero(t->block))
 		rc = 0;
 	if (rc == 0)
