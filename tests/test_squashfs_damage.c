@@ -124,7 +124,7 @@ hand_list(uint8_t *to, unsigned files, size_t apart)
 
 		store_le32(p, 0);
 		store_le32(p + 4, (uint32_t)(at / 8192 * 8194));
-		store_le32(p + 8, 1);
+		store_le32(p + 8, apart == 0 ? 1 : i + 1);
 		store_le16(p + 12, (uint16_t)(at % 8192));
 		store_le16(p + 16, 2);
 		store_le16(p + 18, HAND_NAME - 1);

@@ -148,12 +148,12 @@ report_dir(struct image_rows *w, size_t i)
 	const char *path;
 
 	w->r->dirs += i != 0;
-	if (d->damage == NULL || w->o->only != NULL)
+	if (d->damage == NULL)
 		return;
 	path = i == 0 ? NULL : image_dir_path(w->image, i, w->path);
 	call_damage(w, w->image->source->where(w->image, d->ref), path,
 	    d->damage);
-	if (path != NULL)
+	if (path != NULL && w->o->only == NULL)
 		report_bare(w, path, WALK_DIR, -EBADMSG);
 }
 
@@ -220,11 +220,11 @@ image_rows_rest(struct image_rows *w)
 	for (uint32_t i = 1; i < m->file_count && !image_ended(w->ending); i++) {
 		const struct image_file *f = &m->file[i];
 
+		if (f->flaw != 0)
+			report_flaw(w, f, path_of(w, i, w->path));
 		if (f->skip)
 			continue;
 		count_file(w->r, f);
-		if (f->flaw != 0)
-			report_flaw(w, f, path_of(w, i, w->path));
 		if (f->type != WALK_FILE || f->unreadable || f->size == 0)
 			report_other(w, f, path_of(w, i, w->path), empty);
 	}

@@ -43,6 +43,8 @@ enum {
 	SQUASHFS_LISTING_HEAD_B = 12,
 	SQUASHFS_LISTING_RUN = 256,
 	SQUASHFS_ENTRY_B = 8,		/* without the name */
+	SQUASHFS_INDEX_B = 12,		/* entry of a directory's index,
+					 * without the name */
 	SQUASHFS_LISTING_EXTRA = 3	/* added to a listing's length, for
 					 * "." and ".." */
 };
@@ -65,6 +67,7 @@ enum squashfs_super {
 
 enum squashfs_flag {
 	SQUASHFS_RAW_INODES = 0x0001, SQUASHFS_RAW_DATA = 0x0002,
+	SQUASHFS_CHECK_BYTES = 0x0004,	/* not in 4.0 */
 	SQUASHFS_RAW_FRAGMENTS = 0x0008, SQUASHFS_NO_FRAGMENTS = 0x0010,
 	SQUASHFS_ALWAYS_FRAGMENTS = 0x0020, SQUASHFS_DEDUPLICATED = 0x0040,
 	SQUASHFS_EXPORTABLE = 0x0080, SQUASHFS_RAW_XATTRS = 0x0100,

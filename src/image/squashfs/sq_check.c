@@ -12,8 +12,9 @@
  * Each table from the fragments onward consists of metadata blocks followed by
  * an index: a le64 with the position of each block.  The index ends at the
  * beginning of the first block of the next table or, for the last table, at the
- * end of the image; only the fragment index may end earlier.  Blocks are at
- * most 8194 bytes apart, and so are the last block and the index.
+ * end of the image.  Linux allows the fragment index to end earlier, but
+ * unsquashfs does not.  Blocks are at most 8194 bytes apart, and so are the
+ * last block and the index.
  *
  * The xattr table's index has a header: le64 position of the names and values,
  * le32 number of ids, le32 unused.
@@ -62,6 +63,18 @@ complain(struct check *c, uint64_t at, const char *name, const char *what)
 	return -EBADMSG;
 }
 
+/* Reports what only unsquashfs checks when it opens the image. */
+static int
+complain_unsquashfs(struct check *c, uint64_t at, const char *what)
+{
+	char why[WHY_B];
+
+	snprintf(why, sizeof(why), "the %s, so unsquashfs would not open the "
+	    "image", what);
+	c->err = c->report(c->arg, at, why);
+	return -EBADMSG;
+}
+
 /* Reports a bad block; Linux unpacks such blocks only when it needs them. */
 static int
 complain_block(struct check *c, uint64_t at, const char *name, uint64_t want)
@@ -86,11 +99,9 @@ check_block(struct check *c, const struct table *t, uint64_t pos,
     uint64_t want)
 {
 	struct sq_meta m = { 0 };
-	int rc = sq_meta_read(&m, c->s, pos, pos + BLOCK_B, 1);
+	int rc = sq_meta_one(&m, c->s, c->codec, pos);
 
-	if (rc == 0 && m.count > 0)
-		sq_meta_unpack(&m, 0, c->codec);
-	if (rc == 0 && (m.count == 0 || m.len[0] < want))
+	if (rc == 0 && m.len[0] < want)
 		rc = -EBADMSG;
 	sq_meta_free(&m, c->s);
 	if (image_no_memory(rc))
@@ -167,6 +178,9 @@ check_table(struct check *c, const struct table *t, uint64_t *next)
 		    "overlaps the next table" :
 		    "does not end where the next table begins");
 	rc = check_blocks(c, t, &first);
+	if (rc == 0 && len != t->next - t->index)
+		rc = complain_unsquashfs(c, t->index, "fragment table does not "
+		    "end where the next table begins");
 	if (rc != 0)
 		return rc;
 	*next = first;
@@ -245,6 +259,7 @@ check_tables(struct check *c, struct sq_super *s)
 		    .item_B = SQUASHFS_EXPORT_B };
 		if (check_table(c, &t, &next) != 0)
 			return;
+		s->exports_known = true;
 	}
 	if (s->fragment_count > 0) {
 		t = (struct table){ .name = "fragment table", .next = next,
@@ -292,11 +307,8 @@ check_options(struct check *c)
 	int rc = 0;
 
 	if ((s->flags & SQUASHFS_OPTIONS) != 0) {
-		rc = sq_meta_read(&m, s, SQUASHFS_SUPER_B, SQUASHFS_SUPER_B + BLOCK_B,
-		    1);
-		if (rc == 0 && m.count > 0)
-			sq_meta_unpack(&m, 0, c->codec);
-		if (rc == 0 && (m.count == 0 || m.len[0] == 0))
+		rc = sq_meta_one(&m, s, c->codec, SQUASHFS_SUPER_B);
+		if (rc == 0 && m.len[0] == 0)
 			bad = "cannot be read";
 	}
 	if (rc == 0 && bad == NULL)
@@ -324,6 +336,9 @@ sq_check(struct sq_super *s, struct sq_codec *codec, image_report_fn *report,
 		    (unsigned long long)s->length);
 		c.err = report(arg, s->there, why);
 	}
+	if ((s->flags & SQUASHFS_CHECK_BYTES) != 0)
+		complain_unsquashfs(&c, SQUASHFS_S_FLAGS, "flags announce the "
+		    "check bytes of an older format");
 	if (c.err == 0)
 		check_options(&c);
 	if (c.err == 0)

@@ -70,13 +70,8 @@ read_entries(struct sq_image *q, uint64_t pos, struct sq_codec *c,
 	const uint8_t *p;
 	int rc;
 
-	if (pos > q->super.length)
-		return -EBADMSG;
-	rc = sq_meta_read(&t, &q->super, pos, pos + 2 + SQUASHFS_META_B, 1);
-	if (rc == 0 && t.count == 0)
-		rc = -EBADMSG;
+	rc = sq_meta_one(&t, &q->super, c, pos);
 	if (rc == 0) {
-		sq_meta_unpack(&t, 0, c);
 		p = sq_meta_get(&t, 0, 0, 0);
 		for (size_t i = 0; i < count && (i + 1) * SQUASHFS_FRAGMENT_B <= t.len[0];
 		    i++)

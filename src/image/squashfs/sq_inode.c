@@ -16,6 +16,7 @@
 #include "base/bytes.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum { COMMON = 16, BASIC_B = 32, DIR_B = 40, FILE_B = 56, LINK_B = 24,
@@ -39,6 +40,8 @@ sq_flaw_text(unsigned flaw)
 		[SQ_BAD_TAIL] = "the tail lies outside the fragment block",
 		[SQ_LOST_FRAGMENT] = "the tail's fragment table entry cannot "
 		    "be read",
+		[SQ_TWO_PARENTS] = "the directory contains itself or has two "
+		    "parents",
 		[SQ_NO_OWNER] = "the owner or group is not in the id table, so "
 		    "Linux would not open the file",
 		[SQ_BAD_XATTR] = "the extended attributes are not in the xattr "
@@ -54,6 +57,14 @@ sq_flaw_text(unsigned flaw)
 		    "not open the file",
 		[SQ_BAD_TYPE] = "the directory entry and the inode have "
 		    "different types",
+		[SQ_BAD_SET] = "the extended attributes cannot be read",
+		[SQ_NUL_LINK] = "the link target is empty or contains a NUL",
+		[SQ_FAR_NUMBER] = "the inode number exceeds the number of "
+		    "inodes",
+		[SQ_SHARED_NUMBER] = "another inode has the same number, so "
+		    "Linux may open that one",
+		[SQ_OTHER_NUMBER] = "the directory entry and the inode have "
+		    "different numbers, so Linux may open another inode",
 	};
 
 	return text[flaw];
@@ -119,7 +130,10 @@ xattr_at(unsigned type)
 	}
 }
 
-/* Performs the checks that Linux makes when it opens the inode at p. */
+/*
+ * Performs the checks that Linux makes when it opens the inode at p and lists
+ * its attributes, and those that do not need other inodes.
+ */
 static enum sq_flaw
 find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
 {
@@ -134,6 +148,11 @@ find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
 	    load_le32(xattr) != SQUASHFS_NONE &&
 	    load_le32(xattr) >= s->xattr_count)
 		return SQ_BAD_XATTR;
+	if (xattr != NULL && s->bad_sets != NULL &&
+	    load_le32(xattr) != SQUASHFS_NONE && s->bad_sets[load_le32(xattr)])
+		return SQ_BAD_SET;
+	if (load_le32(p + 12) > s->inode_count)
+		return SQ_FAR_NUMBER;
 	return SQ_GOOD;
 }
 
@@ -151,6 +170,9 @@ get_link(const struct sq_meta *m, const struct sq_super *s, uint64_t block,
 		return -EBADMSG;
 	n->flaw = len > TARGET_MAX ? SQ_LONG_LINK :
 	    find_flaw(s, p, more ? p + LINK_B + len : NULL);
+	if (n->flaw == SQ_GOOD && (len == 0 ||
+	    memchr(p + LINK_B, '\0', len) != NULL))
+		n->flaw = SQ_NUL_LINK;
 	return 0;
 }
 
@@ -168,8 +190,8 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 	if (type < 1 || type > 14 ||
 	    sq_meta_get(m, block, offset, inode_B[type]) == NULL)
 		return -EBADMSG;
-	*n = (struct sq_inode){ .type = type > SQUASHFS_LONG ?
-	    type - SQUASHFS_LONG : type };
+	*n = (struct sq_inode){ .number = load_le32(p + 12),
+	    .type = type > SQUASHFS_LONG ? type - SQUASHFS_LONG : type };
 	if (type != 3 && type != 10)
 		n->flaw = find_flaw(s, p, xattr_at(type) < 0 ? NULL :
 		    p + xattr_at(type));
@@ -182,6 +204,7 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 	case 8:
 		n->size = load_le32(p + 20);
 		n->dir_block = load_le32(p + 24);
+		n->indexes = load_le16(p + 32);
 		n->dir_offset = load_le16(p + 34);
 		return 0;
 	case 2:
@@ -202,6 +225,19 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 	default:
 		return 0;
 	}
+}
+
+const uint8_t *
+sq_inode_index(const struct sq_meta *m, uint64_t ref, size_t most,
+    size_t *have)
+{
+	const uint8_t *p = sq_meta_span(m, ref >> 16, ref & 0xffff,
+	    DIR_B + most, have);
+
+	if (p == NULL || *have < DIR_B)
+		return NULL;
+	*have -= DIR_B;
+	return p + DIR_B;
 }
 
 /*

@@ -135,6 +135,20 @@ sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c)
 	m->len[i] = made < 0 ? 0 : (uint16_t)made;
 }
 
+int
+sq_meta_one(struct sq_meta *m, const struct sq_super *s, struct sq_codec *c,
+    uint64_t pos)
+{
+	int rc = pos > s->length ? -EBADMSG : sq_meta_read(m, s, pos,
+	    pos + HEADER + SQUASHFS_META_B, 1);
+
+	if (rc == 0 && m->count == 0)
+		rc = -EBADMSG;
+	if (rc == 0)
+		sq_meta_unpack(m, 0, c);
+	return rc;
+}
+
 /* Returns the index of the block that begins at byte `block`, or count. */
 static size_t
 block_index(const struct sq_meta *m, uint64_t block)
@@ -181,6 +195,12 @@ sq_meta_get(const struct sq_meta *m, uint64_t block, unsigned offset,
 	const uint8_t *p = sq_meta_span(m, block, offset, need, &have);
 
 	return have < need ? NULL : p;
+}
+
+uint32_t
+sq_meta_block(const struct sq_meta *m, const uint8_t *p)
+{
+	return m->at[(size_t)(p - m->data) / SQUASHFS_META_B];
 }
 
 void

@@ -129,8 +129,6 @@ read_rest(struct sqr_image *m, struct tell *t)
 		return rc;
 	rc = tell_trouble(t, s->ids, read_owners(m, c));
 	if (rc == 0)
-		rc = tell_trouble(t, s->xattrs, sq_xattrs_read(m, c));
-	if (rc == 0)
 		rc = tell_trouble(t, SQUASHFS_SUPER_B, read_settings(m, c));
 	sq_codec_close(c);
 	return rc;
@@ -172,10 +170,6 @@ sqr_close(struct sqr_image *m)
 	if (m == NULL)
 		return;
 	sq_names_free(m);
-	if (m->q != NULL) {
-		sq_meta_free(&m->xattr_sets, &m->q->super);
-		sq_meta_free(&m->xattr_values, &m->q->super);
-	}
 	sys_free(m->ids);
 	image_close(&m->image);
 	sys_free(m);
@@ -223,7 +217,8 @@ get_inode(const struct sqr_image *m, uint64_t ref, struct sqr_entry *e)
 	e->mtime = a.mtime;
 	e->links = a.links;
 	e->rdev = a.rdev;
-	e->xattr = a.xattr;
+	/* without a table, Linux ignores it */
+	e->xattr = m->facts.xattrs ? a.xattr : SQUASHFS_NONE;
 	e->target = (const char *)a.target;
 	e->size = a.target_len;
 }

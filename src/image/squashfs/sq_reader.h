@@ -19,8 +19,6 @@ struct sqr_image {
 	uint64_t memory_left;
 	struct sqr_facts facts;
 	uint32_t *ids;			/* owners; NULL: unknown */
-	struct sq_meta xattr_sets, xattr_values;
-	bool xattrs_known;
 	/* by number */
 	uint32_t *order;		/* ids */
 	uint32_t *first;
@@ -29,10 +27,6 @@ struct sqr_image {
 	uint32_t *dir_at;		/* its number */
 	uint32_t *dir_end;
 };
-
-/* Reads and unpacks the table's blocks, from the first to the index. */
-int sq_table_read(struct sq_meta *m, const struct sq_super *s,
-    struct sq_codec *c, uint64_t start, uint64_t index);
 
 /* Returns the directory or file with the given number. */
 static inline const struct image_dir *
@@ -50,11 +44,5 @@ sq_file_of(const struct sqr_image *m, uint32_t id)
 /* Sorts the names.  Returns 0, -EFBIG, -EDQUOT or -ENOMEM. */
 int sq_names_make(struct sqr_image *m);
 void sq_names_free(struct sqr_image *m);
-
-/*
- * Reads the tables of attributes.  Returns 0, or -errno after reporting the
- * reason.
- */
-int sq_xattrs_read(struct sqr_image *m, struct sq_codec *c);
 
 #endif

@@ -13,6 +13,7 @@ static int
 read_all(struct sq_image *q, struct image *m, unsigned threads,
     image_report_fn *report, void *arg, const char **why)
 {
+	struct sq_numbers numbers = { 0 };
 	struct sq_codec *c = NULL;
 	int rc = sq_codec_open(&c, q->super.compressor);
 
@@ -23,7 +24,14 @@ read_all(struct sq_image *q, struct image *m, unsigned threads,
 	if (rc == 0)
 		rc = sq_check(&q->super, c, report, arg);
 	if (rc == 0)
-		rc = sq_tree_read(q, m, why);
+		rc = sq_xattrs_read(q, c, report, arg);
+	if (rc == 0)
+		rc = sq_numbers_open(&numbers, q, report, arg);
+	if (rc == 0)
+		rc = sq_tree_read(q, m, &numbers, why);
+	if (rc == 0)
+		rc = sq_numbers_check(&numbers, q, c, report, arg);
+	sq_numbers_close(&numbers, q);
 	sq_codec_close(c);
 	return rc;
 }
@@ -57,6 +65,9 @@ close_image(struct image *m)
 		return;
 	sq_meta_free(&q->inodes, &q->super);
 	sq_meta_free(&q->dirs, &q->super);
+	sq_meta_free(&q->xattr_sets, &q->super);
+	sq_meta_free(&q->xattr_values, &q->super);
+	sys_free(q->super.bad_sets);
 	sys_free(q->fragments);
 	sys_free(q->links);
 	sys_free(q);

@@ -12,6 +12,13 @@
  * total size of the listings that are read is limited to that of the table.
  * Likewise, no two inodes share block lists, so the total size of the lists is
  * limited to that of the inode table; an inode with many names is read once.
+ *
+ * Linux ends a search at the first name whose first byte is greater, so the
+ * names must be sorted; they must also differ.  A long directory's inode ends
+ * with an index of some of the headers: le32 position in the listing, le32
+ * block, le32 length less one, and a name.  The search begins at the last of
+ * these headers whose name is not greater, so the index must be in step with
+ * the listing.
  */
 #include "squashfs.h"
 
@@ -27,6 +34,7 @@ enum { LINKS_MIN = 256 };
 struct reading {
 	struct sq_image *q;
 	struct image *m;
+	struct sq_numbers *numbers;
 	uint64_t listed;		/* total size of the listings read so
 					 * far */
 };
@@ -40,9 +48,24 @@ good_name(const uint8_t *s, size_t len)
 	return !(s[0] == '.' && (len == 1 || (len == 2 && s[1] == '.')));
 }
 
+static unsigned
+check_fragment(const struct reading *t, const struct image_file *f)
+{
+	const struct sq_super *s = &t->q->super;
+	const struct sq_fragment *g = &t->q->fragments[f->fragment];
+	uint32_t stored = g->size & (SQUASHFS_BLOCK_RAW - 1);
+
+	if (g->size >= 2 * SQUASHFS_BLOCK_RAW || stored == 0 ||
+	    stored > s->block)
+		return SQ_BAD_BLOCK;
+	if (g->start > s->length || stored > s->length - g->start)
+		return SQ_OUTSIDE;
+	return f->flaw;
+}
+
 /*
- * Returns the flaw in a file's inode that concerns its data; SQ_GOOD if there
- * is none.
+ * Returns the flaw in a file's inode that concerns its data; its other flaw if
+ * there is none.
  */
 static unsigned
 check_data(const struct reading *t, const struct image_file *f)
@@ -57,7 +80,7 @@ check_data(const struct reading *t, const struct image_file *f)
 
 		if (word >= 2 * SQUASHFS_BLOCK_RAW || stored > s->block)
 			return SQ_BAD_BLOCK;
-		if (word != 0 && end > s->length)
+		if (word != 0 && (end > s->length || stored > s->length - end))
 			return SQ_OUTSIDE;
 		end += stored;
 	}
@@ -67,8 +90,10 @@ check_data(const struct reading *t, const struct image_file *f)
 		return SQ_BAD_FRAGMENT;
 	if (f->tail_at > s->block || tail > s->block - f->tail_at)
 		return SQ_BAD_TAIL;
-	if (t->q->fragments[f->fragment].start == 0 && tail > 0)
+	if (tail > 0 && t->q->fragments[f->fragment].start == 0)
 		return SQ_LOST_FRAGMENT;
+	if (tail > 0)
+		return check_fragment(t, f);
 	return f->flaw;
 }
 
@@ -123,7 +148,11 @@ know_blocks(struct reading *t, struct image_file *f)
 	i = find_link(t, f->ref);
 	f->hardlink_of = q->links[i];
 	if (f->hardlink_of != 0) {
-		f->flaw = t->m->file[f->hardlink_of].flaw;
+		const struct image_file *g = &t->m->file[f->hardlink_of];
+
+		if (f->flaw == SQ_GOOD ||
+		    (g->flaw != SQ_GOOD && g->flaw < SQ_REFUSED))
+			f->flaw = g->flaw;
 		return 0;
 	}
 	q->links[i] = (uint32_t)t->m->file_count;
@@ -153,10 +182,41 @@ load_file(struct reading *t, struct image_file *f, const struct sq_inode *n)
 	return 0;
 }
 
-/* Adds a file; type is the type in its directory entry. */
-static int
-enter_file(struct reading *t, struct image_file f, unsigned type)
+/* A directory entry. */
+struct entry {
+	const uint8_t *name;
+	uint16_t len;
+	uint16_t type;
+	uint32_t number;
+	uint64_t ref;
+};
+
+/*
+ * Returns the first flaw of the inode and of the entry that refers to it,
+ * without regard to the data.
+ */
+static unsigned
+check_entry(const struct reading *t, const struct entry *e,
+    const struct sq_inode *n)
 {
+	enum sq_number known = sq_numbers_add(t->numbers, n->number, e->ref);
+
+	if (n->type == SQUASHFS_DIR && known == SQ_NUMBER_AGAIN)
+		return SQ_TWO_PARENTS;
+	if (n->flaw != SQ_GOOD)
+		return n->flaw;
+	if (n->type != e->type)
+		return SQ_BAD_TYPE;
+	if (known == SQ_NUMBER_TAKEN)
+		return SQ_SHARED_NUMBER;
+	return n->number != e->number ? SQ_OTHER_NUMBER : SQ_GOOD;
+}
+
+static int
+enter_file(struct reading *t, uint32_t dir, const struct entry *e)
+{
+	struct image_file f = { .name = e->name, .name_len = e->len,
+		.dir = dir, .ref = e->ref };
 	struct sq_inode n;
 	int rc = 0;
 
@@ -167,8 +227,7 @@ enter_file(struct reading *t, struct image_file f, unsigned type)
 	} else if (n.type == SQUASHFS_DIR) {
 		f.flaw = SQ_BAD_DIR;
 	} else {
-		f.flaw = n.flaw == SQ_GOOD && n.type != type ? SQ_BAD_TYPE :
-		    n.flaw;
+		f.flaw = (uint8_t)check_entry(t, e, &n);
 		if (n.type == SQUASHFS_LINK)
 			f.type = WALK_LINK;
 		else if (n.type == SQUASHFS_FILE)
@@ -178,47 +237,119 @@ enter_file(struct reading *t, struct image_file f, unsigned type)
 	return rc != 0 ? rc : image_add_file(t->m, &f);
 }
 
-/* The part of a listing that has not been read. */
+/* Adds a directory, which enter_dir() reads later unless it is lost. */
+static int
+enter_subdir(struct reading *t, uint32_t dir, const struct entry *e)
+{
+	struct image_dir d = { .name = e->name, .name_len = e->len,
+		.parent = dir, .ref = e->ref };
+	struct sq_inode n;
+	unsigned flaw;
+
+	if (sq_inode_get(&t->q->inodes, &t->q->super, e->ref, &n) == 0 &&
+	    n.type == SQUASHFS_DIR) {
+		flaw = check_entry(t, e, &n);
+		d.lost = flaw == SQ_TWO_PARENTS;
+		d.damage = flaw == SQ_GOOD ? NULL : sq_flaw_text(flaw);
+	}
+	return image_add_dir(t->m, &d);
+}
+
+/* A listing that is being read. */
 struct list {
-	const uint8_t *p, *end;
+	const uint8_t *from, *p, *end;	/* p: not read from here on */
 	uint32_t dir;			/* index */
+	struct entry last;		/* the entry before p; len 0: none */
+	/* the part of its index that has not been met */
+	const uint8_t *index;
+	size_t index_B;
+	uint32_t indexes;
+	const char *wrong;		/* a reason, although all names were
+					 * read */
 };
 
-static bool
-is_dir(unsigned type)
+static int
+compare(const uint8_t *s, size_t len, const struct entry *e)
 {
-	return type == SQUASHFS_DIR || type == SQUASHFS_DIR + SQUASHFS_LONG;
+	int order = memcmp(s, e->name, len < e->len ? len : e->len);
+
+	if (order != 0)
+		return order;
+	return len < e->len ? -1 : len > e->len;
+}
+
+static void
+check_order(struct list *l, const struct entry *e)
+{
+	int order = l->last.len == 0 ? 1 : compare(e->name, e->len, &l->last);
+
+	if (order < 0)
+		l->wrong = "the names are not sorted, so Linux would not find "
+		    "all of them";
+	else if (order == 0 && l->wrong == NULL)
+		l->wrong = "two entries have the same name";
+	l->last = *e;
 }
 
 /*
- * Reads one header's entries.  Returns 0, 1 (the listing is damaged) or -errno.
+ * Moves on in the index if its next entry is for the header at `head`, which is
+ * followed by e and is in step with it.
+ */
+static void
+check_index(const struct reading *t, struct list *l, const uint8_t *head,
+    const struct entry *e)
+{
+	const uint8_t *p = l->index;
+	size_t len;
+
+	if (l->indexes == 0 || l->index_B < SQUASHFS_INDEX_B ||
+	    load_le32(p) != (size_t)(head - l->from))
+		return;
+	len = load_le32(p + 8) + (size_t)1;
+	if (len > SQUASHFS_NAME_MAX || len > l->index_B - SQUASHFS_INDEX_B ||
+	    load_le32(p + 4) != sq_meta_block(&t->q->dirs, head) ||
+	    compare(p + SQUASHFS_INDEX_B, len, e) > 0 || (l->last.len > 0 &&
+	    compare(p + SQUASHFS_INDEX_B, len, &l->last) <= 0))
+		return;
+	l->index += SQUASHFS_INDEX_B + len;
+	l->index_B -= SQUASHFS_INDEX_B + len;
+	l->indexes--;
+}
+
+/*
+ * Reads the entries of the header at head.  Returns 0, 1 (the listing is
+ * damaged) or -errno.
  */
 static int
-enter_some(struct reading *t, struct list *l, uint32_t count,
-    uint64_t inodes)
+enter_some(struct reading *t, struct list *l, const uint8_t *head,
+    uint32_t count)
 {
-	for (; count > 0; count--) {
-		const uint8_t *name = l->p + SQUASHFS_ENTRY_B;
-		unsigned type;
+	const uint64_t inodes = load_le32(head + 4);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const uint8_t *p = l->p, *name = p + SQUASHFS_ENTRY_B;
+		struct entry e;
 		size_t len;
-		uint64_t ref;
 		int rc;
 
-		if (l->end - l->p < SQUASHFS_ENTRY_B)
+		if (l->end - p < SQUASHFS_ENTRY_B)
 			return 1;
-		len = load_le16(l->p + 6) + (size_t)1;
+		len = load_le16(p + 6) + (size_t)1;
 		if ((size_t)(l->end - name) < len || !good_name(name, len))
 			return 1;
-		ref = inodes << 16 | load_le16(l->p);
-		type = load_le16(l->p + 4);
-		if (is_dir(type))
-			rc = image_add_dir(t->m, &(struct image_dir){
-			    .name = name, .name_len = (uint16_t)len,
-			    .parent = l->dir, .ref = ref });
+		e = (struct entry){ .name = name, .len = (uint16_t)len,
+			.type = load_le16(p + 4),
+			.number = load_le32(head + 8) +
+			    (uint32_t)(int16_t)load_le16(p + 2),
+			.ref = inodes << 16 | load_le16(p) };
+		if (i == 0)
+			check_index(t, l, head, &e);
+		check_order(l, &e);
+		if (e.type == SQUASHFS_DIR ||
+		    e.type == SQUASHFS_DIR + SQUASHFS_LONG)
+			rc = enter_subdir(t, l->dir, &e);
 		else
-			rc = enter_file(t, (struct image_file){ .name = name,
-			    .name_len = (uint16_t)len, .dir = l->dir,
-			    .ref = ref }, type);
+			rc = enter_file(t, l->dir, &e);
 		if (rc != 0)
 			return rc;
 		l->p = name + len;
@@ -240,66 +371,112 @@ enter_list(struct reading *t, struct list *l)
 		if (count > SQUASHFS_LISTING_RUN)
 			return 1;
 		l->p += SQUASHFS_LISTING_HEAD_B;
-		rc = enter_some(t, l, (uint32_t)count, load_le32(head + 4));
+		rc = enter_some(t, l, head, (uint32_t)count);
 		if (rc != 0)
 			return rc;
 	}
+	if (l->indexes > 0 && l->wrong == NULL)
+		l->wrong = "the directory's index contradicts its listing, so "
+		    "Linux would not find all names";
 	return 0;
 }
 
+/* Notes damage to a directory; the loss of names outweighs other damage. */
+static void
+blame(struct reading *t, uint32_t dir, const char *why, bool lost)
+{
+	struct image_dir *d = &t->m->dir[dir];
+
+	if (d->damage == NULL || (lost && !d->lost))
+		d->damage = why;
+	d->lost = d->lost || lost;
+}
+
 /*
- * Reads the entries of directory i; sets *damage to the reason why some are
- * missing, or to NULL.
+ * Finds the listing of a directory.  Returns 0, 1 (it cannot be read) or
+ * -ELOOP.
  */
 static int
-enter_dir(struct reading *t, uint32_t i, const char **damage,
-    unsigned *flaw)
+find_list(struct reading *t, uint64_t ref, const struct sq_inode *n,
+    struct list *l)
 {
-	struct list l = { .dir = i };
 	const struct sq_meta *dirs = &t->q->dirs;
+	size_t size;
+
+	l->indexes = n->indexes;
+	if (n->size <= SQUASHFS_LISTING_EXTRA)
+		return 0;
+	size = (size_t)n->size - SQUASHFS_LISTING_EXTRA;
+	l->p = l->from = sq_meta_get(dirs, n->dir_block, n->dir_offset, size);
+	if (l->p == NULL)
+		return 1;
+	l->end = l->p + size;
+	t->listed += size;
+	if (t->listed > dirs->count * (uint64_t)SQUASHFS_META_B)
+		return -ELOOP;
+	/* no more than the headers that the listing has room for */
+	if (l->indexes > 0 && l->indexes <= size / SQUASHFS_LISTING_HEAD_B)
+		l->index = sq_inode_index(&t->q->inodes, ref, l->indexes *
+		    (size_t)(SQUASHFS_INDEX_B + SQUASHFS_NAME_MAX),
+		    &l->index_B);
+	return 0;
+}
+
+/* Reads the entries of directory i. */
+static int
+enter_dir(struct reading *t, uint32_t i)
+{
+	uint64_t ref = t->m->dir[i].ref;
+	struct list l = { .dir = i };
 	struct sq_inode n;
 	int rc;
 
-	*flaw = SQ_GOOD;
-	*damage = "the inode cannot be read";
-	if (sq_inode_get(&t->q->inodes, &t->q->super, t->m->dir[i].ref,
-	    &n) != 0 || n.type != SQUASHFS_DIR)
+	if (sq_inode_get(&t->q->inodes, &t->q->super, ref, &n) != 0 ||
+	    n.type != SQUASHFS_DIR) {
+		blame(t, i, "the inode cannot be read", true);
 		return 0;
-	*flaw = n.flaw;
-	*damage = "the directory listing cannot be read";
-	if (n.size > SQUASHFS_LISTING_EXTRA) {
-		n.size -= SQUASHFS_LISTING_EXTRA;
-		l.p = sq_meta_get(dirs, n.dir_block, n.dir_offset,
-		    (size_t)n.size);
-		if (l.p == NULL)
-			return 0;
-		l.end = l.p + n.size;
-		t->listed += n.size;
-		if (t->listed > dirs->count * (uint64_t)SQUASHFS_META_B)
-			return -ELOOP;
 	}
-	rc = enter_list(t, &l);
-	*damage = rc > 0 ? "the directory listing is damaged" : NULL;
+	rc = find_list(t, ref, &n, &l);
+	if (rc > 0) {
+		blame(t, i, "the directory listing cannot be read", true);
+		return 0;
+	}
+	if (rc == 0)
+		rc = enter_list(t, &l);
+	if (rc > 0)
+		blame(t, i, "the directory listing is damaged", true);
+	else if (l.wrong != NULL)
+		blame(t, i, l.wrong, false);
 	return rc < 0 ? rc : 0;
 }
 
-int
-sq_tree_read(struct sq_image *q, struct image *m, const char **why)
+/* Adds the root, which has no directory entry. */
+static int
+enter_root(struct reading *t)
 {
-	struct reading t = { .q = q, .m = m };
-	int rc = image_add_dir(m, &(struct image_dir){
-	    .ref = q->super.root });
+	const struct sq_super *s = &t->q->super;
+	struct image_dir d = { .ref = s->root };
+	struct sq_inode n;
 
-	for (uint32_t i = 0; rc == 0 && i < m->dir_count; i++) {
-		const char *damage;
-		unsigned flaw;
-
-		rc = enter_dir(&t, i, &damage, &flaw);
-		m->dir[i].lost = damage != NULL;
-		m->dir[i].damage = damage != NULL ? damage :
-		    flaw != SQ_GOOD ? sq_flaw_text(flaw) : NULL;
+	if (sq_inode_get(&t->q->inodes, s, s->root, &n) == 0) {
+		sq_numbers_add(t->numbers, n.number, s->root);
+		d.damage = n.flaw == SQ_GOOD ? NULL : sq_flaw_text(n.flaw);
 	}
-	if (rc == 0 && m->dir[0].lost && m->file_count == 1) {
+	return image_add_dir(t->m, &d);
+}
+
+int
+sq_tree_read(struct sq_image *q, struct image *m, struct sq_numbers *numbers,
+    const char **why)
+{
+	struct reading t = { .q = q, .m = m, .numbers = numbers };
+	int rc = enter_root(&t);
+
+	for (uint32_t i = 0; rc == 0 && i < m->dir_count; i++)
+		if (!m->dir[i].lost)
+			rc = enter_dir(&t, i);
+	if (rc == 0 && m->dir[0].lost && m->dir_count == 1 &&
+	    m->file_count == 1) {
 		*why = "the root directory cannot be read";
 		return -EBADMSG;
 	}

@@ -10,6 +10,11 @@
  * The type specifies a prefix of the name.  With OUT_OF_LINE the value is a
  * le64 reference to the length and bytes of the actual value, which several
  * attributes can share.
+ *
+ * Each set is parsed once when the image is opened, so that all tools know
+ * which are damaged.  In a valid image no byte of the values belongs to two
+ * sets, so the total size of the sets that are parsed is limited to that of the
+ * values.
  */
 #include "sq_reader.h"
 
@@ -38,29 +43,6 @@ sq_table_read(struct sq_meta *m, const struct sq_super *s, struct sq_codec *c,
 		sq_meta_unpack(m, i, c);
 	if (rc == 0)
 		sq_meta_free_raw(m, s);
-	return rc;
-}
-
-int
-sq_xattrs_read(struct sqr_image *m, struct sq_codec *c)
-{
-	const struct sq_super *s = &m->q->super;
-	uint8_t p[HEADER_B + 8];
-	uint64_t values, sets;
-	int rc;
-
-	/* the header is valid only if sq_check() accepted it */
-	if (s->xattr_count == 0)
-		return 0;
-	rc = sq_read(s, s->xattrs, p, sizeof(p));
-	if (rc != 0)
-		return rc;
-	values = load_le64(p);
-	sets = load_le64(p + HEADER_B);
-	rc = sq_table_read(&m->xattr_values, s, c, values, sets);
-	if (rc == 0)
-		rc = sq_table_read(&m->xattr_sets, s, c, sets, s->xattrs);
-	m->xattrs_known = rc == 0;
 	return rc;
 }
 
@@ -134,33 +116,121 @@ give_one(const struct sq_meta *m, struct span *s, sqr_xattr_fn *fn,
 
 /* Returns the set with the given index, or NULL if there is none. */
 static const uint8_t *
-find_set(const struct sqr_image *m, uint32_t index)
+find_set(const struct sq_image *q, uint32_t index)
 {
-	const struct sq_meta *t = &m->xattr_sets;
+	const struct sq_meta *t = &q->xattr_sets;
 	uint64_t pos = (uint64_t)index * SET_B;
 	size_t block = (size_t)(pos / SQUASHFS_META_B);
 	size_t offset = (size_t)(pos % SQUASHFS_META_B);
 
-	if (!m->xattrs_known || index >= m->q->super.xattr_count ||
+	if (!q->xattrs_known || index >= q->super.xattr_count ||
 	    block >= t->count || offset + SET_B > t->len[block])
 		return NULL;
 	return t->data + block * SQUASHFS_META_B + offset;
+}
+
+/* As sqr_xattrs(); adds the bytes parsed to *parsed. */
+static int
+give_set(const struct sq_image *q, uint32_t index, sqr_xattr_fn *fn, void *arg,
+    uint64_t *parsed)
+{
+	const uint8_t *set = find_set(q, index);
+	struct span s;
+	size_t most;
+	int rc = 0;
+
+	/* writers give a name without attributes no set */
+	if (set == NULL || load_le32(set + 8) == 0)
+		return -EBADMSG;
+	s = span(&q->xattr_values, load_le64(set), SET_MAX);
+	if (s.left > SET_MAX)
+		s.left = SET_MAX;
+	most = s.left;
+	for (uint32_t i = 0; rc == 0 && i < load_le32(set + 8); i++)
+		rc = give_one(&q->xattr_values, &s, fn, arg);
+	*parsed += most - s.left;
+	return rc;
 }
 
 int
 sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
     void *arg)
 {
-	const uint8_t *set = find_set(m, index);
-	struct span s;
-	int rc = 0;
+	uint64_t parsed = 0;
 
-	if (set == NULL)
-		return -EBADMSG;
-	s = span(&m->xattr_values, load_le64(set), SET_MAX);
-	if (s.left > SET_MAX)
-		s.left = SET_MAX;
-	for (uint32_t i = 0; rc == 0 && i < load_le32(set + 8); i++)
-		rc = give_one(&m->xattr_values, &s, fn, arg);
+	return give_set(m->q, index, fn, arg, &parsed);
+}
+
+/* Reading the tables */
+
+static int
+read_tables(struct sq_image *q, struct sq_codec *c)
+{
+	const struct sq_super *s = &q->super;
+	uint8_t p[HEADER_B + 8];
+	uint64_t values, sets;
+	int rc = sq_read(s, s->xattrs, p, sizeof(p));
+
+	if (rc != 0)
+		return rc;
+	values = load_le64(p);
+	sets = load_le64(p + HEADER_B);
+	rc = sq_table_read(&q->xattr_values, s, c, values, sets);
+	if (rc == 0)
+		rc = sq_table_read(&q->xattr_sets, s, c, sets, s->xattrs);
+	q->xattrs_known = rc == 0;
+	return rc;
+}
+
+static int
+ignore(void *arg, const char *name, const void *value, size_t len)
+{
+	(void)arg;
+	(void)name;
+	(void)value;
+	(void)len;
+	return 0;
+}
+
+static int
+note_bad_set(struct sq_super *s, uint32_t index)
+{
+	int rc;
+
+	if (s->bad_sets == NULL) {
+		rc = image_take(s->memory, s->xattr_count);
+		if (rc != 0)
+			return rc;
+		s->bad_sets = sys_calloc(s->xattr_count, sizeof(*s->bad_sets));
+	}
+	if (s->bad_sets == NULL)
+		return -ENOMEM;
+	s->bad_sets[index] = true;
+	return 0;
+}
+
+int
+sq_xattrs_read(struct sq_image *q, struct sq_codec *c, image_report_fn *report,
+    void *arg)
+{
+	struct sq_super *s = &q->super;
+	uint64_t parsed = 0;
+	int rc;
+
+	/* the header is valid only if sq_check() accepted it */
+	if (s->xattr_count == 0)
+		return 0;
+	rc = read_tables(q, c);
+	if (rc != 0)
+		return image_no_memory(rc) ? rc :
+		    report(arg, s->xattrs, "the xattr table cannot be read");
+	for (uint32_t i = 0; rc == 0 && i < s->xattr_count; i++) {
+		if (give_set(q, i, ignore, NULL, &parsed) != 0)
+			rc = note_bad_set(s, i);
+		if (rc == 0 && parsed > q->xattr_values.count *
+		    (uint64_t)SQUASHFS_META_B)
+			return report(arg, s->xattrs, "the sets of the xattr "
+			    "table overlap");
+	}
 	return rc;
 }

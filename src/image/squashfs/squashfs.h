@@ -7,8 +7,9 @@
  * Nothing in the image is trusted: each number is checked against the image's
  * length, the unpacked tables' length or a cap, in 64 bits.  The tables that
  * are not needed to read files (ids, xattrs, exports) are checked, because
- * Linux does not mount an image in which one of them is damaged; their contents
- * are not used.
+ * Linux does not mount an image in which one of them is damaged.  The contents
+ * of the xattr and export tables are checked too, so that every tool that opens
+ * an image with this reader gives the same verdict on it.
  */
 #ifndef COLDPRESS_IMAGE_SQUASHFS_H
 #define COLDPRESS_IMAGE_SQUASHFS_H
@@ -51,7 +52,10 @@ struct sq_super {
 	uint16_t flags, id_count;
 	bool ids_known;			/* sq_check() found the id table
 					 * intact */
+	bool exports_known;		/* likewise */
 	uint32_t xattr_count;		/* likewise; otherwise 0 */
+	bool *bad_sets;			/* the damaged ones of xattr_count sets,
+					 * or NULL: none */
 	struct image_memory *memory;	/* as in struct image */
 };
 
@@ -113,6 +117,13 @@ int sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
 void sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c);
 
 /*
+ * Reads and unpacks the single block at pos.  Returns 0, -EBADMSG (there is
+ * none), or an error as sq_meta_read() does.  Must be freed even on failure.
+ */
+int sq_meta_one(struct sq_meta *m, const struct sq_super *s,
+    struct sq_codec *c, uint64_t pos);
+
+/*
  * Returns the `need` bytes at offset in the block that begins at byte `block`
  * of the table; NULL if they are incomplete.
  */
@@ -125,6 +136,9 @@ const uint8_t *sq_meta_get(const struct sq_meta *m, uint64_t block,
  */
 const uint8_t *sq_meta_span(const struct sq_meta *m, uint64_t block,
     unsigned offset, size_t most, size_t *have);
+
+/* Returns the first byte, in the table, of the block in which p points. */
+uint32_t sq_meta_block(const struct sq_meta *m, const uint8_t *p);
 void sq_meta_free_raw(struct sq_meta *m, const struct sq_super *s);
 void sq_meta_free(struct sq_meta *m, const struct sq_super *s);
 
@@ -141,11 +155,14 @@ enum sq_flaw {
 	SQ_GOOD,
 	/* its data is not read */
 	SQ_BAD_INODE, SQ_BAD_DIR, SQ_BAD_BLOCK, SQ_OUTSIDE, SQ_BAD_FRAGMENT,
-	SQ_BAD_TAIL, SQ_LOST_FRAGMENT,
+	SQ_BAD_TAIL, SQ_LOST_FRAGMENT, SQ_TWO_PARENTS,
 	/* its data is read, although Linux does not open the file */
 	SQ_REFUSED,
 	SQ_NO_OWNER = SQ_REFUSED, SQ_BAD_XATTR, SQ_LONG_LINK, SQ_NO_NUMBER,
-	SQ_NEEDLESS_FRAGMENT, SQ_BAD_MODE, SQ_BAD_TYPE
+	SQ_NEEDLESS_FRAGMENT, SQ_BAD_MODE, SQ_BAD_TYPE,
+	/* Linux opens it, but not as it should */
+	SQ_BAD_SET, SQ_NUL_LINK, SQ_FAR_NUMBER, SQ_SHARED_NUMBER,
+	SQ_OTHER_NUMBER
 };
 
 /* Returns a static clause. */
@@ -153,6 +170,7 @@ const char *sq_flaw_text(unsigned flaw);
 
 struct sq_inode {
 	uint16_t type;			/* enum squashfs_type, not long */
+	uint32_t number;
 	uint64_t size;			/* size of a file, or of a listing */
 	uint64_t start;			/* position of a file's first block */
 	uint32_t blocks;		/* block count, without the tail */
@@ -160,6 +178,7 @@ struct sq_inode {
 	uint32_t fragment, tail_at;
 	uint32_t dir_block;		/* position of a directory's listing */
 	uint16_t dir_offset;
+	uint16_t indexes;		/* entries in a directory's index */
 	uint8_t flaw;			/* SQ_GOOD, or a flaw despite which
 					 * the file can be read */
 };
@@ -167,6 +186,13 @@ struct sq_inode {
 /* Parses the inode at the given reference.  Returns 0 or -EBADMSG. */
 int sq_inode_get(const struct sq_meta *inodes, const struct sq_super *s,
     uint64_t ref, struct sq_inode *inode);
+
+/*
+ * Returns the index of the directory at a reference accepted by sq_inode_get(),
+ * of which at least `most` bytes are counted in *have.
+ */
+const uint8_t *sq_inode_index(const struct sq_meta *inodes, uint64_t ref,
+    size_t most, size_t *have);
 
 /* The remaining attributes of an inode. */
 struct sq_attr {
@@ -189,6 +215,8 @@ int sq_attr_get(const struct sq_meta *inodes, uint64_t ref,
 struct sq_image {
 	struct sq_super super;
 	struct sq_meta inodes, dirs;
+	struct sq_meta xattr_sets, xattr_values;
+	bool xattrs_known;
 	struct sq_fragment *fragments;
 	uint32_t *links;		/* files with blocks, by their inode */
 	size_t link_count, link_cap;
@@ -199,9 +227,51 @@ struct sq_image {
 int sq_tables_read(struct sq_image *q, struct sq_codec *c, unsigned threads,
     const char **why);
 
+/* Reads and unpacks the table's blocks, from the first to the index. */
+int sq_table_read(struct sq_meta *m, const struct sq_super *s,
+    struct sq_codec *c, uint64_t start, uint64_t index);
+
+/*
+ * Reads the tables of attributes that sq_check() found intact, and finds the
+ * damaged sets.  Reports what concerns the whole table.  Returns 0, what report
+ * returned, -EDQUOT or -ENOMEM.
+ */
+int sq_xattrs_read(struct sq_image *q, struct sq_codec *c,
+    image_report_fn *report, void *arg);
+
+/* The inodes met so far, by number. */
+struct sq_numbers {
+	uint64_t *refs;			/* reference + 1; 0: none */
+	uint32_t count;			/* the highest number */
+	uint64_t taken;			/* taken from the budget */
+};
+
+enum sq_number { SQ_NUMBER_NEW, SQ_NUMBER_AGAIN, SQ_NUMBER_TAKEN };
+
+/*
+ * Reports an impossible inode count.  Returns 0, what report returned, -EDQUOT
+ * or -ENOMEM.
+ */
+int sq_numbers_open(struct sq_numbers *n, const struct sq_image *q,
+    image_report_fn *report, void *arg);
+void sq_numbers_close(struct sq_numbers *n, const struct sq_image *q);
+
+/* Notes that the inode at ref has this number. */
+enum sq_number sq_numbers_add(struct sq_numbers *n, uint32_t number,
+    uint64_t ref);
+
+/*
+ * Compares the export table, if sq_check() found it intact, with the inodes
+ * noted; reports the first difference.  Returns 0, what report returned,
+ * -EDQUOT or -ENOMEM.
+ */
+int sq_numbers_check(const struct sq_numbers *n, const struct sq_image *q,
+    struct sq_codec *c, image_report_fn *report, void *arg);
+
 /*
  * Reads all names and inodes.  Returns 0, -EBADMSG, -EFBIG, -EDQUOT or -ENOMEM.
  */
-int sq_tree_read(struct sq_image *q, struct image *m, const char **why);
+int sq_tree_read(struct sq_image *q, struct image *m, struct sq_numbers *n,
+    const char **why);
 
 #endif
