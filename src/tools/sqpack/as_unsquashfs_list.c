@@ -79,9 +79,6 @@ print_name(struct sqpack_image *i, size_t number, const char *path)
 	struct sqr_entry e;
 
 	sqr_get(i->m, number, &e);
-	if (e.why != NULL)
-		msg_error(&i->p->msg, "%s: /%s: %s", i->p->o.source, path,
-		    e.why);
 	if (u->concise && S_ISDIR(e.mode) && sqr_end(i->m, number) !=
 	    number + 1)
 		return;

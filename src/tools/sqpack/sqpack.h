@@ -103,6 +103,8 @@ struct sqpack {
 	struct progress progress;
 	uint64_t total_B;		/* size of all files; 0: unknown */
 	uint32_t newest;		/* latest inode time */
+	bool told;			/* the damage of the source, an image,
+					 * has been reported */
 	uint64_t data_ns;		/* time spent on reading, compressing
 					 * and writing data */
 	uint64_t wall_ns;

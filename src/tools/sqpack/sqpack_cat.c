@@ -126,21 +126,18 @@ cat(struct cat *c)
 	int rc;
 
 	rc = find(c);
+	/* sqpack_image_open() has reported the reason */
+	if (rc == 0 && (c->e.mode == 0 || c->e.lost))
+		return -EBADMSG;
 	if (rc == 0 && !S_ISREG(c->e.mode)) {
-		why = c->e.mode == 0 ? c->e.why : "not a regular file";
+		why = "not a regular file";
 		rc = -EINVAL;
-	} else if (rc == 0 && c->e.lost) {
-		why = c->e.why;
-		rc = -EBADMSG;
 	}
 	if (rc != 0) {
 		msg_error(&c->i.p->msg, "%s: %s: %s", c->i.p->o.source,
 		    c->i.p->o.name, why != NULL ? why : strerror(-rc));
 		return rc;
 	}
-	if (c->e.why != NULL)
-		msg_error(&c->i.p->msg, "%s: %s: %s", c->i.p->o.source,
-		    c->i.p->o.name, c->e.why);
 	rc = put_blocks(c);
 	return rc != 0 ? rc : put_tail(c);
 }

@@ -60,8 +60,6 @@ make_dirs(struct extract *x)
 		sqr_get(x->i.m, n, &e);
 		if (!S_ISDIR(e.mode))
 			continue;
-		if (e.why != NULL)
-			extract_damage(&p, n, 0, e.why);
 		if (atomic_load(&x->made[e.parent]) == NOT_MADE)
 			continue;
 		rc = place_dir(&p, n, &e);
@@ -128,8 +126,6 @@ do_name(struct place *p, size_t n)
 	sqr_get(x->i.m, n, &e);
 	if (S_ISDIR(e.mode) || !extract_is_first(x, n, &e))
 		return;
-	if (e.why != NULL)
-		extract_damage(p, n, 0, e.why);
 	if (e.mode == 0 || e.lost ||
 	    atomic_load(&x->made[e.parent]) == NOT_MADE)
 		return;

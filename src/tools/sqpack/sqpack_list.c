@@ -77,9 +77,6 @@ print_name(struct sqpack_image *i, size_t number, const char *path)
 		listing_print(stdout, e.target, (size_t)e.size);
 	}
 	putchar('\n');
-	if (e.why != NULL)
-		msg_error(&i->p->msg, "%s: %s: %s", i->p->o.source,
-		    *path == '\0' ? "/" : path, e.why);
 }
 
 static int

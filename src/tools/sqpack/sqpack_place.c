@@ -225,7 +225,9 @@ set_attributes(void *arg)
 	if (e->xattr == SQUASHFS_NONE || s->p->x->i.p->o.no_xattrs ||
 	    (e->why != NULL && e->lost))
 		return;
-	if (sqr_xattrs(s->p->x->i.m, e->xattr, set_attribute, s) != 0)
+	/* what is wrong with the name has been reported */
+	if (sqr_xattrs(s->p->x->i.m, e->xattr, set_attribute, s) != 0 &&
+	    e->why == NULL)
 		extract_damage(s->p, s->number, 0,
 		    "the extended attributes cannot be read");
 }

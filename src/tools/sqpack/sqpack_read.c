@@ -20,8 +20,35 @@ tell(void *arg, uint64_t at, const char *why)
 	struct sqpack_image *i = arg;
 
 	i->refused = true;
-	msg_error(&i->p->msg, "%s: offset %llu: %s", i->p->o.source,
-	    (unsigned long long)at, why);
+	if (!i->p->told)
+		msg_error(&i->p->msg, "%s: offset %llu: %s", i->p->o.source,
+		    (unsigned long long)at, why);
+}
+
+/*
+ * Reports all names with a damaged inode or listing, whatever is selected, so
+ * that no task ends well on an image on which another does not.
+ */
+static int
+tell_names(struct sqpack_image *i)
+{
+	struct sqr_entry e;
+	const char *path;
+
+	for (size_t n = 0; n < sqr_count(i->m); n++) {
+		sqr_get(i->m, n, &e);
+		if (e.why == NULL)
+			continue;
+		i->refused = true;
+		if (i->p->told)
+			return 0;
+		path = sqpack_image_path(i, n);
+		if (path == NULL)
+			return -ENOMEM;
+		msg_error(&i->p->msg, "%s: %s: %s", i->p->o.source,
+		    n == 0 ? "/" : path, e.why);
+	}
+	return 0;
 }
 
 static int
@@ -154,6 +181,10 @@ sqpack_image_open(struct sqpack_image *i, struct sqpack *p)
 
 	*i = (struct sqpack_image){ .p = p, .fd = -1 };
 	rc = open_image(i);
+	if (rc == 0)
+		rc = tell_names(i);
+	if (rc == 0)
+		p->told = true;
 	return rc != 0 ? rc : choose(i);
 }
 

@@ -18,7 +18,8 @@ struct sqpack_image {
 	int fd;
 	uint64_t offset;		/* offset of the image in the file */
 	struct sqr_image *m;
-	bool refused;			/* Linux would not mount it */
+	bool refused;			/* Linux would not mount it, or not
+					 * open or find all of its names */
 	uint8_t *wanted;		/* enum sqpack_want, by name */
 	char *path;
 	size_t path_cap;
@@ -31,9 +32,11 @@ enum sqpack_want {
 };
 
 /*
- * Opens the image p->o.source and selects the names that match p->o.globs, or
- * all names if there are no globs.  The image must be closed even after an
- * error.  Returns 0, or -errno after reporting the error.
+ * Opens the image p->o.source, reports all damage to its tables, inodes and
+ * listings unless p->told, and selects the names that match p->o.globs, or all
+ * names if there are no globs.  The image must be closed even after an error.
+ * Returns 0, which includes images with such damage, or -errno after reporting
+ * the error.
  */
 int sqpack_image_open(struct sqpack_image *i, struct sqpack *p);
 void sqpack_image_close(struct sqpack_image *i);

@@ -47,14 +47,9 @@ add_name(struct repack *r, size_t n, const struct sqr_entry *e)
 
 	if (path == NULL)
 		return -ENOMEM;
-	if (e->why != NULL)
-		return repack_refuse(r, path, e->why);
 	if (e->mode == 0 || !e->has_owner)
 		return repack_refuse(r, path, "the owner cannot be read");
 	if (S_ISLNK(e->mode)) {
-		if (memchr(e->target, '\0', (size_t)e->size) != NULL)
-			return repack_refuse(r, path, "the target contains a "
-			    "NUL");
 		target = sys_malloc((size_t)e->size + 1);
 		if (target == NULL)
 			return repack_no_memory(r);
@@ -69,19 +64,6 @@ add_name(struct repack *r, size_t n, const struct sqr_entry *e)
 	return rc != 0 ? repack_refuse(r, path, strerror(-rc)) : 0;
 }
 
-/* Rejects duplicate names, which would be merged. */
-static int
-check_twice(struct repack *r, const struct sqr_entry *e,
-    const struct sqr_entry *last)
-{
-	if (last->name_len != e->name_len ||
-	    last->parent != e->parent ||
-	    memcmp(last->name, e->name, e->name_len) != 0)
-		return 0;
-	return repack_refuse(r, "", "a directory has two entries with the "
-	    "same name");
-}
-
 static int
 fill_tree(struct repack *r)
 {
@@ -93,15 +75,8 @@ fill_tree(struct repack *r)
 	if (r->ids == NULL)
 		return repack_no_memory(r);
 	for (size_t n = 0; rc == 0 && n < count; n++) {
-		struct sqr_entry next = { .name_len = 0 };
-
 		sqr_get(r->i.m, n, &e);
-		if (sqr_end(r->i.m, n) < count) {
-			sqr_get(r->i.m, sqr_end(r->i.m, n), &next);
-			rc = check_twice(r, &next, &e);
-		}
-		if (rc == 0)
-			rc = add_name(r, n, &e);
+		rc = add_name(r, n, &e);
 		if (rc == 0 && e.first != n)
 			sqw_tree_link(&r->p->tree, r->ids[n],
 			    r->ids[e.first]);
