@@ -30,7 +30,7 @@ coldwalk spoilt 2>&1 >/dev/null | grep 'ends here' >err
 same 'the place where the file ends' err want.err
 
 # Names.
-for suffix in squashfs sqfs sfs snap AppImage; do
+for suffix in squashfs sqfs sqsh sfs snap AppImage; do
 	seq 9 >no.$suffix
 	t ".$suffix without an image" 1 to got told coldwalk no.$suffix
 	t 'a message' 0 grep -q 'named like an image' err

@@ -234,8 +234,7 @@ sq_inode_index(const struct sq_meta *m, uint64_t ref, size_t most,
 	const uint8_t *p = sq_meta_span(m, ref >> 16, ref & 0xffff,
 	    DIR_B + most, have);
 
-	if (p == NULL || *have < DIR_B)
-		return NULL;
+	/* sq_inode_get() found the fixed part complete */
 	*have -= DIR_B;
 	return p + DIR_B;
 }

@@ -62,8 +62,8 @@ probe_sources(struct root *root, uint64_t offset)
 static bool
 named_as_image(const char *path)
 {
-	static const char *const suffix[] = { ".squashfs", ".sqfs", ".sfs",
-		".snap", ".AppImage" };
+	static const char *const suffix[] = { ".squashfs", ".sqfs", ".sqsh",
+		".sfs", ".snap", ".AppImage" };
 	size_t len = strlen(path);
 
 	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++) {
