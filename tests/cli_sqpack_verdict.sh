@@ -64,11 +64,13 @@ ln tree/many/7.* tree/sub/deep/also
 ln -s large tree/link
 mkfifo tree/fifo
 truncate -s 300000 tree/hole
-setfattr -n user.color -v red tree/large 2>/dev/null &&
-    setfattr -n user.color -v red tree/empty &&
-    setfattr -n user.long -v "$name" tree/sub &&
-    setfattr -n user.long -v "$name" tree/hole ||
-    skip 'no attributes here'
+if setfattr -n user.color -v red tree/large 2>/dev/null; then
+	setfattr -n user.color -v red tree/empty
+	setfattr -n user.long -v "$name" tree/sub
+	setfattr -n user.long -v "$name" tree/hole
+else
+	skip 'no attributes here'
+fi
 
 good() {
 	t "$1: coldwalk" 0 to /dev/null coldwalk image
