@@ -58,6 +58,29 @@ t 'of an archive, in list order' 0 check image
 { cat .t.out image; } >program	# after something other than a program
 t 'of a file that is not an image' 1 check program
 
+# Small files that no compressor shortens: the fragment blocks are stored
+# uncompressed, although that was not requested.  Earlier versions then set the
+# flags 0x20 and 0x8.
+mkdir tiny random
+echo hi >tiny/a
+for i in 1 2 3 4 5 6; do
+	head -c $((i * 900)) /dev/urandom >random/$i
+done
+for tree in tiny random; do
+	for o in '-F zstd -L 1' '-F gzip -b 4K' '-F lz4' '-F none' \
+	    '-F lz4 --raw fragments' '-F none --no-fragments'; do
+		# shellcheck disable=SC2086
+		sqpack -f $o -o image $tree
+		t "$tree, $o" 0 check image
+		[ "$(le image 16 4)" != 0 ] || continue
+		poke image 24 2 $(($(le image 24 2) | 0x28))
+		t "$tree, $o, as in earlier versions" 0 check image
+	done
+done
+sqpack -f -F lz4 -o image tiny
+poke image 24 2 $(($(le image 24 2) | 0x8))
+t 'a flag that is not true' 1 check image
+
 # Settings for which the format has no field
 sqpack -f -F gzip -L 12 --no-probe -o image tree
 t 'listed in full' 0 sqpack -lv image

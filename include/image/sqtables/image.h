@@ -43,6 +43,7 @@ struct sqb_image_options {
 	bool raw_inodes, raw_xattrs, raw_ids;
 	bool no_export;			/* omit the export table for NFS */
 	bool no_pad;			/* do not pad to 4 KiB */
+	uint16_t more_flags;		/* for the superblock */
 };
 
 struct sqb_image_space {

@@ -260,8 +260,13 @@ write_tables(struct ending *e, const struct sqb_xattrs *x)
 	return rc;
 }
 
+/*
+ * Returns the flags, which describe the options and not the contents: unless
+ * requested, the flag of raw fragments is unset even if no fragment block could be
+ * compressed.  mksquashfs does the same.
+ */
 static uint16_t
-flags_of(const struct sqb_image_options *o)
+flags_of(const struct sqb_image_options *o, const struct sqb_xattrs *x)
 {
 	const struct sqb_data_options *d = o->data;
 	uint8_t settings[SQB_SETTINGS_MAX];
@@ -272,11 +277,13 @@ flags_of(const struct sqb_image_options *o)
 	    (o->raw_ids || none || (o->raw_inodes && !d->exact) ?
 	    SQUASHFS_RAW_IDS : 0) |
 	    (d->raw_data || none ? SQUASHFS_RAW_DATA : 0) |
-	    (d->raw_fragments || none ? SQUASHFS_RAW_FRAGMENTS : 0) |
+	    (d->raw_fragments || (none && !d->no_fragments) ?
+	    SQUASHFS_RAW_FRAGMENTS : 0) |
 	    (o->raw_xattrs || none ? SQUASHFS_RAW_XATTRS : 0) |
 	    (d->no_fragments ? SQUASHFS_NO_FRAGMENTS : 0) |
 	    (d->no_duplicates ? 0 : SQUASHFS_DEDUPLICATED) |
 	    (o->no_export ? 0 : SQUASHFS_EXPORTABLE) |
+	    (x == NULL ? SQUASHFS_NO_XATTRS : 0) | o->more_flags |
 	    (sqb_settings(d->method, d->level, d->block, settings) > 0 ?
 	    SQUASHFS_OPTIONS : 0));
 }
@@ -288,7 +295,6 @@ init_super(struct ending *e)
 	int rc = sqfs_super_init(&e->super, e->o->data->block, e->o->mtime,
 	    compressor == 0 ? SQFS_COMP_GZIP : (SQFS_COMPRESSOR)compressor);
 
-	e->super.flags = flags_of(e->o);
 	e->super.inode_count = e->tree->inodes;
 	e->super.export_table_start = SQUASHFS_NO_TABLE;
 	e->super.xattr_id_table_start = SQUASHFS_NO_TABLE;
@@ -340,10 +346,8 @@ write_all(struct ending *e, const struct sqb_xattrs *x,
 		rc = write_tables(e, x);
 	if (rc != 0)
 		return rc;
-	/* override the flags that the library sets */
-	if (e->o->data->exact)
-		e->super.flags = (uint16_t)(flags_of(e->o) |
-		    (x == NULL ? SQUASHFS_NO_XATTRS : 0));
+	/* the library's describe the contents */
+	e->super.flags = flags_of(e->o, x);
 	space->used_B = e->super.bytes_used = e->file.end;
 	space->tables_B = e->file.end - e->super.directory_table_start -
 	    space->listings_B;

@@ -85,6 +85,7 @@ struct sqpack_options {
 	int (*status_of)(const struct sqpack *p, int rc);
 	const char **excludes;
 	size_t exclude_count, exclude_cap;
+	uint16_t more_flags;		/* for the superblock */
 	uint64_t offset;		/* offset of the image */
 	uint64_t memory;		/* limit on metadata in memory, in
 					 * bytes */

@@ -145,7 +145,7 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 		.raw_inodes = p->o.raw_inodes, .raw_xattrs = p->o.raw_xattrs,
 		.raw_ids = p->o.raw_ids,
 		.no_export = p->o.no_export, .no_pad = p->o.no_pad,
-		.offset = p->o.offset };
+		.more_flags = p->o.more_flags, .offset = p->o.offset };
 	int64_t at = sqb_image_begin(fd, &o);
 	int rc;
 

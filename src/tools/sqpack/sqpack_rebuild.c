@@ -9,6 +9,8 @@
  */
 #include "sqpack_repack.h"
 
+#include "base/bytes.h"
+#include "base/fdio.h"
 #include "base/sys.h"
 #include "image/sqbuild/record.h"
 
@@ -44,6 +46,60 @@ struct rebuild {
 
 /* Settings */
 
+/*
+ * Returns 1 if all blocks of the fragment table are stored uncompressed, 0 if
+ * not, or -errno.
+ */
+static int
+has_raw_fragment_table(const struct rebuild *b)
+{
+	const struct sqpack_image *i = &b->r.i;
+	uint64_t each = SQUASHFS_META_B / SQUASHFS_FRAGMENT_B;
+	uint64_t blocks = (sqr_facts(i->m)->fragments + each - 1) / each;
+	uint8_t word[8], head[SQUASHFS_META_HEADER_B];
+	uint64_t table;
+
+	if (fdio_pread(i->fd, word, 8, (off_t)(i->offset +
+	    SQUASHFS_S_FRAGMENT_TABLE)) != 8)
+		return -EBADMSG;
+	table = i->offset + load_le64(word);
+	for (uint64_t k = 0; k < blocks; k++) {
+		if (fdio_pread(i->fd, word, 8, (off_t)(table + k *
+		    SQUASHFS_POINTER_B)) != 8 || fdio_pread(i->fd, head,
+		    sizeof(head), (off_t)(i->offset + load_le64(word))) !=
+		    sizeof(head))
+			return -EBADMSG;
+		if ((load_le16(head) & SQUASHFS_META_RAW) == 0)
+			return 0;
+	}
+	return 1;
+}
+
+/*
+ * Earlier versions set ALWAYS_FRAGMENTS whenever there were fragment blocks,
+ * and RAW_FRAGMENTS also if no fragment block could be compressed.  Then only
+ * the table shows whether compression was requested.
+ */
+static int
+take_earlier_flags(struct rebuild *b, const struct sqr_facts *f)
+{
+	struct sqpack_options *o = &b->r.p->o;
+	int raw;
+
+	if ((f->flags & SQUASHFS_ALWAYS_FRAGMENTS) == 0)
+		return 0;
+	o->more_flags = f->flags & (SQUASHFS_ALWAYS_FRAGMENTS |
+	    SQUASHFS_RAW_FRAGMENTS);
+	if (!o->data.raw_fragments)
+		return 0;
+	raw = has_raw_fragment_table(b);
+	if (raw < 0)
+		return repack_refuse(&b->r, "", "the fragment table cannot be "
+		    "read");
+	o->data.raw_fragments = raw == 1;
+	return 0;
+}
+
 static void
 take_flags(struct sqpack_options *o, const struct sqr_facts *f)
 {
@@ -70,6 +126,8 @@ take_settings(struct rebuild *b)
 
 	d->block = f->block;
 	take_flags(o, f);
+	if (take_earlier_flags(b, f) != 0)
+		return -EBADMSG;
 	if (sqb_settings_read(f->compressor, f->settings, f->settings_B,
 	    f->block, &d->method, &d->level) != 0)
 		return repack_refuse(&b->r, "", "sqpack does not support the "
@@ -87,8 +145,7 @@ take_settings(struct rebuild *b)
 		    "level");
 	if (given != 0)
 		d->level = given;
-	/* without xattrs, the writer would set the flag */
-	if (!f->xattrs && (f->flags & SQUASHFS_NO_XATTRS) == 0) {
+	if ((f->flags & SQUASHFS_NO_XATTRS) != 0) {
 		sqb_xattrs_close(b->r.p->xattrs);
 		b->r.p->xattrs = NULL;
 	}
