@@ -140,6 +140,37 @@ mksquashfs grows grows/image -quiet -noappend
 is 'an image does not contain itself' \
     "$("$un" -l grows/image | grep -c image)" 0
 
+# The superblock: apart from the image's size and time, unsquashfs -s says the
+# same of both programs' images
+# stated IMAGE: prints what unsquashfs -s says of it
+stated() {
+	"$un" -s "$1" | grep -v -e '^Found ' -e '^Creation ' \
+	    -e '^Filesystem size '
+}
+
+setfattr -n user.a -v b one/a 2>/dev/null || :
+for c in gzip lzo xz lz4 zstd; do
+	case $c in
+	gzip) x='-Xcompression-level 3 -Xwindow-size 15' ;;
+	lzo) x='-Xcompression-level 9 -Xalgorithm lzo1x_999' ;;
+	xz) x='-Xbcj x86,arm -Xdict-size 100%' ;;
+	lz4) x=-Xhc ;;
+	*) x='-Xcompression-level 3' ;;
+	esac
+	for o in '' -no-xattrs '-no-fragments -no-xattrs' '-noF -noX' \
+	    '-noI -noId' '-noD -no-duplicates -no-exports' "$x" \
+	    '-e a dir link fifo'; do
+		set -- -noappend -no-progress -quiet -comp $c
+		# shellcheck disable=SC2086
+		"$mk" one theirs.img "$@" $o >/dev/null
+		# shellcheck disable=SC2086
+		t "$c $o" 0 mksquashfs one ours.img "$@" $o
+		stated theirs.img >theirs.txt
+		stated ours.img >ours.txt
+		same "$c $o: -s says the same" ours.txt theirs.txt
+	done
+done
+
 # Rejected options
 t 'no appending' 1 mksquashfs one ours.img
 shows 'and the message suggests a way' '-noappend replaces it' .t.err
@@ -156,6 +187,9 @@ refused no-such-option -no-such-option
 refused 'Unmatched' -regex -e 'a(b'
 refused Xbcj -Xbcj mips
 refused 'is for xz' -Xbcj x86 -comp gzip
+refused 'is for gzip' -Xwindow-size 15 -comp zstd
+refused 'is for lzo' -Xalgorithm lzo1x_999 -comp xz
+refused 'cannot be used with xz' -Xcompression-level 3 -comp xz
 refused offset -offset 5x
 refused always-use -always-use-fragments
 refused comp -comp

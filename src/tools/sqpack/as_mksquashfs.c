@@ -238,7 +238,9 @@ take_value(struct sqpack *p, const struct as_words *w, int id)
 	struct as_mksquashfs *a = o->as;
 
 	switch (id) {
-	case ALGORITHM: return take_only(p, w, "lzo1x_999");
+	case ALGORITHM:
+		a->algorithm = true;
+		return take_only(p, w, "lzo1x_999");
 	case ALL_TIME: return as_take_u32(p, w, &o->mtime, &o->has_mtime);
 	case BCJ: return as_take_filters(p, w);
 	case BLOCK: return as_take_block(p, w);
@@ -264,7 +266,9 @@ take_value(struct sqpack *p, const struct as_words *w, int id)
 	    &a->has_root_time);
 	case ROOT_UID: return as_take_u32(p, w, &a->root_uid, &a->has_root_uid);
 	case SORT: o->order = w->value; return -1;
-	case WINDOW: return take_only(p, w, "15");
+	case WINDOW:
+		a->window = true;
+		return take_only(p, w, "15");
 	default: return -1;		/* accepted and ignored */
 	}
 }

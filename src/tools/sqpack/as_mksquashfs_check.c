@@ -28,14 +28,27 @@ set_level(struct sqpack *p, const char *comp)
 	int64_t level = ((struct as_mksquashfs *)p->o.as)->level;
 
 	p->o.data.level = level == 0 ? m->level_default : (int)level;
-	if (level == 0 || (level >= m->level_min && level <= m->level_max))
+	if (level == 0 || (!m->filters && level >= m->level_min &&
+	    level <= m->level_max))
 		return true;
-	if (m->level_min == m->level_max)
+	if (m->level_min == m->level_max || m->filters)
 		msg_error(&p->msg, "-Xcompression-level cannot be used with %s",
 		    comp);
 	else
 		msg_error(&p->msg, "-Xcompression-level for %s must be in "
 		    "%d..%d", comp, m->level_min, m->level_max);
+	return false;
+}
+
+/* Checks that an option of one compressor, if given, is for this one. */
+static bool
+is_for(struct sqpack *p, const struct sqb_method *m, bool given,
+    const char *option, int compressor, const char *name)
+{
+	if (!given || m->compressor == compressor)
+		return true;
+	msg_error(&p->msg, "%s is for %s; it cannot be used with %s", option,
+	    name, m->name);
 	return false;
 }
 
@@ -67,11 +80,10 @@ set_method(struct sqpack *p)
 		    "size or 100%% is supported");
 		return MSG_ERROR;
 	}
-	if (p->o.filters != 0 && m->compressor != SQUASHFS_XZ) {
-		msg_error(&p->msg, "-Xbcj is for xz; it cannot be used with %s",
-		    comp);
+	if (!is_for(p, m, p->o.filters != 0, "-Xbcj", SQUASHFS_XZ, "xz") ||
+	    !is_for(p, m, a->window, "-Xwindow-size", SQUASHFS_GZIP, "gzip") ||
+	    !is_for(p, m, a->algorithm, "-Xalgorithm", SQUASHFS_LZO, "lzo"))
 		return MSG_ERROR;
-	}
 	if (p->o.filters != 0)
 		p->o.data.level = p->o.filters;
 	/* where speed is less important, match mksquashfs byte for byte */
