@@ -22,7 +22,11 @@
  */
 struct sqb_xattrs;
 
-int sqb_xattrs_open(struct sqb_xattrs **x);	/* 0 or -ENOMEM */
+/*
+ * If exact is true, the tables will have the bytes that mksquashfs writes.
+ * Returns 0 or -ENOMEM.
+ */
+int sqb_xattrs_open(struct sqb_xattrs **x, bool exact);
 void sqb_xattrs_close(struct sqb_xattrs *x);	/* x may be NULL */
 
 /*
@@ -67,6 +71,6 @@ int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
  */
 int sqb_image_end(int fd, const struct sqb_image_options *o,
     struct sqw_tree *t, const struct sqb_data *d,
-    const struct sqb_xattrs *x, struct sqb_image_space *space);
+    struct sqb_xattrs *x, struct sqb_image_space *space);
 
 #endif

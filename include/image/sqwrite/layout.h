@@ -36,6 +36,11 @@ struct sqw_layout {
 	uint32_t (*fragment_of)(const void *arg, uint32_t unit);
 	/* Returns the index of a user or group ID in the ID table. */
 	uint16_t (*id_of)(const void *arg, uint32_t id);
+	/*
+	 * Returns the index in the image of a node's xattrs; called in the
+	 * order of the inodes.  NULL: it is the node's own index.
+	 */
+	uint32_t (*xattr_of)(const void *arg, uint32_t index);
 	const void *arg;
 	struct sqw_table inodes, listings;	/* the caller sets their ops */
 

@@ -46,6 +46,7 @@ sqb_image_begin(int fd, const struct sqb_image_options *o)
 struct ending {
 	const struct sqb_image_options *o;
 	const struct sqb_data *d;
+	struct sqb_xattrs *xattrs;	/* NULL: omitted */
 	struct sqw_tree *tree;
 	struct lib_file file;
 	struct lib_codec codec;		/* for everything except inodes */
@@ -100,6 +101,12 @@ id_of(const void *arg, uint32_t id)
 	return e->last_index;
 }
 
+static uint32_t
+xattr_of(const void *arg, uint32_t set)
+{
+	return lib_xattrs_number(((const struct ending *)arg)->xattrs, set);
+}
+
 static size_t
 pack(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
@@ -109,7 +116,7 @@ pack(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 }
 
 static int
-write_inodes(void *arg, const uint8_t *block, size_t len)
+write_block(void *arg, const uint8_t *block, size_t len)
 {
 	struct ending *e = arg;
 	int rc = fdio_write(e->file.fd, block, len);
@@ -167,9 +174,10 @@ write_layout(struct ending *e, struct sqb_image_space *space)
 	l->start_of = start_of;
 	l->fragment_of = fragment_of;
 	l->id_of = id_of;
+	l->xattr_of = xattr_of;
 	l->arg = e;
 	l->inodes.ops = l->listings.ops = ops;
-	l->inodes.ops.write = write_inodes;
+	l->inodes.ops.write = write_block;
 	l->listings.ops.write = keep_listings;
 	e->super.inode_table_start = e->file.end;
 	rc = sqw_layout_make(l);
@@ -240,7 +248,27 @@ pack_unless(struct ending *e, bool raw)
 }
 
 static int
-write_tables(struct ending *e, const struct sqb_xattrs *x)
+write_xattrs(struct ending *e)
+{
+	struct sqw_table_ops ops = { .pack = e->o->raw_xattrs ? NULL : pack,
+		.write = write_block, .arg = e };
+	uint64_t index;
+	int rc;
+
+	if (e->xattrs == NULL)
+		return 0;
+	if (e->xattrs->writer != NULL) {
+		pack_unless(e, e->o->raw_xattrs);
+		return lib_error(sqfs_xattr_writer_flush(e->xattrs->writer,
+		    &e->file.base, &e->super, &e->codec.base), &e->file);
+	}
+	rc = lib_xattrs_write(e->xattrs, &ops, e->file.end, &index);
+	e->super.xattr_id_table_start = index;
+	return rc;
+}
+
+static int
+write_tables(struct ending *e)
 {
 	int rc;
 
@@ -253,11 +281,7 @@ write_tables(struct ending *e, const struct sqb_xattrs *x)
 	if (rc == 0)
 		rc = lib_error(sqfs_id_table_write(e->ids, &e->file.base,
 		    &e->super, &e->codec.base), &e->file);
-	pack_unless(e, e->o->raw_xattrs);
-	if (rc == 0 && x != NULL)
-		rc = lib_error(sqfs_xattr_writer_flush(x->writer,
-		    &e->file.base, &e->super, &e->codec.base), &e->file);
-	return rc;
+	return rc != 0 ? rc : write_xattrs(e);
 }
 
 /*
@@ -335,19 +359,18 @@ write_super(struct ending *e)
 }
 
 static int
-write_all(struct ending *e, const struct sqb_xattrs *x,
-    struct sqb_image_space *space)
+write_all(struct ending *e, struct sqb_image_space *space)
 {
 	int rc = init_super(e);
 
 	if (rc == 0)
 		rc = write_layout(e, space);
 	if (rc == 0)
-		rc = write_tables(e, x);
+		rc = write_tables(e);
 	if (rc != 0)
 		return rc;
 	/* the library's describe the contents */
-	e->super.flags = flags_of(e->o, x);
+	e->super.flags = flags_of(e->o, e->xattrs);
 	space->used_B = e->super.bytes_used = e->file.end;
 	space->tables_B = e->file.end - e->super.directory_table_start -
 	    space->listings_B;
@@ -358,7 +381,7 @@ write_all(struct ending *e, const struct sqb_xattrs *x,
 
 int
 sqb_image_end(int fd, const struct sqb_image_options *o, struct sqw_tree *t,
-    const struct sqb_data *d, const struct sqb_xattrs *x,
+    const struct sqb_data *d, struct sqb_xattrs *x,
     struct sqb_image_space *space)
 {
 	struct ending *e = sys_calloc(1, sizeof(*e));
@@ -368,6 +391,7 @@ sqb_image_end(int fd, const struct sqb_image_options *o, struct sqw_tree *t,
 		return -ENOMEM;
 	e->o = o;
 	e->d = d;
+	e->xattrs = x;
 	e->tree = t;
 	e->ids = sqfs_id_table_create(0);
 	rc = e->ids == NULL ? -ENOMEM : sqb_codec_open(&e->pack,
@@ -376,7 +400,7 @@ sqb_image_end(int fd, const struct sqb_image_options *o, struct sqw_tree *t,
 	lib_file_init(&e->file, fd, d->end);
 	if (rc == 0) {
 		give_data(t, d);
-		rc = write_all(e, x, space);
+		rc = write_all(e, space);
 	}
 	sqb_codec_close(e->pack);
 	sqfs_destroy(e->ids);

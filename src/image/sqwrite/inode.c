@@ -43,6 +43,16 @@ put_head(struct sqw_layout *l, size_t node, bool is_long)
 	sqw_put32(t, n->number);
 }
 
+static void
+put_xattr(struct sqw_layout *l, const struct sqw_node *n)
+{
+	uint32_t index = n->attr.xattr;
+
+	if (index != NONE && l->xattr_of != NULL)
+		index = l->xattr_of(l->arg, index);
+	sqw_put32(&l->inodes, index);
+}
+
 static uint64_t
 holes_of(const struct sqw_layout *l, const struct sqw_node *n)
 {
@@ -84,7 +94,7 @@ put_file(struct sqw_layout *l, size_t node)
 		sqw_put32(t, n->links);
 		sqw_put32(t, fragment);
 		sqw_put32(t, n->data.tail_at);
-		sqw_put32(t, n->attr.xattr);
+		put_xattr(l, n);
 	} else {
 		sqw_put32(t, start);
 		sqw_put32(t, fragment);
@@ -106,7 +116,7 @@ put_link(struct sqw_layout *l, size_t node)
 	sqw_put32(&l->inodes, n->attr.size);
 	sqw_put(&l->inodes, n->attr.target, (size_t)n->attr.size);
 	if (is_long)
-		sqw_put32(&l->inodes, n->attr.xattr);
+		put_xattr(l, n);
 }
 
 static void
@@ -120,7 +130,7 @@ put_other(struct sqw_layout *l, size_t node)
 	if (S_ISBLK(n->attr.mode) || S_ISCHR(n->attr.mode))
 		sqw_put32(&l->inodes, n->attr.rdev);
 	if (is_long)
-		sqw_put32(&l->inodes, n->attr.xattr);
+		put_xattr(l, n);
 }
 
 void
@@ -189,6 +199,6 @@ sqw_put_dir(struct sqw_layout *l, size_t node)
 	sqw_put32(t, parent);
 	sqw_put16(t, l->index_count);
 	sqw_put16(t, at.offset);
-	sqw_put32(t, n->attr.xattr);
+	put_xattr(l, n);
 	put_index(l);
 }

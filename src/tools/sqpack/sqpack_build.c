@@ -182,7 +182,7 @@ build_to(struct sqpack *p, const struct sqpack_source *kind, int fd, int dir)
 	p->o.data.tmpdir = dir;
 	p->o.data.memory = p->o.memory;
 	if (rc == 0 && !p->o.no_xattrs)
-		rc = sqb_xattrs_open(&p->xattrs);
+		rc = sqb_xattrs_open(&p->xattrs, p->o.data.exact);
 	if (rc != 0)
 		return sqpack_fail(p, p->o.source, rc);
 	if (p->o.order != NULL && kind == &sqpack_repack) {

@@ -1,0 +1,408 @@
+/*
+ * xattrs.c - the extended attributes of an image
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * libsquashfs writes the tables, unless the image must have the bytes that
+ * mksquashfs would write.  Those are written here, by the rules of mksquashfs
+ * 4.5.1: sets are in the order of the inodes that use them, and attributes in
+ * the order in which the filesystem lists them.
+ */
+#include "lib.h"
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/sys.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define NOWHERE UINT64_MAX
+
+enum {
+	OUT_OF_LINE = 256,		/* flag in an attribute's type */
+	REFERENCE_B = 8,		/* size of such a value's reference */
+	INLINE_MAX = 128,		/* the longest value within a set */
+	SET_MAX = 64 << 10,		/* above this, shorter values are also
+					 * moved out of line */
+	ID_B = 16, HEAD_B = 16, IDS = SQUASHFS_META_B / ID_B
+};
+
+/* An attribute: its numbers among the names and the values. */
+struct pair {
+	uint32_t name, value;
+};
+
+/* An attribute while its set is written. */
+struct entry {
+	const struct lib_text *name, *value;
+	uint32_t number;		/* of the value */
+	unsigned type;
+	uint64_t at;			/* position of the value */
+	bool first;			/* the value has not occurred before */
+};
+
+static void
+texts_free(struct lib_texts *t)
+{
+	arena_free(&t->arena);
+	sys_free(t->items);
+	sys_free(t->slots);
+}
+
+static uint32_t *
+find(const struct lib_texts *t, const void *data, size_t len)
+{
+	size_t i = (size_t)hash_bytes(t->seed, data, len) & t->mask;
+
+	for (;; i = (i + 1) & t->mask) {
+		const struct lib_text *x = &t->items[t->slots[i]];
+
+		if (t->slots[i] == SQUASHFS_NONE || (x->len == len &&
+		    memcmp(x->data, data, len) == 0))
+			return &t->slots[i];
+	}
+}
+
+/* Doubles the hash table. */
+static int
+widen(struct lib_texts *t)
+{
+	size_t slots = t->slots == NULL ? 64 : (t->mask + 1) * 2;
+	uint32_t *old = t->slots;
+
+	t->slots = sys_malloc(slots * sizeof(*t->slots));
+	if (t->slots == NULL) {
+		t->slots = old;
+		return -ENOMEM;
+	}
+	sys_free(old);
+	memset(t->slots, 0xff, slots * sizeof(*t->slots));
+	t->mask = slots - 1;
+	for (uint32_t i = 0; i < t->count; i++)
+		*find(t, t->items[i].data, t->items[i].len) = i;
+	return 0;
+}
+
+/* Sets *number to the number of a text, which is added if it is new. */
+static int
+intern(struct lib_texts *t, const void *data, size_t len, uint32_t *number)
+{
+	void *items = t->items;
+	uint32_t *slot;
+	char *copy;
+
+	if (t->slots == NULL)
+		t->seed = hash_seed();
+	if (t->slots == NULL || t->count >= t->mask / 2)
+		if (widen(t) != 0)
+			return -ENOMEM;
+	slot = find(t, data, len);
+	if (*slot == SQUASHFS_NONE) {
+		if (array_grow(&items, t->count, &t->cap,
+		    sizeof(*t->items)) != 0)
+			return -ENOMEM;
+		t->items = items;
+		copy = arena_copy(&t->arena, data, len);
+		if (copy == NULL)
+			return -ENOMEM;
+		*slot = (uint32_t)t->count;
+		t->items[t->count++] = (struct lib_text){ copy, len,
+			SQUASHFS_NONE, NOWHERE };
+	}
+	*number = *slot;
+	return 0;
+}
+
+static const struct {
+	const char *prefix;
+	size_t len;
+} spaces[] = { { "user.", 5 }, { "trusted.", 8 }, { "security.", 9 } };
+
+enum { SPACES = sizeof(spaces) / sizeof(spaces[0]) };
+
+/* Returns the number of a name's namespace, or SPACES. */
+static unsigned
+space_of(const char *name)
+{
+	unsigned i = 0;
+
+	while (i < SPACES && strncmp(name, spaces[i].prefix,
+	    spaces[i].len) != 0)
+		i++;
+	return i;
+}
+
+int
+sqb_xattrs_open(struct sqb_xattrs **x, bool exact)
+{
+	*x = sys_calloc(1, sizeof(**x));
+	if (*x == NULL || exact)
+		return *x == NULL ? -ENOMEM : 0;
+	(*x)->writer = sqfs_xattr_writer_create(0);
+	if ((*x)->writer != NULL)
+		return 0;
+	sys_free(*x);
+	*x = NULL;
+	return -ENOMEM;
+}
+
+void
+sqb_xattrs_close(struct sqb_xattrs *x)
+{
+	if (x == NULL)
+		return;
+	if (x->writer != NULL)
+		sqfs_destroy(x->writer);
+	texts_free(&x->names);
+	texts_free(&x->values);
+	texts_free(&x->sets);
+	sys_free(x->pairs);
+	sys_free(x->used);
+	sys_free(x);
+}
+
+int
+sqb_xattrs_begin(struct sqb_xattrs *x)
+{
+	x->pair_count = 0;
+	return x->writer == NULL ? 0 :
+	    lib_error(sqfs_xattr_writer_begin(x->writer, 0), NULL);
+}
+
+int
+sqb_xattrs_add(struct sqb_xattrs *x, const char *name, const void *value,
+    size_t len)
+{
+	void *pairs = x->pairs;
+	struct pair *p;
+	int rc;
+
+	if (x->writer != NULL)
+		return lib_error(sqfs_xattr_writer_add(x->writer, name, value,
+		    len), NULL);
+	if (space_of(name) == SPACES)
+		return -ENOTSUP;
+	rc = array_grow(&pairs, x->pair_count, &x->pair_cap, sizeof(*p));
+	if (rc != 0)
+		return rc;
+	x->pairs = pairs;
+	p = &x->pairs[x->pair_count];
+	rc = intern(&x->names, name, strlen(name), &p->name);
+	if (rc == 0)
+		rc = intern(&x->values, value, len, &p->value);
+	x->pair_count += rc == 0;
+	return rc;
+}
+
+int
+sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index)
+{
+	void *used = x->used;
+	int rc;
+
+	if (x->writer != NULL)
+		return lib_error(sqfs_xattr_writer_end(x->writer, index),
+		    NULL);
+	*index = SQUASHFS_NONE;
+	if (x->pair_count == 0)
+		return 0;
+	rc = array_reserve(&used, x->sets.count + 1, &x->used_cap,
+	    sizeof(*x->used));
+	x->used = used;
+	return rc != 0 ? rc : intern(&x->sets, x->pairs, x->pair_count *
+	    sizeof(*x->pairs), index);
+}
+
+uint32_t
+lib_xattrs_number(struct sqb_xattrs *x, uint32_t set)
+{
+	struct lib_text *s;
+
+	if (x == NULL || x->writer != NULL)
+		return set;
+	s = &x->sets.items[set];
+	if (s->number == SQUASHFS_NONE) {
+		s->number = (uint32_t)x->used_count;
+		x->used[x->used_count++] = set;
+	}
+	return s->number;
+}
+
+static uint64_t
+place(const struct sqw_table *t)
+{
+	struct sqw_place p = sqw_place(t);
+
+	return (uint64_t)p.block << 16 | p.offset;
+}
+
+static void
+put_value(struct sqw_table *t, struct sqb_xattrs *x, struct entry *e)
+{
+	e->at = place(t);
+	if (e->first)
+		x->values.items[e->number].at = e->at;
+	sqw_put32(t, e->value->len);
+	sqw_put(t, e->value->data, e->value->len);
+}
+
+static void
+put_entry(struct sqw_table *t, struct sqb_xattrs *x, struct entry *e)
+{
+	size_t prefix = spaces[e->type & ~(unsigned)OUT_OF_LINE].len;
+
+	sqw_put16(t, e->type);
+	sqw_put16(t, e->name->len - prefix);
+	sqw_put(t, e->name->data + prefix, e->name->len - prefix);
+	if ((e->type & OUT_OF_LINE) == 0) {
+		put_value(t, x, e);
+		return;
+	}
+	sqw_put32(t, REFERENCE_B);
+	sqw_put64(t, e->at);
+}
+
+/* Moves long values out of line; returns the size of the set. */
+static uint64_t
+move_values(struct entry *entries, size_t count, size_t longest)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct entry *e = &entries[i];
+		size_t prefix;
+
+		e->type &= ~(unsigned)OUT_OF_LINE;
+		prefix = spaces[e->type].len;
+		if (e->value->len > longest)
+			e->type |= OUT_OF_LINE;
+		size += 4 + e->name->len - prefix + 4 +
+		    (e->value->len > longest ? REFERENCE_B : e->value->len);
+	}
+	return size;
+}
+
+/*
+ * Writes a set.  A value that another set has is replaced by a reference to it,
+ * even if that one is stored inline; equal values in one set are not merged.
+ */
+static void
+put_set(struct sqw_table *t, struct sqb_xattrs *x, struct lib_text *set,
+    struct entry *entries)
+{
+	size_t count = set->len / sizeof(struct pair), longest = INLINE_MAX;
+
+	for (size_t i = 0; i < count; i++) {
+		struct pair p;
+		struct entry *e = &entries[i];
+
+		memcpy(&p, set->data + i * sizeof(p), sizeof(p));
+		*e = (struct entry){ .name = &x->names.items[p.name],
+			.value = &x->values.items[p.value], .number = p.value,
+			.at = NOWHERE };
+		e->type = space_of(e->name->data);
+	}
+	while (move_values(entries, count, longest) > SET_MAX &&
+	    longest > REFERENCE_B)
+		longest /= 2;
+	for (size_t i = 0; i < count; i++) {
+		struct entry *e = &entries[i];
+		struct lib_text *v = &x->values.items[e->number];
+
+		if (v->len < REFERENCE_B)
+			continue;
+		e->first = v->number == SQUASHFS_NONE;
+		v->number = 0;
+		e->at = v->at;
+		e->type |= e->first ? 0 : OUT_OF_LINE;
+	}
+	for (size_t i = 0; i < count; i++)
+		if ((entries[i].type & OUT_OF_LINE) != 0 &&
+		    entries[i].at == NOWHERE)
+			put_value(t, x, &entries[i]);
+	set->at = place(t);
+	for (size_t i = 0; i < count; i++)
+		put_entry(t, x, &entries[i]);
+}
+
+/* Returns the size of a set's names, each with a NUL, and values. */
+static uint64_t
+set_size(const struct sqb_xattrs *x, const struct lib_text *set)
+{
+	uint64_t size = 0;
+	struct pair p;
+
+	for (size_t at = 0; at < set->len; at += sizeof(p)) {
+		memcpy(&p, set->data + at, sizeof(p));
+		size += x->names.items[p.name].len + 1 +
+		    x->values.items[p.value].len;
+	}
+	return size;
+}
+
+/* Writes the sets that are in use. */
+static int
+write_sets(struct sqb_xattrs *x, struct sqw_table *t)
+{
+	struct entry *entries = NULL;
+	size_t longest = 0;
+
+	for (size_t i = 0; i < x->sets.count; i++)
+		if (x->sets.items[i].len > longest)
+			longest = x->sets.items[i].len;
+	entries = sys_calloc(longest / sizeof(struct pair), sizeof(*entries));
+	if (entries == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->used_count; i++)
+		put_set(t, x, &x->sets.items[x->used[i]], entries);
+	sys_free(entries);
+	return sqw_table_end(t);
+}
+
+int
+lib_xattrs_write(struct sqb_xattrs *x, const struct sqw_table_ops *ops,
+    uint64_t at, uint64_t *index)
+{
+	size_t blocks = (x->used_count + IDS - 1) / IDS;
+	size_t head_B = HEAD_B + blocks * SQUASHFS_POINTER_B;
+	struct sqw_table *t;
+	uint8_t *head;
+	int rc;
+
+	*index = SQUASHFS_NO_TABLE;
+	if (x->used_count == 0)
+		return 0;
+	t = sys_calloc(1, sizeof(*t));
+	head = sys_calloc(head_B, 1);
+	rc = t == NULL || head == NULL ? -ENOMEM : 0;
+	if (rc != 0)
+		goto out;
+	t->ops = *ops;
+	rc = write_sets(x, t);
+	if (rc != 0)
+		goto out;
+	store_le64(head, at);
+	store_le32(head + 8, (uint32_t)x->used_count);
+	at += t->size;
+	*t = (struct sqw_table){ .ops = *ops };
+	for (size_t i = 0; i < x->used_count; i++) {
+		const struct lib_text *set = &x->sets.items[x->used[i]];
+
+		if (i % IDS == 0)
+			store_le64(head + HEAD_B + i / IDS *
+			    SQUASHFS_POINTER_B, at + sqw_place(t).block);
+		sqw_put64(t, set->at);
+		sqw_put32(t, set->len / sizeof(struct pair));
+		sqw_put32(t, set_size(x, set));
+	}
+	rc = sqw_table_end(t);
+	*index = at + t->size;
+	if (rc == 0)
+		rc = ops->write(ops->arg, head, head_B);
+out:
+	sys_free(t);
+	sys_free(head);
+	return rc;
+}
