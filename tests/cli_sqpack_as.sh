@@ -131,6 +131,11 @@ t '-info' 0 mksquashfs one ours.img -noappend -info
 shows 'names the files' '^file /dir/b, uncompressed size 2 bytes'
 t '-version' 0 mksquashfs -version
 shows 'is that of the original' '^mksquashfs version 4\.5\.1 '
+t '-version before other words' 0 mksquashfs -version one version.img
+t 'makes no image' 1 test -e version.img
+t '-version after them' 0 mksquashfs one version.img -version
+shows 'prints it' '^mksquashfs version 4\.5\.1 '
+t 'and an image is made' 0 "$un" -s version.img
 t '-help' 0 mksquashfs -help
 
 # An image inside its own source is omitted from the next image
@@ -299,6 +304,20 @@ for c in 'gzip -Xcompression-level 4' 'lz4 -Xhc' 'zstd' 'xz -b 4096' \
 	t "the superblock of $c" 0 unsquashfs -s c.img
 	same "$c, in the same words" .t.out theirs.txt
 done
+
+t 'unsquashfs -version alone' 1 unsquashfs -version
+shows 'prints it' '^unsquashfs version 4\.5\.1 '
+is 'and no error' "$(cat .t.err)" ''
+t 'unsquashfs -v with an image' 0 unsquashfs -v -d versioned theirs.img one/a
+shows 'prints it' '^unsquashfs version 4\.5\.1 '
+same 'and extracts' versioned/one/a one/a
+t '-version, then a listing' 0 unsquashfs -version -l theirs.img
+shows 'which follows' '^squashfs-root/one/a$'
+t '-cat of a missing name' 2 unsquashfs -cat theirs.img nothing one/a
+same 'still writes the others' .t.out one/a
+t '-cat of a directory' 2 unsquashfs -cat theirs.img one
+t 'with -no-exit-code' 0 unsquashfs -no-exit-code -cat theirs.img nothing
+t '-cat from no image' 1 unsquashfs -cat none.img one/a
 
 t 'all of it' 0 unsquashfs -d out theirs.img
 shows 'files are counted' '^created [0-9]* files$'

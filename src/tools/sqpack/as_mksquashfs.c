@@ -127,13 +127,20 @@ static const char help[] =
 "  -tar                                read an archive from standard input\n"
 "  -processors N, -no-progress, -quiet, -info, -version, -help\n";
 
+/*
+ * As in the original, nothing is built if the version is asked for in the first
+ * word; elsewhere the other words still count.
+ */
 static int
-show_version(struct sqpack *p)
+show_version(struct sqpack *p, const struct as_words *w)
 {
 	printf("mksquashfs version 4.5.1 (2022/03/17)\n"
 	    "This is sqpack (coldpress) %s, standing in for it.\n",
 	    COLDPRESS_VERSION);
-	return msg_finish(&p->msg);
+	if (w->at == 2)
+		return msg_finish(&p->msg);
+	fflush(stdout);
+	return -1;
 }
 
 /*
@@ -284,7 +291,7 @@ take(struct sqpack *p, struct as_words *w, int id)
 	case EXCLUDE: return take_excludes(p, w);
 	case HELP: return options_help(&p->msg, usage, help);
 	case LACKS: return as_lacks(&p->msg, w->word, "mksquashfs");
-	case VERSION: return show_version(p);
+	case VERSION: return show_version(p, w);
 	default: return take_value(p, w, id);
 	}
 }

@@ -88,13 +88,18 @@ static const char help[] =
 "  -UTC                   times in UTC\n"
 "  -v[ersion], -h[elp]\n";
 
+/* Prints the version; as in the original, the other words still count. */
 static int
 show_version(struct sqpack *p)
 {
+	struct as_unsquashfs *u = p->o.as;
+
+	u->version = true;
 	printf("unsquashfs version 4.5.1 (2022/03/17)\n"
 	    "This is sqpack (coldpress) %s, standing in for it.\n",
 	    COLDPRESS_VERSION);
-	return msg_finish(&p->msg);
+	fflush(stdout);
+	return -1;
 }
 
 /* Adds a name to extract or list. */
@@ -176,6 +181,10 @@ take_names(struct sqpack *p, struct as_words *w)
 {
 	struct as_unsquashfs *u = p->o.as;
 
+	if (w->at == w->argc && u->version) {
+		msg_finish(&p->msg);
+		return MSG_ERROR;	/* as the original does */
+	}
 	if (w->at == w->argc) {
 		msg_error(&p->msg, "expected an image");
 		return options_usage(usage);

@@ -12,6 +12,7 @@
 struct as_unsquashfs {
 	struct as_texts names;		/* to list or extract; none: all */
 	bool info, is_long, concise, numeric, utc, quiet, no_exit_code;
+	bool version;			/* it was printed */
 };
 
 /* The tasks return 0, or -errno after reporting the error. */

@@ -119,25 +119,26 @@ prepare(struct cat *c)
 	return -ENOMEM;
 }
 
+/*
+ * Writes the file.  A name that is not that of a file is reported, and the next
+ * one follows.
+ */
 static int
 cat(struct cat *c)
 {
-	const char *why = NULL;
-	int rc;
+	int rc = find(c);
 
-	rc = find(c);
-	/* sqpack_image_open() has reported the reason */
-	if (rc == 0 && (c->e.mode == 0 || c->e.lost))
-		return -EBADMSG;
-	if (rc == 0 && !S_ISREG(c->e.mode)) {
-		why = "not a regular file";
-		rc = -EINVAL;
-	}
-	if (rc != 0) {
-		msg_error(&c->i.p->msg, "%s: %s: %s", c->i.p->o.source,
-		    c->i.p->o.name, why != NULL ? why : strerror(-rc));
+	if (rc == -ENOMEM)
 		return rc;
+	if (rc != 0 || (c->e.mode != 0 && !S_ISREG(c->e.mode))) {
+		msg_error(&c->i.p->msg, "%s: %s: %s", c->i.p->o.source,
+		    c->i.p->o.name, rc != 0 ? strerror(-rc) :
+		    "not a regular file");
+		return 0;
 	}
+	/* sqpack_image_open() has reported the reason */
+	if (c->e.mode == 0 || c->e.lost)
+		return -EBADMSG;
 	rc = put_blocks(c);
 	return rc != 0 ? rc : put_tail(c);
 }
