@@ -32,6 +32,7 @@ set_tests_properties(root.mailfs PROPERTIES RESOURCE_LOCK zfs-fuse)
 shell_test(san address san)
 shell_test(san thread san)
 shell_test(long valgrind long)
+shell_test(san undefined san)
 shell_test(long options long)
-set_tests_properties(san.address san.thread long.valgrind long.options
-    PROPERTIES RUN_SERIAL ON)
+set_tests_properties(san.address san.thread san.undefined long.valgrind
+    long.options PROPERTIES RUN_SERIAL ON)

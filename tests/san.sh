@@ -1,13 +1,17 @@
 # shellcheck shell=sh
 # san.sh - builds with a sanitizer and runs the quick tests; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# $sanitize names the sanitizer.  The tests of other compilers, the manuals and
-# the installation are not repeated.
+# $sanitize names the sanitizer, $compiler the compiler (gcc), and $only the
+# tests as a regular expression (all).  The tests of other compilers, the manuals
+# and the installation are not repeated.
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
+compiler=${compiler:-gcc}
+have "$compiler" || skip_all "$compiler is not installed"
+
 configure() {
-	cmake -S "$SRC" -B build -DCMAKE_C_COMPILER=gcc \
+	cmake -S "$SRC" -B build "-DCMAKE_C_COMPILER=$compiler" \
 	    -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	    "-DCOLDPRESS_SANITIZE=${sanitize:?}"
 }
@@ -18,7 +22,7 @@ compile() {
 	}
 }
 run_quick() {
-	ctest --test-dir build -L '^quick$' -E '^(lint\.|cli\.install)' \
+	ctest --test-dir build -L '^quick$' -R "${only:-.}" -E '^(lint\.|cli\.install)' \
 	    -j 2 --no-tests=error --output-on-failure >log 2>&1 || {
 		tail -c 1900 log
 		return 1

@@ -86,6 +86,8 @@ coldwalk_sort_rows(struct row **rows, size_t count, unsigned threads)
 {
 	struct task t = { rows, count, NULL, threads };
 
+	if (count == 0)
+		return 0;		/* rows may be NULL */
 	t.spare = sys_malloc((count + 1) * sizeof(*t.spare));
 	if (t.spare == NULL)
 		return -ENOMEM;
