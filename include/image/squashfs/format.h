@@ -30,7 +30,7 @@ enum {
 	SQUASHFS_PAD_B = 4096,		/* mksquashfs pads images to a
 					 * multiple of this */
 	SQUASHFS_NAME_MAX = 256,
-	SQUASHFS_IDS_MAX = 65536,
+	SQUASHFS_IDS_MAX = 65535,	/* different users and groups */
 
 	/* sizes of entries in the lookup tables */
 	SQUASHFS_FRAGMENT_B = 16,

@@ -94,7 +94,11 @@ id_of(const void *arg, uint32_t id)
 	if (e->id_known && e->last_id == id)
 		return e->last_index;
 	rc = sqfs_id_table_id_to_index(e->ids, id, &e->last_index);
-	if (rc != 0 && e->id_err == 0)
+	/* the library accepts one more than the superblock can count */
+	if (rc == SQFS_ERROR_OVERFLOW ||
+	    (rc == 0 && e->last_index == SQUASHFS_IDS_MAX))
+		e->id_err = -EUSERS;
+	else if (rc != 0 && e->id_err == 0)
 		e->id_err = lib_error(rc, NULL);
 	e->last_id = id;
 	e->id_known = rc == 0;

@@ -138,6 +138,38 @@ image_time(const struct sqpack *p)
 
 /* Builds the image of an open source in fd, which is at offset 0. */
 static int
+static int
+by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Reports that the table of users and groups would be too long. */
+static int
+too_many_owners(struct sqpack *p)
+{
+	size_t count = p->tree.count, owners = 0;
+	uint32_t *ids = sys_malloc(2 * count * sizeof(*ids));
+
+	if (ids == NULL)
+		return sqpack_fail(p, p->o.source, -ENOMEM);
+	for (size_t i = 0; i < count; i++) {
+		ids[2 * i] = p->tree.nodes[i].attr.uid;
+		ids[2 * i + 1] = p->tree.nodes[i].attr.gid;
+	}
+	qsort(ids, 2 * count, sizeof(*ids), by_number);
+	for (size_t i = 0; i < 2 * count; i++)
+		owners += i == 0 || ids[i] != ids[i - 1];
+	sys_free(ids);
+	progress_erase(&p->progress);
+	msg_error(&p->msg, "%s: %zu different users and groups; squashfs "
+	    "supports at most %d",
+	    p->o.source, owners, SQUASHFS_IDS_MAX);
+	return -EUSERS;
+}
+
 write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
     const struct sqb_source *files, int fd)
 {
@@ -165,7 +197,8 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 		return rc;
 	o.mtime = image_time(p);
 	rc = sqb_image_end(fd, &o, &p->tree, &p->data, p->xattrs, &p->space);
-	return sqpack_fail(p, p->o.output, rc);
+	return rc == -EUSERS ? too_many_owners(p) :
+	    sqpack_fail(p, p->o.output, rc);
 }
 
 /*
