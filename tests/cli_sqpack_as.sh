@@ -278,7 +278,7 @@ unset SOURCE_DATE_EPOCH
 # unsquashfs
 rm -f theirs.img
 "$mk" one two theirs.img -comp xz -no-progress -quiet -root-time 5 \
-    -p 'c c 600 0 0 4 70' -p 'e d 700 1 2' >/dev/null
+    -p 'c c 600 0 0 4 70' -p 'e d 700 1 2' -p '.hidden d 700 1 2' >/dev/null
 for o in -s -stat '-s -UTC' -l -ls -ll '-lls -UTC' -lln -llnumeric -lc -llc \
     -mkfs-time -fstime '-ll -d x/y' '-cat'; do
 	name=
@@ -289,13 +289,15 @@ for o in -s -stat '-s -UTC' -l -ls -ll '-lls -UTC' -lln -llnumeric -lc -llc \
 	t "unsquashfs $o" 0 unsquashfs $o theirs.img $name
 	same "unsquashfs $o prints the same" .t.out theirs.txt
 done
-for names in one/dir 'one/*/b two' nothing; do
+for names in one/dir 'one/*/b two' nothing one/dir/ //one//dir 'one/*/' '*' \
+    '.*' '!(one)' '@(two|e)/'; do
 	# shellcheck disable=SC2086
 	"$un" -lls theirs.img $names >theirs.txt
 	# shellcheck disable=SC2086
 	t "names: $names" 0 unsquashfs -lls theirs.img $names
 	same "$names: the same names are listed" .t.out theirs.txt
 done
+t 'a name without letters' 1 unsquashfs -l theirs.img /
 for c in 'gzip -Xcompression-level 4' 'lz4 -Xhc' 'zstd' 'xz -b 4096' \
     'lzo -Xcompression-level 3'; do
 	# shellcheck disable=SC2086

@@ -10,9 +10,17 @@
 #include "base/sys.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Not all C libraries have extended patterns; musl does not. */
+#ifdef FNM_EXTMATCH
+enum { EXTENDED = FNM_EXTMATCH };
+#else
+enum { EXTENDED = 0 };
+#endif
 
 static bool
 is_named(const struct as_option *o, const char *word)
@@ -112,6 +120,39 @@ as_texts_free(struct as_texts *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		sys_free(t->items[i]);
+static size_t
+slashes(const char *path)
+{
+	size_t n = 0;
+
+	while ((path = strchr(path, '/')) != NULL) {
+		path++;
+		n++;
+	}
+	return n;
+}
+
+bool
+as_matches(const char *pattern, const char *path)
+{
+	/* !(...) would also match a slash */
+	return slashes(pattern) == slashes(path) && fnmatch(pattern, path,
+	    FNM_PATHNAME | FNM_PERIOD | EXTENDED) == 0;
+}
+
+bool
+as_can_match(struct msg *m, const char *pattern)
+{
+	for (const char *s = pattern; EXTENDED == 0 &&
+	    (s = strchr(s, '(')) != NULL; s++)
+		if (s > pattern && strchr("?*+@!", s[-1]) != NULL) {
+			msg_error(m, "'%s': this C library cannot match "
+			    "extended patterns such as !(a|b)", pattern);
+			return false;
+		}
+	return true;
+}
+
 	sys_free(t->items);
 }
 

@@ -71,6 +71,19 @@ int as_texts_add(struct sqpack *p, struct as_texts *t, const char *text,
 void as_texts_free(struct as_texts *t);
 
 /*
+ * Returns whether a path matches a shell pattern, by the rules of these
+ * programs: a leading period must be matched explicitly, and patterns such as
+ * !(a|b) are recognized.
+ */
+bool as_matches(const char *pattern, const char *path);
+
+/*
+ * Returns whether this C library can match the pattern.  If it cannot, reports
+ * it.
+ */
+bool as_can_match(struct msg *m, const char *pattern);
+
+/*
  * Calls fn, which returns 0 or -errno, for each line of a file.  Removes
  * leading blanks; skips empty lines and lines that begin with #.  Returns 0, or
  * -errno after reporting the error.

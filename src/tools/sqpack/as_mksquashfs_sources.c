@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,9 +246,14 @@ as_excludes(struct sqpack *p)
 
 	if (a->tar)
 		return 0;
-	for (size_t i = 0; rc == 0 && !a->wildcards && !a->regex &&
-	    i < a->excludes.count; i++)
-		rc = add_plain(p, a->excludes.items[i]);
+	for (size_t i = 0; rc == 0 && !a->regex && i < a->excludes.count; i++) {
+		const char *exclude = a->excludes.items[i];
+
+		if (!a->wildcards)
+			rc = add_plain(p, exclude);
+		else if (!as_can_match(&p->msg, exclude))
+			rc = -ENOTSUP;
+	}
 	if (rc == 0 && a->regex)
 		rc = compile_all(p);
 	/* an older image inside the source is not included in the new one */
@@ -261,29 +265,14 @@ as_excludes(struct sqpack *p)
 	return rc;
 }
 
-static size_t
-slashes(const char *path)
-{
-	size_t n = 0;
-
-	while ((path = strchr(path, '/')) != NULL) {
-		path++;
-		n++;
-	}
-	return n;
-}
-
 static bool
 matches(const char *exclude, const char *path)
 {
-	enum { HOW = FNM_PATHNAME | FNM_PERIOD | FNM_EXTMATCH };
 	bool anywhere;
 	const char *pattern = pattern_of(exclude, &anywhere);
 
 	for (;;) {
-		/* !(...) would also match a slash */
-		if (slashes(pattern) == slashes(path) &&
-		    fnmatch(pattern, path, HOW) == 0)
+		if (as_matches(pattern, path))
 			return true;
 		path = strchr(path, '/');
 		if (!anywhere || path == NULL)

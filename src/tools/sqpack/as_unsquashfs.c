@@ -102,13 +102,32 @@ show_version(struct sqpack *p)
 	return -1;
 }
 
+/* Removes slashes at the ends of a name, and all but one between components. */
+static void
+tidy(char *name)
+{
+	char *to = name;
+
+	for (const char *s = name; *s != '\0'; s++)
+		if (*s != '/' || (to > name && s[1] != '/' && s[1] != '\0'))
+			*to++ = *s;
+	*to = '\0';
+}
+
 /* Adds a name to extract or list. */
 static int
 add_name(struct sqpack *p, char *name)
 {
 	struct as_unsquashfs *u = p->o.as;
+	int rc = as_texts_add(p, &u->names, name, strlen(name));
 
-	return as_texts_add(p, &u->names, name, strlen(name));
+	if (rc != 0)
+		return rc;
+	tidy(u->names.items[u->names.count - 1]);
+	if (*u->names.items[u->names.count - 1] != '\0')
+		return 0;
+	msg_error(&p->msg, "expected a name in the image, found '%s'", name);
+	return -EINVAL;
 }
 
 static void
@@ -199,6 +218,10 @@ take_names(struct sqpack *p, struct as_words *w)
 	}
 	p->o.globs = u->names.items;
 	p->o.glob_count = u->names.count;
+	for (size_t i = 0; !p->o.plain_names && !p->o.regex &&
+	    i < u->names.count; i++)
+		if (!as_can_match(&p->msg, u->names.items[i]))
+			return MSG_ERROR;
 	return -1;
 }
 

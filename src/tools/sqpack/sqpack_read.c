@@ -4,6 +4,7 @@
  */
 #include "sqpack_read.h"
 
+#include "as.h"
 #include "sqpack_regex.h"
 
 #include "base/fdio.h"
@@ -108,6 +109,7 @@ matches(const struct sqpack_image *i, const struct sqpack_regex *regex,
 {
 	return regex != NULL ? sqpack_regex_match(regex, path) :
 	    i->p->o.plain_names ? strcmp(glob, path) == 0 :
+	    i->p->o.as != NULL ? as_matches(glob, path) :
 	    fnmatch(glob, path, FNM_PATHNAME) == 0;
 }
 
