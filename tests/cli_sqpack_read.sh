@@ -227,6 +227,30 @@ for f in a nowhere a/b/link a/; do
 	is 'prints nothing' "$(cat .t.out)" ''
 done
 
+# An image inside another file
+{ head -c 32768 /dev/urandom; cat image; } >holder
+sqpack -l image >want
+t 'not at the start' 1 sqpack -l holder
+t '-l --offset' 0 sqpack -l --offset 32K holder
+same 'lists it' .t.out want
+t '-x --offset' 0 sqpack -x held --offset=32768 holder
+t 'extracts it' 0 diff -r --no-dereference held/a tree/a
+to got.cat sqpack --cat a/large --offset 32K holder
+same '--cat --offset' got.cat tree/a/large
+t '--rebuild-check --offset' 0 sqpack --rebuild-check --offset 32K holder
+sqpack -f -F lz4 -o want image
+t 'as the source of an image' 0 sqpack -f -F lz4 --offset 32K -o made holder
+same 'which is the same' made want
+t 'elsewhere' 1 sqpack -l --offset 28K holder
+shows 'nothing is found' '^sqpack: holder: ' .t.err
+t 'not a number' 1 sqpack -l --offset x holder
+t 'of a directory' 1 sqpack -f -F lz4 --offset 32K -o none tree
+for name in sqfstar sqfscat; do
+	ln -sf "$(command -v sqpack)" $name
+	t "as $name" 1 ./$name image
+	shows 'the name is rejected' "^$name: sqpack does not replace" .t.err
+done
+
 # Damaged data: all other data is extracted
 seq 100000 >one
 mkdir data

@@ -65,16 +65,13 @@ as_number(struct msg *m, const struct as_words *w, int64_t lo, int64_t hi,
 }
 
 int
-as_offset(struct sqpack *p, const struct as_words *w)
+as_offset(struct sqpack *p, const struct as_words *w, uint64_t *offset)
 {
-	if (args_size(w->value, &p->o.offset) != 0 ||
-	    p->o.offset > INT64_MAX) {
-		msg_error(&p->msg, "%s: expected a number of bytes, found "
-		    "'%s'", w->word, w->value);
-		return MSG_ERROR;
-	}
-	p->o.has_offset = true;
-	return -1;
+	if (args_size(w->value, offset) == 0 && *offset <= INT64_MAX)
+		return -1;
+	msg_error(&p->msg, "%s: expected a number of bytes, found '%s'",
+	    w->word, w->value);
+	return MSG_ERROR;
 }
 
 int
@@ -120,6 +117,9 @@ as_texts_free(struct as_texts *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		sys_free(t->items[i]);
+	sys_free(t->items);
+}
+
 static size_t
 slashes(const char *path)
 {
@@ -151,9 +151,6 @@ as_can_match(struct msg *m, const char *pattern)
 			return false;
 		}
 	return true;
-}
-
-	sys_free(t->items);
 }
 
 static int

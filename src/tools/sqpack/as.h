@@ -46,7 +46,7 @@ bool as_number(struct msg *m, const struct as_words *w, int64_t lo,
  * Parses the option's value as the image offset, in bytes or with a suffix K, M
  * or G.  Returns -1 or MSG_ERROR.
  */
-int as_offset(struct sqpack *p, const struct as_words *w);
+int as_offset(struct sqpack *p, const struct as_words *w, uint64_t *offset);
 
 /*
  * Parses the option's value as the number of threads.  Returns -1 or MSG_ERROR.

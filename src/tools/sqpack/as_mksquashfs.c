@@ -261,7 +261,7 @@ take_value(struct sqpack *p, const struct as_words *w, int id)
 	    -1 : MSG_ERROR;
 	case MKFS_TIME: return as_take_u32(p, w, &o->image_mtime,
 	    &a->has_mkfs_time);
-	case OFFSET: return as_offset(p, w);
+	case OFFSET: return as_offset(p, w, &o->output_offset);
 	case PROCESSORS: return as_threads(p, w);
 	case PSEUDO: return as_texts_add(p, &a->pseudo, w->value,
 	    strlen(w->value)) == 0 ? -1 : MSG_ERROR;

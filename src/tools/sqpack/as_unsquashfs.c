@@ -184,7 +184,9 @@ take(struct sqpack *p, const struct as_words *w, int id)
 	case NO_PROGRESS: p->msg.quiet = true; break;
 	case NO_WILDCARDS: o->plain_names = true; break;
 	case NO_XATTRS: o->no_xattrs = true; break;
-	case OFFSET: return as_offset(p, w);
+	case OFFSET:
+		o->has_offset = true;
+		return as_offset(p, w, &o->offset);
 	case PROCESSORS: return as_threads(p, w);
 	case REGEX: o->regex = true; break;
 	case USER_XATTRS: o->user_xattrs = true; break;
@@ -216,12 +218,12 @@ take_names(struct sqpack *p, struct as_words *w)
 		msg_error(&p->msg, "-cat requires the names of files");
 		return options_usage(usage);
 	}
-	p->o.globs = u->names.items;
-	p->o.glob_count = u->names.count;
 	for (size_t i = 0; !p->o.plain_names && !p->o.regex &&
 	    i < u->names.count; i++)
 		if (!as_can_match(&p->msg, u->names.items[i]))
 			return MSG_ERROR;
+	p->o.globs = u->names.items;
+	p->o.glob_count = u->names.count;
 	return -1;
 }
 

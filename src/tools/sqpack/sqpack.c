@@ -22,6 +22,13 @@ parse(struct sqpack *p, int argc, char **argv)
 		return as_mksquashfs_parse(p, argc, argv);
 	if (strcmp(name, "unsquashfs") == 0)
 		return as_unsquashfs_parse(p, argc, argv);
+	if (strcmp(name, "sqfstar") == 0 || strcmp(name, "sqfscat") == 0) {
+		msg_init(&p->msg, name);
+		msg_error(&p->msg, "sqpack does not replace this program; "
+		    "under the names mksquashfs and unsquashfs, -tar and -cat "
+		    "do the same");
+		return MSG_ERROR;
+	}
 	return sqpack_parse(p, argc, argv);
 }
 

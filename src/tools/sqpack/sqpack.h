@@ -86,7 +86,8 @@ struct sqpack_options {
 	const char **excludes;
 	size_t exclude_count, exclude_cap;
 	uint16_t more_flags;		/* for the superblock */
-	uint64_t offset;		/* offset of the image */
+	uint64_t offset;		/* of the image to read, in its file */
+	uint64_t output_offset;		/* of the image to build */
 	uint64_t memory;		/* limit on metadata in memory, in
 					 * bytes */
 };

@@ -40,6 +40,8 @@ source_of(const struct sqpack *p)
 {
 	struct stat st;
 
+	if (p->o.has_offset)
+		return &sqpack_repack;
 	if (p->o.input_count > 0 || ((p->o.as != NULL || p->o.data.exact) &&
 	    strcmp(p->o.source, "-") != 0))
 		return &sqpack_dir;
@@ -136,8 +138,6 @@ image_time(const struct sqpack *p)
 	    o->has_epoch ? o->epoch : p->newest;
 }
 
-/* Builds the image of an open source in fd, which is at offset 0. */
-static int
 static int
 by_number(const void *a, const void *b)
 {
@@ -170,6 +170,8 @@ too_many_owners(struct sqpack *p)
 	return -EUSERS;
 }
 
+/* Builds the image of an open source in fd, which is at offset 0. */
+static int
 write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
     const struct sqb_source *files, int fd)
 {
@@ -177,7 +179,7 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 		.raw_inodes = p->o.raw_inodes, .raw_xattrs = p->o.raw_xattrs,
 		.raw_ids = p->o.raw_ids,
 		.no_export = p->o.no_export, .no_pad = p->o.no_pad,
-		.more_flags = p->o.more_flags, .offset = p->o.offset };
+		.more_flags = p->o.more_flags, .offset = p->o.output_offset };
 	int64_t at = sqb_image_begin(fd, &o);
 	int rc;
 

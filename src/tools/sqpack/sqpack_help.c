@@ -20,14 +20,15 @@ const char sqpack_usage[] =
 "              [--exclude glob]... [--no-duplicates] [--no-fragments]\n"
 "              [--no-xattrs] [--order list [-0]]\n"
 "              [--raw data,fragments,inodes,xattrs] [--like mksquashfs]\n"
-"              [--memory size]\n"
+"              [--memory size] [--offset bytes]\n"
 "              [--dry-run] [--stats[=file]] -o image directory|archive|image|-\n"
-"       sqpack -l [-qv] [--can-mount[=kernel]] [glob]... image\n"
-"       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [glob]... image\n"
-"       sqpack --cat path image\n"
-"       sqpack --can-mount[=kernel] image\n"
+"       sqpack -l [-qv] [--can-mount[=kernel]] [--offset bytes] [glob]... image\n"
+"       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [--offset bytes]\n"
+"              [glob]... image\n"
+"       sqpack --cat path [--offset bytes] image\n"
+"       sqpack --can-mount[=kernel] [--offset bytes] image\n"
 "       sqpack --rebuild-check [-qv] [-L level] [--no-probe] [-p threads]\n"
-"              [--stats[=file]] image\n";
+"              [--offset bytes] [--stats[=file]] image\n";
 
 static const char help[] =
 "\n"
@@ -67,6 +68,7 @@ static const char help[] =
 "      --no-pad           do not round the image up to 4 KiB\n"
 "      --no-probe         compress even blocks that look incompressible\n"
 "      --no-xattrs        omit extended attributes\n"
+"      --offset BYTES     offset of the image that is read in its file\n"
 "      --order LIST       store the files in LIST first\n"
 "  -0, --null             paths in LIST end with NUL\n"
 "      --raw LIST         do not compress data, fragments, inodes, xattrs\n"

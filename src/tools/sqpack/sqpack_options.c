@@ -21,8 +21,8 @@ enum { THREADS_MAX = 1024, GZIP_BEST = 10 };
 enum { OPT_ALL_ROOT = 256, OPT_BCJ, OPT_BEST, OPT_CAN_MOUNT, OPT_CAT,
     OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_LIKE, OPT_MEMORY, OPT_MTIME,
     OPT_NO_DUPLICATES, OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD,
-    OPT_NO_PROBE, OPT_NO_XATTRS, OPT_ORDER, OPT_RAW, OPT_REBUILD_CHECK,
-    OPT_STATS, OPT_UID };
+    OPT_NO_PROBE, OPT_NO_XATTRS, OPT_OFFSET, OPT_ORDER, OPT_RAW,
+    OPT_REBUILD_CHECK, OPT_STATS, OPT_UID };
 
 static const struct option longs[] = {
 	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
@@ -51,6 +51,7 @@ static const struct option longs[] = {
 	{ "no-probe", no_argument, NULL, OPT_NO_PROBE },
 	{ "no-xattrs", no_argument, NULL, OPT_NO_XATTRS },
 	{ "null", no_argument, NULL, '0' },
+	{ "offset", required_argument, NULL, OPT_OFFSET },
 	{ "order", required_argument, NULL, OPT_ORDER },
 	{ "output", required_argument, NULL, 'o' },
 	{ "quiet", no_argument, NULL, 'q' },
@@ -87,6 +88,15 @@ take_block(struct sqpack *p)
 		    "a power of two from 4K to 1M");
 	p->o.data.block = (uint32_t)n;
 	p->o.has_block = true;
+	return -1;
+}
+
+static int
+take_offset(struct sqpack *p)
+{
+	if (args_size(optarg, &p->o.offset) != 0 || p->o.offset > INT64_MAX)
+		return options_bad(&p->msg, "offset", "a number of bytes");
+	p->o.has_offset = true;
 	return -1;
 }
 
@@ -261,6 +271,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 	case OPT_LIKE: return sqpack_be_like(p, optarg);
 	case OPT_MEMORY: return options_size(&p->msg, "memory", &o->memory);
 	case OPT_MTIME: return take_u32(p, "time", &o->mtime, &o->has_mtime);
+	case OPT_OFFSET: return take_offset(p);
 	case OPT_ORDER: o->order = optarg; break;
 	case OPT_RAW: return take_raw(p);
 	case OPT_REBUILD_CHECK: return set_task(p, sqpack_rebuild_check);
