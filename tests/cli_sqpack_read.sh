@@ -234,7 +234,7 @@ t 'not at the start' 1 sqpack -l holder
 t '-l --offset' 0 sqpack -l --offset 32K holder
 same 'lists it' .t.out want
 t '-x --offset' 0 sqpack -x held --offset=32768 holder
-t 'extracts it' 0 diff -r --no-dereference held/a tree/a
+same 'extracts it' held/a/large tree/a/large
 to got.cat sqpack --cat a/large --offset 32K holder
 same '--cat --offset' got.cat tree/a/large
 t '--rebuild-check --offset' 0 sqpack --rebuild-check --offset 32K holder

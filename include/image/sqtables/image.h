@@ -66,8 +66,8 @@ int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
 
 /*
  * Fills in the data of the nodes of t, which must be complete, and writes the
- * part after the data.  Returns 0, -EUSERS (more than SQUASHFS_IDS_MAX users and
- * groups), -ENOMEM, or -errno from a write.
+ * part after the data.  Returns 0, -EUSERS (more than SQUASHFS_IDS_MAX users
+ * and groups), -ENOMEM, or -errno from a write.
  */
 int sqb_image_end(int fd, const struct sqb_image_options *o,
     struct sqw_tree *t, const struct sqb_data *d,

@@ -289,9 +289,9 @@ write_tables(struct ending *e)
 }
 
 /*
- * Returns the flags, which describe the options and not the contents: unless
- * requested, the flag of raw fragments is unset even if no fragment block could be
- * compressed.  mksquashfs does the same.
+ * Returns the flags.  As in mksquashfs they describe the options, not the
+ * contents: the flag of raw fragments, for example, means that this was
+ * requested, not that no fragment block could be compressed.
  */
 static uint16_t
 flags_of(const struct sqb_image_options *o, const struct sqb_xattrs *x)
