@@ -89,6 +89,11 @@ t 'GZIP=-d' 1 env GZIP=-d gzip -c a
 t 'GZIP=-9' 0 env GZIP=-9 gzip -c a
 t 'PZC=-d is not read' 0 env PZC=-d gzip -c a
 
+# -tf never accepts unknown data, which gzip itself does on standard input.
+for o in 'gzip -t' 'gzip -tc' 'pigz -t'; do
+	t "$o -f of text" 1 sh -c "echo plain | $o -f"
+done
+
 # Data after a member
 (gzip <a; echo plain) >mixed
 cat a >want && echo plain >>want

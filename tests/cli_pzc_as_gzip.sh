@@ -176,6 +176,7 @@ gzip -cdf zeros.gz
 gzip -cdf one.gz
 gzip -cdf j.gz
 gzip -cdfq <mixed.gz
+gzip -df <plain
 printf x | gzip -cdf
 printf '\037' | gzip -cdf
 (cat a.gz; printf '\037') | gzip -cdf

@@ -125,6 +125,8 @@ pigz -d empty.gz
 pigz empty
 pigz -cdf mixed.gz
 pigz -cdf plain
+pigz -df <plain
+pigz -tf <plain
 pigz -cdf empty
 pigz -cdf j.gz
 pigz -cdf zeros.gz

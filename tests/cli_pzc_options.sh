@@ -138,9 +138,19 @@ t '-f replaces' 0 pzc -f k
 is '-f: the input went' "$(test -e k && echo there)" ''
 t '-dcf copies what is not compressed' 0 to back pzc -dcf text
 same '-dcf: the bytes' back text
-pzc -df <text >back
-same '-df also as a filter' back text
+t 'pzcat -f copies standard input' 0 sh -c 'pzcat -f <text | cmp - text'
 t '-dc does not' 1 pzc -dc text
+pzc -F zstd <text >damaged.zst
+printf '\0' | dd of=damaged.zst bs=1 conv=notrunc 2>dd.err
+for o in -df -tf -tcf -t; do
+	says "$o of text on standard input" 'not in a known format' \
+	    sh -c "pzc $o <text"
+	says "$o: a damaged magic number" 'not in a known format' \
+	    sh -c "pzc $o <damaged.zst"
+done
+says '-tcf of a file' 'not in a known format' pzc -tcf text
+pzc -df <text >back 2>err
+is '-df of text: nothing is written' "$(wc -c <back)" 0
 
 # Help and version.
 for o in -h --help -V --version -L --license; do

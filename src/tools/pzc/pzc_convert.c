@@ -38,8 +38,7 @@ microseconds(const struct timeval *t)
 static bool
 copies_rest(const struct file *f)
 {
-	return f->p->style->copy_rest && f->p->force &&
-	    f->p->mode == PZC_DECOMPRESS && f->target == NULL;
+	return f->p->style->copy_rest && pzc_copies(f);
 }
 
 /*

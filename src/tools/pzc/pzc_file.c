@@ -23,6 +23,15 @@ goes_to_stdout(const struct file *f)
 	return f->p->to_stdout || (f->src->is_stdin && f->p->output == NULL);
 }
 
+bool
+pzc_copies(const struct file *f)
+{
+	const struct pzc *p = f->p;
+
+	return p->force && p->mode == PZC_DECOMPRESS && (p->to_stdout ||
+	    (p->style->stdin_copies && goes_to_stdout(f)));
+}
+
 /*
  * Returns whether the program being imitated supports the format.  Other
  * formats are copied if that program would copy them, because text may look
@@ -67,7 +76,7 @@ static int
 choose_codec(struct file *f)
 {
 	struct pzc *p = f->p;
-	bool copies = p->force && goes_to_stdout(f);
+	bool copies = pzc_copies(f);
 	const uint8_t *head;
 	ssize_t n;
 

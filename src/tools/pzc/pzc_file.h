@@ -30,6 +30,12 @@ struct file {
 void pzc_confine(struct pzc *p, const struct source *s,
     const struct output *out);
 
+/*
+ * Returns whether data in an unknown format is copied unchanged: with -dcf, and
+ * in some styles with -df for standard input, but never when testing.
+ */
+bool pzc_copies(const struct file *f);
+
 /* Converts the open file.  Returns 0 or -errno, after reporting the error. */
 int pzc_convert(struct file *f);
 

@@ -122,6 +122,7 @@ struct pzc_style {
 	bool stdin_time;	/* stores the time of a regular file */
 	/* Formats decoded with -cdf, ending with NULL; others are copied. */
 	const char *const *formats;
+	bool stdin_copies;	/* -df of standard input needs no -c */
 	bool copy_rest;		/* with -cdf: copies data after a stream */
 	bool rest_is_read;	/* otherwise such data is read as a stream */
 	bool write_error_ends;	/* a write error ends the program */
