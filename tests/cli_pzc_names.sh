@@ -171,6 +171,27 @@ same 'gzip and zcat as filters' back text
 t 'the name is in messages' 0 sh -c \
     '! bin/gunzip nothing.gz 2>err && grep -q ^gunzip: err'
 t 'and in the usage' 0 sh -c 'bin/unpzc -h | grep -q "^usage: unpzc "'
+
+# The names of other programs are refused before anything is done; other names
+# mean pzc.
+pzc -F xz -c a >w.xz && cp w.xz w.keep
+for n in zstd zstdmt unzstd zstdcat xz unxz xzcat lzma unlzma lzcat lz4 unlz4 \
+    lz4cat bzip2 bunzip2 bzcat lbzip2 lbunzip2 lbzcat pbzip2 zip unzip \
+    compress uncompress; do
+	ln -s "$(command -v pzc)" bin/$n
+	t "$n is refused" 1 bin/$n w.xz
+	shows "$n: why" "^$n: this is pzc, .* call it as 'pzc" .t.err
+	t "$n -h is refused" 1 bin/$n -h
+done
+same 'a refused name keeps the input' w.xz w.keep
+gone 'a refused name writes nothing' w.xz.gz
+for n in my-pzc pzc-0.1; do
+	ln -s "$(command -v pzc)" bin/$n
+	t "$n is pzc" 0 bin/$n -k a
+	t "$n wrote gzip" 0 gzip -t a.gz
+	rm -f a.gz
+done
+rm -f w.*
 rm -rf bin z a back
 
 # Tests names with odd bytes.

@@ -160,8 +160,9 @@ pzc_parse(struct pzc *p, int argc, char **argv)
 	    .codec_options = {
 	    .window_max = (uint64_t)1 << WINDOW_MAX_LOG } };
 	msg_init(&p->msg, argv[0]);
-	pzc_be_called(p);
-	status = take_environment(p, argv);
+	status = pzc_be_called(p);
+	if (status < 0)
+		status = take_environment(p, argv);
 	if (status < 0)
 		status = take_all(p, argc, argv, NULL);
 	if (status < 0)

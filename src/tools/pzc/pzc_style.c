@@ -26,10 +26,46 @@ static const struct {
 	{ "unpigz", &pzc_style_pigz, PZC_DECOMPRESS, false },
 };
 
-void
+/*
+ * Names of programs that pzc does not stand in for, and what to type instead.
+ * Under such a name it would write another format than its caller expects, and
+ * remove the input.
+ */
+static const struct {
+	const char *name, *instead;
+} others[] = {
+	{ "zstd", "pzc -F zstd" }, { "zstdmt", "pzc -F zstd" },
+	{ "pzstd", "pzc -F zstd" }, { "unzstd", "pzc -d" },
+	{ "zstdcat", "pzcat" },
+	{ "lz4", "pzc -F lz4" }, { "lz4c", "pzc -F lz4" },
+	{ "unlz4", "pzc -d" }, { "lz4cat", "pzcat" },
+	{ "xz", "pzc -F xz" }, { "pxz", "pzc -F xz" },
+	{ "pixz", "pzc -F xz" }, { "unxz", "pzc -d" }, { "xzcat", "pzcat" },
+	{ "lzma", "pzc -F lzma" }, { "unlzma", "pzc -d" },
+	{ "lzcat", "pzcat" },
+	{ "bzip2", "pzc -F bzip2" }, { "bunzip2", "pzc -d" },
+	{ "bzcat", "pzcat" },
+	{ "lbzip2", "pzc -F bzip2" }, { "lbunzip2", "pzc -d" },
+	{ "lbzcat", "pzcat" },
+	{ "pbzip2", "pzc -F bzip2" }, { "pbunzip2", "pzc -d" },
+	{ "pbzcat", "pzcat" },
+	{ "zip", "pzc -F zip" }, { "unzip", "pzc -d" },
+	{ "funzip", "pzcat" },
+	{ "compress", "pzc" }, { "uncompress", "pzc -d" },
+	{ "bgzip", "pzc" }, { "igzip", "pzc" },
+};
+
+int
 pzc_be_called(struct pzc *p)
 {
 	p->style = &pzc_style_pzc;
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (strcmp(p->msg.prog, others[i].name) != 0)
+			continue;
+		msg_error(&p->msg, "this is pzc, which does not stand in for "
+		    "%s; call it as '%s'", others[i].name, others[i].instead);
+		return MSG_ERROR;
+	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (strcmp(p->msg.prog, names[i].name) != 0)
 			continue;
@@ -37,6 +73,7 @@ pzc_be_called(struct pzc *p)
 		p->mode = names[i].mode;
 		p->to_stdout = names[i].to_stdout;
 	}
+	return -1;
 }
 
 bool

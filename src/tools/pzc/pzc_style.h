@@ -158,7 +158,11 @@ extern const struct pzc_style pzc_style_pzc, pzc_style_gzip, pzc_style_pigz;
 bool pzc_say(struct pzc *p, enum pzc_event on, const char *path,
     const char *word);
 
-/* Sets the style, the mode and -c according to the program name. */
-void pzc_be_called(struct pzc *p);
+/*
+ * Sets the style, the mode and -c according to the program name; any name that
+ * belongs to no other program means pzc.  Returns the same values as
+ * pzc_parse().
+ */
+int pzc_be_called(struct pzc *p);
 
 #endif
