@@ -108,6 +108,33 @@ stream_has_the_mark(void **state)
 	}
 }
 
+/* With -i every member's header contains the length of the member. */
+static void
+members_have_lengths(void **state)
+{
+	static const uint8_t header[] = { 0x1f, 0x8b, 8, 4, 0, 0, 0, 0,
+	    0, 3, 8, 0, 'P', 'M', 4, 0 };
+	struct data *d = *state;
+	struct codec_options o = options(6);
+	size_t len, at = 0, members = 0;
+
+	o.independent = true;
+	len = run(&o, false, d->in, LEN, d->packed, sizeof(d->packed));
+	for (; at < len; members++) {
+		struct gzip_header h;
+
+		assert_true(len - at > sizeof(header) + 4);
+		assert_memory_equal(d->packed + at, header, sizeof(header));
+		assert_int_equal(gzip_header_parse(&h, d->packed + at,
+		    len - at), 1);
+		assert_int_equal(h.member, load_le32(d->packed + at +
+		    sizeof(header)));
+		at += h.member;
+	}
+	assert_int_equal(at, len);
+	assert_int_equal(members, 6);
+}
+
 /* Checks the marks for the levels' block sizes bit by bit, and parses them. */
 static void
 marks(void **state)
@@ -324,6 +351,7 @@ main(void)
 		cmocka_unit_test(marks),
 		cmocka_unit_test(earlier_mark),
 		cmocka_unit_test(blocks_are_independent),
+		cmocka_unit_test(members_have_lengths),
 		cmocka_unit_test(edges),
 		cmocka_unit_test(same_bytes_for_any_threads),
 		cmocka_unit_test(false_sync_points),

@@ -182,8 +182,8 @@ writer(unsigned n)
 	return codec_by_name(names[n % 8]);
 }
 
-/* Offsets of an MZ subfield that comes first, and of its value. */
-enum { MZ_AT = 12, MZ_VALUE = 16 };
+/* Offsets of a PM subfield that comes first, and of its value. */
+enum { PM_AT = 12, PM_VALUE = 16 };
 
 /*
  * Corrects the members' trailers, and the lengths in their headers, as computed
@@ -207,8 +207,8 @@ repair(uint8_t *p, size_t len)
 		store_le32(p + used, libdeflate_crc32(0, out, made));
 		store_le32(p + used + 4, (uint32_t)made);
 		used += GZIP_TRAILER;
-		if (h.member != 0 && memcmp(p + MZ_AT, "MZ", 2) == 0)
-			store_le32(p + MZ_VALUE, (uint32_t)used);
+		if (h.member != 0 && memcmp(p + PM_AT, "PM", 2) == 0)
+			store_le32(p + PM_VALUE, (uint32_t)used);
 		p += used;
 		len -= used;
 	}

@@ -28,13 +28,13 @@
  * 	1	1	flags: 1 = blocks differ in size (next: the maximum)
  * 	2	4	uncompressed bytes in each block but the last, LE
  *
- * With --independent every block is a member, with a four-byte subfield "MZ"
- * for the member's whole length, LE, as in mgzip before 0.2.5.  Later versions
- * of mgzip store only the length of the deflate stream in the same subfield;
- * the data at the presumed end of the member shows which length it is.  The
- * "IG" subfield of pgzip contains the whole length.  BGZF files have a two-byte
- * subfield "BC" for the member's length minus 1 (SAM/BAM specification, section
- * 4.1).
+ * With --independent every block is a member, with a four-byte subfield "PM"
+ * for the member's whole length, LE.  mgzip before 0.2.5, and earlier builds,
+ * wrote the same length in a subfield "MZ".  Since 0.2.5 mgzip stores, and
+ * expects, only the length of the deflate stream there; the data at the
+ * presumed end of the member shows which length it is.  The "IG" subfield of
+ * pgzip contains the whole length.  BGZF files have a two-byte subfield "BC"
+ * for the member's length minus 1 (SAM/BAM specification, section 4.1).
  */
 #ifndef COLDPRESS_GZIP_H
 #define COLDPRESS_GZIP_H
@@ -73,7 +73,7 @@ struct gzip_header {
 	enum gzip_sizes sizes;
 	/* sizes of all blocks but the last, unless unmarked */
 	uint32_t block_min, block_max;
-	uint32_t member;	/* length in an MZ or BC subfield, or 0;
+	uint32_t member;	/* length in one of these subfields, or 0;
 				 * possibly that of the deflate stream alone */
 	const char *name;	/* within the parsed bytes, or NULL */
 };

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { FIXED = 10, OS_UNIX = 3, PZ_LEN = 6, MZ_LEN = 4, SUBFIELD = 4 };
+enum { FIXED = 10, OS_UNIX = 3, PZ_LEN = 6, MEMBER_LEN = 4, SUBFIELD = 4 };
 
 /* Reads the subfields that describe units; others are skipped. */
 static void
@@ -31,8 +31,9 @@ parse_extra(struct gzip_header *h, const uint8_t *p, size_t len)
 			    vary ? GZIP_QUARTER : GZIP_EQUAL;
 		} else if (memcmp(p, "BC", 2) == 0 && n == 2) {
 			h->member = load_le16(d) + 1U;
-		} else if ((memcmp(p, "MZ", 2) == 0 ||
-		    memcmp(p, "IG", 2) == 0) && n == MZ_LEN) {
+		} else if ((memcmp(p, "PM", 2) == 0 ||
+		    memcmp(p, "MZ", 2) == 0 ||
+		    memcmp(p, "IG", 2) == 0) && n == MEMBER_LEN) {
 			h->member = load_le32(d);
 		}
 		p += SUBFIELD + n;
@@ -135,7 +136,7 @@ size_t
 gzip_header_size(const struct gzip_fields *f)
 {
 	return FIXED +
-	    (f->member != 0 ? 2 + SUBFIELD + MZ_LEN : 0) +
+	    (f->member != 0 ? 2 + SUBFIELD + MEMBER_LEN : 0) +
 	    (f->name != NULL ? strlen(f->name) + 1 : 0) +
 	    (f->comment != NULL ? strlen(f->comment) + 1 : 0);
 }
@@ -179,7 +180,7 @@ gzip_header_write(const struct gzip_fields *f, uint8_t *start)
 	*p++ = f->slowest ? 2 : f->fastest ? 4 : 0;
 	*p++ = OS_UNIX;
 	if (f->member != 0) {
-		p = put_extra(p, "MZ", MZ_LEN);
+		p = put_extra(p, "PM", MEMBER_LEN);
 		store_le32(p, f->member);
 		p += 4;
 	}
