@@ -2,16 +2,18 @@
 # Runs the examples in the manuals.
 # SPDX-License-Identifier: BSD-2-Clause
 # In a manual's EXAMPLES section, a line ".Dl $ COMMAND", or "$ COMMAND" in a
-# literal display, is a command.  A page's commands run in order, in a directory
-# with file, a text; dir, a small tree; and whatever the page's lines '.\"
-# Fixture: COMMAND' create.
+# literal display, is a command, which may be continued after \e.  A page's
+# commands run in order, in a directory with file, a text; dir, a small tree; and
+# whatever the page's lines '.\" Fixture: COMMAND' create.
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 # commands PAGE: prints its examples in sh syntax, one per line
 commands() {
 	sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$1" |
-	    sed -n -e 's/^\.Dl \$ //p' -e 's/^\$ //p' |
+	    sed -n -e 's/^\.Dl \$ //p' \
+	    -e '/^\$ /{:a' -e '/\\e$/{N;s/\\e\n */ /;ba' -e '}' \
+	    -e 's/^\$ //p' -e '}' |
 	    sed -e 's/\\&//g' -e 's/\\(dq/"/g' -e "s/\\\\(aq/'/g" \
 	    -e "s/\\\\(cq/'/g" -e 's/\\(ti/~/g' -e 's/\\(ha/^/g' \
 	    -e 's/\\(ga/`/g' -e 's/\\-/-/g' -e 's/\\e/\\/g' \

@@ -36,11 +36,25 @@ options_shown() {
 	done <letters
 }
 
+# fits PAGE: checks that groff formats the page for 80 columns without a warning
+# or a line that does not fit (a table whose columns are too wide)
+fits() {
+	groff -mandoc -Tascii -P-bcou -rLL=80n "$1" >page 2>warnings || return 1
+	head -n 3 warnings
+	[ ! -s warnings ] || return 1
+	awk 'length > 80 { print; wide = 1 } END { exit wide }' page
+}
+
 for page in "$SRC"/man/*.[1-8]; do
 	[ -e "$page" ] || skip_all 'no manuals'
 	name=$(basename "$page")
 	t "$name: lint" 0 lint "$page"
 	t "$name: sections" 0 sections "$page"
 	t "$name: options" 0 options_shown "$page"
+	if have groff; then
+		t "$name: fits 80 columns" 0 fits "$page"
+	else
+		skip "$name: no groff"
+	fi
 done
 done_testing
