@@ -52,6 +52,13 @@ has_time(const struct file *f)
 	    (!f->src->is_stdin || f->p->style->stdin_time);
 }
 
+/* Returns whether the header's 32 bits can hold the time; 0 means none. */
+static bool
+fits_header(int64_t t)
+{
+	return t > 0 && t <= UINT32_MAX;
+}
+
 static struct convert
 convert_of(const struct file *f)
 {
@@ -71,8 +78,7 @@ convert_of(const struct file *f)
 	c.options.has_size = f->p->store_size && !s->is_stdin &&
 	    S_ISREG(s->st.st_mode) && s->st.st_size > 0;
 	c.options.size = c.options.has_size ? (uint64_t)s->st.st_size : 0;
-	if (has_time(f) &&
-	    s->st.st_mtime > 0 && s->st.st_mtime <= UINT32_MAX)
+	if (has_time(f) && fits_header(s->st.st_mtime))
 		c.options.mtime = (uint32_t)s->st.st_mtime;
 	c.options.copy_rest = copies_rest(f);
 	return c;
@@ -212,13 +218,12 @@ pzc_convert(struct file *f)
 	    .is_stdin = f->src->is_stdin, .around_B = around(f),
 	    .codec = f->codec, .result = &f->result,
 	    .decompress = f->decompress, .level = p->level };
-	time_t mtime = f->src->st.st_mtime;
 	int rc;
 
 	pzc_confine(p, f->src, &f->out);
 	if (p->msg.verbose > 0 && p->style->begin != NULL)
 		p->style->begin(p, &run);
-	if (has_time(f) && (mtime <= 0 || mtime > UINT32_MAX))
+	if (has_time(f) && !fits_header(f->src->st.st_mtime))
 		pzc_say(p, ON_TIME, f->src->path, NULL);
 	rc = convert_timed(f, &run, &adapt);
 	if (rc == 0)
