@@ -135,6 +135,38 @@ t 'pzc -R with an index' 0 sh -c 'pzc -R -c plain >r.gz &&
     pzseek --make-index --spacing 256K r.gz'
 check 'pzc -R by index' r.gz plain
 
+# Data that contains the sync points of pzc's files, without and with headers:
+# the reason and the cure are reported, and the scan ends early.
+head -c 3000000 /dev/urandom | base64 >words
+for s in 11 1; do
+	for i in 1 2 3 4; do
+		{ echo $i; cat words; } | pzc -6 | tail -c +$s
+	done >inner
+	pzc -6 -c inner >outer.gz
+	whole=$(wc -c <outer.gz)
+	range inner 3000000 10 >.want
+	t "pzc in pzc, from byte $s" 0 to .got pzseek -v outer.gz 3000000:10
+	same "pzc in pzc, from byte $s: the bytes" .got .want
+	shows "pzc in pzc, from byte $s: why" \
+	    'reading all data before .*: .* data resembles .*--make-index' .t.err
+	is "pzc in pzc, from byte $s: little is scanned" \
+	    "$(sed -n 's/.*: read \([0-9]*\) bytes to locate.*/\1/p' .t.err |
+	    awk -v whole="$whole" '{ print ($1 * 2 < whole) }')" 1
+	is "pzc in pzc, from byte $s: -q" \
+	    "$(pzseek -q outer.gz 0:0 2>&1)" ''
+	pzseek --make-index outer.gz
+	is "pzc in pzc, from byte $s: an index avoids it" \
+	    "$(pzseek -v outer.gz 3000000:10 2>&1 >.got | grep -c resembles)" 0
+	same "pzc in pzc, from byte $s: by index" .got .want
+	rm -f outer.gz.pzi
+done
+gzip -c plain >foreign.gz
+t 'a file without seek points' 0 to .got pzseek -v foreign.gz 0:1
+shows 'a file without seek points: why' 'no seek points; .*--make-index' .t.err
+t '--from-start: told' 0 to .got pzseek -v --from-start f.gzip 0:1
+shows '--from-start: no more is claimed' \
+    'f.gzip: decompressing from the start$' .t.err
+
 # Stale, damaged and hostile indexes
 pzseek --make-index --spacing 64K f.gz
 cp f.gz.pzi good

@@ -54,6 +54,8 @@ struct seek_map {
 	size_t count, cap;
 	uint64_t spacing;
 	const char *how;	/* description of the units, for display */
+	const char *why;	/* why the file's units cannot be located, or
+				 * NULL */
 	bool checked;		/* each unit's data has its own check */
 	int index_fd;		/* the caller's descriptor, for a side index */
 	uint64_t read_B;	/* bytes read to fill the map, after

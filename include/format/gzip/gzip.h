@@ -134,6 +134,13 @@ struct look;
 int gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at);
 
 /*
+ * Returns 1 if from and to, each the end of a presumed sync point, enclose
+ * blocks of exactly size bytes of data, 0 if not, or -errno.
+ */
+int gzip_is_block(struct look *look, uint64_t from, uint64_t to,
+    uint64_t size);
+
+/*
  * Sets h->member to the length of the whole member, or to 0 if it does not end
  * at either of the two positions that its subfield may indicate; at is as
  * above.  Returns 0 or -errno.

@@ -13,19 +13,43 @@
 
 enum { SYNC_LEN = 4 };
 
-/* The first block, being decompressed. */
-struct first {
+/* A block being decompressed. */
+struct trial {
 	struct inflater *inflater;
 	uint64_t made, most;
 	uint8_t out[64 << 10];
 };
+
+/* Returns NULL, which trial_close() accepts, if out of memory. */
+static struct trial *
+trial_open(uint64_t most)
+{
+	struct trial *f = sys_malloc(sizeof(*f));
+
+	if (f == NULL || inflater_open(&f->inflater) != 0) {
+		sys_free(f);
+		return NULL;
+	}
+	f->made = 0;
+	f->most = most;
+	inflater_start(f->inflater);
+	return f;
+}
+
+static void
+trial_close(struct trial *f)
+{
+	if (f != NULL)
+		inflater_close(f->inflater);
+	sys_free(f);
+}
 
 /*
  * Decompresses len more bytes.  Returns 1 if they complete the block, otherwise
  * 0 or -errno.
  */
 static int
-feed(struct first *f, const uint8_t *p, size_t len)
+feed(struct trial *f, const uint8_t *p, size_t len)
 {
 	struct stream_io io = { .in = p, .in_len = len };
 
@@ -46,7 +70,7 @@ feed(struct first *f, const uint8_t *p, size_t len)
  * Decompresses from `at` up to the first real sync point.  Returns 1 or -errno.
  */
 static int
-run_first(struct first *f, struct look *look, uint64_t at)
+run_first(struct trial *f, struct look *look, uint64_t at)
 {
 	int rc = 0;
 
@@ -70,29 +94,46 @@ run_first(struct first *f, struct look *look, uint64_t at)
 }
 
 int
+gzip_is_block(struct look *look, uint64_t from, uint64_t to, uint64_t size)
+{
+	struct trial *f = trial_open(size);
+	int rc = f == NULL ? -ENOMEM : 0;
+
+	while (rc >= 0 && from < to) {
+		const uint8_t *p;
+		ssize_t n = look_at(look, from, to - from < LOOK_MAX ?
+		    (size_t)(to - from) : LOOK_MAX, &p);
+
+		if (n <= 0) {
+			rc = n < 0 ? (int)n : -ENODATA;
+			break;
+		}
+		rc = feed(f, p, (size_t)n);
+		from += (uint64_t)n;
+	}
+	if (rc == -EBADMSG || (rc == 1 && f->made != size))
+		rc = 0;
+	trial_close(f);
+	return rc;
+}
+
+int
 gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at)
 {
-	struct first *f;
+	struct trial *f;
 	int rc;
 
 	if (h->block_min == h->block_max)
 		return 0;
-	f = sys_malloc(sizeof(*f));
+	f = trial_open(h->block_max);
 	if (f == NULL)
 		return -ENOMEM;
-	f->made = 0;
-	f->most = h->block_max;
-	rc = inflater_open(&f->inflater);
-	if (rc == 0) {
-		inflater_start(f->inflater);
-		rc = run_first(f, look, at + h->len + h->mark);
-		inflater_close(f->inflater);
-	}
+	rc = run_first(f, look, at + h->len + h->mark);
 	if (rc == 1 && f->made < h->block_min)
 		rc = -EBADMSG;
 	if (rc == 1)
 		h->block_min = h->block_max = (uint32_t)f->made;
-	sys_free(f);
+	trial_close(f);
 	return rc < 0 ? rc : 0;
 }
 

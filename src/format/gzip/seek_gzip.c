@@ -12,6 +12,11 @@
  * file (unless it differs by 4 GiB), or there is an unexpected header; the
  * count is then not used.  Decoded data must end at sync points and have the
  * size implied by their number; anything else is an error.
+ *
+ * As soon as there are more sync points than a file below 4 GiB would have, the
+ * block that takes the least space in the file is decompressed: unless the data
+ * is that long, this is where a false sync point is most likely, and a block of
+ * the wrong size ends the scan.
  */
 #include "format/seek_formats.h"
 
@@ -78,7 +83,23 @@ map_members(struct seek_map *m)
 
 struct scan {
 	uint64_t block, blocks;
+	uint64_t expected;		/* blocks if the size is below 4 GiB */
+	uint64_t last;			/* end of the last sync point, or 0 */
+	uint64_t from, to;		/* the closest pair */
+	bool tried;
 };
+
+static int
+add_place(struct seek_map *m, struct scan *c, uint64_t at)
+{
+	if (c->last != 0 && (c->to == 0 || at - c->last < c->to - c->from)) {
+		c->from = c->last;
+		c->to = at;
+	}
+	c->last = at;
+	return seek_add(m, (struct seek_unit){ c->blocks++ * c->block, at,
+	    0 });
+}
 
 /*
  * Counts the sync points that begin in len positions at p, with GZIP_GUESS
@@ -94,16 +115,51 @@ scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
 	while (rc == 0 && q < end && (q = memmem(q, (size_t)(end - q) +
 	    SYNC_LEN - 1, "\0\0\xff\xff", SYNC_LEN)) != NULL) {
 		if (gzip_is_sync(q))
-			rc = seek_add(m, (struct seek_unit){
-			    c->blocks++ * c->block,
-			    at + (uint64_t)(q - p) + SYNC_LEN, 0 });
+			rc = add_place(m, c,
+			    at + (uint64_t)(q - p) + SYNC_LEN);
 		q += SYNC_LEN;
 	}
 	for (q = p; rc == 0 && q < end && (q = memmem(q, (size_t)(end - q) +
 	    MAGIC_LEN - 1, "\x1f\x8b\x08", MAGIC_LEN)) != NULL; q++)
-		if (gzip_is_plausible(q))
+		if (gzip_is_plausible(q)) {
+			m->why = "there is more than one member, or stored "
+			    "data resembles one";
 			rc = -ENODATA;
+		}
 	return rc;
+}
+
+static int
+misled(struct seek_map *m)
+{
+	m->why = "stored data resembles the ends of blocks";
+	return -ENODATA;
+}
+
+/* Fails if there are too many sync points, and a block is not one. */
+static int
+try_closest(struct seek_map *m, struct scan *c)
+{
+	int rc;
+
+	if (c->tried || c->blocks <= c->expected || c->to == 0)
+		return 0;
+	c->tried = true;
+	rc = gzip_is_block(m->look, c->from, c->to, c->block);
+	return rc == 0 ? misled(m) : rc < 0 ? rc : 0;
+}
+
+/* Reads the size in the trailer, which is modulo 4 GiB. */
+static int
+read_size(struct seek_map *m, uint32_t *size)
+{
+	const uint8_t *p;
+	ssize_t n = look_at(m->look, m->len - 4, 4, &p);
+
+	if (n < 4)
+		return n < 0 ? (int)n : -ENODATA;
+	*size = load_le32(p);
+	return 0;
 }
 
 /*
@@ -114,25 +170,29 @@ static int
 end_scan(struct seek_map *m, const struct scan *c)
 {
 	uint64_t lo = (c->blocks - 1) * c->block, size;
-	const uint8_t *p;
-	ssize_t n = look_at(m->look, m->len - 4, 4, &p);
+	uint32_t low = 0;
+	int rc = read_size(m, &low);
 
-	if (n < 4)
-		return n < 0 ? (int)n : -ENODATA;
-	size = (lo & ~(uint64_t)UINT32_MAX) | load_le32(p);
+	if (rc != 0)
+		return rc;
+	size = (lo & ~(uint64_t)UINT32_MAX) | low;
 	if (size < lo)
 		size += (uint64_t)1 << 32;
-	return size - lo > c->block ? -ENODATA : seek_end(m, size, m->len);
+	return size - lo > c->block ? misled(m) : seek_end(m, size, m->len);
 }
 
 static int
 map_blocks(struct seek_map *m, const struct gzip_header *h)
 {
-	struct scan c = { h->block_max, 1 };
+	struct scan c = { .block = h->block_max, .blocks = 1 };
 	uint64_t at = h->len + h->mark;
-	int rc = seek_add(m, (struct seek_unit){ 0, 0, 0 });
+	uint32_t size = 0;
+	int rc = read_size(m, &size);
 
 	m->how = "blocks between sync points";
+	if (rc == 0)
+		rc = seek_add(m, (struct seek_unit){ 0, 0, 0 });
+	c.expected = rc != 0 ? 0 : (size + c.block - 1) / c.block;
 	while (rc == 0) {
 		const uint8_t *p;
 		ssize_t n = look_at(m->look, at, LOOK_MAX, &p);
@@ -142,6 +202,8 @@ map_blocks(struct seek_map *m, const struct gzip_header *h)
 		if (n <= GZIP_GUESS)
 			return end_scan(m, &c);
 		rc = scan_places(m, &c, p, (size_t)n - GZIP_GUESS, at);
+		if (rc == 0)
+			rc = try_closest(m, &c);
 		at += (uint64_t)n - GZIP_GUESS;
 	}
 	return rc;
@@ -157,8 +219,11 @@ map(struct seek_map *m)
 		return rc < 0 ? rc : -EBADMSG;
 	if (h.member != 0)
 		return map_members(m);
-	if (h.sizes != GZIP_EQUAL)
+	if (h.sizes != GZIP_EQUAL) {
+		if (h.sizes != GZIP_UNMARKED)
+			m->why = "its blocks differ in size";
 		return -ENODATA;
+	}
 	rc = gzip_block_size(&h, m->look, 0);
 	return rc == 0 ? map_blocks(m, &h) : rc;
 }
