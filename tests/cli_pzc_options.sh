@@ -68,6 +68,20 @@ t 'the same through -' 0 sh -c 'pzc -dc t.gz - <t.gz | cmp - want'
 # -F does not override the actual format of the stream.
 t '-d -F xz of gzip' 0 to back pzc -d -F xz <t.gz
 same '-d -F xz of gzip: the bytes' back text
+is '-l -F xz of gzip' "$(pzc -lq -F xz t.gz | awk '{ print $1 }')" gzip
+for f in gzip zlib zip zstd lz4 xz bzip2; do
+	says "-d -F $f of text" 'not in a known format' pzc -dc -F $f text
+	says "-l -F $f of text" 'not in a known format' pzc -l -F $f text
+done
+
+# A frame that names its dictionary: zstd's and lz4's headers are made here.
+printf '\050\265\057\375\043\071\060\000\000\000\001\000\000' >dict.zst
+printf '\004\042\115\030\141\100\071\060\000\000\107\000\000\000\000' \
+    >dict.lz4
+for f in dict.zst dict.lz4; do
+	says "$f: its dictionary" "$f: needs the dictionary with ID 12345;" \
+	    pzc -t $f
+done
 
 # Rejected, with a message.
 says '-T4 names -p' 'use -p' pzc -T4

@@ -153,6 +153,15 @@ struct codec {
 	 */
 	bool (*magic)(const uint8_t *p, size_t len);
 
+	/* Whether a stream may also begin in another way: magic() guesses. */
+	bool magic_is_guess;
+	/*
+	 * Returns the ID of the dictionary that a stream that begins with these
+	 * bytes needs; 0: no ID is given.  NULL: the format has no
+	 * dictionaries.
+	 */
+	uint32_t (*dictionary)(const uint8_t *p, size_t len);
+
 	const struct coder *encode;	/* NULL: read only */
 	/* Returns the coder for these options.  NULL: always use encode. */
 	const struct coder *(*encoder_for)(const struct codec_options *o);

@@ -187,6 +187,29 @@ name_need(const struct convert *c, struct convert_result *r)
 		    "which --long=%d allows", need, log);
 }
 
+/* Rejects a stream that needs a dictionary, which no decoder here accepts. */
+static int
+check_dictionary(const struct convert *c, struct input *in,
+    struct convert_result *r)
+{
+	const uint8_t *head;
+	uint32_t id;
+	ssize_t n;
+
+	if (!c->decompress || c->codec == NULL || c->codec->dictionary == NULL)
+		return 0;
+	n = input_peek(in, CODEC_MAGIC_MAX, &head);
+	if (n < 0)
+		return (int)n;
+	id = c->codec->dictionary(head, (size_t)n);
+	if (id == 0)
+		return 0;
+	snprintf(r->text, sizeof(r->text), "needs the dictionary with ID %"
+	    PRIu32 "; dictionaries are not supported", id);
+	r->why = r->text;
+	return -ENOTSUP;
+}
+
 int
 convert_run(const struct convert *given, struct input *in, int out_fd,
     struct convert_result *r)
@@ -200,7 +223,9 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	int rc;
 
 	memset(r, 0, sizeof(*r));
-	rc = make_plan(&c, in, &plan, r);
+	rc = check_dictionary(&c, in, r);
+	if (rc == 0)
+		rc = make_plan(&c, in, &plan, r);
 	if (rc == 0)
 		rc = coder->open(&job, &c.options, &plan, &r->notes);
 	if (rc == -EFBIG && r->notes.need != 0)

@@ -36,6 +36,13 @@ magic(const uint8_t *p, size_t len)
 	}
 }
 
+static uint32_t
+dictionary(const uint8_t *p, size_t len)
+{
+	return len >= FRAME_HEADER && load_le32(p) == FRAME_MAGIC ?
+	    lz4_dictionary(p, len) : 0;
+}
+
 static const char *
 versions(void)
 {
@@ -55,7 +62,7 @@ const struct codec codec_lz4 = {
 	.level_min = 1, .level_max = 12, .level_default = 1,
 	.adapt_max = 9,
 	.list = lz4_list, .seek = &lz4_seek,
-	.magic = magic, .encode = &lz4_encoder,
+	.magic = magic, .dictionary = dictionary, .encode = &lz4_encoder,
 	.encoder_for = encoder_for, .decode = &lz4_decoder,
 	.versions = versions,
 };

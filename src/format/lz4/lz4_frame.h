@@ -59,6 +59,12 @@ struct lz4_header {
 int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 
 /*
+ * Returns the ID of the dictionary that the frame at p needs, or 0; len is at
+ * least FRAME_HEADER.
+ */
+uint32_t lz4_dictionary(const uint8_t *p, size_t len);
+
+/*
  * Returns the flags of the first frame of a stream, given the first len bytes
  * of the stream, or -1 if these are not enough.
  */

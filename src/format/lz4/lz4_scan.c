@@ -60,6 +60,16 @@ lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
 	return 0;
 }
 
+uint32_t
+lz4_dictionary(const uint8_t *p, size_t len)
+{
+	size_t n = header_len(p[4]);
+	struct lz4_header h;
+
+	return p[4] >> 6 == 1 && p[4] & FLG_DICT && n <= len &&
+	    lz4_header_parse(&h, p, n) == -ENOTSUP ? load_le32(p + n - 5) : 0;
+}
+
 int
 lz4_first_flags(const uint8_t *p, size_t len)
 {

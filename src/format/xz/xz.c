@@ -171,6 +171,6 @@ const struct codec codec_lzma = {
 	    { ".tlz", ".tar" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 9, .level_default = 6,
 	.list = lzma_list, .check = "none",
-	.magic = magic_lzma, .encode = &lzma_encoder,
+	.magic = magic_lzma, .magic_is_guess = true, .encode = &lzma_encoder,
 	.decode = &lzma_decoder, .versions = versions,
 };

@@ -85,6 +85,14 @@ magic(const uint8_t *p, size_t len)
 	    (load_le32(p) & ~15U) == ZSTD_SKIP_MAGIC;
 }
 
+static uint32_t
+dictionary(const uint8_t *p, size_t len)
+{
+	struct zstd_header h;
+
+	return zstd_header_parse(&h, p, len) == 1 ? h.dictionary_id : 0;
+}
+
 static const char *
 versions(void)
 {
@@ -105,7 +113,8 @@ const struct codec codec_zstd = {
 	.level_min = 1, .level_max = 22, .level_default = 3,
 	.adapt_max = 15,
 	.list = zstd_list, .seek = &zstd_seek,
-	.magic = magic, .encode = &zstd_encoder, .decode = &zstd_decoder,
+	.magic = magic, .dictionary = dictionary,
+	.encode = &zstd_encoder, .decode = &zstd_decoder,
 	.encoder_for = encoder_for,
 	.versions = versions,
 };

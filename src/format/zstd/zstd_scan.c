@@ -59,6 +59,7 @@ zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len)
 		h->window += h->window / 8 * (p[pos] & 7);
 		pos++;
 	}
+	h->dictionary_id = (uint32_t)load_le(p + pos, dict_len[d & 3]);
 	pos += dict_len[d & 3];
 	h->content = n == 0 ? UINT64_MAX : load_le(p + pos, n) +
 	    (n == 2 ? 256 : 0);

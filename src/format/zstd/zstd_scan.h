@@ -28,6 +28,7 @@ struct zstd_header {
 	uint64_t window;
 	bool checksum;
 	bool dictionary;	/* a dictionary is specified */
+	uint32_t dictionary_id;	/* 0: none */
 	bool windowed;		/* the header has a window byte: */
 	uint8_t window_byte;
 	uint32_t skip;		/* in a skippable frame: bytes after the

@@ -68,10 +68,21 @@ read_stored(struct file *f)
 		f->codec->stored(head, (size_t)n, &f->stored);
 }
 
-/*
- * Chooses the format.  When decompressing, the start of the stream takes
- * precedence over the option, which may come from the environment.
- */
+const struct codec *
+pzc_codec_of(const struct pzc *p, const uint8_t *head, size_t len)
+{
+	const struct codec *found;
+
+	if (p->codec != NULL && p->codec->magic(head, len))
+		return p->codec;
+	found = codec_by_magic(head, len);
+	if (found == NULL && p->codec != NULL && p->codec->magic_is_guess &&
+	    len > 0)
+		found = p->codec;
+	return found;
+}
+
+/* Chooses the format. */
 static int
 choose_codec(struct file *f)
 {
@@ -93,10 +104,7 @@ choose_codec(struct file *f)
 		pzc_say(p, ON_ERROR, f->src->path, strerror((int)-n));
 		return -1;
 	}
-	if (f->codec == NULL || !f->codec->magic(head, (size_t)n))
-		f->codec = codec_by_magic(head, (size_t)n);
-	if (f->codec == NULL && n > 0)
-		f->codec = p->codec;
+	f->codec = pzc_codec_of(p, head, (size_t)n);
 	if (copies && f->codec != NULL && !is_of_style(p, f->codec))
 		f->codec = NULL;
 	read_stored(f);

@@ -36,6 +36,14 @@ void pzc_confine(struct pzc *p, const struct source *s,
  */
 bool pzc_copies(const struct file *f);
 
+/*
+ * Returns the format of a stream that begins with len bytes, or NULL if it is
+ * not known.  The bytes take precedence over -F, which may come from the
+ * environment.
+ */
+const struct codec *pzc_codec_of(const struct pzc *p, const uint8_t *head,
+    size_t len);
+
 /* Converts the open file.  Returns 0 or -errno, after reporting the error. */
 int pzc_convert(struct file *f);
 

@@ -25,10 +25,8 @@ read_head(struct pzc *p, struct pzc_entry *e)
 		pzc_say(p, ON_ERROR, e->src->path, strerror((int)-n));
 		return -1;
 	}
-	e->codec = p->codec;
-	if (e->codec == NULL)
-		e->codec = codec_by_magic(head, (size_t)n <
-		    CODEC_MAGIC_MAX ? (size_t)n : CODEC_MAGIC_MAX);
+	e->codec = pzc_codec_of(p, head, (size_t)n < CODEC_MAGIC_MAX ?
+	    (size_t)n : CODEC_MAGIC_MAX);
 	if (e->codec == NULL) {
 		pzc_say(p, n == 0 ? ON_EMPTY : ON_NO_FORMAT, e->src->path,
 		    NULL);
