@@ -109,7 +109,19 @@ says 'a level that no format has' level pzc -99999999999
 says 'a level that bzip2 does not have' level pzc -F bzip2 -0
 says 'a level that is not a number' number pzc --level x
 says 'an empty level' number pzc --level=
-says '-p 0' 'not in' pzc -p 0
+says '-p 0' 'not in 1\.\..*omit it to use all CPUs' pzc -p 0
+says '-M100M names --memory' 'use --memory' pzc -M100M
+says '-M50% names --memory' 'use --memory' pzc -kM50% text
+pzc -M9c text >a && pzc -M -9 -c text >b
+same '-M9 is -M -9' a b
+for f in zstd lz4; do
+	says "--fast=5 of $f" 'use -1, the fastest, or --level=5' \
+	    pzc -F $f --fast=5
+	pzc -F $f --fast <text >a && pzc -F $f -1 <text >b
+	same "--fast of $f is -1" a b
+	pzc -F $f --fast=5 -3 <text >a && pzc -F $f -3 <text >b
+	same "--fast=5 -3 of $f is -3" a b
+done
 says '-p of a word' number pzc -p many
 says '-p out of range' 'not in' pzc -p 99999999999999999999
 says '-b 0' 'not in' pzc -b 0
@@ -120,7 +132,10 @@ says 'an unknown option' "Try 'pzc --help'" pzc --nonsense
 says 'a mistyped option' level pzc --levle=3
 pzc -F xz --no-check <text >a && pzc -F xz --check=none <text >b
 same '--no-check is --check=none' a b
-says '--no-check of zstd' 'only with xz' pzc -F zst --no-check
+says '--no-check of zstd' '^pzc: --no-check .*only with xz' \
+    pzc -F zst --no-check
+says '--check of zstd' '^pzc: --check .*only with xz' \
+    pzc -F zst --no-check --check=crc32
 says 'an unknown letter' "Try 'pzc --help'" pzc -Z
 says 'a missing value' "Try 'pzc --help'" pzc -p
 says 'no such file' 'No such file' pzc nothing
@@ -175,23 +190,21 @@ done
 t '-V names the libraries' 0 sh -c 'pzc -V | grep -q "zstd  *[0-9]"'
 
 # The environment may contain only options; the command line comes last.
-export GZIP=-1
-pzc <text >a
-unset GZIP
-pzc -1 <text >b
-same 'GZIP=-1' a b
-PIGZ='-p 2 -9' pzc <text >a && pzc -9 <text >b
-same 'PIGZ="-p 2 -9"' a b
+PZC='-p 2 -9' pzc <text >a && pzc -9 <text >b
+same 'PZC="-p 2 -9"' a b
+for v in GZIP PIGZ; do
+	t "$v is not read" 0 to a env $v=-d pzc <text
+	pzc <text >b
+	same "$v is not read: the bytes" a b
+done
 PZC='-F zstd' pzc <text >a && pzc -F zstd <text >b
 same 'PZC="-F zstd"' a b
 PZC='-F zstd' pzc -d <t.gz >back
 same 'PZC="-F zstd" reads gzip' back text
 PZC='-1' pzc -9 <text >a && pzc -9 <text >b
 same 'the command line takes precedence' a b
-PIGZ='-1' PZC='-9' pzc <text >a
-same 'PZC takes precedence over PIGZ' a b
 says 'PZC=file' 'only options' env PZC=text pzc
-says 'PIGZ=-- file' 'only options' env PIGZ='-- text' pzc
+says 'PZC=-- file' 'only options' env PZC='-- text' pzc
 t 'PZC=blanks' 0 env PZC='   ' pzc -c text
 says 'PZC=-Z' "Try 'pzc --help'" env PZC=-Z pzc
 

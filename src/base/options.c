@@ -135,9 +135,18 @@ options_size(struct msg *m, const char *what, uint64_t *bytes)
 int
 options_threads(struct msg *m, unsigned most, unsigned *threads)
 {
+	static const char what[] = "number of threads";
 	int64_t n = 0;
-	int status = options_int(m, "number of threads", 1, most, &n);
+	char range[64];
+	int status;
 
+	/* xz and zstd use all CPUs with 0 */
+	if (args_int(optarg, 0, 0, &n) == 0) {
+		snprintf(range, sizeof(range), "in 1..%u (omit it to use all "
+		    "CPUs)", most);
+		return options_bad(m, what, range);
+	}
+	status = options_int(m, what, 1, most, &n);
 	*threads = (unsigned)n;
 	return status;
 }

@@ -22,7 +22,7 @@ struct pzc_totals {
 /* If several are given, the last in this list wins. */
 enum pzc_mode { PZC_COMPRESS, PZC_DECOMPRESS, PZC_TEST, PZC_LIST };
 
-enum { PZC_THREADS_MAX = 4096, PZC_LEVEL_MAX = 22, PZC_VARIABLES = 3 };
+enum { PZC_THREADS_MAX = 4096, PZC_LEVEL_MAX = 22, PZC_VARIABLES = 2 };
 
 struct pzc_style;		/* pzc_style.h */
 
@@ -43,7 +43,8 @@ struct pzc {
 					 * gzip's own tests */
 	bool want_time;			/* -M */
 	bool zopfli;			/* -I, -J or -O */
-	bool ultra;
+	bool ultra, no_check;
+	bool fast;			/* the level is that of --fast=N */
 	const char *output;		/* -o */
 	const char *suffix;		/* -S */
 	const char *alias;		/* -A */

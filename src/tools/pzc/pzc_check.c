@@ -11,8 +11,8 @@
 /* Options that only some formats support; they index options[]. */
 enum {
 	ADAPT, ALIAS, BLOCK, BLOCK_CHECK, CHECK, COMMENT, EXTREME, FLUSH,
-	HUFFMAN, INDEPENDENT, LEGACY, LONG_WINDOW, NAME, RLE, RSYNCABLE,
-	SEEKABLE, TIME, ULTRA, ZOPFLI, OPTIONS
+	HUFFMAN, INDEPENDENT, LEGACY, LONG_WINDOW, NAME, NO_CHECK, RLE,
+	RSYNCABLE, SEEKABLE, TIME, ULTRA, ZOPFLI, OPTIONS
 };
 
 /* The formats that support each option when compressing. */
@@ -34,6 +34,7 @@ static const struct {
 	[LEGACY] = { "--legacy", { "lz4" } },
 	[LONG_WINDOW] = { "--long", { "zstd" } },
 	[NAME] = { "-N", { "gzip", "zip" } },
+	[NO_CHECK] = { "--no-check", { "xz" } },
 	[RLE] = { "-U", { "gzip", "zlib", "zip" } },
 	[RSYNCABLE] = { "-R", { "gzip", "zlib", "zip", "zstd", "lz4",
 	    "bzip2" } },
@@ -53,7 +54,8 @@ find_asked(const struct pzc *p, bool asked[OPTIONS])
 	asked[BLOCK] = o->block != 0;
 	asked[BLOCK_CHECK] = o->block_check;
 	/* -C sets one or the other, depending on the format */
-	asked[CHECK] = o->check != NULL && o->check != o->comment;
+	asked[CHECK] = o->check != NULL && o->check != o->comment &&
+	    !p->no_check;
 	asked[COMMENT] = o->comment != NULL;
 	asked[EXTREME] = o->extreme;
 	asked[FLUSH] = o->flush_ms > 0;
@@ -62,6 +64,7 @@ find_asked(const struct pzc *p, bool asked[OPTIONS])
 	asked[LEGACY] = o->legacy;
 	asked[LONG_WINDOW] = o->window_log != 0;
 	asked[NAME] = p->restore_name;
+	asked[NO_CHECK] = p->no_check;
 	asked[RLE] = o->rle;
 	asked[RSYNCABLE] = o->rsyncable;
 	asked[SEEKABLE] = o->seekable;
@@ -146,6 +149,22 @@ check_adapt(struct pzc *p)
 	return -1;
 }
 
+/*
+ * For zstd(1) and lz4(1), a higher --fast=N is faster, and means a level below
+ * 1; level N would be slower than level 1.
+ */
+static int
+check_fast(struct pzc *p)
+{
+	if (!p->fast || (strcmp(p->codec->name, "zstd") != 0 &&
+	    strcmp(p->codec->name, "lz4") != 0))
+		return -1;
+	msg_error(&p->msg, "--fast=%d: %s levels below 1 are not supported; "
+	    "use -1, the fastest, or --level=%d", p->level, p->codec->name,
+	    p->level);
+	return MSG_ERROR;
+}
+
 /* Chooses the format, and checks that it supports the level. */
 static int
 check_codec(struct pzc *p)
@@ -179,7 +198,9 @@ check_codec(struct pzc *p)
 		return MSG_ERROR;
 	}
 	p->codec_options.level = p->level;
-	status = p->style->strict ? check_options(p) : -1;
+	status = check_fast(p);
+	if (status < 0 && p->style->strict)
+		status = check_options(p);
 	if (status < 0 && p->adapt)
 		status = check_adapt(p);
 	return status < 0 ? check_plan(p) : status;

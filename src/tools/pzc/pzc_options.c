@@ -89,6 +89,7 @@ take_number(struct pzc *p, int opt)
 	default:
 		status = options_int(&p->msg, "level", 0, PZC_LEVEL_MAX, &v);
 		p->level = (int)v;
+		p->fast = opt == OPT_FAST;
 		return status;
 	}
 }
@@ -100,6 +101,7 @@ take_value(struct pzc *p, int opt)
 	case 'A': p->alias = optarg; break;
 	case 'C':			/* or xz's check */
 		p->codec_options.comment = p->codec_options.check = optarg;
+		p->no_check = false;
 		break;
 	case 'F': return set_format(p, optarg);
 	case 'I': case 'J': p->zopfli = true; break;
@@ -109,9 +111,13 @@ take_value(struct pzc *p, int opt)
 		    &p->codec_options.threads);
 	case 'S': p->suffix = optarg; break;
 	case OPT_ADAPT: return set_adapt(p);
-	case OPT_CHECK: p->codec_options.check = optarg; break;
+	case OPT_CHECK:
+		p->codec_options.check = optarg;
+		p->no_check = false;
+		break;
 	case OPT_FAST:
 		p->level = 1;
+		p->fast = false;
 		return optarg == NULL ? -1 : take_number(p, opt);
 	case OPT_LONG: return set_window(p);
 	case OPT_MEMORY: return options_size(&p->msg, "size", &p->memory);
@@ -177,12 +183,18 @@ pzc_take_option(struct pzc *p, int opt)
 	case 'Y': p->sync = true; break;
 	case 'z': return set_format(p, "zlib");
 	case '?': return MSG_ERROR;
-	case OPT_NO_CHECK: p->codec_options.check = "none"; break;
+	case OPT_NO_CHECK:
+		o->check = "none";
+		p->no_check = true;
+		break;
 	case OPT_ASCII: p->ascii = true; break;
 	case OPT_BITS: return options_int(&p->msg, "number of bits", 0,
 	    INT32_MAX, &(int64_t){ 0 });
 	case OPT_BLOCK_CHECKSUM: o->block_check = true; break;
-	case OPT_BEST: p->level = 9; break;
+	case OPT_BEST:
+		p->level = 9;
+		p->fast = false;
+		break;
 	case OPT_LEGACY: o->legacy = true; break;
 	case OPT_NONE: break;
 	case OPT_SILENT:

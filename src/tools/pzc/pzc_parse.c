@@ -33,6 +33,20 @@ is_threads_T(int argc, char **argv, int word)
 }
 
 /*
+ * Returns whether a word looks like -M100M or -M50%, which limits the memory in
+ * xz and zstd, whereas pigz's -M has no argument.  -M9 stores the time.
+ */
+static bool
+is_limit_M(const char *word)
+{
+	const char *m = strchr(word, 'M');
+	size_t n = m == NULL ? 0 : strspn(m + 1, "0123456789");
+
+	return n > 2 || (n > 0 && (m[1 + n] == 'M' || m[1 + n] == 'G' ||
+	    m[1 + n] == '%'));
+}
+
+/*
  * Adds a digit to the level.  The digits in one word form one number: -11 is
  * not -1 -1.
  */
@@ -41,6 +55,7 @@ take_digit(struct pzc *p, int digit, bool more)
 {
 	p->level = more && !p->style->digits_apart ?
 	    10 * p->level + digit : digit;
+	p->fast = false;
 	if (p->level <= PZC_LEVEL_MAX)
 		return -1;
 	msg_error(&p->msg, "there is no level %d", p->level);
@@ -62,13 +77,18 @@ static int
 take_option(struct pzc *p, int opt, int argc, char **argv, int word)
 {
 	opt = meaning(p->style, opt);
-	if (opt != OPT_T)
-		return pzc_take_option(p, opt);
-	if (!is_threads_T(argc, argv, word))
-		return pzc_take_option(p, 'm');
-	msg_error(&p->msg, "-T means --no-time and takes no number; use -p for "
-	    "the number of threads");
-	return MSG_ERROR;
+	if (opt == OPT_T && is_threads_T(argc, argv, word)) {
+		msg_error(&p->msg, "-T means --no-time and takes no number; "
+		    "use -p for the number of threads");
+		return MSG_ERROR;
+	}
+	if (opt == OPT_M && is_limit_M(argv[word])) {
+		msg_error(&p->msg, "-M means --time and takes no number; use "
+		    "--memory to limit the memory");
+		return MSG_ERROR;
+	}
+	return pzc_take_option(p, opt == OPT_T ? 'm' : opt == OPT_M ? 'M' :
+	    opt);
 }
 
 /*

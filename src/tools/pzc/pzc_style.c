@@ -133,9 +133,11 @@ static const struct pzc_saying sayings[PZC_EVENTS] = {
 	[ON_TIME] = { .as = SAY_NOTHING },
 };
 
-static const char *const environment[] = { "GZIP", "PIGZ", "PZC", NULL };
+static const char *const environment[] = { "PZC", NULL };
 
-static const struct pzc_letter letters[] = { { 'T', OPT_T }, { 0, 0 } };
+static const struct pzc_letter letters[] = {
+	{ 'T', OPT_T }, { 'M', OPT_M }, { 0, 0 }
+};
 
 static const struct option long_options[] = {
 	{ "adapt", optional_argument, NULL, OPT_ADAPT },

@@ -22,6 +22,7 @@ enum pzc_option {
 	OPT_VERIFY, OPT_SEEKABLE, OPT_NO_SIZE, OPT_LONG, OPT_FLUSH_MS,
 	OPT_ADAPT, OPT_ULTRA, OPT_BLOCK_CHECKSUM, OPT_CHECK, OPT_LEGACY,
 	OPT_T,		/* -T, which may mean threads */
+	OPT_M,		/* -M, which may mean a memory limit */
 	OPT_NO_CHECK, OPT_ASCII, OPT_BITS, OPT_PRESUME_TTY, OPT_SILENT,
 	OPT_NONE	/* accepted and ignored */
 };
