@@ -56,13 +56,13 @@ find(const struct lib_texts *t, const void *data, size_t len)
 {
 	size_t i = (size_t)hash_bytes(t->seed, data, len) & t->mask;
 
-	for (;; i = (i + 1) & t->mask) {
+	for (; t->slots[i] != SQUASHFS_NONE; i = (i + 1) & t->mask) {
 		const struct lib_text *x = &t->items[t->slots[i]];
 
-		if (t->slots[i] == SQUASHFS_NONE || (x->len == len &&
-		    memcmp(x->data, data, len) == 0))
-			return &t->slots[i];
+		if (x->len == len && memcmp(x->data, data, len) == 0)
+			break;
 	}
+	return &t->slots[i];
 }
 
 /* Doubles the hash table. */
