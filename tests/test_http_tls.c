@@ -136,6 +136,23 @@ test_recovers(void **state)
 	recovers(SERVER_BASIC, 1, "user:password");
 }
 
+/* A password is not sent in clear text, whoever asks for it there. */
+static void
+test_token_in_clear(void **state)
+{
+	struct client c;
+	char why[LAYER_WHY];
+
+	(void)state;
+	secure(good, good);
+	c = client_open(SERVER_TOKEN, 1, "user:password");
+	read_all(&c, CONNECTIONS, -EACCES, "a token server without TLS");
+	http_object_why(c.o, why);
+	print_message("%s\n", why);
+	assert_non_null(strstr(why, "does not use https"));
+	client_close(&c);
+}
+
 /* If only one side speaks TLS, reads fail. */
 static void
 test_other_protocol(void **state)
@@ -162,6 +179,7 @@ main(void)
 		cmocka_unit_test(test_refused_slowly),
 		cmocka_unit_test(test_expires),
 		cmocka_unit_test(test_recovers),
+		cmocka_unit_test(test_token_in_clear),
 		cmocka_unit_test(test_other_protocol),
 	};
 
