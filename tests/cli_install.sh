@@ -35,7 +35,7 @@ for file in "$SRC"/scripts/*; do
 	esac
 	[ -f "$file" ] || continue
 	case $name in
-	demo | check) ;;
+	demo | check | mutate) ;;
 	*)
 		t "$name is installed" 0 test -x "$libexec/$name"
 		t "$name: installed --help" 0 script "$libexec" "$name" --help
@@ -45,12 +45,12 @@ for file in "$SRC"/scripts/*; do
 	esac
 	for option in -h --help; do
 		t "$name $option" 0 env COLDPRESS_BIN="$PWD/fake:$BIN" \
-		    sh "$file" $option
+		    "$file" $option
 		shows 'prints the usage' "^usage: $name "
 		is 'and no error' "$(cat .t.err)" ''
 	done
 	t "$name --bogus" 2 env COLDPRESS_BIN="$PWD/fake:$BIN" \
-	    sh "$file" --bogus
+	    "$file" --bogus
 	is 'prints no usage to standard output' "$(cat .t.out)" ''
 	is 'but an error' "$(grep -c . .t.err | sed 's/^[1-9].*/yes/')" yes
 done
