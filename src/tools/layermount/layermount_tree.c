@@ -218,32 +218,17 @@ tree_list(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
 
 /* Extended attributes */
 
-/* The attributes interpreted by overlayfs, as root and in user namespaces. */
+/*
+ * The attributes interpreted by overlayfs, as root and, mounted with userxattr,
+ * in user namespaces.  Who has mounted it cannot be told from a request, so an
+ * opaque directory has both.  Only the first is listed: whoever copies what is
+ * listed, such as cp -a in a container or a program that makes an image from
+ * it, would otherwise copy the second, which no privilege protects.
+ */
 static const char *const overlays[] = { "trusted.overlay.",
 	"user.overlay." };
 
 enum { OVERLAYS = sizeof(overlays) / sizeof(*overlays) };
-
-/* The inode number of the initial user namespace: see linux/nsfs.h. */
-#define INITIAL_USER_NS UINT64_C(0xeffffffd)
-
-/*
- * Returns the prefix that overlayfs reads if the caller has mounted it.  Only
- * root outside of user namespaces can read "trusted"; others mount overlayfs
- * with userxattr.  Whoever reads "trusted" is not shown "user", which overlayfs
- * would then pass to the programs in a container, and to an image made from it.
- * overlayfs reads the layers as the user who mounted it.
- */
-static const char *
-own_overlay(fuse_req_t req)
-{
-	struct stat st;
-	bool root = fuse_req_ctx(req)->uid == 0 &&
-	    (stat("/proc/self/ns/user", &st) != 0 ||
-	    st.st_ino == INITIAL_USER_NS);
-
-	return overlays[root ? 0 : 1];
-}
 
 static const char *
 after_overlay(const char *name)
@@ -283,8 +268,7 @@ tree_getxattr(fuse_req_t req, struct stack *s, uint32_t inode,
 	const struct tar_xattr *x = own != NULL || n->whiteout ? NULL :
 	    find_xattr(n, name);
 
-	if (own != NULL && n->opaque && strcmp(own, "opaque") == 0 &&
-	    strncmp(name, own_overlay(req), (size_t)(own - name)) == 0)
+	if (own != NULL && n->opaque && strcmp(own, "opaque") == 0)
 		reply_bytes(req, "y", 1, size);
 	else if (x != NULL)
 		reply_bytes(req, x->value, x->length, size);
@@ -304,10 +288,9 @@ tree_listxattr(fuse_req_t req, struct stack *s, uint32_t inode, size_t size)
 		if (after_overlay(n->entry->xattrs[i].name) == NULL)
 			strbuf_add(&names, n->entry->xattrs[i].name,
 			    strlen(n->entry->xattrs[i].name) + 1);
-	if (n->opaque) {
-		strbuf_str(&names, own_overlay(req));
-		strbuf_add(&names, "opaque", sizeof("opaque"));
-	}
+	if (n->opaque)
+		strbuf_add(&names, "trusted.overlay.opaque",
+		    sizeof("trusted.overlay.opaque"));
 	if (names.failed)
 		fuse_reply_err(req, ENOMEM);
 	else
