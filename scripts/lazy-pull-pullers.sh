@@ -20,8 +20,8 @@ overlay() {
 	root_mount "$place/root"
 }
 overlay_remove() {
-	umount -R "$place/root"
-	umount "$place/upper"
+	patiently umount -R "$place/root"
+	patiently umount "$place/upper"
 }
 
 # Pulls the whole image, as an ordinary snapshotter does: blobs are stored and
@@ -82,7 +82,7 @@ remove_layermount() {
 	layermount_end "$place/lower"
 }
 layermount_end() {
-	umount "$1"
+	patiently umount "$1"
 	while grep -q -s -F -e "$1" /proc/[0-9]*/cmdline; do
 		sleep 0.01
 	done

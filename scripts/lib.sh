@@ -180,6 +180,25 @@ tsv() {
 	csv "BEGIN { FS = OFS = \"\\t\" } $tsv_program" "$@"
 }
 
+# patiently COMMAND...: retries the command for about 20 seconds.  If every
+# attempt fails, the last message is logged.
+# shellcheck disable=SC2154 # the caller's folder
+patiently() {
+	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
+		sleep "$patiently_pause"
+		! patiently_said=$("$@" 2>&1) || return 0
+	done
+	printf '%s: %s\n' "$*" "$patiently_said" >>"$study/log"
+	return 1
+}
+
+# unmount PLACE: unmounts what is mounted there.  Any program that watches
+# files, such as a virus scanner, can keep it busy for a moment; if it stays
+# busy, it is detached.
+unmount() {
+	! mountpoint -q "$1" || patiently umount "$1" || umount -l "$1"
+}
+
 # pair_ratio ROWS LABEL REFERENCE: prints the median paired ratio of wall clock
 # time and its exact 95 % confidence interval, as TSV; empty if there are too
 # few pairs

@@ -99,24 +99,6 @@ plan_keys() {
 	echo "$study_places runs rows cold quick seed series $study_keys"
 }
 
-# patiently COMMAND...: retries the command for about 20 seconds.  If every
-# attempt fails, the last message is logged.
-patiently() {
-	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
-		sleep "$patiently_pause"
-		! patiently_said=$("$@" 2>&1) || return 0
-	done
-	printf '%s: %s\n' "$*" "$patiently_said" >>"$study/log"
-	return 1
-}
-
-# unmount PLACE: unmounts what is mounted there.  Any program that watches
-# files, such as a virus scanner, can keep it busy for a moment; if it stays
-# busy, it is detached.
-unmount() {
-	! mountpoint -q "$1" || patiently umount "$1" || umount -l "$1"
-}
-
 # study_own: checks that the folder belongs to the caller, that no other user
 # can write to it, and that none of its files is a link.  Otherwise root might
 # execute commands written by another user.

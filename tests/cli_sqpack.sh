@@ -79,6 +79,11 @@ echo precious >there
 t 'an image is not replaced' 1 sqpack -o there tree
 is 'existing files are kept' "$(cat there)" precious
 t 'unless -f is given' 0 sqpack -f -F lz4 -o there tree
+# a0 could begin an .lzma file with a dictionary of 48 bytes
+echo hi >a0
+tar -cf name.tar a0
+t 'an archive whose first name is a0' 0 sqpack -q -o name.image name.tar
+is 'has it' "$(sqpack --cat a0 name.image)" hi
 head -c 70000 a.tar >cut.tar
 t 'a truncated archive' 1 sqpack -o cut.image cut.tar
 shows 'is reported' 'the archive ends' .t.err

@@ -129,7 +129,9 @@ magic_xz(const uint8_t *p, size_t len)
 /*
  * There is no magic number.  As in xz(1), the format is recognized by a valid
  * properties byte, a dictionary size of 2^n or 2^n + 2^(n-1), and an
- * uncompressed size that is unknown or below 256 GiB.
+ * uncompressed size that is unknown or below 256 GiB.  Encoders write no
+ * dictionary below 4 KiB; an archive whose first entry is named a0 or a@ would
+ * have one of 48 or 64 bytes.
  */
 static bool
 magic_lzma(const uint8_t *p, size_t len)
@@ -149,7 +151,7 @@ magic_lzma(const uint8_t *p, size_t len)
 		d |= d >> 4;
 		d |= d >> 8;
 		d |= d >> 16;
-		if (dict == 0 || d + 1 != dict)
+		if (dict < LZMA_DICT_SIZE_MIN || d + 1 != dict)
 			return false;
 	}
 	return size == UINT64_MAX || size < (uint64_t)1 << 38;
