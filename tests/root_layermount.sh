@@ -73,6 +73,9 @@ chown 0 shared
 chmod 0755 shared
 t 'a link to our own' 0 start --cache link "$url"
 stop
+chown -h 65534 link
+t "another user's link to our own" 1 start --cache link "$url"
+shows 'is refused' '^layermount: link: a link that belongs to user 65534' .t.err
 mkdir sticky
 chmod 1777 sticky
 t 'our own in a directory for all' 0 start --cache sticky/own "$url"

@@ -310,14 +310,23 @@ make_temporary(struct layermount *m)
  * Checks that nobody else can put data into the cache: what is in it was
  * verified when it was stored, or will be, but the manifests that a store
  * remembers decide what a name means.  The directory's parents do not matter,
- * because another directory in its place would have another owner.
+ * because another directory in its place would have another owner, and another
+ * user's link, which could lead into any directory of ours, is not followed.
  */
 static int
 check_cache(struct layermount *m, const char *dir)
 {
 	struct stat st;
-	int rc = sys_fstat(m->cache_dir, &st);
+	int rc;
 
+	if (lstat(dir, &st) == 0 && S_ISLNK(st.st_mode) && st.st_uid != 0 &&
+	    st.st_uid != geteuid()) {
+		msg_error(&m->msg, "%s: a link that belongs to user %lu, but a "
+		    "cache must belong to this user or root", dir,
+		    (unsigned long)st.st_uid);
+		return MSG_ERROR;
+	}
+	rc = sys_fstat(m->cache_dir, &st);
 	if (rc != 0)
 		return fail(m, dir, rc);
 	if ((st.st_uid == 0 || st.st_uid == geteuid()) &&
