@@ -43,7 +43,7 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(DIRECTORY scripts/snap-startup-apps
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
-install(FILES LICENSE NEWS README.md TYPE DOC)
+install(FILES LICENSE NEWS README.md SECURITY.md TYPE DOC)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md
     ${PROJECT_SOURCE_DIR}/doc/*.svg)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc)

@@ -57,7 +57,8 @@ done
 is 'these install, build and test nothing' "$(cat called 2>/dev/null)" ''
 t 'and make no folder' 1 test -e results
 t 'lib.sh' 0 test -r root/usr/libexec/coldpress/lib.sh
-for page in LICENSE NEWS README.md doc/mailfs.md doc/image-export.md; do
+for page in LICENSE NEWS README.md SECURITY.md doc/mailfs.md \
+    doc/image-export.md; do
 	same "$page" "$SRC/$page" "root/usr/share/doc/coldpress/$page"
 done
 # What needs no root also runs to its last line, from the tree and from the

@@ -25,7 +25,7 @@ mapped() {
 
 # broken: prints links to files that do not exist
 broken() {
-	for page in README.md doc/*.md; do
+	for page in README.md SECURITY.md doc/*.md; do
 		grep -o '](\([^)#:]*\))' "$page" | sed 's/^](//; s/)$//' |
 		    while IFS= read -r link; do
 			[ -e "$(dirname "$page")/$link" ] ||
