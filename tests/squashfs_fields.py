@@ -100,6 +100,13 @@ class Table:
     def block(self, pos):
         return max(b for b, p in self.index.items() if p <= pos)
 
+    def past(self, block):
+        """The offsets at a block's end and one byte beyond."""
+        pos = self.index[block]
+        n = min([p for p in self.index.values() if p > pos] +
+            [len(self.data)]) - pos
+        return n, n + 1
+
     def number(self, pos, size):
         return int.from_bytes(self.data[pos:pos + size], "little")
 
@@ -228,6 +235,9 @@ def fields(m):
     yield from sup("minor", BAD, 1)
     yield from sup("root", BAD, 0, 9000, s["root"] + 1, s["root"] + (1 << 16),
         NO_TABLE)
+    block = s["root"] >> 16
+    for n in m.inodes.past(block):
+        yield from sup("root", BAD, block << 16 | n)
     yield from sup("used", BAD, 0, 95, used - 1, used + 1, used + (1 << 20),
         1 << 63)
     yield from sup("id_table", BAD, 0, 96, s["id_table"] - 1,
@@ -283,7 +293,7 @@ def fields(m):
             if listed:
                 yield from node(name, "start", BAD, 1, 1 << 31, NONE)
                 yield from node(name, "offset", BAD, lambda o: o ^ 1, 8192,
-                    0xffff)
+                    0xffff, *m.dirs.past(m.field(name, "start")[2]))
             else:
                 yield from node(name, "start", UNUSED, 1, 1 << 31)
                 yield from node(name, "offset", UNUSED, 1, 8191)
@@ -360,7 +370,7 @@ def fields(m):
         pos = m.entries[name]
         what = "entry of /%s: " % name
         yield from at(m.dirs, pos, 2, what + "offset", BAD, lambda n: n ^ 1,
-            8191, 0xffff)
+            8191, 0xffff, *m.inodes.past(m.inodes.block(m.nodes[name])))
         yield from at(m.dirs, pos + 2, 2, what + "number", BAD,
             lambda n: n + 1, lambda n: n - 1, 0x8000)
         yield from at(m.dirs, pos + 4, 2, what + "type", BAD, 0, 8, 99,
