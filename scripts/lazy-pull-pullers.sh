@@ -19,9 +19,10 @@ overlay() {
 	mkdir -p "$place/root/proc" "$place/root/dev" "$place/root/tmp"
 	root_mount "$place/root"
 }
+# Any program that watches files can keep a mount busy for a moment.
 overlay_remove() {
-	patiently umount -R "$place/root"
-	patiently umount "$place/upper"
+	umount -R "$place/root" || umount -R -l "$place/root"
+	umount "$place/upper" || umount -l "$place/upper"
 }
 
 # Pulls the whole image, as an ordinary snapshotter does: blobs are stored and
@@ -82,7 +83,7 @@ remove_layermount() {
 	layermount_end "$place/lower"
 }
 layermount_end() {
-	patiently umount "$1"
+	umount "$1" || umount -l "$1"
 	while grep -q -s -F -e "$1" /proc/[0-9]*/cmdline; do
 		sleep 0.01
 	done
