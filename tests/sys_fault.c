@@ -27,6 +27,9 @@ fault_blocks(void)
 	return atomic_load(&blocks);
 }
 
+/* The call is not one more: see sys_fault_wrap.c. */
+#define DIRECT(call) (fault_direct++, (call), fault_direct--)
+
 void *
 sys_malloc(size_t size)
 {
@@ -39,7 +42,10 @@ sys_malloc(size_t size)
 void *
 sys_calloc(size_t count, size_t size)
 {
-	void *p = fault(FAULT_MALLOC) != 0 ? NULL : calloc(count, size);
+	void *p = NULL;
+
+	if (fault(FAULT_MALLOC) == 0)
+		DIRECT(p = calloc(count, size));
 
 	atomic_fetch_add(&blocks, p != NULL);
 	return p;
@@ -48,7 +54,10 @@ sys_calloc(size_t count, size_t size)
 void *
 sys_realloc(void *ptr, size_t size)
 {
-	void *p = fault(FAULT_MALLOC) != 0 ? NULL : realloc(ptr, size);
+	void *p = NULL;
+
+	if (fault(FAULT_MALLOC) == 0)
+		DIRECT(p = realloc(ptr, size));
 
 	atomic_fetch_add(&blocks, p != NULL && ptr == NULL);
 	return p;
@@ -68,12 +77,16 @@ sys_free(void *ptr)
  */
 #define GIVE(kind, call) \
 	__extension__({ int give_e = fault(kind); \
-	long give_n = give_e != 0 ? -give_e : (long)(call); \
+	long give_n = -give_e; \
+	if (give_e == 0) \
+		DIRECT(give_n = (long)(call)); \
 	give_n == -1 && give_e == 0 ? -errno : give_n; })
 #define GIVE_PART(kind, len, call) \
 	__extension__({ int give_e = fault(kind); \
 	size_t part = give_e == FAULT_SHORT && (len) > 1 ? 1 : (len); \
-	ssize_t give_n = give_e > 0 ? -give_e : (call); \
+	ssize_t give_n = -give_e; \
+	if (give_e <= 0) \
+		DIRECT(give_n = (call)); \
 	give_n == -1 && give_e <= 0 ? -errno : give_n; })
 
 int
