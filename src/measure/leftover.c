@@ -4,6 +4,7 @@
  */
 #include "measure/leftover.h"
 
+#include "base/fdio.h"
 #include "base/sys.h"
 #include "measure/cgroup.h"
 
@@ -38,7 +39,7 @@ start_ticks(intmax_t pid, uintmax_t *ticks)
 	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return fd;
-	n = sys_read(fd, text, sizeof(text) - 1);
+	n = fdio_read(fd, text, sizeof(text) - 1);
 	sys_close(fd);
 	if (n <= 0)
 		return n < 0 ? (int)n : -ESRCH;

@@ -51,7 +51,7 @@ first_line(int dirfd, const char *path, char *text, size_t size)
 	ssize_t n = -1;
 
 	if (fd >= 0) {
-		n = sys_read(fd, text, size - 1);
+		n = fdio_read(fd, text, size - 1);
 		sys_close(fd);
 	}
 	text[n > 0 ? n : 0] = '\0';

@@ -182,8 +182,11 @@ main(int argc, char *argv[])
 
 	msg_init(&l.msg, argv[0]);
 	rc = proc_open(&l.proc);
-	if (rc != 0)
+	if (rc != 0) {
+		msg_error(&l.msg, "commands cannot be run: %s",
+		    strerror(-rc));
 		return LAP_FAILED;
+	}
 	rc = lap_parse(&l, argc, argv);
 	if (rc >= 0) {
 		lap_cells_free(&l);

@@ -135,8 +135,10 @@ add_key(struct lap *l)
 	if (!is_pair(optarg))
 		return bad(l, "key=val");
 	keys = sys_realloc(l->o.keys, len + strlen(optarg) + 2);
-	if (keys == NULL)
-		return bad(l, "out of memory for -k");
+	if (keys == NULL) {
+		msg_error(&l->msg, "out of memory for -k");
+		return MSG_ERROR;
+	}
 	if (len > 0)
 		keys[len++] = ';';
 	strcpy(keys + len, optarg);

@@ -35,6 +35,12 @@ lap_name_length(const char *s)
 	return strspn(s, NAME);
 }
 
+static void
+no_memory(struct lap *l, const char *text)
+{
+	msg_error(&l->msg, "out of memory for parameter '%s'", text);
+}
+
 /*
  * Adds a parameter with the name before the "=" in text, and returns it.
  * Returns NULL after reporting an error.
@@ -59,12 +65,16 @@ add_param(struct lap *l, const char *text, const char **rest)
 			return NULL;
 		}
 	if (array_grow((void **)&l->params, l->param_count, &l->param_room,
-	    sizeof(*l->params)) != 0)
+	    sizeof(*l->params)) != 0) {
+		no_memory(l, text);
 		return NULL;
+	}
 	p = &l->params[l->param_count++];
 	*p = (struct lap_param){ .name = arena_copy(&l->arena, text, n) };
-	if (p->name == NULL)
+	if (p->name == NULL) {
+		no_memory(l, text);
 		return NULL;
+	}
 	*rest = text + n + 1;
 	return p;
 }
@@ -75,8 +85,10 @@ add_value(struct lap *l, struct lap_param *p, const char *s, size_t n)
 	char *copy = arena_copy(&l->arena, s, n);
 
 	if (copy == NULL || array_grow((void **)&p->values, p->count, &p->room,
-	    sizeof(*p->values)) != 0)
+	    sizeof(*p->values)) != 0) {
+		no_memory(l, p->name);
 		return MSG_ERROR;
+	}
 	p->values[p->count++] = copy;
 	return -1;
 }

@@ -105,29 +105,34 @@ test_signs(struct cmp_test *t, const double *sorted, size_t n, double conf)
 	t->bounded = stats_median_interval(sorted, n, conf, &t->interval) == 0;
 }
 
-/* Applies the signed-rank test to logarithms, which replace the ratios in v. */
-static void
+/*
+ * Applies the signed-rank test to logarithms, which replace the ratios in v.  It
+ * says nothing about too many of them.  Returns 0 or -ENOMEM.
+ */
+static int
 test_ranks(struct cmp_test *t, double *v, size_t n, double conf)
 {
 	struct stats_centre centre;
+	int rc;
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = log(v[i]);
-	stats_signed_rank(v, n, conf, &centre);
+	rc = stats_signed_rank(v, n, conf, &centre);
 	t->ratio = exp(centre.value);
 	t->p = centre.p;
 	t->bounded = centre.bounded;
 	t->interval = (struct stats_interval){ .lo = exp(centre.interval.lo),
 		.hi = exp(centre.interval.hi), .conf = centre.interval.conf };
+	return rc == -ENOMEM ? rc : 0;
 }
 
-static void
+static int
 test(const struct cmp *c, struct cmp_result *r)
 {
 	r->pairs = pair(c, r);
 	stats_sort(c->scratch, r->pairs);
 	test_signs(&r->test[CMP_SIGN], c->scratch, r->pairs, r->conf);
-	test_ranks(&r->test[CMP_RANK], c->scratch, r->pairs, r->conf);
+	return test_ranks(&r->test[CMP_RANK], c->scratch, r->pairs, r->conf);
 }
 
 const struct cmp_test *
@@ -252,22 +257,22 @@ cmp_judge(struct cmp *c)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < c->count; i++) {
+	for (size_t i = 0; i < c->count && rc == 0; i++) {
 		prepare(c, &c->result[i]);
 		if (!c->result[i].is_ref)
-			test(c, &c->result[i]);
+			rc = test(c, &c->result[i]);
 	}
 	for (int kind = 0; kind < CMP_KINDS && rc == 0; kind++)
 		rc = adjust(c, (enum cmp_kind)kind);
-	if (c->o.holm)
+	if (rc == 0 && c->o.holm)
 		set_levels(c);
-	for (size_t i = 0; i < c->count; i++) {
+	for (size_t i = 0; i < c->count && rc == 0; i++) {
 		struct cmp_result *r = &c->result[i];
 
 		if (r->is_ref)
 			continue;
 		if (c->o.holm)
-			test(c, r);
+			rc = test(c, r);
 		r->verdict = verdict(cmp_deciding(c, r));
 	}
 	return rc;
