@@ -95,8 +95,8 @@ add_attachments(struct mail_maker *m, const struct mail *a,
 {
 	size_t left;
 
-	for (unsigned i = 0; (left = left_of(m, a)) > ATTACH_LEAST ||
-	    i == 0; i++) {
+	for (unsigned i = 0; !m->out.failed &&
+	    ((left = left_of(m, a)) > ATTACH_LEAST || i == 0); i++) {
 		if (i > 0)
 			add_boundary(m, boundary);
 		mail_attach(m, a, i, left < ATTACH_MOST ? left : ATTACH_MOST);

@@ -33,7 +33,8 @@ fail(struct mailgen *g, int err, const struct store_writer *w)
 	if (g->err == 0) {
 		g->err = err;
 		if (err != -ENOMEM && w != NULL && w->path.data != NULL)
-			g->err_path = strdup(w->path.data);
+			g->err_path = strndup(w->path.data,
+			    w->path.len);
 	}
 	pthread_mutex_unlock(&g->lock);
 }
