@@ -85,17 +85,18 @@ hash_piece(struct walk_reader *rd, const void *data, size_t len)
 }
 
 /*
- * Reads size bytes, or fewer at the end of the file; interrupted calls are
- * restarted.
+ * Reads size bytes, or fewer at the end of the file; interrupted and short calls
+ * are continued.  At the size that the file had, it does not ask for more.
  */
 static ssize_t
-read_piece(int fd, uint8_t *buf, size_t size, off_t at, bool *end)
+read_piece(const struct walk_job *j, uint8_t *buf, size_t size, off_t at,
+    bool *end)
 {
 	size_t done = 0;
 
 	*end = false;
 	while (done < size && !*end) {
-		ssize_t n = sys_pread(fd, buf + done, size - done,
+		ssize_t n = sys_pread(j->fd, buf + done, size - done,
 		    at + (off_t)done);
 
 		if (n == -EINTR)
@@ -103,8 +104,7 @@ read_piece(int fd, uint8_t *buf, size_t size, off_t at, bool *end)
 		if (n < 0)
 			return n;
 		done += (size_t)n;
-		/* a read is short only at the end of the file */
-		*end = done < size;
+		*end = n == 0 || at + (off_t)done == j->st.st_size;
 	}
 	return (ssize_t)done;
 }
@@ -140,7 +140,7 @@ static int
 read_at(struct walk_reader *rd, struct walk_job *j, size_t size, off_t *at,
     bool *end)
 {
-	ssize_t n = read_piece(j->fd, rd->buf, size, *at, end);
+	ssize_t n = read_piece(j, rd->buf, size, *at, end);
 
 	if (n < 0)
 		return (int)n;
