@@ -189,11 +189,13 @@ write_layout(struct ending *e, struct sqb_image_space *space)
 	e->super.directory_table_start = e->file.end;
 	if (rc == 0)
 		rc = fdio_write(e->file.fd, e->listings, e->listings_B);
+	if (rc != 0)
+		return rc;
 	e->file.end += e->listings_B;
 	e->super.root_inode_ref = sqw_layout_ref(l, 0);
 	space->inodes_B = l->inodes.size;
 	space->listings_B = l->listings.size;
-	return rc;
+	return 0;
 }
 
 static int

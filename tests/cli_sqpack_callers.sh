@@ -1,0 +1,60 @@
+#!/bin/sh
+# Whichever of sqpack's calls fails: the result is an error or the right image.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/ordeal.sh
+. "$SRC/tests/ordeal.sh"
+
+have sqpack-fault || skip_all 'sqpack-fault is not built'
+
+mkdir -p d/tree/sub
+cd d || exit
+seq 12000 >tree/n
+seq 100 >tree/sub/small
+cp tree/n tree/sub/twin
+ln tree/sub/small tree/name
+ln -s sub/small tree/link
+mkfifo tree/fifo
+truncate -s 100000 tree/hole
+setfattr -n user.color -v red tree/n 2>/dev/null || :
+touch -d 2020-01-01 tree/n tree/sub/* tree/hole tree
+(cd tree && tar --format=posix --xattrs --sort=name -cf - .) >../a.tar
+printf 'sub/small\nn\n' >list
+
+# makes NAME ARGUMENT...: makes an image of a directory, an archive or an image;
+# the mode is what it is where a file has no owner, and blocks that a library
+# cannot compress are stored
+makes() {
+	m_name=$1
+	shift
+	suffers "$m_name" -x chmod,library -o image \
+	    sqpack-fault -q -p 2 -b 16K -o image "$@"
+}
+for o in '-F zstd -L 1' '-F gzip -L 1' '-F gzip -L 12 --no-probe' \
+    '-F xz --bcj x86' '-F lz4' '-F none --no-export --no-fragments' \
+    '-F zstd -L 1 --order list --all-root'; do
+	# shellcheck disable=SC2086
+	makes "a directory: $o" $o tree
+done
+for f in zstd gzip xz lz4; do
+	suffers "a compressor fails: $f" -f library:ENOMEM -o image \
+	    -c 'sqpack -q --cat n image | cmp -s - tree/n' \
+	    sqpack-fault -q -p 2 -b 16K -F $f -o image tree
+done
+mv ../a.tar a.tar
+makes 'an archive' -F lz4 a.tar
+rm a.tar
+sqpack -q -F gzip -L 1 -b 16K -o old tree
+makes 'an image' -F lz4 old
+suffers 'statistics' -x chmod -o image \
+    sqpack-fault -q -F lz4 --stats=/dev/null -o image tree
+suffers 'only statistics' -c : sqpack-fault -q -F lz4 --dry-run --stats tree
+suffers 'a list' sqpack-fault -l old
+suffers 'what can mount it' sqpack-fault -q --can-mount=5.15 old
+suffers 'one file' sqpack-fault -q --cat n old
+suffers 'a rebuild' -c : sqpack-fault -q --rebuild-check old
+# blocks that cannot be read are replaced by zeros, which is an error, and
+# attributes that cannot be set are left out
+suffers 'a tree' -p out -x pread,setxattr sqpack-fault -q -x out -p 2 old
+done_testing
