@@ -86,10 +86,15 @@ int
 main(int argc, char *argv[])
 {
 	struct touchlog t = { .root = -1 };
-	int rc = proc_open(&t.proc), status;
+	int rc, status;
 
-	if (rc != 0)
+	msg_init(&t.msg, argv[0]);
+	rc = proc_open(&t.proc);
+	if (rc != 0) {
+		msg_error(&t.msg, "commands cannot be run: %s",
+		    strerror(-rc));
 		return MSG_ERROR;
+	}
 	status = touchlog_parse(&t, argc, argv);
 	if (status >= 0) {
 		proc_close(&t.proc);

@@ -117,7 +117,6 @@ touchlog_parse(struct touchlog *t, int argc, char **argv)
 {
 	int ch, status = -1;
 
-	msg_init(&t->msg, argv[0]);
 	t->o = (struct touchlog_options){ .root = "/" };
 	while (status < 0 && (ch = options_next(&t->msg, argc, argv,
 	    "+0fho:qV", longs)) != -1)

@@ -124,14 +124,18 @@ int
 main(int argc, char *argv[])
 {
 	struct winwait w = { .line = { -1, -1 }, .stop = -1 };
-	int status;
+	int status, rc;
 	bool over;
 
 	for (int i = 0; i < IMAGES_MAX; i++)
 		w.images[i] = -1;
 	msg_init(&w.msg, argv[0]);
-	if (proc_open(&w.proc) != 0)
+	rc = proc_open(&w.proc);
+	if (rc != 0) {
+		msg_error(&w.msg, "commands cannot be run: %s",
+		    strerror(-rc));
 		return WINWAIT_FAILED;
+	}
 	status = winwait_parse(&w, argc, argv);
 	over = status >= 0;
 	if (!over)
