@@ -35,7 +35,8 @@ int output_tree_create(struct output_tree *t, const char *path);
  * Renames the directory to its final name.  Its contents must have been synced
  * to disk; the directory itself is synced here.  Returns 0, -EEXIST (something
  * other than an empty directory now has that name) or -errno, after which t
- * must still be aborted.
+ * must still be aborted; if only the parent directory could not be synced, the
+ * directory then keeps its final name.
  */
 int output_tree_commit(struct output_tree *t);
 

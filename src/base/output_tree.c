@@ -191,9 +191,10 @@ output_tree_commit(struct output_tree *t)
 	if (rc != 0)
 		return rc == -ENOTEMPTY ? -EEXIST : rc;
 	drop_temp(t);
-	fdio_sync(t->parent);
-	output_tree_abort(t);
-	return 0;
+	rc = fdio_sync(t->parent);
+	if (rc == 0)
+		output_tree_abort(t);
+	return rc;
 }
 
 void

@@ -6,6 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/hex.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -124,7 +125,7 @@ own_name(const char *path)
 		len--;
 	for (at = len; at > 0 && path[at - 1] != '/';)
 		at--;
-	return strndup(path + at, len - at);
+	return strcopy_part(path + at, len - at);
 }
 
 static int
@@ -155,6 +156,8 @@ layerpack_cas(struct layerpack *p)
 	char *key, *name = own_name(m.path);
 	int rc = name == NULL ? -ENOMEM : read_key(&m, &key);
 
+	if (name == NULL)
+		msg_error(&p->msg, "%s: %s", m.path, strerror(ENOMEM));
 	if (rc == 0) {
 		m.o = (struct cas_options){ .threads = p->o.threads,
 			.level = o->level < 0 ? CAS_LEVEL : (int)o->level,

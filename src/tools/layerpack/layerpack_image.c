@@ -30,6 +30,13 @@ image_refuse(struct image *m, const char *what, int rc, const char *why)
 }
 
 int
+image_edited(struct image *m, int rc)
+{
+	return rc == 0 ? 0 : image_refuse(m, m->p->o.image, rc,
+	    strerror(-rc));
+}
+
+int
 image_read_document(struct image *m, const struct oci_blob *b,
     struct oci_document **d)
 {
@@ -104,7 +111,7 @@ convert_with_config(struct image *m, struct oci_document *d,
 	if (rc == 0)
 		rc = image_write_document(m, config, &made);
 	if (rc == 0)
-		rc = oci_set(d, NULL, 0, &made, NULL);
+		rc = image_edited(m, oci_set(d, NULL, 0, &made, NULL));
 	oci_free(config);
 	return rc;
 }
@@ -154,7 +161,8 @@ convert_entry(struct image *m, struct oci_document *d, size_t n, int depth)
 	if (rc == 0)
 		rc = image_write_document(m, child, &made);
 	if (rc == 0)
-		rc = oci_set(d, OCI_MANIFESTS, n, &made, NULL);
+		rc = image_edited(m, oci_set(d, OCI_MANIFESTS, n, &made,
+		    NULL));
 	oci_free(child);
 	return rc;
 }

@@ -40,6 +40,9 @@ struct image {
 /* Reports why a part of the layout is invalid.  Returns rc. */
 int image_refuse(struct image *m, const char *what, int rc, const char *why);
 
+/* Reports an error of editing a document, if rc is one, and returns rc. */
+int image_edited(struct image *m, int rc);
+
 /*
  * Converts layer n of a manifest if it is a layer of files, and updates the
  * manifest and the config (NULL: none) to refer to the result.  Returns 0, or

@@ -38,14 +38,6 @@ new_document(struct image *m, const char *text, struct oci_document **d)
 	    strerror(-rc));
 }
 
-/* Reports an error while editing a document. */
-static int
-edited(struct image *m, int rc)
-{
-	return rc == 0 ? 0 : image_refuse(m, m->p->o.image, rc,
-	    strerror(-rc));
-}
-
 int
 image_forget_soci(struct image *m, struct oci_document *index, size_t n,
     struct oci_document *child)
@@ -54,7 +46,7 @@ image_forget_soci(struct image *m, struct oci_document *index, size_t n,
 
 	if (rc == 0)
 		rc = oci_annotate(child, OCI_SELF, 0, SOCI_DIGEST, NULL);
-	return edited(m, rc);
+	return image_edited(m, rc);
 }
 
 /* Adds a layer's ztoc to the SOCI index. */
@@ -73,7 +65,7 @@ add_ztoc(struct image *m, struct oci_document *soci,
 	if (rc == 0)
 		rc = oci_annotate(soci, OCI_LAYERS, n,
 		    SOCI "image-layer-mediaType", layer->media_type);
-	return edited(m, rc);
+	return image_edited(m, rc);
 }
 
 static int
@@ -120,7 +112,7 @@ write_soci(struct image *m, const struct oci_document *soci,
 		    OCI_TYPE "config.v1+json");
 	if (rc == 0)
 		rc = oci_annotate(manifest, OCI_SELF, 0, SOCI_DIGEST, digest);
-	return edited(m, rc);
+	return image_edited(m, rc);
 }
 
 /*
@@ -146,7 +138,7 @@ list_soci(struct image *m, struct oci_document *index,
 	if (rc == 0)
 		rc = oci_set_text(index, OCI_MANIFESTS, n, "artifactType",
 		    SOCI_TYPE);
-	return edited(m, rc);
+	return image_edited(m, rc);
 }
 
 /* Updates descriptor n to refer to the manifest and its SOCI index. */
@@ -165,7 +157,7 @@ list_image(struct image *m, struct oci_document *index, size_t n,
 		    digest);
 	if (rc == 0 && platform != NULL)
 		rc = oci_set_platform(index, OCI_MANIFESTS, n, platform);
-	return edited(m, rc);
+	return image_edited(m, rc);
 }
 
 /*
@@ -209,7 +201,7 @@ write_both(struct image *m, struct oci_document *index, size_t n,
 		rc = image_forget_soci(m, index, n, manifest);
 		if (rc == 0)
 			rc = image_write_document(m, manifest, &made);
-		return rc != 0 ? rc : edited(m, oci_set(index, OCI_MANIFESTS,
+		return rc != 0 ? rc : image_edited(m, oci_set(index, OCI_MANIFESTS,
 		    n, &made, NULL));
 	}
 	rc = write_soci(m, soci, manifest, &about);
@@ -259,14 +251,14 @@ convert_alone(struct image *m, struct oci_document *layout, size_t n,
 	int rc = new_document(m, oci_index, &index);
 
 	if (rc == 0)
-		rc = edited(m, oci_add(index, OCI_MANIFESTS, &x->blob,
+		rc = image_edited(m, oci_add(index, OCI_MANIFESTS, &x->blob,
 		    x->media_type));
 	if (rc == 0)
 		rc = convert(m, index, 0, manifest, x);
 	if (rc == 0)
 		rc = image_write_document(m, index, &made);
 	if (rc == 0)
-		rc = edited(m, oci_set(layout, OCI_MANIFESTS, n, &made,
+		rc = image_edited(m, oci_set(layout, OCI_MANIFESTS, n, &made,
 		    OCI_TYPE "index.v1+json"));
 	oci_free(index);
 	return rc;

@@ -1,0 +1,64 @@
+#!/bin/sh
+# Whichever of layerpack's calls fails: the result is an error or the right layer.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+# shellcheck source=tests/ordeal.sh
+. "$SRC/tests/ordeal.sh"
+
+# shellcheck source=tests/oci.sh
+. "$SRC/tests/oci.sh"
+
+have layerpack-fault || skip_all 'layerpack-fault is not built'
+
+mkdir -p d/tree/sub
+cd d || exit
+seq 12000 >tree/n
+seq 100 >tree/sub/small
+ln tree/sub/small tree/name
+ln -s sub/small tree/link
+mkfifo tree/fifo
+truncate -s 90000 tree/hole
+(cd tree && tar --format=posix --sort=name -cf ../a.tar .)
+gzip -nk a.tar
+printf '1\tsub/small\t0\t292\n' >list
+
+# makes NAME ARGUMENT...
+makes() {
+	m_name=$1
+	shift
+	suffers "$m_name" -o out layerpack-fault -q -p 2 -L 1 -c 16K -T . \
+	    -o out "$@"
+}
+for f in estargz zstd-chunked; do
+	makes $f -F $f a.tar
+	makes "$f in order" -F $f --order list --min-chunk 4K a.tar.gz
+	layerpack -q -F $f -L 1 -c 16K -o layer a.tar >/dev/null
+	suffers "$f: names" layerpack-fault -tv layer
+	suffers "$f: rows" -c : layerpack-fault --json -t layer
+	suffers "$f: verified" layerpack-fault -q -T . --verify layer
+	suffers "$f: a tree" -p x layerpack-fault -q -x x -p 2 layer
+	rm layer
+done
+suffers 'ztoc' -o out layerpack-fault -q -F ztoc -c 16K -T . -o out a.tar.gz
+suffers 'ztoc, packed' -o out layerpack-fault -q -F ztoc --windows packed \
+    -c 16K -T . -o out a.tar.gz
+if layerpack -h | grep -q -e --image; then
+	layer tree gzip
+	manifest one
+	suffers 'an image' -x chmod -o out layerpack-fault -q -p 2 -L 1 --image \
+	    -F estargz layout out
+	rm -r layout
+fi
+if have openssl && openssl genrsa -out key.pem 2048 2>/dev/null &&
+    layerpack -q -F cas --key key.pem -o ../repository a.tar 2>/dev/null; then
+	suffers 'a repository' -o out -c 'layerpack -q --verify out' \
+	    layerpack-fault -q -F cas --key key.pem -o out a.tar
+	mv ../repository repository
+	suffers 'reading it' layerpack-fault -t repository
+	suffers 'verifying it' layerpack-fault -q --verify repository
+	suffers 'extracting it' -p x layerpack-fault -q -x x repository
+else
+	skip 'no openssl, or no repositories'
+fi
+done_testing
