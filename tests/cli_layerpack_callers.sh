@@ -50,15 +50,4 @@ if layerpack -h | grep -q -e --image; then
 	    -F estargz layout out
 	rm -r layout
 fi
-if have openssl && openssl genrsa -out key.pem 2048 2>/dev/null &&
-    layerpack -q -F cas --key key.pem -o ../repository a.tar 2>/dev/null; then
-	suffers 'a repository' -o out -c 'layerpack -q --verify out' \
-	    layerpack-fault -q -F cas --key key.pem -o out a.tar
-	mv ../repository repository
-	suffers 'reading it' layerpack-fault -t repository
-	suffers 'verifying it' layerpack-fault -q --verify repository
-	suffers 'extracting it' -p x layerpack-fault -q -x x repository
-else
-	skip 'no openssl, or no repositories'
-fi
 done_testing

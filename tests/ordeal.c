@@ -7,6 +7,7 @@
  * 	-o PATH		the command creates this file or directory (repeatable)
  * 	-p PATH		the same, but a failure may leave some of the files in
  * 			it, each of them complete
+ * 	-O PATH		the same, but a failure may leave anything there
  * 	-i FILE		the command may remove this file once it is done
  * 	-c COMMAND	a shell command that succeeds if what the status,
  * 			$ORDEAL_STATUS, promises is there; without it, that is
@@ -60,7 +61,7 @@ static const char standard[] = "malloc:ENOMEM,openat:EMFILE,openat:EACCES,"
 struct ordeal {
 	const char *made[MOST], *partly[MOST];
 	int made_count, partly_count;
-	const char *consumed, *check, *statuses, *faults, *except, *grave;
+	const char *consumed, *loose, *check, *statuses, *faults, *except, *grave;
 	const char *depth, *signals;
 	long most;
 	uint32_t seed;
@@ -180,7 +181,8 @@ look_at_made(const struct ordeal *o, const struct files *now, bool succeeded)
 		const struct file *want = files_find(&o->after, f->path);
 
 		if (!is_below_any(f->path, o->partly, o->partly_count) ||
-		    !S_ISREG(f->mode) || f->size == 0)
+		    !S_ISREG(f->mode) || f->size == 0 || (o->loose != NULL &&
+		    files_below(f->path, o->loose)))
 			continue;
 		if (want == NULL || want->size != f->size ||
 		    memcmp(want->data, f->data, f->size) != 0)
@@ -472,13 +474,14 @@ parse(struct ordeal *o, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "+C:o:p:i:c:a:f:x:g:d:n:s:S:t:")) != -1) {
+	while ((c = getopt(argc, argv, "+C:o:O:p:i:c:a:f:x:g:d:n:s:S:t:")) != -1) {
 		switch (c) {
 		case 'C':
 			if (chdir(optarg) == -1)
 				err(99, "%s", optarg);
 			break;
 		case 'o':
+		case 'O':
 		case 'p':
 			if (o->made_count == MOST || o->partly_count == MOST)
 				errx(99, "more than %d paths", MOST);
@@ -486,6 +489,8 @@ parse(struct ordeal *o, int argc, char **argv)
 				o->made[o->made_count++] = optarg;
 			else
 				o->partly[o->partly_count++] = optarg;
+			if (c == 'O')
+				o->loose = optarg;
 			break;
 		case 'i': o->consumed = optarg; break;
 		case 'c': o->check = optarg; break;
