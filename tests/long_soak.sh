@@ -60,7 +60,7 @@ look() {
 		l_p=${l_s#*:}
 		[ -r "/proc/$l_p/status" ] || continue
 		awk -v name="${l_s%:*}" -v now="$(date +%s)" \
-		    -v fds="$(ls "/proc/$l_p/fd" 2>/dev/null | wc -l)" '
+		    -v fds="$(find "/proc/$l_p/fd" -type l 2>/dev/null | wc -l)" '
 		/^VmRSS/ { rss = $2 }
 		/^Threads/ { threads = $2 }
 		END { if (rss) print name, now, rss, fds, threads }' \
