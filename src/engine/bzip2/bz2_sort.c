@@ -65,7 +65,7 @@ find_seeds(struct bz2_sorter *s, struct census *count)
 {
 	const uint8_t *text = s->text;
 	uint32_t *seed = s->order + seeds_max(s->n);
-	unsigned up = last_ascends(text, s->n), end_up = up, next = text[0];
+	unsigned up = last_ascends(text, s->n), end_up = up, next;
 
 	memset(count, 0, sizeof(*count));
 	/*

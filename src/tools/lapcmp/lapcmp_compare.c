@@ -135,7 +135,7 @@ order_labels(struct cmp_rows *rows)
 		place[i] = 0;
 		for (uint32_t k = 0; k < n; k++)
 			place[i] += rows->cells[k] < rows->cells[i] ||
-			    (rows->cells[k] == rows->cells[i] && k < i);
+			    (k < i && rows->cells[k] == rows->cells[i]);
 		text[place[i]] = rows->labels.text[i];
 	}
 	for (size_t i = 0; i < rows->count; i++)

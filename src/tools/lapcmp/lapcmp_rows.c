@@ -212,7 +212,7 @@ cmp_read(struct cmp *c, const char *path)
 	}
 	for (int i = 0; i < COLUMNS; i++) {
 		in.col[i] = table_column(in.r, names[i]);
-		if (in.col[i] < 0 && i < NEEDED) {
+		if (i < NEEDED && in.col[i] < 0) {
 			msg_error(&c->msg, "%s: the column %s is missing; "
 			    "expected label, run and wall_s", name, names[i]);
 			table_reader_free(in.r);

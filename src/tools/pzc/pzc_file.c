@@ -88,7 +88,7 @@ choose_codec(struct file *f)
 {
 	struct pzc *p = f->p;
 	bool copies = pzc_copies(f);
-	const uint8_t *head;
+	const uint8_t *head = NULL;
 	ssize_t n;
 
 	f->decompress = p->mode != PZC_COMPRESS;

@@ -16,7 +16,7 @@
 static int
 read_head(struct pzc *p, struct pzc_entry *e)
 {
-	const uint8_t *head;
+	const uint8_t *head = NULL;
 	ssize_t n = skippable_shorten(&e->in);
 
 	if (n == 0)
