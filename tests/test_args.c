@@ -63,6 +63,9 @@ reals(void **state)
 	assert_int_equal(args_real("0.25", 0, 1, &v), 0);
 	assert_true(v == 0.25);
 	assert_int_equal(args_real("2", 0, 1, &v), -ERANGE);
+	assert_int_equal(args_real("-0.1", 0, 1, &v), -ERANGE);
+	assert_int_equal(args_real("1e999", 0, 1, &v), -EINVAL);
+	assert_int_equal(args_real("0-1", 0, 1, &v), -EINVAL);
 	assert_int_equal(args_real("nan", 0, 1, &v), -EINVAL);
 	assert_int_equal(args_real("1s", 0, 1, &v), -EINVAL);
 	assert_int_equal(args_real("0x1", 0, 1, &v), -EINVAL);
@@ -71,6 +74,10 @@ reals(void **state)
 	assert_true(v == 0.25);
 	assert_int_equal(args_real("+2.5e-1", 0, 1, &v), 0);
 	assert_true(v == 0.25);
+	assert_int_equal(args_real("0", 0, 1, &v), 0);
+	assert_true(v == 0);
+	assert_int_equal(args_real("1", 0, 1, &v), 0);
+	assert_true(v == 1);
 }
 
 static void

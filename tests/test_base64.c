@@ -45,6 +45,10 @@ damage(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(base64_read(data, bad[i], strlen(bad[i])),
 		    -EINVAL);
+	/* the text goes on, but the length ends within a group */
+	for (size_t n = 1; n < 8; n++)
+		assert_int_equal(base64_read(data, "Zm9vYmFy", n),
+		    n == 4 ? 3 : -EINVAL);
 }
 
 int

@@ -117,6 +117,7 @@ signed_rank(void **state)
 	static const double ties[] = { 0, 0, 0, 0, 1, 1, 1, 1 };
 	static const double up[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
 	const double infinite[] = { 1, INFINITY };
+	static double many[STATS_RANK_MAX];
 	struct stats_centre r;
 
 	(void)state;
@@ -141,6 +142,10 @@ signed_rank(void **state)
 	assert_int_equal(stats_signed_rank(v, 0, 0.95, &r), -ERANGE);
 	assert_int_equal(stats_signed_rank(v, STATS_RANK_MAX + 1, 0.95, &r),
 	    -ERANGE);
+	for (size_t i = 0; i < STATS_RANK_MAX; i++)
+		many[i] = (double)i;
+	assert_int_equal(stats_signed_rank(many, STATS_RANK_MAX, 0.95, &r), 0);
+	assert_true(near(r.value, (STATS_RANK_MAX - 1) / 2.0));
 	assert_int_equal(stats_signed_rank(infinite, 2, 0.95, &r), -EDOM);
 	assert_true(isnan(r.value) && !r.bounded);
 }

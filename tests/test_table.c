@@ -136,6 +136,9 @@ refuses_another_header(void **state)
 	write_text("name,wall_s,in_B\nx,1,2\n");
 	assert_int_equal(table_append(&t, path, TABLE_CSV, columns, count),
 	    -EEXIST);
+	write_text("name,in_B,wall_s,ok\n");
+	assert_int_equal(table_append(&t, path, TABLE_CSV, columns, count),
+	    -EEXIST);
 	write_text("name,wall_s,in_B,ok,more\n");
 	assert_int_equal(table_append(&t, path, TABLE_CSV, columns, count),
 	    -EEXIST);
@@ -184,6 +187,39 @@ bad_rows_are_refused(void **state)
 	}
 	write_text("# only\n");
 	assert_int_equal(table_open(&r, path), -ENODATA);
+	write_text("a,\"b");
+	assert_int_equal(table_open(&r, path), -EINVAL);
+	unlink(path);
+	assert_int_equal(table_open(&r, path), -ENOENT);
+}
+
+/* A row has at most 1,024 values, in at most 1 MiB. */
+static void
+large_rows_are_refused(void **state)
+{
+	static char text[(1 << 20) + 2];
+	struct table_reader *r;
+
+	(void)state;
+	for (size_t n = 1023; n <= 1024; n++) {
+		memset(text, ',', n);
+		memcpy(text + n, "\n", 2);
+		write_text(text);
+		assert_int_equal(table_open(&r, path), n < 1024 ? 0 : -EINVAL);
+		if (n < 1024) {
+			assert_int_equal(table_columns(r), 1024);
+			table_reader_free(r);
+		}
+	}
+	for (size_t n = (1 << 20) - 1; n <= 1 << 20; n++) {
+		memset(text, 'a', n);
+		text[n] = '\0';
+		write_text(text);
+		assert_int_equal(table_open(&r, path), n < 1 << 20 ? 0 :
+		    -EINVAL);
+		if (n < 1 << 20)
+			table_reader_free(r);
+	}
 }
 
 static void
@@ -234,7 +270,7 @@ main(void)
 		T(reads_what_it_wrote), T(refuses_another_header),
 		T(cuts_a_partial_row), T(a_wrong_count_is_an_error),
 		T(bad_rows_are_refused), T(joined_files_read_as_one),
-		T(a_byte_order_mark_is_skipped),
+		T(a_byte_order_mark_is_skipped), T(large_rows_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,7 +122,7 @@ fraction(const char *s, uint32_t *ns)
 		return s;
 	for (s++; *s >= '0' && *s <= '9'; s++, unit /= 10)
 		*ns += unit * (uint32_t)(*s - '0');
-	return s;
+	return s[-1] == '.' ? NULL : s;
 }
 
 /*
@@ -157,7 +157,7 @@ utc_parse(const char *s, int64_t *seconds, uint32_t *ns)
 	s = digits(mark(s, ":"), 2, &d.second);
 	s = zone(fraction(s, ns), &offset);
 	if (s == NULL || *s != '\0' || d.year < 1 || d.month < 1 ||
-	    d.month > 12 || d.day < 1 || d.day > 31 || d.hour > 24 ||
+	    d.month > 12 || d.day < 1 || d.day > 31 || d.hour > 23 ||
 	    d.minute > 59 || d.second > 60)
 		return -EINVAL;
 	*seconds = days_to(&d) * 86400 + d.hour * 3600 + d.minute * 60 +

@@ -90,6 +90,7 @@ for f in plain few none; do
 	seed deflate_blocks $f '' $f
 	seed lz4_fast $f '' $f
 	seed bz2_encode $f '\011' $f
+	seed bz2_encode "full-$f" '\377' $f
 	seed zfs_packers $f '' $f
 	seed decode "made-$f" '\000\000\000\000\000\000\000\000' $f
 done
@@ -308,6 +309,17 @@ seed kernel_config packed '\377' config.gz
 # "aaab" in codes of nine bits, after the byte that says so: a, 257, b
 printf '\220\141\002\212\001' >codes
 seed lzw codes '\007\007' codes
+i=0
+for word in 12 -7 16KiB 9223372036854775807 8T -2.5e-1 'a b	c' QUJD QQ== \
+    "sha256:$hex" 00ff /a//b/./c ../a "$(printf 'a\033\302\205\351')"; do
+	i=$((i + 1))
+	printf %s "$word" >word
+	seed args $i '' word
+done
+{ echo 'h.example:443'; echo 'https://u@h.example/v2/a/b/blobs/sha256:0'
+  printf '{"auths":{"https://h.example/v1/":{"auth":"dTpw"},"i:5000":{}}}'
+} >auth
+seed http_auth file '' auth
 printf 'bytes 5-9/12' >header
 seed http_header range '' header
 printf 'multipart/byteranges; boundary="a b"' >header
