@@ -116,10 +116,12 @@ WRAP(FAULT_MMAP, (P)-1, P, mmap64, (P at, S n, I prot, I flags, I fd, L from),
 WRAP(FAULT_GETDENTS, NULL, P, readdir64, (P dir), (dir))
 
 /* These take a variable number of arguments. */
-int __wrap_asprintf(char **to, const char *format, ...);
-int __wrap___asprintf_chk(char **to, int flag, const char *format, ...);
+int __wrap_asprintf(char **to, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+int __wrap___asprintf_chk(char **to, int flag, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-static int
+static int __attribute__((format(printf, 2, 0)))
 print_to_memory(char **to, const char *format, va_list ap)
 {
 	int error = fault(FAULT_MALLOC), n;
