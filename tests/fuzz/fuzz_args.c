@@ -74,10 +74,12 @@ try_size(const char *s)
 	size_t n = digits(s, &is);
 	int rc = args_size(s, &value), unit = -1;
 
-	for (int u = 0; n > 0 && u < 5; u++)
-		for (int e = 0; e < (u == 0 ? 1 : 3); e++)
-			if (strncasecmp(s + n, units[u], u > 0) == 0 &&
-			    strcmp(s + n + (u > 0), ends[e]) == 0)
+	if (n > 0 && s[n] == '\0')
+		unit = 0;
+	for (int u = 1; n > 0 && u < 5; u++)
+		for (int e = 0; e < 3; e++)
+			if (strncasecmp(s + n, units[u], 1) == 0 &&
+			    strcmp(s + n + 1, ends[e]) == 0)
 				unit = u;
 	expect((rc == -EINVAL) == (unit < 0));
 	if (unit >= 0) {

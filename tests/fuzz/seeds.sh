@@ -10,7 +10,7 @@ dir=${1:?} vectors=${2:-}
 PATH=${BIN:+$BIN:}$PATH
 LC_ALL=C
 export LC_ALL
-[ ! -e "$dir/made" ] || exit 0
+[ ! -e "$dir/made" ] || [ -z "$(find "$dir/made" -newer "$0")" ] || exit 0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$dir"
