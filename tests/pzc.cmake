@@ -92,6 +92,9 @@ if(COLDPRESS_PZSEEK)
     callers_test(pzseek)
 endif()
 
+unit_test(verdicts)
+target_link_libraries(test_verdicts PRIVATE PkgConfig::ZLIB BZip2::BZip2
+    PkgConfig::LZMA PkgConfig::ZSTD PkgConfig::LZ4)
 unit_test(zstd_jobs zstd_made.c)
 unit_test(zstd_frames zstd_made.c)
 unit_test(seek)

@@ -183,8 +183,8 @@ read_word(struct lz4_reader *r, struct input *in)
 }
 
 /*
- * Skips the rest of a skippable frame, using s->in as a buffer.  The input may
- * end inside it, as in lz4(1), because no content is lost.
+ * Skips the rest of a skippable frame, using s->in as a buffer.  Its end must be
+ * there, as for lz4(1) in a pipe: if it is not, more may be missing.
  */
 static int
 skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
@@ -205,7 +205,7 @@ skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	for (left = r->word; n > 0 && left > 0; left -= (uint32_t)n)
 		n = read_all(in, s->in.data, left < SKIP_STEP ? left :
 		    SKIP_STEP);
-	return n < 0 ? (int)n : 0;
+	return n < 0 ? (int)n : left > 0 ? -ENODATA : 0;
 }
 
 /* Returns whether the frame fits in the planned memory. */

@@ -1,0 +1,469 @@
+/*
+ * test_verdicts.c - damaged streams of every format are accepted or rejected as
+ * by the format's own library
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Small streams, ours and the library's, single and joined, get each bit
+ * flipped, are cut at each byte, and have bytes appended.  zlib, libbz2,
+ * liblzma, libzstd and liblz4 are the references for one member or frame; how
+ * members follow one another, and what may follow the last, is the model below.
+ */
+#include "format/codec.h"
+#include "format/convert.h"
+#include "format/skippable.h"
+
+#include <bzlib.h>
+#include <errno.h>
+#include <lz4frame.h>
+#include <lzma.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <cmocka.h>
+
+enum { ROOM = 1 << 16, STREAM = 2048, TEXT = 90 };
+
+/* What became of a stream. */
+struct verdict {
+	bool good;
+	bool garbage;		/* something after the last member was
+				 * ignored */
+	size_t len;
+	uint8_t out[ROOM];
+};
+
+/* What a reference says about one member at the start of a buffer. */
+enum member { MEMBER_BAD, MEMBER_GOOD, MEMBER_OTHER };
+
+/*
+ * Decodes one member to out, which has *room bytes left; sets the bytes used,
+ * and reduces the room.
+ */
+typedef enum member reference(const uint8_t *in, size_t len, size_t *used,
+    uint8_t *out, size_t *room);
+
+static bool
+begins(const uint8_t *in, size_t len, const char *magic, size_t n)
+{
+	return len >= n && memcmp(in, magic, n) == 0;
+}
+
+static enum member
+inflate_one(int bits, const uint8_t *in, size_t len, size_t *used, uint8_t *out,
+    size_t *room)
+{
+	z_stream z = { .next_in = (z_const Bytef *)(uintptr_t)in,
+	    .avail_in = (uInt)len, .next_out = out,
+	    .avail_out = (uInt)*room };
+	int rc;
+
+	assert_int_equal(inflateInit2(&z, bits), Z_OK);
+	rc = inflate(&z, Z_FINISH);
+	*used = len - z.avail_in;
+	*room = z.avail_out;
+	inflateEnd(&z);
+	return rc == Z_STREAM_END ? MEMBER_GOOD : MEMBER_BAD;
+}
+
+static enum member
+gzip_one(const uint8_t *in, size_t len, size_t *used, uint8_t *out,
+    size_t *room)
+{
+	if (memcmp(in, "\x1f\x8b", len < 2 ? len : 2) != 0)
+		return MEMBER_OTHER;
+	return inflate_one(16 + MAX_WBITS, in, len, used, out, room);
+}
+
+static enum member
+zlib_one(const uint8_t *in, size_t len, size_t *used, uint8_t *out,
+    size_t *room)
+{
+	return inflate_one(MAX_WBITS, in, len, used, out, room);
+}
+
+static enum member
+bzip2_one(const uint8_t *in, size_t len, size_t *used, uint8_t *out,
+    size_t *room)
+{
+	bz_stream s = { .next_in = (char *)(uintptr_t)in,
+	    .avail_in = (unsigned)len, .next_out = (char *)out,
+	    .avail_out = (unsigned)*room };
+	int rc;
+
+	assert_int_equal(BZ2_bzDecompressInit(&s, 0, 0), BZ_OK);
+	rc = BZ2_bzDecompress(&s);
+	*used = len - s.avail_in;
+	*room = s.avail_out;
+	BZ2_bzDecompressEnd(&s);
+	return rc == BZ_STREAM_END ? MEMBER_GOOD :
+	    rc == BZ_DATA_ERROR_MAGIC ? MEMBER_OTHER : MEMBER_BAD;
+}
+
+static enum member
+lzma_run(lzma_stream *s, const uint8_t *in, size_t len, size_t *used,
+    uint8_t *out, size_t *room)
+{
+	lzma_ret rc;
+
+	s->next_in = in;
+	s->avail_in = len;
+	s->next_out = out;
+	s->avail_out = *room;
+	while ((rc = lzma_code(s, LZMA_FINISH)) == LZMA_OK)
+		;
+	*used = len - s->avail_in;
+	*room = s->avail_out;
+	lzma_end(s);
+	return rc == LZMA_STREAM_END ? MEMBER_GOOD :
+	    rc == LZMA_FORMAT_ERROR ? MEMBER_OTHER : MEMBER_BAD;
+}
+
+/* One stream, and the padding after it */
+static enum member
+xz_one(const uint8_t *in, size_t len, size_t *used, uint8_t *out, size_t *room)
+{
+	lzma_stream s = LZMA_STREAM_INIT;
+	enum member m;
+
+	assert_int_equal(lzma_stream_decoder(&s, UINT64_MAX, 0), LZMA_OK);
+	m = lzma_run(&s, in, len, used, out, room);
+	while (m == MEMBER_GOOD && len - *used >= 4 &&
+	    memcmp(in + *used, "\0\0\0", 4) == 0)
+		*used += 4;
+	return m;
+}
+
+static enum member
+lzma_one(const uint8_t *in, size_t len, size_t *used, uint8_t *out,
+    size_t *room)
+{
+	lzma_stream s = LZMA_STREAM_INIT;
+
+	assert_int_equal(lzma_alone_decoder(&s, UINT64_MAX), LZMA_OK);
+	return lzma_run(&s, in, len, used, out, room);
+}
+
+static enum member
+zstd_one(const uint8_t *in, size_t len, size_t *used, uint8_t *out,
+    size_t *room)
+{
+	ZSTD_DStream *d = ZSTD_createDStream();
+	ZSTD_inBuffer from = { in, len, 0 };
+	ZSTD_outBuffer to = { out, *room, 0 };
+	size_t rc = 1, before;
+
+	do {
+		before = from.pos + to.pos;
+		rc = ZSTD_decompressStream(d, &to, &from);
+	} while (rc != 0 && !ZSTD_isError(rc) && from.pos + to.pos > before);
+	ZSTD_freeDStream(d);
+	*used = from.pos;
+	*room -= to.pos;
+	if (len >= 4 && !begins(in, len, "\x28\xb5\x2f\xfd", 4) &&
+	    !((in[0] & 0xf0) == 0x50 && begins(in + 1, len, "\x2a\x4d\x18", 3)))
+		return MEMBER_OTHER;
+	return rc == 0 ? MEMBER_GOOD : MEMBER_BAD;
+}
+
+static enum member
+lz4_one(const uint8_t *in, size_t len, size_t *used, uint8_t *out, size_t *room)
+{
+	LZ4F_dctx *d;
+	size_t rc = 1, n, m;
+
+	if (len >= 4 && !begins(in, len, "\x04\x22\x4d\x18", 4) &&
+	    !((in[0] & 0xf0) == 0x50 && begins(in + 1, len, "\x2a\x4d\x18", 3)))
+		return MEMBER_OTHER;
+	assert_false(LZ4F_isError(LZ4F_createDecompressionContext(&d,
+	    LZ4F_VERSION)));
+	*used = 0;
+	do {
+		n = len - *used;
+		m = *room;
+		rc = LZ4F_decompress(d, out, &m, in + *used, &n, NULL);
+		out += m;
+		*room -= m;
+		*used += n;
+	} while (rc != 0 && !LZ4F_isError(rc) && n + m > 0);
+	LZ4F_freeDecompressionContext(d);
+	return rc == 0 ? MEMBER_GOOD : MEMBER_BAD;
+}
+
+struct format {
+	const char *name;
+	reference *one;
+	bool once;		/* there is only one member */
+	bool strict;		/* nothing else may follow the last */
+	bool padded;		/* any zeros may follow it */
+	bool none;		/* there may be no member at all */
+};
+
+static const struct format formats[] = {
+	{ .name = "gzip", .one = gzip_one, .padded = true },
+	{ .name = "zlib", .one = zlib_one, .once = true, .padded = true },
+	{ .name = "bzip2", .one = bzip2_one },
+	{ .name = "xz", .one = xz_one, .strict = true },
+	{ .name = "lzma", .one = lzma_one, .once = true, .strict = true },
+	{ .name = "zstd", .one = zstd_one, .strict = true },
+	{ .name = "lz4", .one = lz4_one, .strict = true, .none = true },
+};
+
+enum { FORMATS = sizeof(formats) / sizeof(*formats) };
+
+static void
+refer(const struct format *f, const uint8_t *in, size_t len, struct verdict *v)
+{
+	size_t room = ROOM, used = 0, members = 0;
+	enum member m = MEMBER_BAD;
+
+	while (len > 0 && (members == 0 || !f->once)) {
+		m = f->one(in, len, &used, v->out + ROOM - room, &room);
+		if (m != MEMBER_GOOD)
+			break;
+		in += used;
+		len -= used;
+		members++;
+	}
+	while (f->padded && members > 0 && len > 0 && *in == 0) {
+		in++;
+		len--;
+	}
+	v->garbage = members > 0 && len > 0 && m != MEMBER_BAD && !f->strict;
+	v->good = len == 0 ? members > 0 || f->none : v->garbage;
+	v->len = ROOM - room;
+}
+
+static int
+file_of(const uint8_t *data, size_t len)
+{
+	int fd = memfd_create("in", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, data, len), len);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static int
+convert(const struct codec *codec, bool decompress,
+    const struct codec_options *o, const uint8_t *data, size_t len,
+    struct verdict *v)
+{
+	struct convert c = { .codec = codec, .decompress = decompress,
+	    .options = *o };
+	int in_fd = file_of(data, len), out_fd = memfd_create("out",
+	    MFD_CLOEXEC), rc;
+	struct convert_result r;
+	struct input in;
+
+	assert_int_equal(input_open(&in, in_fd), 0);
+	rc = decompress ? (int)skippable_shorten(&in) : 0;
+	if (rc == 0)
+		rc = convert_run(&c, &in, out_fd, &r);
+	v->good = rc == 0;
+	v->garbage = rc == 0 && r.notes.trailing_garbage;
+	v->len = (size_t)lseek(out_fd, 0, SEEK_END);
+	assert_true(v->len <= ROOM);
+	assert_int_equal(pread(out_fd, v->out, v->len, 0), v->len);
+	input_close(&in);
+	close(in_fd);
+	close(out_fd);
+	return rc;
+}
+
+struct stream {
+	size_t len;
+	uint8_t data[STREAM];
+};
+
+/* Compares the verdicts on a stream, which `what` and n describe. */
+static void
+judge(const struct format *f, const uint8_t *data, size_t len,
+    unsigned threads, const char *what, size_t n)
+{
+	struct codec_options o = { .threads = threads, .flush_ms = -1,
+	    .window_max = 128 << 20 };
+	const struct codec *codec = codec_by_name(f->name);
+	static struct verdict ours, theirs;
+	/*
+	 * Skippable frames belong to two formats, and what they skip is seen
+	 * only by pzc's choice of format.
+	 */
+	const struct codec *is = codec_by_magic(data, len);
+
+	refer(f, data, len, &theirs);
+	/* a larger window than allowed is another matter */
+	if (convert(codec, true, &o, data, len, &ours) == -EFBIG ||
+	    (is != codec && is != NULL))
+		return;
+	if (ours.good != theirs.good || ours.garbage != theirs.garbage)
+		fail_msg("%s, %s %zu, %u threads: %s%s, not %s%s", f->name,
+		    what, n, threads, ours.good ? "good" : "bad",
+		    ours.garbage ? " with garbage" : "",
+		    theirs.good ? "good" : "bad",
+		    theirs.garbage ? " with garbage" : "");
+	if (ours.good && (ours.len != theirs.len ||
+	    memcmp(ours.out, theirs.out, ours.len) != 0))
+		fail_msg("%s, %s %zu: other content", f->name, what, n);
+}
+
+static void
+spoil(const struct format *f, const struct stream *s, const char *which)
+{
+	static const char *const more[] = { "", "\0", "\0\0\0\0",
+		"\0\0\0\0\0", "x", "xyzzy", "\x1f", "\x1f\x8b", "B", "BZ",
+		"BZh", "BZh0", "BZh9", "\x28\xb5\x2f", "\x28\xb5\x2f\xfd",
+		"\x50\x2a\x4d\x18\1\0\0\0", "\x50\x2a\x4d\x18\1\0\0\0z",
+		"\x04\x22\x4d", "\x04\x22\x4d\x18", "\xfd" "7zXZ" };
+	static const size_t lens[] = { 0, 1, 4, 5, 1, 5, 1, 2, 1, 2, 3, 4, 4, 3,
+		4, 8, 9, 3, 4, 5 };
+	uint8_t p[2 * STREAM + 16];
+	char what[64];
+
+	snprintf(what, sizeof(what), "%s, bit", which);
+	for (size_t bit = 0; bit < 8 * s->len; bit++) {
+		memcpy(p, s->data, s->len);
+		p[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		judge(f, p, s->len, bit % 16 == 7 ? 2 : 1, what, bit);
+	}
+	snprintf(what, sizeof(what), "%s, cut at", which);
+	for (size_t n = 0; n < s->len; n++)
+		judge(f, s->data, n, 1, what, n);
+	snprintf(what, sizeof(what), "%s, end", which);
+	for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++) {
+		memcpy(p, s->data, s->len);
+		memcpy(p + s->len, more[i], lens[i]);
+		judge(f, p, s->len + lens[i], 1, what, i);
+		judge(f, p, s->len + lens[i], 2, what, i);
+		memcpy(p + s->len + lens[i], s->data, s->len);
+		judge(f, p, 2 * s->len + lens[i], 1, what, 100 + i);
+		judge(f, p, 2 * s->len + lens[i], 2, what, 100 + i);
+	}
+}
+
+static void
+text_of(uint8_t *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		text[i] = (uint8_t)("one two three "[i % 14] + (i / 31 & 3));
+}
+
+/* Our own streams, with every option that changes their parts */
+static void
+of_ours(const struct format *f)
+{
+	static const struct codec_options rows[] = {
+		{ .level = 1 }, { .level = 9, .has_size = true, .size = TEXT },
+		{ .level = 1, .block = 32, .independent = true },
+		{ .level = 3, .name = "n", .comment = "c", .mtime = 7 },
+		{ .level = 1, .block_check = true, .check = "crc32" },
+		{ .level = 2, .check = "sha256", .seekable = true },
+		{ .level = 1, .check = "none", .rsyncable = true },
+	};
+	const struct codec *codec = codec_by_name(f->name);
+	static struct verdict v;
+	uint8_t text[TEXT];
+
+	text_of(text, TEXT);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct codec_options o = rows[i];
+		struct stream s;
+		char which[32];
+
+		o.threads = 1;
+		o.flush_ms = -1;
+		if (convert(codec, false, &o, text, i == 6 ? 0 : TEXT, &v) != 0)
+			continue;
+		s.len = v.len;
+		assert_true(s.len <= STREAM);
+		memcpy(s.data, v.out, s.len);
+		snprintf(which, sizeof(which), "row %zu", i);
+		spoil(f, &s, which);
+	}
+}
+
+/* The libraries' streams, with what ours never have */
+static void
+of_theirs(void)
+{
+	uint8_t text[TEXT];
+	struct stream s;
+	LZ4F_preferences_t p = { .frameInfo = {
+	    .blockMode = LZ4F_blockLinked, .contentSize = TEXT,
+	    .contentChecksumFlag = LZ4F_contentChecksumEnabled,
+	    .blockChecksumFlag = LZ4F_blockChecksumEnabled } };
+	ZSTD_CCtx *c = ZSTD_createCCtx();
+	lzma_options_lzma o;
+	lzma_stream l = LZMA_STREAM_INIT;
+	unsigned n = STREAM;
+
+	text_of(text, TEXT);
+	s.len = LZ4F_compressFrame(s.data, STREAM, text, TEXT, &p);
+	spoil(&formats[6], &s, "liblz4");
+	ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1);
+	s.len = ZSTD_compress2(c, s.data, STREAM, text, TEXT);
+	ZSTD_freeCCtx(c);
+	spoil(&formats[5], &s, "libzstd");
+	assert_int_equal(BZ2_bzBuffToBuffCompress((char *)s.data, &n,
+	    (char *)text, TEXT, 1, 0, 0), BZ_OK);
+	s.len = n;
+	spoil(&formats[2], &s, "libbz2");
+	/* with an end marker, and no size */
+	lzma_lzma_preset(&o, 1);
+	assert_int_equal(lzma_alone_encoder(&l, &o), LZMA_OK);
+	l.next_in = text;
+	l.avail_in = TEXT;
+	l.next_out = s.data;
+	l.avail_out = STREAM;
+	while (lzma_code(&l, LZMA_FINISH) == LZMA_OK)
+		;
+	s.len = STREAM - l.avail_out;
+	lzma_end(&l);
+	spoil(&formats[4], &s, "liblzma");
+}
+
+#define OURS(i, name) \
+static void \
+name(void **state) \
+{ \
+	(void)state; \
+	of_ours(&formats[i]); \
+}
+OURS(0, gzip_ours)
+OURS(1, zlib_ours)
+OURS(2, bzip2_ours)
+OURS(3, xz_ours)
+OURS(4, lzma_ours)
+OURS(5, zstd_ours)
+OURS(6, lz4_ours)
+
+static void
+libraries(void **state)
+{
+	(void)state;
+	of_theirs();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gzip_ours),
+		cmocka_unit_test(zlib_ours),
+		cmocka_unit_test(bzip2_ours),
+		cmocka_unit_test(xz_ours),
+		cmocka_unit_test(lzma_ours),
+		cmocka_unit_test(zstd_ours),
+		cmocka_unit_test(lz4_ours),
+		cmocka_unit_test(libraries),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
