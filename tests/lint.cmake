@@ -36,5 +36,8 @@ shell_test(san thread san)
 shell_test(san undefined san)
 shell_test(long valgrind long)
 shell_test(long options long)
+shell_test(long analyze long)
+shell_test(long mutate long)
+shell_test(long fuzz long)
 set_tests_properties(san.address san.thread san.undefined long.valgrind
     long.options PROPERTIES RUN_SERIAL ON)
