@@ -214,6 +214,7 @@ pack_layer(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY])
 {
 	struct pack p = { .o = o, .format = pack_format_of(o->kind),
+		.wrapping = toc_wrapping_of(o->kind),
 		.out = { .fd = out }, .r = r, .why_text = why };
 	int rc;
 

@@ -261,7 +261,7 @@ write_digests(struct pack *p, const struct pack_compact *c,
 
 		rc = digest_sha256(data, n, digest);
 		if (rc == 0)
-			rc = p->format->wrap(&p->out, data, n);
+			rc = pack_out_wrapped(p, data, n);
 		strbuf_add(trailer, digest, LAYER_DIGEST);
 	}
 	return rc != 0 ? rc : trailer->failed ? -ENOMEM : 0;
@@ -273,7 +273,7 @@ put_trailer(struct pack *p, struct pack_compact *c, uint64_t end,
     const uint8_t *trace_digest)
 {
 	uint8_t raw[4 + COMPACT_TRAILER] = { 0 }, *to = raw + 4;
-	const struct pack_format *f = p->format;
+	const struct toc_wrapping *w = p->wrapping;
 	struct strbuf trailer = { 0 };
 	int rc;
 
@@ -284,9 +284,9 @@ put_trailer(struct pack *p, struct pack_compact *c, uint64_t end,
 		memcpy(to + 24, trace_digest, LAYER_DIGEST);
 	}
 	store_le64(to + 56, c->digests.len / LAYER_DIGEST);
-	store_le64(to + 64, p->out.at + f->wrap_before);
-	store_le64(to + 72, f->wrap_before + TOC_BLOCK * LAYER_DIGEST +
-	    f->wrap_after);
+	store_le64(to + 64, p->out.at + w->before);
+	store_le64(to + 72, w->before + TOC_BLOCK * LAYER_DIGEST +
+	    w->after);
 	strbuf_add(&trailer, raw, sizeof(raw));
 	rc = write_digests(p, c, &trailer);
 	if (rc == 0)
@@ -307,10 +307,10 @@ write_frame(struct pack *p, const struct strbuf *frame)
 		rc = digest_start(p->out.also);
 	r->compact_offset = p->out.at;
 	for (size_t at = 0; rc == 0 && at < frame->len; ) {
-		size_t n = frame->len - at < p->format->wrap_max ?
-		    frame->len - at : p->format->wrap_max;
+		size_t n = frame->len - at < p->wrapping->max ?
+		    frame->len - at : p->wrapping->max;
 
-		rc = p->format->wrap(&p->out, frame->data + at, n);
+		rc = pack_out_wrapped(p, frame->data + at, n);
 		at += n;
 	}
 	r->compact_length = p->out.at - r->compact_offset;

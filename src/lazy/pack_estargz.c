@@ -21,9 +21,6 @@ enum {
 	HEADER = 10, TRAILER = 8,
 	FEXTRA = 4,			/* flag in the header */
 	FOOTER = 51, FOOTER_EXTRA = 26,
-	/* An empty member with our own extra field, and its empty block */
-	WRAP_HEADER = HEADER + 2 + 4, WRAP_END = 2 + TRAILER,
-	WRAP_MAX = 65535 - 4,
 	TOC_BLOCK = 1 << 20
 };
 
@@ -74,40 +71,6 @@ encode(void *e, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	store_le32(out, libdeflate_crc32(0, in, len));
 	store_le32(out + 4, (uint32_t)len);
 	return HEADER + n + TRAILER;
-}
-
-/* Bytes that decompressors skip */
-
-static int
-wrap(struct pack_out *out, const void *data, size_t len)
-{
-	uint8_t head[WRAP_HEADER];
-	/* an empty final block with fixed codes; CRC and size are 0 */
-	static const uint8_t end[WRAP_END] = { 0x03 };
-	int rc;
-
-	put_header(head, FEXTRA);
-	store_le16(head + HEADER, (uint16_t)(len + 4));
-	memcpy(head + HEADER + 2, "CT", 2);
-	store_le16(head + HEADER + 4, (uint16_t)len);
-	rc = pack_out_write(out, head, sizeof(head));
-	if (rc == 0)
-		rc = pack_out_write(out, data, len);
-	return rc != 0 ? rc : pack_out_write(out, end, sizeof(end));
-}
-
-static size_t
-unwrap(const uint8_t *p, size_t len, const uint8_t **data, size_t *n)
-{
-	if (len < WRAP_HEADER + WRAP_END || p[0] != 0x1f || p[1] != 0x8b ||
-	    p[3] != FEXTRA || memcmp(p + HEADER + 2, "CT", 2) != 0)
-		return 0;
-	*n = load_le16(p + HEADER + 4);
-	if (load_le16(p + HEADER) != *n + 4 ||
-	    len - WRAP_HEADER - WRAP_END < *n)
-		return 0;
-	*data = p + WRAP_HEADER;
-	return WRAP_HEADER + *n + WRAP_END;
 }
 
 /* The table of contents */
@@ -278,7 +241,5 @@ const struct pack_format pack_estargz = {
 	.in_archive = true, .store_level = 1,
 	.encoder_open = encoder_open, .encoder_close = encoder_close,
 	.bound = bound, .encode = encode,
-	.wrap = wrap, .unwrap = unwrap, .wrap_max = WRAP_MAX,
-	.wrap_before = WRAP_HEADER, .wrap_after = WRAP_END,
 	.finish = finish,
 };

@@ -22,6 +22,7 @@
 #include "pipeline/pipeline.h"
 #include "pack_split.h"
 #include "pack_store.h"
+#include "toc_wrapping.h"
 
 #include <sys/types.h>
 
@@ -107,19 +108,6 @@ struct pack_format {
 	ssize_t (*encode)(void *e, const uint8_t *in, size_t len,
 	    uint8_t *out, size_t cap);
 
-	/*
-	 * Writes at most wrap_max bytes in a form that decompressors skip,
-	 * with wrap_before bytes before them and wrap_after bytes after them.
-	 */
-	int (*wrap)(struct pack_out *out, const void *data, size_t len);
-	size_t wrap_max, wrap_before, wrap_after;
-	/*
-	 * If the len bytes at p begin with wrapped bytes, sets *data and *n,
-	 * and returns their length including the wrapping; otherwise returns 0.
-	 */
-	size_t (*unwrap)(const uint8_t *p, size_t len, const uint8_t **data,
-	    size_t *n);
-
 	/* Writes the table of contents and the footer.  Returns 0 or -errno. */
 	int (*finish)(struct pack *p);
 };
@@ -132,6 +120,7 @@ const struct pack_format *pack_format_of(enum layer_kind kind);
 struct pack {
 	const struct pack_options *o;
 	const struct pack_format *format;
+	const struct toc_wrapping *wrapping;
 	int level;
 	uint64_t chunk;
 	struct digest_algo *sha256;
@@ -252,6 +241,9 @@ int pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest);
 
 /* pack_out.c */
 int pack_out_write(struct pack_out *out, const void *data, size_t len);
+
+/* Writes bytes with the wrapping of the format. */
+int pack_out_wrapped(struct pack *p, const void *data, size_t len);
 
 /* Writes "sha256:" and the digest in hexadecimal, without quotes. */
 void pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST]);

@@ -19,6 +19,21 @@ pack_out_write(struct pack_out *out, const void *data, size_t len)
 	return rc != 0 ? rc : fdio_write(out->fd, data, len);
 }
 
+int
+pack_out_wrapped(struct pack *p, const void *data, size_t len)
+{
+	uint8_t around[TOC_WRAPPING_AROUND];
+	int rc;
+
+	p->wrapping->head(around, len);
+	rc = pack_out_write(&p->out, around, p->wrapping->before);
+	if (rc == 0)
+		rc = pack_out_write(&p->out, data, len);
+	p->wrapping->tail(around);
+	return rc != 0 ? rc : pack_out_write(&p->out, around,
+	    p->wrapping->after);
+}
+
 void
 pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST])
 {

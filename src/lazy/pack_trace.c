@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/sys.h"
 #include "pack_order.h"
+#include "toc_trace.h"
 
 #include <errno.h>
 #include <string.h>
@@ -32,8 +33,7 @@ struct trace {
 static int
 flush(struct trace *t)
 {
-	const struct pack_format *f = t->p->format;
-	int rc = t->out_len == 0 ? 0 : f->wrap(&t->p->out, t->out,
+	int rc = t->out_len == 0 ? 0 : pack_out_wrapped(t->p, t->out,
 	    t->out_len);
 
 	t->out_len = 0;
@@ -44,7 +44,7 @@ static int
 encode(struct trace *t, const void *data, size_t len, bool last)
 {
 	ZSTD_inBuffer in = { data, len, 0 };
-	size_t max = t->p->format->wrap_max, left;
+	size_t max = t->p->wrapping->max, left;
 	int rc = 0;
 
 	do {
@@ -103,7 +103,7 @@ open_encoder(struct trace *t, uint64_t content)
 
 	t->encoder = ZSTD_createCCtx();
 	t->in = sys_malloc(PIECE);
-	t->out = sys_malloc(t->p->format->wrap_max);
+	t->out = sys_malloc(t->p->wrapping->max);
 	if (t->encoder == NULL || t->in == NULL || t->out == NULL)
 		return -ENOMEM;
 	ZSTD_CCtx_setParameter(t->encoder, ZSTD_c_compressionLevel, level);

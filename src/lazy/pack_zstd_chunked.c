@@ -17,14 +17,11 @@
 #include <zstd.h>
 
 enum {
-	HEADER = 8, FOOTER = 40,
+	FOOTER = 40,
 	TYPE_CRFS = 1,
-	WRAP_MAX = 1 << 20,
 	/* Base-2 logarithms that limit an encoder's memory to about 12 MiB */
 	WINDOW_LOG = 22, HASH_LOG = 20, CHAIN_LOG = 20
 };
-
-#define SKIPPABLE UINT32_C(0x184d2a50)
 
 static int
 encoder_open(void **e, int level)
@@ -61,28 +58,6 @@ encode(void *e, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	return ZSTD_isError(n) ? -ENOMEM : (ssize_t)n;
 }
 
-static int
-wrap(struct pack_out *out, const void *data, size_t len)
-{
-	uint8_t head[HEADER];
-	int rc;
-
-	store_le32(head, SKIPPABLE);
-	store_le32(head + 4, (uint32_t)len);
-	rc = pack_out_write(out, head, sizeof(head));
-	return rc != 0 ? rc : pack_out_write(out, data, len);
-}
-
-static size_t
-unwrap(const uint8_t *p, size_t len, const uint8_t **data, size_t *n)
-{
-	if (len < HEADER || load_le32(p) != SKIPPABLE)
-		return 0;
-	*n = load_le32(p + 4);
-	*data = p + HEADER;
-	return len - HEADER < *n ? 0 : HEADER + *n;
-}
-
 /* The end of the layer */
 
 static int
@@ -103,12 +78,12 @@ static int
 write_store(struct pack *p, const struct pack_store *s, uint64_t *offset,
     uint64_t *length, uint64_t *content)
 {
-	*offset = p->out.at + HEADER;
+	*offset = p->out.at + p->wrapping->before;
 	*length = s->frame.len;
 	*content = s->content;
 	if (s->frame.len > UINT32_MAX)
 		return -EFBIG;
-	return wrap(&p->out, s->frame.data, s->frame.len);
+	return pack_out_wrapped(p, s->frame.data, s->frame.len);
 }
 
 static int
@@ -124,7 +99,7 @@ write_footer(struct pack *p)
 	store_le64(footer + 16, r->index_content);
 	store_le64(footer + 24, TYPE_CRFS);
 	memcpy(footer + 32, magic, sizeof(magic));
-	return wrap(&p->out, footer, sizeof(footer));
+	return pack_out_wrapped(p, footer, sizeof(footer));
 }
 
 static int
@@ -154,7 +129,5 @@ const struct pack_format pack_zstd_chunked = {
 	.kind = LAYER_ZSTD_CHUNKED, .levels = { 1, 19, 10 }, .chunk = 1 << 20,
 	.encoder_open = encoder_open, .encoder_close = encoder_close,
 	.bound = bound, .encode = encode,
-	.wrap = wrap, .unwrap = unwrap, .wrap_max = WRAP_MAX,
-	.wrap_before = HEADER,
 	.finish = finish,
 };

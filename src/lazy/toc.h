@@ -50,7 +50,7 @@ struct toc_file {
 };
 
 /*
- * The position of the trace (see pack_trace.h) or of the compact index (see
+ * The position of the trace (see toc_trace.h) or of the compact index (see
  * toc_compact.h).  The length is 0 if there is none.
  */
 struct toc_stored {

@@ -5,7 +5,7 @@
 #include "toc_compact.h"
 
 #include "base/sys.h"
-#include "pack_impl.h"
+#include "toc_wrapping.h"
 
 #include <errno.h>
 #include <string.h>
@@ -142,7 +142,7 @@ layer_check_compact(const struct layer *l, char why[LAYER_WHY])
 	struct layer *c;
 	int rc;
 
-	if (pack_format_of(layer_kind(l)) == NULL || t->compact.length == 0)
+	if (toc_wrapping_of(layer_kind(l)) == NULL || t->compact.length == 0)
 		return 0;
 	e.compact_digest = t->compact.digest;
 	e.compact_offset = t->compact.offset;

@@ -6,9 +6,9 @@
 
 #include "base/bytes.h"
 #include "base/sys.h"
-#include "pack_impl.h"
 #include "toc_compact_impl.h"
 #include "toc_parts.h"
+#include "toc_wrapping.h"
 
 #include <errno.h>
 #include <string.h>
@@ -150,7 +150,7 @@ begin(struct fetched *i, uint64_t length)
 		return layer_refuse(i->why, rc, "%s", strerror(-rc));
 	l->format = i->first[0] == 0x1f ? &format_estargz :
 	    &format_zstd_chunked;
-	i->parts = (struct toc_parts){ .format = pack_format_of(
+	i->parts = (struct toc_parts){ .wrapping = toc_wrapping_of(
 		l->format->kind), .next = next, .arg = i, .left = length };
 	return toc_parts_open(&i->parts, COMPACT_WINDOW_LOG);
 }

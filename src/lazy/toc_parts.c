@@ -5,12 +5,10 @@
 #include "toc_parts.h"
 
 #include "base/sys.h"
-#include "pack_impl.h"
+#include "toc_wrapping.h"
 
 #include <errno.h>
 #include <string.h>
-
-enum { WRAPPING = 64 };			/* maximum bytes around a part */
 
 int
 toc_parts_open(struct toc_parts *p, int window_log)
@@ -63,7 +61,7 @@ read_more(struct toc_parts *p)
 	uint8_t *bytes;
 	ssize_t n;
 
-	if (rest > p->format->wrap_max + WRAPPING)
+	if (rest > p->wrapping->max + 2 * TOC_WRAPPING_AROUND)
 		return -EBADMSG;
 	n = read_some(p, &data);
 	if (n < 0)
@@ -92,7 +90,7 @@ unwrap(struct toc_parts *p)
 	int rc = 0;
 
 	do {
-		used = p->at == p->end ? 0 : p->format->unwrap(p->bytes +
+		used = p->at == p->end ? 0 : p->wrapping->unwrap(p->bytes +
 		    p->at, p->end - p->at, &data, &n);
 		if (used == 0)
 			rc = read_more(p);

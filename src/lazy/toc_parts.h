@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The trace and the compact index are zstd frames, cut into parts that the
- * format's wrap() has stored.  Bytes are decoded as they arrive; the digest of
+ * format's wrapping (toc_wrapping.h) holds.  Bytes are decoded as they arrive; the digest of
  * the stored bytes is verified at the end.
  */
 #ifndef COLDPRESS_LAZY_TOC_PARTS_H
@@ -15,11 +15,11 @@
 #include <sys/types.h>
 #include <zstd.h>
 
-struct pack_format;
+struct toc_wrapping;
 
 /* The caller sets the first four members, and zeroes the others. */
 struct toc_parts {
-	const struct pack_format *format;
+	const struct toc_wrapping *wrapping;
 	/*
 	 * Points *data at the next stored bytes, which are valid until the next
 	 * call.  Returns their number, 0 at the end, or -errno.

@@ -2,7 +2,7 @@
  * toc_trace.c - reading the data touched at startup from one stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The format is described in pack_trace.h.  Data is decoded before its digest
+ * The format is described in toc_trace.h.  Data is decoded before its digest
  * is verified, so every value in it is checked; the digest is verified at the
  * end.
  */
@@ -10,8 +10,9 @@
 
 #include "base/bytes.h"
 #include "base/sys.h"
-#include "pack_trace.h"
 #include "toc_parts.h"
+#include "toc_trace.h"
+#include "toc_wrapping.h"
 
 #include <errno.h>
 #include <string.h>
@@ -113,7 +114,7 @@ toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 	const struct toc *toc = l->state;
 	struct trace t = { .l = l, .io = io, .parts = { .next = io->next,
 		.arg = io->arg, .left = toc->trace.length,
-		.format = pack_format_of(layer_kind(l)) } };
+		.wrapping = toc_wrapping_of(layer_kind(l)) } };
 	int rc = t.parts.left > LAYER_TRACE_MAX ? -EFBIG :
 	    toc_parts_open(&t.parts, TRACE_WINDOW_LOG), wrong;
 
