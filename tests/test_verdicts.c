@@ -321,7 +321,7 @@ spoil(const struct format *f, const struct stream *s, const char *which)
 		"\0\0\0\0\0", "x", "xyzzy", "\x1f", "\x1f\x8b", "B", "BZ",
 		"BZh", "BZh0", "BZh9", "\x28\xb5\x2f", "\x28\xb5\x2f\xfd",
 		"\x50\x2a\x4d\x18\1\0\0\0", "\x50\x2a\x4d\x18\1\0\0\0z",
-		"\x04\x22\x4d", "\x04\x22\x4d\x18", "\xfd" "7zXZ" };
+		"\x04\x22\x4d", "\x04\x22\x4d\x18", "\3757zXZ" };
 	static const size_t lens[] = { 0, 1, 4, 5, 1, 5, 1, 2, 1, 2, 3, 4, 4, 3,
 		4, 8, 9, 3, 4, 5 };
 	uint8_t p[2 * STREAM + 16];
