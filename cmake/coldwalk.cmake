@@ -11,7 +11,7 @@ endif()
 if(COLDPRESS_COLDWALK AND CRYPTO_FOUND)
     # Only tools that walk trees or images link OpenSSL, which is slow to load.
     set(COLDWALK_LIBRARIES PkgConfig::CRYPTO ${LZO_LIBRARIES_USED})
-    coldpress_folders(engine/digest image image/squashfs)
+    coldpress_folders(engine/digest image image/squashfs/read)
     target_include_directories(coldpress PRIVATE ${CRYPTO_INCLUDE_DIRS})
     set(COLDWALK_BUILT ON)
     coldpress_tool(coldwalk)

@@ -3,7 +3,7 @@
 option(COLDPRESS_FSRATIO "Build fsratio" ON)
 
 if(COLDPRESS_FSRATIO)
-    coldpress_folders(image/sqwrite image/sqbuild fs fs/zfs fs/btrfs fs/squashfs)
+    coldpress_folders(image/squashfs/write fs fs/zfs fs/btrfs fs/squashfs)
     coldpress_tool(fsratio)
     set(FSRATIO_LIBRARIES ${LZO_LIBRARIES_USED})
     target_link_libraries(fsratio PRIVATE ${FSRATIO_LIBRARIES})

@@ -9,7 +9,7 @@ if(COLDPRESS_LAYERMOUNT)
 endif()
 if(COLDPRESS_LAYERMOUNT AND LAYERPACK_BUILT AND OCI_BUILT AND CURL_FOUND AND
     FUSE3_FOUND)
-    coldpress_folders(lazy/http lazy/mount)
+    coldpress_folders(lazy/http lazy/vfs)
     target_include_directories(coldpress PRIVATE ${CURL_INCLUDE_DIRS})
     coldpress_tool(layermount)
     target_compile_definitions(layermount PRIVATE FUSE_USE_VERSION=314)

@@ -9,16 +9,14 @@ if(COLDPRESS_SQLITE)
 endif()
 
 if(COLDPRESS_LAYERPACK AND COLDWALK_BUILT AND YAJL_FOUND)
-    coldpress_folders(lazy)
+    coldpress_folders(lazy lazy/toc lazy/ztoc lazy/pack)
     # Tools that read layers are linked with these libraries.
     set(LAYERPACK_LIBRARIES ${COLDWALK_LIBRARIES} PkgConfig::YAJL)
     if(COLDPRESS_SQLITE AND SQLITE_FOUND)
         target_compile_definitions(coldpress PUBLIC COLDPRESS_SQLITE)
+        coldpress_folders(lazy/cvmfs)
         list(APPEND LAYERPACK_LIBRARIES PkgConfig::SQLITE)
     else()
-        get_target_property(sources coldpress SOURCES)
-        list(FILTER sources EXCLUDE REGEX lazy/cas)
-        set_target_properties(coldpress PROPERTIES SOURCES "${sources}")
         list(APPEND lost "repositories in CVMFS format: install sqlite3 \
 (libsqlite3-dev), or COLDPRESS_SQLITE is OFF")
     endif()

@@ -9,7 +9,7 @@
  * or threads.  scripts/bench-coldwalk compares coldwalk's CPU time with this.
  */
 #include "../src/image/plan.h"
-#include "../src/image/squashfs/squashfs.h"
+#include "../src/image/squashfs/read/squashfs.h"
 
 #include <err.h>
 #include <fcntl.h>

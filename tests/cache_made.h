@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_TESTS_CACHE_MADE_H
 #define COLDPRESS_TESTS_CACHE_MADE_H
 
-#include "lazy/cache.h"
+#include "lazy/vfs/cache.h"
 
 #include "scratch.h"
 

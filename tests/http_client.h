@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_TESTS_HTTP_CLIENT_H
 #define COLDPRESS_TESTS_HTTP_CLIENT_H
 
-#include "lazy/http.h"
+#include "lazy/http/http.h"
 
 #include "base/sys.h"
 #include "http_server.h"

@@ -4,7 +4,7 @@ if(TARGET layermount)
         cache_space merge units)
         unit_test(${name})
         target_include_directories(test_${name} PRIVATE
-            ${CMAKE_SOURCE_DIR}/src/lazy/http ${CMAKE_SOURCE_DIR}/src/lazy/mount)
+            ${CMAKE_SOURCE_DIR}/src/lazy/http ${CMAKE_SOURCE_DIR}/src/lazy/vfs)
         target_link_libraries(test_${name} PRIVATE ${LAYERMOUNT_LIBRARIES})
     endforeach()
     target_sources(test_cache_space PRIVATE ${fault_seam})

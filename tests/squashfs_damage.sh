@@ -6,7 +6,7 @@
 # damage_begin       makes the undamaged image, entirely uncompressed
 # damage_each F      calls F NAME for each kind of damage; the damaged image is
 #                    the file spoilt
-# The offsets in the superblock are those in src/image/squashfs/sq_super.c.
+# The offsets in the superblock are those in src/image/squashfs/read/sq_super.c.
 
 # le FILE OFFSET BYTES: prints a little-endian number
 le() { od -An -tu"$3" -j "$2" -N "$3" "$1" | tr -d ' '; }

@@ -3,14 +3,14 @@
  * collide in a table without a seed
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "../src/lazy/format.h"
+#include "lazy/format.h"
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "image/squashfs/format.h"
-#include "image/sqwrite/tree.h"
+#include "image/squashfs/write/tree.h"
 #include "lazy/merge.h"
 #ifdef COLDPRESS_SQLITE
-#include "../src/lazy/cas_read.h"
+#include "../src/lazy/cvmfs/cas_read.h"
 #endif
 
 #include <openssl/evp.h>

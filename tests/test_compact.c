@@ -2,7 +2,7 @@
  * test_compact.c - the compact index agrees with the index, or is rejected
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "lazy/pack.h"
+#include "lazy/pack/pack.h"
 
 #include "base/hex.h"
 #include "lazy/layer.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "../src/lazy/flatbuf.h"
+#include "lazy/ztoc/flatbuf.h"
 
 #include <errno.h>
 #include <setjmp.h>

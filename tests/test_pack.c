@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "lazy/pack.h"
+#include "lazy/pack/pack.h"
 
 #include "base/strbuf.h"
 #include "base/sys.h"

@@ -2,7 +2,7 @@
  * test_units.c - units in memory: correct, fetched once, and bounded
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "lazy/units.h"
+#include "lazy/vfs/units.h"
 
 #include "layer_made.h"
 #include "units_spare.h"

@@ -2,7 +2,7 @@
  * test_ztoc.c - handmade ztocs whose entries share vectors
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "../src/lazy/ztoc.h"
+#include "lazy/ztoc/ztoc.h"
 
 #include "base/bytes.h"
 #include "base/strbuf.h"

@@ -2,12 +2,12 @@
  * index.c - building a layer's index in memory
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "index.h"
+#include "lazy/index.h"
 
 #include "base/array.h"
 #include "base/path.h"
 #include "base/sys.h"
-#include "format.h"
+#include "lazy/format.h"
 
 #include <errno.h>
 #include <stdio.h>

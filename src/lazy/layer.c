@@ -2,11 +2,11 @@
  * layer.c - a layer that can be read lazily, in any format
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "format.h"
+#include "lazy/format.h"
 
 #include "base/hex.h"
 #include "base/sys.h"
-#include "toc_compact.h"
+#include "lazy/toc/toc_compact.h"
 
 #include <errno.h>
 #include <stdarg.h>

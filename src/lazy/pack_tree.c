@@ -6,13 +6,13 @@
  * containers/storage rejects the archive, and our reader rejects the index.
  * All of them interpret an absolute path relative to the layer's root.
  */
-#include "pack_tree.h"
+#include "lazy/pack_tree.h"
 
 #include "base/array.h"
 #include "base/path.h"
 #include "base/strcopy.h"
 #include "base/sys.h"
-#include "format.h"
+#include "lazy/format.h"
 #include "merge_private.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  * The bytes are the decompressed content.  If they are accepted, every unit is
  * verified once, with digests that cannot match.
  */
-#include "../../src/lazy/toc_compact.h"
+#include "lazy/toc/toc_compact.h"
 #include "index_check.h"
 
 #include <errno.h>

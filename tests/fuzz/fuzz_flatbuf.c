@@ -2,7 +2,7 @@
  * fuzz_flatbuf.c - any bytes as a FlatBuffer: everything returned is within it
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "../../src/lazy/flatbuf.h"
+#include "lazy/ztoc/flatbuf.h"
 
 #include <stdlib.h>
 

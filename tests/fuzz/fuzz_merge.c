@@ -6,7 +6,7 @@
  * newlines: a type ('d', 'f', 'c', or 'h' for a hard link) followed by a path,
  * and for a hard link a tab and its target.  '/' begins the next layer.
  */
-#include "../../src/lazy/format.h"
+#include "lazy/format.h"
 
 #include "base/path.h"
 #include "lazy/merge.h"

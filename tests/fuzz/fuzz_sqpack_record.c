@@ -6,7 +6,7 @@
  * The first byte selects the compressor; the next is the length of its options.
  * Settings that can be read are written and read again.
  */
-#include "image/sqbuild/record.h"
+#include "image/squashfs/write/record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * attributes and blocks are read: no crash, no hang, and bounded memory
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "image/squashfs/reader.h"
+#include "image/squashfs/read/reader.h"
 
 #include "base/sys.h"
 

@@ -5,7 +5,7 @@
  * The first byte selects the format, and whether the rest is the stored form,
  * or the content, which is then compressed and wrapped.
  */
-#include "../../src/lazy/toc.h"
+#include "lazy/toc/toc.h"
 
 #include "base/bytes.h"
 #include "base/strbuf.h"

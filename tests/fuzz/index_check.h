@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_FUZZ_INDEX_CHECK_H
 #define COLDPRESS_FUZZ_INDEX_CHECK_H
 
-#include "../../src/lazy/toc.h"
+#include "lazy/toc/toc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,15 +4,15 @@
  *
  * Source: "Squashfs Binary Format" (squashfs-tools-ng, doc/format.adoc), and
  * trees packed by mksquashfs 4.5.1 and 4.6.1 with -all-root: names in byte
- * order, depth first.  sqpack's feed (image/sqbuild/feed.h) assigns data to
+ * order, depth first.  sqpack's feed (image/squashfs/write/feed.h) assigns data to
  * blocks.
  */
 #ifndef COLDPRESS_SQFS_H
 #define COLDPRESS_SQFS_H
 
 #include "fs/fs_model.h"
-#include "image/sqbuild/data.h"
-#include "image/sqwrite/tree.h"
+#include "image/squashfs/write/data.h"
+#include "image/squashfs/write/tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include "sqfs.h"
 
 #include "base/sys.h"
-#include "image/sqwrite/layout.h"
+#include "image/squashfs/write/layout.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "base/parallel.h"
 #include "base/sys.h"
 #include "fs/fs_model.h"
-#include "image/sqbuild/record.h"
+#include "image/squashfs/write/record.h"
 #include "image/squashfs/format.h"
 #include "sqfs.h"
 

@@ -9,8 +9,8 @@
 #include "sqfs.h"
 
 #include "base/sys.h"
-#include "image/sqbuild/feed.h"
-#include "image/sqbuild/pack.h"
+#include "image/squashfs/write/feed.h"
+#include "image/squashfs/write/pack.h"
 #include "image/squashfs/format.h"
 
 struct state {

@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_SQFS_SOURCE_H
 #define COLDPRESS_SQFS_SOURCE_H
 
-#include "image/sqbuild/data.h"
+#include "image/squashfs/write/data.h"
 #include "sqfs.h"
 
 struct sqfs_source {

@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/parallel.h"
 #include "base/sys.h"
-#include "image/sqbuild/feed.h"
+#include "image/squashfs/write/feed.h"
 #include "image/squashfs/format.h"
 #include "sqfs_source.h"
 

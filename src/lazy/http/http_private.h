@@ -13,7 +13,7 @@
 #include "http_header.h"
 #include "http_multipart.h"
 #include "http_spans.h"
-#include "lazy/http.h"
+#include "lazy/http/http.h"
 
 #include <curl/curl.h>
 #include <pthread.h>

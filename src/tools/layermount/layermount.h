@@ -18,11 +18,11 @@
 #include "base/msg.h"
 #include "image/oci/oci.h"
 #include "lazy/blobs_file.h"
-#include "lazy/cache.h"
-#include "lazy/http.h"
+#include "lazy/vfs/cache.h"
+#include "lazy/http/http.h"
 #include "lazy/layer.h"
 #include "lazy/merge.h"
-#include "lazy/units.h"
+#include "lazy/vfs/units.h"
 
 #include <pthread.h>
 #include <signal.h>

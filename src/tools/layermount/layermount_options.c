@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/options.h"
-#include "lazy/cas.h"
+#include "lazy/cvmfs/cas.h"
 
 #include <curl/curl.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/output.h"
-#include "lazy/cas.h"
+#include "lazy/cvmfs/cas.h"
 
 #include <errno.h>
 #include <stdlib.h>

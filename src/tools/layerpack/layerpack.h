@@ -10,7 +10,7 @@
 #include "base/table.h"
 #include "lazy/blobs_file.h"
 #include "lazy/layer.h"
-#include "lazy/pack.h"
+#include "lazy/pack/pack.h"
 
 #include <stdbool.h>
 

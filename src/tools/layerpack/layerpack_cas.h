@@ -8,7 +8,7 @@
 #include "layerpack.h"
 
 #include "base/progress.h"
-#include "lazy/cas.h"
+#include "lazy/cvmfs/cas.h"
 
 /* A repository being created. */
 struct layerpack_cas {

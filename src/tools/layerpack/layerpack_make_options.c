@@ -5,7 +5,7 @@
 #include "layerpack.h"
 
 #include "base/options.h"
-#include "lazy/cas.h"
+#include "lazy/cvmfs/cas.h"
 
 #include <getopt.h>
 #include <inttypes.h>

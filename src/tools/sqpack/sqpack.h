@@ -8,10 +8,10 @@
 #include "base/msg.h"
 #include "base/output.h"
 #include "base/progress.h"
-#include "image/sqbuild/data.h"
-#include "image/sqtables/image.h"
+#include "image/squashfs/write/data.h"
+#include "image/squashfs/tables/image.h"
 #include "walk/walk_order.h"
-#include "image/sqwrite/tree.h"
+#include "image/squashfs/write/tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include "sqpack_order.h"
 
 #include "base/sys.h"
-#include "image/squashfs/reader.h"
+#include "image/squashfs/read/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/utc.h"
-#include "image/sqbuild/record.h"
+#include "image/squashfs/write/record.h"
 #include "measure/kernel_config.h"
 
 #include <errno.h>
@@ -153,7 +153,7 @@ print_flags(const struct sqr_facts *f)
 
 /*
  * Prints the settings for which the format has no field; see
- * image/sqbuild/record.h.
+ * image/squashfs/write/record.h.
  */
 static void
 print_record(const struct sqpack_image *i)

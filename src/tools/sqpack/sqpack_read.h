@@ -8,7 +8,7 @@
 #include "sqpack.h"
 
 #include "base/listing.h"
-#include "image/squashfs/reader.h"
+#include "image/squashfs/read/reader.h"
 
 #include <stdio.h>
 

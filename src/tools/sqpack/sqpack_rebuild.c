@@ -4,7 +4,7 @@
  *
  * Files are in the order of their data in the image; small files are in the
  * order of their positions in the fragment blocks.  Cutting them by the rules
- * of image/sqbuild produces the same blocks if the image was made by these
+ * of image/squashfs/write produces the same blocks if the image was made by these
  * rules.  Data shared in the image is read once and shared again.
  */
 #include "sqpack_repack.h"
@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "image/sqbuild/record.h"
+#include "image/squashfs/write/record.h"
 
 #include <errno.h>
 #include <stdlib.h>

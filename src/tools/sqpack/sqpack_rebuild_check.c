@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "image/sqbuild/record.h"
+#include "image/squashfs/write/record.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * recompressed once, in the order of the old image.  Files that shared blocks
  * still do so, and the blocks of a file remain contiguous.
  *
- * Units (image/sqbuild/data.h) are the fragment blocks by number, then the
+ * Units (image/squashfs/write/data.h) are the fragment blocks by number, then the
  * blocks of each file.  A file with blocks and a tail also has an empty unit,
  * which represents its fragment block.
  */

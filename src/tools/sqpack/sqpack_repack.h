@@ -7,7 +7,7 @@
 
 #include "sqpack_read.h"
 
-#include "image/sqbuild/repack.h"
+#include "image/squashfs/write/repack.h"
 
 /* A set of extended attributes: its indices in the old and the new image. */
 struct repack_set {

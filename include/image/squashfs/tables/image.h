@@ -1,0 +1,77 @@
+/*
+ * image.h - writing a squashfs 4.0 image
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * An image is written in three steps: sqb_image_begin() writes the part before
+ * the data, sqb_data_write() the data, and sqb_image_end() the tables and the
+ * superblock.  The tables of fragments, inode numbers, owners and extended
+ * attributes are written by libsquashfs; inodes and listings by
+ * image/squashfs/write.
+ */
+#ifndef COLDPRESS_IMAGE_SQUASHFS_TABLES_IMAGE_H
+#define COLDPRESS_IMAGE_SQUASHFS_TABLES_IMAGE_H
+
+#include "image/squashfs/write/data.h"
+#include "image/squashfs/write/tree.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The extended attributes of all inodes; each set is stored once.  Use from one
+ * thread at a time.
+ */
+struct sqb_xattrs;
+
+/*
+ * If exact is true, the tables will have the bytes that mksquashfs writes.
+ * Returns 0 or -ENOMEM.
+ */
+int sqb_xattrs_open(struct sqb_xattrs **x, bool exact);
+void sqb_xattrs_close(struct sqb_xattrs *x);	/* x may be NULL */
+
+/*
+ * These functions add a set of attributes: begin, add each, end.  *index is set
+ * to the value for sqw_attr.xattr.  They return 0, -ENOTSUP (the format does
+ * not support the namespace) or -ENOMEM.
+ */
+int sqb_xattrs_begin(struct sqb_xattrs *x);
+int sqb_xattrs_add(struct sqb_xattrs *x, const char *name,
+    const void *value, size_t len);
+int sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index);
+
+struct sqb_image_options {
+	const struct sqb_data_options *data;
+	uint32_t mtime;			/* modification time of the image */
+	uint64_t offset;		/* bytes in fd before the image */
+	/* do not compress these tables; raw inodes imply raw ids */
+	bool raw_inodes, raw_xattrs, raw_ids;
+	bool no_export;			/* omit the export table for NFS */
+	bool no_pad;			/* do not pad to 4 KiB */
+	uint16_t more_flags;		/* for the superblock */
+};
+
+struct sqb_image_space {
+	uint64_t inodes_B, listings_B, tables_B;	/* tables_B:
+							 * everything else */
+	uint64_t used_B, image_B;			/* without and with
+							 * padding */
+};
+
+/*
+ * Writes the start of an image to fd, at o->offset.  Programs do not recognize
+ * it as an image until sqb_image_end().  Returns the number of bytes before the
+ * data, or -errno.
+ */
+int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
+
+/*
+ * Fills in the data of the nodes of t, which must be complete, and writes the
+ * part after the data.  Returns 0, -EUSERS (more than SQUASHFS_IDS_MAX users
+ * and groups), -ENOMEM, or -errno from a write.
+ */
+int sqb_image_end(int fd, const struct sqb_image_options *o,
+    struct sqw_tree *t, const struct sqb_data *d,
+    struct sqb_xattrs *x, struct sqb_image_space *space);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * codec.h - compressing blocks of a squashfs image
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * gzip uses pzc's deflate encoders in a zlib container.  zstd, lz4, lz4hc, xz
+ * and lzo use their libraries, called as in mksquashfs, with contexts that are
+ * reused for all blocks.  A codec belongs to one thread.
+ */
+#ifndef COLDPRESS_IMAGE_SQUASHFS_WRITE_CODEC_H
+#define COLDPRESS_IMAGE_SQUASHFS_WRITE_CODEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SQB_SETTINGS_MAX = 16, SQB_FILTERS = 6 };
+
+/* Names of xz's machine-code filters, by bit in the compressor options. */
+extern const char *const sqb_filters[SQB_FILTERS];
+
+/* A choice of compressor and level. */
+struct sqb_method {
+	const char *name;		/* as given to -F */
+	int compressor;			/* enum squashfs_compressor, 0: none */
+	int level_min, level_max;	/* equal if there are no levels */
+	int level_default;
+	bool filters;			/* supports sqb_filters */
+};
+
+/* Looks up a method by name.  Returns NULL if there is none.  Thread-safe. */
+const struct sqb_method *sqb_method_by_name(const char *name);
+
+/* Returns the names supported by this build, separated by blanks. */
+const char *sqb_method_names(void);
+
+/*
+ * Writes the compressor options for the image.  Returns their size, or 0 if
+ * there are none.  Source: the format description's chapter on compressor
+ * options.
+ */
+size_t sqb_settings(const struct sqb_method *m, int level, uint32_t block,
+    uint8_t settings[SQB_SETTINGS_MAX]);
+
+/*
+ * Finds the first method and level that produce these compressor options.
+ * Returns 0, or -ENOTSUP if there is none.  Thread-safe.
+ */
+int sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
+    uint32_t block, const struct sqb_method **m, int *level);
+
+struct sqb_codec;
+
+/*
+ * Opens a codec for blocks of up to `block` bytes.  If exact is set, it
+ * produces the same bytes as mksquashfs; for gzip it then uses zlib, with
+ * levels up to 9.  Returns 0 or -ENOMEM.
+ */
+int sqb_codec_open(struct sqb_codec **c, const struct sqb_method *m,
+    int level, uint32_t block, bool exact);
+void sqb_codec_close(struct sqb_codec *c);	/* c may be NULL */
+
+/*
+ * Compresses len bytes into out.  Returns the size, which is less than len and
+ * at most cap, or 0 if the result does not fit.
+ */
+size_t sqb_codec_pack(struct sqb_codec *c, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * pack.h - compressing the units of an image in one thread
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_IMAGE_SQUASHFS_WRITE_PACK_H
+#define COLDPRESS_IMAGE_SQUASHFS_WRITE_PACK_H
+
+#include "image/squashfs/write/data.h"
+
+struct pack;
+
+/*
+ * Opens a compressor, for one thread at a time, with the options *o, which must
+ * outlive it.  Returns 0 or -ENOMEM.
+ */
+int pack_open(struct pack **k, const struct sqb_data_options *o);
+void pack_close(struct pack *k);	/* k may be NULL */
+
+/*
+ * Compresses len bytes of a block, at least one, to out, which has room for cap
+ * bytes.  Returns the compressed size, or 0 if the block should be stored
+ * uncompressed, because it does not shrink or, according to a quick test,
+ * hardly would.
+ */
+size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap);
+
+/*
+ * Compresses the unit in s->in to s->out, which may be swapped, and sets the
+ * size word in its notes.  A fragment block never becomes a hole.  Returns 0 or
+ * -ENOMEM.
+ */
+int pack_unit(struct pack *k, struct slot *s);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * repack.h - recompressing the blocks of a squashfs image
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_IMAGE_SQUASHFS_WRITE_REPACK_H
+#define COLDPRESS_IMAGE_SQUASHFS_WRITE_REPACK_H
+
+#include "image/squashfs/write/data.h"
+#include "image/squashfs/read/reader.h"
+
+struct sqb_old {
+	uint64_t at;			/* offset in the old image */
+	uint32_t word;			/* size word in the old image */
+	uint32_t want;			/* unpacked size; 0: any */
+	bool is_fragment;
+	/* result: size word and offset in the new image */
+	uint32_t size;
+	uint64_t start;
+};
+
+struct sqb_repack {
+	const struct sqr_image *image;
+	struct sqb_old *blocks;		/* in writing order */
+	size_t count;
+	/* result: the first damaged block; why is NULL if there is none */
+	uint64_t bad_at;
+	const char *why;
+};
+
+/*
+ * Recompresses all blocks with o->threads threads, and writes them to fd at its
+ * current offset, `at` bytes into the new image.  Sets d->end and the counts in
+ * d.  Returns 0, -EBADMSG with r->why set, or -errno.
+ */
+int sqb_repack(struct sqb_repack *r, struct sqb_data *d,
+    const struct sqb_data_options *o, int fd, uint64_t at,
+    struct progress *progress);
+
+#endif

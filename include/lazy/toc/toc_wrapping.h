@@ -1,0 +1,36 @@
+/*
+ * toc_wrapping.h - bytes in a layer that decompressors skip
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The trace, the compact index and the digests of its blocks are stored in such
+ * a wrapping: in estargz an empty gzip member (RFC 1952) whose header has an
+ * extra field "CT" with the bytes, in zstd:chunked a skippable frame (RFC 8878,
+ * 3.1.2).
+ */
+#ifndef COLDPRESS_LAZY_TOC_TOC_WRAPPING_H
+#define COLDPRESS_LAZY_TOC_TOC_WRAPPING_H
+
+#include "lazy/layer.h"
+
+struct toc_wrapping {
+	size_t max;			/* maximum number of bytes wrapped */
+	size_t before, after;		/* lengths of what surrounds them */
+
+	/* Writes the bytes before, and the bytes after, len wrapped bytes. */
+	void (*head)(uint8_t *to, size_t len);
+	void (*tail)(uint8_t *to);
+	/*
+	 * If the len bytes at p begin with wrapped bytes, sets *data and *n,
+	 * and returns their length including the wrapping; otherwise returns 0.
+	 */
+	size_t (*unwrap)(const uint8_t *p, size_t len, const uint8_t **data,
+	    size_t *n);
+};
+
+/* The maximum of before and of after, in every format. */
+enum { TOC_WRAPPING_AROUND = 32 };
+
+/* Returns the wrapping of a format, or NULL if it has none. */
+const struct toc_wrapping *toc_wrapping_of(enum layer_kind kind);
+
+#endif

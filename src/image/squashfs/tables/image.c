@@ -1,0 +1,417 @@
+/*
+ * image.c - writing a squashfs 4.0 image
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "lib.h"
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "image/squashfs/write/record.h"
+#include "image/squashfs/format.h"
+#include "image/squashfs/write/layout.h"
+
+#include <errno.h>
+#include <sqfs/error.h>
+#include <sqfs/frag_table.h>
+#include <sqfs/id_table.h>
+#include <sqfs/table.h>
+#include <string.h>
+#include <unistd.h>
+
+int64_t
+sqb_image_begin(int fd, const struct sqb_image_options *o)
+{
+	uint8_t head[SQUASHFS_SUPER_B + SQUASHFS_META_HEADER_B +
+	    SQB_SETTINGS_MAX] = { 0 };
+	uint8_t *at = head + SQUASHFS_SUPER_B;
+	size_t n = sqb_settings(o->data->method, o->data->level,
+	    o->data->block, at + SQUASHFS_META_HEADER_B);
+	size_t len = SQUASHFS_SUPER_B;
+	off_t start = sys_lseek(fd, (off_t)o->offset, SEEK_SET);
+	int rc;
+
+	if (start < 0)
+		return start;
+	if (n > 0) {
+		store_le16(at, (uint16_t)(n | SQUASHFS_META_RAW));
+		len += SQUASHFS_META_HEADER_B + n;
+	}
+	rc = fdio_write(fd, head, len);
+	return rc != 0 ? rc : (int64_t)len;
+}
+
+/* The state while writing the tables, which follow the data. */
+struct ending {
+	const struct sqb_image_options *o;
+	const struct sqb_data *d;
+	struct sqb_xattrs *xattrs;	/* NULL: omitted */
+	struct sqw_tree *tree;
+	struct lib_file file;
+	struct lib_codec codec;		/* for everything except inodes */
+	struct sqb_codec *pack;
+	sqfs_id_table_t *ids;
+	uint32_t last_id;
+	uint16_t last_index;
+	bool id_known;
+	int id_err;
+	sqfs_super_t super;
+	struct sqw_layout layout;
+	/* kept until the inodes are written */
+	uint8_t *listings;
+	size_t listings_B, listings_cap;
+};
+
+static uint32_t
+size_of(const void *arg, uint32_t unit)
+{
+	return ((const struct ending *)arg)->d->sizes[unit];
+}
+
+static uint64_t
+start_of(const void *arg, uint32_t unit)
+{
+	return ((const struct ending *)arg)->d->starts[unit];
+}
+
+static uint32_t
+fragment_of(const void *arg, uint32_t unit)
+{
+	return ((const struct ending *)arg)->d->fragment[unit];
+}
+
+/*
+ * Consecutive inodes often share an owner, but the library searches its whole
+ * table, so the last result is cached.
+ */
+static uint16_t
+id_of(const void *arg, uint32_t id)
+{
+	struct ending *e = (struct ending *)(uintptr_t)arg;
+	int rc;
+
+	if (e->id_known && e->last_id == id)
+		return e->last_index;
+	rc = sqfs_id_table_id_to_index(e->ids, id, &e->last_index);
+	/* the library accepts one more than the superblock can count */
+	if (rc == SQFS_ERROR_OVERFLOW ||
+	    (rc == 0 && e->last_index == SQUASHFS_IDS_MAX))
+		e->id_err = -EUSERS;
+	else if (rc != 0 && e->id_err == 0)
+		e->id_err = lib_error(rc, NULL);
+	e->last_id = id;
+	e->id_known = rc == 0;
+	return e->last_index;
+}
+
+static uint32_t
+xattr_of(const void *arg, uint32_t set)
+{
+	return lib_xattrs_number(((const struct ending *)arg)->xattrs, set);
+}
+
+static size_t
+pack(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	struct ending *e = arg;
+
+	return sqb_codec_pack(e->pack, in, len, out, cap);
+}
+
+static int
+write_block(void *arg, const uint8_t *block, size_t len)
+{
+	struct ending *e = arg;
+	int rc = fdio_write(e->file.fd, block, len);
+
+	e->file.end += rc == 0 ? len : 0;
+	return rc;
+}
+
+static int
+keep_listings(void *arg, const uint8_t *block, size_t len)
+{
+	struct ending *e = arg;
+	size_t cap = e->listings_cap == 0 ? 1 << 16 : e->listings_cap;
+	uint8_t *p;
+
+	while (cap - e->listings_B < len)
+		cap *= 2;
+	if (cap > e->listings_cap) {
+		p = sys_realloc(e->listings, cap);
+		if (p == NULL)
+			return -ENOMEM;
+		e->listings = p;
+		e->listings_cap = cap;
+	}
+	memcpy(e->listings + e->listings_B, block, len);
+	e->listings_B += len;
+	return 0;
+}
+
+/* Assigns each file its data; a hard link gets that of its inode. */
+static void
+give_data(struct sqw_tree *t, const struct sqb_data *d)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct sqw_node *n = &t->nodes[i];
+
+		if (sqw_has_data(t, i))
+			n->data = d->of[n->id];
+		else if (n->owner != i)
+			n->data = t->nodes[n->owner].data;
+	}
+}
+
+static int
+write_layout(struct ending *e, struct sqb_image_space *space)
+{
+	struct sqw_table_ops ops = { .pack = e->o->raw_inodes ? NULL : pack,
+		.arg = e };
+	struct sqw_layout *l = &e->layout;
+	int rc;
+
+	l->tree = e->tree;
+	l->block = e->o->data->block;
+	l->size_of = size_of;
+	l->start_of = start_of;
+	l->fragment_of = fragment_of;
+	l->id_of = id_of;
+	l->xattr_of = xattr_of;
+	l->arg = e;
+	l->inodes.ops = l->listings.ops = ops;
+	l->inodes.ops.write = write_block;
+	l->listings.ops.write = keep_listings;
+	e->super.inode_table_start = e->file.end;
+	rc = sqw_layout_make(l);
+	rc = rc != 0 ? rc : e->id_err;
+	e->super.directory_table_start = e->file.end;
+	if (rc == 0)
+		rc = fdio_write(e->file.fd, e->listings, e->listings_B);
+	if (rc != 0)
+		return rc;
+	e->file.end += e->listings_B;
+	e->super.root_inode_ref = sqw_layout_ref(l, 0);
+	space->inodes_B = l->inodes.size;
+	space->listings_B = l->listings.size;
+	return 0;
+}
+
+static int
+write_fragments(struct ending *e)
+{
+	sqfs_frag_table_t *table = sqfs_frag_table_create(0);
+	uint32_t index;
+	int rc = table == NULL ? SQFS_ERROR_ALLOC : 0;
+	uint64_t start = e->file.end;
+
+	/* an empty unit only represents a file's fragment block */
+	for (size_t i = 0; rc == 0 && i < e->d->units; i++)
+		if (e->d->fragment[i] != SQUASHFS_NONE && e->d->sizes[i] != 0)
+			rc = sqfs_frag_table_append(table, e->d->starts[i],
+			    e->d->sizes[i], &index);
+	if (rc == 0)
+		rc = sqfs_frag_table_write(table, &e->file.base, &e->super,
+		    &e->codec.base);
+	/* mksquashfs writes the table even without fragments */
+	if (rc == 0 && e->o->data->exact && e->d->fragments == 0)
+		e->super.fragment_table_start = start;
+	sqfs_destroy(table);
+	return lib_error(rc, &e->file);
+}
+
+/* Adds each inode's reference, in order of inode number. */
+static int
+write_exports(struct ending *e)
+{
+	size_t n = e->tree->inodes;
+	uint8_t *refs = sys_calloc(n, SQUASHFS_EXPORT_B);
+	sqfs_u64 start = 0;
+	int rc;
+
+	if (refs == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < e->tree->count; i++) {
+		const struct sqw_node *node = &e->tree->nodes[i];
+
+		if (node->owner == i)
+			store_le64(refs + (size_t)(node->number - 1) *
+			    SQUASHFS_EXPORT_B, sqw_layout_ref(&e->layout, i));
+	}
+	rc = lib_error(sqfs_write_table(&e->file.base, &e->codec.base, refs,
+	    n * SQUASHFS_EXPORT_B, &start), &e->file);
+	sys_free(refs);
+	e->super.export_table_start = start;
+	return rc;
+}
+
+/* Sets the codec that the library uses for subsequent tables. */
+static void
+pack_unless(struct ending *e, bool raw)
+{
+	lib_codec_init(&e->codec, raw ? NULL : e->pack);
+}
+
+static int
+write_xattrs(struct ending *e)
+{
+	struct sqw_table_ops ops = { .pack = e->o->raw_xattrs ? NULL : pack,
+		.write = write_block, .arg = e };
+	uint64_t index;
+	int rc;
+
+	if (e->xattrs == NULL)
+		return 0;
+	if (e->xattrs->writer != NULL) {
+		pack_unless(e, e->o->raw_xattrs);
+		return lib_error(sqfs_xattr_writer_flush(e->xattrs->writer,
+		    &e->file.base, &e->super, &e->codec.base), &e->file);
+	}
+	rc = lib_xattrs_write(e->xattrs, &ops, e->file.end, &index);
+	e->super.xattr_id_table_start = index;
+	return rc;
+}
+
+static int
+write_tables(struct ending *e)
+{
+	int rc;
+
+	pack_unless(e, e->o->data->raw_fragments);
+	rc = write_fragments(e);
+	pack_unless(e, e->o->raw_inodes);
+	if (rc == 0 && !e->o->no_export)
+		rc = write_exports(e);
+	pack_unless(e, e->o->raw_inodes || e->o->raw_ids);
+	if (rc == 0)
+		rc = lib_error(sqfs_id_table_write(e->ids, &e->file.base,
+		    &e->super, &e->codec.base), &e->file);
+	return rc != 0 ? rc : write_xattrs(e);
+}
+
+/*
+ * Returns the flags.  As in mksquashfs they describe the options, not the
+ * contents: the flag of raw fragments, for example, means that this was
+ * requested, not that no fragment block could be compressed.
+ */
+static uint16_t
+flags_of(const struct sqb_image_options *o, const struct sqb_xattrs *x)
+{
+	const struct sqb_data_options *d = o->data;
+	uint8_t settings[SQB_SETTINGS_MAX];
+	bool none = d->method->compressor == 0;
+
+	return (uint16_t)(
+	    (o->raw_inodes || none ? SQUASHFS_RAW_INODES : 0) |
+	    (o->raw_ids || none || (o->raw_inodes && !d->exact) ?
+	    SQUASHFS_RAW_IDS : 0) |
+	    (d->raw_data || none ? SQUASHFS_RAW_DATA : 0) |
+	    (d->raw_fragments || (none && !d->no_fragments) ?
+	    SQUASHFS_RAW_FRAGMENTS : 0) |
+	    (o->raw_xattrs || none ? SQUASHFS_RAW_XATTRS : 0) |
+	    (d->no_fragments ? SQUASHFS_NO_FRAGMENTS : 0) |
+	    (d->no_duplicates ? 0 : SQUASHFS_DEDUPLICATED) |
+	    (o->no_export ? 0 : SQUASHFS_EXPORTABLE) |
+	    (x == NULL ? SQUASHFS_NO_XATTRS : 0) | o->more_flags |
+	    (sqb_settings(d->method, d->level, d->block, settings) > 0 ?
+	    SQUASHFS_OPTIONS : 0));
+}
+
+static int
+init_super(struct ending *e)
+{
+	int compressor = e->o->data->method->compressor;
+	int rc = sqfs_super_init(&e->super, e->o->data->block, e->o->mtime,
+	    compressor == 0 ? SQFS_COMP_GZIP : (SQFS_COMPRESSOR)compressor);
+
+	e->super.inode_count = e->tree->inodes;
+	e->super.export_table_start = SQUASHFS_NO_TABLE;
+	e->super.xattr_id_table_start = SQUASHFS_NO_TABLE;
+	return lib_error(rc, NULL);
+}
+
+/*
+ * Pads to a multiple of 4 KiB.  The padding begins with settings for which the
+ * format has no field.
+ */
+static int
+pad(struct ending *e)
+{
+	char zeros[SQUASHFS_PAD_B + SQB_RECORD_MAX] = { 0 };
+	size_t n;
+	int rc;
+
+	if (e->o->no_pad)
+		return 0;
+	n = e->o->data->exact ? 0 : sqb_record_make(e->o->data, zeros);
+	n += (size_t)(-(e->file.end + n) % SQUASHFS_PAD_B);
+	rc = fdio_write(e->file.fd, zeros, n);
+	e->file.end += n;
+	return rc;
+}
+
+/* Seeks back to write the superblock at the beginning. */
+static int
+write_super(struct ending *e)
+{
+	off_t at = sys_lseek(e->file.fd, (off_t)e->o->offset, SEEK_SET);
+
+	if (at < 0)
+		return (int)at;
+	e->file.end = 0;
+	return lib_error(sqfs_super_write(&e->super, &e->file.base),
+	    &e->file);
+}
+
+static int
+write_all(struct ending *e, struct sqb_image_space *space)
+{
+	int rc = init_super(e);
+
+	if (rc == 0)
+		rc = write_layout(e, space);
+	if (rc == 0)
+		rc = write_tables(e);
+	if (rc != 0)
+		return rc;
+	/* the library's describe the contents */
+	e->super.flags = flags_of(e->o, e->xattrs);
+	space->used_B = e->super.bytes_used = e->file.end;
+	space->tables_B = e->file.end - e->super.directory_table_start -
+	    space->listings_B;
+	rc = pad(e);
+	space->image_B = e->file.end;
+	return rc != 0 ? rc : write_super(e);
+}
+
+int
+sqb_image_end(int fd, const struct sqb_image_options *o, struct sqw_tree *t,
+    const struct sqb_data *d, struct sqb_xattrs *x,
+    struct sqb_image_space *space)
+{
+	struct ending *e = sys_calloc(1, sizeof(*e));
+	int rc;
+
+	if (e == NULL)
+		return -ENOMEM;
+	e->o = o;
+	e->d = d;
+	e->xattrs = x;
+	e->tree = t;
+	e->ids = sqfs_id_table_create(0);
+	rc = e->ids == NULL ? -ENOMEM : sqb_codec_open(&e->pack,
+	    o->data->method, o->data->level, SQUASHFS_META_B,
+	    o->data->exact);
+	lib_file_init(&e->file, fd, d->end);
+	if (rc == 0) {
+		give_data(t, d);
+		rc = write_all(e, space);
+	}
+	sqb_codec_close(e->pack);
+	sqfs_destroy(e->ids);
+	sqw_layout_close(&e->layout);
+	sys_free(e->listings);
+	sys_free(e);
+	return rc;
+}

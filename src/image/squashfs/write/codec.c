@@ -1,0 +1,207 @@
+/*
+ * codec.c - compressing blocks of a squashfs image
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "image/squashfs/write/codec.h"
+#include "codec_xz.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+#include "engine/packer/packer.h"
+#include "format/gzip/deflate_engine.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ZLIB_HEAD_B = 2, ZLIB_TAIL_B = 4 };
+
+/* Values in the compressor options. */
+enum { LZ4_VERSION = 1, LZ4_HC = 1, GZIP_WINDOW = 15, LZO1X_999 = 4 };
+
+static const struct sqb_method methods[] = {
+	{ "gzip", SQUASHFS_GZIP, 1, 12, 9, false },
+	{ "zstd", SQUASHFS_ZSTD, 1, 22, 15, false },
+	{ "lz4", SQUASHFS_LZ4, 0, 0, 0, false },
+	{ "lz4hc", SQUASHFS_LZ4, 0, 0, 0, false },
+	{ "xz", SQUASHFS_XZ, 0, (1 << SQB_FILTERS) - 1, 0, true },
+#ifdef COLDPRESS_LZO
+	{ "lzo", SQUASHFS_LZO, 1, 9, 8, false },
+#endif
+	{ "none", 0, 0, 0, 0, false },
+};
+
+enum { METHODS = sizeof(methods) / sizeof(*methods) };
+
+struct sqb_codec {
+	struct deflate_engine *deflate;
+	struct codec_xz *xz;		/* only with filters */
+	struct packer *packer;		/* NULL for deflate and none */
+};
+
+const struct sqb_method *
+sqb_method_by_name(const char *name)
+{
+	for (size_t i = 0; i < METHODS; i++)
+		if (strcmp(methods[i].name, name) == 0)
+			return &methods[i];
+	return NULL;
+}
+
+const char *
+sqb_method_names(void)
+{
+	return "gzip zstd lz4 lz4hc xz "
+#ifdef COLDPRESS_LZO
+	    "lzo "
+#endif
+	    "none";
+}
+
+const char *const sqb_filters[SQB_FILTERS] = { "x86", "powerpc", "ia64",
+    "arm", "armthumb", "sparc" };
+
+size_t
+sqb_settings(const struct sqb_method *m, int level, uint32_t block,
+    uint8_t s[SQB_SETTINGS_MAX])
+{
+	memset(s, 0, SQB_SETTINGS_MAX);
+	if (m->compressor == SQUASHFS_LZ4) {
+		store_le32(s, LZ4_VERSION);
+		store_le32(s + 4, strcmp(m->name, "lz4hc") == 0 ? LZ4_HC : 0);
+		return 8;
+	}
+	if (level == m->level_default || m->compressor == 0)
+		return 0;
+	switch (m->compressor) {
+	case SQUASHFS_GZIP:	/* the format has no levels above 9 */
+		store_le32(s, level > 9 ? 9 : (uint32_t)level);
+		store_le16(s + 4, GZIP_WINDOW);
+		return 8;
+	case SQUASHFS_ZSTD:
+		store_le32(s, (uint32_t)level);
+		return 4;
+	case SQUASHFS_XZ:	/* the dictionary is as large as a block */
+		store_le32(s, block);
+		store_le32(s + 4, (uint32_t)level);
+		return 8;
+	case SQUASHFS_LZO:
+		store_le32(s, LZO1X_999);
+		store_le32(s + 4, (uint32_t)level);
+		return 8;
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Compares the settings with those that sqb_settings() writes for each method
+ * and level, so the two functions cannot diverge.
+ */
+int
+sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
+    uint32_t block, const struct sqb_method **out, int *level)
+{
+	uint8_t s[SQB_SETTINGS_MAX];
+
+	for (const struct sqb_method *m = methods; m < methods + METHODS; m++)
+		for (*level = m->level_min; m->compressor == compressor &&
+		    *level <= m->level_max; ++*level)
+			if (sqb_settings(m, *level, block, s) == len &&
+			    (len == 0 || memcmp(s, settings, len) == 0)) {
+				*out = m;
+				return 0;
+			}
+	return -ENOTSUP;
+}
+
+static int
+open_packer(struct sqb_codec *c, const struct sqb_method *m, int level,
+    uint32_t block)
+{
+	struct packer_name name;
+	char text[sizeof(name.text)];
+
+	if (m->level_min == m->level_max || m->filters)
+		snprintf(text, sizeof(text), "%s", m->name);
+	else
+		snprintf(text, sizeof(text), "%s-%d", m->name, level);
+	if (packer_by_name(packers_squashfs, text, &name) != 0)
+		return -EINVAL;
+	return packer_open(&c->packer, &name, block);
+}
+
+int
+sqb_codec_open(struct sqb_codec **out, const struct sqb_method *m, int level,
+    uint32_t block, bool exact)
+{
+	struct sqb_codec *c = sys_calloc(1, sizeof(*c));
+	int rc = c == NULL ? -ENOMEM : 0;
+
+	if (rc == 0 && m->compressor == SQUASHFS_GZIP && !exact)
+		rc = deflate_engine_open_steady(&c->deflate, level);
+	else if (rc == 0 && m->filters && level != 0)
+		rc = codec_xz_open(&c->xz, (uint32_t)level, block);
+	else if (rc == 0 && m->compressor != 0)
+		rc = open_packer(c, m, level, block);
+	if (rc != 0) {
+		sqb_codec_close(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+void
+sqb_codec_close(struct sqb_codec *c)
+{
+	if (c == NULL)
+		return;
+	if (c->deflate != NULL)
+		deflate_engine_close(c->deflate);
+	codec_xz_close(c->xz);
+	packer_close(c->packer);
+	sys_free(c);
+}
+
+/* Compresses to RFC 1950: a two-byte header, and an Adler-32 at the end. */
+static size_t
+pack_deflate(struct sqb_codec *c, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	ssize_t n;
+
+	if (cap < ZLIB_HEAD_B + ZLIB_TAIL_B)
+		return 0;
+	n = deflate_engine_run(c->deflate, in, len, true, out + ZLIB_HEAD_B,
+	    cap - ZLIB_HEAD_B - ZLIB_TAIL_B);
+	if (n < 0)
+		return 0;
+	out[0] = 0x78;
+	out[1] = 0xda;
+	store_be32(out + ZLIB_HEAD_B + n, libdeflate_adler32(1, in, len));
+	return ZLIB_HEAD_B + (size_t)n + ZLIB_TAIL_B;
+}
+
+size_t
+sqb_codec_pack(struct sqb_codec *c, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap)
+{
+	size_t n;
+
+	if (c->deflate != NULL) {
+		n = pack_deflate(c, in, len, out, cap);
+		return n < len ? n : 0;
+	}
+	if (c->xz != NULL)
+		return codec_xz_pack(c->xz, in, len, out, cap);
+	if (c->packer == NULL)
+		return 0;
+	n = packer_pack(c->packer, in, len, cap < len ? cap : len);
+	if (n >= len)
+		return 0;
+	memcpy(out, packer_out(c->packer), n);
+	return n;
+}

@@ -1,0 +1,117 @@
+/*
+ * pack.c - compressing an image's units in one thread
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "image/squashfs/write/pack.h"
+
+#include "base/sys.h"
+#include "image/squashfs/write/content.h"
+#include "image/squashfs/write/feed.h"
+#include "image/squashfs/format.h"
+
+#include <errno.h>
+#include <string.h>
+#include <zstd.h>
+
+/*
+ * A block is not compressed if a quick attempt saves less than this fraction.
+ */
+enum { PROBE_SHARE = 128, PROBE_LEVEL = 1 };
+
+struct pack {
+	const struct sqb_data_options *o;
+	struct sqb_codec *codec;
+	ZSTD_CCtx *probe;		/* NULL if no attempt is made */
+};
+
+/* Returns whether the level is slow compared with a quick attempt. */
+static bool
+is_slow(const struct sqb_data_options *o)
+{
+	if (o->block <= SQUASHFS_META_B)
+		return false;
+	switch (o->method->compressor) {
+	case SQUASHFS_ZSTD:
+	case SQUASHFS_GZIP:
+		return o->level >= 5;
+	case SQUASHFS_LZ4:
+		return strcmp(o->method->name, "lz4hc") == 0;
+	default:
+		return o->method->compressor != 0;
+	}
+}
+
+int
+pack_open(struct pack **out, const struct sqb_data_options *o)
+{
+	struct pack *k = sys_calloc(1, sizeof(*k));
+	int rc = k == NULL ? -ENOMEM : sqb_codec_open(&k->codec, o->method,
+	    o->level, o->block, o->exact);
+
+	*out = k;
+	if (k != NULL)
+		k->o = o;
+	if (rc == 0 && !o->no_probe && !o->exact && is_slow(o)) {
+		k->probe = ZSTD_createCCtx();
+		rc = k->probe == NULL ? -ENOMEM : 0;
+	}
+	return rc;
+}
+
+void
+pack_close(struct pack *k)
+{
+	if (k == NULL)
+		return;
+	sqb_codec_close(k->codec);
+	ZSTD_freeCCtx(k->probe);
+	sys_free(k);
+}
+
+/* Returns whether a quick attempt saves too little; overwrites out. */
+static bool
+is_dense(const struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	size_t n;
+
+	if (k->probe == NULL)
+		return false;
+	n = ZSTD_compressCCtx(k->probe, out, cap, in, len, PROBE_LEVEL);
+	return !ZSTD_isError(n) && n > len - len / PROBE_SHARE;
+}
+
+size_t
+pack_block(struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	return is_dense(k, in, len, out, cap) ? 0 :
+	    sqb_codec_pack(k->codec, in, len, out, cap);
+}
+
+int
+pack_unit(struct pack *k, struct slot *s)
+{
+	struct squashfs_notes *note = &s->note.squashfs;
+	bool raw = note->is_fragment ? k->o->raw_fragments : k->o->raw_data;
+	size_t n = 0;
+
+	if (s->in.len == 0 || (!note->is_fragment &&
+	    content_is_zero(s->in.data, s->in.len)))
+		return 0;
+	if (buf_reserve(&s->out, feed_room(k->o)) != 0)
+		return -ENOMEM;
+	if (!raw)
+		n = pack_block(k, s->in.data, s->in.len, s->out.data,
+		    s->out.cap);
+	s->out.len = n;
+	note->word = (uint32_t)n;
+	if (n == 0) {
+		struct buf swap = s->out;
+
+		s->out = s->in;
+		s->in = swap;
+		note->word = (uint32_t)s->out.len | SQUASHFS_BLOCK_RAW;
+	}
+	return 0;
+}

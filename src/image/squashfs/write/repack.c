@@ -1,0 +1,148 @@
+/*
+ * repack.c - recompressing a squashfs image's blocks
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * The pipeline has no reader thread: each worker reads the blocks that it
+ * unpacks.
+ */
+#include "image/squashfs/write/repack.h"
+
+#include "base/sys.h"
+#include "image/squashfs/write/feed.h"
+#include "image/squashfs/format.h"
+#include "image/squashfs/write/pack.h"
+
+#include <errno.h>
+
+struct job {
+	struct sqb_repack *r;
+	struct sqb_data *d;
+	const struct sqb_data_options *o;
+	size_t next;
+	pthread_mutex_t lock;		/* protects the error */
+};
+
+struct worker {
+	struct sqr_decoder *decoder;
+	struct pack *pack;
+};
+
+static int
+fill(void *arg, struct input *in, struct slot *s)
+{
+	struct job *j = arg;
+
+	s->last = j->next == j->r->count;
+	if (s->last)
+		return 0;
+	s->note.squashfs.number = j->next;
+	s->note.squashfs.is_fragment = j->r->blocks[j->next].is_fragment;
+	j->d->in_B += j->r->blocks[j->next++].want;
+	in->bytes = j->d->in_B;
+	return 0;
+}
+
+static int
+worker_open(void *arg, void **ctx)
+{
+	struct job *j = arg;
+	struct worker *w = sys_calloc(1, sizeof(*w));
+	int rc = w == NULL ? -ENOMEM : sqr_decoder_open(&w->decoder,
+	    j->r->image);
+
+	*ctx = w;
+	return rc != 0 ? rc : pack_open(&w->pack, j->o);
+}
+
+static void
+worker_close(void *ctx)
+{
+	struct worker *w = ctx;
+
+	if (w == NULL)
+		return;
+	sqr_decoder_close(w->decoder);
+	pack_close(w->pack);
+	sys_free(w);
+}
+
+/* Keeps only the damaged block that comes first in the image. */
+static void
+note(struct job *j, const struct sqb_old *b, const char *why)
+{
+	pthread_mutex_lock(&j->lock);
+	if (j->r->why == NULL || b->at < j->r->bad_at) {
+		j->r->bad_at = b->at;
+		j->r->why = why;
+	}
+	pthread_mutex_unlock(&j->lock);
+}
+
+static int
+work(void *arg, void *ctx, struct slot *s)
+{
+	struct job *j = arg;
+	struct worker *w = ctx;
+	const struct sqb_old *b = &j->r->blocks[s->note.squashfs.number];
+	const char *why;
+	int64_t made;
+	int rc;
+
+	if (s->last)
+		return 0;
+	rc = buf_reserve(&s->in, feed_room(j->o));
+	if (rc != 0)
+		return rc;
+	made = sqr_unpack(w->decoder, b->at, b->word, b->want, s->in.data,
+	    &why);
+	if (made <= 0) {
+		note(j, b, made < 0 ? why :
+		    "the block decompresses to nothing");
+		return -EBADMSG;
+	}
+	s->in.len = (size_t)made;
+	return pack_unit(w->pack, s);
+}
+
+static int
+join(void *arg, struct slot *s, struct sink *out)
+{
+	struct job *j = arg;
+	struct sqb_data *d = j->d;
+	struct sqb_old *b = &j->r->blocks[s->note.squashfs.number];
+
+	if (s->last)
+		return 0;
+	b->size = s->note.squashfs.word;
+	b->start = d->end;
+	d->end += s->out.len;
+	d->blocks++;
+	d->fragments += b->is_fragment;
+	if ((s->note.squashfs.word & SQUASHFS_BLOCK_RAW) != 0) {
+		d->raw_B += s->out.len;
+		d->raw_blocks++;
+	}
+	return s->out.len == 0 ? 0 : sink_slot(out, s);
+}
+
+int
+sqb_repack(struct sqb_repack *r, struct sqb_data *d,
+    const struct sqb_data_options *o, int fd, uint64_t at,
+    struct progress *progress)
+{
+	static const struct pipeline_ops ops = {
+		.fill = fill, .worker_open = worker_open,
+		.worker_close = worker_close, .work = work, .join = join,
+	};
+	struct job j = { .r = r, .d = d, .o = o };
+	struct pipeline_params p = { .threads = o->threads,
+		.slots = pipeline_slots(o->threads), .out_fd = fd,
+		.progress = progress };
+	int rc;
+
+	d->end = at;
+	pthread_mutex_init(&j.lock, NULL);
+	rc = pipeline_run(&ops, &j, NULL, &p, &d->stats);
+	pthread_mutex_destroy(&j.lock);
+	return rc;
+}

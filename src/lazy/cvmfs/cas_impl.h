@@ -1,0 +1,150 @@
+/*
+ * cas_impl.h - declarations shared by the parts of cas.h
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Archives are processed by a pipeline in batches of pieces, each of which
+ * becomes an object:
+ *
+ *	cas_cut.c	reads an archive, cuts files into pieces
+ *	cas_work.c	compresses them, and writes the objects
+ *
+ * Finally the layers are merged; cas_tree.c divides the tree among catalogs,
+ * which are written by cas_catalog.c, and cas_sign.c signs the manifest.
+ */
+#ifndef COLDPRESS_LAZY_CVMFS_CAS_IMPL_H
+#define COLDPRESS_LAZY_CVMFS_CAS_IMPL_H
+
+#include "lazy/cvmfs/cas.h"
+#include "lazy/merge.h"
+
+#include "base/output_tree.h"
+#include "base/strbuf.h"
+#include "cas_format.h"
+#include "engine/digest/digest.h"
+#include "lazy/format.h"
+#include "format/tar/tar_content.h"
+#include "pipeline/pipeline.h"
+
+/* Consecutive bytes of a file that become one object. */
+struct cas_piece {
+	size_t at, len;			/* in slot.in */
+	struct cas_object object;	/* the result */
+};
+
+struct cas_batch {
+	struct cas_piece *pieces;
+	size_t count, cap;
+};
+
+/* An archive that has been read: its index has a unit for each object. */
+struct cas_layer {
+	struct layer l;			/* only its index is used */
+	struct cas_object *objects;	/* object of each unit */
+	size_t object_count, object_cap;
+};
+
+struct cas {
+	const struct cas_options *o;
+	struct output_tree tree;
+	struct digest_algo *sha1, *md5;
+	struct cas_layer **layers;	/* lowest first */
+	size_t layer_count, layer_cap;
+	struct cas_batch *batches;	/* one for each slot */
+	size_t slots;
+	struct cas_writer *writer;	/* used by the calling thread */
+	struct cas_object empty;	/* for empty files */
+	struct cas_signer *signer;
+	int64_t newest;			/* latest modification time */
+	struct cas_result *r;
+	char *why;			/* buffer of the current call */
+};
+
+/* cas_object.c */
+
+/* Writes objects; each thread has its own. */
+struct cas_writer;
+
+int cas_writer_open(struct cas_writer **w, const struct cas *c);
+void cas_writer_close(struct cas_writer *w);	/* may be NULL */
+
+/*
+ * Compresses len bytes and writes the object, unless it already exists.  Fills
+ * in object, except for the suffix, which the caller has set.  Returns 0 or
+ * -errno.
+ */
+int cas_write(struct cas_writer *w, const void *data, size_t len,
+    struct cas_object *object);
+
+/* Removes an object.  Returns 0 or -errno. */
+int cas_remove(const struct cas *c, const struct cas_object *object);
+
+/* cas_cut.c */
+
+/*
+ * The state of the pipeline's reader; cas_run() is called with c, layer and tar
+ * set.
+ */
+struct cas_cut {
+	struct cas *c;
+	struct cas_layer *layer;
+	struct tar *tar;
+	struct tar_entry e;
+	struct tar_content content;	/* of the current file: */
+	uint64_t left;			/* bytes not yet cut */
+	size_t zeros;			/* unit of zeros plus 1, or 0 */
+	bool several;			/* the file has several pieces */
+	bool ended, full;
+};
+
+int cas_cut_fill(void *job, struct input *in, struct slot *s);
+
+/* cas_work.c */
+
+/* Reads the archive of `cut`, and writes the objects.  Returns 0 or -errno. */
+int cas_run(struct cas_cut *cut);
+
+/* cas_sweep.c */
+
+/* Removes the objects that the tree does not use, and counts the others. */
+int cas_sweep(struct cas *c, const struct merge *tree);
+
+/* cas_tree.c */
+
+/*
+ * Writes the catalogs of a tree, and sets *root to the root catalog.  Returns 0
+ * or -errno.
+ */
+int cas_write_catalogs(struct cas *c, const struct merge *tree,
+    struct cas_nested *root);
+
+/* cas_sign.c */
+
+struct cas_signer;
+
+/*
+ * Reads or generates the key, and issues a certificate for it.  Returns 0,
+ * -ENOMEM, or -EINVAL with a clause in why.
+ */
+int cas_signer_open(struct cas_signer **s, const struct cas_options *o,
+    char why[LAYER_WHY]);
+void cas_signer_close(struct cas_signer *s);	/* may be NULL */
+
+/* Returns the certificate in PEM; it belongs to the signer. */
+const struct strbuf *cas_certificate(const struct cas_signer *s);
+
+/* Writes the SHA-256 of the public key. */
+void cas_key_digest(const struct cas_signer *s, uint8_t sum[LAYER_DIGEST]);
+
+/* Appends the signature of len bytes.  Returns 0, -ENOMEM or -EIO. */
+int cas_sign(const struct cas_signer *s, const void *data, size_t len,
+    struct strbuf *signature);
+
+/* cas_publish.c */
+
+/*
+ * Writes the certificate and the manifest.  Returns 0, or -errno like
+ * cas_finish().
+ */
+int cas_publish(struct cas *c, const struct cas_nested *root);
+
+#endif

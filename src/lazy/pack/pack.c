@@ -1,0 +1,244 @@
+/*
+ * pack.c - writing a layer that can be read lazily
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "pack_impl.h"
+
+#include "base/sys.h"
+#include "format/tar/tar_archive.h"
+#include "lazy/cvmfs/cas.h"
+#include "pack_compact.h"
+#include "pack_order.h"
+#include "pack_trace.h"
+#include "lazy/pack_tree.h"
+#include "pack_ztoc.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct pack_format *
+pack_format_of(enum layer_kind kind)
+{
+	return kind == LAYER_ESTARGZ ? &pack_estargz :
+	    kind == LAYER_ZSTD_CHUNKED ? &pack_zstd_chunked : NULL;
+}
+
+struct pack_levels
+pack_levels(enum layer_kind kind)
+{
+	static const struct pack_levels ztoc = { 1, 19, ZTOC_LEVEL };
+	static const struct pack_levels cas = { 0, CAS_LEVEL_MAX, CAS_LEVEL };
+	const struct pack_format *f = pack_format_of(kind);
+
+	return kind == LAYER_ZTOC ? ztoc : kind == LAYER_CAS ? cas :
+	    f == NULL ? (struct pack_levels){ 0 } : f->levels;
+}
+
+uint64_t
+pack_chunk(const struct pack_options *o)
+{
+	const struct pack_format *f = pack_format_of(o->kind);
+
+	if (o->chunk != 0)
+		return o->chunk;
+	if (o->kind == LAYER_ZTOC)
+		return o->windows == PACK_WINDOWS_PACKED ? ZTOC_SPAN_PACKED :
+		    ZTOC_SPAN;
+	return f == NULL ? 0 : f->chunk;
+}
+
+int
+pack_run(struct pack *p, const struct pipeline_ops *ops, void *job)
+{
+	struct pipeline_params params = { .threads = p->o->threads,
+		.slots = (unsigned)p->slots, .out_fd = p->out.fd,
+		.progress = job == p ? p->o->progress : NULL };
+	struct pipeline_stats stats = { 0 };
+
+	return pipeline_run(ops, job, NULL, &params, &stats);
+}
+
+static int
+fill(void *job, struct input *in, struct slot *s)
+{
+	struct pack *p = job;
+	int rc = pack_cut_fill(p->cut, s, &p->batches[s->seq % p->slots]);
+
+	in->bytes = pack_cut_read_B(p->cut);
+	return rc;
+}
+
+static int
+pack_units(struct pack *p, const struct pack_source *source)
+{
+	static const struct pipeline_ops ops = {
+		.fill = fill, .worker_open = pack_worker_open,
+		.worker_close = pack_worker_close, .work = pack_work,
+		.join = pack_join,
+	};
+
+	pack_cut_begin(p->cut, source);
+	return pack_run(p, &ops, p);
+}
+
+/* Reading the archive in its original order */
+
+static int
+archive_end(void *arg)
+{
+	return tar_archive_end(arg);
+}
+
+static int
+pack_plain(struct pack *p, int in, char why[LAYER_WHY])
+{
+	struct tar_archive_options o = { .threads = p->o->threads,
+		.raw = pack_cut_raw, .raw_arg = p->cut,
+		.refuse_empty = p->o->refuse_empty };
+	struct tar_archive a;
+	int rc = tar_archive_open(&a, in, &o);
+
+	if (rc == 0) {
+		struct pack_source source = { .tar = a.tar,
+			.end = archive_end, .arg = &a };
+
+		rc = pack_units(p, &source);
+	}
+	if (rc != 0 && p->why == NULL && *why == '\0')
+		snprintf(why, LAYER_WHY, "%s", tar_archive_why(&a, rc));
+	tar_archive_close(&a);
+	return rc;
+}
+
+/* Reading the archive in a different order */
+
+static int
+pack_ordered(struct pack *p, struct pack_order *order, char why[LAYER_WHY])
+{
+	struct pack_source source;
+	int rc = pack_order_begin(order, &source, p->cut);
+
+	if (rc == 0)
+		rc = pack_units(p, &source);
+	if (rc != 0 && p->why == NULL && *why == '\0')
+		snprintf(why, LAYER_WHY, "%s", pack_order_why(order, rc));
+	return rc;
+}
+
+int
+pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest)
+{
+	struct pack_result *r = p->r;
+	uint8_t trace[LAYER_DIGEST], digest[DIGEST_MAX];
+	uint64_t end = p->out.at;
+	bool has_trace = p->order != NULL && p->o->trace;
+	int rc = has_trace ? pack_trace_write(p, trace) : 0;
+
+	has_trace = has_trace && r->trace_length > 0;
+	if (rc == 0 && p->toc.compact != NULL)
+		rc = pack_compact_write(p, end, has_trace ? trace : NULL);
+	if (rc == 0)
+		rc = pack_toc_end(&p->toc, r, tar_split_digest,
+		    has_trace ? trace : NULL);
+	if (rc == 0)
+		rc = digest_end(p->toc.digest, digest);
+	if (rc != 0)
+		return rc;
+	memcpy(r->toc_digest, digest, LAYER_DIGEST);
+	return pack_store_end(&p->toc.store);
+}
+
+/* Packing a layer */
+
+static int
+start(struct pack *p)
+{
+	int rc = digest_algo_open(&p->sha256, "sha256");
+
+	p->slots = pipeline_slots(p->o->threads);
+	p->batches = sys_calloc(p->slots, sizeof(*p->batches));
+	if (rc == 0 && p->batches == NULL)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = digest_new(&p->content, p->sha256);
+	if (rc == 0)
+		rc = digest_new(&p->out.digest, p->sha256);
+	if (rc == 0)
+		rc = digest_start(p->content);
+	if (rc == 0)
+		rc = digest_start(p->out.digest);
+	if (rc == 0)
+		rc = pack_toc_open(&p->toc, p);
+	if (rc == 0)
+		rc = pack_tree_open(&p->tree);
+	return rc != 0 ? rc : pack_cut_open(&p->cut, p);
+}
+
+static int
+end(struct pack *p)
+{
+	uint8_t content[DIGEST_MAX], blob[DIGEST_MAX];
+	int rc = p->format->finish(p);
+
+	if (rc == 0)
+		rc = digest_end(p->content, content);
+	if (rc == 0)
+		rc = digest_end(p->out.digest, blob);
+	if (rc != 0)
+		return rc;
+	memcpy(p->r->content_digest, content, LAYER_DIGEST);
+	memcpy(p->r->blob_digest, blob, LAYER_DIGEST);
+	p->r->blob_size = p->out.at;
+	return 0;
+}
+
+static void
+release(struct pack *p)
+{
+	pack_order_close(p->order);
+	pack_cut_close(p->cut);
+	pack_tree_close(p->tree);
+	pack_toc_close(&p->toc);
+	for (size_t i = 0; p->batches != NULL && i < p->slots; i++)
+		pack_batch_free(&p->batches[i]);
+	sys_free(p->batches);
+	digest_free(p->content);
+	digest_free(p->out.digest);
+	digest_algo_close(p->sha256);
+}
+
+int
+pack_layer(const struct pack_options *o, int in, int out,
+    struct pack_result *r, char why[LAYER_WHY])
+{
+	struct pack p = { .o = o, .format = pack_format_of(o->kind),
+		.wrapping = toc_wrapping_of(o->kind),
+		.out = { .fd = out }, .r = r, .why_text = why };
+	int rc;
+
+	*why = '\0';
+	*r = (struct pack_result){ 0 };
+	if (o->kind == LAYER_ZTOC)
+		return pack_ztoc(o, in, out, r, why);
+	if (p.format == NULL) {
+		snprintf(why, LAYER_WHY, "this format cannot be written");
+		return -EINVAL;
+	}
+	p.level = o->level >= 0 ? o->level : p.format->levels.usual;
+	p.chunk = pack_chunk(o);
+	rc = start(&p);
+	if (rc == 0 && o->order != NULL)
+		rc = pack_order_open(&p.order, o, in, why);
+	if (rc == 0)
+		rc = p.order == NULL ? pack_plain(&p, in, why) :
+		    pack_ordered(&p, p.order, why);
+	if (rc == 0)
+		rc = end(&p);
+	if (rc != 0 && *why == '\0')
+		snprintf(why, LAYER_WHY, "%s", p.why != NULL ? p.why :
+		    strerror(-rc));
+	release(&p);
+	return rc;
+}

@@ -1,0 +1,254 @@
+/*
+ * pack_impl.h - declarations shared by the parts of pack.h
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A layer is processed by a pipeline in batches of units:
+ *
+ *	pack_cut.c	reads the archive; cuts files into pieces and the stream
+ *			into units; hashes what is hashed in one sequence
+ *	pack_work.c	hashes the pieces and compresses the units
+ *	pack_join.c	learns the offsets, writes the table of contents
+ *
+ * A unit is the content of one gzip member or zstd frame: some pieces of files,
+ * and the headers that follow them in the archive.
+ */
+#ifndef COLDPRESS_LAZY_PACK_PACK_IMPL_H
+#define COLDPRESS_LAZY_PACK_PACK_IMPL_H
+
+#include "lazy/pack/pack.h"
+
+#include "base/strbuf.h"
+#include "engine/digest/digest.h"
+#include "pipeline/pipeline.h"
+#include "pack_split.h"
+#include "pack_store.h"
+#include "lazy/toc/toc_wrapping.h"
+
+#include <sys/types.h>
+
+struct pack;
+struct pack_compact;
+struct pack_cut;
+struct pack_order;
+struct pack_tree;
+
+/* Consecutive bytes of a file, called a chunk in the index. */
+struct pack_piece {
+	size_t unit;			/* in the batch */
+	size_t at, len;			/* in slot.in */
+	uint8_t digest[LAYER_DIGEST];
+};
+
+struct pack_unit {
+	size_t at, len;			/* in slot.in */
+	size_t made;			/* bytes in slot.out */
+};
+
+/* An entry of the table of contents, as recorded by the reader. */
+struct pack_item {
+	size_t text, text_len;		/* position in the batch; length 0:
+					 * another piece of the same file */
+	bool has_piece;			/* the item describes the batch's next
+					 * piece */
+	uint64_t offset;		/* offset of the piece in the file */
+	bool last;			/* the piece is the file's last */
+	/* digest of the whole file, for the last of several pieces */
+	uint8_t digest[LAYER_DIGEST];
+};
+
+/* The data kept with each slot, and reused with it. */
+struct pack_batch {
+	struct pack_unit *units;
+	struct pack_piece *pieces;
+	struct pack_item *items;
+	size_t unit_count, piece_count, item_count;
+	size_t unit_cap, piece_cap, item_cap;
+	struct strbuf text;		/* JSON */
+};
+
+/* The output of the packer. */
+struct pack_out {
+	int fd;
+	uint64_t at;
+	struct digest *digest;
+	struct digest *also;		/* digest of part of the output, or
+					 * NULL */
+};
+
+/* The table of contents under construction. */
+struct pack_toc {
+	struct pack_store store;
+	struct strbuf line;		/* the next line */
+	struct digest *digest;		/* digest of the text */
+	/* an incomplete file with several pieces */
+	struct strbuf head, first, chunks;
+	uint64_t entries;
+	struct pack_compact *compact;	/* made from the text, or NULL */
+};
+
+struct pack_format {
+	enum layer_kind kind;
+	struct pack_levels levels;
+	uint64_t chunk;			/* default size of a piece */
+	/*
+	 * Set if the table of contents is an archive entry, and a landmark is
+	 * written even without an order.
+	 */
+	bool in_archive;
+	int store_level;		/* level for keeping the table of
+					 * contents in memory; 0:
+					 * pack_toc_level() */
+
+	/* Opens an encoder, for one thread.  Returns 0 or -ENOMEM. */
+	int (*encoder_open)(void **e, int level);
+	void (*encoder_close)(void *e);
+	/* Returns the maximum length of encode's output for len bytes. */
+	size_t (*bound)(size_t len);
+	/* Encodes a member or a frame.  Returns its length, or -errno. */
+	ssize_t (*encode)(void *e, const uint8_t *in, size_t len,
+	    uint8_t *out, size_t cap);
+
+	/* Writes the table of contents and the footer.  Returns 0 or -errno. */
+	int (*finish)(struct pack *p);
+};
+
+extern const struct pack_format pack_estargz, pack_zstd_chunked;
+
+/* Returns the format with this kind, or NULL. */
+const struct pack_format *pack_format_of(enum layer_kind kind);
+
+struct pack {
+	const struct pack_options *o;
+	const struct pack_format *format;
+	const struct toc_wrapping *wrapping;
+	int level;
+	uint64_t chunk;
+	struct digest_algo *sha256;
+	struct pack_batch *batches;	/* one for each slot */
+	size_t slots;
+	struct pack_cut *cut;
+	struct pack_tree *tree;
+	struct pack_order *order;	/* NULL: archive order */
+	struct pack_toc toc;
+	struct pack_out out;
+	struct digest *content;		/* digest of the archive as written */
+	struct pack_result *r;
+	const char *why;		/* reason for an error other than an
+					 * invalid archive, or NULL */
+	char *why_text;			/* buffer of LAYER_WHY bytes for a
+					 * reason that names an entry */
+};
+
+/*
+ * The source of archive entries for pack_cut.c, possibly reordered by
+ * pack_order.c.
+ */
+struct pack_source {
+	struct tar *tar;
+	/* Reads to the end of the input.  Returns 0 or -errno. */
+	int (*end)(void *arg);
+	void *arg;
+	/* the source already contains a landmark */
+	bool arranged;
+};
+
+/* pack_cut.c */
+
+/*
+ * source->tar must have been opened with pack_cut_raw as its callback and c as
+ * the callback's argument; source is copied.
+ */
+int pack_cut_open(struct pack_cut **c, struct pack *p);
+void pack_cut_begin(struct pack_cut *c, const struct pack_source *source);
+void pack_cut_close(struct pack_cut *c);	/* may be NULL */
+int pack_cut_raw(void *c, const void *data, size_t len);
+int pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b);
+uint64_t pack_cut_read_B(const struct pack_cut *c);
+
+/*
+ * After the end of the archive, sets *store to the headers in tar-split form,
+ * which belong to c, or to NULL if they are omitted.  Returns 0 or -ENOMEM.
+ */
+int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
+
+/* pack_batch.c: these return 0 or -ENOMEM, or NULL */
+void pack_batch_clear(struct pack_batch *b);
+void pack_batch_free(struct pack_batch *b);
+int pack_batch_unit(struct pack_batch *b, size_t at);
+int pack_batch_piece(struct pack_batch *b, const struct pack_piece *piece);
+struct pack_item *pack_batch_item(struct pack_batch *b);
+
+/* pack_work.c: the pipeline's workers */
+int pack_worker_open(void *job, void **ctx);
+void pack_worker_close(void *ctx);
+int pack_work(void *job, void *ctx, struct slot *s);
+
+/* pack_join.c */
+int pack_join(void *job, struct slot *s, struct sink *sink);
+
+/* pack_toc.c */
+
+/* Appends the members of an entry's JSON object, without the braces. */
+struct pack_names;
+void pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
+    struct pack_names *names);
+int pack_names_open(struct pack_names **n);
+void pack_names_free(struct pack_names *n);
+
+/*
+ * Returns the level for the table of contents.  This is the highest level
+ * unless a fast level was requested, because every reader fetches the table,
+ * and it is small.
+ */
+int pack_toc_level(const struct pack *p);
+
+int pack_toc_open(struct pack_toc *t, const struct pack *p);
+void pack_toc_close(struct pack_toc *t);
+
+/* A piece's position in the layer. */
+struct pack_place {
+	uint64_t offset;		/* offset of its unit */
+	uint64_t end;			/* end of the piece's unit; 0: not
+					 * recorded */
+	uint64_t inner;
+};
+
+/*
+ * Adds an item; place is the position of the item's piece, if there is one.
+ * Returns 0 or -errno.
+ */
+int pack_toc_add(struct pack_toc *t, const char *text,
+    const struct pack_item *item, const struct pack_piece *piece,
+    const struct pack_place *place);
+
+/*
+ * Adds the members that follow the array of entries, including the location of
+ * any compact index, and ends the text.  Returns 0 or -errno.
+ */
+int pack_toc_end(struct pack_toc *t, const struct pack_result *r,
+    const uint8_t *tar_split_digest, const uint8_t *trace_digest);
+
+/* pack.c */
+
+/* Runs a pipeline that appends to the output.  Returns 0 or -errno. */
+int pack_run(struct pack *p, const struct pipeline_ops *ops, void *job);
+
+/*
+ * Ends the text of the table of contents; tar_split is the digest of the
+ * headers in tar-split form, or NULL.  Returns 0 or -errno.
+ */
+int pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest);
+
+/* pack_out.c */
+int pack_out_write(struct pack_out *out, const void *data, size_t len);
+
+/* Writes bytes with the wrapping of the format. */
+int pack_out_wrapped(struct pack *p, const void *data, size_t len);
+
+/* Writes "sha256:" and the digest in hexadecimal, without quotes. */
+void pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST]);
+
+/* Writes bytes as a JSON string in base64 (RFC 4648). */
+void pack_put_base64(struct strbuf *b, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * cache_trim.c - removing the least recently used files of a cache
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "cache_name.h"
+
+#include "lazy/vfs/cache.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct file {
+	char name[CACHE_NAME];
+	struct timespec used;
+	uint64_t bytes;
+};
+
+static int
+by_use(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct file *)a)->used;
+	const struct timespec *y = &((const struct file *)b)->used;
+
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec > y->tv_sec ? 1 : -1;
+	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+static bool
+ends_with(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), len = strlen(suffix);
+
+	return n > len && strcmp(name + n - len, suffix) == 0;
+}
+
+static bool
+is_ours(const char *name)
+{
+	return strlen(name) < CACHE_NAME && (ends_with(name, CACHE_RANGES) ||
+	    ends_with(name, CACHE_TEXT));
+}
+
+static int
+list(int dir, DIR *d, struct file **files, size_t *count, uint64_t *sum)
+{
+	size_t cap = 0;
+	struct dirent *e;
+	struct stat st;
+	void *all = NULL;
+	int rc = 0;
+
+	*count = 0;
+	while (errno = 0, (e = readdir(d)) != NULL) {
+		if (!is_ours(e->d_name) || sys_fstatat(dir, e->d_name, &st,
+		    AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+			continue;
+		rc = array_grow(&all, *count, &cap, sizeof(**files));
+		*files = all;
+		if (rc != 0)
+			break;
+		(*files)[*count] = (struct file){ .used = st.st_mtim,
+			.bytes = (uint64_t)st.st_blocks * 512 };
+		strcpy((*files)[*count].name, e->d_name);
+		*sum += (*files)[(*count)++].bytes;
+	}
+	return rc != 0 ? rc : -errno;
+}
+
+int
+cache_trim(int dir, uint64_t limit)
+{
+	int fd = sys_openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct file *files = NULL;
+	uint64_t sum = 0;
+	size_t count;
+	int rc;
+
+	if (d == NULL) {
+		rc = fd < 0 ? fd : -errno;
+		if (fd >= 0)
+			sys_close(fd);
+		return rc;
+	}
+	rc = list(dir, d, &files, &count, &sum);
+	closedir(d);
+	if (rc == 0 && count > 0)
+		qsort(files, count, sizeof(*files), by_use);
+	for (size_t i = 0; rc == 0 && i < count && sum > limit; i++) {
+		rc = sys_unlinkat(dir, files[i].name, 0);
+		/* another process may have removed it */
+		if (rc == 0 || rc == -ENOENT)
+			sum -= files[i].bytes;
+		rc = rc == -ENOENT ? 0 : rc;
+	}
+	sys_free(files);
+	return rc;
+}

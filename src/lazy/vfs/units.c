@@ -1,0 +1,396 @@
+/*
+ * units.c - a memory cache of decoded and verified units
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A unit is added to the hash table when a thread requests it.  While it is
+ * being fetched, its users hold references, so it is not freed; a failed unit
+ * is removed from the table when its last user has received the error.  Unused
+ * units are in a list, least recently used first, and are freed when space is
+ * needed for other units.
+ *
+ * A thread waits for space before it holds any unit, so a thread that holds
+ * units never waits for space.
+ */
+#include "lazy/vfs/units.h"
+
+#include "units_fetch.h"
+
+#include "base/sys.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+enum {
+	SLOTS = 4096,			/* of the hash table */
+	SPARE_PART = 4			/* 1 / SPARE_PART of the limit is for
+					 * unused buffers */
+};
+
+struct units {
+	struct fetcher *fetcher;
+	uint64_t limit;
+
+	pthread_mutex_t lock;		/* protects the following */
+	pthread_cond_t changed, room;
+	struct unit *table[SLOTS];
+	struct unit *oldest, *newest;
+	uint64_t idle;			/* bytes of units without users */
+	uint64_t busy;			/* bytes of units with users, and of
+					 * data being fetched for them */
+	uint64_t serial;		/* serial of the last new unit */
+	/* reads that requested space, and reads that received it */
+	uint64_t asked, admitted;
+};
+
+/* The list of units without users */
+
+static void
+list_add(struct units *u, struct unit *n)
+{
+	n->older = u->newest;
+	n->newer = NULL;
+	*(u->newest == NULL ? &u->oldest : &u->newest->newer) = n;
+	u->newest = n;
+	u->idle += n->size;
+	u->busy -= n->size;
+}
+
+static void
+list_remove(struct units *u, struct unit *n)
+{
+	*(n->older == NULL ? &u->oldest : &n->older->newer) = n->newer;
+	*(n->newer == NULL ? &u->newest : &n->newer->older) = n->older;
+	u->idle -= n->size;
+	u->busy += n->size;
+}
+
+/* The table */
+
+static struct unit **
+slot_of(struct units *u, struct unit_id id)
+{
+	uint64_t h = ((uintptr_t)id.source / sizeof(*id.source) + id.unit) *
+	    UINT64_C(0x9e3779b97f4a7c15);
+
+	return &u->table[h >> 52];
+}
+
+static struct unit *
+find(struct units *u, struct unit_id id)
+{
+	struct unit *n = *slot_of(u, id);
+
+	while (n != NULL && (n->id.unit != id.unit ||
+	    n->id.source != id.source))
+		n = n->next;
+	return n;
+}
+
+/* Frees a unit that has no users and is not in the list. */
+static void
+discard(struct units *u, struct unit *n)
+{
+	struct unit **at = slot_of(u, n->id);
+
+	while (*at != n)
+		at = &(*at)->next;
+	*at = n->next;
+	u->busy -= n->size;
+	fetcher_free(u->fetcher, n);
+	sys_free(n);
+}
+
+/*
+ * Frees unused units until the total of idle and busy bytes is within the
+ * limit.
+ */
+static void
+trim(struct units *u)
+{
+	while (u->oldest != NULL && u->idle + u->busy > u->limit) {
+		struct unit *old = u->oldest;
+
+		list_remove(u, old);
+		discard(u, old);
+	}
+}
+
+static struct unit *
+new_unit(struct units *u, struct unit_id id)
+{
+	struct unit *n = sys_calloc(1, sizeof(*n));
+	size_t count;
+	const struct layer_unit *all = layer_units(id.source->layer, &count);
+
+	if (n == NULL)
+		return NULL;
+	n->id = id;
+	n->size = all[id.unit].content;
+	n->stored = all[id.unit].stored;
+	n->serial = ++u->serial;
+	n->next = *slot_of(u, id);
+	*slot_of(u, id) = n;
+	u->busy += n->size + n->stored;
+	return n;
+}
+
+/*
+ * Returns a reference to the unit, or NULL if out of memory; sets *mine if the
+ * unit is new.
+ */
+static struct unit *
+hold(struct units *u, struct unit_id id, bool *mine)
+{
+	struct unit *n = find(u, id);
+
+	*mine = n == NULL;
+	if (n == NULL)
+		n = new_unit(u, id);
+	else if (n->users == 0)
+		list_remove(u, n);
+	if (n != NULL)
+		n->users++;
+	return n;
+}
+
+static void
+release(struct units *u, struct unit *n)
+{
+	if (--n->users > 0)
+		return;
+	if (n->state == UNIT_FAILED) {
+		discard(u, n);
+	} else {
+		list_add(u, n);
+		trim(u);
+	}
+	pthread_cond_broadcast(&u->room);
+}
+
+/* Room */
+
+/* Returns the number of bytes by which u->busy would grow. */
+static uint64_t
+demand(struct units *u, const struct unit_id *ids, size_t count)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct unit *n = find(u, ids[i]);
+		const struct layer_unit *all;
+		size_t number;
+
+		if (n == NULL) {
+			all = layer_units(ids[i].source->layer, &number);
+			bytes += all[ids[i].unit].content +
+			    all[ids[i].unit].stored;
+		} else if (n->users == 0) {
+			bytes += n->size;
+		}
+	}
+	return bytes;
+}
+
+static bool
+fits(const struct units *u, uint64_t bytes, uint64_t limit)
+{
+	return u->busy == 0 || (bytes <= limit && u->busy <= limit - bytes);
+}
+
+/* Waits until there is space for the units. */
+static void
+wait_for_room(struct units *u, const struct unit_id *ids, size_t count,
+    bool is_read)
+{
+	uint64_t number;
+
+	if (!is_read) {
+		while (u->asked != u->admitted ||
+		    !fits(u, demand(u, ids, count), u->limit / 2))
+			pthread_cond_wait(&u->room, &u->lock);
+		return;
+	}
+	/* no additional space for units that are in use or being fetched */
+	if (demand(u, ids, count) == 0)
+		return;
+	number = u->asked++;
+	while (number != u->admitted ||
+	    !fits(u, demand(u, ids, count), u->limit))
+		pthread_cond_wait(&u->room, &u->lock);
+	u->admitted++;
+	pthread_cond_broadcast(&u->room);
+}
+
+/* Getting */
+
+static int
+wait_for(struct units *u, struct unit *n)
+{
+	while (n->state == UNIT_FETCHING)
+		pthread_cond_wait(&u->changed, &u->lock);
+	return n->state == UNIT_READY ? 0 : n->rc;
+}
+
+/* Finds the units that are neither present nor being fetched. */
+static int
+claim(struct units *u, const struct unit_id *ids, size_t count,
+    struct unit *got[], struct unit *mine[], size_t *mine_count)
+{
+	bool is_mine;
+
+	*mine_count = 0;
+	for (size_t i = 0; i < count; i++) {
+		got[i] = hold(u, ids[i], &is_mine);
+		if (got[i] == NULL) {
+			memset(got + i, 0, (count - i) * sizeof(*got));
+			return -ENOMEM;
+		}
+		if (is_mine)
+			mine[(*mine_count)++] = got[i];
+	}
+	trim(u);
+	return 0;
+}
+
+static void
+settle(struct units *u, struct unit *mine[], size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		mine[i]->state = mine[i]->rc == 0 ? UNIT_READY : UNIT_FAILED;
+		u->busy -= mine[i]->stored;
+	}
+	pthread_cond_broadcast(&u->changed);
+	pthread_cond_broadcast(&u->room);
+}
+
+int
+units_get(struct units *u, const struct unit_id *ids, size_t count,
+    enum http_phase phase, struct unit *got[])
+{
+	struct unit *mine[UNITS_MAX];
+	size_t n;
+	int rc, failed;
+
+	pthread_mutex_lock(&u->lock);
+	wait_for_room(u, ids, count, phase == HTTP_READ);
+	failed = claim(u, ids, count, got, mine, &n);
+	pthread_mutex_unlock(&u->lock);
+	if (n > 0)
+		fetcher_fetch(u->fetcher, mine, n, phase);
+	pthread_mutex_lock(&u->lock);
+	settle(u, mine, n);
+	rc = failed;
+	for (size_t i = 0; i < count && got[i] != NULL; i++) {
+		failed = wait_for(u, got[i]);
+		rc = rc == 0 ? failed : rc;
+	}
+	for (size_t i = 0; rc != 0 && i < count && got[i] != NULL; i++)
+		release(u, got[i]);
+	pthread_mutex_unlock(&u->lock);
+	return rc;
+}
+
+void
+units_release(struct units *u, struct unit *unit)
+{
+	pthread_mutex_lock(&u->lock);
+	release(u, unit);
+	pthread_mutex_unlock(&u->lock);
+}
+
+const uint8_t *
+unit_data(const struct unit *unit)
+{
+	return unit->content.data;
+}
+
+uint64_t
+unit_serial(const struct unit *unit)
+{
+	return unit->serial;
+}
+
+bool
+units_copy(struct units *u, struct unit_id id, uint64_t offset, size_t size,
+    uint8_t *buf)
+{
+	struct unit *n;
+	bool mine;
+
+	pthread_mutex_lock(&u->lock);
+	n = find(u, id);
+	if (n != NULL)
+		n = n->state == UNIT_READY ? hold(u, id, &mine) : NULL;
+	pthread_mutex_unlock(&u->lock);
+	if (n == NULL)
+		return false;
+	memcpy(buf, n->content.data + offset, size);
+	units_release(u, n);
+	return true;
+}
+
+bool
+units_has(struct units *u, struct unit_id id)
+{
+	bool has;
+
+	pthread_mutex_lock(&u->lock);
+	has = find(u, id) != NULL;
+	pthread_mutex_unlock(&u->lock);
+	return has;
+}
+
+void
+units_counted(struct units *u, struct units_counts *c)
+{
+	fetcher_counted(u->fetcher, c);
+}
+
+int
+units_open(struct units **out, uint64_t limit)
+{
+	struct units *u = sys_calloc(1, sizeof(*u));
+	int rc = u == NULL ? -ENOMEM : fetcher_open(&u->fetcher,
+	    limit / SPARE_PART);
+
+	if (rc != 0) {
+		sys_free(u);
+		return rc;
+	}
+	u->limit = limit;
+	pthread_mutex_init(&u->lock, NULL);
+	pthread_cond_init(&u->changed, NULL);
+	pthread_cond_init(&u->room, NULL);
+	*out = u;
+	return 0;
+}
+
+void
+units_forget(struct units *u, struct units_source *source)
+{
+	struct unit *next;
+
+	pthread_mutex_lock(&u->lock);
+	for (struct unit *n = u->oldest; n != NULL; n = next) {
+		next = n->newer;
+		if (n->id.source != source)
+			continue;
+		list_remove(u, n);
+		discard(u, n);
+	}
+	pthread_mutex_unlock(&u->lock);
+	fetcher_forget(source);
+}
+
+void
+units_close(struct units *u)
+{
+	if (u == NULL)
+		return;
+	fetcher_close(u->fetcher);
+	pthread_cond_destroy(&u->changed);
+	pthread_cond_destroy(&u->room);
+	pthread_mutex_destroy(&u->lock);
+	sys_free(u);
+}
