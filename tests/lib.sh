@@ -9,7 +9,8 @@
 # await COMMAND...           waits for it to succeed, for 300 s at most
 # skip REASON                one property cannot be tested here
 # skip_all REASON            nothing here can be tested: exit 77
-# The command's output is shown only if it failed.
+# The command's output is shown only if it failed.  With COLDPRESS_TEST_STOP a
+# test ends at its first failure.
 
 count=0
 failed=0
@@ -23,6 +24,7 @@ not_ok() {
 	count=$((count + 1))
 	failed=$((failed + 1))
 	echo "not ok $count - $1"
+	[ -z "${COLDPRESS_TEST_STOP:-}" ] || exit 1
 }
 
 t() {
