@@ -5,7 +5,7 @@
 #include "lazy/vfs/units.h"
 
 #include "layer_made.h"
-#include "units_spare.h"
+#include "units_private.h"
 
 #include "base/hex.h"
 #include "engine/digest/digest.h"
@@ -23,8 +23,7 @@ enum { UNITS = 48, SIZE = 40000, THREADS = 8, ROUNDS = 300, FIT = 4 };
 struct bench {
 	struct made made;
 	struct layer_blobs blobs;
-	struct layer *layer;
-	struct units_source source;
+	struct vfs_source source;
 	struct units *units;
 	atomic_int reading, most, reads, forgotten;
 	int wrong;			/* reads that give wrong bytes */
@@ -65,6 +64,9 @@ forget(void *arg, const struct layer_range *r)
 	atomic_fetch_add(&b->forgotten, 1);
 }
 
+static const struct vfs_source_ops slow = { .read = read_slowly,
+	.forget = forget };
+
 static void
 add_file(struct bench *b, struct strbuf *json, uint32_t unit)
 {
@@ -96,11 +98,11 @@ begin(struct bench *b, uint64_t limit)
 	made_end(&b->made, MADE_ESTARGZ, json.data, json.len);
 	strbuf_free(&json);
 	b->blobs = made_blobs(&b->made);
-	assert_int_equal(layer_open(&b->layer, &b->blobs, NULL, why), 0);
-	(void)layer_units(b->layer, &count);
+	b->source = (struct vfs_source){ .ops = &slow, .arg = b };
+	assert_int_equal(layer_open(&b->source.layer, &b->blobs, NULL, why),
+	    0);
+	(void)layer_units(b->source.layer, &count);
 	assert_int_equal(count, UNITS);
-	b->source = (struct units_source){ .layer = b->layer,
-		.read = read_slowly, .forget = forget, .arg = b };
 	assert_int_equal(units_open(&b->units, limit), 0);
 }
 
@@ -109,7 +111,7 @@ end(struct bench *b)
 {
 	units_forget(b->units, &b->source);
 	units_close(b->units);
-	layer_close(b->layer);
+	layer_close(b->source.layer);
 	strbuf_free(&b->made.b);
 }
 
@@ -124,7 +126,7 @@ static uint64_t
 cost(struct bench *b)
 {
 	size_t count;
-	const struct layer_unit *u = layer_units(b->layer, &count);
+	const struct layer_unit *u = layer_units(b->source.layer, &count);
 	uint64_t most = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -334,32 +336,32 @@ static void
 spares(void **state)
 {
 	enum { LARGE = 3 << 20, LIMIT = 7 << 20 };
-	struct spare a, b, c;
-	struct spares *s;
+	struct units_spare a, b, c;
+	struct units_spares *s;
 	uint8_t *first;
 
 	(void)state;
-	assert_int_equal(spares_open(&s, LIMIT), 0);
-	assert_int_equal(spares_take(s, LARGE, &a), 0);
+	assert_int_equal(units_spares_open(&s, LIMIT), 0);
+	assert_int_equal(units_spares_take(s, LARGE, &a), 0);
 	assert_true(a.room >= LARGE);
 	first = a.data;
-	spares_give(s, &a);
-	assert_int_equal(spares_take(s, LARGE / 4, &b), 0);
+	units_spares_give(s, &a);
+	assert_int_equal(units_spares_take(s, LARGE / 4, &b), 0);
 	assert_ptr_not_equal(b.data, first);
-	assert_int_equal(spares_take(s, LARGE - 5000, &a), 0);
+	assert_int_equal(units_spares_take(s, LARGE - 5000, &a), 0);
 	assert_ptr_equal(a.data, first);
-	assert_int_equal(spares_take(s, LARGE, &c), 0);
+	assert_int_equal(units_spares_take(s, LARGE, &c), 0);
 	assert_ptr_not_equal(c.data, first);
 	/* the limit applies to kept units, not to those in use */
-	spares_give(s, &a);
-	spares_give(s, &b);
-	spares_give(s, &c);
-	assert_int_equal(spares_take(s, LARGE, &a), 0);
+	units_spares_give(s, &a);
+	units_spares_give(s, &b);
+	units_spares_give(s, &c);
+	assert_int_equal(units_spares_take(s, LARGE, &a), 0);
 	assert_ptr_equal(a.data, c.data);
-	spares_give(s, &a);
-	a = (struct spare){ .data = NULL };
-	spares_give(s, &a);
-	spares_close(s);
+	units_spares_give(s, &a);
+	a = (struct units_spare){ .data = NULL };
+	units_spares_give(s, &a);
+	units_spares_close(s);
 }
 
 int

@@ -83,11 +83,7 @@ bool http_same_server(const char *a, const char *b);
 int http_object_open(struct http_object **o, struct http *h, const char *url);
 void http_object_close(struct http_object *o);	/* may be NULL */
 
-/*
- * These functions return, for messages, the URL and the reason why the last
- * call failed.
- */
-const char *http_object_url(const struct http_object *o);
+/* Returns, for messages, the reason why the last call failed. */
 void http_object_why(struct http_object *o, char why[LAYER_WHY]);
 
 /*

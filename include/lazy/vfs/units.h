@@ -19,34 +19,18 @@
 #ifndef COLDPRESS_LAZY_VFS_UNITS_H
 #define COLDPRESS_LAZY_VFS_UNITS_H
 
-#include "lazy/http/http.h"
-#include "lazy/layer.h"
+#include "lazy/vfs/vfs_source.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum { UNITS_MAX = 64, UNITS_TRIES = 3 };
 
-struct units_decoder;
-
-/* A layer, and the source of its bytes; all other fields are initially zero. */
-struct units_source {
-	const struct layer *layer;
-	int (*read)(void *arg, const struct layer_range *r, size_t count,
-	    enum http_phase phase);
-	/* Notifies the source that the data of this range was wrong. */
-	void (*forget)(void *arg, const struct layer_range *r);
-	void *arg;
-	struct units_decoder *idle;	/* guarded by the lock in struct units,
-					 * as are the tags */
-	uint64_t *tags;			/* tags of verified bytes, by unit */
-};
-
 struct units;
 struct unit;
 
 struct unit_id {
-	struct units_source *source;	/* owned by the caller */
+	struct vfs_source *source;	/* owned by the caller */
 	uint32_t unit;
 };
 
@@ -67,7 +51,7 @@ void units_close(struct units *u);
  * Frees all of a source's data.  Its units must be neither in use nor used
  * later.
  */
-void units_forget(struct units *u, struct units_source *source);
+void units_forget(struct units *u, struct vfs_source *source);
 
 /*
  * Gets count units (at most UNITS_MAX), each of which must be released.

@@ -1,6 +1,14 @@
 /*
- * http.c - opening and closing the HTTP client and its objects
+ * http.c - the HTTP client, its thread, and its objects
  * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Active libcurl handles belong to the thread, so connections are shared and
+ * kept alive.  Other threads add transfers to a queue, wake the thread, and
+ * wait.
+ *
+ * In libcurl a transfer may wait indefinitely for a connection.  Here such a
+ * transfer is ended if no data has been received on any connection for some
+ * time.  A rejected certificate is data, too.
  */
 #include "http_private.h"
 
@@ -11,8 +19,168 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The thread */
+
+/* The interval between checks for stalled transfers. */
+enum { POLL_MS = 200, IDLE_MS = 60000 };
+
+static void
+end_transfer(struct http *h, struct http_transfer *t, CURLcode code)
+{
+	struct http_transfer **at = &h->running;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	pthread_mutex_lock(&h->lock);
+	t->code = code;
+	t->done = true;
+	pthread_cond_broadcast(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* Starts the queued transfers. Returns whether the thread should continue. */
+static bool
+begin_queued(struct http *h)
+{
+	struct http_transfer *t, *next;
+	bool stop;
+
+	pthread_mutex_lock(&h->lock);
+	t = h->queue;
+	h->queue = NULL;
+	stop = h->stop;
+	pthread_mutex_unlock(&h->lock);
+	for (; t != NULL; t = next) {
+		next = t->next;
+		t->queued_ns = sys_now_ns();
+		t->next = h->running;
+		h->running = t;
+		if (curl_multi_add_handle(h->multi, t->easy) != CURLM_OK)
+			end_transfer(h, t, CURLE_OUT_OF_MEMORY);
+	}
+	return !stop;
+}
+
+static void
+end_finished(struct http *h)
+{
+	struct http_transfer *t;
+	CURLMsg *m;
+	int more;
+
+	while ((m = curl_multi_info_read(h->multi, &more)) != NULL) {
+		CURLcode code = m->data.result;
+
+		if (m->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &t);
+		curl_multi_remove_handle(h->multi, t->easy);
+		if (code == CURLE_PEER_FAILED_VERIFICATION)
+			h->heard_ns = sys_now_ns();
+		end_transfer(h, t, code);
+	}
+}
+
+static bool
+is_stuck(const struct http *h, const struct http_transfer *t)
+{
+	uint64_t heard_ns = h->heard_ns > t->queued_ns ? h->heard_ns :
+	    t->queued_ns;
+
+	return t->since_ns == 0 && sys_now_ns() - heard_ns >= t->stall_ns;
+}
+
+/* Ends transfers that have waited too long for a connection. */
+static void
+end_stuck(struct http *h)
+{
+	struct http_transfer *next;
+
+	for (struct http_transfer *t = h->running; t != NULL; t = next) {
+		next = t->next;
+		if (!is_stuck(h, t))
+			continue;
+		curl_multi_remove_handle(h->multi, t->easy);
+		t->stalled = true;
+		end_transfer(h, t, CURLE_OPERATION_TIMEDOUT);
+	}
+}
+
+static void *
+transfer_all(void *arg)
+{
+	struct http *h = arg;
+	int running;
+
+	while (begin_queued(h)) {
+		curl_multi_perform(h->multi, &running);
+		end_finished(h);
+		end_stuck(h);
+		curl_multi_poll(h->multi, NULL, 0, running > 0 ? POLL_MS :
+		    IDLE_MS, NULL);
+	}
+	return NULL;
+}
+
 static int
-copy(char **to, const char *s)
+thread_start(struct http *h)
+{
+	int rc;
+
+	h->multi = curl_multi_init();
+	if (h->multi == NULL)
+		return -ENOMEM;
+	curl_multi_setopt(h->multi, CURLMOPT_PIPELINING,
+	    (long)CURLPIPE_MULTIPLEX);
+	curl_multi_setopt(h->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+	    (long)h->o.connections);
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_cond_init(&h->changed, NULL);
+	rc = sys_thread(&h->thread, transfer_all, h);
+	if (rc != 0) {
+		pthread_cond_destroy(&h->changed);
+		pthread_mutex_destroy(&h->lock);
+		curl_multi_cleanup(h->multi);
+	}
+	return rc;
+}
+
+static void
+thread_stop(struct http *h)
+{
+	pthread_mutex_lock(&h->lock);
+	h->stop = true;
+	pthread_mutex_unlock(&h->lock);
+	curl_multi_wakeup(h->multi);
+	pthread_join(h->thread, NULL);
+	pthread_cond_destroy(&h->changed);
+	pthread_mutex_destroy(&h->lock);
+	curl_multi_cleanup(h->multi);
+}
+
+void
+http_run(struct http *h, struct http_transfer *const *t, size_t count)
+{
+	pthread_mutex_lock(&h->lock);
+	/* the queue is a stack, so push in reverse order */
+	for (size_t i = count; i-- > 0; ) {
+		t[i]->next = h->queue;
+		h->queue = t[i];
+	}
+	pthread_mutex_unlock(&h->lock);
+	curl_multi_wakeup(h->multi);
+	pthread_mutex_lock(&h->lock);
+	for (size_t i = 0; i < count; i++)
+		while (!t[i]->done)
+			pthread_cond_wait(&h->changed, &h->lock);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* Opening and closing */
+
+static int
+copy_text(char **to, const char *s)
 {
 	if (s == NULL)
 		return 0;
@@ -21,7 +189,7 @@ copy(char **to, const char *s)
 }
 
 static void
-release(struct http *h)
+client_free(struct http *h)
 {
 	struct http_host *next;
 
@@ -42,31 +210,31 @@ http_open(struct http **out, const struct http_options *o,
     char why[LAYER_WHY])
 {
 	struct http *h = sys_calloc(1, sizeof(*h));
-	int rc = h == NULL ? -ENOMEM : 0;
+	int rc = -ENOMEM;
 
 	snprintf(why, LAYER_WHY, "%s", strerror(ENOMEM));
-	if (rc != 0)
+	if (h == NULL)
 		return rc;
 	h->o = *o;
-	if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK)
-		rc = -ENOMEM;
-	if (rc == 0)
-		rc = copy(&h->credentials, o->credentials);
-	if (rc == 0)
-		rc = copy(&h->credentials_for, o->credentials_for);
-	if (rc == 0)
-		rc = copy(&h->ca_file, o->ca_file);
-	if (rc == 0 && o->auth_file != NULL)
+	if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK ||
+	    copy_text(&h->credentials, o->credentials) != 0 ||
+	    copy_text(&h->credentials_for, o->credentials_for) != 0 ||
+	    copy_text(&h->ca_file, o->ca_file) != 0)
+		goto fail;
+	if (o->auth_file != NULL) {
 		rc = http_auth_load(h, o->auth_file, why);
-	if (rc == 0) {
-		rc = http_thread_start(h);
 		if (rc != 0)
-			snprintf(why, LAYER_WHY, "%s", strerror(-rc));
+			goto fail;
 	}
-	if (rc != 0)
-		release(h);
-	else
-		*out = h;
+	rc = thread_start(h);
+	if (rc != 0) {
+		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
+		goto fail;
+	}
+	*out = h;
+	return 0;
+fail:
+	client_free(h);
 	return rc;
 }
 
@@ -75,8 +243,8 @@ http_close(struct http *h)
 {
 	if (h == NULL)
 		return;
-	http_thread_stop(h);
-	release(h);
+	thread_stop(h);
+	client_free(h);
 }
 
 /* Objects */
@@ -93,7 +261,7 @@ find_host(struct http *h, const char *origin)
 	for (i = h->hosts; i != NULL && strcmp(i->origin, origin) != 0; )
 		i = i->next;
 	if (i == NULL && (i = sys_calloc(1, sizeof(*i))) != NULL) {
-		if (copy(&i->origin, origin) == 0) {
+		if (copy_text(&i->origin, origin) == 0) {
 			i->next = h->hosts;
 			h->hosts = i;
 		} else {
@@ -118,7 +286,7 @@ http_object_open(struct http_object **out, struct http *h, const char *url)
 		return -ENOMEM;
 	o->h = h;
 	o->host = find_host(h, origin);
-	if (o->host == NULL || copy(&o->url, url) != 0) {
+	if (o->host == NULL || copy_text(&o->url, url) != 0) {
 		http_object_close(o);
 		return -ENOMEM;
 	}
@@ -133,12 +301,6 @@ http_object_close(struct http_object *o)
 		return;
 	sys_free(o->url);
 	sys_free(o);
-}
-
-const char *
-http_object_url(const struct http_object *o)
-{
-	return o->url;
 }
 
 void

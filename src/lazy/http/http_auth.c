@@ -1,6 +1,9 @@
 /*
  * http_auth.c - credentials and tokens, sent only to the intended hosts
  * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source of the file's format: containers-auth.json(5).  Helper programs are
+ * not run.
  */
 #include "http_private.h"
 
@@ -15,8 +18,78 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { FILE_MAX = 1 << 20, TOKEN_MAX = 64 << 10 };
+
+/* The parts of a URL that determine the credentials */
+
+bool
+http_is_secure(const char *url)
+{
+	return strncasecmp(url, "https:", 6) == 0;
+}
+
+bool
+http_origin(const char *url, char origin[HTTP_URL])
+{
+	char *scheme = NULL, *host = NULL, *port = NULL;
+	CURLU *u = curl_url();
+	bool ok;
+	int n;
+
+	*origin = '\0';
+	if (u == NULL)
+		return false;
+	ok = curl_url_set(u, CURLUPART_URL, url, 0) == CURLUE_OK &&
+	    curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+	    curl_url_get(u, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+	    curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) ==
+	    CURLUE_OK && (strcmp(scheme, "http") == 0 ||
+	    strcmp(scheme, "https") == 0);
+	if (ok) {
+		n = snprintf(origin, HTTP_URL, "%s://%s:%s", scheme, host,
+		    port);
+		ok = n > 0 && n < HTTP_URL;
+	}
+	curl_free(scheme);
+	curl_free(host);
+	curl_free(port);
+	curl_url_cleanup(u);
+	return ok;
+}
+
+bool
+http_same_server(const char *a, const char *b)
+{
+	char x[HTTP_URL], y[HTTP_URL];
+
+	return http_origin(a, x) && http_origin(b, y) && strcmp(x, y) == 0;
+}
+
+bool
+http_realm_of(const char *url, char prefix[HTTP_URL])
+{
+	static const char *const ends[] = { "/blobs/", "/manifests/",
+		"/referrers/" };
+	const char *path = strstr(url, "://"), *end = NULL;
+	size_t used;
+
+	if (!http_origin(url, prefix))
+		return false;
+	path = path == NULL ? NULL : strchr(path + 3, '/');
+	if (path == NULL || strncmp(path, "/v2/", 4) != 0)
+		return true;
+	for (size_t i = 0; end == NULL && i < sizeof(ends) / sizeof(*ends); i++)
+		end = strstr(path, ends[i]);
+	used = strlen(prefix);
+	if (end != NULL && used + (size_t)(end - path) < HTTP_URL)
+		snprintf(prefix + used, HTTP_URL - used, "%.*s",
+		    (int)(end - path), path);
+	return true;
+}
+
+/* The file */
 
 int
 http_auth_load(struct http *h, const char *path, char why[LAYER_WHY])
@@ -40,6 +113,56 @@ http_auth_load(struct http *h, const char *path, char why[LAYER_WHY])
 		snprintf(why, LAYER_WHY, "%.100s: %.100s", path, unread);
 	return rc;
 }
+
+/*
+ * Returns whether a key in the file, with or without scheme and path, matches a
+ * host, which includes the port; a default port may be omitted from the key.
+ */
+static bool
+is_host(const char *key, const char *host)
+{
+	static const char *const ports[] = { ":443", ":80" };
+	const char *scheme = strstr(key, "://");
+	size_t n;
+
+	if (scheme != NULL)
+		key = scheme + 3;
+	n = strcspn(key, "/");
+	if (strncmp(host, key, n) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(ports) / sizeof(*ports); i++)
+		if (strcmp(host + n, ports[i]) == 0)
+			return true;
+	return host[n] == '\0';
+}
+
+/*
+ * Finds the base64 of "user:password" for a host in an auth file's text; the
+ * result must be freed with sys_free().  Returns 0, -ENOENT or -EBADMSG.
+ */
+static int
+lookup(const char *text, size_t len, const char *host, char **base64)
+{
+	char why[JSON_WHY];
+	const char *found = NULL;
+	yajl_val root, all;
+	int rc = json_parse(&root, text, len, why);
+
+	if (rc != 0)
+		return rc;
+	all = json_member(root, "auths", yajl_t_object);
+	for (size_t i = 0; all != NULL && found == NULL &&
+	    i < YAJL_GET_OBJECT(all)->len; i++)
+		if (is_host(YAJL_GET_OBJECT(all)->keys[i], host))
+			found = json_text(YAJL_GET_OBJECT(all)->values[i],
+			    "auth");
+	*base64 = found == NULL ? NULL : strcopy(found);
+	rc = found == NULL ? -ENOENT : *base64 == NULL ? -ENOMEM : 0;
+	yajl_tree_free(root);
+	return rc;
+}
+
+/* What is sent to whom */
 
 static void
 grant_free(struct http_grant *g)
@@ -83,7 +206,7 @@ http_auth_find(struct http *h, const char *url)
  * value.
  */
 static int
-keep(struct http *h, const char *url, char *value)
+keep_grant(struct http *h, const char *url, char *value)
 {
 	char prefix[HTTP_URL];
 	struct http_grant *g, **at;
@@ -136,8 +259,8 @@ basic(struct http *h, const char *url)
 	    http_same_server(url, h->credentials_for))
 		base64 = to_base64(h->credentials);
 	else if (h->auths.data != NULL && http_origin(url, origin) &&
-	    http_auth_lookup(h->auths.data, h->auths.len,
-	    strstr(origin, "://") + 3, &base64) != 0)
+	    lookup(h->auths.data, h->auths.len, strstr(origin, "://") + 3,
+	    &base64) != 0)
 		base64 = NULL;
 	if (base64 != NULL && asprintf(&value, "Basic %s", base64) == -1)
 		value = NULL;
@@ -202,12 +325,15 @@ get_token(struct http *h, const char *url, const struct http_challenge *c,
 		return -EACCES;
 	}
 	rc = token_url(c, from);
+	if (rc != 0)
+		return rc;
 	login = basic(h, url);
-	if (rc == 0 && login != NULL &&
-	    asprintf(&field, "Authorization: %s", login) == -1)
-		rc = -ENOMEM;
-	if (rc == 0)
-		rc = http_get_as(h, from, field, TOKEN_MAX, &d, why);
+	if (login != NULL && asprintf(&field, "Authorization: %s", login) ==
+	    -1) {
+		free(login);
+		return -ENOMEM;
+	}
+	rc = http_get_as(h, from, field, TOKEN_MAX, &d, why);
 	if (rc == 0)
 		rc = take_token(&d, value, why);
 	http_document_free(&d);
@@ -233,5 +359,5 @@ http_auth_answer(struct http *h, const char *url,
 		snprintf(why, LAYER_WHY, "the server asks for credentials");
 		return -EACCES;
 	}
-	return keep(h, url, value);
+	return keep_grant(h, url, value);
 }

@@ -19,7 +19,7 @@ struct getting {
 };
 
 static int
-begin(void *arg, const struct http_reply *r)
+begin_document(void *arg, const struct http_reply *r)
 {
 	struct getting *g = arg;
 
@@ -30,7 +30,7 @@ begin(void *arg, const struct http_reply *r)
 }
 
 static int
-take(void *arg, const void *data, size_t len)
+take_document(void *arg, const void *data, size_t len)
 {
 	struct getting *g = arg;
 
@@ -48,7 +48,8 @@ get_once(struct http *h, const char *url, const char *field, struct getting *g,
 {
 	int rc;
 
-	*t = (struct http_transfer){ .begin = begin, .body = take, .arg = g };
+	*t = (struct http_transfer){ .begin = begin_document,
+		.body = take_document, .arg = g };
 	g->t = t;
 	strbuf_clear(&g->d->body);
 	rc = http_transfer_open(t, h, url, NULL, field);
@@ -65,7 +66,7 @@ get_once(struct http *h, const char *url, const char *field, struct getting *g,
 }
 
 static int
-get(struct http *h, const char *url, const char *field, bool answering,
+get_document(struct http *h, const char *url, const char *field, bool answering,
     size_t max, struct http_document *d, char why[LAYER_WHY])
 {
 	struct getting g = { .d = d, .max = max };
@@ -99,14 +100,14 @@ http_get(struct http *h, const char *url, const char *accept, size_t max,
 
 	snprintf(field, sizeof(field), "Accept: %s", accept == NULL ? "*/*" :
 	    accept);
-	return get(h, url, field, true, max, d, why);
+	return get_document(h, url, field, true, max, d, why);
 }
 
 int
 http_get_as(struct http *h, const char *url, const char *field, size_t max,
     struct http_document *d, char why[LAYER_WHY])
 {
-	return get(h, url, field, false, max, d, why);
+	return get_document(h, url, field, false, max, d, why);
 }
 
 void
@@ -141,7 +142,7 @@ take_answer(void *arg, const void *data, size_t len)
 }
 
 static void
-describe(const struct http_transfer *t, struct http_answer *a)
+describe_reply(const struct http_transfer *t, struct http_answer *a)
 {
 	static const char *const names[] = { [CURL_HTTP_VERSION_1_0] =
 		"HTTP/1.0", [CURL_HTTP_VERSION_1_1] = "HTTP/1.1",
@@ -177,7 +178,7 @@ http_ask(struct http *h, const char *url, const char *ranges, size_t max,
 		if (rc == 0) {
 			http_run(h, &all, 1);
 			http_transfer_count(h, &t, HTTP_INDEX);
-			describe(&t, a);
+			describe_reply(&t, a);
 			rc = http_judge(&t, why);
 		}
 		own = a->status == 401 && http_is_own(&t, url);

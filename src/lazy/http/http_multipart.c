@@ -28,7 +28,7 @@ begin_body(struct multipart *m)
 }
 
 static int
-field(struct multipart *m)
+head_field(struct multipart *m)
 {
 	static const char name[] = "Content-Range:";
 
@@ -80,7 +80,7 @@ end_line(struct multipart *m)
 	if (m->state != MULTIPART_HEAD)
 		rc = between(m);
 	else
-		rc = m->length == 0 ? begin_body(m) : field(m);
+		rc = m->length == 0 ? begin_body(m) : head_field(m);
 	m->length = 0;
 	return rc;
 }

@@ -2,10 +2,10 @@
  * http_private.h - declarations shared by the parts of the HTTP client
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * http_thread.c runs the transfers that http_transfer.c sets up; http_auth.c
- * manages credentials; http_read.c divides a read into requests
- * (http_request.c), and http_again.c decides whether to retry; http_get.c
- * fetches small documents.
+ * The thread of http.c runs the transfers that http_transfer.c sets up;
+ * http_auth.c manages credentials; http_read.c divides a read into requests
+ * (http_request.c), and http_again.c decides whether and when to retry;
+ * http_get.c fetches small documents.
  */
 #ifndef COLDPRESS_HTTP_PRIVATE_H
 #define COLDPRESS_HTTP_PRIVATE_H
@@ -128,10 +128,7 @@ struct http {
 	struct http_counts counts[HTTP_PHASES];
 };
 
-/* http_thread.c */
-
-int http_thread_start(struct http *h);
-void http_thread_stop(struct http *h);
+/* http.c */
 
 /* Runs the transfers, several at a time, and waits for all of them. */
 void http_run(struct http *h, struct http_transfer *const *t, size_t count);
@@ -178,6 +175,18 @@ int http_judge(const struct http_transfer *t, char why[LAYER_WHY]);
 
 /* http_auth.c */
 
+bool http_is_secure(const char *url);
+
+/*
+ * Writes the URL's "scheme://host:port".  Returns false if the URL is invalid.
+ */
+bool http_origin(const char *url, char origin[HTTP_URL]);
+
+/*
+ * Writes the origin and, for the URL of a registry, "/v2/NAME".
+ */
+bool http_realm_of(const char *url, char prefix[HTTP_URL]);
+
 /* Reads and checks auth_file. */
 int http_auth_load(struct http *h, const char *path, char why[LAYER_WHY]);
 void http_auth_free(struct http *h);
@@ -195,45 +204,6 @@ char *http_auth_find(struct http *h, const char *url);
  */
 int http_auth_answer(struct http *h, const char *url,
     const struct http_challenge *c, char why[LAYER_WHY]);
-
-/* http_auth_file.c */
-
-/*
- * Finds the base64 of "user:password" for a host in an auth file's text; the
- * result must be freed with sys_free().  Returns 0, -ENOENT or -EBADMSG.
- */
-int http_auth_lookup(const char *text, size_t len, const char *host,
-    char **base64);
-
-/* http_pause.c */
-
-/* The attempts made, and the time left for more. */
-/*
- * The attempts within timeout_s.  If other stalled transfers occupy all
- * connections, an attempt takes longer; as many are made nevertheless.
- */
-enum { HTTP_TRIES = 3 };
-
-struct http_patience {
-	uint64_t limit_ns;		/* time allowed without progress */
-	uint64_t deadline_ns;
-	unsigned tries;
-	bool answered;			/* a challenge has been handled since
-					 * the last progress */
-	bool lost;			/* the last attempt's connection failed */
-};
-
-void http_patience_start(struct http_patience *p, unsigned timeout_s);
-
-/* Records progress, which restarts the timeout. */
-void http_patience_renew(struct http_patience *p);
-
-/*
- * Sleeps before the next attempt, for retry_after seconds if that is not 0.
- * Returns 0, or -ETIMEDOUT if the pause would exceed the deadline and either
- * there have been HTTP_TRIES attempts or the server requested the pause.
- */
-int http_patience_pause(struct http_patience *p, unsigned retry_after);
 
 /* http_request.c */
 
@@ -277,6 +247,33 @@ int http_request_judge(struct http_request *q, char why[LAYER_WHY]);
 
 /* http_again.c */
 
+/*
+ * The attempts within timeout_s.  If other stalled transfers occupy all
+ * connections, an attempt takes longer; as many are made nevertheless.
+ */
+enum { HTTP_TRIES = 3 };
+
+struct http_patience {
+	uint64_t limit_ns;		/* time allowed without progress */
+	uint64_t deadline_ns;
+	unsigned tries;
+	bool answered;			/* a challenge has been handled since
+					 * the last progress */
+	bool lost;			/* the last attempt's connection failed */
+};
+
+void http_patience_start(struct http_patience *p, unsigned timeout_s);
+
+/* Records progress, which restarts the timeout. */
+void http_patience_renew(struct http_patience *p);
+
+/*
+ * Sleeps before the next attempt, for retry_after seconds if that is not 0.
+ * Returns 0, or -ETIMEDOUT if the pause would exceed the deadline and either
+ * there have been HTTP_TRIES attempts or the server requested the pause.
+ */
+int http_patience_pause(struct http_patience *p, unsigned retry_after);
+
 /* Returns whether the reply came from the original host, without a redirect. */
 bool http_is_own(const struct http_transfer *t, const char *url);
 
@@ -305,19 +302,5 @@ void http_proxy_note(const struct http_transfer *t, char why[LAYER_WHY]);
 
 /* Returns whether libcurl's text contains a proxy's URL, with credentials. */
 bool http_proxy_quoted(const struct http_transfer *t);
-
-/* http_url.c */
-
-bool http_is_secure(const char *url);
-
-/*
- * Writes the URL's "scheme://host:port".  Returns false if the URL is invalid.
- */
-bool http_origin(const char *url, char origin[HTTP_URL]);
-
-/*
- * Writes the origin and, for the URL of a registry, "/v2/NAME".
- */
-bool http_realm_of(const char *url, char prefix[HTTP_URL]);
 
 #endif

@@ -31,7 +31,7 @@ struct reading {
 
 /* Prepares the next requests. Returns the number of requests, or -errno. */
 static int
-prepare(struct reading *r)
+open_requests(struct reading *r)
 {
 	int n = 0, rc = 0;
 
@@ -54,39 +54,13 @@ prepare(struct reading *r)
 	return rc;
 }
 
-/* Actions already taken in a round, which are shared by all of its requests. */
-struct done {
-	bool paused, answered;
-};
-
-/*
- * Handles the result of a request.  Returns 0, or the -errno that ends the
- * read.  In each round there is only one pause after failures, and only one
- * challenge is handled.
- */
-static int
-follow_up(struct reading *r, struct http_request *q, struct done *done)
-{
-	int rc = http_request_judge(q, r->why);
-	bool answered = r->patience.answered;
-
-	if (rc == 0 || rc == -EREMCHG || (rc == -EAGAIN && done->paused) ||
-	    (q->t.reply.status == 401 && done->answered))
-		return 0;
-	rc = http_again(r->o->h, &q->t, q->url, rc, &r->patience, r->phase,
-	    r->why);
-	done->answered |= r->patience.answered && !answered;
-	done->paused = true;
-	return rc;
-}
-
-/* Requests the missing bytes once. */
+/* Requests the missing bytes once.  Returns 0 or the final -errno. */
 static int
 round_of(struct reading *r)
 {
 	struct http_transfer *all[AT_ONCE];
-	int n = prepare(r), rc = 0;
-	struct done done = { .paused = false };
+	int n = open_requests(r), rc = 0;
+	bool paused = false, answered = r->patience.answered;
 	uint64_t taken = 0;
 
 	if (n < 0)
@@ -98,29 +72,30 @@ round_of(struct reading *r)
 		http_transfer_count(r->o->h, all[i], r->phase);
 		taken += r->requests[i].taken;
 	}
-	if (taken >= PROGRESS)
+	if (taken >= PROGRESS) {
 		http_patience_renew(&r->patience);
-	for (int i = 0; i < n; i++) {
-		if (rc == 0)
-			rc = follow_up(r, &r->requests[i], &done);
-		http_request_close(&r->requests[i]);
+		answered = false;
 	}
-	return rc;
-}
+	for (int i = 0; i < n && rc == 0; i++) {
+		const struct http_request *q = &r->requests[i];
 
-static int
-read_spans(struct reading *r)
-{
-	int rc = 0;
-
-	/* a host's behaviour changes at most twice */
-	http_patience_start(&r->patience, r->o->h->o.timeout_s);
-	r->requests = sys_calloc(AT_ONCE, sizeof(*r->requests));
-	if (r->requests == NULL)
-		return -ENOMEM;
-	while (rc == 0 && http_spans_left(&r->spans) > 0)
-		rc = round_of(r);
-	sys_free(r->requests);
+		rc = http_request_judge(&r->requests[i], r->why);
+		/*
+		 * one pause after failures, and one answer to a challenge, are
+		 * for all requests of the round
+		 */
+		if (rc == -EREMCHG || (rc == -EAGAIN && paused) ||
+		    (q->t.reply.status == 401 && r->patience.answered &&
+		    !answered))
+			rc = 0;
+		if (rc == 0)
+			continue;
+		rc = http_again(r->o->h, &q->t, q->url, rc, &r->patience,
+		    r->phase, r->why);
+		paused = true;
+	}
+	for (int i = 0; i < n; i++)
+		http_request_close(&r->requests[i]);
 	return rc;
 }
 
@@ -152,7 +127,7 @@ is_beyond(struct http_object *o, const struct http_spans *s)
 }
 
 static void
-settle(struct reading *r, int rc)
+end_reading(struct reading *r, int rc)
 {
 	pthread_mutex_lock(&r->o->h->lock);
 	if (rc == 0)
@@ -167,19 +142,27 @@ http_read(struct http_object *o, const struct layer_range *ranges,
     size_t count, enum http_phase phase)
 {
 	struct reading r = { .o = o, .phase = phase };
-	int rc;
+	int rc = http_spans_plan(&r.spans, ranges, count, gap_of(o), SPAN_MAX);
 
-	rc = http_spans_plan(&r.spans, ranges, count, gap_of(o), SPAN_MAX);
-	if (rc == 0 && r.spans.count > 0) {
-		if (is_beyond(o, &r.spans)) {
-			snprintf(r.why, sizeof(r.why), "a range extends past "
-			    "the end of the object");
-			rc = -ENODATA;
-		} else {
-			rc = read_spans(&r);
-		}
+	if (rc != 0 || r.spans.count == 0)
+		goto out;
+	if (is_beyond(o, &r.spans)) {
+		snprintf(r.why, sizeof(r.why), "a range extends past the end "
+		    "of the object");
+		rc = -ENODATA;
+		goto out;
 	}
-	settle(&r, rc);
+	rc = -ENOMEM;
+	r.requests = sys_calloc(AT_ONCE, sizeof(*r.requests));
+	if (r.requests == NULL)
+		goto out;
+	http_patience_start(&r.patience, o->h->o.timeout_s);
+	do
+		rc = round_of(&r);
+	while (rc == 0 && http_spans_left(&r.spans) > 0);
+out:
+	end_reading(&r, rc);
+	sys_free(r.requests);
 	http_spans_free(&r.spans);
 	return rc;
 }

@@ -87,7 +87,7 @@ begin_whole(struct http_request *q, const struct http_reply *r)
 }
 
 static int
-begin(void *arg, const struct http_reply *r)
+begin_reply(void *arg, const struct http_reply *r)
 {
 	struct http_request *q = arg;
 
@@ -131,7 +131,7 @@ take_parts(struct http_request *q, const void *data, size_t len)
 }
 
 static int
-take(void *arg, const void *data, size_t len)
+take_body(void *arg, const void *data, size_t len)
 {
 	struct http_request *q = arg;
 	size_t n = len < q->left ? len : (size_t)q->left;
@@ -205,7 +205,7 @@ http_request_open(struct http_request *q, struct http_object *o,
 	int rc;
 
 	*q = (struct http_request){ .o = o, .spans = spans, .first = first,
-		.t = { .begin = begin, .body = take, .arg = q } };
+		.t = { .begin = begin_reply, .body = take_body, .arg = q } };
 	pthread_mutex_lock(&o->h->lock);
 	q->how = o->host->ranges;
 	q->redirected = *o->target != '\0';

@@ -26,7 +26,7 @@ end_of(const struct layer_range *r)
 
 /* Extends the last span, or adds one. */
 static void
-add(struct http_spans *s, const struct layer_range *r, uint64_t gap,
+add_range(struct http_spans *s, const struct layer_range *r, uint64_t gap,
     uint64_t longest)
 {
 	struct http_span *last = s->count == 0 ? NULL :
@@ -75,7 +75,7 @@ http_spans_plan(struct http_spans *s, const struct layer_range *ranges,
 			s->wanted += end_of(r) - (r->offset > end ? r->offset :
 			    end);
 		end = end_of(r) > end ? end_of(r) : end;
-		add(s, r, gap, longest);
+		add_range(s, r, gap, longest);
 	}
 	return 0;
 }
@@ -90,7 +90,7 @@ http_spans_free(struct http_spans *s)
 
 /* Copies the bytes that are in the range. */
 static void
-copy(const struct layer_range *r, uint64_t offset, const char *data,
+copy_range(const struct layer_range *r, uint64_t offset, const char *data,
     uint64_t len)
 {
 	uint64_t from = r->offset > offset ? r->offset : offset;
@@ -110,12 +110,12 @@ scatter(struct http_spans *s, uint64_t offset, const char *data, uint64_t len)
 {
 	for (size_t i = 0; i < s->range_count &&
 	    s->sorted[i]->offset < offset + len; i++)
-		copy(s->sorted[i], offset, data, len);
+		copy_range(s->sorted[i], offset, data, len);
 }
 
 /* Returns the first span that ends after offset. */
 static size_t
-find(const struct http_spans *s, uint64_t offset)
+span_after(const struct http_spans *s, uint64_t offset)
 {
 	size_t low = 0, high = s->count;
 
@@ -136,7 +136,7 @@ http_spans_take(struct http_spans *s, uint64_t offset, const void *data,
 {
 	uint64_t end = offset + len, taken = 0;
 
-	for (size_t i = find(s, offset); i < s->count &&
+	for (size_t i = span_after(s, offset); i < s->count &&
 	    s->spans[i].offset < end; i++) {
 		struct http_span *span = &s->spans[i];
 		uint64_t next = span->offset + span->got;

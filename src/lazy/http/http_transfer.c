@@ -27,7 +27,7 @@ enum {
 /* The header of the reply */
 
 static void
-keep(char *to, size_t size, const char *value)
+keep_value(char *to, size_t size, const char *value)
 {
 	if (strlen(value) < size)
 		strcpy(to, value);
@@ -48,7 +48,7 @@ take_type(struct http_reply *r, const char *value)
 {
 	static const char ranges[] = "multipart/byteranges";
 
-	keep(r->type, sizeof(r->type), value);
+	keep_value(r->type, sizeof(r->type), value);
 	if (strncasecmp(value, ranges, sizeof(ranges) - 1) == 0 &&
 	    http_boundary(value, r->boundary) != 0)
 		*r->boundary = '\0';
@@ -74,13 +74,13 @@ take_field(struct http_reply *r, const char *name, const char *value)
 	else if (strcasecmp(name, "Content-Type") == 0)
 		take_type(r, value);
 	else if (strcasecmp(name, "ETag") == 0 && *value == '"')
-		keep(r->validator, sizeof(r->validator), value);
+		keep_value(r->validator, sizeof(r->validator), value);
 	else if (strcasecmp(name, "Content-Encoding") == 0)
-		keep(r->encoding, sizeof(r->encoding), value);
+		keep_value(r->encoding, sizeof(r->encoding), value);
 	else if (strcasecmp(name, "Cache-Control") == 0)
-		keep(r->caching, sizeof(r->caching), value);
+		keep_value(r->caching, sizeof(r->caching), value);
 	else if (strcasecmp(name, "Docker-Content-Digest") == 0)
-		keep(r->digest, sizeof(r->digest), value);
+		keep_value(r->digest, sizeof(r->digest), value);
 	else if (strcasecmp(name, "Retry-After") == 0)
 		r->retry_after = http_retry_after(value);
 	else if (strcasecmp(name, "WWW-Authenticate") == 0)

@@ -34,7 +34,7 @@ struct reading {
 };
 
 static int
-begin(void *arg, const struct http_reply *r)
+begin_object(void *arg, const struct http_reply *r)
 {
 	struct whole *w = arg;
 
@@ -45,7 +45,7 @@ begin(void *arg, const struct http_reply *r)
 }
 
 static int
-take(void *arg, const void *data, size_t len)
+take_object(void *arg, const void *data, size_t len)
 {
 	struct whole *w = arg;
 	uint64_t room = w->r->length - *w->length;
@@ -58,12 +58,12 @@ take(void *arg, const void *data, size_t len)
 }
 
 static int
-start(struct reading *x, struct whole *w)
+request_object(struct reading *x, struct whole *w)
 {
 	int rc;
 
-	w->t = (struct http_transfer){ .begin = begin, .body = take,
-		.arg = w };
+	w->t = (struct http_transfer){ .begin = begin_object,
+		.body = take_object, .arg = w };
 	*w->length = 0;
 	rc = http_transfer_open(&w->t, x->h, w->url, NULL, NULL);
 	if (rc == 0 && x->patience.lost)
@@ -75,7 +75,7 @@ start(struct reading *x, struct whole *w)
 
 /* Records a complete object, and fills the rest of its buffer with zeros. */
 static void
-finish(struct reading *x, struct whole *w)
+end_object(struct reading *x, struct whole *w)
 {
 	memset((char *)w->r->buf + *w->length, 0,
 	    (size_t)(w->r->length - *w->length));
@@ -90,13 +90,13 @@ finish(struct reading *x, struct whole *w)
  * retried, or -errno.  There is at most one pause in each round.
  */
 static int
-settle(struct reading *x, struct whole *w, bool *paused)
+judge_object(struct reading *x, struct whole *w, bool *paused)
 {
 	int rc = http_judge(&w->t, x->why);
 
 	http_transfer_count(x->h, &w->t, x->phase);
 	if (rc == 0 || rc == -ECANCELED) {
-		finish(x, w);
+		end_object(x, w);
 		http_patience_renew(&x->patience);
 		return 0;
 	}
@@ -122,7 +122,7 @@ round_of(struct reading *x)
 
 	for (size_t i = 0; rc == 0 && i < x->count && n < AT_ONCE; i++)
 		if (!x->all[i].done) {
-			rc = start(x, &x->all[i]);
+			rc = request_object(x, &x->all[i]);
 			of[n] = &x->all[i];
 			run[n++] = &x->all[i].t;
 		}
@@ -131,7 +131,7 @@ round_of(struct reading *x)
 		http_run(x->h, run, n);
 	for (size_t i = 0; i < n; i++) {
 		if (rc == 0)
-			rc = settle(x, of[i], &paused);
+			rc = judge_object(x, of[i], &paused);
 		http_transfer_close(&of[i]->t);
 	}
 	return rc;

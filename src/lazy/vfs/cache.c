@@ -7,17 +7,15 @@
  * key, so records in a file with the contents of another cache file do not
  * match.
  *
- * Only whole blocks of a file can be freed, and headers must remain for load().
+ * Only whole blocks of a file can be freed, and headers must remain to be read.
  * So the oldest records are freed together, up to a fraction of the limit:
  * before their blocks are freed, the first record is replaced with one that
  * covers all of them and has the name of a nonexistent object.
  */
-#include "lazy/vfs/cache.h"
-
-#include "cache_name.h"
-#include "cache_record.h"
+#include "cache_private.h"
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
 
@@ -30,10 +28,22 @@
 #include <sys/file.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #define NO_OBJECT UINT64_MAX
 
 enum { BATCH = 16, BLOCK = 4096 };
+
+/* A range in the file. */
+struct record {
+	uint64_t offset, length;	/* range in the object */
+	uint64_t object;		/* hash of the object's name */
+	uint64_t sum;			/* checksum of the data */
+	uint64_t at;			/* position of the data in the file */
+	bool there;			/* false once freed; not in the
+					 * header */
+};
 
 struct cache {
 	int fd;
@@ -42,7 +52,7 @@ struct cache {
 	uint64_t key;			/* hash of the file's key */
 
 	pthread_mutex_t lock;		/* protects the following */
-	struct cache_record *records;
+	struct record *records;
 	size_t count, cap;
 	uint32_t *table;
 	size_t slots;			/* a power of two, or 0 */
@@ -51,6 +61,47 @@ struct cache {
 	size_t oldest;			/* index of the oldest existing
 					 * record */
 };
+
+/* The headers */
+
+static const char magic[8] = { 'l', 'a', 'y', 'r', 'a', 'n', 'g', 'e' };
+
+uint64_t
+cache_hash(const void *data, size_t len)
+{
+	return XXH3_64bits(data, len);
+}
+
+static void
+record_write(const struct record *r, uint8_t out[CACHE_HEADER])
+{
+	memcpy(out, magic, sizeof(magic));
+	store_le64(out + 8, r->offset);
+	store_le64(out + 16, r->length);
+	store_le64(out + 24, r->object);
+	store_le64(out + 32, r->sum);
+	store_le64(out + 40, cache_hash(out, 40));
+}
+
+/*
+ * Parses a header at a position in a file of size bytes.  Returns 0, or
+ * -EBADMSG if there is no header or the file is too short for its data.
+ */
+static int
+record_parse(struct record *r, const uint8_t in[CACHE_HEADER],
+    uint64_t position, uint64_t size)
+{
+	if (memcmp(in, magic, sizeof(magic)) != 0 ||
+	    load_le64(in + 40) != cache_hash(in, 40) ||
+	    size < CACHE_HEADER || position > size - CACHE_HEADER)
+		return -EBADMSG;
+	r->offset = load_le64(in + 8);
+	r->length = load_le64(in + 16);
+	r->object = load_le64(in + 24);
+	r->sum = load_le64(in + 32);
+	r->at = position + CACHE_HEADER;
+	return r->length <= size - r->at ? 0 : -EBADMSG;
+}
 
 /* The table */
 
@@ -69,7 +120,7 @@ find_slot(const struct cache *c, uint64_t object, uint64_t offset)
 	size_t i = slot_of(c, object, offset);
 
 	while (c->table[i] != 0) {
-		const struct cache_record *r = &c->records[c->table[i] - 1];
+		const struct record *r = &c->records[c->table[i] - 1];
 
 		if (r->object == object && r->offset == offset)
 			break;
@@ -103,15 +154,15 @@ grow_table(struct cache *c)
  * same range.
  */
 static int
-add_record(struct cache *c, const struct cache_record *r)
+add_record(struct cache *c, const struct record *r)
 {
 	void *records = c->records;
 	size_t slot;
 	int rc = grow_table(c);
 
-	if (rc == 0)
-		rc = array_grow(&records, c->count, &c->cap,
-		    sizeof(*c->records));
+	if (rc != 0)
+		return rc;
+	rc = array_grow(&records, c->count, &c->cap, sizeof(*c->records));
 	c->records = records;
 	if (rc != 0)
 		return rc;
@@ -144,7 +195,7 @@ punch(struct cache *c, uint64_t end)
 
 /* Adds a record that was read, or skips a freed range. */
 static int
-take_record(struct cache *c, const struct cache_record *r)
+take_record(struct cache *c, const struct record *r)
 {
 	if (r->object != NO_OBJECT)
 		return add_record(c, r);
@@ -157,15 +208,15 @@ take_record(struct cache *c, const struct cache_record *r)
 
 /* Reads the headers, and truncates the file after the last valid record. */
 static int
-load(struct cache *c)
+read_headers(struct cache *c)
 {
 	uint8_t header[CACHE_HEADER];
-	struct cache_record r;
+	struct record r;
 	struct stat st;
 	int rc = sys_fstat(c->fd, &st);
 
 	while (rc == 0 && fdio_pread(c->fd, header, sizeof(header),
-	    (off_t)c->end) == CACHE_HEADER && cache_record_parse(&r, header,
+	    (off_t)c->end) == CACHE_HEADER && record_parse(&r, header,
 	    c->end, (uint64_t)st.st_size) == 0)
 		rc = take_record(c, &r);
 	if (rc == 0 && c->writable && c->end < (uint64_t)st.st_size)
@@ -197,17 +248,18 @@ cache_open(struct cache **out, int dir, const char *key, uint64_t limit)
 	c->key = key == NULL ? 0 : cache_hash(key, strlen(key));
 	pthread_mutex_init(&c->lock, NULL);
 	rc = c->fd = open_file(dir, key);
-	if (rc >= 0) {
-		c->writable = flock(c->fd, LOCK_EX | LOCK_NB) == 0;
-		rc = load(c);
-		/* the time of the last use, for cache_trim() */
-		if (rc == 0)
-			(void)sys_utimens(c->fd, NULL, NULL, 0);
-	}
+	if (rc < 0)
+		goto fail;
+	c->writable = flock(c->fd, LOCK_EX | LOCK_NB) == 0;
+	rc = read_headers(c);
 	if (rc != 0)
-		cache_close(c);
-	else
-		*out = c;
+		goto fail;
+	/* the time of the last use, for cache_trim() */
+	(void)sys_utimens(c->fd, NULL, NULL, 0);
+	*out = c;
+	return 0;
+fail:
+	cache_close(c);
 	return rc;
 }
 
@@ -236,8 +288,8 @@ name_hash(const struct cache *c, const char *object)
 }
 
 /* Finds an existing record.  Called with the lock held. */
-static struct cache_record *
-find(struct cache *c, uint64_t object, uint64_t offset)
+static struct record *
+find_record(struct cache *c, uint64_t object, uint64_t offset)
 {
 	size_t slot;
 
@@ -252,10 +304,10 @@ find(struct cache *c, uint64_t object, uint64_t offset)
 void
 cache_drop(struct cache *c, const char *object, uint64_t offset)
 {
-	struct cache_record *r;
+	struct record *r;
 
 	pthread_mutex_lock(&c->lock);
-	r = find(c, name_hash(c, object), offset);
+	r = find_record(c, name_hash(c, object), offset);
 	if (r != NULL)
 		r->there = false;
 	pthread_mutex_unlock(&c->lock);
@@ -283,11 +335,11 @@ int
 cache_read(struct cache *c, const char *object, uint64_t offset,
     uint64_t length, void *buf)
 {
-	struct cache_record *found, r = { .there = false };
+	struct record *found, r = { .there = false };
 	ssize_t n;
 
 	pthread_mutex_lock(&c->lock);
-	found = find(c, name_hash(c, object), offset);
+	found = find_record(c, name_hash(c, object), offset);
 	if (found != NULL)
 		r = *found;
 	pthread_mutex_unlock(&c->lock);
@@ -304,12 +356,12 @@ cache_read(struct cache *c, const char *object, uint64_t offset,
 static int
 cover(struct cache *c, uint64_t end)
 {
-	const struct cache_record r = { .object = NO_OBJECT,
+	const struct record r = { .object = NO_OBJECT,
 		.length = end - CACHE_HEADER };
 	uint8_t header[CACHE_HEADER];
 	int rc;
 
-	cache_record_write(&r, header);
+	record_write(&r, header);
 	rc = fdio_pwrite(c->fd, header, sizeof(header), 0);
 	if (rc == 0)
 		punch(c, end);
@@ -325,7 +377,7 @@ make_room(struct cache *c, uint64_t length)
 	if (c->used + length <= c->limit)
 		return 0;
 	while (c->oldest < c->count && c->used + length > most) {
-		struct cache_record *r = &c->records[c->oldest++];
+		struct record *r = &c->records[c->oldest++];
 
 		c->used -= CACHE_HEADER + r->length;
 		r->there = false;
@@ -335,7 +387,7 @@ make_room(struct cache *c, uint64_t length)
 }
 
 static int
-append(struct cache *c, const struct cache_record *r, const void *data)
+append_record(struct cache *c, const struct record *r, const void *data)
 {
 	uint8_t header[CACHE_HEADER];
 	struct iovec v[2] = { { .iov_base = header,
@@ -343,7 +395,7 @@ append(struct cache *c, const struct cache_record *r, const void *data)
 	ssize_t n;
 
 	memcpy(&v[1].iov_base, &data, sizeof(data));
-	cache_record_write(r, header);
+	record_write(r, header);
 	do
 		n = pwritev(c->fd, v, 2, (off_t)c->end);
 	while (n == -1 && errno == EINTR);
@@ -357,7 +409,7 @@ int
 cache_write(struct cache *c, const char *object, uint64_t offset,
     uint64_t length, const void *data)
 {
-	struct cache_record r = { .offset = offset, .length = length,
+	struct record r = { .offset = offset, .length = length,
 		.object = name_hash(c, object) };
 	int rc = 0;
 
@@ -365,11 +417,11 @@ cache_write(struct cache *c, const char *object, uint64_t offset,
 		return -ENOSPC;
 	r.sum = cache_hash(data, length);
 	pthread_mutex_lock(&c->lock);
-	if (find(c, r.object, offset) == NULL) {
+	if (find_record(c, r.object, offset) == NULL) {
 		rc = make_room(c, CACHE_HEADER + length);
 		r.at = c->end + CACHE_HEADER;
 		if (rc == 0)
-			rc = append(c, &r, data);
+			rc = append_record(c, &r, data);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return rc;

@@ -6,9 +6,7 @@
  * text; then a newline and the text.  So a truncated file, or a file with a
  * different key, is not used.
  */
-#include "cache_name.h"
-
-#include "lazy/vfs/cache.h"
+#include "cache_private.h"
 
 #include "base/fdio.h"
 #include "base/hex.h"
@@ -60,7 +58,7 @@ cache_text_write(int dir, const char *key, const char *text, size_t len)
 }
 
 static int
-check(const char *key, char *file, size_t *len)
+check_sum(const char *key, char *file, size_t *len)
 {
 	char line[HEX + 1];
 	int rc;
@@ -91,7 +89,7 @@ cache_text_read(int dir, const char *key, size_t max, char **text, size_t *len)
 		return rc;
 	rc = fdio_read_all(fd, max + HEX + 1, text, len);
 	if (rc == 0)
-		rc = check(key, *text, len);
+		rc = check_sum(key, *text, len);
 	/* the time of the last use, for cache_trim() */
 	if (rc == 0)
 		(void)sys_utimens(fd, NULL, NULL, 0);

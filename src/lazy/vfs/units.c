@@ -13,7 +13,7 @@
  */
 #include "lazy/vfs/units.h"
 
-#include "units_fetch.h"
+#include "units_private.h"
 
 #include "base/sys.h"
 
@@ -28,7 +28,7 @@ enum {
 };
 
 struct units {
-	struct fetcher *fetcher;
+	struct units_fetcher *fetcher;
 	uint64_t limit;
 
 	pthread_mutex_t lock;		/* protects the following */
@@ -68,7 +68,7 @@ list_remove(struct units *u, struct unit *n)
 /* The table */
 
 static struct unit **
-slot_of(struct units *u, struct unit_id id)
+unit_slot(struct units *u, struct unit_id id)
 {
 	uint64_t h = ((uintptr_t)id.source / sizeof(*id.source) + id.unit) *
 	    UINT64_C(0x9e3779b97f4a7c15);
@@ -77,9 +77,9 @@ slot_of(struct units *u, struct unit_id id)
 }
 
 static struct unit *
-find(struct units *u, struct unit_id id)
+find_unit(struct units *u, struct unit_id id)
 {
-	struct unit *n = *slot_of(u, id);
+	struct unit *n = *unit_slot(u, id);
 
 	while (n != NULL && (n->id.unit != id.unit ||
 	    n->id.source != id.source))
@@ -91,13 +91,13 @@ find(struct units *u, struct unit_id id)
 static void
 discard(struct units *u, struct unit *n)
 {
-	struct unit **at = slot_of(u, n->id);
+	struct unit **at = unit_slot(u, n->id);
 
 	while (*at != n)
 		at = &(*at)->next;
 	*at = n->next;
 	u->busy -= n->size;
-	fetcher_free(u->fetcher, n);
+	units_fetcher_free(u->fetcher, n);
 	sys_free(n);
 }
 
@@ -106,7 +106,7 @@ discard(struct units *u, struct unit *n)
  * limit.
  */
 static void
-trim(struct units *u)
+trim_units(struct units *u)
 {
 	while (u->oldest != NULL && u->idle + u->busy > u->limit) {
 		struct unit *old = u->oldest;
@@ -129,8 +129,8 @@ new_unit(struct units *u, struct unit_id id)
 	n->size = all[id.unit].content;
 	n->stored = all[id.unit].stored;
 	n->serial = ++u->serial;
-	n->next = *slot_of(u, id);
-	*slot_of(u, id) = n;
+	n->next = *unit_slot(u, id);
+	*unit_slot(u, id) = n;
 	u->busy += n->size + n->stored;
 	return n;
 }
@@ -142,7 +142,7 @@ new_unit(struct units *u, struct unit_id id)
 static struct unit *
 hold(struct units *u, struct unit_id id, bool *mine)
 {
-	struct unit *n = find(u, id);
+	struct unit *n = find_unit(u, id);
 
 	*mine = n == NULL;
 	if (n == NULL)
@@ -155,7 +155,7 @@ hold(struct units *u, struct unit_id id, bool *mine)
 }
 
 static void
-release(struct units *u, struct unit *n)
+release_unit(struct units *u, struct unit *n)
 {
 	if (--n->users > 0)
 		return;
@@ -163,7 +163,7 @@ release(struct units *u, struct unit *n)
 		discard(u, n);
 	} else {
 		list_add(u, n);
-		trim(u);
+		trim_units(u);
 	}
 	pthread_cond_broadcast(&u->room);
 }
@@ -177,7 +177,7 @@ demand(struct units *u, const struct unit_id *ids, size_t count)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct unit *n = find(u, ids[i]);
+		const struct unit *n = find_unit(u, ids[i]);
 		const struct layer_unit *all;
 		size_t number;
 
@@ -249,12 +249,12 @@ claim(struct units *u, const struct unit_id *ids, size_t count,
 		if (is_mine)
 			mine[(*mine_count)++] = got[i];
 	}
-	trim(u);
+	trim_units(u);
 	return 0;
 }
 
 static void
-settle(struct units *u, struct unit *mine[], size_t count)
+settle_units(struct units *u, struct unit *mine[], size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		mine[i]->state = mine[i]->rc == 0 ? UNIT_READY : UNIT_FAILED;
@@ -277,16 +277,16 @@ units_get(struct units *u, const struct unit_id *ids, size_t count,
 	failed = claim(u, ids, count, got, mine, &n);
 	pthread_mutex_unlock(&u->lock);
 	if (n > 0)
-		fetcher_fetch(u->fetcher, mine, n, phase);
+		units_fetcher_fetch(u->fetcher, mine, n, phase);
 	pthread_mutex_lock(&u->lock);
-	settle(u, mine, n);
+	settle_units(u, mine, n);
 	rc = failed;
 	for (size_t i = 0; i < count && got[i] != NULL; i++) {
 		failed = wait_for(u, got[i]);
 		rc = rc == 0 ? failed : rc;
 	}
 	for (size_t i = 0; rc != 0 && i < count && got[i] != NULL; i++)
-		release(u, got[i]);
+		release_unit(u, got[i]);
 	pthread_mutex_unlock(&u->lock);
 	return rc;
 }
@@ -295,7 +295,7 @@ void
 units_release(struct units *u, struct unit *unit)
 {
 	pthread_mutex_lock(&u->lock);
-	release(u, unit);
+	release_unit(u, unit);
 	pthread_mutex_unlock(&u->lock);
 }
 
@@ -319,7 +319,7 @@ units_copy(struct units *u, struct unit_id id, uint64_t offset, size_t size,
 	bool mine;
 
 	pthread_mutex_lock(&u->lock);
-	n = find(u, id);
+	n = find_unit(u, id);
 	if (n != NULL)
 		n = n->state == UNIT_READY ? hold(u, id, &mine) : NULL;
 	pthread_mutex_unlock(&u->lock);
@@ -336,7 +336,7 @@ units_has(struct units *u, struct unit_id id)
 	bool has;
 
 	pthread_mutex_lock(&u->lock);
-	has = find(u, id) != NULL;
+	has = find_unit(u, id) != NULL;
 	pthread_mutex_unlock(&u->lock);
 	return has;
 }
@@ -344,14 +344,14 @@ units_has(struct units *u, struct unit_id id)
 void
 units_counted(struct units *u, struct units_counts *c)
 {
-	fetcher_counted(u->fetcher, c);
+	units_fetcher_counted(u->fetcher, c);
 }
 
 int
 units_open(struct units **out, uint64_t limit)
 {
 	struct units *u = sys_calloc(1, sizeof(*u));
-	int rc = u == NULL ? -ENOMEM : fetcher_open(&u->fetcher,
+	int rc = u == NULL ? -ENOMEM : units_fetcher_open(&u->fetcher,
 	    limit / SPARE_PART);
 
 	if (rc != 0) {
@@ -367,7 +367,7 @@ units_open(struct units **out, uint64_t limit)
 }
 
 void
-units_forget(struct units *u, struct units_source *source)
+units_forget(struct units *u, struct vfs_source *source)
 {
 	struct unit *next;
 
@@ -380,7 +380,7 @@ units_forget(struct units *u, struct units_source *source)
 		discard(u, n);
 	}
 	pthread_mutex_unlock(&u->lock);
-	fetcher_forget(source);
+	units_fetcher_forget(source);
 }
 
 void
@@ -388,7 +388,7 @@ units_close(struct units *u)
 {
 	if (u == NULL)
 		return;
-	fetcher_close(u->fetcher);
+	units_fetcher_close(u->fetcher);
 	pthread_cond_destroy(&u->changed);
 	pthread_cond_destroy(&u->room);
 	pthread_mutex_destroy(&u->lock);

@@ -9,7 +9,7 @@
  * tag of the bytes it was decoded from is kept, under a key that only this
  * process knows; as long as the bytes have that tag, they need no digest.
  */
-#include "units_fetch.h"
+#include "units_private.h"
 
 #include "base/sys.h"
 #include "engine/digest/mac.h"
@@ -18,14 +18,111 @@
 #include <pthread.h>
 #include <string.h>
 
+/* Buffers */
+
+enum { COUNT = 16, SMALL = 128 << 10, ROUND = 256 << 10 };
+
+struct units_spares {
+	uint64_t limit;
+
+	pthread_mutex_t lock;		/* of what follows */
+	struct units_spare all[COUNT];
+	size_t count;
+	uint64_t bytes;
+};
+
+int
+units_spares_open(struct units_spares **out, uint64_t limit)
+{
+	struct units_spares *s = sys_calloc(1, sizeof(*s));
+
+	if (s == NULL)
+		return -ENOMEM;
+	s->limit = limit;
+	pthread_mutex_init(&s->lock, NULL);
+	*out = s;
+	return 0;
+}
+
+void
+units_spares_close(struct units_spares *s)
+{
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		sys_free(s->all[i].data);
+	pthread_mutex_destroy(&s->lock);
+	sys_free(s);
+}
+
+/* Removes a kept buffer.  Called with the lock held. */
+static void
+remove_at(struct units_spares *s, size_t i)
+{
+	s->bytes -= s->all[i].room;
+	s->all[i] = s->all[--s->count];
+}
+
+/* Finds a kept buffer that is large enough, but not much larger. */
+static void
+find_kept(struct units_spares *s, size_t size, struct units_spare *b)
+{
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = s->count; b->data == NULL && i-- > 0; )
+		if (s->all[i].room >= size &&
+		    s->all[i].room <= size + size / 2 + ROUND) {
+			*b = s->all[i];
+			remove_at(s, i);
+		}
+	pthread_mutex_unlock(&s->lock);
+}
+
+int
+units_spares_take(struct units_spares *s, size_t size, struct units_spare *b)
+{
+	*b = (struct units_spare){ .room = size + 1 };
+	if (size >= SMALL) {
+		find_kept(s, size, b);
+		if (b->data != NULL)
+			return 0;
+		b->room = (size + ROUND - 1) / ROUND * ROUND;
+	}
+	b->data = sys_malloc(b->room);
+	if (b->data == NULL)
+		b->room = 0;
+	return b->data == NULL ? -ENOMEM : 0;
+}
+
+void
+units_spares_give(struct units_spares *s, const struct units_spare *b)
+{
+	struct units_spare unwanted = *b;
+
+	pthread_mutex_lock(&s->lock);
+	if (b->room > SMALL && b->room <= s->limit) {
+		unwanted.data = NULL;
+		/* the others have been unused for longer */
+		while (s->count == COUNT || s->bytes + b->room > s->limit) {
+			sys_free(s->all[0].data);
+			remove_at(s, 0);
+		}
+		s->all[s->count++] = *b;
+		s->bytes += b->room;
+	}
+	pthread_mutex_unlock(&s->lock);
+	sys_free(unwanted.data);
+}
+
+/* The fetcher */
+
 struct units_decoder {
 	struct layer_decoder *decoder;
 	struct mac *mac;		/* NULL: no bytes are recognized */
 	struct units_decoder *next;
 };
 
-struct fetcher {
-	struct spares *spares;
+struct units_fetcher {
+	struct units_spares *spares;
 	uint8_t key[MAC_KEY];
 	bool has_key;
 
@@ -35,11 +132,11 @@ struct fetcher {
 };
 
 int
-fetcher_open(struct fetcher **out, uint64_t spares)
+units_fetcher_open(struct units_fetcher **out, uint64_t spares)
 {
-	struct fetcher *f = sys_calloc(1, sizeof(*f));
+	struct units_fetcher *f = sys_calloc(1, sizeof(*f));
 
-	if (f == NULL || spares_open(&f->spares, spares) != 0) {
+	if (f == NULL || units_spares_open(&f->spares, spares) != 0) {
 		sys_free(f);
 		return -ENOMEM;
 	}
@@ -50,17 +147,17 @@ fetcher_open(struct fetcher **out, uint64_t spares)
 }
 
 void
-fetcher_close(struct fetcher *f)
+units_fetcher_close(struct units_fetcher *f)
 {
-	spares_close(f->spares);
+	units_spares_close(f->spares);
 	pthread_mutex_destroy(&f->lock);
 	sys_free(f);
 }
 
 void
-fetcher_free(struct fetcher *f, const struct unit *n)
+units_fetcher_free(struct units_fetcher *f, const struct unit *n)
 {
-	spares_give(f->spares, &n->content);
+	units_spares_give(f->spares, &n->content);
 }
 
 static void
@@ -72,7 +169,7 @@ decoder_close(struct units_decoder *d)
 }
 
 void
-fetcher_forget(struct units_source *source)
+units_fetcher_forget(struct vfs_source *source)
 {
 	struct units_decoder *next;
 
@@ -86,7 +183,7 @@ fetcher_forget(struct units_source *source)
 }
 
 void
-fetcher_counted(struct fetcher *f, struct units_counts *c)
+units_fetcher_counted(struct units_fetcher *f, struct units_counts *c)
 {
 	pthread_mutex_lock(&f->lock);
 	*c = f->counts;
@@ -96,7 +193,7 @@ fetcher_counted(struct fetcher *f, struct units_counts *c)
 /* Decoders */
 
 static struct units_decoder *
-take_decoder(struct fetcher *f, struct units_source *source)
+take_decoder(struct units_fetcher *f, struct vfs_source *source)
 {
 	struct units_decoder *d;
 
@@ -118,7 +215,7 @@ take_decoder(struct fetcher *f, struct units_source *source)
 }
 
 static void
-give_decoder(struct fetcher *f, struct units_source *source,
+give_decoder(struct units_fetcher *f, struct vfs_source *source,
     struct units_decoder *d)
 {
 	pthread_mutex_lock(&f->lock);
@@ -130,23 +227,23 @@ give_decoder(struct fetcher *f, struct units_source *source,
 /* Fetching */
 
 /* The ranges of one unit, and the buffers for their data. */
-struct part {
+struct unit_part {
 	struct unit *unit;
 	struct layer_range ranges[LAYER_RANGES_MAX];
 	size_t count;
-	struct spare stored;
+	struct units_spare stored;
 };
 
 static int
-prepare(struct fetcher *f, struct part *p)
+prepare_part(struct units_fetcher *f, struct unit_part *p)
 {
-	const struct units_source *s = p->unit->id.source;
+	const struct vfs_source *s = p->unit->id.source;
 	uint64_t bytes = 0, at = 0;
 
 	p->count = layer_ranges(s->layer, p->unit->id.unit, p->ranges);
 	for (size_t i = 0; i < p->count; i++)
 		bytes += p->ranges[i].length;
-	if (spares_take(f->spares, bytes, &p->stored) != 0)
+	if (units_spares_take(f->spares, bytes, &p->stored) != 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->count; i++) {
 		p->ranges[i].buf = p->stored.data + at;
@@ -157,7 +254,7 @@ prepare(struct fetcher *f, struct part *p)
 
 /* Returns the tag of a unit's stored bytes, or 0 if there is none. */
 static uint64_t
-tag_of(struct units_decoder *d, const struct part *p)
+tag_of(struct units_decoder *d, const struct unit_part *p)
 {
 	uint64_t tag;
 	int rc = d->mac == NULL ? -ENOTSUP : mac_start(d->mac);
@@ -171,7 +268,7 @@ tag_of(struct units_decoder *d, const struct part *p)
 
 /* Keeps the tag of bytes from which a unit was decoded and verified. */
 static void
-keep_tag(struct units_source *s, uint32_t unit, uint64_t tag)
+keep_tag(struct vfs_source *s, uint32_t unit, uint64_t tag)
 {
 	size_t count;
 
@@ -183,7 +280,7 @@ keep_tag(struct units_source *s, uint32_t unit, uint64_t tag)
 }
 
 static bool
-has_tag(struct fetcher *f, const struct units_source *s, uint32_t unit,
+has_tag(struct units_fetcher *f, const struct vfs_source *s, uint32_t unit,
     uint64_t tag)
 {
 	bool has;
@@ -196,9 +293,10 @@ has_tag(struct fetcher *f, const struct units_source *s, uint32_t unit,
 
 /* Decodes a unit, comparing digests unless the bytes are recognized. */
 static int
-decode_with(struct fetcher *f, struct units_decoder *d, struct part *p)
+decode_with(struct units_fetcher *f, struct units_decoder *d,
+    struct unit_part *p)
 {
-	struct units_source *s = p->unit->id.source;
+	struct vfs_source *s = p->unit->id.source;
 	uint32_t unit = p->unit->id.unit;
 	uint64_t tag = tag_of(d, p);
 	bool known = has_tag(f, s, unit, tag);
@@ -215,14 +313,14 @@ decode_with(struct fetcher *f, struct units_decoder *d, struct part *p)
 }
 
 static int
-decode(struct fetcher *f, struct part *p)
+decode_part(struct units_fetcher *f, struct unit_part *p)
 {
-	struct units_source *s = p->unit->id.source;
+	struct vfs_source *s = p->unit->id.source;
 	struct units_decoder *d = take_decoder(f, s);
 	int rc = d == NULL ? -ENOMEM : 0;
 
 	if (rc == 0 && p->unit->content.data == NULL)
-		rc = spares_take(f->spares, p->unit->size,
+		rc = units_spares_take(f->spares, p->unit->size,
 		    &p->unit->content);
 	if (rc == 0)
 		rc = decode_with(f, d, p);
@@ -237,17 +335,17 @@ decode(struct fetcher *f, struct part *p)
 
 /* Fetches a single unit again, because its data was wrong. */
 static int
-repeat(struct fetcher *f, struct part *p, enum http_phase phase)
+fetch_again(struct units_fetcher *f, struct unit_part *p, enum http_phase phase)
 {
-	const struct units_source *s = p->unit->id.source;
+	struct vfs_source *s = p->unit->id.source;
 	int rc = -EBADMSG;
 
 	for (int i = 1; i < UNITS_TRIES && rc == -EBADMSG; i++) {
 		for (size_t k = 0; k < p->count; k++)
-			s->forget(s->arg, &p->ranges[k]);
-		rc = s->read(s->arg, p->ranges, p->count, phase);
+			vfs_source_forget(s, &p->ranges[k]);
+		rc = vfs_source_read(s, p->ranges, p->count, phase);
 		if (rc == 0)
-			rc = decode(f, p);
+			rc = decode_part(f, p);
 	}
 	/* readers of a file do not expect -EBADMSG */
 	return rc == -EBADMSG ? -EIO : rc;
@@ -255,36 +353,36 @@ repeat(struct fetcher *f, struct part *p, enum http_phase phase)
 
 /* Reads and decodes all parts, which belong to one layer. */
 static void
-fetch_parts(struct fetcher *f, struct part *p, size_t count,
+fetch_parts(struct units_fetcher *f, struct unit_part *p, size_t count,
     enum http_phase phase)
 {
-	const struct units_source *s = p->unit->id.source;
+	struct vfs_source *s = p->unit->id.source;
 	struct layer_range all[UNITS_MAX * LAYER_RANGES_MAX];
 	size_t n = 0;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		rc = prepare(f, &p[i]);
+		rc = prepare_part(f, &p[i]);
 		memcpy(all + n, p[i].ranges, p[i].count * sizeof(*all));
 		n += p[i].count;
 	}
 	if (rc == 0)
-		rc = s->read(s->arg, all, n, phase);
+		rc = vfs_source_read(s, all, n, phase);
 	for (size_t i = 0; i < count; i++) {
-		int one = rc == 0 ? decode(f, &p[i]) : rc;
+		int one = rc == 0 ? decode_part(f, &p[i]) : rc;
 
 		if (one == -EBADMSG)
-			one = repeat(f, &p[i], phase);
+			one = fetch_again(f, &p[i], phase);
 		p[i].unit->rc = one;
-		spares_give(f->spares, &p[i].stored);
+		units_spares_give(f->spares, &p[i].stored);
 	}
 }
 
 void
-fetcher_fetch(struct fetcher *f, struct unit *const *units, size_t count,
-    enum http_phase phase)
+units_fetcher_fetch(struct units_fetcher *f, struct unit *const *units,
+    size_t count, enum http_phase phase)
 {
-	struct part parts[UNITS_MAX];
+	struct unit_part parts[UNITS_MAX];
 	size_t failed = 0;
 
 	memset(parts, 0, sizeof(parts));
@@ -293,7 +391,7 @@ fetcher_fetch(struct fetcher *f, struct unit *const *units, size_t count,
 
 		while (i < count && units[i]->id.source ==
 		    units[i - n]->id.source) {
-			parts[n++] = (struct part){ .unit = units[i] };
+			parts[n++] = (struct unit_part){ .unit = units[i] };
 			i++;
 		}
 		fetch_parts(f, parts, n, phase);

@@ -51,17 +51,25 @@ layermount_fail(struct layermount *m, const char *name, const char *why)
 	pthread_mutex_unlock(&m->message);
 }
 
-int
-layermount_refuse(struct layermount *m, const char *name, int rc,
-    const char *why)
+static void
+warn_about(void *arg, const char *name, const char *why)
 {
-	if (*why == '\0')
-		why = strerror(-rc);
-	if (m->store != NULL)
-		layermount_warn(m, name, why);
-	else
-		msg_error(&m->msg, "%s: %s", name, why);
-	return rc;
+	layermount_warn(arg, name, why);
+}
+
+static void
+refuse(void *arg, const char *name, const char *why)
+{
+	struct layermount *m = arg;
+
+	msg_error(&m->msg, "%s: %s", name, why);
+}
+
+struct vfs_report
+layermount_report(struct layermount *m)
+{
+	return (struct vfs_report){ .warn = warn_about,
+		.fail = m->o.store ? warn_about : refuse, .arg = m };
 }
 
 void
@@ -78,7 +86,7 @@ int
 main(int argc, char **argv)
 {
 	struct layermount m = { .cache_dir = -1, .stats_fd = -1,
-		.log_fd = -1, .readahead_fd = -1,
+		.log_fd = -1, .readahead.fd = -1,
 		.message = PTHREAD_MUTEX_INITIALIZER };
 	int status;
 

@@ -20,7 +20,7 @@ enum { CREDS_MAX = 4096 };
 
 /* Takes ownership of the text, which is not printed. */
 static int
-set(struct layermount *m, char *text, const char *from)
+set_credentials(struct layermount *m, char *text, const char *from)
 {
 	if (text != NULL && strchr(text, ':') != NULL &&
 	    strpbrk(text, "\r\n") == NULL) {
@@ -40,7 +40,7 @@ creds_take(struct layermount *m, char *argument)
 	char *copy = strcopy(argument);
 
 	explicit_bzero(argument, strlen(argument));
-	return set(m, copy, "--creds");
+	return set_credentials(m, copy, "--creds");
 }
 
 int
@@ -61,20 +61,21 @@ creds_read(struct layermount *m, const char *file)
 	}
 	if (len > 0 && text[len - 1] == '\n')
 		text[len - 1] = '\0';
-	return set(m, text, file);
+	return set_credentials(m, text, file);
 }
 
 /* Returns a URL of an operand's server, or NULL. */
 static char *
 server_of(const struct layermount *m, const char *operand)
 {
-	struct image_name n;
+	struct vfs_image_name n;
 	char why[LAYER_WHY];
 
-	if (!image_is_remote(operand))
+	if (!vfs_image_is_remote(operand))
 		return strstr(operand, "://") == NULL ? NULL :
 		    strcopy(operand);
-	return image_parse(m, operand, &n, why) == 0 ? strcopy(n.base) : NULL;
+	return vfs_image_parse(operand, m->o.plain_http, &n, why) == 0 ?
+	    strcopy(n.base) : NULL;
 }
 
 int

@@ -1,14 +1,14 @@
 /*
- * layermount_mounted.h - our mount, and a watch on the process that serves it
+ * layermount_mounted.h - our mount, and the process that serves it
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_LAYERMOUNT_MOUNTED_H
 #define COLDPRESS_LAYERMOUNT_MOUNTED_H
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
-
-/* layermount_mounted.c */
+#include <stdint.h>
 
 /*
  * Finds the device number of our mount at a path.  Returns false if there is
@@ -25,7 +25,7 @@ void unmount(const char *mountpoint);
  */
 void unmount_forced(const char *mountpoint, unsigned major, unsigned minor);
 
-/* layermount_watch.c */
+/* Its server */
 
 struct watch;
 
@@ -42,5 +42,28 @@ void watch_hold(struct watch *w);
  * process WATCH_SIGNAL when that thread has ended.  Returns 0 or -errno.
  */
 int watch_start(struct watch *w);
+
+/* Its readahead */
+
+/*
+ * Startup touches single pages of many files, and each page read ahead may
+ * require another unit.  Therefore the kernel reads little ahead, if this
+ * process may set that, until a file is read sequentially or some time has
+ * passed.
+ */
+struct readahead {
+	int fd;				/* the setting, or -1 */
+	uint64_t bytes;			/* its final value */
+	_Atomic bool raised;		/* it has its final value */
+};
+
+/* Opens the setting, after the mount and before the process is confined. */
+void readahead_open(struct readahead *r, const char *mountpoint,
+    uint64_t bytes);
+void readahead_close(struct readahead *r);
+
+/* These functions reduce readahead for some time at startup, and restore it. */
+void readahead_lower(struct readahead *r);
+void readahead_raise(struct readahead *r);
 
 #endif

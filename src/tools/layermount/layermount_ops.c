@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-static struct stack *
+static struct vfs_stack *
 stack_of(fuse_req_t req)
 {
 	struct layermount *m = fuse_req_userdata(req);
@@ -20,7 +20,7 @@ stack_of(fuse_req_t req)
 
 /* Sets *inode to the inode in the tree, or replies and returns false. */
 static bool
-find(fuse_req_t req, fuse_ino_t ino, uint32_t *inode)
+find_inode(fuse_req_t req, fuse_ino_t ino, uint32_t *inode)
 {
 	*inode = (uint32_t)(ino - FUSE_ROOT_ID);
 	if (ino >= FUSE_ROOT_ID &&
@@ -35,7 +35,7 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	uint32_t inode;
 
-	if (find(req, parent, &inode))
+	if (find_inode(req, parent, &inode))
 		tree_lookup(req, stack_of(req), inode, name);
 }
 
@@ -45,7 +45,7 @@ op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	uint32_t inode;
 
 	(void)fi;
-	if (find(req, ino, &inode))
+	if (find_inode(req, ino, &inode))
 		tree_getattr(req, stack_of(req), inode);
 }
 
@@ -54,7 +54,7 @@ op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
 	uint32_t inode;
 
-	if (find(req, ino, &inode))
+	if (find_inode(req, ino, &inode))
 		tree_readlink(req, stack_of(req), inode);
 }
 
@@ -81,8 +81,8 @@ op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	uint32_t inode;
 
 	(void)fi;
-	if (find(req, ino, &inode))
-		tree_list(req, stack_of(req), inode, size, offset, false);
+	if (find_inode(req, ino, &inode))
+		tree_readdir(req, stack_of(req), inode, size, offset, false);
 }
 
 static void
@@ -92,8 +92,8 @@ op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	uint32_t inode;
 
 	(void)fi;
-	if (find(req, ino, &inode))
-		tree_list(req, stack_of(req), inode, size, offset, true);
+	if (find_inode(req, ino, &inode))
+		tree_readdir(req, stack_of(req), inode, size, offset, true);
 }
 
 static void
@@ -101,7 +101,7 @@ op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	uint32_t inode;
 
-	if (find(req, ino, &inode))
+	if (find_inode(req, ino, &inode))
 		tree_getxattr(req, stack_of(req), inode, name, size);
 }
 
@@ -110,7 +110,7 @@ op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
 	uint32_t inode;
 
-	if (find(req, ino, &inode))
+	if (find_inode(req, ino, &inode))
 		tree_listxattr(req, stack_of(req), inode, size);
 }
 
@@ -121,7 +121,7 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	uint32_t inode;
 
 	(void)fi;
-	if (find(req, ino, &inode))
+	if (find_inode(req, ino, &inode))
 		tree_read(req, stack_of(req), inode, size, offset);
 }
 

@@ -121,12 +121,12 @@ show_version(struct layermount *m)
 static int
 set_prefetch(struct layermount *m)
 {
-	static const char *const names[] = { [PREFETCH_AUTO] = "auto",
-		[PREFETCH_NONE] = "none", [PREFETCH_ALL] = "all" };
+	static const char *const names[] = { [VFS_PREFETCH_AUTO] = "auto",
+		[VFS_PREFETCH_NONE] = "none", [VFS_PREFETCH_ALL] = "all" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(optarg, names[i]) == 0) {
-			m->o.prefetch = (enum layermount_prefetch)i;
+			m->o.prefetch = (enum vfs_prefetch)i;
 			return -1;
 		}
 	return options_bad(&m->msg, "prefetch", "auto, none or all");
@@ -166,7 +166,7 @@ add_registry(struct layermount *m)
 	void *all = o->registries;
 	bool loopback;
 
-	if (!image_host(optarg, &loopback))
+	if (!vfs_image_host(optarg, &loopback))
 		return options_bad(&m->msg, "registry", "HOST or HOST:PORT");
 	if (array_grow(&all, o->registry_count, &o->registry_cap,
 	    sizeof(*o->registries)) != 0) {

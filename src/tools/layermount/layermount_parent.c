@@ -8,12 +8,11 @@
  * threads may be waiting for the mount to end (layermount_push.c), so the mount
  * is aborted.
  */
-#include "layermount_mounted.h"
-
 #include "layermount.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"
+#include "lazy/vfs/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +29,7 @@
 #include <unistd.h>
 
 static int
-fail(struct layermount *m, const char *what, int rc)
+fail_with(struct layermount *m, const char *what, int rc)
 {
 	msg_error(&m->msg, "%s: %s", what, strerror(-rc));
 	return MSG_ERROR;
@@ -198,7 +197,7 @@ follow(struct layermount *m, struct server *s, struct watch *watch)
 
 /* Unmounts, and returns the exit status for that of the server. */
 static int
-finish(struct layermount *m, const struct server *s, int status)
+end_mount(struct layermount *m, const struct server *s, int status)
 {
 	char why[64];
 
@@ -237,13 +236,13 @@ supervise(struct layermount *m, int tell)
 	if (rc == 0)
 		rc = sys_pipe(ready);
 	if (rc != 0)
-		return fail(m, "pipe", rc);
+		return fail_with(m, "pipe", rc);
 	signals(&set);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	s.signals = signalfd(-1, &set, SFD_CLOEXEC);
 	s.pid = s.signals == -1 ? -1 : fork();
 	if (s.pid == -1)
-		return fail(m, "fork", -errno);
+		return fail_with(m, "fork", -errno);
 	if (s.pid == 0) {
 		sys_close(ready[0]);
 		sys_close(s.signals);
@@ -253,7 +252,7 @@ supervise(struct layermount *m, int tell)
 	}
 	sys_close(ready[1]);
 	s.ready = ready[0];
-	status = finish(m, &s, follow(m, &s, watch));
+	status = end_mount(m, &s, follow(m, &s, watch));
 	if (m->temp_dir != NULL)
 		rmdir(m->temp_dir);
 	return status;
@@ -266,10 +265,10 @@ run_behind(struct layermount *m)
 	pid_t pid;
 
 	if (rc != 0)
-		return fail(m, "pipe", rc);
+		return fail_with(m, "pipe", rc);
 	pid = fork();
 	if (pid == -1)
-		return fail(m, "fork", -errno);
+		return fail_with(m, "fork", -errno);
 	if (pid == 0) {
 		sys_close(ready[0]);
 		setsid();
@@ -296,9 +295,9 @@ make_temporary(struct layermount *m)
 	if (tmp == NULL || *tmp == '\0')
 		tmp = "/var/tmp";
 	if (asprintf(&dir, "%s/layermount.XXXXXX", tmp) == -1)
-		return fail(m, tmp, -ENOMEM);
+		return fail_with(m, tmp, -ENOMEM);
 	if (mkdtemp(dir) == NULL) {
-		status = fail(m, tmp, -errno);
+		status = fail_with(m, tmp, -errno);
 		free(dir);
 		return status;
 	}
@@ -328,7 +327,7 @@ check_cache(struct layermount *m, const char *dir)
 	}
 	rc = sys_fstat(m->cache_dir, &st);
 	if (rc != 0)
-		return fail(m, dir, rc);
+		return fail_with(m, dir, rc);
 	if ((st.st_uid == 0 || st.st_uid == geteuid()) &&
 	    (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
 		return MSG_OK;
@@ -350,15 +349,15 @@ open_cache(struct layermount *m)
 	if (dir == NULL)
 		dir = m->temp_dir;
 	else if (mkdir(dir, 0700) == -1 && errno != EEXIST)
-		return fail(m, dir, -errno);
+		return fail_with(m, dir, -errno);
 	m->cache_dir = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC, 0);
 	if (m->cache_dir < 0)
-		return fail(m, dir, m->cache_dir);
+		return fail_with(m, dir, m->cache_dir);
 	if (check_cache(m, dir) != MSG_OK)
 		return MSG_ERROR;
 	rc = cache_trim(m->cache_dir, m->o.cache_bytes);
-	return rc == 0 ? MSG_OK : fail(m, dir, rc);
+	return rc == 0 ? MSG_OK : fail_with(m, dir, rc);
 }
 
 static int
@@ -370,8 +369,10 @@ open_stats(struct layermount *m)
 	m->stats_fd = m->o.stats_file == NULL ? sys_dup(STDERR_FILENO) :
 	    sys_openat(AT_FDCWD, m->o.stats_file, O_WRONLY | O_CREAT |
 	    O_APPEND | O_CLOEXEC, 0666);
-	return m->stats_fd >= 0 ? MSG_OK : fail(m, m->o.stats_file == NULL ?
-	    "standard error" : m->o.stats_file, m->stats_fd);
+	if (m->stats_fd >= 0)
+		return MSG_OK;
+	return fail_with(m, m->o.stats_file == NULL ? "standard error" :
+	    m->o.stats_file, m->stats_fd);
 }
 
 /* Opens what messages go to once this process is in the background. */
@@ -384,7 +385,7 @@ open_log(struct layermount *m)
 	}
 	m->log_fd = sys_openat(AT_FDCWD, m->o.log_file, O_WRONLY | O_CREAT |
 	    O_APPEND | O_CLOEXEC, 0666);
-	return m->log_fd >= 0 ? MSG_OK : fail(m, m->o.log_file, m->log_fd);
+	return m->log_fd >= 0 ? MSG_OK : fail_with(m, m->o.log_file, m->log_fd);
 }
 
 /* The result of a request to an existing mount. */
@@ -412,7 +413,7 @@ is_dead(const char *path)
 	pthread_t thread;
 
 	q = (struct question){ .path = path };
-	return sys_thread(&thread, ask_mount, &q) == 0 && push_join(thread) &&
+	return sys_thread(&thread, ask_mount, &q) == 0 && vfs_join(thread) &&
 	    q.error == ENOTCONN;
 }
 
@@ -425,13 +426,13 @@ find_mountpoint(struct layermount *m)
 
 	m->mountpoint = realpath(m->o.mountpoint, NULL);
 	if (m->mountpoint == NULL && errno != ENOTCONN)
-		return fail(m, m->o.mountpoint, -errno);
+		return fail_with(m, m->o.mountpoint, -errno);
 	dead = m->mountpoint == NULL;
 	if (!dead && !mounted_by_us(m->mountpoint, &major, &minor))
 		return MSG_OK;
 	/* this process would unmount the other process's mount */
 	if (!dead && !is_dead(m->mountpoint))
-		return fail(m, m->o.mountpoint, -EBUSY);
+		return fail_with(m, m->o.mountpoint, -EBUSY);
 	msg_error(&m->msg, "%s: a dead mount, whose server no longer exists; "
 	    "unmount it with '%s'", m->o.mountpoint, geteuid() == 0 ?
 	    "umount -l" : "fusermount3 -u -z");

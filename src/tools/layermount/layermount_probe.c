@@ -15,7 +15,7 @@
 enum { BODY_MAX = 64 << 10 };
 
 static int
-ask(struct layermount *m, const char *url, const char *ranges,
+ask_server(struct layermount *m, const char *url, const char *ranges,
     struct http_answer *a)
 {
 	char why[LAYER_WHY] = "";
@@ -27,13 +27,13 @@ ask(struct layermount *m, const char *url, const char *ranges,
 }
 
 static void
-tell(const char *what, const char *value)
+print_value(const char *what, const char *value)
 {
 	printf("%s\t%s\n", what, *value == '\0' ? "none" : value);
 }
 
 static void
-tell_status(const char *what, const struct http_answer *a, const char *yes)
+print_status(const char *what, const struct http_answer *a, const char *yes)
 {
 	printf("%s\t", what);
 	if (a->status == 206)
@@ -46,19 +46,19 @@ static int
 probe_ranges(struct layermount *m, const char *url)
 {
 	struct http_answer a;
-	int rc = ask(m, url, "0-0", &a);
+	int rc = ask_server(m, url, "0-0", &a);
 
 	if (rc != 0)
 		return rc;
-	tell("protocol", a.version);
-	tell_status("range", &a, "yes");
-	tell("redirect", strcmp(a.url, url) == 0 ? "" : a.url);
-	tell("validator", a.validator);
-	tell("cache-control", a.caching);
-	tell("content-encoding", a.encoding);
-	rc = ask(m, url, "0-0,9-9", &a);
+	print_value("protocol", a.version);
+	print_status("range", &a, "yes");
+	print_value("redirect", strcmp(a.url, url) == 0 ? "" : a.url);
+	print_value("validator", a.validator);
+	print_value("cache-control", a.caching);
+	print_value("content-encoding", a.encoding);
+	rc = ask_server(m, url, "0-0,9-9", &a);
 	if (rc == 0)
-		tell_status("ranges", &a, strncmp(a.type,
+		print_status("ranges", &a, strncmp(a.type,
 		    "multipart/byteranges", 20) == 0 ? "yes" :
 		    "no (one part)");
 	return rc;
@@ -80,9 +80,9 @@ probe_referrers(struct layermount *m, const char *url)
 		return 0;
 	snprintf(other, sizeof(other), "%.*s/referrers/%s",
 	    (int)(blob - url), url, blob + strlen("/blobs/"));
-	rc = ask(m, other, NULL, &a);
+	rc = ask_server(m, other, NULL, &a);
 	if (rc == 0 && a.status == 200)
-		tell("referrers", "yes");
+		print_value("referrers", "yes");
 	else if (rc == 0)
 		printf("referrers\tno (%ld)\n", a.status);
 	return rc;
@@ -94,18 +94,20 @@ find_url(struct layermount *m, char url[8192])
 {
 	struct oci_document *d = NULL;
 	struct oci_blob *layers = NULL;
-	struct image_name n;
+	struct vfs_image_name n;
+	const struct vfs_remote remote = { .http = m->http, .cache_dir = -1,
+		.report = layermount_report(m) };
 	char why[LAYER_WHY], hex[OCI_HEX + 1];
 	size_t count;
 	int rc;
 
 	snprintf(url, 8192, "%s", m->o.operands[0]);
-	if (!image_is_remote(url))
+	if (!vfs_image_is_remote(url))
 		return 0;
-	rc = image_parse(m, url, &n, why);
+	rc = vfs_image_parse(url, m->o.plain_http, &n, why);
 	if (rc != 0)
-		return layermount_refuse(m, m->o.operands[0], rc, why);
-	rc = image_manifest(m, &n, &d, hex);
+		return vfs_refuse(&remote.report, m->o.operands[0], rc, why);
+	rc = vfs_image_manifest(&remote, &n, &d, hex);
 	if (rc == 0) {
 		rc = oci_layers(d, &layers, &count, why);
 		if (rc != 0 || count == 0)
@@ -123,17 +125,11 @@ find_url(struct layermount *m, char url[8192])
 int
 layermount_probe(struct layermount *m)
 {
-	const struct http_options o = { .credentials = m->o.credentials,
-		.credentials_for = m->o.credentials_for,
-		.auth_file = m->o.auth_file, .ca_file = m->o.ca_file,
-		.timeout_s = m->o.timeout_s, .connections = 1 };
-	char url[8192], why[LAYER_WHY];
-	int rc = http_open(&m->http, &o, why);
+	char url[8192];
+	int rc = layermount_open_http(m, 1);
 
-	if (rc != 0) {
-		msg_error(&m->msg, "%s", why);
+	if (rc != 0)
 		return msg_finish(&m->msg);
-	}
 	rc = find_url(m, url);
 	if (rc == 0 && m->msg.status == MSG_OK)
 		rc = probe_ranges(m, url);

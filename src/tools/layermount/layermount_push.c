@@ -18,29 +18,27 @@
 #include "base/sys.h"
 
 #include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
 	JOBS = 512,
 	RECENT = 256,
-	PIECE = 128 << 10,		/* bytes stored at a time */
-	PATIENCE_S = 2			/* seconds to wait at the end */
+	PIECE = 128 << 10		/* bytes stored at a time */
 };
 
 /* Data to be stored: [begin, end) of a file, starting at `from`. */
-struct job {
-	struct stack *stack;
+struct push_job {
+	struct vfs_stack *stack;
 	uint32_t inode;
 	uint64_t begin, from, end;
 	const struct layer_run *run;	/* run in the unit; NULL: use the
 					 * trace */
-	struct unit_id unit;
 };
 
 struct push {
-	struct layermount *m;
+	struct fuse_session *session;
 	pthread_t thread;
+	_Atomic uint64_t bytes;		/* stored so far */
 	uint8_t *buf;			/* PIECE bytes, used only by the
 					 * thread */
 	uint64_t page;
@@ -48,9 +46,9 @@ struct push {
 	pthread_mutex_t lock;		/* protects the fields below */
 	pthread_cond_t changed;
 	bool stop;
-	struct job jobs[JOBS];
+	struct push_job jobs[JOBS];
 	size_t first, count;
-	const struct stack *current;	/* of the current job, or NULL */
+	const struct vfs_stack *current;	/* of the current job, or NULL */
 	/*
 	 * units requested recently: inode number in the kernel, and serial
 	 * number of the unit
@@ -62,7 +60,7 @@ struct push {
 
 /* Stores the whole pages of n bytes.  Returns 0 or -errno. */
 static int
-store(struct push *p, const struct job *j, uint64_t at, size_t n)
+store_pages(struct push *p, const struct push_job *j, uint64_t at, size_t n)
 {
 	uint64_t size = merge_node(j->stack->tree, j->inode)->entry->size;
 	uint64_t from = (at + p->page - 1) / p->page * p->page;
@@ -74,10 +72,10 @@ store(struct push *p, const struct job *j, uint64_t at, size_t n)
 		return 0;
 	v.buf[0].size = (size_t)(end - from);
 	v.buf[0].mem = p->buf + (from - at);
-	rc = fuse_lowlevel_notify_store(p->m->session, tree_number(j->stack,
+	rc = fuse_lowlevel_notify_store(p->session, tree_number(j->stack,
 	    j->inode), (off_t)from, &v, 0);
 	if (rc == 0)
-		atomic_fetch_add(&p->m->pushed_bytes, end - from);
+		atomic_fetch_add(&p->bytes, end - from);
 	return rc;
 }
 
@@ -86,17 +84,16 @@ store(struct push *p, const struct job *j, uint64_t at, size_t n)
  * and sets *at.  Returns the number of bytes, or 0 if there are none.
  */
 static size_t
-copy(struct push *p, const struct job *j, uint64_t *at, uint64_t end)
+copy_data(struct push *p, const struct push_job *j, uint64_t *at, uint64_t end)
 {
 	size_t n = end - *at < PIECE ? (size_t)(end - *at) : PIECE;
 
 	if (j->run == NULL) {
-		n = trace_next(j->stack, merge_node(j->stack->tree, j->inode),
-		    at, n, p->buf);
+		n = vfs_copy_traced(j->stack, j->inode, at, n, p->buf);
 		return *at < end ? n : 0;
 	}
-	return units_copy(p->m->units, j->unit, j->run->inner + (*at -
-	    j->run->offset), n, p->buf) ? n : 0;
+	return vfs_copy_run(j->stack, j->inode, j->run, *at, n, p->buf) ? n :
+	    0;
 }
 
 static bool
@@ -115,15 +112,15 @@ is_stopped(struct push *p)
  * dropped the inode.
  */
 static bool
-store_part(struct push *p, const struct job *j, uint64_t at, uint64_t end)
+store_part(struct push *p, const struct push_job *j, uint64_t at, uint64_t end)
 {
 	size_t n;
 
 	while (at < end && !is_stopped(p)) {
-		n = copy(p, j, &at, end);
+		n = copy_data(p, j, &at, end);
 		if (n == 0)
 			return true;
-		if (store(p, j, at, n) != 0)
+		if (store_pages(p, j, at, n) != 0)
 			return false;
 		at += n;
 	}
@@ -134,7 +131,7 @@ static void *
 do_jobs(void *arg)
 {
 	struct push *p = arg;
-	struct job j;
+	struct push_job j;
 
 	pthread_mutex_lock(&p->lock);
 	for (;;) {
@@ -162,7 +159,7 @@ do_jobs(void *arg)
 
 /* Adds a job, if there is space.  Called with the lock held. */
 static bool
-add(struct push *p, const struct job *j)
+add_job(struct push *p, const struct push_job *j)
 {
 	if (p->count == JOBS)
 		return false;
@@ -171,41 +168,42 @@ add(struct push *p, const struct job *j)
 	return true;
 }
 
-void
-push_traced(struct stack *s, uint32_t inode, uint64_t offset)
+static void
+push_traced(struct push *p, const struct vfs_read *r)
 {
-	struct push *p = s->m->push;
-	const struct job j = { .stack = s, .inode = inode, .from = offset,
-		.end = merge_node(s->tree, inode)->entry->size };
+	struct vfs_stack *s = r->stack;
+	const struct push_job j = { .stack = s, .inode = r->inode,
+		.from = r->offset,
+		.end = merge_node(s->tree, r->inode)->entry->size };
 
-	if (p == NULL || (atomic_fetch_or(&s->seen[inode], SEEN_PUSHED) &
-	    SEEN_PUSHED) != 0)
+	if ((atomic_fetch_or(&s->seen[r->inode], VFS_SEEN_CALLER) &
+	    VFS_SEEN_CALLER) != 0)
 		return;
 	pthread_mutex_lock(&p->lock);
-	if (!add(p, &j))
-		atomic_fetch_and(&s->seen[inode], (uint8_t)~SEEN_PUSHED);
+	if (!add_job(p, &j))
+		atomic_fetch_and(&s->seen[r->inode],
+		    (uint8_t)~VFS_SEEN_CALLER);
 	pthread_mutex_unlock(&p->lock);
 }
 
-void
-push_unit(struct stack *s, uint32_t inode, uint64_t offset, size_t size,
-    const struct unit *unit)
+static void
+push_unit(struct push *p, const struct vfs_read *r)
 {
-	const struct merge_node *n = merge_node(s->tree, inode);
-	const struct layer_run *r = &n->entry->runs[layer_find_run(n->entry,
-	    offset)];
-	struct push *p = s->m->push;
-	const struct job j = { .stack = s, .inode = inode, .run = r,
-		.unit = read_unit(s, n, r->unit), .begin = r->offset,
-		.from = offset, .end = r->offset + r->length };
-	uint64_t number = tree_number(s, inode), serial = unit_serial(unit);
+	const struct layer_entry *e = merge_node(r->stack->tree,
+	    r->inode)->entry;
+	const struct layer_run *run = &e->runs[layer_find_run(e, r->offset)];
+	const struct push_job j = { .stack = r->stack, .inode = r->inode,
+		.run = run, .begin = run->offset, .from = r->offset,
+		.end = run->offset + run->length };
+	uint64_t number = tree_number(r->stack, r->inode);
+	uint64_t serial = unit_serial(r->unit);
 	size_t slot = (size_t)((number * 31 + serial) % RECENT);
 
-	if (p == NULL || size >= r->length)
+	if (r->size >= run->length)
 		return;
 	pthread_mutex_lock(&p->lock);
 	if ((p->recent[slot].number != number ||
-	    p->recent[slot].serial != serial) && add(p, &j)) {
+	    p->recent[slot].serial != serial) && add_job(p, &j)) {
 		p->recent[slot].number = number;
 		p->recent[slot].serial = serial;
 	}
@@ -213,16 +211,30 @@ push_unit(struct stack *s, uint32_t inode, uint64_t offset, size_t size,
 }
 
 void
-push_forget(struct stack *s)
+push_read(struct push *p, const struct vfs_read *r)
 {
-	struct push *p = s->m->push;
+	if (p != NULL && r->traced)
+		push_traced(p, r);
+	else if (p != NULL && r->unit != NULL)
+		push_unit(p, r);
+}
+
+uint64_t
+push_counted(struct push *p)
+{
+	return p == NULL ? 0 : atomic_load(&p->bytes);
+}
+
+void
+push_forget(struct push *p, struct vfs_stack *s)
+{
 	size_t kept = 0;
 
 	if (p == NULL)
 		return;
 	pthread_mutex_lock(&p->lock);
 	for (size_t i = 0; i < p->count; i++) {
-		const struct job j = p->jobs[(p->first + i) % JOBS];
+		const struct push_job j = p->jobs[(p->first + i) % JOBS];
 
 		if (j.stack != s)
 			p->jobs[(p->first + kept++) % JOBS] = j;
@@ -236,25 +248,22 @@ push_forget(struct stack *s)
 /* The thread */
 
 int
-push_start(struct layermount *m)
+push_start(struct push **out, struct fuse_session *session)
 {
-	struct push *p;
+	struct push *p = sys_calloc(1, sizeof(*p));
 	int rc;
 
-	/* only root can abort a mount or reduce readahead */
-	if (m->readahead_fd < 0)
-		return 0;
-	p = sys_calloc(1, sizeof(*p));
+	*out = NULL;
 	if (p == NULL)
 		return -ENOMEM;
-	p->m = m;
+	p->session = session;
 	p->page = (uint64_t)sysconf(_SC_PAGESIZE);
 	p->buf = sys_malloc(PIECE);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->changed, NULL);
 	rc = p->buf == NULL ? -ENOMEM : sys_thread(&p->thread, do_jobs, p);
 	if (rc == 0) {
-		m->push = p;
+		*out = p;
 		return 0;
 	}
 	sys_free(p->buf);
@@ -263,29 +272,16 @@ push_start(struct layermount *m)
 }
 
 bool
-push_join(pthread_t thread)
+push_stop(struct push *p)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += PATIENCE_S;
-	return pthread_timedjoin_np(thread, NULL, &until) == 0;
-}
-
-bool
-push_stop(struct layermount *m)
-{
-	struct push *p = m->push;
-
 	if (p == NULL)
 		return true;
 	pthread_mutex_lock(&p->lock);
 	p->stop = true;
 	pthread_cond_broadcast(&p->changed);
 	pthread_mutex_unlock(&p->lock);
-	if (!push_join(p->thread))
+	if (!vfs_join(p->thread))
 		return false;
-	m->push = NULL;
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
 	sys_free(p->buf);

@@ -94,6 +94,96 @@ confine(struct layermount *m)
 	return rc;
 }
 
+/* Layers */
+
+int
+layermount_open_http(struct layermount *m, unsigned connections)
+{
+	const struct http_options o = { .credentials = m->o.credentials,
+		.credentials_for = m->o.credentials_for,
+		.auth_file = m->o.auth_file, .ca_file = m->o.ca_file,
+		.timeout_s = m->o.timeout_s, .connections = connections };
+	char why[LAYER_WHY];
+	int rc = http_open(&m->http, &o, why);
+
+	if (rc != 0)
+		msg_error(&m->msg, "%s", why);
+	return rc;
+}
+
+static int
+start_threads(struct layermount *m)
+{
+	const struct layermount_options *o = &m->o;
+	/* only root can abort a mount or reduce readahead */
+	bool pushes = m->readahead.fd >= 0;
+	const struct vfs_options v = { .name = m->mountpoint,
+		.remote = { .http = m->http, .cache_dir = m->cache_dir,
+			.cache_kept = o->cache != NULL,
+			.cache_bytes = o->cache_bytes,
+			.plain_http = o->plain_http,
+			.report = layermount_report(m) },
+		.expect = { .kind = o->kind, .side = o->side,
+			.index_digest = o->index_digest,
+			.key = o->has_key ? o->key : NULL },
+		.prefetch = o->prefetch, .rate = o->rate,
+		.keeps_units = pushes };
+	int rc = vfs_open(&m->vfs, &v);
+
+	if (rc == 0 && pushes)
+		rc = push_start(&m->push, m->session);
+	if (rc == 0 && o->store)
+		rc = layermount_store_open(m);
+	if (rc != 0)
+		msg_error(&m->msg, "%s", strerror(-rc));
+	return rc;
+}
+
+/*
+ * Opens the HTTP client, the threads, and the operands or the store.  Returns
+ * 0, or -errno after reporting the error; close_layers() must always be called.
+ */
+static int
+open_layers(struct layermount *m)
+{
+	struct vfs_stack *s = &m->stack;
+	int rc = layermount_open_http(m, m->o.connections);
+
+	if (rc != 0)
+		return rc;
+	rc = start_threads(m);
+	if (rc != 0 || m->o.store)
+		return rc;
+	*s = (struct vfs_stack){ .v = m->vfs };
+	for (int i = 0; i < m->o.operand_count; i++) {
+		rc = vfs_image_add(s, m->o.operands[i]);
+		if (rc != 0)
+			return rc;
+	}
+	rc = vfs_stack_build(s, MERGE_MERGED);
+	if (rc != 0)
+		return rc;
+	s->first_inode = 1;
+	vfs_stack_fetch(s);
+	return 0;
+}
+
+static void
+close_layers(struct layermount *m)
+{
+	/* if a thread cannot end, the process is about to exit */
+	if (m->store != NULL && !vfs_store_stop(m->store))
+		return;
+	vfs_stop(m->vfs);
+	if (!push_stop(m->push))
+		return;
+	vfs_stack_close(&m->stack);
+	if (m->store != NULL)
+		vfs_store_close(m->store);
+	vfs_close(m->vfs);
+	http_close(m->http);
+}
+
 /* Signals */
 
 static void
@@ -117,25 +207,23 @@ handle_signals(void *arg)
 		if (n == SIGUSR1)
 			stats_write(m, "signal");
 		else if (n == SIGALRM)
-			readahead_raise(m);
+			readahead_raise(&m->readahead);
 	return NULL;
 }
 
 /* Serving */
 
 static int
-loop(struct layermount *m, struct fuse_session *se, int ready)
+serve_requests(struct layermount *m, struct fuse_session *se, int ready)
 {
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	pthread_t thread;
-	int rc = config == NULL ? -ENOMEM : 0;
+	int rc = config == NULL ? -ENOMEM : sys_thread(&thread,
+	    handle_signals, m);
 
-	if (rc == 0)
-		rc = sys_thread(&thread, handle_signals, m);
 	if (rc != 0) {
 		msg_error(&m->msg, "%s", strerror(-rc));
-		fuse_loop_cfg_destroy(config);
-		return rc;
+		goto out;
 	}
 	if (!m->o.foreground)
 		layermount_hide(m);
@@ -143,18 +231,21 @@ loop(struct layermount *m, struct fuse_session *se, int ready)
 	sys_close(ready);
 	if (rc == 0)
 		rc = fuse_session_loop_mt(se, config);
+	/* the loop normally ends because of a signal */
+	if (rc > 0)
+		rc = 0;
 	pthread_kill(thread, SIGUSR2);
 	pthread_join(thread, NULL);
+out:
 	fuse_loop_cfg_destroy(config);
-	/* the loop normally ends because of a signal */
-	return rc > 0 ? 0 : rc;
+	return rc;
 }
 
 static bool
 has_server(const struct layermount *m)
 {
 	for (size_t i = 0; i < m->stack.source_count; i++)
-		if (m->stack.sources[i]->file == NULL)
+		if (!m->stack.sources[i]->local)
 			return true;
 	return m->o.store;
 }
@@ -164,17 +255,17 @@ serve_mounted(struct layermount *m, struct fuse_session *se, int ready)
 {
 	int rc;
 
-	readahead_open(m);
+	readahead_open(&m->readahead, m->mountpoint, m->o.readahead);
 	rc = confine(m);
 	if (rc == 0)
-		rc = layers_open(m);
+		rc = open_layers(m);
 	if (rc == 0 && !has_server(m))
-		readahead_raise(m);
+		readahead_raise(&m->readahead);
 	if (rc == 0)
-		rc = loop(m, se, ready);
+		rc = serve_requests(m, se, ready);
 	stats_write(m, "end");
-	layers_close(m);
-	readahead_close(m);
+	close_layers(m);
+	readahead_close(&m->readahead);
 	return rc;
 }
 

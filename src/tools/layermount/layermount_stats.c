@@ -49,34 +49,33 @@ put_http(struct table *t, const struct http_counts c[HTTP_PHASES])
 }
 
 static void
-put(struct layermount *m, struct table *t, const char *event)
+put_counts(struct layermount *m, struct table *t, const char *event)
 {
 	struct http_counts c[HTTP_PHASES] = { { .requests = 0 } };
-	struct units_counts u = { .decoded = 0 };
+	struct vfs_counts v;
 	struct rusage r;
 
 	getrusage(RUSAGE_SELF, &r);
 	if (m->http != NULL)
 		http_counted(m->http, c);
-	if (m->units != NULL)
-		units_counted(m->units, &u);
+	vfs_counted(m->vfs, &v);
 	table_text(t, event);
 	table_real(t, (double)(sys_now_ns() - m->start_ns) / 1e9, 3);
-	table_int(t, (int64_t)atomic_load(&m->layers));
-	table_int(t, (int64_t)atomic_load(&m->unloaded));
-	table_int(t, (int64_t)atomic_load(&m->files));
-	table_int(t, (int64_t)atomic_load(&m->reads));
-	table_int(t, (int64_t)atomic_load(&m->read_bytes));
-	table_int(t, (int64_t)atomic_load(&m->first_files));
-	table_int(t, (int64_t)atomic_load(&m->trace_bytes));
-	table_int(t, (int64_t)atomic_load(&m->pushed_bytes));
-	table_int(t, (int64_t)atomic_load(&m->ahead_units));
-	table_int(t, (int64_t)atomic_load(&m->failures));
+	table_int(t, (int64_t)v.layers);
+	table_int(t, (int64_t)v.unloaded);
+	table_int(t, (int64_t)v.files);
+	table_int(t, (int64_t)v.reads);
+	table_int(t, (int64_t)v.read_bytes);
+	table_int(t, (int64_t)v.first_reads);
+	table_int(t, (int64_t)v.trace_bytes);
+	table_int(t, (int64_t)push_counted(m->push));
+	table_int(t, (int64_t)v.ahead_units);
+	table_int(t, (int64_t)v.failures);
 	put_http(t, c);
-	table_int(t, (int64_t)u.decoded);
-	table_int(t, (int64_t)u.recognized);
-	table_int(t, (int64_t)u.wrong);
-	table_int(t, (int64_t)u.failed);
+	table_int(t, (int64_t)v.units.decoded);
+	table_int(t, (int64_t)v.units.recognized);
+	table_int(t, (int64_t)v.units.wrong);
+	table_int(t, (int64_t)v.units.failed);
 	table_int(t, r.ru_maxrss);
 	(void)table_end(t);
 }
@@ -89,6 +88,6 @@ stats_write(struct layermount *m, const char *event)
 	if (m->stats_fd < 0 || table_to_fd(&t, m->stats_fd, TABLE_JSON,
 	    columns, COLUMNS) != 0)
 		return;
-	put(m, t, event);
+	put_counts(m, t, event);
 	(void)table_close(t);
 }

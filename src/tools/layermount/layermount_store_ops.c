@@ -17,7 +17,7 @@
 /* Replies with an image, or with one of the names of a layer, which is held. */
 static void
 reply_own(fuse_req_t req, enum place_kind kind, uint64_t number,
-    struct store_layer *l)
+    struct vfs_store_layer *l)
 {
 	struct fuse_entry_param e = { .attr_timeout = TREE_FOREVER,
 		.entry_timeout = TREE_FOREVER,
@@ -33,9 +33,9 @@ reply_own(fuse_req_t req, enum place_kind kind, uint64_t number,
 }
 
 static void
-lookup_image(fuse_req_t req, struct store *s, const char *name)
+lookup_image(fuse_req_t req, struct vfs_store *s, const char *name)
 {
-	int64_t number = store_find_image(s, name);
+	int64_t number = vfs_store_find_image(s, name);
 
 	if (number < 0)
 		fuse_reply_err(req, (int)-number);
@@ -46,15 +46,19 @@ lookup_image(fuse_req_t req, struct store *s, const char *name)
 static void
 lookup_layer(fuse_req_t req, const struct place *p, const char *name)
 {
-	struct store_layer *l;
-	int rc = store_find_layer(p->store, p->number, name, &l);
+	struct layermount *m = fuse_req_userdata(req);
+	struct vfs_store_layer *l;
+	bool opened;
+	int rc = vfs_store_find_layer(p->store, p->number, name, &l, &opened);
 
 	if (rc != 0) {
 		fuse_reply_err(req, -rc);
 		return;
 	}
+	if (opened)
+		readahead_lower(&m->readahead);
 	reply_own(req, PLACE_LAYER, l->number, l);
-	store_let_go(p->store, l);
+	vfs_store_let_go(p->store, l);
 }
 
 static void
@@ -143,9 +147,11 @@ static void
 op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	struct layermount *m = fuse_req_userdata(req);
+	struct vfs_counts c;
 
 	(void)ino;
-	tree_statfs(req, atomic_load(&m->files));
+	vfs_counted(m->vfs, &c);
+	tree_statfs(req, c.files);
 }
 
 /* Directories (those of the store itself cannot be listed) */
@@ -159,14 +165,14 @@ op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 }
 
 static void
-list(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
+list_place(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
 {
 	struct place p;
 
 	if (!place_find(req, ino, &p))
 		return;
 	if (p.in_tree)
-		tree_list(req, &p.layer->stack, p.inode, size, offset, plus);
+		tree_readdir(req, &p.layer->stack, p.inode, size, offset, plus);
 	else
 		fuse_reply_buf(req, NULL, 0);
 	place_leave(&p);
@@ -177,7 +183,7 @@ op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
     struct fuse_file_info *fi)
 {
 	(void)fi;
-	list(req, ino, size, offset, false);
+	list_place(req, ino, size, offset, false);
 }
 
 static void
@@ -185,7 +191,7 @@ op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
     struct fuse_file_info *fi)
 {
 	(void)fi;
-	list(req, ino, size, offset, true);
+	list_place(req, ino, size, offset, true);
 }
 
 /* Extended attributes */
@@ -223,7 +229,7 @@ op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 /* Files */
 
 /* Returns the layer if this is its blob, or NULL. */
-static struct store_layer *
+static struct vfs_store_layer *
 blob_of(const struct place *p)
 {
 	return !p->in_tree && p->kind == PLACE_BLOB ? p->layer : NULL;
@@ -232,7 +238,7 @@ blob_of(const struct place *p)
 static void
 op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct store_layer *blob;
+	struct vfs_store_layer *blob;
 	struct place p;
 	int rc = 0;
 
@@ -242,7 +248,7 @@ op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	if ((fi->flags & O_ACCMODE) != O_RDONLY)
 		rc = -EROFS;
 	else if (blob != NULL)
-		rc = store_blob_open(blob);
+		rc = vfs_store_blob_open(blob);
 	/* the filesystem never changes */
 	fi->keep_cache = 1;
 	if (rc != 0)
@@ -252,14 +258,14 @@ op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		 * the caller was interrupted, so there will be no release
 		 * request
 		 */
-		store_blob_close(blob);
+		vfs_store_blob_close(blob);
 	place_leave(&p);
 }
 
 static void
 op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	struct store_layer *blob;
+	struct vfs_store_layer *blob;
 	struct place p;
 
 	(void)fi;
@@ -267,16 +273,16 @@ op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 		return;
 	blob = blob_of(&p);
 	if (blob != NULL)
-		store_blob_close(blob);
+		vfs_store_blob_close(blob);
 	fuse_reply_err(req, 0);
 	place_leave(&p);
 }
 
 static void
-read_blob(fuse_req_t req, struct store_layer *l, size_t size, off_t offset)
+read_blob(fuse_req_t req, struct vfs_store_layer *l, size_t size, off_t offset)
 {
 	char *buf = sys_malloc(size + 1);
-	ssize_t n = buf == NULL ? -ENOMEM : store_blob_read(l, buf, size,
+	ssize_t n = buf == NULL ? -ENOMEM : vfs_store_blob_read(l, buf, size,
 	    offset);
 
 	if (n < 0)
@@ -287,7 +293,7 @@ read_blob(fuse_req_t req, struct store_layer *l, size_t size, off_t offset)
 }
 
 static void
-read_info(fuse_req_t req, const struct store_layer *l, size_t size,
+read_info(fuse_req_t req, const struct vfs_store_layer *l, size_t size,
     off_t offset)
 {
 	size_t at = (uint64_t)offset < l->info_length ? (size_t)offset :
@@ -332,7 +338,7 @@ op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 		return;
 	use = !p.in_tree && p.kind == PLACE_LAYER && strcmp(name, "use") == 0;
 	if (use)
-		store_use(p.store, p.layer);
+		vfs_store_use(p.store, p.layer);
 	fuse_reply_err(req, use ? ENOENT : EROFS);
 	place_leave(&p);
 }
@@ -347,7 +353,7 @@ op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 		return;
 	release = !p.in_tree && p.kind == PLACE_IMAGE;
 	if (release)
-		store_release(p.store, p.image, name);
+		vfs_store_release(p.store, p.image, name);
 	fuse_reply_err(req, release ? ENOENT : EROFS);
 	place_leave(&p);
 }
@@ -373,3 +379,50 @@ static const struct fuse_lowlevel_ops ops = {
 };
 
 const struct fuse_lowlevel_ops *const layermount_store_ops = &ops;
+
+/* References */
+
+static void
+drop_name(struct layermount *m, fuse_ino_t parent, const char *name)
+{
+	(void)fuse_lowlevel_notify_inval_entry(m->session, parent, name,
+	    strlen(name));
+}
+
+/* Asks the kernel to drop the names of a layer and all whose inode it knows. */
+static void
+ask_kernel(void *arg, struct vfs_store_layer *l, bool all)
+{
+	static const char *const names[] = { "diff", "info", "blob" };
+	const struct vfs_stack *s = &l->stack;
+	struct layermount *m = arg;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		drop_name(m, place_number(PLACE_LAYER, l->number), names[i]);
+	drop_name(m, place_number(PLACE_IMAGE, l->image->number), l->digest);
+	for (size_t i = 1; all && i < merge_count(s->tree); i++) {
+		const struct merge_node *n = merge_node(s->tree, (uint32_t)i);
+
+		if (atomic_load(&s->lookups[n->inode]) > 0)
+			drop_name(m, tree_number(s, n->parent), n->name);
+	}
+}
+
+static void
+forget_pushed(void *arg, struct vfs_stack *s)
+{
+	struct layermount *m = arg;
+
+	push_forget(m->push, s);
+}
+
+int
+layermount_store_open(struct layermount *m)
+{
+	const struct vfs_store_options o = { .registries = m->o.registries,
+		.registry_count = m->o.registry_count,
+		.idle_s = m->o.idle_s, .ask_back = ask_kernel,
+		.closing = forget_pushed, .arg = m };
+
+	return vfs_store_open(&m->store, m->vfs, &o);
+}

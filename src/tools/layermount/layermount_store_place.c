@@ -11,7 +11,7 @@
 
 #include <errno.h>
 
-static struct store *
+static struct vfs_store *
 store_of(fuse_req_t req)
 {
 	struct layermount *m = fuse_req_userdata(req);
@@ -31,14 +31,14 @@ static bool
 find_in_tree(struct place *p, fuse_ino_t ino)
 {
 	p->in_tree = true;
-	p->layer = store_hold(p->store, ino >> 32);
+	p->layer = vfs_store_hold(p->store, ino >> 32);
 	p->inode = (uint32_t)ino - FUSE_ROOT_ID;
 	return p->layer != NULL && p->inode < merge_count(
 	    p->layer->stack.tree);
 }
 
 static bool
-find_own(struct place *p, fuse_ino_t ino)
+find_name(struct place *p, fuse_ino_t ino)
 {
 	p->kind = (enum place_kind)(ino % PLACE_KINDS);
 	p->number = ino / PLACE_KINDS;
@@ -46,10 +46,10 @@ find_own(struct place *p, fuse_ino_t ino)
 	case PLACE_ROOT:
 		return p->number == 0;
 	case PLACE_IMAGE:
-		p->image = store_image(p->store, p->number);
+		p->image = vfs_store_image(p->store, p->number);
 		return p->image != NULL;
 	case PLACE_LAYER: case PLACE_INFO: case PLACE_BLOB:
-		p->layer = store_hold(p->store, p->number);
+		p->layer = vfs_store_hold(p->store, p->number);
 		return p->layer != NULL;
 	default:
 		return false;
@@ -60,7 +60,7 @@ bool
 place_find(fuse_req_t req, fuse_ino_t ino, struct place *p)
 {
 	*p = (struct place){ .store = store_of(req) };
-	if (ino >> 32 != 0 ? find_in_tree(p, ino) : find_own(p, ino))
+	if (ino >> 32 != 0 ? find_in_tree(p, ino) : find_name(p, ino))
 		return true;
 	place_leave(p);
 	fuse_reply_err(req, ESTALE);
@@ -71,19 +71,19 @@ void
 place_leave(struct place *p)
 {
 	if (p->layer != NULL)
-		store_let_go(p->store, p->layer);
+		vfs_store_let_go(p->store, p->layer);
 	p->layer = NULL;
 }
 
 void
-place_forget(struct store *s, fuse_ino_t ino, uint64_t count)
+place_forget(struct vfs_store *s, fuse_ino_t ino, uint64_t count)
 {
 	if (ino >> 32 != 0)
-		store_forget(s, ino >> 32, (int64_t)((uint32_t)ino -
+		vfs_store_forget(s, ino >> 32, (int64_t)((uint32_t)ino -
 		    FUSE_ROOT_ID), count);
 	else if (ino % PLACE_KINDS == PLACE_LAYER || ino % PLACE_KINDS ==
 	    PLACE_INFO || ino % PLACE_KINDS == PLACE_BLOB)
-		store_forget(s, ino / PLACE_KINDS, MERGE_NONE, count);
+		vfs_store_forget(s, ino / PLACE_KINDS, MERGE_NONE, count);
 }
 
 void

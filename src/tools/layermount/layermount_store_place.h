@@ -5,8 +5,6 @@
 #ifndef COLDPRESS_LAYERMOUNT_STORE_PLACE_H
 #define COLDPRESS_LAYERMOUNT_STORE_PLACE_H
 
-#include "layermount_store.h"
-
 #include "layermount_tree.h"
 
 #include <sys/stat.h>
@@ -20,11 +18,11 @@ enum place_kind {
  * The object with an inode number; layer and image are NULL if there is none.
  */
 struct place {
-	struct store *store;
+	struct vfs_store *store;
 	enum place_kind kind;		/* type of name, if not in a tree */
 	uint64_t number;
-	struct store_image *image;
-	struct store_layer *layer;
+	struct vfs_store_image *image;
+	struct vfs_store_layer *layer;
 	bool in_tree;
 	uint32_t inode;			/* inode in the tree */
 };
@@ -40,7 +38,7 @@ bool place_find(fuse_req_t req, fuse_ino_t ino, struct place *p);
 void place_leave(struct place *p);
 
 /* Counts references that the kernel returned to a number. */
-void place_forget(struct store *s, fuse_ino_t ino, uint64_t count);
+void place_forget(struct vfs_store *s, fuse_ino_t ino, uint64_t count);
 
 /* Fills in the attributes of a name of the store itself, given its number. */
 void place_stat(const struct place *p, fuse_ino_t ino, struct stat *st);

@@ -1,5 +1,5 @@
 /*
- * layermount_tree.c - the names and attributes of a stack
+ * layermount_tree.c - the names, attributes and data of a stack
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Attributes that overlayfs interprets are set only by this file, because those
@@ -22,7 +22,7 @@ enum { BLOCK = 4096, LISTING_MAX = 64 << 10 };
 /* Attributes */
 
 static void
-stat_of(struct stack *s, uint32_t inode, struct stat *st)
+stat_of(struct vfs_stack *s, uint32_t inode, struct stat *st)
 {
 	const struct merge_node *n = merge_node(s->tree, inode);
 	const struct layer_entry *e = n->entry;
@@ -51,13 +51,13 @@ stat_of(struct stack *s, uint32_t inode, struct stat *st)
 }
 
 uint64_t
-tree_number(const struct stack *s, uint32_t inode)
+tree_number(const struct vfs_stack *s, uint32_t inode)
 {
 	return s->number << 32 | (inode + FUSE_ROOT_ID);
 }
 
 void
-tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p)
+tree_entry(struct vfs_stack *s, uint32_t node, struct fuse_entry_param *p)
 {
 	uint32_t inode = merge_node(s->tree, node)->inode;
 
@@ -67,36 +67,21 @@ tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p)
 }
 
 void
-tree_add_references(struct stack *s, uint32_t inode, uint64_t count)
-{
-	atomic_fetch_add(&s->references, count);
-	if (s->lookups != NULL)
-		atomic_fetch_add(&s->lookups[inode], (uint32_t)count);
-}
-
-void
-tree_drop_references(struct stack *s, uint32_t inode, uint64_t count)
-{
-	atomic_fetch_sub(&s->references, count);
-	if (s->lookups != NULL)
-		atomic_fetch_sub(&s->lookups[inode], (uint32_t)count);
-}
-
-void
-tree_reply_entry(fuse_req_t req, struct stack *s, uint32_t node)
+tree_reply_entry(fuse_req_t req, struct vfs_stack *s, uint32_t node)
 {
 	uint32_t inode = merge_node(s->tree, node)->inode;
 	struct fuse_entry_param p;
 
 	tree_entry(s, node, &p);
 	/* the kernel may return a reference as soon as it has the reply */
-	tree_add_references(s, inode, 1);
+	vfs_stack_reference(s, inode, 1);
 	if (fuse_reply_entry(req, &p) != 0)
-		tree_drop_references(s, inode, 1);
+		vfs_stack_unreference(s, inode, 1);
 }
 
 void
-tree_lookup(fuse_req_t req, struct stack *s, uint32_t inode, const char *name)
+tree_lookup(fuse_req_t req, struct vfs_stack *s, uint32_t inode,
+    const char *name)
 {
 	/* missing names are cached as well: ino 0 */
 	const struct fuse_entry_param none = { .entry_timeout = TREE_FOREVER };
@@ -109,7 +94,7 @@ tree_lookup(fuse_req_t req, struct stack *s, uint32_t inode, const char *name)
 }
 
 void
-tree_getattr(fuse_req_t req, struct stack *s, uint32_t inode)
+tree_getattr(fuse_req_t req, struct vfs_stack *s, uint32_t inode)
 {
 	struct stat st;
 
@@ -118,7 +103,7 @@ tree_getattr(fuse_req_t req, struct stack *s, uint32_t inode)
 }
 
 void
-tree_readlink(fuse_req_t req, struct stack *s, uint32_t inode)
+tree_readlink(fuse_req_t req, struct vfs_stack *s, uint32_t inode)
 {
 	const struct merge_node *n = merge_node(s->tree, inode);
 
@@ -156,14 +141,14 @@ tree_init(void *arg, struct fuse_conn_info *c)
 
 /* Returns the inode of an item that takes a reference. */
 static uint32_t
-item_inode(const struct stack *s, uint32_t dir, uint32_t i)
+item_inode(const struct vfs_stack *s, uint32_t dir, uint32_t i)
 {
 	return merge_node(s->tree, merge_child(s->tree, dir, i - 2))->inode;
 }
 
 /* Adds an item of a listing: 0 is ".", 1 "..", then the children. */
 static size_t
-add_item(fuse_req_t req, char *buf, size_t room, struct stack *s,
+add_item(fuse_req_t req, char *buf, size_t room, struct vfs_stack *s,
     uint32_t dir, uint32_t i, bool plus)
 {
 	const struct merge_node *d = merge_node(s->tree, dir);
@@ -184,7 +169,7 @@ add_item(fuse_req_t req, char *buf, size_t room, struct stack *s,
 }
 
 void
-tree_list(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
+tree_readdir(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size,
     off_t offset, bool plus)
 {
 	const struct merge_node *n = merge_node(s->tree, inode);
@@ -206,12 +191,12 @@ tree_list(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
 			break;
 		used += one;
 		if (plus && i >= 2)
-			tree_add_references(s, item_inode(s, inode,
+			vfs_stack_reference(s, item_inode(s, inode,
 			    (uint32_t)i), 1);
 	}
 	if (fuse_reply_buf(req, buf, used) != 0 && plus)
 		while (i-- > (uint64_t)offset && i >= 2)
-			tree_drop_references(s, item_inode(s, inode,
+			vfs_stack_unreference(s, item_inode(s, inode,
 			    (uint32_t)i), 1);
 	sys_free(buf);
 }
@@ -260,7 +245,7 @@ find_xattr(const struct merge_node *n, const char *name)
 }
 
 void
-tree_getxattr(fuse_req_t req, struct stack *s, uint32_t inode,
+tree_getxattr(fuse_req_t req, struct vfs_stack *s, uint32_t inode,
     const char *name, size_t size)
 {
 	const struct merge_node *n = merge_node(s->tree, inode);
@@ -277,7 +262,7 @@ tree_getxattr(fuse_req_t req, struct stack *s, uint32_t inode,
 }
 
 void
-tree_listxattr(fuse_req_t req, struct stack *s, uint32_t inode, size_t size)
+tree_listxattr(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size)
 {
 	const struct merge_node *n = merge_node(s->tree, inode);
 	size_t count = n->entry == NULL || n->whiteout ? 0 :
@@ -296,4 +281,35 @@ tree_listxattr(fuse_req_t req, struct stack *s, uint32_t inode, size_t size)
 	else
 		reply_bytes(req, names.data, names.len, size);
 	strbuf_free(&names);
+}
+
+/* Data */
+
+void
+tree_read(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size,
+    off_t offset)
+{
+	struct layermount *m = fuse_req_userdata(req);
+	struct vfs_read r = { .stack = s, .inode = inode,
+		.offset = (uint64_t)offset };
+	ssize_t got;
+
+	if (merge_type(merge_node(s->tree, inode)) != TAR_FILE || offset < 0) {
+		fuse_reply_err(req, EINVAL);
+		return;
+	}
+	got = vfs_read(&r, size);
+	if (got < 0) {
+		/* server failures are reported to programs as I/O errors */
+		fuse_reply_err(req, got == -ENOMEM ? ENOMEM : EIO);
+		goto out;
+	}
+	fuse_reply_buf(req, (const char *)r.data, (size_t)got);
+	/* sequential reads are large, and will request the rest anyway */
+	if (vfs_read_ahead(&r))
+		readahead_raise(&m->readahead);
+	else
+		push_read(m->push, &r);
+out:
+	vfs_read_end(&r);
 }

@@ -19,32 +19,25 @@
 #define TREE_FOREVER 86400.0
 
 /* Returns the number of an inode in the kernel. */
-uint64_t tree_number(const struct stack *s, uint32_t inode);
+uint64_t tree_number(const struct vfs_stack *s, uint32_t inode);
 
 /* Fills in the inode and attributes of a directory entry. */
-void tree_entry(struct stack *s, uint32_t node, struct fuse_entry_param *p);
-
-/*
- * Count the kernel's references to an inode: it gains one with each entry in a
- * reply, and returns them with FORGET.
- */
-void tree_add_references(struct stack *s, uint32_t inode, uint64_t count);
-void tree_drop_references(struct stack *s, uint32_t inode, uint64_t count);
+void tree_entry(struct vfs_stack *s, uint32_t node, struct fuse_entry_param *p);
 
 /* Replies with a directory's entry. */
-void tree_reply_entry(fuse_req_t req, struct stack *s, uint32_t node);
+void tree_reply_entry(fuse_req_t req, struct vfs_stack *s, uint32_t node);
 
-void tree_lookup(fuse_req_t req, struct stack *s, uint32_t inode,
+void tree_lookup(fuse_req_t req, struct vfs_stack *s, uint32_t inode,
     const char *name);
-void tree_getattr(fuse_req_t req, struct stack *s, uint32_t inode);
-void tree_readlink(fuse_req_t req, struct stack *s, uint32_t inode);
-void tree_list(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
-    off_t offset, bool plus);
-void tree_getxattr(fuse_req_t req, struct stack *s, uint32_t inode,
+void tree_getattr(fuse_req_t req, struct vfs_stack *s, uint32_t inode);
+void tree_readlink(fuse_req_t req, struct vfs_stack *s, uint32_t inode);
+void tree_readdir(fuse_req_t req, struct vfs_stack *s, uint32_t inode,
+    size_t size, off_t offset, bool plus);
+void tree_getxattr(fuse_req_t req, struct vfs_stack *s, uint32_t inode,
     const char *name, size_t size);
-void tree_listxattr(fuse_req_t req, struct stack *s, uint32_t inode,
+void tree_listxattr(fuse_req_t req, struct vfs_stack *s, uint32_t inode,
     size_t size);
-void tree_read(fuse_req_t req, struct stack *s, uint32_t inode, size_t size,
+void tree_read(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size,
     off_t offset);
 
 /*

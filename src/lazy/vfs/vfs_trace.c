@@ -1,12 +1,14 @@
 /*
- * layermount_trace.c - the data touched at startup, fetched as one stream
+ * vfs_trace.c - the data touched at startup, fetched as one stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pieces are decoded, as they arrive, into an unnamed file, so that they
  * use disk space instead of memory.  They are sorted by file and offset, do not
  * overlap, and are found by binary search.
  */
-#include "layermount.h"
+#include "vfs_private.h"
+
+#include "lazy/vfs/cache.h"
 
 #include "base/array.h"
 #include "base/fdio.h"
@@ -17,17 +19,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct piece {
+struct trace_piece {
 	uint32_t layer, entry;
 	uint64_t offset, length;	/* offset in the layer's file */
 	uint64_t at;			/* offset in our file */
 };
 
-struct trace {
+struct vfs_trace {
 	int fd;
 	uint32_t layer;			/* layer being loaded */
-	struct stream *stream;
-	struct piece *pieces;
+	struct vfs_stream *stream;
+	struct trace_piece *pieces;
 	size_t count, cap;
 	uint64_t end;
 };
@@ -35,7 +37,7 @@ struct trace {
 static int
 by_place(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct trace_piece *x = a, *y = b;
 
 	if (x->layer != y->layer)
 		return x->layer > y->layer ? 1 : -1;
@@ -45,18 +47,18 @@ by_place(const void *a, const void *b)
 }
 
 static ssize_t
-next(void *arg, const uint8_t **data)
+next_bytes(void *arg, const uint8_t **data)
 {
-	struct trace *t = arg;
+	struct vfs_trace *t = arg;
 
-	return stream_next(t->stream, data);
+	return vfs_stream_next(t->stream, data);
 }
 
 static int
-take(void *arg, size_t entry, uint64_t offset, const void *data,
+add_piece(void *arg, size_t entry, uint64_t offset, const void *data,
     size_t length)
 {
-	struct trace *t = arg;
+	struct vfs_trace *t = arg;
 	void *pieces = t->pieces;
 	int rc = array_grow(&pieces, t->count, &t->cap, sizeof(*t->pieces));
 
@@ -65,60 +67,52 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 		rc = fdio_pwrite(t->fd, data, length, (off_t)t->end);
 	if (rc != 0)
 		return rc;
-	t->pieces[t->count++] = (struct piece){ .layer = t->layer,
+	t->pieces[t->count++] = (struct trace_piece){ .layer = t->layer,
 		.entry = (uint32_t)entry, .offset = offset, .length = length,
 		.at = t->end };
 	t->end += length;
 	return 0;
 }
 
-/* Loads a layer's trace.  After an error, the layer is read without it. */
+/* Loads a layer's trace, if it has one. */
 static int
-load_layer(struct stack *k, struct trace *t)
+load_source(struct vfs_trace *t, struct vfs_source *s)
 {
-	struct source *s = k->sources[t->layer];
-	const struct layer_trace_io io = { .next = next, .take = take,
-		.arg = t };
-	size_t before = t->count;
+	const struct layer_trace_io io = { .next = next_bytes,
+		.take = add_piece, .arg = t };
 	struct layer_range r;
-	char why[LAYER_WHY];
 	int rc;
 
 	if (!layer_trace(s->layer, &r) || r.length > LAYER_TRACE_MAX)
 		return 0;
-	rc = stream_open(&t->stream, s, &r);
-	if (rc == 0) {
-		rc = layer_trace_decode(s->layer, &io);
-		stream_close(t->stream, rc == -EBADMSG);
-	}
-	if (rc != 0) {
-		t->count = before;
-		snprintf(why, sizeof(why), "ignoring the trace: %s",
-		    strerror(-rc));
-		layermount_warn(k->m, s->name, why);
-	}
-	return 0;
+	rc = vfs_stream_open(&t->stream, s, &r);
+	if (rc != 0)
+		return rc;
+	rc = layer_trace_decode(s->layer, &io);
+	vfs_stream_close(t->stream, rc == -EBADMSG);
+	return rc;
 }
 
 static bool
-has_trace(const struct stack *s)
+has_trace(struct vfs_source *const *sources, size_t count)
 {
 	struct layer_range r;
 
-	for (size_t i = 0; i < s->source_count; i++)
-		if (layer_trace(s->sources[i]->layer, &r))
+	for (size_t i = 0; i < count; i++)
+		if (layer_trace(sources[i]->layer, &r))
 			return true;
 	return false;
 }
 
 /* Trims or drops pieces that overlap an earlier piece of the same file. */
 static void
-separate(struct trace *t)
+separate(struct vfs_trace *t)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->count; i++) {
-		struct piece p = t->pieces[i], *last = &t->pieces[n - (n > 0)];
+		struct trace_piece p = t->pieces[i];
+		const struct trace_piece *last = &t->pieces[n - (n > 0)];
 		uint64_t twice = n == 0 || last->layer != p.layer ||
 		    last->entry != p.entry ||
 		    last->offset + last->length <= p.offset ? 0 :
@@ -135,36 +129,48 @@ separate(struct trace *t)
 }
 
 int
-trace_load(struct stack *s)
+vfs_trace_load(struct vfs_trace **out, struct vfs_source *const *sources,
+    size_t count, int dir, const struct vfs_report *report)
 {
-	struct trace *t;
-	int rc = 0;
+	struct vfs_trace *t;
+	char why[LAYER_WHY];
 
-	if (!has_trace(s))
+	*out = NULL;
+	if (!has_trace(sources, count))
 		return 0;
 	t = sys_calloc(1, sizeof(*t));
 	if (t == NULL)
 		return -ENOMEM;
-	t->fd = cache_unnamed(s->m->cache_dir);
+	t->fd = cache_unnamed(dir);
 	if (t->fd < 0) {
-		rc = t->fd;
+		int rc = t->fd;
+
 		sys_free(t);
 		return rc;
 	}
-	for (t->layer = 0; rc == 0 && t->layer < s->source_count; t->layer++)
-		rc = load_layer(s, t);
-	if (rc != 0 || t->count == 0) {
-		trace_free(t);
-		return rc;
+	for (t->layer = 0; t->layer < count; t->layer++) {
+		size_t before = t->count;
+		int rc = load_source(t, sources[t->layer]);
+
+		if (rc == 0)
+			continue;
+		t->count = before;
+		snprintf(why, sizeof(why), "ignoring the trace: %s",
+		    strerror(-rc));
+		report->warn(report->arg, sources[t->layer]->name, why);
+	}
+	if (t->count == 0) {
+		vfs_trace_free(t);
+		return 0;
 	}
 	qsort(t->pieces, t->count, sizeof(*t->pieces), by_place);
 	separate(t);
-	s->trace = t;
+	*out = t;
 	return 0;
 }
 
 void
-trace_free(struct trace *t)
+vfs_trace_free(struct vfs_trace *t)
 {
 	if (t == NULL)
 		return;
@@ -174,7 +180,7 @@ trace_free(struct trace *t)
 }
 
 static bool
-is_of(const struct piece *p, uint32_t layer, uint32_t entry)
+is_in_file(const struct trace_piece *p, uint32_t layer, uint32_t entry)
 {
 	return p->layer == layer && p->entry == entry;
 }
@@ -184,18 +190,19 @@ is_of(const struct piece *p, uint32_t layer, uint32_t entry)
  * another file.
  */
 static size_t
-find(const struct trace *t, uint32_t layer, uint32_t entry, uint64_t offset)
+find_piece(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
+    uint64_t offset)
 {
-	const struct piece key = { .layer = layer, .entry = entry,
+	const struct trace_piece key = { .layer = layer, .entry = entry,
 		.offset = offset };
 	size_t low = 0, high = t->count;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
-		const struct piece *p = &t->pieces[mid];
+		const struct trace_piece *p = &t->pieces[mid];
 
-		if (is_of(p, layer, entry) ? p->offset + p->length <= offset :
-		    by_place(p, &key) < 0)
+		if (is_in_file(p, layer, entry) ?
+		    p->offset + p->length <= offset : by_place(p, &key) < 0)
 			low = mid + 1;
 		else
 			high = mid;
@@ -203,29 +210,18 @@ find(const struct trace *t, uint32_t layer, uint32_t entry, uint64_t offset)
 	return low;
 }
 
-static uint32_t
-entry_of(struct stack *s, const struct merge_node *n)
-{
-	size_t count;
-
-	return (uint32_t)(n->entry - layer_entries(s->sources[n->layer]->layer,
-	    &count));
-}
-
 bool
-trace_read(struct stack *s, const struct merge_node *n, uint64_t offset,
-    size_t size, uint8_t *buf)
+vfs_trace_read(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
+    uint64_t offset, size_t size, uint8_t *buf)
 {
-	const struct trace *t = s->trace;
-	size_t i;
-	uint32_t entry = entry_of(s, n);
 	uint64_t at = offset, end = offset + size;
+	size_t i;
 
-	for (i = find(t, n->layer, entry, offset); at < end; i++) {
-		const struct piece *p = &t->pieces[i];
+	for (i = find_piece(t, layer, entry, offset); at < end; i++) {
+		const struct trace_piece *p = &t->pieces[i];
 		uint64_t len;
 
-		if (i == t->count || !is_of(p, n->layer, entry) ||
+		if (i == t->count || !is_in_file(p, layer, entry) ||
 		    p->offset > at)
 			return false;
 		len = p->offset + p->length - at;
@@ -239,16 +235,14 @@ trace_read(struct stack *s, const struct merge_node *n, uint64_t offset,
 }
 
 size_t
-trace_next(struct stack *s, const struct merge_node *n, uint64_t *offset,
-    size_t size, uint8_t *buf)
+vfs_trace_next(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
+    uint64_t *offset, size_t size, uint8_t *buf)
 {
-	const struct trace *t = s->trace;
-	uint32_t entry = entry_of(s, n);
 	size_t got = 0;
 
-	for (size_t i = find(t, n->layer, entry, *offset); got < size &&
-	    i < t->count && is_of(&t->pieces[i], n->layer, entry); i++) {
-		const struct piece *p = &t->pieces[i];
+	for (size_t i = find_piece(t, layer, entry, *offset); got < size &&
+	    i < t->count && is_in_file(&t->pieces[i], layer, entry); i++) {
+		const struct trace_piece *p = &t->pieces[i];
 		uint64_t len, at = *offset + got;
 
 		if (p->offset > at && got > 0)

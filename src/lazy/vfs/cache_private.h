@@ -1,9 +1,13 @@
 /*
- * cache_name.h - the names of files in a cache directory
+ * cache_private.h - the files of a cache directory, and the headers in them
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef COLDPRESS_LAZY_VFS_CACHE_NAME_H
-#define COLDPRESS_LAZY_VFS_CACHE_NAME_H
+#ifndef COLDPRESS_LAZY_VFS_CACHE_PRIVATE_H
+#define COLDPRESS_LAZY_VFS_CACHE_PRIVATE_H
+
+#include "lazy/vfs/cache.h"
+
+/* cache_dir.c */
 
 #define CACHE_RANGES ".ranges"
 #define CACHE_TEXT ".text"
@@ -22,5 +26,10 @@ int cache_name(const char *key, const char *suffix, char name[CACHE_NAME]);
  * -errno.
  */
 int cache_file(int dir, const char *name, int flags);
+
+/* cache.c */
+
+/* Returns the checksum of headers and data. */
+uint64_t cache_hash(const void *data, size_t len);
 
 #endif

@@ -1,12 +1,14 @@
 /*
- * layermount_store_blob.c - a whole layer from a store, verified before use
+ * vfs_store_blob.c - a whole layer from a store, verified before use
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Pushing or saving an image reads the compressed layer.  Its only digest
  * covers the whole layer, so the layer is first fetched into an unnamed file,
  * which is deleted when the last user closes it.
  */
-#include "layermount_store.h"
+#include "vfs_store_private.h"
+
+#include "lazy/vfs/cache.h"
 
 #include "base/fdio.h"
 #include "base/hex.h"
@@ -20,33 +22,44 @@ enum { PIECE = 4 << 20 };
 
 /* Fetches all bytes into fd, and hashes them. */
 static int
-fetch_pieces(struct store_layer *l, int fd, struct digest *d, void *buf)
+fetch_pieces(struct vfs_store_layer *l, int fd, struct digest *d, void *buf)
 {
-	struct source *s = l->stack.sources[0];
-	int rc = 0;
-
-	for (uint64_t at = 0; rc == 0 && at < l->size; ) {
+	for (uint64_t at = 0; at < l->size; at += PIECE) {
 		struct layer_range r = { .offset = at, .buf = buf,
 			.length = l->size - at < PIECE ? l->size - at :
 			PIECE };
+		int rc = vfs_source_fetch(l->stack.sources[0], &r, 1,
+		    HTTP_READ);
 
-		rc = http_read(s->object, &r, 1, HTTP_READ);
 		if (rc == 0)
 			rc = digest_add(d, buf, r.length);
 		if (rc == 0)
 			rc = fdio_write(fd, buf, r.length);
-		at += r.length;
+		if (rc != 0)
+			return rc;
 	}
-	return rc;
+	return 0;
 }
 
+/* Returns a descriptor for the verified data, or -errno. */
 static int
-fetch_verified(struct store_layer *l, int fd, struct digest *d)
+fetch_verified(struct vfs_store_layer *l)
 {
+	const struct vfs_remote *remote = &l->stack.v->o.remote;
 	uint8_t want[DIGEST_MAX], sum[DIGEST_MAX];
+	struct digest_algo *algo = NULL;
+	struct digest *d = NULL;
 	void *buf = sys_malloc(PIECE);
-	int rc = buf == NULL ? -ENOMEM : hex_read_sha256(want, l->digest);
+	int fd = cache_unnamed(remote->cache_dir);
+	int rc = fd < 0 ? fd : -ENOMEM;
 
+	if (fd < 0 || buf == NULL)
+		goto out;
+	rc = hex_read_sha256(want, l->digest);
+	if (rc == 0)
+		rc = digest_algo_open(&algo, "sha256");
+	if (rc == 0)
+		rc = digest_new(&d, algo);
 	if (rc == 0)
 		rc = digest_start(d);
 	if (rc == 0)
@@ -54,40 +67,27 @@ fetch_verified(struct store_layer *l, int fd, struct digest *d)
 	if (rc == 0)
 		rc = digest_end(d, sum);
 	if (rc == 0 && memcmp(sum, want, sizeof(want)) != 0)
-		rc = layermount_refuse(l->stack.m, l->stack.sources[0]->name,
+		rc = vfs_refuse(&remote->report, l->stack.sources[0]->name,
 		    -EIO, "the digest does not match");
+out:
+	digest_free(d);
+	digest_algo_close(algo);
 	sys_free(buf);
+	if (rc == 0)
+		return fd;
+	if (fd >= 0)
+		sys_close(fd);
 	return rc;
 }
 
-/* Returns a descriptor for the verified data, or -errno. */
-static int
-fetch(struct store_layer *l)
-{
-	struct digest_algo *algo = NULL;
-	struct digest *d = NULL;
-	int fd = cache_unnamed(l->stack.m->cache_dir);
-	int rc = fd < 0 ? fd : digest_algo_open(&algo, "sha256");
-
-	if (rc == 0)
-		rc = digest_new(&d, algo);
-	if (rc == 0)
-		rc = fetch_verified(l, fd, d);
-	digest_free(d);
-	digest_algo_close(algo);
-	if (rc != 0 && fd >= 0)
-		sys_close(fd);
-	return rc == 0 ? fd : rc;
-}
-
 int
-store_blob_open(struct store_layer *l)
+vfs_store_blob_open(struct vfs_store_layer *l)
 {
 	int rc = 0;
 
 	pthread_mutex_lock(&l->lock);
 	if (l->blob < 0) {
-		rc = fetch(l);
+		rc = fetch_verified(l);
 		l->blob = rc < 0 ? -1 : rc;
 	}
 	if (l->blob >= 0)
@@ -97,7 +97,7 @@ store_blob_open(struct store_layer *l)
 }
 
 void
-store_blob_close(struct store_layer *l)
+vfs_store_blob_close(struct vfs_store_layer *l)
 {
 	pthread_mutex_lock(&l->lock);
 	if (--l->blob_users == 0) {
@@ -108,7 +108,8 @@ store_blob_close(struct store_layer *l)
 }
 
 ssize_t
-store_blob_read(struct store_layer *l, void *buf, size_t size, off_t offset)
+vfs_store_blob_read(struct vfs_store_layer *l, void *buf, size_t size,
+    off_t offset)
 {
 	return fdio_pread(l->blob, buf, size, offset);
 }

@@ -1,14 +1,14 @@
 /*
- * layermount_store.c - the images and layers of an additional layer store
+ * vfs_store.c - the images and layers of an additional layer store
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A layer that is looked up is opened by the first thread that asks, while
- * others wait.  It remains open while it is used (layermount_store_unload.c);
+ * others wait.  It remains open while it is used (vfs_store_unload.c);
  * one that could not be opened is tried again by the next lookup.  Layers whose
  * index has no known digest are refused: whoever pulls an image relies on the
  * digests in its manifest.
  */
-#include "layermount_store_impl.h"
+#include "vfs_store_private.h"
 
 #include "base/array.h"
 #include "base/base64.h"
@@ -31,7 +31,7 @@ enum {
 /* Images */
 
 static bool
-is_allowed(const struct layermount_options *o, const char *host)
+is_allowed(const struct vfs_store_options *o, const char *host)
 {
 	for (size_t i = 0; i < o->registry_count; i++)
 		if (strcasecmp(o->registries[i], host) == 0)
@@ -41,7 +41,8 @@ is_allowed(const struct layermount_options *o, const char *host)
 
 /* Parses an image's name in base64. */
 static int
-parse_name(const struct store *s, const char *name, struct image_name *of)
+parse_name(const struct vfs_store *s, const char *name,
+    struct vfs_image_name *of)
 {
 	char text[NAME_MAX_B], why[LAYER_WHY];
 	size_t len = strlen(name);
@@ -52,12 +53,12 @@ parse_name(const struct store *s, const char *name, struct image_name *of)
 	text[n] = '\0';
 	if (strlen(text) != (size_t)n)
 		return -ENOENT;
-	return image_parse(s->m, text, of, why) == 0 &&
-	    is_allowed(&s->m->o, of->host) ? 0 : -ENOENT;
+	return vfs_image_parse(text, s->v->o.remote.plain_http, of, why) == 0 &&
+	    is_allowed(&s->o, of->host) ? 0 : -ENOENT;
 }
 
 static void
-image_free(struct store_image *i)
+image_free(struct vfs_store_image *i)
 {
 	oci_free(i->manifest);
 	oci_free(i->config);
@@ -68,10 +69,11 @@ image_free(struct store_image *i)
 
 /* Adds an image.  Called with the lock held. */
 static int64_t
-add_image(struct store *s, const char *name, const struct image_name *of)
+add_image(struct vfs_store *s, const char *name,
+    const struct vfs_image_name *of)
 {
 	void *all = s->images;
-	struct store_image *i;
+	struct vfs_store_image *i;
 	int rc = s->image_count == IMAGES_MAX ? -ENOMEM :
 	    array_grow(&all, s->image_count, &s->image_cap,
 	    sizeof(*s->images));
@@ -95,9 +97,9 @@ add_image(struct store *s, const char *name, const struct image_name *of)
 }
 
 int64_t
-store_find_image(struct store *s, const char *name)
+vfs_store_find_image(struct vfs_store *s, const char *name)
 {
-	struct image_name of;
+	struct vfs_image_name of;
 	int64_t found = -ENOENT;
 
 	pthread_mutex_lock(&s->lock);
@@ -110,10 +112,10 @@ store_find_image(struct store *s, const char *name)
 	return found;
 }
 
-struct store_image *
-store_image(struct store *s, uint64_t number)
+struct vfs_store_image *
+vfs_store_image(struct vfs_store *s, uint64_t number)
 {
-	struct store_image *i;
+	struct vfs_store_image *i;
 
 	pthread_mutex_lock(&s->lock);
 	i = number < s->image_count ? s->images[number] : NULL;
@@ -125,55 +127,47 @@ store_image(struct store *s, uint64_t number)
 
 /* Opens the layer with the given number in the manifest. */
 static int
-open_stack(struct store *s, struct store_layer *l, size_t which)
+open_stack(struct vfs_store_layer *l, size_t which)
 {
 	char url[sizeof(l->image->of.base) + sizeof(l->digest) + 16];
 	int rc;
 
 	snprintf(url, sizeof(url), "%s/blobs/%s", l->image->of.base,
 	    l->digest);
-	rc = source_add(&l->stack, url, l->image->manifest, which);
+	rc = vfs_stack_add(&l->stack, url, l->image->manifest, which);
 	if (rc != 0)
 		return rc;
 	if (!l->stack.sources[0]->vouched)
-		return store_refuse(s->m, l, -EKEYREJECTED, "the manifest does "
+		return vfs_store_refuse(l, -EKEYREJECTED, "the manifest does "
 		    "not contain the digest of the layer's index");
-	rc = store_describe(s->m, l, which);
-	return rc != 0 ? rc : stack_build(&l->stack, MERGE_OVERLAY);
+	rc = vfs_store_describe(l, which);
+	return rc != 0 ? rc : vfs_stack_build(&l->stack, MERGE_OVERLAY);
 }
 
 static int
-open_found(struct store *s, struct store_layer *l)
+open_store_layer(struct vfs_store_layer *l)
 {
-	struct store_image *i = l->image;
+	struct vfs_store_image *i = l->image;
 	int64_t which;
-	int rc;
-
-	pthread_rwlock_rdlock(&i->lock);
-	which = store_find_in_manifest(i, l->digest, &l->size);
-	rc = which >= 0 ? open_stack(s, l, (size_t)which) : (int)which;
-	if (rc == 0)
-		store_remember(s->m, l);
-	pthread_rwlock_unlock(&i->lock);
-	return rc;
-}
-
-static int
-open_layer(struct store *s, struct store_layer *l)
-{
 	/* a tag may have a new manifest */
-	int rc = store_get_documents(s->m, l);
+	int rc = vfs_store_get_documents(l);
 
-	if (rc == 0)
-		rc = open_found(s, l);
 	if (rc != 0)
-		stack_close(&l->stack);
+		return rc;
+	pthread_rwlock_rdlock(&i->lock);
+	which = vfs_store_find_in_manifest(i, l->digest, &l->size);
+	rc = which >= 0 ? open_stack(l, (size_t)which) : (int)which;
+	if (rc == 0)
+		vfs_store_remember(l);
+	pthread_rwlock_unlock(&i->lock);
+	if (rc != 0)
+		vfs_stack_close(&l->stack);
 	return rc;
 }
 
 /* Finds a layer that has already been looked up.  Called with the lock held. */
-static struct store_layer *
-known_layer(struct store *s, const struct store_image *image,
+static struct vfs_store_layer *
+known_layer(struct vfs_store *s, const struct vfs_store_image *image,
     const char *digest)
 {
 	for (size_t i = 0; i < s->layer_count; i++)
@@ -183,11 +177,12 @@ known_layer(struct store *s, const struct store_image *image,
 	return NULL;
 }
 
-static struct store_layer *
-new_layer(struct store *s, struct store_image *image, const char *digest)
+static struct vfs_store_layer *
+new_layer(struct vfs_store *s, struct vfs_store_image *image,
+    const char *digest)
 {
 	void *all = s->layers;
-	struct store_layer *l;
+	struct vfs_store_layer *l;
 	int rc = s->layer_count == LAYERS_MAX ? -ENOMEM :
 	    array_grow(&all, s->layer_count, &s->layer_cap,
 	    sizeof(*s->layers));
@@ -199,9 +194,9 @@ new_layer(struct store *s, struct store_image *image, const char *digest)
 	s->layers[s->layer_count++] = l;
 	l->image = image;
 	l->number = s->layer_count;
-	l->state = STORE_CLOSED;
+	l->state = VFS_STORE_CLOSED;
 	l->blob = -1;
-	l->stack.m = s->m;
+	l->stack.v = s->v;
 	strcpy(l->digest, digest);
 	pthread_mutex_init(&l->lock, NULL);
 	return l;
@@ -209,13 +204,13 @@ new_layer(struct store *s, struct store_image *image, const char *digest)
 
 /* Opens a closed layer.  Called with the lock held, which is released. */
 static int
-open_unlocked(struct store *s, struct store_layer *l)
+open_unlocked(struct vfs_store *s, struct vfs_store_layer *l)
 {
 	int rc;
 
-	l->state = STORE_OPENING;
+	l->state = VFS_STORE_OPENING;
 	pthread_mutex_unlock(&s->lock);
-	rc = open_layer(s, l);
+	rc = open_store_layer(l);
 	pthread_mutex_lock(&s->lock);
 	if (rc == 0) {
 		l->stack.number = l->number;
@@ -223,7 +218,7 @@ open_unlocked(struct store *s, struct store_layer *l)
 		s->next_inode += merge_count(l->stack.tree);
 		s->open_count++;
 	}
-	l->state = rc == 0 ? STORE_OPEN : STORE_CLOSED;
+	l->state = rc == 0 ? VFS_STORE_OPEN : VFS_STORE_CLOSED;
 	pthread_cond_broadcast(&s->changed);
 	return rc;
 }
@@ -232,13 +227,13 @@ open_unlocked(struct store *s, struct store_layer *l)
  * Opens a layer unless it is open, and holds it.  Called with the lock held.
  */
 static int
-open_and_hold(struct store *s, struct store_layer *l, bool *opened)
+open_and_hold(struct vfs_store *s, struct vfs_store_layer *l, bool *opened)
 {
 	int rc = 0;
 
-	while (l->state == STORE_OPENING || l->state == STORE_CLOSING)
+	while (l->state == VFS_STORE_OPENING || l->state == VFS_STORE_CLOSING)
 		pthread_cond_wait(&s->changed, &s->lock);
-	*opened = l->state == STORE_CLOSED;
+	*opened = l->state == VFS_STORE_CLOSED;
 	if (*opened)
 		rc = open_unlocked(s, l);
 	if (rc == 0)
@@ -247,43 +242,41 @@ open_and_hold(struct store *s, struct store_layer *l, bool *opened)
 }
 
 int
-store_find_layer(struct store *s, uint64_t image, const char *digest,
-    struct store_layer **out)
+vfs_store_find_layer(struct vfs_store *s, uint64_t image, const char *digest,
+    struct vfs_store_layer **out, bool *opened)
 {
-	struct store_image *i = store_image(s, image);
-	struct store_layer *l;
-	bool opened = false;
+	struct vfs_store_image *i = vfs_store_image(s, image);
+	struct vfs_store_layer *l;
 	int rc = -ENOMEM;
 
-	if (i == NULL || !store_is_digest(digest))
+	*opened = false;
+	if (i == NULL || !vfs_store_is_digest(digest))
 		return -ENOENT;
 	pthread_mutex_lock(&s->lock);
 	l = known_layer(s, i, digest);
 	if (l == NULL)
 		l = new_layer(s, i, digest);
 	if (l != NULL)
-		rc = open_and_hold(s, l, &opened);
+		rc = open_and_hold(s, l, opened);
 	pthread_mutex_unlock(&s->lock);
 	if (rc != 0)
 		return rc == -ENOMEM ? -ENOMEM : -ENOENT;
-	if (opened) {
-		readahead_lower(s->m);
-		background_add(&l->stack);
-	}
+	if (*opened)
+		vfs_stack_fetch(&l->stack);
 	*out = l;
 	return 0;
 }
 
 /* Holding layers, and using them */
 
-struct store_layer *
-store_hold(struct store *s, uint64_t number)
+struct vfs_store_layer *
+vfs_store_hold(struct vfs_store *s, uint64_t number)
 {
-	struct store_layer *l = NULL;
+	struct vfs_store_layer *l = NULL;
 
 	pthread_mutex_lock(&s->lock);
 	if (number > 0 && number <= s->layer_count &&
-	    s->layers[number - 1]->state == STORE_OPEN) {
+	    s->layers[number - 1]->state == VFS_STORE_OPEN) {
 		l = s->layers[number - 1];
 		l->held++;
 	}
@@ -292,23 +285,23 @@ store_hold(struct store *s, uint64_t number)
 }
 
 static void
-touch(struct store_layer *l)
+touch_layer(struct vfs_store_layer *l)
 {
 	l->last_ns = sys_now_ns();
 	l->asked = 0;
 }
 
 void
-store_let_go(struct store *s, struct store_layer *l)
+vfs_store_let_go(struct vfs_store *s, struct vfs_store_layer *l)
 {
 	pthread_mutex_lock(&s->lock);
 	l->held--;
-	touch(l);
+	touch_layer(l);
 	pthread_mutex_unlock(&s->lock);
 }
 
 void
-store_use(struct store *s, struct store_layer *l)
+vfs_store_use(struct vfs_store *s, struct vfs_store_layer *l)
 {
 	pthread_mutex_lock(&s->lock);
 	l->uses++;
@@ -316,46 +309,48 @@ store_use(struct store *s, struct store_layer *l)
 }
 
 void
-store_release(struct store *s, const struct store_image *image,
+vfs_store_release(struct vfs_store *s, const struct vfs_store_image *image,
     const char *digest)
 {
-	struct store_layer *l;
+	struct vfs_store_layer *l;
 
 	pthread_mutex_lock(&s->lock);
 	l = known_layer(s, image, digest);
 	if (l != NULL && l->uses > 0)
 		l->uses--;
 	if (l != NULL)
-		touch(l);
+		touch_layer(l);
 	pthread_mutex_unlock(&s->lock);
 }
 
 /* Opening and closing */
 
 int
-store_open(struct store **out, struct layermount *m)
+vfs_store_open(struct vfs_store **out, struct vfs *v,
+    const struct vfs_store_options *o)
 {
-	struct store *s = sys_calloc(1, sizeof(*s));
+	struct vfs_store *s = sys_calloc(1, sizeof(*s));
 
 	if (s == NULL)
 		return -ENOMEM;
-	s->m = m;
+	s->v = v;
+	s->o = *o;
 	s->next_inode = FIRST_INODE;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	*out = s;
-	return store_start(s);
+	return vfs_store_start(s);
 }
 
 void
-store_close(struct store *s)
+vfs_store_close(struct vfs_store *s)
 {
 	if (s == NULL)
 		return;
 	for (size_t i = 0; i < s->layer_count; i++) {
-		struct store_layer *l = s->layers[i];
+		struct vfs_store_layer *l = s->layers[i];
 
-		stack_close(&l->stack);
+		vfs_stack_close(&l->stack);
 		if (l->blob >= 0)
 			sys_close(l->blob);
 		pthread_mutex_destroy(&l->lock);

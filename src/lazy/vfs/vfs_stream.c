@@ -1,12 +1,12 @@
 /*
- * layermount_stream.c - reading a long range of a layer in order
+ * vfs_stream.c - reading a long range of a layer in order
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The range is cut into parts, which THREADS threads read in turn, so that the
  * link is busy while earlier parts are decoded, and the whole range is never in
  * memory.  Each thread holds one part until that has been used.
  */
-#include "layermount.h"
+#include "vfs_private.h"
 
 #include "base/sys.h"
 
@@ -15,15 +15,15 @@
 enum { THREADS = 3, PART = 2 << 20 };
 
 struct reader {
-	struct stream *stream;
+	struct vfs_stream *stream;
 	pthread_t thread;
 	struct layer_range part;
 	int rc;
 	bool filled;			/* contains a part not yet used */
 };
 
-struct stream {
-	struct source *source;
+struct vfs_stream {
+	struct vfs_source *source;
 	struct layer_range range;
 	uint64_t at;			/* offset of the last part used */
 	struct reader *current;		/* reader of that part, or NULL */
@@ -37,7 +37,7 @@ struct stream {
 
 /* Returns the length of the part of the range that begins at offset. */
 static uint64_t
-length_at(const struct stream *st, uint64_t offset)
+length_at(const struct vfs_stream *st, uint64_t offset)
 {
 	uint64_t left = st->range.offset + st->range.length - offset;
 
@@ -49,14 +49,14 @@ static void *
 read_parts(void *arg)
 {
 	struct reader *r = arg;
-	struct stream *st = r->stream;
+	struct vfs_stream *st = r->stream;
 	uint64_t end = st->range.offset + st->range.length;
 
 	pthread_mutex_lock(&st->lock);
 	while (!st->stop && r->rc == 0 && r->part.offset < end) {
 		r->part.length = length_at(st, r->part.offset);
 		pthread_mutex_unlock(&st->lock);
-		r->rc = source_read(st->source, &r->part, 1, HTTP_PREFETCH);
+		r->rc = vfs_source_read(st->source, &r->part, 1, HTTP_PREFETCH);
 		pthread_mutex_lock(&st->lock);
 		r->filled = true;
 		pthread_cond_broadcast(&st->changed);
@@ -69,7 +69,7 @@ read_parts(void *arg)
 }
 
 static int
-start(struct stream *st, struct reader *r)
+start_reader(struct vfs_stream *st, struct reader *r)
 {
 	*r = (struct reader){ .stream = st, .part.offset = st->at +
 		(uint64_t)(r - st->readers) * PART };
@@ -85,9 +85,10 @@ start(struct stream *st, struct reader *r)
 }
 
 int
-stream_open(struct stream **out, struct source *s, const struct layer_range *r)
+vfs_stream_open(struct vfs_stream **out, struct vfs_source *s,
+    const struct layer_range *r)
 {
-	struct stream *st = sys_calloc(1, sizeof(*st));
+	struct vfs_stream *st = sys_calloc(1, sizeof(*st));
 	int rc = 0;
 
 	if (st == NULL)
@@ -98,28 +99,28 @@ stream_open(struct stream **out, struct source *s, const struct layer_range *r)
 	pthread_mutex_init(&st->lock, NULL);
 	pthread_cond_init(&st->changed, NULL);
 	for (int i = 0; rc == 0 && i < THREADS; i++)
-		rc = start(st, &st->readers[i]);
+		rc = start_reader(st, &st->readers[i]);
 	if (rc != 0)
-		stream_close(st, false);
+		vfs_stream_close(st, false);
 	else
 		*out = st;
 	return rc;
 }
 
 static void
-forget(struct stream *st)
+forget_parts(struct vfs_stream *st)
 {
 	struct layer_range r = st->range;
 
 	for (uint64_t at = 0; at < st->range.length; at += PART) {
 		r.offset = st->range.offset + at;
 		r.length = length_at(st, r.offset);
-		source_forget(st->source, &r);
+		vfs_source_forget(st->source, &r);
 	}
 }
 
 void
-stream_close(struct stream *st, bool wrong)
+vfs_stream_close(struct vfs_stream *st, bool wrong)
 {
 	pthread_mutex_lock(&st->lock);
 	st->stop = true;
@@ -130,14 +131,14 @@ stream_close(struct stream *st, bool wrong)
 		sys_free(st->readers[i].part.buf);
 	}
 	if (wrong)
-		forget(st);
+		forget_parts(st);
 	pthread_cond_destroy(&st->changed);
 	pthread_mutex_destroy(&st->lock);
 	sys_free(st);
 }
 
 ssize_t
-stream_next(struct stream *st, const uint8_t **data)
+vfs_stream_next(struct vfs_stream *st, const uint8_t **data)
 {
 	struct reader *r;
 	ssize_t n;

@@ -1,0 +1,113 @@
+/*
+ * vfs_private.h - declarations shared by the parts of the filesystem
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A source (vfs_source.c) reads a layer from a file or a server (vfs_remote.c).
+ * A stack of them (vfs.c) is read through the units (units.c) or the trace
+ * (vfs_trace.c, vfs_stream.c), while vfs_ahead.c fetches what may be read next.
+ * Images (vfs_image.c) and a store (vfs_store.c) consist of stacks.
+ */
+#ifndef COLDPRESS_LAZY_VFS_VFS_PRIVATE_H
+#define COLDPRESS_LAZY_VFS_VFS_PRIVATE_H
+
+#include "lazy/vfs/vfs.h"
+
+struct vfs {
+	struct vfs_options o;
+	struct units *units;
+	struct vfs_ahead *ahead;
+	/* counts */
+	_Atomic uint64_t layers, files, unloaded;
+	_Atomic uint64_t reads, read_bytes, first_reads, trace_bytes, failures;
+};
+
+/* vfs.c */
+
+/* Returns the id of a unit of a node's layer. */
+struct unit_id vfs_unit_of(const struct vfs_stack *s,
+    const struct merge_node *n, uint32_t unit);
+
+/* vfs_remote.c */
+
+/*
+ * Sets the operations of a source for the layer, or the repository, at the URL
+ * s->name.  They must be closed in either case, if they are set.  Returns 0, or
+ * -errno with a clause or "" in why.
+ */
+int vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,
+    const char *side, bool repository, char why[LAYER_WHY]);
+
+/* vfs_stream.c */
+
+struct vfs_stream;
+
+/* Starts reading a range of a layer sequentially.  Returns 0 or -errno. */
+int vfs_stream_open(struct vfs_stream **st, struct vfs_source *s,
+    const struct layer_range *r);
+
+/* Closes the stream.  If `wrong` is set, the source forgets the data. */
+void vfs_stream_close(struct vfs_stream *st, bool wrong);
+
+/*
+ * Sets *data to the next bytes, which are valid until the next call.  Returns
+ * the number of bytes, 0 at the end, or -errno.
+ */
+ssize_t vfs_stream_next(struct vfs_stream *st, const uint8_t **data);
+
+/* vfs_trace.c */
+
+/*
+ * Fetches the traces of all layers into an unnamed file in dir, and sets *t, or
+ * NULL if there are none.  A layer whose trace is wrong is reported, and read
+ * without it.  Returns 0 or -errno.
+ */
+int vfs_trace_load(struct vfs_trace **t, struct vfs_source *const *sources,
+    size_t count, int dir, const struct vfs_report *report);
+void vfs_trace_free(struct vfs_trace *t);	/* may be NULL */
+
+/*
+ * If the trace contains all size bytes at offset of an entry of a layer, copies
+ * them to buf and returns true.
+ */
+bool vfs_trace_read(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
+    uint64_t offset, size_t size, uint8_t *buf);
+
+/* Like vfs_copy_traced(). */
+size_t vfs_trace_next(const struct vfs_trace *t, uint32_t layer,
+    uint32_t entry, uint64_t *offset, size_t size, uint8_t *buf);
+
+/* vfs_ahead.c */
+
+struct vfs_ahead;
+
+struct vfs_ahead_options {
+	struct units *units;
+	enum vfs_prefetch prefetch;
+	uint64_t rate;
+	bool keeps_units;
+};
+
+/*
+ * Starts the threads.  Returns 0 or -errno; *a must be closed in either case.
+ */
+int vfs_ahead_open(struct vfs_ahead **a, const struct vfs_ahead_options *o);
+void vfs_ahead_close(struct vfs_ahead *a);	/* may be NULL */
+
+/* Queues a stack to be fetched in the background. */
+void vfs_ahead_add(struct vfs_ahead *a, struct vfs_stack *s);
+
+/* Removes all trace of a stack; waits until nothing is being fetched for it. */
+void vfs_ahead_forget(struct vfs_ahead *a, struct vfs_stack *s);
+
+/* Between these, the background waits. */
+void vfs_ahead_read_begins(struct vfs_ahead *a);
+void vfs_ahead_read_ends(struct vfs_ahead *a);
+
+/* Notes a read of a file; see vfs_read_ahead(). */
+bool vfs_ahead_note(struct vfs_ahead *a, struct vfs_stack *s, uint32_t inode,
+    uint64_t offset, size_t size);
+
+/* Returns the number of units fetched ahead of reads. */
+uint64_t vfs_ahead_counted(struct vfs_ahead *a);
+
+#endif

@@ -1,0 +1,374 @@
+/*
+ * vfs_remote.c - a layer or a repository on a server, read through the cache
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Blobs named by their digest never change.  For other URLs, the validator and
+ * the size are requested and become part of the cache key.
+ *
+ * A CVMFS repository consists of objects.  The name of an object is its hash,
+ * so the object never changes and is cached by name.  The manifest, which
+ * changes, is always requested.
+ *
+ * The size of a layer and the length of an object are cached as 8 bytes at an
+ * impossible offset.
+ */
+#include "vfs_private.h"
+
+#include "lazy/vfs/cache.h"
+
+#include "base/strcopy.h"
+#include "base/sys.h"
+#include "lazy/blobs_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY = 8192, URL = 8192 };
+
+struct remote {
+	const struct vfs_remote *of;
+	char *url;
+	struct http_object *object;	/* NULL: a repository */
+	struct blobs_file *side;	/* the index, or NULL */
+	struct cache *cache;		/* or NULL */
+	_Atomic bool failing;		/* the last request failed */
+	char why[LAYER_WHY];		/* for a repository's index */
+};
+
+/* A layer */
+
+/* Reads another object: a separate file, or a URL next to the layer's. */
+static int
+read_beside(struct remote *m, const struct layer_range *r,
+    enum http_phase phase)
+{
+	struct layer_range own = *r;
+	struct http_object *o;
+	char url[URL];
+	int rc, n;
+
+	own.object = NULL;
+	if (m->side != NULL) {
+		const struct layer_blobs *b = blobs_file_blobs(m->side);
+
+		return b->read(b->arg, &own, 1);
+	}
+	n = snprintf(url, sizeof(url), strcmp(r->object, "ztoc") == 0 ?
+	    "%s.%s" : "%s/%s", m->url, r->object);
+	if (n < 0 || (size_t)n >= sizeof(url))
+		return -ENAMETOOLONG;
+	rc = http_object_open(&o, m->of->http, url);
+	if (rc != 0)
+		return rc;
+	rc = http_read(o, &own, 1, phase);
+	http_object_close(o);
+	return rc;
+}
+
+static void
+remote_why(void *arg, char why[LAYER_WHY])
+{
+	struct remote *m = arg;
+
+	if (m->object != NULL)
+		http_object_why(m->object, why);
+	else
+		memcpy(why, m->why, sizeof(m->why));
+}
+
+/*
+ * Reports the first failure since the last success; programs see only EIO.
+ * Whoever opens the layer reports why its index cannot be read.
+ */
+static void
+report_failure(struct remote *m, int rc, enum http_phase phase)
+{
+	const struct vfs_report *report = &m->of->report;
+	char why[LAYER_WHY];
+
+	if (atomic_exchange(&m->failing, rc != 0) || rc == 0 ||
+	    phase == HTTP_INDEX)
+		return;
+	remote_why(m, why);
+	report->warn(report->arg, m->url, why);
+}
+
+/* Reads past the cache.  The ranges are reordered. */
+static int
+request(struct remote *m, struct layer_range *r, size_t count,
+    enum http_phase phase)
+{
+	size_t n = 0;
+	int rc;
+
+	for (size_t i = 0; i < count; i++) {
+		struct layer_range own = r[i];
+
+		if (own.object == NULL) {
+			r[i] = r[n];
+			r[n++] = own;
+			continue;
+		}
+		rc = read_beside(m, &own, phase);
+		if (rc != 0)
+			return rc;
+	}
+	if (n == 0)
+		return 0;
+	rc = http_read(m->object, r, n, phase);
+	report_failure(m, rc, phase);
+	return rc;
+}
+
+/* Fetches all ranges missing from the cache in one batch, and caches them. */
+static int
+read_layer(void *arg, const struct layer_range *r, size_t count,
+    enum http_phase phase)
+{
+	struct remote *m = arg;
+	struct layer_range *missing = sys_calloc(count + 1, sizeof(*missing));
+	size_t n = 0;
+	int rc;
+
+	if (missing == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		if (m->cache == NULL || cache_read(m->cache, r[i].object,
+		    r[i].offset, r[i].length, r[i].buf) != 0)
+			missing[n++] = r[i];
+	rc = request(m, missing, n, phase);
+	for (size_t i = 0; rc == 0 && m->cache != NULL && i < n; i++)
+		(void)cache_write(m->cache, missing[i].object,
+		    missing[i].offset, missing[i].length, missing[i].buf);
+	sys_free(missing);
+	return rc;
+}
+
+static int
+fetch_layer(void *arg, const struct layer_range *r, size_t count,
+    enum http_phase phase)
+{
+	struct remote *m = arg;
+
+	return http_read(m->object, r, count, phase);
+}
+
+static int
+size_of_layer(void *arg, const char *object, uint64_t *size)
+{
+	struct remote *m = arg;
+	int rc;
+
+	if (object != NULL && m->side != NULL) {
+		const struct layer_blobs *b = blobs_file_blobs(m->side);
+
+		return b->size(b->arg, NULL, size);
+	}
+	if (object != NULL)
+		return -ENOENT;
+	if (m->cache != NULL && cache_read(m->cache, NULL, UINT64_MAX,
+	    sizeof(*size), size) == 0)
+		return 0;
+	rc = http_size(m->object, size);
+	if (rc == 0 && m->cache != NULL)
+		(void)cache_write(m->cache, NULL, UINT64_MAX, sizeof(*size),
+		    size);
+	return rc;
+}
+
+/* A repository */
+
+/* Reads an object from the cache.  Returns false if it is not there. */
+static bool
+read_cached_object(struct remote *m, const struct layer_range *r)
+{
+	uint64_t length;
+
+	if (m->cache == NULL || cache_read(m->cache, r->object, UINT64_MAX,
+	    sizeof(length), &length) != 0 || length > r->length ||
+	    cache_read(m->cache, r->object, 0, length, r->buf) != 0)
+		return false;
+	memset((char *)r->buf + length, 0, (size_t)(r->length - length));
+	return true;
+}
+
+static void
+cache_object(struct remote *m, const struct layer_range *r, uint64_t length)
+{
+	/* only objects named by hash, data/..., never change */
+	if (m->cache == NULL || strchr(r->object, '/') == NULL)
+		return;
+	if (cache_write(m->cache, r->object, 0, length, r->buf) == 0)
+		(void)cache_write(m->cache, r->object, UINT64_MAX,
+		    sizeof(length), &length);
+}
+
+static int
+read_objects(void *arg, const struct layer_range *r, size_t count,
+    enum http_phase phase)
+{
+	struct remote *m = arg;
+	struct layer_range *missing = sys_calloc(count + 1, sizeof(*missing));
+	uint64_t *lengths = sys_calloc(count + 1, sizeof(*lengths));
+	char why[LAYER_WHY] = "";
+	size_t n = 0;
+	int rc = -ENOMEM;
+
+	if (missing == NULL || lengths == NULL)
+		goto out;
+	for (size_t i = 0; i < count; i++)
+		if (!read_cached_object(m, &r[i]))
+			missing[n++] = r[i];
+	rc = n == 0 ? 0 : http_read_whole(m->of->http, m->url, missing, n,
+	    lengths, phase, why);
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		cache_object(m, &missing[i], lengths[i]);
+out:
+	if (rc != 0 && phase == HTTP_INDEX)
+		memcpy(m->why, why, sizeof(why));
+	sys_free(missing);
+	sys_free(lengths);
+	return rc;
+}
+
+static int
+size_of_object(void *arg, const char *object, uint64_t *size)
+{
+	(void)arg;
+	(void)object;
+	(void)size;
+	return -ENOENT;
+}
+
+/* Both */
+
+static void
+remote_forget(void *arg, const struct layer_range *r)
+{
+	struct remote *m = arg;
+
+	if (m->cache != NULL)
+		cache_drop(m->cache, r->object, r->offset);
+}
+
+/* Empties a damaged cache, so that later processes do not use it. */
+static bool
+remote_forget_all(void *arg)
+{
+	struct remote *m = arg;
+
+	if (m->cache == NULL)
+		return false;
+	if (cache_clear(m->cache) != 0) {
+		cache_close(m->cache);
+		m->cache = NULL;
+	}
+	return true;
+}
+
+static void
+remote_close(void *arg)
+{
+	struct remote *m = arg;
+
+	cache_close(m->cache);
+	blobs_file_close(m->side);
+	http_object_close(m->object);
+	sys_free(m->url);
+	sys_free(m);
+}
+
+static int
+open_cache(struct remote *m, const char *key, char why[LAYER_WHY])
+{
+	int rc = cache_open(&m->cache, m->of->cache_dir, m->of->cache_kept ?
+	    key : NULL, m->of->cache_bytes);
+
+	if (rc != 0)
+		snprintf(why, LAYER_WHY, "the cache: %s", rc == -EINVAL ?
+		    "the name of this layer's file is not that of a regular "
+		    "file" : strerror(-rc));
+	return rc;
+}
+
+/*
+ * Writes the cache key for the layer's data.  It contains the server's name,
+ * because another server may return different data for the same digest, which
+ * cannot be verified until all data has arrived.
+ */
+static int
+key_of_layer(struct remote *m, char key[KEY])
+{
+	char validator[160];
+	uint64_t size;
+	int rc;
+
+	if (strstr(m->url, "/blobs/sha256:") != NULL) {
+		snprintf(key, KEY, "%.8000s", m->url);
+		return 0;
+	}
+	rc = http_size(m->object, &size);
+	http_validator(m->object, validator, sizeof(validator));
+	snprintf(key, KEY, "%.7900s %s %" PRIu64, m->url, validator, size);
+	return rc;
+}
+
+static int
+open_layer(struct remote *m, const char *side, char why[LAYER_WHY])
+{
+	char key[KEY];
+	int rc = http_object_open(&m->object, m->of->http, m->url);
+
+	if (rc != 0) {
+		snprintf(why, LAYER_WHY, "%s", rc == -EINVAL ?
+		    "not an http or https URL" : strerror(-rc));
+		return rc;
+	}
+	if (side != NULL)
+		rc = blobs_file_open(&m->side, side, NULL);
+	if (rc == 0)
+		rc = key_of_layer(m, key);
+	if (rc == 0)
+		return open_cache(m, key, why);
+	http_object_why(m->object, why);
+	return rc;
+}
+
+static int
+open_repository(struct remote *m, char why[LAYER_WHY])
+{
+	char key[KEY];
+
+	for (size_t n = strlen(m->url); n > 0 && m->url[n - 1] == '/'; )
+		m->url[--n] = '\0';
+	snprintf(key, sizeof(key), "cas %.8000s", m->url);
+	return open_cache(m, key, why);
+}
+
+int
+vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,
+    const char *side, bool repository, char why[LAYER_WHY])
+{
+	static const struct vfs_source_ops layer = { .read = read_layer,
+		.size = size_of_layer, .fetch = fetch_layer,
+		.forget = remote_forget, .forget_all = remote_forget_all,
+		.why = remote_why, .close = remote_close };
+	static const struct vfs_source_ops objects = { .read = read_objects,
+		.size = size_of_object, .forget = remote_forget,
+		.forget_all = remote_forget_all, .why = remote_why,
+		.close = remote_close };
+	struct remote *m = sys_calloc(1, sizeof(*m));
+
+	if (m == NULL)
+		return -ENOMEM;
+	s->ops = repository ? &objects : &layer;
+	s->arg = m;
+	m->of = remote;
+	m->url = strcopy(s->name);
+	if (m->url == NULL)
+		return -ENOMEM;
+	return repository ? open_repository(m, why) : open_layer(m, side, why);
+}
