@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET layermount)
     foreach(name http http_faults http_parse http_proxy http_tls cache
-        cache_space merge units)
+        cache_space merge units vfs vfs_ahead vfs_trace)
         unit_test(${name})
         target_include_directories(test_${name} PRIVATE
             ${CMAKE_SOURCE_DIR}/src/lazy/http ${CMAKE_SOURCE_DIR}/src/lazy/vfs)

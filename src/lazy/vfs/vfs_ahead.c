@@ -210,7 +210,7 @@ yield_to_reads(struct vfs_ahead *a, const struct vfs_stack *s)
 
 /*
  * Returns whether a unit is in the marked beginning of its layer; its digest
- * may be elsewhere.
+ * may be elsewhere, and what follows the last one may include the mark.
  */
 static bool
 is_marked(const struct layer *l, uint32_t unit)
@@ -219,7 +219,7 @@ is_marked(const struct layer *l, uint32_t unit)
 
 	return layer_prefetch(l, &part) && layer_ranges(l, unit, r) > 0 &&
 	    r[0].object == NULL &&
-	    r[0].offset + r[0].length <= part.offset + part.length;
+	    r[0].offset < part.offset + part.length;
 }
 
 /*

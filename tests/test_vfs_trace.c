@@ -1,0 +1,303 @@
+/*
+ * test_vfs_trace.c - the data touched at startup, and the stream it comes by
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "vfs_made.h"
+
+#include "vfs_private.h"
+
+enum { SIZE = 3 * CHUNK };
+
+/*
+ * Makes a layer of three files, of which the first two are in the trace.  The
+ * pieces of the first overlap; its second chunk is not there.
+ */
+static void
+make(struct fake *f, unsigned file, bool damaged)
+{
+	const struct fake_piece p[] = {
+		{ .entry = 1, .offset = 0, .length = 1000, .file = file + 1 },
+		{ .entry = 0, .offset = 2 * CHUNK, .length = CHUNK,
+			.file = file },
+		{ .entry = 0, .offset = 500, .length = 1500, .file = file },
+		{ .entry = 0, .offset = 0, .length = 1000, .file = file },
+		{ .entry = 0, .offset = 100, .length = 50, .file = file },
+	};
+
+	memset(f, 0, sizeof(*f));
+	fake_file(f, "one", file, SIZE);
+	fake_file(f, "two", file + 1, 1000);
+	fake_file(f, "three", file + 2, 1000);
+	fake_trace(f, p, sizeof(p) / sizeof(*p), damaged);
+	fake_end(f);
+}
+
+static uint32_t
+inode_of(struct fake_vfs *w, const char *path)
+{
+	return (uint32_t)vfs_find(w, path);
+}
+
+static void
+reads(void **state)
+{
+	struct vfs_counts c;
+	struct fake_vfs w;
+	struct vfs_read r;
+	struct fake f;
+
+	(void)state;
+	make(&f, 1, false);
+	vfs_prepare(&w);
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	assert_int_equal(f.trace_reads, 1);
+	assert_int_equal(vfs_read_at(&w, &r, "one", 100, 1800), 1800);
+	assert_true(r.traced && r.unit == NULL);
+	assert_true(fake_is(1, 100, r.data, 1800));
+	assert_false(vfs_read_ahead(&r));
+	vfs_read_end(&r);
+	assert_true(vfs_gives(&w, "two", 0, 5000, 2, 1000));
+	assert_true(vfs_gives(&w, "one", 2 * CHUNK + 1, 2 * CHUNK, 1, CHUNK -
+	    1));
+	assert_int_equal(f.reads[HTTP_READ], 0);
+	vfs_counted(w.v, &c);
+	assert_int_equal(c.trace_bytes, 1800 + 1000 + CHUNK - 1);
+	assert_int_equal(c.reads, 3);
+	assert_int_equal(c.units.decoded, 0);
+	/* what is there only in part is read from units */
+	assert_int_equal(vfs_read_at(&w, &r, "one", 1999, 2), 2);
+	assert_true(!r.traced && fake_is(1, 1999, r.data, 2));
+	vfs_read_end(&r);
+	assert_true(vfs_gives(&w, "one", CHUNK, SIZE, 1, 2 * CHUNK));
+	assert_true(vfs_gives(&w, "three", 0, 1000, 3, 1000));
+	assert_int_equal(f.reads[HTTP_READ], 3);
+	assert_true(vfs_gives(&w, "one", SIZE, 10, 1, 0));
+	assert_string_equal(w.said, "");
+	vfs_end(&w);
+	fake_free(&f);
+}
+
+/* Copies begin at what is there, and end at a gap. */
+static void
+copies(void **state)
+{
+	uint8_t *buf = malloc(SIZE);
+	struct fake_vfs w;
+	struct fake f;
+	uint64_t at = 0;
+
+	(void)state;
+	make(&f, 1, false);
+	vfs_prepare(&w);
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, SIZE,
+	    buf), 2000);
+	assert_int_equal(at, 0);
+	assert_true(fake_is(1, 0, buf, 2000));
+	at = 900;
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, 200,
+	    buf), 200);
+	assert_true(at == 900 && fake_is(1, 900, buf, 200));
+	at = 2000;
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, SIZE,
+	    buf), CHUNK);
+	assert_int_equal(at, 2 * CHUNK);
+	assert_true(fake_is(1, 2 * CHUNK, buf, CHUNK));
+	at = SIZE;
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, SIZE,
+	    buf), 0);
+	at = 0;
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "three"), &at,
+	    SIZE, buf), 0);
+	vfs_end(&w);
+	fake_free(&f);
+	free(buf);
+}
+
+/* The pieces of a layer are not those of another one. */
+static void
+layers(void **state)
+{
+	struct fake_vfs w;
+	struct fake f[3];
+	struct vfs_read r;
+
+	(void)state;
+	make(&f[0], 1, false);
+	memset(&f[1], 0, sizeof(f[1]));
+	fake_file(&f[1], "three", 7, 1000);
+	fake_file(&f[1], "one", 8, SIZE);
+	fake_end(&f[1]);
+	memset(&f[2], 0, sizeof(f[2]));
+	fake_file(&f[2], "four", 9, 1000);
+	fake_trace(&f[2], &(struct fake_piece){ .length = 1000, .file = 9 }, 1,
+	    false);
+	fake_end(&f[2]);
+	vfs_prepare(&w);
+	vfs_begin(&w, f, 3, MERGE_MERGED);
+	assert_int_equal(vfs_read_at(&w, &r, "four", 0, 1000), 1000);
+	assert_true(r.traced && fake_is(9, 0, r.data, 1000));
+	vfs_read_end(&r);
+	assert_int_equal(vfs_read_at(&w, &r, "two", 0, 1000), 1000);
+	assert_true(r.traced && fake_is(2, 0, r.data, 1000));
+	vfs_read_end(&r);
+	/* its data is another layer's */
+	assert_int_equal(vfs_read_at(&w, &r, "one", 0, 1000), 1000);
+	assert_true(!r.traced && fake_is(8, 0, r.data, 1000));
+	vfs_read_end(&r);
+	vfs_end(&w);
+	for (int i = 0; i < 3; i++)
+		fake_free(&f[i]);
+}
+
+/* A trace that is wrong is reported, forgotten, and not used. */
+static void
+damaged(void **state)
+{
+	struct fake_vfs w;
+	struct fake f[2];
+	struct vfs_read r;
+
+	(void)state;
+	make(&f[0], 1, true);
+	memset(&f[1], 0, sizeof(f[1]));
+	fake_file(&f[1], "four", 9, 1000);
+	fake_trace(&f[1], &(struct fake_piece){ .length = 1000, .file = 9 }, 1,
+	    false);
+	fake_end(&f[1]);
+	vfs_prepare(&w);
+	vfs_begin(&w, f, 2, MERGE_MERGED);
+	assert_string_equal(w.said, "layer0: ignoring the trace: Bad message\n");
+	assert_int_equal(f[0].forgotten, 1);
+	assert_int_equal(vfs_read_at(&w, &r, "one", 0, 1000), 1000);
+	assert_true(!r.traced && fake_is(1, 0, r.data, 1000));
+	vfs_read_end(&r);
+	assert_int_equal(vfs_read_at(&w, &r, "four", 0, 1000), 1000);
+	assert_true(r.traced);
+	vfs_read_end(&r);
+	vfs_end(&w);
+	for (int i = 0; i < 2; i++)
+		fake_free(&f[i]);
+}
+
+/* Nor is one that cannot be read, or that nobody wants. */
+static void
+unread(void **state)
+{
+	struct fake_vfs w;
+	struct fake f;
+
+	(void)state;
+	make(&f, 1, false);
+	f.fails = -EACCES;
+	vfs_prepare(&w);
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	assert_null(w.s.trace);
+	assert_string_equal(w.said, "layer0: ignoring the trace: "
+	    "Permission denied\n");
+	assert_int_equal(f.forgotten, 0);
+	f.fails = 0;
+	assert_true(vfs_gives(&w, "one", 0, SIZE, 1, SIZE));
+	vfs_end(&w);
+
+	f.trace_reads = 0;
+	vfs_prepare(&w);
+	w.o.prefetch = VFS_PREFETCH_NONE;
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	assert_null(w.s.trace);
+	assert_int_equal(f.trace_reads, 0);
+	vfs_end(&w);
+	fake_free(&f);
+}
+
+/* The stream: bytes in order, however many parts there are, and its errors */
+
+enum { PART = 2 << 20, LONG = 9 * PART + 4321 };
+
+struct tape {
+	_Atomic unsigned parts, forgotten;
+	unsigned bad;			/* part that cannot be read, from 1 */
+};
+
+static int
+read_tape(void *arg, const struct layer_range *r, size_t count,
+    enum http_phase phase)
+{
+	struct tape *t = arg;
+
+	assert_int_equal(count, 1);
+	assert_int_equal(phase, HTTP_PREFETCH);
+	t->parts++;
+	if (t->bad > 0 && r->offset - 100 >= (uint64_t)(t->bad - 1) * PART)
+		return -EPROTO;
+	for (uint64_t i = 0; i < r->length; i++)
+		((uint8_t *)r->buf)[i] = fake_byte(3, r->offset + i);
+	return 0;
+}
+
+static void
+forget_tape(void *arg, const struct layer_range *r)
+{
+	struct tape *t = arg;
+
+	assert_true(r->length <= PART);
+	t->forgotten++;
+}
+
+static const struct vfs_source_ops tape_ops = { .read = read_tape,
+	.forget = forget_tape };
+
+static void
+stream(void **state)
+{
+	const struct layer_range all = { .offset = 100, .length = LONG };
+	struct tape t = { .parts = 0 };
+	struct vfs_source s = { .ops = &tape_ops, .arg = &t };
+	struct vfs_stream *st;
+	const uint8_t *data;
+	uint64_t at = 100;
+	ssize_t n;
+
+	(void)state;
+	assert_int_equal(vfs_stream_open(&st, &s, &all), 0);
+	while ((n = vfs_stream_next(st, &data)) > 0) {
+		assert_true(fake_is(3, at, data, (size_t)n));
+		at += (uint64_t)n;
+	}
+	assert_int_equal(n, 0);
+	assert_int_equal(at, 100 + LONG);
+	assert_int_equal(t.parts, 10);
+	vfs_stream_close(st, true);
+	assert_int_equal(t.forgotten, 10);
+
+	/* what comes before an error is given first */
+	t = (struct tape){ .bad = 5 };
+	assert_int_equal(vfs_stream_open(&st, &s, &all), 0);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(vfs_stream_next(st, &data), PART);
+	assert_int_equal(vfs_stream_next(st, &data), -EPROTO);
+	vfs_stream_close(st, false);
+	assert_int_equal(t.forgotten, 0);
+
+	/* closed before its end */
+	t = (struct tape){ .bad = 0 };
+	assert_int_equal(vfs_stream_open(&st, &s, &all), 0);
+	assert_int_equal(vfs_stream_next(st, &data), PART);
+	vfs_stream_close(st, false);
+	assert_true(t.parts <= 4);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reads),
+		cmocka_unit_test(copies),
+		cmocka_unit_test(layers),
+		cmocka_unit_test(damaged),
+		cmocka_unit_test(unread),
+		cmocka_unit_test(stream),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
