@@ -3,8 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The thread of http.c runs the transfers that http_transfer.c sets up;
- * http_auth.c manages credentials; http_read.c divides a read into requests
- * (http_request.c), and http_again.c decides whether and when to retry;
+ * http_auth.c manages credentials; http_read.c divides a read into requests;
  * http_get.c fetches small documents.
  */
 #ifndef COLDPRESS_HTTP_PRIVATE_H
@@ -173,6 +172,38 @@ void http_transfer_url(const struct http_transfer *t, char url[HTTP_URL]);
  */
 int http_judge(const struct http_transfer *t, char why[LAYER_WHY]);
 
+/*
+ * The attempts within timeout_s.  If other stalled transfers occupy all
+ * connections, an attempt takes longer; as many are made nevertheless.
+ */
+enum { HTTP_TRIES = 3 };
+
+struct http_patience {
+	uint64_t limit_ns;		/* time allowed without progress */
+	uint64_t deadline_ns;
+	unsigned tries;
+	bool answered;			/* a challenge has been handled since
+					 * the last progress */
+	bool lost;			/* the last attempt's connection failed */
+};
+
+void http_patience_start(struct http_patience *p, unsigned timeout_s);
+
+/* Records progress, which restarts the timeout. */
+void http_patience_renew(struct http_patience *p);
+
+/* Returns whether the reply came from the original host, without a redirect. */
+bool http_is_own(const struct http_transfer *t, const char *url);
+
+/*
+ * After a failed transfer, waits or requests a token before another attempt.
+ * Returns 0 to retry, or the final -errno with a clause in why.  On entry why
+ * contains the clause from http_judge().
+ */
+int http_again(struct http *h, const struct http_transfer *t, const char *url,
+    int rc, struct http_patience *p, enum http_phase phase,
+    char why[LAYER_WHY]);
+
 /* http_auth.c */
 
 bool http_is_secure(const char *url);
@@ -204,87 +235,6 @@ char *http_auth_find(struct http *h, const char *url);
  */
 int http_auth_answer(struct http *h, const char *url,
     const struct http_challenge *c, char why[LAYER_WHY]);
-
-/* http_request.c */
-
-/* One request of a read, for some of its spans. */
-struct http_request {
-	struct http_transfer t;
-	struct http_object *o;
-	struct http_spans *spans;
-	size_t first, count;
-	enum http_ranges how;
-	char url[HTTP_URL];
-	bool redirected;		/* the URL is the redirect target */
-
-	/* the body */
-	struct multipart parts;
-	bool in_parts;
-	uint64_t at;			/* offset in the object */
-	uint64_t left;			/* bytes left in the range, or an upper
-					 * bound */
-	uint64_t wanted;		/* maximum number of bytes */
-	uint64_t taken;
-};
-
-/*
- * Prepares a request for the spans from first onward, skipping complete ones,
- * and sets count to the number of spans in the request.  Returns 0 or -errno.
- */
-int http_request_open(struct http_request *q, struct http_object *o,
-    struct http_spans *spans, size_t first);
-void http_request_close(struct http_request *q);
-
-/* Returns whether all of the request's spans are complete. */
-bool http_request_complete(const struct http_request *q);
-
-/*
- * After the transfer, returns 0 (complete), -EAGAIN (retry after a pause),
- * -EREMCHG (retry immediately in a different way), or another -errno, with a
- * clause in why.
- */
-int http_request_judge(struct http_request *q, char why[LAYER_WHY]);
-
-/* http_again.c */
-
-/*
- * The attempts within timeout_s.  If other stalled transfers occupy all
- * connections, an attempt takes longer; as many are made nevertheless.
- */
-enum { HTTP_TRIES = 3 };
-
-struct http_patience {
-	uint64_t limit_ns;		/* time allowed without progress */
-	uint64_t deadline_ns;
-	unsigned tries;
-	bool answered;			/* a challenge has been handled since
-					 * the last progress */
-	bool lost;			/* the last attempt's connection failed */
-};
-
-void http_patience_start(struct http_patience *p, unsigned timeout_s);
-
-/* Records progress, which restarts the timeout. */
-void http_patience_renew(struct http_patience *p);
-
-/*
- * Sleeps before the next attempt, for retry_after seconds if that is not 0.
- * Returns 0, or -ETIMEDOUT if the pause would exceed the deadline and either
- * there have been HTTP_TRIES attempts or the server requested the pause.
- */
-int http_patience_pause(struct http_patience *p, unsigned retry_after);
-
-/* Returns whether the reply came from the original host, without a redirect. */
-bool http_is_own(const struct http_transfer *t, const char *url);
-
-/*
- * After a failed transfer, waits or requests a token before another attempt.
- * Returns 0 to retry, or the final -errno with a clause in why.  On entry why
- * contains the clause from http_judge().
- */
-int http_again(struct http *h, const struct http_transfer *t, const char *url,
-    int rc, struct http_patience *p, enum http_phase phase,
-    char why[LAYER_WHY]);
 
 /* http_get.c */
 
