@@ -160,6 +160,17 @@ toc_prefetch(const struct layer *l, struct layer_range *r)
 	return t->prefetch > 0 && t->prefetch <= l->size;
 }
 
+bool
+toc_trace(const struct layer *l, struct layer_range *r)
+{
+	const struct toc *t = l->state;
+
+	*r = (struct layer_range){ .offset = t->trace.offset,
+		.length = t->trace.length };
+	return r->length > 0 && r->length <= l->size &&
+	    r->offset <= l->size - r->length;
+}
+
 static bool
 has_digest(struct digest *d, const void *data, size_t len,
     const uint8_t digest[LAYER_DIGEST])

@@ -6,15 +6,18 @@
  * with only one entry in memory at a time.  Unknown members are skipped with
  * their contents.
  */
-#include "toc_json_impl.h"
+#include "lazy/toc/toc_json.h"
 
 #include "base/array.h"
+#include "base/base64.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "lazy/format.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <yajl/yajl_parse.h>
 
 enum {
 	DEPTH_MAX = 64,
@@ -37,6 +40,168 @@ static const char *const numbers[TOC_NUMBERS] = {
 	[TOC_CHUNK_SIZE] = "chunkSize", [TOC_LENGTH] = "length"
 };
 
+/* The current entry */
+
+enum { TOC_ENTRY_MAX = TAR_EXTENSION_MAX };	/* maximum bytes in an entry's
+						 * text */
+
+/* The parser's position; entries are objects in an array in an object. */
+enum place { OUTSIDE, DOCUMENT, ENTRIES, ENTRY, XATTRS };
+
+struct xattr_at {
+	size_t name, value, length;	/* offsets in words */
+};
+
+struct toc_json {
+	yajl_handle yajl;
+	int (*take)(void *arg, const struct toc_item *item,
+	    char why[LAYER_WHY]);
+	void *arg;
+	enum place place;
+	unsigned skipped;		/* depth in a skipped value */
+	bool seen;			/* the array of entries was found */
+	size_t silent;			/* bytes since the last event */
+	/* the member whose value is next */
+	bool list, attributes;
+	enum toc_what member;
+	int text, number;
+	/* the current entry or position */
+	enum toc_what what;
+	struct strbuf words;		/* all text of the entry; the first
+					 * string is "" */
+	size_t at[TOC_TEXTS];
+	int64_t value[TOC_NUMBERS];
+	struct xattr_at *xattrs;
+	size_t xattr_count, xattr_cap;
+	struct tar_xattr *list_of;	/* attributes passed to take */
+	size_t list_cap;
+	int rc;
+	char *why;
+};
+
+/* Rejects the document with the reason given by clause. Returns 0. */
+static int
+reject(struct toc_json *j, int rc, const char *clause)
+{
+	j->rc = layer_refuse(j->why, rc, "%s", clause);
+	return 0;
+}
+
+/*
+ * Copies text.  Bytes that are not UTF-8 are written as U+DC80 to U+DCFF, which
+ * the parser passes as three bytes each.
+ */
+static void
+add_bytes(struct strbuf *b, const unsigned char *s, size_t len)
+{
+	const unsigned char *end = s + len, *at;
+
+	while ((at = memchr(s, 0xed, (size_t)(end - s))) != NULL) {
+		bool byte = end - at >= 3 && (at[1] & 0xfe) == 0xb2 &&
+		    (at[2] & 0xc0) == 0x80;
+
+		strbuf_add(b, s, (size_t)(at - s));
+		strbuf_char(b, (char)(!byte ? *at :
+		    0x80 | (at[1] & 1) << 6 | (at[2] & 0x3f)));
+		s = at + (byte ? 3 : 1);
+	}
+	strbuf_add(b, s, (size_t)(end - s));
+}
+
+/*
+ * Appends text to j->words and returns its offset there.  Sets j->rc if the
+ * text is too long or contains a NUL, which would truncate a name.
+ */
+static size_t
+keep_text(struct toc_json *j, const unsigned char *s, size_t len)
+{
+	size_t at = j->words.len;
+
+	add_bytes(&j->words, s, len);
+	strbuf_char(&j->words, '\0');
+	if (j->words.failed)
+		reject(j, -ENOMEM, strerror(ENOMEM));
+	else if (memchr(s, '\0', len) != NULL)
+		reject(j, -EBADMSG, "a string in the index contains a NUL");
+	else if (j->words.len > TOC_ENTRY_MAX)
+		reject(j, -EFBIG, "an entry in the index is larger than "
+		    "8 MiB");
+	return at;
+}
+
+static void
+begin_entry(struct toc_json *j)
+{
+	strbuf_clear(&j->words);
+	strbuf_char(&j->words, '\0');
+	memset(j->at, 0, sizeof(j->at));
+	memset(j->value, 0, sizeof(j->value));
+	j->xattr_count = 0;
+}
+
+/* Builds the array of attributes for take. */
+static int
+present_xattrs(struct toc_json *j)
+{
+	void *list = j->list_of;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < j->xattr_count; i++) {
+		const struct xattr_at *x = &j->xattrs[i];
+
+		rc = array_grow(&list, i, &j->list_cap, sizeof(*j->list_of));
+		j->list_of = list;
+		if (rc == 0)
+			j->list_of[i] = (struct tar_xattr){
+				.name = j->words.data + x->name,
+				.value = j->words.data + x->value,
+				.length = x->length };
+	}
+	return rc;
+}
+
+/* Passes the entry to take.  Returns whether that succeeded. */
+static int
+end_entry(struct toc_json *j)
+{
+	struct toc_item item = { .what = j->what };
+	int rc = j->words.failed ? -ENOMEM : present_xattrs(j);
+
+	if (rc != 0)
+		return reject(j, rc, strerror(-rc));
+	for (int i = 0; i < TOC_TEXTS; i++)
+		item.text[i] = j->words.data + j->at[i];
+	memcpy(item.number, j->value, sizeof(item.number));
+	item.xattrs = j->list_of;
+	item.xattr_count = j->xattr_count;
+	j->rc = j->take(j->arg, &item, j->why);
+	return j->rc == 0;
+}
+
+/*
+ * Adds the value, in base64, of the last extended attribute.  Returns 1, or 0
+ * after an error.
+ */
+static int
+decode_xattr(struct toc_json *j, const unsigned char *s, size_t len)
+{
+	struct xattr_at *x = &j->xattrs[j->xattr_count];
+	ssize_t n;
+
+	x->value = keep_text(j, s, len);
+	if (j->rc != 0)
+		return 0;
+	len = strlen(j->words.data + x->value);
+	n = base64_read(j->words.data + x->value, j->words.data + x->value,
+	    len);
+	if (n < 0)
+		return reject(j, -EBADMSG, "an extended attribute in the "
+		    "index is not base64");
+	x->length = (size_t)n;
+	j->xattr_count++;
+	return 1;
+}
+
 /* Events: 1 to continue, 0 to stop */
 
 static struct toc_json *
@@ -56,12 +221,12 @@ on_text(void *arg, const unsigned char *s, size_t len)
 	if (j->skipped > 0)
 		return 1;
 	if (j->place == XATTRS)
-		return toc_take_xattr(j, s, len);
+		return decode_xattr(j, s, len);
 	if (j->place == ENTRY && j->number != NOTHING)
-		return toc_fail(j, -EBADMSG, "the index has text where a "
+		return reject(j, -EBADMSG, "the index has text where a "
 		    "number is expected");
 	if (j->place == ENTRY && j->text != NOTHING)
-		j->at[j->text] = toc_keep(j, s, len);
+		j->at[j->text] = keep_text(j, s, len);
 	return j->rc == 0;
 }
 
@@ -73,7 +238,7 @@ on_integer(void *arg, long long value)
 	if (j->skipped > 0 || j->place != ENTRY)
 		return 1;
 	if (j->text != NOTHING || (j->number != NOTHING && value < 0))
-		return toc_fail(j, -EBADMSG, j->text != NOTHING ?
+		return reject(j, -EBADMSG, j->text != NOTHING ?
 		    "the index has a number where text is expected" :
 		    "the index has a negative number");
 	if (j->number != NOTHING)
@@ -88,7 +253,7 @@ on_other(struct toc_json *j)
 	if (j->skipped > 0 || j->place != ENTRY ||
 	    (j->text == NOTHING && j->number == NOTHING))
 		return 1;
-	return toc_fail(j, -EBADMSG, "the index has a value of the wrong type");
+	return reject(j, -EBADMSG, "the index has a value of the wrong type");
 }
 
 static int
@@ -119,7 +284,8 @@ is_word(const char *word, const unsigned char *s, size_t len)
 }
 
 static int
-find(const char *const *words, int count, const unsigned char *s, size_t len)
+find_word(const char *const *words, int count, const unsigned char *s,
+    size_t len)
 {
 	for (int i = 0; i < count; i++)
 		if (is_word(words[i], s, len))
@@ -136,8 +302,8 @@ begin_xattr(struct toc_json *j, const unsigned char *s, size_t len)
 
 	j->xattrs = xattrs;
 	if (rc != 0)
-		return toc_fail(j, rc, strerror(-rc));
-	j->xattrs[j->xattr_count].name = toc_keep(j, s, len);
+		return reject(j, rc, strerror(-rc));
+	j->xattrs[j->xattr_count].name = keep_text(j, s, len);
 	return j->rc == 0;
 }
 
@@ -160,8 +326,8 @@ on_key(void *arg, const unsigned char *s, size_t len)
 		    TOC_ENTRY;
 	} else if (j->place == ENTRY) {
 		j->attributes = is_word("xattrs", s, len);
-		j->text = find(texts, TOC_TEXTS, s, len);
-		j->number = find(numbers, TOC_NUMBERS, s, len);
+		j->text = find_word(texts, TOC_TEXTS, s, len);
+		j->number = find_word(numbers, TOC_NUMBERS, s, len);
 	}
 	return 1;
 }
@@ -177,10 +343,10 @@ enter(struct toc_json *j, bool known, enum place place)
 	if (j->skipped == 0 && (j->place == OUTSIDE || j->place == XATTRS ||
 	    (j->place == ENTRY && (j->text != NOTHING ||
 	    j->number != NOTHING))))
-		return toc_fail(j, -EBADMSG, "the index is not a table of "
+		return reject(j, -EBADMSG, "the index is not a table of "
 		    "contents");
 	if (++j->skipped > DEPTH_MAX)
-		return toc_fail(j, -EBADMSG, "the index is nested too deeply");
+		return reject(j, -EBADMSG, "the index is nested too deeply");
 	return 1;
 }
 
@@ -191,7 +357,7 @@ leave(struct toc_json *j, enum place to)
 		j->skipped--;
 		return 1;
 	}
-	if (j->place == ENTRY && toc_end_entry(j) == 0)
+	if (j->place == ENTRY && end_entry(j) == 0)
 		return 0;
 	j->place = to;
 	return 1;
@@ -204,7 +370,7 @@ on_map(void *arg)
 
 	if (j->skipped == 0 && (j->place == ENTRIES ||
 	    j->member != TOC_ENTRY)) {
-		toc_begin_entry(j);
+		begin_entry(j);
 		j->what = j->member;
 	}
 	switch (j->place) {
@@ -293,7 +459,7 @@ toc_json_close(struct toc_json *j)
  * parser's status.
  */
 static int
-settle(struct toc_json *j, yajl_status status)
+parser_error(struct toc_json *j, yajl_status status)
 {
 	unsigned char *text;
 
@@ -321,7 +487,7 @@ toc_json_add(struct toc_json *j, const void *data, size_t len,
 		int rc;
 
 		j->silent += n;
-		rc = settle(j, yajl_parse(j->yajl, p, n));
+		rc = parser_error(j, yajl_parse(j->yajl, p, n));
 		if (rc != 0)
 			return rc;
 		if (j->silent > 2 * TOC_ENTRY_MAX)
@@ -339,7 +505,7 @@ toc_json_end(struct toc_json *j, char why[LAYER_WHY])
 	int rc;
 
 	j->why = why;
-	rc = settle(j, yajl_complete_parse(j->yajl));
+	rc = parser_error(j, yajl_complete_parse(j->yajl));
 	if (rc == 0 && !j->seen)
 		return layer_refuse(why, -EBADMSG, "the index has no entries");
 	return rc;

@@ -1,5 +1,5 @@
 /*
- * toc_read.c - building an index from the entries of a table of contents
+ * toc_read.c - fetching a table of contents, and building an index from it
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lazy/toc/toc.h"
@@ -356,4 +356,111 @@ toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY])
 	int rc = r->json == NULL ? 0 : toc_json_end(r->json, why);
 
 	return rc != 0 ? rc : toc_place_units(r->t, r->x, end, why);
+}
+
+/* Fetching */
+
+enum { PIECE = 4 << 20, TEXT = 64 << 10 };
+
+ssize_t
+toc_input_next(struct toc_input *in, const uint8_t **data, char why[LAYER_WHY])
+{
+	struct layer_range r = { .offset = in->at, .length = in->left };
+	int rc;
+
+	if (in->left == 0)
+		return 0;
+	if (r.length > PIECE)
+		r.length = PIECE;
+	if (in->piece == NULL)
+		in->piece = sys_malloc((size_t)r.length);
+	if (in->piece == NULL)
+		return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
+	r.buf = in->piece;
+	rc = layer_fetch(in->l, &r, why);
+	if (rc == 0 && in->digest != NULL)
+		rc = digest_add(in->digest, r.buf, (size_t)r.length);
+	if (rc != 0)
+		return rc;
+	in->at += r.length;
+	in->left -= r.length;
+	*data = in->piece;
+	return (ssize_t)r.length;
+}
+
+void
+toc_input_close(struct toc_input *in)
+{
+	sys_free(in->piece);
+	in->piece = NULL;
+}
+
+/* Reads the document; text contains one part at a time. */
+static int
+read_document(struct toc_reader *r, const struct toc_source *s, struct digest *d,
+    uint8_t *text, char why[LAYER_WHY])
+{
+	uint64_t total = 0;
+	ssize_t n;
+	int rc = 0;
+
+	while (rc == 0 && (n = s->read(s->arg, text, TEXT, why)) != 0) {
+		if (n < 0)
+			return (int)n;
+		total += (uint64_t)n;
+		if (total > LAYER_INDEX_MAX)
+			return layer_refuse(why, -EFBIG, "the index is larger "
+			    "than 256 MiB");
+		rc = digest_add(d, text, (size_t)n);
+		if (rc == 0)
+			rc = toc_reader_add(r, text, (size_t)n, why);
+	}
+	return rc;
+}
+
+static int
+read_hashed(struct toc_reader *r, const struct toc_source *s, struct digest *d,
+    uint8_t sum[LAYER_DIGEST], char why[LAYER_WHY])
+{
+	uint8_t *text = sys_malloc(TEXT);
+	int rc = text == NULL ? -ENOMEM : digest_start(d);
+
+	if (rc == 0)
+		rc = read_document(r, s, d, text, why);
+	if (rc == 0)
+		rc = digest_end(d, sum);
+	sys_free(text);
+	return rc;
+}
+
+int
+toc_load(struct layer *l, const struct toc_source *source, uint64_t end,
+    uint8_t sum[LAYER_DIGEST], char why[LAYER_WHY])
+{
+	struct digest_algo *sha256 = NULL;
+	struct digest *d = NULL;
+	struct toc_reader *r = NULL;
+	struct toc *t = sys_calloc(1, sizeof(*t));
+	int rc;
+
+	l->state = t;
+	if (t == NULL)
+		return -ENOMEM;
+	rc = digest_algo_open(&sha256, "sha256");
+	if (rc != 0)
+		goto out;
+	rc = digest_new(&d, sha256);
+	if (rc != 0)
+		goto out;
+	rc = toc_reader_open(&r, t, &l->index, true);
+	if (rc != 0)
+		goto out;
+	rc = read_hashed(r, source, d, sum, why);
+	if (rc == 0)
+		rc = toc_reader_end(r, end, why);
+out:
+	toc_reader_close(r);
+	digest_free(d);
+	digest_algo_close(sha256);
+	return rc;
 }

@@ -32,19 +32,6 @@ struct trace {
 	uint8_t *piece;
 };
 
-bool
-toc_trace(const struct layer *l, struct layer_range *r)
-{
-	const struct toc *t = l->state;
-
-	*r = (struct layer_range){ .offset = t->trace.offset,
-		.length = t->trace.length };
-	return r->length > 0 && r->length <= l->size &&
-	    r->offset <= l->size - r->length;
-}
-
-/* Records and pieces */
-
 /* Returns whether this part of a file exists in the index. */
 static bool
 exists(const struct trace *t, const struct record *r)
@@ -64,8 +51,10 @@ read_records(struct trace *t, uint32_t *count)
 	uint64_t content = 0;
 	int rc = toc_parts_read(&t->parts, raw, 4);
 
+	if (rc != 0)
+		return rc;
 	*count = load_le32(raw);
-	if (rc != 0 || *count > TRACE_RECORDS_MAX)
+	if (*count > TRACE_RECORDS_MAX)
 		return -EBADMSG;
 	t->records = sys_malloc((*count + (size_t)1) * sizeof(*t->records));
 	if (t->records == NULL)

@@ -147,6 +147,17 @@ build_tree(struct vfs_stack *s, enum merge_mode mode)
 	return rc == 0 ? 0 : vfs_refuse(&o->remote.report, name, rc, why);
 }
 
+static bool
+has_trace(const struct vfs_stack *s)
+{
+	struct layer_range r;
+
+	for (size_t i = 0; i < s->source_count; i++)
+		if (layer_trace(s->sources[i]->layer, &r))
+			return true;
+	return false;
+}
+
 int
 vfs_stack_build(struct vfs_stack *s, enum merge_mode mode)
 {
@@ -166,7 +177,7 @@ vfs_stack_build(struct vfs_stack *s, enum merge_mode mode)
 		if (s->lookups == NULL)
 			return vfs_refuse(report, v->o.name, -ENOMEM, "");
 	}
-	if (v->o.prefetch != VFS_PREFETCH_NONE) {
+	if (v->o.prefetch != VFS_PREFETCH_NONE && has_trace(s)) {
 		rc = vfs_trace_load(&s->trace, s->sources, s->source_count,
 		    v->o.remote.cache_dir, report);
 		if (rc != 0)
@@ -194,7 +205,8 @@ vfs_stack_close(struct vfs_stack *s)
 {
 	void *seen, *lookups;
 
-	vfs_trace_free(s->trace);
+	if (s->trace != NULL)
+		vfs_trace_free(s->trace);
 	merge_free(s->tree);
 	for (size_t i = 0; i < s->source_count; i++) {
 		units_forget(s->v->units, s->sources[i]);

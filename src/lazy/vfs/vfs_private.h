@@ -58,12 +58,12 @@ ssize_t vfs_stream_next(struct vfs_stream *st, const uint8_t **data);
 
 /*
  * Fetches the traces of all layers into an unnamed file in dir, and sets *t, or
- * NULL if there are none.  A layer whose trace is wrong is reported, and read
+ * NULL if none can be used.  A layer whose trace is wrong is reported, and read
  * without it.  Returns 0 or -errno.
  */
 int vfs_trace_load(struct vfs_trace **t, struct vfs_source *const *sources,
     size_t count, int dir, const struct vfs_report *report);
-void vfs_trace_free(struct vfs_trace *t);	/* may be NULL */
+void vfs_trace_free(struct vfs_trace *t);
 
 /*
  * If the trace contains all size bytes at offset of an entry of a layer, copies

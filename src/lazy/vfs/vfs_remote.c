@@ -275,7 +275,8 @@ remote_close(void *arg)
 	struct remote *m = arg;
 
 	cache_close(m->cache);
-	blobs_file_close(m->side);
+	if (m->side != NULL)
+		blobs_file_close(m->side);
 	http_object_close(m->object);
 	sys_free(m->url);
 	sys_free(m);

@@ -93,17 +93,6 @@ load_source(struct vfs_trace *t, struct vfs_source *s)
 	return rc;
 }
 
-static bool
-has_trace(struct vfs_source *const *sources, size_t count)
-{
-	struct layer_range r;
-
-	for (size_t i = 0; i < count; i++)
-		if (layer_trace(sources[i]->layer, &r))
-			return true;
-	return false;
-}
-
 /* Trims or drops pieces that overlap an earlier piece of the same file. */
 static void
 separate(struct vfs_trace *t)
@@ -136,8 +125,6 @@ vfs_trace_load(struct vfs_trace **out, struct vfs_source *const *sources,
 	char why[LAYER_WHY];
 
 	*out = NULL;
-	if (!has_trace(sources, count))
-		return 0;
 	t = sys_calloc(1, sizeof(*t));
 	if (t == NULL)
 		return -ENOMEM;
@@ -172,8 +159,6 @@ vfs_trace_load(struct vfs_trace **out, struct vfs_source *const *sources,
 void
 vfs_trace_free(struct vfs_trace *t)
 {
-	if (t == NULL)
-		return;
 	sys_close(t->fd);
 	sys_free(t->pieces);
 	sys_free(t);

@@ -171,7 +171,7 @@ uint64_t push_counted(struct push *p);
 
 /* layermount_stats.c */
 
-/* Writes the counts as one line of JSON. */
+/* Writes the counts to stats_fd as one line of JSON. */
 void stats_write(struct layermount *m, const char *event);
 
 /* layermount_probe.c */

@@ -187,6 +187,13 @@ close_layers(struct layermount *m)
 /* Signals */
 
 static void
+write_stats(struct layermount *m, const char *event)
+{
+	if (m->stats_fd >= 0)
+		stats_write(m, event);
+}
+
+static void
 handled(sigset_t *set)
 {
 	sigemptyset(set);
@@ -205,7 +212,7 @@ handle_signals(void *arg)
 	handled(&set);
 	while ((n = sigwaitinfo(&set, NULL)) != SIGUSR2)
 		if (n == SIGUSR1)
-			stats_write(m, "signal");
+			write_stats(m, "signal");
 		else if (n == SIGALRM)
 			readahead_raise(&m->readahead);
 	return NULL;
@@ -263,7 +270,7 @@ serve_mounted(struct layermount *m, struct fuse_session *se, int ready)
 		readahead_raise(&m->readahead);
 	if (rc == 0)
 		rc = serve_requests(m, se, ready);
-	stats_write(m, "end");
+	write_stats(m, "end");
 	close_layers(m);
 	readahead_close(&m->readahead);
 	return rc;

@@ -85,8 +85,7 @@ stats_write(struct layermount *m, const char *event)
 {
 	struct table *t;
 
-	if (m->stats_fd < 0 || table_to_fd(&t, m->stats_fd, TABLE_JSON,
-	    columns, COLUMNS) != 0)
+	if (table_to_fd(&t, m->stats_fd, TABLE_JSON, columns, COLUMNS) != 0)
 		return;
 	put_counts(m, t, event);
 	(void)table_close(t);
