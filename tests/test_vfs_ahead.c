@@ -127,6 +127,33 @@ jumps(void **state)
 	end(&w, &f);
 }
 
+/* Nor are files whose reads are tracked in the same place. */
+static void
+neighbours(void **state)
+{
+	struct fake f = { .reads = { 0 } };
+	struct fake_vfs w;
+	char name[8];
+
+	(void)state;
+	fake_file(&f, "a", 1, SIZE);
+	for (int i = 0; i < 63; i++) {
+		snprintf(name, sizeof(name), "b%02d", i);
+		fake_file(&f, name, 0, 0);
+	}
+	fake_file(&f, "c", 2, SIZE);
+	fake_end(&f);
+	vfs_prepare(&w);
+	w.o.prefetch = VFS_PREFETCH_NONE;
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	assert_int_equal(vfs_find(&w, "c") - vfs_find(&w, "a"), 64);
+	for (uint64_t at = 0; at < 2 << 20; at += 128 << 10) {
+		assert_false(read_on(&w, "a", at, 64 << 10));
+		assert_false(read_on(&w, "c", at + (64 << 10), 64 << 10));
+	}
+	end(&w, &f);
+}
+
 /* A caller that keeps whole units reads on at the next one. */
 static void
 kept_units(void **state)
@@ -276,6 +303,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sequential),
 		cmocka_unit_test(jumps),
+		cmocka_unit_test(neighbours),
 		cmocka_unit_test(kept_units),
 		cmocka_unit_test(forgotten),
 		cmocka_unit_test(all),

@@ -4,6 +4,7 @@
  */
 #include "vfs_served.h"
 
+#include "lazy/vfs/cache.h"
 #include "lazy/vfs/vfs_image.h"
 
 static char url[SERVED_NAME], blob_url[SERVED_NAME];
@@ -46,6 +47,12 @@ kept(void **state)
 	assert_int_equal(read_all(&w, blob_url, true), 0);
 	assert_true(read_all(&w, blob_url, false) > 1);
 	assert_string_equal(w.said, "");
+	/* nothing of another version is used, of which there is no end here */
+	server_set(server, SERVER_CHANGES, 1);
+	served_begin(&w, true);
+	assert_int_equal(vfs_stack_add(&w.s, url, NULL, 0), -ESTALE);
+	served_end(&w);
+	server_set(server, SERVER_GOOD, 1);
 	served_finish(&w);
 }
 
@@ -76,6 +83,49 @@ wrong(void **state)
 	assert_true(read_all(&w, blob_url, true) > 0);
 	assert_int_equal(read_all(&w, blob_url, true), 0);
 	assert_string_equal(w.said, "");
+	served_finish(&w);
+}
+
+static int
+has_bytes(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+	(void)path;
+	(void)f;
+	return type == FTW_F && st->st_size > 0;
+}
+
+/* Nor does what is in the cache prevent that a layer is opened. */
+static void
+spoilt(void **state)
+{
+	const uint64_t size = served_layer.made.b.len;
+	const char tail[64] = "";
+	struct cache *c;
+	struct fake_vfs w;
+
+	(void)state;
+	set_urls();
+	vfs_prepare(&w);
+	assert_int_equal(cache_open(&c, w.o.remote.cache_dir, blob_url, 1 <<
+	    20), 0);
+	assert_int_equal(cache_write(c, NULL, UINT64_MAX, sizeof(size),
+	    &size), 0);
+	assert_int_equal(cache_write(c, NULL, size - sizeof(tail),
+	    sizeof(tail), tail), 0);
+	cache_close(c);
+	assert_true(read_all(&w, blob_url, true) > 1);
+	assert_int_equal(read_all(&w, blob_url, true), 0);
+	assert_string_equal(w.said, "");
+	served_finish(&w);
+
+	/* what was wrong twice is not left there */
+	vfs_prepare(&w);
+	server_set(server, SERVER_FLIPS, 1);
+	served_begin(&w, true);
+	assert_true(vfs_stack_add(&w.s, blob_url, NULL, 0) < 0);
+	served_end(&w);
+	server_set(server, SERVER_GOOD, 1);
+	assert_int_equal(nftw(w.dir, has_bytes, 8, FTW_PHYS), 0);
 	served_finish(&w);
 }
 
@@ -240,6 +290,8 @@ names(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
 		assert_int_equal(vfs_image_parse(bad[i], false, &n, why),
 		    -EINVAL);
+	assert_int_equal(vfs_image_parse("u:p@h/n", false, &n, why), -EINVAL);
+	assert_non_null(strstr(why, "credentials"));
 	assert_int_equal(vfs_image_parse("h/n", true, &n, why), 0);
 	assert_string_equal(n.base, "http://h/v2/n");
 }
@@ -250,6 +302,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kept),
 		cmocka_unit_test(wrong),
+		cmocka_unit_test(spoilt),
 		cmocka_unit_test(fetched),
 		cmocka_unit_test(failing),
 		cmocka_unit_test(unopened),

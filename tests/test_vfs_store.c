@@ -223,6 +223,32 @@ refused(void **state)
 	served_finish(&shop.w);
 }
 
+/* A config with another digest is not believed. */
+static void
+tampered(void **state)
+{
+	struct shop shop = { .s = NULL };
+	struct vfs_store_layer *l;
+	char name[120], text[200];
+	bool opened;
+
+	(void)state;
+	/* it says what was missing */
+	snprintf(name, sizeof(name), "v2/img/blobs/%s", config_digest);
+	snprintf(text, sizeof(text), "{\"rootfs\":{\"diff_ids\":[\"%s\"]}}",
+	    index_digest);
+	serve_file(name, text, strlen(text));
+	vfs_prepare(&shop.w);
+	open_shop(&shop, false, NULL);
+	assert_int_equal(image(&shop, "undescribed"), 0);
+	assert_int_equal(vfs_store_find_layer(shop.s, 0, layer_digest, &l,
+	    &opened), -ENOENT);
+	assert_non_null(strstr(shop.w.said, config_digest));
+	close_shop(&shop);
+	served_finish(&shop.w);
+	serve_image("undescribed", true, false);
+}
+
 /* A layer without users or references is closed, and can be opened again. */
 static void
 idle(void **state)
@@ -353,6 +379,7 @@ main(void)
 		cmocka_unit_test(images),
 		cmocka_unit_test(layers),
 		cmocka_unit_test(refused),
+		cmocka_unit_test(tampered),
 		cmocka_unit_test(idle),
 		cmocka_unit_test(referenced),
 		cmocka_unit_test(blobs),

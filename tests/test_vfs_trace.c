@@ -10,7 +10,7 @@ enum { SIZE = 3 * CHUNK };
 
 /*
  * Makes a layer of three files, of which the first two are in the trace.  The
- * pieces of the first overlap; its second chunk is not there.
+ * pieces of the first overlap; there is a gap of 100 bytes, and a long one.
  */
 static void
 make(struct fake *f, unsigned file, bool damaged)
@@ -22,6 +22,7 @@ make(struct fake *f, unsigned file, bool damaged)
 		{ .entry = 0, .offset = 500, .length = 1500, .file = file },
 		{ .entry = 0, .offset = 0, .length = 1000, .file = file },
 		{ .entry = 0, .offset = 100, .length = 50, .file = file },
+		{ .entry = 0, .offset = 2100, .length = 100, .file = file },
 	};
 
 	memset(f, 0, sizeof(*f));
@@ -68,6 +69,9 @@ reads(void **state)
 	assert_int_equal(vfs_read_at(&w, &r, "one", 1999, 2), 2);
 	assert_true(!r.traced && fake_is(1, 1999, r.data, 2));
 	vfs_read_end(&r);
+	assert_int_equal(vfs_read_at(&w, &r, "one", 1900, 250), 250);
+	assert_true(!r.traced && fake_is(1, 1900, r.data, 250));
+	vfs_read_end(&r);
 	assert_true(vfs_gives(&w, "one", CHUNK, SIZE, 1, 2 * CHUNK));
 	assert_true(vfs_gives(&w, "three", 0, 1000, 3, 1000));
 	assert_int_equal(f.reads[HTTP_READ], 3);
@@ -99,6 +103,10 @@ copies(void **state)
 	    buf), 200);
 	assert_true(at == 900 && fake_is(1, 900, buf, 200));
 	at = 2000;
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, SIZE,
+	    buf), 100);
+	assert_true(at == 2100 && fake_is(1, 2100, buf, 100));
+	at = 2200;
 	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, SIZE,
 	    buf), CHUNK);
 	assert_int_equal(at, 2 * CHUNK);

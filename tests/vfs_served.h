@@ -19,6 +19,7 @@ static char served[SCRATCH_B];		/* the directory served */
 static struct server *server;
 static struct fake served_layer;	/* with the file "file", number 1 */
 static char layer_digest[80], index_digest[80];
+static char config_digest[80];		/* of the image served last */
 
 static inline void
 serve_file(const char *name, const void *data, size_t len)
@@ -49,7 +50,7 @@ serve_blob(const void *data, size_t len)
 static inline void
 serve_image(const char *tag, bool vouched, bool described)
 {
-	char config[300], manifest[1000], sum[80], name[80];
+	char config[300], manifest[1000], name[80];
 
 	snprintf(config, sizeof(config), "{\"rootfs\":{\"diff_ids\":[%s%s%s]}}",
 	    described ? "\"" : "", described ? index_digest : "",
@@ -61,7 +62,8 @@ serve_image(const char *tag, bool vouched, bool described)
 	    "\"size\":%zu},\"layers\":[{\"mediaType\":"
 	    "\"application/vnd.oci.image.layer.v1.tar+zstd\","
 	    "\"digest\":\"%s\",\"size\":%zu%s%s%s}]}",
-	    sum_of(config, strlen(config), sum), strlen(config), layer_digest,
+	    sum_of(config, strlen(config), config_digest), strlen(config),
+	    layer_digest,
 	    served_layer.made.b.len, vouched ? ",\"annotations\":{"
 	    "\"io.github.containers.zstd-chunked.manifest-checksum\":\"" : "",
 	    vouched ? index_digest : "", vouched ? "\"}" : "");
