@@ -136,12 +136,9 @@ is_host(const char *key, const char *host)
 	return host[n] == '\0';
 }
 
-/*
- * Finds the base64 of "user:password" for a host in an auth file's text; the
- * result must be freed with sys_free().  Returns 0, -ENOENT or -EBADMSG.
- */
-static int
-lookup(const char *text, size_t len, const char *host, char **base64)
+int
+http_auth_lookup(const char *text, size_t len, const char *host,
+    char **base64)
 {
 	char why[JSON_WHY];
 	const char *found = NULL;
@@ -259,8 +256,8 @@ basic(struct http *h, const char *url)
 	    http_same_server(url, h->credentials_for))
 		base64 = to_base64(h->credentials);
 	else if (h->auths.data != NULL && http_origin(url, origin) &&
-	    lookup(h->auths.data, h->auths.len, strstr(origin, "://") + 3,
-	    &base64) != 0)
+	    http_auth_lookup(h->auths.data, h->auths.len,
+	    strstr(origin, "://") + 3, &base64) != 0)
 		base64 = NULL;
 	if (base64 != NULL && asprintf(&value, "Basic %s", base64) == -1)
 		value = NULL;

@@ -223,6 +223,13 @@ int http_auth_load(struct http *h, const char *path, char why[LAYER_WHY]);
 void http_auth_free(struct http *h);
 
 /*
+ * Finds the base64 of "user:password" for a host in an auth file's text; the
+ * result must be freed with sys_free().  Returns 0, -ENOENT or -EBADMSG.
+ */
+int http_auth_lookup(const char *text, size_t len, const char *host,
+    char **base64);
+
+/*
  * Returns the value of Authorization for this URL, to be freed with sys_free();
  * NULL if none is known.
  */
