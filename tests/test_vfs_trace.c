@@ -175,7 +175,8 @@ damaged(void **state)
 	fake_end(&f[1]);
 	vfs_prepare(&w);
 	vfs_begin(&w, f, 2, MERGE_MERGED);
-	assert_string_equal(w.said, "layer0: ignoring the trace: Bad message\n");
+	assert_string_equal(w.said, "layer0: ignoring the trace: "
+	    "Bad message\n");
 	assert_int_equal(f[0].forgotten, 1);
 	assert_int_equal(vfs_read_at(&w, &r, "one", 0, 1000), 1000);
 	assert_true(!r.traced && fake_is(1, 0, r.data, 1000));

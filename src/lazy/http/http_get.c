@@ -77,19 +77,22 @@ get_document(struct http *h, const char *url, const char *field, bool answering,
 	*d = (struct http_document){ .status = 0 };
 	http_patience_start(&p, h->o.timeout_s);
 	p.answered = !answering;
-	do {
+	for (;;) {
 		rc = get_once(h, url, field, &g, p.lost, &t, why);
 		if (rc != 0)
 			end = t.easy == NULL ? rc :
 			    http_again(h, &t, url, rc, &p, HTTP_INDEX, why);
 		http_transfer_close(&t);
-	} while (rc != 0 && end == 0);
+		if (end != 0)
+			return end;
+		if (rc == 0)
+			break;
+	}
 	/* parsers expect a NUL after the text */
-	if (rc == 0 && strbuf_room(&d->body, 1) != NULL)
-		d->body.data[d->body.len] = '\0';
-	else if (rc == 0)
-		end = -ENOMEM;
-	return end;
+	if (strbuf_room(&d->body, 1) == NULL)
+		return -ENOMEM;
+	d->body.data[d->body.len] = '\0';
+	return 0;
 }
 
 int

@@ -28,7 +28,7 @@ skip_blanks(const char *s)
 
 /* Parses a decimal number at *s, which must be less than 2^63. */
 static int
-take_number(const char **s, uint64_t *n)
+parse_number(const char **s, uint64_t *n)
 {
 	const char *start = *s;
 
@@ -59,11 +59,11 @@ take_interval(const char **s, struct http_content_range *r)
 	r->offset = r->length = 0;
 	if (take_char(s, '*') == 0)
 		return 0;
-	rc = take_number(s, &r->offset);
+	rc = parse_number(s, &r->offset);
 	if (rc == 0)
 		rc = take_char(s, '-');
 	if (rc == 0)
-		rc = take_number(s, &last);
+		rc = parse_number(s, &last);
 	if (rc != 0 || last < r->offset)
 		return -EBADMSG;
 	r->length = last - r->offset + 1;
@@ -85,7 +85,7 @@ http_content_range(const char *value, struct http_content_range *r)
 	if (rc == 0 && take_char(&s, '*') == 0)
 		r->total = HTTP_UNKNOWN;
 	else if (rc == 0)
-		rc = take_number(&s, &r->total);
+		rc = parse_number(&s, &r->total);
 	if (rc != 0 || *skip_blanks(s) != '\0')
 		return -EBADMSG;
 	return r->offset + r->length <= r->total ? 0 : -EBADMSG;
@@ -93,7 +93,7 @@ http_content_range(const char *value, struct http_content_range *r)
 
 /* Parses a token or a quoted string at *s, up to size - 1 bytes. */
 static int
-take_value(const char **s, char *out, size_t size)
+parse_value(const char **s, char *out, size_t size)
 {
 	bool quoted = **s == '"';
 	size_t n = 0;
@@ -139,7 +139,7 @@ http_boundary(const char *value, char boundary[HTTP_BOUNDARY])
 
 		s += n;
 		if (take_char(&s, '=') != 0 ||
-		    take_value(&s, found ? boundary : other,
+		    parse_value(&s, found ? boundary : other,
 		    found ? HTTP_BOUNDARY : sizeof(other)) != 0)
 			return -EBADMSG;
 		if (found)
@@ -170,7 +170,7 @@ take_parameters(const char **at, struct http_challenge *c)
 		char *to = parameter(c, s, n);
 
 		s += n + 1;
-		if (take_value(&s, to == NULL ? other : to,
+		if (parse_value(&s, to == NULL ? other : to,
 		    HTTP_PARAMETER) != 0)
 			return -EBADMSG;
 		while (is_blank(*s) || *s == ',')
@@ -213,7 +213,7 @@ http_retry_after(const char *value)
 	uint64_t n;
 	time_t when;
 
-	if (take_number(&s, &n) == 0)
+	if (parse_number(&s, &n) == 0)
 		return n > RETRY_MAX ? RETRY_MAX : (unsigned)n;
 	when = curl_getdate(value, NULL);
 	if (when == -1 || when <= time(NULL))

@@ -173,7 +173,7 @@ add_fields(struct http_transfer *t, struct http *h, const char *url,
 
 /* libcurl's own low-speed limit averages over several seconds. */
 static int
-on_progress(void *arg, curl_off_t total, curl_off_t now, curl_off_t up_total,
+check_progress(void *arg, curl_off_t total, curl_off_t now, curl_off_t up_total,
     curl_off_t up)
 {
 	struct http_transfer *t = arg;
@@ -203,7 +203,7 @@ set_limits(struct http_transfer *t, const struct http *h)
 
 	t->stall_ns = (uint64_t)ms * 1000000;
 	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, ms);
-	curl_easy_setopt(t->easy, CURLOPT_XFERINFOFUNCTION, on_progress);
+	curl_easy_setopt(t->easy, CURLOPT_XFERINFOFUNCTION, check_progress);
 	curl_easy_setopt(t->easy, CURLOPT_XFERINFODATA, t);
 	curl_easy_setopt(t->easy, CURLOPT_NOPROGRESS, 0L);
 	curl_easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 1L);

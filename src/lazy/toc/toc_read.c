@@ -397,8 +397,8 @@ toc_input_close(struct toc_input *in)
 
 /* Reads the document; text contains one part at a time. */
 static int
-read_document(struct toc_reader *r, const struct toc_source *s, struct digest *d,
-    uint8_t *text, char why[LAYER_WHY])
+read_document(struct toc_reader *r, const struct toc_source *s,
+    struct digest *d, uint8_t *text, char why[LAYER_WHY])
 {
 	uint64_t total = 0;
 	ssize_t n;

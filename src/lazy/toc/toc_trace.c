@@ -85,7 +85,7 @@ read_piece(struct trace *t, const struct record *r, uint64_t done)
 }
 
 static int
-read_all(struct trace *t)
+read_trace(struct trace *t)
 {
 	uint32_t count = 0;
 	int rc = read_records(t, &count);
@@ -111,7 +111,7 @@ toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 	if (rc == 0 && t.piece == NULL)
 		rc = -ENOMEM;
 	if (rc == 0) {
-		rc = read_all(&t);
+		rc = read_trace(&t);
 		/*
 		 * -EFBIG is reported only for a trace whose digest is correct
 		 */

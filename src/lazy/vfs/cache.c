@@ -106,7 +106,7 @@ record_parse(struct record *r, const uint8_t in[CACHE_HEADER],
 /* The table */
 
 static size_t
-slot_of(const struct cache *c, uint64_t object, uint64_t offset)
+record_slot(const struct cache *c, uint64_t object, uint64_t offset)
 {
 	uint64_t key[2] = { object, offset };
 
@@ -117,7 +117,7 @@ slot_of(const struct cache *c, uint64_t object, uint64_t offset)
 static size_t
 find_slot(const struct cache *c, uint64_t object, uint64_t offset)
 {
-	size_t i = slot_of(c, object, offset);
+	size_t i = record_slot(c, object, offset);
 
 	while (c->table[i] != 0) {
 		const struct record *r = &c->records[c->table[i] - 1];
@@ -225,7 +225,7 @@ read_headers(struct cache *c)
 }
 
 static int
-open_file(int dir, const char *key)
+open_ranges(int dir, const char *key)
 {
 	char name[CACHE_NAME];
 	int rc;
@@ -247,7 +247,7 @@ cache_open(struct cache **out, int dir, const char *key, uint64_t limit)
 	c->limit = limit;
 	c->key = key == NULL ? 0 : cache_hash(key, strlen(key));
 	pthread_mutex_init(&c->lock, NULL);
-	rc = c->fd = open_file(dir, key);
+	rc = c->fd = open_ranges(dir, key);
 	if (rc < 0)
 		goto fail;
 	c->writable = flock(c->fd, LOCK_EX | LOCK_NB) == 0;
@@ -370,7 +370,7 @@ cover(struct cache *c, uint64_t end)
 
 /* Frees the oldest ranges until there is space.  Returns 0 or -errno. */
 static int
-make_room(struct cache *c, uint64_t length)
+free_oldest(struct cache *c, uint64_t length)
 {
 	uint64_t most = c->limit - c->limit / BATCH, end = 0;
 
@@ -418,7 +418,7 @@ cache_write(struct cache *c, const char *object, uint64_t offset,
 	r.sum = cache_hash(data, length);
 	pthread_mutex_lock(&c->lock);
 	if (find_record(c, r.object, offset) == NULL) {
-		rc = make_room(c, CACHE_HEADER + length);
+		rc = free_oldest(c, CACHE_HEADER + length);
 		r.at = c->end + CACHE_HEADER;
 		if (rc == 0)
 			rc = append_record(c, &r, data);

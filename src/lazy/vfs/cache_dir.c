@@ -108,7 +108,7 @@ ends_with(const char *name, const char *suffix)
 }
 
 static bool
-is_ours(const char *name)
+is_cache_file(const char *name)
 {
 	return strlen(name) < CACHE_NAME && (ends_with(name, CACHE_RANGES) ||
 	    ends_with(name, CACHE_TEXT));
@@ -126,8 +126,8 @@ list_files(int dir, DIR *d, struct cached_file **files, size_t *count,
 
 	*count = 0;
 	while (errno = 0, (e = readdir(d)) != NULL) {
-		if (!is_ours(e->d_name) || sys_fstatat(dir, e->d_name, &st,
-		    AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
+		if (!is_cache_file(e->d_name) || sys_fstatat(dir, e->d_name,
+		    &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
 			continue;
 		rc = array_grow(&all, *count, &cap, sizeof(**files));
 		*files = all;

@@ -41,14 +41,16 @@ int
 cache_text_write(int dir, const char *key, const char *text, size_t len)
 {
 	char name[CACHE_NAME], line[HEX + 1];
-	int fd = -1, rc = cache_name(key, CACHE_TEXT, name);
+	int fd, rc = cache_name(key, CACHE_TEXT, name);
 
-	if (rc == 0)
-		rc = sum_of(key, text, len, line);
-	if (rc == 0)
-		rc = fd = cache_file(dir, name, O_WRONLY | O_CREAT | O_TRUNC);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
+	rc = sum_of(key, text, len, line);
+	if (rc != 0)
+		return rc;
+	fd = cache_file(dir, name, O_WRONLY | O_CREAT | O_TRUNC);
+	if (fd < 0)
+		return fd;
 	line[HEX] = '\n';
 	rc = fdio_write(fd, line, sizeof(line));
 	if (rc == 0)
@@ -80,13 +82,14 @@ int
 cache_text_read(int dir, const char *key, size_t max, char **text, size_t *len)
 {
 	char name[CACHE_NAME];
-	int fd = -1, rc = cache_name(key, CACHE_TEXT, name);
+	int fd, rc = cache_name(key, CACHE_TEXT, name);
 
 	*text = NULL;
-	if (rc == 0)
-		rc = fd = cache_file(dir, name, O_RDONLY);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
+	fd = cache_file(dir, name, O_RDONLY);
+	if (fd < 0)
+		return fd;
 	rc = fdio_read_all(fd, max + HEX + 1, text, len);
 	if (rc == 0)
 		rc = check_sum(key, *text, len);

@@ -140,7 +140,7 @@ new_unit(struct units *u, struct unit_id id)
  * unit is new.
  */
 static struct unit *
-hold(struct units *u, struct unit_id id, bool *mine)
+hold_unit(struct units *u, struct unit_id id, bool *mine)
 {
 	struct unit *n = find_unit(u, id);
 
@@ -241,7 +241,7 @@ claim(struct units *u, const struct unit_id *ids, size_t count,
 
 	*mine_count = 0;
 	for (size_t i = 0; i < count; i++) {
-		got[i] = hold(u, ids[i], &is_mine);
+		got[i] = hold_unit(u, ids[i], &is_mine);
 		if (got[i] == NULL) {
 			memset(got + i, 0, (count - i) * sizeof(*got));
 			return -ENOMEM;
@@ -321,7 +321,7 @@ units_copy(struct units *u, struct unit_id id, uint64_t offset, size_t size,
 	pthread_mutex_lock(&u->lock);
 	n = find_unit(u, id);
 	if (n != NULL)
-		n = n->state == UNIT_READY ? hold(u, id, &mine) : NULL;
+		n = n->state == UNIT_READY ? hold_unit(u, id, &mine) : NULL;
 	pthread_mutex_unlock(&u->lock);
 	if (n == NULL)
 		return false;

@@ -161,7 +161,7 @@ units_fetcher_free(struct units_fetcher *f, const struct unit *n)
 }
 
 static void
-decoder_close(struct units_decoder *d)
+close_decoder(struct units_decoder *d)
 {
 	layer_decoder_close(d->decoder);
 	mac_close(d->mac);
@@ -175,7 +175,7 @@ units_fetcher_forget(struct vfs_source *source)
 
 	for (struct units_decoder *d = source->idle; d != NULL; d = next) {
 		next = d->next;
-		decoder_close(d);
+		close_decoder(d);
 	}
 	source->idle = NULL;
 	sys_free(source->tags);
@@ -317,15 +317,16 @@ decode_part(struct units_fetcher *f, struct unit_part *p)
 {
 	struct vfs_source *s = p->unit->id.source;
 	struct units_decoder *d = take_decoder(f, s);
-	int rc = d == NULL ? -ENOMEM : 0;
+	int rc = 0;
 
-	if (rc == 0 && p->unit->content.data == NULL)
+	if (d == NULL)
+		return -ENOMEM;
+	if (p->unit->content.data == NULL)
 		rc = units_spares_take(f->spares, p->unit->size,
 		    &p->unit->content);
 	if (rc == 0)
 		rc = decode_with(f, d, p);
-	if (d != NULL)
-		give_decoder(f, s, d);
+	give_decoder(f, s, d);
 	pthread_mutex_lock(&f->lock);
 	f->counts.decoded += rc == 0;
 	f->counts.wrong += rc == -EBADMSG;

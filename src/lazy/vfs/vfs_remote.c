@@ -318,7 +318,7 @@ key_of_layer(struct remote *m, char key[KEY])
 }
 
 static int
-open_layer(struct remote *m, const char *side, char why[LAYER_WHY])
+open_blob(struct remote *m, const char *side, char why[LAYER_WHY])
 {
 	char key[KEY];
 	int rc = http_object_open(&m->object, m->of->http, m->url);
@@ -371,5 +371,5 @@ vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,
 	m->url = strcopy(s->name);
 	if (m->url == NULL)
 		return -ENOMEM;
-	return repository ? open_repository(m, why) : open_layer(m, side, why);
+	return repository ? open_repository(m, why) : open_blob(m, side, why);
 }

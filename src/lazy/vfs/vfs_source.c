@@ -64,7 +64,7 @@ size_of_index(void *arg, const char *object, uint64_t *size)
 /* Files */
 
 static int
-read_file(void *arg, const struct layer_range *r, size_t count,
+read_local(void *arg, const struct layer_range *r, size_t count,
     enum http_phase phase)
 {
 	const struct layer_blobs *b = blobs_file_blobs(arg);
@@ -74,7 +74,7 @@ read_file(void *arg, const struct layer_range *r, size_t count,
 }
 
 static int
-size_of_file(void *arg, const char *object, uint64_t *size)
+size_of_local(void *arg, const char *object, uint64_t *size)
 {
 	const struct layer_blobs *b = blobs_file_blobs(arg);
 
@@ -82,16 +82,16 @@ size_of_file(void *arg, const char *object, uint64_t *size)
 }
 
 static void
-close_file(void *arg)
+close_local(void *arg)
 {
 	blobs_file_close(arg);
 }
 
 static int
-open_file(struct vfs_source *s, const char *side, char why[LAYER_WHY])
+open_local(struct vfs_source *s, const char *side, char why[LAYER_WHY])
 {
-	static const struct vfs_source_ops ops = { .read = read_file,
-		.size = size_of_file, .close = close_file };
+	static const struct vfs_source_ops ops = { .read = read_local,
+		.size = size_of_local, .close = close_local };
 	struct blobs_file *file;
 	int rc = blobs_file_open(&file, s->name, side);
 
@@ -196,7 +196,7 @@ forget_all(struct vfs_source *s)
 }
 
 static int
-open_layer(struct vfs_source *s, const struct layer_expect *e,
+open_checked(struct vfs_source *s, const struct layer_expect *e,
     char why[LAYER_WHY])
 {
 	int rc = layer_open(&s->layer, &s->blobs, e, why);
@@ -215,7 +215,7 @@ open_either(struct vfs_source *s, const struct vfs_report *report,
     struct layer_expect *e, char why[LAYER_WHY])
 {
 	char text[LAYER_WHY + 64];
-	int rc = open_layer(s, e, why);
+	int rc = open_checked(s, e, why);
 
 	if (!is_wrong(rc) || e->compact_digest == NULL ||
 	    e->index_digest == NULL)
@@ -223,7 +223,7 @@ open_either(struct vfs_source *s, const struct vfs_report *report,
 	snprintf(text, sizeof(text), "%s; using the other index", why);
 	report->warn(report->arg, s->name, text);
 	e->compact_digest = NULL;
-	return open_layer(s, e, why);
+	return open_checked(s, e, why);
 }
 
 /* Opens the layer whose bytes s->ops gives. */
@@ -274,7 +274,7 @@ vfs_source_open(struct vfs_source *s, const char *name,
 		    expect->kind != NULL && strcmp(expect->kind, "cas") == 0,
 		    why);
 	else
-		rc = open_file(s, expect->side, why);
+		rc = open_local(s, expect->side, why);
 	if (rc != 0)
 		return vfs_refuse(&remote->report, name, rc, why);
 	return open_source(s, &remote->report, expect, manifest, which);

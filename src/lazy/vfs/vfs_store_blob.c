@@ -31,10 +31,12 @@ fetch_pieces(struct vfs_store_layer *l, int fd, struct digest *d, void *buf)
 		int rc = vfs_source_fetch(l->stack.sources[0], &r, 1,
 		    HTTP_READ);
 
-		if (rc == 0)
-			rc = digest_add(d, buf, r.length);
-		if (rc == 0)
-			rc = fdio_write(fd, buf, r.length);
+		if (rc != 0)
+			return rc;
+		rc = digest_add(d, buf, r.length);
+		if (rc != 0)
+			return rc;
+		rc = fdio_write(fd, buf, r.length);
 		if (rc != 0)
 			return rc;
 	}
@@ -56,16 +58,21 @@ fetch_verified(struct vfs_store_layer *l)
 	if (fd < 0 || buf == NULL)
 		goto out;
 	rc = hex_read_sha256(want, l->digest);
-	if (rc == 0)
-		rc = digest_algo_open(&algo, "sha256");
-	if (rc == 0)
-		rc = digest_new(&d, algo);
-	if (rc == 0)
-		rc = digest_start(d);
-	if (rc == 0)
-		rc = fetch_pieces(l, fd, d, buf);
-	if (rc == 0)
-		rc = digest_end(d, sum);
+	if (rc != 0)
+		goto out;
+	rc = digest_algo_open(&algo, "sha256");
+	if (rc != 0)
+		goto out;
+	rc = digest_new(&d, algo);
+	if (rc != 0)
+		goto out;
+	rc = digest_start(d);
+	if (rc != 0)
+		goto out;
+	rc = fetch_pieces(l, fd, d, buf);
+	if (rc != 0)
+		goto out;
+	rc = digest_end(d, sum);
 	if (rc == 0 && memcmp(sum, want, sizeof(want)) != 0)
 		rc = vfs_refuse(&remote->report, l->stack.sources[0]->name,
 		    -EIO, "the digest does not match");

@@ -35,7 +35,7 @@ struct vfs_trace {
 };
 
 static int
-by_place(const void *a, const void *b)
+by_file(const void *a, const void *b)
 {
 	const struct trace_piece *x = a, *y = b;
 
@@ -150,7 +150,7 @@ vfs_trace_load(struct vfs_trace **out, struct vfs_source *const *sources,
 		vfs_trace_free(t);
 		return 0;
 	}
-	qsort(t->pieces, t->count, sizeof(*t->pieces), by_place);
+	qsort(t->pieces, t->count, sizeof(*t->pieces), by_file);
 	separate(t);
 	*out = t;
 	return 0;
@@ -187,7 +187,7 @@ find_piece(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
 		const struct trace_piece *p = &t->pieces[mid];
 
 		if (is_in_file(p, layer, entry) ?
-		    p->offset + p->length <= offset : by_place(p, &key) < 0)
+		    p->offset + p->length <= offset : by_file(p, &key) < 0)
 			low = mid + 1;
 		else
 			high = mid;

@@ -58,7 +58,7 @@ warn_about(void *arg, const char *name, const char *why)
 }
 
 static void
-refuse(void *arg, const char *name, const char *why)
+fail_about(void *arg, const char *name, const char *why)
 {
 	struct layermount *m = arg;
 
@@ -69,7 +69,7 @@ struct vfs_report
 layermount_report(struct layermount *m)
 {
 	return (struct vfs_report){ .warn = warn_about,
-		.fail = m->o.store ? warn_about : refuse, .arg = m };
+		.fail = m->o.store ? warn_about : fail_about, .arg = m };
 }
 
 void

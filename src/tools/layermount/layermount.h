@@ -148,7 +148,7 @@ int layermount_store_open(struct layermount *m);
 
 /* layermount_push.c */
 
-/* Starts the thread that stores data in the page cache.  Returns 0 or -errno. */
+/* Starts the thread that fills the page cache.  Returns 0 or -errno. */
 int push_start(struct push **p, struct fuse_session *session);
 
 /*

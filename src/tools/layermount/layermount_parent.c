@@ -73,7 +73,7 @@ end_by_force(struct layermount *m, struct server *s)
  * is nothing to save yet.
  */
 static void
-end(struct layermount *m, struct server *s, int signal)
+end_server(struct layermount *m, struct server *s, int signal)
 {
 	if (s->ready >= 0) {
 		end_by_force(m, s);
@@ -99,7 +99,7 @@ handle(struct layermount *m, struct server *s)
 			unmount_forced(m->mountpoint, s->major, s->minor);
 		break;
 	case SIGHUP: case SIGINT: case SIGTERM:
-		end(m, s, (int)i.ssi_signo);
+		end_server(m, s, (int)i.ssi_signo);
 		break;
 	case SIGUSR1:
 		kill(s->pid, SIGUSR1);
@@ -123,14 +123,14 @@ report(struct layermount *m, struct server *s)
 {
 	layermount_hide(m);
 	if (fdio_write(s->tell, "", 1) != 0)
-		end(m, s, SIGTERM);
+		end_server(m, s, SIGTERM);
 	sys_close(s->tell);
 	s->tell = -1;
 }
 
 /* The server is ready, or has ended. */
 static void
-begin(struct layermount *m, struct server *s, struct watch *watch)
+server_ready(struct layermount *m, struct server *s, struct watch *watch)
 {
 	bool ready = is_ready(s->ready);
 
@@ -141,7 +141,7 @@ begin(struct layermount *m, struct server *s, struct watch *watch)
 	/* without a mount there is nothing to unmount */
 	s->mounted = mounted_by_us(m->mountpoint, &s->major, &s->minor);
 	if (s->mounted && watch_start(watch) != 0)
-		end(m, s, SIGTERM);
+		end_server(m, s, SIGTERM);
 	if (s->tell >= 0)
 		report(m, s);
 }
@@ -164,7 +164,7 @@ give_up(struct layermount *m, struct server *s)
 {
 	sys_close(s->tell);
 	s->tell = -1;
-	end(m, s, SIGTERM);
+	end_server(m, s, SIGTERM);
 }
 
 /* Watches the server until it has exited.  Returns its status. */
@@ -186,7 +186,7 @@ follow(struct layermount *m, struct server *s, struct watch *watch)
 		if (p[0].revents != 0)
 			handle(m, s);
 		if (p[1].revents != 0)
-			begin(m, s, watch);
+			server_ready(m, s, watch);
 		else if (p[2].revents != 0)
 			give_up(m, s);
 		if (time_left(s) == 0)
@@ -446,16 +446,22 @@ layermount_run(struct layermount *m)
 
 	m->start_ns = sys_now_ns();
 	status = find_mountpoint(m);
-	if (status == MSG_OK && !m->o.foreground)
+	if (status != MSG_OK)
+		goto out;
+	if (!m->o.foreground) {
 		status = open_log(m);
-	if (status == MSG_OK)
-		status = open_stats(m);
-	if (status == MSG_OK)
-		status = open_cache(m);
+		if (status != MSG_OK)
+			goto out;
+	}
+	status = open_stats(m);
+	if (status != MSG_OK)
+		goto out;
+	status = open_cache(m);
 	if (status == MSG_OK)
 		status = m->o.foreground ? supervise(m, -1) : run_behind(m);
 	else if (m->temp_dir != NULL)
 		rmdir(m->temp_dir);
+out:
 	free(m->temp_dir);
 	free(m->mountpoint);
 	return status;

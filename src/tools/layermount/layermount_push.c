@@ -48,7 +48,7 @@ struct push {
 	bool stop;
 	struct push_job jobs[JOBS];
 	size_t first, count;
-	const struct vfs_stack *current;	/* of the current job, or NULL */
+	const struct vfs_stack *current;	/* of a job, or NULL */
 	/*
 	 * units requested recently: inode number in the kernel, and serial
 	 * number of the unit

@@ -42,7 +42,7 @@ enum {
 /* Confinement */
 
 static int
-open_dir(const char *path)
+open_path(const char *path)
 {
 	return sys_openat(AT_FDCWD, path, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 }
@@ -51,12 +51,12 @@ open_dir(const char *path)
 static size_t
 add_path(const char *path, int *dirs, size_t count)
 {
-	int fd = open_dir(path);
+	int fd = open_path(path);
 	char *copy;
 
 	if (fd < 0 && strstr(path, "://") == NULL &&
 	    (copy = strdup(path)) != NULL) {
-		fd = open_dir(dirname(copy));
+		fd = open_path(dirname(copy));
 		free(copy);
 	}
 	if (fd >= 0)
@@ -65,7 +65,7 @@ add_path(const char *path, int *dirs, size_t count)
 }
 
 static int
-confine(struct layermount *m)
+confine_server(struct layermount *m)
 {
 	char *resolver = realpath(RESOLVER, NULL);
 	const char *const files[FILES] = { m->o.auth_file, m->o.ca_file,
@@ -75,7 +75,7 @@ confine(struct layermount *m)
 	bool confined;
 
 	for (size_t i = 0; i < READABLE; i++) {
-		int fd = open_dir(readable[i]);
+		int fd = open_path(readable[i]);
 
 		if (fd >= 0)
 			dirs[count++] = fd;
@@ -263,13 +263,16 @@ serve_mounted(struct layermount *m, struct fuse_session *se, int ready)
 	int rc;
 
 	readahead_open(&m->readahead, m->mountpoint, m->o.readahead);
-	rc = confine(m);
-	if (rc == 0)
-		rc = open_layers(m);
-	if (rc == 0 && !has_server(m))
+	rc = confine_server(m);
+	if (rc != 0)
+		goto out;
+	rc = open_layers(m);
+	if (rc != 0)
+		goto out;
+	if (!has_server(m))
 		readahead_raise(&m->readahead);
-	if (rc == 0)
-		rc = serve_requests(m, se, ready);
+	rc = serve_requests(m, se, ready);
+out:
 	write_stats(m, "end");
 	close_layers(m);
 	readahead_close(&m->readahead);

@@ -148,7 +148,7 @@ item_inode(const struct vfs_stack *s, uint32_t dir, uint32_t i)
 
 /* Adds an item of a listing: 0 is ".", 1 "..", then the children. */
 static size_t
-add_item(fuse_req_t req, char *buf, size_t room, struct vfs_stack *s,
+add_listed(fuse_req_t req, char *buf, size_t room, struct vfs_stack *s,
     uint32_t dir, uint32_t i, bool plus)
 {
 	const struct merge_node *d = merge_node(s->tree, dir);
@@ -185,7 +185,7 @@ tree_readdir(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size,
 		return;
 	}
 	for (i = (uint64_t)offset; i < (uint64_t)n->count + 2; i++) {
-		one = add_item(req, buf + used, size - used, s, inode,
+		one = add_listed(req, buf + used, size - used, s, inode,
 		    (uint32_t)i, plus);
 		if (one > size - used)
 			break;
