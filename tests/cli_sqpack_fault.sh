@@ -117,5 +117,5 @@ rm -rf out
 t 'an attribute that cannot be set' 0 \
     env COLDPRESS_FAULT=setxattr:1+:EACCES sqpack-fault -x out old
 [ ! -s want.facts ] || ! grep -q user.color want.facts ||
-    shows 'is reported' 'user.color omitted' .t.err
+    shows 'is reported' 'user.color is skipped' .t.err
 done_testing

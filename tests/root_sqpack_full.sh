@@ -48,7 +48,7 @@ if have setpriv; then
 	t '-x by another user' 0 setpriv --reuid 65534 --regid 65534 \
 	    --clear-groups free/sqpack -x free/out image
 	[ ! -e tree/device ] ||
-	    shows 'devices are left out' 'device nodes are omitted' .t.err
+	    shows 'devices are left out' 'device nodes are skipped' .t.err
 	t 'none exists' 1 test -e free/out/device
 	is 'no set-id bits' "$(stat -c %a free/out/set-id)" 755
 	is 'no owners' "$(stat -c %u:%g free/out/sub/little)" 65534:65534

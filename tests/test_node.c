@@ -63,28 +63,28 @@ test_reopen(void **state)
 	int fd;
 
 	(void)state;
-	assert_int_equal(node_reopen(dir, "file", false), -ENOENT);
+	assert_int_equal(node_reopen(dir, "file"), -ENOENT);
 	made("file", 5, false);
-	fd = node_reopen(dir, "file", false);
+	fd = node_reopen(dir, "file");
 	assert_true(fd >= 0);
 	close(fd);
 	/* somebody else's file put in its place, or a link to it elsewhere */
 	assert_int_equal(linkat(dir, "file", dir, "other", 0), 0);
-	assert_int_equal(node_reopen(dir, "file", false), -ESTALE);
-	fd = node_reopen(dir, "file", true);
+	assert_int_equal(node_reopen(dir, "file"), -ESTALE);
+	assert_int_equal(unlinkat(dir, "other", 0), 0);
+	fd = node_reopen(dir, "file");
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(unlinkat(dir, "file", 0), 0);
 	assert_int_equal(symlinkat("other", dir, "file"), 0);
-	assert_int_equal(node_reopen(dir, "file", false), -ELOOP);
+	assert_int_equal(node_reopen(dir, "file"), -ELOOP);
 	assert_int_equal(unlinkat(dir, "file", 0), 0);
 	/* a FIFO without a reader, and one with */
 	assert_int_equal(mkfifoat(dir, "file", 0600), 0);
-	assert_int_equal(node_reopen(dir, "file", false), -ENXIO);
+	assert_int_equal(node_reopen(dir, "file"), -ENXIO);
 	fd = openat(dir, "file", O_RDONLY | O_NONBLOCK);
 	assert_true(fd >= 0);
-	assert_int_equal(node_reopen(dir, "file", false), -ESTALE);
-	assert_int_equal(node_reopen(dir, "file", true), -ESTALE);
+	assert_int_equal(node_reopen(dir, "file"), -ESTALE);
 	close(fd);
 }
 

@@ -38,10 +38,9 @@ int node_file(int dir, const char *name, uint64_t size, bool replace);
 
 /*
  * Opens a file created earlier.  Returns a descriptor for writing, or -errno;
- * -ESTALE if the file is not ours: unless linked is set, a file that we created
- * has a single link.
+ * -ESTALE if the file is not ours: one that we created has a single link.
  */
-int node_reopen(int dir, const char *name, bool linked);
+int node_reopen(int dir, const char *name);
 
 /*
  * Creates a symbolic link, or a node of another type with mode 0600.  Returns 0

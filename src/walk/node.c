@@ -67,7 +67,7 @@ node_file(int dir, const char *name, uint64_t size, bool replace)
 }
 
 int
-node_reopen(int dir, const char *name, bool linked)
+node_reopen(int dir, const char *name)
 {
 	struct stat st;
 	int fd = sys_openat(dir, name, O_WRONLY | O_NOFOLLOW | O_CLOEXEC |
@@ -76,8 +76,7 @@ node_reopen(int dir, const char *name, bool linked)
 	if (fd < 0)
 		return fd;
 	rc = sys_fstat(fd, &st);
-	if (rc == 0 && (!S_ISREG(st.st_mode) ||
-	    (st.st_nlink != 1 && !linked)))
+	if (rc == 0 && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
 		rc = -ESTALE;
 	if (rc != 0)
 		sys_close(fd);

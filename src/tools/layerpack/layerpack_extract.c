@@ -2,341 +2,280 @@
  * layerpack_extract.c - extracting the entries of a layer to a directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The names are created first, in the order of the archive.  Then the data is
- * written, in any order.  Finally attributes are set, on directories after
- * their contents.
+ * Each unit is fetched and decoded once, by any thread, and its content is
+ * written to the files that share it.
  */
-#include "layerpack_extract.h"
+#include "layerpack_plan.h"
+#include "layerpack_units.h"
 
-#include "base/sandbox.h"
+#include "base/fdio.h"
+#include "base/parallel.h"
+#include "base/path.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
+#include "image/oci/whiteout.h"
+#include "walk/extract.h"
 #include "walk/node.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* Returns whether the error would also affect every later write. */
-static bool
-is_fatal(int rc)
-{
-	return rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS ||
-	    rc == -EIO || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
-}
+struct extraction {
+	struct layerpack *p;
+	struct layerpack_source s;
+	const struct layer_entry *entries;
+	struct plan plan;
+	struct unit_map map;
+	struct extract *x;
+	atomic_uint next;		/* next unit */
+	pthread_mutex_t lock;		/* protects p->msg */
+};
 
-void
-extract_fail(struct extract *x, size_t n, const char *what, int rc)
-{
-	int none = 0;
-	bool again = atomic_load(&x->err) != 0;
-
-	if (is_fatal(rc))
-		atomic_compare_exchange_strong(&x->err, &none, rc);
-	if (again && is_fatal(rc))
-		return;
-	pthread_mutex_lock(&x->lock);
-	msg_error(&x->p->msg, "%s/%s: %s%s", x->p->o.directory,
-	    x->entries[n].path, what, rc == -EBADMSG ? "" :
-	    rc == -EEXIST ? "already exists (-f replaces it)" :
-	    rc == -ESTALE ? "replaced during extraction" : strerror(-rc));
-	pthread_mutex_unlock(&x->lock);
-}
-
-static bool
-ended(const struct extract *x)
-{
-	return atomic_load(&x->err) != 0;
-}
-
-/* Names */
+/* The entries */
 
 /*
- * Creates a hard link to a file that has already been extracted, possibly under
- * another name.
+ * Returns whether the entry with this path is a whiteout to be extracted in the
+ * form used by overlayfs.
  */
-static int
-make_link(struct spot *s, struct spot *of, size_t n, bool replace)
+static bool
+is_overlay(const struct extraction *t, const struct layer_entry *e,
+    const char *path)
 {
-	struct extract *x = s->x;
-	uint32_t file = x->plan.file[n], at = x->plan.at[file];
-	int from;
-
-	if (atomic_load(&x->made[file]) != MADE)
-		return -ENOENT;
-	from = spot_enter(of, x->entries[at].path, false);
-	return from < 0 ? from : node_link(from, of->name, s->fd, s->name,
-	    replace);
+	return t->p->o.overlay && e->type == TAR_FILE &&
+	    whiteout_has_prefix(path_name(path));
 }
 
 static bool
-leave_device(struct extract *x, size_t n)
+get_entry(void *arg, size_t n, struct extract_entry *out)
 {
-	enum tar_type type = x->entries[n].type;
+	const struct extraction *t = arg;
+	const struct layer_entry *e = &t->entries[n];
+	uint32_t at = t->plan.at[n], file = t->plan.file[n];
+	const char *path;
 
-	if (x->owner || (type != TAR_CHAR && type != TAR_BLOCK_DEVICE))
+	/* replaced, or the name under which the file itself is extracted */
+	if (at == PLAN_NONE || (file != n && t->plan.at[file] == n))
 		return false;
-	if (x->devices++ == 0)
-		msg_warn(&x->p->msg, "%s/%s: device nodes are skipped: only "
-		    "root can create them", x->p->o.directory,
-		    x->entries[n].path);
+	path = t->entries[at].path;
+	*out = (struct extract_entry){
+		.mode = tar_type_mode(e->type) | e->mode,
+		.parent = t->plan.parent[at] == PLAN_NONE ? EXTRACT_NONE :
+		    t->plan.parent[at],
+		.file = file, .has_owner = true,
+		.uid = (uid_t)e->uid, .gid = (gid_t)e->gid,
+		.mtime = { .tv_sec = e->mtime, .tv_nsec = (long)e->mtime_ns },
+		.device = e->type == TAR_FIFO ? 0 :
+		    makedev(e->major, e->minor),
+		.size = e->size,
+		.target = e->link, .target_len = strlen(e->link)
+	};
+	if (is_overlay(t, e, path))
+		out->form = strcmp(path_name(path), WHITEOUT_OPAQUE) == 0 ?
+		    EXTRACT_OPAQUE : EXTRACT_WHITEOUT;
 	return true;
 }
 
-/* Creates an entry.  `again` is set if an earlier entry had the same path. */
-static int
-make_entry(struct spot *s, struct spot *of, size_t n, bool again)
+/* Returns the path of entry n, in the form used by overlayfs if it is that. */
+static const char *
+path_of(void *arg, size_t n, struct extract_text *text)
 {
-	struct extract *x = s->x;
-	const struct layer_entry *e = &x->entries[n];
-	bool replace = again || x->p->o.force;
-	int rc;
+	const struct extraction *t = arg;
+	uint32_t at = t->plan.at[n];
+	const char *path = t->entries[at == PLAN_NONE ? n : at].path;
+	char *name;
 
-	if (*e->path == '\0')
-		return e->type == TAR_DIR ? 0 : -EISDIR;
-	rc = spot_enter(s, e->path, true);
-	if (rc < 0)
-		return rc;
-	return e->type == TAR_HARDLINK ? make_link(s, of, n, replace) :
-	    spot_make(s, n, replace);
+	if (!is_overlay(t, &t->entries[n], path) ||
+	    strcmp(path_name(path), WHITEOUT_OPAQUE) == 0)
+		return path;
+	sys_free(text->text);
+	text->text = strcopy(path);
+	if (text->text == NULL)
+		return NULL;
+	name = text->text + (path_name(path) - path);
+	memmove(name, name + strlen(WHITEOUT_PREFIX),
+	    strlen(name + strlen(WHITEOUT_PREFIX)) + 1);
+	return text->text;
 }
 
 static void
-make_name(struct spot *s, struct spot *of, size_t n)
+pass_attributes(void *arg, size_t n, extract_attribute_fn *set, void *to)
 {
-	struct extract *x = s->x;
-	char what[LAYER_WHY];
-	int rc = plan_add(&x->plan, n);
+	const struct extraction *t = arg;
+	const struct layer_entry *e = &t->entries[n];
 
-	if (rc == -ENOENT) {
-		snprintf(what, sizeof(what), "a hard link to %.160s, which "
-		    "the layer does not contain before it",
-		    x->entries[n].link);
-		extract_fail(x, n, what, -EBADMSG);
-		return;
+	for (size_t i = 0; !t->p->o.no_xattrs && i < e->xattr_count; i++)
+		set(to, e->xattrs[i].name, e->xattrs[i].value,
+		    e->xattrs[i].length);
+}
+
+static void
+report(void *arg, enum extract_level level, const char *path, const char *text)
+{
+	struct extraction *t = arg;
+	struct msg *m = &t->p->msg;
+	const char *dir = t->p->o.directory, *slash = path == NULL ? "" : "/";
+
+	path = path == NULL ? "" : path;
+	pthread_mutex_lock(&t->lock);
+	if (level == EXTRACT_ERROR)
+		msg_error(m, "%s%s%s: %s", dir, slash, path, text);
+	else if (level == EXTRACT_WARNING)
+		msg_warn(m, "%s%s%s: %s", dir, slash, path, text);
+	else if (m->verbose > 0)
+		msg_note(m, "%s%s%s: %s", dir, slash, path, text);
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Data */
+
+static void
+write_unit(struct extraction *t, struct extract_place *place,
+    struct unit_reader *r, uint32_t unit)
+{
+	bool read = false;
+	int rc = 0;
+
+	for (size_t i = t->map.first[unit]; i < t->map.first[unit + 1]; i++) {
+		const struct unit_run *u = &t->map.runs[i];
+		int fd;
+
+		if (t->plan.at[u->entry] == PLAN_NONE ||
+		    !extract_wants(t->x, u->entry))
+			continue;
+		if (!read)
+			rc = unit_read(r, unit);
+		read = true;
+		if (rc != 0) {
+			extract_file_break(place, u->entry,
+			    rc == -EBADMSG ? r->why : "", rc);
+			continue;
+		}
+		fd = extract_file_open(place, u->entry);
+		if (fd < 0)
+			continue;
+		extract_file_close(place, fd, u->entry, fdio_pwrite(fd,
+		    r->content + u->run->inner, (size_t)u->run->length,
+		    (off_t)u->run->offset));
 	}
-	if (rc < 0) {
-		extract_fail(x, n, "", rc);
-		return;
-	}
-	if (x->plan.at[n] == PLAN_NONE || leave_device(x, n))
-		return;
-	rc = make_entry(s, of, n, rc == 1);
+}
+
+static void
+write_units(void *arg, unsigned thread)
+{
+	struct extraction *t = arg;
+	struct extract_place place;
+	struct unit_reader r;
+	unsigned unit;
+	int rc = unit_reader_open(&r, &t->s);
+
+	(void)thread;
+	extract_place_open(&place, t->x);
 	if (rc != 0)
-		extract_fail(x, n, "", rc);
-	else
-		atomic_store(&x->made[n], MADE);
+		extract_end(t->x, rc);
+	while (!extract_ended(t->x) &&
+	    (unit = atomic_fetch_add(&t->next, 1)) < t->map.units)
+		write_unit(t, &place, &r, unit);
+	extract_place_close(&place);
+	unit_reader_close(&r);
 }
 
 static void
-make_names(struct extract *x)
+write_data(void *arg, struct extract *x)
 {
-	struct spot s, of;
+	struct extraction *t = arg;
 
-	spot_open(&s, x);
-	spot_open(&of, x);
-	for (; x->reached < x->count && !ended(x); x->reached++)
-		make_name(&s, &of, x->reached);
-	spot_close(&s);
-	spot_close(&of);
-}
-
-/* Attributes */
-
-/* Removes all names of an incomplete file. */
-static void
-drop(struct spot *s, size_t n)
-{
-	struct extract *x = s->x;
-
-	for (uint32_t i = x->plan.links[n]; i != PLAN_NONE;
-	    i = x->plan.next[i])
-		if (x->plan.at[i] != PLAN_NONE &&
-		    spot_enter(s, x->entries[i].path, false) >= 0)
-			sys_unlinkat(s->fd, s->name, 0);
-	if (spot_enter(s, x->entries[n].path, false) >= 0 &&
-	    x->plan.at[n] == n)
-		sys_unlinkat(s->fd, s->name, 0);
-}
-
-static void
-finish_file(struct spot *s, size_t n)
-{
-	struct extract *x = s->x;
-	int rc = spot_enter(s, x->entries[x->plan.at[n]].path, false), fd;
-
-	fd = rc < 0 ? rc : node_reopen(rc, s->name,
-	    x->plan.links[n] != PLAN_NONE || x->plan.at[n] != n);
-	if (fd < 0) {
-		extract_fail(x, n, "", fd);
-		return;
-	}
-	spot_finish(s, fd, n);
-	rc = sys_close(fd);
-	if (rc != 0)
-		extract_fail(x, n, "", rc);
-}
-
-/*
- * Completes a directory.  The destination itself is completed only if it is
- * new.
- */
-static void
-finish_dir(struct spot *s, size_t n)
-{
-	struct extract *x = s->x;
-	const char *path = x->entries[n].path;
-	int rc;
-
-	if (*path == '\0') {
-		if (x->made_root)
-			spot_finish(s, x->root, n);
-		return;
-	}
-	rc = spot_enter(s, path, false);
-	if (rc < 0)
-		extract_fail(x, n, "", rc);
-	else
-		spot_finish(s, -1, n);
-}
-
-static void
-finish(struct spot *s, size_t n)
-{
-	struct extract *x = s->x;
-	const struct layer_entry *e = &x->entries[n];
-	int made = atomic_load(&x->made[n]), rc;
-
-	if (made == BROKEN)
-		drop(s, n);
-	if (made != MADE || x->plan.at[n] == PLAN_NONE ||
-	    e->type == TAR_HARDLINK || extract_is_whiteout(x, n))
-		return;
-	if (e->type == TAR_FILE) {
-		finish_file(s, n);
-	} else {
-		rc = spot_enter(s, x->entries[x->plan.at[n]].path, false);
-		if (rc < 0)
-			extract_fail(x, n, "", rc);
-		else
-			spot_finish(s, -1, n);
-	}
-}
-
-static void
-finish_all(struct extract *x)
-{
-	struct spot s;
-
-	spot_open(&s, x);
-	for (size_t n = 0; n < x->count; n++)
-		if (x->entries[n].type != TAR_DIR)
-			finish(&s, n);
-	for (size_t n = x->count; n-- > 0;)
-		if (x->entries[n].type == TAR_DIR &&
-		    x->plan.at[n] != PLAN_NONE &&
-		    atomic_load(&x->made[n]) == MADE)
-			finish_dir(&s, n);
-	spot_close(&s);
+	(void)x;
+	parallel_run(unit_threads(t->s.l, t->p->o.threads), write_units, t);
 }
 
 /* The whole layer */
 
-/*
- * Returns whether entry n is missing, although no later entry has the same
- * path.
- */
-static bool
-is_missing(const struct extract *x, size_t n)
-{
-	if (n >= x->reached)
-		return true;
-	if (x->plan.at[n] == PLAN_NONE)
-		return false;
-	return atomic_load(&x->made[n]) != MADE ||
-	    atomic_load(&x->made[x->plan.file[n]]) != MADE;
-}
-
-/* Reports the missing entries after an error that ended the extraction. */
-static void
-tell_missing(struct extract *x)
-{
-	size_t count = 0, first = 0;
-
-	for (size_t n = 0; n < x->count; n++) {
-		if (!is_missing(x, n))
-			continue;
-		first = count++ == 0 ? n : first;
-		if (x->p->msg.verbose > 0)
-			msg_note(&x->p->msg, "%s/%s: not extracted",
-			    x->p->o.directory, x->entries[n].path);
-	}
-	if (count > 0)
-		msg_error(&x->p->msg, "%s: %zu of %zu entries are missing, the "
-		    "first %s", x->p->o.directory, count, x->count,
-		    x->entries[first].path);
-}
-
+/* Decides which entry has which name, and reports hard links without a file. */
 static int
-extract(struct extract *x)
+plan_names(struct extraction *t)
 {
+	char why[LAYER_WHY];
+	size_t count;
 	int rc;
 
-	x->entries = layer_entries(x->s.l, &x->count);
-	x->made = sys_calloc(x->count + 1, sizeof(*x->made));
-	rc = plan_open(&x->plan, x->s.l);
-	if (rc != 0 || x->made == NULL)
-		return -ENOMEM;
-	make_names(x);
-	rc = extract_data(x);
-	finish_all(x);
-	if (rc != 0)
-		tell_missing(x);
-	if (x->devices > 1)
-		msg_warn(&x->p->msg, "%llu device nodes were skipped",
-		    (unsigned long long)x->devices);
-	if (x->attributes > 1)
-		msg_warn(&x->p->msg, "%llu attributes were skipped",
-		    (unsigned long long)x->attributes);
+	t->entries = layer_entries(t->s.l, &count);
+	rc = plan_open(&t->plan, t->s.l);
+	for (size_t n = 0; rc == 0 && n < count; n++) {
+		rc = plan_add(&t->plan, n);
+		if (rc != -ENOENT)
+			continue;
+		snprintf(why, sizeof(why), "a hard link to %.160s, which the "
+		    "layer does not contain before it", t->entries[n].link);
+		report(t, EXTRACT_ERROR, t->entries[n].path, why);
+		rc = 0;
+	}
+	if (rc == 0)
+		plan_end(&t->plan);
 	return rc;
 }
 
-static void
-run(struct extract *x)
+static int
+extract_to(struct extraction *t, int root, bool made_root)
 {
-	int from = blobs_file_dir(x->s.blobs), rc;
-	bool confined;
+	const struct extract_options o = {
+		.root = root, .made_root = made_root,
+		.replace = t->p->o.force, .owner = geteuid() == 0,
+		.threads = t->p->o.threads
+	};
+	struct extract_source s = {
+		.get = get_entry, .path = path_of,
+		.attributes = pass_attributes, .data = write_data,
+		.report = report, .arg = t
+	};
+	int rc = plan_names(t);
 
-	umask(022);
-	x->root = node_root(x->p->o.directory, 0755, &x->made_root);
-	if (x->root < 0) {
-		msg_error(&x->p->msg, "%s: %s", x->p->o.directory,
-		    strerror(-x->root));
-		return;
+	s.count = t->plan.count;
+	if (rc == 0)
+		rc = unit_map_open(&t->map, t->s.l);
+	if (rc == 0)
+		rc = extract_open(&t->x, &s, &o);
+	if (rc != 0) {
+		report(t, EXTRACT_ERROR, NULL, strerror(-rc));
+		return rc;
 	}
-	umask(077);
-	sandbox_enter_making(x->root, &from, from >= 0, &confined);
-	rc = extract(x);
-	if (rc != 0 && !is_fatal(rc))
-		msg_error(&x->p->msg, "%s: %s", x->p->o.source, strerror(-rc));
-	else if (rc == -ENOMEM)
-		msg_error(&x->p->msg, "%s", strerror(ENOMEM));
-	sys_close(x->root);
+	for (size_t i = 0; i < t->map.first[t->map.units]; i++)
+		extract_expect(t->x, t->map.runs[i].entry);
+	rc = extract_run(t->x);
+	extract_close(t->x);
+	return rc;
 }
 
 int
 layerpack_extract(struct layerpack *p)
 {
-	struct extract x = { .p = p, .owner = geteuid() == 0 };
-	int rc = layerpack_open(p, &x.s);
+	struct extraction t = { .p = p };
+	int rc = layerpack_open(p, &t.s), from, root;
+	bool made_root, confined;
 
-	pthread_mutex_init(&x.lock, NULL);
-	if (rc == 0)
-		run(&x);
-	plan_close(&x.plan);
-	unit_map_close(&x.map);
-	sys_free(x.made);
-	pthread_mutex_destroy(&x.lock);
-	layerpack_close(&x.s);
+	if (rc != 0)
+		goto out;
+	from = blobs_file_dir(t.s.blobs);
+	umask(022);
+	root = node_root(p->o.directory, 0755, &made_root);
+	if (root < 0) {
+		rc = root;
+		msg_error(&p->msg, "%s: %s", p->o.directory, strerror(-rc));
+		goto out;
+	}
+	umask(077);
+	sandbox_enter_making(root, &from, from >= 0, &confined);
+	pthread_mutex_init(&t.lock, NULL);
+	rc = extract_to(&t, root, made_root);
+	pthread_mutex_destroy(&t.lock);
+	sys_close(root);
+	plan_close(&t.plan);
+	unit_map_close(&t.map);
+out:
+	layerpack_close(&t.s);
 	return p->msg.status == MSG_OK ? 0 : rc != 0 ? rc : -EIO;
 }

@@ -12,20 +12,26 @@
 #include <errno.h>
 #include <string.h>
 
-/* Returns the slot of the entry with this path, or the empty slot for it. */
+/*
+ * Returns the slot of the entry whose path is the first len bytes of path, or
+ * the empty slot for it.
+ */
 static uint32_t *
-slot_of(const struct plan *p, const char *path)
+slot_of(const struct plan *p, const char *path, size_t len)
 {
-	size_t at = (size_t)hash_bytes(p->seed, path, strlen(path)) & p->mask;
+	size_t at = (size_t)hash_bytes(p->seed, path, len) & p->mask;
 
-	while (p->table[at] != PLAN_NONE &&
-	    strcmp(p->entries[p->table[at]].path, path) != 0)
-		at = (at + 1) & p->mask;
+	for (; p->table[at] != PLAN_NONE; at = (at + 1) & p->mask) {
+		const char *other = p->entries[p->table[at]].path;
+
+		if (strncmp(other, path, len) == 0 && other[len] == '\0')
+			break;
+	}
 	return &p->table[at];
 }
 
 static uint32_t *
-fill(size_t count)
+new_list(size_t count)
 {
 	uint32_t *all = sys_malloc((count + 1) * sizeof(*all));
 
@@ -45,13 +51,15 @@ plan_open(struct plan *p, const struct layer *l)
 		size *= 2;
 	p->mask = size - 1;
 	p->seed = hash_seed();
-	p->at = fill(p->count);
-	p->file = fill(p->count);
-	p->links = fill(p->count);
-	p->next = fill(p->count);
-	p->table = fill(size);
-	return p->at == NULL || p->file == NULL || p->links == NULL ||
-	    p->next == NULL || p->table == NULL ? -ENOMEM : 0;
+	p->at = new_list(p->count);
+	p->file = new_list(p->count);
+	p->parent = new_list(p->count);
+	p->links = new_list(p->count);
+	p->next = new_list(p->count);
+	p->table = new_list(size);
+	return p->at == NULL || p->file == NULL || p->parent == NULL ||
+	    p->links == NULL || p->next == NULL || p->table == NULL ?
+	    -ENOMEM : 0;
 }
 
 void
@@ -59,6 +67,7 @@ plan_close(struct plan *p)
 {
 	sys_free(p->at);
 	sys_free(p->file);
+	sys_free(p->parent);
 	sys_free(p->links);
 	sys_free(p->next);
 	sys_free(p->table);
@@ -97,7 +106,7 @@ find_file(const struct plan *p, const char *link, uint32_t *file)
 	if (path == NULL)
 		return -ENOMEM;
 	if (path_clean(path) == 0)
-		found = *slot_of(p, path);
+		found = *slot_of(p, path, strlen(path));
 	sys_free(path);
 	if (found == PLAN_NONE || p->file[found] == PLAN_NONE)
 		return -ENOENT;
@@ -109,17 +118,18 @@ int
 plan_add(struct plan *p, size_t n)
 {
 	const struct layer_entry *e = &p->entries[n];
-	uint32_t *slot = slot_of(p, e->path), me = (uint32_t)n, file = me;
+	uint32_t *slot = slot_of(p, e->path, strlen(e->path));
+	uint32_t me = (uint32_t)n, file = me;
 	int rc = e->type != TAR_HARDLINK ? 0 :
 	    find_file(p, e->link, &file);
-	bool again = *slot != PLAN_NONE;
 
 	if (rc != 0)
 		return rc;
 	/* a link to itself, or to the file with the same path */
-	if (e->type == TAR_HARDLINK && again && p->file[*slot] == file)
+	if (e->type == TAR_HARDLINK && *slot != PLAN_NONE &&
+	    p->file[*slot] == file)
 		return 0;
-	if (again)
+	if (*slot != PLAN_NONE)
 		displace(p, *slot);
 	*slot = me;
 	p->file[n] = file;
@@ -128,5 +138,23 @@ plan_add(struct plan *p, size_t n)
 		p->next[n] = p->links[file];
 		p->links[file] = me;
 	}
-	return again ? 1 : 0;
+	return 0;
+}
+
+void
+plan_end(struct plan *p)
+{
+	for (size_t n = 0; n < p->count; n++) {
+		const char *path = p->entries[n].path;
+		size_t len = strlen(path);
+		uint32_t found = PLAN_NONE;
+
+		while (found == PLAN_NONE && len > 0) {
+			while (len > 0 && path[--len] != '/')
+				;
+			if (len > 0)
+				found = *slot_of(p, path, len);
+		}
+		p->parent[n] = found;
+	}
 }

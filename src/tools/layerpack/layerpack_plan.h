@@ -23,6 +23,11 @@ struct plan {
 	uint32_t *at;
 	/* For a hard link, the file; for other entries, the entry itself. */
 	uint32_t *file;
+	/*
+	 * The nearest directory above an entry's own path that is an entry, or
+	 * PLAN_NONE; from plan_end().
+	 */
+	uint32_t *parent;
 	/* private */
 	uint32_t *links, *next;		/* additional names of a file */
 	uint32_t *table;		/* hash table of paths, with mask + 1
@@ -36,10 +41,12 @@ int plan_open(struct plan *p, const struct layer *l);
 void plan_close(struct plan *p);
 
 /*
- * Adds entry n, which must follow the last one added.  Returns 1 if an earlier
- * entry had the same path, 0 if not, -ENOENT (a hard link to a file that is not
- * in the layer) or -ENOMEM.
+ * Adds entry n, which must follow the last one added.  Returns 0, -ENOENT (a
+ * hard link to a file that is not in the layer) or -ENOMEM.
  */
 int plan_add(struct plan *p, size_t n);
+
+/* Called after the last entry. */
+void plan_end(struct plan *p);
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include "sqpack_extract.h"
 
-#include "base/parallel.h"
 #include "base/sandbox.h"
 #include "base/sys.h"
 #include "walk/node.h"
@@ -12,279 +11,214 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { GRAIN = 64 };			/* names that a thread claims at a
-					 * time */
+static bool
+get_entry(void *arg, size_t n, struct extract_entry *out)
+{
+	const struct extraction *t = arg;
+	struct sqr_entry e;
+	bool above = t->i.wanted[n] == SQPACK_ABOVE;
+
+	if (t->i.wanted[n] == SQPACK_OUT)
+		return false;
+	sqr_get(t->i.m, n, &e);
+	/* what is wrong with the inode has been reported */
+	if (!S_ISDIR(e.mode) && (e.mode == 0 || e.lost || above))
+		return false;
+	*out = (struct extract_entry){
+		.mode = e.mode, .parent = e.parent, .above = above,
+		.file = S_ISDIR(e.mode) ? n : t->as[e.first],
+		.has_owner = e.has_owner, .uid = e.uid, .gid = e.gid,
+		.mtime = { .tv_sec = e.mtime },
+		.device = S_ISBLK(e.mode) || S_ISCHR(e.mode) ?
+		    makedev(sqpack_major(e.rdev), sqpack_minor(e.rdev)) : 0,
+		.size = e.size, .target = e.target,
+		.target_len = (size_t)e.size
+	};
+	return true;
+}
+
+static const char *
+path_of(void *arg, size_t n, struct extract_text *text)
+{
+	const struct extraction *t = arg;
+
+	return sqr_path(t->i.m, n, &text->text, &text->cap) == 0 ? text->text :
+	    NULL;
+}
+
+/* The attributes that are wanted are passed on. */
+struct attribute_filter {
+	const struct sqpack *p;
+	extract_attribute_fn *set;
+	void *to;
+};
+
+static int
+pass_attribute(void *arg, const char *name, const void *value, size_t len)
+{
+	const struct attribute_filter *f = arg;
+
+	if (!f->p->o.user_xattrs || strncmp(name, "user.", 5) == 0)
+		f->set(f->to, name, value, len);
+	return 0;
+}
+
+static void
+pass_attributes(void *arg, size_t n, extract_attribute_fn *set, void *to)
+{
+	struct extraction *t = arg;
+	struct attribute_filter f = { t->i.p, set, to };
+	struct sqr_entry e;
+
+	sqr_get(t->i.m, n, &e);
+	if (e.xattr == SQUASHFS_NONE || t->i.p->o.no_xattrs ||
+	    (e.why != NULL && e.lost))
+		return;
+	/* what is wrong with the name has been reported */
+	if (sqr_xattrs(t->i.m, e.xattr, pass_attribute, &f) != 0 &&
+	    e.why == NULL)
+		extraction_damage(t, n, 0,
+		    "the extended attributes cannot be read");
+}
+
+static void
+report(void *arg, enum extract_level level, const char *path, const char *text)
+{
+	struct extraction *t = arg;
+	struct sqpack *p = t->i.p;
+	const char *dir = p->o.directory, *slash = path == NULL ? "" : "/";
+
+	path = path == NULL ? "" : path;
+	pthread_mutex_lock(&t->lock);
+	progress_erase(&p->progress);
+	if (level == EXTRACT_ERROR)
+		msg_error(&p->msg, "%s%s%s: %s", dir, slash, path, text);
+	else if (level == EXTRACT_WARNING)
+		msg_warn(&p->msg, "%s%s%s: %s", dir, slash, path, text);
+	else if (p->msg.verbose > 0)
+		msg_note(&p->msg, "%s%s%s: %s", dir, slash, path, text);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void
+extraction_damage(struct extraction *t, size_t number, uint64_t at,
+    const char *why)
+{
+	struct sqpack *p = t->i.p;
+	const char *path;
+
+	pthread_mutex_lock(&t->lock);
+	progress_erase(&p->progress);
+	path = sqpack_image_path(&t->i, number);
+	if (path == NULL)
+		path = "?";
+	if (at == 0)
+		msg_error(&p->msg, "%s: %s: %s", p->o.source, path, why);
+	else
+		msg_error(&p->msg, "%s: %s: offset %llu: %s", p->o.source,
+		    path, (unsigned long long)at, why);
+	pthread_mutex_unlock(&t->lock);
+}
 
 /* Chooses the name of each inode: the first of its selected names. */
 static int
-choose_names(struct extract *x)
+choose_names(struct extraction *t)
 {
-	size_t count = sqr_count(x->i.m);
+	size_t count = sqr_count(t->i.m);
 	struct sqr_entry e;
 
-	x->as = sys_malloc(count * sizeof(*x->as));
-	x->made = sys_calloc(count, sizeof(*x->made));
-	if (x->as == NULL || x->made == NULL)
+	t->as = sys_malloc(count * sizeof(*t->as));
+	if (t->as == NULL)
 		return -ENOMEM;
-	memset(x->as, 0xff, count * sizeof(*x->as));
+	memset(t->as, 0xff, count * sizeof(*t->as));
 	for (uint32_t n = 0; n < count; n++) {
-		if (x->i.wanted[n] == SQPACK_OUT)
+		if (t->i.wanted[n] == SQPACK_OUT)
 			continue;
-		sqr_get(x->i.m, n, &e);
-		if (x->as[e.first] == UINT32_MAX)
-			x->as[e.first] = n;
+		sqr_get(t->i.m, n, &e);
+		if (t->as[e.first] == UINT32_MAX)
+			t->as[e.first] = n;
 	}
-	atomic_store(&x->made[0], x->made_root ? MADE : WAS_THERE);
 	return 0;
 }
 
-static bool
-ended(const struct extract *x)
-{
-	return atomic_load(&x->err) != 0;
-}
-
+/* Announces every piece that extraction_data() will write. */
 static void
-make_dirs(struct extract *x)
+expect_pieces(struct extraction *t)
 {
-	struct place p;
-	struct sqr_entry e;
-	int rc;
+	const struct extraction_plan *p = &t->plan;
 
-	place_open(&p, x);
-	for (size_t n = 1; n < sqr_count(x->i.m) && !ended(x); n++) {
-		if (x->i.wanted[n] == SQPACK_OUT)
-			continue;
-		sqr_get(x->i.m, n, &e);
-		if (!S_ISDIR(e.mode))
-			continue;
-		if (atomic_load(&x->made[e.parent]) == NOT_MADE)
-			continue;
-		rc = place_dir(&p, n, &e);
-		if (rc != 0) {
-			atomic_store(&x->made[n], NOT_MADE);
-			extract_fail(&p, n, "", rc);
-		}
-	}
-	place_close(&p);
-}
+	for (size_t k = 0; k < p->unit_count; k++) {
+		const struct extraction_unit *u = &p->units[k];
+		const struct extraction_file *f = &p->files[u->index];
 
-/* Names without data, and files written by several threads */
-
-static void
-end_file(struct place *p, size_t n, const struct sqr_entry *e)
-{
-	uint8_t made = atomic_load(&p->x->made[n]);
-	int fd, rc;
-
-	if (e->size > 0 && (made != MADE || extract_at_once(p->x, e)))
-		return;
-	fd = e->size == 0 ? place_file(p, n, e) : place_reopen(p, n, e);
-	if (fd < 0) {
-		extract_fail(p, n, "", fd);
-		return;
-	}
-	place_finish(p, fd, n, e);
-	rc = sys_close(fd);
-	if (rc != 0) {
-		atomic_store(&p->x->made[n], BROKEN);
-		extract_fail(p, n, "", rc);
-	}
-}
-
-static void
-make_other(struct place *p, size_t n, const struct sqr_entry *e)
-{
-	struct sqpack *s = p->x->i.p;
-	bool device = S_ISBLK(e->mode) || S_ISCHR(e->mode);
-	int rc;
-
-	if (device && !p->x->owner) {
-		pthread_mutex_lock(&p->x->lock);
-		if (p->x->devices++ == 0)
-			msg_warn(&s->msg, "%s/%s: device nodes are omitted: "
-			    "only root can create them", s->o.directory,
-			    place_path(p, n));
-		pthread_mutex_unlock(&p->x->lock);
-		return;
-	}
-	rc = place_other(p, n, e);
-	if (rc != 0)
-		extract_fail(p, n, "", rc);
-}
-
-static void
-do_name(struct place *p, size_t n)
-{
-	struct extract *x = p->x;
-	struct sqr_entry e;
-
-	if (x->i.wanted[n] != SQPACK_IN)
-		return;
-	sqr_get(x->i.m, n, &e);
-	if (S_ISDIR(e.mode) || !extract_is_first(x, n, &e))
-		return;
-	if (e.mode == 0 || e.lost ||
-	    atomic_load(&x->made[e.parent]) == NOT_MADE)
-		return;
-	if (S_ISREG(e.mode))
-		end_file(p, n, &e);
-	else
-		make_other(p, n, &e);
-}
-
-struct rest {
-	struct extract *x;
-	atomic_size_t next;
-};
-
-static void
-do_names(void *arg, unsigned thread)
-{
-	struct rest *r = arg;
-	size_t count = sqr_count(r->x->i.m), from;
-	struct place p;
-
-	(void)thread;
-	place_open(&p, r->x);
-	while (!ended(r->x) &&
-	    (from = atomic_fetch_add(&r->next, GRAIN)) < count)
-		for (size_t n = from; n < from + GRAIN && n < count; n++)
-			do_name(&p, n);
-	place_close(&p);
-}
-
-static void
-make_links(struct extract *x)
-{
-	struct place p, of;
-	struct sqr_entry e;
-	int rc;
-
-	place_open(&p, x);
-	place_open(&of, x);
-	for (size_t n = 1; n < sqr_count(x->i.m) && !ended(x); n++) {
-		if (x->i.wanted[n] != SQPACK_IN)
-			continue;
-		sqr_get(x->i.m, n, &e);
-		/* the failure to create it has been reported */
-		if (S_ISDIR(e.mode) || extract_is_first(x, n, &e) ||
-		    atomic_load(&x->made[e.parent]) == NOT_MADE ||
-		    atomic_load(&x->made[x->as[e.first]]) != WHOLE)
-			continue;
-		rc = place_link(&p, &of, n, &e);
-		if (rc != 0)
-			extract_fail(&p, n, "", rc);
-	}
-	place_close(&p);
-	place_close(&of);
-}
-
-/* Removes incomplete files. */
-static void
-drop_broken(struct extract *x)
-{
-	struct place p;
-	struct sqr_entry e;
-
-	place_open(&p, x);
-	for (size_t n = 1; n < sqr_count(x->i.m); n++) {
-		uint8_t made = atomic_load(&x->made[n]);
-
-		if (made != MADE && made != BROKEN)
-			continue;
-		sqr_get(x->i.m, n, &e);
-		if (!S_ISDIR(e.mode))
-			place_drop(&p, n, &e);
-	}
-	place_close(&p);
-}
-
-/*
- * Completes directories in reverse order, so that each comes after its
- * contents.
- */
-static void
-end_dirs(struct extract *x)
-{
-	struct place p;
-	struct sqr_entry e;
-	int fd;
-
-	place_open(&p, x);
-	for (size_t n = sqr_count(x->i.m); n-- > 0 && !ended(x);) {
-		uint8_t made = atomic_load(&x->made[n]);
-
-		sqr_get(x->i.m, n, &e);
-		if (!S_ISDIR(e.mode) || (made != MADE && (made != WAS_THERE ||
-		    n == 0 || x->i.wanted[n] != SQPACK_IN)))
-			continue;
-		fd = place_enter(&p, n);
-		if (fd < 0)
-			extract_fail(&p, n, "", fd);
+		if (u->count == EXTRACTION_FRAGMENT)
+			for (size_t i = p->from[u->index];
+			    i < p->from[u->index + (size_t)1]; i++)
+				extract_expect(t->x, p->tails[i]);
 		else
-			place_finish(&p, fd, n, &e);
+			for (uint32_t i = 0; i < f->twins; i++)
+				extract_expect(t->x, f[i].number);
 	}
-	place_close(&p);
 }
 
 static int
-extract(struct extract *x)
+extract_to(struct extraction *t, int root, bool made_root)
 {
-	unsigned threads = x->i.p->o.data.threads;
-	struct rest r = { .x = x };
-	int rc = choose_names(x);
+	struct sqpack *p = t->i.p;
+	const struct extract_options o = {
+		.root = root, .made_root = made_root,
+		.replace = p->o.force, .owner = geteuid() == 0,
+		.threads = p->o.data.threads
+	};
+	const struct extract_source s = {
+		.count = sqr_count(t->i.m), .get = get_entry, .path = path_of,
+		.attributes = pass_attributes, .data = extraction_data,
+		.report = report, .arg = t
+	};
+	int rc = choose_names(t);
 
-	if (rc != 0)
+	t->plan.t = t;
+	if (rc == 0)
+		rc = extraction_plan_make(&t->plan);
+	if (rc == 0)
+		rc = extract_open(&t->x, &s, &o);
+	if (rc != 0) {
+		msg_error(&p->msg, "%s: %s", p->o.source, strerror(-rc));
 		return rc;
-	make_dirs(x);
-	rc = ended(x) ? 0 : extract_data(x, threads);
-	if (rc != 0)
-		return rc;
-	parallel_run(threads, do_names, &r);
-	drop_broken(x);
-	make_links(x);
-	end_dirs(x);
-	if (x->devices > 1)
-		msg_warn(&x->i.p->msg, "%llu device nodes were omitted",
-		    (unsigned long long)x->devices);
-	if (x->attributes > 1)
-		msg_warn(&x->i.p->msg, "%llu attributes were omitted",
-		    (unsigned long long)x->attributes);
-	return 0;
+	}
+	expect_pieces(t);
+	rc = extract_run(t->x);
+	extract_close(t->x);
+	return rc;
 }
 
 int
 sqpack_extract(struct sqpack *p)
 {
-	struct extract x = { .root = -1, .owner = geteuid() == 0 };
-	bool confined;
-	int rc = sqpack_image_open(&x.i, p);
+	struct extraction t = { .as = NULL };
+	bool made_root, confined;
+	int rc = sqpack_image_open(&t.i, p), root;
 
 	umask(077);
-	pthread_mutex_init(&x.lock, NULL);
-	if (rc == 0) {
-		x.root = node_root(p->o.directory, 0700, &x.made_root);
-		rc = x.root < 0 ? x.root : 0;
-		if (rc != 0)
-			msg_error(&p->msg, "%s: %s", p->o.directory,
-			    strerror(-rc));
+	if (rc != 0)
+		goto out;
+	root = node_root(p->o.directory, 0700, &made_root);
+	if (root < 0) {
+		rc = root;
+		msg_error(&p->msg, "%s: %s", p->o.directory, strerror(-rc));
+		goto out;
 	}
-	if (rc == 0) {
-		sandbox_enter_making(x.root, NULL, 0, &confined);
-		rc = extract(&x);
-		if (rc != 0)
-			msg_error(&p->msg, "%s: %s", p->o.source,
-			    strerror(-rc));
-		rc = rc != 0 ? rc : atomic_load(&x.err);
-	}
-	if (x.root >= 0)
-		sys_close(x.root);
-	sys_free(x.as);
-	sys_free(x.made);
-	pthread_mutex_destroy(&x.lock);
-	sqpack_image_close(&x.i);
+	sandbox_enter_making(root, NULL, 0, &confined);
+	pthread_mutex_init(&t.lock, NULL);
+	rc = extract_to(&t, root, made_root);
+	pthread_mutex_destroy(&t.lock);
+	sys_close(root);
+	extraction_plan_free(&t.plan);
+	sys_free(t.as);
+out:
+	sqpack_image_close(&t.i);
 	return rc;
 }

@@ -2,117 +2,75 @@
  * sqpack_extract.h - declarations shared by the extraction code
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Directories are created first.  Then files and their data are written, by
- * several threads in image order.  Names without data, hard links, and finally
- * the modes and times of directories follow.
+ * The units of work are runs of a file's blocks, and fragment blocks, in image
+ * order.
  */
 #ifndef COLDPRESS_SQPACK_EXTRACT_H
 #define COLDPRESS_SQPACK_EXTRACT_H
 
 #include "sqpack_read.h"
 
+#include "walk/extract.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum made {
-	NOT_MADE,
-	WAS_THERE,			/* an existing directory */
-	MADE,				/* created; removed if incomplete */
-	BROKEN,				/* a file with a write error */
-	WHOLE
+/* A run is as many blocks as fit in 1 MiB, the largest block size. */
+enum { EXTRACTION_RUN_B = 1 << 20, EXTRACTION_FRAGMENT = 0 };
+
+struct extraction_file {
+	uint64_t start;
+	uint32_t number;
+	uint32_t twins;			/* number of consecutive files with
+					 * these blocks, including this one; 0
+					 * if this is not the first of them */
 };
 
-struct extract {
+struct extraction_unit {
+	uint64_t at;			/* offset in the image */
+	uint32_t index;			/* index of the file or fragment
+					 * block */
+	uint32_t block;			/* the first block */
+	uint32_t count;			/* blocks, or EXTRACTION_FRAGMENT */
+};
+
+struct extraction_plan {
+	struct extraction *t;
+	struct extraction_file *files;	/* files with blocks */
+	size_t file_count, file_cap;
+	struct extraction_unit *units;
+	size_t unit_count, unit_cap;
+	/* tails[from[k]..from[k + 1]): the files with a tail in fragment k */
+	uint32_t *tails;
+	size_t *from;
+	atomic_size_t next;		/* the next unit to claim */
+};
+
+struct extraction {
 	struct sqpack_image i;
-	int root;			/* nothing is created outside it */
-	bool made_root;
-	bool owner;			/* running as root: owners can be set */
-	/* indexed by name */
-	_Atomic uint8_t *made;		/* enum made */
 	uint32_t *as;			/* for the first name of an inode: the
 					 * name under which the inode is
 					 * extracted */
-	atomic_int err;			/* stops all threads */
-	pthread_mutex_t lock;		/* protects messages and counts: */
-	uint64_t devices;		/* skipped, because they require root */
-	uint64_t attributes;		/* attributes that could not be set */
-};
-
-/* A thread's current directory, and its path buffer. */
-struct place {
+	struct extraction_plan plan;
 	struct extract *x;
-	int fd;				/* -1: none */
-	size_t dir;
-	char *path;
-	size_t cap;
-	char name[SQUASHFS_NAME_MAX + 1];
+	pthread_mutex_t lock;		/* protects messages */
 };
 
-void place_open(struct place *p, struct extract *x);
-void place_close(struct place *p);
+/* Returns the maximum number of blocks in a run. */
+uint32_t extraction_run_blocks(const struct extraction *t);
 
 /*
- * These functions create name `number` in its directory, without following
- * links.  The first creates a directory; the second creates a file and returns
- * a descriptor for writing; the third reopens a file created before; the last
- * creates any other type.  They return 0, a descriptor, or -errno.
+ * Plans the extraction of the selected names of t's image.  *p must be zeroed
+ * except for t, and freed even after an error.  Returns 0 or -ENOMEM.
  */
-int place_dir(struct place *p, size_t number, const struct sqr_entry *e);
-int place_file(struct place *p, size_t number, const struct sqr_entry *e);
-int place_reopen(struct place *p, size_t number, const struct sqr_entry *e);
-int place_other(struct place *p, size_t number, const struct sqr_entry *e);
+int extraction_plan_make(struct extraction_plan *p);
+void extraction_plan_free(struct extraction_plan *p);
 
-/*
- * Creates name `number` as a hard link to the first name of its inode, which is
- * located with `of`.
- */
-int place_link(struct place *p, struct place *of, size_t number,
-    const struct sqr_entry *e);
+/* Writes all data: an extract_source's function; arg is the extraction. */
+void extraction_data(void *arg, struct extract *x);
 
-/* Sets owner, attributes, mode and time, in this order, on an open file. */
-void place_finish(struct place *p, int fd, size_t number,
-    const struct sqr_entry *e);
-
-/* Removes an incomplete file. */
-void place_drop(struct place *p, size_t number, const struct sqr_entry *e);
-
-/* Returns the path of a name; valid until the next call with p. */
-const char *place_path(struct place *p, size_t number);
-
-/*
- * Opens directory `dir`, unless it is the current one.  Returns p->fd, or
- * -errno.
- */
-int place_enter(struct place *p, size_t dir);
-
-/*
- * Reports an error for a name; `what` is printed between the name and the text
- * of -errno.
- */
-void extract_fail(struct place *p, size_t number, const char *what, int rc);
-
-/* Stops the extraction after an error that is not specific to one name. */
-void extract_stop(struct extract *x, int rc);
-
-/* Reports damage at byte `at` of the image. */
-void extract_damage(struct place *p, size_t number, uint64_t at,
+/* Reports damage of a name's data at byte `at` of the image; 0: unknown. */
+void extraction_damage(struct extraction *t, size_t number, uint64_t at,
     const char *why);
-
-/* Returns whether the inode is extracted under this name. */
-static inline bool
-extract_is_first(const struct extract *x, size_t number,
-    const struct sqr_entry *e)
-{
-	return x->as[e->first] == number;
-}
-
-/* Writes all data, with the given number of threads.  Returns 0 or -errno. */
-int extract_data(struct extract *x, unsigned threads);
-
-/*
- * Returns whether one thread writes all data of the file, and therefore also
- * creates and completes it.
- */
-bool extract_at_once(const struct extract *x, const struct sqr_entry *e);
 
 #endif

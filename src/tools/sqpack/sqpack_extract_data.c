@@ -2,12 +2,11 @@
  * sqpack_extract_data.c - extracting file data with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The units of work are runs of a file's blocks, and fragment blocks, in image
- * order.  A thread claims the next unit, decompresses it once and writes it to
- * every file that contains it.  Each write has an explicit offset, so threads
- * never wait for each other.
+ * A thread claims the next unit, decompresses it once and writes it to every
+ * file that contains it.  Each write has an explicit offset, so threads never
+ * wait for each other.
  */
-#include "sqpack_extract_plan.h"
+#include "sqpack_extract.h"
 
 #include "base/fdio.h"
 #include "base/parallel.h"
@@ -17,92 +16,29 @@
 #include <stdio.h>
 #include <unistd.h>
 
-struct worker {
-	struct extract_plan *plan;
-	struct place place;
+/* A thread that writes data. */
+struct data_writer {
+	struct extraction *t;
+	struct extract_place place;
 	struct sqr_decoder *decoder;
 	uint8_t *data;
 	/* one flag for each block of a run */
 	bool *bad;
-	bool draws;			/* this thread draws the progress
-					 * line */
 };
-
-/* Creates the files that are written in several units. */
-static void
-make_files(struct extract_plan *p)
-{
-	struct place place;
-	struct sqr_entry e;
-
-	place_open(&place, p->x);
-	for (size_t i = 0; i < p->file_count &&
-	    atomic_load(&p->x->err) == 0; i++) {
-		uint32_t n = p->files[i].number;
-		int fd;
-
-		sqr_get(p->x->i.m, n, &e);
-		if (extract_at_once(p->x, &e) ||
-		    atomic_load(&p->x->made[e.parent]) == NOT_MADE)
-			continue;
-		fd = place_file(&place, n, &e);
-		if (fd < 0)
-			extract_fail(&place, n, "", fd);
-		else
-			sys_close(fd);
-	}
-	place_close(&place);
-}
-
-/*
- * Opens the file for writing, and creates it if this is its only unit.  Returns
- * -1 if the file is to be skipped.
- */
-static int
-open_file(struct worker *w, uint32_t n, const struct sqr_entry *e)
-{
-	struct extract *x = w->plan->x;
-	bool once = extract_at_once(x, e);
-	uint8_t made = atomic_load(&x->made[once ? e->parent : n]);
-	int fd;
-
-	if (made == NOT_MADE || made == BROKEN)
-		return -1;
-	fd = once ? place_file(&w->place, n, e) :
-	    place_reopen(&w->place, n, e);
-	if (fd < 0)
-		extract_fail(&w->place, n, "", fd);
-	return fd;
-}
-
-static void
-close_file(struct worker *w, int fd, uint32_t n, const struct sqr_entry *e,
-    int rc)
-{
-	int closed;
-
-	if (rc == 0 && extract_at_once(w->plan->x, e))
-		place_finish(&w->place, fd, n, e);
-	closed = sys_close(fd);
-	rc = rc != 0 ? rc : closed;
-	if (rc == 0)
-		return;
-	atomic_store(&w->plan->x->made[n], BROKEN);
-	extract_fail(&w->place, n, "", rc);
-}
 
 /* Writes the run's data to a file. */
 static void
-write_run(struct worker *w, const struct extract_unit *u, uint32_t n)
+write_run(struct data_writer *w, const struct extraction_unit *u, uint32_t n)
 {
-	const struct sqr_image *m = w->plan->x->i.m;
+	const struct sqr_image *m = w->t->i.m;
 	uint32_t block = sqr_facts(m)->block;
 	struct sqr_entry e;
-	int fd, rc = 0;
+	int fd = extract_file_open(&w->place, n), rc = 0;
 
+	if (fd < 0)
+		return;
 	sqr_get(m, n, &e);
-	fd = open_file(w, n, &e);
-	for (uint32_t k = 0; fd >= 0 && rc == 0 && k < u->count;) {
+	for (uint32_t k = 0; rc == 0 && k < u->count;) {
 		uint32_t from = k;
 		size_t len = 0;
 
@@ -112,30 +48,29 @@ write_run(struct worker *w, const struct extract_unit *u, uint32_t n)
 		    (off_t)(u->block + from) * block);
 		k += k < u->count;
 	}
-	if (fd >= 0)
-		close_file(w, fd, n, &e, rc);
+	extract_file_close(&w->place, fd, n, rc);
 }
 
 /* Reports a damaged block for each file that contains it. */
 static void
-damage(struct worker *w, const struct extract_file *f, uint32_t k,
+damage(struct data_writer *w, const struct extraction_file *f, uint32_t k,
     uint64_t at, const char *why)
 {
-	const struct sqr_image *m = w->plan->x->i.m;
+	const struct sqr_image *m = w->t->i.m;
 	uint64_t block = sqr_facts(m)->block;
 	char text[256];
 
 	snprintf(text, sizeof(text), "%s; replaced by zeros from byte %llu "
 	    "of the file onward", why, (unsigned long long)(k * block));
 	for (uint32_t i = 0; i < f->twins; i++)
-		extract_damage(&w->place, f[i].number, at, text);
+		extraction_damage(w->t, f[i].number, at, text);
 }
 
 static void
-do_run(struct worker *w, const struct extract_unit *u)
+do_run(struct data_writer *w, const struct extraction_unit *u)
 {
-	const struct sqr_image *m = w->plan->x->i.m;
-	const struct extract_file *f = &w->plan->files[u->index];
+	const struct sqr_image *m = w->t->i.m;
+	const struct extraction_file *f = &w->t->plan.files[u->index];
 	uint32_t block = sqr_facts(m)->block;
 	uint64_t at = u->at, bytes = 0;
 	struct sqr_entry e;
@@ -155,111 +90,112 @@ do_run(struct worker *w, const struct extract_unit *u)
 	}
 	for (uint32_t i = 0; i < f->twins; i++)
 		write_run(w, u, f[i].number);
-	progress_add(&w->plan->x->i.p->progress, bytes * f->twins);
+	progress_add(&w->t->i.p->progress, bytes * f->twins);
 }
 
+/*
+ * Writes the tail of a file from a fragment block that unpacked to `unpacked`
+ * bytes, or could not be unpacked, why.
+ */
 static void
-write_tail(struct worker *w, uint32_t n, uint64_t at, int64_t made,
+write_tail(struct data_writer *w, uint32_t n, uint64_t at, int64_t unpacked,
     const char *why)
 {
-	const struct sqr_image *m = w->plan->x->i.m;
+	const struct sqr_image *m = w->t->i.m;
 	struct sqr_entry e;
 	uint32_t len;
 	int fd, rc = 0;
 
 	sqr_get(m, n, &e);
 	len = sqr_tail_len(m, &e);
-	if (made >= 0 && (uint64_t)made < (uint64_t)e.tail_at + len) {
-		made = -1;
+	if (unpacked >= 0 &&
+	    (uint64_t)unpacked < (uint64_t)e.tail_at + len) {
+		unpacked = -1;
 		why = "the fragment block ends before the file does";
 	}
-	if (made < 0) {
-		extract_damage(&w->place, n, at, why);
+	if (unpacked < 0) {
+		extraction_damage(w->t, n, at, why);
 		/* a small file has no other data */
-		if (e.blocks == 0)
+		if (e.blocks == 0) {
+			extract_file_break(&w->place, n, "", 0);
 			return;
+		}
 	}
-	fd = open_file(w, n, &e);
+	fd = extract_file_open(&w->place, n);
 	if (fd < 0)
 		return;
-	if (made >= 0)
+	if (unpacked >= 0)
 		rc = fdio_pwrite(fd, w->data + e.tail_at, len,
 		    (off_t)(e.size - len));
-	close_file(w, fd, n, &e, rc);
-	progress_add(&w->plan->x->i.p->progress, len);
+	extract_file_close(&w->place, fd, n, rc);
+	progress_add(&w->t->i.p->progress, len);
 }
 
 static void
-do_fragment(struct worker *w, const struct extract_unit *u)
+do_fragment(struct data_writer *w, const struct extraction_unit *u)
 {
-	const size_t *from = &w->plan->from[u->index];
+	const size_t *from = &w->t->plan.from[u->index];
 	const char *why = NULL;
 	uint64_t at;
 	uint32_t word;
-	int64_t made;
+	int64_t unpacked;
 
-	sqr_fragment(w->plan->x->i.m, u->index, &at, &word);
-	made = sqr_unpack(w->decoder, at, word, 0, w->data, &why);
-	for (size_t i = from[0]; i < from[1] &&
-	    atomic_load(&w->plan->x->err) == 0; i++)
-		write_tail(w, w->plan->tails[i], at, made, why);
+	sqr_fragment(w->t->i.m, u->index, &at, &word);
+	unpacked = sqr_unpack(w->decoder, at, word, 0, w->data, &why);
+	for (size_t i = from[0]; i < from[1] && !extract_ended(w->t->x); i++)
+		write_tail(w, w->t->plan.tails[i], at, unpacked, why);
 }
 
 static int
-open_worker(struct worker *w, struct extract_plan *p)
+open_writer(struct data_writer *w, struct extraction *t)
 {
-	int rc = sqr_decoder_open(&w->decoder, p->x->i.m);
+	int rc = sqr_decoder_open(&w->decoder, t->i.m);
 
-	w->plan = p;
-	place_open(&w->place, p->x);
+	w->t = t;
+	extract_place_open(&w->place, t->x);
 	/* large enough for a run, and for any block */
-	w->data = sys_malloc(EXTRACT_RUN_B);
-	w->bad = sys_calloc(extract_run_blocks(p->x), sizeof(*w->bad));
+	w->data = sys_malloc(EXTRACTION_RUN_B);
+	w->bad = sys_calloc(extraction_run_blocks(t), sizeof(*w->bad));
 	return rc != 0 ? rc : w->data == NULL || w->bad == NULL ? -ENOMEM : 0;
 }
 
 static void
-work(void *arg, unsigned i)
+write_units(void *arg, unsigned thread)
 {
-	struct extract_plan *p = arg;
-	struct worker w = { .draws = i == 0 };
-	int rc = open_worker(&w, p);
+	struct extraction *t = arg;
+	struct extraction_plan *p = &t->plan;
+	struct data_writer w = { .decoder = NULL };
+	int rc = open_writer(&w, t);
 	size_t k;
 
 	if (rc != 0)
-		extract_stop(p->x, rc);
-	while (atomic_load(&p->x->err) == 0 &&
+		extract_end(t->x, rc);
+	while (!extract_ended(t->x) &&
 	    (k = atomic_fetch_add(&p->next, 1)) < p->unit_count) {
-		if (p->units[k].count == EXTRACT_FRAGMENT)
+		if (p->units[k].count == EXTRACTION_FRAGMENT)
 			do_fragment(&w, &p->units[k]);
 		else
 			do_run(&w, &p->units[k]);
-		if (w.draws) {
-			pthread_mutex_lock(&p->x->lock);
-			progress_draw(&p->x->i.p->progress);
-			pthread_mutex_unlock(&p->x->lock);
+		if (thread == 0) {
+			pthread_mutex_lock(&t->lock);
+			progress_draw(&t->i.p->progress);
+			pthread_mutex_unlock(&t->lock);
 		}
 	}
 	sqr_decoder_close(w.decoder);
-	place_close(&w.place);
+	extract_place_close(&w.place);
 	sys_free(w.data);
 	sys_free(w.bad);
 }
 
-int
-extract_data(struct extract *x, unsigned threads)
+void
+extraction_data(void *arg, struct extract *x)
 {
-	struct extract_plan p = { .x = x };
-	struct sqpack *s = x->i.p;
-	int rc = extract_plan_make(&p);
+	struct extraction *t = arg;
+	struct sqpack *p = t->i.p;
 
-	if (rc == 0) {
-		make_files(&p);
-		progress_start(&s->progress, STDERR_FILENO, s->total_B,
-		    s->msg.quiet);
-		parallel_run(threads, work, &p);
-		progress_erase(&s->progress);
-	}
-	extract_plan_free(&p);
-	return rc;
+	(void)x;
+	progress_start(&p->progress, STDERR_FILENO, p->total_B, p->msg.quiet);
+	parallel_run(p->o.data.threads, write_units, t);
+	progress_erase(&p->progress);
 }

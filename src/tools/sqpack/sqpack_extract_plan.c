@@ -2,7 +2,7 @@
  * sqpack_extract_plan.c - dividing file data into units, in image order
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "sqpack_extract_plan.h"
+#include "sqpack_extract.h"
 
 #include "base/array.h"
 #include "base/sys.h"
@@ -13,24 +13,15 @@
 #include <sys/stat.h>
 
 uint32_t
-extract_run_blocks(const struct extract *x)
+extraction_run_blocks(const struct extraction *t)
 {
-	return EXTRACT_RUN_B / sqr_facts(x->i.m)->block;
-}
-
-bool
-extract_at_once(const struct extract *x, const struct sqr_entry *e)
-{
-	uint32_t tail = sqr_tail_len(x->i.m, e);
-
-	return e->blocks == 0 ? tail > 0 : tail == 0 &&
-	    e->blocks <= extract_run_blocks(x);
+	return EXTRACTION_RUN_B / sqr_facts(t->i.m)->block;
 }
 
 static int
 by_start(const void *a, const void *b)
 {
-	const struct extract_file *x = a, *y = b;
+	const struct extraction_file *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -38,19 +29,19 @@ by_start(const void *a, const void *b)
 }
 
 static bool
-has_data(const struct extract *x, size_t n, struct sqr_entry *e)
+has_data(const struct extraction *t, size_t n, struct sqr_entry *e)
 {
-	if (x->i.wanted[n] != SQPACK_IN)
+	if (t->i.wanted[n] != SQPACK_IN)
 		return false;
-	sqr_get(x->i.m, n, e);
+	sqr_get(t->i.m, n, e);
 	return S_ISREG(e->mode) && !e->lost && e->size > 0 &&
-	    extract_is_first(x, n, e);
+	    t->as[e->first] == n;
 }
 
 static int
-list_files(struct extract_plan *p)
+list_files(struct extraction_plan *p)
 {
-	const struct sqr_image *m = p->x->i.m;
+	const struct sqr_image *m = p->t->i.m;
 	size_t fragments = sqr_facts(m)->fragments;
 	struct sqr_entry e;
 
@@ -60,9 +51,9 @@ list_files(struct extract_plan *p)
 	for (size_t n = 1; n < sqr_count(m); n++) {
 		void *items = p->files;
 
-		if (!has_data(p->x, n, &e))
+		if (!has_data(p->t, n, &e))
 			continue;
-		p->x->i.p->total_B += e.size;
+		p->t->i.p->total_B += e.size;
 		if (sqr_tail_len(m, &e) > 0)
 			p->from[e.fragment + (size_t)2]++;
 		if (e.blocks == 0)
@@ -71,7 +62,7 @@ list_files(struct extract_plan *p)
 		    sizeof(*p->files)) != 0)
 			return -ENOMEM;
 		p->files = items;
-		p->files[p->file_count++] = (struct extract_file){ e.start,
+		p->files[p->file_count++] = (struct extraction_file){ e.start,
 			(uint32_t)n, 1 };
 	}
 	for (size_t k = 2; k < fragments + 2; k++)
@@ -80,9 +71,9 @@ list_files(struct extract_plan *p)
 }
 
 static int
-list_tails(struct extract_plan *p)
+list_tails(struct extraction_plan *p)
 {
-	const struct sqr_image *m = p->x->i.m;
+	const struct sqr_image *m = p->t->i.m;
 	size_t fragments = sqr_facts(m)->fragments;
 	struct sqr_entry e;
 
@@ -91,14 +82,14 @@ list_tails(struct extract_plan *p)
 	if (p->tails == NULL)
 		return -ENOMEM;
 	for (size_t n = 1; n < sqr_count(m); n++)
-		if (has_data(p->x, n, &e) && sqr_tail_len(m, &e) > 0)
+		if (has_data(p->t, n, &e) && sqr_tail_len(m, &e) > 0)
 			p->tails[p->from[e.fragment + (size_t)1]++] =
 			    (uint32_t)n;
 	return 0;
 }
 
 static int
-add_unit(struct extract_plan *p, struct extract_unit u)
+add_unit(struct extraction_plan *p, struct extraction_unit u)
 {
 	void *items = p->units;
 	int rc = array_grow(&items, p->unit_count, &p->unit_cap,
@@ -110,14 +101,11 @@ add_unit(struct extract_plan *p, struct extract_unit u)
 	return rc;
 }
 
-/*
- * Adds the runs of a file.  A file that consists only of holes also gets a run
- * if it would not be created otherwise.
- */
+/* Adds the runs of a file, except for those that consist only of holes. */
 static int
-add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
+add_runs(struct extraction_plan *p, uint32_t index, const struct sqr_entry *e)
 {
-	uint32_t most = extract_run_blocks(p->x);
+	uint32_t most = extraction_run_blocks(p->t);
 	uint64_t at = e->start;
 	int rc = 0;
 
@@ -127,8 +115,8 @@ add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
 
 		for (uint32_t i = k; i < k + n; i++)
 			stored += sqr_word_len(sqr_word(e, i));
-		if (stored > 0 || extract_at_once(p->x, e))
-			rc = add_unit(p, (struct extract_unit){ at, index, k,
+		if (stored > 0)
+			rc = add_unit(p, (struct extraction_unit){ at, index, k,
 			    n });
 		at += stored;
 	}
@@ -137,7 +125,7 @@ add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
 
 /* Adds the files; files with the same blocks are adjacent. */
 static int
-add_files(struct extract_plan *p)
+add_files(struct extraction_plan *p)
 {
 	struct sqr_entry first = { .size = 0 }, e;
 	size_t of = 0;
@@ -146,7 +134,7 @@ add_files(struct extract_plan *p)
 	if (p->file_count > 0)
 		qsort(p->files, p->file_count, sizeof(*p->files), by_start);
 	for (size_t i = 0; rc == 0 && i < p->file_count; i++) {
-		sqr_get(p->x->i.m, p->files[i].number, &e);
+		sqr_get(p->t->i.m, p->files[i].number, &e);
 		if (i > 0 && e.start == first.start &&
 		    e.size == first.size && e.blocks == first.blocks &&
 		    memcmp(e.sizes, first.sizes, 4 * (size_t)e.blocks) == 0 &&
@@ -166,7 +154,7 @@ add_files(struct extract_plan *p)
 static int
 by_place(const void *a, const void *b)
 {
-	const struct extract_unit *x = a, *y = b;
+	const struct extraction_unit *x = a, *y = b;
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
@@ -174,9 +162,9 @@ by_place(const void *a, const void *b)
 }
 
 int
-extract_plan_make(struct extract_plan *p)
+extraction_plan_make(struct extraction_plan *p)
 {
-	uint32_t fragments = sqr_facts(p->x->i.m)->fragments, word;
+	uint32_t fragments = sqr_facts(p->t->i.m)->fragments, word;
 	int rc = list_files(p);
 
 	if (rc == 0)
@@ -184,10 +172,10 @@ extract_plan_make(struct extract_plan *p)
 	if (rc == 0)
 		rc = add_files(p);
 	for (uint32_t k = 0; rc == 0 && k < fragments; k++) {
-		struct extract_unit u = { .index = k,
-			.count = EXTRACT_FRAGMENT };
+		struct extraction_unit u = { .index = k,
+			.count = EXTRACTION_FRAGMENT };
 
-		sqr_fragment(p->x->i.m, k, &u.at, &word);
+		sqr_fragment(p->t->i.m, k, &u.at, &word);
 		if (p->from[k] < p->from[k + 1])
 			rc = add_unit(p, u);
 	}
@@ -197,7 +185,7 @@ extract_plan_make(struct extract_plan *p)
 }
 
 void
-extract_plan_free(struct extract_plan *p)
+extraction_plan_free(struct extraction_plan *p)
 {
 	sys_free(p->files);
 	sys_free(p->units);
