@@ -2,18 +2,48 @@
  * extract.c - extracting the entries of an archive below a directory
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "extract_impl.h"
+#include "walk/extract.h"
 
 #include "base/parallel.h"
+#include "base/path.h"
+#include "base/strcopy.h"
 #include "base/sys.h"
+#include "walk/node.h"
+#include "walk/walk_tree.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 enum { GRAIN = 64 };			/* names that a thread claims at a
 					 * time */
+
+/* The state of an entry. */
+enum extract_state {
+	EXTRACT_NEW,
+	EXTRACT_FAILED,			/* could not be made; was reported */
+	EXTRACT_OLD_DIR,		/* existed before */
+	EXTRACT_NEW_DIR,
+	EXTRACT_PARTIAL,		/* a file without all of its data */
+	EXTRACT_BROKEN,			/* a file to be removed */
+	EXTRACT_WHOLE
+};
+
+struct extract {
+	const struct extract_source *s;
+	struct extract_options o;
+	_Atomic uint8_t *state;		/* enum extract_state, by entry */
+	_Atomic uint32_t *left;		/* pieces yet to be written, by entry */
+	size_t root_entry;		/* the entry of the root itself, or
+					 * EXTRACT_NONE */
+	atomic_size_t next;		/* the next name to create */
+	atomic_int err;			/* the -errno that ended it */
+	atomic_size_t devices;		/* skipped, because they require root */
+	atomic_size_t attributes;	/* could not be set */
+};
 
 int
 extract_open(struct extract **out, const struct extract_source *s,
@@ -90,8 +120,8 @@ extract_end(struct extract *x, int rc)
 		x->s->report(x->s->arg, EXTRACT_ERROR, NULL, strerror(-rc));
 }
 
-void
-extract_report(struct extract_place *p, enum extract_level level, size_t n,
+static void
+report_entry(struct extract_place *p, enum extract_level level, size_t n,
     const char *text)
 {
 	const struct extract_source *s = p->x->s;
@@ -100,8 +130,8 @@ extract_report(struct extract_place *p, enum extract_level level, size_t n,
 	s->report(s->arg, level, path == NULL ? "?" : path, text);
 }
 
-void
-extract_fail(struct extract_place *p, size_t n, const char *what, int rc)
+static void
+entry_failed(struct extract_place *p, size_t n, const char *what, int rc)
 {
 	char text[512];
 	int none = 0;
@@ -113,15 +143,194 @@ extract_fail(struct extract_place *p, size_t n, const char *what, int rc)
 	snprintf(text, sizeof(text), "%s%s", what, rc == -EBADMSG ? "" :
 	    rc == -EEXIST ? "already exists (-f replaces it)" :
 	    rc == -ESTALE ? "replaced during extraction" : strerror(-rc));
-	extract_report(p, EXTRACT_ERROR, n, text);
+	report_entry(p, EXTRACT_ERROR, n, text);
+}
+
+/* Directories */
+
+void
+extract_place_open(struct extract_place *p, struct extract *x)
+{
+	*p = (struct extract_place){ .x = x, .fd = -1 };
+}
+
+void
+extract_place_close(struct extract_place *p)
+{
+	if (p->fd >= 0)
+		sys_close(p->fd);
+	sys_free(p->dir);
+	sys_free(p->text.text);
+}
+
+/* Opens the directory named by the first len bytes of path. */
+static int
+open_below(const struct extract_place *p, const char *path, size_t len)
+{
+	char *copy;
+	int fd;
+
+	if (len == 0)
+		return sys_dup(p->x->o.root);
+	copy = strcopy_part(path, len);
+	if (copy == NULL)
+		return -ENOMEM;
+	fd = tree_open(p->x->o.root, copy, O_DIRECTORY);
+	sys_free(copy);
+	return fd;
+}
+
+/* Copies n bytes to p->name: a single component. */
+static int
+set_name(struct extract_place *p, const char *name, size_t n)
+{
+	if (n >= sizeof(p->name))
+		return -ENAMETOOLONG;
+	memcpy(p->name, name, n);
+	p->name[n] = '\0';
+	return n == 0 || path_is_dots(p->name) ? -EINVAL : 0;
+}
+
+/*
+ * Creates the missing directories of a path, from the top; other threads may be
+ * doing the same.
+ */
+static int
+make_parents(struct extract_place *p, const char *path, size_t len)
+{
+	for (size_t from = 0, n; from < len; from += n + 1) {
+		int dir = open_below(p, path, from == 0 ? 0 : from - 1), rc;
+
+		if (dir < 0)
+			return dir;
+		n = strcspn(path + from, "/");
+		rc = set_name(p, path + from, n);
+		if (rc == 0)
+			rc = node_dir(dir, p->name, false);
+		if (rc == 1)
+			rc = sys_chmod(dir, p->name, 0755, 0);
+		sys_close(dir);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Makes the first len bytes of path the current directory. */
+static int
+change_dir(struct extract_place *p, const char *path, size_t len)
+{
+	int rc;
+
+	if (p->fd >= 0 && len == p->dir_len && memcmp(path, p->dir, len) == 0)
+		return 0;
+	if (p->fd >= 0)
+		sys_close(p->fd);
+	p->fd = -1;
+	if (len >= p->dir_cap) {
+		sys_free(p->dir);
+		p->dir_cap = 0;
+		p->dir = sys_malloc(2 * len + 64);
+		if (p->dir == NULL)
+			return -ENOMEM;
+		p->dir_cap = 2 * len + 64;
+	}
+	memcpy(p->dir, path, len);
+	p->dir_len = len;
+	p->fd = open_below(p, path, len);
+	if (p->fd == -ENOENT) {
+		rc = make_parents(p, path, len);
+		p->fd = rc != 0 ? rc : open_below(p, path, len);
+	}
+	return p->fd < 0 ? p->fd : 0;
+}
+
+/* Makes the directory of entry n the current one, and sets p->name. */
+static int
+enter(struct extract_place *p, size_t n)
+{
+	const char *path = p->x->s->path(p->x->s->arg, n, &p->text), *name;
+	int rc;
+
+	if (path == NULL)
+		return -ENOMEM;
+	if (*path == '\0')
+		return -EISDIR;
+	name = path_name(path);
+	rc = change_dir(p, path, name == path ? 0 : (size_t)(name - path) - 1);
+	return rc != 0 ? rc : set_name(p, name, strlen(name));
+}
+
+/* Attributes */
+
+struct attributes_of {
+	struct extract_place *p;
+	size_t n;
+	int fd;				/* -1: use the name in its
+					 * directory */
+};
+
+static void
+set_attribute(void *to, const char *name, const void *value, size_t len)
+{
+	struct attributes_of *of = to;
+	struct extract *x = of->p->x;
+	char text[512];
+	int rc = node_xattr(of->fd, of->p->fd, of->p->name, name, value, len);
+
+	if (rc == 0 || atomic_fetch_add(&x->attributes, 1) != 0)
+		return;
+	snprintf(text, sizeof(text), "attribute %s is skipped: %s", name,
+	    strerror(-rc));
+	report_entry(of->p, EXTRACT_WARNING, of->n, text);
+}
+
+static void
+set_attributes(void *arg)
+{
+	struct attributes_of *of = arg;
+	const struct extract_source *s = of->p->x->s;
+
+	if (s->attributes != NULL)
+		s->attributes(s->arg, of->n, set_attribute, of);
+}
+
+static void
+status_failed(void *arg, const char *what, int rc)
+{
+	struct attributes_of *of = arg;
+
+	entry_failed(of->p, of->n, what, rc);
+}
+
+static void
+set_status(struct extract_place *p, int fd, size_t n,
+    const struct extract_entry *e)
+{
+	struct attributes_of of = { p, n, fd };
+	const struct node_status status = {
+		.mode = e->mode, .owner = p->x->o.owner && e->has_owner,
+		.uid = e->uid, .gid = e->gid, .mtime = e->mtime,
+		.attributes = set_attributes, .fail = status_failed, .arg = &of
+	};
+
+	node_finish(fd < 0 ? p->fd : fd, fd < 0 ? p->name : NULL, &status);
+}
+
+/* Names */
+
+static void
+set_state(struct extract_place *p, size_t n, enum extract_state state)
+{
+	atomic_store(&p->x->state[n], (uint8_t)state);
 }
 
 /* Reports that an entry could not be created. */
 static void
 not_made(struct extract_place *p, size_t n, int rc)
 {
-	atomic_store(&p->x->state[n], EXTRACT_FAILED);
-	extract_fail(p, n, "", rc);
+	set_state(p, n, EXTRACT_FAILED);
+	entry_failed(p, n, "", rc);
 }
 
 /*
@@ -144,77 +353,119 @@ has_parent(struct extract_place *p, size_t n, const struct extract_entry *e)
 		return true;
 	if (state != EXTRACT_FAILED)
 		not_made(p, n, -ENOTDIR);
-	atomic_store(&p->x->state[n], EXTRACT_FAILED);
+	set_state(p, n, EXTRACT_FAILED);
 	return false;
 }
-
-/* Names */
 
 static void
 make_dirs(struct extract *x)
 {
 	struct extract_place p;
 	struct extract_entry e;
-	int rc;
 
 	extract_place_open(&p, x);
 	for (size_t n = 0; n < x->s->count && !extract_ended(x); n++) {
-		if (!get_entry(x, n, &e) || !S_ISDIR(e.mode) || e.file != n ||
+		int rc;
+
+		if (!get_entry(x, n, &e) || !S_ISDIR(e.mode) ||
 		    !has_parent(&p, n, &e))
 			continue;
-		rc = extract_place_dir(&p, n);
-		if (rc != 0)
+		rc = enter(&p, n);
+		if (rc == -EISDIR) {
+			x->root_entry = n;
+			rc = x->o.made_root;
+		} else if (rc == 0) {
+			rc = node_dir(p.fd, p.name, x->o.replace);
+		}
+		if (rc < 0)
 			not_made(&p, n, rc);
+		else
+			set_state(&p, n, rc == 0 ? EXTRACT_OLD_DIR :
+			    EXTRACT_NEW_DIR);
 	}
 	extract_place_close(&p);
 }
 
-/* Ends the life of a descriptor for a file whose data is complete. */
+/* Creates a regular file.  Returns a descriptor, or -1 after reporting why. */
+static int
+create_file(struct extract_place *p, size_t n, const struct extract_entry *e)
+{
+	int fd = enter(p, n);
+
+	if (fd == 0)
+		fd = node_file(p->fd, p->name, e->size, p->x->o.replace);
+	if (fd < 0) {
+		not_made(p, n, fd);
+		return -1;
+	}
+	set_state(p, n, EXTRACT_PARTIAL);
+	return fd;
+}
+
+/* Completes and closes a file that has all of its data. */
 static void
 close_whole(struct extract_place *p, int fd, size_t n,
     const struct extract_entry *e)
 {
+	uint8_t partial = EXTRACT_PARTIAL;
 	int rc;
 
-	extract_place_finish(p, fd, n, e);
-	atomic_store(&p->x->state[n], EXTRACT_WHOLE);
+	set_status(p, fd, n, e);
+	/* unless another thread could not close it */
+	atomic_compare_exchange_strong(&p->x->state[n], &partial,
+	    (uint8_t)EXTRACT_WHOLE);
 	rc = sys_close(fd);
 	if (rc != 0)
 		extract_file_break(p, n, "", rc);
 }
 
-static void
-make_file(struct extract_place *p, size_t n, const struct extract_entry *e)
+/* Creates p->name as anything but a directory, a file or a hard link. */
+static int
+create_node(struct extract_place *p, const struct extract_entry *e)
 {
-	int fd = extract_place_file(p, n, e);
+	bool replace = p->x->o.replace;
+	char target[PATH_MAX + 1];
 
-	if (fd < 0)
-		not_made(p, n, fd);
-	else if (atomic_load(&p->x->left[n]) == 0)
-		close_whole(p, fd, n, e);
-	else
-		sys_close(fd);
+	if (e->form == EXTRACT_OPAQUE)
+		return sys_fsetxattr(p->fd, "trusted.overlay.opaque", "y", 1);
+	if (e->form == EXTRACT_WHITEOUT)
+		return node_special(p->fd, p->name, S_IFCHR, makedev(0, 0),
+		    replace);
+	if (!S_ISLNK(e->mode))
+		return node_special(p->fd, p->name, e->mode, e->device,
+		    replace);
+	if (e->target_len > PATH_MAX ||
+	    memchr(e->target, '\0', e->target_len) != NULL)
+		return -ENAMETOOLONG;
+	memcpy(target, e->target, e->target_len);
+	target[e->target_len] = '\0';
+	return node_symlink(p->fd, p->name, target, replace);
 }
 
 static void
-make_other(struct extract_place *p, size_t n, const struct extract_entry *e)
+make_node(struct extract_place *p, size_t n, const struct extract_entry *e)
 {
 	struct extract *x = p->x;
 	int rc;
 
 	if (e->form == EXTRACT_PLAIN && !x->o.owner &&
 	    (S_ISBLK(e->mode) || S_ISCHR(e->mode))) {
-		atomic_store(&x->state[n], EXTRACT_FAILED);
+		set_state(p, n, EXTRACT_FAILED);
 		if (atomic_fetch_add(&x->devices, 1) == 0)
-			extract_report(p, EXTRACT_WARNING, n, "device nodes "
+			report_entry(p, EXTRACT_WARNING, n, "device nodes "
 			    "are skipped: only root can create them");
 		return;
 	}
-	rc = extract_place_other(p, n, e);
-	if (rc != 0)
+	rc = enter(p, n);
+	if (rc == 0)
+		rc = create_node(p, e);
+	if (rc != 0) {
 		not_made(p, n, rc);
-	else
-		atomic_store(&x->state[n], EXTRACT_WHOLE);
+		return;
+	}
+	if (e->form == EXTRACT_PLAIN)
+		set_status(p, -1, n, e);
+	set_state(p, n, EXTRACT_WHOLE);
 }
 
 /* Creates a name, unless it is a file created together with its only piece. */
@@ -222,14 +473,23 @@ static void
 make_name(struct extract_place *p, size_t n)
 {
 	struct extract_entry e;
+	uint32_t pieces = atomic_load(&p->x->left[n]);
+	int fd;
 
 	if (!get_entry(p->x, n, &e) || e.file != n || S_ISDIR(e.mode) ||
 	    !has_parent(p, n, &e))
 		return;
-	if (!S_ISREG(e.mode) || e.form != EXTRACT_PLAIN)
-		make_other(p, n, &e);
-	else if (atomic_load(&p->x->left[n]) != 1)
-		make_file(p, n, &e);
+	if (!S_ISREG(e.mode) || e.form != EXTRACT_PLAIN) {
+		make_node(p, n, &e);
+		return;
+	}
+	if (pieces == 1)
+		return;
+	fd = create_file(p, n, &e);
+	if (fd >= 0 && pieces == 0)
+		close_whole(p, fd, n, &e);
+	else if (fd >= 0)
+		sys_close(fd);
 }
 
 static void
@@ -254,12 +514,12 @@ make_links(struct extract *x)
 {
 	struct extract_place p, of;
 	struct extract_entry e;
-	int rc;
 
 	extract_place_open(&p, x);
 	extract_place_open(&of, x);
 	for (size_t n = 0; n < x->s->count && !extract_ended(x); n++) {
 		enum extract_state state;
+		int rc;
 
 		if (!get_entry(x, n, &e) || e.file == n)
 			continue;
@@ -268,11 +528,16 @@ make_links(struct extract *x)
 		if (state == EXTRACT_NEW || state == EXTRACT_FAILED ||
 		    !has_parent(&p, n, &e))
 			continue;
-		rc = extract_place_link(&p, &of, n, e.file);
+		rc = enter(&p, n);
+		if (rc == 0)
+			rc = enter(&of, e.file);
+		if (rc == 0)
+			rc = node_link(of.fd, of.name, p.fd, p.name,
+			    x->o.replace);
 		if (rc != 0)
 			not_made(&p, n, rc);
 		else
-			atomic_store(&x->state[n], EXTRACT_WHOLE);
+			set_state(&p, n, EXTRACT_WHOLE);
 	}
 	extract_place_close(&p);
 	extract_place_close(&of);
@@ -292,18 +557,18 @@ int
 extract_file_open(struct extract_place *p, size_t n)
 {
 	struct extract_entry e;
-	bool is_new = state_of(p->x, n) == EXTRACT_NEW;
 	int fd;
 
 	if (!extract_wants(p->x, n) || !get_entry(p->x, n, &e))
 		return -1;
-	fd = is_new ? extract_place_file(p, n, &e) : extract_place_reopen(p, n);
+	if (state_of(p->x, n) == EXTRACT_NEW)
+		return create_file(p, n, &e);
+	fd = enter(p, n);
+	if (fd == 0)
+		fd = node_reopen(p->fd, p->name);
 	if (fd >= 0)
 		return fd;
-	if (is_new)
-		not_made(p, n, fd);
-	else
-		extract_file_break(p, n, "", fd);
+	extract_file_break(p, n, "", fd);
 	return -1;
 }
 
@@ -326,10 +591,10 @@ extract_file_close(struct extract_place *p, int fd, size_t n, int rc)
 void
 extract_file_break(struct extract_place *p, size_t n, const char *why, int rc)
 {
-	atomic_store(&p->x->state[n], state_of(p->x, n) == EXTRACT_NEW ?
-	    EXTRACT_FAILED : EXTRACT_BROKEN);
+	set_state(p, n, state_of(p->x, n) == EXTRACT_NEW ? EXTRACT_FAILED :
+	    EXTRACT_BROKEN);
 	if (rc != 0)
-		extract_fail(p, n, why, rc);
+		entry_failed(p, n, why, rc);
 }
 
 /* Completing */
@@ -346,10 +611,12 @@ remove_incomplete(struct extract *x)
 
 		if (state != EXTRACT_PARTIAL && state != EXTRACT_BROKEN)
 			continue;
-		rc = extract_place_remove(&p, n);
+		rc = enter(&p, n);
+		if (rc == 0)
+			rc = sys_unlinkat(p.fd, p.name, 0);
 		if (rc != 0)
-			extract_fail(&p, n, "", rc);
-		atomic_store(&x->state[n], EXTRACT_FAILED);
+			entry_failed(&p, n, "", rc);
+		set_state(&p, n, EXTRACT_FAILED);
 	}
 	extract_place_close(&p);
 }
@@ -365,17 +632,20 @@ finish_dirs(struct extract *x)
 	extract_place_open(&p, x);
 	for (size_t n = x->s->count; n-- > 0;) {
 		enum extract_state state = state_of(x, n);
+		const char *path;
 
 		if ((state != EXTRACT_NEW_DIR && state != EXTRACT_OLD_DIR) ||
 		    !get_entry(x, n, &e) || (state == EXTRACT_OLD_DIR &&
 		    (e.above || n == x->root_entry)))
 			continue;
-		fd = extract_place_open_dir(&p, n);
+		path = x->s->path(x->s->arg, n, &p.text);
+		fd = path == NULL ? -ENOMEM :
+		    open_below(&p, path, strlen(path));
 		if (fd < 0) {
-			extract_fail(&p, n, "", fd);
+			entry_failed(&p, n, "", fd);
 			continue;
 		}
-		extract_place_finish(&p, fd, n, &e);
+		set_status(&p, fd, n, &e);
 		sys_close(fd);
 	}
 	extract_place_close(&p);
@@ -399,7 +669,7 @@ report_missing(struct extract *x)
 		if (state_of(x, n) >= EXTRACT_OLD_DIR)
 			continue;
 		first = missing++ == 0 ? n : first;
-		extract_report(&p, EXTRACT_NOTE, n, "not extracted");
+		report_entry(&p, EXTRACT_NOTE, n, "not extracted");
 	}
 	if (missing > 0) {
 		path = x->s->path(x->s->arg, first, &p.text);
