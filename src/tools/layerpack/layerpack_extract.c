@@ -5,8 +5,8 @@
  * Each unit is fetched and decoded once, by any thread, and its content is
  * written to the files that share it.
  */
+#include "layerpack.h"
 #include "layerpack_plan.h"
-#include "layerpack_units.h"
 
 #include "base/fdio.h"
 #include "base/parallel.h"
@@ -14,6 +14,7 @@
 #include "base/strcopy.h"
 #include "base/sys.h"
 #include "image/oci/whiteout.h"
+#include "lazy/unit_reader.h"
 #include "walk/extract.h"
 #include "walk/node.h"
 
@@ -171,7 +172,8 @@ write_units(void *arg, unsigned thread)
 	struct extract_place place;
 	struct unit_reader r;
 	unsigned unit;
-	int rc = unit_reader_open(&r, &t->s);
+	int rc = unit_reader_open(&r, t->s.l,
+	    blobs_file_blobs(t->s.blobs));
 
 	(void)thread;
 	extract_place_open(&place, t->x);

@@ -1,8 +1,8 @@
 /*
- * layerpack_units.c - decoding the units of a layer with several threads
+ * unit_reader.c - decoding the units of a layer with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "layerpack_units.h"
+#include "lazy/unit_reader.h"
 
 #include "base/sys.h"
 
@@ -77,11 +77,11 @@ unit_map_close(struct unit_map *m)
 /* Reading them */
 
 int
-unit_reader_open(struct unit_reader *r, const struct layerpack_source *s)
+unit_reader_open(struct unit_reader *r, const struct layer *l,
+    const struct layer_blobs *blobs)
 {
-	*r = (struct unit_reader){ .l = s->l,
-		.blobs = blobs_file_blobs(s->blobs) };
-	return layer_decoder_open(&r->decoder, s->l);
+	*r = (struct unit_reader){ .l = l, .blobs = blobs };
+	return layer_decoder_open(&r->decoder, l);
 }
 
 void
@@ -93,7 +93,7 @@ unit_reader_close(struct unit_reader *r)
 }
 
 static int
-make_room(uint8_t **buf, size_t *cap, size_t size)
+reserve_buffer(uint8_t **buf, size_t *cap, size_t size)
 {
 	if (size <= *cap)
 		return 0;
@@ -104,7 +104,7 @@ make_room(uint8_t **buf, size_t *cap, size_t size)
 }
 
 static int
-fetch(struct unit_reader *r, uint32_t unit,
+fetch_unit(struct unit_reader *r, uint32_t unit,
     struct layer_range ranges[LAYER_RANGES_MAX])
 {
 	size_t count = layer_ranges(r->l, unit, ranges), size = 0;
@@ -112,7 +112,7 @@ fetch(struct unit_reader *r, uint32_t unit,
 
 	for (size_t i = 0; i < count; i++)
 		size += (size_t)ranges[i].length;
-	rc = make_room(&r->stored, &r->stored_cap, size + 1);
+	rc = reserve_buffer(&r->stored, &r->stored_cap, size + 1);
 	if (rc != 0)
 		return rc;
 	size = 0;
@@ -132,16 +132,14 @@ unit_read(struct unit_reader *r, uint32_t unit)
 	struct layer_range ranges[LAYER_RANGES_MAX];
 	size_t count;
 	const struct layer_unit *units = layer_units(r->l, &count);
-	int rc = make_room(&r->content, &r->content_cap,
+	int rc = reserve_buffer(&r->content, &r->content_cap,
 	    (size_t)units[unit].content + 1);
 
 	r->why = "";
 	if (rc == 0)
-		rc = fetch(r, unit, ranges);
-	if (rc == 0)
-		rc = layer_decode(r->decoder, unit, ranges, r->content,
-		    &r->why);
-	return rc;
+		rc = fetch_unit(r, unit, ranges);
+	return rc != 0 ? rc : layer_decode(r->decoder, unit, ranges,
+	    r->content, &r->why);
 }
 
 unsigned

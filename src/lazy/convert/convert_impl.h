@@ -1,36 +1,28 @@
 /*
- * layerpack_image.h - declarations shared by the code that converts an image
+ * convert_impl.h - declarations shared by the code that converts images
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef COLDPRESS_LAYERPACK_IMAGE_H
-#define COLDPRESS_LAYERPACK_IMAGE_H
+#ifndef COLDPRESS_LAZY_CONVERT_IMPL_H
+#define COLDPRESS_LAZY_CONVERT_IMPL_H
 
-#include "layerpack_make.h"
+#include "lazy/convert/convert.h"
 
 #include "image/oci/oci_edit.h"
-#include "image/oci/oci_layout.h"
-#include "image/oci/oci_new.h"
 
 /* A converted layer, which may be part of several images. */
-struct image_layer {
+struct convert_layer {
 	struct oci_blob from, to;
 	char diff_id[OCI_HEX + 1];
 	struct pack_annotation annotations[PACK_ANNOTATIONS_MAX];
 	size_t annotation_count;
 };
 
-struct image {
-	struct layerpack *p;
-	struct pack_options pack;
-	struct progress progress;
-	char *path;			/* path of the layout */
-	const char *tag;		/* NULL: none was given */
-	int dir;
-	struct oci_new new;
-	struct image_layer *layers;
+struct convert {
+	const struct convert_options *o;
+	struct convert_result *result;
+	struct oci_document *index;	/* of the layout */
+	struct convert_layer *layers;
 	size_t layer_count, layer_cap;
-	uint64_t from_B, to_B;		/* total size of all layers */
-	size_t soci_count;		/* number of SOCI indices */
 };
 
 /* The type of an image's SOCI index, and the annotation that refers to it. */
@@ -38,24 +30,24 @@ struct image {
 #define SOCI_DIGEST "com.amazon.soci.index-digest"
 
 /* Reports why a part of the layout is invalid.  Returns rc. */
-int image_refuse(struct image *m, const char *what, int rc, const char *why);
+int convert_refuse(struct convert *c, const char *what, int rc, const char *why);
 
 /* Reports an error of editing a document, if rc is one, and returns rc. */
-int image_edited(struct image *m, int rc);
+int convert_edited(struct convert *c, int rc);
 
 /*
  * Converts layer n of a manifest if it is a layer of files, and updates the
  * manifest and the config (NULL: none) to refer to the result.  Returns 0, or
  * -errno after reporting the error.
  */
-int image_convert_layer(struct image *m, struct oci_document *manifest,
+int convert_layer_of(struct convert *c, struct oci_document *manifest,
     size_t n, struct oci_document *config);
 
 /*
- * Keeps a layer unchanged.  *ztoc is set to its ztoc, which belongs to m, or to
+ * Keeps a layer unchanged.  *ztoc is set to its ztoc, which belongs to c, or to
  * NULL if there is none.  Returns 0, or -errno after reporting the error.
  */
-int image_index_layer(struct image *m, const struct oci_descriptor *x,
+int convert_index_layer(struct convert *c, const struct oci_descriptor *x,
     const struct oci_blob **ztoc);
 
 /*
@@ -65,7 +57,7 @@ int image_index_layer(struct image *m, const struct oci_descriptor *x,
  * the image and its SOCI index.  Returns 0, or -errno after reporting the
  * error.
  */
-int image_add_soci(struct image *m, struct oci_document *index, size_t n,
+int convert_add_soci(struct convert *c, struct oci_document *index, size_t n,
     struct oci_document *manifest, const struct oci_descriptor *x,
     bool in_index);
 
@@ -74,7 +66,7 @@ int image_add_soci(struct image *m, struct oci_document *index, size_t n,
  * to, all references to a SOCI index that is not kept.  Returns 0, or -errno
  * after reporting the error.
  */
-int image_forget_soci(struct image *m, struct oci_document *index, size_t n,
+int convert_forget_soci(struct convert *c, struct oci_document *index, size_t n,
     struct oci_document *child);
 
 /*
@@ -82,14 +74,14 @@ int image_forget_soci(struct image *m, struct oci_document *index, size_t n,
  * and write a document to the new layout.  They return 0, or -errno after
  * reporting the error.
  */
-int image_read_document(struct image *m, const struct oci_blob *b,
+int convert_read_document(struct convert *c, const struct oci_blob *b,
     struct oci_document **d);
-int image_write_document(struct image *m, const struct oci_document *d,
+int convert_write_document(struct convert *c, const struct oci_document *d,
     struct oci_blob *b);
-int image_write_text(struct image *m, const char *text, size_t len,
+int convert_write_text(struct convert *c, const char *text, size_t len,
     struct oci_blob *b);
 
 /* Copies a blob.  Returns 0, or -errno after reporting the error. */
-int image_copy(struct image *m, const struct oci_blob *b);
+int convert_copy(struct convert *c, const struct oci_blob *b);
 
 #endif

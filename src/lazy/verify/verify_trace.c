@@ -1,12 +1,12 @@
 /*
- * layerpack_verify_trace.c - comparing a layer's trace with its files
+ * verify_trace.c - comparing a layer's trace with its files
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The pieces of a trace are in startup order, and comparing them in that order
  * would require decoding the same units repeatedly.  Therefore they are stored
  * in an unnamed file, and compared in the order of the archive.
  */
-#include "layerpack_verify.h"
+#include "verify_impl.h"
 
 #include "base/array.h"
 #include "base/fdio.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct piece {
+struct trace_piece {
 	uint32_t entry;
 	uint32_t length;
 	uint64_t offset;		/* offset in the layer's file */
@@ -26,22 +26,22 @@ struct piece {
 
 enum { PART = 1 << 20 };
 
-struct trace {
+struct spooled_trace {
 	const struct layer_blobs *blobs;
 	struct layer_range stored;	/* range not yet read */
 	uint8_t *part;
 	int fd;
-	struct piece *pieces;
+	struct trace_piece *pieces;
 	size_t count, cap, longest;
 	uint64_t end;
 	uint8_t *buf;
 };
 
 static int
-take(void *arg, size_t entry, uint64_t offset, const void *data,
+spool_piece(void *arg, size_t entry, uint64_t offset, const void *data,
     size_t length)
 {
-	struct trace *t = arg;
+	struct spooled_trace *t = arg;
 	void *pieces = t->pieces;
 	int rc = array_grow(&pieces, t->count, &t->cap, sizeof(*t->pieces));
 
@@ -50,7 +50,7 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 		rc = fdio_write(t->fd, data, length);
 	if (rc != 0)
 		return rc;
-	t->pieces[t->count++] = (struct piece){ .entry = (uint32_t)entry,
+	t->pieces[t->count++] = (struct trace_piece){ .entry = (uint32_t)entry,
 		.length = (uint32_t)length, .offset = offset, .at = t->end };
 	t->end += length;
 	if (length > t->longest)
@@ -60,20 +60,19 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 
 /* Reports a trace that readers would not use. */
 static int
-refuse(struct verify *v, int rc)
+refuse_trace(struct verify *v, int rc)
 {
 	if (rc != -EBADMSG && rc != -EFBIG)
 		return rc;
-	msg_error(&v->p->msg, "%s: the trace is %s", v->p->o.source,
-	    rc == -EFBIG ? "larger than readers accept" :
-	    "damaged or does not fit the index");
+	verify_fault(v, "the trace is %s", rc == -EFBIG ?
+	    "larger than readers accept" : "damaged or does not fit the index");
 	return 0;
 }
 
 static ssize_t
-next(void *arg, const uint8_t **data)
+read_trace(void *arg, const uint8_t **data)
 {
-	struct trace *t = arg;
+	struct spooled_trace *t = arg;
 	struct layer_range r = { .offset = t->stored.offset, .buf = t->part,
 		.length = t->stored.length < PART ? t->stored.length : PART };
 	int rc = t->blobs->read(t->blobs->arg, &r, 1);
@@ -86,15 +85,15 @@ next(void *arg, const uint8_t **data)
 
 /* Decodes the trace into the file. */
 static int
-load(struct verify *v, struct trace *t)
+spool_trace(struct verify *v, struct spooled_trace *t)
 {
-	const struct layer_trace_io io = { .next = next, .take = take,
+	const struct layer_trace_io io = { .next = read_trace, .take = spool_piece,
 		.arg = t };
 	int rc;
 
-	t->blobs = blobs_file_blobs(v->s.blobs);
+	t->blobs = v->blobs;
 	t->part = sys_malloc(PART);
-	rc = t->part == NULL ? -ENOMEM : layer_trace_decode(v->s.l, &io);
+	rc = t->part == NULL ? -ENOMEM : layer_trace_decode(v->l, &io);
 	sys_free(t->part);
 	return rc;
 }
@@ -102,9 +101,9 @@ load(struct verify *v, struct trace *t)
 /* Comparing */
 
 static int
-by_place(const void *a, const void *b)
+by_entry(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct trace_piece *x = a, *y = b;
 
 	if (x->entry != y->entry)
 		return x->entry > y->entry ? 1 : -1;
@@ -113,9 +112,9 @@ by_place(const void *a, const void *b)
 
 /* Compares piece i; only the first difference in a file is reported. */
 static int
-compare(struct verify *v, struct trace *t, size_t i, uint32_t *reported)
+compare_piece(struct verify *v, struct spooled_trace *t, size_t i, uint32_t *reported)
 {
-	const struct piece *p = &t->pieces[i];
+	const struct trace_piece *p = &t->pieces[i];
 	const struct layer_entry *e = &v->entries[p->entry];
 	size_t run = layer_find_run(e, p->offset);
 	ssize_t n = fdio_pread(t->fd, t->buf, p->length, (off_t)p->at);
@@ -126,26 +125,25 @@ compare(struct verify *v, struct trace *t, size_t i, uint32_t *reported)
 	    *reported == p->entry)
 		return 0;
 	*reported = p->entry;
-	msg_error(&v->p->msg, "%s: %s: the trace differs from the file in the "
-	    "%" PRIu32 " bytes at offset %" PRIu64,
-	    v->p->o.source, e->path, p->length, p->offset);
+	verify_fault(v, "%s: the trace differs from the file in the %" PRIu32
+	    " bytes at offset %" PRIu64, e->path, p->length, p->offset);
 	return 0;
 }
 
 static int
-compare_all(struct verify *v, struct trace *t)
+compare_trace(struct verify *v, struct spooled_trace *t)
 {
 	uint32_t reported = UINT32_MAX;
 	int rc = 0;
 
 	if (t->count == 0)
 		return 0;
-	qsort(t->pieces, t->count, sizeof(*t->pieces), by_place);
+	qsort(t->pieces, t->count, sizeof(*t->pieces), by_entry);
 	t->buf = sys_malloc(t->longest);
 	if (t->buf == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < t->count; i++)
-		rc = compare(v, t, i, &reported);
+		rc = compare_piece(v, t, i, &reported);
 	sys_free(t->buf);
 	return rc;
 }
@@ -153,18 +151,13 @@ compare_all(struct verify *v, struct trace *t)
 int
 verify_trace(struct verify *v)
 {
-	struct trace t = { .fd = v->trace };
+	struct spooled_trace t = { .fd = v->o->spool };
 	int rc;
 
-	if (!layer_trace(v->s.l, &t.stored))
+	if (t.fd < 0 || !layer_trace(v->l, &t.stored))
 		return 0;
-	if (t.fd < 0) {
-		msg_error(&v->p->msg, "%s: %s", layerpack_tmpdir(v->p),
-		    strerror(-t.fd));
-		return 0;
-	}
-	rc = load(v, &t);
-	rc = rc != 0 ? refuse(v, rc) : compare_all(v, &t);
+	rc = spool_trace(v, &t);
+	rc = rc != 0 ? refuse_trace(v, rc) : compare_trace(v, &t);
 	sys_free(t.pieces);
 	return rc;
 }

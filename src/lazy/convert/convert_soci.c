@@ -1,11 +1,11 @@
 /*
- * layerpack_image_soci.c - adding a SOCI index to an unchanged image
+ * convert_soci.c - adding a SOCI index to an unchanged image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: the package soci in awslabs/soci-snapshotter 0.11.1, "Convert" and
  * "MarshalIndex"; the documents are described in doc/layers.md.
  */
-#include "layerpack_image.h"
+#include "convert_impl.h"
 
 #include "base/sys.h"
 
@@ -29,29 +29,29 @@ static const char oci_index[] = "{\"schemaVersion\":2,"
     "\"mediaType\":\"" OCI_TYPE "index.v1+json\",\"manifests\":[]}";
 
 static int
-new_document(struct image *m, const char *text, struct oci_document **d)
+new_document(struct convert *c, const char *text, struct oci_document **d)
 {
 	char why[OCI_WHY];
 	int rc = oci_parse(d, text, strlen(text), why);
 
-	return rc == 0 ? 0 : image_refuse(m, m->p->o.image, rc,
+	return rc == 0 ? 0 : convert_refuse(c, c->o->new_path, rc,
 	    strerror(-rc));
 }
 
 int
-image_forget_soci(struct image *m, struct oci_document *index, size_t n,
+convert_forget_soci(struct convert *c, struct oci_document *index, size_t n,
     struct oci_document *child)
 {
 	int rc = oci_annotate(index, OCI_MANIFESTS, n, SOCI_DIGEST, NULL);
 
 	if (rc == 0)
 		rc = oci_annotate(child, OCI_SELF, 0, SOCI_DIGEST, NULL);
-	return image_edited(m, rc);
+	return convert_edited(c, rc);
 }
 
 /* Adds a layer's ztoc to the SOCI index. */
 static int
-add_ztoc(struct image *m, struct oci_document *soci,
+add_ztoc(struct convert *c, struct oci_document *soci,
     const struct oci_descriptor *layer, const struct oci_blob *ztoc)
 {
 	char digest[8 + OCI_HEX];
@@ -65,11 +65,11 @@ add_ztoc(struct image *m, struct oci_document *soci,
 	if (rc == 0)
 		rc = oci_annotate(soci, OCI_LAYERS, n,
 		    SOCI "image-layer-mediaType", layer->media_type);
-	return image_edited(m, rc);
+	return convert_edited(c, rc);
 }
 
 static int
-convert_layers(struct image *m, struct oci_document *manifest,
+index_layers(struct convert *c, struct oci_document *manifest,
     struct oci_document *soci)
 {
 	for (size_t n = 0; n < oci_count(manifest, OCI_LAYERS); n++) {
@@ -79,10 +79,10 @@ convert_layers(struct image *m, struct oci_document *manifest,
 		int rc = oci_get(manifest, OCI_LAYERS, n, &x, why);
 
 		if (rc != 0)
-			return image_refuse(m, "a manifest", rc, why);
-		rc = image_index_layer(m, &x, &ztoc);
+			return convert_refuse(c, "a manifest", rc, why);
+		rc = convert_index_layer(c, &x, &ztoc);
 		if (rc == 0 && ztoc != NULL)
-			rc = add_ztoc(m, soci, &x, ztoc);
+			rc = add_ztoc(c, soci, &x, ztoc);
 		if (rc != 0)
 			return rc;
 	}
@@ -91,18 +91,18 @@ convert_layers(struct image *m, struct oci_document *manifest,
 
 /* Writes the SOCI index, and adds a reference to it to the manifest. */
 static int
-write_soci(struct image *m, const struct oci_document *soci,
+write_soci(struct convert *c, const struct oci_document *soci,
     struct oci_document *manifest, struct oci_blob *made)
 {
 	char digest[8 + OCI_HEX];
 	struct oci_blob empty;
-	int rc = image_write_text(m, "{}", 2, &empty);
+	int rc = convert_write_text(c, "{}", 2, &empty);
 
 	if (rc == 0)
-		rc = image_write_document(m, soci, made);
+		rc = convert_write_document(c, soci, made);
 	if (rc != 0)
 		return rc;
-	m->soci_count++;
+	c->result->soci++;
 	snprintf(digest, sizeof(digest), "sha256:%s", made->hex);
 	/* registries may refuse a mixture of Docker and OCI types */
 	rc = oci_set_text(manifest, OCI_SELF, 0, "mediaType",
@@ -112,7 +112,7 @@ write_soci(struct image *m, const struct oci_document *soci,
 		    OCI_TYPE "config.v1+json");
 	if (rc == 0)
 		rc = oci_annotate(manifest, OCI_SELF, 0, SOCI_DIGEST, digest);
-	return image_edited(m, rc);
+	return convert_edited(c, rc);
 }
 
 /*
@@ -120,7 +120,7 @@ write_soci(struct image *m, const struct oci_document *soci,
  * descriptors of images.
  */
 static int
-list_soci(struct image *m, struct oci_document *index,
+list_soci(struct convert *c, struct oci_document *index,
     const struct oci_blob *soci, const struct oci_blob *manifest,
     const struct oci_descriptor *x)
 {
@@ -138,12 +138,12 @@ list_soci(struct image *m, struct oci_document *index,
 	if (rc == 0)
 		rc = oci_set_text(index, OCI_MANIFESTS, n, "artifactType",
 		    SOCI_TYPE);
-	return image_edited(m, rc);
+	return convert_edited(c, rc);
 }
 
 /* Updates descriptor n to refer to the manifest and its SOCI index. */
 static int
-list_image(struct image *m, struct oci_document *index, size_t n,
+list_image(struct convert *c, struct oci_document *index, size_t n,
     const struct oci_blob *manifest, const struct oci_blob *soci,
     const struct oci_descriptor *platform)
 {
@@ -157,7 +157,7 @@ list_image(struct image *m, struct oci_document *index, size_t n,
 		    digest);
 	if (rc == 0 && platform != NULL)
 		rc = oci_set_platform(index, OCI_MANIFESTS, n, platform);
-	return image_edited(m, rc);
+	return convert_edited(c, rc);
 }
 
 /*
@@ -165,7 +165,7 @@ list_image(struct image *m, struct oci_document *index, size_t n,
  * platform, whose strings belong to *config.
  */
 static int
-keep_config(struct image *m, const struct oci_document *manifest,
+keep_config(struct convert *c, const struct oci_document *manifest,
     struct oci_document **config, struct oci_descriptor *platform)
 {
 	struct oci_descriptor x;
@@ -173,12 +173,12 @@ keep_config(struct image *m, const struct oci_document *manifest,
 	int rc = oci_get(manifest, NULL, 0, &x, why);
 
 	if (rc != 0)
-		return rc == -ENOENT ? 0 : image_refuse(m, "a manifest", rc,
+		return rc == -ENOENT ? 0 : convert_refuse(c, "a manifest", rc,
 		    why);
 	if (oci_is_config(x.media_type))
-		rc = image_read_document(m, &x.blob, config);
+		rc = convert_read_document(c, &x.blob, config);
 	if (rc == 0)
-		rc = image_copy(m, &x.blob);
+		rc = convert_copy(c, &x.blob);
 	if (rc == 0 && *config != NULL)
 		oci_config_platform(*config, platform);
 	return rc;
@@ -189,7 +189,7 @@ keep_config(struct image *m, const struct oci_document *manifest,
  * descriptors.
  */
 static int
-write_both(struct image *m, struct oci_document *index, size_t n,
+write_both(struct convert *c, struct oci_document *index, size_t n,
     struct oci_document *manifest, const struct oci_document *soci,
     const struct oci_descriptor *x, const struct oci_descriptor *platform)
 {
@@ -198,19 +198,19 @@ write_both(struct image *m, struct oci_document *index, size_t n,
 	int rc;
 
 	if (oci_count(soci, OCI_LAYERS) == 0) {
-		rc = image_forget_soci(m, index, n, manifest);
+		rc = convert_forget_soci(c, index, n, manifest);
 		if (rc == 0)
-			rc = image_write_document(m, manifest, &made);
-		return rc != 0 ? rc : image_edited(m, oci_set(index, OCI_MANIFESTS,
+			rc = convert_write_document(c, manifest, &made);
+		return rc != 0 ? rc : convert_edited(c, oci_set(index, OCI_MANIFESTS,
 		    n, &made, NULL));
 	}
-	rc = write_soci(m, soci, manifest, &about);
+	rc = write_soci(c, soci, manifest, &about);
 	if (rc == 0)
-		rc = image_write_document(m, manifest, &made);
+		rc = convert_write_document(c, manifest, &made);
 	if (rc == 0)
-		rc = list_soci(m, index, &about, &made, has_platform ? x :
+		rc = list_soci(c, index, &about, &made, has_platform ? x :
 		    platform);
-	return rc != 0 ? rc : list_image(m, index, n, &made, &about,
+	return rc != 0 ? rc : list_image(c, index, n, &made, &about,
 	    has_platform ? NULL : platform);
 }
 
@@ -219,20 +219,20 @@ write_both(struct image *m, struct oci_document *index, size_t n,
  * contents x, refers.
  */
 static int
-convert(struct image *m, struct oci_document *index, size_t n,
+index_image(struct convert *c, struct oci_document *index, size_t n,
     struct oci_document *manifest, const struct oci_descriptor *x)
 {
 	struct oci_document *soci = NULL, *config = NULL;
 	struct oci_descriptor platform = { .os = "", .architecture = "",
 		.variant = "" };
-	int rc = new_document(m, soci_index, &soci);
+	int rc = new_document(c, soci_index, &soci);
 
 	if (rc == 0)
-		rc = convert_layers(m, manifest, soci);
+		rc = index_layers(c, manifest, soci);
 	if (rc == 0)
-		rc = keep_config(m, manifest, &config, &platform);
+		rc = keep_config(c, manifest, &config, &platform);
 	if (rc == 0)
-		rc = write_both(m, index, n, manifest, soci, x, &platform);
+		rc = write_both(c, index, n, manifest, soci, x, &platform);
 	oci_free(config);
 	oci_free(soci);
 	return rc;
@@ -243,32 +243,32 @@ convert(struct image *m, struct oci_document *index, size_t n,
  * in the layout with this index.
  */
 static int
-convert_alone(struct image *m, struct oci_document *layout, size_t n,
+index_alone(struct convert *c, struct oci_document *layout, size_t n,
     struct oci_document *manifest, const struct oci_descriptor *x)
 {
 	struct oci_document *index = NULL;
 	struct oci_blob made;
-	int rc = new_document(m, oci_index, &index);
+	int rc = new_document(c, oci_index, &index);
 
 	if (rc == 0)
-		rc = image_edited(m, oci_add(index, OCI_MANIFESTS, &x->blob,
+		rc = convert_edited(c, oci_add(index, OCI_MANIFESTS, &x->blob,
 		    x->media_type));
 	if (rc == 0)
-		rc = convert(m, index, 0, manifest, x);
+		rc = index_image(c, index, 0, manifest, x);
 	if (rc == 0)
-		rc = image_write_document(m, index, &made);
+		rc = convert_write_document(c, index, &made);
 	if (rc == 0)
-		rc = image_edited(m, oci_set(layout, OCI_MANIFESTS, n, &made,
+		rc = convert_edited(c, oci_set(layout, OCI_MANIFESTS, n, &made,
 		    OCI_TYPE "index.v1+json"));
 	oci_free(index);
 	return rc;
 }
 
 int
-image_add_soci(struct image *m, struct oci_document *index, size_t n,
+convert_add_soci(struct convert *c, struct oci_document *index, size_t n,
     struct oci_document *manifest, const struct oci_descriptor *x,
     bool in_index)
 {
-	return in_index ? convert(m, index, n, manifest, x) :
-	    convert_alone(m, index, n, manifest, x);
+	return in_index ? index_image(c, index, n, manifest, x) :
+	    index_alone(c, index, n, manifest, x);
 }

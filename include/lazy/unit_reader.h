@@ -1,11 +1,11 @@
 /*
- * layerpack_units.h - decoding the units of a layer with several threads
+ * unit_reader.h - decoding the units of a layer with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef COLDPRESS_LAYERPACK_UNITS_H
-#define COLDPRESS_LAYERPACK_UNITS_H
+#ifndef COLDPRESS_LAZY_UNIT_READER_H
+#define COLDPRESS_LAZY_UNIT_READER_H
 
-#include "layerpack.h"
+#include "lazy/layer.h"
 
 /* A run, and the entry that contains it. */
 struct unit_run {
@@ -36,7 +36,8 @@ struct unit_reader {
 };
 
 /* Returns 0 or -ENOMEM; must be closed even after an error. */
-int unit_reader_open(struct unit_reader *r, const struct layerpack_source *s);
+int unit_reader_open(struct unit_reader *r, const struct layer *l,
+    const struct layer_blobs *blobs);
 void unit_reader_close(struct unit_reader *r);
 
 /*

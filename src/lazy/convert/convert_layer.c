@@ -1,18 +1,19 @@
 /*
- * layerpack_image_layer.c - converting a layer of an OCI image
+ * convert_layer.c - converting a layer of an OCI image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: OCI image specification 1.1, "Image Layer Filesystem Changeset";
  * Docker's "Image Manifest Version 2, Schema 2", which does not support zstd.
  */
-#include "layerpack_image.h"
+#include "convert_impl.h"
 
 #include "base/array.h"
 #include "base/hex.h"
+#include "base/output.h"
+#include "base/progress.h"
 #include "base/sys.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -49,68 +50,42 @@ enum { STALE = sizeof(stale) / sizeof(stale[0]) };
 
 /* Converting */
 
-static int
-pack(struct image *m, int in, struct output *o, const struct oci_blob *from,
-    struct pack_result *r)
-{
-	char why[LAYER_WHY];
-	int rc;
-
-	progress_start(&m->progress, STDERR_FILENO, from->size,
-	    m->p->msg.quiet);
-	rc = pack_layer(&m->pack, in, o->fd, r, why);
-	progress_erase(&m->progress);
-	if (rc == 0 || (rc == -EINVAL && m->pack.kind == LAYER_ZTOC)) {
-		if (rc != 0)
-			msg_warn(&m->p->msg, "%s: no ztoc created: %s",
-			    from->hex, why);
-		return rc;
-	}
-	return image_refuse(m, from->hex, rc, why);
-}
-
-static void
-take_result(struct image *m, struct image_layer *l,
-    const struct pack_result *r)
-{
-	hex_write(l->to.hex, r->blob_digest, LAYER_DIGEST);
-	l->to.size = r->blob_size;
-	hex_write(l->diff_id, r->content_digest, LAYER_DIGEST);
-	l->annotation_count = pack_annotations(&m->pack, r, l->annotations);
-	m->from_B += l->from.size;
-	m->to_B += l->to.size;
-	if (m->p->msg.verbose > 0)
-		msg_note(&m->p->msg, "%s: %llu bytes, %s %llu in %llu %s",
-		    l->from.hex, (unsigned long long)l->from.size,
-		    m->pack.kind == LAYER_ZTOC ? "with a ztoc of" : "now",
-		    (unsigned long long)l->to.size,
-		    (unsigned long long)r->units,
-		    m->pack.kind == LAYER_ZTOC ? "spans" : "units");
-}
-
 /* Packs the blob open at `in`. */
 static int
-convert(struct image *m, int in, struct image_layer *l)
+make_layer(struct convert *c, int in, struct convert_layer *l)
 {
+	const struct pack_options *pack = c->o->pack;
 	struct pack_result r;
 	struct output o;
+	char why[LAYER_WHY];
 	int rc = oci_blob_verify(in, &l->from);
 
 	if (rc != 0)
-		return image_refuse(m, l->from.hex, rc, rc == -EBADMSG ?
+		return convert_refuse(c, l->from.hex, rc, rc == -EBADMSG ?
 		    OCI_NOT_ITS : strerror(-rc));
-	rc = oci_new_begin(&m->new, &o);
+	rc = oci_new_begin(c->o->new, &o);
 	if (rc != 0)
-		return image_refuse(m, m->p->o.image, rc, strerror(-rc));
-	rc = pack(m, in, &o, &l->from, &r);
+		return convert_refuse(c, c->o->new_path, rc, strerror(-rc));
+	progress_start(pack->progress, STDERR_FILENO, l->from.size,
+	    c->o->quiet);
+	rc = pack_layer(pack, in, o.fd, &r, why);
+	progress_erase(pack->progress);
 	if (rc != 0) {
 		output_abort(&o);
+		if (rc != -EINVAL || pack->kind != LAYER_ZTOC)
+			return convert_refuse(c, l->from.hex, rc, why);
+		c->o->report(c->o->arg, false, l->from.hex, why);
 		return rc;
 	}
-	take_result(m, l, &r);
-	layerpack_warn(m->p, l->from.hex, l->to.hex, &r);
-	rc = oci_new_end(&m->new, &o, &l->to);
-	return rc == 0 ? 0 : image_refuse(m, m->p->o.image, rc,
+	hex_write(l->to.hex, r.blob_digest, LAYER_DIGEST);
+	l->to.size = r.blob_size;
+	hex_write(l->diff_id, r.content_digest, LAYER_DIGEST);
+	l->annotation_count = pack_annotations(pack, &r, l->annotations);
+	c->result->from_B += l->from.size;
+	c->result->to_B += l->to.size;
+	c->o->made(c->o->arg, &l->from, &l->to, &r);
+	rc = oci_new_end(c->o->new, &o, &l->to);
+	return rc == 0 ? 0 : convert_refuse(c, c->o->new_path, rc,
 	    strerror(-rc));
 }
 
@@ -118,30 +93,30 @@ convert(struct image *m, int in, struct image_layer *l)
  * Returns the converted layer, which may already have been converted for
  * another image.  Returns NULL after an error.
  */
-static const struct image_layer *
-find_layer(struct image *m, const struct oci_blob *b, int *rc)
+static const struct convert_layer *
+find_layer(struct convert *c, const struct oci_blob *b, int *rc)
 {
-	void *layers = m->layers;
-	struct image_layer *l;
+	void *layers = c->layers;
+	struct convert_layer *l;
 	int fd;
 
-	for (size_t i = 0; i < m->layer_count; i++)
-		if (strcmp(m->layers[i].from.hex, b->hex) == 0)
-			return &m->layers[i];
-	*rc = array_grow(&layers, m->layer_count, &m->layer_cap, sizeof(*l));
-	m->layers = layers;
-	fd = *rc != 0 ? *rc : oci_blob_open(m->dir, b);
+	for (size_t i = 0; i < c->layer_count; i++)
+		if (strcmp(c->layers[i].from.hex, b->hex) == 0)
+			return &c->layers[i];
+	*rc = array_grow(&layers, c->layer_count, &c->layer_cap, sizeof(*l));
+	c->layers = layers;
+	fd = *rc != 0 ? *rc : oci_blob_open(c->o->dir, b);
 	if (fd < 0) {
-		*rc = image_refuse(m, b->hex, fd, strerror(-fd));
+		*rc = convert_refuse(c, b->hex, fd, strerror(-fd));
 		return NULL;
 	}
-	l = &m->layers[m->layer_count];
-	*l = (struct image_layer){ .from = *b };
-	*rc = convert(m, fd, l);
+	l = &c->layers[c->layer_count];
+	*l = (struct convert_layer){ .from = *b };
+	*rc = make_layer(c, fd, l);
 	sys_close(fd);
 	if (*rc != 0)
 		return NULL;
-	m->layer_count++;
+	c->result->layers = ++c->layer_count;
 	return l;
 }
 
@@ -149,7 +124,7 @@ find_layer(struct image *m, const struct oci_blob *b, int *rc)
 
 static int
 refer(struct oci_document *manifest, size_t n, struct oci_document *config,
-    const struct image_layer *l, const char *type)
+    const struct convert_layer *l, const char *type)
 {
 	int rc = oci_set(manifest, OCI_LAYERS, n, &l->to, type);
 
@@ -164,12 +139,12 @@ refer(struct oci_document *manifest, size_t n, struct oci_document *config,
 
 /* Returns the new media type, or NULL if `type` is not a layer of files. */
 static const char *
-new_type(const struct image *m, const char *type, bool *refused)
+new_type(const struct convert *c, const char *type, bool *refused)
 {
 	*refused = false;
 	for (size_t i = 0; i < TYPES; i++)
 		if (strcmp(types[i].from, type) == 0) {
-			const char *to = m->pack.kind == LAYER_ZSTD_CHUNKED ?
+			const char *to = c->o->pack->kind == LAYER_ZSTD_CHUNKED ?
 			    types[i].zstd : types[i].gzip;
 
 			*refused = to == NULL;
@@ -179,10 +154,10 @@ new_type(const struct image *m, const char *type, bool *refused)
 }
 
 int
-image_convert_layer(struct image *m, struct oci_document *manifest, size_t n,
+convert_layer_of(struct convert *c, struct oci_document *manifest, size_t n,
     struct oci_document *config)
 {
-	const struct image_layer *l;
+	const struct convert_layer *l;
 	struct oci_descriptor x;
 	char why[OCI_WHY];
 	const char *type;
@@ -190,44 +165,44 @@ image_convert_layer(struct image *m, struct oci_document *manifest, size_t n,
 	int rc = oci_get(manifest, OCI_LAYERS, n, &x, why);
 
 	if (rc != 0)
-		return image_refuse(m, "a manifest", rc, why);
-	type = new_type(m, x.media_type, &refused);
+		return convert_refuse(c, "a manifest", rc, why);
+	type = new_type(c, x.media_type, &refused);
 	if (refused)
-		return image_refuse(m, x.blob.hex, -EINVAL, "Docker's "
+		return convert_refuse(c, x.blob.hex, -EINVAL, "Docker's "
 		    "manifests cannot contain zstd; skopeo copy --format oci "
 		    "converts them");
 	if (type == NULL)
-		return image_copy(m, &x.blob);
-	l = find_layer(m, &x.blob, &rc);
+		return convert_copy(c, &x.blob);
+	l = find_layer(c, &x.blob, &rc);
 	if (l == NULL)
 		return rc;
 	rc = refer(manifest, n, config, l, type);
-	return rc == 0 ? 0 : image_refuse(m, x.blob.hex, rc, rc == -EBADMSG ?
+	return rc == 0 ? 0 : convert_refuse(c, x.blob.hex, rc, rc == -EBADMSG ?
 	    "the config has no diff_id for the layer" : strerror(-rc));
 }
 
 /* Returns whether a SOCI index can contain a ztoc for the layer. */
 static bool
-is_indexable(const struct image *m, const struct oci_descriptor *x)
+is_indexable(const struct convert *c, const struct oci_descriptor *x)
 {
 	bool refused;
 
-	return x->blob.size >= m->p->o.make.min_layer &&
-	    new_type(m, x->media_type, &refused) != NULL &&
+	return x->blob.size >= c->o->min_layer &&
+	    new_type(c, x->media_type, &refused) != NULL &&
 	    strcmp(x->media_type, OCI_LAYER "+zstd") != 0;
 }
 
 int
-image_index_layer(struct image *m, const struct oci_descriptor *x,
+convert_index_layer(struct convert *c, const struct oci_descriptor *x,
     const struct oci_blob **ztoc)
 {
-	const struct image_layer *l;
-	int rc = image_copy(m, &x->blob);
+	const struct convert_layer *l;
+	int rc = convert_copy(c, &x->blob);
 
 	*ztoc = NULL;
-	if (rc != 0 || !is_indexable(m, x))
+	if (rc != 0 || !is_indexable(c, x))
 		return rc;
-	l = find_layer(m, &x->blob, &rc);
+	l = find_layer(c, &x->blob, &rc);
 	if (l != NULL)
 		*ztoc = &l->to;
 	return rc == -EINVAL ? 0 : rc;
