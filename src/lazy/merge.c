@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "base/sys.h"
+#include "image/oci/changes.h"
 #include "image/oci/whiteout.h"
 
 #include <errno.h>
@@ -18,12 +19,12 @@ struct merging {
 	enum merge_mode mode;
 	uint16_t layer;
 	uint32_t bottom;		/* index of this layer's first node */
-	bool cleared;			/* this layer has cleared the root */
+	struct oci_changes *changes;
 	char *why;
 };
 
 static int
-refuse(struct merging *m, const char *path, const char *what)
+refuse_layer(struct merging *m, const char *path, const char *what)
 {
 	snprintf(m->why, LAYER_WHY, "layer %u: %.120s: %s", m->layer + 1U,
 	    path, what);
@@ -42,7 +43,7 @@ merge_type(const struct merge_node *n)
 
 /* Returns the node of a path of len bytes, or MERGE_NONE. */
 static int64_t
-walk(const struct merge *t, const char *path, size_t len)
+walk_path(const struct merge *t, const char *path, size_t len)
 {
 	int64_t node = MERGE_ROOT;
 	const char *end = path + len;
@@ -83,7 +84,7 @@ make_dir(struct merging *m, uint32_t parent, const char *name, size_t n,
 	if (node >= 0) {
 		opaque = m->t->nodes[node].whiteout;
 		if ((uint32_t)node >= m->bottom && !opaque)
-			return refuse(m, path, "one of its parents is not a "
+			return refuse_layer(m, path, "one of its parents is not a "
 			    "directory");
 		merge_remove(m->t, (uint32_t)node);
 	}
@@ -113,46 +114,26 @@ make_parent(struct merging *m, const char *path)
 
 /* Whiteouts */
 
-/* Removes the names of lower layers from a directory. */
-static int
-clear(struct merging *m, uint32_t dir)
+static uint32_t
+node_at(void *arg, const char *path)
 {
-	/* do not repeat this for a second whiteout */
-	if (dir >= m->bottom || (dir == MERGE_ROOT && m->cleared))
-		return 0;
-	m->cleared = m->cleared || dir == MERGE_ROOT;
-	return merge_empty(m->t, dir);
+	int64_t node = walk_path(arg, path, strlen(path));
+
+	return node < 0 ? OCI_NOWHERE : (uint32_t)node;
 }
 
-/*
- * Returns whether a whiteout may have this name: names that begin with ".wh."
- * are aufs metadata, and "."  and ".."  are not names in a directory.
- */
-static bool
-is_removable(const char *name)
+static uint32_t
+parent_of(void *arg, uint32_t node)
 {
-	return *name != '\0' && !path_is_dots(name) &&
-	    !whiteout_has_prefix(name);
+	const struct merge *t = arg;
+
+	return t->gone[node] ? OCI_NOWHERE : t->nodes[node].parent;
 }
 
-static int
-apply_whiteout(struct merging *m, const struct layer_entry *e)
+static void
+remove_node(void *arg, uint32_t node)
 {
-	const char *name = path_name(e->path);
-	size_t dir_len = name == e->path ? 0 : (size_t)(name - e->path) - 1;
-	int64_t dir = walk(m->t, e->path, dir_len), node;
-
-	if (dir < 0)
-		return 0;
-	if (strcmp(name, WHITEOUT_OPAQUE) == 0)
-		return clear(m, (uint32_t)dir);
-	name += strlen(WHITEOUT_PREFIX);
-	if (!is_removable(name))
-		return 0;
-	node = merge_find(m->t, (uint32_t)dir, name, strlen(name));
-	if (node > MERGE_ROOT)
-		merge_remove(m->t, (uint32_t)node);
-	return 0;
+	merge_remove(arg, node);
 }
 
 /* For overlayfs, adds a node for the whiteout. */
@@ -168,8 +149,8 @@ add_whiteout(struct merging *m, const struct layer_entry *e)
 		m->t->nodes[dir].opaque = true;
 		return 0;
 	}
-	name += strlen(WHITEOUT_PREFIX);
-	if (!is_removable(name))
+	name = whiteout_removes(name);
+	if (name == NULL)
 		return 0;
 	node = merge_find(m->t, (uint32_t)dir, name, strlen(name));
 	if (node >= 0) {
@@ -197,7 +178,7 @@ is_whiteout(const struct layer_entry *e)
  * Returns the node for an entry: a new one, unless it is an existing directory.
  */
 static int64_t
-place(struct merging *m, const struct layer_entry *e)
+place_entry(struct merging *m, const struct layer_entry *e)
 {
 	const char *name = path_name(e->path);
 	int64_t dir, node;
@@ -205,7 +186,7 @@ place(struct merging *m, const struct layer_entry *e)
 
 	if (*e->path == '\0')
 		return e->type == TAR_DIR ? MERGE_ROOT :
-		    refuse(m, "/", "the root is not a directory");
+		    refuse_layer(m, "/", "the root is not a directory");
 	dir = make_parent(m, e->path);
 	if (dir < 0)
 		return dir;
@@ -226,7 +207,7 @@ place(struct merging *m, const struct layer_entry *e)
 static int
 add_entry(struct merging *m, const struct layer_entry *e)
 {
-	int64_t node = place(m, e);
+	int64_t node = place_entry(m, e);
 
 	if (node < 0)
 		return (int)node;
@@ -242,19 +223,19 @@ add_link(struct merging *m, const struct layer_entry *e)
 	char *path = strdup(e->link);
 	int rc = path == NULL ? -ENOMEM : path_clean(path);
 
-	to = rc == 0 ? walk(m->t, path, strlen(path)) : MERGE_NONE;
+	to = rc == 0 ? walk_path(m->t, path, strlen(path)) : MERGE_NONE;
 	free(path);
 	if (rc == -ENOMEM)
 		return rc;
 	if (to >= 0 && m->t->nodes[to].whiteout)
 		to = MERGE_NONE;
 	if (to < 0 || merge_type(&m->t->nodes[to]) == TAR_DIR)
-		return refuse(m, e->path, to < 0 ? "a hard link to a name "
+		return refuse_layer(m, e->path, to < 0 ? "a hard link to a name "
 		    "that does not exist" : "a hard link to a directory");
 	/* a hard link to itself */
-	if (to == walk(m->t, e->path, strlen(e->path)))
+	if (to == walk_path(m->t, e->path, strlen(e->path)))
 		return 0;
-	node = place(m, e);
+	node = place_entry(m, e);
 	if (node < 0)
 		return (int)node;
 	m->t->nodes[node].entry = m->t->nodes[to].entry;
@@ -271,18 +252,19 @@ add_layer(struct merging *m, const struct layer *l)
 	int rc = 0;
 
 	m->bottom = (uint32_t)m->t->count;
-	m->cleared = false;
-	for (size_t i = 0; rc == 0 && i < count; i++)
+	oci_changes_layer(m->changes, m->bottom);
+	for (size_t i = 0; rc >= 0 && i < count; i++)
 		if (is_whiteout(&e[i]))
 			rc = m->mode == MERGE_OVERLAY ?
-			    add_whiteout(m, &e[i]) : apply_whiteout(m, &e[i]);
-	for (size_t i = 0; rc == 0 && i < count; i++)
+			    add_whiteout(m, &e[i]) :
+			    oci_changes_whiteout(m->changes, e[i].path);
+	for (size_t i = 0; rc >= 0 && i < count; i++)
 		if (!is_whiteout(&e[i]) && e[i].type != TAR_HARDLINK)
 			rc = add_entry(m, &e[i]);
-	for (size_t i = 0; rc == 0 && i < count; i++)
+	for (size_t i = 0; rc >= 0 && i < count; i++)
 		if (!is_whiteout(&e[i]) && e[i].type == TAR_HARDLINK)
 			rc = add_link(m, &e[i]);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 int
@@ -291,22 +273,30 @@ merge_build(struct merge **out, struct layer *const *layers, size_t count,
 {
 	struct merge *t = sys_calloc(1, sizeof(*t));
 	struct merging m = { .t = t, .mode = mode, .why = why };
+	const struct oci_changes_tree tree = { .find = node_at,
+		.parent = parent_of, .remove = remove_node, .arg = t };
 	int64_t root = t == NULL ? -ENOMEM : merge_add(t, MERGE_ROOT, "");
-	int rc = root < 0 ? (int)root : count > UINT16_MAX ? -EFBIG : 0;
+	int rc = root < 0 ? (int)root : 0;
 
 	*why = '\0';
+	if (rc == 0 && count > UINT16_MAX)
+		rc = -EFBIG;
+	if (rc == 0)
+		rc = oci_changes_open(&m.changes, &tree);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		m.layer = (uint16_t)i;
 		rc = add_layer(&m, layers[i]);
 	}
+	oci_changes_close(m.changes);
 	if (rc == 0)
 		rc = merge_settle(t);
-	if (rc != 0 && *why == '\0')
-		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
-	if (rc != 0)
-		merge_free(t);
-	else
+	if (rc == 0) {
 		*out = t;
+		return 0;
+	}
+	if (*why == '\0')
+		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
+	merge_free(t);
 	return rc;
 }
 

@@ -39,12 +39,6 @@ int64_t merge_add(struct merge *t, uint32_t parent, const char *name);
 void merge_remove(struct merge *t, uint32_t node);
 
 /*
- * Removes everything below a directory, which gets a new number unless it is
- * the root.  Returns 0 or -errno.
- */
-int merge_empty(struct merge *t, uint32_t dir);
-
-/*
  * Numbers the remaining nodes, and sorts the children.  Returns 0 or -ENOMEM.
  */
 int merge_settle(struct merge *t);

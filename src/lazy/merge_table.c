@@ -103,27 +103,6 @@ merge_remove(struct merge *t, uint32_t node)
 	t->gone[node] = true;
 }
 
-int
-merge_empty(struct merge *t, uint32_t dir)
-{
-	struct merge_node old = t->nodes[dir];
-	int64_t node;
-
-	if (dir == MERGE_ROOT) {
-		for (size_t i = 1; i < t->count; i++)
-			if (t->nodes[i].parent == MERGE_ROOT)
-				t->gone[i] = true;
-		return 0;
-	}
-	t->gone[dir] = true;
-	node = merge_add(t, old.parent, old.name);
-	if (node < 0)
-		return (int)node;
-	t->nodes[node].entry = old.entry;
-	t->nodes[node].layer = old.layer;
-	return 0;
-}
-
 /* Settling */
 
 /*

@@ -9,7 +9,10 @@
 #ifndef COLDPRESS_WHITEOUT_H
 #define COLDPRESS_WHITEOUT_H
 
+#include "base/path.h"
+
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 
 #define WHITEOUT_PREFIX ".wh."
@@ -20,6 +23,19 @@ static inline bool
 whiteout_has_prefix(const char *name)
 {
 	return strncmp(name, WHITEOUT_PREFIX, strlen(WHITEOUT_PREFIX)) == 0;
+}
+
+/*
+ * Returns the name that a whiteout other than WHITEOUT_OPAQUE hides, or NULL if
+ * there can be none: names that begin with ".wh." are aufs metadata, and "." and
+ * ".." are not names in a directory.  Thread-safe.
+ */
+static inline const char *
+whiteout_removes(const char *name)
+{
+	name += strlen(WHITEOUT_PREFIX);
+	return *name == '\0' || path_is_dots(name) ||
+	    whiteout_has_prefix(name) ? NULL : name;
 }
 
 #endif

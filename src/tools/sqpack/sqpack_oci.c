@@ -221,7 +221,6 @@ oci_close(void *state)
 	sys_free(o->name);
 	sys_free(o->layers);
 	sys_free(o->ids);
-	sys_free(o->marks);
 	sys_free(o);
 }
 

@@ -7,6 +7,7 @@
 
 #include "sqpack_archive.h"
 
+#include "image/oci/changes.h"
 #include "image/oci/oci_layout.h"
 
 struct oci {
@@ -21,17 +22,10 @@ struct oci {
 	char *name;			/* for messages */
 	bool open;
 	struct archive archive;
-	uint32_t first_id;		/* ids from here on belong to this
-					 * layer */
-	/* by id: the first node of lower layers in a directory, and the next
-	 * one; 0: none; NULL until needed */
-	uint32_t *below, *beside;
 	/* all layers */
 	uint32_t *ids;			/* node of each entry */
 	size_t entries, cap;
-	uint32_t *marks;		/* by id: the last layer that contains
-					 * it, from 1 */
-	size_t mark_count;
+	struct oci_changes *changes;	/* while they are merged */
 	size_t next;			/* next entry, when reading data */
 	bool verified;			/* the blobs have been verified */
 	int failed;			/* -errno from handling a whiteout */
