@@ -34,6 +34,8 @@ if(COLDPRESS_LAYERPACK AND COLDWALK_BUILT AND YAJL_FOUND)
     else()
         get_target_property(sources layerpack SOURCES)
         list(FILTER sources EXCLUDE REGEX "layerpack_(cas_)?image")
+        # needed to merge layers, without JSON
+        target_sources(coldpress PRIVATE src/image/oci/changes.c)
         set_target_properties(layerpack PROPERTIES SOURCES "${sources}")
         list(APPEND lost "layerpack --image: COLDPRESS_OCI is OFF")
     endif()
