@@ -2,7 +2,7 @@
  * merge.c - merging the names of layers
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "merge_private.h"
+#include "lazy/merge_tree.h"
 
 #include "base/path.h"
 #include "base/sys.h"
@@ -115,7 +115,7 @@ make_parent(struct merging *m, const char *path)
 /* Whiteouts */
 
 static uint32_t
-node_at(void *arg, const char *path)
+merge_at(void *arg, const char *path)
 {
 	int64_t node = walk_path(arg, path, strlen(path));
 
@@ -123,7 +123,7 @@ node_at(void *arg, const char *path)
 }
 
 static uint32_t
-parent_of(void *arg, uint32_t node)
+merge_parent(void *arg, uint32_t node)
 {
 	const struct merge *t = arg;
 
@@ -131,7 +131,7 @@ parent_of(void *arg, uint32_t node)
 }
 
 static void
-remove_node(void *arg, uint32_t node)
+merge_drop(void *arg, uint32_t node)
 {
 	merge_remove(arg, node);
 }
@@ -205,7 +205,7 @@ place_entry(struct merging *m, const struct layer_entry *e)
 }
 
 static int
-add_entry(struct merging *m, const struct layer_entry *e)
+merge_entry(struct merging *m, const struct layer_entry *e)
 {
 	int64_t node = place_entry(m, e);
 
@@ -217,7 +217,7 @@ add_entry(struct merging *m, const struct layer_entry *e)
 }
 
 static int
-add_link(struct merging *m, const struct layer_entry *e)
+merge_link(struct merging *m, const struct layer_entry *e)
 {
 	int64_t to, node;
 	char *path = strdup(e->link);
@@ -245,7 +245,7 @@ add_link(struct merging *m, const struct layer_entry *e)
 }
 
 static int
-add_layer(struct merging *m, const struct layer *l)
+merge_layer(struct merging *m, const struct layer *l)
 {
 	size_t count;
 	const struct layer_entry *e = layer_entries(l, &count);
@@ -260,10 +260,10 @@ add_layer(struct merging *m, const struct layer *l)
 			    oci_changes_whiteout(m->changes, e[i].path);
 	for (size_t i = 0; rc >= 0 && i < count; i++)
 		if (!is_whiteout(&e[i]) && e[i].type != TAR_HARDLINK)
-			rc = add_entry(m, &e[i]);
+			rc = merge_entry(m, &e[i]);
 	for (size_t i = 0; rc >= 0 && i < count; i++)
 		if (!is_whiteout(&e[i]) && e[i].type == TAR_HARDLINK)
-			rc = add_link(m, &e[i]);
+			rc = merge_link(m, &e[i]);
 	return rc < 0 ? rc : 0;
 }
 
@@ -273,8 +273,8 @@ merge_build(struct merge **out, struct layer *const *layers, size_t count,
 {
 	struct merge *t = sys_calloc(1, sizeof(*t));
 	struct merging m = { .t = t, .mode = mode, .why = why };
-	const struct oci_changes_tree tree = { .find = node_at,
-		.parent = parent_of, .remove = remove_node, .arg = t };
+	const struct oci_changes_tree tree = { .find = merge_at,
+		.parent = merge_parent, .remove = merge_drop, .arg = t };
 	int64_t root = t == NULL ? -ENOMEM : merge_add(t, MERGE_ROOT, "");
 	int rc = root < 0 ? (int)root : 0;
 
@@ -285,7 +285,7 @@ merge_build(struct merge **out, struct layer *const *layers, size_t count,
 		rc = oci_changes_open(&m.changes, &tree);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		m.layer = (uint16_t)i;
-		rc = add_layer(&m, layers[i]);
+		rc = merge_layer(&m, layers[i]);
 	}
 	oci_changes_close(m.changes);
 	if (rc == 0)

@@ -247,7 +247,7 @@ change_dir(struct extract_place *p, const char *path, size_t len)
 
 /* Makes the directory of entry n the current one, and sets p->name. */
 static int
-enter(struct extract_place *p, size_t n)
+enter_dir_of(struct extract_place *p, size_t n)
 {
 	const char *path = p->x->s->path(p->x->s->arg, n, &p->text), *name;
 	int rc;
@@ -370,7 +370,7 @@ make_dirs(struct extract *x)
 		if (!get_entry(x, n, &e) || !S_ISDIR(e.mode) ||
 		    !has_parent(&p, n, &e))
 			continue;
-		rc = enter(&p, n);
+		rc = enter_dir_of(&p, n);
 		if (rc == -EISDIR) {
 			x->root_entry = n;
 			rc = x->o.made_root;
@@ -390,7 +390,7 @@ make_dirs(struct extract *x)
 static int
 create_file(struct extract_place *p, size_t n, const struct extract_entry *e)
 {
-	int fd = enter(p, n);
+	int fd = enter_dir_of(p, n);
 
 	if (fd == 0)
 		fd = node_file(p->fd, p->name, e->size, p->x->o.replace);
@@ -456,7 +456,7 @@ make_node(struct extract_place *p, size_t n, const struct extract_entry *e)
 			    "are skipped: only root can create them");
 		return;
 	}
-	rc = enter(p, n);
+	rc = enter_dir_of(p, n);
 	if (rc == 0)
 		rc = create_node(p, e);
 	if (rc != 0) {
@@ -528,9 +528,9 @@ make_links(struct extract *x)
 		if (state == EXTRACT_NEW || state == EXTRACT_FAILED ||
 		    !has_parent(&p, n, &e))
 			continue;
-		rc = enter(&p, n);
+		rc = enter_dir_of(&p, n);
 		if (rc == 0)
-			rc = enter(&of, e.file);
+			rc = enter_dir_of(&of, e.file);
 		if (rc == 0)
 			rc = node_link(of.fd, of.name, p.fd, p.name,
 			    x->o.replace);
@@ -563,7 +563,7 @@ extract_file_open(struct extract_place *p, size_t n)
 		return -1;
 	if (state_of(p->x, n) == EXTRACT_NEW)
 		return create_file(p, n, &e);
-	fd = enter(p, n);
+	fd = enter_dir_of(p, n);
 	if (fd == 0)
 		fd = node_reopen(p->fd, p->name);
 	if (fd >= 0)
@@ -611,7 +611,7 @@ remove_incomplete(struct extract *x)
 
 		if (state != EXTRACT_PARTIAL && state != EXTRACT_BROKEN)
 			continue;
-		rc = enter(&p, n);
+		rc = enter_dir_of(&p, n);
 		if (rc == 0)
 			rc = sys_unlinkat(p.fd, p.name, 0);
 		if (rc != 0)

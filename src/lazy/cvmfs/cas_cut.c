@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/sys.h"
-#include "lazy/pack_tree.h"
+#include "lazy/pack/pack_tree.h"
 
 #include <errno.h>
 

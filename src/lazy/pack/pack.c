@@ -4,13 +4,14 @@
  */
 #include "pack_impl.h"
 
+#include "base/base64.h"
+#include "base/fdio.h"
+#include "base/hex.h"
 #include "base/sys.h"
 #include "format/tar/tar_archive.h"
 #include "lazy/cvmfs/cas.h"
-#include "pack_compact.h"
 #include "pack_order.h"
-#include "pack_trace.h"
-#include "lazy/pack_tree.h"
+#include "lazy/pack/pack_tree.h"
 #include "pack_ztoc.h"
 
 #include <errno.h>
@@ -49,6 +50,57 @@ pack_chunk(const struct pack_options *o)
 	return f == NULL ? 0 : f->chunk;
 }
 
+/* The output */
+
+int
+pack_out_write(struct pack_out *out, const void *data, size_t len)
+{
+	int rc = digest_add(out->digest, data, len);
+
+	if (rc == 0 && out->also != NULL)
+		rc = digest_add(out->also, data, len);
+	out->at += len;
+	return rc != 0 ? rc : fdio_write(out->fd, data, len);
+}
+
+int
+pack_out_wrapped(struct pack *p, const void *data, size_t len)
+{
+	uint8_t around[TOC_WRAPPING_AROUND];
+	int rc;
+
+	p->wrapping->head(around, len);
+	rc = pack_out_write(&p->out, around, p->wrapping->before);
+	if (rc == 0)
+		rc = pack_out_write(&p->out, data, len);
+	p->wrapping->tail(around);
+	return rc != 0 ? rc : pack_out_write(&p->out, around,
+	    p->wrapping->after);
+}
+
+void
+pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST])
+{
+	char text[HEX_SHA256];
+
+	hex_write_sha256(text, digest);
+	strbuf_str(b, text);
+}
+
+void
+pack_put_base64(struct strbuf *b, const void *data, size_t len)
+{
+	char *to;
+
+	strbuf_char(b, '"');
+	to = strbuf_room(b, base64_len(len) + 1);
+	if (to == NULL)
+		return;
+	base64_write(to, data, len);
+	b->len += base64_len(len);
+	strbuf_char(b, '"');
+}
+
 int
 pack_run(struct pack *p, const struct pipeline_ops *ops, void *job)
 {
@@ -61,7 +113,7 @@ pack_run(struct pack *p, const struct pipeline_ops *ops, void *job)
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+fill_slot(void *job, struct input *in, struct slot *s)
 {
 	struct pack *p = job;
 	int rc = pack_cut_fill(p->cut, s, &p->batches[s->seq % p->slots]);
@@ -74,7 +126,7 @@ static int
 pack_units(struct pack *p, const struct pack_source *source)
 {
 	static const struct pipeline_ops ops = {
-		.fill = fill, .worker_open = pack_worker_open,
+		.fill = fill_slot, .worker_open = pack_worker_open,
 		.worker_close = pack_worker_close, .work = pack_work,
 		.join = pack_join,
 	};
@@ -153,16 +205,17 @@ pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest)
 /* Packing a layer */
 
 static int
-start(struct pack *p)
+open_pack(struct pack *p)
 {
 	int rc = digest_algo_open(&p->sha256, "sha256");
 
+	if (rc != 0)
+		return rc;
 	p->slots = pipeline_slots(p->o->threads);
 	p->batches = sys_calloc(p->slots, sizeof(*p->batches));
-	if (rc == 0 && p->batches == NULL)
-		rc = -ENOMEM;
-	if (rc == 0)
-		rc = digest_new(&p->content, p->sha256);
+	if (p->batches == NULL)
+		return -ENOMEM;
+	rc = digest_new(&p->content, p->sha256);
 	if (rc == 0)
 		rc = digest_new(&p->out.digest, p->sha256);
 	if (rc == 0)
@@ -176,8 +229,9 @@ start(struct pack *p)
 	return rc != 0 ? rc : pack_cut_open(&p->cut, p);
 }
 
+/* Writes what follows the archive, and completes the result. */
 static int
-end(struct pack *p)
+finish_pack(struct pack *p)
 {
 	uint8_t content[DIGEST_MAX], blob[DIGEST_MAX];
 	int rc = p->format->finish(p);
@@ -195,7 +249,7 @@ end(struct pack *p)
 }
 
 static void
-release(struct pack *p)
+close_pack(struct pack *p)
 {
 	pack_order_close(p->order);
 	pack_cut_close(p->cut);
@@ -228,17 +282,17 @@ pack_layer(const struct pack_options *o, int in, int out,
 	}
 	p.level = o->level >= 0 ? o->level : p.format->levels.usual;
 	p.chunk = pack_chunk(o);
-	rc = start(&p);
+	rc = open_pack(&p);
 	if (rc == 0 && o->order != NULL)
 		rc = pack_order_open(&p.order, o, in, why);
 	if (rc == 0)
 		rc = p.order == NULL ? pack_plain(&p, in, why) :
 		    pack_ordered(&p, p.order, why);
 	if (rc == 0)
-		rc = end(&p);
+		rc = finish_pack(&p);
 	if (rc != 0 && *why == '\0')
 		snprintf(why, LAYER_WHY, "%s", p.why != NULL ? p.why :
 		    strerror(-rc));
-	release(&p);
+	close_pack(&p);
 	return rc;
 }

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 static char *
-add(struct pack_annotation *a, size_t *n, const char *name)
+annotate(struct pack_annotation *a, size_t *n, const char *name)
 {
 	a[*n].name = name;
 	return a[(*n)++].value;
@@ -25,7 +25,7 @@ static void
 add_digest(struct pack_annotation *a, size_t *n, const char *name,
     const uint8_t digest[LAYER_DIGEST])
 {
-	hex_write_sha256(add(a, n, name), digest);
+	hex_write_sha256(annotate(a, n, name), digest);
 }
 
 /* "sha256:", 64 digits, ":", offset, ":", length */
@@ -37,7 +37,7 @@ add_compact(struct pack_annotation *a, size_t *n, const struct pack_result *r)
 	if (r->compact_length == 0)
 		return;
 	hex_write_sha256(digest, r->compact_digest);
-	snprintf(add(a, n, LAYER_COMPACT), PACK_ANNOTATION_B, "%s:%" PRIu64
+	snprintf(annotate(a, n, LAYER_COMPACT), PACK_ANNOTATION_B, "%s:%" PRIu64
 	    ":%" PRIu64, digest, r->compact_offset, r->compact_length);
 }
 
@@ -47,7 +47,7 @@ add_stargz(struct pack_annotation *a, size_t *n, const struct pack_result *r)
 {
 	add_digest(a, n, "containerd.io/snapshot/stargz/toc.digest",
 	    r->toc_digest);
-	snprintf(add(a, n, "io.containers.estargz.uncompressed-size"),
+	snprintf(annotate(a, n, "io.containers.estargz.uncompressed-size"),
 	    PACK_ANNOTATION_B, "%" PRIu64, r->content_size);
 }
 
@@ -56,7 +56,7 @@ add_position(struct pack_annotation *a, size_t *n, const char *name,
     const struct pack_result *r)
 {
 	/* type 1: a table of contents */
-	snprintf(add(a, n, name), PACK_ANNOTATION_B, "%" PRIu64 ":%" PRIu64
+	snprintf(annotate(a, n, name), PACK_ANNOTATION_B, "%" PRIu64 ":%" PRIu64
 	    ":%" PRIu64 ":1", r->index_offset, r->index_length,
 	    r->index_content);
 }
@@ -71,7 +71,7 @@ add_containers(struct pack_annotation *a, size_t *n,
 	add_position(a, n, "io.github.containers.zstd-chunked"
 	    ".manifest-position", r);
 	if (r->tar_split_length > 0)
-		snprintf(add(a, n, "io.github.containers.zstd-chunked"
+		snprintf(annotate(a, n, "io.github.containers.zstd-chunked"
 		    ".tarsplit-position"), PACK_ANNOTATION_B, "%" PRIu64
 		    ":%" PRIu64 ":%" PRIu64, r->tar_split_offset,
 		    r->tar_split_length, r->tar_split_content);

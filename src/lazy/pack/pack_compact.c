@@ -2,7 +2,7 @@
  * pack_compact.c - writing the compact index
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pack_compact.h"
+#include "pack_impl.h"
 
 #include "base/bytes.h"
 #include "base/hex.h"
@@ -64,7 +64,7 @@ put_text(struct pack_compact *c, size_t column, const char *text, size_t len)
 }
 
 static void
-put_string(struct pack_compact *c, size_t column, const char *text)
+put_cstring(struct pack_compact *c, size_t column, const char *text)
 {
 	put_text(c, column, text, strlen(text));
 }
@@ -92,7 +92,7 @@ put_time(struct pack_compact *c, const char *time)
 
 	if (strlen(time) >= sizeof(c->time))
 		return -EINVAL;
-	put_string(c, COMPACT_TIME, same ? "=" : time);
+	put_cstring(c, COMPACT_TIME, same ? "=" : time);
 	strcpy(c->time, time);
 	return 0;
 }
@@ -104,26 +104,26 @@ put_xattrs(struct pack_compact *c, const struct toc_item *item)
 	for (size_t i = 0; i < item->xattr_count; i++) {
 		const struct tar_xattr *x = &item->xattrs[i];
 
-		put_string(c, COMPACT_XATTRS, x->name);
+		put_cstring(c, COMPACT_XATTRS, x->name);
 		put_number(c, COMPACT_VALUE, (int64_t)x->length);
 		put_text(c, COMPACT_XATTRS, x->value, x->length);
 	}
 }
 
 static int
-put_entry(struct pack_compact *c, int type, const struct toc_item *item)
+put_columns(struct pack_compact *c, int type, const struct toc_item *item)
 {
 	const int64_t *n = item->number;
 
 	put_name(c, item->text[TOC_NAME]);
-	put_string(c, COMPACT_USER, item->text[TOC_UNAME]);
-	put_string(c, COMPACT_GROUP, item->text[TOC_GNAME]);
+	put_cstring(c, COMPACT_USER, item->text[TOC_UNAME]);
+	put_cstring(c, COMPACT_GROUP, item->text[TOC_GNAME]);
 	put_number(c, COMPACT_MODE, n[TOC_MODE]);
 	put_number(c, COMPACT_UID, n[TOC_UID]);
 	put_number(c, COMPACT_GID, n[TOC_GID]);
 	put_xattrs(c, item);
 	if (type == COMPACT_HARDLINK || type == COMPACT_SYMLINK)
-		put_string(c, COMPACT_LINK, item->text[TOC_LINK]);
+		put_cstring(c, COMPACT_LINK, item->text[TOC_LINK]);
 	if (type == COMPACT_CHAR || type == COMPACT_BLOCK) {
 		put_number(c, COMPACT_MAJOR, n[TOC_MAJOR]);
 		put_number(c, COMPACT_MINOR, n[TOC_MINOR]);
@@ -159,7 +159,7 @@ put_chunk(struct pack_compact *c, const struct toc_item *item)
 
 /* Compresses the columns as a block. */
 static int
-end_block(struct pack_compact *c)
+end_columns(struct pack_compact *c)
 {
 	uint8_t head[4 + 4 * COMPACT_COLUMNS];
 	int rc;
@@ -183,7 +183,7 @@ end_block(struct pack_compact *c)
 }
 
 static int
-take(void *arg, const struct toc_item *item, char why[LAYER_WHY])
+take_item(void *arg, const struct toc_item *item, char why[LAYER_WHY])
 {
 	struct pack_compact *c = arg;
 	int type = 0, rc = 0;
@@ -197,11 +197,11 @@ take(void *arg, const struct toc_item *item, char why[LAYER_WHY])
 	strbuf_char(&c->columns[COMPACT_TYPE], (char)type);
 	c->entries++;
 	if (type != COMPACT_CHUNK)
-		rc = put_entry(c, type, item);
+		rc = put_columns(c, type, item);
 	if (rc == 0 && (type == COMPACT_CHUNK || item->number[TOC_SIZE] > 0))
 		rc = put_chunk(c, item);
 	if (rc == 0 && (c->entries == ENTRIES || c->text >= TEXT))
-		rc = end_block(c);
+		rc = end_columns(c);
 	return rc;
 }
 
@@ -215,7 +215,7 @@ pack_compact_open(struct pack_compact **out, const struct pack *p)
 	    p->level < p->format->levels.usual ? FAST_LEVEL : LEVEL);
 
 	if (rc == 0)
-		rc = toc_json_open(&c->json, take, c);
+		rc = toc_json_open(&c->json, take_item, c);
 	if (rc != 0)
 		pack_compact_close(c);
 	else
@@ -328,7 +328,7 @@ pack_compact_write(struct pack *p, uint64_t end, const uint8_t *trace_digest)
 {
 	struct pack_compact *c = p->toc.compact;
 	uint64_t at = p->out.at;
-	int rc = end_block(c);
+	int rc = end_columns(c);
 
 	if (rc == 0)
 		rc = put_trailer(p, c, end, trace_digest);

@@ -14,7 +14,7 @@ enum { HEADERS_MAX = 32 << 20 };	/* maximum bytes between two files */
 
 /* Makes room for n more bytes in the stream. */
 static int
-reserve(struct pack_cut *c, size_t n)
+reserve_stream(struct pack_cut *c, size_t n)
 {
 	struct buf *in = &c->s->in;
 
@@ -27,7 +27,7 @@ int
 pack_cut_append(struct pack_cut *c, const void *data, size_t n)
 {
 	struct buf *in = &c->s->in;
-	int rc = reserve(c, n);
+	int rc = reserve_stream(c, n);
 
 	if (rc != 0)
 		return rc;
@@ -164,7 +164,7 @@ pack_cut_piece(struct pack_cut *c)
 	c->in_data = c->in_use = true;
 	piece.unit = c->b->unit_count - 1;
 	if (rc == 0)
-		rc = reserve(c, n);
+		rc = reserve_stream(c, n);
 	if (rc == 0)
 		rc = tar_content_read(&c->content, in->data + in->len, n);
 	if (rc != 0)

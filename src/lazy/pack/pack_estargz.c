@@ -25,7 +25,7 @@ enum {
 };
 
 static void
-put_header(uint8_t *p, int flags)
+put_gzip_header(uint8_t *p, int flags)
 {
 	memset(p, 0, HEADER);
 	p[0] = 0x1f;
@@ -58,11 +58,11 @@ bound(size_t len)
 }
 
 static ssize_t
-encode(void *e, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+encode_member(void *e, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
 	ssize_t n;
 
-	put_header(out, 0);
+	put_gzip_header(out, 0);
 	n = deflate_engine_run(e, in, len, true, out + HEADER,
 	    cap - HEADER - TRAILER);
 	if (n < 0)
@@ -172,7 +172,7 @@ toc_join(void *job, struct slot *s, struct sink *sink)
 
 	j->crc = libdeflate_crc32(j->crc, s->in.data, s->in.len);
 	j->len += s->in.len;
-	put_header(header, 0);
+	put_gzip_header(header, 0);
 	if (s->seq == 0)
 		rc = toc_write(j, sink, header, sizeof(header));
 	if (rc == 0)
@@ -209,7 +209,7 @@ write_footer(struct pack *p, uint64_t toc)
 	char field[23];
 
 	memset(footer, 0, sizeof(footer));
-	put_header(footer, FEXTRA);
+	put_gzip_header(footer, FEXTRA);
 	snprintf(field, sizeof(field), "%016" PRIx64 "STARGZ", toc);
 	store_le16(footer + HEADER, FOOTER_EXTRA);
 	memcpy(footer + HEADER + 2, "SG", 2);
@@ -221,7 +221,7 @@ write_footer(struct pack *p, uint64_t toc)
 }
 
 static int
-finish(struct pack *p)
+finish_estargz(struct pack *p)
 {
 	struct pack_result *r = p->r;
 	int rc = pack_toc_finish(p, NULL);
@@ -240,6 +240,6 @@ const struct pack_format pack_estargz = {
 	.kind = LAYER_ESTARGZ, .levels = { 1, 12, 9 }, .chunk = 4 << 20,
 	.in_archive = true, .store_level = 1,
 	.encoder_open = encoder_open, .encoder_close = encoder_close,
-	.bound = bound, .encode = encode,
-	.finish = finish,
+	.bound = bound, .encode = encode_member,
+	.finish = finish_estargz,
 };

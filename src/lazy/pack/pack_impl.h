@@ -6,8 +6,8 @@
  *
  *	pack_cut.c	reads the archive; cuts files into pieces and the stream
  *			into units; hashes what is hashed in one sequence
- *	pack_work.c	hashes the pieces and compresses the units
- *	pack_join.c	learns the offsets, writes the table of contents
+ *	pack_units.c	hashes the pieces and compresses the units; learns the
+ *			offsets, adds to the table of contents
  *
  * A unit is the content of one gzip member or zstd frame: some pieces of files,
  * and the headers that follow them in the archive.
@@ -171,19 +171,19 @@ uint64_t pack_cut_read_B(const struct pack_cut *c);
  */
 int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
 
-/* pack_batch.c: these return 0 or -ENOMEM, or NULL */
+/* pack_units.c */
+
+/* These return 0 or -ENOMEM, or NULL. */
 void pack_batch_clear(struct pack_batch *b);
 void pack_batch_free(struct pack_batch *b);
 int pack_batch_unit(struct pack_batch *b, size_t at);
 int pack_batch_piece(struct pack_batch *b, const struct pack_piece *piece);
 struct pack_item *pack_batch_item(struct pack_batch *b);
 
-/* pack_work.c: the pipeline's workers */
+/* The functions of the pipeline. */
 int pack_worker_open(void *job, void **ctx);
 void pack_worker_close(void *ctx);
 int pack_work(void *job, void *ctx, struct slot *s);
-
-/* pack_join.c */
 int pack_join(void *job, struct slot *s, struct sink *sink);
 
 /* pack_toc.c */
@@ -239,7 +239,7 @@ int pack_run(struct pack *p, const struct pipeline_ops *ops, void *job);
  */
 int pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest);
 
-/* pack_out.c */
+/* Appends to the output, counting and hashing.  Returns 0 or -errno. */
 int pack_out_write(struct pack_out *out, const void *data, size_t len);
 
 /* Writes bytes with the wrapping of the format. */
@@ -250,5 +250,36 @@ void pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST]);
 
 /* Writes bytes as a JSON string in base64 (RFC 4648). */
 void pack_put_base64(struct strbuf *b, const void *data, size_t len);
+
+/*
+ * pack_compact.c: writing the compact index (toc_compact.h), which is made from
+ * the text of the table of contents, so that the two have the same entries.
+ */
+
+/* Returns 0 or -ENOMEM. */
+int pack_compact_open(struct pack_compact **c, const struct pack *p);
+void pack_compact_close(struct pack_compact *c);	/* may be NULL */
+
+/*
+ * Takes the next part of the table's text.  Returns 0, -ENOMEM, or -EINVAL for
+ * a table that pack_toc.c would not write.
+ */
+int pack_compact_text(struct pack_compact *c, const char *text, size_t len);
+
+/*
+ * Writes the digests and the index, after the last entry, and stores their
+ * positions in p->r.  The last unit ends at `end`; trace_digest is NULL if
+ * there is no trace.  Returns 0 or -errno.
+ */
+int pack_compact_write(struct pack *p, uint64_t end,
+    const uint8_t *trace_digest);
+
+/* pack_trace.c: storing a trace, in the format of toc_trace.h */
+
+/*
+ * Writes the trace of p->order, if it has one, and stores its position in p->r
+ * and its digest in digest.  Returns 0 or -errno.
+ */
+int pack_trace_write(struct pack *p, uint8_t digest[LAYER_DIGEST]);
 
 #endif

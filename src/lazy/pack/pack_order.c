@@ -105,7 +105,7 @@ raw(void *arg, const void *data, size_t len)
 }
 
 static int
-end(void *arg)
+drain_archive(void *arg)
 {
 	const struct pack_order *o = arg;
 
@@ -138,7 +138,8 @@ pack_order_begin(struct pack_order *o, struct pack_source *source,
 	o->cut = cut;
 	if (rc == 0)
 		rc = tar_open(&o->tar, &parts);
-	*source = (struct pack_source){ .tar = o->tar, .end = end, .arg = o,
+	*source = (struct pack_source){ .tar = o->tar, .end = drain_archive,
+		.arg = o,
 		.arranged = true };
 	return rc;
 }

@@ -52,7 +52,7 @@ keep_path(struct pack_order *o, const char *text, bool *inside)
 }
 
 static int
-add(struct pack_order *o, const struct tar_entry *e)
+list_entry(struct pack_order *o, const struct tar_entry *e)
 {
 	struct order_entry new = { .start = e->header_offset,
 		.type = e->type, .data = e->data_offset };
@@ -121,7 +121,7 @@ check_globals(struct pack_order *o, char why[LAYER_WHY])
 /* Stable sorting by path */
 
 static int
-by_path(const void *a, const void *b, void *arg)
+by_entry_path(const void *a, const void *b, void *arg)
 {
 	const uint32_t *x = a, *y = b;
 	const struct order_entry *entries = arg;
@@ -139,7 +139,7 @@ sort(struct pack_order *o)
 	for (size_t i = 0; i < o->count; i++)
 		o->by_path[i] = (uint32_t)i;
 	if (o->count > 0)
-		qsort_r(o->by_path, o->count, sizeof(*o->by_path), by_path,
+		qsort_r(o->by_path, o->count, sizeof(*o->by_path), by_entry_path,
 		    o->entries);
 	for (size_t i = 1; i < o->count; i++) {
 		struct order_entry *a = &o->entries[o->by_path[i - 1]];
@@ -152,13 +152,13 @@ sort(struct pack_order *o)
 }
 
 static int
-read_all(struct pack_order *o, struct tar_archive *a)
+list_all(struct pack_order *o, struct tar_archive *a)
 {
 	struct tar_entry e;
 	int rc;
 
 	while ((rc = tar_next(a->tar, &e)) > 0) {
-		rc = add(o, &e);
+		rc = list_entry(o, &e);
 		if (rc != 0)
 			return rc;
 	}
@@ -198,7 +198,7 @@ order_list(struct pack_order *o, const struct pack_options *options, int in,
 	}
 	rc = tar_archive_open(&a, in, &ao);
 	if (rc == 0)
-		rc = read_all(o, &a);
+		rc = list_all(o, &a);
 	if (rc != 0)
 		snprintf(why, LAYER_WHY, "%s", tar_archive_why(&a, rc));
 	tar_archive_close(&a);

@@ -62,7 +62,7 @@ add_part(struct pack_order *o, uint64_t at, uint64_t end, bool landmark)
 
 /* Moves one entry to the end of the plan. */
 static int
-place(struct pack_order *o, uint32_t i)
+place_entry(struct pack_order *o, uint32_t i)
 {
 	struct order_entry *e = &o->entries[i];
 	uint64_t end = i + 1 < o->count ? e[1].start : o->tail;
@@ -90,7 +90,7 @@ place_mark(struct pack_order *o, const char *dir, size_t len)
 	memcpy(path + len, mark, sizeof(mark));
 	i = order_find(o, path + (len == 0), strlen(path + (len == 0)));
 	sys_free(path);
-	return i == ORDER_NONE ? 0 : place(o, i);
+	return i == ORDER_NONE ? 0 : place_entry(o, i);
 }
 
 /* Moves the parent directories of an entry, then the entry. */
@@ -109,11 +109,11 @@ place_below(struct pack_order *o, uint32_t i)
 		above = order_find(o, path, dir);
 		if (above == ORDER_NONE || o->entries[above].type != TAR_DIR)
 			continue;
-		rc = place(o, above);
+		rc = place_entry(o, above);
 		if (rc == 0)
 			rc = place_mark(o, path, dir);
 	}
-	return rc != 0 ? rc : place(o, i);
+	return rc != 0 ? rc : place_entry(o, i);
 }
 
 /* Returns the target of hard link i, or ORDER_NONE. */
@@ -195,7 +195,7 @@ order_plan(struct pack_order *o, struct walk_order *list)
 	if (rc == 0)
 		rc = add_part(o, 0, 0, true);
 	for (uint32_t i = 0; rc == 0 && i < o->count; i++)
-		rc = place(o, i);
+		rc = place_entry(o, i);
 	if (rc == 0)
 		rc = add_part(o, o->tail, o->end, false);
 	sys_free(listed);

@@ -12,7 +12,6 @@
 #include "base/sys.h"
 #include "base/utc.h"
 #include "lazy/format.h"
-#include "pack_compact.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -171,7 +170,7 @@ pack_toc_close(struct pack_toc *t)
 
 /* Stores the text, and clears the buffer. */
 static int
-store(struct pack_toc *t, struct strbuf *b)
+store_text(struct pack_toc *t, struct strbuf *b)
 {
 	int rc = b->failed ? -ENOMEM : digest_add(t->digest, b->data, b->len);
 
@@ -187,7 +186,7 @@ store(struct pack_toc *t, struct strbuf *b)
 
 /* Begins an object in the array of entries. */
 static void
-begin(struct pack_toc *t, struct strbuf *b)
+begin_object(struct pack_toc *t, struct strbuf *b)
 {
 	strbuf_str(b, t->entries++ == 0 ? "{\"version\":1,\"entries\":[\n{" :
 	    ",\n{");
@@ -213,10 +212,10 @@ store_several(struct pack_toc *t, const uint8_t digest[LAYER_DIGEST])
 	int rc;
 
 	put_digest(&t->head, "digest", digest);
-	rc = store(t, &t->head);
+	rc = store_text(t, &t->head);
 	if (rc == 0)
-		rc = store(t, &t->first);
-	return rc != 0 ? rc : store(t, &t->chunks);
+		rc = store_text(t, &t->first);
+	return rc != 0 ? rc : store_text(t, &t->chunks);
 }
 
 static int
@@ -225,7 +224,7 @@ add_chunk(struct pack_toc *t, const struct pack_item *item,
 {
 	struct strbuf *b = &t->chunks;
 
-	begin(t, b);
+	begin_object(t, b);
 	strbuf_str(b, "\"name\":\"\",\"type\":\"chunk\"");
 	put_piece(b, piece, place, item->offset, item->last ? 0 : piece->len);
 	strbuf_char(b, '}');
@@ -241,7 +240,7 @@ pack_toc_add(struct pack_toc *t, const char *text,
 
 	if (item->text_len == 0)
 		return add_chunk(t, item, piece, place);
-	begin(t, b);
+	begin_object(t, b);
 	strbuf_add(b, text, item->text_len);
 	if (!item->last) {
 		put_piece(&t->first, piece, place, 0, piece->len);
@@ -253,7 +252,7 @@ pack_toc_add(struct pack_toc *t, const char *text,
 		put_piece(b, piece, place, 0, 0);
 	}
 	strbuf_char(b, '}');
-	return store(t, b);
+	return store_text(t, b);
 }
 
 static void
@@ -282,5 +281,5 @@ pack_toc_end(struct pack_toc *t, const struct pack_result *r,
 		put_stored(b, "coldpressIndex", r->compact_offset,
 		    r->compact_length, r->compact_digest);
 	strbuf_char(b, '}');
-	return store(t, b);
+	return store_text(t, b);
 }

@@ -2,7 +2,7 @@
  * pack_trace.c - storing a second copy of the data touched at startup
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pack_trace.h"
+#include "pack_impl.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
@@ -41,7 +41,7 @@ flush(struct trace *t)
 }
 
 static int
-encode(struct trace *t, const void *data, size_t len, bool last)
+encode_trace(struct trace *t, const void *data, size_t len, bool last)
 {
 	ZSTD_inBuffer in = { data, len, 0 };
 	size_t max = t->p->wrapping->max, left;
@@ -68,12 +68,12 @@ write_records(struct trace *t, const struct pack_touch *touches, size_t count)
 	int rc;
 
 	store_le32(record, (uint32_t)count);
-	rc = encode(t, record, 4, false);
+	rc = encode_trace(t, record, 4, false);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		store_le32(record, touches[i].entry);
 		store_le64(record + 4, touches[i].offset);
 		store_le64(record + 12, touches[i].length);
-		rc = encode(t, record, sizeof(record), false);
+		rc = encode_trace(t, record, sizeof(record), false);
 	}
 	return rc;
 }
@@ -89,7 +89,7 @@ write_data(struct trace *t, const struct pack_touch *touch)
 
 		rc = pack_order_read(t->p->order, at, t->in, n);
 		if (rc == 0)
-			rc = encode(t, t->in, n, false);
+			rc = encode_trace(t, t->in, n, false);
 		at += n;
 		left -= n;
 	}
@@ -116,13 +116,13 @@ open_encoder(struct trace *t, uint64_t content)
 }
 
 static int
-write_all(struct trace *t, const struct pack_touch *touches, size_t count)
+write_pieces(struct trace *t, const struct pack_touch *touches, size_t count)
 {
 	int rc = write_records(t, touches, count);
 
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = write_data(t, &touches[i]);
-	return rc != 0 ? rc : encode(t, NULL, 0, true);
+	return rc != 0 ? rc : encode_trace(t, NULL, 0, true);
 }
 
 int
@@ -148,7 +148,7 @@ pack_trace_write(struct pack *p, uint8_t digest[LAYER_DIGEST])
 		rc = digest_start(t.digest);
 	p->out.also = t.digest;
 	if (rc == 0)
-		rc = write_all(&t, touches, count);
+		rc = write_pieces(&t, touches, count);
 	p->out.also = NULL;
 	if (rc == 0)
 		rc = digest_end(t.digest, whole);

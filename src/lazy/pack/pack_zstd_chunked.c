@@ -51,7 +51,7 @@ bound(size_t len)
 }
 
 static ssize_t
-encode(void *e, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+encode_frame(void *e, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
 	size_t n = ZSTD_compress2(e, out, cap, in, len);
 
@@ -103,7 +103,7 @@ write_footer(struct pack *p)
 }
 
 static int
-finish(struct pack *p)
+finish_chunked(struct pack *p)
 {
 	struct pack_result *r = p->r;
 	const struct pack_store *split = NULL;
@@ -128,6 +128,6 @@ finish(struct pack *p)
 const struct pack_format pack_zstd_chunked = {
 	.kind = LAYER_ZSTD_CHUNKED, .levels = { 1, 19, 10 }, .chunk = 1 << 20,
 	.encoder_open = encoder_open, .encoder_close = encoder_close,
-	.bound = bound, .encode = encode,
-	.finish = finish,
+	.bound = bound, .encode = encode_frame,
+	.finish = finish_chunked,
 };

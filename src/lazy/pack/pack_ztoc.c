@@ -15,7 +15,7 @@
 #include "engine/digest/digest.h"
 #include "lazy/format.h"
 #include "format/gzip/gzip_points.h"
-#include "lazy/pack_tree.h"
+#include "lazy/pack/pack_tree.h"
 
 #include <errno.h>
 #include <string.h>
@@ -184,7 +184,7 @@ open_spans(struct ztoc_job *j)
 }
 
 static int
-open_layer(struct ztoc_job *j)
+open_points(struct ztoc_job *j)
 {
 	struct tar_source tar = { .read = read_archive, .arg = j,
 		.refuse_empty = j->o->refuse_empty };
@@ -218,7 +218,7 @@ open_output(struct ztoc_job *j)
 }
 
 static int
-report(struct ztoc_job *j)
+fill_result(struct ztoc_job *j)
 {
 	struct pack_result *r = j->r;
 	int rc = digest_end(j->out.digest, r->blob_digest);
@@ -234,18 +234,18 @@ report(struct ztoc_job *j)
 }
 
 static int
-run(struct ztoc_job *j)
+make_ztoc(struct ztoc_job *j)
 {
 	int rc = open_output(j);
 
 	if (rc == 0)
-		rc = open_layer(j);
+		rc = open_points(j);
 	if (rc == 0)
 		rc = read_entries(j);
 	if (rc == 0)
 		rc = pack_ztoc_write(j);
 	if (rc == 0)
-		rc = report(j);
+		rc = fill_result(j);
 	return rc == 0 ? 0 : damaged(j, rc);
 }
 
@@ -260,7 +260,7 @@ pack_ztoc(const struct pack_options *o, int in, int out,
 
 	*why = '\0';
 	*r = (struct pack_result){ 0 };
-	rc = run(&j);
+	rc = make_ztoc(&j);
 	tar_close(j.tar);
 	pack_ztoc_entries_close(j.entries);
 	pack_tree_close(j.tree);

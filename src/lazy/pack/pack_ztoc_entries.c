@@ -218,7 +218,7 @@ pack_ztoc_entries_add(struct pack_ztoc_entries *x, const struct tar_entry *e,
 /* Writing */
 
 static uint32_t
-put_string(struct flatbuf_writer *w, const char **p)
+push_string(struct flatbuf_writer *w, const char **p)
 {
 	uint32_t len, at;
 
@@ -242,8 +242,8 @@ put_pax(struct pack_ztoc_entries *x, struct flatbuf_writer *w, uint32_t count,
 		x->refs = items;
 		if (rc != 0)
 			return rc;
-		key = put_string(w, p);
-		value = put_string(w, p);
+		key = push_string(w, p);
+		value = push_string(w, p);
 		flatbuf_table_begin(w);
 		flatbuf_put_ref(w, PAX_KEY, key);
 		flatbuf_put_ref(w, PAX_VALUE, value);
@@ -282,7 +282,7 @@ put_table(struct flatbuf_writer *w, const struct kept *k,
  * identical to SOCI's.
  */
 static int
-put_entry(struct pack_ztoc_entries *x, struct flatbuf_writer *w, const char *p,
+push_entry(struct pack_ztoc_entries *x, struct flatbuf_writer *w, const char *p,
     uint32_t *at)
 {
 	uint32_t s[STRINGS], type, pax, extents = 0;
@@ -293,10 +293,10 @@ put_entry(struct pack_ztoc_entries *x, struct flatbuf_writer *w, const char *p,
 	memcpy(&k, p, sizeof(k));
 	p += sizeof(k);
 	name = layer_type_name(k.type);
-	s[0] = put_string(w, &p);
+	s[0] = push_string(w, &p);
 	type = flatbuf_put_string(w, name, strlen(name));
 	for (int i = 1; i < STRINGS; i++)
-		s[i] = put_string(w, &p);
+		s[i] = push_string(w, &p);
 	rc = put_pax(x, w, k.pax, &p, &pax);
 	if (rc != 0)
 		return rc;
@@ -318,7 +318,7 @@ pack_ztoc_entries_write(struct pack_ztoc_entries *x, struct flatbuf_writer *w,
 
 	for (uint64_t i = x->count; rc == 0 && i > 0; i--) {
 		more = spool_pop(x->spool, &p, &len);
-		rc = more < 0 ? more : put_entry(x, w, p, &refs[i - 1]);
+		rc = more < 0 ? more : push_entry(x, w, p, &refs[i - 1]);
 	}
 	if (rc == 0) {
 		all = flatbuf_put_refs(w, refs, x->count);

@@ -126,7 +126,7 @@ begin_span(struct pack_ztoc_spans *s, bool shared)
  * any span.
  */
 static int
-add(struct pack_ztoc_spans *s, const uint8_t *data, size_t len)
+add_span(struct pack_ztoc_spans *s, const uint8_t *data, size_t len)
 {
 	if (len == 0)
 		return 0;
@@ -150,7 +150,7 @@ taken_plain(struct pack_ztoc_spans *s, const uint8_t *data, size_t len)
 		if (left == s->o.span)
 			rc = begin_span(s, false);
 		if (rc == 0)
-			rc = add(s, data, n);
+			rc = add_span(s, data, n);
 		data += n;
 		len -= n;
 	}
@@ -162,7 +162,7 @@ pack_ztoc_spans_taken(void *spans, const uint8_t *data, size_t len)
 {
 	struct pack_ztoc_spans *s = spans;
 
-	return s->o.plain ? taken_plain(s, data, len) : add(s, data, len);
+	return s->o.plain ? taken_plain(s, data, len) : add_span(s, data, len);
 }
 
 /* Points */

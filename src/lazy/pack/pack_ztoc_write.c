@@ -56,7 +56,8 @@ struct packer {
 };
 
 static int
-pack(struct packer *p, const void *data, size_t len, ZSTD_EndDirective end)
+pack_bytes(struct packer *p, const void *data, size_t len,
+    ZSTD_EndDirective end)
 {
 	ZSTD_inBuffer in = { data, len, 0 };
 	size_t left;
@@ -83,7 +84,7 @@ put_packed(void *arg, const void *data, size_t len)
 	struct packer *p = arg;
 
 	p->j->r->index_content += len;
-	return pack(p, data, len, ZSTD_e_continue);
+	return pack_bytes(p, data, len, ZSTD_e_continue);
 }
 
 static int
@@ -120,7 +121,7 @@ write_packed(struct ztoc_job *j, struct flatbuf_writer *w)
 	if (rc == 0)
 		rc = write_index(j, w, put_packed, p);
 	if (rc == 0)
-		rc = pack(p, NULL, 0, ZSTD_e_end);
+		rc = pack_bytes(p, NULL, 0, ZSTD_e_end);
 	j->r->index_length = j->out.len - j->r->index_offset;
 	if (rc == 0)
 		rc = digest_end(p->digest, j->r->index_digest);

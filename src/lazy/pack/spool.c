@@ -85,7 +85,7 @@ spool_push(struct spool *s, const void *data, size_t len)
  * contains at least that many.
  */
 static int
-load(struct spool *s, size_t need)
+load_file(struct spool *s, size_t need)
 {
 	size_t more = need > ROOM ? need : ROOM;
 	ssize_t n;
@@ -114,12 +114,12 @@ spool_pop(struct spool *s, const void **data, size_t *len)
 	if (s->end.len + s->filed == 0)
 		return 0;
 	if (s->end.len < sizeof(size))
-		rc = load(s, sizeof(size));
+		rc = load_file(s, sizeof(size));
 	if (rc == 0)
 		memcpy(&size, s->end.data + s->end.len - sizeof(size),
 		    sizeof(size));
 	if (rc == 0 && s->end.len < size + sizeof(size))
-		rc = load(s, size + sizeof(size));
+		rc = load_file(s, size + sizeof(size));
 	if (rc != 0)
 		return rc;
 	s->end.len -= size + sizeof(size);

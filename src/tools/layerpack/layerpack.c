@@ -17,7 +17,7 @@
  * later, to its directory.
  */
 static void
-confine(struct layerpack *p, const struct layerpack_source *s)
+confine_reading(struct layerpack *p, const struct layerpack_source *s)
 {
 	const struct sandbox_dirs d = { .reading = blobs_file_dir(s->blobs),
 		.naming = -1, .making = -1, .renaming = -1, .spooling = -1 };
@@ -68,7 +68,7 @@ layerpack_open(struct layerpack *p, struct layerpack_source *s)
 		    "not a regular file or directory" : strerror(-rc));
 		return rc;
 	}
-	confine(p, s);
+	confine_reading(p, s);
 	rc = layer_open(&s->l, blobs_file_blobs(s->blobs), &e, why);
 	if (rc != 0)
 		msg_error(&p->msg, "%s: %s", p->o.source, why);
@@ -103,7 +103,7 @@ makes(const struct layerpack *p)
  * Runs the selected mode, which reports its own errors; these set the status.
  */
 static void
-run(struct layerpack *p)
+run_mode(struct layerpack *p)
 {
 #ifdef COLDPRESS_SQLITE
 	if (makes(p) && p->o.make.kind == LAYER_CAS) {
@@ -137,7 +137,7 @@ main(int argc, char **argv)
 	status = layerpack_parse(&p, argc, argv);
 	if (status >= 0)
 		return status;
-	run(&p);
+	run_mode(&p);
 	status = msg_finish(&p.msg);
 	/* an extraction that skips anything is not complete; a layer is */
 	return status == MSG_WARNING && makes(&p) ? MSG_OK : status;

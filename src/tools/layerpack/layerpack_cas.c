@@ -56,7 +56,7 @@ add_archive(struct layerpack_cas *m, const char *path)
 }
 
 static int
-add_all(struct layerpack_cas *m)
+add_archives(struct layerpack_cas *m)
 {
 	int rc = 0;
 
@@ -93,7 +93,7 @@ print_result(const struct cas_result *r)
 }
 
 static int
-make(struct layerpack_cas *m)
+make_repository(struct layerpack_cas *m)
 {
 	struct cas_result r;
 	char why[LAYER_WHY];
@@ -103,7 +103,7 @@ make(struct layerpack_cas *m)
 		msg_error(&m->p->msg, "%s: %s", m->path, why);
 		return rc;
 	}
-	rc = add_all(m);
+	rc = add_archives(m);
 	if (rc == 0) {
 		rc = cas_finish(m->c, &r, why);
 		if (rc != 0)
@@ -167,7 +167,7 @@ layerpack_cas(struct layerpack *p)
 			.key = key,
 			.refuse_empty = p->o.mode == LAYERPACK_MAKE,
 			.progress = &m.progress };
-		rc = make(&m);
+		rc = make_repository(&m);
 		sys_free(key);
 	}
 	sys_free(name);

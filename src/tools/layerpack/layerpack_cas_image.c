@@ -19,7 +19,7 @@ struct layout {
 };
 
 static int
-refuse(const struct layout *l, const char *what, int rc, const char *why)
+refuse_layout(const struct layout *l, const char *what, int rc, const char *why)
 {
 	msg_error(&l->m->p->msg, "%s: %s: %s", l->m->p->o.source, what, why);
 	return rc;
@@ -31,10 +31,13 @@ add_layer(const struct layout *l, const struct oci_blob *b)
 	int fd = oci_blob_open(l->dir, b), rc;
 
 	if (fd < 0)
-		return refuse(l, b->hex, fd, strerror(-fd));
+		return refuse_layout(l, b->hex, fd, strerror(-fd));
 	rc = oci_blob_verify(fd, b);
-	rc = rc != 0 ? refuse(l, b->hex, rc, rc == -EBADMSG ? OCI_NOT_ITS :
-	    strerror(-rc)) : layerpack_cas_add(l->m, fd, b->hex);
+	if (rc == 0)
+		rc = layerpack_cas_add(l->m, fd, b->hex);
+	else
+		refuse_layout(l, b->hex, rc, rc == -EBADMSG ? OCI_NOT_ITS :
+		    strerror(-rc));
 	sys_close(fd);
 	return rc;
 }
@@ -49,11 +52,11 @@ add_layers(const struct layout *l)
 	int rc = oci_manifest_open(l->dir, l->tag, &d, at, why);
 
 	if (rc != 0) {
-		refuse(l, at, rc, why);
+		refuse_layout(l, at, rc, why);
 	} else {
 		rc = oci_layers(d, &layers, &count, why);
 		if (rc != 0)
-			refuse(l, "manifest", rc, why);
+			refuse_layout(l, "manifest", rc, why);
 	}
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = add_layer(l, &layers[i]);
@@ -70,7 +73,7 @@ layerpack_cas_image(struct layerpack_cas *m, const char *layout)
 	int rc;
 
 	if (path == NULL)
-		return refuse(&l, "layout", -ENOMEM, strerror(ENOMEM));
+		return refuse_layout(&l, "layout", -ENOMEM, strerror(ENOMEM));
 	l.dir = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 	    0);
 	if (l.dir < 0) {

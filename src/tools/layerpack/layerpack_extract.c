@@ -52,7 +52,7 @@ is_overlay(const struct extraction *t, const struct layer_entry *e,
 }
 
 static bool
-get_entry(void *arg, size_t n, struct extract_entry *out)
+get_layer_entry(void *arg, size_t n, struct extract_entry *out)
 {
 	const struct extraction *t = arg;
 	const struct layer_entry *e = &t->entries[n];
@@ -83,7 +83,7 @@ get_entry(void *arg, size_t n, struct extract_entry *out)
 
 /* Returns the path of entry n, in the form used by overlayfs if it is that. */
 static const char *
-path_of(void *arg, size_t n, struct extract_text *text)
+entry_path(void *arg, size_t n, struct extract_text *text)
 {
 	const struct extraction *t = arg;
 	uint32_t at = t->plan.at[n];
@@ -115,7 +115,8 @@ pass_attributes(void *arg, size_t n, extract_attribute_fn *set, void *to)
 }
 
 static void
-report(void *arg, enum extract_level level, const char *path, const char *text)
+report_entry(void *arg, enum extract_level level, const char *path,
+    const char *text)
 {
 	struct extraction *t = arg;
 	struct msg *m = &t->p->msg;
@@ -213,7 +214,7 @@ plan_names(struct extraction *t)
 			continue;
 		snprintf(why, sizeof(why), "a hard link to %.160s, which the "
 		    "layer does not contain before it", t->entries[n].link);
-		report(t, EXTRACT_ERROR, t->entries[n].path, why);
+		report_entry(t, EXTRACT_ERROR, t->entries[n].path, why);
 		rc = 0;
 	}
 	if (rc == 0)
@@ -230,9 +231,9 @@ extract_to(struct extraction *t, int root, bool made_root)
 		.threads = t->p->o.threads
 	};
 	struct extract_source s = {
-		.get = get_entry, .path = path_of,
+		.get = get_layer_entry, .path = entry_path,
 		.attributes = pass_attributes, .data = write_data,
-		.report = report, .arg = t
+		.report = report_entry, .arg = t
 	};
 	int rc = plan_names(t);
 
@@ -242,7 +243,7 @@ extract_to(struct extraction *t, int root, bool made_root)
 	if (rc == 0)
 		rc = extract_open(&t->x, &s, &o);
 	if (rc != 0) {
-		report(t, EXTRACT_ERROR, NULL, strerror(-rc));
+		report_entry(t, EXTRACT_ERROR, NULL, strerror(-rc));
 		return rc;
 	}
 	for (size_t i = 0; i < t->map.first[t->map.units]; i++)

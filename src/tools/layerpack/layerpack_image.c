@@ -76,7 +76,7 @@ convert_all(struct conversion *v, const struct convert_options *o)
 }
 
 static void
-confine(struct layerpack *p, const struct convert_options *o)
+confine_image(struct layerpack *p, const struct convert_options *o)
 {
 	struct sandbox_dirs d = { .reading = o->dir, .naming = -1,
 		.making = o->new->tree.dir, .renaming = o->new->tree.parent,
@@ -120,7 +120,7 @@ layerpack_image(struct layerpack *p)
 		msg_error(&p->msg, "%s: %s", p->o.image, strerror(-rc));
 		goto out;
 	}
-	confine(p, &o);
+	confine_image(p, &o);
 	rc = convert_all(&v, &o);
 out:
 	oci_new_abort(&new);

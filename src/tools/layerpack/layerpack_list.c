@@ -108,7 +108,7 @@ type_name(enum tar_type type)
 }
 
 static int
-write_row(struct table *t, const struct layer *l, const struct layer_entry *e)
+list_row(struct table *t, const struct layer *l, const struct layer_entry *e)
 {
 	bool device = e->type == TAR_CHAR || e->type == TAR_BLOCK_DEVICE;
 	char mode[8], time[UTC_B];
@@ -145,7 +145,7 @@ list_rows(struct layerpack *p, const struct layer *l)
 
 	if (rc == 0) {
 		for (size_t i = 0; rc == 0 && i < count; i++)
-			rc = write_row(t, l, &e[i]);
+			rc = list_row(t, l, &e[i]);
 		table_close(t);
 	}
 	if (rc != 0)

@@ -19,7 +19,7 @@
 enum { LIST_MAX = 1 << 28 };		/* maximum size of a list, in bytes */
 
 static int
-fail(struct layerpack *p, const char *what, int rc)
+make_failed(struct layerpack *p, const char *what, int rc)
 {
 	msg_error(&p->msg, "%s: %s", what, strerror(-rc));
 	return rc;
@@ -45,7 +45,7 @@ open_order(struct layerpack *p, struct walk_order **order)
 		    "number, a path, an offset and a length separated by tabs",
 		    name, line);
 	else if (rc != 0)
-		fail(p, name, rc);
+		make_failed(p, name, rc);
 	return rc;
 }
 
@@ -122,7 +122,7 @@ print_result(const struct layerpack_make *m)
  * to its name later.
  */
 static void
-confine(struct layerpack_make *m)
+confine_making(struct layerpack_make *m)
 {
 	struct sandbox_dirs d = { .reading = -1, .making = -1, .renaming = -1,
 		.naming = m->out.direct ? -1 : m->out.dirfd,
@@ -135,7 +135,7 @@ confine(struct layerpack_make *m)
 
 /* Packs the archive at the current position of `in` into the open output. */
 static int
-pack(struct layerpack_make *m, int in, const char *name)
+pack_archive(struct layerpack_make *m, int in, const char *name)
 {
 	uint64_t start = sys_now_ns();
 	struct stat st;
@@ -158,24 +158,24 @@ pack(struct layerpack_make *m, int in, const char *name)
 }
 
 static int
-make(struct layerpack_make *m, int in, const char *name)
+make_layer(struct layerpack_make *m, int in, const char *name)
 {
 	int rc = output_create(&m->out, m->o->output, m->p->o.force);
 
 	if (rc != 0)
-		return fail(m->p, m->o->output, rc);
-	confine(m);
-	rc = pack(m, in, name);
+		return make_failed(m->p, m->o->output, rc);
+	confine_making(m);
+	rc = pack_archive(m, in, name);
 	if (rc != 0) {
 		output_abort(&m->out);
 		return rc;
 	}
 	rc = output_commit(&m->out, false);
 	if (rc != 0)
-		return fail(m->p, m->o->output, rc);
+		return make_failed(m->p, m->o->output, rc);
 	print_result(m);
 	if (m->o->stats != NULL && (rc = layerpack_write_stats(m)) != 0)
-		return fail(m->p, m->o->stats, rc);
+		return make_failed(m->p, m->o->stats, rc);
 	return 0;
 }
 
@@ -207,11 +207,11 @@ layerpack_make(struct layerpack *p)
 	int rc;
 
 	if (in < 0)
-		return fail(p, name, in);
+		return make_failed(p, name, in);
 	rc = layerpack_make_prepare(p, &m.pack);
 	m.pack.progress = &m.progress;
 	if (rc == 0 && !is_small(&m, in, name))
-		rc = make(&m, in, name);
+		rc = make_layer(&m, in, name);
 	walk_order_free(m.pack.order);
 	if (!from_stdin)
 		sys_close(in);

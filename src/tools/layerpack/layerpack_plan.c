@@ -17,7 +17,7 @@
  * the empty slot for it.
  */
 static uint32_t *
-slot_of(const struct plan *p, const char *path, size_t len)
+path_slot(const struct plan *p, const char *path, size_t len)
 {
 	size_t at = (size_t)hash_bytes(p->seed, path, len) & p->mask;
 
@@ -106,7 +106,7 @@ find_file(const struct plan *p, const char *link, uint32_t *file)
 	if (path == NULL)
 		return -ENOMEM;
 	if (path_clean(path) == 0)
-		found = *slot_of(p, path, strlen(path));
+		found = *path_slot(p, path, strlen(path));
 	sys_free(path);
 	if (found == PLAN_NONE || p->file[found] == PLAN_NONE)
 		return -ENOENT;
@@ -118,7 +118,7 @@ int
 plan_add(struct plan *p, size_t n)
 {
 	const struct layer_entry *e = &p->entries[n];
-	uint32_t *slot = slot_of(p, e->path, strlen(e->path));
+	uint32_t *slot = path_slot(p, e->path, strlen(e->path));
 	uint32_t me = (uint32_t)n, file = me;
 	int rc = e->type != TAR_HARDLINK ? 0 :
 	    find_file(p, e->link, &file);
@@ -153,7 +153,7 @@ plan_end(struct plan *p)
 			while (len > 0 && path[--len] != '/')
 				;
 			if (len > 0)
-				found = *slot_of(p, path, len);
+				found = *path_slot(p, path, len);
 		}
 		p->parent[n] = found;
 	}

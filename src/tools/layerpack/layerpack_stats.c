@@ -76,7 +76,7 @@ put_result(struct table *t, const struct layerpack_make *m)
 }
 
 static double
-seconds(struct timeval t)
+timeval_s(struct timeval t)
 {
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
@@ -89,8 +89,8 @@ put_times(struct table *t, const struct layerpack_make *m)
 
 	getrusage(RUSAGE_SELF, &u);
 	table_real(t, (double)m->wall_ns / 1e9, 3);
-	table_real(t, seconds(u.ru_utime), 3);
-	table_real(t, seconds(u.ru_stime), 3);
+	table_real(t, timeval_s(u.ru_utime), 3);
+	table_real(t, timeval_s(u.ru_stime), 3);
 	table_int(t, u.ru_maxrss);
 	snprintf(libraries, sizeof(libraries), "%s, zstd %s",
 	    deflate_engine_versions(), ZSTD_versionString());

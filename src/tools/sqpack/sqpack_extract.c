@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static bool
-get_entry(void *arg, size_t n, struct extract_entry *out)
+get_name(void *arg, size_t n, struct extract_entry *out)
 {
 	const struct extraction *t = arg;
 	struct sqr_entry e;
@@ -41,7 +41,7 @@ get_entry(void *arg, size_t n, struct extract_entry *out)
 }
 
 static const char *
-path_of(void *arg, size_t n, struct extract_text *text)
+name_path(void *arg, size_t n, struct extract_text *text)
 {
 	const struct extraction *t = arg;
 
@@ -85,7 +85,8 @@ pass_attributes(void *arg, size_t n, extract_attribute_fn *set, void *to)
 }
 
 static void
-report(void *arg, enum extract_level level, const char *path, const char *text)
+report_name(void *arg, enum extract_level level, const char *path,
+    const char *text)
 {
 	struct extraction *t = arg;
 	struct sqpack *p = t->i.p;
@@ -174,9 +175,9 @@ extract_to(struct extraction *t, int root, bool made_root)
 		.threads = p->o.data.threads
 	};
 	const struct extract_source s = {
-		.count = sqr_count(t->i.m), .get = get_entry, .path = path_of,
+		.count = sqr_count(t->i.m), .get = get_name, .path = name_path,
 		.attributes = pass_attributes, .data = extraction_data,
-		.report = report, .arg = t
+		.report = report_name, .arg = t
 	};
 	int rc = choose_names(t);
 

@@ -29,7 +29,7 @@ by_start(const void *a, const void *b)
 }
 
 static bool
-has_data(const struct extraction *t, size_t n, struct sqr_entry *e)
+is_written(const struct extraction *t, size_t n, struct sqr_entry *e)
 {
 	if (t->i.wanted[n] != SQPACK_IN)
 		return false;
@@ -51,7 +51,7 @@ list_files(struct extraction_plan *p)
 	for (size_t n = 1; n < sqr_count(m); n++) {
 		void *items = p->files;
 
-		if (!has_data(p->t, n, &e))
+		if (!is_written(p->t, n, &e))
 			continue;
 		p->t->i.p->total_B += e.size;
 		if (sqr_tail_len(m, &e) > 0)
@@ -82,7 +82,7 @@ list_tails(struct extraction_plan *p)
 	if (p->tails == NULL)
 		return -ENOMEM;
 	for (size_t n = 1; n < sqr_count(m); n++)
-		if (has_data(p->t, n, &e) && sqr_tail_len(m, &e) > 0)
+		if (is_written(p->t, n, &e) && sqr_tail_len(m, &e) > 0)
 			p->tails[p->from[e.fragment + (size_t)1]++] =
 			    (uint32_t)n;
 	return 0;
@@ -152,7 +152,7 @@ add_files(struct extraction_plan *p)
 }
 
 static int
-by_place(const void *a, const void *b)
+by_offset(const void *a, const void *b)
 {
 	const struct extraction_unit *x = a, *y = b;
 
@@ -180,7 +180,7 @@ extraction_plan_make(struct extraction_plan *p)
 			rc = add_unit(p, u);
 	}
 	if (rc == 0 && p->unit_count > 0)
-		qsort(p->units, p->unit_count, sizeof(*p->units), by_place);
+		qsort(p->units, p->unit_count, sizeof(*p->units), by_offset);
 	return rc;
 }
 

@@ -13,13 +13,13 @@
 /* The tree, for the whiteouts */
 
 static uint32_t
-find_node(void *arg, const char *path)
+tree_node(void *arg, const char *path)
 {
 	return sqw_tree_find(arg, path);
 }
 
 static uint32_t
-parent_of(void *arg, uint32_t node)
+tree_parent(void *arg, uint32_t node)
 {
 	const struct sqw_tree *t = arg;
 
@@ -27,7 +27,7 @@ parent_of(void *arg, uint32_t node)
 }
 
 static void
-remove_node(void *arg, uint32_t node)
+tree_remove(void *arg, uint32_t node)
 {
 	sqw_tree_remove(arg, node);
 }
@@ -113,8 +113,8 @@ drop_older(struct oci *o)
 int
 oci_merge(struct oci *o)
 {
-	const struct oci_changes_tree t = { .find = find_node,
-		.parent = parent_of, .remove = remove_node,
+	const struct oci_changes_tree t = { .find = tree_node,
+		.parent = tree_parent, .remove = tree_remove,
 		.arg = &o->p->tree };
 	int rc = oci_changes_open(&o->changes, &t);
 

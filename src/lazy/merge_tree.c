@@ -1,11 +1,11 @@
 /*
- * merge_table.c - finding names while layers are merged, then sorting them
+ * merge_tree.c - finding names while layers are merged, then sorting them
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A removed node stays in the table, marked as gone, until a new node with the
  * same name takes its slot.
  */
-#include "merge_private.h"
+#include "lazy/merge_tree.h"
 
 #include "base/array.h"
 #include "base/hash.h"
@@ -51,7 +51,7 @@ merge_find(const struct merge *t, uint32_t parent, const char *name, size_t len)
 }
 
 static int
-grow(struct merge *t)
+grow_table(struct merge *t)
 {
 	size_t slots = t->slots == 0 ? 1024 : 2 * t->slots;
 	uint32_t *table;
@@ -86,7 +86,7 @@ merge_add(struct merge *t, uint32_t parent, const char *name)
 		    sizeof(*t->gone));
 	t->gone = gone;
 	if (rc == 0)
-		rc = grow(t);
+		rc = grow_table(t);
 	if (rc != 0)
 		return rc;
 	t->nodes[t->count] = (struct merge_node){ .name = name,
@@ -163,7 +163,7 @@ adopt(struct merge *t)
 }
 
 static int
-by_name(const void *a, const void *b, void *arg)
+by_node_name(const void *a, const void *b, void *arg)
 {
 	const struct merge *t = arg;
 
@@ -210,7 +210,7 @@ sort_children(struct merge *t)
 	}
 	for (size_t i = 0; i < t->count; i++)
 		qsort_r(t->children + t->nodes[i].first, t->nodes[i].count,
-		    sizeof(*t->children), by_name, t);
+		    sizeof(*t->children), by_node_name, t);
 	return 0;
 }
 

@@ -6,14 +6,14 @@
  * containers/storage rejects the archive, and our reader rejects the index.
  * All of them interpret an absolute path relative to the layer's root.
  */
-#include "lazy/pack_tree.h"
+#include "lazy/pack/pack_tree.h"
 
 #include "base/array.h"
 #include "base/path.h"
 #include "base/strcopy.h"
 #include "base/sys.h"
 #include "lazy/format.h"
-#include "merge_private.h"
+#include "lazy/merge_tree.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -100,7 +100,7 @@ is_dir(const struct pack_tree *t, int64_t node)
 }
 
 static int64_t
-find(const struct pack_tree *t, const char *path)
+find_path(const struct pack_tree *t, const char *path)
 {
 	int64_t node = MERGE_ROOT;
 
@@ -114,7 +114,7 @@ find(const struct pack_tree *t, const char *path)
 }
 
 static int64_t
-add(struct pack_tree *t, int64_t parent, const char *name, size_t len,
+add_node(struct pack_tree *t, int64_t parent, const char *name, size_t len,
     bool dir)
 {
 	const char *copy = arena_copy(&t->tree.names, name, len);
@@ -128,7 +128,7 @@ add(struct pack_tree *t, int64_t parent, const char *name, size_t len,
 
 /* Adds or replaces the name at path, after any missing directories. */
 static int
-place(struct pack_tree *t, const char *path, bool dir, char why[LAYER_WHY])
+place_path(struct pack_tree *t, const char *path, bool dir, char why[LAYER_WHY])
 {
 	const char *last = path_name(path), *name = path;
 	int64_t node = MERGE_ROOT, next;
@@ -138,7 +138,7 @@ place(struct pack_tree *t, const char *path, bool dir, char why[LAYER_WHY])
 
 		next = merge_find(&t->tree, (uint32_t)node, name, n);
 		if (next < 0)
-			next = add(t, node, name, n, true);
+			next = add_node(t, node, name, n, true);
 		else if (!is_dir(t, next))
 			return layer_refuse(why, -EINVAL, "%.120s: %.*s is "
 			    "not a directory", path,
@@ -153,13 +153,13 @@ place(struct pack_tree *t, const char *path, bool dir, char why[LAYER_WHY])
 		return 0;
 	if (next >= 0)
 		merge_remove(&t->tree, (uint32_t)next);
-	next = add(t, node, last, strlen(last), dir);
+	next = add_node(t, node, last, strlen(last), dir);
 	return next < 0 ? (int)next : 0;
 }
 
 /* Keeps a hard link until the end of the archive. */
 static int
-keep(struct pack_tree *t, const char *path, const char *target)
+keep_link(struct pack_tree *t, const char *path, const char *target)
 {
 	struct loose_link new = {
 		.path = arena_copy(&t->tree.names, path, strlen(path)),
@@ -180,7 +180,7 @@ static int
 add_link(struct pack_tree *t, const char *path, const char *target,
     char why[LAYER_WHY])
 {
-	int64_t to = find(t, target);
+	int64_t to = find_path(t, target);
 	bool itself = strcmp(path, target) == 0;
 	int rc = 0;
 
@@ -194,8 +194,8 @@ add_link(struct pack_tree *t, const char *path, const char *target,
 		return layer_refuse(why, -EINVAL, "%.160s is a hard link to "
 		    "itself", path);
 	if (to < 0)
-		rc = keep(t, path, target);
-	return rc != 0 ? rc : place(t, path, false, why);
+		rc = keep_link(t, path, target);
+	return rc != 0 ? rc : place_path(t, path, false, why);
 }
 
 int
@@ -221,7 +221,7 @@ pack_tree_add(struct pack_tree *t, const struct tar_entry *e,
 		    "the layer's root is not a directory");
 	else if (rc == 0)
 		rc = link ? add_link(t, path, target, why) :
-		    place(t, path, e->type == TAR_DIR, why);
+		    place_path(t, path, e->type == TAR_DIR, why);
 	sys_free(path);
 	sys_free(target);
 	return rc != -EFBIG ? rc : layer_refuse(why, rc, "the archive has more "
@@ -235,7 +235,7 @@ pack_tree_end(const struct pack_tree *t, struct pack_result *r,
 	for (size_t i = 0; i < t->loose_count; i++) {
 		const struct loose_link *l = &t->loose[i];
 
-		if (find(t, l->target) >= 0)
+		if (find_path(t, l->target) >= 0)
 			return layer_refuse(why, -EINVAL, "%.90s is a hard "
 			    "link to %.90s, which does not precede it in the "
 			    "archive", l->path, l->target);

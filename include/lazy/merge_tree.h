@@ -1,9 +1,9 @@
 /*
- * merge_private.h - a tree under construction
+ * merge_tree.h - a tree of names under construction
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef COLDPRESS_MERGE_PRIVATE_H
-#define COLDPRESS_MERGE_PRIVATE_H
+#ifndef COLDPRESS_LAZY_MERGE_TREE_H
+#define COLDPRESS_LAZY_MERGE_TREE_H
 
 #include "lazy/merge.h"
 
@@ -25,8 +25,6 @@ struct merge {
 					 * everything below it */
 	size_t gone_cap;
 };
-
-/* merge_table.c */
 
 /* Finds a name in a directory.  Returns the node, or MERGE_NONE. */
 int64_t merge_find(const struct merge *t, uint32_t parent, const char *name,
