@@ -98,12 +98,15 @@ convert_with_config(struct convert *c, struct oci_document *d,
 	struct oci_blob made;
 	int rc = convert_read_document(c, b, &config);
 
-	if (rc == 0)
-		rc = convert_layers(c, d, config);
-	if (rc == 0)
-		rc = convert_write_document(c, config, &made);
+	if (rc != 0)
+		goto out;
+	rc = convert_layers(c, d, config);
+	if (rc != 0)
+		goto out;
+	rc = convert_write_document(c, config, &made);
 	if (rc == 0)
 		rc = convert_edited(c, oci_set(d, NULL, 0, &made, NULL));
+out:
 	oci_free(config);
 	return rc;
 }
@@ -140,21 +143,24 @@ convert_entry(struct convert *c, struct oci_document *d, size_t n, int depth)
 	if (rc != 0)
 		return convert_refuse(c, "an index", rc, why);
 	rc = convert_read_document(c, &x.blob, &child);
-	if (rc == 0 && !oci_is_index(child) && c->o->pack->kind == LAYER_ZTOC) {
+	if (rc != 0)
+		goto out;
+	if (!oci_is_index(child) && c->o->pack->kind == LAYER_ZTOC) {
 		rc = convert_add_soci(c, d, n, child, &x, depth > 0);
-		oci_free(child);
-		return rc;
+		goto out;
 	}
-	if (rc == 0)
-		rc = convert_forget_soci(c, d, n, child);
-	if (rc == 0)
-		rc = oci_is_index(child) ? convert_index(c, child, depth + 1) :
-		    convert_manifest(c, child);
-	if (rc == 0)
-		rc = convert_write_document(c, child, &made);
+	rc = convert_forget_soci(c, d, n, child);
+	if (rc != 0)
+		goto out;
+	rc = oci_is_index(child) ? convert_index(c, child, depth + 1) :
+	    convert_manifest(c, child);
+	if (rc != 0)
+		goto out;
+	rc = convert_write_document(c, child, &made);
 	if (rc == 0)
 		rc = convert_edited(c, oci_set(d, OCI_MANIFESTS, n, &made,
 		    NULL));
+out:
 	oci_free(child);
 	return rc;
 }

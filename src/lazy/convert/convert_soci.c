@@ -197,19 +197,19 @@ write_both(struct convert *c, struct oci_document *index, size_t n,
 	struct oci_blob made, about;
 	int rc;
 
-	if (oci_count(soci, OCI_LAYERS) == 0) {
+	if (oci_count(soci, OCI_LAYERS) == 0)
 		rc = convert_forget_soci(c, index, n, manifest);
-		if (rc == 0)
-			rc = convert_write_document(c, manifest, &made);
-		return rc != 0 ? rc : convert_edited(c, oci_set(index, OCI_MANIFESTS,
-		    n, &made, NULL));
-	}
-	rc = write_soci(c, soci, manifest, &about);
-	if (rc == 0)
-		rc = convert_write_document(c, manifest, &made);
-	if (rc == 0)
-		rc = list_soci(c, index, &about, &made, has_platform ? x :
-		    platform);
+	else
+		rc = write_soci(c, soci, manifest, &about);
+	if (rc != 0)
+		return rc;
+	rc = convert_write_document(c, manifest, &made);
+	if (rc != 0)
+		return rc;
+	if (oci_count(soci, OCI_LAYERS) == 0)
+		return convert_edited(c, oci_set(index, OCI_MANIFESTS, n,
+		    &made, NULL));
+	rc = list_soci(c, index, &about, &made, has_platform ? x : platform);
 	return rc != 0 ? rc : list_image(c, index, n, &made, &about,
 	    has_platform ? NULL : platform);
 }
@@ -227,12 +227,15 @@ index_image(struct convert *c, struct oci_document *index, size_t n,
 		.variant = "" };
 	int rc = new_document(c, soci_index, &soci);
 
-	if (rc == 0)
-		rc = index_layers(c, manifest, soci);
-	if (rc == 0)
-		rc = keep_config(c, manifest, &config, &platform);
+	if (rc != 0)
+		return rc;
+	rc = index_layers(c, manifest, soci);
+	if (rc != 0)
+		goto out;
+	rc = keep_config(c, manifest, &config, &platform);
 	if (rc == 0)
 		rc = write_both(c, index, n, manifest, soci, x, &platform);
+out:
 	oci_free(config);
 	oci_free(soci);
 	return rc;
@@ -250,16 +253,20 @@ index_alone(struct convert *c, struct oci_document *layout, size_t n,
 	struct oci_blob made;
 	int rc = new_document(c, oci_index, &index);
 
-	if (rc == 0)
-		rc = convert_edited(c, oci_add(index, OCI_MANIFESTS, &x->blob,
-		    x->media_type));
-	if (rc == 0)
-		rc = index_image(c, index, 0, manifest, x);
-	if (rc == 0)
-		rc = convert_write_document(c, index, &made);
+	if (rc != 0)
+		return rc;
+	rc = convert_edited(c, oci_add(index, OCI_MANIFESTS, &x->blob,
+	    x->media_type));
+	if (rc != 0)
+		goto out;
+	rc = index_image(c, index, 0, manifest, x);
+	if (rc != 0)
+		goto out;
+	rc = convert_write_document(c, index, &made);
 	if (rc == 0)
 		rc = convert_edited(c, oci_set(layout, OCI_MANIFESTS, n, &made,
 		    OCI_TYPE "index.v1+json"));
+out:
 	oci_free(index);
 	return rc;
 }

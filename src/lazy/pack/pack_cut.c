@@ -193,7 +193,7 @@ end_archive(struct pack_cut *c, size_t keep)
 }
 
 static int
-read_entry(struct pack_cut *c)
+cut_entry(struct pack_cut *c)
 {
 	size_t keep = c->s->in.len + (c->drop > 0 ? 0 : pack_cut_padding(c));
 	int rc;
@@ -281,7 +281,7 @@ pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b)
 	if (rc == 0 && !c->started)
 		rc = begin_archive(c);
 	while (rc == 0 && !c->ended && !c->full)
-		rc = c->left > 0 ? pack_cut_piece(c) : read_entry(c);
+		rc = c->left > 0 ? pack_cut_piece(c) : cut_entry(c);
 	if (rc == 0)
 		rc = pack_cut_hash(c);
 	set_lengths(b, s->in.len);

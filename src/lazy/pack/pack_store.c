@@ -34,7 +34,7 @@ pack_store_close(struct pack_store *s)
 }
 
 static int
-compress(struct pack_store *s, ZSTD_inBuffer *in, ZSTD_EndDirective mode)
+compress_text(struct pack_store *s, ZSTD_inBuffer *in, ZSTD_EndDirective mode)
 {
 	size_t left;
 
@@ -58,14 +58,14 @@ pack_store_add(struct pack_store *s, const void *data, size_t len)
 	ZSTD_inBuffer in = { data, len, 0 };
 
 	s->content += len;
-	return compress(s, &in, ZSTD_e_continue);
+	return compress_text(s, &in, ZSTD_e_continue);
 }
 
 int
 pack_store_end(struct pack_store *s)
 {
 	ZSTD_inBuffer in = { NULL, 0, 0 };
-	int rc = compress(s, &in, ZSTD_e_end);
+	int rc = compress_text(s, &in, ZSTD_e_end);
 
 	ZSTD_freeCCtx(s->encoder);
 	s->encoder = NULL;
