@@ -218,12 +218,14 @@ open_pack(struct pack *p)
 	rc = digest_new(&p->content, p->sha256);
 	if (rc == 0)
 		rc = digest_new(&p->out.digest, p->sha256);
-	if (rc == 0)
-		rc = digest_start(p->content);
+	if (rc != 0)
+		return rc;
+	rc = digest_start(p->content);
 	if (rc == 0)
 		rc = digest_start(p->out.digest);
-	if (rc == 0)
-		rc = pack_toc_open(&p->toc, p);
+	if (rc != 0)
+		return rc;
+	rc = pack_toc_open(&p->toc, p);
 	if (rc == 0)
 		rc = pack_tree_open(&p->tree);
 	return rc != 0 ? rc : pack_cut_open(&p->cut, p);
@@ -285,11 +287,13 @@ pack_layer(const struct pack_options *o, int in, int out,
 	rc = open_pack(&p);
 	if (rc == 0 && o->order != NULL)
 		rc = pack_order_open(&p.order, o, in, why);
-	if (rc == 0)
-		rc = p.order == NULL ? pack_plain(&p, in, why) :
-		    pack_ordered(&p, p.order, why);
+	if (rc != 0)
+		goto out;
+	rc = p.order == NULL ? pack_plain(&p, in, why) :
+	    pack_ordered(&p, p.order, why);
 	if (rc == 0)
 		rc = finish_pack(&p);
+out:
 	if (rc != 0 && *why == '\0')
 		snprintf(why, LAYER_WHY, "%s", p.why != NULL ? p.why :
 		    strerror(-rc));

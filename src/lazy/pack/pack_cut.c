@@ -244,13 +244,15 @@ begin_archive(struct pack_cut *c)
 	rc = new_header(c, &landmark);
 	if (rc == 0)
 		rc = begin_entry(c);
+	if (rc != 0)
+		return rc;
 	piece.at = c->s->in.len;
-	if (rc == 0)
-		rc = pack_batch_unit(c->b, piece.at);
+	rc = pack_batch_unit(c->b, piece.at);
 	if (rc == 0)
 		rc = pack_cut_append(c, &content, 1);
-	if (rc == 0)
-		rc = pack_batch_piece(c->b, &piece);
+	if (rc != 0)
+		return rc;
+	rc = pack_batch_piece(c->b, &piece);
 	if (rc == 0)
 		rc = pack_cut_item(c, 1);
 	c->left = 0;

@@ -110,18 +110,24 @@ finish_chunked(struct pack *p)
 	uint8_t digest[LAYER_DIGEST];
 	int rc = pack_cut_tar_split(p->cut, &split);
 
-	if (rc == 0 && split != NULL)
+	if (rc != 0)
+		return rc;
+	if (split != NULL) {
 		rc = write_store(p, split, &r->tar_split_offset,
 		    &r->tar_split_length, &r->tar_split_content);
-	if (rc == 0 && split != NULL)
-		rc = digest_of(&split->frame, digest);
-	if (rc == 0)
-		rc = pack_toc_finish(p, split == NULL ? NULL : digest);
-	if (rc == 0)
-		rc = digest_of(&p->toc.store.frame, r->index_digest);
-	if (rc == 0)
-		rc = write_store(p, &p->toc.store, &r->index_offset,
-		    &r->index_length, &r->index_content);
+		if (rc == 0)
+			rc = digest_of(&split->frame, digest);
+		if (rc != 0)
+			return rc;
+	}
+	rc = pack_toc_finish(p, split == NULL ? NULL : digest);
+	if (rc != 0)
+		return rc;
+	rc = digest_of(&p->toc.store.frame, r->index_digest);
+	if (rc != 0)
+		return rc;
+	rc = write_store(p, &p->toc.store, &r->index_offset, &r->index_length,
+	    &r->index_content);
 	return rc != 0 ? rc : write_footer(p);
 }
 

@@ -184,40 +184,6 @@ open_spans(struct ztoc_job *j)
 }
 
 static int
-open_points(struct ztoc_job *j)
-{
-	struct tar_source tar = { .read = read_archive, .arg = j,
-		.refuse_empty = j->o->refuse_empty };
-	struct gzip_points_source points = { .read = read_layer,
-		.taken = taken, .point = point, .arg = j,
-		.sparse = j->packed ? sparse : NULL,
-		.spacing = pack_chunk(j->o) };
-	int rc = recognize(j);
-
-	if (rc == 0)
-		rc = open_spans(j);
-	if (rc == 0 && !j->plain)
-		rc = gzip_points_open(&j->points, &points);
-	if (rc == 0)
-		rc = pack_ztoc_entries_open(&j->entries, j->o->tmpdir);
-	if (rc == 0)
-		rc = pack_tree_open(&j->tree);
-	if (rc == 0)
-		rc = tar_open(&j->tar, &tar);
-	return rc;
-}
-
-static int
-open_output(struct ztoc_job *j)
-{
-	int rc = digest_algo_open(&j->sha256, "sha256");
-
-	if (rc == 0)
-		rc = digest_new(&j->out.digest, j->sha256);
-	return rc != 0 ? rc : digest_start(j->out.digest);
-}
-
-static int
 fill_result(struct ztoc_job *j)
 {
 	struct pack_result *r = j->r;
@@ -233,22 +199,6 @@ fill_result(struct ztoc_job *j)
 	return rc;
 }
 
-static int
-make_ztoc(struct ztoc_job *j)
-{
-	int rc = open_output(j);
-
-	if (rc == 0)
-		rc = open_points(j);
-	if (rc == 0)
-		rc = read_entries(j);
-	if (rc == 0)
-		rc = pack_ztoc_write(j);
-	if (rc == 0)
-		rc = fill_result(j);
-	return rc == 0 ? 0 : damaged(j, rc);
-}
-
 int
 pack_ztoc(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY])
@@ -256,11 +206,51 @@ pack_ztoc(const struct pack_options *o, int in, int out,
 	struct ztoc_job j = { .o = o, .r = r, .why = why, .in = in,
 		.packed = o->windows == PACK_WINDOWS_PACKED,
 		.out = { .fd = out } };
+	struct tar_source tar = { .read = read_archive, .arg = &j,
+		.refuse_empty = o->refuse_empty };
+	struct gzip_points_source points = { .read = read_layer,
+		.taken = taken, .point = point, .arg = &j,
+		.sparse = j.packed ? sparse : NULL,
+		.spacing = pack_chunk(o) };
 	int rc;
 
 	*why = '\0';
 	*r = (struct pack_result){ 0 };
-	rc = make_ztoc(&j);
+	rc = digest_algo_open(&j.sha256, "sha256");
+	if (rc != 0)
+		goto out;
+	rc = digest_new(&j.out.digest, j.sha256);
+	if (rc != 0)
+		goto out;
+	rc = digest_start(j.out.digest);
+	if (rc != 0)
+		goto out;
+	rc = recognize(&j);
+	if (rc != 0)
+		goto out;
+	rc = open_spans(&j);
+	if (rc != 0)
+		goto out;
+	rc = j.plain ? 0 : gzip_points_open(&j.points, &points);
+	if (rc != 0)
+		goto out;
+	rc = pack_ztoc_entries_open(&j.entries, o->tmpdir);
+	if (rc != 0)
+		goto out;
+	rc = pack_tree_open(&j.tree);
+	if (rc != 0)
+		goto out;
+	rc = tar_open(&j.tar, &tar);
+	if (rc != 0)
+		goto out;
+	rc = read_entries(&j);
+	if (rc != 0)
+		goto out;
+	rc = pack_ztoc_write(&j);
+	if (rc == 0)
+		rc = fill_result(&j);
+out:
+	rc = rc == 0 ? 0 : damaged(&j, rc);
 	tar_close(j.tar);
 	pack_ztoc_entries_close(j.entries);
 	pack_tree_close(j.tree);

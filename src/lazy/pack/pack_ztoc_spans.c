@@ -53,10 +53,12 @@ pack_ztoc_spans_open(struct pack_ztoc_spans **out,
 	s->o = *o;
 	s->bound = bound;
 	rc = spool_open(&s->checkpoints, o->tmpdir);
-	if (rc == 0)
-		rc = digest_algo_open(&s->sha256, "sha256");
-	if (rc == 0)
-		rc = digest_new(&s->digest, s->sha256);
+	if (rc != 0)
+		return rc;
+	rc = digest_algo_open(&s->sha256, "sha256");
+	if (rc != 0)
+		return rc;
+	rc = digest_new(&s->digest, s->sha256);
 	if (rc == 0)
 		rc = digest_new(&s->window_digest, s->sha256);
 	if (rc == 0 && o->packed) {

@@ -105,26 +105,32 @@ static int
 write_packed(struct ztoc_job *j, struct flatbuf_writer *w)
 {
 	struct packer *p = sys_calloc(1, sizeof(*p));
-	int rc = p == NULL ? -ENOMEM : 0;
+	int rc;
 
-	if (rc != 0)
-		return rc;
+	if (p == NULL)
+		return -ENOMEM;
 	p->j = j;
 	p->z = ZSTD_createCCtx();
 	rc = p->z == NULL ? -ENOMEM : digest_new(&p->digest, j->sha256);
-	if (rc == 0 && ZSTD_isError(ZSTD_CCtx_setParameter(p->z,
-	    ZSTD_c_compressionLevel, ztoc_level(j))))
+	if (rc != 0)
+		goto out;
+	if (ZSTD_isError(ZSTD_CCtx_setParameter(p->z,
+	    ZSTD_c_compressionLevel, ztoc_level(j)))) {
 		rc = -EINVAL;
-	if (rc == 0)
-		rc = digest_start(p->digest);
+		goto out;
+	}
+	rc = digest_start(p->digest);
+	if (rc != 0)
+		goto out;
 	j->r->index_offset = j->out.len;
-	if (rc == 0)
-		rc = write_index(j, w, put_packed, p);
+	rc = write_index(j, w, put_packed, p);
 	if (rc == 0)
 		rc = pack_bytes(p, NULL, 0, ZSTD_e_end);
+	if (rc != 0)
+		goto out;
 	j->r->index_length = j->out.len - j->r->index_offset;
-	if (rc == 0)
-		rc = digest_end(p->digest, j->r->index_digest);
+	rc = digest_end(p->digest, j->r->index_digest);
+out:
 	ZSTD_freeCCtx(p->z);
 	digest_free(p->digest);
 	sys_free(p);
