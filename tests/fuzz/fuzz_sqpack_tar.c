@@ -32,48 +32,48 @@ tell(void *arg, uint64_t at, const char *why)
 
 /* Unpacks a file's first blocks, which must have the expected sizes. */
 static void
-read_blocks(const struct sqr_image *m, const struct sqr_entry *e,
+read_blocks(const struct sq_image *m, const struct sq_entry *e,
     unsigned *blocks, uint8_t *out)
 {
-	struct sqr_decoder *d;
+	struct sq_decoder *d;
 	const char *why;
 	uint64_t at = e->start;
 
-	if (sqr_decoder_open(&d, m) != 0)
+	if (sq_decoder_open(&d, m) != 0)
 		abort();
 	for (uint32_t k = 0; k < e->blocks && *blocks < BLOCKS; k++) {
-		uint32_t word = sqr_word(e, k);
+		uint32_t word = sq_word(e, k);
 
-		if (word != 0 && (*blocks)++ < BLOCKS && sqr_unpack(d, at,
-		    word, sqr_block_len(m, e, k), out, &why) < 0)
+		if (word != 0 && (*blocks)++ < BLOCKS && sq_unpack(d, at,
+		    word, sq_block_len(m, e, k), out, &why) < 0)
 			abort();
-		at += sqr_word_len(word);
+		at += sq_word_len(word);
 	}
-	sqr_decoder_close(d);
+	sq_decoder_close(d);
 }
 
 /* Checks that the image has all of the tree's nodes, without errors. */
 static int
 judge(struct sqpack *p, int fd)
 {
-	struct sqr_image *m;
+	struct sq_image *m;
 	const char *why;
 	unsigned blocks = 0;
 	uint8_t *out = malloc(p->o.data.block);
 
-	if (out == NULL || sqr_open(&m, fd, 0, 1, UINT64_C(1) << 30, tell,
-	    NULL, &why) != 0 || sqr_count(m) != p->tree.count)
+	if (out == NULL || sq_open(&m, fd, 0, 1, UINT64_C(1) << 30, tell,
+	    NULL, &why) != 0 || sq_count(m) != p->tree.count)
 		abort();
-	for (size_t n = 0; n < sqr_count(m); n++) {
-		struct sqr_entry e;
+	for (size_t n = 0; n < sq_count(m); n++) {
+		struct sq_entry e;
 
-		sqr_get(m, n, &e);
+		sq_get(m, n, &e);
 		if (e.why != NULL || e.lost)
 			abort();
 		if (e.sizes != NULL)
 			read_blocks(m, &e, &blocks, out);
 	}
-	sqr_close(m);
+	sq_close(m);
 	free(out);
 	return 0;
 }
@@ -83,7 +83,7 @@ choose(struct sqpack_options *o, uint8_t bits)
 {
 	static const char *const methods[] = { "zstd", "gzip", "lz4", "none" };
 
-	o->data.method = sqb_method_by_name(methods[bits & 3]);
+	o->data.method = sqw_method_by_name(methods[bits & 3]);
 	o->data.level = o->data.method->level_min;
 	o->data.block = bits & 4 ? 4096 : 131072;
 	o->data.no_fragments = bits & 8;

@@ -24,7 +24,7 @@ is_default_dictionary(const struct sqpack *p, const char *text)
 static bool
 set_level(struct sqpack *p, const char *comp)
 {
-	const struct sqb_method *m = p->o.data.method;
+	const struct sqw_method *m = p->o.data.method;
 	int64_t level = ((struct as_mksquashfs *)p->o.as)->level;
 
 	p->o.data.level = level == 0 ? m->level_default : (int)level;
@@ -42,7 +42,7 @@ set_level(struct sqpack *p, const char *comp)
 
 /* Checks that an option of one compressor, if given, is for this one. */
 static bool
-is_for(struct sqpack *p, const struct sqb_method *m, bool given,
+is_for(struct sqpack *p, const struct sqw_method *m, bool given,
     const char *option, int compressor, const char *name)
 {
 	if (!given || m->compressor == compressor)
@@ -57,7 +57,7 @@ set_method(struct sqpack *p)
 {
 	struct as_mksquashfs *a = p->o.as;
 	const char *comp = a->comp == NULL ? "gzip" : a->comp;
-	const struct sqb_method *m;
+	const struct sqw_method *m;
 
 	if (a->hc && strcmp(comp, "lz4") != 0) {
 		msg_error(&p->msg, "-Xhc is for lz4; it cannot be used with %s",
@@ -65,7 +65,7 @@ set_method(struct sqpack *p)
 		return MSG_ERROR;
 	}
 	m = strcmp(comp, "none") == 0 || strcmp(comp, "lz4hc") == 0 ? NULL :
-	    sqb_method_by_name(a->hc ? "lz4hc" : comp);
+	    sqw_method_by_name(a->hc ? "lz4hc" : comp);
 	if (m == NULL) {
 		msg_error(&p->msg, "Compressor \"%s\" is not supported; "
 		    "expected gzip, lz4, lzo, xz or zstd", comp);

@@ -44,7 +44,7 @@ struct sqpack_options {
 	bool best;			/* use the method's best level */
 	int filters;			/* filters for xz, as a bit mask */
 	bool null_ends;			/* paths in the list end with NUL */
-	struct sqb_data_options data;
+	struct sqw_data_options data;
 	bool force;			/* replace the output */
 	bool dry_run;
 	bool no_xattrs, no_export, no_pad;
@@ -96,9 +96,9 @@ struct sqpack {
 	struct msg msg;
 	struct sqpack_options o;
 	struct sqw_tree tree;
-	struct sqb_xattrs *xattrs;	/* NULL: omitted */
-	struct sqb_data data;
-	struct sqb_image_space space;
+	struct sqt_xattrs *xattrs;	/* NULL: omitted */
+	struct sqw_data data;
+	struct sqt_image_space space;
 	struct walk_order *order;	/* NULL: none was given */
 	char *order_path;		/* scratch */
 	size_t order_room;
@@ -152,7 +152,7 @@ struct sqpack_source {
 	/*
 	 * Opens p->o.source and fills in files; p->tree may then be complete.
 	 */
-	int (*open)(struct sqpack *p, void **state, struct sqb_source *files);
+	int (*open)(struct sqpack *p, void **state, struct sqw_source *files);
 	/*
 	 * Writes the data to fd, at byte `at`.  If NULL, the data is read from
 	 * files.

@@ -52,9 +52,9 @@ int archive_take_xattrs(struct archive *a, uint32_t *index);
 
 /*
  * archive_give() fills in *f for the current file.  archive_read() returns its
- * data; archive_read() and archive_skip() implement struct sqb_source.
+ * data; archive_read() and archive_skip() implement struct sqw_source.
  */
-void archive_give(struct archive *a, struct sqb_file *f);
+void archive_give(struct archive *a, struct sqw_file *f);
 int archive_read(void *arg, void *buf, size_t len);
 int64_t archive_skip(void *arg);
 

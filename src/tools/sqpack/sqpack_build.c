@@ -28,7 +28,7 @@ is_image(const char *name)
 {
 	uint64_t offset;
 	int fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
-	bool found = fd >= 0 && sqr_find(fd, &offset) > 0;
+	bool found = fd >= 0 && sq_find(fd, &offset) > 0;
 
 	if (fd >= 0)
 		sys_close(fd);
@@ -63,7 +63,7 @@ source_of(const struct sqpack *p)
  * output errors.
  */
 struct watched {
-	const struct sqb_source *files;
+	const struct sqw_source *files;
 	bool failed;
 };
 
@@ -75,7 +75,7 @@ watch(struct watched *w, int rc)
 }
 
 static int
-watched_next(void *arg, struct sqb_file *f)
+watched_next(void *arg, struct sqw_file *f)
 {
 	struct watched *w = arg;
 
@@ -109,16 +109,16 @@ watched_rewind(void *arg)
 }
 
 static int
-write_data(struct sqpack *p, const struct sqb_source *files, int fd,
+write_data(struct sqpack *p, const struct sqw_source *files, int fd,
     uint64_t at)
 {
 	struct watched w = { .files = files };
-	struct sqb_source s = { .next = watched_next, .read = watched_read,
+	struct sqw_source s = { .next = watched_next, .read = watched_read,
 		.skip = files->skip != NULL ? watched_skip : NULL,
 		.rewind = files->rewind != NULL ? watched_rewind : NULL,
 		.arg = &w };
 	int rc = p->order != NULL && files->rewind == NULL ?
-	    sqpack_order_stream(p, &s, fd, at) : sqb_data_write(&p->data, &s,
+	    sqpack_order_stream(p, &s, fd, at) : sqw_data_write(&p->data, &s,
 	    &p->o.data, fd, at, &p->progress);
 
 	if (rc == -EOVERFLOW && !w.failed) {
@@ -173,14 +173,14 @@ too_many_owners(struct sqpack *p)
 /* Builds the image of an open source in fd, which is at offset 0. */
 static int
 write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
-    const struct sqb_source *files, int fd)
+    const struct sqw_source *files, int fd)
 {
-	struct sqb_image_options o = { .data = &p->o.data,
+	struct sqt_image_options o = { .data = &p->o.data,
 		.raw_inodes = p->o.raw_inodes, .raw_xattrs = p->o.raw_xattrs,
 		.raw_ids = p->o.raw_ids,
 		.no_export = p->o.no_export, .no_pad = p->o.no_pad,
 		.more_flags = p->o.more_flags, .offset = p->o.output_offset };
-	int64_t at = sqb_image_begin(fd, &o);
+	int64_t at = sqt_image_begin(fd, &o);
 	int rc;
 
 	if (at < 0)
@@ -198,7 +198,7 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 	if (rc != 0)
 		return rc;
 	o.mtime = image_time(p);
-	rc = sqb_image_end(fd, &o, &p->tree, &p->data, p->xattrs, &p->space);
+	rc = sqt_image_end(fd, &o, &p->tree, &p->data, p->xattrs, &p->space);
 	return rc == -EUSERS ? too_many_owners(p) :
 	    sqpack_fail(p, p->o.output, rc);
 }
@@ -210,14 +210,14 @@ write_image(struct sqpack *p, const struct sqpack_source *kind, void *source,
 static int
 build_to(struct sqpack *p, const struct sqpack_source *kind, int fd, int dir)
 {
-	struct sqb_source files;
+	struct sqw_source files;
 	void *source = NULL;
 	int rc = sqw_tree_open(&p->tree);
 
 	p->o.data.tmpdir = dir;
 	p->o.data.memory = p->o.memory;
 	if (rc == 0 && !p->o.no_xattrs)
-		rc = sqb_xattrs_open(&p->xattrs, p->o.data.exact);
+		rc = sqt_xattrs_open(&p->xattrs, p->o.data.exact);
 	if (rc != 0)
 		return sqpack_fail(p, p->o.source, rc);
 	if (p->o.order != NULL && kind == &sqpack_repack) {
@@ -340,8 +340,8 @@ sqpack_build(struct sqpack *p)
 void
 sqpack_free(struct sqpack *p)
 {
-	sqb_data_free(&p->data);
-	sqb_xattrs_close(p->xattrs);
+	sqw_data_free(&p->data);
+	sqt_xattrs_close(p->xattrs);
 	sqw_tree_close(&p->tree);
 	walk_order_free(p->order);
 	sys_free(p->order_path);

@@ -15,8 +15,8 @@
 
 struct cat {
 	struct sqpack_image i;
-	struct sqr_entry e;
-	struct sqr_decoder *decoder;
+	struct sq_entry e;
+	struct sq_decoder *decoder;
 	uint8_t *data, *zeros;
 };
 
@@ -42,20 +42,20 @@ put(struct cat *c, const uint8_t *data, size_t len)
 static int
 put_blocks(struct cat *c)
 {
-	const struct sqr_image *m = c->i.m;
+	const struct sq_image *m = c->i.m;
 	uint64_t at = c->e.start;
 	int rc = 0;
 
 	for (uint32_t k = 0; rc == 0 && k < c->e.blocks; k++) {
-		uint32_t word = sqr_word(&c->e, k);
-		uint32_t len = sqr_block_len(m, &c->e, k);
+		uint32_t word = sq_word(&c->e, k);
+		uint32_t len = sq_block_len(m, &c->e, k);
 		const char *why;
 
-		if (word != 0 && sqr_unpack(c->decoder, at, word, len,
+		if (word != 0 && sq_unpack(c->decoder, at, word, len,
 		    c->data, &why) < 0)
 			return damage(c, at, why);
 		rc = put(c, word == 0 ? c->zeros : c->data, len);
-		at += sqr_word_len(word);
+		at += sq_word_len(word);
 	}
 	return rc;
 }
@@ -63,15 +63,15 @@ put_blocks(struct cat *c)
 static int
 put_tail(struct cat *c)
 {
-	uint32_t len = sqr_tail_len(c->i.m, &c->e), word;
+	uint32_t len = sq_tail_len(c->i.m, &c->e), word;
 	const char *why;
 	uint64_t at;
 	int64_t made;
 
 	if (len == 0)
 		return 0;
-	sqr_fragment(c->i.m, c->e.fragment, &at, &word);
-	made = sqr_unpack(c->decoder, at, word, 0, c->data, &why);
+	sq_fragment(c->i.m, c->e.fragment, &at, &word);
+	made = sq_unpack(c->decoder, at, word, 0, c->data, &why);
 	if (made < 0)
 		return damage(c, at, why);
 	if ((uint64_t)made < (uint64_t)c->e.tail_at + len)
@@ -85,7 +85,7 @@ static int
 find(struct cat *c)
 {
 	const char *name = c->i.p->o.name;
-	size_t count = sqr_count(c->i.m);
+	size_t count = sq_count(c->i.m);
 
 	for (size_t n = 1; n < count;) {
 		const char *path = sqpack_image_path(&c->i, n);
@@ -95,12 +95,12 @@ find(struct cat *c)
 			return -ENOMEM;
 		len = strlen(path);
 		if (strcmp(path, name) == 0) {
-			sqr_get(c->i.m, n, &c->e);
+			sq_get(c->i.m, n, &c->e);
 			return 0;
 		}
 		/* skip directories that do not contain the file */
 		n = strncmp(path, name, len) == 0 && name[len] == '/' ? n + 1 :
-		    sqr_end(c->i.m, n);
+		    sq_end(c->i.m, n);
 	}
 	return -ENOENT;
 }
@@ -108,8 +108,8 @@ find(struct cat *c)
 static int
 prepare(struct cat *c)
 {
-	uint32_t block = sqr_facts(c->i.m)->block;
-	int rc = sqr_decoder_open(&c->decoder, c->i.m);
+	uint32_t block = sq_facts(c->i.m)->block;
+	int rc = sq_decoder_open(&c->decoder, c->i.m);
 
 	c->data = sys_malloc(block);
 	c->zeros = sys_calloc(1, block);
@@ -158,7 +158,7 @@ sqpack_cat_all(struct sqpack *p, char *const *names, size_t count)
 		p->o.name = names[k] + strspn(names[k], "/");
 		rc = cat(&c);
 	}
-	sqr_decoder_close(c.decoder);
+	sq_decoder_close(c.decoder);
 	sys_free(c.data);
 	sys_free(c.zeros);
 	sqpack_image_close(&c.i);

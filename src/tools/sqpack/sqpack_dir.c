@@ -143,7 +143,7 @@ is_dense(const struct stat *st)
 }
 
 static int
-dir_next(void *arg, struct sqb_file *f)
+dir_next(void *arg, struct sqw_file *f)
 {
 	struct dir *d = arg;
 	const struct sqw_node *n;
@@ -197,7 +197,7 @@ dir_skip(void *arg)
 {
 	struct dir *d = arg;
 	const struct stat *st = &d->file->st;
-	uint64_t n = d->file->data != NULL ? 0 : sqb_hole_blocks(
+	uint64_t n = d->file->data != NULL ? 0 : sqw_hole_blocks(
 	    hole_at(d->file->fd, st, d->offset),
 	    (uint64_t)st->st_size - d->offset, d->p->o.data.block);
 	int rc = n == 0 ? 0 : advance(d, n);
@@ -294,7 +294,7 @@ dir_close(void *state)
 }
 
 static int
-dir_open(struct sqpack *p, void **state, struct sqb_source *files)
+dir_open(struct sqpack *p, void **state, struct sqw_source *files)
 {
 	struct dir *d = sys_calloc(1, sizeof(*d));
 	int rc = -ENOMEM;
@@ -303,7 +303,7 @@ dir_open(struct sqpack *p, void **state, struct sqb_source *files)
 	if (d != NULL) {
 		d->p = p;
 		d->root = -1;
-		*files = (struct sqb_source){ .next = dir_next,
+		*files = (struct sqw_source){ .next = dir_next,
 			.read = dir_read, .skip = dir_skip,
 			.rewind = dir_rewind, .arg = d };
 		rc = list_dir(d);

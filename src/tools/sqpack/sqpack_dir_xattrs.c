@@ -61,7 +61,7 @@ add_xattr(struct dir *d, const char *path, const char *name)
 
 	if (n < 0)
 		return n == -ENODATA ? 0 : (int)n;
-	rc = sqb_xattrs_add(d->p->xattrs, name, value, (size_t)n);
+	rc = sqt_xattrs_add(d->p->xattrs, name, value, (size_t)n);
 	if (rc == -ENOTSUP) {
 		msg_warn(&d->p->msg, "%s: attribute %s omitted: squashfs "
 		    "supports only user, trusted and security", path, name);
@@ -83,11 +83,11 @@ dir_add_xattrs(struct dir *d, int at, const char *path, uint32_t *index)
 		return n == 0 || n == -ENOTSUP ? 0 : (int)n;
 	rc = proc_path(at, path, proc);
 	if (rc == 0)
-		rc = sqb_xattrs_begin(d->p->xattrs);
+		rc = sqt_xattrs_begin(d->p->xattrs);
 	for (ssize_t i = 0; rc == 0 && i < n;
 	    i += (ssize_t)strlen(names + i) + 1)
 		rc = add_xattr(d, proc, names + i);
-	return rc != 0 ? rc : sqb_xattrs_end(d->p->xattrs, index);
+	return rc != 0 ? rc : sqt_xattrs_end(d->p->xattrs, index);
 }
 
 /* A search, in which threads claim chunks of the list. */

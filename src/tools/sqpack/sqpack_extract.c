@@ -21,8 +21,8 @@ enum { GRAIN = 64 };			/* names that a thread claims at a
 static int
 choose_names(struct extract *x)
 {
-	size_t count = sqr_count(x->i.m);
-	struct sqr_entry e;
+	size_t count = sq_count(x->i.m);
+	struct sq_entry e;
 
 	x->as = sys_malloc(count * sizeof(*x->as));
 	x->made = sys_calloc(count, sizeof(*x->made));
@@ -32,7 +32,7 @@ choose_names(struct extract *x)
 	for (uint32_t n = 0; n < count; n++) {
 		if (x->i.wanted[n] == SQPACK_OUT)
 			continue;
-		sqr_get(x->i.m, n, &e);
+		sq_get(x->i.m, n, &e);
 		if (x->as[e.first] == UINT32_MAX)
 			x->as[e.first] = n;
 	}
@@ -50,14 +50,14 @@ static void
 make_dirs(struct extract *x)
 {
 	struct place p;
-	struct sqr_entry e;
+	struct sq_entry e;
 	int rc;
 
 	place_open(&p, x);
-	for (size_t n = 1; n < sqr_count(x->i.m) && !ended(x); n++) {
+	for (size_t n = 1; n < sq_count(x->i.m) && !ended(x); n++) {
 		if (x->i.wanted[n] == SQPACK_OUT)
 			continue;
-		sqr_get(x->i.m, n, &e);
+		sq_get(x->i.m, n, &e);
 		if (!S_ISDIR(e.mode))
 			continue;
 		if (atomic_load(&x->made[e.parent]) == NOT_MADE)
@@ -74,7 +74,7 @@ make_dirs(struct extract *x)
 /* Names without data, and files written by several threads */
 
 static void
-end_file(struct place *p, size_t n, const struct sqr_entry *e)
+end_file(struct place *p, size_t n, const struct sq_entry *e)
 {
 	uint8_t made = atomic_load(&p->x->made[n]);
 	int fd, rc;
@@ -95,7 +95,7 @@ end_file(struct place *p, size_t n, const struct sqr_entry *e)
 }
 
 static void
-make_other(struct place *p, size_t n, const struct sqr_entry *e)
+make_other(struct place *p, size_t n, const struct sq_entry *e)
 {
 	struct sqpack *s = p->x->i.p;
 	bool device = S_ISBLK(e->mode) || S_ISCHR(e->mode);
@@ -119,11 +119,11 @@ static void
 do_name(struct place *p, size_t n)
 {
 	struct extract *x = p->x;
-	struct sqr_entry e;
+	struct sq_entry e;
 
 	if (x->i.wanted[n] != SQPACK_IN)
 		return;
-	sqr_get(x->i.m, n, &e);
+	sq_get(x->i.m, n, &e);
 	if (S_ISDIR(e.mode) || !extract_is_first(x, n, &e))
 		return;
 	if (e.mode == 0 || e.lost ||
@@ -144,7 +144,7 @@ static void
 do_names(void *arg, unsigned thread)
 {
 	struct rest *r = arg;
-	size_t count = sqr_count(r->x->i.m), from;
+	size_t count = sq_count(r->x->i.m), from;
 	struct place p;
 
 	(void)thread;
@@ -160,15 +160,15 @@ static void
 make_links(struct extract *x)
 {
 	struct place p, of;
-	struct sqr_entry e;
+	struct sq_entry e;
 	int rc;
 
 	place_open(&p, x);
 	place_open(&of, x);
-	for (size_t n = 1; n < sqr_count(x->i.m) && !ended(x); n++) {
+	for (size_t n = 1; n < sq_count(x->i.m) && !ended(x); n++) {
 		if (x->i.wanted[n] != SQPACK_IN)
 			continue;
-		sqr_get(x->i.m, n, &e);
+		sq_get(x->i.m, n, &e);
 		/* the failure to create it has been reported */
 		if (S_ISDIR(e.mode) || extract_is_first(x, n, &e) ||
 		    atomic_load(&x->made[e.parent]) == NOT_MADE ||
@@ -187,15 +187,15 @@ static void
 drop_broken(struct extract *x)
 {
 	struct place p;
-	struct sqr_entry e;
+	struct sq_entry e;
 
 	place_open(&p, x);
-	for (size_t n = 1; n < sqr_count(x->i.m); n++) {
+	for (size_t n = 1; n < sq_count(x->i.m); n++) {
 		uint8_t made = atomic_load(&x->made[n]);
 
 		if (made != MADE && made != BROKEN)
 			continue;
-		sqr_get(x->i.m, n, &e);
+		sq_get(x->i.m, n, &e);
 		if (!S_ISDIR(e.mode))
 			place_drop(&p, n, &e);
 	}
@@ -210,14 +210,14 @@ static void
 end_dirs(struct extract *x)
 {
 	struct place p;
-	struct sqr_entry e;
+	struct sq_entry e;
 	int fd;
 
 	place_open(&p, x);
-	for (size_t n = sqr_count(x->i.m); n-- > 0 && !ended(x);) {
+	for (size_t n = sq_count(x->i.m); n-- > 0 && !ended(x);) {
 		uint8_t made = atomic_load(&x->made[n]);
 
-		sqr_get(x->i.m, n, &e);
+		sq_get(x->i.m, n, &e);
 		if (!S_ISDIR(e.mode) || (made != MADE && (made != WAS_THERE ||
 		    n == 0 || x->i.wanted[n] != SQPACK_IN)))
 			continue;

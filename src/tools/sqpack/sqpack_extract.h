@@ -57,24 +57,24 @@ void place_close(struct place *p);
  * a descriptor for writing; the third reopens a file created before; the last
  * creates any other type.  They return 0, a descriptor, or -errno.
  */
-int place_dir(struct place *p, size_t number, const struct sqr_entry *e);
-int place_file(struct place *p, size_t number, const struct sqr_entry *e);
-int place_reopen(struct place *p, size_t number, const struct sqr_entry *e);
-int place_other(struct place *p, size_t number, const struct sqr_entry *e);
+int place_dir(struct place *p, size_t number, const struct sq_entry *e);
+int place_file(struct place *p, size_t number, const struct sq_entry *e);
+int place_reopen(struct place *p, size_t number, const struct sq_entry *e);
+int place_other(struct place *p, size_t number, const struct sq_entry *e);
 
 /*
  * Creates name `number` as a hard link to the first name of its inode, which is
  * located with `of`.
  */
 int place_link(struct place *p, struct place *of, size_t number,
-    const struct sqr_entry *e);
+    const struct sq_entry *e);
 
 /* Sets owner, attributes, mode and time, in this order, on an open file. */
 void place_finish(struct place *p, int fd, size_t number,
-    const struct sqr_entry *e);
+    const struct sq_entry *e);
 
 /* Removes an incomplete file. */
-void place_drop(struct place *p, size_t number, const struct sqr_entry *e);
+void place_drop(struct place *p, size_t number, const struct sq_entry *e);
 
 /* Returns the path of a name; valid until the next call with p. */
 const char *place_path(struct place *p, size_t number);
@@ -101,7 +101,7 @@ void extract_damage(struct place *p, size_t number, uint64_t at,
 /* Returns whether the inode is extracted under this name. */
 static inline bool
 extract_is_first(const struct extract *x, size_t number,
-    const struct sqr_entry *e)
+    const struct sq_entry *e)
 {
 	return x->as[e->first] == number;
 }
@@ -113,6 +113,6 @@ int extract_data(struct extract *x, unsigned threads);
  * Returns whether one thread writes all data of the file, and therefore also
  * creates and completes it.
  */
-bool extract_at_once(const struct extract *x, const struct sqr_entry *e);
+bool extract_at_once(const struct extract *x, const struct sq_entry *e);
 
 #endif

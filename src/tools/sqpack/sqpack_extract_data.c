@@ -20,7 +20,7 @@
 struct worker {
 	struct extract_plan *plan;
 	struct place place;
-	struct sqr_decoder *decoder;
+	struct sq_decoder *decoder;
 	uint8_t *data;
 	/* one flag for each block of a run */
 	bool *bad;
@@ -33,7 +33,7 @@ static void
 make_files(struct extract_plan *p)
 {
 	struct place place;
-	struct sqr_entry e;
+	struct sq_entry e;
 
 	place_open(&place, p->x);
 	for (size_t i = 0; i < p->file_count &&
@@ -41,7 +41,7 @@ make_files(struct extract_plan *p)
 		uint32_t n = p->files[i].number;
 		int fd;
 
-		sqr_get(p->x->i.m, n, &e);
+		sq_get(p->x->i.m, n, &e);
 		if (extract_at_once(p->x, &e) ||
 		    atomic_load(&p->x->made[e.parent]) == NOT_MADE)
 			continue;
@@ -59,7 +59,7 @@ make_files(struct extract_plan *p)
  * -1 if the file is to be skipped.
  */
 static int
-open_file(struct worker *w, uint32_t n, const struct sqr_entry *e)
+open_file(struct worker *w, uint32_t n, const struct sq_entry *e)
 {
 	struct extract *x = w->plan->x;
 	bool once = extract_at_once(x, e);
@@ -76,7 +76,7 @@ open_file(struct worker *w, uint32_t n, const struct sqr_entry *e)
 }
 
 static void
-close_file(struct worker *w, int fd, uint32_t n, const struct sqr_entry *e,
+close_file(struct worker *w, int fd, uint32_t n, const struct sq_entry *e,
     int rc)
 {
 	int closed;
@@ -95,19 +95,19 @@ close_file(struct worker *w, int fd, uint32_t n, const struct sqr_entry *e,
 static void
 write_run(struct worker *w, const struct extract_unit *u, uint32_t n)
 {
-	const struct sqr_image *m = w->plan->x->i.m;
-	uint32_t block = sqr_facts(m)->block;
-	struct sqr_entry e;
+	const struct sq_image *m = w->plan->x->i.m;
+	uint32_t block = sq_facts(m)->block;
+	struct sq_entry e;
 	int fd, rc = 0;
 
-	sqr_get(m, n, &e);
+	sq_get(m, n, &e);
 	fd = open_file(w, n, &e);
 	for (uint32_t k = 0; fd >= 0 && rc == 0 && k < u->count;) {
 		uint32_t from = k;
 		size_t len = 0;
 
 		for (; k < u->count && !w->bad[k]; k++)
-			len += sqr_block_len(m, &e, u->block + k);
+			len += sq_block_len(m, &e, u->block + k);
 		rc = fdio_pwrite(fd, w->data + (size_t)from * block, len,
 		    (off_t)(u->block + from) * block);
 		k += k < u->count;
@@ -121,8 +121,8 @@ static void
 damage(struct worker *w, const struct extract_file *f, uint32_t k,
     uint64_t at, const char *why)
 {
-	const struct sqr_image *m = w->plan->x->i.m;
-	uint64_t block = sqr_facts(m)->block;
+	const struct sq_image *m = w->plan->x->i.m;
+	uint64_t block = sq_facts(m)->block;
 	char text[256];
 
 	snprintf(text, sizeof(text), "%s; replaced by zeros from byte %llu "
@@ -134,23 +134,23 @@ damage(struct worker *w, const struct extract_file *f, uint32_t k,
 static void
 do_run(struct worker *w, const struct extract_unit *u)
 {
-	const struct sqr_image *m = w->plan->x->i.m;
+	const struct sq_image *m = w->plan->x->i.m;
 	const struct extract_file *f = &w->plan->files[u->index];
-	uint32_t block = sqr_facts(m)->block;
+	uint32_t block = sq_facts(m)->block;
 	uint64_t at = u->at, bytes = 0;
-	struct sqr_entry e;
+	struct sq_entry e;
 
-	sqr_get(m, f->number, &e);
+	sq_get(m, f->number, &e);
 	for (uint32_t k = 0; k < u->count; k++) {
-		uint32_t word = sqr_word(&e, u->block + k);
-		uint32_t len = sqr_block_len(m, &e, u->block + k);
+		uint32_t word = sq_word(&e, u->block + k);
+		uint32_t len = sq_block_len(m, &e, u->block + k);
 		const char *why;
 
-		w->bad[k] = word == 0 || sqr_unpack(w->decoder, at, word,
+		w->bad[k] = word == 0 || sq_unpack(w->decoder, at, word,
 		    len, w->data + (size_t)k * block, &why) < 0;
 		if (w->bad[k] && word != 0)
 			damage(w, f, u->block + k, at, why);
-		at += sqr_word_len(word);
+		at += sq_word_len(word);
 		bytes += len;
 	}
 	for (uint32_t i = 0; i < f->twins; i++)
@@ -162,13 +162,13 @@ static void
 write_tail(struct worker *w, uint32_t n, uint64_t at, int64_t made,
     const char *why)
 {
-	const struct sqr_image *m = w->plan->x->i.m;
-	struct sqr_entry e;
+	const struct sq_image *m = w->plan->x->i.m;
+	struct sq_entry e;
 	uint32_t len;
 	int fd, rc = 0;
 
-	sqr_get(m, n, &e);
-	len = sqr_tail_len(m, &e);
+	sq_get(m, n, &e);
+	len = sq_tail_len(m, &e);
 	if (made >= 0 && (uint64_t)made < (uint64_t)e.tail_at + len) {
 		made = -1;
 		why = "the fragment block ends before the file does";
@@ -198,8 +198,8 @@ do_fragment(struct worker *w, const struct extract_unit *u)
 	uint32_t word;
 	int64_t made;
 
-	sqr_fragment(w->plan->x->i.m, u->index, &at, &word);
-	made = sqr_unpack(w->decoder, at, word, 0, w->data, &why);
+	sq_fragment(w->plan->x->i.m, u->index, &at, &word);
+	made = sq_unpack(w->decoder, at, word, 0, w->data, &why);
 	for (size_t i = from[0]; i < from[1] &&
 	    atomic_load(&w->plan->x->err) == 0; i++)
 		write_tail(w, w->plan->tails[i], at, made, why);
@@ -208,7 +208,7 @@ do_fragment(struct worker *w, const struct extract_unit *u)
 static int
 open_worker(struct worker *w, struct extract_plan *p)
 {
-	int rc = sqr_decoder_open(&w->decoder, p->x->i.m);
+	int rc = sq_decoder_open(&w->decoder, p->x->i.m);
 
 	w->plan = p;
 	place_open(&w->place, p->x);
@@ -240,7 +240,7 @@ work(void *arg, unsigned i)
 			pthread_mutex_unlock(&p->x->lock);
 		}
 	}
-	sqr_decoder_close(w.decoder);
+	sq_decoder_close(w.decoder);
 	place_close(&w.place);
 	sys_free(w.data);
 	sys_free(w.bad);

@@ -15,13 +15,13 @@
 uint32_t
 extract_run_blocks(const struct extract *x)
 {
-	return EXTRACT_RUN_B / sqr_facts(x->i.m)->block;
+	return EXTRACT_RUN_B / sq_facts(x->i.m)->block;
 }
 
 bool
-extract_at_once(const struct extract *x, const struct sqr_entry *e)
+extract_at_once(const struct extract *x, const struct sq_entry *e)
 {
-	uint32_t tail = sqr_tail_len(x->i.m, e);
+	uint32_t tail = sq_tail_len(x->i.m, e);
 
 	return e->blocks == 0 ? tail > 0 : tail == 0 &&
 	    e->blocks <= extract_run_blocks(x);
@@ -38,11 +38,11 @@ by_start(const void *a, const void *b)
 }
 
 static bool
-has_data(const struct extract *x, size_t n, struct sqr_entry *e)
+has_data(const struct extract *x, size_t n, struct sq_entry *e)
 {
 	if (x->i.wanted[n] != SQPACK_IN)
 		return false;
-	sqr_get(x->i.m, n, e);
+	sq_get(x->i.m, n, e);
 	return S_ISREG(e->mode) && !e->lost && e->size > 0 &&
 	    extract_is_first(x, n, e);
 }
@@ -50,20 +50,20 @@ has_data(const struct extract *x, size_t n, struct sqr_entry *e)
 static int
 list_files(struct extract_plan *p)
 {
-	const struct sqr_image *m = p->x->i.m;
-	size_t fragments = sqr_facts(m)->fragments;
-	struct sqr_entry e;
+	const struct sq_image *m = p->x->i.m;
+	size_t fragments = sq_facts(m)->fragments;
+	struct sq_entry e;
 
 	p->from = sys_calloc(fragments + 2, sizeof(*p->from));
 	if (p->from == NULL)
 		return -ENOMEM;
-	for (size_t n = 1; n < sqr_count(m); n++) {
+	for (size_t n = 1; n < sq_count(m); n++) {
 		void *items = p->files;
 
 		if (!has_data(p->x, n, &e))
 			continue;
 		p->x->i.p->total_B += e.size;
-		if (sqr_tail_len(m, &e) > 0)
+		if (sq_tail_len(m, &e) > 0)
 			p->from[e.fragment + (size_t)2]++;
 		if (e.blocks == 0)
 			continue;
@@ -82,16 +82,16 @@ list_files(struct extract_plan *p)
 static int
 list_tails(struct extract_plan *p)
 {
-	const struct sqr_image *m = p->x->i.m;
-	size_t fragments = sqr_facts(m)->fragments;
-	struct sqr_entry e;
+	const struct sq_image *m = p->x->i.m;
+	size_t fragments = sq_facts(m)->fragments;
+	struct sq_entry e;
 
 	p->tails = sys_malloc((p->from[fragments + 1] + 1) *
 	    sizeof(*p->tails));
 	if (p->tails == NULL)
 		return -ENOMEM;
-	for (size_t n = 1; n < sqr_count(m); n++)
-		if (has_data(p->x, n, &e) && sqr_tail_len(m, &e) > 0)
+	for (size_t n = 1; n < sq_count(m); n++)
+		if (has_data(p->x, n, &e) && sq_tail_len(m, &e) > 0)
 			p->tails[p->from[e.fragment + (size_t)1]++] =
 			    (uint32_t)n;
 	return 0;
@@ -115,7 +115,7 @@ add_unit(struct extract_plan *p, struct extract_unit u)
  * if it would not be created otherwise.
  */
 static int
-add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
+add_runs(struct extract_plan *p, uint32_t index, const struct sq_entry *e)
 {
 	uint32_t most = extract_run_blocks(p->x);
 	uint64_t at = e->start;
@@ -126,7 +126,7 @@ add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
 		uint64_t stored = 0;
 
 		for (uint32_t i = k; i < k + n; i++)
-			stored += sqr_word_len(sqr_word(e, i));
+			stored += sq_word_len(sq_word(e, i));
 		if (stored > 0 || extract_at_once(p->x, e))
 			rc = add_unit(p, (struct extract_unit){ at, index, k,
 			    n });
@@ -139,14 +139,14 @@ add_runs(struct extract_plan *p, uint32_t index, const struct sqr_entry *e)
 static int
 add_files(struct extract_plan *p)
 {
-	struct sqr_entry first = { .size = 0 }, e;
+	struct sq_entry first = { .size = 0 }, e;
 	size_t of = 0;
 	int rc = 0;
 
 	if (p->file_count > 0)
 		qsort(p->files, p->file_count, sizeof(*p->files), by_start);
 	for (size_t i = 0; rc == 0 && i < p->file_count; i++) {
-		sqr_get(p->x->i.m, p->files[i].number, &e);
+		sq_get(p->x->i.m, p->files[i].number, &e);
 		if (i > 0 && e.start == first.start &&
 		    e.size == first.size && e.blocks == first.blocks &&
 		    memcmp(e.sizes, first.sizes, 4 * (size_t)e.blocks) == 0 &&
@@ -176,7 +176,7 @@ by_place(const void *a, const void *b)
 int
 extract_plan_make(struct extract_plan *p)
 {
-	uint32_t fragments = sqr_facts(p->x->i.m)->fragments, word;
+	uint32_t fragments = sq_facts(p->x->i.m)->fragments, word;
 	int rc = list_files(p);
 
 	if (rc == 0)
@@ -187,7 +187,7 @@ extract_plan_make(struct extract_plan *p)
 		struct extract_unit u = { .index = k,
 			.count = EXTRACT_FRAGMENT };
 
-		sqr_fragment(p->x->i.m, k, &u.at, &word);
+		sq_fragment(p->x->i.m, k, &u.at, &word);
 		if (p->from[k] < p->from[k + 1])
 			rc = add_unit(p, u);
 	}

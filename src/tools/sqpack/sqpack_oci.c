@@ -58,7 +58,7 @@ node_of(const struct oci *o, uint32_t id)
 
 /* Reads the next entry.  Returns 1, NO_DATA, 0 at the end, or -errno. */
 static int
-next_entry(struct oci *o, struct sqb_file *f)
+next_entry(struct oci *o, struct sqw_file *f)
 {
 	struct archive *a = &o->archive;
 	struct sqw_node *n;
@@ -86,7 +86,7 @@ next_entry(struct oci *o, struct sqb_file *f)
 }
 
 static int
-oci_next(void *arg, struct sqb_file *f)
+oci_next(void *arg, struct sqw_file *f)
 {
 	struct oci *o = arg;
 	int rc = 0;
@@ -178,7 +178,7 @@ open_layout(struct oci *o)
 }
 
 static int
-oci_open(struct sqpack *p, void **state, struct sqb_source *files)
+oci_open(struct sqpack *p, void **state, struct sqw_source *files)
 {
 	struct oci *o = sys_calloc(1, sizeof(*o));
 
@@ -194,7 +194,7 @@ oci_open(struct sqpack *p, void **state, struct sqb_source *files)
 		msg_error(&p->msg, "%s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	*files = (struct sqb_source){ .next = oci_next, .read = oci_read,
+	*files = (struct sqw_source){ .next = oci_next, .read = oci_read,
 		.skip = oci_skip, .arg = o };
 	return open_layout(o);
 }

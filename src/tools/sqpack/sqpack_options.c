@@ -103,11 +103,11 @@ take_offset(struct sqpack *p)
 static int
 take_method(struct sqpack *p)
 {
-	p->o.data.method = sqb_method_by_name(optarg);
+	p->o.data.method = sqw_method_by_name(optarg);
 	if (p->o.data.method != NULL)
 		return -1;
 	msg_error(&p->msg, "unknown method '%s', expected one of: %s", optarg,
-	    sqb_method_names());
+	    sqw_method_names());
 	return MSG_ERROR;
 }
 
@@ -115,9 +115,9 @@ take_method(struct sqpack *p)
 static int
 filter_of(const char *name, size_t n)
 {
-	for (int i = 0; i < SQB_FILTERS; i++)
-		if (strncmp(sqb_filters[i], name, n) == 0 &&
-		    sqb_filters[i][n] == '\0')
+	for (int i = 0; i < SQW_FILTERS; i++)
+		if (strncmp(sqw_filters[i], name, n) == 0 &&
+		    sqw_filters[i][n] == '\0')
 			return i;
 	return -1;
 }
@@ -284,7 +284,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 
 /* Returns the level for --best; the manual describes its cost. */
 static int
-best_level(const struct sqb_method *m)
+best_level(const struct sqw_method *m)
 {
 	return m->compressor == SQUASHFS_GZIP ? GZIP_BEST : m->level_max;
 }
@@ -304,7 +304,7 @@ set_filters(struct sqpack *p)
 static int
 set_level(struct sqpack *p, int64_t level)
 {
-	const struct sqb_method *m = p->o.data.method;
+	const struct sqw_method *m = p->o.data.method;
 
 	if (level != 0 && p->o.best) {
 		msg_error(&p->msg, "-L and --best cannot be combined");
@@ -375,7 +375,7 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 		p->o.output = "image";
 	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);
 	if (p->o.data.method == NULL)
-		p->o.data.method = sqb_method_by_name(p->o.data.exact ? "xz" :
+		p->o.data.method = sqw_method_by_name(p->o.data.exact ? "xz" :
 		    "zstd");
 	if (set_level(p, level) >= 0 || sqpack_check_like(p) != 0)
 		return MSG_ERROR;

@@ -33,10 +33,10 @@ int sqpack_order_sort(struct sqpack *p, uint32_t *files, size_t count,
 int sqpack_order_check(struct sqpack *p);
 
 /*
- * Like sqb_data_write(), but for a source that cannot be rewound: files that
+ * Like sqw_data_write(), but for a source that cannot be rewound: files that
  * arrive too early are stored in unlinked files.
  */
-int sqpack_order_stream(struct sqpack *p, const struct sqb_source *files,
+int sqpack_order_stream(struct sqpack *p, const struct sqw_source *files,
     int fd, uint64_t at);
 
 #endif

@@ -47,7 +47,7 @@ is_fatal(int rc)
 const char *
 place_path(struct place *p, size_t number)
 {
-	int rc = sqr_path(p->x->i.m, number, &p->path, &p->cap);
+	int rc = sq_path(p->x->i.m, number, &p->path, &p->cap);
 
 	return rc != 0 ? "?" : p->path;
 }
@@ -114,7 +114,7 @@ place_enter(struct place *p, size_t dir)
 		p->fd = sys_dup(p->x->root);
 		return p->fd;
 	}
-	if (sqr_path(p->x->i.m, dir, &p->path, &p->cap) != 0)
+	if (sq_path(p->x->i.m, dir, &p->path, &p->cap) != 0)
 		return -ENOMEM;
 	p->fd = tree_open(p->x->root, p->path, O_DIRECTORY);
 	return p->fd;
@@ -122,7 +122,7 @@ place_enter(struct place *p, size_t dir)
 
 /* Opens the directory of a name and copies the name to p->name. */
 static int
-stand(struct place *p, const struct sqr_entry *e)
+stand(struct place *p, const struct sq_entry *e)
 {
 	if (e->name_len >= sizeof(p->name))
 		return -ENAMETOOLONG;
@@ -132,7 +132,7 @@ stand(struct place *p, const struct sqr_entry *e)
 }
 
 int
-place_dir(struct place *p, size_t number, const struct sqr_entry *e)
+place_dir(struct place *p, size_t number, const struct sq_entry *e)
 {
 	int dir = stand(p, e), rc;
 
@@ -145,7 +145,7 @@ place_dir(struct place *p, size_t number, const struct sqr_entry *e)
 }
 
 int
-place_file(struct place *p, size_t number, const struct sqr_entry *e)
+place_file(struct place *p, size_t number, const struct sq_entry *e)
 {
 	int dir = stand(p, e), fd;
 
@@ -158,7 +158,7 @@ place_file(struct place *p, size_t number, const struct sqr_entry *e)
 }
 
 int
-place_reopen(struct place *p, size_t number, const struct sqr_entry *e)
+place_reopen(struct place *p, size_t number, const struct sq_entry *e)
 {
 	int dir = stand(p, e);
 
@@ -167,7 +167,7 @@ place_reopen(struct place *p, size_t number, const struct sqr_entry *e)
 }
 
 void
-place_drop(struct place *p, size_t number, const struct sqr_entry *e)
+place_drop(struct place *p, size_t number, const struct sq_entry *e)
 {
 	int dir = stand(p, e), rc;
 
@@ -183,7 +183,7 @@ place_drop(struct place *p, size_t number, const struct sqr_entry *e)
 struct setting {
 	struct place *p;
 	size_t number;
-	const struct sqr_entry *e;
+	const struct sq_entry *e;
 	int fd;				/* -1: -1: use the name in its
 					 * directory */
 };
@@ -220,13 +220,13 @@ static void
 set_attributes(void *arg)
 {
 	struct setting *s = arg;
-	const struct sqr_entry *e = s->e;
+	const struct sq_entry *e = s->e;
 
 	if (e->xattr == SQUASHFS_NONE || s->p->x->i.p->o.no_xattrs ||
 	    (e->why != NULL && e->lost))
 		return;
 	/* what is wrong with the name has been reported */
-	if (sqr_xattrs(s->p->x->i.m, e->xattr, set_attribute, s) != 0 &&
+	if (sq_xattrs(s->p->x->i.m, e->xattr, set_attribute, s) != 0 &&
 	    e->why == NULL)
 		extract_damage(s->p, s->number, 0,
 		    "the extended attributes cannot be read");
@@ -245,7 +245,7 @@ tell_failure(void *arg, const char *what, int rc)
  * directory.
  */
 static void
-finish(struct place *p, int fd, size_t number, const struct sqr_entry *e)
+finish(struct place *p, int fd, size_t number, const struct sq_entry *e)
 {
 	struct setting s = { p, number, e, fd };
 	const struct node_status status = {
@@ -259,14 +259,14 @@ finish(struct place *p, int fd, size_t number, const struct sqr_entry *e)
 
 void
 place_finish(struct place *p, int fd, size_t number,
-    const struct sqr_entry *e)
+    const struct sq_entry *e)
 {
 	finish(p, fd, number, e);
 	atomic_store(&p->x->made[number], WHOLE);
 }
 
 static int
-make_symlink(struct place *p, const struct sqr_entry *e)
+make_symlink(struct place *p, const struct sq_entry *e)
 {
 	char target[PATH_MAX + 1];
 
@@ -279,7 +279,7 @@ make_symlink(struct place *p, const struct sqr_entry *e)
 }
 
 static int
-make_other(struct place *p, const struct sqr_entry *e)
+make_other(struct place *p, const struct sq_entry *e)
 {
 	dev_t device = makedev(sqpack_major(e->rdev), sqpack_minor(e->rdev));
 
@@ -290,7 +290,7 @@ make_other(struct place *p, const struct sqr_entry *e)
 }
 
 int
-place_other(struct place *p, size_t number, const struct sqr_entry *e)
+place_other(struct place *p, size_t number, const struct sq_entry *e)
 {
 	int dir = stand(p, e), rc;
 
@@ -306,15 +306,15 @@ place_other(struct place *p, size_t number, const struct sqr_entry *e)
 
 int
 place_link(struct place *p, struct place *of, size_t number,
-    const struct sqr_entry *e)
+    const struct sq_entry *e)
 {
 	size_t first = p->x->as[e->first];
-	struct sqr_entry f;
+	struct sq_entry f;
 	int dir = stand(p, e), from, rc;
 
 	if (atomic_load(&p->x->made[first]) != WHOLE)
 		return -ENOENT;
-	sqr_get(p->x->i.m, first, &f);
+	sq_get(p->x->i.m, first, &f);
 	from = stand(of, &f);
 	if (dir < 0 || from < 0)
 		return dir < 0 ? dir : from;

@@ -33,11 +33,11 @@ tell(void *arg, uint64_t at, const char *why)
 static int
 tell_names(struct sqpack_image *i)
 {
-	struct sqr_entry e;
+	struct sq_entry e;
 	const char *path;
 
-	for (size_t n = 0; n < sqr_count(i->m); n++) {
-		sqr_get(i->m, n, &e);
+	for (size_t n = 0; n < sq_count(i->m); n++) {
+		sq_get(i->m, n, &e);
 		if (e.why == NULL)
 			continue;
 		i->refused = true;
@@ -62,13 +62,13 @@ open_image(struct sqpack_image *i)
 	i->fd = sys_openat(AT_FDCWD, p->o.source, O_RDONLY | O_CLOEXEC, 0);
 	i->offset = p->o.offset;
 	rc = i->fd < 0 ? i->fd : p->o.has_offset ? 1 :
-	    sqr_find(i->fd, &i->offset);
+	    sq_find(i->fd, &i->offset);
 	if (rc == 0) {
 		why = "not a squashfs image";
 		rc = -EBADMSG;
 	}
 	if (rc > 0)
-		rc = sqr_open(&i->m, i->fd, i->offset, p->o.data.threads,
+		rc = sq_open(&i->m, i->fd, i->offset, p->o.data.threads,
 		    p->o.memory, tell, i, &why);
 	if (rc == -EDQUOT)
 		why = "the tables and names need more memory than --memory "
@@ -82,7 +82,7 @@ open_image(struct sqpack_image *i)
 const char *
 sqpack_image_path(struct sqpack_image *i, size_t number)
 {
-	if (sqr_path(i->m, number, &i->path, &i->path_cap) == 0)
+	if (sq_path(i->m, number, &i->path, &i->path_cap) == 0)
 		return i->path;
 	msg_error(&i->p->msg, "%s", strerror(ENOMEM));
 	return NULL;
@@ -92,11 +92,11 @@ sqpack_image_path(struct sqpack_image *i, size_t number)
 static void
 want(struct sqpack_image *i, size_t number)
 {
-	struct sqr_entry e;
+	struct sq_entry e;
 
-	memset(i->wanted + number, SQPACK_IN, sqr_end(i->m, number) - number);
+	memset(i->wanted + number, SQPACK_IN, sq_end(i->m, number) - number);
 	for (size_t n = number; n != 0; n = e.parent) {
-		sqr_get(i->m, n, &e);
+		sq_get(i->m, n, &e);
 		if (i->wanted[e.parent] != SQPACK_OUT)
 			return;
 		i->wanted[e.parent] = SQPACK_ABOVE;
@@ -117,7 +117,7 @@ static int
 choose_matches(struct sqpack_image *i, const struct sqpack_regex *regex,
     const char *glob)
 {
-	size_t count = sqr_count(i->m), found = 0;
+	size_t count = sq_count(i->m), found = 0;
 
 	for (size_t n = 1; n < count;) {
 		const char *path = sqpack_image_path(i, n);
@@ -127,7 +127,7 @@ choose_matches(struct sqpack_image *i, const struct sqpack_regex *regex,
 		if (matches(i, regex, glob, path)) {
 			want(i, n);
 			found++;
-			n = sqr_end(i->m, n);
+			n = sq_end(i->m, n);
 		} else {
 			n++;
 		}
@@ -161,7 +161,7 @@ choose_glob(struct sqpack_image *i, const char *glob)
 static int
 choose(struct sqpack_image *i)
 {
-	size_t count = sqr_count(i->m);
+	size_t count = sq_count(i->m);
 	int rc = 0;
 
 	i->wanted = sys_calloc(count, 1);
@@ -193,7 +193,7 @@ sqpack_image_open(struct sqpack_image *i, struct sqpack *p)
 void
 sqpack_image_close(struct sqpack_image *i)
 {
-	sqr_close(i->m);
+	sq_close(i->m);
 	if (i->fd >= 0)
 		sys_close(i->fd);
 	sys_free(i->wanted);
@@ -204,5 +204,5 @@ int
 sqpack_image_padding(const struct sqpack_image *i, char *padding, size_t size)
 {
 	return (int)fdio_pread(i->fd, padding, size,
-	    (off_t)(i->offset + sqr_facts(i->m)->used_B));
+	    (off_t)(i->offset + sq_facts(i->m)->used_B));
 }

@@ -17,7 +17,7 @@ struct sqpack_image {
 	struct sqpack *p;
 	int fd;
 	uint64_t offset;		/* offset of the image in the file */
-	struct sqr_image *m;
+	struct sq_image *m;
 	bool refused;			/* Linux would not mount it, or not
 					 * open or find all of its names */
 	uint8_t *wanted;		/* enum sqpack_want, by name */

@@ -30,12 +30,12 @@ struct piece {
 
 struct rebuild {
 	struct repack r;
-	struct sqr_decoder *decoder;
+	struct sq_decoder *decoder;
 	struct piece *pieces;		/* in data order */
 	size_t count, next;
 	bool cut;			/* the fragment block ends here */
 	/* the current file */
-	struct sqr_entry e;
+	struct sq_entry e;
 	uint32_t k;			/* index of its next block */
 	uint64_t at;
 	/* the last fragment block read */
@@ -55,7 +55,7 @@ has_raw_fragment_table(const struct rebuild *b)
 {
 	const struct sqpack_image *i = &b->r.i;
 	uint64_t each = SQUASHFS_META_B / SQUASHFS_FRAGMENT_B;
-	uint64_t blocks = (sqr_facts(i->m)->fragments + each - 1) / each;
+	uint64_t blocks = (sq_facts(i->m)->fragments + each - 1) / each;
 	uint8_t word[8], head[SQUASHFS_META_HEADER_B];
 	uint64_t table;
 
@@ -81,7 +81,7 @@ has_raw_fragment_table(const struct rebuild *b)
  * the table shows whether compression was requested.
  */
 static int
-take_earlier_flags(struct rebuild *b, const struct sqr_facts *f)
+take_earlier_flags(struct rebuild *b, const struct sq_facts *f)
 {
 	struct sqpack_options *o = &b->r.p->o;
 	int raw;
@@ -101,7 +101,7 @@ take_earlier_flags(struct rebuild *b, const struct sqr_facts *f)
 }
 
 static void
-take_flags(struct sqpack_options *o, const struct sqr_facts *f)
+take_flags(struct sqpack_options *o, const struct sq_facts *f)
 {
 	o->raw_inodes = (f->flags & SQUASHFS_RAW_INODES) != 0;
 	o->raw_xattrs = (f->flags & SQUASHFS_RAW_XATTRS) != 0;
@@ -118,24 +118,24 @@ take_flags(struct sqpack_options *o, const struct sqr_facts *f)
 static int
 take_settings(struct rebuild *b)
 {
-	const struct sqr_facts *f = sqr_facts(b->r.i.m);
+	const struct sq_facts *f = sq_facts(b->r.i.m);
 	struct sqpack_options *o = &b->r.p->o;
-	struct sqb_data_options *d = &o->data;
+	struct sqw_data_options *d = &o->data;
 	int given = o->data.level, n;
-	char padding[SQB_RECORD_MAX];
+	char padding[SQW_RECORD_MAX];
 
 	d->block = f->block;
 	take_flags(o, f);
 	if (take_earlier_flags(b, f) != 0)
 		return -EBADMSG;
-	if (sqb_settings_read(f->compressor, f->settings, f->settings_B,
+	if (sqw_settings_read(f->compressor, f->settings, f->settings_B,
 	    f->block, &d->method, &d->level) != 0)
 		return repack_refuse(&b->r, "", "sqpack does not support the "
 		    "image's compressor options");
 	n = sqpack_image_padding(&b->r.i, padding, sizeof(padding));
 	if (n < 0)
 		return repack_refuse(&b->r, "", strerror(-n));
-	if (sqb_record_read(padding, (size_t)n, d) < 0)
+	if (sqw_record_read(padding, (size_t)n, d) < 0)
 		return repack_refuse(&b->r, "", "this version does not support "
 		    "the settings in the padding");
 	o->no_pad = n == 0 && f->used_B % SQUASHFS_PAD_B != 0;
@@ -146,7 +146,7 @@ take_settings(struct rebuild *b)
 	if (given != 0)
 		d->level = given;
 	if ((f->flags & SQUASHFS_NO_XATTRS) != 0) {
-		sqb_xattrs_close(b->r.p->xattrs);
+		sqt_xattrs_close(b->r.p->xattrs);
 		b->r.p->xattrs = NULL;
 	}
 	return 0;
@@ -174,9 +174,9 @@ by_place(const void *a, const void *b)
 static int
 list_pieces(struct rebuild *b)
 {
-	const struct sqr_image *m = b->r.i.m;
-	size_t count = sqr_count(m);
-	struct sqr_entry e;
+	const struct sq_image *m = b->r.i.m;
+	size_t count = sq_count(m);
+	struct sq_entry e;
 	uint32_t word;
 
 	b->pieces = sys_malloc(count * sizeof(*b->pieces));
@@ -185,14 +185,14 @@ list_pieces(struct rebuild *b)
 	for (size_t n = 1; n < count; n++) {
 		struct piece *p = &b->pieces[b->count];
 
-		sqr_get(m, n, &e);
+		sq_get(m, n, &e);
 		if (!S_ISREG(e.mode) || e.size == 0 || e.first != n)
 			continue;
 		*p = (struct piece){ .at = e.start, .number = (uint32_t)n,
-			.stored = sqr_stored(&e), .tail_at = e.tail_at,
+			.stored = sq_stored(&e), .tail_at = e.tail_at,
 			.small = e.blocks == 0 };
 		if (p->small)
-			sqr_fragment(m, e.fragment, &p->at, &word);
+			sq_fragment(m, e.fragment, &p->at, &word);
 		b->r.p->total_B += e.size;
 		b->count++;
 	}
@@ -206,13 +206,13 @@ static bool
 is_shared(const struct rebuild *b, size_t i)
 {
 	const struct piece *p = &b->pieces[i], *q = p - 1;
-	struct sqr_entry x, y;
+	struct sq_entry x, y;
 
 	if (i == 0 || p->at != q->at || p->small != q->small ||
 	    p->tail_at != q->tail_at || p->stored != q->stored)
 		return false;
-	sqr_get(b->r.i.m, p->number, &x);
-	sqr_get(b->r.i.m, q->number, &y);
+	sq_get(b->r.i.m, p->number, &x);
+	sq_get(b->r.i.m, q->number, &y);
 	return x.size == y.size && memcmp(x.sizes, y.sizes,
 	    x.blocks * sizeof(uint32_t)) == 0;
 }
@@ -220,7 +220,7 @@ is_shared(const struct rebuild *b, size_t i)
 /* Files */
 
 static int
-rebuild_next(void *arg, struct sqb_file *f)
+rebuild_next(void *arg, struct sqw_file *f)
 {
 	struct rebuild *b = arg;
 	const struct piece *p;
@@ -236,10 +236,10 @@ rebuild_next(void *arg, struct sqb_file *f)
 	}
 	b->cut = false;
 	b->next++;
-	sqr_get(b->r.i.m, p->number, &b->e);
+	sq_get(b->r.i.m, p->number, &b->e);
 	b->k = 0;
 	b->at = b->e.start;
-	*f = (struct sqb_file){ .id = b->r.ids[p->number],
+	*f = (struct sqw_file){ .id = b->r.ids[p->number],
 		.size = b->e.size, .alone = true };
 	return 1;
 }
@@ -263,10 +263,10 @@ read_tail(struct rebuild *b, uint8_t *buf, size_t len)
 	uint64_t at;
 	uint32_t word;
 
-	sqr_fragment(b->r.i.m, b->e.fragment, &at, &word);
+	sq_fragment(b->r.i.m, b->e.fragment, &at, &word);
 	if (b->fragment_number != b->e.fragment) {
 		b->fragment_number = SQUASHFS_NONE;
-		b->fragment_B = sqr_unpack(b->decoder, at, word, 0,
+		b->fragment_B = sq_unpack(b->decoder, at, word, 0,
 		    b->fragment, &why);
 		if (b->fragment_B < 0)
 			return damaged(b, at, why);
@@ -288,15 +288,15 @@ rebuild_read(void *arg, void *buf, size_t len)
 
 	if (b->k == b->e.blocks)
 		return read_tail(b, buf, len);
-	word = sqr_word(&b->e, b->k);
-	if (sqr_block_len(b->r.i.m, &b->e, b->k) != len)
+	word = sq_word(&b->e, b->k);
+	if (sq_block_len(b->r.i.m, &b->e, b->k) != len)
 		return damaged(b, b->at, why);
 	if (word == 0)
 		memset(buf, 0, len);
-	else if (sqr_unpack(b->decoder, b->at, word, len, buf, &why) < 0)
+	else if (sq_unpack(b->decoder, b->at, word, len, buf, &why) < 0)
 		return damaged(b, b->at, why);
 	b->k++;
-	b->at += sqr_word_len(word);
+	b->at += sq_word_len(word);
 	return 0;
 }
 
@@ -306,8 +306,8 @@ rebuild_skip(void *arg)
 	struct rebuild *b = arg;
 	uint64_t n = 0;
 
-	for (; b->k < b->e.blocks && sqr_word(&b->e, b->k) == 0; b->k++)
-		n += sqr_block_len(b->r.i.m, &b->e, b->k);
+	for (; b->k < b->e.blocks && sq_word(&b->e, b->k) == 0; b->k++)
+		n += sq_block_len(b->r.i.m, &b->e, b->k);
 	return (int64_t)n;
 }
 
@@ -329,9 +329,9 @@ static int
 rebuild_finish(void *state)
 {
 	struct rebuild *b = state;
-	struct sqb_data *d = &b->r.p->data;
+	struct sqw_data *d = &b->r.p->data;
 	size_t ids = b->r.p->tree.count;
-	struct sqw_data *of;
+	struct sqw_position *of;
 
 	if (d->ids < ids) {
 		of = sys_realloc(d->of, ids * sizeof(*of));
@@ -349,7 +349,7 @@ rebuild_finish(void *state)
 }
 
 static int
-rebuild_open(struct sqpack *p, void **state, struct sqb_source *files)
+rebuild_open(struct sqpack *p, void **state, struct sqw_source *files)
 {
 	struct rebuild *b = sys_calloc(1, sizeof(*b));
 	int rc;
@@ -359,7 +359,7 @@ rebuild_open(struct sqpack *p, void **state, struct sqb_source *files)
 		msg_error(&p->msg, "%s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	*files = (struct sqb_source){ .next = rebuild_next,
+	*files = (struct sqw_source){ .next = rebuild_next,
 		.read = rebuild_read, .skip = rebuild_skip,
 		.rewind = rebuild_rewind, .arg = b };
 	rc = repack_open_tree(&b->r, p);
@@ -372,7 +372,7 @@ rebuild_open(struct sqpack *p, void **state, struct sqb_source *files)
 	b->fragment_number = SQUASHFS_NONE;
 	b->fragment = sys_malloc(p->o.data.block);
 	if (b->fragment == NULL ||
-	    sqr_decoder_open(&b->decoder, b->r.i.m) != 0)
+	    sq_decoder_open(&b->decoder, b->r.i.m) != 0)
 		return repack_no_memory(&b->r);
 	return 0;
 }
@@ -384,7 +384,7 @@ rebuild_close(void *state)
 
 	if (b == NULL)
 		return;
-	sqr_decoder_close(b->decoder);
+	sq_decoder_close(b->decoder);
 	repack_close_tree(&b->r);
 	sys_free(b->pieces);
 	sys_free(b->fragment);

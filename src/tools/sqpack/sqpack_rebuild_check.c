@@ -68,22 +68,22 @@ compare(struct check *c)
 
 /* Returns the first name whose blocks or fragment block contain the byte. */
 static size_t
-name_at(const struct sqr_image *m, uint64_t at)
+name_at(const struct sq_image *m, uint64_t at)
 {
-	struct sqr_entry e;
+	struct sq_entry e;
 	uint64_t from;
 	uint32_t word;
 
-	for (size_t n = 1; n < sqr_count(m); n++) {
-		sqr_get(m, n, &e);
+	for (size_t n = 1; n < sq_count(m); n++) {
+		sq_get(m, n, &e);
 		if (!S_ISREG(e.mode) || e.size == 0 || e.lost)
 			continue;
-		if (at >= e.start && at - e.start < sqr_stored(&e))
+		if (at >= e.start && at - e.start < sq_stored(&e))
 			return n;
 		if (e.fragment == SQUASHFS_NONE)
 			continue;
-		sqr_fragment(m, e.fragment, &from, &word);
-		if (at >= from && at - from < sqr_word_len(word))
+		sq_fragment(m, e.fragment, &from, &word);
+		if (at >= from && at - from < sq_word_len(word))
 			return n;
 	}
 	return 0;
@@ -131,9 +131,9 @@ print_filters(int filters)
 {
 	const char *before = " --bcj ";
 
-	for (int i = 0; i < SQB_FILTERS; i++)
+	for (int i = 0; i < SQW_FILTERS; i++)
 		if ((filters & 1 << i) != 0) {
-			printf("%s%s", before, sqb_filters[i]);
+			printf("%s%s", before, sqw_filters[i]);
 			before = ",";
 		}
 }
@@ -142,8 +142,8 @@ print_filters(int filters)
 static void
 print_settings(const struct sqpack *p, bool level_given)
 {
-	const struct sqb_data_options *o = &p->o.data;
-	char text[SQB_RECORD_MAX];
+	const struct sqw_data_options *o = &p->o.data;
+	char text[SQW_RECORD_MAX];
 
 	printf("built by: -F %s", o->method->name);
 	if (o->method->filters)
@@ -151,7 +151,7 @@ print_settings(const struct sqpack *p, bool level_given)
 	else if (o->method->level_min != o->method->level_max)
 		printf(" -L %d%s", o->level, level_given ? " (as given)" : "");
 	printf(" -b %u%s", o->block, o->no_probe ? " --no-probe" : "");
-	printf("%s\n", sqb_record_make(o, text) > 0 && p->o.no_pad ?
+	printf("%s\n", sqw_record_make(o, text) > 0 && p->o.no_pad ?
 	    "; the image cannot record all of these" : "");
 }
 

@@ -36,7 +36,7 @@ repack_no_memory(struct repack *r)
 }
 
 static int
-add_name(struct repack *r, size_t n, const struct sqr_entry *e)
+add_name(struct repack *r, size_t n, const struct sq_entry *e)
 {
 	struct sqw_attr attr = { .mode = e->mode, .uid = e->uid,
 		.gid = e->gid, .rdev = e->rdev,
@@ -67,15 +67,15 @@ add_name(struct repack *r, size_t n, const struct sqr_entry *e)
 static int
 fill_tree(struct repack *r)
 {
-	size_t count = sqr_count(r->i.m);
-	struct sqr_entry e;
+	size_t count = sq_count(r->i.m);
+	struct sq_entry e;
 	int rc = 0;
 
 	r->ids = sys_malloc(count * sizeof(*r->ids));
 	if (r->ids == NULL)
 		return repack_no_memory(r);
 	for (size_t n = 0; rc == 0 && n < count; n++) {
-		sqr_get(r->i.m, n, &e);
+		sq_get(r->i.m, n, &e);
 		rc = add_name(r, n, &e);
 		if (rc == 0 && e.first != n)
 			sqw_tree_link(&r->p->tree, r->ids[n],
@@ -90,10 +90,10 @@ static int
 repack_write(void *state, int fd, uint64_t at)
 {
 	struct repack *r = state;
-	struct sqb_repack run = { .image = r->i.m, .blocks = r->old,
+	struct sqw_repack run = { .image = r->i.m, .blocks = r->old,
 		.count = r->count };
 	char why[256];
-	int rc = sqb_repack(&run, &r->p->data, &r->p->o.data, fd, at,
+	int rc = sqw_repack(&run, &r->p->data, &r->p->o.data, fd, at,
 	    &r->p->progress);
 
 	if (run.why != NULL) {
@@ -109,7 +109,7 @@ repack_write(void *state, int fd, uint64_t at)
 static int
 take_facts(struct repack *r)
 {
-	const struct sqr_facts *f = sqr_facts(r->i.m);
+	const struct sq_facts *f = sq_facts(r->i.m);
 	struct sqpack_options *o = &r->p->o;
 	char why[128];
 
@@ -147,12 +147,12 @@ repack_open_tree(struct repack *r, struct sqpack *p)
 		rc = fill_tree(r);
 	/* use the time of the old image, not of its newest inode */
 	if (rc == 0)
-		p->newest = sqr_facts(r->i.m)->mtime;
+		p->newest = sq_facts(r->i.m)->mtime;
 	return rc;
 }
 
 static int
-repack_open(struct sqpack *p, void **state, struct sqb_source *files)
+repack_open(struct sqpack *p, void **state, struct sqw_source *files)
 {
 	struct repack *r = sys_calloc(1, sizeof(*r));
 	int rc;

@@ -21,7 +21,7 @@ struct repack {
 	uint32_t *ids;			/* ids by number in the old image */
 	struct repack_set *sets;	/* sets by old index */
 	size_t set_count;
-	struct sqb_old *old;		/* distinct blocks, in order */
+	struct sqw_old *old;		/* distinct blocks, in order */
 	size_t count, units;
 };
 

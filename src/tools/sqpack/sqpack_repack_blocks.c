@@ -14,27 +14,27 @@
 enum { UNIT_B = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint32_t) };
 
 static bool
-has_data(const struct repack *r, size_t n, struct sqr_entry *e)
+has_data(const struct repack *r, size_t n, struct sq_entry *e)
 {
-	sqr_get(r->i.m, n, e);
+	sq_get(r->i.m, n, e);
 	return S_ISREG(e->mode) && e->size > 0 && e->first == n;
 }
 
 int
 repack_count(struct repack *r)
 {
-	const struct sqr_image *m = r->i.m;
-	uint64_t left = sqr_memory_left(m);
-	struct sqr_entry e;
+	const struct sq_image *m = r->i.m;
+	uint64_t left = sq_memory_left(m);
+	struct sq_entry e;
 
-	r->count = r->units = sqr_facts(m)->fragments;
-	for (size_t n = 1; n < sqr_count(m); n++) {
+	r->count = r->units = sq_facts(m)->fragments;
+	for (size_t n = 1; n < sq_count(m); n++) {
 		if (!has_data(r, n, &e))
 			continue;
 		r->units += e.blocks + (e.blocks > 0 &&
-		    sqr_tail_len(m, &e) > 0);
+		    sq_tail_len(m, &e) > 0);
 		for (uint32_t k = 0; k < e.blocks; k++)
-			r->count += sqr_word(&e, k) != 0;
+			r->count += sq_word(&e, k) != 0;
 	}
 	if (r->count <= left / sizeof(*r->old) && r->units <=
 	    (left - r->count * sizeof(*r->old)) / UNIT_B)
@@ -44,44 +44,44 @@ repack_count(struct repack *r)
 }
 
 static void
-add_block(struct repack *r, struct sqb_old b)
+add_block(struct repack *r, struct sqw_old b)
 {
 	r->old[r->count++] = b;
 	r->p->total_B += b.want;
 }
 
 static void
-list_file(struct repack *r, const struct sqr_entry *e)
+list_file(struct repack *r, const struct sq_entry *e)
 {
 	uint64_t at = e->start;
 
 	for (uint32_t k = 0; k < e->blocks; k++) {
-		uint32_t word = sqr_word(e, k);
+		uint32_t word = sq_word(e, k);
 
 		if (word != 0)
-			add_block(r, (struct sqb_old){ .at = at, .word = word,
-			    .want = sqr_block_len(r->i.m, e, k) });
-		at += sqr_word_len(word);
+			add_block(r, (struct sqw_old){ .at = at, .word = word,
+			    .want = sq_block_len(r->i.m, e, k) });
+		at += sq_word_len(word);
 	}
 }
 
 static int
 list_blocks(struct repack *r)
 {
-	const struct sqr_image *m = r->i.m;
-	struct sqr_entry e;
+	const struct sq_image *m = r->i.m;
+	struct sq_entry e;
 
 	r->old = sys_malloc((r->count + 1) * sizeof(*r->old));
 	if (r->old == NULL)
 		return repack_no_memory(r);
 	r->count = 0;
-	for (uint32_t k = 0; k < sqr_facts(m)->fragments; k++) {
-		struct sqb_old b = { .is_fragment = true };
+	for (uint32_t k = 0; k < sq_facts(m)->fragments; k++) {
+		struct sqw_old b = { .is_fragment = true };
 
-		sqr_fragment(m, k, &b.at, &b.word);
+		sq_fragment(m, k, &b.at, &b.word);
 		add_block(r, b);
 	}
-	for (size_t n = 1; n < sqr_count(m); n++)
+	for (size_t n = 1; n < sq_count(m); n++)
 		if (has_data(r, n, &e))
 			list_file(r, &e);
 	return 0;
@@ -90,7 +90,7 @@ list_blocks(struct repack *r)
 static int
 by_place(const void *a, const void *b)
 {
-	const struct sqb_old *x = a, *y = b;
+	const struct sqw_old *x = a, *y = b;
 
 	return x->at < y->at ? -1 : x->at > y->at;
 }
@@ -104,8 +104,8 @@ order_blocks(struct repack *r)
 	if (r->count > 0)
 		qsort(r->old, r->count, sizeof(*r->old), by_place);
 	for (size_t i = 0; i < r->count; i++) {
-		const struct sqb_old *b = &r->old[i];
-		const struct sqb_old *last = kept == 0 ? NULL :
+		const struct sqw_old *b = &r->old[i];
+		const struct sqw_old *last = kept == 0 ? NULL :
 		    &r->old[kept - 1];
 
 		if (last != NULL && last->at == b->at) {
@@ -116,7 +116,7 @@ order_blocks(struct repack *r)
 			continue;
 		}
 		if (last != NULL && b->at - last->at <
-		    sqr_word_len(last->word))
+		    sq_word_len(last->word))
 			return repack_refuse(r, "", "blocks overlap");
 		r->old[kept++] = *b;
 	}
@@ -124,10 +124,10 @@ order_blocks(struct repack *r)
 	return 0;
 }
 
-static const struct sqb_old *
+static const struct sqw_old *
 find_block(const struct repack *r, uint64_t at)
 {
-	struct sqb_old key = { .at = at };
+	struct sqw_old key = { .at = at };
 
 	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_place);
 }
@@ -162,19 +162,19 @@ repack_list(struct repack *r)
 
 /* Describes the data of a file in the new image, starting at unit `unit`. */
 static void
-give_file(struct repack *r, size_t n, const struct sqr_entry *e,
+give_file(struct repack *r, size_t n, const struct sq_entry *e,
     uint32_t *unit)
 {
-	struct sqb_data *d = &r->p->data;
-	bool tail = sqr_tail_len(r->i.m, e) > 0;
+	struct sqw_data *d = &r->p->data;
+	bool tail = sq_tail_len(r->i.m, e) > 0;
 	uint64_t at = e->start, start = 0;
 	uint32_t first = *unit;
 
-	d->of[r->ids[n]] = (struct sqw_data){ .unit = first,
+	d->of[r->ids[n]] = (struct sqw_position){ .unit = first,
 		.blocks = e->blocks, .tail_at = e->tail_at, .tail = tail };
 	for (uint32_t k = 0; k < e->blocks; k++, (*unit)++) {
-		uint32_t word = sqr_word(e, k);
-		const struct sqb_old *b = word == 0 ? NULL :
+		uint32_t word = sq_word(e, k);
+		const struct sqw_old *b = word == 0 ? NULL :
 		    find_block(r, at);
 
 		d->fragment[*unit] = SQUASHFS_NONE;
@@ -182,7 +182,7 @@ give_file(struct repack *r, size_t n, const struct sqr_entry *e,
 		d->starts[*unit] = b == NULL ? 0 : b->start;
 		if (start == 0 && b != NULL)
 			start = b->start;
-		at += sqr_word_len(word);
+		at += sq_word_len(word);
 	}
 	if (e->blocks > 0)
 		d->starts[first] = start != 0 ? start :
@@ -199,10 +199,10 @@ give_file(struct repack *r, size_t n, const struct sqr_entry *e,
 int
 repack_give(struct repack *r)
 {
-	struct sqb_data *d = &r->p->data;
-	uint32_t fragments = sqr_facts(r->i.m)->fragments, unit = 0, word;
+	struct sqw_data *d = &r->p->data;
+	uint32_t fragments = sq_facts(r->i.m)->fragments, unit = 0, word;
 	size_t units = r->units;
-	struct sqr_entry e;
+	struct sq_entry e;
 
 	if (units >= UINT32_MAX)
 		return repack_refuse(r, "", "too many blocks");
@@ -216,16 +216,16 @@ repack_give(struct repack *r)
 		return repack_no_memory(r);
 	d->units = units;
 	for (; unit < fragments; unit++) {
-		const struct sqb_old *b;
+		const struct sqw_old *b;
 		uint64_t at;
 
-		sqr_fragment(r->i.m, unit, &at, &word);
+		sq_fragment(r->i.m, unit, &at, &word);
 		b = find_block(r, at);
 		d->fragment[unit] = unit;
 		d->sizes[unit] = b->size;
 		d->starts[unit] = b->start;
 	}
-	for (size_t n = 1; n < sqr_count(r->i.m); n++)
+	for (size_t n = 1; n < sq_count(r->i.m); n++)
 		if (has_data(r, n, &e))
 			give_file(r, n, &e, &unit);
 	return 0;

@@ -24,14 +24,14 @@ by_old(const void *a, const void *b)
 static int
 list_sets(struct repack *r)
 {
-	size_t count = sqr_count(r->i.m), kept = 0;
-	struct sqr_entry e;
+	size_t count = sq_count(r->i.m), kept = 0;
+	struct sq_entry e;
 
 	r->sets = sys_malloc(count * sizeof(*r->sets));
 	if (r->sets == NULL)
 		return repack_no_memory(r);
 	for (size_t n = 0; n < count; n++) {
-		sqr_get(r->i.m, n, &e);
+		sq_get(r->i.m, n, &e);
 		if (e.xattr != SQUASHFS_NONE)
 			r->sets[r->set_count++] = (struct repack_set){
 				.old = e.xattr, .name = n };
@@ -50,19 +50,19 @@ add_one(void *arg, const char *name, const void *value, size_t len)
 {
 	struct repack *r = arg;
 
-	return sqb_xattrs_add(r->p->xattrs, name, value, len);
+	return sqt_xattrs_add(r->p->xattrs, name, value, len);
 }
 
 static int
 add_set(struct repack *r, struct repack_set *s)
 {
 	const char *path;
-	int rc = sqb_xattrs_begin(r->p->xattrs);
+	int rc = sqt_xattrs_begin(r->p->xattrs);
 
 	if (rc == 0)
-		rc = sqr_xattrs(r->i.m, s->old, add_one, r);
+		rc = sq_xattrs(r->i.m, s->old, add_one, r);
 	if (rc == 0)
-		rc = sqb_xattrs_end(r->p->xattrs, &s->made);
+		rc = sqt_xattrs_end(r->p->xattrs, &s->made);
 	if (rc == 0)
 		return 0;
 	path = sqpack_image_path(&r->i, s->name);

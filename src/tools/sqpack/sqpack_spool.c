@@ -28,7 +28,7 @@ struct held {
 
 struct spool {
 	struct sqpack *p;
-	const struct sqb_source *from;
+	const struct sqw_source *from;
 	int fd;
 	struct stat st;			/* status once it is complete */
 	uint64_t end;
@@ -70,7 +70,7 @@ hold_piece(struct spool *s, uint64_t left)
 
 /* Copies the current file to the spool. */
 static int
-hold(struct spool *s, const struct sqb_file *f, uint32_t rank)
+hold(struct spool *s, const struct sqw_file *f, uint32_t rank)
 {
 	void *items = s->held;
 	int64_t n = 0;
@@ -92,7 +92,7 @@ hold(struct spool *s, const struct sqb_file *f, uint32_t rank)
 
 /* Returns the next file that is not listed. */
 static int
-pass_next(void *arg, struct sqb_file *f)
+pass_next(void *arg, struct sqw_file *f)
 {
 	struct spool *s = arg;
 	const uint32_t *at = s->p->tree.at;
@@ -130,14 +130,14 @@ pass_skip(void *arg)
 }
 
 static int
-held_next(void *arg, struct sqb_file *f)
+held_next(void *arg, struct sqw_file *f)
 {
 	struct spool *s = arg;
 	const struct held *h = &s->held[s->next];
 
 	if (s->next == s->stop)
 		return 0;
-	*f = (struct sqb_file){ .id = h->id, .size = h->size };
+	*f = (struct sqw_file){ .id = h->id, .size = h->size };
 	s->at = h->at;
 	s->next++;
 	return 1;
@@ -158,7 +158,7 @@ held_skip(void *arg)
 {
 	struct spool *s = arg;
 	const struct held *h = &s->held[s->next - 1];
-	uint64_t n = sqb_hole_blocks(hole_at(s->fd, &s->st, s->at),
+	uint64_t n = sqw_hole_blocks(hole_at(s->fd, &s->st, s->at),
 	    h->at + h->size - s->at, s->p->o.data.block);
 
 	s->at += n;
@@ -188,11 +188,11 @@ by_rank(const void *a, const void *b)
 static int
 write_held(struct spool *s, size_t stop, int fd, uint64_t at)
 {
-	struct sqb_source source = { .next = held_next, .read = held_read,
+	struct sqw_source source = { .next = held_next, .read = held_read,
 		.skip = held_skip, .rewind = held_rewind, .arg = s };
 
 	s->stop = stop;
-	return s->next == stop ? 0 : sqb_data_write(&s->p->data, &source,
+	return s->next == stop ? 0 : sqw_data_write(&s->p->data, &source,
 	    &s->p->o.data, fd, at, &s->p->progress);
 }
 
@@ -212,12 +212,12 @@ end_held(struct spool *s)
 static int
 write_all(struct spool *s, int rest, int fd, uint64_t at)
 {
-	struct sqb_source source = { .next = pass_next, .read = pass_read,
+	struct sqw_source source = { .next = pass_next, .read = pass_read,
 		.skip = s->from->skip == NULL ? NULL : pass_skip, .arg = s };
-	struct sqb_data *d = &s->p->data;
-	struct sqb_waiting w = { .fd = rest };
+	struct sqw_data *d = &s->p->data;
+	struct sqw_waiting w = { .fd = rest };
 	size_t first = 0;
-	int rc = sqb_data_write(d, &source, &s->p->o.data, rest, 0,
+	int rc = sqw_data_write(d, &source, &s->p->o.data, rest, 0,
 	    &s->p->progress);
 
 	if (rc == 0)
@@ -234,12 +234,12 @@ write_all(struct spool *s, int rest, int fd, uint64_t at)
 		first++;
 	rc = write_held(s, first, fd, at);
 	if (rc == 0)
-		rc = sqb_data_append(d, &w, fd);
+		rc = sqw_data_append(d, &w, fd);
 	return rc != 0 ? rc : write_held(s, s->count, fd, d->end);
 }
 
 int
-sqpack_order_stream(struct sqpack *p, const struct sqb_source *files, int fd,
+sqpack_order_stream(struct sqpack *p, const struct sqw_source *files, int fd,
     uint64_t at)
 {
 	struct spool s = { .p = p, .from = files, .fd = open_unlinked(p),

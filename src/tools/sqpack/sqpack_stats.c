@@ -31,7 +31,7 @@ seconds(struct timeval t)
 static void
 put_sizes(struct table *t, const struct sqpack *p)
 {
-	const struct sqb_data *d = &p->data;
+	const struct sqw_data *d = &p->data;
 	uint64_t all = d->in_B + d->duplicate_B;
 
 	table_text(t, p->o.data.method->name);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 void
-archive_give(struct archive *a, struct sqb_file *f)
+archive_give(struct archive *a, struct sqw_file *f)
 {
 	a->extent = 0;
 	a->at = 0;
@@ -26,7 +26,7 @@ archive_give(struct archive *a, struct sqb_file *f)
 }
 
 static int
-archive_next(void *arg, struct sqb_file *f)
+archive_next(void *arg, struct sqw_file *f)
 {
 	struct archive *a = arg;
 	int rc = 0;
@@ -87,7 +87,7 @@ archive_skip(void *arg)
 	size_t n = hole(a, left < SIZE_MAX ? (size_t)left : SIZE_MAX,
 	    &is_hole);
 	uint64_t whole = !is_hole ? 0 :
-	    sqb_hole_blocks(n, left, a->p->o.data.block);
+	    sqw_hole_blocks(n, left, a->p->o.data.block);
 
 	a->at += whole;
 	return (int64_t)whole;
@@ -148,7 +148,7 @@ archive_free(void *state)
 }
 
 static int
-archive_open_file(struct sqpack *p, void **state, struct sqb_source *files)
+archive_open_file(struct sqpack *p, void **state, struct sqw_source *files)
 {
 	struct archive *a = sys_calloc(1, sizeof(*a));
 	int fd;
@@ -158,7 +158,7 @@ archive_open_file(struct sqpack *p, void **state, struct sqb_source *files)
 		msg_error(&p->msg, "%s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	*files = (struct sqb_source){ .next = archive_next,
+	*files = (struct sqw_source){ .next = archive_next,
 		.read = archive_read, .skip = archive_skip, .arg = a };
 	fd = strcmp(p->o.source, "-") == 0 ? STDIN_FILENO :
 	    sys_openat(AT_FDCWD, p->o.source, O_RDONLY | O_CLOEXEC, 0);

@@ -22,11 +22,11 @@ archive_take_xattrs(struct archive *a, uint32_t *index)
 	*index = SQUASHFS_NONE;
 	if (a->p->xattrs == NULL || e->xattr_count == 0)
 		return 0;
-	rc = sqb_xattrs_begin(a->p->xattrs);
+	rc = sqt_xattrs_begin(a->p->xattrs);
 	for (size_t i = 0; rc == 0 && i < e->xattr_count; i++) {
 		const struct tar_xattr *x = &e->xattrs[i];
 
-		rc = sqb_xattrs_add(a->p->xattrs, x->name, x->value,
+		rc = sqt_xattrs_add(a->p->xattrs, x->name, x->value,
 		    x->length);
 		if (rc == -ENOTSUP) {
 			msg_warn(&a->p->msg, "%s: attribute %s omitted: "
@@ -35,7 +35,7 @@ archive_take_xattrs(struct archive *a, uint32_t *index)
 			rc = 0;
 		}
 	}
-	return rc != 0 ? rc : sqb_xattrs_end(a->p->xattrs, index);
+	return rc != 0 ? rc : sqt_xattrs_end(a->p->xattrs, index);
 }
 
 /*

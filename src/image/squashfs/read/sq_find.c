@@ -76,7 +76,7 @@ scan(int fd, uint64_t *offset)
 }
 
 int
-sq_find(int fd, uint64_t *offset)
+sq_find_appended(int fd, uint64_t *offset)
 {
 	struct sq_super s = { .fd = fd, .length = ELF_B };
 	uint8_t elf[ELF_B];

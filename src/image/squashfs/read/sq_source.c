@@ -10,7 +10,7 @@
 #include <errno.h>
 
 static int
-read_all(struct sq_image *q, struct image *m, unsigned threads,
+read_all(struct sq_tables *q, struct image *m, unsigned threads,
     image_report_fn *report, void *arg, const char **why)
 {
 	struct sq_numbers numbers = { 0 };
@@ -40,7 +40,7 @@ static int
 open_image(struct image *m, unsigned threads, image_report_fn *report,
     void *arg, const char **why)
 {
-	struct sq_image *q = sys_calloc(1, sizeof(*q));
+	struct sq_tables *q = sys_calloc(1, sizeof(*q));
 	int rc;
 
 	if (q == NULL)
@@ -59,7 +59,7 @@ open_image(struct image *m, unsigned threads, image_report_fn *report,
 static void
 close_image(struct image *m)
 {
-	struct sq_image *q = m->own;
+	struct sq_tables *q = m->own;
 
 	if (q == NULL)
 		return;
@@ -74,7 +74,7 @@ close_image(struct image *m)
 }
 
 image_word
-sq_word(uint32_t size)
+sq_split_word(uint32_t size)
 {
 	image_word word = size & (SQUASHFS_BLOCK_RAW - 1);
 
@@ -89,22 +89,22 @@ block(const struct image *m, const struct image_file *f, uint32_t k,
 {
 	(void)m;
 	(void)at;
-	return sq_word(load_le32(f->map + 4 * (size_t)k));
+	return sq_split_word(load_le32(f->map + 4 * (size_t)k));
 }
 
 static image_word
 fragment(const struct image *m, uint32_t index, uint64_t *at)
 {
-	const struct sq_image *q = m->own;
+	const struct sq_tables *q = m->own;
 
 	*at = q->fragments[index].start;
-	return sq_word(q->fragments[index].size);
+	return sq_split_word(q->fragments[index].size);
 }
 
 static int
 decoder_open(const struct image *m, void **decoder)
 {
-	const struct sq_image *q = m->own;
+	const struct sq_tables *q = m->own;
 	struct sq_codec *c = NULL;
 	int rc = sq_codec_open(&c, q->super.compressor);
 
@@ -127,12 +127,12 @@ unpack(void *decoder, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 static uint64_t
 where(const struct image *m, uint64_t ref)
 {
-	const struct sq_image *q = m->own;
+	const struct sq_tables *q = m->own;
 
 	return q->super.inodes + (ref >> 16);
 }
 
-const struct image_source squashfs_source = { .name = "squashfs",
+const struct image_source sq_image_source = { .name = "squashfs",
     .open = open_image, .close = close_image, .flaw = sq_flaw_text,
     .where = where,
     .block = block, .fragment = fragment, .decoder_open = decoder_open,

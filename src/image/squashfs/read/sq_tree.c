@@ -32,7 +32,7 @@ enum { LINKS_MIN = 256 };
 
 /* The tree being read. */
 struct reading {
-	struct sq_image *q;
+	struct sq_tables *q;
 	struct image *m;
 	struct sq_numbers *numbers;
 	uint64_t listed;		/* total size of the listings read so
@@ -52,7 +52,7 @@ static unsigned
 check_fragment(const struct reading *t, const struct image_file *f)
 {
 	const struct sq_super *s = &t->q->super;
-	const struct sq_fragment *g = &t->q->fragments[f->fragment];
+	const struct sq_fragment_entry *g = &t->q->fragments[f->fragment];
 	uint32_t stored = g->size & (SQUASHFS_BLOCK_RAW - 1);
 
 	if (g->size >= 2 * SQUASHFS_BLOCK_RAW || stored == 0 ||
@@ -101,7 +101,7 @@ check_data(const struct reading *t, const struct image_file *f)
 static size_t
 find_link(const struct reading *t, uint64_t ref)
 {
-	const struct sq_image *q = t->q;
+	const struct sq_tables *q = t->q;
 	size_t last = q->link_cap - 1;
 	size_t i = (size_t)(ref * 0x9e3779b97f4a7c15U >> 32) & last;
 
@@ -114,7 +114,7 @@ find_link(const struct reading *t, uint64_t ref)
 static int
 grow_links(struct reading *t)
 {
-	struct sq_image *q = t->q;
+	struct sq_tables *q = t->q;
 	uint32_t *old = q->links, *more;
 	size_t old_cap = q->link_cap;
 	size_t cap = old_cap == 0 ? LINKS_MIN : 2 * old_cap;
@@ -139,7 +139,7 @@ grow_links(struct reading *t)
 static int
 know_blocks(struct reading *t, struct image_file *f)
 {
-	struct sq_image *q = t->q;
+	struct sq_tables *q = t->q;
 	int rc = grow_links(t);
 	size_t i;
 
@@ -466,7 +466,7 @@ enter_root(struct reading *t)
 }
 
 int
-sq_tree_read(struct sq_image *q, struct image *m, struct sq_numbers *numbers,
+sq_tree_read(struct sq_tables *q, struct image *m, struct sq_numbers *numbers,
     const char **why)
 {
 	struct reading t = { .q = q, .m = m, .numbers = numbers };

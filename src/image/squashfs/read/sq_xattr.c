@@ -85,7 +85,7 @@ take_value(struct span *s, size_t *len)
 }
 
 static int
-give_one(const struct sq_meta *m, struct span *s, sqr_xattr_fn *fn,
+give_one(const struct sq_meta *m, struct span *s, sq_xattr_fn *fn,
     void *arg)
 {
 	static const char *const prefixes[] = { "user.", "trusted.",
@@ -116,7 +116,7 @@ give_one(const struct sq_meta *m, struct span *s, sqr_xattr_fn *fn,
 
 /* Returns the set with the given index, or NULL if there is none. */
 static const uint8_t *
-find_set(const struct sq_image *q, uint32_t index)
+find_set(const struct sq_tables *q, uint32_t index)
 {
 	const struct sq_meta *t = &q->xattr_sets;
 	uint64_t pos = (uint64_t)index * SET_B;
@@ -129,9 +129,9 @@ find_set(const struct sq_image *q, uint32_t index)
 	return t->data + block * SQUASHFS_META_B + offset;
 }
 
-/* As sqr_xattrs(); adds the bytes parsed to *parsed. */
+/* As sq_xattrs(); adds the bytes parsed to *parsed. */
 static int
-give_set(const struct sq_image *q, uint32_t index, sqr_xattr_fn *fn, void *arg,
+give_set(const struct sq_tables *q, uint32_t index, sq_xattr_fn *fn, void *arg,
     uint64_t *parsed)
 {
 	const uint8_t *set = find_set(q, index);
@@ -153,7 +153,7 @@ give_set(const struct sq_image *q, uint32_t index, sqr_xattr_fn *fn, void *arg,
 }
 
 int
-sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
+sq_xattrs(const struct sq_image *m, uint32_t index, sq_xattr_fn *fn,
     void *arg)
 {
 	uint64_t parsed = 0;
@@ -164,7 +164,7 @@ sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
 /* Reading the tables */
 
 static int
-read_tables(struct sq_image *q, struct sq_codec *c)
+read_tables(struct sq_tables *q, struct sq_codec *c)
 {
 	const struct sq_super *s = &q->super;
 	uint8_t p[HEADER_B + 8];
@@ -210,7 +210,7 @@ note_bad_set(struct sq_super *s, uint32_t index)
 }
 
 int
-sq_xattrs_read(struct sq_image *q, struct sq_codec *c, image_report_fn *report,
+sq_xattrs_read(struct sq_tables *q, struct sq_codec *c, image_report_fn *report,
     void *arg)
 {
 	struct sq_super *s = &q->super;

@@ -16,9 +16,9 @@
 #include <string.h>
 
 struct job {
-	const struct sqb_data_options *o;
-	struct sqb_data *d;
-	struct feed feed;
+	const struct sqw_data_options *o;
+	struct sqw_data *d;
+	struct sqw_feed feed;
 	bool ended;			/* the feed has reached its end */
 };
 
@@ -26,13 +26,13 @@ static int
 fill(void *arg, struct input *in, struct slot *s)
 {
 	struct job *j = arg;
-	struct feed_unit u;
-	int rc = buf_reserve(&s->in, feed_room(j->o));
+	struct sqw_feed_unit u;
+	int rc = buf_reserve(&s->in, sqw_feed_room(j->o));
 
 	if (rc != 0)
 		return rc;
 	u.data = s->in.data;
-	rc = feed_next(&j->feed, &u);
+	rc = sqw_feed_next(&j->feed, &u);
 	s->in.data = u.data;
 	if (rc < 0)
 		return rc;
@@ -52,8 +52,8 @@ static int
 worker_open(void *arg, void **ctx)
 {
 	const struct job *j = arg;
-	struct pack *k = NULL;
-	int rc = pack_open(&k, j->o);
+	struct sqw_pack *k = NULL;
+	int rc = sqw_pack_open(&k, j->o);
 
 	*ctx = k;
 	return rc;
@@ -62,19 +62,19 @@ worker_open(void *arg, void **ctx)
 static void
 worker_close(void *ctx)
 {
-	pack_close(ctx);
+	sqw_pack_close(ctx);
 }
 
 static int
 work(void *arg, void *ctx, struct slot *s)
 {
 	(void)arg;
-	return s->last ? 0 : pack_unit(ctx, s);
+	return s->last ? 0 : sqw_pack_unit(ctx, s);
 }
 
 /* Makes room for the sizes and starts of all units before this one. */
 static int
-reserve(struct sqb_data *d, size_t end)
+reserve(struct sqw_data *d, size_t end)
 {
 	void *sizes = d->sizes, *starts = d->starts;
 	size_t cap = d->cap;
@@ -91,7 +91,7 @@ static int
 join(void *arg, struct slot *s, struct sink *out)
 {
 	struct job *j = arg;
-	struct sqb_data *d = j->d;
+	struct sqw_data *d = j->d;
 	const struct squashfs_notes *note = &s->note.squashfs;
 	int rc;
 
@@ -129,8 +129,8 @@ run(struct job *j, int fd, struct progress *progress)
 }
 
 int
-sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
-    const struct sqb_data_options *o, int fd, uint64_t at,
+sqw_data_write(struct sqw_data *d, const struct sqw_source *source,
+    const struct sqw_data_options *o, int fd, uint64_t at,
     struct progress *progress)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));
@@ -141,16 +141,16 @@ sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
 	j->o = o;
 	j->d = d;
 	d->end = at;
-	rc = feed_open(&j->feed, source, o, d);
+	rc = sqw_feed_open(&j->feed, source, o, d);
 	if (rc == 0)
 		rc = run(j, fd, progress);
-	feed_close(&j->feed);
+	sqw_feed_close(&j->feed);
 	sys_free(j);
 	return rc;
 }
 
 void
-sqb_data_free(struct sqb_data *d)
+sqw_data_free(struct sqw_data *d)
 {
 	sys_free(d->sizes);
 	sys_free(d->starts);

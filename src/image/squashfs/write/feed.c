@@ -16,41 +16,41 @@
 #include <errno.h>
 #include <string.h>
 
-/* The memory that struct sqb_data needs for each unit. */
+/* The memory that struct sqw_data needs for each unit. */
 enum { UNIT_B = 2 * sizeof(uint32_t) + sizeof(uint64_t) };
 
 int
-feed_open(struct feed *f, const struct sqb_source *source,
-    const struct sqb_data_options *o, struct sqb_data *d)
+sqw_feed_open(struct sqw_feed *f, const struct sqw_source *source,
+    const struct sqw_data_options *o, struct sqw_data *d)
 {
 	int rc;
 
-	*f = (struct feed){ .source = source, .o = o, .d = d, .spool = -1 };
-	rc = twins_open(&f->twins);
-	f->fragment = sys_malloc(feed_room(o));
-	if (content_open(&f->content, o) != 0)
+	*f = (struct sqw_feed){ .source = source, .o = o, .d = d, .spool = -1 };
+	rc = sqw_twins_open(&f->twins);
+	f->fragment = sys_malloc(sqw_feed_room(o));
+	if (sqw_content_open(&f->content, o) != 0)
 		rc = -ENOMEM;
 	return f->fragment == NULL ? -ENOMEM : rc;
 }
 
 size_t
-feed_room(const struct sqb_data_options *o)
+sqw_feed_room(const struct sqw_data_options *o)
 {
 	return deflate_engine_bound(o->block);
 }
 
 void
-feed_close(struct feed *f)
+sqw_feed_close(struct sqw_feed *f)
 {
 	f->d->hash_ns += f->content.busy_ns;
-	feed_close_spool(f);
-	twins_close(&f->twins);
+	sqw_feed_close_spool(f);
+	sqw_twins_close(&f->twins);
 	sys_free(f->fragment);
-	content_close(&f->content);
+	sqw_content_close(&f->content);
 }
 
 size_t
-feed_units_left(const struct feed *f)
+sqw_feed_units_left(const struct sqw_feed *f)
 {
 	size_t most = UINT32_MAX - 1;
 
@@ -60,11 +60,12 @@ feed_units_left(const struct feed *f)
 }
 
 int
-feed_new_units(struct feed *f, uint32_t fragment, uint32_t count, uint32_t *unit)
+sqw_feed_new_units(struct sqw_feed *f, uint32_t fragment, uint32_t count,
+    uint32_t *unit)
 {
-	struct sqb_data *d = f->d;
+	struct sqw_data *d = f->d;
 	void *items = d->fragment;
-	int rc = count > feed_units_left(f) ? -EOVERFLOW :
+	int rc = count > sqw_feed_units_left(f) ? -EOVERFLOW :
 	    array_reserve(&items, d->units + count, &d->fragment_cap,
 	    sizeof(*d->fragment));
 
@@ -79,7 +80,7 @@ feed_new_units(struct feed *f, uint32_t fragment, uint32_t count, uint32_t *unit
 
 /* Makes room for this id's data. */
 static int
-reserve_id(struct sqb_data *d, uint32_t id)
+reserve_id(struct sqw_data *d, uint32_t id)
 {
 	size_t before = d->ids;
 	void *items = d->of;
@@ -94,12 +95,12 @@ reserve_id(struct sqb_data *d, uint32_t id)
 }
 
 bool
-feed_share(struct feed *f, XXH128_hash_t hash)
+sqw_feed_share(struct sqw_feed *f, XXH128_hash_t hash)
 {
-	const struct sqb_file *file = &f->file;
-	const struct twin *twin = f->o->no_duplicates ? NULL :
-	    twins_find(&f->twins, content_size(f->o, file->size), hash);
-	struct sqw_data *of = &f->d->of[file->id];
+	const struct sqw_file *file = &f->file;
+	const struct sqw_twin *twin = f->o->no_duplicates ? NULL :
+	    sqw_twins_find(&f->twins, sqw_content_size(f->o, file->size), hash);
+	struct sqw_position *of = &f->d->of[file->id];
 
 	if (twin == NULL)
 		return false;
@@ -112,37 +113,37 @@ feed_share(struct feed *f, XXH128_hash_t hash)
 }
 
 int
-feed_remember(struct feed *f, XXH128_hash_t hash)
+sqw_feed_remember(struct sqw_feed *f, XXH128_hash_t hash)
 {
-	return twins_add(&f->twins, content_size(f->o, f->file.size),
-	    &(struct twin){ .hash = hash, .size = f->file.size,
+	return sqw_twins_add(&f->twins, sqw_content_size(f->o, f->file.size),
+	    &(struct sqw_twin){ .hash = hash, .size = f->file.size,
 	    .id = f->file.id });
 }
 
 /* Small files */
 
 static void
-give_fragment(struct feed *f, struct feed_unit *u)
+give_fragment(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	uint8_t *full = f->fragment;
 
 	f->fragment = u->data;
-	*u = (struct feed_unit){ .data = full, .len = f->filled, .count = 1,
+	*u = (struct sqw_feed_unit){ .data = full, .len = f->filled, .count = 1,
 		.number = f->fragment_unit, .is_fragment = true };
 	f->filled = 0;
 }
 
 /* Stores the content in u as a separate block. */
 static int
-give_block(struct feed *f, struct feed_unit *u)
+give_block(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	int rc;
 
 	u->len = (uint32_t)f->file.size;
 	u->count = 1;
 	u->is_fragment = false;
-	rc = feed_new_units(f, SQUASHFS_NONE, 1, &u->number);
-	f->d->of[f->file.id] = (struct sqw_data){ .unit = u->number,
+	rc = sqw_feed_new_units(f, SQUASHFS_NONE, 1, &u->number);
+	f->d->of[f->file.id] = (struct sqw_position){ .unit = u->number,
 		.blocks = 1, .dense = f->file.dense };
 	return rc != 0 ? rc : 1;
 }
@@ -153,7 +154,7 @@ give_block(struct feed *f, struct feed_unit *u)
  * Otherwise returns 0 or -errno.
  */
 static int
-add_small(struct feed *f, struct feed_unit *u)
+add_small(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	uint32_t len = (uint32_t)f->file.size;
 	bool full = len > f->o->block - f->filled;
@@ -164,8 +165,9 @@ add_small(struct feed *f, struct feed_unit *u)
 	else
 		memcpy(f->fragment + f->filled, u->data, len);
 	if (f->filled == 0)
-		rc = feed_new_units(f, f->d->fragments++, 1, &f->fragment_unit);
-	f->d->of[f->file.id] = (struct sqw_data){ .unit = f->fragment_unit,
+		rc = sqw_feed_new_units(f, f->d->fragments++, 1,
+		    &f->fragment_unit);
+	f->d->of[f->file.id] = (struct sqw_position){ .unit = f->fragment_unit,
 		.tail_at = f->filled, .tail = true };
 	f->filled += len;
 	return rc != 0 ? rc : full;
@@ -176,13 +178,13 @@ add_small(struct feed *f, struct feed_unit *u)
  * they contain only zeros.
  */
 static bool
-is_always_block(const struct sqb_data_options *o)
+is_always_block(const struct sqw_data_options *o)
 {
 	return o->exact && o->no_fragments;
 }
 
 static int
-take_small(struct feed *f, struct feed_unit *u)
+take_small(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	size_t len = (size_t)f->file.size;
 	XXH128_hash_t hash;
@@ -191,17 +193,18 @@ take_small(struct feed *f, struct feed_unit *u)
 	if (rc != 0)
 		return rc;
 	/* zeros become a hole */
-	if (content_is_zero(u->data, len) && !is_always_block(f->o)) {
+	if (sqw_content_is_zero(u->data, len) && !is_always_block(f->o)) {
 		f->d->in_B += len;
 		return give_block(f, u);
 	}
-	content_begin(&f->content);
-	content_add(&f->content, u->data, len);
-	hash = content_end(&f->content);
-	if (!f->file.alone && feed_share(f, hash))
+	sqw_content_begin(&f->content);
+	sqw_content_add(&f->content, u->data, len);
+	hash = sqw_content_end(&f->content);
+	if (!f->file.alone && sqw_feed_share(f, hash))
 		return 0;
 	f->d->in_B += len;
-	rc = f->file.alone || f->o->no_duplicates ? 0 : feed_remember(f, hash);
+	rc = f->file.alone || f->o->no_duplicates ? 0 :
+		    sqw_feed_remember(f, hash);
 	if (rc != 0)
 		return rc;
 	return f->o->no_fragments ? give_block(f, u) : add_small(f, u);
@@ -209,7 +212,7 @@ take_small(struct feed *f, struct feed_unit *u)
 
 /* Starts the next file.  Returns 1 if u is a unit, 0 to continue, or -errno. */
 static int
-next_file(struct feed *f, struct feed_unit *u)
+next_file(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	int rc = f->source->next(f->source->arg, &f->file);
 
@@ -227,25 +230,25 @@ next_file(struct feed *f, struct feed_unit *u)
 	if (rc != 0)
 		return rc;
 	return f->file.size < (uint64_t)f->o->block + is_always_block(f->o) ?
-	    take_small(f, u) : feed_begin_large(f, u->data);
+	    take_small(f, u) : sqw_feed_begin_large(f, u->data);
 }
 
 /* Discards the data of a file that the source has abandoned. */
 static void
-leave_out(struct feed *f)
+leave_out(struct sqw_feed *f)
 {
-	f->d->of[f->file.id] = (struct sqw_data){ .unit = 0 };
+	f->d->of[f->file.id] = (struct sqw_position){ .unit = 0 };
 	f->open = false;
-	feed_close_spool(f);
+	sqw_feed_close_spool(f);
 }
 
 int
-feed_next(struct feed *f, struct feed_unit *u)
+sqw_feed_next(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	int rc = 0;
 
 	while (rc == 0 && !f->ended) {
-		rc = f->open ? feed_next_piece(f, u) : next_file(f, u);
+		rc = f->open ? sqw_feed_next_piece(f, u) : next_file(f, u);
 		if (rc == -ECANCELED) {
 			leave_out(f);
 			rc = 0;

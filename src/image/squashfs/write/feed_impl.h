@@ -11,38 +11,38 @@
  * Returns the number of further units that fit in the image and the memory
  * limit.
  */
-size_t feed_units_left(const struct feed *f);
+size_t sqw_feed_units_left(const struct sqw_feed *f);
 
 /*
  * Numbers the blocks of a hole, a block or a fragment block.  Returns 0,
  * -EOVERFLOW (no room) or -ENOMEM.
  */
-int feed_new_units(struct feed *f, uint32_t fragment, uint32_t count,
+int sqw_feed_new_units(struct sqw_feed *f, uint32_t fragment, uint32_t count,
     uint32_t *unit);
 
 /*
  * Makes the current file share the data of an earlier file with this hash;
  * returns false if there is none.
  */
-bool feed_share(struct feed *f, XXH128_hash_t hash);
+bool sqw_feed_share(struct sqw_feed *f, XXH128_hash_t hash);
 
 /*
  * Records the current file so that later files can share its data.  Returns 0
  * or -ENOMEM.
  */
-int feed_remember(struct feed *f, XXH128_hash_t hash);
+int sqw_feed_remember(struct sqw_feed *f, XXH128_hash_t hash);
 
 /*
  * Starts the current file, which is large, unless an earlier file has the same
  * content.  room has space for one block.  Returns 0 or -errno.
  */
-int feed_begin_large(struct feed *f, uint8_t *room);
+int sqw_feed_begin_large(struct sqw_feed *f, uint8_t *room);
 
 /*
  * Makes u the next block or hole of the open file.  Returns 1 or -errno.
  */
-int feed_next_piece(struct feed *f, struct feed_unit *u);
+int sqw_feed_next_piece(struct sqw_feed *f, struct sqw_feed_unit *u);
 
-void feed_close_spool(struct feed *f);
+void sqw_feed_close_spool(struct sqw_feed *f);
 
 #endif

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 void
-feed_close_spool(struct feed *f)
+sqw_feed_close_spool(struct sqw_feed *f)
 {
 	if (f->spool >= 0)
 		sys_close(f->spool);
@@ -27,7 +27,7 @@ feed_close_spool(struct feed *f)
 
 /* Reads the next bytes of the current file, from the source or the spool. */
 static int
-read_open(struct feed *f, uint8_t *data, size_t len)
+read_open(struct sqw_feed *f, uint8_t *data, size_t len)
 {
 	ssize_t n;
 
@@ -40,35 +40,35 @@ read_open(struct feed *f, uint8_t *data, size_t len)
 
 /* Skips a hole in the current file, in the source or in the spool. */
 static int64_t
-skip_open(struct feed *f)
+skip_open(struct sqw_feed *f)
 {
 	uint64_t n;
 
 	if (f->spool < 0)
 		return f->source->skip == NULL ? 0 :
 		    f->source->skip(f->source->arg);
-	n = sqb_hole_blocks(hole_at(f->spool, &f->spool_st, f->spool_at),
+	n = sqw_hole_blocks(hole_at(f->spool, &f->spool_st, f->spool_at),
 	    f->left, f->o->block);
 	f->spool_at += n;
 	return (int64_t)n;
 }
 
 static uint32_t
-blocks_of(const struct feed *f, uint64_t bytes)
+blocks_of(const struct sqw_feed *f, uint64_t bytes)
 {
 	return (uint32_t)((bytes - 1) / f->o->block + 1);
 }
 
 /* Hashes a hole that starts on a block boundary. */
 static void
-hash_hole(struct feed *f, uint64_t bytes)
+hash_hole(struct sqw_feed *f, uint64_t bytes)
 {
-	content_add_hole(&f->content, bytes < f->o->block ? (size_t)bytes :
+	sqw_content_add_hole(&f->content, bytes < f->o->block ? (size_t)bytes :
 	    f->o->block, blocks_of(f, bytes));
 }
 
 static int
-open_spool(struct feed *f)
+open_spool(struct sqw_feed *f)
 {
 	f->spool_at = 0;
 	f->spool = sys_openat(f->o->tmpdir, ".",
@@ -78,7 +78,7 @@ open_spool(struct feed *f)
 
 /* Hashes the next block or hole, and keeps it unless keep is -1. */
 static int64_t
-hash_piece(struct feed *f, uint8_t *room, uint64_t left, int keep)
+hash_piece(struct sqw_feed *f, uint8_t *room, uint64_t left, int keep)
 {
 	int64_t n = skip_open(f), at;
 	int rc;
@@ -93,7 +93,7 @@ hash_piece(struct feed *f, uint8_t *room, uint64_t left, int keep)
 	n = left < f->o->block ? (int64_t)left : f->o->block;
 	rc = f->source->read(f->source->arg, room, (size_t)n);
 	if (rc == 0)
-		content_add(&f->content, room, (size_t)n);
+		sqw_content_add(&f->content, room, (size_t)n);
 	if (rc == 0 && keep >= 0)
 		rc = fdio_write(keep, room, (size_t)n);
 	return rc != 0 ? rc : n;
@@ -101,7 +101,7 @@ hash_piece(struct feed *f, uint8_t *room, uint64_t left, int keep)
 
 /* The file may end in a hole. */
 static int
-end_spool(struct feed *f, int keep)
+end_spool(struct sqw_feed *f, int keep)
 {
 	int rc = sys_ftruncate(keep, (off_t)f->file.size);
 
@@ -113,7 +113,7 @@ end_spool(struct feed *f, int keep)
  * the spool.
  */
 static int
-hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
+hash_ahead(struct sqw_feed *f, uint8_t *room, XXH128_hash_t *hash)
 {
 	int64_t n = 0;
 	int keep = -1, rc = 0;
@@ -123,7 +123,7 @@ hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
 		keep = f->spool;
 		f->spool = -1;	/* until it is complete */
 	}
-	content_begin(&f->content);
+	sqw_content_begin(&f->content);
 	for (uint64_t left = f->file.size; rc == 0 && left > 0;
 	    left -= (uint64_t)n) {
 		n = hash_piece(f, room, left, keep);
@@ -132,28 +132,28 @@ hash_ahead(struct feed *f, uint8_t *room, XXH128_hash_t *hash)
 	if (rc == 0 && keep >= 0)
 		rc = end_spool(f, keep);
 	f->spool = keep;
-	*hash = content_end(&f->content);
+	*hash = sqw_content_end(&f->content);
 	return rc;
 }
 
 int
-feed_begin_large(struct feed *f, uint8_t *room)
+sqw_feed_begin_large(struct sqw_feed *f, uint8_t *room)
 {
-	struct sqw_data *d = &f->d->of[f->file.id];
+	struct sqw_position *d = &f->d->of[f->file.id];
 	uint64_t size = f->file.size;
 	XXH128_hash_t hash;
 	int rc, seen = f->file.alone || f->o->no_duplicates ? 0 :
-	    twins_size_seen(&f->twins, content_size(f->o, size));
+	    sqw_twins_size_seen(&f->twins, sqw_content_size(f->o, size));
 
 	if (seen < 0)
 		return seen;
-	if ((size - 1) / f->o->block >= feed_units_left(f))
+	if ((size - 1) / f->o->block >= sqw_feed_units_left(f))
 		return -EOVERFLOW;
 	f->hashing = !f->file.alone && !f->o->no_duplicates;
 	if (seen) {
 		rc = hash_ahead(f, room, &hash);
-		if (rc == 0 && feed_share(f, hash)) {
-			feed_close_spool(f);
+		if (rc == 0 && sqw_feed_share(f, hash)) {
+			sqw_feed_close_spool(f);
 			return 0;
 		}
 		if (rc == 0 && f->source->rewind != NULL)
@@ -161,26 +161,27 @@ feed_begin_large(struct feed *f, uint8_t *room)
 		if (rc != 0)
 			return rc;
 	}
-	*d = (struct sqw_data){ .unit = (uint32_t)f->d->units,
+	*d = (struct sqw_position){ .unit = (uint32_t)f->d->units,
 		.blocks = blocks_of(f, size),
 		.dense = f->file.dense };
-	content_begin(&f->content);
+	sqw_content_begin(&f->content);
 	f->left = size;
 	f->open = true;
 	return 0;
 }
 
 static int
-end_large(struct feed *f)
+end_large(struct sqw_feed *f)
 {
 	f->open = false;
-	feed_close_spool(f);
-	return f->hashing ? feed_remember(f, content_end(&f->content)) : 0;
+	sqw_feed_close_spool(f);
+	return f->hashing ?
+	    sqw_feed_remember(f, sqw_content_end(&f->content)) : 0;
 }
 
 /* Counts the bytes that u covers. */
 static int
-advance(struct feed *f, uint64_t bytes)
+advance(struct sqw_feed *f, uint64_t bytes)
 {
 	int rc;
 
@@ -191,13 +192,13 @@ advance(struct feed *f, uint64_t bytes)
 }
 
 static int
-next_hole(struct feed *f, struct feed_unit *u, uint64_t bytes)
+next_hole(struct sqw_feed *f, struct sqw_feed_unit *u, uint64_t bytes)
 {
 	int rc;
 
 	u->len = 0;
 	u->count = blocks_of(f, bytes);
-	rc = feed_new_units(f, SQUASHFS_NONE, u->count, &u->number);
+	rc = sqw_feed_new_units(f, SQUASHFS_NONE, u->count, &u->number);
 	if (rc != 0)
 		return rc;
 	if (f->hashing)
@@ -206,7 +207,7 @@ next_hole(struct feed *f, struct feed_unit *u, uint64_t bytes)
 }
 
 int
-feed_next_piece(struct feed *f, struct feed_unit *u)
+sqw_feed_next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	int64_t hole = skip_open(f);
 	int rc;
@@ -218,10 +219,10 @@ feed_next_piece(struct feed *f, struct feed_unit *u)
 	u->count = 1;
 	rc = read_open(f, u->data, u->len);
 	if (rc == 0)
-		rc = feed_new_units(f, SQUASHFS_NONE, 1, &u->number);
+		rc = sqw_feed_new_units(f, SQUASHFS_NONE, 1, &u->number);
 	if (rc != 0)
 		return rc;
 	if (f->hashing)
-		content_add(&f->content, u->data, u->len);
+		sqw_content_add(&f->content, u->data, u->len);
 	return advance(f, u->len);
 }

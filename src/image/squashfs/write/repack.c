@@ -15,16 +15,16 @@
 #include <errno.h>
 
 struct job {
-	struct sqb_repack *r;
-	struct sqb_data *d;
-	const struct sqb_data_options *o;
+	struct sqw_repack *r;
+	struct sqw_data *d;
+	const struct sqw_data_options *o;
 	size_t next;
 	pthread_mutex_t lock;		/* protects the error */
 };
 
 struct worker {
-	struct sqr_decoder *decoder;
-	struct pack *pack;
+	struct sq_decoder *decoder;
+	struct sqw_pack *pack;
 };
 
 static int
@@ -47,11 +47,11 @@ worker_open(void *arg, void **ctx)
 {
 	struct job *j = arg;
 	struct worker *w = sys_calloc(1, sizeof(*w));
-	int rc = w == NULL ? -ENOMEM : sqr_decoder_open(&w->decoder,
+	int rc = w == NULL ? -ENOMEM : sq_decoder_open(&w->decoder,
 	    j->r->image);
 
 	*ctx = w;
-	return rc != 0 ? rc : pack_open(&w->pack, j->o);
+	return rc != 0 ? rc : sqw_pack_open(&w->pack, j->o);
 }
 
 static void
@@ -61,14 +61,14 @@ worker_close(void *ctx)
 
 	if (w == NULL)
 		return;
-	sqr_decoder_close(w->decoder);
-	pack_close(w->pack);
+	sq_decoder_close(w->decoder);
+	sqw_pack_close(w->pack);
 	sys_free(w);
 }
 
 /* Keeps only the damaged block that comes first in the image. */
 static void
-note(struct job *j, const struct sqb_old *b, const char *why)
+note(struct job *j, const struct sqw_old *b, const char *why)
 {
 	pthread_mutex_lock(&j->lock);
 	if (j->r->why == NULL || b->at < j->r->bad_at) {
@@ -83,17 +83,17 @@ work(void *arg, void *ctx, struct slot *s)
 {
 	struct job *j = arg;
 	struct worker *w = ctx;
-	const struct sqb_old *b = &j->r->blocks[s->note.squashfs.number];
+	const struct sqw_old *b = &j->r->blocks[s->note.squashfs.number];
 	const char *why;
 	int64_t made;
 	int rc;
 
 	if (s->last)
 		return 0;
-	rc = buf_reserve(&s->in, feed_room(j->o));
+	rc = buf_reserve(&s->in, sqw_feed_room(j->o));
 	if (rc != 0)
 		return rc;
-	made = sqr_unpack(w->decoder, b->at, b->word, b->want, s->in.data,
+	made = sq_unpack(w->decoder, b->at, b->word, b->want, s->in.data,
 	    &why);
 	if (made <= 0) {
 		note(j, b, made < 0 ? why :
@@ -101,15 +101,15 @@ work(void *arg, void *ctx, struct slot *s)
 		return -EBADMSG;
 	}
 	s->in.len = (size_t)made;
-	return pack_unit(w->pack, s);
+	return sqw_pack_unit(w->pack, s);
 }
 
 static int
 join(void *arg, struct slot *s, struct sink *out)
 {
 	struct job *j = arg;
-	struct sqb_data *d = j->d;
-	struct sqb_old *b = &j->r->blocks[s->note.squashfs.number];
+	struct sqw_data *d = j->d;
+	struct sqw_old *b = &j->r->blocks[s->note.squashfs.number];
 
 	if (s->last)
 		return 0;
@@ -126,8 +126,8 @@ join(void *arg, struct slot *s, struct sink *out)
 }
 
 int
-sqb_repack(struct sqb_repack *r, struct sqb_data *d,
-    const struct sqb_data_options *o, int fd, uint64_t at,
+sqw_repack(struct sqw_repack *r, struct sqw_data *d,
+    const struct sqw_data_options *o, int fd, uint64_t at,
     struct progress *progress)
 {
 	static const struct pipeline_ops ops = {
