@@ -52,14 +52,13 @@ void as_sources_free(struct sqpack *p);
 
 /* Resolves the exclusions; the sources must be known.  Returns 0 or -errno. */
 int as_excludes(struct sqpack *p);
-bool as_left_out(const struct sqpack *p, const char *path,
-    const struct stat *st);
+bool as_left_out(void *p, const char *path, const struct stat *st);
 
 /*
  * Applies the pseudo file definitions to the tree.  Returns 0, or -errno after
  * reporting the error.
  */
-int as_pseudo(struct sqpack *p);
+int as_pseudo(void *p);
 
 /*
  * These functions print the same messages as mksquashfs before and after

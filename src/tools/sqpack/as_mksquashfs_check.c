@@ -100,15 +100,15 @@ set_times(struct sqpack *p)
 
 	if (sqpack_take_epoch(p) >= 0)
 		return MSG_ERROR;
-	if (o->has_epoch && (a->has_mkfs_time || o->has_mtime)) {
+	if (o->from.has_epoch && (a->has_mkfs_time || o->from.has_mtime)) {
 		msg_error(&p->msg, "SOURCE_DATE_EPOCH and command line options "
 		    "can't be used at the same time to set timestamp(s)");
 		return MSG_ERROR;
 	}
 	if (!a->has_mkfs_time)
-		o->image_mtime = o->has_epoch ? o->epoch :
+		o->from.image_mtime = o->from.has_epoch ? o->from.epoch :
 		    (uint32_t)time(NULL);
-	o->has_image_mtime = true;
+	o->from.has_image_mtime = true;
 	return -1;
 }
 
@@ -145,11 +145,12 @@ set_sources(struct sqpack *p)
 		return MSG_ERROR;
 	if (a->tar)
 		return -1;
-	if (a->source_count > 1 || a->as_directory || !p->o.inputs[0].is_dir) {
+	if (a->source_count > 1 || a->as_directory ||
+	    !p->o.from.inputs[0].is_dir) {
 		make_root(a);
 		return -1;
 	}
-	p->o.input_count = 0;
+	p->o.from.input_count = 0;
 	return -1;
 }
 
@@ -165,8 +166,8 @@ as_mksquashfs_check(struct sqpack *p)
 		return MSG_ERROR;
 	}
 	p->o.force = true;
-	p->o.raw_ids = p->o.raw_ids && !p->o.raw_inodes;
-	p->o.complete = as_pseudo;
+	p->o.tables.raw_ids = p->o.tables.raw_ids && !p->o.tables.raw_inodes;
+	p->o.from.complete = as_pseudo;
 	p->o.data.threads = cpus_choose(p->o.data.threads, AS_THREADS_MAX);
 	if (set_method(p) >= 0 || set_times(p) >= 0 || set_sources(p) >= 0)
 		return MSG_ERROR;

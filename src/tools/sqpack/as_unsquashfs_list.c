@@ -42,7 +42,7 @@ print_size(const struct sq_entry *e, int width)
 
 	if (S_ISBLK(e->mode) || S_ISCHR(e->mode))
 		printf("%*s%3u,%3u ", pad > 0 ? pad : 0, " ",
-		    sqpack_major(e->rdev), sqpack_minor(e->rdev));
+		    squashfs_major(e->rdev), squashfs_minor(e->rdev));
 	else
 		printf("%*llu ", width > 0 ? width : 0,
 		    (unsigned long long)e->size);

@@ -5,6 +5,7 @@
 #include "as.h"
 
 #include "base/fdio.h"
+#include "base/output.h"
 #include "base/sys.h"
 
 #include <errno.h>

@@ -160,7 +160,7 @@ print_record(const struct sqpack_image *i)
 {
 	struct sqw_data_options o = { .method = sqw_method_by_name("gzip") };
 	char text[SQW_RECORD_MAX];
-	int n = sqpack_image_padding(i, text, sizeof(text));
+	int n = sq_file_padding(&i->file, text, sizeof(text));
 
 	if (n > 0 && sqw_record_read(text, (size_t)n, &o) == 1 &&
 	    sqw_record_make(&o, text) > 0)

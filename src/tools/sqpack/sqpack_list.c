@@ -18,8 +18,8 @@ static void
 size_text(char text[32], const struct sq_entry *e)
 {
 	if (S_ISBLK(e->mode) || S_ISCHR(e->mode))
-		snprintf(text, 32, "%u,%3u", sqpack_major(e->rdev),
-		    sqpack_minor(e->rdev));
+		snprintf(text, 32, "%u,%3u", squashfs_major(e->rdev),
+		    squashfs_minor(e->rdev));
 	else
 		snprintf(text, 32, "%llu", (unsigned long long)e->size);
 }

@@ -281,7 +281,8 @@ make_symlink(struct place *p, const struct sq_entry *e)
 static int
 make_other(struct place *p, const struct sq_entry *e)
 {
-	dev_t device = makedev(sqpack_major(e->rdev), sqpack_minor(e->rdev));
+	dev_t device = makedev(squashfs_major(e->rdev),
+	    squashfs_minor(e->rdev));
 
 	if (S_ISLNK(e->mode))
 		return make_symlink(p, e);

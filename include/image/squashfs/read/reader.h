@@ -160,4 +160,53 @@ void sq_decoder_close(struct sq_decoder *d);	/* d may be NULL */
 int64_t sq_unpack(struct sq_decoder *d, uint64_t at, uint32_t word,
     size_t want, uint8_t *out, const char **why);
 
+/* An image and the file it is in. */
+struct sq_file {
+	int fd;
+	uint64_t offset;		/* of the image in the file */
+	struct sq_image *image;
+	bool refused;			/* Linux would not mount it, or not
+					 * open or find all of its names */
+	char *path;			/* buffer */
+	size_t path_cap;
+};
+
+struct sq_file_options {
+	const char *path;
+	bool has_offset;		/* otherwise the image is searched */
+	uint64_t offset;
+	unsigned threads;
+	uint64_t memory;		/* limit for tables and names, in
+					 * bytes */
+	/*
+	 * Reports damage to tables, inodes or listings, whose place is an
+	 * offset or a name; the strings are valid until the call returns.
+	 * NULL: does nothing.
+	 */
+	void (*report)(void *arg, const char *place, const char *why);
+	void *arg;
+};
+
+/*
+ * Opens the image in a file and reports all damage to it, whichever names will
+ * be used, so that no task succeeds with an image with which another fails.
+ * Such damage is not an error.  The file must be closed even after an error.
+ * Returns 0, or -errno with the reason in *why.
+ */
+int sq_file_open(struct sq_file *f, const struct sq_file_options *o,
+    const char **why);
+void sq_file_close(struct sq_file *f);
+
+/*
+ * Returns the path of a name, valid until the next call, which only one thread
+ * at a time may make; NULL if there is not enough memory.
+ */
+const char *sq_file_path(struct sq_file *f, size_t number);
+
+/*
+ * Reads up to size bytes of the padding after the image.  Returns the number
+ * read, or -errno.
+ */
+int sq_file_padding(const struct sq_file *f, char *padding, size_t size);
+
 #endif

@@ -1,12 +1,12 @@
 /*
- * sqpack_oci_merge.c - merging the layers of an OCI image
+ * imgsrc_oci_merge.c - merging the layers of an OCI image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: OCI image specification 1.1, "Image Layer Filesystem Changeset".  A
  * whiteout hides entries of lower layers, but not entries of its own layer,
  * regardless of their order in the archive.
  */
-#include "sqpack_oci.h"
+#include "imgsrc_oci.h"
 
 #include "base/array.h"
 #include "base/path.h"
@@ -20,7 +20,7 @@
 
 /* Returns whether the current layer contains the node or any node below it. */
 static bool
-is_ours(const struct oci *o, uint32_t id)
+is_ours(const struct imgsrc_oci *o, uint32_t id)
 {
 	return id >= o->first_id || (id < o->mark_count &&
 	    o->marks[id] == o->layer + 1);
@@ -28,9 +28,9 @@ is_ours(const struct oci *o, uint32_t id)
 
 /* Records that the current layer contains the node and its parents. */
 static int
-mark(struct oci *o, uint32_t id)
+mark(struct imgsrc_oci *o, uint32_t id)
 {
-	const struct sqw_node *nodes = o->p->tree.nodes;
+	const struct sqw_node *nodes = o->to->tree.nodes;
 	size_t before = o->mark_count;
 	void *items = o->marks;
 	int rc = array_reserve(&items, (size_t)id + 1, &o->mark_count,
@@ -47,7 +47,7 @@ mark(struct oci *o, uint32_t id)
 }
 
 static void
-forget_lower(struct oci *o)
+forget_lower(struct imgsrc_oci *o)
 {
 	sys_free(o->below);
 	sys_free(o->beside);
@@ -56,9 +56,9 @@ forget_lower(struct oci *o)
 
 /* Lists the nodes of lower layers by directory, once for each layer. */
 static int
-list_lower(struct oci *o)
+list_lower(struct imgsrc_oci *o)
 {
-	const struct sqw_node *nodes = o->p->tree.nodes;
+	const struct sqw_node *nodes = o->to->tree.nodes;
 
 	if (o->below != NULL)
 		return 0;
@@ -84,9 +84,9 @@ list_lower(struct oci *o)
  * are also in the current layer are pushed onto a stack.
  */
 static void
-hide_in(struct oci *o, uint32_t dir, uint32_t *stack)
+hide_in(struct imgsrc_oci *o, uint32_t dir, uint32_t *stack)
 {
-	struct sqw_node *nodes = o->p->tree.nodes;
+	struct sqw_node *nodes = o->to->tree.nodes;
 	uint32_t i = o->below[dir];
 
 	o->below[dir] = 0;
@@ -108,7 +108,7 @@ hide_in(struct oci *o, uint32_t dir, uint32_t *stack)
  * whiteouts a layer has, each of its directories is scanned once.
  */
 static int
-hide_below(struct oci *o, uint32_t dir)
+hide_below(struct imgsrc_oci *o, uint32_t dir)
 {
 	uint32_t stack = 0;
 	int rc;
@@ -128,9 +128,9 @@ hide_below(struct oci *o, uint32_t dir)
 }
 
 static int
-hide(struct oci *o, const char *path)
+hide(struct imgsrc_oci *o, const char *path)
 {
-	struct sqw_tree *t = &o->p->tree;
+	struct sqw_tree *t = &o->to->tree;
 	uint32_t id = sqw_tree_find(t, path);
 
 	if (id == SQW_NOWHERE || id == 0)
@@ -143,7 +143,7 @@ hide(struct oci *o, const char *path)
 
 /* Hides name in the directory given by the first len bytes of path. */
 static int
-hide_named(struct oci *o, const char *path, size_t len, const char *name)
+hide_named(struct imgsrc_oci *o, const char *path, size_t len, const char *name)
 {
 	char *text = sys_malloc(len + strlen(name) + 1);
 	int rc;
@@ -158,14 +158,14 @@ hide_named(struct oci *o, const char *path, size_t len, const char *name)
 }
 
 static int
-hide_all(struct oci *o, const char *path, size_t len)
+hide_all(struct imgsrc_oci *o, const char *path, size_t len)
 {
 	char *text = strcopy_part(path, len > 0 ? len - 1 : 0);
 	uint32_t id;
 
 	if (text == NULL)
 		return -ENOMEM;
-	id = sqw_tree_find(&o->p->tree, text);
+	id = sqw_tree_find(&o->to->tree, text);
 	sys_free(text);
 	return id == SQW_NOWHERE ? 0 : hide_below(o, id);
 }
@@ -174,7 +174,7 @@ hide_all(struct oci *o, const char *path, size_t len)
 static bool
 is_whiteout(void *arg, const char *path)
 {
-	struct oci *o = arg;
+	struct imgsrc_oci *o = arg;
 	const char *name = path_name(path);
 	size_t len = (size_t)(name - path);
 	int rc;
@@ -189,7 +189,7 @@ is_whiteout(void *arg, const char *path)
 }
 
 static int
-add_id(struct oci *o, uint32_t id)
+add_id(struct imgsrc_oci *o, uint32_t id)
 {
 	void *items = o->ids;
 	int rc = array_grow(&items, o->entries, &o->cap, sizeof(*o->ids));
@@ -201,25 +201,25 @@ add_id(struct oci *o, uint32_t id)
 }
 
 static int
-take_layer(struct oci *o)
+take_layer(struct imgsrc_oci *o)
 {
-	struct archive *a = &o->archive;
+	struct imgsrc_archive *a = &o->archive;
 	uint32_t id;
-	int rc = oci_open_layer(o);
+	int rc = imgsrc_oci_open_layer(o);
 
 	a->filter = is_whiteout;
 	a->filter_arg = o;
-	o->first_id = (uint32_t)o->p->tree.count;
+	o->first_id = (uint32_t)o->to->tree.count;
 	forget_lower(o);
 	while (rc == 0) {
 		rc = tar_next(a->tar, &a->entry);
 		if (rc < 0)
-			return archive_fail(a, rc);
+			return imgsrc_tar_fail(a, rc);
 		if (rc == 0) {
-			archive_tell_flaw(a);
-			return oci_close_layer(o);
+			imgsrc_tar_warn(a);
+			return imgsrc_oci_close_layer(o);
 		}
-		rc = archive_take(a, &id);
+		rc = imgsrc_tar_add(a, &id);
 		if (rc < 0)
 			return rc;
 		rc = o->failed;
@@ -228,16 +228,16 @@ take_layer(struct oci *o)
 		if (rc == 0 && id != SQW_NOWHERE)
 			rc = mark(o, id);
 		if (rc != 0)
-			archive_fail(a, rc);
+			imgsrc_tar_fail(a, rc);
 	}
 	return rc;
 }
 
 /* Drops entries replaced by a later entry for the same node. */
 static int
-drop_older(struct oci *o)
+drop_older(struct imgsrc_oci *o)
 {
-	size_t n = o->p->tree.count;
+	size_t n = o->to->tree.count;
 	bool *seen = sys_calloc(n, sizeof(*seen));
 
 	if (seen == NULL)
@@ -256,7 +256,7 @@ drop_older(struct oci *o)
 }
 
 int
-oci_merge(struct oci *o)
+imgsrc_oci_merge(struct imgsrc_oci *o)
 {
 	int rc = 0;
 
@@ -267,8 +267,8 @@ oci_merge(struct oci *o)
 		return rc;
 	rc = drop_older(o);
 	if (rc == 0)
-		rc = sqw_tree_finish(&o->p->tree);
+		rc = sqw_tree_finish(&o->to->tree);
 	if (rc != 0)
-		msg_error(&o->p->msg, "%s: %s", o->path, strerror(-rc));
+		imgsrc_fail(o->to, rc, "%s: %s", o->path, strerror(-rc));
 	return rc;
 }
