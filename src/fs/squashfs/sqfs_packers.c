@@ -9,7 +9,6 @@
 #include "sqfs.h"
 
 #include "base/sys.h"
-#include "image/squashfs/write/feed.h"
 #include "image/squashfs/write/pack.h"
 #include "image/squashfs/format.h"
 
@@ -35,7 +34,7 @@ open_state(const char *name, int level, size_t most)
 {
 	struct sqw_data_options o = { .method = sqw_method_by_name(name),
 		.level = level, .block = (uint32_t)most };
-	size_t room = sqw_feed_room(&o);
+	size_t room = sqw_pack_room(&o);
 	struct state *s = sys_calloc(1, sizeof(*s) + room);
 
 	if (s == NULL)

@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "base/sys.h"
 #include "image/squashfs/write/feed.h"
+#include "image/squashfs/write/pack.h"
 #include "image/squashfs/format.h"
 #include "sqfs_source.h"
 
@@ -137,7 +138,7 @@ open_worker(struct worker *w, struct units *all)
 	int rc = 0;
 
 	w->all = all;
-	w->unit.data = sys_malloc(sqw_feed_room(&all->options));
+	w->unit.data = sys_malloc(sqw_pack_room(&all->options));
 	for (unsigned i = 0; rc == 0 && i < all->job->count; i++)
 		rc = packer_open(&w->packers[i], &all->job->algorithms[i],
 		    all->options.block);

@@ -60,7 +60,7 @@ read_whole(struct imgsrc_ahead_file *f, uint64_t size)
 }
 
 static void
-prepare(const struct imgsrc_ahead *a, const char *path, uint64_t size,
+open_ahead(const struct imgsrc_ahead *a, const char *path, uint64_t size,
     struct imgsrc_ahead_file *f)
 {
 	*f = (struct imgsrc_ahead_file){ .fd = tree_open(a->o.root, path, 0) };
@@ -84,7 +84,7 @@ prepare(const struct imgsrc_ahead *a, const char *path, uint64_t size,
 }
 
 static void
-drop(struct imgsrc_ahead_file *f)
+drop_file(struct imgsrc_ahead_file *f)
 {
 	if (f->fd >= 0)
 		sys_close(f->fd);
@@ -103,7 +103,7 @@ too_far(const struct imgsrc_ahead *a, size_t i)
 }
 
 static void *
-reader(void *arg)
+read_ahead(void *arg)
 {
 	struct imgsrc_ahead *a = arg;
 	struct imgsrc_ahead_file file;
@@ -122,7 +122,7 @@ reader(void *arg)
 		file = (struct imgsrc_ahead_file){ .fd = -1,
 			.rc = a->o.path(a->o.arg, i, &path, &room, &size) };
 		if (file.rc == 0)
-			prepare(a, path, size, &file);
+			open_ahead(a, path, size, &file);
 		pthread_mutex_lock(&a->lock);
 		a->bytes += file.data != NULL ? size : 0;
 		a->slots[i % WINDOW].file = file;
@@ -152,7 +152,7 @@ imgsrc_ahead_open(struct imgsrc_ahead **out,
 		a->slots[i].file.fd = -1;
 	while (rc == 0 && a->started < o->threads &&
 	    a->started < READERS_MAX) {
-		rc = sys_thread(&a->threads[a->started], reader, a);
+		rc = sys_thread(&a->threads[a->started], read_ahead, a);
 		a->started += rc == 0;
 	}
 	*out = a;
@@ -171,7 +171,7 @@ imgsrc_ahead_close(struct imgsrc_ahead *a)
 	while (a->started > 0)
 		pthread_join(a->threads[--a->started], NULL);
 	for (size_t i = 0; i < WINDOW; i++)
-		drop(&a->slots[i].file);
+		drop_file(&a->slots[i].file);
 	pthread_mutex_destroy(&a->lock);
 	pthread_cond_destroy(&a->ready);
 	pthread_cond_destroy(&a->room);
@@ -188,7 +188,7 @@ imgsrc_ahead_take(struct imgsrc_ahead *a)
 	if (a->taken > 0) {	/* the previous file is no longer needed */
 		f = &a->slots[(a->taken - 1) % WINDOW].file;
 		a->bytes -= f->data != NULL ? (uint64_t)f->st.st_size : 0;
-		drop(f);
+		drop_file(f);
 		a->slots[(a->taken - 1) % WINDOW].done = false;
 	}
 	i = a->taken;

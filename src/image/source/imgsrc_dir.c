@@ -19,7 +19,7 @@
 #include <string.h>
 
 static int
-by_key(const void *a, const void *b)
+by_twin_key(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -52,7 +52,7 @@ list_data(struct imgsrc_dir *d)
 			d->sizes[d->size_count++] = key_of(d,
 			    t->nodes[i].attr.size);
 	}
-	qsort(d->sizes, d->size_count, sizeof(*d->sizes), by_key);
+	qsort(d->sizes, d->size_count, sizeof(*d->sizes), by_twin_key);
 	return d->to->order == NULL ? 0 : imgsrc_order_sort(d->to, d->files,
 	    d->file_count, &d->ends[0], &d->ends[1]);
 }
@@ -61,7 +61,7 @@ static bool
 is_alone(const struct imgsrc_dir *d, uint64_t size)
 {
 	const uint64_t *p = bsearch(&size, d->sizes, d->size_count,
-	    sizeof(*d->sizes), by_key);
+	    sizeof(*d->sizes), by_twin_key);
 
 	return p == NULL || ((p == d->sizes || p[-1] != size) &&
 	    (p + 1 == d->sizes + d->size_count || p[1] != size));

@@ -24,7 +24,7 @@ struct linked {
 };
 
 static int
-by_inode(const void *a, const void *b)
+by_linked_inode(const void *a, const void *b)
 {
 	const struct linked *x = a, *y = b;
 
@@ -38,7 +38,7 @@ by_inode(const void *a, const void *b)
 static void
 join_links(struct imgsrc_dir *d, struct linked *l, size_t n)
 {
-	qsort(l, n, sizeof(*l), by_inode);
+	qsort(l, n, sizeof(*l), by_linked_inode);
 	for (size_t i = 1; i < n; i++)
 		if (l[i].dev == l[i - 1].dev && l[i].ino == l[i - 1].ino)
 			sqw_tree_link(&d->to->tree, l[i].id, l[i - 1].id);
@@ -46,7 +46,7 @@ join_links(struct imgsrc_dir *d, struct linked *l, size_t n)
 
 /* Adds an item below the directory `at`, under a path of the image. */
 static int
-add_item(struct imgsrc_dir *d, int at, const struct fs_item *it,
+add_listed(struct imgsrc_dir *d, int at, const struct fs_item *it,
     const char *path, bool has_xattrs, uint32_t *id)
 {
 	char target[PATH_MAX + 1];
@@ -149,7 +149,7 @@ list_item(struct listing *l, int at, const struct fs_item *it,
 
 	if (is_left_out(l->d, it, path))
 		return 0;
-	rc = it->err != 0 ? it->err : add_item(l->d, at, it, path,
+	rc = it->err != 0 ? it->err : add_listed(l->d, at, it, path,
 	    has_xattrs, &id);
 	if (rc != 0) {
 		left = imgsrc_dir_trouble(l->d, path, rc);

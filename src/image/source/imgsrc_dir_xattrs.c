@@ -53,7 +53,7 @@ list_xattrs(int at, const char *path, char *names, size_t len)
 
 /* Adds one attribute of path; omits it if the format does not support it. */
 static int
-add_xattr(struct imgsrc_dir *d, const char *path, const char *name)
+add_file_xattr(struct imgsrc_dir *d, const char *path, const char *name)
 {
 	char value[64 << 10];
 	ssize_t n = sys_lgetxattr(path, name, value, sizeof(value));
@@ -88,7 +88,7 @@ imgsrc_dir_add_xattrs(struct imgsrc_dir *d, int at, const char *path,
 		rc = sqt_xattrs_begin(d->to->xattrs);
 	for (ssize_t i = 0; rc == 0 && i < n;
 	    i += (ssize_t)strlen(names + i) + 1)
-		rc = add_xattr(d, proc, names + i);
+		rc = add_file_xattr(d, proc, names + i);
 	return rc != 0 ? rc : sqt_xattrs_end(d->to->xattrs, index);
 }
 

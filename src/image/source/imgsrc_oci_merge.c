@@ -28,7 +28,7 @@ is_ours(const struct imgsrc_oci *o, uint32_t id)
 
 /* Records that the current layer contains the node and its parents. */
 static int
-mark(struct imgsrc_oci *o, uint32_t id)
+mark_parents(struct imgsrc_oci *o, uint32_t id)
 {
 	const struct sqw_node *nodes = o->to->tree.nodes;
 	size_t before = o->mark_count;
@@ -226,7 +226,7 @@ take_layer(struct imgsrc_oci *o)
 		if (rc == 0)
 			rc = add_id(o, id);
 		if (rc == 0 && id != SQW_NOWHERE)
-			rc = mark(o, id);
+			rc = mark_parents(o, id);
 		if (rc != 0)
 			imgsrc_tar_fail(a, rc);
 	}

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-struct piece {
+struct old_file {
 	uint64_t at;			/* position of its blocks or fragment
 					 * block */
 	uint64_t stored;		/* size of its blocks; 0: only holes */
@@ -32,7 +32,7 @@ struct piece {
 struct rebuild {
 	struct imgsrc_repack r;
 	struct sq_decoder *decoder;
-	struct piece *pieces;		/* in data order */
+	struct old_file *pieces;	/* in data order */
 	size_t count, next;
 	bool cut;			/* the fragment block ends here */
 	/* the current file */
@@ -138,9 +138,9 @@ use_settings(struct rebuild *b)
 /* Order */
 
 static int
-by_place(const void *a, const void *b)
+by_data_place(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct old_file *x = a, *y = b;
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
@@ -166,12 +166,12 @@ list_pieces(struct rebuild *b)
 	if (b->pieces == NULL)
 		return imgsrc_no_memory(b->r.to);
 	for (size_t n = 1; n < count; n++) {
-		struct piece *p = &b->pieces[b->count];
+		struct old_file *p = &b->pieces[b->count];
 
 		sq_get(m, n, &e);
 		if (!S_ISREG(e.mode) || e.size == 0 || e.first != n)
 			continue;
-		*p = (struct piece){ .at = e.start, .number = (uint32_t)n,
+		*p = (struct old_file){ .at = e.start, .number = (uint32_t)n,
 			.stored = sq_stored(&e), .tail_at = e.tail_at,
 			.small = e.blocks == 0 };
 		if (p->small)
@@ -180,7 +180,7 @@ list_pieces(struct rebuild *b)
 		b->count++;
 	}
 	if (b->count > 0)
-		qsort(b->pieces, b->count, sizeof(*b->pieces), by_place);
+		qsort(b->pieces, b->count, sizeof(*b->pieces), by_data_place);
 	return 0;
 }
 
@@ -188,7 +188,7 @@ list_pieces(struct rebuild *b)
 static bool
 is_shared(const struct rebuild *b, size_t i)
 {
-	const struct piece *p = &b->pieces[i], *q = p - 1;
+	const struct old_file *p = &b->pieces[i], *q = p - 1;
 	struct sq_entry x, y;
 
 	if (i == 0 || p->at != q->at || p->small != q->small ||
@@ -206,7 +206,7 @@ static int
 rebuild_next(void *arg, struct sqw_file *f)
 {
 	struct rebuild *b = arg;
-	const struct piece *p;
+	const struct old_file *p;
 
 	while (b->next < b->count && is_shared(b, b->next))
 		b->next++;
@@ -228,7 +228,7 @@ rebuild_next(void *arg, struct sqw_file *f)
 }
 
 static int
-damaged(struct rebuild *b, uint64_t at, const char *why)
+refuse_at(struct rebuild *b, uint64_t at, const char *why)
 {
 	char text[256];
 
@@ -251,11 +251,11 @@ read_tail(struct rebuild *b, uint8_t *buf, size_t len)
 		b->fragment_B = sq_unpack(b->decoder, at, word, 0,
 		    b->fragment, &why);
 		if (b->fragment_B < 0)
-			return damaged(b, at, why);
+			return refuse_at(b, at, why);
 		b->fragment_number = b->e.fragment;
 	}
 	if ((uint64_t)b->e.tail_at + len > (uint64_t)b->fragment_B)
-		return damaged(b, at, why);
+		return refuse_at(b, at, why);
 	memcpy(buf, b->fragment + b->e.tail_at, len);
 	return 0;
 }
@@ -272,11 +272,11 @@ rebuild_read(void *arg, void *buf, size_t len)
 		return read_tail(b, buf, len);
 	word = sq_word(&b->e, b->k);
 	if (sq_block_len(b->r.m, &b->e, b->k) != len)
-		return damaged(b, b->at, why);
+		return refuse_at(b, b->at, why);
 	if (word == 0)
 		memset(buf, 0, len);
 	else if (sq_unpack(b->decoder, b->at, word, len, buf, &why) < 0)
-		return damaged(b, b->at, why);
+		return refuse_at(b, b->at, why);
 	b->k++;
 	b->at += sq_word_len(word);
 	return 0;

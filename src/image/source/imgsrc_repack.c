@@ -75,7 +75,7 @@ list_sets(struct imgsrc_repack *r)
 }
 
 static int
-add_xattr(void *arg, const char *name, const void *value, size_t len)
+add_old_xattr(void *arg, const char *name, const void *value, size_t len)
 {
 	struct imgsrc_repack *r = arg;
 
@@ -88,7 +88,7 @@ add_set(struct imgsrc_repack *r, struct imgsrc_repack_set *s)
 	int rc = sqt_xattrs_begin(r->to->xattrs);
 
 	if (rc == 0)
-		rc = sq_xattrs(r->m, s->old, add_xattr, r);
+		rc = sq_xattrs(r->m, s->old, add_old_xattr, r);
 	if (rc == 0)
 		rc = sqt_xattrs_end(r->to->xattrs, &s->made);
 	return rc == 0 ? 0 : imgsrc_repack_refuse(r,
@@ -128,7 +128,7 @@ set_of(const struct imgsrc_repack *r, uint32_t old)
 /* Names */
 
 static int
-add_name(struct imgsrc_repack *r, size_t n, const struct sq_entry *e)
+add_old_name(struct imgsrc_repack *r, size_t n, const struct sq_entry *e)
 {
 	struct sqw_attr attr = { .mode = e->mode, .uid = e->uid,
 		.gid = e->gid, .rdev = e->rdev, .xattr = set_of(r, e->xattr),
@@ -166,7 +166,7 @@ fill_tree(struct imgsrc_repack *r)
 		return imgsrc_no_memory(r->to);
 	for (size_t n = 0; n < count; n++) {
 		sq_get(r->m, n, &e);
-		rc = add_name(r, n, &e);
+		rc = add_old_name(r, n, &e);
 		if (rc != 0)
 			return rc;
 		if (e.first != n)

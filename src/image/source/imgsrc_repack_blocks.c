@@ -14,7 +14,7 @@
 enum { UNIT_B = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint32_t) };
 
 static bool
-has_data(const struct imgsrc_repack *r, size_t n, struct sq_entry *e)
+has_old_data(const struct imgsrc_repack *r, size_t n, struct sq_entry *e)
 {
 	sq_get(r->m, n, e);
 	return S_ISREG(e->mode) && e->size > 0 && e->first == n;
@@ -29,7 +29,7 @@ imgsrc_repack_count(struct imgsrc_repack *r)
 
 	r->count = r->units = sq_facts(m)->fragments;
 	for (size_t n = 1; n < sq_count(m); n++) {
-		if (!has_data(r, n, &e))
+		if (!has_old_data(r, n, &e))
 			continue;
 		r->units += e.blocks + (e.blocks > 0 &&
 		    sq_tail_len(m, &e) > 0);
@@ -82,13 +82,13 @@ list_blocks(struct imgsrc_repack *r)
 		add_block(r, b);
 	}
 	for (size_t n = 1; n < sq_count(m); n++)
-		if (has_data(r, n, &e))
+		if (has_old_data(r, n, &e))
 			list_file(r, &e);
 	return 0;
 }
 
 static int
-by_place(const void *a, const void *b)
+by_old_place(const void *a, const void *b)
 {
 	const struct sqw_old *x = a, *y = b;
 
@@ -102,7 +102,7 @@ order_blocks(struct imgsrc_repack *r)
 	size_t kept = 0;
 
 	if (r->count > 0)
-		qsort(r->old, r->count, sizeof(*r->old), by_place);
+		qsort(r->old, r->count, sizeof(*r->old), by_old_place);
 	for (size_t i = 0; i < r->count; i++) {
 		const struct sqw_old *b = &r->old[i];
 		const struct sqw_old *last = kept == 0 ? NULL :
@@ -130,7 +130,7 @@ find_block(const struct imgsrc_repack *r, uint64_t at)
 {
 	struct sqw_old key = { .at = at };
 
-	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_place);
+	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_old_place);
 }
 
 /*
@@ -227,7 +227,7 @@ imgsrc_repack_give(struct imgsrc_repack *r)
 		d->starts[unit] = b->start;
 	}
 	for (size_t n = 1; n < sq_count(r->m); n++)
-		if (has_data(r, n, &e))
+		if (has_old_data(r, n, &e))
 			give_file(r, n, &e, &unit);
 	return 0;
 }

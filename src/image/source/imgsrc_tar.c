@@ -128,7 +128,7 @@ out:
 }
 
 static int
-add_entry(struct imgsrc_archive *a, const char *path, uint32_t *id)
+add_tar_entry(struct imgsrc_archive *a, const char *path, uint32_t *id)
 {
 	const struct tar_entry *e = &a->entry;
 	struct sqw_attr attr = {
@@ -184,7 +184,7 @@ imgsrc_tar_add(struct imgsrc_archive *a, uint32_t *id)
 	if (imgsrc_excluded(a->to, path) || (a->filter != NULL &&
 	    a->filter(a->filter_arg, path)))
 		goto out;
-	rc = add_entry(a, path, id);
+	rc = add_tar_entry(a, path, id);
 	if (rc == 0)
 		rc = a->entry.type == TAR_FILE && a->entry.size > 0;
 	else if (!a->to->told)

@@ -108,7 +108,7 @@ next_word(char **line)
  * line.
  */
 static void
-split(struct definition *d, char *line)
+split_definition(struct definition *d, char *line)
 {
 	size_t target = SIZE_MAX;
 	char *word;
@@ -189,7 +189,7 @@ take_rest(struct sqpack *p, struct definition *d, size_t at)
 }
 
 static int
-take(struct sqpack *p, struct definition *d)
+parse_definition(struct sqpack *p, struct definition *d)
 {
 	const char *type = d->count > 1 ? d->words[1] : "";
 	bool timed = *type >= 'A' && *type <= 'Z';
@@ -302,8 +302,8 @@ as_pseudo(void *arg)
 			    strerror(ENOMEM));
 			return -ENOMEM;
 		}
-		split(&d, copy);
-		rc = take(p, &d);
+		split_definition(&d, copy);
+		rc = parse_definition(p, &d);
 		if (rc == 0)
 			rc = apply(p, &d);
 		free(copy);

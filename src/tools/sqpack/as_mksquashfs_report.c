@@ -26,7 +26,7 @@ struct kinds {
 };
 
 static void
-count(const struct sqw_tree *t, struct kinds *k)
+count_kinds(const struct sqw_tree *t, struct kinds *k)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		const struct sqw_node *n = &t->nodes[i];
@@ -111,7 +111,7 @@ as_report(const struct sqpack *p)
 		print_info(&p->image.tree);
 	if (a->quiet)
 		return;
-	count(&p->image.tree, &k);
+	count_kinds(&p->image.tree, &k);
 	print_settings(p);
 	printf("Filesystem size %.2f Kbytes (%.2f Mbytes)\n", size / 1024,
 	    size / 1048576);

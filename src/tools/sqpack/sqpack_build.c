@@ -34,7 +34,7 @@ source_of(const struct sqpack *p)
 }
 
 static void
-report(void *arg, enum imgsrc_message kind, const char *text)
+print_report(void *arg, enum imgsrc_message kind, const char *text)
 {
 	struct sqpack *p = arg;
 
@@ -58,7 +58,7 @@ build_to(struct sqpack *p, const struct imgsrc_source *source, int fd,
 	image->o.path = p->o.source;
 	image->o.no_xattrs = p->o.no_xattrs;
 	image->o.show_progress = !p->msg.quiet;
-	image->o.report = report;
+	image->o.report = print_report;
 	image->o.arg = p;
 	image->pack = p->o.data;
 	image->pack.memory = p->o.memory;

@@ -29,7 +29,7 @@ damage(struct cat *c, uint64_t at, const char *why)
 }
 
 static int
-put(struct cat *c, const uint8_t *data, size_t len)
+put_data(struct cat *c, const uint8_t *data, size_t len)
 {
 	int rc = fdio_write(STDOUT_FILENO, data, len);
 
@@ -54,7 +54,7 @@ put_blocks(struct cat *c)
 		if (word != 0 && sq_unpack(c->decoder, at, word, len,
 		    c->data, &why) < 0)
 			return damage(c, at, why);
-		rc = put(c, word == 0 ? c->zeros : c->data, len);
+		rc = put_data(c, word == 0 ? c->zeros : c->data, len);
 		at += sq_word_len(word);
 	}
 	return rc;
@@ -77,12 +77,12 @@ put_tail(struct cat *c)
 	if ((uint64_t)made < (uint64_t)c->e.tail_at + len)
 		return damage(c, at, "the fragment block ends before the "
 		    "file does");
-	return put(c, c->data + c->e.tail_at, len);
+	return put_data(c, c->data + c->e.tail_at, len);
 }
 
 /* Finds the file by its path, without following symbolic links. */
 static int
-find(struct cat *c)
+find_file(struct cat *c)
 {
 	const char *name = c->i.p->o.name;
 	size_t count = sq_count(c->i.m);
@@ -106,7 +106,7 @@ find(struct cat *c)
 }
 
 static int
-prepare(struct cat *c)
+open_buffers(struct cat *c)
 {
 	uint32_t block = sq_facts(c->i.m)->block;
 	int rc = sq_decoder_open(&c->decoder, c->i.m);
@@ -126,7 +126,7 @@ prepare(struct cat *c)
 static int
 cat(struct cat *c)
 {
-	int rc = find(c);
+	int rc = find_file(c);
 
 	if (rc == -ENOMEM)
 		return rc;
@@ -152,7 +152,7 @@ sqpack_cat_all(struct sqpack *p, char *const *names, size_t count)
 
 	if (rc == 0) {
 		sandbox_enter(&confined);
-		rc = prepare(&c);
+		rc = open_buffers(&c);
 	}
 	for (size_t k = 0; rc == 0 && k < count; k++) {
 		p->o.name = names[k] + strspn(names[k], "/");

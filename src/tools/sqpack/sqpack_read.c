@@ -102,7 +102,7 @@ choose_glob(struct sqpack_image *i, const char *glob)
 }
 
 static int
-choose(struct sqpack_image *i)
+choose_names(struct sqpack_image *i)
 {
 	size_t count = sq_count(i->m);
 	int rc = 0;
@@ -134,7 +134,7 @@ sqpack_image_open(struct sqpack_image *i, struct sqpack *p)
 	i->m = i->file.image;
 	i->refused = i->file.refused;
 	if (rc == 0)
-		return choose(i);
+		return choose_names(i);
 	msg_error(&p->msg, "%s: %s", p->o.source, why);
 	return rc;
 }

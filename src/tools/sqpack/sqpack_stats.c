@@ -23,7 +23,7 @@ static const char *const columns[] = { "method", "level", "block_B",
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
 static double
-seconds(struct timeval t)
+cpu_seconds(struct timeval t)
 {
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
@@ -87,8 +87,8 @@ put_times(struct table *t, const struct sqpack *p)
 
 	getrusage(RUSAGE_SELF, &u);
 	table_real(t, wall, 3);
-	table_real(t, seconds(u.ru_utime), 3);
-	table_real(t, seconds(u.ru_stime), 3);
+	table_real(t, cpu_seconds(u.ru_utime), 3);
+	table_real(t, cpu_seconds(u.ru_stime), 3);
 	table_real(t, data, 3);
 	put_stage(t, data - hash, (double)s->stall_work_ns / 1e9);
 	table_real(t, hash, 3);

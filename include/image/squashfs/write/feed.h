@@ -34,19 +34,13 @@ struct sqw_feed {
 
 /* A block, a fragment block, or the blocks of a hole. */
 struct sqw_feed_unit {
-	uint8_t *data;			/* buffer of sqw_feed_room() bytes */
+	uint8_t *data;			/* buffer of sqw_pack_room() bytes */
 	uint32_t len;			/* 0: a hole */
 	uint32_t number;		/* number of the first block */
 	uint32_t count;			/* 1; for a hole, the number of
 					 * blocks */
 	bool is_fragment;
 };
-
-/*
- * Returns the size of a unit buffer, which has room for a block or its
- * compressed form.
- */
-size_t sqw_feed_room(const struct sqw_data_options *o);
 
 /* Returns 0 or -ENOMEM; f must be closed even on failure. */
 int sqw_feed_open(struct sqw_feed *f, const struct sqw_source *source,

@@ -10,6 +10,12 @@
 struct sqw_pack;
 
 /*
+ * Returns the size of a unit's buffer, which has room for a block or its
+ * compressed form.
+ */
+size_t sqw_pack_room(const struct sqw_data_options *o);
+
+/*
  * Opens a compressor, for one thread at a time, with the options *o, which must
  * outlive it.  Returns 0 or -ENOMEM.
  */

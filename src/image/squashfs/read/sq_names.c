@@ -39,7 +39,7 @@ parent_of(const struct sq_image *m, uint32_t id)
 }
 
 static int
-by_name(const void *a, const void *b, void *arg)
+by_entry_name(const void *a, const void *b, void *arg)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	size_t n, k;
@@ -70,13 +70,13 @@ group(struct sq_image *m, struct groups *g)
 	for (size_t i = 0; i < dirs; i++) {
 		g->next[i] = g->from[i];
 		qsort_r(g->at + g->from[i], g->from[i + 1] - g->from[i],
-		    sizeof(*g->at), by_name, m);
+		    sizeof(*g->at), by_entry_name, m);
 	}
 	return 0;
 }
 
 static void
-walk(struct sq_image *m, struct groups *g)
+walk_names(struct sq_image *m, struct groups *g)
 {
 	uint32_t dir = 0, n = 0;
 
@@ -155,7 +155,7 @@ sq_names_make(struct sq_image *m)
 		return -ENOMEM;
 	rc = group(m, &g);
 	if (rc == 0)
-		walk(m, &g);
+		walk_names(m, &g);
 	sys_free(g.at);
 	sys_free(g.from);
 	sys_free(g.next);

@@ -269,7 +269,7 @@ struct list {
 };
 
 static int
-compare(const uint8_t *s, size_t len, const struct entry *e)
+compare_names(const uint8_t *s, size_t len, const struct entry *e)
 {
 	int order = memcmp(s, e->name, len < e->len ? len : e->len);
 
@@ -281,7 +281,8 @@ compare(const uint8_t *s, size_t len, const struct entry *e)
 static void
 check_order(struct list *l, const struct entry *e)
 {
-	int order = l->last.len == 0 ? 1 : compare(e->name, e->len, &l->last);
+	int order = l->last.len == 0 ? 1 :
+	    compare_names(e->name, e->len, &l->last);
 
 	if (order < 0)
 		l->wrong = "the names are not sorted, so Linux would not find "
@@ -308,8 +309,9 @@ check_index(const struct reading *t, struct list *l, const uint8_t *head,
 	len = load_le32(p + 8) + (size_t)1;
 	if (len > SQUASHFS_NAME_MAX || len > l->index_B - SQUASHFS_INDEX_B ||
 	    load_le32(p + 4) != sq_meta_block(&t->q->dirs, head) ||
-	    compare(p + SQUASHFS_INDEX_B, len, e) > 0 || (l->last.len > 0 &&
-	    compare(p + SQUASHFS_INDEX_B, len, &l->last) <= 0))
+	    compare_names(p + SQUASHFS_INDEX_B, len, e) > 0 ||
+	    (l->last.len > 0 &&
+	    compare_names(p + SQUASHFS_INDEX_B, len, &l->last) <= 0))
 		return;
 	l->index += SQUASHFS_INDEX_B + len;
 	l->index_B -= SQUASHFS_INDEX_B + len;

@@ -63,7 +63,7 @@ span(const struct sq_meta *m, uint64_t ref, size_t most)
 
 /* Returns the next len bytes, or NULL if they are incomplete. */
 static const uint8_t *
-take(struct span *s, size_t len)
+take_bytes(struct span *s, size_t len)
 {
 	const uint8_t *from = s->p;
 
@@ -76,12 +76,12 @@ take(struct span *s, size_t len)
 
 /* Parses a value: its length, and its bytes. */
 static const uint8_t *
-take_value(struct span *s, size_t *len)
+take_xattr_value(struct span *s, size_t *len)
 {
-	const uint8_t *at = take(s, LENGTH_B);
+	const uint8_t *at = take_bytes(s, LENGTH_B);
 
 	*len = at == NULL ? 0 : load_le32(at);
-	return at == NULL || *len > VALUE_MAX ? NULL : take(s, *len);
+	return at == NULL || *len > VALUE_MAX ? NULL : take_bytes(s, *len);
 }
 
 static int
@@ -91,12 +91,12 @@ give_one(const struct sq_meta *m, struct span *s, sq_xattr_fn *fn,
 	static const char *const prefixes[] = { "user.", "trusted.",
 		"security." };
 	char name[16 + NAME_MAX_B];
-	const uint8_t *at = take(s, ENTRY_B), *value;
+	const uint8_t *at = take_bytes(s, ENTRY_B), *value;
 	unsigned type = at == NULL ? PREFIX : load_le16(at);
 	size_t n = at == NULL ? 0 : load_le16(at + 2), len;
 
-	at = take(s, n);
-	value = take_value(s, &len);
+	at = take_bytes(s, n);
+	value = take_xattr_value(s, &len);
 	if (at == NULL || value == NULL || n == 0 || n > NAME_MAX_B ||
 	    (type & PREFIX) >= sizeof(prefixes) / sizeof(*prefixes) ||
 	    memchr(at, '\0', n) != NULL)
@@ -105,7 +105,7 @@ give_one(const struct sq_meta *m, struct span *s, sq_xattr_fn *fn,
 		struct span other = span(m, len == REFERENCE_B ?
 		    load_le64(value) : UINT64_MAX, LENGTH_B + VALUE_MAX);
 
-		value = take_value(&other, &len);
+		value = take_xattr_value(&other, &len);
 		if (value == NULL)
 			return -EBADMSG;
 	}

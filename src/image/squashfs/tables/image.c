@@ -64,19 +64,19 @@ struct ending {
 };
 
 static uint32_t
-size_of(const void *arg, uint32_t unit)
+unit_size(const void *arg, uint32_t unit)
 {
 	return ((const struct ending *)arg)->d->sizes[unit];
 }
 
 static uint64_t
-start_of(const void *arg, uint32_t unit)
+unit_start(const void *arg, uint32_t unit)
 {
 	return ((const struct ending *)arg)->d->starts[unit];
 }
 
 static uint32_t
-fragment_of(const void *arg, uint32_t unit)
+unit_fragment(const void *arg, uint32_t unit)
 {
 	return ((const struct ending *)arg)->d->fragment[unit];
 }
@@ -112,7 +112,7 @@ xattr_of(const void *arg, uint32_t set)
 }
 
 static size_t
-pack(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+pack_table(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
 	struct ending *e = arg;
 
@@ -167,16 +167,16 @@ give_data(struct sqw_tree *t, const struct sqw_data *d)
 static int
 write_layout(struct ending *e, struct sqt_image_space *space)
 {
-	struct sqw_table_ops ops = { .pack = e->o->raw_inodes ? NULL : pack,
-		.arg = e };
+	struct sqw_table_ops ops = { .arg = e,
+		.pack = e->o->raw_inodes ? NULL : pack_table };
 	struct sqw_layout *l = &e->layout;
 	int rc;
 
 	l->tree = e->tree;
 	l->block = e->o->data->block;
-	l->size_of = size_of;
-	l->start_of = start_of;
-	l->fragment_of = fragment_of;
+	l->size_of = unit_size;
+	l->start_of = unit_start;
+	l->fragment_of = unit_fragment;
 	l->id_of = id_of;
 	l->xattr_of = xattr_of;
 	l->arg = e;
@@ -256,8 +256,8 @@ pack_unless(struct ending *e, bool raw)
 static int
 write_xattrs(struct ending *e)
 {
-	struct sqw_table_ops ops = { .pack = e->o->raw_xattrs ? NULL : pack,
-		.write = write_block, .arg = e };
+	struct sqw_table_ops ops = { .write = write_block, .arg = e,
+		.pack = e->o->raw_xattrs ? NULL : pack_table };
 	uint64_t index;
 	int rc;
 

@@ -14,7 +14,7 @@
 
 /* Does nothing: objects belong to their creator. */
 static void
-keep(sqfs_object_t *object)
+keep_object(sqfs_object_t *object)
 {
 	(void)object;
 }
@@ -63,7 +63,7 @@ no_truncate(sqfs_file_t *base, sqfs_u64 size)
 void
 sqt_file_init(struct sqt_file *f, int fd, uint64_t end)
 {
-	*f = (struct sqt_file){ .base = { .base = { .destroy = keep },
+	*f = (struct sqt_file){ .base = { .base = { .destroy = keep_object },
 		.read_at = read_at, .write_at = write_at,
 		.get_size = get_size, .truncate = no_truncate },
 		.fd = fd, .end = end };
@@ -99,7 +99,7 @@ get_configuration(const sqfs_compressor_t *base,
 void
 sqt_codec_init(struct sqt_codec *c, struct sqw_codec *codec)
 {
-	*c = (struct sqt_codec){ .base = { .base = { .destroy = keep },
+	*c = (struct sqt_codec){ .base = { .base = { .destroy = keep_object },
 		.get_configuration = get_configuration,
 		.write_options = no_options, .read_options = no_options,
 		.do_block = do_block }, .codec = codec };

@@ -52,7 +52,7 @@ texts_free(struct sqt_texts *t)
 }
 
 static uint32_t *
-find(const struct sqt_texts *t, const void *data, size_t len)
+find_text(const struct sqt_texts *t, const void *data, size_t len)
 {
 	size_t i = (size_t)hash_bytes(t->seed, data, len) & t->mask;
 
@@ -81,7 +81,7 @@ widen(struct sqt_texts *t)
 	memset(t->slots, 0xff, slots * sizeof(*t->slots));
 	t->mask = slots - 1;
 	for (uint32_t i = 0; i < t->count; i++)
-		*find(t, t->items[i].data, t->items[i].len) = i;
+		*find_text(t, t->items[i].data, t->items[i].len) = i;
 	return 0;
 }
 
@@ -98,7 +98,7 @@ intern(struct sqt_texts *t, const void *data, size_t len, uint32_t *number)
 	if (t->slots == NULL || t->count >= t->mask / 2)
 		if (widen(t) != 0)
 			return -ENOMEM;
-	slot = find(t, data, len);
+	slot = find_text(t, data, len);
 	if (*slot == SQUASHFS_NONE) {
 		if (array_grow(&items, t->count, &t->cap,
 		    sizeof(*t->items)) != 0)
@@ -231,7 +231,7 @@ sqt_xattrs_number(struct sqt_xattrs *x, uint32_t set)
 }
 
 static uint64_t
-place(const struct sqw_table *t)
+next_place(const struct sqw_table *t)
 {
 	struct sqw_place p = sqw_place(t);
 
@@ -241,7 +241,7 @@ place(const struct sqw_table *t)
 static void
 put_value(struct sqw_table *t, struct sqt_xattrs *x, struct entry *e)
 {
-	e->at = place(t);
+	e->at = next_place(t);
 	if (e->first)
 		x->values.items[e->number].at = e->at;
 	sqw_put32(t, e->value->len);
@@ -249,7 +249,7 @@ put_value(struct sqw_table *t, struct sqt_xattrs *x, struct entry *e)
 }
 
 static void
-put_entry(struct sqw_table *t, struct sqt_xattrs *x, struct entry *e)
+put_xattr(struct sqw_table *t, struct sqt_xattrs *x, struct entry *e)
 {
 	size_t prefix = spaces[e->type & ~(unsigned)OUT_OF_LINE].len;
 
@@ -322,9 +322,9 @@ put_set(struct sqw_table *t, struct sqt_xattrs *x, struct sqt_text *set,
 		if ((entries[i].type & OUT_OF_LINE) != 0 &&
 		    entries[i].at == NOWHERE)
 			put_value(t, x, &entries[i]);
-	set->at = place(t);
+	set->at = next_place(t);
 	for (size_t i = 0; i < count; i++)
-		put_entry(t, x, &entries[i]);
+		put_xattr(t, x, &entries[i]);
 }
 
 /* Returns the size of a set's names, each with a NUL, and values. */

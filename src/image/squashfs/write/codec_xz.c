@@ -60,7 +60,7 @@ sqw_xz_close(struct sqw_xz *z)
  * Returns 0 if the output does not fit.
  */
 static size_t
-encode(struct sqw_xz *z, lzma_vli id, const uint8_t *in, size_t len,
+encode_filtered(struct sqw_xz *z, lzma_vli id, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap)
 {
 	lzma_filter filters[] = { { id, NULL },
@@ -77,11 +77,11 @@ sqw_xz_pack(struct sqw_xz *z, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
 {
 	size_t most = cap < len ? cap : len - 1;
-	size_t best = encode(z, LZMA_VLI_UNKNOWN, in, len, out, most);
+	size_t best = encode_filtered(z, LZMA_VLI_UNKNOWN, in, len, out, most);
 
 	for (unsigned i = 0; i < FILTERS; i++) {
 		size_t n = (z->filters & 1U << i) == 0 ? 0 :
-		    encode(z, ids[i], in, len, z->other,
+		    encode_filtered(z, ids[i], in, len, z->other,
 		    best == 0 ? most : best - 1);
 
 		if (n > 0) {

@@ -32,7 +32,7 @@ sqw_content_begin(struct sqw_content *c)
 }
 
 static void
-add(struct sqw_content *c, XXH128_hash_t block)
+add_block_hash(struct sqw_content *c, XXH128_hash_t block)
 {
 	c->begun = true;
 	XXH3_128bits_update(c->state, &block, sizeof(block));
@@ -53,7 +53,7 @@ add_zeros(struct sqw_content *c, size_t len, uint32_t count)
 	if (!c->begun && c->o->exact)
 		hash.low64 = len & LENGTH_BITS;
 	for (; count > 0; count--) {
-		add(c, hash);
+		add_block_hash(c, hash);
 		hash.low64 = 0;
 	}
 }
@@ -75,7 +75,7 @@ sqw_content_add(struct sqw_content *c, const uint8_t *block, size_t len)
 	if (sqw_content_is_zero(block, len))
 		add_zeros(c, len, 1);
 	else
-		add(c, XXH3_128bits(block, len));
+		add_block_hash(c, XXH3_128bits(block, len));
 	c->busy_ns += sys_now_ns() - t0;
 }
 

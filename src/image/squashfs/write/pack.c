@@ -5,8 +5,8 @@
 #include "image/squashfs/write/pack.h"
 
 #include "base/sys.h"
+#include "format/gzip/deflate_engine.h"
 #include "image/squashfs/write/content.h"
-#include "image/squashfs/write/feed.h"
 #include "image/squashfs/format.h"
 
 #include <errno.h>
@@ -39,6 +39,12 @@ is_slow(const struct sqw_data_options *o)
 	default:
 		return o->method->compressor != 0;
 	}
+}
+
+size_t
+sqw_pack_room(const struct sqw_data_options *o)
+{
+	return deflate_engine_bound(o->block);
 }
 
 int
@@ -99,7 +105,7 @@ sqw_pack_unit(struct sqw_pack *k, struct slot *s)
 	if (s->in.len == 0 || (!note->is_fragment &&
 	    sqw_content_is_zero(s->in.data, s->in.len)))
 		return 0;
-	if (buf_reserve(&s->out, sqw_feed_room(k->o)) != 0)
+	if (buf_reserve(&s->out, sqw_pack_room(k->o)) != 0)
 		return -ENOMEM;
 	if (!raw)
 		n = sqw_pack_block(k, s->in.data, s->in.len, s->out.data,

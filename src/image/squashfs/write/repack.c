@@ -8,13 +8,12 @@
 #include "image/squashfs/write/repack.h"
 
 #include "base/sys.h"
-#include "image/squashfs/write/feed.h"
 #include "image/squashfs/format.h"
 #include "image/squashfs/write/pack.h"
 
 #include <errno.h>
 
-struct job {
+struct repacking {
 	struct sqw_repack *r;
 	struct sqw_data *d;
 	const struct sqw_data_options *o;
@@ -22,15 +21,15 @@ struct job {
 	pthread_mutex_t lock;		/* protects the error */
 };
 
-struct worker {
+struct repacker {
 	struct sq_decoder *decoder;
 	struct sqw_pack *pack;
 };
 
 static int
-fill(void *arg, struct input *in, struct slot *s)
+next_old(void *arg, struct input *in, struct slot *s)
 {
-	struct job *j = arg;
+	struct repacking *j = arg;
 
 	s->last = j->next == j->r->count;
 	if (s->last)
@@ -43,10 +42,10 @@ fill(void *arg, struct input *in, struct slot *s)
 }
 
 static int
-worker_open(void *arg, void **ctx)
+open_repacker(void *arg, void **ctx)
 {
-	struct job *j = arg;
-	struct worker *w = sys_calloc(1, sizeof(*w));
+	struct repacking *j = arg;
+	struct repacker *w = sys_calloc(1, sizeof(*w));
 	int rc = w == NULL ? -ENOMEM : sq_decoder_open(&w->decoder,
 	    j->r->image);
 
@@ -55,9 +54,9 @@ worker_open(void *arg, void **ctx)
 }
 
 static void
-worker_close(void *ctx)
+close_repacker(void *ctx)
 {
-	struct worker *w = ctx;
+	struct repacker *w = ctx;
 
 	if (w == NULL)
 		return;
@@ -68,7 +67,7 @@ worker_close(void *ctx)
 
 /* Keeps only the damaged block that comes first in the image. */
 static void
-note(struct job *j, const struct sqw_old *b, const char *why)
+note_damage(struct repacking *j, const struct sqw_old *b, const char *why)
 {
 	pthread_mutex_lock(&j->lock);
 	if (j->r->why == NULL || b->at < j->r->bad_at) {
@@ -79,10 +78,10 @@ note(struct job *j, const struct sqw_old *b, const char *why)
 }
 
 static int
-work(void *arg, void *ctx, struct slot *s)
+repack_block(void *arg, void *ctx, struct slot *s)
 {
-	struct job *j = arg;
-	struct worker *w = ctx;
+	struct repacking *j = arg;
+	struct repacker *w = ctx;
 	const struct sqw_old *b = &j->r->blocks[s->note.squashfs.number];
 	const char *why;
 	int64_t made;
@@ -90,13 +89,13 @@ work(void *arg, void *ctx, struct slot *s)
 
 	if (s->last)
 		return 0;
-	rc = buf_reserve(&s->in, sqw_feed_room(j->o));
+	rc = buf_reserve(&s->in, sqw_pack_room(j->o));
 	if (rc != 0)
 		return rc;
 	made = sq_unpack(w->decoder, b->at, b->word, b->want, s->in.data,
 	    &why);
 	if (made <= 0) {
-		note(j, b, made < 0 ? why :
+		note_damage(j, b, made < 0 ? why :
 		    "the block decompresses to nothing");
 		return -EBADMSG;
 	}
@@ -105,9 +104,9 @@ work(void *arg, void *ctx, struct slot *s)
 }
 
 static int
-join(void *arg, struct slot *s, struct sink *out)
+place_block(void *arg, struct slot *s, struct sink *out)
 {
-	struct job *j = arg;
+	struct repacking *j = arg;
 	struct sqw_data *d = j->d;
 	struct sqw_old *b = &j->r->blocks[s->note.squashfs.number];
 
@@ -131,10 +130,11 @@ sqw_repack(struct sqw_repack *r, struct sqw_data *d,
     struct progress *progress)
 {
 	static const struct pipeline_ops ops = {
-		.fill = fill, .worker_open = worker_open,
-		.worker_close = worker_close, .work = work, .join = join,
+		.fill = next_old, .worker_open = open_repacker,
+		.worker_close = close_repacker, .work = repack_block,
+		.join = place_block,
 	};
-	struct job j = { .r = r, .d = d, .o = o };
+	struct repacking j = { .r = r, .d = d, .o = o };
 	struct pipeline_params p = { .threads = o->threads,
 		.slots = pipeline_slots(o->threads), .out_fd = fd,
 		.progress = progress };

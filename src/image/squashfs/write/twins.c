@@ -27,7 +27,7 @@ sqw_twins_close(struct sqw_twins *w)
 }
 
 static struct sqw_twin *
-slot_of(struct sqw_twin *slots, size_t mask, uint64_t key, XXH128_hash_t hash)
+twin_slot(struct sqw_twin *slots, size_t mask, uint64_t key, XXH128_hash_t hash)
 {
 	size_t i = hash.low64 & mask;
 
@@ -40,13 +40,13 @@ slot_of(struct sqw_twin *slots, size_t mask, uint64_t key, XXH128_hash_t hash)
 const struct sqw_twin *
 sqw_twins_find(const struct sqw_twins *w, uint64_t key, XXH128_hash_t hash)
 {
-	const struct sqw_twin *t = slot_of(w->slots, w->mask, key, hash);
+	const struct sqw_twin *t = twin_slot(w->slots, w->mask, key, hash);
 
 	return t->key == 0 ? NULL : t;
 }
 
 static int
-grow(struct sqw_twins *w)
+grow_slots(struct sqw_twins *w)
 {
 	size_t mask = 2 * w->mask + 1;
 	struct sqw_twin *slots = sys_calloc(mask + 1, sizeof(*slots));
@@ -55,7 +55,7 @@ grow(struct sqw_twins *w)
 		return -ENOMEM;
 	for (size_t i = 0; i <= w->mask; i++)
 		if (w->slots[i].key != 0)
-			*slot_of(slots, mask, w->slots[i].key,
+			*twin_slot(slots, mask, w->slots[i].key,
 			    w->slots[i].hash) = w->slots[i];
 	sys_free(w->slots);
 	w->slots = slots;
@@ -68,9 +68,9 @@ sqw_twins_add(struct sqw_twins *w, uint64_t key, const struct sqw_twin *t)
 {
 	struct sqw_twin *slot;
 
-	if (4 * w->count > 3 * w->mask && grow(w) != 0)
+	if (4 * w->count > 3 * w->mask && grow_slots(w) != 0)
 		return -ENOMEM;
-	slot = slot_of(w->slots, w->mask, key, t->hash);
+	slot = twin_slot(w->slots, w->mask, key, t->hash);
 	*slot = *t;
 	slot->key = key;
 	w->count++;
