@@ -89,6 +89,7 @@ entries(void **state)
 	assert_string_equal(m.said, "");
 	/* both names of one file count */
 	assert_int_equal(m.image.total_B, sizeof(large) + 2 * 5);
+	assert_int_equal(m.image.tables.mtime, 3);
 	made_end(&m);
 	/* without the options */
 	assert_int_equal(utimensat(AT_FDCWD, "t/sub", times, 0), 0);
@@ -102,6 +103,33 @@ entries(void **state)
 	    "/small 100644 %s 200 1 5\n", owner, owner);
 	assert_string_equal(text, want);
 	assert_int_equal(m.image.newest, 200);
+	assert_int_equal(m.image.tables.mtime, 200);
+	made_end(&m);
+}
+
+/* Names are joined if they have one inode. */
+static void
+links(void **state)
+{
+	struct made m;
+
+	(void)state;
+	assert_int_equal(mkdir("li", 0755), 0);
+	put("li/a", "one", 3);
+	put("li/b", "other", 5);
+	assert_int_equal(link("li/a", "li/y"), 0);
+	assert_int_equal(link("li/b", "li/z"), 0);
+	start(&m, "li");
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	made_list(&m, text);
+	assert_string_equal(text,
+	    "/ 40755 1:2 3 2\n"
+	    "/a 100644 1:2 3 2 3\n"
+	    "/b 100644 1:2 3 2 5\n"
+	    "/y 100644 1:2 3 2 3\n"
+	    "/z 100644 1:2 3 2 5\n");
+	made_content(&m, "y", "one", 3);
+	made_content(&m, "z", "other", 5);
 	made_end(&m);
 }
 
@@ -204,7 +232,10 @@ inputs(void **state)
 static void
 attributes(void **state)
 {
+	struct sq_image *image;
+	struct sq_entry e;
 	struct made m;
+	char path[32];
 
 	(void)state;
 	assert_int_equal(mkdir("at", 0755), 0);
@@ -221,6 +252,21 @@ attributes(void **state)
 	    "/plain 100644 1:2 3 1 1\n"
 	    "/with 100644 1:2 3 1 1 user.color=red\n");
 	made_end(&m);
+	/* in a long list they are searched by all threads */
+	for (int i = 0; i < 300; i++) {
+		snprintf(path, sizeof(path), "at/x%d", i);
+		put(path, "", 0);
+	}
+	start(&m, "at");
+	m.image.o.no_xattrs = false;
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	image = made_open(&m);
+	made_find(image, "with", &e);
+	assert_int_not_equal(e.xattr, SQUASHFS_NONE);
+	made_find(image, "x299", &e);
+	assert_int_equal(e.xattr, SQUASHFS_NONE);
+	sq_close(image);
+	made_end(&m);
 }
 
 /* Called between the listing and the reading of the files. */
@@ -228,8 +274,10 @@ static int
 change(void *arg)
 {
 	(void)arg;
-	put("ch/b", "longer", 6);
-	return unlink("ch/c");
+	const struct timespec times[2] = { { .tv_sec = 9 }, { .tv_sec = 9 } };
+
+	return utimensat(AT_FDCWD, "ch/b", times, 0) == 0 ? unlink("ch/c") :
+	    -EIO;
 }
 
 static void
@@ -311,6 +359,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries),
+		cmocka_unit_test(links),
 		cmocka_unit_test(duplicates),
 		cmocka_unit_test(excludes),
 		cmocka_unit_test(inputs),

@@ -110,6 +110,8 @@ recompressed(void **state)
 	/* the blocks of the large file, and the small file's fragment block */
 	assert_int_equal(m.image.data.blocks, 3 + 1);
 	assert_int_equal(m.image.data.fragments, 1);
+	/* counted once a name, before duplicates are found */
+	assert_int_equal(m.image.total_B, 2 * sizeof(large));
 	made_end(&m);
 }
 
@@ -148,6 +150,11 @@ rebuilt(void **state)
 	assert_int_equal(sq_file_open(&f, &o, &why), 0);
 	assert_int_equal(imgsrc_compare(&f, m.fd, &d), 0);
 	/* a difference is found, and where it is */
+	assert_int_equal(pwrite(m.fd, "\1", 1, SQUASHFS_S_MTIME), 1);
+	assert_int_equal(imgsrc_compare(&f, m.fd, &d), 1);
+	assert_int_equal(d.at, SQUASHFS_S_MTIME);
+	assert_int_equal(d.name, 0);
+	assert_string_equal(d.where, "in the superblock");
 	assert_int_equal(pwrite(m.fd, "\0", 1,
 	    (off_t)made_start(&m, "dir/large") + 3), 1);
 	assert_int_equal(imgsrc_compare(&f, m.fd, &d), 1);
@@ -226,7 +233,7 @@ static void
 errors(void **state)
 {
 	uint64_t at = made_start(&old, "dir/large");
-	char why[128];
+	char why[128], ids;
 	struct made m;
 
 	(void)state;
@@ -237,6 +244,16 @@ errors(void **state)
 	snprintf(why, sizeof(why), "dir/large: offset %llu: the block cannot "
 	    "be decompressed", (unsigned long long)at);
 	damage(&m, &imgsrc_rebuild, at, 0xff, why);
+	/* Linux would not mount it, although all names can be read */
+	assert_int_equal(pread(old.fd, &ids, 1, SQUASHFS_S_IDS), 1);
+	assert_int_equal(pwrite(old.fd, "\143", 1, SQUASHFS_S_IDS), 1);
+	start(&m);
+	assert_int_equal(made_build(&m, &imgsrc_repack), -EBADMSG);
+	assert_true(m.image.told);
+	assert_non_null(strstr(m.said, ": a block of the id table does not "
+	    "decompress to 396 bytes\n"));
+	made_end(&m);
+	assert_int_equal(pwrite(old.fd, &ids, 1, SQUASHFS_S_IDS), 1);
 	start(&m);
 	m.image.pack.memory = 100;
 	refused(&imgsrc_repack, &m, -EDQUOT, "the tables and names need more "

@@ -138,6 +138,7 @@ options(void **state)
 	    "/a/kept 100644 5:6 20 1 1\n"
 	    "/b 40755 0:0 0 2\n"
 	    "/b/kept 100644 5:6 20 1 1\n");
+	assert_int_equal(m.image.tables.mtime, 30);
 	made_end(&m);
 }
 
@@ -219,6 +220,7 @@ errors(void **state)
 	end();
 	made_begin(&m, NULL);
 	assert_int_equal(build(&m), 0);
+	made_content(&m, "a", "1", 1);
 	assert_string_equal(text, "/ 40755 0:0 0 2\n/a 100644 1:2 0 1 1\n");
 	made_end(&m);
 	/* without its end, the archive may be incomplete */

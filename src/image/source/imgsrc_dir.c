@@ -260,10 +260,12 @@ open_listed(struct imgsrc_dir *d)
 	if (rc == 0)
 		rc = imgsrc_dir_fill_tree(d, &list);
 	fs_list_free(&list);
-	if (rc == 0)
-		rc = imgsrc_complete(to);
-	if (rc == 0)
-		rc = list_data(d);
+	if (rc != 0)
+		return rc;
+	rc = imgsrc_complete(to);
+	if (rc != 0)
+		return rc;
+	rc = list_data(d);
 	if (rc != 0)
 		return rc;
 	/* twice as many readers as compressors, because they mostly wait */

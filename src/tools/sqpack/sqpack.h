@@ -64,6 +64,8 @@ struct sqpack {
 	/* when extracting */
 	struct progress progress;
 	uint64_t total_B;		/* size of all files; 0: unknown */
+	bool told;			/* the damage of the source, an image,
+					 * has been reported */
 	uint64_t wall_ns;
 };
 

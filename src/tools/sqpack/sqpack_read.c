@@ -125,7 +125,8 @@ sqpack_image_open(struct sqpack_image *i, struct sqpack *p)
 	struct sq_file_options o = { .path = p->o.source,
 		.has_offset = p->o.from.has_offset,
 		.offset = p->o.from.offset, .threads = p->o.data.threads,
-		.memory = p->o.memory, .report = report_damage, .arg = p };
+		.memory = p->o.memory, .arg = p,
+		.report = p->told ? NULL : report_damage };
 	const char *why;
 	int rc;
 
@@ -133,10 +134,12 @@ sqpack_image_open(struct sqpack_image *i, struct sqpack *p)
 	rc = sq_file_open(&i->file, &o, &why);
 	i->m = i->file.image;
 	i->refused = i->file.refused;
-	if (rc == 0)
-		return choose_names(i);
-	msg_error(&p->msg, "%s: %s", p->o.source, why);
-	return rc;
+	if (rc != 0) {
+		msg_error(&p->msg, "%s: %s", p->o.source, why);
+		return rc;
+	}
+	p->told = true;
+	return choose_names(i);
 }
 
 void

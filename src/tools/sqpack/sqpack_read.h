@@ -28,7 +28,7 @@ enum sqpack_want {
 };
 
 /*
- * Opens the image p->o.source, reports all damage to it (sq_file_open()), and
+ * Opens the image p->o.source, reports all damage to it unless p->told, and
  * selects the names that match p->o.globs, or all names if there are no globs.
  * The image must be closed even after an error.  Returns 0, which includes
  * images with such damage, or -errno after reporting the error.

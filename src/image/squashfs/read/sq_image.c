@@ -116,22 +116,25 @@ sq_tables_read(struct sq_tables *q, struct sq_codec *c, unsigned threads,
 	int rc = sq_meta_read(&q->inodes, &q->super, q->super.inodes,
 	    q->super.dirs, SIZE_MAX);
 
-	if (rc == 0)
-		rc = sq_meta_read(&q->dirs, &q->super, q->super.dirs,
-		    q->super.dirs_end, SIZE_MAX);
-	if (rc == 0 && q->inodes.count == 0) {
+	if (rc != 0)
+		goto out;
+	rc = sq_meta_read(&q->dirs, &q->super, q->super.dirs,
+	    q->super.dirs_end, SIZE_MAX);
+	if (rc != 0)
+		goto out;
+	if (q->inodes.count == 0) {
 		*why = "no block of the inode table can be found";
 		return -EBADMSG;
 	}
-	if (rc == 0 && q->super.fragment_count > q->inodes.count *
+	if (q->super.fragment_count > q->inodes.count *
 	    (SQUASHFS_META_B / INODE_B)) {
 		*why = "there are more fragment blocks than files";
 		return -EBADMSG;
 	}
-	if (rc == 0)
-		rc = read_fragments(q, c);
+	rc = read_fragments(q, c);
 	if (rc == 0)
 		rc = unpack_tables(q, threads);
+out:
 	if (rc == -ENODATA) {
 		*why = "the file ends before the image's tables begin";
 		rc = -EBADMSG;

@@ -151,14 +151,16 @@ sq_open(struct sq_image **out, int fd, uint64_t offset, unsigned threads,
 	rc = image_open(&m->image, &sq_image_source, fd, offset, &m->memory,
 	    threads, tell_table, &t, why);
 	m->q = m->image.own;
-	if (rc == 0) {
-		note_facts(m);
-		rc = read_rest(m, &t);
-	}
-	if (rc == 0)
-		rc = sq_names_make(m);
+	if (rc != 0)
+		goto fail;
+	note_facts(m);
+	rc = read_rest(m, &t);
+	if (rc != 0)
+		goto fail;
+	rc = sq_names_make(m);
 	if (rc == 0)
 		return 0;
+fail:
 	sq_close(m);
 	*out = NULL;
 	return rc;

@@ -185,10 +185,12 @@ write_layout(struct ending *e, struct sqt_image_space *space)
 	l->listings.ops.write = keep_listings;
 	e->super.inode_table_start = e->file.end;
 	rc = sqw_layout_make(l);
-	rc = rc != 0 ? rc : e->id_err;
-	e->super.directory_table_start = e->file.end;
 	if (rc == 0)
-		rc = fdio_write(e->file.fd, e->listings, e->listings_B);
+		rc = e->id_err;
+	if (rc != 0)
+		return rc;
+	e->super.directory_table_start = e->file.end;
+	rc = fdio_write(e->file.fd, e->listings, e->listings_B);
 	if (rc != 0)
 		return rc;
 	e->file.end += e->listings_B;
@@ -280,13 +282,17 @@ write_tables(struct ending *e)
 
 	pack_unless(e, e->o->data->raw_fragments);
 	rc = write_fragments(e);
+	if (rc != 0)
+		return rc;
 	pack_unless(e, e->o->raw_inodes);
-	if (rc == 0 && !e->o->no_export)
+	if (!e->o->no_export) {
 		rc = write_exports(e);
+		if (rc != 0)
+			return rc;
+	}
 	pack_unless(e, e->o->raw_inodes || e->o->raw_ids);
-	if (rc == 0)
-		rc = sqt_error(sqfs_id_table_write(e->ids, &e->file.base,
-		    &e->super, &e->codec.base), &e->file);
+	rc = sqt_error(sqfs_id_table_write(e->ids, &e->file.base, &e->super,
+	    &e->codec.base), &e->file);
 	return rc != 0 ? rc : write_xattrs(e);
 }
 
@@ -364,50 +370,48 @@ write_super(struct ending *e)
 	    &e->file);
 }
 
-static int
-write_all(struct ending *e, struct sqt_image_space *space)
-{
-	int rc = init_super(e);
-
-	if (rc == 0)
-		rc = write_layout(e, space);
-	if (rc == 0)
-		rc = write_tables(e);
-	if (rc != 0)
-		return rc;
-	/* the library's describe the contents */
-	e->super.flags = flags_of(e->o, e->xattrs);
-	space->used_B = e->super.bytes_used = e->file.end;
-	space->tables_B = e->file.end - e->super.directory_table_start -
-	    space->listings_B;
-	rc = pad(e);
-	space->image_B = e->file.end;
-	return rc != 0 ? rc : write_super(e);
-}
-
 int
 sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
     const struct sqw_data *d, struct sqt_xattrs *x,
     struct sqt_image_space *space)
 {
 	struct ending *e = sys_calloc(1, sizeof(*e));
-	int rc;
+	int rc = -ENOMEM;
 
 	if (e == NULL)
-		return -ENOMEM;
+		return rc;
 	e->o = o;
 	e->d = d;
 	e->xattrs = x;
 	e->tree = t;
-	e->ids = sqfs_id_table_create(0);
-	rc = e->ids == NULL ? -ENOMEM : sqw_codec_open(&e->pack,
-	    o->data->method, o->data->level, SQUASHFS_META_B,
-	    o->data->exact);
 	sqt_file_init(&e->file, fd, d->end);
-	if (rc == 0) {
-		give_data(t, d);
-		rc = write_all(e, space);
-	}
+	e->ids = sqfs_id_table_create(0);
+	if (e->ids == NULL)
+		goto out;
+	rc = sqw_codec_open(&e->pack, o->data->method, o->data->level,
+	    SQUASHFS_META_B, o->data->exact);
+	if (rc != 0)
+		goto out;
+	give_data(t, d);
+	rc = init_super(e);
+	if (rc != 0)
+		goto out;
+	rc = write_layout(e, space);
+	if (rc != 0)
+		goto out;
+	rc = write_tables(e);
+	if (rc != 0)
+		goto out;
+	/* the library's describe the contents */
+	e->super.flags = flags_of(o, x);
+	space->used_B = e->super.bytes_used = e->file.end;
+	space->tables_B = e->file.end - e->super.directory_table_start -
+	    space->listings_B;
+	rc = pad(e);
+	space->image_B = e->file.end;
+	if (rc == 0)
+		rc = write_super(e);
+out:
 	sqw_codec_close(e->pack);
 	sqfs_destroy(e->ids);
 	sqw_layout_close(&e->layout);
