@@ -252,6 +252,7 @@ errors(void **state)
 	assert_true(m.image.told);
 	assert_non_null(strstr(m.said, ": a block of the id table does not "
 	    "decompress to 396 bytes\n"));
+	assert_string_equal(strchr(m.said, '\n'), "\n");
 	made_end(&m);
 	assert_int_equal(pwrite(old.fd, &ids, 1, SQUASHFS_S_IDS), 1);
 	start(&m);
