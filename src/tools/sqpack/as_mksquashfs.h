@@ -30,16 +30,6 @@ struct as_mksquashfs {
 int as_mksquashfs_check(struct sqpack *p);
 
 /*
- * These functions parse the value of an option.  They return -1, or MSG_ERROR
- * after reporting that the value is invalid.
- */
-int as_take_u32(struct sqpack *p, const struct as_words *w, uint32_t *value,
-    bool *has);
-int as_take_block(struct sqpack *p, const struct as_words *w);
-int as_take_filters(struct sqpack *p, const struct as_words *w);
-int as_take_mode(struct sqpack *p, const struct as_words *w);
-
-/*
  * Parses the number or name of a user or group.  Returns false after reporting
  * an error.
  */

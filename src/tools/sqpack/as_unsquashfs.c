@@ -4,7 +4,7 @@
  *
  * Supports the options of unsquashfs 4.5.1.
  */
-#include "as_unsquashfs.h"
+#include "as.h"
 
 #include "base/cpus.h"
 #include "base/options.h"

@@ -2,7 +2,8 @@
  * as_unsquashfs_list.c - listings and counts in the format of unsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "as_unsquashfs.h"
+#include "as.h"
+#include "sqpack_read.h"
 
 #include <errno.h>
 #include <grp.h>

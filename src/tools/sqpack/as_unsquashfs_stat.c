@@ -2,7 +2,8 @@
  * as_unsquashfs_stat.c - describing an image in the format of unsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "as_unsquashfs.h"
+#include "as.h"
+#include "sqpack_read.h"
 
 #include "base/bytes.h"
 
