@@ -69,18 +69,22 @@ open_ahead(const struct imgsrc_ahead *a, const char *path, uint64_t size,
 		return;
 	}
 	f->rc = sys_fstat(f->fd, &f->st);
-	if (f->rc == 0 && (!S_ISREG(f->st.st_mode) || (uint64_t)f->st.st_size != size))
+	if (f->rc != 0)
+		goto close;
+	if (!S_ISREG(f->st.st_mode) || (uint64_t)f->st.st_size != size) {
 		f->rc = -EAGAIN;
-	if (f->rc == 0 && size < a->o.small)
-		f->rc = read_whole(f, size);
+		goto close;
+	}
+	if (size >= a->o.small)
+		return;
+	f->rc = read_whole(f, size);
 	if (f->rc != 0) {
 		sys_free(f->data);
 		f->data = NULL;
 	}
-	if (f->rc != 0 || size < a->o.small) {
-		sys_close(f->fd);
-		f->fd = -1;
-	}
+close:
+	sys_close(f->fd);
+	f->fd = -1;
 }
 
 static void
