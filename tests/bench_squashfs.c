@@ -65,9 +65,9 @@ main(int argc, char *argv[])
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
 	if (fd == -1)
 		err(1, "%s", argv[1]);
-	if (image_open(&b.image, &squashfs_source, fd, 0, NULL, 1, ignore,
+	if (image_open(&b.image, &sq_image_source, fd, 0, NULL, 1, ignore,
 	    NULL, &why) != 0 || image_plan_make(&plan, &b.image) != 0 ||
-	    squashfs_source.decoder_open(&b.image, &b.decoder) != 0)
+	    sq_image_source.decoder_open(&b.image, &b.decoder) != 0)
 		errx(1, "%s: %s", argv[1], why != NULL ? why : "not read");
 	b.packed = malloc(b.image.block_B);
 	b.data = malloc(b.image.block_B);
@@ -87,7 +87,7 @@ main(int argc, char *argv[])
 	    digest[3]);
 	EVP_MD_CTX_free(b.hash);
 	image_plan_free(&plan);
-	squashfs_source.decoder_close(b.decoder);
+	sq_image_source.decoder_close(b.decoder);
 	image_close(&b.image);
 	free(b.packed);
 	free(b.data);

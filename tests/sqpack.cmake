@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET sqpack)
     fault_tool(sqpack)
+    unit_test(imgsrc_dir)
+    unit_test(imgsrc_order tar_made.c)
+    unit_test(imgsrc_repack tar_made.c)
+    unit_test(imgsrc_tar tar_made.c)
+    foreach(name IN ITEMS dir order repack tar)
+        target_link_libraries(test_imgsrc_${name} PRIVATE
+            ${SQPACK_LIBRARIES})
+    endforeach()
     shell_test(cli sqpack)
     shell_test(cli sqpack_read)
     shell_test(cli sqpack_again)

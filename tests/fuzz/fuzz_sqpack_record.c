@@ -16,26 +16,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct sqb_data_options o = { .block = 131072 }, again;
-	char text[SQB_RECORD_MAX];
-	uint8_t settings[SQB_SETTINGS_MAX];
+	struct sqw_data_options o = { .block = 131072 }, again;
+	char text[SQW_RECORD_MAX];
+	uint8_t settings[SQW_SETTINGS_MAX];
 	size_t n;
 
 	if (size < 2 || data[1] > size - 2)
 		return 0;
 	n = data[1];
-	if (sqb_settings_read(data[0], data + 2, n, o.block, &o.method,
+	if (sqw_settings_read(data[0], data + 2, n, o.block, &o.method,
 	    &o.level) != 0)
-		o.method = sqb_method_by_name("gzip");
-	else if (sqb_settings(o.method, o.level, o.block, settings) != n ||
+		o.method = sqw_method_by_name("gzip");
+	else if (sqw_settings(o.method, o.level, o.block, settings) != n ||
 	    (n > 0 && memcmp(settings, data + 2, n) != 0))
 		abort();
-	if (sqb_record_read(data + 2 + n, size - 2 - n, &o) != 1)
+	if (sqw_record_read(data + 2 + n, size - 2 - n, &o) != 1)
 		return 0;
-	again = (struct sqb_data_options){ .method = o.method,
+	again = (struct sqw_data_options){ .method = o.method,
 		.level = o.level };
-	if (sqb_record_make(&o, text) > 0 &&
-	    sqb_record_read(text, strlen(text), &again) != 1)
+	if (sqw_record_make(&o, text) > 0 &&
+	    sqw_record_read(text, strlen(text), &again) != 1)
 		abort();
 	if (again.level != o.level || again.no_probe != o.no_probe)
 		abort();

@@ -5,12 +5,11 @@
  *
  * The first byte selects the settings.
  */
-#include "sqpack_read.h"
-
-#include "base/sys.h"
+#include "image/source/imgsrc.h"
 #include "tar_repair.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -32,91 +31,95 @@ tell(void *arg, uint64_t at, const char *why)
 
 /* Unpacks a file's first blocks, which must have the expected sizes. */
 static void
-read_blocks(const struct sqr_image *m, const struct sqr_entry *e,
+read_blocks(const struct sq_image *m, const struct sq_entry *e,
     unsigned *blocks, uint8_t *out)
 {
-	struct sqr_decoder *d;
+	struct sq_decoder *d;
 	const char *why;
 	uint64_t at = e->start;
 
-	if (sqr_decoder_open(&d, m) != 0)
+	if (sq_decoder_open(&d, m) != 0)
 		abort();
 	for (uint32_t k = 0; k < e->blocks && *blocks < BLOCKS; k++) {
-		uint32_t word = sqr_word(e, k);
+		uint32_t word = sq_word(e, k);
 
-		if (word != 0 && (*blocks)++ < BLOCKS && sqr_unpack(d, at,
-		    word, sqr_block_len(m, e, k), out, &why) < 0)
+		if (word != 0 && (*blocks)++ < BLOCKS && sq_unpack(d, at,
+		    word, sq_block_len(m, e, k), out, &why) < 0)
 			abort();
-		at += sqr_word_len(word);
+		at += sq_word_len(word);
 	}
-	sqr_decoder_close(d);
+	sq_decoder_close(d);
 }
 
 /* Checks that the image has all of the tree's nodes, without errors. */
-static int
-judge(struct sqpack *p, int fd)
+static void
+judge(const struct imgsrc_image *image, int fd)
 {
-	struct sqr_image *m;
+	struct sq_image *m;
 	const char *why;
 	unsigned blocks = 0;
-	uint8_t *out = malloc(p->o.data.block);
+	uint8_t *out = malloc(image->pack.block);
 
-	if (out == NULL || sqr_open(&m, fd, 0, 1, UINT64_C(1) << 30, tell,
-	    NULL, &why) != 0 || sqr_count(m) != p->tree.count)
+	if (out == NULL || sq_open(&m, fd, 0, 1, UINT64_C(1) << 30, tell,
+	    NULL, &why) != 0 || sq_count(m) != image->tree.count)
 		abort();
-	for (size_t n = 0; n < sqr_count(m); n++) {
-		struct sqr_entry e;
+	for (size_t n = 0; n < sq_count(m); n++) {
+		struct sq_entry e;
 
-		sqr_get(m, n, &e);
+		sq_get(m, n, &e);
 		if (e.why != NULL || e.lost)
 			abort();
 		if (e.sizes != NULL)
 			read_blocks(m, &e, &blocks, out);
 	}
-	sqr_close(m);
+	sq_close(m);
 	free(out);
-	return 0;
 }
 
 static void
-choose(struct sqpack_options *o, uint8_t bits)
+choose(struct imgsrc_image *image, uint8_t bits)
 {
 	static const char *const methods[] = { "zstd", "gzip", "lz4", "none" };
+	struct sqw_data_options *o = &image->pack;
 
-	o->data.method = sqb_method_by_name(methods[bits & 3]);
-	o->data.level = o->data.method->level_min;
-	o->data.block = bits & 4 ? 4096 : 131072;
-	o->data.no_fragments = bits & 8;
-	o->data.no_duplicates = bits & 16;
-	o->no_xattrs = bits & 32;
-	o->no_pad = bits & 64;
-	o->data.threads = 1;
+	o->method = sqw_method_by_name(methods[bits & 3]);
+	o->level = o->method->level_min;
+	o->block = bits & 4 ? 4096 : 131072;
+	o->no_fragments = bits & 8;
+	o->no_duplicates = bits & 16;
+	o->threads = 1;
 	o->memory = MEMORY;
+	image->o.no_xattrs = bits & 32;
+	image->tables.no_pad = bits & 64;
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct sqpack p = { .msg.silent = true };
+	struct imgsrc_image image = { .told = false };
 	char name[32];
 	uint8_t *copy;
 	int fd = memfd_create("archive", MFD_CLOEXEC);
+	int out = memfd_create("image", MFD_CLOEXEC);
+	int tmp = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (size == 0) {
-		close(fd);
-		return 0;
-	}
-	choose(&p.o, data[0]);
+	if (fd == -1 || out == -1 || tmp == -1)
+		abort();
+	if (size == 0)
+		goto out;
+	choose(&image, data[0]);
 	copy = tar_repair(data + 1, size - 1);
-	if (fd == -1 || write(fd, copy, size - 1) != (ssize_t)(size - 1))
+	if (write(fd, copy, size - 1) != (ssize_t)(size - 1))
 		abort();
 	free(copy);
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	p.o.source = name;
-	p.o.output = "image";
-	p.msg.quiet = true;
-	sqpack_build_nowhere(&p, &sqpack_tar, judge);
-	sqpack_free(&p);
+	image.o.path = name;
+	if (imgsrc_build(&image, &imgsrc_tar, out, tmp) == 0)
+		judge(&image, out);
+	imgsrc_free(&image);
+out:
+	close(tmp);
+	close(out);
 	close(fd);
 	return 0;
 }

@@ -37,13 +37,13 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 static void
 complete(struct sqpack *p)
 {
+	struct sqw_tree *t = &p->image.tree;
 	struct sqw_attr dir = { .mode = S_IFDIR | 0755 };
 	uint32_t id;
 
-	if (sqw_tree_open(&p->tree) != 0 ||
-	    sqw_tree_add(&p->tree, "sub", &dir, &id) != 0)
+	if (sqw_tree_open(t) != 0 || sqw_tree_add(t, "sub", &dir, &id) != 0)
 		abort();
-	if (p->o.complete(p) == 0 && sqw_tree_finish(&p->tree) != 0)
+	if (p->o.from.complete(p) == 0 && sqw_tree_finish(t) != 0)
 		abort();
 }
 
@@ -80,7 +80,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		argv[argc++] = text + at;
 	argv[argc] = NULL;
 	status = parse(&p, data[0], argc, argv);
-	if (status < 0 && p.o.task == NULL && p.o.complete != NULL)
+	if (status < 0 && p.o.task == NULL && p.o.from.complete != NULL)
 		complete(&p);
 	if (status < -1 || status > MSG_WARNING)
 		abort();

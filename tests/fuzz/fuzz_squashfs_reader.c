@@ -18,8 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum { BLOCKS = 64, VALUES = 4096, MEMORY = 64 << 20 };
 
 struct look {
-	const struct sqr_image *m;
-	struct sqr_decoder *decoder;
+	const struct sq_image *m;
+	struct sq_decoder *decoder;
 	uint8_t *out;
 	char *path;
 	size_t cap;
@@ -56,7 +56,7 @@ unpack(struct look *l, uint64_t at, uint32_t word, uint32_t want)
 
 	if (word == 0 || l->blocks++ >= BLOCKS)
 		return;
-	made = sqr_unpack(l->decoder, at, word, want, l->out, &why);
+	made = sq_unpack(l->decoder, at, word, want, l->out, &why);
 	if (made < 0 ? why == NULL : want != 0 && made != want)
 		abort();
 }
@@ -64,34 +64,34 @@ unpack(struct look *l, uint64_t at, uint32_t word, uint32_t want)
 static void
 look_at(struct look *l, size_t n)
 {
-	uint64_t at, end = sqr_end(l->m, n);
-	struct sqr_entry e;
+	uint64_t at, end = sq_end(l->m, n);
+	struct sq_entry e;
 	uint32_t word;
 
-	sqr_get(l->m, n, &e);
+	sq_get(l->m, n, &e);
 	if (e.parent > n || e.first > n || end <= n ||
-	    end > sqr_count(l->m))
+	    end > sq_count(l->m))
 		abort();
 	if (n > 0 && (e.name_len == 0 ||
 	    memchr(e.name, '/', e.name_len) != NULL))
 		abort();
-	if (sqr_path(l->m, n, &l->path, &l->cap) != 0 ||
+	if (sq_path(l->m, n, &l->path, &l->cap) != 0 ||
 	    (*l->path == '\0') != (n == 0))
 		abort();
 	for (size_t i = 0; e.target != NULL && i < e.size; i++)
 		l->sum += (uint8_t)e.target[i];
 	if (e.xattr != SQUASHFS_NONE && l->values < VALUES)
-		sqr_xattrs(l->m, e.xattr, attribute, l);
+		sq_xattrs(l->m, e.xattr, attribute, l);
 	if (e.lost || e.sizes == NULL)
 		return;
 	at = e.start;
 	for (uint32_t k = 0; k < e.blocks && l->blocks < BLOCKS; k++) {
-		unpack(l, at, sqr_word(&e, k), sqr_block_len(l->m, &e, k));
-		at += sqr_word_len(sqr_word(&e, k));
+		unpack(l, at, sq_word(&e, k), sq_block_len(l->m, &e, k));
+		at += sq_word_len(sq_word(&e, k));
 	}
-	if (sqr_tail_len(l->m, &e) == 0)
+	if (sq_tail_len(l->m, &e) == 0)
 		return;
-	sqr_fragment(l->m, e.fragment, &at, &word);
+	sq_fragment(l->m, e.fragment, &at, &word);
 	unpack(l, at, word, 0);
 }
 
@@ -99,23 +99,23 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct look l = { .blocks = 0 };
-	struct sqr_image *m;
+	struct sq_image *m;
 	const char *why;
 	int fd = memfd_create("image", MFD_CLOEXEC);
 
 	if (fd == -1 || write(fd, data, size) != (ssize_t)size)
 		abort();
-	if (sqr_open(&m, fd, 0, 2, MEMORY, tell, NULL, &why) == 0) {
+	if (sq_open(&m, fd, 0, 2, MEMORY, tell, NULL, &why) == 0) {
 		l.m = m;
-		l.out = malloc(sqr_facts(m)->block);
-		if (l.out == NULL || sqr_decoder_open(&l.decoder, m) != 0)
+		l.out = malloc(sq_facts(m)->block);
+		if (l.out == NULL || sq_decoder_open(&l.decoder, m) != 0)
 			abort();
-		for (size_t n = 0; n < sqr_count(m); n++)
+		for (size_t n = 0; n < sq_count(m); n++)
 			look_at(&l, n);
-		sqr_decoder_close(l.decoder);
+		sq_decoder_close(l.decoder);
 		free(l.out);
 		sys_free(l.path);
-		sqr_close(m);
+		sq_close(m);
 	}
 	close(fd);
 	return 0;

@@ -86,4 +86,26 @@ enum squashfs_type {
 	SQUASHFS_CHAR, SQUASHFS_FIFO, SQUASHFS_SOCKET, SQUASHFS_LONG = 7
 };
 
+/*
+ * A device number as stored: the 20 bits of the minor number surround the 12
+ * bits of the major number.
+ */
+static inline uint32_t
+squashfs_device(uint32_t major, uint32_t minor)
+{
+	return major << 8 | (minor & 0xff) | (minor & ~UINT32_C(0xff)) << 12;
+}
+
+static inline unsigned
+squashfs_major(uint32_t rdev)
+{
+	return rdev >> 8 & 0xfff;
+}
+
+static inline unsigned
+squashfs_minor(uint32_t rdev)
+{
+	return (rdev & 0xff) | (rdev >> 12 & 0xfff00);
+}
+
 #endif

@@ -45,7 +45,7 @@ struct sqfs_run {
 
 /* All blocks: the blocks of large files, and fragment blocks. */
 struct sqfs_units {
-	struct sqb_data data;		/* the units of each file */
+	struct sqw_data data;		/* the units of each file */
 	uint32_t *sizes;		/* size of each unit with each
 					 * algorithm */
 	size_t count;

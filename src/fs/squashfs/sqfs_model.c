@@ -54,12 +54,12 @@ measure_all(struct measurer *m)
 static size_t
 record_size(const struct measurer *m, const struct packer_name *a)
 {
-	struct sqb_data_options o = { .level = a->level,
-		.method = sqb_method_by_name(a->kind == NULL ? "none" :
+	struct sqw_data_options o = { .level = a->level,
+		.method = sqw_method_by_name(a->kind == NULL ? "none" :
 		a->kind->name) };
-	char text[SQB_RECORD_MAX];
+	char text[SQW_RECORD_MAX];
 
-	return m->as_sqpack ? sqb_record_make(&o, text) : 0;
+	return m->as_sqpack ? sqw_record_make(&o, text) : 0;
 }
 
 static int

@@ -9,13 +9,12 @@
 #include "sqfs.h"
 
 #include "base/sys.h"
-#include "image/squashfs/write/feed.h"
 #include "image/squashfs/write/pack.h"
 #include "image/squashfs/format.h"
 
 struct state {
-	struct sqb_data_options o;
-	struct pack *pack;
+	struct sqw_data_options o;
+	struct sqw_pack *pack;
 	size_t room;
 	uint8_t out[];
 };
@@ -26,23 +25,23 @@ close_state(void *state)
 	struct state *s = state;
 
 	if (s != NULL)
-		pack_close(s->pack);
+		sqw_pack_close(s->pack);
 	sys_free(s);
 }
 
 static void *
 open_state(const char *name, int level, size_t most)
 {
-	struct sqb_data_options o = { .method = sqb_method_by_name(name),
+	struct sqw_data_options o = { .method = sqw_method_by_name(name),
 		.level = level, .block = (uint32_t)most };
-	size_t room = feed_room(&o);
+	size_t room = sqw_pack_room(&o);
 	struct state *s = sys_calloc(1, sizeof(*s) + room);
 
 	if (s == NULL)
 		return NULL;
 	s->o = o;
 	s->room = room;
-	if (pack_open(&s->pack, &s->o) == 0)
+	if (sqw_pack_open(&s->pack, &s->o) == 0)
 		return s;
 	close_state(s);
 	return NULL;
@@ -59,7 +58,7 @@ pack_state(void *state, const uint8_t *in, size_t len, uint8_t *out,
 	struct state *s = state;
 
 	(void)out;	/* only the size is needed */
-	return pack_block(s->pack, in, len, s->out,
+	return sqw_pack_block(s->pack, in, len, s->out,
 	    s->o.block == SQUASHFS_META_B ? cap : s->room);
 }
 

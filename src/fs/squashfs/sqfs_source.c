@@ -58,7 +58,7 @@ is_dense(const struct sqfs_source *s)
 }
 
 static int
-next_file(void *arg, struct sqb_file *f)
+next_file(void *arg, struct sqw_file *f)
 {
 	struct sqfs_source *s = arg;
 	const struct sqw_tree *t = &s->tree->tree;
@@ -68,7 +68,7 @@ next_file(void *arg, struct sqb_file *f)
 	if (s->next == t->count)
 		return 0;
 	open_file(s, s->next);
-	*f = (struct sqb_file){ .id = t->nodes[s->next].id,
+	*f = (struct sqw_file){ .id = t->nodes[s->next].id,
 		.size = (uint64_t)s->item->st.st_size,
 		.dense = is_dense(s) };
 	s->next++;
@@ -111,7 +111,7 @@ skip_hole(void *arg)
 {
 	struct sqfs_source *s = arg;
 	const struct stat *st = &s->item->st;
-	uint64_t n = s->fd < 0 ? 0 : sqb_hole_blocks(hole_at(s->fd, st,
+	uint64_t n = s->fd < 0 ? 0 : sqw_hole_blocks(hole_at(s->fd, st,
 	    s->offset), (uint64_t)st->st_size - s->offset,
 	    s->job->params->block);
 
@@ -143,9 +143,9 @@ sqfs_source_close(struct sqfs_source *s)
 	shut_file(s);
 }
 
-struct sqb_source
+struct sqw_source
 sqfs_source_files(struct sqfs_source *s)
 {
-	return (struct sqb_source){ .next = next_file, .read = read_file,
+	return (struct sqw_source){ .next = next_file, .read = read_file,
 		.skip = skip_hole, .rewind = rewind_file, .arg = s };
 }

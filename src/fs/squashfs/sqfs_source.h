@@ -28,6 +28,6 @@ void sqfs_source_close(struct sqfs_source *s);
  * Returns the interface through which a feed gets its files, one thread at a
  * time.
  */
-struct sqb_source sqfs_source_files(struct sqfs_source *s);
+struct sqw_source sqfs_source_files(struct sqfs_source *s);
 
 #endif

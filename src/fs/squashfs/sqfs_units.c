@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "base/sys.h"
 #include "image/squashfs/write/feed.h"
+#include "image/squashfs/write/pack.h"
 #include "image/squashfs/format.h"
 #include "sqfs_source.h"
 
@@ -25,9 +26,9 @@ struct units {
 	struct sqfs_units *made;
 	pthread_mutex_t lock;		/* protects everything below */
 	struct sqfs_source source;
-	struct sqb_source files;
-	struct sqb_data_options options;
-	struct feed feed;
+	struct sqw_source files;
+	struct sqw_data_options options;
+	struct sqw_feed feed;
 	size_t room;			/* capacity of sizes, in units */
 	size_t run_room;
 	int err;
@@ -36,16 +37,16 @@ struct units {
 struct worker {
 	struct units *all;
 	struct packer *packers[FS_ALGORITHMS];
-	struct feed_unit unit;
+	struct sqw_feed_unit unit;
 	uint32_t sizes[FS_ALGORITHMS];	/* of the unit */
 };
 
 static void
 pack(struct worker *w)
 {
-	const struct feed_unit *u = &w->unit;
+	const struct sqw_feed_unit *u = &w->unit;
 	bool hole = u->len == 0 || (!u->is_fragment &&
-	    content_is_zero(u->data, u->len));
+	    sqw_content_is_zero(u->data, u->len));
 
 	for (unsigned i = 0; i < w->all->job->count; i++) {
 		size_t n = hole || w->packers[i] == NULL ? 0 :
@@ -64,7 +65,7 @@ take(struct worker *w)
 	struct units *all = w->all;
 	struct sqfs_units *made = all->made;
 	void *runs = made->runs;
-	int rc = all->err != 0 ? all->err : feed_next(&all->feed, &w->unit);
+	int rc = all->err != 0 ? all->err : sqw_feed_next(&all->feed, &w->unit);
 
 	if (rc <= 0)
 		return rc;
@@ -137,7 +138,7 @@ open_worker(struct worker *w, struct units *all)
 	int rc = 0;
 
 	w->all = all;
-	w->unit.data = sys_malloc(feed_room(&all->options));
+	w->unit.data = sys_malloc(sqw_pack_room(&all->options));
 	for (unsigned i = 0; rc == 0 && i < all->job->count; i++)
 		rc = packer_open(&w->packers[i], &all->job->algorithms[i],
 		    all->options.block);
@@ -190,7 +191,7 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 	*u = (struct sqfs_units){ .count = 0 };
 	sqfs_source_open(&all.source, t, job, as_sqpack);
 	all.files = sqfs_source_files(&all.source);
-	rc = feed_open(&all.feed, &all.files, &all.options, &u->data);
+	rc = sqw_feed_open(&all.feed, &all.files, &all.options, &u->data);
 	if (rc == 0)
 		rc = make_room(&all, t);
 	if (rc == 0) {
@@ -198,7 +199,7 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 		rc = run(&all);
 		pthread_mutex_destroy(&all.lock);
 	}
-	feed_close(&all.feed);
+	sqw_feed_close(&all.feed);
 	sqfs_source_close(&all.source);
 	if (rc == 0)
 		give_data(u, &t->tree);
@@ -208,7 +209,7 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 void
 sqfs_units_free(struct sqfs_units *u)
 {
-	sqb_data_free(&u->data);
+	sqw_data_free(&u->data);
 	sys_free(u->sizes);
 	sys_free(u->runs);
 }

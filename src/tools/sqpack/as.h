@@ -98,4 +98,18 @@ int as_lines(struct sqpack *p, const char *path,
 int as_mksquashfs_parse(struct sqpack *p, int argc, char **argv);
 int as_unsquashfs_parse(struct sqpack *p, int argc, char **argv);
 
+/* p->o.as, for unsquashfs */
+struct as_unsquashfs {
+	struct as_texts names;		/* to list or extract; none: all */
+	bool info, is_long, concise, numeric, utc, quiet, no_exit_code;
+	bool version;			/* it was printed */
+};
+
+/* The tasks return 0, or -errno after reporting the error. */
+int as_unsquashfs_cat(struct sqpack *p);
+int as_unsquashfs_extract(struct sqpack *p);
+int as_unsquashfs_list(struct sqpack *p);
+int as_unsquashfs_stat(struct sqpack *p);
+int as_unsquashfs_time(struct sqpack *p);
+
 #endif

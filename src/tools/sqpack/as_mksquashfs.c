@@ -6,6 +6,7 @@
  */
 #include "as_mksquashfs.h"
 
+#include "base/args.h"
 #include "base/options.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
@@ -154,19 +155,19 @@ take_flag(struct sqpack *p, int id)
 
 	switch (id) {
 	case ALL_ROOT:
-		o->has_uid = o->has_gid = true;
-		o->uid = o->gid = 0;
+		o->from.has_uid = o->from.has_gid = true;
+		o->from.uid = o->from.gid = 0;
 		break;
 	case AS_DIRECTORY: a->as_directory = true; break;
-	case EXPORTS: o->no_export = false; break;
+	case EXPORTS: o->tables.no_export = false; break;
 	case HC: a->hc = true; break;
 	case INFO: a->info = p->msg.quiet = true; break;
 	case NO_APPEND: a->append = false; break;
 	case NO_DUPLICATES: o->data.no_duplicates = true; break;
-	case NO_EXPORTS: o->no_export = true; break;
+	case NO_EXPORTS: o->tables.no_export = true; break;
 	case NO_FRAGMENTS: o->data.no_fragments = true; break;
-	case NO_LINKS: o->no_links = true; break;
-	case NO_PAD: o->no_pad = true; break;
+	case NO_LINKS: o->from.no_links = true; break;
+	case NO_PAD: o->tables.no_pad = true; break;
 	case NO_PROGRESS: p->msg.quiet = true; break;
 	case NO_XATTRS: o->no_xattrs = true; break;
 	case ONE_FILE_SYSTEM: a->one_file_system = true; break;
@@ -174,11 +175,11 @@ take_flag(struct sqpack *p, int id)
 	case QUIET: a->quiet = true; break;
 	case RAW_DATA: o->data.raw_data = true; break;
 	case RAW_FRAGMENTS: o->data.raw_fragments = true; break;
-	case RAW_IDS: o->raw_ids = true; break;
-	case RAW_INODES: o->raw_inodes = true; break;
-	case RAW_XATTRS: o->raw_xattrs = true; break;
+	case RAW_IDS: o->tables.raw_ids = true; break;
+	case RAW_INODES: o->tables.raw_inodes = true; break;
+	case RAW_XATTRS: o->tables.raw_xattrs = true; break;
 	case REGEX: a->regex = true; break;
-	case TAR: a->tar = o->no_export = true; break;
+	case TAR: a->tar = o->tables.no_export = true; break;
 	case WILDCARDS: a->wildcards = true; break;
 	case XATTRS: o->no_xattrs = false; break;
 	default: return false;
@@ -187,15 +188,71 @@ take_flag(struct sqpack *p, int id)
 }
 
 static int
+take_uint(struct sqpack *p, const struct as_words *w, uint32_t *value,
+    bool *has)
+{
+	int64_t n;
+
+	if (!as_number(&p->msg, w, 0, UINT32_MAX, &n))
+		return MSG_ERROR;
+	*value = (uint32_t)n;
+	*has = true;
+	return -1;
+}
+
+static int
+take_block_size(struct sqpack *p, const struct as_words *w)
+{
+	uint64_t n;
+
+	if (args_size(w->value, &n) != 0 || n < SQUASHFS_BLOCK_MIN ||
+	    n > SQUASHFS_BLOCK_MAX || (n & (n - 1)) != 0) {
+		msg_error(&p->msg, "-b: expected a power of two from 4K to 1M, "
+		    "found '%s'", w->value);
+		return MSG_ERROR;
+	}
+	p->o.data.block = (uint32_t)n;
+	return -1;
+}
+
+static int
+take_filters(struct sqpack *p, const struct as_words *w)
+{
+	if (sqpack_take_filters(w->value, &p->o.filters))
+		return -1;
+	msg_error(&p->msg, "-Xbcj: expected a list of x86, arm, armthumb, "
+	    "powerpc, sparc and ia64, found '%s'", w->value);
+	return MSG_ERROR;
+}
+
+static int
+take_root_mode(struct sqpack *p, const struct as_words *w)
+{
+	struct as_mksquashfs *a = p->o.as;
+	char *end;
+	unsigned long mode = strtoul(w->value, &end, 8);
+
+	if (*w->value == '\0' || *end != '\0' || mode > 07777) {
+		msg_error(&p->msg, "-root-mode: expected an octal number up to "
+		    "7777, found '%s'", w->value);
+		return MSG_ERROR;
+	}
+	a->root_mode = (uint32_t)mode;
+	a->has_root_mode = true;
+	return -1;
+}
+
+static int
 take_owner(struct sqpack *p, const struct as_words *w, int id)
 {
 	struct sqpack_options *o = &p->o;
 
 	if (id == FORCE_UID)
-		o->has_uid = as_take_user(p, w->value, &o->uid);
+		o->from.has_uid = as_take_user(p, w->value, &o->from.uid);
 	else
-		o->has_gid = as_take_group(p, w->value, &o->gid);
-	return (id == FORCE_UID ? o->has_uid : o->has_gid) ? -1 : MSG_ERROR;
+		o->from.has_gid = as_take_group(p, w->value, &o->from.gid);
+	return (id == FORCE_UID ? o->from.has_uid : o->from.has_gid) ? -1 :
+	    MSG_ERROR;
 }
 
 static int
@@ -248,9 +305,10 @@ take_value(struct sqpack *p, const struct as_words *w, int id)
 	case ALGORITHM:
 		a->algorithm = true;
 		return take_only(p, w, "lzo1x_999");
-	case ALL_TIME: return as_take_u32(p, w, &o->mtime, &o->has_mtime);
-	case BCJ: return as_take_filters(p, w);
-	case BLOCK: return as_take_block(p, w);
+	case ALL_TIME: return take_uint(p, w, &o->from.mtime,
+	    &o->from.has_mtime);
+	case BCJ: return take_filters(p, w);
+	case BLOCK: return take_block_size(p, w);
 	case COMP: a->comp = w->value; return -1;
 	case DICTIONARY: a->dictionary = w->value; return -1;
 	case EXCLUDE_FILE: return as_lines(p, w->value, take_exclude) == 0 ?
@@ -259,20 +317,20 @@ take_value(struct sqpack *p, const struct as_words *w, int id)
 	case FORCE_UID: return take_owner(p, w, id);
 	case LEVEL: return as_number(&p->msg, w, 1, LEVEL_MAX, &a->level) ?
 	    -1 : MSG_ERROR;
-	case MKFS_TIME: return as_take_u32(p, w, &o->image_mtime,
+	case MKFS_TIME: return take_uint(p, w, &o->from.image_mtime,
 	    &a->has_mkfs_time);
-	case OFFSET: return as_offset(p, w, &o->output_offset);
+	case OFFSET: return as_offset(p, w, &o->tables.offset);
 	case PROCESSORS: return as_threads(p, w);
 	case PSEUDO: return as_texts_add(p, &a->pseudo, w->value,
 	    strlen(w->value)) == 0 ? -1 : MSG_ERROR;
 	case PSEUDO_FILE: return as_lines(p, w->value, take_pseudo) == 0 ?
 	    -1 : MSG_ERROR;
-	case ROOT_GID: return as_take_u32(p, w, &a->root_gid, &a->has_root_gid);
-	case ROOT_MODE: return as_take_mode(p, w);
-	case ROOT_TIME: return as_take_u32(p, w, &a->root_time,
+	case ROOT_GID: return take_uint(p, w, &a->root_gid, &a->has_root_gid);
+	case ROOT_MODE: return take_root_mode(p, w);
+	case ROOT_TIME: return take_uint(p, w, &a->root_time,
 	    &a->has_root_time);
-	case ROOT_UID: return as_take_u32(p, w, &a->root_uid, &a->has_root_uid);
-	case SORT: o->order = w->value; return -1;
+	case ROOT_UID: return take_uint(p, w, &a->root_uid, &a->has_root_uid);
+	case SORT: o->from.order = w->value; return -1;
 	case WINDOW:
 		a->window = true;
 		return take_only(p, w, "15");

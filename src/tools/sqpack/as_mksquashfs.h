@@ -30,16 +30,6 @@ struct as_mksquashfs {
 int as_mksquashfs_check(struct sqpack *p);
 
 /*
- * These functions parse the value of an option.  They return -1, or MSG_ERROR
- * after reporting that the value is invalid.
- */
-int as_take_u32(struct sqpack *p, const struct as_words *w, uint32_t *value,
-    bool *has);
-int as_take_block(struct sqpack *p, const struct as_words *w);
-int as_take_filters(struct sqpack *p, const struct as_words *w);
-int as_take_mode(struct sqpack *p, const struct as_words *w);
-
-/*
  * Parses the number or name of a user or group.  Returns false after reporting
  * an error.
  */
@@ -52,14 +42,13 @@ void as_sources_free(struct sqpack *p);
 
 /* Resolves the exclusions; the sources must be known.  Returns 0 or -errno. */
 int as_excludes(struct sqpack *p);
-bool as_left_out(const struct sqpack *p, const char *path,
-    const struct stat *st);
+bool as_left_out(void *p, const char *path, const struct stat *st);
 
 /*
  * Applies the pseudo file definitions to the tree.  Returns 0, or -errno after
  * reporting the error.
  */
-int as_pseudo(struct sqpack *p);
+int as_pseudo(void *p);
 
 /*
  * These functions print the same messages as mksquashfs before and after

@@ -24,7 +24,7 @@ is_default_dictionary(const struct sqpack *p, const char *text)
 static bool
 set_level(struct sqpack *p, const char *comp)
 {
-	const struct sqb_method *m = p->o.data.method;
+	const struct sqw_method *m = p->o.data.method;
 	int64_t level = ((struct as_mksquashfs *)p->o.as)->level;
 
 	p->o.data.level = level == 0 ? m->level_default : (int)level;
@@ -42,7 +42,7 @@ set_level(struct sqpack *p, const char *comp)
 
 /* Checks that an option of one compressor, if given, is for this one. */
 static bool
-is_for(struct sqpack *p, const struct sqb_method *m, bool given,
+is_for(struct sqpack *p, const struct sqw_method *m, bool given,
     const char *option, int compressor, const char *name)
 {
 	if (!given || m->compressor == compressor)
@@ -57,7 +57,7 @@ set_method(struct sqpack *p)
 {
 	struct as_mksquashfs *a = p->o.as;
 	const char *comp = a->comp == NULL ? "gzip" : a->comp;
-	const struct sqb_method *m;
+	const struct sqw_method *m;
 
 	if (a->hc && strcmp(comp, "lz4") != 0) {
 		msg_error(&p->msg, "-Xhc is for lz4; it cannot be used with %s",
@@ -65,7 +65,7 @@ set_method(struct sqpack *p)
 		return MSG_ERROR;
 	}
 	m = strcmp(comp, "none") == 0 || strcmp(comp, "lz4hc") == 0 ? NULL :
-	    sqb_method_by_name(a->hc ? "lz4hc" : comp);
+	    sqw_method_by_name(a->hc ? "lz4hc" : comp);
 	if (m == NULL) {
 		msg_error(&p->msg, "Compressor \"%s\" is not supported; "
 		    "expected gzip, lz4, lzo, xz or zstd", comp);
@@ -100,15 +100,15 @@ set_times(struct sqpack *p)
 
 	if (sqpack_take_epoch(p) >= 0)
 		return MSG_ERROR;
-	if (o->has_epoch && (a->has_mkfs_time || o->has_mtime)) {
+	if (o->from.has_epoch && (a->has_mkfs_time || o->from.has_mtime)) {
 		msg_error(&p->msg, "SOURCE_DATE_EPOCH and command line options "
 		    "can't be used at the same time to set timestamp(s)");
 		return MSG_ERROR;
 	}
 	if (!a->has_mkfs_time)
-		o->image_mtime = o->has_epoch ? o->epoch :
+		o->from.image_mtime = o->from.has_epoch ? o->from.epoch :
 		    (uint32_t)time(NULL);
-	o->has_image_mtime = true;
+	o->from.has_image_mtime = true;
 	return -1;
 }
 
@@ -145,11 +145,12 @@ set_sources(struct sqpack *p)
 		return MSG_ERROR;
 	if (a->tar)
 		return -1;
-	if (a->source_count > 1 || a->as_directory || !p->o.inputs[0].is_dir) {
+	if (a->source_count > 1 || a->as_directory ||
+	    !p->o.from.inputs[0].is_dir) {
 		make_root(a);
 		return -1;
 	}
-	p->o.input_count = 0;
+	p->o.from.input_count = 0;
 	return -1;
 }
 
@@ -165,8 +166,8 @@ as_mksquashfs_check(struct sqpack *p)
 		return MSG_ERROR;
 	}
 	p->o.force = true;
-	p->o.raw_ids = p->o.raw_ids && !p->o.raw_inodes;
-	p->o.complete = as_pseudo;
+	p->o.tables.raw_ids = p->o.tables.raw_ids && !p->o.tables.raw_inodes;
+	p->o.from.complete = as_pseudo;
 	p->o.data.threads = cpus_choose(p->o.data.threads, AS_THREADS_MAX);
 	if (set_method(p) >= 0 || set_times(p) >= 0 || set_sources(p) >= 0)
 		return MSG_ERROR;

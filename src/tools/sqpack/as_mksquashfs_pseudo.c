@@ -108,7 +108,7 @@ next_word(char **line)
  * line.
  */
 static void
-split(struct definition *d, char *line)
+split_definition(struct definition *d, char *line)
 {
 	size_t target = SIZE_MAX;
 	char *word;
@@ -167,7 +167,7 @@ take_rest(struct sqpack *p, struct definition *d, size_t at)
 		    args_int(d->words[at], 0, MAJOR_MAX, &major) != 0 ||
 		    args_int(d->words[at + 1], 0, MINOR_MAX, &minor) != 0)
 			return bad(p, d, "expected two numbers for a device");
-		d->attr.rdev = sqpack_device((uint32_t)major,
+		d->attr.rdev = squashfs_device((uint32_t)major,
 		    (uint32_t)minor);
 		return 0;
 	case 's':
@@ -189,7 +189,7 @@ take_rest(struct sqpack *p, struct definition *d, size_t at)
 }
 
 static int
-take(struct sqpack *p, struct definition *d)
+parse_definition(struct sqpack *p, struct definition *d)
 {
 	const char *type = d->count > 1 ? d->words[1] : "";
 	bool timed = *type >= 'A' && *type <= 'Z';
@@ -210,7 +210,7 @@ take(struct sqpack *p, struct definition *d)
 static int
 modify(struct sqpack *p, const struct definition *d, uint32_t id, bool timed)
 {
-	struct sqw_node *nodes = p->tree.nodes;
+	struct sqw_node *nodes = p->image.tree.nodes;
 	struct sqw_attr *attr;
 	uint32_t mtime;
 
@@ -221,7 +221,7 @@ modify(struct sqpack *p, const struct definition *d, uint32_t id, bool timed)
 	attr->mode = (uint16_t)((attr->mode & S_IFMT) | d->attr.mode);
 	attr->uid = d->attr.uid;
 	attr->gid = d->attr.gid;
-	sqpack_adjust(p, attr, timed ? d->mtime : mtime);
+	imgsrc_adjust(&p->image, attr, timed ? d->mtime : mtime);
 	return 0;
 }
 
@@ -238,9 +238,9 @@ has_parent(const struct sqpack *p, char *path)
 	if (slash == NULL)
 		return true;
 	*slash = '\0';
-	id = sqw_tree_find(&p->tree, path);
+	id = sqw_tree_find(&p->image.tree, path);
 	*slash = '/';
-	return id != SQW_NOWHERE && S_ISDIR(p->tree.nodes[id].attr.mode);
+	return id != SQW_NOWHERE && S_ISDIR(p->image.tree.nodes[id].attr.mode);
 }
 
 static int
@@ -248,7 +248,7 @@ apply(struct sqpack *p, struct definition *d)
 {
 	char *path = d->words[0] + strspn(d->words[0], "/");
 	bool timed = d->words[1][0] != d->type;
-	uint32_t id = sqw_tree_find(&p->tree, path);
+	uint32_t id = sqw_tree_find(&p->image.tree, path);
 	int rc;
 
 	if (*path == '\0' && d->type != 'm')
@@ -263,8 +263,8 @@ apply(struct sqpack *p, struct definition *d)
 	}
 	if (!has_parent(p, path))
 		return bad(p, d, "the parent directory is not in the image");
-	sqpack_adjust(p, &d->attr, d->mtime);
-	rc = sqw_tree_add(&p->tree, path, &d->attr, &id);
+	imgsrc_adjust(&p->image, &d->attr, d->mtime);
+	rc = sqw_tree_add(&p->image.tree, path, &d->attr, &id);
 	return rc != 0 ? bad(p, d, strerror(-rc)) : 0;
 }
 
@@ -273,7 +273,7 @@ static void
 set_root(struct sqpack *p)
 {
 	const struct as_mksquashfs *a = p->o.as;
-	struct sqw_attr *root = &p->tree.nodes[0].attr;
+	struct sqw_attr *root = &p->image.tree.nodes[0].attr;
 
 	if (a->has_root_mode)
 		root->mode = (uint16_t)(S_IFDIR | a->root_mode);
@@ -281,12 +281,14 @@ set_root(struct sqpack *p)
 		root->uid = a->root_uid;
 	if (a->has_root_gid)
 		root->gid = a->root_gid;
-	sqpack_adjust(p, root, a->has_root_time ? a->root_time : root->mtime);
+	imgsrc_adjust(&p->image, root, a->has_root_time ? a->root_time :
+	    root->mtime);
 }
 
 int
-as_pseudo(struct sqpack *p)
+as_pseudo(void *arg)
 {
+	struct sqpack *p = arg;
 	const struct as_mksquashfs *a = p->o.as;
 	int rc = 0;
 
@@ -295,10 +297,13 @@ as_pseudo(struct sqpack *p)
 		struct definition d = { .text = a->pseudo.items[i] };
 		char *copy = strdup(d.text);
 
-		if (copy == NULL)
+		if (copy == NULL) {
+			msg_error(&p->msg, "%s: %s", p->o.source,
+			    strerror(ENOMEM));
 			return -ENOMEM;
-		split(&d, copy);
-		rc = take(p, &d);
+		}
+		split_definition(&d, copy);
+		rc = parse_definition(p, &d);
 		if (rc == 0)
 			rc = apply(p, &d);
 		free(copy);

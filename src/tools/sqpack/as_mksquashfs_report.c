@@ -26,7 +26,7 @@ struct kinds {
 };
 
 static void
-count(const struct sqw_tree *t, struct kinds *k)
+count_kinds(const struct sqw_tree *t, struct kinds *k)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		const struct sqw_node *n = &t->nodes[i];
@@ -62,15 +62,16 @@ static void
 print_settings(const struct sqpack *p)
 {
 	const struct sqpack_options *o = &p->o;
+	const struct sqt_image_options *t = &o->tables;
 	const char *comp = o->data.method->name;
 
 	printf("\n%sSquashfs 4.0 filesystem, %s compressed, data block size "
-	    "%u\n", o->no_export ? "" : "Exportable ",
+	    "%u\n", t->no_export ? "" : "Exportable ",
 	    strcmp(comp, "lz4hc") == 0 ? "lz4" : comp, o->data.block);
 	printf("\t%s data, %s metadata, %s fragments,\n\t%s xattrs, %s ids\n",
-	    un(o->data.raw_data), un(o->raw_inodes), o->data.no_fragments ?
+	    un(o->data.raw_data), un(t->raw_inodes), o->data.no_fragments ?
 	    "no" : un(o->data.raw_fragments), o->no_xattrs ? "no" :
-	    un(o->raw_xattrs), un(o->raw_inodes || o->raw_ids));
+	    un(t->raw_xattrs), un(t->raw_inodes || t->raw_ids));
 	printf("\tduplicates are %sremoved\n", o->data.no_duplicates ?
 	    "not " : "");
 }
@@ -103,31 +104,31 @@ void
 as_report(const struct sqpack *p)
 {
 	const struct as_mksquashfs *a = p->o.as;
-	double size = (double)p->space.used_B;
+	double size = (double)p->image.space.used_B;
 	struct kinds k = { .files = 0 };
 
 	if (a->info)
-		print_info(&p->tree);
+		print_info(&p->image.tree);
 	if (a->quiet)
 		return;
-	count(&p->tree, &k);
+	count_kinds(&p->image.tree, &k);
 	print_settings(p);
 	printf("Filesystem size %.2f Kbytes (%.2f Mbytes)\n", size / 1024,
 	    size / 1048576);
 	printf("Inode table size %llu bytes (%.2f Kbytes)\n",
-	    (unsigned long long)p->space.inodes_B,
-	    (double)p->space.inodes_B / 1024);
+	    (unsigned long long)p->image.space.inodes_B,
+	    (double)p->image.space.inodes_B / 1024);
 	printf("Directory table size %llu bytes (%.2f Kbytes)\n",
-	    (unsigned long long)p->space.listings_B,
-	    (double)p->space.listings_B / 1024);
+	    (unsigned long long)p->image.space.listings_B,
+	    (double)p->image.space.listings_B / 1024);
 	if (p->o.data.no_duplicates)
 		puts("No duplicate files removed");
 	else
-		print_line("duplicate files found", p->data.duplicates);
-	print_line("inodes", p->tree.inodes);
+		print_line("duplicate files found", p->image.data.duplicates);
+	print_line("inodes", p->image.tree.inodes);
 	print_line("files", k.files);
 	if (!p->o.data.no_fragments)
-		print_line("fragments", p->data.fragments);
+		print_line("fragments", p->image.data.fragments);
 	print_line("symbolic links", k.links);
 	print_line("device nodes", k.devices);
 	print_line("fifo nodes", k.fifos);

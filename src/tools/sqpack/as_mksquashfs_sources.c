@@ -52,8 +52,8 @@ real_path(const char *path, bool follow, char real[PATH_MAX])
 static bool
 is_taken(const struct sqpack_options *o, const char *name)
 {
-	for (size_t i = 0; i < o->input_count; i++)
-		if (strcmp(o->inputs[i].name, name) == 0)
+	for (size_t i = 0; i < o->from.input_count; i++)
+		if (strcmp(o->from.inputs[i].name, name) == 0)
 			return true;
 	return false;
 }
@@ -63,7 +63,7 @@ is_taken(const struct sqpack_options *o, const char *name)
  * if that name is taken.
  */
 static int
-name_input(const struct sqpack_options *o, struct sqpack_input *in)
+name_input(const struct sqpack_options *o, struct imgsrc_input *in)
 {
 	const char *base = path_name(in->real);
 	size_t len = strlen(base) + 24;
@@ -80,17 +80,17 @@ name_input(const struct sqpack_options *o, struct sqpack_input *in)
 static int
 add_input(struct sqpack *p, const char *path, const struct stat *st)
 {
-	struct sqpack_input *in = &p->o.inputs[p->o.input_count];
+	struct imgsrc_input *in = &p->o.from.inputs[p->o.from.input_count];
 	char real[PATH_MAX];
 	int rc = real_path(path, S_ISDIR(st->st_mode), real);
 
 	if (rc != 0)
 		return rc;
-	*in = (struct sqpack_input){ .is_dir = S_ISDIR(st->st_mode),
+	*in = (struct imgsrc_input){ .is_dir = S_ISDIR(st->st_mode),
 		.path = strcopy(path), .real = strcopy(real + 1) };
 	rc = in->path == NULL || in->real == NULL ? -ENOMEM :
 	    name_input(&p->o, in);
-	p->o.input_count++;
+	p->o.from.input_count++;
 	return rc;
 }
 
@@ -98,7 +98,7 @@ void
 as_sources_free(struct sqpack *p)
 {
 	const struct as_mksquashfs *a = p->o.as;
-	struct sqpack_input *in = p->o.inputs;
+	struct imgsrc_input *in = p->o.from.inputs;
 
 	for (size_t i = 0; a->patterns != NULL && i < a->excludes.count; i++)
 		sqpack_regex_close(a->patterns[i]);
@@ -122,8 +122,9 @@ as_sources(struct sqpack *p)
 	p->o.source = a->sources[0];
 	if (a->tar)
 		return 0;
-	p->o.inputs = sys_calloc(a->source_count, sizeof(*p->o.inputs));
-	if (p->o.inputs == NULL)
+	p->o.from.inputs = sys_calloc(a->source_count,
+	    sizeof(*p->o.from.inputs));
+	if (p->o.from.inputs == NULL)
 		rc = -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < a->source_count; i++) {
 		/* follow a link only if it is the only source */
@@ -153,10 +154,10 @@ add_real(struct sqpack *p, const char *real)
 {
 	struct as_mksquashfs *a = p->o.as;
 	bool root = a->source_count == 1 && !a->as_directory &&
-	    p->o.inputs[0].is_dir;
+	    p->o.from.inputs[0].is_dir;
 
 	for (size_t i = 0; i < a->source_count; i++) {
-		const struct sqpack_input *in = &p->o.inputs[i];
+		const struct imgsrc_input *in = &p->o.from.inputs[i];
 		size_t n = strlen(in->real);
 		char path[2 * PATH_MAX];
 		int rc;
@@ -193,7 +194,7 @@ add_plain(struct sqpack *p, const char *name)
 	}
 	for (size_t i = 0; rc == 0 && i < a->source_count; i++)
 		if (snprintf(path, sizeof(path), "/%s/%s",
-		    p->o.inputs[i].real, name) < (int)sizeof(path) &&
+		    p->o.from.inputs[i].real, name) < (int)sizeof(path) &&
 		    real_path(path, false, real) == 0)
 			rc = add_real(p, real);
 	return rc;
@@ -261,7 +262,7 @@ as_excludes(struct sqpack *p)
 		rc = add_real(p, real);
 	if (a->paths.count > 0)
 		qsort(a->paths.items, a->paths.count, sizeof(char *), by_text);
-	p->o.left_out = as_left_out;
+	p->o.from.left_out = as_left_out;
 	return rc;
 }
 
@@ -296,8 +297,9 @@ is_out(const struct as_mksquashfs *a, const char *path)
 }
 
 bool
-as_left_out(const struct sqpack *p, const char *path, const struct stat *st)
+as_left_out(void *arg, const char *path, const struct stat *st)
 {
+	const struct sqpack *p = arg;
 	const struct as_mksquashfs *a = p->o.as;
 	char copy[PATH_MAX];
 	char *slash;

@@ -4,7 +4,7 @@
  *
  * Supports the options of unsquashfs 4.5.1.
  */
-#include "as_unsquashfs.h"
+#include "as.h"
 
 #include "base/cpus.h"
 #include "base/options.h"
@@ -185,8 +185,8 @@ take(struct sqpack *p, const struct as_words *w, int id)
 	case NO_WILDCARDS: o->plain_names = true; break;
 	case NO_XATTRS: o->no_xattrs = true; break;
 	case OFFSET:
-		o->has_offset = true;
-		return as_offset(p, w, &o->offset);
+		o->from.has_offset = true;
+		return as_offset(p, w, &o->from.offset);
 	case PROCESSORS: return as_threads(p, w);
 	case REGEX: o->regex = true; break;
 	case USER_XATTRS: o->user_xattrs = true; break;

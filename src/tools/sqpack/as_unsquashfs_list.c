@@ -2,7 +2,8 @@
  * as_unsquashfs_list.c - listings and counts in the format of unsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "as_unsquashfs.h"
+#include "as.h"
+#include "sqpack_read.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -36,13 +37,13 @@ group_text(char text[ID_B], const struct as_unsquashfs *u, uint32_t id)
 }
 
 static void
-print_size(const struct sqr_entry *e, int width)
+print_size(const struct sq_entry *e, int width)
 {
 	int pad = width - DEVICE_WIDTH;
 
 	if (S_ISBLK(e->mode) || S_ISCHR(e->mode))
 		printf("%*s%3u,%3u ", pad > 0 ? pad : 0, " ",
-		    sqpack_major(e->rdev), sqpack_minor(e->rdev));
+		    squashfs_major(e->rdev), squashfs_minor(e->rdev));
 	else
 		printf("%*llu ", width > 0 ? width : 0,
 		    (unsigned long long)e->size);
@@ -60,7 +61,7 @@ print_time(const struct as_unsquashfs *u, uint32_t seconds)
 }
 
 static void
-print_long(const struct as_unsquashfs *u, const struct sqr_entry *e)
+print_long(const struct as_unsquashfs *u, const struct sq_entry *e)
 {
 	char mode[LISTING_MODE_B], user[ID_B], group[ID_B];
 
@@ -76,10 +77,10 @@ static void
 print_name(struct sqpack_image *i, size_t number, const char *path)
 {
 	const struct as_unsquashfs *u = i->p->o.as;
-	struct sqr_entry e;
+	struct sq_entry e;
 
-	sqr_get(i->m, number, &e);
-	if (u->concise && S_ISDIR(e.mode) && sqr_end(i->m, number) !=
+	sq_get(i->m, number, &e);
+	if (u->concise && S_ISDIR(e.mode) && sq_end(i->m, number) !=
 	    number + 1)
 		return;
 	if (u->is_long)
@@ -93,7 +94,7 @@ print_name(struct sqpack_image *i, size_t number, const char *path)
 static int
 print_all(struct sqpack_image *i)
 {
-	for (size_t n = 0; n < sqr_count(i->m); n++) {
+	for (size_t n = 0; n < sq_count(i->m); n++) {
 		const char *path;
 
 		if (i->wanted[n] == SQPACK_OUT && n != 0)
@@ -126,14 +127,14 @@ struct counts {
 static void
 count(const struct sqpack_image *i, struct counts *c)
 {
-	uint32_t block = sqr_facts(i->m)->block;
+	uint32_t block = sq_facts(i->m)->block;
 
-	for (size_t n = 0; n < sqr_count(i->m); n++) {
-		struct sqr_entry e;
+	for (size_t n = 0; n < sq_count(i->m); n++) {
+		struct sq_entry e;
 
 		if (i->wanted[n] == SQPACK_OUT && n != 0)
 			continue;
-		sqr_get(i->m, n, &e);
+		sq_get(i->m, n, &e);
 		if (S_ISDIR(e.mode))
 			c->dirs++;
 		else if (e.first != n)

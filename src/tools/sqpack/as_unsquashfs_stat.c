@@ -2,7 +2,8 @@
  * as_unsquashfs_stat.c - describing an image in the format of unsquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "as_unsquashfs.h"
+#include "as.h"
+#include "sqpack_read.h"
 
 #include "base/bytes.h"
 
@@ -25,7 +26,7 @@ print_bits(const char *what, uint32_t bits, const char *const *names,
 }
 
 static void
-print_gzip(const struct sqr_facts *f)
+print_gzip(const struct sq_facts *f)
 {
 	uint32_t word = load_le32(f->settings + 4), strategies = word >> 16;
 
@@ -39,7 +40,7 @@ print_gzip(const struct sqr_facts *f)
 }
 
 static void
-print_xz(const struct sqr_facts *f)
+print_xz(const struct sq_facts *f)
 {
 	uint32_t filters = load_le32(f->settings + 4);
 
@@ -47,11 +48,11 @@ print_xz(const struct sqr_facts *f)
 	if (filters == 0)
 		puts("\tNo filters specified");
 	else
-		print_bits("Filters", filters, sqb_filters, SQB_FILTERS);
+		print_bits("Filters", filters, sqw_filters, SQW_FILTERS);
 }
 
 static void
-print_lzo(const struct sqr_facts *f)
+print_lzo(const struct sq_facts *f)
 {
 	uint32_t n = load_le32(f->settings);
 
@@ -62,7 +63,7 @@ print_lzo(const struct sqr_facts *f)
 }
 
 static void
-print_settings(const struct sqr_facts *f)
+print_settings(const struct sq_facts *f)
 {
 	if (f->settings_B >= 4 && f->compressor == SQUASHFS_ZSTD)
 		printf("\tcompression-level %u\n", load_le32(f->settings));
@@ -81,14 +82,14 @@ print_settings(const struct sqr_facts *f)
 }
 
 static uint32_t
-count_xattrs(const struct sqr_image *m)
+count_xattrs(const struct sq_image *m)
 {
 	uint32_t n = 0;
 
-	for (size_t i = 0; i < sqr_count(m); i++) {
-		struct sqr_entry e;
+	for (size_t i = 0; i < sq_count(m); i++) {
+		struct sq_entry e;
 
-		sqr_get(m, i, &e);
+		sq_get(m, i, &e);
 		if (e.xattr != SQUASHFS_NONE && e.xattr >= n)
 			n = e.xattr + 1;
 	}
@@ -96,13 +97,13 @@ count_xattrs(const struct sqr_image *m)
 }
 
 static const char *
-un(const struct sqr_facts *f, unsigned bits)
+un(const struct sq_facts *f, unsigned bits)
 {
 	return (f->flags & bits) != 0 ? "un" : "";
 }
 
 static void
-print_flags(const struct sqr_facts *f)
+print_flags(const struct sq_facts *f)
 {
 	printf("Filesystem is %sexportable via NFS\n", f->exports ? "" :
 	    "not ");
@@ -132,7 +133,7 @@ static void
 print_stat(const struct sqpack_image *i)
 {
 	const struct as_unsquashfs *u = i->p->o.as;
-	const struct sqr_facts *f = sqr_facts(i->m);
+	const struct sq_facts *f = sq_facts(i->m);
 	double size = (double)f->used_B;
 	time_t t = f->mtime;
 	struct tm tm = { .tm_mday = 1 };
@@ -181,7 +182,7 @@ as_unsquashfs_time(struct sqpack *p)
 	p->o.glob_count = 0;
 	rc = sqpack_image_open(&i, p);
 	if (rc == 0)
-		printf("%u\n", sqr_facts(i.m)->mtime);
+		printf("%u\n", sq_facts(i.m)->mtime);
 	sqpack_image_close(&i);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include "as.h"
 
 #include "base/fdio.h"
+#include "base/output.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 /* Parses the options of the program that sqpack was invoked as. */
 static int
-parse(struct sqpack *p, int argc, char **argv)
+parse_as(struct sqpack *p, int argc, char **argv)
 {
 	const char *slash = argc == 0 ? NULL : strrchr(argv[0], '/');
 	const char *name = slash != NULL ? slash + 1 : argc > 0 ? argv[0] : "";
@@ -51,7 +52,7 @@ main(int argc, char **argv)
 	/* treat exceeding the file size limit as an ordinary error */
 	signal(SIGXFSZ, SIG_IGN);
 	output_on_signals();
-	status = parse(&p, argc, argv);
+	status = parse_as(&p, argc, argv);
 	if (status < 0) {
 		rc = p.o.task != NULL ? p.o.task(&p) : sqpack_build(&p);
 		if (rc != 0)

@@ -15,8 +15,8 @@
 
 struct cat {
 	struct sqpack_image i;
-	struct sqr_entry e;
-	struct sqr_decoder *decoder;
+	struct sq_entry e;
+	struct sq_decoder *decoder;
 	uint8_t *data, *zeros;
 };
 
@@ -29,7 +29,7 @@ damage(struct cat *c, uint64_t at, const char *why)
 }
 
 static int
-put(struct cat *c, const uint8_t *data, size_t len)
+put_data(struct cat *c, const uint8_t *data, size_t len)
 {
 	int rc = fdio_write(STDOUT_FILENO, data, len);
 
@@ -42,20 +42,20 @@ put(struct cat *c, const uint8_t *data, size_t len)
 static int
 put_blocks(struct cat *c)
 {
-	const struct sqr_image *m = c->i.m;
+	const struct sq_image *m = c->i.m;
 	uint64_t at = c->e.start;
 	int rc = 0;
 
 	for (uint32_t k = 0; rc == 0 && k < c->e.blocks; k++) {
-		uint32_t word = sqr_word(&c->e, k);
-		uint32_t len = sqr_block_len(m, &c->e, k);
+		uint32_t word = sq_word(&c->e, k);
+		uint32_t len = sq_block_len(m, &c->e, k);
 		const char *why;
 
-		if (word != 0 && sqr_unpack(c->decoder, at, word, len,
+		if (word != 0 && sq_unpack(c->decoder, at, word, len,
 		    c->data, &why) < 0)
 			return damage(c, at, why);
-		rc = put(c, word == 0 ? c->zeros : c->data, len);
-		at += sqr_word_len(word);
+		rc = put_data(c, word == 0 ? c->zeros : c->data, len);
+		at += sq_word_len(word);
 	}
 	return rc;
 }
@@ -63,29 +63,29 @@ put_blocks(struct cat *c)
 static int
 put_tail(struct cat *c)
 {
-	uint32_t len = sqr_tail_len(c->i.m, &c->e), word;
+	uint32_t len = sq_tail_len(c->i.m, &c->e), word;
 	const char *why;
 	uint64_t at;
 	int64_t made;
 
 	if (len == 0)
 		return 0;
-	sqr_fragment(c->i.m, c->e.fragment, &at, &word);
-	made = sqr_unpack(c->decoder, at, word, 0, c->data, &why);
+	sq_fragment(c->i.m, c->e.fragment, &at, &word);
+	made = sq_unpack(c->decoder, at, word, 0, c->data, &why);
 	if (made < 0)
 		return damage(c, at, why);
 	if ((uint64_t)made < (uint64_t)c->e.tail_at + len)
 		return damage(c, at, "the fragment block ends before the "
 		    "file does");
-	return put(c, c->data + c->e.tail_at, len);
+	return put_data(c, c->data + c->e.tail_at, len);
 }
 
 /* Finds the file by its path, without following symbolic links. */
 static int
-find(struct cat *c)
+find_file(struct cat *c)
 {
 	const char *name = c->i.p->o.name;
-	size_t count = sqr_count(c->i.m);
+	size_t count = sq_count(c->i.m);
 
 	for (size_t n = 1; n < count;) {
 		const char *path = sqpack_image_path(&c->i, n);
@@ -95,21 +95,21 @@ find(struct cat *c)
 			return -ENOMEM;
 		len = strlen(path);
 		if (strcmp(path, name) == 0) {
-			sqr_get(c->i.m, n, &c->e);
+			sq_get(c->i.m, n, &c->e);
 			return 0;
 		}
 		/* skip directories that do not contain the file */
 		n = strncmp(path, name, len) == 0 && name[len] == '/' ? n + 1 :
-		    sqr_end(c->i.m, n);
+		    sq_end(c->i.m, n);
 	}
 	return -ENOENT;
 }
 
 static int
-prepare(struct cat *c)
+open_buffers(struct cat *c)
 {
-	uint32_t block = sqr_facts(c->i.m)->block;
-	int rc = sqr_decoder_open(&c->decoder, c->i.m);
+	uint32_t block = sq_facts(c->i.m)->block;
+	int rc = sq_decoder_open(&c->decoder, c->i.m);
 
 	c->data = sys_malloc(block);
 	c->zeros = sys_calloc(1, block);
@@ -126,7 +126,7 @@ prepare(struct cat *c)
 static int
 cat(struct cat *c)
 {
-	int rc = find(c);
+	int rc = find_file(c);
 
 	if (rc == -ENOMEM)
 		return rc;
@@ -152,13 +152,13 @@ sqpack_cat_all(struct sqpack *p, char *const *names, size_t count)
 
 	if (rc == 0) {
 		sandbox_enter(&confined);
-		rc = prepare(&c);
+		rc = open_buffers(&c);
 	}
 	for (size_t k = 0; rc == 0 && k < count; k++) {
 		p->o.name = names[k] + strspn(names[k], "/");
 		rc = cat(&c);
 	}
-	sqr_decoder_close(c.decoder);
+	sq_decoder_close(c.decoder);
 	sys_free(c.data);
 	sys_free(c.zeros);
 	sqpack_image_close(&c.i);

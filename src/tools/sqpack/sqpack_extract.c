@@ -18,12 +18,12 @@ static bool
 get_name(void *arg, size_t n, struct extract_entry *out)
 {
 	const struct extraction *t = arg;
-	struct sqr_entry e;
+	struct sq_entry e;
 	bool above = t->i.wanted[n] == SQPACK_ABOVE;
 
 	if (t->i.wanted[n] == SQPACK_OUT)
 		return false;
-	sqr_get(t->i.m, n, &e);
+	sq_get(t->i.m, n, &e);
 	/* what is wrong with the inode has been reported */
 	if (!S_ISDIR(e.mode) && (e.mode == 0 || e.lost || above))
 		return false;
@@ -33,7 +33,7 @@ get_name(void *arg, size_t n, struct extract_entry *out)
 		.has_owner = e.has_owner, .uid = e.uid, .gid = e.gid,
 		.mtime = { .tv_sec = e.mtime },
 		.device = S_ISBLK(e.mode) || S_ISCHR(e.mode) ?
-		    makedev(sqpack_major(e.rdev), sqpack_minor(e.rdev)) : 0,
+		    makedev(squashfs_major(e.rdev), squashfs_minor(e.rdev)) : 0,
 		.size = e.size, .target = e.target,
 		.target_len = (size_t)e.size
 	};
@@ -45,7 +45,7 @@ name_path(void *arg, size_t n, struct extract_text *text)
 {
 	const struct extraction *t = arg;
 
-	return sqr_path(t->i.m, n, &text->text, &text->cap) == 0 ? text->text :
+	return sq_path(t->i.m, n, &text->text, &text->cap) == 0 ? text->text :
 	    NULL;
 }
 
@@ -71,14 +71,14 @@ pass_attributes(void *arg, size_t n, extract_attribute_fn *set, void *to)
 {
 	struct extraction *t = arg;
 	struct attribute_filter f = { t->i.p, set, to };
-	struct sqr_entry e;
+	struct sq_entry e;
 
-	sqr_get(t->i.m, n, &e);
+	sq_get(t->i.m, n, &e);
 	if (e.xattr == SQUASHFS_NONE || t->i.p->o.no_xattrs ||
 	    (e.why != NULL && e.lost))
 		return;
 	/* what is wrong with the name has been reported */
-	if (sqr_xattrs(t->i.m, e.xattr, pass_attribute, &f) != 0 &&
+	if (sq_xattrs(t->i.m, e.xattr, pass_attribute, &f) != 0 &&
 	    e.why == NULL)
 		extraction_damage(t, n, 0,
 		    "the extended attributes cannot be read");
@@ -128,8 +128,8 @@ extraction_damage(struct extraction *t, size_t number, uint64_t at,
 static int
 choose_names(struct extraction *t)
 {
-	size_t count = sqr_count(t->i.m);
-	struct sqr_entry e;
+	size_t count = sq_count(t->i.m);
+	struct sq_entry e;
 
 	t->as = sys_malloc(count * sizeof(*t->as));
 	if (t->as == NULL)
@@ -138,7 +138,7 @@ choose_names(struct extraction *t)
 	for (uint32_t n = 0; n < count; n++) {
 		if (t->i.wanted[n] == SQPACK_OUT)
 			continue;
-		sqr_get(t->i.m, n, &e);
+		sq_get(t->i.m, n, &e);
 		if (t->as[e.first] == UINT32_MAX)
 			t->as[e.first] = n;
 	}
@@ -175,7 +175,7 @@ extract_to(struct extraction *t, int root, bool made_root)
 		.threads = p->o.data.threads
 	};
 	const struct extract_source s = {
-		.count = sqr_count(t->i.m), .get = get_name, .path = name_path,
+		.count = sq_count(t->i.m), .get = get_name, .path = name_path,
 		.attributes = pass_attributes, .data = extraction_data,
 		.report = report_name, .arg = t
 	};

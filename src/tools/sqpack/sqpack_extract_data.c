@@ -20,7 +20,7 @@
 struct data_writer {
 	struct extraction *t;
 	struct extract_place place;
-	struct sqr_decoder *decoder;
+	struct sq_decoder *decoder;
 	uint8_t *data;
 	/* one flag for each block of a run */
 	bool *bad;
@@ -30,20 +30,20 @@ struct data_writer {
 static void
 write_run(struct data_writer *w, const struct extraction_unit *u, uint32_t n)
 {
-	const struct sqr_image *m = w->t->i.m;
-	uint32_t block = sqr_facts(m)->block;
-	struct sqr_entry e;
+	const struct sq_image *m = w->t->i.m;
+	uint32_t block = sq_facts(m)->block;
+	struct sq_entry e;
 	int fd = extract_file_open(&w->place, n), rc = 0;
 
 	if (fd < 0)
 		return;
-	sqr_get(m, n, &e);
+	sq_get(m, n, &e);
 	for (uint32_t k = 0; rc == 0 && k < u->count;) {
 		uint32_t from = k;
 		size_t len = 0;
 
 		for (; k < u->count && !w->bad[k]; k++)
-			len += sqr_block_len(m, &e, u->block + k);
+			len += sq_block_len(m, &e, u->block + k);
 		rc = fdio_pwrite(fd, w->data + (size_t)from * block, len,
 		    (off_t)(u->block + from) * block);
 		k += k < u->count;
@@ -56,8 +56,8 @@ static void
 damage(struct data_writer *w, const struct extraction_file *f, uint32_t k,
     uint64_t at, const char *why)
 {
-	const struct sqr_image *m = w->t->i.m;
-	uint64_t block = sqr_facts(m)->block;
+	const struct sq_image *m = w->t->i.m;
+	uint64_t block = sq_facts(m)->block;
 	char text[256];
 
 	snprintf(text, sizeof(text), "%s; replaced by zeros from byte %llu "
@@ -69,23 +69,23 @@ damage(struct data_writer *w, const struct extraction_file *f, uint32_t k,
 static void
 do_run(struct data_writer *w, const struct extraction_unit *u)
 {
-	const struct sqr_image *m = w->t->i.m;
+	const struct sq_image *m = w->t->i.m;
 	const struct extraction_file *f = &w->t->plan.files[u->index];
-	uint32_t block = sqr_facts(m)->block;
+	uint32_t block = sq_facts(m)->block;
 	uint64_t at = u->at, bytes = 0;
-	struct sqr_entry e;
+	struct sq_entry e;
 
-	sqr_get(m, f->number, &e);
+	sq_get(m, f->number, &e);
 	for (uint32_t k = 0; k < u->count; k++) {
-		uint32_t word = sqr_word(&e, u->block + k);
-		uint32_t len = sqr_block_len(m, &e, u->block + k);
+		uint32_t word = sq_word(&e, u->block + k);
+		uint32_t len = sq_block_len(m, &e, u->block + k);
 		const char *why;
 
-		w->bad[k] = word == 0 || sqr_unpack(w->decoder, at, word,
+		w->bad[k] = word == 0 || sq_unpack(w->decoder, at, word,
 		    len, w->data + (size_t)k * block, &why) < 0;
 		if (w->bad[k] && word != 0)
 			damage(w, f, u->block + k, at, why);
-		at += sqr_word_len(word);
+		at += sq_word_len(word);
 		bytes += len;
 	}
 	for (uint32_t i = 0; i < f->twins; i++)
@@ -101,13 +101,13 @@ static void
 write_tail(struct data_writer *w, uint32_t n, uint64_t at, int64_t unpacked,
     const char *why)
 {
-	const struct sqr_image *m = w->t->i.m;
-	struct sqr_entry e;
+	const struct sq_image *m = w->t->i.m;
+	struct sq_entry e;
 	uint32_t len;
 	int fd, rc = 0;
 
-	sqr_get(m, n, &e);
-	len = sqr_tail_len(m, &e);
+	sq_get(m, n, &e);
+	len = sq_tail_len(m, &e);
 	if (unpacked >= 0 &&
 	    (uint64_t)unpacked < (uint64_t)e.tail_at + len) {
 		unpacked = -1;
@@ -140,8 +140,8 @@ do_fragment(struct data_writer *w, const struct extraction_unit *u)
 	uint32_t word;
 	int64_t unpacked;
 
-	sqr_fragment(w->t->i.m, u->index, &at, &word);
-	unpacked = sqr_unpack(w->decoder, at, word, 0, w->data, &why);
+	sq_fragment(w->t->i.m, u->index, &at, &word);
+	unpacked = sq_unpack(w->decoder, at, word, 0, w->data, &why);
 	for (size_t i = from[0]; i < from[1] && !extract_ended(w->t->x); i++)
 		write_tail(w, w->t->plan.tails[i], at, unpacked, why);
 }
@@ -149,7 +149,7 @@ do_fragment(struct data_writer *w, const struct extraction_unit *u)
 static int
 open_writer(struct data_writer *w, struct extraction *t)
 {
-	int rc = sqr_decoder_open(&w->decoder, t->i.m);
+	int rc = sq_decoder_open(&w->decoder, t->i.m);
 
 	w->t = t;
 	extract_place_open(&w->place, t->x);
@@ -182,7 +182,7 @@ write_units(void *arg, unsigned thread)
 			pthread_mutex_unlock(&t->lock);
 		}
 	}
-	sqr_decoder_close(w.decoder);
+	sq_decoder_close(w.decoder);
 	extract_place_close(&w.place);
 	sys_free(w.data);
 	sys_free(w.bad);

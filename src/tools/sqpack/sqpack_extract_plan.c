@@ -15,7 +15,7 @@
 uint32_t
 extraction_run_blocks(const struct extraction *t)
 {
-	return EXTRACTION_RUN_B / sqr_facts(t->i.m)->block;
+	return EXTRACTION_RUN_B / sq_facts(t->i.m)->block;
 }
 
 static int
@@ -29,11 +29,11 @@ by_start(const void *a, const void *b)
 }
 
 static bool
-is_written(const struct extraction *t, size_t n, struct sqr_entry *e)
+is_written(const struct extraction *t, size_t n, struct sq_entry *e)
 {
 	if (t->i.wanted[n] != SQPACK_IN)
 		return false;
-	sqr_get(t->i.m, n, e);
+	sq_get(t->i.m, n, e);
 	return S_ISREG(e->mode) && !e->lost && e->size > 0 &&
 	    t->as[e->first] == n;
 }
@@ -41,20 +41,20 @@ is_written(const struct extraction *t, size_t n, struct sqr_entry *e)
 static int
 list_files(struct extraction_plan *p)
 {
-	const struct sqr_image *m = p->t->i.m;
-	size_t fragments = sqr_facts(m)->fragments;
-	struct sqr_entry e;
+	const struct sq_image *m = p->t->i.m;
+	size_t fragments = sq_facts(m)->fragments;
+	struct sq_entry e;
 
 	p->from = sys_calloc(fragments + 2, sizeof(*p->from));
 	if (p->from == NULL)
 		return -ENOMEM;
-	for (size_t n = 1; n < sqr_count(m); n++) {
+	for (size_t n = 1; n < sq_count(m); n++) {
 		void *items = p->files;
 
 		if (!is_written(p->t, n, &e))
 			continue;
 		p->t->i.p->total_B += e.size;
-		if (sqr_tail_len(m, &e) > 0)
+		if (sq_tail_len(m, &e) > 0)
 			p->from[e.fragment + (size_t)2]++;
 		if (e.blocks == 0)
 			continue;
@@ -73,16 +73,16 @@ list_files(struct extraction_plan *p)
 static int
 list_tails(struct extraction_plan *p)
 {
-	const struct sqr_image *m = p->t->i.m;
-	size_t fragments = sqr_facts(m)->fragments;
-	struct sqr_entry e;
+	const struct sq_image *m = p->t->i.m;
+	size_t fragments = sq_facts(m)->fragments;
+	struct sq_entry e;
 
 	p->tails = sys_malloc((p->from[fragments + 1] + 1) *
 	    sizeof(*p->tails));
 	if (p->tails == NULL)
 		return -ENOMEM;
-	for (size_t n = 1; n < sqr_count(m); n++)
-		if (is_written(p->t, n, &e) && sqr_tail_len(m, &e) > 0)
+	for (size_t n = 1; n < sq_count(m); n++)
+		if (is_written(p->t, n, &e) && sq_tail_len(m, &e) > 0)
 			p->tails[p->from[e.fragment + (size_t)1]++] =
 			    (uint32_t)n;
 	return 0;
@@ -103,7 +103,7 @@ add_unit(struct extraction_plan *p, struct extraction_unit u)
 
 /* Adds the runs of a file, except for those that consist only of holes. */
 static int
-add_runs(struct extraction_plan *p, uint32_t index, const struct sqr_entry *e)
+add_runs(struct extraction_plan *p, uint32_t index, const struct sq_entry *e)
 {
 	uint32_t most = extraction_run_blocks(p->t);
 	uint64_t at = e->start;
@@ -114,7 +114,7 @@ add_runs(struct extraction_plan *p, uint32_t index, const struct sqr_entry *e)
 		uint64_t stored = 0;
 
 		for (uint32_t i = k; i < k + n; i++)
-			stored += sqr_word_len(sqr_word(e, i));
+			stored += sq_word_len(sq_word(e, i));
 		if (stored > 0)
 			rc = add_unit(p, (struct extraction_unit){ at, index, k,
 			    n });
@@ -127,14 +127,14 @@ add_runs(struct extraction_plan *p, uint32_t index, const struct sqr_entry *e)
 static int
 add_files(struct extraction_plan *p)
 {
-	struct sqr_entry first = { .size = 0 }, e;
+	struct sq_entry first = { .size = 0 }, e;
 	size_t of = 0;
 	int rc = 0;
 
 	if (p->file_count > 0)
 		qsort(p->files, p->file_count, sizeof(*p->files), by_start);
 	for (size_t i = 0; rc == 0 && i < p->file_count; i++) {
-		sqr_get(p->t->i.m, p->files[i].number, &e);
+		sq_get(p->t->i.m, p->files[i].number, &e);
 		if (i > 0 && e.start == first.start &&
 		    e.size == first.size && e.blocks == first.blocks &&
 		    memcmp(e.sizes, first.sizes, 4 * (size_t)e.blocks) == 0 &&
@@ -164,7 +164,7 @@ by_offset(const void *a, const void *b)
 int
 extraction_plan_make(struct extraction_plan *p)
 {
-	uint32_t fragments = sqr_facts(p->t->i.m)->fragments, word;
+	uint32_t fragments = sq_facts(p->t->i.m)->fragments, word;
 	int rc = list_files(p);
 
 	if (rc == 0)
@@ -175,7 +175,7 @@ extraction_plan_make(struct extraction_plan *p)
 		struct extraction_unit u = { .index = k,
 			.count = EXTRACTION_FRAGMENT };
 
-		sqr_fragment(p->t->i.m, k, &u.at, &word);
+		sq_fragment(p->t->i.m, k, &u.at, &word);
 		if (p->from[k] < p->from[k + 1])
 			rc = add_unit(p, u);
 	}

@@ -44,7 +44,7 @@ const char *const sqpack_lzos[SQPACK_LZOS] = { "lzo1x_1", "lzo1x_1_11",
 static const struct compressor *
 compressor_of(const struct sqpack_image *i)
 {
-	return &compressors[sqr_facts(i->m)->compressor];
+	return &compressors[sq_facts(i->m)->compressor];
 }
 
 const char *
@@ -54,14 +54,14 @@ sqpack_compressor_name(const struct sqpack_image *i)
 }
 
 static uint32_t
-setting(const struct sqr_facts *f, size_t at, uint32_t otherwise)
+setting(const struct sq_facts *f, size_t at, uint32_t otherwise)
 {
 	return f->settings_B < at + 4 ? otherwise :
 	    load_le32(f->settings + at);
 }
 
 static void
-print_lzo(const struct sqr_facts *f)
+print_lzo(const struct sq_facts *f)
 {
 	uint32_t n = setting(f, 0, 4);
 
@@ -74,18 +74,18 @@ print_lzo(const struct sqr_facts *f)
 }
 
 static void
-print_xz(const struct sqr_facts *f)
+print_xz(const struct sq_facts *f)
 {
 	uint32_t filters = setting(f, 4, 0);
 
 	printf(", dictionary %u", setting(f, 0, f->block));
-	for (size_t i = 0; i < SQB_FILTERS; i++)
+	for (size_t i = 0; i < SQW_FILTERS; i++)
 		if ((filters & 1U << i) != 0)
-			printf(", filter %s", sqb_filters[i]);
+			printf(", filter %s", sqw_filters[i]);
 }
 
 static void
-print_gzip(const struct sqr_facts *f)
+print_gzip(const struct sq_facts *f)
 {
 	uint32_t word = setting(f, 4, 15), strategies = word >> 16;
 
@@ -98,7 +98,7 @@ print_gzip(const struct sqr_facts *f)
 static void
 print_compressor(const struct sqpack_image *i)
 {
-	const struct sqr_facts *f = sqr_facts(i->m);
+	const struct sq_facts *f = sq_facts(i->m);
 
 	printf("compressor: %s", compressor_of(i)->name);
 	switch (f->compressor) {
@@ -125,7 +125,7 @@ print_compressor(const struct sqpack_image *i)
 }
 
 static void
-print_flags(const struct sqr_facts *f)
+print_flags(const struct sq_facts *f)
 {
 	static const struct {
 		unsigned bit;
@@ -158,12 +158,12 @@ print_flags(const struct sqr_facts *f)
 static void
 print_record(const struct sqpack_image *i)
 {
-	struct sqb_data_options o = { .method = sqb_method_by_name("gzip") };
-	char text[SQB_RECORD_MAX];
-	int n = sqpack_image_padding(i, text, sizeof(text));
+	struct sqw_data_options o = { .method = sqw_method_by_name("gzip") };
+	char text[SQW_RECORD_MAX];
+	int n = sq_file_padding(&i->file, text, sizeof(text));
 
-	if (n > 0 && sqb_record_read(text, (size_t)n, &o) == 1 &&
-	    sqb_record_make(&o, text) > 0)
+	if (n > 0 && sqw_record_read(text, (size_t)n, &o) == 1 &&
+	    sqw_record_make(&o, text) > 0)
 		printf("more settings: %s", strchr(text, ' ') + 1);
 }
 
@@ -171,7 +171,7 @@ void
 sqpack_print_facts(const struct sqpack_image *i)
 {
 	static const char *const answers[] = { "unknown", "no", "yes" };
-	const struct sqr_facts *f = sqr_facts(i->m);
+	const struct sq_facts *f = sq_facts(i->m);
 	const char *kernel = i->p->o.kernel;
 	char time[UTC_B], why[256];
 	int can;

@@ -1,5 +1,5 @@
 /*
- * sqpack_like.c - reproducing the images of another program (--like)
+ * sqpack_like.c - reproducible images: --like and SOURCE_DATE_EPOCH
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The snap store unpacks a snap, runs mksquashfs with its own settings and
@@ -7,10 +7,12 @@
  */
 #include "sqpack.h"
 
+#include "base/args.h"
 #include "base/options.h"
 #include "image/squashfs/format.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -24,8 +26,8 @@ sqpack_be_like(struct sqpack *p, const char *whom)
 	if (strcmp(whom, "mksquashfs") != 0)
 		return options_bad(&p->msg, "--like", "mksquashfs");
 	o->data.exact = o->data.no_fragments = o->no_xattrs = true;
-	o->has_uid = o->has_gid = true;
-	o->uid = o->gid = 0;
+	o->from.has_uid = o->from.has_gid = true;
+	o->from.uid = o->from.gid = 0;
 	return -1;
 }
 
@@ -50,4 +52,22 @@ sqpack_check_like(struct sqpack *p)
 		return -EINVAL;
 	}
 	return 0;
+}
+
+int
+sqpack_take_epoch(struct sqpack *p)
+{
+	const char *text = getenv("SOURCE_DATE_EPOCH");
+	int64_t n;
+
+	if (text == NULL || *text == '\0')
+		return -1;
+	if (args_int(text, 0, UINT32_MAX, &n) != 0) {
+		msg_error(&p->msg, "SOURCE_DATE_EPOCH: expected seconds "
+		    "since 1970, found '%s'", text);
+		return MSG_ERROR;
+	}
+	p->o.from.has_epoch = true;
+	p->o.from.epoch = (uint32_t)n;
+	return -1;
 }

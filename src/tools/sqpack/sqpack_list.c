@@ -15,11 +15,11 @@ enum { WIDTH = 24 };			/* total width of owner, blanks and
 					 * size */
 
 static void
-size_text(char text[32], const struct sqr_entry *e)
+size_text(char text[32], const struct sq_entry *e)
 {
 	if (S_ISBLK(e->mode) || S_ISCHR(e->mode))
-		snprintf(text, 32, "%u,%3u", sqpack_major(e->rdev),
-		    sqpack_minor(e->rdev));
+		snprintf(text, 32, "%u,%3u", squashfs_major(e->rdev),
+		    squashfs_minor(e->rdev));
 	else
 		snprintf(text, 32, "%llu", (unsigned long long)e->size);
 }
@@ -29,19 +29,19 @@ size_text(char text[32], const struct sqr_entry *e)
  * in a fragment block.
  */
 static void
-stored_text(char text[32], const struct sqr_image *m,
-    const struct sqr_entry *e)
+stored_text(char text[32], const struct sq_image *m,
+    const struct sq_entry *e)
 {
 	if (!S_ISREG(e->mode) || e->lost)
 		strcpy(text, "-");
 	else
 		snprintf(text, 32, "%llu%s",
-		    (unsigned long long)sqr_stored(e),
-		    sqr_tail_len(m, e) > 0 ? "+" : "");
+		    (unsigned long long)sq_stored(e),
+		    sq_tail_len(m, e) > 0 ? "+" : "");
 }
 
 static void
-print_long(const struct sqpack_image *i, const struct sqr_entry *e)
+print_long(const struct sqpack_image *i, const struct sq_entry *e)
 {
 	char mode[LISTING_MODE_B] = "??????????", owner[32] = "?/?", size[32], stored[32];
 	char time[UTC_B];
@@ -63,9 +63,9 @@ print_long(const struct sqpack_image *i, const struct sqr_entry *e)
 static void
 print_name(struct sqpack_image *i, size_t number, const char *path)
 {
-	struct sqr_entry e;
+	struct sq_entry e;
 
-	sqr_get(i->m, number, &e);
+	sq_get(i->m, number, &e);
 	if (i->p->msg.verbose > 0)
 		print_long(i, &e);
 	listing_print(stdout, *path == '\0' ? "." : path,
@@ -82,7 +82,7 @@ print_name(struct sqpack_image *i, size_t number, const char *path)
 static int
 print_all(struct sqpack_image *i)
 {
-	size_t count = sqr_count(i->m);
+	size_t count = sq_count(i->m);
 
 	/* the root is listed only in the long form */
 	for (size_t n = i->p->msg.verbose > 0 ? 0 : 1; n < count; n++) {

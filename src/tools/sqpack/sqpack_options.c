@@ -87,27 +87,28 @@ take_block(struct sqpack *p)
 		return options_bad(&p->msg, "block size",
 		    "a power of two from 4K to 1M");
 	p->o.data.block = (uint32_t)n;
-	p->o.has_block = true;
+	p->o.from.has_block = true;
 	return -1;
 }
 
 static int
 take_offset(struct sqpack *p)
 {
-	if (args_size(optarg, &p->o.offset) != 0 || p->o.offset > INT64_MAX)
+	if (args_size(optarg, &p->o.from.offset) != 0 ||
+	    p->o.from.offset > INT64_MAX)
 		return options_bad(&p->msg, "offset", "a number of bytes");
-	p->o.has_offset = true;
+	p->o.from.has_offset = true;
 	return -1;
 }
 
 static int
 take_method(struct sqpack *p)
 {
-	p->o.data.method = sqb_method_by_name(optarg);
+	p->o.data.method = sqw_method_by_name(optarg);
 	if (p->o.data.method != NULL)
 		return -1;
 	msg_error(&p->msg, "unknown method '%s', expected one of: %s", optarg,
-	    sqb_method_names());
+	    sqw_method_names());
 	return MSG_ERROR;
 }
 
@@ -115,9 +116,9 @@ take_method(struct sqpack *p)
 static int
 filter_of(const char *name, size_t n)
 {
-	for (int i = 0; i < SQB_FILTERS; i++)
-		if (strncmp(sqb_filters[i], name, n) == 0 &&
-		    sqb_filters[i][n] == '\0')
+	for (int i = 0; i < SQW_FILTERS; i++)
+		if (strncmp(sqw_filters[i], name, n) == 0 &&
+		    sqw_filters[i][n] == '\0')
 			return i;
 	return -1;
 }
@@ -159,9 +160,9 @@ take_raw(struct sqpack *p)
 		else if (n == 9 && strncmp(s, "fragments", n) == 0)
 			o->data.raw_fragments = true;
 		else if (n == 6 && strncmp(s, "inodes", n) == 0)
-			o->raw_inodes = true;
+			o->tables.raw_inodes = true;
 		else if (n == 6 && strncmp(s, "xattrs", n) == 0)
-			o->raw_xattrs = true;
+			o->tables.raw_xattrs = true;
 		else
 			return options_bad(&p->msg, "--raw", names);
 		s += n + (s[n] == ',');
@@ -173,17 +174,17 @@ static int
 take_exclude(struct sqpack *p)
 {
 	struct sqpack_options *o = &p->o;
-	void *items = o->excludes;
+	void *items = o->from.excludes;
 	const char *glob = optarg;
 
-	if (array_grow(&items, o->exclude_count, &o->exclude_cap,
-	    sizeof(*o->excludes)) != 0) {
+	if (array_grow(&items, o->from.exclude_count, &o->exclude_cap,
+	    sizeof(*o->from.excludes)) != 0) {
 		msg_error(&p->msg, "%s", strerror(ENOMEM));
 		return MSG_ERROR;
 	}
-	o->excludes = items;
+	o->from.excludes = items;
 	glob += *glob == '/';
-	o->excludes[o->exclude_count++] = glob;
+	o->from.excludes[o->from.exclude_count++] = glob;
 	return -1;
 }
 
@@ -219,21 +220,21 @@ take_flag(struct sqpack *p, int opt)
 	struct sqpack_options *o = &p->o;
 
 	switch (opt) {
-	case '0': o->null_ends = true; break;
+	case '0': o->from.null_ends = true; break;
 	case 'f': o->force = true; break;
-	case 'k': o->keep_going = true; break;
+	case 'k': o->from.keep_going = true; break;
 	case 'q': p->msg.quiet = true; break;
 	case 'v': p->msg.verbose++; break;
 	case OPT_ALL_ROOT:
-		o->has_uid = o->has_gid = true;
-		o->uid = o->gid = 0;
+		o->from.has_uid = o->from.has_gid = true;
+		o->from.uid = o->from.gid = 0;
 		break;
 	case OPT_BEST: o->best = true; break;
 	case OPT_DRY_RUN: o->dry_run = true; break;
 	case OPT_NO_DUPLICATES: o->data.no_duplicates = true; break;
-	case OPT_NO_EXPORT: o->no_export = true; break;
+	case OPT_NO_EXPORT: o->tables.no_export = true; break;
 	case OPT_NO_FRAGMENTS: o->data.no_fragments = true; break;
-	case OPT_NO_PAD: o->no_pad = true; break;
+	case OPT_NO_PAD: o->tables.no_pad = true; break;
 	case OPT_NO_PROBE: o->data.no_probe = true; break;
 	case OPT_NO_XATTRS: o->no_xattrs = true; break;
 	default: return false;
@@ -267,16 +268,19 @@ take(struct sqpack *p, int opt, int64_t *level)
 		return set_task(p, sqpack_cat);
 	case OPT_CAN_MOUNT: return take_kernel(p);
 	case OPT_EXCLUDE: return take_exclude(p);
-	case OPT_GID: return take_u32(p, "group", &o->gid, &o->has_gid);
+	case OPT_GID: return take_u32(p, "group", &o->from.gid,
+	    &o->from.has_gid);
 	case OPT_LIKE: return sqpack_be_like(p, optarg);
 	case OPT_MEMORY: return options_size(&p->msg, "memory", &o->memory);
-	case OPT_MTIME: return take_u32(p, "time", &o->mtime, &o->has_mtime);
+	case OPT_MTIME: return take_u32(p, "time", &o->from.mtime,
+	    &o->from.has_mtime);
 	case OPT_OFFSET: return take_offset(p);
-	case OPT_ORDER: o->order = optarg; break;
+	case OPT_ORDER: o->from.order = optarg; break;
 	case OPT_RAW: return take_raw(p);
 	case OPT_REBUILD_CHECK: return set_task(p, sqpack_rebuild_check);
 	case OPT_STATS: o->stats = optarg == NULL ? "-" : optarg; break;
-	case OPT_UID: return take_u32(p, "user", &o->uid, &o->has_uid);
+	case OPT_UID: return take_u32(p, "user", &o->from.uid,
+	    &o->from.has_uid);
 	default: return MSG_ERROR;
 	}
 	return -1;
@@ -284,7 +288,7 @@ take(struct sqpack *p, int opt, int64_t *level)
 
 /* Returns the level for --best; the manual describes its cost. */
 static int
-best_level(const struct sqb_method *m)
+best_level(const struct sqw_method *m)
 {
 	return m->compressor == SQUASHFS_GZIP ? GZIP_BEST : m->level_max;
 }
@@ -304,7 +308,7 @@ set_filters(struct sqpack *p)
 static int
 set_level(struct sqpack *p, int64_t level)
 {
-	const struct sqb_method *m = p->o.data.method;
+	const struct sqw_method *m = p->o.data.method;
 
 	if (level != 0 && p->o.best) {
 		msg_error(&p->msg, "-L and --best cannot be combined");
@@ -375,7 +379,7 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 		p->o.output = "image";
 	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);
 	if (p->o.data.method == NULL)
-		p->o.data.method = sqb_method_by_name(p->o.data.exact ? "xz" :
+		p->o.data.method = sqw_method_by_name(p->o.data.exact ? "xz" :
 		    "zstd");
 	if (set_level(p, level) >= 0 || sqpack_check_like(p) != 0)
 		return MSG_ERROR;

@@ -7,96 +7,39 @@
 #include "as.h"
 #include "sqpack_regex.h"
 
-#include "base/fdio.h"
 #include "base/sys.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <string.h>
 
 static void
-tell(void *arg, uint64_t at, const char *why)
+report_damage(void *arg, const char *place, const char *why)
 {
-	struct sqpack_image *i = arg;
+	struct sqpack *p = arg;
 
-	i->refused = true;
-	if (!i->p->told)
-		msg_error(&i->p->msg, "%s: offset %llu: %s", i->p->o.source,
-		    (unsigned long long)at, why);
-}
-
-/*
- * Reports all names with a damaged inode or listing, whatever is selected, so
- * that no task ends well on an image on which another does not.
- */
-static int
-tell_names(struct sqpack_image *i)
-{
-	struct sqr_entry e;
-	const char *path;
-
-	for (size_t n = 0; n < sqr_count(i->m); n++) {
-		sqr_get(i->m, n, &e);
-		if (e.why == NULL)
-			continue;
-		i->refused = true;
-		if (i->p->told)
-			return 0;
-		path = sqpack_image_path(i, n);
-		if (path == NULL)
-			return -ENOMEM;
-		msg_error(&i->p->msg, "%s: %s: %s", i->p->o.source,
-		    n == 0 ? "/" : path, e.why);
-	}
-	return 0;
-}
-
-static int
-open_image(struct sqpack_image *i)
-{
-	struct sqpack *p = i->p;
-	const char *why = NULL;
-	int rc;
-
-	i->fd = sys_openat(AT_FDCWD, p->o.source, O_RDONLY | O_CLOEXEC, 0);
-	i->offset = p->o.offset;
-	rc = i->fd < 0 ? i->fd : p->o.has_offset ? 1 :
-	    sqr_find(i->fd, &i->offset);
-	if (rc == 0) {
-		why = "not a squashfs image";
-		rc = -EBADMSG;
-	}
-	if (rc > 0)
-		rc = sqr_open(&i->m, i->fd, i->offset, p->o.data.threads,
-		    p->o.memory, tell, i, &why);
-	if (rc == -EDQUOT)
-		why = "the tables and names need more memory than --memory "
-		    "allows";
-	if (rc != 0)
-		msg_error(&p->msg, "%s: %s", p->o.source,
-		    why != NULL ? why : strerror(-rc));
-	return rc;
+	msg_error(&p->msg, "%s: %s: %s", p->o.source, place, why);
 }
 
 const char *
 sqpack_image_path(struct sqpack_image *i, size_t number)
 {
-	if (sqr_path(i->m, number, &i->path, &i->path_cap) == 0)
-		return i->path;
-	msg_error(&i->p->msg, "%s", strerror(ENOMEM));
-	return NULL;
+	const char *path = sq_file_path(&i->file, number);
+
+	if (path == NULL)
+		msg_error(&i->p->msg, "%s", strerror(ENOMEM));
+	return path;
 }
 
 /* Selects a name, all names below it and its parent directories. */
 static void
 want(struct sqpack_image *i, size_t number)
 {
-	struct sqr_entry e;
+	struct sq_entry e;
 
-	memset(i->wanted + number, SQPACK_IN, sqr_end(i->m, number) - number);
+	memset(i->wanted + number, SQPACK_IN, sq_end(i->m, number) - number);
 	for (size_t n = number; n != 0; n = e.parent) {
-		sqr_get(i->m, n, &e);
+		sq_get(i->m, n, &e);
 		if (i->wanted[e.parent] != SQPACK_OUT)
 			return;
 		i->wanted[e.parent] = SQPACK_ABOVE;
@@ -117,7 +60,7 @@ static int
 choose_matches(struct sqpack_image *i, const struct sqpack_regex *regex,
     const char *glob)
 {
-	size_t count = sqr_count(i->m), found = 0;
+	size_t count = sq_count(i->m), found = 0;
 
 	for (size_t n = 1; n < count;) {
 		const char *path = sqpack_image_path(i, n);
@@ -127,7 +70,7 @@ choose_matches(struct sqpack_image *i, const struct sqpack_regex *regex,
 		if (matches(i, regex, glob, path)) {
 			want(i, n);
 			found++;
-			n = sqr_end(i->m, n);
+			n = sq_end(i->m, n);
 		} else {
 			n++;
 		}
@@ -159,9 +102,9 @@ choose_glob(struct sqpack_image *i, const char *glob)
 }
 
 static int
-choose(struct sqpack_image *i)
+choose_names(struct sqpack_image *i)
 {
-	size_t count = sqr_count(i->m);
+	size_t count = sq_count(i->m);
 	int rc = 0;
 
 	i->wanted = sys_calloc(count, 1);
@@ -179,30 +122,29 @@ choose(struct sqpack_image *i)
 int
 sqpack_image_open(struct sqpack_image *i, struct sqpack *p)
 {
+	struct sq_file_options o = { .path = p->o.source,
+		.has_offset = p->o.from.has_offset,
+		.offset = p->o.from.offset, .threads = p->o.data.threads,
+		.memory = p->o.memory, .arg = p,
+		.report = p->told ? NULL : report_damage };
+	const char *why;
 	int rc;
 
-	*i = (struct sqpack_image){ .p = p, .fd = -1 };
-	rc = open_image(i);
-	if (rc == 0)
-		rc = tell_names(i);
-	if (rc == 0)
-		p->told = true;
-	return rc != 0 ? rc : choose(i);
+	*i = (struct sqpack_image){ .p = p };
+	rc = sq_file_open(&i->file, &o, &why);
+	i->m = i->file.image;
+	i->refused = i->file.refused;
+	if (rc != 0) {
+		msg_error(&p->msg, "%s: %s", p->o.source, why);
+		return rc;
+	}
+	p->told = true;
+	return choose_names(i);
 }
 
 void
 sqpack_image_close(struct sqpack_image *i)
 {
-	sqr_close(i->m);
-	if (i->fd >= 0)
-		sys_close(i->fd);
+	sq_file_close(&i->file);
 	sys_free(i->wanted);
-	sys_free(i->path);
-}
-
-int
-sqpack_image_padding(const struct sqpack_image *i, char *padding, size_t size)
-{
-	return (int)fdio_pread(i->fd, padding, size,
-	    (off_t)(i->offset + sqr_facts(i->m)->used_B));
 }

@@ -15,14 +15,10 @@
 /* An open image.  Only one thread may use its path buffer. */
 struct sqpack_image {
 	struct sqpack *p;
-	int fd;
-	uint64_t offset;		/* offset of the image in the file */
-	struct sqr_image *m;
-	bool refused;			/* Linux would not mount it, or not
-					 * open or find all of its names */
+	struct sq_file file;
+	const struct sq_image *m;	/* file.image */
+	bool refused;			/* file.refused */
 	uint8_t *wanted;		/* enum sqpack_want, by name */
-	char *path;
-	size_t path_cap;
 };
 
 enum sqpack_want {
@@ -32,11 +28,10 @@ enum sqpack_want {
 };
 
 /*
- * Opens the image p->o.source, reports all damage to its tables, inodes and
- * listings unless p->told, and selects the names that match p->o.globs, or all
- * names if there are no globs.  The image must be closed even after an error.
- * Returns 0, which includes images with such damage, or -errno after reporting
- * the error.
+ * Opens the image p->o.source, reports all damage to it unless p->told, and
+ * selects the names that match p->o.globs, or all names if there are no globs.
+ * The image must be closed even after an error.  Returns 0, which includes
+ * images with such damage, or -errno after reporting the error.
  */
 int sqpack_image_open(struct sqpack_image *i, struct sqpack *p);
 void sqpack_image_close(struct sqpack_image *i);
@@ -46,13 +41,6 @@ void sqpack_image_close(struct sqpack_image *i);
  * reporting that there is not enough memory.
  */
 const char *sqpack_image_path(struct sqpack_image *i, size_t number);
-
-/*
- * Reads up to size bytes of the padding after the image.  Returns the number
- * read, or -errno.
- */
-int sqpack_image_padding(const struct sqpack_image *i, char *padding,
-    size_t size);
 
 /* Names of compressor options, by bit or number. */
 enum { SQPACK_STRATEGIES = 5, SQPACK_LZOS = 5 };

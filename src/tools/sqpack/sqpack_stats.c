@@ -23,7 +23,7 @@ static const char *const columns[] = { "method", "level", "block_B",
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
 static double
-seconds(struct timeval t)
+cpu_seconds(struct timeval t)
 {
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
@@ -31,15 +31,15 @@ seconds(struct timeval t)
 static void
 put_sizes(struct table *t, const struct sqpack *p)
 {
-	const struct sqb_data *d = &p->data;
+	const struct sqw_data *d = &p->image.data;
 	uint64_t all = d->in_B + d->duplicate_B;
 
-	table_text(t, p->o.data.method->name);
-	table_known(t, p->o.data.method->level_max == 0 ||
-	    p->o.data.method->filters ? -1 :
-	    p->o.data.level);
-	table_int(t, p->o.data.block);
-	table_int(t, p->o.data.threads);
+	table_text(t, p->image.pack.method->name);
+	table_known(t, p->image.pack.method->level_max == 0 ||
+	    p->image.pack.method->filters ? -1 :
+	    p->image.pack.level);
+	table_int(t, p->image.pack.block);
+	table_int(t, p->image.pack.threads);
 	table_int(t, (int64_t)all);
 	table_int(t, (int64_t)d->in_B);
 	table_int(t, (int64_t)d->duplicates);
@@ -48,14 +48,14 @@ put_sizes(struct table *t, const struct sqpack *p)
 	table_int(t, (int64_t)d->raw_blocks);
 	table_int(t, d->fragments);
 	table_int(t, (int64_t)d->raw_B);
-	table_int(t, (int64_t)(p->space.used_B - p->space.inodes_B -
-	    p->space.listings_B - p->space.tables_B));
-	table_int(t, (int64_t)p->space.inodes_B);
-	table_int(t, (int64_t)p->space.listings_B);
-	table_int(t, (int64_t)p->space.tables_B);
-	table_int(t, (int64_t)p->space.used_B);
-	table_int(t, (int64_t)p->space.image_B);
-	table_real(t, 100.0 * (double)p->space.image_B / (double)all, 2);
+	table_int(t, (int64_t)(p->image.space.used_B - p->image.space.inodes_B -
+	    p->image.space.listings_B - p->image.space.tables_B));
+	table_int(t, (int64_t)p->image.space.inodes_B);
+	table_int(t, (int64_t)p->image.space.listings_B);
+	table_int(t, (int64_t)p->image.space.tables_B);
+	table_int(t, (int64_t)p->image.space.used_B);
+	table_int(t, (int64_t)p->image.space.image_B);
+	table_real(t, 100.0 * (double)p->image.space.image_B / (double)all, 2);
 }
 
 /*
@@ -77,24 +77,24 @@ put_stage(struct table *t, double all_s, double stalled_s)
 static void
 put_times(struct table *t, const struct sqpack *p)
 {
-	const struct pipeline_stats *s = &p->data.stats;
+	const struct pipeline_stats *s = &p->image.data.stats;
 	double wall = (double)p->wall_ns / 1e9;
-	double data = (double)p->data_ns / 1e9;
-	double hash = (double)p->data.hash_ns / 1e9;
+	double data = (double)p->image.data_ns / 1e9;
+	double hash = (double)p->image.data.hash_ns / 1e9;
 	double idle = (double)s->idle_ns / 1e9;
 	double writes = (double)s->stall_out_ns / 1e9;
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
 	table_real(t, wall, 3);
-	table_real(t, seconds(u.ru_utime), 3);
-	table_real(t, seconds(u.ru_stime), 3);
+	table_real(t, cpu_seconds(u.ru_utime), 3);
+	table_real(t, cpu_seconds(u.ru_stime), 3);
 	table_real(t, data, 3);
 	put_stage(t, data - hash, (double)s->stall_work_ns / 1e9);
 	table_real(t, hash, 3);
-	put_stage(t, data * p->o.data.threads, idle);
+	put_stage(t, data * p->image.pack.threads, idle);
 	put_stage(t, data, data > writes ? data - writes : 0);
-	table_real(t, 100.0 * (data - idle / p->o.data.threads) / wall, 1);
+	table_real(t, 100.0 * (data - idle / p->image.pack.threads) / wall, 1);
 	table_int(t, u.ru_maxrss);
 }
 

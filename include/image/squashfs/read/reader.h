@@ -8,7 +8,7 @@
  * of the structure that it refers to.  Source of the format:
  * image/squashfs/format.h.
  *
- * After sqr_open() an image does not change: any number of threads may read it,
+ * After sq_open() an image does not change: any number of threads may read it,
  * each with its own decoder.
  */
 #ifndef COLDPRESS_IMAGE_SQUASHFS_READ_READER_H
@@ -20,12 +20,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SQR_SETTINGS_MAX = 64 };
+enum { SQ_SETTINGS_MAX = 64 };
 
-struct sqr_image;
+struct sq_image;
 
 /* The contents of the superblock, and of the compressor options after it. */
-struct sqr_facts {
+struct sq_facts {
 	int compressor;			/* enum squashfs_compressor */
 	uint32_t block;			/* bytes */
 	uint16_t flags;			/* enum squashfs_flag */
@@ -33,7 +33,7 @@ struct sqr_facts {
 	uint64_t used_B;		/* length of the image, unpadded */
 	uint32_t mtime;			/* seconds since 1970 */
 	bool exports, xattrs;		/* the image has these tables */
-	uint8_t settings[SQR_SETTINGS_MAX];
+	uint8_t settings[SQ_SETTINGS_MAX];
 	size_t settings_B;		/* 0: defaults */
 };
 
@@ -42,13 +42,13 @@ struct sqr_facts {
  * (as in an AppImage).  Returns 1 and sets *offset, 0 if there is no image, or
  * -errno from a read.
  */
-int sqr_find(int fd, uint64_t *offset);
+int sq_find(int fd, uint64_t *offset);
 
 /*
  * Reports a reason why Linux would not mount the image.  `at` is a byte offset
  * in the image, and `why` is valid until the call returns.
  */
-typedef void sqr_tell_fn(void *arg, uint64_t at, const char *why);
+typedef void sq_tell_fn(void *arg, uint64_t at, const char *why);
 
 /*
  * Reads the tables and names of the image at byte `offset` of fd, which must
@@ -57,22 +57,22 @@ typedef void sqr_tell_fn(void *arg, uint64_t at, const char *why);
  * the reason in *why; -EDQUOT if it needs more memory; -ENOMEM; or -errno from
  * a read.
  */
-int sqr_open(struct sqr_image **m, int fd, uint64_t offset, unsigned threads,
-    uint64_t memory, sqr_tell_fn *tell, void *arg, const char **why);
-void sqr_close(struct sqr_image *m);	/* m may be NULL */
+int sq_open(struct sq_image **m, int fd, uint64_t offset, unsigned threads,
+    uint64_t memory, sq_tell_fn *tell, void *arg, const char **why);
+void sq_close(struct sq_image *m);	/* m may be NULL */
 
 /* Returns the number of bytes of `memory` not used by tables and names. */
-uint64_t sqr_memory_left(const struct sqr_image *m);
+uint64_t sq_memory_left(const struct sq_image *m);
 
-const struct sqr_facts *sqr_facts(const struct sqr_image *m);
+const struct sq_facts *sq_facts(const struct sq_image *m);
 
 /*
  * Returns the number of names.  They are numbered from 0, the root, depth
  * first, each directory in byte order.
  */
-size_t sqr_count(const struct sqr_image *m);
+size_t sq_count(const struct sq_image *m);
 
-struct sqr_entry {
+struct sq_entry {
 	const char *name;		/* not NUL-terminated; belongs to the
 					 * image */
 	size_t name_len;		/* 0: the root */
@@ -101,26 +101,26 @@ struct sqr_entry {
 	bool lost;			/* the file's data cannot be read */
 };
 
-void sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e);
+void sq_get(const struct sq_image *m, size_t number, struct sq_entry *e);
 
 /* Returns the number of the first name after a directory's subtree. */
-size_t sqr_end(const struct sqr_image *m, size_t number);
+size_t sq_end(const struct sq_image *m, size_t number);
 
 /*
  * Writes the path from the root, without a leading slash, to *path, a buffer of
  * *cap bytes that grows as needed and that the caller frees with sys_free().
  * Returns 0 or -ENOMEM.
  */
-int sqr_path(const struct sqr_image *m, size_t number, char **path,
+int sq_path(const struct sq_image *m, size_t number, char **path,
     size_t *cap);
 
 /*
  * Passes each attribute of a set to fn, with its full name.  Returns 0,
  * -EBADMSG (the table is damaged), -ENOMEM, or any other result of fn.
  */
-typedef int sqr_xattr_fn(void *arg, const char *name, const void *value,
+typedef int sq_xattr_fn(void *arg, const char *name, const void *value,
     size_t len);
-int sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
+int sq_xattrs(const struct sq_image *m, uint32_t index, sq_xattr_fn *fn,
     void *arg);
 
 /*
@@ -128,28 +128,28 @@ int sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
  * size of its tail, the total stored size of its blocks, and the size word of
  * block k.
  */
-uint32_t sqr_block_len(const struct sqr_image *m, const struct sqr_entry *e,
+uint32_t sq_block_len(const struct sq_image *m, const struct sq_entry *e,
     uint32_t k);
-uint32_t sqr_tail_len(const struct sqr_image *m, const struct sqr_entry *e);
-uint64_t sqr_stored(const struct sqr_entry *e);
-uint32_t sqr_word(const struct sqr_entry *e, uint32_t k);
+uint32_t sq_tail_len(const struct sq_image *m, const struct sq_entry *e);
+uint64_t sq_stored(const struct sq_entry *e);
+uint32_t sq_word(const struct sq_entry *e, uint32_t k);
 
 /* Returns the stored size of a block with the given size word; 0 for a hole. */
 static inline uint32_t
-sqr_word_len(uint32_t word)
+sq_word_len(uint32_t word)
 {
 	return word & (SQUASHFS_BLOCK_RAW - 1);
 }
 
 /* Locates a fragment block; number must be less than facts->fragments. */
-void sqr_fragment(const struct sqr_image *m, uint32_t number, uint64_t *at,
+void sq_fragment(const struct sq_image *m, uint32_t number, uint64_t *at,
     uint32_t *word);
 
 /* A decoder of blocks, for one thread. */
-struct sqr_decoder;
+struct sq_decoder;
 
-int sqr_decoder_open(struct sqr_decoder **d, const struct sqr_image *m);
-void sqr_decoder_close(struct sqr_decoder *d);	/* d may be NULL */
+int sq_decoder_open(struct sq_decoder **d, const struct sq_image *m);
+void sq_decoder_close(struct sq_decoder *d);	/* d may be NULL */
 
 /*
  * Unpacks the block at byte `at` of the image to out.  If want is not 0, the
@@ -157,7 +157,56 @@ void sqr_decoder_close(struct sqr_decoder *d);	/* d may be NULL */
  * full block, and any size is accepted.  Returns the size, or -errno with the
  * reason in *why.
  */
-int64_t sqr_unpack(struct sqr_decoder *d, uint64_t at, uint32_t word,
+int64_t sq_unpack(struct sq_decoder *d, uint64_t at, uint32_t word,
     size_t want, uint8_t *out, const char **why);
+
+/* An image and the file it is in. */
+struct sq_file {
+	int fd;
+	uint64_t offset;		/* of the image in the file */
+	struct sq_image *image;
+	bool refused;			/* Linux would not mount it, or not
+					 * open or find all of its names */
+	char *path;			/* buffer */
+	size_t path_cap;
+};
+
+struct sq_file_options {
+	const char *path;
+	bool has_offset;		/* otherwise the image is searched */
+	uint64_t offset;
+	unsigned threads;
+	uint64_t memory;		/* limit for tables and names, in
+					 * bytes */
+	/*
+	 * Reports damage to tables, inodes or listings, whose place is an
+	 * offset or a name; the strings are valid until the call returns.
+	 * NULL: does nothing.
+	 */
+	void (*report)(void *arg, const char *place, const char *why);
+	void *arg;
+};
+
+/*
+ * Opens the image in a file and reports all damage to it, whichever names will
+ * be used, so that no task succeeds with an image with which another fails.
+ * Such damage is not an error.  The file must be closed even after an error.
+ * Returns 0, or -errno with the reason in *why.
+ */
+int sq_file_open(struct sq_file *f, const struct sq_file_options *o,
+    const char **why);
+void sq_file_close(struct sq_file *f);
+
+/*
+ * Returns the path of a name, valid until the next call, which only one thread
+ * at a time may make; NULL if there is not enough memory.
+ */
+const char *sq_file_path(struct sq_file *f, size_t number);
+
+/*
+ * Reads up to size bytes of the padding after the image.  Returns the number
+ * read, or -errno.
+ */
+int sq_file_padding(const struct sq_file *f, char *padding, size_t size);
 
 #endif

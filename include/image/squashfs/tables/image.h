@@ -2,8 +2,8 @@
  * image.h - writing a squashfs 4.0 image
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * An image is written in three steps: sqb_image_begin() writes the part before
- * the data, sqb_data_write() the data, and sqb_image_end() the tables and the
+ * An image is written in three steps: sqt_image_begin() writes the part before
+ * the data, sqw_data_write() the data, and sqt_image_end() the tables and the
  * superblock.  The tables of fragments, inode numbers, owners and extended
  * attributes are written by libsquashfs; inodes and listings by
  * image/squashfs/write.
@@ -21,27 +21,27 @@
  * The extended attributes of all inodes; each set is stored once.  Use from one
  * thread at a time.
  */
-struct sqb_xattrs;
+struct sqt_xattrs;
 
 /*
  * If exact is true, the tables will have the bytes that mksquashfs writes.
  * Returns 0 or -ENOMEM.
  */
-int sqb_xattrs_open(struct sqb_xattrs **x, bool exact);
-void sqb_xattrs_close(struct sqb_xattrs *x);	/* x may be NULL */
+int sqt_xattrs_open(struct sqt_xattrs **x, bool exact);
+void sqt_xattrs_close(struct sqt_xattrs *x);	/* x may be NULL */
 
 /*
  * These functions add a set of attributes: begin, add each, end.  *index is set
  * to the value for sqw_attr.xattr.  They return 0, -ENOTSUP (the format does
  * not support the namespace) or -ENOMEM.
  */
-int sqb_xattrs_begin(struct sqb_xattrs *x);
-int sqb_xattrs_add(struct sqb_xattrs *x, const char *name,
+int sqt_xattrs_begin(struct sqt_xattrs *x);
+int sqt_xattrs_add(struct sqt_xattrs *x, const char *name,
     const void *value, size_t len);
-int sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index);
+int sqt_xattrs_end(struct sqt_xattrs *x, uint32_t *index);
 
-struct sqb_image_options {
-	const struct sqb_data_options *data;
+struct sqt_image_options {
+	const struct sqw_data_options *data;
 	uint32_t mtime;			/* modification time of the image */
 	uint64_t offset;		/* bytes in fd before the image */
 	/* do not compress these tables; raw inodes imply raw ids */
@@ -51,7 +51,7 @@ struct sqb_image_options {
 	uint16_t more_flags;		/* for the superblock */
 };
 
-struct sqb_image_space {
+struct sqt_image_space {
 	uint64_t inodes_B, listings_B, tables_B;	/* tables_B:
 							 * everything else */
 	uint64_t used_B, image_B;			/* without and with
@@ -60,18 +60,18 @@ struct sqb_image_space {
 
 /*
  * Writes the start of an image to fd, at o->offset.  Programs do not recognize
- * it as an image until sqb_image_end().  Returns the number of bytes before the
+ * it as an image until sqt_image_end().  Returns the number of bytes before the
  * data, or -errno.
  */
-int64_t sqb_image_begin(int fd, const struct sqb_image_options *o);
+int64_t sqt_image_begin(int fd, const struct sqt_image_options *o);
 
 /*
  * Fills in the data of the nodes of t, which must be complete, and writes the
  * part after the data.  Returns 0, -EUSERS (more than SQUASHFS_IDS_MAX users
  * and groups), -ENOMEM, or -errno from a write.
  */
-int sqb_image_end(int fd, const struct sqb_image_options *o,
-    struct sqw_tree *t, const struct sqb_data *d,
-    struct sqb_xattrs *x, struct sqb_image_space *space);
+int sqt_image_end(int fd, const struct sqt_image_options *o,
+    struct sqw_tree *t, const struct sqw_data *d,
+    struct sqt_xattrs *x, struct sqt_image_space *space);
 
 #endif

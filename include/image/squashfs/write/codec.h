@@ -13,57 +13,57 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SQB_SETTINGS_MAX = 16, SQB_FILTERS = 6 };
+enum { SQW_SETTINGS_MAX = 16, SQW_FILTERS = 6 };
 
 /* Names of xz's machine-code filters, by bit in the compressor options. */
-extern const char *const sqb_filters[SQB_FILTERS];
+extern const char *const sqw_filters[SQW_FILTERS];
 
 /* A choice of compressor and level. */
-struct sqb_method {
+struct sqw_method {
 	const char *name;		/* as given to -F */
 	int compressor;			/* enum squashfs_compressor, 0: none */
 	int level_min, level_max;	/* equal if there are no levels */
 	int level_default;
-	bool filters;			/* supports sqb_filters */
+	bool filters;			/* supports sqw_filters */
 };
 
 /* Looks up a method by name.  Returns NULL if there is none.  Thread-safe. */
-const struct sqb_method *sqb_method_by_name(const char *name);
+const struct sqw_method *sqw_method_by_name(const char *name);
 
 /* Returns the names supported by this build, separated by blanks. */
-const char *sqb_method_names(void);
+const char *sqw_method_names(void);
 
 /*
  * Writes the compressor options for the image.  Returns their size, or 0 if
  * there are none.  Source: the format description's chapter on compressor
  * options.
  */
-size_t sqb_settings(const struct sqb_method *m, int level, uint32_t block,
-    uint8_t settings[SQB_SETTINGS_MAX]);
+size_t sqw_settings(const struct sqw_method *m, int level, uint32_t block,
+    uint8_t settings[SQW_SETTINGS_MAX]);
 
 /*
  * Finds the first method and level that produce these compressor options.
  * Returns 0, or -ENOTSUP if there is none.  Thread-safe.
  */
-int sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
-    uint32_t block, const struct sqb_method **m, int *level);
+int sqw_settings_read(int compressor, const uint8_t *settings, size_t len,
+    uint32_t block, const struct sqw_method **m, int *level);
 
-struct sqb_codec;
+struct sqw_codec;
 
 /*
  * Opens a codec for blocks of up to `block` bytes.  If exact is set, it
  * produces the same bytes as mksquashfs; for gzip it then uses zlib, with
  * levels up to 9.  Returns 0 or -ENOMEM.
  */
-int sqb_codec_open(struct sqb_codec **c, const struct sqb_method *m,
+int sqw_codec_open(struct sqw_codec **c, const struct sqw_method *m,
     int level, uint32_t block, bool exact);
-void sqb_codec_close(struct sqb_codec *c);	/* c may be NULL */
+void sqw_codec_close(struct sqw_codec *c);	/* c may be NULL */
 
 /*
  * Compresses len bytes into out.  Returns the size, which is less than len and
  * at most cap, or 0 if the result does not fit.
  */
-size_t sqb_codec_pack(struct sqb_codec *c, const uint8_t *in, size_t len,
+size_t sqw_codec_pack(struct sqw_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 #endif

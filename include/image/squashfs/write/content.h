@@ -12,31 +12,31 @@
 
 #include <xxhash.h>
 
-struct content {
-	const struct sqb_data_options *o;
+struct sqw_content {
+	const struct sqw_data_options *o;
 	XXH3_state_t *state;
 	bool begun;
 	uint64_t busy_ns;		/* time spent hashing so far */
 };
 
-int content_open(struct content *c, const struct sqb_data_options *o);
-void content_close(struct content *c);
+int sqw_content_open(struct sqw_content *c, const struct sqw_data_options *o);
+void sqw_content_close(struct sqw_content *c);
 
 /*
  * These functions hash a file: begin, add its blocks in order, end.  A hole is
  * hashed like `count` blocks of zeros, the first of which has len bytes.
  */
-void content_begin(struct content *c);
-void content_add(struct content *c, const uint8_t *block, size_t len);
-void content_add_hole(struct content *c, size_t len, uint32_t count);
-XXH128_hash_t content_end(const struct content *c);
+void sqw_content_begin(struct sqw_content *c);
+void sqw_content_add(struct sqw_content *c, const uint8_t *block, size_t len);
+void sqw_content_add_hole(struct sqw_content *c, size_t len, uint32_t count);
+XXH128_hash_t sqw_content_end(const struct sqw_content *c);
 
 /*
  * Returns the size to be used when comparing the content of files: the size of
  * the file or, in exact mode, of all its blocks.
  */
-uint64_t content_size(const struct sqb_data_options *o, uint64_t size);
+uint64_t sqw_content_size(const struct sqw_data_options *o, uint64_t size);
 
-bool content_is_zero(const uint8_t *p, size_t len);	/* len >= 1 */
+bool sqw_content_is_zero(const uint8_t *p, size_t len);	/* len >= 1 */
 
 #endif

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sqb_file {
+struct sqw_file {
 	uint32_t id;			/* id of its node */
 	uint64_t size;			/* bytes, at least 1 */
 	bool alone;			/* shares no data with other files */
@@ -36,13 +36,13 @@ struct sqb_file {
  * The source of files.  Its functions are called from one thread; errors are
  * -errno.
  */
-struct sqb_source {
+struct sqw_source {
 	/*
 	 * Stores the next file in *f.  Returns 1; 0 at the end; 2, without a
 	 * file, if later files must not share a fragment block with earlier
 	 * files; or -errno.
 	 */
-	int (*next)(void *arg, struct sqb_file *f);
+	int (*next)(void *arg, struct sqw_file *f);
 	/*
 	 * Reads the next len bytes of the current file, with holes as zeros; a
 	 * short file is an error.  Returns 0 or -errno; -ECANCELED means that
@@ -52,7 +52,7 @@ struct sqb_source {
 	int (*read)(void *arg, void *buf, size_t len);
 	/*
 	 * Skips a hole at the current offset, in whole blocks or to the end of
-	 * the file; see sqb_hole_blocks().  Returns the number of bytes
+	 * the file; see sqw_hole_blocks().  Returns the number of bytes
 	 * skipped, 0 if there is no hole, or -errno as read() does.  NULL if
 	 * the source has no information about holes.
 	 */
@@ -67,13 +67,13 @@ struct sqb_source {
  * file counts as whole; `left` is the number of bytes left in the file.
  */
 static inline uint64_t
-sqb_hole_blocks(uint64_t hole, uint64_t left, uint32_t block)
+sqw_hole_blocks(uint64_t hole, uint64_t left, uint32_t block)
 {
 	return hole >= left ? left : hole - hole % block;
 }
 
-struct sqb_data_options {
-	const struct sqb_method *method;
+struct sqw_data_options {
+	const struct sqw_method *method;
 	int level;
 	uint32_t block;
 	unsigned threads;
@@ -91,13 +91,13 @@ struct sqb_data_options {
 };
 
 /* The result. */
-struct sqb_data {
+struct sqw_data {
 	uint32_t *sizes;		/* size words of all units */
 	uint64_t *starts;		/* offsets in the image */
 	uint32_t *fragment;		/* index of a fragment block, or
 					 * SQUASHFS_NONE */
 	size_t units, cap, fragment_cap;
-	struct sqw_data *of;		/* data of each id */
+	struct sqw_position *of;		/* data of each id */
 	size_t ids;
 	uint32_t fragments;
 	uint64_t end;			/* end of the last unit */
@@ -113,16 +113,16 @@ struct sqb_data {
  * failure.  Returns 0, -ENOMEM, -EOVERFLOW (too many blocks for an image or for
  * o->memory), or -errno from the source or from writing.
  */
-int sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
-    const struct sqb_data_options *o, int fd, uint64_t at,
+int sqw_data_write(struct sqw_data *d, const struct sqw_source *source,
+    const struct sqw_data_options *o, int fd, uint64_t at,
     struct progress *progress);
-void sqb_data_free(struct sqb_data *d);
+void sqw_data_free(struct sqw_data *d);
 
 /*
  * Units and fragment blocks of d whose data is still in another file, not in
  * the image.
  */
-struct sqb_waiting {
+struct sqw_waiting {
 	size_t units;			/* index of the first unit in d */
 	uint32_t fragments;
 	uint64_t length;		/* length of that file */
@@ -133,6 +133,6 @@ struct sqb_waiting {
  * Appends their data to fd, which is positioned at d->end, and numbers the
  * units as if they had been added last.  Returns 0, -ENOMEM or -errno.
  */
-int sqb_data_append(struct sqb_data *d, const struct sqb_waiting *w, int fd);
+int sqw_data_append(struct sqw_data *d, const struct sqw_waiting *w, int fd);
 
 #endif

@@ -10,16 +10,16 @@
 
 #include <sys/stat.h>
 
-struct feed {
-	const struct sqb_source *source;
-	const struct sqb_data_options *o;
-	struct sqb_data *d;
-	struct twins twins;
+struct sqw_feed {
+	const struct sqw_source *source;
+	const struct sqw_data_options *o;
+	struct sqw_data *d;
+	struct sqw_twins twins;
 	/* the current large file */
 	bool open;
-	struct sqb_file file;
+	struct sqw_file file;
 	uint64_t left;			/* bytes of the file left to output */
-	struct content content;
+	struct sqw_content content;
 	bool hashing;			/* hash the content, and record the
 					 * hash at the end of the file */
 	int spool;			/* temporary file with the data, if the
@@ -33,8 +33,8 @@ struct feed {
 };
 
 /* A block, a fragment block, or the blocks of a hole. */
-struct feed_unit {
-	uint8_t *data;			/* buffer of feed_room() bytes */
+struct sqw_feed_unit {
+	uint8_t *data;			/* buffer of sqw_pack_room() bytes */
 	uint32_t len;			/* 0: a hole */
 	uint32_t number;		/* number of the first block */
 	uint32_t count;			/* 1; for a hole, the number of
@@ -42,21 +42,15 @@ struct feed_unit {
 	bool is_fragment;
 };
 
-/*
- * Returns the size of a unit buffer, which has room for a block or its
- * compressed form.
- */
-size_t feed_room(const struct sqb_data_options *o);
-
 /* Returns 0 or -ENOMEM; f must be closed even on failure. */
-int feed_open(struct feed *f, const struct sqb_source *source,
-    const struct sqb_data_options *o, struct sqb_data *d);
-void feed_close(struct feed *f);
+int sqw_feed_open(struct sqw_feed *f, const struct sqw_source *source,
+    const struct sqw_data_options *o, struct sqw_data *d);
+void sqw_feed_close(struct sqw_feed *f);
 
 /*
  * Produces the next unit.  Returns 1, 0 at the end, or -errno.  May replace the
  * buffer of u with another.
  */
-int feed_next(struct feed *f, struct feed_unit *u);
+int sqw_feed_next(struct sqw_feed *f, struct sqw_feed_unit *u);
 
 #endif

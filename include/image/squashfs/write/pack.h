@@ -7,14 +7,20 @@
 
 #include "image/squashfs/write/data.h"
 
-struct pack;
+struct sqw_pack;
+
+/*
+ * Returns the size of a unit's buffer, which has room for a block or its
+ * compressed form.
+ */
+size_t sqw_pack_room(const struct sqw_data_options *o);
 
 /*
  * Opens a compressor, for one thread at a time, with the options *o, which must
  * outlive it.  Returns 0 or -ENOMEM.
  */
-int pack_open(struct pack **k, const struct sqb_data_options *o);
-void pack_close(struct pack *k);	/* k may be NULL */
+int sqw_pack_open(struct sqw_pack **k, const struct sqw_data_options *o);
+void sqw_pack_close(struct sqw_pack *k);	/* k may be NULL */
 
 /*
  * Compresses len bytes of a block, at least one, to out, which has room for cap
@@ -22,7 +28,7 @@ void pack_close(struct pack *k);	/* k may be NULL */
  * uncompressed, because it does not shrink or, according to a quick test,
  * hardly would.
  */
-size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
+size_t sqw_pack_block(struct sqw_pack *k, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 /*
@@ -30,6 +36,6 @@ size_t pack_block(struct pack *k, const uint8_t *in, size_t len,
  * size word in its notes.  A fragment block never becomes a hole.  Returns 0 or
  * -ENOMEM.
  */
-int pack_unit(struct pack *k, struct slot *s);
+int sqw_pack_unit(struct sqw_pack *k, struct slot *s);
 
 #endif

@@ -11,21 +11,21 @@
 
 #include "image/squashfs/write/data.h"
 
-enum { SQB_RECORD_MAX = 128 };
+enum { SQW_RECORD_MAX = 128 };
 
 /*
  * Writes the line, including the newline and a terminating NUL.  Returns the
  * length of the line, or 0 if there is none.
  */
-size_t sqb_record_make(const struct sqb_data_options *o,
-    char text[SQB_RECORD_MAX]);
+size_t sqw_record_make(const struct sqw_data_options *o,
+    char text[SQW_RECORD_MAX]);
 
 /*
  * Parses the line at the start of len bytes of padding, and sets the options
  * that it records; o->method must already be set.  Returns 1, 0 if there is no
  * line, or -EINVAL if this version does not write such a line.
  */
-int sqb_record_read(const void *padding, size_t len,
-    struct sqb_data_options *o);
+int sqw_record_read(const void *padding, size_t len,
+    struct sqw_data_options *o);
 
 #endif

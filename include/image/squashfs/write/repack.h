@@ -8,7 +8,7 @@
 #include "image/squashfs/write/data.h"
 #include "image/squashfs/read/reader.h"
 
-struct sqb_old {
+struct sqw_old {
 	uint64_t at;			/* offset in the old image */
 	uint32_t word;			/* size word in the old image */
 	uint32_t want;			/* unpacked size; 0: any */
@@ -18,9 +18,9 @@ struct sqb_old {
 	uint64_t start;
 };
 
-struct sqb_repack {
-	const struct sqr_image *image;
-	struct sqb_old *blocks;		/* in writing order */
+struct sqw_repack {
+	const struct sq_image *image;
+	struct sqw_old *blocks;		/* in writing order */
 	size_t count;
 	/* result: the first damaged block; why is NULL if there is none */
 	uint64_t bad_at;
@@ -32,8 +32,8 @@ struct sqb_repack {
  * current offset, `at` bytes into the new image.  Sets d->end and the counts in
  * d.  Returns 0, -EBADMSG with r->why set, or -errno.
  */
-int sqb_repack(struct sqb_repack *r, struct sqb_data *d,
-    const struct sqb_data_options *o, int fd, uint64_t at,
+int sqw_repack(struct sqw_repack *r, struct sqw_data *d,
+    const struct sqw_data_options *o, int fd, uint64_t at,
     struct progress *progress);
 
 #endif

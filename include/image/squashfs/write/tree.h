@@ -31,7 +31,7 @@ struct sqw_attr {
 };
 
 /* The position of a file's data; files with identical content share it. */
-struct sqw_data {
+struct sqw_position {
 	uint32_t unit;			/* unit of the first block or of the
 					 * fragment */
 	uint32_t blocks;
@@ -50,7 +50,7 @@ struct sqw_node {
 					 * one */
 	uint32_t owner;			/* index of the inode's first name */
 	uint32_t number, links;		/* inode number and link count */
-	struct sqw_data data;
+	struct sqw_position data;
 };
 
 struct sqw_tree {

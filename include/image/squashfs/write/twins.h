@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <xxhash.h>
 
-struct twin {
+struct sqw_twin {
 	XXH128_hash_t hash;
 	uint64_t key;			/* combined with the hash; 0: the
 					 * slot is free */
@@ -22,30 +22,30 @@ struct twin {
 	uint32_t id;
 };
 
-struct twins {
-	struct twin *slots;
+struct sqw_twins {
+	struct sqw_twin *slots;
 	size_t count, mask;
 	uint64_t *sizes;		/* set of the sizes of files with
 					 * blocks */
 	size_t size_count, size_mask;
 };
 
-int twins_open(struct twins *w);	/* 0 or -ENOMEM */
-void twins_close(struct twins *w);
+int sqw_twins_open(struct sqw_twins *w);	/* 0 or -ENOMEM */
+void sqw_twins_close(struct sqw_twins *w);
 
 /*
  * Finds an earlier file with the given content.  Returns NULL if there is none.
  */
-const struct twin *twins_find(const struct twins *w, uint64_t key,
+const struct sqw_twin *sqw_twins_find(const struct sqw_twins *w, uint64_t key,
     XXH128_hash_t hash);
 
 /* Adds a file under this key.  Returns 0 or -ENOMEM. */
-int twins_add(struct twins *w, uint64_t key, const struct twin *t);
+int sqw_twins_add(struct sqw_twins *w, uint64_t key, const struct sqw_twin *t);
 
 /*
  * Adds a size to the set.  Returns whether the set already contained it, or
  * -ENOMEM.
  */
-int twins_size_seen(struct twins *w, uint64_t size);
+int sqw_twins_size_seen(struct sqw_twins *w, uint64_t size);
 
 #endif

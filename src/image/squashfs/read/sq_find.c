@@ -20,7 +20,7 @@ enum {
 
 /* Reads a len-byte number in the byte order given by the header. */
 static uint64_t
-number(const uint8_t *elf, size_t at, size_t len)
+elf_number(const uint8_t *elf, size_t at, size_t len)
 {
 	uint64_t v = 0;
 
@@ -34,10 +34,10 @@ static uint64_t
 elf_end(const uint8_t *elf)
 {
 	bool wide = elf[4] == IS_64;
-	uint64_t at = wide ? number(elf, 40, 8) : number(elf, 32, 4);
+	uint64_t at = wide ? elf_number(elf, 40, 8) : elf_number(elf, 32, 4);
 	size_t each = wide ? 58 : 46;
 
-	return at + number(elf, each, 2) * number(elf, each + 2, 2);
+	return at + elf_number(elf, each, 2) * elf_number(elf, each + 2, 2);
 }
 
 /* Returns whether the values in a superblock are plausible. */
@@ -76,7 +76,7 @@ scan(int fd, uint64_t *offset)
 }
 
 int
-sq_find(int fd, uint64_t *offset)
+sq_find_appended(int fd, uint64_t *offset)
 {
 	struct sq_super s = { .fd = fd, .length = ELF_B };
 	uint8_t elf[ELF_B];

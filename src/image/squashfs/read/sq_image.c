@@ -19,7 +19,7 @@ enum {
 };
 
 struct unpacking {
-	struct sq_image *q;
+	struct sq_tables *q;
 	atomic_size_t next;
 	atomic_int err;
 };
@@ -49,7 +49,7 @@ unpack_some(void *arg, unsigned share)
 }
 
 static int
-unpack_tables(struct sq_image *q, unsigned threads)
+unpack_tables(struct sq_tables *q, unsigned threads)
 {
 	struct unpacking u = { .q = q };
 	size_t grains = (q->inodes.count + q->dirs.count) / GRAIN + 1;
@@ -63,8 +63,8 @@ unpack_tables(struct sq_image *q, unsigned threads)
 
 /* Unpacks one metadata block of the fragment table, at pos. */
 static int
-read_entries(struct sq_image *q, uint64_t pos, struct sq_codec *c,
-    struct sq_fragment *f, size_t count)
+read_entries(struct sq_tables *q, uint64_t pos, struct sq_codec *c,
+    struct sq_fragment_entry *f, size_t count)
 {
 	struct sq_meta t = { 0 };
 	const uint8_t *p;
@@ -75,7 +75,7 @@ read_entries(struct sq_image *q, uint64_t pos, struct sq_codec *c,
 		p = sq_meta_get(&t, 0, 0, 0);
 		for (size_t i = 0; i < count && (i + 1) * SQUASHFS_FRAGMENT_B <= t.len[0];
 		    i++)
-			f[i] = (struct sq_fragment){
+			f[i] = (struct sq_fragment_entry){
 			    .start = load_le64(p + i * SQUASHFS_FRAGMENT_B),
 			    .size = load_le32(p + i * SQUASHFS_FRAGMENT_B + 8) };
 	}
@@ -85,7 +85,7 @@ read_entries(struct sq_image *q, uint64_t pos, struct sq_codec *c,
 
 /* An unreadable fragment keeps a size of 0, which is invalid. */
 static int
-read_fragments(struct sq_image *q, struct sq_codec *c)
+read_fragments(struct sq_tables *q, struct sq_codec *c)
 {
 	size_t count = q->super.fragment_count;
 	int rc = 0;
@@ -110,28 +110,31 @@ read_fragments(struct sq_image *q, struct sq_codec *c)
 }
 
 int
-sq_tables_read(struct sq_image *q, struct sq_codec *c, unsigned threads,
+sq_tables_read(struct sq_tables *q, struct sq_codec *c, unsigned threads,
     const char **why)
 {
 	int rc = sq_meta_read(&q->inodes, &q->super, q->super.inodes,
 	    q->super.dirs, SIZE_MAX);
 
-	if (rc == 0)
-		rc = sq_meta_read(&q->dirs, &q->super, q->super.dirs,
-		    q->super.dirs_end, SIZE_MAX);
-	if (rc == 0 && q->inodes.count == 0) {
+	if (rc != 0)
+		goto out;
+	rc = sq_meta_read(&q->dirs, &q->super, q->super.dirs,
+	    q->super.dirs_end, SIZE_MAX);
+	if (rc != 0)
+		goto out;
+	if (q->inodes.count == 0) {
 		*why = "no block of the inode table can be found";
 		return -EBADMSG;
 	}
-	if (rc == 0 && q->super.fragment_count > q->inodes.count *
+	if (q->super.fragment_count > q->inodes.count *
 	    (SQUASHFS_META_B / INODE_B)) {
 		*why = "there are more fragment blocks than files";
 		return -EBADMSG;
 	}
-	if (rc == 0)
-		rc = read_fragments(q, c);
+	rc = read_fragments(q, c);
 	if (rc == 0)
 		rc = unpack_tables(q, threads);
+out:
 	if (rc == -ENODATA) {
 		*why = "the file ends before the image's tables begin";
 		rc = -EBADMSG;

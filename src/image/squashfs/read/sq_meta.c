@@ -53,7 +53,7 @@ note_blocks(struct sq_meta *m)
 }
 
 static int
-take(struct sq_meta *m, const struct sq_super *s, uint64_t bytes)
+take_memory(struct sq_meta *m, const struct sq_super *s, uint64_t bytes)
 {
 	int rc = image_take(s->memory, bytes);
 
@@ -79,7 +79,7 @@ read_raw(struct sq_meta *m, const struct sq_super *s, uint64_t end)
 		len = s->there - m->start;
 	if (len > SQ_TABLE_MAX)
 		len = SQ_TABLE_MAX;
-	rc = take(m, s, len);
+	rc = take_memory(m, s, len);
 	if (rc != 0)
 		return rc;
 	m->raw_len = (size_t)len;
@@ -104,7 +104,7 @@ sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
 	m->count = find_blocks(m->raw, (size_t)len, most, NULL);
 	if (m->count > SQ_TABLE_MAX / SQUASHFS_META_B)
 		return -EFBIG;
-	rc = take(m, s, (m->count + 1) * SQUASHFS_META_B);
+	rc = take_memory(m, s, (m->count + 1) * SQUASHFS_META_B);
 	if (rc != 0)
 		return rc;
 	m->at = sys_malloc((m->count + 1) * sizeof(*m->at));

@@ -22,7 +22,7 @@ struct groups {
 };
 
 static const uint8_t *
-name_of(const struct sqr_image *m, uint32_t id, size_t *len)
+name_of(const struct sq_image *m, uint32_t id, size_t *len)
 {
 	const struct image_dir *d = sq_dir_of(m, id);
 
@@ -31,7 +31,7 @@ name_of(const struct sqr_image *m, uint32_t id, size_t *len)
 }
 
 static uint32_t
-parent_of(const struct sqr_image *m, uint32_t id)
+parent_of(const struct sq_image *m, uint32_t id)
 {
 	const struct image_dir *d = sq_dir_of(m, id);
 
@@ -39,7 +39,7 @@ parent_of(const struct sqr_image *m, uint32_t id)
 }
 
 static int
-by_name(const void *a, const void *b, void *arg)
+by_entry_name(const void *a, const void *b, void *arg)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	size_t n, k;
@@ -52,7 +52,7 @@ by_name(const void *a, const void *b, void *arg)
 }
 
 static int
-group(struct sqr_image *m, struct groups *g)
+group(struct sq_image *m, struct groups *g)
 {
 	size_t dirs = m->image.dir_count;
 
@@ -70,13 +70,13 @@ group(struct sqr_image *m, struct groups *g)
 	for (size_t i = 0; i < dirs; i++) {
 		g->next[i] = g->from[i];
 		qsort_r(g->at + g->from[i], g->from[i + 1] - g->from[i],
-		    sizeof(*g->at), by_name, m);
+		    sizeof(*g->at), by_entry_name, m);
 	}
 	return 0;
 }
 
 static void
-walk(struct sqr_image *m, struct groups *g)
+walk_names(struct sq_image *m, struct groups *g)
 {
 	uint32_t dir = 0, n = 0;
 
@@ -102,7 +102,7 @@ walk(struct sqr_image *m, struct groups *g)
 
 /* Finds the first name of each inode that is not a directory. */
 static int
-find_first(struct sqr_image *m)
+find_first(struct sq_image *m)
 {
 	size_t slots = 64, i;
 	uint32_t *table;		/* numbers; 0, the root, means free */
@@ -132,7 +132,7 @@ find_first(struct sqr_image *m)
 }
 
 int
-sq_names_make(struct sqr_image *m)
+sq_names_make(struct sq_image *m)
 {
 	struct groups g = { .at = NULL };
 	size_t dirs = m->image.dir_count;
@@ -155,7 +155,7 @@ sq_names_make(struct sqr_image *m)
 		return -ENOMEM;
 	rc = group(m, &g);
 	if (rc == 0)
-		walk(m, &g);
+		walk_names(m, &g);
 	sys_free(g.at);
 	sys_free(g.from);
 	sys_free(g.next);
@@ -163,7 +163,7 @@ sq_names_make(struct sqr_image *m)
 }
 
 void
-sq_names_free(struct sqr_image *m)
+sq_names_free(struct sq_image *m)
 {
 	sys_free(m->order);
 	sys_free(m->first);
@@ -172,7 +172,7 @@ sq_names_free(struct sqr_image *m)
 }
 
 int
-sqr_path(const struct sqr_image *m, size_t number, char **path, size_t *cap)
+sq_path(const struct sq_image *m, size_t number, char **path, size_t *cap)
 {
 	uint32_t id = m->order[number];
 	size_t len = 1, n;

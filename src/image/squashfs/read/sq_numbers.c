@@ -22,7 +22,7 @@ enum {
 };
 
 int
-sq_numbers_open(struct sq_numbers *n, const struct sq_image *q,
+sq_numbers_open(struct sq_numbers *n, const struct sq_tables *q,
     image_report_fn *report, void *arg)
 {
 	uint64_t room = q->inodes.count * (uint64_t)(SQUASHFS_META_B / INODE_B);
@@ -46,7 +46,7 @@ sq_numbers_open(struct sq_numbers *n, const struct sq_image *q,
 }
 
 void
-sq_numbers_close(struct sq_numbers *n, const struct sq_image *q)
+sq_numbers_close(struct sq_numbers *n, const struct sq_tables *q)
 {
 	sys_free(n->refs);
 	image_give(q->super.memory, n->taken);
@@ -83,7 +83,7 @@ find_other(const struct sq_numbers *n, const struct sq_meta *block,
 }
 
 int
-sq_numbers_check(const struct sq_numbers *n, const struct sq_image *q,
+sq_numbers_check(const struct sq_numbers *n, const struct sq_tables *q,
     struct sq_codec *c, image_report_fn *report, void *arg)
 {
 	const struct sq_super *s = &q->super;

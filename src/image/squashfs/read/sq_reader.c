@@ -10,23 +10,23 @@
 #include <errno.h>
 #include <string.h>
 
-struct sqr_decoder {
-	const struct sqr_image *m;
+struct sq_decoder {
+	const struct sq_image *m;
 	void *codec;
 	struct image_packed packed;
 };
 
 int
-sqr_find(int fd, uint64_t *offset)
+sq_find(int fd, uint64_t *offset)
 {
 	int rc = sq_probe(fd, 0);
 
 	*offset = 0;
-	return rc != 0 ? rc : sq_find(fd, offset);
+	return rc != 0 ? rc : sq_find_appended(fd, offset);
 }
 
 struct tell {
-	sqr_tell_fn *fn;
+	sq_tell_fn *fn;
 	void *arg;
 };
 
@@ -57,7 +57,7 @@ tell_trouble(struct tell *t, uint64_t at, int rc)
  * Reads the compressor's options: one uncompressed metadata block.
  */
 static int
-read_settings(struct sqr_image *m, struct sq_codec *c)
+read_settings(struct sq_image *m, struct sq_codec *c)
 {
 	const struct sq_super *s = &m->q->super;
 	struct sq_meta t = { 0 };
@@ -68,7 +68,7 @@ read_settings(struct sqr_image *m, struct sq_codec *c)
 
 	if (rc == 0 && t.count > 0) {
 		sq_meta_unpack(&t, 0, c);
-		n = t.len[0] < SQR_SETTINGS_MAX ? t.len[0] : SQR_SETTINGS_MAX;
+		n = t.len[0] < SQ_SETTINGS_MAX ? t.len[0] : SQ_SETTINGS_MAX;
 		memcpy(m->facts.settings, t.data, n);
 	}
 	m->facts.settings_B = n;
@@ -81,7 +81,7 @@ read_settings(struct sqr_image *m, struct sq_codec *c)
  * intact.
  */
 static int
-read_owners(struct sqr_image *m, struct sq_codec *c)
+read_owners(struct sq_image *m, struct sq_codec *c)
 {
 	const struct sq_super *s = &m->q->super;
 	size_t need = (size_t)s->id_count * SQUASHFS_ID_B;
@@ -105,11 +105,11 @@ read_owners(struct sqr_image *m, struct sq_codec *c)
 }
 
 static void
-note_facts(struct sqr_image *m)
+note_facts(struct sq_image *m)
 {
 	const struct sq_super *s = &m->q->super;
 
-	m->facts = (struct sqr_facts){ .compressor = s->compressor,
+	m->facts = (struct sq_facts){ .compressor = s->compressor,
 		.block = s->block, .flags = s->flags,
 		.inodes = s->inode_count, .fragments = s->fragment_count,
 		.ids = s->id_count, .used_B = s->length, .mtime = s->mtime,
@@ -119,7 +119,7 @@ note_facts(struct sqr_image *m)
 
 /* Reads the tables that are not needed to read files. */
 static int
-read_rest(struct sqr_image *m, struct tell *t)
+read_rest(struct sq_image *m, struct tell *t)
 {
 	const struct sq_super *s = &m->q->super;
 	struct sq_codec *c;
@@ -135,10 +135,10 @@ read_rest(struct sqr_image *m, struct tell *t)
 }
 
 int
-sqr_open(struct sqr_image **out, int fd, uint64_t offset, unsigned threads,
-    uint64_t memory, sqr_tell_fn *fn, void *arg, const char **why)
+sq_open(struct sq_image **out, int fd, uint64_t offset, unsigned threads,
+    uint64_t memory, sq_tell_fn *fn, void *arg, const char **why)
 {
-	struct sqr_image *m = sys_calloc(1, sizeof(*m));
+	struct sq_image *m = sys_calloc(1, sizeof(*m));
 	struct tell t = { fn, arg };
 	int rc;
 
@@ -148,24 +148,26 @@ sqr_open(struct sqr_image **out, int fd, uint64_t offset, unsigned threads,
 		return -ENOMEM;
 	m->memory_left = memory;
 	m->memory.left = &m->memory_left;
-	rc = image_open(&m->image, &squashfs_source, fd, offset, &m->memory,
+	rc = image_open(&m->image, &sq_image_source, fd, offset, &m->memory,
 	    threads, tell_table, &t, why);
 	m->q = m->image.own;
-	if (rc == 0) {
-		note_facts(m);
-		rc = read_rest(m, &t);
-	}
-	if (rc == 0)
-		rc = sq_names_make(m);
+	if (rc != 0)
+		goto fail;
+	note_facts(m);
+	rc = read_rest(m, &t);
+	if (rc != 0)
+		goto fail;
+	rc = sq_names_make(m);
 	if (rc == 0)
 		return 0;
-	sqr_close(m);
+fail:
+	sq_close(m);
 	*out = NULL;
 	return rc;
 }
 
 void
-sqr_close(struct sqr_image *m)
+sq_close(struct sq_image *m)
 {
 	if (m == NULL)
 		return;
@@ -176,25 +178,25 @@ sqr_close(struct sqr_image *m)
 }
 
 uint64_t
-sqr_memory_left(const struct sqr_image *m)
+sq_memory_left(const struct sq_image *m)
 {
 	return m->memory_left;
 }
 
-const struct sqr_facts *
-sqr_facts(const struct sqr_image *m)
+const struct sq_facts *
+sq_facts(const struct sq_image *m)
 {
 	return &m->facts;
 }
 
 size_t
-sqr_count(const struct sqr_image *m)
+sq_count(const struct sq_image *m)
 {
 	return m->count;
 }
 
 size_t
-sqr_end(const struct sqr_image *m, size_t number)
+sq_end(const struct sq_image *m, size_t number)
 {
 	uint32_t id = m->order[number];
 
@@ -202,7 +204,7 @@ sqr_end(const struct sqr_image *m, size_t number)
 }
 
 static void
-get_inode(const struct sqr_image *m, uint64_t ref, struct sqr_entry *e)
+get_inode(const struct sq_image *m, uint64_t ref, struct sq_entry *e)
 {
 	const struct sq_super *s = &m->q->super;
 	struct sq_attr a;
@@ -224,8 +226,8 @@ get_inode(const struct sqr_image *m, uint64_t ref, struct sqr_entry *e)
 }
 
 static void
-get_dir(const struct sqr_image *m, const struct image_dir *d,
-    struct sqr_entry *e)
+get_dir(const struct sq_image *m, const struct image_dir *d,
+    struct sq_entry *e)
 {
 	struct sq_inode n;
 
@@ -244,8 +246,8 @@ get_dir(const struct sqr_image *m, const struct image_dir *d,
 }
 
 static void
-get_file(const struct sqr_image *m, const struct image_file *f,
-    struct sqr_entry *e)
+get_file(const struct sq_image *m, const struct image_file *f,
+    struct sq_entry *e)
 {
 	e->name = (const char *)f->name;
 	e->name_len = f->name_len;
@@ -266,12 +268,12 @@ get_file(const struct sqr_image *m, const struct image_file *f,
 }
 
 void
-sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e)
+sq_get(const struct sq_image *m, size_t number, struct sq_entry *e)
 {
 	uint32_t id = m->order[number];
 	const struct image_dir *d = sq_dir_of(m, id);
 
-	*e = (struct sqr_entry){ .first = m->first[number],
+	*e = (struct sq_entry){ .first = m->first[number],
 		.fragment = SQUASHFS_NONE, .xattr = SQUASHFS_NONE,
 		.links = 1 };
 	if (d != NULL)
@@ -283,13 +285,13 @@ sqr_get(const struct sqr_image *m, size_t number, struct sqr_entry *e)
 /* Data */
 
 uint32_t
-sqr_word(const struct sqr_entry *e, uint32_t k)
+sq_word(const struct sq_entry *e, uint32_t k)
 {
 	return load_le32(e->sizes + 4 * (size_t)k);
 }
 
 uint32_t
-sqr_block_len(const struct sqr_image *m, const struct sqr_entry *e, uint32_t k)
+sq_block_len(const struct sq_image *m, const struct sq_entry *e, uint32_t k)
 {
 	uint64_t left = e->size - (uint64_t)k * m->facts.block;
 
@@ -297,24 +299,24 @@ sqr_block_len(const struct sqr_image *m, const struct sqr_entry *e, uint32_t k)
 }
 
 uint32_t
-sqr_tail_len(const struct sqr_image *m, const struct sqr_entry *e)
+sq_tail_len(const struct sq_image *m, const struct sq_entry *e)
 {
 	return e->fragment == SQUASHFS_NONE ? 0 :
 	    (uint32_t)(e->size - (uint64_t)e->blocks * m->facts.block);
 }
 
 uint64_t
-sqr_stored(const struct sqr_entry *e)
+sq_stored(const struct sq_entry *e)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t k = 0; k < e->blocks; k++)
-		sum += sqr_word_len(sqr_word(e, k));
+		sum += sq_word_len(sq_word(e, k));
 	return sum;
 }
 
 void
-sqr_fragment(const struct sqr_image *m, uint32_t number, uint64_t *at,
+sq_fragment(const struct sq_image *m, uint32_t number, uint64_t *at,
     uint32_t *word)
 {
 	*at = m->q->fragments[number].start;
@@ -322,9 +324,9 @@ sqr_fragment(const struct sqr_image *m, uint32_t number, uint64_t *at,
 }
 
 int
-sqr_decoder_open(struct sqr_decoder **out, const struct sqr_image *m)
+sq_decoder_open(struct sq_decoder **out, const struct sq_image *m)
 {
-	struct sqr_decoder *d = sys_calloc(1, sizeof(*d));
+	struct sq_decoder *d = sys_calloc(1, sizeof(*d));
 	int rc;
 
 	*out = d;
@@ -333,28 +335,28 @@ sqr_decoder_open(struct sqr_decoder **out, const struct sqr_image *m)
 	d->m = m;
 	d->packed.data = sys_malloc(m->facts.block);
 	rc = d->packed.data == NULL ? -ENOMEM :
-	    squashfs_source.decoder_open(&m->image, &d->codec);
+	    sq_image_source.decoder_open(&m->image, &d->codec);
 	if (rc == 0)
 		return 0;
-	sqr_decoder_close(d);
+	sq_decoder_close(d);
 	*out = NULL;
 	return rc;
 }
 
 void
-sqr_decoder_close(struct sqr_decoder *d)
+sq_decoder_close(struct sq_decoder *d)
 {
 	if (d == NULL)
 		return;
-	squashfs_source.decoder_close(d->codec);
+	sq_image_source.decoder_close(d->codec);
 	sys_free(d->packed.data);
 	sys_free(d);
 }
 
 int64_t
-sqr_unpack(struct sqr_decoder *d, uint64_t at, uint32_t word, size_t want,
+sq_unpack(struct sq_decoder *d, uint64_t at, uint32_t word, size_t want,
     uint8_t *out, const char **why)
 {
 	return image_unpack(&d->m->image, d->codec, &d->packed, at,
-	    sq_word(word), want, out, why);
+	    sq_split_word(word), want, out, why);
 }

@@ -63,7 +63,7 @@ find_dirs_end(struct sq_super *s, const uint8_t *p)
 }
 
 static const char *
-check(const struct sq_super *s, const uint8_t *p)
+check_super(const struct sq_super *s, const uint8_t *p)
 {
 	unsigned log = load_le16(p + SQUASHFS_S_BLOCK_LOG);
 
@@ -98,7 +98,7 @@ find_end(struct sq_super *s)
 }
 
 static void
-load(struct sq_super *s, const uint8_t *p)
+load_super(struct sq_super *s, const uint8_t *p)
 {
 	s->inode_count = load_le32(p + SQUASHFS_S_INODES);
 	s->mtime = load_le32(p + SQUASHFS_S_MTIME);
@@ -137,10 +137,10 @@ sq_super_read(struct sq_super *s, int fd, uint64_t offset, const char **why)
 		rc = find_end(s);
 	if (rc != 0)
 		return rc;
-	load(s, p);
+	load_super(s, p);
 	if (s->there > s->length)
 		s->there = s->length;
-	*why = check(s, p);
+	*why = check_super(s, p);
 	if (*why != NULL)
 		return -EBADMSG;
 	find_dirs_end(s, p);

@@ -32,7 +32,7 @@ enum { LINKS_MIN = 256 };
 
 /* The tree being read. */
 struct reading {
-	struct sq_image *q;
+	struct sq_tables *q;
 	struct image *m;
 	struct sq_numbers *numbers;
 	uint64_t listed;		/* total size of the listings read so
@@ -52,7 +52,7 @@ static unsigned
 check_fragment(const struct reading *t, const struct image_file *f)
 {
 	const struct sq_super *s = &t->q->super;
-	const struct sq_fragment *g = &t->q->fragments[f->fragment];
+	const struct sq_fragment_entry *g = &t->q->fragments[f->fragment];
 	uint32_t stored = g->size & (SQUASHFS_BLOCK_RAW - 1);
 
 	if (g->size >= 2 * SQUASHFS_BLOCK_RAW || stored == 0 ||
@@ -101,7 +101,7 @@ check_data(const struct reading *t, const struct image_file *f)
 static size_t
 find_link(const struct reading *t, uint64_t ref)
 {
-	const struct sq_image *q = t->q;
+	const struct sq_tables *q = t->q;
 	size_t last = q->link_cap - 1;
 	size_t i = (size_t)(ref * 0x9e3779b97f4a7c15U >> 32) & last;
 
@@ -114,7 +114,7 @@ find_link(const struct reading *t, uint64_t ref)
 static int
 grow_links(struct reading *t)
 {
-	struct sq_image *q = t->q;
+	struct sq_tables *q = t->q;
 	uint32_t *old = q->links, *more;
 	size_t old_cap = q->link_cap;
 	size_t cap = old_cap == 0 ? LINKS_MIN : 2 * old_cap;
@@ -139,7 +139,7 @@ grow_links(struct reading *t)
 static int
 know_blocks(struct reading *t, struct image_file *f)
 {
-	struct sq_image *q = t->q;
+	struct sq_tables *q = t->q;
 	int rc = grow_links(t);
 	size_t i;
 
@@ -269,7 +269,7 @@ struct list {
 };
 
 static int
-compare(const uint8_t *s, size_t len, const struct entry *e)
+compare_names(const uint8_t *s, size_t len, const struct entry *e)
 {
 	int order = memcmp(s, e->name, len < e->len ? len : e->len);
 
@@ -281,7 +281,8 @@ compare(const uint8_t *s, size_t len, const struct entry *e)
 static void
 check_order(struct list *l, const struct entry *e)
 {
-	int order = l->last.len == 0 ? 1 : compare(e->name, e->len, &l->last);
+	int order = l->last.len == 0 ? 1 :
+	    compare_names(e->name, e->len, &l->last);
 
 	if (order < 0)
 		l->wrong = "the names are not sorted, so Linux would not find "
@@ -308,8 +309,9 @@ check_index(const struct reading *t, struct list *l, const uint8_t *head,
 	len = load_le32(p + 8) + (size_t)1;
 	if (len > SQUASHFS_NAME_MAX || len > l->index_B - SQUASHFS_INDEX_B ||
 	    load_le32(p + 4) != sq_meta_block(&t->q->dirs, head) ||
-	    compare(p + SQUASHFS_INDEX_B, len, e) > 0 || (l->last.len > 0 &&
-	    compare(p + SQUASHFS_INDEX_B, len, &l->last) <= 0))
+	    compare_names(p + SQUASHFS_INDEX_B, len, e) > 0 ||
+	    (l->last.len > 0 &&
+	    compare_names(p + SQUASHFS_INDEX_B, len, &l->last) <= 0))
 		return;
 	l->index += SQUASHFS_INDEX_B + len;
 	l->index_B -= SQUASHFS_INDEX_B + len;
@@ -466,7 +468,7 @@ enter_root(struct reading *t)
 }
 
 int
-sq_tree_read(struct sq_image *q, struct image *m, struct sq_numbers *numbers,
+sq_tree_read(struct sq_tables *q, struct image *m, struct sq_numbers *numbers,
     const char **why)
 {
 	struct reading t = { .q = q, .m = m, .numbers = numbers };

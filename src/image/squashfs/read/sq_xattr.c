@@ -63,7 +63,7 @@ span(const struct sq_meta *m, uint64_t ref, size_t most)
 
 /* Returns the next len bytes, or NULL if they are incomplete. */
 static const uint8_t *
-take(struct span *s, size_t len)
+take_bytes(struct span *s, size_t len)
 {
 	const uint8_t *from = s->p;
 
@@ -76,27 +76,27 @@ take(struct span *s, size_t len)
 
 /* Parses a value: its length, and its bytes. */
 static const uint8_t *
-take_value(struct span *s, size_t *len)
+take_xattr_value(struct span *s, size_t *len)
 {
-	const uint8_t *at = take(s, LENGTH_B);
+	const uint8_t *at = take_bytes(s, LENGTH_B);
 
 	*len = at == NULL ? 0 : load_le32(at);
-	return at == NULL || *len > VALUE_MAX ? NULL : take(s, *len);
+	return at == NULL || *len > VALUE_MAX ? NULL : take_bytes(s, *len);
 }
 
 static int
-give_one(const struct sq_meta *m, struct span *s, sqr_xattr_fn *fn,
+give_one(const struct sq_meta *m, struct span *s, sq_xattr_fn *fn,
     void *arg)
 {
 	static const char *const prefixes[] = { "user.", "trusted.",
 		"security." };
 	char name[16 + NAME_MAX_B];
-	const uint8_t *at = take(s, ENTRY_B), *value;
+	const uint8_t *at = take_bytes(s, ENTRY_B), *value;
 	unsigned type = at == NULL ? PREFIX : load_le16(at);
 	size_t n = at == NULL ? 0 : load_le16(at + 2), len;
 
-	at = take(s, n);
-	value = take_value(s, &len);
+	at = take_bytes(s, n);
+	value = take_xattr_value(s, &len);
 	if (at == NULL || value == NULL || n == 0 || n > NAME_MAX_B ||
 	    (type & PREFIX) >= sizeof(prefixes) / sizeof(*prefixes) ||
 	    memchr(at, '\0', n) != NULL)
@@ -105,7 +105,7 @@ give_one(const struct sq_meta *m, struct span *s, sqr_xattr_fn *fn,
 		struct span other = span(m, len == REFERENCE_B ?
 		    load_le64(value) : UINT64_MAX, LENGTH_B + VALUE_MAX);
 
-		value = take_value(&other, &len);
+		value = take_xattr_value(&other, &len);
 		if (value == NULL)
 			return -EBADMSG;
 	}
@@ -116,7 +116,7 @@ give_one(const struct sq_meta *m, struct span *s, sqr_xattr_fn *fn,
 
 /* Returns the set with the given index, or NULL if there is none. */
 static const uint8_t *
-find_set(const struct sq_image *q, uint32_t index)
+find_set(const struct sq_tables *q, uint32_t index)
 {
 	const struct sq_meta *t = &q->xattr_sets;
 	uint64_t pos = (uint64_t)index * SET_B;
@@ -129,9 +129,9 @@ find_set(const struct sq_image *q, uint32_t index)
 	return t->data + block * SQUASHFS_META_B + offset;
 }
 
-/* As sqr_xattrs(); adds the bytes parsed to *parsed. */
+/* As sq_xattrs(); adds the bytes parsed to *parsed. */
 static int
-give_set(const struct sq_image *q, uint32_t index, sqr_xattr_fn *fn, void *arg,
+give_set(const struct sq_tables *q, uint32_t index, sq_xattr_fn *fn, void *arg,
     uint64_t *parsed)
 {
 	const uint8_t *set = find_set(q, index);
@@ -153,7 +153,7 @@ give_set(const struct sq_image *q, uint32_t index, sqr_xattr_fn *fn, void *arg,
 }
 
 int
-sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
+sq_xattrs(const struct sq_image *m, uint32_t index, sq_xattr_fn *fn,
     void *arg)
 {
 	uint64_t parsed = 0;
@@ -164,7 +164,7 @@ sqr_xattrs(const struct sqr_image *m, uint32_t index, sqr_xattr_fn *fn,
 /* Reading the tables */
 
 static int
-read_tables(struct sq_image *q, struct sq_codec *c)
+read_tables(struct sq_tables *q, struct sq_codec *c)
 {
 	const struct sq_super *s = &q->super;
 	uint8_t p[HEADER_B + 8];
@@ -210,7 +210,7 @@ note_bad_set(struct sq_super *s, uint32_t index)
 }
 
 int
-sq_xattrs_read(struct sq_image *q, struct sq_codec *c, image_report_fn *report,
+sq_xattrs_read(struct sq_tables *q, struct sq_codec *c, image_report_fn *report,
     void *arg)
 {
 	struct sq_super *s = &q->super;

@@ -19,7 +19,7 @@
 
 enum { SQ_TABLE_MAX = 512 << 20 };	/* bytes in an unpacked table */
 
-extern const struct image_source squashfs_source;
+extern const struct image_source sq_image_source;
 
 /* A decompressor of blocks, for one thread. */
 struct sq_codec;
@@ -77,7 +77,7 @@ int sq_check(struct sq_super *s, struct sq_codec *c, image_report_fn *report,
 
 /* Implement walk_source.probe() and find(). */
 int sq_probe(int fd, uint64_t offset);
-int sq_find(int fd, uint64_t *offset);
+int sq_find_appended(int fd, uint64_t *offset);
 
 /*
  * Reads exactly len bytes at pos.  Returns 0, -ENODATA (past the end of the
@@ -142,13 +142,13 @@ uint32_t sq_meta_block(const struct sq_meta *m, const uint8_t *p);
 void sq_meta_free_raw(struct sq_meta *m, const struct sq_super *s);
 void sq_meta_free(struct sq_meta *m, const struct sq_super *s);
 
-struct sq_fragment {
+struct sq_fragment_entry {
 	uint64_t start;
 	uint32_t size;			/* word */
 };
 
 /* Converts a size word to the type that struct image_source uses. */
-image_word sq_word(uint32_t size);
+image_word sq_split_word(uint32_t size);
 
 /* The flaws that a file can have. */
 enum sq_flaw {
@@ -212,19 +212,19 @@ int sq_attr_get(const struct sq_meta *inodes, uint64_t ref,
     struct sq_attr *a);
 
 /* The state kept for an image: image.own. */
-struct sq_image {
+struct sq_tables {
 	struct sq_super super;
 	struct sq_meta inodes, dirs;
 	struct sq_meta xattr_sets, xattr_values;
 	bool xattrs_known;
-	struct sq_fragment *fragments;
+	struct sq_fragment_entry *fragments;
 	uint32_t *links;		/* files with blocks, by their inode */
 	size_t link_count, link_cap;
 	uint64_t blocks;		/* blocks of all these files */
 };
 
 /* Reads and unpacks the tables of an image whose superblock has been read. */
-int sq_tables_read(struct sq_image *q, struct sq_codec *c, unsigned threads,
+int sq_tables_read(struct sq_tables *q, struct sq_codec *c, unsigned threads,
     const char **why);
 
 /* Reads and unpacks the table's blocks, from the first to the index. */
@@ -236,7 +236,7 @@ int sq_table_read(struct sq_meta *m, const struct sq_super *s,
  * damaged sets.  Reports what concerns the whole table.  Returns 0, what report
  * returned, -EDQUOT or -ENOMEM.
  */
-int sq_xattrs_read(struct sq_image *q, struct sq_codec *c,
+int sq_xattrs_read(struct sq_tables *q, struct sq_codec *c,
     image_report_fn *report, void *arg);
 
 /* The inodes met so far, by number. */
@@ -252,9 +252,9 @@ enum sq_number { SQ_NUMBER_NEW, SQ_NUMBER_AGAIN, SQ_NUMBER_TAKEN };
  * Reports an impossible inode count.  Returns 0, what report returned, -EDQUOT
  * or -ENOMEM.
  */
-int sq_numbers_open(struct sq_numbers *n, const struct sq_image *q,
+int sq_numbers_open(struct sq_numbers *n, const struct sq_tables *q,
     image_report_fn *report, void *arg);
-void sq_numbers_close(struct sq_numbers *n, const struct sq_image *q);
+void sq_numbers_close(struct sq_numbers *n, const struct sq_tables *q);
 
 /* Notes that the inode at ref has this number. */
 enum sq_number sq_numbers_add(struct sq_numbers *n, uint32_t number,
@@ -265,13 +265,13 @@ enum sq_number sq_numbers_add(struct sq_numbers *n, uint32_t number,
  * noted; reports the first difference.  Returns 0, what report returned,
  * -EDQUOT or -ENOMEM.
  */
-int sq_numbers_check(const struct sq_numbers *n, const struct sq_image *q,
+int sq_numbers_check(const struct sq_numbers *n, const struct sq_tables *q,
     struct sq_codec *c, image_report_fn *report, void *arg);
 
 /*
  * Reads all names and inodes.  Returns 0, -EBADMSG, -EFBIG, -EDQUOT or -ENOMEM.
  */
-int sq_tree_read(struct sq_image *q, struct image *m, struct sq_numbers *n,
+int sq_tree_read(struct sq_tables *q, struct image *m, struct sq_numbers *n,
     const char **why);
 
 #endif

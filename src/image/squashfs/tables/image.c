@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 int64_t
-sqb_image_begin(int fd, const struct sqb_image_options *o)
+sqt_image_begin(int fd, const struct sqt_image_options *o)
 {
 	uint8_t head[SQUASHFS_SUPER_B + SQUASHFS_META_HEADER_B +
-	    SQB_SETTINGS_MAX] = { 0 };
+	    SQW_SETTINGS_MAX] = { 0 };
 	uint8_t *at = head + SQUASHFS_SUPER_B;
-	size_t n = sqb_settings(o->data->method, o->data->level,
+	size_t n = sqw_settings(o->data->method, o->data->level,
 	    o->data->block, at + SQUASHFS_META_HEADER_B);
 	size_t len = SQUASHFS_SUPER_B;
 	off_t start = sys_lseek(fd, (off_t)o->offset, SEEK_SET);
@@ -44,13 +44,13 @@ sqb_image_begin(int fd, const struct sqb_image_options *o)
 
 /* The state while writing the tables, which follow the data. */
 struct ending {
-	const struct sqb_image_options *o;
-	const struct sqb_data *d;
-	struct sqb_xattrs *xattrs;	/* NULL: omitted */
+	const struct sqt_image_options *o;
+	const struct sqw_data *d;
+	struct sqt_xattrs *xattrs;	/* NULL: omitted */
 	struct sqw_tree *tree;
-	struct lib_file file;
-	struct lib_codec codec;		/* for everything except inodes */
-	struct sqb_codec *pack;
+	struct sqt_file file;
+	struct sqt_codec codec;		/* for everything except inodes */
+	struct sqw_codec *pack;
 	sqfs_id_table_t *ids;
 	uint32_t last_id;
 	uint16_t last_index;
@@ -64,19 +64,19 @@ struct ending {
 };
 
 static uint32_t
-size_of(const void *arg, uint32_t unit)
+unit_size(const void *arg, uint32_t unit)
 {
 	return ((const struct ending *)arg)->d->sizes[unit];
 }
 
 static uint64_t
-start_of(const void *arg, uint32_t unit)
+unit_start(const void *arg, uint32_t unit)
 {
 	return ((const struct ending *)arg)->d->starts[unit];
 }
 
 static uint32_t
-fragment_of(const void *arg, uint32_t unit)
+unit_fragment(const void *arg, uint32_t unit)
 {
 	return ((const struct ending *)arg)->d->fragment[unit];
 }
@@ -99,7 +99,7 @@ id_of(const void *arg, uint32_t id)
 	    (rc == 0 && e->last_index == SQUASHFS_IDS_MAX))
 		e->id_err = -EUSERS;
 	else if (rc != 0 && e->id_err == 0)
-		e->id_err = lib_error(rc, NULL);
+		e->id_err = sqt_error(rc, NULL);
 	e->last_id = id;
 	e->id_known = rc == 0;
 	return e->last_index;
@@ -108,15 +108,15 @@ id_of(const void *arg, uint32_t id)
 static uint32_t
 xattr_of(const void *arg, uint32_t set)
 {
-	return lib_xattrs_number(((const struct ending *)arg)->xattrs, set);
+	return sqt_xattrs_number(((const struct ending *)arg)->xattrs, set);
 }
 
 static size_t
-pack(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+pack_table(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
 	struct ending *e = arg;
 
-	return sqb_codec_pack(e->pack, in, len, out, cap);
+	return sqw_codec_pack(e->pack, in, len, out, cap);
 }
 
 static int
@@ -152,7 +152,7 @@ keep_listings(void *arg, const uint8_t *block, size_t len)
 
 /* Assigns each file its data; a hard link gets that of its inode. */
 static void
-give_data(struct sqw_tree *t, const struct sqb_data *d)
+give_data(struct sqw_tree *t, const struct sqw_data *d)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		struct sqw_node *n = &t->nodes[i];
@@ -165,18 +165,18 @@ give_data(struct sqw_tree *t, const struct sqb_data *d)
 }
 
 static int
-write_layout(struct ending *e, struct sqb_image_space *space)
+write_layout(struct ending *e, struct sqt_image_space *space)
 {
-	struct sqw_table_ops ops = { .pack = e->o->raw_inodes ? NULL : pack,
-		.arg = e };
+	struct sqw_table_ops ops = { .arg = e,
+		.pack = e->o->raw_inodes ? NULL : pack_table };
 	struct sqw_layout *l = &e->layout;
 	int rc;
 
 	l->tree = e->tree;
 	l->block = e->o->data->block;
-	l->size_of = size_of;
-	l->start_of = start_of;
-	l->fragment_of = fragment_of;
+	l->size_of = unit_size;
+	l->start_of = unit_start;
+	l->fragment_of = unit_fragment;
 	l->id_of = id_of;
 	l->xattr_of = xattr_of;
 	l->arg = e;
@@ -185,10 +185,12 @@ write_layout(struct ending *e, struct sqb_image_space *space)
 	l->listings.ops.write = keep_listings;
 	e->super.inode_table_start = e->file.end;
 	rc = sqw_layout_make(l);
-	rc = rc != 0 ? rc : e->id_err;
-	e->super.directory_table_start = e->file.end;
 	if (rc == 0)
-		rc = fdio_write(e->file.fd, e->listings, e->listings_B);
+		rc = e->id_err;
+	if (rc != 0)
+		return rc;
+	e->super.directory_table_start = e->file.end;
+	rc = fdio_write(e->file.fd, e->listings, e->listings_B);
 	if (rc != 0)
 		return rc;
 	e->file.end += e->listings_B;
@@ -218,7 +220,7 @@ write_fragments(struct ending *e)
 	if (rc == 0 && e->o->data->exact && e->d->fragments == 0)
 		e->super.fragment_table_start = start;
 	sqfs_destroy(table);
-	return lib_error(rc, &e->file);
+	return sqt_error(rc, &e->file);
 }
 
 /* Adds each inode's reference, in order of inode number. */
@@ -239,7 +241,7 @@ write_exports(struct ending *e)
 			store_le64(refs + (size_t)(node->number - 1) *
 			    SQUASHFS_EXPORT_B, sqw_layout_ref(&e->layout, i));
 	}
-	rc = lib_error(sqfs_write_table(&e->file.base, &e->codec.base, refs,
+	rc = sqt_error(sqfs_write_table(&e->file.base, &e->codec.base, refs,
 	    n * SQUASHFS_EXPORT_B, &start), &e->file);
 	sys_free(refs);
 	e->super.export_table_start = start;
@@ -250,14 +252,14 @@ write_exports(struct ending *e)
 static void
 pack_unless(struct ending *e, bool raw)
 {
-	lib_codec_init(&e->codec, raw ? NULL : e->pack);
+	sqt_codec_init(&e->codec, raw ? NULL : e->pack);
 }
 
 static int
 write_xattrs(struct ending *e)
 {
-	struct sqw_table_ops ops = { .pack = e->o->raw_xattrs ? NULL : pack,
-		.write = write_block, .arg = e };
+	struct sqw_table_ops ops = { .write = write_block, .arg = e,
+		.pack = e->o->raw_xattrs ? NULL : pack_table };
 	uint64_t index;
 	int rc;
 
@@ -265,10 +267,10 @@ write_xattrs(struct ending *e)
 		return 0;
 	if (e->xattrs->writer != NULL) {
 		pack_unless(e, e->o->raw_xattrs);
-		return lib_error(sqfs_xattr_writer_flush(e->xattrs->writer,
+		return sqt_error(sqfs_xattr_writer_flush(e->xattrs->writer,
 		    &e->file.base, &e->super, &e->codec.base), &e->file);
 	}
-	rc = lib_xattrs_write(e->xattrs, &ops, e->file.end, &index);
+	rc = sqt_xattrs_write(e->xattrs, &ops, e->file.end, &index);
 	e->super.xattr_id_table_start = index;
 	return rc;
 }
@@ -280,13 +282,17 @@ write_tables(struct ending *e)
 
 	pack_unless(e, e->o->data->raw_fragments);
 	rc = write_fragments(e);
+	if (rc != 0)
+		return rc;
 	pack_unless(e, e->o->raw_inodes);
-	if (rc == 0 && !e->o->no_export)
+	if (!e->o->no_export) {
 		rc = write_exports(e);
+		if (rc != 0)
+			return rc;
+	}
 	pack_unless(e, e->o->raw_inodes || e->o->raw_ids);
-	if (rc == 0)
-		rc = lib_error(sqfs_id_table_write(e->ids, &e->file.base,
-		    &e->super, &e->codec.base), &e->file);
+	rc = sqt_error(sqfs_id_table_write(e->ids, &e->file.base, &e->super,
+	    &e->codec.base), &e->file);
 	return rc != 0 ? rc : write_xattrs(e);
 }
 
@@ -296,10 +302,10 @@ write_tables(struct ending *e)
  * requested, not that no fragment block could be compressed.
  */
 static uint16_t
-flags_of(const struct sqb_image_options *o, const struct sqb_xattrs *x)
+flags_of(const struct sqt_image_options *o, const struct sqt_xattrs *x)
 {
-	const struct sqb_data_options *d = o->data;
-	uint8_t settings[SQB_SETTINGS_MAX];
+	const struct sqw_data_options *d = o->data;
+	uint8_t settings[SQW_SETTINGS_MAX];
 	bool none = d->method->compressor == 0;
 
 	return (uint16_t)(
@@ -314,7 +320,7 @@ flags_of(const struct sqb_image_options *o, const struct sqb_xattrs *x)
 	    (d->no_duplicates ? 0 : SQUASHFS_DEDUPLICATED) |
 	    (o->no_export ? 0 : SQUASHFS_EXPORTABLE) |
 	    (x == NULL ? SQUASHFS_NO_XATTRS : 0) | o->more_flags |
-	    (sqb_settings(d->method, d->level, d->block, settings) > 0 ?
+	    (sqw_settings(d->method, d->level, d->block, settings) > 0 ?
 	    SQUASHFS_OPTIONS : 0));
 }
 
@@ -328,7 +334,7 @@ init_super(struct ending *e)
 	e->super.inode_count = e->tree->inodes;
 	e->super.export_table_start = SQUASHFS_NO_TABLE;
 	e->super.xattr_id_table_start = SQUASHFS_NO_TABLE;
-	return lib_error(rc, NULL);
+	return sqt_error(rc, NULL);
 }
 
 /*
@@ -338,13 +344,13 @@ init_super(struct ending *e)
 static int
 pad(struct ending *e)
 {
-	char zeros[SQUASHFS_PAD_B + SQB_RECORD_MAX] = { 0 };
+	char zeros[SQUASHFS_PAD_B + SQW_RECORD_MAX] = { 0 };
 	size_t n;
 	int rc;
 
 	if (e->o->no_pad)
 		return 0;
-	n = e->o->data->exact ? 0 : sqb_record_make(e->o->data, zeros);
+	n = e->o->data->exact ? 0 : sqw_record_make(e->o->data, zeros);
 	n += (size_t)(-(e->file.end + n) % SQUASHFS_PAD_B);
 	rc = fdio_write(e->file.fd, zeros, n);
 	e->file.end += n;
@@ -360,55 +366,53 @@ write_super(struct ending *e)
 	if (at < 0)
 		return (int)at;
 	e->file.end = 0;
-	return lib_error(sqfs_super_write(&e->super, &e->file.base),
+	return sqt_error(sqfs_super_write(&e->super, &e->file.base),
 	    &e->file);
 }
 
-static int
-write_all(struct ending *e, struct sqb_image_space *space)
+int
+sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
+    const struct sqw_data *d, struct sqt_xattrs *x,
+    struct sqt_image_space *space)
 {
-	int rc = init_super(e);
+	struct ending *e = sys_calloc(1, sizeof(*e));
+	int rc = -ENOMEM;
 
-	if (rc == 0)
-		rc = write_layout(e, space);
-	if (rc == 0)
-		rc = write_tables(e);
-	if (rc != 0)
+	if (e == NULL)
 		return rc;
+	e->o = o;
+	e->d = d;
+	e->xattrs = x;
+	e->tree = t;
+	sqt_file_init(&e->file, fd, d->end);
+	e->ids = sqfs_id_table_create(0);
+	if (e->ids == NULL)
+		goto out;
+	rc = sqw_codec_open(&e->pack, o->data->method, o->data->level,
+	    SQUASHFS_META_B, o->data->exact);
+	if (rc != 0)
+		goto out;
+	give_data(t, d);
+	rc = init_super(e);
+	if (rc != 0)
+		goto out;
+	rc = write_layout(e, space);
+	if (rc != 0)
+		goto out;
+	rc = write_tables(e);
+	if (rc != 0)
+		goto out;
 	/* the library's describe the contents */
-	e->super.flags = flags_of(e->o, e->xattrs);
+	e->super.flags = flags_of(o, x);
 	space->used_B = e->super.bytes_used = e->file.end;
 	space->tables_B = e->file.end - e->super.directory_table_start -
 	    space->listings_B;
 	rc = pad(e);
 	space->image_B = e->file.end;
-	return rc != 0 ? rc : write_super(e);
-}
-
-int
-sqb_image_end(int fd, const struct sqb_image_options *o, struct sqw_tree *t,
-    const struct sqb_data *d, struct sqb_xattrs *x,
-    struct sqb_image_space *space)
-{
-	struct ending *e = sys_calloc(1, sizeof(*e));
-	int rc;
-
-	if (e == NULL)
-		return -ENOMEM;
-	e->o = o;
-	e->d = d;
-	e->xattrs = x;
-	e->tree = t;
-	e->ids = sqfs_id_table_create(0);
-	rc = e->ids == NULL ? -ENOMEM : sqb_codec_open(&e->pack,
-	    o->data->method, o->data->level, SQUASHFS_META_B,
-	    o->data->exact);
-	lib_file_init(&e->file, fd, d->end);
-	if (rc == 0) {
-		give_data(t, d);
-		rc = write_all(e, space);
-	}
-	sqb_codec_close(e->pack);
+	if (rc == 0)
+		rc = write_super(e);
+out:
+	sqw_codec_close(e->pack);
 	sqfs_destroy(e->ids);
 	sqw_layout_close(&e->layout);
 	sys_free(e->listings);

@@ -14,7 +14,7 @@
 
 /* Does nothing: objects belong to their creator. */
 static void
-keep(sqfs_object_t *object)
+keep_object(sqfs_object_t *object)
 {
 	(void)object;
 }
@@ -22,7 +22,7 @@ keep(sqfs_object_t *object)
 static int
 read_at(sqfs_file_t *base, sqfs_u64 offset, void *buf, size_t size)
 {
-	struct lib_file *f = (struct lib_file *)base;
+	struct sqt_file *f = (struct sqt_file *)base;
 	ssize_t n = fdio_pread(f->fd, buf, size, (off_t)offset);
 
 	if (n < 0 && f->err == 0)
@@ -35,7 +35,7 @@ read_at(sqfs_file_t *base, sqfs_u64 offset, void *buf, size_t size)
 static int
 write_at(sqfs_file_t *base, sqfs_u64 offset, const void *buf, size_t size)
 {
-	struct lib_file *f = (struct lib_file *)base;
+	struct sqt_file *f = (struct sqt_file *)base;
 	int rc = offset == f->end ? fdio_write(f->fd, buf, size) : -ESPIPE;
 
 	if (rc != 0) {
@@ -49,7 +49,7 @@ write_at(sqfs_file_t *base, sqfs_u64 offset, const void *buf, size_t size)
 static sqfs_u64
 get_size(const sqfs_file_t *base)
 {
-	return ((const struct lib_file *)base)->end;
+	return ((const struct sqt_file *)base)->end;
 }
 
 static int
@@ -61,9 +61,9 @@ no_truncate(sqfs_file_t *base, sqfs_u64 size)
 }
 
 void
-lib_file_init(struct lib_file *f, int fd, uint64_t end)
+sqt_file_init(struct sqt_file *f, int fd, uint64_t end)
 {
-	*f = (struct lib_file){ .base = { .base = { .destroy = keep },
+	*f = (struct sqt_file){ .base = { .base = { .destroy = keep_object },
 		.read_at = read_at, .write_at = write_at,
 		.get_size = get_size, .truncate = no_truncate },
 		.fd = fd, .end = end };
@@ -73,13 +73,13 @@ static sqfs_s32
 do_block(sqfs_compressor_t *base, const sqfs_u8 *in, sqfs_u32 size,
     sqfs_u8 *out, sqfs_u32 room)
 {
-	struct lib_codec *c = (struct lib_codec *)base;
+	struct sqt_codec *c = (struct sqt_codec *)base;
 
-	return c->codec == NULL ? 0 : (sqfs_s32)sqb_codec_pack(c->codec, in,
+	return c->codec == NULL ? 0 : (sqfs_s32)sqw_codec_pack(c->codec, in,
 	    size, out, room);
 }
 
-/* Does nothing: sqb_image_begin() writes the options. */
+/* Does nothing: sqt_image_begin() writes the options. */
 static int
 no_options(sqfs_compressor_t *base, sqfs_file_t *file)
 {
@@ -97,16 +97,16 @@ get_configuration(const sqfs_compressor_t *base,
 }
 
 void
-lib_codec_init(struct lib_codec *c, struct sqb_codec *codec)
+sqt_codec_init(struct sqt_codec *c, struct sqw_codec *codec)
 {
-	*c = (struct lib_codec){ .base = { .base = { .destroy = keep },
+	*c = (struct sqt_codec){ .base = { .base = { .destroy = keep_object },
 		.get_configuration = get_configuration,
 		.write_options = no_options, .read_options = no_options,
 		.do_block = do_block }, .codec = codec };
 }
 
 int
-lib_error(int rc, const struct lib_file *f)
+sqt_error(int rc, const struct sqt_file *f)
 {
 	if (rc == 0)
 		return 0;

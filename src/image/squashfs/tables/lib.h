@@ -14,28 +14,28 @@
 #include <sqfs/xattr_writer.h>
 
 /* The image as a libsquashfs file; the library only appends to it. */
-struct lib_file {
+struct sqt_file {
 	sqfs_file_t base;
 	int fd;
 	uint64_t end;
 	int err;			/* the first error, as -errno */
 };
 
-void lib_file_init(struct lib_file *f, int fd, uint64_t end);
+void sqt_file_init(struct sqt_file *f, int fd, uint64_t end);
 
 /* One of our codecs; if it is NULL, data is stored uncompressed. */
-struct lib_codec {
+struct sqt_codec {
 	sqfs_compressor_t base;
-	struct sqb_codec *codec;
+	struct sqw_codec *codec;
 };
 
-void lib_codec_init(struct lib_codec *c, struct sqb_codec *codec);
+void sqt_codec_init(struct sqt_codec *c, struct sqw_codec *codec);
 
 /* Converts a libsquashfs error to -errno; an error in f takes precedence. */
-int lib_error(int rc, const struct lib_file *f);
+int sqt_error(int rc, const struct sqt_file *f);
 
 /* A name, a value or a set of attributes. */
-struct lib_text {
+struct sqt_text {
 	const char *data;
 	size_t len;
 	uint32_t number;		/* a set's index in the image; 0: a
@@ -44,20 +44,20 @@ struct lib_text {
 };
 
 /* Different texts, numbered in the order in which they were added. */
-struct lib_texts {
+struct sqt_texts {
 	struct arena arena;
-	struct lib_text *items;
+	struct sqt_text *items;
 	size_t count, cap;
 	uint32_t *slots;		/* hash table by text */
 	size_t mask;
 	uint64_t seed;
 };
 
-struct sqb_xattrs {
+struct sqt_xattrs {
 	sqfs_xattr_writer_t *writer;	/* NULL: as mksquashfs */
 	/* if there is no writer */
-	struct lib_texts names, values;
-	struct lib_texts sets;		/* of struct pair */
+	struct sqt_texts names, values;
+	struct sqt_texts sets;		/* of struct pair */
 	struct pair *pairs;		/* the current set */
 	size_t pair_count, pair_cap;
 	uint32_t *used;			/* sets, by index in the image */
@@ -68,14 +68,14 @@ struct sqb_xattrs {
  * Returns the index of a set in the image.  Sets are numbered as the inodes
  * that use them are written.
  */
-uint32_t lib_xattrs_number(struct sqb_xattrs *x, uint32_t set);
+uint32_t sqt_xattrs_number(struct sqt_xattrs *x, uint32_t set);
 
 /*
  * Writes the tables if there is no writer.  `at` is the offset in the image;
  * *index is set to the offset of the index, or to SQUASHFS_NO_TABLE.  Returns
  * 0, -ENOMEM or -errno.
  */
-int lib_xattrs_write(struct sqb_xattrs *x, const struct sqw_table_ops *ops,
+int sqt_xattrs_write(struct sqt_xattrs *x, const struct sqw_table_ops *ops,
     uint64_t at, uint64_t *index);
 
 #endif

@@ -36,7 +36,7 @@ struct pair {
 
 /* An attribute while its set is written. */
 struct entry {
-	const struct lib_text *name, *value;
+	const struct sqt_text *name, *value;
 	uint32_t number;		/* of the value */
 	unsigned type;
 	uint64_t at;			/* position of the value */
@@ -44,7 +44,7 @@ struct entry {
 };
 
 static void
-texts_free(struct lib_texts *t)
+texts_free(struct sqt_texts *t)
 {
 	arena_free(&t->arena);
 	sys_free(t->items);
@@ -52,12 +52,12 @@ texts_free(struct lib_texts *t)
 }
 
 static uint32_t *
-find(const struct lib_texts *t, const void *data, size_t len)
+find_text(const struct sqt_texts *t, const void *data, size_t len)
 {
 	size_t i = (size_t)hash_bytes(t->seed, data, len) & t->mask;
 
 	for (; t->slots[i] != SQUASHFS_NONE; i = (i + 1) & t->mask) {
-		const struct lib_text *x = &t->items[t->slots[i]];
+		const struct sqt_text *x = &t->items[t->slots[i]];
 
 		if (x->len == len && memcmp(x->data, data, len) == 0)
 			break;
@@ -67,7 +67,7 @@ find(const struct lib_texts *t, const void *data, size_t len)
 
 /* Doubles the hash table. */
 static int
-widen(struct lib_texts *t)
+widen(struct sqt_texts *t)
 {
 	size_t slots = t->slots == NULL ? 64 : (t->mask + 1) * 2;
 	uint32_t *old = t->slots;
@@ -81,13 +81,13 @@ widen(struct lib_texts *t)
 	memset(t->slots, 0xff, slots * sizeof(*t->slots));
 	t->mask = slots - 1;
 	for (uint32_t i = 0; i < t->count; i++)
-		*find(t, t->items[i].data, t->items[i].len) = i;
+		*find_text(t, t->items[i].data, t->items[i].len) = i;
 	return 0;
 }
 
 /* Sets *number to the number of a text, which is added if it is new. */
 static int
-intern(struct lib_texts *t, const void *data, size_t len, uint32_t *number)
+intern(struct sqt_texts *t, const void *data, size_t len, uint32_t *number)
 {
 	void *items = t->items;
 	uint32_t *slot;
@@ -98,7 +98,7 @@ intern(struct lib_texts *t, const void *data, size_t len, uint32_t *number)
 	if (t->slots == NULL || t->count >= t->mask / 2)
 		if (widen(t) != 0)
 			return -ENOMEM;
-	slot = find(t, data, len);
+	slot = find_text(t, data, len);
 	if (*slot == SQUASHFS_NONE) {
 		if (array_grow(&items, t->count, &t->cap,
 		    sizeof(*t->items)) != 0)
@@ -108,7 +108,7 @@ intern(struct lib_texts *t, const void *data, size_t len, uint32_t *number)
 		if (copy == NULL)
 			return -ENOMEM;
 		*slot = (uint32_t)t->count;
-		t->items[t->count++] = (struct lib_text){ copy, len,
+		t->items[t->count++] = (struct sqt_text){ copy, len,
 			SQUASHFS_NONE, NOWHERE };
 	}
 	*number = *slot;
@@ -135,7 +135,7 @@ space_of(const char *name)
 }
 
 int
-sqb_xattrs_open(struct sqb_xattrs **x, bool exact)
+sqt_xattrs_open(struct sqt_xattrs **x, bool exact)
 {
 	*x = sys_calloc(1, sizeof(**x));
 	if (*x == NULL || exact)
@@ -149,7 +149,7 @@ sqb_xattrs_open(struct sqb_xattrs **x, bool exact)
 }
 
 void
-sqb_xattrs_close(struct sqb_xattrs *x)
+sqt_xattrs_close(struct sqt_xattrs *x)
 {
 	if (x == NULL)
 		return;
@@ -164,15 +164,15 @@ sqb_xattrs_close(struct sqb_xattrs *x)
 }
 
 int
-sqb_xattrs_begin(struct sqb_xattrs *x)
+sqt_xattrs_begin(struct sqt_xattrs *x)
 {
 	x->pair_count = 0;
 	return x->writer == NULL ? 0 :
-	    lib_error(sqfs_xattr_writer_begin(x->writer, 0), NULL);
+	    sqt_error(sqfs_xattr_writer_begin(x->writer, 0), NULL);
 }
 
 int
-sqb_xattrs_add(struct sqb_xattrs *x, const char *name, const void *value,
+sqt_xattrs_add(struct sqt_xattrs *x, const char *name, const void *value,
     size_t len)
 {
 	void *pairs = x->pairs;
@@ -180,7 +180,7 @@ sqb_xattrs_add(struct sqb_xattrs *x, const char *name, const void *value,
 	int rc;
 
 	if (x->writer != NULL)
-		return lib_error(sqfs_xattr_writer_add(x->writer, name, value,
+		return sqt_error(sqfs_xattr_writer_add(x->writer, name, value,
 		    len), NULL);
 	if (space_of(name) == SPACES)
 		return -ENOTSUP;
@@ -197,13 +197,13 @@ sqb_xattrs_add(struct sqb_xattrs *x, const char *name, const void *value,
 }
 
 int
-sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index)
+sqt_xattrs_end(struct sqt_xattrs *x, uint32_t *index)
 {
 	void *used = x->used;
 	int rc;
 
 	if (x->writer != NULL)
-		return lib_error(sqfs_xattr_writer_end(x->writer, index),
+		return sqt_error(sqfs_xattr_writer_end(x->writer, index),
 		    NULL);
 	*index = SQUASHFS_NONE;
 	if (x->pair_count == 0)
@@ -216,9 +216,9 @@ sqb_xattrs_end(struct sqb_xattrs *x, uint32_t *index)
 }
 
 uint32_t
-lib_xattrs_number(struct sqb_xattrs *x, uint32_t set)
+sqt_xattrs_number(struct sqt_xattrs *x, uint32_t set)
 {
-	struct lib_text *s;
+	struct sqt_text *s;
 
 	if (x == NULL || x->writer != NULL)
 		return set;
@@ -231,7 +231,7 @@ lib_xattrs_number(struct sqb_xattrs *x, uint32_t set)
 }
 
 static uint64_t
-place(const struct sqw_table *t)
+next_place(const struct sqw_table *t)
 {
 	struct sqw_place p = sqw_place(t);
 
@@ -239,9 +239,9 @@ place(const struct sqw_table *t)
 }
 
 static void
-put_value(struct sqw_table *t, struct sqb_xattrs *x, struct entry *e)
+put_value(struct sqw_table *t, struct sqt_xattrs *x, struct entry *e)
 {
-	e->at = place(t);
+	e->at = next_place(t);
 	if (e->first)
 		x->values.items[e->number].at = e->at;
 	sqw_put32(t, e->value->len);
@@ -249,7 +249,7 @@ put_value(struct sqw_table *t, struct sqb_xattrs *x, struct entry *e)
 }
 
 static void
-put_entry(struct sqw_table *t, struct sqb_xattrs *x, struct entry *e)
+put_xattr(struct sqw_table *t, struct sqt_xattrs *x, struct entry *e)
 {
 	size_t prefix = spaces[e->type & ~(unsigned)OUT_OF_LINE].len;
 
@@ -289,7 +289,7 @@ move_values(struct entry *entries, size_t count, size_t longest)
  * even if that one is stored inline; equal values in one set are not merged.
  */
 static void
-put_set(struct sqw_table *t, struct sqb_xattrs *x, struct lib_text *set,
+put_set(struct sqw_table *t, struct sqt_xattrs *x, struct sqt_text *set,
     struct entry *entries)
 {
 	size_t count = set->len / sizeof(struct pair), longest = INLINE_MAX;
@@ -309,7 +309,7 @@ put_set(struct sqw_table *t, struct sqb_xattrs *x, struct lib_text *set,
 		longest /= 2;
 	for (size_t i = 0; i < count; i++) {
 		struct entry *e = &entries[i];
-		struct lib_text *v = &x->values.items[e->number];
+		struct sqt_text *v = &x->values.items[e->number];
 
 		if (v->len < REFERENCE_B)
 			continue;
@@ -322,14 +322,14 @@ put_set(struct sqw_table *t, struct sqb_xattrs *x, struct lib_text *set,
 		if ((entries[i].type & OUT_OF_LINE) != 0 &&
 		    entries[i].at == NOWHERE)
 			put_value(t, x, &entries[i]);
-	set->at = place(t);
+	set->at = next_place(t);
 	for (size_t i = 0; i < count; i++)
-		put_entry(t, x, &entries[i]);
+		put_xattr(t, x, &entries[i]);
 }
 
 /* Returns the size of a set's names, each with a NUL, and values. */
 static uint64_t
-set_size(const struct sqb_xattrs *x, const struct lib_text *set)
+set_size(const struct sqt_xattrs *x, const struct sqt_text *set)
 {
 	uint64_t size = 0;
 	struct pair p;
@@ -344,7 +344,7 @@ set_size(const struct sqb_xattrs *x, const struct lib_text *set)
 
 /* Writes the sets that are in use. */
 static int
-write_sets(struct sqb_xattrs *x, struct sqw_table *t)
+write_sets(struct sqt_xattrs *x, struct sqw_table *t)
 {
 	struct entry *entries = NULL;
 	size_t longest = 0;
@@ -362,7 +362,7 @@ write_sets(struct sqb_xattrs *x, struct sqw_table *t)
 }
 
 int
-lib_xattrs_write(struct sqb_xattrs *x, const struct sqw_table_ops *ops,
+sqt_xattrs_write(struct sqt_xattrs *x, const struct sqw_table_ops *ops,
     uint64_t at, uint64_t *index)
 {
 	size_t blocks = (x->used_count + IDS - 1) / IDS;
@@ -388,7 +388,7 @@ lib_xattrs_write(struct sqb_xattrs *x, const struct sqw_table_ops *ops,
 	at += t->size;
 	*t = (struct sqw_table){ .ops = *ops };
 	for (size_t i = 0; i < x->used_count; i++) {
-		const struct lib_text *set = &x->sets.items[x->used[i]];
+		const struct sqt_text *set = &x->sets.items[x->used[i]];
 
 		if (i % IDS == 0)
 			store_le64(head + HEAD_B + i / IDS *

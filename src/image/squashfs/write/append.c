@@ -14,7 +14,7 @@
 enum { PIECE = 1 << 20 };
 
 static int
-copy(const struct sqb_waiting *w, int fd)
+copy_waiting(const struct sqw_waiting *w, int fd)
 {
 	uint8_t *piece = sys_malloc(PIECE);
 	int rc = piece == NULL ? -ENOMEM : 0;
@@ -49,7 +49,7 @@ rotate(void *items, size_t count, size_t split, size_t size)
 
 /* Numbers fragment blocks in the order of their units. */
 static void
-number(struct sqb_data *d, const struct sqb_waiting *w)
+number_again(struct sqw_data *d, const struct sqw_waiting *w)
 {
 	uint32_t later = (uint32_t)(d->units - w->units);
 
@@ -59,7 +59,7 @@ number(struct sqb_data *d, const struct sqb_waiting *w)
 			    d->fragment[i] + d->fragments - w->fragments :
 			    d->fragment[i] - w->fragments;
 	for (size_t i = 0; i < d->ids; i++) {
-		struct sqw_data *of = &d->of[i];
+		struct sqw_position *of = &d->of[i];
 
 		if (of->blocks > 0 || of->tail)
 			of->unit = of->unit < w->units ? of->unit + later :
@@ -68,9 +68,9 @@ number(struct sqb_data *d, const struct sqb_waiting *w)
 }
 
 int
-sqb_data_append(struct sqb_data *d, const struct sqb_waiting *w, int fd)
+sqw_data_append(struct sqw_data *d, const struct sqw_waiting *w, int fd)
 {
-	int rc = copy(w, fd);
+	int rc = copy_waiting(w, fd);
 
 	if (rc != 0 || w->units == 0)
 		return rc;
@@ -85,6 +85,6 @@ sqb_data_append(struct sqb_data *d, const struct sqb_waiting *w, int fd)
 		rc = rotate(d->fragment, d->units, w->units,
 		    sizeof(*d->fragment));
 	if (rc == 0)
-		number(d, w);
+		number_again(d, w);
 	return rc;
 }

@@ -21,12 +21,12 @@ enum { ZLIB_HEAD_B = 2, ZLIB_TAIL_B = 4 };
 /* Values in the compressor options. */
 enum { LZ4_VERSION = 1, LZ4_HC = 1, GZIP_WINDOW = 15, LZO1X_999 = 4 };
 
-static const struct sqb_method methods[] = {
+static const struct sqw_method methods[] = {
 	{ "gzip", SQUASHFS_GZIP, 1, 12, 9, false },
 	{ "zstd", SQUASHFS_ZSTD, 1, 22, 15, false },
 	{ "lz4", SQUASHFS_LZ4, 0, 0, 0, false },
 	{ "lz4hc", SQUASHFS_LZ4, 0, 0, 0, false },
-	{ "xz", SQUASHFS_XZ, 0, (1 << SQB_FILTERS) - 1, 0, true },
+	{ "xz", SQUASHFS_XZ, 0, (1 << SQW_FILTERS) - 1, 0, true },
 #ifdef COLDPRESS_LZO
 	{ "lzo", SQUASHFS_LZO, 1, 9, 8, false },
 #endif
@@ -35,14 +35,14 @@ static const struct sqb_method methods[] = {
 
 enum { METHODS = sizeof(methods) / sizeof(*methods) };
 
-struct sqb_codec {
+struct sqw_codec {
 	struct deflate_engine *deflate;
-	struct codec_xz *xz;		/* only with filters */
+	struct sqw_xz *xz;		/* only with filters */
 	struct packer *packer;		/* NULL for deflate and none */
 };
 
-const struct sqb_method *
-sqb_method_by_name(const char *name)
+const struct sqw_method *
+sqw_method_by_name(const char *name)
 {
 	for (size_t i = 0; i < METHODS; i++)
 		if (strcmp(methods[i].name, name) == 0)
@@ -51,7 +51,7 @@ sqb_method_by_name(const char *name)
 }
 
 const char *
-sqb_method_names(void)
+sqw_method_names(void)
 {
 	return "gzip zstd lz4 lz4hc xz "
 #ifdef COLDPRESS_LZO
@@ -60,14 +60,14 @@ sqb_method_names(void)
 	    "none";
 }
 
-const char *const sqb_filters[SQB_FILTERS] = { "x86", "powerpc", "ia64",
+const char *const sqw_filters[SQW_FILTERS] = { "x86", "powerpc", "ia64",
     "arm", "armthumb", "sparc" };
 
 size_t
-sqb_settings(const struct sqb_method *m, int level, uint32_t block,
-    uint8_t s[SQB_SETTINGS_MAX])
+sqw_settings(const struct sqw_method *m, int level, uint32_t block,
+    uint8_t s[SQW_SETTINGS_MAX])
 {
-	memset(s, 0, SQB_SETTINGS_MAX);
+	memset(s, 0, SQW_SETTINGS_MAX);
 	if (m->compressor == SQUASHFS_LZ4) {
 		store_le32(s, LZ4_VERSION);
 		store_le32(s + 4, strcmp(m->name, "lz4hc") == 0 ? LZ4_HC : 0);
@@ -97,19 +97,19 @@ sqb_settings(const struct sqb_method *m, int level, uint32_t block,
 }
 
 /*
- * Compares the settings with those that sqb_settings() writes for each method
+ * Compares the settings with those that sqw_settings() writes for each method
  * and level, so the two functions cannot diverge.
  */
 int
-sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
-    uint32_t block, const struct sqb_method **out, int *level)
+sqw_settings_read(int compressor, const uint8_t *settings, size_t len,
+    uint32_t block, const struct sqw_method **out, int *level)
 {
-	uint8_t s[SQB_SETTINGS_MAX];
+	uint8_t s[SQW_SETTINGS_MAX];
 
-	for (const struct sqb_method *m = methods; m < methods + METHODS; m++)
+	for (const struct sqw_method *m = methods; m < methods + METHODS; m++)
 		for (*level = m->level_min; m->compressor == compressor &&
 		    *level <= m->level_max; ++*level)
-			if (sqb_settings(m, *level, block, s) == len &&
+			if (sqw_settings(m, *level, block, s) == len &&
 			    (len == 0 || memcmp(s, settings, len) == 0)) {
 				*out = m;
 				return 0;
@@ -118,7 +118,7 @@ sqb_settings_read(int compressor, const uint8_t *settings, size_t len,
 }
 
 static int
-open_packer(struct sqb_codec *c, const struct sqb_method *m, int level,
+open_packer(struct sqw_codec *c, const struct sqw_method *m, int level,
     uint32_t block)
 {
 	struct packer_name name;
@@ -134,20 +134,20 @@ open_packer(struct sqb_codec *c, const struct sqb_method *m, int level,
 }
 
 int
-sqb_codec_open(struct sqb_codec **out, const struct sqb_method *m, int level,
+sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
     uint32_t block, bool exact)
 {
-	struct sqb_codec *c = sys_calloc(1, sizeof(*c));
+	struct sqw_codec *c = sys_calloc(1, sizeof(*c));
 	int rc = c == NULL ? -ENOMEM : 0;
 
 	if (rc == 0 && m->compressor == SQUASHFS_GZIP && !exact)
 		rc = deflate_engine_open_steady(&c->deflate, level);
 	else if (rc == 0 && m->filters && level != 0)
-		rc = codec_xz_open(&c->xz, (uint32_t)level, block);
+		rc = sqw_xz_open(&c->xz, (uint32_t)level, block);
 	else if (rc == 0 && m->compressor != 0)
 		rc = open_packer(c, m, level, block);
 	if (rc != 0) {
-		sqb_codec_close(c);
+		sqw_codec_close(c);
 		return rc;
 	}
 	*out = c;
@@ -155,20 +155,20 @@ sqb_codec_open(struct sqb_codec **out, const struct sqb_method *m, int level,
 }
 
 void
-sqb_codec_close(struct sqb_codec *c)
+sqw_codec_close(struct sqw_codec *c)
 {
 	if (c == NULL)
 		return;
 	if (c->deflate != NULL)
 		deflate_engine_close(c->deflate);
-	codec_xz_close(c->xz);
+	sqw_xz_close(c->xz);
 	packer_close(c->packer);
 	sys_free(c);
 }
 
 /* Compresses to RFC 1950: a two-byte header, and an Adler-32 at the end. */
 static size_t
-pack_deflate(struct sqb_codec *c, const uint8_t *in, size_t len, uint8_t *out,
+pack_deflate(struct sqw_codec *c, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
 {
 	ssize_t n;
@@ -186,7 +186,7 @@ pack_deflate(struct sqb_codec *c, const uint8_t *in, size_t len, uint8_t *out,
 }
 
 size_t
-sqb_codec_pack(struct sqb_codec *c, const uint8_t *in, size_t len,
+sqw_codec_pack(struct sqw_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap)
 {
 	size_t n;
@@ -196,7 +196,7 @@ sqb_codec_pack(struct sqb_codec *c, const uint8_t *in, size_t len,
 		return n < len ? n : 0;
 	}
 	if (c->xz != NULL)
-		return codec_xz_pack(c->xz, in, len, out, cap);
+		return sqw_xz_pack(c->xz, in, len, out, cap);
 	if (c->packer == NULL)
 		return 0;
 	n = packer_pack(c->packer, in, len, cap < len ? cap : len);

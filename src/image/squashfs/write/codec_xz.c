@@ -22,22 +22,22 @@ static const lzma_vli ids[] = { LZMA_FILTER_X86, LZMA_FILTER_POWERPC,
 
 enum { FILTERS = sizeof(ids) / sizeof(*ids) };
 
-struct codec_xz {
+struct sqw_xz {
 	lzma_options_lzma options;
 	uint32_t filters;
 	uint8_t *other;			/* output of the filter being tried */
 };
 
 int
-codec_xz_open(struct codec_xz **out, uint32_t filters, uint32_t block)
+sqw_xz_open(struct sqw_xz **out, uint32_t filters, uint32_t block)
 {
-	struct codec_xz *z = sys_calloc(1, sizeof(*z));
+	struct sqw_xz *z = sys_calloc(1, sizeof(*z));
 
 	if (z != NULL)
 		z->other = sys_malloc(block);
 	if (z == NULL || z->other == NULL ||
 	    lzma_lzma_preset(&z->options, LZMA_PRESET_DEFAULT)) {
-		codec_xz_close(z);
+		sqw_xz_close(z);
 		return -ENOMEM;
 	}
 	z->filters = filters;
@@ -47,7 +47,7 @@ codec_xz_open(struct codec_xz **out, uint32_t filters, uint32_t block)
 }
 
 void
-codec_xz_close(struct codec_xz *z)
+sqw_xz_close(struct sqw_xz *z)
 {
 	if (z == NULL)
 		return;
@@ -60,7 +60,7 @@ codec_xz_close(struct codec_xz *z)
  * Returns 0 if the output does not fit.
  */
 static size_t
-encode(struct codec_xz *z, lzma_vli id, const uint8_t *in, size_t len,
+encode_filtered(struct sqw_xz *z, lzma_vli id, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap)
 {
 	lzma_filter filters[] = { { id, NULL },
@@ -73,15 +73,15 @@ encode(struct codec_xz *z, lzma_vli id, const uint8_t *in, size_t len,
 }
 
 size_t
-codec_xz_pack(struct codec_xz *z, const uint8_t *in, size_t len, uint8_t *out,
+sqw_xz_pack(struct sqw_xz *z, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
 {
 	size_t most = cap < len ? cap : len - 1;
-	size_t best = encode(z, LZMA_VLI_UNKNOWN, in, len, out, most);
+	size_t best = encode_filtered(z, LZMA_VLI_UNKNOWN, in, len, out, most);
 
 	for (unsigned i = 0; i < FILTERS; i++) {
 		size_t n = (z->filters & 1U << i) == 0 ? 0 :
-		    encode(z, ids[i], in, len, z->other,
+		    encode_filtered(z, ids[i], in, len, z->other,
 		    best == 0 ? most : best - 1);
 
 		if (n > 0) {

@@ -8,17 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct codec_xz;
+struct sqw_xz;
 
 /*
  * Opens a codec; filters are the bits in the image's compressor options.
  * Returns 0 or -ENOMEM.
  */
-int codec_xz_open(struct codec_xz **z, uint32_t filters, uint32_t block);
-void codec_xz_close(struct codec_xz *z);	/* z may be NULL */
+int sqw_xz_open(struct sqw_xz **z, uint32_t filters, uint32_t block);
+void sqw_xz_close(struct sqw_xz *z);	/* z may be NULL */
 
-/* Compresses like sqb_codec_pack(). */
-size_t codec_xz_pack(struct codec_xz *z, const uint8_t *in, size_t len,
+/* Compresses like sqw_codec_pack(). */
+size_t sqw_xz_pack(struct sqw_xz *z, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
 #endif

@@ -12,27 +12,27 @@
 enum { LENGTH_BITS = 0x3ff };
 
 int
-content_open(struct content *c, const struct sqb_data_options *o)
+sqw_content_open(struct sqw_content *c, const struct sqw_data_options *o)
 {
-	*c = (struct content){ .o = o, .state = XXH3_createState() };
+	*c = (struct sqw_content){ .o = o, .state = XXH3_createState() };
 	return c->state == NULL ? -ENOMEM : 0;
 }
 
 void
-content_close(struct content *c)
+sqw_content_close(struct sqw_content *c)
 {
 	XXH3_freeState(c->state);
 }
 
 void
-content_begin(struct content *c)
+sqw_content_begin(struct sqw_content *c)
 {
 	XXH3_128bits_reset(c->state);
 	c->begun = false;
 }
 
 static void
-add(struct content *c, XXH128_hash_t block)
+add_block_hash(struct sqw_content *c, XXH128_hash_t block)
 {
 	c->begun = true;
 	XXH3_128bits_update(c->state, &block, sizeof(block));
@@ -46,20 +46,20 @@ add(struct content *c, XXH128_hash_t block)
  * length.
  */
 static void
-add_zeros(struct content *c, size_t len, uint32_t count)
+add_zeros(struct sqw_content *c, size_t len, uint32_t count)
 {
 	XXH128_hash_t hash = { 0, 0 };
 
 	if (!c->begun && c->o->exact)
 		hash.low64 = len & LENGTH_BITS;
 	for (; count > 0; count--) {
-		add(c, hash);
+		add_block_hash(c, hash);
 		hash.low64 = 0;
 	}
 }
 
 void
-content_add_hole(struct content *c, size_t len, uint32_t count)
+sqw_content_add_hole(struct sqw_content *c, size_t len, uint32_t count)
 {
 	uint64_t t0 = sys_now_ns();
 
@@ -68,31 +68,31 @@ content_add_hole(struct content *c, size_t len, uint32_t count)
 }
 
 void
-content_add(struct content *c, const uint8_t *block, size_t len)
+sqw_content_add(struct sqw_content *c, const uint8_t *block, size_t len)
 {
 	uint64_t t0 = sys_now_ns();
 
-	if (content_is_zero(block, len))
+	if (sqw_content_is_zero(block, len))
 		add_zeros(c, len, 1);
 	else
-		add(c, XXH3_128bits(block, len));
+		add_block_hash(c, XXH3_128bits(block, len));
 	c->busy_ns += sys_now_ns() - t0;
 }
 
 XXH128_hash_t
-content_end(const struct content *c)
+sqw_content_end(const struct sqw_content *c)
 {
 	return XXH3_128bits_digest(c->state);
 }
 
 uint64_t
-content_size(const struct sqb_data_options *o, uint64_t size)
+sqw_content_size(const struct sqw_data_options *o, uint64_t size)
 {
 	return o->exact ? ((size - 1) / o->block + 1) * o->block : size;
 }
 
 bool
-content_is_zero(const uint8_t *p, size_t len)
+sqw_content_is_zero(const uint8_t *p, size_t len)
 {
 	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
 }

@@ -15,24 +15,23 @@
 #include <errno.h>
 #include <string.h>
 
-struct job {
-	const struct sqb_data_options *o;
-	struct sqb_data *d;
-	struct feed feed;
-	bool ended;			/* the feed has reached its end */
+struct writing {
+	const struct sqw_data_options *o;
+	struct sqw_data *d;
+	struct sqw_feed feed;
 };
 
 static int
-fill(void *arg, struct input *in, struct slot *s)
+next_unit(void *arg, struct input *in, struct slot *s)
 {
-	struct job *j = arg;
-	struct feed_unit u;
-	int rc = buf_reserve(&s->in, feed_room(j->o));
+	struct writing *w = arg;
+	struct sqw_feed_unit u;
+	int rc = buf_reserve(&s->in, sqw_pack_room(w->o));
 
 	if (rc != 0)
 		return rc;
 	u.data = s->in.data;
-	rc = feed_next(&j->feed, &u);
+	rc = sqw_feed_next(&w->feed, &u);
 	s->in.data = u.data;
 	if (rc < 0)
 		return rc;
@@ -44,37 +43,37 @@ fill(void *arg, struct input *in, struct slot *s)
 	s->note.squashfs.number = u.number;
 	s->note.squashfs.count = u.count;
 	s->note.squashfs.is_fragment = u.is_fragment;
-	in->bytes = j->d->in_B;
+	in->bytes = w->d->in_B;
 	return 0;
 }
 
 static int
-worker_open(void *arg, void **ctx)
+open_packer(void *arg, void **ctx)
 {
-	const struct job *j = arg;
-	struct pack *k = NULL;
-	int rc = pack_open(&k, j->o);
+	const struct writing *w = arg;
+	struct sqw_pack *k = NULL;
+	int rc = sqw_pack_open(&k, w->o);
 
 	*ctx = k;
 	return rc;
 }
 
 static void
-worker_close(void *ctx)
+close_packer(void *ctx)
 {
-	pack_close(ctx);
+	sqw_pack_close(ctx);
 }
 
 static int
-work(void *arg, void *ctx, struct slot *s)
+pack_next(void *arg, void *ctx, struct slot *s)
 {
 	(void)arg;
-	return s->last ? 0 : pack_unit(ctx, s);
+	return s->last ? 0 : sqw_pack_unit(ctx, s);
 }
 
 /* Makes room for the sizes and starts of all units before this one. */
 static int
-reserve(struct sqb_data *d, size_t end)
+reserve_units(struct sqw_data *d, size_t end)
 {
 	void *sizes = d->sizes, *starts = d->starts;
 	size_t cap = d->cap;
@@ -88,16 +87,16 @@ reserve(struct sqb_data *d, size_t end)
 }
 
 static int
-join(void *arg, struct slot *s, struct sink *out)
+place_unit(void *arg, struct slot *s, struct sink *out)
 {
-	struct job *j = arg;
-	struct sqb_data *d = j->d;
+	struct writing *w = arg;
+	struct sqw_data *d = w->d;
 	const struct squashfs_notes *note = &s->note.squashfs;
 	int rc;
 
 	if (s->last)
 		return 0;
-	rc = reserve(d, note->number + note->count);
+	rc = reserve_units(d, note->number + note->count);
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < note->count; i++) {
@@ -113,44 +112,37 @@ join(void *arg, struct slot *s, struct sink *out)
 	return s->out.len == 0 ? 0 : sink_slot(out, s);
 }
 
-static const struct pipeline_ops ops = {
-	.fill = fill, .worker_open = worker_open,
-	.worker_close = worker_close, .work = work, .join = join,
-};
-
-static int
-run(struct job *j, int fd, struct progress *progress)
-{
-	struct pipeline_params p = { .threads = j->o->threads,
-		.slots = pipeline_slots(j->o->threads), .out_fd = fd,
-		.progress = progress };
-
-	return pipeline_run(&ops, j, NULL, &p, &j->d->stats);
-}
-
 int
-sqb_data_write(struct sqb_data *d, const struct sqb_source *source,
-    const struct sqb_data_options *o, int fd, uint64_t at,
+sqw_data_write(struct sqw_data *d, const struct sqw_source *source,
+    const struct sqw_data_options *o, int fd, uint64_t at,
     struct progress *progress)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	static const struct pipeline_ops ops = {
+		.fill = next_unit, .worker_open = open_packer,
+		.worker_close = close_packer, .work = pack_next,
+		.join = place_unit,
+	};
+	struct pipeline_params p = { .threads = o->threads,
+		.slots = pipeline_slots(o->threads), .out_fd = fd,
+		.progress = progress };
+	struct writing *w = sys_calloc(1, sizeof(*w));
 	int rc;
 
-	if (j == NULL)
+	if (w == NULL)
 		return -ENOMEM;
-	j->o = o;
-	j->d = d;
+	w->o = o;
+	w->d = d;
 	d->end = at;
-	rc = feed_open(&j->feed, source, o, d);
+	rc = sqw_feed_open(&w->feed, source, o, d);
 	if (rc == 0)
-		rc = run(j, fd, progress);
-	feed_close(&j->feed);
-	sys_free(j);
+		rc = pipeline_run(&ops, w, NULL, &p, &d->stats);
+	sqw_feed_close(&w->feed);
+	sys_free(w);
 	return rc;
 }
 
 void
-sqb_data_free(struct sqb_data *d)
+sqw_data_free(struct sqw_data *d)
 {
 	sys_free(d->sizes);
 	sys_free(d->starts);

@@ -4,53 +4,60 @@
  *
  * Files are cut by one thread, because the contents of a fragment block depend
  * on all earlier files, and a file is stored only if it has no earlier
- * duplicate.  Files larger than a block are handled in feed_large.c.
+ * duplicate.
+ *
+ * A large file is hashed while it is read.  If an earlier file has the same
+ * size, a duplicate must be detected before the file is stored: the file is
+ * read twice or, if the source cannot be rewound, copied to an unlinked file.
  */
-#include "feed_impl.h"
+#include "image/squashfs/write/feed.h"
 
 #include "base/array.h"
+#include "base/fdio.h"
+#include "base/hole.h"
 #include "base/sys.h"
-#include "format/gzip/deflate_engine.h"
 #include "image/squashfs/format.h"
+#include "image/squashfs/write/pack.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
-/* The memory that struct sqb_data needs for each unit. */
+/* The memory that struct sqw_data needs for each unit. */
 enum { UNIT_B = 2 * sizeof(uint32_t) + sizeof(uint64_t) };
 
 int
-feed_open(struct feed *f, const struct sqb_source *source,
-    const struct sqb_data_options *o, struct sqb_data *d)
+sqw_feed_open(struct sqw_feed *f, const struct sqw_source *source,
+    const struct sqw_data_options *o, struct sqw_data *d)
 {
 	int rc;
 
-	*f = (struct feed){ .source = source, .o = o, .d = d, .spool = -1 };
-	rc = twins_open(&f->twins);
-	f->fragment = sys_malloc(feed_room(o));
-	if (content_open(&f->content, o) != 0)
+	*f = (struct sqw_feed){ .source = source, .o = o, .d = d, .spool = -1 };
+	rc = sqw_twins_open(&f->twins);
+	f->fragment = sys_malloc(sqw_pack_room(o));
+	if (sqw_content_open(&f->content, o) != 0)
 		rc = -ENOMEM;
 	return f->fragment == NULL ? -ENOMEM : rc;
 }
 
-size_t
-feed_room(const struct sqb_data_options *o)
-{
-	return deflate_engine_bound(o->block);
-}
-
 void
-feed_close(struct feed *f)
+sqw_feed_close(struct sqw_feed *f)
 {
 	f->d->hash_ns += f->content.busy_ns;
-	feed_close_spool(f);
-	twins_close(&f->twins);
+	if (f->spool >= 0)
+		sys_close(f->spool);
+	sqw_twins_close(&f->twins);
 	sys_free(f->fragment);
-	content_close(&f->content);
+	sqw_content_close(&f->content);
 }
 
-size_t
-feed_units_left(const struct feed *f)
+/*
+ * Returns the number of further units that fit in the image and the memory
+ * limit.
+ */
+static size_t
+units_left(const struct sqw_feed *f)
 {
 	size_t most = UINT32_MAX - 1;
 
@@ -59,12 +66,17 @@ feed_units_left(const struct feed *f)
 	return most > f->d->units ? most - f->d->units : 0;
 }
 
-int
-feed_new_units(struct feed *f, uint32_t fragment, uint32_t count, uint32_t *unit)
+/*
+ * Numbers the blocks of a hole, a block or a fragment block.  Returns 0,
+ * -EOVERFLOW (no room) or -ENOMEM.
+ */
+static int
+new_units(struct sqw_feed *f, uint32_t fragment, uint32_t count,
+    uint32_t *unit)
 {
-	struct sqb_data *d = f->d;
+	struct sqw_data *d = f->d;
 	void *items = d->fragment;
-	int rc = count > feed_units_left(f) ? -EOVERFLOW :
+	int rc = count > units_left(f) ? -EOVERFLOW :
 	    array_reserve(&items, d->units + count, &d->fragment_cap,
 	    sizeof(*d->fragment));
 
@@ -79,7 +91,7 @@ feed_new_units(struct feed *f, uint32_t fragment, uint32_t count, uint32_t *unit
 
 /* Makes room for this id's data. */
 static int
-reserve_id(struct sqb_data *d, uint32_t id)
+reserve_id(struct sqw_data *d, uint32_t id)
 {
 	size_t before = d->ids;
 	void *items = d->of;
@@ -93,13 +105,17 @@ reserve_id(struct sqb_data *d, uint32_t id)
 	return rc;
 }
 
-bool
-feed_share(struct feed *f, XXH128_hash_t hash)
+/*
+ * Makes the current file share the data of an earlier file with this hash;
+ * returns false if there is none.
+ */
+static bool
+share_data(struct sqw_feed *f, XXH128_hash_t hash)
 {
-	const struct sqb_file *file = &f->file;
-	const struct twin *twin = f->o->no_duplicates ? NULL :
-	    twins_find(&f->twins, content_size(f->o, file->size), hash);
-	struct sqw_data *of = &f->d->of[file->id];
+	const struct sqw_file *file = &f->file;
+	const struct sqw_twin *twin = f->o->no_duplicates ? NULL :
+	    sqw_twins_find(&f->twins, sqw_content_size(f->o, file->size), hash);
+	struct sqw_position *of = &f->d->of[file->id];
 
 	if (twin == NULL)
 		return false;
@@ -111,38 +127,39 @@ feed_share(struct feed *f, XXH128_hash_t hash)
 	return true;
 }
 
-int
-feed_remember(struct feed *f, XXH128_hash_t hash)
+/* Records the current file so that later files can share its data. */
+static int
+remember_file(struct sqw_feed *f, XXH128_hash_t hash)
 {
-	return twins_add(&f->twins, content_size(f->o, f->file.size),
-	    &(struct twin){ .hash = hash, .size = f->file.size,
+	return sqw_twins_add(&f->twins, sqw_content_size(f->o, f->file.size),
+	    &(struct sqw_twin){ .hash = hash, .size = f->file.size,
 	    .id = f->file.id });
 }
 
 /* Small files */
 
 static void
-give_fragment(struct feed *f, struct feed_unit *u)
+give_fragment(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	uint8_t *full = f->fragment;
 
 	f->fragment = u->data;
-	*u = (struct feed_unit){ .data = full, .len = f->filled, .count = 1,
+	*u = (struct sqw_feed_unit){ .data = full, .len = f->filled, .count = 1,
 		.number = f->fragment_unit, .is_fragment = true };
 	f->filled = 0;
 }
 
 /* Stores the content in u as a separate block. */
 static int
-give_block(struct feed *f, struct feed_unit *u)
+give_block(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	int rc;
 
 	u->len = (uint32_t)f->file.size;
 	u->count = 1;
 	u->is_fragment = false;
-	rc = feed_new_units(f, SQUASHFS_NONE, 1, &u->number);
-	f->d->of[f->file.id] = (struct sqw_data){ .unit = u->number,
+	rc = new_units(f, SQUASHFS_NONE, 1, &u->number);
+	f->d->of[f->file.id] = (struct sqw_position){ .unit = u->number,
 		.blocks = 1, .dense = f->file.dense };
 	return rc != 0 ? rc : 1;
 }
@@ -153,7 +170,7 @@ give_block(struct feed *f, struct feed_unit *u)
  * Otherwise returns 0 or -errno.
  */
 static int
-add_small(struct feed *f, struct feed_unit *u)
+add_small(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	uint32_t len = (uint32_t)f->file.size;
 	bool full = len > f->o->block - f->filled;
@@ -164,8 +181,8 @@ add_small(struct feed *f, struct feed_unit *u)
 	else
 		memcpy(f->fragment + f->filled, u->data, len);
 	if (f->filled == 0)
-		rc = feed_new_units(f, f->d->fragments++, 1, &f->fragment_unit);
-	f->d->of[f->file.id] = (struct sqw_data){ .unit = f->fragment_unit,
+		rc = new_units(f, f->d->fragments++, 1, &f->fragment_unit);
+	f->d->of[f->file.id] = (struct sqw_position){ .unit = f->fragment_unit,
 		.tail_at = f->filled, .tail = true };
 	f->filled += len;
 	return rc != 0 ? rc : full;
@@ -176,13 +193,13 @@ add_small(struct feed *f, struct feed_unit *u)
  * they contain only zeros.
  */
 static bool
-is_always_block(const struct sqb_data_options *o)
+is_always_block(const struct sqw_data_options *o)
 {
 	return o->exact && o->no_fragments;
 }
 
 static int
-take_small(struct feed *f, struct feed_unit *u)
+next_small(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	size_t len = (size_t)f->file.size;
 	XXH128_hash_t hash;
@@ -191,25 +208,237 @@ take_small(struct feed *f, struct feed_unit *u)
 	if (rc != 0)
 		return rc;
 	/* zeros become a hole */
-	if (content_is_zero(u->data, len) && !is_always_block(f->o)) {
+	if (sqw_content_is_zero(u->data, len) && !is_always_block(f->o)) {
 		f->d->in_B += len;
 		return give_block(f, u);
 	}
-	content_begin(&f->content);
-	content_add(&f->content, u->data, len);
-	hash = content_end(&f->content);
-	if (!f->file.alone && feed_share(f, hash))
+	sqw_content_begin(&f->content);
+	sqw_content_add(&f->content, u->data, len);
+	hash = sqw_content_end(&f->content);
+	if (!f->file.alone && share_data(f, hash))
 		return 0;
 	f->d->in_B += len;
-	rc = f->file.alone || f->o->no_duplicates ? 0 : feed_remember(f, hash);
-	if (rc != 0)
-		return rc;
+	if (!f->file.alone && !f->o->no_duplicates) {
+		rc = remember_file(f, hash);
+		if (rc != 0)
+			return rc;
+	}
 	return f->o->no_fragments ? give_block(f, u) : add_small(f, u);
 }
 
+/* Large files */
+
+static void
+close_spool(struct sqw_feed *f)
+{
+	if (f->spool >= 0)
+		sys_close(f->spool);
+	f->spool = -1;
+}
+
+/* Reads the next bytes of the current file, from the source or the spool. */
+static int
+read_open(struct sqw_feed *f, uint8_t *data, size_t len)
+{
+	ssize_t n;
+
+	if (f->spool < 0)
+		return f->source->read(f->source->arg, data, len);
+	n = fdio_pread(f->spool, data, len, (off_t)f->spool_at);
+	f->spool_at += len;
+	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
+}
+
+/* Skips a hole in the current file, in the source or in the spool. */
+static int64_t
+skip_open(struct sqw_feed *f)
+{
+	uint64_t n;
+
+	if (f->spool < 0)
+		return f->source->skip == NULL ? 0 :
+		    f->source->skip(f->source->arg);
+	n = sqw_hole_blocks(hole_at(f->spool, &f->spool_st, f->spool_at),
+	    f->left, f->o->block);
+	f->spool_at += n;
+	return (int64_t)n;
+}
+
+static uint32_t
+blocks_of(const struct sqw_feed *f, uint64_t bytes)
+{
+	return (uint32_t)((bytes - 1) / f->o->block + 1);
+}
+
+/* Hashes a hole that starts on a block boundary. */
+static void
+hash_hole(struct sqw_feed *f, uint64_t bytes)
+{
+	sqw_content_add_hole(&f->content, bytes < f->o->block ? (size_t)bytes :
+	    f->o->block, blocks_of(f, bytes));
+}
+
+/* Hashes the next block or hole, and keeps it unless keep is -1. */
+static int64_t
+hash_piece(struct sqw_feed *f, uint8_t *room, uint64_t left, int keep)
+{
+	int64_t n = skip_open(f), at;
+	int rc;
+
+	if (n < 0)
+		return n;
+	if (n > 0) {
+		hash_hole(f, (uint64_t)n);
+		at = keep < 0 ? 0 : sys_lseek(keep, (off_t)n, SEEK_CUR);
+		return at < 0 ? at : n;
+	}
+	n = left < f->o->block ? (int64_t)left : f->o->block;
+	rc = f->source->read(f->source->arg, room, (size_t)n);
+	if (rc == 0)
+		sqw_content_add(&f->content, room, (size_t)n);
+	if (rc == 0 && keep >= 0)
+		rc = fdio_write(keep, room, (size_t)n);
+	return rc != 0 ? rc : n;
+}
+
+/*
+ * Reads the whole file to hash it.  A file that cannot be read again is kept in
+ * the spool.
+ */
+static int
+hash_ahead(struct sqw_feed *f, uint8_t *room, XXH128_hash_t *hash)
+{
+	int keep = -1, rc = 0;
+	int64_t n;
+
+	if (f->source->rewind == NULL) {
+		f->spool_at = 0;
+		keep = sys_openat(f->o->tmpdir, ".",
+		    O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		if (keep < 0)
+			return keep;
+	}
+	sqw_content_begin(&f->content);
+	for (uint64_t left = f->file.size; left > 0; left -= (uint64_t)n) {
+		n = hash_piece(f, room, left, keep);
+		if (n < 0) {
+			rc = (int)n;
+			goto out;
+		}
+	}
+	*hash = sqw_content_end(&f->content);
+	if (keep >= 0) {
+		/* the file may end in a hole */
+		rc = sys_ftruncate(keep, (off_t)f->file.size);
+		if (rc == 0)
+			rc = sys_fstat(keep, &f->spool_st);
+	}
+out:
+	f->spool = keep;	/* only now, so that it was not read from */
+	return rc;
+}
+
+/*
+ * Starts the current file, which is large, unless an earlier file has the same
+ * content.  room has space for one block.  Returns 0 or -errno.
+ */
+static int
+begin_large(struct sqw_feed *f, uint8_t *room)
+{
+	struct sqw_position *d = &f->d->of[f->file.id];
+	uint64_t size = f->file.size;
+	XXH128_hash_t hash;
+	int rc, seen = f->file.alone || f->o->no_duplicates ? 0 :
+	    sqw_twins_size_seen(&f->twins, sqw_content_size(f->o, size));
+
+	if (seen < 0)
+		return seen;
+	if ((size - 1) / f->o->block >= units_left(f))
+		return -EOVERFLOW;
+	f->hashing = !f->file.alone && !f->o->no_duplicates;
+	if (seen) {
+		rc = hash_ahead(f, room, &hash);
+		if (rc == 0 && share_data(f, hash)) {
+			close_spool(f);
+			return 0;
+		}
+		if (rc == 0 && f->source->rewind != NULL)
+			rc = f->source->rewind(f->source->arg);
+		if (rc != 0)
+			return rc;
+	}
+	*d = (struct sqw_position){ .unit = (uint32_t)f->d->units,
+		.blocks = blocks_of(f, size),
+		.dense = f->file.dense };
+	sqw_content_begin(&f->content);
+	f->left = size;
+	f->open = true;
+	return 0;
+}
+
+static int
+end_large(struct sqw_feed *f)
+{
+	f->open = false;
+	close_spool(f);
+	return f->hashing ?
+	    remember_file(f, sqw_content_end(&f->content)) : 0;
+}
+
+/* Counts the bytes that u covers. */
+static int
+advance_large(struct sqw_feed *f, uint64_t bytes)
+{
+	int rc;
+
+	f->d->in_B += bytes;
+	f->left -= bytes;
+	rc = f->left == 0 ? end_large(f) : 0;
+	return rc != 0 ? rc : 1;
+}
+
+static int
+next_hole(struct sqw_feed *f, struct sqw_feed_unit *u, uint64_t bytes)
+{
+	int rc;
+
+	u->len = 0;
+	u->count = blocks_of(f, bytes);
+	rc = new_units(f, SQUASHFS_NONE, u->count, &u->number);
+	if (rc != 0)
+		return rc;
+	if (f->hashing)
+		hash_hole(f, bytes);
+	return advance_large(f, bytes);
+}
+
+/* Makes u the next block or hole of the open file.  Returns 1 or -errno. */
+static int
+next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
+{
+	int64_t hole = skip_open(f);
+	int rc;
+
+	u->is_fragment = false;
+	if (hole != 0)
+		return hole < 0 ? (int)hole : next_hole(f, u, (uint64_t)hole);
+	u->len = f->left < f->o->block ? (uint32_t)f->left : f->o->block;
+	u->count = 1;
+	rc = read_open(f, u->data, u->len);
+	if (rc == 0)
+		rc = new_units(f, SQUASHFS_NONE, 1, &u->number);
+	if (rc != 0)
+		return rc;
+	if (f->hashing)
+		sqw_content_add(&f->content, u->data, u->len);
+	return advance_large(f, u->len);
+}
+
+/* All files */
+
 /* Starts the next file.  Returns 1 if u is a unit, 0 to continue, or -errno. */
 static int
-next_file(struct feed *f, struct feed_unit *u)
+next_file(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	int rc = f->source->next(f->source->arg, &f->file);
 
@@ -227,32 +456,31 @@ next_file(struct feed *f, struct feed_unit *u)
 	if (rc != 0)
 		return rc;
 	return f->file.size < (uint64_t)f->o->block + is_always_block(f->o) ?
-	    take_small(f, u) : feed_begin_large(f, u->data);
+	    next_small(f, u) : begin_large(f, u->data);
 }
 
 /* Discards the data of a file that the source has abandoned. */
 static void
-leave_out(struct feed *f)
+leave_out(struct sqw_feed *f)
 {
-	f->d->of[f->file.id] = (struct sqw_data){ .unit = 0 };
+	f->d->of[f->file.id] = (struct sqw_position){ .unit = 0 };
 	f->open = false;
-	feed_close_spool(f);
+	close_spool(f);
 }
 
 int
-feed_next(struct feed *f, struct feed_unit *u)
+sqw_feed_next(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
-	int rc = 0;
+	while (!f->ended) {
+		int rc = f->open ? next_piece(f, u) : next_file(f, u);
 
-	while (rc == 0 && !f->ended) {
-		rc = f->open ? feed_next_piece(f, u) : next_file(f, u);
-		if (rc == -ECANCELED) {
+		if (rc == -ECANCELED)
 			leave_out(f);
-			rc = 0;
-		}
+		else if (rc != 0)
+			return rc;
 	}
-	if (rc != 0 || f->filled == 0)
-		return rc;
+	if (f->filled == 0)
+		return 0;
 	give_fragment(f, u);
 	return 1;
 }

@@ -10,7 +10,7 @@
 #define NONE SQUASHFS_NONE
 
 static unsigned
-type_of(uint16_t mode)
+inode_type(uint16_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFREG: return SQUASHFS_FILE;
@@ -30,7 +30,7 @@ static void
 put_head(struct sqw_layout *l, size_t node, bool is_long)
 {
 	const struct sqw_node *n = &l->tree->nodes[node];
-	unsigned type = type_of(n->attr.mode);
+	unsigned type = inode_type(n->attr.mode);
 	struct sqw_table *t = &l->inodes;
 
 	l->places[node] = sqw_place(t);

@@ -46,7 +46,7 @@ run_length(const struct sqw_layout *l, const struct sqw_listing *s,
 }
 
 static size_t
-put_entry(struct sqw_layout *l, size_t child, uint32_t number,
+put_listed(struct sqw_layout *l, size_t child, uint32_t number,
     struct sqw_listing *s)
 {
 	const struct sqw_node *n = &l->tree->nodes[child];
@@ -99,6 +99,6 @@ sqw_put_listing(struct sqw_layout *l, size_t dir, struct sqw_listing *s)
 		sqw_put32(&l->listings, l->places[nodes[child].owner].block);
 		sqw_put32(&l->listings, number);
 		while (count-- > 0)
-			child = put_entry(l, child, number, s);
+			child = put_listed(l, child, number, s);
 	}
 }

@@ -5,8 +5,8 @@
 #include "image/squashfs/write/pack.h"
 
 #include "base/sys.h"
+#include "format/gzip/deflate_engine.h"
 #include "image/squashfs/write/content.h"
-#include "image/squashfs/write/feed.h"
 #include "image/squashfs/format.h"
 
 #include <errno.h>
@@ -18,15 +18,15 @@
  */
 enum { PROBE_SHARE = 128, PROBE_LEVEL = 1 };
 
-struct pack {
-	const struct sqb_data_options *o;
-	struct sqb_codec *codec;
+struct sqw_pack {
+	const struct sqw_data_options *o;
+	struct sqw_codec *codec;
 	ZSTD_CCtx *probe;		/* NULL if no attempt is made */
 };
 
 /* Returns whether the level is slow compared with a quick attempt. */
 static bool
-is_slow(const struct sqb_data_options *o)
+is_slow(const struct sqw_data_options *o)
 {
 	if (o->block <= SQUASHFS_META_B)
 		return false;
@@ -41,11 +41,17 @@ is_slow(const struct sqb_data_options *o)
 	}
 }
 
-int
-pack_open(struct pack **out, const struct sqb_data_options *o)
+size_t
+sqw_pack_room(const struct sqw_data_options *o)
 {
-	struct pack *k = sys_calloc(1, sizeof(*k));
-	int rc = k == NULL ? -ENOMEM : sqb_codec_open(&k->codec, o->method,
+	return deflate_engine_bound(o->block);
+}
+
+int
+sqw_pack_open(struct sqw_pack **out, const struct sqw_data_options *o)
+{
+	struct sqw_pack *k = sys_calloc(1, sizeof(*k));
+	int rc = k == NULL ? -ENOMEM : sqw_codec_open(&k->codec, o->method,
 	    o->level, o->block, o->exact);
 
 	*out = k;
@@ -59,18 +65,18 @@ pack_open(struct pack **out, const struct sqb_data_options *o)
 }
 
 void
-pack_close(struct pack *k)
+sqw_pack_close(struct sqw_pack *k)
 {
 	if (k == NULL)
 		return;
-	sqb_codec_close(k->codec);
+	sqw_codec_close(k->codec);
 	ZSTD_freeCCtx(k->probe);
 	sys_free(k);
 }
 
 /* Returns whether a quick attempt saves too little; overwrites out. */
 static bool
-is_dense(const struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
+is_dense(const struct sqw_pack *k, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
 {
 	size_t n;
@@ -82,27 +88,27 @@ is_dense(const struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
 }
 
 size_t
-pack_block(struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
+sqw_pack_block(struct sqw_pack *k, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
 {
 	return is_dense(k, in, len, out, cap) ? 0 :
-	    sqb_codec_pack(k->codec, in, len, out, cap);
+	    sqw_codec_pack(k->codec, in, len, out, cap);
 }
 
 int
-pack_unit(struct pack *k, struct slot *s)
+sqw_pack_unit(struct sqw_pack *k, struct slot *s)
 {
 	struct squashfs_notes *note = &s->note.squashfs;
 	bool raw = note->is_fragment ? k->o->raw_fragments : k->o->raw_data;
 	size_t n = 0;
 
 	if (s->in.len == 0 || (!note->is_fragment &&
-	    content_is_zero(s->in.data, s->in.len)))
+	    sqw_content_is_zero(s->in.data, s->in.len)))
 		return 0;
-	if (buf_reserve(&s->out, feed_room(k->o)) != 0)
+	if (buf_reserve(&s->out, sqw_pack_room(k->o)) != 0)
 		return -ENOMEM;
 	if (!raw)
-		n = pack_block(k, s->in.data, s->in.len, s->out.data,
+		n = sqw_pack_block(k, s->in.data, s->in.len, s->out.data,
 		    s->out.cap);
 	s->out.len = n;
 	note->word = (uint32_t)n;

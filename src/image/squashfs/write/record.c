@@ -18,13 +18,13 @@
  * can record.
  */
 static bool
-has_deep_level(const struct sqb_data_options *o)
+has_deep_level(const struct sqw_data_options *o)
 {
 	return o->method->compressor == SQUASHFS_GZIP && o->level > 9;
 }
 
 size_t
-sqb_record_make(const struct sqb_data_options *o, char text[SQB_RECORD_MAX])
+sqw_record_make(const struct sqw_data_options *o, char text[SQW_RECORD_MAX])
 {
 	char level[24] = "";
 	int n;
@@ -33,13 +33,13 @@ sqb_record_make(const struct sqb_data_options *o, char text[SQB_RECORD_MAX])
 		return 0;
 	if (has_deep_level(o))
 		snprintf(level, sizeof(level), " level=%d", o->level);
-	n = snprintf(text, SQB_RECORD_MAX, MARK "%s%s\n", level,
+	n = snprintf(text, SQW_RECORD_MAX, MARK "%s%s\n", level,
 	    o->no_probe ? " no-probe" : "");
 	return (size_t)n;
 }
 
 static int
-take_word(const char *word, struct sqb_data_options *o)
+take_word(const char *word, struct sqw_data_options *o)
 {
 	int64_t level;
 
@@ -56,9 +56,9 @@ take_word(const char *word, struct sqb_data_options *o)
 }
 
 int
-sqb_record_read(const void *padding, size_t len, struct sqb_data_options *o)
+sqw_record_read(const void *padding, size_t len, struct sqw_data_options *o)
 {
-	char text[SQB_RECORD_MAX], *save, *word;
+	char text[SQW_RECORD_MAX], *save, *word;
 	const char *end = memchr(padding, '\n', len);
 	size_t n = end == NULL ? 0 : (size_t)(end - (const char *)padding);
 	int rc = 1;

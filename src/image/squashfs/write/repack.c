@@ -8,29 +8,28 @@
 #include "image/squashfs/write/repack.h"
 
 #include "base/sys.h"
-#include "image/squashfs/write/feed.h"
 #include "image/squashfs/format.h"
 #include "image/squashfs/write/pack.h"
 
 #include <errno.h>
 
-struct job {
-	struct sqb_repack *r;
-	struct sqb_data *d;
-	const struct sqb_data_options *o;
+struct repacking {
+	struct sqw_repack *r;
+	struct sqw_data *d;
+	const struct sqw_data_options *o;
 	size_t next;
 	pthread_mutex_t lock;		/* protects the error */
 };
 
-struct worker {
-	struct sqr_decoder *decoder;
-	struct pack *pack;
+struct repacker {
+	struct sq_decoder *decoder;
+	struct sqw_pack *pack;
 };
 
 static int
-fill(void *arg, struct input *in, struct slot *s)
+next_old(void *arg, struct input *in, struct slot *s)
 {
-	struct job *j = arg;
+	struct repacking *j = arg;
 
 	s->last = j->next == j->r->count;
 	if (s->last)
@@ -43,32 +42,32 @@ fill(void *arg, struct input *in, struct slot *s)
 }
 
 static int
-worker_open(void *arg, void **ctx)
+open_repacker(void *arg, void **ctx)
 {
-	struct job *j = arg;
-	struct worker *w = sys_calloc(1, sizeof(*w));
-	int rc = w == NULL ? -ENOMEM : sqr_decoder_open(&w->decoder,
+	struct repacking *j = arg;
+	struct repacker *w = sys_calloc(1, sizeof(*w));
+	int rc = w == NULL ? -ENOMEM : sq_decoder_open(&w->decoder,
 	    j->r->image);
 
 	*ctx = w;
-	return rc != 0 ? rc : pack_open(&w->pack, j->o);
+	return rc != 0 ? rc : sqw_pack_open(&w->pack, j->o);
 }
 
 static void
-worker_close(void *ctx)
+close_repacker(void *ctx)
 {
-	struct worker *w = ctx;
+	struct repacker *w = ctx;
 
 	if (w == NULL)
 		return;
-	sqr_decoder_close(w->decoder);
-	pack_close(w->pack);
+	sq_decoder_close(w->decoder);
+	sqw_pack_close(w->pack);
 	sys_free(w);
 }
 
 /* Keeps only the damaged block that comes first in the image. */
 static void
-note(struct job *j, const struct sqb_old *b, const char *why)
+note_damage(struct repacking *j, const struct sqw_old *b, const char *why)
 {
 	pthread_mutex_lock(&j->lock);
 	if (j->r->why == NULL || b->at < j->r->bad_at) {
@@ -79,37 +78,37 @@ note(struct job *j, const struct sqb_old *b, const char *why)
 }
 
 static int
-work(void *arg, void *ctx, struct slot *s)
+repack_block(void *arg, void *ctx, struct slot *s)
 {
-	struct job *j = arg;
-	struct worker *w = ctx;
-	const struct sqb_old *b = &j->r->blocks[s->note.squashfs.number];
+	struct repacking *j = arg;
+	struct repacker *w = ctx;
+	const struct sqw_old *b = &j->r->blocks[s->note.squashfs.number];
 	const char *why;
 	int64_t made;
 	int rc;
 
 	if (s->last)
 		return 0;
-	rc = buf_reserve(&s->in, feed_room(j->o));
+	rc = buf_reserve(&s->in, sqw_pack_room(j->o));
 	if (rc != 0)
 		return rc;
-	made = sqr_unpack(w->decoder, b->at, b->word, b->want, s->in.data,
+	made = sq_unpack(w->decoder, b->at, b->word, b->want, s->in.data,
 	    &why);
 	if (made <= 0) {
-		note(j, b, made < 0 ? why :
+		note_damage(j, b, made < 0 ? why :
 		    "the block decompresses to nothing");
 		return -EBADMSG;
 	}
 	s->in.len = (size_t)made;
-	return pack_unit(w->pack, s);
+	return sqw_pack_unit(w->pack, s);
 }
 
 static int
-join(void *arg, struct slot *s, struct sink *out)
+place_block(void *arg, struct slot *s, struct sink *out)
 {
-	struct job *j = arg;
-	struct sqb_data *d = j->d;
-	struct sqb_old *b = &j->r->blocks[s->note.squashfs.number];
+	struct repacking *j = arg;
+	struct sqw_data *d = j->d;
+	struct sqw_old *b = &j->r->blocks[s->note.squashfs.number];
 
 	if (s->last)
 		return 0;
@@ -126,15 +125,16 @@ join(void *arg, struct slot *s, struct sink *out)
 }
 
 int
-sqb_repack(struct sqb_repack *r, struct sqb_data *d,
-    const struct sqb_data_options *o, int fd, uint64_t at,
+sqw_repack(struct sqw_repack *r, struct sqw_data *d,
+    const struct sqw_data_options *o, int fd, uint64_t at,
     struct progress *progress)
 {
 	static const struct pipeline_ops ops = {
-		.fill = fill, .worker_open = worker_open,
-		.worker_close = worker_close, .work = work, .join = join,
+		.fill = next_old, .worker_open = open_repacker,
+		.worker_close = close_repacker, .work = repack_block,
+		.join = place_block,
 	};
-	struct job j = { .r = r, .d = d, .o = o };
+	struct repacking j = { .r = r, .d = d, .o = o };
 	struct pipeline_params p = { .threads = o->threads,
 		.slots = pipeline_slots(o->threads), .out_fd = fd,
 		.progress = progress };

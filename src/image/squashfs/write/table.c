@@ -9,7 +9,7 @@
 #include <string.h>
 
 static void
-end_block(struct sqw_table *t)
+end_meta_block(struct sqw_table *t)
 {
 	uint8_t *body = t->packed + SQUASHFS_META_HEADER_B;
 	uint32_t header = t->filled;
@@ -51,7 +51,7 @@ sqw_put(struct sqw_table *t, const void *data, size_t len)
 		p += n;
 		len -= n;
 		if (t->filled == SQUASHFS_META_B)
-			end_block(t);
+			end_meta_block(t);
 	}
 }
 
@@ -86,6 +86,6 @@ int
 sqw_table_end(struct sqw_table *t)
 {
 	if (t->filled > 0)
-		end_block(t);
+		end_meta_block(t);
 	return t->err;
 }

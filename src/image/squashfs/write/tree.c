@@ -37,7 +37,7 @@ is_named(const struct sqw_node *n, uint32_t parent, const char *name,
 
 /* Returns the node's slot, or the empty slot where it belongs. */
 static uint32_t *
-slot_of(const struct sqw_tree *t, uint32_t parent, const char *name,
+node_slot(const struct sqw_tree *t, uint32_t parent, const char *name,
     size_t len)
 {
 	size_t i = (size_t)hash_bytes(t->seed + parent, name, len) &
@@ -64,7 +64,7 @@ make_slots(struct sqw_tree *t, size_t count)
 		const struct sqw_node *n = &t->nodes[i];
 
 		if (n->parent != SQW_NOWHERE)
-			*slot_of(t, n->parent, n->name, strlen(n->name)) =
+			*node_slot(t, n->parent, n->name, strlen(n->name)) =
 			    (uint32_t)i;
 	}
 	return 0;
@@ -94,7 +94,7 @@ new_node(struct sqw_tree *t, uint32_t parent, const char *name, size_t len,
 		.parent = parent, .owner = *id, .links = 1,
 		.attr = { .mode = S_IFDIR | 0755, .xattr = SQUASHFS_NONE } };
 	if (*id != 0)
-		*slot_of(t, parent, text, len) = *id;
+		*node_slot(t, parent, text, len) = *id;
 	return 0;
 }
 
@@ -127,7 +127,7 @@ sqw_tree_find(const struct sqw_tree *t, const char *path)
 	while (*path != '\0' && at != EMPTY) {
 		size_t len = strcspn(path, "/");
 
-		at = *slot_of(t, at, path, len);
+		at = *node_slot(t, at, path, len);
 		path += len;
 		path += *path == '/';
 	}
@@ -179,7 +179,7 @@ sqw_tree_remove(struct sqw_tree *t, uint32_t id)
  * of the replaced inode keep that inode.
  */
 static int
-step(struct sqw_tree *t, uint32_t dir, const char *name, size_t len,
+enter_name(struct sqw_tree *t, uint32_t dir, const char *name, size_t len,
     bool fresh, uint32_t *id)
 {
 	uint32_t old;
@@ -187,7 +187,7 @@ step(struct sqw_tree *t, uint32_t dir, const char *name, size_t len,
 
 	if (!is_dir(&t->nodes[dir]))
 		return -ENOTDIR;
-	old = *id = *slot_of(t, dir, name, len);
+	old = *id = *node_slot(t, dir, name, len);
 	if (old != EMPTY && !fresh)
 		return 0;
 	/* the new node takes the old one's slot */
@@ -241,7 +241,7 @@ sqw_tree_add(struct sqw_tree *t, const char *path,
 		size_t len = strcspn(path, "/");
 		bool last = path[len] == '\0';
 
-		rc = step(t, at, path, len, fresh && last, &at);
+		rc = enter_name(t, at, path, len, fresh && last, &at);
 		path += len + !last;
 	}
 	*id = at;

@@ -23,7 +23,7 @@ struct order {
 };
 
 static int
-by_name(const void *a, const void *b, void *arg)
+by_node_name(const void *a, const void *b, void *arg)
 {
 	const struct sqw_node *old = arg;
 
@@ -53,12 +53,12 @@ collect(struct order *o, size_t n)
 	for (size_t i = 0; i < n; i++)
 		qsort_r(o->children + o->first[i],
 		    o->first[i + 1] - o->first[i], sizeof(*o->children),
-		    by_name, (void *)(uintptr_t)o->old);
+		    by_node_name, (void *)(uintptr_t)o->old);
 	memcpy(o->cursor, o->first, (n + 1) * sizeof(*o->cursor));
 }
 
 static uint32_t
-place(struct order *o, uint32_t id, uint32_t parent)
+place_node(struct order *o, uint32_t id, uint32_t parent)
 {
 	uint32_t at = (uint32_t)o->count++;
 
@@ -72,13 +72,13 @@ place(struct order *o, uint32_t id, uint32_t parent)
 static void
 descend(struct order *o)
 {
-	uint32_t in = place(o, 0, 0);
+	uint32_t in = place_node(o, 0, 0);
 
 	for (;;) {
 		uint32_t id = o->nodes[in].id;
 
 		if (o->cursor[id] < o->first[id + 1]) {
-			in = place(o, o->children[o->cursor[id]++], in);
+			in = place_node(o, o->children[o->cursor[id]++], in);
 			continue;
 		}
 		o->nodes[in].end = (uint32_t)o->count;
@@ -121,7 +121,7 @@ own_inodes(struct sqw_tree *t, struct order *o)
 
 /* Assigns inode numbers in order, the root last. */
 static void
-number(struct sqw_tree *t)
+number_inodes(struct sqw_tree *t)
 {
 	t->inodes = 0;
 	for (size_t i = 1; i < t->count; i++) {
@@ -169,7 +169,7 @@ sqw_tree_finish(struct sqw_tree *t)
 	t->count = o.count;
 	t->at = o.at;
 	t->ids = n;
-	number(t);
+	number_inodes(t);
 	return 0;
 }
 
@@ -204,6 +204,6 @@ sqw_tree_prune(struct sqw_tree *t)
 	}
 	t->count = kept;
 	sys_free(now);
-	number(t);
+	number_inodes(t);
 	return 0;
 }

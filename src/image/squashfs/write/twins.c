@@ -11,23 +11,23 @@
 enum { FIRST = 256 };
 
 int
-twins_open(struct twins *w)
+sqw_twins_open(struct sqw_twins *w)
 {
-	*w = (struct twins){ .mask = FIRST - 1, .size_mask = FIRST - 1 };
+	*w = (struct sqw_twins){ .mask = FIRST - 1, .size_mask = FIRST - 1 };
 	w->slots = sys_calloc(FIRST, sizeof(*w->slots));
 	w->sizes = sys_calloc(FIRST, sizeof(*w->sizes));
 	return w->slots == NULL || w->sizes == NULL ? -ENOMEM : 0;
 }
 
 void
-twins_close(struct twins *w)
+sqw_twins_close(struct sqw_twins *w)
 {
 	sys_free(w->slots);
 	sys_free(w->sizes);
 }
 
-static struct twin *
-slot_of(struct twin *slots, size_t mask, uint64_t key, XXH128_hash_t hash)
+static struct sqw_twin *
+twin_slot(struct sqw_twin *slots, size_t mask, uint64_t key, XXH128_hash_t hash)
 {
 	size_t i = hash.low64 & mask;
 
@@ -37,25 +37,25 @@ slot_of(struct twin *slots, size_t mask, uint64_t key, XXH128_hash_t hash)
 	return &slots[i];
 }
 
-const struct twin *
-twins_find(const struct twins *w, uint64_t key, XXH128_hash_t hash)
+const struct sqw_twin *
+sqw_twins_find(const struct sqw_twins *w, uint64_t key, XXH128_hash_t hash)
 {
-	const struct twin *t = slot_of(w->slots, w->mask, key, hash);
+	const struct sqw_twin *t = twin_slot(w->slots, w->mask, key, hash);
 
 	return t->key == 0 ? NULL : t;
 }
 
 static int
-grow(struct twins *w)
+grow_slots(struct sqw_twins *w)
 {
 	size_t mask = 2 * w->mask + 1;
-	struct twin *slots = sys_calloc(mask + 1, sizeof(*slots));
+	struct sqw_twin *slots = sys_calloc(mask + 1, sizeof(*slots));
 
 	if (slots == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i <= w->mask; i++)
 		if (w->slots[i].key != 0)
-			*slot_of(slots, mask, w->slots[i].key,
+			*twin_slot(slots, mask, w->slots[i].key,
 			    w->slots[i].hash) = w->slots[i];
 	sys_free(w->slots);
 	w->slots = slots;
@@ -64,13 +64,13 @@ grow(struct twins *w)
 }
 
 int
-twins_add(struct twins *w, uint64_t key, const struct twin *t)
+sqw_twins_add(struct sqw_twins *w, uint64_t key, const struct sqw_twin *t)
 {
-	struct twin *slot;
+	struct sqw_twin *slot;
 
-	if (4 * w->count > 3 * w->mask && grow(w) != 0)
+	if (4 * w->count > 3 * w->mask && grow_slots(w) != 0)
 		return -ENOMEM;
-	slot = slot_of(w->slots, w->mask, key, t->hash);
+	slot = twin_slot(w->slots, w->mask, key, t->hash);
 	*slot = *t;
 	slot->key = key;
 	w->count++;
@@ -88,7 +88,7 @@ size_slot(uint64_t *sizes, size_t mask, uint64_t size)
 }
 
 static int
-grow_sizes(struct twins *w)
+grow_sizes(struct sqw_twins *w)
 {
 	size_t mask = 2 * w->size_mask + 1;
 	uint64_t *sizes = sys_calloc(mask + 1, sizeof(*sizes));
@@ -105,7 +105,7 @@ grow_sizes(struct twins *w)
 }
 
 int
-twins_size_seen(struct twins *w, uint64_t size)
+sqw_twins_size_seen(struct sqw_twins *w, uint64_t size)
 {
 	uint64_t *slot;
 

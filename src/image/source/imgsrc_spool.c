@@ -1,5 +1,5 @@
 /*
- * sqpack_spool.c - storing files from a stream until they can be written
+ * imgsrc_spool.c - storing files from a stream until they can be written
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Listed files are spooled uncompressed, other files compressed.  At the end,
@@ -9,7 +9,7 @@
  * a directory, except that a listed duplicate of an unlisted file is stored
  * again.
  */
-#include "sqpack_order.h"
+#include "imgsrc_order.h"
 
 #include "base/array.h"
 #include "base/fdio.h"
@@ -27,8 +27,8 @@ struct held {
 };
 
 struct spool {
-	struct sqpack *p;
-	const struct sqb_source *from;
+	struct imgsrc_image *to;
+	const struct sqw_source *from;
 	int fd;
 	struct stat st;			/* status once it is complete */
 	uint64_t end;
@@ -41,15 +41,15 @@ struct spool {
 };
 
 static int
-open_unlinked(const struct sqpack *p)
+open_unlinked(const struct imgsrc_image *to)
 {
-	return sys_openat(p->o.data.tmpdir, ".", O_TMPFILE | O_RDWR |
+	return sys_openat(to->pack.tmpdir, ".", O_TMPFILE | O_RDWR |
 	    O_CLOEXEC, 0600);
 }
 
 /* Copies part of the current file, of which `left` bytes remain. */
 static int64_t
-hold_piece(struct spool *s, uint64_t left)
+spool_piece(struct spool *s, uint64_t left)
 {
 	int64_t n = s->from->skip == NULL ? 0 : s->from->skip(s->from->arg);
 	off_t at;
@@ -61,7 +61,7 @@ hold_piece(struct spool *s, uint64_t left)
 	}
 	if (n < 0)
 		return n;
-	n = left < s->p->o.data.block ? (int64_t)left : s->p->o.data.block;
+	n = left < s->to->pack.block ? (int64_t)left : s->to->pack.block;
 	rc = s->from->read(s->from->arg, s->piece, (size_t)n);
 	if (rc == 0)
 		rc = fdio_write(s->fd, s->piece, (size_t)n);
@@ -70,32 +70,32 @@ hold_piece(struct spool *s, uint64_t left)
 
 /* Copies the current file to the spool. */
 static int
-hold(struct spool *s, const struct sqb_file *f, uint32_t rank)
+spool_file(struct spool *s, const struct sqw_file *f, uint32_t rank)
 {
 	void *items = s->held;
-	int64_t n = 0;
 	int rc = array_grow(&items, s->count, &s->cap, sizeof(*s->held));
+	int64_t n;
 
 	s->held = items;
 	if (rc != 0)
 		return rc;
 	s->held[s->count++] = (struct held){ .rank = rank, .id = f->id,
 		.size = f->size, .at = s->end };
-	for (uint64_t left = f->size; rc == 0 && left > 0;
-	    left -= (uint64_t)n) {
-		n = hold_piece(s, left);
-		rc = n < 0 ? (int)n : 0;
+	for (uint64_t left = f->size; left > 0; left -= (uint64_t)n) {
+		n = spool_piece(s, left);
+		if (n < 0)
+			return (int)n;
 	}
 	s->end += f->size;
-	return rc;
+	return 0;
 }
 
 /* Returns the next file that is not listed. */
 static int
-pass_next(void *arg, struct sqb_file *f)
+unlisted_next(void *arg, struct sqw_file *f)
 {
 	struct spool *s = arg;
-	const uint32_t *at = s->p->tree.at;
+	const uint32_t *at = s->to->tree.at;
 	uint32_t rank = 0;
 	int rc;
 
@@ -103,18 +103,18 @@ pass_next(void *arg, struct sqb_file *f)
 		rc = s->from->next(s->from->arg, f);
 		if (rc != 1)
 			return rc;
-		rc = sqpack_order_rank(s->p, at != NULL ? at[f->id] : f->id,
+		rc = imgsrc_order_rank(s->to, at != NULL ? at[f->id] : f->id,
 		    &rank);
 		if (rc != 0 || rank == WALK_ORDER_REST)
 			return rc != 0 ? rc : 1;
-		rc = hold(s, f, rank);
+		rc = spool_file(s, f, rank);
 		if (rc != 0)
 			return rc;
 	}
 }
 
 static int
-pass_read(void *arg, void *buf, size_t len)
+unlisted_read(void *arg, void *buf, size_t len)
 {
 	struct spool *s = arg;
 
@@ -122,7 +122,7 @@ pass_read(void *arg, void *buf, size_t len)
 }
 
 static int64_t
-pass_skip(void *arg)
+unlisted_skip(void *arg)
 {
 	struct spool *s = arg;
 
@@ -130,14 +130,14 @@ pass_skip(void *arg)
 }
 
 static int
-held_next(void *arg, struct sqb_file *f)
+held_next(void *arg, struct sqw_file *f)
 {
 	struct spool *s = arg;
 	const struct held *h = &s->held[s->next];
 
 	if (s->next == s->stop)
 		return 0;
-	*f = (struct sqb_file){ .id = h->id, .size = h->size };
+	*f = (struct sqw_file){ .id = h->id, .size = h->size };
 	s->at = h->at;
 	s->next++;
 	return 1;
@@ -158,8 +158,8 @@ held_skip(void *arg)
 {
 	struct spool *s = arg;
 	const struct held *h = &s->held[s->next - 1];
-	uint64_t n = sqb_hole_blocks(hole_at(s->fd, &s->st, s->at),
-	    h->at + h->size - s->at, s->p->o.data.block);
+	uint64_t n = sqw_hole_blocks(hole_at(s->fd, &s->st, s->at),
+	    h->at + h->size - s->at, s->to->pack.block);
 
 	s->at += n;
 	return (int64_t)n;
@@ -186,23 +186,14 @@ by_rank(const void *a, const void *b)
 
 /* Writes the files in held, up to stop, to the image. */
 static int
-write_held(struct spool *s, size_t stop, int fd, uint64_t at)
+write_spooled(struct spool *s, size_t stop, int fd, uint64_t at)
 {
-	struct sqb_source source = { .next = held_next, .read = held_read,
+	struct sqw_source source = { .next = held_next, .read = held_read,
 		.skip = held_skip, .rewind = held_rewind, .arg = s };
 
 	s->stop = stop;
-	return s->next == stop ? 0 : sqb_data_write(&s->p->data, &source,
-	    &s->p->o.data, fd, at, &s->p->progress);
-}
-
-/* Completes the spool, because the last file may end in a hole. */
-static int
-end_held(struct spool *s)
-{
-	int rc = sys_ftruncate(s->fd, (off_t)s->end);
-
-	return rc != 0 ? rc : sys_fstat(s->fd, &s->st);
+	return s->next == stop ? 0 : sqw_data_write(&s->to->data, &source,
+	    &s->to->pack, fd, at, &s->to->progress);
 }
 
 /*
@@ -210,18 +201,23 @@ end_held(struct spool *s)
  * files.
  */
 static int
-write_all(struct spool *s, int rest, int fd, uint64_t at)
+write_by_rank(struct spool *s, int rest, int fd, uint64_t at)
 {
-	struct sqb_source source = { .next = pass_next, .read = pass_read,
-		.skip = s->from->skip == NULL ? NULL : pass_skip, .arg = s };
-	struct sqb_data *d = &s->p->data;
-	struct sqb_waiting w = { .fd = rest };
+	struct sqw_source source = { .next = unlisted_next,
+		.read = unlisted_read, .arg = s,
+		.skip = s->from->skip == NULL ? NULL : unlisted_skip };
+	struct sqw_data *d = &s->to->data;
+	struct sqw_waiting w = { .fd = rest };
 	size_t first = 0;
-	int rc = sqb_data_write(d, &source, &s->p->o.data, rest, 0,
-	    &s->p->progress);
+	int rc = sqw_data_write(d, &source, &s->to->pack, rest, 0,
+	    &s->to->progress);
 
+	if (rc != 0)
+		return rc;
+	/* the last file may end in a hole */
+	rc = sys_ftruncate(s->fd, (off_t)s->end);
 	if (rc == 0)
-		rc = end_held(s);
+		rc = sys_fstat(s->fd, &s->st);
 	if (rc != 0)
 		return rc;
 	w.units = d->units;
@@ -232,22 +228,28 @@ write_all(struct spool *s, int rest, int fd, uint64_t at)
 		qsort(s->held, s->count, sizeof(*s->held), by_rank);
 	while (first < s->count && s->held[first].rank < WALK_ORDER_REST)
 		first++;
-	rc = write_held(s, first, fd, at);
+	rc = write_spooled(s, first, fd, at);
 	if (rc == 0)
-		rc = sqb_data_append(d, &w, fd);
-	return rc != 0 ? rc : write_held(s, s->count, fd, d->end);
+		rc = sqw_data_append(d, &w, fd);
+	return rc != 0 ? rc : write_spooled(s, s->count, fd, d->end);
 }
 
 int
-sqpack_order_stream(struct sqpack *p, const struct sqb_source *files, int fd,
-    uint64_t at)
+imgsrc_order_stream(struct imgsrc_image *to, const struct sqw_source *files,
+    int fd, uint64_t at)
 {
-	struct spool s = { .p = p, .from = files, .fd = open_unlinked(p),
-		.piece = sys_malloc(p->o.data.block) };
-	int rest = open_unlinked(p);
-	int rc = s.fd < 0 ? s.fd : rest < 0 ? rest : s.piece == NULL ?
-	    -ENOMEM : write_all(&s, rest, fd, at);
+	struct spool s = { .to = to, .from = files, .fd = -1 };
+	int rc, rest = -1;
 
+	s.fd = rc = open_unlinked(to);
+	if (rc < 0)
+		goto out;
+	rest = rc = open_unlinked(to);
+	if (rc < 0)
+		goto out;
+	s.piece = sys_malloc(to->pack.block);
+	rc = s.piece == NULL ? -ENOMEM : write_by_rank(&s, rest, fd, at);
+out:
 	if (s.fd >= 0)
 		sys_close(s.fd);
 	if (rest >= 0)

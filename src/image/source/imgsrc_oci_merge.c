@@ -1,8 +1,8 @@
 /*
- * sqpack_oci_merge.c - merging the layers of an OCI image
+ * imgsrc_oci_merge.c - merging the layers of an OCI image
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "sqpack_oci.h"
+#include "imgsrc_oci.h"
 
 #include "base/array.h"
 #include "base/sys.h"
@@ -36,7 +36,7 @@ tree_remove(void *arg, uint32_t node)
 static bool
 is_whiteout(void *arg, const char *path)
 {
-	struct oci *o = arg;
+	struct imgsrc_oci *o = arg;
 	int rc = oci_changes_whiteout(o->changes, path);
 
 	if (rc < 0)
@@ -45,7 +45,7 @@ is_whiteout(void *arg, const char *path)
 }
 
 static int
-add_id(struct oci *o, uint32_t id)
+add_id(struct imgsrc_oci *o, uint32_t id)
 {
 	void *items = o->ids;
 	int rc = array_grow(&items, o->entries, &o->cap, sizeof(*o->ids));
@@ -57,24 +57,24 @@ add_id(struct oci *o, uint32_t id)
 }
 
 static int
-take_layer(struct oci *o)
+take_layer(struct imgsrc_oci *o)
 {
-	struct archive *a = &o->archive;
+	struct imgsrc_archive *a = &o->archive;
 	uint32_t id;
-	int rc = oci_open_layer(o);
+	int rc = imgsrc_oci_open_layer(o);
 
 	a->filter = is_whiteout;
 	a->filter_arg = o;
-	oci_changes_layer(o->changes, (uint32_t)o->p->tree.count);
+	oci_changes_layer(o->changes, (uint32_t)o->to->tree.count);
 	while (rc == 0) {
 		rc = tar_next(a->tar, &a->entry);
 		if (rc < 0)
-			return archive_fail(a, rc);
+			return imgsrc_tar_fail(a, rc);
 		if (rc == 0) {
-			archive_tell_flaw(a);
-			return oci_close_layer(o);
+			imgsrc_tar_warn(a);
+			return imgsrc_oci_close_layer(o);
 		}
-		rc = archive_take(a, &id);
+		rc = imgsrc_tar_add(a, &id);
 		if (rc < 0)
 			return rc;
 		rc = o->failed;
@@ -83,16 +83,16 @@ take_layer(struct oci *o)
 		if (rc == 0 && id != SQW_NOWHERE)
 			rc = oci_changes_keep(o->changes, id);
 		if (rc != 0)
-			archive_fail(a, rc);
+			imgsrc_tar_fail(a, rc);
 	}
 	return rc;
 }
 
 /* Drops entries replaced by a later entry for the same node. */
 static int
-drop_older(struct oci *o)
+drop_older(struct imgsrc_oci *o)
 {
-	size_t n = o->p->tree.count;
+	size_t n = o->to->tree.count;
 	bool *seen = sys_calloc(n, sizeof(*seen));
 
 	if (seen == NULL)
@@ -111,17 +111,16 @@ drop_older(struct oci *o)
 }
 
 int
-oci_merge(struct oci *o)
+imgsrc_oci_merge(struct imgsrc_oci *o)
 {
 	const struct oci_changes_tree t = { .find = tree_node,
 		.parent = tree_parent, .remove = tree_remove,
-		.arg = &o->p->tree };
+		.arg = &o->to->tree };
 	int rc = oci_changes_open(&o->changes, &t);
 
-	if (rc != 0) {
-		msg_error(&o->p->msg, "%s: %s", o->path, strerror(-rc));
-		return rc;
-	}
+	if (rc != 0)
+		return imgsrc_fail(o->to, rc, "%s: %s", o->path,
+		    strerror(-rc));
 	for (o->layer = 0; rc == 0 && o->layer < o->count; o->layer++)
 		rc = take_layer(o);
 	oci_changes_close(o->changes);
@@ -129,8 +128,8 @@ oci_merge(struct oci *o)
 		return rc;
 	rc = drop_older(o);
 	if (rc == 0)
-		rc = sqw_tree_finish(&o->p->tree);
+		rc = sqw_tree_finish(&o->to->tree);
 	if (rc != 0)
-		msg_error(&o->p->msg, "%s: %s", o->path, strerror(-rc));
+		imgsrc_fail(o->to, rc, "%s: %s", o->path, strerror(-rc));
 	return rc;
 }

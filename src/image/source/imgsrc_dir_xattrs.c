@@ -1,12 +1,12 @@
 /*
- * sqpack_dir_xattrs.c - extended attributes of files in a directory
+ * imgsrc_dir_xattrs.c - extended attributes of files in a directory
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Few files have attributes, but checking takes about as long as listing the
  * names, so it is done by all threads.  The attributes found are then read in
  * order, because the order affects the bytes of the image.
  */
-#include "sqpack_dir.h"
+#include "imgsrc_dir.h"
 
 #include "base/parallel.h"
 #include "base/sys.h"
@@ -53,7 +53,7 @@ list_xattrs(int at, const char *path, char *names, size_t len)
 
 /* Adds one attribute of path; omits it if the format does not support it. */
 static int
-add_xattr(struct dir *d, const char *path, const char *name)
+add_file_xattr(struct imgsrc_dir *d, const char *path, const char *name)
 {
 	char value[64 << 10];
 	ssize_t n = sys_lgetxattr(path, name, value, sizeof(value));
@@ -61,17 +61,19 @@ add_xattr(struct dir *d, const char *path, const char *name)
 
 	if (n < 0)
 		return n == -ENODATA ? 0 : (int)n;
-	rc = sqb_xattrs_add(d->p->xattrs, name, value, (size_t)n);
+	rc = sqt_xattrs_add(d->to->xattrs, name, value, (size_t)n);
 	if (rc == -ENOTSUP) {
-		msg_warn(&d->p->msg, "%s: attribute %s omitted: squashfs "
-		    "supports only user, trusted and security", path, name);
+		imgsrc_tell(d->to, IMGSRC_WARNING, "%s: attribute %s omitted: "
+		    "squashfs supports only user, trusted and security", path,
+		    name);
 		rc = 0;
 	}
 	return rc;
 }
 
 int
-dir_add_xattrs(struct dir *d, int at, const char *path, uint32_t *index)
+imgsrc_dir_add_xattrs(struct imgsrc_dir *d, int at, const char *path,
+    uint32_t *index)
 {
 	char proc[PROC_PATH_MAX], names[64 << 10];
 	ssize_t n;
@@ -83,24 +85,24 @@ dir_add_xattrs(struct dir *d, int at, const char *path, uint32_t *index)
 		return n == 0 || n == -ENOTSUP ? 0 : (int)n;
 	rc = proc_path(at, path, proc);
 	if (rc == 0)
-		rc = sqb_xattrs_begin(d->p->xattrs);
+		rc = sqt_xattrs_begin(d->to->xattrs);
 	for (ssize_t i = 0; rc == 0 && i < n;
 	    i += (ssize_t)strlen(names + i) + 1)
-		rc = add_xattr(d, proc, names + i);
-	return rc != 0 ? rc : sqb_xattrs_end(d->p->xattrs, index);
+		rc = add_file_xattr(d, proc, names + i);
+	return rc != 0 ? rc : sqt_xattrs_end(d->to->xattrs, index);
 }
 
 /* A search, in which threads claim chunks of the list. */
-struct search {
+struct xattr_search {
 	const struct fs_list *list;
 	bool *has;
 	atomic_size_t next;
 };
 
 static void
-search(void *arg, unsigned thread)
+search_xattrs(void *arg, unsigned thread)
 {
-	struct search *s = arg;
+	struct xattr_search *s = arg;
 	size_t i;
 
 	(void)thread;
@@ -120,9 +122,10 @@ search(void *arg, unsigned thread)
 }
 
 int
-dir_find_xattrs(const struct dir *d, const struct fs_list *list, bool **has)
+imgsrc_dir_find_xattrs(const struct imgsrc_dir *d,
+    const struct fs_list *list, bool **has)
 {
-	struct search s = { .list = list,
+	struct xattr_search s = { .list = list,
 		.has = sys_malloc((list->count + 1) * sizeof(*s.has)) };
 
 	*has = s.has;
@@ -132,6 +135,6 @@ dir_find_xattrs(const struct dir *d, const struct fs_list *list, bool **has)
 	if (list->count < CHUNK)
 		memset(s.has, true, list->count);
 	else
-		parallel_run(d->p->o.data.threads, search, &s);
+		parallel_run(d->to->pack.threads, search_xattrs, &s);
 	return 0;
 }

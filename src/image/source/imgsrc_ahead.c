@@ -1,5 +1,5 @@
 /*
- * sqpack_ahead.c - opening and reading files ahead of use
+ * imgsrc_ahead.c - opening and reading files ahead of use
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * File number k uses slot k modulo WINDOW.  Threads claim files in order.  They
@@ -11,7 +11,7 @@
  * wakes waiting threads only after every BATCH files, and when it has to wait
  * itself.
  */
-#include "sqpack_ahead.h"
+#include "imgsrc_ahead.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"
@@ -25,12 +25,12 @@ enum { WINDOW = 512, BATCH = 64, READERS_MAX = 64 };
 
 #define BUDGET (UINT64_C(16) << 20)
 
-struct ahead {
-	struct ahead_options o;
+struct imgsrc_ahead {
+	struct imgsrc_ahead_options o;
 	pthread_mutex_t lock;
 	pthread_cond_t ready, room;
 	struct {
-		struct ahead_file file;
+		struct imgsrc_ahead_file file;
 		bool done;
 	} slots[WINDOW];
 	size_t claimed, taken;		/* files so far */
@@ -41,7 +41,7 @@ struct ahead {
 };
 
 static int
-read_whole(struct ahead_file *f, uint64_t size)
+read_whole(struct imgsrc_ahead_file *f, uint64_t size)
 {
 	struct stat st;
 	ssize_t n;
@@ -60,53 +60,57 @@ read_whole(struct ahead_file *f, uint64_t size)
 }
 
 static void
-prepare(const struct ahead *a, const char *path, uint64_t size,
-    struct ahead_file *f)
+open_ahead(const struct imgsrc_ahead *a, const char *path, uint64_t size,
+    struct imgsrc_ahead_file *f)
 {
-	*f = (struct ahead_file){ .fd = tree_open(a->o.root, path, 0) };
+	*f = (struct imgsrc_ahead_file){ .fd = tree_open(a->o.root, path, 0) };
 	if (f->fd < 0) {
 		f->rc = f->fd;
 		return;
 	}
 	f->rc = sys_fstat(f->fd, &f->st);
-	if (f->rc == 0 && (!S_ISREG(f->st.st_mode) || (uint64_t)f->st.st_size != size))
+	if (f->rc != 0)
+		goto close;
+	if (!S_ISREG(f->st.st_mode) || (uint64_t)f->st.st_size != size) {
 		f->rc = -EAGAIN;
-	if (f->rc == 0 && size < a->o.small)
-		f->rc = read_whole(f, size);
+		goto close;
+	}
+	if (size >= a->o.small)
+		return;
+	f->rc = read_whole(f, size);
 	if (f->rc != 0) {
 		sys_free(f->data);
 		f->data = NULL;
 	}
-	if (f->rc != 0 || size < a->o.small) {
-		sys_close(f->fd);
-		f->fd = -1;
-	}
+close:
+	sys_close(f->fd);
+	f->fd = -1;
 }
 
 static void
-drop(struct ahead_file *f)
+drop_file(struct imgsrc_ahead_file *f)
 {
 	if (f->fd >= 0)
 		sys_close(f->fd);
 	sys_free(f->data);
-	*f = (struct ahead_file){ .fd = -1 };
+	*f = (struct imgsrc_ahead_file){ .fd = -1 };
 }
 
 /*
  * Returns whether file i must wait for the consumer; called with the lock held.
  */
 static bool
-too_far(const struct ahead *a, size_t i)
+too_far(const struct imgsrc_ahead *a, size_t i)
 {
 	return i >= a->taken + WINDOW - 1 ||
 	    (i > a->taken && a->bytes > BUDGET);
 }
 
 static void *
-reader(void *arg)
+read_ahead(void *arg)
 {
-	struct ahead *a = arg;
-	struct ahead_file file;
+	struct imgsrc_ahead *a = arg;
+	struct imgsrc_ahead_file file;
 	char *path = NULL;
 	size_t room = 0, i;
 	uint64_t size;
@@ -119,10 +123,10 @@ reader(void *arg)
 		if (a->stop)
 			break;
 		pthread_mutex_unlock(&a->lock);
-		file = (struct ahead_file){ .fd = -1,
+		file = (struct imgsrc_ahead_file){ .fd = -1,
 			.rc = a->o.path(a->o.arg, i, &path, &room, &size) };
 		if (file.rc == 0)
-			prepare(a, path, size, &file);
+			open_ahead(a, path, size, &file);
 		pthread_mutex_lock(&a->lock);
 		a->bytes += file.data != NULL ? size : 0;
 		a->slots[i % WINDOW].file = file;
@@ -136,9 +140,10 @@ reader(void *arg)
 }
 
 int
-ahead_open(struct ahead **out, const struct ahead_options *o)
+imgsrc_ahead_open(struct imgsrc_ahead **out,
+    const struct imgsrc_ahead_options *o)
 {
-	struct ahead *a = sys_calloc(1, sizeof(*a));
+	struct imgsrc_ahead *a = sys_calloc(1, sizeof(*a));
 	int rc = 0;
 
 	if (a == NULL)
@@ -151,7 +156,7 @@ ahead_open(struct ahead **out, const struct ahead_options *o)
 		a->slots[i].file.fd = -1;
 	while (rc == 0 && a->started < o->threads &&
 	    a->started < READERS_MAX) {
-		rc = sys_thread(&a->threads[a->started], reader, a);
+		rc = sys_thread(&a->threads[a->started], read_ahead, a);
 		a->started += rc == 0;
 	}
 	*out = a;
@@ -159,7 +164,7 @@ ahead_open(struct ahead **out, const struct ahead_options *o)
 }
 
 void
-ahead_close(struct ahead *a)
+imgsrc_ahead_close(struct imgsrc_ahead *a)
 {
 	if (a == NULL)
 		return;
@@ -170,24 +175,24 @@ ahead_close(struct ahead *a)
 	while (a->started > 0)
 		pthread_join(a->threads[--a->started], NULL);
 	for (size_t i = 0; i < WINDOW; i++)
-		drop(&a->slots[i].file);
+		drop_file(&a->slots[i].file);
 	pthread_mutex_destroy(&a->lock);
 	pthread_cond_destroy(&a->ready);
 	pthread_cond_destroy(&a->room);
 	sys_free(a);
 }
 
-const struct ahead_file *
-ahead_take(struct ahead *a)
+const struct imgsrc_ahead_file *
+imgsrc_ahead_take(struct imgsrc_ahead *a)
 {
-	struct ahead_file *f;
+	struct imgsrc_ahead_file *f;
 	size_t i;
 
 	pthread_mutex_lock(&a->lock);
 	if (a->taken > 0) {	/* the previous file is no longer needed */
 		f = &a->slots[(a->taken - 1) % WINDOW].file;
 		a->bytes -= f->data != NULL ? (uint64_t)f->st.st_size : 0;
-		drop(f);
+		drop_file(f);
 		a->slots[(a->taken - 1) % WINDOW].done = false;
 	}
 	i = a->taken;

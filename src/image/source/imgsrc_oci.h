@@ -1,17 +1,17 @@
 /*
- * sqpack_oci.h - reading and merging the layers of an OCI image
+ * imgsrc_oci.h - reading and merging the layers of an OCI image
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef COLDPRESS_SQPACK_OCI_H
-#define COLDPRESS_SQPACK_OCI_H
+#ifndef COLDPRESS_IMAGE_SOURCE_IMGSRC_OCI_H
+#define COLDPRESS_IMAGE_SOURCE_IMGSRC_OCI_H
 
-#include "sqpack_archive.h"
+#include "imgsrc_tar.h"
 
 #include "image/oci/changes.h"
 #include "image/oci/oci_layout.h"
 
-struct oci {
-	struct sqpack *p;
+struct imgsrc_oci {
+	struct imgsrc_image *to;
 	char *path;			/* path of the layout */
 	const char *tag;		/* NULL: none was given */
 	int dir;
@@ -21,7 +21,7 @@ struct oci {
 	size_t layer;			/* from 0 */
 	char *name;			/* for messages */
 	bool open;
-	struct archive archive;
+	struct imgsrc_archive archive;
 	/* all layers */
 	uint32_t *ids;			/* node of each entry */
 	size_t entries, cap;
@@ -32,7 +32,7 @@ struct oci {
 };
 
 /* Reports why a part of the layout is invalid.  Returns -EBADMSG. */
-int oci_refuse(struct oci *o, const char *what, const char *why);
+int imgsrc_oci_refuse(struct imgsrc_oci *o, const char *what, const char *why);
 
 /* Room for "layer N of M" after the layout's path in oci.name. */
 enum { OCI_NAME_MORE = 64 };
@@ -41,13 +41,13 @@ enum { OCI_NAME_MORE = 64 };
  * These functions open the archive of the current layer, and close it after its
  * end.  They return 0, or -errno after reporting the error.
  */
-int oci_open_layer(struct oci *o);
-int oci_close_layer(struct oci *o);
+int imgsrc_oci_open_layer(struct imgsrc_oci *o);
+int imgsrc_oci_close_layer(struct imgsrc_oci *o);
 
 /*
  * Merges all layers into the tree, omitting hidden names, and completes the
  * tree.  Returns 0, or -errno after reporting the error.
  */
-int oci_merge(struct oci *o);
+int imgsrc_oci_merge(struct imgsrc_oci *o);
 
 #endif

@@ -1,16 +1,15 @@
 /*
- * sqpack_archive.h - a tar archive as a stream, and its entries
+ * imgsrc_tar.h - a tar archive as a stream, and its entries
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef COLDPRESS_SQPACK_ARCHIVE_H
-#define COLDPRESS_SQPACK_ARCHIVE_H
-
-#include "sqpack.h"
+#ifndef COLDPRESS_IMAGE_SOURCE_IMGSRC_TAR_H
+#define COLDPRESS_IMAGE_SOURCE_IMGSRC_TAR_H
 
 #include "format/tar/tar_archive.h"
+#include "image/source/imgsrc.h"
 
-struct archive {
-	struct sqpack *p;
+struct imgsrc_archive {
+	struct imgsrc_image *to;
 	const char *name;		/* for messages */
 	/*
 	 * For a layer: returns whether a path is a whiteout rather than an
@@ -33,41 +32,41 @@ struct archive {
  * which may be the -errno of a failed open.  The archive must be closed even
  * after an error.  Returns 0, or -errno after reporting the error.
  */
-int archive_open(struct archive *a, struct sqpack *p, const char *name,
-    int fd, bool refuse_empty);
-void archive_close(struct archive *a);
+int imgsrc_tar_open(struct imgsrc_archive *a, struct imgsrc_image *to,
+    const char *name, int fd, bool refuse_empty);
+void imgsrc_tar_close(struct imgsrc_archive *a);
 
 /*
  * Adds the current entry to the tree.  *id is its node, or SQW_NOWHERE.
  * Returns 1 if the entry has data to be stored, 0 if not, or -errno after
  * reporting the error.
  */
-int archive_take(struct archive *a, uint32_t *id);
+int imgsrc_tar_add(struct imgsrc_archive *a, uint32_t *id);
 
 /*
  * Adds the extended attributes of the entry, and sets *index for
  * sqw_attr.xattr.  Returns 0 or -errno.
  */
-int archive_take_xattrs(struct archive *a, uint32_t *index);
+int imgsrc_tar_xattrs(struct imgsrc_archive *a, uint32_t *index);
 
 /*
- * archive_give() fills in *f for the current file.  archive_read() returns its
- * data; archive_read() and archive_skip() implement struct sqb_source.
+ * imgsrc_tar_give() fills in *f for the current file.  imgsrc_tar_read() and
+ * imgsrc_tar_skip() implement struct sqw_source for its data.
  */
-void archive_give(struct archive *a, struct sqb_file *f);
-int archive_read(void *arg, void *buf, size_t len);
-int64_t archive_skip(void *arg);
+void imgsrc_tar_give(struct imgsrc_archive *a, struct sqw_file *f);
+int imgsrc_tar_read(void *arg, void *buf, size_t len);
+int64_t imgsrc_tar_skip(void *arg);
 
 /*
  * Reads the rest of the input, after the last entry, to verify that it is
  * intact.  Returns 0, or -errno after reporting the error.
  */
-int archive_end(struct archive *a);
+int imgsrc_tar_end(struct imgsrc_archive *a);
 
 /* After the last entry, warns if the end of the archive is missing. */
-void archive_tell_flaw(struct archive *a);
+void imgsrc_tar_warn(struct imgsrc_archive *a);
 
 /* Reports why the archive cannot be read.  Returns rc. */
-int archive_fail(struct archive *a, int rc);
+int imgsrc_tar_fail(struct imgsrc_archive *a, int rc);
 
 #endif

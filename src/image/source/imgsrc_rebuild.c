@@ -1,5 +1,5 @@
 /*
- * sqpack_rebuild.c - an image's tree and files as the source for a rebuild
+ * imgsrc_rebuild.c - an image's tree and files as the source for a rebuild
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Files are in the order of their data in the image; small files are in the
@@ -7,7 +7,7 @@
  * of image/squashfs/write produces the same blocks if the image was made by these
  * rules.  Data shared in the image is read once and shared again.
  */
-#include "sqpack_repack.h"
+#include "imgsrc_repack.h"
 
 #include "base/bytes.h"
 #include "base/fdio.h"
@@ -15,11 +15,12 @@
 #include "image/squashfs/write/record.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-struct piece {
+struct old_file {
 	uint64_t at;			/* position of its blocks or fragment
 					 * block */
 	uint64_t stored;		/* size of its blocks; 0: only holes */
@@ -29,13 +30,13 @@ struct piece {
 };
 
 struct rebuild {
-	struct repack r;
-	struct sqr_decoder *decoder;
-	struct piece *pieces;		/* in data order */
+	struct imgsrc_repack r;
+	struct sq_decoder *decoder;
+	struct old_file *pieces;	/* in data order */
 	size_t count, next;
 	bool cut;			/* the fragment block ends here */
 	/* the current file */
-	struct sqr_entry e;
+	struct sq_entry e;
 	uint32_t k;			/* index of its next block */
 	uint64_t at;
 	/* the last fragment block read */
@@ -48,25 +49,24 @@ struct rebuild {
 
 /*
  * Returns 1 if all blocks of the fragment table are stored uncompressed, 0 if
- * not, or -errno.
+ * not, or -EBADMSG.
  */
 static int
-has_raw_fragment_table(const struct rebuild *b)
+has_raw_fragment_table(const struct sq_file *f)
 {
-	const struct sqpack_image *i = &b->r.i;
 	uint64_t each = SQUASHFS_META_B / SQUASHFS_FRAGMENT_B;
-	uint64_t blocks = (sqr_facts(i->m)->fragments + each - 1) / each;
+	uint64_t blocks = (sq_facts(f->image)->fragments + each - 1) / each;
 	uint8_t word[8], head[SQUASHFS_META_HEADER_B];
 	uint64_t table;
 
-	if (fdio_pread(i->fd, word, 8, (off_t)(i->offset +
+	if (fdio_pread(f->fd, word, 8, (off_t)(f->offset +
 	    SQUASHFS_S_FRAGMENT_TABLE)) != 8)
 		return -EBADMSG;
-	table = i->offset + load_le64(word);
+	table = f->offset + load_le64(word);
 	for (uint64_t k = 0; k < blocks; k++) {
-		if (fdio_pread(i->fd, word, 8, (off_t)(table + k *
-		    SQUASHFS_POINTER_B)) != 8 || fdio_pread(i->fd, head,
-		    sizeof(head), (off_t)(i->offset + load_le64(word))) !=
+		if (fdio_pread(f->fd, word, 8, (off_t)(table + k *
+		    SQUASHFS_POINTER_B)) != 8 || fdio_pread(f->fd, head,
+		    sizeof(head), (off_t)(f->offset + load_le64(word))) !=
 		    sizeof(head))
 			return -EBADMSG;
 		if ((load_le16(head) & SQUASHFS_META_RAW) == 0)
@@ -75,79 +75,62 @@ has_raw_fragment_table(const struct rebuild *b)
 	return 1;
 }
 
-/*
- * Earlier versions set ALWAYS_FRAGMENTS whenever there were fragment blocks,
- * and RAW_FRAGMENTS also if no fragment block could be compressed.  Then only
- * the table shows whether compression was requested.
- */
+/* Uses the settings found in the image, unless a level is given. */
 static int
-take_earlier_flags(struct rebuild *b, const struct sqr_facts *f)
+use_settings(struct rebuild *b)
 {
-	struct sqpack_options *o = &b->r.p->o;
-	int raw;
-
-	if ((f->flags & SQUASHFS_ALWAYS_FRAGMENTS) == 0)
-		return 0;
-	o->more_flags = f->flags & (SQUASHFS_ALWAYS_FRAGMENTS |
-	    SQUASHFS_RAW_FRAGMENTS);
-	if (!o->data.raw_fragments)
-		return 0;
-	raw = has_raw_fragment_table(b);
-	if (raw < 0)
-		return repack_refuse(&b->r, "", "the fragment table cannot be "
-		    "read");
-	o->data.raw_fragments = raw == 1;
-	return 0;
-}
-
-static void
-take_flags(struct sqpack_options *o, const struct sqr_facts *f)
-{
-	o->raw_inodes = (f->flags & SQUASHFS_RAW_INODES) != 0;
-	o->raw_xattrs = (f->flags & SQUASHFS_RAW_XATTRS) != 0;
-	o->data.raw_data = (f->flags & SQUASHFS_RAW_DATA) != 0;
-	o->data.raw_fragments = (f->flags & SQUASHFS_RAW_FRAGMENTS) != 0;
-	o->data.no_fragments = (f->flags & SQUASHFS_NO_FRAGMENTS) != 0;
-	o->data.no_duplicates = (f->flags & SQUASHFS_DEDUPLICATED) == 0;
-	o->no_export = !f->exports;
-}
-
-/*
- * Uses the settings found in the image, unless overridden on the command line.
- */
-static int
-take_settings(struct rebuild *b)
-{
-	const struct sqr_facts *f = sqr_facts(b->r.i.m);
-	struct sqpack_options *o = &b->r.p->o;
-	struct sqb_data_options *d = &o->data;
-	int given = o->data.level, n;
-	char padding[SQB_RECORD_MAX];
+	const struct sq_facts *f = sq_facts(b->r.m);
+	struct imgsrc_image *to = b->r.to;
+	struct sqw_data_options *d = &to->pack;
+	struct sqt_image_options *t = &to->tables;
+	int given = d->level, n;
+	char padding[SQW_RECORD_MAX];
 
 	d->block = f->block;
-	take_flags(o, f);
-	if (take_earlier_flags(b, f) != 0)
-		return -EBADMSG;
-	if (sqb_settings_read(f->compressor, f->settings, f->settings_B,
+	d->raw_data = (f->flags & SQUASHFS_RAW_DATA) != 0;
+	d->raw_fragments = (f->flags & SQUASHFS_RAW_FRAGMENTS) != 0;
+	d->no_fragments = (f->flags & SQUASHFS_NO_FRAGMENTS) != 0;
+	d->no_duplicates = (f->flags & SQUASHFS_DEDUPLICATED) == 0;
+	t->raw_inodes = (f->flags & SQUASHFS_RAW_INODES) != 0;
+	t->raw_xattrs = (f->flags & SQUASHFS_RAW_XATTRS) != 0;
+	t->no_export = !f->exports;
+	/*
+	 * Earlier versions set ALWAYS_FRAGMENTS whenever there were fragment
+	 * blocks, and RAW_FRAGMENTS also if no fragment block could be
+	 * compressed.  Then only the table shows whether compression was
+	 * requested.
+	 */
+	if ((f->flags & SQUASHFS_ALWAYS_FRAGMENTS) != 0) {
+		t->more_flags = f->flags & (SQUASHFS_ALWAYS_FRAGMENTS |
+		    SQUASHFS_RAW_FRAGMENTS);
+		if (d->raw_fragments) {
+			n = has_raw_fragment_table(&b->r.f);
+			if (n < 0)
+				return imgsrc_repack_refuse(&b->r, "", "the "
+				    "fragment table cannot be read");
+			d->raw_fragments = n == 1;
+		}
+	}
+	if (sqw_settings_read(f->compressor, f->settings, f->settings_B,
 	    f->block, &d->method, &d->level) != 0)
-		return repack_refuse(&b->r, "", "sqpack does not support the "
-		    "image's compressor options");
-	n = sqpack_image_padding(&b->r.i, padding, sizeof(padding));
+		return imgsrc_repack_refuse(&b->r, "", "sqpack does not "
+		    "support the image's compressor options");
+	n = sq_file_padding(&b->r.f, padding, sizeof(padding));
 	if (n < 0)
-		return repack_refuse(&b->r, "", strerror(-n));
-	if (sqb_record_read(padding, (size_t)n, d) < 0)
-		return repack_refuse(&b->r, "", "this version does not support "
-		    "the settings in the padding");
-	o->no_pad = n == 0 && f->used_B % SQUASHFS_PAD_B != 0;
+		return imgsrc_repack_refuse(&b->r, "", strerror(-n));
+	if (sqw_record_read(padding, (size_t)n, d) < 0)
+		return imgsrc_repack_refuse(&b->r, "", "this version does not "
+		    "support the settings in the padding");
+	t->no_pad = n == 0 && f->used_B % SQUASHFS_PAD_B != 0;
 	if (given != 0 && (d->method->filters || given < d->method->level_min ||
 	    given > d->method->level_max))
-		return repack_refuse(&b->r, "", "the compressor has no such "
-		    "level");
+		return imgsrc_repack_refuse(&b->r, "", "the compressor has no "
+		    "such level");
 	if (given != 0)
 		d->level = given;
 	if ((f->flags & SQUASHFS_NO_XATTRS) != 0) {
-		sqb_xattrs_close(b->r.p->xattrs);
-		b->r.p->xattrs = NULL;
+		sqt_xattrs_close(to->xattrs);
+		to->xattrs = NULL;
 	}
 	return 0;
 }
@@ -155,9 +138,9 @@ take_settings(struct rebuild *b)
 /* Order */
 
 static int
-by_place(const void *a, const void *b)
+by_data_place(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct old_file *x = a, *y = b;
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
@@ -174,30 +157,30 @@ by_place(const void *a, const void *b)
 static int
 list_pieces(struct rebuild *b)
 {
-	const struct sqr_image *m = b->r.i.m;
-	size_t count = sqr_count(m);
-	struct sqr_entry e;
+	const struct sq_image *m = b->r.m;
+	size_t count = sq_count(m);
+	struct sq_entry e;
 	uint32_t word;
 
 	b->pieces = sys_malloc(count * sizeof(*b->pieces));
 	if (b->pieces == NULL)
-		return repack_no_memory(&b->r);
+		return imgsrc_no_memory(b->r.to);
 	for (size_t n = 1; n < count; n++) {
-		struct piece *p = &b->pieces[b->count];
+		struct old_file *p = &b->pieces[b->count];
 
-		sqr_get(m, n, &e);
+		sq_get(m, n, &e);
 		if (!S_ISREG(e.mode) || e.size == 0 || e.first != n)
 			continue;
-		*p = (struct piece){ .at = e.start, .number = (uint32_t)n,
-			.stored = sqr_stored(&e), .tail_at = e.tail_at,
+		*p = (struct old_file){ .at = e.start, .number = (uint32_t)n,
+			.stored = sq_stored(&e), .tail_at = e.tail_at,
 			.small = e.blocks == 0 };
 		if (p->small)
-			sqr_fragment(m, e.fragment, &p->at, &word);
-		b->r.p->total_B += e.size;
+			sq_fragment(m, e.fragment, &p->at, &word);
+		b->r.to->total_B += e.size;
 		b->count++;
 	}
 	if (b->count > 0)
-		qsort(b->pieces, b->count, sizeof(*b->pieces), by_place);
+		qsort(b->pieces, b->count, sizeof(*b->pieces), by_data_place);
 	return 0;
 }
 
@@ -205,14 +188,14 @@ list_pieces(struct rebuild *b)
 static bool
 is_shared(const struct rebuild *b, size_t i)
 {
-	const struct piece *p = &b->pieces[i], *q = p - 1;
-	struct sqr_entry x, y;
+	const struct old_file *p = &b->pieces[i], *q = p - 1;
+	struct sq_entry x, y;
 
 	if (i == 0 || p->at != q->at || p->small != q->small ||
 	    p->tail_at != q->tail_at || p->stored != q->stored)
 		return false;
-	sqr_get(b->r.i.m, p->number, &x);
-	sqr_get(b->r.i.m, q->number, &y);
+	sq_get(b->r.m, p->number, &x);
+	sq_get(b->r.m, q->number, &y);
 	return x.size == y.size && memcmp(x.sizes, y.sizes,
 	    x.blocks * sizeof(uint32_t)) == 0;
 }
@@ -220,10 +203,10 @@ is_shared(const struct rebuild *b, size_t i)
 /* Files */
 
 static int
-rebuild_next(void *arg, struct sqb_file *f)
+rebuild_next(void *arg, struct sqw_file *f)
 {
 	struct rebuild *b = arg;
-	const struct piece *p;
+	const struct old_file *p;
 
 	while (b->next < b->count && is_shared(b, b->next))
 		b->next++;
@@ -236,24 +219,23 @@ rebuild_next(void *arg, struct sqb_file *f)
 	}
 	b->cut = false;
 	b->next++;
-	sqr_get(b->r.i.m, p->number, &b->e);
+	sq_get(b->r.m, p->number, &b->e);
 	b->k = 0;
 	b->at = b->e.start;
-	*f = (struct sqb_file){ .id = b->r.ids[p->number],
+	*f = (struct sqw_file){ .id = b->r.ids[p->number],
 		.size = b->e.size, .alone = true };
 	return 1;
 }
 
 static int
-damaged(struct rebuild *b, uint64_t at, const char *why)
+refuse_at(struct rebuild *b, uint64_t at, const char *why)
 {
-	const char *path = sqpack_image_path(&b->r.i,
-	    b->pieces[b->next - 1].number);
 	char text[256];
 
 	snprintf(text, sizeof(text), "offset %llu: %s",
 	    (unsigned long long)at, why);
-	return repack_refuse(&b->r, path == NULL ? "" : path, text);
+	return imgsrc_repack_refuse(&b->r, imgsrc_repack_path(&b->r,
+	    b->pieces[b->next - 1].number), text);
 }
 
 static int
@@ -263,17 +245,17 @@ read_tail(struct rebuild *b, uint8_t *buf, size_t len)
 	uint64_t at;
 	uint32_t word;
 
-	sqr_fragment(b->r.i.m, b->e.fragment, &at, &word);
+	sq_fragment(b->r.m, b->e.fragment, &at, &word);
 	if (b->fragment_number != b->e.fragment) {
 		b->fragment_number = SQUASHFS_NONE;
-		b->fragment_B = sqr_unpack(b->decoder, at, word, 0,
+		b->fragment_B = sq_unpack(b->decoder, at, word, 0,
 		    b->fragment, &why);
 		if (b->fragment_B < 0)
-			return damaged(b, at, why);
+			return refuse_at(b, at, why);
 		b->fragment_number = b->e.fragment;
 	}
 	if ((uint64_t)b->e.tail_at + len > (uint64_t)b->fragment_B)
-		return damaged(b, at, why);
+		return refuse_at(b, at, why);
 	memcpy(buf, b->fragment + b->e.tail_at, len);
 	return 0;
 }
@@ -288,15 +270,15 @@ rebuild_read(void *arg, void *buf, size_t len)
 
 	if (b->k == b->e.blocks)
 		return read_tail(b, buf, len);
-	word = sqr_word(&b->e, b->k);
-	if (sqr_block_len(b->r.i.m, &b->e, b->k) != len)
-		return damaged(b, b->at, why);
+	word = sq_word(&b->e, b->k);
+	if (sq_block_len(b->r.m, &b->e, b->k) != len)
+		return refuse_at(b, b->at, why);
 	if (word == 0)
 		memset(buf, 0, len);
-	else if (sqr_unpack(b->decoder, b->at, word, len, buf, &why) < 0)
-		return damaged(b, b->at, why);
+	else if (sq_unpack(b->decoder, b->at, word, len, buf, &why) < 0)
+		return refuse_at(b, b->at, why);
 	b->k++;
-	b->at += sqr_word_len(word);
+	b->at += sq_word_len(word);
 	return 0;
 }
 
@@ -306,8 +288,8 @@ rebuild_skip(void *arg)
 	struct rebuild *b = arg;
 	uint64_t n = 0;
 
-	for (; b->k < b->e.blocks && sqr_word(&b->e, b->k) == 0; b->k++)
-		n += sqr_block_len(b->r.i.m, &b->e, b->k);
+	for (; b->k < b->e.blocks && sq_word(&b->e, b->k) == 0; b->k++)
+		n += sq_block_len(b->r.m, &b->e, b->k);
 	return (int64_t)n;
 }
 
@@ -329,14 +311,14 @@ static int
 rebuild_finish(void *state)
 {
 	struct rebuild *b = state;
-	struct sqb_data *d = &b->r.p->data;
-	size_t ids = b->r.p->tree.count;
-	struct sqw_data *of;
+	struct sqw_data *d = &b->r.to->data;
+	size_t ids = b->r.to->tree.count;
+	struct sqw_position *of;
 
 	if (d->ids < ids) {
 		of = sys_realloc(d->of, ids * sizeof(*of));
 		if (of == NULL)
-			return repack_no_memory(&b->r);
+			return imgsrc_no_memory(b->r.to);
 		memset(of + d->ids, 0, (ids - d->ids) * sizeof(*of));
 		d->of = of;
 		d->ids = ids;
@@ -349,31 +331,28 @@ rebuild_finish(void *state)
 }
 
 static int
-rebuild_open(struct sqpack *p, void **state, struct sqb_source *files)
+rebuild_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 {
 	struct rebuild *b = sys_calloc(1, sizeof(*b));
 	int rc;
 
 	*state = b;
-	if (b == NULL) {
-		msg_error(&p->msg, "%s", strerror(ENOMEM));
-		return -ENOMEM;
-	}
-	*files = (struct sqb_source){ .next = rebuild_next,
+	if (b == NULL)
+		return imgsrc_no_memory(to);
+	*files = (struct sqw_source){ .next = rebuild_next,
 		.read = rebuild_read, .skip = rebuild_skip,
 		.rewind = rebuild_rewind, .arg = b };
-	rc = repack_open_tree(&b->r, p);
+	rc = imgsrc_repack_open_tree(&b->r, to);
 	if (rc == 0)
-		rc = take_settings(b);
+		rc = use_settings(b);
 	if (rc == 0)
 		rc = list_pieces(b);
 	if (rc != 0)
 		return rc;
 	b->fragment_number = SQUASHFS_NONE;
-	b->fragment = sys_malloc(p->o.data.block);
-	if (b->fragment == NULL ||
-	    sqr_decoder_open(&b->decoder, b->r.i.m) != 0)
-		return repack_no_memory(&b->r);
+	b->fragment = sys_malloc(to->pack.block);
+	if (b->fragment == NULL || sq_decoder_open(&b->decoder, b->r.m) != 0)
+		return imgsrc_no_memory(to);
 	return 0;
 }
 
@@ -384,14 +363,14 @@ rebuild_close(void *state)
 
 	if (b == NULL)
 		return;
-	sqr_decoder_close(b->decoder);
-	repack_close_tree(&b->r);
+	sq_decoder_close(b->decoder);
+	imgsrc_repack_close_tree(&b->r);
 	sys_free(b->pieces);
 	sys_free(b->fragment);
 	sys_free(b);
 }
 
-const struct sqpack_source sqpack_rebuild = {
+const struct imgsrc_source imgsrc_rebuild = {
 	.open = rebuild_open, .finish = rebuild_finish,
 	.close = rebuild_close
 };

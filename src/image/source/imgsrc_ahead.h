@@ -1,22 +1,22 @@
 /*
- * sqpack_ahead.h - opening and reading files ahead of use
+ * imgsrc_ahead.h - opening and reading files ahead of use
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Opening and reading a small file mostly means waiting for the disk or the
  * kernel.  Several threads do this for the next files; the thread that cuts
  * files into blocks uses them in order.  Large files are only opened.
  */
-#ifndef COLDPRESS_SQPACK_AHEAD_H
-#define COLDPRESS_SQPACK_AHEAD_H
+#ifndef COLDPRESS_IMAGE_SOURCE_IMGSRC_AHEAD_H
+#define COLDPRESS_IMAGE_SOURCE_IMGSRC_AHEAD_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
-struct ahead;
+struct imgsrc_ahead;
 
-/* One file, valid until the next call to ahead_take(). */
-struct ahead_file {
+/* One file, valid until the next call to imgsrc_ahead_take(). */
+struct imgsrc_ahead_file {
 	int rc;				/* 0, or -errno from opening or reading
 					 * it */
 	int fd;				/* descriptor of a large file; otherwise
@@ -25,7 +25,7 @@ struct ahead_file {
 	struct stat st;			/* status when it was opened */
 };
 
-struct ahead_options {
+struct imgsrc_ahead_options {
 	int root;			/* directory to which paths are
 					 * relative */
 	size_t count;			/* number of files */
@@ -46,10 +46,11 @@ struct ahead_options {
  * Starts the threads.  Returns 0, -ENOMEM, or -errno if not even one thread can
  * be started.
  */
-int ahead_open(struct ahead **a, const struct ahead_options *o);
-void ahead_close(struct ahead *a);	/* a may be NULL */
+int imgsrc_ahead_open(struct imgsrc_ahead **a,
+    const struct imgsrc_ahead_options *o);
+void imgsrc_ahead_close(struct imgsrc_ahead *a);	/* a may be NULL */
 
 /* Returns the next file, in order.  Call this once per file. */
-const struct ahead_file *ahead_take(struct ahead *a);
+const struct imgsrc_ahead_file *imgsrc_ahead_take(struct imgsrc_ahead *a);
 
 #endif

@@ -1,0 +1,201 @@
+/*
+ * imgsrc.h - what a squashfs image is made from
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A source adds names to the tree of the image, and then provides the data of
+ * their files in the order in which it is to be stored; imgsrc_build() writes
+ * an image from it.
+ *
+ * A new source is a struct imgsrc_source.  It is declared below and, if it can
+ * be recognized by its path, added to imgsrc_of().  imgsrc_tar.c is the
+ * shortest example.
+ *
+ * An image is built by one thread at a time.
+ */
+#ifndef COLDPRESS_IMAGE_SOURCE_IMGSRC_H
+#define COLDPRESS_IMAGE_SOURCE_IMGSRC_H
+
+#include "base/progress.h"
+#include "image/squashfs/read/reader.h"
+#include "image/squashfs/tables/image.h"
+#include "image/squashfs/write/data.h"
+#include "image/squashfs/write/tree.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* One of several sources; each is a name in the image's root. */
+struct imgsrc_input {
+	char *path;			/* as given */
+	char *real;			/* absolute, without leading slash */
+	char *name;			/* in the image */
+	bool is_dir;
+};
+
+/* IMGSRC_NOTE: of interest only to those who asked for details. */
+enum imgsrc_message { IMGSRC_ERROR, IMGSRC_WARNING, IMGSRC_NOTE };
+
+struct imgsrc_options {
+	const char *path;		/* of the source; "-": standard input */
+	/* if there are several sources, for a directory; path is the first */
+	struct imgsrc_input *inputs;
+	size_t input_count;
+	/* names */
+	const char **excludes;		/* globs; one without a slash matches
+					 * names in any directory */
+	size_t exclude_count;
+	bool keep_going;		/* leave out files that cannot be
+					 * read */
+	bool no_links;			/* each hard link becomes a file */
+	bool no_xattrs;
+	/* attributes for all inodes */
+	bool has_uid, has_gid, has_mtime, has_epoch;
+	uint32_t uid, gid, mtime;
+	uint32_t epoch;			/* later times are clamped to this
+					 * time */
+	bool has_image_mtime;
+	uint32_t image_mtime;		/* otherwise as of the inodes */
+	const char *order;		/* list of the files that come first, or
+					 * NULL */
+	bool null_ends;			/* paths in the list end with NUL */
+	/* for a source that is an image */
+	bool has_offset, has_block;	/* the offset and block size are
+					 * given */
+	uint64_t offset;		/* of that image in its file */
+	bool show_progress;		/* on standard error */
+	/* Excludes more paths of a directory.  NULL: none. */
+	bool (*left_out)(void *arg, const char *path, const struct stat *st);
+	/*
+	 * Called by sources of files, when all names have been added; may
+	 * change the tree.  Returns 0, or -errno after reporting the error.
+	 * NULL: does nothing.
+	 */
+	int (*complete)(void *arg);
+	/* Prints a message.  NULL: does nothing. */
+	void (*report)(void *arg, enum imgsrc_message kind, const char *text);
+	void *arg;			/* for these functions */
+};
+
+struct imgsrc_order;
+
+/* An image that is being built. */
+struct imgsrc_image {
+	/*
+	 * Set by the caller; all else is zero.  A source that is an image
+	 * replaces settings by its own.
+	 */
+	struct imgsrc_options o;
+	struct sqw_data_options pack;	/* without tmpdir */
+	struct sqt_image_options tables;	/* without data and mtime */
+	/* filled in by the source */
+	struct sqw_tree tree;
+	struct sqt_xattrs *xattrs;	/* NULL: omitted */
+	uint64_t total_B;		/* size of all files; 0: unknown */
+	uint32_t newest;		/* latest inode time */
+	/* result */
+	struct sqw_data data;
+	struct sqt_image_space space;
+	uint64_t data_ns;		/* time spent on reading, compressing
+					 * and writing data */
+	bool told;			/* the error that ends the build has
+					 * been reported */
+	/* private */
+	struct imgsrc_order *order;	/* NULL: none was given */
+	struct progress progress;
+};
+
+/*
+ * A source of an image.  All functions except close return 0, or -errno from
+ * imgsrc_fail() or after it.  An error that is not reported is taken for one of
+ * the image's file.
+ */
+struct imgsrc_source {
+	/*
+	 * Opens to->o.path and fills in files; to->tree may then be complete.
+	 * Sets *state, which is closed even after an error.
+	 */
+	int (*open)(struct imgsrc_image *to, void **state,
+	    struct sqw_source *files);
+	/*
+	 * Writes the data to fd, at byte `at`, in an order of its own.  If
+	 * NULL, the data is read from files.
+	 */
+	int (*write)(void *state, int fd, uint64_t at);
+	/*
+	 * Called after the last file.  Completes the tree unless open() did.
+	 * May be NULL.
+	 */
+	int (*finish)(void *state);
+	void (*close)(void *state);	/* state may be NULL */
+};
+
+/*
+ * A directory; a tar archive, compressed or not; the layers of an OCI image,
+ * layout or layout:TAG; an image, whose blocks are recompressed; and an image's
+ * files, to be cut and compressed once more.
+ */
+extern const struct imgsrc_source imgsrc_dir, imgsrc_tar, imgsrc_oci,
+    imgsrc_repack, imgsrc_rebuild;
+
+/*
+ * Returns the source that reads what is at a path; what cannot be read is taken
+ * for an archive.
+ */
+const struct imgsrc_source *imgsrc_of(const char *path);
+
+/*
+ * Builds the image in fd, at to->tables.offset.  Data that may be a duplicate
+ * or comes too early is kept in unlinked files in tmpdir, a descriptor.
+ * imgsrc_free() must be called even after an error.  Returns 0 or -errno;
+ * unless to->told, the error concerns fd.
+ */
+int imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
+    int fd, int tmpdir);
+void imgsrc_free(struct imgsrc_image *to);
+
+/* The first difference between two images. */
+struct imgsrc_difference {
+	uint64_t at;
+	bool old_ends, made_ends;	/* the image ends at this offset */
+	size_t name;			/* number in `old` of the first name
+					 * whose data contains it, or 0 */
+	const char *where;		/* otherwise: "in the padding" */
+};
+
+/*
+ * Compares an image with the one in fd that was built from it.  Superblocks are
+ * compared last, because any other difference also changes them.  Returns 1 if
+ * the images differ, 0 if not, -ENOMEM or -errno from a read.
+ */
+int imgsrc_compare(const struct sq_file *old, int fd,
+    struct imgsrc_difference *d);
+
+/* For sources */
+
+/* Reports the error that ends the build.  Returns rc. */
+int imgsrc_fail(struct imgsrc_image *to, int rc, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Reports that there is not enough memory.  Returns -ENOMEM. */
+int imgsrc_no_memory(struct imgsrc_image *to);
+
+/* Reports something after which the build goes on. */
+void imgsrc_tell(struct imgsrc_image *to, enum imgsrc_message kind,
+    const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+/*
+ * Completes the tree once all names have been added, after calling
+ * o.complete().  Returns 0, or -errno after reporting the error.
+ */
+int imgsrc_complete(struct imgsrc_image *to);
+
+/* Returns whether the options exclude a path of the image. */
+bool imgsrc_excluded(const struct imgsrc_image *to, const char *path);
+
+/* Sets the owner and times requested by the options. */
+void imgsrc_adjust(struct imgsrc_image *to, struct sqw_attr *attr,
+    int64_t mtime);
+
+#endif

@@ -1,0 +1,373 @@
+/*
+ * test_imgsrc_dir.c - images made from a directory
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "imgsrc_made.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+static char dir[SCRATCH_B], text[MADE_TEXT], owner[32];
+
+static int
+begin(void **state)
+{
+	(void)state;
+	snprintf(owner, sizeof(owner), "%u:%u", getuid(), getgid());
+	return scratch_make(dir) == NULL || chdir(dir) != 0 ||
+	    chmod(".", 0755) != 0;
+}
+
+static int
+end(void **state)
+{
+	char command[SCRATCH_B + 16];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return chdir("/") != 0 || system(command) != 0;
+}
+
+/* Creates or replaces a file of `len` bytes. */
+static void
+put(const char *path, const void *data, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, len), (ssize_t)len);
+	close(fd);
+}
+
+/* Options for a directory all of whose inodes have one owner and time. */
+static void
+start(struct made *m, const char *path)
+{
+	made_begin(m, path);
+	m->image.o.has_uid = m->image.o.has_gid = m->image.o.has_mtime = true;
+	m->image.o.uid = 1;
+	m->image.o.gid = 2;
+	m->image.o.mtime = 3;
+}
+
+static void
+entries(void **state)
+{
+	static char large[3 * MADE_BLOCK + 5];
+	const struct timespec times[2] = { { .tv_sec = 100 },
+		{ .tv_sec = 100 } };
+	char want[256];
+	struct made m;
+
+	(void)state;
+	assert_int_equal(mkdir("t", 0750), 0);
+	assert_int_equal(mkdir("t/sub", 0711), 0);
+	for (size_t i = 0; i < sizeof(large); i++)
+		large[i] = (char)('a' + i % 23);
+	put("t/large", large, sizeof(large));
+	put("t/sub/small", "small", 5);
+	put("t/empty", "", 0);
+	assert_int_equal(link("t/sub/small", "t/a"), 0);
+	assert_int_equal(symlink("sub/small", "t/link"), 0);
+	assert_int_equal(mkfifo("t/fifo", 0600), 0);
+	start(&m, "t");
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	made_list(&m, text);
+	assert_string_equal(text,
+	    "/ 40750 1:2 3 3\n"
+	    "/a 100644 1:2 3 2 5\n"
+	    "/empty 100644 1:2 3 1 0\n"
+	    "/fifo 10600 1:2 3 1\n"
+	    "/large 100644 1:2 3 1 12293\n"
+	    "/link 120777 1:2 3 1 sub/small\n"
+	    "/sub 40711 1:2 3 2\n"
+	    "/sub/small 100644 1:2 3 2 5\n");
+	made_content(&m, "large", large, sizeof(large));
+	made_content(&m, "a", "small", 5);
+	made_content(&m, "sub/small", "small", 5);
+	assert_string_equal(m.said, "");
+	/* both names of one file count */
+	assert_int_equal(m.image.total_B, sizeof(large) + 2 * 5);
+	assert_int_equal(m.image.tables.mtime, 3);
+	made_end(&m);
+	/* without the options */
+	assert_int_equal(utimensat(AT_FDCWD, "t/sub", times, 0), 0);
+	made_begin(&m, "t/sub");
+	m.image.o.no_links = true;
+	m.image.o.has_epoch = true;
+	m.image.o.epoch = 200;
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	made_list(&m, text);
+	snprintf(want, sizeof(want), "/ 40711 %s 100 2\n"
+	    "/small 100644 %s 200 1 5\n", owner, owner);
+	assert_string_equal(text, want);
+	assert_int_equal(m.image.newest, 200);
+	assert_int_equal(m.image.tables.mtime, 200);
+	made_end(&m);
+}
+
+/* Names are joined if they have one inode. */
+static void
+links(void **state)
+{
+	struct made m;
+
+	(void)state;
+	assert_int_equal(mkdir("li", 0755), 0);
+	put("li/a", "one", 3);
+	put("li/b", "other", 5);
+	assert_int_equal(link("li/a", "li/y"), 0);
+	assert_int_equal(link("li/b", "li/z"), 0);
+	start(&m, "li");
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	made_list(&m, text);
+	assert_string_equal(text,
+	    "/ 40755 1:2 3 2\n"
+	    "/a 100644 1:2 3 2 3\n"
+	    "/b 100644 1:2 3 2 5\n"
+	    "/y 100644 1:2 3 2 3\n"
+	    "/z 100644 1:2 3 2 5\n");
+	made_content(&m, "y", "one", 3);
+	made_content(&m, "z", "other", 5);
+	made_end(&m);
+}
+
+/* Separate copies are stored once, links that are no longer links, too. */
+static void
+duplicates(void **state)
+{
+	char data[2 * MADE_BLOCK + 1];
+	struct made m;
+
+	(void)state;
+	assert_int_equal(mkdir("twins", 0755), 0);
+	memset(data, 'x', sizeof(data));
+	put("twins/one", data, sizeof(data));
+	put("twins/two", data, sizeof(data));
+	assert_int_equal(link("twins/one", "twins/three"), 0);
+	start(&m, "twins");
+	m.image.o.no_links = true;
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	assert_int_equal(m.image.data.duplicates, 2);
+	assert_int_equal(m.image.data.in_B, sizeof(data));
+	made_content(&m, "three", data, sizeof(data));
+	made_content(&m, "two", data, sizeof(data));
+	made_end(&m);
+	start(&m, "twins");
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	assert_int_equal(m.image.data.duplicates, 1);
+	made_end(&m);
+}
+
+static bool
+leaves_out(void *arg, const char *path, const struct stat *st)
+{
+	(void)arg;
+	return S_ISREG(st->st_mode) && strcmp(path, "in/b") == 0;
+}
+
+static void
+excludes(void **state)
+{
+	const char *globs[] = { "c", "in/d" };
+	struct made m;
+
+	(void)state;
+	assert_int_equal(mkdir("ex", 0755), 0);
+	assert_int_equal(mkdir("ex/in", 0755), 0);
+	assert_int_equal(mkdir("ex/in/d", 0755), 0);
+	put("ex/in/a", "1", 1);
+	put("ex/in/b", "1", 1);
+	put("ex/in/c", "1", 1);
+	put("ex/in/d/e", "1", 1);
+	put("ex/b", "1", 1);
+	start(&m, "ex");
+	m.image.o.excludes = globs;
+	m.image.o.exclude_count = 2;
+	m.image.o.left_out = leaves_out;
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	made_list(&m, text);
+	assert_string_equal(text,
+	    "/ 40755 1:2 3 3\n"
+	    "/b 100644 1:2 3 1 1\n"
+	    "/in 40755 1:2 3 2\n"
+	    "/in/a 100644 1:2 3 1 1\n");
+	made_end(&m);
+}
+
+/* Several sources are names in the root. */
+static void
+inputs(void **state)
+{
+	static char path[2][SCRATCH_B + 32], name[2][8] = { "tree", "leaf" };
+	struct imgsrc_input in[2] = {
+		{ .path = path[0], .real = path[0] + 1, .name = name[0],
+		    .is_dir = true },
+		{ .path = path[1], .real = path[1] + 1, .name = name[1] },
+	};
+	struct made m;
+
+	(void)state;
+	assert_int_equal(mkdir("in", 0700), 0);
+	put("in/x", "from a tree", 11);
+	put("y", "a leaf", 6);
+	snprintf(path[0], sizeof(path[0]), "%s/in", dir);
+	snprintf(path[1], sizeof(path[1]), "%s/y", dir);
+	start(&m, path[0]);
+	m.image.o.inputs = in;
+	m.image.o.input_count = 2;
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	made_list(&m, text);
+	assert_string_equal(text,
+	    "/ 40755 0:0 0 3\n"
+	    "/leaf 100644 1:2 3 1 6\n"
+	    "/tree 40700 1:2 3 2\n"
+	    "/tree/x 100644 1:2 3 1 11\n");
+	made_content(&m, "leaf", "a leaf", 6);
+	made_content(&m, "tree/x", "from a tree", 11);
+	made_end(&m);
+}
+
+static void
+attributes(void **state)
+{
+	struct sq_image *image;
+	struct sq_entry e;
+	struct made m;
+	char path[32];
+
+	(void)state;
+	assert_int_equal(mkdir("at", 0755), 0);
+	put("at/plain", "1", 1);
+	put("at/with", "1", 1);
+	if (setxattr("at/with", "user.color", "red", 3, 0) != 0)
+		skip();
+	start(&m, "at");
+	m.image.o.no_xattrs = false;
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	made_list(&m, text);
+	assert_string_equal(text,
+	    "/ 40755 1:2 3 2\n"
+	    "/plain 100644 1:2 3 1 1\n"
+	    "/with 100644 1:2 3 1 1 user.color=red\n");
+	made_end(&m);
+	/* in a long list they are searched by all threads */
+	for (int i = 0; i < 300; i++) {
+		snprintf(path, sizeof(path), "at/x%d", i);
+		put(path, "", 0);
+	}
+	start(&m, "at");
+	m.image.o.no_xattrs = false;
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	image = made_open(&m);
+	made_find(image, "with", &e);
+	assert_int_not_equal(e.xattr, SQUASHFS_NONE);
+	made_find(image, "x299", &e);
+	assert_int_equal(e.xattr, SQUASHFS_NONE);
+	sq_close(image);
+	made_end(&m);
+}
+
+/* Called between the listing and the reading of the files. */
+static int
+change(void *arg)
+{
+	(void)arg;
+	const struct timespec times[2] = { { .tv_sec = 9 }, { .tv_sec = 9 } };
+
+	return utimensat(AT_FDCWD, "ch/b", times, 0) == 0 ? unlink("ch/c") :
+	    -EIO;
+}
+
+static void
+changes(void **state)
+{
+	struct made m;
+
+	(void)state;
+	assert_int_equal(mkdir("ch", 0755), 0);
+	put("ch/a", "1", 1);
+	put("ch/b", "2", 1);
+	put("ch/c", "3", 1);
+	start(&m, "ch");
+	m.image.o.complete = change;
+	assert_int_equal(made_build(&m, &imgsrc_dir), -EAGAIN);
+	assert_string_equal(m.said, "E: ch/b: changed while it was being "
+	    "read\n");
+	assert_true(m.image.told);
+	made_end(&m);
+	put("ch/b", "2", 1);
+	put("ch/c", "3", 1);
+	start(&m, "ch");
+	m.image.o.complete = change;
+	m.image.o.keep_going = true;
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	assert_string_equal(m.said, "E: ch/b: changed while it was being "
+	    "read\nE: ch/c: No such file or directory\n");
+	made_list(&m, text);
+	assert_string_equal(text, "/ 40755 1:2 3 2\n/a 100644 1:2 3 1 1\n");
+	assert_false(m.image.told);
+	made_end(&m);
+}
+
+static void
+errors(void **state)
+{
+	struct made m;
+
+	(void)state;
+	start(&m, "nowhere");
+	assert_int_equal(made_build(&m, &imgsrc_dir), -ENOENT);
+	assert_string_equal(m.said, "E: nowhere: No such file or directory\n");
+	assert_true(m.image.told);
+	made_end(&m);
+	/* an error of the image's file is not one of the source */
+	assert_int_equal(mkdir("full", 0755), 0);
+	put("full/a", "1", 1);
+	start(&m, "full");
+	assert_int_equal(imgsrc_build(&m.image, &imgsrc_dir, -1, AT_FDCWD),
+	    -EBADF);
+	assert_string_equal(m.said, "");
+	assert_false(m.image.told);
+	made_end(&m);
+}
+
+/* What a path names determines the source. */
+static void
+kinds(void **state)
+{
+	struct made m;
+	char path[64];
+
+	(void)state;
+	assert_int_equal(mkdir("kind", 0755), 0);
+	put("kind/a", "1", 1);
+	assert_ptr_equal(imgsrc_of("kind"), &imgsrc_dir);
+	assert_ptr_equal(imgsrc_of("kind/a"), &imgsrc_tar);
+	assert_ptr_equal(imgsrc_of("kind/none"), &imgsrc_tar);
+	assert_ptr_equal(imgsrc_of("-"), &imgsrc_tar);
+	start(&m, "kind");
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", m.fd);
+	assert_ptr_equal(imgsrc_of(path), &imgsrc_repack);
+	made_end(&m);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(entries),
+		cmocka_unit_test(links),
+		cmocka_unit_test(duplicates),
+		cmocka_unit_test(excludes),
+		cmocka_unit_test(inputs),
+		cmocka_unit_test(attributes),
+		cmocka_unit_test(changes),
+		cmocka_unit_test(errors),
+		cmocka_unit_test(kinds),
+	};
+
+	return cmocka_run_group_tests(tests, begin, end);
+}
