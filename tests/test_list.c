@@ -312,6 +312,25 @@ zip64(void **state)
 	}
 }
 
+/* The comment is so long that the locator is read by itself. */
+static void
+zip64_comment(void **state)
+{
+	(void)state;
+	make_zip(70000);
+	store_le16(file + len - 2, UINT16_MAX);
+	memset(file + len, 'c', UINT16_MAX);
+	len += UINT16_MAX;
+	lists(zip_list, 0, 54321, true);
+	unread_each(list_zip, file, len, FAULT_PREAD, "EIO", -EIO);
+	unread_fd = unread_file(file, len);
+	for (unread_len = (off_t)locator; unread_len <
+	    (off_t)locator + LOCATOR; unread_len++)
+		assert_int_equal(unread_once(list_zip, file, len, FAULT_PREAD,
+		    2, "HUP"), -EBADMSG);
+	close(unread_fd);
+}
+
 /* A record that the file is too short for by one byte. */
 static void
 zip64_cut(void **state)
@@ -488,6 +507,7 @@ main(void)
 		cmocka_unit_test(gzip_marked),
 		cmocka_unit_test(gzip_guessed),
 		cmocka_unit_test(zip64),
+		cmocka_unit_test(zip64_comment),
 		cmocka_unit_test(zip64_cut),
 		cmocka_unit_test(blocks),
 		cmocka_unit_test(indexes),

@@ -44,9 +44,33 @@ unread_file(const void *data, size_t len)
 }
 
 /*
- * Runs fn on a file with this content, once for each call of the given kind
- * that it makes.  That call fails with the error `what`, or is preceded by that
- * signal, and fn must return `want`.
+ * Runs fn on unread_fd, from its start.  The k-th call of the given kind fails
+ * with the error `what`, or is preceded by that signal.  Returns fn's result,
+ * and restores the file.
+ */
+static inline int
+unread_once(int (*fn)(int fd), const void *data, size_t len,
+    enum fault_kind kind, unsigned long k, const char *what)
+{
+	char plan[64];
+	off_t left;
+	int rc;
+
+	assert_int_equal(lseek(unread_fd, 0, SEEK_SET), 0);
+	snprintf(plan, sizeof(plan), "%s:%lu:%s", fault_names[kind], k, what);
+	assert_true(fault_plan(plan));
+	rc = fn(unread_fd);
+	assert_true(fault_plan(""));
+	left = lseek(unread_fd, 0, SEEK_END);
+	left = left < (off_t)len ? left : (off_t)len;
+	assert_int_equal(pwrite(unread_fd, (const char *)data + left,
+	    len - (size_t)left, left), (ssize_t)len - left);
+	assert_int_equal(ftruncate(unread_fd, (off_t)len), 0);
+	return rc;
+}
+
+/*
+ * Does this for each call of the kind that fn makes; its result must be `want`.
  */
 static inline void
 unread_each(int (*fn)(int fd), const void *data, size_t len,
@@ -61,23 +85,11 @@ unread_each(int (*fn)(int fd), const void *data, size_t len,
 	n = fault_count(kind);
 	assert_true(n > 0);
 	for (unsigned long k = 1; k <= n; k++) {
-		off_t left;
-		char plan[64];
-		int rc;
+		int rc = unread_once(fn, data, len, kind, k, what);
 
-		assert_int_equal(lseek(unread_fd, 0, SEEK_SET), 0);
-		snprintf(plan, sizeof(plan), "%s:%lu:%s", fault_names[kind], k,
-		    what);
-		assert_true(fault_plan(plan));
-		rc = fn(unread_fd);
 		if (rc != want)
-			fail_msg("%s: %d, not %d", plan, rc, want);
-		assert_true(fault_plan(""));
-		left = lseek(unread_fd, 0, SEEK_END);
-		left = left < (off_t)len ? left : (off_t)len;
-		assert_int_equal(pwrite(unread_fd, (const char *)data + left,
-		    len - (size_t)left, left), (ssize_t)len - left);
-		assert_int_equal(ftruncate(unread_fd, (off_t)len), 0);
+			fail_msg("%s %lu, %s: %d, not %d", fault_names[kind],
+			    k, what, rc, want);
 	}
 	close(unread_fd);
 }
