@@ -52,6 +52,11 @@ if have lap; then
 	t 'lap: output and rows together' 125 \
 	    lap -n 1 --show-output -o - -- echo hi
 	shows 'lap: contradict each other' '--show-output and rows' .t.err
+	t 'lap: a table and rows apart' 0 \
+	    lap -n 1 --markdown -o more.csv -- true
+	t 'lap: a table and rows together' 125 \
+	    lap -n 1 --markdown -o - -- true
+	shows 'lap: do so, too' '--markdown and rows' .t.err
 fi
 
 if have mailgen; then
@@ -83,6 +88,8 @@ gzip -c tree/a >a.gz
 is 'gzip -l: deflate' "$(method a.gz)" defla
 is 'gzip -l: deflate in zip' "$(method a.zip)" defla
 is 'gzip -l: LZW' "$(method abc.Z)" compr
+pzc -F xz -c tree/a >a.xz
+is 'gzip -l: another' "$(method a.xz)" xz
 
 if have sqpack; then
 	ln -s "$(command -v sqpack)" bin/mksquashfs
