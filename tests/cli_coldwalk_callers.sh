@@ -35,6 +35,10 @@ cat >../check <<'X'
 X
 calls 'a file of lines' -o sums -c 'sh ../check' coldwalk-fault -q --hash md5 -p 1 -o sums tree
 calls 'some files' coldwalk-fault -q --files-from list tree
+printf '1\tn\t10\t5000\n2\tsub/small\t0\t9\n' >ranges
+calls 'ranges' sh -c 'coldwalk-fault -q --cold none --csv --ranges \
+    --files-from ranges tree >../all || exit
+    grep -v "^#" ../all | cut -d , -f 2-4 | sort'
 calls 'rows' sh -c 'coldwalk-fault -q --cold none --csv tree >../all || exit
     grep -v "^#" ../all | cut -d , -f 2-4 | sort'
 calls 'a summary' -c : coldwalk-fault --cold none --summary tree

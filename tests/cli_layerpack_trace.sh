@@ -87,4 +87,50 @@ for format in estargz zstd-chunked; do
 	t "$format: no -T directory" 1 layerpack --verify -T nowhere honest
 	shows "$format: says so" 'nowhere: No such file' .t.err
 done
+# Global records apply to what follows them: only those before all entries can
+# stay where they are.
+if have python3; then
+	python3 - <<'END'
+import tarfile
+
+
+def global_of(text):
+    """A global header with this record."""
+    return tarfile.TarInfo.create_pax_global_header({'comment': text})
+
+
+def archive(name, before, between):
+    with open(name, 'wb') as f:
+        f.write(before)
+        for i, member in enumerate(('a', 'b')):
+            if i:
+                f.write(between)
+            f.write(tarfile.TarInfo(member).tobuf())
+        f.write(bytes(1024))
+
+
+one = global_of('x')
+archive('none.tar', b'', b'')
+archive('first.tar', one + global_of('y' * 1000), b'')
+archive('between.tar', one, one)
+END
+	echo b >list
+	# order NAME: reorders NAME.tar into NAME.gz
+	order() {
+		layerpack -q -f -F estargz --order list --no-compact-index \
+		    -o "$1.gz" "$1.tar"
+	}
+	for name in none first; do
+		t "global records, $name" 0 order $name
+		is "global records, $name: the order" \
+		    "$(tar -tzf $name.gz | grep '^.$' | tr -d '\n')" ba
+	done
+	is 'global records come first' \
+	    "$(gzip -dc first.gz | tail -c +157 | head -c 1)" g
+	t 'global records between entries' 1 order between
+	shows 'global records between entries: why' \
+	    'global extended headers between its entries' .t.err
+else
+	skip 'no python3'
+fi
 done_testing

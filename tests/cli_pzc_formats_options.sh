@@ -128,4 +128,17 @@ if have lz4; then
 	is 'lz4: the same flags' "$(flags <theirs)" 64
 fi
 
+# With --long, files whose size is known, and that fit in one piece, end, too
+for n in 1 100 4000 200000 5000000; do
+	for p in 1 2; do
+		head -c $n large >part
+		rm -f part.zst
+		t "zstd --long -p$p, $n bytes: compressed" 0 \
+		    pzc -p $p -F zstd --long=20 part
+		t "zstd --long -p$p, $n bytes: read" 0 to .got pzc -dc part.zst
+		head -c $n large >.want
+		same "zstd --long -p$p, $n bytes: as before" .got .want
+	done
+done
+
 done_testing

@@ -31,4 +31,7 @@ for f in gzip zstd lz4 xz bzip2; do
 	    pzseek-fault -q -p 2 --verify -o out packed 200000:5
 	calls "$f, a list" pzseek-fault -l --json packed
 done
+# a frame of jobs, whose last one must be decoded to learn its size
+head -c 5000000 /dev/zero | pzc -F zstd -1 -b 4096 >packed
+calls 'jobs' pzseek-fault -q -p 2 packed -10:
 done_testing

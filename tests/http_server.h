@@ -18,7 +18,7 @@ enum server_mode {
 	SERVER_FLIPS,		/* flips a bit of the body */
 	SERVER_MOVES,		/* states and sends another range */
 	SERVER_NO_RANGE,	/* 206 without Content-Range */
-	SERVER_416, SERVER_429, SERVER_500, SERVER_503, SERVER_404,
+	SERVER_400, SERVER_416, SERVER_429, SERVER_500, SERVER_503, SERVER_404,
 	SERVER_STALLS,		/* waits in the middle of the body */
 	SERVER_SILENT,		/* accepts and reads, but never replies */
 	SERVER_LOOPS,		/* redirects to the same URL */

@@ -271,6 +271,7 @@ server_answer(struct request *q)
 		return answer_status(q, "404 Not Found", "");
 	switch (q->mode) {
 	case SERVER_404: return answer_status(q, "404 Not Found", "");
+	case SERVER_400: return answer_status(q, "400 Bad Request", "");
 	case SERVER_416:
 		return answer_status(q, "416 Range Not Satisfiable", "");
 	case SERVER_429:

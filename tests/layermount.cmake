@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET layermount)
-    foreach(name http http_faults http_parse http_proxy http_tls cache
-        cache_space merge units vfs vfs_ahead vfs_source vfs_store vfs_trace)
+    foreach(name http http_faults http_parse http_proxy http_tls http_whole
+        cache cache_space merge units vfs vfs_ahead vfs_source vfs_store
+        vfs_trace)
         unit_test(${name})
         target_include_directories(test_${name} PRIVATE
             ${CMAKE_SOURCE_DIR}/src/lazy/http ${CMAKE_SOURCE_DIR}/src/lazy/vfs)
         target_link_libraries(test_${name} PRIVATE ${LAYERMOUNT_LIBRARIES})
     endforeach()
     target_sources(test_cache_space PRIVATE ${fault_seam})
+    target_sources(test_http_whole PRIVATE ${fault_seam})
     pkg_check_modules(SSL REQUIRED IMPORTED_TARGET libssl)
     add_library(http_server STATIC http_proxy.c http_server.c
         http_server_reply.c http_server_request.c)
     target_link_libraries(http_server PUBLIC PkgConfig::SSL PkgConfig::CRYPTO
         Threads::Threads)
-    foreach(name http http_faults http_proxy http_tls vfs_source vfs_store)
+    foreach(name http http_faults http_proxy http_tls http_whole vfs_source
+        vfs_store)
         target_link_libraries(test_${name} PRIVATE http_server)
     endforeach()
     add_executable(serve serve.c)

@@ -6,8 +6,10 @@
 
 #include "sys_fault.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static void
@@ -131,6 +133,41 @@ test_trim(void **state)
 	cache_close(c);
 }
 
+/* The file cannot grow: what does not fit is not stored, the rest is kept. */
+static void
+test_full(void **state)
+{
+	char path[SCRATCH_B + 96];
+	struct rlimit old, limit;
+	struct cache *c = reopen(NULL);
+	struct stat st;
+	uint8_t buf[LENGTH] = { 1 };
+
+	(void)state;
+	write_all(c);
+	file_path(path);
+	assert_int_equal(stat(path, &st), 0);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	limit = old;
+	for (int room = 0; room < 2; room++) {
+		limit.rlim_cur = (rlim_t)st.st_size + (room ? 500 : 0);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+		errno = 0;
+		assert_int_equal(cache_write(c, NULL, 1 << 30, LENGTH, buf),
+		    room ? -ENOSPC : -EFBIG);
+		assert_int_equal(cache_read(c, NULL, 1 << 30, LENGTH, buf),
+		    -ENOENT);
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(count(c), RANGES);
+	assert_int_equal(cache_write(c, NULL, 1 << 30, LENGTH, buf), 0);
+	c = reopen(c);
+	assert_int_equal(count(c), RANGES);
+	assert_int_equal(cache_read(c, NULL, 1 << 30, LENGTH, buf), 0);
+	cache_close(c);
+}
+
 int
 main(void)
 {
@@ -139,6 +176,7 @@ main(void)
 		cmocka_unit_test_teardown(test_limit_of_small_ranges, clear),
 		cmocka_unit_test_teardown(test_clear, clear),
 		cmocka_unit_test_teardown(test_trim, clear),
+		cmocka_unit_test_teardown(test_full, clear),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -147,7 +147,11 @@ test_multipart_bad(void **state)
 		    "2-2/9\r\n\r\na"),
 		"--b\r\nContent-Range: bytes 1-1/9\r\n\r\nabc\r\n--b--",
 		"--b\r\nContent-Range: nonsense\r\n\r\na",
+		"--b\r\nContent-Range: bytes 1-1/9\r\n\r\na\r\n--bc\r\n",
 	};
+	/* before the first part */
+	static const char ignored[] = "--bc\r\nx\r\n--b\r\nContent-Range: "
+	    "bytes 0-0/1\r\n\r\na\r\n--b--";
 	struct taken t = { .calls = 0 };
 	struct multipart m;
 	char *line = malloc(MULTIPART_LINE);
@@ -159,6 +163,8 @@ test_multipart_bad(void **state)
 		if (multipart_feed(&m, bad[i], strlen(bad[i])) != -EBADMSG)
 			fail_msg("%s", bad[i]);
 	}
+	multipart_start(&m, "b", take, &t);
+	assert_int_equal(multipart_feed(&m, ignored, strlen(ignored)), 0);
 	memset(line, 'x', MULTIPART_LINE);
 	multipart_start(&m, "b", take, &t);
 	assert_int_equal(multipart_feed(&m, line, MULTIPART_LINE), -EBADMSG);

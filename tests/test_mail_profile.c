@@ -4,7 +4,9 @@
 #include "mail/text.h"
 #include "mail/together.h"
 #include "mail/traits.h"
+#include "sys_fault.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -227,6 +229,26 @@ measures_an_mbox(void **state)
 	measure_free(&m);
 }
 
+/* Each refusal has its own error. */
+static void
+refuses_mail(void **state)
+{
+	static const char mail[] = "Content-Disposition: attachment\n\nx\n";
+	struct measure m = { .every = 1 };
+
+	(void)state;
+	assert_true(fault_plan("malloc:1:ENOMEM"));
+	assert_int_equal(measure_mail(&m, mail, sizeof(mail)), -ENOMEM);
+	assert_true(fault_plan(""));
+	/* the first line is all that is looked at */
+	assert_int_equal(measure_mail(&m, mail, (size_t)UINT32_MAX + 1),
+	    -EFBIG);
+	assert_int_equal(m.count, 0);
+	assert_int_equal(measure_mail(&m, mail, sizeof(mail)), 0);
+	assert_int_equal(m.count, 1);
+	measure_free(&m);
+}
+
 int
 main(void)
 {
@@ -237,6 +259,7 @@ main(void)
 		cmocka_unit_test(traits_of_lines),
 		cmocka_unit_test(generates_lines),
 		cmocka_unit_test(measures_an_mbox),
+		cmocka_unit_test(refuses_mail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

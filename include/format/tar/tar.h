@@ -86,6 +86,7 @@ struct tar_entry {
 	 * extension, and of its data.
 	 */
 	uint64_t header_offset, data_offset;
+	bool after_global;		/* global records precede that header */
 };
 
 struct tar_source {

@@ -376,6 +376,7 @@ tar_next(struct tar *t, struct tar_entry *e)
 			return rc;
 		if (!pending)
 			e->header_offset = t->offset - TAR_BLOCK;
+		e->after_global |= t->block[TYPE_AT] == 'g';
 		rc = extension(t);
 		if (rc == 1)
 			pending = true;

@@ -108,19 +108,20 @@ join(void *job, struct slot *s, struct sink *out)
 
 	while (in.pos < in.size || (s->last && left != 0)) {
 		ZSTD_outBuffer o = { sink_space(out, &room, &rc), 0, 0 };
+		bool end = s->last && in.pos == in.size;
 
 		if (o.dst == NULL)
 			return rc;
 		o.size = room;
 		left = ZSTD_compressStream2(j->stream, &o, &in,
-		    s->last && in.pos == in.size ? ZSTD_e_end :
-		    ZSTD_e_continue);
+		    end ? ZSTD_e_end : ZSTD_e_continue);
 		if (ZSTD_getErrorCode(left) == ZSTD_error_srcSize_wrong)
 			return -ESTALE;
 		if (ZSTD_isError(left))
 			return zstd_error(left);
 		sink_advance(out, o.pos);
-		if (in.pos < in.size || !s->last)
+		/* nothing is left to write so far, but the end is */
+		if (!end)
 			left = 1;
 	}
 	return 0;

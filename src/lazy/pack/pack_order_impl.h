@@ -42,6 +42,7 @@ struct pack_order {
 	struct order_entry *entries;
 	uint32_t *by_path;		/* indices sorted by path */
 	size_t count, cap;
+	bool globals;			/* global records are between entries */
 	uint64_t tail;			/* start of the end-of-archive marker */
 	struct order_part *parts;
 	size_t part_count, part_cap;

@@ -71,51 +71,13 @@ list_entry(struct pack_order *o, const struct tar_entry *e)
 		new.size = e->size;
 	new.fixed = !inside || !link_inside;
 	new.ours = new.type == TAR_FILE && layer_is_internal(new.path);
+	/* global records apply to all entries after them */
+	o->globals |= e->after_global && o->count > 0;
 	o->entries[o->count++] = new;
 	/* the entry ends with the padding after its data */
 	o->tail = e->data_offset + e->stored;
 	o->tail += -o->tail % TAR_BLOCK;
 	return 0;
-}
-
-/*
- * Global records apply to all entries after them. If they are at the beginning,
- * they stay there; otherwise the archive cannot be reordered.
- */
-static int
-check_global(struct pack_order *o, size_t i, uint64_t *first)
-{
-	uint8_t block[TAR_BLOCK];
-	uint64_t at = o->entries[i].start;
-	int rc = pack_order_read(o, at, block, sizeof(block));
-
-	while (rc == 0 && block[156] == 'g') {
-		uint64_t size = strtoull((const char *)block + 124, NULL, 8);
-
-		if (i > 0 || size > TAR_EXTENSION_MAX)
-			return -EINVAL;
-		at += TAR_BLOCK + size + (-size % TAR_BLOCK);
-		rc = pack_order_read(o, at, block, sizeof(block));
-	}
-	if (i == 0)
-		*first = at;
-	return rc;
-}
-
-static int
-check_globals(struct pack_order *o, char why[LAYER_WHY])
-{
-	uint64_t first = 0;
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < o->count; i++)
-		rc = check_global(o, i, &first);
-	if (rc == -EINVAL)
-		snprintf(why, LAYER_WHY, "the archive cannot be reordered: "
-		    "it has global extended headers between its entries");
-	if (rc == 0 && o->count > 0)
-		o->entries[0].start = first;
-	return rc;
 }
 
 /* Stable sorting by path */
@@ -202,7 +164,10 @@ order_list(struct pack_order *o, const struct pack_options *options, int in,
 	if (rc != 0)
 		snprintf(why, LAYER_WHY, "%s", tar_archive_why(&a, rc));
 	tar_archive_close(&a);
-	if (rc == 0)
-		rc = check_globals(o, why);
+	if (rc == 0 && o->globals) {
+		snprintf(why, LAYER_WHY, "the archive cannot be reordered: "
+		    "it has global extended headers between its entries");
+		rc = -EINVAL;
+	}
 	return rc != 0 ? rc : sort(o);
 }
