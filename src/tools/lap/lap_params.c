@@ -94,10 +94,11 @@ add_value(struct lap *l, struct lap_param *p, const char *s, size_t n)
 }
 
 int
-lap_param_list(struct lap *l, const char *text)
+lap_param_list(void *into)
 {
+	struct lap *l = into;
 	const char *s = NULL;
-	struct lap_param *p = add_param(l, text, &s);
+	struct lap_param *p = add_param(l, optarg, &s);
 	int status = -1;
 
 	while (p != NULL && status < 0) {
@@ -153,10 +154,11 @@ parse_range(const char *text, double v[3], int *digits)
 }
 
 int
-lap_param_range(struct lap *l, const char *text)
+lap_param_range(void *into)
 {
+	struct lap *l = into;
 	const char *range = NULL;
-	struct lap_param *p = add_param(l, text, &range);
+	struct lap_param *p = add_param(l, optarg, &range);
 	int digits, status = -1, steps;
 	double v[3];
 	char value[64];
@@ -165,7 +167,7 @@ lap_param_range(struct lap *l, const char *text)
 		return MSG_ERROR;
 	if (!parse_range(range, v, &digits)) {
 		msg_error(&l->msg, "parameter '%s': expected NAME=MIN:MAX or "
-		    "NAME=MIN:MAX:STEP, of at most %d values", text,
+		    "NAME=MIN:MAX:STEP, of at most %d values", optarg,
 		    VALUES_MAX);
 		return MSG_ERROR;
 	}

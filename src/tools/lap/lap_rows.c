@@ -312,7 +312,7 @@ write_comments(struct lap *l, int argc, char **argv)
 		    l->proc.group != NULL ? l->group.name : "not available");
 	if (rc == 0)
 		rc = table_comment(t, "cache", "%s", l->o.cold ?
-		    "dropped before each run" : l->o.cold_count > 0 ?
+		    "dropped before each run" : l->o.colds.count > 0 ?
 		    "dropped before some runs: see the cache column" :
 		    "as left by the previous run");
 	if (rc == 0)
