@@ -23,7 +23,8 @@ enum options_kind {
 	OPTIONS_IS_FLAG, OPTIONS_IS_CLEAR, OPTIONS_IS_SET, OPTIONS_IS_COUNT,
 	OPTIONS_IS_TEXT, OPTIONS_IS_WORD, OPTIONS_IS_NAME, OPTIONS_IS_NUMBER,
 	OPTIONS_IS_SIZE, OPTIONS_IS_POWER, OPTIONS_IS_SECONDS,
-	OPTIONS_IS_THREADS, OPTIONS_IS_LIST, OPTIONS_IS_CALL, OPTIONS_IS_HELP
+	OPTIONS_IS_THREADS, OPTIONS_IS_LIST, OPTIONS_IS_CALL, OPTIONS_IS_CALL_WITH,
+	OPTIONS_IS_HELP
 };
 
 struct options_row {
@@ -52,6 +53,7 @@ struct options_row {
 	const char *range;		/* valid values, in words */
 	int64_t least, most;
 	int (*call)(void *into);
+	int (*call_with)(void *into, int value);
 };
 
 /*
@@ -80,9 +82,11 @@ struct options_row {
 /* int: grows by one each time */
 #define OPTIONS_COUNT(member) \
 	.kind = OPTIONS_IS_COUNT, OPTIONS_AS(int, member)
-/* const char *: any text; NULL if an optional value is absent */
+/* const char *: any text; NULL, or another text, if there is no value */
 #define OPTIONS_TEXT(member) \
 	.kind = OPTIONS_IS_TEXT, OPTIONS_AS(const char *, member)
+#define OPTIONS_TEXT_OR(member, otherwise) \
+	OPTIONS_TEXT(member), .range = otherwise
 /*
  * const char *, or bool or enum: one of names, which are listed in the words of
  * the error ("a, b or c"); the text itself, or its position in the list, from 0
@@ -121,9 +125,14 @@ struct options_row {
 /* struct options_list: the text is added */
 #define OPTIONS_LIST(member) \
 	.kind = OPTIONS_IS_LIST, OPTIONS_AS(struct options_list, member)
-/* calls a function with the tool's struct; it finds the value in optarg */
+/*
+ * calls a function with the tool's struct, and a number that it is given here;
+ * it finds the value in optarg
+ */
 #define OPTIONS_CALL(function) \
 	.kind = OPTIONS_IS_CALL, .call = function
+#define OPTIONS_CALL_WITH(function, number) \
+	.kind = OPTIONS_IS_CALL_WITH, .call_with = function, .least = number
 /* --help[=options]: shows the help; all options, one per line */
 #define OPTIONS_HELP \
 	.kind = OPTIONS_IS_HELP
@@ -160,6 +169,7 @@ struct options {
 	const char *scan;
 	unsigned mask;			/* rows without any of these bits are
 					 * unknown; 0: none is */
+	FILE *help_to;			/* NULL: standard output */
 
 	/* Filled in by the functions below. */
 	char letters[2 * OPTIONS_MAX + 32];
@@ -176,6 +186,9 @@ int options_parse(struct options *o, int argc, char **argv);
  * the closest long name, if any, and prints "Try 'TOOL --help'".
  */
 int options_letter(struct options *o, int argc, char **argv);
+
+/* Returns the row of an option from options_letter(), or NULL. */
+const struct options_row *options_find(const struct options *o, int opt);
 
 /* Takes an option from options_letter().  Returns a status. */
 int options_take(struct options *o, int opt);

@@ -253,6 +253,9 @@ take_size(struct msg *m, const struct options_row *r, void *at)
 static void
 show_names(const struct options *o, FILE *out)
 {
+	for (const char *s = o->scan; s != NULL && *s != '\0'; s++)
+		if (*s != '+' && *s != '-')
+			fprintf(out, "-%c\n", *s);
 	for (size_t i = 0; i < o->count; i++) {
 		const struct options_row *r = &o->rows[i];
 
@@ -271,7 +274,7 @@ static int
 take_help(struct options *o)
 {
 	if (optarg == NULL) {
-		options_show(o, stdout);
+		options_show(o, o->help_to != NULL ? o->help_to : stdout);
 	} else if (strcmp(optarg, "options") == 0) {
 		show_names(o, stdout);
 	} else {
@@ -295,7 +298,9 @@ take_row(struct options *o, const struct options_row *r)
 	case OPTIONS_IS_CLEAR: *flag = false; return -1;
 	case OPTIONS_IS_SET: store(at, r->width, (uint64_t)r->least); return -1;
 	case OPTIONS_IS_COUNT: ++*count; return -1;
-	case OPTIONS_IS_TEXT: *text = optarg; return -1;
+	case OPTIONS_IS_TEXT:
+		*text = optarg != NULL ? optarg : r->range;
+		return -1;
 	case OPTIONS_IS_WORD:
 	case OPTIONS_IS_NAME: return take_name(o->msg, r, at);
 	case OPTIONS_IS_NUMBER: return take_number(o->msg, r, at);
@@ -309,28 +314,40 @@ take_row(struct options *o, const struct options_row *r)
 		return options_threads(o->msg, (unsigned)r->most, at);
 	case OPTIONS_IS_LIST: return options_add(o->msg, at, optarg);
 	case OPTIONS_IS_CALL: return r->call(o->into);
+	case OPTIONS_IS_CALL_WITH:
+		return r->call_with(o->into, (int)r->least);
 	case OPTIONS_IS_HELP: return take_help(o);
 	case OPTIONS_IS_NOTE: break;
 	}
 	return MSG_ERROR;
 }
 
-int
-options_take(struct options *o, int opt)
+const struct options_row *
+options_find(const struct options *o, int opt)
 {
 	for (size_t i = 0; i < o->count; i++) {
 		const struct options_row *r = &o->rows[i];
-		bool *given = (void *)((char *)o->into + r->given);
 
-		if (!is_known(o, r) || opt != (r->letter != 0 ? r->letter :
+		if (is_known(o, r) && opt == (r->letter != 0 ? r->letter :
 		    NO_LETTER + (int)i))
-			continue;
-		o->given[i] = true;
-		if (r->given != 0)
-			*given = true;
-		return take_row(o, r);
+			return r;
 	}
-	return MSG_ERROR;
+	return NULL;
+}
+
+int
+options_take(struct options *o, int opt)
+{
+	const struct options_row *r = options_find(o, opt);
+	bool *given;
+
+	if (r == NULL)
+		return MSG_ERROR;
+	given = (void *)((char *)o->into + r->given);
+	o->given[r - o->rows] = true;
+	if (r->given != 0)
+		*given = true;
+	return take_row(o, r);
 }
 
 int
