@@ -17,7 +17,7 @@
 enum { LIST_MAX = 1 << 30 };	/* maximum size */
 
 static int
-by_name(const void *a, const void *b)
+by_list_name(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -45,7 +45,7 @@ add_line(struct coldwalk *c, char *s)
 }
 
 static int
-split(struct coldwalk *c, size_t len)
+split_list(struct coldwalk *c, size_t len)
 {
 	char end = c->o.null_lines ? '\0' : '\n';
 	char *s = c->only_text, *stop = s + len;
@@ -86,7 +86,7 @@ sort_list(struct coldwalk *c)
 
 	if (c->only_count == 0)
 		return;
-	qsort(c->only, c->only_count, sizeof(*c->only), by_name);
+	qsort(c->only, c->only_count, sizeof(*c->only), by_list_name);
 	for (size_t i = 0; i < c->only_count; i++)
 		if (n == 0 || strcmp(c->only[n - 1], c->only[i]) != 0)
 			c->only[n++] = c->only[i];
@@ -108,7 +108,7 @@ coldwalk_read_list(struct coldwalk *c)
 	if (fd >= 0 && !in)
 		sys_close(fd);
 	if (rc == 0)
-		rc = split(c, len);
+		rc = split_list(c, len);
 	if (rc == 0 && c->o.ranges)
 		rc = coldwalk_sort_ranges(c);
 	else if (rc == 0)

@@ -44,7 +44,7 @@ coldwalk_parse_range(char *line, char **path, struct walk_range *r)
 }
 
 static int
-by_place(const void *a, const void *b)
+by_part_place(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
 	int c = strcmp(x->name, y->name);
@@ -63,7 +63,7 @@ coldwalk_sort_ranges(struct coldwalk *c)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		parts[i] = (struct part){ c->only[i], c->ranges[i] };
-	qsort(parts, count, sizeof(*parts), by_place);
+	qsort(parts, count, sizeof(*parts), by_part_place);
 	for (size_t i = 0; i < count; i++) {
 		if (n == 0 || strcmp(c->only[n - 1], parts[i].name) != 0)
 			c->only[n++] = parts[i].name;

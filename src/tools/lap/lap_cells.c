@@ -27,7 +27,7 @@ no_memory(struct lap *l)
  * Returns the words joined by blanks, in the arena, or NULL if out of memory.
  */
 static char *
-join(struct lap *l, char *const *words, int n)
+join_words(struct lap *l, char *const *words, int n)
 {
 	size_t size = 1;
 	char *text, *s;
@@ -56,7 +56,7 @@ is_line(const char *word, int found)
 
 /* Returns the words of a line that needs no shell, or NULL if out of memory. */
 static char **
-split(struct lap *l, char *line)
+split_words(struct lap *l, char *line)
 {
 	size_t room = strlen(line) / 2 + 2, n = 0;
 	char **words = arena_take(&l->arena, room * sizeof(*words));
@@ -85,7 +85,7 @@ words_of_line(struct lap *l, char *line)
 	char **words;
 
 	if (strpbrk(line, "\n|&;<>()$`\\\"'*?[]#~=%{}!") == NULL)
-		return split(l, line);
+		return split_words(l, line);
 	words = arena_take(&l->arena, 4 * sizeof(*words));
 	if (words != NULL) {
 		words[0] = shell;
@@ -207,7 +207,7 @@ add_variant(struct lap *l, uint64_t variant, const char *label, char **words,
 		return no_memory(l);
 	c->command = l->command_count;
 	c->variant = variant;
-	c->text = join(l, filled, n);
+	c->text = join_words(l, filled, n);
 	return c->text == NULL ? no_memory(l) : add_stages(l, c, filled, n);
 }
 
@@ -240,7 +240,8 @@ cell_from_words(struct lap *l, char **words, int n)
 		msg_error(&l->msg, "there are more commands than -l options");
 		return LAP_FAILED;
 	}
-	label = o->labels.count > 0 ? o->labels.items[at] : join(l, words, n);
+	label = o->labels.count > 0 ? o->labels.items[at] :
+	    join_words(l, words, n);
 	return label == NULL ? no_memory(l) :
 	    lap_cells_add(l, label, words, n);
 }

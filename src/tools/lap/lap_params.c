@@ -217,7 +217,7 @@ placeholder(const struct lap *l, const char *s)
  * NULL.  Returns the length.
  */
 static size_t
-fill(const struct lap *l, uint64_t variant, const char *text, char *out)
+fill_in(const struct lap *l, uint64_t variant, const char *text, char *out)
 {
 	size_t length = 0;
 
@@ -244,11 +244,11 @@ fill(const struct lap *l, uint64_t variant, const char *text, char *out)
 char *
 lap_fill(struct lap *l, uint64_t variant, const char *text)
 {
-	size_t n = fill(l, variant, text, NULL);
+	size_t n = fill_in(l, variant, text, NULL);
 	char *out = arena_take(&l->arena, n + 1);
 
 	if (out != NULL) {
-		fill(l, variant, text, out);
+		fill_in(l, variant, text, out);
 		out[n] = '\0';
 	}
 	return out;

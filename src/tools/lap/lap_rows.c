@@ -240,7 +240,7 @@ only_report(const struct lap_run *r)
 }
 
 static int
-write_all(struct lap *l, const struct lap_run *r)
+write_stages_and_total(struct lap *l, const struct lap_run *r)
 {
 	struct proc_usage used = r->proc.orphans;
 	struct table *t = l->table;
@@ -274,7 +274,7 @@ lap_rows_write(struct lap *l, const struct lap_run *r)
 	for (int i = 0; r->proc.count > 1 && i < r->proc.count && rc == 0; i++)
 		rc = write_stage(l, r, i);
 	if (rc == 0)
-		rc = write_all(l, r);
+		rc = write_stages_and_total(l, r);
 	return rc == 0 ? table_release(l->table) : rc;
 }
 

@@ -71,7 +71,7 @@ static const struct options_row lapcmp_table[] = {
 };
 
 static int
-read_all(struct cmp *c, int argc, char **argv)
+read_operands(struct cmp *c, int argc, char **argv)
 {
 	int rc = 0;
 
@@ -114,7 +114,7 @@ main(int argc, char *argv[])
 	rc = options_parse(&options, argc, argv);
 	if (rc >= 0)
 		return rc;
-	rc = read_all(&c, argc, argv);
+	rc = read_operands(&c, argc, argv);
 	if (rc == 0 && c.rows.count == 0)
 		msg_error(&c.msg, "no rows for stage '%s'", c.o.stage);
 	else if (rc == 0) {

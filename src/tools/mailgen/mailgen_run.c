@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct worker {
+struct week_writer {
 	struct mailgen *g;
 	struct store_writer *writer;
 	struct mail_maker maker;
@@ -27,7 +27,7 @@ struct worker {
  * path is involved.
  */
 static void
-fail(struct mailgen *g, int err, const struct store_writer *w)
+record_failure(struct mailgen *g, int err, const struct store_writer *w)
 {
 	pthread_mutex_lock(&g->lock);
 	if (g->err == 0) {
@@ -41,7 +41,7 @@ fail(struct mailgen *g, int err, const struct store_writer *w)
 
 /* Claims the next week.  Returns false if none is left, or after an error. */
 static bool
-take(struct mailgen *g, uint64_t *week)
+claim_week(struct mailgen *g, uint64_t *week)
 {
 	bool found;
 
@@ -55,7 +55,7 @@ take(struct mailgen *g, uint64_t *week)
 }
 
 static int
-make_week(struct worker *k, uint64_t week)
+make_week(struct week_writer *k, uint64_t week)
 {
 	struct mail_maker *m = &k->maker;
 	uint64_t from = week * MAIL_WEEK, left = k->g->o.count - from;
@@ -73,21 +73,21 @@ make_week(struct worker *k, uint64_t week)
 }
 
 static void
-work(void *arg, unsigned i)
+write_weeks(void *arg, unsigned i)
 {
-	struct worker *k = (struct worker *)arg + i;
+	struct week_writer *k = (struct week_writer *)arg + i;
 	uint64_t week;
 	int rc = 0;
 
-	while (rc == 0 && take(k->g, &week))
+	while (rc == 0 && claim_week(k->g, &week))
 		rc = make_week(k, week);
 	if (rc != 0)
-		fail(k->g, rc, k->writer);
+		record_failure(k->g, rc, k->writer);
 }
 
 /* Starts at least one thread.  Returns 0 or -errno. */
 static int
-work_all(struct mailgen *g, struct worker *k, unsigned threads)
+work_all(struct mailgen *g, struct week_writer *k, unsigned threads)
 {
 	int rc = 0;
 
@@ -100,9 +100,9 @@ work_all(struct mailgen *g, struct worker *k, unsigned threads)
 		rc = store_writer_make(&g->writers[i], &g->store);
 	}
 	if (rc == 0)
-		rc = parallel_run_all(threads, work, k);
+		rc = parallel_run_all(threads, write_weeks, k);
 	if (rc != 0)
-		fail(g, rc, NULL);
+		record_failure(g, rc, NULL);
 	for (unsigned i = 0; i < threads; i++)
 		mail_free(&k[i].maker);
 	return g->err;
@@ -111,7 +111,7 @@ work_all(struct mailgen *g, struct worker *k, unsigned threads)
 static int
 make_corpus(struct mailgen *g, unsigned threads)
 {
-	struct worker *k = sys_calloc(threads, sizeof(*k));
+	struct week_writer *k = sys_calloc(threads, sizeof(*k));
 	int rc = -ENOMEM;
 
 	g->writers = sys_calloc(threads, sizeof(*g->writers));
@@ -138,7 +138,7 @@ print_hash(const struct mailgen *g)
 }
 
 static void
-tell(struct mailgen *g, int rc)
+report_failure(struct mailgen *g, int rc)
 {
 	const char *path = g->err_path != NULL ? g->err_path : g->o.root;
 
@@ -174,7 +174,7 @@ mailgen_run(struct mailgen *g)
 	if (rc == 0)
 		print_hash(g);
 	else
-		tell(g, rc);
+		report_failure(g, rc);
 	if (rc == 0 && g->o.stats && (rc = mailgen_stats(g)) != 0)
 		msg_error(&g->msg, "%s: %s", g->o.stats_file == NULL ?
 		    "standard error" : g->o.stats_file, strerror(-rc));

@@ -116,7 +116,7 @@ take_window(void *into)
 }
 
 static int
-take_block(void *into)
+take_blocksize(void *into)
 {
 	struct pzc *p = into;
 	int64_t KiB = 0;
@@ -283,7 +283,7 @@ static const struct options_row pzc_table[] = {
 	{ 0, "memory", "SIZE", "use fewer threads rather than more memory",
 	    OPTIONS_SIZE(memory, "size"), .mask = ALL | IN_GZIP },
 	{ 'b', "blocksize", "N", "block size in KiB",
-	    OPTIONS_CALL(take_block), .mask = PZC | PIGZ },
+	    OPTIONS_CALL(take_blocksize), .mask = PZC | PIGZ },
 	{ 'b', "bits", "N", NULL, OPTIONS_CALL(take_bits), .mask = GZIP },
 	{ 'i', "independent", NULL, "gzip: one member per block; zstd: one "
 	    "frame", OPTIONS_FLAG(codec_options.independent), .mask = PZC },
