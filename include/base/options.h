@@ -24,7 +24,7 @@ enum options_kind {
 	OPTIONS_IS_TEXT, OPTIONS_IS_WORD, OPTIONS_IS_NAME, OPTIONS_IS_NUMBER,
 	OPTIONS_IS_SIZE, OPTIONS_IS_POWER, OPTIONS_IS_SECONDS,
 	OPTIONS_IS_THREADS, OPTIONS_IS_LIST, OPTIONS_IS_CALL, OPTIONS_IS_CALL_WITH,
-	OPTIONS_IS_HELP
+	OPTIONS_IS_CALL_TEXT, OPTIONS_IS_HELP
 };
 
 struct options_row {
@@ -53,7 +53,8 @@ struct options_row {
 	const char *range;		/* valid values, in words */
 	int64_t least, most;
 	int (*call)(void *into);
-	int (*call_with)(void *into, int value);
+	int (*call_with)(void *into, int number);
+	int (*call_text)(void *into, const char *text);
 };
 
 /*
@@ -126,13 +127,15 @@ struct options_row {
 #define OPTIONS_LIST(member) \
 	.kind = OPTIONS_IS_LIST, OPTIONS_AS(struct options_list, member)
 /*
- * calls a function with the tool's struct, and a number that it is given here;
- * it finds the value in optarg
+ * calls a function with the tool's struct, and perhaps a number or a text; it
+ * finds the option's value in optarg
  */
 #define OPTIONS_CALL(function) \
 	.kind = OPTIONS_IS_CALL, .call = function
 #define OPTIONS_CALL_WITH(function, number) \
 	.kind = OPTIONS_IS_CALL_WITH, .call_with = function, .least = number
+#define OPTIONS_CALL_TEXT(function, text) \
+	.kind = OPTIONS_IS_CALL_TEXT, .call_text = function, .what = text
 /* --help[=options]: shows the help; all options, one per line */
 #define OPTIONS_HELP \
 	.kind = OPTIONS_IS_HELP
@@ -202,13 +205,6 @@ const struct options_row *options_foreign(const struct options *o,
 
 /* Prints what --help prints. */
 void options_show(const struct options *o, FILE *out);
-
-/*
- * Calls getopt_long(3).  After an invalid option, also suggests the closest
- * name in longs, if any, prints "Try 'TOOL --help'", and returns '?'.
- */
-int options_next(const struct msg *m, int argc, char **argv,
-    const char *shorts, const struct option *longs);
 
 /*
  * Prints usage and help, either of which may be "", and closes standard output.

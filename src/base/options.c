@@ -316,6 +316,7 @@ take_row(struct options *o, const struct options_row *r)
 	case OPTIONS_IS_CALL: return r->call(o->into);
 	case OPTIONS_IS_CALL_WITH:
 		return r->call_with(o->into, (int)r->least);
+	case OPTIONS_IS_CALL_TEXT: return r->call_text(o->into, r->what);
 	case OPTIONS_IS_HELP: return take_help(o);
 	case OPTIONS_IS_NOTE: break;
 	}
@@ -476,17 +477,6 @@ options_show(const struct options *o, FILE *out)
 			fprintf(out, "%*s", (int)(column - n), "");
 		put_paragraph(out, column, o->rows[i].help);
 	}
-}
-
-int
-options_next(const struct msg *m, int argc, char **argv, const char *shorts,
-    const struct option *longs)
-{
-	int opt = getopt_long(argc, argv, shorts, longs, NULL);
-
-	if (opt == '?')
-		suggest(m, argc, argv, longs);
-	return opt;
 }
 
 int

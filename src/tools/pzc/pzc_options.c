@@ -18,8 +18,9 @@
 enum { LONG_WINDOW = 27, WINDOW_MAX_LOG = 27 };
 
 static int
-set_format(struct pzc *p, const char *name)
+set_format(void *into, const char *name)
 {
+	struct pzc *p = into;
 	char known[128] = "";
 	size_t n = 0;
 
@@ -38,13 +39,6 @@ static int
 take_format(void *into)
 {
 	return set_format(into, optarg);
-}
-
-/* Handles -z and -K. */
-static int
-take_format_letter(void *into, int letter)
-{
-	return set_format(into, letter == 'K' ? "zip" : "zlib");
 }
 
 /* Sets the mode.  -td and -dt test; -lt and -tl list exact sizes. */
@@ -228,14 +222,14 @@ static const struct options_row pzc_table[] = {
 	{ 'F', "format", "F", "gzip (default), zlib, zip, zstd, lz4, xz, lzma, "
 	    "bzip2; gz, zst and bz2 for short", OPTIONS_CALL(take_format),
 	    .mask = PZC },
-	{ 'z', "zlib", NULL, "", OPTIONS_CALL_WITH(take_format_letter, 'z'),
+	{ 'z', "zlib", NULL, "", OPTIONS_CALL_TEXT(set_format, "zlib"),
 	    .mask = PZC },
 	{ 'K', "zip", NULL, "same as -F zlib, -F zip",
-	    OPTIONS_CALL_WITH(take_format_letter, 'K'), .mask = PZC },
+	    OPTIONS_CALL_TEXT(set_format, "zip"), .mask = PZC },
 	{ 'z', "zlib", NULL, "write the zlib format",
-	    OPTIONS_CALL_WITH(take_format_letter, 'z'), .mask = PIGZ },
+	    OPTIONS_CALL_TEXT(set_format, "zlib"), .mask = PIGZ },
 	{ 'K', "zip", NULL, "write a zip archive of one entry",
-	    OPTIONS_CALL_WITH(take_format_letter, 'K'), .mask = PIGZ },
+	    OPTIONS_CALL_TEXT(set_format, "zip"), .mask = PIGZ },
 	{ 0, NULL, "-0 .. -22", "level, within the format's range; --level N, "
 	    "--fast[=N], --best", OPTIONS_NOTE, .mask = PZC },
 	{ 0, NULL, "-1 .. -9", "level; --fast, --best: 1 and 9", OPTIONS_NOTE,

@@ -41,6 +41,7 @@ struct sqpack_options {
 	size_t glob_count;
 	const char *source, *output, *stats;
 	const char *order;		/* list of the files that come first */
+	int64_t level;			/* -L; 0: not given */
 	bool best;			/* use the method's best level */
 	int filters;			/* filters for xz, as a bit mask */
 	bool null_ends;			/* paths in the list end with NUL */
@@ -111,11 +112,6 @@ struct sqpack {
 					 * and writing data */
 	uint64_t wall_ns;
 };
-
-/* sqpack_help.c: returns the exit status of -h and -V. */
-extern const char sqpack_usage[];
-int sqpack_help(struct sqpack *p);
-int sqpack_version(struct sqpack *p);
 
 /* Writes the versions of sqpack and its libraries, one per line. */
 enum { SQPACK_VERSIONS_B = 512 };
