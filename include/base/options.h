@@ -20,11 +20,11 @@
 /* What an option does; rows use the macros below instead. */
 enum options_kind {
 	OPTIONS_IS_NOTE,		/* not an option, but text for --help */
-	OPTIONS_IS_FLAG, OPTIONS_IS_CLEAR, OPTIONS_IS_SET, OPTIONS_IS_COUNT,
-	OPTIONS_IS_TEXT, OPTIONS_IS_WORD, OPTIONS_IS_NAME, OPTIONS_IS_NUMBER,
-	OPTIONS_IS_SIZE, OPTIONS_IS_POWER, OPTIONS_IS_SECONDS,
-	OPTIONS_IS_THREADS, OPTIONS_IS_LIST, OPTIONS_IS_CALL, OPTIONS_IS_CALL_WITH,
-	OPTIONS_IS_CALL_TEXT, OPTIONS_IS_HELP
+	OPTIONS_IS_SET, OPTIONS_IS_COUNT, OPTIONS_IS_TEXT, OPTIONS_IS_WORD,
+	OPTIONS_IS_NAME, OPTIONS_IS_NUMBER, OPTIONS_IS_SIZE, OPTIONS_IS_POWER,
+	OPTIONS_IS_SECONDS, OPTIONS_IS_THREADS, OPTIONS_IS_LIST,
+	OPTIONS_IS_CALL, OPTIONS_IS_CALL_WITH, OPTIONS_IS_CALL_TEXT,
+	OPTIONS_IS_HELP, OPTIONS_IS_VERSION
 };
 
 struct options_row {
@@ -52,6 +52,7 @@ struct options_row {
 	const char *what;		/* what an error calls the value */
 	const char *range;		/* valid values, in words */
 	int64_t least, most;
+	void (*show)(void);
 	int (*call)(void *into);
 	int (*call_with)(void *into, int number);
 	int (*call_text)(void *into, const char *text);
@@ -74,9 +75,11 @@ struct options_row {
 
 /* bool: becomes true; becomes false */
 #define OPTIONS_FLAG(member) \
-	.kind = OPTIONS_IS_FLAG, OPTIONS_AS(bool, member)
+	.kind = OPTIONS_IS_SET, OPTIONS_AS(bool, member), \
+	.width = sizeof(bool), .least = true
 #define OPTIONS_CLEAR(member) \
-	.kind = OPTIONS_IS_CLEAR, OPTIONS_AS(bool, member)
+	.kind = OPTIONS_IS_SET, OPTIONS_AS(bool, member), \
+	.width = sizeof(bool), .least = false
 /* enum: becomes one of its values */
 #define OPTIONS_SET(member, value_) \
 	.kind = OPTIONS_IS_SET, OPTIONS_AT(member), .least = value_
@@ -139,6 +142,9 @@ struct options_row {
 /* --help[=options]: shows the help; all options, one per line */
 #define OPTIONS_HELP \
 	.kind = OPTIONS_IS_HELP
+/* prints "TOOL (coldpress) VERSION"; and more, with a function or NULL */
+#define OPTIONS_VERSION(tool, function) \
+	.kind = OPTIONS_IS_VERSION, .what = tool, .show = function
 /*
  * Text between the options: with a value, an entry with that heading; without,
  * lines that are printed as they are.
@@ -220,6 +226,9 @@ int options_usage(const char *usage);
 /*
  * The following functions are for a callback, and examine optarg.
  */
+
+/* Reports why the command line is wrong.  Returns MSG_ERROR. */
+int options_wrong(struct msg *m, const char *why);
 
 /* Reports "WHAT 'VALUE' is not RANGE".  Returns MSG_ERROR. */
 int options_bad(struct msg *m, const char *what, const char *range);

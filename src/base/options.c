@@ -78,17 +78,17 @@ meant(const char *typed, const struct option *longs)
 
 /* Says what may have been meant by an invalid option. */
 static void
-suggest(const struct msg *m, int argc, char **argv, const struct option *longs)
+suggest_option(const struct options *o, int argc, char **argv)
 {
 	/* optopt is the value of a known option, or an unknown letter */
 	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
 	const char *name = NULL;
 
 	if (optopt == 0 && strncmp(word, "--", 2) == 0)
-		name = meant(word + 2, longs);
+		name = meant(word + 2, o->longs);
 	if (name != NULL)
 		fprintf(stderr, "Did you mean '--%s'?  ", name);
-	fprintf(stderr, "Try '%s --help'.\n", m->prog);
+	fprintf(stderr, "Try '%s --help'.\n", o->msg->prog);
 }
 
 /* Returns whether the program has this row, which may be a note. */
@@ -153,13 +153,11 @@ options_letter(struct options *o, int argc, char **argv)
 		make_tables(o);
 	opt = getopt_long(argc, argv, o->letters, o->longs, NULL);
 	if (opt == '?')
-		suggest(o->msg, argc, argv, o->longs);
+		suggest_option(o, argc, argv);
 	return opt;
 }
 
-/*
- * Returns the position of the value in a list "a, b or c", or -1.
- */
+/* Returns the position of the value in a list "a, b or c", or -1. */
 static int
 position(const char *names, const char *value)
 {
@@ -197,10 +195,8 @@ options_add(struct msg *m, struct options_list *list, const char *text)
 	void *items = list->items;
 
 	if (array_grow(&items, list->count, &list->room,
-	    sizeof(*list->items)) != 0) {
-		msg_error(m, "%s", strerror(ENOMEM));
-		return MSG_ERROR;
-	}
+	    sizeof(*list->items)) != 0)
+		return options_wrong(m, strerror(ENOMEM));
 	list->items = items;
 	list->items[list->count++] = text;
 	return -1;
@@ -289,13 +285,10 @@ static int
 take_row(struct options *o, const struct options_row *r)
 {
 	void *at = (char *)o->into + r->at;
-	bool *flag = at;
 	const char **text = at;
 	int *count = at;
 
 	switch (r->kind) {
-	case OPTIONS_IS_FLAG: *flag = true; return -1;
-	case OPTIONS_IS_CLEAR: *flag = false; return -1;
 	case OPTIONS_IS_SET: store(at, r->width, (uint64_t)r->least); return -1;
 	case OPTIONS_IS_COUNT: ++*count; return -1;
 	case OPTIONS_IS_TEXT:
@@ -318,6 +311,11 @@ take_row(struct options *o, const struct options_row *r)
 		return r->call_with(o->into, (int)r->least);
 	case OPTIONS_IS_CALL_TEXT: return r->call_text(o->into, r->what);
 	case OPTIONS_IS_HELP: return take_help(o);
+	case OPTIONS_IS_VERSION:
+		printf("%s (coldpress) %s\n", r->what, COLDPRESS_VERSION);
+		if (r->show != NULL)
+			r->show();
+		return msg_finish(o->msg);
 	case OPTIONS_IS_NOTE: break;
 	}
 	return MSG_ERROR;
@@ -491,6 +489,13 @@ int
 options_usage(const char *usage)
 {
 	fputs(usage, stderr);
+	return MSG_ERROR;
+}
+
+int
+options_wrong(struct msg *m, const char *why)
+{
+	msg_error(m, "%s", why);
 	return MSG_ERROR;
 }
 

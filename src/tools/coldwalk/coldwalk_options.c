@@ -13,17 +13,14 @@
 
 enum { THREADS_MAX = 1024, MEMORY_B = 1 << 30 };
 
-static int
-show_coldwalk(void *into)
+static void
+show_coldwalk_parts(void)
 {
-	struct coldwalk *c = into;
 	char text[64];
 
 	digest_version(text, sizeof(text));
-	printf("coldwalk (coldpress) %s\n%s\nSHA-256 by %s%s\n",
-	    COLDPRESS_VERSION, text, digest_sha256_by(),
+	printf("%s\nSHA-256 by %s%s\n", text, digest_sha256_by(),
 	    packer_lzo_notice());
-	return msg_finish(&c->msg);
 }
 
 static const char coldwalk_usage[] =
@@ -81,7 +78,7 @@ static const struct options_row coldwalk_table[] = {
 	    OPTIONS_COUNT(msg.verbose) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; versions",
-	    OPTIONS_CALL(show_coldwalk) },
+	    OPTIONS_VERSION("coldwalk", show_coldwalk_parts) },
 };
 
 static int
@@ -93,33 +90,25 @@ check_coldwalk(struct coldwalk *c)
 	o->cold_asked = o->cold == COLD_FADVISE || o->cold == COLD_DROP;
 	if (o->path_count == 0)
 		return options_usage(coldwalk_usage);
-	if (o->csv && o->json) {
-		msg_error(&c->msg, "--csv and --json cannot be combined");
-		return MSG_ERROR;
-	}
+	if (o->csv && o->json)
+		return options_wrong(&c->msg, "--csv and --json cannot be "
+		    "combined");
 	if (o->resident && (o->output != NULL || o->summary ||
-	    o->offset != 0)) {
-		msg_error(&c->msg, "--resident cannot be combined with -o, "
-		    "--summary or --offset");
-		return MSG_ERROR;
-	}
-	if (o->plain && o->offset != 0) {
-		msg_error(&c->msg, "--offset cannot be combined with --plain");
-		return MSG_ERROR;
-	}
-	if (o->ranges && (o->files_from == NULL || o->resident)) {
-		msg_error(&c->msg, "--ranges requires --files-from, and cannot "
-		    "be combined with --resident");
-		return MSG_ERROR;
-	}
+	    o->offset != 0))
+		return options_wrong(&c->msg, "--resident cannot be combined "
+		    "with -o, --summary or --offset");
+	if (o->plain && o->offset != 0)
+		return options_wrong(&c->msg, "--offset cannot be combined "
+		    "with --plain");
+	if (o->ranges && (o->files_from == NULL || o->resident))
+		return options_wrong(&c->msg, "--ranges requires --files-from, "
+		    "and cannot be combined with --resident");
 	if (o->resident || o->ranges)
 		o->hash = "none";
 	none = strcmp(o->hash, "none") == 0;
-	if (none && o->output != NULL) {
-		msg_error(&c->msg, "-o needs a digest, so it cannot be "
-		    "combined with --hash none");
-		return MSG_ERROR;
-	}
+	if (none && o->output != NULL)
+		return options_wrong(&c->msg, "-o needs a digest, so it cannot "
+		    "be combined with --hash none");
 	/* without digests there are no checksum lines to write */
 	if (none && !o->csv && !o->json)
 		o->summary = true;

@@ -16,15 +16,12 @@
 
 enum { THREADS_MAX = 1024 };
 
-static int
-show_fsratio(void *into)
+static void
+show_fsratio_parts(void)
 {
-	struct fsratio *f = into;
-
-	printf("fsratio (coldpress) %s\nzlib %s\nlz4 %s\nzstd %s\nxz %s%s\n",
-	    COLDPRESS_VERSION, zlibVersion(), LZ4_versionString(),
-	    ZSTD_versionString(), lzma_version_string(), packer_lzo_notice());
-	return msg_finish(&f->msg);
+	printf("zlib %s\nlz4 %s\nzstd %s\nxz %s%s\n", zlibVersion(),
+	    LZ4_versionString(), ZSTD_versionString(), lzma_version_string(),
+	    packer_lzo_notice());
 }
 
 static int
@@ -140,7 +137,7 @@ static const struct options_row fsratio_table[] = {
 	{ 'q', "quiet", NULL, "be quiet", OPTIONS_FLAG(msg.quiet) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; versions",
-	    OPTIONS_CALL(show_fsratio) },
+	    OPTIONS_VERSION("fsratio", show_fsratio_parts) },
 };
 
 static int
@@ -161,10 +158,9 @@ check_fsratio(struct fsratio *f, const struct options *options)
 		    o->fs->name);
 		return MSG_ERROR;
 	}
-	if (o->csv && o->json) {
-		msg_error(&f->msg, "--csv and --json cannot be combined");
-		return MSG_ERROR;
-	}
+	if (o->csv && o->json)
+		return options_wrong(&f->msg, "--csv and --json cannot be "
+		    "combined");
 	if (o->dir_count == 0)
 		return options_usage(fsratio_usage);
 	o->threads = cpus_choose(o->threads, THREADS_MAX);

@@ -20,15 +20,6 @@ enum { RUNS_MAX = 1000000 };
 /* These functions return -1 to continue, or the exit status. */
 
 static int
-show_lap(void *into)
-{
-	struct lap *l = into;
-
-	printf("lap (coldpress) %s\n", COLDPRESS_VERSION);
-	return msg_finish(&l->msg);
-}
-
-static int
 bad_value(struct lap *l, const char *what)
 {
 	msg_error(&l->msg, "invalid %s '%s'", what, optarg);
@@ -54,10 +45,8 @@ add_key(void *into)
 	if (!is_pair(optarg))
 		return bad_value(l, "key=val");
 	keys = sys_realloc(l->o.keys, len + strlen(optarg) + 2);
-	if (keys == NULL) {
-		msg_error(&l->msg, "out of memory for -k");
-		return MSG_ERROR;
-	}
+	if (keys == NULL)
+		return options_wrong(&l->msg, "out of memory for -k");
 	if (len > 0)
 		keys[len++] = ';';
 	strcpy(keys + len, optarg);
@@ -74,24 +63,6 @@ add_cold(void *into)
 		return options_add(&l->msg, &l->o.colds, optarg);
 	l->o.cold = true;
 	return -1;
-}
-
-static int
-set_timeout(void *into)
-{
-	struct lap *l = into;
-
-	return args_real(optarg, 0.001, 1e8, &l->o.timeout_s) == 0 ? -1 :
-	    bad_value(l, "time-out");
-}
-
-static int
-set_for(void *into)
-{
-	struct lap *l = into;
-
-	return args_real(optarg, 0.001, 1e8, &l->o.for_s) == 0 ? -1 :
-	    bad_value(l, "seconds");
 }
 
 static int
@@ -132,7 +103,7 @@ static const struct options_row lap_table[] = {
 	{ 0, "fail-fast", NULL, "stop at the first run that fails",
 	    OPTIONS_FLAG(o.fail_fast) },
 	{ 0, "for", "S", "run for S seconds instead of a fixed number of "
-	    "rounds", OPTIONS_CALL(set_for) },
+	    "rounds", OPTIONS_SECONDS(o.for_s, "time") },
 	{ 0, "json", NULL, "write rows as JSON lines, not CSV",
 	    OPTIONS_FLAG(o.json) },
 	{ 'k', "key", "KEY=VALUE", "record this in each row; may be repeated",
@@ -180,12 +151,12 @@ static const struct options_row lap_table[] = {
 	{ 0, "stdout", "FILE", "where the last stage writes; default: "
 	    "/dev/null", OPTIONS_TEXT(o.to) },
 	{ 't', "timeout", "S", "kill a run that takes more than S seconds",
-	    OPTIONS_CALL(set_timeout) },
+	    OPTIONS_SECONDS(o.timeout_s, "time-out") },
 	{ 'w', "warmup", "N", "number of warm-up rounds, not recorded; "
 	    "default 0", OPTIONS_NUMBER(o.warmup, "warmup", 0, RUNS_MAX) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; version",
-	    OPTIONS_CALL(show_lap) },
+	    OPTIONS_VERSION("lap", NULL) },
 };
 
 bool
@@ -243,10 +214,7 @@ check_lap(struct lap *l)
 		    "output: give -o FILE";
 	else if (o->markdown && o->out != NULL && strcmp(o->out, "-") == 0)
 		wrong = "--markdown and rows cannot both go to standard output";
-	if (wrong == NULL)
-		return -1;
-	msg_error(&l->msg, "%s", wrong);
-	return MSG_ERROR;
+	return wrong == NULL ? -1 : options_wrong(&l->msg, wrong);
 }
 
 int

@@ -14,15 +14,6 @@
 #include <string.h>
 
 static int
-show_lapcmp(void *into)
-{
-	struct cmp *c = into;
-
-	printf("lapcmp (coldpress) %s\n", COLDPRESS_VERSION);
-	return msg_finish(&c->msg);
-}
-
-static int
 set_trim(void *into)
 {
 	struct cmp *c = into;
@@ -67,7 +58,7 @@ static const struct options_row lapcmp_table[] = {
 	    "PERCENT (10)", OPTIONS_CALL(set_trim) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; version",
-	    OPTIONS_CALL(show_lapcmp) },
+	    OPTIONS_VERSION("lapcmp", NULL) },
 };
 
 static int

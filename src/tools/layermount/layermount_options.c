@@ -20,14 +20,10 @@ enum {
 	IDLE_S = 300, IDLE_MAX = 1 << 20
 };
 
-static int
-show_layermount(void *into)
+static void
+show_layermount_parts(void)
 {
-	struct layermount *m = into;
-
-	printf("layermount (coldpress) %s\nlibfuse %s\n%s\n",
-	    COLDPRESS_VERSION, fuse_pkgversion(), curl_version());
-	return msg_finish(&m->msg);
+	printf("libfuse %s\n%s\n", fuse_pkgversion(), curl_version());
 }
 
 #ifdef COLDPRESS_SQLITE
@@ -155,7 +151,7 @@ static const struct options_row layermount_table[] = {
 	    OPTIONS_TEXT(o.side) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; versions",
-	    OPTIONS_CALL(show_layermount) },
+	    OPTIONS_VERSION("layermount", show_layermount_parts) },
 };
 
 /* Checks which servers a store may contact, and with what. */
@@ -185,25 +181,20 @@ check_layermount(struct layermount *m)
 	struct layermount_options *o = &m->o;
 	bool one = o->index_digest != NULL || o->side != NULL;
 
-	if (o->store && (o->probe || one)) {
-		msg_error(&m->msg, "--store cannot be used with --probe, "
-		    "--index-digest or --ztoc");
-		return MSG_ERROR;
-	}
+	if (o->store && (o->probe || one))
+		return options_wrong(&m->msg, "--store cannot be used with "
+		    "--probe, --index-digest or --ztoc");
 	if (o->store ? o->operand_count != 1 :
 	    o->operand_count < (o->probe ? 1 : 2))
 		return options_usage(layermount_usage);
 	if (!o->probe)
 		o->mountpoint = o->operands[--o->operand_count];
-	if (o->log_file != NULL && (o->foreground || o->probe)) {
-		msg_error(&m->msg, "--log is for mounts in the background");
-		return MSG_ERROR;
-	}
-	if (one && o->operand_count != 1) {
-		msg_error(&m->msg, "--index-digest and --ztoc are for a "
-		    "single layer");
-		return MSG_ERROR;
-	}
+	if (o->log_file != NULL && (o->foreground || o->probe))
+		return options_wrong(&m->msg, "--log is for mounts in the "
+		    "background");
+	if (one && o->operand_count != 1)
+		return options_wrong(&m->msg, "--index-digest and --ztoc are "
+		    "for a single layer");
 	return check_servers(m);
 }
 

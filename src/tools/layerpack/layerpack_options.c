@@ -45,15 +45,11 @@ static const char layerpack_about[] =
 "Makes, lists, extracts and verifies container image layers whose index\n"
 "allows files to be read without the rest of the layer.\n";
 
-static int
-show_layerpack(void *into)
+static void
+show_layerpack_parts(void)
 {
-	struct layerpack *p = into;
-
-	printf("layerpack (coldpress) %s\nzlib %s\nzstd %s\nyajl %d.%d.%d\n",
-	    COLDPRESS_VERSION, zlibVersion(), ZSTD_versionString(),
-	    YAJL_MAJOR, YAJL_MINOR, YAJL_MICRO);
-	return msg_finish(&p->msg);
+	printf("zlib %s\nzstd %s\nyajl %d.%d.%d\n", zlibVersion(),
+	    ZSTD_versionString(), YAJL_MAJOR, YAJL_MINOR, YAJL_MICRO);
 }
 
 static int
@@ -173,7 +169,7 @@ static const struct options_row layerpack_table[] = {
 	    OPTIONS_COUNT(msg.verbose) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; versions",
-	    OPTIONS_CALL(show_layerpack) },
+	    OPTIONS_VERSION("layerpack", show_layerpack_parts) },
 };
 
 /* Returns whether layers of this format can be made. */
@@ -233,11 +229,9 @@ check_making(struct layerpack *p, const struct options *options)
 		return MSG_ERROR;
 	}
 	if (p->o.mode == LAYERPACK_IMAGE && o->windows != NULL &&
-	    strcmp(o->windows, "packed") == 0) {
-		msg_error(&p->msg, "--windows packed cannot be used with "
-		    "--image: SOCI does not read packed windows");
-		return MSG_ERROR;
-	}
+	    strcmp(o->windows, "packed") == 0)
+		return options_wrong(&p->msg, "--windows packed cannot be used "
+		    "with --image: SOCI does not read packed windows");
 	levels = pack_levels(o->kind);
 	if (o->level >= 0 && (o->level < levels.least ||
 	    o->level > levels.most)) {

@@ -15,15 +15,13 @@
 
 enum { THREADS_MAX = 1024, COUNT_MAX = 100000000, COUNT = 10000 };
 
-static int
-show_mailgen(void *into)
+static void
+show_mailgen_parts(void)
 {
-	struct mailgen *g = into;
 	char openssl[64];
 
 	digest_version(openssl, sizeof(openssl));
-	printf("mailgen (coldpress) %s\n%s\n", COLDPRESS_VERSION, openssl);
-	return msg_finish(&g->msg);
+	puts(openssl);
 }
 
 static int
@@ -101,7 +99,7 @@ static const struct options_row mailgen_table[] = {
 	    OPTIONS_GIVEN(o.stats) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; version",
-	    OPTIONS_CALL(show_mailgen) },
+	    OPTIONS_VERSION("mailgen", show_mailgen_parts) },
 };
 
 /*

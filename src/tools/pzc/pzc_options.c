@@ -433,17 +433,13 @@ take_option(struct pzc *p, struct options *o, int opt, int argc, char **argv,
     int word)
 {
 	if (p->style == &pzc_style_pzc && opt == 'T' &&
-	    is_threads_T(argc, argv, word)) {
-		msg_error(&p->msg, "-T means --no-time and takes no number; "
-		    "use -p for the number of threads");
-		return MSG_ERROR;
-	}
+	    is_threads_T(argc, argv, word))
+		return options_wrong(&p->msg, "-T means --no-time and takes no "
+		    "number; use -p for the number of threads");
 	if (p->style == &pzc_style_pzc && opt == 'M' &&
-	    is_limit_M(argv[word])) {
-		msg_error(&p->msg, "-M means --time and takes no number; use "
-		    "--memory to limit the memory");
-		return MSG_ERROR;
-	}
+	    is_limit_M(argv[word]))
+		return options_wrong(&p->msg, "-M means --time and takes no "
+		    "number; use --memory to limit the memory");
 	return options_take(o, opt);
 }
 

@@ -12,15 +12,6 @@
 
 enum { THREADS_MAX = 4096, SPACING_LEAST = 64 << 10 };
 
-static int
-show_pzseek(void *into)
-{
-	struct pzseek *p = into;
-
-	printf("pzseek (coldpress) %s\n", COLDPRESS_VERSION);
-	return msg_finish(&p->msg);
-}
-
 static const char pzseek_usage[] =
 "usage: pzseek [-fqv] [-o file] [-p threads] [--index file] [--no-index]\n"
 "           [--from-start] [--memory size] [--verify] file range ...\n"
@@ -64,7 +55,7 @@ static const struct options_row pzseek_table[] = {
 	    OPTIONS_COUNT(msg.verbose) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; version",
-	    OPTIONS_CALL(show_pzseek) },
+	    OPTIONS_VERSION("pzseek", NULL) },
 };
 
 /* Options end at the file: a range may begin with a dash. */

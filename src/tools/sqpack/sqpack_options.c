@@ -381,11 +381,9 @@ check_sqpack(struct sqpack *p, int argc, char **argv)
 		msg_error(&p->msg, "no output image given; use -o IMAGE");
 		return options_usage(sqpack_usage);
 	}
-	if (p->o.output != NULL && strcmp(p->o.output, "-") == 0) {
-		msg_error(&p->msg, "an image cannot be written sequentially: "
-		    "-o needs a file or a block device");
-		return MSG_ERROR;
-	}
+	if (p->o.output != NULL && strcmp(p->o.output, "-") == 0)
+		return options_wrong(&p->msg, "an image cannot be written "
+		    "sequentially: -o needs a file or a block device");
 	if (p->o.output == NULL)
 		p->o.output = "image";
 	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);

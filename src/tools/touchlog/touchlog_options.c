@@ -9,15 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int
-show_touchlog(void *into)
-{
-	struct touchlog *t = into;
-
-	printf("touchlog (coldpress) %s\n", COLDPRESS_VERSION);
-	return msg_finish(&t->msg);
-}
-
 static const char touchlog_usage[] =
 "usage: touchlog [-0fhqV] [--root dir] [--pages] [--exact]\n"
 "                [--format tsv|sort|list] [-o file] -- command ...\n";
@@ -48,7 +39,7 @@ static const struct options_row touchlog_table[] = {
 	    OPTIONS_TEXT(o.root) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; version",
-	    OPTIONS_CALL(show_touchlog) },
+	    OPTIONS_VERSION("touchlog", NULL) },
 };
 
 static int
@@ -68,10 +59,7 @@ check_touchlog(struct touchlog *t)
 	else if (o->null_lines && o->format == TOUCHLOG_SORT)
 		wrong = "-0 cannot be combined with --format sort: mksquashfs "
 		    "does not accept NUL";
-	if (wrong == NULL)
-		return -1;
-	msg_error(&t->msg, "%s", wrong);
-	return MSG_ERROR;
+	return wrong == NULL ? -1 : options_wrong(&t->msg, wrong);
 }
 
 int

@@ -8,23 +8,17 @@
 
 #include <stdio.h>
 
-static int
-show_winwait(void *into)
+static void
+show_winwait_parts(void)
 {
-	struct winwait *w = into;
-
 #if defined(COLDPRESS_XCB_RES)
-	printf("winwait (coldpress) %s\nlibxcb %s\nlibxcb-res %s\n",
-	    COLDPRESS_VERSION, COLDPRESS_XCB, COLDPRESS_XCB_RES);
+	puts("libxcb " COLDPRESS_XCB "\nlibxcb-res " COLDPRESS_XCB_RES);
 #elif defined(COLDPRESS_XCB)
-	printf("winwait (coldpress) %s\nlibxcb %s\nno libxcb-res: "
-	    "processes are known by _NET_WM_PID only\n", COLDPRESS_VERSION,
-	    COLDPRESS_XCB);
+	puts("libxcb " COLDPRESS_XCB "\nno libxcb-res: "
+	    "processes are known by _NET_WM_PID only");
 #else
-	printf("winwait (coldpress) %s\nno libxcb: lines only\n",
-	    COLDPRESS_VERSION);
+	puts("no libxcb: lines only");
 #endif
-	return msg_finish(&w->msg);
 }
 
 static int
@@ -121,7 +115,7 @@ static const struct options_row winwait_table[] = {
 	    "--json", OPTIONS_TEXT(o.output) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; versions",
-	    OPTIONS_CALL(show_winwait) },
+	    OPTIONS_VERSION("winwait", show_winwait_parts) },
 };
 
 int
