@@ -36,6 +36,10 @@ static const char coldwalk_about[] =
 "Reads every file in directories, mounts and squashfs images, cold and in\n"
 "parallel, and writes their checksums as sha256sum does.\n";
 
+/* the order in which --cold lists its methods */
+_Static_assert(COLD_AUTO == 0 && COLD_FADVISE == 1 && COLD_DROP == 2 &&
+    COLD_NONE == 3, "enum cold_method");
+
 #define OPTIONS_INTO struct coldwalk
 
 static const struct options_row coldwalk_table[] = {

@@ -8,7 +8,6 @@
 #include "base/options.h"
 #include "base/sys.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>

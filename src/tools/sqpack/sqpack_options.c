@@ -4,7 +4,6 @@
  */
 #include "sqpack.h"
 
-#include "base/args.h"
 #include "base/array.h"
 #include "base/cpus.h"
 #include "base/options.h"
@@ -16,7 +15,6 @@
 #include <lz4.h>
 #include <lzma.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
