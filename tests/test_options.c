@@ -42,6 +42,24 @@ call(void *into)
 }
 
 static int
+call_with(void *into, int number)
+{
+	struct tool *t = into;
+
+	snprintf(t->called, sizeof(t->called), "%d", number);
+	return -1;
+}
+
+static int
+call_text(void *into, const char *text)
+{
+	struct tool *t = into;
+
+	snprintf(t->called, sizeof(t->called), "%s %s", text, optarg);
+	return -1;
+}
+
+static int
 leave(void *into)
 {
 	(void)into;
@@ -83,6 +101,9 @@ static const struct options_row table[] = {
 	{ 'p', "threads", "N", "threads", OPTIONS_THREADS(threads, 8) },
 	{ 'l', "list", "ITEM", "may be repeated", OPTIONS_LIST(list) },
 	{ 'c', "call", "[=VALUE]", "", OPTIONS_CALL(call) },
+	{ 0, "seven", NULL, NULL, OPTIONS_CALL_WITH(call_with, 7) },
+	{ 0, "two", "TEXT", NULL, OPTIONS_CALL_TEXT(call_text, "the") },
+	{ 0, "or", "[=TEXT]", NULL, OPTIONS_TEXT_OR(text, "-") },
 	{ 'x', "leave", NULL, "first names only", OPTIONS_CALL(leave) },
 	{ 's', "first", NULL, "known to one", OPTIONS_CALL(leave),
 	    .mask = FIRST },
@@ -176,6 +197,11 @@ kinds(void **state)
 	assert_string_equal(t.called, "none");
 	assert_int_equal(PARSE("--call=it"), -1);
 	assert_string_equal(t.called, "it");
+	assert_int_equal(PARSE("--seven"), -1);
+	assert_string_equal(t.called, "7");
+	assert_int_equal(PARSE("--two=end", "--or"), -1);
+	assert_string_equal(t.called, "the end");
+	assert_string_equal(t.text, "-");
 	assert_int_equal(PARSE("-x", "--nonsense"), 42);
 	assert_string_equal(said, "");
 }
@@ -285,7 +311,8 @@ abbreviations(void **state)
 	assert_int_equal(PARSE("--anoth=z"), -1);
 	assert_int_equal(PARSE("--s=1"), MSG_ERROR);
 	assert_string_equal(said, "tool: option '--s=1' is ambiguous; "
-	    "possibilities: '--seconds' '--signed' '--size' '--small'\n"
+	    "possibilities: '--seconds' '--seven' '--signed' '--size' "
+	    "'--small'\n"
 	    "Try 'tool --help'.\n");
 }
 
