@@ -14,7 +14,7 @@
 
 enum { NAME_MAX_B = 32, TYPOS_MAX = 2 };
 
-/* The value of an option without a letter is this, plus the index of its row. */
+/* The value of an option without a letter is this plus the index of its row. */
 enum { NO_LETTER = 256 };
 
 /* The layout of --help: text begins after the widest heading, within limits. */
@@ -105,7 +105,7 @@ is_optional(const char *value)
 }
 
 static int
-by_name(const void *a, const void *b)
+by_long_name(const void *a, const void *b)
 {
 	const struct option *x = a, *y = b;
 
@@ -141,7 +141,7 @@ make_tables(struct options *o)
 				    NO_LETTER + (int)i };
 	}
 	*s = '\0';
-	qsort(o->longs, n, sizeof(o->longs[0]), by_name);
+	qsort(o->longs, n, sizeof(o->longs[0]), by_long_name);
 }
 
 int
@@ -175,7 +175,7 @@ position(const char *names, const char *value)
 
 /* Stores a number that is known to fit. */
 static void
-store(void *at, size_t width, uint64_t n)
+store_number(void *at, size_t width, uint64_t n)
 {
 	bool *flag = at;
 	uint32_t *word = at;
@@ -213,7 +213,7 @@ take_name(struct msg *m, const struct options_row *r, void *at)
 	if (r->kind == OPTIONS_IS_WORD)
 		*word = optarg;
 	else
-		store(at, r->width, (uint64_t)i);
+		store_number(at, r->width, (uint64_t)i);
 	return -1;
 }
 
@@ -228,7 +228,7 @@ take_number(struct msg *m, const struct options_row *r, void *at)
 	if (r->range == NULL &&
 	    options_int(m, r->what, r->least, r->most, &n) >= 0)
 		return MSG_ERROR;
-	store(at, r->width, (uint64_t)n);
+	store_number(at, r->width, (uint64_t)n);
 	return -1;
 }
 
@@ -241,7 +241,7 @@ take_size(struct msg *m, const struct options_row *r, void *at)
 	    n > (uint64_t)r->most ||
 	    (r->kind == OPTIONS_IS_POWER && (n & (n - 1)) != 0))
 		return options_bad(m, r->what, r->range);
-	store(at, r->width, n);
+	store_number(at, r->width, n);
 	return -1;
 }
 
@@ -289,7 +289,9 @@ take_row(struct options *o, const struct options_row *r)
 	int *count = at;
 
 	switch (r->kind) {
-	case OPTIONS_IS_SET: store(at, r->width, (uint64_t)r->least); return -1;
+	case OPTIONS_IS_SET:
+		store_number(at, r->width, (uint64_t)r->least);
+		return -1;
 	case OPTIONS_IS_COUNT: ++*count; return -1;
 	case OPTIONS_IS_TEXT:
 		*text = optarg != NULL ? optarg : r->range;
