@@ -88,7 +88,11 @@ is 'one row' "$(grep -vc '^#' rows)" 2
 t 'no such path' 1 coldwalk nowhere
 t 'no path' 1 coldwalk
 t 'no such hash' 1 coldwalk --hash crc tree
-t 'no such method' 1 coldwalk --cold ice tree
+for method in ice look ''; do
+	t "no method '$method'" 1 coldwalk --cold "$method" tree
+	shows 'the methods' \
+	    "method '$method' is not auto, fadvise, drop or none\$" .t.err
+done
 t 'a full disk' 1 to /dev/full coldwalk tree
 t '-h' 0 coldwalk -h
 t '-V' 0 coldwalk -V

@@ -21,19 +21,36 @@ sections() {
 # style.
 lint() { mandoc -T lint -W warning "$1"; }
 
-# options_shown PAGE: checks that every letter that -h lists is in the manual
+# options_shown PAGE: checks that the manual has an entry for every name of
+# every option, and for no other; for levels, -0 stands for all.  The usage may
+# not name another option either.
 options_shown() {
 	tool=$(basename "$1" | sed 's/\.[0-9]$//')
 	have "$tool" || return 0
-	mandoc -T ascii "$1" | command col -bx >page
-	"$tool" -h >help || return 1
-	sed -n 's/^ *\(-[A-Za-z0-9]\)[ ,].*/\1/p' help | sort -u >letters
-	while read -r letter; do
-		grep -q -e "$letter" page || {
-			echo "$tool -h lists $letter, but the manual does not"
-			return 1
+	"$tool" --help=options >options || return 1
+	grep -v '^-[1-9]$' options | sort -u >known
+	"$tool" --help | sed '/^$/q' | grep -o -E -e '--[a-z][a-z-]*' |
+	    sort -u | comm -23 - known >strange
+	cat strange
+	[ ! -s strange ] || return 1
+	awk '/^\.It Fl/ {
+		option = 0
+		for (i = 2; i <= NF; i++) {
+			if ($i ~ /^[A-Z][a-z]$/)
+				option = $i == "Fl"
+			else if (option && $i ~ /^[A-Za-z-]|^0$/)
+				print "-" $i
 		}
-	done <letters
+	}' "$1" | sort -u >shown
+	# a build without SQLite, or without OCI layouts, lacks some of these
+	case $tool in
+	layer*)
+		printf '%s\n' --catalog --image --key --name --platform |
+		    comm -23 - known | comm -13 - shown >rest
+		mv rest shown
+		;;
+	esac
+	diff known shown
 }
 
 # fits PAGE: checks that groff formats the page for 80 columns without a warning

@@ -138,15 +138,7 @@ teardown(void **state)
 static void
 names(void **state)
 {
-	enum cold_method m = COLD_LOOK;
-
 	(void)state;
-	assert_int_equal(cold_method_by_name("drop", &m), 0);
-	assert_int_equal(m, COLD_DROP);
-	assert_int_equal(cold_method_by_name("none", &m), 0);
-	assert_int_equal(m, COLD_NONE);
-	assert_int_equal(cold_method_by_name("look", &m), -EINVAL);
-	assert_int_equal(cold_method_by_name("", &m), -EINVAL);
 	assert_string_equal(cold_word(COLD_YES), "yes");
 	assert_string_equal(cold_word(COLD_NO), "no");
 	assert_string_equal(cold_word(COLD_UNKNOWN), "unknown");

@@ -79,9 +79,6 @@ struct cold;
 int cold_open(struct cold **c, enum cold_method method);
 void cold_close(struct cold *c);		/* may be NULL */
 
-/* Looks up auto, fadvise, drop or none.  Returns 0 or -EINVAL. */
-int cold_method_by_name(const char *name, enum cold_method *method);
-
 /*
  * Adds a file that is going to be read, or a directory of such files.  Counts
  * its pages in memory, and evicts them if the method works file by file.

@@ -12,29 +12,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { SECTOR_B = 512, MOST_DEVICES = 4096 };
-
-int
-cold_method_by_name(const char *name, enum cold_method *method)
-{
-	static const char *const names[] = { "auto", "fadvise", "drop",
-		"none" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcmp(names[i], name) == 0) {
-			*method = (enum cold_method)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
 
 const char *
 cold_word(enum cold_state state)

@@ -58,8 +58,8 @@ shut(struct coldwalk *c)
 /* Walking */
 
 static void
-look(void *arg, int fd, const struct stat *st, bool after, uint64_t asked_B,
-    uint64_t *mine)
+look_at_file(void *arg, int fd, const struct stat *st, bool after,
+    uint64_t asked_B, uint64_t *mine)
 {
 	struct coldwalk *c = arg;
 
@@ -83,7 +83,7 @@ show_progress(void *arg, uint64_t bytes)
 }
 
 static void
-plan(void *arg, uint64_t files, uint64_t bytes)
+on_plan(void *arg, uint64_t files, uint64_t bytes)
 {
 	struct coldwalk *c = arg;
 
@@ -136,9 +136,9 @@ walk_root(struct coldwalk *c, const struct root *root)
 		o.memory_left = &c->memory_left;
 	o.row = coldwalk_keep_row;
 	o.damage = coldwalk_keep_damage;
-	o.look = look;
+	o.look = look_at_file;
 	if (c->terminal) {
-		o.plan = plan;
+		o.plan = on_plan;
 		o.progress = show_progress;
 	}
 	c->root = root;
@@ -155,7 +155,7 @@ walk_root(struct coldwalk *c, const struct root *root)
 }
 
 static double
-seconds(const struct timeval *t)
+timeval_seconds(const struct timeval *t)
 {
 	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
@@ -173,8 +173,8 @@ walk_all(struct coldwalk *c)
 	progress_erase(&c->progress);
 	getrusage(RUSAGE_SELF, &b);
 	c->wall_s = (double)(sys_now_ns() - t0) / 1e9;
-	c->user_s = seconds(&b.ru_utime) - seconds(&a.ru_utime);
-	c->sys_s = seconds(&b.ru_stime) - seconds(&a.ru_stime);
+	c->user_s = timeval_seconds(&b.ru_utime) - timeval_seconds(&a.ru_utime);
+	c->sys_s = timeval_seconds(&b.ru_stime) - timeval_seconds(&a.ru_stime);
 	cold_end(c->cold, &c->report);
 }
 
@@ -204,7 +204,7 @@ write_reports(struct coldwalk *c)
 }
 
 static void
-tell(struct coldwalk *c)
+tell_coldness(struct coldwalk *c)
 {
 	const struct cold_report *r = &c->report;
 	int rc;
@@ -231,7 +231,7 @@ tell(struct coldwalk *c)
 }
 
 static void
-run(struct coldwalk *c)
+run_coldwalk(struct coldwalk *c)
 {
 	int rc = digest_algo_open(&c->digest, c->o.hash);
 
@@ -264,11 +264,11 @@ run(struct coldwalk *c)
 	}
 	c->memory_left = c->o.memory;
 	walk_all(c);
-	tell(c);
+	tell_coldness(c);
 }
 
 static void
-release(struct coldwalk *c)
+release_coldwalk(struct coldwalk *c)
 {
 	for (int i = 0; i < c->root_count; i++)
 		sys_close(c->roots[i].fd);
@@ -297,7 +297,7 @@ main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	provenance_series(c.series);
-	run(&c);
-	release(&c);
+	run_coldwalk(&c);
+	release_coldwalk(&c);
 	return msg_finish(&c.msg);
 }

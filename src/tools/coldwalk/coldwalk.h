@@ -129,12 +129,6 @@ int coldwalk_read_list(struct coldwalk *c);
 bool coldwalk_parse_range(char *line, char **path, struct walk_range *r);
 
 /*
- * Sorts the names in c->only, each of which has one range, and merges equal
- * names with all their ranges.  Returns 0 or -ENOMEM.
- */
-int coldwalk_sort_ranges(struct coldwalk *c);
-
-/*
  * Opens all roots (c->roots), and reports those that cannot be opened.  Returns
  * 0 or -ENOMEM.
  */

@@ -116,7 +116,7 @@ put_row(const struct coldwalk *c, struct table *t)
 }
 
 static int
-write_row(const struct coldwalk *c)
+write_cold_row(const struct coldwalk *c)
 {
 	struct table *t = NULL;
 	int closed, rc = coldwalk_open_table(c, &t, STDOUT_FILENO, columns,
@@ -181,7 +181,7 @@ coldwalk_look(struct coldwalk *c)
 	}
 	cold_end(c->cold, &c->report);
 	coldwalk_complain(c);
-	rc = c->o.csv || c->o.json ? write_row(c) : write_words(c);
+	rc = c->o.csv || c->o.json ? write_cold_row(c) : write_words(c);
 	if (rc != 0)
 		msg_error(&c->msg, "standard output: %s", strerror(-rc));
 }

@@ -51,7 +51,7 @@ full_size(const struct root *root, const char *path)
  * memory limit.
  */
 static void *
-take(struct coldwalk *c, size_t size)
+take_row_memory(struct coldwalk *c, size_t size)
 {
 	if (c->root->image != NULL && c->o.memory != 0) {
 		if (size > c->memory_left)
@@ -66,7 +66,7 @@ keep_more(struct coldwalk *c, const struct walk_file *f)
 {
 	size_t size = f->duplicate_of == NULL ? 0 :
 	    full_size(c->root, f->duplicate_of);
-	struct row_more *m = take(c, sizeof(*m) + size);
+	struct row_more *m = take_row_memory(c, sizeof(*m) + size);
 
 	if (m == NULL)
 		return NULL;
@@ -81,7 +81,7 @@ keep_more(struct coldwalk *c, const struct walk_file *f)
 }
 
 static int
-add_row(struct coldwalk *c, struct row *r)
+keep_row(struct coldwalk *c, struct row *r)
 {
 	void *rows = c->rows;
 	int rc = array_grow(&rows, c->row_count, &c->row_cap,
@@ -98,7 +98,7 @@ coldwalk_keep_row(void *arg, const struct walk_file *f)
 {
 	struct coldwalk *c = arg;
 	/* including the memory for sorting */
-	struct row *r = take(c, sizeof(*r) + f->digest_len +
+	struct row *r = take_row_memory(c, sizeof(*r) + f->digest_len +
 	    full_size(c->root, f->path) + 2 * sizeof(*c->rows));
 	bool more = c->o.csv || c->o.json;
 
@@ -119,7 +119,7 @@ coldwalk_keep_row(void *arg, const struct walk_file *f)
 		r->err = f->type == WALK_LINK ? -ELOOP : -ENOTSUP;
 		c->total.errors++;
 	}
-	return add_row(c, r);
+	return keep_row(c, r);
 no_memory:
 	return c->root->image != NULL && c->o.memory != 0 ? -EDQUOT : -ENOMEM;
 }
@@ -159,7 +159,7 @@ coldwalk_free_rows(struct coldwalk *c)
 }
 
 static int
-by_place(const void *a, const void *b)
+by_damage_place(const void *a, const void *b)
 {
 	const struct damage *x = a, *y = b;
 	int image = strcmp(x->image, y->image);
@@ -179,7 +179,7 @@ coldwalk_sort(struct coldwalk *c)
 		msg_error(&c->msg, "%s", strerror(-rc));
 	if (c->damage_count > 1)
 		qsort(c->damages, c->damage_count, sizeof(*c->damages),
-		    by_place);
+		    by_damage_place);
 }
 
 /* Reporting errors */
@@ -227,7 +227,7 @@ struct lines {
 };
 
 static void
-put(struct lines *l, const char *s, size_t n)
+put_bytes(struct lines *l, const char *s, size_t n)
 {
 	while (n > 0) {
 		size_t part = LINES_B - l->len < n ? LINES_B - l->len : n;
@@ -262,11 +262,12 @@ static void
 put_name(struct lines *l, const char *s, size_t n)
 {
 	for (;; n = strcspn(s, "\\\n\r")) {
-		put(l, s, n);
+		put_bytes(l, s, n);
 		s += n;
 		if (*s == '\0')
 			return;
-		put(l, *s == '\n' ? "\\n" : *s == '\r' ? "\\r" : "\\\\", 2);
+		put_bytes(l, *s == '\n' ? "\\n" :
+		    *s == '\r' ? "\\r" : "\\\\", 2);
 		s++;
 	}
 }
@@ -291,11 +292,11 @@ coldwalk_write_manifest(const struct coldwalk *c, int fd)
 			continue;
 		plain = strcspn(r->path, "\\\n\r");
 		if (r->path[plain] != '\0')
-			put(l, "\\", 1);
-		put(l, text, hex(r, text));
-		put(l, "  ", 2);
+			put_bytes(l, "\\", 1);
+		put_bytes(l, text, hex(r, text));
+		put_bytes(l, "  ", 2);
 		put_name(l, r->path, plain);
-		put(l, "\n", 1);
+		put_bytes(l, "\n", 1);
 	}
 	rc = l->err != 0 ? l->err : fdio_write(fd, l->s, l->len);
 	sys_free(l);
@@ -305,7 +306,7 @@ coldwalk_write_manifest(const struct coldwalk *c, int fd)
 /* Rows */
 
 static int
-write_row(struct table *t, const struct coldwalk *c, const struct row *r)
+write_file_row(struct table *t, const struct coldwalk *c, const struct row *r)
 {
 	static const char *const types[] = { "file", "directory", "link",
 		"other" };
@@ -364,7 +365,7 @@ coldwalk_write_rows(const struct coldwalk *c, int fd)
 	    sizeof(columns) / sizeof(columns[0]));
 
 	for (size_t i = 0; i < c->row_count && rc == 0; i++)
-		rc = write_row(t, c, c->rows[i]);
+		rc = write_file_row(t, c, c->rows[i]);
 	closed = table_close(t);
 	return rc != 0 ? rc : closed;
 }

@@ -83,7 +83,7 @@ put_result(struct table *t, const struct walk_result *r)
 }
 
 static int
-write_row(const struct coldwalk *c, struct table *t)
+write_summary_row(const struct coldwalk *c, struct table *t)
 {
 	const struct cold_report *r = &c->report;
 
@@ -118,7 +118,7 @@ write_table(const struct coldwalk *c, int fd)
 	    sizeof(columns) / sizeof(columns[0]));
 
 	if (rc == 0)
-		rc = write_row(c, t);
+		rc = write_summary_row(c, t);
 	closed = table_close(t);
 	return rc != 0 ? rc : closed;
 }

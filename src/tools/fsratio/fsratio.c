@@ -76,7 +76,7 @@ on_error(void *arg, size_t item, int err)
 }
 
 static void
-on_progress(void *arg, uint64_t bytes)
+on_model_progress(void *arg, uint64_t bytes)
 {
 	struct fsratio *f = arg;
 
@@ -85,7 +85,7 @@ on_progress(void *arg, uint64_t bytes)
 }
 
 static int
-add_row(void *arg, const struct fs_row *row)
+add_fs_row(void *arg, const struct fs_row *row)
 {
 	struct fsratio *f = arg;
 	void *rows = f->rows;
@@ -99,13 +99,13 @@ add_row(void *arg, const struct fs_row *row)
 }
 
 static void
-run(struct fsratio *f)
+run_models(struct fsratio *f)
 {
 	const struct fs_job job = { .list = &f->list, .params = &f->o.params,
 	    .algorithms = f->o.algorithms, .count = f->o.count,
 	    .threads = f->o.threads, .by_size = f->o.by_size,
-	    .on_error = on_error, .on_progress = on_progress,
-	    .row = add_row, .arg = f };
+	    .on_error = on_error, .on_progress = on_model_progress,
+	    .row = add_fs_row, .arg = f };
 	int rc = list_all(f);
 
 	if (rc != 0)
@@ -133,7 +133,7 @@ main(int argc, char **argv)
 	status = fsratio_parse(&f, argc, argv);
 	if (status >= 0)
 		return status;
-	run(&f);
+	run_models(&f);
 	fs_list_free(&f.list);
 	sys_free(f.rows);
 	return msg_finish(&f.msg);

@@ -11,6 +11,7 @@
 #include "walk/fs_list.h"
 
 struct fsratio_options {
+	const char *fs_name, *algorithm_list;	/* as given */
 	const struct fs_model *fs;
 	struct fs_params params;
 	struct packer_name algorithms[FS_ALGORITHMS];

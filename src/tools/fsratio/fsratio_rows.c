@@ -42,7 +42,7 @@ ratio(const struct fs_row *r)
 }
 
 static int
-write_row(struct fsratio *f, struct table *t, const char *series,
+write_fs_row(struct fsratio *f, struct table *t, const char *series,
     const struct fs_row *r)
 {
 	table_text(t, series);
@@ -82,7 +82,7 @@ write_table(struct fsratio *f)
 		return rc;
 	rc = provenance_write(t, &from);
 	for (size_t i = 0; rc == 0 && i < f->row_count; i++)
-		rc = write_row(f, t, series, &f->rows[i]);
+		rc = write_fs_row(f, t, series, &f->rows[i]);
 	end = table_close(t);
 	return rc != 0 ? rc : end;
 }

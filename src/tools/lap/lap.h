@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/msg.h"
+#include "base/options.h"
 #include "measure/cgroup.h"
 #include "measure/leftover.h"
 #include "measure/pressure.h"
@@ -35,8 +36,7 @@ struct lap_options {
 	bool counted, bounded;		/* -n; -m or -M */
 	bool cold, resume, json, markdown, plain, seeded, show, fail_fast;
 	const char *out, *cells, *net, *sep, *to;
-	char **labels, **prepares, **colds;	/* argc slots each */
-	int label_count, prepare_count, cold_count;
+	struct options_list labels, prepares, colds;
 	char *keys;			/* "key=val;key=val" */
 	int argc;			/* the words of the commands */
 	char **argv;
@@ -130,11 +130,11 @@ int lap_parse(struct lap *l, int argc, char **argv);
 bool lap_is_adaptive(const struct lap_options *o);
 
 /*
- * lap_params.c: parse NAME=A,B,...  and NAME=MIN:MAX[:STEP].  Return the same
- * values as lap_parse().
+ * lap_params.c: parse optarg as NAME=A,B,...  or NAME=MIN:MAX[:STEP], for a
+ * struct lap.  Return the same values as lap_parse().
  */
-int lap_param_list(struct lap *l, const char *text);
-int lap_param_range(struct lap *l, const char *text);
+int lap_param_list(void *into);
+int lap_param_range(void *into);
 void lap_params_free(struct lap *l);
 
 /*

@@ -27,7 +27,7 @@ no_memory(struct lap *l)
  * Returns the words joined by blanks, in the arena, or NULL if out of memory.
  */
 static char *
-join(struct lap *l, char *const *words, int n)
+join_words(struct lap *l, char *const *words, int n)
 {
 	size_t size = 1;
 	char *text, *s;
@@ -56,7 +56,7 @@ is_line(const char *word, int found)
 
 /* Returns the words of a line that needs no shell, or NULL if out of memory. */
 static char **
-split(struct lap *l, char *line)
+split_words(struct lap *l, char *line)
 {
 	size_t room = strlen(line) / 2 + 2, n = 0;
 	char **words = arena_take(&l->arena, room * sizeof(*words));
@@ -85,7 +85,7 @@ words_of_line(struct lap *l, char *line)
 	char **words;
 
 	if (strpbrk(line, "\n|&;<>()$`\\\"'*?[]#~=%{}!") == NULL)
-		return split(l, line);
+		return split_words(l, line);
 	words = arena_take(&l->arena, 4 * sizeof(*words));
 	if (words != NULL) {
 		words[0] = shell;
@@ -207,7 +207,7 @@ add_variant(struct lap *l, uint64_t variant, const char *label, char **words,
 		return no_memory(l);
 	c->command = l->command_count;
 	c->variant = variant;
-	c->text = join(l, filled, n);
+	c->text = join_words(l, filled, n);
 	return c->text == NULL ? no_memory(l) : add_stages(l, c, filled, n);
 }
 
@@ -233,14 +233,15 @@ static int
 cell_from_words(struct lap *l, char **words, int n)
 {
 	const struct lap_options *o = &l->o;
+	size_t at = (size_t)l->command_count;
 	const char *label;
 
-	if (o->label_count > 0 && l->command_count == o->label_count) {
+	if (o->labels.count > 0 && at == o->labels.count) {
 		msg_error(&l->msg, "there are more commands than -l options");
 		return LAP_FAILED;
 	}
-	label = o->label_count > 0 ? o->labels[l->command_count] :
-	    join(l, words, n);
+	label = o->labels.count > 0 ? o->labels.items[at] :
+	    join_words(l, words, n);
 	return label == NULL ? no_memory(l) :
 	    lap_cells_add(l, label, words, n);
 }
@@ -261,7 +262,7 @@ cells_from_words(struct lap *l)
 		rc = cell_from_words(l, o->argv + first, i - first);
 		first = i + 1;
 	}
-	if (rc == 0 && o->label_count > l->command_count) {
+	if (rc == 0 && o->labels.count > (size_t)l->command_count) {
 		msg_error(&l->msg, "there are more -l options than commands");
 		rc = LAP_FAILED;
 	}
@@ -295,17 +296,18 @@ set_prepare(struct lap *l)
 {
 	const struct lap_options *o = &l->o;
 
-	if (o->prepare_count > 1 && o->prepare_count != l->command_count) {
+	if (o->prepares.count > 1 &&
+	    o->prepares.count != (size_t)l->command_count) {
 		msg_error(&l->msg, "expected one -p, or one for each of "
-		    "%d commands; found %d", l->command_count,
-		    o->prepare_count);
+		    "%d commands; found %zu", l->command_count,
+		    o->prepares.count);
 		return LAP_FAILED;
 	}
-	for (size_t i = 0; i < l->cell_count && o->prepare_count > 0; i++) {
+	for (size_t i = 0; i < l->cell_count && o->prepares.count > 0; i++) {
 		struct lap_cell *c = &l->cells[i];
 
-		c->prepare = lap_fill(l, c->variant, o->prepares[
-		    o->prepare_count > 1 ? c->command : 0]);
+		c->prepare = lap_fill(l, c->variant, o->prepares.items[
+		    o->prepares.count > 1 ? c->command : 0]);
 		if (c->prepare == NULL)
 			return no_memory(l);
 	}
@@ -322,15 +324,15 @@ set_cold(struct lap *l)
 
 	for (size_t i = 0; i < l->cell_count; i++)
 		l->cells[i].cold = o->cold;
-	for (int k = 0; k < o->cold_count; k++) {
+	for (size_t k = 0; k < o->colds.count; k++) {
 		bool any = false;
 
 		for (size_t i = 0; i < l->cell_count; i++)
-			if (strcmp(l->cells[i].label, o->colds[k]) == 0)
+			if (strcmp(l->cells[i].label, o->colds.items[k]) == 0)
 				any = l->cells[i].cold = true;
 		if (!any) {
 			msg_error(&l->msg, "--cold=%s: no command has this "
-			    "label", o->colds[k]);
+			    "label", o->colds.items[k]);
 			return LAP_FAILED;
 		}
 	}
@@ -368,8 +370,8 @@ lap_cells_free(struct lap *l)
 	sys_free(l->cells);
 	lap_params_free(l);
 	arena_free(&l->arena);
-	sys_free(l->o.labels);
-	sys_free(l->o.prepares);
-	sys_free(l->o.colds);
+	sys_free(l->o.labels.items);
+	sys_free(l->o.prepares.items);
+	sys_free(l->o.colds.items);
 	sys_free(l->o.keys);
 }

@@ -23,7 +23,7 @@ enum { LINE_MAX_B = 4096 };
 
 /* Returns whether lap sets this variable. */
 static bool
-is_ours(const char *s)
+is_set_by_lap(const char *s)
 {
 	static const char *const names[] = { "LAP_LABEL=", "LAP_RUN=",
 		"LAP_ID=", "LAP_STAGE=", "PZC_STATS=" };
@@ -66,7 +66,7 @@ make_list(struct lap *l, int s)
 	if (env == NULL)
 		return -ENOMEM;
 	for (char **e = environ; *e != NULL; e++)
-		if (!is_ours(*e))
+		if (!is_set_by_lap(*e))
 			env[n++] = *e;
 	env[n + SLOT_RUN] = l->env_run;
 	if (s == 0)
@@ -93,7 +93,7 @@ lap_env_open(struct lap *l)
 		if (l->cells[i].count > stages)
 			stages = l->cells[i].count;
 	for (char **e = environ; *e != NULL; e++)
-		l->env_base += !is_ours(*e);
+		l->env_base += !is_set_by_lap(*e);
 	snprintf(l->env_id, sizeof(l->env_id), "LAP_ID=%s", l->id);
 	l->reports = sys_calloc((size_t)stages, sizeof(*l->reports));
 	l->envs = sys_calloc((size_t)stages + 1, sizeof(*l->envs));

@@ -14,7 +14,7 @@
 enum { FILE_MAX_B = 1 << 20 };
 
 static int
-fail(struct lap *l, int rc)
+cells_failed(struct lap *l, int rc)
 {
 	msg_error(&l->msg, "%s: %s", l->o.cells, strerror(-rc));
 	return LAP_FAILED;
@@ -41,7 +41,7 @@ cell_from_line(struct lap *l, char *line, unsigned number)
 		stages++;
 	words = arena_take(&l->arena, (size_t)(4 * stages) * sizeof(*words));
 	if (words == NULL)
-		return fail(l, -ENOMEM);
+		return cells_failed(l, -ENOMEM);
 	while (text != NULL) {
 		*text++ = '\0';
 		if (n > 0)
@@ -59,7 +59,7 @@ cell_from_line(struct lap *l, char *line, unsigned number)
  * Returns 0 or -errno.
  */
 static int
-read_file(struct lap *l, int fd, char **out, size_t *length)
+read_cells_file(struct lap *l, int fd, char **out, size_t *length)
 {
 	char *text = arena_take(&l->arena, FILE_MAX_B + 1);
 	size_t len = 0;
@@ -107,11 +107,11 @@ lap_cells_from_file(struct lap *l)
 
 	if (strcmp(path, "-") != 0)
 		fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	rc = fd < 0 ? fd : read_file(l, fd, &text, &len);
+	rc = fd < 0 ? fd : read_cells_file(l, fd, &text, &len);
 	if (fd > 0)
 		sys_close(fd);
 	if (rc != 0)
-		return fail(l, rc);
+		return cells_failed(l, rc);
 	/* text after a NUL would be silently ignored */
 	if (strlen(text) < len) {
 		msg_error(&l->msg, "%s: expected text, found a NUL", path);

@@ -94,10 +94,11 @@ add_value(struct lap *l, struct lap_param *p, const char *s, size_t n)
 }
 
 int
-lap_param_list(struct lap *l, const char *text)
+lap_param_list(void *into)
 {
+	struct lap *l = into;
 	const char *s = NULL;
-	struct lap_param *p = add_param(l, text, &s);
+	struct lap_param *p = add_param(l, optarg, &s);
 	int status = -1;
 
 	while (p != NULL && status < 0) {
@@ -153,10 +154,11 @@ parse_range(const char *text, double v[3], int *digits)
 }
 
 int
-lap_param_range(struct lap *l, const char *text)
+lap_param_range(void *into)
 {
+	struct lap *l = into;
 	const char *range = NULL;
-	struct lap_param *p = add_param(l, text, &range);
+	struct lap_param *p = add_param(l, optarg, &range);
 	int digits, status = -1, steps;
 	double v[3];
 	char value[64];
@@ -165,7 +167,7 @@ lap_param_range(struct lap *l, const char *text)
 		return MSG_ERROR;
 	if (!parse_range(range, v, &digits)) {
 		msg_error(&l->msg, "parameter '%s': expected NAME=MIN:MAX or "
-		    "NAME=MIN:MAX:STEP, of at most %d values", text,
+		    "NAME=MIN:MAX:STEP, of at most %d values", optarg,
 		    VALUES_MAX);
 		return MSG_ERROR;
 	}
@@ -215,7 +217,7 @@ placeholder(const struct lap *l, const char *s)
  * NULL.  Returns the length.
  */
 static size_t
-fill(const struct lap *l, uint64_t variant, const char *text, char *out)
+fill_in(const struct lap *l, uint64_t variant, const char *text, char *out)
 {
 	size_t length = 0;
 
@@ -242,11 +244,11 @@ fill(const struct lap *l, uint64_t variant, const char *text, char *out)
 char *
 lap_fill(struct lap *l, uint64_t variant, const char *text)
 {
-	size_t n = fill(l, variant, text, NULL);
+	size_t n = fill_in(l, variant, text, NULL);
 	char *out = arena_take(&l->arena, n + 1);
 
 	if (out != NULL) {
-		fill(l, variant, text, out);
+		fill_in(l, variant, text, out);
 		out[n] = '\0';
 	}
 	return out;

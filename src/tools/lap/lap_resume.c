@@ -21,7 +21,7 @@ static const char NOTE[] = "command";
 
 /* Adds a string to a 64-bit FNV-1a hash. */
 static uint64_t
-hash(uint64_t h, const char *s)
+hash_text(uint64_t h, const char *s)
 {
 	do
 		h = (h ^ (unsigned char)*s) * 0x100000001b3;
@@ -33,13 +33,13 @@ hash(uint64_t h, const char *s)
 static uint64_t
 name_hash(const struct lap_cell *c)
 {
-	return hash(hash(0xcbf29ce484222325, c->label), c->keys);
+	return hash_text(hash_text(0xcbf29ce484222325, c->label), c->keys);
 }
 
 static uint64_t
 text_hash(const struct lap_cell *c)
 {
-	return hash(0xcbf29ce484222325, c->text);
+	return hash_text(0xcbf29ce484222325, c->text);
 }
 
 int
@@ -103,7 +103,7 @@ check_notes(struct lap *l)
  * one of this invocation's commands.
  */
 static bool
-mark(struct lap *l, const struct table_reader *r, const int col[COLS])
+mark_done(struct lap *l, const struct table_reader *r, const int col[COLS])
 {
 	const char *label = table_value(r, col[COL_LABEL]);
 	const char *keys = table_value(r, col[COL_KEYS]);
@@ -141,7 +141,7 @@ read_rows(struct lap *l, struct table_reader *r)
 			return col[i];
 	}
 	while ((rc = table_next(r)) == 1) {
-		if (!mark(l, r, col))
+		if (!mark_done(l, r, col))
 			continue;
 		snprintf(l->series, sizeof(l->series), "%s",
 		    table_value(r, col[COL_SERIES]));

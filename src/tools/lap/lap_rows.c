@@ -240,7 +240,7 @@ only_report(const struct lap_run *r)
 }
 
 static int
-write_all(struct lap *l, const struct lap_run *r)
+write_stages_and_total(struct lap *l, const struct lap_run *r)
 {
 	struct proc_usage used = r->proc.orphans;
 	struct table *t = l->table;
@@ -274,7 +274,7 @@ lap_rows_write(struct lap *l, const struct lap_run *r)
 	for (int i = 0; r->proc.count > 1 && i < r->proc.count && rc == 0; i++)
 		rc = write_stage(l, r, i);
 	if (rc == 0)
-		rc = write_all(l, r);
+		rc = write_stages_and_total(l, r);
 	return rc == 0 ? table_release(l->table) : rc;
 }
 
@@ -312,7 +312,7 @@ write_comments(struct lap *l, int argc, char **argv)
 		    l->proc.group != NULL ? l->group.name : "not available");
 	if (rc == 0)
 		rc = table_comment(t, "cache", "%s", l->o.cold ?
-		    "dropped before each run" : l->o.cold_count > 0 ?
+		    "dropped before each run" : l->o.colds.count > 0 ?
 		    "dropped before some runs: see the cache column" :
 		    "as left by the previous run");
 	if (rc == 0)

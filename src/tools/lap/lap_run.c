@@ -28,7 +28,7 @@
 static const uint64_t FRESH_NS = 1000000;
 
 static int
-fail(struct lap *l, const char *what, int rc)
+run_failed(struct lap *l, const char *what, int rc)
 {
 	msg_error(&l->msg, "%s: %s", what, strerror(-rc));
 	return LAP_FAILED;
@@ -76,14 +76,14 @@ lap_run_open(struct lap *l)
 		int rc = caches_may_drop();
 
 		if (rc != 0)
-			return fail(l, "cannot drop caches", rc);
+			return run_failed(l, "cannot drop caches", rc);
 	}
 	if (l->o.net != NULL) {
 		l->net.rx = open_counter(l->o.net, "rx_bytes");
 		l->net.tx = open_counter(l->o.net, "tx_bytes");
 		if (l->net.rx < 0 || l->net.tx < 0)
-			return fail(l, l->o.net, l->net.rx < 0 ? l->net.rx :
-			    l->net.tx);
+			return run_failed(l, l->o.net,
+			    l->net.rx < 0 ? l->net.rx : l->net.tx);
 	}
 	/* Reopen the file for each run, so that each run has its own offset. */
 	if (fstat(STDIN_FILENO, &st) == 0 &&
@@ -116,7 +116,7 @@ lap_run_close(struct lap *l)
 
 /* Runs the -p command.  Returns 0, LAP_FAILED, or -N if signal N stopped it. */
 static int
-prepare(struct lap *l, const struct lap_cell *c)
+run_prepare(struct lap *l, const struct lap_cell *c)
 {
 	static char shell[] = "/bin/sh", name[] = "sh", flag[] = "-c";
 	char *text = strdup(c->prepare);
@@ -129,7 +129,7 @@ prepare(struct lap *l, const struct lap_cell *c)
 
 	free(text);
 	if (rc != 0)
-		return fail(l, c->prepare, rc);
+		return run_failed(l, c->prepare, rc);
 	if (r.stopped != 0)
 		return -r.stopped;
 	if (st.status != 0) {
@@ -197,18 +197,18 @@ open_ends(struct lap *l, struct proc_run *r)
 		r->in = sys_openat(AT_FDCWD, "/proc/self/fd/0",
 		    O_RDONLY | O_CLOEXEC, 0);
 		if (r->in < 0)
-			return fail(l, "standard input", r->in);
+			return run_failed(l, "standard input", r->in);
 		if (lseek(r->in, l->in_at, SEEK_SET) == -1)
-			return fail(l, "standard input", -errno);
+			return run_failed(l, "standard input", -errno);
 	}
 	if (l->o.show) {
 		r->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		if (r->out < 0)
-			return fail(l, "standard output", -errno);
+			return run_failed(l, "standard output", -errno);
 	} else if (l->o.to != NULL) {
 		r->out = open_output(l->o.to);
 		if (r->out < 0)
-			return fail(l, l->o.to, r->out);
+			return run_failed(l, l->o.to, r->out);
 	}
 	return 0;
 }
@@ -298,7 +298,7 @@ static int
 cannot_run(struct lap *l, const struct lap_run *r, int rc)
 {
 	if (r->proc.failed < 0)
-		return fail(l, r->cell->label, rc);
+		return run_failed(l, r->cell->label, rc);
 	msg_error(&l->msg, "%s: %s", r->proc.stages[r->proc.failed].argv[0],
 	    strerror(-rc));
 	return rc == -ENOENT ? LAP_NOT_FOUND : LAP_CANNOT_RUN;
@@ -335,7 +335,7 @@ record(struct lap *l, struct lap_run *r)
 	lap_sample(l, r);
 	rc = lap_rows_write(l, r);
 	if (rc != 0)
-		return fail(l, l->o.out != NULL ? l->o.out :
+		return run_failed(l, l->o.out != NULL ? l->o.out :
 		    "standard output", rc);
 	return l->o.fail_fast && status != 0 ? gave_up(l, r, status) : 0;
 }
@@ -354,7 +354,7 @@ lap_run_one(struct lap *l, struct lap_cell *c, int64_t run, int64_t round,
 
 	lap_env_set(l, c, run);
 	if (c->prepare != NULL && *c->prepare != '\0')
-		rc = prepare(l, c);
+		rc = run_prepare(l, c);
 	if (rc == 0 && c->cold)
 		rc = drop_caches(l);
 	if (rc == 0)

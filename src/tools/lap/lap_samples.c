@@ -50,7 +50,7 @@ lap_sample(struct lap *l, const struct lap_run *r)
 
 /* Reads the sample at *at and advances it.  Returns false at the end. */
 static bool
-next(const struct lap *l, struct sample *s, off_t *at)
+next_sample(const struct lap *l, struct sample *s, off_t *at)
 {
 	if (fdio_pread(l->samples, s, sizeof(*s), *at) != (ssize_t)sizeof(*s))
 		return false;
@@ -65,7 +65,7 @@ lap_collect(const struct lap *l, uint32_t cell, struct lap_sums *s)
 	off_t at = 0;
 
 	s->n = s->failed = s->left = s->disturbed = 0;
-	while (next(l, &one, &at)) {
+	while (next_sample(l, &one, &at)) {
 		if (one.cell != cell)
 			continue;
 		s->left += one.left;
@@ -93,7 +93,7 @@ lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref, double *out)
 	/* indexed by run number: the times of the reference, then the ratios */
 	for (int64_t i = 0; i < 2 * (l->rounds + 1); i++)
 		out[i] = NAN;
-	while (next(l, &one, &at)) {
+	while (next_sample(l, &one, &at)) {
 		if (one.status != 0 || one.run > l->rounds)
 			continue;
 		if (one.cell == ref)

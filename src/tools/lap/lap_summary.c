@@ -118,7 +118,7 @@ say_ratio(struct lap *l, const struct lap_cell *c, const struct lap_cell *ref,
 }
 
 static struct ratio
-compare(const struct lap *l, uint32_t cell, double *scratch)
+compare_with_first(const struct lap *l, uint32_t cell, double *scratch)
 {
 	uint32_t ref = lap_reference(l, cell);
 	struct ratio r = { .pairs = 0 };
@@ -160,7 +160,7 @@ lap_summary(struct lap *l)
 		s.v[i] = block + (size_t)i * room;
 	print_head(l);
 	for (uint32_t i = 0; i < l->cell_count; i++) {
-		struct ratio r = compare(l, i, block);
+		struct ratio r = compare_with_first(l, i, block);
 
 		lap_collect(l, i, &s);
 		if (l->o.markdown)
@@ -169,7 +169,7 @@ lap_summary(struct lap *l)
 			say_line(l, &l->cells[i], &s);
 	}
 	for (uint32_t i = 0; i < l->cell_count && !l->o.markdown; i++) {
-		struct ratio r = compare(l, i, block);
+		struct ratio r = compare_with_first(l, i, block);
 
 		say_ratio(l, &l->cells[i], &l->cells[lap_reference(l, i)], &r);
 	}

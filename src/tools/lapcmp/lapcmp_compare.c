@@ -44,7 +44,7 @@ by_run(const struct cmp_row *x, const struct cmp_row *y)
 }
 
 static int
-by_place(const void *a, const void *b)
+by_row_place(const void *a, const void *b)
 {
 	int order = by_label(a, b);
 
@@ -195,7 +195,7 @@ cmp_compare(struct cmp *c)
 	if (c->result == NULL || c->scratch == NULL)
 		return -ENOMEM;
 	qsort(c->rows.row, c->rows.count, sizeof(*c->rows.row),
-	    c->o.across ? across : by_place);
+	    c->o.across ? across : by_row_place);
 	drop_again(&c->rows);
 	for (size_t i = 0; i < groups * labels * CMP_METRICS; i++) {
 		struct cmp_result *r = &c->result[c->count];

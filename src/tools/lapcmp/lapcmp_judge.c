@@ -239,7 +239,7 @@ reference(const struct cmp *c, uint32_t group)
 }
 
 static void
-prepare(const struct cmp *c, struct cmp_result *r)
+clear_tests(const struct cmp *c, struct cmp_result *r)
 {
 	static const struct cmp_test none = { .ratio = NAN, .p = NAN,
 		.p_holm = NAN };
@@ -258,7 +258,7 @@ cmp_judge(struct cmp *c)
 	int rc = 0;
 
 	for (size_t i = 0; i < c->count && rc == 0; i++) {
-		prepare(c, &c->result[i]);
+		clear_tests(c, &c->result[i]);
 		if (!c->result[i].is_ref)
 			rc = test(c, &c->result[i]);
 	}

@@ -19,14 +19,6 @@ enum layerpack_mode {
 	LAYERPACK_MAKE, LAYERPACK_IMAGE
 };
 
-/* Options, in long form only, for making a layer. */
-enum layerpack_make_only {
-	LAYERPACK_CATALOG = 512, LAYERPACK_MIN_CHUNK, LAYERPACK_MIN_LAYER,
-	LAYERPACK_NAME, LAYERPACK_NO_COMPACT,
-	LAYERPACK_NO_TAR_SPLIT, LAYERPACK_NO_TRACE, LAYERPACK_ORDER,
-	LAYERPACK_STARGZ, LAYERPACK_STATS, LAYERPACK_WINDOWS
-};
-
 struct layerpack_make_options {
 	enum layer_kind kind;
 	const char *output;
@@ -73,10 +65,6 @@ struct layerpack {
 /* Parses the command line.  Returns -1 to continue, or the exit status. */
 int layerpack_parse(struct layerpack *p, int argc, char **argv);
 
-extern const char layerpack_usage[];
-int layerpack_help(struct layerpack *p);
-int layerpack_version(struct layerpack *p);
-
 /* An open layer of local files. */
 struct layerpack_source {
 	struct blobs_file *blobs;
@@ -115,19 +103,5 @@ int layerpack_verify(struct layerpack *p);
 int layerpack_make(struct layerpack *p);
 int layerpack_cas(struct layerpack *p);
 int layerpack_image(struct layerpack *p);
-
-/*
- * Sets the mode.  Only one mode can be set.  Returns -1 to continue, or the
- * exit status.
- */
-int layerpack_set_mode(struct layerpack *p, enum layerpack_mode mode);
-
-/*
- * These functions handle an option for making a layer, and check the
- * combination of all such options.  They return -1 to continue, or the exit
- * status.
- */
-int layerpack_make_option(struct layerpack *p, int opt);
-int layerpack_make_check(struct layerpack *p);
 
 #endif

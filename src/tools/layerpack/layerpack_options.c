@@ -7,17 +7,21 @@
 #include "base/cpus.h"
 #include "base/hex.h"
 #include "base/options.h"
+#include "lazy/cvmfs/cas.h"
 
-#include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <yajl/yajl_version.h>
 #include <zlib.h>
 #include <zstd.h>
 
-enum { THREADS_MAX = 1024 };
+enum { THREADS_MAX = 1024, CHUNK_MIN = 4096 };
 
-const char layerpack_usage[] =
+/* The formats that an option for making a layer applies to. */
+enum { TAR = 1, ZTOC = 2, CAS = 4, CHUNKED = 8 };
+
+static const char layerpack_usage[] =
 "usage: layerpack -F format -o layer [-0fqv] [-c size] [-L level] [-p threads]\n"
 "                 [-T dir] [--min-chunk size] [--order list] [--no-trace]\n"
 "                 [--no-tar-split] [--no-compact-index] [--stargz]\n"
@@ -37,134 +41,21 @@ const char layerpack_usage[] =
 "       layerpack --verify [-qv] [-p threads] [layer options] layer\n"
 "layer options: [-F format] [--index-digest digest] [--ztoc file]\n";
 
-static const char help[] =
-"\n"
+static const char layerpack_about[] =
 "Makes, lists, extracts and verifies container image layers whose index\n"
-"allows files to be read without the rest of the layer.\n"
-"\n"
-"  -F, --format FORMAT    estargz, zstd-chunked or ztoc; default:\n"
-"                         detected\n"
-"  -f, --force            replace existing files\n"
-"  -p, --threads N        number of threads (default: usable CPUs)\n"
-"  -t, --list             list the entries; -v: like tar -tv\n"
-"  -x, --extract DIR      extract all entries to DIR\n"
-"      --verify           verify every unit's digest, and that the archive\n"
-"                         matches the index\n"
-"      --csv, --json      list the entries as rows\n"
-"      --index-digest D   refuse a layer whose index has a different digest\n"
-"      --no-xattrs        omit extended attributes\n"
-"      --whiteouts FORM   keep: as files .wh.NAME (default); overlay: as\n"
-"                         overlayfs stores them\n"
-"      --ztoc FILE        the index, if LAYER contains none (LAYER.ztoc)\n"
-"\n"
-"Makes a layer from a tar archive, compressed or not (-: standard input):\n"
-"  -o, --output FILE      the layer to write; requires -F\n"
-"  -c, --chunk SIZE       file bytes per unit (4M; zstd-chunked 1M; ztoc with\n"
-"                         packed windows 256K)\n"
-"  -L, --level N          compression level (estargz 9; zstd-chunked 10)\n"
-"      --min-chunk SIZE   combine small files in a unit up to this size\n"
-"      --order LIST       files to put first, for example from touchlog\n"
-"  -0, --null             paths in LIST end with NUL\n"
-"      --no-trace         do not store the files in LIST twice\n"
-"      --no-tar-split     zstd-chunked: omit the archive's headers\n"
-"      --no-compact-index omit the compact index, which only coldpress reads\n"
-"      --stargz           zstd-chunked: for the stargz snapshotter, which reads\n"
-"                         no other layers of this format lazily\n"
-"      --windows KIND     ztoc: raw, as in SOCI (default); packed:\n"
-"                         compressed, and fetched when needed\n"
-"      --min-layer SIZE   ztoc: skip a smaller layer, without an error\n"
-"      --stats[=FILE]     write statistics as a line of JSON\n"
-#ifdef COLDPRESS_SQLITE
-"      --catalog NAMES    cas: give subdirectories their own catalogs beyond\n"
-"                         this many names (10000)\n"
-"      --key FILE         cas: the private key to sign with; default: a new one\n"
-"      --name NAME        cas: repository name; default: its directory's\n"
-#endif
-"  -T, --tmpdir DIR       directory for temporary files (--order, --verify)\n"
-#ifdef COLDPRESS_OCI
-"      --image            convert all layers of an OCI image layout and write\n"
-"                         a new one\n"
-"      --platform OS/ARCH[/VARIANT]\n"
-"                         convert only images for this platform; default: all\n"
-#endif
-"\n"
-"  -q, -v                 print less; print more\n"
-"  -h, -V                 this help; versions\n";
+"allows files to be read without the rest of the layer.\n";
 
-enum long_only {
-	CSV = 256, IMAGE, INDEX_DIGEST, JSON, KEY, NO_XATTRS, PLATFORM,
-	VERIFY, WHITEOUTS, ZTOC
-};
-
-static const struct option long_options[] = {
-#ifdef COLDPRESS_SQLITE
-	{ "catalog", required_argument, NULL, LAYERPACK_CATALOG },
-	{ "key", required_argument, NULL, KEY },
-	{ "name", required_argument, NULL, LAYERPACK_NAME },
-#endif
-	{ "chunk", required_argument, NULL, 'c' },
-	{ "csv", no_argument, NULL, CSV },
-	{ "extract", required_argument, NULL, 'x' },
-	{ "force", no_argument, NULL, 'f' },
-	{ "format", required_argument, NULL, 'F' },
-	{ "help", no_argument, NULL, 'h' },
-#ifdef COLDPRESS_OCI
-	{ "image", no_argument, NULL, IMAGE },
-	{ "platform", required_argument, NULL, PLATFORM },
-#endif
-	{ "index-digest", required_argument, NULL, INDEX_DIGEST },
-	{ "json", no_argument, NULL, JSON },
-	{ "level", required_argument, NULL, 'L' },
-	{ "list", no_argument, NULL, 't' },
-	{ "min-chunk", required_argument, NULL, LAYERPACK_MIN_CHUNK },
-	{ "min-layer", required_argument, NULL, LAYERPACK_MIN_LAYER },
-	{ "no-compact-index", no_argument, NULL, LAYERPACK_NO_COMPACT },
-	{ "no-tar-split", no_argument, NULL, LAYERPACK_NO_TAR_SPLIT },
-	{ "no-trace", no_argument, NULL, LAYERPACK_NO_TRACE },
-	{ "no-xattrs", no_argument, NULL, NO_XATTRS },
-	{ "null", no_argument, NULL, '0' },
-	{ "order", required_argument, NULL, LAYERPACK_ORDER },
-	{ "output", required_argument, NULL, 'o' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "stargz", no_argument, NULL, LAYERPACK_STARGZ },
-	{ "stats", optional_argument, NULL, LAYERPACK_STATS },
-	{ "threads", required_argument, NULL, 'p' },
-	{ "tmpdir", required_argument, NULL, 'T' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "verify", no_argument, NULL, VERIFY },
-	{ "version", no_argument, NULL, 'V' },
-	{ "whiteouts", required_argument, NULL, WHITEOUTS },
-	{ "windows", required_argument, NULL, LAYERPACK_WINDOWS },
-	{ "ztoc", required_argument, NULL, ZTOC },
-	{ NULL, 0, NULL, 0 }
-};
-
-int
-layerpack_help(struct layerpack *p)
+static void
+show_layerpack_parts(void)
 {
-	return options_help(&p->msg, layerpack_usage, help);
-}
-
-int
-layerpack_version(struct layerpack *p)
-{
-	printf("layerpack (coldpress) %s\nzlib %s\nzstd %s\nyajl %d.%d.%d\n",
-	    COLDPRESS_VERSION, zlibVersion(), ZSTD_versionString(),
-	    YAJL_MAJOR, YAJL_MINOR, YAJL_MICRO);
-	return msg_finish(&p->msg);
+	printf("zlib %s\nzstd %s\nyajl %d.%d.%d\n", zlibVersion(),
+	    ZSTD_versionString(), YAJL_MAJOR, YAJL_MINOR, YAJL_MICRO);
 }
 
 static int
-set_rows(struct layerpack *p, enum table_format format)
+take_digest(void *into)
 {
-	p->o.rows = true;
-	p->o.format = format;
-	return -1;
-}
-
-static int
-set_digest(struct layerpack *p)
-{
+	struct layerpack *p = into;
 	struct layer_expect *e = &p->o.expect;
 
 	*e = (struct layer_expect){ .index_digest = p->o.digest };
@@ -176,54 +67,184 @@ set_digest(struct layerpack *p)
 	    "hexadecimal digits");
 }
 
+/* Sets the mode.  Only one can be set; the value of some is a name. */
 static int
-set_whiteouts(struct layerpack *p)
+take_mode(void *into, int value)
 {
-	p->o.overlay = strcmp(optarg, "overlay") == 0;
-	if (!p->o.overlay && strcmp(optarg, "keep") != 0)
-		return options_bad(&p->msg, "form of whiteouts",
-		    "keep or overlay");
-	return -1;
-}
+	struct layerpack *p = into;
+	enum layerpack_mode mode = (enum layerpack_mode)value;
 
-int
-layerpack_set_mode(struct layerpack *p, enum layerpack_mode mode)
-{
 	if (p->o.mode != LAYERPACK_NONE && p->o.mode != mode)
 		return options_usage(layerpack_usage);
 	p->o.mode = mode;
 	if (mode == LAYERPACK_EXTRACT)
 		p->o.directory = optarg;
+	if (mode == LAYERPACK_MAKE)
+		p->o.make.output = optarg;
 	return -1;
 }
 
-/* Returns -1 to continue, or the exit status. */
-static int
-take_option(struct layerpack *p, int opt)
+#define OPTIONS_INTO struct layerpack
+
+static const struct options_row layerpack_table[] = {
+	{ 'F', "format", "FORMAT", "estargz, zstd-chunked or ztoc; default: "
+	    "detected", OPTIONS_TEXT(o.kind) },
+	{ 'f', "force", NULL, "replace existing files",
+	    OPTIONS_FLAG(o.force) },
+	{ 'p', "threads", "N", "number of threads (default: usable CPUs)",
+	    OPTIONS_THREADS(o.threads, THREADS_MAX) },
+	{ 't', "list", NULL, "list the entries; -v: like tar -tv",
+	    OPTIONS_CALL_WITH(take_mode, LAYERPACK_LIST) },
+	{ 'x', "extract", "DIR", "extract all entries to DIR",
+	    OPTIONS_CALL_WITH(take_mode, LAYERPACK_EXTRACT) },
+	{ 0, "verify", NULL, "verify every unit's digest, and that the archive "
+	    "matches the index",
+	    OPTIONS_CALL_WITH(take_mode, LAYERPACK_VERIFY) },
+	{ 0, "csv", NULL, "", OPTIONS_SET(o.format, TABLE_CSV),
+	    OPTIONS_GIVEN(o.rows) },
+	{ 0, "json", NULL, "list the entries as rows",
+	    OPTIONS_SET(o.format, TABLE_JSON), OPTIONS_GIVEN(o.rows) },
+	{ 0, "index-digest", "D", "refuse a layer whose index has a different "
+	    "digest", OPTIONS_CALL(take_digest) },
+	{ 0, "no-xattrs", NULL, "omit extended attributes",
+	    OPTIONS_FLAG(o.no_xattrs) },
+	{ 0, "whiteouts", "FORM", "keep: as files .wh.NAME (default); overlay: "
+	    "as overlayfs stores them", OPTIONS_NAME(o.overlay,
+	    "form of whiteouts", "keep or overlay") },
+	{ 0, "ztoc", "FILE", "the index, if LAYER contains none (LAYER.ztoc)",
+	    OPTIONS_TEXT(o.side) },
+	{ 0, NULL, NULL, "\nMakes a layer from a tar archive, compressed or not "
+	    "(-: standard input):\n", OPTIONS_NOTE },
+	{ 'o', "output", "FILE", "the layer to write; requires -F",
+	    OPTIONS_CALL_WITH(take_mode, LAYERPACK_MAKE) },
+	{ 'c', "chunk", "SIZE", "file bytes per unit (4M; zstd-chunked 1M; "
+	    "ztoc with packed windows 256K)",
+	    OPTIONS_SIZE(o.make.chunk, "chunk size") },
+	{ 'L', "level", "N", "compression level (estargz 9; zstd-chunked 10)",
+	    OPTIONS_NUMBER(o.make.level, "level", 0, 22) },
+	{ 0, "min-chunk", "SIZE", "combine small files in a unit up to this "
+	    "size", OPTIONS_SIZE(o.make.min_chunk, "size"), .mask = TAR },
+	{ 0, "order", "LIST", "files to put first, for example from touchlog",
+	    OPTIONS_TEXT(o.make.order), .mask = TAR },
+	{ '0', "null", NULL, "paths in LIST end with NUL",
+	    OPTIONS_FLAG(o.make.null_ends) },
+	{ 0, "no-trace", NULL, "do not store the files in LIST twice",
+	    OPTIONS_FLAG(o.make.no_trace), .mask = TAR },
+	{ 0, "no-tar-split", NULL, "zstd-chunked: omit the archive's headers",
+	    OPTIONS_FLAG(o.make.no_tar_split), .mask = TAR },
+	{ 0, "no-compact-index", NULL, "omit the compact index, which only "
+	    "coldpress reads", OPTIONS_FLAG(o.make.no_compact), .mask = TAR },
+	{ 0, "stargz", NULL, "zstd-chunked: for the stargz snapshotter, which "
+	    "reads no other layers of this format lazily",
+	    OPTIONS_FLAG(o.make.stargz), .mask = CHUNKED },
+	{ 0, "windows", "KIND", "ztoc: raw, as in SOCI (default); packed: "
+	    "compressed, and fetched when needed",
+	    OPTIONS_WORD(o.make.windows, "type of windows", "raw or packed"),
+	    .mask = ZTOC },
+	{ 0, "min-layer", "SIZE", "ztoc: skip a smaller layer, without an "
+	    "error", OPTIONS_SIZE(o.make.min_layer, "size"), .mask = ZTOC },
+	{ 0, "stats", "[=FILE]", "write statistics as a line of JSON",
+	    OPTIONS_TEXT_OR(o.make.stats, "-"), .mask = TAR | ZTOC },
+#ifdef COLDPRESS_SQLITE
+	{ 0, "catalog", "NAMES", "cas: give subdirectories their own catalogs "
+	    "beyond this many names (10000)",
+	    OPTIONS_NUMBER(o.make.catalog, "number of names", CAS_CATALOG_MIN,
+	    LAYER_ENTRIES_MAX), .mask = CAS },
+	{ 0, "key", "FILE", "cas: the private key to sign with; default: a new "
+	    "one", OPTIONS_TEXT(o.key), .mask = CAS },
+	{ 0, "name", "NAME", "cas: repository name; default: its directory's",
+	    OPTIONS_TEXT(o.make.name), .mask = CAS },
+#endif
+	{ 'T', "tmpdir", "DIR", "directory for temporary files (--order, "
+	    "--verify)", OPTIONS_TEXT(o.make.tmpdir) },
+#ifdef COLDPRESS_OCI
+	{ 0, "image", NULL, "convert all layers of an OCI image layout and "
+	    "write a new one", OPTIONS_CALL_WITH(take_mode, LAYERPACK_IMAGE) },
+	{ 0, "platform", "OS/ARCH[/VARIANT]", "convert only images for this "
+	    "platform; default: all", OPTIONS_TEXT(o.platform) },
+#endif
+	{ 0, NULL, NULL, "\n", OPTIONS_NOTE },
+	{ 'q', "quiet", NULL, "", OPTIONS_FLAG(msg.quiet) },
+	{ 'v', "verbose", NULL, "print less; print more",
+	    OPTIONS_COUNT(msg.verbose) },
+	{ 'h', "help", NULL, "", OPTIONS_HELP },
+	{ 'V', "version", NULL, "this help; versions",
+	    OPTIONS_VERSION("layerpack", show_layerpack_parts) },
+};
+
+/* Returns whether layers of this format can be made. */
+static bool
+is_made(enum layer_kind kind)
 {
-	switch (opt) {
-	case 'F': p->o.kind = optarg; break;
-	case 'f': p->o.force = true; break;
-	case 'h': return layerpack_help(p);
-	case 'p':
-		return options_threads(&p->msg, THREADS_MAX, &p->o.threads);
-	case 'q': p->msg.quiet = true; break;
-	case 't': return layerpack_set_mode(p, LAYERPACK_LIST);
-	case 'v': p->msg.verbose++; break;
-	case 'V': return layerpack_version(p);
-	case 'x': return layerpack_set_mode(p, LAYERPACK_EXTRACT);
-	case CSV: return set_rows(p, TABLE_CSV);
-	case IMAGE: return layerpack_set_mode(p, LAYERPACK_IMAGE);
-	case INDEX_DIGEST: return set_digest(p);
-	case JSON: return set_rows(p, TABLE_JSON);
-	case KEY: p->o.key = optarg; break;
-	case NO_XATTRS: p->o.no_xattrs = true; break;
-	case PLATFORM: p->o.platform = optarg; break;
-	case VERIFY: return layerpack_set_mode(p, LAYERPACK_VERIFY);
-	case WHITEOUTS: return set_whiteouts(p);
-	case ZTOC: p->o.side = optarg; break;
-	case '?': return MSG_ERROR;
-	default: return layerpack_make_option(p, opt);
+#ifdef COLDPRESS_SQLITE
+	const bool cas = true;
+#else
+	const bool cas = false;
+#endif
+
+	return kind != LAYER_CAS || cas;
+}
+
+static int
+take_kind(struct layerpack *p)
+{
+	static const enum layer_kind kinds[] = { LAYER_ESTARGZ,
+		LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS };
+	const char *name = p->o.kind;
+
+	for (size_t i = 0; name != NULL && i < sizeof(kinds) /
+	    sizeof(kinds[0]); i++)
+		if (is_made(kinds[i]) &&
+		    strcmp(name, layer_kind_name(kinds[i])) == 0) {
+			p->o.make.kind = kinds[i];
+			return -1;
+		}
+	msg_error(&p->msg, "%s needs -F estargz, zstd-chunked, ztoc%s%s%s",
+	    p->o.mode == LAYERPACK_IMAGE ? "--image" : "-o",
+	    is_made(LAYER_CAS) ? ", cas" : "",
+	    name == NULL ? "" : ", not ", name == NULL ? "" : name);
+	return MSG_ERROR;
+}
+
+static int
+check_making(struct layerpack *p, const struct options *options)
+{
+	struct layerpack_make_options *o = &p->o.make;
+	const struct options_row *foreign;
+	struct pack_levels levels;
+	unsigned format = TAR;
+
+	if (take_kind(p) >= 0)
+		return MSG_ERROR;
+	if (o->kind == LAYER_ZTOC)
+		format = ZTOC;
+	else if (o->kind == LAYER_CAS)
+		format = CAS;
+	else if (o->kind == LAYER_ZSTD_CHUNKED)
+		format = TAR | CHUNKED;
+	foreign = options_foreign(options, format);
+	if (foreign != NULL) {
+		msg_error(&p->msg, "--%s cannot be used with -F %s",
+		    foreign->name, p->o.kind);
+		return MSG_ERROR;
+	}
+	if (p->o.mode == LAYERPACK_IMAGE && o->windows != NULL &&
+	    strcmp(o->windows, "packed") == 0)
+		return options_wrong(&p->msg, "--windows packed cannot be used "
+		    "with --image: SOCI does not read packed windows");
+	levels = pack_levels(o->kind);
+	if (o->level >= 0 && (o->level < levels.least ||
+	    o->level > levels.most)) {
+		msg_error(&p->msg, "level %" PRId64 " is not in %d..%d, the "
+		    "levels of %s", o->level, levels.least, levels.most,
+		    p->o.kind);
+		return MSG_ERROR;
+	}
+	if (o->chunk != 0 && (o->chunk < CHUNK_MIN ||
+	    o->chunk > LAYER_UNIT_MAX)) {
+		msg_error(&p->msg, "chunk size %" PRIu64 " is not in 4K..64M",
+		    o->chunk);
+		return MSG_ERROR;
 	}
 	return -1;
 }
@@ -243,12 +264,12 @@ has_operands(const struct layerpack *p)
 int
 layerpack_parse(struct layerpack *p, int argc, char **argv)
 {
-	int opt, status = -1;
+	struct options options = { .msg = &p->msg, .into = p,
+	    OPTIONS_TABLE(layerpack_table), .usage = layerpack_usage,
+	    .about = layerpack_about };
+	int status = options_parse(&options, argc, argv);
 	bool image;
 
-	while (status < 0 && (opt = options_next(&p->msg, argc, argv,
-	    "0c:fF:hL:o:p:qtT:vVx:", long_options)) != -1)
-		status = take_option(p, opt);
 	if (status >= 0)
 		return status;
 	image = p->o.mode == LAYERPACK_IMAGE;
@@ -260,5 +281,5 @@ layerpack_parse(struct layerpack *p, int argc, char **argv)
 	p->o.source = argv[optind];
 	p->o.image = argv[optind + image];
 	return image || p->o.mode == LAYERPACK_MAKE ?
-	    layerpack_make_check(p) : -1;
+	    check_making(p, &options) : -1;
 }

@@ -46,9 +46,6 @@ struct mailgen {
 /* Returns -1, or the exit status.  Sets up g->msg and g->o. */
 int mailgen_parse(struct mailgen *g, int argc, char **argv);
 
-/* Writes the corpus; reports errors. */
-void mailgen_run(struct mailgen *g);
-
 /* A sample of the mail consists of so many runs of messages. */
 enum { MAILGEN_RUNS = 4 };
 

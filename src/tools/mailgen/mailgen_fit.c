@@ -185,7 +185,7 @@ plus(uint32_t value, double more, uint32_t most)
 }
 
 static double
-part(uint64_t some, uint64_t all)
+share_of(uint64_t some, uint64_t all)
 {
 	return all == 0 ? 0 : (double)some / (double)all;
 }
@@ -195,12 +195,12 @@ static void
 adjust_fields(struct mail_like *like, const struct traits *want,
     const struct traits *made)
 {
-	double all = part(want->head_B, want->count) -
-	    part(made->head_B, made->count);
-	double tokens = part(want->token_B, want->count) -
-	    part(made->token_B, made->count);
-	double same = part(want->same_B, want->count) -
-	    part(made->same_B, made->count);
+	double all = share_of(want->head_B, want->count) -
+	    share_of(made->head_B, made->count);
+	double tokens = share_of(want->token_B, want->count) -
+	    share_of(made->token_B, made->count);
+	double same = share_of(want->same_B, want->count) -
+	    share_of(made->same_B, made->count);
 
 	like->more_B = plus(like->more_B, all, MAIL_MORE_MOST);
 	if (like->more_B == 0)
@@ -220,16 +220,16 @@ static void
 adjust(struct mail_like *like, const struct traits *want,
     const struct traits *made)
 {
-	double more = part(want->quoted_B, want->text_B) -
-	    part(made->quoted_B, made->text_B);
+	double more = share_of(want->quoted_B, want->text_B) -
+	    share_of(made->quoted_B, made->text_B);
 
 	if (want->quoted_B > 0)
 		like->quoted = plus(like->quoted, more * PRNG_ONE, PRNG_ONE);
-	more = part(want->replies, want->count) -
-	    part(made->replies, made->count);
+	more = share_of(want->replies, want->count) -
+	    share_of(made->replies, made->count);
 	like->replies = plus(like->replies, more * PRNG_ONE, PRNG_ONE);
-	more = part(want->again_B, want->own_B) -
-	    part(made->again_B, made->own_B);
+	more = share_of(want->again_B, want->own_B) -
+	    share_of(made->again_B, made->own_B);
 	like->again = plus(like->again, more * PRNG_ONE, AGAIN_MOST);
 	adjust_fields(like, want, made);
 }

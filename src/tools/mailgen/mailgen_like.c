@@ -69,7 +69,7 @@ mailgen_like_text(struct strbuf *b, const struct mail_like *like)
 }
 
 static int
-take_number(struct mail_like *like, const char *name, const char *text)
+take_like_number(struct mail_like *like, const char *name, const char *text)
 {
 	int64_t n;
 	uint32_t value;
@@ -117,7 +117,7 @@ take_line(struct mail_like *like, char *line, unsigned *next)
 	*space = '\0';
 	if (strcmp(line, "size") == 0)
 		return take_node(like, space + 1, next);
-	return take_number(like, line, space + 1);
+	return take_like_number(like, line, space + 1);
 }
 
 static int

@@ -9,89 +9,25 @@
 #include "base/options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { THREADS_MAX = 1024, COUNT_MAX = 100000000, COUNT = 10000 };
 
-enum { OPT_ATTACHMENTS = 256, OPT_FILES, OPT_LIKE, OPT_MAILDIR, OPT_MBOX,
-    OPT_MEAN, OPT_MEDIAN, OPT_PROFILE, OPT_STATS };
-
-static const struct option longs[] = {
-	{ "attachments", required_argument, NULL, OPT_ATTACHMENTS },
-	{ "count", required_argument, NULL, 'n' },
-	{ "files", no_argument, NULL, OPT_FILES },
-	{ "from-profile", required_argument, NULL, OPT_LIKE },
-	{ "help", no_argument, NULL, 'h' },
-	{ "like", required_argument, NULL, OPT_LIKE },
-	{ "maildir", no_argument, NULL, OPT_MAILDIR },
-	{ "mbox", no_argument, NULL, OPT_MBOX },
-	{ "mean", required_argument, NULL, OPT_MEAN },
-	{ "median", required_argument, NULL, OPT_MEDIAN },
-	{ "processes", required_argument, NULL, 'p' },
-	{ "profile", required_argument, NULL, OPT_PROFILE },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "seed", required_argument, NULL, 's' },
-	{ "stats", optional_argument, NULL, OPT_STATS },
-	{ "threads", required_argument, NULL, 'p' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 }
-};
-
-static const char usage[] =
-"usage: mailgen [-hqV] [-n count] [-s seed] [-p threads]\n"
-"               [--mean bytes] [--median bytes] [--attachments share]\n"
-"               [--from-profile file] [--files|--maildir|--mbox]\n"
-"               [--stats[=file]] directory\n"
-"       mailgen [-q] [-p threads] --profile directory\n";
-
-static const char help[] =
-"\n"
-"Generates synthetic mail, byte-identical on every machine for the same\n"
-"options, and prints its hash.\n"
-"\n"
-"  --attachments SHARE  share of messages with attachments, 0 to 1\n"
-"  --files              one message per file (default)\n"
-"  --from-profile FILE  use the profile in FILE; - is standard input\n"
-"  --maildir, --mbox    a maildir or an mbox for each list and week\n"
-"  --mean BYTES         mean message size; default 8000\n"
-"  --median BYTES       median message size; default 1720\n"
-"  -n, --count N        number of messages (the study's store had 273273);\n"
-"                       default 10000 (80 MB), in an existing directory\n"
-"  -p, --threads N      number of threads (default: usable CPUs); does not\n"
-"                       affect the output\n"
-"  --profile DIRECTORY  measure the mail there and write a profile for\n"
-"                       --from-profile: sizes and ratios, but none of\n"
-"                       the text\n"
-"  -q                   show no progress\n"
-"  -s, --seed N         seed of the corpus; default 1\n"
-"  --stats[=FILE]       write statistics as JSON (default: standard error)\n"
-"  -h, -V               this help; version\n";
-
-static int
-show_version(struct mailgen *g)
+static void
+show_mailgen_parts(void)
 {
 	char openssl[64];
 
 	digest_version(openssl, sizeof(openssl));
-	printf("mailgen (coldpress) %s\n%s\n", COLDPRESS_VERSION, openssl);
-	return msg_finish(&g->msg);
+	puts(openssl);
 }
 
 static int
-take_size(struct mailgen *g, const char *what, uint64_t *bytes)
+take_share(void *into)
 {
-	if (args_size(optarg, bytes) != 0 || *bytes < SIZE_LEAST ||
-	    *bytes > SIZE_MOST)
-		return options_bad(&g->msg, what, "in 400..64M");
-	return -1;
-}
-
-static int
-take_share(struct mailgen *g)
-{
+	struct mailgen *g = into;
 	double share;
 
 	if (args_real(optarg, 0, 1, &share) != 0)
@@ -102,8 +38,9 @@ take_share(struct mailgen *g)
 }
 
 static int
-take_like(struct mailgen *g)
+take_profile(void *into)
 {
+	struct mailgen *g = into;
 	unsigned line = 0;
 	int rc = mailgen_like_load(&g->o.like, optarg, &line);
 
@@ -115,53 +52,55 @@ take_like(struct mailgen *g)
 	return rc == 0 ? -1 : MSG_ERROR;
 }
 
-static int
-take_count(struct mailgen *g)
-{
-	int64_t n = 0;
-	int status = options_int(&g->msg, "number of messages", 1, COUNT_MAX,
-	    &n);
+static const char mailgen_usage[] =
+"usage: mailgen [-hqV] [-n count] [-s seed] [-p threads]\n"
+"               [--mean bytes] [--median bytes] [--attachments share]\n"
+"               [--from-profile file] [--files|--maildir|--mbox]\n"
+"               [--stats[=file]] directory\n"
+"       mailgen [-q] [-p threads] --profile directory\n";
 
-	g->o.count = (uint64_t)n;
-	return status;
-}
+static const char mailgen_about[] =
+"Generates synthetic mail, byte-identical on every machine for the same\n"
+"options, and prints its hash.\n";
 
-static int
-take_seed(struct mailgen *g)
-{
-	int64_t n = 0;
+#define OPTIONS_INTO struct mailgen
 
-	if (args_int(optarg, 0, INT64_MAX, &n) != 0)
-		return options_bad(&g->msg, "seed", "a number, 0 or more");
-	g->o.seed = (uint64_t)n;
-	return -1;
-}
-
-static int
-take(struct mailgen *g, int opt)
-{
-	struct mailgen_options *o = &g->o;
-
-	switch (opt) {
-	case 'h': return options_help(&g->msg, usage, help);
-	case 'n': return take_count(g);
-	case 'p': return options_threads(&g->msg, THREADS_MAX, &o->threads);
-	case 'q': g->msg.quiet = true; break;
-	case 's': return take_seed(g);
-	case 'V': return show_version(g);
-	case OPT_ATTACHMENTS: return take_share(g);
-	case OPT_FILES: o->form = STORE_FILES; break;
-	case OPT_LIKE: return take_like(g);
-	case OPT_MAILDIR: o->form = STORE_MAILDIR; break;
-	case OPT_MBOX: o->form = STORE_MBOX; break;
-	case OPT_MEAN: return take_size(g, "mean", &o->mean_B);
-	case OPT_MEDIAN: return take_size(g, "median", &o->median_B);
-	case OPT_PROFILE: o->profile = optarg; break;
-	case OPT_STATS: o->stats = true; o->stats_file = optarg; break;
-	default: return MSG_ERROR;
-	}
-	return -1;
-}
+static const struct options_row mailgen_table[] = {
+	{ 0, "attachments", "SHARE", "share of messages with attachments, 0 "
+	    "to 1", OPTIONS_CALL(take_share) },
+	{ 0, "files", NULL, "one message per file (default)",
+	    OPTIONS_SET(o.form, STORE_FILES) },
+	{ 0, "from-profile", "FILE", "use the profile in FILE; - is standard "
+	    "input", OPTIONS_CALL(take_profile), .also = "like" },
+	{ 0, "maildir", NULL, "", OPTIONS_SET(o.form, STORE_MAILDIR) },
+	{ 0, "mbox", NULL, "a maildir or an mbox for each list and week",
+	    OPTIONS_SET(o.form, STORE_MBOX) },
+	{ 0, "mean", "BYTES", "mean message size; default 8000",
+	    OPTIONS_SIZE_IN(o.mean_B, "mean", SIZE_LEAST, SIZE_MOST,
+	    "in 400..64M") },
+	{ 0, "median", "BYTES", "median message size; default 1720",
+	    OPTIONS_SIZE_IN(o.median_B, "median", SIZE_LEAST, SIZE_MOST,
+	    "in 400..64M") },
+	{ 'n', "count", "N", "number of messages (the study's store had "
+	    "273273); default 10000 (80 MB), in an existing directory",
+	    OPTIONS_NUMBER(o.count, "number of messages", 1, COUNT_MAX) },
+	{ 'p', "threads", "N", "number of threads (default: usable CPUs); "
+	    "does not affect the output",
+	    OPTIONS_THREADS(o.threads, THREADS_MAX), .also = "processes" },
+	{ 0, "profile", "DIRECTORY", "measure the mail there and write a "
+	    "profile for --from-profile: sizes and ratios, but none of the "
+	    "text", OPTIONS_TEXT(o.profile) },
+	{ 'q', "quiet", NULL, "show no progress", OPTIONS_FLAG(msg.quiet) },
+	{ 's', "seed", "N", "seed of the corpus; default 1",
+	    OPTIONS_NUMBER(o.seed, "seed", 0, INT64_MAX),
+	    .range = "a number, 0 or more" },
+	{ 0, "stats", "[=FILE]", "write statistics as JSON (default: "
+	    "standard error)", OPTIONS_TEXT(o.stats_file),
+	    OPTIONS_GIVEN(o.stats) },
+	{ 'h', "help", NULL, "", OPTIONS_HELP },
+	{ 'V', "version", NULL, "this help; version",
+	    OPTIONS_VERSION("mailgen", show_mailgen_parts) },
+};
 
 /*
  * Without -n, the directory must exist, so that a mistyped name does not create
@@ -184,13 +123,13 @@ check_root(struct mailgen *g)
 }
 
 static int
-check(struct mailgen *g, int count)
+check_mailgen(struct mailgen *g, int count)
 {
 	struct mailgen_options *o = &g->o;
 	struct sizes *s = &o->like.sizes;
 
 	if (count != (o->profile == NULL))
-		return options_usage(usage);
+		return options_usage(mailgen_usage);
 	o->threads = cpus_choose(o->threads, THREADS_MAX);
 	if (o->mean_B == 0 && o->median_B == 0)
 		return check_root(g);
@@ -210,16 +149,17 @@ check(struct mailgen *g, int count)
 int
 mailgen_parse(struct mailgen *g, int argc, char **argv)
 {
-	int ch, status = -1;
+	struct options options = { .msg = &g->msg, .into = g,
+	    OPTIONS_TABLE(mailgen_table), .usage = mailgen_usage,
+	    .about = mailgen_about };
+	int status;
 
 	msg_init(&g->msg, argv[0]);
 	g->o = (struct mailgen_options){ .seed = 1,
 	    .like = mail_like_default };
-	while (status < 0 && (ch = options_next(&g->msg, argc, argv,
-	    "hn:p:qs:V", longs)) != -1)
-		status = take(g, ch);
+	status = options_parse(&options, argc, argv);
 	if (status >= 0)
 		return status;
 	g->o.root = argv[optind];
-	return check(g, argc - optind);
+	return check_mailgen(g, argc - optind);
 }

@@ -25,7 +25,7 @@ enum { SAMPLE = 20000, TOGETHER_B = 8 << 20 };
 enum { FILE_MOST = 1 << 30 };
 
 static int
-read_file(int dir, const char *path, struct strbuf *b)
+read_mail_file(int dir, const char *path, struct strbuf *b)
 {
 	int fd = sys_open_beneath(dir, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = 1;
@@ -72,7 +72,7 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 
 		rc = it->err;
 		if (is_mail(it))
-			rc = read_file(l->roots[it->root], it->path, &b);
+			rc = read_mail_file(l->roots[it->root], it->path, &b);
 		if (rc == 0 && is_mail(it))
 			rc = measure_file(m, b.data, b.len);
 		if (rc != 0)

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * pzc_style.c, pzc_gzip.c and pzc_pigz.c define the behaviour for each program
- * name.  pzc_parse.c and pzc_options.c parse the command line, and pzc_check.c
- * checks it.  pzc_source.c opens an operand, and pzc_walk.c all files below a
+ * name.  pzc_options.c parses the command line, and pzc_check.c checks it.
+ * pzc_source.c opens an operand, and pzc_walk.c all files below a
  * directory.  pzc_file.c processes a file: pzc_convert.c converts it, and
  * pzc_target.c creates the output file.  pzc_list.c lists a file, and
  * pzc_stats.c reports statistics.

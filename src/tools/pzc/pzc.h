@@ -64,17 +64,6 @@ struct pzc {
 int pzc_parse(struct pzc *p, int argc, char **argv);
 
 /*
- * Handles an option, whose argument is in optarg.  Returns the same values as
- * pzc_parse().
- */
-int pzc_take_option(struct pzc *p, int opt);
-
-/* Prints the output of -h, -L and -V; returns the exit status. */
-int pzc_help(struct pzc *p);
-int pzc_license(struct pzc *p);
-int pzc_version(struct pzc *p);
-
-/*
  * Checks that the options are compatible, and fills in the defaults.  Returns
  * the same values as pzc_parse().
  */

@@ -8,102 +8,72 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Options that only some formats support; they index options[]. */
-enum {
-	ADAPT, ALIAS, BLOCK, BLOCK_CHECK, CHECK, COMMENT, EXTREME, FLUSH,
-	HUFFMAN, INDEPENDENT, LEGACY, LONG_WINDOW, NAME, NO_CHECK, RLE,
-	RSYNCABLE, SEEKABLE, TIME, ULTRA, ZOPFLI, OPTIONS
-};
-
-/* The formats that support each option when compressing. */
-static const struct {
-	const char *option;
-	const char *formats[8];		/* terminated by NULL */
-} options[OPTIONS] = {
-	[ADAPT] = { "--adapt", { "gzip", "zlib", "zip", "zstd", "lz4" } },
-	[ALIAS] = { "-A", { "gzip", "zip" } },
-	[BLOCK] = { "-b", { "gzip", "zlib", "zip", "zstd", "lz4", "xz" } },
-	[BLOCK_CHECK] = { "--block-checksum", { "lz4" } },
-	[CHECK] = { "--check", { "xz" } },
-	[COMMENT] = { "-C", { "gzip", "xz" } },
-	[EXTREME] = { "-e", { "xz", "lzma" } },
-	[FLUSH] = { "--flush-ms", { "gzip", "zlib", "zip", "zstd", "lz4",
-	    "bzip2" } },
-	[HUFFMAN] = { "-H", { "gzip", "zlib", "zip" } },
-	[INDEPENDENT] = { "-i", { "gzip", "zstd" } },
-	[LEGACY] = { "--legacy", { "lz4" } },
-	[LONG_WINDOW] = { "--long", { "zstd" } },
-	[NAME] = { "-N", { "gzip", "zip" } },
-	[NO_CHECK] = { "--no-check", { "xz" } },
-	[RLE] = { "-U", { "gzip", "zlib", "zip" } },
-	[RSYNCABLE] = { "-R", { "gzip", "zlib", "zip", "zstd", "lz4",
-	    "bzip2" } },
-	[SEEKABLE] = { "--seekable", { "zstd" } },
-	[TIME] = { "-M", { "gzip", "zip" } },
-	[ULTRA] = { "--ultra", { "zstd" } },
-	[ZOPFLI] = { "-I, -J and -O", { "gzip", "zlib", "zip" } },
-};
-
-static void
-find_asked(const struct pzc *p, bool asked[OPTIONS])
-{
-	const struct codec_options *o = &p->codec_options;
-
-	asked[ADAPT] = p->adapt;
-	asked[ALIAS] = p->alias != NULL;
-	asked[BLOCK] = o->block != 0;
-	asked[BLOCK_CHECK] = o->block_check;
-	/* -C sets one or the other, depending on the format */
-	asked[CHECK] = o->check != NULL && o->check != o->comment &&
-	    !p->no_check;
-	asked[COMMENT] = o->comment != NULL;
-	asked[EXTREME] = o->extreme;
-	asked[FLUSH] = o->flush_ms > 0;
-	asked[HUFFMAN] = o->huffman;
-	asked[INDEPENDENT] = o->independent;
-	asked[LEGACY] = o->legacy;
-	asked[LONG_WINDOW] = o->window_log != 0;
-	asked[NAME] = p->restore_name;
-	asked[NO_CHECK] = p->no_check;
-	asked[RLE] = o->rle;
-	asked[RSYNCABLE] = o->rsyncable;
-	asked[SEEKABLE] = o->seekable;
-	asked[TIME] = p->want_time;
-	asked[ULTRA] = p->ultra;
-	asked[ZOPFLI] = p->zopfli;
-}
-
-/* Reports an error such as "-i cannot be used with zstd, only with gzip". */
+/*
+ * Checks that an option supports the format, or reports an error such as "-i
+ * cannot be used with zstd, only with gzip".
+ */
 static int
-refuse_option(struct pzc *p, int i)
+check_option(struct pzc *p, const char *option, const char *const *formats)
 {
 	char list[64] = "";
 	size_t at = 0;
 
-	for (const char *const *f = options[i].formats; *f != NULL; f++)
+	for (const char *const *f = formats; *f != NULL; f++) {
+		if (strcmp(*f, p->codec->name) == 0)
+			return -1;
 		at += (size_t)snprintf(list + at, sizeof(list) - at, "%s%s",
 		    at == 0 ? "" : f[1] == NULL ? " and " : ", ", *f);
-	msg_error(&p->msg, "%s cannot be used with %s, only with %s",
-	    options[i].option, p->codec->name, list);
+	}
+	msg_error(&p->msg, "%s cannot be used with %s, only with %s", option,
+	    p->codec->name, list);
 	return MSG_ERROR;
 }
 
+/* Checks the options that only some formats support. */
 static int
 check_options(struct pzc *p)
 {
-	bool asked[OPTIONS];
+	const struct codec_options *o = &p->codec_options;
+	/* -C sets one or the other, depending on the format */
+	bool check = o->check != NULL && o->check != o->comment &&
+	    !p->no_check;
+	const struct {
+		bool given;
+		const char *option;
+		const char *formats[8];		/* ends with NULL */
+	} all[] = {
+		{ p->adapt, "--adapt", { "gzip", "zlib", "zip", "zstd",
+		    "lz4" } },
+		{ p->alias != NULL, "-A", { "gzip", "zip" } },
+		{ o->block != 0, "-b", { "gzip", "zlib", "zip", "zstd", "lz4",
+		    "xz" } },
+		{ o->block_check, "--block-checksum", { "lz4" } },
+		{ check, "--check", { "xz" } },
+		{ o->comment != NULL, "-C", { "gzip", "xz" } },
+		{ o->extreme, "-e", { "xz", "lzma" } },
+		{ o->flush_ms > 0, "--flush-ms", { "gzip", "zlib", "zip",
+		    "zstd", "lz4", "bzip2" } },
+		{ o->huffman, "-H", { "gzip", "zlib", "zip" } },
+		{ o->independent, "-i", { "gzip", "zstd" } },
+		{ o->legacy, "--legacy", { "lz4" } },
+		{ o->window_log != 0, "--long", { "zstd" } },
+		{ p->restore_name, "-N", { "gzip", "zip" } },
+		{ p->no_check, "--no-check", { "xz" } },
+		{ o->rle, "-U", { "gzip", "zlib", "zip" } },
+		{ o->rsyncable, "-R", { "gzip", "zlib", "zip", "zstd", "lz4",
+		    "bzip2" } },
+		{ o->seekable, "--seekable", { "zstd" } },
+		{ p->want_time, "-M", { "gzip", "zip" } },
+		{ p->ultra, "--ultra", { "zstd" } },
+		{ p->zopfli, "-I, -J and -O", { "gzip", "zlib", "zip" } },
+	};
+	int status = -1;
 
-	find_asked(p, asked);
-	for (int i = 0; i < OPTIONS; i++) {
-		const char *const *f = options[i].formats;
-
-		while (asked[i] && *f != NULL &&
-		    strcmp(*f, p->codec->name) != 0)
-			f++;
-		if (asked[i] && *f == NULL)
-			return refuse_option(p, i);
-	}
-	return -1;
+	for (size_t i = 0; status < 0 && i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].given)
+			status = check_option(p, all[i].option,
+			    all[i].formats);
+	return status;
 }
 
 /* Asks the codec whether it supports this combination of options. */

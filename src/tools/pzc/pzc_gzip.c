@@ -7,7 +7,6 @@
  */
 #include "pzc_list.h"
 
-#include "base/options.h"
 #include "base/sys.h"
 
 #include <inttypes.h>
@@ -60,74 +59,6 @@ static const char *const look_up[] = { ".gz", ".z", "-z", ".Z", NULL };
 static const char *const formats[] = { "gzip", "zip", "compress", NULL };
 
 static const char *const environment[] = { "GZIP", NULL };
-
-static const struct pzc_letter letters[] = {
-	{ 'H', 'h' }, { 'a', OPT_ASCII }, { 'b', OPT_BITS }, { 0, 0 }
-};
-
-static const struct option long_options[] = {
-	{ "-presume-input-tty", no_argument, NULL, OPT_PRESUME_TTY },
-	{ "ascii", no_argument, NULL, 'a' },
-	{ "best", no_argument, NULL, '9' },
-	{ "bits", required_argument, NULL, 'b' },
-	{ "decompress", no_argument, NULL, 'd' },
-	{ "fast", no_argument, NULL, '1' },
-	{ "force", no_argument, NULL, 'f' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "keep", no_argument, NULL, 'k' },
-	{ "license", no_argument, NULL, 'L' },
-	{ "list", no_argument, NULL, 'l' },
-	{ "memory", required_argument, NULL, OPT_MEMORY },
-	{ "name", no_argument, NULL, 'N' },
-	{ "no-name", no_argument, NULL, 'n' },
-	{ "processes", required_argument, NULL, 'p' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "recursive", no_argument, NULL, 'r' },
-	{ "rsyncable", no_argument, NULL, 'R' },
-	{ "silent", no_argument, NULL, 'q' },
-	{ "stdout", no_argument, NULL, 'c' },
-	{ "suffix", required_argument, NULL, 'S' },
-	{ "synchronous", no_argument, NULL, 'Y' },
-	{ "test", no_argument, NULL, 't' },
-	{ "to-stdout", no_argument, NULL, 'c' },
-	{ "uncompress", no_argument, NULL, 'd' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 }
-};
-
-static const char help_text[] =
-"Replaces each FILE with a compressed one, FILE.gz, or compresses\n"
-"standard input to standard output.  This is pzc, invoked as gzip.\n"
-"\n"
-"  -c, --stdout        write to standard output, keep the input\n"
-"  -d, --decompress    decompress\n"
-"  -f, --force         overwrite, follow links, write to a terminal\n"
-"  -h, --help          show this help\n"
-"  -k, --keep          keep the input\n"
-"  -l, --list          list sizes\n"
-"  -L, --license       show the licence\n"
-"  -n, --no-name       do not store or restore name and time\n"
-"  -N, --name          store or restore name and time\n"
-"  -p, --processes=N   use N threads\n"
-"  -q, --quiet         suppress warnings\n"
-"  -r, --recursive     process directories recursively\n"
-"      --memory=SIZE   use fewer threads rather than more memory\n"
-"      --rsyncable     choose block boundaries by content\n"
-"  -S, --suffix=SUF    use SUF instead of .gz\n"
-"      --synchronous   sync the output before reporting success\n"
-"  -t, --test          decompress and write nothing\n"
-"  -v, --verbose       report what was done\n"
-"  -V, --version       show the version\n"
-"  -1, --fast ... -9, --best\n"
-"                      compress faster, or better\n";
-
-static int
-gzip_help(struct pzc *p)
-{
-	printf("Usage: %s [OPTION]... [FILE]...\n", p->msg.prog);
-	return options_help(&p->msg, "", help_text);
-}
 
 /* Scripts parse the last or second word of the first line. */
 static int
@@ -277,10 +208,12 @@ const struct pzc_style pzc_style_gzip = {
 	.name = "gzip",
 	.stdin_name = "stdin", .stdout_name = "stdout",
 	.sayings = sayings,
-	.environment = environment, .in_environment = "123456789nNpqRv",
-	.short_options = "-123456789ab:cdfhHklLmMnNp:qrS:tvV",
-	.long_options = long_options,
-	.letters = letters,
+	.environment = environment, .restricts_environment = true,
+	.mask = PZC_AS_GZIP, .digits = "-123456789",
+	.usage = "[OPTION]... [FILE]...\n",
+	.about = "Replaces each FILE with a compressed one, FILE.gz, or "
+	    "compresses\nstandard input to standard output.  This is pzc, "
+	    "invoked as gzip.\n",
 	.digits_apart = true,
 	.bad_usage = MSG_ERROR,
 	.restore_time_alone = true,
@@ -294,6 +227,5 @@ const struct pzc_style pzc_style_gzip = {
 	.write_error_ends = true,
 	.begin = gzip_begin, .done = gzip_done,
 	.list = gzip_list, .list_sum = gzip_list_sum, .list_tests = true,
-	.help = gzip_help, .license = pzc_license,
 	.version = gzip_version,
 };

@@ -1,20 +1,26 @@
 /*
- * pzc_options.c - applying each of pzc's options
+ * pzc_options.c - the command line of pzc, under all its names
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "pzc_style.h"
 
 #include "base/args.h"
+#include "base/cpus.h"
 #include "base/options.h"
+#include "base/sys.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { LONG_WINDOW = 27 };
+enum { LONG_WINDOW = 27, WINDOW_MAX_LOG = 27 };
 
 static int
-set_format(struct pzc *p, const char *name)
+set_format(void *into, const char *name)
 {
+	struct pzc *p = into;
 	char known[128] = "";
 	size_t n = 0;
 
@@ -29,10 +35,47 @@ set_format(struct pzc *p, const char *name)
 	return MSG_ERROR;
 }
 
+static int
+take_format(void *into)
+{
+	return set_format(into, optarg);
+}
+
+/* Sets the mode.  -td and -dt test; -lt and -tl list exact sizes. */
+static int
+take_mode(void *into, int value)
+{
+	struct pzc *p = into;
+	enum pzc_mode was = p->mode, mode = (enum pzc_mode)value;
+
+	if (mode > was)
+		p->mode = mode;
+	p->verify |= p->mode == PZC_LIST &&
+	    (was == PZC_TEST || mode == PZC_TEST);
+	return -1;
+}
+
+/* Handles --level=N (usual: 0), --fast[=N] (1) and --best (9). */
+static int
+take_level(void *into, int usual)
+{
+	struct pzc *p = into;
+	int64_t level = usual;
+	int status = -1;
+
+	if (optarg != NULL)
+		status = options_int(&p->msg, "level", 0, PZC_LEVEL_MAX,
+		    &level);
+	p->level = (int)level;
+	p->fast = optarg != NULL && usual == 1;
+	return status;
+}
+
 /* Sets the level range: MIN:MAX, or the format's own range. */
 static int
-set_adapt(struct pzc *p)
+take_adapt(void *into)
 {
+	struct pzc *p = into;
 	char low[16] = "";
 	const char *colon = optarg == NULL ? NULL : strchr(optarg, ':');
 	int64_t min = -1, max = -1;
@@ -53,8 +96,9 @@ set_adapt(struct pzc *p)
 }
 
 static int
-set_window(struct pzc *p)
+take_window(void *into)
 {
+	struct pzc *p = into;
 	int64_t log = LONG_WINDOW;
 	int status = -1;
 
@@ -65,149 +109,448 @@ set_window(struct pzc *p)
 	return status;
 }
 
-/*
- * Each of these functions handles an option.  It returns -1 to continue, or the
- * exit status after reporting an error.
- */
-
 static int
-take_number(struct pzc *p, int opt)
+take_blocksize(void *into)
 {
-	struct codec_options *o = &p->codec_options;
-	int64_t v = 0;
-	int status;
+	struct pzc *p = into;
+	int64_t KiB = 0;
+	int status = options_int(&p->msg, "block size", 1, 1 << 20, &KiB);
 
-	switch (opt) {
-	case 'b':
-		status = options_int(&p->msg, "block size", 1, 1 << 20, &v);
-		o->block = (size_t)v << 10;
-		return status;
-	case OPT_FLUSH_MS:
-		status = options_int(&p->msg, "time", 1, 3600000, &v);
-		o->flush_ms = (int)v;
-		return status;
-	default:
-		status = options_int(&p->msg, "level", 0, PZC_LEVEL_MAX, &v);
-		p->level = (int)v;
-		p->fast = opt == OPT_FAST;
-		return status;
-	}
+	p->codec_options.block = (size_t)KiB << 10;
+	return status;
 }
 
+/* Ignores gzip's -b. */
 static int
-take_value(struct pzc *p, int opt)
+take_bits(void *into)
 {
-	switch (opt) {
-	case 'A': p->alias = optarg; break;
-	case 'C':			/* or xz's check */
-		p->codec_options.comment = p->codec_options.check = optarg;
-		p->no_check = false;
-		break;
-	case 'F': return set_format(p, optarg);
-	case 'I': case 'J': p->zopfli = true; break;
-	case 'o': p->output = optarg; break;
-	case 'p':
-		return options_threads(&p->msg, PZC_THREADS_MAX,
-		    &p->codec_options.threads);
-	case 'S': p->suffix = optarg; break;
-	case OPT_ADAPT: return set_adapt(p);
-	case OPT_CHECK:
-		p->codec_options.check = optarg;
-		p->no_check = false;
-		break;
-	case OPT_FAST:
-		p->level = 1;
-		p->fast = false;
-		return optarg == NULL ? -1 : take_number(p, opt);
-	case OPT_LONG: return set_window(p);
-	case OPT_MEMORY: return options_size(&p->msg, "size", &p->memory);
-	case OPT_STATS: p->stats = optarg == NULL ? "-" : optarg; break;
-	default: return take_number(p, opt);
-	}
+	struct pzc *p = into;
+
+	return options_int(&p->msg, "number of bits", 0, INT32_MAX,
+	    &(int64_t){ 0 });
+}
+
+/* Handles -C, which may be xz's check. */
+static int
+take_comment(void *into)
+{
+	struct pzc *p = into;
+
+	p->codec_options.comment = p->codec_options.check = optarg;
+	p->no_check = false;
 	return -1;
 }
 
-/* Sets the mode.  -td and -dt test; -lt and -tl list exact sizes. */
-static void
-set_mode(struct pzc *p, enum pzc_mode mode)
+/* Handles --check and --no-check. */
+static int
+take_check(void *into)
 {
-	enum pzc_mode was = p->mode;
+	struct pzc *p = into;
 
-	if (mode > was)
-		p->mode = mode;
-	p->verify |= p->mode == PZC_LIST &&
-	    (was == PZC_TEST || mode == PZC_TEST);
+	p->no_check = optarg == NULL;
+	p->codec_options.check = p->no_check ? "none" : optarg;
+	return -1;
+}
+
+static int
+take_time(void *into, int keep)
+{
+	struct pzc *p = into;
+
+	p->store_time = p->want_time = keep;
+	if (p->style->restore_time_alone)
+		p->restore_time = keep;
+	return -1;
+}
+
+static int
+take_name_and_time(void *into, int keep)
+{
+	struct pzc *p = into;
+
+	p->store_name = p->store_time = keep;
+	p->restore_name = p->restore_time = keep;
+	p->want_time = false;
+	return -1;
+}
+
+static int
+take_quiet(void *into, int silent)
+{
+	struct pzc *p = into;
+
+	p->msg.quiet = true;
+	p->msg.silent |= silent != 0;
+	p->msg.verbose = 0;
+	return -1;
+}
+
+static int
+take_verbose(void *into)
+{
+	struct pzc *p = into;
+
+	p->msg.quiet = p->msg.silent = false;
+	p->msg.verbose++;
+	return -1;
+}
+
+static int
+show_license(void *into)
+{
+	struct pzc *p = into;
+
+	puts("BSD-2-Clause; see LICENSE");
+	return msg_finish(&p->msg);
+}
+
+static int
+show_pzc(void *into)
+{
+	struct pzc *p = into;
+
+	return p->style->version(p);
+}
+
+#define OPTIONS_INTO struct pzc
+
+/* Which programs know an option; and what gzip takes from its environment. */
+enum { PZC = PZC_AS_PZC, GZIP = PZC_AS_GZIP, PIGZ = PZC_AS_PIGZ,
+    ALL = PZC | GZIP | PIGZ, IN_GZIP = 8 };
+
+static const struct options_row pzc_table[] = {
+	{ 'F', "format", "F", "gzip (default), zlib, zip, zstd, lz4, xz, lzma, "
+	    "bzip2; gz, zst and bz2 for short", OPTIONS_CALL(take_format),
+	    .mask = PZC },
+	{ 'z', "zlib", NULL, "", OPTIONS_CALL_TEXT(set_format, "zlib"),
+	    .mask = PZC },
+	{ 'K', "zip", NULL, "same as -F zlib, -F zip",
+	    OPTIONS_CALL_TEXT(set_format, "zip"), .mask = PZC },
+	{ 'z', "zlib", NULL, "write the zlib format",
+	    OPTIONS_CALL_TEXT(set_format, "zlib"), .mask = PIGZ },
+	{ 'K', "zip", NULL, "write a zip archive of one entry",
+	    OPTIONS_CALL_TEXT(set_format, "zip"), .mask = PIGZ },
+	{ 0, NULL, "-0 .. -22", "level, within the format's range; --level N, "
+	    "--fast[=N], --best", OPTIONS_NOTE, .mask = PZC },
+	{ 0, NULL, "-1 .. -9", "level; --fast, --best: 1 and 9", OPTIONS_NOTE,
+	    .mask = GZIP },
+	{ 0, NULL, "-0 .. -9, -11", "level; --fast, --best: 1 and 9",
+	    OPTIONS_NOTE, .mask = PIGZ },
+	{ 0, "level", "N", NULL, OPTIONS_CALL_WITH(take_level, 0),
+	    .mask = PZC },
+	{ 0, "fast", "[=N]", NULL, OPTIONS_CALL_WITH(take_level, 1),
+	    .mask = PZC },
+	{ 0, "fast", NULL, NULL, OPTIONS_CALL_WITH(take_level, 1),
+	    .mask = GZIP | PIGZ | IN_GZIP },
+	{ 0, "best", NULL, NULL, OPTIONS_CALL_WITH(take_level, 9),
+	    .mask = ALL | IN_GZIP },
+	{ 'd', "decompress", NULL, "decompress (any of the formats, and .Z)",
+	    OPTIONS_CALL_WITH(take_mode, PZC_DECOMPRESS),
+	    .also = "uncompress", .mask = PZC },
+	{ 'd', "decompress", NULL, "decompress",
+	    OPTIONS_CALL_WITH(take_mode, PZC_DECOMPRESS),
+	    .also = "uncompress", .mask = GZIP | PIGZ },
+	{ 't', "test", NULL, "decompress, and write nothing",
+	    OPTIONS_CALL_WITH(take_mode, PZC_TEST) },
+	{ 'l', "list", NULL, "list sizes and ratio (-t: exact; --json: as "
+	    "JSON)", OPTIONS_CALL_WITH(take_mode, PZC_LIST), .mask = PZC },
+	{ 'l', "list", NULL, "list sizes",
+	    OPTIONS_CALL_WITH(take_mode, PZC_LIST), .mask = GZIP | PIGZ },
+	{ 0, "json", NULL, NULL, OPTIONS_FLAG(json), .mask = PZC },
+	{ 'c', "stdout", NULL, "write to standard output, keep the input",
+	    OPTIONS_FLAG(to_stdout), .also = "to-stdout" },
+	{ 'o', "output", "FILE", "write to FILE", OPTIONS_TEXT(output),
+	    .mask = PZC },
+	{ 'k', "keep", NULL, "keep the input", OPTIONS_FLAG(keep) },
+	{ 'f', "force", NULL, "overwrite, follow links, write to a terminal",
+	    OPTIONS_FLAG(force) },
+	{ 'r', "recursive", NULL, "process directories recursively",
+	    OPTIONS_FLAG(recursive) },
+	{ 'S', "suffix", ".SUF", "use this instead of the format's suffix",
+	    OPTIONS_TEXT(suffix) },
+	{ 'p', "threads", "N", "number of threads (default: usable CPUs)",
+	    OPTIONS_THREADS(codec_options.threads, PZC_THREADS_MAX),
+	    .also = "processes", .mask = PZC },
+	{ 'p', "processes", "N", "number of threads (default: usable CPUs)",
+	    OPTIONS_THREADS(codec_options.threads, PZC_THREADS_MAX),
+	    .mask = GZIP | PIGZ | IN_GZIP },
+	{ 0, "memory", "SIZE", "use fewer threads rather than more memory",
+	    OPTIONS_SIZE(memory, "size"), .mask = ALL | IN_GZIP },
+	{ 'b', "blocksize", "N", "block size in KiB",
+	    OPTIONS_CALL(take_blocksize), .mask = PZC | PIGZ },
+	{ 'b', "bits", "N", NULL, OPTIONS_CALL(take_bits), .mask = GZIP },
+	{ 'i', "independent", NULL, "gzip: one member per block; zstd: one "
+	    "frame", OPTIONS_FLAG(codec_options.independent), .mask = PZC },
+	{ 'i', "independent", NULL, "write each block as a separate member",
+	    OPTIONS_FLAG(codec_options.independent), .mask = PIGZ },
+	{ 'R', "rsyncable", NULL, "choose block boundaries by content",
+	    OPTIONS_FLAG(codec_options.rsyncable), .mask = PZC | PIGZ },
+	{ 0, "rsyncable", NULL, "choose block boundaries by content",
+	    OPTIONS_FLAG(codec_options.rsyncable), .mask = GZIP | IN_GZIP },
+	{ 'H', "huffman", NULL, "", OPTIONS_FLAG(codec_options.huffman),
+	    .mask = PZC | PIGZ },
+	{ 'U', "rle", NULL, "Huffman coding or run lengths only (gzip, zlib, "
+	    "zip)", OPTIONS_FLAG(codec_options.rle), .mask = PZC | PIGZ },
+	{ 0, "adapt", "[=MIN:MAX]", "adjust the level to the pipe's speed "
+	    "(gzip, zstd, lz4)", OPTIONS_CALL(take_adapt), .mask = PZC },
+	{ 'e', "extreme", NULL, "xz, lzma: search longer for smaller output",
+	    OPTIONS_FLAG(codec_options.extreme), .mask = PZC },
+	{ 0, "long", "[=LOG]", "zstd: a window of 2^LOG bytes (27)",
+	    OPTIONS_CALL(take_window), .mask = PZC },
+	{ 0, "ultra", NULL, NULL, OPTIONS_FLAG(ultra), .mask = PZC },
+	{ 0, "seekable", NULL, "zstd: write frames and a seek table",
+	    OPTIONS_FLAG(codec_options.seekable), .mask = PZC },
+	{ 0, "no-content-size", NULL, "zstd: do not store the size of a file",
+	    OPTIONS_CLEAR(store_size), .mask = PZC },
+	{ 0, "flush-ms", "N", "flush the output after N ms without input",
+	    OPTIONS_NUMBER(codec_options.flush_ms, "time", 1, 3600000),
+	    .mask = PZC },
+	{ 'n', "no-name", NULL, "",
+	    OPTIONS_CALL_WITH(take_name_and_time, false), .mask = PZC },
+	{ 'N', "name", NULL, "omit, or store and restore, name and time",
+	    OPTIONS_CALL_WITH(take_name_and_time, true), .mask = PZC },
+	{ 'm', "no-time", NULL, "", OPTIONS_CALL_WITH(take_time, false),
+	    .mask = PZC },
+	{ 'M', "time", NULL, "", OPTIONS_CALL_WITH(take_time, true),
+	    .mask = PZC },
+	{ 'T', NULL, NULL, "omit the time; store it; same as -m",
+	    OPTIONS_CALL_WITH(take_time, false), .mask = PZC },
+	{ 'n', "no-name", NULL, "do not store or restore name and time",
+	    OPTIONS_CALL_WITH(take_name_and_time, false),
+	    .mask = GZIP | PIGZ | IN_GZIP },
+	{ 'N', "name", NULL, "store or restore name and time",
+	    OPTIONS_CALL_WITH(take_name_and_time, true),
+	    .mask = GZIP | PIGZ | IN_GZIP },
+	{ 'm', "no-time", NULL, "do not store or restore the time (or -T)",
+	    OPTIONS_CALL_WITH(take_time, false), .mask = PIGZ },
+	{ 'M', "time", NULL, "store or restore the time",
+	    OPTIONS_CALL_WITH(take_time, true), .mask = PIGZ },
+	{ 'T', NULL, NULL, NULL, OPTIONS_CALL_WITH(take_time, false),
+	    .mask = PIGZ },
+	{ 'm', NULL, NULL, NULL, OPTIONS_CALL_WITH(take_time, false),
+	    .mask = GZIP },
+	{ 'M', NULL, NULL, NULL, OPTIONS_CALL_WITH(take_time, true),
+	    .mask = GZIP },
+	{ 0, "check", "NAME", "xz: none, crc32, crc64 or sha256; also -C",
+	    OPTIONS_CALL(take_check), .mask = PZC },
+	{ 0, "no-check", NULL, NULL, OPTIONS_CALL(take_check), .mask = PZC },
+	{ 0, "block-checksum", NULL, "lz4: add a checksum of each block",
+	    OPTIONS_FLAG(codec_options.block_check), .mask = PZC },
+	{ 0, "legacy", NULL, "lz4: write the frame that the Linux kernel reads",
+	    OPTIONS_FLAG(codec_options.legacy), .mask = PZC },
+	{ 'A', "alias", "NAME", "", OPTIONS_TEXT(alias), .mask = PZC },
+	{ 'C', "comment", "TEXT", "name (gzip, zip) and comment (gzip) to "
+	    "store", OPTIONS_CALL(take_comment), .mask = PZC },
+	{ 'A', "alias", "NAME", "name for standard input in a zip entry",
+	    OPTIONS_TEXT(alias), .mask = PIGZ },
+	{ 'C', "comment", "TEXT", "comment to store",
+	    OPTIONS_CALL(take_comment), .mask = PIGZ },
+	{ 'F', "first", NULL, "", OPTIONS_FLAG(zopfli), .mask = PIGZ },
+	{ 'I', "iterations", "N", "", OPTIONS_FLAG(zopfli),
+	    .mask = PZC | PIGZ },
+	{ 'J', "maxsplits", "N", "", OPTIONS_FLAG(zopfli),
+	    .mask = PZC | PIGZ },
+	{ 'O', "oneblock", NULL, "Zopfli's options, ignored",
+	    OPTIONS_FLAG(zopfli), .mask = PZC | PIGZ },
+	{ 'Y', "synchronous", NULL, "sync the output before reporting success",
+	    OPTIONS_FLAG(sync), .mask = PZC | PIGZ },
+	{ 0, "synchronous", NULL, "sync the output before reporting success",
+	    OPTIONS_FLAG(sync), .mask = GZIP },
+	{ 0, "verify", NULL, "decompress the output and check it",
+	    OPTIONS_FLAG(verify), .mask = PZC },
+	{ 0, "stats", "[=FILE]", "write a line of JSON for each file",
+	    OPTIONS_TEXT_OR(stats, "-"), .mask = PZC },
+	{ 'a', "ascii", NULL, NULL, OPTIONS_FLAG(ascii), .mask = GZIP },
+	{ 0, "-presume-input-tty", NULL, NULL, OPTIONS_FLAG(presume_tty),
+	    .mask = GZIP },
+	{ 'q', "quiet", NULL, "", OPTIONS_CALL_WITH(take_quiet, false),
+	    .also = "silent", .mask = PZC },
+	{ 'v', "verbose", NULL, "be quiet, or verbose",
+	    OPTIONS_CALL(take_verbose), .mask = PZC },
+	{ 'q', "quiet", NULL, "suppress warnings",
+	    OPTIONS_CALL_WITH(take_quiet, false), .also = "silent",
+	    .mask = GZIP | IN_GZIP },
+	{ 'q', "quiet", NULL, "no messages, not even errors",
+	    OPTIONS_CALL_WITH(take_quiet, true), .also = "silent",
+	    .mask = PIGZ },
+	{ 'v', "verbose", NULL, "report what is done",
+	    OPTIONS_CALL(take_verbose), .mask = GZIP | PIGZ | IN_GZIP },
+	{ 'H', NULL, NULL, NULL, OPTIONS_HELP, .mask = GZIP },
+	{ 'h', "help", NULL, "", OPTIONS_HELP },
+	{ 'L', "license", NULL, "", OPTIONS_CALL(show_license) },
+	{ 'V', "version", NULL, "show this help, the licence, or versions",
+	    OPTIONS_CALL(show_pzc) },
+};
+
+/*
+ * Returns whether a word looks like -T4, which sets the number of threads in xz
+ * and zstd, whereas pigz's -T has no argument.
+ */
+static bool
+is_threads_T(int argc, char **argv, int word)
+{
+	const char *t = strchr(argv[word], 'T');
+
+	if (t != NULL && t[1] != '\0')
+		return isdigit((unsigned char)t[1]) != 0;
+	return optind < argc && argv[optind][0] != '\0' &&
+	    argv[optind][strspn(argv[optind], "0123456789")] == '\0' &&
+	    access(argv[optind], F_OK) != 0;
+}
+
+/*
+ * Returns whether a word looks like -M100M or -M50%, which limits the memory in
+ * xz and zstd, whereas pigz's -M has no argument.  -M9 stores the time.
+ */
+static bool
+is_limit_M(const char *word)
+{
+	const char *m = strchr(word, 'M');
+	size_t n = m == NULL ? 0 : strspn(m + 1, "0123456789");
+
+	return n > 2 || (n > 0 && (m[1 + n] == 'M' || m[1 + n] == 'G' ||
+	    m[1 + n] == '%'));
+}
+
+/*
+ * Adds a digit to the level.  The digits in one word form one number: -11 is
+ * not -1 -1.
+ */
+static int
+take_digit(struct pzc *p, int digit, bool more)
+{
+	p->level = more && !p->style->digits_apart ?
+	    10 * p->level + digit : digit;
+	p->fast = false;
+	if (p->level <= PZC_LEVEL_MAX)
+		return -1;
+	msg_error(&p->msg, "there is no level %d", p->level);
+	return MSG_ERROR;
+}
+
+static int
+take_option(struct pzc *p, struct options *o, int opt, int argc, char **argv,
+    int word)
+{
+	if (p->style == &pzc_style_pzc && opt == 'T' &&
+	    is_threads_T(argc, argv, word))
+		return options_wrong(&p->msg, "-T means --no-time and takes no "
+		    "number; use -p for the number of threads");
+	if (p->style == &pzc_style_pzc && opt == 'M' &&
+	    is_limit_M(argv[word]))
+		return options_wrong(&p->msg, "-M means --time and takes no "
+		    "number; use --memory to limit the memory");
+	return options_take(o, opt);
+}
+
+/*
+ * Parses all options.  Returns -1, or the exit status.  Operands are moved to
+ * the front of argv here, instead of by getopt, so that optind indicates which
+ * word contains an option.
+ */
+static int
+take_all(struct pzc *p, struct options *o, int argc, char **argv,
+    bool restricted)
+{
+	int opt, status = -1, word = 1, digit_word = -1;
+
+	p->files = argv + 1;
+	p->file_count = 0;
+	optind = 0;
+	while (status < 0 && (opt = options_letter(o, argc, argv)) != -1) {
+		const struct options_row *row = options_find(o, opt);
+
+		if (opt == 1) {
+			p->files[p->file_count++] = optarg;
+		} else if (restricted && row != NULL &&
+		    (row->mask & IN_GZIP) == 0) {
+			msg_error(&p->msg, "%s: option not allowed in the "
+			    "environment", argv[word]);
+			status = MSG_ERROR;
+		} else if (opt >= '0' && opt <= '9') {
+			status = take_digit(p, opt - '0', word == digit_word);
+			digit_word = word;
+		} else {
+			status = take_option(p, o, opt, argc, argv, word);
+		}
+		word = optind;
+	}
+	/* "--" counts as a file if files are not allowed */
+	if (restricted && word < optind)
+		p->file_count++;
+	while (status < 0 && optind < argc)
+		p->files[p->file_count++] = argv[optind++];
+	return status;
+}
+
+static int
+take_variable(struct pzc *p, struct options *o, const char *name, char **argv,
+    char ***words)
+{
+	const bool restricted = p->style->restricts_environment;
+	const char *text = getenv(name);
+	int count = 1, rc, status;
+
+	if (text == NULL)
+		return -1;
+	rc = args_splice(text, &count, argv, words);
+	if (rc != 0) {
+		msg_error(&p->msg, "%s", strerror(-rc));
+		return MSG_ERROR;
+	}
+	status = take_all(p, o, count, *words, restricted);
+	if (status >= 0)
+		return status;
+	if (p->file_count > 0) {
+		msg_error(&p->msg, "%s may contain only options", name);
+		return MSG_ERROR;
+	}
+	if (restricted && count > 1 && !p->msg.quiet)
+		msg_note(&p->msg, "warning: the environment variable %s is "
+		    "deprecated; use an alias or script", name);
+	return -1;
 }
 
 int
-pzc_take_option(struct pzc *p, int opt)
+pzc_parse(struct pzc *p, int argc, char **argv)
 {
-	struct codec_options *o = &p->codec_options;
+	struct options o = { .msg = &p->msg, .into = p,
+	    OPTIONS_TABLE(pzc_table) };
+	char usage[512];
+	int status;
 
-	switch (opt) {
-	case 'c': p->to_stdout = true; break;
-	case 'd': set_mode(p, PZC_DECOMPRESS); break;
-	case 'e': o->extreme = true; break;
-	case 'f': p->force = true; break;
-	case 'h': return p->style->help(p);
-	case 'H': o->huffman = true; break;
-	case 'i': o->independent = true; break;
-	case 'k': p->keep = true; break;
-	case 'K': return set_format(p, "zip");
-	case 'l': set_mode(p, PZC_LIST); break;
-	case 'L': return p->style->license(p);
-	case 'm': case 'M':
-		p->store_time = p->want_time = opt == 'M';
-		if (p->style->restore_time_alone)
-			p->restore_time = opt == 'M';
-		break;
-	case 'n': case 'N':
-		p->store_name = p->store_time = opt == 'N';
-		p->restore_name = p->restore_time = opt == 'N';
-		p->want_time = false;
-		break;
-	case 'O': p->zopfli = true; break;
-	case 'q':
-		p->msg.quiet = true;
-		p->msg.verbose = 0;
-		break;
-	case 'r': p->recursive = true; break;
-	case 'R': o->rsyncable = true; break;
-	case 't': set_mode(p, PZC_TEST); break;
-	case 'U': o->rle = true; break;
-	case 'v':
-		p->msg.quiet = p->msg.silent = false;
-		p->msg.verbose++;
-		break;
-	case 'V': return p->style->version(p);
-	case 'Y': p->sync = true; break;
-	case 'z': return set_format(p, "zlib");
-	case '?': return MSG_ERROR;
-	case OPT_NO_CHECK:
-		o->check = "none";
-		p->no_check = true;
-		break;
-	case OPT_ASCII: p->ascii = true; break;
-	case OPT_BITS: return options_int(&p->msg, "number of bits", 0,
-	    INT32_MAX, &(int64_t){ 0 });
-	case OPT_BLOCK_CHECKSUM: o->block_check = true; break;
-	case OPT_BEST:
-		p->level = 9;
-		p->fast = false;
-		break;
-	case OPT_LEGACY: o->legacy = true; break;
-	case OPT_NONE: break;
-	case OPT_SILENT:
-		p->msg.quiet = p->msg.silent = true;
-		p->msg.verbose = 0;
-		break;
-	case OPT_PRESUME_TTY: p->presume_tty = true; break;
-	case OPT_ULTRA: p->ultra = true; break;	/* not required here */
-	case OPT_JSON: p->json = true; break;
-	case OPT_NO_SIZE: p->store_size = false; break;
-	case OPT_SEEKABLE: o->seekable = true; break;
-	case OPT_VERIFY: p->verify = true; break;
-	default: return take_value(p, opt);
-	}
-	return -1;
+	*p = (struct pzc){ .level = -1, .store_name = true,
+	    .store_size = true,
+	    .store_time = true,
+	    .codec_options = {
+	    .window_max = (uint64_t)1 << WINDOW_MAX_LOG } };
+	msg_init(&p->msg, argv[0]);
+	status = pzc_be_called(p);
+	snprintf(usage, sizeof(usage), "%s: %s %s",
+	    p->style == &pzc_style_pzc ? "usage" : "Usage", p->msg.prog,
+	    p->style->usage);
+	o.usage = usage;
+	o.about = p->style->about;
+	o.scan = p->style->digits;
+	o.mask = p->style->mask;
+	o.help_to = p->style == &pzc_style_pigz ? stderr : stdout;
+	/* the command line overrides the environment */
+	for (size_t i = 0; status < 0 && p->style->environment[i] != NULL;
+	    i++)
+		status = take_variable(p, &o, p->style->environment[i], argv,
+		    &p->words[i]);
+	if (status < 0)
+		status = take_all(p, &o, argc, argv, false);
+	if (status < 0)
+		status = pzc_check(p);
+	p->codec_options.threads = cpus_choose(p->codec_options.threads,
+	    PZC_THREADS_MAX);
+	return status == MSG_ERROR ? p->style->bad_usage : status;
+}
+
+void
+pzc_release(struct pzc *p)
+{
+	for (size_t i = 0; i < PZC_VARIABLES; i++)
+		sys_free(p->words[i]);
 }

@@ -7,7 +7,6 @@
  */
 #include "pzc_list.h"
 
-#include "base/options.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -62,97 +61,6 @@ static const char *const formats[] = {
 };
 
 static const char *const environment[] = { "GZIP", "PIGZ", NULL };
-
-static const struct pzc_letter letters[] = {
-	{ 'F', OPT_NONE }, { 'T', 'm' }, { 'q', OPT_SILENT }, { 0, 0 }
-};
-
-static const struct option long_options[] = {
-	{ "alias", required_argument, NULL, 'A' },
-	{ "best", no_argument, NULL, '9' },
-	{ "blocksize", required_argument, NULL, 'b' },
-	{ "comment", required_argument, NULL, 'C' },
-	{ "decompress", no_argument, NULL, 'd' },
-	{ "fast", no_argument, NULL, '1' },
-	{ "first", no_argument, NULL, 'F' },
-	{ "force", no_argument, NULL, 'f' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "huffman", no_argument, NULL, 'H' },
-	{ "independent", no_argument, NULL, 'i' },
-	{ "iterations", required_argument, NULL, 'I' },
-	{ "keep", no_argument, NULL, 'k' },
-	{ "license", no_argument, NULL, 'L' },
-	{ "list", no_argument, NULL, 'l' },
-	{ "maxsplits", required_argument, NULL, 'J' },
-	{ "memory", required_argument, NULL, OPT_MEMORY },
-	{ "name", no_argument, NULL, 'N' },
-	{ "no-name", no_argument, NULL, 'n' },
-	{ "no-time", no_argument, NULL, 'm' },
-	{ "oneblock", no_argument, NULL, 'O' },
-	{ "processes", required_argument, NULL, 'p' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "recursive", no_argument, NULL, 'r' },
-	{ "rle", no_argument, NULL, 'U' },
-	{ "rsyncable", no_argument, NULL, 'R' },
-	{ "silent", no_argument, NULL, 'q' },
-	{ "stdout", no_argument, NULL, 'c' },
-	{ "suffix", required_argument, NULL, 'S' },
-	{ "synchronous", no_argument, NULL, 'Y' },
-	{ "test", no_argument, NULL, 't' },
-	{ "time", no_argument, NULL, 'M' },
-	{ "to-stdout", no_argument, NULL, 'c' },
-	{ "uncompress", no_argument, NULL, 'd' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "version", no_argument, NULL, 'V' },
-	{ "zip", no_argument, NULL, 'K' },
-	{ "zlib", no_argument, NULL, 'z' },
-	{ NULL, 0, NULL, 0 }
-};
-
-static const char help_text[] =
-"Usage: pigz [options] [files ...]\n"
-"  Compresses files in place, adding .gz, or standard input to standard\n"
-"  output.  This is pzc, invoked as pigz.\n"
-"\n"
-"  -0 to -9, -11        level\n"
-"  --fast, --best       levels 1 and 9\n"
-"  -A, --alias name     name for standard input in a zip entry\n"
-"  -b, --blocksize KiB  size of independent blocks\n"
-"  -c, --stdout         write to standard output, keep the input\n"
-"  -C, --comment text   comment to store\n"
-"  -d, --decompress     decompress\n"
-"  -f, --force          overwrite, follow links, write to a terminal\n"
-"  -h, --help           show this help\n"
-"  -H, --huffman        Huffman coding only\n"
-"  -i, --independent    write each block as a separate member\n"
-"  -F, -I n, -J n, -O   Zopfli's options, ignored\n"
-"  -k, --keep           keep the input\n"
-"  -K, --zip            write a zip archive of one entry\n"
-"  -l, --list           list sizes\n"
-"  -L, --license        show the licence\n"
-"  -m, --no-time (-T)   do not store or restore the time\n"
-"  -M, --time           store or restore the time\n"
-"  --memory size        use fewer threads rather than more memory\n"
-"  -n, --no-name        do not store or restore name and time\n"
-"  -N, --name           store or restore name and time\n"
-"  -p, --processes n    number of threads\n"
-"  -q, --quiet          no messages, not even errors\n"
-"  -r, --recursive      process directories recursively\n"
-"  -R, --rsyncable      choose block boundaries by content\n"
-"  -S, --suffix .sss    use .sss instead of .gz\n"
-"  -t, --test           decompress and write nothing\n"
-"  -U, --rle            run-length encoding only\n"
-"  -v, --verbose        report what is done\n"
-"  -V, --version        show the version\n"
-"  -Y, --synchronous    sync the output before reporting success\n"
-"  -z, --zlib           write the zlib format\n";
-
-static int
-pigz_help(struct pzc *p)
-{
-	fputs(help_text, stderr);
-	return msg_finish(&p->msg);
-}
 
 /* Prints one line, because scripts read the whole output as one value. */
 static int
@@ -276,10 +184,10 @@ const struct pzc_style pzc_style_pigz = {
 	.stdin_name = "<stdin>", .stdout_name = "<stdout>",
 	.sayings = sayings,
 	.environment = environment,
-	.short_options = "-0123456789A:b:cC:dfFhHiI:J:kKlLmMnNOp:qrRS:tTUv"
-	    "VYz",
-	.long_options = long_options,
-	.letters = letters,
+	.mask = PZC_AS_PIGZ, .digits = "-0123456789",
+	.usage = "[options] [files ...]\n",
+	.about = "Compresses files in place, adding .gz, or standard input to "
+	    "standard\noutput.  This is pzc, invoked as pigz.\n",
 	.levels = 0xbff,	/* 0 to 9, and 11 */
 	.bad_usage = EINVAL,
 	.restore_time_alone = true,
@@ -292,6 +200,5 @@ const struct pzc_style pzc_style_pigz = {
 	.write_error_ends = true, .errno_is_status = true,
 	.begin = pigz_begin, .done = pigz_done,
 	.list = pigz_list, .list_reads_pipes = true,
-	.help = pigz_help, .license = pzc_license,
 	.version = pigz_version,
 };

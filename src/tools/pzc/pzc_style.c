@@ -4,7 +4,6 @@
  */
 #include "pzc_list.h"
 
-#include "base/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -135,83 +134,31 @@ static const struct pzc_saying sayings[PZC_EVENTS] = {
 
 static const char *const environment[] = { "PZC", NULL };
 
-static const struct pzc_letter letters[] = {
-	{ 'T', OPT_T }, { 'M', OPT_M }, { 0, 0 }
-};
-
-static const struct option long_options[] = {
-	{ "adapt", optional_argument, NULL, OPT_ADAPT },
-	{ "alias", required_argument, NULL, 'A' },
-	{ "best", no_argument, NULL, OPT_BEST },
-	{ "block-checksum", no_argument, NULL, OPT_BLOCK_CHECKSUM },
-	{ "blocksize", required_argument, NULL, 'b' },
-	{ "check", required_argument, NULL, OPT_CHECK },
-	{ "comment", required_argument, NULL, 'C' },
-	{ "decompress", no_argument, NULL, 'd' },
-	{ "extreme", no_argument, NULL, 'e' },
-	{ "fast", optional_argument, NULL, OPT_FAST },
-	{ "flush-ms", required_argument, NULL, OPT_FLUSH_MS },
-	{ "force", no_argument, NULL, 'f' },
-	{ "format", required_argument, NULL, 'F' },
-	{ "help", no_argument, NULL, 'h' },
-	{ "huffman", no_argument, NULL, 'H' },
-	{ "independent", no_argument, NULL, 'i' },
-	{ "iterations", required_argument, NULL, 'I' },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "keep", no_argument, NULL, 'k' },
-	{ "legacy", no_argument, NULL, OPT_LEGACY },
-	{ "level", required_argument, NULL, OPT_LEVEL },
-	{ "license", no_argument, NULL, 'L' },
-	{ "list", no_argument, NULL, 'l' },
-	{ "long", optional_argument, NULL, OPT_LONG },
-	{ "maxsplits", required_argument, NULL, 'J' },
-	{ "memory", required_argument, NULL, OPT_MEMORY },
-	{ "name", no_argument, NULL, 'N' },
-	{ "no-check", no_argument, NULL, OPT_NO_CHECK },
-	{ "no-content-size", no_argument, NULL, OPT_NO_SIZE },
-	{ "no-name", no_argument, NULL, 'n' },
-	{ "no-time", no_argument, NULL, 'm' },
-	{ "oneblock", no_argument, NULL, 'O' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "processes", required_argument, NULL, 'p' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "recursive", no_argument, NULL, 'r' },
-	{ "rle", no_argument, NULL, 'U' },
-	{ "rsyncable", no_argument, NULL, 'R' },
-	{ "seekable", no_argument, NULL, OPT_SEEKABLE },
-	{ "silent", no_argument, NULL, 'q' },
-	{ "stats", optional_argument, NULL, OPT_STATS },
-	{ "stdout", no_argument, NULL, 'c' },
-	{ "suffix", required_argument, NULL, 'S' },
-	{ "synchronous", no_argument, NULL, 'Y' },
-	{ "test", no_argument, NULL, 't' },
-	{ "threads", required_argument, NULL, 'p' },
-	{ "time", no_argument, NULL, 'M' },
-	{ "to-stdout", no_argument, NULL, 'c' },
-	{ "ultra", no_argument, NULL, OPT_ULTRA },
-	{ "uncompress", no_argument, NULL, 'd' },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "verify", no_argument, NULL, OPT_VERIFY },
-	{ "version", no_argument, NULL, 'V' },
-	{ "zip", no_argument, NULL, 'K' },
-	{ "zlib", no_argument, NULL, 'z' },
-	{ NULL, 0, NULL, 0 }
-};
+static int
+pzc_version(struct pzc *p)
+{
+	printf("pzc (coldpress) %s\n", COLDPRESS_VERSION);
+	for (size_t i = 0; codecs[i] != NULL; i++)
+		printf("%-8s %s\n", codecs[i]->name, codecs[i]->versions());
+	return msg_finish(&p->msg);
+}
 
 const struct pzc_style pzc_style_pzc = {
 	.name = "pzc",
 	.stdin_name = "standard input", .stdout_name = "standard output",
 	.sayings = sayings,
 	.environment = environment,
-	.short_options = "-0123456789A:b:cC:defF:hHiI:J:kKlLmMnNo:Op:q"
-	    "rRS:tTUvVYz",
-	.long_options = long_options,
-	.letters = letters,
+	.mask = PZC_AS_PZC, .digits = "-0123456789",
+	.usage = "[-0..-22] [-cdefhHikKlLmMnNqrRtTUvVYz] [-A alias] [-b KiB]\n"
+	    "           [-C comment] [-F format] [-o file] [-p threads] "
+	    "[-S suffix]\n"
+	    "           [--long option ...] [file ...]\n",
+	.about = "Compresses files, or standard input, on all cores.  unpzc is "
+	    "pzc -d, and\npzcat is pzc -dc.\n",
 	.strict = true,
 	.bad_usage = MSG_ERROR,
 	.lenient = true, .force_allows_set_id = true, .talks = true,
 	.done = pzc_tell,
 	.list = pzc_list_line, .list_sum = pzc_list_sum,
-	.help = pzc_help, .license = pzc_license,
 	.version = pzc_version,
 };

@@ -11,28 +11,10 @@
 
 #include "pzc.h"
 
-#include <getopt.h>
-
-/*
- * Options without a letter, or with a letter that has this meaning in only one
- * style.
- */
-enum pzc_option {
-	OPT_LEVEL = 256, OPT_FAST, OPT_BEST, OPT_MEMORY, OPT_STATS, OPT_JSON,
-	OPT_VERIFY, OPT_SEEKABLE, OPT_NO_SIZE, OPT_LONG, OPT_FLUSH_MS,
-	OPT_ADAPT, OPT_ULTRA, OPT_BLOCK_CHECKSUM, OPT_CHECK, OPT_LEGACY,
-	OPT_T,		/* -T, which may mean threads */
-	OPT_M,		/* -M, which may mean a memory limit */
-	OPT_NO_CHECK, OPT_ASCII, OPT_BITS, OPT_PRESUME_TTY, OPT_SILENT,
-	OPT_NONE	/* accepted and ignored */
-};
-
 struct pzc_entry;	/* pzc_list.h */
 
-/* An option letter that means a different option in this style. */
-struct pzc_letter {
-	int letter, means;
-};
+/* The programs, as bits. */
+enum { PZC_AS_PZC = 1, PZC_AS_GZIP = 2, PZC_AS_PIGZ = 4 };
 
 /*
  * The sizes of a gzip file's trailer and of the fixed part of its header.
@@ -89,11 +71,11 @@ struct pzc_style {
 	 * Environment variables that contain options, in order; ends with NULL.
 	 */
 	const char *const *environment;
-	const char *in_environment;	/* option letters allowed there; NULL:
-					 * all */
-	const char *short_options;	/* in the form of getopt_long(3) */
-	const struct option *long_options;
-	const struct pzc_letter *letters;	/* ends with 0 */
+	bool restricts_environment;	/* allows only some options there */
+	unsigned mask;			/* the options of its own */
+	const char *digits;		/* letters that are levels, after "-":
+					 * operands are returned */
+	const char *usage, *about;	/* for --help */
 	uint32_t levels;	/* bit mask; 0: levels of the format */
 	bool digits_apart;	/* -19 is -1 -9, not a level */
 	bool strict;		/* rejects options not supported by a format */
@@ -144,8 +126,6 @@ struct pzc_style {
 	bool list_tests;	/* decompresses all data */
 	bool list_reads_pipes;	/* also lists pipes */
 
-	int (*help)(struct pzc *p);
-	int (*license)(struct pzc *p);
 	int (*version)(struct pzc *p);
 };
 

@@ -27,6 +27,7 @@ struct sqpack_options {
 	char **globs;			/* patterns for names in the image */
 	size_t glob_count;
 	const char *source, *output, *stats;
+	int64_t level;			/* -L; 0: not given */
 	bool best;			/* use the method's best level */
 	int filters;			/* filters for xz, as a bit mask */
 	/* of the library; what is given above and below is copied there */
@@ -68,11 +69,6 @@ struct sqpack {
 					 * has been reported */
 	uint64_t wall_ns;
 };
-
-/* sqpack_help.c: returns the exit status of -h and -V. */
-extern const char sqpack_usage[];
-int sqpack_help(struct sqpack *p);
-int sqpack_version(struct sqpack *p);
 
 /* Writes the versions of sqpack and its libraries, one per line. */
 enum { SQPACK_VERSIONS_B = 512 };

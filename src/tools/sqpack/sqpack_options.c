@@ -4,106 +4,48 @@
  */
 #include "sqpack.h"
 
-#include "base/args.h"
 #include "base/array.h"
 #include "base/cpus.h"
 #include "base/options.h"
+#include "engine/packer/packer.h"
+#include "format/gzip/deflate_engine.h"
 #include "image/squashfs/format.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <lz4.h>
+#include <lzma.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 enum { THREADS_MAX = 1024, GZIP_BEST = 10 };
 
-enum { OPT_ALL_ROOT = 256, OPT_BCJ, OPT_BEST, OPT_CAN_MOUNT, OPT_CAT,
-    OPT_DRY_RUN, OPT_EXCLUDE, OPT_GID, OPT_LIKE, OPT_MEMORY, OPT_MTIME,
-    OPT_NO_DUPLICATES, OPT_NO_EXPORT, OPT_NO_FRAGMENTS, OPT_NO_PAD,
-    OPT_NO_PROBE, OPT_NO_XATTRS, OPT_OFFSET, OPT_ORDER, OPT_RAW,
-    OPT_REBUILD_CHECK, OPT_STATS, OPT_UID };
-
-static const struct option longs[] = {
-	{ "all-root", no_argument, NULL, OPT_ALL_ROOT },
-	{ "bcj", required_argument, NULL, OPT_BCJ },
-	{ "best", no_argument, NULL, OPT_BEST },
-	{ "block", required_argument, NULL, 'b' },
-	{ "can-mount", optional_argument, NULL, OPT_CAN_MOUNT },
-	{ "cat", required_argument, NULL, OPT_CAT },
-	{ "dry-run", no_argument, NULL, OPT_DRY_RUN },
-	{ "exclude", required_argument, NULL, OPT_EXCLUDE },
-	{ "extract", required_argument, NULL, 'x' },
-	{ "force", no_argument, NULL, 'f' },
-	{ "format", required_argument, NULL, 'F' },
-	{ "gid", required_argument, NULL, OPT_GID },
-	{ "help", no_argument, NULL, 'h' },
-	{ "keep-going", no_argument, NULL, 'k' },
-	{ "level", required_argument, NULL, 'L' },
-	{ "like", required_argument, NULL, OPT_LIKE },
-	{ "list", no_argument, NULL, 'l' },
-	{ "memory", required_argument, NULL, OPT_MEMORY },
-	{ "mtime", required_argument, NULL, OPT_MTIME },
-	{ "no-duplicates", no_argument, NULL, OPT_NO_DUPLICATES },
-	{ "no-export", no_argument, NULL, OPT_NO_EXPORT },
-	{ "no-fragments", no_argument, NULL, OPT_NO_FRAGMENTS },
-	{ "no-pad", no_argument, NULL, OPT_NO_PAD },
-	{ "no-probe", no_argument, NULL, OPT_NO_PROBE },
-	{ "no-xattrs", no_argument, NULL, OPT_NO_XATTRS },
-	{ "null", no_argument, NULL, '0' },
-	{ "offset", required_argument, NULL, OPT_OFFSET },
-	{ "order", required_argument, NULL, OPT_ORDER },
-	{ "output", required_argument, NULL, 'o' },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "raw", required_argument, NULL, OPT_RAW },
-	{ "rebuild-check", no_argument, NULL, OPT_REBUILD_CHECK },
-	{ "stats", optional_argument, NULL, OPT_STATS },
-	{ "threads", required_argument, NULL, 'p' },
-	{ "uid", required_argument, NULL, OPT_UID },
-	{ "verbose", no_argument, NULL, 'v' },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 }
-};
-
-/* Parses a 32-bit number. */
-static int
-take_u32(struct sqpack *p, const char *what, uint32_t *value, bool *has)
+void
+sqpack_versions(char text[SQPACK_VERSIONS_B])
 {
-	int64_t n = 0;
-	int status = options_int(&p->msg, what, 0, UINT32_MAX, &n);
-
-	*value = (uint32_t)n;
-	*has = true;
-	return status;
+	snprintf(text, SQPACK_VERSIONS_B,
+	    "sqpack (coldpress) %s\n%s\nlz4 %s\nzstd %s\nxz %s%s",
+	    COLDPRESS_VERSION, deflate_engine_versions(),
+	    LZ4_versionString(), ZSTD_versionString(),
+	    lzma_version_string(), packer_lzo_notice());
 }
 
 static int
-take_block(struct sqpack *p)
+show_sqpack(void *into)
 {
-	uint64_t n;
+	struct sqpack *p = into;
+	char text[SQPACK_VERSIONS_B];
 
-	if (args_size(optarg, &n) != 0 || n < SQUASHFS_BLOCK_MIN ||
-	    n > SQUASHFS_BLOCK_MAX || (n & (n - 1)) != 0)
-		return options_bad(&p->msg, "block size",
-		    "a power of two from 4K to 1M");
-	p->o.data.block = (uint32_t)n;
-	p->o.from.has_block = true;
-	return -1;
+	sqpack_versions(text);
+	printf("%s\n", text);
+	return msg_finish(&p->msg);
 }
 
 static int
-take_offset(struct sqpack *p)
+take_method(void *into)
 {
-	if (args_size(optarg, &p->o.from.offset) != 0 ||
-	    p->o.from.offset > INT64_MAX)
-		return options_bad(&p->msg, "offset", "a number of bytes");
-	p->o.from.has_offset = true;
-	return -1;
-}
+	struct sqpack *p = into;
 
-static int
-take_method(struct sqpack *p)
-{
 	p->o.data.method = sqw_method_by_name(optarg);
 	if (p->o.data.method != NULL)
 		return -1;
@@ -139,17 +81,20 @@ sqpack_take_filters(const char *list, int *filters)
 }
 
 static int
-take_bcj(struct sqpack *p)
+take_bcj(void *into)
 {
+	struct sqpack *p = into;
+
 	return sqpack_take_filters(optarg, &p->o.filters) ? -1 :
 	    options_bad(&p->msg, "--bcj", "x86, powerpc, ia64, arm, armthumb "
 	    "or sparc");
 }
 
 static int
-take_raw(struct sqpack *p)
+take_raw(void *into)
 {
 	static const char names[] = "data, fragments, inodes or xattrs";
+	struct sqpack *p = into;
 	struct sqpack_options *o = &p->o;
 
 	for (const char *s = optarg; *s != '\0';) {
@@ -171,8 +116,9 @@ take_raw(struct sqpack *p)
 }
 
 static int
-take_exclude(struct sqpack *p)
+take_exclude(void *into)
 {
+	struct sqpack *p = into;
 	struct sqpack_options *o = &p->o;
 	void *items = o->from.excludes;
 	const char *glob = optarg;
@@ -189,102 +135,164 @@ take_exclude(struct sqpack *p)
 }
 
 static int
-set_task(struct sqpack *p, int (*task)(struct sqpack *p))
+take_all_root(void *into)
 {
+	struct sqpack *p = into;
+
+	p->o.from.has_uid = p->o.from.has_gid = true;
+	p->o.from.uid = p->o.from.gid = 0;
+	return -1;
+}
+
+static int
+take_like(void *into)
+{
+	return sqpack_be_like(into, optarg);
+}
+
+static const char sqpack_usage[] =
+"usage: sqpack [-fhkqvV] [-F method] [-L level | --best] [-b block]\n"
+"              [-p threads] [--bcj list]\n"
+"              [--all-root] [--uid N] [--gid N] [--mtime seconds]\n"
+"              [--exclude glob]... [--no-duplicates] [--no-fragments]\n"
+"              [--no-xattrs] [--order list [-0]]\n"
+"              [--raw data,fragments,inodes,xattrs] [--like mksquashfs]\n"
+"              [--memory size] [--offset bytes]\n"
+"              [--dry-run] [--stats[=file]] -o image directory|archive|image|-\n"
+"       sqpack -l [-qv] [--can-mount[=kernel]] [--offset bytes] [glob]... image\n"
+"       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [--offset bytes]\n"
+"              [glob]... image\n"
+"       sqpack --cat path [--offset bytes] image\n"
+"       sqpack --can-mount[=kernel] [--offset bytes] image\n"
+"       sqpack --rebuild-check [-qv] [-L level] [--no-probe] [-p threads]\n"
+"              [--offset bytes] [--stats[=file]] image\n";
+
+static const char sqpack_about[] =
+"Builds a squashfs image from a directory, a tar archive"
+#ifdef COLDPRESS_OCI
+", the layers of an\nOCI image (layout[:tag])"
+#endif
+" or another image, on all cores; lists and extracts\nimages.\n"
+"The output depends neither on the number of threads nor on the current time.\n";
+
+enum { LIST, EXTRACT, CAT, REBUILD_CHECK, CAN_MOUNT };
+
+static int
+take_task(void *into, int which)
+{
+	static int (*const tasks[])(struct sqpack *p) = {
+		[LIST] = sqpack_list, [EXTRACT] = sqpack_extract,
+		[CAT] = sqpack_cat, [REBUILD_CHECK] = sqpack_rebuild_check,
+		[CAN_MOUNT] = sqpack_mount };
+	struct sqpack *p = into;
 	struct sqpack_options *o = &p->o;
 
+	if (which == EXTRACT)
+		o->directory = optarg;
+	else if (which == CAT)
+		o->name = optarg;
+	else if (which == CAN_MOUNT)
+		o->kernel = optarg;
 	/*
 	 * --can-mount does not conflict, because a long listing includes its
 	 * result
 	 */
-	if (o->task != NULL && o->task != task && o->task != sqpack_mount) {
+	if (which == CAN_MOUNT && o->task != NULL)
+		return -1;
+	if (o->task != NULL && o->task != tasks[which] &&
+	    o->task != sqpack_mount) {
 		msg_error(&p->msg, "-l, -x, --cat and --rebuild-check cannot "
 		    "be combined");
 		return options_usage(sqpack_usage);
 	}
-	o->task = task;
+	o->task = tasks[which];
 	return -1;
 }
 
-static int
-take_kernel(struct sqpack *p)
-{
-	p->o.kernel = optarg;
-	return p->o.task != NULL ? -1 : set_task(p, sqpack_mount);
-}
+#define OPTIONS_INTO struct sqpack
 
-/* Handles options without a value. */
-static bool
-take_flag(struct sqpack *p, int opt)
-{
-	struct sqpack_options *o = &p->o;
-
-	switch (opt) {
-	case '0': o->from.null_ends = true; break;
-	case 'f': o->force = true; break;
-	case 'k': o->from.keep_going = true; break;
-	case 'q': p->msg.quiet = true; break;
-	case 'v': p->msg.verbose++; break;
-	case OPT_ALL_ROOT:
-		o->from.has_uid = o->from.has_gid = true;
-		o->from.uid = o->from.gid = 0;
-		break;
-	case OPT_BEST: o->best = true; break;
-	case OPT_DRY_RUN: o->dry_run = true; break;
-	case OPT_NO_DUPLICATES: o->data.no_duplicates = true; break;
-	case OPT_NO_EXPORT: o->tables.no_export = true; break;
-	case OPT_NO_FRAGMENTS: o->data.no_fragments = true; break;
-	case OPT_NO_PAD: o->tables.no_pad = true; break;
-	case OPT_NO_PROBE: o->data.no_probe = true; break;
-	case OPT_NO_XATTRS: o->no_xattrs = true; break;
-	default: return false;
-	}
-	return true;
-}
-
-static int
-take(struct sqpack *p, int opt, int64_t *level)
-{
-	struct sqpack_options *o = &p->o;
-
-	if (take_flag(p, opt))
-		return -1;
-	switch (opt) {
-	case 'b': return take_block(p);
-	case 'F': return take_method(p);
-	case 'h': return sqpack_help(p);
-	case 'l': return set_task(p, sqpack_list);
-	case 'L': return options_int(&p->msg, "level", 1, 22, level);
-	case 'o': o->output = optarg; break;
-	case 'p': return options_threads(&p->msg, THREADS_MAX,
-	    &o->data.threads);
-	case 'V': return sqpack_version(p);
-	case 'x':
-		o->directory = optarg;
-		return set_task(p, sqpack_extract);
-	case OPT_BCJ: return take_bcj(p);
-	case OPT_CAT:
-		o->name = optarg;
-		return set_task(p, sqpack_cat);
-	case OPT_CAN_MOUNT: return take_kernel(p);
-	case OPT_EXCLUDE: return take_exclude(p);
-	case OPT_GID: return take_u32(p, "group", &o->from.gid,
-	    &o->from.has_gid);
-	case OPT_LIKE: return sqpack_be_like(p, optarg);
-	case OPT_MEMORY: return options_size(&p->msg, "memory", &o->memory);
-	case OPT_MTIME: return take_u32(p, "time", &o->from.mtime,
-	    &o->from.has_mtime);
-	case OPT_OFFSET: return take_offset(p);
-	case OPT_ORDER: o->from.order = optarg; break;
-	case OPT_RAW: return take_raw(p);
-	case OPT_REBUILD_CHECK: return set_task(p, sqpack_rebuild_check);
-	case OPT_STATS: o->stats = optarg == NULL ? "-" : optarg; break;
-	case OPT_UID: return take_u32(p, "user", &o->from.uid,
-	    &o->from.has_uid);
-	default: return MSG_ERROR;
-	}
-	return -1;
-}
+static const struct options_row sqpack_table[] = {
+	{ 'b', "block", "BYTES", "a power of two from 4K to 1M; default 128K",
+	    OPTIONS_POWER(o.data.block, "block size", SQUASHFS_BLOCK_MIN,
+	    SQUASHFS_BLOCK_MAX, "a power of two from 4K to 1M"),
+	    OPTIONS_GIVEN(o.from.has_block) },
+	{ 'F', "format", "METHOD", "zstd (default), gzip, lz4, lz4hc, xz, lzo "
+	    "or none", OPTIONS_CALL(take_method) },
+	{ 'f', "force", NULL, "replace an existing image",
+	    OPTIONS_FLAG(o.force) },
+	{ 'k', "keep-going", NULL, "leave out files that cannot be read",
+	    OPTIONS_FLAG(o.from.keep_going) },
+	{ 'L', "level", "N", "zstd 1 to 22 (15), gzip 1 to 12 (9), lzo 1 to 9 "
+	    "(8)", OPTIONS_NUMBER(o.level, "level", 1, 22) },
+	{ 'l', "list", NULL, "list the names in an image; -v: also describe "
+	    "it", OPTIONS_CALL_WITH(take_task, LIST) },
+	{ 'o', "output", "FILE", "the image to create",
+	    OPTIONS_TEXT(o.output) },
+	{ 'p', "threads", "N", "number of compression threads (default: usable "
+	    "CPUs)", OPTIONS_THREADS(o.data.threads, THREADS_MAX) },
+	{ 'q', "quiet", NULL, "", OPTIONS_FLAG(msg.quiet) },
+	{ 'v', "verbose", NULL, "be quiet, or verbose",
+	    OPTIONS_COUNT(msg.verbose) },
+	{ 'x', "extract", "DIR", "extract an image, or names matching globs, "
+	    "to DIR", OPTIONS_CALL_WITH(take_task, EXTRACT) },
+	{ 0, "bcj", "LIST", "xz: also try these BCJ filters: x86, arm, ...",
+	    OPTIONS_CALL(take_bcj) },
+	{ 0, "best", NULL, "the smallest image that the method allows; gzip: "
+	    "level 10", OPTIONS_FLAG(o.best) },
+	{ 0, "cat", "PATH", "write a file from an image to standard output",
+	    OPTIONS_CALL_WITH(take_task, CAT) },
+	{ 0, "all-root", NULL, "give everything to user and group 0",
+	    OPTIONS_CALL(take_all_root) },
+	{ 0, "uid", "N", "", OPTIONS_NUMBER(o.from.uid, "user", 0, UINT32_MAX),
+	    OPTIONS_GIVEN(o.from.has_uid) },
+	{ 0, "gid", "N", "give everything to this user or group",
+	    OPTIONS_NUMBER(o.from.gid, "group", 0, UINT32_MAX),
+	    OPTIONS_GIVEN(o.from.has_gid) },
+	{ 0, "mtime", "SECONDS", "set all times in the image (since 1970)",
+	    OPTIONS_NUMBER(o.from.mtime, "time", 0, UINT32_MAX),
+	    OPTIONS_GIVEN(o.from.has_mtime) },
+	{ 0, "can-mount", "[=KERNEL]", "report whether a kernel can mount the "
+	    "image; KERNEL: configuration or version; default: the running one",
+	    OPTIONS_CALL_WITH(take_task, CAN_MOUNT) },
+	{ 0, "like", "mksquashfs", "produce the same bytes as mksquashfs 4.5.1 "
+	    "with the snap store's settings; xz unless -F says otherwise",
+	    OPTIONS_CALL(take_like) },
+	{ 0, "exclude", "GLOB", "leave out paths or names that match",
+	    OPTIONS_CALL(take_exclude) },
+	{ 0, "no-duplicates", NULL, "store identical files separately",
+	    OPTIONS_FLAG(o.data.no_duplicates) },
+	{ 0, "no-export", NULL, "omit the inode lookup table for NFS",
+	    OPTIONS_FLAG(o.tables.no_export) },
+	{ 0, "no-fragments", NULL, "do not let small files share blocks",
+	    OPTIONS_FLAG(o.data.no_fragments) },
+	{ 0, "no-pad", NULL, "do not round the image up to 4 KiB",
+	    OPTIONS_FLAG(o.tables.no_pad) },
+	{ 0, "no-probe", NULL, "compress even blocks that look incompressible",
+	    OPTIONS_FLAG(o.data.no_probe) },
+	{ 0, "no-xattrs", NULL, "omit extended attributes",
+	    OPTIONS_FLAG(o.no_xattrs) },
+	{ 0, "offset", "BYTES", "offset of the image that is read in its file",
+	    OPTIONS_SIZE(o.from.offset, "offset"), OPTIONS_GIVEN(o.from.has_offset) },
+	{ 0, "order", "LIST", "store the files in LIST first",
+	    OPTIONS_TEXT(o.from.order) },
+	{ '0', "null", NULL, "paths in LIST end with NUL",
+	    OPTIONS_FLAG(o.from.null_ends) },
+	{ 0, "raw", "LIST", "do not compress data, fragments, inodes, xattrs",
+	    OPTIONS_CALL(take_raw) },
+	{ 0, "memory", "SIZE", "reject an image that needs more memory for its "
+	    "tables, names and block lists (1G)",
+	    OPTIONS_SIZE(o.memory, "memory") },
+	{ 0, "dry-run", NULL, "write no image; with --stats, report its size",
+	    OPTIONS_FLAG(o.dry_run) },
+	{ 0, "rebuild-check", NULL, "rebuild an image from its own contents, "
+	    "and report whether the bytes are the same",
+	    OPTIONS_CALL_WITH(take_task, REBUILD_CHECK) },
+	{ 0, "stats", "[=FILE]", "write statistics as a line of JSON",
+	    OPTIONS_TEXT_OR(o.stats, "-") },
+	{ 'h', "help", NULL, "", OPTIONS_HELP },
+	{ 'V', "version", NULL, "this help; versions",
+	    OPTIONS_CALL(show_sqpack) },
+};
 
 /* Returns the level for --best; the manual describes its cost. */
 static int
@@ -306,8 +314,9 @@ set_filters(struct sqpack *p)
 }
 
 static int
-set_level(struct sqpack *p, int64_t level)
+set_level(struct sqpack *p)
 {
+	int64_t level = p->o.level;
 	const struct sqw_method *m = p->o.data.method;
 
 	if (level != 0 && p->o.best) {
@@ -331,7 +340,7 @@ set_level(struct sqpack *p, int64_t level)
 
 /* Parses the operands of a reading task: globs, if any, then the image. */
 static int
-check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
+check_reading(struct sqpack *p, int argc, char **argv)
 {
 	int words = argc - optind;
 
@@ -345,7 +354,7 @@ check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
 		msg_error(&p->msg, "-o can only be used to build an image");
 		return options_usage(sqpack_usage);
 	}
-	p->o.data.level = (int)level;
+	p->o.data.level = (int)p->o.level;
 	p->o.source = argv[argc - 1];
 	p->o.globs = argv + optind;
 	p->o.glob_count = (size_t)words - 1;
@@ -354,10 +363,10 @@ check_reading(struct sqpack *p, int64_t level, int argc, char **argv)
 }
 
 static int
-check(struct sqpack *p, int64_t level, int argc, char **argv)
+check_sqpack(struct sqpack *p, int argc, char **argv)
 {
 	if (p->o.task != NULL)
-		return check_reading(p, level, argc, argv);
+		return check_reading(p, argc, argv);
 	if (argc - optind != 1) {
 		msg_error(&p->msg, argc == optind ?
 		    "expected a directory or an archive" :
@@ -370,18 +379,16 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 		msg_error(&p->msg, "no output image given; use -o IMAGE");
 		return options_usage(sqpack_usage);
 	}
-	if (p->o.output != NULL && strcmp(p->o.output, "-") == 0) {
-		msg_error(&p->msg, "an image cannot be written sequentially: "
-		    "-o needs a file or a block device");
-		return MSG_ERROR;
-	}
+	if (p->o.output != NULL && strcmp(p->o.output, "-") == 0)
+		return options_wrong(&p->msg, "an image cannot be written "
+		    "sequentially: -o needs a file or a block device");
 	if (p->o.output == NULL)
 		p->o.output = "image";
 	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);
 	if (p->o.data.method == NULL)
 		p->o.data.method = sqw_method_by_name(p->o.data.exact ? "xz" :
 		    "zstd");
-	if (set_level(p, level) >= 0 || sqpack_check_like(p) != 0)
+	if (set_level(p) >= 0 || sqpack_check_like(p) != 0)
 		return MSG_ERROR;
 	return sqpack_take_epoch(p);
 }
@@ -389,13 +396,13 @@ check(struct sqpack *p, int64_t level, int argc, char **argv)
 int
 sqpack_parse(struct sqpack *p, int argc, char **argv)
 {
-	int64_t level = 0;
-	int ch, status = -1;
+	struct options options = { .msg = &p->msg, .into = p,
+	    OPTIONS_TABLE(sqpack_table), .usage = sqpack_usage,
+	    .about = sqpack_about };
+	int status;
 
 	msg_init(&p->msg, argv[0]);
 	p->o.data.block = SQUASHFS_BLOCK_DEFAULT;
-	while (status < 0 && (ch = options_next(&p->msg, argc, argv,
-	    "0b:F:fhklL:o:p:qvVx:", longs)) != -1)
-		status = take(p, ch, &level);
-	return status >= 0 ? status : check(p, level, argc, argv);
+	status = options_parse(&options, argc, argv);
+	return status >= 0 ? status : check_sqpack(p, argc, argv);
 }

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 static int
-fail(struct touchlog *t, const char *what, int rc)
+exact_failed(struct touchlog *t, const char *what, int rc)
 {
 	msg_error(&t->msg, "--exact: %s: %s", what, strerror(-rc));
 	return -1;
@@ -43,7 +43,7 @@ make_image(struct touchlog *t)
 	    O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		free(root);
-		return fail(t, dir, fd);
+		return exact_failed(t, dir, fd);
 	}
 	snprintf(name, sizeof(name), "/proc/%d/fd/%d", getpid(), fd);
 	rc = touchlog_run(t, argv, -1, &status);
@@ -52,7 +52,7 @@ make_image(struct touchlog *t)
 		return fd;
 	sys_close(fd);
 	if (rc != 0)
-		return fail(t, tool, rc);
+		return exact_failed(t, tool, rc);
 	msg_error(&t->msg, "--exact: mkfs.erofs exited with status %d", status);
 	return -1;
 }
@@ -65,11 +65,11 @@ mount_image(struct touchlog *t, int image)
 	int fd = loop_attach(image, 0, device), rc = 0;
 
 	if (fd < 0)
-		return fail(t, "loop device", fd);
+		return exact_failed(t, "loop device", fd);
 	if (getcwd(cwd, sizeof(cwd)) == NULL ||
 	    mount(device, t->o.root, "erofs", MS_RDONLY, NULL) == -1 ||
 	    chdir(cwd) == -1)
-		rc = fail(t, t->o.root, -errno);
+		rc = exact_failed(t, t->o.root, -errno);
 	sys_close(fd);
 	return rc;
 }

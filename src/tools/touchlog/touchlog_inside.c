@@ -17,7 +17,7 @@
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 
 static int
-fail(struct touchlog *t, const char *what, int rc)
+inside_failed(struct touchlog *t, const char *what, int rc)
 {
 	msg_error(&t->msg, "%s: %s", what, strerror(-rc));
 	return MSG_ERROR;
@@ -64,19 +64,19 @@ watch(struct touchlog *t)
 	int status = 0, rc = opens_start(&t->opens, t->root), stopped;
 
 	if (rc != 0)
-		return fail(t, "fanotify", rc);
+		return inside_failed(t, "fanotify", rc);
 	rc = touchlog_run(t, t->o.command, t->o.output != NULL ?
 	    STDOUT_FILENO : STDERR_FILENO, &status);
 	stopped = opens_stop(t->opens);
 	if (rc != 0) {
-		fail(t, t->o.command[0], rc);
+		inside_failed(t, t->o.command[0], rc);
 		return rc == -ENOENT ? NOT_FOUND : CANNOT_RUN;
 	}
 	if (stopped == -EOVERFLOW)
 		msg_error(&t->msg, "the kernel lost some events, so the list "
 		    "is incomplete");
 	else if (stopped != 0)
-		return fail(t, "fanotify", stopped);
+		return inside_failed(t, "fanotify", stopped);
 	return status;
 }
 
@@ -90,7 +90,7 @@ write_list(struct touchlog *t)
 		fd = t->out.fd;
 	}
 	if (rc != 0)
-		return fail(t, t->o.output != NULL ? t->o.output :
+		return inside_failed(t, t->o.output != NULL ? t->o.output :
 		    t->o.root, rc);
 	rc = touchlog_write(t, fd);
 	if (t->o.output != NULL && rc == 0)
@@ -98,7 +98,7 @@ write_list(struct touchlog *t)
 	else if (t->o.output != NULL)
 		output_abort(&t->out);
 	if (rc < 0)
-		fail(t, t->o.output != NULL ? t->o.output :
+		inside_failed(t, t->o.output != NULL ? t->o.output :
 		    "standard output", rc);
 	return rc == 0 ? 0 : MSG_ERROR;
 }
@@ -117,11 +117,11 @@ open_root(struct touchlog *t)
 	t->root = sys_openat(AT_FDCWD, t->o.root,
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (t->root < 0)
-		return fail(t, t->o.root, t->root);
+		return inside_failed(t, t->o.root, t->root);
 	touchlog_warn_of_mounts(t);
 	if (t->o.pages && !t->o.exact)
 		rc = touchlog_make_cold(t);
-	return rc == 0 ? 0 : fail(t, t->o.root, rc);
+	return rc == 0 ? 0 : inside_failed(t, t->o.root, rc);
 }
 
 /*
@@ -146,7 +146,7 @@ touchlog_inside(struct touchlog *t)
 	int rc = own_mounts(), status;
 
 	if (rc != 0)
-		return fail(t, "mount namespace", rc);
+		return inside_failed(t, "mount namespace", rc);
 	status = check_output(t);
 	if (status == 0)
 		status = open_root(t);

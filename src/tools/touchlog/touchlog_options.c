@@ -9,94 +9,47 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPT_EXACT = 256, OPT_FORMAT, OPT_PAGES, OPT_ROOT };
-
-static const struct option longs[] = {
-	{ "exact", no_argument, NULL, OPT_EXACT },
-	{ "force", no_argument, NULL, 'f' },
-	{ "format", required_argument, NULL, OPT_FORMAT },
-	{ "help", no_argument, NULL, 'h' },
-	{ "null", no_argument, NULL, '0' },
-	{ "output", required_argument, NULL, 'o' },
-	{ "pages", no_argument, NULL, OPT_PAGES },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "root", required_argument, NULL, OPT_ROOT },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 }
-};
-
-static const char usage[] =
+static const char touchlog_usage[] =
 "usage: touchlog [-0fhqV] [--root dir] [--pages] [--exact]\n"
 "                [--format tsv|sort|list] [-o file] -- command ...\n";
 
-static const char help[] =
-"\n"
+static const char touchlog_about[] =
 "Runs the command and lists the files that it opens, in order of first use.\n"
-"Requires root.\n"
-"\n"
-"  -0, --null          end lines with NUL, not newline\n"
-"  --exact             run on a copy of DIR, read page by page; implies\n"
-"                      --pages\n"
-"  --format FORMAT     tsv (default): number, path, offset_B, length_B;\n"
-"                      sort: for mksquashfs -sort; list: paths\n"
-"  -o, --output FILE   write the list to FILE instead of standard output,\n"
-"                      which is then left to the command\n"
-"  -f, --force         replace FILE\n"
-"  --pages             list the parts of each file that were read into memory\n"
-"  -q, --quiet         do not report how exact and complete the list is\n"
-"  --root DIR          the tree whose files are listed (default: /)\n"
-"  -h, -V              this help; version\n";
+"Requires root.\n";
+
+#define OPTIONS_INTO struct touchlog
+
+static const struct options_row touchlog_table[] = {
+	{ '0', "null", NULL, "end lines with NUL, not newline",
+	    OPTIONS_FLAG(o.null_lines) },
+	{ 0, "exact", NULL, "run on a copy of DIR, read page by page; implies "
+	    "--pages", OPTIONS_FLAG(o.exact), OPTIONS_GIVEN(o.pages) },
+	{ 0, "format", "FORMAT", "tsv (default): number, path, offset_B, "
+	    "length_B; sort: for mksquashfs -sort; list: paths",
+	    OPTIONS_NAME(o.format, "format", "tsv, sort or list") },
+	{ 'o', "output", "FILE", "write the list to FILE instead of standard "
+	    "output, which is then left to the command",
+	    OPTIONS_TEXT(o.output) },
+	{ 'f', "force", NULL, "replace FILE", OPTIONS_FLAG(o.force) },
+	{ 0, "pages", NULL, "list the parts of each file that were read into "
+	    "memory", OPTIONS_FLAG(o.pages) },
+	{ 'q', "quiet", NULL, "do not report how exact and complete the list "
+	    "is", OPTIONS_FLAG(msg.quiet) },
+	{ 0, "root", "DIR", "the tree whose files are listed (default: /)",
+	    OPTIONS_TEXT(o.root) },
+	{ 'h', "help", NULL, "", OPTIONS_HELP },
+	{ 'V', "version", NULL, "this help; version",
+	    OPTIONS_VERSION("touchlog", NULL) },
+};
 
 static int
-show_version(struct touchlog *t)
-{
-	printf("touchlog (coldpress) %s\n", COLDPRESS_VERSION);
-	return msg_finish(&t->msg);
-}
-
-static int
-set_format(struct touchlog *t)
-{
-	static const char *const names[] = { [TOUCHLOG_TSV] = "tsv",
-		[TOUCHLOG_SORT] = "sort", [TOUCHLOG_LIST] = "list" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(optarg, names[i]) == 0) {
-			t->o.format = (enum touchlog_format)i;
-			return -1;
-		}
-	return options_bad(&t->msg, "format", "tsv, sort or list");
-}
-
-static int
-take(struct touchlog *t, int opt)
-{
-	struct touchlog_options *o = &t->o;
-
-	switch (opt) {
-	case '0': o->null_lines = true; break;
-	case 'f': o->force = true; break;
-	case 'h': return options_help(&t->msg, usage, help);
-	case 'o': o->output = optarg; break;
-	case 'q': t->msg.quiet = true; break;
-	case 'V': return show_version(t);
-	case OPT_EXACT: o->exact = o->pages = true; break;
-	case OPT_FORMAT: return set_format(t);
-	case OPT_PAGES: o->pages = true; break;
-	case OPT_ROOT: o->root = optarg; break;
-	default: return MSG_ERROR;
-	}
-	return -1;
-}
-
-static int
-check(struct touchlog *t)
+check_touchlog(struct touchlog *t)
 {
 	const struct touchlog_options *o = &t->o;
 	const char *wrong = NULL;
 
 	if (o->command[0] == NULL)
-		return options_usage(usage);
+		return options_usage(touchlog_usage);
 	if (o->pages && o->format != TOUCHLOG_TSV)
 		wrong = "--pages requires --format tsv: other formats list "
 		    "whole files";
@@ -106,23 +59,21 @@ check(struct touchlog *t)
 	else if (o->null_lines && o->format == TOUCHLOG_SORT)
 		wrong = "-0 cannot be combined with --format sort: mksquashfs "
 		    "does not accept NUL";
-	if (wrong == NULL)
-		return -1;
-	msg_error(&t->msg, "%s", wrong);
-	return MSG_ERROR;
+	return wrong == NULL ? -1 : options_wrong(&t->msg, wrong);
 }
 
 int
 touchlog_parse(struct touchlog *t, int argc, char **argv)
 {
-	int ch, status = -1;
+	struct options options = { .msg = &t->msg, .into = t,
+	    OPTIONS_TABLE(touchlog_table), .usage = touchlog_usage,
+	    .about = touchlog_about, .scan = "+" };
+	int status;
 
 	t->o = (struct touchlog_options){ .root = "/" };
-	while (status < 0 && (ch = options_next(&t->msg, argc, argv,
-	    "+0fho:qV", longs)) != -1)
-		status = take(t, ch);
+	status = options_parse(&options, argc, argv);
 	if (status >= 0)
 		return status;
 	t->o.command = argv + optind;
-	return check(t);
+	return check_touchlog(t);
 }

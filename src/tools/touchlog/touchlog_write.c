@@ -68,7 +68,7 @@ write_sort(const struct list *l)
 }
 
 static int
-write_file(struct touchlog *t, struct list *l, const struct touchlog_file *f)
+write_touched(struct touchlog *t, struct list *l, const struct touchlog_file *f)
 {
 	l->order++;
 	l->path = f->path;
@@ -110,7 +110,7 @@ touchlog_write(struct touchlog *t, int fd)
 		return -errno;
 	for (size_t i = 0; rc == 0 && i < t->count; i++)
 		if (t->files[i].path != NULL)
-			rc = write_file(t, &l, &t->files[i]);
+			rc = write_touched(t, &l, &t->files[i]);
 	if (rc == 0 && ferror(l.f))
 		rc = -EIO;
 	if (fclose(l.f) == EOF && rc == 0)

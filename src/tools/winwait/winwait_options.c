@@ -4,74 +4,21 @@
  */
 #include "winwait.h"
 
-#include "base/args.h"
 #include "base/options.h"
 
 #include <stdio.h>
-#include <string.h>
 
-enum { OPT_CLASS = 256, OPT_CRITERION, OPT_CSV, OPT_ERROR, OPT_IMAGE, OPT_JSON,
-    OPT_LINGER, OPT_MATCH, OPT_QUIET, OPT_TITLE };
-
-static const struct option longs[] = {
-	{ "class", required_argument, NULL, OPT_CLASS },
-	{ "criterion", required_argument, NULL, OPT_CRITERION },
-	{ "csv", no_argument, NULL, OPT_CSV },
-	{ "error", required_argument, NULL, OPT_ERROR },
-	{ "help", no_argument, NULL, 'h' },
-	{ "image", required_argument, NULL, OPT_IMAGE },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "linger", required_argument, NULL, OPT_LINGER },
-	{ "match", required_argument, NULL, OPT_MATCH },
-	{ "output", required_argument, NULL, 'o' },
-	{ "quiet-for", required_argument, NULL, OPT_QUIET },
-	{ "timeout", required_argument, NULL, 't' },
-	{ "title", required_argument, NULL, OPT_TITLE },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 }
-};
-
-static const char usage[] =
-"usage: winwait [-hV] [--criterion window|line] [--class regex]\n"
-"               [--title regex] [--match regex] [--error regex] [-t seconds]\n"
-"               [--image path] [--quiet-for seconds] [--linger seconds]\n"
-"               [--csv|--json] [-o file] -- command ...\n";
-
-static const char help[] =
-"\n"
-"Starts the command, waits for its first window, kills everything that it has\n"
-"started, and reports when the window appeared.\n"
-"\n"
-"  --criterion WHAT  window (default), or line: a line on standard output\n"
-"  --class REGEX     class of the window, instance.class (default: any)\n"
-"  --title REGEX     title of the window (default: any)\n"
-"  --match REGEX     the line to wait for (default: any)\n"
-"  --error REGEX     window title that means failure\n"
-"                    (default: [Ee]rror|[Ff]ail|ERROR|FAIL)\n"
-"  --image PATH      then wait until the device of this mount has had no\n"
-"                    request for --quiet-for seconds; may be repeated\n"
-"  --quiet-for S     time without requests (default: 0.5)\n"
-"  --linger S        keep the command running for S seconds afterwards\n"
-"  -t, --timeout S   give up after S seconds (default: 60)\n"
-"  --csv, --json     write a row instead of a line of text\n"
-"  -o, --output FILE append the row to FILE, as CSV unless --json\n"
-"  -h, -V            this help; versions\n";
-
-static int
-show_version(struct winwait *w)
+static void
+show_winwait_parts(void)
 {
 #if defined(COLDPRESS_XCB_RES)
-	printf("winwait (coldpress) %s\nlibxcb %s\nlibxcb-res %s\n",
-	    COLDPRESS_VERSION, COLDPRESS_XCB, COLDPRESS_XCB_RES);
+	puts("libxcb " COLDPRESS_XCB "\nlibxcb-res " COLDPRESS_XCB_RES);
 #elif defined(COLDPRESS_XCB)
-	printf("winwait (coldpress) %s\nlibxcb %s\nno libxcb-res: "
-	    "processes are known by _NET_WM_PID only\n", COLDPRESS_VERSION,
-	    COLDPRESS_XCB);
+	puts("libxcb " COLDPRESS_XCB "\nno libxcb-res: "
+	    "processes are known by _NET_WM_PID only");
 #else
-	printf("winwait (coldpress) %s\nno libxcb: lines only\n",
-	    COLDPRESS_VERSION);
+	puts("no libxcb: lines only");
 #endif
-	return msg_finish(&w->msg);
 }
 
 static int
@@ -91,37 +38,34 @@ set_regex(struct winwait *w, regex_t *regex)
 }
 
 static int
-set_match(struct winwait *w)
+set_match(void *into)
 {
-	w->has_match = true;
+	struct winwait *w = into;
+
 	return set_regex(w, &w->match);
 }
 
 static int
-set_title(struct winwait *w)
+set_title(void *into)
 {
-	w->has_title = true;
+	struct winwait *w = into;
+
 	return set_regex(w, &w->title);
 }
 
 static int
-set_seconds(struct winwait *w, const char *what, double *value)
+set_error(void *into)
 {
-	return args_real(optarg, 0.001, 1e8, value) == 0 ? -1 :
-	    options_bad(&w->msg, what, "a number of seconds above 0.001");
+	struct winwait *w = into;
+
+	return set_regex(w, &w->error);
 }
 
 static int
-set_criterion(struct winwait *w)
+add_image(void *into)
 {
-	w->o.line = strcmp(optarg, "line") == 0;
-	return w->o.line || strcmp(optarg, "window") == 0 ? -1 :
-	    options_bad(&w->msg, "criterion", "window or line");
-}
+	struct winwait *w = into;
 
-static int
-add_image(struct winwait *w)
-{
 	if (w->o.image_count < IMAGES_MAX) {
 		w->o.images[w->o.image_count++] = optarg;
 		return -1;
@@ -130,51 +74,70 @@ add_image(struct winwait *w)
 	return WINWAIT_FAILED;
 }
 
-/* Returns -1, or the exit status. */
-static int
-take(struct winwait *w, int opt)
-{
-	struct winwait_options *o = &w->o;
+static const char winwait_usage[] =
+"usage: winwait [-hV] [--criterion window|line] [--class regex]\n"
+"               [--title regex] [--match regex] [--error regex] [-t seconds]\n"
+"               [--image path] [--quiet-for seconds] [--linger seconds]\n"
+"               [--csv|--json] [-o file] -- command ...\n";
 
-	switch (opt) {
-	case 'h': return options_help(&w->msg, usage, help);
-	case 'o': o->output = optarg; break;
-	case 't': return set_seconds(w, "time-out", &o->timeout_s);
-	case 'V': return show_version(w);
-	case OPT_CLASS:
-	case OPT_MATCH: return set_match(w);
-	case OPT_CRITERION: return set_criterion(w);
-	case OPT_CSV: o->csv = true; break;
-	case OPT_ERROR: return set_regex(w, &w->error);
-	case OPT_IMAGE: return add_image(w);
-	case OPT_JSON: o->json = true; break;
-	case OPT_LINGER: return set_seconds(w, "time", &o->linger_s);
-	case OPT_QUIET: return set_seconds(w, "time", &o->quiet_s);
-	case OPT_TITLE: return set_title(w);
-	default: return WINWAIT_FAILED;
-	}
-	return -1;
-}
+static const char winwait_about[] =
+"Starts the command, waits for its first window, kills everything that it has\n"
+"started, and reports when the window appeared.\n";
+
+#define OPTIONS_INTO struct winwait
+
+static const struct options_row winwait_table[] = {
+	{ 0, "criterion", "WHAT", "window (default), or line: a line on "
+	    "standard output",
+	    OPTIONS_NAME(o.line, "criterion", "window or line") },
+	{ 0, "class", "REGEX", "class of the window, instance.class "
+	    "(default: any)", OPTIONS_CALL(set_match),
+	    OPTIONS_GIVEN(has_match) },
+	{ 0, "title", "REGEX", "title of the window (default: any)",
+	    OPTIONS_CALL(set_title), OPTIONS_GIVEN(has_title) },
+	{ 0, "match", "REGEX", "the line to wait for (default: any)",
+	    OPTIONS_CALL(set_match), OPTIONS_GIVEN(has_match) },
+	{ 0, "error", "REGEX", "window title that means failure (default: "
+	    "[Ee]rror|[Ff]ail|ERROR|FAIL)", OPTIONS_CALL(set_error) },
+	{ 0, "image", "PATH", "then wait until the device of this mount has "
+	    "had no request for --quiet-for seconds; may be repeated",
+	    OPTIONS_CALL(add_image) },
+	{ 0, "quiet-for", "S", "time without requests (default: 0.5)",
+	    OPTIONS_SECONDS(o.quiet_s, "time") },
+	{ 0, "linger", "S", "keep the command running for S seconds "
+	    "afterwards", OPTIONS_SECONDS(o.linger_s, "time") },
+	{ 't', "timeout", "S", "give up after S seconds (default: 60)",
+	    OPTIONS_SECONDS(o.timeout_s, "time-out") },
+	{ 0, "csv", NULL, "", OPTIONS_FLAG(o.csv) },
+	{ 0, "json", NULL, "write a row instead of a line of text",
+	    OPTIONS_FLAG(o.json) },
+	{ 'o', "output", "FILE", "append the row to FILE, as CSV unless "
+	    "--json", OPTIONS_TEXT(o.output) },
+	{ 'h', "help", NULL, "", OPTIONS_HELP },
+	{ 'V', "version", NULL, "this help; versions",
+	    OPTIONS_VERSION("winwait", show_winwait_parts) },
+};
 
 int
 winwait_parse(struct winwait *w, int argc, char **argv)
 {
-	int ch, status = -1;
+	struct options options = { .msg = &w->msg, .into = w,
+	    OPTIONS_TABLE(winwait_table), .usage = winwait_usage,
+	    .about = winwait_about, .scan = "+" };
+	int status;
 
 	w->o = (struct winwait_options){ .timeout_s = 60, .quiet_s = 0.5,
 		.argc = argc, .argv = argv };
 	regcomp(&w->error, "[Ee]rror|[Ff]ail|ERROR|FAIL",
 	    REG_EXTENDED | REG_NOSUB);
-	while (status < 0 && (ch = options_next(&w->msg, argc, argv,
-	    "+ho:t:V", longs)) != -1)
-		status = take(w, ch);
+	status = options_parse(&options, argc, argv);
 	w->o.command = argv + optind;
 	if (status < 0 && w->o.csv && w->o.json) {
 		msg_error(&w->msg, "--csv and --json cannot be combined");
 		status = WINWAIT_FAILED;
 	}
 	if (status < 0 && optind == argc) {
-		options_usage(usage);
+		options_usage(winwait_usage);
 		status = WINWAIT_FAILED;
 	}
 	return status == MSG_ERROR ? WINWAIT_FAILED : status;

@@ -256,7 +256,7 @@ winwait_x_fd(const struct winwait_x *x)
 /* Windows */
 
 static struct window *
-find(struct winwait_x *x, xcb_window_t id)
+find_window(struct winwait_x *x, xcb_window_t id)
 {
 	for (size_t i = x->count; i > 0; i--)
 		if (x->windows[i - 1].id == id)
@@ -265,7 +265,7 @@ find(struct winwait_x *x, xcb_window_t id)
 }
 
 static void
-add(struct winwait_x *x, xcb_window_t id, uint64_t now)
+add_window(struct winwait_x *x, xcb_window_t id, uint64_t now)
 {
 	const uint32_t events = XCB_EVENT_MASK_STRUCTURE_NOTIFY |
 	    XCB_EVENT_MASK_PROPERTY_CHANGE;
@@ -283,9 +283,9 @@ add(struct winwait_x *x, xcb_window_t id, uint64_t now)
 }
 
 static void
-drop(struct winwait_x *x, xcb_window_t id)
+drop_window(struct winwait_x *x, xcb_window_t id)
 {
-	struct window *v = find(x, id);
+	struct window *v = find_window(x, id);
 
 	if (v != NULL)
 		*v = x->windows[--x->count];
@@ -417,7 +417,7 @@ read_list(struct winwait *w, uint64_t now)
 	for (size_t i = 0; i < x->count; i++)
 		x->windows[i].shown = false;
 	for (size_t i = 0; i < n && w->seen.result == RESULT_NONE; i++) {
-		struct window *v = find(x, ids[i]);
+		struct window *v = find_window(x, ids[i]);
 
 		if (v == NULL)
 			continue;
@@ -437,10 +437,10 @@ is_frame(const struct winwait_x *x, xcb_window_t id)
 }
 
 static void
-map(struct winwait *w, const xcb_map_notify_event_t *e, uint64_t now)
+map_window(struct winwait *w, const xcb_map_notify_event_t *e, uint64_t now)
 {
 	struct winwait_x *x = w->x;
-	struct window *v = find(x, e->window);
+	struct window *v = find_window(x, e->window);
 
 	for (size_t i = 0; i < x->count; i++)
 		if ((x->windows[i].id == e->window ||
@@ -457,7 +457,7 @@ map(struct winwait *w, const xcb_map_notify_event_t *e, uint64_t now)
 static void
 unmap(struct winwait_x *x, const xcb_unmap_notify_event_t *e)
 {
-	struct window *v = find(x, e->window);
+	struct window *v = find_window(x, e->window);
 
 	if (v != NULL && !x->managed)
 		v->shown = false;
@@ -475,7 +475,7 @@ change(struct winwait *w, const xcb_property_notify_event_t *e, uint64_t now)
 			read_list(w, then);
 		return;
 	}
-	v = find(x, e->window);
+	v = find_window(x, e->window);
 	if (v != NULL && v->shown && (e->atom == x->atoms[WM_TYPE] ||
 	    e->atom == XCB_ATOM_WM_CLASS || (w->has_title &&
 	    (e->atom == x->atoms[WM_NAME] || e->atom == XCB_ATOM_WM_NAME))))
@@ -502,7 +502,7 @@ static void
 reparent(struct winwait *w, const xcb_reparent_notify_event_t *e, uint64_t now)
 {
 	struct winwait_x *x = w->x;
-	struct window *v = find(x, e->window);
+	struct window *v = find_window(x, e->window);
 
 	if (v == NULL || e->parent == x->root)
 		return;
@@ -516,19 +516,20 @@ reparent(struct winwait *w, const xcb_reparent_notify_event_t *e, uint64_t now)
 }
 
 static void
-take(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
+take_event(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 {
 	struct winwait_x *x = w->x;
 
 	switch (e->response_type & 0x7f) {
 	case XCB_CREATE_NOTIFY:
-		add(x, ((const xcb_create_notify_event_t *)e)->window, now);
+		add_window(x, ((const xcb_create_notify_event_t *)e)->window,
+		    now);
 		break;
 	case XCB_DESTROY_NOTIFY:
-		drop(x, ((const xcb_destroy_notify_event_t *)e)->window);
+		drop_window(x, ((const xcb_destroy_notify_event_t *)e)->window);
 		break;
 	case XCB_MAP_NOTIFY:
-		map(w, (const void *)e, now);
+		map_window(w, (const void *)e, now);
 		break;
 	case XCB_UNMAP_NOTIFY:
 		unmap(x, (const void *)e);
@@ -564,7 +565,7 @@ winwait_x_events(struct winwait *w, uint64_t now)
 
 	while (w->seen.result == RESULT_NONE &&
 	    (e = next_event(w->x)) != NULL) {
-		take(w, e, now);
+		take_event(w, e, now);
 		free(e);
 		/* More events may have arrived while this one was examined. */
 		now = sys_now_ns();
