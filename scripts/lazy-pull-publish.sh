@@ -52,7 +52,7 @@ publish_size() {
 # which it can start the registry
 registry_call() {
 	cell_lap "$study/publish.csv" -l "$3" -- unshare --net --pid --fork \
-	    --kill-child --mount-proc sh "$here/$study_name" -o "$rows_csv" \
+	    --kill-child --mount-proc sh "$study_script" -o "$rows_csv" \
 	    call "$@"
 	[ -n "$(csv 'csv_row() && !failed()' "$study/publish.csv")" ] ||
 	    die "$2 for $3: $(tail -n 1 "$study/log")"

@@ -3,8 +3,9 @@
 # lib.sh - functions shared by the scripts; source it, do not run it
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The sourcing script has set -eu.  Afterwards $top is the root of the
-# repository, or empty if the scripts are installed, and the tools of the suite
+# The sourcing script has set -eu.  Afterwards $here is the folder of this file,
+# which is $COLDPRESS_LIBEXEC or that of the script; $top is the root of the
+# repository, or empty if the scripts are installed; and the tools of the suite
 # come first in PATH.
 LC_ALL=C
 export LC_ALL
@@ -239,7 +240,7 @@ shuffle() {
 	}' | sort | cut -f 2-
 }
 
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(cd "${COLDPRESS_LIBEXEC:-$(dirname "$0")}" && pwd)
 top=
 if [ -e "$here/../CMakeLists.txt" ]; then
 	top=$(cd "$here/.." && pwd)

@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034,SC2154
 #
-# A study sources this file, then sets the following variables as needed,
+# A study in this folder sources "$(dirname "$0")/study.sh", and one elsewhere
+# "${COLDPRESS_LIBEXEC:=FOLDER}/study.sh"; $here is then this folder, and
+# $study_script is the study.  It sets the following variables as needed,
 #   study_places    names of variables for its operands: 'dir out'
 #   study_options   its own options: --remote=remote stores a value in $remote,
 #                   --subset:subset sets $subset to yes
@@ -32,7 +34,7 @@
 #   in_words        prints the results in a few sentences
 set -eu
 # shellcheck source=scripts/lib.sh
-. "$(dirname "$0")/lib.sh"
+. "${COLDPRESS_LIBEXEC:-$(dirname "$0")}/lib.sh"
 # shellcheck source=scripts/options.sh
 . "$here/options.sh"
 # shellcheck source=scripts/plan.sh
@@ -40,8 +42,9 @@ set -eu
 # shellcheck source=scripts/cells.sh
 . "$here/cells.sh"
 
-study_name=${0##*/} study_places='' study_options='' study_keys=''
-study_may_change='' study_tools='' study_wrap='' study_spare=''
+study_name=${0##*/} study_script=$(cd "$(dirname "$0")" && pwd)/${0##*/}
+study_places='' study_options='' study_keys='' study_may_change=''
+study_tools='' study_wrap='' study_spare=''
 runs=6 seed=1 rows='' cold='' quick=no engine=local budget='' verbosity=1
 series=''
 dir='' rows_csv=results/$study_name.csv
@@ -196,7 +199,7 @@ study_run() {
 	need lap
 	begin
 	# shellcheck disable=SC2086
-	cells_run $study_wrap sh "$here/$study_name" -o "$rows_csv"
+	cells_run $study_wrap sh "$study_script" -o "$rows_csv"
 	finish
 	study_rows "$rows_csv"
 	rm -f "$study"/part.csv "$study"/part-*

@@ -10,16 +10,14 @@ have lap || skip_all 'no lap'
 have flock || skip_all 'no flock'
 here=$PWD
 
-# The script in that document is stored next to the scripts that it sources.
-mkdir scripts
-for file in "$SRC"/scripts/*; do
-	ln -s "$file" scripts/
-done
-# shellcheck disable=SC2016
-sed -n '/^```sh$/,/^```$/p' "$SRC/doc/study.md" | sed '1d;$d' >scripts/levels
-t 'the page has an example' 0 grep -q '^study_main' scripts/levels
-t 'of about 40 lines' 0 test "$(wc -l <scripts/levels)" -le 50
-levels() { sh scripts/levels --warm "$@"; }
+# The script in that document is not stored next to what it sources.
+mkdir own
+example own/levels
+t 'the page has an example' 0 grep -q '^study_main' own/levels
+t 'of about 40 lines' 0 test "$(wc -l <own/levels)" -le 50
+COLDPRESS_LIBEXEC=$SRC/scripts
+export COLDPRESS_LIBEXEC
+levels() { sh own/levels --warm "$@"; }
 # cells FILE: prints the label and round of every row for a whole run
 cells() {
 	awk -F , '/^#/ { next }
@@ -67,7 +65,7 @@ for other in '-S 7' '--levels 3' --quick; do
 	t "another $other" 1 told levels $other -o r.csv
 	t 'is refused' 0 grep -q 'was started with a different' err
 done
-t 'another directory' 1 levels -o r.csv scripts
+t 'another directory' 1 levels -o r.csv own
 t 'another directory for run' 1 levels -o r.csv run /nonexist
 t 'more runs need prepare' 1 told levels -n 3 -o r.csv run
 t 'which it reports' 0 grep -q 'prepare it again' err
@@ -123,7 +121,7 @@ t 'and there is a report' 0 levels -o "$odd.csv" report
 t 'a tab' 1 told levels -n 1 -o x.csv "$(printf 'a\tb')"
 
 # A run is killed, alone or with all processes that it started.
-killed k.csv sh scripts/levels --warm -n 5 -o k.csv tree
+killed k.csv sh own/levels --warm -n 5 -o k.csv tree
 t 'it continues after KILL' 0 levels -n 5 -o k.csv tree
 is 'every run once' "$(cells k.csv | wc -w)" 15
 mkdir waits
@@ -137,7 +135,7 @@ echo \$\$ >>$here/laps
 exec "$BIN/lap" "\$@"
 EOF
 chmod +x waits/lap
-COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 2 -o o.csv tree \
+COLDPRESS_BIN=$here/waits:$BIN sh own/levels --warm -n 2 -o o.csv tree \
     >/dev/null 2>&1 &
 killed=$!
 await [ -e waiting ]
@@ -172,7 +170,7 @@ done
 EOF
 rm $ran
 t 'a run without a row' 1 told env COLDPRESS_BIN="$here/waits:$BIN" \
-    sh scripts/levels --warm -n 2 -o o.csv tree
+    sh own/levels --warm -n 2 -o o.csv tree
 t 'is refused' 0 grep -q '002.gzip9.csv: the run wrote no row' err
 t 'and no row replaces it' 1 test -e $ran
 t 'the study continues' 0 levels -n 2 -o o.csv tree
@@ -184,7 +182,7 @@ cat >waits/lap <<EOF
 echo \$\$ >$here/waiting
 exec sleep 600
 EOF
-COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 1 -o t.csv tree \
+COLDPRESS_BIN=$here/waits:$BIN sh own/levels --warm -n 1 -o t.csv tree \
     >/dev/null 2>&1 &
 ended=$!
 await [ -s waiting ]
