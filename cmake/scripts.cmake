@@ -13,6 +13,8 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/findings.sh scripts/csv.awk scripts/rows.awk
     scripts/tarball-baselines.sh scripts/tarball-report.sh
     scripts/stats.awk scripts/tree.awk scripts/breakeven.awk
+    scripts/table.awk scripts/table-rows.awk scripts/finding.awk
+    scripts/holm.awk scripts/pooled.awk scripts/shuffle.awk
     scripts/image-export-tree.sh scripts/image-export-cell.sh
     scripts/image-export-report.sh scripts/image-export-findings.sh
     scripts/image-export-plot.sh scripts/image-export-methods.sh
@@ -38,6 +40,7 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/mailfs-copy.sh scripts/mailfs-report.sh
     scripts/mailfs-tables.sh scripts/mailfs-plot.sh
     scripts/mailfs-rows.awk scripts/mailfs.awk scripts/mailfs-study.awk
+    scripts/mailfs-words.awk
     scripts/bench-readers-programs.sh scripts/bench-readers.awk
     scripts/bench-layers-images.sh
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
