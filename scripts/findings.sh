@@ -10,6 +10,17 @@
 pairs_file=$study/pairs.csv finding_where=
 study_ratio() { :; }
 
+pairs_head=series,label,run,stage,cache,wall_s,exit,signal
+
+# pairs_of SUFFIX EXPR: prints the rows of $pairs_file for lapcmp, without a
+# header, with SUFFIX after the labels and EXPR in place of the seconds
+pairs_of() {
+	tabulate "
+	where $2 != \"\"
+	line series, label \"$1\", run, stage, cache, $2, exit, signal" \
+	    FS=, OFS=, "$pairs_file"
+}
+
 # cpus_measured: prints how many CPUs the machine that produced $rows_csv has
 cpus_measured() {
 	sed -n 's/^# cpu: \([0-9]*\) x .*/\1/p' "$rows_csv" | head -n 1
@@ -47,6 +58,11 @@ print_failed() {
 	where failed > 0
 	line label ": " failed " of " runs " runs failed and are left out"' \
 	    "$study/summary"
+}
+
+# print_missing: lists the rows that could not be measured
+print_missing() {
+	awk -F '\t' '{ print $1 ": missing: " $2 }' "$study/missing"
 }
 
 # column NAME LABEL: prints a value from the summary

@@ -49,7 +49,7 @@ study_ratio() {
 		published | tabulate "
 		let label = algorithm \".w\" writers
 		where label == a
-		.3f = ratio($ratio_of, $ratio_of[b])" a="$1" b="$2" -
+		.3f = ratio($ratio_of, ${ratio_of}[b])" a="$1" b="$2" -
 	fi
 }
 

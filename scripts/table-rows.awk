@@ -69,6 +69,16 @@ function over(how, name,  i, n, x, result) {
 	return how == "count" ? n : known(result)
 }
 
+# least NAME BY: returns the column NAME of the row in this group whose column BY
+# is smallest
+function least(name, by,  i, best) {
+	best = member[row, 1]
+	for (i = 2; i <= members[row]; i++)
+		if (cell[member[row, i], by] < cell[best, by])
+			best = member[row, i]
+	return known(cell[best, name])
+}
+
 # set NAME X: sets the column; a new label also makes the row known by it
 function set(name, x,  i) {
 	cell[row, name] = missing > 0 ? "" : x
@@ -76,6 +86,16 @@ function set(name, x,  i) {
 	if (name == "label")
 		for (i in at)
 			labelled[x, i] = cell[row, i]
+}
+
+function set_parts(names,  i, n, name, rest, dot) {
+	n = split(names, name, " ")
+	rest = cell[row, "label"]
+	for (i = 1; i <= n; i++) {
+		dot = i < n ? index(rest, ".") : 0
+		cell[row, name[i]] = dot ? substr(rest, 1, dot - 1) : rest
+		rest = dot ? substr(rest, dot + 1) : ""
+	}
 }
 
 function no(condition) {
@@ -156,10 +176,9 @@ function print_rows(empty,  i, j, n, m, list) {
 
 BEGIN {
 	OFS = "\t"
-	CONVFMT = OFMT = "%.12g"
 	first_row = 1
 	for (i = 1; i < ARGC; i++)
-		if (ARGV[i] ~ /^[a-zA-Z_][a-zA-Z_0-9]*=/ && ARGV[i] !~ /^FS=/) {
+		if (ARGV[i] ~ /^[a-zA-Z_][a-zA-Z_0-9]*=/ && ARGV[i] !~ /^O?FS=/) {
 			name = ARGV[i]
 			sub(/=.*/, "", name)
 			argument[name] = substr(ARGV[i], length(name) + 2)

@@ -5,21 +5,23 @@
 # rows.  A description has one statement per line:
 #   where EXPR              leaves out rows for which EXPR is false
 #   let NAME = EXPR         adds a column to the rows
+#   parts NAME...           adds the parts of the label between its dots as
+#                           columns; the last one is all that is left
 #   group EXPR              joins rows with the same value; what follows is done
 #                           once for each group, with its first row
 #   order EXPR              sorts by these values; may be repeated
 #   first N                 prints no more than N rows
 #   missing TEXT            is printed for a missing value, instead of nothing
 #   above EXPR              is printed before the table, if that has any row
-#   line EXPR, ...          prints a line, with tabs between the values
+#   line EXPR, ...          prints a line, with OFS between the values
 #   FORMAT [TITLE] = EXPR   prints a column; there is no heading if no column
 #                           has a title
 #   FORMAT NAME             prints this column, with its name as the title
 #   instead EXPR            prints this, unless it is empty, and ends the line
 #   | or gap                prints a bar, or another blank, between two columns
-# FORMAT is printf's without the %, followed by a unit, in which _ is a blank:
-# 8.3f, -9s, 6.1f_%.  17.3f.. prints the interval NAME_lo .. NAME_hi.  In TITLE,
-# | begins the heading's second line.
+# FORMAT is printf's without the %, followed by a unit, which counts as part of
+# the width, and in which _ is a blank: 8.3f, -9s, 6.1f_%.  17.3f.. prints the interval NAME_lo .. NAME_hi.  TITLE may
+# be in double quotes; | in it begins the heading's second line.
 #
 # EXPR is awk's, in which names are columns, values in the column keys,
 # arguments NAME=VALUE of tabulate, or number, that of the line in the table, and
@@ -33,6 +35,7 @@
 #   place(WORD, WORDS)      the position of WORD in the list WORDS, or 0
 #   min(NAME), max(NAME), sum(NAME), count(NAME), list(NAME)
 #                           of this column in the group
+#   least(NAME, BY)         NAME in its row with the smallest BY
 
 # token TEXT: returns the length of the first token of an expression
 function token(text) {
@@ -40,20 +43,28 @@ function token(text) {
 	    before == "~" && match(text, /^\/([^\/\\]|\\.)*\//) ||
 	    match(text, /^[0-9.]+(e[0-9]+)?/) ||
 	    match(text, /^(min|max|sum|count|list)\([a-zA-Z_0-9]+\)/) ||
+	    match(text, /^least\([a-zA-Z_0-9]+, *[a-zA-Z_0-9]+\)/) ||
 	    match(text, /^[a-zA-Z_][a-zA-Z_0-9]*[[(]?/) ||
 	    match(text, /^ +/))
 		return RLENGTH
 	return 1
 }
 
+# aggregate WORD: returns HOW(NAME, ...) in awk
+function aggregate(word,  how) {
+	how = word
+	sub(/\(.*/, "", how)
+	word = substr(word, length(how) + 2, length(word) - length(how) - 2)
+	gsub(/, */, "\", \"", word)
+	return (how == "least" ? "least(" : "over(\"" how "\", ") "\"" word "\")"
+}
+
 # expression TEXT: returns it in awk
 function expression(text,  out, word) {
 	for (before = ""; text != ""; text = substr(text, length(word) + 1)) {
 		word = substr(text, 1, token(text))
-		if (word ~ /^(min|max|sum|count|list)\(./)
-			out = out "over(\"" substr(word, 1, index(word, "(") - 1) \
-			    "\", \"" substr(word, index(word, "(") + 1, \
-			    length(word) - index(word, "(") - 1) "\")"
+		if (word ~ /\)$/ && word != ")")
+			out = out aggregate(word)
 		else if (word ~ /^[a-zA-Z_].*\[$/)
 			out = out "of(\"" substr(word, 1, length(word) - 1) "\", "
 		else if (word == "]")
@@ -85,6 +96,7 @@ function column(format, text,  width, unit, equals, title) {
 	gsub(/_/, " ", unit)
 	equals = index(" " text, " = ")
 	title = equals ? substr(text, 1, equals - 2) : text
+	gsub(/^"|"$/, "", title)
 	titled = titled || title != ""
 	if (equals)
 		text = substr(text, equals + 2)
@@ -116,6 +128,7 @@ word == "let" {
 	add("set(" quoted(name) ", " expression(rest) ")")
 	next
 }
+word == "parts" { add("set_parts(" quoted(rest) ")"); next }
 word == "group" {
 	add("set(\"group\", text(" expression(rest) "))")
 	grouped = 1
