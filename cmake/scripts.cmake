@@ -19,7 +19,8 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/image-export-report.sh scripts/image-export-findings.sh
     scripts/image-export-plot.sh scripts/image-export-methods.sh
     scripts/image-export-start.sh scripts/image-export-tables.sh
-    scripts/image-export-sizes.sh
+    scripts/image-export-sizes.sh scripts/image-export-proven.awk
+    scripts/image-export-words.awk
     scripts/snap-startup-apps.sh scripts/snap-startup-images.sh
     scripts/snap-startup-launch.sh scripts/snap-startup-prewarm.sh
     scripts/snap-startup-cell.sh scripts/snap-startup-report.sh

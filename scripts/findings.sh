@@ -10,6 +10,7 @@
 pairs_file=$study/pairs.csv finding_where=
 study_ratio() { :; }
 
+# shellcheck disable=SC2034 # for reports that write pairs
 pairs_head=series,label,run,stage,cache,wall_s,exit,signal
 
 # pairs_of SUFFIX EXPR: prints the rows of $pairs_file for lapcmp, without a
@@ -80,6 +81,16 @@ ratio() { pair_ratio "$pairs_file" "$1" "$2"; }
 # the names that were measured with both; that of A is multiplied by FACTOR.
 # Pairs in the same round are not independent of each other.
 pooled() { awk -F '\t' -f "$here/pooled.awk" a="$1" b="$2" factor="$3" -; }
+
+# ratios FILE NAME: prints the paired ratios of the rows on standard input, ROW
+# and REFERENCE, as TSV: label, NAME, NAME_lo, NAME_hi
+ratios() {
+	printf 'label\t%s\t%s_lo\t%s_hi\n' "$2" "$2" "$2"
+	while read -r ratios_row ratios_reference; do
+		printf '%s\t%s\n' "$ratios_row" "$(pair_ratio "$1" \
+		    "$ratios_row" "$ratios_reference")"
+	done
+}
 
 # finding TEXT ROW REFERENCE LIMIT: tests the study's finding that the ratio of
 # ROW to REFERENCE is within these limits, using the interval of the ratio

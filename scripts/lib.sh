@@ -186,7 +186,7 @@ tsv() {
 tabulate() {
 	tabulate_program=$(printf '%s\n' "$1" | awk -f "$here/table.awk")
 	shift
-	tsv "$(cat "$here/table-rows.awk") $tabulate_program" "$@"
+	tsv "$(cat "$here/stats.awk" "$here/table-rows.awk") $tabulate_program" "$@"
 }
 
 # program NAME AWK-ARGUMENT...: runs NAME.awk behind csv.awk and stats.awk

@@ -10,7 +10,7 @@
 # finding_rows VARIANT COLUMN: prints these rows from a column of
 # mailfs-rows.awk, with labels such as gzip-5.w1
 finding_rows() {
-	echo 'series,label,run,stage,cache,wall_s,exit,signal'
+	echo "$pairs_head"
 	tabulate "
 	where variant == wanted && place(writers, \"w1 w2 s2\") && $2 != \"\"
 	line \"s,\" name \".\" writers \",\" round \",all,unknown,\" $2 \",0,\"" \

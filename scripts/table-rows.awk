@@ -1,9 +1,15 @@
 # table-rows.awk - store rows, and print the table that table.awk translated
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk "$(cat csv.awk table-rows.awk; awk -f table.awk)" [NAME=VALUE...] FILE...:
+# awk "$(cat csv.awk stats.awk table-rows.awk; awk -f table.awk)" [NAME=VALUE...] FILE...:
 # prints the rows of the last file; earlier files add columns to rows with the
 # same label.  $missing counts the missing values in an expression.
+
+# typed S: returns S, which is compared as a number if it looks like one
+function typed(s,  part) {
+	split(s, part, SUBSEP)
+	return part[1]
+}
 
 # known V: returns V, and counts it if it is missing
 function known(v) {
@@ -50,22 +56,25 @@ function place(word, words,  i, n, part) {
 	return i <= n ? i : 0
 }
 
-# over HOW NAME: returns min, max, sum, count or list of the column in this group
-function over(how, name,  i, n, x, result) {
+# over HOW NAME: returns min, max, sum, count, median or list of the column in
+# this group
+function over(how, name,  i, n, x, a, result) {
 	n = 0
 	for (i = 1; i <= members[row]; i++) {
 		x = cell[member[row, i], name]
 		if (x == "")
 			continue
+		a[++n] = x + 0
 		if (how == "list")
-			x = result (n ? " " : "") x
+			result = result (n > 1 ? " " : "") x
 		else if (how == "sum")
-			x = result + x
-		if (!n++ || how == "list" || how == "sum" ||
-		    how == "min" && x + 0 < result ||
-		    how == "max" && x + 0 > result)
-			result = how == "list" ? x : x + 0
+			result += x
+		else if (n == 1 || how == "min" && a[n] < result ||
+		    how == "max" && a[n] > result)
+			result = a[n]
 	}
+	if (how == "median" && n)
+		result = median(a, n)
 	return how == "count" ? n : known(result)
 }
 
@@ -119,9 +128,7 @@ function show(width, format, unit, x) {
 	missing = 0
 }
 
-function interval(width, format, name,  lo, hi) {
-	lo = value(name "_lo")
-	hi = value(name "_hi")
+function interval(width, format, lo, hi) {
 	put(width, missing > 0 ? "" : sprintf(format " .. " format, lo, hi))
 	missing = 0
 }
@@ -181,7 +188,7 @@ BEGIN {
 		if (ARGV[i] ~ /^[a-zA-Z_][a-zA-Z_0-9]*=/ && ARGV[i] !~ /^O?FS=/) {
 			name = ARGV[i]
 			sub(/=.*/, "", name)
-			argument[name] = substr(ARGV[i], length(name) + 2)
+			argument[name] = typed(substr(ARGV[i], length(name) + 2))
 			delete ARGV[i]
 		}
 }
@@ -193,7 +200,7 @@ FNR == 1 { first_row = rows + 1 }
 	for (i = 1; i <= n; i++) {
 		equals = index(part[i], "=")
 		cell[rows, substr(part[i], 1, equals - 1)] = \
-		    substr(part[i], equals + 1)
+		    typed(substr(part[i], equals + 1))
 	}
 	for (name in at) {
 		cell[rows, name] = get(name)

@@ -20,7 +20,8 @@
 #   instead EXPR            prints this, unless it is empty, and ends the line
 #   | or gap                prints a bar, or another blank, between two columns
 # FORMAT is printf's without the %, followed by a unit, which counts as part of
-# the width, and in which _ is a blank: 8.3f, -9s, 6.1f_%.  17.3f.. prints the interval NAME_lo .. NAME_hi.  TITLE may
+# the width, and in which _ is a blank: 8.3f, -9s, 6.1f_%.  17.3f.. prints the interval NAME_lo .. NAME_hi of NAME or
+# NAME[LABEL].  TITLE may
 # be in double quotes; | in it begins the heading's second line.
 #
 # EXPR is awk's, in which names are columns, values in the column keys,
@@ -33,7 +34,7 @@
 #   cut(TEXT, REGEX)        TEXT without what matches
 #   after(TEXT, PREFIX)     TEXT without that prefix; otherwise nothing
 #   place(WORD, WORDS)      the position of WORD in the list WORDS, or 0
-#   min(NAME), max(NAME), sum(NAME), count(NAME), list(NAME)
+#   min(NAME), max(NAME), sum(NAME), count(NAME), median(NAME), list(NAME)
 #                           of this column in the group
 #   least(NAME, BY)         NAME in its row with the smallest BY
 
@@ -42,7 +43,7 @@ function token(text) {
 	if (match(text, /^"([^"\\]|\\.)*"/) ||
 	    before == "~" && match(text, /^\/([^\/\\]|\\.)*\//) ||
 	    match(text, /^[0-9.]+(e[0-9]+)?/) ||
-	    match(text, /^(min|max|sum|count|list)\([a-zA-Z_0-9]+\)/) ||
+	    match(text, /^(min|max|sum|count|median|list)\([a-zA-Z_0-9]+\)/) ||
 	    match(text, /^least\([a-zA-Z_0-9]+, *[a-zA-Z_0-9]+\)/) ||
 	    match(text, /^[a-zA-Z_][a-zA-Z_0-9]*[[(]?/) ||
 	    match(text, /^ +/))
@@ -86,7 +87,7 @@ function quoted(text) {
 
 # column FORMAT TEXT: returns the statement that prints the column, and adds its
 # title to the heading
-function column(format, text,  width, unit, equals, title) {
+function column(format, text,  width, unit, equals, title, lo, hi) {
 	match(format, /^-?[0-9]+/)
 	width = substr(format, 1, RLENGTH)
 	format = substr(format, RLENGTH + 1)
@@ -104,9 +105,13 @@ function column(format, text,  width, unit, equals, title) {
 	split(title, part, "|")
 	heading = heading "\n\ttitle(" quoted(width) ", " quoted(part[1]) ", " \
 	    quoted(part[2]) ")"
-	if (unit == "..")
+	if (unit == "..") {
+		lo = hi = text
+		sub(/^[a-zA-Z_0-9]+/, "&_lo", lo)
+		sub(/^[a-zA-Z_0-9]+/, "&_hi", hi)
 		return "interval(" quoted(width) ", " quoted("%" format) ", " \
-		    quoted(text) ")"
+		    expression(lo) ", " expression(hi) ")"
+	}
 	return "show(" quoted(width) ", " quoted("%" format) ", " \
 	    quoted(unit) ", " expression(text) ")"
 }
