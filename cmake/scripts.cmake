@@ -26,7 +26,9 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/snap-startup-cell.sh scripts/snap-startup-report.sh
     scripts/snap-startup-findings.sh scripts/snap-startup-tables.sh
     scripts/snap-startup-plot.sh scripts/plot.sh
-    scripts/snap-startup-machines.sh
+    scripts/snap-startup-machines.sh scripts/snap-startup-boxes.awk
+    scripts/snap-startup-files.awk scripts/snap-startup-proven.awk
+    scripts/snap-startup-published.awk scripts/snap-startup-similar.awk
     scripts/lazy-pull-systems.sh scripts/lazy-pull-images.sh
     scripts/lazy-pull-net.sh scripts/lazy-pull-cell.sh
     scripts/lazy-pull-start.sh scripts/lazy-pull-pullers.sh
