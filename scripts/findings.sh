@@ -66,6 +66,12 @@ print_missing() {
 	awk -F '\t' '{ print $1 ": missing: " $2 }' "$study/missing"
 }
 
+# missing_table: prints the same as TSV with a header: label, why
+missing_table() {
+	printf 'label\twhy\n'
+	cat "$study/missing"
+}
+
 # column NAME LABEL: prints a value from the summary
 column() {
 	tabulate "where label == row

@@ -70,10 +70,7 @@ size() {
 print_table() {
 	printf '\n%-11s %-7s | %-20s | %s\n' '' '' 'the study, 2023' \
 	    'here: medians, 95 % confidence intervals'
-	{
-		printf 'label\twhy\n'
-		cat "$study/missing"
-	} >"$study/why.tsv"
+	missing_table >"$study/why.tsv"
 	published | {
 		IFS= read -r table_head
 		printf 'name\t%s\n' "$table_head"

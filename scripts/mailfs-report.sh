@@ -78,15 +78,12 @@ print_caveats() {
 			printf "%s: %d left out: %s\n", label, n[label],
 			    why[label]
 	}' "$study/invalid" | sort
-	{
-		printf 'id\twhy\n'
-		cat "$study/missing"
-	} | tabulate '
-	let kind = cut(id, "[.][^.]*$")
-	let name = cut(id, ".*[.]")
-	order kind != id
-	group kind (kind == id)
-	line kind == id ? id ": missing: " why : kind ": does not know " list(name)' -
+	missing_table | tabulate '
+	let kind = cut(label, "[.][^.]*$")
+	let name = cut(label, ".*[.]")
+	order kind != label
+	group kind (kind == label)
+	line kind == label ? label ": missing: " why : kind ": does not know " list(name)' -
 	if [ "$cold" = yes ]; then
 		echo 'Copies: the caches were dropped before each.'
 	else

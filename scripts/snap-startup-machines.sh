@@ -50,9 +50,9 @@ print_machines() {
 	while [ $machine_i -lt "$machine_n" ]; do
 		machine_i=$((machine_i + 1))
 		machine_columns="$machine_columns
-		9d   $machine_i = int(ms_$machine_i[label] + 0.5)"
+		9d   $machine_i = int(ms_${machine_i}[label] + 0.5)"
 		machine_ratios="$machine_ratios
-		6.2f $machine_i = ratio(ms_$machine_i[label], ms_$machine_i[try])"
+		6.2f $machine_i = ratio(ms_${machine_i}[label], ms_${machine_i}[try])"
 		{
 			printf 'label\tms_%s\n' $machine_i
 			tabulate '
