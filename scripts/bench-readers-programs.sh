@@ -323,7 +323,6 @@ server.serve_forever()
 P
 	python3 "$reader_dir/server.py" "$reader_dir/served" "$reader_dir/port" \
 	    >/dev/null 2>&1 &
-	# shellcheck disable=SC2034 # the sourcing script's
 	server=$!
 	serve_tries=0
 	until [ -s "$reader_dir/port" ] || [ $serve_tries = 3000 ]; do

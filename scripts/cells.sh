@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # cells.sh - plan and execute the runs of a study, and store rows; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # $study/cells.tsv has one line per cell: its id, round, position in the round,
 # and its row of the table.  A cell has been run if $study/rows/ID.csv contains

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # findings.sh - code shared by the studies' reports; sourced by study_report
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # A finding is a paired ratio of runs, from the rows in $pairs_file, with
 # limits.  The study defines study_ratio ROW REFERENCE, which prints the
@@ -10,7 +9,6 @@
 pairs_file=$study/pairs.csv finding_where=
 study_ratio() { :; }
 
-# shellcheck disable=SC2034 # for reports that write pairs
 pairs_head=series,label,run,stage,cache,wall_s,exit,signal
 
 # pairs_of SUFFIX EXPR: prints the rows of $pairs_file for lapcmp, without a
@@ -34,7 +32,7 @@ print_source() {
 }
 
 # rows_summary AWK-ARGUMENT...: runs rows.awk
-rows_summary() { program rows "$@"; }
+rows_summary() { run_awk rows "$@"; }
 
 # summarize AWK-ARGUMENT...: summarizes $rows_csv to $study/summary and
 # $pairs_file
@@ -105,7 +103,7 @@ finding() {
 	finding_ratio=$(ratio "$2" "$3")
 	finding_pairs=/dev/null
 	[ -z "$finding_ratio" ] || finding_pairs=$pairs_file
-	verdicts=$study/verdicts program finding text="$1" a="$2" b="$3" \
+	verdicts=$study/verdicts run_awk finding text="$1" a="$2" b="$3" \
 	    limit="$4" study="$(study_ratio "$2" "$3")" \
 	    ratio="$finding_ratio" where="${finding_where:+$finding_where/}" \
 	    "$finding_pairs"

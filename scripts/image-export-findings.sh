@@ -1,9 +1,7 @@
 # shellcheck shell=sh
 # image-export-findings.sh - test the image study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
-# shellcheck source=scripts/image-export-sizes.sh
 . "$here/image-export-sizes.sh"
 
 # finding_pooled TEXT NAME: tests that duplicate removal costs at most 5 %, over
@@ -41,7 +39,7 @@ finding_utilisation() {
 		return 0
 		;;
 	esac
-	others=$(others_busy zstd1.p8) program image-export-words -F '\t' \
+	others=$(others_busy zstd1.p8) run_awk image-export-words -F '\t' \
 	    what=utilisation cpus="${report_cpus:-1}" "$study/utilisation"
 }
 

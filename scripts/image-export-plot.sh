@@ -1,11 +1,9 @@
 # shellcheck shell=sh
 # image-export-plot.sh - charts of the image study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # The data files are TSV: seconds, size in percent, name, and the seconds'
 # interval.
-# shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
 # chart_points PATTERN FILE: writes the points to FILE, sorted by time

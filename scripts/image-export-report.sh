@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # image-export-report.sh - tables of the image study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2034,SC2154
 #
 # $study/summary is the output of rows.awk, with labels ID, ID.read and
 # ID.start.
@@ -44,7 +43,7 @@ content_B() {
 # Starts that were not proven cold are counted but excluded.
 report_summaries() {
 	report_content=$(content_B)
-	warm=$study/warm program image-export-proven \
+	warm=$study/warm run_awk image-export-proven \
 	    content="${report_content:-$tree_B}" "$rows_csv" \
 	    >"$study/proven.csv"
 	pairs=$study/pairs.csv rows_summary -v strict=1 \
@@ -147,11 +146,8 @@ print_levels() {
 }
 
 report_all() {
-	# shellcheck source=scripts/image-export-tables.sh
 	. "$here/image-export-tables.sh"
-	# shellcheck source=scripts/image-export-findings.sh
 	. "$here/image-export-findings.sh"
-	# shellcheck source=scripts/image-export-plot.sh
 	. "$here/image-export-plot.sh"
 	report_summaries
 	print_source

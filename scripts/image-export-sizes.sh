@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # image-export-sizes.sh - test the study's findings about sizes; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
 # Sizes do not depend on the number of threads.
 findings_size() {
@@ -25,7 +24,7 @@ finding_sweet() {
 	exact_text="level 2 is the sweet spot ($1 threads, by medians: the knee of size against log time)"
 	sweet=$(exports "^zstd[1-9][.]p$1\$" \
 	    'line level, wall_s, image_B / plain_B, n' |
-	    program image-export-words -F '\t' what=knee -)
+	    run_awk image-export-words -F '\t' what=knee -)
 	sweet_knee=$(field 1 "$sweet") sweet_last=$(field 2 "$sweet")
 	if [ -z "$sweet" ]; then
 		exact "$exact_text" '' 'level 1 and three more of 2 to 9 are needed'
@@ -61,7 +60,7 @@ findings_levels() {
 	    c="$level_14")" \
 	    "9 to 13: $(saved "$level_9" "$level_13"); 13 to 14: $(saved "$level_13" "$level_14")"
 	level_step=$(exports "^zstd(9|1[0-9])[.]p$1\$" 'line level, image_B' |
-	    program image-export-words -F '\t' what=step -)
+	    run_awk image-export-words -F '\t' what=step -)
 	exact 'level 14 saves 6 points on level 1 (5 to 7)' \
 	    "$(calc 'd = a - b; print (d >= 5 && d <= 7)' \
 	    a="$level_1" b="$level_14")" "$(saved "$level_1" "$level_14")"

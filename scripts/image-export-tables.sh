@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # image-export-tables.sh - more tables of the image study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2034,SC2154
 
 # Prints one line for each cell that was also measured without duplicate
 # removal.
@@ -80,7 +79,7 @@ print_breakeven() {
 	    interval 'Asked' 'Disk' 'Export(s)' 'saves a start(s)' 'Starts' ''
 	printf '%-12s %2s %9s %17s %8s %8s %9s %17s %8s %s\n' '' '' '' '' \
 	    MiB MiB longer interval 'to pay' 'at 95 %'
-	program breakeven -v ref="$breakeven_ref" \
+	run_awk breakeven -v ref="$breakeven_ref" \
 	    -v ids="$(printf '%s\n' "$breakeven_ids" | cut -f 2 | tr '\n' ' ')" \
 	    'FS=\t' "$study/summary" FS=, "$study/pairs.csv"
 }

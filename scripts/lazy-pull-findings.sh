@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-findings.sh - test the study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # The study measured the programs stargz, soci and cvmfs.  If one of them was
 # not run, the ratio of our client for the same format is shown instead, and the

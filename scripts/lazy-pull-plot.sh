@@ -1,8 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-plot.sh - plot the data received, and the times; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2154
-# shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
 # plot_cell IMAGE WORKLOAD LINK: prints a line for each system: name, MB, and

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-publish.sh - convert and push images; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
 # image_publish IMAGE SYSTEM: converts the image for the system, and pushes it
 # to the registry, or stores it in $study/www; records the time that this takes.

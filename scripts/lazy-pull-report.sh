@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-report.sh - report on the starts; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2034,SC2154
 #
 # Labels are IMAGE.WORKLOAD.SYSTEM.LINK, with .xN for N clients.  In
 # $pairs_file, each run occurs several times: as LABEL with its time, and as
@@ -45,11 +44,8 @@ labels_of() {
 }
 
 report_all() {
-	# shellcheck source=scripts/lazy-pull-tables.sh
 	. "$here/lazy-pull-tables.sh"
-	# shellcheck source=scripts/lazy-pull-findings.sh
 	. "$here/lazy-pull-findings.sh"
-	# shellcheck source=scripts/lazy-pull-plot.sh
 	. "$here/lazy-pull-plot.sh"
 	print_source | grep -Ev '^(files|touched|published): '
 	report_summaries

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-tables.sh - print tables of starts, conversions and choices; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 
 # print_starts IMAGE LINK: prints medians of all starts over this link; the
 # lower limit is the data that the workload touches

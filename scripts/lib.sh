@@ -1,5 +1,4 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2034
 # lib.sh - functions shared by the scripts; source it, do not run it
 # SPDX-License-Identifier: BSD-2-Clause
 #
@@ -189,17 +188,16 @@ tabulate() {
 	tsv "$(cat "$here/stats.awk" "$here/table-rows.awk") $tabulate_program" "$@"
 }
 
-# program NAME AWK-ARGUMENT...: runs NAME.awk behind csv.awk and stats.awk
-program() {
-	program_name=$1
+# run_awk NAME AWK-ARGUMENT...: runs NAME.awk behind csv.awk and stats.awk
+run_awk() {
+	run_name=$1
 	shift
 	awk -f "$here/csv.awk" -f "$here/stats.awk" \
-	    -f "$here/$program_name.awk" "$@"
+	    -f "$here/$run_name.awk" "$@"
 }
 
 # patiently COMMAND...: retries the command for about 20 seconds.  If every
 # attempt fails, the last message is logged.
-# shellcheck disable=SC2154 # the caller's folder
 patiently() {
 	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
 		sleep "$patiently_pause"

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # mailfs-findings.sh - test the mail study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
 # Findings are tested for one filesystem at a time, using rows for lapcmp that
 # contain the efficiency or the seconds in place of the time, with the study's
@@ -32,7 +31,7 @@ finding_pooled() {
 # finding_best VARIANT WRITERS MEDIAN SHARE: tests whether gzip-5 is best, given
 # the columns with the median and the share of bootstrap samples
 finding_best() {
-	verdicts=$study/verdicts program mailfs-words -F '\t' what=best \
+	verdicts=$study/verdicts run_awk mailfs-words -F '\t' what=best \
 	    variant="$1" writers="$2" column="$3" in_draws="$4" \
 	    where="$finding_where" "$study/told.cell"
 }
@@ -73,7 +72,7 @@ findings_writers() {
 	writers_split=$(ratio many one)
 	pooled_factor=1
 	pairs_file=$writers_rows
-	program mailfs-words what=loss double="$writers_loss" \
+	run_awk mailfs-words what=loss double="$writers_loss" \
 	    shared="$writers_split" /dev/null
 }
 
@@ -114,7 +113,7 @@ EOF
 # resampled rounds
 finding_variance() {
 	printf '  with two writers the efficiency varies more (study: by 8.18 points)\n'
-	program mailfs-words -F '\t' what=spread variant="$1" "$study/runs" \
+	run_awk mailfs-words -F '\t' what=spread variant="$1" "$study/runs" \
 	    "$study/told.spread"
 }
 

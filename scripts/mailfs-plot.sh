@@ -1,8 +1,6 @@
 # shellcheck shell=sh
 # mailfs-plot.sh - plot the charts of the mail study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
-# shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
 # plot_begin TITLE

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # mailfs-report.sh - report on the copies of mail; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2034,SC2154
 #
 # $study/runs is the output of mailfs-rows.awk; $study/told.* are the outputs
 # of mailfs.awk.
@@ -101,11 +100,8 @@ s2 two that share the work.'
 }
 
 report_all() {
-	# shellcheck source=scripts/mailfs-tables.sh
 	. "$here/mailfs-tables.sh"
-	# shellcheck source=scripts/mailfs-findings.sh
 	. "$here/mailfs-findings.sh"
-	# shellcheck source=scripts/mailfs-plot.sh
 	. "$here/mailfs-plot.sh"
 	report_summaries
 	print_source
@@ -132,6 +128,6 @@ report_all() {
 # in_words: prints the results of the study's choice on the first filesystem
 in_words() {
 	words_variant=$(printf '%s\n' "$report_variants" | head -n 1)
-	program mailfs-words -F '\t' what=choice variant="$words_variant" \
+	run_awk mailfs-words -F '\t' what=choice variant="$words_variant" \
 	    "$study/told.cell"
 }

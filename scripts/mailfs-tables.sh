@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # mailfs-tables.sh - print the tables of the mail study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 
 # cells_table VARIANT DESCRIPTION [NAME=VALUE...]: prints a table of its cells,
 # sorted by writers and then in the study's order
@@ -116,7 +115,7 @@ EOT
 
 # print_order VARIANT: prints whether the position in the block affects the time
 print_order() {
-	program mailfs-words -F '\t' what=order variant="$1" \
+	run_awk mailfs-words -F '\t' what=order variant="$1" \
 	    "$study/told.order" >"$study/order"
 	[ ! -s "$study/order" ] || {
 		echo

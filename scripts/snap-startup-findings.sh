@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-findings.sh - test the study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
 # study_ratio ROW REFERENCE: prints the ratio of medians of the published
 # rows: those reported on or, for a study of our own, those of the desktop

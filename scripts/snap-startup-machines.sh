@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-machines.sh - compare the rows of several machines; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2034,SC2154
 #
 # A machine is a study (ROWS.csv, or its folder ROWS.csv.d) or a file of
 # published rows.  The Nth machine's summaries are in $tmp/N.
@@ -108,9 +107,7 @@ print_similar() {
 
 # machines_report SOURCE...: prints the machines side by side
 machines_report() {
-	# shellcheck source=scripts/findings.sh
 	. "$here/findings.sh"
-	# shellcheck source=scripts/snap-startup-tables.sh
 	. "$here/snap-startup-tables.sh"
 	machine_n=0 report_kernel=
 	for machine_source; do

@@ -1,8 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-plot.sh - plot launches, walks, sizes and files; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2154
-# shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
 # plot_begin TITLE WIDTH YLABEL
@@ -27,7 +25,7 @@ box_data() {
 	box_app=$1
 	shift
 	rm -f "$study"/plot.[1-9]*
-	program snap-startup-boxes app="$box_app" words="$*" \
+	run_awk snap-startup-boxes app="$box_app" words="$*" \
 	    prefix="$study/plot" "$study/proven.csv"
 }
 

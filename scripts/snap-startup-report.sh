@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-report.sh - report on the launches; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2034,SC2154
 #
 # Labels are APP.IMAGE.first, .second and .dropped for launches, and
 # APP.IMAGE.walk.PART.mount and .coldwalk for walks.  The rows of the published
@@ -27,14 +26,13 @@ published_report() {
 		if (n)
 			print "Of " NR " rows " n " have a launch of less than 200 ms: the window seen was\nprobably another one.  They are included."
 	}' "$published_rows"
-	# shellcheck source=scripts/findings.sh
 	. "$here/findings.sh"
 	report_all
 }
 
 # report_summaries: summarizes all rows except those that were disturbed
 report_summaries() {
-	disturbed=$study/disturbed program snap-startup-proven "$rows_csv" \
+	disturbed=$study/disturbed run_awk snap-startup-proven "$rows_csv" \
 	    "$rows_csv" >"$study/proven.csv"
 	pairs=$pairs_file rows_summary -v columns='user_s sys_s majflt' \
 	    -v keys='image_B' \
@@ -50,7 +48,6 @@ print_disturbed() {
 
 # report_all: prints the report of $rows_csv
 report_all() {
-	# shellcheck source=scripts/snap-startup-tables.sh
 	. "$here/snap-startup-tables.sh"
 	rm -f "$study/disturbed"
 	report_kernel=$(sed -n 's/^# kernel_squashfs: *//p' "$rows_csv" |
@@ -69,12 +66,10 @@ report_all() {
 	}
 	print_shares
 	print_disturbed
-	# shellcheck source=scripts/snap-startup-findings.sh
 	. "$here/snap-startup-findings.sh"
 	print_findings
 	[ -n "$published_rows" ] || {
 		echo
-		# shellcheck source=scripts/snap-startup-plot.sh
 		. "$here/snap-startup-plot.sh"
 		plot_all
 	}

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-tables.sh - print tables of launches, walks and files; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 
 # print_title TEXT: prints a title, and the conditions that affect the figures
 # most

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # study.sh - code shared by all studies: options, plan, lock and steps
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # A study in this folder sources "$(dirname "$0")/study.sh", and one elsewhere
 # "${COLDPRESS_LIBEXEC:=FOLDER}/study.sh"; $here is then this folder, and
@@ -29,17 +28,14 @@
 #   cell ID FIELD...  makes one run of one table row; prints its rows
 #   undo            unmounts and removes what a cell creates; called whenever a
 #                   process of the study exits, also after a signal
-#   rows            prints comment lines to be stored before the rows
+#   rows            prints comment lines to be stored before the rows, in
+#                   addition to the origin of the rows
 #   report          prints tables and findings
 #   in_words        prints the results in a few sentences
 set -eu
-# shellcheck source=scripts/lib.sh
 . "${COLDPRESS_LIBEXEC:-$(dirname "$0")}/lib.sh"
-# shellcheck source=scripts/options.sh
 . "$here/options.sh"
-# shellcheck source=scripts/plan.sh
 . "$here/plan.sh"
-# shellcheck source=scripts/cells.sh
 . "$here/cells.sh"
 
 study_name=${0##*/} study_script=$(cd "$(dirname "$0")" && pwd)/${0##*/}
@@ -93,8 +89,7 @@ rounds_of() { echo "$runs"; }
 begin() { :; }
 finish() { :; }
 undo() { :; }
-# shellcheck disable=SC2086
-rows() { provenance $study_tools; }
+rows() { :; }
 in_words() { :; }
 
 # Decisions that must not change when a study is resumed
@@ -208,7 +203,9 @@ study_run() {
 # study_rows FILE: writes the rows of all cells that were run.  They are joined
 # in the study's folder, in which no other user can create a link.
 study_rows() {
+	# shellcheck disable=SC2086
 	{
+		provenance $study_tools
 		rows
 		cells_join
 	} >"$study/joined"
@@ -230,7 +227,6 @@ study_report() {
 		study_rows "$rows_csv"
 	fi
 	[ -e "$rows_csv" ] || die "$rows_csv: nothing has been run"
-	# shellcheck source=scripts/findings.sh
 	. "$here/findings.sh"
 	report
 	report_words=$(in_words)

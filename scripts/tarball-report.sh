@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # tarball-report.sh - print tables and findings of the tarball study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # $study/summary is the output of rows.awk.
 
