@@ -45,6 +45,8 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/mailfs-rows.awk scripts/mailfs.awk scripts/mailfs-study.awk
     scripts/mailfs-words.awk
     scripts/bench-readers-programs.sh scripts/bench-readers.awk
+    scripts/bench-readers-input.awk scripts/bench-mount.awk
+    scripts/time-left.awk
     scripts/bench-layers-images.sh
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(DIRECTORY scripts/snap-startup-apps

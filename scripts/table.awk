@@ -144,7 +144,7 @@ word == "order" {
 	add("set(\"key " keys "\", text(" expression(rest) "))")
 	next
 }
-word == "first" { start = start "\n\tmost = " rest; next }
+word == "first" { start = start "\n\tmost = " expression(rest); next }
 word == "missing" { start = start "\n\tnothing = " quoted(rest); next }
 word == "above" { above = expression(rest); next }
 word == "line" { says = says "\n\tprint " expression(rest); next }

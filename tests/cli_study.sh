@@ -46,6 +46,86 @@ t 'and a caveat about chance' 0 grep -q '^1 finding was tested' table
 last_words table '^gzip -9 took [0-9.]+ \([0-9.]+ to [0-9.]+\) of gzip -6'
 is 'nothing is wider than 80 columns' "$(awk 'length > 80' table)" ''
 
+# The language of tables, on a summary with a row that has no successful run.
+tables() {
+	# shellcheck disable=SC2016
+	sh -eu -c '. "$COLDPRESS_LIBEXEC/lib.sh"; tabulate "$@"' sh "$@"
+}
+cat >summary <<'EOF'
+label	n	wall_s	wall_lo	wall_hi	keys
+b.1	6	2	1.5	2.5	size=10;x=a=b
+a.1	3	10			size=30
+a.2	0				size=20
+EOF
+sed -n '/^tabulate/,/summary"$/p' "$SRC/doc/study.md" >described
+# shellcheck disable=SC2016
+t 'the table of the page' 0 to table env study=s.csv.d sh -eu -c \
+    '. "$COLDPRESS_LIBEXEC/lib.sh"; . ./described'
+is 'its heading' "$(head -n 1 table)" \
+    '          Seconds    95 % interval     MB/s   /gzip1'
+t 'its rows' 0 grep -E -q \
+    '^gzip9 +[0-9.]+ +[0-9.]+ \.\. [0-9.]+ +[0-9.]+ *$' table
+t 'columns' 0 to table tables '
+	parts name run
+	-4s      = name
+	5.1f     s|each = wall_s
+	|
+	12.1f..  interval = wall
+	gap
+	8.2f_%   " pc" = 100 * ratio(wall_s, wall_s["a.1"])' summary
+cat >want <<'EOF'
+         s |     interval        pc
+      each |                       
+b      2.0 |   1.5 .. 2.5   20.00 %
+a     10.0 |               100.00 %
+a          |                       
+EOF
+same 'missing values are blank' table want
+t 'groups' 0 to table tables '
+	parts name run
+	group name
+	order name
+	missing -
+	2s  = name
+	2s  = count(wall_s)
+	3s  = max(size)
+	3s  = min(size)
+	3s  = sum(size)
+	3s  = median(size)
+	s   = list(run)
+	4s  = least(label, size)' summary
+cat >want <<'EOF'
+ a  1  30  20  50  25 1 2  a.2
+ b  1  10  10  10  10 1  b.1
+EOF
+same 'are joined, and sorted' table want
+t 'lines' 0 to table tables '
+	where n > 0 && label !~ /^b/ || x == "a=b"
+	let label = "new " label
+	order -wall_s
+	first limit
+	above "above " limit
+	line number, label, any(wall_hi, "none"), place(label, "new a.1 x")' \
+    limit=1 summary
+is 'are what expressions say' "$(cat table)" \
+    "$(printf 'above 1\n1\tnew a.1\tnone\t0')"
+t 'no row, no line above' 0 to table tables '
+	where n > 99
+	above "above"
+	s n' summary
+is 'is empty' "$(cat table)" ''
+printf 'label\ttwice\na.1\t20\n' >more
+t 'another file' 0 to table tables '
+	-4s   = label
+	instead n == 0 ? "none" : ""
+	4.1f  = twice' more summary
+cat >want <<'EOF'
+b.1      
+a.1  20.0
+a.2  none
+EOF
+same 'adds columns' table want
+
 # The command line.
 t 'usage' 0 levels -h
 t 'an unknown option' 2 told levels --nope
