@@ -114,11 +114,11 @@ t 'no row, no line above' 0 to table tables '
 	above "above"
 	s n' summary
 is 'is empty' "$(cat table)" ''
-printf 'label\ttwice\na.1\t20\n' >more
+printf 'label\ttwice\na.1\t20\n' >twice.tsv
 t 'another file' 0 to table tables '
 	-4s   = label
 	instead n == 0 ? "none" : ""
-	4.1f  = twice' more summary
+	4.1f  = twice' twice.tsv summary
 cat >want <<'EOF'
 b.1      
 a.1  20.0
