@@ -1,9 +1,7 @@
 #!/bin/sh
 # The installation is complete and works.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
 
 install_all() { DESTDIR=$PWD/root cmake --install "${BIN:?}" --prefix /usr; }

@@ -1,9 +1,7 @@
 #!/bin/sh
 # Tests the code shared by all studies, with the example from doc/study.md.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
 
 have lap || skip_all 'no lap'
@@ -48,7 +46,6 @@ is 'nothing is wider than 80 columns' "$(awk 'length > 80' table)" ''
 
 # The language of tables, on a summary with a row that has no successful run.
 tables() {
-	# shellcheck disable=SC2016
 	sh -eu -c '. "$COLDPRESS_LIBEXEC/lib.sh"; tabulate "$@"' sh "$@"
 }
 cat >summary <<'EOF'
@@ -150,7 +147,6 @@ t 'another directory for run' 1 levels -o r.csv run /nonexist
 t 'more runs need prepare' 1 told levels -n 3 -o r.csv run
 t 'which it reports' 0 grep -q 'prepare it again' err
 for step in '' prepare run; do
-	# shellcheck disable=SC2086
 	t "fewer runs, $step" 1 told levels -n 1 -o r.csv $step
 	t 'are refused' 0 grep -q '2 runs of each row, not 1: ' err
 done

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Every shell script passes shellcheck.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 have shellcheck || skip_all 'no shellcheck'
