@@ -2,8 +2,8 @@
 # layermount is as its peer
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -f csv.awk -f stats.awk -f bench-mount.awk job=JOB ROWS: job, round, server,
-# ms of processor time, ms
+# awk -f csv.awk -f stats.awk -f bench-mount.awk job=JOB ROWS: job, round,
+# server, ms of processor time, ms
 BEGIN { FS = "[ \t]+" }
 function cell(r) {
 	m = median(r, n)

@@ -3,8 +3,8 @@
 #
 # awk -f csv.awk -f stats.awk -f finding.awk text=TEXT a=ROW b=REFERENCE
 # limit=LIMIT study=RATIO ratio=TSV where=WORD PAIRS.csv: RATIO is the published
-# one, and TSV the one measured here with its interval, or empty.  "1.1" means at
-# most 1.1, "> 1" more than 1, and "0.9 .. 1.1" a range.  The p-value of the
+# one, and TSV the one measured here with its interval, or empty.  "1.1" means
+# at most 1.1, "> 1" more than 1, and "0.9 .. 1.1" a range.  The p-value of the
 # verdict, by the two-sided sign test, is appended to the file given by verdicts
 # in the environment.
 

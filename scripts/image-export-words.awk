@@ -3,10 +3,10 @@
 #
 # awk -F '\t' -f csv.awk -f stats.awk -f image-export-words.awk what=WHAT FILE:
 #   knee  FILE has level, seconds, size and n by level: prints the knee of size
-#         against log time, which is the point farthest from the line between the
+#         against log time, the point farthest from the line between the
 #         first level and the last (0 if there is none); the last level; least n
-#   step  FILE has level and size of levels 9 to 19: prints the level that is most
-#         smaller than the one before it
+#   step  FILE has level and size of levels 9 to 19: prints the level with the
+#         largest step from the one before it
 #   utilisation  FILE is a summary of utilisation, in place of the time: whether
 #         zstd 1 with 8 threads leaves some of $cpus processors idle; the share
 #         used by other processes is in others in the environment

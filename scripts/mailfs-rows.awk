@@ -3,13 +3,14 @@
 #
 # awk -f csv.awk -f mailfs-rows.awk ROWS.csv: TSV with a header: variant,
 # algorithm, name (that of the algorithm in the study which it stands for),
-# writers (w1, w2, s2; first and last are the ends of a block), round, pos (position in the block); copy_s, the seconds of the copy;
-# durable_s, the seconds until it was durable; ratio, as printed; efficiency,
-# the ratio divided by copy_s; bytes of the records (logical_B), of the files on
-# disk (files_B), of all data on disk (all_B), of the source (apparent_B);
-# files_n; cpu_s of the copy, daemon_s, both_s and per_both, the ratio divided
-# by both_s, if there is a daemon.  Copies that failed or are incorrect are
-# written, with the reason, to the file given by invalid in the environment.
+# writers (w1, w2, s2; first and last are the ends of a block), round, pos
+# (position in the block); copy_s, the seconds of the copy; durable_s, the
+# seconds until it was durable; ratio, as printed; efficiency, the ratio divided
+# by copy_s; bytes of the records (logical_B), of the files on disk (files_B),
+# of all data on disk (all_B), of the source (apparent_B); files_n; cpu_s of the
+# copy, daemon_s, both_s and per_both, the ratio divided by both_s, if there is
+# a daemon.  Copies that failed or are incorrect are written, with the reason,
+# to the file given by invalid in the environment.
 
 function reject(why) { print label, round, why >invalid }
 

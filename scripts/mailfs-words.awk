@@ -9,8 +9,8 @@
 #           best, given the columns with the median and with the share of draws;
 #           the latter determines the verdict, which is appended to the file
 #           given by verdicts in the environment; reads told.cell
-#   loss    double= shared=: how much of the loss is due to double work, given the
-#           ratios of two writers to one, with intervals, as TSV
+#   loss    double= shared=: how much of the loss is due to double work, given
+#           the ratios of two writers to one, with intervals, as TSV
 #   choice  variant=: the study's choice with one writer; reads told.cell
 
 function order() {

@@ -4,15 +4,15 @@
 # awk -f csv.awk -f stats.awk -f mailfs.awk -F '\t' -v seed=N RUNS.tsv: reads
 # the columns of mailfs-rows.awk and, with told=FILE in the environment, writes
 # TSV with headers:
-#   FILE.cell    one line per cell, labelled variant.name.writers: medians with intervals (_lo, _hi) of copy_s,
-#                eff (the efficiency) and ends (the time divided by the mean of
-#                both ends of the block); medians of the other columns; means
-#                trimmed as in the study: eff_mean (of quotients),
-#                eff_of_means, mean_s, mean_ratio, dropped (values at each end);
-#                cv_pct of the efficiency; rank by its median; the percentage of
-#                draws in which it comes first, of all (first_pct) and of the
-#                study's ten (ten_pct; cpu_ten_pct by per_both), given 6 rounds;
-#                of_ten; front; padding_pct (ZFS)
+#   FILE.cell    one line per cell, labelled variant.name.writers: medians with
+#                intervals (_lo, _hi) of copy_s, eff (the efficiency) and ends
+#                (the time divided by the mean of both ends of the block);
+#                medians of the other columns; means trimmed as in the study:
+#                eff_mean (of quotients), eff_of_means, mean_s, mean_ratio,
+#                dropped (values at each end); cv_pct of the efficiency; rank by
+#                its median; the percentage of draws in which it comes first, of
+#                all (first_pct) and of the study's ten (ten_pct; cpu_ten_pct by
+#                per_both), given 6 rounds; of_ten; front; padding_pct (ZFS)
 #   FILE.group   variant, writers: CV over all copies, as in the study, mean
 #                of the cells' own, copies
 #   FILE.spread  variant: CV of two writers minus that of one, lo, hi
@@ -24,9 +24,9 @@
 # whole rounds, which preserves the dependence between runs in a round.  front
 # contains p if no other cell with the same number of writers is faster and has
 # a higher printed ratio, and d if none is both durable sooner and smaller on
-# disk.  ZFS's ratio counts metadata once and compressed, and is truncated to two
-# digits; it does not count partly filled sectors.  padding_pct is the size of
-# the files on disk compared with what the ratio says.  On disk, metadata is
+# disk.  ZFS's ratio counts metadata once and compressed, and is truncated to
+# two digits; it does not count partly filled sectors.  padding_pct is the size
+# of the files on disk compared with what the ratio says.  On disk, metadata is
 # stored twice.  Its share of the ratio is estimated as half of the smallest
 # amount of metadata on any of the ZFS filesystems, namely the one with the
 # smallest sectors.

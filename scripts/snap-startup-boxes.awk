@@ -1,11 +1,11 @@
-# snap-startup-boxes.awk - write every undisturbed run of an application to files
+# snap-startup-boxes.awk - write the undisturbed runs of an application to files
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -f csv.awk -f snap-startup-boxes.awk app=APP words='SUFFIX...' prefix=FILE
-# ROWS.csv: writes the rows APP.IMAGE.SUFFIX to FILE.1, FILE.2 and so on, one file
-# per suffix, as blocks of lines: position, ms, image, suffix; and the positions
-# of the blocks to FILE.1.at and so on.  Prints the number and the name of each
-# image.
+# ROWS.csv: writes the rows APP.IMAGE.SUFFIX to FILE.1, FILE.2 and so on, one
+# file per suffix, as blocks of lines: position, ms, image, suffix; and the
+# positions of the blocks to FILE.1.at and so on.  Prints the number and the
+# name of each image.
 FNR == 1 {
 	suffixes = split(words, suffix, " ")
 	count = split("try none lz4 lzo gzip zstd15 xz", image, " ")

@@ -5,8 +5,8 @@
 # the largest first:
 #   share  prints the percentage in the N largest
 #   row    prints a row of the table
-#   plot   prints app, number, size and the percentage so far, about forty points
-#          per decade
+#   plot   prints app, number, size and the percentage so far, about forty
+#          points per decade
 { sum[NR] = sum[NR - 1] + $1 }
 
 # most N: returns the percentage in the N largest

@@ -3,10 +3,10 @@
 #
 # awk -f csv.awk -f snap-startup-proven.awk ROWS.csv ROWS.csv: prints the other
 # rows, and writes what was left out, and why, to the file given by disturbed in
-# the environment.  A cold launch was disturbed if any of its image was in memory
-# before it, or if it made more than 1.2 times the smallest number of requests of
-# any launch with its label: in that case, data was dropped from the cache in the
-# meantime and read twice.
+# the environment.  A cold launch was disturbed if any of its image was in
+# memory before it, or if it made more than 1.2 times the smallest number of
+# requests of any launch with its label: in that case, data was dropped from the
+# cache in the meantime and read twice.
 FNR == 1 { file++ }
 !csv_row() {
 	if (file == 2)

@@ -1,9 +1,9 @@
 # snap-startup-similar.awk - print whether two machines have similar ratios
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk -f snap-startup-similar.awk name=ROWS n=N here=TSV there=TSV /dev/null: the
-# ratios of these rows on the first machine and on the Nth, with their intervals;
-# nothing is printed if one of them was not measured
+# awk -f snap-startup-similar.awk name=ROWS n=N here=TSV there=TSV /dev/null:
+# the ratios of these rows on the first machine and on the Nth, with their
+# intervals; nothing is printed if one of them was not measured
 END {
 	split(here, a, "\t")
 	split(there, b, "\t")

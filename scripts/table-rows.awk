@@ -1,9 +1,10 @@
 # table-rows.awk - store rows, and print the table that table.awk translated
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# awk "$(cat csv.awk stats.awk table-rows.awk; awk -f table.awk)" [NAME=VALUE...] FILE...:
-# prints the rows of the last file; earlier files add columns to rows with the
-# same label.  $missing counts the missing values in an expression.
+# awk "$(cat csv.awk stats.awk table-rows.awk; awk -f table.awk)"
+# [NAME=VALUE...] FILE...: prints the rows of the last file; earlier files add
+# columns to rows with the same label.  missing counts the missing values in an
+# expression.
 
 # typed S: returns S, which is compared as a number if it looks like one
 function typed(s,  part) {
@@ -78,8 +79,8 @@ function over(how, name,  i, n, x, a, result) {
 	return how == "count" ? n : known(result)
 }
 
-# least NAME BY: returns the column NAME of the row in this group whose column BY
-# is smallest
+# least NAME BY: returns the column NAME of the row in this group whose column
+# BY is smallest
 function least(name, by,  i, best) {
 	best = member[row, 1]
 	for (i = 2; i <= members[row]; i++)

@@ -20,14 +20,15 @@
 #   instead EXPR            prints this, unless it is empty, and ends the line
 #   | or gap                prints a bar, or another blank, between two columns
 # FORMAT is printf's without the %, followed by a unit, which counts as part of
-# the width, and in which _ is a blank: 8.3f, -9s, 6.1f_%.  17.3f.. prints the interval NAME_lo .. NAME_hi of NAME or
-# NAME[LABEL].  TITLE may
-# be in double quotes; | in it begins the heading's second line.
+# the width, and in which _ is a blank: 8.3f, -9s, 6.1f_%.  17.3f.. prints the
+# interval NAME_lo .. NAME_hi of NAME or NAME[LABEL].  TITLE may be in double
+# quotes; | in it begins the heading's second line.
 #
 # EXPR is awk's, in which names are columns, values in the column keys,
-# arguments NAME=VALUE of tabulate, or number, that of the line in the table, and
-# NAME[LABEL] is a column of the row with that label.  The value of a column or of let is missing if any value in EXPR
-# is.  In addition to awk's functions, there are
+# arguments NAME=VALUE of tabulate, or number, that of the line in the table,
+# and NAME[LABEL] is a column of the row with that label.  The value of a column
+# or of let is missing if any value in EXPR is.  In addition to awk's functions,
+# there are
 #   any(A, B)               B if A is missing
 #   text(A)                 A; if it is missing, an empty text, which is not
 #   ratio(A, B)             A / B; missing unless B > 0
@@ -147,7 +148,7 @@ word == "order" {
 word == "first" { start = start "\n\tmost = " expression(rest); next }
 word == "missing" { start = start "\n\tnothing = " quoted(rest); next }
 word == "above" { above = expression(rest); next }
-word == "line" { says = says "\n\tprint " expression(rest); next }
+word == "line" { says = says "\n\tprint (" expression(rest) ")"; next }
 word == "instead" {
 	says = says "\n\tif (replaced(" expression(rest) ")) return"
 	next
@@ -166,7 +167,7 @@ END {
 	printf "function complete() {%s\n\treturn 1\n}\n", body[1]
 	printf "function begin() {"
 	if (above != "")
-		printf "\n\tprint %s", above
+		printf "\n\tprint (%s)", above
 	if (titled)
 		printf "%s\n\tprint first_line", heading
 	if (below)

@@ -1,4 +1,4 @@
-# time-left.awk - print ", M:SS left", for the cells of a study from line $from on
+# time-left.awk - print ", M:SS left" for the cells of a study from line N on
 # SPDX-License-Identifier: BSD-2-Clause
 # awk -F '\t' -v from=N -f time-left.awk TOOK LEFT
 FNR == 1 { file++ }
