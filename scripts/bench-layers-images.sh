@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # bench-layers-images.sh - ctr-remote and soci as peers; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # These programs convert images in the content store of a containerd, which is
 # started for the benchmark.  The sourcing script has called make_tmp, and has

@@ -159,7 +159,7 @@ J
 }
 
 go_program() {
-	wanted_reader go && have go || return 0
+	wanted go "$readers" && have go || return 0
 	cat >"$reader_dir/reader.go" <<'G'
 package main
 
@@ -201,7 +201,7 @@ G
 }
 
 java_program() {
-	wanted_reader java && have javac && have java || return 0
+	wanted java "$readers" && have javac && have java || return 0
 	cat >"$reader_dir/Reader.java" <<'J'
 import java.io.*;
 import java.util.zip.*;
@@ -300,7 +300,7 @@ programs() {
 serve() {
 	port=
 	export port
-	wanted_reader curl && have curl && have python3 || return 0
+	wanted curl "$readers" && have curl && have python3 || return 0
 	cat >"$reader_dir/server.py" <<'P'
 import http.server, sys
 served, told = sys.argv[1:]
@@ -323,7 +323,6 @@ server.serve_forever()
 P
 	python3 "$reader_dir/server.py" "$reader_dir/served" "$reader_dir/port" \
 	    >/dev/null 2>&1 &
-	# shellcheck disable=SC2034 # the sourcing script's
 	server=$!
 	serve_tries=0
 	until [ -s "$reader_dir/port" ] || [ $serve_tries = 3000 ]; do

@@ -2,10 +2,11 @@
 # bench.sh - code shared by benchmarks: options, plan, input, trees and cells of
 # a table; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
-# A benchmark sources this file, then sets the following variables, defines the
-# hooks job_names, prepare, run and report, and calls bench_main "$@".
+# A benchmark sources this file, then sets the following variables and $runs,
+# defines job_table, which prints TSV that begins with the job's name, and the
+# steps prepare, run and report, and calls bench_main "$@".  It may also define
+# job_names, operands and check.
 #   option_specs    its options; -o=study is the folder that keeps everything
 #   option_steps    its steps; the first one creates that folder
 #   study_places    names of variables for its operands
@@ -14,9 +15,7 @@
 #                   one is ours
 # $mib and $many are the sizes of the trees, and $dir is a directory to use
 # instead of this machine's files, or empty.
-# shellcheck source=scripts/options.sh
 . "$here/options.sh"
-# shellcheck source=scripts/plan.sh
 . "$here/plan.sh"
 
 study_name=${0##*/} study=results/${0##*/} option_steps='prepare run report'
@@ -28,7 +27,16 @@ operands() {
 	study_operands "$@"
 	dir_check
 }
-check() { :; }
+job_names() { job_table | cut -f 1; }
+check() { check_numbers; }
+
+# check_numbers: exits unless the options that most benchmarks have are numbers
+check_numbers() {
+	number "$runs" runs 1
+	number "${threads-1}" threads 1
+	number "${mib-1}" MiB 1
+	number "${many-1}" files 1
+}
 
 # readable PATH: exits unless it is a file or a directory with data
 readable() {
@@ -208,12 +216,31 @@ tree() {
 # compared REFERENCE KEYS ROWS: prints lapcmp's results for one job: label,
 # metric, median, ratio, interval, pairs
 compared() {
-	lapcmp --csv -k "$2" -r "$1" "$3" 2>/dev/null |
-	    csv 'csv_row() {
-		print get("label"), get("metric"), get("median_s"),
-		    get("ratio"), get("ratio_lo"), get("ratio_hi"),
-		    get("pairs")
-	}' OFS="$tab"
+	lapcmp --csv -k "$2" -r "$1" "$3" 2>/dev/null | tabulate '
+	line label, metric, median_s, ratio, ratio_lo, ratio_hi, pairs' FS=, -
+}
+
+# pair_count LABEL: prints the number of pairs, from $study/compared
+pair_count() {
+	awk -F "$tab" -v l="$1" '$1 == l { print $7; exit }' "$study/compared"
+}
+
+# memory LABEL ROWS: prints the median peak memory, in MiB
+memory() {
+	tabulate '
+	where label == row && exit + signal == 0
+	order maxrss_KiB
+	line maxrss_KiB / 1024' FS=, row="$1" "$2" |
+	    awk '{ v[NR] = $1 } END { if (NR) print v[int((NR + 1) / 2)] }'
+}
+
+# command_line LABEL COMMAND: prints a line for lap -f that also records the
+# size of the output.  The line is always the same, so a series can be continued
+# later.
+command_line() {
+	# shellcheck disable=SC2016
+	printf '%s\t. "$words"; %s && stat -c %%s "$out" >"$sizes.%s"\n' \
+	    "$1" "$2" "$1"
 }
 
 # cell LABEL METRIC: prints "0.42 (0.41..0.43)", from $study/compared

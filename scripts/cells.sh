@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # cells.sh - plan and execute the runs of a study, and store rows; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # $study/cells.tsv has one line per cell: its id, round, position in the round,
 # and its row of the table.  A cell has been run if $study/rows/ID.csv contains
@@ -310,27 +309,8 @@ progress_end() {
 # time_left: prints an estimate from earlier runs of the same rows or, if there
 # are none, from those of all rows
 time_left() {
-	awk -F '\t' -v from="$cells_i" '
-	FNR == 1 { file++ }
-	/^#/ { next }
-	file == 1 {
-		sum[$1] += $3 - $2
-		n[$1]++
-		all += $3 - $2
-		count++
-		next
-	}
-	FNR >= from {
-		sub(/^[0-9]*[.]/, "")
-		left += $1 in n ? sum[$1] / n[$1] : count ? all / count : 0
-	}
-	END {
-		if (count && left < 3600)
-			printf ", %d:%02d left", left / 60, left % 60
-		else if (count)
-			printf ", %d:%02d:%02d left", left / 3600,
-			    left / 60 % 60, left % 60
-	}' "$study/took" "$study/left"
+	awk -F '\t' -v from="$cells_i" -f "$here/time-left.awk" \
+	    "$study/took" "$study/left"
 }
 
 # sample DIRECTORY N: prints about N of its non-empty files, evenly spaced

@@ -11,9 +11,7 @@
 # for a week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.  Exits with status 77 if
 # such a system cannot be created here.
 set -eu
-# shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=scripts/setup.sh
 . "$here/setup.sh"
 
 jobs=$(cpus)

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # findings.sh - code shared by the studies' reports; sourced by study_report
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # A finding is a paired ratio of runs, from the rows in $pairs_file, with
 # limits.  The study defines study_ratio ROW REFERENCE, which prints the
@@ -9,6 +8,17 @@
 # findings_end prints.
 pairs_file=$study/pairs.csv finding_where=
 study_ratio() { :; }
+
+pairs_head=series,label,run,stage,cache,wall_s,exit,signal
+
+# pairs_of SUFFIX EXPR: prints the rows of $pairs_file for lapcmp, without a
+# header, with SUFFIX after the labels and EXPR in place of the seconds
+pairs_of() {
+	tabulate "
+	where $2 != \"\"
+	line series, label \"$1\", run, stage, cache, $2, exit, signal" \
+	    FS=, OFS=, "$pairs_file"
+}
 
 # cpus_measured: prints how many CPUs the machine that produced $rows_csv has
 cpus_measured() {
@@ -22,9 +32,7 @@ print_source() {
 }
 
 # rows_summary AWK-ARGUMENT...: runs rows.awk
-rows_summary() {
-	awk -f "$here/csv.awk" -f "$here/stats.awk" -f "$here/rows.awk" "$@"
-}
+rows_summary() { run_awk rows "$@"; }
 
 # summarize AWK-ARGUMENT...: summarizes $rows_csv to $study/summary and
 # $pairs_file
@@ -34,130 +42,71 @@ summarize() {
 
 # print_summary: prints one line per row
 print_summary() {
-	tsv '
-	function real(format, name) {
-		return get(name) == "" ? "" : sprintf(format, get(name))
-	}
-	BEGIN {
-		printf "%-16s %3s %9s %19s %8s %14s\n", "", "n", "Time(s)",
-		    "95 % interval", "CPU(s)", "Stored(B)"
-	}
-	csv_row() {
-		printf "%-16s %3d %9s %19s %8s %14s\n", get("label"),
-		    get("n"), real("%.3f", "wall_s"),
-		    get("wall_lo") == "" ? "" : sprintf("%.3f .. %.3f",
-		    get("wall_lo"), get("wall_hi")), real("%.2f", "cpu_s"),
-		    real("%.0f", "size_B")
-	}' "$study/summary"
+	tabulate '
+	-16s   = label
+	3d     n
+	9.3f   Time(s) = wall_s
+	19.3f.. 95 % interval = wall
+	8.2f   CPU(s) = cpu_s
+	14.0f  Stored(B) = size_B' "$study/summary"
 }
 
 # print_failed: lists the rows that have failed runs
 print_failed() {
-	tsv 'csv_row() && get("failed") {
-		printf "%s: %d of %d runs failed and are left out\n",
-		    get("label"), get("failed"), get("runs")
-	}' "$study/summary"
+	tabulate '
+	where failed > 0
+	line label ": " failed " of " runs " runs failed and are left out"' \
+	    "$study/summary"
+}
+
+# print_missing: lists the rows that could not be measured
+print_missing() {
+	awk -F '\t' '{ print $1 ": missing: " $2 }' "$study/missing"
+}
+
+# missing_table: prints the same as TSV with a header: label, why
+missing_table() {
+	printf 'label\twhy\n'
+	cat "$study/missing"
 }
 
 # column NAME LABEL: prints a value from the summary
 column() {
-	tsv 'csv_row() && get("label") == label { print get(name) }' \
-	    name="$1" label="$2" "$study/summary"
+	tabulate "where label == row
+	line $1" row="$2" "$study/summary"
 }
 
 # ratio ROW REFERENCE: prints their ratio as measured here, if both were
 # measured
 ratio() { pair_ratio "$pairs_file" "$1" "$2"; }
 
-# pair_chances ROW REFERENCE LIMIT: prints the p-values of the two-sided sign
-# test under the assumptions that the finding does not hold and that it holds.
-# A missing limit is 0 or 1e300.
-pair_chances() {
-	# shellcheck disable=SC2016
-	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
-	csv_row() && get("stage") == "all" && !failed() {
-		pair = get("series") SUBSEP get("run") SUBSEP get("cache")
-		if (get("label") == a)
-			x[pair] = get("wall_s")
-		if (get("label") == b)
-			y[pair] = get("wall_s")
-	}
-	function chance(k) { return 2 * tail(n, k) < 1 ? 2 * tail(n, k) : 1 }
-	END {
-		limits(limit)
-		for (pair in x) {
-			if (!(pair in y) || !(y[pair] > 0))
-				continue
-			n++
-			below += x[pair] / y[pair] <= low
-			within += x[pair] / y[pair] <= high
-		}
-		holds = low > 0 ? chance(below) : 0
-		if (high < 1e300 && chance(n - within) > holds)
-			holds = chance(n - within)
-		fails = low > 0 ? chance(n - below) : 1
-		if (high < 1e300 && chance(within) < fails)
-			fails = chance(within)
-		printf "%g\t%g\n", holds, fails
-	}'"$limits_awk" a="$1" b="$2" limit="$3" "$pairs_file"
-}
+# pooled A B FACTOR: reads TSV: series, round, name, A or B, seconds; prints one
+# pair per round for lapcmp, with the labels A and B: the geometric means over
+# the names that were measured with both; that of A is multiplied by FACTOR.
+# Pairs in the same round are not independent of each other.
+pooled() { awk -F '\t' -f "$here/pooled.awk" a="$1" b="$2" factor="$3" -; }
 
-# "1.1" means at most 1.1, "> 1" more than 1, and "0.9 .. 1.1" a range
-limits_awk='
-function limits(text,  part) {
-	low = 0
-	high = 1e300
-	words = "<= " text
-	if (text ~ /^>/) {
-		words = text
-		low = substr(text, 2) + 0
-	} else if (split(text, part, / *\.\. */) == 2) {
-		words = "in " text
-		low = part[1] + 0
-		high = part[2] + 0
-	} else
-		high = text + 0
-}'
+# ratios FILE NAME: prints the paired ratios of the rows on standard input, ROW
+# and REFERENCE, as TSV: label, NAME, NAME_lo, NAME_hi
+ratios() {
+	printf 'label\t%s\t%s_lo\t%s_hi\n' "$2" "$2" "$2"
+	while read -r ratios_row ratios_reference; do
+		printf '%s\t%s\n' "$ratios_row" "$(pair_ratio "$1" \
+		    "$ratios_row" "$ratios_reference")"
+	done
+}
 
 # finding TEXT ROW REFERENCE LIMIT: tests the study's finding that the ratio of
 # ROW to REFERENCE is within these limits, using the interval of the ratio
 # measured here
 finding() {
 	finding_ratio=$(ratio "$2" "$3")
-	finding_chances="$tab"
-	[ -z "$finding_ratio" ] ||
-	    finding_chances=$(pair_chances "$2" "$3" "$4")
-	printf '%s\t%s\t%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "$4" \
-	    "$(study_ratio "$2" "$3")" "${finding_ratio:-$tab$tab}" \
-	    "$finding_chances" |
-	    verdicts="$study/verdicts" awk -F '\t' \
-	    -v where="${finding_where:+$finding_where/}" "$limits_awk"'
-	BEGIN { verdicts = ENVIRON["verdicts"] }
-	{
-		limits($4)
-		chance = 1
-		if ($6 == "")
-			verdict = "not measured"
-		else if ($7 == "")
-			verdict = "not decided: fewer than 6 pairs"
-		else if ($7 > low && $8 <= high) {
-			verdict = "holds here"
-			chance = $9
-		} else if ($7 > high || $8 <= low) {
-			verdict = "does not hold here"
-			chance = $10
-		} else
-			verdict = "not decided"
-		printf "  %s\n    %s/%s %s: study %s, here %s", $1, $2,
-		    $3, words, $5 == "" ? "-" : $5,
-		    $6 == "" ? "-" : sprintf("%.3f", $6)
-		if ($7 != "") {
-			printf " [%.3f, %.3f]", $7, $8
-			printf "%s%s/%s\t%s\n", where, $2, $3, chance \
-			    >>verdicts
-		}
-		printf ": %s\n", verdict
-	}'
+	finding_pairs=/dev/null
+	[ -z "$finding_ratio" ] || finding_pairs=$pairs_file
+	verdicts=$study/verdicts run_awk finding text="$1" a="$2" b="$3" \
+	    limit="$4" study="$(study_ratio "$2" "$3")" \
+	    ratio="$finding_ratio" where="${finding_where:+$finding_where/}" \
+	    "$finding_pairs"
 }
 
 # exact TEXT TRUE DETAIL: prints a finding about sizes, which have no noise;
@@ -179,27 +128,8 @@ findings_begin() { : >"$study/verdicts"; }
 findings_end() {
 	[ -s "$study/verdicts" ] || return 0
 	printf '\n'
-	sort -s -t "$tab" -k 2,2g "$study/verdicts" | awk -F '\t' '
-	{
-		name[NR] = $1
-		chance[NR] = $2
-		decided += $2 < 0.05
-	}
-	END {
-		printf "%d finding%s tested, each with its own 95 %% interval; %d decided. Up to %.1f of these verdicts are expected to be wrong by chance. ",
-		    NR, (NR > 1 ? "s were" : " was"), decided, NR * 0.05
-		for (i = 1; i <= NR && chance[i] * (NR - i + 1) < 0.05; i++)
-			stand = stand " " name[i]
-		if (stand != "")
-			printf "Holding their family-wise error to 5 %% (Holm) leaves these decided:%s.\n",
-			    stand
-		else {
-			for (n = 6; NR * 2 / 2 ^ n >= 0.05; n++)
-				;
-			printf "Holding their family-wise error to 5 %% (Holm) leaves none decided; that needs at least %d rounds.\n",
-			    n
-		}
-	}' | wrap
+	sort -s -t "$tab" -k 2,2g "$study/verdicts" |
+	    awk -F '\t' -f "$here/holm.awk" | wrap
 }
 
 # took WHAT ROW WHOSE REFERENCE: prints a sentence about both times, with its

@@ -2,7 +2,6 @@
 # image-export-cell.sh - export an image, read it back and start a program;
 # sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
 # image, unpacked: print the image's path, and the directory to which it is
 # unpacked; the names are unique to this study
@@ -86,7 +85,6 @@ cell_export() {
 	eval "set -- $(export_command "$2" "$3" "$4")"
 	[ "$cold" != yes ] || export_cold=-c
 	export_machine=$(machine_s)
-	# shellcheck disable=SC2086
 	cell_lap "$cell_new.export" $export_cold -l "$export_id" \
 	    -k "$export_keys" --stdout "$study/said" -- "$@"
 	export_machine=$(since "$export_machine" "$(machine_s)")

@@ -1,50 +1,17 @@
 # shellcheck shell=sh
 # image-export-findings.sh - test the image study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
-# shellcheck source=scripts/image-export-sizes.sh
 . "$here/image-export-sizes.sh"
 
-# pooled NAME: prints one pair per round, with two labels: the geometric means
-# with and without duplicate removal, over all levels and threads for which both
-# were measured.  Pairs in the same round are not independent of each other.
-pooled() {
-	echo 'series,label,run,stage,cache,wall_s,exit,signal'
-	csv '
-	csv_row() && get("label") ~ /^zstd[1-4](\.nodup)?\.p[0-9]+$/ &&
-	    !failed() && get("wall_s") > 0 {
-		id = get("label")
-		kept = sub(/\.nodup/, "", id)
-		run = get("series") SUBSEP get("run")
-		log_of[kept, id, run] = log(get("wall_s"))
-		ids[id] = 1
-		series[run] = get("series")
-		number[run] = get("run")
-	}
-	END {
-		for (run in number) {
-			n = with = without = 0
-			for (id in ids) {
-				if (!((0, id, run) in log_of) ||
-				    !((1, id, run) in log_of))
-					continue
-				n++
-				with += log_of[0, id, run]
-				without += log_of[1, id, run]
-			}
-			if (!n)
-				continue
-			row = number[run] ",all,unknown,"
-			print series[run] ",with," row exp(with / n) ",0,"
-			print series[run] ",without," row exp(without / n) ",0,"
-		}
-	}' "$study/$1.csv"
-}
-
-# finding_pooled TEXT NAME: tests that duplicate removal costs at most 5 %
+# finding_pooled TEXT NAME: tests that duplicate removal costs at most 5 %, over
+# all levels and threads for which both were measured
 finding_pooled() {
-	pooled "$2" >"$study/pooled.csv"
+	tabulate '
+	where label ~ /^zstd[1-4]([.]nodup)?[.]p[0-9]+$/ && wall_s > 0
+	where exit + signal == 0
+	line series, run, cut(label, "[.]nodup"), label ~ /nodup/ ? "without" : "with", wall_s' \
+	    FS=, "$study/$2.csv" | pooled with without 1 >"$study/pooled.csv"
 	pairs_file=$study/pooled.csv
 	finding "$1" with without 1.05
 	pairs_file=$study/pairs.csv
@@ -53,15 +20,12 @@ finding_pooled() {
 # others_busy ID: prints the median share of the processors that was used by
 # other processes; empty if not measured
 others_busy() {
-	# shellcheck disable=SC2016
-	awk "$(cat "$here/csv.awk" "$here/stats.awk")"'
-	csv_row() && get("label") == id && !failed() &&
-	    key("machine_s") != "" {
-		x[++n] = (key("machine_s") - get("user_s") - get("sys_s")) / \
-		    get("wall_s") / cpus
-	}
-	END { if (n) printf "%.3f", median(x, n) }' id="$1" \
-	    cpus="${report_cpus:-1}" "$study/proven.csv"
+	tabulate '
+	where label == row && exit + signal == 0 && machine_s != ""
+	let others = (machine_s - user_s - sys_s) / wall_s / cpus
+	group 1
+	.3f = median(others)' row="$1" cpus="${report_cpus:-1}" FS=, \
+	    "$study/proven.csv"
 }
 
 # Tests whether I/O is the bottleneck, based on processor utilization.  The
@@ -75,30 +39,8 @@ finding_utilisation() {
 		return 0
 		;;
 	esac
-	others=$(others_busy zstd1.p8) tsv '
-	BEGIN { others = ENVIRON["others"] }
-	csv_row() && get("label") == "zstd1.p8" && get("wall_s") != "" {
-		most = 8 < cpus ? 8 : cpus
-		lo = get("wall_lo")
-		hi = get("wall_hi")
-		found = 1
-		printf "    utilisation of zstd1.p8 < %.2f: study 6.0 of 8, here %.2f of %d",
-		    0.9 * most, get("wall_s"), most
-		if (lo != "")
-			printf " [%.2f, %.2f]", lo, hi
-		verdict = "not decided"
-		if (lo == "")
-			verdict = verdict ": fewer than 6 runs"
-		else if (lo >= 0.9 * most)
-			verdict = "does not hold here"
-		else if (hi < 0.9 * most && others > 0.1)
-			verdict = sprintf("not decided: other processes used %.0f %% of the processors", 100 * others)
-		else if (hi < 0.9 * most)
-			verdict = "holds here"
-		print ": " verdict
-	}
-	END { if (!found) print "    zstd1.p8: not measured" }' \
-	    cpus="${report_cpus:-1}" "$study/utilisation"
+	others=$(others_busy zstd1.p8) run_awk image-export-words -F '\t' \
+	    what=utilisation cpus="${report_cpus:-1}" "$study/utilisation"
 }
 
 # over THREADS: prints a caveat if the machine has fewer processors than threads

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # image-export-methods.sh - the rows of the image study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # A row is METHOD[.nodup][.sqpack].pTHREADS: each export by mksquashfs is also
 # made by sqpack, for which no findings are tested.

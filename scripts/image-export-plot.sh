@@ -1,23 +1,17 @@
 # shellcheck shell=sh
 # image-export-plot.sh - charts of the image study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # The data files are TSV: seconds, size in percent, name, and the seconds'
 # interval.
-# shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
 # chart_points PATTERN FILE: writes the points to FILE, sorted by time
 chart_points() {
-	rows_of "$1" | tsv 'csv_row() {
-		name = get("method")
-		sub(/^zstd/, "", name)
-		sub(/[.].*/, "", name)
-		print get("wall_s"), 100 * get("image_B") / get("plain_B"),
-		    name, get("wall_lo") == "" ? get("wall_s") : get("wall_lo"),
-		    get("wall_hi") == "" ? get("wall_s") : get("wall_hi")
-	}' | sort -g >"$2"
+	exports "$1" '
+	let name = cut(cut(method, "^zstd"), "[.].*")
+	line wall_s, 100 * image_B / plain_B, name, any(wall_lo, wall_s), any(wall_hi, wall_s)' |
+	    sort -g >"$2"
 }
 
 # chart_front FILE: prints the Pareto front, as steps
@@ -47,19 +41,14 @@ chart_begin() {
 # chart_ranges FILE...: sets the axis ranges to cover the points and their
 # intervals, with a margin
 chart_ranges() {
-	cat "$@" | awk -F '\t' '
-	NR == 1 { x0 = $4; x1 = $5; y0 = y1 = $2 }
 	{
-		if ($4 < x0) x0 = $4
-		if ($5 > x1) x1 = $5
-		if ($2 < y0) y0 = $2
-		if ($2 > y1) y1 = $2
-	}
-	END {
-		room = (y1 - y0) / 10 + 0.01
-		printf "set xrange [%g:%g]\nset yrange [%g:%g]\n", x0 / 1.15,
-		    x1 * 1.25, y0 - room, y1 + 1.5 * room
-	}'
+		printf 's\tsize\tname\tlo\thi\n'
+		cat "$@"
+	} | tabulate '
+	group 1
+	let room = (max(size) - min(size)) / 10 + 0.01
+	line sprintf("set xrange [%g:%g]", min(lo) / 1.15, max(hi) * 1.25)
+	line sprintf("set yrange [%g:%g]", min(size) - room, max(size) + 1.5 * room)' -
 }
 
 # chart_panel TITLE POINTS FRONT SQPACK

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # image-export-sizes.sh - test the study's findings about sizes; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
 # Sizes do not depend on the number of threads.
 findings_size() {
@@ -23,27 +22,9 @@ findings_size() {
 # between the first level and the last
 finding_sweet() {
 	exact_text="level 2 is the sweet spot ($1 threads, by medians: the knee of size against log time)"
-	sweet=$(rows_of "^zstd[1-9][.]p$1\$" | tsv '
-	csv_row() {
-		level[++rows] = get("level")
-		t[rows] = log(get("wall_s"))
-		s[rows] = get("image_B") / get("plain_B")
-		if (!least || get("n") < least)
-			least = get("n")
-	}
-	END {
-		if (rows < 4 || level[1] != 1)
-			exit
-		for (i = 2; i < rows; i++) {
-			x = t[rows] == t[1] ? 0 : (t[i] - t[1]) / (t[rows] - t[1])
-			y = s[1] == s[rows] ? 0 : (s[1] - s[i]) / (s[1] - s[rows])
-			if (y - x > best) {
-				best = y - x
-				knee = level[i]
-			}
-		}
-		print knee + 0, level[rows], least
-	}')
+	sweet=$(exports "^zstd[1-9][.]p$1\$" \
+	    'line level, wall_s, image_B / plain_B, n' |
+	    run_awk image-export-words -F '\t' what=knee -)
 	sweet_knee=$(field 1 "$sweet") sweet_last=$(field 2 "$sweet")
 	if [ -z "$sweet" ]; then
 		exact "$exact_text" '' 'level 1 and three more of 2 to 9 are needed'
@@ -78,15 +59,8 @@ findings_levels() {
 	    "$(calc 'print (a - b < b - c)' a="$level_9" b="$level_13" \
 	    c="$level_14")" \
 	    "9 to 13: $(saved "$level_9" "$level_13"); 13 to 14: $(saved "$level_13" "$level_14")"
-	level_step=$(rows_of "^zstd(9|1[0-9])[.]p$1\$" | tsv '
-	csv_row() {
-		if (n++ && last - get("image_B") > most) {
-			most = last - get("image_B")
-			step = get("level")
-		}
-		last = get("image_B")
-	}
-	END { if (n == 11) print step + 0 }')
+	level_step=$(exports "^zstd(9|1[0-9])[.]p$1\$" 'line level, image_B' |
+	    run_awk image-export-words -F '\t' what=step -)
 	exact 'level 14 saves 6 points on level 1 (5 to 7)' \
 	    "$(calc 'd = a - b; print (d >= 5 && d <= 7)' \
 	    a="$level_1" b="$level_14")" "$(saved "$level_1" "$level_14")"

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # image-export-start.sh - start a program cold from an image; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 # This is the time that a user of a cluster waits for: the program is started
 # from a mount by the kernel or by squashfuse, as with enroot start, or from a
 # tree that is unpacked first, as with enroot create.

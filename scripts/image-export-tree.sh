@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # image-export-tree.sh - create the image's content; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # tree_KIND creates $study/tree, and sets $start, the command whose cold start
 # is measured; it is run by sh in the root of the mounted image.  The directory

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-cell.sh - a cell: one start or several concurrent ones; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # Clients store everything in $study/clients, which is a separate mount.
 
@@ -84,7 +83,6 @@ pattern_end() {
 # start on the server's side of the link; this start is not measured
 squid_fill() {
 	clients_make
-	# shellcheck disable=SC2086
 	LAZY_INTERFACE=lo LAZY_CLIENTS=1 $net_in \
 	    sh "$here/lazy-pull-start.sh" "$1" >>"$study/log" 2>&1 ||
 	    die "squid could not be filled: $(tail -n 1 "$study/log")"

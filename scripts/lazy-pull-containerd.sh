@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-containerd.sh - containerd and snapshotters, in a cell; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # Each client is a node with its own daemons, which are started before the run
 # with empty directories, and exit with the cell.  Their sockets are at the

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-findings.sh - test the study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # The study measured the programs stargz, soci and cvmfs.  If one of them was
 # not run, the ratio of our client for the same format is shown instead, and the
@@ -100,13 +99,11 @@ findings_cited() {
 # least_wire IMAGE.WORKLOAD.LINK: prints the smallest number of bytes received
 # by any system
 least_wire() {
-	tsv 'csv_row() && get("rx_B") > 0 {
-		n = split(get("label"), part, ".")
-		if (n == 4 && part[1] "." part[2] "." part[4] == cell &&
-		    (!least || get("rx_B") < least))
-			least = get("rx_B")
-	}
-	END { print least }' cell="$1" "$study/summary"
+	tabulate '
+	parts image workload system link more
+	where rx_B > 0 && more == "" && image "." workload "." link == of
+	group 1
+	line min(rx_B)' of="$1" "$study/summary"
 }
 
 findings_python() {
@@ -170,21 +167,17 @@ findings_many() {
 
 # findings_saved: tests the largest share of the data saved in any cell
 findings_saved() {
-	f_saved=$(tsv 'csv_row() && get("rx_B") > 0 {
-		split(get("label"), part, ".")
-		cell = part[1] "." part[2] "." part[4] "." part[5]
-		if (part[3] == "overlayfs" || part[3] == "containerd")
-			whole[cell] = get("rx_B")
-		else if (!(cell in least) || get("rx_B") < least[cell])
-			least[cell] = get("rx_B")
-	}
-	END {
-		for (cell in whole)
-			if (cell in least && 1 - least[cell] / whole[cell] > most)
-				most = 1 - least[cell] / whole[cell]
-		if (most)
-			printf "%.1f", 100 * most
-	}' "$study/summary")
+	f_saved=$(tabulate '
+	parts image workload system link more
+	where rx_B > 0 && !place(system, "overlayfs containerd")
+	let all = cut(label, "[.]" system "[.].*")
+	let rest = after(label, all "." system)
+	let whole = any(rx_B[all ".containerd" rest], rx_B[all ".overlayfs" rest])
+	let saved = 1 - ratio(rx_B, whole)
+	where saved > 0
+	order -saved
+	first 1
+	.1f = 100 * saved' "$study/summary")
 	exact 'over 65 % of the data is saved in some cases' \
 	    "$(calc 'print (a > 65)' a="$f_saved")" \
 	    "here up to ${f_saved:--} %"
@@ -212,20 +205,21 @@ has() { grep -q "^$1[.][^.]*[.][^.]*[.]$2[.$tab]" "$study/summary"; }
 print_findings() {
 	findings_begin
 	printf '\nWhat the study found (ratios of pairs of runs, 95 %% intervals; bytes, where\nthey are not compared in pairs, are medians):\n'
-	f_cells=$(tsv 'csv_row() {
-		n = split(get("label"), part, ".")
-		if (n == 4 && part[3] == "overlayfs" && get("n") > 0)
-			print part[1] "." part[2] "." part[4]
-	}' "$study/summary" | sort)
+	f_cells=$(tabulate '
+	parts image workload system link more
+	where system == "overlayfs" && more == "" && n > 0
+	let cell = image "." workload "." link
+	order cell
+	line cell' "$study/summary")
 	findings_cited
-	for f_link in $(labels_of 4); do
+	for f_link in $(labels_of link); do
 		! has py "$f_link" || findings_python "$f_link"
 		! has root "$f_link" || findings_root "$f_link"
 	done
 	findings_remote
 	findings_many
 	findings_saved
-	f_ours=$(for f_link in $(labels_of 4); do
+	f_ours=$(for f_link in $(labels_of link); do
 		case $f_link in
 		1000) findings_ours 1000 0.6 0.5 ;;
 		100) findings_ours 100 0.35 0.35 ;;

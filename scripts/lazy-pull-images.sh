@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-images.sh - the images and the data derived from them; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # $study/images/NAME contains an image as it was built (layout), its files
 # (tree), and a list of the data that each workload touches (WORKLOAD.touched).

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-net.sh - the link between a client and a server; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # Without --server, a cell runs in the client's network namespace, and the
 # process $net_holder keeps the server's namespace open; the ends of the link
@@ -65,7 +64,6 @@ net_route() {
 
 # there COMMAND...: runs the command on the server
 there() {
-	# shellcheck disable=SC2086
 	${COLDPRESS_SSH:-ssh -o BatchMode=yes} "$server" "$@"
 }
 

@@ -1,26 +1,23 @@
 # shellcheck shell=sh
 # lazy-pull-plot.sh - plot the data received, and the times; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2154
-# shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
 # plot_cell IMAGE WORKLOAD LINK: prints a line for each system: name, MB, and
 # seconds until pulled, until created, and until the end of the run
 plot_cell() {
-	tsv 'csv_row() && get("n") > 0 {
-		n = split(get("label"), part, ".")
-		if (n == 4 && part[1] == image && part[2] == workload &&
-		    part[4] == link)
-			print part[3], get("rx_B") / 1e6, get("pull_s") + 0,
-			    get("create_s") + 0, get("run_s") + 0
-	}' image="$1" workload="$2" link="$3" "$study/summary" | sort
+	tabulate '
+	parts image workload system link more
+	where n > 0 && more == ""
+	where image == of && workload == what && link == over
+	line system, any(rx_B, 0) / 1e6, pull_s + 0, create_s + 0, run_s + 0' \
+	    of="$1" what="$2" over="$3" "$study/summary" | sort
 }
 
 # plot_systems IMAGE LINK: writes the lines for all workloads to
 # $study/plot.tsv, one block each
 plot_systems() {
-	for systems_workload in $(labels_of 2); do
+	for systems_workload in $(labels_of workload); do
 		plot_cell "$1" "$systems_workload" "$2" >"$study/plot.block"
 		[ -s "$study/plot.block" ] || continue
 		printf '# %s\n' "$systems_workload"
@@ -116,14 +113,14 @@ plot_pattern() {
 
 plot_all() {
 	plot_possible || return 0
-	for plot_image in $(labels_of 1); do
-		for plot_link in $(labels_of 4); do
+	for plot_image in $(labels_of image); do
+		for plot_link in $(labels_of link); do
 			plot_systems "$plot_image" "$plot_link" || continue
 			plot_bars "$plot_image-$plot_link-data" \
 			    "$plot_image, $plot_link: data transferred" MB 2 2
 			plot_bars "$plot_image-$plot_link-time" \
 			    "$plot_image, $plot_link: time" s 3 5
-			for plot_workload in $(labels_of 2); do
+			for plot_workload in $(labels_of workload); do
 				plot_pattern "$plot_image" "$plot_workload" \
 				    "$plot_link"
 			done

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-publish.sh - convert and push images; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
 # image_publish IMAGE SYSTEM: converts the image for the system, and pushes it
 # to the registry, or stores it in $study/www; records the time that this takes.
@@ -52,7 +51,7 @@ publish_size() {
 # which it can start the registry
 registry_call() {
 	cell_lap "$study/publish.csv" -l "$3" -- unshare --net --pid --fork \
-	    --kill-child --mount-proc sh "$here/$study_name" -o "$rows_csv" \
+	    --kill-child --mount-proc sh "$study_script" -o "$rows_csv" \
 	    call "$@"
 	[ -n "$(csv 'csv_row() && !failed()' "$study/publish.csv")" ] ||
 	    die "$2 for $3: $(tail -n 1 "$study/log")"

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-pullers.sh - pull images and create containers; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # A puller has four functions: pull_NAME makes the image's files available,
 # create_NAME prepares a container, run_NAME COMMAND runs the command in it, and

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-rows.sh - the rows of the study, and their number of rounds; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 
 # table: the rows' ids are image.workload.system.link, with .xN for N clients,
 # .dMS for a delay, and .cache; the id is followed by image, workload, system,

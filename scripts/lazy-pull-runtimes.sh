@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # lazy-pull-runtimes.sh - containerd and podman as pullers; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # They have the same functions as in lazy-pull-pullers.sh.  Both silently pull
 # the whole image if they cannot pull it lazily, which is treated as an error

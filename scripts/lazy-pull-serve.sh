@@ -11,7 +11,6 @@
 # it started, and exits.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=scripts/lazy-pull-services.sh
 . "$here/lazy-pull-services.sh"
 
 # leave: stops the services first, because they write to the directory

@@ -9,11 +9,8 @@
 # lists a process for each client that runs in that process's mount namespace.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-# shellcheck source=scripts/lazy-pull-root.sh
 . "$here/lazy-pull-root.sh"
-# shellcheck source=scripts/lazy-pull-pullers.sh
 . "$here/lazy-pull-pullers.sh"
-# shellcheck source=scripts/lazy-pull-runtimes.sh
 . "$here/lazy-pull-runtimes.sh"
 
 stamp() {
@@ -58,7 +55,6 @@ pids='' client=0 status=0
 while [ $client -lt "$LAZY_CLIENTS" ]; do
 	client=$((client + 1))
 	node=$(echo "${LAZY_NODES-}" | cut -d ' ' -f $((client + 1)))
-	# shellcheck disable=SC2086
 	${node:+nsenter -t $node -m} sh "$0" "$1" $client &
 	pids="$pids $!"
 done

@@ -1,10 +1,10 @@
 # shellcheck shell=sh
-# shellcheck disable=SC2034
 # lib.sh - functions shared by the scripts; source it, do not run it
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The sourcing script has set -eu.  Afterwards $top is the root of the
-# repository, or empty if the scripts are installed, and the tools of the suite
+# The sourcing script has set -eu.  Afterwards $here is the folder of this file,
+# which is $COLDPRESS_LIBEXEC or that of the script; $top is the root of the
+# repository, or empty if the scripts are installed; and the tools of the suite
 # come first in PATH.
 LC_ALL=C
 export LC_ALL
@@ -180,9 +180,24 @@ tsv() {
 	csv "BEGIN { FS = OFS = \"\\t\" } $tsv_program" "$@"
 }
 
+# tabulate DESCRIPTION [NAME=VALUE...] [FILE...]: prints the table of TSV, or
+# with FS=, of CSV, that is described in the language of table.awk
+tabulate() {
+	tabulate_program=$(printf '%s\n' "$1" | awk -f "$here/table.awk")
+	shift
+	tsv "$(cat "$here/stats.awk" "$here/table-rows.awk") $tabulate_program" "$@"
+}
+
+# run_awk NAME AWK-ARGUMENT...: runs NAME.awk behind csv.awk and stats.awk
+run_awk() {
+	run_name=$1
+	shift
+	awk -f "$here/csv.awk" -f "$here/stats.awk" \
+	    -f "$here/$run_name.awk" "$@"
+}
+
 # patiently COMMAND...: retries the command for about 20 seconds.  If every
 # attempt fails, the last message is logged.
-# shellcheck disable=SC2154 # the caller's folder
 patiently() {
 	for patiently_pause in 0 0.3 1 1 2 3 5 10; do
 		sleep "$patiently_pause"
@@ -203,13 +218,10 @@ unmount() {
 # time and its exact 95 % confidence interval, as TSV; empty if there are too
 # few pairs
 pair_ratio() {
-	lapcmp --csv -k cache -r "$3" "$1" 2>/dev/null |
-	    csv 'csv_row() && get("label") == label &&
-	    get("metric") == "wall_s" {
-		printf "%s\t%s\t%s\n", get("ratio"), get("ratio_lo"),
-		    get("ratio_hi")
-		exit
-	}' label="$2"
+	lapcmp --csv -k cache -r "$3" "$1" 2>/dev/null | tabulate '
+	where label == row && metric == "wall_s"
+	first 1
+	line ratio, ratio_lo, ratio_hi' FS=, row="$2" -
 }
 
 # calc EXPRESSION NAME=VALUE...: evaluates EXPRESSION with awk; prints nothing
@@ -230,16 +242,10 @@ calc() {
 # shuffle SEED: prints the lines of standard input in an order determined by
 # SEED
 shuffle() {
-	awk -v seed="$1" '
-	BEGIN { x = (seed * 7919 + 12345) % 2147483647; if (x < 1) x = 1 }
-	{
-		for (i = 0; i < 3; i++)
-			x = x * 48271 % 2147483647
-		printf "%010d\t%s\n", x, $0
-	}' | sort | cut -f 2-
+	awk -v seed="$1" -f "$here/shuffle.awk" | sort | cut -f 2-
 }
 
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(cd "${COLDPRESS_LIBEXEC:-$(dirname "$0")}" && pwd)
 top=
 if [ -e "$here/../CMakeLists.txt" ]; then
 	top=$(cd "$here/.." && pwd)

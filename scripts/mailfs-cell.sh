@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # mailfs-cell.sh - make, time and verify one copy; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
 # load_start: runs $load repeatedly in its own session
 load_start() {
@@ -51,7 +50,6 @@ cell_measure() {
 	[ "$cold" != yes ] || measure_cold=-c
 	measure_daemon=$(fs_daemon_s "$2") measure_machine=$(machine_s)
 	load_start
-	# shellcheck disable=SC2086
 	cell_lap "$cell_new.copy" $measure_cold -l "$1" \
 	    -k "resident_pct=$measure_resident" -- \
 	    sh "$here/mailfs-copy.sh" "$4" "$dir" "$(fs_mnt)" "$tmp/list"

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # mailfs-fs.sh - create and remove compressing filesystems; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # All files are in $study/fs: img is the sparse file of $image_B bytes that
 # contains the filesystem, mnt its mount point, and pid the process id of
@@ -12,7 +11,6 @@
 # would otherwise show a pool that no longer exists as FAULTED, and its name
 # would remain in use.
 
-# shellcheck source=scripts/mailfs-sizes.sh
 . "$here/mailfs-sizes.sh"
 
 fs_img() { printf '%s/fs/img\n' "$study"; }

@@ -1,8 +1,6 @@
 # shellcheck shell=sh
 # mailfs-plot.sh - plot the charts of the mail study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
-# shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
 # plot_begin TITLE
@@ -29,23 +27,18 @@ plot_writers() {
 # plot_efficiency VARIANT: plots every run, and the medians, by algorithm; the
 # data is position, efficiency, algorithm, writers, and "run" or "median"
 plot_efficiency() {
-	cells_of "$1" | tsv '
-	part == "cells" {
-		if (!csv_row())
-			next
-		name = get("algorithm")
-		if (!(name in place))
-			place[name] = ++n
-		print place[name], get("eff"), name, get("writers"), "median"
-		next
-	}
-	csv_row() && get("variant") == variant && get("algorithm") in place &&
-	    get("writers") in shift {
-		print place[get("algorithm")] + shift[get("writers")],
-		    get("efficiency"), get("algorithm"), get("writers"), "run"
-	}
-	BEGIN { shift["w1"] = -0.08; shift["s2"] = 0; shift["w2"] = 0.08 }
-	' variant="$1" part=cells - part=runs "$study/runs" >"$study/plot.tsv"
+	efficiency_names=$(cells_table "$1" 'line algorithm' |
+	    awk '!seen[$0]++' | tr '\n' ' ')
+	{
+		cells_table "$1" '
+		line place(algorithm, names), eff, algorithm, writers, "median"' \
+		    names="$efficiency_names"
+		tabulate '
+		let shift = place(writers, "w1 s2 w2")
+		where variant == wanted && shift && place(algorithm, names)
+		line place(algorithm, names) + 0.08 * (shift - 2), efficiency, algorithm, writers, "run"' \
+		    wanted="$1" names="$efficiency_names" "$study/runs"
+	} >"$study/plot.tsv"
 	[ -s "$study/plot.tsv" ] || return 0
 	plot_set=
 	{
@@ -80,14 +73,9 @@ plot_efficiency() {
 
 # plot_ratio VARIANT: plots the ratio against seconds, with the Pareto front
 plot_ratio() {
-	cells_of "$1" | tsv 'csv_row() {
-		name = get("algorithm")
-		sub(/^(gzip|zlib)-/, "", name)
-		s = get("copy_s")
-		print s, get("ratio"), name, get("writers"),
-		    get("copy_lo") == "" ? s : get("copy_lo"),
-		    get("copy_hi") == "" ? s : get("copy_hi")
-	}' | sort -g >"$study/plot.tsv"
+	cells_table "$1" '
+	line copy_s, ratio, cut(algorithm, "^(gzip|zlib)-"), writers, any(copy_lo, copy_s), any(copy_hi, copy_s)' |
+	    sort -g >"$study/plot.tsv"
 	[ -s "$study/plot.tsv" ] || return 0
 	awk -F '\t' '$2 > best { best = $2; print }' "$study/plot.tsv" \
 	    >"$study/plot.front"

@@ -1,14 +1,14 @@
 # shellcheck shell=sh
 # mailfs-report.sh - report on the copies of mail; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2034,SC2154
 #
 # $study/runs is the output of mailfs-rows.awk; $study/told.* are the outputs
 # of mailfs.awk.
 
-# The study's table: algorithm, writers, efficiency, seconds, ratio.
+# published: prints the study's table
 published() {
 	cat <<EOF
+algorithm	writers	eff	seconds	ratio
 gzip-1	1	0.011760128	260.0	2.583
 gzip-2	1	0.011800408	286.2	2.613
 gzip-3	1	0.013763665	196.4	2.639
@@ -35,20 +35,21 @@ EOF
 # study_ratio ROW REFERENCE: prints the published ratio of efficiencies or of
 # seconds ($finding_of); "many" over "one" is the ratio of means
 study_ratio() {
-	published | awk -F '\t' -v a="$1" -v b="$2" -v of="$finding_of" \
-	    -v factor="${pooled_factor:-1}" '
-	{
-		value = of == "seconds" ? $4 : $3
-		x[$1 ".w" $2] = value
-		mean[$2] += value
-	}
-	END {
-		if (a == "many")
-			print factor == 0 ? "" : sprintf("%.3f",
-			    factor * mean[2] / mean[1])
-		else if ((a in x) && (b in x))
-			printf "%.3f", x[a] / x[b]
-	}'
+	ratio_of=eff
+	[ "$finding_of" != seconds ] || ratio_of=seconds
+	if [ "$1" = many ]; then
+		[ "$pooled_factor" != 0 ] || return 0
+		published | tabulate "
+		let two = writers == 2 ? $ratio_of : \"\"
+		let one = writers == 1 ? $ratio_of : \"\"
+		group 1
+		.3f = factor * sum(two) / sum(one)" factor="$pooled_factor" -
+	else
+		published | tabulate "
+		let label = algorithm \".w\" writers
+		where label == a
+		.3f = ratio($ratio_of, ${ratio_of}[b])" a="$1" b="$2" -
+	fi
 }
 
 report_summaries() {
@@ -56,27 +57,9 @@ report_summaries() {
 	    -f "$here/mailfs-rows.awk" "$rows_csv" >"$study/runs"
 	told=$study/told awk -F '\t' -v seed="$seed" -f "$here/csv.awk" \
 	    -f "$here/stats.awk" -f "$here/mailfs.awk" "$study/runs"
-	report_variants=$(tsv 'csv_row() && !seen[get("variant")]++ {
-		print get("variant")
-	}' "$study/runs")
-}
-
-# cells_of VARIANT: prints its cells, sorted by writers and then in the study's
-# order
-cells_of() {
-	head -n 1 "$study/told.cell"
-	tsv '
-	BEGIN {
-		split("off zle lzjb lzo lz4 gzip zlib zstd", name, " ")
-		for (i in name) place[name[i]] = i
-		split("w1 s2 w2", name, " ")
-		for (i in name) writers[name[i]] = i
-	}
-	csv_row() && get("variant") == variant {
-		split(get("algorithm"), part, "-")
-		print writers[get("writers")], place[part[1]] * 100 + part[2], $0
-	}' variant="$1" "$study/told.cell" |
-	    sort -s -t "$tab" -k 1,1n -k 2,2n | cut -f 3-
+	report_variants=$(tabulate '
+	group variant
+	line variant' "$study/runs")
 }
 
 # stand_in VARIANT: prints which algorithms replace those of the study on btrfs
@@ -94,22 +77,12 @@ print_caveats() {
 			printf "%s: %d left out: %s\n", label, n[label],
 			    why[label]
 	}' "$study/invalid" | sort
-	awk -F '\t' '
-	{
-		kind = $1
-		if (sub(/[.][^.]*$/, "", kind)) {
-			name = $1
-			sub(/.*[.]/, "", name)
-			if (!(kind in list))
-				order[++n] = kind
-			list[kind] = list[kind] " " name
-		} else
-			print $1 ": missing: " $2
-	}
-	END {
-		for (i = 1; i <= n; i++)
-			print order[i] ": does not know" list[order[i]]
-	}' "$study/missing"
+	missing_table | tabulate '
+	let kind = cut(label, "[.][^.]*$")
+	let name = cut(label, ".*[.]")
+	order kind != label
+	group kind (kind == label)
+	line kind == label ? label ": missing: " why : kind ": does not know " list(name)' -
 	if [ "$cold" = yes ]; then
 		echo 'Copies: the caches were dropped before each.'
 	else
@@ -127,11 +100,8 @@ s2 two that share the work.'
 }
 
 report_all() {
-	# shellcheck source=scripts/mailfs-tables.sh
 	. "$here/mailfs-tables.sh"
-	# shellcheck source=scripts/mailfs-findings.sh
 	. "$here/mailfs-findings.sh"
-	# shellcheck source=scripts/mailfs-plot.sh
 	. "$here/mailfs-plot.sh"
 	report_summaries
 	print_source
@@ -158,38 +128,6 @@ report_all() {
 # in_words: prints the results of the study's choice on the first filesystem
 in_words() {
 	words_variant=$(printf '%s\n' "$report_variants" | head -n 1)
-	cells_of "$words_variant" | tsv '
-	csv_row() && get("writers") == "w1" && get("of_ten") {
-		name = get("algorithm")
-		if (name == "gzip-5" || name == "zlib-5") {
-			five = name
-			eff = get("eff")
-			real = get("apparent_B") / get("all_B")
-			ratio = get("ratio")
-			s = get("copy_s")
-			n = get("n")
-		}
-		if (get("eff") > most) {
-			most = get("eff")
-			best = name
-			best_n = get("n")
-			share = get("ten_pct")
-		}
-	}
-	END {
-		if (five == "")
-			exit
-		printf "On %s with one writer, %s copied in %.2f s (the median of n = %d); the ratio is printed as %.2f, but is really %.2f with sectors and metadata. ",
-		    variant, five, s, n, ratio, real
-		if (best == five)
-			printf "No algorithm in the study had a higher median efficiency"
-		else
-			printf "The highest median efficiency was that of %s, %.2f times as high",
-			    best, most / eff
-		if (n < 6 || best_n < 6)
-			printf " (not decided: fewer than 6 runs). "
-		else
-			printf "; it comes first in %.0f %% of the draws. ",
-			    share
-	}' variant="$words_variant"
+	run_awk mailfs-words -F '\t' what=choice variant="$words_variant" \
+	    "$study/told.cell"
 }

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # mailfs-sizes.sh - query the sizes in compressing filesystems; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 
 # fs_commit_command VARIANT: prints the command that makes the copied data
 # durable.  On zfs-fuse neither sync nor waiting is sufficient: after a few

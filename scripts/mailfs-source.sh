@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # mailfs-source.sh - the mail to copy, and the destination; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 
 # source_make: sets $dir, which contains generated mail if none was given
 source_make() {

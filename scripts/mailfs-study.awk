@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # awk -f stats.awk -f mailfs-study.awk PUBLISHED: algorithm, writers,
-# efficiency, seconds, ratio.
+# efficiency, seconds, ratio, with a header.
 
 # ordered WRITERS QUOTIENT: returns the algorithms by efficiency, best first
 function ordered(writers, quotient,  i, j, n, name, e, x, s) {
@@ -39,6 +39,7 @@ function within(writers, total,  b) {
 }
 
 BEGIN { FS = "\t" }
+NR == 1 { next }
 {
 	if ($2 == 1)
 		algorithm[++algorithms] = $1

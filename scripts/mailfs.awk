@@ -4,15 +4,15 @@
 # awk -f csv.awk -f stats.awk -f mailfs.awk -F '\t' -v seed=N RUNS.tsv: reads
 # the columns of mailfs-rows.awk and, with told=FILE in the environment, writes
 # TSV with headers:
-#   FILE.cell    one line per cell: medians with intervals (_lo, _hi) of copy_s,
-#                eff (the efficiency) and ends (the time divided by the mean of
-#                both ends of the block); medians of the other columns; means
-#                trimmed as in the study: eff_mean (of quotients),
-#                eff_of_means, mean_s, mean_ratio, dropped (values at each end);
-#                cv_pct of the efficiency; rank by its median; the percentage of
-#                draws in which it comes first, of all (first_pct) and of the
-#                study's ten (ten_pct; cpu_ten_pct by per_both), given 6 rounds;
-#                of_ten; front
+#   FILE.cell    one line per cell, labelled variant.name.writers: medians with
+#                intervals (_lo, _hi) of copy_s, eff (the efficiency) and ends
+#                (the time divided by the mean of both ends of the block);
+#                medians of the other columns; means trimmed as in the study:
+#                eff_mean (of quotients), eff_of_means, mean_s, mean_ratio,
+#                dropped (values at each end); cv_pct of the efficiency; rank by
+#                its median; the percentage of draws in which it comes first, of
+#                all (first_pct) and of the study's ten (ten_pct; cpu_ten_pct by
+#                per_both), given 6 rounds; of_ten; front; padding_pct (ZFS)
 #   FILE.group   variant, writers: CV over all copies, as in the study, mean
 #                of the cells' own, copies
 #   FILE.spread  variant: CV of two writers minus that of one, lo, hi
@@ -24,7 +24,12 @@
 # whole rounds, which preserves the dependence between runs in a round.  front
 # contains p if no other cell with the same number of writers is faster and has
 # a higher printed ratio, and d if none is both durable sooner and smaller on
-# disk.
+# disk.  ZFS's ratio counts metadata once and compressed, and is truncated to
+# two digits; it does not count partly filled sectors.  padding_pct is the size
+# of the files on disk compared with what the ratio says.  On disk, metadata is
+# stored twice.  Its share of the ratio is estimated as half of the smallest
+# amount of metadata on any of the ZFS filesystems, namely the one with the
+# smallest sectors.
 
 function random() {
 	state = state * 48271 % 2147483647
@@ -171,6 +176,26 @@ function front(cell, group,  d, other, p, s) {
 	return (p ? "p" : "") (s ? "d" : "")
 }
 
+# padding CELL: returns padding_pct
+function padding(cell, variant,  c, other, x, meta, files, said) {
+	if (variant !~ /^zfs/)
+		return ""
+	meta = ""
+	for (c = 1; c <= cells; c++) {
+		other = order[c]
+		x = all[other] - middle(other, "files_B")
+		if (variant_of[other] ~ /^zfs/ &&
+		    writers_of[other] == writers_of[cell] &&
+		    (meta == "" || x < meta))
+			meta = x
+	}
+	meta /= 2
+	files = middle(cell, "files_B")
+	said = (middle(cell, "logical_B") + meta) / \
+	    (ratio[cell] + (ratio[cell] > 1 ? 0.005 : 0)) - meta
+	return said > 0 ? 100 * (files - said) / said : ""
+}
+
 # cv GROUP DRAWN: returns the CV, computed as in the study, over all copies of
 # the study's ten algorithms or, if there are none, over all copies; if DRAWN is
 # set, only over the copies in the draw
@@ -206,7 +231,8 @@ function share_of_ten(cell, variant, column) {
 }
 
 function print_cell(cell, group, variant,  line, n, time, d) {
-	line = variant OFS algorithm_of[cell] OFS writers_of[cell] OFS \
+	line = variant "." name_of[cell] "." writers_of[cell] OFS variant OFS \
+	    algorithm_of[cell] OFS name_of[cell] OFS writers_of[cell] OFS \
 	    copies[cell]
 	line = line OFS bounded(take(cell, "copy_s")) OFS durable[cell]
 	line = line OFS bounded(take(cell, "efficiency"))
@@ -223,17 +249,18 @@ function print_cell(cell, group, variant,  line, n, time, d) {
 	    of_study(algorithm_of[cell])
 	for (n = 1; n <= medians; n++)
 		line = line OFS middle(cell, median_of[n])
-	print line OFS of_ends(cell, variant) OFS front(cell, group) >cell_file
+	print line OFS of_ends(cell, variant) OFS front(cell, group) OFS \
+	    padding(cell, variant) >cell_file
 }
 
 function print_heads(  i, line) {
-	line = "variant\talgorithm\twriters\tn\tcopy_s\tcopy_lo\tcopy_hi" \
+	line = "label\tvariant\talgorithm\tname\twriters\tn\tcopy_s\tcopy_lo\tcopy_hi" \
 	    "\tdurable_s\teff\teff_lo\teff_hi\teff_mean\teff_of_means" \
 	    "\tdropped\tmean_s\tmean_ratio\tcv_pct\trank\tfirst_pct" \
 	    "\tten_pct\tcpu_ten_pct\tof_ten"
 	for (i = 1; i <= medians; i++)
 		line = line OFS median_of[i]
-	print line "\tends\tends_lo\tends_hi\tfront" >cell_file
+	print line "\tends\tends_lo\tends_hi\tfront\tpadding_pct" >cell_file
 	print "variant\twriters\tcv_all\tcv_cells\tcopies" >group_file
 	print "variant\tspread\tlo\thi" >spread_file
 	print "variant\tdrift\tlo\thi\tslope\terror\trounds" >order_file
@@ -341,6 +368,7 @@ BEGIN {
 		member[group, ++members[group]] = cell
 		variant_of[cell] = variant
 		algorithm_of[cell] = get("algorithm")
+		name_of[cell] = get("name")
 		writers_of[cell] = writers
 	}
 	n = ++copies[cell]

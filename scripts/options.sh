@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # options.sh - parse the command line of a study or a benchmark; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # The sourcing script sets the following variables:
 #   option_specs    its options: --remote=remote stores a value in $remote,

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # plan.sh - the decisions recorded with a study's or a benchmark's rows; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # $study/plan has a line for each variable that plan_keys prints; the sourcing
 # script defines that function, and sets $study_may_change.

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # plot.sh - code shared by the studies' charts; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # gnuplot reads $study/plot and writes $study/plot.svg.  Charts are stored next
 # to the rows, each with its data.

@@ -1,6 +1,5 @@
 # shellcheck shell=sh
 # setup.sh - Debian packages, by purpose; source it after lib.sh
-# shellcheck disable=SC2034,SC2154
 # SPDX-License-Identifier: BSD-2-Clause
 
 build_packages='cmake make gcc libc6-dev pkg-config zlib1g-dev

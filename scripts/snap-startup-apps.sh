@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-apps.sh - applications, their trees and their images; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # An application is described by a file NAME.app with lines KEY=VALUE;
 # doc/snap-startup.md lists the keys.  Its tree is $trees/NAME.  With own=, the

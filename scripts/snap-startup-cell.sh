@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-cell.sh - time launches from an image, or walks through it; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
 # $cell_app and $cell_image are the application and the image being measured.
 # A part's image is mounted on $study/mount/PART; for the image "try", the

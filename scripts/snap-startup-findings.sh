@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-findings.sh - test the study's findings; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
 # study_ratio ROW REFERENCE: prints the ratio of medians of the published
 # rows: those reported on or, for a study of our own, those of the desktop
@@ -110,20 +109,12 @@ findings_sizes() {
 	    "here ${f_ten:--} and ${f_hundred:--} %$(files_lack supertuxkart)"
 }
 
-# pairs_by NAME PROGRAM: writes pairs in which wall_s is the value v that the
-# awk program computes from a row; rows with an empty v are omitted
-# shellcheck disable=SC2016
+# pairs_by NAME EXPR: writes pairs with EXPR in place of the seconds
 pairs_by() {
-	csv '
-	!csv_row() { print; next }
 	{
-		v = ""
-		'"$2"'
-		if (v == "")
-			next
-		$at["wall_s"] = v
-		print csv_line()
-	}' "$pairs_file" >"$study/pairs-$1.csv"
+		echo "$pairs_head"
+		pairs_of '' "$2"
+	} >"$study/pairs-$1.csv"
 }
 
 # finding_by NAME TEXT ROW REFERENCE LIMIT: tests a finding with these pairs, if
@@ -164,10 +155,10 @@ findings_warm() {
 }
 
 findings_ours() {
-	pairs_by wall 'v = get("wall_s")'
-	pairs_by cpu 'v = get("user_s") + get("sys_s")'
-	pairs_by bytes 'v = key("loop_B")'
-	pairs_by disk 'v = key("disk_B")'
+	pairs_by wall wall_s
+	pairs_by cpu 'user_s + sys_s'
+	pairs_by bytes loop_B
+	pairs_by disk disk_B
 	ours=$(for f_app in $apps; do
 		findings_order "$f_app"
 		findings_warm "$f_app"

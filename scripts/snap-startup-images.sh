@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-images.sh - the images compared; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 
 # methods: prints the images' names and mksquashfs's options: the published ones
 # and lz4

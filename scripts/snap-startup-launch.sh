@@ -11,9 +11,7 @@
 set -eu
 [ "${SNAP_INSIDE-}" = yes ] || SNAP_INSIDE=yes exec unshare --pid --fork \
     --kill-child --mount --net --mount-proc sh "$0" "$@"
-# shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
-# shellcheck source=scripts/xserver.sh
 . "$here/xserver.sh"
 
 folder=$1 description=$2 tree=$3

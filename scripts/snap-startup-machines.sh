@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-machines.sh - compare the rows of several machines; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2034,SC2154
 #
 # A machine is a study (ROWS.csv, or its folder ROWS.csv.d) or a file of
 # published rows.  The Nth machine's summaries are in $tmp/N.
@@ -46,51 +45,32 @@ machine_words() {
 # WHAT, absolute and relative to the bind mount
 print_machines() {
 	print_title "$2: ms, and relative to try"
-	set -- "$1"
-	machine_i=0
+	machine_columns='' machine_ratios='' machine_i=0
 	while [ $machine_i -lt "$machine_n" ]; do
 		machine_i=$((machine_i + 1))
-		set -- "$@" "$tmp/$machine_i/summary"
+		machine_columns="$machine_columns
+		9d   $machine_i = int(ms_${machine_i}[label] + 0.5)"
+		machine_ratios="$machine_ratios
+		6.2f $machine_i = ratio(ms_${machine_i}[label], ms_${machine_i}[try])"
+		{
+			printf 'label\tms_%s\n' $machine_i
+			tabulate '
+			let row = cut(label, "[.]" what "$")
+			where row != label
+			line row, 1000 * wall_s' what="$1" \
+			    "$tmp/$machine_i/summary"
+		} >"$tmp/$machine_i/ms.tsv"
 	done
-	machine_what=$1
-	shift
-	seq "$machine_n" | awk '{
-		ms = ms sprintf(" %9s", $1)
-		try = try sprintf(" %6s", $1)
-	} END { printf "%-26s%s |%s\n", "", ms, try }'
-	tsv '
-	FNR == 1 { file++ }
-	!csv_row() { next }
 	{
-		label = get("label")
-		cut = length(label) - length(what)
-		if (cut < 1 || substr(label, cut) != "." what)
-			next
-		label = substr(label, 1, cut - 1)
-		ms[label, file] = 1000 * get("wall_s")
-		if (!(label in seen)) {
-			seen[label]
-			labels[++count] = label
-		}
-	}
-	END {
-		for (i = 1; i <= count; i++) {
-			label = labels[i]
-			try = label
-			sub(/[.].*/, ".try", try)
-			line = sprintf("%-26s", label)
-			for (f = 1; f <= file; f++)
-				line = line sprintf(" %9s", \
-				    !((label, f) in ms) ? "-" : \
-				    int(ms[label, f] + 0.5))
-			line = line " |"
-			for (f = 1; f <= file; f++)
-				line = line sprintf(" %6s", \
-				    !((label, f) in ms) || !ms[try, f] ? "-" : \
-				    sprintf("%.2f", ms[label, f] / ms[try, f]))
-			print line
-		}
-	}' what="$machine_what" "$@" | sort
+		echo label
+		cut -f 1 "$tmp"/*/ms.tsv | grep -v '^label$' | sort -u
+	} | tabulate "
+	let try = cut(label, \"[.].*\") \".try\"
+	missing -
+	-26s = label
+	$machine_columns
+	|
+	$machine_ratios" "$tmp"/*/ms.tsv -
 }
 
 # machine_similar N LABEL REFERENCE: whether the ratio of two rows on the Nth
@@ -101,28 +81,8 @@ machine_similar() {
 	similar_here=$(ratio "$2" "$3")
 	machine_use "$similar_n"
 	similar_there=$(ratio "$2" "$3")
-	printf '%s\t%s\t%s\t%s\n' "$2/$3" "$similar_n" "$similar_here" \
-	    "$similar_there" | awk -F '\t' '
-	NF < 8 || $3 == "" || $6 == "" { exit }
-	{
-		verdict = "not decided: fewer than 6 pairs"
-		if ($4 != "" && $7 != "") {
-			low = $7 / $5
-			high = $8 / $4
-			verdict = "not decided"
-			if (low >= 0.8 && high <= 1.25)
-				verdict = "similar"
-			else if (high < 0.8 || low > 1.25)
-				verdict = "different"
-		}
-		printf "  %s: 1 has %.3f", $1, $3
-		if ($4 != "")
-			printf " [%.3f, %.3f]", $4, $5
-		printf ", %d has %.3f", $2, $6
-		if ($7 != "")
-			printf " [%.3f, %.3f]", $7, $8
-		printf ": %s\n", verdict
-	}'
+	awk -f "$here/snap-startup-similar.awk" name="$2/$3" n="$similar_n" \
+	    here="$similar_here" there="$similar_there" /dev/null
 }
 
 # print_similar: tests the study's claim that the results on a laptop are
@@ -147,9 +107,7 @@ print_similar() {
 
 # machines_report SOURCE...: prints the machines side by side
 machines_report() {
-	# shellcheck source=scripts/findings.sh
 	. "$here/findings.sh"
-	# shellcheck source=scripts/snap-startup-tables.sh
 	. "$here/snap-startup-tables.sh"
 	machine_n=0 report_kernel=
 	for machine_source; do

@@ -1,8 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-plot.sh - plot launches, walks, sizes and files; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2154
-# shellcheck source=scripts/plot.sh
 . "$here/plot.sh"
 
 # plot_begin TITLE WIDTH YLABEL
@@ -22,57 +20,13 @@ plot_colour() {
 	esac
 }
 
-# box_data APP SUFFIX...: writes every undisturbed run of the rows
-# APP.IMAGE.SUFFIX, as blocks of lines in $study/plot.1, .2 and so on, one file
-# per suffix: position, ms, image, suffix; the positions of the blocks are
-# stored in plot.1.at and so on.  Prints the number and the name of each image
+# box_data APP SUFFIX...: runs snap-startup-boxes.awk
 box_data() {
 	box_app=$1
 	shift
 	rm -f "$study"/plot.[1-9]*
-	csv '
-	FNR == 1 {
-		suffixes = split(words, suffix, " ")
-		count = split("try none lz4 lzo gzip zstd15 xz", image, " ")
-		for (i = 1; i <= count; i++)
-			place[image[i]] = i
-	}
-	csv_row() && !failed() && index(get("label"), app ".") == 1 {
-		rest = substr(get("label"), length(app) + 2)
-		for (s = 1; s <= suffixes; s++) {
-			name = substr(rest, 1, length(rest) - length(suffix[s]) - 1)
-			if (rest != name "." suffix[s])
-				continue
-			if (!(name in place)) {
-				image[++count] = name
-				place[name] = count
-			}
-			ms[name, s, ++n[name, s]] = 1000 * get("wall_s")
-			used[name]
-		}
-	}
-	END {
-		for (i = 1; i <= count; i++) {
-			if (!(image[i] in used))
-				continue
-			print ++pos, image[i]
-			for (s = 1; s <= suffixes; s++)
-				block(image[i], s)
-		}
-	}
-	# runs are drawn side by side, so that each is visible
-	function block(name, s,  k, file, middle) {
-		if (!n[name, s])
-			return
-		file = prefix "." s
-		middle = pos + (s - (suffixes + 1) / 2) * 0.8 / suffixes
-		print middle >(file ".at")
-		for (k = 1; k <= n[name, s]; k++)
-			printf "%.3f\t%.1f\t%s\t%s\n", middle + \
-			    (k % 5 - 2) * 0.02, ms[name, s, k], name,
-			    suffix[s] >file
-		printf "\n\n" >file
-	}' app="$box_app" words="$*" prefix="$study/plot" "$study/proven.csv"
+	run_awk snap-startup-boxes app="$box_app" words="$*" \
+	    prefix="$study/plot" "$study/proven.csv"
 }
 
 # plot_box FILE TITLE COLOUR: plots the boxes and the runs of one suffix;
@@ -116,44 +70,21 @@ plot_boxes() {
 	plot_keep "$study/plot.tsv" "$boxes_app-$boxes_name.tsv"
 }
 
-# bar_data PROGRAM: prints a line per image with a column per application, which
-# contains the result of the awk program's function value(APP, IMAGE) for the
-# medians
+# bar_data EXPR: prints a line per image with a column per application, which
+# contains EXPR, with @ for the application
 bar_data() {
-	both "$1"'
-	get("label") ~ /[.]first$/ {
-		label = get("label")
-		sub(/[.]first$/, "", label)
-		image = substr(label, index(label, ".") + 1)
-		bytes[label] = get("image_B")
-		if (!(image in seen)) {
-			seen[image]
-			images[++count] = image
-		}
-	}
-	END {
-		n = split(apps, app, " ")
-		m = split("try none lz4 lzo gzip zstd15 xz", image_of, " ")
-		line = "image"
-		for (a = 1; a <= n; a++)
-			line = line OFS app[a]
-		print line
-		for (i = 1; i <= m; i++)
-			print_image(image_of[i])
-	}
-	function print_image(image,  a, line, any, v) {
-		line = image
-		for (a = 1; a <= n; a++) {
-			v = value(app[a], image)
-			any = any || v != ""
-			line = line OFS (v == "" ? "-" : v)
-		}
-		if (any)
-			print line
-	}' apps="$apps"
+	echo "image $apps" | sed 's/ *$//' | tr ' ' '\t'
+	bar_columns=$(for bar_app in $apps; do
+		printf 's = %s\n' "$1" | sed "s/@/$bar_app/g"
+	done)
+	printf '%s\n' image try none lz4 lzo gzip zstd15 xz | tabulate "
+	missing -
+	s = image
+	$bar_columns" "$study/summary" - | tr ' ' '\t' |
+	    sed "/^[^$tab]*\($tab-\)*\$/d"
 }
 
-# plot_bars NAME TITLE YLABEL PROGRAM: draws the bars of bar_data
+# plot_bars NAME TITLE YLABEL EXPR: draws the bars of bar_data
 plot_bars() {
 	bar_data "$4" >"$study/plot.tsv"
 	[ "$(wc -l <"$study/plot.tsv")" -gt 1 ] || return 0
@@ -181,20 +112,7 @@ plot_bars() {
 plot_files() {
 	rm -f "$study/plot.tsv"
 	for files_app in $apps; do
-		files_of "$files_app" | awk -v OFS='\t' -v app="$files_app" '
-		{ size[NR] = $1; all += $1 }
-		END {
-			for (i = 1; i <= NR; i++) {
-				sum += size[i]
-				# about forty points per decade
-				if (i > 100 && i < next_at && i < NR)
-					continue
-				next_at = i * 1.06
-				print app, i, size[i], 100 * sum / all
-			}
-			if (NR)
-				printf "\n\n"
-		}' >>"$study/plot.tsv"
+		files_words plot "$files_app" >>"$study/plot.tsv"
 	done
 	[ -s "$study/plot.tsv" ] || return 0
 	{
@@ -232,19 +150,11 @@ plot_all() {
 		    "$plot_app and its content: cold walks" walk.both.mount \
 		    walk.both.coldwalk
 	done
-	plot_bars ratios 'Size of the tree, divided by that of the image' ratio '
-	function value(app, image,  a, b) {
-		a = bytes[app ".try"]
-		b = bytes[app "." image]
-		return a > 0 && b > 0 ? a / b : ""
-	}'
+	plot_bars ratios 'Size of the tree, divided by that of the image' ratio \
+	    'ratio(image_B["@.try.first"], image_B["@." image ".first"])'
 	plot_bars cpu 'CPU time of a cold launch, less that of a warm one' \
-	    seconds '
-	function value(app, image,  a, b) {
-		a = cpu[app "." image ".first"]
-		b = cpu[app "." image ".second"]
-		return a > 0 && b > 0 ? a - b : ""
-	}'
+	    seconds \
+	    'cpu_s["@." image ".first"] - cpu_s["@." image ".second"]'
 	plot_files
 	rm -f "$study"/plot.*
 }

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-prewarm.sh - run launches after reading part of an image; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 
 # Each launch follows a pre-warming pass, which reads parts of the mounted
 # images, or the image files.

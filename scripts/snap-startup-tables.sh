@@ -1,9 +1,6 @@
 # shellcheck shell=sh
 # snap-startup-tables.sh - print tables of launches, walks and files; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2016,SC2154
-# The tables are made from $study/summary and $study/key-medians, which contain
-# a line per label.
 
 # print_title TEXT: prints a title, and the conditions that affect the figures
 # most
@@ -15,71 +12,39 @@ print_title() {
 # print_launches APP: prints the study's columns for each image, medians in ms.
 # A walk of the part "app" has the image's size only if there is no other part.
 print_launches() {
-	launches_parts=$(csv 'csv_row() && index(get("label"), app ".") == 1 &&
-	    get("label") ~ /[.]walk[.]both[.]/ { print 2; exit }' \
-	    app="$1" "$rows_csv")
+	launches_parts=1
+	! grep -q "^$1[.].*[.]walk[.]both[.]" "$study/summary" ||
+	    launches_parts=2
+	launches_of='
+	let image = cut(after(label, app "."), "[.](first|second|dropped|walk[.](app|both)[.](mount|coldwalk))$")
+	let row = app "." image
+	where image != "" && row != label
+	let whole = parts > 1 && label ~ /[.]walk[.]app[.]/ ? "" : image_B
+	group image'
+	{
+		printf 'label\tsize_B\n'
+		tabulate "$launches_of
+		line row, max(whole)" app="$1" parts=$launches_parts \
+		    "$study/summary"
+	} >"$study/sizes.tsv"
 	print_title "$1: medians, ms"
-	printf '%-18s %9s %6s | %2s %8s %8s %8s | %8s %8s\n' image 'size MB' \
-	    ratio n first second dropped 'walk' coldwalk
-	tsv '
-	csv_row() && index(get("label"), app ".") == 1 {
-		label = substr(get("label"), length(app) + 2)
-		match(label, /[.](first|second|dropped|walk[.](app|both)[.](mount|coldwalk))$/)
-		if (RSTART == 0)
-			next
-		image = substr(label, 1, RSTART - 1)
-		what = substr(label, RSTART + 1)
-		if (!(image in seen)) {
-			seen[image]
-			images[++count] = image
-		}
-		n[image, what] = get("n")
-		ms[image, what] = get("wall_s")
-		if (get("image_B") && (what !~ /^walk[.]app/ || parts < 2))
-			size[image] = get("image_B")
-	}
-	function real(what) {
-		return ms[image, what] == "" ? "-" : \
-		    int(1000 * ms[image, what] + 0.5)
-	}
-	END {
-		for (i = 1; i <= count; i++) {
-			image = images[i]
-			printf "%-18s %9s %6s | %2s %8s %8s %8s | %8s %8s\n",
-			    image, size[image] ? \
-			    sprintf("%.1f", size[image] / 1e6) : "-",
-			    size["try"] && size[image] ? \
-			    sprintf("%.2f", size["try"] / size[image]) : "-",
-			    n[image, "first"], real("first"), real("second"),
-			    real("dropped"), real("walk.app.mount"),
-			    real("walk.app.coldwalk")
-		}
-	}' app="$1" parts="${launches_parts:-1}" "$study/summary"
-}
-
-# both PROGRAM [NAME=VALUE...]: runs tsv on the rows of the summary, with the
-# medians of each label's keys in of[label, key]
-both() {
-	both_program=$1
-	shift
-	tsv '
-	function mib(b) { return b == "" ? "-" : sprintf("%.1f", b / 1048576) }
-	function real(format, v) { return v == "" ? "-" : sprintf(format, v) }
-	function less(a, b) {
-		return a == "" || b == "" ? "-" : sprintf("%.3f", a - b)
-	}
-	function share(a, b) {
-		return a == "" || !(b > 0) ? "-" : sprintf("%.3f", a / b)
-	}
-	FNR == 1 { file++ }
-	!csv_row() { next }
-	file == 1 {
-		for (name in at)
-			of[get("label"), name] = get(name)
-		next
-	}
-	{ cpu[get("label")] = get("cpu_s") }
-	'"$both_program" "$@" "$study/key-medians" "$study/summary"
+	tabulate "$launches_of"'
+	let walk = row ".walk.app.mount"
+	let coldwalk = row ".walk.app.coldwalk"
+	missing -
+	-18s   image
+	9.1f   size MB = size_B[row] / 1e6
+	6.2f   ratio = ratio(size_B[app ".try"], size_B[row])
+	|
+	2s     n = any(n[row ".first"], " ")
+	8d     first = int(1000 * wall_s[row ".first"] + 0.5)
+	8d     second = int(1000 * wall_s[row ".second"] + 0.5)
+	8d     dropped = int(1000 * wall_s[row ".dropped"] + 0.5)
+	|
+	8d     walk = int(1000 * wall_s[walk] + 0.5)
+	8d     coldwalk = int(1000 * wall_s[coldwalk] + 0.5)' \
+	    app="$1" parts=$launches_parts "$study/sizes.tsv" "$study/summary"
+	rm "$study/sizes.tsv"
 }
 
 # print_cost: prints the additional cost of a cold launch compared with a warm
@@ -87,113 +52,99 @@ both() {
 # undisturbed launches, as a percentage of the median.
 print_cost() {
 	print_title 'The cost of a cold launch'
-	printf '%-24s %2s %7s %7s %7s %8s %8s %6s %8s %7s\n' '' n \
-	    'CPU(s)' 'warm(s)' 'less(s)' requests 'MiB' 'spread' 'MiB read' \
-	    'quiet'
-	both '
-	get("label") ~ /[.]first$/ { labels[++n] = get("label"); runs[n] = get("n") }
-	END {
-		for (i = 1; i <= n; i++) {
-			l = w = labels[i]
-			sub(/first$/, "second", w)
-			if (cpu[l] == "")
-				continue
-			printf "%-24s %2d %7.3f %7s %7s %8s %8s %6s %8s %7s\n",
-			    substr(l, 1, length(l) - 6), runs[i], cpu[l],
-			    real("%.3f", cpu[w]), less(cpu[l], cpu[w]),
-			    real("%.0f", of[l, "loop_n"]), mib(of[l, "loop_B"]),
-			    real("%.1f %%", of[l, "spread"]),
-			    mib(of[l, "disk_B"]), real("%.0f", of[l, "quiet_ms"])
-		}
-	}'
+	{
+		printf 'label\tspread\n'
+		tabulate '
+		where loop_B != "" && exit + signal == 0
+		group label
+		where count(loop_B) > 1 && median(loop_B) > 0
+		line label, 100 * (max(loop_B) - min(loop_B)) / median(loop_B)' \
+		    FS=, "$study/proven.csv"
+	} >"$study/spread.tsv"
+	tabulate '
+	where label ~ /[.]first$/ && cpu_s != ""
+	let row = cut(label, "[.]first$")
+	let warm = row ".second"
+	missing -
+	-24s   = row
+	2d     n
+	7.3f   CPU(s) = cpu_s
+	7.3f   warm(s) = cpu_s[warm]
+	7.3f   less(s) = cpu_s - cpu_s[warm]
+	8.0f   requests = loop_n
+	8.1f   MiB = loop_B / 1048576
+	6.1f_% spread
+	8.1f   MiB read = disk_B / 1048576
+	7.0f   quiet = quiet_ms' "$study/spread.tsv" "$study/summary"
+	rm "$study/spread.tsv"
 }
 
 # print_prewarm: prints the cost of pre-warming, and the savings for the launch
 print_prewarm() {
 	grep -q '[.]prewarm[.]' "$study/summary" || return 0
 	print_title 'Pre-warming, and the launch after it'
-	printf '%-28s %2s %7s %7s %7s %8s | %9s %9s\n' '' n seconds 'CPU(s)' \
-	    'MiB' 'MiB held' '% of cold' 'of warm'
-	both '
-	match(get("label"), /[.]prewarm[.](touched|all|file)$/) {
-		labels[++n] = get("label")
-		runs[n] = get("n")
-		wall[n] = get("wall_s")
-		image[n] = substr(get("label"), 1, RSTART - 1)
-	}
-	END {
-		for (i = 1; i <= n; i++) {
-			l = after = labels[i]
-			sub(/[.]prewarm[.]/, "&after-", after)
-			first = of[image[i] ".first", "loop_B"]
-			left = of[after, "loop_B"]
-			if (left != "" && first > 0)
-				left = 100 * left / first
-			else
-				left = ""
-			sub(/[.]prewarm[.]/, ": ", l)
-			printf "%-28s %2d %7.2f %7.2f %7s %8s | %9s %9s\n", l,
-			    runs[i], wall[i], cpu[labels[i]],
-			    mib(of[labels[i], "loop_B"]),
-			    mib(of[labels[i], "held_B"]), real("%.2f", left),
-			    share(cpu[after], cpu[image[i] ".second"])
-		}
-	}'
+	tabulate '
+	where label ~ /[.]prewarm[.](touched|all|file)$/
+	let row = cut(label, "[.]prewarm[.].*")
+	let how = cut(label, ".*[.]")
+	let then = row ".prewarm.after-" how
+	missing -
+	-28s   = row ": " how
+	2d     n
+	7.2f   seconds = wall_s
+	7.2f   CPU(s) = cpu_s
+	7.1f   MiB = loop_B / 1048576
+	8.1f   MiB held = held_B / 1048576
+	|
+	9.2f   % of cold = ratio(100 * loop_B[then], loop_B[row ".first"])
+	9.3f   of warm = ratio(cpu_s[then], cpu_s[row ".second"])' \
+	    "$study/summary"
 	echo 'MiB: requested from the image.  The last two columns are about the launch: its
 bytes in % of those of a cold one, and its CPU time divided by that of a warm one.'
 }
 
 # print_best: prints the image with the lowest cost for a client, for several
-# links, numbers of processors, and numbers of cold launches per download
+# links, numbers of processors, and numbers of cold launches per download.  What
+# the image adds to a launch is CPU time; if that was not measured, all its time.
 print_best() {
+	best_of='
+	where label ~ /[.]first$/ && label !~ /[.]try[.]first$/ && image_B > 0
+	let row = cut(label, "[.]first$")
+	let app = cut(row, "[.].*")
+	let image = after(row, app ".")
+	'
 	print_title 'The best image for a client'
-	both '
-	match(get("label"), /[.]first$/) && get("image_B") > 0 {
-		label = substr(get("label"), 1, RSTART - 1)
-		dot = index(label, ".")
-		app = substr(label, 1, dot - 1)
-		if (label ~ /[.]try$/)
-			next
-		if (!(app in count))
-			apps[++all] = app
-		images[app, ++count[app]] = label
-		bytes[label] = get("image_B")
-		wall[label] = get("wall_s")
-		if (least_n == "" || get("n") < least_n)
-			least_n = get("n")
-	}
-	# the seconds that the image adds to a launch
-	function launch(label, cores) {
-		if (cpu[label ".first"] + 0 > 0)
-			return (cpu[label ".first"] - cpu[label ".second"]) / cores
-		return wall[label]
-	}
-	function best(app, link, cores, launches,  i, l, cost, least, found) {
-		for (i = 1; i <= count[app]; i++) {
-			l = images[app, i]
-			cost = bytes[l] * 8 / link / 1e6 + \
-			    launches * launch(l, cores)
-			if (found == "" || cost < least) {
-				least = cost
-				found = substr(l, length(app) + 2)
-			}
-		}
-		return found
-	}
-	END {
-		printf "%-14s %8s  %-16s %-16s %-16s %s\n", "", "Mbit/s",
-		    "1 core: 1 launch", "10", "100", "4 cores: 10"
-		for (a = 1; a <= all; a++)
-			for (link = 1; link <= 1000; link *= 10)
-				printf "%-14s %8d  %-16s %-16s %-16s %s\n",
-				    apps[a], link, best(apps[a], link, 1, 1),
-				    best(apps[a], link, 1, 10),
-				    best(apps[a], link, 1, 100),
-				    best(apps[a], link, 4, 10)
-		if (all)
-			print "By medians, of at least n = " least_n \
-			    "; the differences were not tested."
-	}'
+	printf '%-14s %8s  %-16s %-16s %-16s %s\n' '' Mbit/s \
+	    '1 core: 1 launch' 10 100 '4 cores: 10'
+	for best_app in $(tabulate "$best_of
+	    group app
+	    line app" "$study/summary"); do
+		for best_link in 1 10 100 1000; do
+			tabulate "$best_of"'
+			where app == of
+			let get = image_B * 8 / link / 1e6
+			let more = cpu_s - any(cpu_s[row ".second"], 0)
+			let one = any(cpu_s, 0) > 0 ? more : wall_s
+			let four = any(cpu_s, 0) > 0 ? more / 4 : wall_s
+			let cost_1 = get + one
+			let cost_10 = get + 10 * one
+			let cost_100 = get + 100 * one
+			let cost_four = get + 10 * four
+			group app
+			-14s   = app
+			8d     = link
+			gap
+			-16s   = least(image, cost_1)
+			-16s   = least(image, cost_10)
+			-16s   = least(image, cost_100)
+			s      = least(image, cost_four)' of="$best_app" \
+			    link=$best_link "$study/summary"
+		done
+	done
+	tabulate "$best_of"'
+	group "all"
+	line "By medians, of at least n = " min(n) "; the differences were not tested."' \
+	    "$study/summary"
 	echo 'The image with the smallest sum of its download and, for each cold launch, the
 CPU time by which that exceeds a warm one, divided by the cores (without CPU
 times, its wall time).'
@@ -225,38 +176,24 @@ files_of() {
 	    -printf '%D:%i\t%s\n' | sort -u | cut -f 2 | sort -rn
 }
 
-# share APP N: prints the percentage of its bytes in the N largest files
-share() {
-	files_of "$1" | awk -v n="$2" '{ all += $1; if (NR <= n) most += $1 }
-	    END { if (all) printf "%.0f", 100 * most / all }'
+# files_words WHAT APP [N]: runs snap-startup-files.awk on these sizes
+files_words() {
+	files_of "$2" | awk -f "$here/snap-startup-files.awk" what="$1" \
+	    app="$2" n="${3-}" -
 }
+
+# share APP N: prints the percentage of its bytes in the N largest files
+share() { files_words share "$1" "$2"; }
 
 # print_shares: prints the share of each program's bytes in its largest files
 print_shares() {
-	shares=$(shares_of_apps)
+	shares=$(for shares_app in $apps; do
+		files_words row "$shares_app"
+	done)
 	[ -n "$shares" ] || return 0
 	print_title 'Files'
 	printf '%-14s %8s %9s %12s %12s\n%s\n' '' files MB 'largest 10' \
 	    'largest 100' "$shares"
-}
-
-shares_of_apps() {
-	for shares_app in $apps; do
-		files_of "$shares_app" | awk -v app="$shares_app" '
-		{
-			all += $1
-			if (NR <= 10)
-				ten += $1
-			if (NR <= 100)
-				hundred += $1
-		}
-		END {
-			if (all)
-				printf "%-14s %8d %9.1f %10.0f %% %10.0f %%\n",
-				    app, NR, all / 1e6, 100 * ten / all,
-				    100 * hundred / all
-		}'
-	done
 }
 
 # print_touched: prints the files that the programs need until their windows
@@ -265,18 +202,25 @@ print_touched() {
 	for touched_app in $apps; do
 		touched_list=$study/touched/$touched_app.tsv
 		[ -s "$touched_list" ] || continue
-		awk -F '\t' '{ n[$2] += $4; all += $4 }
-		END {
-			files = 0
-			for (f in n)
-				files++
-			printf "%.0f\t%d files\n", all, files
-			for (f in n)
-				printf "%.0f\t%s\n", n[f], f
-		}' "$touched_list" | sort -t "$tab" -k 1,1rn | head -n 11 |
-		    awk -F '\t' -v app="$touched_app" '
-		    NR == 1 { printf "\n%s needs before its window, in MiB:\n", app }
-		    { printf "%9.1f  %s\n", $1 / 1048576, $2 }'
+		{
+			printf 'when\tfile\thow\tread_B\n'
+			cat "$touched_list"
+		} >"$study/touched.tsv"
+		tabulate '
+		group "all"
+		above "\n" app " needs before its window, in MiB:"
+		9.1f   = sum(read_B) / 1048576
+		gap
+		s      = files " files"' app="$touched_app" \
+		    files="$(cut -f 2 "$touched_list" | sort -u | wc -l)" \
+		    "$study/touched.tsv"
+		tabulate '
+		group file
+		order -sum(read_B)
+		first 10
+		9.1f   = sum(read_B) / 1048576
+		gap
+		s      = file' "$study/touched.tsv"
+		rm "$study/touched.tsv"
 	done
 }
-

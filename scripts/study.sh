@@ -1,9 +1,10 @@
 # shellcheck shell=sh
 # study.sh - code shared by all studies: options, plan, lock and steps
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2034,SC2154
 #
-# A study sources this file, then sets the following variables as needed,
+# A study in this folder sources "$(dirname "$0")/study.sh", and one elsewhere
+# "${COLDPRESS_LIBEXEC:=FOLDER}/study.sh"; $here is then this folder, and
+# $study_script is the study.  It sets the following variables as needed,
 #   study_places    names of variables for its operands: 'dir out'
 #   study_options   its own options: --remote=remote stores a value in $remote,
 #                   --subset:subset sets $subset to yes
@@ -27,21 +28,19 @@
 #   cell ID FIELD...  makes one run of one table row; prints its rows
 #   undo            unmounts and removes what a cell creates; called whenever a
 #                   process of the study exits, also after a signal
-#   rows            prints comment lines to be stored before the rows
+#   rows            prints comment lines to be stored before the rows, in
+#                   addition to the origin of the rows
 #   report          prints tables and findings
 #   in_words        prints the results in a few sentences
 set -eu
-# shellcheck source=scripts/lib.sh
-. "$(dirname "$0")/lib.sh"
-# shellcheck source=scripts/options.sh
+. "${COLDPRESS_LIBEXEC:-$(dirname "$0")}/lib.sh"
 . "$here/options.sh"
-# shellcheck source=scripts/plan.sh
 . "$here/plan.sh"
-# shellcheck source=scripts/cells.sh
 . "$here/cells.sh"
 
-study_name=${0##*/} study_places='' study_options='' study_keys=''
-study_may_change='' study_tools='' study_wrap='' study_spare=''
+study_name=${0##*/} study_script=$(cd "$(dirname "$0")" && pwd)/${0##*/}
+study_places='' study_options='' study_keys='' study_may_change=''
+study_tools='' study_wrap='' study_spare=''
 runs=6 seed=1 rows='' cold='' quick=no engine=local budget='' verbosity=1
 series=''
 dir='' rows_csv=results/$study_name.csv
@@ -90,8 +89,7 @@ rounds_of() { echo "$runs"; }
 begin() { :; }
 finish() { :; }
 undo() { :; }
-# shellcheck disable=SC2086
-rows() { provenance $study_tools; }
+rows() { :; }
 in_words() { :; }
 
 # Decisions that must not change when a study is resumed
@@ -196,7 +194,7 @@ study_run() {
 	need lap
 	begin
 	# shellcheck disable=SC2086
-	cells_run $study_wrap sh "$here/$study_name" -o "$rows_csv"
+	cells_run $study_wrap sh "$study_script" -o "$rows_csv"
 	finish
 	study_rows "$rows_csv"
 	rm -f "$study"/part.csv "$study"/part-*
@@ -205,7 +203,9 @@ study_run() {
 # study_rows FILE: writes the rows of all cells that were run.  They are joined
 # in the study's folder, in which no other user can create a link.
 study_rows() {
+	# shellcheck disable=SC2086
 	{
+		provenance $study_tools
 		rows
 		cells_join
 	} >"$study/joined"
@@ -227,7 +227,6 @@ study_report() {
 		study_rows "$rows_csv"
 	fi
 	[ -e "$rows_csv" ] || die "$rows_csv: nothing has been run"
-	# shellcheck source=scripts/findings.sh
 	. "$here/findings.sh"
 	report
 	report_words=$(in_words)

@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # tarball-baselines.sh - measure the disk, the pipe and compressors alone; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 
 # rate COMMAND FILE: prints the bytes per second that pv writes to FILE
 rate() {

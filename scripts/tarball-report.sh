@@ -1,7 +1,6 @@
 # shellcheck shell=sh
 # tarball-report.sh - print tables and findings of the tarball study; sourced
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2154
 #
 # $study/summary is the output of rows.awk.
 
@@ -39,59 +38,41 @@ shown_names() {
 	shown_width
 }
 
-# print_row: prints row $id, which is also in the study's own table
-print_row() {
-	print_missing=$(sed -n "s/^$id$tab//p" "$study/missing")
-	if [ -n "$print_missing" ]; then
-		printf "%-4s%-${print_width}s missing: %s\n" "$id" \
-		    "$(shown "$id" "$wrap" "$near" "$far")" "$print_missing"
-		return 0
-	fi
-	# B does not store the output, so its byte counts are copied from A.
-	what=$(shown "$id" "$wrap" "$near" "$far") tsv '
-	!csv_row() { next }
-	{ size[get("label")] = get("size_B") }
-	get("label") == id { s = get("wall_s"); runs = get("runs") }
-	END {
-		what = ENVIRON["what"]
-		out = size[id]
-		if (id ~ /^B/)
-			out = size["A" substr(id, 2)]
-		if (s == "") {
-			printf "%-4s%-*s failed in all %d runs\n", id,
-			    width, what, runs
-			exit
-		}
-		printf "%-4s%-*s %8.2f %12.1f", id, width, what, s,
-		    disk / s / 1048576
-		if (out == "")
-			printf " %12s %11s\n", "", ""
-		else
-			printf " %12.1f %10.1f%%\n", out / s / 1048576,
-			    100 * out / disk
-	}' id="$id" disk="$disk_B" width="$print_width" "$study/summary"
-}
-
-# Prints the study's table with the medians measured here.
+# Prints the study's table with the medians measured here.  B does not store the
+# output, so its byte counts are those of A.
 print_table() {
 	shown_names
-	printf "    %-${print_width}s %8s %12s %12s %11s\n" Command 'Time(s)' \
-	    'In(MiB/s)' 'Out(MiB/s)' Comp.ratio
 	print_series=
 	: >"$study/unasked"
-	table | while IFS= read -r print_fields; do
-		row_fields "$print_fields"
-		is_shown || {
-			echo "$id" >>"$study/unasked"
-			continue
-		}
-		case $id in
-		"${print_series:-$id}"*) ;;
-		*) echo -- ;;
-		esac
-		print_series=${id%"${id#?}"}
-		print_row
-	done
+	missing_table >"$study/why.tsv"
+	{
+		printf 'label\twhat\n'
+		table | while IFS= read -r print_fields; do
+			row_fields "$print_fields"
+			is_shown || {
+				echo "$id" >>"$study/unasked"
+				continue
+			}
+			case $id in
+			"${print_series:-$id}"*) ;;
+			*) echo -- ;;
+			esac
+			print_series=${id%"${id#?}"}
+			printf '%s\t%s\n' "$id" \
+			    "$(shown "$id" "$wrap" "$near" "$far")"
+		done
+	} | tabulate "
+	let stored = label ~ /^B/ ? size_B[\"A\" substr(label, 2)] : size_B
+	instead label == \"--\" ? label : \"\"
+	-$((print_width + 4))s \"    Command\" = sprintf(\"%-4s%s\", label, what)
+	instead why[label] == \"\" ? \"\" : \"missing: \" why[label]
+	instead wall_s == \"\" ? \"failed in all \" any(runs, 0) \" runs\" : \"\"
+	8.2f    Time(s) = wall_s
+	12.1f   In(MiB/s) = disk / wall_s / 1048576
+	12.1f   Out(MiB/s) = stored / wall_s / 1048576
+	11.1f%  Comp.ratio = 100 * stored / disk" disk="$disk_B" \
+	    "$study/why.tsv" "$study/summary" -
+	rm "$study/why.tsv"
 	[ ! -s "$study/unasked" ] ||
 	    printf '\n%s\n' "$(printf 'Not selected (--rows): %s.\n' \
 	    "$(tr '\n' ' ' <"$study/unasked" | sed 's/ $//')" | wrap)"
@@ -101,38 +82,27 @@ print_table() {
 # ratio to reading alone, here and in the study, the time that pzc waited, and
 # disturbances.
 print_details() {
-	printf '\n%-4s %2s %8s %19s %7s %19s %6s %8s %20s\n' '' n \
-	    'Time(s)' '95 % interval' '/B1' '95 % interval' 'study' \
-	    'CPU(s)' 'stall in,out,work(s)'
+	echo
+	cut -f 1 "$study/summary" | sed '1d; s/$/ B1/' | ratios "$pairs_file" ratio \
+	    >"$study/ratios.tsv"
 	{
-		printf 'ratio\tratio_lo\tratio_hi\tstudy\t'
-		head -n 1 "$study/summary"
+		printf 'label\tstudy\n'
 		table | cut -f 1 | while read -r id; do
-			grep -q "^$id$tab" "$study/summary" || continue
-			details_ratio="1.000$tab$tab"
-			[ "$id" = B1 ] || details_ratio=$(ratio "$id" B1)
-			printf '%s\t%s\t' "${details_ratio:-$tab$tab}" \
-			    "$(study_ratio "$id" B1)"
-			grep "^$id$tab" "$study/summary"
+			printf '%s\t%s\n' "$id" "$(study_ratio "$id" B1)"
 		done
-	} | tsv '
-	function real(format, name) {
-		return get(name) == "" ? "" : sprintf(format, get(name))
-	}
-	function span(name) {
-		return real("%.3f", name "_lo") == "" ? "" : \
-		    sprintf("%.3f .. %.3f", get(name "_lo"), get(name "_hi"))
-	}
-	csv_row() {
-		stall = ""
-		if (get("stall_in_s") != "")
-			stall = sprintf("%.2f %.2f %.2f", get("stall_in_s"),
-			    get("stall_out_s"), get("stall_work_s"))
-		printf "%-4s %2d %8s %19s %7s %19s %6s %8s %20s\n",
-		    get("label"), get("n"), real("%.3f", "wall_s"),
-		    span("wall"), real("%.3f", "ratio"), span("ratio"),
-		    get("study"), real("%.2f", "cpu_s"), stall
-	}'
+	} | tabulate '
+	where runs != ""
+	-4s     = label
+	2d      n
+	8.3f    Time(s) = wall_s
+	19.3f.. 95 % interval = wall
+	7.3f    /B1 = label == "B1" ? 1 : ratio
+	19.3f.. 95 % interval = ratio
+	6s      study
+	8.2f    CPU(s) = cpu_s
+	20s     stall in,out,work(s) = sprintf("%.2f %.2f %.2f", stall_in_s, stall_out_s, stall_work_s)' \
+	    "$study/ratios.tsv" "$study/summary" -
+	rm "$study/ratios.tsv"
 	# lapcmp reports the possible causes of outliers.
 	lapcmp -k cache -r "$(print_reference)" "$study/pairs.csv" |
 	    grep '^outlier:' || :
@@ -146,9 +116,12 @@ print_reference() {
 
 # study_ratio ROW REFERENCE: prints the published ratio, if both were published
 study_ratio() {
-	table | awk -F '\t' -v a="$1" -v b="$2" '
-	{ s[$1] = $5 }
-	END { if (s[a] != "" && s[b] != "") printf "%.3f", s[a] / s[b] }'
+	{
+		printf 'label\ttar\there\tthere\tseconds\n'
+		table
+	} | tabulate '
+	where label == a
+	.3f = ratio(seconds, seconds[b])' a="$1" b="$2" -
 }
 
 print_findings() {
@@ -175,49 +148,30 @@ print_findings() {
 # Prints two kernel statistics that show whether the runs were cold (or warm).
 print_cache() {
 	echo
-	cache_bound=$(csv '
-	csv_row() && key("resident_pct") != "" {
-		x = key("resident_pct") + 0
-		if (!n || x < least) least = x
-		if (!n++ || x > most) most = x
-	}
-	END {
-		if (n)
-			printf "At %s %.1f %%", cold == "yes" ? "most" : \
-			    "least", cold == "yes" ? most : least
-	}' cold="$cold" "$rows_csv")
-	tsv '
-	!csv_row() { next }
-	get("read_B") != "" {
-		x = get("read_B") + 0
-		if (!d || x < least) least = x
-		if (!d++ || x > most) most = x
-	}
-	get("given_B") != "" {
-		if (!g || get("given_B") + 0 < given)
-			given = get("given_B") + 0
-		g = 1
-	}
-	END {
-		how = "warm, read once before each run"
-		if (cold == "yes")
-			how = "dropped before each run"
-		printf "Caches: %s.", how
-		if (bound != "")
-			printf " %s of a sample of the files was in memory before a run (mincore).", bound
-		else
-			printf " It is unknown what was in memory (no coldwalk)."
-		if (d)
-			printf " In every row, tar read at %s %.0f %% of the tree from the disk, including its own code and read-ahead.",
-			    cold == "yes" ? "least" : "most",
-			    100 * (cold == "yes" ? least : most) / disk
-		if (g && given < 0.9 * disk)
-			printf " In some run tar read only %d of %d bytes!",
-			    given, disk
-		print ""
-		print "B1 goes through cat: GNU tar does not read the files when it writes to /dev/null."
-	}' cold="$cold" bound="$cache_bound" disk="$disk_B" "$study/summary" |
-	    wrap
+	cache_how='warm, read once before each run' cache_least=max cache_most=min
+	[ "$cold" != yes ] || cache_how='dropped before each run' \
+	    cache_least=min cache_most=max
+	{
+		echo "Caches: $cache_how."
+		tabulate "
+		where resident_pct != \"\"
+		group 1
+		line sprintf(\"At %s %.1f %% of a sample of the files was in memory before a run (mincore).\", cold == \"yes\" ? \"most\" : \"least\", $cache_most(resident_pct))" \
+		    cold="$cold" FS=, "$rows_csv" | grep . ||
+		    echo 'It is unknown what was in memory (no coldwalk).'
+		tabulate "
+		where read_B != \"\"
+		group 1
+		line sprintf(\"In every row, tar read at %s %.0f %% of the tree from the disk, including its own code and read-ahead.\", cold == \"yes\" ? \"least\" : \"most\", 100 * $cache_least(read_B) / disk)" \
+		    cold="$cold" disk="$disk_B" "$study/summary"
+		tabulate '
+		where given_B != "" && given_B < 0.9 * disk
+		order given_B
+		first 1
+		line sprintf("In some run tar read only %d of %d bytes!", given_B, disk)' \
+		    disk="$disk_B" "$study/summary"
+		echo 'B1 goes through cat: GNU tar does not read the files when it writes to /dev/null.'
+	} | wrap
 }
 
 report_all() {

@@ -2,9 +2,7 @@
 # Tests the code shared by the benchmarks: they keep rows of different inputs,
 # options and versions apart, and refuse an input without data.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
 
 have lap || skip_all 'no lap'

@@ -2,7 +2,6 @@
 # Tests scripts/bench-sqpack: its rows, its figures, and that it removes its
 # files.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 have lap || skip_all 'no lap'

@@ -2,9 +2,7 @@
 # Tests scripts/demo in a clone with a stand-in for cmake: its conclusion, and
 # that it installs and builds nothing if its options are wrong.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
 
 have lap || skip_all 'no lap'

@@ -1,9 +1,7 @@
 #!/bin/sh
 # Tests the image study on a small tree: rows, resuming and failures.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
 
 have lap || skip_all 'no lap'

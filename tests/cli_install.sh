@@ -1,9 +1,7 @@
 #!/bin/sh
 # The installation is complete and works.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
 
 install_all() { DESTDIR=$PWD/root cmake --install "${BIN:?}" --prefix /usr; }
@@ -93,6 +91,38 @@ for from in "$SRC/scripts" "$libexec"; do
 	    '^(xdotool search --sync|wmctrl every|winwait, listed) .* 0$' \
 	    -n 1 -p 1
 done
+# A study in a user's own folder, typed as doc/study.md shows it, works with the
+# installed scripts and tools; root tries it as somebody else.
+mkdir -p home/input
+example home/levels
+seq 9999 >home/input/numbers
+chmod 711 .
+own() { env -u COLDPRESS_BIN PATH="${PATH#"$BIN:"}" TMPDIR="$PWD" "$@"; }
+if [ "$(id -u)" = 0 ]; then
+	chown -R 65534:65534 home
+	own() {
+		setpriv --reuid 65534 --regid 65534 --clear-groups \
+		    env -u COLDPRESS_BIN PATH="${PATH#"$BIN:"}" \
+		    TMPDIR="$PWD" "$@"
+	}
+fi
+if ! have lap || { [ "$(id -u)" = 0 ] && ! have setpriv; }; then
+	skip 'no lap or no setpriv'
+else
+	cd home || exit 1
+	t "a user's study" 0 own COLDPRESS_LIBEXEC="$libexec" sh levels \
+	    -n 2 --levels '1 9' input
+	shows 'has a table' '^gzip9  *2 '
+	t 'and rows' 0 test -s results/levels.csv
+	t 'the folder may stand in the script' 0 sed -i \
+	    "s|/usr/local/libexec/coldpress|$libexec|" levels
+	# shellcheck disable=SC2016
+	t 'which may be run from elsewhere' 0 own sh -c \
+	    'cd / && exec sh "$0/levels" report -o "$0/results/levels.csv"' \
+	    "$PWD"
+	shows 'with a table' '^gzip9  *2 '
+	cd ..
+fi
 # options TOOL WORD: prints bash's completions for it
 options() {
 	bash -c '. "$1"; COMP_WORDS=("$2" "$3") COMP_CWORD=1

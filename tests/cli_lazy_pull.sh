@@ -1,7 +1,6 @@
 #!/bin/sh
 # The lazy pull study: its command line, and its report on known rows
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 have lapcmp || skip_all 'no lapcmp'
 

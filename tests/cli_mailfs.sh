@@ -2,11 +2,8 @@
 # Tests the mail study: its options, its results for known rows, and the figures
 # of the published study.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
-# shellcheck source=tests/mailfs.sh
 . "$SRC/tests/mailfs.sh"
 
 t 'usage' 0 study -h

@@ -2,11 +2,8 @@
 # Tests the mail study's copies on fake filesystems: complete, failing and
 # interrupted ones.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
-# shellcheck source=tests/mailfs.sh
 . "$SRC/tests/mailfs.sh"
 
 # These commands only pretend to create a filesystem: it is mounted if the file

@@ -1,25 +1,21 @@
 #!/bin/sh
 # Tests the code shared by all studies, with the example from doc/study.md.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
 
 have lap || skip_all 'no lap'
 have flock || skip_all 'no flock'
 here=$PWD
 
-# The script in that document is stored next to the scripts that it sources.
-mkdir scripts
-for file in "$SRC"/scripts/*; do
-	ln -s "$file" scripts/
-done
-# shellcheck disable=SC2016
-sed -n '/^```sh$/,/^```$/p' "$SRC/doc/study.md" | sed '1d;$d' >scripts/levels
-t 'the page has an example' 0 grep -q '^study_main' scripts/levels
-t 'of about 40 lines' 0 test "$(wc -l <scripts/levels)" -le 50
-levels() { sh scripts/levels --warm "$@"; }
+# The script in that document is not stored next to what it sources.
+mkdir own
+example own/levels
+t 'the page has an example' 0 grep -q '^study_main' own/levels
+t 'of about 40 lines' 0 test "$(wc -l <own/levels)" -le 50
+COLDPRESS_LIBEXEC=$SRC/scripts
+export COLDPRESS_LIBEXEC
+levels() { sh own/levels --warm "$@"; }
 # cells FILE: prints the label and round of every row for a whole run
 cells() {
 	awk -F , '/^#/ { next }
@@ -48,6 +44,85 @@ t 'and a caveat about chance' 0 grep -q '^1 finding was tested' table
 last_words table '^gzip -9 took [0-9.]+ \([0-9.]+ to [0-9.]+\) of gzip -6'
 is 'nothing is wider than 80 columns' "$(awk 'length > 80' table)" ''
 
+# The language of tables, on a summary with a row that has no successful run.
+tables() {
+	sh -eu -c '. "$COLDPRESS_LIBEXEC/lib.sh"; tabulate "$@"' sh "$@"
+}
+cat >summary <<'EOF'
+label	n	wall_s	wall_lo	wall_hi	keys
+b.1	6	2	1.5	2.5	size=10;x=a=b
+a.1	3	10			size=30
+a.2	0				size=20
+EOF
+sed -n '/^tabulate/,/summary"$/p' "$SRC/doc/study.md" >described
+# shellcheck disable=SC2016
+t 'the table of the page' 0 to table env study=s.csv.d sh -eu -c \
+    '. "$COLDPRESS_LIBEXEC/lib.sh"; . ./described'
+is 'its heading' "$(head -n 1 table)" \
+    '          Seconds    95 % interval     MB/s   /gzip1'
+t 'its rows' 0 grep -E -q \
+    '^gzip9 +[0-9.]+ +[0-9.]+ \.\. [0-9.]+ +[0-9.]+ *$' table
+t 'columns' 0 to table tables '
+	parts name run
+	-4s      = name
+	5.1f     s|each = wall_s
+	|
+	12.1f..  interval = wall
+	gap
+	8.2f_%   " pc" = 100 * ratio(wall_s, wall_s["a.1"])' summary
+cat >want <<'EOF'
+         s |     interval        pc
+      each |                       
+b      2.0 |   1.5 .. 2.5   20.00 %
+a     10.0 |               100.00 %
+a          |                       
+EOF
+same 'missing values are blank' table want
+t 'groups' 0 to table tables '
+	parts name run
+	group name
+	order name
+	missing -
+	2s  = name
+	2s  = count(wall_s)
+	3s  = max(size)
+	3s  = min(size)
+	3s  = sum(size)
+	3s  = median(size)
+	s   = list(run)
+	4s  = least(label, size)' summary
+cat >want <<'EOF'
+ a  1  30  20  50  25 1 2  a.2
+ b  1  10  10  10  10 1  b.1
+EOF
+same 'are joined, and sorted' table want
+t 'lines' 0 to table tables '
+	where n > 0 && label !~ /^b/ || x == "a=b"
+	let label = "new " label
+	order -wall_s
+	first limit
+	above "above " limit
+	line number, label, any(wall_hi, "none"), place(label, "new a.1 x")' \
+    limit=1 summary
+is 'are what expressions say' "$(cat table)" \
+    "$(printf 'above 1\n1\tnew a.1\tnone\t0')"
+t 'no row, no line above' 0 to table tables '
+	where n > 99
+	above "above"
+	s n' summary
+is 'is empty' "$(cat table)" ''
+printf 'label\ttwice\na.1\t20\n' >twice.tsv
+t 'another file' 0 to table tables '
+	-4s   = label
+	instead n == 0 ? "none" : ""
+	4.1f  = twice' twice.tsv summary
+cat >want <<'EOF'
+b.1      
+a.1  20.0
+a.2  none
+EOF
+same 'adds columns' table want
+
 # The command line.
 t 'usage' 0 levels -h
 t 'an unknown option' 2 told levels --nope
@@ -67,12 +142,11 @@ for other in '-S 7' '--levels 3' --quick; do
 	t "another $other" 1 told levels $other -o r.csv
 	t 'is refused' 0 grep -q 'was started with a different' err
 done
-t 'another directory' 1 levels -o r.csv scripts
+t 'another directory' 1 levels -o r.csv own
 t 'another directory for run' 1 levels -o r.csv run /nonexist
 t 'more runs need prepare' 1 told levels -n 3 -o r.csv run
 t 'which it reports' 0 grep -q 'prepare it again' err
 for step in '' prepare run; do
-	# shellcheck disable=SC2086
 	t "fewer runs, $step" 1 told levels -n 1 -o r.csv $step
 	t 'are refused' 0 grep -q '2 runs of each row, not 1: ' err
 done
@@ -123,7 +197,7 @@ t 'and there is a report' 0 levels -o "$odd.csv" report
 t 'a tab' 1 told levels -n 1 -o x.csv "$(printf 'a\tb')"
 
 # A run is killed, alone or with all processes that it started.
-killed k.csv sh scripts/levels --warm -n 5 -o k.csv tree
+killed k.csv sh own/levels --warm -n 5 -o k.csv tree
 t 'it continues after KILL' 0 levels -n 5 -o k.csv tree
 is 'every run once' "$(cells k.csv | wc -w)" 15
 mkdir waits
@@ -137,7 +211,7 @@ echo \$\$ >>$here/laps
 exec "$BIN/lap" "\$@"
 EOF
 chmod +x waits/lap
-COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 2 -o o.csv tree \
+COLDPRESS_BIN=$here/waits:$BIN sh own/levels --warm -n 2 -o o.csv tree \
     >/dev/null 2>&1 &
 killed=$!
 await [ -e waiting ]
@@ -172,7 +246,7 @@ done
 EOF
 rm $ran
 t 'a run without a row' 1 told env COLDPRESS_BIN="$here/waits:$BIN" \
-    sh scripts/levels --warm -n 2 -o o.csv tree
+    sh own/levels --warm -n 2 -o o.csv tree
 t 'is refused' 0 grep -q '002.gzip9.csv: the run wrote no row' err
 t 'and no row replaces it' 1 test -e $ran
 t 'the study continues' 0 levels -n 2 -o o.csv tree
@@ -184,7 +258,7 @@ cat >waits/lap <<EOF
 echo \$\$ >$here/waiting
 exec sleep 600
 EOF
-COLDPRESS_BIN=$here/waits:$BIN sh scripts/levels --warm -n 1 -o t.csv tree \
+COLDPRESS_BIN=$here/waits:$BIN sh own/levels --warm -n 1 -o t.csv tree \
     >/dev/null 2>&1 &
 ended=$!
 await [ -s waiting ]

@@ -2,9 +2,7 @@
 # winwait detects only the requested windows and lines, and leaves no processes
 # behind
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=scripts/xserver.sh
 . "$SRC/scripts/xserver.sh"
 
 # value COLUMN [FILE]: prints a value from the row written by the last command

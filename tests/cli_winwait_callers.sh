@@ -1,9 +1,7 @@
 #!/bin/sh
 # Whichever of winwait's calls fails: the result is an error or the row.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/ordeal.sh
 . "$SRC/tests/ordeal.sh"
 
 have winwait-fault || skip_all 'winwait-fault is not built'

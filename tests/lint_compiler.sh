@@ -1,7 +1,6 @@
 #!/bin/sh
 # The other compiler must not print any warnings either.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 case $(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "${BIN:?}/CMakeCache.txt") in

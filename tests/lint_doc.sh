@@ -2,7 +2,6 @@
 # The files that the map names exist, and each source file says what it is for;
 # links between the pages are valid.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 # lost: prints the files and folders that the map names and that do not exist.

@@ -5,7 +5,6 @@
 # literal display, is a command, which may be continued after \e.  A page's
 # commands run in order, in a directory with file, a text; dir, a small tree; and
 # whatever the page's lines '.\" Fixture: COMMAND' create.
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 # commands PAGE: prints its examples in sh syntax, one per line

@@ -2,7 +2,6 @@
 # Includes go downward only; a header that is used in only one folder must be in
 # that folder.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 # edges: prints, for every #include of our own headers, the file, its folder,

@@ -1,7 +1,6 @@
 #!/bin/sh
 # Every manual passes mandoc's lint, and has the required sections.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 have mandoc || skip_all 'no mandoc'

@@ -2,7 +2,6 @@
 # All sources compile with musl's headers too; other libraries' headers are those
 # of this system.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 have musl-gcc || skip_all 'no musl-gcc'

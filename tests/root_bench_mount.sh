@@ -2,7 +2,6 @@
 # Tests scripts/bench-mount: its rows, its figures, and that it unmounts
 # everything.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'

@@ -2,7 +2,6 @@
 # Tests the image study's mounts: cold starts, reading back, and removal of all
 # mounts and files.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'

@@ -2,9 +2,7 @@
 # Tests the lazy pull study with our own image: its rows, and removal of all
 # files and processes
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/oci.sh
 . "$SRC/tests/oci.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'

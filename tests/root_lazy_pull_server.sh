@@ -2,9 +2,7 @@
 # The lazy pull study with its server on another machine; this is our own sshd
 # in a network namespace, because the server's ports are fixed
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/sshd.sh
 . "$SRC/tests/sshd.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'

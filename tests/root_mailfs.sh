@@ -2,11 +2,9 @@
 # Tests the mail study on real filesystems: zfs-fuse and btrfs are created,
 # filled, verified, and removed, no matter how the study ends.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
-# shellcheck source=tests/mailfs.sh
 . "$SRC/tests/mailfs.sh"
 PATH=$PATH:/usr/sbin:/sbin
 quick() { study --quick "$@"; }

@@ -2,7 +2,6 @@
 # Tests the pipe-buffer experiment on a small scale: its table, and removal of
 # its files and mounts.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'

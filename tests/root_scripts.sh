@@ -2,9 +2,7 @@
 # The scripts that need root run to their last line, from the folder in which
 # they were installed; so does bench-coldwalk in the tree.
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
-# shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'

@@ -2,8 +2,7 @@
 # Tests the snap study with our own program: its rows, and removal of its files
 # and processes
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck disable=SC2119,SC2120
-# shellcheck source=tests/lib.sh
+# shellcheck disable=SC2120
 . "${SRC:?}/tests/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip_all 'not root'
@@ -17,7 +16,6 @@ mkdir tree
 seq 200000 >tree/numbers
 seq 800000 >tree/unread
 cp "$snap" 'tree/a b'
-# shellcheck disable=SC2016
 cat >mine.app <<EOF
 tree=$PWD/tree
 host=yes

@@ -8,6 +8,7 @@
 # killed CSV COMMAND...      kills a study in its second cell
 # script FOLDER NAME WORD... runs a script of this tree or an installed one
 # ends FOLDER NAME PATTERN WORD...   it ends with 0 and a line that matches
+# example FILE               writes the script that doc/study.md shows
 
 # script FOLDER NAME WORD...: runs a script; an installed one has to find the
 # tools by itself
@@ -48,6 +49,10 @@ ends() {
 	# shellcheck disable=SC2016
 	t 'its last line' 0 sh -c 'cat ends.last; grep -E -q -e "$1" ends.last' \
 	    sh "$ends_pattern"
+}
+
+example() {
+	sed '1,/^```sh$/d; /^```$/,$d' "$SRC/doc/study.md" >"$1"
 }
 
 verdict() {
