@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(LAYERPACK_BUILT)
     fault_tool(layerpack)
+    unit_test(changes)
     unit_test(flatbuf)
     foreach(name layer layer_table)
         unit_test(${name})
