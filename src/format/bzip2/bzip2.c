@@ -30,6 +30,13 @@ struct job {
 	bool begun;
 };
 
+/* Compressing to bzip2. */
+struct bzip2_notes {
+	uint64_t len;		/* work: number of bits in `out`; 0: no block */
+	uint32_t crc;		/* work: CRC of the block's content */
+};
+SLOT_NOTES(bzip2_notes)
+
 static int
 plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
@@ -141,10 +148,10 @@ work(void *job, void *ctx, struct slot *s)
 	if (rc != 0)
 		return rc;
 	bits = bz2_encode_block(ctx, s->in.data, s->in.len, s->out.data,
-	    s->out.cap, &s->note.bzip2.crc);
+	    s->out.cap, &bzip2_notes(s)->crc);
 	if (bits < 0)
 		return (int)bits;
-	s->note.bzip2.len = (uint64_t)bits;
+	bzip2_notes(s)->len = (uint64_t)bits;
 	return 0;
 }
 
@@ -152,7 +159,7 @@ static int
 join(void *job, struct slot *s, struct sink *out)
 {
 	struct job *j = job;
-	const struct bzip2_notes *note = &s->note.bzip2;
+	const struct bzip2_notes *note = bzip2_notes(s);
 	int rc = buf_reserve(&j->joined, note->len / 8 + 64);
 	size_t n = 0;
 

@@ -65,7 +65,7 @@ static int
 work(void *job, void *ctx, struct slot *s)
 {
 	const struct job *j = job;
-	struct bunzip2_notes *note = &s->note.bunzip2;
+	struct bunzip2_notes *note = bunzip2_notes(s);
 	uint64_t bit = note->begin % 8, end = note->end - (note->begin - bit);
 	ssize_t n;
 
@@ -88,9 +88,9 @@ work(void *job, void *ctx, struct slot *s)
 /* Joiner */
 
 static int
-hold(struct job *j, const struct slot *s)
+hold(struct job *j, struct slot *s)
 {
-	uint64_t first = s->note.bunzip2.begin / 8 * 8, have;
+	uint64_t first = bunzip2_notes(s)->begin / 8 * 8, have;
 	size_t skip = 0;
 	int rc;
 
@@ -237,7 +237,7 @@ take(struct job *j, bool last, struct sink *out)
 
 /* Decodes as much of the held data as possible. */
 static int
-feed(struct job *j, const struct slot *s, struct sink *out)
+feed(struct job *j, struct slot *s, struct sink *out)
 {
 	bool last = s->last;
 	int rc = hold(j, s);
@@ -254,7 +254,7 @@ feed(struct job *j, const struct slot *s, struct sink *out)
 		j->held.len = 0;
 	/* the next piece also contains the byte with these bits */
 	if (j->held_at + 8 * (uint64_t)j->held.len <= j->at + 7 &&
-	    j->at == s->note.bunzip2.end)
+	    j->at == bunzip2_notes(s)->end)
 		j->held.len = 0;
 	return rc;
 }
@@ -263,7 +263,7 @@ static int
 join(void *job, struct slot *s, struct sink *out)
 {
 	struct job *j = job;
-	const struct bunzip2_notes *note = &s->note.bunzip2;
+	const struct bunzip2_notes *note = bunzip2_notes(s);
 	bool last = s->last;
 	int rc;
 

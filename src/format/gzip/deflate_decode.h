@@ -19,6 +19,20 @@
 /* The presumed type of a piece: inflate_notes.kind. */
 enum { PIECE_PLAIN, PIECE_SYNC, PIECE_MEMBERS };
 
+/* Decompressing gzip, zlib and zip. */
+struct inflate_notes {
+	int kind;		/* fill: PIECE_* */
+	size_t skip;		/* fill: bytes of `in` before the unit */
+	size_t used;		/* fill (members) or work (to a sync point):
+				 * bytes of `in` that the unit occupies */
+	size_t most;		/* fill, members: size of `out`, according to
+				 * the trailers */
+	bool ok;		/* work: `out` contains the unit's content */
+	bool final;		/* work: a deflate stream ends in the piece */
+	uint32_t check;		/* work, to a sync point: check of `out` */
+};
+SLOT_NOTES(inflate_notes)
+
 enum {
 	PLAIN_LEN = 512 << 10,	/* bytes of input in a plain piece */
 	READ_LEN = 64 << 10,	/* bytes read at a time while searching for the

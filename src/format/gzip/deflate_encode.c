@@ -18,6 +18,12 @@
 
 enum { HEADER_ROOM = 64 };
 
+/* Compressing to gzip, zlib and zip. */
+struct deflate_notes {
+	uint32_t check;		/* work: CRC-32 or Adler-32 of `in` */
+};
+SLOT_NOTES(deflate_notes)
+
 int
 deflate_plan(const struct codec_options *o, struct memory_plan *p,
     const char **why)
@@ -134,7 +140,7 @@ deflate_work(void *job, void *ctx, struct slot *s)
 
 	if (rc != 0)
 		return rc;
-	s->note.deflate.check = j->wrap->check->add(j->wrap->check->start,
+	deflate_notes(s)->check = j->wrap->check->add(j->wrap->check->start,
 	    s->in.data, s->in.len);
 	n = run_engine(j, ctx, s, s->last, s->out.data, s->out.cap);
 	if (n < 0)
@@ -160,7 +166,7 @@ deflate_join(void *job, struct slot *s, struct sink *out)
 		j->body_at = sink_bytes(out);
 	}
 	j->check = j->wrap->check->combine(j->check,
-	    s->note.deflate.check, (off_t)s->in.len);
+	    deflate_notes(s)->check, (off_t)s->in.len);
 	j->total += s->in.len;
 	if (rc == 0)
 		rc = sink_slot(out, s);

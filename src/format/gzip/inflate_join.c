@@ -270,11 +270,11 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 
 /* Returns whether the state matches the presumed start of the piece's unit. */
 static bool
-accepts(const struct inflate_job *j, const struct slot *s)
+accepts(const struct inflate_job *j, struct slot *s)
 {
-	if (!s->note.inflate.ok)
+	if (!inflate_notes(s)->ok)
 		return false;
-	if (s->note.inflate.kind == PIECE_MEMBERS)
+	if (inflate_notes(s)->kind == PIECE_MEMBERS)
 		return (j->state == HEAD || j->state == BETWEEN) &&
 		    j->held.len == 0;
 	return j->state == BODY && !j->inflating;
@@ -284,7 +284,7 @@ accepts(const struct inflate_job *j, const struct slot *s)
 static int
 accept(struct inflate_job *j, struct slot *s, struct sink *out)
 {
-	const struct inflate_notes *note = &s->note.inflate;
+	const struct inflate_notes *note = inflate_notes(s);
 	size_t at = note->skip + note->used, len = s->in.len - at;
 	uint8_t rest[64];
 	int rc;
@@ -329,15 +329,15 @@ at_end(struct inflate_job *j, struct sink *out)
 
 /* Accounts for the cost of a wrong guess, or for decoded data. */
 static void
-account(struct inflate_job *j, const struct slot *s, bool accepted)
+account(struct inflate_job *j, struct slot *s, bool accepted)
 {
 	long long debt = atomic_load(&j->debt), len = (long long)s->in.len;
 
-	if (accepted || s->note.inflate.kind == PIECE_PLAIN)
+	if (accepted || inflate_notes(s)->kind == PIECE_PLAIN)
 		debt -= debt < len ? debt : len;
 	else
 		debt += len + (long long)inflate_most(j,
-		    s->note.inflate.kind);
+		    inflate_notes(s)->kind);
 	atomic_store(&j->debt, debt);
 }
 
@@ -345,7 +345,7 @@ int
 inflate_join(void *job, struct slot *s, struct sink *out)
 {
 	struct inflate_job *j = job;
-	size_t skip = s->note.inflate.skip;
+	size_t skip = inflate_notes(s)->skip;
 	bool last = s->last, accepted;
 	int rc = 0;
 

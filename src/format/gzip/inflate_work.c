@@ -43,7 +43,7 @@ inflate_most(const struct inflate_job *j, int kind)
 static int
 work_sync(struct inflate_job *j, struct inflater *f, struct slot *s)
 {
-	struct inflate_notes *note = &s->note.inflate;
+	struct inflate_notes *note = inflate_notes(s);
 	size_t cap = inflate_most(j, PIECE_SYNC);
 	struct inflated r;
 
@@ -92,7 +92,7 @@ work_member(struct inflater *f, const uint8_t *p, size_t len, size_t cap,
 static int
 work_members(const struct inflate_job *j, struct inflater *f, struct slot *s)
 {
-	struct inflate_notes *note = &s->note.inflate;
+	struct inflate_notes *note = inflate_notes(s);
 	size_t pos = 0;
 
 	if (note->most > inflate_most(j, PIECE_MEMBERS))
@@ -118,11 +118,11 @@ inflate_work(void *job, void *ctx, struct slot *s)
 	struct inflate_job *j = job;
 	int rc = 0;
 
-	if (s->note.inflate.kind == PIECE_SYNC)
+	if (inflate_notes(s)->kind == PIECE_SYNC)
 		rc = work_sync(j, ctx, s);
-	else if (s->note.inflate.kind == PIECE_MEMBERS)
+	else if (inflate_notes(s)->kind == PIECE_MEMBERS)
 		rc = work_members(j, ctx, s);
-	if (!s->note.inflate.ok)
+	if (!inflate_notes(s)->ok)
 		s->out.len = 0;
 	return rc;
 }

@@ -43,9 +43,9 @@ struct job {
 
 /* Verifies a block if it has a checksum.  Returns 0 or -EBADMSG. */
 static int
-next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
+next_block(struct lz4_block *b, struct slot *s, size_t *pos)
 {
-	const struct unlz4_notes *note = &s->note.unlz4;
+	const struct unlz4_notes *note = unlz4_notes(s);
 	const uint8_t *p = s->in.data + note->skip + *pos;
 	size_t len = lz4_block_at(b, p, note->flags);
 
@@ -84,7 +84,7 @@ decode(const struct lz4_block *b, struct buf *to, size_t history, size_t room)
 static int
 work(void *job, void *ctx, struct slot *s)
 {
-	const struct unlz4_notes *note = &s->note.unlz4;
+	const struct unlz4_notes *note = unlz4_notes(s);
 	size_t block = (size_t)1 << (note->flags & PIECE_LOG), pos = 0, room;
 	struct lz4_block b;
 	ssize_t n = 0;
@@ -108,9 +108,9 @@ work(void *job, void *ctx, struct slot *s)
 /* Joiner */
 
 static int
-begin(struct job *j, const struct slot *s)
+begin(struct job *j, struct slot *s)
 {
-	const struct unlz4_notes *note = &s->note.unlz4;
+	const struct unlz4_notes *note = unlz4_notes(s);
 	size_t block = (size_t)1 << (note->flags & PIECE_LOG);
 	int rc = lz4_header_parse(&j->h, s->in.data, note->skip);
 
@@ -143,9 +143,9 @@ slide(struct job *j, size_t block)
 }
 
 static int
-join_linked(struct job *j, const struct slot *s, struct sink *out)
+join_linked(struct job *j, struct slot *s, struct sink *out)
 {
-	const struct unlz4_notes *note = &s->note.unlz4;
+	const struct unlz4_notes *note = unlz4_notes(s);
 	size_t block = (size_t)1 << (note->flags & PIECE_LOG), pos = 0, at;
 	struct lz4_block b;
 	ssize_t n;
@@ -182,7 +182,7 @@ join(void *job, struct slot *s, struct sink *out)
 {
 	struct job *j = job;
 	/* a slot passed to the sink may be reused immediately */
-	struct unlz4_notes note = s->note.unlz4;
+	struct unlz4_notes note = *unlz4_notes(s);
 	int rc = note.skip > 0 ? begin(j, s) : 0;
 
 	if (rc != 0)

@@ -42,6 +42,12 @@ struct job {
 	XXH32_state_t *check;	/* content checksum, for the reader */
 };
 
+/* Compressing to LZ4. */
+struct lz4_notes {
+	uint32_t check;		/* fill, the last: XXH32 of all content */
+};
+SLOT_NOTES(lz4_notes)
+
 /* Returns the format's smallest block size of at least n bytes. */
 static size_t
 round_block(size_t n)
@@ -143,7 +149,7 @@ fill(void *job, struct input *in, struct slot *s)
 		return rc;
 	XXH32_update(j->check, s->in.data, s->in.len);
 	if (s->last)
-		s->note.lz4.check = XXH32_digest(j->check);
+		lz4_notes(s)->check = XXH32_digest(j->check);
 	return 0;
 }
 
@@ -211,7 +217,7 @@ work(void *job, void *ctx, struct slot *s)
 		p += put_block(j, ctx, &s->in, p, bound);
 	if (s->last) {
 		store_le32(p, 0);
-		store_le32(p + 4, s->note.lz4.check);
+		store_le32(p + 4, lz4_notes(s)->check);
 		p += 4 + FRAME_CHECK;
 	}
 	s->out.len = (size_t)(p - s->out.data);

@@ -237,7 +237,7 @@ read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 	}
 	if (rc == 0)
 		rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
-	s->note.unlz4.skip = s->in.len;
+	unlz4_notes(s)->skip = s->in.len;
 	if (rc == 0 && !fits(r))
 		rc = -EFBIG;
 	return rc;
@@ -294,9 +294,9 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 			return (int)n;
 		if (r->h.content_check && n < FRAME_CHECK)
 			return -ENODATA;
-		s->note.unlz4.check = r->h.content_check ? load_le32(b) : 0;
+		unlz4_notes(s)->check = r->h.content_check ? load_le32(b) : 0;
 	}
-	s->note.unlz4.final = true;
+	unlz4_notes(s)->final = true;
 	if (!r->has_word && !in->waits && !in->eof)
 		r->err = read_word(r, in);
 	s->last = r->err == 0 && !r->has_word && in->eof;
@@ -322,7 +322,7 @@ take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 		return -ENODATA;
 	store_le32(p, r->word);
 	s->in.len += 4 + len;
-	s->note.unlz4.used += 4 + len;
+	unlz4_notes(s)->used += 4 + len;
 	r->has_word = (size_t)got == len + 4;
 	if (r->has_word)
 		r->word = load_le32(p + 4 + len);
@@ -348,7 +348,7 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 	size_t limit = r->h.flags & PIECE_LINKED && LINKED_MAX <
 	    r->piece_max ? LINKED_MAX : r->piece_max;
 	bool old = r->h.flags & PIECE_LEGACY, stored;
-	struct unlz4_notes *note = &s->note.unlz4;
+	struct unlz4_notes *note = unlz4_notes(s);
 	uint64_t most;
 	int rc = 0;
 
@@ -377,11 +377,11 @@ lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s)
 	if (rc == 0 && !r->within)
 		rc = begin_frame(r, in, s);
 	if (rc == 0 && r->within) {
-		s->note.unlz4.flags = r->h.flags;
+		unlz4_notes(s)->flags = r->h.flags;
 		rc = take_blocks(r, in, s);
 	}
 	/* valid data before an error must still be output */
-	if (rc != 0 && s->note.unlz4.used > 0 && r->err == 0) {
+	if (rc != 0 && unlz4_notes(s)->used > 0 && r->err == 0) {
 		r->err = rc;
 		rc = 0;
 	}

@@ -110,7 +110,7 @@ worker_close(void *ctx)
 static int
 work_frames(ZSTD_DCtx *d, struct slot *s)
 {
-	struct unzstd_notes *note = &s->note.unzstd;
+	struct unzstd_notes *note = unzstd_notes(s);
 	size_t n;
 
 	if (note->used == 0 || note->used != s->in.len)
@@ -142,7 +142,7 @@ static int
 decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
     size_t len)
 {
-	struct unzstd_notes *note = &s->note.unzstd;
+	struct unzstd_notes *note = unzstd_notes(s);
 	size_t cap = note->most < most ? (size_t)note->most : most, n;
 
 	if (!zstd_job_alone(p + ZSTD_JOB_HEAD, len - ZSTD_JOB_HEAD))
@@ -162,7 +162,7 @@ decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
 static int
 work_job(ZSTD_DCtx *d, struct slot *s, size_t most)
 {
-	struct unzstd_notes *note = &s->note.unzstd;
+	struct unzstd_notes *note = unzstd_notes(s);
 	size_t end = note->used, at;
 	uint8_t was[ZSTD_JOB_HEAD], *last;
 	int rc;
@@ -193,7 +193,7 @@ work(void *job, void *ctx, struct slot *s)
 {
 	const struct job *j = job;
 
-	switch (s->note.unzstd.kind) {
+	switch (unzstd_notes(s)->kind) {
 	case PIECE_FRAMES:
 		return work_frames(ctx, s);
 	case PIECE_JOB:

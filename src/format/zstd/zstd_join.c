@@ -54,13 +54,13 @@ forget(struct zstd_kept *k)
 
 /* Returns whether the input of an accepted job can also be kept. */
 static bool
-has_room(const struct zstd_joiner *j, const struct slot *s)
+has_room(const struct zstd_joiner *j, struct slot *s)
 {
 	const struct zstd_kept *newer = &j->kept[1];
 
 	return s->out.len >= j->header.window ||
 	    newer->made >= j->header.window ||
-	    newer->in.len + s->note.unzstd.used <= j->cutter->unit_max;
+	    newer->in.len + unzstd_notes(s)->used <= j->cutter->unit_max;
 }
 
 /* Keeps the input of an accepted job; s->in gets another buffer in exchange. */
@@ -82,9 +82,9 @@ keep(struct zstd_joiner *j, struct slot *s)
 	}
 	newer->made += s->out.len;
 	if (newer->in.len > 0)
-		return append(&newer->in, s->in.data, s->note.unzstd.used);
+		return append(&newer->in, s->in.data, unzstd_notes(s)->used);
 	swap(&newer->in, &s->in);
-	newer->skip = s->note.unzstd.skip;
+	newer->skip = unzstd_notes(s)->skip;
 	return 0;
 }
 
@@ -125,7 +125,7 @@ end_frame(struct zstd_joiner *j, const uint8_t *check)
 static int
 accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
 {
-	const struct unzstd_notes *note = &s->note.unzstd;
+	const struct unzstd_notes *note = unzstd_notes(s);
 	int rc;
 
 	XXH64_update(j->hash, s->out.data, s->out.len);
@@ -236,9 +236,9 @@ resume(struct zstd_joiner *j, struct sink *out)
 }
 
 static bool
-acceptable(struct zstd_joiner *j, const struct slot *s)
+acceptable(struct zstd_joiner *j, struct slot *s)
 {
-	return s->note.unzstd.kind == PIECE_JOB && s->note.unzstd.ok &&
+	return unzstd_notes(s)->kind == PIECE_JOB && unzstd_notes(s)->ok &&
 	    has_room(j, s);
 }
 
@@ -257,7 +257,7 @@ join_frame(struct zstd_joiner *j, struct slot *s, struct sink *out)
 int
 zstd_join(struct zstd_joiner *j, struct slot *s, struct sink *out)
 {
-	const struct unzstd_notes *note = &s->note.unzstd;
+	const struct unzstd_notes *note = unzstd_notes(s);
 	int rc;
 
 	if (j->open)

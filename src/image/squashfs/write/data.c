@@ -41,9 +41,9 @@ fill(void *arg, struct input *in, struct slot *s)
 		return 0;
 	}
 	s->in.len = u.len;
-	s->note.squashfs.number = u.number;
-	s->note.squashfs.count = u.count;
-	s->note.squashfs.is_fragment = u.is_fragment;
+	squashfs_notes(s)->number = u.number;
+	squashfs_notes(s)->count = u.count;
+	squashfs_notes(s)->is_fragment = u.is_fragment;
 	in->bytes = j->d->in_B;
 	return 0;
 }
@@ -92,7 +92,7 @@ join(void *arg, struct slot *s, struct sink *out)
 {
 	struct job *j = arg;
 	struct sqb_data *d = j->d;
-	const struct squashfs_notes *note = &s->note.squashfs;
+	const struct squashfs_notes *note = squashfs_notes(s);
 	int rc;
 
 	if (s->last)

@@ -92,7 +92,7 @@ pack_block(struct pack *k, const uint8_t *in, size_t len, uint8_t *out,
 int
 pack_unit(struct pack *k, struct slot *s)
 {
-	struct squashfs_notes *note = &s->note.squashfs;
+	struct squashfs_notes *note = squashfs_notes(s);
 	bool raw = note->is_fragment ? k->o->raw_fragments : k->o->raw_data;
 	size_t n = 0;
 

@@ -35,8 +35,8 @@ fill(void *arg, struct input *in, struct slot *s)
 	s->last = j->next == j->r->count;
 	if (s->last)
 		return 0;
-	s->note.squashfs.number = j->next;
-	s->note.squashfs.is_fragment = j->r->blocks[j->next].is_fragment;
+	squashfs_notes(s)->number = j->next;
+	squashfs_notes(s)->is_fragment = j->r->blocks[j->next].is_fragment;
 	j->d->in_B += j->r->blocks[j->next++].want;
 	in->bytes = j->d->in_B;
 	return 0;
@@ -83,7 +83,7 @@ work(void *arg, void *ctx, struct slot *s)
 {
 	struct job *j = arg;
 	struct worker *w = ctx;
-	const struct sqb_old *b = &j->r->blocks[s->note.squashfs.number];
+	const struct sqb_old *b = &j->r->blocks[squashfs_notes(s)->number];
 	const char *why;
 	int64_t made;
 	int rc;
@@ -109,16 +109,16 @@ join(void *arg, struct slot *s, struct sink *out)
 {
 	struct job *j = arg;
 	struct sqb_data *d = j->d;
-	struct sqb_old *b = &j->r->blocks[s->note.squashfs.number];
+	struct sqb_old *b = &j->r->blocks[squashfs_notes(s)->number];
 
 	if (s->last)
 		return 0;
-	b->size = s->note.squashfs.word;
+	b->size = squashfs_notes(s)->word;
 	b->start = d->end;
 	d->end += s->out.len;
 	d->blocks++;
 	d->fragments += b->is_fragment;
-	if ((s->note.squashfs.word & SQUASHFS_BLOCK_RAW) != 0) {
+	if ((squashfs_notes(s)->word & SQUASHFS_BLOCK_RAW) != 0) {
 		d->raw_B += s->out.len;
 		d->raw_blocks++;
 	}
