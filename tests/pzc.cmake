@@ -99,6 +99,7 @@ unit_test(zstd_jobs zstd_made.c)
 unit_test(zstd_frames zstd_made.c)
 unit_test(seek)
 unit_test(adapt)
+unit_test(codec)
 shell_test(cli pzc_adapt)
 
 unit_test(tar tar_made.c)

@@ -2,7 +2,7 @@
  * compress.c - reading the .Z files of compress(1)
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/sys.h"
 #include "engine/other/lzw.h"

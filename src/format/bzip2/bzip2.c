@@ -11,8 +11,8 @@
 
 #include "base/sys.h"
 #include "engine/bzip2/bz2_block.h"
+#include "format/codec.h"
 #include "format/cutter.h"
-#include "format/formats.h"
 
 #include <errno.h>
 #include <string.h>

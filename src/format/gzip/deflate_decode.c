@@ -6,7 +6,7 @@
 #include "format/gzip/gzip.h"
 
 #include "base/sys.h"
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include <errno.h>
 
@@ -37,7 +37,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	if (j == NULL)
 		return -ENOMEM;
 	j->wrap = wrap;
-	j->copy_rest = wrap->members && o->copy_rest;
+	j->copy_rest = wrap->members && codec_number(o, "copy-rest");
 	j->notes = notes;
 	j->reader.debt = &j->debt;
 	j->reader.block_max = p->block;

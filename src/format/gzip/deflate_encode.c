@@ -179,7 +179,7 @@ static struct gzip_fields
 gzip_fields_of(const struct codec_options *o)
 {
 	return (struct gzip_fields){ .mtime = o->mtime, .name = o->name,
-	    .comment = o->comment, .fastest = o->level <= 1,
+	    .comment = codec_text(o, "comment"), .fastest = o->level <= 1,
 	    .slowest = o->level >= 9 };
 }
 

@@ -127,7 +127,8 @@ static const struct grade steady_grade = { FAST, 1, FAST_KIB, NULL };
 static const struct grade *
 choose(const struct codec_options *o)
 {
-	return o->huffman || o->rle ? &zlib_grade : &grades[o->level];
+	return codec_number(o, "huffman") || codec_number(o, "rle") ?
+	    &zlib_grade : &grades[o->level];
 }
 
 uint64_t
@@ -153,7 +154,7 @@ static int
 open_zlib(struct deflate_engine *e, const struct codec_options *o)
 {
 	int rc = deflateInit2(&e->z, o->level > 9 ? 9 : o->level, Z_DEFLATED,
-	    -MAX_WBITS, 8, o->huffman ? Z_HUFFMAN_ONLY : Z_RLE);
+	    -MAX_WBITS, 8, codec_number(o, "huffman") ? Z_HUFFMAN_ONLY : Z_RLE);
 
 	e->z_open = rc == Z_OK;
 	return rc == Z_OK ? 0 : -ENOMEM;

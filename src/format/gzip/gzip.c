@@ -2,7 +2,7 @@
  * gzip.c - gzip, zlib and zip as rows of the codec table
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/bytes.h"
 #include "deflate_decode.h"
@@ -50,6 +50,11 @@ const struct codec codec_gzip = {
 	    { ".z", "" }, { "-z", "" }, { "_z", "" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
 	.adapt_max = 9,
+	.settings = (const char *const[]){
+	    "comment",		/* to store in the header */
+	    "huffman", "rle",	/* zlib's strategies */
+	    "copy-rest",	/* decoding: copy trailing data */
+	    NULL },
 	.list = gzip_list, .seek = &gzip_seek, .check = "CRC-32",
 	.magic = gzip_magic, .encode = &gzip_encoder, .decode = &gzip_decoder,
 	.encoder_for = gzip_encoder_for, .stored = gzip_stored,
@@ -75,6 +80,7 @@ const struct codec codec_zlib = {
 	    { "-zz", "" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
 	.adapt_max = 9,
+	.settings = (const char *const[]){ "huffman", "rle", NULL },
 	.list = zlib_list, .check = "Adler-32",
 	.magic = zlib_magic, .encode = &zlib_encoder, .decode = &zlib_decoder,
 	.versions = zlib_versions,
@@ -92,6 +98,7 @@ const struct codec codec_zip = {
 	    { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
 	.adapt_max = 9,
+	.settings = (const char *const[]){ "huffman", "rle", NULL },
 	.list = zip_list, .check = "CRC-32",
 	.magic = zip_magic, .encode = &zip_encoder, .decode = &zip_decoder,
 	.versions = zlib_versions,

@@ -18,7 +18,7 @@
  * count is inconsistent with the size.  In that case only a lower bound is
  * known, the size at the end of the file.
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/bytes.h"
 #include "base/fdio.h"

@@ -4,7 +4,7 @@
  *
  * lz4_encode.c compresses, lz4_decode.c and lz4_scan.c decompress.
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/bytes.h"
 #include "format/list.h"
@@ -52,7 +52,7 @@ versions(void)
 static const struct coder *
 encoder_for(const struct codec_options *o)
 {
-	return o->legacy ? &lz4_legacy_encoder : &lz4_encoder;
+	return codec_number(o, "legacy") ? &lz4_legacy_encoder : &lz4_encoder;
 }
 
 const struct codec codec_lz4 = {
@@ -61,6 +61,10 @@ const struct codec codec_lz4 = {
 	    { ".tlz4", ".tar" }, { NULL, NULL } },
 	.level_min = 1, .level_max = 12, .level_default = 1,
 	.adapt_max = 9,
+	.settings = (const char *const[]){
+	    "block-check",	/* also add a checksum to each block */
+	    "legacy",		/* the frame that lz4 -l writes */
+	    NULL },
 	.list = lz4_list, .seek = &lz4_seek,
 	.magic = magic, .dictionary = dictionary, .encode = &lz4_encoder,
 	.encoder_for = encoder_for, .decode = &lz4_decoder,

@@ -112,7 +112,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->cut.block = p->block;
 	j->cut.rsyncable = o->rsyncable;
 	j->level = o->level;
-	j->block_check = o->block_check;
+	j->block_check = codec_number(o, "block-check") != 0;
 	j->adapt = o->adapt;
 	j->check = XXH32_createState();
 	if (j->check == NULL) {
@@ -243,7 +243,7 @@ static int
 plan_legacy(const struct codec_options *o, struct memory_plan *p,
     const char **why)
 {
-	if (o->block != 0 || o->block_check) {
+	if (o->block != 0 || codec_number(o, "block-check")) {
 		*why = "legacy frames use 8 MiB blocks without checksums";
 		return -ENOTSUP;
 	}

@@ -8,7 +8,7 @@
  *
  * Source: the .xz file format, 1.1.0.
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
@@ -162,6 +162,10 @@ const struct codec codec_xz = {
 	.suffixes = (const struct codec_suffix[]){ { ".xz", "" },
 	    { ".txz", ".tar" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 9, .level_default = 6,
+	.settings = (const char *const[]){
+	    "check",		/* its name */
+	    "extreme",		/* the variant -e of the level */
+	    NULL },
 	.list = xz_list, .seek = &xz_seek,
 	.magic = magic_xz, .encode = &xz_encoder, .decode = &xz_decoder,
 	.versions = versions,
@@ -172,6 +176,7 @@ const struct codec codec_lzma = {
 	.suffixes = (const struct codec_suffix[]){ { ".lzma", "" },
 	    { ".tlz", ".tar" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 9, .level_default = 6,
+	.settings = (const char *const[]){ "extreme", NULL },
 	.list = lzma_list, .check = "none",
 	.magic = magic_lzma, .magic_is_guess = true, .encode = &lzma_encoder,
 	.decode = &lzma_decoder, .versions = versions,

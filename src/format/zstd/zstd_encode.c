@@ -40,7 +40,7 @@ struct job {
 	int window_log;
 	bool fixed;			/* all jobs have the same size */
 	XXH64_state_t *hash;
-	uint64_t total;
+	uint64_t total, size;		/* size: to be recorded, or 0 */
 };
 
 static size_t
@@ -92,6 +92,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->cut.block = p->block;
 	j->cut.rsyncable = o->rsyncable;
 	j->options = o;
+	j->size = codec_number(o, "size");
 	j->fixed = o->block != 0 || o->adapt != NULL || o->rsyncable;
 	j->window_log = WINDOW_LEAST_LOG;
 	while (j->window_log < zstd_level(o->level)->window_log &&
@@ -169,7 +170,7 @@ set_up(const struct job *j, ZSTD_CCtx *c, const struct slot *s)
 	if (rc == 0)
 		rc = zstd_set(c, ZSTD_c_checksumFlag, alone);
 	return rc != 0 ? rc : zstd_set(c, ZSTD_c_contentSizeFlag,
-	    alone && (o->has_size || s->in.len == 0));
+	    alone && (j->size != 0 || s->in.len == 0));
 }
 
 /* Stores the blocks uncompressed, which is always possible. */
@@ -250,17 +251,16 @@ work(void *job, void *ctx, struct slot *s)
 static int
 put_header(const struct job *j, struct sink *out)
 {
-	const struct codec_options *o = j->options;
-	bool wide = o->size > UINT32_MAX;
+	bool wide = j->size > UINT32_MAX;
 	uint8_t head[ZSTD_HEADER_MAX];
 	size_t len = ZSTD_JOB_HEAD;
 
 	zstd_job_head(head,
 	    (uint8_t)((j->window_log - WINDOW_LEAST_LOG) << 3));
 	head[4] |= ZSTD_HAS_CHECKSUM;
-	if (o->has_size) {
+	if (j->size != 0) {
 		head[4] |= (uint8_t)((wide ? 3 : 2) << ZSTD_SIZE_SHIFT);
-		store_le64(head + len, o->size);
+		store_le64(head + len, j->size);
 		len += wide ? 8 : 4;
 	}
 	return sink_write(out, head, len);
@@ -286,7 +286,7 @@ join(void *job, struct slot *s, struct sink *out)
 	int rc = s->seq == 0 && !alone ? put_header(j, out) : 0;
 
 	j->total += s->in.len;
-	if (last && j->options->has_size && j->total != j->options->size)
+	if (last && j->size != 0 && j->total != j->size)
 		return -ESTALE;
 	if (!alone)
 		XXH64_update(j->hash, s->in.data, s->in.len);

@@ -215,7 +215,7 @@ join(void *job, struct slot *s, struct sink *out)
 		rc = note_frame(j, s->out.len, s->in.len);
 	if (rc == 0)
 		rc = sink_slot(out, s);
-	return rc == 0 && last && j->options->seekable ?
+	return rc == 0 && last && codec_number(j->options, "seekable") ?
 	    put_table(j, out) : rc;
 }
 

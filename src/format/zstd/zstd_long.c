@@ -50,7 +50,8 @@ set_up(ZSTD_CCtx *c, const struct codec_options *o)
 	if (rc == 0)
 		rc = zstd_set(c, ZSTD_c_enableLongDistanceMatching, 1);
 	if (rc == 0)
-		rc = zstd_set(c, ZSTD_c_windowLog, o->window_log);
+		rc = zstd_set(c, ZSTD_c_windowLog,
+		    (int)codec_number(o, "window-log"));
 	/* fails if libzstd was built without threads, which is harmless */
 	ZSTD_CCtx_setParameter(c, ZSTD_c_nbWorkers, (int)o->threads);
 	return rc;
@@ -59,6 +60,8 @@ set_up(ZSTD_CCtx *c, const struct codec_options *o)
 static int
 plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
+	uint64_t log = codec_number(o, "window-log");
+
 	if (o->rsyncable) {
 		*why = "--long cannot be combined with --rsyncable";
 		return -ENOTSUP;
@@ -66,8 +69,8 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 	*p = (struct memory_plan){ .block = PIECE, .slots = 4,
 	    .slot_B = PIECE,
 	    .worker_B = ((uint64_t)zstd_level(o->level)->mib << 20) +
-	    ((uint64_t)8 << o->window_log),
-	    .fixed_B = (uint64_t)2 << o->window_log };
+	    ((uint64_t)8 << log),
+	    .fixed_B = (uint64_t)2 << log };
 	return 0;
 }
 
@@ -76,6 +79,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
 	struct job *j = sys_calloc(1, sizeof(*j));
+	uint64_t size = codec_number(o, "size");
 	int rc;
 
 	(void)notes;
@@ -84,8 +88,8 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->cut.block = p->block;
 	j->stream = ZSTD_createCCtx();
 	rc = j->stream == NULL ? -ENOMEM : set_up(j->stream, o);
-	if (rc == 0 && o->has_size && ZSTD_isError(
-	    ZSTD_CCtx_setPledgedSrcSize(j->stream, o->size)))
+	if (rc == 0 && size != 0 && ZSTD_isError(
+	    ZSTD_CCtx_setPledgedSrcSize(j->stream, size)))
 		rc = -ENOMEM;
 	if (rc != 0)
 		close_job(j);

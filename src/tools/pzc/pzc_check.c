@@ -48,26 +48,27 @@ static void
 find_asked(const struct pzc *p, bool asked[OPTIONS])
 {
 	const struct codec_options *o = &p->codec_options;
+	const char *check = codec_text(o, "check");
+	const char *comment = codec_text(o, "comment");
 
 	asked[ADAPT] = p->adapt;
 	asked[ALIAS] = p->alias != NULL;
 	asked[BLOCK] = o->block != 0;
-	asked[BLOCK_CHECK] = o->block_check;
+	asked[BLOCK_CHECK] = codec_number(o, "block-check");
 	/* -C sets one or the other, depending on the format */
-	asked[CHECK] = o->check != NULL && o->check != o->comment &&
-	    !p->no_check;
-	asked[COMMENT] = o->comment != NULL;
-	asked[EXTREME] = o->extreme;
+	asked[CHECK] = check != NULL && check != comment && !p->no_check;
+	asked[COMMENT] = comment != NULL;
+	asked[EXTREME] = codec_number(o, "extreme");
 	asked[FLUSH] = o->flush_ms > 0;
-	asked[HUFFMAN] = o->huffman;
+	asked[HUFFMAN] = codec_number(o, "huffman");
 	asked[INDEPENDENT] = o->independent;
-	asked[LEGACY] = o->legacy;
-	asked[LONG_WINDOW] = o->window_log != 0;
+	asked[LEGACY] = codec_number(o, "legacy");
+	asked[LONG_WINDOW] = codec_number(o, "window-log");
 	asked[NAME] = p->restore_name;
 	asked[NO_CHECK] = p->no_check;
-	asked[RLE] = o->rle;
+	asked[RLE] = codec_number(o, "rle");
 	asked[RSYNCABLE] = o->rsyncable;
-	asked[SEEKABLE] = o->seekable;
+	asked[SEEKABLE] = codec_number(o, "seekable");
 	asked[TIME] = p->want_time;
 	asked[ULTRA] = p->ultra;
 	asked[ZOPFLI] = p->zopfli;
@@ -130,7 +131,8 @@ check_adapt(struct pzc *p)
 	const struct codec *c = p->codec;
 	const struct codec_options *o = &p->codec_options;
 
-	if (o->window_log != 0 || o->huffman || o->rle) {
+	if (codec_number(o, "window-log") || codec_number(o, "huffman") ||
+	    codec_number(o, "rle")) {
 		msg_error(&p->msg, "--adapt cannot be combined with --long, -H "
 		    "or -U");
 		return MSG_ERROR;

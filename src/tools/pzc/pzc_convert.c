@@ -59,41 +59,46 @@ fits_header(int64_t t)
 	return t > 0 && t <= UINT32_MAX;
 }
 
-static struct convert
-convert_of(const struct file *f)
+static int
+convert_of(const struct file *f, struct convert *c)
 {
-	struct convert c = { .codec = f->codec, .decompress = f->decompress,
-	    .options = f->p->codec_options, .memory = f->p->memory };
 	const struct source *s = f->src;
+	/* files in /proc report a size of 0 */
+	bool has_size = f->p->store_size && !s->is_stdin &&
+	    S_ISREG(s->st.st_mode);
+	int rc;
+
+	*c = (struct convert){ .codec = f->codec, .decompress = f->decompress,
+	    .options = f->p->codec_options, .memory = f->p->memory };
 
 	/*
 	 * Standard input has no name and, by default, no time, so that "cat x
 	 * |" and "<x" produce the same output.
 	 */
 	if (!s->is_stdin && f->p->store_name)
-		c.options.name = path_name(s->path);
+		c->options.name = path_name(s->path);
 	else if (s->is_stdin)
-		c.options.name = f->p->alias;
-	/* files in /proc report a size of 0 */
-	c.options.has_size = f->p->store_size && !s->is_stdin &&
-	    S_ISREG(s->st.st_mode) && s->st.st_size > 0;
-	c.options.size = c.options.has_size ? (uint64_t)s->st.st_size : 0;
+		c->options.name = f->p->alias;
 	if (has_time(f) && fits_header(s->st.st_mtime))
-		c.options.mtime = (uint32_t)s->st.st_mtime;
-	c.options.copy_rest = copies_rest(f);
-	return c;
+		c->options.mtime = (uint32_t)s->st.st_mtime;
+	rc = codec_set(&c->options, "size", has_size ?
+	    (uint64_t)s->st.st_size : 0, NULL);
+	return rc != 0 ? rc : codec_set(&c->options, "copy-rest",
+	    copies_rest(f), NULL);
 }
 
 static int
 convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 {
-	struct convert c = convert_of(f);
+	struct convert c;
 	struct progress progress;
 	const struct stat *st = &f->src->st;
 	struct rusage a, b;
 	uint64_t t0 = sys_now_ns();
-	int rc;
+	int rc = convert_of(f, &c);
 
+	if (rc != 0)
+		return rc;
 	if (f->p->adapt && !f->decompress) {
 		adapt_start(adapt, f->p->level, f->p->adapt_min,
 		    f->p->adapt_max);

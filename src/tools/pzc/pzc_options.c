@@ -52,6 +52,25 @@ set_adapt(struct pzc *p)
 	return -1;
 }
 
+/* Sets an option that only some formats have; pzc_check() says which. */
+static int
+set_own(struct pzc *p, const char *key, uint64_t number, const char *text)
+{
+	int rc = codec_set(&p->codec_options, key, number, text);
+
+	if (rc == 0)
+		return -1;
+	msg_error(&p->msg, "%s: %s", key, strerror(-rc));
+	return MSG_ERROR;
+}
+
+static int
+set_check(struct pzc *p, const char *name)
+{
+	p->no_check = false;
+	return set_own(p, "check", 0, name);
+}
+
 static int
 set_window(struct pzc *p)
 {
@@ -60,9 +79,9 @@ set_window(struct pzc *p)
 
 	if (optarg != NULL)
 		status = options_int(&p->msg, "window", 10, 30, &log);
-	p->codec_options.window_log = (int)log;
 	p->codec_options.window_max = (uint64_t)1 << log;
-	return status;
+	return status >= 0 ? status :
+	    set_own(p, "window-log", (uint64_t)log, NULL);
 }
 
 /*
@@ -97,12 +116,13 @@ take_number(struct pzc *p, int opt)
 static int
 take_value(struct pzc *p, int opt)
 {
+	int status;
+
 	switch (opt) {
 	case 'A': p->alias = optarg; break;
 	case 'C':			/* or xz's check */
-		p->codec_options.comment = p->codec_options.check = optarg;
-		p->no_check = false;
-		break;
+		status = set_own(p, "comment", 0, optarg);
+		return status >= 0 ? status : set_check(p, optarg);
 	case 'F': return set_format(p, optarg);
 	case 'I': case 'J': p->zopfli = true; break;
 	case 'o': p->output = optarg; break;
@@ -111,10 +131,7 @@ take_value(struct pzc *p, int opt)
 		    &p->codec_options.threads);
 	case 'S': p->suffix = optarg; break;
 	case OPT_ADAPT: return set_adapt(p);
-	case OPT_CHECK:
-		p->codec_options.check = optarg;
-		p->no_check = false;
-		break;
+	case OPT_CHECK: return set_check(p, optarg);
 	case OPT_FAST:
 		p->level = 1;
 		p->fast = false;
@@ -147,10 +164,10 @@ pzc_take_option(struct pzc *p, int opt)
 	switch (opt) {
 	case 'c': p->to_stdout = true; break;
 	case 'd': set_mode(p, PZC_DECOMPRESS); break;
-	case 'e': o->extreme = true; break;
+	case 'e': return set_own(p, "extreme", 1, NULL);
 	case 'f': p->force = true; break;
 	case 'h': return p->style->help(p);
-	case 'H': o->huffman = true; break;
+	case 'H': return set_own(p, "huffman", 1, NULL);
 	case 'i': o->independent = true; break;
 	case 'k': p->keep = true; break;
 	case 'K': return set_format(p, "zip");
@@ -174,7 +191,7 @@ pzc_take_option(struct pzc *p, int opt)
 	case 'r': p->recursive = true; break;
 	case 'R': o->rsyncable = true; break;
 	case 't': set_mode(p, PZC_TEST); break;
-	case 'U': o->rle = true; break;
+	case 'U': return set_own(p, "rle", 1, NULL);
 	case 'v':
 		p->msg.quiet = p->msg.silent = false;
 		p->msg.verbose++;
@@ -184,18 +201,17 @@ pzc_take_option(struct pzc *p, int opt)
 	case 'z': return set_format(p, "zlib");
 	case '?': return MSG_ERROR;
 	case OPT_NO_CHECK:
-		o->check = "none";
 		p->no_check = true;
-		break;
+		return set_own(p, "check", 0, "none");
 	case OPT_ASCII: p->ascii = true; break;
 	case OPT_BITS: return options_int(&p->msg, "number of bits", 0,
 	    INT32_MAX, &(int64_t){ 0 });
-	case OPT_BLOCK_CHECKSUM: o->block_check = true; break;
+	case OPT_BLOCK_CHECKSUM: return set_own(p, "block-check", 1, NULL);
 	case OPT_BEST:
 		p->level = 9;
 		p->fast = false;
 		break;
-	case OPT_LEGACY: o->legacy = true; break;
+	case OPT_LEGACY: return set_own(p, "legacy", 1, NULL);
 	case OPT_NONE: break;
 	case OPT_SILENT:
 		p->msg.quiet = p->msg.silent = true;
@@ -205,7 +221,7 @@ pzc_take_option(struct pzc *p, int opt)
 	case OPT_ULTRA: p->ultra = true; break;	/* not required here */
 	case OPT_JSON: p->json = true; break;
 	case OPT_NO_SIZE: p->store_size = false; break;
-	case OPT_SEEKABLE: o->seekable = true; break;
+	case OPT_SEEKABLE: return set_own(p, "seekable", 1, NULL);
 	case OPT_VERIFY: p->verify = true; break;
 	default: return take_value(p, opt);
 	}
