@@ -8,7 +8,6 @@
 #include "pipeline/adapt.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -78,8 +77,8 @@ write_row(struct table *t, const struct pzc_run *r)
 	return table_end(t);
 }
 
-static void
-write_stats(struct pzc *p, const char *path, const struct pzc_run *r)
+void
+pzc_write_stats(struct pzc *p, const char *path, const struct pzc_run *r)
 {
 	const size_t n = sizeof(columns) / sizeof(columns[0]);
 	struct table *t = NULL;
@@ -119,17 +118,4 @@ pzc_tell(struct pzc *p, const struct pzc_run *r)
 		msg_note(&p->msg, "%s: blocks at each level: %s",
 		    r->name, levels);
 	}
-}
-
-void
-pzc_report(struct pzc *p, const struct pzc_run *run)
-{
-	const char *env = getenv("PZC_STATS");
-
-	if (p->stats != NULL)
-		write_stats(p, p->stats, run);
-	if (env != NULL && *env != '\0')
-		write_stats(p, env, run);
-	if (p->msg.verbose > 0)
-		p->style->done(p, run);
 }
