@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "format/carry.h"
 #include "../src/format/gzip/deflate_decode.h"
+#include "format/cutter.h"
 #include "format/gzip/gzip.h"
 
 #include "base/bytes.h"

@@ -8,8 +8,8 @@
 #define COLDPRESS_BZIP2_CODEC_H
 
 #include "engine/bzip2/bz2_block.h"
-#include "format/carry.h"
 #include "format/codec.h"
+#include "format/cutter.h"
 
 enum {
 	/* longer than any compressed block: 900,000 20-bit codes */

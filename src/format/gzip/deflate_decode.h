@@ -10,8 +10,8 @@
 
 #include "deflate_unwrap.h"
 #include "engine/deflate/inflater.h"
-#include "format/carry.h"
 #include "format/codec.h"
+#include "format/cutter.h"
 #include "pipeline/pipeline.h"
 
 #include <stdatomic.h>

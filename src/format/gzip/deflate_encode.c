@@ -237,9 +237,8 @@ gzip_open(void **job, const struct codec_options *o,
  * because the input ends with a full block.
  */
 static int
-member_work(void *job, void *ctx, struct slot *s)
+member_work(struct deflate_job *j, void *ctx, struct slot *s)
 {
-	struct deflate_job *j = job;
 	struct gzip_fields f = gzip_fields_of(j->options);
 	size_t head;
 	ssize_t n;
@@ -269,16 +268,26 @@ member_work(void *job, void *ctx, struct slot *s)
 }
 
 static int
-member_join(void *job, struct slot *s, struct sink *out)
+gzip_work(void *job, void *ctx, struct slot *s)
 {
-	(void)job;
+	struct deflate_job *j = job;
+
+	return j->options->independent ? member_work(j, ctx, s) :
+	    deflate_work(j, ctx, s);
+}
+
+static int
+gzip_join(void *job, struct slot *s, struct sink *out)
+{
+	struct deflate_job *j = job;
+
+	if (!j->options->independent)
+		return deflate_join(j, s, out);
 	return s->seq > 0 && s->in.len == 0 ? 0 : sink_slot(out, s);
 }
 
-const struct coder gzip_encoder = DEFLATE_ENCODER(gzip_open, deflate_work,
-    deflate_join);
-const struct coder gzip_member_encoder = DEFLATE_ENCODER(gzip_open,
-    member_work, member_join);
+const struct coder gzip_encoder = DEFLATE_ENCODER(gzip_open, gzip_work,
+    gzip_join);
 
 /* zlib (RFC 1950) */
 

@@ -1,5 +1,5 @@
 /*
- * gzip.c - gzip, zlib and zip as rows of the codec table
+ * gzip.c - gzip, zlib and zip as rows of the codec table; their checksums
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "format/codec.h"
@@ -10,18 +10,46 @@
 #include "format/list.h"
 #include "format/seek_formats.h"
 
+#include <libdeflate.h>
 #include <string.h>
+#include <zlib.h>
+
+static uint32_t
+add_crc32(uint32_t check, const void *p, size_t len)
+{
+	return libdeflate_crc32(check, p, len);
+}
+
+static uint32_t
+combine_crc32(uint32_t a, uint32_t b, off_t len)
+{
+	return (uint32_t)crc32_combine(a, b, len);
+}
+
+const struct deflate_check check_crc32 = {
+	.start = 0, .add = add_crc32, .combine = combine_crc32,
+};
+
+static uint32_t
+add_adler32(uint32_t check, const void *p, size_t len)
+{
+	return libdeflate_adler32(check, p, len);
+}
+
+static uint32_t
+combine_adler32(uint32_t a, uint32_t b, off_t len)
+{
+	return (uint32_t)adler32_combine(a, b, len);
+}
+
+const struct deflate_check check_adler32 = {
+	.start = 1, .add = add_adler32, .combine = combine_adler32,
+};
 
 static bool
 gzip_magic(const uint8_t *p, size_t len)
 {
 	return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
-}
-
-static const struct coder *
-gzip_encoder_for(const struct codec_options *o)
-{
-	return o->independent ? &gzip_member_encoder : &gzip_encoder;
 }
 
 static void
@@ -57,8 +85,7 @@ const struct codec codec_gzip = {
 	    NULL },
 	.list = gzip_list, .seek = &gzip_seek, .check = "CRC-32",
 	.magic = gzip_magic, .encode = &gzip_encoder, .decode = &gzip_decoder,
-	.encoder_for = gzip_encoder_for, .stored = gzip_stored,
-	.versions = deflate_engine_versions,
+	.stored = gzip_stored, .versions = deflate_engine_versions,
 };
 
 static bool

@@ -7,8 +7,8 @@
 #ifndef COLDPRESS_ZSTD_DECODE_H
 #define COLDPRESS_ZSTD_DECODE_H
 
-#include "format/carry.h"
 #include "format/codec.h"
+#include "format/cutter.h"
 #include "format/serial.h"
 #include "zstd_scan.h"
 
