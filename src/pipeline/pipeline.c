@@ -124,7 +124,7 @@ fill_slot(struct pipeline *pl, struct slot *s)
 }
 
 static void *
-reader(void *arg)
+read_pieces(void *arg)
 {
 	struct pipeline *pl = arg;
 
@@ -196,7 +196,7 @@ work_loop(struct pipeline *pl, void *ctx)
 }
 
 static int
-worker_open(struct pipeline *pl, void **ctx)
+open_worker_ctx(struct pipeline *pl, void **ctx)
 {
 	*ctx = NULL;
 	return pl->ops->worker_open == NULL ? 0 :
@@ -204,7 +204,7 @@ worker_open(struct pipeline *pl, void **ctx)
 }
 
 static void
-worker_close(struct pipeline *pl, void *ctx)
+close_worker_ctx(struct pipeline *pl, void *ctx)
 {
 	if (pl->ops->worker_close != NULL && ctx != NULL)
 		pl->ops->worker_close(ctx);
@@ -230,13 +230,13 @@ start_workers(struct pipeline *pl, struct pipeline_worker *w, unsigned threads)
 
 	for (unsigned i = 0; rc == 0 && i < threads; i++) {
 		w[i].pl = pl;
-		rc = worker_open(pl, &w[i].ctx);
+		rc = open_worker_ctx(pl, &w[i].ctx);
 		if (rc == 0)
 			rc = sys_thread(&w[i].thread, worker, &w[i]);
 		if (rc == 0)
 			pl->workers++;
 		else
-			worker_close(pl, w[i].ctx);
+			close_worker_ctx(pl, w[i].ctx);
 	}
 	return pl->workers > 0 ? 0 : rc;
 }
@@ -357,7 +357,7 @@ run_threads(struct pipeline *pl, const struct pipeline_params *params)
 	if (rc == 0)
 		rc = start_workers(pl, w, threads);
 	if (rc == 0)
-		rc = sys_thread(&reading, reader, pl);
+		rc = sys_thread(&reading, read_pieces, pl);
 	if (rc == 0) {
 		rc = joiner(pl);
 		if (rc != 0)
@@ -368,7 +368,7 @@ run_threads(struct pipeline *pl, const struct pipeline_params *params)
 	}
 	for (unsigned i = 0; i < pl->workers; i++) {
 		pthread_join(w[i].thread, NULL);
-		worker_close(pl, w[i].ctx);
+		close_worker_ctx(pl, w[i].ctx);
 	}
 	sys_free(w);
 	return rc;
@@ -376,7 +376,7 @@ run_threads(struct pipeline *pl, const struct pipeline_params *params)
 
 /* Runs the job.  The first piece is filled before any thread is started. */
 static int
-run(struct pipeline *pl, const struct pipeline_params *params)
+run_job(struct pipeline *pl, const struct pipeline_params *params)
 {
 	struct slot *s = &pl->slots[0];
 	void *ctx = NULL;
@@ -385,10 +385,10 @@ run(struct pipeline *pl, const struct pipeline_params *params)
 	fill_slot(pl, s);
 	if (s->last) {
 		if (s->err == 0)
-			s->err = worker_open(pl, &ctx);
+			s->err = open_worker_ctx(pl, &ctx);
 		work_on(pl, ctx, s);
 		rc = join_slot(pl, s);
-		worker_close(pl, ctx);
+		close_worker_ctx(pl, ctx);
 		return rc;
 	}
 	s->state = pl->ops->work == NULL ? SLOT_DONE : SLOT_FILLED;
@@ -432,7 +432,7 @@ run_with(const struct pipeline_ops *ops, void *job, struct input *in,
 	pthread_cond_init(&pl.may_work, NULL);
 	pthread_cond_init(&pl.may_join, NULL);
 
-	rc = run(&pl, params);
+	rc = run_job(&pl, params);
 	if (sink_enough(pl.sink))
 		rc = 0;
 	/* write everything decoded from a truncated stream */

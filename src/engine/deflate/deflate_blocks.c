@@ -340,7 +340,7 @@ move_border(struct deflate_piece p[2], const struct deflate_seq *end,
  * were no more tokens.
  */
 static unsigned
-split(struct deflate_blocks *b, struct deflate_cursor *at,
+split_tokens(struct deflate_blocks *b, struct deflate_cursor *at,
     const struct deflate_seq *end)
 {
 	static const uint32_t tokens_of[] = {
@@ -403,7 +403,7 @@ struct pre {
 };
 
 static void
-add_item(struct pre *pre, unsigned sym, unsigned extra)
+add_pre_item(struct pre *pre, unsigned sym, unsigned extra)
 {
 	pre->items[pre->nitems++] = (uint16_t)(sym | extra << 8);
 	pre->freq[sym]++;
@@ -435,7 +435,7 @@ make_items(struct pre *pre, const uint8_t *lens, unsigned n,
 			;
 		left = run;
 		if (v != 0) {
-			add_item(pre, v, 0);
+			add_pre_item(pre, v, 0);
 			left--;
 		}
 		while (left >= 3) {
@@ -445,11 +445,12 @@ make_items(struct pre *pre, const uint8_t *lens, unsigned n,
 
 			if (cost[sym] + pre_extra[sym] >= k * cost[v])
 				break;
-			add_item(pre, sym, k - (sym == MANY_ZEROS ? 11 : 3));
+			add_pre_item(pre, sym, k - (sym == MANY_ZEROS ?
+			    11 : 3));
 			left -= k;
 		}
 		while (left-- > 0)
-			add_item(pre, v, 0);
+			add_pre_item(pre, v, 0);
 	}
 }
 
@@ -681,7 +682,7 @@ put_match(struct deflate_writer *w, const struct words *words,
 }
 
 static void
-put_header(struct deflate_writer *w, const struct code_plan *plan)
+put_codes(struct deflate_writer *w, const struct code_plan *plan)
 {
 	uint16_t code[PRE_SYMS];
 
@@ -761,7 +762,7 @@ emit(struct deflate_writer *out, const struct code_plan *plan,
 	struct words words;
 
 	make_words(&words, plan->lens);
-	put_header(out, plan);
+	put_codes(out, plan);
 	(have_bmi2() ? put_bmi2 : put_plain)(out, &words, from, to);
 }
 
@@ -883,7 +884,7 @@ deflate_blocks_add(struct deflate_blocks *b, const uint8_t *in,
 	struct deflate_cursor at = { seqs, in, 0 };
 	unsigned blocks;
 
-	while ((blocks = split(b, &at, seqs + n)) > 0) {
+	while ((blocks = split_tokens(b, &at, seqs + n)) > 0) {
 		bool alone = blocks == 1 && b->pieces[0].at.seq == seqs &&
 		    at.seq == seqs + n;
 

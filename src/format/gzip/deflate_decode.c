@@ -16,7 +16,7 @@ enum {
 };
 
 static void
-close_job(void *job)
+inflate_close(void *job)
 {
 	struct inflate_job *j = job;
 
@@ -29,8 +29,9 @@ close_job(void *job)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
-    const struct deflate_unwrap *wrap, struct codec_notes *notes)
+inflate_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, const struct deflate_unwrap *wrap,
+    struct codec_notes *notes)
 {
 	struct inflate_job *j = sys_calloc(1, sizeof(*j));
 
@@ -43,7 +44,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->reader.block_max = p->block;
 	j->reader.member_max = o->memory != 0 ? MEMBER_LEAST : MEMBER_MAX;
 	if (inflater_open(&j->inflater) != 0) {
-		close_job(j);
+		inflate_close(j);
 		return -ENOMEM;
 	}
 	*job = j;
@@ -51,7 +52,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+inflate_fill(void *job, struct input *in, struct slot *s)
 {
 	struct inflate_job *j = job;
 
@@ -63,7 +64,8 @@ fill(void *job, struct input *in, struct slot *s)
  * units are decoded serially; if not even one fits, all of them are.
  */
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+inflate_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	struct gzip_header h, none = { .len = 0 };
 
@@ -89,33 +91,33 @@ static int
 open_gzip(void **job, const struct codec_options *o,
     const struct memory_plan *p, struct codec_notes *notes)
 {
-	return open_job(job, o, p, &unwrap_gzip, notes);
+	return inflate_open(job, o, p, &unwrap_gzip, notes);
 }
 
 static int
 open_gzip_part(void **job, const struct codec_options *o,
     const struct memory_plan *p, struct codec_notes *notes)
 {
-	return open_job(job, o, p, &unwrap_gzip_part, notes);
+	return inflate_open(job, o, p, &unwrap_gzip_part, notes);
 }
 
 static int
 open_zlib(void **job, const struct codec_options *o,
     const struct memory_plan *p, struct codec_notes *notes)
 {
-	return open_job(job, o, p, &unwrap_zlib, notes);
+	return inflate_open(job, o, p, &unwrap_zlib, notes);
 }
 
 static int
 open_zip(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
-	return open_job(job, o, p, &unwrap_zip, notes);
+	return inflate_open(job, o, p, &unwrap_zip, notes);
 }
 
 #define DECODER(open_it) {						\
-	.plan = plan, .open = open_it, .close = close_job,		\
-	.ops = { .fill = fill, .work = inflate_work,			\
+	.plan = inflate_plan, .open = open_it, .close = inflate_close,	\
+	.ops = { .fill = inflate_fill, .work = inflate_work,		\
 	    .join = inflate_join, .worker_open = inflate_worker_open,	\
 	    .worker_close = inflate_worker_close } }
 

@@ -78,7 +78,7 @@ deflate_fill(void *job, struct input *in, struct slot *s)
 }
 
 /* A worker's state: an engine, and its level. */
-struct worker {
+struct deflate_worker {
 	struct deflate_engine *engine;
 	int level;
 };
@@ -87,7 +87,7 @@ int
 deflate_worker_open(void *job, void **ctx)
 {
 	struct deflate_job *j = job;
-	struct worker *w = sys_calloc(1, sizeof(*w));
+	struct deflate_worker *w = sys_calloc(1, sizeof(*w));
 	int rc = w == NULL ? -ENOMEM :
 	    deflate_engine_open(&w->engine, j->options);
 
@@ -103,7 +103,7 @@ deflate_worker_open(void *job, void **ctx)
 void
 deflate_worker_close(void *ctx)
 {
-	struct worker *w = ctx;
+	struct deflate_worker *w = ctx;
 
 	if (w->engine != NULL)
 		deflate_engine_close(w->engine);
@@ -112,7 +112,7 @@ deflate_worker_close(void *ctx)
 
 /* Deflates a block at the job's level or, with --adapt, the current one. */
 static ssize_t
-run_engine(struct deflate_job *j, struct worker *w, struct slot *s,
+run_engine(struct deflate_job *j, struct deflate_worker *w, struct slot *s,
     bool last, uint8_t *out, size_t cap)
 {
 	struct codec_options o = *j->options;

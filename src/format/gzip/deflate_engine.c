@@ -125,7 +125,7 @@ static const struct grade zlib_grade = { ZLIB, 0, 270, NULL };
 static const struct grade steady_grade = { FAST, 1, FAST_KIB, NULL };
 
 static const struct grade *
-choose(const struct codec_options *o)
+grade_for(const struct codec_options *o)
 {
 	return codec_number(o, "huffman") || codec_number(o, "rle") ?
 	    &zlib_grade : &grades[o->level];
@@ -134,7 +134,7 @@ choose(const struct codec_options *o)
 uint64_t
 deflate_engine_memory(const struct codec_options *o)
 {
-	const struct grade *g = choose(o);
+	const struct grade *g = grade_for(o);
 
 	return sizeof(struct deflate_engine) + (uint64_t)g->memory_KiB * 1024 +
 	    (g->library == STRONG || g->binary != NULL ?
@@ -237,7 +237,7 @@ open_engine(struct deflate_engine **out, const struct codec_options *o,
 int
 deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
 {
-	return open_engine(out, o, choose(o));
+	return open_engine(out, o, grade_for(o));
 }
 
 /*
@@ -248,7 +248,7 @@ int
 deflate_engine_open_steady(struct deflate_engine **out, int level)
 {
 	const struct codec_options o = { .level = level, .threads = 1 };
-	const struct grade *g = choose(&o);
+	const struct grade *g = grade_for(&o);
 
 	return open_engine(out, &o, g->library == ISAL ? &steady_grade : g);
 }

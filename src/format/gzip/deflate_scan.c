@@ -190,7 +190,7 @@ deflate_slot_bytes(const struct gzip_header *h)
 
 /* Decides how to cut the stream, after peeking at its header. */
 static int
-begin(struct deflate_reader *r, struct input *in, struct slot *s)
+begin_stream(struct deflate_reader *r, struct input *in, struct slot *s)
 {
 	struct gzip_header h;
 	const uint8_t *p;
@@ -222,7 +222,7 @@ deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s)
 	if (rc != 0)
 		return rc;
 	if (!r->begun)
-		rc = begin(r, in, s);
+		rc = begin_stream(r, in, s);
 	if (rc != 0)
 		return rc;
 	trusted = atomic_load_explicit(r->debt, memory_order_relaxed) <=

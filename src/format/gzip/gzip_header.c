@@ -157,7 +157,7 @@ put_extra(uint8_t *p, const char *id, uint16_t len)
 }
 
 static uint8_t *
-put_string(uint8_t *p, const char *s)
+put_c_string(uint8_t *p, const char *s)
 {
 	size_t n = s == NULL ? 0 : strlen(s) + 1;
 
@@ -186,8 +186,8 @@ gzip_header_write(const struct gzip_fields *f, uint8_t *start)
 		store_le32(p, f->member);
 		p += 4;
 	}
-	p = put_string(p, f->name);
-	p = put_string(p, f->comment);
+	p = put_c_string(p, f->name);
+	p = put_c_string(p, f->comment);
 	return (size_t)(p - start);
 }
 

@@ -210,7 +210,7 @@ map_blocks(struct seek_map *m, const struct gzip_header *h)
 }
 
 static int
-map(struct seek_map *m)
+map_gzip(struct seek_map *m)
 {
 	struct gzip_header h;
 	int rc = header_at(m->look, 0, &h);
@@ -230,7 +230,7 @@ map(struct seek_map *m)
 
 /* Turns blocks into a separate member, whose CRC is unknown. */
 static int
-part(const struct seek_map *m, const struct seek_unit *from,
+gzip_part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)
 {
 	static const uint8_t final[] = { 3, 0 };
@@ -260,4 +260,4 @@ part(const struct seek_map *m, const struct seek_unit *from,
 	return rc != 0 ? rc : seek_bytes(s, trailer, sizeof(trailer));
 }
 
-const struct codec_seek gzip_seek = { .map = map, .part = part };
+const struct codec_seek gzip_seek = { .map = map_gzip, .part = gzip_part };

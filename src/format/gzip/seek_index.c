@@ -104,7 +104,7 @@ load_points(struct seek_map *m, struct index *x, const uint8_t *head)
 }
 
 static int
-map(struct seek_map *m)
+map_index(struct seek_map *m)
 {
 	uint8_t head[INDEX_HEAD];
 	struct index *x;
@@ -140,5 +140,5 @@ close_map(struct seek_map *m)
 	sys_free(x);
 }
 
-const struct codec_seek index_seek = { .map = map, .part = index_part,
+const struct codec_seek index_seek = { .map = map_index, .part = index_part,
     .close = close_map };

@@ -136,7 +136,7 @@ keep_window(struct maker *k)
 }
 
 static int
-refill(struct maker *k)
+read_input(struct maker *k)
 {
 	const uint8_t *p;
 	ssize_t n;
@@ -168,11 +168,11 @@ until_point(const struct maker *k)
 
 /* Runs one inflate step.  Returns 1 at the end of the member, 0, or -errno. */
 static int
-step(struct maker *k)
+inflate_once(struct maker *k)
 {
 	uint8_t *start = k->out + k->have;
 	size_t made;
-	int rc = refill(k), end;
+	int rc = read_input(k), end;
 
 	if (rc != 0)
 		return rc;
@@ -249,13 +249,13 @@ read_member(struct maker *k)
 	    k->plain - last.plain >= k->spacing)
 		rc = put_point(k, &k->member);
 	while (rc == 0)
-		rc = step(k);
+		rc = inflate_once(k);
 	return rc == 1 ? check_trailer(k) : rc;
 }
 
 /* Writes the points, and the header at the start of the index. */
 static int
-finish(struct maker *k, const struct index_binding *b)
+write_header(struct maker *k, const struct index_binding *b)
 {
 	struct index_point end = { .plain = k->plain, .bit = k->at * 8,
 	    .member = k->at };
@@ -287,7 +287,7 @@ finish(struct maker *k, const struct index_binding *b)
 }
 
 static int
-make(struct maker *k, int fd, uint64_t len)
+make_index(struct maker *k, int fd, uint64_t len)
 {
 	static const uint8_t room[INDEX_HEAD];
 	struct index_binding before, after;
@@ -302,7 +302,7 @@ make(struct maker *k, int fd, uint64_t len)
 		rc = index_bind(&after, fd, len);
 	if (rc == 0 && !index_bound(&before, &after))
 		rc = -ESTALE;
-	return rc != 0 ? rc : finish(k, &after);
+	return rc != 0 ? rc : write_header(k, &after);
 }
 
 int
@@ -320,7 +320,7 @@ seek_index_make(int fd, uint64_t len, uint64_t spacing, int out_fd)
 	rc = k->look == NULL || k->packer == NULL ? -ENOMEM :
 	    inflater_open(&k->inflater);
 	if (rc == 0)
-		rc = make(k, fd, len);
+		rc = make_index(k, fd, len);
 	inflater_close(k->inflater);
 	libdeflate_free_compressor(k->packer);
 	look_close(k->look);

@@ -156,7 +156,7 @@ put_start(const struct seek_map *m, const struct index_point *p,
 
 /* Adds the bits before a point, and a final block. */
 static int
-put_end(const struct seek_map *m, const struct index_point *p,
+put_part_end(const struct seek_map *m, const struct index_point *p,
     struct seek_stream *s)
 {
 	uint8_t end[4], byte = 0;
@@ -218,6 +218,6 @@ index_part(const struct seek_map *m, const struct seek_unit *from,
 	if (rc == 0)
 		rc = seek_extent(s, start, end - start);
 	if (rc == 0 && !to_end)
-		rc = put_end(m, &b, s);
+		rc = put_part_end(m, &b, s);
 	return rc != 0 ? rc : put_trailer(m, from, to, s, crc);
 }

@@ -15,7 +15,7 @@
 
 /* zstd also has skippable frames; the data after them decides, if available. */
 static bool
-magic(const uint8_t *p, size_t len)
+lz4_magic(const uint8_t *p, size_t len)
 {
 	uint32_t word;
 	size_t n;
@@ -37,14 +37,14 @@ magic(const uint8_t *p, size_t len)
 }
 
 static uint32_t
-dictionary(const uint8_t *p, size_t len)
+lz4_needs(const uint8_t *p, size_t len)
 {
 	return len >= FRAME_HEADER && load_le32(p) == FRAME_MAGIC ?
 	    lz4_dictionary(p, len) : 0;
 }
 
 static const char *
-versions(void)
+lz4_versions(void)
 {
 	return "liblz4 " LZ4_VERSION_STRING;
 }
@@ -66,7 +66,7 @@ const struct codec codec_lz4 = {
 	    "legacy",		/* the frame that lz4 -l writes */
 	    NULL },
 	.list = lz4_list, .seek = &lz4_seek,
-	.magic = magic, .dictionary = dictionary, .encode = &lz4_encoder,
+	.magic = lz4_magic, .dictionary = lz4_needs, .encode = &lz4_encoder,
 	.encoder_for = encoder_for, .decode = &lz4_decoder,
-	.versions = versions,
+	.versions = lz4_versions,
 };

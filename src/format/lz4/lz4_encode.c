@@ -34,7 +34,7 @@ enum {
 	AROUND = FRAME_HEADER + 4 + FRAME_CHECK + 4 + FRAME_CHECK
 };
 
-struct job {
+struct lz4_job {
 	struct cutter cut;
 	int level;
 	bool block_check;
@@ -78,7 +78,7 @@ plan_blocks(const struct codec_options *o, struct memory_plan *p, size_t block)
 }
 
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+lz4_plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
 	if (o->block > FRAME_BLOCK_MAX) {
 		*why = "this format limits blocks to 4 MiB";
@@ -89,9 +89,9 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 }
 
 static void
-close_job(void *job)
+lz4_close(void *job)
 {
-	struct job *j = job;
+	struct lz4_job *j = job;
 
 	if (j == NULL)
 		return;
@@ -101,10 +101,10 @@ close_job(void *job)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
+lz4_open(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	struct lz4_job *j = sys_calloc(1, sizeof(*j));
 
 	(void)notes;
 	if (j == NULL)
@@ -116,7 +116,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->adapt = o->adapt;
 	j->check = XXH32_createState();
 	if (j->check == NULL) {
-		close_job(j);
+		lz4_close(j);
 		return -ENOMEM;
 	}
 	XXH32_reset(j->check, 0);
@@ -125,24 +125,24 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 static int
-worker_open(void *job, void **ctx)
+lz4_worker_open(void *job, void **ctx)
 {
-	struct job *j = job;
+	struct lz4_job *j = job;
 
 	*ctx = sys_malloc(state_size(j->level));
 	return *ctx == NULL ? -ENOMEM : 0;
 }
 
 static void
-worker_close(void *ctx)
+lz4_worker_close(void *ctx)
 {
 	sys_free(ctx);
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+lz4_fill(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct lz4_job *j = job;
 	int rc = cutter_fill(&j->cut, in, s);
 
 	if (rc != 0)
@@ -155,7 +155,7 @@ fill(void *job, struct input *in, struct slot *s)
 
 /* Writes the header: version 1, the flags and the block size code. */
 static size_t
-put_header(uint8_t *p, size_t block, bool block_check)
+put_frame_header(uint8_t *p, size_t block, bool block_check)
 {
 	store_le32(p, FRAME_MAGIC);
 	p[4] = block_check ? 0x74 : 0x64;
@@ -168,7 +168,7 @@ put_header(uint8_t *p, size_t block, bool block_check)
 
 /* Compresses `in` into p, which has enough room.  Returns the size. */
 static size_t
-compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
+compress(const struct lz4_job *j, void *state, const struct buf *in, uint8_t *p,
     size_t room)
 {
 	int level = j->adapt != NULL ? adapt_take(j->adapt) : j->level;
@@ -182,8 +182,8 @@ compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
 
 /* Writes a block, stored if compression does not make it smaller. */
 static size_t
-put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
-    size_t room)
+put_lz4_block(const struct lz4_job *j, void *state, const struct buf *in,
+    uint8_t *p, size_t room)
 {
 	size_t len = compress(j, state, in, p + 4, room);
 
@@ -202,9 +202,9 @@ put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
 
 /* Writes the header with the first block, and the end with the last. */
 static int
-work(void *job, void *ctx, struct slot *s)
+lz4_work(void *job, void *ctx, struct slot *s)
 {
-	struct job *j = job;
+	struct lz4_job *j = job;
 	size_t bound = (size_t)LZ4_compressBound((int)s->in.len);
 	int rc = buf_reserve(&s->out, bound + AROUND);
 	uint8_t *p = s->out.data;
@@ -212,9 +212,9 @@ work(void *job, void *ctx, struct slot *s)
 	if (rc != 0)
 		return rc;
 	if (s->seq == 0)
-		p += put_header(p, j->cut.block, j->block_check);
+		p += put_frame_header(p, j->cut.block, j->block_check);
 	if (s->in.len > 0)
-		p += put_block(j, ctx, &s->in, p, bound);
+		p += put_lz4_block(j, ctx, &s->in, p, bound);
 	if (s->last) {
 		store_le32(p, 0);
 		store_le32(p + 4, lz4_notes(s)->check);
@@ -225,16 +225,16 @@ work(void *job, void *ctx, struct slot *s)
 }
 
 static int
-join(void *job, struct slot *s, struct sink *out)
+lz4_join(void *job, struct slot *s, struct sink *out)
 {
 	(void)job;
 	return sink_slot(out, s);
 }
 
 const struct coder lz4_encoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .work = work, .join = join,
-	    .worker_open = worker_open, .worker_close = worker_close },
+	.plan = lz4_plan, .open = lz4_open, .close = lz4_close,
+	.ops = { .fill = lz4_fill, .work = lz4_work, .join = lz4_join,
+	    .worker_open = lz4_worker_open, .worker_close = lz4_worker_close },
 };
 
 /* The legacy frame */
@@ -254,7 +254,7 @@ plan_legacy(const struct codec_options *o, struct memory_plan *p,
 static int
 fill_legacy(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct lz4_job *j = job;
 
 	return cutter_fill(&j->cut, in, s);
 }
@@ -262,7 +262,7 @@ fill_legacy(void *job, struct input *in, struct slot *s)
 static int
 work_legacy(void *job, void *ctx, struct slot *s)
 {
-	struct job *j = job;
+	struct lz4_job *j = job;
 	size_t bound = (size_t)LZ4_compressBound((int)s->in.len), len;
 	int rc = buf_reserve(&s->out, bound + AROUND);
 	uint8_t *p = s->out.data;
@@ -283,7 +283,7 @@ work_legacy(void *job, void *ctx, struct slot *s)
 }
 
 const struct coder lz4_legacy_encoder = {
-	.plan = plan_legacy, .open = open_job, .close = close_job,
-	.ops = { .fill = fill_legacy, .work = work_legacy, .join = join,
-	    .worker_open = worker_open, .worker_close = worker_close },
+	.plan = plan_legacy, .open = lz4_open, .close = lz4_close,
+	.ops = { .fill = fill_legacy, .work = work_legacy, .join = lz4_join,
+	    .worker_open = lz4_worker_open, .worker_close = lz4_worker_close },
 };

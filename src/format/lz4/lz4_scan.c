@@ -117,7 +117,7 @@ lz4_block_at(struct lz4_block *b, const uint8_t *p, int flags)
 
 /* Works like input_read(), without a timeout. */
 static ssize_t
-read_all(struct input *in, uint8_t *to, size_t len)
+read_exactly(struct input *in, uint8_t *to, size_t len)
 {
 	size_t done = 0;
 	ssize_t n;
@@ -136,7 +136,7 @@ read_all(struct input *in, uint8_t *to, size_t len)
  * block.
  */
 static int
-make_room(const struct lz4_reader *r, struct slot *s, size_t len)
+reserve_piece(const struct lz4_reader *r, struct slot *s, size_t len)
 {
 	size_t need = s->in.len + len, more = 2 * s->in.cap;
 
@@ -149,15 +149,15 @@ make_room(const struct lz4_reader *r, struct slot *s, size_t len)
 
 /* Appends len bytes of input to the piece. */
 static int
-append(const struct lz4_reader *r, struct input *in, struct slot *s,
+append_input(const struct lz4_reader *r, struct input *in, struct slot *s,
     size_t len)
 {
-	int rc = make_room(r, s, len);
+	int rc = reserve_piece(r, s, len);
 	ssize_t n;
 
 	if (rc != 0)
 		return rc;
-	n = read_all(in, s->in.data + s->in.len, len);
+	n = read_exactly(in, s->in.data + s->in.len, len);
 	if (n < 0)
 		return (int)n;
 	s->in.len += (size_t)n;
@@ -169,7 +169,7 @@ static int
 read_word(struct lz4_reader *r, struct input *in)
 {
 	uint8_t b[4];
-	ssize_t n = read_all(in, b, sizeof(b));
+	ssize_t n = read_exactly(in, b, sizeof(b));
 
 	if (n < 0)
 		return (int)n;
@@ -203,7 +203,7 @@ skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	if (rc != 0)
 		return rc;
 	for (left = r->word; n > 0 && left > 0; left -= (uint32_t)n)
-		n = read_all(in, s->in.data, left < SKIP_STEP ? left :
+		n = read_exactly(in, s->in.data, left < SKIP_STEP ? left :
 		    SKIP_STEP);
 	return n < 0 ? (int)n : left > 0 ? -ENODATA : 0;
 }
@@ -230,9 +230,9 @@ read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 	s->in.len = 4;
 	r->has_word = false;
 	if (r->word != LEGACY_MAGIC) {
-		rc = append(r, in, s, FRAME_HEADER - 4);
+		rc = append_input(r, in, s, FRAME_HEADER - 4);
 		if (rc == 0)
-			rc = append(r, in, s, header_len(s->in.data[4]) -
+			rc = append_input(r, in, s, header_len(s->in.data[4]) -
 			    FRAME_HEADER);
 	}
 	if (rc == 0)
@@ -289,7 +289,7 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	r->within = false;
 	if (!(r->h.flags & PIECE_LEGACY)) {
 		r->has_word = false;
-		n = r->h.content_check ? read_all(in, b, sizeof(b)) : 0;
+		n = r->h.content_check ? read_exactly(in, b, sizeof(b)) : 0;
 		if (n < 0)
 			return (int)n;
 		if (r->h.content_check && n < FRAME_CHECK)
@@ -305,17 +305,17 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 
 /* Reads the block whose length is already known, and the length after it. */
 static int
-take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
+read_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 {
 	size_t len = n + (r->h.flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
-	int rc = make_room(r, s, 4 + len + 4);
+	int rc = reserve_piece(r, s, 4 + len + 4);
 	uint8_t *p;
 	ssize_t got;
 
 	if (rc != 0)
 		return rc;
 	p = s->in.data + s->in.len;
-	got = read_all(in, p + 4, len + 4);
+	got = read_exactly(in, p + 4, len + 4);
 	if (got < 0)
 		return (int)got;
 	if ((size_t)got < len)
@@ -363,7 +363,7 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 		if (note->used > 0 && (note->most + most > limit ||
 		    s->in.len + n > limit))
 			return 0;
-		rc = take_block(r, in, s, n);
+		rc = read_block(r, in, s, n);
 		note->most += most;
 	}
 	return rc == 0 ? end_frame(r, in, s) : rc;

@@ -24,8 +24,8 @@ enum {
 };
 
 static int
-field(struct tar *t, unsigned at, unsigned len, int64_t least, int64_t most,
-    int64_t *value)
+header_field(struct tar *t, unsigned at, unsigned len, int64_t least,
+    int64_t most, int64_t *value)
 {
 	if (tar_number(t->block + at, len, value) != 0 || *value < least ||
 	    *value > most)
@@ -119,21 +119,21 @@ set_numbers(struct tar *t, struct tar_entry *e)
 	bool own_uid = !l->has_uid && !g->has_uid;
 	bool own_gid = !l->has_gid && !g->has_gid;
 	bool own_size = !l->has_size && !g->has_size;
-	int rc = field(t, MODE_AT, ID_B, 0, INT64_MAX, &mode);
+	int rc = header_field(t, MODE_AT, ID_B, 0, INT64_MAX, &mode);
 
 	if (rc == 0 && own_uid)
-		rc = field(t, UID_AT, ID_B, 0, INT64_MAX, &uid);
+		rc = header_field(t, UID_AT, ID_B, 0, INT64_MAX, &uid);
 	if (rc == 0 && own_gid)
-		rc = field(t, GID_AT, ID_B, 0, INT64_MAX, &gid);
+		rc = header_field(t, GID_AT, ID_B, 0, INT64_MAX, &gid);
 	if (rc == 0)
-		rc = field(t, MTIME_AT, LONG_B, INT64_MIN, INT64_MAX,
+		rc = header_field(t, MTIME_AT, LONG_B, INT64_MIN, INT64_MAX,
 		    &e->mtime);
 	if (rc == 0 && own_size)
-		rc = field(t, SIZE_AT, LONG_B, 0, INT64_MAX, &size);
+		rc = header_field(t, SIZE_AT, LONG_B, 0, INT64_MAX, &size);
 	if (rc == 0 && device)
-		rc = field(t, MAJOR_AT, ID_B, 0, UINT32_MAX, &major);
+		rc = header_field(t, MAJOR_AT, ID_B, 0, UINT32_MAX, &major);
 	if (rc == 0 && device)
-		rc = field(t, MINOR_AT, ID_B, 0, UINT32_MAX, &minor);
+		rc = header_field(t, MINOR_AT, ID_B, 0, UINT32_MAX, &minor);
 	if (rc != 0)
 		return rc;
 	e->mode = (uint32_t)mode & 07777;
@@ -188,7 +188,7 @@ set_xattrs(struct tar *t, struct tar_entry *e)
 }
 
 static enum tar_type
-type_of(char flag, const char *path)
+entry_type(char flag, const char *path)
 {
 	switch (flag) {
 	case '1':
@@ -216,7 +216,7 @@ type_of(char flag, const char *path)
  * pax archives may store the data of a link.
  */
 static bool
-has_data(const struct tar *t, const struct tar_entry *e)
+stores_data(const struct tar *t, const struct tar_entry *e)
 {
 	if (e->type == TAR_HARDLINK)
 		return t->local.parsed > 0;
@@ -263,8 +263,8 @@ make_entry(struct tar *t, struct tar_entry *e)
 		rc = set_xattrs(t, e);
 	if (rc != 0)
 		return rc;
-	e->type = type_of((char)t->block[TYPE_AT], e->path);
-	data = has_data(t, e) ? e->size : 0;
+	e->type = entry_type((char)t->block[TYPE_AT], e->path);
+	data = stores_data(t, e) ? e->size : 0;
 	if (e->type == TAR_FILE || e->type == TAR_HARDLINK)
 		t->left = data;
 	t->pad = -data % TAR_BLOCK;
@@ -281,7 +281,7 @@ read_extension(struct tar *t, struct tar_text *text)
 {
 	int64_t size;
 	ssize_t n = 1;
-	int rc = field(t, SIZE_AT, LONG_B, 0, INT64_MAX, &size);
+	int rc = header_field(t, SIZE_AT, LONG_B, 0, INT64_MAX, &size);
 
 	if (rc != 0)
 		return rc;
@@ -345,7 +345,8 @@ extension(struct tar *t)
 		break;
 	case 'V':
 	case 'M':
-		rc = field(t, SIZE_AT, LONG_B, 0, INT64_MAX - TAR_BLOCK, &size);
+		rc = header_field(t, SIZE_AT, LONG_B, 0, INT64_MAX - TAR_BLOCK,
+		    &size);
 		if (rc == 0 && t->block[TYPE_AT] == 'M') {
 			t->pad = -(uint64_t)size % TAR_BLOCK;
 			t->padding = (uint64_t)size + t->pad;

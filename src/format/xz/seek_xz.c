@@ -14,7 +14,7 @@
 #include <errno.h>
 
 static int
-map(struct seek_map *m)
+map_xz(struct seek_map *m)
 {
 	lzma_index *index = NULL;
 	lzma_index_iter i;
@@ -44,7 +44,7 @@ map(struct seek_map *m)
 }
 
 static int
-put_header(struct seek_stream *s, const lzma_stream_flags *flags)
+put_stream_header(struct seek_stream *s, const lzma_stream_flags *flags)
 {
 	uint8_t p[LZMA_STREAM_HEADER_SIZE];
 
@@ -53,7 +53,7 @@ put_header(struct seek_stream *s, const lzma_stream_flags *flags)
 }
 
 static int
-put_end(struct seek_stream *s, const lzma_index *index,
+put_stream_end(struct seek_stream *s, const lzma_index *index,
     lzma_stream_flags *flags)
 {
 	size_t len = (size_t)lzma_index_size(index), pos = 0;
@@ -83,7 +83,7 @@ put_blocks(const struct seek_map *m, const struct seek_unit *from,
 	lzma_index_iter_init(&i, m->own);
 	if (lzma_index_iter_locate(&i, from->plain))
 		return -EBADMSG;
-	rc = put_header(s, i.stream.flags);
+	rc = put_stream_header(s, i.stream.flags);
 	do {
 		if (i.block.uncompressed_file_offset >= to->plain)
 			break;
@@ -100,7 +100,7 @@ put_blocks(const struct seek_map *m, const struct seek_unit *from,
 }
 
 static int
-part(const struct seek_map *m, const struct seek_unit *from,
+xz_part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)
 {
 	lzma_index *index = lzma_index_init(NULL);
@@ -115,7 +115,7 @@ part(const struct seek_map *m, const struct seek_unit *from,
 		lzma_index_iter_init(&i, m->own);
 		lzma_index_iter_locate(&i, from->plain);
 		flags = *i.stream.flags;
-		rc = put_end(s, index, &flags);
+		rc = put_stream_end(s, index, &flags);
 	}
 	lzma_index_end(index, NULL);
 	return rc;
@@ -127,5 +127,5 @@ close_map(struct seek_map *m)
 	lzma_index_end(m->own, NULL);
 }
 
-const struct codec_seek xz_seek = { .map = map, .part = part,
+const struct codec_seek xz_seek = { .map = map_xz, .part = xz_part,
     .close = close_map };

@@ -67,7 +67,7 @@ zstd_set(ZSTD_CCtx *c, ZSTD_cParameter parameter, int value)
  * as zstd.
  */
 static bool
-magic(const uint8_t *p, size_t len)
+zstd_magic(const uint8_t *p, size_t len)
 {
 	struct zstd_header h;
 
@@ -86,7 +86,7 @@ magic(const uint8_t *p, size_t len)
 }
 
 static uint32_t
-dictionary(const uint8_t *p, size_t len)
+zstd_dictionary(const uint8_t *p, size_t len)
 {
 	struct zstd_header h;
 
@@ -94,7 +94,7 @@ dictionary(const uint8_t *p, size_t len)
 }
 
 static const char *
-versions(void)
+zstd_versions(void)
 {
 	return ZSTD_versionString();
 }
@@ -120,8 +120,8 @@ const struct codec codec_zstd = {
 	    "window-log",	/* --long; 0: the level's default */
 	    NULL },
 	.list = zstd_list, .seek = &zstd_seek,
-	.magic = magic, .dictionary = dictionary,
+	.magic = zstd_magic, .dictionary = zstd_dictionary,
 	.encode = &zstd_encoder, .decode = &zstd_decoder,
 	.encoder_for = encoder_for,
-	.versions = versions,
+	.versions = zstd_versions,
 };

@@ -15,15 +15,15 @@
 
 enum { PIECE = 4 << 20 };
 
-struct job {
+struct zstd_long {
 	struct cutter cut;
 	ZSTD_CCtx *stream;
 };
 
 static void
-close_job(void *job)
+zstd_long_close(void *job)
 {
-	struct job *j = job;
+	struct zstd_long *j = job;
 
 	if (j == NULL)
 		return;
@@ -33,9 +33,9 @@ close_job(void *job)
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+zstd_long_fill(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct zstd_long *j = job;
 
 	return cutter_fill(&j->cut, in, s);
 }
@@ -58,7 +58,8 @@ set_up(ZSTD_CCtx *c, const struct codec_options *o)
 }
 
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+zstd_long_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	uint64_t log = codec_number(o, "window-log");
 
@@ -75,10 +76,10 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
-    struct codec_notes *notes)
+zstd_long_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	struct zstd_long *j = sys_calloc(1, sizeof(*j));
 	uint64_t size = codec_number(o, "size");
 	int rc;
 
@@ -92,7 +93,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	    ZSTD_CCtx_setPledgedSrcSize(j->stream, size)))
 		rc = -ENOMEM;
 	if (rc != 0)
-		close_job(j);
+		zstd_long_close(j);
 	else
 		*job = j;
 	return rc;
@@ -103,9 +104,9 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
  * compresses short input differently.
  */
 static int
-join(void *job, struct slot *s, struct sink *out)
+zstd_long_join(void *job, struct slot *s, struct sink *out)
 {
-	struct job *j = job;
+	struct zstd_long *j = job;
 	ZSTD_inBuffer in = { s->in.data, s->in.len, 0 };
 	size_t left = 1, room;
 	int rc = 0;
@@ -131,7 +132,8 @@ join(void *job, struct slot *s, struct sink *out)
 }
 
 const struct coder zstd_long_encoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .join = join },
+	.plan = zstd_long_plan, .open = zstd_long_open,
+	    .close = zstd_long_close,
+	.ops = { .fill = zstd_long_fill, .join = zstd_long_join },
 };
 

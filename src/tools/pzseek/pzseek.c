@@ -37,7 +37,7 @@ sentence(int rc)
 }
 
 static int
-fail(struct pzseek *p, const char *what, const char *why)
+say_error(struct pzseek *p, const char *what, const char *why)
 {
 	msg_error(&p->msg, "%s: %s", what, why);
 	return -1;
@@ -45,7 +45,7 @@ fail(struct pzseek *p, const char *what, const char *why)
 
 /* Opens the file, which must be seekable. */
 static int
-open_file(struct pzseek *p)
+open_packed(struct pzseek *p)
 {
 	uint8_t head[CODEC_MAGIC_MAX];
 	ssize_t n;
@@ -53,20 +53,20 @@ open_file(struct pzseek *p)
 	p->fd = sys_openat(AT_FDCWD, p->path, O_RDONLY | O_CLOEXEC |
 	    O_NONBLOCK | O_NOCTTY, 0);
 	if (p->fd < 0)
-		return fail(p, p->path, strerror(-p->fd));
+		return say_error(p, p->path, strerror(-p->fd));
 	if (fstat(p->fd, &p->st) == -1)
-		return fail(p, p->path, strerror(errno));
+		return say_error(p, p->path, strerror(errno));
 	if (!S_ISREG(p->st.st_mode))
-		return fail(p, p->path, "not a regular file");
+		return say_error(p, p->path, "not a regular file");
 	n = fdio_pread(p->fd, head, sizeof(head),
 	    (off_t)skippable_end(p->fd, 0));
 	if (n == 0)	/* only skippable frames, or empty */
 		n = fdio_pread(p->fd, head, sizeof(head), 0);
 	if (n < 0)
-		return fail(p, p->path, strerror((int)-n));
+		return say_error(p, p->path, strerror((int)-n));
 	p->convert.codec = codec_by_magic(head, (size_t)n);
 	if (p->convert.codec == NULL)
-		return fail(p, p->path, n == 0 ? "unexpected end of file" :
+		return say_error(p, p->path, n == 0 ? "unexpected end of file" :
 		    "not in a known format");
 	return 0;
 }
@@ -83,7 +83,7 @@ name_index(struct pzseek *p)
 
 	p->index_name = sys_malloc(len + sizeof(".pzi"));
 	if (p->index_name == NULL)
-		return fail(p, p->path, strerror(ENOMEM));
+		return say_error(p, p->path, strerror(ENOMEM));
 	memcpy(p->index_name, given, len);
 	memcpy(p->index_name + len, p->index != NULL ? "" : ".pzi",
 	    p->index != NULL ? 1 : sizeof(".pzi"));
@@ -99,7 +99,7 @@ open_index(struct pzseek *p)
 	    O_CLOEXEC | O_NONBLOCK, 0);
 	if (p->index_fd < 0 && (p->index != NULL ||
 	    p->index_fd != -ENOENT))
-		return fail(p, p->index_name, strerror(-p->index_fd));
+		return say_error(p, p->index_name, strerror(-p->index_fd));
 	return 0;
 }
 
@@ -145,7 +145,7 @@ open_map(struct pzseek *p, struct seek_map *m)
 		    "not an index, or damaged" : strerror(-rc);
 		p->index_state = rc == -ESTALE ? "stale" : "damaged";
 		if (p->index != NULL)
-			return fail(p, p->index_name, why);
+			return say_error(p, p->index_name, why);
 		if (!p->msg.quiet)
 			msg_note(&p->msg, "%s: %s; not used", p->index_name,
 			    why);
@@ -157,13 +157,13 @@ open_map(struct pzseek *p, struct seek_map *m)
 	else
 		rc = seek_map_open(m, p->convert.codec, p->fd, len,
 		    needed(p));
-	return rc == 0 ? 0 : fail(p, p->path, sentence(rc));
+	return rc == 0 ? 0 : say_error(p, p->path, sentence(rc));
 }
 
 /* Listing */
 
 static int
-list(struct pzseek *p, const struct seek_map *m)
+list_units(struct pzseek *p, const struct seek_map *m)
 {
 	static const char *const columns[] = {
 		"name", "format", "compressed_B", "uncompressed_B", "units",
@@ -175,7 +175,7 @@ list(struct pzseek *p, const struct seek_map *m)
 	    TABLE_CSV, columns, sizeof(columns) / sizeof(columns[0]));
 
 	if (rc != 0)
-		return fail(p, p->path, strerror(-rc));
+		return say_error(p, p->path, strerror(-rc));
 	for (size_t i = 1; i < m->count; i++)
 		if (m->units[i].plain - m->units[i - 1].plain > longest)
 			longest = m->units[i].plain - m->units[i - 1].plain;
@@ -196,13 +196,13 @@ list(struct pzseek *p, const struct seek_map *m)
 	table_text(t, p->index_state);
 	rc = table_end(t);
 	table_close(t);
-	return rc == 0 ? 0 : fail(p, "standard output", strerror(-rc));
+	return rc == 0 ? 0 : say_error(p, "standard output", strerror(-rc));
 }
 
 /* Ranges */
 
 static void
-tell(struct pzseek *p, const char *range, const struct seek_result *r)
+say_map(struct pzseek *p, const char *range, const struct seek_result *r)
 {
 	msg_note(&p->msg, "%s %s: read %" PRIu64 " bytes, decompressed %"
 	    PRIu64 ", wrote %" PRIu64 "%s%s", p->path, range, r->read_B,
@@ -240,12 +240,12 @@ read_ranges(struct pzseek *p, const struct seek_map *m)
 			rc = seek_read(m, &p->convert, &r, p->verify,
 			    p->out_fd, &result);
 		if (rc != 0)
-			return fail(p, !result.output_failed ? p->path :
+			return say_error(p, !result.output_failed ? p->path :
 			    p->output != NULL ? p->output : "standard output",
 			    result.why != NULL ? result.why : sentence(rc));
 		tell_end(p, p->ranges[i], &r, &result);
 		if (p->msg.verbose > 0)
-			tell(p, p->ranges[i], &result);
+			say_map(p, p->ranges[i], &result);
 	}
 	return 0;
 }
@@ -257,12 +257,12 @@ create(struct pzseek *p, const char *path)
 	int rc = output_create(&p->out, path, p->force);
 
 	if (rc != 0)
-		return fail(p, path, strerror(-rc));
+		return say_error(p, path, strerror(-rc));
 	p->out_fd = p->out.fd;
 	if (!output_is(&p->out, &p->st))
 		return 0;
 	output_abort(&p->out);
-	return fail(p, path, "is the input; not overwritten");
+	return say_error(p, path, "is the input; not overwritten");
 }
 
 /*
@@ -270,7 +270,7 @@ create(struct pzseek *p, const char *path)
  * linked to its name.
  */
 static void
-confine(struct pzseek *p)
+confine_reader(struct pzseek *p)
 {
 	bool confined;
 	int rc = p->out.name != NULL && !p->out.direct ?
@@ -297,7 +297,7 @@ close_output(struct pzseek *p, int rc)
 	if (!p->out.direct)
 		fchmod(p->out.fd, 0666 & ~mask);
 	rc = output_commit(&p->out, false);
-	return rc == 0 ? 0 : fail(p, p->output, strerror(-rc));
+	return rc == 0 ? 0 : say_error(p, p->output, strerror(-rc));
 }
 
 /*
@@ -332,12 +332,12 @@ seek(struct pzseek *p)
 		rc = create(p, p->output);
 	if (rc != 0)
 		return;
-	confine(p);
+	confine_reader(p);
 	rc = open_map(p, &m);
 	if (rc == 0)
 		tell_map(p, &m);
 	if (rc == 0)
-		rc = p->list ? list(p, &m) : read_ranges(p, &m);
+		rc = p->list ? list_units(p, &m) : read_ranges(p, &m);
 	seek_map_close(&m);
 	if (p->msg.verbose > 0 && rc == 0)
 		msg_note(&p->msg, "%s: read %" PRIu64 " bytes to locate the "
@@ -354,25 +354,25 @@ make_index(struct pzseek *p)
 	int rc;
 
 	if (strcmp(p->convert.codec->name, "gzip") != 0) {
-		fail(p, p->path, "only gzip files can have a side index");
+		say_error(p, p->path, "only gzip files can have a side index");
 		return;
 	}
 	if (create(p, p->index_name) != 0)
 		return;
-	confine(p);
+	confine_reader(p);
 	if (!p->out.direct)
 		fchmod(p->out.fd, p->st.st_mode & 0666);
 	rc = seek_index_make(p->fd, (uint64_t)p->st.st_size, p->spacing,
 	    p->out.fd);
 	if (rc != 0) {
 		output_abort(&p->out);
-		fail(p, rc == -ENOSPC || rc == -EDQUOT ? p->index_name :
+		say_error(p, rc == -ENOSPC || rc == -EDQUOT ? p->index_name :
 		    p->path, sentence(rc));
 		return;
 	}
 	rc = output_commit(&p->out, false);
 	if (rc != 0)
-		fail(p, p->index_name, strerror(-rc));
+		say_error(p, p->index_name, strerror(-rc));
 }
 
 int
@@ -389,7 +389,7 @@ main(int argc, char **argv)
 	status = pzseek_parse(&p, argc, argv);
 	if (status >= 0)
 		return status;
-	if (open_file(&p) == 0 && name_index(&p) == 0 &&
+	if (open_packed(&p) == 0 && name_index(&p) == 0 &&
 	    open_index(&p) == 0) {
 		if (p.make_index)
 			make_index(&p);
