@@ -172,9 +172,12 @@ work_on(struct pipeline *pl, void *ctx, struct slot *s)
 }
 
 /* Processes pieces in order until none are left. */
-static void
-work_loop(struct pipeline *pl, void *ctx)
+static void *
+work_loop(void *arg)
 {
+	const struct pipeline_worker *w = arg;
+	struct pipeline *pl = w->pl;
+
 	pthread_mutex_lock(&pl->lock);
 	while (!pl->stop) {
 		struct slot *s = &pl->slots[pl->taken % pl->count];
@@ -187,12 +190,13 @@ work_loop(struct pipeline *pl, void *ctx)
 		}
 		pl->taken++;
 		pthread_mutex_unlock(&pl->lock);
-		work_on(pl, ctx, s);
+		work_on(pl, w->ctx, s);
 		pthread_mutex_lock(&pl->lock);
 		s->state = SLOT_DONE;
 		pthread_cond_signal(&pl->may_join);
 	}
 	pthread_mutex_unlock(&pl->lock);
+	return NULL;
 }
 
 static int
@@ -210,15 +214,6 @@ close_worker_ctx(struct pipeline *pl, void *ctx)
 		pl->ops->worker_close(ctx);
 }
 
-static void *
-worker(void *arg)
-{
-	struct pipeline_worker *w = arg;
-
-	work_loop(w->pl, w->ctx);
-	return NULL;
-}
-
 /*
  * Starts up to `threads` workers, and sets pl->workers to the number started.
  * Fails only if none can be started.  Returns 0 or -errno.
@@ -228,15 +223,16 @@ start_workers(struct pipeline *pl, struct pipeline_worker *w, unsigned threads)
 {
 	int rc = 0;
 
-	for (unsigned i = 0; rc == 0 && i < threads; i++) {
+	for (unsigned i = 0; i < threads; i++) {
 		w[i].pl = pl;
 		rc = open_worker_ctx(pl, &w[i].ctx);
 		if (rc == 0)
-			rc = sys_thread(&w[i].thread, worker, &w[i]);
-		if (rc == 0)
-			pl->workers++;
-		else
+			rc = sys_thread(&w[i].thread, work_loop, &w[i]);
+		if (rc != 0) {
 			close_worker_ctx(pl, w[i].ctx);
+			break;
+		}
+		pl->workers++;
 	}
 	return pl->workers > 0 ? 0 : rc;
 }
@@ -354,18 +350,22 @@ run_threads(struct pipeline *pl, const struct pipeline_params *params)
 	if (w == NULL)
 		return -ENOMEM;
 	rc = sink_start(pl->sink);
-	if (rc == 0)
-		rc = start_workers(pl, w, threads);
-	if (rc == 0)
-		rc = sys_thread(&reading, read_pieces, pl);
-	if (rc == 0) {
-		rc = joiner(pl);
-		if (rc != 0)
-			stop_all(pl);
-		pthread_join(reading, NULL);
-	} else {
+	if (rc != 0)
+		goto stop;
+	rc = start_workers(pl, w, threads);
+	if (rc != 0)
+		goto stop;
+	rc = sys_thread(&reading, read_pieces, pl);
+	if (rc != 0)
+		goto stop;
+	rc = joiner(pl);
+	if (rc != 0)
 		stop_all(pl);
-	}
+	pthread_join(reading, NULL);
+	goto out;
+stop:
+	stop_all(pl);
+out:
 	for (unsigned i = 0; i < pl->workers; i++) {
 		pthread_join(w[i].thread, NULL);
 		close_worker_ctx(pl, w[i].ctx);

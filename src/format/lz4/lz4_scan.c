@@ -195,11 +195,12 @@ skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 
 	r->has_word = false;
 	rc = read_word(r, in);
-	if (rc == 0 && !r->has_word)
-		rc = -ENODATA;
+	if (rc != 0)
+		return rc;
+	if (!r->has_word)
+		return -ENODATA;
 	r->has_word = false;
-	if (rc == 0)
-		rc = buf_reserve(&s->in, SKIP_STEP);
+	rc = buf_reserve(&s->in, SKIP_STEP);
 	if (rc != 0)
 		return rc;
 	for (left = r->word; n > 0 && left > 0; left -= (uint32_t)n)
@@ -231,16 +232,18 @@ read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 	r->has_word = false;
 	if (r->word != LEGACY_MAGIC) {
 		rc = append_input(r, in, s, FRAME_HEADER - 4);
-		if (rc == 0)
-			rc = append_input(r, in, s, header_len(s->in.data[4]) -
-			    FRAME_HEADER);
+		if (rc != 0)
+			return rc;
+		rc = append_input(r, in, s, header_len(s->in.data[4]) -
+		    FRAME_HEADER);
+		if (rc != 0)
+			return rc;
 	}
-	if (rc == 0)
-		rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
+	rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
+	if (rc != 0)
+		return rc;
 	unlz4_notes(s)->skip = s->in.len;
-	if (rc == 0 && !fits(r))
-		rc = -EFBIG;
-	return rc;
+	return fits(r) ? 0 : -EFBIG;
 }
 
 /*
@@ -252,13 +255,16 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 {
 	int rc = r->has_word ? 0 : read_word(r, in);
 
-	while (rc == 0 && r->has_word && (r->word & ~15U) == SKIP_MAGIC) {
-		rc = skip_frame(r, in, s);
-		if (rc == 0)
-			rc = read_word(r, in);
-	}
 	if (rc != 0)
 		return rc;
+	while (r->has_word && (r->word & ~15U) == SKIP_MAGIC) {
+		rc = skip_frame(r, in, s);
+		if (rc != 0)
+			return rc;
+		rc = read_word(r, in);
+		if (rc != 0)
+			return rc;
+	}
 	if (!r->has_word) {
 		s->last = true;
 		return 0;
@@ -267,12 +273,15 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	if (r->word != FRAME_MAGIC && r->word != LEGACY_MAGIC)
 		return -EBADMSG;
 	rc = read_header(r, in, s);
-	if (rc == 0)
-		rc = read_word(r, in);
-	if (rc == 0 && !r->has_word && !(r->h.flags & PIECE_LEGACY))
-		rc = -ENODATA;
-	r->within = rc == 0;
-	return rc;
+	if (rc != 0)
+		return rc;
+	rc = read_word(r, in);
+	if (rc != 0)
+		return rc;
+	if (!r->has_word && !(r->h.flags & PIECE_LEGACY))
+		return -ENODATA;
+	r->within = true;
+	return 0;
 }
 
 /*
@@ -350,9 +359,9 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 	bool old = r->h.flags & PIECE_LEGACY, stored;
 	struct unlz4_notes *note = unlz4_notes(s);
 	uint64_t most;
-	int rc = 0;
+	int rc;
 
-	while (rc == 0 && !at_end(r)) {
+	while (!at_end(r)) {
 		stored = !old && r->word & FRAME_STORED;
 		n = stored ? r->word - FRAME_STORED : r->word;
 		if (!old && n > block)
@@ -365,25 +374,29 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 			return 0;
 		rc = read_block(r, in, s, n);
 		note->most += most;
+		if (rc != 0)
+			return rc;
 	}
-	return rc == 0 ? end_frame(r, in, s) : rc;
+	return end_frame(r, in, s);
 }
 
 int
 lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s)
 {
-	int rc = r->err;
+	int rc;
 
-	if (rc == 0 && !r->within)
+	if (r->err != 0)
+		return r->err;
+	if (!r->within) {
 		rc = begin_frame(r, in, s);
-	if (rc == 0 && r->within) {
-		unlz4_notes(s)->flags = r->h.flags;
-		rc = take_blocks(r, in, s);
+		if (rc != 0 || !r->within)
+			return rc;
 	}
+	unlz4_notes(s)->flags = r->h.flags;
+	rc = take_blocks(r, in, s);
+	if (rc == 0 || unlz4_notes(s)->used == 0)
+		return rc;
 	/* valid data before an error must still be output */
-	if (rc != 0 && unlz4_notes(s)->used > 0 && r->err == 0) {
-		r->err = rc;
-		rc = 0;
-	}
-	return rc;
+	r->err = rc;
+	return 0;
 }
