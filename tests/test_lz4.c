@@ -119,7 +119,7 @@ legacy_frames(void **state)
 			struct bytes out;
 
 			memcpy(in.p, rough.p, rough.n);
-			assert_int_equal(run(codec_lz4.encoder_for(&o), &o,
+			assert_int_equal(run(codec_lz4.encode, &o,
 			    in, i % 2, &z), 0);
 			out = legacy_unpack(z, in.n);
 			assert_same(out, in);
@@ -140,17 +140,17 @@ legacy_refusals(void **state)
 	struct memory_plan p;
 
 	(void)state;
-	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why),
+	assert_int_equal(codec_lz4.encode->plan(&o, &p, &why),
 	    -ENOTSUP);
 	assert_non_null(why);
 	why = NULL;
 	o.block = 0;
 	assert_int_equal(codec_set(&o, "block-check", 1, NULL), 0);
-	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why),
+	assert_int_equal(codec_lz4.encode->plan(&o, &p, &why),
 	    -ENOTSUP);
 	assert_non_null(why);
 	assert_int_equal(codec_set(&o, "block-check", 0, NULL), 0);
-	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why), 0);
+	assert_int_equal(codec_lz4.encode->plan(&o, &p, &why), 0);
 }
 
 /*

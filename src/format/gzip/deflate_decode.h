@@ -2,8 +2,8 @@
  * deflate_decode.h - decompressing a gzip, zlib or zip stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * deflate_scan.c is the reader, inflate_work.c the workers, inflate_join.c the
- * joiner; deflate_decode.c combines them.
+ * deflate_scan.c is the reader, deflate_decode.c the workers, inflate_join.c the
+ * joiner.
  */
 #ifndef COLDPRESS_DEFLATE_DECODE_H
 #define COLDPRESS_DEFLATE_DECODE_H
@@ -104,10 +104,7 @@ size_t deflate_slot_bytes(const struct gzip_header *h);
  */
 size_t inflate_most(const struct inflate_job *j, int kind);
 
-/* These functions implement pipeline_ops; job is a struct inflate_job. */
-int inflate_worker_open(void *job, void **ctx);
-void inflate_worker_close(void *ctx);
-int inflate_work(void *job, void *ctx, struct slot *s);
+/* Implements pipeline_ops.join; job is a struct inflate_job. */
 int inflate_join(void *job, struct slot *s, struct sink *out);
 
 #endif

@@ -49,12 +49,6 @@ lz4_versions(void)
 	return "liblz4 " LZ4_VERSION_STRING;
 }
 
-static const struct coder *
-encoder_for(const struct codec_options *o)
-{
-	return codec_number(o, "legacy") ? &lz4_legacy_encoder : &lz4_encoder;
-}
-
 const struct codec codec_lz4 = {
 	.name = "lz4",
 	.suffixes = (const struct codec_suffix[]){ { ".lz4", "" },
@@ -67,6 +61,5 @@ const struct codec codec_lz4 = {
 	    NULL },
 	.list = lz4_list, .seek = &lz4_seek,
 	.magic = lz4_magic, .dictionary = lz4_needs, .encode = &lz4_encoder,
-	.encoder_for = encoder_for, .decode = &lz4_decoder,
-	.versions = lz4_versions,
+	.decode = &lz4_decoder, .versions = lz4_versions,
 };

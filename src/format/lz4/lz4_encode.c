@@ -37,7 +37,7 @@ enum {
 struct lz4_job {
 	struct cutter cut;
 	int level;
-	bool block_check;
+	bool legacy, block_check;
 	struct adapt *adapt;
 	XXH32_state_t *check;	/* content checksum, for the reader */
 };
@@ -66,25 +66,25 @@ state_size(int level)
 	    (size_t)LZ4_sizeofStateHC();
 }
 
-static void
-plan_blocks(const struct codec_options *o, struct memory_plan *p, size_t block)
+static int
+lz4_plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
-	p->block = block;
+	bool legacy = codec_number(o, "legacy") != 0;
+
+	if (legacy && (o->block != 0 || codec_number(o, "block-check"))) {
+		*why = "legacy frames use 8 MiB blocks without checksums";
+		return -ENOTSUP;
+	}
+	if (o->block > FRAME_BLOCK_MAX) {
+		*why = "this format limits blocks to 4 MiB";
+		return -ENOTSUP;
+	}
+	p->block = legacy ? LEGACY_BLOCK : round_block(o->block);
 	p->slots = o->threads + 3;
 	p->slot_B = p->block + (size_t)LZ4_compressBound((int)p->block) +
 	    AROUND;
 	p->worker_B = state_size(o->level);
 	p->fixed_B = ((uint64_t)1 << 20) + (o->rsyncable ? p->block : 0);
-}
-
-static int
-lz4_plan(const struct codec_options *o, struct memory_plan *p, const char **why)
-{
-	if (o->block > FRAME_BLOCK_MAX) {
-		*why = "this format limits blocks to 4 MiB";
-		return -ENOTSUP;
-	}
-	plan_blocks(o, p, round_block(o->block));
 	return 0;
 }
 
@@ -112,6 +112,7 @@ lz4_open(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->cut.block = p->block;
 	j->cut.rsyncable = o->rsyncable;
 	j->level = o->level;
+	j->legacy = codec_number(o, "legacy") != 0;
 	j->block_check = codec_number(o, "block-check") != 0;
 	j->adapt = o->adapt;
 	j->check = XXH32_createState();
@@ -145,7 +146,7 @@ lz4_fill(void *job, struct input *in, struct slot *s)
 	struct lz4_job *j = job;
 	int rc = cutter_fill(&j->cut, in, s);
 
-	if (rc != 0)
+	if (rc != 0 || j->legacy)
 		return rc;
 	XXH32_update(j->check, s->in.data, s->in.len);
 	if (s->last)
@@ -205,17 +206,26 @@ static int
 lz4_work(void *job, void *ctx, struct slot *s)
 {
 	struct lz4_job *j = job;
-	size_t bound = (size_t)LZ4_compressBound((int)s->in.len);
+	size_t bound = (size_t)LZ4_compressBound((int)s->in.len), len;
 	int rc = buf_reserve(&s->out, bound + AROUND);
 	uint8_t *p = s->out.data;
 
 	if (rc != 0)
 		return rc;
-	if (s->seq == 0)
+	if (s->seq == 0 && j->legacy) {
+		store_le32(p, LEGACY_MAGIC);
+		p += 4;
+	} else if (s->seq == 0) {
 		p += put_frame_header(p, j->cut.block, j->block_check);
-	if (s->in.len > 0)
+	}
+	if (s->in.len > 0 && j->legacy) {
+		len = compress(j, ctx, &s->in, p + 4, bound);
+		store_le32(p, (uint32_t)len);
+		p += 4 + len;
+	} else if (s->in.len > 0) {
 		p += put_lz4_block(j, ctx, &s->in, p, bound);
-	if (s->last) {
+	}
+	if (s->last && !j->legacy) {
 		store_le32(p, 0);
 		store_le32(p + 4, lz4_notes(s)->check);
 		p += 4 + FRAME_CHECK;
@@ -234,56 +244,5 @@ lz4_join(void *job, struct slot *s, struct sink *out)
 const struct coder lz4_encoder = {
 	.plan = lz4_plan, .open = lz4_open, .close = lz4_close,
 	.ops = { .fill = lz4_fill, .work = lz4_work, .join = lz4_join,
-	    .worker_open = lz4_worker_open, .worker_close = lz4_worker_close },
-};
-
-/* The legacy frame */
-
-static int
-plan_legacy(const struct codec_options *o, struct memory_plan *p,
-    const char **why)
-{
-	if (o->block != 0 || codec_number(o, "block-check")) {
-		*why = "legacy frames use 8 MiB blocks without checksums";
-		return -ENOTSUP;
-	}
-	plan_blocks(o, p, LEGACY_BLOCK);
-	return 0;
-}
-
-static int
-fill_legacy(void *job, struct input *in, struct slot *s)
-{
-	struct lz4_job *j = job;
-
-	return cutter_fill(&j->cut, in, s);
-}
-
-static int
-work_legacy(void *job, void *ctx, struct slot *s)
-{
-	struct lz4_job *j = job;
-	size_t bound = (size_t)LZ4_compressBound((int)s->in.len), len;
-	int rc = buf_reserve(&s->out, bound + AROUND);
-	uint8_t *p = s->out.data;
-
-	if (rc != 0)
-		return rc;
-	if (s->seq == 0) {
-		store_le32(p, LEGACY_MAGIC);
-		p += 4;
-	}
-	if (s->in.len > 0) {
-		len = compress(j, ctx, &s->in, p + 4, bound);
-		store_le32(p, (uint32_t)len);
-		p += 4 + len;
-	}
-	s->out.len = (size_t)(p - s->out.data);
-	return 0;
-}
-
-const struct coder lz4_legacy_encoder = {
-	.plan = plan_legacy, .open = lz4_open, .close = lz4_close,
-	.ops = { .fill = fill_legacy, .work = work_legacy, .join = lz4_join,
 	    .worker_open = lz4_worker_open, .worker_close = lz4_worker_close },
 };

@@ -115,6 +115,6 @@ struct lz4_block {
 };
 size_t lz4_block_at(struct lz4_block *b, const uint8_t *p, int flags);
 
-extern const struct coder lz4_encoder, lz4_legacy_encoder, lz4_decoder;
+extern const struct coder lz4_encoder, lz4_decoder;
 
 #endif
