@@ -10,6 +10,7 @@
 
 #include <libdeflate.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zlib.h>
 
 enum { MADE_SEQS = 300000, MADE_BYTES = 4 << 20, MADE_WINDOW = 32768 };

@@ -8,10 +8,12 @@
 #ifndef COLDPRESS_LZ4_MADE_H
 #define COLDPRESS_LZ4_MADE_H
 
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include <lz4frame.h>
 #include <stdint.h>
+
+extern const struct codec codec_lz4;
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };
 

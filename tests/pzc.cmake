@@ -103,6 +103,7 @@ target_link_libraries(test_seek_zstd PRIVATE PkgConfig::ZSTD)
 unit_test(list ${fault_seam})
 target_link_libraries(test_list PRIVATE PkgConfig::ZLIB)
 unit_test(adapt)
+unit_test(codec)
 shell_test(cli pzc_adapt)
 
 unit_test(tar tar_made.c)

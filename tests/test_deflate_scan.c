@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "format/carry.h"
 #include "../src/format/gzip/deflate_decode.h"
+#include "format/cutter.h"
 #include "format/gzip/gzip.h"
 
 #include "base/bytes.h"
@@ -87,7 +87,7 @@ cut(struct file *f, size_t *ends, size_t room, unsigned kinds[3])
 
 		assert_int_equal(deflate_scan(&r, &in, &s), 0);
 		ends[n++] = end += s.in.len;
-		kinds[s.note.inflate.kind]++;
+		kinds[inflate_notes(&s)->kind]++;
 		last = s.last;
 		sys_free(s.in.data);
 	}

@@ -53,7 +53,7 @@ static void
 block_checksums(void **state)
 {
 	struct codec_options o = { .level = 1, .threads = 2,
-	    .block = 64 * KIB, .block_check = true };
+	    .block = 64 * KIB, .settings = { { "block-check", 1, NULL } } };
 	struct bytes in = sample(MIB, 4), rough = noise(100000), z, out;
 	LZ4F_frameInfo_t info;
 
@@ -113,13 +113,13 @@ legacy_frames(void **state)
 		for (size_t k = 0; k < (sizes[i] > MIB ? 1 : 3); k++) {
 			struct codec_options o = { .level = levels[k],
 			    .threads = 1 + (unsigned)(i % 3),
-			    .legacy = true };
+			    .settings = { { "legacy", 1, NULL } } };
 			struct bytes in = sample(sizes[i], (uint32_t)i), z;
 			struct bytes rough = noise(i % 2 ? in.n / 2 : 0);
 			struct bytes out;
 
 			memcpy(in.p, rough.p, rough.n);
-			assert_int_equal(run(codec_lz4.encoder_for(&o), &o,
+			assert_int_equal(run(codec_lz4.encode, &o,
 			    in, i % 2, &z), 0);
 			out = legacy_unpack(z, in.n);
 			assert_same(out, in);
@@ -134,23 +134,23 @@ legacy_frames(void **state)
 static void
 legacy_refusals(void **state)
 {
-	struct codec_options o = { .level = 1, .threads = 1, .legacy = true,
-	    .block = 64 * KIB };
+	struct codec_options o = { .level = 1, .threads = 1,
+	    .block = 64 * KIB, .settings = { { "legacy", 1, NULL } } };
 	const char *why = NULL;
 	struct memory_plan p;
 
 	(void)state;
-	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why),
+	assert_int_equal(codec_lz4.encode->plan(&o, &p, &why),
 	    -ENOTSUP);
 	assert_non_null(why);
 	why = NULL;
 	o.block = 0;
-	o.block_check = true;
-	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why),
+	assert_int_equal(codec_set(&o, "block-check", 1, NULL), 0);
+	assert_int_equal(codec_lz4.encode->plan(&o, &p, &why),
 	    -ENOTSUP);
 	assert_non_null(why);
-	o.block_check = false;
-	assert_int_equal(codec_lz4.encoder_for(&o)->plan(&o, &p, &why), 0);
+	assert_int_equal(codec_set(&o, "block-check", 0, NULL), 0);
+	assert_int_equal(codec_lz4.encode->plan(&o, &p, &why), 0);
 }
 
 /*

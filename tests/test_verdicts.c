@@ -360,12 +360,17 @@ static void
 of_ours(const struct format *f)
 {
 	static const struct codec_options rows[] = {
-		{ .level = 1 }, { .level = 9, .has_size = true, .size = TEXT },
+		{ .level = 1 }, { .level = 9,
+		    .settings = { { .key = "size", .number = TEXT } } },
 		{ .level = 1, .block = 32, .independent = true },
-		{ .level = 3, .name = "n", .comment = "c", .mtime = 7 },
-		{ .level = 1, .block_check = true, .check = "crc32" },
-		{ .level = 2, .check = "sha256", .seekable = true },
-		{ .level = 1, .check = "none", .rsyncable = true },
+		{ .level = 3, .name = "n", .mtime = 7,
+		    .settings = { { .key = "comment", .text = "c" } } },
+		{ .level = 1, .settings = { { "block-check", 1, NULL },
+		    { "check", 0, "crc32" } } },
+		{ .level = 2, .settings = { { "check", 0, "sha256" },
+		    { "seekable", 1, NULL } } },
+		{ .level = 1, .rsyncable = true,
+		    .settings = { { "check", 0, "none" } } },
 	};
 	const struct codec *codec = codec_by_name(f->name);
 	static struct verdict v;

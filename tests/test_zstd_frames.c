@@ -133,14 +133,14 @@ static void
 frames(void **state)
 {
 	struct buf in = sample(11, 1000000, 4), z;
-	struct codec_options o = { .level = 3, .threads = 2, .seekable = true,
-	    .block = 64 * KIB };
+	struct codec_options o = { .level = 3, .threads = 2,
+	    .block = 64 * KIB, .settings = { { "seekable", 1, NULL } } };
 	struct buf frames_only;
 
 	(void)state;
 	assert_int_equal(run(false, &o, in, &z), 0);
 	assert_unpacks(z, in);
-	o.seekable = false;
+	assert_int_equal(codec_set(&o, "seekable", 0, NULL), 0);
 	o.independent = true;
 	assert_int_equal(run(false, &o, in, &frames_only), 0);
 	assert_unpacks(frames_only, in);

@@ -8,12 +8,14 @@
 #ifndef COLDPRESS_TESTS_ZSTD_MADE_H
 #define COLDPRESS_TESTS_ZSTD_MADE_H
 
-#include "format/formats.h"
+#include "format/codec.h"
 #include "pipeline/slot.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+extern const struct codec codec_zstd;
 
 enum { KIB = 1 << 10, MIB = 1 << 20, KINDS = 12 };
 

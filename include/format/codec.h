@@ -21,6 +21,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { CODEC_SETTINGS_MAX = 16 };
+
+/*
+ * A setting is an option that only some formats have: a number (1 switches
+ * something on) or a string.  codec.settings lists a format's own.
+ */
+struct codec_setting {
+	const char *key;	/* NULL: not in use */
+	uint64_t number;
+	const char *text;
+};
+
 /* The user's options.  Strings belong to the caller. */
 struct codec_options {
 	int level;		/* within the codec's range */
@@ -28,14 +40,6 @@ struct codec_options {
 	unsigned threads;	/* at least 1 */
 	bool rsyncable;		/* choose block boundaries by content */
 	bool independent;	/* one gzip member or zstd frame per block */
-	bool seekable;		/* zstd: write separate frames and a seek
-				 * table */
-	bool has_size;		/* zstd: record this size in the header */
-	uint64_t size;
-	bool huffman, rle;	/* gzip, zlib: zlib's strategies */
-	bool extreme;		/* xz, lzma: -e */
-	bool copy_rest;		/* decoding gzip: copy trailing data */
-	int window_log;		/* zstd --long; 0: the level's default */
 	uint64_t window_max;	/* decoding: the largest window accepted */
 	uint64_t memory;	/* maximum bytes to use; 0: unlimited */
 	/*
@@ -45,15 +49,23 @@ struct codec_options {
 	const uint8_t *head;
 	size_t head_len;
 	const char *name;	/* name to store, or NULL */
-	const char *comment;	/* comment to store, or NULL */
-	const char *check;	/* xz: name of the check, or NULL */
-	bool block_check;	/* lz4: also add a checksum to each block */
-	bool legacy;		/* lz4: the frame that lz4 -l writes */
 	uint32_t mtime;		/* time to store, in seconds since 1970, or 0 */
 	int flush_ms;		/* see input.h; 0: never */
 	struct adapt *adapt;	/* overrides level, which is then the highest;
 				 * or NULL */
+	struct codec_setting settings[CODEC_SETTINGS_MAX];
 };
+
+/*
+ * Gives the setting `key` a value; text may be NULL.  Returns 0, -EINVAL if no
+ * format has such a setting, or -ENOSPC.
+ */
+int codec_set(struct codec_options *o, const char *key, uint64_t number,
+    const char *text);
+
+/* These functions return a setting's value: 0 or NULL if it was not given. */
+uint64_t codec_number(const struct codec_options *o, const char *key);
+const char *codec_text(const struct codec_options *o, const char *key);
 
 /* A coder's memory plan: slots * slot_B + threads * worker_B bytes. */
 struct memory_plan {
@@ -161,6 +173,9 @@ struct codec {
 	 * dictionaries.
 	 */
 	uint32_t (*dictionary)(const uint8_t *p, size_t len);
+
+	/* The keys of its settings, with a NULL at the end; NULL: none. */
+	const char *const *settings;
 
 	const struct coder *encode;	/* NULL: read only */
 	/* Returns the coder for these options.  NULL: always use encode. */

@@ -1,15 +1,42 @@
 /*
- * cutter.h - cutting a compressor's input into blocks
+ * cutter.h - cutting the input into pieces
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Blocks have a fixed size, or end at boundaries chosen by content (rsyncable),
+ * The readers of all decoders hold back input until the cut point is known: a
+ * piece grows with each read until its end is found, and excess data begins the
+ * next piece.
+ *
+ * The readers of compressors cut blocks.  These have a fixed size, or end at boundaries chosen by content (rsyncable),
  * in which case a change in the input moves only nearby boundaries, so that
  * rsync(1) finds the rest of the output unchanged.
  */
 #ifndef COLDPRESS_CUTTER_H
 #define COLDPRESS_CUTTER_H
 
-#include "format/carry.h"
+#include "pipeline/pipeline.h"
+
+enum { CARRY_SPARE = 16 };	/* spare bytes after the data in s->in */
+
+struct carry {
+	struct buf rest;
+};
+
+/* Starts a piece with the carried data.  Returns 0 or -ENOMEM. */
+int carry_begin(struct carry *c, struct slot *s);
+
+/*
+ * Reads up to len more bytes.  Returns the number read, 0 at the end, or
+ * -errno.
+ */
+ssize_t carry_more(struct input *in, struct slot *s, size_t len);
+
+/*
+ * Ends the piece at len.  The next piece begins at offset `from`, which is len,
+ * or less if the two pieces share a byte.  Returns 0 or -ENOMEM.
+ */
+int carry_cut(struct carry *c, struct slot *s, size_t len, size_t from);
+
+void carry_close(struct carry *c);
 
 struct cutter {
 	size_t block;		/* maximum bytes in a block */

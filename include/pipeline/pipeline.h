@@ -137,10 +137,6 @@ int pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
  * write from, and some for finished pieces that wait for a slow one.  More
  * slots would not be faster, and would no longer fit in a cache.
  */
-static inline unsigned
-pipeline_slots(unsigned threads)
-{
-	return threads + (threads + 3) / 2;
-}
+unsigned pipeline_slots(unsigned threads);
 
 #endif

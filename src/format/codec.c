@@ -4,9 +4,11 @@
  */
 #include "format/codec.h"
 
-#include "format/formats.h"
-
+#include <errno.h>
 #include <string.h>
+
+extern const struct codec codec_gzip, codec_zlib, codec_zip, codec_zstd,
+    codec_lz4, codec_xz, codec_lzma, codec_bzip2, codec_compress;
 
 /* In the order in which magic numbers are tried, least specific last. */
 const struct codec *const codecs[] = {
@@ -32,6 +34,62 @@ codec_by_magic(const uint8_t *p, size_t len)
 		if (codecs[i]->magic(p, len))
 			return codecs[i];
 	return NULL;
+}
+
+static bool
+is_setting(const char *key)
+{
+	for (size_t i = 0; codecs[i] != NULL; i++) {
+		const char *const *k = codecs[i]->settings;
+
+		for (; k != NULL && *k != NULL; k++)
+			if (strcmp(*k, key) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* Returns the setting, or the first unused one, or NULL if there is none. */
+static const struct codec_setting *
+setting_at(const struct codec_options *o, const char *key)
+{
+	const struct codec_setting *s = o->settings;
+
+	for (; s < o->settings + CODEC_SETTINGS_MAX; s++)
+		if (s->key == NULL || strcmp(s->key, key) == 0)
+			return s;
+	return NULL;
+}
+
+int
+codec_set(struct codec_options *o, const char *key, uint64_t number,
+    const char *text)
+{
+	const struct codec_setting *s = setting_at(o, key);
+
+	if (!is_setting(key))
+		return -EINVAL;
+	if (s == NULL)
+		return -ENOSPC;
+	o->settings[s - o->settings] = (struct codec_setting){ key, number,
+	    text };
+	return 0;
+}
+
+uint64_t
+codec_number(const struct codec_options *o, const char *key)
+{
+	const struct codec_setting *s = setting_at(o, key);
+
+	return s == NULL ? 0 : s->number;
+}
+
+const char *
+codec_text(const struct codec_options *o, const char *key)
+{
+	const struct codec_setting *s = setting_at(o, key);
+
+	return s == NULL ? NULL : s->text;
 }
 
 static bool

@@ -2,7 +2,7 @@
  * compress.c - reading the .Z files of compress(1)
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/sys.h"
 #include "engine/other/lzw.h"
@@ -10,18 +10,15 @@
 
 #include <errno.h>
 
-struct job {
-	struct serial serial;
-};
-
 static bool
-magic(const uint8_t *p, size_t len)
+unlzw_magic(const uint8_t *p, size_t len)
 {
 	return len >= 2 && p[0] == 0x1f && p[1] == 0x9d;
 }
 
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+unlzw_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	(void)o;
 	(void)why;
@@ -31,52 +28,46 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
-    struct codec_notes *notes)
+unlzw_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
-	int rc;
+	struct serial *serial = sys_calloc(1, sizeof(*serial));
+	int rc = serial == NULL ? -ENOMEM :
+	    serial_open(serial, &lzw_stream, UINT64_MAX);
 
 	(void)o;
 	(void)p;
 	(void)notes;
-	if (j == NULL)
-		return -ENOMEM;
-	rc = serial_open(&j->serial, &lzw_stream, UINT64_MAX);
 	if (rc != 0)
-		sys_free(j);
+		sys_free(serial);
 	else
-		*job = j;
+		*job = serial;
 	return rc;
 }
 
 static void
-close_job(void *job)
+unlzw_close(void *job)
 {
-	struct job *j = job;
-
-	if (j != NULL)
-		serial_close(&j->serial);
-	sys_free(j);
+	if (job != NULL)
+		serial_close(job);
+	sys_free(job);
 }
 
 static int
-join(void *job, struct slot *s, struct sink *out)
+unlzw_join(void *job, struct slot *s, struct sink *out)
 {
-	struct job *j = job;
-
-	return serial_feed(&j->serial, s->in.data, s->in.len, s->last, out);
+	return serial_feed(job, s->in.data, s->in.len, s->last, out);
 }
 
 static const char *
-versions(void)
+unlzw_versions(void)
 {
 	return "reads only";
 }
 
 static const struct coder decoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = serial_fill, .join = join },
+	.plan = unlzw_plan, .open = unlzw_open, .close = unlzw_close,
+	.ops = { .fill = serial_fill, .join = unlzw_join },
 };
 
 const struct codec codec_compress = {
@@ -84,5 +75,5 @@ const struct codec codec_compress = {
 	.suffixes = (const struct codec_suffix[]){ { ".Z", "" },
 	    { NULL, NULL } },
 	.check = "none",
-	.magic = magic, .decode = &decoder, .versions = versions,
+	.magic = unlzw_magic, .decode = &decoder, .versions = unlzw_versions,
 };

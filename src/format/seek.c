@@ -79,7 +79,7 @@ find_unit(const struct seek_map *m, uint64_t plain)
  * have to be decompressed just for a check.
  */
 static int
-decode(struct seek_stream *s, const struct convert *given, uint64_t skip,
+decode_range(struct seek_stream *s, const struct convert *given, uint64_t skip,
     uint64_t len, bool stop, int out_fd, struct seek_result *result)
 {
 	struct convert c = *given;
@@ -133,7 +133,7 @@ count_plain(const struct seek_map *m, const struct convert *c,
 	}
 	rc = whole_file(m, &s);
 	if (rc == 0)
-		rc = decode(&s, c, 0, 0, false, -1, result);
+		rc = decode_range(&s, c, 0, 0, false, -1, result);
 	*size = s.got;
 	seek_stream_free(&s);
 	return rc;
@@ -150,7 +150,7 @@ read_from_start(const struct seek_map *m, const struct convert *c,
 
 	result->from_start = true;
 	if (rc == 0)
-		rc = decode(&s, c, from, len == UINT64_MAX ? 0 : len,
+		rc = decode_range(&s, c, from, len == UINT64_MAX ? 0 : len,
 		    !verify && len != UINT64_MAX, out_fd, result);
 	result->wrote_B += s.got <= from ? 0 : s.got - from < len ?
 	    s.got - from : len;
@@ -174,7 +174,7 @@ read_units(const struct seek_map *m, const struct convert *c, uint64_t from,
 	result->from_start |= a == m->units && from > 0;
 	result->unverified |= stop || !m->checked;
 	if (rc == 0)
-		rc = decode(&s, c, s.before + from - a->plain, len, stop,
+		rc = decode_range(&s, c, s.before + from - a->plain, len, stop,
 		    out_fd, result);
 	result->wrote_B += rc == 0 ? len : 0;
 	seek_stream_free(&s);

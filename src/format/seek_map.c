@@ -22,7 +22,7 @@ last_unit(const struct seek_map *m)
  * consecutive units belong to one frame or are whole frames.
  */
 static void
-put(struct seek_map *m, const struct seek_unit *u)
+put_unit(struct seek_map *m, const struct seek_unit *u)
 {
 	const struct seek_unit *last = last_unit(m);
 
@@ -55,17 +55,17 @@ thin(struct seek_map *m)
 	for (size_t i = 0; i < n; i++) {
 		struct seek_unit u = m->units[i];
 
-		put(m, &u);
+		put_unit(m, &u);
 	}
 }
 
 static int
-make_room(struct seek_map *m)
+thin_units(struct seek_map *m)
 {
 	void *units = m->units;
 	int rc;
 
-	/* put() adds up to two units, and the end is one more */
+	/* put_unit() adds up to two units, and the end is one more */
 	while (m->count + 3 > SEEK_UNITS_MAX && m->spacing < INT64_MAX)
 		thin(m);
 	rc = array_reserve(&units, m->count + 3, &m->cap, sizeof(*m->units));
@@ -83,9 +83,9 @@ seek_add(struct seek_map *m, struct seek_unit u)
 	    (last == NULL && seek_within(&u)) ||
 	    (last != NULL && (u.plain < last->plain || u.at < last->at)))
 		return -EBADMSG;
-	rc = make_room(m);
+	rc = thin_units(m);
 	if (rc == 0)
-		put(m, &u);
+		put_unit(m, &u);
 	return rc;
 }
 
@@ -93,7 +93,7 @@ int
 seek_end_within(struct seek_map *m, struct seek_unit u)
 {
 	const struct seek_unit *last;
-	int rc = make_room(m);
+	int rc = thin_units(m);
 
 	if (rc != 0)
 		return rc;

@@ -42,7 +42,7 @@ shows_end(const uint8_t *p, size_t len)
  * missing from the input, or -errno.
  */
 static int64_t
-drop(struct input *in, uint8_t *head)
+drop_bytes(struct input *in, uint8_t *head)
 {
 	uint8_t buf[STEP];
 	ssize_t n = input_read(in, head, HEADER);
@@ -70,7 +70,7 @@ skippable_shorten(struct input *in)
 	while ((n = input_peek(in, CODEC_MAGIC_MAX, &p)) > 0 &&
 	    is_skippable(p, (size_t)n) &&
 	    (any || !shows_end(p, (size_t)n))) {
-		left = drop(in, head);
+		left = drop_bytes(in, head);
 		if (left < 0)
 			return (int)left;
 		any = true;

@@ -17,10 +17,8 @@
  * taken at most a few thousand times a second.  An error stays in its slot
  * until the joiner reaches it, so which error is reported does not depend on
  * timing.  Only a failed write takes effect immediately.
- *
- * The workers are in pipeline_work.c.
  */
-#include "pipeline_impl.h"
+#include "pipeline/pipeline.h"
 
 #include "base/sys.h"
 #include "sink.h"
@@ -28,6 +26,39 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
+
+/* The owner of a slot. */
+enum { SLOT_FREE, SLOT_FILLED, SLOT_DONE, SLOT_OUT };
+
+struct pipeline {
+	const struct pipeline_ops *ops;
+	void *job;
+	struct input *in;
+	struct sink *sink;
+	struct progress *progress;
+	uint64_t shown_B;		/* input bytes added to progress */
+	struct slot *slots;
+	unsigned count;
+	unsigned workers;		/* running */
+
+	pthread_mutex_t lock;
+	pthread_cond_t may_fill, may_work, may_join;
+	uint64_t filled, taken, joined;	/* pieces so far */
+	bool ended;			/* the last piece has been filled */
+	bool stop;			/* an error occurred: all threads
+					 * exit */
+	uint64_t stall_work_ns, idle_ns;
+	unsigned waiting;		/* idle workers, */
+	uint64_t waiting_ns;		/* the sum of the times at which they
+					 * became idle */
+	const struct pipeline_params *params;
+};
+
+struct pipeline_worker {
+	struct pipeline *pl;
+	void *ctx;
+	pthread_t thread;
+};
 
 int
 buf_reserve(struct buf *b, size_t cap)
@@ -93,7 +124,7 @@ fill_slot(struct pipeline *pl, struct slot *s)
 }
 
 static void *
-reader(void *arg)
+read_pieces(void *arg)
 {
 	struct pipeline *pl = arg;
 
@@ -117,6 +148,93 @@ reader(void *arg)
 	pthread_cond_broadcast(&pl->may_work);
 	pthread_mutex_unlock(&pl->lock);
 	return NULL;
+}
+
+/* Waits for work; called with the lock held. */
+static void
+wait_idle(struct pipeline *pl)
+{
+	uint64_t t0 = sys_now_ns();
+
+	pl->waiting++;
+	pl->waiting_ns += t0;
+	pthread_cond_wait(&pl->may_work, &pl->lock);
+	pl->waiting--;
+	pl->waiting_ns -= t0;
+	pl->idle_ns += sys_now_ns() - t0;
+}
+
+static void
+work_on(struct pipeline *pl, void *ctx, struct slot *s)
+{
+	if (s->err == 0 && pl->ops->work != NULL)
+		s->err = pl->ops->work(pl->job, ctx, s);
+}
+
+/* Processes pieces in order until none are left. */
+static void *
+work_loop(void *arg)
+{
+	const struct pipeline_worker *w = arg;
+	struct pipeline *pl = w->pl;
+
+	pthread_mutex_lock(&pl->lock);
+	while (!pl->stop) {
+		struct slot *s = &pl->slots[pl->taken % pl->count];
+
+		if (pl->taken == pl->filled) {
+			if (pl->ended)
+				break;
+			wait_idle(pl);
+			continue;
+		}
+		pl->taken++;
+		pthread_mutex_unlock(&pl->lock);
+		work_on(pl, w->ctx, s);
+		pthread_mutex_lock(&pl->lock);
+		s->state = SLOT_DONE;
+		pthread_cond_signal(&pl->may_join);
+	}
+	pthread_mutex_unlock(&pl->lock);
+	return NULL;
+}
+
+static int
+open_worker_ctx(struct pipeline *pl, void **ctx)
+{
+	*ctx = NULL;
+	return pl->ops->worker_open == NULL ? 0 :
+	    pl->ops->worker_open(pl->job, ctx);
+}
+
+static void
+close_worker_ctx(struct pipeline *pl, void *ctx)
+{
+	if (pl->ops->worker_close != NULL && ctx != NULL)
+		pl->ops->worker_close(ctx);
+}
+
+/*
+ * Starts up to `threads` workers, and sets pl->workers to the number started.
+ * Fails only if none can be started.  Returns 0 or -errno.
+ */
+static int
+start_workers(struct pipeline *pl, struct pipeline_worker *w, unsigned threads)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; i < threads; i++) {
+		w[i].pl = pl;
+		rc = open_worker_ctx(pl, &w[i].ctx);
+		if (rc == 0)
+			rc = sys_thread(&w[i].thread, work_loop, &w[i]);
+		if (rc != 0) {
+			close_worker_ctx(pl, w[i].ctx);
+			break;
+		}
+		pl->workers++;
+	}
+	return pl->workers > 0 ? 0 : rc;
 }
 
 static int
@@ -232,21 +350,25 @@ run_threads(struct pipeline *pl, const struct pipeline_params *params)
 	if (w == NULL)
 		return -ENOMEM;
 	rc = sink_start(pl->sink);
-	if (rc == 0)
-		rc = pipeline_start(pl, w, threads);
-	if (rc == 0)
-		rc = sys_thread(&reading, reader, pl);
-	if (rc == 0) {
-		rc = joiner(pl);
-		if (rc != 0)
-			stop_all(pl);
-		pthread_join(reading, NULL);
-	} else {
+	if (rc != 0)
+		goto stop;
+	rc = start_workers(pl, w, threads);
+	if (rc != 0)
+		goto stop;
+	rc = sys_thread(&reading, read_pieces, pl);
+	if (rc != 0)
+		goto stop;
+	rc = joiner(pl);
+	if (rc != 0)
 		stop_all(pl);
-	}
+	pthread_join(reading, NULL);
+	goto out;
+stop:
+	stop_all(pl);
+out:
 	for (unsigned i = 0; i < pl->workers; i++) {
 		pthread_join(w[i].thread, NULL);
-		pipeline_worker_close(pl, w[i].ctx);
+		close_worker_ctx(pl, w[i].ctx);
 	}
 	sys_free(w);
 	return rc;
@@ -254,7 +376,7 @@ run_threads(struct pipeline *pl, const struct pipeline_params *params)
 
 /* Runs the job.  The first piece is filled before any thread is started. */
 static int
-run(struct pipeline *pl, const struct pipeline_params *params)
+run_job(struct pipeline *pl, const struct pipeline_params *params)
 {
 	struct slot *s = &pl->slots[0];
 	void *ctx = NULL;
@@ -263,10 +385,10 @@ run(struct pipeline *pl, const struct pipeline_params *params)
 	fill_slot(pl, s);
 	if (s->last) {
 		if (s->err == 0)
-			s->err = pipeline_worker_open(pl, &ctx);
-		pipeline_work(pl, ctx, s);
+			s->err = open_worker_ctx(pl, &ctx);
+		work_on(pl, ctx, s);
 		rc = join_slot(pl, s);
-		pipeline_worker_close(pl, ctx);
+		close_worker_ctx(pl, ctx);
 		return rc;
 	}
 	s->state = pl->ops->work == NULL ? SLOT_DONE : SLOT_FILLED;
@@ -310,7 +432,7 @@ run_with(const struct pipeline_ops *ops, void *job, struct input *in,
 	pthread_cond_init(&pl.may_work, NULL);
 	pthread_cond_init(&pl.may_join, NULL);
 
-	rc = run(&pl, params);
+	rc = run_job(&pl, params);
 	if (sink_enough(pl.sink))
 		rc = 0;
 	/* write everything decoded from a truncated stream */
@@ -356,4 +478,10 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 		rc = run_with(ops, job, &none, params, stats);
 	input_close(&none);
 	return rc;
+}
+
+unsigned
+pipeline_slots(unsigned threads)
+{
+	return threads + (threads + 3) / 2;
 }

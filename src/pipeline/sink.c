@@ -135,7 +135,7 @@ write_one(struct sink *k)
 }
 
 static void *
-run(void *arg)
+write_queue(void *arg)
 {
 	struct sink *k = arg;
 
@@ -154,7 +154,7 @@ run(void *arg)
 int
 sink_start(struct sink *k)
 {
-	int rc = sys_thread(&k->thread, run, k);
+	int rc = sys_thread(&k->thread, write_queue, k);
 
 	k->threaded = rc == 0;
 	return rc;

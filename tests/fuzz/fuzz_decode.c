@@ -9,10 +9,10 @@
  * with two threads and little memory must agree on whether the stream is valid
  * and on its content; for gzip, also with zlib.
  */
-#include "format/gzip/gzip.h"
 #include "base/bytes.h"
 #include "format/codec.h"
 #include "format/convert.h"
+#include "format/gzip/gzip.h"
 #include "format/skippable.h"
 
 #include <errno.h>
@@ -228,8 +228,10 @@ try_broken(const uint8_t *c, const uint8_t *data, size_t size)
 	struct bytes plain = { .len = size }, packed, twice;
 	const struct codec *codec = writer(c[1] & 7);
 
-	o.block_check = codec->name[0] == 'l' && c[1] & 0x40;
-	o.legacy = codec->name[0] == 'l' && (c[1] & 0xc0) == 0x80;
+	codec_set(&o, "block-check", codec->name[0] == 'l' && c[1] & 0x40,
+	    NULL);
+	codec_set(&o, "legacy", codec->name[0] == 'l' && (c[1] & 0xc0) == 0x80,
+	    NULL);
 	/* small blocks where supported, so that there are more of them */
 	if (codec->name[0] == 'g' || codec->name[0] == 'z')
 		o.block = 1024;

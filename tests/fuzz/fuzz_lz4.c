@@ -8,7 +8,7 @@
  * input it must be complete.  (liblz4 does not read legacy frames, so for these
  * only crashes are detected.)
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/bytes.h"
 
@@ -18,6 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+extern const struct codec codec_lz4;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

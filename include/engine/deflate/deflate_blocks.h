@@ -9,7 +9,6 @@
 #ifndef COLDPRESS_DEFLATE_BLOCKS_H
 #define COLDPRESS_DEFLATE_BLOCKS_H
 
-#include "base/bytes.h"
 #include "engine/deflate/deflate_codes.h"
 #include "engine/deflate/deflate_seq.h"
 
@@ -42,8 +41,6 @@ struct deflate_piece {
 	uint32_t freq[DEFLATE_SYMS];	/* literals, lengths; distances */
 };
 
-enum { DEFLATE_HELD = 7 };
-
 struct deflate_writer {
 	uint8_t *next;
 	uint64_t bits;		/* the bits not yet written, and their count */
@@ -67,11 +64,7 @@ struct deflate_blocks {
 };
 
 /* Returns the maximum total size of the output for len bytes of input. */
-static inline size_t
-deflate_blocks_bound(size_t len)
-{
-	return len + (len / 65535 + 1) * 5 + 16 + DEFLATE_BLOCKS_SLACK;
-}
+size_t deflate_blocks_bound(size_t len);
 
 /*
  * Starts writing at out, which has space for `room` bytes.  The last
@@ -97,66 +90,5 @@ int deflate_blocks_add(struct deflate_blocks *b, const uint8_t *in,
  * -ENOBUFS.
  */
 ssize_t deflate_blocks_end(struct deflate_blocks *b, bool final);
-
-/*
- * For src/engine/deflate/deflate_*.c only.
- *
- * deflate_split: fills b->pieces from *at onward, and merges them into blocks.
- * Advances *at to the start of the next piece.  Returns the number of blocks,
- * or 0 if there were no more tokens.
- */
-unsigned deflate_split(struct deflate_blocks *b, struct deflate_cursor *at,
-    const struct deflate_seq *end);
-
-/* The cheaper encoding of a block, with the fixed codes or with its own. */
-struct deflate_plan {
-	uint64_t bits;			/* size of the whole block */
-	bool fixed;
-	uint8_t lens[DEFLATE_SYMS];
-	/* code lengths as in the header: symbol, extra bits << 8 */
-	unsigned nlit, ndist, npre, nitems;
-	uint16_t items[DEFLATE_SYMS];
-	uint8_t pre_lens[PRE_SYMS];
-};
-
-void deflate_plan_make(struct deflate_plan *plan, struct deflate_piece *p,
-    bool fast);
-
-/*
- * Writes the block between the two cursors.  The caller ensures that there is
- * enough room, and that the plan has a code for every symbol of the block.
- */
-void deflate_emit(struct deflate_writer *out,
-    const struct deflate_plan *plan,
-    const struct deflate_cursor *from, const struct deflate_cursor *to);
-
-/* Returns a distance's symbol: roughly 2 * log2(distance - 1). */
-static inline unsigned
-deflate_distance_sym(unsigned distance)
-{
-	unsigned d = distance - 1, log;
-
-	if (d < 4)
-		return d;
-	log = 31 - (unsigned)__builtin_clz(d);
-	return 2 * log + (d >> (log - 1) & 1);
-}
-
-static inline void
-deflate_put(struct deflate_writer *w, uint64_t v, unsigned n)
-{
-	w->bits |= v << w->held;
-	w->held += n;
-}
-
-/* Writes up to eight bytes; up to DEFLATE_HELD bits remain pending. */
-static inline void
-deflate_flush(struct deflate_writer *w)
-{
-	store_le64(w->next, w->bits);
-	w->next += w->held >> 3;
-	w->bits >>= w->held & 56;
-	w->held &= 7;
-}
 
 #endif

@@ -46,7 +46,8 @@ bz2_crc_update(const struct bz2_crc *t, uint32_t crc, const uint8_t *p,
  * padded with zeros; nothing beyond it is read.
  */
 static size_t
-join(struct bz2_join *j, const uint8_t *src, uint64_t nbits, uint8_t *dst)
+append_bits(struct bz2_join *j, const uint8_t *src, uint64_t nbits,
+    uint8_t *dst)
 {
 	unsigned shift = j->rest_bits;
 	uint64_t carry = (uint64_t)j->rest << 56;
@@ -91,7 +92,7 @@ bz2_join_block(struct bz2_join *j, const uint8_t *src, uint64_t nbits,
     uint32_t crc, uint8_t *dst)
 {
 	j->crc = bz2_crc_combine(j->crc, crc);
-	return join(j, src, nbits, dst);
+	return append_bits(j, src, nbits, dst);
 }
 
 size_t
@@ -102,7 +103,7 @@ bz2_join_trailer(struct bz2_join *j, uint8_t *dst)
 
 	store_be64(bits, BZ2_MAGIC_END << 16 | j->crc >> 16);
 	store_be64(bits + 8, (uint64_t)j->crc << 48);
-	n = join(j, bits, BZ2_TRAILER_BITS, dst);
+	n = append_bits(j, bits, BZ2_TRAILER_BITS, dst);
 	if (j->rest_bits > 0)
 		dst[n++] = j->rest;
 	j->rest = 0;

@@ -77,8 +77,8 @@ guess(struct bz2_codes *k, const uint32_t *freq)
  * list.
  */
 static unsigned
-choose(const uint64_t *cost, const uint16_t *symbols, size_t n, int tables,
-    uint8_t list[8])
+choose_codes(const uint64_t *cost, const uint16_t *symbols, size_t n,
+    int tables, uint8_t list[8])
 {
 	unsigned best = UINT32_MAX, at;
 	uint64_t sum = 0;
@@ -126,7 +126,7 @@ choose_all(struct bz2_codes *k, const uint16_t *symbols, size_t count,
 	}
 	for (size_t g = 0; g < k->groups; g++) {
 		size_t n = count < BZ2_GROUP ? count : BZ2_GROUP;
-		unsigned t = choose(cost, symbols, n, k->tables,
+		unsigned t = choose_codes(cost, symbols, n, k->tables,
 		    list);
 
 		if (first || t != k->selectors[g])

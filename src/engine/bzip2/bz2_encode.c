@@ -38,7 +38,7 @@ struct bit_writer {
 };
 
 static inline void
-put(struct bit_writer *w, uint64_t bits, unsigned n)
+put_bits_of(struct bit_writer *w, uint64_t bits, unsigned n)
 {
 	w->acc = w->acc << n | bits;
 	w->count += n;
@@ -58,7 +58,7 @@ flush(struct bit_writer *w)
 static void
 put_now(struct bit_writer *w, uint64_t bits, unsigned n)
 {
-	put(w, bits, n);
+	put_bits_of(w, bits, n);
 	flush(w);
 }
 
@@ -98,7 +98,7 @@ add_symbol(struct mtf *m, unsigned symbol)
  * leading 1.
  */
 static inline void
-add_run(struct mtf *m, size_t run)
+add_zero_run(struct mtf *m, size_t run)
 {
 	for (run++; run > 1; run >>= 1)
 		add_symbol(m, run & 1);
@@ -159,15 +159,15 @@ mtf_column(struct mtf *m, const uint8_t *p, size_t n)
 			run++;
 			continue;
 		}
-		add_run(m, run);
+		add_zero_run(m, run);
 		run = 0;
 		add_symbol(m, move_to_front(m, byte) + 1);
 	}
-	add_run(m, run);
+	add_zero_run(m, run);
 }
 
 static void
-put_header(struct bit_writer *w, const bool used[256], uint32_t crc,
+put_block_header(struct bit_writer *w, const bool used[256], uint32_t crc,
     size_t origin)
 {
 	uint32_t map[16] = { 0 }, rows = 0;
@@ -236,7 +236,7 @@ assign_codes(uint32_t *codes, const uint8_t *lengths, int symbols)
 static inline void
 put_symbol(struct bit_writer *w, uint32_t code)
 {
-	put(w, code >> LEN_BITS, code & ((1 << LEN_BITS) - 1));
+	put_bits_of(w, code >> LEN_BITS, code & ((1 << LEN_BITS) - 1));
 }
 
 static void
@@ -306,7 +306,7 @@ write_block(struct bz2_encoder *e, const struct mtf *m, size_t origin,
 	int64_t bits;
 
 	bz2_codes_make(&e->codes, symbols, count, m->freq);
-	put_header(&w, e->used, crc, origin);
+	put_block_header(&w, e->used, crc, origin);
 	put_selectors(&w, &e->codes);
 	for (int t = 0; t < e->codes.tables; t++)
 		put_lengths(&w, e->codes.lengths[t], e->codes.symbols);

@@ -19,7 +19,7 @@ typedef uint8_t bytes_v __attribute__((vector_size(LANES)));
 typedef uint64_t words_v __attribute__((vector_size(LANES)));
 
 static inline bytes_v
-load(const uint8_t *p)
+load_bytes(const uint8_t *p)
 {
 	bytes_v v;
 
@@ -42,8 +42,8 @@ bz2_find_run(const uint8_t *p, size_t len)
 	size_t i = 0;
 
 	for (; len - i >= LANES + 3; i += LANES) {
-		bytes_v a = load(p + i), b = load(p + i + 1);
-		bytes_v c = load(p + i + 2), d = load(p + i + 3);
+		bytes_v a = load_bytes(p + i), b = load_bytes(p + i + 1);
+		bytes_v c = load_bytes(p + i + 2), d = load_bytes(p + i + 3);
 		words_v same = (words_v)((a == b) & (b == c) & (c == d));
 
 		if ((same[0] | same[1]) != 0)
@@ -105,7 +105,7 @@ end_run(struct bz2_rle *r)
  * number.
  */
 static size_t
-add_run(struct bz2_rle *r, const uint8_t *in, size_t len)
+extend_run(struct bz2_rle *r, const uint8_t *in, size_t len)
 {
 	uint8_t byte = r->block[r->len - 1];
 	size_t i = 0;
@@ -142,7 +142,7 @@ bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len)
 
 	while (i < len && !bz2_rle_full(r)) {
 		if (r->run > 0)
-			i += add_run(r, in + i, len - i);
+			i += extend_run(r, in + i, len - i);
 		if (i == len || bz2_rle_full(r))
 			break;
 		end_run(r);

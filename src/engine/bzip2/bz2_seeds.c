@@ -117,7 +117,7 @@ next_byte(const struct bz2_sorter *s, size_t p)
  * which is at the first increase after a decrease.
  */
 static int
-compare(const struct bz2_sorter *s, size_t p, size_t q)
+compare_seeds(const struct bz2_sorter *s, size_t p, size_t q)
 {
 	unsigned before = s->text[p];
 	bool fell = false;
@@ -153,7 +153,7 @@ sort_long(const struct bz2_sorter *s, uint64_t *a, size_t n)
 			size_t i = lo, k = mid;
 
 			for (size_t at = lo; at < hi; at++)
-				to[at] = k == hi || (i < mid && compare(s,
+				to[at] = k == hi || (i < mid && compare_seeds(s,
 				    position(from[i]), position(from[k])) <= 0)
 				    ? from[i++] : from[k++];
 		}
@@ -166,7 +166,7 @@ sort_long(const struct bz2_sorter *s, uint64_t *a, size_t n)
 	a[0] &= ~EQUAL;
 	for (size_t i = 1; i < n; i++) {
 		a[i] &= ~EQUAL;
-		if (compare(s, position(a[i - 1]), position(a[i])) == 0)
+		if (compare_seeds(s, position(a[i - 1]), position(a[i])) == 0)
 			a[i] |= EQUAL;
 	}
 }

@@ -30,7 +30,7 @@ struct chunk {
 	uint16_t len;
 };
 
-struct piece {
+struct lane_chunk {
 	uint16_t first;		/* chunk */
 	uint16_t after;		/* piece */
 };
@@ -47,7 +47,7 @@ struct unsort {
 				 * is a dead end */
 	uint8_t *bytes;		/* the chunks' bytes */
 	struct chunk *chunks;
-	struct piece pieces[STARTS + 2];
+	struct lane_chunk pieces[STARTS + 2];
 	size_t n, origin, stride;
 	unsigned chunk_count, started, active;
 	struct lane lanes[LANES];
@@ -190,7 +190,7 @@ follow(struct unsort *u, size_t limit)
 
 /* Appends a chunk after a full one; idle lanes reuse theirs. */
 static void
-make_room(struct unsort *u, struct lane *a)
+append_chunk(struct unsort *u, struct lane *a)
 {
 	unsigned full = a->chunk;
 
@@ -222,7 +222,7 @@ follow_all(struct unsort *u)
 				    (uint16_t)piece_at(u, a->row);
 				next_piece(u, a);
 			}
-			make_room(u, a);
+			append_chunk(u, a);
 			room = CHUNK - (size_t)u->chunks[a->chunk].len;
 			limit = limit < room ? limit : room;
 		}

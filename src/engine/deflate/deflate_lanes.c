@@ -25,7 +25,7 @@
 
 /* Advances by one table entry; *bits are the next bits of the stream. */
 EACH uint32_t
-step(const uint32_t *tab, uint32_t state, uint64_t *bits)
+lane_step(const uint32_t *tab, uint32_t state, uint64_t *bits)
 {
 	const uint32_t *t = (const uint32_t *)(const void *)
 	    ((const char *)tab + ENTRY_PLACE(state));
@@ -49,9 +49,9 @@ EACH void
 step3(const uint32_t *tab, const uint8_t *in, struct place *l)
 {
 	uint64_t bits = load_le64(in + (l->pos >> 3)) >> (l->pos & 7);
-	uint32_t e1 = step(tab, l->state, &bits);
-	uint32_t e2 = step(tab, e1, &bits);
-	uint32_t e3 = step(tab, e2, &bits);
+	uint32_t e1 = lane_step(tab, l->state, &bits);
+	uint32_t e2 = lane_step(tab, e1, &bits);
+	uint32_t e3 = lane_step(tab, e2, &bits);
 
 	/* The sum is below 64, so higher bits do not matter. */
 	l->pos += ENTRY_DROP(e1 + e2 + e3);
@@ -67,7 +67,7 @@ run_to(const uint32_t *tab, const uint8_t *in, struct place *l, uint64_t stop)
 	while (l->pos < stop && !stopped(l->state)) {
 		uint64_t bits = load_le64(in + (l->pos >> 3)) >> (l->pos & 7);
 
-		l->state = step(tab, l->state, &bits);
+		l->state = lane_step(tab, l->state, &bits);
 		l->pos += ENTRY_DROP(l->state);
 	}
 }

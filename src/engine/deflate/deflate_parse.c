@@ -3,8 +3,24 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Parsing is lazy: a match is deferred if a better one begins a byte later.
+ *
+ * Positions with the same hash of four bytes are chained.  A longer match
+ * contains every group of four bytes in the best match so far, not only the
+ * first group, so the search follows the chain of the group that occurred least
+ * recently.  The chain is chosen again after every better match, and for a
+ * match that begins one byte later.  This needs far fewer steps than the chain
+ * of the first four bytes.
+ *
+ * Positions are stored modulo 65,536.  A stale position is harmless, because
+ * the bytes are compared, and may still yield a match.  A chain ends where it
+ * no longer leads further back.
  */
 #include "deflate_parse.h"
+
+#include "base/bytes.h"
+
+#include <stdbool.h>
+#include <string.h>
 
 enum {
 	FAR_THREE = 4096,	/* beyond this distance, three literals are
@@ -13,6 +29,159 @@ enum {
 	SKIP_LOG = 7,
 	SKIP_MOST = 4
 };
+
+struct match {
+	uint32_t length;
+	uint32_t distance;	/* 0: no match was found */
+};
+
+static inline uint32_t
+match_hash(uint32_t bytes)
+{
+	return bytes * 0x9e3779b1U >> (32 - MATCH_HASH_BITS);
+}
+
+/* Returns the hash of the first three bytes. */
+static inline uint32_t
+match_hash3(uint32_t bytes)
+{
+	return (bytes << 8) * 0x9e3779b1U >> (32 - MATCH_HASH3_BITS);
+}
+
+/*
+ * Returns how many of `most` bytes at a and b are equal, given that the first n
+ * are.
+ */
+static inline uint32_t
+match_extend(const uint8_t *a, const uint8_t *b, uint32_t n, uint32_t most)
+{
+	while (n + 8 <= most) {
+		uint64_t differ = load_le64(a + n) ^ load_le64(b + n);
+
+		if (differ != 0)
+			return n + (uint32_t)__builtin_ctzll(differ) / 8;
+		n += 8;
+	}
+	while (n < most && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/* Inserts pos into the tables; four bytes must be readable at pos. */
+static inline void
+match_insert(struct deflate_match *m, const uint8_t *in, uint32_t pos)
+{
+	uint32_t bytes = load_le32(in + pos);
+	uint32_t h = match_hash(bytes);
+
+	m->next[pos % MATCH_WINDOW] = m->head[h];
+	m->head[h] = (uint16_t)pos;
+	m->head3[match_hash3(bytes)] = (uint16_t)pos;
+}
+
+/* Returns the nearest match of three bytes at pos within `far`, or 0. */
+static inline uint32_t
+match_three(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
+    uint32_t far)
+{
+	uint32_t bytes = load_le32(in + pos);
+	uint32_t d = (uint16_t)(pos - m->head3[match_hash3(bytes)]);
+
+	if (d == 0 || d > pos || d > far ||
+	    (load_le32(in + pos - d) ^ bytes) << 8 != 0)
+		return 0;
+	return d;
+}
+
+/* A chain for the bytes at offset `off` in the match. */
+struct match_chain {
+	uint32_t off, bytes, at;
+};
+
+static inline struct match_chain
+match_chain(const struct deflate_match *m, const uint8_t *p, uint32_t off)
+{
+	uint32_t bytes = load_le32(p + off);
+
+	return (struct match_chain){ off, bytes, m->head[match_hash(bytes)] };
+}
+
+/*
+ * Returns the chain to follow for a match at pos of more than `length` bytes.
+ */
+static inline struct match_chain
+match_choose(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
+    uint32_t length)
+{
+	const uint8_t *p = in + pos;
+	uint32_t off = length + 1 - MATCH_BYTES;
+	struct match_chain best = match_chain(m, p, off);
+
+	for (uint32_t i = 1; i <= 2 && i <= off; i++) {
+		struct match_chain c = match_chain(m, p, off - i);
+		bool older = (uint16_t)(pos + c.off - c.at) >
+		    (uint16_t)(pos + best.off - best.at);
+
+		best.off = older ? c.off : best.off;
+		best.bytes = older ? c.bytes : best.bytes;
+		best.at = older ? c.at : best.at;
+	}
+	return best;
+}
+
+/*
+ * Returns whether n bytes at distance d are a better match.  One more byte
+ * outweighs a distance 16 times as large.
+ */
+static inline bool
+match_better(const struct match *best, uint32_t n, uint32_t d)
+{
+	uint32_t more = n - best->length;
+
+	return n > best->length && (best->distance == 0 || more > 3 ||
+	    d >> 4 * more < best->distance);
+}
+
+/*
+ * Searches for a match at pos that is longer than best->length, which is 3 or
+ * more and less than `most`: the remaining bytes, or MATCH_MOST.  Examines at
+ * most `steps` positions, and stops after a match of `nice` bytes.  pos has not
+ * been inserted yet.
+ */
+static inline void
+match_find(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
+    uint32_t most, uint32_t nice, uint32_t steps, struct match *best)
+{
+	const uint8_t *p = in + pos;
+	uint32_t reach = pos < MATCH_WINDOW ? pos : MATCH_WINDOW;
+	uint32_t first = load_le32(p), before = 0;
+	struct match_chain c = match_choose(m, in, pos, best->length);
+
+	for (;;) {
+		uint32_t d = (uint16_t)(pos + c.off - c.at), n;
+		const uint8_t *q;
+
+		if (d <= before || d > reach)
+			return;
+		before = d;
+		q = p - d;
+		n = ((load_le32(q + c.off) ^ c.bytes) |
+		    (load_le32(q) ^ first)) != 0 ? 0 :
+		    match_extend(p, q, MATCH_BYTES, most);
+		if (match_better(best, n, d)) {
+			best->length = n;
+			best->distance = d;
+			if (n >= nice || n == most || --steps == 0)
+				return;
+			c = match_choose(m, in, pos, n);
+			before = 0;
+			continue;
+		}
+		if (--steps == 0)
+			return;
+		c.at = m->next[c.at % MATCH_WINDOW];
+	}
+}
 
 void
 deflate_parse_begin(struct deflate_parse *p,
@@ -33,7 +202,7 @@ most_at(const struct deflate_parse *p, uint32_t pos)
 
 /* Finds a match at *pos or a little before it, but not before `start`. */
 static inline bool
-find(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
+find_at(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
 {
 	const uint8_t *in = p->in;
 
@@ -64,7 +233,7 @@ log2_of(uint32_t v)
 
 /* Moves to the next position as long as a better match begins there. */
 static inline void
-wait(struct deflate_parse *p, uint32_t *pos, struct match *best)
+defer(struct deflate_parse *p, uint32_t *pos, struct match *best)
 {
 	while (best->length < p->effort.lazy &&
 	    p->len - *pos > best->length + 1) {
@@ -85,7 +254,7 @@ wait(struct deflate_parse *p, uint32_t *pos, struct match *best)
 
 /* Inserts the positions within a match, except for the first. */
 static inline void
-insert(struct deflate_parse *p, uint32_t pos, uint32_t end)
+insert_rest(struct deflate_parse *p, uint32_t pos, uint32_t end)
 {
 	uint32_t stop = p->len - (MATCH_BYTES - 1);
 
@@ -106,7 +275,7 @@ next_match(struct deflate_parse *p, uint32_t start, uint32_t end,
 
 	for (*pos = start; *pos < end; *pos += skip, stop = *pos + 1) {
 		for (stop = stop < end ? stop : end; *pos < stop; ++*pos)
-			if (find(p, start, pos, m))
+			if (find_at(p, start, pos, m))
 				return true;
 		skip = (*pos - 1 - start) >> SKIP_LOG;
 		skip = skip < SKIP_MOST ? skip : SKIP_MOST;
@@ -124,10 +293,10 @@ deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
 	size_t n = 0;
 
 	while (n < room && next_match(p, start, end, &pos, &m)) {
-		wait(p, &pos, &m);
+		defer(p, &pos, &m);
 		seqs[n++] = (struct deflate_seq){ pos - start,
 		    (uint16_t)m.length, (uint16_t)m.distance };
-		insert(p, pos, pos + m.length);
+		insert_rest(p, pos, pos + m.length);
 		start = pos + m.length;
 	}
 	if (n < room && start < p->len) {

@@ -8,10 +8,25 @@
 #ifndef COLDPRESS_DEFLATE_PARSE_H
 #define COLDPRESS_DEFLATE_PARSE_H
 
-#include "deflate_match.h"
 #include "engine/deflate/deflate_seq.h"
 
 #include <stddef.h>
+#include <stdint.h>
+
+enum {
+	MATCH_WINDOW = 32768,
+	MATCH_MOST = 258,	/* the longest possible match */
+	MATCH_BYTES = 4,	/* bytes hashed: the minimum match length,
+				 * except for 3 */
+	MATCH_HASH_BITS = 16,
+	MATCH_HASH3_BITS = 14
+};
+
+struct deflate_match {
+	uint16_t head[1 << MATCH_HASH_BITS];
+	uint16_t head3[1 << MATCH_HASH3_BITS];
+	uint16_t next[MATCH_WINDOW];
+};
 
 /* All values are at least 1; nice and lazy are at most MATCH_MOST. */
 struct deflate_effort {

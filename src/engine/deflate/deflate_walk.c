@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-struct walk {
+struct bit_walk {
 	const uint8_t *in;
 	uint64_t len;		/* bytes */
 	uint64_t pos;		/* bits; may temporarily be past the end */
@@ -29,7 +29,7 @@ _Static_assert(PRE_MAX + 7 <= PEEKED, "a code length and its repeat");
  * after the end of the input.
  */
 static uint64_t
-peek(const struct walk *w)
+peek(const struct bit_walk *w)
 {
 	uint64_t at = w->pos >> 3;
 	uint8_t tail[8] = { 0 };
@@ -42,7 +42,7 @@ peek(const struct walk *w)
 }
 
 static unsigned
-take(struct walk *w, unsigned bits)
+take_bits(struct bit_walk *w, unsigned bits)
 {
 	unsigned v = (unsigned)(peek(w) & ((1U << bits) - 1));
 
@@ -51,13 +51,13 @@ take(struct walk *w, unsigned bits)
 }
 
 static bool
-past_end(const struct walk *w)
+past_end(const struct bit_walk *w)
 {
 	return w->pos > w->len * 8;
 }
 
 static int
-pre_tables(struct walk *w, unsigned npre)
+pre_tables(struct bit_walk *w, unsigned npre)
 {
 	uint8_t lens[PRE_SYMS] = { 0 };
 	uint64_t bits = peek(w);
@@ -70,7 +70,7 @@ pre_tables(struct walk *w, unsigned npre)
 
 /* Reads the code lengths of both codes, n in total. */
 static int
-read_lens(struct walk *w, uint8_t *lens, unsigned n)
+read_lens(struct bit_walk *w, uint8_t *lens, unsigned n)
 {
 	static const struct {
 		uint8_t bits, least;
@@ -101,12 +101,12 @@ read_lens(struct walk *w, uint8_t *lens, unsigned n)
 }
 
 static int
-dynamic_tables(struct walk *w)
+dynamic_tables(struct bit_walk *w)
 {
 	uint8_t lens[LITLEN_SYMS + DIST_SYMS];
-	unsigned nlit = take(w, 5) + 257;
-	unsigned ndist = take(w, 5) + 1;
-	unsigned npre = take(w, 4) + 4;
+	unsigned nlit = take_bits(w, 5) + 257;
+	unsigned ndist = take_bits(w, 5) + 1;
+	unsigned npre = take_bits(w, 4) + 4;
 	int rc;
 
 	if (nlit > 286 || ndist > 30)
@@ -127,7 +127,7 @@ dynamic_tables(struct walk *w)
  * zeros, so that every load can read eight bytes.
  */
 static int
-walk_codes(struct walk *w)
+walk_codes(struct bit_walk *w)
 {
 	uint8_t tail[16] = { 0 };
 	struct place l = { w->pos, NEXT_LIT };
@@ -149,20 +149,20 @@ walk_codes(struct walk *w)
 }
 
 static int
-walk_stored(struct walk *w)
+walk_stored(struct bit_walk *w)
 {
 	unsigned n;
 
 	w->pos = (w->pos + 7) & ~(uint64_t)7;
-	n = take(w, 16);
-	if (past_end(w) || take(w, 16) != (n ^ 0xffff))
+	n = take_bits(w, 16);
+	if (past_end(w) || take_bits(w, 16) != (n ^ 0xffff))
 		return -EBADMSG;
 	w->pos += (uint64_t)n * 8;
 	return past_end(w) ? -EBADMSG : 0;
 }
 
 static int
-walk_block(struct walk *w, unsigned type)
+walk_block(struct bit_walk *w, unsigned type)
 {
 	int rc;
 
@@ -186,7 +186,7 @@ walk_block(struct walk *w, unsigned type)
 int
 deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last)
 {
-	struct walk w;
+	struct bit_walk w;
 	uint64_t header;
 	unsigned final;
 	int rc;
@@ -197,8 +197,8 @@ deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last)
 	w.fixed = false;
 	do {
 		header = w.pos;
-		final = take(&w, 1);
-		rc = walk_block(&w, take(&w, 2));
+		final = take_bits(&w, 1);
+		rc = walk_block(&w, take_bits(&w, 2));
 		if (rc != 0)
 			return rc;
 	} while (!final);

@@ -125,7 +125,7 @@ fill_second(struct code *c, const uint32_t *symbols, unsigned code,
 
 /* Fills the table for each index size in turn, doubling the table each time. */
 static void
-fill(struct code *c, const uint32_t *symbols)
+fill_tables(struct code *c, const uint32_t *symbols)
 {
 	unsigned code = 0, sorted = 0;
 
@@ -146,14 +146,14 @@ fill(struct code *c, const uint32_t *symbols)
 }
 
 static bool
-make(uint32_t *table, unsigned index_bits, const uint32_t *symbols,
+make_code(uint32_t *table, unsigned index_bits, const uint32_t *symbols,
     const uint8_t *bits, unsigned count, bool incomplete)
 {
 	struct code c = { .table = table, .index_bits = index_bits };
 	int left = sort_symbols(&c, bits, count);
 
 	if (left == 0) {
-		fill(&c, symbols);
+		fill_tables(&c, symbols);
 		return true;
 	}
 	if (left < 0 || c.longest > 1 || !incomplete)
@@ -203,7 +203,7 @@ bool
 inflate_length_codes(struct inflate_codes *c, const uint8_t *bits,
     unsigned count)
 {
-	return make(c->length, INFLATE_LENGTH_BITS, lengths, bits, count,
+	return make_code(c->length, INFLATE_LENGTH_BITS, lengths, bits, count,
 	    true);
 }
 
@@ -211,7 +211,7 @@ bool
 inflate_distance_codes(struct inflate_codes *c, const uint8_t *bits,
     unsigned count)
 {
-	return make(c->distance, INFLATE_DISTANCE_BITS, distances, bits,
+	return make_code(c->distance, INFLATE_DISTANCE_BITS, distances, bits,
 	    count, true);
 }
 
@@ -219,7 +219,7 @@ bool
 inflate_precode(uint32_t table[INFLATE_PRECODE_SIZE],
     const uint8_t bits[INFLATE_PRECODES])
 {
-	return make(table, INFLATE_PRECODE_BITS, headers, bits,
+	return make_code(table, INFLATE_PRECODE_BITS, headers, bits,
 	    INFLATE_PRECODES, false);
 }
 

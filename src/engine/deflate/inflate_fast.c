@@ -33,7 +33,7 @@ _Static_assert(INFLATE_FAST_OUT >= 2 + MATCH_MAX + COPIED,
     "two literals and a match");
 
 EACH void
-refill(const uint8_t **in, uint64_t *bits, unsigned *count)
+refill_bits(const uint8_t **in, uint64_t *bits, unsigned *count)
 {
 	*bits |= load_le64(*in) << (*count & 0x3f);
 	*in += 7 - (*count >> 3 & 7);
@@ -41,7 +41,7 @@ refill(const uint8_t **in, uint64_t *bits, unsigned *count)
 }
 
 EACH void
-drop(uint32_t entry, uint64_t *bits, unsigned *count)
+drop_code(uint32_t entry, uint64_t *bits, unsigned *count)
 {
 	*bits >>= entry & INFLATE_BITS;
 	*count -= entry;
@@ -156,12 +156,12 @@ EACH uint32_t
 second_distance(const uint32_t *distance, uint32_t e, uint64_t *bits,
     unsigned *count)
 {
-	drop(e, bits, count);
+	drop_code(e, bits, count);
 	return e & INFLATE_SUBTABLE ? inflate_subtable(distance, e, *bits) : e;
 }
 
 EACH enum inflate_why
-run(struct inflate_place *p, const struct inflate_codes *c)
+inflate_run(struct inflate_place *p, const struct inflate_codes *c)
 {
 	const uint32_t *length = c->length, *distance = c->distance;
 	const uint8_t *in = p->in, *in_last = p->in_end - INFLATE_FAST_IN;
@@ -172,22 +172,22 @@ run(struct inflate_place *p, const struct inflate_codes *c)
 	uint64_t bits = p->bits, before;
 	uint32_t e;
 
-	refill(&in, &bits, &count);
+	refill_bits(&in, &bits, &count);
 	e = length[bits & LENGTH_MASK];
 	while (in < in_last && out < out_last) {
 		before = bits;
-		drop(e, &bits, &count);
+		drop_code(e, &bits, &count);
 		if (e & INFLATE_LITERAL) {
 			e = put_literal(&out, e, length, bits);
 			before = bits;
-			drop(e, &bits, &count);
+			drop_code(e, &bits, &count);
 			if (e & INFLATE_LITERAL) {
 				e = put_literal(&out, e, length, bits);
 				before = bits;
-				drop(e, &bits, &count);
+				drop_code(e, &bits, &count);
 				if (e & INFLATE_LITERAL) {
 					e = put_literal(&out, e, length, bits);
-					refill(&in, &bits, &count);
+					refill_bits(&in, &bits, &count);
 					continue;
 				}
 			}
@@ -196,10 +196,10 @@ run(struct inflate_place *p, const struct inflate_codes *c)
 			if (e & INFLATE_SUBTABLE) {
 				e = inflate_subtable(length, e, bits);
 				before = bits;
-				drop(e, &bits, &count);
+				drop_code(e, &bits, &count);
 				if (e & INFLATE_LITERAL) {
 					e = put_literal(&out, e, length, bits);
-					refill(&in, &bits, &count);
+					refill_bits(&in, &bits, &count);
 					continue;
 				}
 			}
@@ -210,7 +210,7 @@ run(struct inflate_place *p, const struct inflate_codes *c)
 		}
 		size_t len = inflate_value(e, before);
 		e = distance[bits & DISTANCE_MASK];
-		refill(&in, &bits, &count);
+		refill_bits(&in, &bits, &count);
 		if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
 			e = second_distance(distance, e, &bits, &count);
 			if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
@@ -219,11 +219,11 @@ run(struct inflate_place *p, const struct inflate_codes *c)
 			}
 		}
 		before = bits;
-		drop(e, &bits, &count);
+		drop_code(e, &bits, &count);
 		size_t back = inflate_value(e, before);
 		/* look up the next entry while this match is copied */
 		e = length[bits & LENGTH_MASK];
-		refill(&in, &bits, &count);
+		refill_bits(&in, &bits, &count);
 		if (__builtin_expect(back > (size_t)(out - begin), 0)) {
 			if (back > (size_t)(out - begin) + p->window_len) {
 				why = INFLATE_BAD;
@@ -246,13 +246,13 @@ run(struct inflate_place *p, const struct inflate_codes *c)
 static enum inflate_why
 run_plain(struct inflate_place *p, const struct inflate_codes *c)
 {
-	return run(p, c);
+	return inflate_run(p, c);
 }
 
 WITH_BMI2 static enum inflate_why
 run_bmi2(struct inflate_place *p, const struct inflate_codes *c)
 {
-	return run(p, c);
+	return inflate_run(p, c);
 }
 
 inflate_fast_fn *

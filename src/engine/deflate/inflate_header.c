@@ -14,14 +14,14 @@ enum {
 };
 
 /* A position, and whether a read past the end was attempted. */
-struct reader {
+struct header_bits {
 	struct inflate_place p;
 	bool short_of;
 };
 
 /* Loads at least n bits (at most 32), with zeros past the end. */
 static void
-need(struct reader *r, unsigned n)
+need(struct header_bits *r, unsigned n)
 {
 	while (r->p.count < n) {
 		if (r->p.in == r->p.in_end) {
@@ -35,7 +35,7 @@ need(struct reader *r, unsigned n)
 }
 
 static unsigned
-take(struct reader *r, unsigned n)
+read_bits(struct header_bits *r, unsigned n)
 {
 	unsigned v;
 
@@ -48,7 +48,7 @@ take(struct reader *r, unsigned n)
 
 /* Decodes a symbol of the precode, consuming only its own bits. */
 static unsigned
-take_symbol(struct reader *r, const uint32_t *table)
+take_symbol(struct header_bits *r, const uint32_t *table)
 {
 	uint32_t e = table[r->p.bits & ((1u << INFLATE_PRECODE_BITS) - 1)];
 
@@ -62,20 +62,20 @@ take_symbol(struct reader *r, const uint32_t *table)
 }
 
 static bool
-read_precode(struct reader *r, unsigned count, uint32_t *table)
+read_precode(struct header_bits *r, unsigned count, uint32_t *table)
 {
 	static const uint8_t order[INFLATE_PRECODES] = { 16, 17, 18, 0, 8, 7,
 		9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
 	uint8_t bits[INFLATE_PRECODES] = { 0 };
 
 	for (unsigned i = 0; i < count; i++)
-		bits[order[i]] = (uint8_t)take(r, 3);
+		bits[order[i]] = (uint8_t)read_bits(r, 3);
 	return r->short_of || inflate_precode(table, bits);
 }
 
 /* Reads the lengths of the block's codewords, count in total. */
 static bool
-read_lengths(struct reader *r, const uint32_t *table, uint8_t *bits,
+read_lengths(struct header_bits *r, const uint32_t *table, uint8_t *bits,
     unsigned count)
 {
 	unsigned i = 0;
@@ -92,8 +92,9 @@ read_lengths(struct reader *r, const uint32_t *table, uint8_t *bits,
 			return false;
 		if (symbol == REPEAT)
 			value = bits[i - 1];
-		n = symbol == REPEAT ? 3 + take(r, 2) :
-		    symbol == ZEROS ? 3 + take(r, 3) : 11 + take(r, 7);
+		n = symbol == REPEAT ? 3 + read_bits(r, 2) :
+		    symbol == ZEROS ? 3 + read_bits(r, 3) :
+		    11 + read_bits(r, 7);
 		if (n > count - i)
 			return r->short_of;
 		memset(bits + i, value, n);
@@ -103,10 +104,11 @@ read_lengths(struct reader *r, const uint32_t *table, uint8_t *bits,
 }
 
 static bool
-read_dynamic(struct reader *r, struct inflate_codes *c)
+read_dynamic(struct header_bits *r, struct inflate_codes *c)
 {
-	unsigned lengths = 257 + take(r, 5), distances = 1 + take(r, 5);
-	unsigned headers = 4 + take(r, 4);
+	unsigned lengths = 257 + read_bits(r, 5);
+	unsigned distances = 1 + read_bits(r, 5);
+	unsigned headers = 4 + read_bits(r, 4);
 	uint32_t table[INFLATE_PRECODE_SIZE];
 	uint8_t bits[MOST_LENGTHS + MOST_DISTANCES];
 
@@ -124,13 +126,13 @@ read_dynamic(struct reader *r, struct inflate_codes *c)
 }
 
 static bool
-read_stored(struct reader *r, size_t *len)
+read_stored(struct header_bits *r, size_t *len)
 {
 	unsigned low, check;
 
-	take(r, r->p.count % 8);
-	low = take(r, 16);
-	check = take(r, 16);
+	read_bits(r, r->p.count % 8);
+	low = read_bits(r, 16);
+	check = read_bits(r, 16);
 	*len = low;
 	return r->short_of || (low ^ check) == 0xffff;
 }
@@ -139,11 +141,11 @@ int
 inflate_header(struct inflate_header *h, struct inflate_place *p,
     struct inflate_codes *c)
 {
-	struct reader r = { .p = *p };
+	struct header_bits r = { .p = *p };
 	bool good = false;
 
-	h->final = take(&r, 1);
-	h->type = take(&r, 2);
+	h->final = read_bits(&r, 1);
+	h->type = read_bits(&r, 2);
 	h->stored = 0;
 	switch (h->type) {
 	case INFLATE_STORED:

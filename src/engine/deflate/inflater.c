@@ -91,7 +91,7 @@ inflater_saw(struct inflater *f, const uint8_t *out, size_t len)
 
 /* Decodes as far as input and output space allow. */
 static int
-run(struct inflater *f, const struct stream_io *io)
+run_steps(struct inflater *f, const struct stream_io *io)
 {
 	struct inflate_place *p = &f->at;
 	int rc;
@@ -112,7 +112,7 @@ int
 inflater_run(struct inflater *f, struct stream_io *io)
 {
 	struct inflate_place *p = &f->at;
-	int rc = run(f, io);
+	int rc = run_steps(f, io);
 
 	f->stop_after = SIZE_MAX;
 	inflater_saw(f, p->begin, (size_t)(p->out - p->begin));
@@ -148,7 +148,7 @@ inflater_piece(struct inflater *f, const uint8_t *in, size_t len,
 	int rc;
 
 	inflater_start(f);
-	rc = run(f, &io);
+	rc = run_steps(f, &io);
 	r->final = rc == STREAM_END;
 	r->used = (size_t)(f->at.in - in);
 	r->made = (size_t)(f->at.out - out);

@@ -75,7 +75,7 @@ take_header(struct inflater *f)
 }
 
 static int
-end_block(struct inflater *f)
+end_of_block(struct inflater *f)
 {
 	f->state = f->final ? INFLATER_ENDED : INFLATER_HEADER;
 	if (f->final)
@@ -87,7 +87,7 @@ end_block(struct inflater *f)
 /* A stored block */
 
 static int
-take_stored(struct inflater *f)
+step_stored(struct inflater *f)
 {
 	struct inflate_place *p = &f->at;
 	size_t n;
@@ -108,7 +108,7 @@ take_stored(struct inflater *f)
 		p->in += n;
 		f->stored -= n;
 	}
-	return f->stored == 0 ? end_block(f) : STREAM_MORE;
+	return f->stored == 0 ? end_of_block(f) : STREAM_MORE;
 }
 
 /* Symbols near an edge */
@@ -209,7 +209,7 @@ take_symbol(struct inflater *f)
 	p->bits >>= used;
 	p->count -= used;
 	if (e & INFLATE_END)
-		return end_block(f);
+		return end_of_block(f);
 	*p->out++ = (uint8_t)(e >> 16);
 	return INFLATER_AGAIN;
 }
@@ -227,7 +227,7 @@ take_symbols(struct inflater *f)
 	    p->out_end - p->out > INFLATE_FAST_OUT) {
 		switch (f->fast(p, &f->codes)) {
 		case INFLATE_BLOCK_END:
-			return end_block(f);
+			return end_of_block(f);
 		case INFLATE_BAD:
 			return -EBADMSG;
 		case INFLATE_NEAR_END:
@@ -244,7 +244,7 @@ inflater_step(struct inflater *f)
 	case INFLATER_HEADER:
 		return take_header(f);
 	case INFLATER_STORED:
-		return take_stored(f);
+		return step_stored(f);
 	case INFLATER_SYMBOLS:
 		return take_symbols(f);
 	default:

@@ -41,7 +41,7 @@ static const struct {
 };
 
 static int
-fetch(struct digest_algo *a, const char *openssl)
+fetch_evp(struct digest_algo *a, const char *openssl)
 {
 	if (openssl == NULL)
 		return 0;
@@ -70,7 +70,7 @@ digest_algo_open(struct digest_algo **out, const char *name)
 	a->name = names[i].name;
 	a->lanes = strcmp(name, "sha256") == 0 ? sha256_lanes() : 0;
 	a->len = a->lanes > 0 ? SHA256_B : 0;
-	rc = a->lanes > 0 ? 0 : fetch(a, names[i].openssl);
+	rc = a->lanes > 0 ? 0 : fetch_evp(a, names[i].openssl);
 	if (rc != 0) {
 		sys_free(a);
 		return rc;
@@ -215,7 +215,7 @@ replace(struct digest_piece *lane[], unsigned count, unsigned lanes,
 }
 
 static int
-add_all(struct digest_piece *p, const struct digest_piece *end)
+digest_add_all(struct digest_piece *p, const struct digest_piece *end)
 {
 	for (; p < end; p++) {
 		int rc = digest_add(p->d, p->data, p->len);
@@ -237,11 +237,11 @@ digest_add_some(struct digest_piece *p, size_t count, bool all)
 	if (count == 0)
 		return 0;
 	if (p->d->sha256.lanes == 0)
-		return add_all(p, p + count);
+		return digest_add_all(p, p + count);
 	while ((n = replace(lane, n, p->d->sha256.lanes, &next,
 	    p + count)) > 1)
 		add_many(lane, n);
-	return all ? add_all(p, p + count) : 0;
+	return all ? digest_add_all(p, p + count) : 0;
 }
 
 int

@@ -43,7 +43,7 @@ struct match {
 };
 
 static inline uint16_t *
-place(struct lz4_fast *f, uint64_t bytes)
+table_entry(struct lz4_fast *f, uint64_t bytes)
 {
 	return &f->places[(bytes << (64 - 8 * HASHED)) *
 	    UINT64_C(227718039650203) >> (64 - LZ4_FAST_BITS)];
@@ -54,7 +54,8 @@ place(struct lz4_fast *f, uint64_t bytes)
  * hash.
  */
 static inline bool
-look(struct match *m, uint16_t *last, const uint8_t *in, uint64_t bytes)
+candidate_for(struct match *m, uint16_t *last, const uint8_t *in,
+    uint64_t bytes)
 {
 	uint16_t here = (uint16_t)(m->at - in);
 
@@ -80,12 +81,12 @@ search(struct lz4_fast *f, struct match *m, const uint8_t *in,
 	do {
 		m->at = next;
 		bytes = ahead;
-		last = place(f, bytes);
+		last = table_entry(f, bytes);
 		next += tries++ >> PATIENCE;
 		if (next >= limit)
 			return false;
 		ahead = load_le64(next);
-	} while (!look(m, last, in, bytes));
+	} while (!candidate_for(m, last, in, bytes));
 	return true;
 }
 
@@ -231,10 +232,11 @@ lz4_fast_block(struct lz4_fast *f, const uint8_t *in, size_t len,
 			done = m.at += length;
 			if (m.at >= limit)
 				break;
-			*place(f, load_le64(m.at - 2)) =
+			*table_entry(f, load_le64(m.at - 2)) =
 			    (uint16_t)(m.at - 2 - in);
 			bytes = load_le64(m.at);
-			if (!look(&m, place(f, bytes), in, bytes)) {
+			if (!candidate_for(&m, table_entry(f, bytes), in,
+			    bytes)) {
 				m.at++;
 				break;
 			}

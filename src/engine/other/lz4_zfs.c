@@ -113,7 +113,7 @@ put_literals(struct coder *c, size_t pos, size_t follow)
  * false if there is none before the end.
  */
 static bool
-find(struct coder *c, size_t *pos, size_t *from)
+next_match(struct coder *c, size_t *pos, size_t *from)
 {
 	size_t next = *pos, last = c->len - START_LAST, tries = TRIES + 3;
 	uint32_t hash = hash_at(c, next);
@@ -197,7 +197,7 @@ lz4_zfs_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap,
 
 	memset(table, 0, LZ4_ZFS_TABLE * sizeof(*table));
 	if (len > START_LAST)
-		while (pos <= len - START_LAST && find(&c, &pos, &from)) {
+		while (pos <= len - START_LAST && next_match(&c, &pos, &from)) {
 			pos = put_matches(&c, pos, from);
 			if (pos == 0)
 				return 0;

@@ -17,7 +17,7 @@ enum {
 };
 
 static size_t
-slot_of(const uint8_t *p)
+hash_slot(const uint8_t *p)
 {
 	uint32_t h = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
 
@@ -32,9 +32,9 @@ slot_of(const uint8_t *p)
  * are stored modulo 65,536.
  */
 static size_t
-find(const uint8_t *in, size_t pos, uint16_t *table)
+candidate_at(const uint8_t *in, size_t pos, uint16_t *table)
 {
-	uint16_t *entry = &table[slot_of(in + pos)];
+	uint16_t *entry = &table[hash_slot(in + pos)];
 	size_t far = (pos - *entry) % FAR_MOST;
 
 	*entry = (uint16_t)pos;
@@ -63,7 +63,7 @@ lzjb_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap,
 			out[control] = 0;
 		}
 		/* the last bytes are never looked up */
-		far = len - pos < MATCH_MOST ? 0 : find(in, pos, table);
+		far = len - pos < MATCH_MOST ? 0 : candidate_at(in, pos, table);
 		if (far == 0) {
 			out[n++] = in[pos++];
 		} else {

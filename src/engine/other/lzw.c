@@ -128,7 +128,7 @@ read_header(struct lzw *z, struct stream_io *io)
  * Loads at least 16 bits, or all that are left.  Called when fewer are loaded.
  */
 static void
-refill(struct lzw *z, struct stream_io *io)
+load_bits(struct lzw *z, struct stream_io *io)
 {
 	if (io->in_len >= 4) {
 		z->bits |= (uint64_t)load_le32(io->in) << z->bits_len;
@@ -144,7 +144,7 @@ refill(struct lzw *z, struct stream_io *io)
 }
 
 static uint32_t
-take(struct lzw *z, unsigned n)
+take_code(struct lzw *z, unsigned n)
 {
 	uint32_t v = (uint32_t)z->bits & ((1U << n) - 1);
 
@@ -161,18 +161,18 @@ next_code(struct lzw *z, struct stream_io *io, uint32_t *code)
 		unsigned n = z->skip < LEAST_WIDTH ? z->skip : LEAST_WIDTH;
 
 		if (z->bits_len < n)
-			refill(z, io);
+			load_bits(z, io);
 		n = z->bits_len < n ? z->bits_len : n;
 		if (n == 0)
 			return false;
-		take(z, n);
+		take_code(z, n);
 		z->skip -= n;
 	}
 	if (z->bits_len < z->width)
-		refill(z, io);
+		load_bits(z, io);
 	if (z->bits_len < z->width)
 		return false;
-	*code = take(z, z->width);
+	*code = take_code(z, z->width);
 	z->group = (z->group + 1) & 7;
 	return true;
 }
@@ -208,7 +208,7 @@ spell(const struct lzw *z, uint32_t code, uint8_t *end)
  * string for old plus its first byte.
  */
 static uint8_t
-put_string(struct lzw *z, uint32_t code, struct stream_io *io)
+put_code(struct lzw *z, uint32_t code, struct stream_io *io)
 {
 	bool known = code != z->free;
 	size_t len = known ? z->len[code] : z->len[z->old] + 1U;
@@ -245,12 +245,12 @@ define(struct lzw *z, uint8_t last)
 }
 
 static int
-decode(struct lzw *z, uint32_t code, struct stream_io *io)
+decode_code(struct lzw *z, uint32_t code, struct stream_io *io)
 {
 	if (z->old == CODES) {
 		if (code >= CLEAR)
 			return -EBADMSG;
-		put_string(z, code, io);
+		put_code(z, code, io);
 	} else if (code == CLEAR && z->block) {
 		/*
 		 * The previous code is kept, as in the reference
@@ -264,7 +264,7 @@ decode(struct lzw *z, uint32_t code, struct stream_io *io)
 	} else if (code > z->free || code >= z->limit) {
 		return -EBADMSG;
 	} else {
-		define(z, put_string(z, code, io));
+		define(z, put_code(z, code, io));
 	}
 	z->old = code;
 	return 0;
@@ -307,7 +307,7 @@ lzw_run(void *ctx, struct stream_io *io)
 			reset(z);
 			return STREAM_END;
 		}
-		rc = decode(z, code, io);
+		rc = decode_code(z, code, io);
 	}
 	return rc;
 }

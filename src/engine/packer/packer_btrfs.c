@@ -23,7 +23,7 @@ enum { PAGE = 4096 };
  */
 
 static bool
-feed(z_stream *z, const uint8_t *in, size_t len, int flush)
+feed_page(z_stream *z, const uint8_t *in, size_t len, int flush)
 {
 	z->next_in = in;
 	z->avail_in = (uInt)len;
@@ -42,10 +42,10 @@ zlib_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 	for (size_t at = 0; at < len; at += PAGE) {
 		size_t n = len - at < PAGE ? len - at : PAGE;
 
-		if (!feed(z, in + at, n, Z_SYNC_FLUSH))
+		if (!feed_page(z, in + at, n, Z_SYNC_FLUSH))
 			return 0;
 	}
-	return feed(z, NULL, 0, Z_FINISH) && z->total_out < len ?
+	return feed_page(z, NULL, 0, Z_FINISH) && z->total_out < len ?
 	    z->total_out : 0;
 }
 

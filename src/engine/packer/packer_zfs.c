@@ -27,7 +27,7 @@ struct zstd {
 };
 
 static bool
-set(ZSTD_CCtx *c, ZSTD_cParameter what, int value)
+set_level(ZSTD_CCtx *c, ZSTD_cParameter what, int value)
 {
 	return !ZSTD_isError(ZSTD_CCtx_setParameter(c, what, value));
 }
@@ -51,18 +51,18 @@ zstd_open(int level, size_t most)
 		return NULL;
 	*z = (struct zstd){ ZSTD_createCCtx(), level };
 	if (z->c == NULL ||
-	    !set(z->c, ZSTD_c_format, ZSTD_f_zstd1_magicless) ||
-	    !set(z->c, ZSTD_c_compressionLevel, level) ||
-	    !set(z->c, ZSTD_c_checksumFlag, 0) ||
-	    !set(z->c, ZSTD_c_contentSizeFlag, 0)) {
+	    !set_level(z->c, ZSTD_c_format, ZSTD_f_zstd1_magicless) ||
+	    !set_level(z->c, ZSTD_c_compressionLevel, level) ||
+	    !set_level(z->c, ZSTD_c_checksumFlag, 0) ||
+	    !set_level(z->c, ZSTD_c_contentSizeFlag, 0)) {
 		zstd_close(z);
 		return NULL;
 	}
 #ifdef ZSTD_c_useRowMatchFinder
-	set(z->c, ZSTD_c_useRowMatchFinder, ZSTD_ps_disable);
+	set_level(z->c, ZSTD_c_useRowMatchFinder, ZSTD_ps_disable);
 #endif
 #ifdef ZSTD_c_useBlockSplitter
-	set(z->c, ZSTD_c_useBlockSplitter, ZSTD_ps_disable);
+	set_level(z->c, ZSTD_c_useBlockSplitter, ZSTD_ps_disable);
 #endif
 	return z;
 }
@@ -78,13 +78,13 @@ use_prefix(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
 	static const uint8_t prefix[] = { 0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a,
 	    0x7c, 0x15 };
 
-	return set(c, ZSTD_c_windowLog, (int)p->windowLog) &&
-	    set(c, ZSTD_c_chainLog, (int)p->chainLog) &&
-	    set(c, ZSTD_c_hashLog, (int)p->hashLog) &&
-	    set(c, ZSTD_c_searchLog, (int)p->searchLog) &&
-	    set(c, ZSTD_c_minMatch, (int)p->minMatch) &&
-	    set(c, ZSTD_c_targetLength, (int)p->targetLength) &&
-	    set(c, ZSTD_c_strategy, (int)p->strategy) &&
+	return set_level(c, ZSTD_c_windowLog, (int)p->windowLog) &&
+	    set_level(c, ZSTD_c_chainLog, (int)p->chainLog) &&
+	    set_level(c, ZSTD_c_hashLog, (int)p->hashLog) &&
+	    set_level(c, ZSTD_c_searchLog, (int)p->searchLog) &&
+	    set_level(c, ZSTD_c_minMatch, (int)p->minMatch) &&
+	    set_level(c, ZSTD_c_targetLength, (int)p->targetLength) &&
+	    set_level(c, ZSTD_c_strategy, (int)p->strategy) &&
 	    !ZSTD_isError(ZSTD_CCtx_refPrefix(c, prefix, sizeof(prefix)));
 }
 
@@ -97,7 +97,7 @@ use_level(ZSTD_CCtx *c)
 	    ZSTD_c_minMatch, ZSTD_c_targetLength, ZSTD_c_strategy };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (!set(c, all[i], 0))
+		if (!set_level(c, all[i], 0))
 			return false;
 	return true;
 }

@@ -11,15 +11,15 @@
 
 #include "base/sys.h"
 #include "engine/bzip2/bz2_block.h"
+#include "format/codec.h"
 #include "format/cutter.h"
-#include "format/formats.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { RAW_LEN = 64 << 10 };
 
-struct job {
+struct bzip2_job {
 	struct cutter cut;	/* input not yet in a block; finds
 				 * content-defined boundaries */
 	struct slot raw;
@@ -30,8 +30,16 @@ struct job {
 	bool begun;
 };
 
+/* Compressing to bzip2. */
+struct bzip2_notes {
+	uint64_t len;		/* work: number of bits in `out`; 0: no block */
+	uint32_t crc;		/* work: CRC of the block's content */
+};
+SLOT_NOTES(bzip2_notes)
+
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+bzip2_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	if (o->block != 0) {
 		*why = "bzip2's level sets its block size";
@@ -50,10 +58,10 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
  * four.
  */
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
-    struct codec_notes *notes)
+bzip2_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	struct bzip2_job *j = sys_calloc(1, sizeof(*j));
 
 	(void)notes;
 	if (j == NULL)
@@ -66,9 +74,9 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 static void
-close_job(void *job)
+bzip2_close(void *job)
 {
-	struct job *j = job;
+	struct bzip2_job *j = job;
 
 	if (j == NULL)
 		return;
@@ -80,7 +88,7 @@ close_job(void *job)
 
 /* Adds the input read so far.  Returns true when the block is complete. */
 static bool
-add_raw(struct job *j, struct bz2_rle *r)
+add_raw(struct bzip2_job *j, struct bz2_rle *r)
 {
 	if (j->raw_pos < j->raw.in.len)
 		j->raw_pos += bz2_rle_fill(r, j->raw.in.data + j->raw_pos,
@@ -89,9 +97,9 @@ add_raw(struct job *j, struct bz2_rle *r)
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+bzip2_fill(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct bzip2_job *j = job;
 	struct bz2_rle r;
 	bool complete;
 	int rc = buf_reserve(&s->in, bz2_rle_cap(j->level));
@@ -114,24 +122,24 @@ fill(void *job, struct input *in, struct slot *s)
 }
 
 static int
-worker_open(void *job, void **ctx)
+bzip2_worker_open(void *job, void **ctx)
 {
-	struct job *j = job;
+	struct bzip2_job *j = job;
 
 	*ctx = bz2_encoder_new(j->level);
 	return *ctx == NULL ? -ENOMEM : 0;
 }
 
 static void
-worker_close(void *ctx)
+bzip2_worker_close(void *ctx)
 {
 	bz2_encoder_free(ctx);
 }
 
 static int
-work(void *job, void *ctx, struct slot *s)
+bzip2_work(void *job, void *ctx, struct slot *s)
 {
-	struct job *j = job;
+	struct bzip2_job *j = job;
 	int64_t bits;
 	int rc;
 
@@ -141,18 +149,18 @@ work(void *job, void *ctx, struct slot *s)
 	if (rc != 0)
 		return rc;
 	bits = bz2_encode_block(ctx, s->in.data, s->in.len, s->out.data,
-	    s->out.cap, &s->note.bzip2.crc);
+	    s->out.cap, &bzip2_notes(s)->crc);
 	if (bits < 0)
 		return (int)bits;
-	s->note.bzip2.len = (uint64_t)bits;
+	bzip2_notes(s)->len = (uint64_t)bits;
 	return 0;
 }
 
 static int
-join(void *job, struct slot *s, struct sink *out)
+bzip2_join(void *job, struct slot *s, struct sink *out)
 {
-	struct job *j = job;
-	const struct bzip2_notes *note = &s->note.bzip2;
+	struct bzip2_job *j = job;
+	const struct bzip2_notes *note = bzip2_notes(s);
 	int rc = buf_reserve(&j->joined, note->len / 8 + 64);
 	size_t n = 0;
 
@@ -170,22 +178,23 @@ join(void *job, struct slot *s, struct sink *out)
 }
 
 static bool
-magic(const uint8_t *p, size_t len)
+bzip2_magic(const uint8_t *p, size_t len)
 {
 	return len >= 4 && memcmp(p, "BZh", 3) == 0 && p[3] >= '1' &&
 	    p[3] <= '9';
 }
 
 static const char *
-versions(void)
+bzip2_versions(void)
 {
 	return "coldpress " COLDPRESS_VERSION;
 }
 
 static const struct coder encoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .work = work, .join = join,
-	    .worker_open = worker_open, .worker_close = worker_close },
+	.plan = bzip2_plan, .open = bzip2_open, .close = bzip2_close,
+	.ops = { .fill = bzip2_fill, .work = bzip2_work, .join = bzip2_join,
+	    .worker_open = bzip2_worker_open,
+	    .worker_close = bzip2_worker_close },
 };
 
 const struct codec codec_bzip2 = {
@@ -195,6 +204,6 @@ const struct codec codec_bzip2 = {
 	    { NULL, NULL } },
 	.level_min = 1, .level_max = 9, .level_default = 9,
 	.check = "CRC-32",
-	.magic = magic, .encode = &encoder, .decode = &bzip2_decoder,
-	.versions = versions,
+	.magic = bzip2_magic, .encode = &encoder, .decode = &bzip2_decoder,
+	.versions = bzip2_versions,
 };

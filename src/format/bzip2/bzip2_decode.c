@@ -26,7 +26,7 @@ enum {
 
 enum state { HEADER, BLOCKS, REST };
 
-struct job {
+struct bunzip2_job {
 	struct bzip2_reader reader;
 	size_t worker_out;
 
@@ -48,7 +48,7 @@ struct job {
 /* Workers */
 
 static int
-worker_open(void *job, void **ctx)
+bunzip2_worker_open(void *job, void **ctx)
 {
 	(void)job;
 	*ctx = bz2_decoder_new(BZ2_LEVEL_MAX);
@@ -56,16 +56,16 @@ worker_open(void *job, void **ctx)
 }
 
 static void
-worker_close(void *ctx)
+bunzip2_worker_close(void *ctx)
 {
 	bz2_decoder_free(ctx);
 }
 
 static int
-work(void *job, void *ctx, struct slot *s)
+bunzip2_work(void *job, void *ctx, struct slot *s)
 {
-	const struct job *j = job;
-	struct bunzip2_notes *note = &s->note.bunzip2;
+	const struct bunzip2_job *j = job;
+	struct bunzip2_notes *note = bunzip2_notes(s);
 	uint64_t bit = note->begin % 8, end = note->end - (note->begin - bit);
 	ssize_t n;
 
@@ -88,9 +88,9 @@ work(void *job, void *ctx, struct slot *s)
 /* Joiner */
 
 static int
-hold(struct job *j, const struct slot *s)
+hold_piece(struct bunzip2_job *j, struct slot *s)
 {
-	uint64_t first = s->note.bunzip2.begin / 8 * 8, have;
+	uint64_t first = bunzip2_notes(s)->begin / 8 * 8, have;
 	size_t skip = 0;
 	int rc;
 
@@ -113,7 +113,7 @@ hold(struct job *j, const struct slot *s)
 
 /* Discards the bytes before j->at. */
 static void
-let_go(struct job *j)
+let_go(struct bunzip2_job *j)
 {
 	size_t n = (size_t)((j->at - j->held_at) / 8);
 
@@ -129,7 +129,7 @@ let_go(struct job *j)
  */
 
 static int
-take_header(struct job *j, bool last)
+take_header(struct bunzip2_job *j, bool last)
 {
 	const uint8_t *p = j->held.data + (j->at - j->held_at) / 8;
 	size_t len = j->held.len - (size_t)((j->at - j->held_at) / 8);
@@ -153,7 +153,7 @@ take_header(struct job *j, bool last)
 }
 
 static int
-take_trailer(struct job *j)
+take_trailer(struct bunzip2_job *j)
 {
 	uint64_t bit = j->at - j->held_at;
 	uint32_t crc;
@@ -170,7 +170,7 @@ take_trailer(struct job *j)
 }
 
 static int
-put_block(struct job *j, struct sink *out)
+write_block(struct bunzip2_job *j, struct sink *out)
 {
 	size_t room;
 	ssize_t n;
@@ -194,7 +194,7 @@ put_block(struct job *j, struct sink *out)
  * decoding expensive.
  */
 static int
-take_block(struct job *j, bool last, struct sink *out)
+decode_block(struct bunzip2_job *j, bool last, struct sink *out)
 {
 	uint64_t bit = j->at - j->held_at;
 	uint32_t crc;
@@ -210,7 +210,7 @@ take_block(struct job *j, bool last, struct sink *out)
 		return 0;
 	}
 	if (rc == 0)
-		rc = put_block(j, out);
+		rc = write_block(j, out);
 	if (rc != 0)
 		return rc == -ENODATA ? -EBADMSG : rc;
 	j->crc = bz2_crc_combine(j->crc, crc);
@@ -219,7 +219,7 @@ take_block(struct job *j, bool last, struct sink *out)
 }
 
 static int
-take(struct job *j, bool last, struct sink *out)
+decode_part(struct bunzip2_job *j, bool last, struct sink *out)
 {
 	int rc;
 
@@ -232,18 +232,18 @@ take(struct job *j, bool last, struct sink *out)
 		return 0;
 	if (rc == 0)
 		return -EBADMSG;
-	return rc == BZ2_AT_END ? take_trailer(j) : take_block(j, last, out);
+	return rc == BZ2_AT_END ? take_trailer(j) : decode_block(j, last, out);
 }
 
 /* Decodes as much of the held data as possible. */
 static int
-feed(struct job *j, const struct slot *s, struct sink *out)
+decode_held(struct bunzip2_job *j, struct slot *s, struct sink *out)
 {
 	bool last = s->last;
-	int rc = hold(j, s);
+	int rc = hold_piece(j, s);
 
 	while (rc == 0) {
-		rc = take(j, last, out);
+		rc = decode_part(j, last, out);
 		if (rc == 1)
 			let_go(j);
 		if (rc <= 0)
@@ -254,16 +254,16 @@ feed(struct job *j, const struct slot *s, struct sink *out)
 		j->held.len = 0;
 	/* the next piece also contains the byte with these bits */
 	if (j->held_at + 8 * (uint64_t)j->held.len <= j->at + 7 &&
-	    j->at == s->note.bunzip2.end)
+	    j->at == bunzip2_notes(s)->end)
 		j->held.len = 0;
 	return rc;
 }
 
 static int
-join(void *job, struct slot *s, struct sink *out)
+bunzip2_join(void *job, struct slot *s, struct sink *out)
 {
-	struct job *j = job;
-	const struct bunzip2_notes *note = &s->note.bunzip2;
+	struct bunzip2_job *j = job;
+	const struct bunzip2_notes *note = bunzip2_notes(s);
 	bool last = s->last;
 	int rc;
 
@@ -273,7 +273,7 @@ join(void *job, struct slot *s, struct sink *out)
 		j->at = note->end;
 		rc = sink_slot(out, s);
 	} else {
-		rc = feed(j, s, out);
+		rc = decode_held(j, s, out);
 	}
 	if (rc == 0 && last && (j->state == BLOCKS || j->streams == 0))
 		rc = -ENODATA;
@@ -281,17 +281,17 @@ join(void *job, struct slot *s, struct sink *out)
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+bunzip2_fill(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct bunzip2_job *j = job;
 
 	return bzip2_scan(&j->reader, in, s);
 }
 
 static void
-close_job(void *job)
+bunzip2_close(void *job)
 {
-	struct job *j = job;
+	struct bunzip2_job *j = job;
 
 	if (j == NULL)
 		return;
@@ -302,10 +302,10 @@ close_job(void *job)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
-    struct codec_notes *notes)
+bunzip2_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	struct bunzip2_job *j = sys_calloc(1, sizeof(*j));
 
 	(void)o;
 	if (j == NULL)
@@ -316,7 +316,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	bz2_scan_init(&j->reader.scan);
 	j->decoder = bz2_decoder_new(BZ2_LEVEL_MAX);
 	if (j->decoder == NULL) {
-		close_job(j);
+		bunzip2_close(j);
 		return -ENOMEM;
 	}
 	*job = j;
@@ -328,7 +328,8 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
  * a block that no worker could decode and the piece after it.
  */
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+bunzip2_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	size_t decoder = bz2_decoder_memory(BZ2_LEVEL_MAX);
 
@@ -346,7 +347,8 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 }
 
 const struct coder bzip2_decoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .work = work, .join = join,
-	    .worker_open = worker_open, .worker_close = worker_close },
+	.plan = bunzip2_plan, .open = bunzip2_open, .close = bunzip2_close,
+	.ops = { .fill = bunzip2_fill, .work = bunzip2_work,
+	    .join = bunzip2_join, .worker_open = bunzip2_worker_open,
+	    .worker_close = bunzip2_worker_close },
 };

@@ -15,7 +15,7 @@ cut(struct bzip2_reader *r, struct slot *s, uint64_t base, uint64_t end)
 
 	r->carry_at = base + 8 * (uint64_t)from;
 	r->next = base + end;
-	s->note.bunzip2.end = r->next;
+	bunzip2_notes(s)->end = r->next;
 	return rc;
 }
 
@@ -63,7 +63,7 @@ find_end(struct bzip2_reader *r, struct input *in, struct slot *s,
 int
 bzip2_scan(struct bzip2_reader *r, struct input *in, struct slot *s)
 {
-	struct bunzip2_notes *note = &s->note.bunzip2;
+	struct bunzip2_notes *note = bunzip2_notes(s);
 	uint64_t base = r->carry_at, end;
 	int rc = carry_begin(&r->carry, s);
 

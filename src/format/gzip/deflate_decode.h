@@ -2,22 +2,36 @@
  * deflate_decode.h - decompressing a gzip, zlib or zip stream
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * deflate_scan.c is the reader, inflate_work.c the workers, inflate_join.c the
- * joiner; deflate_decode.c combines them.
+ * deflate_scan.c is the reader, deflate_decode.c the workers, inflate_join.c the
+ * joiner.
  */
 #ifndef COLDPRESS_DEFLATE_DECODE_H
 #define COLDPRESS_DEFLATE_DECODE_H
 
 #include "deflate_unwrap.h"
 #include "engine/deflate/inflater.h"
-#include "format/carry.h"
 #include "format/codec.h"
+#include "format/cutter.h"
 #include "pipeline/pipeline.h"
 
 #include <stdatomic.h>
 
 /* The presumed type of a piece: inflate_notes.kind. */
 enum { PIECE_PLAIN, PIECE_SYNC, PIECE_MEMBERS };
+
+/* Decompressing gzip, zlib and zip. */
+struct inflate_notes {
+	int kind;		/* fill: PIECE_* */
+	size_t skip;		/* fill: bytes of `in` before the unit */
+	size_t used;		/* fill (members) or work (to a sync point):
+				 * bytes of `in` that the unit occupies */
+	size_t most;		/* fill, members: size of `out`, according to
+				 * the trailers */
+	bool ok;		/* work: `out` contains the unit's content */
+	bool final;		/* work: a deflate stream ends in the piece */
+	uint32_t check;		/* work, to a sync point: check of `out` */
+};
+SLOT_NOTES(inflate_notes)
 
 enum {
 	PLAIN_LEN = 512 << 10,	/* bytes of input in a plain piece */
@@ -90,10 +104,7 @@ size_t deflate_slot_bytes(const struct gzip_header *h);
  */
 size_t inflate_most(const struct inflate_job *j, int kind);
 
-/* These functions implement pipeline_ops; job is a struct inflate_job. */
-int inflate_worker_open(void *job, void **ctx);
-void inflate_worker_close(void *ctx);
-int inflate_work(void *job, void *ctx, struct slot *s);
+/* Implements pipeline_ops.join; job is a struct inflate_job. */
 int inflate_join(void *job, struct slot *s, struct sink *out);
 
 #endif

@@ -18,6 +18,12 @@
 
 enum { HEADER_ROOM = 64 };
 
+/* Compressing to gzip, zlib and zip. */
+struct deflate_notes {
+	uint32_t check;		/* work: CRC-32 or Adler-32 of `in` */
+};
+SLOT_NOTES(deflate_notes)
+
 int
 deflate_plan(const struct codec_options *o, struct memory_plan *p,
     const char **why)
@@ -72,7 +78,7 @@ deflate_fill(void *job, struct input *in, struct slot *s)
 }
 
 /* A worker's state: an engine, and its level. */
-struct worker {
+struct deflate_worker {
 	struct deflate_engine *engine;
 	int level;
 };
@@ -81,7 +87,7 @@ int
 deflate_worker_open(void *job, void **ctx)
 {
 	struct deflate_job *j = job;
-	struct worker *w = sys_calloc(1, sizeof(*w));
+	struct deflate_worker *w = sys_calloc(1, sizeof(*w));
 	int rc = w == NULL ? -ENOMEM :
 	    deflate_engine_open(&w->engine, j->options);
 
@@ -97,7 +103,7 @@ deflate_worker_open(void *job, void **ctx)
 void
 deflate_worker_close(void *ctx)
 {
-	struct worker *w = ctx;
+	struct deflate_worker *w = ctx;
 
 	if (w->engine != NULL)
 		deflate_engine_close(w->engine);
@@ -106,7 +112,7 @@ deflate_worker_close(void *ctx)
 
 /* Deflates a block at the job's level or, with --adapt, the current one. */
 static ssize_t
-run_engine(struct deflate_job *j, struct worker *w, struct slot *s,
+run_engine(struct deflate_job *j, struct deflate_worker *w, struct slot *s,
     bool last, uint8_t *out, size_t cap)
 {
 	struct codec_options o = *j->options;
@@ -134,7 +140,7 @@ deflate_work(void *job, void *ctx, struct slot *s)
 
 	if (rc != 0)
 		return rc;
-	s->note.deflate.check = j->wrap->check->add(j->wrap->check->start,
+	deflate_notes(s)->check = j->wrap->check->add(j->wrap->check->start,
 	    s->in.data, s->in.len);
 	n = run_engine(j, ctx, s, s->last, s->out.data, s->out.cap);
 	if (n < 0)
@@ -160,7 +166,7 @@ deflate_join(void *job, struct slot *s, struct sink *out)
 		j->body_at = sink_bytes(out);
 	}
 	j->check = j->wrap->check->combine(j->check,
-	    s->note.deflate.check, (off_t)s->in.len);
+	    deflate_notes(s)->check, (off_t)s->in.len);
 	j->total += s->in.len;
 	if (rc == 0)
 		rc = sink_slot(out, s);
@@ -173,7 +179,7 @@ static struct gzip_fields
 gzip_fields_of(const struct codec_options *o)
 {
 	return (struct gzip_fields){ .mtime = o->mtime, .name = o->name,
-	    .comment = o->comment, .fastest = o->level <= 1,
+	    .comment = codec_text(o, "comment"), .fastest = o->level <= 1,
 	    .slowest = o->level >= 9 };
 }
 
@@ -231,9 +237,8 @@ gzip_open(void **job, const struct codec_options *o,
  * because the input ends with a full block.
  */
 static int
-member_work(void *job, void *ctx, struct slot *s)
+member_work(struct deflate_job *j, void *ctx, struct slot *s)
 {
-	struct deflate_job *j = job;
 	struct gzip_fields f = gzip_fields_of(j->options);
 	size_t head;
 	ssize_t n;
@@ -263,16 +268,26 @@ member_work(void *job, void *ctx, struct slot *s)
 }
 
 static int
-member_join(void *job, struct slot *s, struct sink *out)
+gzip_work(void *job, void *ctx, struct slot *s)
 {
-	(void)job;
+	struct deflate_job *j = job;
+
+	return j->options->independent ? member_work(j, ctx, s) :
+	    deflate_work(j, ctx, s);
+}
+
+static int
+gzip_join(void *job, struct slot *s, struct sink *out)
+{
+	struct deflate_job *j = job;
+
+	if (!j->options->independent)
+		return deflate_join(j, s, out);
 	return s->seq > 0 && s->in.len == 0 ? 0 : sink_slot(out, s);
 }
 
-const struct coder gzip_encoder = DEFLATE_ENCODER(gzip_open, deflate_work,
-    deflate_join);
-const struct coder gzip_member_encoder = DEFLATE_ENCODER(gzip_open,
-    member_work, member_join);
+const struct coder gzip_encoder = DEFLATE_ENCODER(gzip_open, gzip_work,
+    gzip_join);
 
 /* zlib (RFC 1950) */
 

@@ -125,15 +125,16 @@ static const struct grade zlib_grade = { ZLIB, 0, 270, NULL };
 static const struct grade steady_grade = { FAST, 1, FAST_KIB, NULL };
 
 static const struct grade *
-choose(const struct codec_options *o)
+grade_for(const struct codec_options *o)
 {
-	return o->huffman || o->rle ? &zlib_grade : &grades[o->level];
+	return codec_number(o, "huffman") || codec_number(o, "rle") ?
+	    &zlib_grade : &grades[o->level];
 }
 
 uint64_t
 deflate_engine_memory(const struct codec_options *o)
 {
-	const struct grade *g = choose(o);
+	const struct grade *g = grade_for(o);
 
 	return sizeof(struct deflate_engine) + (uint64_t)g->memory_KiB * 1024 +
 	    (g->library == STRONG || g->binary != NULL ?
@@ -153,7 +154,7 @@ static int
 open_zlib(struct deflate_engine *e, const struct codec_options *o)
 {
 	int rc = deflateInit2(&e->z, o->level > 9 ? 9 : o->level, Z_DEFLATED,
-	    -MAX_WBITS, 8, o->huffman ? Z_HUFFMAN_ONLY : Z_RLE);
+	    -MAX_WBITS, 8, codec_number(o, "huffman") ? Z_HUFFMAN_ONLY : Z_RLE);
 
 	e->z_open = rc == Z_OK;
 	return rc == Z_OK ? 0 : -ENOMEM;
@@ -236,7 +237,7 @@ open_engine(struct deflate_engine **out, const struct codec_options *o,
 int
 deflate_engine_open(struct deflate_engine **out, const struct codec_options *o)
 {
-	return open_engine(out, o, choose(o));
+	return open_engine(out, o, grade_for(o));
 }
 
 /*
@@ -247,7 +248,7 @@ int
 deflate_engine_open_steady(struct deflate_engine **out, int level)
 {
 	const struct codec_options o = { .level = level, .threads = 1 };
-	const struct grade *g = choose(&o);
+	const struct grade *g = grade_for(&o);
 
 	return open_engine(out, &o, g->library == ISAL ? &steady_grade : g);
 }

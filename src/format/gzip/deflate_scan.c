@@ -28,7 +28,7 @@ fill_plain(struct input *in, struct slot *s)
 	ssize_t n = s->in.len >= PLAIN_LEN ? 1 :
 	    carry_more(in, s, PLAIN_LEN - s->in.len);
 
-	s->note.inflate.kind = PIECE_PLAIN;
+	inflate_notes(s)->kind = PIECE_PLAIN;
 	s->last = in->eof;
 	return n < 0 ? (int)n : 0;
 }
@@ -67,12 +67,12 @@ most_input(const struct deflate_reader *r)
 static int
 fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 {
-	size_t from = s->note.inflate.skip, end = 0;
+	size_t from = inflate_notes(s)->skip, end = 0;
 	ssize_t n = 1;
 
 	if (r->block == 0)
 		from += SYNC_LEAST;
-	s->note.inflate.kind = PIECE_SYNC;
+	inflate_notes(s)->kind = PIECE_SYNC;
 	while (n > 0 && s->in.len < most_input(r)) {
 		if (s->in.len >= from + SYNC_LEN) {
 			end = find_sync(s->in.data, s->in.len, from);
@@ -91,7 +91,7 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 	if (r->since_sync >= GIVE_UP &&
 	    r->since_sync >= GIVE_UP_BLOCKS * r->block)
 		r->mode = PIECE_PLAIN;
-	s->note.inflate.kind = PIECE_PLAIN;
+	inflate_notes(s)->kind = PIECE_PLAIN;
 	return 0;
 }
 
@@ -149,7 +149,7 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 {
 	size_t len = 0, out = 0;
 
-	s->note.inflate.kind = PIECE_MEMBERS;
+	inflate_notes(s)->kind = PIECE_MEMBERS;
 	for (;;) {
 		ssize_t n = take_member(r, in, s, len);
 		size_t made;
@@ -164,10 +164,10 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 			return carry_cut(&r->carry, s, len, len);
 		len += (size_t)n;
 		out += made;
-		s->note.inflate.most = out;
+		inflate_notes(s)->most = out;
 	}
 	/* the end of the input, or not a member with a length */
-	s->note.inflate.used = len;
+	inflate_notes(s)->used = len;
 	if (len == s->in.len && in->eof) {
 		s->last = true;
 		return 0;
@@ -190,7 +190,7 @@ deflate_slot_bytes(const struct gzip_header *h)
 
 /* Decides how to cut the stream, after peeking at its header. */
 static int
-begin(struct deflate_reader *r, struct input *in, struct slot *s)
+begin_stream(struct deflate_reader *r, struct input *in, struct slot *s)
 {
 	struct gzip_header h;
 	const uint8_t *p;
@@ -205,7 +205,7 @@ begin(struct deflate_reader *r, struct input *in, struct slot *s)
 		r->mode = PIECE_MEMBERS;
 		return 0;
 	}
-	s->note.inflate.skip = h.len + h.mark;
+	inflate_notes(s)->skip = h.len + h.mark;
 	if (h.block_max <= r->block_max) {
 		r->block = h.block_max;
 		r->mode = PIECE_SYNC;
@@ -222,7 +222,7 @@ deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s)
 	if (rc != 0)
 		return rc;
 	if (!r->begun)
-		rc = begin(r, in, s);
+		rc = begin_stream(r, in, s);
 	if (rc != 0)
 		return rc;
 	trusted = atomic_load_explicit(r->debt, memory_order_relaxed) <=
@@ -233,6 +233,6 @@ deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s)
 	    r->mode == PIECE_MEMBERS ? fill_members(r, in, s) :
 	    fill_plain(in, s);
 	if (!trusted)
-		s->note.inflate.kind = PIECE_PLAIN;
+		inflate_notes(s)->kind = PIECE_PLAIN;
 	return rc;
 }

@@ -50,7 +50,6 @@ int deflate_join(void *job, struct slot *s, struct sink *out);
 	    .worker_open = deflate_worker_open,				\
 	    .worker_close = deflate_worker_close } }
 
-extern const struct coder gzip_encoder, gzip_member_encoder, zlib_encoder,
-    zip_encoder;
+extern const struct coder gzip_encoder, zlib_encoder, zip_encoder;
 
 #endif

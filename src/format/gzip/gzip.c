@@ -1,8 +1,8 @@
 /*
- * gzip.c - gzip, zlib and zip as rows of the codec table
+ * gzip.c - gzip, zlib and zip as rows of the codec table; their checksums
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/bytes.h"
 #include "deflate_decode.h"
@@ -10,18 +10,46 @@
 #include "format/list.h"
 #include "format/seek_formats.h"
 
+#include <libdeflate.h>
 #include <string.h>
+#include <zlib.h>
+
+static uint32_t
+add_crc32(uint32_t check, const void *p, size_t len)
+{
+	return libdeflate_crc32(check, p, len);
+}
+
+static uint32_t
+combine_crc32(uint32_t a, uint32_t b, off_t len)
+{
+	return (uint32_t)crc32_combine(a, b, len);
+}
+
+const struct deflate_check check_crc32 = {
+	.start = 0, .add = add_crc32, .combine = combine_crc32,
+};
+
+static uint32_t
+add_adler32(uint32_t check, const void *p, size_t len)
+{
+	return libdeflate_adler32(check, p, len);
+}
+
+static uint32_t
+combine_adler32(uint32_t a, uint32_t b, off_t len)
+{
+	return (uint32_t)adler32_combine(a, b, len);
+}
+
+const struct deflate_check check_adler32 = {
+	.start = 1, .add = add_adler32, .combine = combine_adler32,
+};
 
 static bool
 gzip_magic(const uint8_t *p, size_t len)
 {
 	return len >= 2 && p[0] == 0x1f && p[1] == 0x8b;
-}
-
-static const struct coder *
-gzip_encoder_for(const struct codec_options *o)
-{
-	return o->independent ? &gzip_member_encoder : &gzip_encoder;
 }
 
 static void
@@ -50,10 +78,14 @@ const struct codec codec_gzip = {
 	    { ".z", "" }, { "-z", "" }, { "_z", "" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
 	.adapt_max = 9,
+	.settings = (const char *const[]){
+	    "comment",		/* to store in the header */
+	    "huffman", "rle",	/* zlib's strategies */
+	    "copy-rest",	/* decoding: copy trailing data */
+	    NULL },
 	.list = gzip_list, .seek = &gzip_seek, .check = "CRC-32",
 	.magic = gzip_magic, .encode = &gzip_encoder, .decode = &gzip_decoder,
-	.encoder_for = gzip_encoder_for, .stored = gzip_stored,
-	.versions = deflate_engine_versions,
+	.stored = gzip_stored, .versions = deflate_engine_versions,
 };
 
 static bool
@@ -75,6 +107,7 @@ const struct codec codec_zlib = {
 	    { "-zz", "" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
 	.adapt_max = 9,
+	.settings = (const char *const[]){ "huffman", "rle", NULL },
 	.list = zlib_list, .check = "Adler-32",
 	.magic = zlib_magic, .encode = &zlib_encoder, .decode = &zlib_decoder,
 	.versions = zlib_versions,
@@ -92,6 +125,7 @@ const struct codec codec_zip = {
 	    { NULL, NULL } },
 	.level_min = 0, .level_max = 12, .level_default = 6,
 	.adapt_max = 9,
+	.settings = (const char *const[]){ "huffman", "rle", NULL },
 	.list = zip_list, .check = "CRC-32",
 	.magic = zip_magic, .encode = &zip_encoder, .decode = &zip_decoder,
 	.versions = zlib_versions,

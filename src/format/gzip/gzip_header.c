@@ -1,6 +1,8 @@
 /*
- * gzip_header.c - the headers of gzip members
+ * gzip_header.c - the headers of gzip members, and the mark after ours
  * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source: RFC 1952, and RFC 1951, 3.2.3 to 3.2.6; the layout is in gzip.h.
  */
 #include "format/gzip/gzip.h"
 
@@ -155,7 +157,7 @@ put_extra(uint8_t *p, const char *id, uint16_t len)
 }
 
 static uint8_t *
-put_string(uint8_t *p, const char *s)
+put_c_string(uint8_t *p, const char *s)
 {
 	size_t n = s == NULL ? 0 : strlen(s) + 1;
 
@@ -184,7 +186,101 @@ gzip_header_write(const struct gzip_fields *f, uint8_t *start)
 		store_le32(p, f->member);
 		p += 4;
 	}
-	p = put_string(p, f->name);
-	p = put_string(p, f->comment);
+	p = put_c_string(p, f->name);
+	p = put_c_string(p, f->comment);
 	return (size_t)(p - start);
+}
+
+/* The mark, which consists of empty deflate blocks */
+
+enum {
+	LEAST_LOG = 16,		/* log2 of the smallest size in a mark, 64
+				 * KiB */
+	MOST = 30 - LEAST_LOG,
+	STORED_LEN = 5,
+	FIXED_BLOCK = 2, FIXED_BITS = 10,
+	SYNC_LEN = 4,
+};
+
+/* A deflate stream being written: the bits of an incomplete byte. */
+struct mark_writer {
+	uint8_t *p;
+	unsigned bits, count;
+};
+
+static void
+put_stored(struct mark_writer *w)
+{
+	/* three zero bits may require another byte */
+	for (unsigned end = w->count + 3; end > 0; end -= end < 8 ? end : 8) {
+		*w->p++ = (uint8_t)w->bits;
+		w->bits >>= 8;
+	}
+	w->count = 0;
+	memcpy(w->p, "\0\0\xff\xff", SYNC_LEN);
+	w->p += SYNC_LEN;
+}
+
+static void
+put_fixed(struct mark_writer *w)
+{
+	w->bits |= (unsigned)FIXED_BLOCK << w->count;
+	for (w->count += FIXED_BITS; w->count >= 8; w->count -= 8) {
+		*w->p++ = (uint8_t)w->bits;
+		w->bits >>= 8;
+	}
+}
+
+static size_t
+write_mark(enum gzip_sizes sizes, unsigned n, uint8_t *p)
+{
+	struct mark_writer w = { .p = p };
+
+	for (unsigned i = 0; i < (unsigned)sizes; i++)
+		put_stored(&w);
+	for (unsigned i = 0; i < n; i++)
+		put_fixed(&w);
+	put_stored(&w);
+	return (size_t)(w.p - p);
+}
+
+size_t
+gzip_mark_write(enum gzip_sizes sizes, size_t block, uint8_t *p)
+{
+	unsigned n = 1;
+
+	while (n < MOST && block > (size_t)1 << (LEAST_LOG + n))
+		n++;
+	return write_mark(sizes, n, p);
+}
+
+/* Sets the range of sizes that a mark represents. */
+static void
+set_sizes(struct gzip_header *h, enum gzip_sizes sizes, unsigned n)
+{
+	uint32_t half = n == 1 ? 0 : UINT32_C(1) << (LEAST_LOG + n - 1);
+
+	h->sizes = sizes;
+	h->block_max = UINT32_C(1) << (LEAST_LOG + n);
+	h->block_min = sizes == GZIP_EQUAL ? half + 1 :
+	    sizes == GZIP_QUARTER ? half / 4 : 0;
+}
+
+void
+gzip_mark_parse(struct gzip_header *h, const uint8_t *p, size_t len)
+{
+	uint8_t mark[GZIP_MARK_MAX];
+
+	if (len < STORED_LEN || memcmp(p, "\0\0\0\xff\xff", STORED_LEN) != 0)
+		return;
+	for (unsigned s = GZIP_EQUAL; s <= GZIP_ANY; s++)
+		for (unsigned n = 1; n <= MOST; n++) {
+			size_t need = write_mark(s, n, mark);
+
+			if (need > len || memcmp(p, mark, need) != 0)
+				continue;
+			h->mark = need;
+			set_sizes(h, s, n);
+			return;
+		}
 }

@@ -49,7 +49,7 @@ trial_close(struct trial *f)
  * 0 or -errno.
  */
 static int
-feed(struct trial *f, const uint8_t *p, size_t len)
+feed_inflater(struct trial *f, const uint8_t *p, size_t len)
 {
 	struct stream_io io = { .in = p, .in_len = len };
 
@@ -85,7 +85,7 @@ run_first(struct trial *f, struct look *look, uint64_t at)
 		/* the last bytes examined may begin a sync point */
 		len = sync == NULL ? (size_t)n - SYNC_LEN + 1 :
 		    (size_t)(sync - p) + SYNC_LEN;
-		rc = feed(f, p, len);
+		rc = feed_inflater(f, p, len);
 		if (sync == NULL && rc > 0)
 			rc = 0;
 		at += len;
@@ -108,7 +108,7 @@ gzip_is_block(struct look *look, uint64_t from, uint64_t to, uint64_t size)
 			rc = n < 0 ? (int)n : -ENODATA;
 			break;
 		}
-		rc = feed(f, p, (size_t)n);
+		rc = feed_inflater(f, p, (size_t)n);
 		from += (uint64_t)n;
 	}
 	if (rc == -EBADMSG || (rc == 1 && f->made != size))

@@ -59,7 +59,7 @@ struct gzip_points {
 /* The file */
 
 static int
-tell(struct gzip_points *g, size_t to)
+give_taken(struct gzip_points *g, size_t to)
 {
 	int rc = to <= g->told ? 0 : g->source.taken(g->source.arg,
 	    g->in + g->told, to - g->told);
@@ -70,12 +70,12 @@ tell(struct gzip_points *g, size_t to)
 
 /* Moves the data still needed to the front of the buffer, and reads more. */
 static int
-refill(struct gzip_points *g)
+read_more(struct gzip_points *g)
 {
 	size_t keep = g->in_at < KEPT ? g->in_at : KEPT;
 	size_t drop = g->in_at - keep;
 	ssize_t n;
-	int rc = tell(g, drop);
+	int rc = give_taken(g, drop);
 
 	if (rc != 0)
 		return rc;
@@ -127,7 +127,7 @@ end_sparse(struct gzip_points *g)
  * window.
  */
 static int
-mark(struct gzip_points *g)
+mark_window(struct gzip_points *g)
 {
 	struct sparse *s = g->sparse;
 	uint64_t since = s == NULL ? 0 : g->out_total - s->out;
@@ -152,7 +152,7 @@ report_point(struct gzip_points *g)
 	struct gzip_point p = { .in = g->base + at, .bits = ahead % 8,
 		.out = g->out_total, .window = g->out + g->out_len - window,
 		.window_len = window };
-	int rc = tell(g, at);
+	int rc = give_taken(g, at);
 
 	g->last = g->out_total;
 	if (rc == 0)
@@ -179,12 +179,12 @@ step_header(struct gzip_points *g)
 		    g->in_len - g->in_at);
 		if (found != 0 || g->eof || g->in_len - g->in_at >= IN - KEPT)
 			break;
-		rc = refill(g);
+		rc = read_more(g);
 	}
 	if (rc != 0 || found < 0)
 		return rc != 0 ? rc : found;
 	if (found == 0 && g->in_at == g->in_len && g->base + g->in_at > 0) {
-		rc = tell(g, g->in_len);
+		rc = give_taken(g, g->in_len);
 		return rc != 0 ? rc : end_sparse(g);
 	}
 	if (found == 0)
@@ -206,7 +206,7 @@ step_trailer(struct gzip_points *g)
 	int rc = 0;
 
 	while (rc == 0 && !g->eof && g->in_len - g->in_at < GZIP_TRAILER)
-		rc = refill(g);
+		rc = read_more(g);
 	if (rc != 0 || g->in_len - g->in_at < GZIP_TRAILER)
 		return rc != 0 ? rc : -ENODATA;
 	p = g->in + g->in_at;
@@ -247,10 +247,10 @@ step_body(struct gzip_points *g)
 {
 	struct stream_io io;
 	uint64_t since = g->out_total - g->last;
-	int rc = g->in_at == g->in_len && !g->eof ? refill(g) : 0;
+	int rc = g->in_at == g->in_len && !g->eof ? read_more(g) : 0;
 
 	if (rc == 0)
-		rc = mark(g);
+		rc = mark_window(g);
 	if (rc != 0)
 		return rc;
 	keep_window(g);

@@ -27,7 +27,7 @@ enum { HEADER_MAX = 1 << 20 };
 enum { HEAD, BODY, STORED, TRAILER, BETWEEN, PADDING, REST, JUNK };
 
 static int
-hold(struct inflate_job *j, const uint8_t *p, size_t len)
+hold_bytes(struct inflate_job *j, const uint8_t *p, size_t len)
 {
 	size_t need = j->held.len + len;
 	int rc = need <= j->held.cap ? 0 :
@@ -61,7 +61,7 @@ static ssize_t
 take_head(struct inflate_job *j, const uint8_t *p, size_t len)
 {
 	size_t before = j->held.len;
-	int rc = hold(j, p, len < HEADER_MAX ? len : HEADER_MAX);
+	int rc = hold_bytes(j, p, len < HEADER_MAX ? len : HEADER_MAX);
 	ssize_t n;
 
 	if (rc != 0)
@@ -87,7 +87,7 @@ take_trailer(struct inflate_job *j, const uint8_t *p, size_t len)
 {
 	size_t want = j->head.front ? 0 : j->wrap->trailer - j->held.len;
 	size_t n = want < len ? want : len;
-	int rc = hold(j, p, n);
+	int rc = hold_bytes(j, p, n);
 
 	if (rc != 0 || n < want)
 		return rc != 0 ? rc : (ssize_t)n;
@@ -154,7 +154,7 @@ take_junk(struct inflate_job *j, struct stream_io *io, struct sink *out)
 }
 
 static ssize_t
-take(struct inflate_job *j, const uint8_t *p, size_t len)
+take_part(struct inflate_job *j, const uint8_t *p, size_t len)
 {
 	switch (j->state) {
 	case HEAD:
@@ -168,7 +168,7 @@ take(struct inflate_job *j, const uint8_t *p, size_t len)
 	}
 }
 
-static int feed(struct inflate_job *j, const uint8_t *p, size_t len,
+static int feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out);
 
 /*
@@ -180,7 +180,7 @@ take_unused(struct inflate_job *j, struct sink *out)
 {
 	uint8_t unused[8];
 
-	return feed(j, unused, inflater_unused(j->inflater, unused), out);
+	return feed_bytes(j, unused, inflater_unused(j->inflater, unused), out);
 }
 
 /* Gets the checksum of the inflater's output from the sink. */
@@ -223,7 +223,7 @@ take_body(struct inflate_job *j, struct stream_io *io, struct sink *out)
 
 /* Copies data that is not deflated. */
 static int
-take_stored(struct inflate_job *j, struct stream_io *io, struct sink *out)
+copy_stored(struct inflate_job *j, struct stream_io *io, struct sink *out)
 {
 	size_t n = io->in_len < j->head.left ? io->in_len :
 	    (size_t)j->head.left;
@@ -240,7 +240,8 @@ take_stored(struct inflate_job *j, struct stream_io *io, struct sink *out)
 
 /* Processes everything serially, byte by byte if necessary. */
 static int
-feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
+feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
+    struct sink *out)
 {
 	struct stream_io io = { .in = p, .in_len = len, .out_len = 1 };
 	ssize_t n;
@@ -249,7 +250,7 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 	while (io.in_len > 0 || (j->inflating && io.out_len == 0)) {
 		if (j->state == BODY || j->state == STORED) {
 			int rc = j->state == BODY ? take_body(j, &io, out) :
-			    take_stored(j, &io, out);
+			    copy_stored(j, &io, out);
 
 			if (rc != 0)
 				return rc;
@@ -257,7 +258,7 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 		}
 		if (j->state == JUNK)
 			return take_junk(j, &io, out);
-		n = take(j, io.in, io.in_len);
+		n = take_part(j, io.in, io.in_len);
 		if (n < 0)
 			return (int)n;
 		io.in += n;
@@ -270,11 +271,11 @@ feed(struct inflate_job *j, const uint8_t *p, size_t len, struct sink *out)
 
 /* Returns whether the state matches the presumed start of the piece's unit. */
 static bool
-accepts(const struct inflate_job *j, const struct slot *s)
+accepts(const struct inflate_job *j, struct slot *s)
 {
-	if (!s->note.inflate.ok)
+	if (!inflate_notes(s)->ok)
 		return false;
-	if (s->note.inflate.kind == PIECE_MEMBERS)
+	if (inflate_notes(s)->kind == PIECE_MEMBERS)
 		return (j->state == HEAD || j->state == BETWEEN) &&
 		    j->held.len == 0;
 	return j->state == BODY && !j->inflating;
@@ -284,7 +285,7 @@ accepts(const struct inflate_job *j, const struct slot *s)
 static int
 accept(struct inflate_job *j, struct slot *s, struct sink *out)
 {
-	const struct inflate_notes *note = &s->note.inflate;
+	const struct inflate_notes *note = inflate_notes(s);
 	size_t at = note->skip + note->used, len = s->in.len - at;
 	uint8_t rest[64];
 	int rc;
@@ -305,11 +306,11 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 	}
 	if (len > sizeof(rest)) {
 		rc = sink_write(out, s->out.data, s->out.len);
-		return rc != 0 ? rc : feed(j, s->in.data + at, len, out);
+		return rc != 0 ? rc : feed_bytes(j, s->in.data + at, len, out);
 	}
 	memcpy(rest, s->in.data + at, len);
 	rc = sink_slot(out, s);
-	return rc != 0 ? rc : feed(j, rest, len, out);
+	return rc != 0 ? rc : feed_bytes(j, rest, len, out);
 }
 
 /* Checks that the input may end in the current state. */
@@ -329,15 +330,15 @@ at_end(struct inflate_job *j, struct sink *out)
 
 /* Accounts for the cost of a wrong guess, or for decoded data. */
 static void
-account(struct inflate_job *j, const struct slot *s, bool accepted)
+account(struct inflate_job *j, struct slot *s, bool accepted)
 {
 	long long debt = atomic_load(&j->debt), len = (long long)s->in.len;
 
-	if (accepted || s->note.inflate.kind == PIECE_PLAIN)
+	if (accepted || inflate_notes(s)->kind == PIECE_PLAIN)
 		debt -= debt < len ? debt : len;
 	else
 		debt += len + (long long)inflate_most(j,
-		    s->note.inflate.kind);
+		    inflate_notes(s)->kind);
 	atomic_store(&j->debt, debt);
 }
 
@@ -345,17 +346,17 @@ int
 inflate_join(void *job, struct slot *s, struct sink *out)
 {
 	struct inflate_job *j = job;
-	size_t skip = s->note.inflate.skip;
+	size_t skip = inflate_notes(s)->skip;
 	bool last = s->last, accepted;
 	int rc = 0;
 
 	if (skip > 0)
-		rc = feed(j, s->in.data, skip, out);
+		rc = feed_bytes(j, s->in.data, skip, out);
 	if (rc != 0)
 		return rc;
 	accepted = accepts(j, s);
 	account(j, s, accepted);
 	rc = accepted ? accept(j, s, out) :
-	    feed(j, s->in.data + skip, s->in.len - skip, out);
+	    feed_bytes(j, s->in.data + skip, s->in.len - skip, out);
 	return rc == 0 && last ? at_end(j, out) : rc;
 }

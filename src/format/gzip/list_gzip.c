@@ -18,7 +18,7 @@
  * count is inconsistent with the size.  In that case only a lower bound is
  * known, the size at the end of the file.
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/bytes.h"
 #include "base/fdio.h"
@@ -154,7 +154,7 @@ walk_members(struct lister *g, const uint8_t *p, size_t len)
 }
 
 static int
-walk(struct lister *g)
+list_members(struct lister *g)
 {
 	uint64_t left = g->len - g->at;
 	size_t len = left < WALK_MAX ? (size_t)left : WALK_MAX;
@@ -348,7 +348,7 @@ next_member(struct lister *g)
 		return member_of_length(g, h.member);
 	if (g->len - g->at <= WALK_MAX ||
 	    (h.sizes == GZIP_UNMARKED && g->walks < WALKS))
-		return walk(g);
+		return list_members(g);
 	if (h.sizes == GZIP_EQUAL)
 		rc = gzip_block_size(&h, g->look, g->at);
 	if (h.sizes == GZIP_UNMARKED || rc == -EBADMSG || rc == -ENODATA)

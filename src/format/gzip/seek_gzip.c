@@ -65,7 +65,8 @@ map_members(struct seek_map *m)
 		rc = gzip_member_length(&h, m->look, at);
 		if (rc < 0)
 			return rc;
-		if (h.member == 0 || (uint64_t)h.member * DEFLATE_RATIO > UINT32_MAX)
+		if (h.member == 0 ||
+		    (uint64_t)h.member * DEFLATE_RATIO > UINT32_MAX)
 			return -ENODATA;
 		rc = seek_add(m, (struct seek_unit){ plain, at, at });
 		at += h.member;
@@ -110,23 +111,23 @@ scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
     uint64_t at)
 {
 	const uint8_t *q = p, *end = p + len;
-	int rc = 0;
 
-	while (rc == 0 && q < end && (q = memmem(q, (size_t)(end - q) +
-	    SYNC_LEN - 1, "\0\0\xff\xff", SYNC_LEN)) != NULL) {
-		if (gzip_is_sync(q))
-			rc = add_place(m, c,
-			    at + (uint64_t)(q - p) + SYNC_LEN);
-		q += SYNC_LEN;
+	for (; q < end && (q = memmem(q, (size_t)(end - q) + SYNC_LEN - 1,
+	    "\0\0\xff\xff", SYNC_LEN)) != NULL; q += SYNC_LEN) {
+		int rc = !gzip_is_sync(q) ? 0 : add_place(m, c,
+		    at + (uint64_t)(q - p) + SYNC_LEN);
+
+		if (rc != 0)
+			return rc;
 	}
-	for (q = p; rc == 0 && q < end && (q = memmem(q, (size_t)(end - q) +
+	for (q = p; q < end && (q = memmem(q, (size_t)(end - q) +
 	    MAGIC_LEN - 1, "\x1f\x8b\x08", MAGIC_LEN)) != NULL; q++)
 		if (gzip_is_plausible(q)) {
 			m->why = "there is more than one member, or stored "
 			    "data resembles one";
-			rc = -ENODATA;
+			return -ENODATA;
 		}
-	return rc;
+	return 0;
 }
 
 static int
@@ -190,9 +191,10 @@ map_blocks(struct seek_map *m, const struct gzip_header *h)
 	int rc = read_size(m, &size);
 
 	m->how = "blocks between sync points";
-	if (rc == 0)
-		rc = seek_add(m, (struct seek_unit){ 0, 0, 0 });
-	c.expected = rc != 0 ? 0 : (size + c.block - 1) / c.block;
+	if (rc != 0)
+		return rc;
+	rc = seek_add(m, (struct seek_unit){ 0, 0, 0 });
+	c.expected = (size + c.block - 1) / c.block;
 	while (rc == 0) {
 		const uint8_t *p;
 		ssize_t n = look_at(m->look, at, LOOK_MAX, &p);
@@ -202,15 +204,16 @@ map_blocks(struct seek_map *m, const struct gzip_header *h)
 		if (n <= GZIP_GUESS)
 			return end_scan(m, &c);
 		rc = scan_places(m, &c, p, (size_t)n - GZIP_GUESS, at);
-		if (rc == 0)
-			rc = try_closest(m, &c);
+		if (rc != 0)
+			return rc;
+		rc = try_closest(m, &c);
 		at += (uint64_t)n - GZIP_GUESS;
 	}
 	return rc;
 }
 
 static int
-map(struct seek_map *m)
+map_gzip(struct seek_map *m)
 {
 	struct gzip_header h;
 	int rc = header_at(m->look, 0, &h);
@@ -230,7 +233,7 @@ map(struct seek_map *m)
 
 /* Turns blocks into a separate member, whose CRC is unknown. */
 static int
-part(const struct seek_map *m, const struct seek_unit *from,
+gzip_part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)
 {
 	static const uint8_t final[] = { 3, 0 };
@@ -253,11 +256,17 @@ part(const struct seek_map *m, const struct seek_unit *from,
 	store_le32(trailer + 4, (uint32_t)(to->plain - from->plain));
 	len += gzip_mark_write(GZIP_EQUAL, h.block_max, head + len);
 	rc = seek_bytes(s, head, len);
-	if (rc == 0)
-		rc = seek_extent(s, start, end - start);
-	if (rc == 0 && to->frame == 0)
+	if (rc != 0)
+		return rc;
+	rc = seek_extent(s, start, end - start);
+	if (rc != 0)
+		return rc;
+	if (to->frame == 0) {
 		rc = seek_bytes(s, final, sizeof(final));
-	return rc != 0 ? rc : seek_bytes(s, trailer, sizeof(trailer));
+		if (rc != 0)
+			return rc;
+	}
+	return seek_bytes(s, trailer, sizeof(trailer));
 }
 
-const struct codec_seek gzip_seek = { .map = map, .part = part };
+const struct codec_seek gzip_seek = { .map = map_gzip, .part = gzip_part };

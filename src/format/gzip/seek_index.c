@@ -16,6 +16,71 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
+enum { SAMPLE = 64 << 10 };
+
+int
+index_bind(struct index_binding *b, int fd, uint64_t len)
+{
+	const uint64_t places[] = { 0, len / 2,
+	    len > SAMPLE ? len - SAMPLE : 0 };
+	XXH64_state_t *x = XXH64_createState();
+	uint8_t *buf = sys_malloc(SAMPLE);
+	struct stat st;
+	int rc = -ENOMEM;
+
+	if (x == NULL || buf == NULL)
+		goto out;
+	rc = fstat(fd, &st) == -1 ? -errno : 0;
+	if (rc != 0)
+		goto out;
+	XXH64_reset(x, 0);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		ssize_t n = fdio_pread(fd, buf, SAMPLE, (off_t)places[i]);
+
+		if (n < 0) {
+			rc = (int)n;
+			goto out;
+		}
+		XXH64_update(x, buf, (size_t)n);
+	}
+	*b = (struct index_binding){ .len = len, .mtime = st.st_mtim.tv_sec,
+	    .mtime_ns = (uint32_t)st.st_mtim.tv_nsec,
+	    .hash = XXH64_digest(x) };
+out:
+	XXH64_freeState(x);
+	sys_free(buf);
+	return rc;
+}
+
+bool
+index_bound(const struct index_binding *a, const struct index_binding *b)
+{
+	return a->len == b->len && a->mtime == b->mtime &&
+	    a->mtime_ns == b->mtime_ns && a->hash == b->hash;
+}
+
+void
+index_point_store(const struct index_point *p, uint8_t *to)
+{
+	store_le64(to, p->plain);
+	store_le64(to + 8, p->bit);
+	store_le64(to + 16, p->member);
+	store_le64(to + 24, p->window);
+	store_le32(to + 32, p->packed);
+	store_le32(to + 36, p->crc);
+}
+
+void
+index_point_load(struct index_point *p, const uint8_t *from)
+{
+	p->plain = load_le64(from);
+	p->bit = load_le64(from + 8);
+	p->member = load_le64(from + 16);
+	p->window = load_le64(from + 24);
+	p->packed = load_le32(from + 32);
+	p->crc = load_le32(from + 36);
+}
+
 /* Checks that the index matches this file in its current state. */
 static int
 check_binding(const struct seek_map *m, const uint8_t *head)
@@ -104,7 +169,7 @@ load_points(struct seek_map *m, struct index *x, const uint8_t *head)
 }
 
 static int
-map(struct seek_map *m)
+map_index(struct seek_map *m)
 {
 	uint8_t head[INDEX_HEAD];
 	struct index *x;
@@ -140,5 +205,5 @@ close_map(struct seek_map *m)
 	sys_free(x);
 }
 
-const struct codec_seek index_seek = { .map = map, .part = index_part,
+const struct codec_seek index_seek = { .map = map_index, .part = index_part,
     .close = close_map };

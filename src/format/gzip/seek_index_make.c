@@ -136,7 +136,7 @@ keep_window(struct maker *k)
 }
 
 static int
-refill(struct maker *k)
+read_input(struct maker *k)
 {
 	const uint8_t *p;
 	ssize_t n;
@@ -168,11 +168,11 @@ until_point(const struct maker *k)
 
 /* Runs one inflate step.  Returns 1 at the end of the member, 0, or -errno. */
 static int
-step(struct maker *k)
+inflate_once(struct maker *k)
 {
 	uint8_t *start = k->out + k->have;
 	size_t made;
-	int rc = refill(k), end;
+	int rc = read_input(k), end;
 
 	if (rc != 0)
 		return rc;
@@ -249,22 +249,24 @@ read_member(struct maker *k)
 	    k->plain - last.plain >= k->spacing)
 		rc = put_point(k, &k->member);
 	while (rc == 0)
-		rc = step(k);
+		rc = inflate_once(k);
 	return rc == 1 ? check_trailer(k) : rc;
 }
 
 /* Writes the points, and the header at the start of the index. */
 static int
-finish(struct maker *k, const struct index_binding *b)
+write_header(struct maker *k, const struct index_binding *b)
 {
 	struct index_point end = { .plain = k->plain, .bit = k->at * 8,
 	    .member = k->at };
 	uint8_t head[INDEX_HEAD] = { 0 };
-	XXH64_state_t *x = XXH64_createState();
-	int rc = x == NULL ? -ENOMEM : put_point(k, &end);
+	XXH64_state_t *x;
+	int rc = put_point(k, &end);
 
 	if (rc == 0)
 		rc = fdio_write(k->out_fd, k->points.data, k->points.len);
+	if (rc != 0)
+		return rc;
 	store_le64(head, INDEX_MAGIC);
 	store_le32(head + 8, INDEX_VERSION);
 	store_le32(head + 12, (uint32_t)(k->points.len / INDEX_POINT));
@@ -274,53 +276,65 @@ finish(struct maker *k, const struct index_binding *b)
 	store_le32(head + 40, b->mtime_ns);
 	store_le64(head + 48, b->hash);
 	store_le64(head + 56, k->spacing);
-	if (rc == 0) {
-		XXH64_reset(x, 0);
-		XXH64_update(x, head, INDEX_HEAD - 8);
-		XXH64_update(x, k->points.data, k->points.len);
-		store_le64(head + INDEX_HEAD - 8, XXH64_digest(x));
-	}
+	x = XXH64_createState();
+	if (x == NULL)
+		return -ENOMEM;
+	XXH64_reset(x, 0);
+	XXH64_update(x, head, INDEX_HEAD - 8);
+	XXH64_update(x, k->points.data, k->points.len);
+	store_le64(head + INDEX_HEAD - 8, XXH64_digest(x));
 	XXH64_freeState(x);
-	if (rc == 0 && lseek(k->out_fd, 0, SEEK_SET) == -1)
-		rc = -errno;
-	return rc != 0 ? rc : fdio_write(k->out_fd, head, sizeof(head));
+	if (lseek(k->out_fd, 0, SEEK_SET) == -1)
+		return -errno;
+	return fdio_write(k->out_fd, head, sizeof(head));
 }
 
 static int
-make(struct maker *k, int fd, uint64_t len)
+make_index(struct maker *k, int fd, uint64_t len)
 {
 	static const uint8_t room[INDEX_HEAD];
 	struct index_binding before, after;
 	int rc = index_bind(&before, fd, len);
 
-	if (rc == 0)
-		rc = fdio_write(k->out_fd, room, sizeof(room));
+	if (rc != 0)
+		return rc;
+	rc = fdio_write(k->out_fd, room, sizeof(room));
+	if (rc != 0)
+		return rc;
 	k->index_at = INDEX_HEAD;
-	while (rc == 0 && (rc = read_header(k)) == 1)
+	while ((rc = read_header(k)) == 1) {
 		rc = read_member(k);
-	if (rc == 0)
-		rc = index_bind(&after, fd, len);
-	if (rc == 0 && !index_bound(&before, &after))
-		rc = -ESTALE;
-	return rc != 0 ? rc : finish(k, &after);
+		if (rc != 0)
+			return rc;
+	}
+	if (rc != 0)
+		return rc;
+	rc = index_bind(&after, fd, len);
+	if (rc != 0)
+		return rc;
+	if (!index_bound(&before, &after))
+		return -ESTALE;
+	return write_header(k, &after);
 }
 
 int
 seek_index_make(int fd, uint64_t len, uint64_t spacing, int out_fd)
 {
 	struct maker *k = sys_calloc(1, sizeof(*k));
-	int rc = k == NULL ? -ENOMEM : 0;
+	int rc = -ENOMEM;
 
-	if (rc != 0)
+	if (k == NULL)
 		return rc;
 	k->out_fd = out_fd;
 	k->spacing = spacing;
 	k->look = look_open(fd, len);
 	k->packer = libdeflate_alloc_compressor(6);
-	rc = k->look == NULL || k->packer == NULL ? -ENOMEM :
-	    inflater_open(&k->inflater);
+	if (k->look == NULL || k->packer == NULL)
+		goto out;
+	rc = inflater_open(&k->inflater);
 	if (rc == 0)
-		rc = make(k, fd, len);
+		rc = make_index(k, fd, len);
+out:
 	inflater_close(k->inflater);
 	libdeflate_free_compressor(k->packer);
 	look_close(k->look);

@@ -96,21 +96,23 @@ read_window(const struct seek_map *m, const struct index_point *p,
 {
 	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
 	uint8_t *packed = sys_malloc(p->packed);
+	ssize_t n = -ENOMEM;
 	size_t len = 0;
-	ssize_t n;
-	int rc = d == NULL || packed == NULL ? -ENOMEM : 0;
 
-	if (rc == 0) {
-		n = fdio_pread(m->index_fd, packed, p->packed,
-		    (off_t)p->window);
-		rc = n < 0 ? (int)n : n < (ssize_t)p->packed ||
-		    libdeflate_deflate_decompress(d, packed, p->packed,
-		    window, INDEX_WINDOW, &len) != LIBDEFLATE_SUCCESS ?
-		    -EBADMSG : 0;
-	}
+	if (d == NULL || packed == NULL)
+		goto out;
+	n = fdio_pread(m->index_fd, packed, p->packed, (off_t)p->window);
+	if (n < 0)
+		goto out;
+	if (n < (ssize_t)p->packed || libdeflate_deflate_decompress(d, packed,
+	    p->packed, window, INDEX_WINDOW, &len) != LIBDEFLATE_SUCCESS)
+		n = -EBADMSG;
+	else
+		n = (ssize_t)len;
+out:
 	libdeflate_free_decompressor(d);
 	sys_free(packed);
-	return rc != 0 ? rc : (ssize_t)len;
+	return n;
 }
 
 /*
@@ -126,37 +128,40 @@ put_start(const struct seek_map *m, const struct index_point *p,
 	uint8_t *buf = sys_malloc(64 + STORED + INDEX_WINDOW + PADDING);
 	struct bits b = { .count = 0 };
 	uint8_t *w, byte;
-	ssize_t n = 0;
-	int rc = buf == NULL ? -ENOMEM : 0;
+	ssize_t n;
+	int rc = 0;
 
-	if (rc == 0) {
-		b.p = buf + gzip_header_write(&(struct gzip_fields){ 0 }, buf);
-		w = b.p + STORED;
-		n = read_window(m, p, w);
-		rc = n < 0 ? (int)n : 0;
+	if (buf == NULL)
+		return -ENOMEM;
+	b.p = buf + gzip_header_write(&(struct gzip_fields){ 0 }, buf);
+	w = b.p + STORED;
+	n = read_window(m, p, w);
+	if (n < 0) {
+		rc = (int)n;
+		goto out;
 	}
-	if (rc == 0) {
-		b.p[0] = 0;
-		store_le16(b.p + 1, (uint16_t)n);
-		store_le16(b.p + 3, (uint16_t)~n);
-		*crc = libdeflate_crc32(0, w, (size_t)n);
-		s->before = (uint64_t)n;
-		b.p = w + n;
-		put_padding(&b, p->bit % 8);
-		if (p->bit % 8 != 0) {
-			rc = byte_at(m, p->bit / 8, &byte);
-			put_bits(&b, byte >> p->bit % 8, 8 - p->bit % 8);
-		}
+	b.p[0] = 0;
+	store_le16(b.p + 1, (uint16_t)n);
+	store_le16(b.p + 3, (uint16_t)~n);
+	*crc = libdeflate_crc32(0, w, (size_t)n);
+	s->before = (uint64_t)n;
+	b.p = w + n;
+	put_padding(&b, p->bit % 8);
+	if (p->bit % 8 != 0) {
+		rc = byte_at(m, p->bit / 8, &byte);
+		if (rc != 0)
+			goto out;
+		put_bits(&b, byte >> p->bit % 8, 8 - p->bit % 8);
 	}
-	if (rc == 0)
-		rc = seek_bytes(s, buf, (size_t)(b.p - buf));
+	rc = seek_bytes(s, buf, (size_t)(b.p - buf));
+out:
 	sys_free(buf);
 	return rc;
 }
 
 /* Adds the bits before a point, and a final block. */
 static int
-put_end(const struct seek_map *m, const struct index_point *p,
+put_part_end(const struct seek_map *m, const struct index_point *p,
     struct seek_stream *s)
 {
 	uint8_t end[4], byte = 0;
@@ -218,6 +223,6 @@ index_part(const struct seek_map *m, const struct seek_unit *from,
 	if (rc == 0)
 		rc = seek_extent(s, start, end - start);
 	if (rc == 0 && !to_end)
-		rc = put_end(m, &b, s);
+		rc = put_part_end(m, &b, s);
 	return rc != 0 ? rc : put_trailer(m, from, to, s, crc);
 }

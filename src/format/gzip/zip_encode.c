@@ -114,7 +114,7 @@ put_directory(struct deflate_job *j, uint64_t packed, bool big,
  * Writes the end records: `at` is the directory's offset, and len its length.
  */
 static size_t
-put_end(uint8_t *p, uint64_t at, uint64_t len, bool big)
+put_end_records(uint8_t *p, uint64_t at, uint64_t len, bool big)
 {
 	size_t n = 0;
 
@@ -156,7 +156,8 @@ zip_tail(struct deflate_job *j, struct sink *out)
 		rc = put_directory(j, packed, big, out);
 	len = sink_bytes(out) - at;
 	memset(p, 0, sizeof(p));
-	return rc != 0 ? rc : sink_write(out, p, put_end(p, at, len, big));
+	return rc != 0 ? rc : sink_write(out, p, put_end_records(p, at, len,
+	    big));
 }
 
 static const struct deflate_wrap zip_wrap = {

@@ -16,7 +16,7 @@
 
 enum { FLG_DICT = 0x01, FLG_SIZE = 0x08 };
 
-struct walk {
+struct lz4_listing {
 	struct look *look;
 	struct codec_listing *l;
 	uint64_t at;
@@ -25,7 +25,7 @@ struct walk {
 
 /* Reads len bytes at the current position.  Returns 0, -ENODATA or -errno. */
 static int
-need(struct walk *w, size_t len)
+need(struct lz4_listing *w, size_t len)
 {
 	ssize_t n = look_at(w->look, w->at, len, &w->p);
 
@@ -34,7 +34,7 @@ need(struct walk *w, size_t len)
 
 /* Skips legacy blocks, up to the end or to a value that cannot be a length. */
 static int
-old_frame(struct walk *w)
+old_frame(struct lz4_listing *w)
 {
 	int rc = 0;
 
@@ -52,7 +52,7 @@ old_frame(struct walk *w)
 }
 
 static int
-blocks(struct walk *w, const struct lz4_header *h)
+blocks(struct lz4_listing *w, const struct lz4_header *h)
 {
 	size_t check = h->flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0;
 	uint32_t word;
@@ -72,7 +72,7 @@ blocks(struct walk *w, const struct lz4_header *h)
 }
 
 static int
-new_frame(struct walk *w)
+new_frame(struct lz4_listing *w)
 {
 	struct lz4_header h;
 	bool has_size;
@@ -108,7 +108,7 @@ new_frame(struct walk *w)
 }
 
 static int
-next_frame(struct walk *w)
+next_frame(struct lz4_listing *w)
 {
 	int rc = need(w, 4);
 	uint32_t magic;
@@ -131,7 +131,7 @@ next_frame(struct walk *w)
 int
 lz4_list(int fd, uint64_t len, struct codec_listing *l)
 {
-	struct walk w = { .look = look_open(fd, len), .l = l };
+	struct lz4_listing w = { .look = look_open(fd, len), .l = l };
 	int rc = 0;
 
 	if (w.look == NULL)

@@ -4,7 +4,7 @@
  *
  * lz4_encode.c compresses, lz4_decode.c and lz4_scan.c decompress.
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/bytes.h"
 #include "format/list.h"
@@ -15,7 +15,7 @@
 
 /* zstd also has skippable frames; the data after them decides, if available. */
 static bool
-magic(const uint8_t *p, size_t len)
+lz4_magic(const uint8_t *p, size_t len)
 {
 	uint32_t word;
 	size_t n;
@@ -37,22 +37,16 @@ magic(const uint8_t *p, size_t len)
 }
 
 static uint32_t
-dictionary(const uint8_t *p, size_t len)
+lz4_needs(const uint8_t *p, size_t len)
 {
 	return len >= FRAME_HEADER && load_le32(p) == FRAME_MAGIC ?
 	    lz4_dictionary(p, len) : 0;
 }
 
 static const char *
-versions(void)
+lz4_versions(void)
 {
 	return "liblz4 " LZ4_VERSION_STRING;
-}
-
-static const struct coder *
-encoder_for(const struct codec_options *o)
-{
-	return o->legacy ? &lz4_legacy_encoder : &lz4_encoder;
 }
 
 const struct codec codec_lz4 = {
@@ -61,8 +55,11 @@ const struct codec codec_lz4 = {
 	    { ".tlz4", ".tar" }, { NULL, NULL } },
 	.level_min = 1, .level_max = 12, .level_default = 1,
 	.adapt_max = 9,
+	.settings = (const char *const[]){
+	    "block-check",	/* also add a checksum to each block */
+	    "legacy",		/* the frame that lz4 -l writes */
+	    NULL },
 	.list = lz4_list, .seek = &lz4_seek,
-	.magic = magic, .dictionary = dictionary, .encode = &lz4_encoder,
-	.encoder_for = encoder_for, .decode = &lz4_decoder,
-	.versions = versions,
+	.magic = lz4_magic, .dictionary = lz4_needs, .encode = &lz4_encoder,
+	.decode = &lz4_decoder, .versions = lz4_versions,
 };

@@ -27,7 +27,7 @@ enum {
 	SMALL = 64 << 10	/* pieces too small for a separate write */
 };
 
-struct job {
+struct unlz4_job {
 	struct lz4_reader reader;
 	struct codec_notes *notes;
 	uint64_t most;		/* maximum memory for any stream with one
@@ -43,9 +43,9 @@ struct job {
 
 /* Verifies a block if it has a checksum.  Returns 0 or -EBADMSG. */
 static int
-next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
+next_block(struct lz4_block *b, struct slot *s, size_t *pos)
 {
-	const struct unlz4_notes *note = &s->note.unlz4;
+	const struct unlz4_notes *note = unlz4_notes(s);
 	const uint8_t *p = s->in.data + note->skip + *pos;
 	size_t len = lz4_block_at(b, p, note->flags);
 
@@ -61,7 +61,8 @@ next_block(struct lz4_block *b, const struct slot *s, size_t *pos)
  * bytes of `to`.  Returns the length.
  */
 static ssize_t
-decode(const struct lz4_block *b, struct buf *to, size_t history, size_t room)
+decode_block(const struct lz4_block *b, struct buf *to, size_t history,
+    size_t room)
 {
 	char *dst = (char *)to->data + to->len;
 	int n;
@@ -82,9 +83,9 @@ decode(const struct lz4_block *b, struct buf *to, size_t history, size_t room)
 }
 
 static int
-work(void *job, void *ctx, struct slot *s)
+unlz4_work(void *job, void *ctx, struct slot *s)
 {
-	const struct unlz4_notes *note = &s->note.unlz4;
+	const struct unlz4_notes *note = unlz4_notes(s);
 	size_t block = (size_t)1 << (note->flags & PIECE_LOG), pos = 0, room;
 	struct lz4_block b;
 	ssize_t n = 0;
@@ -100,7 +101,7 @@ work(void *job, void *ctx, struct slot *s)
 		if (rc != 0 || note->flags & PIECE_LINKED)
 			continue;
 		room = note->most - s->out.len;
-		n = decode(&b, &s->out, 0, room < block ? room : block);
+		n = decode_block(&b, &s->out, 0, room < block ? room : block);
 	}
 	return rc != 0 ? rc : n < 0 ? (int)n : 0;
 }
@@ -108,9 +109,9 @@ work(void *job, void *ctx, struct slot *s)
 /* Joiner */
 
 static int
-begin(struct job *j, const struct slot *s)
+begin_frame(struct unlz4_job *j, struct slot *s)
 {
-	const struct unlz4_notes *note = &s->note.unlz4;
+	const struct unlz4_notes *note = unlz4_notes(s);
 	size_t block = (size_t)1 << (note->flags & PIECE_LOG);
 	int rc = lz4_header_parse(&j->h, s->in.data, note->skip);
 
@@ -124,7 +125,7 @@ begin(struct job *j, const struct slot *s)
 }
 
 static void
-count(struct job *j, const uint8_t *p, size_t len)
+count_blocks(struct unlz4_job *j, const uint8_t *p, size_t len)
 {
 	if (j->h.content_check)
 		XXH32_update(j->check, p, len);
@@ -133,7 +134,7 @@ count(struct job *j, const uint8_t *p, size_t len)
 
 /* Makes room for a block after the history. */
 static void
-slide(struct job *j, size_t block)
+slide(struct unlz4_job *j, size_t block)
 {
 	if (j->slide.cap - j->slide.len >= block)
 		return;
@@ -143,9 +144,9 @@ slide(struct job *j, size_t block)
 }
 
 static int
-join_linked(struct job *j, const struct slot *s, struct sink *out)
+join_linked(struct unlz4_job *j, struct slot *s, struct sink *out)
 {
-	const struct unlz4_notes *note = &s->note.unlz4;
+	const struct unlz4_notes *note = unlz4_notes(s);
 	size_t block = (size_t)1 << (note->flags & PIECE_LOG), pos = 0, at;
 	struct lz4_block b;
 	ssize_t n;
@@ -157,10 +158,11 @@ join_linked(struct job *j, const struct slot *s, struct sink *out)
 		pos += lz4_block_at(&b, p, note->flags);
 		slide(j, block);
 		at = j->slide.len;
-		n = decode(&b, &j->slide, at < HISTORY ? at : HISTORY, block);
+		n = decode_block(&b, &j->slide, at < HISTORY ? at : HISTORY,
+		    block);
 		if (n < 0)
 			return (int)n;
-		count(j, j->slide.data + at, (size_t)n);
+		count_blocks(j, j->slide.data + at, (size_t)n);
 		rc = sink_write(out, j->slide.data + at, (size_t)n);
 	}
 	return rc;
@@ -168,7 +170,7 @@ join_linked(struct job *j, const struct slot *s, struct sink *out)
 
 /* As in lz4(1), a size of 0 means that the header does not record the size. */
 static int
-verify(const struct job *j, uint32_t check)
+verify_frame(const struct unlz4_job *j, uint32_t check)
 {
 	if (j->h.size != 0 && j->total != j->h.size)
 		return -EBADMSG;
@@ -178,30 +180,30 @@ verify(const struct job *j, uint32_t check)
 }
 
 static int
-join(void *job, struct slot *s, struct sink *out)
+unlz4_join(void *job, struct slot *s, struct sink *out)
 {
-	struct job *j = job;
+	struct unlz4_job *j = job;
 	/* a slot passed to the sink may be reused immediately */
-	struct unlz4_notes note = s->note.unlz4;
-	int rc = note.skip > 0 ? begin(j, s) : 0;
+	struct unlz4_notes note = *unlz4_notes(s);
+	int rc = note.skip > 0 ? begin_frame(j, s) : 0;
 
 	if (rc != 0)
 		return rc;
 	if (note.flags & PIECE_LINKED) {
 		rc = join_linked(j, s, out);
 	} else {
-		count(j, s->out.data, s->out.len);
+		count_blocks(j, s->out.data, s->out.len);
 		rc = s->out.len < SMALL ?
 		    sink_write(out, s->out.data, s->out.len) :
 		    sink_slot(out, s);
 	}
-	return rc == 0 && note.final ? verify(j, note.check) : rc;
+	return rc == 0 && note.final ? verify_frame(j, note.check) : rc;
 }
 
 static void
-close_job(void *job)
+unlz4_close(void *job)
 {
-	struct job *j = job;
+	struct unlz4_job *j = job;
 
 	if (j == NULL)
 		return;
@@ -224,10 +226,10 @@ plan_any(unsigned threads, struct memory_plan *p)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
-    struct codec_notes *notes)
+unlz4_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	struct unlz4_job *j = sys_calloc(1, sizeof(*j));
 	struct memory_plan any;
 
 	(void)o;
@@ -243,7 +245,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	    p->fixed_B - SINK - HISTORY };
 	j->check = XXH32_createState();
 	if (j->check == NULL) {
-		close_job(j);
+		unlz4_close(j);
 		return -ENOMEM;
 	}
 	*job = j;
@@ -251,9 +253,9 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+unlz4_fill(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct unlz4_job *j = job;
 	int rc = lz4_scan(&j->reader, in, s);
 
 	if (rc == -EFBIG)
@@ -281,7 +283,8 @@ plan_first(const struct codec_options *o, struct memory_plan *p)
 }
 
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+unlz4_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	(void)why;
 	plan_any(o->threads, p);
@@ -291,6 +294,6 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 }
 
 const struct coder lz4_decoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .work = work, .join = join },
+	.plan = unlz4_plan, .open = unlz4_open, .close = unlz4_close,
+	.ops = { .fill = unlz4_fill, .work = unlz4_work, .join = unlz4_join },
 };

@@ -34,13 +34,19 @@ enum {
 	AROUND = FRAME_HEADER + 4 + FRAME_CHECK + 4 + FRAME_CHECK
 };
 
-struct job {
+struct lz4_job {
 	struct cutter cut;
 	int level;
-	bool block_check;
+	bool legacy, block_check;
 	struct adapt *adapt;
 	XXH32_state_t *check;	/* content checksum, for the reader */
 };
+
+/* Compressing to LZ4. */
+struct lz4_notes {
+	uint32_t check;		/* fill, the last: XXH32 of all content */
+};
+SLOT_NOTES(lz4_notes)
 
 /* Returns the format's smallest block size of at least n bytes. */
 static size_t
@@ -60,32 +66,32 @@ state_size(int level)
 	    (size_t)LZ4_sizeofStateHC();
 }
 
-static void
-plan_blocks(const struct codec_options *o, struct memory_plan *p, size_t block)
+static int
+lz4_plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
-	p->block = block;
+	bool legacy = codec_number(o, "legacy") != 0;
+
+	if (legacy && (o->block != 0 || codec_number(o, "block-check"))) {
+		*why = "legacy frames use 8 MiB blocks without checksums";
+		return -ENOTSUP;
+	}
+	if (o->block > FRAME_BLOCK_MAX) {
+		*why = "this format limits blocks to 4 MiB";
+		return -ENOTSUP;
+	}
+	p->block = legacy ? LEGACY_BLOCK : round_block(o->block);
 	p->slots = o->threads + 3;
 	p->slot_B = p->block + (size_t)LZ4_compressBound((int)p->block) +
 	    AROUND;
 	p->worker_B = state_size(o->level);
 	p->fixed_B = ((uint64_t)1 << 20) + (o->rsyncable ? p->block : 0);
-}
-
-static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
-{
-	if (o->block > FRAME_BLOCK_MAX) {
-		*why = "this format limits blocks to 4 MiB";
-		return -ENOTSUP;
-	}
-	plan_blocks(o, p, round_block(o->block));
 	return 0;
 }
 
 static void
-close_job(void *job)
+lz4_close(void *job)
 {
-	struct job *j = job;
+	struct lz4_job *j = job;
 
 	if (j == NULL)
 		return;
@@ -95,10 +101,10 @@ close_job(void *job)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
+lz4_open(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	struct lz4_job *j = sys_calloc(1, sizeof(*j));
 
 	(void)notes;
 	if (j == NULL)
@@ -106,11 +112,12 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->cut.block = p->block;
 	j->cut.rsyncable = o->rsyncable;
 	j->level = o->level;
-	j->block_check = o->block_check;
+	j->legacy = codec_number(o, "legacy") != 0;
+	j->block_check = codec_number(o, "block-check") != 0;
 	j->adapt = o->adapt;
 	j->check = XXH32_createState();
 	if (j->check == NULL) {
-		close_job(j);
+		lz4_close(j);
 		return -ENOMEM;
 	}
 	XXH32_reset(j->check, 0);
@@ -119,37 +126,37 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 static int
-worker_open(void *job, void **ctx)
+lz4_worker_open(void *job, void **ctx)
 {
-	struct job *j = job;
+	struct lz4_job *j = job;
 
 	*ctx = sys_malloc(state_size(j->level));
 	return *ctx == NULL ? -ENOMEM : 0;
 }
 
 static void
-worker_close(void *ctx)
+lz4_worker_close(void *ctx)
 {
 	sys_free(ctx);
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+lz4_fill(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct lz4_job *j = job;
 	int rc = cutter_fill(&j->cut, in, s);
 
-	if (rc != 0)
+	if (rc != 0 || j->legacy)
 		return rc;
 	XXH32_update(j->check, s->in.data, s->in.len);
 	if (s->last)
-		s->note.lz4.check = XXH32_digest(j->check);
+		lz4_notes(s)->check = XXH32_digest(j->check);
 	return 0;
 }
 
 /* Writes the header: version 1, the flags and the block size code. */
 static size_t
-put_header(uint8_t *p, size_t block, bool block_check)
+put_frame_header(uint8_t *p, size_t block, bool block_check)
 {
 	store_le32(p, FRAME_MAGIC);
 	p[4] = block_check ? 0x74 : 0x64;
@@ -162,7 +169,7 @@ put_header(uint8_t *p, size_t block, bool block_check)
 
 /* Compresses `in` into p, which has enough room.  Returns the size. */
 static size_t
-compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
+compress(const struct lz4_job *j, void *state, const struct buf *in, uint8_t *p,
     size_t room)
 {
 	int level = j->adapt != NULL ? adapt_take(j->adapt) : j->level;
@@ -176,8 +183,8 @@ compress(const struct job *j, void *state, const struct buf *in, uint8_t *p,
 
 /* Writes a block, stored if compression does not make it smaller. */
 static size_t
-put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
-    size_t room)
+put_lz4_block(const struct lz4_job *j, void *state, const struct buf *in,
+    uint8_t *p, size_t room)
 {
 	size_t len = compress(j, state, in, p + 4, room);
 
@@ -196,22 +203,31 @@ put_block(const struct job *j, void *state, const struct buf *in, uint8_t *p,
 
 /* Writes the header with the first block, and the end with the last. */
 static int
-work(void *job, void *ctx, struct slot *s)
+lz4_work(void *job, void *ctx, struct slot *s)
 {
-	struct job *j = job;
-	size_t bound = (size_t)LZ4_compressBound((int)s->in.len);
+	struct lz4_job *j = job;
+	size_t bound = (size_t)LZ4_compressBound((int)s->in.len), len;
 	int rc = buf_reserve(&s->out, bound + AROUND);
 	uint8_t *p = s->out.data;
 
 	if (rc != 0)
 		return rc;
-	if (s->seq == 0)
-		p += put_header(p, j->cut.block, j->block_check);
-	if (s->in.len > 0)
-		p += put_block(j, ctx, &s->in, p, bound);
-	if (s->last) {
+	if (s->seq == 0 && j->legacy) {
+		store_le32(p, LEGACY_MAGIC);
+		p += 4;
+	} else if (s->seq == 0) {
+		p += put_frame_header(p, j->cut.block, j->block_check);
+	}
+	if (s->in.len > 0 && j->legacy) {
+		len = compress(j, ctx, &s->in, p + 4, bound);
+		store_le32(p, (uint32_t)len);
+		p += 4 + len;
+	} else if (s->in.len > 0) {
+		p += put_lz4_block(j, ctx, &s->in, p, bound);
+	}
+	if (s->last && !j->legacy) {
 		store_le32(p, 0);
-		store_le32(p + 4, s->note.lz4.check);
+		store_le32(p + 4, lz4_notes(s)->check);
 		p += 4 + FRAME_CHECK;
 	}
 	s->out.len = (size_t)(p - s->out.data);
@@ -219,65 +235,14 @@ work(void *job, void *ctx, struct slot *s)
 }
 
 static int
-join(void *job, struct slot *s, struct sink *out)
+lz4_join(void *job, struct slot *s, struct sink *out)
 {
 	(void)job;
 	return sink_slot(out, s);
 }
 
 const struct coder lz4_encoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .work = work, .join = join,
-	    .worker_open = worker_open, .worker_close = worker_close },
-};
-
-/* The legacy frame */
-
-static int
-plan_legacy(const struct codec_options *o, struct memory_plan *p,
-    const char **why)
-{
-	if (o->block != 0 || o->block_check) {
-		*why = "legacy frames use 8 MiB blocks without checksums";
-		return -ENOTSUP;
-	}
-	plan_blocks(o, p, LEGACY_BLOCK);
-	return 0;
-}
-
-static int
-fill_legacy(void *job, struct input *in, struct slot *s)
-{
-	struct job *j = job;
-
-	return cutter_fill(&j->cut, in, s);
-}
-
-static int
-work_legacy(void *job, void *ctx, struct slot *s)
-{
-	struct job *j = job;
-	size_t bound = (size_t)LZ4_compressBound((int)s->in.len), len;
-	int rc = buf_reserve(&s->out, bound + AROUND);
-	uint8_t *p = s->out.data;
-
-	if (rc != 0)
-		return rc;
-	if (s->seq == 0) {
-		store_le32(p, LEGACY_MAGIC);
-		p += 4;
-	}
-	if (s->in.len > 0) {
-		len = compress(j, ctx, &s->in, p + 4, bound);
-		store_le32(p, (uint32_t)len);
-		p += 4 + len;
-	}
-	s->out.len = (size_t)(p - s->out.data);
-	return 0;
-}
-
-const struct coder lz4_legacy_encoder = {
-	.plan = plan_legacy, .open = open_job, .close = close_job,
-	.ops = { .fill = fill_legacy, .work = work_legacy, .join = join,
-	    .worker_open = worker_open, .worker_close = worker_close },
+	.plan = lz4_plan, .open = lz4_open, .close = lz4_close,
+	.ops = { .fill = lz4_fill, .work = lz4_work, .join = lz4_join,
+	    .worker_open = lz4_worker_open, .worker_close = lz4_worker_close },
 };

@@ -45,6 +45,17 @@ enum {
 					 * around the blocks */
 };
 
+/* Decompressing LZ4. */
+struct unlz4_notes {
+	int flags;		/* fill: PIECE_* */
+	size_t skip;		/* fill: size of the header before the blocks */
+	size_t used;		/* fill: bytes of `in` that the blocks occupy */
+	size_t most;		/* fill: maximum size of `out` */
+	bool final;		/* fill: the frame ends with this piece */
+	uint32_t check;		/* fill, final: XXH32 of the frame's content */
+};
+SLOT_NOTES(unlz4_notes)
+
 struct lz4_header {
 	int flags;
 	bool content_check;
@@ -104,6 +115,6 @@ struct lz4_block {
 };
 size_t lz4_block_at(struct lz4_block *b, const uint8_t *p, int flags);
 
-extern const struct coder lz4_encoder, lz4_legacy_encoder, lz4_decoder;
+extern const struct coder lz4_encoder, lz4_decoder;
 
 #endif

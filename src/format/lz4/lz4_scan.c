@@ -117,7 +117,7 @@ lz4_block_at(struct lz4_block *b, const uint8_t *p, int flags)
 
 /* Works like input_read(), without a timeout. */
 static ssize_t
-read_all(struct input *in, uint8_t *to, size_t len)
+read_exactly(struct input *in, uint8_t *to, size_t len)
 {
 	size_t done = 0;
 	ssize_t n;
@@ -136,7 +136,7 @@ read_all(struct input *in, uint8_t *to, size_t len)
  * block.
  */
 static int
-make_room(const struct lz4_reader *r, struct slot *s, size_t len)
+reserve_piece(const struct lz4_reader *r, struct slot *s, size_t len)
 {
 	size_t need = s->in.len + len, more = 2 * s->in.cap;
 
@@ -149,15 +149,15 @@ make_room(const struct lz4_reader *r, struct slot *s, size_t len)
 
 /* Appends len bytes of input to the piece. */
 static int
-append(const struct lz4_reader *r, struct input *in, struct slot *s,
+append_input(const struct lz4_reader *r, struct input *in, struct slot *s,
     size_t len)
 {
-	int rc = make_room(r, s, len);
+	int rc = reserve_piece(r, s, len);
 	ssize_t n;
 
 	if (rc != 0)
 		return rc;
-	n = read_all(in, s->in.data + s->in.len, len);
+	n = read_exactly(in, s->in.data + s->in.len, len);
 	if (n < 0)
 		return (int)n;
 	s->in.len += (size_t)n;
@@ -169,7 +169,7 @@ static int
 read_word(struct lz4_reader *r, struct input *in)
 {
 	uint8_t b[4];
-	ssize_t n = read_all(in, b, sizeof(b));
+	ssize_t n = read_exactly(in, b, sizeof(b));
 
 	if (n < 0)
 		return (int)n;
@@ -195,15 +195,16 @@ skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 
 	r->has_word = false;
 	rc = read_word(r, in);
-	if (rc == 0 && !r->has_word)
-		rc = -ENODATA;
+	if (rc != 0)
+		return rc;
+	if (!r->has_word)
+		return -ENODATA;
 	r->has_word = false;
-	if (rc == 0)
-		rc = buf_reserve(&s->in, SKIP_STEP);
+	rc = buf_reserve(&s->in, SKIP_STEP);
 	if (rc != 0)
 		return rc;
 	for (left = r->word; n > 0 && left > 0; left -= (uint32_t)n)
-		n = read_all(in, s->in.data, left < SKIP_STEP ? left :
+		n = read_exactly(in, s->in.data, left < SKIP_STEP ? left :
 		    SKIP_STEP);
 	return n < 0 ? (int)n : left > 0 ? -ENODATA : 0;
 }
@@ -230,17 +231,19 @@ read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 	s->in.len = 4;
 	r->has_word = false;
 	if (r->word != LEGACY_MAGIC) {
-		rc = append(r, in, s, FRAME_HEADER - 4);
-		if (rc == 0)
-			rc = append(r, in, s, header_len(s->in.data[4]) -
-			    FRAME_HEADER);
+		rc = append_input(r, in, s, FRAME_HEADER - 4);
+		if (rc != 0)
+			return rc;
+		rc = append_input(r, in, s, header_len(s->in.data[4]) -
+		    FRAME_HEADER);
+		if (rc != 0)
+			return rc;
 	}
-	if (rc == 0)
-		rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
-	s->note.unlz4.skip = s->in.len;
-	if (rc == 0 && !fits(r))
-		rc = -EFBIG;
-	return rc;
+	rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
+	if (rc != 0)
+		return rc;
+	unlz4_notes(s)->skip = s->in.len;
+	return fits(r) ? 0 : -EFBIG;
 }
 
 /*
@@ -252,13 +255,16 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 {
 	int rc = r->has_word ? 0 : read_word(r, in);
 
-	while (rc == 0 && r->has_word && (r->word & ~15U) == SKIP_MAGIC) {
-		rc = skip_frame(r, in, s);
-		if (rc == 0)
-			rc = read_word(r, in);
-	}
 	if (rc != 0)
 		return rc;
+	while (r->has_word && (r->word & ~15U) == SKIP_MAGIC) {
+		rc = skip_frame(r, in, s);
+		if (rc != 0)
+			return rc;
+		rc = read_word(r, in);
+		if (rc != 0)
+			return rc;
+	}
 	if (!r->has_word) {
 		s->last = true;
 		return 0;
@@ -267,12 +273,15 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	if (r->word != FRAME_MAGIC && r->word != LEGACY_MAGIC)
 		return -EBADMSG;
 	rc = read_header(r, in, s);
-	if (rc == 0)
-		rc = read_word(r, in);
-	if (rc == 0 && !r->has_word && !(r->h.flags & PIECE_LEGACY))
-		rc = -ENODATA;
-	r->within = rc == 0;
-	return rc;
+	if (rc != 0)
+		return rc;
+	rc = read_word(r, in);
+	if (rc != 0)
+		return rc;
+	if (!r->has_word && !(r->h.flags & PIECE_LEGACY))
+		return -ENODATA;
+	r->within = true;
+	return 0;
 }
 
 /*
@@ -289,14 +298,14 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	r->within = false;
 	if (!(r->h.flags & PIECE_LEGACY)) {
 		r->has_word = false;
-		n = r->h.content_check ? read_all(in, b, sizeof(b)) : 0;
+		n = r->h.content_check ? read_exactly(in, b, sizeof(b)) : 0;
 		if (n < 0)
 			return (int)n;
 		if (r->h.content_check && n < FRAME_CHECK)
 			return -ENODATA;
-		s->note.unlz4.check = r->h.content_check ? load_le32(b) : 0;
+		unlz4_notes(s)->check = r->h.content_check ? load_le32(b) : 0;
 	}
-	s->note.unlz4.final = true;
+	unlz4_notes(s)->final = true;
 	if (!r->has_word && !in->waits && !in->eof)
 		r->err = read_word(r, in);
 	s->last = r->err == 0 && !r->has_word && in->eof;
@@ -305,24 +314,24 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 
 /* Reads the block whose length is already known, and the length after it. */
 static int
-take_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
+read_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
 {
 	size_t len = n + (r->h.flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
-	int rc = make_room(r, s, 4 + len + 4);
+	int rc = reserve_piece(r, s, 4 + len + 4);
 	uint8_t *p;
 	ssize_t got;
 
 	if (rc != 0)
 		return rc;
 	p = s->in.data + s->in.len;
-	got = read_all(in, p + 4, len + 4);
+	got = read_exactly(in, p + 4, len + 4);
 	if (got < 0)
 		return (int)got;
 	if ((size_t)got < len)
 		return -ENODATA;
 	store_le32(p, r->word);
 	s->in.len += 4 + len;
-	s->note.unlz4.used += 4 + len;
+	unlz4_notes(s)->used += 4 + len;
 	r->has_word = (size_t)got == len + 4;
 	if (r->has_word)
 		r->word = load_le32(p + 4 + len);
@@ -348,11 +357,11 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 	size_t limit = r->h.flags & PIECE_LINKED && LINKED_MAX <
 	    r->piece_max ? LINKED_MAX : r->piece_max;
 	bool old = r->h.flags & PIECE_LEGACY, stored;
-	struct unlz4_notes *note = &s->note.unlz4;
+	struct unlz4_notes *note = unlz4_notes(s);
 	uint64_t most;
-	int rc = 0;
+	int rc;
 
-	while (rc == 0 && !at_end(r)) {
+	while (!at_end(r)) {
 		stored = !old && r->word & FRAME_STORED;
 		n = stored ? r->word - FRAME_STORED : r->word;
 		if (!old && n > block)
@@ -363,27 +372,31 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 		if (note->used > 0 && (note->most + most > limit ||
 		    s->in.len + n > limit))
 			return 0;
-		rc = take_block(r, in, s, n);
+		rc = read_block(r, in, s, n);
 		note->most += most;
+		if (rc != 0)
+			return rc;
 	}
-	return rc == 0 ? end_frame(r, in, s) : rc;
+	return end_frame(r, in, s);
 }
 
 int
 lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s)
 {
-	int rc = r->err;
+	int rc;
 
-	if (rc == 0 && !r->within)
+	if (r->err != 0)
+		return r->err;
+	if (!r->within) {
 		rc = begin_frame(r, in, s);
-	if (rc == 0 && r->within) {
-		s->note.unlz4.flags = r->h.flags;
-		rc = take_blocks(r, in, s);
+		if (rc != 0 || !r->within)
+			return rc;
 	}
+	unlz4_notes(s)->flags = r->h.flags;
+	rc = take_blocks(r, in, s);
+	if (rc == 0 || unlz4_notes(s)->used == 0)
+		return rc;
 	/* valid data before an error must still be output */
-	if (rc != 0 && s->note.unlz4.used > 0 && r->err == 0) {
-		r->err = rc;
-		rc = 0;
-	}
-	return rc;
+	r->err = rc;
+	return 0;
 }

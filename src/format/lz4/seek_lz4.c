@@ -107,7 +107,7 @@ frame_at(struct look *look, uint64_t at, struct frame *f)
 	    lz4_header_parse(&f->h, p, f->len);
 }
 
-struct walk {
+struct lz4_walk {
 	struct seek_map *m;
 	uint8_t *buf;		/* buffer for a block, and the word after it */
 	uint64_t at, plain;
@@ -120,7 +120,7 @@ struct walk {
  * -errno.
  */
 static int64_t
-block_size(struct walk *w, uint32_t word, size_t len)
+block_size(struct lz4_walk *w, uint32_t word, size_t len)
 {
 	ssize_t n;
 
@@ -134,7 +134,7 @@ block_size(struct walk *w, uint32_t word, size_t len)
 }
 
 static int
-walk_blocks(struct walk *w, const struct frame *f)
+walk_blocks(struct lz4_walk *w, const struct frame *f)
 {
 	size_t check = f->h.flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0;
 	bool linked = f->h.flags & PIECE_LINKED;
@@ -178,7 +178,7 @@ walk_blocks(struct walk *w, const struct frame *f)
 }
 
 static int
-walk_frames(struct walk *w)
+walk_frames(struct lz4_walk *w)
 {
 	struct frame f;
 	int rc = 0;
@@ -202,9 +202,9 @@ walk_frames(struct walk *w)
 }
 
 static int
-map(struct seek_map *m)
+map_lz4(struct seek_map *m)
 {
-	struct walk w = { .m = m, .buf = sys_malloc(FRAME_BLOCK_MAX) };
+	struct lz4_walk w = { .m = m, .buf = sys_malloc(FRAME_BLOCK_MAX) };
 	int rc;
 
 	if (w.buf == NULL)
@@ -220,7 +220,7 @@ map(struct seek_map *m)
  * the blocks have.
  */
 static int
-put_header(struct seek_stream *s, const struct lz4_header *h)
+put_part_header(struct seek_stream *s, const struct lz4_header *h)
 {
 	uint8_t p[FRAME_HEADER];
 	int log = h->flags & PIECE_LOG;
@@ -233,7 +233,7 @@ put_header(struct seek_stream *s, const struct lz4_header *h)
 }
 
 static int
-part(const struct seek_map *m, const struct seek_unit *from,
+lz4_part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)
 {
 	static const uint8_t end_mark[4] = { 0 };
@@ -252,10 +252,10 @@ part(const struct seek_map *m, const struct seek_unit *from,
 		end -= 4 + (f.h.content_check ? FRAME_CHECK : 0);
 	if (end < start)
 		return -EBADMSG;
-	rc = put_header(s, &f.h);
+	rc = put_part_header(s, &f.h);
 	if (rc == 0)
 		rc = seek_extent(s, start, end - start);
 	return rc != 0 ? rc : seek_bytes(s, end_mark, sizeof(end_mark));
 }
 
-const struct codec_seek lz4_seek = { .map = map, .part = part };
+const struct codec_seek lz4_seek = { .map = map_lz4, .part = lz4_part };

@@ -99,7 +99,7 @@ tar_why(const struct tar *t)
  * read, or 0 at the end of input.
  */
 static ssize_t
-take(struct tar *t, void *buf, size_t len)
+read_raw(struct tar *t, void *buf, size_t len)
 {
 	ssize_t n = t->source.read(t->source.arg, buf, len);
 	int rc;
@@ -120,7 +120,7 @@ tar_block(struct tar *t)
 	ssize_t n;
 
 	while (have < TAR_BLOCK) {
-		n = take(t, t->block + have, TAR_BLOCK - have);
+		n = read_raw(t, t->block + have, TAR_BLOCK - have);
 		if (n < 0)
 			return (int)n;
 		if (n == 0 && have == 0)
@@ -142,7 +142,7 @@ tar_read(struct tar *t, void *buf, size_t len)
 		len = (size_t)t->left;
 	if (len == 0)
 		return 0;
-	n = take(t, buf, len);
+	n = read_raw(t, buf, len);
 	if (n == 0)
 		return tar_fail(t, -ENODATA,
 		    "the archive ends within an entry's data");
@@ -167,7 +167,7 @@ skip_rest(struct tar *t)
 		n = tar_read(t, buf, t->left - t->pad < sizeof(buf) ?
 		    (size_t)(t->left - t->pad) : sizeof(buf));
 	while (t->left > 0 && n >= 0) {
-		n = take(t, buf, (size_t)t->left);
+		n = read_raw(t, buf, (size_t)t->left);
 		if (n == 0) {
 			t->flaw = "the archive ends within the padding after "
 			    "its last entry, whose data is complete";
@@ -187,7 +187,7 @@ tar_drain(struct tar *t)
 	ssize_t n;
 
 	do {
-		n = take(t, buf, sizeof(buf));
+		n = read_raw(t, buf, sizeof(buf));
 	} while (n > 0);
 	return (int)n;
 }

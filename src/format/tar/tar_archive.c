@@ -18,7 +18,7 @@
 #define WINDOW_MAX (UINT64_C(1) << 27)
 
 static void *
-unpack(void *arg)
+unpack_archive(void *arg)
 {
 	struct tar_archive *a = arg;
 	sigset_t pipe_broken;
@@ -46,7 +46,7 @@ start_unpacking(struct tar_archive *a, const struct codec *codec,
 	a->convert = (struct convert){ .codec = codec, .decompress = true,
 		.options = { .threads = threads, .window_max = WINDOW_MAX } };
 	a->out = ends[1];
-	rc = sys_thread(&a->thread, unpack, a);
+	rc = sys_thread(&a->thread, unpack_archive, a);
 	if (rc != 0) {
 		sys_close(ends[0]);
 		sys_close(ends[1]);

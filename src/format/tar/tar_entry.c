@@ -24,8 +24,8 @@ enum {
 };
 
 static int
-field(struct tar *t, unsigned at, unsigned len, int64_t least, int64_t most,
-    int64_t *value)
+header_field(struct tar *t, unsigned at, unsigned len, int64_t least,
+    int64_t most, int64_t *value)
 {
 	if (tar_number(t->block + at, len, value) != 0 || *value < least ||
 	    *value > most)
@@ -114,28 +114,33 @@ static int
 set_numbers(struct tar *t, struct tar_entry *e)
 {
 	const struct tar_pax *l = &t->local, *g = &t->global;
-	int64_t mode, uid = 0, gid = 0, major = 0, minor = 0, size;
+	int64_t mode, uid = 0, gid = 0, major = 0, minor = 0, size = 0;
 	bool device = t->block[TYPE_AT] == '3' || t->block[TYPE_AT] == '4';
-	bool own_uid = !l->has_uid && !g->has_uid;
-	bool own_gid = !l->has_gid && !g->has_gid;
-	bool own_size = !l->has_size && !g->has_size;
-	int rc = field(t, MODE_AT, ID_B, 0, INT64_MAX, &mode);
+	const struct {
+		bool wanted;		/* no record replaces it */
+		unsigned at, len;
+		int64_t least, most, *to;
+	} fields[] = {
+		{ true, MODE_AT, ID_B, 0, INT64_MAX, &mode },
+		{ !l->has_uid && !g->has_uid, UID_AT, ID_B, 0, INT64_MAX,
+		    &uid },
+		{ !l->has_gid && !g->has_gid, GID_AT, ID_B, 0, INT64_MAX,
+		    &gid },
+		{ true, MTIME_AT, LONG_B, INT64_MIN, INT64_MAX, &e->mtime },
+		{ !l->has_size && !g->has_size, SIZE_AT, LONG_B, 0, INT64_MAX,
+		    &size },
+		{ device, MAJOR_AT, ID_B, 0, UINT32_MAX, &major },
+		{ device, MINOR_AT, ID_B, 0, UINT32_MAX, &minor },
+	};
 
-	if (rc == 0 && own_uid)
-		rc = field(t, UID_AT, ID_B, 0, INT64_MAX, &uid);
-	if (rc == 0 && own_gid)
-		rc = field(t, GID_AT, ID_B, 0, INT64_MAX, &gid);
-	if (rc == 0)
-		rc = field(t, MTIME_AT, LONG_B, INT64_MIN, INT64_MAX,
-		    &e->mtime);
-	if (rc == 0 && own_size)
-		rc = field(t, SIZE_AT, LONG_B, 0, INT64_MAX, &size);
-	if (rc == 0 && device)
-		rc = field(t, MAJOR_AT, ID_B, 0, UINT32_MAX, &major);
-	if (rc == 0 && device)
-		rc = field(t, MINOR_AT, ID_B, 0, UINT32_MAX, &minor);
-	if (rc != 0)
-		return rc;
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+		int rc = !fields[i].wanted ? 0 : header_field(t, fields[i].at,
+		    fields[i].len, fields[i].least, fields[i].most,
+		    fields[i].to);
+
+		if (rc != 0)
+			return rc;
+	}
 	e->mode = (uint32_t)mode & 07777;
 	e->uid = l->has_uid ? l->uid : g->has_uid ? g->uid : (uint64_t)uid;
 	e->gid = l->has_gid ? l->gid : g->has_gid ? g->gid : (uint64_t)gid;
@@ -174,21 +179,24 @@ static int
 set_xattrs(struct tar *t, struct tar_entry *e)
 {
 	const struct tar_pax *pax[] = { &t->global, &t->local };
-	int rc = 0;
 
 	t->xattr_count = 0;
 	for (size_t k = 0; k < 2; k++)
-		for (size_t i = 0; rc == 0 && i < pax[k]->xattr_count; i++)
-			rc = add_xattr(t, &pax[k]->xattrs[i]);
+		for (size_t i = 0; i < pax[k]->xattr_count; i++) {
+			int rc = add_xattr(t, &pax[k]->xattrs[i]);
+
+			if (rc != 0)
+				return rc;
+		}
 	e->xattrs = t->xattrs;
 	e->xattr_count = t->xattr_count;
 	e->records = t->local.records;
 	e->record_count = t->local.record_count;
-	return rc;
+	return 0;
 }
 
 static enum tar_type
-type_of(char flag, const char *path)
+entry_type(char flag, const char *path)
 {
 	switch (flag) {
 	case '1':
@@ -216,7 +224,7 @@ type_of(char flag, const char *path)
  * pax archives may store the data of a link.
  */
 static bool
-has_data(const struct tar *t, const struct tar_entry *e)
+stores_data(const struct tar *t, const struct tar_entry *e)
 {
 	if (e->type == TAR_HARDLINK)
 		return t->local.parsed > 0;
@@ -239,16 +247,22 @@ set_sparse(struct tar *t, struct tar_entry *e)
 	else if (p->sparse_major > 0)
 		return tar_fail(t, -ENOTSUP,
 		    "a sparse file is stored in an unknown format");
-	for (size_t i = 0; rc == 0 && i < p->extent_count; i++)
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < p->extent_count; i++) {
 		rc = tar_extent_add(t, p->extents[i].offset,
 		    p->extents[i].length);
-	if (rc == 0)
-		rc = tar_sparse_check(t, realsize, t->left);
+		if (rc != 0)
+			return rc;
+	}
+	rc = tar_sparse_check(t, realsize, t->left);
+	if (rc != 0)
+		return rc;
 	e->size = realsize;
 	e->stored = t->left;
 	e->extents = t->extents;
 	e->extent_count = t->extent_count;
-	return rc;
+	return 0;
 }
 
 static int
@@ -263,8 +277,8 @@ make_entry(struct tar *t, struct tar_entry *e)
 		rc = set_xattrs(t, e);
 	if (rc != 0)
 		return rc;
-	e->type = type_of((char)t->block[TYPE_AT], e->path);
-	data = has_data(t, e) ? e->size : 0;
+	e->type = entry_type((char)t->block[TYPE_AT], e->path);
+	data = stores_data(t, e) ? e->size : 0;
 	if (e->type == TAR_FILE || e->type == TAR_HARDLINK)
 		t->left = data;
 	t->pad = -data % TAR_BLOCK;
@@ -281,7 +295,7 @@ read_extension(struct tar *t, struct tar_text *text)
 {
 	int64_t size;
 	ssize_t n = 1;
-	int rc = field(t, SIZE_AT, LONG_B, 0, INT64_MAX, &size);
+	int rc = header_field(t, SIZE_AT, LONG_B, 0, INT64_MAX, &size);
 
 	if (rc != 0)
 		return rc;
@@ -345,7 +359,8 @@ extension(struct tar *t)
 		break;
 	case 'V':
 	case 'M':
-		rc = field(t, SIZE_AT, LONG_B, 0, INT64_MAX - TAR_BLOCK, &size);
+		rc = header_field(t, SIZE_AT, LONG_B, 0, INT64_MAX - TAR_BLOCK,
+		    &size);
 		if (rc == 0 && t->block[TYPE_AT] == 'M') {
 			t->pad = -(uint64_t)size % TAR_BLOCK;
 			t->padding = (uint64_t)size + t->pad;

@@ -33,7 +33,7 @@ put_text(char *field, size_t size, const char *text)
 }
 
 static void
-put_block(struct strbuf *b, struct ustar *h)
+put_tar_block(struct strbuf *b, struct ustar *h)
 {
 	const unsigned char *p = (const unsigned char *)h;
 	unsigned sum = 0;
@@ -133,7 +133,7 @@ tar_header_file(struct strbuf *b, const struct tar_entry *e)
 		put_text(h.name, sizeof(h.name), "PaxHeader");
 		put_number(h.mode, sizeof(h.mode), 0644);
 		put_number(h.size, sizeof(h.size), records.len);
-		put_block(b, &h);
+		put_tar_block(b, &h);
 		strbuf_add(b, records.data, records.len);
 		for (size_t n = -records.len % TAR_BLOCK; n > 0; n--)
 			strbuf_char(b, '\0');
@@ -150,5 +150,5 @@ tar_header_file(struct strbuf *b, const struct tar_entry *e)
 	    e->mtime < 0 ? 0 : (uint64_t)e->mtime);
 	put_text(h.uname, sizeof(h.uname) - 1, e->uname);
 	put_text(h.gname, sizeof(h.gname) - 1, e->gname);
-	put_block(b, &h);
+	put_tar_block(b, &h);
 }

@@ -79,8 +79,8 @@ set_time(struct tar *t, const struct record *r, struct tar_pax *p)
 
 /* Appends a record to an array of names and values. */
 static int
-keep(struct tar_xattr **array, size_t *count, size_t *cap, const char *name,
-    const struct record *r)
+keep_xattr(struct tar_xattr **array, size_t *count, size_t *cap,
+    const char *name, const struct record *r)
 {
 	void *items = *array;
 
@@ -95,7 +95,7 @@ keep(struct tar_xattr **array, size_t *count, size_t *cap, const char *name,
 static int
 set_xattr(struct tar_pax *p, const struct record *r)
 {
-	return keep(&p->xattrs, &p->xattr_count, &p->xattr_cap,
+	return keep_xattr(&p->xattrs, &p->xattr_count, &p->xattr_cap,
 	    r->key + strlen(xattr_prefix), r);
 }
 
@@ -174,7 +174,7 @@ set_sparse(struct tar *t, struct tar_pax *p, const struct record *r)
 }
 
 static int
-set(struct tar *t, struct tar_pax *p, const struct record *r)
+apply_record(struct tar *t, struct tar_pax *p, const struct record *r)
 {
 	if (strcmp(r->key, "path") == 0)
 		return set_text(t, r, &p->path);
@@ -204,7 +204,7 @@ set(struct tar *t, struct tar_pax *p, const struct record *r)
  * length, or 0.
  */
 static size_t
-split(char *text, size_t left, bool again, struct record *r)
+split_record(char *text, size_t left, bool again, struct record *r)
 {
 	size_t length = 0, digits = 0;
 	char *equals;
@@ -243,14 +243,14 @@ tar_pax_parse(struct tar *t, struct tar_pax *p)
 	else
 		tar_pax_reset(p);
 	while (rc == 0 && at < p->text.len) {
-		n = split(text + at, p->text.len - at, at < before, &r);
+		n = split_record(text + at, p->text.len - at, at < before, &r);
 		if (n == 0)
 			return tar_fail(t, -EBADMSG,
 			    "an extended header is damaged");
-		rc = keep(&p->records, &p->record_count, &p->record_cap,
+		rc = keep_xattr(&p->records, &p->record_count, &p->record_cap,
 		    r.key, &r);
 		if (rc == 0)
-			rc = set(t, p, &r);
+			rc = apply_record(t, p, &r);
 		at += n;
 	}
 	p->parsed = at;

@@ -73,11 +73,11 @@ tar_sparse_old(struct tar *t, uint64_t *realsize)
 	rc = extents_of_block(t, t->block + FIRST_AT, FIRST_COUNT);
 	while (rc == 0 && more) {
 		rc = tar_block(t);
-		if (rc == 0)
-			rc = tar_fail(t, -ENODATA,
-			    "the archive ends within a sparse file's map");
 		if (rc < 0)
 			return rc;
+		if (rc == 0)
+			return tar_fail(t, -ENODATA,
+			    "the archive ends within a sparse file's map");
 		more = t->block[NEXT_MORE] != 0;
 		rc = extents_of_block(t, t->block, NEXT_COUNT);
 	}
@@ -139,14 +139,20 @@ tar_sparse_map(struct tar *t)
 	uint64_t count, offset, length;
 	int rc = map_number(t, &m, &count);
 
-	while (rc == 0 && count-- > 0) {
+	if (rc != 0)
+		return rc;
+	while (count-- > 0) {
 		rc = map_number(t, &m, &offset);
-		if (rc == 0)
-			rc = map_number(t, &m, &length);
-		if (rc == 0)
-			rc = tar_extent_add(t, offset, length);
+		if (rc != 0)
+			return rc;
+		rc = map_number(t, &m, &length);
+		if (rc != 0)
+			return rc;
+		rc = tar_extent_add(t, offset, length);
+		if (rc != 0)
+			return rc;
 	}
-	return rc;
+	return 0;
 }
 
 int

@@ -14,7 +14,7 @@
 #include <errno.h>
 
 static int
-map(struct seek_map *m)
+map_xz(struct seek_map *m)
 {
 	lzma_index *index = NULL;
 	lzma_index_iter i;
@@ -27,24 +27,29 @@ map(struct seek_map *m)
 	m->how = "blocks listed in the index";
 	m->checked = (lzma_index_checks(index) & 1) == 0;
 	lzma_index_iter_init(&i, index);
-	while (rc == 0 && !lzma_index_iter_next(&i, LZMA_INDEX_ITER_ANY)) {
+	while (!lzma_index_iter_next(&i, LZMA_INDEX_ITER_ANY)) {
 		uint64_t frame = i.stream.compressed_offset;
 
-		if (i.stream.number != stream)
+		if (i.stream.number != stream) {
 			rc = seek_add(m, (struct seek_unit){
 			    i.stream.uncompressed_offset, frame, frame });
+			if (rc != 0)
+				return rc;
+		}
 		stream = i.stream.number;
-		if (rc == 0 && i.stream.block_count > 0)
-			rc = seek_add(m, (struct seek_unit){
-			    i.block.uncompressed_file_offset,
-			    i.block.compressed_file_offset, frame });
+		if (i.stream.block_count == 0)
+			continue;
+		rc = seek_add(m, (struct seek_unit){
+		    i.block.uncompressed_file_offset,
+		    i.block.compressed_file_offset, frame });
+		if (rc != 0)
+			return rc;
 	}
-	return rc != 0 ? rc : seek_end(m, lzma_index_uncompressed_size(index),
-	    m->len);
+	return seek_end(m, lzma_index_uncompressed_size(index), m->len);
 }
 
 static int
-put_header(struct seek_stream *s, const lzma_stream_flags *flags)
+put_stream_header(struct seek_stream *s, const lzma_stream_flags *flags)
 {
 	uint8_t p[LZMA_STREAM_HEADER_SIZE];
 
@@ -53,21 +58,23 @@ put_header(struct seek_stream *s, const lzma_stream_flags *flags)
 }
 
 static int
-put_end(struct seek_stream *s, const lzma_index *index,
+put_stream_end(struct seek_stream *s, const lzma_index *index,
     lzma_stream_flags *flags)
 {
 	size_t len = (size_t)lzma_index_size(index), pos = 0;
 	uint8_t foot[LZMA_STREAM_HEADER_SIZE], *p = sys_malloc(len);
-	int rc = p == NULL ? -ENOMEM : 0;
+	int rc = -EBADMSG;
 
+	if (p == NULL)
+		return -ENOMEM;
 	flags->backward_size = len;
-	if (rc == 0 && (lzma_index_buffer_encode(index, p, &pos, len) !=
-	    LZMA_OK || lzma_stream_footer_encode(flags, foot) != LZMA_OK))
-		rc = -EBADMSG;
-	if (rc == 0)
-		rc = seek_bytes(s, p, pos);
+	if (lzma_index_buffer_encode(index, p, &pos, len) != LZMA_OK ||
+	    lzma_stream_footer_encode(flags, foot) != LZMA_OK)
+		goto out;
+	rc = seek_bytes(s, p, pos);
 	if (rc == 0)
 		rc = seek_bytes(s, foot, sizeof(foot));
+out:
 	sys_free(p);
 	return rc;
 }
@@ -78,29 +85,30 @@ put_blocks(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s, lzma_index *index)
 {
 	lzma_index_iter i;
-	int rc = 0;
+	int rc;
 
 	lzma_index_iter_init(&i, m->own);
 	if (lzma_index_iter_locate(&i, from->plain))
 		return -EBADMSG;
-	rc = put_header(s, i.stream.flags);
+	rc = put_stream_header(s, i.stream.flags);
+	if (rc != 0)
+		return rc;
 	do {
 		if (i.block.uncompressed_file_offset >= to->plain)
 			break;
-		if (rc == 0)
-			rc = seek_extent(s, i.block.compressed_file_offset,
-			    i.block.total_size);
-		if (rc == 0 && lzma_index_append(index, NULL,
-		    i.block.unpadded_size, i.block.uncompressed_size) !=
-		    LZMA_OK)
-			rc = -ENOMEM;
-	} while (rc == 0 && !lzma_index_iter_next(&i,
-	    LZMA_INDEX_ITER_NONEMPTY_BLOCK));
-	return rc;
+		rc = seek_extent(s, i.block.compressed_file_offset,
+		    i.block.total_size);
+		if (rc != 0)
+			return rc;
+		if (lzma_index_append(index, NULL, i.block.unpadded_size,
+		    i.block.uncompressed_size) != LZMA_OK)
+			return -ENOMEM;
+	} while (!lzma_index_iter_next(&i, LZMA_INDEX_ITER_NONEMPTY_BLOCK));
+	return 0;
 }
 
 static int
-part(const struct seek_map *m, const struct seek_unit *from,
+xz_part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)
 {
 	lzma_index *index = lzma_index_init(NULL);
@@ -115,7 +123,7 @@ part(const struct seek_map *m, const struct seek_unit *from,
 		lzma_index_iter_init(&i, m->own);
 		lzma_index_iter_locate(&i, from->plain);
 		flags = *i.stream.flags;
-		rc = put_end(s, index, &flags);
+		rc = put_stream_end(s, index, &flags);
 	}
 	lzma_index_end(index, NULL);
 	return rc;
@@ -127,5 +135,5 @@ close_map(struct seek_map *m)
 	lzma_index_end(m->own, NULL);
 }
 
-const struct codec_seek xz_seek = { .map = map, .part = part,
+const struct codec_seek xz_seek = { .map = map_xz, .part = xz_part,
     .close = close_map };

@@ -8,7 +8,7 @@
  *
  * Source: the .xz file format, 1.1.0.
  */
-#include "format/formats.h"
+#include "format/codec.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
@@ -76,7 +76,7 @@ xz_job_started(void **job, struct xz_job *j, lzma_ret r)
 
 /* Calls the coder once with room for output. */
 static int
-step(struct xz_job *j, lzma_action action, struct sink *out)
+code_once(struct xz_job *j, lzma_action action, struct sink *out)
 {
 	size_t room;
 	lzma_ret r;
@@ -109,13 +109,13 @@ xz_join(void *job, struct slot *s, struct sink *out)
 	j->strm.avail_in = s->in.len;
 	while (rc == 0 && !j->ended &&
 	    (j->strm.avail_in > 0 || action == LZMA_FINISH))
-		rc = step(j, action, out);
+		rc = code_once(j, action, out);
 	/* data after an .lzma stream is not part of it */
 	return rc == 0 && j->ended && j->strm.avail_in > 0 ? -EBADMSG : rc;
 }
 
 static const char *
-versions(void)
+xz_versions(void)
 {
 	return "liblzma " LZMA_VERSION_STRING;
 }
@@ -162,9 +162,13 @@ const struct codec codec_xz = {
 	.suffixes = (const struct codec_suffix[]){ { ".xz", "" },
 	    { ".txz", ".tar" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 9, .level_default = 6,
+	.settings = (const char *const[]){
+	    "check",		/* its name */
+	    "extreme",		/* the variant -e of the level */
+	    NULL },
 	.list = xz_list, .seek = &xz_seek,
 	.magic = magic_xz, .encode = &xz_encoder, .decode = &xz_decoder,
-	.versions = versions,
+	.versions = xz_versions,
 };
 
 const struct codec codec_lzma = {
@@ -172,7 +176,8 @@ const struct codec codec_lzma = {
 	.suffixes = (const struct codec_suffix[]){ { ".lzma", "" },
 	    { ".tlz", ".tar" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 9, .level_default = 6,
+	.settings = (const char *const[]){ "extreme", NULL },
 	.list = lzma_list, .check = "none",
 	.magic = magic_lzma, .magic_is_guess = true, .encode = &lzma_encoder,
-	.decode = &lzma_decoder, .versions = versions,
+	.decode = &lzma_decoder, .versions = xz_versions,
 };

@@ -13,7 +13,8 @@
 static uint32_t
 preset_of(const struct codec_options *o)
 {
-	return (uint32_t)o->level | (o->extreme ? LZMA_PRESET_EXTREME : 0);
+	return (uint32_t)o->level |
+	    (codec_number(o, "extreme") ? LZMA_PRESET_EXTREME : 0);
 }
 
 /*
@@ -32,11 +33,13 @@ find_check(const struct codec_options *o, lzma_check *check)
 		{ "sha256", LZMA_CHECK_SHA256 },
 	};
 
+	const char *asked = codec_text(o, "check");
+
 	*check = LZMA_CHECK_CRC64;
-	if (o->check == NULL)
+	if (asked == NULL)
 		return true;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(o->check, names[i].name) == 0) {
+		if (strcmp(asked, names[i].name) == 0) {
 			*check = names[i].check;
 			return true;
 		}

@@ -42,7 +42,7 @@ read_value(struct look *look, uint64_t end, struct codec_listing *l)
 }
 
 static int
-walk(struct look *look, struct codec_listing *l)
+walk_frames(struct look *look, struct codec_listing *l)
 {
 	struct zstd_scan z = { .state = 0 };
 	uint64_t at = 0, end = 0;
@@ -83,7 +83,7 @@ zstd_list(int fd, uint64_t len, struct codec_listing *l)
 	if (look == NULL)
 		return -ENOMEM;
 	l->has_size = l->exact = true;
-	rc = walk(look, l);
+	rc = walk_frames(look, l);
 	look_close(look);
 	return rc;
 }

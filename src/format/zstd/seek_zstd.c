@@ -101,7 +101,7 @@ map_table(struct seek_map *m, const struct seek_table *t)
 }
 
 /* Walks from frame to frame, and from job to job if marks describe them. */
-struct walk {
+struct zstd_walk {
 	struct seek_map *m;
 	struct zstd_scan z;
 	uint64_t at, plain;
@@ -114,7 +114,7 @@ struct walk {
  * or -errno.
  */
 static int64_t
-count_blocks(const struct walk *w, uint64_t at, uint64_t end)
+count_blocks(const struct zstd_walk *w, uint64_t at, uint64_t end)
 {
 	uint8_t head[ZSTD_JOB_HEAD];
 	ZSTD_inBuffer in = { head, sizeof(head), 0 };
@@ -153,7 +153,7 @@ count_blocks(const struct walk *w, uint64_t at, uint64_t end)
  * follow it.
  */
 static int
-end_job(struct walk *w)
+end_job(struct zstd_walk *w)
 {
 	unsigned marks = 1;
 	const uint8_t *p;
@@ -187,7 +187,7 @@ end_job(struct walk *w)
 
 /* Counts or skips a frame, and leaves w->at after it. */
 static int
-end_frame(struct walk *w)
+end_frame(struct zstd_walk *w)
 {
 	const struct zstd_header *h = &w->z.header;
 	const struct seek_unit *last;
@@ -214,7 +214,7 @@ end_frame(struct walk *w)
 }
 
 static int
-step(struct walk *w)
+next_unit(struct zstd_walk *w)
 {
 	const struct zstd_header *h = &w->z.header;
 	const uint8_t *p;
@@ -248,7 +248,7 @@ step(struct walk *w)
 
 /* Returns whether a unit ends where the walk is. */
 static bool
-is_at_end(const struct seek_map *m, const struct walk *w)
+is_at_end(const struct seek_map *m, const struct zstd_walk *w)
 {
 	const struct seek_unit *last;
 
@@ -261,7 +261,7 @@ is_at_end(const struct seek_map *m, const struct walk *w)
 static int
 map_frames(struct seek_map *m)
 {
-	struct walk w = { .m = m, .ended = true };
+	struct zstd_walk w = { .m = m, .ended = true };
 	int rc = 0;
 
 	m->how = "frames of known size";
@@ -269,7 +269,7 @@ map_frames(struct seek_map *m)
 	while (rc == 0 && (w.at < m->len || !w.ended)) {
 		if (w.plain >= m->need && is_at_end(m, &w))
 			break;
-		rc = step(&w);
+		rc = next_unit(&w);
 	}
 	if (rc != 0)
 		return rc;
@@ -279,7 +279,7 @@ map_frames(struct seek_map *m)
 
 /* Turns jobs into a separate frame, whose checksum is unknown. */
 static int
-part(const struct seek_map *m, const struct seek_unit *from,
+zstd_part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)
 {
 	static const uint8_t end_block[] = { 1, 0, 0 };
@@ -308,7 +308,7 @@ part(const struct seek_map *m, const struct seek_unit *from,
 }
 
 static int
-map(struct seek_map *m)
+map_zstd(struct seek_map *m)
 {
 	struct seek_table t = { .at = 0 };
 	int rc = find_table(m->look, &t);
@@ -324,4 +324,4 @@ map(struct seek_map *m)
 	return map_frames(m);
 }
 
-const struct codec_seek zstd_seek = { .map = map, .part = part };
+const struct codec_seek zstd_seek = { .map = map_zstd, .part = zstd_part };

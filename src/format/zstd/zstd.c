@@ -7,7 +7,7 @@
 #include "zstd_codec.h"
 
 #include "base/bytes.h"
-#include "format/formats.h"
+#include "format/codec.h"
 #include "format/list.h"
 #include "format/seek_formats.h"
 #include "zstd_scan.h"
@@ -67,7 +67,7 @@ zstd_set(ZSTD_CCtx *c, ZSTD_cParameter parameter, int value)
  * as zstd.
  */
 static bool
-magic(const uint8_t *p, size_t len)
+zstd_magic(const uint8_t *p, size_t len)
 {
 	struct zstd_header h;
 
@@ -86,7 +86,7 @@ magic(const uint8_t *p, size_t len)
 }
 
 static uint32_t
-dictionary(const uint8_t *p, size_t len)
+zstd_dictionary(const uint8_t *p, size_t len)
 {
 	struct zstd_header h;
 
@@ -94,7 +94,7 @@ dictionary(const uint8_t *p, size_t len)
 }
 
 static const char *
-versions(void)
+zstd_versions(void)
 {
 	return ZSTD_versionString();
 }
@@ -102,8 +102,10 @@ versions(void)
 static const struct coder *
 encoder_for(const struct codec_options *o)
 {
-	return o->window_log != 0 ? &zstd_long_encoder : o->seekable ||
-	    o->independent ? &zstd_frames_encoder : &zstd_encoder;
+	if (codec_number(o, "window-log") != 0)
+		return &zstd_long_encoder;
+	return codec_number(o, "seekable") || o->independent ?
+	    &zstd_frames_encoder : &zstd_encoder;
 }
 
 const struct codec codec_zstd = {
@@ -112,9 +114,14 @@ const struct codec codec_zstd = {
 	    { ".tzst", ".tar" }, { NULL, NULL } },
 	.level_min = 1, .level_max = 22, .level_default = 3,
 	.adapt_max = 15,
+	.settings = (const char *const[]){
+	    "seekable",		/* write separate frames and a seek table */
+	    "size",		/* to record in the header; 0: none */
+	    "window-log",	/* --long; 0: the level's default */
+	    NULL },
 	.list = zstd_list, .seek = &zstd_seek,
-	.magic = magic, .dictionary = dictionary,
+	.magic = zstd_magic, .dictionary = zstd_dictionary,
 	.encode = &zstd_encoder, .decode = &zstd_decoder,
 	.encoder_for = encoder_for,
-	.versions = versions,
+	.versions = zstd_versions,
 };

@@ -66,7 +66,7 @@ cut_plain(struct zstd_cutter *c, struct input *in, struct slot *s,
 
 	if (rc != 0)
 		return rc;
-	s->note.unzstd.kind = PIECE_PLAIN;
+	unzstd_notes(s)->kind = PIECE_PLAIN;
 	for (; !ended && n >= 0 && pos < s->in.len; pos += (size_t)n) {
 		c->plain = true;
 		c->scan.jobs = false;
@@ -92,7 +92,7 @@ cut_plain(struct zstd_cutter *c, struct input *in, struct slot *s,
 static void
 mark_job(const struct zstd_cutter *c, struct slot *s, size_t len, bool final)
 {
-	struct unzstd_notes *note = &s->note.unzstd;
+	struct unzstd_notes *note = unzstd_notes(s);
 
 	note->kind = PIECE_JOB;
 	note->used = len;
@@ -157,15 +157,15 @@ static int
 cut_before(struct zstd_cutter *c, struct slot *s)
 {
 	restart(c);
-	return carry_cut(&c->carry, s, s->note.unzstd.used,
-	    s->note.unzstd.used);
+	return carry_cut(&c->carry, s, unzstd_notes(s)->used,
+	    unzstd_notes(s)->used);
 }
 
 /* Collects whole frames until they make up a piece. */
 static int
 cut_frames(struct zstd_cutter *c, struct input *in, struct slot *s)
 {
-	struct unzstd_notes *note = &s->note.unzstd;
+	struct unzstd_notes *note = unzstd_notes(s);
 	size_t pos = 0;
 	bool ended;
 	ssize_t got;

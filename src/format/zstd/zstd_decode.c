@@ -29,7 +29,7 @@ enum {
 	BASE = 4 << 20
 };
 
-struct job {
+struct unzstd_job {
 	struct zstd_cutter cutter;
 	struct zstd_joiner joiner;
 };
@@ -83,9 +83,9 @@ const struct stream_ops zstd_stream = {
 /* Reader */
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+unzstd_fill(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct unzstd_job *j = job;
 
 	return zstd_cut(&j->cutter, in, s);
 }
@@ -93,7 +93,7 @@ fill(void *job, struct input *in, struct slot *s)
 /* Workers */
 
 static int
-worker_open(void *job, void **ctx)
+unzstd_worker_open(void *job, void **ctx)
 {
 	(void)job;
 	*ctx = ZSTD_createDCtx();
@@ -101,7 +101,7 @@ worker_open(void *job, void **ctx)
 }
 
 static void
-worker_close(void *ctx)
+unzstd_worker_close(void *ctx)
 {
 	ZSTD_freeDCtx(ctx);
 }
@@ -110,7 +110,7 @@ worker_close(void *ctx)
 static int
 work_frames(ZSTD_DCtx *d, struct slot *s)
 {
-	struct unzstd_notes *note = &s->note.unzstd;
+	struct unzstd_notes *note = unzstd_notes(s);
 	size_t n;
 
 	if (note->used == 0 || note->used != s->in.len)
@@ -142,7 +142,7 @@ static int
 decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
     size_t len)
 {
-	struct unzstd_notes *note = &s->note.unzstd;
+	struct unzstd_notes *note = unzstd_notes(s);
 	size_t cap = note->most < most ? (size_t)note->most : most, n;
 
 	if (!zstd_job_alone(p + ZSTD_JOB_HEAD, len - ZSTD_JOB_HEAD))
@@ -162,7 +162,7 @@ decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
 static int
 work_job(ZSTD_DCtx *d, struct slot *s, size_t most)
 {
-	struct unzstd_notes *note = &s->note.unzstd;
+	struct unzstd_notes *note = unzstd_notes(s);
 	size_t end = note->used, at;
 	uint8_t was[ZSTD_JOB_HEAD], *last;
 	int rc;
@@ -189,11 +189,11 @@ work_job(ZSTD_DCtx *d, struct slot *s, size_t most)
 }
 
 static int
-work(void *job, void *ctx, struct slot *s)
+unzstd_work(void *job, void *ctx, struct slot *s)
 {
-	const struct job *j = job;
+	const struct unzstd_job *j = job;
 
-	switch (s->note.unzstd.kind) {
+	switch (unzstd_notes(s)->kind) {
 	case PIECE_FRAMES:
 		return work_frames(ctx, s);
 	case PIECE_JOB:
@@ -204,9 +204,9 @@ work(void *job, void *ctx, struct slot *s)
 }
 
 static int
-join(void *job, struct slot *s, struct sink *out)
+unzstd_join(void *job, struct slot *s, struct sink *out)
 {
-	struct job *j = job;
+	struct unzstd_job *j = job;
 
 	return zstd_join(&j->joiner, s, out);
 }
@@ -246,7 +246,8 @@ plan_units(const struct codec_options *o, struct memory_plan *p, uint64_t unit,
  * larger units are then decoded by one thread, in pieces.
  */
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+unzstd_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	struct zstd_header h = first_frame(o);
 	uint64_t window = h.window < WINDOW_LEAST ? WINDOW_LEAST : h.window;
@@ -271,9 +272,9 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 }
 
 static void
-close_job(void *job)
+unzstd_close(void *job)
 {
-	struct job *j = job;
+	struct unzstd_job *j = job;
 
 	if (j == NULL)
 		return;
@@ -300,10 +301,10 @@ limit(struct zstd_cutter *c, const struct codec_options *o,
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
-    struct codec_notes *notes)
+unzstd_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	struct unzstd_job *j = sys_calloc(1, sizeof(*j));
 	int rc;
 
 	if (j == NULL)
@@ -319,14 +320,15 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->joiner.cutter = &j->cutter;
 	rc = serial_open(&j->joiner.serial, &zstd_stream, o->window_max);
 	if (rc != 0)
-		close_job(j);
+		unzstd_close(j);
 	else
 		*job = j;
 	return rc;
 }
 
 const struct coder zstd_decoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .work = work, .join = join,
-	    .worker_open = worker_open, .worker_close = worker_close },
+	.plan = unzstd_plan, .open = unzstd_open, .close = unzstd_close,
+	.ops = { .fill = unzstd_fill, .work = unzstd_work, .join = unzstd_join,
+	    .worker_open = unzstd_worker_open,
+	    .worker_close = unzstd_worker_close },
 };

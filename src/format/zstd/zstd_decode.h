@@ -7,8 +7,8 @@
 #ifndef COLDPRESS_ZSTD_DECODE_H
 #define COLDPRESS_ZSTD_DECODE_H
 
-#include "format/carry.h"
 #include "format/codec.h"
+#include "format/cutter.h"
 #include "format/serial.h"
 #include "zstd_scan.h"
 
@@ -17,6 +17,23 @@
 
 /* The type of a piece: unzstd_notes.kind. */
 enum { PIECE_PLAIN, PIECE_FRAMES, PIECE_JOB };
+
+/* Decompressing Zstandard. */
+struct unzstd_notes {
+	int kind;		/* fill: PIECE_* */
+	size_t skip;		/* fill, a frame's first job: size of the
+				 * header */
+	size_t used;		/* fill: bytes of `in` that the frames or the
+				 * job occupy, including skip */
+	uint64_t most;		/* fill: size of `out`; for a job, the
+				 * maximum */
+	bool final;		/* fill, a job: the last job of its frame */
+	bool checksum;		/* fill, a job: its frame has a checksum */
+	uint8_t window;		/* fill, a job: the window descriptor in its
+				   frame's header */
+	bool ok;		/* work: `out` contains the content */
+};
+SLOT_NOTES(unzstd_notes)
 
 enum { CHECKSUM_LEN = 4 };	/* checksum after the last job of a frame */
 

@@ -34,13 +34,13 @@ enum {
 	CHECKSUM = 4
 };
 
-struct job {
+struct zstd_jobs {
 	struct cutter cut;
 	const struct codec_options *options;
 	int window_log;
 	bool fixed;			/* all jobs have the same size */
 	XXH64_state_t *hash;
-	uint64_t total;
+	uint64_t total, size;		/* size: to be recorded, or 0 */
 };
 
 static size_t
@@ -52,7 +52,8 @@ longest_job(const struct codec_options *o)
 }
 
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+zstd_jobs_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	if (o->block > (size_t)1 << 30) {
 		*why = "this format limits blocks to 1 GiB";
@@ -69,9 +70,9 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 }
 
 static void
-close_job(void *job)
+zstd_jobs_close(void *job)
 {
-	struct job *j = job;
+	struct zstd_jobs *j = job;
 
 	if (j == NULL)
 		return;
@@ -81,10 +82,10 @@ close_job(void *job)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
-    struct codec_notes *notes)
+zstd_jobs_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	struct zstd_jobs *j = sys_calloc(1, sizeof(*j));
 
 	(void)notes;
 	if (j == NULL)
@@ -92,6 +93,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->cut.block = p->block;
 	j->cut.rsyncable = o->rsyncable;
 	j->options = o;
+	j->size = codec_number(o, "size");
 	j->fixed = o->block != 0 || o->adapt != NULL || o->rsyncable;
 	j->window_log = WINDOW_LEAST_LOG;
 	while (j->window_log < zstd_level(o->level)->window_log &&
@@ -99,7 +101,7 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 		j->window_log++;
 	j->hash = XXH64_createState();
 	if (j->hash == NULL) {
-		close_job(j);
+		zstd_jobs_close(j);
 		return -ENOMEM;
 	}
 	XXH64_reset(j->hash, 0);
@@ -108,9 +110,9 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+zstd_jobs_fill(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct zstd_jobs *j = job;
 	size_t len = longest_job(j->options);
 	/* allocate everything at once, because growing would fragment memory */
 	int rc = s->seq > 0 ? buf_reserve(&s->in, len) : 0;
@@ -125,7 +127,7 @@ fill(void *job, struct input *in, struct slot *s)
 }
 
 static int
-worker_open(void *job, void **ctx)
+zstd_jobs_worker_open(void *job, void **ctx)
 {
 	(void)job;
 	*ctx = ZSTD_createCCtx();
@@ -133,7 +135,7 @@ worker_open(void *job, void **ctx)
 }
 
 static void
-worker_close(void *ctx)
+zstd_jobs_worker_close(void *ctx)
 {
 	ZSTD_freeCCtx(ctx);
 }
@@ -149,7 +151,7 @@ is_alone(const struct slot *s)
 }
 
 static size_t
-block_most(const struct job *j)
+block_most(const struct zstd_jobs *j)
 {
 	size_t window = (size_t)1 << j->window_log;
 
@@ -157,7 +159,7 @@ block_most(const struct job *j)
 }
 
 static int
-set_up(const struct job *j, ZSTD_CCtx *c, const struct slot *s)
+set_up(const struct zstd_jobs *j, ZSTD_CCtx *c, const struct slot *s)
 {
 	bool alone = is_alone(s);
 	const struct codec_options *o = j->options;
@@ -169,12 +171,12 @@ set_up(const struct job *j, ZSTD_CCtx *c, const struct slot *s)
 	if (rc == 0)
 		rc = zstd_set(c, ZSTD_c_checksumFlag, alone);
 	return rc != 0 ? rc : zstd_set(c, ZSTD_c_contentSizeFlag,
-	    alone && (o->has_size || s->in.len == 0));
+	    alone && (j->size != 0 || s->in.len == 0));
 }
 
 /* Stores the blocks uncompressed, which is always possible. */
 static void
-store(struct slot *s, size_t most)
+store_blocks(struct slot *s, size_t most)
 {
 	uint8_t *to = s->out.data + ZSTD_JOB_HEAD;
 
@@ -194,7 +196,7 @@ store(struct slot *s, size_t most)
 
 /* Turns the frame in s->out into a job: marks replace its header. */
 static int
-make_job(const struct job *j, struct slot *s)
+make_job(const struct zstd_jobs *j, struct slot *s)
 {
 	struct zstd_header h;
 	size_t most = block_most(j), marks;
@@ -206,7 +208,7 @@ make_job(const struct job *j, struct slot *s)
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc != 0)
-		store(s, most);
+		store_blocks(s, most);
 	memset(s->out.data, 0, ZSTD_JOB_HEAD);
 	if (s->last)
 		return 0;
@@ -222,9 +224,9 @@ make_job(const struct job *j, struct slot *s)
 }
 
 static int
-work(void *job, void *ctx, struct slot *s)
+zstd_jobs_work(void *job, void *ctx, struct slot *s)
 {
-	const struct job *j = job;
+	const struct zstd_jobs *j = job;
 	size_t n, raw, len;
 	int rc;
 
@@ -248,19 +250,18 @@ work(void *job, void *ctx, struct slot *s)
 }
 
 static int
-put_header(const struct job *j, struct sink *out)
+put_frame_header(const struct zstd_jobs *j, struct sink *out)
 {
-	const struct codec_options *o = j->options;
-	bool wide = o->size > UINT32_MAX;
+	bool wide = j->size > UINT32_MAX;
 	uint8_t head[ZSTD_HEADER_MAX];
 	size_t len = ZSTD_JOB_HEAD;
 
 	zstd_job_head(head,
 	    (uint8_t)((j->window_log - WINDOW_LEAST_LOG) << 3));
 	head[4] |= ZSTD_HAS_CHECKSUM;
-	if (o->has_size) {
+	if (j->size != 0) {
 		head[4] |= (uint8_t)((wide ? 3 : 2) << ZSTD_SIZE_SHIFT);
-		store_le64(head + len, o->size);
+		store_le64(head + len, j->size);
 		len += wide ? 8 : 4;
 	}
 	return sink_write(out, head, len);
@@ -268,7 +269,7 @@ put_header(const struct job *j, struct sink *out)
 
 /* Writes the checksum, preceded by a last block if there has been none. */
 static int
-put_end(const struct job *j, bool ended, struct sink *out)
+put_frame_end(const struct zstd_jobs *j, bool ended, struct sink *out)
 {
 	static const uint8_t empty[ZSTD_BLOCK_HEAD] = { 1, 0, 0 };
 	uint8_t check[CHECKSUM];
@@ -279,24 +280,26 @@ put_end(const struct job *j, bool ended, struct sink *out)
 }
 
 static int
-join(void *job, struct slot *s, struct sink *out)
+zstd_jobs_join(void *job, struct slot *s, struct sink *out)
 {
-	struct job *j = job;
+	struct zstd_jobs *j = job;
 	bool last = s->last, alone = is_alone(s), any = s->in.len > 0;
-	int rc = s->seq == 0 && !alone ? put_header(j, out) : 0;
+	int rc = s->seq == 0 && !alone ? put_frame_header(j, out) : 0;
 
 	j->total += s->in.len;
-	if (last && j->options->has_size && j->total != j->options->size)
+	if (last && j->size != 0 && j->total != j->size)
 		return -ESTALE;
 	if (!alone)
 		XXH64_update(j->hash, s->in.data, s->in.len);
 	if (rc == 0)
 		rc = sink_slot(out, s);
-	return rc == 0 && last && !alone ? put_end(j, any, out) : rc;
+	return rc == 0 && last && !alone ? put_frame_end(j, any, out) : rc;
 }
 
 const struct coder zstd_encoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .work = work, .join = join,
-	    .worker_open = worker_open, .worker_close = worker_close },
+	.plan = zstd_jobs_plan, .open = zstd_jobs_open,
+	    .close = zstd_jobs_close,
+	.ops = { .fill = zstd_jobs_fill, .work = zstd_jobs_work,
+	    .join = zstd_jobs_join, .worker_open = zstd_jobs_worker_open,
+	    .worker_close = zstd_jobs_worker_close },
 };

@@ -26,7 +26,7 @@ enum {
 	SMALL_LEVEL = 8,	/* the last level with small frames */
 };
 
-struct job {
+struct zstd_frames {
 	struct cutter cut;
 	const struct codec_options *options;
 	struct buf table;		/* frame entries: two le32 each */
@@ -76,7 +76,8 @@ new_context(const struct codec_options *o)
 }
 
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+zstd_frames_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
 	if (o->block > (size_t)1 << 30) {
 		*why = "this format limits blocks to 1 GiB";
@@ -98,10 +99,10 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
-    struct codec_notes *notes)
+zstd_frames_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	struct zstd_frames *j = sys_calloc(1, sizeof(*j));
 
 	(void)notes;
 	if (j == NULL)
@@ -114,9 +115,9 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 }
 
 static void
-close_job(void *job)
+zstd_frames_close(void *job)
 {
-	struct job *j = job;
+	struct zstd_frames *j = job;
 
 	if (j == NULL)
 		return;
@@ -126,32 +127,32 @@ close_job(void *job)
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+zstd_frames_fill(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct zstd_frames *j = job;
 
 	return cutter_fill(&j->cut, in, s);
 }
 
 static int
-worker_open(void *job, void **ctx)
+zstd_frames_worker_open(void *job, void **ctx)
 {
-	struct job *j = job;
+	struct zstd_frames *j = job;
 
 	*ctx = new_context(j->options);
 	return *ctx == NULL ? -ENOMEM : 0;
 }
 
 static void
-worker_close(void *ctx)
+zstd_frames_worker_close(void *ctx)
 {
 	ZSTD_freeCCtx(ctx);
 }
 
 static int
-work(void *job, void *ctx, struct slot *s)
+zstd_frames_work(void *job, void *ctx, struct slot *s)
 {
-	struct job *j = job;
+	struct zstd_frames *j = job;
 	size_t n;
 	int rc;
 
@@ -173,7 +174,7 @@ work(void *job, void *ctx, struct slot *s)
 }
 
 static int
-note_frame(struct job *j, size_t packed, size_t size)
+note_frame(struct zstd_frames *j, size_t packed, size_t size)
 {
 	struct buf *t = &j->table;
 	int rc = t->cap - t->len >= 8 ? 0 :
@@ -188,7 +189,7 @@ note_frame(struct job *j, size_t packed, size_t size)
 }
 
 static int
-put_table(struct job *j, struct sink *out)
+put_table(struct zstd_frames *j, struct sink *out)
 {
 	uint8_t head[8], foot[9];
 	int rc;
@@ -205,9 +206,9 @@ put_table(struct job *j, struct sink *out)
 }
 
 static int
-join(void *job, struct slot *s, struct sink *out)
+zstd_frames_join(void *job, struct slot *s, struct sink *out)
 {
-	struct job *j = job;
+	struct zstd_frames *j = job;
 	bool last = s->last;
 	int rc = 0;
 
@@ -215,13 +216,15 @@ join(void *job, struct slot *s, struct sink *out)
 		rc = note_frame(j, s->out.len, s->in.len);
 	if (rc == 0)
 		rc = sink_slot(out, s);
-	return rc == 0 && last && j->options->seekable ?
+	return rc == 0 && last && codec_number(j->options, "seekable") ?
 	    put_table(j, out) : rc;
 }
 
 const struct coder zstd_frames_encoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .work = work, .join = join,
-	    .worker_open = worker_open, .worker_close = worker_close },
+	.plan = zstd_frames_plan, .open = zstd_frames_open,
+	    .close = zstd_frames_close,
+	.ops = { .fill = zstd_frames_fill, .work = zstd_frames_work,
+	    .join = zstd_frames_join, .worker_open = zstd_frames_worker_open,
+	    .worker_close = zstd_frames_worker_close },
 };
 

@@ -25,7 +25,7 @@
 #include <string.h>
 
 static int
-append(struct buf *b, const uint8_t *p, size_t len)
+append_buf(struct buf *b, const uint8_t *p, size_t len)
 {
 	int rc = buf_reserve(b, b->len + len);
 
@@ -54,18 +54,18 @@ forget(struct zstd_kept *k)
 
 /* Returns whether the input of an accepted job can also be kept. */
 static bool
-has_room(const struct zstd_joiner *j, const struct slot *s)
+has_room(const struct zstd_joiner *j, struct slot *s)
 {
 	const struct zstd_kept *newer = &j->kept[1];
 
 	return s->out.len >= j->header.window ||
 	    newer->made >= j->header.window ||
-	    newer->in.len + s->note.unzstd.used <= j->cutter->unit_max;
+	    newer->in.len + unzstd_notes(s)->used <= j->cutter->unit_max;
 }
 
 /* Keeps the input of an accepted job; s->in gets another buffer in exchange. */
 static int
-keep(struct zstd_joiner *j, struct slot *s)
+keep_job(struct zstd_joiner *j, struct slot *s)
 {
 	struct zstd_kept *older = &j->kept[0], *newer = &j->kept[1];
 	uint64_t window = j->header.window;
@@ -82,9 +82,10 @@ keep(struct zstd_joiner *j, struct slot *s)
 	}
 	newer->made += s->out.len;
 	if (newer->in.len > 0)
-		return append(&newer->in, s->in.data, s->note.unzstd.used);
+		return append_buf(&newer->in, s->in.data,
+		    unzstd_notes(s)->used);
 	swap(&newer->in, &s->in);
-	newer->skip = s->note.unzstd.skip;
+	newer->skip = unzstd_notes(s)->skip;
 	return 0;
 }
 
@@ -125,14 +126,15 @@ end_frame(struct zstd_joiner *j, const uint8_t *check)
 static int
 accept(struct zstd_joiner *j, struct slot *s, struct sink *out)
 {
-	const struct unzstd_notes *note = &s->note.unzstd;
+	const struct unzstd_notes *note = unzstd_notes(s);
 	int rc;
 
 	XXH64_update(j->hash, s->out.data, s->out.len);
 	j->made += s->out.len;
 	/* if the checksum is wrong, the output is not written */
 	rc = note->final ?
-	    end_frame(j, s->in.data + note->used - CHECKSUM_LEN) : keep(j, s);
+	    end_frame(j, s->in.data + note->used - CHECKSUM_LEN) :
+	    keep_job(j, s);
 	return rc != 0 ? rc : sink_slot(out, s);
 }
 
@@ -189,7 +191,7 @@ feed_blocks(struct zstd_joiner *j, const uint8_t **p, const uint8_t *end,
 
 /* Continues with a resumed frame, and with the data after it. */
 static int
-feed(struct zstd_joiner *j, const uint8_t *p, size_t len, bool last,
+feed_serial(struct zstd_joiner *j, const uint8_t *p, size_t len, bool last,
     struct sink *out)
 {
 	const uint8_t *end = p + len;
@@ -224,21 +226,21 @@ resume(struct zstd_joiner *j, struct sink *out)
 	j->check_len = 0;
 	j->drop = j->kept[0].made + j->kept[1].made;
 	zstd_job_head(head, j->header.window_byte);
-	rc = feed(j, head, sizeof(head), false, out);
+	rc = feed_serial(j, head, sizeof(head), false, out);
 	for (int i = 0; rc == 0 && i < 2; i++) {
 		const struct zstd_kept *k = &j->kept[i];
 
 		if (k->in.len > 0)
-			rc = feed(j, k->in.data + k->skip,
+			rc = feed_serial(j, k->in.data + k->skip,
 			    k->in.len - k->skip, false, out);
 	}
 	return rc;
 }
 
 static bool
-acceptable(struct zstd_joiner *j, const struct slot *s)
+acceptable(struct zstd_joiner *j, struct slot *s)
 {
-	return s->note.unzstd.kind == PIECE_JOB && s->note.unzstd.ok &&
+	return unzstd_notes(s)->kind == PIECE_JOB && unzstd_notes(s)->ok &&
 	    has_room(j, s);
 }
 
@@ -251,13 +253,14 @@ join_frame(struct zstd_joiner *j, struct slot *s, struct sink *out)
 		return accept(j, s, out);
 	if (!j->resumed)
 		rc = resume(j, out);
-	return rc != 0 ? rc : feed(j, s->in.data, s->in.len, s->last, out);
+	return rc != 0 ? rc :
+	    feed_serial(j, s->in.data, s->in.len, s->last, out);
 }
 
 int
 zstd_join(struct zstd_joiner *j, struct slot *s, struct sink *out)
 {
-	const struct unzstd_notes *note = &s->note.unzstd;
+	const struct unzstd_notes *note = unzstd_notes(s);
 	int rc;
 
 	if (j->open)

@@ -15,15 +15,15 @@
 
 enum { PIECE = 4 << 20 };
 
-struct job {
+struct zstd_long {
 	struct cutter cut;
 	ZSTD_CCtx *stream;
 };
 
 static void
-close_job(void *job)
+zstd_long_close(void *job)
 {
-	struct job *j = job;
+	struct zstd_long *j = job;
 
 	if (j == NULL)
 		return;
@@ -33,9 +33,9 @@ close_job(void *job)
 }
 
 static int
-fill(void *job, struct input *in, struct slot *s)
+zstd_long_fill(void *job, struct input *in, struct slot *s)
 {
-	struct job *j = job;
+	struct zstd_long *j = job;
 
 	return cutter_fill(&j->cut, in, s);
 }
@@ -50,15 +50,19 @@ set_up(ZSTD_CCtx *c, const struct codec_options *o)
 	if (rc == 0)
 		rc = zstd_set(c, ZSTD_c_enableLongDistanceMatching, 1);
 	if (rc == 0)
-		rc = zstd_set(c, ZSTD_c_windowLog, o->window_log);
+		rc = zstd_set(c, ZSTD_c_windowLog,
+		    (int)codec_number(o, "window-log"));
 	/* fails if libzstd was built without threads, which is harmless */
 	ZSTD_CCtx_setParameter(c, ZSTD_c_nbWorkers, (int)o->threads);
 	return rc;
 }
 
 static int
-plan(const struct codec_options *o, struct memory_plan *p, const char **why)
+zstd_long_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
 {
+	uint64_t log = codec_number(o, "window-log");
+
 	if (o->rsyncable) {
 		*why = "--long cannot be combined with --rsyncable";
 		return -ENOTSUP;
@@ -66,16 +70,17 @@ plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 	*p = (struct memory_plan){ .block = PIECE, .slots = 4,
 	    .slot_B = PIECE,
 	    .worker_B = ((uint64_t)zstd_level(o->level)->mib << 20) +
-	    ((uint64_t)8 << o->window_log),
-	    .fixed_B = (uint64_t)2 << o->window_log };
+	    ((uint64_t)8 << log),
+	    .fixed_B = (uint64_t)2 << log };
 	return 0;
 }
 
 static int
-open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
-    struct codec_notes *notes)
+zstd_long_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
 {
-	struct job *j = sys_calloc(1, sizeof(*j));
+	struct zstd_long *j = sys_calloc(1, sizeof(*j));
+	uint64_t size = codec_number(o, "size");
 	int rc;
 
 	(void)notes;
@@ -84,11 +89,11 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->cut.block = p->block;
 	j->stream = ZSTD_createCCtx();
 	rc = j->stream == NULL ? -ENOMEM : set_up(j->stream, o);
-	if (rc == 0 && o->has_size && ZSTD_isError(
-	    ZSTD_CCtx_setPledgedSrcSize(j->stream, o->size)))
+	if (rc == 0 && size != 0 && ZSTD_isError(
+	    ZSTD_CCtx_setPledgedSrcSize(j->stream, size)))
 		rc = -ENOMEM;
 	if (rc != 0)
-		close_job(j);
+		zstd_long_close(j);
 	else
 		*job = j;
 	return rc;
@@ -99,9 +104,9 @@ open_job(void **job, const struct codec_options *o, const struct memory_plan *p,
  * compresses short input differently.
  */
 static int
-join(void *job, struct slot *s, struct sink *out)
+zstd_long_join(void *job, struct slot *s, struct sink *out)
 {
-	struct job *j = job;
+	struct zstd_long *j = job;
 	ZSTD_inBuffer in = { s->in.data, s->in.len, 0 };
 	size_t left = 1, room;
 	int rc = 0;
@@ -128,7 +133,8 @@ join(void *job, struct slot *s, struct sink *out)
 }
 
 const struct coder zstd_long_encoder = {
-	.plan = plan, .open = open_job, .close = close_job,
-	.ops = { .fill = fill, .join = join },
+	.plan = zstd_long_plan, .open = zstd_long_open,
+	    .close = zstd_long_close,
+	.ops = { .fill = zstd_long_fill, .join = zstd_long_join },
 };
 

@@ -70,7 +70,7 @@ zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len)
 
 /* Collects bytes until it has `want`.  Returns the number added. */
 static size_t
-hold(struct zstd_scan *z, const uint8_t *p, size_t len, size_t want)
+hold_bytes_of(struct zstd_scan *z, const uint8_t *p, size_t len, size_t want)
 {
 	size_t n = want > z->held_len ? want - z->held_len : 0;
 
@@ -86,7 +86,7 @@ take_frame(struct zstd_scan *z, const uint8_t *p, size_t len)
 	size_t before = z->held_len;
 	int rc;
 
-	hold(z, p, len, ZSTD_HEADER_MAX);
+	hold_bytes_of(z, p, len, ZSTD_HEADER_MAX);
 	rc = zstd_header_parse(&z->header, z->held, z->held_len);
 	if (rc < 0)
 		return rc;
@@ -110,9 +110,9 @@ block_most(const struct zstd_scan *z, const struct zstd_block_head *h)
 }
 
 static int64_t
-take_block(struct zstd_scan *z, const uint8_t *p, size_t len)
+scan_block(struct zstd_scan *z, const uint8_t *p, size_t len)
 {
-	size_t n = hold(z, p, len, ZSTD_BLOCK_HEAD);
+	size_t n = hold_bytes_of(z, p, len, ZSTD_BLOCK_HEAD);
 	struct zstd_block_head h;
 	bool empty;
 
@@ -161,7 +161,7 @@ zstd_scan(struct zstd_scan *z, const uint8_t *p, size_t len, bool *ended)
 		} else if (z->state == FRAME) {
 			n = take_frame(z, p + pos, len - pos);
 		} else {
-			n = take_block(z, p + pos, len - pos);
+			n = scan_block(z, p + pos, len - pos);
 		}
 		if (n < 0)
 			return n;

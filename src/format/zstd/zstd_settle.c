@@ -105,7 +105,7 @@ struct writer {
 };
 
 static void
-put(struct writer *w, uint32_t v, unsigned n)
+put_value(struct writer *w, uint32_t v, unsigned n)
 {
 	w->bits |= (uint64_t)v << w->count;
 	for (w->count += n; w->count >= 8; w->count -= 8) {
@@ -131,14 +131,15 @@ put_sequence(struct writer *w, const struct zstd_fse *const fse[ZSTD_CODES],
 		if (x < 0)
 			return -ENOENT;
 		if (next[c] >= 0)
-			put(w, (uint32_t)(next[c] - fse[c]->states[x].base),
+			put_value(w,
+			    (uint32_t)(next[c] - fse[c]->states[x].base),
 			    fse[c]->states[x].bits);
 		next[c] = x;
 	}
 	for (int i = 0; i < ZSTD_CODES; i++) {
 		enum zstd_code c = values[i];
 
-		put(w, q->extra[c], zstd_extra_bits(c, q->symbol[c]));
+		put_value(w, q->extra[c], zstd_extra_bits(c, q->symbol[c]));
 	}
 	return 0;
 }
@@ -167,13 +168,13 @@ put_stream(const struct settle *s, const struct change *c, struct writer *w)
 	memcpy(w->p + w->len, c->reader.p, whole);
 	w->len += whole;
 	if (part > 0)
-		put(w, c->reader.p[whole] & ((1U << part) - 1), part);
+		put_value(w, c->reader.p[whole] & ((1U << part) - 1), part);
 	for (uint32_t i = c->count; rc == 0 && i-- > 0;)
 		rc = put_sequence(w, fse, &c->q[i], next);
 	for (int i = 0; rc == 0 && i < ZSTD_CODES; i++)
-		put(w, (uint32_t)next[first[i]], fse[first[i]]->log);
-	put(w, 1, 1);
-	put(w, 0, (8 - w->count) % 8);
+		put_value(w, (uint32_t)next[first[i]], fse[first[i]]->log);
+	put_value(w, 1, 1);
+	put_value(w, 0, (8 - w->count) % 8);
 	return rc;
 }
 
@@ -187,7 +188,7 @@ put_bytes(struct writer *w, const uint8_t *p, size_t len)
 
 /* Writes the new block to the space before the data still to be read. */
 static int
-put_block(struct settle *s, const struct change *c, bool last)
+put_settled(struct settle *s, const struct change *c, bool last)
 {
 	struct writer w = { .p = s->b->data + s->to + ZSTD_BLOCK_HEAD };
 	uint8_t modes = c->p[c->s.modes];
@@ -238,14 +239,14 @@ static int
 rewrite(struct settle *s, struct change *c, bool last)
 {
 	bool changed;
-	int rc = c->plain_table ? -ENOENT : put_block(s, c, last);
+	int rc = c->plain_table ? -ENOENT : put_settled(s, c, last);
 
 	if (rc != -ENOENT)
 		return rc;
 	rc = take_sequences(s, c, true, &changed);
 	c->plain_table = true;
 	if (rc == 0)
-		rc = put_block(s, c, last);
+		rc = put_settled(s, c, last);
 	s->replaced = rc == 0;
 	return rc;
 }

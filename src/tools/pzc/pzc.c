@@ -4,10 +4,9 @@
  *
  * pzc_style.c, pzc_gzip.c and pzc_pigz.c define the behaviour for each program
  * name.  pzc_options.c parses the command line, and pzc_check.c checks it.
- * pzc_source.c opens an operand, and pzc_walk.c all files below a
- * directory.  pzc_file.c processes a file: pzc_convert.c converts it, and
- * pzc_target.c creates the output file.  pzc_list.c lists a file, and
- * pzc_stats.c reports statistics.
+ * pzc_file.c opens an operand, converts it and names the output; pzc_walk.c does
+ * so for all files below a directory.  pzc_list.c lists a file, and pzc_stats.c
+ * reports statistics.
  */
 #include "pzc.h"
 
@@ -41,7 +40,8 @@ main(int argc, char **argv)
 		else
 			pzc_operand(&p, p.files[i]);
 	}
-	pzc_list_end(&p);
+	if (p.mode == PZC_LIST)
+		pzc_list_end(&p);
 	pzc_release(&p);
 	return msg_finish(&p.msg);
 }

@@ -110,7 +110,23 @@ void pzc_source_close(struct source *s);
 
 /* Lists or converts the file, depending on p->mode. */
 void pzc_source_run(struct pzc *p, struct source *s);
-void pzc_file(struct pzc *p, struct source *s);
+
+/*
+ * Confines the process once all files are open: with a single operand, no other
+ * files can be opened from then on.  out, if not NULL and open, can still be
+ * linked to its name.
+ */
+struct output;
+void pzc_confine(struct pzc *p, const struct source *s,
+    const struct output *out);
+
+/*
+ * Returns the format of a stream that begins with len bytes, or NULL if it is
+ * not known.  The bytes take precedence over -F, which may come from the
+ * environment.
+ */
+const struct codec *pzc_codec_of(const struct pzc *p, const uint8_t *head,
+    size_t len);
 
 /*
  * Returns the output's name: the argument of -o if given; otherwise path, with
@@ -139,11 +155,9 @@ void pzc_list(struct pzc *p, const struct source *s);
 void pzc_list_end(struct pzc *p);
 
 /*
- * Returns the message for a stream error; why, if not NULL, takes precedence.
+ * Reports the message for a stream error in path; why, if not NULL, takes
+ * precedence.
  */
-const char *pzc_sentence(int rc, const char *why);
-
-/* Reports the message for a stream error in path. */
 void pzc_say_failure(struct pzc *p, const char *path, int rc,
     const char *why);
 
@@ -168,7 +182,9 @@ struct pzc_run {
 	uint64_t wall_ns, user_us, sys_us;
 };
 
-void pzc_report(struct pzc *p, const struct pzc_run *run);
+/* Appends a row about the run to the file path; "-" is standard error. */
+void pzc_write_stats(struct pzc *p, const char *path,
+    const struct pzc_run *run);
 
 /* Prints the output of pzc's own -v. */
 void pzc_tell(struct pzc *p, const struct pzc_run *run);

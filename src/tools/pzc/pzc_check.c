@@ -35,8 +35,8 @@ check_options(struct pzc *p)
 {
 	const struct codec_options *o = &p->codec_options;
 	/* -C sets one or the other, depending on the format */
-	bool check = o->check != NULL && o->check != o->comment &&
-	    !p->no_check;
+	const char *check = codec_text(o, "check");
+	const char *comment = codec_text(o, "comment");
 	const struct {
 		bool given;
 		const char *option;
@@ -47,22 +47,22 @@ check_options(struct pzc *p)
 		{ p->alias != NULL, "-A", { "gzip", "zip" } },
 		{ o->block != 0, "-b", { "gzip", "zlib", "zip", "zstd", "lz4",
 		    "xz" } },
-		{ o->block_check, "--block-checksum", { "lz4" } },
-		{ check, "--check", { "xz" } },
-		{ o->comment != NULL, "-C", { "gzip", "xz" } },
-		{ o->extreme, "-e", { "xz", "lzma" } },
+		{ codec_number(o, "block-check"), "--block-checksum", { "lz4" } },
+		{ check != NULL && check != comment && !p->no_check, "--check", { "xz" } },
+		{ comment != NULL, "-C", { "gzip", "xz" } },
+		{ codec_number(o, "extreme"), "-e", { "xz", "lzma" } },
 		{ o->flush_ms > 0, "--flush-ms", { "gzip", "zlib", "zip",
 		    "zstd", "lz4", "bzip2" } },
-		{ o->huffman, "-H", { "gzip", "zlib", "zip" } },
+		{ codec_number(o, "huffman"), "-H", { "gzip", "zlib", "zip" } },
 		{ o->independent, "-i", { "gzip", "zstd" } },
-		{ o->legacy, "--legacy", { "lz4" } },
-		{ o->window_log != 0, "--long", { "zstd" } },
+		{ codec_number(o, "legacy"), "--legacy", { "lz4" } },
+		{ codec_number(o, "window-log"), "--long", { "zstd" } },
 		{ p->restore_name, "-N", { "gzip", "zip" } },
 		{ p->no_check, "--no-check", { "xz" } },
-		{ o->rle, "-U", { "gzip", "zlib", "zip" } },
+		{ codec_number(o, "rle"), "-U", { "gzip", "zlib", "zip" } },
 		{ o->rsyncable, "-R", { "gzip", "zlib", "zip", "zstd", "lz4",
 		    "bzip2" } },
-		{ o->seekable, "--seekable", { "zstd" } },
+		{ codec_number(o, "seekable"), "--seekable", { "zstd" } },
 		{ p->want_time, "-M", { "gzip", "zip" } },
 		{ p->ultra, "--ultra", { "zstd" } },
 		{ p->zopfli, "-I, -J and -O", { "gzip", "zlib", "zip" } },
@@ -100,7 +100,8 @@ check_adapt(struct pzc *p)
 	const struct codec *c = p->codec;
 	const struct codec_options *o = &p->codec_options;
 
-	if (o->window_log != 0 || o->huffman || o->rle) {
+	if (codec_number(o, "window-log") || codec_number(o, "huffman") ||
+	    codec_number(o, "rle")) {
 		msg_error(&p->msg, "--adapt cannot be combined with --long, -H "
 		    "or -U");
 		return MSG_ERROR;

@@ -1,21 +1,264 @@
 /*
- * pzc_file.c - processing one file, or standard input
+ * pzc_file.c - the life of one file: opened, converted, named, removed
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This file opens the input and determines the output; pzc_convert.c runs the
- * codec, and pzc_target.c creates the output file.
+ * The directory of the operand is opened once, and all other operations are
+ * relative to that descriptor, so that replacing part of the path in the
+ * meantime has no effect.
+ *
+ * The input is removed last, once the output is complete, has been synced and
+ * has its final name, and only if the input is still the file that was read.
  */
-#include "pzc_file.h"
 #include "pzc_style.h"
 
 #include "base/fdio.h"
+#include "base/output.h"
+#include "base/path.h"
+#include "base/progress.h"
+#include "base/sandbox.h"
 #include "base/sys.h"
 #include "format/skippable.h"
+#include "pipeline/adapt.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+enum { SUFFIX_MAX = 8 };	/* longest suffix tried, including the NUL */
+
+struct file {
+	struct pzc *p;
+	struct source *src;
+	struct input in;
+	const struct codec *codec;	/* NULL: to be copied */
+	bool decompress;
+	struct codec_stored stored;	/* from the header being decompressed */
+	char *target;			/* name of the output, or NULL */
+	struct output out;
+	int out_fd;
+	struct convert_result result;
+};
+
+/* Opening the input */
+
+/*
+ * Returns whether an option allows a symbolic link, a special file, or a file
+ * with other hard links.
+ */
+static bool
+input_stays(const struct pzc *p)
+{
+	return p->to_stdout || p->mode >= PZC_TEST;
+}
+
+/* Returns whether the open file may be replaced by its output. */
+static bool
+fit_to_replace(struct pzc *p, const struct source *s)
+{
+	const struct stat *st = &s->st;
+	bool allowed = p->force || (p->style->lenient &&
+	    (p->keep || p->output != NULL));
+	char links[64];
+
+	snprintf(links, sizeof(links), "%lu other link%s",
+	    (unsigned long)st->st_nlink - 1, st->st_nlink == 2 ? "" : "s");
+	if (st->st_nlink > 1 && !allowed &&
+	    pzc_say(p, ON_LINKS, s->path, links))
+		return false;
+	if (st->st_mode & S_ISVTX && !allowed &&
+	    pzc_say(p, ON_SET_ID, s->path, NULL))
+		return false;
+	return !(st->st_mode & (S_ISUID | S_ISGID)) ||
+	    (allowed && p->style->force_allows_set_id) ||
+	    !pzc_say(p, ON_SET_ID, s->path, NULL);
+}
+
+static bool
+fit_to_read(struct pzc *p, const struct source *s)
+{
+	mode_t mode = s->st.st_mode;
+	bool asked_for = !s->in_tree && (input_stays(p) ||
+	    (p->style->lenient && (p->force || p->keep ||
+	    p->output != NULL)));
+
+	if (S_ISDIR(mode)) {
+		pzc_say(p, ON_DIRECTORY, s->path, NULL);
+		return false;
+	}
+	if (!S_ISREG(mode) && !asked_for) {
+		pzc_say(p, ON_SPECIAL, s->path, NULL);
+		return false;
+	}
+	return !S_ISREG(mode) || input_stays(p) || fit_to_replace(p, s);
+}
+
+/*
+ * Waits until a FIFO has a writer.  It is opened without waiting, and until
+ * there is a writer, read(2) reports the end of the file; poll(2), however,
+ * waits.
+ */
+static void
+wait_for_writer(const struct source *s)
+{
+	struct pollfd p = { .fd = s->fd, .events = POLLIN };
+
+	if (S_ISFIFO(s->st.st_mode))
+		while (poll(&p, 1, -1) == -1 && errno == EINTR)
+			;
+}
+
+static int
+open_base(struct pzc *p, struct source *s)
+{
+	s->followed = !s->in_tree && (p->to_stdout || p->force ||
+	    p->output != NULL ||
+	    (p->mode >= PZC_TEST && !p->style->test_needs_file));
+	s->fd = sys_openat(s->dirfd, s->base, O_RDONLY | O_CLOEXEC |
+	    O_NONBLOCK | O_NOCTTY | (s->followed ? 0 : O_NOFOLLOW), 0);
+	return s->fd < 0 ? s->fd : fstat(s->fd, &s->st) == -1 ? -errno : 0;
+}
+
+int
+pzc_source_open(struct pzc *p, struct source *s)
+{
+	int rc = open_base(p, s);
+
+	if (rc == -ELOOP && !s->followed)
+		pzc_say(p, ON_LINK, s->path, NULL);
+	else if (rc != 0)
+		pzc_say(p, rc == -ENOENT ? ON_MISSING : ON_OPEN, s->path,
+		    strerror(-rc));
+	if (rc != 0 || !fit_to_read(p, s))
+		return -1;
+	wait_for_writer(s);
+	fcntl(s->fd, F_SETFL, 0);
+	return 0;
+}
+
+static int
+open_stdin(struct pzc *p, struct source *s)
+{
+	s->path = p->style->stdin_name;
+	s->fd = STDIN_FILENO;
+	s->is_stdin = true;
+	if (fstat(s->fd, &s->st) == -1) {
+		msg_error(&p->msg, "%s: %s", s->path, strerror(errno));
+		return -1;
+	}
+	if (p->mode != PZC_COMPRESS && !p->force && isatty(STDIN_FILENO)) {
+		msg_error(&p->msg, "compressed data not read from a terminal "
+		    "(-f forces it)");
+		return -1;
+	}
+	return 0;
+}
+
+/* Appends a suffix to the names, replacing a previous one. */
+static void
+put_suffix(struct source *s, const char *path, const char *suffix)
+{
+	size_t len = strlen(path), dir = (size_t)(s->base - s->path);
+
+	strcpy(s->found, path);
+	strcpy(s->found + len, suffix);
+	s->path = s->found;
+	s->base = s->found + dir;
+}
+
+static bool
+is_missing(const struct source *s)
+{
+	struct stat st;
+
+	return fstatat(s->dirfd, s->base, &st, AT_SYMLINK_NOFOLLOW) == -1 &&
+	    errno == ENOENT;
+}
+
+/*
+ * Looks up an operand, which may lack the suffix of a compressed file.  If no
+ * such file exists, the error message contains the operand as given.
+ */
+static void
+look_up(const struct pzc *p, struct source *s)
+{
+	const char *const *suffix = p->style->look_up, *path = s->path;
+	const char *first = p->suffix != NULL ? p->suffix : "";
+
+	if (suffix == NULL || p->mode == PZC_COMPRESS || !is_missing(s) ||
+	    (!p->style->look_up_all && pzc_is_packed(p, path)))
+		return;
+	s->found = sys_malloc(strlen(path) + strlen(first) + SUFFIX_MAX);
+	if (s->found == NULL)
+		return;
+	put_suffix(s, path, first);
+	while (is_missing(s) && *suffix != NULL)
+		put_suffix(s, path, *suffix++);
+	if (is_missing(s))
+		put_suffix(s, path, p->style->look_up_all ? "" :
+		    p->suffix != NULL ? first : ".gz");
+}
+
+/*
+ * Opens the directory that contains path, up to the last slash.  Returns 0 or
+ * -errno.
+ */
+static int
+open_directory(struct source *s, const char *path, size_t len)
+{
+	char *dir = sys_calloc(1, len + 1);
+
+	if (dir == NULL)
+		return -ENOMEM;
+	memcpy(dir, path, len);
+	s->base = path + len;
+	s->dirfd = sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY | O_CLOEXEC,
+	    0);
+	sys_free(dir);
+	return s->dirfd < 0 ? s->dirfd : 0;
+}
+
+/*
+ * A path that ends with a slash is not split, because it can only be a
+ * directory.
+ */
+int
+pzc_source_locate(struct pzc *p, struct source *s, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int rc = 0;
+
+	*s = (struct source){ .path = path, .base = path, .fd = -1,
+	    .dirfd = AT_FDCWD };
+	if (slash != NULL && slash[1] != '\0')
+		rc = open_directory(s, path, (size_t)(slash - path) + 1);
+	if (rc == 0) {
+		look_up(p, s);
+		return 0;
+	}
+	pzc_say(p, rc == -ENOENT ? ON_MISSING : ON_OPEN, path, strerror(-rc));
+	s->dirfd = AT_FDCWD;
+	return -1;
+}
+
+void
+pzc_source_close(struct source *s)
+{
+	if (s->fd >= 0 && !s->is_stdin)
+		sys_close(s->fd);
+	if (s->dirfd >= 0 && !s->in_tree)
+		sys_close(s->dirfd);
+	sys_free(s->found);
+	s->found = NULL;
+	s->fd = -1;
+	s->dirfd = AT_FDCWD;
+}
+
+/* Choosing the format */
 
 static bool
 goes_to_stdout(const struct file *f)
@@ -23,8 +266,12 @@ goes_to_stdout(const struct file *f)
 	return f->p->to_stdout || (f->src->is_stdin && f->p->output == NULL);
 }
 
-bool
-pzc_copies(const struct file *f)
+/*
+ * Returns whether data in an unknown format is copied unchanged: with -dcf, and
+ * in some styles with -df for standard input, but never when testing.
+ */
+static bool
+copies_unknown(const struct file *f)
 {
 	const struct pzc *p = f->p;
 
@@ -87,7 +334,7 @@ static int
 choose_codec(struct file *f)
 {
 	struct pzc *p = f->p;
-	bool copies = pzc_copies(f);
+	bool copies = copies_unknown(f);
 	const uint8_t *head = NULL;
 	ssize_t n;
 
@@ -128,6 +375,482 @@ can_be_named(struct file *f)
 	    pzc_has_suffix(f->p, f->src->path);
 }
 
+/* Creating the output */
+
+/* On a terminal, asks the user, as gzip does. */
+static bool
+may_overwrite(struct file *f)
+{
+	const char *o = f->p->output;
+	int c, first;
+
+	if (f->p->force)
+		return true;
+	if (faccessat(o != NULL ? AT_FDCWD : f->src->dirfd, o != NULL ? o :
+	    path_name(f->target), F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    (!f->p->presume_tty &&
+	    !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO))))
+		return false;
+	msg_ask(&f->p->msg, "%s already exists; overwrite it (y or n)?",
+	    f->target);
+	first = c = getchar();
+	while (c != '\n' && c != EOF)
+		c = getchar();
+	return first == 'y' || first == 'Y';
+}
+
+static int
+create_target(struct file *f)
+{
+	struct pzc *p = f->p;
+	const char *why = NULL;
+	bool replace;
+	int rc;
+
+	f->target = pzc_target_name(p, f->src->path,
+	    f->decompress ? NULL : f->codec,
+	    p->restore_name ? f->stored.name : "");
+	if (f->target == NULL)
+		return -1;
+	replace = may_overwrite(f);
+	rc = p->output != NULL ?
+	    output_create(&f->out, f->target, replace) :
+	    output_create_at(&f->out, f->src->dirfd, path_name(f->target),
+	    replace);
+	if (rc == -EEXIST && !replace)
+		pzc_say(p, ON_EXISTS, f->target, NULL);
+	else if (rc == -EEXIST)
+		msg_warn(&p->msg, "%s is not a regular file -- not "
+		    "overwritten", f->target);
+	else if (rc != 0)
+		msg_error(&p->msg, "%s: %s", f->target, strerror(-rc));
+	if (rc != 0)
+		return rc;
+	if (output_is(&f->out, &f->src->st))
+		why = "is the input -- not overwritten";
+	else if (f->out.direct && p->verify && !f->decompress)
+		why = "cannot be read back, which --verify requires";
+	if (why != NULL) {
+		msg_error(&p->msg, "%s %s", f->target, why);
+		output_abort(&f->out);
+		return -EEXIST;
+	}
+	f->out_fd = f->out.fd;
+	return 0;
+}
+
+/* Checks that standard output can take the result. */
+static int
+use_stdout(struct file *f)
+{
+	struct msg *msg = &f->p->msg;
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	if (!f->decompress && !f->p->force && isatty(STDOUT_FILENO)) {
+		msg_error(msg, "compressed data not written to a "
+		    "terminal (-f forces it)");
+		return -1;
+	}
+	if (!f->decompress && f->p->verify &&
+	    ((flags & O_ACCMODE) != O_RDWR || lseek(STDOUT_FILENO, 0,
+	    SEEK_CUR) != 0)) {
+		msg_error(msg, "--verify needs a file: standard "
+		    "output cannot be read back (-o)");
+		return -1;
+	}
+	if ((flags & O_ACCMODE) == O_RDONLY) {
+		msg_error(msg, "standard output: %s", strerror(EBADF));
+		return -1;
+	}
+	f->out_fd = STDOUT_FILENO;
+	return 0;
+}
+
+/* Converting */
+
+/* Returns the file named by PZC_STATS, or NULL. */
+static const char *
+stats_of_environment(void)
+{
+	const char *env = getenv("PZC_STATS");
+
+	return env != NULL && *env != '\0' ? env : NULL;
+}
+
+void
+pzc_confine(struct pzc *p, const struct source *s, const struct output *out)
+{
+	const char *why = "statistics will be written to a file";
+	bool writes_stats = stats_of_environment() != NULL ||
+	    (p->stats != NULL && strcmp(p->stats, "-") != 0);
+	bool confined;
+	int rc;
+
+	if (p->file_count != 1 || p->recursive)
+		return;
+	if (p->mode == PZC_LIST || !writes_stats) {
+		/* the input is removed from the same directory */
+		rc = out != NULL && out->fd >= 0 && !out->direct ?
+		    sandbox_enter_naming(out->dirfd, &confined) :
+		    sandbox_enter(&confined);
+		why = rc != 0 ? strerror(-rc) : confined ? NULL :
+		    "the kernel has no Landlock";
+	}
+	if (why != NULL && p->msg.verbose > 0 && p->style->talks)
+		msg_note(&p->msg, "%s: not confined: %s", s->path, why);
+}
+
+/* Returns the message for a stream error; why, if not NULL, takes precedence. */
+static const char *
+reason_for(int rc, const char *why)
+{
+	if (why != NULL)
+		return why;
+	return rc == -EFBIG ?
+	    "the window is larger than allowed (--long, --memory)" :
+	    convert_reason(rc);
+}
+
+static uint64_t
+microseconds(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
+/*
+ * Returns whether to copy data like cat: gzip -cdf does so for data that is not
+ * in gzip format, and for data after it.
+ */
+static bool
+copies_rest(const struct file *f)
+{
+	return f->p->style->copy_rest && copies_unknown(f);
+}
+
+/*
+ * Returns whether there is a time to store, if the format has a field for it.
+ */
+static bool
+has_time(const struct file *f)
+{
+	return f->p->store_time && !f->decompress &&
+	    S_ISREG(f->src->st.st_mode) &&
+	    (!f->src->is_stdin || f->p->style->stdin_time);
+}
+
+/* Returns whether the header's 32 bits can hold the time; 0 means none. */
+static bool
+fits_header(int64_t t)
+{
+	return t > 0 && t <= UINT32_MAX;
+}
+
+static int
+convert_of(const struct file *f, struct convert *c)
+{
+	const struct source *s = f->src;
+	/* files in /proc report a size of 0 */
+	bool has_size = f->p->store_size && !s->is_stdin &&
+	    S_ISREG(s->st.st_mode);
+	int rc;
+
+	*c = (struct convert){ .codec = f->codec, .decompress = f->decompress,
+	    .options = f->p->codec_options, .memory = f->p->memory };
+
+	/*
+	 * Standard input has no name and, by default, no time, so that "cat x
+	 * |" and "<x" produce the same output.
+	 */
+	if (!s->is_stdin && f->p->store_name)
+		c->options.name = path_name(s->path);
+	else if (s->is_stdin)
+		c->options.name = f->p->alias;
+	if (has_time(f) && fits_header(s->st.st_mtime))
+		c->options.mtime = (uint32_t)s->st.st_mtime;
+	rc = codec_set(&c->options, "size", has_size ?
+	    (uint64_t)s->st.st_size : 0, NULL);
+	return rc != 0 ? rc : codec_set(&c->options, "copy-rest",
+	    copies_rest(f), NULL);
+}
+
+static int
+convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
+{
+	struct convert c;
+	struct progress progress;
+	const struct stat *st = &f->src->st;
+	struct rusage a, b;
+	uint64_t t0 = sys_now_ns();
+	int rc = convert_of(f, &c);
+
+	if (rc != 0)
+		return rc;
+	if (f->p->adapt && !f->decompress) {
+		adapt_start(adapt, f->p->level, f->p->adapt_min,
+		    f->p->adapt_max);
+		c.options.adapt = adapt;
+		run->adapt = adapt;
+	}
+
+	progress_start(&progress, STDERR_FILENO, S_ISREG(st->st_mode) ?
+	    (uint64_t)st->st_size : 0,
+	    f->p->msg.quiet || !f->p->style->talks);
+	c.progress = &progress;
+	getrusage(RUSAGE_SELF, &a);
+	rc = convert_run(&c, &f->in, f->out_fd, &f->result);
+	getrusage(RUSAGE_SELF, &b);
+	progress_erase(&progress);
+	run->wall_ns = sys_now_ns() - t0;
+	run->user_us = microseconds(&b.ru_utime) - microseconds(&a.ru_utime);
+	run->sys_us = microseconds(&b.ru_stime) - microseconds(&a.ru_stime);
+	return rc;
+}
+
+/* Decompresses the output, and compares its length. */
+static int
+verify_output(struct file *f)
+{
+	struct convert c = { .codec = f->codec, .decompress = true,
+	    .options = f->p->codec_options, .memory = f->p->memory };
+	struct convert_result r;
+	struct input in;
+	int rc;
+
+	if (lseek(f->out_fd, 0, SEEK_SET) == -1)
+		return -errno;
+	rc = input_open(&in, f->out_fd);
+	if (rc == 0)
+		rc = convert_run(&c, &in, -1, &r);
+	input_close(&in);
+	return rc != 0 ? rc : r.stats.out_bytes == f->in.bytes ? 0 : -EBADMSG;
+}
+
+void
+pzc_say_failure(struct pzc *p, const char *path, int rc, const char *why)
+{
+	pzc_say(p, why != NULL ? ON_ERROR : rc == -ENODATA ? ON_CUT :
+	    rc == -EBADMSG ? ON_CORRUPT : ON_ERROR, path,
+	    reason_for(rc, why));
+}
+
+static void
+say_write_failure(struct file *f, int rc)
+{
+	struct pzc *p = f->p;
+
+	pzc_say(p, ON_WRITE, f->target != NULL ? f->target :
+	    p->style->stdout_name, reason_for(rc, f->result.why));
+	p->ended = p->style->write_error_ends;
+	if (p->style->errno_is_status)
+		p->msg.status = -rc;
+}
+
+/* Returns whether the data begins like a stream that gzip itself can read. */
+static bool
+begins_stream(const struct codec_notes *n)
+{
+	static const uint8_t second[] = { 0x1e, 0x9d, 0x9e, 0xa0 };
+
+	return n->trailing_B == 1 || (n->trailing[0] == 0x1f &&
+	    memchr(second, n->trailing[1], sizeof(second)) != NULL);
+}
+
+int
+pzc_judge_rest(struct pzc *p, const char *path, const struct codec_notes *n)
+{
+	bool other = p->style->rest_is_read && begins_stream(n);
+
+	if (n->trailing_B > 0 && !n->trailing_garbage)
+		pzc_say(p, ON_TRAILING_ZEROS, path, NULL);
+	if (!n->trailing_garbage)
+		return 0;
+	pzc_say(p, other ? ON_TRAILING_OTHER : ON_TRAILING, path, NULL);
+	return other ? -ENODATA : 0;
+}
+
+/* Decides whether the data that has been converted is complete and right. */
+static int
+judge_output(struct file *f)
+{
+	struct pzc *p = f->p;
+	const char *path = f->src->path;
+	/* copied data is part of the output */
+	int rc = copies_rest(f) ? 0 : pzc_judge_rest(p, path,
+	    &f->result.notes);
+
+	if (f->result.notes.unchecked)
+		msg_warn(&p->msg, "%s: unknown check type, content not "
+		    "verified", path);
+	if (rc == 0 && p->verify && !f->decompress) {
+		rc = verify_output(f);
+		if (rc != 0)
+			msg_error(&p->msg, "%s: verification of the output "
+			    "failed: %s", path, reason_for(rc, NULL));
+	}
+	return rc;
+}
+
+/* Returns the size of a single-member gzip file's header and trailer. */
+static uint64_t
+around(const struct file *f)
+{
+	if (f->decompress)
+		return f->stored.head_B + GZIP_TRAILER;
+	return GZIP_FIXED + GZIP_TRAILER + (f->src->is_stdin ||
+	    !f->p->store_name ? 0 : strlen(path_name(f->src->path)) + 1);
+}
+
+/* Returns 0 or -errno, after reporting the error. */
+static int
+convert_file(struct file *f)
+{
+	struct pzc *p = f->p;
+	const char *env = stats_of_environment();
+	struct adapt adapt;
+	struct pzc_run run = { .name = f->src->path,
+	    .target = f->target != NULL ? f->target : p->style->stdout_name,
+	    .is_stdin = f->src->is_stdin, .around_B = around(f),
+	    .codec = f->codec, .result = &f->result,
+	    .decompress = f->decompress, .level = p->level };
+	int rc;
+
+	pzc_confine(p, f->src, &f->out);
+	if (p->msg.verbose > 0 && p->style->begin != NULL)
+		p->style->begin(p, &run);
+	if (has_time(f) && !fits_header(f->src->st.st_mtime))
+		pzc_say(p, ON_TIME, f->src->path, NULL);
+	rc = convert_timed(f, &run, &adapt);
+	if (rc == 0)
+		rc = judge_output(f);
+	else if (f->result.stats.failed == PIPELINE_OUT)
+		say_write_failure(f, rc);
+	else
+		pzc_say_failure(p, f->src->path, rc, f->result.why);
+	if (rc != 0)
+		return rc;
+	if (p->stats != NULL)
+		pzc_write_stats(p, p->stats, &run);
+	if (env != NULL)
+		pzc_write_stats(p, env, &run);
+	if (p->msg.verbose > 0)
+		p->style->done(p, &run);
+	return 0;
+}
+
+/* Finishing the output */
+
+static bool
+same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/*
+ * Returns whether the name still refers to the file that was read, unchanged.
+ */
+static bool
+unchanged(const struct source *s)
+{
+	struct stat now, open_now;
+
+	return fstatat(s->dirfd, s->base, &now,
+	    s->followed ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstat(s->fd, &open_now) == 0 &&
+	    now.st_dev == s->st.st_dev && now.st_ino == s->st.st_ino &&
+	    open_now.st_size == s->st.st_size &&
+	    same_time(&open_now.st_mtim, &s->st.st_mtim) &&
+	    same_time(&open_now.st_ctim, &s->st.st_ctim);
+}
+
+/* Returns whether the input is to be removed once the output exists. */
+static bool
+is_replaced(const struct file *f)
+{
+	return !f->p->keep && f->p->output == NULL &&
+	    S_ISREG(f->src->st.st_mode);
+}
+
+static void
+remove_input(struct file *f)
+{
+	const struct source *s = f->src;
+	int rc;
+
+	/* -f follows links: the link itself is removed, as in gzip */
+	if (!unchanged(s)) {
+		msg_error(&f->p->msg, "%s changed after it was read -- kept in "
+		    "addition to %s", s->path, f->target);
+		return;
+	}
+	rc = sys_unlinkat(s->dirfd, s->base, 0);
+	if (rc != 0)
+		msg_error(&f->p->msg, "%s: not removed: %s", s->path,
+		    strerror(-rc));
+}
+
+/*
+ * Sets the attributes of the output.  If the input is standard input, the
+ * output is an ordinary new file, because the mode and owner of a pipe are
+ * irrelevant.  If the input is a device or a named FIFO, the output is no more
+ * accessible than the input.
+ */
+static int
+set_meta(struct file *f)
+{
+	const struct source *s = f->src;
+	mode_t mask;
+	int rc;
+
+	if (!s->is_stdin && S_ISREG(s->st.st_mode)) {
+		rc = fdio_copy_meta(s->fd, f->out.fd);
+		/* use the access time from before the input was read */
+		futimens(f->out.fd, (struct timespec[2]){ s->st.st_atim,
+		    s->st.st_mtim });
+		return rc;
+	}
+	mask = umask(0);
+	umask(mask);
+	if (!s->is_stdin)
+		mask |= ~s->st.st_mode;
+	return fchmod(f->out.fd, 0666 & ~mask) == -1 ? -errno : 0;
+}
+
+/*
+ * Completes the output.  Syncing may take a long time, so it is done before the
+ * last check of the input.  If the input has changed, no output is created.
+ */
+static void
+finish_target(struct file *f)
+{
+	struct pzc *p = f->p;
+	bool sync = p->sync || is_replaced(f);
+	int rc = f->out.direct ? 0 : set_meta(f);
+
+	if (rc != 0)
+		msg_warn(&p->msg, "%s: attributes not preserved: %s",
+		    f->target, strerror(-rc));
+	if (!f->out.direct && p->restore_time && f->stored.mtime != 0)
+		futimens(f->out.fd, (struct timespec[2]){ f->src->st.st_atim,
+		    { .tv_sec = f->stored.mtime } });
+	rc = sync ? output_sync(&f->out) : 0;
+	if (rc == 0 && is_replaced(f) && !unchanged(f->src)) {
+		msg_error(&p->msg, "%s changed while it was being read -- kept",
+		    f->src->path);
+		output_abort(&f->out);
+		return;
+	}
+	if (rc != 0)
+		output_abort(&f->out);
+	else
+		rc = output_commit(&f->out, sync);
+	if (rc == -EEXIST)
+		pzc_say(p, ON_EXISTS, f->target, NULL);
+	else if (rc != 0)
+		msg_error(&p->msg, "%s: %s", f->target, strerror(-rc));
+	else if (is_replaced(f))
+		remove_input(f);
+}
+
 static void
 sync_stdout(struct pzc *p)
 {
@@ -137,62 +860,68 @@ sync_stdout(struct pzc *p)
 		msg_error(&p->msg, "standard output: %s", strerror(-rc));
 }
 
+/* Converts the open file, to its target, to standard output or to nowhere. */
 static void
-to_stdout(struct file *f)
-{
-	int flags = fcntl(STDOUT_FILENO, F_GETFL);
-
-	if (!f->decompress && !f->p->force && isatty(STDOUT_FILENO)) {
-		msg_error(&f->p->msg, "compressed data not written to a "
-		    "terminal (-f forces it)");
-		return;
-	}
-	if (!f->decompress && f->p->verify &&
-	    ((flags & O_ACCMODE) != O_RDWR || lseek(STDOUT_FILENO, 0,
-	    SEEK_CUR) != 0)) {
-		msg_error(&f->p->msg, "--verify needs a file: standard "
-		    "output cannot be read back (-o)");
-		return;
-	}
-	f->out_fd = STDOUT_FILENO;
-	if ((flags & O_ACCMODE) == O_RDONLY)
-		msg_error(&f->p->msg, "standard output: %s",
-		    strerror(EBADF));
-	else if (pzc_convert(f) == 0 && f->p->sync)
-		sync_stdout(f->p);
-}
-
-static void
-run(struct file *f)
-{
-	int rc;
-
-	if (!can_be_named(f))
-		return;
-	rc = input_open(&f->in, f->src->fd);
-	if (rc != 0) {
-		msg_error(&f->p->msg, "%s: %s", f->src->path, strerror(-rc));
-	} else {
-		if (f->p->codec_options.flush_ms > 0)
-			f->in.flush_ms = f->p->codec_options.flush_ms;
-		if (choose_codec(f) != 0)
-			;
-		else if (f->p->mode == PZC_TEST)
-			pzc_convert(f);
-		else if (goes_to_stdout(f))
-			to_stdout(f);
-		else
-			pzc_to_target(f);
-	}
-	input_close(&f->in);
-	sys_free(f->target);
-}
-
-void
-pzc_file(struct pzc *p, struct source *s)
+process(struct pzc *p, struct source *s)
 {
 	struct file f = { .p = p, .src = s, .out_fd = -1,
 	    .out = { .fd = -1, .dirfd = -1 } };
+	bool to_stdout = goes_to_stdout(&f);
+	int rc;
 
-	run(&f);
+	if (!can_be_named(&f))
+		return;
+	rc = input_open(&f.in, s->fd);
+	if (rc != 0) {
+		msg_error(&p->msg, "%s: %s", s->path, strerror(-rc));
+		goto out;
+	}
+	if (p->codec_options.flush_ms > 0)
+		f.in.flush_ms = p->codec_options.flush_ms;
+	if (choose_codec(&f) != 0)
+		goto out;
+	if (p->mode == PZC_TEST) {
+		convert_file(&f);
+		goto out;
+	}
+	if ((to_stdout ? use_stdout(&f) : create_target(&f)) != 0)
+		goto out;
+	rc = convert_file(&f);
+	if (!to_stdout && rc != 0)
+		output_abort(&f.out);
+	else if (!to_stdout)
+		finish_target(&f);
+	else if (rc == 0 && p->sync)
+		sync_stdout(p);
+out:
+	input_close(&f.in);
+	sys_free(f.target);
+}
+
+void
+pzc_source_run(struct pzc *p, struct source *s)
+{
+	bool skips = p->recursive && p->mode >= PZC_TEST &&
+	    p->style->test_skips_plain && !s->is_stdin;
+
+	if (p->ended || (skips && !pzc_has_suffix(p, s->path)))
+		return;
+	if (p->mode == PZC_LIST)
+		pzc_list(p, s);
+	else
+		process(p, s);
+}
+
+void
+pzc_operand(struct pzc *p, const char *path)
+{
+	struct source s = { .fd = -1, .dirfd = AT_FDCWD };
+	int rc = strcmp(path, "-") == 0 ? open_stdin(p, &s) :
+	    pzc_source_locate(p, &s, path);
+
+	if (rc == 0 && !s.is_stdin)
+		rc = pzc_source_open(p, &s);
+	if (rc == 0)
+		pzc_source_run(p, &s);
+	pzc_source_close(&s);
 }

@@ -2,7 +2,6 @@
  * pzc_list.c - listing compressed files
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc_file.h"
 #include "pzc_list.h"
 
 #include "format/skippable.h"
@@ -152,6 +151,6 @@ pzc_list(struct pzc *p, const struct source *s)
 void
 pzc_list_end(struct pzc *p)
 {
-	if (p->mode == PZC_LIST && !p->json && p->style->list_sum != NULL)
+	if (!p->json && p->style->list_sum != NULL)
 		p->style->list_sum(p);
 }

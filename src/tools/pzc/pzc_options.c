@@ -95,6 +95,24 @@ take_adapt(void *into)
 	return -1;
 }
 
+/* Sets an option that only some formats have; pzc_check() says which. */
+static int
+set_own(struct pzc *p, const char *key, uint64_t number, const char *text)
+{
+	int rc = codec_set(&p->codec_options, key, number, text);
+
+	if (rc == 0)
+		return -1;
+	msg_error(&p->msg, "%s: %s", key, strerror(-rc));
+	return MSG_ERROR;
+}
+
+static int
+switch_on(void *into, const char *key)
+{
+	return set_own(into, key, 1, NULL);
+}
+
 static int
 take_window(void *into)
 {
@@ -104,9 +122,9 @@ take_window(void *into)
 
 	if (optarg != NULL)
 		status = options_int(&p->msg, "window", 10, 30, &log);
-	p->codec_options.window_log = (int)log;
 	p->codec_options.window_max = (uint64_t)1 << log;
-	return status;
+	return status >= 0 ? status :
+	    set_own(p, "window-log", (uint64_t)log, NULL);
 }
 
 static int
@@ -136,9 +154,10 @@ take_comment(void *into)
 {
 	struct pzc *p = into;
 
-	p->codec_options.comment = p->codec_options.check = optarg;
+	int status = set_own(p, "comment", 0, optarg);
+
 	p->no_check = false;
-	return -1;
+	return status >= 0 ? status : set_own(p, "check", 0, optarg);
 }
 
 /* Handles --check and --no-check. */
@@ -148,8 +167,7 @@ take_check(void *into)
 	struct pzc *p = into;
 
 	p->no_check = optarg == NULL;
-	p->codec_options.check = p->no_check ? "none" : optarg;
-	return -1;
+	return set_own(p, "check", 0, p->no_check ? "none" : optarg);
 }
 
 static int
@@ -287,19 +305,19 @@ static const struct options_row pzc_table[] = {
 	    OPTIONS_FLAG(codec_options.rsyncable), .mask = PZC | PIGZ },
 	{ 0, "rsyncable", NULL, "choose block boundaries by content",
 	    OPTIONS_FLAG(codec_options.rsyncable), .mask = GZIP | IN_GZIP },
-	{ 'H', "huffman", NULL, "", OPTIONS_FLAG(codec_options.huffman),
+	{ 'H', "huffman", NULL, "", OPTIONS_CALL_TEXT(switch_on, "huffman"),
 	    .mask = PZC | PIGZ },
 	{ 'U', "rle", NULL, "Huffman coding or run lengths only (gzip, zlib, "
-	    "zip)", OPTIONS_FLAG(codec_options.rle), .mask = PZC | PIGZ },
+	    "zip)", OPTIONS_CALL_TEXT(switch_on, "rle"), .mask = PZC | PIGZ },
 	{ 0, "adapt", "[=MIN:MAX]", "adjust the level to the pipe's speed "
 	    "(gzip, zstd, lz4)", OPTIONS_CALL(take_adapt), .mask = PZC },
 	{ 'e', "extreme", NULL, "xz, lzma: search longer for smaller output",
-	    OPTIONS_FLAG(codec_options.extreme), .mask = PZC },
+	    OPTIONS_CALL_TEXT(switch_on, "extreme"), .mask = PZC },
 	{ 0, "long", "[=LOG]", "zstd: a window of 2^LOG bytes (27)",
 	    OPTIONS_CALL(take_window), .mask = PZC },
 	{ 0, "ultra", NULL, NULL, OPTIONS_FLAG(ultra), .mask = PZC },
 	{ 0, "seekable", NULL, "zstd: write frames and a seek table",
-	    OPTIONS_FLAG(codec_options.seekable), .mask = PZC },
+	    OPTIONS_CALL_TEXT(switch_on, "seekable"), .mask = PZC },
 	{ 0, "no-content-size", NULL, "zstd: do not store the size of a file",
 	    OPTIONS_CLEAR(store_size), .mask = PZC },
 	{ 0, "flush-ms", "N", "flush the output after N ms without input",
@@ -335,9 +353,9 @@ static const struct options_row pzc_table[] = {
 	    OPTIONS_CALL(take_check), .mask = PZC },
 	{ 0, "no-check", NULL, NULL, OPTIONS_CALL(take_check), .mask = PZC },
 	{ 0, "block-checksum", NULL, "lz4: add a checksum of each block",
-	    OPTIONS_FLAG(codec_options.block_check), .mask = PZC },
+	    OPTIONS_CALL_TEXT(switch_on, "block-check"), .mask = PZC },
 	{ 0, "legacy", NULL, "lz4: write the frame that the Linux kernel reads",
-	    OPTIONS_FLAG(codec_options.legacy), .mask = PZC },
+	    OPTIONS_CALL_TEXT(switch_on, "legacy"), .mask = PZC },
 	{ 'A', "alias", "NAME", "", OPTIONS_TEXT(alias), .mask = PZC },
 	{ 'C', "comment", "TEXT", "name (gzip, zip) and comment (gzip) to "
 	    "store", OPTIONS_CALL(take_comment), .mask = PZC },

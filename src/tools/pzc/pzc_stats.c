@@ -8,7 +8,6 @@
 #include "pipeline/adapt.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -20,7 +19,7 @@ static const char *const columns[] = {
 };
 
 static double
-seconds(uint64_t ns)
+ns_to_s(uint64_t ns)
 {
 	return (double)ns / 1e9;
 }
@@ -42,7 +41,7 @@ cpu_s(const struct pzc_run *r)
 }
 
 static int
-write_row(struct table *t, const struct pzc_run *r)
+write_run(struct table *t, const struct pzc_run *r)
 {
 	const struct pipeline_stats *s = &r->result->stats;
 	char levels[512];
@@ -60,14 +59,14 @@ write_row(struct table *t, const struct pzc_run *r)
 	table_int(t, (int64_t)s->in_bytes);
 	table_int(t, (int64_t)s->out_bytes);
 	table_real(t, ratio_of(r), 4);
-	table_real(t, seconds(r->wall_ns), 6);
+	table_real(t, ns_to_s(r->wall_ns), 6);
 	table_real(t, (double)r->user_us / 1e6, 6);
 	table_real(t, (double)r->sys_us / 1e6, 6);
-	table_real(t, cpu_s(r) / seconds(r->wall_ns), 3);
-	table_real(t, seconds(s->stall_in_ns), 6);
-	table_real(t, seconds(s->stall_out_ns), 6);
-	table_real(t, seconds(s->stall_work_ns), 6);
-	table_real(t, seconds(s->idle_ns), 6);
+	table_real(t, cpu_s(r) / ns_to_s(r->wall_ns), 3);
+	table_real(t, ns_to_s(s->stall_in_ns), 6);
+	table_real(t, ns_to_s(s->stall_out_ns), 6);
+	table_real(t, ns_to_s(s->stall_work_ns), 6);
+	table_real(t, ns_to_s(s->idle_ns), 6);
 	table_int(t, ru.ru_maxrss);
 	if (r->adapt != NULL) {
 		adapt_text(r->adapt, levels, sizeof(levels));
@@ -78,8 +77,8 @@ write_row(struct table *t, const struct pzc_run *r)
 	return table_end(t);
 }
 
-static void
-write_stats(struct pzc *p, const char *path, const struct pzc_run *r)
+void
+pzc_write_stats(struct pzc *p, const char *path, const struct pzc_run *r)
 {
 	const size_t n = sizeof(columns) / sizeof(columns[0]);
 	struct table *t = NULL;
@@ -89,7 +88,7 @@ write_stats(struct pzc *p, const char *path, const struct pzc_run *r)
 	int closed;
 
 	if (rc == 0)
-		rc = write_row(t, r);
+		rc = write_run(t, r);
 	closed = table_close(t);
 	if (rc == 0)
 		rc = closed;
@@ -101,7 +100,7 @@ void
 pzc_tell(struct pzc *p, const struct pzc_run *r)
 {
 	const struct pipeline_stats *s = &r->result->stats;
-	double wall = seconds(r->wall_ns);
+	double wall = ns_to_s(r->wall_ns);
 
 	msg_note(&p->msg, "%s: %llu -> %llu bytes, ratio %.3f, %.3f s wall, "
 	    "%.3f s user+sys (%.2f CPUs of %u threads)", r->name,
@@ -110,8 +109,8 @@ pzc_tell(struct pzc *p, const struct pzc_run *r)
 	    cpu_s(r) / wall, r->result->threads);
 	msg_note(&p->msg, "%s: blocked %.3f s on input, %.3f s on output, "
 	    "%.3f s on workers; workers idle %.3f s", r->name,
-	    seconds(s->stall_in_ns), seconds(s->stall_out_ns),
-	    seconds(s->stall_work_ns), seconds(s->idle_ns));
+	    ns_to_s(s->stall_in_ns), ns_to_s(s->stall_out_ns),
+	    ns_to_s(s->stall_work_ns), ns_to_s(s->idle_ns));
 	if (r->adapt != NULL) {
 		char levels[512];
 
@@ -119,17 +118,4 @@ pzc_tell(struct pzc *p, const struct pzc_run *r)
 		msg_note(&p->msg, "%s: blocks at each level: %s",
 		    r->name, levels);
 	}
-}
-
-void
-pzc_report(struct pzc *p, const struct pzc_run *run)
-{
-	const char *env = getenv("PZC_STATS");
-
-	if (p->stats != NULL)
-		write_stats(p, p->stats, run);
-	if (env != NULL && *env != '\0')
-		write_stats(p, env, run);
-	if (p->msg.verbose > 0)
-		p->style->done(p, run);
 }

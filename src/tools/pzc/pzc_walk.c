@@ -34,7 +34,7 @@ struct level {
 					 * slash */
 };
 
-struct walk {
+struct tree_walk {
 	struct pzc *p;
 	char *path;
 	size_t path_cap;
@@ -43,14 +43,14 @@ struct walk {
 };
 
 static void
-fail(struct walk *w, int rc)
+walk_error(struct tree_walk *w, int rc)
 {
 	msg_error(&w->p->msg, "%s: %s", w->path, strerror(-rc));
 }
 
 /* Appends to the first len bytes of the path. */
 static int
-set_path(struct walk *w, size_t len, const char *name)
+set_path(struct tree_walk *w, size_t len, const char *name)
 {
 	size_t need = len + strlen(name) + 2;
 	char *s;
@@ -69,7 +69,7 @@ set_path(struct walk *w, size_t len, const char *name)
 /* Names */
 
 static int
-add_name(struct level *l, const char *name)
+add_dir_name(struct level *l, const char *name)
 {
 	void *items = l->names;
 	size_t n = strlen(name) + 1;
@@ -86,7 +86,7 @@ add_name(struct level *l, const char *name)
 }
 
 static int
-by_name(const void *a, const void *b)
+compare_names(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -110,12 +110,12 @@ read_names(struct level *l)
 	}
 	while (rc == 0 && (errno = 0, e = readdir(dir)) != NULL)
 		if (!path_is_dots(e->d_name))
-			rc = add_name(l, e->d_name);
+			rc = add_dir_name(l, e->d_name);
 	if (rc == 0)
 		rc = -errno;
 	closedir(dir);
 	if (l->count > 0)
-		qsort(l->names, l->count, sizeof(*l->names), by_name);
+		qsort(l->names, l->count, sizeof(*l->names), compare_names);
 	return rc;
 }
 
@@ -133,7 +133,7 @@ free_level(struct level *l)
 
 /* Pushes the directory at the current path, open at fd. */
 static int
-add_level(struct walk *w, int fd)
+add_level(struct tree_walk *w, int fd)
 {
 	void *items = w->levels;
 	size_t len = strlen(w->path);
@@ -163,14 +163,14 @@ add_level(struct walk *w, int fd)
 
 /* Descends into a directory, but not through a link. */
 static void
-enter(struct walk *w, int dirfd, const char *name)
+enter(struct tree_walk *w, int dirfd, const char *name)
 {
 	int fd = sys_openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
 	    O_NONBLOCK | O_CLOEXEC, 0);
 	int rc = fd < 0 ? fd : add_level(w, fd);
 
 	if (rc != 0)
-		fail(w, rc);
+		walk_error(w, rc);
 }
 
 /*
@@ -196,7 +196,7 @@ reopen(struct level *above, const struct level *from)
 }
 
 static void
-leave(struct walk *w)
+leave(struct tree_walk *w)
 {
 	struct level *l = &w->levels[w->depth - 1];
 	int rc = 0;
@@ -217,7 +217,7 @@ leave(struct walk *w)
 /* Walking */
 
 static void
-take_next(struct walk *w)
+take_next(struct tree_walk *w)
 {
 	struct level *l = &w->levels[w->depth - 1];
 	struct source s = { .fd = -1, .dirfd = l->fd, .in_tree = true };
@@ -230,7 +230,7 @@ take_next(struct walk *w)
 	s.path = w->path;
 	s.base = l->names[l->next - 1];
 	if (fstatat(l->fd, s.base, &st, AT_SYMLINK_NOFOLLOW) == -1) {
-		fail(w, -errno);
+		walk_error(w, -errno);
 	} else if (S_ISDIR(st.st_mode)) {
 		enter(w, l->fd, s.base);
 	} else if (!S_ISREG(st.st_mode)) {
@@ -247,7 +247,7 @@ take_next(struct walk *w)
 void
 pzc_walk(struct pzc *p, const char *path)
 {
-	struct walk w = { .p = p };
+	struct tree_walk w = { .p = p };
 	struct source s;
 	struct stat st;
 

@@ -40,9 +40,9 @@ next_unit(void *arg, struct input *in, struct slot *s)
 		return 0;
 	}
 	s->in.len = u.len;
-	s->note.squashfs.number = u.number;
-	s->note.squashfs.count = u.count;
-	s->note.squashfs.is_fragment = u.is_fragment;
+	squashfs_notes(s)->number = u.number;
+	squashfs_notes(s)->count = u.count;
+	squashfs_notes(s)->is_fragment = u.is_fragment;
 	in->bytes = w->d->in_B;
 	return 0;
 }
@@ -91,7 +91,7 @@ place_unit(void *arg, struct slot *s, struct sink *out)
 {
 	struct writing *w = arg;
 	struct sqw_data *d = w->d;
-	const struct squashfs_notes *note = &s->note.squashfs;
+	const struct squashfs_notes *note = squashfs_notes(s);
 	int rc;
 
 	if (s->last)

@@ -98,7 +98,7 @@ sqw_pack_block(struct sqw_pack *k, const uint8_t *in, size_t len, uint8_t *out,
 int
 sqw_pack_unit(struct sqw_pack *k, struct slot *s)
 {
-	struct squashfs_notes *note = &s->note.squashfs;
+	struct squashfs_notes *note = squashfs_notes(s);
 	bool raw = note->is_fragment ? k->o->raw_fragments : k->o->raw_data;
 	size_t n = 0;
 

@@ -34,8 +34,8 @@ next_old(void *arg, struct input *in, struct slot *s)
 	s->last = j->next == j->r->count;
 	if (s->last)
 		return 0;
-	s->note.squashfs.number = j->next;
-	s->note.squashfs.is_fragment = j->r->blocks[j->next].is_fragment;
+	squashfs_notes(s)->number = j->next;
+	squashfs_notes(s)->is_fragment = j->r->blocks[j->next].is_fragment;
 	j->d->in_B += j->r->blocks[j->next++].want;
 	in->bytes = j->d->in_B;
 	return 0;
@@ -82,7 +82,7 @@ repack_block(void *arg, void *ctx, struct slot *s)
 {
 	struct repacking *j = arg;
 	struct repacker *w = ctx;
-	const struct sqw_old *b = &j->r->blocks[s->note.squashfs.number];
+	const struct sqw_old *b = &j->r->blocks[squashfs_notes(s)->number];
 	const char *why;
 	int64_t made;
 	int rc;
@@ -108,16 +108,16 @@ place_block(void *arg, struct slot *s, struct sink *out)
 {
 	struct repacking *j = arg;
 	struct sqw_data *d = j->d;
-	struct sqw_old *b = &j->r->blocks[s->note.squashfs.number];
+	struct sqw_old *b = &j->r->blocks[squashfs_notes(s)->number];
 
 	if (s->last)
 		return 0;
-	b->size = s->note.squashfs.word;
+	b->size = squashfs_notes(s)->word;
 	b->start = d->end;
 	d->end += s->out.len;
 	d->blocks++;
 	d->fragments += b->is_fragment;
-	if ((s->note.squashfs.word & SQUASHFS_BLOCK_RAW) != 0) {
+	if ((squashfs_notes(s)->word & SQUASHFS_BLOCK_RAW) != 0) {
 		d->raw_B += s->out.len;
 		d->raw_blocks++;
 	}
