@@ -5,7 +5,7 @@ install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     scripts/bench-layers scripts/bench-mount scripts/bench-sqpack
     scripts/bench-winwait scripts/bench-readers scripts/snap-startup
-    scripts/lazy-pull
+    scripts/lazy-pull scripts/coldpress
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     scripts/options.sh scripts/plan.sh scripts/xserver.sh
@@ -43,6 +43,15 @@ install(FILES scripts/lib.sh scripts/bench.sh scripts/study.sh
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(DIRECTORY scripts/snap-startup-apps
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
+# a link, since the studies are found beside the script
+install(CODE "file(MAKE_DIRECTORY
+    \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR})
+file(CREATE_LINK ../${CMAKE_INSTALL_LIBEXECDIR}/coldpress/coldpress
+    \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/coldpress
+    SYMBOLIC)
+list(APPEND CMAKE_INSTALL_MANIFEST_FILES
+    \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/coldpress)")
+install(FILES man/coldpress.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE NEWS README.md SECURITY.md TYPE DOC)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md
     ${PROJECT_SOURCE_DIR}/doc/*.svg)
