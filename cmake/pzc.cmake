@@ -26,6 +26,11 @@ endif()
 
 if(COLDPRESS_ISAL)
     pkg_check_modules(ISAL IMPORTED_TARGET libisal)
+    # Debian has no static ISA-L.
+    find_library(ISAL_LIBRARY isal)
+    if(NOT ISAL_LIBRARY)
+        set(ISAL_FOUND FALSE)
+    endif()
 endif()
 if(COLDPRESS_ISAL AND ISAL_FOUND)
     target_compile_definitions(coldpress PRIVATE COLDPRESS_ISAL

@@ -5,7 +5,7 @@ install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     scripts/bench-layers scripts/bench-mount scripts/bench-sqpack
     scripts/bench-winwait scripts/bench-readers scripts/snap-startup
-    scripts/lazy-pull
+    scripts/lazy-pull scripts/coldpress
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 file(GLOB parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scripts/*.sh
     ${PROJECT_SOURCE_DIR}/scripts/*.awk ${PROJECT_SOURCE_DIR}/scripts/*.py)
@@ -13,7 +13,16 @@ list(FILTER parts EXCLUDE REGEX "/(setup|check-bare)[.]sh$")
 install(FILES ${parts} DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(DIRECTORY scripts/snap-startup-apps
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
-install(FILES LICENSE NEWS README.md SECURITY.md TYPE DOC)
+# a link, since the studies are found beside the script
+install(CODE "file(MAKE_DIRECTORY
+    \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR})
+file(CREATE_LINK ../${CMAKE_INSTALL_LIBEXECDIR}/coldpress/coldpress
+    \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/coldpress
+    SYMBOLIC)
+list(APPEND CMAKE_INSTALL_MANIFEST_FILES
+    \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/coldpress)")
+install(FILES man/coldpress.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES LICENSE NEWS README.md SECURITY.md CONTRIBUTING.md TYPE DOC)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md
     ${PROJECT_SOURCE_DIR}/doc/*.svg)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc)
