@@ -1,5 +1,5 @@
 /*
- * strbuf.h - an append-only byte buffer
+ * strbuf.h - an append-only byte buffer, and copies of strings
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Running out of memory is recorded in `failed`; data appended after that is
@@ -33,5 +33,12 @@ void strbuf_fmt(struct strbuf *b, const char *fmt, ...)
 /* Empties the buffer but keeps its memory. */
 void strbuf_clear(struct strbuf *b);
 void strbuf_free(struct strbuf *b);
+
+/*
+ * Copy a string, or len bytes with a NUL after them.  The caller frees the copy
+ * with sys_free(); NULL means out of memory.  Thread-safe.
+ */
+char *strcopy(const char *s);
+char *strcopy_part(const void *s, size_t len);
 
 #endif

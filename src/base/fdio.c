@@ -20,7 +20,7 @@
  * if necessary.
  */
 static int
-again(int fd, short events, ssize_t n)
+must_repeat(int fd, short events, ssize_t n)
 {
 	struct pollfd p = { .fd = fd, .events = events };
 
@@ -37,7 +37,7 @@ fdio_read(int fd, void *buf, size_t len)
 
 	while (done < len) {
 		n = sys_read(fd, (char *)buf + done, len - done);
-		if (n < 0 && !again(fd, POLLIN, n))
+		if (n < 0 && !must_repeat(fd, POLLIN, n))
 			return n;
 		if (n == 0)
 			break;
@@ -98,7 +98,7 @@ fdio_write(int fd, const void *buf, size_t len)
 
 	while (len > 0) {
 		n = sys_write(fd, p, len);
-		if (n < 0 && !again(fd, POLLOUT, n))
+		if (n < 0 && !must_repeat(fd, POLLOUT, n))
 			return (int)n;
 		if (n > 0) {
 			p += n;
@@ -164,52 +164,39 @@ get_xattr(int fd, const char *name, char **value)
 	return n == -1 ? -errno : n;
 }
 
-static int
-copy_one_xattr(int from, int to, const char *name)
-{
-	char *value = NULL;
-	ssize_t n = get_xattr(from, name, &value);
-	int rc = n < 0 ? (int)n : 0;
-
-	if (rc == 0 && fsetxattr(to, name, value == NULL ? "" : value,
-	    (size_t)n, 0) == -1)
-		rc = -errno;
-	sys_free(value);
-	/*
-	 * skip attributes that this filesystem does not support or this user
-	 * may not set
-	 */
-	return rc == -ENOTSUP || rc == -EPERM || rc == -ENODATA ? 0 : rc;
-}
-
 /*
- * Attributes that describe the content of one file, or grant rights to a
- * program, are not copied.
+ * Copies the extended attributes, except those that describe the content of one
+ * file or grant rights to a program, and those that this filesystem does not
+ * support or this user may not set.  Returns 0 or the first -errno.
  */
-static bool
-is_copied(const char *name)
-{
-	static const char *const own[] = { "security.capability",
-	    "security.ima", "security.evm" };
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (strcmp(name, own[i]) == 0)
-			return false;
-	return true;
-}
-
 static int
 copy_xattrs(int from, int to)
 {
+	static const char *const own[] = { "security.capability",
+	    "security.ima", "security.evm" };
+	enum { OWN = sizeof(own) / sizeof(own[0]) };
 	char *names = NULL;
 	ssize_t n = get_xattr(from, NULL, &names);
-	int rc = n == -ENOTSUP ? 0 : n < 0 ? (int)n : 0;
+	int rc = n < 0 && n != -ENOTSUP ? (int)n : 0;
 
 	for (ssize_t i = 0; i < n; i += (ssize_t)strlen(names + i) + 1) {
-		int e = is_copied(names + i) ?
-		    copy_one_xattr(from, to, names + i) : 0;
+		const char *name = names + i;
+		char *value = NULL;
+		size_t k = 0;
+		ssize_t len;
 
-		rc = rc != 0 ? rc : e;
+		while (k < OWN && strcmp(name, own[k]) != 0)
+			k++;
+		if (k < OWN)
+			continue;
+		len = get_xattr(from, name, &value);
+		if (len >= 0 && fsetxattr(to, name, value == NULL ? "" : value,
+		    (size_t)len, 0) == -1)
+			len = -errno;
+		sys_free(value);
+		if (len < 0 && len != -ENOTSUP && len != -EPERM &&
+		    len != -ENODATA && rc == 0)
+			rc = (int)len;
 	}
 	sys_free(names);
 	return rc;

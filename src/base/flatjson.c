@@ -18,7 +18,7 @@ skip_blanks(struct flatjson *j)
 
 /* Skips blanks and then the character c. */
 static bool
-take(struct flatjson *j, char c)
+skip_char(struct flatjson *j, char c)
 {
 	skip_blanks(j);
 	if (j->at == j->end || *j->at != c)
@@ -28,9 +28,9 @@ take(struct flatjson *j, char c)
 }
 
 static bool
-take_string(struct flatjson *j, const char **s, size_t *len)
+skip_string(struct flatjson *j, const char **s, size_t *len)
 {
-	if (!take(j, '"'))
+	if (!skip_char(j, '"'))
 		return false;
 	*s = j->at;
 	while (j->at < j->end && *j->at != '"')
@@ -43,7 +43,7 @@ take_string(struct flatjson *j, const char **s, size_t *len)
 
 /* Parses a number, true, false or null. */
 static bool
-take_word(struct flatjson *j)
+parse_word(struct flatjson *j)
 {
 	char word[48], *end;
 	size_t n = 0;
@@ -68,7 +68,7 @@ int
 flatjson_open(struct flatjson *j, const char *text, size_t len)
 {
 	*j = (struct flatjson){ .at = text, .end = text + len, .first = true };
-	return take(j, '{') ? 0 : -EINVAL;
+	return skip_char(j, '{') ? 0 : -EINVAL;
 }
 
 int
@@ -77,18 +77,18 @@ flatjson_next(struct flatjson *j)
 	const char *s;
 	size_t len;
 
-	if (take(j, '}')) {
+	if (skip_char(j, '}')) {
 		skip_blanks(j);
 		return j->at == j->end ? 0 : -EINVAL;
 	}
-	if (!j->first && !take(j, ','))
+	if (!j->first && !skip_char(j, ','))
 		return -EINVAL;
 	j->first = false;
 	j->is_number = false;
-	if (!take_string(j, &j->name, &j->name_len) || !take(j, ':'))
+	if (!skip_string(j, &j->name, &j->name_len) || !skip_char(j, ':'))
 		return -EINVAL;
 	skip_blanks(j);
 	if (j->at < j->end && *j->at == '"')
-		return take_string(j, &s, &len) ? 1 : -EINVAL;
-	return take_word(j) ? 1 : -EINVAL;
+		return skip_string(j, &s, &len) ? 1 : -EINVAL;
+	return parse_word(j) ? 1 : -EINVAL;
 }

@@ -5,6 +5,7 @@
 #include "base/output.h"
 
 #include "base/fdio.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include "output_signal.h"
@@ -31,37 +32,27 @@ open_dir(struct output *o, int at, const char *dir)
 	return o->dirfd < 0 ? o->dirfd : 0;
 }
 
-static int
-keep_name(struct output *o, const char *name)
-{
-	size_t n = strlen(name) + 1;
-
-	o->name = sys_malloc(n);
-	if (o->name == NULL)
-		return -ENOMEM;
-	memcpy(o->name, name, n);
-	return 0;
-}
-
 /* Opens the directory that contains path, and stores the last component. */
 static int
-split(struct output *o, const char *path)
+open_parent(struct output *o, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *base = slash == NULL ? path : slash + 1;
-	size_t dirlen = slash == NULL ? 0 : (size_t)(base - path);
 	char *dir;
 	int rc;
 
 	if (*base == '\0')
 		return -EISDIR;
-	dir = sys_calloc(1, dirlen + 2);
+	dir = slash == NULL ? strcopy(".") :
+	    strcopy_part(path, (size_t)(base - path));
 	if (dir == NULL)
 		return -ENOMEM;
-	memcpy(dir, dirlen == 0 ? "." : path, dirlen == 0 ? 1 : dirlen);
 	rc = open_dir(o, AT_FDCWD, dir);
 	sys_free(dir);
-	return rc != 0 ? rc : keep_name(o, base);
+	if (rc != 0)
+		return rc;
+	o->name = strcopy(base);
+	return o->name == NULL ? -ENOMEM : 0;
 }
 
 /* Called in a signal handler. */
@@ -152,12 +143,18 @@ open_in_place(struct output *o, bool link)
 	int fd = sys_openat(o->dirfd, o->name, O_WRONLY | O_NOCTTY |
 	    O_CLOEXEC | (S_ISBLK(o->there.st_mode) ? O_EXCL : 0) |
 	    (link ? 0 : O_NOFOLLOW), 0);
-	int rc = fd < 0 ? fd : fstat(fd, &st) == -1 ? -errno :
-	    is_special(st.st_mode) ? 0 : -EEXIST;
+	int rc = 0;
 
-	if (rc != 0 && fd >= 0)
-		sys_close(fd);
-	return rc != 0 ? rc : fd;
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) == -1)
+		rc = -errno;
+	else if (!is_special(st.st_mode))
+		rc = -EEXIST;
+	if (rc == 0)
+		return fd;
+	sys_close(fd);
+	return rc;
 }
 
 /*
@@ -165,7 +162,7 @@ open_in_place(struct output *o, bool link)
  * place, or -ENOENT.
  */
 static int
-look(struct output *o, bool in_place)
+open_existing(struct output *o, bool in_place)
 {
 	struct stat st;
 	bool special;
@@ -198,35 +195,32 @@ look(struct output *o, bool in_place)
 static int
 open_target(struct output *o, bool in_place)
 {
-	int fd = look(o, in_place);
+	int fd = open_existing(o, in_place);
 
-	if (fd != -ENOENT)
-		return fd;
-	fd = sys_openat(o->dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd == -EOPNOTSUPP || fd == -EISDIR || fd == -EINVAL)
-		fd = open_temp(o);
-	return fd;
-}
-
-/* Creates the output.  rc is the result of opening the directory. */
-static int
-create(struct output *o, int rc, bool in_place)
-{
-	if (rc == 0)
-		rc = open_target(o, in_place);
-	if (rc < 0) {
-		output_abort(o);
-		return rc;
+	if (fd == -ENOENT) {
+		fd = sys_openat(o->dirfd, ".",
+		    O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		if (fd == -EOPNOTSUPP || fd == -EISDIR || fd == -EINVAL)
+			fd = open_temp(o);
 	}
-	o->fd = rc;
+	if (fd < 0)
+		return fd;
+	o->fd = fd;
 	return 0;
 }
 
 int
 output_create(struct output *o, const char *path, bool replace)
 {
+	int rc;
+
 	*o = (struct output){ .fd = -1, .dirfd = -1, .replace = replace };
-	return create(o, split(o, path), true);
+	rc = open_parent(o, path);
+	if (rc == 0)
+		rc = open_target(o, true);
+	if (rc != 0)
+		output_abort(o);
+	return rc;
 }
 
 int
@@ -236,7 +230,14 @@ output_create_at(struct output *o, int dirfd, const char *name, bool replace)
 
 	*o = (struct output){ .fd = -1, .dirfd = -1, .replace = replace };
 	rc = open_dir(o, dirfd, ".");
-	return create(o, rc != 0 ? rc : keep_name(o, name), false);
+	if (rc != 0)
+		goto out;
+	o->name = strcopy(name);
+	rc = o->name == NULL ? -ENOMEM : open_target(o, false);
+out:
+	if (rc != 0)
+		output_abort(o);
+	return rc;
 }
 
 bool
@@ -265,70 +266,45 @@ link_as(const struct output *o, const char *name)
 	return rc;
 }
 
-/* Gives a temporary name to an unnamed file that will replace another. */
-static int
-link_temp(struct output *o)
-{
-	int rc;
-
-	do {
-		next_temp(o);
-		rc = link_as(o, o->temp);
-	} while (rc == -EEXIST);
-	if (rc != 0)
-		drop_temp(o);
-	return rc;
-}
-
-/*
- * Renames the temporary name to the final one, replacing an old file only if
- * allowed.
- */
-static int
-move_temp(struct output *o)
-{
-	int rc = o->replace ?
-	    sys_renameat(o->dirfd, o->temp, o->dirfd, o->name) :
-	    sys_linkat(o->dirfd, o->temp, o->dirfd, o->name, 0);
-
-	if (rc == 0 && !o->replace)
-		sys_unlinkat(o->dirfd, o->temp, 0);
-	if (rc == 0)
-		drop_temp(o);
-	return rc;
-}
-
 /*
  * Gives the file its final name after the last call that can report a failed
  * write.  That is fsync(2) if requested; otherwise close(2), but only if the
- * file has a temporary name, because closing an unnamed file deletes it.
+ * file has a temporary name, because closing an unnamed file deletes it.  A
+ * file that will replace another needs a temporary name, which is renamed.
  */
 static int
 give_name(struct output *o)
 {
-	int rc = 0;
+	int rc = -EEXIST;
 
 	if (o->temp[0] == '\0' && !o->replace)
 		return link_as(o, o->name);
-	if (o->temp[0] == '\0')
-		rc = link_temp(o);
-	if (rc == 0 && !o->synced) {
+	if (o->temp[0] == '\0') {
+		while (rc == -EEXIST) {
+			next_temp(o);
+			rc = link_as(o, o->temp);
+		}
+		if (rc != 0) {
+			drop_temp(o);
+			return rc;
+		}
+	}
+	if (!o->synced) {
 		rc = sys_close(o->fd);
 		o->fd = -1;
+		if (rc != 0)
+			return rc;
 	}
-	return rc != 0 ? rc : move_temp(o);
-}
-
-/*
- * Syncs the directory or, if it is not readable, the whole filesystem.  Some
- * filesystems cannot sync a directory, and return EINVAL.
- */
-static int
-sync_dir(const struct output *o)
-{
-	int rc = o->dir_sync ? sys_fsync(o->dirfd) : sys_syncfs(o->fd);
-
-	return rc == -EINVAL ? 0 : rc;
+	if (o->replace) {
+		rc = sys_renameat(o->dirfd, o->temp, o->dirfd, o->name);
+	} else {
+		rc = sys_linkat(o->dirfd, o->temp, o->dirfd, o->name, 0);
+		if (rc == 0)
+			sys_unlinkat(o->dirfd, o->temp, 0);
+	}
+	if (rc == 0)
+		drop_temp(o);
+	return rc;
 }
 
 int
@@ -352,16 +328,31 @@ output_commit(struct output *o, bool sync)
 	sync |= o->direct && S_ISBLK(o->there.st_mode);
 	if (sync && !o->synced)
 		rc = output_sync(o);
-	if (rc == 0 && !o->direct) {
+	if (rc != 0)
+		goto out;
+	if (!o->direct) {
 		rc = give_name(o);
-		named = rc == 0 && !o->replace;
+		if (rc != 0)
+			goto out;
+		named = !o->replace;
+		/*
+		 * sync the directory or, if it is not readable, the whole
+		 * filesystem; some filesystems cannot sync a directory, and
+		 * return EINVAL
+		 */
+		if (sync) {
+			rc = o->dir_sync ? sys_fsync(o->dirfd) :
+			    sys_syncfs(o->fd);
+			if (rc != 0 && rc != -EINVAL)
+				goto out;
+		}
 	}
-	if (rc == 0 && sync && !o->direct)
-		rc = sync_dir(o);
-	if (o->fd >= 0 && rc == 0) {
+	rc = 0;
+	if (o->fd >= 0) {
 		rc = sys_close(o->fd);
 		o->fd = -1;
 	}
+out:
 	/* after a late failure, remove a new file, but keep a replacement */
 	if (rc != 0 && named)
 		sys_unlinkat(o->dirfd, o->name, 0);

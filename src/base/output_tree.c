@@ -6,11 +6,10 @@
 
 #include "base/fdio.h"
 #include "base/path.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include "output_signal.h"
-#include "output_tree_remove.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -23,7 +22,51 @@
 
 #define PREFIX ".coldpress-tree-"
 
-enum { TRIES = 100 };
+enum {
+	TRIES = 100,
+	DENTS_B = 2048,
+	DEPTH_MAX = 8,			/* maximum depth of the trees that we
+					 * create */
+	ROUNDS = 100			/* retries while others create files */
+};
+
+/*
+ * Removes a directory with all its entries.  Like its callers, it can run in a
+ * signal handler: it makes only system calls, and uses no memory except the
+ * stack.
+ */
+static int
+remove_dir(int at, const char *name, int depth)
+{
+	_Alignas(struct dirent64) char buf[DENTS_B];
+	int dir = sys_openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC, 0);
+	ssize_t n;
+
+	if (dir < 0)
+		return dir;
+	while ((n = sys_getdents(dir, buf, sizeof(buf))) > 0)
+		for (ssize_t i = 0; i < n;) {
+			const struct dirent64 *e = (const void *)(buf + i);
+
+			i += e->d_reclen;
+			if (!path_is_dots(e->d_name) &&
+			    sys_unlinkat(dir, e->d_name, 0) == -EISDIR &&
+			    depth + 1 < DEPTH_MAX)
+				remove_dir(dir, e->d_name, depth + 1);
+		}
+	sys_close(dir);
+	return sys_unlinkat(at, name, AT_REMOVEDIR);
+}
+
+static void
+remove_tree(int at, const char *name)
+{
+	int rc = -ENOTEMPTY;
+
+	for (int i = 0; rc == -ENOTEMPTY && i < ROUNDS; i++)
+		rc = remove_dir(at, name, 0);
+}
 
 /* Opens the parent directory of path, and stores the last component. */
 static int
@@ -56,7 +99,7 @@ remove_temp(const struct output_armed *a)
 	const struct output_tree *t = (const struct output_tree *)a;
 
 	if (t->temp[0] != '\0')
-		output_tree_remove(t->parent, t->temp);
+		remove_tree(t->parent, t->temp);
 }
 
 /* Clears the temporary name, which was not created or no longer exists. */
@@ -79,7 +122,7 @@ open_dir(int at, const char *name)
  * not supported.
  */
 static int
-hold(int dir, int how)
+lock_dir(int dir, int how)
 {
 	int rc;
 
@@ -102,7 +145,7 @@ open_temp(struct output_tree *t)
 	t->dir = open_dir(t->parent, t->temp);
 	if (t->dir < 0)
 		return t->dir == -ENOENT ? -EEXIST : t->dir;
-	(void)hold(t->dir, 0);
+	(void)lock_dir(t->dir, 0);
 	rc = sys_fstat(t->dir, &st);
 	if (rc != 0 || st.st_nlink > 0)
 		return rc;
@@ -130,36 +173,33 @@ make_temp(struct output_tree *t)
 	return rc;
 }
 
-/* Removes a directory whose lock is free because its process was killed. */
-static void
-remove_if_stale(int parent, const char *name)
-{
-	struct stat st;
-	int dir = open_dir(parent, name);
-
-	if (dir < 0)
-		return;
-	if (sys_fstat(dir, &st) == 0 && st.st_uid == geteuid() &&
-	    hold(dir, LOCK_NB) == 0)
-		output_tree_remove(parent, name);
-	sys_close(dir);
-}
-
+/* Removes the directories whose locks are free: their processes were killed. */
 static void
 remove_stale(int parent)
 {
 	int fd = open_dir(parent, ".");
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
+	struct stat st;
 
 	if (d == NULL) {
 		if (fd >= 0)
 			sys_close(fd);
 		return;
 	}
-	while ((e = readdir(d)) != NULL)
-		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) == 0)
-			remove_if_stale(parent, e->d_name);
+	while ((e = readdir(d)) != NULL) {
+		int dir;
+
+		if (strncmp(e->d_name, PREFIX, strlen(PREFIX)) != 0)
+			continue;
+		dir = open_dir(parent, e->d_name);
+		if (dir < 0)
+			continue;
+		if (sys_fstat(dir, &st) == 0 && st.st_uid == geteuid() &&
+		    lock_dir(dir, LOCK_NB) == 0)
+			remove_tree(parent, e->d_name);
+		sys_close(dir);
+	}
 	closedir(d);
 }
 
@@ -201,7 +241,7 @@ void
 output_tree_abort(struct output_tree *t)
 {
 	if (t->temp[0] != '\0')
-		output_tree_remove(t->parent, t->temp);
+		remove_tree(t->parent, t->temp);
 	drop_temp(t);
 	if (t->dir >= 0)
 		sys_close(t->dir);

@@ -27,7 +27,7 @@ struct member {
 };
 
 static void *
-run(void *arg)
+member_main(void *arg)
 {
 	struct member *m = arg;
 	struct gang *g = m->gang;
@@ -43,33 +43,6 @@ run(void *arg)
 	return NULL;
 }
 
-static void
-move_gate(struct gang *g, bool open)
-{
-	pthread_mutex_lock(&g->lock);
-	g->gate = open ? GATE_OPEN : GATE_SENT_HOME;
-	pthread_cond_broadcast(&g->moved);
-	pthread_mutex_unlock(&g->lock);
-}
-
-/*
- * Starts count threads in addition to the caller's.  Sets *started to the
- * number started.  Returns 0, or -errno if fewer than count were started.
- */
-static int
-start(struct gang *g, struct member *m, unsigned count, unsigned *started)
-{
-	int rc = 0;
-
-	for (*started = 0; rc == 0 && *started < count; *started += rc == 0) {
-		struct member *next = &m[*started];
-
-		*next = (struct member){ .gang = g, .i = *started + 1 };
-		rc = sys_thread(&next->thread, run, next);
-	}
-	return rc;
-}
-
 /*
  * Runs fn in the threads; if all is set, only if every thread can be started.
  */
@@ -81,14 +54,23 @@ run_gang(unsigned threads, parallel_fn *fn, void *arg, bool all,
 	    .gate = all ? GATE_SHUT : GATE_OPEN };
 	struct member *m = sys_calloc(threads, sizeof(*m));
 	unsigned started = 0;
-	int rc = -ENOMEM;
+	int rc = m == NULL ? -ENOMEM : 0;
 
 	pthread_mutex_init(&g.lock, NULL);
 	pthread_cond_init(&g.moved, NULL);
-	if (m != NULL)
-		rc = start(&g, m, threads - 1, &started);
-	if (all)
-		move_gate(&g, rc == 0);
+	while (rc == 0 && started < threads - 1) {
+		struct member *next = &m[started];
+
+		*next = (struct member){ .gang = &g, .i = started + 1 };
+		rc = sys_thread(&next->thread, member_main, next);
+		started += rc == 0;
+	}
+	if (all) {
+		pthread_mutex_lock(&g.lock);
+		g.gate = rc == 0 ? GATE_OPEN : GATE_SENT_HOME;
+		pthread_cond_broadcast(&g.moved);
+		pthread_mutex_unlock(&g.lock);
+	}
 	if (rc == 0 || !all)
 		fn(arg, 0);
 	*ran = started + 1;

@@ -124,41 +124,29 @@ line_size(int fd)
 	return w.ws_col;
 }
 
-/* Returns whether another job is in the foreground of the terminal. */
-static bool
-in_background(int fd)
-{
-	pid_t front = tcgetpgrp(fd);
-
-	return front != -1 && front != getpgrp();
-}
-
-/* Called with the lock held. */
-static void
-draw(struct progress *p)
-{
-	int64_t now = (int64_t)sys_now_ns();
-	char text[LINE_MAX_B];
-	size_t len;
-
-	if (p->fd == -1 || now < p->start_ns + SECOND_NS ||
-	    now < p->drawn_ns + SECOND_NS / UPDATES_PER_S ||
-	    in_background(p->fd))
-		return;
-	len = progress_text(text, line_size(p->fd),
-	    atomic_load_explicit(&p->done_B, memory_order_relaxed),
-	    p->total_B, (uint64_t)(now - p->start_ns));
-	p->drawn_ns = now;
-	overwrite(p, text, len);
-}
-
 void
 progress_draw(struct progress *p)
 {
+	char text[LINE_MAX_B];
+	int64_t now;
+	pid_t front;
+
 	if (!p->shown)
 		return;
 	pthread_mutex_lock(&p->lock);
-	draw(p);
+	now = (int64_t)sys_now_ns();
+	if (p->fd == -1 || now < p->start_ns + SECOND_NS ||
+	    now < p->drawn_ns + SECOND_NS / UPDATES_PER_S)
+		goto out;
+	/* another job may be in the foreground of the terminal */
+	front = tcgetpgrp(p->fd);
+	if (front != -1 && front != getpgrp())
+		goto out;
+	p->drawn_ns = now;
+	overwrite(p, text, progress_text(text, line_size(p->fd),
+	    atomic_load_explicit(&p->done_B, memory_order_relaxed),
+	    p->total_B, (uint64_t)(now - p->start_ns)));
+out:
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -130,23 +130,6 @@ restrict_self(struct ruleset rights, const struct grant *g, size_t count)
 }
 
 /*
- * Returns the kernel's Landlock ABI, or -errno.  Returns 0 if Landlock is not
- * built in, is disabled at boot, or is blocked by a container's seccomp filter,
- * which may return EPERM for unknown system calls.
- */
-static long
-query_abi(void)
-{
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
-	    QUERY_VERSION);
-
-	if (abi >= 0)
-		return abi;
-	return errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 :
-	    -errno;
-}
-
-/*
  * Forbids everything except the access in g and, if connecting is set,
  * connections.  If the kernel cannot express these exceptions, nothing is
  * confined.
@@ -162,11 +145,19 @@ enter_all(const struct grant *g, size_t count, bool connecting, bool *confined)
 	*confined = false;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
 		return -errno;
-	abi = query_abi();
+	abi = syscall(SYS_landlock_create_ruleset, NULL, 0, QUERY_VERSION);
+	if (abi < 0 && errno != ENOSYS && errno != EOPNOTSUPP &&
+	    errno != EPERM)
+		return -errno;
 	for (size_t i = 0; i < count; i++)
 		refers = refers || (g[i].access & REFER) != 0;
+	/*
+	 * Landlock may not be built in, be disabled at boot, or be blocked by a
+	 * container's seccomp filter, which may return EPERM for unknown system
+	 * calls
+	 */
 	if (abi <= 0 || (refers && abi < 2))
-		return (int)abi < 0 ? (int)abi : 0;
+		return 0;
 	rights = all_rights(abi);
 	if (connecting)
 		rights.net = rights.scoped = 0;
@@ -175,25 +166,19 @@ enter_all(const struct grant *g, size_t count, bool connecting, bool *confined)
 	return rc;
 }
 
-static int
-enter(const int *dirs, size_t count, uint64_t access, bool *confined)
-{
-	const struct grant g = { .dirs = dirs, .count = count,
-		.access = access };
-
-	return enter_all(&g, 1, false, confined);
-}
-
 int
 sandbox_enter(bool *confined)
 {
-	return enter(NULL, 0, 0, confined);
+	return enter_all(NULL, 0, false, confined);
 }
 
 int
 sandbox_enter_reading(const int *dirs, size_t count, bool *confined)
 {
-	return enter(dirs, count, READING, confined);
+	const struct grant g = { .dirs = dirs, .count = count,
+		.access = READING };
+
+	return enter_all(&g, 1, false, confined);
 }
 
 /* Returns all rights except execution. */
@@ -246,5 +231,7 @@ sandbox_enter_fetching(int dir, const int *dirs, size_t count, bool *confined)
 int
 sandbox_enter_naming(int dir, bool *confined)
 {
-	return enter(&dir, 1, NAMING, confined);
+	const struct grant g = { .dirs = &dir, .count = 1, .access = NAMING };
+
+	return enter_all(&g, 1, false, confined);
 }

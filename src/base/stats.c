@@ -4,12 +4,15 @@
  */
 #include "base/stats.h"
 
+#include "base/sys.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int
-compare(const void *a, const void *b)
+by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -20,7 +23,7 @@ void
 stats_sort(double *values, size_t n)
 {
 	if (n > 1)
-		qsort(values, n, sizeof(*values), compare);
+		qsort(values, n, sizeof(*values), by_value);
 }
 
 double
@@ -76,8 +79,8 @@ coins_next(struct coins *c)
 }
 
 /*
- * Returns the largest k for which P(X < k), which is stored in *below, is at
- * most half the allowed error.
+ * Returns the largest k up to (n + 1) / 2 for which P(X < k), which is stored
+ * in *below, is at most half the allowed error.
  */
 static size_t
 median_rank(size_t n, double conf, double *below)
@@ -180,4 +183,86 @@ stats_shuffle(uint64_t *state, uint32_t *order, uint32_t n)
 		order[i] = order[j];
 		order[j] = i;
 	}
+}
+
+/*
+ * Exact signed-rank inference for the centre of differences.  Wilcoxon's
+ * statistic is the number of Walsh averages (the averages of two values,
+ * including each value with itself) above the hypothesized centre, so the
+ * estimate, the interval and the p-value need only the sorted averages.
+ */
+
+/*
+ * Writes P(W = w) to p for w up to half the maximum.  W is the sum of the
+ * positive ranks, where each rank is positive with probability 1/2.
+ */
+static void
+rank_distribution(double *p, size_t half, size_t n)
+{
+	memset(p, 0, (half + 1) * sizeof(*p));
+	p[0] = 1;
+	for (size_t rank = 1; rank <= n; rank++)
+		for (size_t w = half + 1; w-- > 0;)
+			p[w] = 0.5 * (p[w] + (w >= rank ? p[w - rank] : 0));
+}
+
+/*
+ * Returns the two-sided p-value for a centre of 0; averages of 0 count against
+ * a difference.
+ */
+static double
+p_of_zero(const double *a, size_t m, const double *p)
+{
+	size_t low = 0, high = 0, few;
+	double tail = 0;
+
+	for (size_t i = 0; i < m; i++) {
+		low += a[i] <= 0;
+		high += a[i] >= 0;
+	}
+	few = low < high ? low : high;
+	if (few > m / 2)
+		return 1;
+	for (size_t w = 0; w <= few; w++)
+		tail += p[w];
+	return 2 * tail < 1 ? 2 * tail : 1;
+}
+
+int
+stats_signed_rank(const double *values, size_t n, double conf,
+    struct stats_centre *out)
+{
+	size_t m = n * (n + 1) / 2, k;
+	double *a, *p, *next, tail = 0, kept = 0;
+
+	*out = (struct stats_centre){ .value = NAN, .p = NAN };
+	if (n == 0 || n > STATS_RANK_MAX)
+		return -ERANGE;
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(values[i]))
+			return -EDOM;
+	a = next = sys_malloc((m + m / 2 + 1) * sizeof(*a));
+	if (a == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		for (k = i; k < n; k++)
+			*next++ = 0.5 * (values[i] + values[k]);
+	stats_sort(a, m);
+	p = a + m;
+	rank_distribution(p, m / 2, n);
+	out->value = stats_quantile(a, m, 0.5);
+	out->p = p_of_zero(a, m, p);
+	/* as median_rank(), but with this distribution */
+	for (k = 0; k <= m / 2; k++) {
+		tail += p[k];
+		if (2 * tail > (1 - conf) * (1 + 1e-12))
+			break;
+		kept = tail;
+	}
+	out->bounded = k > 0;
+	if (k > 0)
+		out->interval = (struct stats_interval){ .lo = a[k - 1],
+			.hi = a[m - k], .conf = 1 - 2 * kept };
+	sys_free(a);
+	return 0;
 }

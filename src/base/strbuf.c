@@ -85,3 +85,21 @@ strbuf_free(struct strbuf *b)
 	sys_free(b->data);
 	*b = (struct strbuf){ .data = NULL };
 }
+
+char *
+strcopy(const char *s)
+{
+	return strcopy_part(s, strlen(s));
+}
+
+char *
+strcopy_part(const void *s, size_t len)
+{
+	char *copy = sys_malloc(len + 1);
+
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, s, len);
+	copy[len] = '\0';
+	return copy;
+}

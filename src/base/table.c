@@ -1,13 +1,13 @@
 /*
- * table.c - writing rows as CSV and JSON lines
+ * table.c - writing rows as CSV and JSON lines, and reading CSV
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/table.h"
 
 #include "base/fdio.h"
+#include "base/quote.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
-#include "base/quote.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,31 +134,25 @@ send_row(struct table *t)
 	return rc;
 }
 
-static int
-write_header(struct table *t)
-{
-	struct strbuf head = { .len = 0 };
-	int rc;
-
-	for (size_t i = 0; i < t->count; i++) {
-		if (i > 0)
-			strbuf_char(&head, ',');
-		quote_csv(&head, t->columns[i]);
-	}
-	strbuf_char(&head, '\n');
-	rc = head.failed ? -ENOMEM : fdio_write(t->fd, head.data, head.len);
-	strbuf_free(&head);
-	t->headed = rc == 0;
-	return rc;
-}
-
 int
 table_end(struct table *t)
 {
 	if (t->value != t->count && t->err == 0)
 		t->err = -EINVAL;
-	if (!t->headed && t->err == 0)
-		t->err = write_header(t);
+	if (!t->headed && t->err == 0) {
+		struct strbuf head = { .len = 0 };
+
+		for (size_t i = 0; i < t->count; i++) {
+			if (i > 0)
+				strbuf_char(&head, ',');
+			quote_csv(&head, t->columns[i]);
+		}
+		strbuf_char(&head, '\n');
+		t->err = head.failed ? -ENOMEM :
+		    fdio_write(t->fd, head.data, head.len);
+		strbuf_free(&head);
+		t->headed = t->err == 0;
+	}
 	strbuf_str(&t->row, t->format == TABLE_JSON ? "}\n" : "\n");
 	if (!t->held || t->err != 0 || t->row.failed)
 		return send_row(t);
@@ -222,7 +216,7 @@ table_to_fd(struct table **out, int fd, enum table_format format,
 
 /* Removes an incomplete last line. */
 static int
-cut_partial(int fd)
+cut_partial_line(int fd)
 {
 	off_t end = lseek(fd, 0, SEEK_END), keep = end;
 	char buf[4096];
@@ -271,27 +265,26 @@ int
 table_append(struct table **out, const char *path, enum table_format format,
     const char *const *columns, size_t count)
 {
+	bool headed;
 	int fd, rc;
 
 	fd = sys_openat(AT_FDCWD, path,
 	    O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return fd;
-	rc = cut_partial(fd);
+	rc = cut_partial_line(fd);
 	if (rc == 0 && format == TABLE_CSV)
 		rc = check_header(path, columns, count);
-	if (rc >= 0) {
-		bool headed = rc == 1;
-
+	headed = rc == 1;
+	if (rc >= 0)
 		rc = table_to_fd(out, fd, format, columns, count);
-		if (rc == 0) {
-			(*out)->owns_fd = true;
-			(*out)->headed |= headed;
-			return 0;
-		}
+	if (rc != 0) {
+		sys_close(fd);
+		return rc;
 	}
-	sys_close(fd);
-	return rc;
+	(*out)->owns_fd = true;
+	(*out)->headed |= headed;
+	return 0;
 }
 
 int
@@ -306,4 +299,206 @@ table_close(struct table *t)
 	strbuf_free(&t->row);
 	sys_free(t);
 	return rc;
+}
+
+enum { LINE_MAX_B = 1 << 20, COLUMNS_MAX = 1024 };
+
+/* The text of a row, unquoted in place, and the start of each value in it. */
+struct row {
+	char *text;
+	size_t len, cap;
+	size_t start[COLUMNS_MAX];
+	int count;
+};
+
+struct table_reader {
+	FILE *file;
+	struct row header, row;
+	uint64_t line, row_line;
+};
+
+static int
+row_put(struct row *r, char c)
+{
+	if (r->len == r->cap) {
+		size_t cap = r->cap == 0 ? 512 : 2 * r->cap;
+		char *text = sys_realloc(r->text, cap);
+
+		if (cap > LINE_MAX_B || text == NULL) {
+			r->text = text != NULL ? text : r->text;
+			return text == NULL ? -ENOMEM : -EINVAL;
+		}
+		r->text = text;
+		r->cap = cap;
+	}
+	r->text[r->len++] = c;
+	return 0;
+}
+
+static int
+row_next_value(struct row *r)
+{
+	if (r->count == COLUMNS_MAX)
+		return -EINVAL;
+	r->start[r->count++] = r->len;
+	return 0;
+}
+
+/* Skips comments and empty lines; returns the first character after them. */
+static int
+first_char(struct table_reader *t)
+{
+	int c;
+
+	while ((c = getc(t->file)) == '#' || c == '\n') {
+		while (c != '\n' && c != EOF)
+			c = getc(t->file);
+		t->line++;
+		if (c == EOF)
+			return EOF;
+	}
+	return c;
+}
+
+/* Reads one row.  Returns 1, 0 at the end, or -errno. */
+static int
+read_row(struct table_reader *t, struct row *r)
+{
+	bool quoted = false, at_start = true;
+	int c = first_char(t), rc;
+
+	r->len = 0;
+	r->count = 0;
+	if (c == EOF)
+		return !ferror(t->file) ? 0 : errno == EISDIR ? -EISDIR : -EIO;
+	t->row_line = t->line + 1;
+	rc = row_next_value(r);
+	for (; rc == 0; c = getc(t->file)) {
+		if (c == EOF) {
+			rc = quoted ? -EINVAL : 0;
+			break;
+		}
+		t->line += c == '\n';
+		if (c == '"' && (quoted || at_start)) {
+			int d = quoted ? getc(t->file) : EOF;
+
+			if (quoted && d == '"') {
+				rc = row_put(r, '"');
+				continue;
+			}
+			if (quoted && d != EOF)
+				ungetc(d, t->file);
+			quoted = !quoted;
+			at_start = false;
+		} else if (quoted) {
+			rc = row_put(r, (char)c);
+		} else if (c == '\n') {
+			break;
+		} else if (c == ',') {
+			rc = row_put(r, '\0');
+			if (rc == 0)
+				rc = row_next_value(r);
+			at_start = true;
+		} else {
+			at_start = false;
+			if (c != '\r')
+				rc = row_put(r, (char)c);
+		}
+	}
+	if (rc == 0)
+		rc = row_put(r, '\0');
+	return rc == 0 ? 1 : rc;
+}
+
+int
+table_open(struct table_reader **out, const char *path)
+{
+	struct table_reader *t = sys_calloc(1, sizeof(*t));
+	int rc = 0, c;
+
+	if (t == NULL)
+		return -ENOMEM;
+	t->file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+	if (t->file == NULL) {
+		rc = -errno;
+		sys_free(t);
+		return rc;
+	}
+	/*
+	 * skip a byte order mark, which spreadsheets write before CSV in UTF-8;
+	 * no name of a column begins with its first byte
+	 */
+	c = getc(t->file);
+	if (c != 0xef)
+		ungetc(c, t->file);
+	else if (getc(t->file) != 0xbb || getc(t->file) != 0xbf)
+		rc = -EINVAL;
+	if (rc == 0)
+		rc = read_row(t, &t->header);
+	if (rc <= 0) {
+		table_reader_free(t);
+		return rc == 0 ? -ENODATA : rc;
+	}
+	*out = t;
+	return 0;
+}
+
+int
+table_next(struct table_reader *t)
+{
+	const struct row *row = &t->row, *header = &t->header;
+	int rc;
+
+	do
+		rc = read_row(t, &t->row);
+	while (rc == 1 && row->len == header->len &&
+	    memcmp(row->text, header->text, row->len) == 0);
+	if (rc == 1 && row->count != header->count)
+		return -EINVAL;
+	return rc;
+}
+
+uint64_t
+table_line(const struct table_reader *t)
+{
+	return t->row_line;
+}
+
+int
+table_columns(const struct table_reader *t)
+{
+	return t->header.count;
+}
+
+int
+table_column(const struct table_reader *t, const char *name)
+{
+	for (int i = 0; i < t->header.count; i++)
+		if (strcmp(t->header.text + t->header.start[i], name) == 0)
+			return i;
+	return -ENOENT;
+}
+
+const char *
+table_name(const struct table_reader *t, int column)
+{
+	return t->header.text + t->header.start[column];
+}
+
+const char *
+table_value(const struct table_reader *t, int column)
+{
+	return t->row.text + t->row.start[column];
+}
+
+void
+table_reader_free(struct table_reader *t)
+{
+	if (t == NULL)
+		return;
+	if (t->file != stdin)
+		fclose(t->file);
+	sys_free(t->header.text);
+	sys_free(t->row.text);
+	sys_free(t);
 }

@@ -6,7 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/hex.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "engine/digest/digest.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/base64.h"
 #include "base/fdio.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "image/oci/json.h"
 

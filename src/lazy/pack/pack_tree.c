@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "lazy/format.h"
 #include "lazy/merge_tree.h"

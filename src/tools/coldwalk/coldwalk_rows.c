@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/fdio.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "base/table.h"
 

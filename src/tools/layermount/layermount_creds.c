@@ -8,7 +8,7 @@
 #include "layermount.h"
 
 #include "base/fdio.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include <errno.h>

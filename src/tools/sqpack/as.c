@@ -6,7 +6,7 @@
 
 #include "base/args.h"
 #include "base/array.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include <errno.h>

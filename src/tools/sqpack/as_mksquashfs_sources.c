@@ -10,7 +10,7 @@
 #include "sqpack_regex.h"
 
 #include "base/path.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include <errno.h>
