@@ -6,7 +6,7 @@
 
 #include "base/parallel.h"
 #include "base/path.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "walk/node.h"
 #include "walk/walk_tree.h"

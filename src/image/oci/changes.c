@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "image/oci/whiteout.h"
 

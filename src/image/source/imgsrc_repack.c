@@ -12,7 +12,7 @@
  */
 #include "imgsrc_repack.h"
 
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "imgsrc_tar.h"
 
 #include "base/path.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
 

@@ -5,7 +5,7 @@
 #include "verify_impl.h"
 
 #include "base/path.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "format/tar/tar_archive.h"
 

@@ -16,7 +16,7 @@
 
 #include "lazy/vfs/cache.h"
 
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "lazy/blobs_file.h"
 

@@ -5,7 +5,7 @@
 #include "vfs_private.h"
 
 #include "base/hex.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "image/oci/oci.h"
 #include "lazy/blobs_file.h"

@@ -11,7 +11,7 @@
 #include "base/fdio.h"
 #include "base/parallel.h"
 #include "base/path.h"
-#include "base/strcopy.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "image/oci/whiteout.h"
 #include "lazy/unit_reader.h"
