@@ -39,7 +39,7 @@ caches_may_drop(void)
  * closed if the child hangs.
  */
 static int
-drop(void)
+drop_in_child(void)
 {
 	int fd, rc;
 
@@ -59,7 +59,7 @@ drop(void)
  * none.
  */
 static uint64_t
-value(const char *path, const char *word)
+proc_value(const char *path, const char *word)
 {
 	char text[8192];
 	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
@@ -73,42 +73,32 @@ value(const char *path, const char *word)
 	return p == NULL ? 0 : strtoull(p + strlen(word), NULL, 10);
 }
 
-/* The kernel's progress in writing dirty pages. */
-struct writing {
-	uint64_t least_KiB;	/* the smallest amount seen so far */
-	uint64_t pages;		/* written since boot */
-};
-
-/* Returns whether the kernel has made progress. */
-static bool
-advances(struct writing *w)
+int
+caches_drop(void)
 {
-	uint64_t left = value("/proc/meminfo", "\nDirty:") +
-	    value("/proc/meminfo", "\nWriteback:");
-	uint64_t pages = value("/proc/vmstat", "\nnr_written ");
-	bool further = left < w->least_KiB || pages != w->pages;
-
-	if (left < w->least_KiB)
-		w->least_KiB = left;
-	w->pages = pages;
-	return further;
-}
-
-/* Waits for the child to exit.  Returns -ETIMEDOUT if it does not. */
-static int
-wait_for(pid_t child)
-{
-	struct writing writing = { .least_KiB = UINT64_MAX };
 	uint64_t start = sys_now_ns(), since = start, now;
+	uint64_t least_KiB = UINT64_MAX, written = 0;
 	unsigned pause = LOOK_MS;
+	pid_t child = fork(), got;
 	int status;
-	pid_t got;
 
+	if (child == -1)
+		return -errno;
+	if (child == 0)
+		_exit(drop_in_child());
 	while ((got = waitpid(child, &status, WNOHANG)) == 0 ||
 	    (got == -1 && errno == EINTR)) {
+		uint64_t left = proc_value("/proc/meminfo", "\nDirty:") +
+		    proc_value("/proc/meminfo", "\nWriteback:");
+		uint64_t pages = proc_value("/proc/vmstat", "\nnr_written ");
+
 		now = sys_now_ns();
-		if (advances(&writing))
+		/* the kernel makes progress in writing dirty pages */
+		if (left < least_KiB || pages != written)
 			since = now;
+		if (left < least_KiB)
+			least_KiB = left;
+		written = pages;
 		if (now - since > CACHES_PATIENCE_S * SECOND_NS ||
 		    now - start > CACHES_LIMIT_S * SECOND_NS)
 			return -ETIMEDOUT;
@@ -118,18 +108,6 @@ wait_for(pid_t child)
 	if (got == -1)
 		return -errno;
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
-}
-
-int
-caches_drop(void)
-{
-	pid_t child = fork();
-
-	if (child == -1)
-		return -errno;
-	if (child == 0)
-		_exit(drop());
-	return wait_for(child);
 }
 
 const char *

@@ -131,27 +131,29 @@ cgroup_create(struct cgroup *g, const char *name)
 	}
 	g->dir = sys_openat(g->parent, name,
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	rc = g->dir < 0 ? g->dir : 0;
-	if (rc == 0) {
-		g->cpu = open_in(g, "cpu.stat", O_RDONLY);
-		g->kill = open_in(g, "cgroup.kill", O_WRONLY);
-		g->now = open_in(g, "memory.current", O_RDONLY);
-		g->peak = open_in(g, "memory.peak", O_RDWR);
-	}
-	/* The group cannot be used without these files. */
-	if (rc == 0 && (g->cpu < 0 || g->kill < 0))
-		rc = -ENOENT;
-	if (rc != 0)
+	if (g->dir < 0) {
+		rc = g->dir;
 		cgroup_remove(g);
-	return rc;
+		return rc;
+	}
+	g->cpu = open_in(g, "cpu.stat", O_RDONLY);
+	g->kill = open_in(g, "cgroup.kill", O_WRONLY);
+	g->now = open_in(g, "memory.current", O_RDONLY);
+	g->peak = open_in(g, "memory.peak", O_RDWR);
+	/* The group cannot be used without these files. */
+	if (g->cpu < 0 || g->kill < 0) {
+		cgroup_remove(g);
+		return -ENOENT;
+	}
+	return 0;
 }
 
 /*
- * Returns the decimal number after prefix at the beginning of a file, or
+ * Returns the decimal file_number after prefix at the beginning of a file, or
  * -errno.
  */
 static int64_t
-number(int fd, const char *prefix)
+file_number(int fd, const char *prefix)
 {
 	char buf[256];
 	const char *s = buf + strlen(prefix);
@@ -168,7 +170,7 @@ number(int fd, const char *prefix)
 int64_t
 cgroup_cpu_us(const struct cgroup *g)
 {
-	return number(g->cpu, "usage_usec ");
+	return file_number(g->cpu, "usage_usec ");
 }
 
 void
@@ -178,7 +180,7 @@ cgroup_mark(struct cgroup *g)
 
 	if (g->peak < 0)
 		return;
-	now = number(g->now, "");
+	now = file_number(g->now, "");
 	/*
 	 * If the kernel cannot reset the peak, the value covers more than a
 	 * single run.
@@ -194,7 +196,7 @@ cgroup_mark(struct cgroup *g)
 int64_t
 cgroup_peak_B(const struct cgroup *g)
 {
-	int64_t peak = number(g->peak, "");
+	int64_t peak = file_number(g->peak, "");
 
 	if (peak < 0)
 		return peak;

@@ -52,7 +52,7 @@ cold_close(struct cold *c)
 }
 
 static bool
-takes_out(const struct cold *c)
+evicts(const struct cold *c)
 {
 	return c->method == COLD_AUTO || c->method == COLD_FADVISE;
 }
@@ -81,17 +81,6 @@ find_device(struct cold *c, dev_t dev)
 	return NULL;
 }
 
-static int
-grow_devices(struct cold *c)
-{
-	void *devices = c->devices;
-	int rc = c->count < MOST_DEVICES ? array_grow(&devices, c->count,
-	    &c->cap, sizeof(*c->devices)) : -ENOMEM;
-
-	c->devices = devices;
-	return rc;
-}
-
 /*
  * Adds fd's filesystem and, if that is in an image, the filesystem containing
  * the image, and so on.
@@ -100,32 +89,27 @@ static void
 add_device(struct cold *c, int fd, dev_t dev)
 {
 	while (find_device(c, dev) == NULL) {
+		void *devices = c->devices;
 		struct device *d;
 		struct stat st;
 
-		if (grow_devices(c) != 0) {
+		if (c->count >= MOST_DEVICES || array_grow(&devices, c->count,
+		    &c->cap, sizeof(*c->devices)) != 0) {
 			c->lost = true;
 			return;
 		}
+		c->devices = devices;
 		d = &c->devices[c->count++];
 		device_open(d, fd, dev);
 		device_mark(d);
 		/* write dirty pages, which cannot be evicted */
-		if (takes_out(c))
+		if (evicts(c))
 			(void)!syncfs(fd);
 		if (d->image < 0 || fstat(d->image, &st) == -1)
 			return;
 		fd = d->image;
 		dev = device_of(&st);
 	}
-}
-
-static void
-know_device(struct cold *c, int fd, dev_t dev)
-{
-	pthread_mutex_lock(&c->lock);
-	add_device(c, fd, dev);
-	pthread_mutex_unlock(&c->lock);
 }
 
 /* Evicting */
@@ -136,43 +120,41 @@ cold_add(struct cold *c, int fd, const struct stat *st)
 	uint64_t pages = 0, resident = 0;
 	int rc;
 
-	know_device(c, fd, device_of(st));
+	pthread_mutex_lock(&c->lock);
+	add_device(c, fd, device_of(st));
+	pthread_mutex_unlock(&c->lock);
 	if ((!S_ISREG(st->st_mode) && !S_ISBLK(st->st_mode)) ||
 	    c->method == COLD_NONE)
 		return;
 	rc = cold_resident(fd, st, &pages, &resident);
-	if (takes_out(c) && (rc != 0 || resident > 0))
+	if (evicts(c) && (rc != 0 || resident > 0))
 		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	pthread_mutex_lock(&c->lock);
 	count_file(&c->found, rc, pages, resident);
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Drops the cache of the loop device itself; only root can open the device. */
+/*
+ * Evicts an image, and the cache of its loop device itself, which only root can
+ * open.
+ */
 static void
-take_out_device(const struct device *d)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/dev/block/%u:%u", major(d->dev),
-	    minor(d->dev));
-	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-	if (fd < 0)
-		return;
-	posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	sys_close(fd);
-}
-
-static void
-take_out_image(struct cold *c, const struct device *d)
+evict_image(struct cold *c, const struct device *d)
 {
 	uint64_t pages = 0, resident = 0;
 	struct stat st;
-	int rc;
+	char path[64];
+	int rc, fd;
 
-	if (takes_out(c)) {
-		take_out_device(d);
+	if (evicts(c)) {
+		snprintf(path, sizeof(path), "/dev/block/%u:%u", major(d->dev),
+		    minor(d->dev));
+		fd = sys_openat(AT_FDCWD, path,
+		    O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+		if (fd >= 0) {
+			posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+			sys_close(fd);
+		}
 		posix_fadvise(d->image, 0, 0, POSIX_FADV_DONTNEED);
 	}
 	if (fstat(d->image, &st) == -1)
@@ -205,7 +187,7 @@ cold_apply(struct cold *c)
 		rc = caches_drop();
 	for (size_t i = 0; i < c->count; i++)
 		if (c->devices[i].image >= 0)
-			take_out_image(c, &c->devices[i]);
+			evict_image(c, &c->devices[i]);
 	for (size_t i = 0; i < c->count; i++)
 		device_mark(&c->devices[i]);
 	c->own_B = own_B(COLD_PROCESS);
@@ -274,8 +256,13 @@ cold_after(struct cold *c, int fd, const struct stat *st,
 void
 cold_end(struct cold *c, struct cold_report *r)
 {
-	*r = (struct cold_report){ .made = c->method == COLD_DROP ?
-	    "drop_caches" : takes_out(c) ? "fadvise" : "nothing",
+	const char *made = "nothing";
+
+	if (c->method == COLD_DROP)
+		made = "drop_caches";
+	else if (evicts(c))
+		made = "fadvise";
+	*r = (struct cold_report){ .made = made,
 	    .found = c->method == COLD_NONE ? c->before : c->found,
 	    .before = c->before, .after = c->after,
 	    .images = c->images, .own_B = own_B(COLD_PROCESS) - c->own_B,

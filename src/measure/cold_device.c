@@ -5,7 +5,9 @@
  * Filesystem numbers are from linux/magic.h and statfs(2).  The sysfs directory
  * of a loop device contains the name of its backing file; for a partition, the
  * name is in the parent directory.  The directory of a device-mapper device
- * (dm-verity, LVM) lists its components in slaves/.
+ * (dm-verity, LVM) lists its components in slaves/.  For data that is not
+ * visible in page and block counts, see the kernel's
+ * Documentation/filesystems/fiemap.rst.
  */
 #include "cold_device.h"
 
@@ -19,8 +21,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -29,6 +35,15 @@
 enum { SECTOR_B = 512, MOST_DEEP = 4, SQUASHFS = 0x73717368 };
 
 enum { SUPER_B = 96, INODE_TABLE_AT = 64 };	/* of squashfs */
+
+enum { EXTENTS = 64 };
+
+/* The first extents of a file. */
+union extents {
+	struct fiemap map;
+	char room[sizeof(struct fiemap) +
+	    EXTENTS * sizeof(struct fiemap_extent)];
+};
 
 #define EROFS_FS UINT32_C(0xe0f5e1e2)	/* can be mounted from a file */
 
@@ -91,17 +106,6 @@ static int
 open_sys(int dir, const char *path)
 {
 	return sys_openat(dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-}
-
-/*
- * Finds the backing file of the device with the sysfs directory dir, if it is a
- * loop device.
- */
-static bool
-find_file(int dir, char path[PATH_MAX])
-{
-	return read_line(dir, "loop/backing_file", path, PATH_MAX) ||
-	    read_line(dir, "../loop/backing_file", path, PATH_MAX);
 }
 
 /*
@@ -194,7 +198,8 @@ find_image(struct device *d, int dir)
 
 		if (d->kind == DEVICE_SEEN)
 			d->kind = kind_of_block(dir);
-		if (find_file(dir, path)) {
+		if (read_line(dir, "loop/backing_file", path, PATH_MAX) ||
+		    read_line(dir, "../loop/backing_file", path, PATH_MAX)) {
 			d->looped = true;
 			d->image = open_image(dir, path, &d->image_at);
 			break;
@@ -360,4 +365,56 @@ device_read_B(const struct device *d)
 	int64_t total = total_B(d);
 
 	return total < 0 ? -1 : total - (int64_t)d->read_B;
+}
+
+/*
+ * Queries the first extents of a file.  Returns their number, or -1 if the
+ * filesystem does not report extents.
+ */
+static int
+get_extents(int fd, uint64_t from, struct fiemap *m)
+{
+	memset(m, 0, sizeof(*m));
+	m->fm_start = from;
+	m->fm_length = FIEMAP_MAX_OFFSET - from;
+	m->fm_extent_count = EXTENTS;
+	if (ioctl(fd, FS_IOC_FIEMAP, m) == -1)
+		return -1;
+	return (int)m->fm_mapped_extents;
+}
+
+bool
+cold_is_inline(int fd)
+{
+	union extents u;
+
+	return get_extents(fd, 0, &u.map) > 0 &&
+	    (u.map.fm_extents[0].fe_flags & FIEMAP_EXTENT_DATA_INLINE) != 0;
+}
+
+uint64_t
+cold_least_B(int fd, uint64_t stored_B)
+{
+	enum { UNREAD = FIEMAP_EXTENT_UNWRITTEN, PACKED =
+	    FIEMAP_EXTENT_ENCODED, BLOCK_B = 4096 };
+	union extents u;
+	uint64_t from = 0, less = 0;
+	int n;
+
+	while ((n = get_extents(fd, from, &u.map)) > 0) {
+		for (int i = 0; i < n; i++) {
+			const struct fiemap_extent *e = &u.map.fm_extents[i];
+
+			if ((e->fe_flags & UNREAD) != 0)
+				less += e->fe_length;
+			else if ((e->fe_flags & PACKED) != 0 &&
+			    e->fe_length > BLOCK_B)
+				less += e->fe_length - BLOCK_B;
+			from = e->fe_logical + e->fe_length;
+			if ((e->fe_flags & FIEMAP_EXTENT_LAST) != 0)
+				goto end;
+		}
+	}
+end:
+	return less < stored_B ? stored_B - less : 0;
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 static void
-say(struct cold_report *r, enum cold_state state, const char *why)
+set_verdict(struct cold_report *r, enum cold_state state, const char *why)
 {
 	r->state = state;
 	snprintf(r->why, sizeof(r->why), "%s", why);
@@ -28,41 +28,24 @@ judge_devices(const struct cold *c, struct cold_report *r)
 		r->squashfs |= c->devices[i].squashfs;
 	}
 	if (kinds[DEVICE_MEMORY])
-		say(r, COLD_NO, "the filesystem or its device is in memory");
+		set_verdict(r, COLD_NO, "the filesystem or its device is in memory");
 	else if (kinds[DEVICE_OWN_CACHE] || c->lost)
-		say(r, COLD_UNKNOWN, "a filesystem has its own cache, "
+		set_verdict(r, COLD_UNKNOWN, "a filesystem has its own cache, "
 		    "which cannot be inspected");
 	else if (kinds[DEVICE_REMOTE])
-		say(r, COLD_UNKNOWN, "the cache of a server or userspace "
+		set_verdict(r, COLD_UNKNOWN, "the cache of a server or userspace "
 		    "daemon cannot be inspected");
 	else if (kinds[DEVICE_HIDDEN])
-		say(r, COLD_UNKNOWN, "the device under the filesystem is not "
+		set_verdict(r, COLD_UNKNOWN, "the device under the filesystem is not "
 		    "in /sys");
 	else if (kinds[DEVICE_LAYERS])
-		say(r, COLD_UNKNOWN, "the filesystem may be on a cached image");
+		set_verdict(r, COLD_UNKNOWN, "the filesystem may be on a cached image");
 	else if (hidden)
-		say(r, COLD_UNKNOWN, "the image behind a loop device cannot "
+		set_verdict(r, COLD_UNKNOWN, "the image behind a loop device cannot "
 		    "be opened");
 	else if (r->images.unseen > 0)
-		say(r, COLD_UNKNOWN, "only its owner can see how much of the "
+		set_verdict(r, COLD_UNKNOWN, "only its owner can see how much of the "
 		    "image behind a loop device is in memory");
-}
-
-/* Judges a squashfs image: all of it must have been read from its device. */
-static void
-judge_squashfs(const struct device *d, struct cold_report *r)
-{
-	if (!d->squashfs || (d->data_B >= 0 &&
-	    d->came_B >= (uint64_t)d->data_B))
-		return;
-	r->state = COLD_UNKNOWN;
-	if (d->data_B < 0)
-		say(r, COLD_UNKNOWN, "squashfs has its own cache, and "
-		    "the size of its image cannot be read");
-	else
-		snprintf(r->why, sizeof(r->why), "squashfs has its own cache, "
-		    "and the device delivered %" PRIu64 " of its image's %"
-		    PRId64 " bytes", d->came_B, d->data_B);
 }
 
 /*
@@ -91,13 +74,28 @@ judge_traffic(const struct cold *c, struct cold_report *r)
 		    "inodes may have been in memory (files: %" PRIu64 ")",
 		    c->inline_files);
 	} else if (r->before.unseen > 0 && c->needed_B > 0) {
-		say(r, COLD_YES, "proven by the number of bytes read");
+		set_verdict(r, COLD_YES, "proven by the number of bytes read");
 	} else if (r->before.unseen > 0) {
-		say(r, COLD_UNKNOWN, "only their owners can see how much of "
+		set_verdict(r, COLD_UNKNOWN, "only their owners can see how much of "
 		    "the files is in memory");
 	}
-	for (size_t i = 0; r->state == COLD_YES && i < c->count; i++)
-		judge_squashfs(&c->devices[i], r);
+	/* all of a squashfs image must have been read from its device */
+	for (size_t i = 0; r->state == COLD_YES && i < c->count; i++) {
+		const struct device *d = &c->devices[i];
+
+		if (!d->squashfs || (d->data_B >= 0 &&
+		    d->came_B >= (uint64_t)d->data_B))
+			continue;
+		r->state = COLD_UNKNOWN;
+		if (d->data_B < 0)
+			set_verdict(r, COLD_UNKNOWN, "squashfs has its own "
+			    "cache, and the size of its image cannot be read");
+		else
+			snprintf(r->why, sizeof(r->why), "squashfs has its own "
+			    "cache, and the device delivered %" PRIu64 " of "
+			    "its image's %" PRId64 " bytes", d->came_B,
+			    d->data_B);
+	}
 }
 
 void
@@ -105,7 +103,7 @@ cold_judge(const struct cold *c, struct cold_report *r)
 {
 	uint64_t resident = r->before.resident + r->images.resident;
 
-	say(r, COLD_YES, "");
+	set_verdict(r, COLD_YES, "");
 	judge_devices(c, r);
 	if (r->state == COLD_NO)
 		return;
@@ -115,7 +113,7 @@ cold_judge(const struct cold *c, struct cold_report *r)
 		    " pages were in memory", resident,
 		    r->before.pages + r->images.pages);
 	} else if (r->before.files == 0) {
-		say(r, COLD_UNKNOWN, "nothing was read");
+		set_verdict(r, COLD_UNKNOWN, "nothing was read");
 	} else if (r->state == COLD_YES) {
 		judge_traffic(c, r);
 	}

@@ -1,5 +1,5 @@
 /*
- * cold_pages.c - how much of a file is in memory
+ * cold_pages.c - how much of a file is in memory, and which parts
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * cachestat(2), since Linux 6.5, is a single call and rejects callers without
@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -49,6 +50,20 @@ by_cachestat(int fd, struct range r, uint64_t *resident)
 	return 0;
 }
 
+/* Maps a part of the file, without reading it, to ask which pages are present. */
+static int
+ask_mincore(int fd, uint64_t at, size_t len, unsigned char *in)
+{
+	void *map = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, (off_t)at);
+	int rc;
+
+	if (map == MAP_FAILED)
+		return -errno;
+	rc = mincore(map, len, in) == -1 ? -errno : 0;
+	munmap(map, len);
+	return rc;
+}
+
 /*
  * Counts the pages in memory from one page up to, but not including, another.
  */
@@ -61,15 +76,8 @@ by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
 	*resident = 0;
 	for (uint64_t at = from; at < to; at += STEP_PAGES) {
 		uint64_t n = to - at < STEP_PAGES ? to - at : STEP_PAGES;
-		size_t len = (size_t)(n * page_B);
-		void *map = mmap(NULL, len, PROT_READ, MAP_SHARED, fd,
-		    (off_t)(at * page_B));
-		int rc;
+		int rc = ask_mincore(fd, at * page_B, (size_t)(n * page_B), in);
 
-		if (map == MAP_FAILED)
-			return -errno;
-		rc = mincore(map, len, in) == -1 ? -errno : 0;
-		munmap(map, len);
 		if (rc != 0)
 			return rc;
 		for (uint64_t i = 0; i < n; i++)
@@ -144,4 +152,35 @@ cold_drop_page(int fd, uint64_t at)
 	/* a partial page would not be evicted */
 	posix_fadvise(fd, (off_t)(at / page_B * page_B), (off_t)page_B,
 	    POSIX_FADV_DONTNEED);
+}
+
+int
+cold_ranges(int fd, uint64_t size, cold_range_fn *range, void *arg)
+{
+	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t step_B = STEP_PAGES * page_B;
+	uint64_t from = 0, to = 0;	/* grows while pages are contiguous */
+	unsigned char in[STEP_PAGES];
+
+	for (uint64_t at = 0; at < size; at += step_B) {
+		size_t len = (size_t)(size - at < step_B ? size - at : step_B);
+		int rc = ask_mincore(fd, at, len, in);
+
+		for (uint64_t i = 0; rc == 0 && i * page_B < len; i++) {
+			uint64_t page = at + i * page_B;
+
+			if (!(in[i] & 1))
+				continue;
+			if (page != to) {
+				if (from < to)
+					rc = range(arg, from, to - from);
+				from = page;
+			}
+			to = page + page_B;
+		}
+		if (rc != 0)
+			return rc;
+	}
+	to = to < size ? to : size;
+	return from < to ? range(arg, from, to - from) : 0;
 }

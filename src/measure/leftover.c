@@ -21,7 +21,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char VARIABLE[] = "LAP_ID=";
+static const char VARIABLE[] = "LAP_ID=", NAMESPACE[] = "/proc/self/ns/pid";
 
 /*
  * Reads field 22 of /proc/PID/stat.  The command name, field 2, may contain any
@@ -56,34 +56,27 @@ start_ticks(intmax_t pid, uintmax_t *ticks)
 	return 0;
 }
 
-static int
-own_namespace(uintmax_t *ino)
-{
-	struct stat st;
-
-	if (stat("/proc/self/ns/pid", &st) == -1)
-		return -errno;
-	*ino = st.st_ino;
-	return 0;
-}
-
 int
 leftover_id(char id[LEFTOVER_ID_B])
 {
-	uintmax_t ns = 0, ticks = 0;
-	int rc = own_namespace(&ns);
+	struct stat st = { .st_ino = 0 };
+	uintmax_t ticks = 0;
+	int rc = 0;
 
+	if (stat(NAMESPACE, &st) == -1)
+		rc = -errno;
 	if (rc == 0)
 		rc = start_ticks(getpid(), &ticks);
-	snprintf(id, LEFTOVER_ID_B, "%ju.%jd.%ju", ns, (intmax_t)getpid(),
-	    ticks);
+	snprintf(id, LEFTOVER_ID_B, "%ju.%jd.%ju", (uintmax_t)st.st_ino,
+	    (intmax_t)getpid(), ticks);
 	return rc;
 }
 
 bool
 leftover_dead(const char *id)
 {
-	uintmax_t part[3], ns = 0, ticks = 0;
+	uintmax_t part[3], ticks = 0;
+	struct stat st;
 	const char *s = id;
 
 	for (int i = 0; i < 3; i++) {
@@ -97,7 +90,8 @@ leftover_dead(const char *id)
 			return false;
 		s = end + 1;
 	}
-	if (own_namespace(&ns) != 0 || part[0] != ns || part[1] > INT32_MAX)
+	if (stat(NAMESPACE, &st) == -1 || part[0] != st.st_ino ||
+	    part[1] > INT32_MAX)
 		return false;
 	return start_ticks((intmax_t)part[1], &ticks) != 0 || ticks != part[2];
 }
@@ -135,7 +129,7 @@ find_id(int fd, char id[LEFTOVER_ID_B])
  * Returns whether it did.
  */
 static bool
-kill_marked(const char *pid)
+kill_if_marked(const char *pid)
 {
 	char path[300], id[LEFTOVER_ID_B];
 	bool killed = false;
@@ -176,7 +170,7 @@ leftover_kill(void)
 		now = 0;
 		while (d != NULL && (e = readdir(d)) != NULL)
 			if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-				now += kill_marked(e->d_name);
+				now += kill_if_marked(e->d_name);
 		if (d != NULL)
 			closedir(d);
 		if (now == 0)
@@ -187,36 +181,25 @@ leftover_kill(void)
 	return killed;
 }
 
-/* Returns the identity in a name "TOOL.IDENTITY", or NULL. */
-static const char *
-identity(const char *name, const char *tool)
-{
-	size_t n = strlen(tool);
-
-	return strncmp(name, tool, n) == 0 && name[n] == '.' ? name + n + 1 :
-	    NULL;
-}
-
 /*
- * Calls end() for each name in the directory fd that belongs to a dead program,
- * and closes fd.
+ * Calls end() for each name in the directory fd of the form "TOOL.IDENTITY"
+ * whose identity is that of a dead process, and closes fd.
  */
 static void
 each_dead(int fd, const char *tool, void (*end)(int, const char *))
 {
 	DIR *d = fdopendir(fd);
+	size_t n = strlen(tool);
 	struct dirent *e;
 
 	if (d == NULL) {
 		sys_close(fd);
 		return;
 	}
-	while ((e = readdir(d)) != NULL) {
-		const char *id = identity(e->d_name, tool);
-
-		if (id != NULL && leftover_dead(id))
+	while ((e = readdir(d)) != NULL)
+		if (strncmp(e->d_name, tool, n) == 0 && e->d_name[n] == '.' &&
+		    leftover_dead(e->d_name + n + 1))
 			end(fd, e->d_name);
-	}
 	closedir(d);
 }
 

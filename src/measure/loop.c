@@ -16,18 +16,6 @@
 enum { TRIES = 64 };			/* another process may claim the device
 					 * first */
 
-/* Opens a free device.  Returns a descriptor or -errno. */
-static int
-open_free(int control, char name[LOOP_NAME_B])
-{
-	int n = ioctl(control, LOOP_CTL_GET_FREE);
-
-	if (n == -1)
-		return -errno;
-	snprintf(name, LOOP_NAME_B, "/dev/loop%d", n);
-	return sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
-}
-
 int
 loop_attach(int image, uint64_t readahead_B, char name[LOOP_NAME_B])
 {
@@ -35,24 +23,30 @@ loop_attach(int image, uint64_t readahead_B, char name[LOOP_NAME_B])
 	    .info.lo_flags = LO_FLAGS_READ_ONLY | LO_FLAGS_AUTOCLEAR };
 	int control = sys_openat(AT_FDCWD, "/dev/loop-control",
 	    O_RDWR | O_CLOEXEC, 0);
-	int fd = control < 0 ? control : -EBUSY;
+	int fd = -EBUSY, rc;
 
+	if (control < 0)
+		return control;
 	for (int i = 0; fd == -EBUSY && i < TRIES; i++) {
-		fd = open_free(control, name);
-		if (fd >= 0 && ioctl(fd, LOOP_CONFIGURE, &config) == -1) {
-			int rc = -errno;
+		int n = ioctl(control, LOOP_CTL_GET_FREE);
 
+		if (n == -1) {
+			fd = -errno;
+			continue;
+		}
+		snprintf(name, LOOP_NAME_B, "/dev/loop%d", n);
+		fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
+		if (fd >= 0 && ioctl(fd, LOOP_CONFIGURE, &config) == -1) {
+			rc = -errno;
 			sys_close(fd);
 			fd = rc;
 		}
 	}
-	if (control >= 0)
-		sys_close(control);
+	sys_close(control);
 	/* unit: sectors; must be set before anything is read */
 	if (fd >= 0 && ioctl(fd, BLKRASET, (unsigned long)((readahead_B +
 	    511) / 512)) == -1) {
-		int rc = -errno;
-
+		rc = -errno;
 		sys_close(fd);
 		fd = rc;
 	}

@@ -65,7 +65,7 @@ more_slots(struct opens *o)
 }
 
 static int
-keep(struct opens *o, struct opens_file f)
+record_file(struct opens *o, struct opens_file f)
 {
 	void *files = o->files;
 	size_t slot = slot_of(o, f);
@@ -82,41 +82,35 @@ keep(struct opens *o, struct opens_file f)
 	return 2 * o->count < o->slot_count ? 0 : more_slots(o);
 }
 
-static int
-take_event(struct opens *o, const struct fanotify_event_metadata *e)
-{
-	struct stat st;
-	int rc = 0;
-
-	if (e->vers != FANOTIFY_METADATA_VERSION)
-		return -ENOSYS;
-	if (e->mask & FAN_Q_OVERFLOW)
-		rc = -EOVERFLOW;
-	if (e->fd < 0)
-		return rc;
-	if (e->pid > 1 && fstat(e->fd, &st) == 0 && S_ISREG(st.st_mode))
-		rc = keep(o, (struct opens_file){ st.st_dev, st.st_ino });
-	sys_close(e->fd);
-	return rc;
-}
-
 /* Drains the queue.  Returns 0 or the first -errno. */
 static int
-take_events(struct opens *o)
+drain_events(struct opens *o)
 {
 	ssize_t n;
-	int rc = 0;
+	int first = 0;
 
 	while ((n = sys_read(o->events, o->buf, EVENTS_B)) > 0) {
 		struct fanotify_event_metadata *e = (void *)o->buf;
 
 		for (; FAN_EVENT_OK(e, n); e = FAN_EVENT_NEXT(e, n)) {
-			int one = take_event(o, e);
+			struct stat st;
+			int rc = 0;
 
-			rc = rc != 0 ? rc : one;
+			if (e->vers != FANOTIFY_METADATA_VERSION)
+				rc = -ENOSYS;
+			else if (e->mask & FAN_Q_OVERFLOW)
+				rc = -EOVERFLOW;
+			if (rc != -ENOSYS && e->fd >= 0) {
+				if (e->pid > 1 && fstat(e->fd, &st) == 0 &&
+				    S_ISREG(st.st_mode))
+					rc = record_file(o, (struct opens_file){
+					    st.st_dev, st.st_ino });
+				sys_close(e->fd);
+			}
+			first = first != 0 ? first : rc;
 		}
 	}
-	return rc != 0 || n == -EAGAIN || n == -EINTR ? rc : (int)n;
+	return first != 0 || n == -EAGAIN || n == -EINTR ? first : (int)n;
 }
 
 static void *
@@ -131,51 +125,46 @@ listen_all(void *arg)
 
 		if (poll(fds, 2, -1) == -1)
 			continue;
-		rc = take_events(o);
+		rc = drain_events(o);
 		o->err = o->err != 0 ? o->err : rc;
 	}
 	return NULL;
-}
-
-static int
-open_all(struct opens *o, int root)
-{
-	o->buf = sys_malloc(EVENTS_B);
-	if (o->buf == NULL || more_slots(o) != 0)
-		return -ENOMEM;
-	/* O_NONBLOCK: a FIFO must not block the caller */
-	o->events = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC |
-	    FAN_NONBLOCK | FAN_UNLIMITED_QUEUE | FAN_UNLIMITED_MARKS,
-	    O_RDONLY | O_LARGEFILE | O_CLOEXEC | O_NOATIME | O_NONBLOCK);
-	if (o->events == -1)
-		return -errno;
-	o->stop = eventfd(0, EFD_CLOEXEC);
-	if (o->stop == -1)
-		return -errno;
-	if (fanotify_mark(o->events, FAN_MARK_ADD | FAN_MARK_FILESYSTEM,
-	    FAN_OPEN, root, NULL) == -1)
-		return -errno;
-	return 0;
 }
 
 int
 opens_start(struct opens **out, int root)
 {
 	struct opens *o = sys_calloc(1, sizeof(*o));
-	int rc;
+	int rc = -ENOMEM;
 
 	*out = o;
 	if (o == NULL)
 		return -ENOMEM;
 	o->events = o->stop = -1;
-	rc = open_all(o, root);
-	if (rc == 0)
-		rc = sys_thread(&o->thread, listen_all, o);
+	o->buf = sys_malloc(EVENTS_B);
+	if (o->buf == NULL || more_slots(o) != 0)
+		goto fail;
+	/* O_NONBLOCK: a FIFO must not block the caller */
+	o->events = fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC |
+	    FAN_NONBLOCK | FAN_UNLIMITED_QUEUE | FAN_UNLIMITED_MARKS,
+	    O_RDONLY | O_LARGEFILE | O_CLOEXEC | O_NOATIME | O_NONBLOCK);
+	if (o->events == -1)
+		goto failed_call;
+	o->stop = eventfd(0, EFD_CLOEXEC);
+	if (o->stop == -1 ||
+	    fanotify_mark(o->events, FAN_MARK_ADD | FAN_MARK_FILESYSTEM,
+	    FAN_OPEN, root, NULL) == -1)
+		goto failed_call;
+	rc = sys_thread(&o->thread, listen_all, o);
 	o->running = rc == 0;
-	if (rc != 0) {
-		opens_free(o);
-		*out = NULL;
-	}
+	if (rc == 0)
+		return 0;
+	goto fail;
+failed_call:
+	rc = -errno;
+fail:
+	opens_free(o);
+	*out = NULL;
 	return rc;
 }
 

@@ -40,51 +40,36 @@ text_of(int fd, char *buf, size_t size)
 	return buf;
 }
 
-/* Parses the line "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in us. */
-static int64_t
-stall(int fd)
-{
-	char buf[128];
-	const char *s = strstr(text_of(fd, buf, sizeof(buf)), "total=");
-
-	return s == NULL ? -1 : strtoll(s + 6, NULL, 10);
-}
-
-/* Returns the eighth number after "cpu", in ticks. */
-static int64_t
-steal(int fd)
-{
-	char buf[192], *s = buf + 3;
-	int64_t ticks = -1;
-
-	if (strncmp(text_of(fd, buf, sizeof(buf)), "cpu ", 4) != 0)
-		return -1;
-	for (int i = 0; i < 8; i++) {
-		char *end;
-
-		ticks = strtoll(s, &end, 10);
-		if (end == s)
-			return -1;
-		s = end;
-	}
-	return ticks;
-}
-
 void
 pressure_read_stalls(const struct pressure *p, struct pressure_now *now)
 {
-	for (int i = 0; i < PRESSURE_STALLS; i++)
-		now->stall_us[i] = stall(p->stalls[i]);
+	char buf[128];
+
+	/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=123", in us */
+	for (int i = 0; i < PRESSURE_STALLS; i++) {
+		const char *s = strstr(text_of(p->stalls[i], buf,
+		    sizeof(buf)), "total=");
+
+		now->stall_us[i] = s == NULL ? -1 : strtoll(s + 6, NULL, 10);
+	}
 }
 
 void
 pressure_read_steal(const struct pressure *p, struct pressure_now *now)
 {
-	int64_t ticks = steal(p->stat);
-	char buf[64];
+	char buf[192], *s = buf + 3, *end;
+	int64_t ticks = -1;
 
-	now->steal_ns = ticks < 0 ? -1 : ticks * p->tick_ns;
-	now->load1 = -1;
+	now->steal_ns = now->load1 = -1;
+	/* the eighth number after "cpu", in ticks */
+	if (strncmp(text_of(p->stat, buf, sizeof(buf)), "cpu ", 4) == 0) {
+		for (int i = 0; i < 8 && s != NULL; i++) {
+			ticks = strtoll(s, &end, 10);
+			s = end == s ? NULL : end;
+		}
+		if (s != NULL && ticks >= 0)
+			now->steal_ns = ticks * p->tick_ns;
+	}
 	if (*text_of(p->load, buf, sizeof(buf)) != '\0')
 		now->load1 = strtod(buf, NULL);
 }

@@ -19,11 +19,15 @@
 
 #include "base/sys.h"
 #include "measure/cgroup.h"
+#include "measure/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -94,25 +98,17 @@ proc_open(struct proc *p)
 	return 0;
 }
 
-/*
- * Discards the signal from a proc_end() called just after the run ended.
- */
-static void
-forget_ends(void)
+void
+proc_close(struct proc *p)
 {
 	const struct timespec none = { .tv_nsec = 0 };
 	sigset_t ends;
 
+	/* discard the signal from a proc_end() called just after the run ended */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGRTMIN);
 	while (sigtimedwait(&ends, NULL, &none) > 0)
 		;
-}
-
-void
-proc_close(struct proc *p)
-{
-	forget_ends();
 	sigprocmask(SIG_SETMASK, &p->old_mask, NULL);
 	sys_close(p->null);
 	sys_free(p->stack);
@@ -264,7 +260,7 @@ wait_signal(const struct proc *p, uint64_t until, uint64_t *now)
  * Returns whether there are processes to wait for after all stages have ended.
  */
 static bool
-follows(const struct proc_run *r)
+must_follow(const struct proc_run *r)
 {
 	int status = r->stages[r->count - 1].status;
 
@@ -281,11 +277,11 @@ wait_stages(struct proc *p, struct proc_run *r)
 	int live = r->count, orphans = 0;
 	bool killed = false;
 
-	while (live > 0 || (!killed && follows(r))) {
+	while (live > 0 || (!killed && must_follow(r))) {
 		int sig = wait_signal(p, until, &now);
 
 		live = reap_dead(r, now, live, &orphans);
-		if (sig == SIGCHLD || (live == 0 && !follows(r)))
+		if (sig == SIGCHLD || (live == 0 && !must_follow(r)))
 			continue;
 		if (sig == 0 && killed)
 			return -ETIMEDOUT;
@@ -333,18 +329,13 @@ end_rest(struct proc *p, struct proc_run *r)
 	return 0;
 }
 
-static void
-close_all(int (*pipes)[2], int count)
+int
+proc_run(struct proc *p, struct proc_run *r)
 {
-	for (int i = 0; i < count; i++)
-		for (int k = 0; k < 2; k++)
-			if (pipes[i][k] >= 0)
-				sys_close(pipes[i][k]);
-}
+	int pipes[PROC_STAGES_MAX][2], made = 0, rc = 0;
 
-static void
-clear_results(struct proc_run *r)
-{
+	if (r->count < 1 || r->count > PROC_STAGES_MAX)
+		return -EINVAL;
 	for (int i = 0; i < r->count; i++) {
 		struct proc_stage *st = &r->stages[i];
 
@@ -358,27 +349,17 @@ clear_results(struct proc_run *r)
 	r->timed_out = r->ended = false;
 	r->stopped = 0;
 	r->left = 0;
-}
-
-int
-proc_run(struct proc *p, struct proc_run *r)
-{
-	int pipes[PROC_STAGES_MAX][2], made = 0, rc = 0;
-
-	if (r->count < 1 || r->count > PROC_STAGES_MAX)
-		return -EINVAL;
-	clear_results(r);
-	for (; made < r->count - 1 && rc == 0; made++)
-		if (pipe2(pipes[made], O_CLOEXEC) == -1) {
-			rc = -errno;
-			break;
-		}
+	for (; rc == 0 && made < r->count - 1; made += rc == 0)
+		rc = sys_pipe(pipes[made]);
 	/* if the run leaves processes behind, its orphans are not ours */
 	if (r->keep)
 		prctl(PR_SET_CHILD_SUBREAPER, 0);
 	if (rc == 0)
 		rc = proc_start_stages(p, r, pipes);
-	close_all(pipes, made);
+	for (int i = 0; i < made; i++)
+		for (int k = 0; k < 2; k++)
+			if (pipes[i][k] >= 0)
+				sys_close(pipes[i][k]);
 	if (rc == 0) {
 		rc = wait_stages(p, r);
 		r->end_ns = 0;
@@ -395,5 +376,41 @@ proc_run(struct proc *p, struct proc_run *r)
 
 		rc = rc != 0 ? rc : rest;
 	}
+	return rc;
+}
+
+int
+proc_find(const char *name, const char *path, char **found)
+{
+	size_t len = strlen(name);
+	int rc = -ENOENT;
+	char *s;
+
+	s = sys_malloc(len + strlen(path) + 3);
+	if (s == NULL)
+		return -ENOMEM;
+	*found = s;
+	if (strchr(name, '/') != NULL) {
+		strcpy(s, name);
+		return 0;
+	}
+	for (const char *dir = path; len > 0;) {
+		size_t n = strcspn(dir, ":");
+		struct stat st;
+
+		/* an empty entry in the list means the current directory */
+		sprintf(s, "%.*s/%s", n == 0 ? 1 : (int)n, n == 0 ? "." : dir,
+		    name);
+		if (stat(s, &st) == 0 && S_ISREG(st.st_mode)) {
+			if (access(s, X_OK) == 0)
+				return 0;
+			rc = -EACCES;
+		}
+		if (dir[n] == '\0')
+			break;
+		dir += n + 1;
+	}
+	sys_free(s);
+	*found = NULL;
 	return rc;
 }

@@ -174,35 +174,34 @@ spawn(struct proc *p, struct proc_stage *st, const int fds[3],
 	return 0;
 }
 
-/*
- * The counters of a dead process belong to root, and a short-lived process dies
- * before its parent can open them.  Therefore each child sends a descriptor
- * before calling exec; it remains readable until the child is reaped.
- */
-static void
-open_socks(const struct proc_run *r, int socks[2])
-{
-	socks[0] = socks[1] = -1;
-	if (r->io && geteuid() != 0 && socketpair(AF_UNIX,
-	    SOCK_STREAM | SOCK_CLOEXEC, 0, socks) == -1)
-		socks[0] = socks[1] = -1;
-}
-
 int
 proc_start_stages(struct proc *p, struct proc_run *r, int (*pipes)[2])
 {
 	int n = r->count, rc = 0, socks[2];
 
-	open_socks(r, socks);
+	/*
+	 * The counters of a dead process belong to root, and a short-lived
+	 * process dies before its parent can open them.  Therefore each child
+	 * sends a descriptor before calling exec; it remains readable until the
+	 * child is reaped.
+	 */
+	if (!r->io || geteuid() == 0 || socketpair(AF_UNIX,
+	    SOCK_STREAM | SOCK_CLOEXEC, 0, socks) == -1)
+		socks[0] = socks[1] = -1;
 	for (int i = 0; i < n && rc == 0; i++) {
 		struct proc_stage *st = &r->stages[i];
-		int fds[3] = {
-			i > 0 ? pipes[i - 1][0] : r->in >= 0 ? r->in : p->null,
-			i < n - 1 ? pipes[i][1] : r->out >= 0 ? r->out :
-			    p->null,
-			r->err >= 0 ? r->err : STDERR_FILENO
-		};
+		int fds[3] = { p->null, p->null, STDERR_FILENO };
 
+		if (i > 0)
+			fds[0] = pipes[i - 1][0];
+		else if (r->in >= 0)
+			fds[0] = r->in;
+		if (i < n - 1)
+			fds[1] = pipes[i][1];
+		else if (r->out >= 0)
+			fds[1] = r->out;
+		if (r->err >= 0)
+			fds[2] = r->err;
 		st->start_ns = sys_now_ns();
 		if (i == 0)
 			r->start_ns = st->start_ns;

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 static uint64_t
-field(const char *text, const char *name)
+io_field(const char *text, const char *name)
 {
 	const char *s = strstr(text, name);
 
@@ -46,11 +46,11 @@ read_io(int fd, struct proc_usage *u)
 		return;
 	text[n] = '\0';
 	u->io = true;
-	u->rchar_B = field(text, "rchar: ");
-	u->wchar_B = field(text, "wchar: ");
-	u->read_B = field(text, "\nread_bytes: ");
-	u->write_B = field(text, "\nwrite_bytes: ");
-	u->cancelled_B = field(text, "cancelled_write_bytes: ");
+	u->rchar_B = io_field(text, "rchar: ");
+	u->wchar_B = io_field(text, "wchar: ");
+	u->read_B = io_field(text, "\nread_bytes: ");
+	u->write_B = io_field(text, "\nwrite_bytes: ");
+	u->cancelled_B = io_field(text, "cancelled_write_bytes: ");
 }
 
 void

@@ -89,33 +89,60 @@ cpu_model(char *text, size_t size)
 }
 
 static int
-write_cores(struct table *t)
+write_machine(struct table *t)
 {
-	cpu_set_t set;
-	long online = sysconf(_SC_NPROCESSORS_ONLN);
-
-	/* This fails if the set is too small for the machine. */
-	if (sched_getaffinity(0, sizeof(set), &set) == -1)
-		return table_comment(t, "cores", "%ld", online);
-	return table_comment(t, "cores", "%ld, %d usable", online,
-	    CPU_COUNT(&set));
-}
-
-/*
- * Writes how many mitigations for this processor's vulnerabilities are active.
- */
-static int
-write_mitigations(struct table *t)
-{
-	DIR *d = opendir("/sys/devices/system/cpu/vulnerabilities");
-	int mitigated = 0, vulnerable = 0;
+	static const char clocks[] = "/sys/devices/system/clocksource/"
+	    "clocksource0/current_clocksource";
+	static const char governor[] = "/sys/devices/system/cpu/cpu0/cpufreq/"
+	    "scaling_governor";
+	struct utsname u = { .nodename = "" };
+	int mitigated = 0, vulnerable = 0, rc;
+	struct sysinfo si;
 	struct dirent *e;
-	char text[256];
+	char text[512], usable[32] = "";
+	cpu_set_t set;
+	DIR *d;
 
+	uname(&u);
+	rc = table_comment(t, "host", "%s", u.nodename);
+	if (rc != 0)
+		return rc;
+	rc = table_comment(t, "kernel", "%s %s %s", u.sysname, u.release,
+	    u.machine);
+	if (rc != 0)
+		return rc;
+	rc = table_comment(t, "cpu", "%s",
+	    cpu_model(text, sizeof(text)) ? text : "unknown");
+	if (rc != 0)
+		return rc;
+	/* This fails if the set is too small for the machine. */
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		snprintf(usable, sizeof(usable), ", %d usable",
+		    CPU_COUNT(&set));
+	rc = table_comment(t, "cores", "%ld%s", sysconf(_SC_NPROCESSORS_ONLN),
+	    usable);
+	if (rc != 0)
+		return rc;
+	if (sysinfo(&si) == 0) {
+		rc = table_comment(t, "memory_B", "%" PRIu64,
+		    (uint64_t)si.totalram * si.mem_unit);
+		if (rc != 0)
+			return rc;
+	}
+	rc = table_comment(t, "clocksource", "%s", first_line(AT_FDCWD, clocks,
+	    text, sizeof(text)) ? text : "unknown");
+	if (rc != 0)
+		return rc;
+	rc = table_comment(t, "governor", "%s", first_line(AT_FDCWD, governor,
+	    text, sizeof(text)) ? text : "none");
+	if (rc != 0)
+		return rc;
+	/* how many mitigations for the processor's vulnerabilities are active */
+	d = opendir("/sys/devices/system/cpu/vulnerabilities");
 	if (d == NULL)
 		return 0;
 	while ((e = readdir(d)) != NULL) {
-		if (!first_line(dirfd(d), e->d_name, text, sizeof(text)))
+		if (!first_line(dirfd(d), e->d_name, text, 256))
 			continue;
 		mitigated += strncmp(text, "Mitigation", 10) == 0;
 		vulnerable += strncmp(text, "Vulnerable", 10) == 0;
@@ -125,55 +152,19 @@ write_mitigations(struct table *t)
 	    mitigated, vulnerable);
 }
 
-static int
-write_machine(struct table *t)
-{
-	static const char clocks[] = "/sys/devices/system/clocksource/"
-	    "clocksource0/current_clocksource";
-	static const char governor[] = "/sys/devices/system/cpu/cpu0/cpufreq/"
-	    "scaling_governor";
-	struct utsname u = { .nodename = "" };
-	struct sysinfo si;
-	char text[512];
-	int rc;
-
-	uname(&u);
-	rc = table_comment(t, "host", "%s", u.nodename);
-	if (rc == 0)
-		rc = table_comment(t, "kernel", "%s %s %s", u.sysname,
-		    u.release, u.machine);
-	if (rc == 0)
-		rc = table_comment(t, "cpu", "%s",
-		    cpu_model(text, sizeof(text)) ? text : "unknown");
-	if (rc == 0)
-		rc = write_cores(t);
-	if (rc == 0 && sysinfo(&si) == 0)
-		rc = table_comment(t, "memory_B", "%" PRIu64,
-		    (uint64_t)si.totalram * si.mem_unit);
-	if (rc == 0)
-		rc = table_comment(t, "clocksource", "%s",
-		    first_line(AT_FDCWD, clocks, text, sizeof(text)) ? text :
-		    "unknown");
-	if (rc == 0)
-		rc = table_comment(t, "governor", "%s",
-		    first_line(AT_FDCWD, governor, text, sizeof(text)) ? text :
-		    "none");
-	return rc == 0 ? write_mitigations(t) : rc;
-}
-
 /*
  * Returns the words, quoted for the shell.  The caller frees the result; NULL
  * if out of memory.
  */
 static char *
-quote(int argc, char *const *argv)
+shell_words(int argc, char *const *argv)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=,:+@%^";
 	size_t size = 1;
 	char *text, *s;
 
-	/* in the worst case every character is a quote, written as four */
+	/* in the worst case every character is a shell_words, written as four */
 	for (int i = 0; i < argc; i++)
 		size += 4 * strlen(argv[i]) + 3;
 	text = s = sys_malloc(size);
@@ -208,9 +199,9 @@ provenance_write(struct table *t, const struct provenance *p)
 
 	utc_text(date, utc_now_ns());
 	rc = table_comment(t, "series", "%s", p->series);
-	if (rc == 0)
-		rc = table_comment(t, "tool", "%s %s", p->tool,
-		    COLDPRESS_VERSION);
+	if (rc != 0)
+		return rc;
+	rc = table_comment(t, "tool", "%s %s", p->tool, COLDPRESS_VERSION);
 	for (size_t i = 0; rc == 0 && i < p->lib_count; i++)
 		rc = table_comment(t, "library", "%s", p->libs[i]);
 	if (rc == 0)
@@ -219,58 +210,12 @@ provenance_write(struct table *t, const struct provenance *p)
 		rc = write_machine(t);
 	if (rc != 0)
 		return rc;
-	call = quote(p->argc, p->argv);
+	call = shell_words(p->argc, p->argv);
 	if (call == NULL)
 		return -ENOMEM;
 	rc = table_comment(t, "argv", "%s", call);
 	sys_free(call);
 	return rc;
-}
-
-/* Writes the comments of p into memory.  The caller frees *text. */
-static int
-comments_of(const struct provenance *p, char **text, size_t *len)
-{
-	int fd = memfd_create("provenance", MFD_CLOEXEC), rc;
-	struct table *t;
-
-	if (fd == -1)
-		return -errno;
-	rc = table_to_fd(&t, fd, TABLE_CSV, NULL, 0);
-	if (rc == 0) {
-		rc = provenance_write(t, p);
-		table_close(t);
-	}
-	if (rc == 0 && lseek(fd, 0, SEEK_SET) == -1)
-		rc = -errno;
-	if (rc == 0)
-		rc = fdio_read_all(fd, COMMENTS_MAX_B, text, len);
-	sys_close(fd);
-	return rc;
-}
-
-/* Reads the last comments that have no row between them. */
-static int
-last_comments(const char *path, struct strbuf *last)
-{
-	FILE *f = fopen(path, "re");
-	char *line = NULL;
-	size_t room = 0;
-	bool ended = false;
-
-	if (f == NULL)
-		return -errno;
-	while (getline(&line, &room, f) != -1) {
-		if (*line == '#' && ended)
-			strbuf_clear(last);
-		if (*line == '#')
-			strbuf_str(last, line);
-		ended = *line != '#';
-	}
-	free(line);
-	fclose(f);
-	strbuf_char(last, '\0');
-	return last->failed ? -ENOMEM : 0;
 }
 
 /* Removes the value of a comment, except for its first characters. */
@@ -288,35 +233,61 @@ cut_value(char *text, const char *comment, size_t kept)
 		memmove(s + kept, s + len, strlen(s + len) + 1);
 }
 
-/* Removes what differs between two series of the same day. */
-static void
-cut_series(char *comments)
-{
-	cut_value(comments, "# series: ", 0);
-	cut_value(comments, "# date: ", strlen("2026-11-20"));
-}
-
 int
 provenance_again(const char *path, const struct provenance *p,
     char id[PROVENANCE_SERIES_B])
 {
+	static const size_t DAY = sizeof("2026-11-20") - 1;
+	int fd = -1, rc = 0;
 	struct strbuf last = { .len = 0 };
-	char *text = NULL, name[PROVENANCE_SERIES_B];
-	size_t len;
-	int rc = last_comments(path, &last);
+	char *line = NULL, *text = NULL, name[PROVENANCE_SERIES_B];
+	size_t room = 0, len;
+	bool ended = false;
+	struct table *t;
+	FILE *f = fopen(path, "re");
 
+	if (f == NULL)
+		return -errno;
+	/* the last comments that have no row between them */
+	while (getline(&line, &room, f) != -1) {
+		if (*line == '#' && ended)
+			strbuf_clear(&last);
+		if (*line == '#')
+			strbuf_str(&last, line);
+		ended = *line != '#';
+	}
+	free(line);
+	fclose(f);
+	strbuf_char(&last, '\0');
+	if (last.failed)
+		rc = -ENOMEM;
 	if (rc != 0 || sscanf(last.data, "# series: %39s", name) != 1)
 		goto out;
-	rc = comments_of(p, &text, &len);
+	/* the comments of p, as they would be written */
+	fd = memfd_create("provenance", MFD_CLOEXEC);
+	rc = fd == -1 ? -errno : table_to_fd(&t, fd, TABLE_CSV, NULL, 0);
 	if (rc != 0)
 		goto out;
-	cut_series(last.data);
-	cut_series(text);
+	rc = provenance_write(t, p);
+	table_close(t);
+	if (rc == 0 && lseek(fd, 0, SEEK_SET) == -1)
+		rc = -errno;
+	if (rc == 0)
+		rc = fdio_read_all(fd, COMMENTS_MAX_B, &text, &len);
+	if (rc != 0)
+		goto out;
+	/* remove what differs between two series of the same day */
+	cut_value(last.data, "# series: ", 0);
+	cut_value(last.data, "# date: ", DAY);
+	cut_value(text, "# series: ", 0);
+	cut_value(text, "# date: ", DAY);
 	if (strcmp(last.data, text) == 0) {
 		memcpy(id, name, sizeof(name));
 		rc = 1;
 	}
 out:
+	if (fd >= 0)
+		sys_close(fd);
 	strbuf_free(&last);
 	sys_free(text);
 	return rc;
