@@ -46,9 +46,12 @@ int tree_scan(struct tree *t, int root, unsigned threads,
     const atomic_bool *cancel);
 
 /* Uses the given paths, which must remain valid, instead of scanning. */
-int tree_list(struct tree *t, const char *const *paths, size_t count);
+int tree_from_paths(struct tree *t, const char *const *paths, size_t count);
 
 void tree_free(struct tree *t);
+
+/* Returns the type of a file with this mode. */
+enum walk_type tree_type(mode_t mode);
 
 /* Writes the path of e relative to the root to p->s.  Returns 0 or -ENOMEM. */
 int tree_path(const struct tree *t, const struct tree_entry *e,

@@ -26,20 +26,8 @@ struct fs_list_text {
 					 * contiguous */
 };
 
-/* Builds the path of a directory, which is not an entry in the tree. */
 static int
-dir_path(const struct tree *t, size_t dir, struct tree_path *p)
-{
-	struct tree_entry e = { .name = t->dirs[dir].name,
-	    .dir = t->dirs[dir].parent };
-
-	if (dir == 0)
-		e.name = "";
-	return tree_path(t, &e, p);
-}
-
-static int
-add_item(struct fs_list *l, struct fs_list_text *x, struct tree_path *p,
+add_path_item(struct fs_list *l, struct fs_list_text *x, struct tree_path *p,
     unsigned root, int err)
 {
 	size_t n = strlen(p->s) + 1;
@@ -60,36 +48,23 @@ struct examination {
 };
 
 static void
-examine_one(const struct fs_list *l, struct fs_item *it)
-{
-	int rc = sys_fstatat(l->roots[it->root], *it->path == '\0' ? "." :
-	    it->path, &it->st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
-
-	if (rc != 0)
-		it->err = rc;
-}
-
-static void
 examine(void *arg, unsigned thread)
 {
 	struct examination *e = arg;
+	const struct fs_list *l = e->list;
 	size_t i;
 
 	(void)thread;
-	while ((i = atomic_fetch_add(&e->next, CHUNK)) < e->list->count)
-		for (size_t end = i + CHUNK; i < end && i < e->list->count; i++)
-			examine_one(e->list, &e->list->items[i]);
-}
+	while ((i = atomic_fetch_add(&e->next, CHUNK)) < l->count)
+		for (size_t end = i + CHUNK; i < end && i < l->count; i++) {
+			struct fs_item *it = &l->items[i];
+			int rc = sys_fstatat(l->roots[it->root],
+			    *it->path == '\0' ? "." : it->path, &it->st,
+			    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
 
-static void
-examine_from(struct fs_list *l, size_t first, unsigned threads)
-{
-	struct examination e = { .list = l };
-	size_t chunks = (l->count - first + CHUNK - 1) / CHUNK;
-
-	atomic_init(&e.next, first);
-	parallel_run(chunks < threads ? (unsigned)chunks : threads, examine,
-	    &e);
+			if (rc != 0)
+				it->err = rc;
+		}
 }
 
 /*
@@ -171,31 +146,39 @@ add_tree(struct fs_list *l, struct fs_list_text *x, unsigned root,
     unsigned threads)
 {
 	struct tree *t = &x->tree;
-	size_t first = l->count, more = t->count + t->dir_count;
+	size_t first = l->count, more = t->count + t->dir_count, chunks;
 	struct fs_item *items = sys_realloc(l->items,
 	    (l->count + more) * sizeof(*items));
 	struct tree_path p = { NULL, 0 };
+	struct examination e = { .list = l };
 	int rc = 0;
 
 	if (items == NULL)
 		return -ENOMEM;
 	l->items = items;
 	for (size_t i = 0; rc == 0 && i < t->dir_count; i++) {
-		rc = dir_path(t, i, &p);
+		/* a directory, which is not an entry in the tree */
+		struct tree_entry dir = { .dir = t->dirs[i].parent,
+		    .name = i == 0 ? "" : t->dirs[i].name };
+
+		rc = tree_path(t, &dir, &p);
 		if (rc == 0)
-			rc = add_item(l, x, &p, root, 0);
+			rc = add_path_item(l, x, &p, root, 0);
 	}
 	if (rc == 0 && l->with_names)
 		rc = group_names(l, x, first);
 	for (size_t i = 0; rc == 0 && i < t->count; i++) {
 		rc = tree_path(t, &t->entries[i], &p);
 		if (rc == 0)
-			rc = add_item(l, x, &p, root, t->entries[i].err);
+			rc = add_path_item(l, x, &p, root, t->entries[i].err);
 	}
 	sys_free(p.s);
 	if (rc != 0)
 		return rc;
-	examine_from(l, first, threads);
+	chunks = (l->count - first + CHUNK - 1) / CHUNK;
+	atomic_init(&e.next, first);
+	parallel_run(chunks < threads ? (unsigned)chunks : threads, examine,
+	    &e);
 	qsort(l->items + first, l->count - first, sizeof(*l->items), by_path);
 	return 0;
 }

@@ -13,7 +13,7 @@
 
 /* Removes an existing name, if allowed, after an attempt that returned rc. */
 static int
-clear(int dir, const char *name, bool replace, int rc)
+unlink_existing(int dir, const char *name, bool replace, int rc)
 {
 	if (rc != -EEXIST || !replace)
 		return rc;
@@ -41,7 +41,7 @@ node_dir(int dir, const char *name, bool replace)
 	    O_CLOEXEC, 0);
 	if (fd >= 0)
 		return sys_close(fd);
-	rc = clear(dir, name, replace, rc);
+	rc = unlink_existing(dir, name, replace, rc);
 	if (rc == 0)
 		rc = sys_mkdirat(dir, name, 0700);
 	return rc == 0 ? 1 : rc;
@@ -54,7 +54,7 @@ node_file(int dir, const char *name, uint64_t size, bool replace)
 	int fd = sys_openat(dir, name, HOW, 0600), rc;
 
 	if (fd == -EEXIST) {
-		rc = clear(dir, name, replace, fd);
+		rc = unlink_existing(dir, name, replace, fd);
 		fd = rc != 0 ? rc : sys_openat(dir, name, HOW, 0600);
 	}
 	rc = fd < 0 || size == 0 ? 0 : sys_ftruncate(fd, (off_t)size);
@@ -89,7 +89,7 @@ node_symlink(int dir, const char *name, const char *target, bool replace)
 	int rc = sys_symlinkat(target, dir, name);
 
 	if (rc == -EEXIST) {
-		rc = clear(dir, name, replace, rc);
+		rc = unlink_existing(dir, name, replace, rc);
 		rc = rc != 0 ? rc : sys_symlinkat(target, dir, name);
 	}
 	return rc;
@@ -103,7 +103,7 @@ node_special(int dir, const char *name, mode_t type, dev_t device,
 	int rc = sys_mknodat(dir, name, mode, device);
 
 	if (rc == -EEXIST) {
-		rc = clear(dir, name, replace, rc);
+		rc = unlink_existing(dir, name, replace, rc);
 		rc = rc != 0 ? rc : sys_mknodat(dir, name, mode, device);
 	}
 	return rc;
@@ -115,14 +115,14 @@ node_link(int from, const char *old, int dir, const char *name, bool replace)
 	int rc = sys_linkat(from, old, dir, name, 0);
 
 	if (rc == -EEXIST) {
-		rc = clear(dir, name, replace, rc);
+		rc = unlink_existing(dir, name, replace, rc);
 		rc = rc != 0 ? rc : sys_linkat(from, old, dir, name, 0);
 	}
 	return rc;
 }
 
 static void
-check(const struct node_status *s, const char *what, int rc)
+report_failure(const struct node_status *s, const char *what, int rc)
 {
 	if (rc != 0)
 		s->fail(s->arg, what, rc);
@@ -135,14 +135,14 @@ node_finish(int at, const char *name, const struct node_status *s)
 	mode_t mode = s->mode & (s->owner ? 07777 : 01777);
 
 	if (s->owner)
-		check(s, "cannot set owner: ", sys_chown(at, name, s->uid,
+		report_failure(s, "cannot set owner: ", sys_chown(at, name, s->uid,
 		    s->gid, AT_SYMLINK_NOFOLLOW));
 	if (s->attributes != NULL)
 		s->attributes(s->arg);
 	if (!S_ISLNK(s->mode))
-		check(s, "cannot set mode: ", sys_chmod(at, name, mode,
+		report_failure(s, "cannot set mode: ", sys_chmod(at, name, mode,
 		    AT_SYMLINK_NOFOLLOW));
-	check(s, "cannot set time: ", sys_utimens(at, name, times,
+	report_failure(s, "cannot set time: ", sys_utimens(at, name, times,
 	    AT_SYMLINK_NOFOLLOW));
 }
 

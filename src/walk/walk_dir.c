@@ -57,7 +57,7 @@ struct reader {
 
 /* Called with the lock held. */
 static void
-tell(struct walk *w, const struct walk_file *f)
+report_file(struct walk *w, const struct walk_file *f)
 {
 	struct walk_result *r = w->r;
 	int rc;
@@ -74,51 +74,36 @@ tell(struct walk *w, const struct walk_file *f)
 }
 
 static void
-tell_row(struct walk *w, const struct walk_file *f)
+report_locked(struct walk *w, const struct walk_file *f)
 {
 	pthread_mutex_lock(&w->lock);
-	tell(w, f);
+	report_file(w, f);
 	pthread_mutex_unlock(&w->lock);
-}
-
-static enum walk_type
-type_of(mode_t mode)
-{
-	return S_ISREG(mode) ? WALK_FILE : S_ISDIR(mode) ? WALK_DIR :
-	    S_ISLNK(mode) ? WALK_LINK : WALK_OTHER;
-}
-
-/* Adds a name, as walk_links_join() does. */
-static int
-join_link(struct walk *w, const struct stat *st, size_t entry, size_t *index)
-{
-	int rc;
-
-	pthread_mutex_lock(&w->lock);
-	rc = walk_links_join(&w->links, st, entry, index);
-	pthread_mutex_unlock(&w->lock);
-	return rc;
 }
 
 /* Reads the open file.  Returns 0, or the -errno that ends the walk. */
 static int
-take_file(struct reader *rd, struct walk_job *j, size_t entry)
+read_or_join(struct reader *rd, struct walk_job *j, size_t entry)
 {
 	struct walk *w = rd->w;
+	bool linked = j->st.st_nlink > 1 && w->name == NULL;
 	size_t index = 0;
-	int rc, first = 1;
+	int rc;
 
-	if (j->st.st_nlink > 1 && w->name == NULL)
-		first = join_link(w, &j->st, entry, &index);
-	if (first <= 0)
-		return first;
+	if (linked) {
+		pthread_mutex_lock(&w->lock);
+		rc = walk_links_join(&w->links, &j->st, entry, &index);
+		pthread_mutex_unlock(&w->lock);
+		if (rc <= 0)
+			return rc;
+	}
 	j->file.size = (uint64_t)j->st.st_size;
 	rc = walk_read(&rd->read, j);
 	if (rc == -ECANCELED)
 		return rc;
 	j->file.err = rc;
-	if (j->st.st_nlink <= 1 || w->name != NULL) {
-		tell_row(w, &j->file);
+	if (!linked) {
+		report_locked(w, &j->file);
 		return 0;
 	}
 	pthread_mutex_lock(&w->lock);
@@ -127,38 +112,9 @@ take_file(struct reader *rd, struct walk_job *j, size_t entry)
 	return 0;
 }
 
-static void
-open_entry(struct reader *rd, struct walk_job *j)
-{
-	struct walk *w = rd->w;
-
-	j->asked_ns = sys_now_ns();
-	j->fd = w->name != NULL ? w->root :
-	    tree_open(w->root, rd->path.s, 0);
-	if (j->fd < 0)
-		j->file.err = j->fd;
-	else if (fstat(j->fd, &j->st) == -1)
-		j->file.err = -errno;
-	else
-		j->file.type = type_of(j->st.st_mode);
-}
-
-/*
- * Determines which parts of only[i] to read.  Entries from a list have i as
- * their inode number.
- */
-static void
-set_ranges(const struct walk_options *o, size_t i, struct walk_job *j)
-{
-	size_t from = i == 0 ? 0 : o->range_ends[i - 1];
-
-	j->ranges = o->ranges + from;
-	j->range_count = o->range_ends[i] - from;
-}
-
 /* Processes one entry.  Returns 0, or the -errno that ends the walk. */
 static int
-take_entry(struct reader *rd, size_t i)
+process_entry(struct reader *rd, size_t i)
 {
 	struct walk *w = rd->w;
 	const struct tree_entry *e = &w->tree.entries[i];
@@ -170,32 +126,33 @@ take_entry(struct reader *rd, size_t i)
 	if (rc != 0)
 		return rc;
 	j.file.path = rd->path.s;
-	if (w->o->ranges != NULL && w->name == NULL)
-		set_ranges(w->o, e->ino, &j);
-	if (e->type == WALK_FILE)
-		open_entry(rd, &j);
+	if (w->o->ranges != NULL && w->name == NULL) {
+		/* entries from a list have their index as inode number */
+		size_t from = e->ino == 0 ? 0 : w->o->range_ends[e->ino - 1];
+
+		j.ranges = w->o->ranges + from;
+		j.range_count = w->o->range_ends[e->ino] - from;
+	}
+	if (e->type == WALK_FILE) {
+		j.asked_ns = sys_now_ns();
+		j.fd = w->name != NULL ? w->root :
+		    tree_open(w->root, rd->path.s, 0);
+		if (j.fd < 0)
+			j.file.err = j.fd;
+		else if (fstat(j.fd, &j.st) == -1)
+			j.file.err = -errno;
+		else
+			j.file.type = tree_type(j.st.st_mode);
+	}
 	if (j.file.err == 0 && j.file.type == WALK_DIR)
 		j.file.err = -EISDIR;
 	if (j.file.err == 0 && j.file.type == WALK_FILE)
-		rc = take_file(rd, &j, i);
+		rc = read_or_join(rd, &j, i);
 	else
-		tell_row(w, &j.file);
+		report_locked(w, &j.file);
 	if (j.fd >= 0 && j.fd != w->root)
 		sys_close(j.fd);
 	return rc;
-}
-
-static bool
-ended(struct walk *w)
-{
-	bool end;
-
-	pthread_mutex_lock(&w->lock);
-	if (w->err == 0 && walk_canceled(w->o))
-		w->err = -ECANCELED;
-	end = w->err != 0;
-	pthread_mutex_unlock(&w->lock);
-	return end;
 }
 
 static void
@@ -204,14 +161,22 @@ reader(void *arg, unsigned index)
 	struct reader *rd = (struct reader *)arg + index;
 	struct walk *w = rd->w;
 
-	while (rd->err == 0 && !ended(w)) {
-		size_t i = atomic_fetch_add(&w->next, 1);
-
-		if (i >= w->tree.count)
-			break;
-		rd->err = take_entry(rd, i);
-	}
 	pthread_mutex_lock(&w->lock);
+	for (;;) {
+		size_t i;
+
+		if (w->err == 0 && walk_canceled(w->o))
+			w->err = -ECANCELED;
+		if (w->err != 0)
+			break;
+		pthread_mutex_unlock(&w->lock);
+		i = atomic_fetch_add(&w->next, 1);
+		if (i < w->tree.count)
+			rd->err = process_entry(rd, i);
+		pthread_mutex_lock(&w->lock);
+		if (rd->err != 0 || i >= w->tree.count)
+			break;
+	}
 	if (w->err == 0)
 		w->err = rd->err;
 	w->r->read_B += rd->read.read_B;
@@ -220,20 +185,6 @@ reader(void *arg, unsigned index)
 }
 
 /* Threads */
-
-static int
-open_reader(struct reader *rd, struct walk *w)
-{
-	rd->w = w;
-	return walk_reader_open(&rd->read, w->o, &w->places);
-}
-
-static void
-close_reader(struct reader *rd)
-{
-	walk_reader_close(&rd->read);
-	sys_free(rd->path.s);
-}
 
 /* Returns the number of threads to run, most of which wait for the disk. */
 static unsigned
@@ -259,15 +210,20 @@ run_readers(struct walk *w)
 	all = sys_calloc(want, sizeof(*all));
 	if (all == NULL)
 		return -ENOMEM;
-	while (n < want && (rc = open_reader(&all[n], w)) == 0)
-		n++;
+	while (rc == 0 && n < want) {
+		all[n].w = w;
+		rc = walk_reader_open(&all[n].read, w->o, &w->places);
+		n += rc == 0;
+	}
 	if (n > 0) {
 		parallel_run(n, reader, all);
 		rc = 0;
 	}
 	/* including the reader that could not be opened */
-	for (unsigned i = 0; i <= n && i < want; i++)
-		close_reader(&all[i]);
+	for (unsigned i = 0; i <= n && i < want; i++) {
+		walk_reader_close(&all[i].read);
+		sys_free(all[i].path.s);
+	}
 	sys_free(all);
 	return rc;
 }
@@ -275,11 +231,11 @@ run_readers(struct walk *w)
 /* The end */
 
 static int
-tell_link(void *arg, const struct walk_file *f)
+report_link(void *arg, const struct walk_file *f)
 {
 	struct walk *w = arg;
 
-	tell(w, f);
+	report_file(w, f);
 	return w->err;
 }
 
@@ -288,14 +244,12 @@ tell_link(void *arg, const struct walk_file *f)
  * counted as empty.
  */
 static int
-plan(struct walk *w)
+report_plan(struct walk *w)
 {
 	uint64_t files = 0, bytes = 0;
 	struct tree_path p = { NULL, 0 };
 	int rc = 0;
 
-	if (w->o->plan == NULL)
-		return 0;
 	for (size_t i = 0; i < w->tree.count && rc == 0; i++) {
 		struct tree_entry *e = &w->tree.entries[i];
 		struct stat st;
@@ -315,38 +269,12 @@ plan(struct walk *w)
 	return rc;
 }
 
-static int
-find_entries(struct walk *w)
-{
-	unsigned scanners = reader_count(w->o);
-	int rc;
-
-	if (w->name != NULL)
-		return tree_list(&w->tree, &w->name, 1);
-	if (w->o->only != NULL)
-		return tree_list(&w->tree, w->o->only, w->o->only_count);
-	rc = tree_scan(&w->tree, w->root, scanners < READERS_MAX ? scanners :
-	    READERS_MAX, w->o->cancel);
-	if (rc == 0)
-		tree_sort(&w->tree);
-	w->r->dirs = w->tree.dir_count;
-	return rc;
-}
-
-static void
-free_walk(struct walk *w)
-{
-	walk_links_free(&w->links);
-	tree_free(&w->tree);
-	walk_places_destroy(&w->places);
-	pthread_mutex_destroy(&w->lock);
-}
-
 int
 walk_dir(int dirfd, const char *name, const struct walk_options *o,
     struct walk_result *r)
 {
 	struct walk w = { .o = o, .r = r, .root = dirfd };
+	unsigned scanners = reader_count(o);
 	struct stat st;
 	int rc;
 
@@ -357,15 +285,30 @@ walk_dir(int dirfd, const char *name, const struct walk_options *o,
 		w.name = name;
 	pthread_mutex_init(&w.lock, NULL);
 	walk_places_init(&w.places, o->threads);
-	rc = find_entries(&w);
-	if (rc == 0)
-		rc = plan(&w);
-	if (rc == 0)
-		rc = run_readers(&w);
+	if (w.name != NULL) {
+		rc = tree_from_paths(&w.tree, &w.name, 1);
+	} else if (o->only != NULL) {
+		rc = tree_from_paths(&w.tree, o->only, o->only_count);
+	} else {
+		rc = tree_scan(&w.tree, w.root, scanners < READERS_MAX ?
+		    scanners : READERS_MAX, o->cancel);
+		if (rc == 0)
+			tree_sort(&w.tree);
+		r->dirs = w.tree.dir_count;
+	}
+	if (rc == 0 && o->plan != NULL)
+		rc = report_plan(&w);
+	if (rc != 0)
+		goto out;
+	rc = run_readers(&w);
 	if (rc == 0)
 		rc = w.err;
 	if (rc == 0)
-		rc = walk_links_tell(&w.links, &w.tree, tell_link, &w);
-	free_walk(&w);
+		rc = walk_links_tell(&w.links, &w.tree, report_link, &w);
+out:
+	walk_links_free(&w.links);
+	tree_free(&w.tree);
+	walk_places_destroy(&w.places);
+	pthread_mutex_destroy(&w.lock);
 	return rc;
 }

@@ -48,36 +48,13 @@ grow_table(struct walk_links *l)
 	return 0;
 }
 
-static int
-add_link(struct walk_links *l, const struct stat *st)
-{
-	void *all = l->all;
-	int rc = array_grow(&all, l->count, &l->cap, sizeof(*l->all));
-
-	l->all = all;
-	if (rc == 0)
-		l->all[l->count++] = (struct walk_link){ .dev = st->st_dev,
-		    .ino = st->st_ino };
-	return rc;
-}
-
-static int
-add_name(struct walk_link *k, size_t entry)
-{
-	void *entries = k->entries;
-	int rc = array_grow(&entries, k->count, &k->cap, sizeof(*k->entries));
-
-	k->entries = entries;
-	if (rc == 0)
-		k->entries[k->count++] = entry;
-	return rc;
-}
-
 int
 walk_links_join(struct walk_links *l, const struct stat *st, size_t entry,
     size_t *index)
 {
 	int rc = grow_table(l);
+	struct walk_link *k;
+	void *items = l->all;
 	size_t slot;
 	bool first;
 
@@ -86,21 +63,23 @@ walk_links_join(struct walk_links *l, const struct stat *st, size_t entry,
 	slot = slot_of(l, st->st_dev, st->st_ino);
 	first = l->table[slot] == 0;
 	if (first) {
-		rc = add_link(l, st);
+		rc = array_grow(&items, l->count, &l->cap, sizeof(*l->all));
+		l->all = items;
 		if (rc != 0)
 			return rc;
+		l->all[l->count++] = (struct walk_link){ .dev = st->st_dev,
+		    .ino = st->st_ino };
 		l->table[slot] = l->count;
 	}
 	*index = l->table[slot] - 1;
-	rc = add_name(&l->all[*index], entry);
-	return rc != 0 ? rc : first;
-}
-
-static int
-path_of(const struct tree *t, const struct walk_link *k, size_t name,
-    struct tree_path *p)
-{
-	return tree_path(t, &t->entries[k->entries[name]], p);
+	k = &l->all[*index];
+	items = k->entries;
+	rc = array_grow(&items, k->count, &k->cap, sizeof(*k->entries));
+	k->entries = items;
+	if (rc != 0)
+		return rc;
+	k->entries[k->count++] = entry;
+	return first;
 }
 
 /* Finds the first name in byte order. */
@@ -109,10 +88,10 @@ first_name(const struct tree *t, const struct walk_link *k,
     struct tree_path *least)
 {
 	struct tree_path p = { NULL, 0 };
-	int rc = path_of(t, k, 0, least);
+	int rc = tree_path(t, &t->entries[k->entries[0]], least);
 
 	for (size_t i = 1; i < k->count && rc == 0; i++) {
-		rc = path_of(t, k, i, &p);
+		rc = tree_path(t, &t->entries[k->entries[i]], &p);
 		if (rc == 0 && strcmp(p.s, least->s) < 0) {
 			struct tree_path swap = p;
 
@@ -124,37 +103,31 @@ first_name(const struct tree *t, const struct walk_link *k,
 	return rc;
 }
 
-static int
-tell_names(struct walk_link *k, const struct tree *t,
-    int (*tell)(void *arg, const struct walk_file *f), void *arg)
-{
-	struct tree_path least = { NULL, 0 }, p = { NULL, 0 };
-	int rc = first_name(t, k, &least);
-
-	for (size_t i = 0; i < k->count && rc == 0; i++) {
-		rc = path_of(t, k, i, &p);
-		if (rc != 0)
-			break;
-		k->file.path = p.s;
-		k->file.duplicate_of = strcmp(p.s, least.s) == 0 ? NULL :
-		    least.s;
-		rc = tell(arg, &k->file);
-		/* the file was read under only one of its names */
-		k->file.first_read_ns = -1;
-	}
-	sys_free(p.s);
-	sys_free(least.s);
-	return rc;
-}
-
 int
 walk_links_tell(struct walk_links *l, const struct tree *t,
     int (*tell)(void *arg, const struct walk_file *f), void *arg)
 {
+	struct tree_path least = { NULL, 0 }, p = { NULL, 0 };
 	int rc = 0;
 
-	for (size_t i = 0; i < l->count && rc == 0; i++)
-		rc = tell_names(&l->all[i], t, tell, arg);
+	for (size_t i = 0; i < l->count && rc == 0; i++) {
+		struct walk_link *k = &l->all[i];
+
+		rc = first_name(t, k, &least);
+		for (size_t n = 0; n < k->count && rc == 0; n++) {
+			rc = tree_path(t, &t->entries[k->entries[n]], &p);
+			if (rc != 0)
+				break;
+			k->file.path = p.s;
+			k->file.duplicate_of = strcmp(p.s, least.s) == 0 ?
+			    NULL : least.s;
+			rc = tell(arg, &k->file);
+			/* the file was read under only one of its names */
+			k->file.first_read_ns = -1;
+		}
+	}
+	sys_free(p.s);
+	sys_free(least.s);
 	return rc;
 }
 

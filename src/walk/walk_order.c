@@ -2,8 +2,9 @@
  * walk_order.c - a list of the files whose data comes first
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "order_line.h"
+#include "walk/walk_order.h"
 
+#include "base/args.h"
 #include "base/array.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -13,7 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PRIORITY_MIN = -32768, PRIORITY_MAX = 32767 };
+
 enum form { PATHS, TOUCHES, PRIORITIES };
+
+struct touch {
+	struct walk_touch of;
+	int64_t key;			/* the smallest comes first */
+	size_t line;
+};
 
 struct item {
 	const char *path;
@@ -28,14 +37,71 @@ struct walk_order {
 	enum form form;
 	struct item *items;		/* sorted by path, without duplicates */
 	size_t count, cap, found;
-	struct order_touch *touches;
+	struct touch *touches;
 	size_t touch_count, touch_cap;
 };
+
+/* Parses the text from s to end, which must be a number and nothing else. */
+static bool
+parse_whole(const char *s, const char *end, int64_t *n)
+{
+	const char *first = s;
+
+	for (*n = 0; s < end && *s >= '0' && *s <= '9' &&
+	    *n < INT64_MAX / 10 - 1; s++)
+		*n = 10 * *n + (*s - '0');
+	return s == end && s > first;
+}
+
+/* Returns whether a line is the heading that touchlog writes. */
+static bool
+is_heading(const char *line)
+{
+	return strncmp(line, "order\tpath\t", 11) == 0;
+}
+
+/*
+ * Finds the path in a touchlog line, and stores its length in *len and the
+ * line's numbers in *t.  Splits at the last tabs, because a path may contain
+ * tabs.  Returns NULL for any other line.
+ */
+static char *
+parse_touch(char *line, size_t *len, struct touch *t)
+{
+	char *path = strchr(line, '\t'), *end = strrchr(line, '\t'), *at;
+	int64_t offset, length;
+
+	if (path == NULL || !parse_whole(line, path, &t->key) ||
+	    !parse_whole(end + 1, end + strlen(end), &length))
+		return NULL;
+	at = memrchr(path, '\t', (size_t)(end - path));
+	if (at == NULL || at <= path + 1 || !parse_whole(at + 1, end, &offset))
+		return NULL;
+	*len = (size_t)(at - ++path);
+	t->of.offset = (uint64_t)offset;
+	t->of.length = (uint64_t)length;
+	return path;
+}
+
+/*
+ * Returns the start of the priority at the end of a line, and stores its value;
+ * NULL if there is none.
+ */
+static char *
+parse_priority(char *line, int64_t *priority)
+{
+	char *word = line + strlen(line);
+
+	while (word > line && word[-1] != ' ' && word[-1] != '\t')
+		word--;
+	return word > line && args_int(word, PRIORITY_MIN, PRIORITY_MAX,
+	    priority) == 0 ? word : NULL;
+}
 
 /* Lines */
 
 static int
-add(struct walk_order *o, char *path, int64_t key, size_t line)
+add_path(struct walk_order *o, char *path, int64_t key, size_t line)
 {
 	void *items = o->items;
 	int rc = line >= WALK_ORDER_REST - 1 ? -EFBIG :
@@ -50,57 +116,46 @@ add(struct walk_order *o, char *path, int64_t key, size_t line)
 	return 0;
 }
 
-/* Adds a part of a file, whose path add() has cleaned. */
+/* Adds a line with its path and, unless it is a priority, a part of the file. */
 static int
-add_part(struct walk_order *o, const struct order_touch *t)
+add_line(struct walk_order *o, char *s, size_t line)
 {
+	struct touch t = { .of = { .path = s, .length = UINT64_MAX },
+		.key = (int64_t)line, .line = line };
 	void *touches = o->touches;
-	int rc = array_grow(&touches, o->touch_count, &o->touch_cap,
-	    sizeof(*o->touches));
-
-	o->touches = touches;
-	if (rc == 0)
-		o->touches[o->touch_count++] = *t;
-	return rc;
-}
-
-static int
-add_touch(struct walk_order *o, char *line, size_t number)
-{
-	struct order_touch t = { .line = number };
+	char *end, *to = s;
 	size_t len;
-	char *path = order_touch(line, &len, &t);
 	int rc;
 
-	if (path == NULL)
-		return order_is_heading(line) ? 0 : -EINVAL;
-	path[len] = '\0';
-	t.of.path = path;
-	rc = add(o, path, t.key, number);
-	return rc != 0 ? rc : add_part(o, &t);
-}
+	if (o->form == PRIORITIES) {
+		t.key = 0;
+		end = parse_priority(s, &t.key);
+		while (end > s && (end[-1] == ' ' || end[-1] == '\t'))
+			end--;
+		*end = '\0';
+		/* each \c is c */
+		for (char *from = s; *from != '\0'; *to++ = *from++)
+			from += from[0] == '\\' && from[1] != '\0';
+		*to = '\0';
+		return add_path(o, s, -t.key, line);
+	}
+	if (o->form == TOUCHES) {
+		char *path = parse_touch(s, &len, &t);
 
-static int
-add_path(struct walk_order *o, char *path, size_t number)
-{
-	int rc = add(o, path, (int64_t)number, number);
-
-	return rc != 0 ? rc : add_part(o, &(struct order_touch){ .of = { .path =
-	    path, .length = UINT64_MAX }, .key = (int64_t)number,
-	    .line = number });
-}
-
-static int
-add_priority(struct walk_order *o, char *line, size_t number)
-{
-	int64_t key = 0;
-	char *end = order_priority(line, &key);
-
-	while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
-		end--;
-	*end = '\0';
-	order_unescape(line);
-	return add(o, line, -key, number);
+		if (path == NULL)
+			return is_heading(s) ? 0 : -EINVAL;
+		path[len] = '\0';
+		t.of.path = s = path;
+	}
+	rc = add_path(o, s, t.key, line);
+	if (rc != 0)
+		return rc;
+	rc = array_grow(&touches, o->touch_count, &o->touch_cap,
+	    sizeof(*o->touches));
+	o->touches = touches;
+	if (rc == 0)
+		o->touches[o->touch_count++] = t;
+	return rc;
 }
 
 /*
@@ -116,39 +171,21 @@ static enum form
 find_form(const struct walk_order *o, char *end)
 {
 	bool first = true;
-	struct order_touch t;
+	struct touch t;
 	int64_t n;
 	size_t len;
 
 	for (char *s = o->text; s < end; s += strlen(s) + 1) {
 		if (is_comment(o, s))
 			continue;
-		if (first && (order_is_heading(s) || order_touch(s, &len, &t) != NULL))
+		if (first && (is_heading(s) ||
+		    parse_touch(s, &len, &t) != NULL))
 			return TOUCHES;
-		if (o->nul || order_priority(s, &n) == NULL)
+		if (o->nul || parse_priority(s, &n) == NULL)
 			return PATHS;
 		first = false;
 	}
 	return first ? PATHS : PRIORITIES;
-}
-
-static int
-take_lines(struct walk_order *o, char *end, size_t *line)
-{
-	int rc = 0;
-	char *next;
-
-	*line = 0;
-	for (char *s = o->text; rc == 0 && s < end; s = next) {
-		next = s + strlen(s) + 1;
-		++*line;
-		if (is_comment(o, s))
-			continue;
-		rc = o->form == TOUCHES ? add_touch(o, s, *line) :
-		    o->form == PRIORITIES ? add_priority(o, s, *line) :
-		    add_path(o, s, *line);
-	}
-	return rc;
 }
 
 /* Ranks */
@@ -166,7 +203,7 @@ by_key(const void *a, const void *b)
 static int
 by_touch(const void *a, const void *b)
 {
-	const struct order_touch *x = a, *y = b;
+	const struct touch *x = a, *y = b;
 
 	if (x->key != y->key)
 		return x->key < y->key ? -1 : 1;
@@ -205,27 +242,12 @@ rank_all(struct walk_order *o)
 	o->count = kept;
 }
 
-/* Terminates each line with a NUL; a line that contains one is an error. */
-static int
-cut_lines(char *text, const char *end, size_t *line)
-{
-	*line = 1;
-	for (char *s = text; s < end; s++) {
-		if (*s == '\0')
-			return -EINVAL;
-		if (*s == '\n') {
-			*s = '\0';
-			++*line;
-		}
-	}
-	return 0;
-}
-
 int
 walk_order_read(struct walk_order **out, char *text, size_t len, bool nul,
     size_t *line)
 {
 	struct walk_order *o = sys_calloc(1, sizeof(*o));
+	char *end = text + len, *next;
 	int rc = 0;
 
 	if (o == NULL) {
@@ -234,15 +256,27 @@ walk_order_read(struct walk_order **out, char *text, size_t len, bool nul,
 	}
 	o->text = text;
 	o->nul = nul;
-	if (!nul)
-		rc = cut_lines(text, text + len, line);
-	if (rc == 0) {
-		o->form = find_form(o, text + len);
-		rc = take_lines(o, text + len, line);
+	*line = 1;
+	for (char *s = text; !nul && s < end; s++) {
+		if (*s == '\0') {
+			rc = -EINVAL;
+			goto fail;
+		}
+		if (*s == '\n') {
+			*s = '\0';
+			++*line;
+		}
 	}
-	if (rc != 0) {
-		walk_order_free(o);
-		return rc;
+	o->form = find_form(o, end);
+	*line = 0;
+	for (char *s = text; s < end; s = next) {
+		next = s + strlen(s) + 1;
+		++*line;
+		if (is_comment(o, s))
+			continue;
+		rc = add_line(o, s, *line);
+		if (rc != 0)
+			goto fail;
 	}
 	if (o->count > 0)
 		rank_all(o);
@@ -251,6 +285,9 @@ walk_order_read(struct walk_order **out, char *text, size_t len, bool nul,
 		    by_touch);
 	*out = o;
 	return 0;
+fail:
+	walk_order_free(o);
+	return rc;
 }
 
 void
@@ -267,7 +304,7 @@ walk_order_free(struct walk_order *o)
 /* Queries */
 
 static struct item *
-find(const struct walk_order *o, const char *path, size_t len)
+find_item(const struct walk_order *o, const char *path, size_t len)
 {
 	size_t lo = 0, hi = o->count;
 
@@ -290,12 +327,12 @@ uint32_t
 walk_order_rank(struct walk_order *o, const char *path)
 {
 	size_t len = strlen(path);
-	struct item *it = find(o, path, len);
+	struct item *it = find_item(o, path, len);
 
 	while (it == NULL && o->form == PRIORITIES && len > 0) {
 		while (len > 0 && path[--len] != '/')
 			;
-		it = find(o, path, len);
+		it = find_item(o, path, len);
 	}
 	if (it == NULL)
 		return WALK_ORDER_REST;

@@ -50,37 +50,26 @@ walk_canceled(const struct walk_options *o)
 	return o->cancel != NULL && atomic_load(o->cancel);
 }
 
-static void
-take_place(struct walk_places *p)
-{
-	pthread_mutex_lock(&p->lock);
-	while (p->count == 0)
-		pthread_cond_wait(&p->free, &p->lock);
-	p->count--;
-	pthread_mutex_unlock(&p->lock);
-}
-
-static void
-give_place(struct walk_places *p)
-{
-	pthread_mutex_lock(&p->lock);
-	p->count++;
-	pthread_cond_signal(&p->free);
-	pthread_mutex_unlock(&p->lock);
-}
-
 /* Reading */
 
 static int
 hash_piece(struct walk_reader *rd, const void *data, size_t len)
 {
+	struct walk_places *p = rd->places;
 	int rc;
 
 	if (digest_len(rd->o->digest) == 0)
 		return 0;
-	take_place(rd->places);
+	pthread_mutex_lock(&p->lock);
+	while (p->count == 0)
+		pthread_cond_wait(&p->free, &p->lock);
+	p->count--;
+	pthread_mutex_unlock(&p->lock);
 	rc = digest_add(rd->digest, data, len);
-	give_place(rd->places);
+	pthread_mutex_lock(&p->lock);
+	p->count++;
+	pthread_cond_signal(&p->free);
+	pthread_mutex_unlock(&p->lock);
 	return rc;
 }
 
@@ -128,13 +117,6 @@ skip_hole(struct walk_reader *rd, off_t from, off_t to)
 	return rc;
 }
 
-/* Returns the offset of the next data from `at` onward; st_size at the end. */
-static off_t
-next_data(const struct walk_job *j, off_t at)
-{
-	return at + (off_t)hole_at(j->fd, &j->st, (uint64_t)at);
-}
-
 /* Reads up to size bytes, but at most one piece. */
 static int
 read_at(struct walk_reader *rd, struct walk_job *j, size_t size, off_t *at,
@@ -155,14 +137,14 @@ read_at(struct walk_reader *rd, struct walk_job *j, size_t size, off_t *at,
 }
 
 static int
-read_all(struct walk_reader *rd, struct walk_job *j)
+read_whole(struct walk_reader *rd, struct walk_job *j)
 {
 	bool end = false;
 	off_t at = 0;
 	int rc = 0;
 
 	while (rc == 0 && !end) {
-		off_t data = next_data(j, at);
+		off_t data = at + (off_t)hole_at(j->fd, &j->st, (uint64_t)at);
 
 		if (walk_canceled(rd->o))
 			return -ECANCELED;
@@ -230,51 +212,36 @@ changed(const struct walk_job *j)
 	    (j->st.st_size != 0 && j->file.size != (uint64_t)now.st_size);
 }
 
-static int
-digest_file(struct walk_reader *rd, struct walk_job *j)
+int
+walk_read(struct walk_reader *rd, struct walk_job *j)
 {
-	int rc = digest_start(rd->digest);
+	const struct walk_options *o = rd->o;
+	/* the number of bytes to be read; ranges do not overlap */
+	uint64_t asked_B = j->ranges == NULL ? UINT64_MAX : 0;
+	int rc = 0;
 
+	for (size_t i = 0; j->ranges != NULL && i < j->range_count; i++)
+		asked_B += clip(j, &j->ranges[i]).len;
+	if (o->look != NULL)
+		o->look(o->arg, j->fd, &j->st, false, asked_B, &rd->mine);
+	if (o->look_only)
+		return 0;
+	rc = digest_start(rd->digest);
 	/* data between ranges is not needed */
 	if (j->ranges != NULL)
 		posix_fadvise(j->fd, 0, 0, POSIX_FADV_RANDOM);
 	else if (j->st.st_size > PIECE_B)
 		posix_fadvise(j->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	if (rc == 0)
-		rc = j->ranges != NULL ? read_ranges(rd, j) : read_all(rd, j);
+		rc = j->ranges != NULL ? read_ranges(rd, j) :
+		    read_whole(rd, j);
 	if (rc == 0 && changed(j))
 		rc = -EAGAIN;
 	if (rc == 0)
 		rc = digest_end(rd->digest, j->file.digest);
 	if (rc == 0)
-		j->file.digest_len = digest_len(rd->o->digest);
-	return rc;
-}
-
-/* Returns the number of bytes of the file to be read; ranges do not overlap. */
-static uint64_t
-asked_B(const struct walk_job *j)
-{
-	uint64_t sum = 0;
-
-	if (j->ranges == NULL)
-		return UINT64_MAX;
-	for (size_t i = 0; i < j->range_count; i++)
-		sum += clip(j, &j->ranges[i]).len;
-	return sum;
-}
-
-int
-walk_read(struct walk_reader *rd, struct walk_job *j)
-{
-	const struct walk_options *o = rd->o;
-	int rc = 0;
-
+		j->file.digest_len = digest_len(o->digest);
 	if (o->look != NULL)
-		o->look(o->arg, j->fd, &j->st, false, asked_B(j), &rd->mine);
-	if (!o->look_only)
-		rc = digest_file(rd, j);
-	if (o->look != NULL && !o->look_only)
-		o->look(o->arg, j->fd, &j->st, true, asked_B(j), &rd->mine);
+		o->look(o->arg, j->fd, &j->st, true, asked_B, &rd->mine);
 	return rc;
 }

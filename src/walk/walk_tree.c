@@ -76,22 +76,6 @@ add_entry(struct tree *t, struct tree_entry e)
 /* Paths */
 
 static int
-reserve(struct tree_path *p, size_t n)
-{
-	char *s;
-
-	if (n <= p->cap)
-		return 0;
-	n = n < 512 ? 512 : 2 * n;
-	s = sys_realloc(p->s, n);
-	if (s == NULL)
-		return -ENOMEM;
-	p->s = s;
-	p->cap = n;
-	return 0;
-}
-
-static int
 make_path(const struct tree *t, size_t dir, const char *name,
     struct tree_path *p)
 {
@@ -100,8 +84,15 @@ make_path(const struct tree *t, size_t dir, const char *name,
 
 	for (size_t d = dir; d != 0; d = t->dirs[d].parent)
 		n += strlen(t->dirs[d].name) + 1;
-	if (reserve(p, n + 1) != 0)
-		return -ENOMEM;
+	if (n + 1 > p->cap) {
+		size_t cap = n + 1 < 512 ? 512 : 2 * (n + 1);
+
+		s = sys_realloc(p->s, cap);
+		if (s == NULL)
+			return -ENOMEM;
+		p->s = s;
+		p->cap = cap;
+	}
 	s = p->s + n - len;
 	memcpy(s, name, len + 1);
 	for (size_t d = dir; d != 0; d = t->dirs[d].parent) {
@@ -113,14 +104,6 @@ make_path(const struct tree *t, size_t dir, const char *name,
 	return 0;
 }
 
-/* Builds the path of a directory; "." for the root itself. */
-static int
-dir_path(const struct tree *t, size_t dir, struct tree_path *p)
-{
-	return dir == 0 ? make_path(t, 0, ".", p) :
-	    make_path(t, t->dirs[dir].parent, t->dirs[dir].name, p);
-}
-
 int
 tree_path(const struct tree *t, const struct tree_entry *e,
     struct tree_path *p)
@@ -130,105 +113,87 @@ tree_path(const struct tree *t, const struct tree_entry *e,
 
 /* Scanning */
 
-static enum walk_type
-type_of(int dir, const struct dirent64 *e)
+enum walk_type
+tree_type(mode_t mode)
 {
-	struct stat st;
-	mode_t mode = DTTOIF(e->d_type);
-
-	if (e->d_type == DT_UNKNOWN && sys_fstatat(dir, e->d_name, &st,
-	    AT_SYMLINK_NOFOLLOW) == 0)
-		mode = st.st_mode;
-	return S_ISREG(mode) ? WALK_FILE : S_ISDIR(mode) ? WALK_DIR :
-	    S_ISLNK(mode) ? WALK_LINK : WALK_OTHER;
+	switch (mode & S_IFMT) {
+	case S_IFREG: return WALK_FILE;
+	case S_IFDIR: return WALK_DIR;
+	case S_IFLNK: return WALK_LINK;
+	default: return WALK_OTHER;
+	}
 }
 
 /* Adds the result of one getdents64(2), with the lock held. */
 static int
-add_all(struct scan *s, size_t dir, int fd, char *buf, ssize_t len)
+add_listed(struct scan *s, size_t dir, int fd, char *buf, ssize_t len)
 {
 	int rc = 0;
 
 	for (ssize_t at = 0; at < len && rc == 0;) {
 		struct dirent64 *e = (void *)(buf + at);
-		enum walk_type type;
+		mode_t mode = DTTOIF(e->d_type);
+		struct stat st;
 
 		at += e->d_reclen;
 		if (path_is_dots(e->d_name))
 			continue;
-		type = type_of(fd, e);
-		rc = type == WALK_DIR ? add_dir(s->t, dir, e->d_name) :
+		if (e->d_type == DT_UNKNOWN && sys_fstatat(fd, e->d_name, &st,
+		    AT_SYMLINK_NOFOLLOW) == 0)
+			mode = st.st_mode;
+		rc = S_ISDIR(mode) ? add_dir(s->t, dir, e->d_name) :
 		    add_entry(s->t, (struct tree_entry){ .name = e->d_name,
-		    .ino = e->d_ino, .dir = dir, .type = type });
+		    .ino = e->d_ino, .dir = dir, .type = tree_type(mode) });
 	}
 	if (s->t->dir_count > s->taken)
 		pthread_cond_broadcast(&s->more);
 	return rc;
 }
 
-/* Adds an entry with an error for a directory that cannot be read. */
-static int
-fail_dir(struct scan *s, size_t dir, int err)
-{
-	struct tree_dir d;
-	int rc;
-
-	pthread_mutex_lock(&s->lock);
-	d = s->t->dirs[dir];
-	rc = add_entry(s->t, (struct tree_entry){ .type = WALK_DIR,
-	    .name = dir == 0 ? "." : d.name, .dir = d.parent, .err = err });
-	pthread_mutex_unlock(&s->lock);
-	return rc;
-}
-
+/* Adds the contents of a directory, or an entry with the error. */
 static int
 read_dir(struct scan *s, size_t dir, const char *path, char *buf)
 {
 	int fd = tree_open(s->root, path, O_DIRECTORY), rc = 0;
-	ssize_t n = 0;
+	ssize_t n = fd < 0 ? fd : 0;
 
-	if (fd < 0)
-		return fail_dir(s, dir, fd);
-	while (rc == 0 && (n = sys_getdents(fd, buf, DENTS_B)) > 0) {
+	while (fd >= 0 && rc == 0 && (n = sys_getdents(fd, buf, DENTS_B)) > 0) {
 		pthread_mutex_lock(&s->lock);
-		rc = add_all(s, dir, fd, buf, n);
+		rc = add_listed(s, dir, fd, buf, n);
 		pthread_mutex_unlock(&s->lock);
 	}
-	if (rc == 0 && n < 0)
-		rc = fail_dir(s, dir, (int)n);
-	sys_close(fd);
+	if (rc == 0 && n < 0) {
+		struct tree_dir d;
+
+		pthread_mutex_lock(&s->lock);
+		d = s->t->dirs[dir];
+		rc = add_entry(s->t, (struct tree_entry){ .type = WALK_DIR,
+		    .name = dir == 0 ? "." : d.name, .dir = d.parent,
+		    .err = (int)n });
+		pthread_mutex_unlock(&s->lock);
+	}
+	if (fd >= 0)
+		sys_close(fd);
 	return rc;
-}
-
-static bool
-stopped(const struct scan *s)
-{
-	return s->err != 0 || (s->cancel != NULL && atomic_load(s->cancel));
-}
-
-static void
-fail(struct scan *s, int rc)
-{
-	if (s->err == 0)
-		s->err = rc;
 }
 
 static void
 scanner(void *arg, unsigned i)
 {
 	struct scan *s = arg;
+	struct tree *t = s->t;
 	struct tree_path path = { NULL, 0 };
 	char *buf = sys_malloc(DENTS_B);
 
 	(void)i;
 	pthread_mutex_lock(&s->lock);
-	if (buf == NULL)
-		fail(s, -ENOMEM);
-	while (!stopped(s)) {
+	if (buf == NULL && s->err == 0)
+		s->err = -ENOMEM;
+	while (s->err == 0 && (s->cancel == NULL || !atomic_load(s->cancel))) {
 		size_t dir = s->taken;
 		int rc;
 
-		if (dir == s->t->dir_count) {
+		if (dir == t->dir_count) {
 			if (s->busy == 0)
 				break;
 			pthread_cond_wait(&s->more, &s->lock);
@@ -236,14 +201,15 @@ scanner(void *arg, unsigned i)
 		}
 		s->taken++;
 		s->busy++;
-		rc = dir_path(s->t, dir, &path);
+		rc = dir == 0 ? make_path(t, 0, ".", &path) :
+		    make_path(t, t->dirs[dir].parent, t->dirs[dir].name, &path);
 		pthread_mutex_unlock(&s->lock);
 		if (rc == 0)
 			rc = read_dir(s, dir, path.s, buf);
 		pthread_mutex_lock(&s->lock);
 		s->busy--;
-		if (rc != 0)
-			fail(s, rc);
+		if (s->err == 0)
+			s->err = rc;
 	}
 	/* the last thread wakes the threads waiting for more */
 	pthread_cond_broadcast(&s->more);
@@ -274,7 +240,7 @@ tree_scan(struct tree *t, int root, unsigned threads,
 }
 
 int
-tree_list(struct tree *t, const char *const *paths, size_t count)
+tree_from_paths(struct tree *t, const char *const *paths, size_t count)
 {
 	int rc;
 
@@ -308,4 +274,83 @@ tree_sort(struct tree *t)
 {
 	if (t->count > 1)
 		qsort(t->entries, t->count, sizeof(*t->entries), by_inode);
+}
+
+/*
+ * Opens path directory by directory, without following links.  Used before
+ * Linux 5.6, in containers that block new system calls, and under valgrind.
+ */
+static int
+open_by_steps(int root, const char *path, int flags)
+{
+	char name[NAME_MAX + 1];
+	int dir = root, fd = -ENOENT;
+
+	if (*path == '/')
+		return -EXDEV;
+	while (*path != '\0') {
+		size_t len = strcspn(path, "/");
+
+		if (len > NAME_MAX) {
+			fd = -ENAMETOOLONG;
+		} else {
+			memcpy(name, path, len);
+			name[len] = '\0';
+			path += len + strspn(path + len, "/");
+			fd = strcmp(name, "..") == 0 ? -EXDEV :
+			    sys_openat(dir, name, *path == '\0' ?
+			    flags | O_NOFOLLOW : O_PATH | O_DIRECTORY |
+			    O_NOFOLLOW | O_CLOEXEC, 0);
+		}
+		if (dir != root)
+			sys_close(dir);
+		if (fd < 0)
+			break;
+		dir = fd;
+	}
+	return fd;
+}
+
+static int
+open_beneath(int dir, const char *path, int flags)
+{
+	int fd = sys_open_beneath(dir, path, flags);
+
+	return fd == -ENOSYS || fd == -EPERM ?
+	    open_by_steps(dir, path, flags) : fd;
+}
+
+int
+tree_open(int root, const char *path, int flags)
+{
+	char part[PATH_MAX];
+	int dir = root, fd = -ENAMETOOLONG;
+
+	flags |= O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	while (strlen(path) >= PATH_MAX) {
+		const char *slash = memrchr(path, '/', PATH_MAX - 1);
+
+		fd = -ENAMETOOLONG;
+		if (slash == NULL || slash == path)
+			break;
+		memcpy(part, path, (size_t)(slash - path));
+		part[slash - path] = '\0';
+		fd = open_beneath(dir, part,
+		    O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			break;
+		if (dir != root)
+			sys_close(dir);
+		dir = fd;
+		path = slash + 1;
+	}
+	/* preserve the access time if permitted */
+	if (strlen(path) < PATH_MAX) {
+		fd = open_beneath(dir, path, flags | O_NOATIME);
+		if (fd == -EPERM)
+			fd = open_beneath(dir, path, flags);
+	}
+	if (dir != root)
+		sys_close(dir);
+	return fd;
 }
