@@ -2,9 +2,6 @@
 #include "mail/mail.h"
 #include "mail/measure.h"
 #include "mail/text.h"
-#include "mail/together.h"
-#include "mail/traits.h"
-#include "sys_fault.h"
 
 #include <errno.h>
 #include <setjmp.h>

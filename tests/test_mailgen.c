@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "mail/encode.h"
 #include "mail/mail.h"
-#include "mail/prng.h"
-#include "mail/sizes.h"
 #include "mail/text.h"
 
 #include <errno.h>

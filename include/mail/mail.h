@@ -14,12 +14,133 @@
 #define COLDPRESS_MAIL_H
 
 #include "base/strbuf.h"
-#include "mail/encode.h"
-#include "mail/sizes.h"
 #include "mail/text.h"
-#include "mail/world.h"
 
+#include <stddef.h>
 #include <stdint.h>
+
+/*
+ * Base64, quoted-printable and charsets.
+ *
+ * Sources: RFC 2045 (encodings), RFC 2047 (encoded words), RFC 3629 (UTF-8).
+ * Thread-safe.
+ */
+
+enum encoding {
+	ENCODE_ASCII, ENCODE_LATIN1, ENCODE_UTF8, ENCODE_LATIN1_QP,
+	ENCODE_UTF8_QP, ENCODE_COUNT
+};
+
+enum { ENCODE_RAW = 57, ENCODE_LINE = 77 };	/* bytes per line of base64 */
+
+/* Encodes ENCODE_RAW bytes as ENCODE_LINE bytes, including the newline. */
+void encode_line(char out[ENCODE_LINE], const uint8_t raw[ENCODE_RAW]);
+
+/* Appends len bytes of base64 lines that encode random bytes. */
+void encode_noise(struct strbuf *b, struct prng *p, size_t len);
+
+/* Appends n random base64 characters in one line. */
+void encode_token(struct strbuf *b, struct prng *p, unsigned n);
+
+/* Encodes text, which is Latin-1 or, if the encoding is ASCII, pure ASCII. */
+void encode_text(struct strbuf *b, const char *text, size_t len,
+    enum encoding to);
+
+/*
+ * Appends Content-Type and Content-Transfer-Encoding headers for text/subtype.
+ */
+void encode_header(struct strbuf *b, const char *subtype, enum encoding e);
+
+/* Appends a phrase of a header field, as an encoded word if necessary. */
+void encode_phrase(struct strbuf *b, const char *phrase, enum encoding e);
+
+/*
+ * The distribution of message sizes: a table of quantiles.
+ *
+ * The quantiles are integers, interpolated linearly between the nodes.
+ * Thread-safe.
+ */
+
+/*
+ * Nodes at multiples of 1/64, then at 1 - 2^-7, 1 - 2^-8, ..., 1 - 2^-16, and
+ * 1, because a few large messages contain most of the bytes.
+ */
+enum { SIZES_EVEN = 64, SIZES_TAIL = 10,
+    SIZES = SIZES_EVEN + SIZES_TAIL + 1, SIZES_MEDIAN = SIZES_EVEN / 2 };
+
+/* The sizes of the smallest possible header and of the largest message. */
+enum { SIZE_LEAST = 400, SIZE_MOST = 64 << 20 };
+
+struct sizes {
+	uint32_t at_B[SIZES];		/* ascending */
+};
+
+/* Returns the position of node i, in units of 2^-16. */
+uint32_t sizes_node(unsigned i);
+
+/* Returns the size at quantile u, in units of 2^-32. */
+uint32_t sizes_at(const struct sizes *s, uint32_t u);
+
+uint64_t sizes_mean(const struct sizes *s);
+
+/*
+ * Scales the sizes to the given median and mean: sizes up to the median in
+ * proportion, and for larger sizes the excess over the median.  Returns 0, or
+ * -ERANGE if no distribution has this mean and median.
+ */
+int sizes_fit(struct sizes *s, uint64_t mean_B, uint64_t median_B);
+
+/* Builds the table from `count` sizes (at least one) in ascending order. */
+void sizes_learn(struct sizes *s, const uint64_t *sorted, size_t count);
+
+/*
+ * The people who write, and the lists they write to.
+ *
+ * A world contains everything that is the same for all messages.  Hosts are in
+ * the reserved domain "example" (RFC 2606), and addresses are in the blocks
+ * reserved for documentation (RFC 5737), so neither belongs to anyone.
+ *
+ * A struct world is constant after creation; any thread may read it.
+ */
+
+/* The folders of a set: lists, a company's mail, and large files. */
+enum { WORLD_OFFICE = 3, WORLD_SHARE, WORLD_SET };
+
+enum { WORLD_PEOPLE = 400, WORLD_LANGUAGES = 2 };
+
+struct person {
+	char name[2 * WORD_B];
+	char address[4 * WORD_B];
+	char host[2 * WORD_B];		/* domain of the address */
+	char machine[3 * WORD_B];	/* host on which mail is written */
+	char signature[256];		/* signature, or "" */
+	uint8_t ip[4];
+	uint8_t client;			/* type of mail program */
+};
+
+/* A mailing list or, if it has a page and a logo, a company's mail. */
+struct list {
+	char name[2 * WORD_B];
+	char host[2 * WORD_B];
+	char footer[512];
+	struct strbuf page;		/* HTML before the text, */
+	struct strbuf end;			/* HTML after the text */
+	struct strbuf logo;		/* base64 */
+};
+
+struct world {
+	struct words words[WORLD_LANGUAGES];
+	struct person people[WORLD_PEOPLE];
+	struct list *lists;		/* WORLD_SET lists of each set */
+	uint32_t sets;
+};
+
+/*
+ * Creates the world for a seed.  Returns 0 or -ENOMEM; call world_free() even
+ * on failure.
+ */
+int world_make(struct world *w, uint64_t seed, uint32_t sets);
+void world_free(struct world *w);
 
 enum { MAIL_WEEK = 256, MAIL_WEEKS = 240, MAIL_NONE = MAIL_WEEK };
 

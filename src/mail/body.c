@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The least room for a quote, and the messages quoted by one. */
+/* The least room_left for a quote, and the messages quoted by one. */
 enum { QUOTE_LEAST = 160, SOURCES = 4 };
 
 /* The bytes of consecutive lines that are repeated. */
@@ -15,35 +15,30 @@ enum { AGAIN_LEAST = 80, AGAIN_MOST = 400 };
 /* The encoded size of 100 bytes of Latin-1 text. */
 static const unsigned grown[ENCODE_COUNT] = { 100, 100, 104, 109, 122 };
 
-/* Quotes at most len bytes of a message. */
-static void
-add_quote(struct mail_maker *m, const struct mail *from, size_t len)
-{
-	struct strbuf *b = &m->bodies;
-
-	strbuf_str(b, "On ");
-	mail_date(b, from->date);
-	strbuf_fmt(b, ", %s wrote:\n", from->author->name);
-	/* the source buffer may move while it grows */
-	if (strbuf_room(b, len + 256) != NULL)
-		text_quote(&m->prng, b, b->data + from->body, from->body_len,
-		    len);
-	strbuf_char(b, '\n');
-}
-
 /* Quotes the parent and, if it is too short, other recent messages. */
 static void
 add_quotes(struct mail_maker *m, const struct mail *a, size_t len)
 {
-	size_t end = m->bodies.len + len;
+	struct strbuf *b = &m->bodies;
+	size_t end = b->len + len;
 	uint16_t from = a->parent;
 
 	for (int i = 0; i < SOURCES && from != MAIL_NONE &&
-	    m->bodies.len + QUOTE_LEAST <= end; i++) {
+	    b->len + QUOTE_LEAST <= end; i++) {
 		const struct mail *p = &m->mails[from];
 
-		if (p->body_len > 0 && p->language == a->language)
-			add_quote(m, p, end - m->bodies.len);
+		if (p->body_len > 0 && p->language == a->language) {
+			size_t most = end - b->len;
+
+			strbuf_str(b, "On ");
+			mail_date(b, p->date);
+			strbuf_fmt(b, ", %s wrote:\n", p->author->name);
+			/* the source buffer may move while it grows */
+			if (strbuf_room(b, most + 256) != NULL)
+				text_quote(&m->prng, b, b->data + p->body,
+				    p->body_len, most);
+			strbuf_char(b, '\n');
+		}
 		from = mail_recent(m, a->folder, true);
 	}
 }
@@ -94,22 +89,11 @@ add_again(struct mail_maker *m, const struct mail *a, size_t len)
 }
 
 static size_t
-room(const struct mail_maker *m, size_t from, size_t len)
+room_left(const struct mail_maker *m, size_t from, size_t len)
 {
 	size_t used = m->bodies.len - from;
 
 	return used < len ? len - used : 0;
-}
-
-/* Draws the length of the quotes in a text of len bytes. */
-static size_t
-quoted_part(struct mail_maker *m, size_t len)
-{
-	uint32_t q = m->like->quoted, r = PRNG_ONE - q;
-	uint32_t more = (q < r ? q : r) * 3 / 10;
-
-	return (size_t)((uint64_t)len * prng_range(&m->prng, q - more,
-	    q + more) / PRNG_ONE);
 }
 
 void
@@ -122,17 +106,22 @@ mail_body(struct mail_maker *m, struct mail *a, size_t len)
 
 	len = len * 100 / grown[a->encoding];
 	a->body = b->len;
-	if (a->parent != MAIL_NONE)
-		add_quotes(m, a, quoted_part(m, len));
-	if (room(m, a->body, len) > 4 * strlen(signature))
+	if (a->parent != MAIL_NONE) {
+		uint32_t q = m->like->quoted, r = PRNG_ONE - q;
+		uint32_t more = (q < r ? q : r) * 3 / 10;
+
+		add_quotes(m, a, (size_t)((uint64_t)len *
+		    prng_range(&m->prng, q - more, q + more) / PRNG_ONE));
+	}
+	if (room_left(m, a->body, len) > 4 * strlen(signature))
 		end += strlen(signature);
 	else
 		signature = "";
-	if (room(m, a->body, len) > 3 * strlen(footer) + end)
+	if (room_left(m, a->body, len) > 3 * strlen(footer) + end)
 		end += strlen(footer);
 	else
 		footer = "";
-	len = room(m, a->body, len);
+	len = room_left(m, a->body, len);
 	len = len > end ? len - end : 0;
 	end = b->len + len;
 	if (m->like->again > 0)

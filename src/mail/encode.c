@@ -2,7 +2,7 @@
  * encode.c - base64, quoted-printable and charsets
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "mail/encode.h"
+#include "mail/mail.h"
 
 #include "base/bytes.h"
 
@@ -76,19 +76,25 @@ in_charset(uint8_t c, enum encoding e, uint8_t out[2])
 	return 2;
 }
 
-/* Splits a line, without its newline, into lines of at most QP_WIDTH. */
+/* Splits lines into lines of at most QP_WIDTH. */
 static void
-quote_line(struct strbuf *b, const char *line, size_t len, enum encoding e)
+quote_lines(struct strbuf *b, const char *text, size_t len, enum encoding e)
 {
 	unsigned column = 0;
 
 	for (size_t i = 0; i < len; i++) {
+		bool ends = i + 1 == len || text[i + 1] == '\n', quote;
+		unsigned n, width;
 		uint8_t c[2];
-		unsigned n = in_charset((uint8_t)line[i], e, c);
-		bool quote = c[0] >= 0x80 || c[0] == '=' ||
-		    (c[0] == ' ' && i + 1 == len);
-		unsigned width = quote ? 3 * n : 1;
 
+		if (text[i] == '\n') {
+			strbuf_char(b, '\n');
+			column = 0;
+			continue;
+		}
+		n = in_charset((uint8_t)text[i], e, c);
+		quote = c[0] >= 0x80 || c[0] == '=' || (c[0] == ' ' && ends);
+		width = quote ? 3 * n : 1;
 		if (column + width >= QP_WIDTH) {
 			strbuf_str(b, "=\n");
 			column = 0;
@@ -100,22 +106,6 @@ quote_line(struct strbuf *b, const char *line, size_t len, enum encoding e)
 			else
 				strbuf_char(b, (char)c[j]);
 		column += width;
-	}
-}
-
-static void
-quote_lines(struct strbuf *b, const char *text, size_t len, enum encoding e)
-{
-	while (len > 0) {
-		const char *nl = memchr(text, '\n', len);
-		size_t n = nl == NULL ? len : (size_t)(nl - text);
-
-		quote_line(b, text, n, e);
-		if (nl == NULL)
-			return;
-		strbuf_char(b, '\n');
-		text += n + 1;
-		len -= n + 1;
 	}
 }
 

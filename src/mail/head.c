@@ -108,16 +108,6 @@ add_results(struct mail_maker *m, const char *field, const struct mail *a)
 	    a->author->ip[3], a->author->address, a->author->host);
 }
 
-static void
-add_arc(struct mail_maker *m, const struct mail *a)
-{
-	strbuf_fmt(&m->out, "ARC-Seal: i=1; a=rsa-sha256; t=%lld; cv=none;\n"
-	    "\td=%s; s=arc;\n", (long long)a->date + 4, a->list->host);
-	add_signature(m);
-	add_dkim(m, "ARC-Message-Signature: i=1;", a->list->host, a->date + 4);
-	add_results(m, "ARC-Authentication-Results: i=1;", a);
-}
-
 /* Adds the trace headers of the hosts on the route, last host first. */
 static void
 add_traces(struct mail_maker *m, const struct mail *a)
@@ -132,8 +122,15 @@ add_traces(struct mail_maker *m, const struct mail *a)
 		strbuf_fmt(&m->out, "Return-Path: <%s-bounces@%s>\n",
 		    a->list->name, lists);
 	add_received(m, "mail.home.example", lists, ours, a->date + late + 2);
-	if (mail_has(m, a, FIELD_ARC))
-		add_arc(m, a);
+	if (mail_has(m, a, FIELD_ARC)) {
+		strbuf_fmt(&m->out, "ARC-Seal: i=1; a=rsa-sha256; t=%lld; "
+		    "cv=none;\n\td=%s; s=arc;\n", (long long)a->date + 4,
+		    a->list->host);
+		add_signature(m);
+		add_dkim(m, "ARC-Message-Signature: i=1;", a->list->host,
+		    a->date + 4);
+		add_results(m, "ARC-Authentication-Results: i=1;", a);
+	}
 	if (mail_has(m, a, FIELD_DKIM)) {
 		add_results(m, "Authentication-Results:", a);
 		add_received(m, lists, mx, a->author->ip, a->date + late);
@@ -166,24 +163,6 @@ add_references(struct mail_maker *m, const struct mail *a)
 		strbuf_fmt(&m->out, " <%s>%s", m->mails[way[n]].id,
 		    n > 0 ? "\n" : "");
 	strbuf_char(&m->out, '\n');
-}
-
-static void
-add_list(struct mail_maker *m, const struct mail *a)
-{
-	const struct list *l = a->list;
-
-	if (l->footer[0] == '\0' || !mail_has(m, a, FIELD_LIST))
-		return;
-	strbuf_fmt(&m->out, "List-Id: <%s.lists.%s>\n"
-	    "List-Unsubscribe: <https://lists.%s/mailman/options/%s>,\n"
-	    "\t<mailto:%s-request@lists.%s?subject=unsubscribe>\n"
-	    "List-Archive: <https://lists.%s/pipermail/%s/>\n"
-	    "List-Post: <mailto:%s@lists.%s>\nPrecedence: list\n"
-	    "Errors-To: %s-bounces@lists.%s\n", l->name, l->host,
-	    l->host, l->name,
-	    l->name, l->host, l->host, l->name, l->name, l->host, l->name,
-	    l->host);
 }
 
 /* Adds copies to people who read the thread. */
@@ -224,12 +203,6 @@ add_constant(struct mail_maker *m, const struct mail *a, unsigned i)
 	strbuf_char(&m->out, '\n');
 }
 
-static size_t
-least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Adds fields of other programs until they have about len bytes. */
 static void
 add_more(struct mail_maker *m, const struct mail *a, size_t len)
@@ -263,6 +236,7 @@ mail_head(struct mail_maker *m, const struct mail *a)
 	    "Mozilla Thunderbird 78.6.0", "K-9 Mail for Android",
 	    "Evolution 3.38.2-1" };
 	struct strbuf *b = &m->out;
+	const struct list *l = a->list;
 
 	if (mail_has(m, a, FIELD_RECEIVED))
 		add_traces(m, a);
@@ -281,11 +255,22 @@ mail_head(struct mail_maker *m, const struct mail *a)
 	if (mail_has(m, a, FIELD_AGENT) && (prng_chance(&m->prng,
 	    PRNG_ONE / 2) || m->like->fields[FIELD_AGENT] != FIELD_BY_SIZE))
 		strbuf_fmt(b, "User-Agent: %s\n", clients[a->author->client]);
-	add_list(m, a);
+	if (l->footer[0] != '\0' && mail_has(m, a, FIELD_LIST))
+		strbuf_fmt(b, "List-Id: <%s.lists.%s>\n"
+		    "List-Unsubscribe: <https://lists.%s/mailman/options/%s>,\n"
+		    "\t<mailto:%s-request@lists.%s?subject=unsubscribe>\n"
+		    "List-Archive: <https://lists.%s/pipermail/%s/>\n"
+		    "List-Post: <mailto:%s@lists.%s>\nPrecedence: list\n"
+		    "Errors-To: %s-bounces@lists.%s\n", l->name, l->host,
+		    l->host, l->name, l->name, l->host, l->host, l->name,
+		    l->name, l->host, l->name, l->host);
 	if (a->rich || mail_has(m, a, FIELD_MIME))
 		strbuf_str(b, "MIME-Version: 1.0\n");
-	if (m->like->more_B > 0 && a->target_B > b->len + TEXT_LEAST)
-		add_more(m, a, least(prng_range(&m->prng,
-		    m->like->more_B / 2, m->like->more_B / 2 * 3),
-		    a->target_B - b->len - TEXT_LEAST));
+	if (m->like->more_B > 0 && a->target_B > b->len + TEXT_LEAST) {
+		size_t more = prng_range(&m->prng, m->like->more_B / 2,
+		    m->like->more_B / 2 * 3);
+		size_t room = a->target_B - b->len - TEXT_LEAST;
+
+		add_more(m, a, more < room ? more : room);
+	}
 }

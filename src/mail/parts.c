@@ -54,15 +54,6 @@ add_page(struct mail_maker *m, const struct mail *a)
 	strbuf_add(&m->out, a->list->end.data, a->list->end.len);
 }
 
-static void
-add_logo(struct mail_maker *m, const struct mail *a)
-{
-	strbuf_fmt(&m->out, "Content-Type: image/png; name=\"logo.png\"\n"
-	    "Content-Transfer-Encoding: base64\n"
-	    "Content-ID: <logo@%s>\n\n", a->list->host);
-	strbuf_add(&m->out, a->list->logo.data, a->list->logo.len);
-}
-
 static size_t
 left_of(const struct mail_maker *m, const struct mail *a)
 {
@@ -70,37 +61,10 @@ left_of(const struct mail_maker *m, const struct mail *a)
 	    a->target_B - m->out.len - CLOSING : 0;
 }
 
-/* Adds text and page; the caller has checked that both fit. */
-static void
-add_alternative(struct mail_maker *m, struct mail *a, const char *boundary,
-    size_t len)
-{
-	strbuf_fmt(&m->out, "Content-Type: multipart/alternative;\n"
-	    "\tboundary=\"alt-%s\"\n\n--alt-%s\n", boundary, boundary);
-	add_plain(m, a, len);
-	strbuf_fmt(&m->out, "\n--alt-%s\n", boundary);
-	add_page(m, a);
-	strbuf_fmt(&m->out, "\n--alt-%s--\n", boundary);
-}
-
 static void
 add_boundary(struct mail_maker *m, const char *boundary)
 {
 	strbuf_fmt(&m->out, "\n--%s\n", boundary);
-}
-
-static void
-add_attachments(struct mail_maker *m, const struct mail *a,
-    const char *boundary)
-{
-	size_t left;
-
-	for (unsigned i = 0; !m->out.failed &&
-	    ((left = left_of(m, a)) > ATTACH_LEAST || i == 0); i++) {
-		if (i > 0)
-			add_boundary(m, boundary);
-		mail_attach(m, a, i, left < ATTACH_MOST ? left : ATTACH_MOST);
-	}
 }
 
 /* Adds as much of the text as fits; the attachment fills the rest. */
@@ -121,16 +85,31 @@ add_rich(struct mail_maker *m, struct mail *a)
 	len = prng_range(&m->prng, TEXT_LEAST, TEXT_MOST);
 	if (left < logo + len + ATTACH_LEAST)
 		logo = 0;
-	if (page == 0 || left < page + logo + 2 * len + ATTACH_LEAST)
+	if (page == 0 || left < page + logo + 2 * len + ATTACH_LEAST) {
 		add_plain(m, a, len < left / 2 ? len : left / 2);
-	else
-		add_alternative(m, a, boundary, len);
+	} else {
+		strbuf_fmt(&m->out, "Content-Type: multipart/alternative;\n"
+		    "\tboundary=\"alt-%s\"\n\n--alt-%s\n", boundary, boundary);
+		add_plain(m, a, len);
+		strbuf_fmt(&m->out, "\n--alt-%s\n", boundary);
+		add_page(m, a);
+		strbuf_fmt(&m->out, "\n--alt-%s--\n", boundary);
+	}
 	add_boundary(m, boundary);
 	if (logo > 0) {
-		add_logo(m, a);
+		strbuf_fmt(&m->out, "Content-Type: image/png; "
+		    "name=\"logo.png\"\n"
+		    "Content-Transfer-Encoding: base64\n"
+		    "Content-ID: <logo@%s>\n\n", l->host);
+		strbuf_add(&m->out, l->logo.data, l->logo.len);
 		add_boundary(m, boundary);
 	}
-	add_attachments(m, a, boundary);
+	for (unsigned i = 0; !m->out.failed &&
+	    ((left = left_of(m, a)) > ATTACH_LEAST || i == 0); i++) {
+		if (i > 0)
+			add_boundary(m, boundary);
+		mail_attach(m, a, i, left < ATTACH_MOST ? left : ATTACH_MOST);
+	}
 	strbuf_fmt(&m->out, "\n--%s--\n", boundary);
 }
 

@@ -19,34 +19,29 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool
-is_empty(const char *root)
-{
-	DIR *d = opendir(root);
-	struct dirent *e;
-	bool empty = d != NULL;
-
-	while (empty && (e = readdir(d)) != NULL)
-		empty = path_is_dots(e->d_name);
-	if (d != NULL)
-		closedir(d);
-	return empty;
-}
-
 int
 store_open(struct store *s, const char *root, enum store_form form)
 {
+	struct dirent *e;
+	struct stat st;
+	bool empty;
+	DIR *d;
+
 	*s = (struct store){ .root = root, .form = form };
 	if (mkdir(root, 0777) == -1) {
-		struct stat st;
-
 		if (errno != EEXIST || stat(root, &st) == -1)
 			return -errno;
 		if (!S_ISDIR(st.st_mode))
 			return -ENOTDIR;
 		if (access(root, R_OK | W_OK | X_OK) == -1)
 			return -errno;
-		if (!is_empty(root))
+		d = opendir(root);
+		empty = d != NULL;
+		while (empty && (e = readdir(d)) != NULL)
+			empty = path_is_dots(e->d_name);
+		if (d != NULL)
+			closedir(d);
+		if (!empty)
 			return -ENOTEMPTY;
 	}
 	return digest_algo_open(&s->sha256, "sha256");
@@ -132,34 +127,15 @@ make_dirs(struct store_writer *w)
 	return rc;
 }
 
+/* Writes a complete file at w->path, with the given date, and hashes it. */
 static int
-keep_line(struct store_writer *w, const void *data, size_t len)
-{
-	const char *path = w->path.data + strlen(w->store->root) + 1;
-	size_t n = strlen(path) + 1;
-	char *copy = arena_take(&w->paths, n);
-	void *lines = w->lines;
-	int rc;
-
-	if (copy == NULL)
-		return -ENOMEM;
-	rc = array_grow(&lines, w->line_count, &w->line_cap,
-	    sizeof(*w->lines));
-	w->lines = lines;
-	if (rc != 0)
-		return rc;
-	memcpy(copy, path, n);
-	w->lines[w->line_count].path = copy;
-	return digest_once(w->digest, data, len,
-	    w->lines[w->line_count++].digest);
-}
-
-/* Writes a complete file at w->path, with the given date. */
-static int
-write_file(struct store_writer *w, const void *data, size_t len, int64_t date)
+write_hashed(struct store_writer *w, const void *data, size_t len,
+    int64_t date)
 {
 	struct timespec when[2] = { { .tv_sec = (time_t)date },
 	    { .tv_sec = (time_t)date } };
+	void *lines = w->lines;
+	struct store_line *line;
 	struct output o;
 	int rc;
 
@@ -177,7 +153,21 @@ write_file(struct store_writer *w, const void *data, size_t len, int64_t date)
 		return rc;
 	}
 	rc = output_commit(&o, false);
-	return rc != 0 ? rc : keep_line(w, data, len);
+	if (rc != 0)
+		return rc;
+	rc = array_grow(&lines, w->line_count, &w->line_cap,
+	    sizeof(*w->lines));
+	w->lines = lines;
+	if (rc != 0)
+		return rc;
+	line = &w->lines[w->line_count];
+	line->path = arena_copy(&w->paths, w->path.data +
+	    strlen(w->store->root) + 1, strlen(w->path.data) -
+	    strlen(w->store->root) - 1);
+	if (line->path == NULL)
+		return -ENOMEM;
+	w->line_count++;
+	return digest_once(w->digest, data, len, line->digest);
 }
 
 /* Names the file as dovecot(1) does: time, number, host, size and flags. */
@@ -240,14 +230,18 @@ store_mail(struct store_writer *w, const struct mail_maker *m)
 		return w->mbox[a->folder].failed ? -ENOMEM : 0;
 	}
 	set_path(w, m, a->folder);
-	rc = w->path.failed ? -ENOMEM : first ? make_dirs(w) : 0;
-	if (rc != 0)
-		return rc;
+	if (w->path.failed)
+		return -ENOMEM;
+	if (first) {
+		rc = make_dirs(w);
+		if (rc != 0)
+			return rc;
+	}
 	if (w->store->form == STORE_MAILDIR)
 		name_in_maildir(w, m, a);
 	else
 		strbuf_fmt(&w->path, "/%03u", w->number[a->folder]);
-	return write_file(w, m->out.data, m->out.len, a->date);
+	return write_hashed(w, m->out.data, m->out.len, a->date);
 }
 
 int
@@ -263,7 +257,7 @@ store_week(struct store_writer *w, const struct mail_maker *m)
 		strbuf_str(&w->path, ".mbox");
 		rc = w->path.failed ? -ENOMEM : make_dirs(w);
 		if (rc == 0)
-			rc = write_file(w, w->mbox[i].data, w->mbox[i].len,
+			rc = write_hashed(w, w->mbox[i].data, w->mbox[i].len,
 			    w->mbox_date[i]);
 		strbuf_clear(&w->mbox[i]);
 	}
@@ -276,21 +270,6 @@ by_path(const void *a, const void *b)
 	const struct store_line *x = a, *y = b;
 
 	return strcmp(x->path, y->path);
-}
-
-static int
-add_to_hash(struct digest *d, const struct store_line *line)
-{
-	char hex[2 * DIGEST_MAX + 3];
-	int rc;
-
-	for (int i = 0; i < DIGEST_MAX; i++)
-		snprintf(hex + 2 * i, 3, "%02x", line->digest[i]);
-	memcpy(hex + 2 * DIGEST_MAX, "  ", 2);
-	rc = digest_add(d, hex, 2 * DIGEST_MAX + 2);
-	if (rc == 0)
-		rc = digest_add(d, line->path, strlen(line->path));
-	return rc != 0 ? rc : digest_add(d, "\n", 1);
 }
 
 int
@@ -317,8 +296,18 @@ store_hash(const struct store *s, const struct store_writer *w,
 	rc = digest_new(&d, s->sha256);
 	if (rc == 0)
 		rc = digest_start(d);
-	for (n = 0; rc == 0 && n < total; n++)
-		rc = add_to_hash(d, &all[n]);
+	for (n = 0; rc == 0 && n < total; n++) {
+		char hex[2 * DIGEST_MAX + 3];
+
+		for (int i = 0; i < DIGEST_MAX; i++)
+			snprintf(hex + 2 * i, 3, "%02x", all[n].digest[i]);
+		memcpy(hex + 2 * DIGEST_MAX, "  ", 2);
+		rc = digest_add(d, hex, 2 * DIGEST_MAX + 2);
+		if (rc == 0)
+			rc = digest_add(d, all[n].path, strlen(all[n].path));
+		if (rc == 0)
+			rc = digest_add(d, "\n", 1);
+	}
 	if (rc == 0)
 		rc = digest_end(d, hash);
 	digest_free(d);

@@ -7,6 +7,97 @@
 #include <stdbool.h>
 #include <string.h>
 
+static const uint64_t GOLDEN = 0x9e3779b97f4a7c15;
+
+uint64_t
+prng_mix(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+	x = (x ^ x >> 27) * 0x94d049bb133111eb;
+	return x ^ x >> 31;
+}
+
+void
+prng_start(struct prng *p, uint64_t seed, uint64_t stream)
+{
+	uint64_t x = prng_mix(seed + GOLDEN) ^ prng_mix(~stream);
+
+	for (int i = 0; i < 4; i++) {
+		x += GOLDEN;
+		p->s[i] = prng_mix(x);
+	}
+}
+
+static const char onsets[] = "tttttnnnnsssrrrlllhhdddmmccppwwffbbgvkjyz";
+static const char vowels[] = "eeeeeeaaaaaooooiiiiuu";
+static const char accented[] = "\xe9\xe8\xe4\xf6\xfc\xe0\xf3\xed";
+static const char codas[] = "nnnnrrrrssssttttlldddmg";
+
+/* The word's octave (log2 of its rank) for each of 64 draws. */
+static const uint8_t octave_of[64] = {
+	0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3,
+	4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7,
+	8, 8, 8, 8, 8, 9, 9, 9, 9, 10, 10, 10, 10, 11, 11, 11, 12, 12, 12, 13
+};
+
+static char
+pick(struct prng *p, const char *from, size_t size)
+{
+	return from[prng_below(p, (uint32_t)size - 1)];
+}
+
+static unsigned
+add_syllable(struct prng *p, char *s, bool accents)
+{
+	unsigned n = 0;
+
+	if (prng_chance(p, PRNG_ONE * 7 / 8))
+		s[n++] = pick(p, onsets, sizeof(onsets));
+	if (accents && prng_chance(p, PRNG_ONE / 8))
+		s[n++] = pick(p, accented, sizeof(accented));
+	else
+		s[n++] = pick(p, vowels, sizeof(vowels));
+	if (prng_chance(p, PRNG_ONE / 3))
+		s[n++] = pick(p, codas, sizeof(codas));
+	return n;
+}
+
+void
+words_make(struct words *w, struct prng *p, bool accents)
+{
+	for (unsigned k = 0; k < WORDS_OCTAVES; k++)
+		for (uint32_t i = (1u << k) - 1; i < (2u << k) - 1; i++) {
+			struct word *v = &w->at[i];
+			/* frequent words are as long for each seed */
+			unsigned syllables = 1 + (k > 4 ? 1 : 0) +
+			    (k > 8 ? prng_below(p, 2) : 0) + i % 2;
+
+			memset(v, 0, sizeof(*v));
+			for (; syllables > 0; syllables--)
+				v->len = (uint8_t)(v->len + add_syllable(p,
+				    v->text + v->len, accents));
+		}
+}
+
+uint32_t
+words_pick(uint64_t r)
+{
+	unsigned k = octave_of[r >> 58];
+
+	return (1u << k) - 1 + ((uint32_t)r & ((1u << k) - 1));
+}
+
+void
+words_name(struct prng *p, unsigned syllables, char name[WORD_B])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < syllables && n + 4 < WORD_B; i++)
+		n += add_syllable(p, name + n, false);
+	name[n] = '\0';
+	name[0] = (char)(name[0] - 'a' + 'A');
+}
+
 enum { WIDTH = 66, DEPTH_MOST = 5 };
 
 /*
@@ -33,36 +124,29 @@ text_start(struct text *t, const struct words *w, struct prng *p,
 	t->count = 0;
 }
 
-/* Draws one of the words that often follow the last one. */
-static uint32_t
-follower(struct text *t)
-{
-	uint32_t last = t->said[(t->count - 1) % TEXT_MEMORY];
-	uint32_t nth = prng_below(t->prng, FOLLOWERS);
-
-	return words_pick(prng_mix((uint64_t)last << 32 | nth));
-}
-
-/* Draws one of the words of the topic, some of which are more frequent. */
-static uint32_t
-topical(struct text *t)
-{
-	uint32_t nth = prng_below(t->prng, 1 + prng_below(t->prng,
-	    TOPIC_WORDS));
-
-	return (uint32_t)(prng_mix(prng_mix(t->topic) + nth) % WORDS);
-}
-
+/*
+ * Draws a novel_word word, one of the words of the topic, some of which are more
+ * frequent, one that often follows the last one, or any other.
+ */
 static uint32_t
 new_word(struct text *t)
 {
-	if (t->like.novel > 0 && prng_chance(t->prng, t->like.novel))
+	const struct text_like *like = &t->like;
+	uint32_t last, nth;
+
+	if (like->novel > 0 && prng_chance(t->prng, like->novel))
 		return prng_range(t->prng, WORDS, UINT16_MAX);
-	if (t->like.topic > 0 && prng_chance(t->prng, t->like.topic))
-		return topical(t);
-	if (t->count > 0 && t->like.phrase > 0 &&
-	    prng_chance(t->prng, t->like.phrase))
-		return follower(t);
+	if (like->topic > 0 && prng_chance(t->prng, like->topic)) {
+		nth = prng_below(t->prng, 1 + prng_below(t->prng,
+		    TOPIC_WORDS));
+		return (uint32_t)(prng_mix(prng_mix(t->topic) + nth) % WORDS);
+	}
+	if (t->count > 0 && like->phrase > 0 &&
+	    prng_chance(t->prng, like->phrase)) {
+		last = t->said[(t->count - 1) % TEXT_MEMORY];
+		nth = prng_below(t->prng, FOLLOWERS);
+		return words_pick(prng_mix((uint64_t)last << 32 | nth));
+	}
 	return words_pick(prng_next(t->prng));
 }
 
@@ -88,9 +172,9 @@ next_word(struct text *t)
 	return n;
 }
 
-/* Writes a novel word: a number, an identifier or the like. */
+/* Writes a novel_word word: a number, an identifier or the like. */
 static unsigned
-novel(const struct text *t, uint32_t n, char *p)
+novel_word(const struct text *t, uint32_t n, char *p)
 {
 	static const char signs[] = "0123456789abcdefghijklmnopqrstuv";
 	uint64_t r = prng_mix(t->salt + n);
@@ -111,7 +195,7 @@ add_word(struct text *t, struct strbuf *b, bool capital)
 	if (p == NULL)
 		return;
 	if (n >= WORDS) {
-		len = novel(t, n, p);
+		len = novel_word(t, n, p);
 	} else {
 		memcpy(p, t->words->at[n].text, WORD_B - 1);
 		len = t->words->at[n].len;
@@ -120,37 +204,6 @@ add_word(struct text *t, struct strbuf *b, bool capital)
 	}
 	b->len += len;
 	t->column += len;
-}
-
-static void
-space(struct text *t, struct strbuf *b)
-{
-	if (t->column >= WIDTH) {
-		strbuf_str(b, t->break_line);
-		t->column = 0;
-	} else {
-		strbuf_char(b, ' ');
-		t->column++;
-	}
-}
-
-/* Writes one word and the separator before it. */
-static void
-step(struct text *t, struct strbuf *b, bool *begin)
-{
-	bool first = t->left == 0;
-
-	if (first)
-		t->left = prng_range(t->prng, 5, 18);
-	if (!*begin)
-		space(t, b);
-	*begin = false;
-	add_word(t, b, first);
-	t->left--;
-	if (t->left == 0)
-		strbuf_str(b, prng_chance(t->prng, PRNG_ONE / 8) ? "?" : ".");
-	else if (prng_chance(t->prng, PRNG_ONE / 16))
-		strbuf_char(b, ',');
 }
 
 /* Writes up to len bytes; a sentence that does not fit is cut short. */
@@ -163,8 +216,27 @@ paragraph(struct text *t, struct strbuf *b, size_t len)
 
 	t->column = t->left = 0;
 	while (b->len + 8 < end && !b->failed &&
-	    (b->len < soft || t->left != 0))
-		step(t, b, &begin);
+	    (b->len < soft || t->left != 0)) {
+		bool first = t->left == 0;
+
+		if (first)
+			t->left = prng_range(t->prng, 5, 18);
+		if (!begin && t->column >= WIDTH) {
+			strbuf_str(b, t->break_line);
+			t->column = 0;
+		} else if (!begin) {
+			strbuf_char(b, ' ');
+			t->column++;
+		}
+		begin = false;
+		add_word(t, b, first);
+		t->left--;
+		if (t->left == 0)
+			strbuf_str(b, prng_chance(t->prng, PRNG_ONE / 8) ?
+			    "?" : ".");
+		else if (prng_chance(t->prng, PRNG_ONE / 16))
+			strbuf_char(b, ',');
+	}
 	if (t->left != 0 && b->len > 0 && b->data[b->len - 1] == ',')
 		b->len--;
 	if (t->left != 0)
@@ -193,17 +265,6 @@ text_line(struct text *t, struct strbuf *b, unsigned count)
 	}
 }
 
-/* Returns how many times a line has already been quoted. */
-static unsigned
-depth_of(const char *line, size_t len)
-{
-	unsigned depth = 0;
-
-	for (size_t i = 0; i < len && (line[i] == '>' || line[i] == ' '); i++)
-		depth += line[i] == '>';
-	return depth;
-}
-
 void
 text_quote(struct prng *p, struct strbuf *b, const char *body, size_t size,
     size_t len)
@@ -219,10 +280,14 @@ text_quote(struct prng *p, struct strbuf *b, const char *body, size_t size,
 	while (at < size && !b->failed) {
 		const char *nl = memchr(body + at, '\n', size - at);
 		size_t n = nl == NULL ? size - at : (size_t)(nl - body) - at;
+		unsigned depth = 0;	/* how often it was already quoted */
 
 		if (b->len + n + 3 > end)
 			break;
-		if (at >= skip && depth_of(body + at, n) < DEPTH_MOST) {
+		for (size_t i = at; i < at + n &&
+		    (body[i] == '>' || body[i] == ' '); i++)
+			depth += body[i] == '>';
+		if (at >= skip && depth < DEPTH_MOST) {
 			strbuf_str(b, n > 0 && body[at] == '>' ? ">" : "> ");
 			strbuf_add(b, body + at, n);
 			strbuf_char(b, '\n');

@@ -101,17 +101,6 @@ mail_recent(struct mail_maker *m, unsigned folder, bool same)
 }
 
 static void
-draw_encoding(struct mail_maker *m, struct mail *a)
-{
-	a->encoding = ENCODE_ASCII;
-	if (a->language == 0)
-		return;
-	a->encoding = (enum encoding)prng_range(&m->prng, ENCODE_LATIN1,
-	    a->rich || mail_has(m, a, FIELD_MIME) ? ENCODE_UTF8_QP :
-	    ENCODE_UTF8);
-}
-
-static void
 draw_subject(struct mail_maker *m, struct mail *a)
 {
 	struct strbuf *b = &m->spare;
@@ -126,22 +115,6 @@ draw_subject(struct mail_maker *m, struct mail *a)
 	else
 		snprintf(a->subject, sizeof(a->subject), "%.*s", (int)b->len,
 		    b->failed ? "" : b->data);
-}
-
-/*
- * Chooses attachments: one message in five resends an earlier one; the others
- * get new ones.
- */
-static void
-draw_stuff(struct mail_maker *m, struct mail *a)
-{
-	if (!prng_chance(&m->prng, PRNG_ONE / 5))
-		return;
-	for (unsigned i = m->count; i-- > 0;)
-		if (m->mails[i].folder == a->folder) {
-			a->stuff = m->mails[i].stuff;
-			return;
-		}
 }
 
 /* Returns a recent message, preferably one with enough text to quote. */
@@ -163,33 +136,26 @@ draw_parent(struct mail_maker *m, const struct mail *a)
 	return best;
 }
 
-/* Invents the Message-ID. */
-static void
-draw_id(struct mail_maker *m, struct mail *a, uint64_t r)
-{
-	const char *host = a->author->host;
-	size_t least = sizeof("<12345678.123456@>") - 1 + strlen(host);
-	size_t more = m->like->id_B > least ? m->like->id_B - least : 0;
-	char extra[ID_MORE + 1] = "";
-
-	if (more > ID_MORE)
-		more = ID_MORE;
-	for (size_t i = 0; i < more; i++)
-		extra[i] = "0123456789abcdef"[prng_next(&m->prng) >> 60];
-	snprintf(a->id, sizeof(a->id), "%08x.%s%06x@%s", (unsigned)(r >> 32),
-	    extra, (unsigned)(r & 0xffffff), host);
-}
-
-/* Determines whether the message is a reply or starts a thread. */
+/*
+ * Determines whether the message is a reply or starts a thread, and invents the
+ * Message-ID.
+ */
 static void
 draw_thread(struct mail_maker *m, struct mail *a)
 {
 	uint64_t r = prng_next(&m->prng);
+	char extra[ID_MORE + 1] = "";
+	size_t least, more;
 
 	a->parent = prng_chance(&m->prng, m->like->replies) ?
 	    draw_parent(m, a) : MAIL_NONE;
 	a->author = &m->world->people[prng_below(&m->prng, WORLD_PEOPLE)];
-	draw_id(m, a, r);
+	least = sizeof("<12345678.123456@>") - 1 + strlen(a->author->host);
+	more = m->like->id_B > least ? m->like->id_B - least : 0;
+	for (size_t i = 0; i < more && i < ID_MORE; i++)
+		extra[i] = "0123456789abcdef"[prng_next(&m->prng) >> 60];
+	snprintf(a->id, sizeof(a->id), "%08x.%s%06x@%s", (unsigned)(r >> 32),
+	    extra, (unsigned)(r & 0xffffff), a->author->host);
 	if (a->parent == MAIL_NONE) {
 		a->language = prng_chance(&m->prng, m->like->foreign);
 		draw_subject(m, a);
@@ -223,9 +189,11 @@ draw_twin(struct mail_maker *m, struct mail *a)
 	memcpy(a->subject, b->subject, sizeof(a->subject));
 }
 
-static void
-draw(struct mail_maker *m, struct mail *a)
+int
+mail_next(struct mail_maker *m)
 {
+	struct mail *a = &m->mails[m->count];
+
 	*a = (struct mail){ .number = m->week * MAIL_WEEK + m->count,
 	    .parent = MAIL_NONE, .twin = MAIL_NONE };
 	prng_start(&m->prng, m->seed, a->number);
@@ -233,24 +201,30 @@ draw(struct mail_maker *m, struct mail *a)
 	a->date = mail_week_date(m->week) + m->count * (int64_t)STEP_S +
 	    prng_below(&m->prng, STEP_S);
 	a->sent = a->date;
-	a->folder = (uint8_t)(!a->rich ? prng_below(&m->prng, WORLD_OFFICE) :
-	    a->target_B < SHARE_FROM ? WORLD_OFFICE : WORLD_SHARE);
+	if (!a->rich)
+		a->folder = (uint8_t)prng_below(&m->prng, WORLD_OFFICE);
+	else
+		a->folder = a->target_B < SHARE_FROM ? WORLD_OFFICE :
+		    WORLD_SHARE;
 	a->list = &m->world->lists[mail_week_set(m->week) * WORLD_SET +
 	    a->folder];
 	a->luck = prng_below(&m->prng, PRNG_ONE);
 	draw_thread(m, a);
-	draw_encoding(m, a);
-	if (a->rich)
-		draw_stuff(m, a);
+	a->encoding = ENCODE_ASCII;
+	if (a->language != 0)
+		a->encoding = (enum encoding)prng_range(&m->prng,
+		    ENCODE_LATIN1, a->rich || mail_has(m, a, FIELD_MIME) ?
+		    ENCODE_UTF8_QP : ENCODE_UTF8);
+	/* one message in five resends earlier attachments */
+	if (a->rich && prng_chance(&m->prng, PRNG_ONE / 5)) {
+		unsigned i = m->count;
+
+		while (i > 0 && m->mails[i - 1].folder != a->folder)
+			i--;
+		if (i > 0)
+			a->stuff = m->mails[i - 1].stuff;
+	}
 	draw_twin(m, a);
-}
-
-int
-mail_next(struct mail_maker *m)
-{
-	struct mail *a = &m->mails[m->count];
-
-	draw(m, a);
 	strbuf_clear(&m->out);
 	mail_head(m, a);
 	mail_parts(m, a);

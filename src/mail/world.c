@@ -2,10 +2,9 @@
  * world.c - the people who write, and the lists they write to
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "mail/world.h"
+#include "mail/mail.h"
 
 #include "base/sys.h"
-#include "mail/encode.h"
 #include "mail/text.h"
 
 #include <ctype.h>
@@ -20,7 +19,7 @@
 enum { LOGO_LEAST = 4550, LOGO_MOST = 4750 };
 
 static void
-lower(char *s)
+lower_case(char *s)
 {
 	for (; *s != '\0'; s++)
 		*s = (char)tolower((unsigned char)*s);
@@ -32,7 +31,7 @@ make_host(struct prng *p, char host[2 * WORD_B])
 	char name[WORD_B];
 
 	words_name(p, 2 + prng_below(p, 2), name);
-	lower(name);
+	lower_case(name);
 	snprintf(host, 2 * WORD_B, "%s.example", name);
 }
 
@@ -70,9 +69,9 @@ make_person(struct person *a, struct prng *p, const struct words *w,
 	words_name(p, 2, machine);
 	make_host(p, a->host);
 	snprintf(a->name, sizeof(a->name), "%s %s", first, last);
-	lower(first);
-	lower(last);
-	lower(machine);
+	lower_case(first);
+	lower_case(last);
+	lower_case(machine);
 	snprintf(a->address, sizeof(a->address), "%s.%s@%s", first, last,
 	    a->host);
 	snprintf(a->machine, sizeof(a->machine), "%s.%s", machine, a->host);
@@ -143,7 +142,7 @@ make_list(struct list *l, struct prng *p, const struct words *w, uint32_t i)
 
 	memset(l, 0, sizeof(*l));
 	words_name(p, 2, name);
-	lower(name);
+	lower_case(name);
 	make_host(p, l->host);
 	if (i % WORLD_SET >= WORLD_OFFICE) {
 		snprintf(l->name, sizeof(l->name), "%s-%s",

@@ -10,7 +10,6 @@
 #include "mail/mail.h"
 #include "mail/measure.h"
 #include "mail/store.h"
-#include "mail/together.h"
 
 #include <pthread.h>
 

@@ -22,7 +22,7 @@ enum { FAR_TRIES = 3, TOPIC_TRIES = 3, FAR_LEAST = 64, FIT_ALL_B = 64 << 20 };
 #define ALIKE 0.01
 
 static int
-to_folder(void *to, const struct mail_maker *m)
+append_to_folder(void *to, const struct mail_maker *m)
 {
 	struct strbuf *b = to;
 
@@ -31,57 +31,32 @@ to_folder(void *to, const struct mail_maker *m)
 	return b->failed ? -ENOMEM : 0;
 }
 
-/* Adds the same stretches of the folders as were sampled of the originals. */
-static void
-sample(const struct fit *f, struct strbuf *to, const struct strbuf *all)
-{
-	size_t run = f->want->sample.len / MAILGEN_RUNS + 1;
-	size_t stretch = all->len / MAILGEN_RUNS + 1;
-
-	for (size_t at = 0; at < all->len; at += stretch) {
-		size_t left = all->len - at;
-		size_t n = run < stretch ? run : stretch;
-
-		strbuf_add(to, all->data + at, n < left ? n : left);
-	}
-}
-
 /* Compresses messages generated with one seed, by folder. */
 static int
 try_seed(const struct fit *f, unsigned nth, double ratio[TOGETHER])
 {
 	struct strbuf folders[WORLD_SET] = { { .data = NULL } };
-	struct strbuf some = { .data = NULL };
-	int rc = mailgen_make(f, nth, f->want->count, FIT_ALL_B, to_folder,
-	    folders);
+	struct strbuf some = { .data = NULL }, *all = &folders[0];
+	int rc = mailgen_make(f, nth, f->want->count, FIT_ALL_B,
+	    append_to_folder, folders);
+	size_t run = f->want->sample.len / MAILGEN_RUNS + 1, stretch;
 
 	for (int i = 1; i < WORLD_SET; i++)
-		strbuf_add(&folders[0], folders[i].data, folders[i].len);
+		strbuf_add(all, folders[i].data, folders[i].len);
+	/* the same stretches of the folders as were sampled of the originals */
+	stretch = all->len / MAILGEN_RUNS + 1;
+	for (size_t at = 0; rc == 0 && at < all->len; at += stretch) {
+		size_t left = all->len - at;
+		size_t n = run < stretch ? run : stretch;
+
+		strbuf_add(&some, all->data + at, n < left ? n : left);
+	}
 	if (rc == 0)
-		sample(f, &some, &folders[0]);
-	if (rc == 0)
-		rc = folders[0].failed || some.failed ? -ENOMEM :
+		rc = all->failed || some.failed ? -ENOMEM :
 		    together_ratios(ratio, some.data, some.len);
 	for (int i = 0; i < WORLD_SET; i++)
 		strbuf_free(&folders[i]);
 	strbuf_free(&some);
-	return rc;
-}
-
-/* Sets the geometric means of the ratios over the seeds. */
-static int
-try_together(const struct fit *f)
-{
-	double ratio[TOGETHER], *mean = f->got->together;
-	int rc = 0;
-
-	for (int i = 0; i < TOGETHER; i++)
-		mean[i] = 1;
-	for (unsigned s = 0; rc == 0 && s < FIT_SEEDS; s++) {
-		rc = try_seed(f, s, ratio);
-		for (int i = 0; rc == 0 && i < TOGETHER; i++)
-			mean[i] *= pow(ratio[i], 1.0 / FIT_SEEDS);
-	}
 	return rc;
 }
 
@@ -93,35 +68,38 @@ struct errors {
 					 * less the one with the largest */
 };
 
-static struct errors
-errors_of(const struct mailgen_fit *got)
-{
-	double least = INFINITY, most = -INFINITY, off[TOGETHER];
-
-	for (int i = 0; i < TOGETHER; i++) {
-		off[i] = log(got->together[i] / got->want[i]);
-		least = fmin(least, off[i]);
-		most = fmax(most, off[i]);
-	}
-	return (struct errors){ (least + most) / 2, fmax(most, -least),
-	    off[2] - off[1] };
-}
-
 /* Sets how often words recur together: x in -1..1, below 0 less than never. */
 static int
 try_far(const struct fit *f, double x, struct errors *e)
 {
 	struct text_like *t = &f->like->text;
+	double least = INFINITY, most = -INFINITY, off[TOGETHER];
+	double ratio[TOGETHER], *mean = f->got->together;
 	int rc;
 
 	t->phrase = x > 0 ? (uint32_t)(x * PRNG_ONE) : 0;
 	t->novel = x < 0 ? (uint32_t)(-x * PRNG_ONE) : 0;
 	rc = mailgen_fit_repeat(f);
-	if (rc == 0)
-		rc = try_together(f);
-	if (rc == 0)
-		*e = errors_of(f->got);
-	return rc;
+	if (rc != 0)
+		return rc;
+	/* the geometric means of the ratios over the seeds */
+	for (int i = 0; i < TOGETHER; i++)
+		mean[i] = 1;
+	for (unsigned s = 0; s < FIT_SEEDS; s++) {
+		rc = try_seed(f, s, ratio);
+		if (rc != 0)
+			return rc;
+		for (int i = 0; i < TOGETHER; i++)
+			mean[i] *= pow(ratio[i], 1.0 / FIT_SEEDS);
+	}
+	for (int i = 0; i < TOGETHER; i++) {
+		off[i] = log(mean[i] / f->got->want[i]);
+		least = fmin(least, off[i]);
+		most = fmax(most, off[i]);
+	}
+	*e = (struct errors){ (least + most) / 2, fmax(most, -least),
+	    off[2] - off[1] };
+	return 0;
 }
 
 /* Finds x for the current share of topical words. */

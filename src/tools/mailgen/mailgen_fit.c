@@ -146,35 +146,6 @@ mailgen_fit_repeat(const struct fit *f)
 	return fit_one(&t, measure_ratio_of(f->want, 0));
 }
 
-/*
- * Returns the number of messages in a trial, which must include enough messages
- * with attachments; these are large and may be rare.
- */
-static uint64_t
-fit_mails(const struct measure *m)
-{
-	uint64_t n = m->with_parts == 0 ? 0 :
-	    m->count * FIT_PARTS / m->with_parts;
-
-	return n < FIT_MAILS ? FIT_MAILS : n > FIT_MOST ? FIT_MOST : n;
-}
-
-static int
-fit_noise(const struct fit *f)
-{
-	struct trial t = {
-		.fit = f,
-		.number = &f->like->noise,
-		.most = PRNG_ONE,
-		.mails = fit_mails(f->want),
-	};
-	int rc = 0;
-
-	if (f->want->with_parts > 0)
-		rc = fit_one(&t, measure_ratio(f->want));
-	return rc != 0 ? rc : try(&t, &f->got->each);
-}
-
 /* Returns value + more, but at least 0 and at most most. */
 static uint32_t
 plus(uint32_t value, double more, uint32_t most)
@@ -190,38 +161,21 @@ share_of(uint64_t some, uint64_t all)
 	return all == 0 ? 0 : (double)some / (double)all;
 }
 
-/* The same for the bytes of header fields: all, random ones and equal lines. */
-static void
-adjust_fields(struct mail_like *like, const struct traits *want,
-    const struct traits *made)
-{
-	double all = share_of(want->head_B, want->count) -
-	    share_of(made->head_B, made->count);
-	double tokens = share_of(want->token_B, want->count) -
-	    share_of(made->token_B, made->count);
-	double same = share_of(want->same_B, want->count) -
-	    share_of(made->same_B, made->count);
-
-	like->more_B = plus(like->more_B, all, MAIL_MORE_MOST);
-	if (like->more_B == 0)
-		return;
-	like->signatures = plus(like->signatures, tokens / like->more_B *
-	    PRNG_ONE, PRNG_ONE);
-	like->constant = plus(like->constant, same / like->more_B * PRNG_ONE,
-	    PRNG_ONE - like->signatures);
-}
-
 /*
  * Corrects what is too small or too large in the generated messages: a message
  * may have nothing to quote, or less than it should, and signatures also repeat
- * lines.
+ * lines.  The bytes of header fields are all, random ones and equal lines.
  */
 static void
-adjust(struct mail_like *like, const struct traits *want,
+adjust_shares(struct mail_like *like, const struct traits *want,
     const struct traits *made)
 {
-	double more = share_of(want->quoted_B, want->text_B) -
-	    share_of(made->quoted_B, made->text_B);
+	double more = part(want->quoted_B, want->text_B) -
+	    part(made->quoted_B, made->text_B);
+	double tokens = part(want->token_B, want->count) -
+	    part(made->token_B, made->count);
+	double same = part(want->same_B, want->count) -
+	    part(made->same_B, made->count);
 
 	if (want->quoted_B > 0)
 		like->quoted = plus(like->quoted, more * PRNG_ONE, PRNG_ONE);
@@ -231,7 +185,15 @@ adjust(struct mail_like *like, const struct traits *want,
 	more = share_of(want->again_B, want->own_B) -
 	    share_of(made->again_B, made->own_B);
 	like->again = plus(like->again, more * PRNG_ONE, AGAIN_MOST);
-	adjust_fields(like, want, made);
+	more = part(want->head_B, want->count) -
+	    part(made->head_B, made->count);
+	like->more_B = plus(like->more_B, more, MAIL_MORE_MOST);
+	if (like->more_B == 0)
+		return;
+	like->signatures = plus(like->signatures, tokens / like->more_B *
+	    PRNG_ONE, PRNG_ONE);
+	like->constant = plus(like->constant, same / like->more_B * PRNG_ONE,
+	    PRNG_ONE - like->signatures);
 }
 
 /* Generates messages until their shares are those of the originals. */
@@ -248,7 +210,7 @@ fit_shares(const struct fit *f)
 		made->every = UINT64_MAX;
 		rc = mailgen_make(f, 0, FIT_MAILS, FIT_TEXT_B, to_measure, made);
 		if (rc == 0)
-			adjust(f->like, &f->want->traits, &made->traits);
+			adjust_shares(f->like, &f->want->traits, &made->traits);
 		measure_free(made);
 		sys_free(made);
 	}
@@ -261,6 +223,11 @@ mailgen_fit(struct mail_like *like, const struct measure *m,
 {
 	struct world *w = sys_calloc(FIT_SEEDS, sizeof(*w));
 	struct fit f = { .world = w, .like = like, .want = m, .got = got };
+	struct trial t = {
+		.fit = &f,
+		.number = &like->noise,
+		.most = PRNG_ONE,
+	};
 	int rc = w == NULL ? -ENOMEM : 0;
 
 	for (unsigned i = 0; rc == 0 && i < FIT_SEEDS; i++)
@@ -269,10 +236,25 @@ mailgen_fit(struct mail_like *like, const struct measure *m,
 		rc = fit_shares(&f);
 	if (rc == 0)
 		rc = mailgen_fit_repeat(&f);
+	if (rc != 0)
+		goto out;
+	/*
+	 * a trial must include enough messages with attachments; these are
+	 * large and may be rare
+	 */
+	if (m->with_parts > 0)
+		t.mails = m->count * FIT_PARTS / m->with_parts;
+	if (t.mails > FIT_MOST)
+		t.mails = FIT_MOST;
+	if (t.mails < FIT_MAILS)
+		t.mails = FIT_MAILS;
+	if (m->with_parts > 0)
+		rc = fit_one(&t, measure_ratio(m));
 	if (rc == 0)
-		rc = fit_noise(&f);
+		rc = try(&t, &got->each);
 	if (rc == 0)
 		rc = mailgen_fit_together(&f);
+out:
 	for (unsigned i = 0; w != NULL && i < FIT_SEEDS; i++)
 		world_free(&w[i]);
 	sys_free(w);

@@ -68,75 +68,40 @@ mailgen_like_text(struct strbuf *b, const struct mail_like *like)
 		    like->sizes.at_B[i]);
 }
 
-static int
-take_like_number(struct mail_like *like, const char *name, const char *text)
+/* Parses "NAME NUMBER", or "size NODE BYTES"; the nodes must be in order. */
+static bool
+parse_line(struct mail_like *like, char *line, unsigned *nodes)
 {
-	int64_t n;
+	char *text = strchr(line, ' '), *space;
+	int64_t n, size;
 	uint32_t value;
 
+	if (text == NULL)
+		return false;
+	*text++ = '\0';
+	if (strcmp(line, "size") == 0) {
+		space = strchr(text, ' ');
+		if (space == NULL || *nodes == SIZES)
+			return false;
+		*space = '\0';
+		if (args_int(text, 0, PRNG_ONE, &n) != 0 ||
+		    n != sizes_node(*nodes) ||
+		    args_int(space + 1, SIZE_LEAST, SIZE_MOST, &size) != 0 ||
+		    (*nodes > 0 && size < like->sizes.at_B[*nodes - 1]))
+			return false;
+		like->sizes.at_B[(*nodes)++] = (uint32_t)size;
+		return true;
+	}
 	for (unsigned i = 0; i < NUMBERS; i++) {
-		if (strcmp(name, numbers[i].name) != 0)
+		if (strcmp(line, numbers[i].name) != 0)
 			continue;
 		if (args_int(text, 0, numbers[i].most, &n) != 0)
-			return -EBADMSG;
+			return false;
 		value = (uint32_t)n;
 		memcpy((char *)like + numbers[i].at, &value, sizeof(value));
-		return 0;
+		return true;
 	}
-	return -EBADMSG;
-}
-
-/* Parses "size NODE BYTES"; the nodes must be in order. */
-static int
-take_node(struct mail_like *like, char *text, unsigned *next)
-{
-	char *space = strchr(text, ' ');
-	int64_t node, size;
-
-	if (space == NULL || *next == SIZES)
-		return -EBADMSG;
-	*space = '\0';
-	if (args_int(text, 0, PRNG_ONE, &node) != 0 ||
-	    node != sizes_node(*next) ||
-	    args_int(space + 1, SIZE_LEAST, SIZE_MOST, &size) != 0 ||
-	    (*next > 0 && size < like->sizes.at_B[*next - 1]))
-		return -EBADMSG;
-	like->sizes.at_B[(*next)++] = (uint32_t)size;
-	return 0;
-}
-
-static int
-take_line(struct mail_like *like, char *line, unsigned *next)
-{
-	char *space = strchr(line, ' ');
-
-	if (*line == '#' || *line == '\0')
-		return 0;
-	if (space == NULL)
-		return -EBADMSG;
-	*space = '\0';
-	if (strcmp(line, "size") == 0)
-		return take_node(like, space + 1, next);
-	return take_like_number(like, line, space + 1);
-}
-
-static int
-take_text(struct mail_like *like, char *text, unsigned *line)
-{
-	unsigned next = 0;
-
-	*line = 0;
-	for (char *at = text, *nl; *at != '\0'; at = nl) {
-		nl = strchr(at, '\n');
-		nl = nl == NULL ? strchr(at, '\0') : nl;
-		if (*nl == '\n')
-			*nl++ = '\0';
-		++*line;
-		if (take_line(like, at, &next) != 0)
-			return -EBADMSG;
-	}
-	/* a table must be complete or absent */
-	return next == 0 || next == SIZES ? 0 : -EBADMSG;
+	return false;
 }
 
 int
@@ -145,18 +110,34 @@ mailgen_like_load(struct mail_like *like, const char *path, unsigned *line)
 	bool std = strcmp(path, "-") == 0;
 	int fd = std ? STDIN_FILENO :
 	    sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	char *text = fd < 0 ? NULL : sys_malloc(LIKE_MOST + 1);
+	char *text = fd < 0 ? NULL : sys_malloc(LIKE_MOST + 1), *nl;
+	unsigned nodes = 0;
 	ssize_t n;
 	int rc;
 
 	if (fd < 0)
 		return fd;
 	n = text == NULL ? -ENOMEM : fdio_read(fd, text, LIKE_MOST);
-	rc = n < 0 ? (int)n : n == LIKE_MOST ? -EFBIG : 0;
-	if (rc == 0) {
-		text[n] = '\0';
-		rc = take_text(like, text, line);
+	if (n == LIKE_MOST)
+		n = -EFBIG;
+	if (n < 0) {
+		rc = (int)n;
+		goto out;
 	}
+	text[n] = '\0';
+	rc = -EBADMSG;
+	*line = 0;
+	for (char *at = text; *at != '\0'; at = nl) {
+		nl = strchrnul(at, '\n');
+		if (*nl == '\n')
+			*nl++ = '\0';
+		++*line;
+		if (*at != '#' && *at != '\0' && !parse_line(like, at, &nodes))
+			goto out;
+	}
+	/* a table must be complete or absent */
+	rc = nodes == 0 || nodes == SIZES ? 0 : -EBADMSG;
+out:
 	sys_free(text);
 	if (!std)
 		sys_close(fd);
