@@ -2,6 +2,7 @@
 #include "mail/mail.h"
 #include "mail/measure.h"
 #include "mail/text.h"
+#include "sys_fault.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -170,12 +170,12 @@ static void
 adjust_shares(struct mail_like *like, const struct traits *want,
     const struct traits *made)
 {
-	double more = part(want->quoted_B, want->text_B) -
-	    part(made->quoted_B, made->text_B);
-	double tokens = part(want->token_B, want->count) -
-	    part(made->token_B, made->count);
-	double same = part(want->same_B, want->count) -
-	    part(made->same_B, made->count);
+	double more = share_of(want->quoted_B, want->text_B) -
+	    share_of(made->quoted_B, made->text_B);
+	double tokens = share_of(want->token_B, want->count) -
+	    share_of(made->token_B, made->count);
+	double same = share_of(want->same_B, want->count) -
+	    share_of(made->same_B, made->count);
 
 	if (want->quoted_B > 0)
 		like->quoted = plus(like->quoted, more * PRNG_ONE, PRNG_ONE);
@@ -185,8 +185,8 @@ adjust_shares(struct mail_like *like, const struct traits *want,
 	more = share_of(want->again_B, want->own_B) -
 	    share_of(made->again_B, made->own_B);
 	like->again = plus(like->again, more * PRNG_ONE, AGAIN_MOST);
-	more = part(want->head_B, want->count) -
-	    part(made->head_B, made->count);
+	more = share_of(want->head_B, want->count) -
+	    share_of(made->head_B, made->count);
 	like->more_B = plus(like->more_B, more, MAIL_MORE_MOST);
 	if (like->more_B == 0)
 		return;
