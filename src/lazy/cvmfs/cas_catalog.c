@@ -82,20 +82,9 @@ error_of(int rc)
 	}
 }
 
-static int
-prepare(struct cas_catalog *k)
-{
-	int rc = sqlite3_exec(k->db, schema, NULL, NULL, NULL);
-
-	for (int i = 0; rc == SQLITE_OK && i < STATEMENTS; i++)
-		rc = sqlite3_prepare_v2(k->db, statements[i], -1, &k->s[i],
-		    NULL);
-	return error_of(rc);
-}
-
 /* Executes a statement whose parameters are bound. */
 static int
-step(sqlite3_stmt *s)
+run_statement(sqlite3_stmt *s)
 {
 	int rc = sqlite3_step(s);
 
@@ -109,7 +98,7 @@ add_property(struct cas_catalog *k, const char *key, const char *value)
 {
 	sqlite3_bind_text(k->s[PROPERTY], 1, key, -1, SQLITE_STATIC);
 	sqlite3_bind_text(k->s[PROPERTY], 2, value, -1, SQLITE_STATIC);
-	return step(k->s[PROPERTY]);
+	return run_statement(k->s[PROPERTY]);
 }
 
 static int
@@ -137,7 +126,10 @@ cas_catalog_open(struct cas_catalog **out, const char *directory,
 		    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
 		    SQLITE_OPEN_NOMUTEX, "memdb"));
 	if (rc == 0)
-		rc = prepare(k);
+		rc = error_of(sqlite3_exec(k->db, schema, NULL, NULL, NULL));
+	for (int i = 0; rc == 0 && i < STATEMENTS; i++)
+		rc = error_of(sqlite3_prepare_v2(k->db, statements[i], -1,
+		    &k->s[i], NULL));
 	if (rc == 0)
 		rc = add_property(k, "schema", CAS_SCHEMA);
 	if (rc == 0)
@@ -180,20 +172,8 @@ bind_path(struct cas_catalog *k, sqlite3_stmt *s, int n, const char *path,
 	return rc;
 }
 
-static int
-bind_parent(struct cas_catalog *k, sqlite3_stmt *s, const struct cas_dirent *d)
-{
-	const char *slash = memrchr(d->path, '/', d->len);
-
-	if (slash != NULL)
-		return bind_path(k, s, 3, d->path, (size_t)(slash - d->path));
-	sqlite3_bind_int64(s, 3, 0);
-	sqlite3_bind_int64(s, 4, 0);
-	return 0;
-}
-
 static int64_t
-size_of(const struct layer_entry *e)
+row_size(const struct layer_entry *e)
 {
 	enum { DIR_SIZE = 4096 };
 
@@ -228,30 +208,7 @@ object_of(const struct cas_dirent *d, size_t run)
 }
 
 static void
-bind_entry(sqlite3_stmt *s, const struct cas_dirent *d)
-{
-	const struct layer_entry *e = d->e;
-	const char *link = e->type == TAR_SYMLINK ? e->link : "";
-
-	sqlite3_bind_int64(s, 5, (int64_t)((uint64_t)d->group << 32 |
-	    d->links));
-	if (e->type == TAR_FILE && e->run_count <= 1)
-		sqlite3_bind_blob(s, 6, object_of(d, 0)->hash, CAS_HASH,
-		    SQLITE_STATIC);
-	sqlite3_bind_int64(s, 7, size_of(e));
-	sqlite3_bind_int64(s, 8, tar_type_mode(e->type) | e->mode);
-	sqlite3_bind_int64(s, 9, e->mtime);
-	if (e->mtime_ns != 0)
-		sqlite3_bind_int64(s, 10, e->mtime_ns);
-	sqlite3_bind_int64(s, 11, flags_of(e) | d->flags);
-	sqlite3_bind_text(s, 12, d->name, -1, SQLITE_STATIC);
-	sqlite3_bind_text(s, 13, link, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(s, 14, (int64_t)e->uid);
-	sqlite3_bind_int64(s, 15, (int64_t)e->gid);
-}
-
-static void
-count(struct cas_catalog *k, const struct cas_dirent *d)
+count_entry(struct cas_catalog *k, const struct cas_dirent *d)
 {
 	const struct layer_entry *e = d->e;
 	uint64_t *self = k->counts.self;
@@ -276,14 +233,55 @@ count(struct cas_catalog *k, const struct cas_dirent *d)
 	}
 }
 
-static int
-add_chunks(struct cas_catalog *k, const struct cas_dirent *d)
+int
+cas_catalog_add(struct cas_catalog *k, const struct cas_dirent *d)
 {
-	sqlite3_stmt *s = k->s[CHUNK];
-	int rc = 0;
+	const struct layer_entry *e = d->e;
+	const char *slash = memrchr(d->path, '/', d->len);
+	sqlite3_stmt *s = k->s[ROW];
+	uint8_t *xattrs = NULL;
+	size_t len = 0;
+	int rc = cas_pack_xattrs(e, &xattrs, &len);
 
-	for (size_t i = 0; rc == 0 && i < d->e->run_count; i++) {
-		const struct layer_run *run = &d->e->runs[i];
+	if (rc != 0)
+		goto out;
+	rc = bind_path(k, s, 1, d->path, d->len);
+	if (rc != 0)
+		goto out;
+	if (slash != NULL) {
+		rc = bind_path(k, s, 3, d->path, (size_t)(slash - d->path));
+		if (rc != 0)
+			goto out;
+	} else {
+		sqlite3_bind_int64(s, 3, 0);
+		sqlite3_bind_int64(s, 4, 0);
+	}
+	sqlite3_bind_int64(s, 5, (int64_t)((uint64_t)d->group << 32 |
+	    d->links));
+	if (e->type == TAR_FILE && e->run_count <= 1)
+		sqlite3_bind_blob(s, 6, object_of(d, 0)->hash, CAS_HASH,
+		    SQLITE_STATIC);
+	sqlite3_bind_int64(s, 7, row_size(e));
+	sqlite3_bind_int64(s, 8, tar_type_mode(e->type) | e->mode);
+	sqlite3_bind_int64(s, 9, e->mtime);
+	if (e->mtime_ns != 0)
+		sqlite3_bind_int64(s, 10, e->mtime_ns);
+	sqlite3_bind_int64(s, 11, flags_of(e) | d->flags);
+	sqlite3_bind_text(s, 12, d->name, -1, SQLITE_STATIC);
+	sqlite3_bind_text(s, 13, e->type == TAR_SYMLINK ? e->link : "", -1,
+	    SQLITE_STATIC);
+	sqlite3_bind_int64(s, 14, (int64_t)e->uid);
+	sqlite3_bind_int64(s, 15, (int64_t)e->gid);
+	if (len > 0)
+		sqlite3_bind_blob(s, 16, xattrs, (int)len, SQLITE_STATIC);
+	rc = run_statement(s);
+	if (rc != 0)
+		goto out;
+	count_entry(k, d);
+	s = k->s[CHUNK];
+	for (size_t i = 0; rc == 0 && e->run_count > 1 && i < e->run_count;
+	    i++) {
+		const struct layer_run *run = &e->runs[i];
 
 		rc = bind_path(k, s, 1, d->path, d->len);
 		sqlite3_bind_int64(s, 3, (int64_t)run->offset);
@@ -291,35 +289,11 @@ add_chunks(struct cas_catalog *k, const struct cas_dirent *d)
 		sqlite3_bind_blob(s, 5, object_of(d, i)->hash, CAS_HASH,
 		    SQLITE_STATIC);
 		if (rc == 0)
-			rc = step(s);
+			rc = run_statement(s);
 	}
-	return rc;
-}
-
-int
-cas_catalog_add(struct cas_catalog *k, const struct cas_dirent *d)
-{
-	sqlite3_stmt *s = k->s[ROW];
-	uint8_t *xattrs = NULL;
-	size_t len = 0;
-	int rc = cas_pack_xattrs(d->e, &xattrs, &len);
-
-	if (rc == 0)
-		rc = bind_path(k, s, 1, d->path, d->len);
-	if (rc == 0)
-		rc = bind_parent(k, s, d);
-	if (rc == 0) {
-		bind_entry(s, d);
-		if (len > 0)
-			sqlite3_bind_blob(s, 16, xattrs, (int)len,
-			    SQLITE_STATIC);
-		rc = step(s);
-	}
+out:
 	sys_free(xattrs);
-	if (rc != 0)
-		return rc;
-	count(k, d);
-	return d->e->run_count > 1 ? add_chunks(k, d) : 0;
+	return rc;
 }
 
 int
@@ -334,7 +308,7 @@ cas_catalog_nest(struct cas_catalog *k, const char *path,
 	sqlite3_bind_int64(k->s[NESTED], 3, (int64_t)n->size);
 	for (int i = 0; i < CAS_COUNTS; i++)
 		k->counts.subtree[i] += counts->self[i] + counts->subtree[i];
-	return step(k->s[NESTED]);
+	return run_statement(k->s[NESTED]);
 }
 
 /* The end */
@@ -350,7 +324,7 @@ add_statistics(struct cas_catalog *k, const char *of, const uint64_t *values)
 		snprintf(name, sizeof(name), "%s_%s", of, counters[i]);
 		sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
 		sqlite3_bind_int64(s, 2, (int64_t)values[i]);
-		rc = step(s);
+		rc = run_statement(s);
 	}
 	return rc;
 }

@@ -2,9 +2,9 @@
  * cas_cut.c - cutting an archive's files into objects
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This is the reader of the pipeline, which also builds the layer's index.  All
- * chunks of zeros in a layer share one object, so a large hole needs little
- * space.
+ * The reader of the pipeline also builds the layer's index; workers compress
+ * the pieces and write the objects.  All chunks of zeros in a layer share one
+ * object, so a large hole needs little space.
  */
 #include "cas_impl.h"
 
@@ -41,45 +41,17 @@ add_run(struct cas_cut *k, size_t unit, size_t n)
 	return indexed(k, index_run(x, &run, k->c->why));
 }
 
-static struct cas_piece *
-add_piece(struct cas_batch *b)
-{
-	void *pieces = b->pieces;
-	int rc = array_grow(&pieces, b->count, &b->cap, sizeof(*b->pieces));
-
-	b->pieces = pieces;
-	return rc == 0 ? &b->pieces[b->count++] : NULL;
-}
-
-/* Reads n bytes of the file as a new object. */
+/* Reads the next piece of the file, as a new object unless it is zeros. */
 static int
-cut(struct cas_cut *k, struct slot *s, struct cas_batch *b, size_t n)
+cut_piece(struct cas_cut *k, struct slot *s, struct cas_batch *b)
 {
-	const struct layer_unit unit = { .content = n };
-	struct cas_piece *piece = add_piece(b);
-	int rc = piece == NULL ? -ENOMEM :
-	    buf_reserve(&s->in, s->in.len + n);
-
-	if (rc != 0)
-		return rc;
-	*piece = (struct cas_piece){ .at = s->in.len, .len = n,
-		.object = { .suffix = k->several ? CAS_CHUNK_OBJECT : '\0' } };
-	rc = indexed(k, index_unit(&k->layer->l.index, &unit, k->c->why));
-	if (rc == 0)
-		rc = add_run(k, k->layer->l.index.unit_count - 1, n);
-	if (rc == 0)
-		rc = tar_content_read(&k->content, s->in.data + s->in.len, n);
-	s->in.len += n;
-	return rc;
-}
-
-static int
-take_piece(struct cas_cut *k, struct slot *s, struct cas_batch *b)
-{
+	struct lazy_index *x = &k->layer->l.index;
 	uint64_t chunk = k->c->o->chunk;
 	size_t n = (size_t)(k->left < chunk ? k->left : chunk);
+	const struct layer_unit unit = { .content = n };
 	bool zeros = k->several && n == chunk &&
 	    tar_content_hole(&k->content) >= n;
+	void *pieces = b->pieces;
 	int rc;
 
 	k->full = s->in.len > 0 && s->in.len + n > BATCH;
@@ -88,54 +60,62 @@ take_piece(struct cas_cut *k, struct slot *s, struct cas_batch *b)
 	if (zeros && k->zeros > 0) {
 		rc = add_run(k, k->zeros - 1, n);
 		tar_content_skip(&k->content, n);
-	} else {
-		rc = cut(k, s, b, n);
+		k->left -= n;
+		return rc;
 	}
-	if (zeros && k->zeros == 0)
-		k->zeros = k->layer->l.index.unit_count;
+	rc = array_grow(&pieces, b->count, &b->cap, sizeof(*b->pieces));
+	b->pieces = pieces;
+	if (rc == 0)
+		rc = buf_reserve(&s->in, s->in.len + n);
+	if (rc != 0)
+		return rc;
+	b->pieces[b->count++] = (struct cas_piece){ .at = s->in.len, .len = n,
+		.object = { .suffix = k->several ? CAS_CHUNK_OBJECT : '\0' } };
+	rc = indexed(k, index_unit(x, &unit, k->c->why));
+	if (rc == 0)
+		rc = add_run(k, x->unit_count - 1, n);
+	if (rc == 0)
+		rc = tar_content_read(&k->content, s->in.data + s->in.len, n);
+	s->in.len += n;
+	if (zeros)
+		k->zeros = x->unit_count;
 	k->left -= n;
 	return rc;
 }
 
-/* Adds the entry to the index. */
+/* Adds the next entry to the index. */
 static int
-add_entry(struct cas_cut *k)
+next_entry(struct cas_cut *k)
 {
-	const struct tar_entry *e = &k->e;
-	const struct layer_entry x = { .type = e->type, .path = e->path,
+	struct tar_entry *e = &k->e;
+	struct layer_entry x;
+	int rc = tar_next(k->tar, e);
+
+	k->ended = rc == 0;
+	if (rc <= 0)
+		return rc;
+	rc = pack_check_entry(e, k->c->why);
+	if (rc != 0)
+		return rc;
+	if (e->mtime > k->c->newest)
+		k->c->newest = e->mtime;
+	x = (struct layer_entry){ .type = e->type, .path = e->path,
 		.link = e->link, .uname = "", .gname = "", .mode = e->mode,
 		.major = e->major, .minor = e->minor, .uid = e->uid,
 		.gid = e->gid, .mtime = e->mtime, .mtime_ns = e->mtime_ns,
 		.size = e->size, .xattrs = e->xattrs,
 		.xattr_count = e->xattr_count };
-	int rc = pack_check_entry(e, k->c->why);
-
-	if (rc != 0)
+	rc = indexed(k, index_entry(&k->layer->l.index, &x, k->c->why));
+	if (rc != 0 || e->type != TAR_FILE)
 		return rc;
-	if (e->mtime > k->c->newest)
-		k->c->newest = e->mtime;
-	return indexed(k, index_entry(&k->layer->l.index, &x, k->c->why));
-}
-
-static int
-take_entry(struct cas_cut *k)
-{
-	int rc = tar_next(k->tar, &k->e);
-
-	k->ended = rc == 0;
-	if (rc <= 0)
-		return rc;
-	rc = add_entry(k);
-	if (rc != 0 || k->e.type != TAR_FILE)
-		return rc;
-	k->content = (struct tar_content){ .tar = k->tar, .e = &k->e };
-	k->left = k->e.size;
+	k->content = (struct tar_content){ .tar = k->tar, .e = e };
+	k->left = e->size;
 	k->several = k->left > k->c->o->chunk;
 	return 0;
 }
 
-int
-cas_cut_fill(void *job, struct input *in, struct slot *s)
+static int
+fill_batch(void *job, struct input *in, struct slot *s)
 {
 	struct cas_cut *k = job;
 	struct cas_batch *b = &k->c->batches[s->seq % k->c->slots];
@@ -145,8 +125,82 @@ cas_cut_fill(void *job, struct input *in, struct slot *s)
 	s->in.len = 0;
 	k->full = false;
 	while (rc == 0 && !k->ended && !k->full)
-		rc = k->left > 0 ? take_piece(k, s, b) : take_entry(k);
+		rc = k->left > 0 ? cut_piece(k, s, b) : next_entry(k);
 	in->bytes = tar_offset(k->tar);
 	s->last = k->ended;
 	return rc;
+}
+
+static int
+open_writer(void *job, void **ctx)
+{
+	const struct cas_cut *k = job;
+	struct cas_writer *w = NULL;
+	int rc = cas_writer_open(&w, k->c);
+
+	*ctx = w;
+	return rc;
+}
+
+static void
+close_writer(void *ctx)
+{
+	cas_writer_close(ctx);
+}
+
+static int
+write_objects(void *job, void *ctx, struct slot *s)
+{
+	const struct cas_cut *k = job;
+	struct cas_batch *b = &k->c->batches[s->seq % k->c->slots];
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < b->count; i++) {
+		struct cas_piece *p = &b->pieces[i];
+
+		rc = cas_write(ctx, s->in.data + p->at, p->len, &p->object);
+	}
+	return rc;
+}
+
+/*
+ * Slots arrive in order, so the objects are in the order of the units that the
+ * reader added.
+ */
+static int
+keep_objects(void *job, struct slot *s, struct sink *sink)
+{
+	struct cas_cut *k = job;
+	struct cas_layer *l = k->layer;
+	struct cas_batch *b = &k->c->batches[s->seq % k->c->slots];
+	int rc = 0;
+
+	(void)sink;
+	for (size_t i = 0; rc == 0 && i < b->count; i++) {
+		void *objects = l->objects;
+
+		rc = array_grow(&objects, l->object_count, &l->object_cap,
+		    sizeof(*l->objects));
+		l->objects = objects;
+		if (rc == 0)
+			l->objects[l->object_count++] = b->pieces[i].object;
+	}
+	return rc;
+}
+
+int
+cas_run(struct cas_cut *cut)
+{
+	static const struct pipeline_ops ops = {
+		.fill = fill_batch, .worker_open = open_writer,
+		.worker_close = close_writer, .work = write_objects,
+		.join = keep_objects,
+	};
+	const struct cas *c = cut->c;
+	struct pipeline_params params = { .threads = c->o->threads,
+		.slots = (unsigned)c->slots, .out_fd = -1,
+		.progress = c->o->progress };
+	struct pipeline_stats stats = { 0 };
+
+	return pipeline_run(&ops, cut, NULL, &params, &stats);
 }

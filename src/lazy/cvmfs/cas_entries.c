@@ -45,12 +45,12 @@ struct entries {
 	struct group *groups;		/* a hash table */
 	size_t slots;
 	uint64_t seed;
-	uint32_t dir;			/* current directory, in queue */
+	uint32_t dir;			/* current directory, in queue_dir */
 	char *why;
 };
 
 static int
-refuse(struct entries *x, const char *what)
+refuse_row(struct entries *x, const char *what)
 {
 	return layer_refuse(x->why, -EBADMSG, "%.120s in a catalog: %s",
 	    x->path.data, what);
@@ -70,7 +70,7 @@ md5_of(struct entries *x, const char *path, struct cas_path *p)
 }
 
 static int
-queue(struct entries *x, const char *path, const struct cas_path *md5)
+queue_dir(struct entries *x, const char *path, const struct cas_path *md5)
 {
 	void *dirs = x->queue;
 	char *copy = arena_copy(&x->arena, path, strlen(path));
@@ -82,28 +82,6 @@ queue(struct entries *x, const char *path, const struct cas_path *md5)
 		return rc;
 	x->queue[x->count++] = (struct dir){ copy, *md5 };
 	return 0;
-}
-
-/* Sets the path of a row in a directory, and checks it. */
-static int
-set_path(struct entries *x, const char *dir, const struct cas_row *r)
-{
-	struct cas_path md5;
-	int rc;
-
-	strbuf_clear(&x->path);
-	strbuf_str(&x->path, dir);
-	strbuf_char(&x->path, '/');
-	strbuf_add(&x->path, r->name, strlen(r->name) + 1);
-	if (x->path.failed)
-		return -ENOMEM;
-	if (*r->name == '\0' || strchr(r->name, '/') != NULL ||
-	    path_is_dots(r->name))
-		return refuse(x, "not a valid name");
-	rc = md5_of(x, x->path.data, &md5);
-	if (rc == 0 && (md5.a != r->path.a || md5.b != r->path.b))
-		return refuse(x, "the MD5 of the path is wrong");
-	return rc;
 }
 
 /* Data */
@@ -132,13 +110,14 @@ add_chunks(struct entries *x, const struct cas_row *r)
 
 	for (; rc == 0 && c < end; c++) {
 		if (c->offset != at || c->size <= 0 || c->size > r->size - at)
-			return refuse(x, "the chunks are not in sequence");
+			return refuse_row(x, "the chunks are not in sequence");
 		rc = add_run(x, c->hash, CAS_CHUNK_OBJECT, r->flags,
 		    (uint64_t)at, (uint64_t)c->size);
 		at += c->size;
 	}
-	return rc != 0 || at == r->size ? rc :
-	    refuse(x, "the chunks do not cover the whole file");
+	if (rc == 0 && at != r->size)
+		return refuse_row(x, "the chunks do not cover the whole file");
+	return rc;
 }
 
 static int
@@ -156,7 +135,7 @@ add_data(struct entries *x, const struct cas_row *r)
 	if ((r->flags & CAS_CHUNKED) != 0)
 		return add_chunks(x, r);
 	if (r->hash_len != CAS_HASH)
-		return refuse(x, "no hash");
+		return refuse_row(x, "no hash");
 	return add_run(x, r->hash, '\0', r->flags, 0, (uint64_t)r->size);
 }
 
@@ -186,25 +165,10 @@ first_name(struct entries *x, uint32_t group, const char **path)
 	return 0;
 }
 
-/* Makes the table large enough for all rows. */
-static int
-open_groups(struct entries *x)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < x->rows->row_count; i++)
-		count += x->rows->rows[i].hardlinks >> 32 != 0;
-	for (x->slots = 1; x->slots <= 2 * count;)
-		x->slots *= 2;
-	x->seed = hash_seed();
-	x->groups = sys_calloc(x->slots, sizeof(*x->groups));
-	return x->groups == NULL ? -ENOMEM : 0;
-}
-
 /* Entries */
 
 static bool
-type_of(int64_t mode, enum tar_type *type)
+entry_type(int64_t mode, enum tar_type *type)
 {
 	switch (mode & S_IFMT) {
 	case S_IFREG: *type = TAR_FILE; return true;
@@ -217,76 +181,58 @@ type_of(int64_t mode, enum tar_type *type)
 	}
 }
 
-static int
-fill_in(struct entries *x, const struct cas_row *r, struct layer_entry *e)
-{
-	struct tar_xattr *xattrs = NULL;
-	int rc = r->xattrs_len == 0 ? 0 : cas_unpack_xattrs(&x->arena,
-	    r->xattrs, r->xattrs_len, &xattrs, &e->xattr_count);
-
-	if (rc == -EBADMSG)
-		return refuse(x, "the extended attributes are damaged");
-	if (r->size < 0 || r->uid < 0 || r->gid < 0 || r->mtime_ns < 0 ||
-	    r->mtime_ns > 999999999)
-		return refuse(x, "a number is out of range");
-	e->xattrs = xattrs;
-	e->link = e->type == TAR_SYMLINK ? r->link : "";
-	e->uname = e->gname = "";
-	e->mode = (uint32_t)r->mode & 07777;
-	e->uid = (uint64_t)r->uid;
-	e->gid = (uint64_t)r->gid;
-	e->mtime = r->mtime;
-	e->mtime_ns = (uint32_t)r->mtime_ns;
-	if (e->type == TAR_FILE)
-		e->size = (uint64_t)r->size;
-	if (e->type == TAR_CHAR || e->type == TAR_BLOCK_DEVICE) {
-		e->major = major((dev_t)r->size);
-		e->minor = minor((dev_t)r->size);
-	}
-	return rc;
-}
-
 /* Adds an entry for a row whose path has been set. */
 static int
-add_entry(struct entries *x, const struct cas_row *r)
+add_row_entry(struct entries *x, const struct cas_row *r)
 {
-	struct layer_entry e = { .path = x->path.data };
+	struct layer_entry e = { .path = x->path.data, .uname = "",
+		.gname = "", .link = "" };
 	uint32_t group = (uint32_t)(r->hardlinks >> 32);
+	struct tar_xattr *xattrs = NULL;
 	const char *first = NULL;
-	int rc;
+	int rc = 0;
 
 	/* omit sockets, which archives cannot contain either */
-	if (!type_of(r->mode, &e.type))
+	if (!entry_type(r->mode, &e.type))
 		return 0;
 	if ((e.type == TAR_DIR) != ((r->flags & CAS_DIR) != 0))
-		return refuse(x, "the mode contradicts the flags");
-	rc = fill_in(x, r, &e);
-	if (rc == 0 && e.type != TAR_DIR && group != 0)
+		return refuse_row(x, "the mode contradicts the flags");
+	if (r->xattrs_len > 0)
+		rc = cas_unpack_xattrs(&x->arena, r->xattrs, r->xattrs_len,
+		    &xattrs, &e.xattr_count);
+	if (rc == -EBADMSG)
+		return refuse_row(x, "the extended attributes are damaged");
+	if (r->size < 0 || r->uid < 0 || r->gid < 0 || r->mtime_ns < 0 ||
+	    r->mtime_ns > 999999999)
+		return refuse_row(x, "a number is out of range");
+	if (rc != 0)
+		return rc;
+	e.xattrs = xattrs;
+	e.mode = (uint32_t)r->mode & 07777;
+	e.uid = (uint64_t)r->uid;
+	e.gid = (uint64_t)r->gid;
+	e.mtime = r->mtime;
+	e.mtime_ns = (uint32_t)r->mtime_ns;
+	if (e.type == TAR_SYMLINK)
+		e.link = r->link;
+	if (e.type == TAR_FILE)
+		e.size = (uint64_t)r->size;
+	if (e.type == TAR_CHAR || e.type == TAR_BLOCK_DEVICE) {
+		e.major = major((dev_t)r->size);
+		e.minor = minor((dev_t)r->size);
+	}
+	if (e.type != TAR_DIR && group != 0) {
 		rc = first_name(x, group, &first);
+		if (rc != 0)
+			return rc;
+	}
 	if (first != NULL) {
 		e.type = TAR_HARDLINK;
 		e.link = first + 1;
 		e.size = 0;
 	}
-	if (rc == 0)
-		rc = index_entry(&x->l->index, &e, x->why);
+	rc = index_entry(&x->l->index, &e, x->why);
 	return rc != 0 || e.type != TAR_FILE ? rc : add_data(x, r);
-}
-
-/* Queues a directory, or requests its nested catalog. */
-static int
-descend(struct entries *x, const struct cas_row *r)
-{
-	const struct cas_nested *n;
-
-	if ((r->flags & CAS_BIND) != 0)
-		return layer_refuse(x->why, -ENOTSUP, "%.120s: bind-mounted "
-		    "catalogs are not supported", x->path.data);
-	if ((r->flags & CAS_MOUNTPOINT) == 0)
-		return queue(x, x->path.data, &r->path);
-	n = cas_rows_nested(x->rows, x->path.data);
-	return n == NULL ? refuse(x, "the nested catalog is missing") :
-	    x->nest(x->arg, x->path.data, n);
 }
 
 static bool
@@ -296,41 +242,62 @@ is_mark(const struct cas_row *r)
 	    strcmp(r->name, CAS_AUTO) == 0;
 }
 
-/*
- * Returns whether the rows of a nested catalog's root directory contain both
- * marker files.
- */
-static bool
-is_automatic(const struct cas_row *r, const struct cas_row *end)
-{
-	int marks = 0;
-
-	for (; r < end; r++)
-		marks += is_mark(r);
-	return marks == 2;
-}
-
+/* Adds the rows of a directory; queues or requests its subdirectories. */
 static int
-list(struct entries *x, const struct dir *dir, bool nested_root)
+list_dir(struct entries *x, const struct dir *dir, bool nested_root)
 {
 	const struct cas_row *end, *r = cas_rows_in(x->rows, &dir->md5, &end);
-	const char *path = dir->path, *before = NULL;
-	bool automatic = nested_root && is_automatic(r, end);
-	int rc = 0;
+	const char *before = NULL;
+	int rc, marks = 0;
 
-	for (; rc == 0 && r < end; r++) {
-		if ((r->flags & CAS_HIDDEN) != 0 || (automatic && is_mark(r)))
+	/* the root of an automatic catalog contains both marker files */
+	for (const struct cas_row *k = r; nested_root && k < end; k++)
+		marks += is_mark(k);
+	for (; r < end; r++) {
+		const struct cas_nested *n;
+		struct cas_path md5;
+
+		if ((r->flags & CAS_HIDDEN) != 0 || (marks == 2 && is_mark(r)))
 			continue;
-		rc = set_path(x, path, r);
-		if (rc == 0 && before != NULL && strcmp(before, r->name) == 0)
-			rc = refuse(x, "listed twice");
+		strbuf_clear(&x->path);
+		strbuf_str(&x->path, dir->path);
+		strbuf_char(&x->path, '/');
+		strbuf_add(&x->path, r->name, strlen(r->name) + 1);
+		if (x->path.failed)
+			return -ENOMEM;
+		if (*r->name == '\0' || strchr(r->name, '/') != NULL ||
+		    path_is_dots(r->name))
+			return refuse_row(x, "not a valid name");
+		rc = md5_of(x, x->path.data, &md5);
+		if (rc != 0)
+			return rc;
+		if (md5.a != r->path.a || md5.b != r->path.b)
+			return refuse_row(x, "the MD5 of the path is wrong");
+		if (before != NULL && strcmp(before, r->name) == 0)
+			return refuse_row(x, "listed twice");
 		before = r->name;
-		if (rc == 0)
-			rc = add_entry(x, r);
-		if (rc == 0 && S_ISDIR(r->mode))
-			rc = descend(x, r);
+		rc = add_row_entry(x, r);
+		if (rc != 0)
+			return rc;
+		if (!S_ISDIR(r->mode))
+			continue;
+		if ((r->flags & CAS_BIND) != 0)
+			return layer_refuse(x->why, -ENOTSUP, "%.120s: "
+			    "bind-mounted catalogs are not supported",
+			    x->path.data);
+		if ((r->flags & CAS_MOUNTPOINT) == 0) {
+			rc = queue_dir(x, x->path.data, &r->path);
+		} else {
+			n = cas_rows_nested(x->rows, x->path.data);
+			if (n == NULL)
+				return refuse_row(x, "the nested catalog is "
+				    "missing");
+			rc = x->nest(x->arg, x->path.data, n);
+		}
+		if (rc != 0)
+			return rc;
 	}
-	return rc;
+	return 0;
 }
 
 /* Adds an entry for the repository's root, if the root has a row. */
@@ -345,30 +312,9 @@ add_root(struct entries *x, const struct cas_path *md5)
 		    S_ISDIR(r->mode)) {
 			strbuf_clear(&x->path);
 			strbuf_add(&x->path, "", 1);
-			return x->path.failed ? -ENOMEM : add_entry(x, r);
+			return x->path.failed ? -ENOMEM : add_row_entry(x, r);
 		}
 	return 0;
-}
-
-static int
-add_all(struct entries *x, const char *directory)
-{
-	struct cas_path md5;
-	int rc = md5_of(x, directory, &md5);
-
-	if (rc == 0)
-		rc = open_groups(x);
-	if (rc == 0 && *directory == '\0')
-		rc = add_root(x, &md5);
-	if (rc == 0)
-		rc = queue(x, directory, &md5);
-	for (size_t i = 0; rc == 0 && i < x->count; i++) {
-		const struct dir dir = x->queue[i];
-
-		x->dir = (uint32_t)i;
-		rc = list(x, &dir, i == 0 && *directory != '\0');
-	}
-	return rc;
 }
 
 int
@@ -378,11 +324,31 @@ cas_entries_add(struct layer *l, const struct cas_rows *rows,
     void *arg, char why[LAYER_WHY])
 {
 	struct entries x = { .l = l, .rows = rows, .nest = nest, .arg = arg,
-		.why = why };
+		.seed = hash_seed(), .slots = 1, .why = why };
+	struct cas_path of_root = { 0, 0 };
+	size_t links = 0;
 	int rc = digest_new(&x.md5, md5);
 
 	if (rc == 0)
-		rc = add_all(&x, directory);
+		rc = md5_of(&x, directory, &of_root);
+	/* make the table of hard links large enough for all rows */
+	for (size_t i = 0; i < rows->row_count; i++)
+		links += rows->rows[i].hardlinks >> 32 != 0;
+	while (x.slots <= 2 * links)
+		x.slots *= 2;
+	x.groups = sys_calloc(x.slots, sizeof(*x.groups));
+	if (rc == 0 && x.groups == NULL)
+		rc = -ENOMEM;
+	if (rc == 0 && *directory == '\0')
+		rc = add_root(&x, &of_root);
+	if (rc == 0)
+		rc = queue_dir(&x, directory, &of_root);
+	for (size_t i = 0; rc == 0 && i < x.count; i++) {
+		const struct dir dir = x.queue[i];
+
+		x.dir = (uint32_t)i;
+		rc = list_dir(&x, &dir, i == 0 && *directory != '\0');
+	}
 	digest_free(x.md5);
 	sys_free(x.queue);
 	sys_free(x.groups);

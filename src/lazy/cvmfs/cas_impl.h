@@ -6,10 +6,10 @@
  * becomes an object:
  *
  *	cas_cut.c	reads an archive, cuts files into pieces
- *	cas_work.c	compresses them, and writes the objects
+ *	cas_object.c	compresses them, and writes the objects
  *
  * Finally the layers are merged; cas_tree.c divides the tree among catalogs,
- * which are written by cas_catalog.c, and cas_sign.c signs the manifest.
+ * which are written by cas_catalog.c, and cas_sign.c writes the signed manifest.
  */
 #ifndef COLDPRESS_LAZY_CVMFS_CAS_IMPL_H
 #define COLDPRESS_LAZY_CVMFS_CAS_IMPL_H
@@ -96,17 +96,8 @@ struct cas_cut {
 	bool ended, full;
 };
 
-int cas_cut_fill(void *job, struct input *in, struct slot *s);
-
-/* cas_work.c */
-
 /* Reads the archive of `cut`, and writes the objects.  Returns 0 or -errno. */
 int cas_run(struct cas_cut *cut);
-
-/* cas_sweep.c */
-
-/* Removes the objects that the tree does not use, and counts the others. */
-int cas_sweep(struct cas *c, const struct merge *tree);
 
 /* cas_tree.c */
 
@@ -128,18 +119,6 @@ struct cas_signer;
 int cas_signer_open(struct cas_signer **s, const struct cas_options *o,
     char why[LAYER_WHY]);
 void cas_signer_close(struct cas_signer *s);	/* may be NULL */
-
-/* Returns the certificate in PEM; it belongs to the signer. */
-const struct strbuf *cas_certificate(const struct cas_signer *s);
-
-/* Writes the SHA-256 of the public key. */
-void cas_key_digest(const struct cas_signer *s, uint8_t sum[LAYER_DIGEST]);
-
-/* Appends the signature of len bytes.  Returns 0, -ENOMEM or -EIO. */
-int cas_sign(const struct cas_signer *s, const void *data, size_t len,
-    struct strbuf *signature);
-
-/* cas_publish.c */
 
 /*
  * Writes the certificate and the manifest.  Returns 0, or -errno like

@@ -72,83 +72,59 @@ cas_writer_close(struct cas_writer *w)
 	sys_free(w);
 }
 
-/* Appends a deflated block to the output. */
-static int
-deflate_block(struct cas_writer *w, const uint8_t *data, size_t len, bool last)
-{
-	struct buf *out = &w->out;
-	size_t bound = deflate_engine_bound(len);
-	int rc = buf_reserve(out, out->len + bound + ZLIB_TRAILER);
-	ssize_t n;
-
-	if (rc != 0)
-		return rc;
-	n = deflate_engine_run(w->engine, data, len, last,
-	    out->data + out->len, bound);
-	if (n < 0)
-		return (int)n;
-	out->len += (size_t)n;
-	return 0;
-}
-
-static int
-compress(struct cas_writer *w, const uint8_t *data, size_t len)
-{
-	/* 32 KiB window, default level */
-	static const uint8_t header[ZLIB_HEADER] = { 0x78, 0x9c };
-	uint32_t adler = libdeflate_adler32(1, data, len);
-	int rc = buf_reserve(&w->out, ZLIB_HEADER);
-	bool last = false;
-
-	if (rc != 0)
-		return rc;
-	memcpy(w->out.data, header, ZLIB_HEADER);
-	w->out.len = ZLIB_HEADER;
-	while (rc == 0 && !last) {
-		size_t n = len < BLOCK ? len : BLOCK;
-
-		last = n == len;
-		rc = deflate_block(w, data, n, last);
-		data += n;
-		len -= n;
-	}
-	if (rc != 0)
-		return rc;
-	store_be32(w->out.data + w->out.len, adler);
-	w->out.len += ZLIB_TRAILER;
-	return 0;
-}
-
-/* Writes the file, unless it already exists. */
-static int
-create(const struct cas *c, const struct cas_object *object, const void *data)
-{
-	char path[CAS_PATH];
-	int fd, rc;
-
-	cas_object_path(path, object->hash, object->suffix);
-	fd = sys_openat(c->tree.dir, path, O_WRONLY | O_CREAT | O_EXCL |
-	    O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return fd == -EEXIST ? 0 : fd;
-	rc = fdio_write(fd, data, object->stored);
-	return rc != 0 ? (sys_close(fd), rc) : sys_close(fd);
-}
-
 int
 cas_write(struct cas_writer *w, const void *data, size_t len,
     struct cas_object *object)
 {
+	/* 32 KiB window, default level */
+	static const uint8_t header[ZLIB_HEADER] = { 0x78, 0x9c };
+	uint32_t adler = libdeflate_adler32(1, data, len);
+	const uint8_t *from = data;
+	struct buf *out = &w->out;
+	char path[CAS_PATH];
 	uint8_t sum[DIGEST_MAX];
-	int rc = compress(w, data, len);
+	bool last = false;
+	int fd, rc = buf_reserve(out, ZLIB_HEADER);
 
-	if (rc == 0)
-		rc = digest_once(w->digest, w->out.data, w->out.len, sum);
+	if (rc != 0)
+		return rc;
+	memcpy(out->data, header, ZLIB_HEADER);
+	out->len = ZLIB_HEADER;
+	while (!last) {
+		size_t n = len < BLOCK ? len : BLOCK;
+		size_t bound = deflate_engine_bound(n);
+		ssize_t made;
+
+		last = n == len;
+		rc = buf_reserve(out, out->len + bound + ZLIB_TRAILER);
+		if (rc != 0)
+			return rc;
+		made = deflate_engine_run(w->engine, from, n, last,
+		    out->data + out->len, bound);
+		if (made < 0)
+			return (int)made;
+		out->len += (size_t)made;
+		from += n;
+		len -= n;
+	}
+	store_be32(out->data + out->len, adler);
+	out->len += ZLIB_TRAILER;
+	rc = digest_once(w->digest, out->data, out->len, sum);
 	if (rc != 0)
 		return rc;
 	memcpy(object->hash, sum, CAS_HASH);
-	object->stored = w->out.len;
-	return create(w->c, object, w->out.data);
+	object->stored = out->len;
+	cas_object_path(path, object->hash, object->suffix);
+	fd = sys_openat(w->c->tree.dir, path, O_WRONLY | O_CREAT | O_EXCL |
+	    O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return fd == -EEXIST ? 0 : fd;
+	rc = fdio_write(fd, out->data, out->len);
+	if (rc != 0) {
+		sys_close(fd);
+		return rc;
+	}
+	return sys_close(fd);
 }
 
 int

@@ -47,7 +47,7 @@ read_failed(const struct opening *x, int rc)
 
 /* Fetches the manifest or the certificate, without decompressing it. */
 static int
-fetch(struct opening *x, const char *object, void *buf, size_t room)
+fetch_whole(struct opening *x, const char *object, void *buf, size_t room)
 {
 	const struct layer_range r = { .object = object, .length = room,
 		.buf = buf, .whole = true };
@@ -58,7 +58,7 @@ fetch(struct opening *x, const char *object, void *buf, size_t room)
 }
 
 static int
-unpack(struct opening *x, const uint8_t hash[CAS_HASH], const void *data,
+unpack_object(struct opening *x, const uint8_t hash[CAS_HASH], const void *data,
     size_t len, void *content, size_t room, size_t *made)
 {
 	size_t used = 0;
@@ -74,29 +74,6 @@ unpack(struct opening *x, const uint8_t hash[CAS_HASH], const void *data,
 }
 
 /* The manifest */
-
-/*
- * text contains the manifest, followed by space for the stored and the
- * decompressed certificate.
- */
-static int
-verify(struct opening *x, const struct cas_manifest *m, uint8_t *text,
-    const uint8_t *key_digest)
-{
-	uint8_t *stored = text + CAS_MANIFEST_MAX;
-	uint8_t *content = stored + CAS_CERTIFICATE_MAX;
-	char path[CAS_PATH];
-	size_t len = 0;
-	int rc;
-
-	cas_object_path(path, m->certificate, CAS_CERTIFICATE_OBJECT);
-	rc = fetch(x, path, stored, CAS_CERTIFICATE_MAX);
-	if (rc == 0)
-		rc = unpack(x, m->certificate, stored, CAS_CERTIFICATE_MAX,
-		    content, CAS_CERTIFICATE_MAX, &len);
-	return rc != 0 ? rc : cas_manifest_verify(m, text, content, len,
-	    key_digest, x->why);
-}
 
 static int
 enqueue(void *arg, const char *path, const struct cas_nested *n)
@@ -122,22 +99,42 @@ enqueue(void *arg, const char *path, const struct cas_nested *n)
 static int
 read_manifest(struct opening *x, const struct layer_expect *e)
 {
+	/*
+	 * the manifest, followed by space for the stored and the decompressed
+	 * certificate
+	 */
 	uint8_t *text = sys_malloc(CAS_MANIFEST_MAX + 2 * CAS_CERTIFICATE_MAX);
+	uint8_t *stored, *content;
 	struct cas_manifest m;
 	struct cas_nested root;
-	int rc = text == NULL ? -ENOMEM : fetch(x, CAS_MANIFEST, text,
-	    CAS_MANIFEST_MAX);
+	char path[CAS_PATH];
+	size_t len = 0;
+	int rc;
 
+	if (text == NULL)
+		return -ENOMEM;
+	stored = text + CAS_MANIFEST_MAX;
+	content = stored + CAS_CERTIFICATE_MAX;
+	rc = fetch_whole(x, CAS_MANIFEST, text, CAS_MANIFEST_MAX);
 	if (rc == 0)
 		rc = cas_manifest_parse(&m, text, CAS_MANIFEST_MAX, x->why);
+	if (rc != 0)
+		goto out;
+	cas_object_path(path, m.certificate, CAS_CERTIFICATE_OBJECT);
+	rc = fetch_whole(x, path, stored, CAS_CERTIFICATE_MAX);
 	if (rc == 0)
-		rc = verify(x, &m, text, e->key_digest);
-	if (rc == 0) {
-		x->l->index_bytes += m.lines;
-		memcpy(root.hash, m.catalog, CAS_HASH);
-		root.size = m.catalog_size;
-		rc = enqueue(x, "", &root);
-	}
+		rc = unpack_object(x, m.certificate, stored,
+		    CAS_CERTIFICATE_MAX, content, CAS_CERTIFICATE_MAX, &len);
+	if (rc == 0)
+		rc = cas_manifest_verify(&m, text, content, len,
+		    e->key_digest, x->why);
+	if (rc != 0)
+		goto out;
+	x->l->index_bytes += m.lines;
+	memcpy(root.hash, m.catalog, CAS_HASH);
+	root.size = m.catalog_size;
+	rc = enqueue(x, "", &root);
+out:
 	sys_free(text);
 	return rc;
 }
@@ -145,14 +142,14 @@ read_manifest(struct opening *x, const struct layer_expect *e)
 /* Catalogs */
 
 static int
-take_catalog(struct opening *x, size_t n, const void *stored, size_t len)
+read_catalog(struct opening *x, size_t n, const void *stored, size_t len)
 {
 	/* a copy, because the queue may be reallocated */
 	const struct pending p = x->queue[n];
 	uint8_t *content = sys_malloc((size_t)p.nested.size);
 	struct cas_rows rows = { .row_count = 0 };
 	size_t made = 0;
-	int rc = content == NULL ? -ENOMEM : unpack(x, p.nested.hash, stored,
+	int rc = content == NULL ? -ENOMEM : unpack_object(x, p.nested.hash, stored,
 	    len, content, (size_t)p.nested.size, &made);
 
 	if (rc == 0 && made != p.nested.size)
@@ -168,33 +165,25 @@ take_catalog(struct opening *x, size_t n, const void *stored, size_t len)
 	return rc;
 }
 
-/* Returns the number of catalogs, from first onward, to fetch together. */
-static size_t
-count_batch(const struct opening *x, size_t first, uint64_t *bytes)
-{
-	size_t n = 0;
-
-	for (*bytes = 0; n < AT_ONCE && first + n < x->count; n++) {
-		uint64_t size = cas_stored_max(x->queue[first + n].nested.size);
-
-		if (n > 0 && *bytes + size > AT_ONCE_B)
-			break;
-		*bytes += size;
-	}
-	return n;
-}
-
 static int
 read_batch(struct opening *x, size_t first, size_t *count)
 {
 	char paths[AT_ONCE][CAS_PATH];
 	struct layer_range r[AT_ONCE];
 	const struct layer_blobs *b = x->l->blobs;
-	uint64_t bytes, at = 0;
+	uint64_t bytes = 0, at = 0;
 	uint8_t *buf;
 	int rc;
 
-	*count = count_batch(x, first, &bytes);
+	for (*count = 0; *count < AT_ONCE && first + *count < x->count;
+	    ++*count) {
+		uint64_t size = cas_stored_max(
+		    x->queue[first + *count].nested.size);
+
+		if (*count > 0 && bytes + size > AT_ONCE_B)
+			break;
+		bytes += size;
+	}
 	buf = sys_malloc((size_t)bytes);
 	if (buf == NULL)
 		return -ENOMEM;
@@ -211,7 +200,7 @@ read_batch(struct opening *x, size_t first, size_t *count)
 	if (rc != 0)
 		rc = read_failed(x, rc);
 	for (size_t i = 0; rc == 0 && i < *count; i++)
-		rc = take_catalog(x, first + i, r[i].buf,
+		rc = read_catalog(x, first + i, r[i].buf,
 		    (size_t)r[i].length);
 	sys_free(buf);
 	return rc;
@@ -219,25 +208,19 @@ read_batch(struct opening *x, size_t first, size_t *count)
 
 /* Opening */
 
-static int
-start(struct opening *x)
-{
-	struct cas_state *s = x->l->state = sys_calloc(1, sizeof(*s));
-	int rc = s == NULL ? -ENOMEM : digest_algo_open(&s->sha1, "sha1");
-
-	if (rc == 0)
-		rc = digest_algo_open(&x->md5, "md5");
-	return rc != 0 ? rc : cas_unpacker_open(&x->unpacker, s->sha1);
-}
-
 int
 cas_open_layer(struct layer *l, const struct layer_expect *e,
     char why[LAYER_WHY])
 {
 	struct opening x = { .l = l, .why = why };
+	struct cas_state *s = l->state = sys_calloc(1, sizeof(*s));
 	size_t n = 0;
-	int rc = start(&x);
+	int rc = s == NULL ? -ENOMEM : digest_algo_open(&s->sha1, "sha1");
 
+	if (rc == 0)
+		rc = digest_algo_open(&x.md5, "md5");
+	if (rc == 0)
+		rc = cas_unpacker_open(&x.unpacker, s->sha1);
 	if (rc == -ENOTSUP)
 		layer_refuse(why, rc, "OpenSSL does not allow SHA-1 or MD5");
 	if (rc == 0)

@@ -3,13 +3,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * cas_open.c reads the manifest and the catalogs, cas_rows.c the rows of a
- * catalog (cas_db.c), and cas_entries.c adds them to the index.  cas_unit.c
- * finds and unpacks objects.
+ * catalog, and cas_entries.c adds them to the index.  cas_unit.c finds and
+ * unpacks objects.
  */
 #ifndef COLDPRESS_LAZY_CVMFS_CAS_READ_H
 #define COLDPRESS_LAZY_CVMFS_CAS_READ_H
 
-#include "cas_db.h"
 #include "cas_format.h"
 #include "engine/digest/digest.h"
 #include "lazy/format.h"
@@ -70,6 +69,31 @@ ssize_t cas_unpack(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
     const void *data, size_t len, void *content, size_t room, size_t *used);
 
 /* cas_rows.c */
+
+/* The MD5 of a path, as the two numbers stored in a catalog. */
+struct cas_path {
+	int64_t a, b;
+};
+
+struct cas_row {
+	struct cas_path path, parent;
+	uint64_t hardlinks;
+	int64_t size, mode, mtime, mtime_ns, flags, uid, gid;
+	const char *name, *link;	/* valid until the next row */
+	const void *hash, *xattrs;	/* likewise, or NULL */
+	size_t hash_len, xattrs_len;
+};
+
+struct cas_chunk {
+	struct cas_path path;
+	int64_t offset, size;
+	uint8_t hash[CAS_HASH];
+};
+
+struct cas_nested_row {
+	const char *path;		/* valid until the next row */
+	struct cas_nested nested;
+};
 
 /* A catalog's rows, sorted for lookup. */
 struct cas_rows {

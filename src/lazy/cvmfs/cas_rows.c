@@ -1,15 +1,166 @@
 /*
- * cas_rows.c - the rows of a CVMFS catalog, in memory
+ * cas_rows.c - the rows of an untrusted CVMFS catalog, in memory
  * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * SQLite reads the database from memory.  A query cannot write, call functions,
+ * or use schema objects other than tables, and the number of instructions that
+ * it may execute is limited.
+ *
+ * Sources: "Defense Against The Dark Arts" in SQLite's documentation;
+ * cvmfs/catalog_sql.cc for the tables, some of whose columns were added in
+ * schema revision 7.
  */
 #include "cas_read.h"
 
 #include "base/array.h"
+#include "base/hex.h"
 #include "base/sys.h"
+#include "lazy/format.h"
 
 #include <errno.h>
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	LENGTH_MAX = 16 << 20,		/* maximum bytes in a value or a row */
+	STEPS = 1000,			/* instructions between two checks */
+	ROW_LEAST = 16			/* minimum bytes in a row */
+};
+
+struct database {
+	sqlite3 *db;
+	sqlite3_stmt *rows, *chunks, *nested;
+	uint64_t steps;			/* remaining instructions, in units of
+					 * STEPS */
+	uint64_t bytes;			/* remaining bytes of rows */
+	char *why;
+};
+
+/* Opening */
+
+static int
+count_steps(void *arg)
+{
+	struct database *d = arg;
+
+	return d->steps == 0 || --d->steps == 0;
+}
+
+/* Allows only table queries that call no functions. */
+static int
+authorize(void *arg, int action, const char *a, const char *b, const char *c,
+    const char *e)
+{
+	(void)arg;
+	(void)a;
+	(void)b;
+	(void)c;
+	(void)e;
+	return action == SQLITE_SELECT || action == SQLITE_READ ? SQLITE_OK :
+	    SQLITE_DENY;
+}
+
+static int
+catalog_damaged(const struct database *d, int rc)
+{
+	if ((rc & 0xff) == SQLITE_NOMEM)
+		return -ENOMEM;
+	return layer_refuse(d->why, -EBADMSG, "a catalog is damaged: %.160s",
+	    d->db == NULL ? sqlite3_errstr(rc) : sqlite3_errmsg(d->db));
+}
+
+static void
+limit_queries(struct database *d)
+{
+	static const int limits[][2] = {
+		{ SQLITE_LIMIT_LENGTH, LENGTH_MAX },
+		{ SQLITE_LIMIT_SQL_LENGTH, 64 << 10 },
+		{ SQLITE_LIMIT_COLUMN, 64 }, { SQLITE_LIMIT_ATTACHED, 0 },
+		{ SQLITE_LIMIT_EXPR_DEPTH, 20 },
+		{ SQLITE_LIMIT_COMPOUND_SELECT, 2 },
+		{ SQLITE_LIMIT_VDBE_OP, 10000 },
+		{ SQLITE_LIMIT_FUNCTION_ARG, 8 },
+		{ SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50 },
+		{ SQLITE_LIMIT_TRIGGER_DEPTH, 1 },
+		{ SQLITE_LIMIT_WORKER_THREADS, 0 },
+	};
+	static const int switches[][2] = {
+		{ SQLITE_DBCONFIG_DEFENSIVE, 1 },
+		{ SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 },
+		{ SQLITE_DBCONFIG_ENABLE_VIEW, 0 },
+		{ SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		sqlite3_limit(d->db, limits[i][0], limits[i][1]);
+	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
+		sqlite3_db_config(d->db, switches[i][0], switches[i][1],
+		    (int *)NULL);
+	sqlite3_set_authorizer(d->db, authorize, NULL);
+	sqlite3_progress_handler(d->db, STEPS, count_steps, d);
+}
+
+/*
+ * The columns present in every revision; the last two depend on the revision.
+ */
+#define COLUMNS "SELECT md5path_1, md5path_2, parent_1, parent_2, hardlinks," \
+    " hash, size, mode, mtime, flags, name, symlink, uid, gid, "
+
+static int
+prepare_queries(struct database *d)
+{
+	static const char *const rows[] = {
+		COLUMNS "mtimens, xattr FROM catalog",
+		COLUMNS "NULL, xattr FROM catalog",
+		COLUMNS "NULL, NULL FROM catalog",
+	};
+	int rc = SQLITE_ERROR;
+
+	for (size_t i = 0; rc == SQLITE_ERROR && i < 3; i++)
+		rc = sqlite3_prepare_v2(d->db, rows[i], -1, &d->rows, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(d->db, "SELECT md5path_1, md5path_2,"
+		    " offset, size, hash FROM chunks", -1, &d->chunks, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(d->db, "SELECT path, sha1, size FROM"
+		    " nested_catalogs", -1, &d->nested, NULL);
+	return rc;
+}
+
+/* Rows */
+
+/* Returns text without embedded NULs, or NULL. */
+static const char *
+text_of(sqlite3_stmt *s, int column)
+{
+	const char *text = (const char *)sqlite3_column_text(s, column);
+
+	if (text == NULL)
+		return sqlite3_column_type(s, column) == SQLITE_NULL ? "" :
+		    NULL;
+	return strlen(text) == (size_t)sqlite3_column_bytes(s, column) ?
+	    text : NULL;
+}
+
+/* Returns the bytes, or NULL if there are none. */
+static const void *
+bytes_of(sqlite3_stmt *s, int column, size_t *len)
+{
+	const void *data = sqlite3_column_blob(s, column);
+
+	*len = (size_t)sqlite3_column_bytes(s, column);
+	return data;
+}
+
+static struct cas_path
+path_of(sqlite3_stmt *s, int column)
+{
+	return (struct cas_path){ sqlite3_column_int64(s, column),
+		sqlite3_column_int64(s, column + 1) };
+}
 
 /* Orders */
 
@@ -55,22 +206,7 @@ by_directory(const void *a, const void *b)
 
 /* Reading */
 
-static int
-keep_row(struct cas_rows *r, struct cas_row *row)
-{
-	row->name = arena_copy(&r->arena, row->name, strlen(row->name));
-	row->link = arena_copy(&r->arena, row->link, strlen(row->link));
-	if (row->hash_len > 0)
-		row->hash = arena_copy(&r->arena, row->hash, row->hash_len);
-	if (row->xattrs_len > 0)
-		row->xattrs = arena_copy(&r->arena, row->xattrs,
-		    row->xattrs_len);
-	return row->name == NULL || row->link == NULL ||
-	    (row->hash_len > 0 && row->hash == NULL) ||
-	    (row->xattrs_len > 0 && row->xattrs == NULL) ? -ENOMEM : 0;
-}
-
-/* Makes room for one more item, within the limit. */
+/* Makes room for one more item, within the limit_queries. */
 static int
 more(void **items, size_t count, size_t *cap, size_t size,
     char why[LAYER_WHY])
@@ -81,65 +217,147 @@ more(void **items, size_t count, size_t *cap, size_t size,
 	return array_grow(items, count, cap, size);
 }
 
+/*
+ * Counts the bytes of each row.  Only a maliciously crafted database has rows
+ * that share bytes or compute them.  Returns 1, 0 at the end, or -errno.
+ */
 static int
-read_rows(struct cas_rows *r, struct cas_db *d, char why[LAYER_WHY])
+next_row(struct database *d, sqlite3_stmt *s)
 {
-	size_t cap = 0;
+	int rc = sqlite3_step(s);
+	uint64_t n = ROW_LEAST;
+
+	if (rc == SQLITE_DONE)
+		return 0;
+	if (rc != SQLITE_ROW)
+		return catalog_damaged(d, rc);
+	for (int i = 0; i < sqlite3_column_count(s); i++) {
+		int type = sqlite3_column_type(s, i);
+
+		if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+			n += (uint64_t)sqlite3_column_bytes(s, i);
+	}
+	if (n > d->bytes)
+		return layer_refuse(d->why, -EBADMSG, "a catalog is damaged: "
+		    "its rows exceed its size");
+	d->bytes -= n;
+	return 1;
+}
+
+static int
+read_rows(struct cas_rows *r, struct database *d)
+{
+	sqlite3_stmt *s = d->rows;
+	struct arena *a = &r->arena;
 	void *rows = NULL;
+	size_t cap = 0;
 	int rc;
 
 	while ((rc = more(&rows, r->row_count, &cap, sizeof(*r->rows),
-	    why)) == 0) {
+	    d->why)) == 0) {
+		struct cas_row *row;
+
 		r->rows = rows;
-		rc = cas_db_row(d, &r->rows[r->row_count], why);
-		if (rc == 1)
-			rc = keep_row(r, &r->rows[r->row_count++]);
-		else
+		rc = next_row(d, s);
+		if (rc != 1)
 			break;
-		if (rc != 0)
-			break;
+		row = &r->rows[r->row_count++];
+		*row = (struct cas_row){ .path = path_of(s, 0),
+			.parent = path_of(s, 2),
+			.hardlinks = (uint64_t)sqlite3_column_int64(s, 4),
+			.size = sqlite3_column_int64(s, 6),
+			.mode = sqlite3_column_int64(s, 7),
+			.mtime = sqlite3_column_int64(s, 8),
+			.flags = sqlite3_column_int64(s, 9),
+			.name = text_of(s, 10), .link = text_of(s, 11),
+			.uid = sqlite3_column_int64(s, 12),
+			.gid = sqlite3_column_int64(s, 13),
+			.mtime_ns = sqlite3_column_int64(s, 14) };
+		row->hash = bytes_of(s, 5, &row->hash_len);
+		row->xattrs = bytes_of(s, 15, &row->xattrs_len);
+		if (row->name == NULL || row->link == NULL)
+			return layer_refuse(d->why, -EBADMSG, "a name in a "
+			    "catalog is not text or contains a NUL");
+		row->name = arena_copy(a, row->name, strlen(row->name));
+		row->link = arena_copy(a, row->link, strlen(row->link));
+		if (row->hash_len > 0)
+			row->hash = arena_copy(a, row->hash, row->hash_len);
+		if (row->xattrs_len > 0)
+			row->xattrs = arena_copy(a, row->xattrs,
+			    row->xattrs_len);
+		if (row->name == NULL || row->link == NULL ||
+		    (row->hash_len > 0 && row->hash == NULL) ||
+		    (row->xattrs_len > 0 && row->xattrs == NULL))
+			return -ENOMEM;
 	}
 	return rc;
 }
 
 static int
-read_chunks(struct cas_rows *r, struct cas_db *d, char why[LAYER_WHY])
+read_chunks(struct cas_rows *r, struct database *d)
 {
-	size_t cap = 0;
+	sqlite3_stmt *s = d->chunks;
 	void *chunks = NULL;
+	size_t cap = 0;
 	int rc;
 
 	while ((rc = more(&chunks, r->chunk_count, &cap, sizeof(*r->chunks),
-	    why)) == 0) {
+	    d->why)) == 0) {
+		struct cas_chunk *c;
+		const void *hash;
+		size_t len;
+
 		r->chunks = chunks;
-		rc = cas_db_chunk(d, &r->chunks[r->chunk_count], why);
+		rc = next_row(d, s);
 		if (rc != 1)
 			break;
-		r->chunk_count++;
+		c = &r->chunks[r->chunk_count++];
+		c->path = path_of(s, 0);
+		c->offset = sqlite3_column_int64(s, 2);
+		c->size = sqlite3_column_int64(s, 3);
+		hash = bytes_of(s, 4, &len);
+		if (len != CAS_HASH)
+			return layer_refuse(d->why, -EBADMSG, "a chunk's hash "
+			    "has %zu bytes instead of %d", len, CAS_HASH);
+		memcpy(c->hash, hash, CAS_HASH);
 	}
 	return rc;
 }
 
 static int
-read_nested(struct cas_rows *r, struct cas_db *d, char why[LAYER_WHY])
+read_nested(struct cas_rows *r, struct database *d)
 {
-	size_t cap = 0;
+	sqlite3_stmt *s = d->nested;
 	void *nested = NULL;
+	size_t cap = 0;
 	int rc;
 
 	while ((rc = more(&nested, r->nested_count, &cap, sizeof(*r->nested),
-	    why)) == 0) {
+	    d->why)) == 0) {
 		struct cas_nested_row *n;
+		const char *hex;
+		int64_t size;
 
 		r->nested = nested;
-		n = &r->nested[r->nested_count];
-		rc = cas_db_nested(d, n, why);
+		rc = next_row(d, s);
 		if (rc != 1)
 			break;
+		n = &r->nested[r->nested_count++];
+		n->path = text_of(s, 0);
+		hex = text_of(s, 1);
+		size = sqlite3_column_int64(s, 2);
+		if (n->path == NULL || hex == NULL ||
+		    hex_read(n->nested.hash, CAS_HASH, hex) != 0)
+			return layer_refuse(d->why, -EBADMSG, "a nested "
+			    "catalog has no SHA-1 hash");
+		if (size < 1 || size > LAYER_INDEX_MAX)
+			return layer_refuse(d->why, -EBADMSG, "a nested "
+			    "catalog's size, %lld, is not in 1..%d",
+			    (long long)size, LAYER_INDEX_MAX);
+		n->nested.size = (uint64_t)size;
 		n->path = arena_copy(&r->arena, n->path, strlen(n->path));
 		if (n->path == NULL)
 			return -ENOMEM;
-		r->nested_count++;
 	}
 	return rc;
 }
@@ -148,18 +366,38 @@ int
 cas_rows_read(struct cas_rows *r, const void *data, size_t len,
     char why[LAYER_WHY])
 {
-	struct cas_db *d = NULL;
+	/*
+	 * reading all rows takes fewer instructions than the rows have bytes;
+	 * text grows by half when it is converted from UTF-16
+	 */
+	struct database d = { .steps = 100 + len / 100,
+		.bytes = 2 * (uint64_t)len, .why = why };
+	unsigned char *bytes;
 	int rc;
 
 	*r = (struct cas_rows){ .row_count = 0 };
-	rc = cas_db_open(&d, data, len, why);
+	rc = sqlite3_open_v2(":memory:", &d.db, SQLITE_OPEN_READWRITE |
+	    SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
+	/* SQLite only reads the data, although the parameter is not const */
+	memcpy(&bytes, &data, sizeof(bytes));
+	if (rc == SQLITE_OK)
+		rc = sqlite3_deserialize(d.db, "main", bytes,
+		    (sqlite3_int64)len, (sqlite3_int64)len,
+		    SQLITE_DESERIALIZE_READONLY);
+	if (rc == SQLITE_OK) {
+		/* the database has not been read yet */
+		limit_queries(&d);
+		rc = prepare_queries(&d);
+	}
+	rc = rc == SQLITE_OK ? read_rows(r, &d) : catalog_damaged(&d, rc);
 	if (rc == 0)
-		rc = read_rows(r, d, why);
+		rc = read_chunks(r, &d);
 	if (rc == 0)
-		rc = read_chunks(r, d, why);
-	if (rc == 0)
-		rc = read_nested(r, d, why);
-	cas_db_close(d);
+		rc = read_nested(r, &d);
+	sqlite3_finalize(d.rows);
+	sqlite3_finalize(d.chunks);
+	sqlite3_finalize(d.nested);
+	sqlite3_close(d.db);
 	if (rc != 0)
 		return rc;
 	qsort(r->rows, r->row_count, sizeof(*r->rows), by_parent);

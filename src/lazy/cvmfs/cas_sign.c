@@ -1,18 +1,26 @@
 /*
- * cas_sign.c - the key and certificate that sign a CVMFS repository
+ * cas_sign.c - the key, certificate and manifest of a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: cvmfs/crypto/signature.cc: RSA with PKCS #1 padding and SHA-1, with
  * the key of a self-signed certificate, the dates of which are not used.  Our
  * certificate depends only on the key and the name.
+ *
+ * A manifest (cvmfs/manifest.cc) has lines of a letter and a value, "--", the
+ * SHA-1 of the lines, and a signature of its digits.
  */
 #include "cas_impl.h"
 
 #include "base/bytes.h"
+#include "base/fdio.h"
+#include "base/hex.h"
+#include "base/output.h"
 #include "base/sys.h"
-#include "cas_key.h"
+
+#include "cas_manifest.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
@@ -63,61 +71,43 @@ read_key(struct cas_signer *s, const char *text, char why[LAYER_WHY])
 
 /* The certificate */
 
-static int
-set_name(X509 *x, const char *name)
-{
-	X509_NAME *n = X509_get_subject_name(x);
-	size_t len = strlen(name);
-	int ok = X509_NAME_add_entry_by_txt(n, "CN", MBSTRING_ASC,
-	    (const unsigned char *)name, (int)(len < NAME_MAX_B ? len :
-	    NAME_MAX_B), -1, 0);
-
-	return ok == 1 && X509_set_issuer_name(x, n) == 1;
-}
-
 /*
- * The expiry date is the one that RFC 5280 defines for certificates that do not
- * expire.
+ * Issues the certificate.  Its expiry date is the one that RFC 5280 defines for
+ * certificates that do not expire.
  */
-static int
-set_rest(X509 *x, const struct cas_signer *s)
-{
-	uint64_t serial = load_be64(s->key_digest) >> 1 | 1;
-
-	return X509_set_version(x, X509_VERSION_3) == 1 &&
-	    ASN1_INTEGER_set_uint64(X509_get_serialNumber(x), serial) == 1 &&
-	    ASN1_TIME_set_string_X509(X509_getm_notBefore(x),
-	    "19700101000000Z") == 1 &&
-	    ASN1_TIME_set_string_X509(X509_getm_notAfter(x),
-	    "99991231235959Z") == 1;
-}
-
-static int
-write_certificate(struct cas_signer *s, X509 *x)
-{
-	BIO *b = BIO_new(BIO_s_mem());
-	const char *text;
-	long len;
-
-	if (b == NULL || PEM_write_bio_X509(b, x) != 1) {
-		BIO_free(b);
-		return -ENOMEM;
-	}
-	len = BIO_get_mem_data(b, &text);
-	strbuf_add(&s->certificate, text, (size_t)len);
-	BIO_free(b);
-	return s->certificate.failed ? -ENOMEM : 0;
-}
-
 static int
 certify(struct cas_signer *s, const char *name)
 {
+	uint64_t serial = load_be64(s->key_digest) >> 1 | 1;
+	size_t len = strlen(name);
 	X509 *x = X509_new();
-	int rc = x != NULL && set_name(x, name) && set_rest(x, s) &&
-	    X509_set_pubkey(x, s->key) == 1 &&
-	    X509_sign(x, s->key, EVP_sha256()) > 0 ?
-	    write_certificate(s, x) : -ENOMEM;
+	BIO *b = BIO_new(BIO_s_mem());
+	X509_NAME *n;
+	const char *text;
+	int rc = -ENOMEM;
 
+	if (x == NULL || b == NULL)
+		goto out;
+	n = X509_get_subject_name(x);
+	if (X509_NAME_add_entry_by_txt(n, "CN", MBSTRING_ASC,
+	    (const unsigned char *)name, (int)(len < NAME_MAX_B ? len :
+	    NAME_MAX_B), -1, 0) != 1 ||
+	    X509_set_issuer_name(x, n) != 1 ||
+	    X509_set_version(x, X509_VERSION_3) != 1 ||
+	    ASN1_INTEGER_set_uint64(X509_get_serialNumber(x), serial) != 1 ||
+	    ASN1_TIME_set_string_X509(X509_getm_notBefore(x),
+	    "19700101000000Z") != 1 ||
+	    ASN1_TIME_set_string_X509(X509_getm_notAfter(x),
+	    "99991231235959Z") != 1 ||
+	    X509_set_pubkey(x, s->key) != 1 ||
+	    X509_sign(x, s->key, EVP_sha256()) <= 0 ||
+	    PEM_write_bio_X509(b, x) != 1)
+		goto out;
+	len = (size_t)BIO_get_mem_data(b, &text);
+	strbuf_add(&s->certificate, text, len);
+	rc = s->certificate.failed ? -ENOMEM : 0;
+out:
+	BIO_free(b);
 	X509_free(x);
 	return rc;
 }
@@ -127,11 +117,13 @@ cas_signer_open(struct cas_signer **out, const struct cas_options *o,
     char why[LAYER_WHY])
 {
 	struct cas_signer *s = sys_calloc(1, sizeof(*s));
-	int rc = s == NULL ? -ENOMEM : 0;
+	int rc = 0;
 
-	if (rc == 0 && o->key != NULL)
+	if (s == NULL)
+		return -ENOMEM;
+	if (o->key != NULL)
 		rc = read_key(s, o->key, why);
-	else if (rc == 0 && (s->key = EVP_RSA_gen(KEY_BITS)) == NULL)
+	else if ((s->key = EVP_RSA_gen(KEY_BITS)) == NULL)
 		rc = -ENOMEM;
 	if (rc == 0)
 		rc = cas_key_sum(s->key, s->key_digest);
@@ -154,35 +146,87 @@ cas_signer_close(struct cas_signer *s)
 	sys_free(s);
 }
 
-const struct strbuf *
-cas_certificate(const struct cas_signer *s)
-{
-	return &s->certificate;
-}
+/* The manifest */
 
-void
-cas_key_digest(const struct cas_signer *s, uint8_t sum[LAYER_DIGEST])
+static void
+put_hash(struct strbuf *b, char letter, const uint8_t *hash, size_t len)
 {
-	memcpy(sum, s->key_digest, LAYER_DIGEST);
-}
+	char hex[2 * CAS_HASH + 1];
 
-/* Signing */
+	hex_write(hex, hash, len);
+	strbuf_fmt(b, "%c%s\n", letter, hex);
+}
 
 int
-cas_sign(const struct cas_signer *s, const void *data, size_t len,
-    struct strbuf *signature)
+cas_publish(struct cas *c, const struct cas_nested *root)
 {
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	size_t room = (size_t)EVP_PKEY_get_size(s->key);
-	char *to = strbuf_room(signature, room);
-	int rc = ctx == NULL || to == NULL ? -ENOMEM : -EIO;
+	const struct cas_signer *s = c->signer;
+	struct cas_object object = { .suffix = CAS_CERTIFICATE_OBJECT };
+	char hex[2 * CAS_HASH + 1], *to;
+	uint8_t sum[DIGEST_MAX];
+	struct digest *md5 = NULL, *sha1 = NULL;
+	EVP_MD_CTX *ctx = NULL;
+	struct strbuf b = { 0 };
+	struct output o;
+	size_t room;
+	int rc = cas_write(c->writer, s->certificate.data, s->certificate.len,
+	    &object);
 
-	if (rc == -EIO && EVP_DigestSignInit(ctx, NULL, EVP_sha1(), NULL,
-	    s->key) == 1 && EVP_DigestSign(ctx, (unsigned char *)to, &room,
-	    data, len) == 1) {
-		signature->len += room;
-		rc = 0;
-	}
+	memcpy(c->r->catalog, root->hash, CAS_HASH);
+	memcpy(c->r->certificate, object.hash, CAS_HASH);
+	c->r->objects++;
+	c->r->objects_B += object.stored;
+	memcpy(c->r->key, s->key_digest, LAYER_DIGEST);
+	/*
+	 * the time in the lines is that of the newest entry, so the output does
+	 * not depend on the current time
+	 */
+	if (rc == 0)
+		rc = digest_new(&md5, c->md5);
+	if (rc == 0)
+		rc = digest_once(md5, "", 0, sum);
+	if (rc != 0)
+		goto out;
+	put_hash(&b, 'C', root->hash, CAS_HASH);
+	strbuf_fmt(&b, "B%" PRIu64 "\n", root->size);
+	put_hash(&b, 'R', sum, CAS_MD5);
+	strbuf_fmt(&b, "D%d\nS1\nGno\nAno\nN%s\n", CAS_TTL, c->o->name);
+	put_hash(&b, 'X', c->r->certificate, CAS_HASH);
+	if (c->newest > 0)
+		strbuf_fmt(&b, "T%" PRId64 "\n", c->newest);
+	rc = b.failed ? -ENOMEM : digest_new(&sha1, c->sha1);
+	if (rc == 0)
+		rc = digest_once(sha1, b.data, b.len, sum);
+	if (rc != 0)
+		goto out;
+	hex_write(hex, sum, CAS_HASH);
+	strbuf_fmt(&b, "--\n%s\n", hex);
+	room = (size_t)EVP_PKEY_get_size(s->key);
+	to = strbuf_room(&b, room);
+	ctx = EVP_MD_CTX_new();
+	rc = -ENOMEM;
+	if (b.failed || to == NULL || ctx == NULL)
+		goto out;
+	rc = -EIO;
+	if (EVP_DigestSignInit(ctx, NULL, EVP_sha1(), NULL, s->key) != 1 ||
+	    EVP_DigestSign(ctx, (unsigned char *)to, &room,
+	    (const unsigned char *)hex, strlen(hex)) != 1)
+		goto out;
+	b.len += room;
+	rc = output_create_at(&o, c->tree.dir, CAS_MANIFEST, false);
+	if (rc != 0)
+		goto out;
+	rc = sys_chmod(o.fd, NULL, 0644, 0);
+	if (rc == 0)
+		rc = fdio_write(o.fd, b.data, b.len);
+	if (rc == 0)
+		rc = output_commit(&o, false);
+	else
+		output_abort(&o);
+out:
 	EVP_MD_CTX_free(ctx);
+	digest_free(md5);
+	digest_free(sha1);
+	strbuf_free(&b);
 	return rc;
 }

@@ -30,7 +30,8 @@ struct made {
 struct trees {
 	struct cas *c;
 	const struct merge *t;
-	bool *root;			/* for each node: has a catalog */
+	bool *root;			/* for each node: has a catalog, which
+					 * also contains two marker files */
 	uint32_t *weight;		/* for each node: number of names in its
 					 * subtree and catalog, including
 					 * itself */
@@ -57,16 +58,8 @@ heaviest_first(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Starts a nested catalog, which also contains the two marker files. */
-static void
-make_root(struct trees *s, uint32_t node)
-{
-	s->root[node] = true;
-	s->weight[node] = 1;
-}
-
 static int
-divide(struct trees *s, uint32_t dir)
+divide_dir(struct trees *s, uint32_t dir)
 {
 	const struct merge_node *n = merge_node(s->t, dir);
 	uint64_t most = s->c->o->catalog, least = most / 10;
@@ -89,38 +82,18 @@ divide(struct trees *s, uint32_t dir)
 	qsort(children, count, sizeof(*children), heaviest_first);
 	for (size_t i = 0; i < count && s->weight[dir] > most; i++) {
 		s->weight[dir] -= children[i].weight - 1;
-		make_root(s, children[i].node);
+		s->root[children[i].node] = true;
+		s->weight[children[i].node] = 1;
 	}
 	sys_free(children);
 	return 0;
-}
-
-static int
-divide_all(struct trees *s)
-{
-	int rc = 0;
-
-	for (size_t i = merge_count(s->t); rc == 0 && i-- > 0;) {
-		uint32_t dir = (uint32_t)i;
-		const struct merge_node *n = merge_node(s->t, dir);
-
-		s->weight[i]++;
-		if (merge_type(n) == TAR_DIR)
-			rc = divide(s, dir);
-		if (i == MERGE_ROOT || (merge_type(n) == TAR_DIR &&
-		    merge_lookup(s->t, dir, CAS_MARKER) != MERGE_NONE))
-			make_root(s, dir);
-		if (i != MERGE_ROOT)
-			s->weight[n->parent] += s->weight[i];
-	}
-	return rc;
 }
 
 /* Paths */
 
 /* Writes the path of a node, "" or with a leading "/". */
 static int
-path_of(const struct trees *s, uint32_t node, struct strbuf *path)
+path_of_node(const struct trees *s, uint32_t node, struct strbuf *path)
 {
 	size_t len = 0, at;
 
@@ -145,7 +118,7 @@ path_of(const struct trees *s, uint32_t node, struct strbuf *path)
 
 /* Appends a name to the first len bytes of a path, which name a directory. */
 static int
-set_name(struct strbuf *path, size_t len, const char *name)
+append_name(struct strbuf *path, size_t len, const char *name)
 {
 	path->len = len;
 	strbuf_char(path, '/');
@@ -163,7 +136,7 @@ static const struct layer_entry implied = { .type = TAR_DIR, .path = "",
 	.link = "", .uname = "", .gname = "", .mode = 0755 };
 
 static int
-refuse(struct trees *s, const char *path, int rc)
+explain_row(struct trees *s, const char *path, int rc)
 {
 	if (rc == -EINVAL)
 		return layer_refuse(s->c->why, rc, "%.120s: the format allows "
@@ -194,7 +167,7 @@ add_node(struct trees *s, struct cas_catalog *k, uint32_t node,
 	}
 	if (e->run_count > 0)
 		d.objects = s->c->layers[n->layer]->objects;
-	return refuse(s, path->data, cas_catalog_add(k, &d));
+	return explain_row(s, path->data, cas_catalog_add(k, &d));
 }
 
 /* Adds the row of a marker file, unless the directory already contains it. */
@@ -214,28 +187,12 @@ add_mark(struct trees *s, struct cas_catalog *k, uint32_t dir,
 
 	if (merge_lookup(s->t, dir, name) != MERGE_NONE)
 		return 0;
-	rc = set_name(path, len, name);
+	rc = append_name(path, len, name);
 	d.path = path->data;
 	d.len = path->len;
 	if (rc == 0)
 		rc = cas_catalog_add(k, &d);
 	path->len = len;
-	return rc;
-}
-
-/*
- * Adds a reference to the catalog of a directory, which is not listed in this
- * catalog.
- */
-static int
-add_nested(struct trees *s, struct cas_catalog *k, uint32_t node,
-    const struct strbuf *path)
-{
-	struct made *made = s->made[node];
-	int rc = cas_catalog_nest(k, path->data, &made->nested, &made->counts);
-
-	sys_free(made);
-	s->made[node] = NULL;
 	return rc;
 }
 
@@ -256,11 +213,11 @@ count_names(struct trees *s, uint32_t dir, bool forget)
 
 /* Adds the rows of a directory's names; its subdirectories are queued. */
 static int
-list(struct trees *s, struct cas_catalog *k, uint32_t dir,
+list_names(struct trees *s, struct cas_catalog *k, uint32_t dir,
     struct strbuf *path, size_t *queued)
 {
 	const struct merge_node *n = merge_node(s->t, dir);
-	int rc = path_of(s, dir, path);
+	int rc = path_of_node(s, dir, path);
 	size_t len = path->len;
 
 	count_names(s, dir, false);
@@ -268,14 +225,21 @@ list(struct trees *s, struct cas_catalog *k, uint32_t dir,
 		uint32_t node = merge_child(s->t, dir, i);
 		bool root = s->root[node];
 
-		rc = set_name(path, len, merge_node(s->t, node)->name);
+		rc = append_name(path, len, merge_node(s->t, node)->name);
 		if (rc == 0)
 			rc = add_node(s, k, node, path,
 			    root ? CAS_MOUNTPOINT : 0);
-		if (rc == 0 && root)
-			rc = add_nested(s, k, node, path);
-		else if (merge_type(merge_node(s->t, node)) == TAR_DIR)
+		if (rc == 0 && root) {
+			/* it is not listed in this catalog */
+			struct made *made = s->made[node];
+
+			rc = cas_catalog_nest(k, path->data, &made->nested,
+			    &made->counts);
+			sys_free(made);
+			s->made[node] = NULL;
+		} else if (merge_type(merge_node(s->t, node)) == TAR_DIR) {
 			s->queue[(*queued)++] = node;
+		}
 	}
 	count_names(s, dir, true);
 	return rc;
@@ -283,43 +247,34 @@ list(struct trees *s, struct cas_catalog *k, uint32_t dir,
 
 /* Catalogs */
 
-static int
-fill(struct trees *s, struct cas_catalog *k, uint32_t root,
-    struct strbuf *path)
-{
-	size_t queued = 0;
-	int rc = add_node(s, k, root, path, root == MERGE_ROOT ? 0 : CAS_ROOT);
-
-	if (rc == 0 && root != MERGE_ROOT)
-		rc = add_mark(s, k, root, path, CAS_MARKER);
-	/* a marker from the archive was not created automatically */
-	if (rc == 0 && root != MERGE_ROOT &&
-	    merge_lookup(s->t, root, CAS_MARKER) == MERGE_NONE)
-		rc = add_mark(s, k, root, path, CAS_AUTO);
-	s->queue[queued++] = root;
-	for (size_t i = 0; rc == 0 && i < queued; i++)
-		rc = list(s, k, s->queue[i], path, &queued);
-	return rc;
-}
-
 /* Writes the catalog of a directory. */
 static int
-make(struct trees *s, uint32_t root)
+write_catalog(struct trees *s, uint32_t root)
 {
 	struct cas_object object = { .suffix = CAS_CATALOG_OBJECT };
 	struct made *made = sys_calloc(1, sizeof(*made));
 	struct cas_catalog *k = NULL;
 	struct strbuf path = { 0 };
 	const void *data = NULL;
-	size_t len = 0;
-	int rc = made == NULL ? -ENOMEM : path_of(s, root, &path);
+	size_t len = 0, queued = 0;
+	bool nested = root != MERGE_ROOT;
+	int rc = made == NULL ? -ENOMEM : path_of_node(s, root, &path);
 
 	s->made[root] = made;
 	s->groups = 0;
 	if (rc == 0)
 		rc = cas_catalog_open(&k, path.data, s->c->md5);
 	if (rc == 0)
-		rc = fill(s, k, root, &path);
+		rc = add_node(s, k, root, &path, nested ? CAS_ROOT : 0);
+	if (rc == 0 && nested)
+		rc = add_mark(s, k, root, &path, CAS_MARKER);
+	/* a marker from the archive was not created automatically */
+	if (rc == 0 && nested &&
+	    merge_lookup(s->t, root, CAS_MARKER) == MERGE_NONE)
+		rc = add_mark(s, k, root, &path, CAS_AUTO);
+	s->queue[queued++] = root;
+	for (size_t i = 0; rc == 0 && i < queued; i++)
+		rc = list_names(s, k, s->queue[i], &path, &queued);
 	if (rc == 0)
 		rc = cas_catalog_end(k, s->c->newest, &data, &len,
 		    &made->counts);
@@ -337,49 +292,53 @@ make(struct trees *s, uint32_t root)
 	return rc;
 }
 
-static int
-start(struct trees *s)
-{
-	size_t n = merge_count(s->t) + 1;
-
-	s->root = sys_calloc(n, sizeof(*s->root));
-	s->weight = sys_calloc(n, sizeof(*s->weight));
-	s->made = sys_calloc(n, sizeof(struct made *));
-	s->same = sys_calloc(n, sizeof(*s->same));
-	s->group = sys_calloc(n, sizeof(*s->group));
-	s->queue = sys_calloc(n, sizeof(*s->queue));
-	return s->root == NULL || s->weight == NULL || s->made == NULL ||
-	    s->same == NULL || s->group == NULL || s->queue == NULL ? -ENOMEM :
-	    0;
-}
-
-static void
-end(struct trees *s)
-{
-	for (size_t i = 0; s->made != NULL && i < merge_count(s->t); i++)
-		sys_free(s->made[i]);
-	sys_free(s->root);
-	sys_free(s->weight);
-	sys_free(s->made);
-	sys_free(s->same);
-	sys_free(s->group);
-	sys_free(s->queue);
-}
-
 int
 cas_write_catalogs(struct cas *c, const struct merge *tree,
     struct cas_nested *root)
 {
 	struct trees s = { .c = c, .t = tree };
-	int rc = start(&s);
+	size_t count = merge_count(tree), n = count + 1;
+	int rc = -ENOMEM;
 
-	if (rc == 0)
-		rc = divide_all(&s);
-	for (size_t i = merge_count(tree); rc == 0 && i-- > 0;)
-		if (s.root[i])
-			rc = make(&s, (uint32_t)i);
-	if (rc == 0)
-		*root = s.made[MERGE_ROOT]->nested;
-	end(&s);
+	s.root = sys_calloc(n, sizeof(*s.root));
+	s.weight = sys_calloc(n, sizeof(*s.weight));
+	s.made = sys_calloc(n, sizeof(struct made *));
+	s.same = sys_calloc(n, sizeof(*s.same));
+	s.group = sys_calloc(n, sizeof(*s.group));
+	s.queue = sys_calloc(n, sizeof(*s.queue));
+	if (s.root == NULL || s.weight == NULL || s.made == NULL ||
+	    s.same == NULL || s.group == NULL || s.queue == NULL)
+		goto out;
+	for (size_t i = count; i-- > 0;) {
+		uint32_t dir = (uint32_t)i;
+		const struct merge_node *node = merge_node(tree, dir);
+
+		s.weight[i]++;
+		rc = merge_type(node) == TAR_DIR ? divide_dir(&s, dir) : 0;
+		if (rc != 0)
+			goto out;
+		if (i == MERGE_ROOT || (merge_type(node) == TAR_DIR &&
+		    merge_lookup(tree, dir, CAS_MARKER) != MERGE_NONE)) {
+			s.root[i] = true;
+			s.weight[i] = 1;
+		}
+		if (i != MERGE_ROOT)
+			s.weight[node->parent] += s.weight[i];
+	}
+	for (size_t i = count; i-- > 0;) {
+		rc = s.root[i] ? write_catalog(&s, (uint32_t)i) : 0;
+		if (rc != 0)
+			goto out;
+	}
+	*root = s.made[MERGE_ROOT]->nested;
+out:
+	for (size_t i = 0; s.made != NULL && i < count; i++)
+		sys_free(s.made[i]);
+	sys_free(s.root);
+	sys_free(s.weight);
+	sys_free(s.made);
+	sys_free(s.same);
+	sys_free(s.group);
+	sys_free(s.queue);
 	return rc;
 }

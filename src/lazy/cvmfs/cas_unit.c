@@ -18,32 +18,27 @@
 
 /* Units */
 
-static bool
-is_unit(const struct layer *l, size_t n, const struct cas_unit *u,
-    uint64_t content)
-{
-	const struct cas_state *s = l->state;
-
-	return strcmp(s->units[n].path, u->path) == 0 &&
-	    s->units[n].plain == u->plain &&
-	    l->index.units[n].content == content;
-}
-
 /* Returns the unit's slot, or the empty slot where it belongs. */
 static size_t
-find(const struct layer *l, const struct cas_unit *u, uint64_t content)
+slot_of_unit(const struct layer *l, const struct cas_unit *u, uint64_t content)
 {
 	const struct cas_state *s = l->state;
 	size_t i = (size_t)hash_bytes(s->seed + content, u->hash, CAS_HASH) &
 	    (s->slots - 1);
 
-	while (s->table[i] != 0 && !is_unit(l, s->table[i] - 1, u, content))
-		i = (i + 1) & (s->slots - 1);
+	for (; s->table[i] != 0; i = (i + 1) & (s->slots - 1)) {
+		size_t n = s->table[i] - 1;
+
+		if (strcmp(s->units[n].path, u->path) == 0 &&
+		    s->units[n].plain == u->plain &&
+		    l->index.units[n].content == content)
+			break;
+	}
 	return i;
 }
 
 static int
-grow(struct layer *l)
+grow_units(struct layer *l)
 {
 	struct cas_state *s = l->state;
 	size_t slots = s->slots == 0 ? 1024 : 2 * s->slots;
@@ -57,51 +52,42 @@ grow(struct layer *l)
 	if (s->table == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->index.unit_count; i++)
-		s->table[find(l, &s->units[i], l->index.units[i].content)] =
+		s->table[slot_of_unit(l, &s->units[i], l->index.units[i].content)] =
 		    (uint32_t)i + 1;
 	return 0;
-}
-
-static int
-append(struct layer *l, const struct cas_unit *u, uint64_t content,
-    char why[LAYER_WHY])
-{
-	const struct layer_unit unit = { .content = content,
-		.stored = u->plain ? content : cas_stored_max(content) };
-	struct cas_state *s = l->state;
-	void *units = s->units;
-	int rc = l->index.unit_count >= LAYER_ENTRIES_MAX ?
-	    layer_refuse(why, -EFBIG, "too many objects") :
-	    array_grow(&units, l->index.unit_count, &s->cap, sizeof(*u));
-
-	s->units = units;
-	if (rc == 0) {
-		s->units[l->index.unit_count] = *u;
-		rc = index_unit(&l->index, &unit, why);
-	}
-	return rc;
 }
 
 int64_t
 cas_unit_add(struct layer *l, const uint8_t hash[CAS_HASH], char suffix,
     bool plain, uint64_t content, char why[LAYER_WHY])
 {
+	struct layer_unit unit = { .content = content,
+		.stored = plain ? content : cas_stored_max(content) };
 	struct cas_state *s = l->state;
 	struct cas_unit u = { .plain = plain };
-	int rc = grow(l);
+	int rc = grow_units(l);
+	void *units;
 	size_t slot;
 
 	if (rc != 0)
 		return rc;
 	cas_object_path(u.path, hash, suffix);
 	memcpy(u.hash, hash, CAS_HASH);
-	slot = find(l, &u, content);
-	if (s->table[slot] == 0) {
-		rc = append(l, &u, content, why);
-		if (rc != 0)
-			return rc;
-		s->table[slot] = (uint32_t)l->index.unit_count;
-	}
+	slot = slot_of_unit(l, &u, content);
+	if (s->table[slot] != 0)
+		return (int64_t)s->table[slot] - 1;
+	if (l->index.unit_count >= LAYER_ENTRIES_MAX)
+		return layer_refuse(why, -EFBIG, "too many objects");
+	units = s->units;
+	rc = array_grow(&units, l->index.unit_count, &s->cap, sizeof(u));
+	s->units = units;
+	if (rc != 0)
+		return rc;
+	s->units[l->index.unit_count] = u;
+	rc = index_unit(&l->index, &unit, why);
+	if (rc != 0)
+		return rc;
+	s->table[slot] = (uint32_t)l->index.unit_count;
 	return (int64_t)s->table[slot] - 1;
 }
 
@@ -190,32 +176,26 @@ decoder_close(struct layer_decoder *d)
 }
 
 static int
-decode_plain(struct cas_unpacker *u, const uint8_t hash[CAS_HASH],
-    const struct layer_range *r, void *content)
-{
-	uint8_t sum[DIGEST_MAX];
-
-	if (hash != NULL && (digest_once(u->digest, r->buf, (size_t)r->length,
-	    sum) != 0 || memcmp(sum, hash, CAS_HASH) != 0))
-		return -EBADMSG;
-	memcpy(content, r->buf, (size_t)r->length);
-	return 0;
-}
-
-static int
-decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
+decode_unit(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
     void *content, const char **why)
 {
 	const struct cas_state *s = d->l->state;
 	const struct cas_unit *u = &s->units[unit];
 	const uint8_t *hash = d->known ? NULL : u->hash;
 	size_t size = (size_t)d->l->index.units[unit].content, used;
+	struct cas_unpacker *unpacker = d->state;
+	uint8_t sum[DIGEST_MAX];
 
 	*why = "an object does not match its hash";
-	if (u->plain)
-		return decode_plain(d->state, hash, r, content);
-	return cas_unpack(d->state, hash, r->buf, (size_t)r->length,
-	    content, size, &used) == (ssize_t)size ? 0 : -EBADMSG;
+	if (!u->plain)
+		return cas_unpack(unpacker, hash, r->buf, (size_t)r->length,
+		    content, size, &used) == (ssize_t)size ? 0 : -EBADMSG;
+	if (hash != NULL && (digest_once(unpacker->digest, r->buf,
+	    (size_t)r->length, sum) != 0 ||
+	    memcmp(sum, hash, CAS_HASH) != 0))
+		return -EBADMSG;
+	memcpy(content, r->buf, (size_t)r->length);
+	return 0;
 }
 
 /* Returns whether there is a manifest. */
@@ -245,5 +225,5 @@ const struct layer_format format_cas = {
 	.probe = probe, .open = cas_open_layer, .close = close_layer,
 	.ranges = ranges,
 	.decoder_open = decoder_open, .decoder_close = decoder_close,
-	.decode = decode,
+	.decode = decode_unit,
 };

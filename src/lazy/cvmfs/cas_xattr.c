@@ -27,29 +27,6 @@ by_name(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-static bool
-is_representable(const struct tar_xattr *a)
-{
-	size_t len = strlen(a->name);
-
-	return len > 0 && len <= CAS_XATTR_MAX && a->length <= CAS_XATTR_MAX;
-}
-
-static void
-pack(struct strbuf *b, const struct tar_xattr *const *sorted, size_t count)
-{
-	strbuf_char(b, VERSION);
-	strbuf_char(b, (char)count);
-	for (size_t i = 0; i < count; i++) {
-		size_t len = strlen(sorted[i]->name);
-
-		strbuf_char(b, (char)len);
-		strbuf_char(b, (char)sorted[i]->length);
-		strbuf_add(b, sorted[i]->name, len);
-		strbuf_add(b, sorted[i]->value, sorted[i]->length);
-	}
-}
-
 int
 cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len)
 {
@@ -63,12 +40,24 @@ cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len)
 	if (e->xattr_count > CAS_XATTR_MAX)
 		return -EINVAL;
 	for (size_t i = 0; i < e->xattr_count; i++) {
-		sorted[i] = &e->xattrs[i];
-		if (!is_representable(sorted[i]))
+		size_t n = strlen(e->xattrs[i].name);
+
+		if (n == 0 || n > CAS_XATTR_MAX ||
+		    e->xattrs[i].length > CAS_XATTR_MAX)
 			return -EINVAL;
+		sorted[i] = &e->xattrs[i];
 	}
 	qsort(sorted, e->xattr_count, sizeof(*sorted), by_name);
-	pack(&b, sorted, e->xattr_count);
+	strbuf_char(&b, VERSION);
+	strbuf_char(&b, (char)e->xattr_count);
+	for (size_t i = 0; i < e->xattr_count; i++) {
+		size_t n = strlen(sorted[i]->name);
+
+		strbuf_char(&b, (char)n);
+		strbuf_char(&b, (char)sorted[i]->length);
+		strbuf_add(&b, sorted[i]->name, n);
+		strbuf_add(&b, sorted[i]->value, sorted[i]->length);
+	}
 	if (b.failed) {
 		strbuf_free(&b);
 		return -ENOMEM;
