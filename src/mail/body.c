@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The least room_left for a quote, and the messages quoted by one. */
+/* The least room for a quote, and the messages quoted by one. */
 enum { QUOTE_LEAST = 160, SOURCES = 4 };
 
 /* The bytes of consecutive lines that are repeated. */

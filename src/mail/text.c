@@ -125,7 +125,7 @@ text_start(struct text *t, const struct words *w, struct prng *p,
 }
 
 /*
- * Draws a novel_word word, one of the words of the topic, some of which are more
+ * Draws a novel word, one of the words of the topic, some of which are more
  * frequent, one that often follows the last one, or any other.
  */
 static uint32_t
@@ -172,7 +172,7 @@ next_word(struct text *t)
 	return n;
 }
 
-/* Writes a novel_word word: a number, an identifier or the like. */
+/* Writes a novel word: a number, an identifier or the like. */
 static unsigned
 novel_word(const struct text *t, uint32_t n, char *p)
 {

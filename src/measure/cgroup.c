@@ -149,7 +149,7 @@ cgroup_create(struct cgroup *g, const char *name)
 }
 
 /*
- * Returns the decimal file_number after prefix at the beginning of a file, or
+ * Returns the decimal number after prefix at the beginning of a file, or
  * -errno.
  */
 static int64_t

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 static void
-set_verdict(struct cold_report *r, enum cold_state state, const char *why)
+rule(struct cold_report *r, enum cold_state state, const char *why)
 {
 	r->state = state;
 	snprintf(r->why, sizeof(r->why), "%s", why);
@@ -28,23 +28,24 @@ judge_devices(const struct cold *c, struct cold_report *r)
 		r->squashfs |= c->devices[i].squashfs;
 	}
 	if (kinds[DEVICE_MEMORY])
-		set_verdict(r, COLD_NO, "the filesystem or its device is in memory");
+		rule(r, COLD_NO, "the filesystem or its device is in memory");
 	else if (kinds[DEVICE_OWN_CACHE] || c->lost)
-		set_verdict(r, COLD_UNKNOWN, "a filesystem has its own cache, "
+		rule(r, COLD_UNKNOWN, "a filesystem has its own cache, "
 		    "which cannot be inspected");
 	else if (kinds[DEVICE_REMOTE])
-		set_verdict(r, COLD_UNKNOWN, "the cache of a server or userspace "
+		rule(r, COLD_UNKNOWN, "the cache of a server or userspace "
 		    "daemon cannot be inspected");
 	else if (kinds[DEVICE_HIDDEN])
-		set_verdict(r, COLD_UNKNOWN, "the device under the filesystem is not "
+		rule(r, COLD_UNKNOWN, "the device under the filesystem is not "
 		    "in /sys");
 	else if (kinds[DEVICE_LAYERS])
-		set_verdict(r, COLD_UNKNOWN, "the filesystem may be on a cached image");
+		rule(r, COLD_UNKNOWN, "the filesystem may be on a "
+		    "cached image");
 	else if (hidden)
-		set_verdict(r, COLD_UNKNOWN, "the image behind a loop device cannot "
+		rule(r, COLD_UNKNOWN, "the image behind a loop device cannot "
 		    "be opened");
 	else if (r->images.unseen > 0)
-		set_verdict(r, COLD_UNKNOWN, "only its owner can see how much of the "
+		rule(r, COLD_UNKNOWN, "only its owner can see how much of the "
 		    "image behind a loop device is in memory");
 }
 
@@ -74,9 +75,9 @@ judge_traffic(const struct cold *c, struct cold_report *r)
 		    "inodes may have been in memory (files: %" PRIu64 ")",
 		    c->inline_files);
 	} else if (r->before.unseen > 0 && c->needed_B > 0) {
-		set_verdict(r, COLD_YES, "proven by the number of bytes read");
+		rule(r, COLD_YES, "proven by the number of bytes read");
 	} else if (r->before.unseen > 0) {
-		set_verdict(r, COLD_UNKNOWN, "only their owners can see how much of "
+		rule(r, COLD_UNKNOWN, "only their owners can see how much of "
 		    "the files is in memory");
 	}
 	/* all of a squashfs image must have been read from its device */
@@ -88,7 +89,7 @@ judge_traffic(const struct cold *c, struct cold_report *r)
 			continue;
 		r->state = COLD_UNKNOWN;
 		if (d->data_B < 0)
-			set_verdict(r, COLD_UNKNOWN, "squashfs has its own "
+			rule(r, COLD_UNKNOWN, "squashfs has its own "
 			    "cache, and the size of its image cannot be read");
 		else
 			snprintf(r->why, sizeof(r->why), "squashfs has its own "
@@ -103,7 +104,7 @@ cold_judge(const struct cold *c, struct cold_report *r)
 {
 	uint64_t resident = r->before.resident + r->images.resident;
 
-	set_verdict(r, COLD_YES, "");
+	rule(r, COLD_YES, "");
 	judge_devices(c, r);
 	if (r->state == COLD_NO)
 		return;
@@ -113,7 +114,7 @@ cold_judge(const struct cold *c, struct cold_report *r)
 		    " pages were in memory", resident,
 		    r->before.pages + r->images.pages);
 	} else if (r->before.files == 0) {
-		set_verdict(r, COLD_UNKNOWN, "nothing was read");
+		rule(r, COLD_UNKNOWN, "nothing was read");
 	} else if (r->state == COLD_YES) {
 		judge_traffic(c, r);
 	}

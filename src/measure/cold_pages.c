@@ -50,7 +50,9 @@ by_cachestat(int fd, struct range r, uint64_t *resident)
 	return 0;
 }
 
-/* Maps a part of the file, without reading it, to ask which pages are present. */
+/*
+ * Maps a part of the file, without reading it, to ask which pages are present.
+ */
 static int
 ask_mincore(int fd, uint64_t at, size_t len, unsigned char *in)
 {

@@ -104,7 +104,7 @@ proc_close(struct proc *p)
 	const struct timespec none = { .tv_nsec = 0 };
 	sigset_t ends;
 
-	/* discard the signal from a proc_end() called just after the run ended */
+	/* discard the signal of a proc_end() called just after the run */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGRTMIN);
 	while (sigtimedwait(&ends, NULL, &none) > 0)

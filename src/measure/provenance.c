@@ -137,7 +137,7 @@ write_machine(struct table *t)
 	    text, sizeof(text)) ? text : "none");
 	if (rc != 0)
 		return rc;
-	/* how many mitigations for the processor's vulnerabilities are active */
+	/* mitigations for the processor's vulnerabilities */
 	d = opendir("/sys/devices/system/cpu/vulnerabilities");
 	if (d == NULL)
 		return 0;
@@ -164,7 +164,7 @@ shell_words(int argc, char *const *argv)
 	size_t size = 1;
 	char *text, *s;
 
-	/* in the worst case every character is a shell_words, written as four */
+	/* in the worst case every character is a quote, written as four */
 	for (int i = 0; i < argc; i++)
 		size += 4 * strlen(argv[i]) + 3;
 	text = s = sys_malloc(size);

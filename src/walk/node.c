@@ -122,7 +122,7 @@ node_link(int from, const char *old, int dir, const char *name, bool replace)
 }
 
 static void
-report_failure(const struct node_status *s, const char *what, int rc)
+complain(const struct node_status *s, const char *what, int rc)
 {
 	if (rc != 0)
 		s->fail(s->arg, what, rc);
@@ -135,14 +135,14 @@ node_finish(int at, const char *name, const struct node_status *s)
 	mode_t mode = s->mode & (s->owner ? 07777 : 01777);
 
 	if (s->owner)
-		report_failure(s, "cannot set owner: ", sys_chown(at, name, s->uid,
+		complain(s, "cannot set owner: ", sys_chown(at, name, s->uid,
 		    s->gid, AT_SYMLINK_NOFOLLOW));
 	if (s->attributes != NULL)
 		s->attributes(s->arg);
 	if (!S_ISLNK(s->mode))
-		report_failure(s, "cannot set mode: ", sys_chmod(at, name, mode,
+		complain(s, "cannot set mode: ", sys_chmod(at, name, mode,
 		    AT_SYMLINK_NOFOLLOW));
-	report_failure(s, "cannot set time: ", sys_utimens(at, name, times,
+	complain(s, "cannot set time: ", sys_utimens(at, name, times,
 	    AT_SYMLINK_NOFOLLOW));
 }
 

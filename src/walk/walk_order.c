@@ -116,7 +116,7 @@ add_path(struct walk_order *o, char *path, int64_t key, size_t line)
 	return 0;
 }
 
-/* Adds a line with its path and, unless it is a priority, a part of the file. */
+/* Adds a line: its path and, unless it is a priority, a part of the file. */
 static int
 add_line(struct walk_order *o, char *s, size_t line)
 {

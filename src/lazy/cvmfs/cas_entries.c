@@ -45,7 +45,7 @@ struct entries {
 	struct group *groups;		/* a hash table */
 	size_t slots;
 	uint64_t seed;
-	uint32_t dir;			/* current directory, in queue_dir */
+	uint32_t dir;			/* current directory, in queue */
 	char *why;
 };
 

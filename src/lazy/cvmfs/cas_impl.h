@@ -9,7 +9,8 @@
  *	cas_object.c	compresses them, and writes the objects
  *
  * Finally the layers are merged; cas_tree.c divides the tree among catalogs,
- * which are written by cas_catalog.c, and cas_sign.c writes the signed manifest.
+ * which are written by cas_catalog.c, and cas_sign.c writes the signed
+ * manifest.
  */
 #ifndef COLDPRESS_LAZY_CVMFS_CAS_IMPL_H
 #define COLDPRESS_LAZY_CVMFS_CAS_IMPL_H

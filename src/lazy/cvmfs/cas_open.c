@@ -149,8 +149,8 @@ read_catalog(struct opening *x, size_t n, const void *stored, size_t len)
 	uint8_t *content = sys_malloc((size_t)p.nested.size);
 	struct cas_rows rows = { .row_count = 0 };
 	size_t made = 0;
-	int rc = content == NULL ? -ENOMEM : unpack_object(x, p.nested.hash, stored,
-	    len, content, (size_t)p.nested.size, &made);
+	int rc = content == NULL ? -ENOMEM : unpack_object(x, p.nested.hash,
+	    stored, len, content, (size_t)p.nested.size, &made);
 
 	if (rc == 0 && made != p.nested.size)
 		rc = layer_refuse(x->why, -EBADMSG, "a catalog does not have "

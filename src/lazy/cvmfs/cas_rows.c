@@ -206,7 +206,7 @@ by_directory(const void *a, const void *b)
 
 /* Reading */
 
-/* Makes room for one more item, within the limit_queries. */
+/* Makes room for one more item, within the limit. */
 static int
 more(void **items, size_t count, size_t *cap, size_t size,
     char why[LAYER_WHY])

@@ -52,8 +52,8 @@ grow_units(struct layer *l)
 	if (s->table == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->index.unit_count; i++)
-		s->table[slot_of_unit(l, &s->units[i], l->index.units[i].content)] =
-		    (uint32_t)i + 1;
+		s->table[slot_of_unit(l, &s->units[i],
+		    l->index.units[i].content)] = (uint32_t)i + 1;
 	return 0;
 }
 

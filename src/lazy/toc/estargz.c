@@ -133,7 +133,7 @@ inflate_some(void *arg, void *buf, size_t len)
 
 /* If the tar reader failed, reports the reason. */
 static int
-explain(struct unpack *u, int rc)
+explain_failure(struct unpack *u, int rc)
 {
 	const char *why = tar_why(u->tar);
 
@@ -147,18 +147,18 @@ explain(struct unpack *u, int rc)
 }
 
 static ssize_t
-read_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
+read_table_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
 {
 	struct unpack *u = arg;
 	ssize_t n = tar_read(u->tar, buf, len);
 
 	(void)why;
-	return n < 0 ? explain(u, (int)n) : n;
+	return n < 0 ? explain_failure(u, (int)n) : n;
 }
 
 /* Opens the archive and finds its entry. */
 static int
-begin(struct unpack *u)
+open_table(struct unpack *u)
 {
 	const struct tar_source source = { .read = inflate_some, .arg = u };
 	struct tar_entry e;
@@ -172,7 +172,7 @@ begin(struct unpack *u)
 	if (rc == 0)
 		rc = tar_next(u->tar, &e);
 	if (rc < 0)
-		return u->tar == NULL ? rc : explain(u, rc);
+		return u->tar == NULL ? rc : explain_failure(u, rc);
 	if (rc == 0 || strcmp(e.path, LAYER_TOC) != 0)
 		return layer_refuse(u->why, -EBADMSG, "the index is not where "
 		    "the footer says");
@@ -180,26 +180,10 @@ begin(struct unpack *u)
 }
 
 static int
-load(struct layer *l, uint64_t offset, uint64_t length,
-    uint8_t sum[LAYER_DIGEST], char why[LAYER_WHY])
-{
-	struct unpack u = { .in = { .l = l, .at = offset, .left = length },
-		.why = why };
-	const struct toc_source source = { .read = read_text, .arg = &u };
-	int rc = begin(&u);
-
-	if (rc == 0)
-		rc = toc_load(l, &source, offset, sum, why);
-	tar_close(u.tar);
-	if (u.open)
-		inflateEnd(&u.z);
-	toc_input_close(&u.in);
-	return rc;
-}
-
-static int
 open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 {
+	struct unpack u = { .in = { .l = l }, .why = why };
+	const struct toc_source source = { .read = read_table_text, .arg = &u };
 	uint8_t sum[LAYER_DIGEST];
 	uint64_t offset;
 	size_t footer = find_footer(l, &offset);
@@ -212,7 +196,15 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 	if (offset >= l->size - footer)
 		return layer_refuse(why, -EBADMSG, "the footer places the "
 		    "index past the end of the layer");
-	rc = load(l, offset, l->size - footer - offset, sum, why);
+	u.in.at = offset;
+	u.in.left = l->size - footer - offset;
+	rc = open_table(&u);
+	if (rc == 0)
+		rc = toc_load(l, &source, offset, sum, why);
+	tar_close(u.tar);
+	if (u.open)
+		inflateEnd(&u.z);
+	toc_input_close(&u.in);
 	if (rc == 0 && e->index_digest != NULL &&
 	    memcmp(sum, e->index_digest, LAYER_DIGEST) != 0)
 		return layer_refuse(why, -EBADMSG, "the index does not match "
@@ -260,7 +252,8 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 	inflater_start(inflater);
 	if (inflater_run(inflater, &io) < 0 || io.out_len > 0)
 		return -EBADMSG;
-	return d->known ? 0 : toc_verify(d->l, unit, d->digest, r, content, why);
+	return d->known ? 0 : toc_verify(d->l, unit, d->digest, r, content,
+	    why);
 }
 
 const struct layer_format format_estargz = {

@@ -1,5 +1,5 @@
 /*
- * toc.c - the positions and digests of units in estargz and zstd:chunked
+ * toc.c - the units of estargz and zstd:chunked, and fetching their tables
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lazy/toc/toc.h"
@@ -10,20 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Returns the maximum number of bytes to fetch for a unit: the size of its
- * content, in case it does not compress, plus headers.  The members of some
- * writers also contain the headers of the following files, which are not
- * needed.
- */
-static uint64_t
-stored_most(uint64_t content)
-{
-	return content + content / 256 + (4 << 10);
-}
-
 static int
-compare(const void *a, const void *b)
+by_offset(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -47,7 +35,7 @@ sorted_offsets(const struct toc *t, size_t count, uint64_t end)
 		sorted = sorted && (i == 0 || all[i] >= all[i - 1]);
 	}
 	if (!sorted)
-		qsort(all, count, sizeof(*all), compare);
+		qsort(all, count, sizeof(*all), by_offset);
 	all[count] = end;
 	return all;
 }
@@ -86,7 +74,12 @@ toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
 			return layer_refuse(why, -EBADMSG, "the index refers "
 			    "to data past the end of the layer");
 		}
-		most = stored_most(u->content);
+		/*
+		 * fetch no more than the content in case it does not compress,
+		 * plus headers; the members of some writers also contain the
+		 * headers of the following files, which are not needed
+		 */
+		most = u->content + u->content / 256 + (4 << 10);
 		u->stored = next_offset(all, x->unit_count, offset) - offset;
 		if (u->stored > most)
 			u->stored = most;
@@ -197,19 +190,6 @@ verify_blocks(const struct layer *l, uint32_t unit, struct digest *d,
 	return true;
 }
 
-/*
- * Returns a chunk's digest; `blocks` contains the blocks of the chunk's unit.
- */
-static const uint8_t *
-digest_of(const struct toc *t, size_t chunk, size_t first,
-    const uint8_t *blocks)
-{
-	if (t->digests != NULL)
-		return t->digests[chunk];
-	return blocks + (chunk / TOC_BLOCK - first / TOC_BLOCK) *
-	    t->blocks.stride + chunk % TOC_BLOCK * LAYER_DIGEST;
-}
-
 int
 toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
     const struct layer_range *r, const uint8_t *content, const char **why)
@@ -224,9 +204,12 @@ toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
 	*why = "a unit's data does not match the digest in the index";
 	for (size_t i = first; i < end; i++) {
 		const struct toc_chunk *c = &t->chunks[i];
+		const uint8_t *digest = blocks == NULL ? t->digests[i] :
+		    blocks + (i / TOC_BLOCK - first / TOC_BLOCK) *
+		    t->blocks.stride + i % TOC_BLOCK * LAYER_DIGEST;
 
 		if (!has_digest(d, content + c->inner, (size_t)c->length,
-		    digest_of(t, i, first, blocks)))
+		    digest))
 			return -EBADMSG;
 	}
 	return 0;
@@ -245,4 +228,94 @@ toc_close(struct layer *l)
 	sys_free(t->blocks.digests);
 	sys_free(t->files);
 	sys_free(t);
+}
+
+enum { PIECE = 4 << 20, TEXT = 64 << 10 };
+
+ssize_t
+toc_input_next(struct toc_input *in, const uint8_t **data, char why[LAYER_WHY])
+{
+	struct layer_range r = { .offset = in->at, .length = in->left };
+	int rc;
+
+	if (in->left == 0)
+		return 0;
+	if (r.length > PIECE)
+		r.length = PIECE;
+	if (in->piece == NULL)
+		in->piece = sys_malloc((size_t)r.length);
+	if (in->piece == NULL)
+		return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
+	r.buf = in->piece;
+	rc = layer_fetch(in->l, &r, why);
+	if (rc == 0 && in->digest != NULL)
+		rc = digest_add(in->digest, r.buf, (size_t)r.length);
+	if (rc != 0)
+		return rc;
+	in->at += r.length;
+	in->left -= r.length;
+	*data = in->piece;
+	return (ssize_t)r.length;
+}
+
+void
+toc_input_close(struct toc_input *in)
+{
+	sys_free(in->piece);
+	in->piece = NULL;
+}
+
+int
+toc_load(struct layer *l, const struct toc_source *source, uint64_t end,
+    uint8_t sum[LAYER_DIGEST], char why[LAYER_WHY])
+{
+	struct digest_algo *sha256 = NULL;
+	struct digest *d = NULL;
+	struct toc_reader *r = NULL;
+	struct toc *t = sys_calloc(1, sizeof(*t));
+	uint8_t *text = NULL;
+	uint64_t total = 0;
+	ssize_t n;
+	int rc = -ENOMEM;
+
+	l->state = t;
+	if (t == NULL)
+		return rc;
+	rc = digest_algo_open(&sha256, "sha256");
+	if (rc == 0)
+		rc = digest_new(&d, sha256);
+	if (rc == 0)
+		rc = toc_reader_open(&r, t, &l->index, true);
+	if (rc != 0)
+		goto out;
+	text = sys_malloc(TEXT);	/* one part of the document */
+	rc = text == NULL ? -ENOMEM : digest_start(d);
+	if (rc != 0)
+		goto out;
+	while ((n = source->read(source->arg, text, TEXT, why)) != 0) {
+		if (n < 0) {
+			rc = (int)n;
+			goto out;
+		}
+		total += (uint64_t)n;
+		if (total > LAYER_INDEX_MAX) {
+			rc = layer_refuse(why, -EFBIG, "the index is larger "
+			    "than 256 MiB");
+			goto out;
+		}
+		rc = digest_add(d, text, (size_t)n);
+		if (rc == 0)
+			rc = toc_reader_add(r, text, (size_t)n, why);
+		if (rc != 0)
+			goto out;
+	}
+	rc = digest_end(d, sum);
+	if (rc == 0)
+		rc = toc_reader_end(r, end, why);
+out:
+	sys_free(text);
+	toc_reader_close(r);
+	digest_free(d);
+	digest_algo_close(sha256);
+	return rc;
 }

@@ -1,5 +1,5 @@
 /*
- * toc_compact.c - reading the entries of a compact index
+ * toc_compact.c - fetching and reading a compact index
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The columns of a block are turned back into the items of a table of contents,
@@ -9,12 +9,39 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
-#include "toc_compact_impl.h"
+#include "base/utc.h"
 #include "lazy/toc/toc_json.h"
+#include "lazy/toc/toc_wrapping.h"
+
+#include "toc_parts.h"
 
 #include <errno.h>
 #include <string.h>
+
+struct compact_column {
+	const uint8_t *at, *end;
+};
+
+struct compact {
+	const struct toc_compact_source *source;
+	uint64_t content;		/* bytes read */
+	uint8_t *block;
+	size_t cap;
+	struct compact_column columns[COMPACT_COLUMNS];
+	bool bad, no_memory;
+	/* the previous entry */
+	struct strbuf name;
+	uint64_t names;			/* length of all names */
+	uint64_t chunks;		/* entries of this type */
+	char time[UTC_B];
+	int64_t offset;
+	int64_t file_at;		/* end of the entry's last chunk, in the
+					 * file */
+	struct tar_xattr *xattrs;
+	size_t xattr_cap;
+};
 
 const char *const toc_compact_types[COMPACT_TYPES] = {
 	[COMPACT_REG] = "reg", [COMPACT_HARDLINK] = "hardlink",
@@ -24,6 +51,12 @@ const char *const toc_compact_types[COMPACT_TYPES] = {
 };
 
 /* Values; after an error, the column is empty and c->bad is set */
+
+static int
+compact_damaged(char why[LAYER_WHY])
+{
+	return layer_refuse(why, -EBADMSG, "the compact index is damaged");
+}
 
 static uint8_t
 next_byte(struct compact *c, size_t column)
@@ -35,7 +68,7 @@ next_byte(struct compact *c, size_t column)
 }
 
 static int64_t
-number(struct compact *c, enum compact_number which)
+next_number(struct compact *c, enum compact_number which)
 {
 	size_t column = COMPACT_TEXTS + (size_t)which * COMPACT_PLANES;
 	uint64_t value = 0;
@@ -58,28 +91,28 @@ number(struct compact *c, enum compact_number which)
 
 /* Returns len bytes of a column, followed by a NUL; "" on error. */
 static const char *
-bytes(struct compact *c, size_t column, uint64_t len)
+next_bytes(struct compact *c, size_t column, uint64_t len)
 {
 	struct compact_column *from = &c->columns[column];
-	const char *text = (const char *)from->at;
+	const char *next_text = (const char *)from->at;
 
 	if (c->bad || len >= (uint64_t)(from->end - from->at) ||
-	    text[len] != '\0') {
+	    next_text[len] != '\0') {
 		c->bad = true;
 		return "";
 	}
 	from->at += len + 1;
-	return text;
+	return next_text;
 }
 
 static const char *
-text(struct compact *c, size_t column)
+next_text(struct compact *c, size_t column)
 {
 	const struct compact_column *from = &c->columns[column];
 	const uint8_t *nul = from->at == from->end ? NULL : memchr(from->at,
 	    0, (size_t)(from->end - from->at));
 
-	return bytes(c, column, nul == NULL ? UINT64_MAX :
+	return next_bytes(c, column, nul == NULL ? UINT64_MAX :
 	    (uint64_t)(nul - from->at));
 }
 
@@ -87,10 +120,10 @@ text(struct compact *c, size_t column)
 
 /* Rebuilds a name from the previous one. */
 static const char *
-name(struct compact *c)
+next_name(struct compact *c)
 {
-	uint64_t shared = (uint64_t)number(c, COMPACT_SHARED);
-	const char *rest = text(c, COMPACT_NAME);
+	uint64_t shared = (uint64_t)next_number(c, COMPACT_SHARED);
+	const char *rest = next_text(c, COMPACT_NAME);
 
 	if (shared > c->name.len) {
 		c->bad = true;
@@ -105,24 +138,10 @@ name(struct compact *c)
 	return c->name.data;
 }
 
-static const char *
-time_of(struct compact *c)
-{
-	const char *when = text(c, COMPACT_TIME);
-
-	if (strcmp(when, "=") == 0)
-		return c->time;
-	if (strlen(when) >= sizeof(c->time))
-		c->bad = true;
-	else
-		strcpy(c->time, when);
-	return c->time;
-}
-
 static void
 read_xattrs(struct compact *c, struct toc_item *item)
 {
-	uint64_t count = (uint64_t)number(c, COMPACT_ATTRIBUTES);
+	uint64_t count = (uint64_t)next_number(c, COMPACT_ATTRIBUTES);
 	void *xattrs = c->xattrs;
 	struct tar_xattr *x;
 
@@ -137,9 +156,9 @@ read_xattrs(struct compact *c, struct toc_item *item)
 		if (c->bad)
 			return;
 		x = &c->xattrs[i];
-		x->name = text(c, COMPACT_XATTRS);
-		x->length = (size_t)number(c, COMPACT_VALUE);
-		x->value = bytes(c, COMPACT_XATTRS, x->length);
+		x->name = next_text(c, COMPACT_XATTRS);
+		x->length = (size_t)next_number(c, COMPACT_VALUE);
+		x->value = next_bytes(c, COMPACT_XATTRS, x->length);
 	}
 	item->xattrs = c->xattrs;
 	item->xattr_count = (size_t)count;
@@ -149,7 +168,7 @@ read_xattrs(struct compact *c, struct toc_item *item)
 static void
 read_data(struct compact *c, struct toc_item *item)
 {
-	int64_t step = number(c, COMPACT_STEP);
+	int64_t step = next_number(c, COMPACT_STEP);
 
 	if (step > INT64_MAX - c->offset) {
 		c->bad = true;
@@ -157,35 +176,13 @@ read_data(struct compact *c, struct toc_item *item)
 	}
 	c->offset += step;
 	item->number[TOC_OFFSET] = c->offset;
-	item->number[TOC_INNER] = number(c, COMPACT_INNER);
+	item->number[TOC_INNER] = next_number(c, COMPACT_INNER);
 	item->number[TOC_CHUNK_OFFSET] = c->file_at;
-	item->number[TOC_CHUNK_SIZE] = number(c, COMPACT_LENGTH);
+	item->number[TOC_CHUNK_SIZE] = next_number(c, COMPACT_LENGTH);
 	if (item->number[TOC_CHUNK_SIZE] > INT64_MAX - c->file_at)
 		c->bad = true;
 	else
 		c->file_at += item->number[TOC_CHUNK_SIZE];
-}
-
-static void
-read_entry(struct compact *c, unsigned type, struct toc_item *item)
-{
-	item->text[TOC_NAME] = name(c);
-	item->text[TOC_MODTIME] = time_of(c);
-	item->text[TOC_UNAME] = text(c, COMPACT_USER);
-	item->text[TOC_GNAME] = text(c, COMPACT_GROUP);
-	item->number[TOC_MODE] = number(c, COMPACT_MODE);
-	item->number[TOC_UID] = number(c, COMPACT_UID);
-	item->number[TOC_GID] = number(c, COMPACT_GID);
-	read_xattrs(c, item);
-	if (type == COMPACT_HARDLINK || type == COMPACT_SYMLINK)
-		item->text[TOC_LINK] = text(c, COMPACT_LINK);
-	if (type == COMPACT_CHAR || type == COMPACT_BLOCK) {
-		item->number[TOC_MAJOR] = number(c, COMPACT_MAJOR);
-		item->number[TOC_MINOR] = number(c, COMPACT_MINOR);
-	}
-	if (type == COMPACT_REG)
-		item->number[TOC_SIZE] = number(c, COMPACT_SIZE);
-	c->file_at = 0;
 }
 
 static int
@@ -193,14 +190,37 @@ read_item(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 {
 	unsigned type = next_byte(c, COMPACT_TYPE);
 	struct toc_item item = { .what = TOC_ENTRY };
+	const char *when;
 
 	if (c->bad || type >= COMPACT_TYPES)
 		return compact_damaged(why);
 	for (int i = 0; i < TOC_TEXTS; i++)
 		item.text[i] = "";
 	item.text[TOC_TYPE] = toc_compact_types[type];
-	if (type != COMPACT_CHUNK)
-		read_entry(c, type, &item);
+	if (type != COMPACT_CHUNK) {
+		item.text[TOC_NAME] = next_name(c);
+		when = next_text(c, COMPACT_TIME);
+		if (strlen(when) >= sizeof(c->time))
+			c->bad = true;
+		else if (strcmp(when, "=") != 0)
+			strcpy(c->time, when);
+		item.text[TOC_MODTIME] = c->time;
+		item.text[TOC_UNAME] = next_text(c, COMPACT_USER);
+		item.text[TOC_GNAME] = next_text(c, COMPACT_GROUP);
+		item.number[TOC_MODE] = next_number(c, COMPACT_MODE);
+		item.number[TOC_UID] = next_number(c, COMPACT_UID);
+		item.number[TOC_GID] = next_number(c, COMPACT_GID);
+		read_xattrs(c, &item);
+		if (type == COMPACT_HARDLINK || type == COMPACT_SYMLINK)
+			item.text[TOC_LINK] = next_text(c, COMPACT_LINK);
+		if (type == COMPACT_CHAR || type == COMPACT_BLOCK) {
+			item.number[TOC_MAJOR] = next_number(c, COMPACT_MAJOR);
+			item.number[TOC_MINOR] = next_number(c, COMPACT_MINOR);
+		}
+		if (type == COMPACT_REG)
+			item.number[TOC_SIZE] = next_number(c, COMPACT_SIZE);
+		c->file_at = 0;
+	}
 	if (type == COMPACT_CHUNK || item.number[TOC_SIZE] > 0)
 		read_data(c, &item);
 	if (c->name.failed || c->no_memory)
@@ -218,18 +238,6 @@ read_item(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 
 /* Blocks */
 
-static int
-make_room(struct compact *c, size_t n)
-{
-	if (c->block != NULL && n <= c->cap)
-		return 0;
-	sys_free(c->block);
-	/* empty columns, too, point into it */
-	c->block = sys_malloc(n + 1);
-	c->cap = c->block == NULL ? 0 : n;
-	return c->block == NULL ? -ENOMEM : 0;
-}
-
 /* Reads the columns of a block. */
 static int
 read_columns(struct compact *c, char why[LAYER_WHY])
@@ -238,37 +246,37 @@ read_columns(struct compact *c, char why[LAYER_WHY])
 	uint64_t total = 0;
 	int rc = c->source->read(c->source->arg, raw, sizeof(raw));
 
-	for (size_t i = 0; rc == 0 && i < COMPACT_COLUMNS; i++)
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < COMPACT_COLUMNS; i++)
 		total += load_le32(raw + 4 * i);
 	c->content += sizeof(raw) + total;
-	if (rc == 0 && (total > COMPACT_BLOCK_MAX ||
-	    c->content > LAYER_INDEX_MAX))
+	if (total > COMPACT_BLOCK_MAX || c->content > LAYER_INDEX_MAX)
 		return layer_refuse(why, -EFBIG, "the compact index is too "
 		    "large");
-	if (rc == 0)
-		rc = make_room(c, (size_t)total);
-	if (rc == 0)
-		rc = c->source->read(c->source->arg, c->block, (size_t)total);
+	if (c->block == NULL || total > c->cap) {
+		sys_free(c->block);
+		/* empty columns, too, point into it */
+		c->block = sys_malloc((size_t)total + 1);
+		c->cap = c->block == NULL ? 0 : (size_t)total;
+		if (c->block == NULL)
+			return -ENOMEM;
+	}
+	rc = c->source->read(c->source->arg, c->block, (size_t)total);
+	if (rc != 0)
+		return rc;
 	total = 0;
-	for (size_t i = 0; rc == 0 && i < COMPACT_COLUMNS; i++) {
+	for (size_t i = 0; i < COMPACT_COLUMNS; i++) {
 		c->columns[i].at = c->block + total;
 		total += load_le32(raw + 4 * i);
 		c->columns[i].end = c->block + total;
 	}
-	return rc;
+	return 0;
 }
 
-static bool
-is_used_up(const struct compact *c)
-{
-	for (size_t i = 0; i < COMPACT_COLUMNS; i++)
-		if (c->columns[i].at != c->columns[i].end)
-			return false;
-	return true;
-}
-
-int
-compact_blocks(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
+/* Reads all blocks, and adds their entries. */
+static int
+read_blocks(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 {
 	uint8_t raw[4];
 	int rc;
@@ -280,8 +288,155 @@ compact_blocks(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 			rc = read_item(c, r, why);
 		if (rc != 0)
 			return rc;
-		if (!is_used_up(c))
-			return compact_damaged(why);
+		for (size_t i = 0; i < COMPACT_COLUMNS; i++)
+			if (c->columns[i].at != c->columns[i].end)
+				return compact_damaged(why);
 	}
+	return rc;
+}
+
+enum { STRIDE_MIN = TOC_BLOCK * LAYER_DIGEST, STRIDE_MAX = STRIDE_MIN + 64 };
+
+/* The trailer */
+
+static int
+read_trailer(struct layer *l, const struct toc_compact_source *s,
+    char why[LAYER_WHY])
+{
+	struct toc *t = l->state;
+	struct toc_blocks *b = &t->blocks;
+	size_t count = (t->chunk_count + TOC_BLOCK - 1) / TOC_BLOCK;
+	size_t last = count == 0 ? 0 : count - 1;
+	uint8_t raw[COMPACT_TRAILER];
+	uint64_t length;
+	int rc = s->read(s->arg, raw, sizeof(raw));
+
+	if (rc != 0)
+		return rc;
+	t->trace.offset = load_le64(raw + 8);
+	t->trace.length = load_le64(raw + 16);
+	memcpy(t->trace.digest, raw + 24, LAYER_DIGEST);
+	b->first = load_le64(raw + 64);
+	b->stride = load_le64(raw + 72);
+	/* all digest blocks must be within the layer */
+	length = last * b->stride + toc_block_length(t->chunk_count, last);
+	if (load_le64(raw) > l->size ||
+	    load_le64(raw + 56) != t->chunk_count ||
+	    b->stride < STRIDE_MIN || b->stride > STRIDE_MAX ||
+	    length > l->size || b->first > l->size - length)
+		return compact_damaged(why);
+	b->digests = sys_malloc((count + 1) * LAYER_DIGEST);
+	if (b->digests == NULL)
+		return -ENOMEM;
+	rc = s->read(s->arg, b->digests, count * LAYER_DIGEST);
+	if (rc == 0)
+		rc = toc_place_units(t, &l->index, load_le64(raw), why);
+	for (size_t i = 0; rc == 0 && i < l->index.unit_count; i++)
+		l->index.units[i].stored += toc_block_bytes(l, (uint32_t)i);
+	return rc;
+}
+
+int
+toc_compact_read(struct layer *l, const struct toc_compact_source *source,
+    char why[LAYER_WHY])
+{
+	struct compact *c = sys_calloc(1, sizeof(*c));
+	struct toc *t = sys_calloc(1, sizeof(*t));
+	struct toc_reader *r = NULL;
+	int rc = -ENOMEM;
+
+	l->state = t;
+	if (c != NULL && t != NULL) {
+		c->source = source;
+		rc = toc_reader_open(&r, t, &l->index, false);
+		if (rc == 0)
+			rc = read_blocks(c, r, why);
+		if (rc == 0)
+			rc = read_trailer(l, source, why);
+		toc_reader_close(r);
+		strbuf_free(&c->name);
+		sys_free(c->xattrs);
+		sys_free(c->block);
+	}
+	sys_free(c);
+	return rc;
+}
+
+/* The input */
+
+struct fetched {
+	struct toc_input in;
+	const uint8_t *first;		/* the first piece; NULL: used */
+	size_t first_len;
+	struct toc_parts parts;
+	char *why;
+};
+
+static ssize_t
+next_piece(void *arg, const uint8_t **data)
+{
+	struct fetched *i = arg;
+
+	if (i->first == NULL)
+		return toc_input_next(&i->in, data, i->why);
+	*data = i->first;
+	i->first = NULL;
+	return (ssize_t)i->first_len;
+}
+
+static int
+read_parts(void *arg, void *buf, size_t len)
+{
+	struct fetched *i = arg;
+	int rc = toc_parts_read(&i->parts, buf, len);
+
+	return rc == -EBADMSG ? compact_damaged(i->why) : rc;
+}
+
+int
+toc_compact_load(struct layer *l, const struct layer_expect *e,
+    char why[LAYER_WHY])
+{
+	struct fetched i = { .in = { .l = l, .at = e->compact_offset,
+		.left = e->compact_length }, .why = why };
+	const struct toc_compact_source source = { .read = read_parts,
+		.arg = &i };
+	int rc = 0, end;
+	/* the first piece reveals the format */
+	ssize_t n = toc_input_next(&i.in, &i.first, why);
+
+	if (n <= 0) {
+		rc = n < 0 ? (int)n : compact_damaged(why);
+		goto out;
+	}
+	i.first_len = (size_t)n;
+	rc = l->blobs->size(l->blobs->arg, NULL, &l->size);
+	if (rc != 0) {
+		layer_refuse(why, rc, "%s", strerror(-rc));
+		goto out;
+	}
+	l->format = i.first[0] == 0x1f ? &format_estargz :
+	    &format_zstd_chunked;
+	i.parts = (struct toc_parts){ .wrapping = toc_wrapping_of(
+		l->format->kind), .next = next_piece, .arg = &i,
+		.left = e->compact_length };
+	rc = toc_parts_open(&i.parts, COMPACT_WINDOW_LOG);
+	if (rc != 0)
+		goto out;
+	rc = toc_compact_read(l, &source, why);
+	if (rc != 0 && rc != -EBADMSG && rc != -EFBIG)
+		goto out;
+	/*
+	 * verify the digest of everything, also if an entry is invalid: then
+	 * damage is the likely reason
+	 */
+	end = toc_parts_end(&i.parts, e->compact_digest);
+	if (end == -EBADMSG)
+		layer_refuse(why, end, "the compact index does not match the "
+		    "expected digest");
+	rc = end == 0 ? rc : end;
+out:
+	toc_parts_close(&i.parts);
+	toc_input_close(&i.in);
 	return rc;
 }

@@ -120,25 +120,12 @@ compare_block(const struct layer *l, const struct layer *c, size_t block,
 	    block * TOC_BLOCK);
 }
 
-static int
-compare(const struct layer *l, const struct layer *c, char why[LAYER_WHY])
-{
-	uint8_t block[TOC_BLOCK * LAYER_DIGEST];
-	const struct toc *t = c->state;
-	int rc = compare_entries(l, c, why);
-
-	if (rc == 0)
-		rc = compare_places(l, c, why);
-	for (size_t i = 0; rc == 0 && i * TOC_BLOCK < t->chunk_count; i++)
-		rc = compare_block(l, c, i, block, why);
-	return rc;
-}
-
 int
 layer_check_compact(const struct layer *l, char why[LAYER_WHY])
 {
 	const struct toc *t = l->state;
 	struct layer_expect e = { .kind = layer_kind_name(layer_kind(l)) };
+	uint8_t block[TOC_BLOCK * LAYER_DIGEST];
 	struct layer *c;
 	int rc;
 
@@ -150,7 +137,11 @@ layer_check_compact(const struct layer *l, char why[LAYER_WHY])
 	rc = layer_open(&c, l->blobs, &e, why);
 	if (rc != 0)
 		return rc;
-	rc = compare(l, c, why);
+	rc = compare_entries(l, c, why);
+	if (rc == 0)
+		rc = compare_places(l, c, why);
+	for (size_t i = 0; rc == 0 && i * TOC_BLOCK < t->chunk_count; i++)
+		rc = compare_block(l, c, i, block, why);
 	layer_close(c);
 	return rc;
 }

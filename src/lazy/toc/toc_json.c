@@ -19,29 +19,6 @@
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
-enum {
-	DEPTH_MAX = 64,
-	PIECE = 64 << 10,
-	NOTHING = -1
-};
-
-static const char *const texts[TOC_TEXTS] = {
-	[TOC_NAME] = "name", [TOC_TYPE] = "type", [TOC_MODTIME] = "modtime",
-	[TOC_LINK] = "linkName", [TOC_UNAME] = "userName",
-	[TOC_GNAME] = "groupName", [TOC_DIGEST] = "digest",
-	[TOC_CHUNK_DIGEST] = "chunkDigest", [TOC_CHUNK_TYPE] = "chunkType"
-};
-
-static const char *const numbers[TOC_NUMBERS] = {
-	[TOC_SIZE] = "size", [TOC_MODE] = "mode", [TOC_UID] = "uid",
-	[TOC_GID] = "gid", [TOC_OFFSET] = "offset",
-	[TOC_INNER] = "innerOffset", [TOC_MAJOR] = "devMajor",
-	[TOC_MINOR] = "devMinor", [TOC_CHUNK_OFFSET] = "chunkOffset",
-	[TOC_CHUNK_SIZE] = "chunkSize", [TOC_LENGTH] = "length"
-};
-
-/* The current entry */
-
 enum { TOC_ENTRY_MAX = TAR_EXTENSION_MAX };	/* maximum bytes in an entry's
 						 * text */
 
@@ -79,9 +56,29 @@ struct toc_json {
 	char *why;
 };
 
-/* Rejects the document with the reason given by clause. Returns 0. */
+enum {
+	DEPTH_MAX = 64,
+	PIECE = 64 << 10,
+	NOTHING = -1
+};
+
+static const char *const texts[TOC_TEXTS] = {
+	[TOC_NAME] = "name", [TOC_TYPE] = "type", [TOC_MODTIME] = "modtime",
+	[TOC_LINK] = "linkName", [TOC_UNAME] = "userName",
+	[TOC_GNAME] = "groupName", [TOC_DIGEST] = "digest",
+	[TOC_CHUNK_DIGEST] = "chunkDigest", [TOC_CHUNK_TYPE] = "chunkType"
+};
+
+static const char *const numbers[TOC_NUMBERS] = {
+	[TOC_SIZE] = "size", [TOC_MODE] = "mode", [TOC_UID] = "uid",
+	[TOC_GID] = "gid", [TOC_OFFSET] = "offset",
+	[TOC_INNER] = "innerOffset", [TOC_MAJOR] = "devMajor",
+	[TOC_MINOR] = "devMinor", [TOC_CHUNK_OFFSET] = "chunkOffset",
+	[TOC_CHUNK_SIZE] = "chunkSize", [TOC_LENGTH] = "length"
+};
+
 static int
-reject(struct toc_json *j, int rc, const char *clause)
+refuse_toc(struct toc_json *j, int rc, const char *clause)
 {
 	j->rc = layer_refuse(j->why, rc, "%s", clause);
 	return 0;
@@ -108,10 +105,6 @@ add_bytes(struct strbuf *b, const unsigned char *s, size_t len)
 	strbuf_add(b, s, (size_t)(end - s));
 }
 
-/*
- * Appends text to j->words and returns its offset there.  Sets j->rc if the
- * text is too long or contains a NUL, which would truncate a name.
- */
 static size_t
 keep_text(struct toc_json *j, const unsigned char *s, size_t len)
 {
@@ -120,11 +113,11 @@ keep_text(struct toc_json *j, const unsigned char *s, size_t len)
 	add_bytes(&j->words, s, len);
 	strbuf_char(&j->words, '\0');
 	if (j->words.failed)
-		reject(j, -ENOMEM, strerror(ENOMEM));
+		refuse_toc(j, -ENOMEM, strerror(ENOMEM));
 	else if (memchr(s, '\0', len) != NULL)
-		reject(j, -EBADMSG, "a string in the index contains a NUL");
+		refuse_toc(j, -EBADMSG, "a string in the index contains a NUL");
 	else if (j->words.len > TOC_ENTRY_MAX)
-		reject(j, -EFBIG, "an entry in the index is larger than "
+		refuse_toc(j, -EFBIG, "an entry in the index is larger than "
 		    "8 MiB");
 	return at;
 }
@@ -139,12 +132,12 @@ begin_entry(struct toc_json *j)
 	j->xattr_count = 0;
 }
 
-/* Builds the array of attributes for take. */
 static int
-present_xattrs(struct toc_json *j)
+end_entry(struct toc_json *j)
 {
+	struct toc_item item = { .what = j->what };
 	void *list = j->list_of;
-	int rc = 0;
+	int rc = j->words.failed ? -ENOMEM : 0;
 
 	for (size_t i = 0; rc == 0 && i < j->xattr_count; i++) {
 		const struct xattr_at *x = &j->xattrs[i];
@@ -157,18 +150,8 @@ present_xattrs(struct toc_json *j)
 				.value = j->words.data + x->value,
 				.length = x->length };
 	}
-	return rc;
-}
-
-/* Passes the entry to take.  Returns whether that succeeded. */
-static int
-end_entry(struct toc_json *j)
-{
-	struct toc_item item = { .what = j->what };
-	int rc = j->words.failed ? -ENOMEM : present_xattrs(j);
-
 	if (rc != 0)
-		return reject(j, rc, strerror(-rc));
+		return refuse_toc(j, rc, strerror(-rc));
 	for (int i = 0; i < TOC_TEXTS; i++)
 		item.text[i] = j->words.data + j->at[i];
 	memcpy(item.number, j->value, sizeof(item.number));
@@ -178,12 +161,8 @@ end_entry(struct toc_json *j)
 	return j->rc == 0;
 }
 
-/*
- * Adds the value, in base64, of the last extended attribute.  Returns 1, or 0
- * after an error.
- */
 static int
-decode_xattr(struct toc_json *j, const unsigned char *s, size_t len)
+end_xattr(struct toc_json *j, const unsigned char *s, size_t len)
 {
 	struct xattr_at *x = &j->xattrs[j->xattr_count];
 	ssize_t n;
@@ -195,7 +174,7 @@ decode_xattr(struct toc_json *j, const unsigned char *s, size_t len)
 	n = base64_read(j->words.data + x->value, j->words.data + x->value,
 	    len);
 	if (n < 0)
-		return reject(j, -EBADMSG, "an extended attribute in the "
+		return refuse_toc(j, -EBADMSG, "an extended attribute in the "
 		    "index is not base64");
 	x->length = (size_t)n;
 	j->xattr_count++;
@@ -204,8 +183,17 @@ decode_xattr(struct toc_json *j, const unsigned char *s, size_t len)
 
 /* Events: 1 to continue, 0 to stop */
 
+static int
+on_null(void *arg)
+{
+	struct toc_json *j = arg;
+
+	j->silent = 0;
+	return 1;
+}
+
 static struct toc_json *
-event(void *arg)
+begin_event(void *arg)
 {
 	struct toc_json *j = arg;
 
@@ -216,14 +204,14 @@ event(void *arg)
 static int
 on_text(void *arg, const unsigned char *s, size_t len)
 {
-	struct toc_json *j = event(arg);
+	struct toc_json *j = begin_event(arg);
 
 	if (j->skipped > 0)
 		return 1;
 	if (j->place == XATTRS)
-		return decode_xattr(j, s, len);
+		return end_xattr(j, s, len);
 	if (j->place == ENTRY && j->number != NOTHING)
-		return reject(j, -EBADMSG, "the index has text where a "
+		return refuse_toc(j, -EBADMSG, "the index has text where a "
 		    "number is expected");
 	if (j->place == ENTRY && j->text != NOTHING)
 		j->at[j->text] = keep_text(j, s, len);
@@ -233,12 +221,12 @@ on_text(void *arg, const unsigned char *s, size_t len)
 static int
 on_integer(void *arg, long long value)
 {
-	struct toc_json *j = event(arg);
+	struct toc_json *j = begin_event(arg);
 
 	if (j->skipped > 0 || j->place != ENTRY)
 		return 1;
 	if (j->text != NOTHING || (j->number != NOTHING && value < 0))
-		return reject(j, -EBADMSG, j->text != NOTHING ?
+		return refuse_toc(j, -EBADMSG, j->text != NOTHING ?
 		    "the index has a number where text is expected" :
 		    "the index has a negative number");
 	if (j->number != NOTHING)
@@ -253,28 +241,22 @@ on_other(struct toc_json *j)
 	if (j->skipped > 0 || j->place != ENTRY ||
 	    (j->text == NOTHING && j->number == NOTHING))
 		return 1;
-	return reject(j, -EBADMSG, "the index has a value of the wrong type");
+	return refuse_toc(j, -EBADMSG, "the index has a value of the wrong "
+	    "type");
 }
 
 static int
 on_double(void *arg, double value)
 {
 	(void)value;
-	return on_other(event(arg));
+	return on_other(begin_event(arg));
 }
 
 static int
 on_boolean(void *arg, int value)
 {
 	(void)value;
-	return on_other(event(arg));
-}
-
-static int
-on_null(void *arg)
-{
-	event(arg);
-	return 1;
+	return on_other(begin_event(arg));
 }
 
 static bool
@@ -294,36 +276,32 @@ find_word(const char *const *words, int count, const unsigned char *s,
 }
 
 static int
-begin_xattr(struct toc_json *j, const unsigned char *s, size_t len)
-{
-	void *xattrs = j->xattrs;
-	int rc = array_grow(&xattrs, j->xattr_count, &j->xattr_cap,
-	    sizeof(*j->xattrs));
-
-	j->xattrs = xattrs;
-	if (rc != 0)
-		return reject(j, rc, strerror(-rc));
-	j->xattrs[j->xattr_count].name = keep_text(j, s, len);
-	return j->rc == 0;
-}
-
-static int
 on_key(void *arg, const unsigned char *s, size_t len)
 {
-	struct toc_json *j = event(arg);
+	struct toc_json *j = begin_event(arg);
+	void *xattrs = j->xattrs;
+	int rc;
 
 	j->list = j->attributes = false;
 	j->member = TOC_ENTRY;
 	j->text = j->number = NOTHING;
 	if (j->skipped > 0)
 		return 1;
-	if (j->place == XATTRS)
-		return begin_xattr(j, s, len);
+	if (j->place == XATTRS) {
+		rc = array_grow(&xattrs, j->xattr_count, &j->xattr_cap,
+		    sizeof(*j->xattrs));
+		j->xattrs = xattrs;
+		if (rc != 0)
+			return refuse_toc(j, rc, strerror(-rc));
+		j->xattrs[j->xattr_count].name = keep_text(j, s, len);
+		return j->rc == 0;
+	}
 	if (j->place == DOCUMENT) {
 		j->list = is_word("entries", s, len);
-		j->member = is_word("coldpressTrace", s, len) ? TOC_TRACE :
-		    is_word("coldpressIndex", s, len) ? TOC_COMPACT :
-		    TOC_ENTRY;
+		if (is_word("coldpressTrace", s, len))
+			j->member = TOC_TRACE;
+		else if (is_word("coldpressIndex", s, len))
+			j->member = TOC_COMPACT;
 	} else if (j->place == ENTRY) {
 		j->attributes = is_word("xattrs", s, len);
 		j->text = find_word(texts, TOC_TEXTS, s, len);
@@ -343,10 +321,11 @@ enter(struct toc_json *j, bool known, enum place place)
 	if (j->skipped == 0 && (j->place == OUTSIDE || j->place == XATTRS ||
 	    (j->place == ENTRY && (j->text != NOTHING ||
 	    j->number != NOTHING))))
-		return reject(j, -EBADMSG, "the index is not a table of "
+		return refuse_toc(j, -EBADMSG, "the index is not a table of "
 		    "contents");
 	if (++j->skipped > DEPTH_MAX)
-		return reject(j, -EBADMSG, "the index is nested too deeply");
+		return refuse_toc(j, -EBADMSG, "the index is nested too "
+		    "deeply");
 	return 1;
 }
 
@@ -366,7 +345,7 @@ leave(struct toc_json *j, enum place to)
 static int
 on_map(void *arg)
 {
-	struct toc_json *j = event(arg);
+	struct toc_json *j = begin_event(arg);
 
 	if (j->skipped == 0 && (j->place == ENTRIES ||
 	    j->member != TOC_ENTRY)) {
@@ -390,17 +369,22 @@ on_map(void *arg)
 static int
 on_map_end(void *arg)
 {
-	struct toc_json *j = event(arg);
+	struct toc_json *j = begin_event(arg);
 
-	return leave(j, (enum place)(j->place == DOCUMENT ? OUTSIDE :
-	    j->place == XATTRS ? ENTRY : j->what != TOC_ENTRY ? DOCUMENT :
-	    ENTRIES));
+	switch (j->place) {
+	case DOCUMENT:
+		return leave(j, OUTSIDE);
+	case XATTRS:
+		return leave(j, ENTRY);
+	default:
+		return leave(j, j->what != TOC_ENTRY ? DOCUMENT : ENTRIES);
+	}
 }
 
 static int
 on_array(void *arg)
 {
-	struct toc_json *j = event(arg);
+	struct toc_json *j = begin_event(arg);
 
 	if (j->place == DOCUMENT && j->skipped == 0 && j->list)
 		j->seen = true;
@@ -410,7 +394,7 @@ on_array(void *arg)
 static int
 on_array_end(void *arg)
 {
-	return leave(event(arg), DOCUMENT);
+	return leave(begin_event(arg), DOCUMENT);
 }
 
 /* The parser */

@@ -42,20 +42,6 @@ add_unit(struct toc_reader *r, uint64_t offset, char why[LAYER_WHY])
 	return index_unit(r->x, &empty, why);
 }
 
-/* Increases the last unit's size to `content` bytes if the unit is smaller. */
-static int
-widen_unit(struct toc_reader *r, uint64_t content, char why[LAYER_WHY])
-{
-	struct layer_unit *u = &r->x->units[r->x->unit_count - 1];
-
-	if (content > LAYER_UNIT_MAX)
-		return layer_refuse(why, -EFBIG, "a unit is larger than "
-		    "64 MiB");
-	if (content > u->content)
-		u->content = content;
-	return 0;
-}
-
 static int
 parse_digest(const char *text, uint8_t digest[LAYER_DIGEST],
     char why[LAYER_WHY])
@@ -65,65 +51,15 @@ parse_digest(const char *text, uint8_t digest[LAYER_DIGEST],
 	    text);
 }
 
-/* Reads the digest of a chunk, which may be that of the whole file. */
-static int
-read_digest(const struct toc_item *item, uint64_t size, uint64_t length,
-    uint8_t digest[LAYER_DIGEST], char why[LAYER_WHY])
-{
-	const char *chunk = item->text[TOC_CHUNK_DIGEST];
-	const char *file = length == size ? item->text[TOC_DIGEST] : "";
-
-	if (*chunk == '\0' && *file == '\0')
-		return layer_refuse(why, -EBADMSG, "the index has no digest "
-		    "for the data of %.120s", item->text[TOC_NAME]);
-	if (*chunk != '\0' && *file != '\0' && strcmp(chunk, file) != 0)
-		return layer_refuse(why, -EBADMSG, "the index has two digests "
-		    "for the data of %.120s", item->text[TOC_NAME]);
-	return parse_digest(*chunk != '\0' ? chunk : file, digest, why);
-}
-
-/* Stores the digest of a file with several chunks. */
-static int
-keep_file_digest(struct toc_reader *r, const struct toc_item *item,
-    char why[LAYER_WHY])
-{
-	struct toc *t = r->t;
-	void *files = t->files;
-	int rc = array_grow(&files, t->file_count, &t->file_cap,
-	    sizeof(*t->files));
-
-	t->files = files;
-	if (rc != 0)
-		return rc;
-	t->files[t->file_count].entry = r->x->entry_count - 1;
-	rc = parse_digest(item->text[TOC_DIGEST],
-	    t->files[t->file_count].digest, why);
-	if (rc == 0)
-		t->file_count++;
-	return rc;
-}
-
-static int
-add_digest(struct toc_reader *r, const struct toc_item *item, uint64_t length,
-    char why[LAYER_WHY])
-{
-	struct toc *t = r->t;
-	void *digests = t->digests;
-	int rc = array_grow(&digests, t->chunk_count, &t->digest_cap,
-	    sizeof(*t->digests));
-
-	t->digests = digests;
-	return rc != 0 ? rc : read_digest(item, r->x->entries[
-	    r->x->entry_count - 1].size, length, t->digests[t->chunk_count],
-	    why);
-}
-
 static int
 add_chunk(struct toc_reader *r, const struct toc_item *item,
     const struct layer_run *run, char why[LAYER_WHY])
 {
 	struct toc *t = r->t;
-	void *chunks = t->chunks;
+	uint64_t size = r->x->entries[r->x->entry_count - 1].size;
+	const char *chunk = item->text[TOC_CHUNK_DIGEST];
+	const char *file = run->length == size ? item->text[TOC_DIGEST] : "";
+	void *chunks = t->chunks, *digests = t->digests;
 	int rc = array_grow(&chunks, t->chunk_count, &t->chunk_cap,
 	    sizeof(*t->chunks));
 
@@ -132,32 +68,36 @@ add_chunk(struct toc_reader *r, const struct toc_item *item,
 		return rc;
 	t->chunks[t->chunk_count] = (struct toc_chunk){ .inner = run->inner,
 		.length = run->length };
-	if (r->json != NULL)
-		rc = add_digest(r, item, run->length, why);
-	if (rc == 0)
-		rc = index_run(r->x, run, why);
+	if (r->json != NULL) {
+		rc = array_grow(&digests, t->chunk_count, &t->digest_cap,
+		    sizeof(*t->digests));
+		t->digests = digests;
+		if (rc != 0)
+			return rc;
+		/* the digest may be that of the whole file */
+		if (*chunk == '\0' && *file == '\0')
+			return layer_refuse(why, -EBADMSG, "the index has no "
+			    "digest for the data of %.120s",
+			    item->text[TOC_NAME]);
+		if (*chunk != '\0' && *file != '\0' &&
+		    strcmp(chunk, file) != 0)
+			return layer_refuse(why, -EBADMSG, "the index has two "
+			    "digests for the data of %.120s",
+			    item->text[TOC_NAME]);
+		rc = parse_digest(*chunk != '\0' ? chunk : file,
+		    t->digests[t->chunk_count], why);
+		if (rc != 0)
+			return rc;
+	}
+	rc = index_run(r->x, run, why);
 	if (rc == 0)
 		t->chunk_count++;
 	return rc;
 }
 
-/*
- * Returns whether a chunk at this offset needs a new unit.  All chunks of a
- * unit are hashed when the unit is read, so overlapping chunks, which no real
- * layer has, become several units at the same offset.
- */
-static bool
-begins_unit(const struct toc_reader *r, uint64_t offset, uint64_t length)
-{
-	size_t n = r->x->unit_count;
-
-	return n == 0 || r->t->units[n - 1].offset != offset ||
-	    length > LAYER_UNIT_MAX - r->hashed;
-}
-
 /* Adds data to the last entry, which is a file. */
 static int
-take_data(struct toc_reader *r, const struct toc_item *item,
+add_data(struct toc_reader *r, const struct toc_item *item,
     char why[LAYER_WHY])
 {
 	const struct layer_entry *e = &r->x->entries[r->x->entry_count - 1];
@@ -166,7 +106,9 @@ take_data(struct toc_reader *r, const struct toc_item *item,
 	struct layer_run run = { .offset = at,
 		.inner = (uint64_t)item->number[TOC_INNER],
 		.length = (uint64_t)item->number[TOC_CHUNK_SIZE] };
-	int rc = 0;
+	size_t n = r->x->unit_count;
+	struct layer_unit *u;
+	int rc;
 
 	/* the size may be omitted for the last chunk */
 	if (run.length == 0 && at < e->size)
@@ -174,78 +116,83 @@ take_data(struct toc_reader *r, const struct toc_item *item,
 	if (run.length == 0 || strcmp(item->text[TOC_CHUNK_TYPE],
 	    "zeros") == 0)
 		return 0;
-	if (begins_unit(r, offset, run.length))
+	/*
+	 * All chunks of a unit are hashed when the unit is read, so overlapping
+	 * chunks, which no real layer has, become several units at the same
+	 * offset.
+	 */
+	if (n == 0 || r->t->units[n - 1].offset != offset ||
+	    run.length > LAYER_UNIT_MAX - r->hashed) {
 		rc = add_unit(r, offset, why);
+		if (rc != 0)
+			return rc;
+	}
+	u = &r->x->units[r->x->unit_count - 1];
 	/* both are at most INT64_MAX, so the sum does not overflow */
-	if (rc == 0)
-		rc = widen_unit(r, run.inner + run.length, why);
+	if (run.inner + run.length > LAYER_UNIT_MAX)
+		return layer_refuse(why, -EFBIG, "a unit is larger than "
+		    "64 MiB");
+	if (run.inner + run.length > u->content)
+		u->content = run.inner + run.length;
 	r->hashed += run.length;
 	run.unit = (uint32_t)(r->x->unit_count - 1);
-	return rc != 0 ? rc : add_chunk(r, item, &run, why);
+	return add_chunk(r, item, &run, why);
 }
 
 /* Entries */
 
 static int
-find_type(const struct toc_item *item, enum tar_type *type,
-    char why[LAYER_WHY])
-{
-	return layer_type_find(item->text[TOC_TYPE], type) ? 0 :
-	    layer_refuse(why, -EBADMSG, "the index has an entry of unknown "
-	    "type %.40s", item->text[TOC_TYPE]);
-}
-
-static int
-read_time(const struct toc_item *item, struct layer_entry *e,
-    char why[LAYER_WHY])
-{
-	const char *text = item->text[TOC_MODTIME];
-
-	if (*text == '\0' || utc_parse(text, &e->mtime, &e->mtime_ns) == 0)
-		return 0;
-	return layer_refuse(why, -EBADMSG, "expected a date in the index, "
-	    "found %.60s", text);
-}
-
-/* Returns whether the last entry consists of a single chunk. */
-static bool
-is_one_chunk(const struct lazy_index *x)
-{
-	const struct layer_entry *e = &x->entries[x->entry_count - 1];
-
-	return e->run_count == 1 && x->runs[x->run_count - 1].length ==
-	    e->size;
-}
-
-static int
-take_entry(struct toc_reader *r, const struct toc_item *item,
+add_toc_entry(struct toc_reader *r, const struct toc_item *item,
     char why[LAYER_WHY])
 {
 	const int64_t *n = item->number;
+	const char *const *text = item->text;
+	const struct lazy_index *x = r->x;
+	struct toc *t = r->t;
 	struct layer_entry e = {
-		.path = item->text[TOC_NAME], .link = item->text[TOC_LINK],
-		.uname = item->text[TOC_UNAME], .gname = item->text[TOC_GNAME],
+		.path = text[TOC_NAME], .link = text[TOC_LINK],
+		.uname = text[TOC_UNAME], .gname = text[TOC_GNAME],
 		.mode = (uint32_t)n[TOC_MODE] & 07777,
 		.uid = (uint64_t)n[TOC_UID], .gid = (uint64_t)n[TOC_GID],
 		.major = (uint32_t)n[TOC_MAJOR],
 		.minor = (uint32_t)n[TOC_MINOR],
 		.xattrs = item->xattrs, .xattr_count = item->xattr_count
 	};
-	int rc = find_type(item, &e.type, why);
+	const struct layer_entry *last;
+	void *files = t->files;
+	int rc;
 
-	if (rc == 0)
-		rc = read_time(item, &e, why);
-	if (rc != 0)
-		return rc;
+	if (!layer_type_find(text[TOC_TYPE], &e.type))
+		return layer_refuse(why, -EBADMSG, "the index has an entry of "
+		    "unknown type %.40s", text[TOC_TYPE]);
+	if (*text[TOC_MODTIME] != '\0' &&
+	    utc_parse(text[TOC_MODTIME], &e.mtime, &e.mtime_ns) != 0)
+		return layer_refuse(why, -EBADMSG, "expected a date in the "
+		    "index, found %.60s", text[TOC_MODTIME]);
 	if (e.type == TAR_FILE)
 		e.size = (uint64_t)n[TOC_SIZE];
 	r->file = e.type == TAR_FILE;
 	rc = index_entry(r->x, &e, why);
-	if (rc == 0 && r->file)
-		rc = take_data(r, item, why);
-	if (rc == 0 && r->file && *item->text[TOC_DIGEST] != '\0' &&
-	    !is_one_chunk(r->x))
-		rc = keep_file_digest(r, item, why);
+	if (rc != 0 || !r->file)
+		return rc;
+	rc = add_data(r, item, why);
+	if (rc != 0 || *text[TOC_DIGEST] == '\0')
+		return rc;
+	/* keep the digest of the file unless it is that of its only chunk */
+	last = &x->entries[x->entry_count - 1];
+	if (last->run_count == 1 &&
+	    x->runs[x->run_count - 1].length == last->size)
+		return 0;
+	rc = array_grow(&files, t->file_count, &t->file_cap,
+	    sizeof(*t->files));
+	t->files = files;
+	if (rc != 0)
+		return rc;
+	t->files[t->file_count].entry = x->entry_count - 1;
+	rc = parse_digest(text[TOC_DIGEST], t->files[t->file_count].digest,
+	    why);
+	if (rc == 0)
+		t->file_count++;
 	return rc;
 }
 
@@ -267,20 +214,7 @@ toc_is_internal(const struct toc_item *item)
 }
 
 static int
-take_chunk(struct toc_reader *r, const struct toc_item *item,
-    char why[LAYER_WHY])
-{
-	if (r->landmark)
-		return 0;
-	if (!r->file || r->x->entry_count == 0)
-		return layer_refuse(why, -EBADMSG, "a chunk of %.120s in the "
-		    "index does not follow its file",
-		    item->text[TOC_NAME]);
-	return take_data(r, item, why);
-}
-
-static int
-take_stored(struct toc_reader *r, const struct toc_item *item,
+set_stored(struct toc_reader *r, const struct toc_item *item,
     char why[LAYER_WHY])
 {
 	bool trace = item->what == TOC_TRACE;
@@ -301,16 +235,20 @@ toc_reader_take(void *arg, const struct toc_item *item, char why[LAYER_WHY])
 	int rc = 0;
 
 	if (item->what != TOC_ENTRY)
-		return take_stored(r, item, why);
-	if (strcmp(item->text[TOC_TYPE], "chunk") == 0) {
-		rc = take_chunk(r, item, why);
-	} else {
+		return set_stored(r, item, why);
+	if (strcmp(item->text[TOC_TYPE], "chunk") != 0) {
 		r->landmark = toc_is_internal(item);
 		/* the prefetched part ends here */
 		if (is_called(item, LAYER_LANDMARK))
 			r->t->prefetch = (uint64_t)item->number[TOC_OFFSET];
 		if (!r->landmark)
-			rc = take_entry(r, item, why);
+			rc = add_toc_entry(r, item, why);
+	} else if (!r->landmark) {
+		if (!r->file || r->x->entry_count == 0)
+			return layer_refuse(why, -EBADMSG, "a chunk of %.120s "
+			    "in the index does not follow its file",
+			    item->text[TOC_NAME]);
+		rc = add_data(r, item, why);
 	}
 	return rc == -ENOMEM ? layer_refuse(why, rc, "%s", strerror(ENOMEM)) :
 	    rc;

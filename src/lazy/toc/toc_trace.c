@@ -26,29 +26,30 @@ struct record {
 
 struct trace {
 	const struct layer *l;
-	const struct layer_trace_io *io;
 	struct toc_parts parts;
 	struct record *records;
-	uint8_t *piece;
 };
 
-/* Returns whether this part of a file exists in the index. */
-static bool
-exists(const struct trace *t, const struct record *r)
+bool
+toc_trace(const struct layer *l, struct layer_range *r)
 {
-	size_t count;
-	const struct layer_entry *e = layer_entries(t->l, &count);
+	const struct toc *t = l->state;
 
-	return r->entry < count && e[r->entry].type == TAR_FILE &&
-	    r->offset <= e[r->entry].size &&
-	    r->length <= e[r->entry].size - r->offset;
+	*r = (struct layer_range){ .offset = t->trace.offset,
+		.length = t->trace.length };
+	return r->length > 0 && r->length <= l->size &&
+	    r->offset <= l->size - r->length;
 }
+
+/* Records and pieces */
 
 static int
 read_records(struct trace *t, uint32_t *count)
 {
 	uint8_t raw[TRACE_RECORD];
 	uint64_t content = 0;
+	size_t entries;
+	const struct layer_entry *e = layer_entries(t->l, &entries);
 	int rc = toc_parts_read(&t->parts, raw, 4);
 
 	if (rc != 0)
@@ -59,68 +60,66 @@ read_records(struct trace *t, uint32_t *count)
 	t->records = sys_malloc((*count + (size_t)1) * sizeof(*t->records));
 	if (t->records == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; rc == 0 && i < *count; i++) {
+	for (uint32_t i = 0; i < *count; i++) {
+		struct record *r = &t->records[i];
+
 		rc = toc_parts_read(&t->parts, raw, sizeof(raw));
-		t->records[i] = (struct record){ load_le32(raw),
-			load_le64(raw + 4), load_le64(raw + 12) };
-		if (rc == 0 && !exists(t, &t->records[i]))
-			rc = -EBADMSG;
+		if (rc != 0)
+			return rc;
+		*r = (struct record){ load_le32(raw), load_le64(raw + 4),
+			load_le64(raw + 12) };
+		/* this part of a file must exist in the index */
+		if (r->entry >= entries || e[r->entry].type != TAR_FILE ||
+		    r->offset > e[r->entry].size ||
+		    r->length > e[r->entry].size - r->offset)
+			return -EBADMSG;
 		/* lengths are at most INT64_MAX, so this does not overflow */
-		content += t->records[i].length;
-		if (rc == 0 && content > LAYER_TRACE_CONTENT_MAX)
-			rc = -EFBIG;
+		content += r->length;
+		if (content > LAYER_TRACE_CONTENT_MAX)
+			return -EFBIG;
 	}
-	return rc;
-}
-
-static int
-read_piece(struct trace *t, const struct record *r, uint64_t done)
-{
-	size_t n = r->length - done < PIECE ? (size_t)(r->length - done) :
-	    PIECE;
-	int rc = toc_parts_read(&t->parts, t->piece, n);
-
-	return rc != 0 ? rc : t->io->take(t->io->arg, r->entry,
-	    r->offset + done, t->piece, n);
-}
-
-static int
-read_trace(struct trace *t)
-{
-	uint32_t count = 0;
-	int rc = read_records(t, &count);
-
-	for (uint32_t i = 0; rc == 0 && i < count; i++)
-		for (uint64_t done = 0; rc == 0 && done <
-		    t->records[i].length; done += PIECE)
-			rc = read_piece(t, &t->records[i], done);
-	return rc;
+	return 0;
 }
 
 int
 toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 {
 	const struct toc *toc = l->state;
-	struct trace t = { .l = l, .io = io, .parts = { .next = io->next,
+	struct trace t = { .l = l, .parts = { .next = io->next,
 		.arg = io->arg, .left = toc->trace.length,
 		.wrapping = toc_wrapping_of(layer_kind(l)) } };
+	uint8_t *piece = sys_malloc(PIECE);
+	uint32_t count = 0;
 	int rc = t.parts.left > LAYER_TRACE_MAX ? -EFBIG :
 	    toc_parts_open(&t.parts, TRACE_WINDOW_LOG), wrong;
 
-	t.piece = sys_malloc(PIECE);
-	if (rc == 0 && t.piece == NULL)
+	if (rc == 0 && piece == NULL)
 		rc = -ENOMEM;
-	if (rc == 0) {
-		rc = read_trace(&t);
-		/*
-		 * -EFBIG is reported only for a trace whose digest is correct
-		 */
-		wrong = rc == 0 || rc == -EFBIG ? toc_parts_end(&t.parts,
-		    toc->trace.digest) : 0;
+	if (rc != 0)
+		goto out;
+	rc = read_records(&t, &count);
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		const struct record *r = &t.records[i];
+
+		for (uint64_t done = 0; rc == 0 && done < r->length;
+		    done += PIECE) {
+			size_t n = r->length - done < PIECE ?
+			    (size_t)(r->length - done) : PIECE;
+
+			rc = toc_parts_read(&t.parts, piece, n);
+			if (rc == 0)
+				rc = io->take(io->arg, r->entry,
+				    r->offset + done, piece, n);
+		}
+	}
+	/* -EFBIG is reported only for a trace whose digest is correct */
+	if (rc == 0 || rc == -EFBIG) {
+		wrong = toc_parts_end(&t.parts, toc->trace.digest);
 		rc = wrong != 0 ? wrong : rc;
 	}
+out:
 	toc_parts_close(&t.parts);
 	sys_free(t.records);
-	sys_free(t.piece);
+	sys_free(piece);
 	return rc;
 }

@@ -38,18 +38,15 @@ struct place {
 
 /* The footer */
 
-/* Returns whether the bytes are one of the two writers' magic numbers. */
-static bool
-is_mark(const uint8_t *p)
-{
-	return memcmp(p, "GNUlInUx", MARK) == 0 ||
-	    memcmp(p, "GnUlInUx", MARK) == 0;
-}
-
 static bool
 is_footer(const uint8_t *p, size_t len, struct place *place)
 {
-	if (load_le64(p + 24) != TYPE_CRFS || !is_mark(p + len - MARK))
+	const uint8_t *mark = p + len - MARK;
+
+	/* the magic numbers of two writers */
+	if (load_le64(p + 24) != TYPE_CRFS ||
+	    (memcmp(mark, "GNUlInUx", MARK) != 0 &&
+	    memcmp(mark, "GnUlInUx", MARK) != 0))
 		return false;
 	*place = (struct place){ .offset = load_le64(p),
 		.length = load_le64(p + 8), .content = load_le64(p + 16) };
@@ -88,7 +85,7 @@ struct unpack {
 };
 
 static ssize_t
-read_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
+read_table_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
 {
 	struct unpack *u = arg;
 	ZSTD_outBuffer out = { .dst = buf,
@@ -117,77 +114,19 @@ read_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
 	return (ssize_t)out.pos;
 }
 
-/*
- * Reads the rest of the document's frame, because the digest covers the whole
- * frame.
- */
-static int
-read_rest(struct unpack *u, char why[LAYER_WHY])
-{
-	const uint8_t *data;
-	ssize_t n;
-
-	do {
-		n = toc_input_next(&u->in, &data, why);
-	} while (n > 0);
-	return (int)n;
-}
-
-static int
-read_table(struct unpack *u, const uint8_t *expected, char why[LAYER_WHY])
-{
-	const struct toc_source source = { .read = read_text, .arg = u };
-	uint8_t text[LAYER_DIGEST], stored[DIGEST_MAX];
-	int rc = digest_start(u->in.digest);
-
-	if (rc == 0)
-		rc = toc_load(u->in.l, &source, u->in.at, text, why);
-	if (rc == 0)
-		rc = read_rest(u, why);
-	if (rc == 0)
-		rc = digest_end(u->in.digest, stored);
-	if (rc != 0 || expected == NULL)
-		return rc;
-	/*
-	 * in the stargz library's annotation, this is the document's own digest
-	 */
-	if (memcmp(stored, expected, LAYER_DIGEST) != 0 &&
-	    memcmp(text, expected, LAYER_DIGEST) != 0)
-		return layer_refuse(why, -EBADMSG, "the index does not match "
-		    "the expected digest");
-	return 0;
-}
-
-static int
-load(struct layer *l, const struct place *p, const uint8_t *expected,
-    char why[LAYER_WHY])
-{
-	struct unpack u = { .in = { .l = l, .at = p->offset,
-		.left = p->length }, .left = p->content };
-	struct digest_algo *sha256 = NULL;
-	int rc = digest_algo_open(&sha256, "sha256");
-
-	u.stream = ZSTD_createDStream();
-	if (rc == 0)
-		rc = digest_new(&u.in.digest, sha256);
-	if (rc == 0 && (u.stream == NULL ||
-	    ZSTD_isError(ZSTD_DCtx_setParameter(u.stream,
-	    ZSTD_d_windowLogMax, WINDOW_LOG_MAX))))
-		rc = -ENOMEM;
-	if (rc == 0)
-		rc = read_table(&u, expected, why);
-	ZSTD_freeDStream(u.stream);
-	toc_input_close(&u.in);
-	digest_free(u.in.digest);
-	digest_algo_close(sha256);
-	return rc;
-}
-
 static int
 open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 {
 	struct place p = { e->index_offset, e->index_length,
 		e->index_content };
+	struct unpack u = { .in = { .l = l } };
+	const struct toc_source source = { .read = read_table_text,
+		.arg = &u };
+	uint8_t text[LAYER_DIGEST], stored[DIGEST_MAX];
+	struct digest_algo *sha256 = NULL;
+	const uint8_t *data;
+	ssize_t n;
+	int rc;
 
 	if (p.length == 0 && find_footer(l, &p) == 0)
 		return layer_refuse(why, -EINVAL,
@@ -199,7 +138,42 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 	if (p.content > LAYER_INDEX_MAX)
 		return layer_refuse(why, -EFBIG, "the index is larger than "
 		    "256 MiB");
-	return load(l, &p, e->index_digest, why);
+	u.in.at = p.offset;
+	u.in.left = p.length;
+	u.left = p.content;
+	u.stream = ZSTD_createDStream();
+	rc = digest_algo_open(&sha256, "sha256");
+	if (rc == 0)
+		rc = digest_new(&u.in.digest, sha256);
+	if (rc == 0 && (u.stream == NULL ||
+	    ZSTD_isError(ZSTD_DCtx_setParameter(u.stream,
+	    ZSTD_d_windowLogMax, WINDOW_LOG_MAX))))
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = digest_start(u.in.digest);
+	if (rc == 0)
+		rc = toc_load(l, &source, u.in.at, text, why);
+	if (rc != 0)
+		goto out;
+	/* the digest covers the whole frame of the document */
+	do
+		n = toc_input_next(&u.in, &data, why);
+	while (n > 0);
+	rc = n < 0 ? (int)n : digest_end(u.in.digest, stored);
+	/*
+	 * in the stargz library's annotation, the digest is the document's own
+	 */
+	if (rc == 0 && e->index_digest != NULL &&
+	    memcmp(stored, e->index_digest, LAYER_DIGEST) != 0 &&
+	    memcmp(text, e->index_digest, LAYER_DIGEST) != 0)
+		rc = layer_refuse(why, -EBADMSG, "the index does not match "
+		    "the expected digest");
+out:
+	ZSTD_freeDStream(u.stream);
+	toc_input_close(&u.in);
+	digest_free(u.in.digest);
+	digest_algo_close(sha256);
+	return rc;
 }
 
 /* Units: frames */
@@ -235,7 +209,8 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 		    out.pos + in.pos == before)
 			return -EBADMSG;
 	}
-	return d->known ? 0 : toc_verify(d->l, unit, d->digest, r, content, why);
+	return d->known ? 0 : toc_verify(d->l, unit, d->digest, r, content,
+	    why);
 }
 
 const struct layer_format format_zstd_chunked = {

@@ -59,7 +59,7 @@ flatbuf_root(const struct flatbuf *b, struct flatbuf_table *root)
  * field is absent, or -EBADMSG.
  */
 static int
-field(const struct flatbuf_table *t, unsigned slot, size_t size,
+find_field(const struct flatbuf_table *t, unsigned slot, size_t size,
     const uint8_t **p)
 {
 	size_t entry = HEAD + 2 * (size_t)slot;
@@ -80,7 +80,7 @@ int
 flatbuf_u8(const struct flatbuf_table *t, unsigned slot, uint8_t *value)
 {
 	const uint8_t *p;
-	int rc = field(t, slot, sizeof(*value), &p);
+	int rc = find_field(t, slot, sizeof(*value), &p);
 
 	if (rc == 1)
 		*value = *p;
@@ -91,7 +91,7 @@ int
 flatbuf_u32(const struct flatbuf_table *t, unsigned slot, uint32_t *value)
 {
 	const uint8_t *p;
-	int rc = field(t, slot, sizeof(*value), &p);
+	int rc = find_field(t, slot, sizeof(*value), &p);
 
 	if (rc == 1)
 		*value = load_le32(p);
@@ -102,7 +102,7 @@ int
 flatbuf_u64(const struct flatbuf_table *t, unsigned slot, uint64_t *value)
 {
 	const uint8_t *p;
-	int rc = field(t, slot, sizeof(*value), &p);
+	int rc = find_field(t, slot, sizeof(*value), &p);
 
 	if (rc == 1)
 		*value = load_le64(p);
@@ -143,7 +143,7 @@ flatbuf_string(const struct flatbuf_table *t, unsigned slot,
     struct flatbuf_bytes *s)
 {
 	const uint8_t *p;
-	int rc = field(t, slot, HEAD, &p);
+	int rc = find_field(t, slot, HEAD, &p);
 
 	*s = (struct flatbuf_bytes){ (const uint8_t *)"", 0 };
 	return rc == 1 ? string_at(t->b, p, s) : rc;
@@ -154,7 +154,7 @@ flatbuf_vector(const struct flatbuf_table *t, unsigned slot, size_t size,
     struct flatbuf_bytes *v)
 {
 	const uint8_t *p;
-	int rc = field(t, slot, HEAD, &p);
+	int rc = find_field(t, slot, HEAD, &p);
 
 	*v = (struct flatbuf_bytes){ (const uint8_t *)"", 0 };
 	return rc == 1 ? vector_at(t->b, p, size, 0, v) : rc;
@@ -177,7 +177,7 @@ flatbuf_table(const struct flatbuf_table *t, unsigned slot,
     struct flatbuf_table *child)
 {
 	const uint8_t *p;
-	int rc = field(t, slot, HEAD, &p);
+	int rc = find_field(t, slot, HEAD, &p);
 
 	return rc == 1 ? table_at(t->b, follow(t->b, p), child) : -EBADMSG;
 }

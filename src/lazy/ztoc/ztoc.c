@@ -1,12 +1,14 @@
 /*
- * ztoc.c - opening an ordinary layer with a ztoc
+ * ztoc.c - reading an ordinary layer with a ztoc
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "ztoc_state.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
+#include "engine/deflate/inflater.h"
 #include "engine/digest/digest.h"
+#include "format/gzip/gzip_points.h"
 #include "lazy/ztoc/ztoc.h"
 
 #include <errno.h>
@@ -16,7 +18,7 @@
 /* Fetching the index */
 
 static int
-fetch(struct layer *l, uint64_t offset, uint64_t length, uint8_t **data,
+fetch_part(struct layer *l, uint64_t offset, uint64_t length, uint8_t **data,
     char why[LAYER_WHY])
 {
 	struct layer_range r = { .object = ZTOC_OBJECT,
@@ -45,56 +47,16 @@ check_digest(const uint8_t *data, size_t len, const uint8_t *expected,
 	return rc;
 }
 
-/* Decompresses the index of the packed variant. */
+/* Fetches the index into z.  Returns 0, or -errno with a clause in why. */
 static int
-unpack(struct ztoc *z, const uint8_t *frame, size_t len, uint64_t content,
+fetch_index(struct layer *l, struct ztoc *z, const struct layer_expect *e,
     char why[LAYER_WHY])
 {
-	size_t n;
-
-	if (content > LAYER_INDEX_MAX)
-		return layer_refuse(why, -EFBIG, "the index is larger than "
-		    "256 MiB");
-	z->data = sys_malloc(content + 1);
-	if (z->data == NULL)
-		return -ENOMEM;
-	n = ZSTD_decompress(z->data, content, frame, len);
-	z->len = content;
-	return !ZSTD_isError(n) && n == content ? 0 :
-	    layer_refuse(why, -EBADMSG, "the index is damaged");
-}
-
-static int
-fetch_packed(struct layer *l, struct ztoc *z, const struct layer_expect *e,
-    const uint8_t footer[ZTOC_FOOTER], uint64_t end, char why[LAYER_WHY])
-{
-	uint64_t offset = load_le64(footer + 8);
-	uint64_t length = load_le64(footer + 16);
-	uint8_t *frame = NULL;
-	int rc;
-
-	if (offset > end || length != end - offset)
-		return layer_refuse(why, -EBADMSG, "the ztoc's footer is "
-		    "damaged");
-	z->packed = true;
-	z->windows = offset;
-	rc = fetch(l, offset, length, &frame, why);
-	if (rc == 0)
-		rc = check_digest(frame, length, e->index_digest, why);
-	if (rc == 0)
-		rc = unpack(z, frame, length, load_le64(footer + 24), why);
-	sys_free(frame);
-	return rc;
-}
-
-int
-ztoc_fetch(struct layer *l, struct ztoc *z, const struct layer_expect *e,
-    char why[LAYER_WHY])
-{
-	uint8_t footer[ZTOC_FOOTER] = { 0 };
+	uint8_t footer[ZTOC_FOOTER] = { 0 }, *frame = NULL;
 	struct layer_range r = { .object = ZTOC_OBJECT,
 		.length = ZTOC_FOOTER, .buf = footer };
-	uint64_t size;
+	uint64_t size, length, content;
+	size_t n;
 	int rc = l->blobs->size(l->blobs->arg, ZTOC_OBJECT, &size);
 
 	if (rc != 0)
@@ -105,26 +67,66 @@ ztoc_fetch(struct layer *l, struct ztoc *z, const struct layer_expect *e,
 	}
 	if (rc != 0)
 		return rc;
-	if (load_le32(footer) == ZTOC_FOOTER_MAGIC &&
-	    load_le64(footer + 32) == ZTOC_MAGIC)
-		return fetch_packed(l, z, e, footer, r.offset, why);
-	z->len = size;
-	rc = fetch(l, 0, size, &z->data, why);
-	return rc != 0 ? rc : check_digest(z->data, size, e->index_digest,
-	    why);
+	if (load_le32(footer) != ZTOC_FOOTER_MAGIC ||
+	    load_le64(footer + 32) != ZTOC_MAGIC) {
+		z->len = size;
+		rc = fetch_part(l, 0, size, &z->data, why);
+		return rc != 0 ? rc : check_digest(z->data, size,
+		    e->index_digest, why);
+	}
+	/* the packed variant */
+	z->packed = true;
+	z->windows = load_le64(footer + 8);
+	length = load_le64(footer + 16);
+	content = load_le64(footer + 24);
+	if (z->windows > r.offset || length != r.offset - z->windows)
+		return layer_refuse(why, -EBADMSG, "the ztoc's footer is "
+		    "damaged");
+	rc = fetch_part(l, z->windows, length, &frame, why);
+	if (rc == 0)
+		rc = check_digest(frame, length, e->index_digest, why);
+	if (rc != 0)
+		goto out;
+	if (content > LAYER_INDEX_MAX) {
+		rc = layer_refuse(why, -EFBIG, "the index is larger than "
+		    "256 MiB");
+		goto out;
+	}
+	z->data = sys_malloc(content + 1);
+	if (z->data == NULL) {
+		rc = -ENOMEM;
+		goto out;
+	}
+	n = ZSTD_decompress(z->data, content, frame, length);
+	z->len = content;
+	if (ZSTD_isError(n) || n != content)
+		rc = layer_refuse(why, -EBADMSG, "the index is damaged");
+out:
+	sys_free(frame);
+	return rc;
 }
 
 /* Opening */
 
 static int
-parse(struct layer *l, struct ztoc *z, char why[LAYER_WHY])
+open_ztoc(struct layer *l, const struct layer_expect *e,
+    char why[LAYER_WHY])
 {
-	struct flatbuf b = { z->data, z->len };
+	struct ztoc *z = sys_calloc(1, sizeof(*z));
 	struct flatbuf_table root, toc, compression;
 	struct flatbuf_bytes version;
+	struct flatbuf b;
 	uint64_t stored = 0;
-	int rc = flatbuf_root(&b, &root);
+	int rc;
 
+	if (z == NULL)
+		return -ENOMEM;
+	l->state = z;
+	rc = fetch_index(l, z, e, why);
+	if (rc != 0)
+		return rc;
+	b = (struct flatbuf){ z->data, z->len };
+	rc = flatbuf_root(&b, &root);
 	if (rc == 0)
 		rc = flatbuf_string(&root, ZTOC_VERSION, &version);
 	if (rc == 0)
@@ -146,22 +148,8 @@ parse(struct layer *l, struct ztoc *z, char why[LAYER_WHY])
 		    "of %llu bytes, but this one has %llu",
 		    (unsigned long long)stored, (unsigned long long)l->size);
 	rc = ztoc_read_spans(l, z, &compression, why);
-	return rc != 0 ? rc : ztoc_read_entries(l, z, &toc, why);
-}
-
-static int
-open_ztoc(struct layer *l, const struct layer_expect *e,
-    char why[LAYER_WHY])
-{
-	struct ztoc *z = sys_calloc(1, sizeof(*z));
-	int rc;
-
-	if (z == NULL)
-		return -ENOMEM;
-	l->state = z;
-	rc = ztoc_fetch(l, z, e, why);
 	if (rc == 0)
-		rc = parse(l, z, why);
+		rc = ztoc_read_entries(l, z, &toc, why);
 	if (rc == 0 && (z->packed || z->plain)) {
 		sys_free(z->data);
 		z->data = NULL;
@@ -216,11 +204,89 @@ ranges(const struct layer *l, uint32_t unit,
 	return 2;
 }
 
+struct span_decoder {
+	struct inflater *inflater;
+	ZSTD_DCtx *unpacker;
+	uint8_t window[ZTOC_WINDOW];
+};
+
+static int
+open_decoder(struct layer_decoder *d)
+{
+	struct span_decoder *x = sys_calloc(1, sizeof(*x));
+	int rc;
+
+	d->state = x;
+	if (x == NULL)
+		return -ENOMEM;
+	rc = inflater_open(&x->inflater);
+	if (rc == 0)
+		x->unpacker = ZSTD_createDCtx();
+	return rc != 0 || x->unpacker != NULL ? rc : -ENOMEM;
+}
+
+static void
+close_decoder(struct layer_decoder *d)
+{
+	struct span_decoder *x = d->state;
+
+	if (x == NULL)
+		return;
+	inflater_close(x->inflater);
+	ZSTD_freeDCtx(x->unpacker);
+	sys_free(x);
+}
+
+static bool
+has_digest(struct layer_decoder *d, const struct layer_range *r,
+    const uint8_t expected[LAYER_DIGEST])
+{
+	uint8_t found[DIGEST_MAX];
+
+	if (d->known)
+		return true;
+	return digest_once(d->digest, r->buf, r->length, found) == 0 &&
+	    memcmp(found, expected, LAYER_DIGEST) == 0;
+}
+
+static int
+decode_span(struct layer_decoder *d, uint32_t unit,
+    const struct layer_range *r, void *content, const char **why)
+{
+	struct span_decoder *x = d->state;
+	const struct ztoc *z = d->l->state;
+	const struct ztoc_span *s = &z->spans[unit];
+	size_t size = d->l->index.units[unit].content;
+	struct gzip_point p = { .bits = s->bits, .window = s->window,
+		.window_len = s->window_len };
+
+	*why = "a span does not match its digest in the ztoc";
+	if (!has_digest(d, r, s->digest))
+		return -EBADMSG;
+	if (z->plain) {
+		memcpy(content, r->buf, size);
+		return 0;
+	}
+	/* the window is in memory, unless it has been fetched with the span */
+	if (z->packed && s->window_len > 0) {
+		*why = "a span's window does not match its digest in the ztoc";
+		if (!has_digest(d, r + 1, s->window_digest))
+			return -EBADMSG;
+		p.window = x->window;
+		p.window_len = ZSTD_decompressDCtx(x->unpacker, x->window,
+		    sizeof(x->window), r[1].buf, r[1].length);
+		if (ZSTD_isError(p.window_len))
+			return -EBADMSG;
+	}
+	*why = "a span does not decompress as stated in the ztoc";
+	return gzip_resume(x->inflater, &p, r->buf, r->length, content, size);
+}
+
 const struct layer_format format_ztoc = {
 	.kind = LAYER_ZTOC,
 	.probe = probe, .open = open_ztoc, .close = close_ztoc,
 	.ranges = ranges,
-	.decoder_open = ztoc_decoder_open,
-	.decoder_close = ztoc_decoder_close,
-	.decode = ztoc_decode,
+	.decoder_open = open_decoder,
+	.decoder_close = close_decoder,
+	.decode = decode_span,
 };

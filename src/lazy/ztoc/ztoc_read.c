@@ -175,9 +175,12 @@ ztoc_read_spans(struct layer *l, struct ztoc *z,
 	z->spans = sys_calloc(z->count + 1, sizeof(*z->spans));
 	if (z->spans == NULL)
 		return -ENOMEM;
-	rc = z->plain ? read_plain(z, compression) :
-	    z->packed ? read_points(z, compression) :
-	    read_checkpoints(z, compression);
+	if (z->plain)
+		rc = read_plain(z, compression);
+	else if (z->packed)
+		rc = read_points(z, compression);
+	else
+		rc = read_checkpoints(z, compression);
 	if (rc == 0)
 		rc = read_digests(z, compression);
 	return rc != 0 ? ztoc_damaged(why, "the spans") : add_units(l, z, why);

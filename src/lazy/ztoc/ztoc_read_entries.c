@@ -35,7 +35,7 @@ struct reader {
  * separately, so their total length cannot exceed that of the index.
  */
 static int
-take(struct reader *k, uint64_t bytes)
+count_bytes(struct reader *k, uint64_t bytes)
 {
 	k->taken += bytes;
 	return k->taken > k->z->len ? -EBADMSG : 0;
@@ -52,17 +52,8 @@ read_string(struct reader *k, const struct flatbuf_table *t, unsigned slot,
 	if (rc != 0)
 		return rc;
 	*text = (const char *)s.data;
-	rc = take(k, s.len);
+	rc = count_bytes(k, s.len);
 	return rc == 0 && strlen(*text) != s.len ? -EBADMSG : rc;
-}
-
-static int
-read_type(struct reader *k, const struct flatbuf_table *t)
-{
-	const char *name;
-	int rc = read_string(k, t, ENTRY_TYPE, &name);
-
-	return rc == 0 && layer_type_find(name, &k->e.type) ? 0 : -EBADMSG;
 }
 
 static int
@@ -86,34 +77,6 @@ read_strings(struct reader *k, const struct flatbuf_table *t)
 	    utc_parse(mtime, &k->e.mtime, &k->e.mtime_ns) == 0 ? 0 : -EBADMSG;
 }
 
-static int
-read_numbers(struct reader *k, const struct flatbuf_table *t)
-{
-	uint64_t mode = 0, major = 0, minor = 0;
-	uint32_t uid = 0, gid = 0;
-	int rc = flatbuf_u64(t, ENTRY_MODE, &mode);
-
-	if (rc == 0)
-		rc = flatbuf_u32(t, ENTRY_UID, &uid);
-	if (rc == 0)
-		rc = flatbuf_u32(t, ENTRY_GID, &gid);
-	if (rc == 0)
-		rc = flatbuf_u64(t, ENTRY_MAJOR, &major);
-	if (rc == 0)
-		rc = flatbuf_u64(t, ENTRY_MINOR, &minor);
-	if (rc == 0)
-		rc = flatbuf_u64(t, ENTRY_OFFSET, &k->at);
-	if (rc == 0)
-		rc = flatbuf_u64(t, ENTRY_STORED, &k->stored);
-	k->e.mode = (uint32_t)mode & 07777;
-	k->e.uid = uid;
-	k->e.gid = gid;
-	k->e.major = (uint32_t)major;
-	k->e.minor = (uint32_t)minor;
-	return rc != 0 || major > UINT32_MAX || minor > UINT32_MAX ?
-	    -EBADMSG : 0;
-}
-
 /* Adds an attribute if the record contains one. */
 static int
 read_record(struct reader *k, const struct flatbuf_table *t)
@@ -127,7 +90,7 @@ read_record(struct reader *k, const struct flatbuf_table *t)
 		rc = flatbuf_string(t, PAX_VALUE, &value);
 	if (rc != 0 || strncmp(key, ZTOC_XATTR, strlen(ZTOC_XATTR)) != 0)
 		return rc;
-	rc = take(k, value.len);
+	rc = count_bytes(k, value.len);
 	if (rc != 0)
 		return rc;
 	rc = array_grow(&items, k->e.xattr_count, &k->xattr_cap,
@@ -147,7 +110,7 @@ read_xattrs(struct reader *k, const struct flatbuf_table *t)
 	int rc = flatbuf_refs(t, ENTRY_PAX, &refs);
 
 	if (rc == 0)
-		rc = take(k, refs.count * sizeof(uint32_t));
+		rc = count_bytes(k, refs.count * sizeof(uint32_t));
 	for (uint32_t i = 0; rc == 0 && i < refs.count; i++) {
 		rc = flatbuf_ref_table(&refs, i, &record);
 		if (rc == 0)
@@ -193,29 +156,11 @@ add_runs(struct reader *k, uint64_t offset, uint64_t length)
 	return rc;
 }
 
-static int
-add_extents(struct reader *k, const struct flatbuf_bytes *v)
-{
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < v->len; i += ZTOC_EXTENT) {
-		uint64_t length = load_le64(v->data + i + 8);
-
-		if (length > k->stored)
-			return ztoc_damaged(k->why,
-			    "a sparse file's extents");
-		k->stored -= length;
-		rc = add_runs(k, load_le64(v->data + i), length);
-	}
-	return rc == 0 && k->stored > 0 ?
-	    ztoc_damaged(k->why, "a sparse file's extents") : rc;
-}
-
 /*
  * Adds an entry.  Entry data must not overlap, which limits the number of runs.
  */
 static int
-add_entry(struct reader *k, const struct flatbuf_bytes *extents)
+add_entry_data(struct reader *k, const struct flatbuf_bytes *extents)
 {
 	int rc = index_entry(&k->l->index, &k->e, k->why);
 
@@ -226,24 +171,58 @@ add_entry(struct reader *k, const struct flatbuf_bytes *extents)
 		return ztoc_damaged(k->why, "the data of two entries overlaps "
 		    "or is outside the archive");
 	k->end = k->at + k->stored;
-	return extents->len > 0 ? add_extents(k, extents) :
-	    add_runs(k, 0, k->stored);
+	if (extents->len == 0)
+		return add_runs(k, 0, k->stored);
+	for (size_t i = 0; rc == 0 && i < extents->len; i += ZTOC_EXTENT) {
+		uint64_t length = load_le64(extents->data + i + 8);
+
+		if (length > k->stored)
+			return ztoc_damaged(k->why,
+			    "a sparse file's extents");
+		k->stored -= length;
+		rc = add_runs(k, load_le64(extents->data + i), length);
+	}
+	return rc == 0 && k->stored > 0 ?
+	    ztoc_damaged(k->why, "a sparse file's extents") : rc;
 }
 
 static int
 read_entry(struct reader *k, const struct flatbuf_table *t)
 {
+	uint64_t size = 0, mode = 0, major = 0, minor = 0;
+	uint32_t uid = 0, gid = 0;
 	struct flatbuf_bytes extents;
-	uint64_t size = 0;
+	const char *type;
 	int rc;
 
 	k->e = (struct layer_entry){ .mode = 0 };
 	k->at = k->stored = 0;
-	rc = read_type(k, t);
+	rc = read_string(k, t, ENTRY_TYPE, &type);
+	if (rc == 0 && !layer_type_find(type, &k->e.type))
+		rc = -EBADMSG;
 	if (rc == 0)
 		rc = read_strings(k, t);
 	if (rc == 0)
-		rc = read_numbers(k, t);
+		rc = flatbuf_u64(t, ENTRY_MODE, &mode);
+	if (rc == 0)
+		rc = flatbuf_u32(t, ENTRY_UID, &uid);
+	if (rc == 0)
+		rc = flatbuf_u32(t, ENTRY_GID, &gid);
+	if (rc == 0)
+		rc = flatbuf_u64(t, ENTRY_MAJOR, &major);
+	if (rc == 0)
+		rc = flatbuf_u64(t, ENTRY_MINOR, &minor);
+	if (rc == 0)
+		rc = flatbuf_u64(t, ENTRY_OFFSET, &k->at);
+	if (rc == 0)
+		rc = flatbuf_u64(t, ENTRY_STORED, &k->stored);
+	if (rc == 0 && (major > UINT32_MAX || minor > UINT32_MAX))
+		rc = -EBADMSG;
+	k->e.mode = (uint32_t)mode & 07777;
+	k->e.uid = uid;
+	k->e.gid = gid;
+	k->e.major = (uint32_t)major;
+	k->e.minor = (uint32_t)minor;
 	if (rc == 0)
 		rc = read_xattrs(k, t);
 	if (rc == 0)
@@ -251,12 +230,12 @@ read_entry(struct reader *k, const struct flatbuf_table *t)
 	if (rc == 0)
 		rc = flatbuf_vector(t, ENTRY_EXTENTS, ZTOC_EXTENT, &extents);
 	if (rc == 0)
-		rc = take(k, extents.len);
+		rc = count_bytes(k, extents.len);
 	if (rc != 0)
 		return rc == -EBADMSG ? ztoc_damaged(k->why, "an entry") : rc;
 	if (k->e.type == TAR_FILE)
 		k->e.size = size > 0 ? size : k->stored;
-	return add_entry(k, &extents);
+	return add_entry_data(k, &extents);
 }
 
 int

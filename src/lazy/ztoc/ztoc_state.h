@@ -46,10 +46,6 @@ struct layer_range ztoc_span_range(const struct layer *l,
 /* Rejects the index as damaged.  Returns -EBADMSG. */
 int ztoc_damaged(char why[LAYER_WHY], const char *what);
 
-/* Fetches the index into z.  Returns 0, or -errno with a clause in why. */
-int ztoc_fetch(struct layer *l, struct ztoc *z,
-    const struct layer_expect *e, char why[LAYER_WHY]);
-
 /* Reads the spans, the units of the index.  Returns 0 or -errno as above. */
 int ztoc_read_spans(struct layer *l, struct ztoc *z,
     const struct flatbuf_table *compression, char why[LAYER_WHY]);
@@ -57,11 +53,5 @@ int ztoc_read_spans(struct layer *l, struct ztoc *z,
 /* Reads the entries, after the spans.  Returns 0 or -errno as above. */
 int ztoc_read_entries(struct layer *l, const struct ztoc *z,
     const struct flatbuf_table *toc, char why[LAYER_WHY]);
-
-/* As in struct layer_format. */
-int ztoc_decoder_open(struct layer_decoder *d);
-void ztoc_decoder_close(struct layer_decoder *d);
-int ztoc_decode(struct layer_decoder *d, uint32_t unit,
-    const struct layer_range *r, void *content, const char **why);
 
 #endif

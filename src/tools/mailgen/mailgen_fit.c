@@ -208,7 +208,8 @@ fit_shares(const struct fit *f)
 		if (made == NULL)
 			return -ENOMEM;
 		made->every = UINT64_MAX;
-		rc = mailgen_make(f, 0, FIT_MAILS, FIT_TEXT_B, to_measure, made);
+		rc = mailgen_make(f, 0, FIT_MAILS, FIT_TEXT_B, to_measure,
+		    made);
 		if (rc == 0)
 			adjust_shares(f->like, &f->want->traits, &made->traits);
 		measure_free(made);

@@ -25,7 +25,7 @@ enum { SAMPLE = 20000, TOGETHER_B = 8 << 20 };
 enum { FILE_MOST = 1 << 30 };
 
 static int
-read_message_file(int dir, const char *path, struct strbuf *b)
+read_mail(int dir, const char *path, struct strbuf *b)
 {
 	int fd = sys_open_beneath(dir, path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = 1;
@@ -65,7 +65,7 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 
 		rc = it->err;
 		if (fs_item_has_data(it)) {
-			rc = read_message_file(l->roots[it->root], it->path, &b);
+			rc = read_mail(l->roots[it->root], it->path, &b);
 			if (rc == 0)
 				rc = measure_file(m, b.data, b.len);
 		}
