@@ -30,19 +30,6 @@ struct trace {
 	struct record *records;
 };
 
-bool
-toc_trace(const struct layer *l, struct layer_range *r)
-{
-	const struct toc *t = l->state;
-
-	*r = (struct layer_range){ .offset = t->trace.offset,
-		.length = t->trace.length };
-	return r->length > 0 && r->length <= l->size &&
-	    r->offset <= l->size - r->length;
-}
-
-/* Records and pieces */
-
 static int
 read_records(struct trace *t, uint32_t *count)
 {
