@@ -20,7 +20,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-struct run {
+struct reading {
 	const struct fs_run *r;
 	pthread_mutex_t lock;
 	size_t item;			/* the item of the next part */
@@ -29,7 +29,7 @@ struct run {
 };
 
 struct reader {
-	struct run *run;
+	struct reading *run;
 	void *worker;
 	uint8_t *data;
 	size_t item;			/* the item that is open */
@@ -39,7 +39,7 @@ struct reader {
 
 /* Returns the size of the part at offset. */
 static size_t
-part_of(const struct fs_run *r, size_t item, uint64_t offset)
+part_size(const struct fs_run *r, size_t item, uint64_t offset)
 {
 	uint64_t left = (uint64_t)r->list->items[item].st.st_size - offset;
 
@@ -48,7 +48,7 @@ part_of(const struct fs_run *r, size_t item, uint64_t offset)
 
 /* Claims the next part.  Returns false at the end. */
 static bool
-take(struct run *run, size_t *item, uint64_t *offset)
+claim_part(struct reading *run, size_t *item, uint64_t *offset)
 {
 	const struct fs_list *l = run->r->list;
 	bool found;
@@ -66,7 +66,7 @@ take(struct run *run, size_t *item, uint64_t *offset)
 	run->offset += run->r->unit;
 	if (found)
 		run->r->on_progress(run->r->arg,
-		    part_of(run->r, *item, *offset));
+		    part_size(run->r, *item, *offset));
 	pthread_mutex_unlock(&run->lock);
 	return found;
 }
@@ -76,7 +76,7 @@ take(struct run *run, size_t *item, uint64_t *offset)
  * length, or 0 if there is none or others have claimed it.
  */
 static uint64_t
-take_hole(struct run *run, size_t item, uint64_t end, uint64_t *offset)
+claim_hole(struct reading *run, size_t item, uint64_t end, uint64_t *offset)
 {
 	const struct fs_run *r = run->r;
 	uint64_t len = 0;
@@ -95,9 +95,9 @@ take_hole(struct run *run, size_t item, uint64_t end, uint64_t *offset)
 }
 
 static void
-tell(struct reader *rd, int err)
+report_error(struct reader *rd, int err)
 {
-	struct run *run = rd->run;
+	struct reading *run = rd->run;
 
 	if (rd->bad)
 		return;
@@ -108,14 +108,6 @@ tell(struct reader *rd, int err)
 }
 
 static void
-shut(struct reader *rd)
-{
-	if (rd->fd >= 0)
-		sys_close(rd->fd);
-	rd->fd = -1;
-}
-
-static void
 open_item(struct reader *rd, size_t item)
 {
 	const struct fs_list *l = rd->run->r->list;
@@ -123,12 +115,13 @@ open_item(struct reader *rd, size_t item)
 
 	if (rd->item == item && rd->fd >= 0)
 		return;
-	shut(rd);
+	if (rd->fd >= 0)
+		sys_close(rd->fd);
 	rd->bad = rd->bad && rd->item == item;
 	rd->item = item;
 	rd->fd = tree_open(l->roots[it->root], it->path, 0);
 	if (rd->fd < 0)
-		tell(rd, rd->fd);
+		report_error(rd, rd->fd);
 }
 
 /* Fills data with the part at offset; unreadable bytes become zeros. */
@@ -139,67 +132,60 @@ read_part(struct reader *rd, uint64_t offset, size_t len)
 	ssize_t n = fdio_pread(rd->fd, rd->data, len, (off_t)offset);
 
 	if (n < 0)
-		tell(rd, (int)n);
+		report_error(rd, (int)n);
 	else if ((size_t)n < len)
-		tell(rd, -EAGAIN);
+		report_error(rd, -EAGAIN);
 	n = n < 0 ? 0 : n;
 	memset(rd->data + n, 0, r->unit - (size_t)n);
-}
-
-static void
-do_part(struct reader *rd, size_t item, uint64_t offset)
-{
-	const struct fs_run *r = rd->run->r;
-	const struct stat *st = &r->list->items[item].st;
-	size_t len = part_of(r, item, offset);
-	uint64_t hole;
-
-	open_item(rd, item);
-	hole = rd->fd < 0 ? (uint64_t)st->st_size - offset :
-	    hole_at(rd->fd, st, offset);
-	if (hole < len) {
-		read_part(rd, offset, len);
-		r->part(r->arg, rd->worker, item, offset, rd->data, len);
-		return;
-	}
-	r->hole(r->arg, rd->worker, item, offset, len);
-	hole = take_hole(rd->run, item, offset + hole, &offset);
-	if (hole > 0)
-		r->hole(r->arg, rd->worker, item, offset, hole);
 }
 
 static void
 reader(void *arg, unsigned i)
 {
 	struct reader *rd = (struct reader *)arg + i;
-	uint64_t offset;
+	const struct fs_run *r = rd->run->r;
+	uint64_t offset, hole;
 	size_t item;
 
-	while (take(rd->run, &item, &offset))
-		do_part(rd, item, offset);
-	shut(rd);
-}
+	while (claim_part(rd->run, &item, &offset)) {
+		const struct stat *st = &r->list->items[item].st;
+		size_t len = part_size(r, item, offset);
 
-static int
-open_reader(struct reader *rd, struct run *run)
-{
-	*rd = (struct reader){ .run = run, .fd = -1 };
-	rd->data = sys_malloc(run->r->unit);
-	return rd->data == NULL ? -ENOMEM :
-	    run->r->open(run->r->arg, &rd->worker);
+		open_item(rd, item);
+		hole = rd->fd < 0 ? (uint64_t)st->st_size - offset :
+		    hole_at(rd->fd, st, offset);
+		if (hole < len) {
+			read_part(rd, offset, len);
+			r->part(r->arg, rd->worker, item, offset, rd->data,
+			    len);
+			continue;
+		}
+		r->hole(r->arg, rd->worker, item, offset, len);
+		hole = claim_hole(rd->run, item, offset + hole, &offset);
+		if (hole > 0)
+			r->hole(r->arg, rd->worker, item, offset, hole);
+	}
+	if (rd->fd >= 0)
+		sys_close(rd->fd);
 }
 
 int
 fs_run(const struct fs_run *r)
 {
-	struct run run = { .r = r };
+	struct reading run = { .r = r };
 	struct reader *rd = sys_calloc(r->threads, sizeof(*rd));
 	unsigned opened = 0;
 	int rc = rd == NULL ? -ENOMEM : 0;
 
 	pthread_mutex_init(&run.lock, NULL);
-	while (rc == 0 && opened < r->threads)
-		rc = open_reader(&rd[opened++], &run);
+	while (rc == 0 && opened < r->threads) {
+		struct reader *next = &rd[opened++];
+
+		*next = (struct reader){ .run = &run, .fd = -1 };
+		next->data = sys_malloc(r->unit);
+		rc = next->data == NULL ? -ENOMEM :
+		    r->open(r->arg, &next->worker);
+	}
 	if (rc == 0)
 		rc = parallel_run_all(r->threads, reader, rd);
 	while (opened > 0) {

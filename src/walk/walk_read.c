@@ -75,7 +75,8 @@ hash_piece(struct walk_reader *rd, const void *data, size_t len)
 
 /*
  * Reads size bytes, or fewer at the end of the file; interrupted and short
- * calls are continued.  At the size that the file had, it does not ask for more.
+ * calls are continued.  At the size that the file had, it does not ask for
+ * more.
  */
 static ssize_t
 read_piece(const struct walk_job *j, uint8_t *buf, size_t size, off_t at,

@@ -65,7 +65,7 @@ by_key(const void *a, const void *b)
 
 /* Stores an item to be added later. */
 static int
-keep(struct btrfs_late *late, const struct btrfs_item *it)
+keep_late(struct btrfs_late *late, const struct btrfs_item *it)
 {
 	void *items = late->items;
 	int rc = array_grow(&items, late->count, &late->cap, sizeof(*it));
@@ -102,7 +102,7 @@ add_late(struct btrfs_copy *c)
 
 /* Adds item i to its directory. */
 static int
-add_name(struct btrfs_copy *c, size_t i, const char *name)
+add_to_dir(struct btrfs_copy *c, size_t i, const char *name)
 {
 	const struct btrfs_place *p = c->names->places;
 	size_t dir = p[p[i].dir].object, size = NAME + strlen(name);
@@ -112,49 +112,8 @@ add_name(struct btrfs_copy *c, size_t i, const char *name)
 
 	it = make_item(dir, BTRFS_DIR_INDEX, (uint32_t)p[i].rank, size);
 	if (rc == 0)
-		rc = keep(&c->late, &it);
+		rc = keep_late(&c->late, &it);
 	return rc != 0 || c->late.count < c->late.limit ? rc : add_late(c);
-}
-
-/* Adds an inode and the reference to its first name. */
-static int
-add_inode(struct btrfs_copy *c, const struct btrfs_item *ref)
-{
-	const struct btrfs_item both[] = {
-		{ .owner = ref->owner - BTRFS_INODE_REF + BTRFS_INODE_ITEM,
-		    .size = BTRFS_HEADER + INODE }, *ref
-	};
-
-	return btrfs_leaves_add(&c->files, both, 2);
-}
-
-/* The references to a file from one directory share an item. */
-static int
-add_ref(struct btrfs_copy *c, const struct btrfs_item *ref)
-{
-	struct btrfs_item more = *ref;
-	int rc;
-
-	more.size -= BTRFS_HEADER;
-	rc = btrfs_leaves_grow(&c->files, &more);
-	return rc == -ENOENT || rc == -EOVERFLOW ?
-	    btrfs_leaves_add(&c->files, ref, 1) : rc;
-}
-
-static int
-add_xattrs(struct btrfs_copy *c, size_t i)
-{
-	const struct btrfs_place *p = &c->names->places[i];
-	int rc = 0;
-
-	for (size_t k = p->xattr; rc == 0 && k < p->xattr_end; k++) {
-		const struct btrfs_xattr *x = &c->names->xattrs[k];
-		struct btrfs_item it = make_item(p->object, BTRFS_XATTR,
-		    x->hash, NAME + x->size);
-
-		rc = btrfs_leaves_add(&c->files, &it, 1);
-	}
-	return rc;
 }
 
 int
@@ -166,13 +125,35 @@ btrfs_copy_create(struct btrfs_copy *c, size_t i)
 	const char *name = path_name(it->path);
 	struct btrfs_item ref = make_item(p[i].object, BTRFS_INODE_REF,
 	    (uint32_t)p[p[i].dir].object, REF + strlen(name));
-	int rc = first ? add_inode(c, &ref) : add_ref(c, &ref);
+	struct btrfs_item more = ref;
+	int rc;
 
+	if (first) {
+		/* an inode and the reference to its first name */
+		const struct btrfs_item both[] = { { .owner = ref.owner -
+		    BTRFS_INODE_REF + BTRFS_INODE_ITEM,
+		    .size = BTRFS_HEADER + INODE }, ref };
+
+		rc = btrfs_leaves_add(&c->files, both, 2);
+	} else {
+		/* the references to a file from one directory share an item */
+		more.size -= BTRFS_HEADER;
+		rc = btrfs_leaves_grow(&c->files, &more);
+		if (rc == -ENOENT || rc == -EOVERFLOW)
+			rc = btrfs_leaves_add(&c->files, &ref, 1);
+	}
 	if (rc == 0 && p[i].dir != i)
-		rc = add_name(c, i, name);
+		rc = add_to_dir(c, i, name);
 	if (rc == 0 && first && S_ISLNK(it->st.st_mode))
 		rc = btrfs_copy_in_leaf(c, i, (uint32_t)it->st.st_size);
-	return rc != 0 ? rc : add_xattrs(c, i);
+	for (size_t k = p[i].xattr; rc == 0 && k < p[i].xattr_end; k++) {
+		const struct btrfs_xattr *x = &c->names->xattrs[k];
+		struct btrfs_item xattr = make_item(p[i].object, BTRFS_XATTR,
+		    x->hash, NAME + x->size);
+
+		rc = btrfs_leaves_add(&c->files, &xattr, 1);
+	}
+	return rc;
 }
 
 int
@@ -203,7 +184,7 @@ btrfs_copy_end(struct btrfs_copy *c)
 
 /* Returns how many leaves hold that many bytes of items: at least one. */
 static uint64_t
-leaves(uint64_t bytes, unsigned full)
+count_leaves(uint64_t bytes, unsigned full)
 {
 	uint64_t n = (bytes * 100 / full + BTRFS_ROOM - 1) / BTRFS_ROOM;
 
@@ -212,7 +193,7 @@ leaves(uint64_t bytes, unsigned full)
 
 /* Returns the number of nodes in a tree with the given number of leaves. */
 static uint64_t
-nodes(uint64_t level)
+count_tree_nodes(uint64_t level)
 {
 	uint64_t all = level;
 
@@ -226,11 +207,11 @@ nodes(uint64_t level)
 uint64_t
 btrfs_copy_nodes(const struct btrfs_copy *c)
 {
-	uint64_t n = nodes(c->files.count) +
-	    nodes(leaves(c->sums_B, FULL_SUMS)) + OTHER_TREES;
+	uint64_t n = count_tree_nodes(c->files.count) +
+	    count_tree_nodes(count_leaves(c->sums_B, FULL_SUMS)) + OTHER_TREES;
 
-	n += nodes(leaves(c->extents_B + n * (BTRFS_HEADER + NODE_EXTENT),
-	    FULL_EXTENTS));
+	n += count_tree_nodes(count_leaves(c->extents_B +
+	    n * (BTRFS_HEADER + NODE_EXTENT), FULL_EXTENTS));
 	return n;
 }
 

@@ -23,7 +23,7 @@ struct btrfs_leaf {
  * The position of an item: before the item in this slot, or at the end of the
  * leaf.
  */
-struct place {
+struct leaf_place {
 	size_t leaf;
 	unsigned slot;
 };
@@ -36,7 +36,7 @@ is_before(const struct btrfs_item *a, const struct btrfs_item *b)
 }
 
 static uint32_t
-size_of(const struct btrfs_item *items, unsigned n)
+items_size(const struct btrfs_item *items, unsigned n)
 {
 	uint32_t size = 0;
 
@@ -46,14 +46,14 @@ size_of(const struct btrfs_item *items, unsigned n)
 }
 
 static uint32_t
-room(const struct btrfs_leaf *l)
+room_in(const struct btrfs_leaf *l)
 {
 	return BTRFS_ROOM - l->used;
 }
 
 static int
-put(struct btrfs_leaf *l, unsigned slot, const struct btrfs_item *items,
-    unsigned n)
+insert_items(struct btrfs_leaf *l, unsigned slot,
+    const struct btrfs_item *items, unsigned n)
 {
 	if (l->count + n > l->cap) {
 		unsigned cap = l->count + n + GROWTH;
@@ -69,14 +69,14 @@ put(struct btrfs_leaf *l, unsigned slot, const struct btrfs_item *items,
 	    (l->count - slot) * sizeof(*items));
 	memcpy(l->items + slot, items, n * sizeof(*items));
 	l->count += n;
-	l->used += size_of(items, n);
+	l->used += items_size(items, n);
 	return 0;
 }
 
 static void
-cut(struct btrfs_leaf *l, unsigned slot, unsigned n)
+remove_items(struct btrfs_leaf *l, unsigned slot, unsigned n)
 {
-	l->used -= size_of(l->items + slot, n);
+	l->used -= items_size(l->items + slot, n);
 	l->count -= n;
 	memmove(l->items + slot, l->items + slot + n,
 	    (l->count - slot) * sizeof(*l->items));
@@ -107,8 +107,8 @@ add_leaf(struct btrfs_leaves *t, size_t at)
  * Finds the position of a key.  Returns whether an item with this key exists.
  */
 static bool
-find(const struct btrfs_leaves *t, const struct btrfs_item *key,
-    struct place *p)
+find_place(const struct btrfs_leaves *t, const struct btrfs_item *key,
+    struct leaf_place *p)
 {
 	size_t lo = 0, hi = t->count;
 	const struct btrfs_leaf *l;
@@ -131,7 +131,7 @@ find(const struct btrfs_leaves *t, const struct btrfs_item *key,
 		else
 			to = mid;
 	}
-	*p = (struct place){ .leaf = lo, .slot = from };
+	*p = (struct leaf_place){ .leaf = lo, .slot = from };
 	return from < l->count && !is_before(key, l->items + from);
 }
 
@@ -151,7 +151,7 @@ count_pushed(const struct btrfs_leaf *l, unsigned slot, uint32_t need,
 	for (;; at = step < 0 ? at - 1 : at + 1) {
 		if (n > 0 && (step < 0 ? slot > at : slot < at))
 			break;
-		if (n > 0 && slot == at && room(l) + 2 * pushed > left)
+		if (n > 0 && slot == at && room_in(l) + 2 * pushed > left)
 			break;
 		pushed += slot == at ? need : 0;
 		if (l->items[at].size + pushed > left)
@@ -169,55 +169,55 @@ count_pushed(const struct btrfs_leaf *l, unsigned slot, uint32_t need,
  * bytes of room.  Returns 1 if items were pushed, 0 if not, or -ENOMEM.
  */
 static int
-push_right(struct btrfs_leaves *t, struct place *p, uint32_t need,
+push_right(struct btrfs_leaves *t, struct leaf_place *p, uint32_t need,
     unsigned keep)
 {
 	struct btrfs_leaf *l = t->leaves[p->leaf], *next;
 	unsigned n;
 
-	if (p->leaf + 1 == t->count || need > room(t->leaves[p->leaf + 1]))
+	if (p->leaf + 1 == t->count || need > room_in(t->leaves[p->leaf + 1]))
 		return 0;
 	next = t->leaves[p->leaf + 1];
 	if (p->slot == l->count) {
-		*p = (struct place){ .leaf = p->leaf + 1 };
+		*p = (struct leaf_place){ .leaf = p->leaf + 1 };
 		return 1;
 	}
 	keep = keep > 1 ? keep : 1;
 	n = keep >= l->count ? 0 :
-	    count_pushed(l, p->slot, need, room(next), -1, keep);
+	    count_pushed(l, p->slot, need, room_in(next), -1, keep);
 	if (n == 0)
 		return 0;
-	if (put(next, 0, l->items + l->count - n, n) != 0)
+	if (insert_items(next, 0, l->items + l->count - n, n) != 0)
 		return -ENOMEM;
-	cut(l, l->count - n, n);
+	remove_items(l, l->count - n, n);
 	if (p->slot >= l->count)
-		*p = (struct place){ .leaf = p->leaf + 1,
+		*p = (struct leaf_place){ .leaf = p->leaf + 1,
 		    .slot = p->slot - l->count };
 	return 1;
 }
 
 /* Likewise pushes up to `most' items to the previous leaf. */
 static int
-push_left(struct btrfs_leaves *t, struct place *p, uint32_t need,
+push_left(struct btrfs_leaves *t, struct leaf_place *p, uint32_t need,
     unsigned most)
 {
 	struct btrfs_leaf *l = t->leaves[p->leaf], *prev;
 	unsigned n, was;
 
-	if (p->leaf == 0 || need > room(t->leaves[p->leaf - 1]))
+	if (p->leaf == 0 || need > room_in(t->leaves[p->leaf - 1]))
 		return 0;
 	prev = t->leaves[p->leaf - 1];
 	was = prev->count;
 	most = most < l->count - 1 ? most : l->count - 1;
 	n = most == 0 ? 0 :
-	    count_pushed(l, p->slot, need, room(prev), 1, most - 1);
+	    count_pushed(l, p->slot, need, room_in(prev), 1, most - 1);
 	if (n == 0)
 		return 0;
-	if (put(prev, was, l->items, n) != 0)
+	if (insert_items(prev, was, l->items, n) != 0)
 		return -ENOMEM;
-	cut(l, 0, n);
+	remove_items(l, 0, n);
 	if (p->slot < n)
-		*p = (struct place){ .leaf = p->leaf - 1,
+		*p = (struct leaf_place){ .leaf = p->leaf - 1,
 		    .slot = p->slot + was };
 	else
 		p->slot -= n;
@@ -229,27 +229,28 @@ push_left(struct btrfs_leaves *t, struct place *p, uint32_t need,
  * of its leaf.
  */
 static uint32_t
-lacking(const struct btrfs_leaves *t, const struct place *p, uint32_t need,
+lacking(const struct btrfs_leaves *t, const struct leaf_place *p, uint32_t need,
     bool at_end)
 {
-	return at_end ? need : need - room(t->leaves[p->leaf]);
+	return at_end ? need : need - room_in(t->leaves[p->leaf]);
 }
 
 static bool
-has_room(const struct btrfs_leaves *t, const struct place *p, uint32_t need)
+has_room(const struct btrfs_leaves *t, const struct leaf_place *p,
+    uint32_t need)
 {
-	return room(t->leaves[p->leaf]) >= need;
+	return room_in(t->leaves[p->leaf]) >= need;
 }
 
 static bool
-is_at_end(const struct btrfs_leaves *t, const struct place *p)
+is_at_end(const struct btrfs_leaves *t, const struct leaf_place *p)
 {
 	return p->slot == t->leaves[p->leaf]->count;
 }
 
 /* Makes room by pushing to one neighbour.  Returns 0 or -ENOMEM. */
 static int
-push(struct btrfs_leaves *t, struct place *p, uint32_t need)
+push_to_one(struct btrfs_leaves *t, struct leaf_place *p, uint32_t need)
 {
 	uint32_t lack = lacking(t, p, need, is_at_end(t, p));
 	int rc = push_right(t, p, lack, 0);
@@ -262,7 +263,7 @@ push(struct btrfs_leaves *t, struct place *p, uint32_t need)
 
 /* Moves p to an end of its leaf, by pushing items to both neighbours. */
 static int
-push_apart(struct btrfs_leaves *t, struct place *p, uint32_t need)
+push_apart(struct btrfs_leaves *t, struct leaf_place *p, uint32_t need)
 {
 	uint32_t lack = lacking(t, p, need, is_at_end(t, p));
 	int rc = push_right(t, p, lack, p->slot);
@@ -286,21 +287,21 @@ split_at(const struct btrfs_leaf *l, unsigned slot, uint32_t need, bool grows)
 	unsigned mid = (l->count + 1) / 2;
 	bool left = mid > slot;
 
-	if (l->count > 1 && need + (left ? size_of(l->items, mid) :
-	    size_of(l->items + mid, l->count - mid)) <= BTRFS_ROOM)
+	if (l->count > 1 && need + (left ? items_size(l->items, mid) :
+	    items_size(l->items + mid, l->count - mid)) <= BTRFS_ROOM)
 		return (int)mid;
 	if (left && slot == 0)
 		return grows ? 1 : EMPTY_LEAF;
 	if (slot == l->count)
 		return EMPTY_LEAF;
-	if (size_of(l->items + slot, l->count - slot) + need > BTRFS_ROOM)
+	if (items_size(l->items + slot, l->count - slot) + need > BTRFS_ROOM)
 		return TWICE;
 	return (int)slot;
 }
 
 /* Splits p's leaf before item mid. */
 static int
-split(struct btrfs_leaves *t, struct place *p, unsigned mid)
+split_leaf(struct btrfs_leaves *t, struct leaf_place *p, unsigned mid)
 {
 	struct btrfs_leaf *l;
 	int rc = add_leaf(t, p->leaf + 1);
@@ -308,21 +309,22 @@ split(struct btrfs_leaves *t, struct place *p, unsigned mid)
 	if (rc != 0)
 		return rc;
 	l = t->leaves[p->leaf];
-	rc = put(t->leaves[p->leaf + 1], 0, l->items + mid, l->count - mid);
+	rc = insert_items(t->leaves[p->leaf + 1], 0, l->items + mid,
+	    l->count - mid);
 	if (rc != 0)
 		return rc;
-	cut(l, mid, l->count - mid);
+	remove_items(l, mid, l->count - mid);
 	if (p->slot >= mid)
-		*p = (struct place){ .leaf = p->leaf + 1,
+		*p = (struct leaf_place){ .leaf = p->leaf + 1,
 		    .slot = p->slot - mid };
 	return 0;
 }
 
 static int
-begin_leaf(struct btrfs_leaves *t, struct place *p)
+begin_leaf(struct btrfs_leaves *t, struct leaf_place *p)
 {
 	if (p->slot > 0)
-		*p = (struct place){ .leaf = p->leaf + 1 };
+		*p = (struct leaf_place){ .leaf = p->leaf + 1 };
 	return add_leaf(t, p->leaf);
 }
 
@@ -331,9 +333,10 @@ begin_leaf(struct btrfs_leaves *t, struct place *p)
  * item.
  */
 static int
-make_room(struct btrfs_leaves *t, struct place *p, uint32_t need, bool grows)
+make_leaf_room(struct btrfs_leaves *t, struct leaf_place *p, uint32_t need,
+    bool grows)
 {
-	int rc = has_room(t, p, need) ? 0 : push(t, p, need);
+	int rc = has_room(t, p, need) ? 0 : push_to_one(t, p, need);
 	bool pushed = false;
 
 	while (rc == 0 && !has_room(t, p, need)) {
@@ -345,7 +348,7 @@ make_room(struct btrfs_leaves *t, struct place *p, uint32_t need, bool grows)
 			rc = push_apart(t, p, need);
 			pushed = true;
 		} else {
-			rc = split(t, p, mid == TWICE ? p->slot :
+			rc = split_leaf(t, p, mid == TWICE ? p->slot :
 			    (unsigned)mid);
 		}
 	}
@@ -356,28 +359,28 @@ int
 btrfs_leaves_add(struct btrfs_leaves *t, const struct btrfs_item *items,
     unsigned n)
 {
-	struct place p;
+	struct leaf_place p;
 	int rc = t->count > 0 ? 0 : add_leaf(t, 0);
 
 	if (rc != 0)
 		return rc;
-	find(t, items, &p);
-	rc = make_room(t, &p, size_of(items, n), false);
-	return rc != 0 ? rc : put(t->leaves[p.leaf], p.slot, items, n);
+	find_place(t, items, &p);
+	rc = make_leaf_room(t, &p, items_size(items, n), false);
+	return rc != 0 ? rc : insert_items(t->leaves[p.leaf], p.slot, items, n);
 }
 
 int
 btrfs_leaves_grow(struct btrfs_leaves *t, const struct btrfs_item *item)
 {
 	struct btrfs_leaf *l;
-	struct place p;
+	struct leaf_place p;
 	int rc;
 
-	if (t->count == 0 || !find(t, item, &p))
+	if (t->count == 0 || !find_place(t, item, &p))
 		return -ENOENT;
 	if (t->leaves[p.leaf]->items[p.slot].size + item->size > BTRFS_ROOM)
 		return -EOVERFLOW;
-	rc = make_room(t, &p, item->size, true);
+	rc = make_leaf_room(t, &p, item->size, true);
 	if (rc != 0)
 		return rc;
 	l = t->leaves[p.leaf];

@@ -86,26 +86,9 @@ open_worker(void *arg, void **out)
 	return rc;
 }
 
-static bool
-is_zero(const uint8_t *p, uint32_t len)
-{
-	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
-}
-
-/* Determines which pieces of a chunk to try to compress. */
-static void
-look(const struct btrfs_job *b, const uint8_t *data, uint32_t len,
-    bool good[BTRFS_PIECES])
-{
-	for (uint32_t at = 0; at < len; at += BTRFS_PIECE)
-		good[at / BTRFS_PIECE] = b->job->params->force ||
-		    btrfs_looks_good(data + at, len - at < BTRFS_PIECE ?
-		    len - at : BTRFS_PIECE);
-}
-
 /* Processes one chunk with all algorithms. */
 static void
-pack(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
+pack_chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
     const uint8_t *data, struct btrfs_chunk *c)
 {
 	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
@@ -113,7 +96,11 @@ pack(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
 	    (uint32_t)(size - offset) : BTRFS_CHUNK;
 	bool good[BTRFS_PIECES];
 
-	look(b, data, len, good);
+	/* which pieces to try to compress */
+	for (uint32_t at = 0; at < len; at += BTRFS_PIECE)
+		good[at / BTRFS_PIECE] = b->job->params->force ||
+		    btrfs_looks_good(data + at, len - at < BTRFS_PIECE ?
+		    len - at : BTRFS_PIECE);
 	if (offset / BTRFS_CHUNK == b->numbers[b->first[item]])
 		b->hopeless[item] = !good[0];
 	for (unsigned i = 0; i < b->job->count; i++) {
@@ -148,36 +135,36 @@ find_chunk(const struct btrfs_job *b, size_t item, uint64_t number)
  * terabytes of them.
  */
 static void
-chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
-    const uint8_t *data)
+measure_chunk(struct btrfs_job *b, struct worker *w, size_t item,
+    uint64_t offset, const uint8_t *data)
 {
 	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
 	struct btrfs_chunk *c = find_chunk(b, item, offset / BTRFS_CHUNK);
 	bool zeros = offset > 0 && size - offset >= BTRFS_CHUNK &&
-	    is_zero(data, BTRFS_CHUNK);
+	    data[0] == 0 && memcmp(data, data + 1, BTRFS_CHUNK - 1) == 0;
 
 	if (c == NULL)
 		return;
 	if (!zeros) {
-		pack(b, w, item, offset, data, c);
+		pack_chunk(b, w, item, offset, data, c);
 		return;
 	}
 	if (!w->knows_zeros)
-		pack(b, w, item, offset, data, w->zeros);
+		pack_chunk(b, w, item, offset, data, w->zeros);
 	w->knows_zeros = true;
 	memcpy(c, w->zeros, b->job->count * sizeof(*c));
 }
 
 static void
-part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
+pack_part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
     size_t len)
 {
 	for (size_t at = 0; at < len; at += BTRFS_CHUNK)
-		chunk(arg, worker, item, offset + at, data + at);
+		measure_chunk(arg, worker, item, offset + at, data + at);
 }
 
 static void
-hole(void *arg, void *worker, size_t item, uint64_t offset, uint64_t len)
+skip_hole(void *arg, void *worker, size_t item, uint64_t offset, uint64_t len)
 {
 	(void)arg;
 	(void)worker;
@@ -202,18 +189,6 @@ on_progress(void *arg, uint64_t bytes)
 	job->on_progress(job->arg, bytes);
 }
 
-static int
-add_number(struct btrfs_job *b, uint64_t number)
-{
-	void *numbers = b->numbers;
-	int rc = array_grow(&numbers, b->count, &b->room, sizeof(*b->numbers));
-
-	b->numbers = numbers;
-	if (rc == 0)
-		b->numbers[b->count++] = number;
-	return rc;
-}
-
 /*
  * Lists the chunks of a file that are not holes.  A sparse file that cannot be
  * opened has none.
@@ -234,7 +209,13 @@ list_chunks(struct btrfs_job *b, const struct fs_item *it)
 
 		n = at + n == size ? n : n / BTRFS_CHUNK * BTRFS_CHUNK;
 		if (n == 0) {
-			rc = add_number(b, at / BTRFS_CHUNK);
+			void *numbers = b->numbers;
+
+			rc = array_grow(&numbers, b->count, &b->room,
+			    sizeof(*b->numbers));
+			b->numbers = numbers;
+			if (rc == 0)
+				b->numbers[b->count++] = at / BTRFS_CHUNK;
 			n = BTRFS_CHUNK;
 		}
 		at += n;
@@ -242,40 +223,6 @@ list_chunks(struct btrfs_job *b, const struct fs_item *it)
 	if (fd >= 0)
 		sys_close(fd);
 	return rc;
-}
-
-/* Lists and allocates the chunks of all files. */
-static int
-make_room(struct btrfs_job *b)
-{
-	const struct fs_list *l = b->job->list;
-	int rc = 0;
-
-	b->first = sys_calloc(l->count + 1, sizeof(*b->first));
-	b->hopeless = sys_calloc(l->count + 1, sizeof(*b->hopeless));
-	if (b->first == NULL || b->hopeless == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < l->count; i++) {
-		b->first[i] = b->count;
-		if (fs_item_has_data(&l->items[i]))
-			rc = list_chunks(b, &l->items[i]);
-	}
-	if (rc != 0)
-		return rc;
-	b->first[l->count] = b->count;
-	b->chunks = sys_calloc(b->count * b->job->count + 1,
-	    sizeof(*b->chunks));
-	return b->chunks == NULL ? -ENOMEM : 0;
-}
-
-static void
-count_chunk(struct space *s, const struct btrfs_chunk *c)
-{
-	s->logical_B += c->logical_B;
-	s->physical_B += c->physical_B;
-	s->filled_B += c->filled_B;
-	if (c->in_leaf)
-		s->in_leaf_B += c->physical_B;
 }
 
 /*
@@ -299,23 +246,12 @@ count_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 			btrfs_plain(b->numbers[k] == 0, left < BTRFS_CHUNK ?
 			    (uint32_t)left : BTRFS_CHUNK, c);
 		plain = plain || (c->failed && !b->job->params->force);
-		count_chunk(s, c);
+		s->logical_B += c->logical_B;
+		s->physical_B += c->physical_B;
+		s->filled_B += c->filled_B;
+		if (c->in_leaf)
+			s->in_leaf_B += c->physical_B;
 	}
-}
-
-static void
-count_trees(struct btrfs_job *b, unsigned algorithm)
-{
-	const struct btrfs_data data = { .names = &b->names,
-	    .first = b->first, .chunks = b->chunks + algorithm,
-	    .step = b->job->count,
-	    .plain = b->job->algorithms[algorithm].kind == NULL };
-	uint64_t n = btrfs_trial_nodes(&data);
-
-	if (n == 0)
-		atomic_store(&b->failed, true);
-	b->trees_B[algorithm] = n * BTRFS_NODE *
-	    (b->job->params->single ? 1 : 2);
 }
 
 /* Adds up the results, one algorithm after another. */
@@ -323,27 +259,25 @@ static void
 add_files(void *arg, unsigned thread)
 {
 	struct btrfs_job *b = arg;
+	const struct fs_job *job = b->job;
 	unsigned a;
 
 	(void)thread;
-	while ((a = atomic_fetch_add(&b->next, 1)) < b->job->count) {
-		for (size_t i = 0; i < b->job->list->count; i++)
-			if (b->job->list->items[i].err == 0)
+	while ((a = atomic_fetch_add(&b->next, 1)) < job->count) {
+		const struct btrfs_data data = { .names = &b->names,
+		    .first = b->first, .chunks = b->chunks + a,
+		    .step = job->count,
+		    .plain = job->algorithms[a].kind == NULL };
+		uint64_t n;
+
+		for (size_t i = 0; i < job->list->count; i++)
+			if (job->list->items[i].err == 0)
 				count_file(b, i, a);
-		count_trees(b, a);
+		n = btrfs_trial_nodes(&data);
+		if (n == 0)
+			atomic_store(&b->failed, true);
+		b->trees_B[a] = n * BTRFS_NODE * (job->params->single ? 1 : 2);
 	}
-}
-
-static int
-add_all(struct btrfs_job *b)
-{
-	int rc = btrfs_names_read(&b->names, b->job->list);
-
-	if (rc != 0)
-		return rc;
-	parallel_run(b->job->threads < b->job->count ? b->job->threads :
-	    b->job->count, add_files, b);
-	return atomic_load(&b->failed) ? -ENOMEM : 0;
 }
 
 static void
@@ -372,23 +306,46 @@ static int
 run_btrfs(const struct fs_job *job)
 {
 	struct btrfs_job *b = sys_calloc(1, sizeof(*b));
-	const struct fs_run run = { .list = job->list,
+	const struct fs_list *l = job->list;
+	const struct fs_run run = { .list = l,
 	    .threads = job->threads, .unit = 2 * BTRFS_CHUNK,
-	    .open = open_worker, .close = close_worker, .part = part,
-	    .hole = hole, .on_error = on_error, .on_progress = on_progress, .arg = b };
-	int rc;
+	    .open = open_worker, .close = close_worker, .part = pack_part,
+	    .hole = skip_hole, .on_error = on_error,
+	    .on_progress = on_progress, .arg = b };
+	int rc = -ENOMEM;
 
 	if (b == NULL)
-		return -ENOMEM;
+		return rc;
 	b->job = job;
-	fs_classes_count(&b->files, job->list);
-	rc = make_room(b);
+	fs_classes_count(&b->files, l);
+	/* list and allocate the chunks of all files */
+	b->first = sys_calloc(l->count + 1, sizeof(*b->first));
+	b->hopeless = sys_calloc(l->count + 1, sizeof(*b->hopeless));
+	if (b->first == NULL || b->hopeless == NULL)
+		goto out;
+	rc = 0;
+	for (size_t i = 0; rc == 0 && i < l->count; i++) {
+		b->first[i] = b->count;
+		if (fs_item_has_data(&l->items[i]))
+			rc = list_chunks(b, &l->items[i]);
+	}
+	if (rc != 0)
+		goto out;
+	b->first[l->count] = b->count;
+	b->chunks = sys_calloc(b->count * job->count + 1, sizeof(*b->chunks));
+	if (b->chunks == NULL)
+		rc = -ENOMEM;
 	if (rc == 0)
 		rc = fs_run(&run);
 	if (rc == 0)
-		rc = add_all(b);
-	if (rc == 0)
-		rc = fs_classes_rows(&b->files, job, row_data, row_meta, b);
+		rc = btrfs_names_read(&b->names, l);
+	if (rc != 0)
+		goto out;
+	parallel_run(job->threads < job->count ? job->threads : job->count,
+	    add_files, b);
+	rc = atomic_load(&b->failed) ? -ENOMEM :
+	    fs_classes_rows(&b->files, job, row_data, row_meta, b);
+out:
 	btrfs_names_free(&b->names);
 	sys_free(b->first);
 	sys_free(b->numbers);

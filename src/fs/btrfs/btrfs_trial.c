@@ -34,30 +34,23 @@ struct waiting {
 	size_t count, limit;
 };
 
-/* Writes chunk k of a file. */
-static int
-write_chunk(struct btrfs_copy *copy, size_t item, size_t k,
-    const struct btrfs_chunk *c)
-{
-	int rc = 0;
-
-	if (c->in_leaf)
-		return btrfs_copy_in_leaf(copy, item, c->physical_B);
-	for (uint32_t i = 0; rc == 0 && i < c->extents; i++)
-		rc = btrfs_copy_extent(copy, item,
-		    (uint32_t)k * BTRFS_PIECES + i, i == 0 ? c->physical_B : 0);
-	return rc;
-}
-
 static int
 write_file(const struct btrfs_data *d, struct btrfs_copy *copy, size_t item)
 {
 	size_t first = d->first[item], n = d->first[item + 1] - first;
 	int rc = 0;
 
-	for (size_t k = 0; rc == 0 && k < n; k++)
-		rc = write_chunk(copy, item, k,
-		    d->chunks + (first + k) * d->step);
+	for (size_t k = 0; rc == 0 && k < n; k++) {
+		const struct btrfs_chunk *c = d->chunks + (first + k) * d->step;
+
+		if (c->in_leaf)
+			rc = btrfs_copy_in_leaf(copy, item, c->physical_B);
+		for (uint32_t i = 0; !c->in_leaf && rc == 0 && i < c->extents;
+		    i++)
+			rc = btrfs_copy_extent(copy, item,
+			    (uint32_t)k * BTRFS_PIECES + i,
+			    i == 0 ? c->physical_B : 0);
+	}
 	return rc;
 }
 
@@ -122,26 +115,17 @@ copy_files(const struct btrfs_data *d, struct btrfs_copy *copy)
 	return rc != 0 ? rc : btrfs_copy_end(copy);
 }
 
-/* Returns how many nodes there are after one copy, or 0 without memory. */
-static uint64_t
-count_nodes(const struct btrfs_data *d, unsigned seed)
-{
-	struct btrfs_copy copy = { .names = d->names, .random = seed };
-	int rc = copy_files(d, &copy);
-	uint64_t n = rc == 0 ? btrfs_copy_nodes(&copy) : 0;
-
-	btrfs_copy_free(&copy);
-	return n;
-}
-
 uint64_t
 btrfs_trial_nodes(const struct btrfs_data *d)
 {
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < COPIES; i++) {
-		uint64_t n = count_nodes(d, i);
+		struct btrfs_copy copy = { .names = d->names, .random = i };
+		int rc = copy_files(d, &copy);
+		uint64_t n = rc == 0 ? btrfs_copy_nodes(&copy) : 0;
 
+		btrfs_copy_free(&copy);
 		if (n == 0)
 			return 0;
 		sum += n;

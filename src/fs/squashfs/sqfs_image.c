@@ -54,10 +54,7 @@ fragment_of(const void *arg, uint32_t unit)
 	return ((const struct image *)arg)->units->data.fragment[unit];
 }
 
-/*
- * Returns the index of an id, which is always 0, because everything belongs to
- * root.
- */
+/* The index of an id: always 0, because everything belongs to root. */
 static uint16_t
 id_of(const void *arg, uint32_t id)
 {
@@ -67,7 +64,7 @@ id_of(const void *arg, uint32_t id)
 }
 
 static size_t
-pack(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+pack_meta(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
 	struct image *m = arg;
 
@@ -133,40 +130,6 @@ end_other(struct image *m)
 	return all;
 }
 
-static uint64_t
-fragments_size(struct image *m)
-{
-	for (size_t i = 0; i < m->units->count; i++) {
-		if (m->units->data.fragment[i] == SQUASHFS_NONE)
-			continue;
-		sqw_put64(&m->other, m->starts[i]);
-		sqw_put32(&m->other, size_of(m, (uint32_t)i));
-		sqw_put32(&m->other, 0);
-	}
-	return end_other(m);
-}
-
-static uint64_t
-exports_size(struct image *m, uint64_t *refs)
-{
-	const struct sqw_tree *tree = m->layout.tree;
-
-	for (size_t i = 0; i < tree->count; i++)
-		if (tree->nodes[i].owner == i)
-			refs[tree->nodes[i].number - 1] =
-			    sqw_layout_ref(&m->layout, i);
-	for (uint32_t i = 0; i < tree->inodes; i++)
-		sqw_put64(&m->other, refs[i]);
-	return end_other(m);
-}
-
-static uint64_t
-ids_size(struct image *m)
-{
-	sqw_put32(&m->other, 0);
-	return end_other(m);
-}
-
 /* Returns the compressor options, if mksquashfs writes them. */
 static uint64_t
 options_size(const struct packer_name *a)
@@ -181,51 +144,6 @@ options_size(const struct packer_name *a)
 	    (strcmp(a->kind->name, "zstd") == 0 ? 4 : 8);
 }
 
-static int
-measure(struct image *m, uint64_t *refs, struct sqfs_space *s)
-{
-	uint64_t head = SQUASHFS_SUPER_B +
-	    options_size(&m->job->algorithms[m->algorithm]);
-	int rc = place_units(m, head, &s->data_B);
-
-	if (rc == 0)
-		rc = sqw_layout_make(&m->layout);
-	if (rc != 0)
-		return rc;
-	s->tables_B = head + m->layout.inodes.size + m->layout.listings.size;
-	s->tables_B += fragments_size(m);
-	s->tables_B += exports_size(m, refs);
-	s->tables_B += ids_size(m);
-	return 0;
-}
-
-static int
-open_image(struct image *m, const struct sqfs_tree *t)
-{
-	struct sqw_table_ops ops = { .pack = pack, .arg = m };
-
-	m->layout.tree = &t->tree;
-	m->layout.block = m->job->params->block;
-	m->layout.size_of = size_of;
-	m->layout.start_of = start_of;
-	m->layout.fragment_of = fragment_of;
-	m->layout.id_of = id_of;
-	m->layout.arg = m;
-	m->layout.inodes.ops = m->layout.listings.ops = m->other.ops = ops;
-	m->starts = sys_calloc(m->units->count + 1, sizeof(*m->starts));
-	return m->starts == NULL ? -ENOMEM : packer_open(&m->packer,
-	    &m->job->algorithms[m->algorithm], SQUASHFS_META_B);
-}
-
-static void
-close_image(struct image *m)
-{
-	packer_close(m->packer);
-	sqw_layout_close(&m->layout);
-	sys_free(m->starts);
-	sys_free(m);
-}
-
 int
 sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
     const struct fs_job *job, unsigned algorithm, bool in_order,
@@ -233,19 +151,61 @@ sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
 {
 	struct image *m = sys_calloc(1, sizeof(*m));
 	uint64_t *refs = sys_calloc(t->tree.inodes, sizeof(*refs));
+	struct sqw_table_ops ops = { .pack = pack_meta, .arg = m };
+	uint64_t head = SQUASHFS_SUPER_B +
+	    options_size(&job->algorithms[algorithm]);
 	int rc = -ENOMEM;
 
-	if (m != NULL && refs != NULL) {
-		m->units = u;
-		m->job = job;
-		m->algorithm = algorithm;
-		m->in_order = in_order;
-		rc = open_image(m, t);
-		if (rc == 0)
-			rc = measure(m, refs, s);
+	if (m == NULL || refs == NULL)
+		goto out;
+	m->units = u;
+	m->job = job;
+	m->algorithm = algorithm;
+	m->in_order = in_order;
+	m->layout = (struct sqw_layout){ .tree = &t->tree,
+		.block = job->params->block, .size_of = size_of,
+		.start_of = start_of, .fragment_of = fragment_of,
+		.id_of = id_of, .arg = m };
+	m->layout.inodes.ops = m->layout.listings.ops = m->other.ops = ops;
+	m->starts = sys_calloc(u->count + 1, sizeof(*m->starts));
+	if (m->starts == NULL)
+		goto out;
+	rc = packer_open(&m->packer, &job->algorithms[algorithm],
+	    SQUASHFS_META_B);
+	if (rc == 0)
+		rc = place_units(m, head, &s->data_B);
+	if (rc == 0)
+		rc = sqw_layout_make(&m->layout);
+	if (rc != 0)
+		goto out;
+	s->tables_B = head + m->layout.inodes.size + m->layout.listings.size;
+	/* the fragments */
+	for (size_t i = 0; i < u->count; i++) {
+		if (u->data.fragment[i] == SQUASHFS_NONE)
+			continue;
+		sqw_put64(&m->other, m->starts[i]);
+		sqw_put32(&m->other, size_of(m, (uint32_t)i));
+		sqw_put32(&m->other, 0);
 	}
+	s->tables_B += end_other(m);
+	/* the export table */
+	for (size_t i = 0; i < t->tree.count; i++)
+		if (t->tree.nodes[i].owner == i)
+			refs[t->tree.nodes[i].number - 1] =
+			    sqw_layout_ref(&m->layout, i);
+	for (uint32_t i = 0; i < t->tree.inodes; i++)
+		sqw_put64(&m->other, refs[i]);
+	s->tables_B += end_other(m);
+	/* the only id */
+	sqw_put32(&m->other, 0);
+	s->tables_B += end_other(m);
+out:
 	sys_free(refs);
-	if (m != NULL)
-		close_image(m);
+	if (m != NULL) {
+		packer_close(m->packer);
+		sqw_layout_close(&m->layout);
+		sys_free(m->starts);
+		sys_free(m);
+	}
 	return rc;
 }

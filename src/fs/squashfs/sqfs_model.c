@@ -24,7 +24,7 @@ struct measurer {
 };
 
 static void
-work(void *arg, unsigned thread)
+measure_images(void *arg, unsigned thread)
 {
 	struct measurer *m = arg;
 	unsigned i;
@@ -36,65 +36,11 @@ work(void *arg, unsigned thread)
 }
 
 static int
-measure_all(struct measurer *m)
-{
-	unsigned count = m->job->count, threads = m->job->threads;
-	int rc = 0;
-
-	parallel_run(threads < count ? threads : count, work, m);
-	for (unsigned i = 0; i < m->job->count; i++)
-		rc = rc != 0 ? rc : m->errors[i];
-	return rc;
-}
-
-/*
- * Returns the size of the record that sqpack stores in the padding, because the
- * format has no field for it.
- */
-static size_t
-record_size(const struct measurer *m, const struct packer_name *a)
-{
-	struct sqw_data_options o = { .level = a->level,
-		.method = sqw_method_by_name(a->kind == NULL ? "none" :
-		a->kind->name) };
-	char text[SQW_RECORD_MAX];
-
-	return m->as_sqpack ? sqw_record_make(&o, text) : 0;
-}
-
-static int
-give_rows(const struct measurer *m)
-{
-	const struct fs_job *job = m->job;
-	struct fs_classes files = { .files = { 0 } };
-	struct fs_row row = { .size_from_B = -1 };
-	int rc = 0;
-
-	fs_classes_count(&files, job->list);
-	for (unsigned i = 0; i < FS_CLASSES; i++) {
-		row.files += files.files[i];
-		row.apparent_B += files.bytes[i];
-	}
-	for (unsigned i = 0; rc == 0 && i < job->count; i++) {
-		const struct sqfs_space *s = &m->spaces[i];
-		uint64_t used = s->data_B + s->tables_B;
-
-		row.algorithm = job->algorithms[i].text;
-		row.logical_B = m->units.data.in_B;
-		row.physical_B = s->data_B;
-		row.metadata_B = s->tables_B;
-		row.whole_B = used + record_size(m, &job->algorithms[i]);
-		row.whole_B += -row.whole_B % SQUASHFS_PAD_B;
-		row.padding_B = row.whole_B - used;
-		rc = job->row(job->arg, &row);
-	}
-	return rc;
-}
-
-static int
-run(const struct fs_job *job, bool as_sqpack)
+run_model(const struct fs_job *job, bool as_sqpack)
 {
 	struct measurer *m = sys_calloc(1, sizeof(*m));
+	struct fs_classes files = { .files = { 0 } };
+	struct fs_row row = { .size_from_B = -1 };
 	int rc;
 
 	if (m == NULL)
@@ -105,10 +51,43 @@ run(const struct fs_job *job, bool as_sqpack)
 	if (rc == 0)
 		rc = sqfs_units_make(&m->units, &m->tree, job,
 		    as_sqpack);
-	if (rc == 0)
-		rc = measure_all(m);
-	if (rc == 0)
-		rc = give_rows(m);
+	if (rc != 0)
+		goto out;
+	parallel_run(job->threads < job->count ? job->threads : job->count,
+	    measure_images, m);
+	for (unsigned i = 0; rc == 0 && i < job->count; i++)
+		rc = m->errors[i];
+	if (rc != 0)
+		goto out;
+	fs_classes_count(&files, job->list);
+	for (unsigned i = 0; i < FS_CLASSES; i++) {
+		row.files += files.files[i];
+		row.apparent_B += files.bytes[i];
+	}
+	for (unsigned i = 0; rc == 0 && i < job->count; i++) {
+		const struct packer_name *a = &job->algorithms[i];
+		const struct sqfs_space *s = &m->spaces[i];
+		uint64_t used = s->data_B + s->tables_B;
+		struct sqb_data_options o = { .level = a->level,
+			.method = sqb_method_by_name(a->kind == NULL ? "none" :
+			a->kind->name) };
+		char record[SQB_RECORD_MAX];
+
+		row.algorithm = a->text;
+		row.logical_B = m->units.data.in_B;
+		row.physical_B = s->data_B;
+		row.metadata_B = s->tables_B;
+		/*
+		 * sqpack stores a record in the padding, because the format has
+		 * no field for it
+		 */
+		row.whole_B = used + (as_sqpack ?
+		    sqb_record_make(&o, record) : 0);
+		row.whole_B += -row.whole_B % SQUASHFS_PAD_B;
+		row.padding_B = row.whole_B - used;
+		rc = job->row(job->arg, &row);
+	}
+out:
 	sqfs_units_free(&m->units);
 	sqfs_tree_free(&m->tree);
 	sys_free(m);
@@ -118,13 +97,13 @@ run(const struct fs_job *job, bool as_sqpack)
 static int
 run_mksquashfs(const struct fs_job *job)
 {
-	return run(job, false);
+	return run_model(job, false);
 }
 
 static int
 run_sqpack(const struct fs_job *job)
 {
-	return run(job, true);
+	return run_model(job, true);
 }
 
 #ifdef COLDPRESS_LZO

@@ -15,7 +15,7 @@
 #include <string.h>
 
 static void
-tell(struct sqfs_source *s, int err)
+report_error(struct sqfs_source *s, int err)
 {
 	if (!s->told)
 		s->job->on_error(s->job->arg,
@@ -31,46 +31,30 @@ shut_file(struct sqfs_source *s)
 	s->fd = -1;
 }
 
-static void
-open_file(struct sqfs_source *s, size_t node)
-{
-	shut_file(s);
-	s->item = sqfs_item(s->tree, node);
-	s->offset = s->ticked = 0;
-	s->told = false;
-	s->fd = tree_open(s->job->list->roots[s->item->root], s->item->path,
-	    0);
-	if (s->fd < 0)
-		tell(s, s->fd);
-}
-
-/*
- * Returns whether the file is fully allocated on disk; mksquashfs stores holes
- * only in sparse files.
- */
-static bool
-is_dense(const struct sqfs_source *s)
-{
-	const struct stat *st = &s->item->st;
-
-	return !s->as_sqpack &&
-	    (uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size;
-}
-
 static int
 next_file(void *arg, struct sqw_file *f)
 {
 	struct sqfs_source *s = arg;
 	const struct sqw_tree *t = &s->tree->tree;
+	const struct stat *st;
 
 	while (s->next < t->count && !sqw_has_data(t, s->next))
 		s->next++;
 	if (s->next == t->count)
 		return 0;
-	open_file(s, s->next);
-	*f = (struct sqw_file){ .id = t->nodes[s->next].id,
-		.size = (uint64_t)s->item->st.st_size,
-		.dense = is_dense(s) };
+	shut_file(s);
+	s->item = sqfs_item(s->tree, s->next);
+	s->offset = s->ticked = 0;
+	s->told = false;
+	s->fd = tree_open(s->job->list->roots[s->item->root], s->item->path,
+	    0);
+	if (s->fd < 0)
+		report_error(s, s->fd);
+	st = &s->item->st;
+	/* mksquashfs stores holes only in files that are sparse on disk */
+	*f = (struct sqb_file){ .id = t->nodes[s->next].id,
+		.size = (uint64_t)st->st_size, .dense = !s->as_sqpack &&
+		(uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size };
 	s->next++;
 	return 1;
 }
@@ -95,9 +79,9 @@ read_file(void *arg, void *buf, size_t len)
 	if (s->fd >= 0) {
 		n = fdio_pread(s->fd, data, len, (off_t)s->offset);
 		if (n < 0)
-			tell(s, (int)n);
+			report_error(s, (int)n);
 		else if ((size_t)n < len)
-			tell(s, -EAGAIN);
+			report_error(s, -EAGAIN);
 		n = n < 0 ? 0 : n;
 	}
 	memset(data + n, 0, len - (size_t)n);

@@ -15,59 +15,14 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* The tree being built, and the buffer for paths. */
-struct maker {
-	struct sqfs_tree *t;
-	const struct fs_list *list;
-	const struct fs_item **linked;	/* files with several names */
-	uint32_t *ids;			/* of all items */
-	size_t linked_count;
-	char *path;
-};
-
 /*
- * Reads a link's target.  If the link no longer exists, uses filler of the same
- * length.
- */
-static void
-read_target(const struct maker *m, const struct fs_item *it, char *target)
-{
-	ssize_t n = readlinkat(m->list->roots[it->root], it->path, target,
-	    PATH_MAX - 1);
-
-	if (n < 0) {
-		n = it->st.st_size < PATH_MAX ? (ssize_t)it->st.st_size :
-		    PATH_MAX - 1;
-		memset(target, '?', (size_t)n);
-	}
-	target[n] = '\0';
-}
-
-/*
- * Builds an item's path.  The name of the root directory itself is unknown.
+ * Adds an item as mksquashfs -all-root -no-xattrs does.  The name of the root
+ * directory itself is unknown.
  */
 static int
-path_of(struct maker *m, const struct fs_item *it)
+add_item_node(struct sqfs_tree *t, const struct fs_list *l,
+    const struct fs_item *it, uint32_t *id)
 {
-	size_t room = strlen(it->path) + 32;
-
-	sys_free(m->path);
-	m->path = sys_malloc(room);
-	if (m->path == NULL)
-		return -ENOMEM;
-	if (m->list->root_count == 1)
-		strcpy(m->path, it->path);
-	else
-		snprintf(m->path, room, "root_%u%s%s", it->root,
-		    *it->path == '\0' ? "" : "/", it->path);
-	return 0;
-}
-
-/* Adds an item as mksquashfs -all-root -no-xattrs does. */
-static int
-add_item(struct maker *m, size_t i)
-{
-	const struct fs_item *it = &m->list->items[i];
 	char target[PATH_MAX];
 	struct sqw_attr attr = {
 		.mode = (uint16_t)it->st.st_mode,
@@ -76,17 +31,33 @@ add_item(struct maker *m, size_t i)
 		.xattr = SQUASHFS_NONE,
 		.size = (uint64_t)it->st.st_size,
 	};
-	int rc = path_of(m, it);
+	size_t room = strlen(it->path) + 32;
+	char *path = sys_malloc(room);
+	ssize_t n;
+	int rc;
 
+	if (path == NULL)
+		return -ENOMEM;
+	if (l->root_count == 1)
+		strcpy(path, it->path);
+	else
+		snprintf(path, room, "root_%u%s%s", it->root,
+		    *it->path == '\0' ? "" : "/", it->path);
 	if (S_ISLNK(it->st.st_mode)) {
-		read_target(m, it, target);
+		n = readlinkat(l->roots[it->root], it->path, target,
+		    PATH_MAX - 1);
+		/* if it no longer exists, use filler of the same length */
+		if (n < 0) {
+			n = it->st.st_size < PATH_MAX ?
+			    (ssize_t)it->st.st_size : PATH_MAX - 1;
+			memset(target, '?', (size_t)n);
+		}
+		target[n] = '\0';
 		attr.target = target;
 		attr.size = strlen(target);
 	}
-	if (rc == 0)
-		rc = sqw_tree_add(&m->t->tree, m->path, &attr, &m->ids[i]);
-	if (rc == 0 && !S_ISDIR(it->st.st_mode) && it->st.st_nlink > 1)
-		m->linked[m->linked_count++] = it;
+	rc = sqw_tree_add(&t->tree, path, &attr, id);
+	sys_free(path);
 	return rc;
 }
 
@@ -103,60 +74,55 @@ by_inode(const void *a, const void *b)
 	return m < n ? -1 : m > n;
 }
 
-static void
-link_items(struct maker *m)
-{
-	qsort(m->linked, m->linked_count, sizeof(*m->linked), by_inode);
-	for (size_t i = 1; i < m->linked_count; i++) {
-		const struct fs_item *x = m->linked[i - 1], *y = m->linked[i];
-
-		if (x->st.st_dev == y->st.st_dev &&
-		    x->st.st_ino == y->st.st_ino)
-			sqw_tree_link(&m->t->tree,
-			    m->ids[y - m->list->items],
-			    m->ids[x - m->list->items]);
-	}
-}
-
-static int
-make(struct maker *m)
-{
-	size_t added = 0;
-	int rc = sqw_tree_open(&m->t->tree);
-
-	for (size_t i = 0; rc == 0 && i < m->list->count; i++)
-		if (m->list->items[i].err == 0) {
-			rc = add_item(m, i);
-			added++;
-		}
-	if (rc != 0 || added == 0)
-		return rc != 0 ? rc : -ENOENT;
-	m->t->items = sys_calloc(m->t->tree.count, sizeof(*m->t->items));
-	if (m->t->items == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < m->list->count; i++)
-		if (m->list->items[i].err == 0)
-			m->t->items[m->ids[i]] = &m->list->items[i];
-	link_items(m);
-	return sqw_tree_finish(&m->t->tree);
-}
-
 int
 sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l)
 {
-	struct maker m = {
-		.t = t,
-		.list = l,
-		.linked = sys_calloc(l->count + 1, sizeof(*m.linked)),
-		.ids = sys_calloc(l->count + 1, sizeof(*m.ids)),
-	};
-	int rc;
+	/* files with several names, and the ids of all items */
+	const struct fs_item **linked = sys_calloc(l->count + 1,
+	    sizeof(*linked));
+	uint32_t *ids = sys_calloc(l->count + 1, sizeof(*ids));
+	size_t linked_count = 0, added = 0;
+	int rc = -ENOMEM;
 
 	*t = (struct sqfs_tree){ .items = NULL };
-	rc = m.linked == NULL || m.ids == NULL ? -ENOMEM : make(&m);
-	sys_free(m.linked);
-	sys_free(m.ids);
-	sys_free(m.path);
+	if (linked == NULL || ids == NULL)
+		goto out;
+	rc = sqw_tree_open(&t->tree);
+	for (size_t i = 0; rc == 0 && i < l->count; i++) {
+		const struct fs_item *it = &l->items[i];
+
+		if (it->err != 0)
+			continue;
+		rc = add_item_node(t, l, it, &ids[i]);
+		added++;
+		if (rc == 0 && !S_ISDIR(it->st.st_mode) && it->st.st_nlink > 1)
+			linked[linked_count++] = it;
+	}
+	if (rc == 0 && added == 0)
+		rc = -ENOENT;
+	if (rc != 0)
+		goto out;
+	t->items = sys_calloc(t->tree.count, sizeof(*t->items));
+	if (t->items == NULL) {
+		rc = -ENOMEM;
+		goto out;
+	}
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].err == 0)
+			t->items[ids[i]] = &l->items[i];
+	qsort(linked, linked_count, sizeof(*linked), by_inode);
+	for (size_t i = 1; i < linked_count; i++) {
+		const struct fs_item *x = linked[i - 1], *y = linked[i];
+
+		if (x->st.st_dev == y->st.st_dev &&
+		    x->st.st_ino == y->st.st_ino)
+			sqw_tree_link(&t->tree, ids[y - l->items],
+			    ids[x - l->items]);
+	}
+	rc = sqw_tree_finish(&t->tree);
+out:
+	sys_free(linked);
+	sys_free(ids);
 	return rc;
 }
 

@@ -42,7 +42,7 @@ struct worker {
 };
 
 static void
-pack(struct worker *w)
+pack_unit(struct worker *w)
 {
 	const struct sqw_feed_unit *u = &w->unit;
 	bool hole = u->len == 0 || (!u->is_fragment &&
@@ -60,7 +60,7 @@ pack(struct worker *w)
 
 /* Claims the next unit and records it as a run; called with the lock held. */
 static int
-take(struct worker *w)
+claim_unit(struct worker *w)
 {
 	struct units *all = w->all;
 	struct sqfs_units *made = all->made;
@@ -80,103 +80,32 @@ take(struct worker *w)
 	return 1;
 }
 
-/* Stores the sizes of the unit; called with the lock held. */
-static int
-keep(struct worker *w)
-{
-	struct units *all = w->all;
-	size_t count = all->job->count;
-
-	if ((size_t)w->unit.number + w->unit.count > all->room)
-		return -EOVERFLOW;
-	if (w->unit.len > 0)
-		memcpy(all->made->sizes + w->unit.number * count, w->sizes,
-		    count * sizeof(*w->sizes));
-	return 0;
-}
-
-/* Allocates the sizes of as many units as the files can have. */
-static int
-make_room(struct units *all, const struct sqfs_tree *t)
-{
-	uint64_t most = 0;
-
-	for (size_t i = 0; i < t->tree.count && most < UINT32_MAX; i++)
-		if (sqw_has_data(&t->tree, i))
-			most += (uint64_t)sqfs_item(t, i)->st.st_size /
-			    all->options.block + 1;
-	all->room = most < UINT32_MAX ? (size_t)most : UINT32_MAX;
-	all->made->sizes = sys_calloc(all->room * all->job->count + 1,
-	    sizeof(*all->made->sizes));
-	return all->made->sizes == NULL ? -ENOMEM : 0;
-}
-
 static void
-work(void *arg, unsigned i)
+measure_units(void *arg, unsigned i)
 {
 	struct worker *w = (struct worker *)arg + i;
 	struct units *all = w->all;
+	size_t count = all->job->count;
 	int rc;
 
 	pthread_mutex_lock(&all->lock);
-	while ((rc = take(w)) > 0) {
+	while ((rc = claim_unit(w)) > 0) {
+		const struct feed_unit *u = &w->unit;
+
 		pthread_mutex_unlock(&all->lock);
-		pack(w);
+		pack_unit(w);
 		pthread_mutex_lock(&all->lock);
-		rc = keep(w);
-		if (rc != 0)
+		if ((size_t)u->number + u->count > all->room) {
+			rc = -EOVERFLOW;
 			break;
+		}
+		if (u->len > 0)
+			memcpy(all->made->sizes + u->number * count, w->sizes,
+			    count * sizeof(*w->sizes));
 	}
 	if (rc != 0 && all->err == 0)
 		all->err = rc;
 	pthread_mutex_unlock(&all->lock);
-}
-
-static int
-open_worker(struct worker *w, struct units *all)
-{
-	int rc = 0;
-
-	w->all = all;
-	w->unit.data = sys_malloc(sqw_pack_room(&all->options));
-	for (unsigned i = 0; rc == 0 && i < all->job->count; i++)
-		rc = packer_open(&w->packers[i], &all->job->algorithms[i],
-		    all->options.block);
-	return w->unit.data == NULL ? -ENOMEM : rc;
-}
-
-static void
-close_worker(struct worker *w)
-{
-	for (unsigned i = 0; i < FS_ALGORITHMS; i++)
-		packer_close(w->packers[i]);
-	sys_free(w->unit.data);
-}
-
-static int
-run(struct units *all)
-{
-	unsigned threads = all->job->threads, opened = 0;
-	struct worker *w = sys_calloc(threads, sizeof(*w));
-	int rc = w == NULL ? -ENOMEM : 0;
-
-	while (rc == 0 && opened < threads)
-		rc = open_worker(&w[opened++], all);
-	if (rc == 0)
-		rc = parallel_run_all(threads, work, w);
-	while (opened > 0)
-		close_worker(&w[--opened]);
-	sys_free(w);
-	return all->err != 0 ? all->err : rc;
-}
-
-/* Records the position of each file's data in its node. */
-static void
-give_data(const struct sqfs_units *u, struct sqw_tree *t)
-{
-	for (size_t i = 0; i < t->count; i++)
-		if (sqw_has_data(t, i))
-			t->nodes[i].data = u->data.of[t->nodes[i].id];
 }
 
 int
@@ -186,23 +115,59 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 	struct units all = { .job = job, .made = u,
 		.options = { .block = job->params->block,
 		.threads = job->threads, .tmpdir = -1 } };
+	struct worker *w = NULL;
+	unsigned opened = 0;
+	uint64_t most = 0;
 	int rc;
 
 	*u = (struct sqfs_units){ .count = 0 };
+	pthread_mutex_init(&all.lock, NULL);
 	sqfs_source_open(&all.source, t, job, as_sqpack);
 	all.files = sqfs_source_files(&all.source);
-	rc = sqw_feed_open(&all.feed, &all.files, &all.options, &u->data);
-	if (rc == 0)
-		rc = make_room(&all, t);
-	if (rc == 0) {
-		pthread_mutex_init(&all.lock, NULL);
-		rc = run(&all);
-		pthread_mutex_destroy(&all.lock);
+	rc = feed_open(&all.feed, &all.files, &all.options, &u->data);
+	if (rc != 0)
+		goto out;
+	/* the sizes of as many units as the files can have */
+	for (size_t i = 0; i < t->tree.count && most < UINT32_MAX; i++)
+		if (sqw_has_data(&t->tree, i))
+			most += (uint64_t)sqfs_item(t, i)->st.st_size /
+			    all.options.block + 1;
+	all.room = most < UINT32_MAX ? (size_t)most : UINT32_MAX;
+	u->sizes = sys_calloc(all.room * job->count + 1, sizeof(*u->sizes));
+	w = sys_calloc(job->threads, sizeof(*w));
+	if (u->sizes == NULL || w == NULL)
+		rc = -ENOMEM;
+	while (rc == 0 && opened < job->threads) {
+		struct worker *next = &w[opened++];
+
+		next->all = &all;
+		next->unit.data = sys_malloc(feed_room(&all.options));
+		if (next->unit.data == NULL)
+			rc = -ENOMEM;
+		for (unsigned i = 0; rc == 0 && i < job->count; i++)
+			rc = packer_open(&next->packers[i],
+			    &job->algorithms[i], all.options.block);
 	}
-	sqw_feed_close(&all.feed);
-	sqfs_source_close(&all.source);
 	if (rc == 0)
-		give_data(u, &t->tree);
+		rc = parallel_run_all(job->threads, measure_units, w);
+	if (all.err != 0)
+		rc = all.err;
+	while (opened > 0) {
+		opened--;
+		for (unsigned i = 0; i < FS_ALGORITHMS; i++)
+			packer_close(w[opened].packers[i]);
+		sys_free(w[opened].unit.data);
+	}
+	sys_free(w);
+	/* record the position of each file's data in its node */
+	for (size_t i = 0; rc == 0 && i < t->tree.count; i++)
+		if (sqw_has_data(&t->tree, i))
+			t->tree.nodes[i].data =
+			    u->data.of[t->tree.nodes[i].id];
+out:
+	feed_close(&all.feed);
+	sqfs_source_close(&all.source);
+	pthread_mutex_destroy(&all.lock);
 	return rc;
 }
 

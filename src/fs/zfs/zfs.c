@@ -90,7 +90,7 @@ aborts(const struct zfs_pool *pool, const struct packer_name *name,
 
 /* Returns the compressed size, or 0 if it is stored uncompressed. */
 static uint32_t
-pack(const struct zfs_pool *pool, const struct packer_name *name,
+compressed_size(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, struct packer *const probes[2], const uint8_t *data,
     uint32_t record)
 {
@@ -105,7 +105,7 @@ pack(const struct zfs_pool *pool, const struct packer_name *name,
 
 /* Counts blocks of the given size, stored in whole sectors. */
 static void
-store(const struct zfs_pool *pool, uint64_t physical, uint64_t count,
+count_stored(const struct zfs_pool *pool, uint64_t physical, uint64_t count,
     struct zfs_space *sum)
 {
 	uint64_t allocated = round_up(physical, (uint64_t)1 << pool->ashift);
@@ -123,7 +123,7 @@ zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
 		return;			/* holes */
 	sum->blocks += count;
 	sum->logical_B += count * record;
-	store(pool, record, count, sum);
+	count_stored(pool, record, count, sum);
 }
 
 void
@@ -141,7 +141,7 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 	sum->blocks++;
 	sum->logical_B += record;
 	if (name->kind != NULL)
-		physical = pack(pool, name, p, probes, data, record);
+		physical = compressed_size(pool, name, p, probes, data, record);
 	if (physical != 0 && pool->features && physical <= EMBEDDED_MOST) {
 		/* embedded in its pointer: uses bytes, but no sector */
 		sum->physical_B += physical;
@@ -151,5 +151,5 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 		physical = round_up(physical, unit);
 	if (physical == 0 || physical >= record)
 		physical = record;
-	store(pool, physical, 1, sum);
+	count_stored(pool, physical, 1, sum);
 }

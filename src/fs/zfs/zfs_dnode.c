@@ -138,7 +138,7 @@ put_target(struct zfs_dnodes *d, uint8_t *p, uint64_t size)
 }
 
 static void
-fill(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o,
+write_dnode(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o,
     const struct zfs_target *t)
 {
 	bool dir = S_ISDIR(o->mode);
@@ -173,7 +173,7 @@ void
 zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
     const struct zfs_target *t)
 {
-	fill(d, d->block + d->in_block * ZFS_DNODE, o, t);
+	write_dnode(d, d->block + d->in_block * ZFS_DNODE, o, t);
 	d->objects++;
 	if (++d->in_block == ZFS_DNODES)
 		end_block(d);
