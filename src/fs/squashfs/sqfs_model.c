@@ -68,10 +68,10 @@ run_model(const struct fs_job *job, bool as_sqpack)
 		const struct packer_name *a = &job->algorithms[i];
 		const struct sqfs_space *s = &m->spaces[i];
 		uint64_t used = s->data_B + s->tables_B;
-		struct sqb_data_options o = { .level = a->level,
-			.method = sqb_method_by_name(a->kind == NULL ? "none" :
+		struct sqw_data_options o = { .level = a->level,
+			.method = sqw_method_by_name(a->kind == NULL ? "none" :
 			a->kind->name) };
-		char record[SQB_RECORD_MAX];
+		char record[SQW_RECORD_MAX];
 
 		row.algorithm = a->text;
 		row.logical_B = m->units.data.in_B;
@@ -82,7 +82,7 @@ run_model(const struct fs_job *job, bool as_sqpack)
 		 * no field for it
 		 */
 		row.whole_B = used + (as_sqpack ?
-		    sqb_record_make(&o, record) : 0);
+		    sqw_record_make(&o, record) : 0);
 		row.whole_B += -row.whole_B % SQUASHFS_PAD_B;
 		row.padding_B = row.whole_B - used;
 		rc = job->row(job->arg, &row);

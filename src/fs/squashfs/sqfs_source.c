@@ -52,7 +52,7 @@ next_file(void *arg, struct sqw_file *f)
 		report_error(s, s->fd);
 	st = &s->item->st;
 	/* mksquashfs stores holes only in files that are sparse on disk */
-	*f = (struct sqb_file){ .id = t->nodes[s->next].id,
+	*f = (struct sqw_file){ .id = t->nodes[s->next].id,
 		.size = (uint64_t)st->st_size, .dense = !s->as_sqpack &&
 		(uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size };
 	s->next++;

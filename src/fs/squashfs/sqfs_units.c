@@ -90,7 +90,7 @@ measure_units(void *arg, unsigned i)
 
 	pthread_mutex_lock(&all->lock);
 	while ((rc = claim_unit(w)) > 0) {
-		const struct feed_unit *u = &w->unit;
+		const struct sqw_feed_unit *u = &w->unit;
 
 		pthread_mutex_unlock(&all->lock);
 		pack_unit(w);
@@ -124,7 +124,7 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 	pthread_mutex_init(&all.lock, NULL);
 	sqfs_source_open(&all.source, t, job, as_sqpack);
 	all.files = sqfs_source_files(&all.source);
-	rc = feed_open(&all.feed, &all.files, &all.options, &u->data);
+	rc = sqw_feed_open(&all.feed, &all.files, &all.options, &u->data);
 	if (rc != 0)
 		goto out;
 	/* the sizes of as many units as the files can have */
@@ -141,7 +141,7 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 		struct worker *next = &w[opened++];
 
 		next->all = &all;
-		next->unit.data = sys_malloc(feed_room(&all.options));
+		next->unit.data = sys_malloc(sqw_pack_room(&all.options));
 		if (next->unit.data == NULL)
 			rc = -ENOMEM;
 		for (unsigned i = 0; rc == 0 && i < job->count; i++)
@@ -165,7 +165,7 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 			t->tree.nodes[i].data =
 			    u->data.of[t->tree.nodes[i].id];
 out:
-	feed_close(&all.feed);
+	sqw_feed_close(&all.feed);
 	sqfs_source_close(&all.source);
 	pthread_mutex_destroy(&all.lock);
 	return rc;
