@@ -20,13 +20,161 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* Walking */
+
+static void
+examine(void *arg, int fd, const struct stat *st, bool after, uint64_t asked_B,
+    uint64_t *mine)
+{
+	struct coldwalk *c = arg;
+
+	if (after)
+		cold_after(c->cold, fd, st, COLD_THREAD, mine, asked_B);
+	else
+		cold_before(c->cold, fd, st, COLD_THREAD, mine);
+}
+
+/* Only one thread at a time draws the line; the others do not wait for it. */
+static void
+show_progress(void *arg, uint64_t bytes)
+{
+	struct coldwalk *c = arg;
+
+	progress_add(&c->progress, bytes);
+	if (pthread_mutex_trylock(&c->drawing) != 0)
+		return;
+	progress_draw(&c->progress);
+	pthread_mutex_unlock(&c->drawing);
+}
+
+static void
+add_to_plan(void *arg, uint64_t files, uint64_t bytes)
+{
+	struct coldwalk *c = arg;
+
+	(void)files;
+	c->progress.total_B += bytes;
+}
+
+static void
+walk_root(struct coldwalk *c, const struct root *root)
+{
+	struct walk_options o = coldwalk_walk_options(c);
+	struct walk_result r = { .files = 0 }, *sum = &c->total;
+	const char *why = NULL;
+	uint64_t mine;
+	int rc;
+
+	o.row = coldwalk_keep_row;
+	o.damage = coldwalk_keep_damage;
+	o.look = examine;
+	if (c->terminal) {
+		o.plan = add_to_plan;
+		o.progress = show_progress;
+	}
+	c->root = root;
+	if (root->image != NULL) {
+		if (c->o.memory != 0)
+			o.memory_left = &c->memory_left;
+		cold_before(c->cold, root->fd, &root->st, COLD_PROCESS, &mine);
+		rc = root->image->walk(root->fd, root->offset, &o, &r, &why);
+		cold_after(c->cold, root->fd, &root->st, COLD_PROCESS, &mine,
+		    r.stored_B);
+	} else {
+		rc = walk_dir(root->fd, root->path, &o, &r);
+	}
+	if (rc != 0) {
+		msg_error(&c->msg, "%s: %s%s", root->path,
+		    why != NULL ? why : strerror(-rc), root->image != NULL &&
+		    rc == -EDQUOT ? " (--memory allows more)" : "");
+		c->broken = true;
+	}
+	sum->files += r.files;
+	sum->dirs += r.dirs;
+	sum->links += r.links;
+	sum->others += r.others;
+	sum->bytes += r.bytes;
+	sum->read_B += r.read_B;
+	sum->stored_B += r.stored_B;
+	sum->duplicates += r.duplicates;
+	sum->errors += r.errors;
+	sum->damaged += r.damaged;
+}
+
+static double
+timeval_s(const struct timeval *t)
+{
+	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
+}
+
+static void
+walk_all(struct coldwalk *c)
+{
+	uint64_t t0 = sys_now_ns();
+	struct rusage a, b;
+
+	getrusage(RUSAGE_SELF, &a);
+	progress_start(&c->progress, STDERR_FILENO, 0, c->msg.quiet);
+	for (int i = 0; i < c->root_count; i++)
+		walk_root(c, &c->roots[i]);
+	progress_erase(&c->progress);
+	getrusage(RUSAGE_SELF, &b);
+	c->wall_s = (double)(sys_now_ns() - t0) / 1e9;
+	c->user_s = timeval_s(&b.ru_utime) - timeval_s(&a.ru_utime);
+	c->sys_s = timeval_s(&b.ru_stime) - timeval_s(&a.ru_stime);
+	cold_end(c->cold, &c->report);
+}
+
+/* Reporting */
+
+static void
+report(struct coldwalk *c)
+{
+	const struct cold_report *r = &c->report;
+	int rc = 0;
+
+	coldwalk_sort(c);
+	coldwalk_complain(c);
+	if (r->state != COLD_YES && !c->msg.quiet &&
+	    (c->o.cold_asked || c->msg.verbose > 0))
+		msg_note(&c->msg, "cold: %s, %s", cold_word(r->state), r->why);
+	if (c->has_out)
+		rc = coldwalk_write_manifest(c, c->out.fd);
+	if (rc != 0) {
+		msg_error(&c->msg, "%s: %s", c->o.output, strerror(-rc));
+		goto out;
+	}
+	if (c->o.summary)
+		rc = coldwalk_write_summary(c, STDOUT_FILENO);
+	else if (c->o.csv || c->o.json)
+		rc = coldwalk_write_rows(c, STDOUT_FILENO);
+	else if (!c->has_out)
+		rc = coldwalk_write_manifest(c, STDOUT_FILENO);
+	if (rc != 0)
+		msg_error(&c->msg, "standard output: %s", strerror(-rc));
+	/*
+	 * files reported as errors may be missing from a manifest, but it is
+	 * never truncated
+	 */
+	if (c->has_out && rc == 0 && !c->broken) {
+		rc = output_commit(&c->out, false);
+		if (rc != 0)
+			msg_error(&c->msg, "%s: %s", c->o.output,
+			    strerror(-rc));
+		c->has_out = false;
+	}
+out:
+	if (c->msg.verbose > 0 && !c->o.summary)
+		coldwalk_write_summary(c, STDERR_FILENO);
+}
+
 /*
  * Enters the sandbox, after which only the files to be read can be opened.
  * With a manifest there is no sandbox, because the file is linked to its name
  * at the end.
  */
 static int
-shut(struct coldwalk *c)
+enter_sandbox(struct coldwalk *c)
 {
 	int *dirs, rc, sys;
 	bool confined;
@@ -55,183 +203,8 @@ shut(struct coldwalk *c)
 	return rc;
 }
 
-/* Walking */
-
 static void
-look_at_file(void *arg, int fd, const struct stat *st, bool after,
-    uint64_t asked_B, uint64_t *mine)
-{
-	struct coldwalk *c = arg;
-
-	if (after)
-		cold_after(c->cold, fd, st, COLD_THREAD, mine, asked_B);
-	else
-		cold_before(c->cold, fd, st, COLD_THREAD, mine);
-}
-
-/* Only one thread at a time draws the line; the others do not wait for it. */
-static void
-show_progress(void *arg, uint64_t bytes)
-{
-	struct coldwalk *c = arg;
-
-	progress_add(&c->progress, bytes);
-	if (pthread_mutex_trylock(&c->drawing) != 0)
-		return;
-	progress_draw(&c->progress);
-	pthread_mutex_unlock(&c->drawing);
-}
-
-static void
-on_plan(void *arg, uint64_t files, uint64_t bytes)
-{
-	struct coldwalk *c = arg;
-
-	(void)files;
-	c->progress.total_B += bytes;
-}
-
-static void
-add_result(struct walk_result *sum, const struct walk_result *r)
-{
-	sum->files += r->files;
-	sum->dirs += r->dirs;
-	sum->links += r->links;
-	sum->others += r->others;
-	sum->bytes += r->bytes;
-	sum->read_B += r->read_B;
-	sum->stored_B += r->stored_B;
-	sum->duplicates += r->duplicates;
-	sum->errors += r->errors;
-	sum->damaged += r->damaged;
-}
-
-static int
-walk_image(struct coldwalk *c, const struct root *root,
-    const struct walk_options *o, struct walk_result *r)
-{
-	const char *why = NULL;
-	uint64_t mine;
-	int rc;
-
-	cold_before(c->cold, root->fd, &root->st, COLD_PROCESS, &mine);
-	rc = root->image->walk(root->fd, root->offset, o, r, &why);
-	cold_after(c->cold, root->fd, &root->st, COLD_PROCESS, &mine,
-	    r->stored_B);
-	if (rc != 0)
-		msg_error(&c->msg, "%s: %s%s", root->path,
-		    why != NULL ? why : strerror(-rc),
-		    rc == -EDQUOT ? " (--memory allows more)" : "");
-	return rc;
-}
-
-static void
-walk_root(struct coldwalk *c, const struct root *root)
-{
-	struct walk_options o = coldwalk_walk_options(c);
-	struct walk_result r = { .files = 0 };
-	int rc;
-
-	if (root->image != NULL && c->o.memory != 0)
-		o.memory_left = &c->memory_left;
-	o.row = coldwalk_keep_row;
-	o.damage = coldwalk_keep_damage;
-	o.look = look_at_file;
-	if (c->terminal) {
-		o.plan = on_plan;
-		o.progress = show_progress;
-	}
-	c->root = root;
-	if (root->image != NULL) {
-		rc = walk_image(c, root, &o, &r);
-	} else {
-		rc = walk_dir(root->fd, root->path, &o, &r);
-		if (rc != 0)
-			msg_error(&c->msg, "%s: %s", root->path,
-			    strerror(-rc));
-	}
-	c->broken |= rc != 0;
-	add_result(&c->total, &r);
-}
-
-static double
-timeval_seconds(const struct timeval *t)
-{
-	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
-}
-
-static void
-walk_all(struct coldwalk *c)
-{
-	uint64_t t0 = sys_now_ns();
-	struct rusage a, b;
-
-	getrusage(RUSAGE_SELF, &a);
-	progress_start(&c->progress, STDERR_FILENO, 0, c->msg.quiet);
-	for (int i = 0; i < c->root_count; i++)
-		walk_root(c, &c->roots[i]);
-	progress_erase(&c->progress);
-	getrusage(RUSAGE_SELF, &b);
-	c->wall_s = (double)(sys_now_ns() - t0) / 1e9;
-	c->user_s = timeval_seconds(&b.ru_utime) - timeval_seconds(&a.ru_utime);
-	c->sys_s = timeval_seconds(&b.ru_stime) - timeval_seconds(&a.ru_stime);
-	cold_end(c->cold, &c->report);
-}
-
-/* Reporting */
-
-static int
-write_reports(struct coldwalk *c)
-{
-	bool rows = c->o.csv || c->o.json;
-	int rc = 0;
-
-	if (c->has_out)
-		rc = coldwalk_write_manifest(c, c->out.fd);
-	if (rc != 0) {
-		msg_error(&c->msg, "%s: %s", c->o.output, strerror(-rc));
-		return rc;
-	}
-	if (c->o.summary)
-		rc = coldwalk_write_summary(c, STDOUT_FILENO);
-	else if (rows)
-		rc = coldwalk_write_rows(c, STDOUT_FILENO);
-	else if (!c->has_out)
-		rc = coldwalk_write_manifest(c, STDOUT_FILENO);
-	if (rc != 0)
-		msg_error(&c->msg, "standard output: %s", strerror(-rc));
-	return rc;
-}
-
-static void
-tell_coldness(struct coldwalk *c)
-{
-	const struct cold_report *r = &c->report;
-	int rc;
-
-	coldwalk_sort(c);
-	coldwalk_complain(c);
-	if (r->state != COLD_YES && !c->msg.quiet &&
-	    (c->o.cold_asked || c->msg.verbose > 0))
-		msg_note(&c->msg, "cold: %s, %s", cold_word(r->state), r->why);
-	rc = write_reports(c);
-	/*
-	 * files reported as errors may be missing from a manifest, but it is
-	 * never truncated
-	 */
-	if (c->has_out && rc == 0 && !c->broken) {
-		rc = output_commit(&c->out, false);
-		if (rc != 0)
-			msg_error(&c->msg, "%s: %s", c->o.output,
-			    strerror(-rc));
-		c->has_out = false;
-	}
-	if (c->msg.verbose > 0 && !c->o.summary)
-		coldwalk_write_summary(c, STDERR_FILENO);
-}
-
-static void
-run_coldwalk(struct coldwalk *c)
+run_walk(struct coldwalk *c)
 {
 	int rc = digest_algo_open(&c->digest, c->o.hash);
 
@@ -257,32 +230,14 @@ run_coldwalk(struct coldwalk *c)
 	if (coldwalk_make_cold(c) != 0)
 		return;
 	coldwalk_ask_kernel(c);
-	rc = shut(c);
+	rc = enter_sandbox(c);
 	if (rc != 0) {
 		msg_error(&c->msg, "no sandbox: %s", strerror(-rc));
 		return;
 	}
 	c->memory_left = c->o.memory;
 	walk_all(c);
-	tell_coldness(c);
-}
-
-static void
-release_coldwalk(struct coldwalk *c)
-{
-	for (int i = 0; i < c->root_count; i++)
-		sys_close(c->roots[i].fd);
-	if (c->has_out)
-		output_abort(&c->out);
-	cold_close(c->cold);
-	coldwalk_free_rows(c);
-	digest_algo_close(c->digest);
-	sys_free(c->only);
-	sys_free(c->only_text);
-	sys_free(c->ranges);
-	sys_free(c->range_ends);
-	sys_free(c->roots);
-	pthread_mutex_destroy(&c->drawing);
+	report(c);
 }
 
 int
@@ -297,7 +252,19 @@ main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	provenance_series(c.series);
-	run_coldwalk(&c);
-	release_coldwalk(&c);
+	run_walk(&c);
+	for (int i = 0; i < c.root_count; i++)
+		sys_close(c.roots[i].fd);
+	if (c.has_out)
+		output_abort(&c.out);
+	cold_close(c.cold);
+	coldwalk_free_rows(&c);
+	digest_algo_close(c.digest);
+	sys_free(c.only);
+	sys_free(c.only_text);
+	sys_free(c.ranges);
+	sys_free(c.range_ends);
+	sys_free(c.roots);
+	pthread_mutex_destroy(&c.drawing);
 	return msg_finish(&c.msg);
 }

@@ -122,13 +122,6 @@ int coldwalk_parse(struct coldwalk *c, int argc, char **argv);
 int coldwalk_read_list(struct coldwalk *c);
 
 /*
- * Parses one line of a list with ranges (order, path, offset_B, length_B,
- * separated by tabs) into the path and the range, modifying its text.  Returns
- * false if it is invalid.
- */
-bool coldwalk_parse_range(char *line, char **path, struct walk_range *r);
-
-/*
  * Opens all roots (c->roots), and reports those that cannot be opened.  Returns
  * 0 or -ENOMEM.
  */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -91,97 +92,68 @@ percent(const struct cold_count *n)
 	return 100 * (double)n->resident / (double)n->pages;
 }
 
-static int
-put_row(const struct coldwalk *c, struct table *t)
-{
-	const struct cold_count *n = &c->report.found;
-
-	table_text(t, c->series);
-	table_int(t, (int64_t)n->files);
-	table_int(t, (int64_t)c->total.errors);
-	table_int(t, (int64_t)n->pages);
-	/*
-	 * a count would be misleading if the pages of some files are not
-	 * visible
-	 */
-	if (n->unseen > 0) {
-		table_none(t);
-		table_none(t);
-	} else {
-		table_int(t, (int64_t)n->resident);
-		table_real(t, percent(n), 2);
-	}
-	table_int(t, (int64_t)n->unseen);
-	return table_end(t);
-}
-
-static int
-write_cold_row(const struct coldwalk *c)
-{
-	struct table *t = NULL;
-	int closed, rc = coldwalk_open_table(c, &t, STDOUT_FILENO, columns,
-	    sizeof(columns) / sizeof(columns[0]));
-
-	if (rc == 0)
-		rc = put_row(c, t);
-	closed = table_close(t);
-	return rc != 0 ? rc : closed;
-}
-
-static int
-write_words(const struct coldwalk *c)
-{
-	const struct cold_count *n = &c->report.found;
-
-	if (n->unseen > 0)
-		printf("unknown, of %" PRIu64 " pages in %" PRIu64 " files; %"
-		    PRIu64 " of these reveal their pages only to their owner\n",
-		    n->pages, n->files, n->unseen);
-	else
-		printf("%" PRIu64 " of %" PRIu64 " pages in %" PRIu64
-		    " files, %.1f %%\n", n->resident, n->pages, n->files,
-		    n->pages == 0 ? 0 : percent(n));
-	return fflush(stdout) == EOF ? -errno : 0;
-}
-
-/*
- * Examines one root: the files in a directory, or a single file.  Returns 0 or
- * -errno.
- */
-static int
-look_at(struct coldwalk *c, const struct root *root)
-{
-	struct walk_result r = { .files = 0 };
-	int rc = 0;
-
-	c->root = root;
-	if (S_ISDIR(root->st.st_mode))
-		rc = look_at_all(c, root, coldwalk_keep_row, &r);
-	else
-		cold_add(c->cold, root->fd, &root->st);
-	c->total.errors += r.errors;
-	return rc;
-}
-
 void
 coldwalk_look(struct coldwalk *c)
 {
-	int rc;
+	const struct cold_count *n;
+	struct table *t = NULL;
+	int rc, closed;
 
 	if (c->o.cold_asked && coldwalk_make_cold(c) != 0)
 		return;
 	cold_close(c->cold);
 	c->cold = NULL;
 	rc = cold_open(&c->cold, COLD_LOOK);
-	for (int i = 0; i < c->root_count && rc == 0; i++)
-		rc = look_at(c, &c->roots[i]);
+	for (int i = 0; i < c->root_count && rc == 0; i++) {
+		const struct root *root = &c->roots[i];
+		struct walk_result r = { .files = 0 };
+
+		c->root = root;
+		if (S_ISDIR(root->st.st_mode))
+			rc = look_at_all(c, root, coldwalk_keep_row, &r);
+		else
+			cold_add(c->cold, root->fd, &root->st);
+		c->total.errors += r.errors;
+	}
 	if (rc != 0) {
 		msg_error(&c->msg, "%s", strerror(-rc));
 		return;
 	}
 	cold_end(c->cold, &c->report);
 	coldwalk_complain(c);
-	rc = c->o.csv || c->o.json ? write_cold_row(c) : write_words(c);
+	n = &c->report.found;
+	/*
+	 * a count would be misleading if the pages of some files are not
+	 * visible
+	 */
+	if (c->o.csv || c->o.json) {
+		rc = coldwalk_open_table(c, &t, STDOUT_FILENO, columns,
+		    sizeof(columns) / sizeof(columns[0]));
+		if (rc == 0) {
+			table_text(t, c->series);
+			table_int(t, (int64_t)n->files);
+			table_int(t, (int64_t)c->total.errors);
+			table_int(t, (int64_t)n->pages);
+			table_known(t, n->unseen > 0 ? -1 :
+			    (int64_t)n->resident);
+			table_real(t, n->unseen > 0 ? NAN : percent(n), 2);
+			table_int(t, (int64_t)n->unseen);
+			rc = table_end(t);
+		}
+		closed = table_close(t);
+		rc = rc != 0 ? rc : closed;
+	} else {
+		if (n->unseen > 0)
+			printf("unknown, of %" PRIu64 " pages in %" PRIu64
+			    " files; %" PRIu64 " of these reveal their pages "
+			    "only to their owner\n", n->pages, n->files,
+			    n->unseen);
+		else
+			printf("%" PRIu64 " of %" PRIu64 " pages in %" PRIu64
+			    " files, %.1f %%\n", n->resident, n->pages,
+			    n->files, n->pages == 0 ? 0 : percent(n));
+		rc = fflush(stdout) == EOF ? -errno : 0;
+	}
 	if (rc != 0)
 		msg_error(&c->msg, "standard output: %s", strerror(-rc));
 }

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,12 +55,43 @@ by_list_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Removes a number, preceded by a tab, from the end of a line. */
+static bool
+cut_number(char *line, uint64_t *value)
+{
+	char *tab = strrchr(line, '\t');
+	int64_t n = 0;
+
+	if (tab == NULL || args_int(tab + 1, 0, INT64_MAX, &n) != 0)
+		return false;
+	*tab = '\0';
+	*value = (uint64_t)n;
+	return true;
+}
+
+/*
+ * Parses one line of a list with ranges (order, path, offset_B, length_B,
+ * separated by tabs) into the path and the range, modifying its text.  Returns
+ * false if it is invalid.
+ */
+static bool
+parse_range(char *line, char **path, struct walk_range *r)
+{
+	char *tab = strchr(line, '\t');
+	size_t digits = strspn(line, "0123456789");
+
+	if (tab == NULL || digits == 0 || line + digits != tab)
+		return false;
+	*path = tab + 1;
+	return cut_number(tab + 1, &r->len) && cut_number(tab + 1, &r->offset);
+}
+
 static void
 add_line(struct coldwalk *c, char *s)
 {
 	struct walk_range r = { 0, 0 };
 
-	if (c->o.ranges && !coldwalk_parse_range(s, &s, &r)) {
+	if (c->o.ranges && !parse_range(s, &s, &r)) {
 		msg_error(&c->msg, "%s: expected a number, path, offset and "
 		    "length, separated by tabs; found '%s'",
 		    c->o.files_from, s);
@@ -76,8 +108,9 @@ add_line(struct coldwalk *c, char *s)
 	c->only[c->only_count++] = s;
 }
 
+/* Adds the lines of the text. */
 static int
-split_list(struct coldwalk *c, size_t len)
+add_lines(struct coldwalk *c, size_t len)
 {
 	char end = c->o.null_lines ? '\0' : '\n';
 	char *s = c->only_text, *stop = s + len;
@@ -111,18 +144,45 @@ split_list(struct coldwalk *c, size_t len)
 	return 0;
 }
 
-static void
-sort_list(struct coldwalk *c)
-{
-	size_t n = 0;
+struct part {
+	const char *name;
+	struct walk_range range;
+};
 
-	if (c->only_count == 0)
-		return;
-	qsort(c->only, c->only_count, sizeof(*c->only), by_list_name);
-	for (size_t i = 0; i < c->only_count; i++)
-		if (n == 0 || strcmp(c->only[n - 1], c->only[i]) != 0)
-			c->only[n++] = c->only[i];
+static int
+by_name_and_offset(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+	int c = strcmp(x->name, y->name);
+
+	return c != 0 ? c : (x->range.offset > y->range.offset) -
+	    (x->range.offset < y->range.offset);
+}
+
+/*
+ * Sorts the names in c->only, each of which has one range, and merges equal
+ * names with all their ranges.  Returns 0 or -ENOMEM.
+ */
+static int
+sort_ranges(struct coldwalk *c)
+{
+	size_t count = c->only_count, n = 0;
+	struct part *parts = sys_calloc(count + 1, sizeof(*parts));
+
+	if (parts == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		parts[i] = (struct part){ c->only[i], c->ranges[i] };
+	qsort(parts, count, sizeof(*parts), by_name_and_offset);
+	for (size_t i = 0; i < count; i++) {
+		if (n == 0 || strcmp(c->only[n - 1], parts[i].name) != 0)
+			c->only[n++] = parts[i].name;
+		c->ranges[i] = parts[i].range;
+		c->range_ends[n - 1] = i + 1;
+	}
 	c->only_count = n;
+	sys_free(parts);
+	return 0;
 }
 
 static int
@@ -168,19 +228,22 @@ coldwalk_read_list(struct coldwalk *c)
 	bool in = strcmp(name, "-") == 0;
 	int fd = in ? STDIN_FILENO : sys_openat(AT_FDCWD, name,
 	    O_RDONLY | O_CLOEXEC, 0);
-	int rc = fd < 0 ? fd : 0;
-	size_t len = 0;
-
-	if (rc == 0)
-		rc = fdio_read_all(fd, LIST_MAX, &c->only_text, &len);
+	size_t len = 0, n = 0;
+	int rc = fd < 0 ? fd :
+	    fdio_read_all(fd, LIST_MAX, &c->only_text, &len);
 	if (fd >= 0 && !in)
 		sys_close(fd);
 	if (rc == 0)
-		rc = split_list(c, len);
-	if (rc == 0 && c->o.ranges)
+		rc = add_lines(c, len);
+	if (rc == 0 && c->o.ranges) {
 		rc = sort_ranges(c);
-	else if (rc == 0)
-		sort_list(c);
+	} else if (rc == 0 && c->only_count > 0) {
+		qsort(c->only, c->only_count, sizeof(*c->only), by_name);
+		for (size_t i = 0; i < c->only_count; i++)
+			if (n == 0 || strcmp(c->only[n - 1], c->only[i]) != 0)
+				c->only[n++] = c->only[i];
+		c->only_count = n;
+	}
 	if (rc != 0 && rc != -EINVAL)
 		msg_error(&c->msg, "%s: %s", in ? "standard input" : name,
 		    strerror(-rc));

@@ -58,27 +58,13 @@ probe_sources(struct root *root, uint64_t offset)
 	return rc < 0 ? rc : 0;
 }
 
-/* Returns whether the file name indicates an image. */
-static bool
-named_as_image(const char *path)
-{
-	static const char *const suffix[] = { ".squashfs", ".sqfs", ".sqsh",
-		".sfs", ".snap", ".AppImage" };
-	size_t len = strlen(path);
-
-	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++) {
-		size_t n = strlen(suffix[i]);
-
-		if (len > n && strcasecmp(path + len - n, suffix[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Determines whether a file or block device contains an image or plain data. */
 static int
 find_image(struct coldwalk *c, struct root *root)
 {
+	static const char *const suffix[] = { ".squashfs", ".sqfs", ".sqsh",
+		".sfs", ".snap", ".AppImage" };
+	size_t len = strlen(root->path);
 	int rc = c->o.plain ? 0 : probe_sources(root, c->o.offset);
 
 	if (rc != 0) {
@@ -93,30 +79,18 @@ find_image(struct coldwalk *c, struct root *root)
 		    "on this device");
 		return -EINVAL;
 	}
-	if (!c->o.plain && named_as_image(root->path)) {
+	for (size_t i = 0; i < sizeof(suffix) / sizeof(suffix[0]); i++) {
+		size_t n = strlen(suffix[i]);
+
+		if (c->o.plain || len <= n ||
+		    strcasecmp(root->path + len - n, suffix[i]) != 0)
+			continue;
 		msg_error(&c->msg, "%s: named like an image, but contains no "
 		    "image in a known format (--plain reads it as a file)",
 		    root->path);
 		return -EINVAL;
 	}
 	return 0;
-}
-
-/*
- * Names in a single tree or image are relative to it, and therefore do not
- * depend on its location.  If there are several, each name is prefixed with the
- * name of its root.
- */
-static void
-set_prefix(struct coldwalk *c, struct root *root, bool file)
-{
-	size_t n = strlen(root->path);
-
-	root->prefix = c->o.prefix != NULL ? c->o.prefix : "";
-	if (c->o.prefix != NULL || file || c->o.path_count == 1)
-		return;
-	root->prefix = root->path;
-	root->slash = n > 0 && root->path[n - 1] != '/';
 }
 
 static int
@@ -151,7 +125,19 @@ open_root(struct coldwalk *c, const char *path, struct root *root)
 	if (!S_ISDIR(root->st.st_mode) && !c->o.resident &&
 	    find_image(c, root) != 0)
 		goto close_root;
-	set_prefix(c, root, file && root->image == NULL);
+	/*
+	 * Names in a single tree or image are relative to it, and therefore do
+	 * not depend on its location.  If there are several, each name is
+	 * prefixed with the name of its root.
+	 */
+	root->prefix = c->o.prefix != NULL ? c->o.prefix : "";
+	if (c->o.prefix == NULL && (!file || root->image != NULL) &&
+	    c->o.path_count > 1) {
+		size_t n = strlen(path);
+
+		root->prefix = path;
+		root->slash = n > 0 && path[n - 1] != '/';
+	}
 	return 0;
 close_root:
 	if (root->fd >= 0)

@@ -51,7 +51,7 @@ full_size(const struct root *root, const char *path)
  * memory limit.
  */
 static void *
-take_row_memory(struct coldwalk *c, size_t size)
+take_memory(struct coldwalk *c, size_t size)
 {
 	if (c->root->image != NULL && c->o.memory != 0) {
 		if (size > c->memory_left)
@@ -61,46 +61,15 @@ take_row_memory(struct coldwalk *c, size_t size)
 	return arena_take(&c->memory, size);
 }
 
-static struct row_more *
-keep_more(struct coldwalk *c, const struct walk_file *f)
-{
-	size_t size = f->duplicate_of == NULL ? 0 :
-	    full_size(c->root, f->duplicate_of);
-	struct row_more *m = take_row_memory(c, sizeof(*m) + size);
-
-	if (m == NULL)
-		return NULL;
-	*m = (struct row_more){ .size = f->size, .blocks = f->blocks,
-	    .compressed_B = f->compressed_B, .fragment = f->fragment,
-	    .first_read_ns = f->first_read_ns };
-	if (size > 0) {
-		m->duplicate_of = (char *)(m + 1);
-		full_path(c->root, f->duplicate_of, m->duplicate_of);
-	}
-	return m;
-}
-
-static int
-keep_row(struct coldwalk *c, struct row *r)
-{
-	void *rows = c->rows;
-	int rc = array_grow(&rows, c->row_count, &c->row_cap,
-	    sizeof(*c->rows));
-
-	c->rows = rows;
-	if (rc == 0)
-		c->rows[c->row_count++] = r;
-	return rc;
-}
-
 int
 coldwalk_keep_row(void *arg, const struct walk_file *f)
 {
 	struct coldwalk *c = arg;
+	void *rows = c->rows;
 	/* including the memory for sorting */
-	struct row *r = take_row_memory(c, sizeof(*r) + f->digest_len +
+	struct row *r = take_memory(c, sizeof(*r) + f->digest_len +
 	    full_size(c->root, f->path) + 2 * sizeof(*c->rows));
-	bool more = c->o.csv || c->o.json;
+	int rc;
 
 	if (r == NULL)
 		goto no_memory;
@@ -109,17 +78,32 @@ coldwalk_keep_row(void *arg, const struct walk_file *f)
 	memcpy(r->digest, f->digest, f->digest_len);
 	r->path = (char *)r->digest + f->digest_len;
 	full_path(c->root, f->path, r->path);
-	if (more) {
-		r->more = keep_more(c, f);
-		if (r->more == NULL)
+	if (c->o.csv || c->o.json) {
+		size_t size = f->duplicate_of == NULL ? 0 :
+		    full_size(c->root, f->duplicate_of);
+		struct row_more *m = take_memory(c, sizeof(*m) + size);
+
+		if (m == NULL)
 			goto no_memory;
+		*m = (struct row_more){ .size = f->size, .blocks = f->blocks,
+		    .compressed_B = f->compressed_B, .fragment = f->fragment,
+		    .first_read_ns = f->first_read_ns };
+		if (size > 0) {
+			m->duplicate_of = (char *)(m + 1);
+			full_path(c->root, f->duplicate_of, m->duplicate_of);
+		}
+		r->more = m;
 	}
 	/* report a file that was requested by name but not read */
 	if (c->only != NULL && f->type != WALK_FILE && f->err == 0) {
 		r->err = f->type == WALK_LINK ? -ELOOP : -ENOTSUP;
 		c->total.errors++;
 	}
-	return keep_row(c, r);
+	rc = array_grow(&rows, c->row_count, &c->row_cap, sizeof(*c->rows));
+	c->rows = rows;
+	if (rc == 0)
+		c->rows[c->row_count++] = r;
+	return rc;
 no_memory:
 	return c->root->image != NULL && c->o.memory != 0 ? -EDQUOT : -ENOMEM;
 }
@@ -187,10 +171,13 @@ coldwalk_sort(struct coldwalk *c)
 static const char *
 reason_of(int err)
 {
-	return err == -EAGAIN ? "changed while it was being read" :
-	    err == -EBADMSG ? "damaged" :
-	    err == -ELOOP ? "is a symbolic link" :
-	    err == -ENOTSUP ? "not a regular file" : strerror(-err);
+	switch (err) {
+	case -EAGAIN: return "changed while it was being read";
+	case -EBADMSG: return "damaged";
+	case -ELOOP: return "is a symbolic link";
+	case -ENOTSUP: return "not a regular file";
+	default: return strerror(-err);
+	}
 }
 
 void
@@ -245,7 +232,7 @@ put_bytes(struct lines *l, const char *s, size_t n)
 }
 
 static size_t
-hex(const struct row *r, char text[2 * DIGEST_MAX + 1])
+digest_text(const struct row *r, char text[2 * DIGEST_MAX + 1])
 {
 	static const char digits[] = "0123456789abcdef";
 
@@ -255,21 +242,6 @@ hex(const struct row *r, char text[2 * DIGEST_MAX + 1])
 	}
 	text[2 * r->digest_len] = '\0';
 	return (size_t)2 * r->digest_len;
-}
-
-/* Writes a name whose first n bytes need no escaping. */
-static void
-put_name(struct lines *l, const char *s, size_t n)
-{
-	for (;; n = strcspn(s, "\\\n\r")) {
-		put_bytes(l, s, n);
-		s += n;
-		if (*s == '\0')
-			return;
-		put_bytes(l, *s == '\n' ? "\\n" :
-		    *s == '\r' ? "\\r" : "\\\\", 2);
-		s++;
-	}
 }
 
 int
@@ -286,16 +258,30 @@ coldwalk_write_manifest(const struct coldwalk *c, int fd)
 	l->len = 0;
 	for (size_t i = 0; i < c->row_count && l->err == 0; i++) {
 		const struct row *r = c->rows[i];
+		const char *s = r->path;
 		size_t plain;
 
 		if (r->digest_len == 0)
 			continue;
-		plain = strcspn(r->path, "\\\n\r");
-		if (r->path[plain] != '\0')
+		plain = strcspn(s, "\\\n\r");
+		if (s[plain] != '\0')
 			put_bytes(l, "\\", 1);
-		put_bytes(l, text, hex(r, text));
+		put_bytes(l, text, digest_text(r, text));
 		put_bytes(l, "  ", 2);
-		put_name(l, r->path, plain);
+		for (;; plain = strcspn(s, "\\\n\r")) {
+			const char *escape = "\\\\";
+
+			put_bytes(l, s, plain);
+			s += plain;
+			if (*s == '\0')
+				break;
+			if (*s == '\n')
+				escape = "\\n";
+			else if (*s == '\r')
+				escape = "\\r";
+			put_bytes(l, escape, 2);
+			s++;
+		}
 		put_bytes(l, "\n", 1);
 	}
 	rc = l->err != 0 ? l->err : fdio_write(fd, l->s, l->len);
@@ -321,7 +307,7 @@ write_file_row(struct table *t, const struct coldwalk *c, const struct row *r)
 	table_known(t, m->blocks);
 	table_known(t, m->fragment);
 	table_text(t, m->duplicate_of);
-	table_text(t, hex(r, text) > 0 ? text : NULL);
+	table_text(t, digest_text(r, text) > 0 ? text : NULL);
 	if (m->first_read_ns < 0)
 		table_none(t);
 	else
@@ -330,31 +316,25 @@ write_file_row(struct table *t, const struct coldwalk *c, const struct row *r)
 	return table_end(t);
 }
 
-static int
-write_provenance(const struct coldwalk *c, struct table *t)
+int
+coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
+    const char *const *names, size_t count)
 {
 	char openssl[64];
 	const char *libs[] = { openssl };
 	struct provenance p = { .series = c->series, .tool = "coldwalk",
 	    .libs = libs, .lib_count = 1, .argc = c->o.argc,
 	    .argv = c->o.argv };
-	int rc;
-
-	digest_version(openssl, sizeof(openssl));
-	rc = provenance_write(t, &p);
-	for (int i = 0; i < c->root_count && rc == 0; i++)
-		rc = provenance_input(t, c->roots[i].path);
-	return rc;
-}
-
-int
-coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
-    const char *const *names, size_t count)
-{
 	int rc = table_to_fd(t, fd, c->o.json ? TABLE_JSON : TABLE_CSV, names,
 	    count);
 
-	return rc != 0 ? rc : write_provenance(c, *t);
+	if (rc != 0)
+		return rc;
+	digest_version(openssl, sizeof(openssl));
+	rc = provenance_write(*t, &p);
+	for (int i = 0; i < c->root_count && rc == 0; i++)
+		rc = provenance_input(*t, c->roots[i].path);
+	return rc;
 }
 
 int

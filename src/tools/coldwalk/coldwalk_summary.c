@@ -68,61 +68,6 @@ maxrss_KiB(void)
 	return ru.ru_maxrss;
 }
 
-static void
-put_result(struct table *t, const struct walk_result *r)
-{
-	table_int(t, (int64_t)r->files);
-	table_int(t, (int64_t)r->duplicates);
-	table_int(t, (int64_t)r->links);
-	table_int(t, (int64_t)r->others);
-	table_int(t, (int64_t)r->errors);
-	table_int(t, (int64_t)r->damaged);
-	table_int(t, (int64_t)r->bytes);
-	table_int(t, (int64_t)r->read_B);
-	table_int(t, (int64_t)r->stored_B);
-}
-
-static int
-write_summary_row(const struct coldwalk *c, struct table *t)
-{
-	const struct cold_report *r = &c->report;
-
-	table_text(t, c->series);
-	put_result(t, &c->total);
-	table_known(t, r->device_B);
-	table_int(t, (int64_t)r->own_B);
-	table_real(t, c->wall_s, 6);
-	table_real(t, c->user_s, 6);
-	table_real(t, c->sys_s, 6);
-	table_real(t, util(c), 3);
-	table_int(t, c->o.threads);
-	table_text(t, c->o.hash);
-	table_text(t, cold_word(r->state));
-	table_text(t, *r->why != '\0' ? r->why : NULL);
-	table_text(t, r->made);
-	put_pages(t, &r->found);
-	put_pages(t, &r->before);
-	put_pages(t, &r->after);
-	put_pages(t, &r->images);
-	table_int(t, (int64_t)(r->before.unseen + r->images.unseen));
-	table_int(t, maxrss_KiB());
-	table_text(t, r->squashfs ? c->kernel : NULL);
-	return table_end(t);
-}
-
-static int
-write_table(const struct coldwalk *c, int fd)
-{
-	struct table *t = NULL;
-	int closed, rc = coldwalk_open_table(c, &t, fd, columns,
-	    sizeof(columns) / sizeof(columns[0]));
-
-	if (rc == 0)
-		rc = write_summary_row(c, t);
-	closed = table_close(t);
-	return rc != 0 ? rc : closed;
-}
-
 /* Words */
 
 static void
@@ -179,6 +124,43 @@ write_text(const struct coldwalk *c, int fd)
 int
 coldwalk_write_summary(const struct coldwalk *c, int fd)
 {
-	return c->o.summary && (c->o.csv || c->o.json) ? write_table(c, fd) :
-	    write_text(c, fd);
+	const struct walk_result *w = &c->total;
+	const uint64_t counts[] = { w->files, w->duplicates, w->links,
+	    w->others, w->errors, w->damaged, w->bytes, w->read_B,
+	    w->stored_B };
+	const struct cold_report *r = &c->report;
+	struct table *t = NULL;
+	int closed, rc;
+
+	if (!c->o.summary || (!c->o.csv && !c->o.json))
+		return write_text(c, fd);
+	rc = coldwalk_open_table(c, &t, fd, columns,
+	    sizeof(columns) / sizeof(columns[0]));
+	if (rc != 0)
+		goto out;
+	table_text(t, c->series);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		table_int(t, (int64_t)counts[i]);
+	table_known(t, r->device_B);
+	table_int(t, (int64_t)r->own_B);
+	table_real(t, c->wall_s, 6);
+	table_real(t, c->user_s, 6);
+	table_real(t, c->sys_s, 6);
+	table_real(t, util(c), 3);
+	table_int(t, c->o.threads);
+	table_text(t, c->o.hash);
+	table_text(t, cold_word(r->state));
+	table_text(t, *r->why != '\0' ? r->why : NULL);
+	table_text(t, r->made);
+	put_pages(t, &r->found);
+	put_pages(t, &r->before);
+	put_pages(t, &r->after);
+	put_pages(t, &r->images);
+	table_int(t, (int64_t)(r->before.unseen + r->images.unseen));
+	table_int(t, maxrss_KiB());
+	table_text(t, r->squashfs ? c->kernel : NULL);
+	rc = table_end(t);
+out:
+	closed = table_close(t);
+	return rc != 0 ? rc : closed;
 }

@@ -60,62 +60,22 @@ show_progress(struct progress *p)
 	    spent / (double)p->done * (double)(p->total - p->done));
 }
 
-static void
-end_progress(const struct progress *p)
-{
-	if (p->shown)
-		fputs("\r\033[K", stderr);
-}
-
 /*
- * Runs each command once, in an order that depends only on the seed and the
- * round, so that a resumed series continues in the same order.
+ * Runs all rounds, after the warm-up rounds: each command once, in an order
+ * that depends only on the seed and the round, so that a resumed series
+ * continues in the same order.  Returns the result of lap_run_one().
  */
 static int
-run_round(struct lap *l, int64_t round, struct progress *p)
-{
-	uint64_t state = (uint64_t)l->o.seed << 32 ^ (uint64_t)round;
-	int64_t run = round > 0 ? round : 0;
-	int rc = 0;
-
-	stats_shuffle(&state, l->order, (uint32_t)l->cell_count);
-	for (size_t i = 0; i < l->cell_count && rc == 0; i++) {
-		struct lap_cell *c = &l->cells[l->order[i]];
-
-		if (run > 0 && lap_done(c, run))
-			continue;
-		if (proc_pending(&l->proc))
-			break;
-		rc = lap_run_one(l, c, run, run, (int64_t)i + 1);
-		show_progress(p);
-	}
-	return rc;
-}
-
-/* Returns the number of runs that are not yet in the file. */
-static int64_t
-count_due(const struct lap *l)
-{
-	int64_t due = 0;
-
-	for (size_t i = 0; i < l->cell_count; i++)
-		for (int64_t run = 1; run <= l->o.runs; run++)
-			due += !lap_done(&l->cells[i], run);
-	return due;
-}
-
-/*
- * Runs all rounds, after the warm-up rounds.  Returns the result of
- * lap_run_one().
- */
-static int
-run_all(struct lap *l)
+run_rounds(struct lap *l)
 {
 	struct progress p = { .start_ns = sys_now_ns() };
 	uint64_t measured_ns = 0;
 	int rc = 0;
 
-	p.total = count_due(l);
+	/* the runs that are not yet in the file */
+	for (size_t i = 0; i < l->cell_count; i++)
+		for (int64_t run = 1; run <= l->o.runs; run++)
+			p.total += !lap_done(&l->cells[i], run);
 	if (p.total == 0)
 		return 0;
 	p.total += l->o.warmup * (int64_t)l->cell_count;
@@ -123,14 +83,28 @@ run_all(struct lap *l)
 	p.wanted = !l->msg.quiet && isatty(STDERR_FILENO);
 	for (int64_t r = 1 - l->o.warmup; r <= l->o.runs && rc == 0 &&
 	    !proc_pending(&l->proc); r++) {
+		int64_t round = r > 0 ? r : r - 1, run = r > 0 ? r : 0;
+		uint64_t state = (uint64_t)l->o.seed << 32 ^ (uint64_t)round;
+
 		if (r == 1)
 			measured_ns = sys_now_ns();
 		if (p.open && r > 1 && lap_enough(l, measured_ns))
 			break;
-		rc = run_round(l, r > 0 ? r : r - 1, &p);
-		l->rounds = r > 0 ? r : 0;
+		stats_shuffle(&state, l->order, (uint32_t)l->cell_count);
+		for (size_t i = 0; i < l->cell_count && rc == 0; i++) {
+			struct lap_cell *c = &l->cells[l->order[i]];
+
+			if (run > 0 && lap_done(c, run))
+				continue;
+			if (proc_pending(&l->proc))
+				break;
+			rc = lap_run_one(l, c, run, run, (int64_t)i + 1);
+			show_progress(&p);
+		}
+		l->rounds = run;
 	}
-	end_progress(&p);
+	if (p.shown)
+		fputs("\r\033[K", stderr);
 	return rc;
 }
 
@@ -157,22 +131,6 @@ open_all(struct lap *l, int argc, char **argv)
 	return rc;
 }
 
-static void
-close_all(struct lap *l)
-{
-	lap_run_close(l);
-	lap_env_close(l);
-	lap_cells_free(l);
-	if (l->samples >= 0)
-		sys_close(l->samples);
-	/*
-	 * The closed pipe has already been reported as an error; the signal
-	 * would only repeat it.
-	 */
-	signal(SIGPIPE, SIG_IGN);
-	proc_close(&l->proc);
-}
-
 int
 main(int argc, char *argv[])
 {
@@ -195,7 +153,7 @@ main(int argc, char *argv[])
 	}
 	rc = open_all(&l, argc, argv);
 	if (rc == 0)
-		rc = run_all(&l);
+		rc = run_rounds(&l);
 	closed = lap_rows_close(&l);
 	if (rc == 0)
 		rc = closed;
@@ -206,7 +164,17 @@ main(int argc, char *argv[])
 	if (rc < 0 && l.o.out != NULL && !l.o.json)
 		msg_note(&l.msg, "stopped; the same command with -r runs the "
 		    "rest");
-	close_all(&l);
+	lap_run_close(&l);
+	lap_env_close(&l);
+	lap_cells_free(&l);
+	if (l.samples >= 0)
+		sys_close(l.samples);
+	/*
+	 * The closed pipe has already been reported as an error; the signal
+	 * would only repeat it.
+	 */
+	signal(SIGPIPE, SIG_IGN);
+	proc_close(&l.proc);
 	/* If stopped by a signal, terminate by the same signal. */
 	if (rc < 0)
 		proc_raise(-rc);

@@ -232,7 +232,7 @@ uint32_t lap_reference(const struct lap *l, uint32_t cell);
 void lap_flags(const struct lap *l, const struct lap_run *r, char *text);
 enum { LAP_FLAGS_B = 40 };
 
-/* lap_end.c: returns whether an adaptive series has enough rounds. */
+/* Returns whether an adaptive series has enough rounds. */
 bool lap_enough(struct lap *l, uint64_t start_ns);
 
 /* lap_summary.c */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 static const char LABEL[] = "LAP_LABEL=";
+static const char SHELL[] = "\n|&;<>()$`\\\"'*?[]#~=%{}!";
 static const char DEFAULT_PATH[] = "/usr/local/bin:/usr/bin:/bin";
 
 static int
@@ -44,24 +45,24 @@ join_words(struct lap *l, char *const *words, int n)
 }
 
 /*
- * Returns whether a word contains blanks or shell characters, so that it is a
- * command line rather than a program.
+ * Splits a command line given as one word, such as 'sleep 1' or 'gzip f | cat'.
  */
-static bool
-is_line(const char *word, int found)
-{
-	return strpbrk(word, " \t\n|&;<>()$`\"'") != NULL &&
-	    (found == -ENOENT || access(word, F_OK) != 0);
-}
-
-/* Returns the words of a line that needs no shell, or NULL if out of memory. */
 static char **
-split_words(struct lap *l, char *line)
+words_of_line(struct lap *l, char *line)
 {
-	size_t room = strlen(line) / 2 + 2, n = 0;
+	static char shell[] = "/bin/sh", flag[] = "-c";
+	bool plain = strpbrk(line, SHELL) == NULL;
+	size_t room = plain ? strlen(line) / 2 + 2 : 4, n = 0;
 	char **words = arena_take(&l->arena, room * sizeof(*words));
 
-	while (words != NULL) {
+	if (words == NULL)
+		return NULL;
+	if (!plain) {
+		words[n++] = shell;
+		words[n++] = flag;
+		words[n++] = line;
+	}
+	while (plain) {
 		line += strspn(line, " \t");
 		if (*line == '\0')
 			break;
@@ -70,29 +71,7 @@ split_words(struct lap *l, char *line)
 		if (*line != '\0')
 			*line++ = '\0';
 	}
-	if (words != NULL)
-		words[n] = NULL;
-	return words;
-}
-
-/*
- * Splits a command line given as one word, such as 'sleep 1' or 'gzip f | cat'.
- */
-static char **
-words_of_line(struct lap *l, char *line)
-{
-	static char shell[] = "/bin/sh", flag[] = "-c";
-	char **words;
-
-	if (strpbrk(line, "\n|&;<>()$`\\\"'*?[]#~=%{}!") == NULL)
-		return split_words(l, line);
-	words = arena_take(&l->arena, 4 * sizeof(*words));
-	if (words != NULL) {
-		words[0] = shell;
-		words[1] = flag;
-		words[2] = line;
-		words[3] = NULL;
-	}
+	words[n] = NULL;
 	return words;
 }
 
@@ -115,7 +94,9 @@ add_stage(struct lap *l, struct lap_cell *c, char **argv)
 		return LAP_FAILED;
 	}
 	rc = proc_find(argv[0], path, &found);
-	if (argv[1] == NULL && is_line(argv[0], rc)) {
+	/* a word with blanks or shell characters that names no program */
+	if (argv[1] == NULL && strpbrk(argv[0], " \t\n|&;<>()$`\"'") != NULL &&
+	    (rc == -ENOENT || access(argv[0], F_OK) != 0)) {
 		sys_free(found);
 		argv = words_of_line(l, argv[0]);
 		if (argv == NULL || argv[0] == NULL)
@@ -131,31 +112,6 @@ add_stage(struct lap *l, struct lap_cell *c, char **argv)
 	st->argv = argv;
 	c->count++;
 	return 0;
-}
-
-/* Adds a command with room for stages.  Returns NULL if out of memory. */
-static struct lap_cell *
-add_cell(struct lap *l, const char *label, const char *keys, int stages)
-{
-	struct lap_cell *c;
-	char *env;
-
-	if (array_grow((void **)&l->cells, l->cell_count, &l->cell_room,
-	    sizeof(*l->cells)) != 0)
-		return NULL;
-	c = &l->cells[l->cell_count];
-	*c = (struct lap_cell){ .keys = keys };
-	c->stages = arena_take(&l->arena,
-	    (size_t)stages * sizeof(*c->stages));
-	env = arena_take(&l->arena, sizeof(LABEL) + strlen(label));
-	if (c->stages == NULL || env == NULL)
-		return NULL;
-	memset(c->stages, 0, (size_t)stages * sizeof(*c->stages));
-	strcpy(stpcpy(env, LABEL), label);
-	c->label_env = env;
-	c->label = env + sizeof(LABEL) - 1;
-	l->cell_count++;
-	return c;
 }
 
 /*
@@ -189,7 +145,7 @@ add_variant(struct lap *l, uint64_t variant, const char *label, char **words,
 {
 	char **filled = arena_take(&l->arena,
 	    (size_t)(n + 1) * sizeof(*filled));
-	char *name = lap_fill(l, variant, label);
+	char *name = lap_fill(l, variant, label), *env;
 	char *keys = lap_variant_keys(l, variant);
 	struct lap_cell *c;
 	int stages = 1;
@@ -202,11 +158,22 @@ add_variant(struct lap *l, uint64_t variant, const char *label, char **words,
 		if (filled[i] == NULL)
 			return no_memory(l);
 	}
-	c = add_cell(l, name, keys, stages);
-	if (c == NULL)
+	if (array_grow((void **)&l->cells, l->cell_count, &l->cell_room,
+	    sizeof(*l->cells)) != 0)
 		return no_memory(l);
-	c->command = l->command_count;
-	c->variant = variant;
+	c = &l->cells[l->cell_count];
+	*c = (struct lap_cell){ .keys = keys, .variant = variant,
+	    .command = l->command_count };
+	c->stages = arena_take(&l->arena,
+	    (size_t)stages * sizeof(*c->stages));
+	env = arena_take(&l->arena, sizeof(LABEL) + strlen(name));
+	if (c->stages == NULL || env == NULL)
+		return no_memory(l);
+	memset(c->stages, 0, (size_t)stages * sizeof(*c->stages));
+	strcpy(stpcpy(env, LABEL), name);
+	c->label_env = env;
+	c->label = env + sizeof(LABEL) - 1;
+	l->cell_count++;
 	c->text = join_words(l, filled, n);
 	return c->text == NULL ? no_memory(l) : add_stages(l, c, filled, n);
 }
@@ -228,38 +195,32 @@ lap_cells_add(struct lap *l, const char *label, char **words, int n)
 	return rc;
 }
 
-/* Adds a command; its label defaults to its words. */
-static int
-cell_from_words(struct lap *l, char **words, int n)
-{
-	const struct lap_options *o = &l->o;
-	size_t at = (size_t)l->command_count;
-	const char *label;
-
-	if (o->labels.count > 0 && at == o->labels.count) {
-		msg_error(&l->msg, "there are more commands than -l options");
-		return LAP_FAILED;
-	}
-	label = o->labels.count > 0 ? o->labels.items[at] :
-	    join_words(l, words, n);
-	return label == NULL ? no_memory(l) :
-	    lap_cells_add(l, label, words, n);
-}
-
 static int
 cells_from_words(struct lap *l)
 {
-	struct lap_options *o = &l->o;
+	const struct lap_options *o = &l->o;
 	int first = 0, rc = 0;
 
 	for (int i = 0; i <= o->argc && rc == 0; i++) {
+		const char *label;
+
 		if (i < o->argc && strcmp(o->argv[i], o->sep) != 0)
 			continue;
 		if (i == first) {
 			msg_error(&l->msg, "expected a command, found none");
 			return LAP_FAILED;
 		}
-		rc = cell_from_words(l, o->argv + first, i - first);
+		if (o->label_count > 0 && l->command_count == o->label_count) {
+			msg_error(&l->msg, "there are more commands than -l "
+			    "options");
+			return LAP_FAILED;
+		}
+		/* a label defaults to the words */
+		label = o->label_count > 0 ? o->labels[l->command_count] :
+		    join_words(l, o->argv + first, i - first);
+		if (label == NULL)
+			return no_memory(l);
+		rc = lap_cells_add(l, label, o->argv + first, i - first);
 		first = i + 1;
 	}
 	if (rc == 0 && o->labels.count > (size_t)l->command_count) {
@@ -269,62 +230,44 @@ cells_from_words(struct lap *l)
 	return rc;
 }
 
-static bool
-is_same(const struct lap_cell *x, const struct lap_cell *y)
+int
+lap_cells_read(struct lap *l)
 {
-	return strcmp(x->label, y->label) == 0 &&
-	    strcmp(x->keys, y->keys) == 0;
-}
+	const struct lap_options *o = &l->o;
+	int rc = o->cells != NULL ? lap_cells_from_file(l) :
+	    cells_from_words(l);
 
-static int
-check_labels(struct lap *l)
-{
+	if (rc != 0)
+		return rc;
 	for (size_t i = 0; i < l->cell_count; i++)
 		for (size_t k = 0; k < i; k++)
-			if (is_same(&l->cells[i], &l->cells[k])) {
+			if (strcmp(l->cells[i].label, l->cells[k].label) == 0 &&
+			    strcmp(l->cells[i].keys, l->cells[k].keys) == 0) {
 				msg_error(&l->msg, "two commands have the "
 				    "label '%s'; use -l to rename one",
 				    l->cells[i].label);
 				return LAP_FAILED;
 			}
-	return 0;
-}
-
-/* Assigns the -p commands: one for all commands, or one for each. */
-static int
-set_prepare(struct lap *l)
-{
-	const struct lap_options *o = &l->o;
-
-	if (o->prepares.count > 1 &&
-	    o->prepares.count != (size_t)l->command_count) {
+	/* -p: one for all commands, or one for each */
+	if (o->prepare_count > 1 && o->prepare_count != l->command_count) {
 		msg_error(&l->msg, "expected one -p, or one for each of "
 		    "%d commands; found %zu", l->command_count,
 		    o->prepares.count);
 		return LAP_FAILED;
 	}
-	for (size_t i = 0; i < l->cell_count && o->prepares.count > 0; i++) {
+	for (size_t i = 0; i < l->cell_count; i++) {
 		struct lap_cell *c = &l->cells[i];
 
-		c->prepare = lap_fill(l, c->variant, o->prepares.items[
-		    o->prepares.count > 1 ? c->command : 0]);
+		c->cold = o->cold;
+		if (o->prepare_count == 0)
+			continue;
+		c->prepare = lap_fill(l, c->variant, o->prepares[
+		    o->prepare_count > 1 ? c->command : 0]);
 		if (c->prepare == NULL)
 			return no_memory(l);
 	}
-	return 0;
-}
-
-/*
- * Applies -c to all commands, and --cold=LABEL to the commands with this label.
- */
-static int
-set_cold(struct lap *l)
-{
-	const struct lap_options *o = &l->o;
-
-	for (size_t i = 0; i < l->cell_count; i++)
-		l->cells[i].cold = o->cold;
-	for (size_t k = 0; k < o->colds.count; k++) {
+	/* --cold=LABEL, for the commands with this label */
+	for (int k = 0; k < o->cold_count; k++) {
 		bool any = false;
 
 		for (size_t i = 0; i < l->cell_count; i++)
@@ -336,23 +279,6 @@ set_cold(struct lap *l)
 			return LAP_FAILED;
 		}
 	}
-	return 0;
-}
-
-int
-lap_cells_read(struct lap *l)
-{
-	int rc = l->o.cells != NULL ? lap_cells_from_file(l) :
-	    cells_from_words(l);
-
-	if (rc == 0)
-		rc = check_labels(l);
-	if (rc == 0)
-		rc = set_prepare(l);
-	if (rc == 0)
-		rc = set_cold(l);
-	if (rc != 0)
-		return rc;
 	l->order = arena_take(&l->arena, l->cell_count * sizeof(*l->order));
 	return l->order == NULL ? no_memory(l) : 0;
 }

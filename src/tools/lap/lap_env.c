@@ -23,7 +23,7 @@ enum { LINE_MAX_B = 4096 };
 
 /* Returns whether lap sets this variable. */
 static bool
-is_set_by_lap(const char *s)
+is_own_variable(const char *s)
 {
 	static const char *const names[] = { "LAP_LABEL=", "LAP_RUN=",
 		"LAP_ID=", "LAP_STAGE=", "PZC_STATS=" };
@@ -34,28 +34,9 @@ is_set_by_lap(const char *s)
 	return false;
 }
 
-static int
-make_dir(struct lap *l)
-{
-	const char *tmp = getenv("TMPDIR");
-
-	tmp = tmp != NULL && *tmp != '\0' ? tmp : "/tmp";
-	leftover_remove(tmp, "lap");
-	if ((size_t)snprintf(l->dir, sizeof(l->dir), "%s/lap.%s", tmp,
-	    l->id) >= sizeof(l->dir))
-		return -ENAMETOOLONG;
-	if (mkdir(l->dir, 0700) == -1) {
-		*l->dir = '\0';
-		return -errno;
-	}
-	l->dirfd = sys_openat(AT_FDCWD, l->dir,
-	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	return l->dirfd < 0 ? l->dirfd : 0;
-}
-
 /* Builds the environment of stage s; stage 0 is -p. */
 static int
-make_list(struct lap *l, int s)
+make_environment(struct lap *l, int s)
 {
 	size_t size = strlen(l->dir) + 64;
 	char **env = sys_calloc((size_t)l->env_base + SLOTS + 1, sizeof(*env));
@@ -66,7 +47,7 @@ make_list(struct lap *l, int s)
 	if (env == NULL)
 		return -ENOMEM;
 	for (char **e = environ; *e != NULL; e++)
-		if (!is_set_by_lap(*e))
+		if (!is_own_variable(*e))
 			env[n++] = *e;
 	env[n + SLOT_RUN] = l->env_run;
 	if (s == 0)
@@ -87,20 +68,36 @@ make_list(struct lap *l, int s)
 int
 lap_env_open(struct lap *l)
 {
-	int stages = 0, rc = l->o.plain ? 0 : make_dir(l);
+	const char *tmp = getenv("TMPDIR");
+	int stages = 0, rc = 0;
 
+	if (!l->o.plain) {
+		tmp = tmp != NULL && *tmp != '\0' ? tmp : "/tmp";
+		leftover_remove(tmp, "lap");
+		if ((size_t)snprintf(l->dir, sizeof(l->dir), "%s/lap.%s", tmp,
+		    l->id) >= sizeof(l->dir)) {
+			rc = -ENAMETOOLONG;
+		} else if (mkdir(l->dir, 0700) == -1) {
+			*l->dir = '\0';
+			rc = -errno;
+		} else {
+			l->dirfd = sys_openat(AT_FDCWD, l->dir,
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+			rc = l->dirfd < 0 ? l->dirfd : 0;
+		}
+	}
 	for (uint32_t i = 0; i < l->cell_count; i++)
 		if (l->cells[i].count > stages)
 			stages = l->cells[i].count;
 	for (char **e = environ; *e != NULL; e++)
-		l->env_base += !is_set_by_lap(*e);
+		l->env_base += !is_own_variable(*e);
 	snprintf(l->env_id, sizeof(l->env_id), "LAP_ID=%s", l->id);
 	l->reports = sys_calloc((size_t)stages, sizeof(*l->reports));
 	l->envs = sys_calloc((size_t)stages + 1, sizeof(*l->envs));
 	if (rc == 0 && (l->envs == NULL || l->reports == NULL))
 		rc = -ENOMEM;
 	for (; rc == 0 && l->env_count <= stages; l->env_count++)
-		rc = make_list(l, l->env_count);
+		rc = make_environment(l, l->env_count);
 	for (uint32_t i = 0; rc == 0 && i < l->cell_count; i++)
 		for (int k = 0; k < l->cells[i].count; k++)
 			l->cells[i].stages[k].envp = l->envs[k + 1];
@@ -119,32 +116,19 @@ lap_env_set(struct lap *l, const struct lap_cell *c, int64_t run)
 		l->envs[s][l->env_base + SLOT_LABEL] = c->label_env;
 }
 
+/* Reads the last line of the file with this name, and removes the file. */
 static void
-parse_report(const char *line, size_t len, double report[LAP_REPORTS])
+read_report(const struct lap *l, const char *name, double report[LAP_REPORTS])
 {
 	static const char *const names[LAP_REPORTS] = {
 		[LAP_IN_B] = "in_B", [LAP_OUT_B] = "out_B",
 		[LAP_STALL_IN] = "stall_in_s", [LAP_STALL_OUT] = "stall_out_s",
 		[LAP_STALL_WORK] = "stall_work_s"
 	};
-	struct flatjson j;
-
-	if (flatjson_open(&j, line, len) != 0)
-		return;
-	while (flatjson_next(&j) == 1)
-		for (int i = 0; j.is_number && i < LAP_REPORTS; i++)
-			if (strlen(names[i]) == j.name_len &&
-			    memcmp(names[i], j.name, j.name_len) == 0)
-				report[i] = j.number;
-}
-
-/* Reads the last line of the file with this name, and removes the file. */
-static void
-read_report(const struct lap *l, const char *name, double report[LAP_REPORTS])
-{
 	int fd = sys_openat(l->dirfd, name,
 	    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
 	char text[LINE_MAX_B];
+	struct flatjson j;
 	const char *line;
 	ssize_t n = -1;
 	struct stat st;
@@ -162,7 +146,13 @@ read_report(const struct lap *l, const char *name, double report[LAP_REPORTS])
 		return;
 	line = memrchr(text, '\n', (size_t)n);
 	line = line == NULL ? text : line + 1;
-	parse_report(line, (size_t)(text + n - line), report);
+	if (flatjson_open(&j, line, (size_t)(text + n - line)) != 0)
+		return;
+	while (flatjson_next(&j) == 1)
+		for (int i = 0; j.is_number && i < LAP_REPORTS; i++)
+			if (strlen(names[i]) == j.name_len &&
+			    memcmp(names[i], j.name, j.name_len) == 0)
+				report[i] = j.number;
 }
 
 void

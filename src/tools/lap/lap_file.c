@@ -14,7 +14,7 @@
 enum { FILE_MAX_B = 1 << 20 };
 
 static int
-cells_failed(struct lap *l, int rc)
+report_failed(struct lap *l, int rc)
 {
 	msg_error(&l->msg, "%s: %s", l->o.cells, strerror(-rc));
 	return LAP_FAILED;
@@ -41,7 +41,7 @@ cell_from_line(struct lap *l, char *line, unsigned number)
 		stages++;
 	words = arena_take(&l->arena, (size_t)(4 * stages) * sizeof(*words));
 	if (words == NULL)
-		return cells_failed(l, -ENOMEM);
+		return report_failed(l, -ENOMEM);
 	while (text != NULL) {
 		*text++ = '\0';
 		if (n > 0)
@@ -79,23 +79,6 @@ read_cells_file(struct lap *l, int fd, char **out, size_t *length)
 	return n < 0 ? (int)n : 0;
 }
 
-/*
- * Terminates the line at its newline, or at CR and newline.  Returns the next
- * line.
- */
-static char *
-cut_line(char *line)
-{
-	size_t n = strcspn(line, "\n");
-	char *next = line + n;
-
-	if (*next == '\n')
-		*next++ = '\0';
-	if (n > 0 && line[n - 1] == '\r')
-		line[n - 1] = '\0';
-	return next;
-}
-
 int
 lap_cells_from_file(struct lap *l)
 {
@@ -111,14 +94,21 @@ lap_cells_from_file(struct lap *l)
 	if (fd > 0)
 		sys_close(fd);
 	if (rc != 0)
-		return cells_failed(l, rc);
+		return report_failed(l, rc);
 	/* text after a NUL would be silently ignored */
 	if (strlen(text) < len) {
 		msg_error(&l->msg, "%s: expected text, found a NUL", path);
 		return LAP_FAILED;
 	}
 	for (char *line = text, *next; rc == 0 && *line != '\0'; line = next) {
-		next = cut_line(line);
+		size_t n = strcspn(line, "\n");
+
+		/* a line ends with a newline, or CR and newline */
+		next = line + n;
+		if (*next == '\n')
+			*next++ = '\0';
+		if (n > 0 && line[n - 1] == '\r')
+			line[n - 1] = '\0';
 		number++;
 		if (*line != '\0' && *line != '#')
 			rc = cell_from_line(l, line, number);

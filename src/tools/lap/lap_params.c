@@ -217,7 +217,8 @@ placeholder(const struct lap *l, const char *s)
  * NULL.  Returns the length.
  */
 static size_t
-fill_in(const struct lap *l, uint64_t variant, const char *text, char *out)
+replace_placeholders(const struct lap *l, uint64_t variant, const char *text,
+    char *out)
 {
 	size_t length = 0;
 
@@ -244,11 +245,11 @@ fill_in(const struct lap *l, uint64_t variant, const char *text, char *out)
 char *
 lap_fill(struct lap *l, uint64_t variant, const char *text)
 {
-	size_t n = fill_in(l, variant, text, NULL);
+	size_t n = replace_placeholders(l, variant, text, NULL);
 	char *out = arena_take(&l->arena, n + 1);
 
 	if (out != NULL) {
-		fill_in(l, variant, text, out);
+		replace_placeholders(l, variant, text, out);
 		out[n] = '\0';
 	}
 	return out;

@@ -21,7 +21,7 @@ static const char NOTE[] = "command";
 
 /* Adds a string to a 64-bit FNV-1a hash. */
 static uint64_t
-hash_text(uint64_t h, const char *s)
+add_hash(uint64_t h, const char *s)
 {
 	do
 		h = (h ^ (unsigned char)*s) * 0x100000001b3;
@@ -33,13 +33,13 @@ hash_text(uint64_t h, const char *s)
 static uint64_t
 name_hash(const struct lap_cell *c)
 {
-	return hash_text(hash_text(0xcbf29ce484222325, c->label), c->keys);
+	return add_hash(add_hash(0xcbf29ce484222325, c->label), c->keys);
 }
 
 static uint64_t
 text_hash(const struct lap_cell *c)
 {
-	return hash_text(0xcbf29ce484222325, c->text);
+	return add_hash(0xcbf29ce484222325, c->text);
 }
 
 int
@@ -56,21 +56,6 @@ lap_resume_note(struct lap *l)
 }
 
 /*
- * Returns whether a line records different words for one of this invocation's
- * commands.
- */
-static bool
-contradicts(const struct lap_cell *c, const char *line)
-{
-	uint64_t name, text;
-	int n = 0;
-
-	return sscanf(line, "# command: %16" SCNx64 " %16" SCNx64 " %n", &name,
-	    &text, &n) == 2 && n > 0 && name == name_hash(c) &&
-	    text != text_hash(c);
-}
-
-/*
  * Reports an error if runs of one command would be added to those of another.
  * Returns 0 or LAP_FAILED.
  */
@@ -84,15 +69,22 @@ check_notes(struct lap *l)
 
 	if (f == NULL)
 		return 0;
-	while (rc == 0 && getline(&line, &room, f) > 0)
-		for (size_t i = 0; *line == '#' && i < l->cell_count; i++)
-			if (contradicts(&l->cells[i], line)) {
+	while (rc == 0 && getline(&line, &room, f) > 0) {
+		uint64_t name, text;
+		int n = 0;
+
+		if (sscanf(line, "# command: %16" SCNx64 " %16" SCNx64 " %n",
+		    &name, &text, &n) != 2 || n == 0)
+			continue;
+		for (size_t i = 0; rc == 0 && i < l->cell_count; i++)
+			if (name == name_hash(&l->cells[i]) &&
+			    text != text_hash(&l->cells[i])) {
 				msg_error(&l->msg, "%s: the label '%s' belongs"
 				    " to another command; choose another"
 				    " -l or -o", l->o.out, l->cells[i].label);
 				rc = LAP_FAILED;
-				break;
 			}
+	}
 	free(line);
 	fclose(f);
 	return rc;
@@ -128,18 +120,31 @@ mark_done(struct lap *l, const struct table_reader *r, const int col[COLS])
 	return false;
 }
 
-static int
-read_rows(struct lap *l, struct table_reader *r)
+int
+lap_resume(struct lap *l)
 {
 	static const char *const names[COLS] = { "label", "keys", "run",
 		"stage", "series", "seed" };
-	int col[COLS], rc;
+	struct table_reader *r = NULL;
+	int col[COLS], rc = check_notes(l);
 
-	for (int i = 0; i < COLS; i++) {
-		col[i] = table_column(r, names[i]);
-		if (col[i] < 0)
-			return col[i];
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < l->cell_count; i++) {
+		l->cells[i].done = sys_calloc(1, (size_t)l->o.runs / 8 + 1);
+		if (l->cells[i].done == NULL)
+			rc = -ENOMEM;
 	}
+	if (rc == 0)
+		rc = table_open(&r, l->o.out);
+	if (r == NULL && (rc == -ENODATA || rc == -ENOENT))
+		return 0;
+	for (int i = 0; rc == 0 && i < COLS; i++) {
+		col[i] = table_column(r, names[i]);
+		rc = col[i] < 0 ? col[i] : 0;
+	}
+	if (rc != 0)
+		goto out;
 	while ((rc = table_next(r)) == 1) {
 		if (!mark_done(l, r, col))
 			continue;
@@ -149,34 +154,11 @@ read_rows(struct lap *l, struct table_reader *r)
 			args_int(table_value(r, col[COL_SEED]), 0, UINT32_MAX,
 			    &l->o.seed);
 	}
-	return rc;
-}
-
-int
-lap_resume(struct lap *l)
-{
-	struct table_reader *r = NULL;
-	int rc = check_notes(l);
-
-	if (rc != 0)
-		return rc;
-	for (size_t i = 0; i < l->cell_count; i++) {
-		l->cells[i].done = sys_calloc(1, (size_t)l->o.runs / 8 + 1);
-		if (l->cells[i].done == NULL)
-			rc = -ENOMEM;
-	}
-	if (rc == 0) {
-		rc = table_open(&r, l->o.out);
-		if (rc == -ENODATA || rc == -ENOENT)
-			return 0;
-	}
-	if (rc == 0) {
-		rc = read_rows(l, r);
-		if (rc == -EINVAL)
-			msg_error(&l->msg, "%s:%" PRIu64 ": not a row",
-			    l->o.out, table_line(r));
-		table_reader_free(r);
-	}
+	if (rc == -EINVAL)
+		msg_error(&l->msg, "%s:%" PRIu64 ": not a row", l->o.out,
+		    table_line(r));
+out:
+	table_reader_free(r);
 	if (rc != 0 && rc != -EINVAL)
 		msg_error(&l->msg, "%s: %s", l->o.out, strerror(-rc));
 	return rc == 0 ? 0 : LAP_FAILED;

@@ -64,19 +64,6 @@ put_names(struct lap *l, const struct lap_run *r, int stage)
 	    "unknown");
 }
 
-static void
-put_io(struct table *t, const struct proc_usage *u)
-{
-	const uint64_t v[] = { u->rchar_B, u->wchar_B, u->read_B, u->write_B,
-		u->cancelled_B };
-
-	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
-		if (u->io)
-			table_int(t, (int64_t)v[i]);
-		else
-			table_none(t);
-}
-
 /*
  * Returns the peak memory of lap itself, which a child shares until it calls
  * execve(2).  getrusage(2) does not provide it, because its value includes the
@@ -108,6 +95,8 @@ own_peak_KiB(struct lap *l)
 static void
 put_usage(struct lap *l, const struct proc_usage *u, uint64_t wall_ns)
 {
+	const uint64_t io[] = { u->rchar_B, u->wchar_B, u->read_B, u->write_B,
+		u->cancelled_B };
 	double wall = (double)wall_ns / 1e9;
 	struct table *t = l->table;
 
@@ -121,7 +110,11 @@ put_usage(struct lap *l, const struct proc_usage *u, uint64_t wall_ns)
 	table_int(t, u->majflt);
 	table_int(t, u->nvcsw);
 	table_int(t, u->nivcsw);
-	put_io(t, u);
+	for (size_t i = 0; i < sizeof(io) / sizeof(io[0]); i++)
+		if (u->io)
+			table_int(t, (int64_t)io[i]);
+		else
+			table_none(t);
 }
 
 /* Returns the growth of a counter; -1 if unknown. */
@@ -222,36 +215,30 @@ write_stage(struct lap *l, const struct lap_run *r, int stage)
 	return table_end(t);
 }
 
-/* Returns the report, if exactly one stage wrote one; otherwise NULL. */
-static const double *
-only_report(const struct lap_run *r)
-{
-	const double *found = NULL;
-
-	for (int s = 0; s < r->proc.count; s++)
-		for (int i = 0; i < LAP_REPORTS; i++)
-			if (!isnan(r->reports[s][i])) {
-				if (found != NULL)
-					return NULL;
-				found = r->reports[s];
-				break;
-			}
-	return found;
-}
-
 static int
-write_stages_and_total(struct lap *l, const struct lap_run *r)
+write_whole(struct lap *l, const struct lap_run *r)
 {
 	struct proc_usage used = r->proc.orphans;
 	struct table *t = l->table;
+	const double *report = NULL;
 	char flags[LAP_FLAGS_B];
+	int reports = 0;
 
-	for (int i = 0; i < r->proc.count; i++)
+	for (int i = 0; i < r->proc.count; i++) {
+		bool wrote = false;
+
 		proc_usage_add(&used, &r->proc.stages[i].used);
+		for (int k = 0; k < LAP_REPORTS; k++)
+			wrote |= !isnan(r->reports[i][k]);
+		if (wrote) {
+			report = r->reports[i];
+			reports++;
+		}
+	}
 	put_names(l, r, -1);
 	put_usage(l, &used, r->proc.end_ns - r->proc.start_ns);
 	put_machine(l, r);
-	put_report(t, only_report(r));
+	put_report(t, reports == 1 ? report : NULL);
 	put_status(t, lap_run_status(r));
 	table_int(t, r->proc.left);
 	lap_flags(l, r, flags);
@@ -274,29 +261,8 @@ lap_rows_write(struct lap *l, const struct lap_run *r)
 	for (int i = 0; r->proc.count > 1 && i < r->proc.count && rc == 0; i++)
 		rc = write_stage(l, r, i);
 	if (rc == 0)
-		rc = write_stages_and_total(l, r);
+		rc = write_whole(l, r);
 	return rc == 0 ? table_release(l->table) : rc;
-}
-
-/*
- * Records the regular files named in the commands, which are usually their
- * input.
- */
-static int
-write_inputs(struct lap *l)
-{
-	int rc = 0;
-
-	if (l->in_at >= 0)
-		rc = provenance_input(l->table, "/proc/self/fd/0");
-	for (size_t i = 0; i < l->cell_count; i++)
-		for (int k = 0; k < l->cells[i].count; k++) {
-			char **argv = l->cells[i].stages[k].argv;
-
-			while (rc == 0 && *++argv != NULL)
-				rc = provenance_input(l->table, *argv);
-		}
-	return rc;
 }
 
 static int
@@ -304,22 +270,38 @@ write_comments(struct lap *l, int argc, char **argv)
 {
 	const struct provenance p = { .series = l->series, .tool = "lap",
 		.argc = argc, .argv = argv };
+	const char *cache = "as left by the previous run";
+	const char *group = "not available";
 	struct table *t = l->table;
 	int rc = provenance_write(t, &p);
 
+	if (l->o.plain)
+		group = "not used";
+	else if (l->proc.group != NULL)
+		group = l->group.name;
 	if (rc == 0)
-		rc = table_comment(t, "cgroup", "%s", l->o.plain ? "not used" :
-		    l->proc.group != NULL ? l->group.name : "not available");
+		rc = table_comment(t, "cgroup", "%s", group);
+	if (l->o.cold)
+		cache = "dropped before each run";
+	else if (l->o.cold_count > 0)
+		cache = "dropped before some runs: see the cache column";
 	if (rc == 0)
-		rc = table_comment(t, "cache", "%s", l->o.cold ?
-		    "dropped before each run" : l->o.colds.count > 0 ?
-		    "dropped before some runs: see the cache column" :
-		    "as left by the previous run");
+		rc = table_comment(t, "cache", "%s", cache);
 	if (rc == 0)
 		rc = table_comment(t, "seed", "%" PRId64, l->o.seed);
 	if (rc == 0)
 		rc = lap_resume_note(l);
-	return rc == 0 ? write_inputs(l) : rc;
+	/* the regular files named in the commands are usually their input */
+	if (rc == 0 && l->in_at >= 0)
+		rc = provenance_input(t, "/proc/self/fd/0");
+	for (size_t i = 0; i < l->cell_count; i++)
+		for (int k = 0; k < l->cells[i].count; k++) {
+			char **words = l->cells[i].stages[k].argv;
+
+			while (rc == 0 && *++words != NULL)
+				rc = provenance_input(t, *words);
+		}
+	return rc;
 }
 
 /*
@@ -328,7 +310,7 @@ write_comments(struct lap *l, int argc, char **argv)
  * that is closed.
  */
 static int
-lock(struct lap *l, const char *path)
+lock_file(struct lap *l, const char *path)
 {
 	l->lock = sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC,
 	    0666);
@@ -354,7 +336,7 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 		rc = table_to_fd(&l->table, STDOUT_FILENO, format, columns,
 		    count);
 	} else {
-		rc = lock(l, out);
+		rc = lock_file(l, out);
 		if (rc == 0)
 			rc = table_append(&l->table, out, format, columns,
 			    count);
@@ -368,10 +350,12 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 		rc = write_comments(l, argc, argv);
 	if (rc == 0)
 		return 0;
-	msg_error(&l->msg, "%s: %s", out, rc == -EEXIST ?
-	    "the columns do not match this lap version; choose another -o" :
-	    rc == -EBUSY ?
-	    "another lap is writing to it" : strerror(-rc));
+	if (rc == -EEXIST)
+		msg_error(&l->msg, "%s: the columns do not match this lap "
+		    "version; choose another -o", out);
+	else
+		msg_error(&l->msg, "%s: %s", out, rc == -EBUSY ?
+		    "another lap is writing to it" : strerror(-rc));
 	return LAP_FAILED;
 }
 

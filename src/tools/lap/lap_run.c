@@ -28,7 +28,7 @@
 static const uint64_t FRESH_NS = 1000000;
 
 static int
-run_failed(struct lap *l, const char *what, int rc)
+report_failed(struct lap *l, const char *what, int rc)
 {
 	msg_error(&l->msg, "%s: %s", what, strerror(-rc));
 	return LAP_FAILED;
@@ -57,33 +57,27 @@ read_counter(int fd)
 	return strtoll(text, NULL, 10);
 }
 
-static bool
-any_cold(const struct lap *l)
-{
-	for (size_t i = 0; i < l->cell_count; i++)
-		if (l->cells[i].cold)
-			return true;
-	return false;
-}
-
 int
 lap_run_open(struct lap *l)
 {
 	char name[LEFTOVER_ID_B + 8];
+	bool cold = false;
 	struct stat st;
 
-	if (any_cold(l)) {
+	for (size_t i = 0; i < l->cell_count; i++)
+		cold |= l->cells[i].cold;
+	if (cold) {
 		int rc = caches_may_drop();
 
 		if (rc != 0)
-			return run_failed(l, "cannot drop caches", rc);
+			return report_failed(l, "cannot drop caches", rc);
 	}
 	if (l->o.net != NULL) {
 		l->net.rx = open_counter(l->o.net, "rx_bytes");
 		l->net.tx = open_counter(l->o.net, "tx_bytes");
 		if (l->net.rx < 0 || l->net.tx < 0)
-			return run_failed(l, l->o.net,
-			    l->net.rx < 0 ? l->net.rx : l->net.tx);
+			return report_failed(l, l->o.net, l->net.rx < 0 ?
+			    l->net.rx : l->net.tx);
 	}
 	/* Reopen the file for each run, so that each run has its own offset. */
 	if (fstat(STDIN_FILENO, &st) == 0 &&
@@ -129,7 +123,7 @@ run_prepare(struct lap *l, const struct lap_cell *c)
 
 	free(text);
 	if (rc != 0)
-		return run_failed(l, c->prepare, rc);
+		return report_failed(l, c->prepare, rc);
 	if (r.stopped != 0)
 		return -r.stopped;
 	if (st.status != 0) {
@@ -140,91 +134,41 @@ run_prepare(struct lap *l, const struct lap_cell *c)
 	return 0;
 }
 
-static int
-drop_caches(struct lap *l)
-{
-	int rc = caches_drop();
-
-	if (rc == 0)
-		return 0;
-	msg_error(&l->msg, "cannot drop caches: %s", caches_reason(rc));
-	return LAP_FAILED;
-}
-
-/*
- * Returns whether fd refers to the same file as lap's own standard output or
- * error, which must not be truncated.
- */
-static bool
-is_own(int fd)
-{
-	struct stat a, b;
-
-	for (int own = STDOUT_FILENO; own <= STDERR_FILENO; own++)
-		if (fstat(fd, &a) == 0 && fstat(own, &b) == 0 &&
-		    a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-			return true;
-	return false;
-}
-
-/*
- * Opens and truncates the file given with --stdout.  Returns a descriptor or
- * -errno.
- */
-static int
-open_output(const char *path)
-{
-	int rc = 0, fd = sys_openat(AT_FDCWD, path,
-	    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-	struct stat st;
-
-	if (fd < 0 || is_own(fd))
-		return fd;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    ftruncate(fd, 0) == -1)
-		rc = -errno;
-	if (rc == 0)
-		return fd;
-	sys_close(fd);
-	return rc;
-}
-
 /* Opens the standard input and output of the run.  Returns 0 or LAP_FAILED. */
 static int
 open_ends(struct lap *l, struct proc_run *r)
 {
+	struct stat st, own;
+	bool ours = false;
+
 	if (l->in_at >= 0) {
 		r->in = sys_openat(AT_FDCWD, "/proc/self/fd/0",
 		    O_RDONLY | O_CLOEXEC, 0);
 		if (r->in < 0)
-			return run_failed(l, "standard input", r->in);
+			return report_failed(l, "standard input", r->in);
 		if (lseek(r->in, l->in_at, SEEK_SET) == -1)
-			return run_failed(l, "standard input", -errno);
+			return report_failed(l, "standard input", -errno);
 	}
 	if (l->o.show) {
 		r->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		if (r->out < 0)
-			return run_failed(l, "standard output", -errno);
-	} else if (l->o.to != NULL) {
-		r->out = open_output(l->o.to);
-		if (r->out < 0)
-			return run_failed(l, l->o.to, r->out);
+			return report_failed(l, "standard output", -errno);
 	}
+	if (l->o.show || l->o.to == NULL)
+		return 0;
+	r->out = sys_openat(AT_FDCWD, l->o.to,
+	    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (r->out < 0)
+		return report_failed(l, l->o.to, r->out);
+	if (fstat(r->out, &st) == -1)
+		return 0;
+	/* lap's own standard output or error must not be truncated */
+	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+		ours |= fstat(fd, &own) == 0 && st.st_dev == own.st_dev &&
+		    st.st_ino == own.st_ino;
+	if (!ours && S_ISREG(st.st_mode) && ftruncate(r->out, 0) == -1)
+		return report_failed(l, l->o.to, -errno);
 	return 0;
-}
-
-static void
-close_ends(struct lap_run *r)
-{
-	struct stat st;
-
-	if (r->proc.out >= 0) {
-		if (fstat(r->proc.out, &st) == 0 && S_ISREG(st.st_mode))
-			r->to_B = st.st_size;
-		sys_close(r->proc.out);
-	}
-	if (r->proc.in >= 0)
-		sys_close(r->proc.in);
 }
 
 static void
@@ -248,19 +192,6 @@ look_before(struct lap *l, struct lap_run *r)
 	}
 	if (l->grouped)
 		cgroup_mark(&l->group);
-}
-
-/* Replaces the group if processes in it were killed. */
-static void
-renew_group(struct lap *l)
-{
-	if (!l->group.killed)
-		return;
-	l->last_cpu_us = 0;
-	if (cgroup_renew(&l->group) != 0) {
-		l->grouped = false;
-		l->proc.group = NULL;
-	}
 }
 
 static void
@@ -289,19 +220,15 @@ look_after(struct lap *l, struct lap_run *r)
 		r->tree_cpu_us = now - l->last_cpu_us;
 		l->last_cpu_us = now;
 		r->cg_peak_B = cgroup_peak_B(&l->group);
-		renew_group(l);
+		/* replace the group if processes in it were killed */
+		if (l->group.killed) {
+			l->last_cpu_us = 0;
+			if (cgroup_renew(&l->group) != 0) {
+				l->grouped = false;
+				l->proc.group = NULL;
+			}
+		}
 	}
-}
-
-/* Returns the exit status for a run that could not be started. */
-static int
-cannot_run(struct lap *l, const struct lap_run *r, int rc)
-{
-	if (r->proc.failed < 0)
-		return run_failed(l, r->cell->label, rc);
-	msg_error(&l->msg, "%s: %s", r->proc.stages[r->proc.failed].argv[0],
-	    strerror(-rc));
-	return rc == -ENOENT ? LAP_NOT_FOUND : LAP_CANNOT_RUN;
 }
 
 int
@@ -311,33 +238,6 @@ lap_run_status(const struct lap_run *r)
 		if (r->proc.stages[i].status != 0)
 			return r->proc.stages[i].status;
 	return 0;
-}
-
-static int
-gave_up(struct lap *l, const struct lap_run *r, int status)
-{
-	msg_error(&l->msg, "%s: run %" PRId64 " exited with status %d; stopped "
-	    "by --fail-fast", r->cell->label, r->run, status);
-	return status;
-}
-
-/* Writes the rows, and records the status of the first failed run. */
-static int
-record(struct lap *l, struct lap_run *r)
-{
-	int status = proc_status(lap_run_status(r)), rc;
-
-	if (l->status == 0)
-		l->status = status;
-	lap_reports_read(l, r);
-	if (r->run == 0)
-		return 0;
-	lap_sample(l, r);
-	rc = lap_rows_write(l, r);
-	if (rc != 0)
-		return run_failed(l, l->o.out != NULL ? l->o.out :
-		    "standard output", rc);
-	return l->o.fail_fast && status != 0 ? gave_up(l, r, status) : 0;
 }
 
 int
@@ -350,13 +250,20 @@ lap_run_one(struct lap *l, struct lap_cell *c, int64_t run, int64_t round,
 		.proc = { .stages = c->stages, .count = c->count, .in = -1,
 		    .out = -1, .err = -1, .io = !l->o.plain,
 		    .timeout_ns = (uint64_t)(l->o.timeout_s * 1e9) } };
-	int rc = 0;
+	struct stat st;
+	int rc = 0, status;
 
 	lap_env_set(l, c, run);
 	if (c->prepare != NULL && *c->prepare != '\0')
 		rc = run_prepare(l, c);
-	if (rc == 0 && c->cold)
-		rc = drop_caches(l);
+	if (rc == 0 && c->cold) {
+		rc = caches_drop();
+		if (rc != 0) {
+			msg_error(&l->msg, "cannot drop caches: %s",
+			    caches_reason(rc));
+			return LAP_FAILED;
+		}
+	}
 	if (rc == 0)
 		rc = open_ends(l, &r.proc);
 	if (rc != 0)
@@ -367,8 +274,36 @@ lap_run_one(struct lap *l, struct lap_cell *c, int64_t run, int64_t round,
 	rc = proc_run(&l->proc, &r.proc);
 	if (!l->o.plain)
 		look_after(l, &r);
-	close_ends(&r);
+	if (r.proc.out >= 0) {
+		if (fstat(r.proc.out, &st) == 0 && S_ISREG(st.st_mode))
+			r.to_B = st.st_size;
+		sys_close(r.proc.out);
+	}
+	if (r.proc.in >= 0)
+		sys_close(r.proc.in);
+	if (rc != 0) {
+		if (r.proc.failed < 0)
+			return report_failed(l, c->label, rc);
+		msg_error(&l->msg, "%s: %s",
+		    r.proc.stages[r.proc.failed].argv[0], strerror(-rc));
+		return rc == -ENOENT ? LAP_NOT_FOUND : LAP_CANNOT_RUN;
+	}
+	if (r.proc.stopped != 0)
+		return -r.proc.stopped;
+	status = proc_status(lap_run_status(&r));
+	if (l->status == 0)
+		l->status = status;
+	lap_reports_read(l, &r);
+	if (run == 0)
+		return 0;
+	lap_sample(l, &r);
+	rc = lap_rows_write(l, &r);
 	if (rc != 0)
-		return cannot_run(l, &r, rc);
-	return r.proc.stopped != 0 ? -r.proc.stopped : record(l, &r);
+		return report_failed(l, l->o.out != NULL ? l->o.out :
+		    "standard output", rc);
+	if (!l->o.fail_fast || status == 0)
+		return 0;
+	msg_error(&l->msg, "%s: run %" PRId64 " exited with status %d; stopped "
+	    "by --fail-fast", c->label, run, status);
+	return status;
 }

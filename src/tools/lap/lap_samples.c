@@ -1,9 +1,14 @@
 /*
- * lap_samples.c - storing the times of all runs for the summary
+ * lap_samples.c - the times of all runs, for the summary and the end
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The times are stored in an unmapped memory file, because lap's own resident
  * memory is a lower bound on the measurable peak of a command.
+ *
+ * Examining the ratios after each round, and stopping as soon as they look
+ * significant, would find differences that do not exist.  Therefore they are
+ * examined only after certain rounds, whose numbers form a geometric
+ * progression, and each examination uses a share of the 5 % error probability.
  */
 #include "lap.h"
 
@@ -116,4 +121,47 @@ lap_reference(const struct lap *l, uint32_t cell)
 	while (l->cells[i].variant != l->cells[cell].variant)
 		i++;
 	return i;
+}
+
+static const double ALPHA = 0.05;
+
+bool
+lap_enough(struct lap *l, uint64_t start_ns)
+{
+	bool now = false;
+	double *ratios, conf;
+	int looks = 0;
+
+	if (l->rounds < l->o.least)
+		return false;
+	if (l->o.for_s > 0 &&
+	    (double)(sys_now_ns() - start_ns) / 1e9 >= l->o.for_s)
+		return true;
+	if (!(l->o.within > 0) || l->samples < 0)
+		return false;
+	/* the rounds after which the ratios are examined */
+	for (int64_t r = l->o.least; r <= l->o.runs; r += (r + 1) / 2) {
+		now |= r == l->rounds;
+		looks++;
+	}
+	if (!now)
+		return false;
+	ratios = sys_malloc(2 * (size_t)(l->rounds + 1) * sizeof(*ratios));
+	if (ratios == NULL)
+		return false;
+	conf = 1 - ALPHA / looks;
+	for (uint32_t i = 0; i < l->cell_count && now; i++) {
+		uint32_t ref = lap_reference(l, i);
+		struct stats_interval b;
+
+		if (i == ref)
+			continue;
+		now = stats_median_interval(ratios,
+		    lap_ratios(l, i, ref, ratios), conf, &b) == 0;
+		/* a difference, or known to be too small to matter */
+		now = now && (b.hi < 1 || b.lo > 1 ||
+		    (b.lo >= 1 - l->o.within && b.hi <= 1 + l->o.within));
+	}
+	sys_free(ratios);
+	return now;
 }

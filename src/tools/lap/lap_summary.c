@@ -34,19 +34,7 @@ print_label(const char *s)
 }
 
 static void
-print_ratio(const struct ratio *r)
-{
-	if (r->pairs == 0)
-		puts(" | |");
-	else if (!r->bounded)
-		printf(" %.3f | |\n", r->median);
-	else
-		printf(" %.3f | %.3f..%.3f |\n", r->median, r->interval.lo,
-		    r->interval.hi);
-}
-
-static void
-print_row(const struct lap_cell *c, const struct lap_sums *s,
+print_summary_row(const struct lap_cell *c, const struct lap_sums *s,
     const struct ratio *r)
 {
 	const double *wall = s->v[LAP_WALL];
@@ -65,7 +53,13 @@ print_row(const struct lap_cell *c, const struct lap_sums *s,
 		    stats_quantile(wall, s->n, 0.5), wall[0], wall[s->n - 1],
 		    stats_quantile(s->v[LAP_CPU], s->n, 0.5),
 		    stats_quantile(s->v[LAP_RSS], s->n, 0.5));
-	print_ratio(r);
+	if (r->pairs == 0)
+		puts(" | |");
+	else if (!r->bounded)
+		printf(" %.3f | |\n", r->median);
+	else
+		printf(" %.3f | %.3f..%.3f |\n", r->median, r->interval.lo,
+		    r->interval.hi);
 }
 
 static char *
@@ -79,7 +73,7 @@ add_count(char *at, const char *end, size_t count, const char *what)
 }
 
 static void
-say_line(struct lap *l, const struct lap_cell *c, const struct lap_sums *s)
+note_times(struct lap *l, const struct lap_cell *c, const struct lap_sums *s)
 {
 	char tail[128] = "", *end = tail + sizeof(tail), *at = tail;
 	const double *wall = s->v[LAP_WALL];
@@ -100,7 +94,7 @@ say_line(struct lap *l, const struct lap_cell *c, const struct lap_sums *s)
 }
 
 static void
-say_ratio(struct lap *l, const struct lap_cell *c, const struct lap_cell *ref,
+note_ratio(struct lap *l, const struct lap_cell *c, const struct lap_cell *ref,
     const struct ratio *r)
 {
 	const char *keys = l->param_count > 0 ? c->keys : "";
@@ -118,7 +112,7 @@ say_ratio(struct lap *l, const struct lap_cell *c, const struct lap_cell *ref,
 }
 
 static struct ratio
-compare_with_first(const struct lap *l, uint32_t cell, double *scratch)
+compare_to_first(const struct lap *l, uint32_t cell, double *scratch)
 {
 	uint32_t ref = lap_reference(l, cell);
 	struct ratio r = { .pairs = 0 };
@@ -130,16 +124,6 @@ compare_with_first(const struct lap *l, uint32_t cell, double *scratch)
 	r.bounded = stats_median_interval(scratch, r.pairs, 0.95,
 	    &r.interval) == 0;
 	return r;
-}
-
-static void
-print_head(const struct lap *l)
-{
-	if (l->o.markdown)
-		puts("| label | n | failed | wall_s median | min | max | "
-		    "user+sys_s median | maxrss_KiB median | ratio | "
-		    "95 % interval |\n"
-		    "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
 }
 
 int
@@ -158,20 +142,24 @@ lap_summary(struct lap *l)
 	}
 	for (int i = 0; i < LAP_VALUES; i++)
 		s.v[i] = block + (size_t)i * room;
-	print_head(l);
+	if (l->o.markdown)
+		puts("| label | n | failed | wall_s median | min | max | "
+		    "user+sys_s median | maxrss_KiB median | ratio | "
+		    "95 % interval |\n"
+		    "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
 	for (uint32_t i = 0; i < l->cell_count; i++) {
-		struct ratio r = compare_with_first(l, i, block);
+		struct ratio r = compare_to_first(l, i, block);
 
 		lap_collect(l, i, &s);
 		if (l->o.markdown)
-			print_row(&l->cells[i], &s, &r);
+			print_summary_row(&l->cells[i], &s, &r);
 		else
-			say_line(l, &l->cells[i], &s);
+			note_times(l, &l->cells[i], &s);
 	}
 	for (uint32_t i = 0; i < l->cell_count && !l->o.markdown; i++) {
-		struct ratio r = compare_with_first(l, i, block);
+		struct ratio r = compare_to_first(l, i, block);
 
-		say_ratio(l, &l->cells[i], &l->cells[lap_reference(l, i)], &r);
+		note_ratio(l, &l->cells[i], &l->cells[lap_reference(l, i)], &r);
 	}
 	sys_free(block);
 	return 0;

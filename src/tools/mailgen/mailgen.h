@@ -73,7 +73,4 @@ void mailgen_like_text(struct strbuf *b, const struct mail_like *like);
 int mailgen_like_load(struct mail_like *like, const char *path,
     unsigned *line);
 
-/* Writes a line of statistics, as JSON.  Returns 0 or -errno. */
-int mailgen_stats(struct mailgen *g);
-
 #endif

@@ -20,20 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The child, which is killed if this process ends. */
-static _Noreturn void
-inside(struct touchlog *t)
-{
-	int status;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	t->proc.self = getpid();
-	status = touchlog_inside(t);
-	if (msg_finish(&t->msg) == MSG_ERROR && status == 0)
-		status = MSG_ERROR;
-	_exit(status);
-}
-
 /*
  * Waits for the child, forwarding the signals that this process receives.
  * Returns its status as a shell would report it, or -N if this process received
@@ -73,8 +59,17 @@ run_inside(struct touchlog *t)
 		return MSG_ERROR;
 	}
 	pid = fork();
-	if (pid == 0)
-		inside(t);
+	if (pid == 0) {
+		int status;
+
+		/* the child is killed if this process ends */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		t->proc.self = getpid();
+		status = touchlog_inside(t);
+		if (msg_finish(&t->msg) == MSG_ERROR && status == 0)
+			status = MSG_ERROR;
+		_exit(status);
+	}
 	if (pid == -1) {
 		msg_error(&t->msg, "%s", strerror(errno));
 		return MSG_ERROR;

@@ -60,20 +60,6 @@ int touchlog_parse(struct touchlog *t, int argc, char **argv);
 int touchlog_inside(struct touchlog *t);
 
 /*
- * Runs a program by its name or path, and sends its standard output to out (-1:
- * discards it).  Returns 0 and its status as a shell would report it, or -errno
- * if it could not be executed.
- */
-int touchlog_run(struct touchlog *t, char **argv, int out, int *status);
-
-/*
- * Mounts a copy of the root over the root, in this mount namespace; only the
- * pages requested from the copy are read into memory.  Returns 0, or -1 after
- * reporting the reason.
- */
-int touchlog_mount_exact(struct touchlog *t);
-
-/*
  * Called for a regular file below the root.  Returns 0, or -errno to end the
  * search.
  */

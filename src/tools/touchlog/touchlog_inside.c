@@ -5,10 +5,13 @@
 #include "touchlog.h"
 
 #include "base/sys.h"
+#include "measure/loop.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -17,7 +20,7 @@
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 
 static int
-inside_failed(struct touchlog *t, const char *what, int rc)
+report_failed(struct touchlog *t, const char *what, int rc)
 {
 	msg_error(&t->msg, "%s: %s", what, strerror(-rc));
 	return MSG_ERROR;
@@ -38,8 +41,8 @@ own_mounts(void)
 	return 0;
 }
 
-int
-touchlog_run(struct touchlog *t, char **argv, int out, int *status)
+static int
+run_program(struct touchlog *t, char **argv, int out, int *status)
 {
 	struct proc_stage st = { .argv = argv, .envp = environ };
 	struct proc_run r = { .stages = &st, .count = 1, .in = STDIN_FILENO,
@@ -54,6 +57,71 @@ touchlog_run(struct touchlog *t, char **argv, int out, int *status)
 	return rc;
 }
 
+static int
+refuse_exact(struct touchlog *t, const char *what, int rc)
+{
+	msg_error(&t->msg, "--exact: %s: %s", what, strerror(-rc));
+	return -1;
+}
+
+/* Creates and opens the image, or returns -1 after reporting the reason. */
+static int
+make_image(struct touchlog *t)
+{
+	static char tool[] = "mkfs.erofs", quiet[] = "-d0";
+	char name[64], *root = strdup(t->o.root);
+	char *argv[] = { tool, quiet, name, root, NULL };
+	const char *dir = getenv("TMPDIR");
+	int fd, status = 0, rc = root == NULL ? -ENOMEM : 0;
+
+	dir = dir != NULL && *dir != '\0' ? dir : "/var/tmp";
+	fd = rc != 0 ? rc : sys_openat(AT_FDCWD, dir,
+	    O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		free(root);
+		return refuse_exact(t, dir, fd);
+	}
+	snprintf(name, sizeof(name), "/proc/%d/fd/%d", getpid(), fd);
+	rc = run_program(t, argv, -1, &status);
+	free(root);
+	if (rc == 0 && status == 0)
+		return fd;
+	sys_close(fd);
+	if (rc != 0)
+		return refuse_exact(t, tool, rc);
+	msg_error(&t->msg, "--exact: mkfs.erofs exited with status %d", status);
+	return -1;
+}
+
+/* Mounts the image over the root; the working directory may be inside it. */
+static int
+mount_image(struct touchlog *t, int image)
+{
+	char device[LOOP_NAME_B], cwd[PATH_MAX];
+	int fd = loop_attach(image, 0, device), rc = 0;
+
+	if (fd < 0)
+		return refuse_exact(t, "loop device", fd);
+	if (getcwd(cwd, sizeof(cwd)) == NULL ||
+	    mount(device, t->o.root, "erofs", MS_RDONLY, NULL) == -1 ||
+	    chdir(cwd) == -1)
+		rc = refuse_exact(t, t->o.root, -errno);
+	sys_close(fd);
+	return rc;
+}
+
+static int
+mount_exact(struct touchlog *t)
+{
+	int fd = make_image(t), rc;
+
+	if (fd < 0)
+		return -1;
+	rc = mount_image(t, fd);
+	sys_close(fd);
+	return rc;
+}
+
 /*
  * Runs the command.  Returns its status, or the status that indicates a failure
  * to run it.
@@ -64,19 +132,19 @@ watch(struct touchlog *t)
 	int status = 0, rc = opens_start(&t->opens, t->root), stopped;
 
 	if (rc != 0)
-		return inside_failed(t, "fanotify", rc);
-	rc = touchlog_run(t, t->o.command, t->o.output != NULL ?
+		return report_failed(t, "fanotify", rc);
+	rc = run_program(t, t->o.command, t->o.output != NULL ?
 	    STDOUT_FILENO : STDERR_FILENO, &status);
 	stopped = opens_stop(t->opens);
 	if (rc != 0) {
-		inside_failed(t, t->o.command[0], rc);
+		report_failed(t, t->o.command[0], rc);
 		return rc == -ENOENT ? NOT_FOUND : CANNOT_RUN;
 	}
 	if (stopped == -EOVERFLOW)
 		msg_error(&t->msg, "the kernel lost some events, so the list "
 		    "is incomplete");
 	else if (stopped != 0)
-		return inside_failed(t, "fanotify", stopped);
+		return report_failed(t, "fanotify", stopped);
 	return status;
 }
 
@@ -90,7 +158,7 @@ write_list(struct touchlog *t)
 		fd = t->out.fd;
 	}
 	if (rc != 0)
-		return inside_failed(t, t->o.output != NULL ? t->o.output :
+		return report_failed(t, t->o.output != NULL ? t->o.output :
 		    t->o.root, rc);
 	rc = touchlog_write(t, fd);
 	if (t->o.output != NULL && rc == 0)
@@ -98,7 +166,7 @@ write_list(struct touchlog *t)
 	else if (t->o.output != NULL)
 		output_abort(&t->out);
 	if (rc < 0)
-		inside_failed(t, t->o.output != NULL ? t->o.output :
+		report_failed(t, t->o.output != NULL ? t->o.output :
 		    "standard output", rc);
 	return rc == 0 ? 0 : MSG_ERROR;
 }
@@ -112,16 +180,16 @@ open_root(struct touchlog *t)
 {
 	int rc = 0;
 
-	if (t->o.exact && touchlog_mount_exact(t) != 0)
+	if (t->o.exact && mount_exact(t) != 0)
 		return MSG_ERROR;
 	t->root = sys_openat(AT_FDCWD, t->o.root,
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (t->root < 0)
-		return inside_failed(t, t->o.root, t->root);
+		return report_failed(t, t->o.root, t->root);
 	touchlog_warn_of_mounts(t);
 	if (t->o.pages && !t->o.exact)
 		rc = touchlog_make_cold(t);
-	return rc == 0 ? 0 : inside_failed(t, t->o.root, rc);
+	return rc == 0 ? 0 : report_failed(t, t->o.root, rc);
 }
 
 /*
@@ -146,7 +214,7 @@ touchlog_inside(struct touchlog *t)
 	int rc = own_mounts(), status;
 
 	if (rc != 0)
-		return inside_failed(t, "mount namespace", rc);
+		return report_failed(t, "mount namespace", rc);
 	status = check_output(t);
 	if (status == 0)
 		status = open_root(t);

@@ -9,6 +9,7 @@
  */
 #include "touchlog.h"
 
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "measure/cold.h"
 #include "walk/walk_tree.h"
@@ -101,16 +102,14 @@ take_name(struct touchlog *t, const char *path, const struct stat *st,
 	ssize_t i = opens_find(t->opens, (struct opens_file){ st->st_dev,
 	    st->st_ino });
 	struct touchlog_file *f = t->files + i;
-	size_t n = strlen(path) + 1;
 	char *copy;
 
 	(void)arg;
 	if (i < 0 || (f->path != NULL && strcmp(f->path, path) <= 0))
 		return 0;
-	copy = sys_malloc(n);
+	copy = strcopy(path);
 	if (copy == NULL)
 		return -ENOMEM;
-	memcpy(copy, path, n);
 	sys_free(f->path);
 	*f = (struct touchlog_file){ copy, (uint64_t)st->st_size };
 	return 0;

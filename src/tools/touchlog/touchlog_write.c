@@ -17,7 +17,7 @@
 /* mksquashfs puts the files with the highest priority first. */
 enum { PRIORITY_MAX = 32767, PRIORITY_MIN = -32768 };
 
-struct list {
+struct listing {
 	FILE *f;
 	int end;
 	uint64_t order;			/* number of the current file, from 1 */
@@ -28,7 +28,7 @@ struct list {
 static int
 write_range(void *arg, uint64_t offset, uint64_t len)
 {
-	struct list *l = arg;
+	struct listing *l = arg;
 
 	fprintf(l->f, "%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "%c", l->order,
 	    l->path, offset, len, l->end);
@@ -38,7 +38,7 @@ write_range(void *arg, uint64_t offset, uint64_t len)
 
 /* Writes the parts of a file or, if none were needed, a line with length 0. */
 static int
-write_pages(struct touchlog *t, struct list *l, uint64_t size)
+write_pages(struct touchlog *t, struct listing *l, uint64_t size)
 {
 	int fd = tree_open(t->root, l->path, 0), rc = fd;
 
@@ -54,7 +54,7 @@ write_pages(struct touchlog *t, struct list *l, uint64_t size)
 
 /* In mksquashfs's -sort file, a backslash escapes the next character. */
 static void
-write_sort(const struct list *l)
+write_sort(const struct listing *l)
 {
 	int64_t priority = PRIORITY_MAX + 1 - (int64_t)l->order;
 
@@ -68,7 +68,8 @@ write_sort(const struct list *l)
 }
 
 static int
-write_touched(struct touchlog *t, struct list *l, const struct touchlog_file *f)
+write_touched(struct touchlog *t, struct listing *l,
+    const struct touchlog_file *f)
 {
 	l->order++;
 	l->path = f->path;
@@ -89,22 +90,15 @@ write_touched(struct touchlog *t, struct list *l, const struct touchlog_file *f)
 	return 0;
 }
 
-static void
-say_exactness(struct touchlog *t)
-{
-	if (!t->msg.quiet)
-		msg_note(&t->msg, "data read ahead and the rest of each block " 
-		    "are also listed; --exact lists single pages");
-}
-
 int
 touchlog_write(struct touchlog *t, int fd)
 {
-	struct list l = { .end = t->o.null_lines ? '\0' : '\n' };
+	struct listing l = { .end = t->o.null_lines ? '\0' : '\n' };
 	int rc = 0;
 
-	if (t->o.pages && !t->o.exact)
-		say_exactness(t);
+	if (t->o.pages && !t->o.exact && !t->msg.quiet)
+		msg_note(&t->msg, "data read ahead and the rest of each block "
+		    "are also listed; --exact lists single pages");
 	l.f = fdopen(dup(fd), "w");
 	if (l.f == NULL)
 		return -errno;

@@ -114,12 +114,6 @@ void winwait_x_events(struct winwait *w, uint64_t now);
  */
 int winwait_quiet_open(struct winwait *w);
 
-/*
- * Returns a count of requests and bytes so far.  The count changes with every
- * request.
- */
-uint64_t winwait_quiet_count(const struct winwait *w);
-
 /* Writes the row.  Returns 0 or -errno. */
 int winwait_write(struct winwait *w, const struct proc_run *r);
 

@@ -3,7 +3,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The thread sleeps until there is an event, and reads the clock before
- * examining it.  Only the statistics of the images have to be polled.
+ * examining it.  Only the statistics of the images have to be polled: the read
+ * requests to their devices, from /sys/dev/block/MAJOR:MINOR/stat, described in
+ * the kernel's Documentation/block/stat.rst.  Field 1 is the number of
+ * completed reads, and field 3 the number of sectors read.
  */
 #include "winwait.h"
 
@@ -15,15 +18,19 @@
 #include <math.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { STEP_MS = 10, LINE_B = 1 << 16 };
 
 enum { FD_STOP, FD_X, FD_LINE, FDS };
 
-struct watch {
+struct watcher {
 	struct winwait *w;
 	struct pollfd fds[FDS];
 	uint64_t requests;		/* the count at quiet_ns */
@@ -32,13 +39,22 @@ struct watch {
 	size_t len;
 };
 
-/* Checks complete lines; a line that does not fit is truncated. */
+/* Copies the command's output, and checks complete lines. */
 static void
-take_lines(struct watch *t, uint64_t now)
+copy_output(struct watcher *t, uint64_t now)
 {
 	struct winwait *w = t->w;
+	struct pollfd *fd = &t->fds[FD_LINE];
+	ssize_t got = sys_read(fd->fd, t->text + t->len, LINE_B - 1 - t->len);
 	char *end;
 
+	if (got == 0 || (got < 0 && got != -EINTR && got != -EAGAIN))
+		fd->fd = -1;
+	if (got <= 0)
+		return;
+	fdio_write(STDERR_FILENO, t->text + t->len, (size_t)got);
+	t->len += (size_t)got;
+	/* a line that does not fit is truncated */
 	while ((end = memchr(t->text, '\n', t->len)) != NULL ||
 	    t->len == LINE_B - 1) {
 		size_t n = end == NULL ? t->len : (size_t)(end - t->text);
@@ -55,36 +71,30 @@ take_lines(struct watch *t, uint64_t now)
 	}
 }
 
-/* Copies the command's output. */
-static void
-take_output(struct watch *t, uint64_t now)
+/*
+ * Returns a count of requests and bytes so far.  The count changes with every
+ * request.
+ */
+static uint64_t
+count_requests(const struct winwait *w)
 {
-	struct pollfd *fd = &t->fds[FD_LINE];
-	ssize_t n = sys_read(fd->fd, t->text + t->len, LINE_B - 1 - t->len);
+	uint64_t sum = 0;
 
-	if (n == 0 || (n < 0 && n != -EINTR && n != -EAGAIN))
-		fd->fd = -1;
-	if (n <= 0)
-		return;
-	fdio_write(STDERR_FILENO, t->text + t->len, (size_t)n);
-	t->len += (size_t)n;
-	take_lines(t, now);
-}
+	for (int i = 0; i < w->o.image_count; i++) {
+		char text[256], *s = text;
+		ssize_t n = sys_pread(w->images[i], text, sizeof(text) - 1, 0);
 
-static void
-look_at_images(struct watch *t, uint64_t now)
-{
-	uint64_t requests = winwait_quiet_count(t->w);
-
-	if (requests == t->requests && t->w->seen.quiet_ns != 0)
-		return;
-	t->requests = requests;
-	t->w->seen.quiet_ns = now;
+		text[n > 0 ? n : 0] = '\0';
+		sum += strtoull(s, &s, 10);
+		strtoull(s, &s, 10);
+		sum += strtoull(s, NULL, 10);
+	}
+	return sum;
 }
 
 /* Returns whether the watch is complete. */
 static bool
-complete(const struct watch *t, uint64_t now)
+is_complete(const struct watcher *t, uint64_t now)
 {
 	const struct winwait *w = t->w;
 
@@ -96,38 +106,24 @@ complete(const struct watch *t, uint64_t now)
 	    (double)(now - w->seen.quiet_ns) >= w->o.quiet_s * 1e9;
 }
 
-/* Returns whether to wake up periodically, without an event. */
-static bool
-looks(const struct watch *t)
+static void *
+watch_thread(void *arg)
 {
-	const struct winwait *w = t->w;
-
-	return !t->ended && (w->o.image_count > 0 ||
-	    w->seen.result != RESULT_NONE);
-}
-
-/*
- * Raises the thread's priority, if permitted, so that events are read
- * immediately even on a busy machine.
- */
-static void
-hurry(void)
-{
+	struct watcher *t = arg;
+	struct winwait *w = t->w;
 	const struct sched_param param = { .sched_priority = 1 };
 
+	/*
+	 * raise the priority, if permitted, so that events are read immediately
+	 * even on a busy machine
+	 */
 	pthread_setschedparam(pthread_self(), SCHED_RR, &param);
-}
-
-static void *
-watch(void *arg)
-{
-	struct watch *t = arg;
-	struct winwait *w = t->w;
-
-	hurry();
 	while (t->fds[FD_STOP].revents == 0) {
-		int n = poll(t->fds, FDS, looks(t) ? STEP_MS : -1);
-		uint64_t now = sys_now_ns();
+		/* wake up periodically, without an event? */
+		bool polls = !t->ended && (w->o.image_count > 0 ||
+		    w->seen.result != RESULT_NONE);
+		int n = poll(t->fds, FDS, polls ? STEP_MS : -1);
+		uint64_t now = sys_now_ns(), requests;
 
 		if (n == -1)
 			continue;
@@ -135,10 +131,14 @@ watch(void *arg)
 		    t->fds[FD_STOP].revents != 0))
 			winwait_x_events(w, now);
 		if (t->fds[FD_LINE].revents != 0)
-			take_output(t, now);
-		if (!t->ended && w->o.image_count > 0)
-			look_at_images(t, now);
-		if (!t->ended && complete(t, now)) {
+			copy_output(t, now);
+		if (!t->ended && w->o.image_count > 0) {
+			requests = count_requests(w);
+			if (requests != t->requests || w->seen.quiet_ns == 0)
+				w->seen.quiet_ns = now;
+			t->requests = requests;
+		}
+		if (!t->ended && is_complete(t, now)) {
 			t->ended = true;
 			t->fds[FD_X].fd = -1;
 			proc_end(&w->proc);
@@ -151,7 +151,7 @@ watch(void *arg)
 int
 winwait_watch_start(struct winwait *w)
 {
-	struct watch *t = sys_calloc(1, sizeof(*t));
+	struct watcher *t = sys_calloc(1, sizeof(*t));
 	int rc = t == NULL ? -ENOMEM : 0;
 
 	if (rc == 0) {
@@ -161,7 +161,8 @@ winwait_watch_start(struct winwait *w)
 		t->fds[FD_X] = (struct pollfd){ w->x == NULL ? -1 :
 		    winwait_x_fd(w->x), POLLIN, 0 };
 		t->fds[FD_LINE] = (struct pollfd){ w->line[0], POLLIN, 0 };
-		rc = w->stop == -1 ? -errno : sys_thread(&w->thread, watch, t);
+		rc = w->stop == -1 ? -errno :
+		    sys_thread(&w->thread, watch_thread, t);
 	}
 	if (rc == 0)
 		return 0;
@@ -176,4 +177,34 @@ winwait_watch_stop(struct winwait *w)
 	eventfd_write(w->stop, 1);
 	pthread_join(w->thread, NULL);
 	sys_close(w->stop);
+}
+
+int
+winwait_quiet_open(struct winwait *w)
+{
+	for (int i = 0; i < w->o.image_count; i++) {
+		const char *path = w->o.images[i];
+		struct stat st;
+		char name[64];
+		dev_t dev;
+		int fd;
+
+		if (stat(path, &st) == -1) {
+			fd = -errno;
+		} else {
+			dev = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+			snprintf(name, sizeof(name),
+			    "/sys/dev/block/%u:%u/stat", major(dev),
+			    minor(dev));
+			fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC,
+			    0);
+		}
+		w->images[i] = fd;
+		if (fd >= 0)
+			continue;
+		msg_error(&w->msg, "%s: %s", path, fd == -ENOENT ?
+		    "not found, or not on a block device" : strerror(-fd));
+		return -1;
+	}
+	return 0;
 }
