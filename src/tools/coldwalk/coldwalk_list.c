@@ -18,37 +18,6 @@
 
 enum { LIST_MAX = 1 << 30 };	/* maximum size */
 
-struct part {
-	const char *name;
-	struct walk_range range;
-};
-
-/* Removes a number, preceded by a tab, from the end of a line. */
-static bool
-cut_number(char *line, uint64_t *value)
-{
-	char *tab = strrchr(line, '\t');
-	int64_t n = 0;
-
-	if (tab == NULL || args_int(tab + 1, 0, INT64_MAX, &n) != 0)
-		return false;
-	*tab = '\0';
-	*value = (uint64_t)n;
-	return true;
-}
-
-bool
-coldwalk_parse_range(char *line, char **path, struct walk_range *r)
-{
-	char *tab = strchr(line, '\t');
-	size_t digits = strspn(line, "0123456789");
-
-	if (tab == NULL || digits == 0 || line + digits != tab)
-		return false;
-	*path = tab + 1;
-	return cut_number(tab + 1, &r->len) && cut_number(tab + 1, &r->offset);
-}
-
 static int
 by_list_name(const void *a, const void *b)
 {
@@ -185,42 +154,6 @@ sort_ranges(struct coldwalk *c)
 	return 0;
 }
 
-static int
-by_part_place(const void *a, const void *b)
-{
-	const struct part *x = a, *y = b;
-	int c = strcmp(x->name, y->name);
-
-	return c != 0 ? c : (x->range.offset > y->range.offset) -
-	    (x->range.offset < y->range.offset);
-}
-
-/*
- * Sorts the names in c->only, each of which has one range, and merges equal
- * names with all their ranges.  Returns 0 or -ENOMEM.
- */
-static int
-sort_ranges(struct coldwalk *c)
-{
-	size_t count = c->only_count, n = 0;
-	struct part *parts = sys_calloc(count + 1, sizeof(*parts));
-
-	if (parts == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		parts[i] = (struct part){ c->only[i], c->ranges[i] };
-	qsort(parts, count, sizeof(*parts), by_part_place);
-	for (size_t i = 0; i < count; i++) {
-		if (n == 0 || strcmp(c->only[n - 1], parts[i].name) != 0)
-			c->only[n++] = parts[i].name;
-		c->ranges[i] = parts[i].range;
-		c->range_ends[n - 1] = i + 1;
-	}
-	c->only_count = n;
-	sys_free(parts);
-	return 0;
-}
-
 int
 coldwalk_read_list(struct coldwalk *c)
 {
@@ -238,7 +171,7 @@ coldwalk_read_list(struct coldwalk *c)
 	if (rc == 0 && c->o.ranges) {
 		rc = sort_ranges(c);
 	} else if (rc == 0 && c->only_count > 0) {
-		qsort(c->only, c->only_count, sizeof(*c->only), by_name);
+		qsort(c->only, c->only_count, sizeof(*c->only), by_list_name);
 		for (size_t i = 0; i < c->only_count; i++)
 			if (n == 0 || strcmp(c->only[n - 1], c->only[i]) != 0)
 				c->only[n++] = c->only[i];

@@ -210,13 +210,14 @@ cells_from_words(struct lap *l)
 			msg_error(&l->msg, "expected a command, found none");
 			return LAP_FAILED;
 		}
-		if (o->label_count > 0 && l->command_count == o->label_count) {
+		if (o->labels.count > 0 &&
+		    (size_t)l->command_count == o->labels.count) {
 			msg_error(&l->msg, "there are more commands than -l "
 			    "options");
 			return LAP_FAILED;
 		}
 		/* a label defaults to the words */
-		label = o->label_count > 0 ? o->labels[l->command_count] :
+		label = o->labels.count > 0 ? o->labels.items[l->command_count] :
 		    join_words(l, o->argv + first, i - first);
 		if (label == NULL)
 			return no_memory(l);
@@ -249,7 +250,8 @@ lap_cells_read(struct lap *l)
 				return LAP_FAILED;
 			}
 	/* -p: one for all commands, or one for each */
-	if (o->prepare_count > 1 && o->prepare_count != l->command_count) {
+	if (o->prepares.count > 1 &&
+	    o->prepares.count != (size_t)l->command_count) {
 		msg_error(&l->msg, "expected one -p, or one for each of "
 		    "%d commands; found %zu", l->command_count,
 		    o->prepares.count);
@@ -259,15 +261,15 @@ lap_cells_read(struct lap *l)
 		struct lap_cell *c = &l->cells[i];
 
 		c->cold = o->cold;
-		if (o->prepare_count == 0)
+		if (o->prepares.count == 0)
 			continue;
-		c->prepare = lap_fill(l, c->variant, o->prepares[
-		    o->prepare_count > 1 ? c->command : 0]);
+		c->prepare = lap_fill(l, c->variant, o->prepares.items[
+		    o->prepares.count > 1 ? c->command : 0]);
 		if (c->prepare == NULL)
 			return no_memory(l);
 	}
 	/* --cold=LABEL, for the commands with this label */
-	for (int k = 0; k < o->cold_count; k++) {
+	for (size_t k = 0; k < o->colds.count; k++) {
 		bool any = false;
 
 		for (size_t i = 0; i < l->cell_count; i++)

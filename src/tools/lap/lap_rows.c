@@ -283,7 +283,7 @@ write_comments(struct lap *l, int argc, char **argv)
 		rc = table_comment(t, "cgroup", "%s", group);
 	if (l->o.cold)
 		cache = "dropped before each run";
-	else if (l->o.cold_count > 0)
+	else if (l->o.colds.count > 0)
 		cache = "dropped before some runs: see the cache column";
 	if (rc == 0)
 		rc = table_comment(t, "cache", "%s", cache);

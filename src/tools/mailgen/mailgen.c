@@ -10,6 +10,7 @@
 #include "base/fdio.h"
 #include "base/parallel.h"
 #include "base/sys.h"
+#include "base/table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,28 +18,11 @@
 #include <string.h>
 #include <unistd.h>
 
-struct week_writer {
+struct generator {
 	struct mailgen *g;
 	struct store_writer *writer;
 	struct mail_maker maker;
 };
-
-/*
- * Records an error.  w is the caller's writer, whose path failed, or NULL if no
- * path is involved.
- */
-static void
-record_failure(struct mailgen *g, int err, const struct store_writer *w)
-{
-	pthread_mutex_lock(&g->lock);
-	if (g->err == 0) {
-		g->err = err;
-		if (err != -ENOMEM && w != NULL && w->path.data != NULL)
-			g->err_path = strndup(w->path.data,
-			    w->path.len);
-	}
-	pthread_mutex_unlock(&g->lock);
-}
 
 /* Claims the next week.  Returns false if none is left, or after an error. */
 static bool
@@ -56,7 +40,7 @@ claim_week(struct mailgen *g, uint64_t *week)
 }
 
 static int
-make_week(struct week_writer *k, uint64_t week)
+make_week(struct generator *k, uint64_t week)
 {
 	struct mail_maker *m = &k->maker;
 	uint64_t from = week * MAIL_WEEK, left = k->g->o.count - from;
@@ -74,24 +58,39 @@ make_week(struct week_writer *k, uint64_t week)
 }
 
 static void
-write_weeks(void *arg, unsigned i)
+generate(void *arg, unsigned i)
 {
-	struct week_writer *k = (struct week_writer *)arg + i;
+	struct generator *k = (struct generator *)arg + i;
 	uint64_t week;
 	int rc = 0;
 
 	while (rc == 0 && claim_week(k->g, &week))
 		rc = make_week(k, week);
-	if (rc != 0)
-		record_failure(k->g, rc, k->writer);
+	if (rc == 0)
+		return;
+	pthread_mutex_lock(&k->g->lock);
+	if (k->g->err == 0) {
+		const struct strbuf *path = &k->writer->path;
+
+		k->g->err = rc;
+		if (rc != -ENOMEM && path->data != NULL)
+			k->g->err_path = strndup(path->data, path->len);
+	}
+	pthread_mutex_unlock(&k->g->lock);
 }
 
-/* Starts at least one thread.  Returns 0 or -errno. */
 static int
-work_all(struct mailgen *g, struct week_writer *k, unsigned threads)
+make_corpus(struct mailgen *g, unsigned threads)
 {
+	struct generator *k = sys_calloc(threads, sizeof(*k));
 	int rc = 0;
 
+	g->writers = sys_calloc(threads, sizeof(*g->writers));
+	g->sizes = sys_calloc(g->o.count, sizeof(*g->sizes));
+	if (k == NULL || g->writers == NULL || g->sizes == NULL) {
+		rc = -ENOMEM;
+		goto out;
+	}
 	for (unsigned i = 0; rc == 0 && i < threads; i++) {
 		k[i].g = g;
 		k[i].writer = &g->writers[i];
@@ -101,26 +100,14 @@ work_all(struct mailgen *g, struct week_writer *k, unsigned threads)
 		rc = store_writer_make(&g->writers[i], &g->store);
 	}
 	if (rc == 0)
-		rc = parallel_run_all(threads, write_weeks, k);
-	if (rc != 0)
-		record_failure(g, rc, NULL);
+		rc = parallel_run_all(threads, generate, k);
+	if (rc == 0)
+		rc = g->err;
 	for (unsigned i = 0; i < threads; i++)
 		mail_free(&k[i].maker);
-	return g->err;
-}
-
-static int
-make_corpus(struct mailgen *g, unsigned threads)
-{
-	struct week_writer *k = sys_calloc(threads, sizeof(*k));
-	int rc = -ENOMEM;
-
-	g->writers = sys_calloc(threads, sizeof(*g->writers));
-	g->sizes = sys_calloc(g->o.count, sizeof(*g->sizes));
-	if (k != NULL && g->writers != NULL && g->sizes != NULL)
-		rc = work_all(g, k, threads);
 	if (rc == 0)
 		rc = store_hash(&g->store, g->writers, threads, g->hash);
+out:
 	for (unsigned i = 0; g->writers != NULL && i < threads; i++) {
 		g->files += g->writers[i].line_count;
 		store_writer_free(&g->writers[i]);
@@ -130,27 +117,71 @@ make_corpus(struct mailgen *g, unsigned threads)
 	return rc;
 }
 
-static void
-print_hash(const struct mailgen *g)
+static const char *const columns[] = { "files", "mails", "bytes_B", "mean_B",
+    "median_B", "densest_KiB", "wall_s", "sha256" };
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+static int
+by_size(const void *a, const void *b)
 {
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/*
+ * Returns the size class with the most messages, from k KiB up to (k + 1) KiB;
+ * sizes are sorted.
+ */
+static int64_t
+densest(const uint32_t *sizes, uint64_t count)
+{
+	uint64_t best = 0, run = 0;
+	int64_t at = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		run = i > 0 && sizes[i] >> 10 == sizes[i - 1] >> 10 ?
+		    run + 1 : 1;
+		if (run > best) {
+			best = run;
+			at = sizes[i] >> 10;
+		}
+	}
+	return at;
+}
+
+static int
+write_stats(struct mailgen *g)
+{
+	uint64_t n = g->o.count, bytes = 0;
+	char hex[2 * DIGEST_MAX + 1];
+	struct table *t;
+	int rc, closed;
+
+	rc = g->o.stats_file == NULL ?
+	    table_to_fd(&t, STDERR_FILENO, TABLE_JSON, columns, COLUMNS) :
+	    table_append(&t, g->o.stats_file, TABLE_JSON, columns, COLUMNS);
+	if (rc != 0)
+		return rc;
+	qsort(g->sizes, n, sizeof(*g->sizes), by_size);
+	for (uint64_t i = 0; i < n; i++)
+		bytes += g->sizes[i];
 	for (int i = 0; i < DIGEST_MAX; i++)
-		printf("%02x", g->hash[i]);
-	printf("  %s\n", g->o.root);
+		snprintf(hex + 2 * i, 3, "%02x", g->hash[i]);
+	table_int(t, (int64_t)g->files);
+	table_int(t, (int64_t)n);
+	table_int(t, (int64_t)bytes);
+	table_real(t, (double)bytes / (double)n, 1);
+	table_int(t, g->sizes[n / 2]);
+	table_int(t, densest(g->sizes, n));
+	table_real(t, (double)(sys_now_ns() - g->start_ns) / 1e9, 3);
+	table_text(t, hex);
+	rc = table_end(t);
+	closed = table_close(t);
+	return rc != 0 ? rc : closed;
 }
 
-static void
-report_failure(struct mailgen *g, int rc)
-{
-	const char *path = g->err_path != NULL ? g->err_path : g->o.root;
-
-	if (rc == -ENOMEM)
-		msg_error(&g->msg, "not enough memory");
-	else
-		msg_error(&g->msg, "%s: %s", path, strerror(-rc));
-	msg_error(&g->msg, "%s contains only part of the corpus", g->o.root);
-}
-
-/* Writes the corpus; reports errors. */
 static void
 write_corpus(struct mailgen *g)
 {
@@ -173,11 +204,20 @@ write_corpus(struct mailgen *g)
 	if (rc == 0)
 		rc = make_corpus(g, threads);
 	progress_erase(&g->progress);
-	if (rc == 0)
-		print_hash(g);
-	else
-		report_failure(g, rc);
-	if (rc == 0 && g->o.stats && (rc = mailgen_stats(g)) != 0)
+	if (rc == 0) {
+		for (int i = 0; i < DIGEST_MAX; i++)
+			printf("%02x", g->hash[i]);
+		printf("  %s\n", g->o.root);
+	} else {
+		if (rc == -ENOMEM)
+			msg_error(&g->msg, "not enough memory");
+		else
+			msg_error(&g->msg, "%s: %s", g->err_path != NULL ?
+			    g->err_path : g->o.root, strerror(-rc));
+		msg_error(&g->msg, "%s contains only part of the corpus",
+		    g->o.root);
+	}
+	if (rc == 0 && g->o.stats && (rc = write_stats(g)) != 0)
 		msg_error(&g->msg, "%s: %s", g->o.stats_file == NULL ?
 		    "standard error" : g->o.stats_file, strerror(-rc));
 	world_free(&g->world);
