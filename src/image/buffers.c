@@ -76,7 +76,7 @@ image_buffers_close(struct image_buffers *b)
  * held.
  */
 static struct image_buffer *
-take(struct image_buffers *b, unsigned me)
+pop_free(struct image_buffers *b, unsigned me)
 {
 	for (unsigned i = 0; i < b->threads; i++) {
 		struct image_buffer **free = &b->free[(me + i) % b->threads];
@@ -100,7 +100,7 @@ image_buffers_take(struct image_buffers *b, unsigned me)
 	struct image_buffer *one;
 
 	pthread_mutex_lock(&b->lock);
-	one = take(b, me);
+	one = pop_free(b, me);
 	pthread_mutex_unlock(&b->lock);
 	return one;
 }
@@ -111,7 +111,7 @@ image_buffers_wait(struct image_buffers *b, unsigned me)
 	struct image_buffer *one;
 
 	pthread_mutex_lock(&b->lock);
-	while ((one = take(b, me)) == NULL && !image_ended(b->ending))
+	while ((one = pop_free(b, me)) == NULL && !image_ended(b->ending))
 		pthread_cond_wait(&b->freed, &b->lock);
 	pthread_mutex_unlock(&b->lock);
 	return one;

@@ -37,7 +37,8 @@ image_give(struct image_memory *m, uint64_t bytes)
  * Makes room for one more item; the allocated memory counts towards the limit.
  */
 static int
-grow(struct image *m, void **items, size_t count, size_t *cap, size_t size)
+grow_items(struct image *m, void **items, size_t count, size_t *cap,
+    size_t size)
 {
 	size_t before = *cap;
 	int rc;
@@ -54,7 +55,7 @@ int
 image_add_dir(struct image *m, const struct image_dir *d)
 {
 	void *p = m->dir;
-	int rc = grow(m, &p, m->dir_count, &m->dir_cap, sizeof(*m->dir));
+	int rc = grow_items(m, &p, m->dir_count, &m->dir_cap, sizeof(*m->dir));
 
 	m->dir = p;
 	if (rc == 0)
@@ -66,7 +67,8 @@ int
 image_add_file(struct image *m, const struct image_file *f)
 {
 	void *p = m->file;
-	int rc = grow(m, &p, m->file_count, &m->file_cap, sizeof(*m->file));
+	int rc = grow_items(m, &p, m->file_count, &m->file_cap,
+	    sizeof(*m->file));
 
 	m->file = p;
 	if (rc == 0)

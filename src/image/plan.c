@@ -16,7 +16,7 @@
 #include <string.h>
 
 static bool
-has_data(const struct image_file *f)
+is_wanted(const struct image_file *f)
 {
 	return f->type == WALK_FILE && !f->unreadable && f->size > 0 &&
 	    !f->skip;
@@ -25,7 +25,7 @@ has_data(const struct image_file *f)
 static bool
 is_read(const struct image_file *f)
 {
-	return has_data(f) && !f->is_duplicate;
+	return is_wanted(f) && !f->is_duplicate;
 }
 
 /* Duplicates */
@@ -38,7 +38,7 @@ mix(uint64_t h, uint64_t v)
 }
 
 static uint64_t
-hash(const struct image *m, const struct image_file *f)
+data_hash(const struct image *m, const struct image_file *f)
 {
 	uint64_t h = mix(f->size, f->blocks > 0 ? f->start : 0);
 	uint64_t at = f->start;
@@ -52,12 +52,17 @@ hash(const struct image *m, const struct image_file *f)
 	return mix(h, (uint64_t)f->fragment << 32 | f->tail_at);
 }
 
+/* Returns whether the blocks and the tail are the same. */
 static bool
-same_blocks(const struct image *m, const struct image_file *a,
+same_data(const struct image *m, const struct image_file *a,
     const struct image_file *b)
 {
 	uint64_t at = a->start, other = b->start;
 
+	if (a->size != b->size || a->fragment != b->fragment)
+		return false;
+	if (a->fragment != IMAGE_NONE && a->tail_at != b->tail_at)
+		return false;
 	if (a->blocks == 0 || (at == other && a->map == b->map))
 		return true;
 	for (uint32_t k = 0; k < a->blocks; k++) {
@@ -68,18 +73,6 @@ same_blocks(const struct image *m, const struct image_file *a,
 		at = other += image_stored_B(word);
 	}
 	return true;
-}
-
-/* Returns whether the blocks and the tail are the same. */
-static bool
-same_data(const struct image *m, const struct image_file *a,
-    const struct image_file *b)
-{
-	if (a->size != b->size || a->fragment != b->fragment)
-		return false;
-	if (a->fragment != IMAGE_NONE && a->tail_at != b->tail_at)
-		return false;
-	return same_blocks(m, a, b);
 }
 
 /* Records that f, which is file k, is a duplicate of first. */
@@ -96,16 +89,16 @@ add_duplicate(struct image_file *first, struct image_file *f, uint32_t k)
  * it is not a duplicate.
  */
 static void
-look_up(struct image *m, uint32_t *table, size_t size, uint32_t k)
+look_up_data(struct image *m, uint32_t *table, size_t size, uint32_t k)
 {
 	struct image_file *f = &m->file[k];
 	size_t i;
 
-	if (f->hardlink_of != 0 && has_data(&m->file[f->hardlink_of])) {
+	if (f->hardlink_of != 0 && is_wanted(&m->file[f->hardlink_of])) {
 		add_duplicate(&m->file[f->hardlink_of], f, k);
 		return;
 	}
-	i = hash(m, f) & (size - 1);
+	i = data_hash(m, f) & (size - 1);
 	while (table[i] != 0 && !same_data(m, &m->file[table[i]], f))
 		i = (i + 1) & (size - 1);
 	if (table[i] == 0)
@@ -128,8 +121,8 @@ find_duplicates(struct image *m)
 	if (table == NULL)
 		return -ENOMEM;
 	for (uint32_t k = 1; k < m->file_count; k++)
-		if (has_data(&m->file[k]))
-			look_up(m, table, size, k);
+		if (is_wanted(&m->file[k]))
+			look_up_data(m, table, size, k);
 	sys_free(table);
 	image_give(m->memory, size * sizeof(*table));
 	return 0;
@@ -163,29 +156,11 @@ add_blocks(struct image_plan *p, const struct image *m, uint32_t index)
 	p->extents[p->extent_count++] = extent;
 }
 
-/* Allocates all jobs and extents. */
-static int
-reserve(struct image_plan *p, const struct image *m, size_t tails,
-    size_t jobs)
-{
-	size_t extents = m->fragment_count + p->files;
-
-	jobs += extents;
-	if (image_take(m->memory, tails * sizeof(*p->tails) +
-	    jobs * sizeof(*p->jobs) + extents * sizeof(*p->extents)) != 0)
-		return -EDQUOT;
-	p->tails = sys_malloc((tails + 1) * sizeof(*p->tails));
-	p->jobs = sys_malloc((jobs + 1) * sizeof(*p->jobs));
-	p->extents = sys_malloc((extents + 1) * sizeof(*p->extents));
-	return p->tails == NULL || p->jobs == NULL || p->extents == NULL ?
-	    -ENOMEM : 0;
-}
-
-/* Sorts files by fragment. */
+/* Sorts files by fragment, and allocates all jobs and extents. */
 static int
 sort_tails(struct image_plan *p, const struct image *m)
 {
-	size_t fragments = m->fragment_count, tails = 0, blocks = 0;
+	size_t fragments = m->fragment_count, tails = 0, jobs = 0, extents;
 
 	if (image_take(m->memory, (fragments + 2) * sizeof(*p->from)) != 0)
 		return -EDQUOT;
@@ -199,7 +174,7 @@ sort_tails(struct image_plan *p, const struct image *m)
 			continue;
 		p->files++;
 		p->bytes += f->size;
-		blocks += f->blocks;
+		jobs += f->blocks;
 		if (image_tail_len(m, f) > 0) {
 			p->from[f->fragment + (size_t)2]++;
 			tails++;
@@ -207,7 +182,16 @@ sort_tails(struct image_plan *p, const struct image *m)
 	}
 	for (size_t k = 2; k < fragments + 2; k++)
 		p->from[k] += p->from[k - 1];
-	return reserve(p, m, tails, blocks);
+	extents = fragments + p->files;
+	jobs += extents;
+	if (image_take(m->memory, tails * sizeof(*p->tails) +
+	    jobs * sizeof(*p->jobs) + extents * sizeof(*p->extents)) != 0)
+		return -EDQUOT;
+	p->tails = sys_malloc((tails + 1) * sizeof(*p->tails));
+	p->jobs = sys_malloc((jobs + 1) * sizeof(*p->jobs));
+	p->extents = sys_malloc((extents + 1) * sizeof(*p->extents));
+	return p->tails == NULL || p->jobs == NULL || p->extents == NULL ?
+	    -ENOMEM : 0;
 }
 
 static int
@@ -220,10 +204,22 @@ by_order(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* after[k]: the start of the last file whose tail is in fragment k */
-static void
-add_files(struct image_plan *p, const struct image *m, uint64_t *after)
+int
+image_plan_make(struct image_plan *p, struct image *m)
 {
+	uint64_t *after;
+	int rc;
+
+	*p = (struct image_plan){ 0 };
+	rc = find_duplicates(m);
+	if (rc == 0)
+		rc = sort_tails(p, m);
+	if (rc != 0)
+		return rc;
+	/* after[k]: the start of the last file whose tail is in fragment k */
+	after = sys_calloc(m->fragment_count + (size_t)1, sizeof(*after));
+	if (after == NULL)
+		return -ENOMEM;
 	for (uint32_t k = 1; k < m->file_count; k++) {
 		const struct image_file *f = &m->file[k];
 		uint64_t order = 0;
@@ -240,12 +236,6 @@ add_files(struct image_plan *p, const struct image *m, uint64_t *after)
 				after[f->fragment] = order;
 		}
 	}
-}
-
-static void
-add_fragments(struct image_plan *p, const struct image *m,
-    const uint64_t *after)
-{
 	for (uint32_t k = 0; k < m->fragment_count; k++) {
 		uint64_t at = 0, order;
 		image_word word;
@@ -261,25 +251,6 @@ add_fragments(struct image_plan *p, const struct image *m,
 		p->jobs[p->count++] = (struct image_job){ .at = at,
 		    .word = word, .index = k, .block = IMAGE_JOB_FRAGMENT };
 	}
-}
-
-int
-image_plan_make(struct image_plan *p, struct image *m)
-{
-	uint64_t *after;
-	int rc;
-
-	*p = (struct image_plan){ 0 };
-	rc = find_duplicates(m);
-	if (rc == 0)
-		rc = sort_tails(p, m);
-	if (rc != 0)
-		return rc;
-	after = sys_calloc(m->fragment_count + (size_t)1, sizeof(*after));
-	if (after == NULL)
-		return -ENOMEM;
-	add_files(p, m, after);
-	add_fragments(p, m, after);
 	qsort(p->extents, p->extent_count, sizeof(*p->extents), by_order);
 	sys_free(after);
 	return 0;

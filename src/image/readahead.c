@@ -25,7 +25,7 @@ struct part {
  * much as fits into one disk request.
  */
 static void
-ask(const struct image *m, const struct part *p)
+request_part(const struct image *m, const struct part *p)
 {
 	for (uint64_t at = p->from; at < p->to && at < m->length;
 	    at += REQUEST_B)
@@ -47,7 +47,7 @@ add_jobs(const struct image_readahead *a, struct part *p, size_t from,
 			p->to = end;
 			continue;
 		}
-		ask(a->image, p);
+		request_part(a->image, p);
 		*p = (struct part){ j->at, end };
 	}
 }
@@ -58,7 +58,7 @@ image_readahead_jobs(const struct image_readahead *a, size_t from, size_t to)
 	struct part p = { 0, 0 };
 
 	add_jobs(a, &p, from, to);
-	ask(a->image, &p);
+	request_part(a->image, &p);
 }
 
 void
@@ -73,5 +73,5 @@ image_readahead_extents(const struct image_readahead *a, size_t from,
 		add_jobs(a, &p, e->first, e->first +
 		    (e->count < jobs ? e->count : jobs));
 	}
-	ask(a->image, &p);
+	request_part(a->image, &p);
 }

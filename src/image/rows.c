@@ -16,7 +16,7 @@ enum { DAMAGE_MAX = 1 << 20 };
 static const char more_damage[] = "and more damage, not listed";
 
 static const char *
-path_of(struct image_rows *w, uint32_t file, char *buf)
+file_path(struct image_rows *w, uint32_t file, char *buf)
 {
 	return image_file_path(w->image, file, buf);
 }
@@ -119,7 +119,7 @@ image_rows_select(struct image_rows *w)
 	if (seen == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < m->file_count; i++) {
-		size_t k = find_wanted(o, path_of(w, i, w->path));
+		size_t k = find_wanted(o, file_path(w, i, w->path));
 
 		seen[k] = true;
 		m->file[i].skip = k == o->only_count;
@@ -184,8 +184,8 @@ report_flaw(struct image_rows *w, const struct image_file *f, const char *path)
 {
 	if (f->flaw != 0 && path != NULL && w->r->damaged < DAMAGE_MAX)
 		call_damage(w, where(w, f), path,
-		    w->r->damaged + 1 < DAMAGE_MAX ? w->image->source->flaw(f->flaw) :
-		    more_damage);
+		    w->r->damaged + 1 < DAMAGE_MAX ?
+		    w->image->source->flaw(f->flaw) : more_damage);
 }
 
 static void
@@ -217,16 +217,17 @@ image_rows_rest(struct image_rows *w)
 		return rc;
 	for (size_t i = 0; i < m->dir_count && !image_ended(w->ending); i++)
 		report_dir(w, i);
-	for (uint32_t i = 1; i < m->file_count && !image_ended(w->ending); i++) {
+	for (uint32_t i = 1; i < m->file_count && !image_ended(w->ending);
+	    i++) {
 		const struct image_file *f = &m->file[i];
 
 		if (f->flaw != 0)
-			report_flaw(w, f, path_of(w, i, w->path));
+			report_flaw(w, f, file_path(w, i, w->path));
 		if (f->skip)
 			continue;
 		count_file(w->r, f);
 		if (f->type != WALK_FILE || f->unreadable || f->size == 0)
-			report_other(w, f, path_of(w, i, w->path), empty);
+			report_other(w, f, file_path(w, i, w->path), empty);
 	}
 	return 0;
 }
@@ -243,7 +244,7 @@ first_path(struct image_rows *w, uint32_t file)
 	const char *first = NULL;
 
 	for (uint32_t i = file; i != 0; i = w->image->file[i].next_duplicate) {
-		const char *path = path_of(w, i, w->path);
+		const char *path = file_path(w, i, w->path);
 
 		if (path == NULL || (first != NULL && strcmp(path, first) >= 0))
 			continue;
@@ -257,7 +258,7 @@ static void
 report_one(struct image_rows *w, uint32_t file, struct walk_file row,
     const char *first)
 {
-	row.path = path_of(w, file, w->path);
+	row.path = file_path(w, file, w->path);
 	if (row.path == NULL) {
 		report_other(w, &w->image->file[file], NULL, NULL);
 		return;
@@ -271,7 +272,8 @@ static void
 report_duplicates(struct image_rows *w, const struct image_outcome *o)
 {
 	const struct image_file *f = &w->image->file[o->file];
-	const char *first = f->next_duplicate != 0 ? first_path(w, o->file) : NULL;
+	const char *first = f->next_duplicate != 0 ?
+	    first_path(w, o->file) : NULL;
 	struct walk_file row = { .type = WALK_FILE, .size = f->size,
 	    .err = o->err, .first_read_ns = o->first_ns };
 
@@ -324,7 +326,7 @@ image_rows_damage(struct image_rows *w, uint32_t file, uint64_t at,
 	pthread_mutex_lock(&w->lock);
 	for (uint32_t i = file; i != 0 && w->r->damaged < DAMAGE_MAX;
 	    i = w->image->file[i].next_duplicate)
-		call_damage(w, at, path_of(w, i, w->path),
+		call_damage(w, at, file_path(w, i, w->path),
 		    w->r->damaged + 1 < DAMAGE_MAX ? reason :
 		    more_damage);
 	pthread_mutex_unlock(&w->lock);

@@ -75,7 +75,7 @@ beginning(const struct image_scheduler *s, const struct image_extent *e)
  * ahead.
  */
 static void
-fill(struct image_scheduler *s, struct image_queue *q)
+refill_queue(struct image_scheduler *s, struct image_queue *q)
 {
 	const struct image_extent *e = &s->ahead.plan->extents[s->next++];
 	size_t begun = beginning(s, e);
@@ -95,7 +95,7 @@ own_queue(struct image_scheduler *s, unsigned me)
 		struct image_queue *q = &s->queues[me * s->each + turn];
 
 		if (q->next == q->end && s->next < s->ahead.plan->extent_count)
-			fill(s, q);
+			refill_queue(s, q);
 		if (q->next < q->end)
 			return q;
 	}

@@ -74,7 +74,7 @@ has_piece(struct image_streams *w, struct image_stream *s)
 /* Passing pieces to streams; all called with the lock held */
 
 static void
-offer(struct image_streams *w, struct image_stream *s)
+offer_stream(struct image_streams *w, struct image_stream *s)
 {
 	if (s->busy || !has_piece(w, s))
 		return;
@@ -111,7 +111,8 @@ new_stream(struct image_streams *w)
 
 /* Returns the stream of a file, or ends the walk and returns NULL. */
 static struct image_stream *
-begin(struct image_streams *w, unsigned me, uint32_t file, int64_t first_ns)
+stream_of_file(struct image_streams *w, unsigned me, uint32_t file,
+    int64_t first_ns)
 {
 	struct image_file *f = &w->image->file[file];
 	struct image_stream *s = f->stream;
@@ -140,12 +141,12 @@ image_streams_give(struct image_streams *w, unsigned me, uint32_t file,
 	struct image_stream *s;
 
 	pthread_mutex_lock(&w->lock);
-	s = begin(w, me, file, first_ns);
+	s = stream_of_file(w, me, file, first_ns);
 	if (s != NULL) {
 		b->block = k;
 		b->next = s->ready;
 		s->ready = b;
-		offer(w, s);
+		offer_stream(w, s);
 	}
 	pthread_mutex_unlock(&w->lock);
 }
@@ -158,12 +159,13 @@ image_streams_give_tails(struct image_streams *w, unsigned me,
 	pthread_mutex_lock(&w->lock);
 	/* the list is last in, first out */
 	for (size_t i = count; i-- > 0;) {
-		struct image_stream *s = begin(w, me, files[i], first_ns);
+		struct image_stream *s = stream_of_file(w, me, files[i],
+		    first_ns);
 
 		if (s == NULL)
 			break;
 		s->tail = b;
-		offer(w, s);
+		offer_stream(w, s);
 	}
 	pthread_mutex_unlock(&w->lock);
 }
@@ -174,9 +176,9 @@ image_streams_give_holes(struct image_streams *w, unsigned me, uint32_t file)
 	struct image_stream *s;
 
 	pthread_mutex_lock(&w->lock);
-	s = begin(w, me, file, -1);
+	s = stream_of_file(w, me, file, -1);
 	if (s != NULL)
-		offer(w, s);
+		offer_stream(w, s);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -184,7 +186,7 @@ image_streams_give_holes(struct image_streams *w, unsigned me, uint32_t file)
 
 /* Makes the stream's next piece the current one, if it has none. */
 static void
-load(struct image_streams *w, struct image_stream *s)
+load_piece(struct image_streams *w, struct image_stream *s)
 {
 	const struct image *m = w->image;
 	const struct image_file *f = file_of(w, s);
@@ -214,16 +216,6 @@ load(struct image_streams *w, struct image_stream *s)
 		    s->buf->len < from + s->left ? -EBADMSG : 0;
 }
 
-static struct image_stream *
-pop(struct image_ready *q)
-{
-	struct image_stream *s = q->first;
-
-	q->first = s->queued;
-	q->len--;
-	return s;
-}
-
 /* Takes streams from a list, up to the limits above. */
 static void
 take_from(struct image_streams *w, struct hand *h, struct image_ready *q)
@@ -232,16 +224,18 @@ take_from(struct image_streams *w, struct hand *h, struct image_ready *q)
 
 	while (q->len > 0 && h->count < TAKE_MOST &&
 	    (h->count < lanes || h->bytes < TAKE_B)) {
-		struct image_stream *s = pop(q);
+		struct image_stream *s = q->first;
 
-		load(w, s);
+		q->first = s->queued;
+		q->len--;
+		load_piece(w, s);
 		h->bytes += s->left;
 		h->s[h->count++] = s;
 	}
 }
 
 static void
-take(struct image_streams *w, struct hand *h, unsigned me, bool all)
+take_streams(struct image_streams *w, struct hand *h, unsigned me, bool all)
 {
 	unsigned threads = w->o->threads;
 
@@ -257,7 +251,7 @@ take(struct image_streams *w, struct hand *h, unsigned me, bool all)
 /* Hashing */
 
 static void
-hash(struct image_streams *w, struct hand *h)
+hash_pieces(struct image_streams *w, struct hand *h)
 {
 	struct digest_piece p[TAKE_MOST];
 	struct image_stream *of[TAKE_MOST];
@@ -286,7 +280,7 @@ hash(struct image_streams *w, struct hand *h)
 }
 
 static bool
-complete(struct image_streams *w, const struct image_stream *s)
+is_hashed(struct image_streams *w, const struct image_stream *s)
 {
 	const struct image_file *f = file_of(w, s);
 
@@ -296,8 +290,8 @@ complete(struct image_streams *w, const struct image_stream *s)
 
 /* Releases the hashed pieces, and reports the files that they complete. */
 static void
-finish(struct image_streams *w, struct hand *h, image_finished_fn *finished,
-    void *arg)
+report_hashed(struct image_streams *w, struct hand *h,
+    image_finished_fn *finished, void *arg)
 {
 	for (size_t i = 0; i < h->count; i++) {
 		struct image_stream *s = h->s[i];
@@ -306,7 +300,7 @@ finish(struct image_streams *w, struct hand *h, image_finished_fn *finished,
 
 		if (s->left == 0 && s->buf != NULL)
 			image_buffer_done(w->buffers, s->buf);
-		if (!complete(w, s))
+		if (!is_hashed(w, s))
 			continue;
 		if (o.err == 0)
 			o.err = digest_end(s->digest, o.digest);
@@ -319,15 +313,15 @@ finish(struct image_streams *w, struct hand *h, image_finished_fn *finished,
  * streams.
  */
 static void
-put_back(struct image_streams *w, struct hand *h)
+return_streams(struct image_streams *w, struct hand *h)
 {
 	pthread_mutex_lock(&w->lock);
 	for (size_t i = 0; i < h->count; i++) {
 		struct image_stream *s = h->s[i];
 
-		if (!complete(w, s)) {
+		if (!is_hashed(w, s)) {
 			s->busy = false;
-			offer(w, s);
+			offer_stream(w, s);
 		} else {
 			s->queued = w->spare;
 			w->spare = s;
@@ -342,12 +336,12 @@ image_streams_hash(struct image_streams *w, unsigned me, bool all,
 {
 	struct hand h;
 
-	take(w, &h, me, all);
+	take_streams(w, &h, me, all);
 	if (h.count == 0)
 		return false;
-	hash(w, &h);
-	finish(w, &h, finished, arg);
-	put_back(w, &h);
+	hash_pieces(w, &h);
+	report_hashed(w, &h, finished, arg);
+	return_streams(w, &h);
 	return true;
 }
 

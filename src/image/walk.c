@@ -33,7 +33,7 @@ struct walk {
 };
 
 /* One thread's state. */
-struct worker {
+struct walk_worker {
 	struct walk *w;
 	unsigned me;
 	void *decoder;
@@ -46,7 +46,7 @@ struct worker {
  * reason as a clause.
  */
 static const char *
-read_block(struct worker *k, const struct image_job *j, size_t want,
+read_block(struct walk_worker *k, const struct image_job *j, size_t want,
     struct image_buffer *b)
 {
 	const char *why;
@@ -63,7 +63,8 @@ read_block(struct worker *k, const struct image_job *j, size_t want,
 /* Jobs */
 
 static void
-do_block(struct worker *k, const struct image_job *j, struct image_buffer *b)
+pass_block(struct walk_worker *k, const struct image_job *j,
+    struct image_buffer *b)
 {
 	struct walk *w = k->w;
 	size_t want = image_block_len(&w->image, &w->image.file[j->index],
@@ -77,25 +78,8 @@ do_block(struct worker *k, const struct image_job *j, struct image_buffer *b)
 	image_streams_give(&w->streams, k->me, j->index, j->block, b, took);
 }
 
-/* Reports each file whose tail is incomplete. */
 static void
-check_tails(struct walk *w, const struct image_job *j,
-    const struct image_buffer *b, const uint32_t *files, size_t count,
-    const char *bad)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct image_file *f = &w->image.file[files[i]];
-		const char *why = bad == NULL && b->len < f->tail_at +
-		    image_tail_len(&w->image, f) ?
-		    "the block ends before the end of the file's data" : bad;
-
-		if (why != NULL)
-			image_rows_damage(&w->rows, files[i], j->at, why);
-	}
-}
-
-static void
-do_fragment(struct worker *k, const struct image_job *j,
+pass_fragment(struct walk_worker *k, const struct image_job *j,
     struct image_buffer *b)
 {
 	struct walk *w = k->w;
@@ -106,51 +90,23 @@ do_fragment(struct worker *k, const struct image_job *j,
 	const char *bad = read_block(k, j, 0, b);
 	int64_t took = (int64_t)(sys_now_ns() - t0);
 
-	check_tails(w, j, b, files, count, bad);
+	/* report each file whose tail is incomplete */
+	for (size_t i = 0; i < count; i++) {
+		const struct image_file *f = &w->image.file[files[i]];
+		const char *why = bad;
+
+		if (bad == NULL && b->len < f->tail_at +
+		    image_tail_len(&w->image, f))
+			why = "the block ends before the end of the file's "
+			    "data";
+		if (why != NULL)
+			image_rows_damage(&w->rows, files[i], j->at, why);
+	}
 	image_buffer_use(b, (unsigned)count - 1);
 	image_streams_give_tails(&w->streams, k->me, files, count, b, took);
 }
 
-static void
-do_job(struct worker *k, const struct image_job *j, struct image_buffer *b)
-{
-	if (j->block == IMAGE_JOB_FRAGMENT) {
-		do_fragment(k, j, b);
-	} else if (j->block == IMAGE_JOB_HOLES) {
-		image_buffer_done(&k->w->buffers, b);
-		image_streams_give_holes(&k->w->streams, k->me, j->index);
-	} else {
-		do_block(k, j, b);
-	}
-}
-
 /* Threads */
-
-static int
-worker_open(struct worker *k, struct walk *w, unsigned me)
-{
-	int rc;
-
-	*k = (struct worker){ .w = w, .me = me };
-	rc = w->image.source->decoder_open(&w->image, &k->decoder);
-	if (rc != 0)
-		return rc;
-	k->packed.data = sys_malloc(w->image.block_B);
-	k->batch = sys_malloc(sizeof(*k->batch));
-	if (k->packed.data == NULL || k->batch == NULL)
-		return -ENOMEM;
-	k->batch->rows = &w->rows;
-	k->batch->count = 0;
-	return 0;
-}
-
-static void
-worker_close(struct worker *k)
-{
-	k->w->image.source->decoder_close(k->decoder);
-	sys_free(k->batch);
-	sys_free(k->packed.data);
-}
 
 static void
 finished(void *arg, const struct image_outcome *o)
@@ -159,7 +115,7 @@ finished(void *arg, const struct image_outcome *o)
 }
 
 static bool
-hash_some(struct worker *k, bool all)
+hash_some(struct walk_worker *k, bool all)
 {
 	return !image_ended(&k->w->ending) && image_streams_hash(
 	    &k->w->streams, k->me, all, finished, k->batch);
@@ -167,7 +123,7 @@ hash_some(struct worker *k, bool all)
 
 /* Takes a buffer, after hashing pieces to free one if necessary. */
 static struct image_buffer *
-take_buffer(struct worker *k)
+take_buffer(struct walk_worker *k)
 {
 	struct image_buffers *all = &k->w->buffers;
 	struct image_buffer *b = image_buffers_take(all, k->me);
@@ -178,49 +134,57 @@ take_buffer(struct worker *k)
 	return b;
 }
 
-/*
- * Processes one job.  Returns false if there are no more jobs, or the walk has
- * ended.
- */
-static bool
-work_once(struct worker *k)
-{
-	struct walk *w = k->w;
-	struct image_buffer *b = take_buffer(k);
-	const struct image_job *j;
-	bool alone;
-
-	if (b == NULL)
-		return false;
-	j = image_scheduler_take(&w->scheduler, k->me, &alone);
-	if (j == NULL) {
-		image_buffer_done(&w->buffers, b);
-		return false;
-	}
-	do_job(k, j, b);
-	while (hash_some(k, alone || image_buffers_few(&w->buffers)))
-		continue;
-	return !image_ended(&w->ending);
-}
-
 static void
-work(void *arg, unsigned i)
+walk_thread(void *arg, unsigned i)
 {
 	struct walk *w = arg;
-	struct worker k;
-	int rc = worker_open(&k, w, i);
+	struct walk_worker k = { .w = w, .me = i };
+	int rc = w->image.source->decoder_open(&w->image, &k.decoder);
+	struct image_buffer *b;
 
-	if (rc != 0)
+	if (rc == 0) {
+		k.packed.data = sys_malloc(w->image.block_B);
+		k.batch = sys_malloc(sizeof(*k.batch));
+		if (k.packed.data == NULL || k.batch == NULL)
+			rc = -ENOMEM;
+	}
+	if (rc == 0) {
+		k.batch->rows = &w->rows;
+		k.batch->count = 0;
+	} else {
 		image_end(&w->ending, rc);
-	while (rc == 0 && work_once(&k))
-		continue;
+	}
+	while (rc == 0 && (b = take_buffer(&k)) != NULL) {
+		bool alone;
+		const struct image_job *j = image_scheduler_take(&w->scheduler,
+		    i, &alone);
+
+		if (j == NULL) {
+			image_buffer_done(&w->buffers, b);
+			break;
+		}
+		if (j->block == IMAGE_JOB_FRAGMENT) {
+			pass_fragment(&k, j, b);
+		} else if (j->block == IMAGE_JOB_HOLES) {
+			image_buffer_done(&w->buffers, b);
+			image_streams_give_holes(&w->streams, i, j->index);
+		} else {
+			pass_block(&k, j, b);
+		}
+		while (hash_some(&k, alone || image_buffers_few(&w->buffers)))
+			continue;
+		if (image_ended(&w->ending))
+			break;
+	}
 	while (hash_some(&k, true))
 		continue;
 	image_buffers_wake(&w->buffers);
 	if (rc == 0)
 		image_rows_flush(k.batch);
 	image_rows_stored(&w->rows, k.packed.read_B);
-	worker_close(&k);
+	w->image.source->decoder_close(k.decoder);
+	sys_free(k.batch);
+	sys_free(k.packed.data);
 }
 
 /* The whole walk */
@@ -248,30 +212,11 @@ read_files(struct walk *w)
 	if (rc == 0)
 		rc = streams != 0 ? streams : buffers;
 	if (rc == 0)
-		parallel_run(o->threads, work, w);
+		parallel_run(o->threads, walk_thread, w);
 	image_streams_close(&w->streams);
 	image_buffers_close(&w->buffers);
 	image_scheduler_close(&w->scheduler);
 	return rc != 0 ? rc : atomic_load(&w->ending.err);
-}
-
-static int
-walk_files(struct walk *w)
-{
-	int rc;
-
-	w->o.threads = image_buffers_threads(&w->image, w->o.threads);
-	rc = image_rows_select(&w->rows);
-	if (rc == 0)
-		rc = image_plan_make(&w->plan, &w->image);
-	if (rc == 0 && w->o.plan != NULL)
-		w->o.plan(w->o.arg, w->plan.files, w->plan.bytes);
-	if (rc == 0)
-		rc = image_rows_rest(&w->rows);
-	if (rc == 0)
-		rc = read_files(w);
-	image_plan_free(&w->plan);
-	return rc;
 }
 
 int
@@ -285,14 +230,26 @@ image_walk(const struct image_source *source, int fd, uint64_t offset,
 	*r = (struct walk_result){ 0 };
 	*why = NULL;
 	rc = image_rows_open(&w.rows, &w.image, &w.o, &w.ending, r);
+	if (rc != 0)
+		goto out;
+	rc = image_open(&w.image, source, fd, offset,
+	    w.memory.left == NULL ? NULL : &w.memory, o->threads,
+	    report_table, &w, why);
 	if (rc == 0) {
-		rc = image_open(&w.image, source, fd, offset,
-		    w.memory.left == NULL ? NULL : &w.memory, o->threads,
-		    report_table, &w, why);
+		w.o.threads = image_buffers_threads(&w.image, w.o.threads);
+		rc = image_rows_select(&w.rows);
 		if (rc == 0)
-			rc = walk_files(&w);
-		image_close(&w.image);
+			rc = image_plan_make(&w.plan, &w.image);
+		if (rc == 0 && w.o.plan != NULL)
+			w.o.plan(w.o.arg, w.plan.files, w.plan.bytes);
+		if (rc == 0)
+			rc = image_rows_rest(&w.rows);
+		if (rc == 0)
+			rc = read_files(&w);
+		image_plan_free(&w.plan);
 	}
+	image_close(&w.image);
+out:
 	image_rows_close(&w.rows);
 	image_give(w.image.memory, w.memory.taken);
 	if (rc == -EDQUOT)

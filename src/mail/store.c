@@ -265,7 +265,7 @@ store_week(struct store_writer *w, const struct mail_maker *m)
 }
 
 static int
-by_path(const void *a, const void *b)
+by_line_path(const void *a, const void *b)
 {
 	const struct store_line *x = a, *y = b;
 
@@ -292,7 +292,7 @@ store_hash(const struct store *s, const struct store_writer *w,
 			    w[i].line_count * sizeof(*all));
 		n += w[i].line_count;
 	}
-	qsort(all, total, sizeof(*all), by_path);
+	qsort(all, total, sizeof(*all), by_line_path);
 	rc = digest_new(&d, s->sha256);
 	if (rc == 0)
 		rc = digest_start(d);

@@ -36,7 +36,7 @@ struct opens {
 };
 
 static size_t
-slot_of(const struct opens *o, struct opens_file f)
+slot_of_file(const struct opens *o, struct opens_file f)
 {
 	uint64_t h = ((uint64_t)f.dev << 32 ^ f.ino) * 0x9e3779b97f4a7c15U;
 	size_t i = (size_t)(h >> 20) & (o->slot_count - 1);
@@ -60,7 +60,7 @@ more_slots(struct opens *o)
 	o->slots = slots;
 	o->slot_count = count;
 	for (size_t i = 0; i < o->count; i++)
-		slots[slot_of(o, o->files[i])] = i + 1;
+		slots[slot_of_file(o, o->files[i])] = i + 1;
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static int
 record_file(struct opens *o, struct opens_file f)
 {
 	void *files = o->files;
-	size_t slot = slot_of(o, f);
+	size_t slot = slot_of_file(o, f);
 	int rc;
 
 	if (o->slots[slot] != 0)
@@ -187,7 +187,7 @@ opens_files(const struct opens *o, size_t *count)
 ssize_t
 opens_find(const struct opens *o, struct opens_file f)
 {
-	size_t slot = slot_of(o, f);
+	size_t slot = slot_of_file(o, f);
 
 	return o->slots[slot] == 0 ? -ENOENT : (ssize_t)o->slots[slot] - 1;
 }

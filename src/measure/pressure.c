@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 static int
-open_file(const char *path)
+open_counters(const char *path)
 {
 	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 
@@ -22,11 +22,11 @@ open_file(const char *path)
 void
 pressure_open(struct pressure *p)
 {
-	p->stalls[PRESSURE_CPU] = open_file("/proc/pressure/cpu");
-	p->stalls[PRESSURE_IO] = open_file("/proc/pressure/io");
-	p->stalls[PRESSURE_MEM] = open_file("/proc/pressure/memory");
-	p->stat = open_file("/proc/stat");
-	p->load = open_file("/proc/loadavg");
+	p->stalls[PRESSURE_CPU] = open_counters("/proc/pressure/cpu");
+	p->stalls[PRESSURE_IO] = open_counters("/proc/pressure/io");
+	p->stalls[PRESSURE_MEM] = open_counters("/proc/pressure/memory");
+	p->stat = open_counters("/proc/stat");
+	p->load = open_counters("/proc/loadavg");
 	p->tick_ns = 1000000000 / sysconf(_SC_CLK_TCK);
 }
 

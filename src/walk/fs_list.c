@@ -134,7 +134,7 @@ group_names(struct fs_list *l, struct fs_list_text *x, size_t first)
 }
 
 static int
-by_path(const void *a, const void *b)
+by_item_path(const void *a, const void *b)
 {
 	const struct fs_item *x = a, *y = b;
 
@@ -179,7 +179,8 @@ add_tree(struct fs_list *l, struct fs_list_text *x, unsigned root,
 	atomic_init(&e.next, first);
 	parallel_run(chunks < threads ? (unsigned)chunks : threads, examine,
 	    &e);
-	qsort(l->items + first, l->count - first, sizeof(*l->items), by_path);
+	qsort(l->items + first, l->count - first, sizeof(*l->items),
+	    by_item_path);
 	return 0;
 }
 

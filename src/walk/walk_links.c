@@ -12,7 +12,7 @@
 
 /* Returns the slot of a file in the table, or the slot to insert it at. */
 static size_t
-slot_of(const struct walk_links *l, dev_t dev, ino_t ino)
+slot_of_link(const struct walk_links *l, dev_t dev, ino_t ino)
 {
 	uint64_t h = ((uint64_t)ino ^ (uint64_t)dev << 32) *
 	    UINT64_C(0x9e3779b97f4a7c15);
@@ -44,7 +44,7 @@ grow_table(struct walk_links *l)
 	l->table = table;
 	l->table_size = size;
 	for (size_t i = 0; i < l->count; i++)
-		table[slot_of(l, l->all[i].dev, l->all[i].ino)] = 1 + i;
+		table[slot_of_link(l, l->all[i].dev, l->all[i].ino)] = 1 + i;
 	return 0;
 }
 
@@ -60,7 +60,7 @@ walk_links_join(struct walk_links *l, const struct stat *st, size_t entry,
 
 	if (rc != 0)
 		return rc;
-	slot = slot_of(l, st->st_dev, st->st_ino);
+	slot = slot_of_link(l, st->st_dev, st->st_ino);
 	first = l->table[slot] == 0;
 	if (first) {
 		rc = array_grow(&items, l->count, &l->cap, sizeof(*l->all));

@@ -118,7 +118,7 @@ add_path(struct walk_order *o, char *path, int64_t key, size_t line)
 
 /* Adds a line: its path and, unless it is a priority, a part of the file. */
 static int
-add_line(struct walk_order *o, char *s, size_t line)
+add_order_line(struct walk_order *o, char *s, size_t line)
 {
 	struct touch t = { .of = { .path = s, .length = UINT64_MAX },
 		.key = (int64_t)line, .line = line };
@@ -274,7 +274,7 @@ walk_order_read(struct walk_order **out, char *text, size_t len, bool nul,
 		++*line;
 		if (is_comment(o, s))
 			continue;
-		rc = add_line(o, s, *line);
+		rc = add_order_line(o, s, *line);
 		if (rc != 0)
 			goto fail;
 	}

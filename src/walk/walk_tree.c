@@ -262,7 +262,7 @@ tree_free(struct tree *t)
 }
 
 static int
-by_inode(const void *a, const void *b)
+by_entry_inode(const void *a, const void *b)
 {
 	const struct tree_entry *x = a, *y = b;
 
@@ -273,7 +273,8 @@ void
 tree_sort(struct tree *t)
 {
 	if (t->count > 1)
-		qsort(t->entries, t->count, sizeof(*t->entries), by_inode);
+		qsort(t->entries, t->count, sizeof(*t->entries),
+		    by_entry_inode);
 }
 
 /*

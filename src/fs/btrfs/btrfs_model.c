@@ -182,7 +182,7 @@ on_error(void *arg, size_t item, int err)
 }
 
 static void
-on_progress(void *arg, uint64_t bytes)
+pass_progress(void *arg, uint64_t bytes)
 {
 	const struct fs_job *job = ((struct btrfs_job *)arg)->job;
 
@@ -311,7 +311,7 @@ run_btrfs(const struct fs_job *job)
 	    .threads = job->threads, .unit = 2 * BTRFS_CHUNK,
 	    .open = open_worker, .close = close_worker, .part = pack_part,
 	    .hole = skip_hole, .on_error = on_error,
-	    .on_progress = on_progress, .arg = b };
+	    .on_progress = pass_progress, .arg = b };
 	int rc = -ENOMEM;
 
 	if (b == NULL)

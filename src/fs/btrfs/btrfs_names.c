@@ -65,7 +65,7 @@ struct entry {
 };
 
 static int
-by_inode(const void *a, const void *b)
+by_dir_and_inode(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
@@ -98,7 +98,7 @@ find_order(struct btrfs_names *n)
 			entries[k++] = (struct entry){ .item = i,
 			    .dir = n->places[i].dir,
 			    .inode = l->items[i].st.st_ino };
-	qsort(entries, k, sizeof(*entries), by_inode);
+	qsort(entries, k, sizeof(*entries), by_dir_and_inode);
 	for (size_t i = k; i-- > 0;)
 		from[entries[i].dir] = i;
 	for (size_t i = 0; i < k; i++)

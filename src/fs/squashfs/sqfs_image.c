@@ -35,7 +35,7 @@ struct image {
 };
 
 static uint32_t
-size_of(const void *arg, uint32_t unit)
+unit_size(const void *arg, uint32_t unit)
 {
 	const struct image *m = arg;
 
@@ -107,7 +107,7 @@ place_units(struct image *m, uint64_t at, uint64_t *size)
 		qsort(runs, u->run_count, sizeof(*runs), by_number);
 	for (size_t i = 0; i < u->run_count; i++) {
 		m->starts[runs[i].number] = at;
-		at += size_of(m, runs[i].number) &
+		at += unit_size(m, runs[i].number) &
 		    ~(uint32_t)SQUASHFS_BLOCK_RAW;
 	}
 	sys_free(runs);
@@ -163,7 +163,7 @@ sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
 	m->algorithm = algorithm;
 	m->in_order = in_order;
 	m->layout = (struct sqw_layout){ .tree = &t->tree,
-		.block = job->params->block, .size_of = size_of,
+		.block = job->params->block, .size_of = unit_size,
 		.start_of = start_of, .fragment_of = fragment_of,
 		.id_of = id_of, .arg = m };
 	m->layout.inodes.ops = m->layout.listings.ops = m->other.ops = ops;
@@ -184,7 +184,7 @@ sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
 		if (u->data.fragment[i] == SQUASHFS_NONE)
 			continue;
 		sqw_put64(&m->other, m->starts[i]);
-		sqw_put32(&m->other, size_of(m, (uint32_t)i));
+		sqw_put32(&m->other, unit_size(m, (uint32_t)i));
 		sqw_put32(&m->other, 0);
 	}
 	s->tables_B += end_other(m);

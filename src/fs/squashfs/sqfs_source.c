@@ -61,7 +61,7 @@ next_file(void *arg, struct sqw_file *f)
 
 /* Counts bytes only once, even if they are read twice. */
 static void
-on_progress(struct sqfs_source *s)
+count_progress(struct sqfs_source *s)
 {
 	if (s->offset <= s->ticked)
 		return;
@@ -86,7 +86,7 @@ read_file(void *arg, void *buf, size_t len)
 	}
 	memset(data + n, 0, len - (size_t)n);
 	s->offset += len;
-	on_progress(s);
+	count_progress(s);
 	return 0;
 }
 
@@ -100,7 +100,7 @@ skip_hole(void *arg)
 	    s->job->params->block);
 
 	s->offset += n;
-	on_progress(s);
+	count_progress(s);
 	return (int64_t)n;
 }
 

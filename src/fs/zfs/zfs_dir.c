@@ -130,7 +130,7 @@ leaf_name(uint8_t *leaf, size_t at, const struct fat_name *of,
 }
 
 static int
-by_name(const void *a, const void *b)
+by_fat_name(const void *a, const void *b)
 {
 	const struct fat_name *x = a, *y = b;
 
@@ -153,7 +153,7 @@ fill_leaf(struct fat_dir *f, struct fat_name *names, size_t n,
 	memset(leaf, 0, FAT_BLOCK);
 	memset(leaf + 48, 0xff, 2 * 512);
 	store_le64(leaf, (uint64_t)1 << 63);
-	qsort(names, n, sizeof(*names), by_name);
+	qsort(names, n, sizeof(*names), by_fat_name);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t object = f->d->objects + 1 +
 		    (i * f->count + zfs_noise(b) % f->count) / n;

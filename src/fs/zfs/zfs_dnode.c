@@ -162,7 +162,7 @@ write_dnode(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o,
 }
 
 static void
-end_block(struct zfs_dnodes *d)
+end_dnode_block(struct zfs_dnodes *d)
 {
 	zfs_blocks_add(d->blocks, d->block, ZFS_DNODE_BLOCK, 1);
 	memset(d->block, 0, ZFS_DNODE_BLOCK);
@@ -176,7 +176,7 @@ zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
 	write_dnode(d, d->block + d->in_block * ZFS_DNODE, o, t);
 	d->objects++;
 	if (++d->in_block == ZFS_DNODES)
-		end_block(d);
+		end_dnode_block(d);
 }
 
 void
@@ -186,7 +186,7 @@ zfs_dnodes_end(struct zfs_dnodes *d)
 	    ZFS_TYPE_DNODE, NULL };
 
 	if (d->in_block > 0)
-		end_block(d);
+		end_dnode_block(d);
 	zfs_add_indirect(d->blocks, (d->objects + ZFS_DNODES - 1) /
 	    ZFS_DNODES, &t, LEVELS);
 }

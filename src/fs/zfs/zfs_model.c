@@ -96,8 +96,8 @@ zeros(const struct zfs_job *z, uint32_t record, uint64_t count,
 }
 
 static void
-part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
-    size_t len)
+pack_records(void *arg, void *worker, size_t item, uint64_t offset,
+    uint8_t *data, size_t len)
 {
 	struct zfs_job *z = arg;
 	struct worker *w = worker;
@@ -142,7 +142,7 @@ on_error(void *arg, size_t item, int err)
 }
 
 static void
-on_progress(void *arg, uint64_t bytes)
+pass_progress(void *arg, uint64_t bytes)
 {
 	const struct fs_job *job = ((struct zfs_job *)arg)->job;
 
@@ -235,9 +235,9 @@ run_pool(const struct fs_job *job, bool features)
 {
 	struct zfs_job *z = sys_calloc(1, sizeof(*z));
 	struct fs_run run = { .list = job->list, .threads = job->threads,
-	    .open = open_worker, .close = close_worker, .part = part,
+	    .open = open_worker, .close = close_worker, .part = pack_records,
 	    .hole = hole, .on_error = on_error,
-	    .on_progress = on_progress, .arg = z };
+	    .on_progress = pass_progress, .arg = z };
 	int rc;
 
 	if (z == NULL)

@@ -56,7 +56,7 @@ json_new_number(uint64_t number)
 
 /* Returns the index of a member, or the number of members if it is missing. */
 static size_t
-find(yajl_val of, const char *name)
+member_index(yajl_val of, const char *name)
 {
 	size_t i = 0;
 
@@ -86,7 +86,7 @@ widen(yajl_val of)
 int
 json_put(yajl_val of, const char *name, yajl_val value)
 {
-	size_t i = find(of, name);
+	size_t i = member_index(of, name);
 	char *key;
 
 	if (value == NULL)
@@ -111,7 +111,7 @@ json_put(yajl_val of, const char *name, yajl_val value)
 void
 json_drop(yajl_val of, const char *name)
 {
-	size_t i = find(of, name), rest;
+	size_t i = member_index(of, name), rest;
 
 	if (i == of->u.object.len)
 		return;

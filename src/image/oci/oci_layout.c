@@ -63,7 +63,7 @@ oci_blob_open(int dir, const struct oci_blob *b)
 }
 
 static int
-hash(int fd, struct digest *d, uint8_t *piece, uint8_t sum[DIGEST_MAX],
+hash_file(int fd, struct digest *d, uint8_t *piece, uint8_t sum[DIGEST_MAX],
     uint64_t *size)
 {
 	ssize_t n = 0;
@@ -93,7 +93,7 @@ oci_blob_verify(int fd, const struct oci_blob *b)
 	if (rc == 0)
 		rc = digest_new(&d, algo);
 	if (rc == 0)
-		rc = hash(fd, d, piece, sum, &size);
+		rc = hash_file(fd, d, piece, sum, &size);
 	digest_free(d);
 	digest_algo_close(algo);
 	sys_free(piece);

@@ -127,7 +127,8 @@ oci_new_copy(struct oci_new *n, int layout, const struct oci_blob *b)
 /* The end */
 
 static int
-write_file(struct oci_new *n, const char *name, const char *text, size_t len)
+write_document(struct oci_new *n, const char *name, const char *text,
+    size_t len)
 {
 	struct output o;
 	int rc = output_create_at(&o, n->tree.dir, name, false);
@@ -147,10 +148,10 @@ write_file(struct oci_new *n, const char *name, const char *text, size_t len)
 int
 oci_new_commit(struct oci_new *n, const char *index, size_t len)
 {
-	int rc = write_file(n, "oci-layout", version, strlen(version));
+	int rc = write_document(n, "oci-layout", version, strlen(version));
 
 	if (rc == 0)
-		rc = write_file(n, "index.json", index, len);
+		rc = write_document(n, "index.json", index, len);
 	if (rc == 0)
 		rc = fdio_sync(n->blobs);
 	if (rc == 0)

@@ -171,7 +171,7 @@ by_number(int64_t x, int64_t y)
 }
 
 static int
-by_path(const struct cas_path *x, const struct cas_path *y)
+by_md5(const struct cas_path *x, const struct cas_path *y)
 {
 	int order = by_number(x->a, y->a);
 
@@ -182,7 +182,7 @@ static int
 by_parent(const void *a, const void *b)
 {
 	const struct cas_row *x = a, *y = b;
-	int order = by_path(&x->parent, &y->parent);
+	int order = by_md5(&x->parent, &y->parent);
 
 	return order != 0 ? order : strcmp(x->name, y->name);
 }
@@ -191,7 +191,7 @@ static int
 by_file(const void *a, const void *b)
 {
 	const struct cas_chunk *x = a, *y = b;
-	int order = by_path(&x->path, &y->path);
+	int order = by_md5(&x->path, &y->path);
 
 	return order != 0 ? order : by_number(x->offset, y->offset);
 }
@@ -426,13 +426,13 @@ cas_rows_in(const struct cas_rows *r, const struct cas_path *dir,
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (by_path(&r->rows[mid].parent, dir) < 0)
+		if (by_md5(&r->rows[mid].parent, dir) < 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
 	for (last = low; last < r->row_count &&
-	    by_path(&r->rows[last].parent, dir) == 0;)
+	    by_md5(&r->rows[last].parent, dir) == 0;)
 		last++;
 	*end = r->rows + last;
 	return r->rows + low;
@@ -447,13 +447,13 @@ cas_rows_chunks(const struct cas_rows *r, const struct cas_path *file,
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (by_path(&r->chunks[mid].path, file) < 0)
+		if (by_md5(&r->chunks[mid].path, file) < 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
 	for (last = low; last < r->chunk_count &&
-	    by_path(&r->chunks[last].path, file) == 0;)
+	    by_md5(&r->chunks[last].path, file) == 0;)
 		last++;
 	*end = r->chunks + last;
 	return r->chunks + low;

@@ -159,7 +159,7 @@ ranges(const struct layer *l, uint32_t unit,
 }
 
 static int
-decoder_open(struct layer_decoder *d)
+open_unpacker(struct layer_decoder *d)
 {
 	const struct cas_state *s = d->l->state;
 	struct cas_unpacker *u = NULL;
@@ -170,7 +170,7 @@ decoder_open(struct layer_decoder *d)
 }
 
 static void
-decoder_close(struct layer_decoder *d)
+close_unpacker(struct layer_decoder *d)
 {
 	cas_unpacker_close(d->state);
 }
@@ -200,7 +200,7 @@ decode_unit(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 
 /* Returns whether there is a manifest. */
 static bool
-probe(const struct layer *l)
+has_manifest(const struct layer *l)
 {
 	uint64_t size;
 
@@ -222,8 +222,8 @@ close_layer(struct layer *l)
 
 const struct layer_format format_cas = {
 	.kind = LAYER_CAS,
-	.probe = probe, .open = cas_open_layer, .close = close_layer,
+	.probe = has_manifest, .open = cas_open_layer, .close = close_layer,
 	.ranges = ranges,
-	.decoder_open = decoder_open, .decoder_close = decoder_close,
+	.decoder_open = open_unpacker, .decoder_close = close_unpacker,
 	.decode = decode_unit,
 };

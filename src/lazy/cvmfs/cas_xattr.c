@@ -20,7 +20,7 @@
 enum { VERSION = 1 };
 
 static int
-by_name(const void *a, const void *b)
+by_xattr_name(const void *a, const void *b)
 {
 	const struct tar_xattr *const *x = a, *const *y = b;
 
@@ -47,7 +47,7 @@ cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len)
 			return -EINVAL;
 		sorted[i] = &e->xattrs[i];
 	}
-	qsort(sorted, e->xattr_count, sizeof(*sorted), by_name);
+	qsort(sorted, e->xattr_count, sizeof(*sorted), by_xattr_name);
 	strbuf_char(&b, VERSION);
 	strbuf_char(&b, (char)e->xattr_count);
 	for (size_t i = 0; i < e->xattr_count; i++) {

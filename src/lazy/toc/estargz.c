@@ -87,7 +87,7 @@ is_external(const struct layer *l)
 }
 
 static bool
-probe(const struct layer *l)
+has_estargz_footer(const struct layer *l)
 {
 	uint64_t offset;
 
@@ -180,7 +180,7 @@ open_table(struct unpack *u)
 }
 
 static int
-open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
+open_estargz(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 {
 	struct unpack u = { .in = { .l = l }, .why = why };
 	const struct toc_source source = { .read = read_table_text, .arg = &u };
@@ -215,7 +215,7 @@ open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 /* Units: members, or the beginnings of members */
 
 static int
-decoder_open(struct layer_decoder *d)
+open_inflater(struct layer_decoder *d)
 {
 	struct inflater *inflater = NULL;
 	int rc = inflater_open(&inflater);
@@ -225,7 +225,7 @@ decoder_open(struct layer_decoder *d)
 }
 
 static void
-decoder_close(struct layer_decoder *d)
+close_inflater(struct layer_decoder *d)
 {
 	inflater_close(d->state);
 }
@@ -235,8 +235,8 @@ decoder_close(struct layer_decoder *d)
  * CRC is not verified.  The digests of the chunks are verified instead.
  */
 static int
-decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
-    void *content, const char **why)
+decode_member(struct layer_decoder *d, uint32_t unit,
+    const struct layer_range *r, void *content, const char **why)
 {
 	struct inflater *inflater = d->state;
 	struct gzip_header h;
@@ -258,13 +258,13 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 
 const struct layer_format format_estargz = {
 	.kind = LAYER_ESTARGZ,
-	.probe = probe,
-	.open = open_layer,
+	.probe = has_estargz_footer,
+	.open = open_estargz,
 	.close = toc_close,
 	.ranges = toc_ranges,
-	.decoder_open = decoder_open,
-	.decoder_close = decoder_close,
-	.decode = decode,
+	.decoder_open = open_inflater,
+	.decoder_close = close_inflater,
+	.decode = decode_member,
 	.file_digest = toc_file_digest,
 	.trace = toc_trace,
 	.trace_decode = toc_trace_decode,

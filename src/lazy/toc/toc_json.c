@@ -443,7 +443,7 @@ toc_json_close(struct toc_json *j)
  * parser's status.
  */
 static int
-settle(struct toc_json *j, yajl_status status)
+parser_error(struct toc_json *j, yajl_status status)
 {
 	unsigned char *text;
 
@@ -471,7 +471,7 @@ toc_json_add(struct toc_json *j, const void *data, size_t len,
 		int rc;
 
 		j->silent += n;
-		rc = settle(j, yajl_parse(j->yajl, p, n));
+		rc = parser_error(j, yajl_parse(j->yajl, p, n));
 		if (rc != 0)
 			return rc;
 		if (j->silent > 2 * TOC_ENTRY_MAX)
@@ -489,7 +489,7 @@ toc_json_end(struct toc_json *j, char why[LAYER_WHY])
 	int rc;
 
 	j->why = why;
-	rc = settle(j, yajl_complete_parse(j->yajl));
+	rc = parser_error(j, yajl_complete_parse(j->yajl));
 	if (rc == 0 && !j->seen)
 		return layer_refuse(why, -EBADMSG, "the index has no entries");
 	return rc;

@@ -8,7 +8,7 @@
  *
  *	frames		of the entries' headers and data
  *	a skippable frame	the table of contents, a zstd frame
- *	a skippable frame	the archive's headers (tar-split), not needed here
+ *	a skippable frame	the archive's headers (tar-split), not needed
  *	a skippable frame	the footer, in 64-bit little-endian integers
  *
  * The footer has 40 bytes: offset, length and uncompressed length of the table,
@@ -68,7 +68,7 @@ find_footer(const struct layer *l, struct place *place)
 }
 
 static bool
-probe(const struct layer *l)
+has_zstd_footer(const struct layer *l)
 {
 	struct place place;
 
@@ -115,7 +115,8 @@ read_table_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
 }
 
 static int
-open_layer(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
+open_zstd_chunked(struct layer *l, const struct layer_expect *e,
+    char why[LAYER_WHY])
 {
 	struct place p = { e->index_offset, e->index_length,
 		e->index_content };
@@ -179,22 +180,22 @@ out:
 /* Units: frames */
 
 static int
-decoder_open(struct layer_decoder *d)
+open_zstd(struct layer_decoder *d)
 {
 	d->state = ZSTD_createDCtx();
 	return d->state == NULL ? -ENOMEM : 0;
 }
 
 static void
-decoder_close(struct layer_decoder *d)
+close_zstd(struct layer_decoder *d)
 {
 	ZSTD_freeDCtx(d->state);
 }
 
 /* Decodes the content from one or more frames. */
 static int
-decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
-    void *content, const char **why)
+decode_frames(struct layer_decoder *d, uint32_t unit,
+    const struct layer_range *r, void *content, const char **why)
 {
 	ZSTD_outBuffer out = { .dst = content,
 		.size = (size_t)d->l->index.units[unit].content };
@@ -215,13 +216,13 @@ decode(struct layer_decoder *d, uint32_t unit, const struct layer_range *r,
 
 const struct layer_format format_zstd_chunked = {
 	.kind = LAYER_ZSTD_CHUNKED,
-	.probe = probe,
-	.open = open_layer,
+	.probe = has_zstd_footer,
+	.open = open_zstd_chunked,
 	.close = toc_close,
 	.ranges = toc_ranges,
-	.decoder_open = decoder_open,
-	.decoder_close = decoder_close,
-	.decode = decode,
+	.decoder_open = open_zstd,
+	.decoder_close = close_zstd,
+	.decode = decode_frames,
 	.file_digest = toc_file_digest,
 	.trace = toc_trace,
 	.trace_decode = toc_trace_decode,

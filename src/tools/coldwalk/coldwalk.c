@@ -128,7 +128,7 @@ walk_all(struct coldwalk *c)
 /* Reporting */
 
 static void
-report(struct coldwalk *c)
+report_all(struct coldwalk *c)
 {
 	const struct cold_report *r = &c->report;
 	int rc = 0;
@@ -237,7 +237,7 @@ run_walk(struct coldwalk *c)
 	}
 	c->memory_left = c->o.memory;
 	walk_all(c);
-	report(c);
+	report_all(c);
 }
 
 int

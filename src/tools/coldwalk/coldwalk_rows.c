@@ -143,7 +143,7 @@ coldwalk_free_rows(struct coldwalk *c)
 }
 
 static int
-by_damage_place(const void *a, const void *b)
+by_image_offset(const void *a, const void *b)
 {
 	const struct damage *x = a, *y = b;
 	int image = strcmp(x->image, y->image);
@@ -163,7 +163,7 @@ coldwalk_sort(struct coldwalk *c)
 		msg_error(&c->msg, "%s", strerror(-rc));
 	if (c->damage_count > 1)
 		qsort(c->damages, c->damage_count, sizeof(*c->damages),
-		    by_damage_place);
+		    by_image_offset);
 }
 
 /* Reporting errors */

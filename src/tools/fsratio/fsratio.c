@@ -13,18 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static int
-list_dir(struct fsratio *f, const char *name)
-{
-	int fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-	    0);
-	int rc = fd < 0 ? fd : fs_list_add(&f->list, fd, f->o.threads);
-
-	if (rc != 0)
-		msg_error(&f->msg, "%s: %s", name, strerror(-rc));
-	return rc;
-}
-
 /*
  * Lists all directories.  Fails if one cannot be listed, because a partial
  * result would be wrong.
@@ -35,10 +23,17 @@ list_all(struct fsratio *f)
 	int rc = 0;
 
 	f->list.with_names = true;
-	for (int i = 0; rc == 0 && i < f->o.dir_count; i++)
-		rc = list_dir(f, f->o.dirs[i]);
-	if (rc != 0)
-		return rc;
+	for (int i = 0; i < f->o.dir_count; i++) {
+		const char *name = f->o.dirs[i];
+		int fd = sys_openat(AT_FDCWD, name,
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+
+		rc = fd < 0 ? fd : fs_list_add(&f->list, fd, f->o.threads);
+		if (rc != 0) {
+			msg_error(&f->msg, "%s: %s", name, strerror(-rc));
+			return rc;
+		}
+	}
 	rc = fs_list_end(&f->list);
 	if (rc != 0)
 		msg_error(&f->msg, "%s", strerror(-rc));
@@ -49,18 +44,6 @@ list_all(struct fsratio *f)
 			    f->list.items[i].path,
 			    strerror(-f->list.items[i].err));
 	return rc;
-}
-
-static uint64_t
-bytes_of(const struct fs_list *l)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].err == 0 && !l->items[i].again &&
-		    S_ISREG(l->items[i].st.st_mode))
-			sum += (uint64_t)l->items[i].st.st_size;
-	return sum;
 }
 
 static void
@@ -99,19 +82,22 @@ add_fs_row(void *arg, const struct fs_row *row)
 }
 
 static void
-run_models(struct fsratio *f)
+measure_tree(struct fsratio *f)
 {
 	const struct fs_job job = { .list = &f->list, .params = &f->o.params,
 	    .algorithms = f->o.algorithms, .count = f->o.count,
 	    .threads = f->o.threads, .by_size = f->o.by_size,
-	    .on_error = on_error, .on_progress = on_model_progress,
-	    .row = add_fs_row, .arg = f };
+	    .on_error = on_error, .on_progress = on_progress,
+	    .row = add_row, .arg = f };
+	uint64_t bytes = 0;
 	int rc = list_all(f);
 
 	if (rc != 0)
 		return;
-	progress_start(&f->progress, STDERR_FILENO, bytes_of(&f->list),
-	    f->msg.quiet);
+	for (size_t i = 0; i < f->list.count; i++)
+		if (fs_item_has_data(&f->list.items[i]))
+			bytes += (uint64_t)f->list.items[i].st.st_size;
+	progress_start(&f->progress, STDERR_FILENO, bytes, f->msg.quiet);
 	rc = f->o.fs->run(&job);
 	progress_erase(&f->progress);
 	if (rc != 0) {
@@ -133,7 +119,7 @@ main(int argc, char **argv)
 	status = fsratio_parse(&f, argc, argv);
 	if (status >= 0)
 		return status;
-	run_models(&f);
+	measure_tree(&f);
 	fs_list_free(&f.list);
 	sys_free(f.rows);
 	return msg_finish(&f.msg);

@@ -42,7 +42,7 @@ ratio(const struct fs_row *r)
 }
 
 static int
-write_fs_row(struct fsratio *f, struct table *t, const char *series,
+write_result(struct fsratio *f, struct table *t, const char *series,
     const struct fs_row *r)
 {
 	table_text(t, series);
@@ -82,32 +82,24 @@ write_table(struct fsratio *f)
 		return rc;
 	rc = provenance_write(t, &from);
 	for (size_t i = 0; rc == 0 && i < f->row_count; i++)
-		rc = write_fs_row(f, t, series, &f->rows[i]);
+		rc = write_result(f, t, series, &f->rows[i]);
 	end = table_close(t);
 	return rc != 0 ? rc : end;
-}
-
-static void
-print_class(const struct fs_row *r)
-{
-	char text[32] = "all";
-
-	if (r->size_from_B >= 0)
-		snprintf(text, sizeof(text), "%" PRId64 "+", r->size_from_B);
-	printf(" %12s", text);
 }
 
 static void
 print_row(struct fsratio *f, const struct fs_row *r)
 {
 	uint64_t hundredths = compressratio(r);
-	char real[16] = "-";
+	char real[16] = "-", class[32] = "all";
 
 	if (r->whole_B > 0)
 		snprintf(real, sizeof(real), "%.2f", ratio(r));
 	printf("%-13s", r->algorithm);
+	if (r->size_from_B >= 0)
+		snprintf(class, sizeof(class), "%" PRId64 "+", r->size_from_B);
 	if (f->o.by_size)
-		print_class(r);
+		printf(" %12s", class);
 	printf(" %9" PRIu64 " %13" PRIu64 " %13" PRIu64 " %13" PRIu64
 	    " %12" PRIu64 " %2" PRIu64 ".%02" PRIu64 " %6s%s\n", r->files,
 	    r->apparent_B, r->physical_B, r->whole_B, r->padding_B,

@@ -44,7 +44,7 @@ by_run(const struct cmp_row *x, const struct cmp_row *y)
 }
 
 static int
-by_row_place(const void *a, const void *b)
+in_rounds(const void *a, const void *b)
 {
 	int order = by_label(a, b);
 
@@ -146,57 +146,40 @@ order_labels(struct cmp_rows *rows)
 	return 0;
 }
 
-static int
-find_ref(struct cmp *c)
-{
-	c->ref = 0;
-	if (c->o.ref == NULL)
-		return 0;
-	while (c->ref < c->rows.labels.count &&
-	    strcmp(c->rows.labels.text[c->ref], c->o.ref) != 0)
-		c->ref++;
-	return c->ref < c->rows.labels.count ? 0 : -ENOENT;
-}
-
-static bool
-is_same_run(const struct cmp_row *x, const struct cmp_row *y)
-{
-	return by_label(x, y) == 0 && x->series == y->series &&
-	    by_run(x, y) == 0;
-}
-
-/* Drops duplicate runs, such as those that appear in two files. */
-static void
-drop_again(struct cmp_rows *rows)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < rows->count; i++)
-		if (kept == 0 || !is_same_run(&rows->row[kept - 1],
-		    &rows->row[i]))
-			rows->row[kept++] = rows->row[i];
-	rows->again = rows->count - kept;
-	rows->count = kept;
-}
-
 int
 cmp_compare(struct cmp *c)
 {
 	size_t groups = c->rows.groups.count, labels = c->rows.labels.count;
-	int rc = order_labels(&c->rows);
+	struct cmp_rows *rows = &c->rows;
+	int rc = order_labels(rows);
+	size_t kept = 0;
 
-	if (rc == 0)
-		rc = find_ref(c);
 	if (rc != 0)
 		return rc;
+	c->ref = 0;
+	while (c->o.ref != NULL && c->ref < labels &&
+	    strcmp(rows->labels.text[c->ref], c->o.ref) != 0)
+		c->ref++;
+	if (c->o.ref != NULL && c->ref == labels)
+		return -ENOENT;
 	c->result = sys_calloc(groups * labels * CMP_METRICS,
 	    sizeof(*c->result));
 	c->scratch = sys_malloc((c->rows.count + 1) * sizeof(*c->scratch));
 	if (c->result == NULL || c->scratch == NULL)
 		return -ENOMEM;
 	qsort(c->rows.row, c->rows.count, sizeof(*c->rows.row),
-	    c->o.across ? across : by_row_place);
-	drop_again(&c->rows);
+	    c->o.across ? across : in_rounds);
+	/* drop duplicate runs, such as those that appear in two files */
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct cmp_row *x = &rows->row[i], *last;
+
+		last = kept == 0 ? NULL : &rows->row[kept - 1];
+		if (last == NULL || by_label(last, x) != 0 ||
+		    last->series != x->series || by_run(last, x) != 0)
+			rows->row[kept++] = *x;
+	}
+	rows->again = rows->count - kept;
+	rows->count = kept;
 	for (size_t i = 0; i < groups * labels * CMP_METRICS; i++) {
 		struct cmp_result *r = &c->result[c->count];
 

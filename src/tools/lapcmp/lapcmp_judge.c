@@ -33,34 +33,10 @@ pair_order(const struct cmp *c, const struct cmp_row *x,
 }
 
 /*
- * A time of 0 is below the resolution of the clock: two zeros are equal, and
- * any other time is infinitely longer.  Omitting pairs with zeros would favour
- * the side without zeros.
- */
-static double
-ratio_of(double time, double ref)
-{
-	if (ref == 0)
-		return time == 0 ? 1 : INFINITY;
-	return time / ref;
-}
-
-/*
- * A series says that lap started runs with equal numbers in the same round.
- * Without one they may have been made one label after the other, and a drift of
- * the machine would pass for a difference.
- */
-static bool
-in_a_round(const struct cmp *c, const struct cmp_row *x)
-{
-	return c->o.across || *c->rows.series.text[x->series] != '\0';
-}
-
-/*
  * Writes the ratios to scratch; both ranges are in the order of pair_order().
  */
 static size_t
-pair(const struct cmp *c, struct cmp_result *r)
+pair_runs(const struct cmp *c, struct cmp_result *r)
 {
 	const struct cmp_row *row = c->rows.row;
 	size_t i, k, n = 0;
@@ -69,14 +45,29 @@ pair(const struct cmp *c, struct cmp_result *r)
 
 	while (i < i_end && k < k_end) {
 		int order = pair_order(c, &row[i], &row[k]);
+		double time = row[i].v[r->metric], ref = row[k].v[r->metric];
 
-		if (order == 0 && !in_a_round(c, &row[i]))
+		/*
+		 * A series says that lap started runs with equal numbers in the
+		 * same round.  Without one they may have been made one label
+		 * after the other, and a drift of the machine would pass for a
+		 * difference.
+		 */
+		if (order == 0 && !c->o.across &&
+		    *c->rows.series.text[row[i].series] == '\0') {
 			r->loose = true;
-		else if (order == 0 && cmp_counts(c, &row[i]) &&
+		} else if (order == 0 && cmp_counts(c, &row[i]) &&
 		    cmp_counts(c, &row[k])) {
-			double q = ratio_of(row[i].v[r->metric],
-			    row[k].v[r->metric]);
+			double q = time / ref;
 
+			/*
+			 * A time of 0 is below the resolution of the clock: two
+			 * zeros are equal, and any other time is infinitely
+			 * longer.  Omitting pairs with zeros would favour the
+			 * side without zeros.
+			 */
+			if (ref == 0)
+				q = time == 0 ? 1 : INFINITY;
 			if (!isnan(q))
 				c->scratch[n++] = q;
 		}
@@ -106,8 +97,8 @@ test_signs(struct cmp_test *t, const double *sorted, size_t n, double conf)
 }
 
 /*
- * Applies the signed-rank test to logarithms, which replace the ratios in v.  It
- * says nothing about too many of them.  Returns 0 or -ENOMEM.
+ * Applies the signed-rank test to logarithms, which replace the ratios in v.
+ * It says nothing about too many of them.  Returns 0 or -ENOMEM.
  */
 static int
 test_ranks(struct cmp_test *t, double *v, size_t n, double conf)
@@ -127,9 +118,9 @@ test_ranks(struct cmp_test *t, double *v, size_t n, double conf)
 }
 
 static int
-test(const struct cmp *c, struct cmp_result *r)
+apply_tests(const struct cmp *c, struct cmp_result *r)
 {
-	r->pairs = pair(c, r);
+	r->pairs = pair_runs(c, r);
 	stats_sort(c->scratch, r->pairs);
 	test_signs(&r->test[CMP_SIGN], c->scratch, r->pairs, r->conf);
 	return test_ranks(&r->test[CMP_RANK], c->scratch, r->pairs, r->conf);
@@ -149,7 +140,7 @@ cmp_least_pairs(double conf)
 
 /* Computes Holm's p for all comparisons, of both metrics and in all groups. */
 static int
-adjust(struct cmp *c, enum cmp_kind kind)
+adjust_by_holm(struct cmp *c, enum cmp_kind kind)
 {
 	double *p = sys_malloc((c->count + 1) * sizeof(*p));
 	size_t m = 0;
@@ -166,21 +157,6 @@ adjust(struct cmp *c, enum cmp_kind kind)
 			c->result[i].test[kind].p_holm = p[m++];
 	sys_free(p);
 	return 0;
-}
-
-/* Returns how many comparisons precede this one in Holm's order. */
-static size_t
-rank_of(const struct cmp *c, const struct cmp_result *of)
-{
-	double p = cmp_deciding(c, of)->p;
-	size_t rank = 0;
-
-	for (size_t i = 0; i < c->count; i++) {
-		double q = cmp_deciding(c, &c->result[i])->p;
-
-		rank += q < p || (q == p && &c->result[i] < of);
-	}
-	return rank;
 }
 
 /*
@@ -200,11 +176,19 @@ set_levels(struct cmp *c)
 		resolved += t->p_holm <= ALPHA;
 	}
 	for (size_t i = 0; i < c->count; i++) {
-		size_t rank = rank_of(c, &c->result[i]);
+		double p = cmp_deciding(c, &c->result[i])->p;
+		size_t rank = 0;
 
-		if (isfinite(cmp_deciding(c, &c->result[i])->p))
-			c->result[i].conf = 1 - ALPHA / (double)(made -
-			    (rank < resolved ? rank : resolved));
+		if (!isfinite(p))
+			continue;
+		/* how many comparisons precede this one in Holm's order */
+		for (size_t k = 0; k < c->count; k++) {
+			double q = cmp_deciding(c, &c->result[k])->p;
+
+			rank += q < p || (q == p && k < i);
+		}
+		c->result[i].conf = 1 - ALPHA / (double)(made -
+		    (rank < resolved ? rank : resolved));
 	}
 }
 
@@ -224,7 +208,7 @@ verdict(const struct cmp_test *t)
  * with only one label is left without a reference.
  */
 static uint32_t
-reference(const struct cmp *c, uint32_t group)
+group_reference(const struct cmp *c, uint32_t group)
 {
 	const struct cmp_row *row = c->rows.row;
 	size_t i = 0;
@@ -238,32 +222,27 @@ reference(const struct cmp *c, uint32_t group)
 	return c->ref;
 }
 
-static void
-clear_tests(const struct cmp *c, struct cmp_result *r)
-{
-	static const struct cmp_test none = { .ratio = NAN, .p = NAN,
-		.p_holm = NAN };
-
-	r->ref = reference(c, r->group);
-	r->is_ref = r->label == r->ref;
-	r->verdict = "";
-	r->conf = 1 - ALPHA;
-	for (int i = 0; i < CMP_KINDS; i++)
-		r->test[i] = none;
-}
-
 int
 cmp_judge(struct cmp *c)
 {
+	static const struct cmp_test none = { .ratio = NAN, .p = NAN,
+		.p_holm = NAN };
 	int rc = 0;
 
 	for (size_t i = 0; i < c->count && rc == 0; i++) {
-		clear_tests(c, &c->result[i]);
-		if (!c->result[i].is_ref)
-			rc = test(c, &c->result[i]);
+		struct cmp_result *r = &c->result[i];
+
+		r->ref = group_reference(c, r->group);
+		r->is_ref = r->label == r->ref;
+		r->verdict = "";
+		r->conf = 1 - ALPHA;
+		for (int kind = 0; kind < CMP_KINDS; kind++)
+			r->test[kind] = none;
+		if (!r->is_ref)
+			rc = apply_tests(c, r);
 	}
 	for (int kind = 0; kind < CMP_KINDS && rc == 0; kind++)
-		rc = adjust(c, (enum cmp_kind)kind);
+		rc = adjust_by_holm(c, (enum cmp_kind)kind);
 	if (rc == 0 && c->o.holm)
 		set_levels(c);
 	for (size_t i = 0; i < c->count && rc == 0; i++) {
@@ -272,7 +251,7 @@ cmp_judge(struct cmp *c)
 		if (r->is_ref)
 			continue;
 		if (c->o.holm)
-			rc = test(c, r);
+			rc = apply_tests(c, r);
 		r->verdict = verdict(cmp_deciding(c, r));
 	}
 	return rc;

@@ -21,8 +21,16 @@ enum { OUTLIERS_MAX = 10, LABEL_MAX_W = 48 };
 static void
 print_time(double v)
 {
-	int digits = v < 1e-2 ? 6 : v < 1 ? 5 : v < 10 ? 4 : v < 100 ? 3 : 2;
+	int digits = 2;
 
+	if (v < 1e-2)
+		digits = 6;
+	else if (v < 1)
+		digits = 5;
+	else if (v < 10)
+		digits = 4;
+	else if (v < 100)
+		digits = 3;
 	if (isnan(v))
 		printf("  %10s", "-");
 	else
@@ -204,46 +212,6 @@ print_outliers(const struct cmp *c, const struct cmp_result *r)
 		printf("and %zu more\n", r->outliers - (size_t)shown);
 }
 
-static int
-label_width(const struct cmp *c)
-{
-	size_t width = strlen(titles[CMP_CPU]);
-
-	for (uint32_t i = 0; i < c->rows.labels.count; i++)
-		if (strlen(c->rows.labels.text[i]) > width)
-			width = strlen(c->rows.labels.text[i]);
-	return width < LABEL_MAX_W ? (int)width : LABEL_MAX_W;
-}
-
-static size_t
-comparisons(const struct cmp *c)
-{
-	size_t m = 0;
-
-	for (size_t i = 0; i < c->count; i++)
-		m += !c->result[i].is_ref;
-	return m;
-}
-
-static size_t
-without_pairs(const struct cmp *c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->count; i++)
-		n += !c->result[i].is_ref && c->result[i].pairs == 0;
-	return n;
-}
-
-static bool
-have_one_reference(const struct cmp *c)
-{
-	for (size_t i = 1; i < c->count; i++)
-		if (c->result[i].ref != c->result[0].ref)
-			return false;
-	return true;
-}
-
 /*
  * The sign test allows one more exception at 9 pairs, 12, 15 and so on; the
  * numbers between decide less than the one before them.
@@ -269,12 +237,20 @@ print_hint(const struct cmp *c)
 static void
 print_foot(const struct cmp *c)
 {
-	size_t m = comparisons(c), unpaired = without_pairs(c);
+	size_t m = 0, unpaired = 0;
+	bool one = true;
 
+	for (size_t i = 0; i < c->count; i++) {
+		const struct cmp_result *r = &c->result[i];
+
+		m += !r->is_ref;
+		unpaired += !r->is_ref && r->pairs == 0;
+		one = one && r->ref == c->result[0].ref;
+	}
 	if (m == 0)
 		return;
 	printf("ratio: median over pairs of runs, to ");
-	if (have_one_reference(c))
+	if (one)
 		print_name(c->rows.labels.text[c->result[0].ref], 0);
 	else
 		printf("the first of each group");
@@ -284,7 +260,8 @@ print_foot(const struct cmp *c)
 	    "each at 5 % on its own");
 	if (unpaired > 1 && c->o.keys == NULL)
 		printf("%zu comparisons have no pairs: rows are paired "
-		    "within groups of equal keys, which -k chooses\n", unpaired);
+		    "within groups of equal keys, which -k chooses\n",
+		    unpaired);
 	print_hint(c);
 	if (c->o.across)
 		puts("pairs are by run number only: a drift of the machine "
@@ -304,8 +281,15 @@ has_title(const struct cmp *c, uint32_t group)
 int
 cmp_print_text(struct cmp *c)
 {
-	int width = label_width(c);
+	int width = (int)strlen(titles[CMP_CPU]);
 
+	for (uint32_t i = 0; i < c->rows.labels.count; i++) {
+		size_t n = strlen(c->rows.labels.text[i]);
+
+		if (n > LABEL_MAX_W)
+			n = LABEL_MAX_W;
+		width = (int)n > width ? (int)n : width;
+	}
 	for (size_t i = 0; i < c->count; i++) {
 		const struct cmp_result *r = &c->result[i];
 		bool new_group = i == 0 || r[-1].group != r->group;
@@ -347,33 +331,12 @@ put_interval(struct table *t, const struct cmp_test *test)
 	table_real(t, b ? 100 * test->interval.conf : NAN, 2);
 }
 
-static void
-put_comparison(struct table *t, const struct cmp *c,
-    const struct cmp_result *r)
-{
-	const struct cmp_test *sign = &r->test[CMP_SIGN];
-	const struct cmp_test *rank = &r->test[CMP_RANK];
-
-	if (r->is_ref)
-		table_none(t);
-	else
-		table_int(t, (int64_t)r->pairs);
-	put_interval(t, sign);
-	table_real(t, sign->bounded ? 50 * (sign->interval.hi -
-	    sign->interval.lo) : NAN, 3);
-	table_real(t, sign->p, 12);
-	table_real(t, sign->p_holm, 12);
-	table_text(t, r->is_ref ? "reference" : r->verdict);
-	table_real(t, unseen_pct(c, r), 3);
-	put_interval(t, rank);
-	table_real(t, rank->p, 12);
-	table_real(t, rank->p_holm, 12);
-}
-
 static int
 put_result(struct table *t, const struct cmp *c, const struct cmp_result *r)
 {
 	const double times[] = { r->median, r->q1, r->q3, r->min, r->max };
+	const struct cmp_test *sign = &r->test[CMP_SIGN];
+	const struct cmp_test *rank = &r->test[CMP_RANK];
 
 	table_text(t, c->rows.groups.text[r->group]);
 	table_text(t, c->o.stage);
@@ -393,7 +356,20 @@ put_result(struct table *t, const struct cmp *c, const struct cmp_result *r)
 		table_none(t);
 	}
 	table_real(t, r->trimmed, 9);
-	put_comparison(t, c, r);
+	if (r->is_ref)
+		table_none(t);
+	else
+		table_int(t, (int64_t)r->pairs);
+	put_interval(t, sign);
+	table_real(t, sign->bounded ? 50 * (sign->interval.hi -
+	    sign->interval.lo) : NAN, 3);
+	table_real(t, sign->p, 12);
+	table_real(t, sign->p_holm, 12);
+	table_text(t, r->is_ref ? "reference" : r->verdict);
+	table_real(t, unseen_pct(c, r), 3);
+	put_interval(t, rank);
+	table_real(t, rank->p, 12);
+	table_real(t, rank->p_holm, 12);
 	return table_end(t);
 }
 

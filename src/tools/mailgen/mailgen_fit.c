@@ -156,7 +156,7 @@ plus(uint32_t value, double more, uint32_t most)
 }
 
 static double
-share_of(uint64_t some, uint64_t all)
+ratio_of(uint64_t some, uint64_t all)
 {
 	return all == 0 ? 0 : (double)some / (double)all;
 }
@@ -170,23 +170,23 @@ static void
 adjust_shares(struct mail_like *like, const struct traits *want,
     const struct traits *made)
 {
-	double more = share_of(want->quoted_B, want->text_B) -
-	    share_of(made->quoted_B, made->text_B);
-	double tokens = share_of(want->token_B, want->count) -
-	    share_of(made->token_B, made->count);
-	double same = share_of(want->same_B, want->count) -
-	    share_of(made->same_B, made->count);
+	double more = ratio_of(want->quoted_B, want->text_B) -
+	    ratio_of(made->quoted_B, made->text_B);
+	double tokens = ratio_of(want->token_B, want->count) -
+	    ratio_of(made->token_B, made->count);
+	double same = ratio_of(want->same_B, want->count) -
+	    ratio_of(made->same_B, made->count);
 
 	if (want->quoted_B > 0)
 		like->quoted = plus(like->quoted, more * PRNG_ONE, PRNG_ONE);
-	more = share_of(want->replies, want->count) -
-	    share_of(made->replies, made->count);
+	more = ratio_of(want->replies, want->count) -
+	    ratio_of(made->replies, made->count);
 	like->replies = plus(like->replies, more * PRNG_ONE, PRNG_ONE);
-	more = share_of(want->again_B, want->own_B) -
-	    share_of(made->again_B, made->own_B);
+	more = ratio_of(want->again_B, want->own_B) -
+	    ratio_of(made->again_B, made->own_B);
 	like->again = plus(like->again, more * PRNG_ONE, AGAIN_MOST);
-	more = share_of(want->head_B, want->count) -
-	    share_of(made->head_B, made->count);
+	more = ratio_of(want->head_B, want->count) -
+	    ratio_of(made->head_B, made->count);
 	like->more_B = plus(like->more_B, more, MAIL_MORE_MOST);
 	if (like->more_B == 0)
 		return;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static int
-winwait_failed(struct winwait *w, const char *what, int rc)
+report_failed(struct winwait *w, const char *what, int rc)
 {
 	msg_error(&w->msg, "%s: %s", what, strerror(-rc));
 	return WINWAIT_FAILED;
@@ -50,7 +50,7 @@ status_of(const struct winwait *w, const struct proc_run *r)
  * signal number.
  */
 static int
-run_and_watch(struct winwait *w, char *path)
+run_command(struct winwait *w, char *path)
 {
 	struct proc_stage st = { .path = path, .argv = w->o.command,
 		.envp = environ };
@@ -66,7 +66,7 @@ run_and_watch(struct winwait *w, char *path)
 
 	winwait_watch_stop(w);
 	if (rc != 0) {
-		winwait_failed(w, w->o.command[0], rc);
+		report_failed(w, w->o.command[0], rc);
 		return r.failed < 0 ? WINWAIT_FAILED : rc == -ENOENT ?
 		    WINWAIT_NOT_FOUND : WINWAIT_CANNOT_RUN;
 	}
@@ -76,7 +76,7 @@ run_and_watch(struct winwait *w, char *path)
 		msg_error(&w->msg, "the X server closed the connection");
 	rc = winwait_write(w, &r);
 	if (rc != 0)
-		return winwait_failed(w, w->o.output != NULL ? w->o.output :
+		return report_failed(w, w->o.output != NULL ? w->o.output :
 		    "standard output", rc);
 	if (!w->o.line && w->seen.result == RESULT_NONE)
 		hint(w);
@@ -84,23 +84,23 @@ run_and_watch(struct winwait *w, char *path)
 }
 
 static int
-start_winwait(struct winwait *w)
+start_command(struct winwait *w)
 {
 	char *path;
 	int rc = proc_find(w->o.command[0], getenv("PATH"), &path);
 
 	if (rc != 0) {
-		winwait_failed(w, w->o.command[0], rc);
+		report_failed(w, w->o.command[0], rc);
 		return rc == -ENOENT ? WINWAIT_NOT_FOUND : rc == -EACCES ?
 		    WINWAIT_CANNOT_RUN : WINWAIT_FAILED;
 	}
 	if (w->o.line && pipe2(w->line, O_CLOEXEC) == -1)
-		rc = winwait_failed(w, "pipe", -errno);
+		rc = report_failed(w, "pipe", -errno);
 	else if ((!w->o.line && winwait_x_open(w) != 0) ||
 	    winwait_quiet_open(w) != 0 || winwait_watch_start(w) != 0)
 		rc = WINWAIT_FAILED;
 	else
-		rc = run_and_watch(w, path);
+		rc = run_command(w, path);
 	sys_free(path);
 	return rc;
 }
@@ -139,7 +139,7 @@ main(int argc, char *argv[])
 	status = winwait_parse(&w, argc, argv);
 	over = status >= 0;
 	if (!over)
-		status = start_winwait(&w);
+		status = start_command(&w);
 	close_all(&w);
 	/* If stopped by a signal, terminate by the same signal. */
 	if (status < 0)

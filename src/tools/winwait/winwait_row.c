@@ -77,7 +77,7 @@ put_row(struct table *t, const struct winwait *w, const struct proc_run *r)
 }
 
 static int
-write_winwait_row(const struct winwait *w, const struct proc_run *r)
+write_result_row(const struct winwait *w, const struct proc_run *r)
 {
 	enum { COUNT = sizeof(columns) / sizeof(columns[0]) };
 	char series[PROVENANCE_SERIES_B] = "";
@@ -130,7 +130,7 @@ int
 winwait_write(struct winwait *w, const struct proc_run *r)
 {
 	if (w->o.csv || w->o.json || w->o.output != NULL)
-		return write_winwait_row(w, r);
+		return write_result_row(w, r);
 	say(w, r);
 	return 0;
 }

@@ -437,7 +437,7 @@ is_frame(const struct winwait_x *x, xcb_window_t id)
 }
 
 static void
-map_window(struct winwait *w, const xcb_map_notify_event_t *e, uint64_t now)
+note_mapped(struct winwait *w, const xcb_map_notify_event_t *e, uint64_t now)
 {
 	struct winwait_x *x = w->x;
 	struct window *v = find_window(x, e->window);
@@ -529,7 +529,7 @@ take_event(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
 		drop_window(x, ((const xcb_destroy_notify_event_t *)e)->window);
 		break;
 	case XCB_MAP_NOTIFY:
-		map_window(w, (const void *)e, now);
+		note_mapped(w, (const void *)e, now);
 		break;
 	case XCB_UNMAP_NOTIFY:
 		unmap(x, (const void *)e);
