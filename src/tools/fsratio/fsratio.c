@@ -87,8 +87,8 @@ measure_tree(struct fsratio *f)
 	const struct fs_job job = { .list = &f->list, .params = &f->o.params,
 	    .algorithms = f->o.algorithms, .count = f->o.count,
 	    .threads = f->o.threads, .by_size = f->o.by_size,
-	    .on_error = on_error, .on_progress = on_progress,
-	    .row = add_row, .arg = f };
+	    .on_error = on_error, .on_progress = on_model_progress,
+	    .row = add_fs_row, .arg = f };
 	uint64_t bytes = 0;
 	int rc = list_all(f);
 

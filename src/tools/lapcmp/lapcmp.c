@@ -12,102 +12,68 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPT_ACROSS = 256, OPT_ALL, OPT_CSV, OPT_HOLM, OPT_JSON, OPT_TEST,
-	OPT_TRIM };
+static int
+set_trim(void *into)
+{
+	struct cmp *c = into;
+	double percent = 10;
 
-static const struct option longs[] = {
-	{ "across", no_argument, NULL, OPT_ACROSS },
-	{ "all", no_argument, NULL, OPT_ALL },
-	{ "csv", no_argument, NULL, OPT_CSV },
-	{ "help", no_argument, NULL, 'h' },
-	{ "holm", no_argument, NULL, OPT_HOLM },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "keys", required_argument, NULL, 'k' },
-	{ "reference", required_argument, NULL, 'r' },
-	{ "stage", required_argument, NULL, 's' },
-	{ "test", required_argument, NULL, OPT_TEST },
-	{ "trim", optional_argument, NULL, OPT_TRIM },
-	{ "version", no_argument, NULL, 'V' },
-	{ NULL, 0, NULL, 0 }
-};
+	if (optarg != NULL && args_real(optarg, 0, 49.999, &percent) != 0)
+		return options_bad(&c->msg, "trim", "in 0..49");
+	c->o.trim = percent / 100;
+	return -1;
+}
 
-static const char usage[] =
+static const char lapcmp_usage[] =
 "usage: lapcmp [-hV] [-r label] [-s stage] [-k key,...] [--across] [--all]\n"
 "              [--holm] [--test sign|ranks] [--trim[=percent]]\n"
 "              [--csv | --json] [file ...]\n";
 
-static const char help[] =
-"\n"
+static const char lapcmp_about[] =
 "Compares runs recorded by lap: the median ratio of pairs and its exact 95 %\n"
-"confidence interval.  Reads standard input for -, or without a file.\n"
-"\n"
-"  --across             pair runs from different invocations of lap\n"
-"  --all                also compare failed runs\n"
-"  --csv, --json        write rows instead of a table\n"
-"  --holm               intervals for all comparisons together (Holm)\n"
-"  -k, --keys KEY,...   group runs by these keys only\n"
-"  -r, --reference LABEL  compare with this label; default: the first of the\n"
-"                       group\n"
-"  -s, --stage N        compare this stage of pipelines; default: all\n"
-"  --test sign|ranks    the test that decides: sign test (any noise; default)\n"
-"                       or signed ranks (symmetric noise; more powerful)\n"
-"  --trim[=PERCENT]     also print the mean without the outer PERCENT (10)\n"
-"  -h, -V               this help; version\n";
+"confidence interval.  Reads standard input for -, or without a file.\n";
 
-/* Returns -1, or the exit status. */
-static int
-set_option(struct cmp *c, int opt)
-{
-	struct cmp_options *o = &c->o;
-	double percent = 10;
+#define OPTIONS_INTO struct cmp
 
-	switch (opt) {
-	case 'h': return options_help(&c->msg, usage, help);
-	case 'k': o->keys = optarg; break;
-	case 'r': o->ref = optarg; break;
-	case 's': o->stage = optarg; break;
-	case 'V':
-		printf("lapcmp (coldpress) %s\n", COLDPRESS_VERSION);
-		return msg_finish(&c->msg);
-	case OPT_ACROSS: o->across = true; break;
-	case OPT_ALL: o->all = true; break;
-	case OPT_CSV: o->csv = true; break;
-	case OPT_HOLM: o->holm = true; break;
-	case OPT_JSON: o->json = true; break;
-	case OPT_TEST:
-		if (strcmp(optarg, "sign") != 0 &&
-		    strcmp(optarg, "ranks") != 0) {
-			msg_error(&c->msg, "--test '%s': expected sign or "
-			    "ranks", optarg);
-			return MSG_ERROR;
-		}
-		o->test = *optarg == 's' ? CMP_SIGN : CMP_RANK;
-		break;
-	case OPT_TRIM:
-		if (optarg != NULL &&
-		    args_real(optarg, 0, 49.999, &percent) != 0)
-			return options_bad(&c->msg, "trim", "in 0..49");
-		o->trim = percent / 100;
-		break;
-	default: return MSG_ERROR;
-	}
-	return -1;
-}
+static const struct options_row lapcmp_table[] = {
+	{ 0, "across", NULL, "pair runs from different invocations of lap",
+	    OPTIONS_FLAG(o.across) },
+	{ 0, "all", NULL, "also compare failed runs", OPTIONS_FLAG(o.all) },
+	{ 0, "csv", NULL, "", OPTIONS_FLAG(o.csv) },
+	{ 0, "json", NULL, "write rows instead of a table",
+	    OPTIONS_FLAG(o.json) },
+	{ 0, "holm", NULL, "intervals for all comparisons together (Holm)",
+	    OPTIONS_FLAG(o.holm) },
+	{ 'k', "keys", "KEY,...", "group runs by these keys only",
+	    OPTIONS_TEXT(o.keys) },
+	{ 'r', "reference", "LABEL", "compare with this label; default: the "
+	    "first of the group", OPTIONS_TEXT(o.ref) },
+	{ 's', "stage", "N", "compare this stage of pipelines; default: all",
+	    OPTIONS_TEXT(o.stage) },
+	{ 0, "test", "sign|ranks", "the test that decides: sign test (any "
+	    "noise; default) or signed ranks (symmetric noise; more powerful)",
+	    OPTIONS_NAME(o.test, "test", "sign or ranks") },
+	{ 0, "trim", "[=PERCENT]", "also print the mean without the outer "
+	    "PERCENT (10)", OPTIONS_CALL(set_trim) },
+	{ 'h', "help", NULL, "", OPTIONS_HELP },
+	{ 'V', "version", NULL, "this help; version",
+	    OPTIONS_VERSION("lapcmp", NULL) },
+};
 
 static int
-parse(struct cmp *c, int argc, char **argv)
+read_operands(struct cmp *c, int argc, char **argv)
 {
-	int ch, status = -1;
+	int rc = 0;
 
-	c->o = (struct cmp_options){ .stage = "all", .trim = -1 };
-	while (status < 0 && (ch = options_next(&c->msg, argc, argv,
-	    "hk:r:s:V", longs)) != -1)
-		status = set_option(c, ch);
-	return status;
+	if (optind == argc)
+		return cmp_read(c, "-");
+	for (int i = optind; i < argc && rc == 0; i++)
+		rc = cmp_read(c, argv[i]);
+	return rc;
 }
 
 static void
-note_rows(struct cmp *c)
+note(struct cmp *c)
 {
 	bool loose = false;
 
@@ -138,15 +104,13 @@ main(int argc, char *argv[])
 	rc = options_parse(&options, argc, argv);
 	if (rc >= 0)
 		return rc;
-	rc = optind == argc ? cmp_read(&c, "-") : 0;
-	for (int i = optind; i < argc && rc == 0; i++)
-		rc = cmp_read(&c, argv[i]);
+	rc = read_operands(&c, argc, argv);
 	if (rc == 0 && c.rows.count == 0)
 		msg_error(&c.msg, "no rows for stage '%s'", c.o.stage);
 	else if (rc == 0) {
 		rc = cmp_compare(&c);
 		if (rc == 0)
-			note_rows(&c);
+			note(&c);
 		if (rc == 0)
 			rc = c.o.csv || c.o.json ? cmp_print_rows(&c) :
 			    cmp_print_text(&c);
