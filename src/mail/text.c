@@ -28,6 +28,10 @@ prng_start(struct prng *p, uint64_t seed, uint64_t stream)
 	}
 }
 
+/*
+ * A word has one to four syllables; rare words are long.  Common sounds occur
+ * several times in the strings from which sounds are drawn.
+ */
 static const char onsets[] = "tttttnnnnsssrrrlllhhdddmmccppwwffbbgvkjyz";
 static const char vowels[] = "eeeeeeaaaaaooooiiiiuu";
 static const char accented[] = "\xe9\xe8\xe4\xf6\xfc\xe0\xf3\xed";

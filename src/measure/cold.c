@@ -5,7 +5,6 @@
 #include "measure/cold.h"
 
 #include "base/array.h"
-#include "base/fdio.h"
 #include "base/sys.h"
 #include "cold_impl.h"
 #include "measure/caches.h"

@@ -19,7 +19,6 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { FILE_MAX_B = 64 << 10 };

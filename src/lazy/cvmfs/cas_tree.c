@@ -13,7 +13,6 @@
  */
 #include "cas_impl.h"
 
-#include "base/array.h"
 #include "base/sys.h"
 #include "cas_catalog.h"
 

@@ -10,7 +10,6 @@
 #include "cas_read.h"
 
 #include "base/strbuf.h"
-#include "base/sys.h"
 
 #include <errno.h>
 #include <stdbool.h>

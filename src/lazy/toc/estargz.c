@@ -16,7 +16,6 @@
 #include "lazy/toc/toc.h"
 
 #include "base/bytes.h"
-#include "base/sys.h"
 #include "engine/deflate/inflater.h"
 #include "format/gzip/gzip.h"
 

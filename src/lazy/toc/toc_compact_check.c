@@ -4,7 +4,6 @@
  */
 #include "lazy/toc/toc_compact.h"
 
-#include "base/sys.h"
 #include "lazy/toc/toc_wrapping.h"
 
 #include <errno.h>

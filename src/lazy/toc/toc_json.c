@@ -15,7 +15,6 @@
 #include "lazy/format.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <yajl/yajl_parse.h>
 

@@ -15,7 +15,6 @@
 #include "lazy/toc/toc_wrapping.h"
 
 #include <errno.h>
-#include <string.h>
 
 enum { PIECE = 128 << 10 };
 

@@ -18,7 +18,6 @@
 #include "lazy/toc/toc.h"
 
 #include "base/bytes.h"
-#include "base/sys.h"
 
 #include <errno.h>
 #include <string.h>

@@ -14,13 +14,10 @@
 
 #include "base/stats.h"
 #include "base/sys.h"
-#include "base/table.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

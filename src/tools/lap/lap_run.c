@@ -6,7 +6,6 @@
  */
 #include "lap.h"
 
-#include "base/fdio.h"
 #include "base/sys.h"
 #include "base/utc.h"
 #include "measure/caches.h"
@@ -18,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /*

@@ -7,9 +7,7 @@
 #include "base/stats.h"
 #include "base/sys.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 /*
  * The comparison of a command with the first command that has the same

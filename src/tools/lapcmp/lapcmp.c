@@ -60,18 +60,6 @@ static const struct options_row lapcmp_table[] = {
 	    OPTIONS_VERSION("lapcmp", NULL) },
 };
 
-static int
-read_operands(struct cmp *c, int argc, char **argv)
-{
-	int rc = 0;
-
-	if (optind == argc)
-		return cmp_read(c, "-");
-	for (int i = optind; i < argc && rc == 0; i++)
-		rc = cmp_read(c, argv[i]);
-	return rc;
-}
-
 static void
 note(struct cmp *c)
 {
@@ -95,16 +83,18 @@ int
 main(int argc, char *argv[])
 {
 	struct cmp c = { .o = { .stage = "all", .trim = -1 } };
-	struct options options = { .msg = &c.msg, .into = &c,
-	    OPTIONS_TABLE(lapcmp_table), .usage = lapcmp_usage,
-	    .about = lapcmp_about };
-	int rc;
+	int rc, ch;
 
 	msg_init(&c.msg, argv[0]);
-	rc = options_parse(&options, argc, argv);
-	if (rc >= 0)
-		return rc;
-	rc = read_operands(&c, argc, argv);
+	while ((ch = options_next(&c.msg, argc, argv, "hk:r:s:V", longs)) !=
+	    -1) {
+		rc = set_option(&c, ch);
+		if (rc >= 0)
+			return rc;
+	}
+	rc = optind == argc ? cmp_read(&c, "-") : 0;
+	for (int i = optind; i < argc && rc == 0; i++)
+		rc = cmp_read(&c, argv[i]);
 	if (rc == 0 && c.rows.count == 0)
 		msg_error(&c.msg, "no rows for stage '%s'", c.o.stage);
 	else if (rc == 0) {

@@ -49,15 +49,6 @@ print_name(const char *s, int width)
 	return n;
 }
 
-static void
-print_interval(const struct cmp_test *t)
-{
-	if (t->bounded)
-		printf("  %7.4f..%-8.4f", t->interval.lo, t->interval.hi);
-	else
-		printf("  %-17s", t->ratio > 0 ? "-" : "");
-}
-
 /*
  * Returns the largest difference that may have gone undetected, in percent; NaN
  * if a difference was found, or if there is no interval.
@@ -108,8 +99,15 @@ print_verdict(const struct cmp *c, const struct cmp_result *r)
 			printf("  %8s", "-");
 		else
 			printf("  %8.4f", ratio);
-		for (int i = 0; i < CMP_KINDS; i++)
-			print_interval(&r->test[i]);
+		for (int i = 0; i < CMP_KINDS; i++) {
+			const struct cmp_test *t = &r->test[i];
+
+			if (t->bounded)
+				printf("  %7.4f..%-8.4f", t->interval.lo,
+				    t->interval.hi);
+			else
+				printf("  %-17s", t->ratio > 0 ? "-" : "");
+		}
 		printf("  %s", r->verdict);
 		if (r->verdict == CMP_NOT_RESOLVED)
 			print_reason(c, r);

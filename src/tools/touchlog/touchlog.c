@@ -9,12 +9,9 @@
  */
 #include "touchlog.h"
 
-#include "base/sys.h"
-
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -26,21 +26,6 @@ report_failed(struct touchlog *t, const char *what, int rc)
 	return MSG_ERROR;
 }
 
-/*
- * Creates a mount namespace.  Mounts made outside appear in it, but mounts made
- * in it do not propagate; /proc shows the PID namespace.
- */
-static int
-own_mounts(void)
-{
-	if (unshare(CLONE_NEWNS) == -1 ||
-	    mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) == -1 ||
-	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
-	    NULL) == -1)
-		return -errno;
-	return 0;
-}
-
 static int
 run_program(struct touchlog *t, char **argv, int out, int *status)
 {
@@ -64,7 +49,12 @@ refuse_exact(struct touchlog *t, const char *what, int rc)
 	return -1;
 }
 
-/* Creates and opens the image, or returns -1 after reporting the reason. */
+/*
+ * Creates and opens an image of the root: an uncompressed EROFS filesystem reads
+ * single pages rather than larger blocks, so on a device without read-ahead
+ * exactly the requested pages are in memory.  The image file has no name, so it
+ * is deleted when its last user closes it.  Returns -1 after reporting an error.
+ */
 static int
 make_image(struct touchlog *t)
 {
@@ -93,32 +83,30 @@ make_image(struct touchlog *t)
 	return -1;
 }
 
-/* Mounts the image over the root; the working directory may be inside it. */
+/*
+ * Mounts an image of the root over it, in this mount namespace; only the pages
+ * requested from it are read into memory.  The working directory may be inside
+ * it.  Returns 0, or -1 after reporting the reason.
+ */
 static int
-mount_image(struct touchlog *t, int image)
+mount_image(struct touchlog *t)
 {
 	char device[LOOP_NAME_B], cwd[PATH_MAX];
-	int fd = loop_attach(image, 0, device), rc = 0;
+	int image = make_image(t), fd, rc = 0;
 
-	if (fd < 0)
-		return refuse_exact(t, "loop device", fd);
-	if (getcwd(cwd, sizeof(cwd)) == NULL ||
-	    mount(device, t->o.root, "erofs", MS_RDONLY, NULL) == -1 ||
-	    chdir(cwd) == -1)
-		rc = refuse_exact(t, t->o.root, -errno);
-	sys_close(fd);
-	return rc;
-}
-
-static int
-mount_exact(struct touchlog *t)
-{
-	int fd = make_image(t), rc;
-
-	if (fd < 0)
+	if (image < 0)
 		return -1;
-	rc = mount_image(t, fd);
-	sys_close(fd);
+	fd = loop_attach(image, 0, device);
+	if (fd < 0) {
+		rc = refuse_exact(t, "loop device", fd);
+	} else {
+		if (getcwd(cwd, sizeof(cwd)) == NULL ||
+		    mount(device, t->o.root, "erofs", MS_RDONLY, NULL) == -1 ||
+		    chdir(cwd) == -1)
+			rc = refuse_exact(t, t->o.root, -errno);
+		sys_close(fd);
+	}
+	sys_close(image);
 	return rc;
 }
 
@@ -180,7 +168,7 @@ open_root(struct touchlog *t)
 {
 	int rc = 0;
 
-	if (t->o.exact && mount_exact(t) != 0)
+	if (t->o.exact && mount_image(t) != 0)
 		return MSG_ERROR;
 	t->root = sys_openat(AT_FDCWD, t->o.root,
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -192,32 +180,29 @@ open_root(struct touchlog *t)
 	return rc == 0 ? 0 : report_failed(t, t->o.root, rc);
 }
 
-/*
- * Checks the output file in advance, because otherwise an existing file would
- * be detected only after the command has run.
- */
-static int
-check_output(struct touchlog *t)
-{
-	struct stat st;
-
-	if (t->o.output == NULL || t->o.force ||
-	    lstat(t->o.output, &st) == -1)
-		return 0;
-	msg_error(&t->msg, "%s exists (-f replaces it)", t->o.output);
-	return MSG_ERROR;
-}
-
 int
 touchlog_inside(struct touchlog *t)
 {
-	int rc = own_mounts(), status;
+	struct stat st;
+	int status;
 
-	if (rc != 0)
-		return report_failed(t, "mount namespace", rc);
-	status = check_output(t);
-	if (status == 0)
+	/*
+	 * Create a mount namespace.  Mounts made outside appear in it, but
+	 * mounts made in it do not propagate; /proc shows the PID namespace.
+	 */
+	if (unshare(CLONE_NEWNS) == -1 ||
+	    mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) == -1 ||
+	    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+	    NULL) == -1)
+		return report_failed(t, "mount namespace", -errno);
+	/* otherwise it would be detected only after the command has run */
+	if (t->o.output != NULL && !t->o.force &&
+	    lstat(t->o.output, &st) == 0) {
+		msg_error(&t->msg, "%s exists (-f replaces it)", t->o.output);
+		status = MSG_ERROR;
+	} else {
 		status = open_root(t);
+	}
 	if (status == 0) {
 		status = watch(t);
 		/* also if the command failed or was killed */

@@ -35,16 +35,6 @@ hint(struct winwait *w)
 		    "SDL_VIDEODRIVER=x11 lets a program use X11");
 }
 
-static int
-status_of(const struct winwait *w, const struct proc_run *r)
-{
-	switch (w->seen.result) {
-	case RESULT_SEEN: return 0;
-	case RESULT_LOST: return WINWAIT_FAILED;
-	default: return r->timed_out ? WINWAIT_TIMEOUT : MSG_ERROR;
-	}
-}
-
 /*
  * Runs the command while watching it.  Returns the exit status, or a negative
  * signal number.
@@ -80,7 +70,11 @@ run_command(struct winwait *w, char *path)
 		    "standard output", rc);
 	if (!w->o.line && w->seen.result == RESULT_NONE)
 		hint(w);
-	return status_of(w, &r);
+	switch (w->seen.result) {
+	case RESULT_SEEN: return 0;
+	case RESULT_LOST: return WINWAIT_FAILED;
+	default: return r.timed_out ? WINWAIT_TIMEOUT : MSG_ERROR;
+	}
 }
 
 static int
@@ -105,21 +99,6 @@ start_command(struct winwait *w)
 	return rc;
 }
 
-static void
-close_all(struct winwait *w)
-{
-	winwait_x_close(w->x);
-	for (int i = 0; i < w->o.image_count; i++)
-		if (w->images[i] >= 0)
-			sys_close(w->images[i]);
-	for (int i = 0; i < 2; i++)
-		if (w->line[i] >= 0)
-			sys_close(w->line[i]);
-	regfree(&w->match);
-	regfree(&w->title);
-	regfree(&w->error);
-}
-
 int
 main(int argc, char *argv[])
 {
@@ -140,7 +119,16 @@ main(int argc, char *argv[])
 	over = status >= 0;
 	if (!over)
 		status = start_command(&w);
-	close_all(&w);
+	winwait_x_close(w.x);
+	for (int i = 0; i < w.o.image_count; i++)
+		if (w.images[i] >= 0)
+			sys_close(w.images[i]);
+	for (int i = 0; i < 2; i++)
+		if (w.line[i] >= 0)
+			sys_close(w.line[i]);
+	regfree(&w.match);
+	regfree(&w.title);
+	regfree(&w.error);
 	/* If stopped by a signal, terminate by the same signal. */
 	if (status < 0)
 		proc_raise(-status);
