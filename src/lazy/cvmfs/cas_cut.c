@@ -9,7 +9,7 @@
 #include "cas_impl.h"
 
 #include "base/array.h"
-#include "lazy/pack_tree.h"
+#include "lazy/pack/pack_tree.h"
 
 #include <errno.h>
 

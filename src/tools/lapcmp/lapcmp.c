@@ -60,8 +60,20 @@ static const struct options_row lapcmp_table[] = {
 	    OPTIONS_VERSION("lapcmp", NULL) },
 };
 
+static int
+read_operands(struct cmp *c, int argc, char **argv)
+{
+	int rc = 0;
+
+	if (optind == argc)
+		return cmp_read(c, "-");
+	for (int i = optind; i < argc && rc == 0; i++)
+		rc = cmp_read(c, argv[i]);
+	return rc;
+}
+
 static void
-note(struct cmp *c)
+note_rows(struct cmp *c)
 {
 	bool loose = false;
 
@@ -83,24 +95,22 @@ int
 main(int argc, char *argv[])
 {
 	struct cmp c = { .o = { .stage = "all", .trim = -1 } };
-	int rc, ch;
+	struct options options = { .msg = &c.msg, .into = &c,
+	    OPTIONS_TABLE(lapcmp_table), .usage = lapcmp_usage,
+	    .about = lapcmp_about };
+	int rc;
 
 	msg_init(&c.msg, argv[0]);
-	while ((ch = options_next(&c.msg, argc, argv, "hk:r:s:V", longs)) !=
-	    -1) {
-		rc = set_option(&c, ch);
-		if (rc >= 0)
-			return rc;
-	}
-	rc = optind == argc ? cmp_read(&c, "-") : 0;
-	for (int i = optind; i < argc && rc == 0; i++)
-		rc = cmp_read(&c, argv[i]);
+	rc = options_parse(&options, argc, argv);
+	if (rc >= 0)
+		return rc;
+	rc = read_operands(&c, argc, argv);
 	if (rc == 0 && c.rows.count == 0)
 		msg_error(&c.msg, "no rows for stage '%s'", c.o.stage);
 	else if (rc == 0) {
 		rc = cmp_compare(&c);
 		if (rc == 0)
-			note(&c);
+			note_rows(&c);
 		if (rc == 0)
 			rc = c.o.csv || c.o.json ? cmp_print_rows(&c) :
 			    cmp_print_text(&c);
