@@ -19,6 +19,9 @@ folder, *judge = sys.argv[1:]
 exceptions = {
     # The reference cannot handle the name: zlib data under a .gz name.
     "gz/GH-1600.gz": "accept",
+    # It ends inside a skippable frame.  lz4 seeks past the end of a file, and
+    # rejects the same bytes from a pipe, as pzc always does.
+    "lz4/test_read_filter_lz4_raw_skip.lz4": "refuse",
 }
 
 def run(argv, path):
@@ -40,7 +43,7 @@ def one(path):
         rc, got, err = run(["pzc", "-dc", "-p" + p], path)
         if rc not in (0, 1, 2):
             out.append(f"{name} -p{p}: {rc}")
-        elif good or rule == "accept":
+        elif rule != "refuse" and (good or rule == "accept"):
             if rc == 1:
                 out.append(f"{name} -p{p}: refused: {err!r}")
             elif good and got != want:
