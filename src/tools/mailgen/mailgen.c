@@ -183,7 +183,7 @@ write_stats(struct mailgen *g)
 }
 
 static void
-write_corpus(struct mailgen *g)
+make_mail(struct mailgen *g)
 {
 	uint64_t weeks = (g->o.count + MAIL_WEEK - 1) / MAIL_WEEK;
 	unsigned threads = weeks < g->o.threads ? (unsigned)weeks :
@@ -240,6 +240,6 @@ main(int argc, char **argv)
 	if (g.o.profile != NULL)
 		mailgen_profile(&g);
 	else
-		write_corpus(&g);
+		make_mail(&g);
 	return msg_finish(&g.msg);
 }

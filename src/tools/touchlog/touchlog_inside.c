@@ -50,10 +50,11 @@ refuse_exact(struct touchlog *t, const char *what, int rc)
 }
 
 /*
- * Creates and opens an image of the root: an uncompressed EROFS filesystem reads
- * single pages rather than larger blocks, so on a device without read-ahead
- * exactly the requested pages are in memory.  The image file has no name, so it
- * is deleted when its last user closes it.  Returns -1 after reporting an error.
+ * Creates and opens an image of the root: an uncompressed EROFS filesystem
+ * reads single pages rather than larger blocks, so on a device without
+ * read-ahead exactly the requested pages are in memory.  The image file has no
+ * name, so it is deleted when its last user closes it.  Returns -1 after
+ * reporting an error.
  */
 static int
 make_image(struct touchlog *t)

@@ -30,21 +30,6 @@ is_virtual(const char *type)
 	return false;
 }
 
-/* Returns the path of the root, which is empty for /, or NULL. */
-static const char *
-root_path(const struct touchlog *t, char path[PATH_MAX])
-{
-	char link[32];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", t->root);
-	n = readlink(link, path, PATH_MAX - 1);
-	if (n <= 0)
-		return NULL;
-	path[n == 1 ? 0 : n] = '\0';
-	return path;
-}
-
 /*
  * Returns whether a filesystem mounted below the root is another than the
  * root's.  A mount that another one hides is not.
@@ -61,27 +46,22 @@ is_other(const struct touchlog *t, const char *root, const struct mntent *e)
 	    st.st_dev != own.st_dev;
 }
 
-/*
- * A subvolume of the btrfs that also holds the root has another device number,
- * but is watched.
- */
-static bool
-is_subvolume(const struct mntent *e, const char *device)
-{
-	return strcmp(e->mnt_type, "btrfs") == 0 &&
-	    strcmp(e->mnt_fsname, device) == 0;
-}
-
 void
 touchlog_warn_of_mounts(struct touchlog *t)
 {
-	char path[PATH_MAX], device[PATH_MAX] = "";
-	const char *root = root_path(t, path);
-	FILE *f = root == NULL ? NULL : setmntent("/proc/self/mounts", "re");
+	char link[32], root[PATH_MAX], device[PATH_MAX] = "";
+	ssize_t len;
+	FILE *f;
 	struct strbuf names = { .data = NULL };
 	const struct mntent *e;
 	size_t count = 0, best = 0;
 
+	/* the path of the root, which is empty for / */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", t->root);
+	len = readlink(link, root, PATH_MAX - 1);
+	if (len > 0)
+		root[len == 1 ? 0 : len] = '\0';
+	f = len <= 0 ? NULL : setmntent("/proc/self/mounts", "re");
 	/* a mount point is listed after the one that contains it */
 	while (f != NULL && (e = getmntent(f)) != NULL) {
 		size_t n = strcmp(e->mnt_dir, "/") == 0 ? 0 :
@@ -92,7 +72,13 @@ touchlog_warn_of_mounts(struct touchlog *t)
 			best = n;
 			snprintf(device, sizeof(device), "%s", e->mnt_fsname);
 		}
-		if (!is_other(t, root, e) || is_subvolume(e, device))
+		/*
+		 * a subvolume of the btrfs that also holds the root has another
+		 * device number, but is watched
+		 */
+		if (!is_other(t, root, e) ||
+		    (strcmp(e->mnt_type, "btrfs") == 0 &&
+		    strcmp(e->mnt_fsname, device) == 0))
 			continue;
 		if (count < NAMED_MAX)
 			strbuf_fmt(&names, "%s%s", count == 0 ? "" : ", ",
