@@ -2,6 +2,7 @@
 # Scripts, manuals and builds; what is installed; sanitizers and valgrind
 shell_test(lint sh)
 shell_test(lint includes)
+shell_test(lint names)
 shell_test(lint doc)
 shell_test(lint man)
 shell_test(lint examples)

@@ -140,7 +140,7 @@ read_part(struct reader *rd, uint64_t offset, size_t len)
 }
 
 static void
-read_parts(void *arg, unsigned i)
+read_item_parts(void *arg, unsigned i)
 {
 	struct reader *rd = (struct reader *)arg + i;
 	const struct fs_run *r = rd->run->r;
@@ -187,7 +187,7 @@ fs_run(const struct fs_run *r)
 		    r->open(r->arg, &next->worker);
 	}
 	if (rc == 0)
-		rc = parallel_run_all(r->threads, read_parts, rd);
+		rc = parallel_run_all(r->threads, read_item_parts, rd);
 	while (opened > 0) {
 		r->close(r->arg, rd[--opened].worker);
 		sys_free(rd[opened].data);

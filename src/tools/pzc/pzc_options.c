@@ -140,7 +140,7 @@ take_blocksize(void *into)
 
 /* Ignores gzip's -b. */
 static int
-take_bits(void *into)
+ignore_bits(void *into)
 {
 	struct pzc *p = into;
 
@@ -296,7 +296,7 @@ static const struct options_row pzc_table[] = {
 	    OPTIONS_SIZE(memory, "size"), .mask = ALL | IN_GZIP },
 	{ 'b', "blocksize", "N", "block size in KiB",
 	    OPTIONS_CALL(take_blocksize), .mask = PZC | PIGZ },
-	{ 'b', "bits", "N", NULL, OPTIONS_CALL(take_bits), .mask = GZIP },
+	{ 'b', "bits", "N", NULL, OPTIONS_CALL(ignore_bits), .mask = GZIP },
 	{ 'i', "independent", NULL, "gzip: one member per block; zstd: one "
 	    "frame", OPTIONS_FLAG(codec_options.independent), .mask = PZC },
 	{ 'i', "independent", NULL, "write each block as a separate member",

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static int
-report_failed(struct winwait *w, const char *what, int rc)
+winwait_failed(struct winwait *w, const char *what, int rc)
 {
 	msg_error(&w->msg, "%s: %s", what, strerror(-rc));
 	return WINWAIT_FAILED;
@@ -56,7 +56,7 @@ run_command(struct winwait *w, char *path)
 
 	winwait_watch_stop(w);
 	if (rc != 0) {
-		report_failed(w, w->o.command[0], rc);
+		winwait_failed(w, w->o.command[0], rc);
 		return r.failed < 0 ? WINWAIT_FAILED : rc == -ENOENT ?
 		    WINWAIT_NOT_FOUND : WINWAIT_CANNOT_RUN;
 	}
@@ -66,7 +66,7 @@ run_command(struct winwait *w, char *path)
 		msg_error(&w->msg, "the X server closed the connection");
 	rc = winwait_write(w, &r);
 	if (rc != 0)
-		return report_failed(w, w->o.output != NULL ? w->o.output :
+		return winwait_failed(w, w->o.output != NULL ? w->o.output :
 		    "standard output", rc);
 	if (!w->o.line && w->seen.result == RESULT_NONE)
 		hint(w);
@@ -84,12 +84,12 @@ start_command(struct winwait *w)
 	int rc = proc_find(w->o.command[0], getenv("PATH"), &path);
 
 	if (rc != 0) {
-		report_failed(w, w->o.command[0], rc);
+		winwait_failed(w, w->o.command[0], rc);
 		return rc == -ENOENT ? WINWAIT_NOT_FOUND : rc == -EACCES ?
 		    WINWAIT_CANNOT_RUN : WINWAIT_FAILED;
 	}
 	if (w->o.line && pipe2(w->line, O_CLOEXEC) == -1)
-		rc = report_failed(w, "pipe", -errno);
+		rc = winwait_failed(w, "pipe", -errno);
 	else if ((!w->o.line && winwait_x_open(w) != 0) ||
 	    winwait_quiet_open(w) != 0 || winwait_watch_start(w) != 0)
 		rc = WINWAIT_FAILED;
