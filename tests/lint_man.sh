@@ -28,7 +28,8 @@ options_shown() {
 	have "$tool" || return 0
 	# a script, whose options are those of its verbs
 	[ "$tool" != coldpress ] || return 0
-	"$tool" --help=options >options || return 1
+	"$tool" --help=options >lines || return 1
+	cut -f 1 lines >options
 	grep -v '^-[1-9]$' options | sort -u >known
 	"$tool" --help | sed '/^$/q' | grep -o -E -e '--[a-z][a-z-]*' |
 	    sort -u | comm -23 - known >strange

@@ -46,6 +46,14 @@ struct options_row {
 					 * formats know it; 0: all */
 	size_t given;			/* offset of a bool that is set when it
 					 * is given; 0: none */
+	/*
+	 * For a callback or a text, the names that --help=options lists as
+	 * values, in words ("a, b or c"); or a function that prints them, a
+	 * space before each.  NULL: it can be anything.  If the value is LIST,
+	 * it is several of them, separated by commas.
+	 */
+	const char *names;
+	void (*list)(FILE *out);
 
 	/* Set by the macros. */
 	size_t at, width;		/* the member, in bytes */
@@ -139,7 +147,12 @@ struct options_row {
 	.kind = OPTIONS_IS_CALL_WITH, .call_with = function, .least = number
 #define OPTIONS_CALL_TEXT(function, text) \
 	.kind = OPTIONS_IS_CALL_TEXT, .call_text = function, .what = text
-/* --help[=options]: shows the help; all options, one per line */
+/*
+ * --help[=options]: shows the help; for completion in a shell, every name of
+ * every option, one per line of four fields, which end with tabs but the last:
+ * the name; "none", "optional" (after "=" only), "value" or "values" (joined by
+ * commas); the names that are valid, separated by spaces, or "-"; the help
+ */
 #define OPTIONS_HELP \
 	.kind = OPTIONS_IS_HELP
 /* prints "TOOL (coldpress) VERSION"; and more, with a function or NULL */

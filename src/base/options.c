@@ -157,20 +157,28 @@ options_letter(struct options *o, int argc, char **argv)
 	return opt;
 }
 
+/* Returns the name after one of n bytes in "a, b or c", or NULL. */
+static const char *
+next_name(const char *name, size_t n)
+{
+	name += n;
+	if (*name == '\0')
+		return NULL;
+	return name + (strncmp(name, " or ", 4) == 0 ? 4 : 2);
+}
+
 /* Returns the position of the value in a list "a, b or c", or -1. */
 static int
 position(const char *names, const char *value)
 {
-	for (int i = 0;; i++) {
-		size_t n = strcspn(names, ", ");
+	size_t n;
 
+	for (int i = 0; names != NULL; names = next_name(names, n), i++) {
+		n = strcspn(names, ", ");
 		if (strncmp(names, value, n) == 0 && value[n] == '\0')
 			return i;
-		names += n;
-		if (*names == '\0')
-			return -1;
-		names += strncmp(names, " or ", 4) == 0 ? 4 : 2;
 	}
+	return -1;
 }
 
 /* Stores a number that is known to fit. */
@@ -245,24 +253,71 @@ take_size(struct msg *m, const struct options_row *r, void *at)
 	return -1;
 }
 
-/* Prints every name of every option, one per line. */
+/* Prints the names that are valid as a value: " a b c", or "-". */
+static void
+show_values(const struct options_row *r, FILE *out)
+{
+	bool fixed = r->kind == OPTIONS_IS_WORD || r->kind == OPTIONS_IS_NAME;
+	const char *names = fixed ? r->range : r->names;
+	size_t n;
+
+	if (r->list != NULL)
+		r->list(out);
+	else if (names == NULL)
+		fputc('-', out);
+	for (; names != NULL; names = next_name(names, n)) {
+		n = strcspn(names, ", ");
+		fprintf(out, " %.*s", (int)n, names);
+	}
+}
+
+/* Returns the row's help, which may be that of a row below. */
+static const char *
+help_of(const struct options *o, const struct options_row *r)
+{
+	if (r->help == NULL)
+		return "";
+	for (; r < o->rows + o->count; r++)
+		if (r->help != NULL && *r->help != '\0' && is_known(o, r))
+			return r->help;
+	return "";
+}
+
+/* Prints a line for one of the row's names, which follows these dashes. */
+static void
+show_name(const struct options *o, const struct options_row *r,
+    const char *dashes, const char *name, FILE *out)
+{
+	const char *takes = "none";
+
+	if (is_optional(r->value))
+		takes = dashes[1] == '-' ? "optional" : "none";
+	else if (r->value != NULL)
+		takes = strcmp(r->value, "LIST") == 0 ? "values" : "value";
+	fprintf(out, "%s%s\t%s\t", dashes, name, takes);
+	show_values(r, out);
+	fprintf(out, "\t%s\n", help_of(o, r));
+}
+
+/* Prints a line for every name of every option. */
 static void
 show_names(const struct options *o, FILE *out)
 {
 	for (const char *s = o->scan; s != NULL && *s != '\0'; s++)
 		if (*s != '+' && *s != '-')
-			fprintf(out, "-%c\n", *s);
+			fprintf(out, "-%c\tnone\t-\t\n", *s);
 	for (size_t i = 0; i < o->count; i++) {
 		const struct options_row *r = &o->rows[i];
+		const char letter[] = { (char)r->letter, '\0' };
 
 		if (!is_known(o, r))
 			continue;
 		if (r->letter != 0)
-			fprintf(out, "-%c\n", r->letter);
+			show_name(o, r, "-", letter, out);
 		if (r->name != NULL)
-			fprintf(out, "--%s\n", r->name);
+			show_name(o, r, "--", r->name, out);
 		if (r->also != NULL)
-			fprintf(out, "--%s\n", r->also);
+			show_name(o, r, "--", r->also, out);
 	}
 }
 

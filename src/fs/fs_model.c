@@ -6,16 +6,15 @@
 
 #include <string.h>
 
+const struct fs_model *const fs_models[] = { &fs_model_zfs, &fs_model_zfs_fuse,
+    &fs_model_btrfs, &fs_model_squashfs, &fs_model_sqpack, NULL };
+
 const struct fs_model *
 fs_model_by_name(const char *name)
 {
-	static const struct fs_model *const all[] = { &fs_model_zfs,
-	    &fs_model_zfs_fuse, &fs_model_btrfs, &fs_model_squashfs,
-	    &fs_model_sqpack };
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (strcmp(all[i]->name, name) == 0)
-			return all[i];
+	for (size_t i = 0; fs_models[i] != NULL; i++)
+		if (strcmp(fs_models[i]->name, name) == 0)
+			return fs_models[i];
 	return NULL;
 }
 

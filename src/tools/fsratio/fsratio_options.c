@@ -85,6 +85,46 @@ take_all_algorithms(struct fsratio *f)
 	return status;
 }
 
+static void
+list_models(FILE *out)
+{
+	for (size_t i = 0; fs_models[i] != NULL; i++)
+		fprintf(out, " %s", fs_models[i]->name);
+}
+
+/* Prints an algorithm of model i, unless a model before it has the same. */
+static void
+list_algorithm(FILE *out, size_t i, const char *text)
+{
+	for (size_t j = 0; j < i; j++)
+		if (packer_by_name(fs_models[j]->kinds, text,
+		    &(struct packer_name){ 0 }) == 0)
+			return;
+	fprintf(out, " %s", text);
+}
+
+/* Prints those of all models, whichever --fs names. */
+static void
+list_algorithms(FILE *out)
+{
+	const struct packer_kind *k;
+
+	fputs(" all off", out);
+	for (size_t i = 0; fs_models[i] != NULL; i++)
+		for (k = fs_models[i]->kinds; k->name != NULL; k++) {
+			if (k->level_min == k->level_max)
+				list_algorithm(out, i, k->name);
+			else for (int n = k->level_min; n > 0 &&
+			    n <= k->level_max; n++) {
+				char text[32];
+
+				snprintf(text, sizeof(text), "%s-%d", k->name,
+				    n);
+				list_algorithm(out, i, text);
+			}
+		}
+}
+
 static const char fsratio_usage[] =
 "usage: fsratio [-hqV] [-a algorithm,...|all] [-p threads]\n"
 "               [--fs zfs|zfs-fuse|btrfs|squashfs|sqpack]\n"
@@ -104,7 +144,8 @@ static const struct options_row fsratio_table[] = {
 	    "gzip-1..9, zstd-1..19, zstd-fast-N; btrfs: zlib-1..9, lzo, "
 	    "zstd-1..15; squashfs: gzip-1..9, lz4, lz4hc, lzo-1..9, xz, "
 	    "zstd-1..22; sqpack: the same, with gzip-1..12; default: a "
-	    "selection", OPTIONS_TEXT(o.algorithm_list) },
+	    "selection", OPTIONS_TEXT(o.algorithm_list),
+	    .list = list_algorithms },
 	{ 0, "ashift", "BITS", "zfs: log2 of a sector: 9 (512 bytes) to 16; "
 	    "default 12", OPTIONS_NUMBER(o.params.ashift, "ashift", 9, 16),
 	    .mask = FS_ASHIFT },
@@ -121,7 +162,7 @@ static const struct options_row fsratio_table[] = {
 	    OPTIONS_FLAG(o.params.force), .mask = FS_FORCE },
 	{ 0, "fs", "KIND", "zfs (default): OpenZFS; zfs-fuse: pool version "
 	    "23; btrfs; squashfs: an image made by mksquashfs; sqpack: one "
-	    "made by sqpack", OPTIONS_TEXT(o.fs_name) },
+	    "made by sqpack", OPTIONS_TEXT(o.fs_name), .list = list_models },
 	{ 0, "metadata", "dup|single", "btrfs: how metadata is stored, as "
 	    "with mkfs.btrfs -m; default dup",
 	    OPTIONS_NAME(o.params.single, "metadata profile",

@@ -113,7 +113,8 @@ static const struct options_row layermount_table[] = {
 	    OPTIONS_FLAG(o.foreground) },
 	{ 'F', "format", "FORMAT", "estargz, zstd-chunked, ztoc or cas; "
 	    "default: detected, except for a repository's URL (cas)",
-	    OPTIONS_TEXT(o.kind) },
+	    OPTIONS_TEXT(o.kind),
+	    .names = "estargz, zstd-chunked, ztoc or cas" },
 	{ 0, "idle", "S", "--store: unload a layer unused for S seconds "
 	    "(default: 300)",
 	    OPTIONS_NUMBER(o.idle_s, "idle time", 1, IDLE_MAX) },

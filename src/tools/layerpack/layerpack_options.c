@@ -84,11 +84,28 @@ take_mode(void *into, int value)
 	return -1;
 }
 
+/* The formats of layers that can be made. */
+static const enum layer_kind made[] = { LAYER_ESTARGZ, LAYER_ZSTD_CHUNKED,
+    LAYER_ZTOC,
+#ifdef COLDPRESS_SQLITE
+    LAYER_CAS
+#endif
+};
+
+enum { MADE = sizeof(made) / sizeof(made[0]) };
+
+static void
+list_formats(FILE *out)
+{
+	for (size_t i = 0; i < MADE; i++)
+		fprintf(out, " %s", layer_kind_name(made[i]));
+}
+
 #define OPTIONS_INTO struct layerpack
 
 static const struct options_row layerpack_table[] = {
 	{ 'F', "format", "FORMAT", "estargz, zstd-chunked or ztoc; default: "
-	    "detected", OPTIONS_TEXT(o.kind) },
+	    "detected", OPTIONS_TEXT(o.kind), .list = list_formats },
 	{ 'f', "force", NULL, "replace existing files",
 	    OPTIONS_FLAG(o.force) },
 	{ 'p', "threads", "N", "number of threads (default: usable CPUs)",
@@ -172,36 +189,19 @@ static const struct options_row layerpack_table[] = {
 	    OPTIONS_VERSION("layerpack", show_layerpack_parts) },
 };
 
-/* Returns whether layers of this format can be made. */
-static bool
-is_made(enum layer_kind kind)
-{
-#ifdef COLDPRESS_SQLITE
-	const bool cas = true;
-#else
-	const bool cas = false;
-#endif
-
-	return kind != LAYER_CAS || cas;
-}
-
 static int
 take_kind(struct layerpack *p)
 {
-	static const enum layer_kind kinds[] = { LAYER_ESTARGZ,
-		LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS };
 	const char *name = p->o.kind;
 
-	for (size_t i = 0; name != NULL && i < sizeof(kinds) /
-	    sizeof(kinds[0]); i++)
-		if (is_made(kinds[i]) &&
-		    strcmp(name, layer_kind_name(kinds[i])) == 0) {
-			p->o.make.kind = kinds[i];
+	for (size_t i = 0; name != NULL && i < MADE; i++)
+		if (strcmp(name, layer_kind_name(made[i])) == 0) {
+			p->o.make.kind = made[i];
 			return -1;
 		}
 	msg_error(&p->msg, "%s needs -F estargz, zstd-chunked, ztoc%s%s%s",
 	    p->o.mode == LAYERPACK_IMAGE ? "--image" : "-o",
-	    is_made(LAYER_CAS) ? ", cas" : "",
+	    made[MADE - 1] == LAYER_CAS ? ", cas" : "",
 	    name == NULL ? "" : ", not ", name == NULL ? "" : name);
 	return MSG_ERROR;
 }

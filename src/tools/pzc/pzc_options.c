@@ -230,6 +230,14 @@ show_pzc(void *into)
 	return p->style->version(p);
 }
 
+static void
+list_formats(FILE *out)
+{
+	for (size_t i = 0; codecs[i] != NULL; i++)
+		if (codecs[i]->encode != NULL)
+			fprintf(out, " %s", codecs[i]->name);
+}
+
 #define OPTIONS_INTO struct pzc
 
 /* Which programs know an option; and what gzip takes from its environment. */
@@ -239,7 +247,7 @@ enum { PZC = PZC_AS_PZC, GZIP = PZC_AS_GZIP, PIGZ = PZC_AS_PIGZ,
 static const struct options_row pzc_table[] = {
 	{ 'F', "format", "F", "gzip (default), zlib, zip, zstd, lz4, xz, lzma, "
 	    "bzip2; gz, zst and bz2 for short", OPTIONS_CALL(take_format),
-	    .mask = PZC },
+	    .list = list_formats, .mask = PZC },
 	{ 'z', "zlib", NULL, "", OPTIONS_CALL_TEXT(set_format, "zlib"),
 	    .mask = PZC },
 	{ 'K', "zip", NULL, "same as -F zlib, -F zip",
@@ -350,7 +358,8 @@ static const struct options_row pzc_table[] = {
 	{ 'M', NULL, NULL, NULL, OPTIONS_CALL_WITH(take_time, true),
 	    .mask = GZIP },
 	{ 0, "check", "NAME", "xz: none, crc32, crc64 or sha256; also -C",
-	    OPTIONS_CALL(take_check), .mask = PZC },
+	    OPTIONS_CALL(take_check), .names = "none, crc32, crc64 or sha256",
+	    .mask = PZC },
 	{ 0, "no-check", NULL, NULL, OPTIONS_CALL(take_check), .mask = PZC },
 	{ 0, "block-checksum", NULL, "lz4: add a checksum of each block",
 	    OPTIONS_CALL_TEXT(switch_on, "block-check"), .mask = PZC },

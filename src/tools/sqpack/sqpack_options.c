@@ -54,6 +54,19 @@ take_method(void *into)
 	return MSG_ERROR;
 }
 
+static void
+list_methods(FILE *out)
+{
+	fprintf(out, " %s", sqw_method_names());
+}
+
+static void
+list_filters(FILE *out)
+{
+	for (int i = 0; i < SQW_FILTERS; i++)
+		fprintf(out, " %s", sqw_filters[i]);
+}
+
 /* Returns the index of the filter named by the first n bytes of name, or -1. */
 static int
 filter_of(const char *name, size_t n)
@@ -90,10 +103,11 @@ take_bcj(void *into)
 	    "or sparc");
 }
 
+static const char raw_names[] = "data, fragments, inodes or xattrs";
+
 static int
 take_raw(void *into)
 {
-	static const char names[] = "data, fragments, inodes or xattrs";
 	struct sqpack *p = into;
 	struct sqpack_options *o = &p->o;
 
@@ -109,7 +123,7 @@ take_raw(void *into)
 		else if (n == 6 && strncmp(s, "xattrs", n) == 0)
 			o->tables.raw_xattrs = true;
 		else
-			return options_bad(&p->msg, "--raw", names);
+			return options_bad(&p->msg, "--raw", raw_names);
 		s += n + (s[n] == ',');
 	}
 	return -1;
@@ -217,7 +231,7 @@ static const struct options_row sqpack_table[] = {
 	    SQUASHFS_BLOCK_MAX, "a power of two from 4K to 1M"),
 	    OPTIONS_GIVEN(o.from.has_block) },
 	{ 'F', "format", "METHOD", "zstd (default), gzip, lz4, lz4hc, xz, lzo "
-	    "or none", OPTIONS_CALL(take_method) },
+	    "or none", OPTIONS_CALL(take_method), .list = list_methods },
 	{ 'f', "force", NULL, "replace an existing image",
 	    OPTIONS_FLAG(o.force) },
 	{ 'k', "keep-going", NULL, "leave out files that cannot be read",
@@ -236,7 +250,7 @@ static const struct options_row sqpack_table[] = {
 	{ 'x', "extract", "DIR", "extract an image, or names matching globs, "
 	    "to DIR", OPTIONS_CALL_WITH(take_task, EXTRACT) },
 	{ 0, "bcj", "LIST", "xz: also try these BCJ filters: x86, arm, ...",
-	    OPTIONS_CALL(take_bcj) },
+	    OPTIONS_CALL(take_bcj), .list = list_filters },
 	{ 0, "best", NULL, "the smallest image that the method allows; gzip: "
 	    "level 10", OPTIONS_FLAG(o.best) },
 	{ 0, "cat", "PATH", "write a file from an image to standard output",
@@ -256,7 +270,7 @@ static const struct options_row sqpack_table[] = {
 	    OPTIONS_CALL_WITH(take_task, CAN_MOUNT) },
 	{ 0, "like", "mksquashfs", "produce the same bytes as mksquashfs 4.5.1 "
 	    "with the snap store's settings; xz unless -F says otherwise",
-	    OPTIONS_CALL(take_like) },
+	    OPTIONS_CALL(take_like), .names = "mksquashfs" },
 	{ 0, "exclude", "GLOB", "leave out paths or names that match",
 	    OPTIONS_CALL(take_exclude) },
 	{ 0, "no-duplicates", NULL, "store identical files separately",
@@ -278,7 +292,7 @@ static const struct options_row sqpack_table[] = {
 	{ '0', "null", NULL, "paths in LIST end with NUL",
 	    OPTIONS_FLAG(o.from.null_ends) },
 	{ 0, "raw", "LIST", "do not compress data, fragments, inodes, xattrs",
-	    OPTIONS_CALL(take_raw) },
+	    OPTIONS_CALL(take_raw), .names = raw_names },
 	{ 0, "memory", "SIZE", "reject an image that needs more memory for its "
 	    "tables, names and block lists (1G)",
 	    OPTIONS_SIZE(o.memory, "memory") },
