@@ -26,10 +26,15 @@ install(FILES LICENSE NEWS README.md SECURITY.md CONTRIBUTING.md TYPE DOC)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md
     ${PROJECT_SOURCE_DIR}/doc/*.svg)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc)
-# bash looks up completions by command name.
-foreach(name IN LISTS tools PZC_NAMES)
+# Shells look up completions by command name.
+foreach(name IN LISTS tools PZC_NAMES ITEMS coldpress)
     install(FILES scripts/completion.bash RENAME ${name}
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    configure_file(scripts/completion.zsh completions/_${name} @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/completions/_${name}
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES scripts/completion.fish RENAME ${name}.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endforeach()
 add_custom_target(uninstall COMMAND ${CMAKE_COMMAND}
     -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
