@@ -51,7 +51,7 @@ cat >home/.zshrc <<'EOT'
 PROMPT=
 fpath=($COMPLETIONS $fpath)
 autoload -Uz compinit
-compinit -u -D
+compinit -u -C -d $ZDOTDIR/dump
 compadd() {
 	local -a found
 	if [[ ${(M)@[1,(i)(-|--)]:#-[a-zA-Z]#[OAD]} == '' ]]; then
@@ -121,8 +121,9 @@ has() {
 cd work || exit 1
 formats='bzip2 gzip lz4 lzma xz zip zlib zstd'
 for shell in bash_split bash_whole in_zsh in_fish; do
-	have "${shell#in_}" || have "${shell%_*}" || {
-		skip "no ${shell#in_}"
+	program=${shell#in_} program=${program%_*}
+	have "$program" || {
+		skip "no $program"
 		continue
 	}
 	gives '--force --format' pzc --fo
