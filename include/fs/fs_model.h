@@ -129,10 +129,4 @@ int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
     void (*meta)(void *arg, unsigned algorithm, struct fs_row *row),
     void *arg);
 
-/*
- * Returns whether the item is a file with data to read, and not a hard link to
- * an earlier item.
- */
-bool fs_item_has_data(const struct fs_item *it);
-
 #endif

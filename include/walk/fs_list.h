@@ -51,4 +51,10 @@ int fs_list_end(struct fs_list *l);
 
 void fs_list_free(struct fs_list *l);
 
+/*
+ * Returns whether the item is a file with data to read, and not a hard link to
+ * an earlier item.
+ */
+bool fs_item_has_data(const struct fs_item *it);
+
 #endif

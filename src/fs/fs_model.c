@@ -18,13 +18,6 @@ fs_model_by_name(const char *name)
 	return NULL;
 }
 
-bool
-fs_item_has_data(const struct fs_item *it)
-{
-	return it->err == 0 && !it->again && S_ISREG(it->st.st_mode) &&
-	    it->st.st_size > 0;
-}
-
 unsigned
 fs_class_of(uint64_t size)
 {

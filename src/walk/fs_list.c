@@ -265,3 +265,10 @@ fs_list_free(struct fs_list *l)
 	sys_free(l->items);
 	*l = (struct fs_list){ .items = NULL };
 }
+
+bool
+fs_item_has_data(const struct fs_item *it)
+{
+	return it->err == 0 && !it->again && S_ISREG(it->st.st_mode) &&
+	    it->st.st_size > 0;
+}

@@ -8,7 +8,6 @@
 
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "fs/fs_model.h"
 #include "walk/fs_list.h"
 
 #include <errno.h>
