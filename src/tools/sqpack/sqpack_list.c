@@ -88,7 +88,7 @@ print_all(struct sqpack_image *i)
 	for (size_t n = i->p->msg.verbose > 0 ? 0 : 1; n < count; n++) {
 		const char *path;
 
-		if (i->wanted[n] != SQPACK_IN)
+		if (i->wanted[n] != SQ_IN)
 			continue;
 		path = sqpack_image_path(i, n);
 		if (path == NULL)

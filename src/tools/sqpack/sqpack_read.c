@@ -37,12 +37,12 @@ want(struct sqpack_image *i, size_t number)
 {
 	struct sq_entry e;
 
-	memset(i->wanted + number, SQPACK_IN, sq_end(i->m, number) - number);
+	memset(i->wanted + number, SQ_IN, sq_end(i->m, number) - number);
 	for (size_t n = number; n != 0; n = e.parent) {
 		sq_get(i->m, n, &e);
-		if (i->wanted[e.parent] != SQPACK_OUT)
+		if (i->wanted[e.parent] != SQ_OUT)
 			return;
-		i->wanted[e.parent] = SQPACK_ABOVE;
+		i->wanted[e.parent] = SQ_ABOVE;
 	}
 }
 
@@ -113,7 +113,7 @@ choose_names(struct sqpack_image *i)
 		return -ENOMEM;
 	}
 	if (i->p->o.glob_count == 0)
-		memset(i->wanted, SQPACK_IN, count);
+		memset(i->wanted, SQ_IN, count);
 	for (size_t k = 0; rc == 0 && k < i->p->o.glob_count; k++)
 		rc = choose_glob(i, i->p->o.globs[k]);
 	return rc;

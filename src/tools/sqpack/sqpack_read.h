@@ -8,7 +8,7 @@
 #include "sqpack.h"
 
 #include "base/listing.h"
-#include "image/squashfs/read/reader.h"
+#include "image/squashfs/read/extract.h"
 
 #include <stdio.h>
 
@@ -18,13 +18,7 @@ struct sqpack_image {
 	struct sq_file file;
 	const struct sq_image *m;	/* file.image */
 	bool refused;			/* file.refused */
-	uint8_t *wanted;		/* enum sqpack_want, by name */
-};
-
-enum sqpack_want {
-	SQPACK_OUT,
-	SQPACK_ABOVE,			/* a parent of a selected name */
-	SQPACK_IN
+	uint8_t *wanted;		/* enum sq_want, by name */
 };
 
 /*
