@@ -17,7 +17,7 @@ struct as_mksquashfs {
 	const char *comp;		/* NULL: gzip */
 	int64_t level;			/* 0: default of the compressor */
 	const char *dictionary;
-	struct sqpack_regex **patterns;	/* excludes compiled for -regex */
+	struct path_regex **patterns;	/* excludes compiled for -regex */
 	bool window, algorithm;		/* given, with their defaults */
 	bool hc, wildcards, regex, as_directory, append, quiet, info, tar;
 	bool one_file_system, has_mkfs_time, from_environment;

@@ -5,8 +5,8 @@
 #include "sqpack_read.h"
 
 #include "as.h"
-#include "sqpack_regex.h"
 
+#include "base/path_regex.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -47,17 +47,17 @@ want(struct sqpack_image *i, size_t number)
 }
 
 static bool
-matches(const struct sqpack_image *i, const struct sqpack_regex *regex,
+matches(const struct sqpack_image *i, const struct path_regex *regex,
     const char *glob, const char *path)
 {
-	return regex != NULL ? sqpack_regex_match(regex, path) :
+	return regex != NULL ? path_regex_match(regex, path) :
 	    i->p->o.plain_names ? strcmp(glob, path) == 0 :
 	    i->p->o.as != NULL ? as_matches(glob, path) :
 	    fnmatch(glob, path, FNM_PATHNAME) == 0;
 }
 
 static int
-choose_matches(struct sqpack_image *i, const struct sqpack_regex *regex,
+choose_matches(struct sqpack_image *i, const struct path_regex *regex,
     const char *glob)
 {
 	size_t count = sq_count(i->m), found = 0;
@@ -84,20 +84,20 @@ choose_matches(struct sqpack_image *i, const struct sqpack_regex *regex,
 static int
 choose_glob(struct sqpack_image *i, const char *glob)
 {
-	struct sqpack_regex *regex = NULL;
-	char why[SQPACK_REGEX_WHY] = "";
+	struct path_regex *regex = NULL;
+	char why[PATH_REGEX_WHY] = "";
 	int rc;
 
 	glob += strspn(glob, "/");
 	if (!i->p->o.regex)
 		return choose_matches(i, NULL, glob);
-	rc = sqpack_regex_open(&regex, glob, false, why);
+	rc = path_regex_open(&regex, glob, false, why);
 	if (rc == 0)
 		rc = choose_matches(i, regex, glob);
 	else
 		msg_error(&i->p->msg, "'%s': %s", glob, rc == -EINVAL ? why :
 		    strerror(-rc));
-	sqpack_regex_close(regex);
+	path_regex_close(regex);
 	return rc;
 }
 
