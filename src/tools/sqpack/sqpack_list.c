@@ -123,7 +123,7 @@ sqpack_mount(struct sqpack *p)
 	int rc = sqpack_image_open(&i, p);
 
 	if (rc == 0) {
-		rc = sqpack_can_mount(&i, p->o.kernel, why, sizeof(why));
+		rc = sq_can_mount(&i.file, p->o.kernel, why, sizeof(why));
 		if (rc < -1)
 			msg_error(&p->msg, "%s: %s", p->o.kernel,
 			    strerror(-rc));

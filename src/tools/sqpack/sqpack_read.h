@@ -41,18 +41,7 @@ enum { SQPACK_STRATEGIES = 5, SQPACK_LZOS = 5 };
 extern const char *const sqpack_strategies[SQPACK_STRATEGIES];
 extern const char *const sqpack_lzos[SQPACK_LZOS];
 
-const char *sqpack_compressor_name(const struct sqpack_image *i);
-
 /* Prints the description that precedes a long listing. */
 void sqpack_print_facts(const struct sqpack_image *i);
-
-/*
- * Determines whether a kernel can mount the image, according to its
- * configuration file, its version or, if kernel is NULL, the running kernel.
- * Returns 1 (yes), 0 (no), -1 (unknown), or -errno if the file cannot be read.
- * Sets why to the reason.
- */
-int sqpack_can_mount(const struct sqpack_image *i, const char *kernel,
-    char *why, size_t size);
 
 #endif
