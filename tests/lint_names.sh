@@ -63,7 +63,6 @@ foreign() {
 		own["pipeline"] = "buf"
 		own["tools/lapcmp"] = "cmp CMP"
 		own["tools/layermount"] = "readahead unmount watch"
-		own["tools/sqpack"] = "extraction"
 	}
 	$1 == "main" { next }
 	{

@@ -155,6 +155,19 @@ int imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
     int fd, int tmpdir);
 void imgsrc_free(struct imgsrc_image *to);
 
+/*
+ * Applies the definition of a pseudo file, as of mksquashfs, to the tree: for
+ * o.complete().  Returns 0, or -errno after reporting the error.
+ */
+int imgsrc_pseudo(struct imgsrc_image *to, const char *definition);
+
+/*
+ * Parse the number or name of a user or group.  Return 0, or -ENOENT.  Not
+ * thread-safe.
+ */
+int imgsrc_user(const char *text, uint32_t *id);
+int imgsrc_group(const char *text, uint32_t *id);
+
 /* The first difference between two images. */
 struct imgsrc_difference {
 	uint64_t at;

@@ -248,11 +248,14 @@ take_owner(struct sqpack *p, const struct as_words *w, int id)
 	struct sqpack_options *o = &p->o;
 
 	if (id == FORCE_UID)
-		o->from.has_uid = as_take_user(p, w->value, &o->from.uid);
+		o->from.has_uid = imgsrc_user(w->value, &o->from.uid) == 0;
 	else
-		o->from.has_gid = as_take_group(p, w->value, &o->from.gid);
-	return (id == FORCE_UID ? o->from.has_uid : o->from.has_gid) ? -1 :
-	    MSG_ERROR;
+		o->from.has_gid = imgsrc_group(w->value, &o->from.gid) == 0;
+	if (id == FORCE_UID ? o->from.has_uid : o->from.has_gid)
+		return -1;
+	msg_error(&p->msg, "%s '%s' does not exist", id == FORCE_UID ? "user" :
+	    "group", w->value);
+	return MSG_ERROR;
 }
 
 static int

@@ -17,7 +17,7 @@ struct as_mksquashfs {
 	const char *comp;		/* NULL: gzip */
 	int64_t level;			/* 0: default of the compressor */
 	const char *dictionary;
-	struct sqpack_regex **patterns;	/* excludes compiled for -regex */
+	struct path_regex **patterns;	/* excludes compiled for -regex */
 	bool window, algorithm;		/* given, with their defaults */
 	bool hc, wildcards, regex, as_directory, append, quiet, info, tar;
 	bool one_file_system, has_mkfs_time, from_environment;
@@ -29,13 +29,6 @@ struct as_mksquashfs {
 /* Validates the options and applies them.  Returns -1 or the exit status. */
 int as_mksquashfs_check(struct sqpack *p);
 
-/*
- * Parses the number or name of a user or group.  Returns false after reporting
- * an error.
- */
-bool as_take_user(struct sqpack *p, const char *text, uint32_t *id);
-bool as_take_group(struct sqpack *p, const char *text, uint32_t *id);
-
 /* Resolves the sources.  Returns 0, or -errno after reporting the error. */
 int as_sources(struct sqpack *p);
 void as_sources_free(struct sqpack *p);
@@ -43,12 +36,6 @@ void as_sources_free(struct sqpack *p);
 /* Resolves the exclusions; the sources must be known.  Returns 0 or -errno. */
 int as_excludes(struct sqpack *p);
 bool as_left_out(void *p, const char *path, const struct stat *st);
-
-/*
- * Applies the pseudo file definitions to the tree.  Returns 0, or -errno after
- * reporting the error.
- */
-int as_pseudo(void *p);
 
 /*
  * These functions print the same messages as mksquashfs before and after

@@ -154,6 +154,36 @@ set_sources(struct sqpack *p)
 	return -1;
 }
 
+/* Applies the options for the root; those for all inodes override them. */
+static void
+set_root(struct sqpack *p)
+{
+	const struct as_mksquashfs *a = p->o.as;
+	struct sqw_attr *root = &p->image.tree.nodes[0].attr;
+
+	if (a->has_root_mode)
+		root->mode = (uint16_t)(S_IFDIR | a->root_mode);
+	if (a->has_root_uid)
+		root->uid = a->root_uid;
+	if (a->has_root_gid)
+		root->gid = a->root_gid;
+	imgsrc_adjust(&p->image, root, a->has_root_time ? a->root_time :
+	    root->mtime);
+}
+
+static int
+complete_tree(void *arg)
+{
+	struct sqpack *p = arg;
+	const struct as_mksquashfs *a = p->o.as;
+	int rc = 0;
+
+	set_root(p);
+	for (size_t i = 0; rc == 0 && i < a->pseudo.count; i++)
+		rc = imgsrc_pseudo(&p->image, a->pseudo.items[i]);
+	return rc;
+}
+
 int
 as_mksquashfs_check(struct sqpack *p)
 {
@@ -167,7 +197,7 @@ as_mksquashfs_check(struct sqpack *p)
 	}
 	p->o.force = true;
 	p->o.tables.raw_ids = p->o.tables.raw_ids && !p->o.tables.raw_inodes;
-	p->o.from.complete = as_pseudo;
+	p->o.from.complete = complete_tree;
 	p->o.data.threads = cpus_choose(p->o.data.threads, AS_THREADS_MAX);
 	if (set_method(p) >= 0 || set_times(p) >= 0 || set_sources(p) >= 0)
 		return MSG_ERROR;

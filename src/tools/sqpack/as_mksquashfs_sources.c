@@ -7,9 +7,9 @@
  * if that name is taken.
  */
 #include "as_mksquashfs.h"
-#include "sqpack_regex.h"
 
 #include "base/path.h"
+#include "base/path_regex.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
 
@@ -101,7 +101,7 @@ as_sources_free(struct sqpack *p)
 	struct imgsrc_input *in = p->o.from.inputs;
 
 	for (size_t i = 0; a->patterns != NULL && i < a->excludes.count; i++)
-		sqpack_regex_close(a->patterns[i]);
+		path_regex_close(a->patterns[i]);
 	sys_free(a->patterns);
 
 	for (size_t i = 0; in != NULL && i < a->source_count; i++) {
@@ -216,11 +216,11 @@ static int
 compile_all(struct sqpack *p)
 {
 	struct as_mksquashfs *a = p->o.as;
-	char why[SQPACK_REGEX_WHY] = "";
+	char why[PATH_REGEX_WHY] = "";
 	int rc = 0;
 
 	a->patterns = sys_calloc(a->excludes.count + 1,
-	    sizeof(struct sqpack_regex *));
+	    sizeof(struct path_regex *));
 	if (a->patterns == NULL)
 		rc = -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < a->excludes.count; i++) {
@@ -228,8 +228,7 @@ compile_all(struct sqpack *p)
 		const char *pattern = pattern_of(a->excludes.items[i],
 		    &anywhere);
 
-		rc = sqpack_regex_open(&a->patterns[i], pattern, anywhere,
-		    why);
+		rc = path_regex_open(&a->patterns[i], pattern, anywhere, why);
 		if (rc == -EINVAL)
 			msg_error(&p->msg, "-regex: '%s': %s", pattern, why);
 	}
@@ -289,7 +288,7 @@ is_out(const struct as_mksquashfs *a, const char *path)
 		return a->paths.count > 0 && bsearch(&path, a->paths.items,
 		    a->paths.count, sizeof(char *), by_text) != NULL;
 	for (size_t i = 0; i < a->excludes.count; i++)
-		if (a->regex ? sqpack_regex_match(a->patterns[i], path) :
+		if (a->regex ? path_regex_match(a->patterns[i], path) :
 		    matches(a->excludes.items[i], path))
 			return true;
 	return a->paths.count > 0 && bsearch(&path, a->paths.items,

@@ -97,7 +97,7 @@ print_all(struct sqpack_image *i)
 	for (size_t n = 0; n < sq_count(i->m); n++) {
 		const char *path;
 
-		if (i->wanted[n] == SQPACK_OUT && n != 0)
+		if (i->wanted[n] == SQ_OUT && n != 0)
 			continue;
 		path = sqpack_image_path(i, n);
 		if (path == NULL)
@@ -132,7 +132,7 @@ count(const struct sqpack_image *i, struct counts *c)
 	for (size_t n = 0; n < sq_count(i->m); n++) {
 		struct sq_entry e;
 
-		if (i->wanted[n] == SQPACK_OUT && n != 0)
+		if (i->wanted[n] == SQ_OUT && n != 0)
 			continue;
 		sq_get(i->m, n, &e);
 		if (S_ISDIR(e.mode))

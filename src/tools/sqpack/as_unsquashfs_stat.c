@@ -149,7 +149,7 @@ print_stat(const struct sqpack_image *i)
 	printf("Creation or last append time %s\n", date);
 	printf("Filesystem size %llu bytes (%.2f Kbytes / %.2f Mbytes)\n",
 	    (unsigned long long)f->used_B, size / 1024, size / 1048576);
-	printf("Compression %s\n", sqpack_compressor_name(i));
+	printf("Compression %s\n", sq_compressor_name(f->compressor));
 	print_settings(f);
 	printf("Block size %u\n", f->block);
 	print_flags(f);

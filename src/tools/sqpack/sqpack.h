@@ -6,7 +6,6 @@
 #define COLDPRESS_SQPACK_H
 
 #include "base/msg.h"
-#include "base/progress.h"
 #include "image/source/imgsrc.h"
 
 #include <stdbool.h>
@@ -62,9 +61,6 @@ struct sqpack {
 	struct msg msg;
 	struct sqpack_options o;
 	struct imgsrc_image image;	/* the image that is built */
-	/* when extracting */
-	struct progress progress;
-	uint64_t total_B;		/* size of all files; 0: unknown */
 	bool told;			/* the damage of the source, an image,
 					 * has been reported */
 	uint64_t wall_ns;

@@ -88,7 +88,7 @@ print_all(struct sqpack_image *i)
 	for (size_t n = i->p->msg.verbose > 0 ? 0 : 1; n < count; n++) {
 		const char *path;
 
-		if (i->wanted[n] != SQPACK_IN)
+		if (i->wanted[n] != SQ_IN)
 			continue;
 		path = sqpack_image_path(i, n);
 		if (path == NULL)
@@ -123,7 +123,7 @@ sqpack_mount(struct sqpack *p)
 	int rc = sqpack_image_open(&i, p);
 
 	if (rc == 0) {
-		rc = sqpack_can_mount(&i, p->o.kernel, why, sizeof(why));
+		rc = sq_can_mount(&i.file, p->o.kernel, why, sizeof(why));
 		if (rc < -1)
 			msg_error(&p->msg, "%s: %s", p->o.kernel,
 			    strerror(-rc));

@@ -5,8 +5,8 @@
 #include "sqpack_read.h"
 
 #include "as.h"
-#include "sqpack_regex.h"
 
+#include "base/path_regex.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -37,27 +37,27 @@ want(struct sqpack_image *i, size_t number)
 {
 	struct sq_entry e;
 
-	memset(i->wanted + number, SQPACK_IN, sq_end(i->m, number) - number);
+	memset(i->wanted + number, SQ_IN, sq_end(i->m, number) - number);
 	for (size_t n = number; n != 0; n = e.parent) {
 		sq_get(i->m, n, &e);
-		if (i->wanted[e.parent] != SQPACK_OUT)
+		if (i->wanted[e.parent] != SQ_OUT)
 			return;
-		i->wanted[e.parent] = SQPACK_ABOVE;
+		i->wanted[e.parent] = SQ_ABOVE;
 	}
 }
 
 static bool
-matches(const struct sqpack_image *i, const struct sqpack_regex *regex,
+matches(const struct sqpack_image *i, const struct path_regex *regex,
     const char *glob, const char *path)
 {
-	return regex != NULL ? sqpack_regex_match(regex, path) :
+	return regex != NULL ? path_regex_match(regex, path) :
 	    i->p->o.plain_names ? strcmp(glob, path) == 0 :
 	    i->p->o.as != NULL ? as_matches(glob, path) :
 	    fnmatch(glob, path, FNM_PATHNAME) == 0;
 }
 
 static int
-choose_matches(struct sqpack_image *i, const struct sqpack_regex *regex,
+choose_matches(struct sqpack_image *i, const struct path_regex *regex,
     const char *glob)
 {
 	size_t count = sq_count(i->m), found = 0;
@@ -84,20 +84,20 @@ choose_matches(struct sqpack_image *i, const struct sqpack_regex *regex,
 static int
 choose_glob(struct sqpack_image *i, const char *glob)
 {
-	struct sqpack_regex *regex = NULL;
-	char why[SQPACK_REGEX_WHY] = "";
+	struct path_regex *regex = NULL;
+	char why[PATH_REGEX_WHY] = "";
 	int rc;
 
 	glob += strspn(glob, "/");
 	if (!i->p->o.regex)
 		return choose_matches(i, NULL, glob);
-	rc = sqpack_regex_open(&regex, glob, false, why);
+	rc = path_regex_open(&regex, glob, false, why);
 	if (rc == 0)
 		rc = choose_matches(i, regex, glob);
 	else
 		msg_error(&i->p->msg, "'%s': %s", glob, rc == -EINVAL ? why :
 		    strerror(-rc));
-	sqpack_regex_close(regex);
+	path_regex_close(regex);
 	return rc;
 }
 
@@ -113,7 +113,7 @@ choose_names(struct sqpack_image *i)
 		return -ENOMEM;
 	}
 	if (i->p->o.glob_count == 0)
-		memset(i->wanted, SQPACK_IN, count);
+		memset(i->wanted, SQ_IN, count);
 	for (size_t k = 0; rc == 0 && k < i->p->o.glob_count; k++)
 		rc = choose_glob(i, i->p->o.globs[k]);
 	return rc;

@@ -8,7 +8,7 @@
 #include "sqpack.h"
 
 #include "base/listing.h"
-#include "image/squashfs/read/reader.h"
+#include "image/squashfs/read/extract.h"
 
 #include <stdio.h>
 
@@ -18,13 +18,7 @@ struct sqpack_image {
 	struct sq_file file;
 	const struct sq_image *m;	/* file.image */
 	bool refused;			/* file.refused */
-	uint8_t *wanted;		/* enum sqpack_want, by name */
-};
-
-enum sqpack_want {
-	SQPACK_OUT,
-	SQPACK_ABOVE,			/* a parent of a selected name */
-	SQPACK_IN
+	uint8_t *wanted;		/* enum sq_want, by name */
 };
 
 /*
@@ -47,18 +41,7 @@ enum { SQPACK_STRATEGIES = 5, SQPACK_LZOS = 5 };
 extern const char *const sqpack_strategies[SQPACK_STRATEGIES];
 extern const char *const sqpack_lzos[SQPACK_LZOS];
 
-const char *sqpack_compressor_name(const struct sqpack_image *i);
-
 /* Prints the description that precedes a long listing. */
 void sqpack_print_facts(const struct sqpack_image *i);
-
-/*
- * Determines whether a kernel can mount the image, according to its
- * configuration file, its version or, if kernel is NULL, the running kernel.
- * Returns 1 (yes), 0 (no), -1 (unknown), or -errno if the file cannot be read.
- * Sets why to the reason.
- */
-int sqpack_can_mount(const struct sqpack_image *i, const char *kernel,
-    char *why, size_t size);
 
 #endif

@@ -209,4 +209,16 @@ const char *sq_file_path(struct sq_file *f, size_t number);
  */
 int sq_file_padding(const struct sq_file *f, char *padding, size_t size);
 
+/* Returns the name of an enum squashfs_compressor. */
+const char *sq_compressor_name(int compressor);
+
+/*
+ * Determines whether a kernel can mount the image, according to its
+ * configuration file, its version or, if kernel is NULL, the running kernel.
+ * Returns 1 (yes), 0 (no), -1 (unknown), or -errno if the file cannot be read.
+ * Sets why to the reason.
+ */
+int sq_can_mount(const struct sq_file *f, const char *kernel, char *why,
+    size_t size);
+
 #endif

@@ -1,8 +1,8 @@
 /*
- * sqpack_extract_plan.c - dividing file data into units, in image order
+ * sq_extract_plan.c - dividing file data into units, in image order
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "sqpack_extract.h"
+#include "sq_extract.h"
 
 #include "base/array.h"
 #include "base/sys.h"
@@ -13,15 +13,15 @@
 #include <sys/stat.h>
 
 uint32_t
-extraction_run_blocks(const struct extraction *t)
+sq_extract_run_blocks(const struct sq_extraction *t)
 {
-	return EXTRACTION_RUN_B / sq_facts(t->i.m)->block;
+	return SQ_EXTRACT_RUN_B / sq_facts(t->m)->block;
 }
 
 static int
 by_start(const void *a, const void *b)
 {
-	const struct extraction_file *x = a, *y = b;
+	const struct sq_extract_file *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -29,19 +29,19 @@ by_start(const void *a, const void *b)
 }
 
 static bool
-is_written(const struct extraction *t, size_t n, struct sq_entry *e)
+is_written(const struct sq_extraction *t, size_t n, struct sq_entry *e)
 {
-	if (t->i.wanted[n] != SQPACK_IN)
+	if (t->o->wanted[n] != SQ_IN)
 		return false;
-	sq_get(t->i.m, n, e);
+	sq_get(t->m, n, e);
 	return S_ISREG(e->mode) && !e->lost && e->size > 0 &&
 	    t->as[e->first] == n;
 }
 
 static int
-list_files(struct extraction_plan *p)
+list_files(struct sq_extract_plan *p)
 {
-	const struct sq_image *m = p->t->i.m;
+	const struct sq_image *m = p->t->m;
 	size_t fragments = sq_facts(m)->fragments;
 	struct sq_entry e;
 
@@ -53,7 +53,7 @@ list_files(struct extraction_plan *p)
 
 		if (!is_written(p->t, n, &e))
 			continue;
-		p->t->i.p->total_B += e.size;
+		p->t->total_B += e.size;
 		if (sq_tail_len(m, &e) > 0)
 			p->from[e.fragment + (size_t)2]++;
 		if (e.blocks == 0)
@@ -62,7 +62,7 @@ list_files(struct extraction_plan *p)
 		    sizeof(*p->files)) != 0)
 			return -ENOMEM;
 		p->files = items;
-		p->files[p->file_count++] = (struct extraction_file){ e.start,
+		p->files[p->file_count++] = (struct sq_extract_file){ e.start,
 			(uint32_t)n, 1 };
 	}
 	for (size_t k = 2; k < fragments + 2; k++)
@@ -71,9 +71,9 @@ list_files(struct extraction_plan *p)
 }
 
 static int
-list_tails(struct extraction_plan *p)
+list_tails(struct sq_extract_plan *p)
 {
-	const struct sq_image *m = p->t->i.m;
+	const struct sq_image *m = p->t->m;
 	size_t fragments = sq_facts(m)->fragments;
 	struct sq_entry e;
 
@@ -89,7 +89,7 @@ list_tails(struct extraction_plan *p)
 }
 
 static int
-add_unit(struct extraction_plan *p, struct extraction_unit u)
+add_unit(struct sq_extract_plan *p, struct sq_extract_unit u)
 {
 	void *items = p->units;
 	int rc = array_grow(&items, p->unit_count, &p->unit_cap,
@@ -103,9 +103,9 @@ add_unit(struct extraction_plan *p, struct extraction_unit u)
 
 /* Adds the runs of a file, except for those that consist only of holes. */
 static int
-add_runs(struct extraction_plan *p, uint32_t index, const struct sq_entry *e)
+add_runs(struct sq_extract_plan *p, uint32_t index, const struct sq_entry *e)
 {
-	uint32_t most = extraction_run_blocks(p->t);
+	uint32_t most = sq_extract_run_blocks(p->t);
 	uint64_t at = e->start;
 	int rc = 0;
 
@@ -116,7 +116,7 @@ add_runs(struct extraction_plan *p, uint32_t index, const struct sq_entry *e)
 		for (uint32_t i = k; i < k + n; i++)
 			stored += sq_word_len(sq_word(e, i));
 		if (stored > 0)
-			rc = add_unit(p, (struct extraction_unit){ at, index, k,
+			rc = add_unit(p, (struct sq_extract_unit){ at, index, k,
 			    n });
 		at += stored;
 	}
@@ -125,7 +125,7 @@ add_runs(struct extraction_plan *p, uint32_t index, const struct sq_entry *e)
 
 /* Adds the files; files with the same blocks are adjacent. */
 static int
-add_files(struct extraction_plan *p)
+add_files(struct sq_extract_plan *p)
 {
 	struct sq_entry first = { .size = 0 }, e;
 	size_t of = 0;
@@ -134,7 +134,7 @@ add_files(struct extraction_plan *p)
 	if (p->file_count > 0)
 		qsort(p->files, p->file_count, sizeof(*p->files), by_start);
 	for (size_t i = 0; rc == 0 && i < p->file_count; i++) {
-		sq_get(p->t->i.m, p->files[i].number, &e);
+		sq_get(p->t->m, p->files[i].number, &e);
 		if (i > 0 && e.start == first.start &&
 		    e.size == first.size && e.blocks == first.blocks &&
 		    memcmp(e.sizes, first.sizes, 4 * (size_t)e.blocks) == 0 &&
@@ -154,7 +154,7 @@ add_files(struct extraction_plan *p)
 static int
 by_offset(const void *a, const void *b)
 {
-	const struct extraction_unit *x = a, *y = b;
+	const struct sq_extract_unit *x = a, *y = b;
 
 	if (x->at != y->at)
 		return x->at < y->at ? -1 : 1;
@@ -162,9 +162,9 @@ by_offset(const void *a, const void *b)
 }
 
 int
-extraction_plan_make(struct extraction_plan *p)
+sq_extract_plan_make(struct sq_extract_plan *p)
 {
-	uint32_t fragments = sq_facts(p->t->i.m)->fragments, word;
+	uint32_t fragments = sq_facts(p->t->m)->fragments, word;
 	int rc = list_files(p);
 
 	if (rc == 0)
@@ -172,10 +172,10 @@ extraction_plan_make(struct extraction_plan *p)
 	if (rc == 0)
 		rc = add_files(p);
 	for (uint32_t k = 0; rc == 0 && k < fragments; k++) {
-		struct extraction_unit u = { .index = k,
-			.count = EXTRACTION_FRAGMENT };
+		struct sq_extract_unit u = { .index = k,
+			.count = SQ_EXTRACT_FRAGMENT };
 
-		sq_fragment(p->t->i.m, k, &u.at, &word);
+		sq_fragment(p->t->m, k, &u.at, &word);
 		if (p->from[k] < p->from[k + 1])
 			rc = add_unit(p, u);
 	}
@@ -185,7 +185,7 @@ extraction_plan_make(struct extraction_plan *p)
 }
 
 void
-extraction_plan_free(struct extraction_plan *p)
+sq_extract_plan_free(struct sq_extract_plan *p)
 {
 	sys_free(p->files);
 	sys_free(p->units);

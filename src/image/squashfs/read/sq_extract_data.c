@@ -1,12 +1,12 @@
 /*
- * sqpack_extract_data.c - extracting file data with several threads
+ * sq_extract_data.c - extracting file data with several threads
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A thread claims the next unit, decompresses it once and writes it to every
  * file that contains it.  Each write has an explicit offset, so threads never
  * wait for each other.
  */
-#include "sqpack_extract.h"
+#include "sq_extract.h"
 
 #include "base/fdio.h"
 #include "base/parallel.h"
@@ -18,7 +18,7 @@
 
 /* A thread that writes data. */
 struct data_writer {
-	struct extraction *t;
+	struct sq_extraction *t;
 	struct extract_place place;
 	struct sq_decoder *decoder;
 	uint8_t *data;
@@ -28,9 +28,9 @@ struct data_writer {
 
 /* Writes the run's data to a file. */
 static void
-write_run(struct data_writer *w, const struct extraction_unit *u, uint32_t n)
+write_run(struct data_writer *w, const struct sq_extract_unit *u, uint32_t n)
 {
-	const struct sq_image *m = w->t->i.m;
+	const struct sq_image *m = w->t->m;
 	uint32_t block = sq_facts(m)->block;
 	struct sq_entry e;
 	int fd = extract_file_open(&w->place, n), rc = 0;
@@ -53,24 +53,24 @@ write_run(struct data_writer *w, const struct extraction_unit *u, uint32_t n)
 
 /* Reports a damaged block for each file that contains it. */
 static void
-damage(struct data_writer *w, const struct extraction_file *f, uint32_t k,
+damage(struct data_writer *w, const struct sq_extract_file *f, uint32_t k,
     uint64_t at, const char *why)
 {
-	const struct sq_image *m = w->t->i.m;
+	const struct sq_image *m = w->t->m;
 	uint64_t block = sq_facts(m)->block;
 	char text[256];
 
 	snprintf(text, sizeof(text), "%s; replaced by zeros from byte %llu "
 	    "of the file onward", why, (unsigned long long)(k * block));
 	for (uint32_t i = 0; i < f->twins; i++)
-		extraction_damage(w->t, f[i].number, at, text);
+		sq_extract_damage(w->t, f[i].number, at, text);
 }
 
 static void
-do_run(struct data_writer *w, const struct extraction_unit *u)
+do_run(struct data_writer *w, const struct sq_extract_unit *u)
 {
-	const struct sq_image *m = w->t->i.m;
-	const struct extraction_file *f = &w->t->plan.files[u->index];
+	const struct sq_image *m = w->t->m;
+	const struct sq_extract_file *f = &w->t->plan.files[u->index];
 	uint32_t block = sq_facts(m)->block;
 	uint64_t at = u->at, bytes = 0;
 	struct sq_entry e;
@@ -90,7 +90,7 @@ do_run(struct data_writer *w, const struct extraction_unit *u)
 	}
 	for (uint32_t i = 0; i < f->twins; i++)
 		write_run(w, u, f[i].number);
-	progress_add(&w->t->i.p->progress, bytes * f->twins);
+	progress_add(&w->t->progress, bytes * f->twins);
 }
 
 /*
@@ -101,7 +101,7 @@ static void
 write_tail(struct data_writer *w, uint32_t n, uint64_t at, int64_t unpacked,
     const char *why)
 {
-	const struct sq_image *m = w->t->i.m;
+	const struct sq_image *m = w->t->m;
 	struct sq_entry e;
 	uint32_t len;
 	int fd, rc = 0;
@@ -114,7 +114,7 @@ write_tail(struct data_writer *w, uint32_t n, uint64_t at, int64_t unpacked,
 		why = "the fragment block ends before the file does";
 	}
 	if (unpacked < 0) {
-		extraction_damage(w->t, n, at, why);
+		sq_extract_damage(w->t, n, at, why);
 		/* a small file has no other data */
 		if (e.blocks == 0) {
 			extract_file_break(&w->place, n, "", 0);
@@ -128,11 +128,11 @@ write_tail(struct data_writer *w, uint32_t n, uint64_t at, int64_t unpacked,
 		rc = fdio_pwrite(fd, w->data + e.tail_at, len,
 		    (off_t)(e.size - len));
 	extract_file_close(&w->place, fd, n, rc);
-	progress_add(&w->t->i.p->progress, len);
+	progress_add(&w->t->progress, len);
 }
 
 static void
-do_fragment(struct data_writer *w, const struct extraction_unit *u)
+do_fragment(struct data_writer *w, const struct sq_extract_unit *u)
 {
 	const size_t *from = &w->t->plan.from[u->index];
 	const char *why = NULL;
@@ -140,30 +140,30 @@ do_fragment(struct data_writer *w, const struct extraction_unit *u)
 	uint32_t word;
 	int64_t unpacked;
 
-	sq_fragment(w->t->i.m, u->index, &at, &word);
+	sq_fragment(w->t->m, u->index, &at, &word);
 	unpacked = sq_unpack(w->decoder, at, word, 0, w->data, &why);
 	for (size_t i = from[0]; i < from[1] && !extract_ended(w->t->x); i++)
 		write_tail(w, w->t->plan.tails[i], at, unpacked, why);
 }
 
 static int
-open_writer(struct data_writer *w, struct extraction *t)
+open_writer(struct data_writer *w, struct sq_extraction *t)
 {
-	int rc = sq_decoder_open(&w->decoder, t->i.m);
+	int rc = sq_decoder_open(&w->decoder, t->m);
 
 	w->t = t;
 	extract_place_open(&w->place, t->x);
 	/* large enough for a run, and for any block */
-	w->data = sys_malloc(EXTRACTION_RUN_B);
-	w->bad = sys_calloc(extraction_run_blocks(t), sizeof(*w->bad));
+	w->data = sys_malloc(SQ_EXTRACT_RUN_B);
+	w->bad = sys_calloc(sq_extract_run_blocks(t), sizeof(*w->bad));
 	return rc != 0 ? rc : w->data == NULL || w->bad == NULL ? -ENOMEM : 0;
 }
 
 static void
 write_units(void *arg, unsigned thread)
 {
-	struct extraction *t = arg;
-	struct extraction_plan *p = &t->plan;
+	struct sq_extraction *t = arg;
+	struct sq_extract_plan *p = &t->plan;
 	struct data_writer w = { .decoder = NULL };
 	int rc = open_writer(&w, t);
 	size_t k;
@@ -172,13 +172,13 @@ write_units(void *arg, unsigned thread)
 		extract_end(t->x, rc);
 	while (!extract_ended(t->x) &&
 	    (k = atomic_fetch_add(&p->next, 1)) < p->unit_count) {
-		if (p->units[k].count == EXTRACTION_FRAGMENT)
+		if (p->units[k].count == SQ_EXTRACT_FRAGMENT)
 			do_fragment(&w, &p->units[k]);
 		else
 			do_run(&w, &p->units[k]);
 		if (thread == 0) {
 			pthread_mutex_lock(&t->lock);
-			progress_draw(&t->i.p->progress);
+			progress_draw(&t->progress);
 			pthread_mutex_unlock(&t->lock);
 		}
 	}
@@ -189,13 +189,13 @@ write_units(void *arg, unsigned thread)
 }
 
 void
-extraction_data(void *arg, struct extract *x)
+sq_extract_data(void *arg, struct extract *x)
 {
-	struct extraction *t = arg;
-	struct sqpack *p = t->i.p;
+	struct sq_extraction *t = arg;
 
 	(void)x;
-	progress_start(&p->progress, STDERR_FILENO, p->total_B, p->msg.quiet);
-	parallel_run(p->o.data.threads, write_units, t);
-	progress_erase(&p->progress);
+	progress_start(&t->progress, STDERR_FILENO, t->total_B,
+	    !t->o->show_progress);
+	parallel_run(t->o->to.threads, write_units, t);
+	progress_erase(&t->progress);
 }

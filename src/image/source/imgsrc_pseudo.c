@@ -1,5 +1,5 @@
 /*
- * as_mksquashfs_pseudo.c - pseudo files, which add names to an image
+ * imgsrc_pseudo.c - pseudo files, which add names to an image
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Definitions have the form "NAME d MODE USER GROUP" and the like, as in
@@ -8,9 +8,11 @@
  * case, a time precedes the mode.  Files written by commands (f, F) are
  * rejected.
  */
-#include "as_mksquashfs.h"
+#include "image/source/imgsrc.h"
 
 #include "base/args.h"
+#include "base/strbuf.h"
+#include "base/sys.h"
 #include "image/squashfs/format.h"
 
 #include <errno.h>
@@ -31,49 +33,45 @@ struct definition {
 	int64_t mtime;
 };
 
-bool
-as_take_user(struct sqpack *p, const char *text, uint32_t *id)
+int
+imgsrc_user(const char *text, uint32_t *id)
 {
 	const struct passwd *pw;
 	int64_t n;
 
 	if (args_int(text, 0, UINT32_MAX, &n) == 0) {
 		*id = (uint32_t)n;
-		return true;
+		return 0;
 	}
 	pw = getpwnam(text);
-	if (pw == NULL) {
-		msg_error(&p->msg, "user '%s' does not exist", text);
-		return false;
-	}
+	if (pw == NULL)
+		return -ENOENT;
 	*id = pw->pw_uid;
-	return true;
+	return 0;
 }
 
-bool
-as_take_group(struct sqpack *p, const char *text, uint32_t *id)
+int
+imgsrc_group(const char *text, uint32_t *id)
 {
 	const struct group *gr;
 	int64_t n;
 
 	if (args_int(text, 0, UINT32_MAX, &n) == 0) {
 		*id = (uint32_t)n;
-		return true;
+		return 0;
 	}
 	gr = getgrnam(text);
-	if (gr == NULL) {
-		msg_error(&p->msg, "group '%s' does not exist", text);
-		return false;
-	}
+	if (gr == NULL)
+		return -ENOENT;
 	*id = gr->gr_gid;
-	return true;
+	return 0;
 }
 
 static int
-bad(struct sqpack *p, const struct definition *d, const char *why)
+refuse(struct imgsrc_image *to, const struct definition *d, const char *why)
 {
-	msg_error(&p->msg, "pseudo definition '%s': %s", d->text, why);
-	return -EINVAL;
+	return imgsrc_fail(to, -EINVAL, "pseudo definition '%s': %s", d->text,
+	    why);
 }
 
 /*
@@ -131,7 +129,7 @@ split_definition(struct definition *d, char *line)
  * the mode.
  */
 static int
-take_attr(struct sqpack *p, struct definition *d, size_t at)
+take_attr(struct imgsrc_image *to, struct definition *d, size_t at)
 {
 	static const struct { char type; uint16_t mode; } types[] = {
 		{ 'd', S_IFDIR }, { 'c', S_IFCHR }, { 'b', S_IFBLK },
@@ -141,22 +139,27 @@ take_attr(struct sqpack *p, struct definition *d, size_t at)
 	unsigned long mode;
 
 	if (d->count < at + 3)
-		return bad(p, d, "expected a mode, a user and a group");
+		return refuse(to, d, "expected a mode, a user and a group");
 	mode = strtoul(d->words[at], &end, 8);
 	if (*end != '\0' || mode > MODE_MAX)
-		return bad(p, d, "expected an octal mode up to 7777");
+		return refuse(to, d, "expected an octal mode up to 7777");
 	d->attr = (struct sqw_attr){ .mode = (uint16_t)mode,
 		.xattr = SQUASHFS_NONE };
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
 		if (types[i].type == d->type)
 			d->attr.mode |= types[i].mode;
-	return as_take_user(p, d->words[at + 1], &d->attr.uid) &&
-	    as_take_group(p, d->words[at + 2], &d->attr.gid) ? 0 : -EINVAL;
+	if (imgsrc_user(d->words[at + 1], &d->attr.uid) != 0)
+		return imgsrc_fail(to, -EINVAL, "user '%s' does not exist",
+		    d->words[at + 1]);
+	if (imgsrc_group(d->words[at + 2], &d->attr.gid) != 0)
+		return imgsrc_fail(to, -EINVAL, "group '%s' does not exist",
+		    d->words[at + 2]);
+	return 0;
 }
 
 /* Parses the words after the attributes, starting at word `at`. */
 static int
-take_rest(struct sqpack *p, struct definition *d, size_t at)
+take_rest(struct imgsrc_image *to, struct definition *d, size_t at)
 {
 	int64_t major, minor;
 
@@ -166,30 +169,31 @@ take_rest(struct sqpack *p, struct definition *d, size_t at)
 		if (d->count != at + 2 ||
 		    args_int(d->words[at], 0, MAJOR_MAX, &major) != 0 ||
 		    args_int(d->words[at + 1], 0, MINOR_MAX, &minor) != 0)
-			return bad(p, d, "expected two numbers for a device");
+			return refuse(to, d,
+			    "expected two numbers for a device");
 		d->attr.rdev = squashfs_device((uint32_t)major,
 		    (uint32_t)minor);
 		return 0;
 	case 's':
 		if (d->count != at + 1)
-			return bad(p, d, "expected a target for the link");
+			return refuse(to, d, "expected a target for the link");
 		d->attr.target = d->words[at];
 		d->attr.size = strlen(d->words[at]);
 		return 0;
 	case 'i':
 		if (d->count != at + 1 || (strcmp(d->words[at], "f") != 0 &&
 		    strcmp(d->words[at], "s") != 0))
-			return bad(p, d, "expected f or s after i");
+			return refuse(to, d, "expected f or s after i");
 		if (*d->words[at] == 's')
 			d->attr.mode ^= S_IFIFO ^ S_IFSOCK;
 		return 0;
 	default:
-		return d->count == at ? 0 : bad(p, d, "too many words");
+		return d->count == at ? 0 : refuse(to, d, "too many words");
 	}
 }
 
 static int
-parse_definition(struct sqpack *p, struct definition *d)
+parse_definition(struct imgsrc_image *to, struct definition *d)
 {
 	const char *type = d->count > 1 ? d->words[1] : "";
 	bool timed = *type >= 'A' && *type <= 'Z';
@@ -199,18 +203,19 @@ parse_definition(struct sqpack *p, struct definition *d)
 	d->mtime = time(NULL);
 	if (*type == '\0' || type[1] != '\0' ||
 	    strchr("dmbcsi", d->type) == NULL)
-		return bad(p, d, "expected type d, m, b, c, s or i");
+		return refuse(to, d, "expected type d, m, b, c, s or i");
 	if (timed && (d->count < 3 ||
 	    args_int(d->words[2], 0, UINT32_MAX, &d->mtime) != 0))
-		return bad(p, d, "expected a time in seconds since 1970");
-	rc = take_attr(p, d, 2 + timed);
-	return rc != 0 ? rc : take_rest(p, d, 5 + timed);
+		return refuse(to, d, "expected a time in seconds since 1970");
+	rc = take_attr(to, d, 2 + timed);
+	return rc != 0 ? rc : take_rest(to, d, 5 + timed);
 }
 
 static int
-modify(struct sqpack *p, const struct definition *d, uint32_t id, bool timed)
+modify_node(struct imgsrc_image *to, const struct definition *d, uint32_t id,
+    bool timed)
 {
-	struct sqw_node *nodes = p->image.tree.nodes;
+	struct sqw_node *nodes = to->tree.nodes;
 	struct sqw_attr *attr;
 	uint32_t mtime;
 
@@ -221,7 +226,7 @@ modify(struct sqpack *p, const struct definition *d, uint32_t id, bool timed)
 	attr->mode = (uint16_t)((attr->mode & S_IFMT) | d->attr.mode);
 	attr->uid = d->attr.uid;
 	attr->gid = d->attr.gid;
-	imgsrc_adjust(&p->image, attr, timed ? d->mtime : mtime);
+	imgsrc_adjust(to, attr, timed ? d->mtime : mtime);
 	return 0;
 }
 
@@ -230,7 +235,7 @@ modify(struct sqpack *p, const struct definition *d, uint32_t id, bool timed)
  * not created.
  */
 static bool
-has_parent(const struct sqpack *p, char *path)
+has_parent(const struct imgsrc_image *to, char *path)
 {
 	char *slash = strrchr(path, '/');
 	uint32_t id;
@@ -238,75 +243,51 @@ has_parent(const struct sqpack *p, char *path)
 	if (slash == NULL)
 		return true;
 	*slash = '\0';
-	id = sqw_tree_find(&p->image.tree, path);
+	id = sqw_tree_find(&to->tree, path);
 	*slash = '/';
-	return id != SQW_NOWHERE && S_ISDIR(p->image.tree.nodes[id].attr.mode);
+	return id != SQW_NOWHERE && S_ISDIR(to->tree.nodes[id].attr.mode);
 }
 
 static int
-apply(struct sqpack *p, struct definition *d)
+apply_definition(struct imgsrc_image *to, struct definition *d)
 {
 	char *path = d->words[0] + strspn(d->words[0], "/");
 	bool timed = d->words[1][0] != d->type;
-	uint32_t id = sqw_tree_find(&p->image.tree, path);
+	uint32_t id = sqw_tree_find(&to->tree, path);
 	int rc;
 
 	if (*path == '\0' && d->type != 'm')
-		return bad(p, d, "the root already exists");
+		return refuse(to, d, "the root already exists");
 	if (d->type == 'm' && id != SQW_NOWHERE)
-		return modify(p, d, id, timed);
+		return modify_node(to, d, id, timed);
 	if (d->type == 'm' || id != SQW_NOWHERE) {
-		msg_warn(&p->msg, "pseudo definition '%s' is ignored: %s is %s",
-		    d->text, path, d->type == 'm' ? "missing" :
-		    "already there");
+		imgsrc_tell(to, IMGSRC_WARNING,
+		    "pseudo definition '%s' is ignored: %s is %s", d->text,
+		    path, d->type == 'm' ? "missing" : "already there");
 		return 0;
 	}
-	if (!has_parent(p, path))
-		return bad(p, d, "the parent directory is not in the image");
-	imgsrc_adjust(&p->image, &d->attr, d->mtime);
-	rc = sqw_tree_add(&p->image.tree, path, &d->attr, &id);
-	return rc != 0 ? bad(p, d, strerror(-rc)) : 0;
-}
-
-/* Applies the options for the root; those for all inodes override them. */
-static void
-set_root(struct sqpack *p)
-{
-	const struct as_mksquashfs *a = p->o.as;
-	struct sqw_attr *root = &p->image.tree.nodes[0].attr;
-
-	if (a->has_root_mode)
-		root->mode = (uint16_t)(S_IFDIR | a->root_mode);
-	if (a->has_root_uid)
-		root->uid = a->root_uid;
-	if (a->has_root_gid)
-		root->gid = a->root_gid;
-	imgsrc_adjust(&p->image, root, a->has_root_time ? a->root_time :
-	    root->mtime);
+	if (!has_parent(to, path))
+		return refuse(to, d,
+		    "the parent directory is not in the image");
+	imgsrc_adjust(to, &d->attr, d->mtime);
+	rc = sqw_tree_add(&to->tree, path, &d->attr, &id);
+	return rc != 0 ? refuse(to, d, strerror(-rc)) : 0;
 }
 
 int
-as_pseudo(void *arg)
+imgsrc_pseudo(struct imgsrc_image *to, const char *definition)
 {
-	struct sqpack *p = arg;
-	const struct as_mksquashfs *a = p->o.as;
-	int rc = 0;
+	struct definition d = { .text = definition };
+	char *line = strcopy(definition);
+	int rc;
 
-	set_root(p);
-	for (size_t i = 0; rc == 0 && i < a->pseudo.count; i++) {
-		struct definition d = { .text = a->pseudo.items[i] };
-		char *copy = strdup(d.text);
-
-		if (copy == NULL) {
-			msg_error(&p->msg, "%s: %s", p->o.source,
-			    strerror(ENOMEM));
-			return -ENOMEM;
-		}
-		split_definition(&d, copy);
-		rc = parse_definition(p, &d);
-		if (rc == 0)
-			rc = apply(p, &d);
-		free(copy);
-	}
+	if (line == NULL)
+		return imgsrc_fail(to, -ENOMEM, "%s: %s", to->o.path,
+		    strerror(ENOMEM));
+	split_definition(&d, line);
+	rc = parse_definition(to, &d);
+	if (rc == 0)
+		rc = apply_definition(to, &d);
+	sys_free(line);
 	return rc;
 }

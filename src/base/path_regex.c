@@ -1,8 +1,8 @@
 /*
- * sqpack_regex.c - paths as regular expressions, one for each component
+ * path_regex.c - paths as regular expressions, one for each component
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "sqpack_regex.h"
+#include "base/path_regex.h"
 
 #include "base/sys.h"
 
@@ -10,7 +10,7 @@
 #include <regex.h>
 #include <string.h>
 
-struct sqpack_regex {
+struct path_regex {
 	bool anywhere;
 	size_t count;
 	regex_t parts[];		/* one per component */
@@ -30,7 +30,7 @@ components(const char *path)
 
 /* Splits text at its slashes, and compiles each component. */
 static int
-compile(struct sqpack_regex *r, char *text, char why[SQPACK_REGEX_WHY])
+compile(struct path_regex *r, char *text, char why[PATH_REGEX_WHY])
 {
 	for (size_t n = components(text); r->count < n; r->count++) {
 		size_t len = strcspn(text, "/");
@@ -42,7 +42,7 @@ compile(struct sqpack_regex *r, char *text, char why[SQPACK_REGEX_WHY])
 		if (rc == REG_ESPACE)
 			return -ENOMEM;
 		if (rc != 0) {
-			regerror(rc, NULL, why, SQPACK_REGEX_WHY);
+			regerror(rc, NULL, why, PATH_REGEX_WHY);
 			return -EINVAL;
 		}
 		text += len + 1;
@@ -51,8 +51,8 @@ compile(struct sqpack_regex *r, char *text, char why[SQPACK_REGEX_WHY])
 }
 
 int
-sqpack_regex_open(struct sqpack_regex **r, const char *pattern, bool anywhere,
-    char why[SQPACK_REGEX_WHY])
+path_regex_open(struct path_regex **r, const char *pattern, bool anywhere,
+    char why[PATH_REGEX_WHY])
 {
 	char *text = sys_malloc(strlen(pattern) + 1);
 	int rc;
@@ -71,7 +71,7 @@ sqpack_regex_open(struct sqpack_regex **r, const char *pattern, bool anywhere,
 }
 
 void
-sqpack_regex_close(struct sqpack_regex *r)
+path_regex_close(struct path_regex *r)
 {
 	for (size_t i = 0; r != NULL && i < r->count; i++)
 		regfree(&r->parts[i]);
@@ -80,9 +80,9 @@ sqpack_regex_close(struct sqpack_regex *r)
 
 /* Returns whether a path with the same number of components matches. */
 static bool
-matches(const struct sqpack_regex *r, const char *path)
+matches(const struct path_regex *r, const char *path)
 {
-	char name[SQPACK_REGEX_NAME];
+	char name[PATH_REGEX_NAME];
 
 	for (size_t i = 0; i < r->count; i++) {
 		size_t len = strcspn(path, "/");
@@ -99,7 +99,7 @@ matches(const struct sqpack_regex *r, const char *path)
 }
 
 bool
-sqpack_regex_match(const struct sqpack_regex *r, const char *path)
+path_regex_match(const struct path_regex *r, const char *path)
 {
 	size_t n = components(path);
 

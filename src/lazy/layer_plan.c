@@ -1,8 +1,8 @@
 /*
- * layerpack_plan.c - determining the entry to which a name ultimately refers
+ * layer_plan.c - determining the entry to which a name ultimately refers
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "layerpack_plan.h"
+#include "layer_plan.h"
 
 #include "base/hash.h"
 #include "base/path.h"
@@ -17,11 +17,11 @@
  * the empty slot for it.
  */
 static uint32_t *
-path_slot(const struct plan *p, const char *path, size_t len)
+path_slot(const struct layer_plan *p, const char *path, size_t len)
 {
 	size_t at = (size_t)hash_bytes(p->seed, path, len) & p->mask;
 
-	for (; p->table[at] != PLAN_NONE; at = (at + 1) & p->mask) {
+	for (; p->table[at] != LAYER_PLAN_NONE; at = (at + 1) & p->mask) {
 		const char *other = p->entries[p->table[at]].path;
 
 		if (strncmp(other, path, len) == 0 && other[len] == '\0')
@@ -41,11 +41,11 @@ new_list(size_t count)
 }
 
 int
-plan_open(struct plan *p, const struct layer *l)
+layer_plan_open(struct layer_plan *p, const struct layer *l)
 {
 	size_t size = 16;
 
-	*p = (struct plan){ .count = 0 };
+	*p = (struct layer_plan){ .count = 0 };
 	p->entries = layer_entries(l, &p->count);
 	while (size < 2 * p->count)
 		size *= 2;
@@ -63,7 +63,7 @@ plan_open(struct plan *p, const struct layer *l)
 }
 
 void
-plan_close(struct plan *p)
+layer_plan_close(struct layer_plan *p)
 {
 	sys_free(p->at);
 	sys_free(p->file);
@@ -75,21 +75,21 @@ plan_close(struct plan *p)
 
 /* Removes a name of a file, which may still be available under another name. */
 static void
-displace(struct plan *p, uint32_t name)
+displace(struct layer_plan *p, uint32_t name)
 {
 	uint32_t file = p->file[name], link;
 
 	if (name != file) {
-		p->at[name] = PLAN_NONE;
+		p->at[name] = LAYER_PLAN_NONE;
 		if (p->at[file] != name)
 			return;
 	} else if (p->at[file] != name) {
 		return;
 	}
-	p->at[file] = PLAN_NONE;
-	while ((link = p->links[file]) != PLAN_NONE) {
+	p->at[file] = LAYER_PLAN_NONE;
+	while ((link = p->links[file]) != LAYER_PLAN_NONE) {
 		p->links[file] = p->next[link];
-		if (p->at[link] == PLAN_NONE)
+		if (p->at[link] == LAYER_PLAN_NONE)
 			continue;
 		p->at[file] = link;
 		return;
@@ -98,24 +98,24 @@ displace(struct plan *p, uint32_t name)
 
 /* Finds the file of a hard link, by path. */
 static int
-find_file(const struct plan *p, const char *link, uint32_t *file)
+find_file(const struct layer_plan *p, const char *link, uint32_t *file)
 {
 	char *path = strcopy(link);
-	uint32_t found = PLAN_NONE;
+	uint32_t found = LAYER_PLAN_NONE;
 
 	if (path == NULL)
 		return -ENOMEM;
 	if (path_clean(path) == 0)
 		found = *path_slot(p, path, strlen(path));
 	sys_free(path);
-	if (found == PLAN_NONE || p->file[found] == PLAN_NONE)
+	if (found == LAYER_PLAN_NONE || p->file[found] == LAYER_PLAN_NONE)
 		return -ENOENT;
 	*file = p->file[found];
 	return 0;
 }
 
 int
-plan_add(struct plan *p, size_t n)
+layer_plan_add(struct layer_plan *p, size_t n)
 {
 	const struct layer_entry *e = &p->entries[n];
 	uint32_t *slot = path_slot(p, e->path, strlen(e->path));
@@ -126,10 +126,10 @@ plan_add(struct plan *p, size_t n)
 	if (rc != 0)
 		return rc;
 	/* a link to itself, or to the file with the same path */
-	if (e->type == TAR_HARDLINK && *slot != PLAN_NONE &&
+	if (e->type == TAR_HARDLINK && *slot != LAYER_PLAN_NONE &&
 	    p->file[*slot] == file)
 		return 0;
-	if (*slot != PLAN_NONE)
+	if (*slot != LAYER_PLAN_NONE)
 		displace(p, *slot);
 	*slot = me;
 	p->file[n] = file;
@@ -142,14 +142,14 @@ plan_add(struct plan *p, size_t n)
 }
 
 void
-plan_end(struct plan *p)
+layer_plan_end(struct layer_plan *p)
 {
 	for (size_t n = 0; n < p->count; n++) {
 		const char *path = p->entries[n].path;
 		size_t len = strlen(path);
-		uint32_t found = PLAN_NONE;
+		uint32_t found = LAYER_PLAN_NONE;
 
-		while (found == PLAN_NONE && len > 0) {
+		while (found == LAYER_PLAN_NONE && len > 0) {
 			while (len > 0 && path[--len] != '/')
 				;
 			if (len > 0)
