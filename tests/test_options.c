@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -126,7 +127,7 @@ parse(struct tool *t, struct options *o, ...)
 	static char tool[] = "tool";
 	char *argv[WORDS + 1] = { tool };
 	int argc = 1, status, saved = dup(2);
-	FILE *file = tmpfile();
+	FILE *file = fdopen(memfd_create("said", MFD_CLOEXEC), "w+");
 	va_list ap;
 
 	va_start(ap, o);
@@ -392,7 +393,7 @@ help(void **state)
 	    "  -h, --help       show this\n";
 	struct options o = { .mask = FIRST };
 	struct tool t;
-	FILE *file = tmpfile();
+	FILE *file = fdopen(memfd_create("said", MFD_CLOEXEC), "w+");
 	char text[4096];
 
 	(void)state;

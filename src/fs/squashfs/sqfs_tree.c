@@ -44,9 +44,13 @@ add_item_node(struct sqfs_tree *t, const struct fs_list *l,
 		snprintf(path, room, "root_%u%s%s", it->root,
 		    *it->path == '\0' ? "" : "/", it->path);
 	if (S_ISLNK(it->st.st_mode)) {
-		n = readlinkat(l->roots[it->root], it->path, target,
+		n = sys_readlinkat(l->roots[it->root], it->path, target,
 		    PATH_MAX - 1);
 		/* if it no longer exists, use filler of the same length */
+		if (n < 0 && n != -ENOENT) {
+			rc = (int)n;
+			goto out;
+		}
 		if (n < 0) {
 			n = it->st.st_size < PATH_MAX ?
 			    (ssize_t)it->st.st_size : PATH_MAX - 1;
@@ -57,6 +61,7 @@ add_item_node(struct sqfs_tree *t, const struct fs_list *l,
 		attr.size = strlen(target);
 	}
 	rc = sqw_tree_add(&t->tree, path, &attr, id);
+out:
 	sys_free(path);
 	return rc;
 }
