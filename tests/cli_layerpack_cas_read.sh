@@ -155,7 +155,12 @@ while IFS= read -r file; do
 		first) flip "bad/$file" 0 ;;
 		middle) flip "bad/$file" $((size / 2)) ;;
 		last) flip "bad/$file" $((size - 1)) ;;
-		cut) truncate -s -1 "bad/$file" ;;
+		cut)
+			# what is missing is read as zeros
+			[ "$(tail -c 1 "two/$file" | od -An -tu1)" -ne 0 ] ||
+			    continue
+			truncate -s -1 "bad/$file"
+			;;
 		gone) rm "bad/$file" ;;
 		esac
 		damaged "$file $how"
