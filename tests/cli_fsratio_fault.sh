@@ -42,4 +42,9 @@ for fs in zfs btrfs squashfs; do
 		each "$fs" "$fault"
 	done
 done
+# filler of the same length stands only for a link that is gone
+t 'a link that cannot be read' 1 env COLDPRESS_FAULT=readlinkat:1:EIO \
+    fsratio-fault -q --fs squashfs -a zstd-1 tree
+t 'a link that is gone' 0 env COLDPRESS_FAULT=readlinkat:1:ENOENT \
+    fsratio-fault -q --fs squashfs -a zstd-1 tree
 done_testing
