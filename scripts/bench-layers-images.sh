@@ -89,7 +89,7 @@ image_job() {
 		printf 'library\t. "$words"; %s >/dev/null\n' "$theirs"
 	} >"$tmp/commands"
 	# shellcheck disable=SC2016
-	lap -q -r -w 0 -n "$runs" -k "job=$job" -k "archive=$name" \
+	lap -q -r --provenance -w 0 -n "$runs" -k "job=$job" -k "archive=$name" \
 	    -p '. "$words"; clean' -o "$study/rows/$name.$job.csv" \
 	    -f "$tmp/commands"
 	sh -c '. "$words"; clean'

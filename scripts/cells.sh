@@ -144,7 +144,7 @@ cell_lap() {
 	cell_lap_file=$1
 	shift
 	rm -f "$cell_lap_file"
-	lap -n 1 -q -S "$seed" -o "$cell_lap_file" "$@" 2>>"$study/log" 8>&- ||
+	lap -n 1 -q -S "$seed" --provenance -o "$cell_lap_file" "$@" 2>>"$study/log" 8>&- ||
 	    case $? in
 	12[5-7] | 129 | 130 | 143)
 		# Distinguish a failure of lap itself from one of the command.

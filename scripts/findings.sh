@@ -20,15 +20,21 @@ pairs_of() {
 	    FS=, OFS=, "$pairs_file"
 }
 
-# cpus_measured: prints how many CPUs the machine that produced $rows_csv has
-cpus_measured() {
-	sed -n 's/^# cpu: \([0-9]*\) x .*/\1/p' "$rows_csv" | head -n 1
+# rows_comments: prints the comments of $rows_csv
+rows_comments() {
+	[ ! -e "$rows_csv.provenance" ] || cat "$rows_csv.provenance"
+	sed -n '/^#/p' "$rows_csv"
 }
 
-# print_source: prints the contents of the first comment lines in $rows_csv
+# cpus_measured: prints how many CPUs the machine that produced $rows_csv has
+cpus_measured() {
+	rows_comments | sed -n 's/^# cpu: \([0-9]*\) x .*/\1/p' | head -n 1
+}
+
+# print_source: prints the contents of the first comments of $rows_csv
 print_source() {
-	# The comment lines of lap, one set per cell, begin with the series.
-	sed -n '/^# series:/q; s/^# //p' "$rows_csv"
+	# The comments of lap, one set per cell, begin with the series.
+	rows_comments | sed '/^# series:/,$d; s/^# //'
 }
 
 # rows_summary AWK-ARGUMENT...: runs rows.awk

@@ -24,7 +24,7 @@ report_summaries() {
 # noted WORD IMAGE [NAME]: prints fields of the comment lines "# WORD: IMAGE
 # NAME ..."
 noted() {
-	sed -n "s/^# $1: $2 \(${3-}.*\)/\1/p" "$rows_csv" | sort -u
+	rows_comments | sed -n "s/^# $1: $2 \(${3-}.*\)/\1/p" | sort -u
 }
 
 # noted_table WORD IMAGE COLUMN...: prints those fields as TSV with a header

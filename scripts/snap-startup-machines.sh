@@ -18,6 +18,8 @@ machine_rows() {
 		die "$1: no rows; run its own report first"
 	fi
 	if grep -q '^series,' "$rows_from"; then
+		[ ! -e "$rows_from.provenance" ] ||
+		    cat "$rows_from.provenance"
 		cat "$rows_from"
 	else
 		published_rows_of "$rows_from" ||

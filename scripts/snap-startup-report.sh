@@ -50,8 +50,8 @@ print_disturbed() {
 report_all() {
 	. "$here/snap-startup-tables.sh"
 	rm -f "$study/disturbed"
-	report_kernel=$(sed -n 's/^# kernel_squashfs: *//p' "$rows_csv" |
-	    sed 's/ *$//; q')
+	report_kernel=$(rows_comments |
+	    sed -n 's/^# kernel_squashfs: *//p' | sed 's/ *$//; q')
 	print_source
 	report_summaries
 	for report_app in $apps; do

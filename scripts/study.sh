@@ -48,8 +48,8 @@ dir='' rows_csv=results/$study_name.csv
 usage_common() {
 	cat <<EOF
   -n RUNS          runs of each row ($runs; fewer than 6 give no interval)
-  -o ROWS.csv      the rows ($rows_csv); ROWS.csv.d keeps what a
-                   stopped study needs to go on
+  -o ROWS.csv      the rows ($rows_csv), beside them ROWS.csv.provenance;
+                   ROWS.csv.d keeps what a stopped study needs to go on
   -S SEED          order of the rows in each round ($seed)
   --budget SECONDS  start no more runs after this time; report on those made
   --cold, --warm   drop the caches before each run (needs root), or read the
@@ -197,11 +197,12 @@ study_run() {
 	cells_run $study_wrap sh "$study_script" -o "$rows_csv"
 	finish
 	study_rows "$rows_csv"
-	rm -f "$study"/part.csv "$study"/part-*
+	rm -f "$study"/part.csv* "$study"/part-*
 }
 
-# study_rows FILE: writes the rows of all cells that were run.  They are joined
-# in the study's folder, in which no other user can create a link.
+# study_rows FILE: writes the rows of all cells that were run, and to
+# FILE.provenance the comments above them.  They are joined in the study's
+# folder, in which no other user can create a link.
 study_rows() {
 	# shellcheck disable=SC2086
 	{
@@ -209,6 +210,9 @@ study_rows() {
 		rows
 		cells_join
 	} >"$study/joined"
+	sed -n '/^#/p' "$study/joined" >"$study/joined.provenance"
+	sed -i '/^#/d' "$study/joined"
+	mv -f -T "$study/joined.provenance" "$1.provenance"
 	mv -f -T "$study/joined" "$1"
 }
 

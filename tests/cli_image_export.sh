@@ -222,7 +222,7 @@ if have sqpack; then
 	t 'the load' 0 test -n "$(fact q.csv zstd1.sqpack.p2 busy_pct)"
 	t 'is a table' 0 grep -E -q '^zstd1.sqpack +2 +[0-9.]+ +[0-9.]+' table
 	is 'the images existed' "$(sed -n 's/^# store: \([^,]*\),.*/\1/p' \
-	    q.csv | head -n 1)" "$PWD/store"
+	    q.csv.provenance | head -n 1)" "$PWD/store"
 	is 'and have been removed' "$(ls store)" ''
 	for label in zstd1.p2 zstd1.sqpack.p2; do
 		is "unpacked and started: $label" \

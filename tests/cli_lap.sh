@@ -31,8 +31,9 @@ is 'the summary' "$(sed 's/, wall.*//; s/takes .*/takes/' .t.err |
     'lap: x: n 3 lap: y: n 3 lap: y takes '
 t 'all rows have all columns' 0 awk -F, '
     !/^#/ { if (!n) n = NF; if (NF != n) exit 1 }' a.csv
-t 'provenance' 0 grep -q '^# kernel: Linux' a.csv
-t 'the call' 0 grep -q "^# argv: lap -n 3 .* sh -c 'exit 0'" a.csv
+t 'provenance' 0 grep -q '^# kernel: Linux' a.csv.provenance
+t 'the call' 0 grep -q "^# argv: lap -n 3 .* sh -c 'exit 0'" \
+    a.csv.provenance
 t 'the same seed, the same order' 0 lap -q -n 9 -S 5 -o s1.csv -l x -l y -l z \
     -- true -- true -- true
 t 'again' 0 lap -q -n 9 -S 5 -o s2.csv -l x -l y -l z -- true -- true -- true
@@ -51,7 +52,8 @@ is 'its output' "$(cat out)" 0ne
 is 'four rows' "$(col p.csv stage '')" '1 2 3 all'
 is 'keys' "$(col p.csv keys)" 'a=1;b=2'
 is 'size of the output' "$(col p.csv stdout_B)" 4
-is 'the input file is reported' "$(grep '^# input' p.csv)" '# input: in, 4 B'
+is 'the input file is reported' "$(grep '^# input' p.csv.provenance)" \
+    '# input: in, 4 B'
 if [ -n "$(col p.csv wchar_B 2)" ]; then
 	is 'bytes of a stage' "$(col p.csv wchar_B 2)" 4
 fi

@@ -31,18 +31,18 @@ calls() {
 	suffers "$c_name" -a 1,125,126,127 "$@"
 }
 
-calls 'two commands' -o r.csv -c 'sh ../check 4' \
+calls 'two commands' -o r.csv -o r.csv.provenance -c 'sh ../check 4' \
     lap-fault -q -n 2 -o r.csv -l x -l y -- true -- sh -c 'echo x; echo y >&2'
-calls 'a pipeline' -o r.csv -c 'sh ../check 1' \
+calls 'a pipeline' -o r.csv -o r.csv.provenance -c 'sh ../check 1' \
     lap-fault -q -n 1 -t 60 -o r.csv -l x -- seq 9 '|' cat
-calls 'a list of values' -o r.csv -c 'sh ../check 2' \
+calls 'a list of values' -o r.csv -o r.csv.provenance -c 'sh ../check 2' \
     lap-fault -q -n 1 -L a=1,2 -k b=c --plain -o r.csv -l x -- echo '{a}'
 lap -q -n 2 -o r.csv -l x -- true
-calls 'the rest' -c 'sh ../check 4' -o r.csv \
+calls 'the rest' -c 'sh ../check 4' -o r.csv -o r.csv.provenance \
     lap-fault -q -r -n 4 -o r.csv -l x -- true
-rm r.csv
+rm r.csv r.csv.provenance
 printf 'x\ttrue\n' >list
-calls 'a file of commands' -o r.csv -c 'sh ../check 2' \
+calls 'a file of commands' -o r.csv -o r.csv.provenance -c 'sh ../check 2' \
     lap-fault -q -n 2 -f list -o r.csv
 calls 'JSON' -c : lap-fault -n 1 --json -o - -l x -- true
 calls 'a table' -c : lap-fault -n 2 --markdown -l x -l y -- true -- true

@@ -33,7 +33,7 @@ is 'every run has its rows' "$(cells r.csv)" \
 t 'missing values decide nothing' 0 grep -q \
     'gzip9/gzip6 <= 2: study -, here -: not measured' table
 t 'nor is anything said about them' 1 grep -q ' took ' table
-t 'provenance' 0 grep -q '^# gzip: gzip' r.csv
+t 'provenance' 0 grep -q '^# gzip: gzip' r.csv.provenance
 t 'two rounds' 0 to table levels -n 2 -o two.csv --levels '6 9' tree
 last_words table \
     '^gzip -9 took [0-9.]+ of gzip -6.s time \(not decided: fewer than 6 pairs\)\.'

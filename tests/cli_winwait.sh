@@ -46,11 +46,11 @@ t 'rows' 0 line -o rows.csv -- sh -c 'echo; sleep 300'
 t 'rows of several invocations' 0 line -o rows.csv -- sh -c 'echo; sleep 300'
 is 'share one file' "$(grep -c -v '^#' rows.csv)" 3
 series() { grep -v '^#' rows.csv | sed '1d; s/,.*//' | uniq -c | wc -l; }
-is 'and one origin' "$(grep -c '^# argv' rows.csv) $(series)" '1 1'
+is 'and one origin' "$(grep -c '^# argv' rows.csv.provenance) $(series)" '1 1'
 is 'which is that of the rows' "$(value series rows.csv | sort -u)" \
-    "$(sed -n 's/^# series: //p' rows.csv)"
+    "$(sed -n 's/^# series: //p' rows.csv.provenance)"
 t 'rows of another command' 0 line -o rows.csv -- sh -c 'echo ; sleep 300'
-is 'have their own' "$(grep -c '^# argv' rows.csv) $(series)" '2 2'
+is 'have their own' "$(grep -c '^# argv' rows.csv.provenance) $(series)" '2 2'
 t 'as JSON' 0 line --json -- sh -c 'echo; sleep 300'
 shows 'too' '"result":"seen"'
 t 'an image that is not on a device' 125 line --image /proc -- echo

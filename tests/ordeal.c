@@ -257,8 +257,10 @@ judge(struct ordeal *o, const struct run *r, const char *plan, bool rough,
 	    memcmp(r->out.data, o->out.data, r->out.size) != 0))
 		f.what = "another output, status 0";
 	if (f.what == NULL && o->check != NULL &&
-	    (succeeded || was_made(o, &now)) && !passes(o, r->status)) {
-		f.what = "the check fails";
+	    (succeeded || was_made(o, &now))) {
+		if (!passes(o, r->status))
+			f.what = "the check fails";
+		/* it may have changed what the command left alone */
 		files_free(&now);
 		now = files_take();
 	}

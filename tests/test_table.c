@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -44,6 +46,7 @@ append(const char *name, double wall, enum table_format format)
 	struct table *t;
 
 	assert_int_equal(table_append(&t, path, format, columns, count), 0);
+	table_inline_comments(t);
 	assert_int_equal(table_comment(t, "note", "about\n%s", name), 0);
 	table_text(t, name);
 	table_real(t, wall, 3);
@@ -81,6 +84,48 @@ csv_is_rfc_4180(void **state)
 	    "\"#d\",1.250,-9223372036854775808,1\n"
 	    "# note: about e#f\n"
 	    "\"e#f\",2.000,-9223372036854775808,1\n");
+}
+
+static void
+comments_are_beside_the_rows(void **state)
+{
+	char name[PATH_MAX], line[64];
+	struct table *t;
+	FILE *f;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(table_append(&t, path, i == 0 ? TABLE_CSV :
+		    TABLE_JSON, columns, 1), 0);
+		assert_int_equal(table_comment(t, "run", "%d", i), 0);
+		table_text(t, "x");
+		assert_int_equal(table_end(t), 0);
+		assert_int_equal(table_close(t), 0);
+	}
+	assert_string_equal(content(), "name\nx\n{\"name\":\"x\"}\n");
+	f = table_open_comments(path, false);
+	assert_non_null(f);
+	assert_non_null(fgets(line, sizeof(line), f));
+	assert_string_equal(line, "# run: 0\n");
+	assert_non_null(fgets(line, sizeof(line), f));
+	assert_string_equal(line, "# run: 1\n");
+	assert_null(fgets(line, sizeof(line), f));
+	fclose(f);
+	snprintf(name, sizeof(name), "%s.provenance", path);
+	assert_int_equal(unlink(name), 0);
+	/* a directory is in the way */
+	assert_int_equal(mkdir(name, 0700), 0);
+	assert_int_equal(table_append(&t, path, TABLE_CSV, columns, 1), 0);
+	assert_int_equal(table_comment(t, "run", "%d", 2), -EISDIR);
+	assert_int_equal(table_close(t), 0);
+	assert_int_equal(rmdir(name), 0);
+	/* rows that go elsewhere have none */
+	assert_int_equal(table_append(&t, "/dev/null", TABLE_CSV, columns, 1),
+	    0);
+	assert_int_equal(table_comment(t, "run", "%d", 3), 0);
+	assert_int_equal(table_close(t), 0);
+	assert_null(table_open_comments("/dev/null", false));
+	assert_int_equal(errno, ENOENT);
 }
 
 static void
@@ -266,7 +311,8 @@ main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		T(csv_is_rfc_4180), T(json_escapes_what_is_not_text),
+		T(csv_is_rfc_4180), T(comments_are_beside_the_rows),
+		T(json_escapes_what_is_not_text),
 		T(reads_what_it_wrote), T(refuses_another_header),
 		T(cuts_a_partial_row), T(a_wrong_count_is_an_error),
 		T(bad_rows_are_refused), T(joined_files_read_as_one),

@@ -4,8 +4,9 @@
  *
  * CSV is RFC 4180 with LF line endings and one header line; JSON lines hold one
  * object per line keyed by the same names.  Numbers are formatted here, in the
- * C locale.  A missing value is empty in CSV and null in JSON.  Lines that
- * begin with '#' are comments, which record provenance.
+ * C locale.  A missing value is empty in CSV and null in JSON.  Comments, which
+ * record provenance, are lines "# key: value".  They are kept out of the rows,
+ * since most readers of CSV take the first line for the header.
  *
  * A struct table or table_reader belongs to one thread at a time.
  */
@@ -15,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum table_format { TABLE_CSV, TABLE_JSON };
 
@@ -29,12 +31,25 @@ int table_to_fd(struct table **t, int fd, enum table_format format,
     const char *const *columns, size_t count);
 
 /*
- * Appends rows to the file path, which is created if necessary.  An incomplete
- * last line, left by a writer that was killed, is removed first.  Returns 0,
+ * Appends rows to the file path, which is created if necessary, and must outlive
+ * the table.  An incomplete last line, left by a writer that was killed, is
+ * removed first.  Returns 0,
  * -EEXIST (the file has a different CSV header) or -errno.
  */
 int table_append(struct table **t, const char *path, enum table_format format,
     const char *const *columns, size_t count);
+
+/*
+ * Writes comments between the rows of CSV.  Otherwise they go to the file
+ * PATH.provenance if table_append() opened the regular file PATH, or nowhere.
+ */
+void table_inline_comments(struct table *t);
+
+/*
+ * Opens the comments of the rows in path: those between the rows, or those in
+ * path.provenance.  Returns NULL, with errno set, if it cannot be opened.
+ */
+FILE *table_open_comments(const char *path, bool inlined);
 
 /* Writes a comment line, "# key: value", immediately.  Returns 0 or -errno. */
 int table_comment(struct table *t, const char *key, const char *fmt, ...)

@@ -1,15 +1,15 @@
 /*
- * provenance.h - describing the origin of rows in comments above them
+ * provenance.h - describing the origin of rows in comments
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The lines have the form "# key: value": series, tool and versions, date,
- * host, kernel, processor, cores, memory, clock, command line, input.  Nothing
- * is written to JSON, which has no comments; its rows are identified by their
- * series.
+ * host, kernel, processor, cores, memory, clock, command line, input.  The rows
+ * are identified by their series.
  */
 #ifndef COLDPRESS_PROVENANCE_H
 #define COLDPRESS_PROVENANCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct table;
@@ -41,11 +41,11 @@ int provenance_write(struct table *t, const struct provenance *p);
 
 /*
  * Looks for the same provenance, made on the same day, in the last comments of
- * the file path: a row of p belongs to their series.  Returns 1, with the name
- * of that series in id, 0 or -errno.
+ * the rows in path, which table_open_comments() opens: a row of p belongs to
+ * their series.  Returns 1, with the name of that series in id, 0 or -errno.
  */
-int provenance_again(const char *path, const struct provenance *p,
-    char id[PROVENANCE_SERIES_B]);
+int provenance_again(const char *path, bool inlined,
+    const struct provenance *p, char id[PROVENANCE_SERIES_B]);
 
 /*
  * If path is a regular file, writes its path and size.  Returns 0 or -errno

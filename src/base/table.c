@@ -22,6 +22,9 @@
 struct table {
 	int fd;
 	bool owns_fd;
+	bool inlined;			/* comments go between the rows */
+	const char *path;		/* of a regular file; NULL: none */
+	int beside;			/* path.provenance; -1: not open */
 	bool headed;			/* the header has been written, or none
 					 * is needed */
 	bool held;			/* rows are buffered until
@@ -172,28 +175,73 @@ table_release(struct table *t)
 	return send_row(t);
 }
 
+/* The caller frees the result; NULL if out of memory. */
+static char *
+comments_name(const char *path)
+{
+	static const char end[] = ".provenance";
+	char *name = sys_malloc(strlen(path) + sizeof(end));
+
+	if (name != NULL)
+		strcpy(stpcpy(name, path), end);
+	return name;
+}
+
 int
 table_comment(struct table *t, const char *key, const char *fmt, ...)
 {
 	char text[16384];
+	struct strbuf line = { .len = 0 };
 	va_list ap;
+	int rc;
 
-	/* JSON has no comments, so provenance goes into columns instead */
-	if (t->format == TABLE_JSON)
+	/* JSON has no comments */
+	if (t->inlined ? t->format == TABLE_JSON : t->path == NULL)
 		return 0;
+	if (!t->inlined && t->beside < 0) {
+		char *name = comments_name(t->path);
+
+		if (name == NULL)
+			return -ENOMEM;
+		t->beside = sys_openat(AT_FDCWD, name,
+		    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		sys_free(name);
+		if (t->beside < 0)
+			return t->beside;
+	}
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	for (char *s = text; *s != '\0'; s++)
 		if (*s == '\n' || *s == '\r')
 			*s = ' ';
-	/* the row's buffer is free, because no row has been started */
-	strbuf_str(&t->row, "# ");
-	quote_bytes(&t->row, key, '\0');
-	strbuf_str(&t->row, ": ");
-	quote_bytes(&t->row, text, '\0');
-	strbuf_char(&t->row, '\n');
-	return send_row(t);
+	strbuf_str(&line, "# ");
+	quote_bytes(&line, key, '\0');
+	strbuf_str(&line, ": ");
+	quote_bytes(&line, text, '\0');
+	strbuf_char(&line, '\n');
+	rc = line.failed ? -ENOMEM : fdio_write(t->inlined ? t->fd : t->beside,
+	    line.data, line.len);
+	strbuf_free(&line);
+	return rc;
+}
+
+void
+table_inline_comments(struct table *t)
+{
+	t->inlined = true;
+}
+
+FILE *
+table_open_comments(const char *path, bool inlined)
+{
+	char *name = inlined ? NULL : comments_name(path);
+	FILE *f = NULL;
+
+	if (inlined || name != NULL)
+		f = fopen(inlined ? path : name, "re");
+	sys_free(name);
+	return f;
 }
 
 int
@@ -205,6 +253,7 @@ table_to_fd(struct table **out, int fd, enum table_format format,
 	if (t == NULL)
 		return -ENOMEM;
 	t->fd = fd;
+	t->beside = -1;
 	t->format = format;
 	t->columns = columns;
 	t->count = count;
@@ -264,6 +313,7 @@ int
 table_append(struct table **out, const char *path, enum table_format format,
     const char *const *columns, size_t count)
 {
+	struct stat st;
 	bool headed;
 	int fd, rc;
 
@@ -271,7 +321,7 @@ table_append(struct table **out, const char *path, enum table_format format,
 	    O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return fd;
-	rc = cut_partial_line(fd);
+	rc = fstat(fd, &st) == -1 ? -errno : cut_partial_line(fd);
 	if (rc == 0 && format == TABLE_CSV)
 		rc = check_header(path, columns, count);
 	headed = rc == 1;
@@ -282,6 +332,8 @@ table_append(struct table **out, const char *path, enum table_format format,
 		return rc;
 	}
 	(*out)->owns_fd = true;
+	if (S_ISREG(st.st_mode))
+		(*out)->path = path;
 	(*out)->headed |= headed;
 	return 0;
 }
@@ -295,6 +347,11 @@ table_close(struct table *t)
 		return 0;
 	if (t->owns_fd)
 		rc = sys_close(t->fd);
+	if (t->beside >= 0) {
+		int closed = sys_close(t->beside);
+
+		rc = rc != 0 ? rc : closed;
+	}
 	strbuf_free(&t->row);
 	sys_free(t);
 	return rc;

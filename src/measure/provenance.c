@@ -1,5 +1,5 @@
 /*
- * provenance.c - describing the origin of rows in comments above them
+ * provenance.c - describing the origin of rows in comments
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "measure/provenance.h"
@@ -234,27 +234,25 @@ cut_value(char *text, const char *comment, size_t kept)
 }
 
 int
-provenance_again(const char *path, const struct provenance *p,
-    char id[PROVENANCE_SERIES_B])
+provenance_again(const char *path, bool inlined,
+    const struct provenance *p, char id[PROVENANCE_SERIES_B])
 {
 	static const size_t DAY = sizeof("2026-11-20") - 1;
 	int fd = -1, rc = 0;
 	struct strbuf last = { .len = 0 };
 	char *line = NULL, *text = NULL, name[PROVENANCE_SERIES_B];
 	size_t room = 0, len;
-	bool ended = false;
 	struct table *t;
-	FILE *f = fopen(path, "re");
+	FILE *f = table_open_comments(path, inlined);
 
 	if (f == NULL)
-		return -errno;
-	/* the last comments that have no row between them */
+		return errno == ENOENT ? 0 : -errno;
+	/* the comments since the last series began */
 	while (getline(&line, &room, f) != -1) {
-		if (*line == '#' && ended)
+		if (strncmp(line, "# series: ", 10) == 0)
 			strbuf_clear(&last);
 		if (*line == '#')
 			strbuf_str(&last, line);
-		ended = *line != '#';
 	}
 	free(line);
 	fclose(f);
@@ -268,6 +266,7 @@ provenance_again(const char *path, const struct provenance *p,
 	rc = fd == -1 ? -errno : table_to_fd(&t, fd, TABLE_CSV, NULL, 0);
 	if (rc != 0)
 		goto out;
+	table_inline_comments(t);
 	rc = provenance_write(t, p);
 	table_close(t);
 	if (rc == 0 && lseek(fd, 0, SEEK_SET) == -1)

@@ -26,7 +26,7 @@ struct coldwalk_options {
 	const char *files_from;		/* NULL: all */
 	bool null_lines;		/* its names end with a NUL */
 	bool ranges;			/* it lists parts of files */
-	bool csv, json, summary, force;
+	bool csv, json, provenance, summary, force;
 	bool resident;			/* only report the pages in memory */
 	const char *output;		/* manifest, or NULL */
 	const char *prefix;		/* NULL: depends on the paths */

@@ -27,10 +27,12 @@ static const char coldwalk_usage[] =
 "usage: coldwalk [-0fhqvV] [-p threads] [--hash sha256|md5|none]\n"
 "                [--cold auto|fadvise|drop|none]\n"
 "                [--files-from list [--ranges]]\n"
-"                [--csv|--json] [--summary] [-o manifest] [--offset bytes]\n"
-"                [--prefix text] [--plain] [--memory size] path ...\n"
+"                [--csv|--json] [--provenance] [--summary] [-o manifest]\n"
+"                [--offset bytes] [--prefix text] [--plain]\n"
+"                [--memory size] path ...\n"
 "       coldwalk --resident [-0qv] [-p threads] [--files-from list]\n"
-"                [--cold auto|fadvise|drop|none] [--csv|--json] path ...\n";
+"                [--cold auto|fadvise|drop|none] [--csv|--json] [--provenance]\n"
+"                path ...\n";
 
 static const char coldwalk_about[] =
 "Reads every file in directories, mounts and squashfs images, cold and in\n"
@@ -62,6 +64,8 @@ static const struct options_row coldwalk_table[] = {
 	{ 0, "csv", NULL, "", OPTIONS_FLAG(o.csv) },
 	{ 0, "json", NULL, "a row for each file instead of the checksum "
 	    "lines", OPTIONS_FLAG(o.json) },
+	{ 0, "provenance", NULL, "precede the rows of CSV with comments that "
+	    "describe their origin", OPTIONS_FLAG(o.provenance) },
 	{ 0, "summary", NULL, "print a summary, or one row with --csv or "
 	    "--json", OPTIONS_FLAG(o.summary) },
 	{ 'o', "output", "FILE", "write the checksum lines to FILE",

@@ -329,6 +329,8 @@ coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
 
 	if (rc != 0)
 		return rc;
+	if (c->o.provenance)
+		table_inline_comments(*t);
 	digest_version(openssl, sizeof(openssl));
 	rc = provenance_write(*t, &p);
 	for (int i = 0; i < c->root_count && rc == 0; i++)

@@ -17,7 +17,7 @@ struct fsratio_options {
 	struct packer_name algorithms[FS_ALGORITHMS];
 	unsigned count;			/* number of directories */
 	unsigned threads;
-	bool by_size, csv, json;
+	bool by_size, csv, json, provenance;
 	int argc;
 	char **argv;
 	char **dirs;

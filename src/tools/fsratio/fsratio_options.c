@@ -130,7 +130,7 @@ static const char fsratio_usage[] =
 "               [--fs zfs|zfs-fuse|btrfs|squashfs|sqpack]\n"
 "               [--ashift bits] [--recordsize bytes] [--no-early-abort] [--force]\n"
 "               [--metadata dup|single] [--block bytes] [--by-size]\n"
-"               [--csv|--json] directory ...\n";
+"               [--csv|--json] [--provenance] directory ...\n";
 
 static const char fsratio_about[] =
 "Predicts how much space directories would take on a compressing filesystem,\n"
@@ -158,6 +158,8 @@ static const struct options_row fsratio_table[] = {
 	{ 0, "csv", NULL, "", OPTIONS_FLAG(o.csv) },
 	{ 0, "json", NULL, "write rows instead of the table",
 	    OPTIONS_FLAG(o.json) },
+	{ 0, "provenance", NULL, "precede the rows of CSV with comments that "
+	    "describe their origin", OPTIONS_FLAG(o.provenance) },
 	{ 0, "force", NULL, "btrfs: assume mount option compress-force",
 	    OPTIONS_FLAG(o.params.force), .mask = FS_FORCE },
 	{ 0, "fs", "KIND", "zfs (default): OpenZFS; zfs-fuse: pool version "

@@ -80,6 +80,8 @@ write_table(struct fsratio *f)
 	    columns, COLUMNS);
 	if (rc != 0)
 		return rc;
+	if (f->o.provenance)
+		table_inline_comments(t);
 	rc = provenance_write(t, &from);
 	for (size_t i = 0; rc == 0 && i < f->row_count; i++)
 		rc = write_result(f, t, series, &f->rows[i]);

@@ -34,7 +34,8 @@ struct lap_options {
 	double for_s, within;		/* stop by time, by precision; 0: no
 					 * limit */
 	bool counted, bounded;		/* -n; -m or -M */
-	bool cold, resume, json, markdown, plain, seeded, show, fail_fast;
+	bool cold, resume, json, provenance, markdown, plain, seeded, show;
+	bool fail_fast;
 	const char *out, *cells, *net, *sep, *to;
 	struct options_list labels, prepares, colds;
 	char *keys;			/* "key=val;key=val" */

@@ -81,7 +81,7 @@ static const char lap_usage[] =
 "           [--for seconds] [--resolve[=percent]] [-p prepare] [-l label]\n"
 "           [--cold=label] [-k key=val] [-L name=a,b,...]\n"
 "           [-P name=min:max[:step]] [-S seed] [-o file.csv] [--json]\n"
-"           [--markdown] [--net iface] [--plain] [--sep str]\n"
+"           [--markdown] [--provenance] [--net iface] [--plain] [--sep str]\n"
 "           [--stdout file | --show-output] [--fail-fast]\n"
 "           {-f cells.tsv | -- command ...}\n";
 
@@ -133,6 +133,8 @@ static const struct options_row lap_table[] = {
 	    OPTIONS_LIST(o.prepares) },
 	{ 0, "plain", NULL, "record only times, no I/O counters or pressure",
 	    OPTIONS_FLAG(o.plain) },
+	{ 0, "provenance", NULL, "write provenance as comments between the "
+	    "rows of CSV, not to FILE.provenance", OPTIONS_FLAG(o.provenance) },
 	{ 'q', "quiet", NULL, "print neither summary nor progress",
 	    OPTIONS_FLAG(msg.quiet) },
 	{ 'r', "resume", NULL, "do only the runs that are not yet in -o FILE",

@@ -60,9 +60,9 @@ lap_resume_note(struct lap *l)
  * Returns 0 or LAP_FAILED.
  */
 static int
-check_notes(struct lap *l)
+check_notes(struct lap *l, bool inlined)
 {
-	FILE *f = fopen(l->o.out, "re");
+	FILE *f = table_open_comments(l->o.out, inlined);
 	char *line = NULL;
 	size_t room = 0;
 	int rc = 0;
@@ -126,8 +126,10 @@ lap_resume(struct lap *l)
 	static const char *const names[COLS] = { "label", "keys", "run",
 		"stage", "series", "seed" };
 	struct table_reader *r = NULL;
-	int col[COLS], rc = check_notes(l);
+	int col[COLS], rc = check_notes(l, false);
 
+	if (rc == 0)
+		rc = check_notes(l, true);
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < l->cell_count; i++) {

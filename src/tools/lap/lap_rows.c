@@ -341,6 +341,8 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 			rc = table_append(&l->table, out, format, columns,
 			    count);
 	}
+	if (rc == 0 && l->o.provenance)
+		table_inline_comments(l->table);
 	if (rc == 0 && l->o.resume) {
 		rc = lap_resume(l);
 		if (rc != 0)

@@ -28,7 +28,7 @@ enum { IMAGES_MAX = 8, TEXT_B = 256 };
 
 struct winwait_options {
 	bool line;			/* wait for a line, not a window */
-	bool csv, json;
+	bool csv, json, provenance;
 	const char *output;		/* file to append rows to, or NULL */
 	double timeout_s, quiet_s, linger_s;
 	const char *images[IMAGES_MAX];

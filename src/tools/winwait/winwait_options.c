@@ -78,7 +78,7 @@ static const char winwait_usage[] =
 "usage: winwait [-hV] [--criterion window|line] [--class regex]\n"
 "               [--title regex] [--match regex] [--error regex] [-t seconds]\n"
 "               [--image path] [--quiet-for seconds] [--linger seconds]\n"
-"               [--csv|--json] [-o file] -- command ...\n";
+"               [--csv|--json] [-o file] [--provenance] -- command ...\n";
 
 static const char winwait_about[] =
 "Starts the command, waits for its first window, kills everything that it has\n"
@@ -111,6 +111,8 @@ static const struct options_row winwait_table[] = {
 	{ 0, "csv", NULL, "", OPTIONS_FLAG(o.csv) },
 	{ 0, "json", NULL, "write a row instead of a line of text",
 	    OPTIONS_FLAG(o.json) },
+	{ 0, "provenance", NULL, "write provenance as comments between the "
+	    "rows of CSV, not to FILE.provenance", OPTIONS_FLAG(o.provenance) },
 	{ 'o', "output", "FILE", "append the row to FILE, as CSV unless "
 	    "--json", OPTIONS_TEXT(o.output) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },

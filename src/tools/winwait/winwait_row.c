@@ -90,9 +90,12 @@ write_result_row(const struct winwait *w, const struct proc_run *r)
 
 	if (rc != 0)
 		return rc;
+	if (w->o.provenance)
+		table_inline_comments(t);
 	/* A launch that is repeated continues the series. */
-	if (w->o.output != NULL && !w->o.json)
-		rc = provenance_again(w->o.output, &p, series);
+	if (w->o.output != NULL)
+		rc = provenance_again(w->o.output, w->o.provenance, &p,
+		    series);
 	if (rc == 0) {
 		provenance_series(series);
 		rc = provenance_write(t, &p);
