@@ -32,6 +32,13 @@ if(COLDPRESS_LAP)
     endif()
 
     coldpress_tool(lapcmp)
+    if(OCI_BUILT)
+        target_link_libraries(lapcmp PRIVATE PkgConfig::YAJL)
+        target_compile_definitions(lapcmp PRIVATE COLDPRESS_OCI)
+    else()
+        list(APPEND lost "JSON in lapcmp: install yajl (libyajl-dev), or \
+COLDPRESS_OCI is OFF")
+    endif()
 else()
     list(APPEND lost "lap, lapcmp: COLDPRESS_LAP is OFF")
 endif()

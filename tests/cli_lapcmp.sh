@@ -253,9 +253,6 @@ sed '$s/,x,/,4,/; $s/,cold,1,/,cold,0x10,/' bad.csv >hex.csv
 t 'a time in hexadecimal' 1 lapcmp hex.csv
 printf '\357\273\277' | cat - five.csv >marked.csv
 t 'a byte order mark' 0 lapcmp marked.csv
-echo '{"series":"s1","cell":1,"label":"a","run":1,"wall_s":1.5}' >rows.json
-t 'JSON' 1 lapcmp rows.json
-shows 'is not CSV' 'rows.json: is JSON; expected CSV' .t.err
 t 'a row without a number' 1 lapcmp bad.csv
 shows 'reports its line' 'bad.csv:5: not a valid row' .t.err
 t 'no such stage' 1 lapcmp -s 7 rows.csv
@@ -266,6 +263,156 @@ t 'the same, rows' 1 to /dev/full lapcmp --csv rows.csv
 t 'help' 0 lapcmp -h
 t 'version' 0 lapcmp -V
 t 'an invalid option' 1 lapcmp --nope
+
+# Rows of JSON, and the records of other programs.
+json=yes
+echo '{"series":"s1","cell":1,"label":"a","run":1,"wall_s":1.5}' >rows.json
+lapcmp rows.json >/dev/null 2>.t.err || json=
+if [ -z "$json" ]; then
+	shows 'JSON needs yajl' 'built without yajl; expected CSV' .t.err
+	skip 'JSON: lapcmp was built without yajl'
+else
+	awk -F, 'NR > 1 { printf "{\"series\":\"%s\",\"cell\":%d," \
+	    "\"label\":\"%s\",\"keys\":null,\"run\":%d,\"stage\":\"all\"," \
+	    "\"cache\":\"%s\",\"wall_s\":%s,\"user_s\":%s,\"sys_s\":%s," \
+	    "\"exit\":0,\"signal\":null}\n", $1, $2, $3, $5, $7, $8, $9, $10 }' \
+	    six.csv >six.json
+	t 'rows of JSON' 0 lapcmp --csv six.json
+	cp .t.out from.json
+	t 'the same rows of CSV' 0 lapcmp --csv six.csv
+	same 'have the same result' .t.out from.json
+	t 'a pipe' 0 sh -c 'cat six.json | lapcmp --csv'
+	same 'too' .t.out from.json
+	echo '{"label":"a","run":2}' >>rows.json
+	t 'JSON without a time' 1 lapcmp rows.json
+	shows 'names the line' 'rows.json:2: not a valid row; expected' .t.err
+	echo '{"run":2,"wall_s":1}' >bad.json
+	t 'JSON without a label' 1 lapcmp bad.json
+	printf '{"label":"a","run":2,"wall_s":1}\n{"label":"a",\n' >bad.json
+	t 'cut JSON' 1 lapcmp bad.json
+	shows 'names the line' 'bad.json:2: not a JSON object' .t.err
+	cat >hyper.json <<'X'
+{
+  "results": [
+    { "command": "gzip x", "mean": 1.1, "times": [1.0, 1.2, 1.1],
+      "exit_codes": [0, 0, 1], "parameters": { "n": 4, "m": "a;b" } },
+    { "command": "pzc x", "mean": 0.5, "times": [0.4, 0.5, 0.6],
+      "exit_codes": [0, null, 0], "parameters": { "n": 4, "m": "a;b" } }
+  ]
+}
+X
+	t "hyperfine's JSON" 0 lapcmp --csv hyper.json
+	is 'has every run' "$(cell n 'gzip x' wall_s) $(cell failed 'gzip x' \
+	    wall_s) $(cell median_s 'gzip x' wall_s)" '2 1 1.100000000'
+	is 'has its parameters' "$(cell group 'pzc x' wall_s)" 'n=4;m=a:b'
+	is 'a run without a status failed' "$(cell failed 'pzc x' wall_s)" 1
+	is 'is not interleaved' "$(cell pairs 'pzc x' wall_s) $(cell verdict \
+	    'pzc x' wall_s)" '0 not resolved'
+	shows 'and says so' 'not known to be interleaved.*--across' .t.err
+	t 'unless requested' 0 lapcmp --csv --across --all hyper.json
+	is 'then there are pairs' "$(cell pairs 'pzc x' wall_s)" 3
+	tr -d '\n' <hyper.json >one-line.json
+	t 'on one line' 0 lapcmp --csv one-line.json
+	is 'the same' "$(cell n 'gzip x' wall_s)" 2
+	for broken in '{"results":[]}' '{"results":[{"command":"x"}]}' \
+	    '{"results":[{"command":"x","times":["1"]}]}' \
+	    '{"results":[{"command":"x","times":[-1]}]}' '{"results":[{'; do
+		printf '%s\n' "$broken" >bad.json
+		t "refused: $broken" 1 lapcmp bad.json
+		shows 'with its name' "bad.json: not hyperfine's JSON" .t.err
+	done
+fi
+cat >hyper.csv <<'X'
+command,mean,stddev,median,user,system,min,max,parameter_n
+gzip x,1.1,0.1,1.1,0.9,0.1,1.0,1.2,4
+pzc x,0.5,0.1,0.5,0.9,0.05,0.4,0.6,4
+X
+t "hyperfine's CSV" 0 lapcmp --csv hyper.csv
+is 'has means' "$(cell n 'pzc x' wall_s) $(cell median_s 'pzc x' \
+    cpu_s) $(cell group 'pzc x' wall_s)" '1 0.950000000 n=4'
+shows 'and says so' "hyperfine's CSV has only the mean" .t.err
+sed 's/,0.5,/,x,/' hyper.csv >bad.csv
+t 'with a word for a mean' 1 lapcmp bad.csv
+shows 'is refused' "bad.csv:3: not a row of hyperfine's" .t.err
+
+mkdir times
+cat >times/gzip <<'X'
+1.50user 0.25system 0:01.80elapsed 97%CPU (0avgtext+0avgdata 900maxresident)k
+0inputs+0outputs (0major+71minor)pagefaults 0swaps
+Command exited with non-zero status 3
+1.00user 0.00system 1:02:03.50elapsed 97%CPU (0avgtext+0avgdata 900maxresident)k
+0inputs+0outputs (0major+71minor)pagefaults 0swaps
+X
+printf 'real 2.50\nuser 1.00\nsys 0.50\n' >times/pzc
+printf '\nreal\t1m2.500s\nuser\t0m1.000s\nsys\t0m0.250s\n' >times/shell
+t "GNU time's lines" 0 lapcmp --csv --all times/gzip times/pzc times/shell
+is 'are the runs of a file' "$(cell n gzip wall_s) $(cell failed gzip \
+    wall_s) $(cell min_s gzip wall_s) $(cell max_s gzip wall_s)" \
+    '2 1 1.800000000 3723.500000000'
+is "POSIX's are" "$(cell median_s pzc wall_s) $(cell median_s pzc cpu_s)" \
+    '2.500000000 1.500000000'
+is "a shell's are" "$(cell median_s shell wall_s) $(cell median_s shell \
+    cpu_s)" '62.500000000 1.250000000'
+if have /usr/bin/time; then
+	: >times/verbose
+	t 'time -v' 0 /usr/bin/time -v -a -o times/verbose sh -c :
+	t 'time -v, a failure' 3 /usr/bin/time -v -a -o times/verbose sh -c \
+	    'exit 3'
+	t 'time -v, read' 0 lapcmp --csv --all times/verbose
+	is 'is labelled by its command' "$(cell n 'sh -c :' wall_s) $(cell \
+	    failed 'sh -c exit 3' wall_s)" '1 1'
+	rm -f times/plain
+	t 'time' 0 /usr/bin/time -a -o times/plain sh -c :
+	t 'time -p' 0 /usr/bin/time -p -a -o times/plain sh -c :
+	t 'both in a file' 0 lapcmp --csv times/plain
+	is 'are two runs' "$(cell n plain wall_s)" 2
+fi
+printf '\tCommand being timed: "x"\n\tExit status: 0\n' >cut
+t 'a run without its time' 1 lapcmp cut
+shows 'is refused' 'cut:2: a run ends here without its elapsed time' .t.err
+head -n 1 times/pzc >cut
+t 'a cut record of time' 1 lapcmp cut
+shows 'is refused' 'cut: no complete run of time' .t.err
+
+cat >counters <<'X'
+# started on Wed Nov 25 19:36:40 2026
+
+938884,ns,duration_time,938884,100.00,2.142,G/sec
+700000,ns,user_time,1037000,100.00,2.366,G/sec
+<not counted>,ns,system_time,0,100.00,,
+# started on Wed Nov 25 19:36:40 2026
+
+2000000000,ns,duration_time,805996,100.00,1.792,G/sec
+0.45,msec,task-clock:u,449657,100.00,0.558,CPUs utilized
+2000000000,ns,duration_time,805996,100.00,1.792,G/sec
+X
+t "perf's counters" 0 lapcmp --csv counters
+is 'are the runs of a file' "$(cell n counters wall_s) $(cell max_s counters \
+    wall_s) $(cell max_s counters cpu_s)" '3 2.000000000 0.000700000'
+sed 1,2d counters >uncommented
+t 'without comments' 0 lapcmp --csv uncommented
+is 'the same' "$(cell n uncommented wall_s)" 3
+echo '0.45,msec,task-clock,449657,100.00,0.558,CPUs utilized' >bad
+t 'perf without a duration' 1 lapcmp bad
+shows 'says what is needed' 'bad:1: no duration_time; expected' .t.err
+echo '3027746,ns,duration_time,22.42%,3027746,100.00,7.318,G/sec' >bad
+t "perf's means" 1 lapcmp bad
+shows 'are refused' 'bad:1: the mean of several runs' .t.err
+echo '1.001,2' >bad
+t 'numbers' 1 lapcmp bad
+shows 'are not counters' 'bad:1: not a counter' .t.err
+if have perf && perf stat -x, -o real -e duration_time,user_time,system_time \
+    true 2>/dev/null; then
+	perf stat --append -x, -o real -e duration_time,task-clock true
+	t 'perf itself' 0 lapcmp --csv real
+	is 'two runs' "$(cell n real wall_s)" 2
+fi
+if have hyperfine && [ -n "$json" ]; then
+	hyperfine -N -r 3 --export-json real.json --export-csv real.csv \
+	    -L n=1,2 'true {n}' sh >/dev/null 2>&1 </dev/null || :
+	t 'hyperfine itself' 0 lapcmp --csv real.json
+	t 'and its CSV' 0 lapcmp --csv real.csv
+fi
 
 # With lap.
 if have lap; then

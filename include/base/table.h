@@ -96,6 +96,9 @@ struct table_reader;
  */
 int table_open(struct table_reader **r, const char *path);
 
+/* The same for an open file, which the caller closes after the reader. */
+int table_open_file(struct table_reader **r, FILE *f);
+
 /*
  * Reads the next row.  Returns 1; 0 at the end; -EINVAL (a row with a different
  * number of values, an unclosed quote, a line over 1 MiB); or another -errno.

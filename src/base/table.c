@@ -369,6 +369,7 @@ struct row {
 
 struct table_reader {
 	FILE *file;
+	bool owned;			/* by the reader, which closes it */
 	struct row header, row;
 	uint64_t line, row_line;
 };
@@ -469,17 +470,28 @@ read_row(struct table_reader *t, struct row *r)
 int
 table_open(struct table_reader **out, const char *path)
 {
+	FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+	int rc;
+
+	if (f == NULL)
+		return -errno;
+	rc = table_open_file(out, f);
+	if (rc == 0)
+		(*out)->owned = f != stdin;
+	else if (f != stdin)
+		fclose(f);
+	return rc;
+}
+
+int
+table_open_file(struct table_reader **out, FILE *f)
+{
 	struct table_reader *t = sys_calloc(1, sizeof(*t));
 	int rc = 0, c;
 
 	if (t == NULL)
 		return -ENOMEM;
-	t->file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
-	if (t->file == NULL) {
-		rc = -errno;
-		sys_free(t);
-		return rc;
-	}
+	t->file = f;
 	/*
 	 * skip a byte order mark, which spreadsheets write before CSV in UTF-8;
 	 * no name of a column begins with its first byte
@@ -552,7 +564,7 @@ table_reader_free(struct table_reader *t)
 {
 	if (t == NULL)
 		return;
-	if (t->file != stdin)
+	if (t->owned)
 		fclose(t->file);
 	sys_free(t->header.text);
 	sys_free(t->row.text);

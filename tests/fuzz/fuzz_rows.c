@@ -1,5 +1,5 @@
 /*
- * fuzz_rows.c - arbitrary bytes as rows from lap: read, compared and written
+ * fuzz_rows.c - arbitrary bytes as rows or records: read, compared and written
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects options.  If its top bit is set, a valid header is

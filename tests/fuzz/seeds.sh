@@ -155,6 +155,23 @@ seed rows with-header '\200' rows
 { echo '# series: s1'; echo 'label,run,wall_s,"keys"'
   echo 'a,1,1e3,"a=""b"""'; echo 'b,1,2,a=1'; } >rows
 seed rows its-own '\021' rows
+printf '{"label":"a","run":%d,"wall_s":1.5,"series":"s"}\n' 1 2 >rows
+seed rows json '\001' rows
+echo '{"results":[{"command":"a","times":[1,2],"exit_codes":[0,null],'\
+'"parameters":{"n":"1"}}]}' >rows
+seed rows hyperfine '\001' rows
+{ echo command,mean,stddev,median,user,system,min,max,parameter_n
+  echo '"a",1,.1,1,.5,.5,1,2,3'; } >rows
+seed rows hyperfine-means '\001' rows
+{ echo '1.5user 0.2system 0:01.8elapsed 97%CPU'
+  echo 'Command exited with non-zero status 3'
+  printf 'real 2\nuser 1\nsys 0.5\n'
+  printf '\tCommand being timed: "x"\n\tUser time (seconds): 1\n'
+  printf '\tElapsed (wall clock) time (h:mm:ss or m:ss): 0:01.00\n'
+  printf '\tExit status: 3\n'; } >rows
+seed rows time '\001' rows
+printf '9,ns,duration_time,9,1,,\n.4,msec,task-clock:u,4,1,,\n' >rows
+seed rows perf '\001' rows
 echo '{"a":1.5,"b":"c\"d","e":null,"f":true,"in_B":12}' >object
 seed flatjson object '' object
 printf 'a/b\n./c//d/\n\nsub/deep/0\na/b\n' >names

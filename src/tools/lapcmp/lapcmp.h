@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* The quantities compared. */
 enum cmp_metric { CMP_WALL, CMP_CPU, CMP_METRICS };
@@ -101,12 +102,36 @@ struct cmp {
 
 extern const char CMP_FASTER[], CMP_SLOWER[], CMP_NOT_RESOLVED[];
 
+/* A run, as a file records it. */
+struct cmp_run {
+	const char *label, *series, *keys, *cache;	/* NULL: none, except
+							 * for label */
+	int64_t run, cell;		/* 0: unknown */
+	bool failed;
+	double wall, cpu;		/* seconds; cpu: NaN if unknown */
+	const double *causes;		/* CMP_CAUSES; NULL: unknown */
+};
+
 /*
- * lapcmp_rows.c: adds the rows of a file.  Returns 0, or -errno after reporting
- * the error.
+ * lapcmp_rows.c: adds the runs in a file of lap's, hyperfine's, time's or
+ * perf's.  Returns 0, or -errno after reporting the error.
  */
 int cmp_read(struct cmp *c, const char *path);
+
+/*
+ * Adds a run.  Returns 0, -EINVAL if it has no time, or -ENOMEM.
+ */
+int cmp_add(struct cmp *c, const struct cmp_run *r);
 void cmp_rows_free(struct cmp_rows *rows);
+
+/*
+ * lapcmp_foreign.c: add the runs in f, which is called name in messages.  Return
+ * 0, or -errno after reporting the error.
+ */
+int cmp_read_time(struct cmp *c, FILE *f, const char *name);
+int cmp_read_perf(struct cmp *c, FILE *f, const char *name);
+int cmp_read_hyperfine_csv(struct cmp *c, FILE *f, const char *name);
+int cmp_read_hyperfine_json(struct cmp *c, FILE *f, const char *name);
 
 /*
  * lapcmp_compare.c: sorts the rows and fills in c->result.  Returns 0 or

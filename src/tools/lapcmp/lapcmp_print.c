@@ -242,7 +242,7 @@ print_foot(const struct cmp *c)
 		const struct cmp_result *r = &c->result[i];
 
 		m += !r->is_ref;
-		unpaired += !r->is_ref && r->pairs == 0;
+		unpaired += !r->is_ref && r->pairs == 0 && !r->loose;
 		one = one && r->ref == c->result[0].ref;
 	}
 	if (m == 0)
