@@ -11,6 +11,9 @@ file(GLOB parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scripts/*.sh
     ${PROJECT_SOURCE_DIR}/scripts/*.awk ${PROJECT_SOURCE_DIR}/scripts/*.py)
 list(FILTER parts EXCLUDE REGEX "/(setup|check-bare)[.]sh$")
 install(FILES ${parts} DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
+file(WRITE ${PROJECT_BINARY_DIR}/version "${PROJECT_VERSION}\n")
+install(FILES ${PROJECT_BINARY_DIR}/version
+    DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 install(DIRECTORY scripts/snap-startup-apps
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 # a link, since the studies are found beside the script

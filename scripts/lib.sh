@@ -109,6 +109,19 @@ wrap() {
 
 cpus() { nproc 2>/dev/null || getconf _NPROCESSORS_ONLN; }
 
+# suite_version: prints the version of the suite
+suite_version() {
+	[ -n "$top" ] || {
+		cat "$here/version"
+		return
+	}
+	sed -n 's/^project(.* VERSION \([0-9.]*\).*/\1/p' \
+	    "$top/CMakeLists.txt"
+}
+
+# show_version: prints the script's name and the version
+show_version() { echo "${0##*/} (coldpress) $(suite_version)"; }
+
 # version_of TOOL: prints the first line of output that contains its version
 version_of() {
 	case $1 in

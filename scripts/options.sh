@@ -49,6 +49,10 @@ study_flag() {
 		usage
 		exit 0
 		;;
+	-V | --version)
+		show_version
+		exit 0
+		;;
 	esac
 	! option_flag "$1" || return 0
 	study_option "$1"

@@ -30,7 +30,7 @@ for option in -h --help; do
 	shows "$option: usage" '^usage: demo '
 	is "$option: no errors" "$(cat .t.err)" ''
 done
-for options in --bogus --version -n '-s x' '--budget 0' '-s' 'one' \
+for options in --bogus -n '-s x' '--budget 0' '-s' 'one' \
     'nowhere out' 'a b c'; do
 	# shellcheck disable=SC2086
 	demo $options >out 2>err
@@ -85,4 +85,35 @@ t 'without pbzip2' 0 to out told env PATH="$PWD/bin" \
     --budget 1
 t 'it is not compared' 0 grep -q \
     'beside pbzip2 -p4: not compared; pbzip2 is not installed\.' out
+
+# answers ANSWER OPTION...: runs the demo on a terminal, up to the build
+answers() {
+	answers_word=$1
+	shift
+	: >called
+	printf '%s\n' "$answers_word" | command script -qec "env \
+	    COLDPRESS_BIN='$PWD/fake:$BIN' sh clone/scripts/demo $*" /dev/null \
+	    >out || :
+}
+fake cmake <<EOF
+echo cmake >>"$PWD/called"
+exit 1
+EOF
+if [ "$(id -u)" != 0 ]; then
+	skip 'the question: not root'
+elif ! [ -x /usr/bin/script ]; then
+	skip 'the question: no script(1)'
+else
+	answers n
+	shows 'on a terminal it asks' 'Install them with apt-get' out
+	is 'no installs nothing' "$(sort -u called)" cmake
+	answers y
+	is 'yes installs' "$(sort -u called | tr '\n' ' ')" 'apt-get cmake '
+	answers n --yes
+	is '--yes does not ask' "$(grep -c 'Install them' out) $(sort -u called |
+	    tr '\n' ' ')" '0 apt-get cmake '
+	answers y --no-install
+	is 'nor does --no-install' "$(grep -c 'Install them' out) $(sort -u \
+	    called)" '0 cmake'
+fi
 done_testing

@@ -21,6 +21,8 @@ done
 # Every script of the tree prints its usage, and refuses what it does not know
 # before it does anything; so does every installed one.
 libexec=$PWD/root/usr/libexec/coldpress
+version=$(sed -n 's/^project(.* VERSION \([0-9.]*\).*/\1/p' \
+    "$SRC/CMakeLists.txt")
 for tool in cmake ctest apt-get sudo; do
 	fake $tool <<-EOF
 		echo $tool >>"$PWD/called"
@@ -38,6 +40,10 @@ for file in "$SRC"/scripts/*; do
 		t "$name is installed" 0 test -x "$libexec/$name"
 		t "$name: installed --help" 0 script "$libexec" "$name" --help
 		shows 'prints the usage' "^usage: $name "
+		t "$name: installed --version" 0 script "$libexec" "$name" \
+		    --version
+		is 'prints the version' "$(cat .t.out)" \
+		    "$name (coldpress) $version"
 		t "$name: installed --bogus" 2 script "$libexec" "$name" --bogus
 		;;
 	esac
@@ -46,6 +52,11 @@ for file in "$SRC"/scripts/*; do
 		    "$file" $option
 		shows 'prints the usage' "^usage: $name "
 		is 'and no error' "$(cat .t.err)" ''
+	done
+	for option in -V --version; do
+		t "$name $option" 0 env COLDPRESS_BIN="$PWD/fake:$BIN" \
+		    "$file" $option
+		shows 'prints the version' " (coldpress) $version\$"
 	done
 	t "$name --bogus" 2 env COLDPRESS_BIN="$PWD/fake:$BIN" \
 	    "$file" --bogus
