@@ -21,8 +21,9 @@ step() {
 }
 
 inside_pid=
-# Remaining processes in the system are killed when its first process exits.
-tidy() {
+# bare_tidy: cleans up.  Remaining processes in the system are killed when its
+# first process exits.
+bare_tidy() {
 	[ -z "$inside_pid" ] || {
 		kill -s KILL "$inside_pid"
 		wait "$inside_pid" 2>/dev/null
@@ -34,6 +35,7 @@ tidy() {
 		tidy_tries=$((tidy_tries + 1))
 	done
 }
+tidy() { bare_tidy; }
 
 # Sources
 
