@@ -1,11 +1,12 @@
 #!/bin/sh
-# Runs the examples in the manuals.
+# Runs the examples in the manuals, and what README says to type.
 # SPDX-License-Identifier: BSD-2-Clause
 # In a manual's EXAMPLES section, a line ".Dl $ COMMAND", or "$ COMMAND" in a
 # literal display, is a command, which may be continued after \e.  A page's
 # commands run in order, in a directory with file, a text; dir, a small tree; and
 # whatever the page's lines '.\" Fixture: COMMAND' create.
 . "${SRC:?}/tests/lib.sh"
+. "$SRC/tests/oci.sh"
 
 # commands PAGE: prints its examples in sh syntax, one per line
 commands() {
@@ -52,4 +53,58 @@ for page in "$SRC"/man/*.[1-8]; do
 	cd ..
 done
 [ "$pages" -gt 0 ] || skip_all 'no manuals'
+
+# typed: prints the commands of README's "I have ..., what do I type?", with
+# names in place of the words in capitals
+# shellcheck disable=SC2016
+typed() {
+	sed -n '/^## I have/,/^## Five/s/^|[^|]*| *\(`.*\) |$/\1/p' \
+	    "$SRC/README.md" | grep -o '`[^`]*`' | tr -d '`' |
+	    sed 's/\\|/|/g; s/-- A -- B/-- true -- cat file/
+	    s/NEW-LAYOUT/new/; s/LAYOUT:TAG/layout:one/; s/IMAGE/image/g
+	    s/FILE/file/g; s/COMMAND/cat file/; s/\bDIR\b/dir/g'
+}
+
+mkdir in.README
+cd in.README || exit 1
+HOME=$PWD
+export HOME
+mkdir bin dir
+seq 20000 >file
+cp file dir
+pzc -k file
+layer dir gzip
+manifest one
+typed >../typed
+is 'README has ten lines, one of two commands' "$(grep -c . ../typed)" 11
+! have sqpack || sqpack -o image dir
+while read -r line <&3; do
+	case $line in
+	winwait*)
+		[ -n "${DISPLAY:-}" ] || {
+			skip "$line: no display"
+			continue
+		}
+		;;
+	touchlog*)
+		[ "$(id -u)" = 0 ] || {
+			skip "$line: not root"
+			continue
+		}
+		;;
+	sqpack*) rm -f image ;;
+	esac
+	tool=${line%% *}
+	case $tool in
+	tar | ln) tool=pzc ;;
+	coldpress) [ -x "$SRC/scripts/coldpress" ] &&
+	    PATH=$PATH:$SRC/scripts ;;
+	esac
+	if have "$tool"; then
+		t "README: $line" 0 run_line "$line"
+	else
+		skip "$line: no $tool"
+	fi
+done 3<../typed
+cd ..
 done_testing
