@@ -43,36 +43,28 @@ open_object(const struct blobs_file *b, const char *object, bool *own)
 }
 
 static int
-read_range(int fd, const struct layer_range *r)
-{
-	ssize_t n;
-
-	if (r->offset > INT64_MAX || r->length > INT64_MAX - r->offset)
-		return -ENODATA;
-	n = fdio_pread(fd, r->buf, (size_t)r->length, (off_t)r->offset);
-	if (n < 0)
-		return (int)n;
-	if (r->whole) {
-		memset((char *)r->buf + n, 0, (size_t)r->length - (size_t)n);
-		return 0;
-	}
-	return (uint64_t)n == r->length ? 0 : -ENODATA;
-}
-
-static int
 read_ranges(void *arg, const struct layer_range *r, size_t count)
 {
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < count; i++) {
+	for (; count > 0; r++, count--) {
 		bool own;
-		int fd = open_object(arg, r[i].object, &own);
+		int fd = open_object(arg, r->object, &own);
+		ssize_t n = -ENODATA;
 
-		rc = fd < 0 ? fd : read_range(fd, &r[i]);
-		if (fd >= 0 && own)
+		if (fd < 0)
+			return fd;
+		if (r->offset <= INT64_MAX &&
+		    r->length <= INT64_MAX - r->offset)
+			n = fdio_pread(fd, r->buf, (size_t)r->length,
+			    (off_t)r->offset);
+		if (own)
 			sys_close(fd);
+		if (n < 0)
+			return (int)n;
+		if ((uint64_t)n < r->length && !r->whole)
+			return -ENODATA;
+		memset((char *)r->buf + n, 0, (size_t)r->length - (size_t)n);
 	}
-	return rc;
+	return 0;
 }
 
 static int
@@ -92,69 +84,53 @@ size_of(void *arg, const char *object, uint64_t *size)
 	return rc;
 }
 
-/* Determines whether a layer or a directory of objects was opened. */
-static int
-open_main(struct blobs_file *b, const char *path)
-{
-	struct stat st;
-	int fd = sys_openat(AT_FDCWD, path, HOW, 0), rc;
-
-	if (fd < 0)
-		return fd;
-	rc = sys_fstat(fd, &st);
-	if (rc == 0 && S_ISREG(st.st_mode))
-		b->layer = fd;
-	else if (rc == 0 && S_ISDIR(st.st_mode))
-		b->dir = fd;
-	else
-		sys_close(fd);
-	return rc != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) ? rc :
-	    -EINVAL;
-}
-
-static int
-open_side(struct blobs_file *b, const char *path, const char *side)
-{
-	size_t size = strlen(path) + sizeof("." SIDE);
-	char *name;
-
-	if (side != NULL) {
-		b->side = sys_openat(AT_FDCWD, side, HOW, 0);
-		return b->side < 0 ? b->side : 0;
-	}
-	name = sys_malloc(size);
-	if (name == NULL)
-		return -ENOMEM;
-	snprintf(name, size, "%s." SIDE, path);
-	b->side = sys_openat(AT_FDCWD, name, HOW, 0);
-	sys_free(name);
-	if (b->side < 0 && b->side != -ENOENT)
-		return b->side;
-	if (b->side < 0)
-		b->side = NONE;
-	return 0;
-}
-
 int
 blobs_file_open(struct blobs_file **out, const char *path, const char *side)
 {
 	struct blobs_file *b = sys_calloc(1, sizeof(*b));
+	size_t size = strlen(path) + sizeof("." SIDE);
+	char *name = NULL;
+	struct stat st;
 	int rc;
 
 	if (b == NULL)
 		return -ENOMEM;
-	*b = (struct blobs_file){ .layer = NONE, .dir = NONE, .side = NONE };
 	b->blobs = (struct layer_blobs){ .read = read_ranges, .size = size_of,
 		.arg = b };
-	rc = open_main(b, path);
-	if (rc == 0 && b->dir == NONE)
-		rc = open_side(b, path, side);
-	if (rc != 0) {
-		blobs_file_close(b);
-		return rc;
+	b->dir = b->side = NONE;
+	b->layer = sys_openat(AT_FDCWD, path, HOW, 0);
+	rc = b->layer < 0 ? b->layer : sys_fstat(b->layer, &st);
+	if (rc != 0)
+		goto fail;
+	if (S_ISDIR(st.st_mode)) {
+		b->dir = b->layer;
+		b->layer = NONE;
+		*out = b;
+		return 0;
+	}
+	rc = -EINVAL;
+	if (!S_ISREG(st.st_mode))
+		goto fail;
+	if (side == NULL) {
+		name = sys_malloc(size);
+		rc = -ENOMEM;
+		if (name == NULL)
+			goto fail;
+		snprintf(name, size, "%s." SIDE, path);
+	}
+	b->side = sys_openat(AT_FDCWD, name != NULL ? name : side, HOW, 0);
+	sys_free(name);
+	if (b->side == -ENOENT && side == NULL)
+		b->side = NONE;
+	else if (b->side < 0) {
+		rc = b->side;
+		goto fail;
 	}
 	*out = b;
 	return 0;
+fail:
+	blobs_file_close(b);
+	return rc;
 }
 
 void

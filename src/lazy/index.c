@@ -10,23 +10,7 @@
 #include "lazy/format.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
-
-static int
-refuse(char why[LAYER_WHY], int rc, const char *clause)
-{
-	snprintf(why, LAYER_WHY, "%s", clause);
-	return rc;
-}
-
-/* Copying into the arena */
-
-static char *
-keep(struct lazy_index *x, const void *data, size_t len)
-{
-	return arena_copy(&x->arena, data, len);
-}
 
 /*
  * Copies the name of an owner, unless it is the same as in the previous entry,
@@ -38,7 +22,7 @@ keep_again(struct lazy_index *x, const char *s, const char *before)
 	if (*s == '\0')
 		return "";
 	return before != NULL && strcmp(s, before) == 0 ? before :
-	    keep(x, s, strlen(s));
+	    arena_copy(&x->arena, s, strlen(s));
 }
 
 static int
@@ -55,8 +39,8 @@ keep_xattrs(struct lazy_index *x, struct layer_entry *e)
 		const struct tar_xattr *a = &e->xattrs[i];
 
 		copy[i] = (struct tar_xattr){ .length = a->length,
-		    .name = keep(x, a->name, strlen(a->name)),
-		    .value = keep(x, a->value, a->length) };
+		    .name = arena_copy(&x->arena, a->name, strlen(a->name)),
+		    .value = arena_copy(&x->arena, a->value, a->length) };
 		if (copy[i].name == NULL || copy[i].value == NULL)
 			return -ENOMEM;
 	}
@@ -64,68 +48,51 @@ keep_xattrs(struct lazy_index *x, struct layer_entry *e)
 	return 0;
 }
 
-static int
-keep_path(struct lazy_index *x, struct layer_entry *e, char why[LAYER_WHY])
-{
-	char *path = keep(x, e->path, strlen(e->path));
-
-	if (path == NULL)
-		return -ENOMEM;
-	if (path_clean(path) != 0) {
-		snprintf(why, LAYER_WHY, "the path %.160s leads out of the "
-		    "layer", e->path);
-		return -EBADMSG;
-	}
-	e->path = path;
-	return 0;
-}
-
-static int
-keep_entry(struct lazy_index *x, struct layer_entry *e, char why[LAYER_WHY])
-{
-	const struct layer_entry *before = x->entry_count == 0 ? NULL :
-	    &x->entries[x->entry_count - 1];
-	int rc = keep_path(x, e, why);
-
-	if (rc != 0)
-		return rc;
-	e->link = keep_again(x, e->link, NULL);
-	e->uname = keep_again(x, e->uname, before ? before->uname : NULL);
-	e->gname = keep_again(x, e->gname, before ? before->gname : NULL);
-	if (e->link == NULL || e->uname == NULL || e->gname == NULL)
-		return -ENOMEM;
-	return keep_xattrs(x, e);
-}
-
 /* Building */
 
 int
-index_entry(struct lazy_index *x, const struct layer_entry *e,
+index_entry(struct lazy_index *x, const struct layer_entry *from,
     char why[LAYER_WHY])
 {
 	void *entries = x->entries;
-	struct layer_entry copy = *e;
+	const struct layer_entry *before;
+	struct layer_entry e = *from;
+	char *path;
 	int rc;
 
-	refuse(why, 0, strerror(ENOMEM));
 	if (x->entry_count >= LAYER_ENTRIES_MAX)
-		return refuse(why, -EFBIG, "the index has too many entries");
-	if (e->size > INT64_MAX)
-		return refuse(why, -EBADMSG, "a file is larger than 2^63 "
+		return layer_refuse(why, -EFBIG, "the index has too many "
+		    "entries");
+	if (e.size > INT64_MAX)
+		return layer_refuse(why, -EBADMSG, "a file is larger than 2^63 "
 		    "bytes");
-	if (e->uid > UINT32_MAX || e->gid > UINT32_MAX)
+	if (e.uid > UINT32_MAX || e.gid > UINT32_MAX)
 		return layer_refuse(why, -EOVERFLOW, "%.160s: " LAYER_LARGE_ID,
-		    e->path);
-	rc = array_grow(&entries, x->entry_count, &x->entry_cap, sizeof(*e));
+		    e.path);
+	layer_refuse(why, 0, "%s", strerror(ENOMEM));
+	rc = array_grow(&entries, x->entry_count, &x->entry_cap, sizeof(e));
 	x->entries = entries;
 	if (rc != 0)
 		return rc;
-	rc = keep_entry(x, &copy, why);
+	path = arena_copy(&x->arena, e.path, strlen(e.path));
+	if (path == NULL)
+		return -ENOMEM;
+	if (path_clean(path) != 0)
+		return layer_refuse(why, -EBADMSG, "the path %.160s leads out "
+		    "of the layer", e.path);
+	e.path = path;
+	before = x->entry_count == 0 ? NULL : &x->entries[x->entry_count - 1];
+	e.link = keep_again(x, e.link, NULL);
+	e.uname = keep_again(x, e.uname, before ? before->uname : NULL);
+	e.gname = keep_again(x, e.gname, before ? before->gname : NULL);
+	if (e.link == NULL || e.uname == NULL || e.gname == NULL)
+		return -ENOMEM;
+	rc = keep_xattrs(x, &e);
 	if (rc != 0)
 		return rc;
-	copy.runs = NULL;
-	copy.run_count = 0;
-	x->entries[x->entry_count++] = copy;
+	e.runs = NULL;
+	e.run_count = 0;
+	x->entries[x->entry_count++] = e;
 	return 0;
 }
 
@@ -136,11 +103,13 @@ index_unit(struct lazy_index *x, const struct layer_unit *u,
 	void *units = x->units;
 	int rc;
 
-	refuse(why, 0, strerror(ENOMEM));
-	if (u->content > LAYER_UNIT_MAX || x->unit_count >= UINT32_MAX)
-		return refuse(why, -EFBIG, u->content > LAYER_UNIT_MAX ?
-		    "a unit is larger than 64 MiB" :
-		    "the index has too many units");
+	if (u->content > LAYER_UNIT_MAX)
+		return layer_refuse(why, -EFBIG, "a unit is larger than "
+		    "64 MiB");
+	if (x->unit_count >= UINT32_MAX)
+		return layer_refuse(why, -EFBIG, "the index has too many "
+		    "units");
+	layer_refuse(why, 0, "%s", strerror(ENOMEM));
 	rc = array_grow(&units, x->unit_count, &x->unit_cap, sizeof(*u));
 	x->units = units;
 	if (rc == 0)
@@ -153,7 +122,7 @@ index_unit(struct lazy_index *x, const struct layer_unit *u,
  * Returns NULL, or a clause that describes the error.
  */
 static const char *
-judge(const struct lazy_index *x, const struct layer_entry *e,
+run_error(const struct lazy_index *x, const struct layer_entry *e,
     const struct layer_run *r)
 {
 	const struct layer_run *last = e->run_count == 0 ? NULL :
@@ -184,17 +153,18 @@ index_run(struct lazy_index *x, const struct layer_run *r,
 	const char *wrong;
 	int rc;
 
-	refuse(why, 0, strerror(ENOMEM));
 	if (x->entry_count == 0)
-		return refuse(why, -EBADMSG, "data precedes the first entry");
+		return layer_refuse(why, -EBADMSG, "data precedes the first "
+		    "entry");
+	layer_refuse(why, 0, "%s", strerror(ENOMEM));
 	rc = array_grow(&runs, x->run_count, &x->run_cap, sizeof(*r));
 	x->runs = runs;
 	if (rc != 0)
 		return rc;
 	e = &x->entries[x->entry_count - 1];
-	wrong = judge(x, e, r);
+	wrong = run_error(x, e, r);
 	if (wrong != NULL)
-		return refuse(why, -EBADMSG, wrong);
+		return layer_refuse(why, -EBADMSG, "%s", wrong);
 	x->runs[x->run_count++] = *r;
 	e->run_count++;
 	return 0;

@@ -106,48 +106,34 @@ layer_expect_compact(struct layer_expect *e, uint8_t digest[LAYER_DIGEST],
 	return 0;
 }
 
-static const struct layer_format *
-recognize(const struct layer *l, const char *kind)
-{
-	for (size_t i = 0; i < FORMATS; i++)
-		if (kind != NULL ?
-		    strcmp(layer_kind_name(formats[i]->kind), kind) == 0 :
-		    formats[i]->probe(l))
-			return formats[i];
-	return NULL;
-}
-
 /*
- * Reads the last bytes of the layer, if there is one; some formats have objects
- * in addition to the layer, or only objects.
+ * Recognizes the format by the last bytes of the layer, if there is one: some
+ * formats have objects in addition to the layer, or only objects.
  */
-static int
-read_tail(struct layer *l, char why[LAYER_WHY])
-{
-	struct layer_range r = { .buf = l->tail };
-	int rc = l->blobs->size(l->blobs->arg, NULL, &l->size);
-
-	if (rc == -ENOENT) {
-		l->size = 0;
-		return 0;
-	}
-	if (rc != 0)
-		return layer_refuse(why, rc, "%s", strerror(-rc));
-	l->tail_len = l->size < LAYER_TAIL ? (size_t)l->size : LAYER_TAIL;
-	r.offset = l->size - l->tail_len;
-	r.length = l->tail_len;
-	return l->tail_len == 0 ? 0 : layer_fetch(l, &r, why);
-}
-
 static int
 open_format(struct layer *l, const struct layer_expect *e,
     char why[LAYER_WHY])
 {
-	int rc = read_tail(l, why);
+	struct layer_range r = { .buf = l->tail };
+	int rc = l->blobs->size(l->blobs->arg, NULL, &l->size);
 
-	if (rc != 0)
-		return rc;
-	l->format = recognize(l, e->kind);
+	if (rc == -ENOENT)
+		l->size = 0;
+	else if (rc != 0)
+		return layer_refuse(why, rc, "%s", strerror(-rc));
+	l->tail_len = l->size < LAYER_TAIL ? (size_t)l->size : LAYER_TAIL;
+	r.offset = l->size - l->tail_len;
+	r.length = l->tail_len;
+	if (l->tail_len > 0) {
+		rc = layer_fetch(l, &r, why);
+		if (rc != 0)
+			return rc;
+	}
+	for (size_t i = 0; l->format == NULL && i < FORMATS; i++)
+		if (e->kind != NULL ?
+		    strcmp(layer_kind_name(formats[i]->kind), e->kind) == 0 :
+		    formats[i]->probe(l))
+			l->format = formats[i];
 	if (l->format == NULL)
 		return layer_refuse(why, -EINVAL, e->kind != NULL ?
 		    "not in %.64s format" :
@@ -155,39 +141,9 @@ open_format(struct layer *l, const struct layer_expect *e,
 	return l->format->open(l, e, why);
 }
 
-/* A compact index reveals the format only once it has been fetched. */
-static int
-open_compact(struct layer *l, const struct layer_expect *e,
-    char why[LAYER_WHY])
-{
-	int rc = toc_compact_load(l, e, why);
-
-	if (rc == 0 && e->kind != NULL &&
-	    strcmp(e->kind, layer_kind_name(l->format->kind)) != 0)
-		return layer_refuse(why, -EINVAL, "not in %.64s format",
-		    e->kind);
-	return rc;
-}
-
-static int
-load(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
-{
-	int rc = e->compact_digest != NULL ? open_compact(l, e, why) :
-	    open_format(l, e, why);
-
-	if (rc == 0 && e->key_digest != NULL && l->format->kind != LAYER_CAS)
-		return layer_refuse(why, -EINVAL, "not a repository, so it is "
-		    "not signed");
-	if (rc == -ENOMEM)
-		layer_refuse(why, rc, "%s", strerror(-rc));
-	if (rc == 0)
-		index_finish(&l->index);
-	return rc;
-}
-
 int
 layer_open(struct layer **out, const struct layer_blobs *blobs,
-    const struct layer_expect *expect, char why[LAYER_WHY])
+    const struct layer_expect *e, char why[LAYER_WHY])
 {
 	static const struct layer_expect nothing;
 	struct layer *l = sys_calloc(1, sizeof(*l));
@@ -196,13 +152,31 @@ layer_open(struct layer **out, const struct layer_blobs *blobs,
 	if (l == NULL)
 		return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
 	l->blobs = blobs;
-	rc = load(l, expect == NULL ? &nothing : expect, why);
-	if (rc != 0) {
-		layer_close(l);
-		return rc;
+	if (e == NULL)
+		e = &nothing;
+	rc = e->compact_digest != NULL ? toc_compact_load(l, e, why) :
+	    open_format(l, e, why);
+	if (rc == -ENOMEM)
+		layer_refuse(why, rc, "%s", strerror(-rc));
+	if (rc != 0)
+		goto fail;
+	rc = -EINVAL;
+	/* a compact index reveals the format only once it has been fetched */
+	if (e->kind != NULL &&
+	    strcmp(e->kind, layer_kind_name(l->format->kind)) != 0) {
+		layer_refuse(why, rc, "not in %.64s format", e->kind);
+		goto fail;
 	}
+	if (e->key_digest != NULL && l->format->kind != LAYER_CAS) {
+		layer_refuse(why, rc, "not a repository, so it is not signed");
+		goto fail;
+	}
+	index_finish(&l->index);
 	*out = l;
 	return 0;
+fail:
+	layer_close(l);
+	return rc;
 }
 
 void

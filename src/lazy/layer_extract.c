@@ -6,9 +6,9 @@
  * written to the files that share it.
  */
 #include "lazy/extract.h"
-#include "layer_plan.h"
 
 #include "base/fdio.h"
+#include "base/hash.h"
 #include "base/parallel.h"
 #include "base/path.h"
 #include "base/strbuf.h"
@@ -23,12 +23,170 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#define NOWHERE UINT32_MAX
+
+/* Names */
+
+/*
+ * The entry to which a name ultimately refers.  An archive may contain a path
+ * several times, in which case the last entry is used, and hard links to files
+ * that are later replaced.  Entries are added in order; at any time the plan
+ * contains a current name of each file.
+ */
+struct name_plan {
+	const struct layer_entry *entries;
+	size_t count;
+	/*
+	 * For each entry, the entry with its current path, which may be a hard
+	 * link; NOWHERE if it has been replaced.
+	 */
+	uint32_t *at;
+	/* For a hard link, the file; for other entries, the entry itself. */
+	uint32_t *file;
+	/*
+	 * The nearest directory above an entry's own path that is an entry, or
+	 * NOWHERE.
+	 */
+	uint32_t *parent;
+	uint32_t *links, *next;		/* additional names of a file */
+	uint32_t *table;		/* hash table of paths, with mask + 1
+					 * entries */
+	size_t mask;
+	uint64_t seed;
+};
+
+/*
+ * Returns the slot of the entry whose path is the first len bytes of path, or
+ * the empty slot for it.
+ */
+static uint32_t *
+path_slot(const struct name_plan *p, const char *path, size_t len)
+{
+	size_t at = (size_t)hash_bytes(p->seed, path, len) & p->mask;
+
+	for (; p->table[at] != NOWHERE; at = (at + 1) & p->mask) {
+		const char *other = p->entries[p->table[at]].path;
+
+		if (strncmp(other, path, len) == 0 && other[len] == '\0')
+			break;
+	}
+	return &p->table[at];
+}
+
+static uint32_t *
+new_list(size_t count)
+{
+	uint32_t *all = sys_malloc((count + 1) * sizeof(*all));
+
+	if (all != NULL)
+		memset(all, 0xff, (count + 1) * sizeof(*all));
+	return all;
+}
+
+/* Returns 0 or -ENOMEM; p must be closed even after an error. */
+static int
+plan_open(struct name_plan *p, const struct layer *l)
+{
+	size_t size = 16;
+
+	p->entries = layer_entries(l, &p->count);
+	while (size < 2 * p->count)
+		size *= 2;
+	p->mask = size - 1;
+	p->seed = hash_seed();
+	p->at = new_list(p->count);
+	p->file = new_list(p->count);
+	p->parent = new_list(p->count);
+	p->links = new_list(p->count);
+	p->next = new_list(p->count);
+	p->table = new_list(size);
+	return p->at == NULL || p->file == NULL || p->parent == NULL ||
+	    p->links == NULL || p->next == NULL || p->table == NULL ?
+	    -ENOMEM : 0;
+}
+
+static void
+plan_close(struct name_plan *p)
+{
+	sys_free(p->at);
+	sys_free(p->file);
+	sys_free(p->parent);
+	sys_free(p->links);
+	sys_free(p->next);
+	sys_free(p->table);
+}
+
+/* Removes a name of a file, which may still be available under another name. */
+static void
+displace(struct name_plan *p, uint32_t name)
+{
+	uint32_t file = p->file[name], link;
+
+	if (name != file) {
+		p->at[name] = NOWHERE;
+		if (p->at[file] != name)
+			return;
+	} else if (p->at[file] != name) {
+		return;
+	}
+	p->at[file] = NOWHERE;
+	while ((link = p->links[file]) != NOWHERE) {
+		p->links[file] = p->next[link];
+		if (p->at[link] == NOWHERE)
+			continue;
+		p->at[file] = link;
+		return;
+	}
+}
+
+/*
+ * Adds entry n, which must follow the last one added.  Returns 0, -ENOENT (a
+ * hard link to a file that is not in the layer) or -ENOMEM.
+ */
+static int
+plan_add(struct name_plan *p, size_t n)
+{
+	const struct layer_entry *e = &p->entries[n];
+	uint32_t *slot = path_slot(p, e->path, strlen(e->path));
+	uint32_t me = (uint32_t)n, file = me;
+
+	if (e->type == TAR_HARDLINK) {
+		char *path = strcopy(e->link);
+		uint32_t found = NOWHERE;
+
+		if (path == NULL)
+			return -ENOMEM;
+		if (path_clean(path) == 0)
+			found = *path_slot(p, path, strlen(path));
+		sys_free(path);
+		if (found == NOWHERE ||
+		    p->file[found] == NOWHERE)
+			return -ENOENT;
+		file = p->file[found];
+		/* a link to itself, or to the file with the same path */
+		if (*slot != NOWHERE && p->file[*slot] == file)
+			return 0;
+	}
+	if (*slot != NOWHERE)
+		displace(p, *slot);
+	*slot = me;
+	p->file[n] = file;
+	p->at[n] = me;
+	if (file != me) {
+		p->next[n] = p->links[file];
+		p->links[file] = me;
+	}
+	return 0;
+}
+
+/* The extraction */
+
 struct extraction {
 	const struct layer *l;
 	const struct layer_blobs *blobs;
 	const struct layer_extract_options *o;
 	const struct layer_entry *entries;
-	struct layer_plan plan;
+	struct name_plan plan;
 	struct unit_map map;
 	struct extract *x;
 	atomic_uint next;		/* next unit */
@@ -58,12 +216,12 @@ get_layer_entry(void *arg, size_t n, struct extract_entry *out)
 	const char *path;
 
 	/* replaced, or the name under which the file itself is extracted */
-	if (at == LAYER_PLAN_NONE || (file != n && t->plan.at[file] == n))
+	if (at == NOWHERE || (file != n && t->plan.at[file] == n))
 		return false;
 	path = t->entries[at].path;
 	*out = (struct extract_entry){
 		.mode = tar_type_mode(e->type) | e->mode,
-		.parent = t->plan.parent[at] == LAYER_PLAN_NONE ? EXTRACT_NONE :
+		.parent = t->plan.parent[at] == NOWHERE ? EXTRACT_NONE :
 		    t->plan.parent[at],
 		.file = file, .has_owner = true,
 		.uid = (uid_t)e->uid, .gid = (gid_t)e->gid,
@@ -85,7 +243,7 @@ entry_path(void *arg, size_t n, struct extract_text *text)
 {
 	const struct extraction *t = arg;
 	uint32_t at = t->plan.at[n];
-	const char *path = t->entries[at == LAYER_PLAN_NONE ? n : at].path;
+	const char *path = t->entries[at == NOWHERE ? n : at].path;
 	char *name;
 
 	if (!is_overlay(t, &t->entries[n], path) ||
@@ -136,7 +294,7 @@ write_unit(struct extraction *t, struct extract_place *place,
 		const struct unit_run *u = &t->map.runs[i];
 		int fd;
 
-		if (t->plan.at[u->entry] == LAYER_PLAN_NONE ||
+		if (t->plan.at[u->entry] == NOWHERE ||
 		    !extract_wants(t->x, u->entry))
 			continue;
 		if (!read)
@@ -176,6 +334,25 @@ write_units(void *arg, unsigned thread)
 	unit_reader_close(&r);
 }
 
+/* Determines the parents of all entries, once their names are settled. */
+static void
+plan_parents(struct name_plan *p)
+{
+	for (size_t n = 0; n < p->count; n++) {
+		const char *path = p->entries[n].path;
+		size_t len = strlen(path);
+		uint32_t found = NOWHERE;
+
+		while (found == NOWHERE && len > 0) {
+			while (len > 0 && path[--len] != '/')
+				;
+			if (len > 0)
+				found = *path_slot(p, path, len);
+		}
+		p->parent[n] = found;
+	}
+}
+
 static void
 write_data(void *arg, struct extract *x)
 {
@@ -187,30 +364,6 @@ write_data(void *arg, struct extract *x)
 
 /* The whole layer */
 
-/* Decides which entry has which name, and reports hard links without a file. */
-static int
-plan_names(struct extraction *t)
-{
-	char why[LAYER_WHY];
-	size_t count;
-	int rc;
-
-	t->entries = layer_entries(t->l, &count);
-	rc = layer_plan_open(&t->plan, t->l);
-	for (size_t n = 0; rc == 0 && n < count; n++) {
-		rc = layer_plan_add(&t->plan, n);
-		if (rc != -ENOENT)
-			continue;
-		snprintf(why, sizeof(why), "a hard link to %.160s, which the "
-		    "layer does not contain before it", t->entries[n].link);
-		report_entry(t, EXTRACT_ERROR, t->entries[n].path, why);
-		rc = 0;
-	}
-	if (rc == 0)
-		layer_plan_end(&t->plan);
-	return rc;
-}
-
 int
 layer_extract(const struct layer *l, const struct layer_blobs *blobs,
     const struct layer_extract_options *o)
@@ -221,25 +374,39 @@ layer_extract(const struct layer *l, const struct layer_blobs *blobs,
 		.attributes = pass_attributes, .data = write_data,
 		.report = report_entry, .arg = &t
 	};
+	char why[LAYER_WHY];
 	int rc;
 
 	pthread_mutex_init(&t.lock, NULL);
-	rc = plan_names(&t);
+	rc = plan_open(&t.plan, l);
 	s.count = t.plan.count;
-	if (rc == 0)
+	t.entries = t.plan.entries;
+	for (size_t n = 0; rc == 0 && n < s.count; n++) {
+		rc = plan_add(&t.plan, n);
+		if (rc != -ENOENT)
+			continue;
+		snprintf(why, sizeof(why), "a hard link to %.160s, which the "
+		    "layer does not contain before it", t.entries[n].link);
+		report_entry(&t, EXTRACT_ERROR, t.entries[n].path, why);
+		rc = 0;
+	}
+	if (rc == 0) {
+		plan_parents(&t.plan);
 		rc = unit_map_open(&t.map, l);
+	}
 	if (rc == 0)
 		rc = extract_open(&t.x, &s, &o->to);
-	if (rc == 0) {
-		for (size_t i = 0; i < t.map.first[t.map.units]; i++)
-			extract_expect(t.x, t.map.runs[i].entry);
-		rc = extract_run(t.x);
-		extract_close(t.x);
-	} else {
+	if (rc != 0) {
 		report_entry(&t, EXTRACT_ERROR, NULL, strerror(-rc));
+		goto out;
 	}
+	for (size_t i = 0; i < t.map.first[t.map.units]; i++)
+		extract_expect(t.x, t.map.runs[i].entry);
+	rc = extract_run(t.x);
+	extract_close(t.x);
+out:
 	pthread_mutex_destroy(&t.lock);
-	layer_plan_close(&t.plan);
+	plan_close(&t.plan);
 	unit_map_close(&t.map);
 	return rc;
 }

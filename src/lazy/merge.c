@@ -16,10 +16,8 @@
 
 struct merging {
 	struct merge *t;
-	enum merge_mode mode;
 	uint16_t layer;
 	uint32_t bottom;		/* index of this layer's first node */
-	struct oci_changes *changes;
 	char *why;
 };
 
@@ -58,43 +56,11 @@ walk_path(const struct merge *t, const char *path, size_t len)
 	return node;
 }
 
-/* Adds a directory that has no entry, and copies its name. */
-static int64_t
-add_implied(struct merging *m, uint32_t parent, const char *name, size_t n)
-{
-	const char *copy = arena_copy(&m->t->names, name, n);
-
-	return copy == NULL ? -ENOMEM : merge_add(m->t, parent, copy);
-}
-
 /*
- * Returns the subdirectory with this name, creating it if necessary.  The
+ * Returns the directory of a path, creating missing directories.  Such a
  * directory replaces a file of a lower layer, or a whiteout; in the latter
  * case, the contents of the directory in lower layers remain hidden.
  */
-static int64_t
-make_dir(struct merging *m, uint32_t parent, const char *name, size_t n,
-    const char *path)
-{
-	int64_t node = merge_find(m->t, parent, name, n);
-	bool opaque = false;
-
-	if (node >= 0 && merge_type(&m->t->nodes[node]) == TAR_DIR)
-		return node;
-	if (node >= 0) {
-		opaque = m->t->nodes[node].whiteout;
-		if ((uint32_t)node >= m->bottom && !opaque)
-			return refuse_layer(m, path, "one of its parents is not a "
-			    "directory");
-		merge_remove(m->t, (uint32_t)node);
-	}
-	node = add_implied(m, parent, name, n);
-	if (node >= 0)
-		m->t->nodes[node].opaque = opaque;
-	return node;
-}
-
-/* Returns the directory of a path, creating missing directories. */
 static int64_t
 make_parent(struct merging *m, const char *path)
 {
@@ -103,10 +69,27 @@ make_parent(struct merging *m, const char *path)
 
 	while (at < end) {
 		size_t n = strcspn(at, "/");
+		uint32_t parent = (uint32_t)node;
+		bool opaque = false;
+		const char *name;
 
-		node = make_dir(m, (uint32_t)node, at, n, path);
-		if (node < 0)
-			return node;
+		node = merge_find(m->t, parent, at, n);
+		if (node >= 0 && merge_type(&m->t->nodes[node]) != TAR_DIR) {
+			opaque = m->t->nodes[node].whiteout;
+			if ((uint32_t)node >= m->bottom && !opaque)
+				return refuse_layer(m, path, "one of its "
+				    "parents is not a directory");
+			merge_remove(m->t, (uint32_t)node);
+			node = MERGE_NONE;
+		}
+		if (node < 0) {
+			name = arena_copy(&m->t->names, at, n);
+			node = name == NULL ? -ENOMEM :
+			    merge_add(m->t, parent, name);
+			if (node < 0)
+				return node;
+			m->t->nodes[node].opaque = opaque;
+		}
 		at += n + 1;
 	}
 	return node;
@@ -205,18 +188,6 @@ place_entry(struct merging *m, const struct layer_entry *e)
 }
 
 static int
-merge_entry(struct merging *m, const struct layer_entry *e)
-{
-	int64_t node = place_entry(m, e);
-
-	if (node < 0)
-		return (int)node;
-	m->t->nodes[node].entry = e;
-	m->t->nodes[node].layer = m->layer;
-	return 0;
-}
-
-static int
 merge_link(struct merging *m, const struct layer_entry *e)
 {
 	int64_t to, node;
@@ -244,37 +215,15 @@ merge_link(struct merging *m, const struct layer_entry *e)
 	return 0;
 }
 
-static int
-merge_layer(struct merging *m, const struct layer *l)
-{
-	size_t count;
-	const struct layer_entry *e = layer_entries(l, &count);
-	int rc = 0;
-
-	m->bottom = (uint32_t)m->t->count;
-	oci_changes_layer(m->changes, m->bottom);
-	for (size_t i = 0; rc >= 0 && i < count; i++)
-		if (is_whiteout(&e[i]))
-			rc = m->mode == MERGE_OVERLAY ?
-			    add_whiteout(m, &e[i]) :
-			    oci_changes_whiteout(m->changes, e[i].path);
-	for (size_t i = 0; rc >= 0 && i < count; i++)
-		if (!is_whiteout(&e[i]) && e[i].type != TAR_HARDLINK)
-			rc = merge_entry(m, &e[i]);
-	for (size_t i = 0; rc >= 0 && i < count; i++)
-		if (!is_whiteout(&e[i]) && e[i].type == TAR_HARDLINK)
-			rc = merge_link(m, &e[i]);
-	return rc < 0 ? rc : 0;
-}
-
 int
 merge_build(struct merge **out, struct layer *const *layers, size_t count,
     enum merge_mode mode, char why[LAYER_WHY])
 {
 	struct merge *t = sys_calloc(1, sizeof(*t));
-	struct merging m = { .t = t, .mode = mode, .why = why };
+	struct merging m = { .t = t, .why = why };
 	const struct oci_changes_tree tree = { .find = merge_at,
 		.parent = merge_parent, .remove = merge_drop, .arg = t };
+	struct oci_changes *changes = NULL;
 	int64_t root = t == NULL ? -ENOMEM : merge_add(t, MERGE_ROOT, "");
 	int rc = root < 0 ? (int)root : 0;
 
@@ -282,12 +231,38 @@ merge_build(struct merge **out, struct layer *const *layers, size_t count,
 	if (rc == 0 && count > UINT16_MAX)
 		rc = -EFBIG;
 	if (rc == 0)
-		rc = oci_changes_open(&m.changes, &tree);
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		m.layer = (uint16_t)i;
-		rc = merge_layer(&m, layers[i]);
+		rc = oci_changes_open(&changes, &tree);
+	for (size_t n = 0; rc == 0 && n < count; n++) {
+		size_t entries;
+		const struct layer_entry *e = layer_entries(layers[n],
+		    &entries);
+
+		m.layer = (uint16_t)n;
+		m.bottom = (uint32_t)t->count;
+		oci_changes_layer(changes, m.bottom);
+		for (size_t i = 0; rc >= 0 && i < entries; i++)
+			if (is_whiteout(&e[i]))
+				rc = mode == MERGE_OVERLAY ?
+				    add_whiteout(&m, &e[i]) :
+				    oci_changes_whiteout(changes, e[i].path);
+		for (size_t i = 0; rc >= 0 && i < entries; i++) {
+			int64_t node;
+
+			if (is_whiteout(&e[i]) || e[i].type == TAR_HARDLINK)
+				continue;
+			node = place_entry(&m, &e[i]);
+			rc = node < 0 ? (int)node : 0;
+			if (rc != 0)
+				break;
+			t->nodes[node].entry = &e[i];
+			t->nodes[node].layer = m.layer;
+		}
+		for (size_t i = 0; rc >= 0 && i < entries; i++)
+			if (!is_whiteout(&e[i]) && e[i].type == TAR_HARDLINK)
+				rc = merge_link(&m, &e[i]);
+		rc = rc < 0 ? rc : 0;
 	}
-	oci_changes_close(m.changes);
+	oci_changes_close(changes);
 	if (rc == 0)
 		rc = merge_settle(t);
 	if (rc == 0) {

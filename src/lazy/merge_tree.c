@@ -15,16 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool
-is_named(const struct merge *t, uint32_t node, uint32_t parent,
-    const char *name, size_t len)
-{
-	const struct merge_node *n = &t->nodes[node];
-
-	return n->parent == parent && strncmp(n->name, name, len) == 0 &&
-	    n->name[len] == '\0';
-}
-
 /* Returns the name's slot, or the empty slot where it belongs. */
 static size_t
 find_slot(const struct merge *t, uint32_t parent, const char *name, size_t len)
@@ -32,9 +22,13 @@ find_slot(const struct merge *t, uint32_t parent, const char *name, size_t len)
 	size_t i = (size_t)hash_bytes(t->seed + parent, name, len) &
 	    (t->slots - 1);
 
-	while (t->table[i] != 0 && !is_named(t, t->table[i] - 1, parent, name,
-	    len))
-		i = (i + 1) & (t->slots - 1);
+	for (; t->table[i] != 0; i = (i + 1) & (t->slots - 1)) {
+		const struct merge_node *n = &t->nodes[t->table[i] - 1];
+
+		if (n->parent == parent && strncmp(n->name, name, len) == 0 &&
+		    n->name[len] == '\0')
+			break;
+	}
 	return i;
 }
 
@@ -48,27 +42,6 @@ merge_find(const struct merge *t, uint32_t parent, const char *name, size_t len)
 	found = t->table[find_slot(t, parent, name, len)];
 	return found == 0 || t->gone[found - 1] ? MERGE_NONE :
 	    (int64_t)found - 1;
-}
-
-static int
-grow_table(struct merge *t)
-{
-	size_t slots = t->slots == 0 ? 1024 : 2 * t->slots;
-	uint32_t *table;
-
-	if (t->count < t->slots / 2)
-		return 0;
-	table = sys_calloc(slots, sizeof(*table));
-	if (table == NULL)
-		return -ENOMEM;
-	sys_free(t->table);
-	t->table = table;
-	t->seed = t->slots == 0 ? hash_seed() : t->seed;
-	t->slots = slots;
-	for (size_t i = 0; i < t->count; i++)
-		table[find_slot(t, t->nodes[i].parent, t->nodes[i].name,
-		    strlen(t->nodes[i].name))] = (uint32_t)i + 1;
-	return 0;
 }
 
 int64_t
@@ -85,10 +58,23 @@ merge_add(struct merge *t, uint32_t parent, const char *name)
 		rc = array_grow(&gone, t->count, &t->gone_cap,
 		    sizeof(*t->gone));
 	t->gone = gone;
-	if (rc == 0)
-		rc = grow_table(t);
 	if (rc != 0)
 		return rc;
+	if (t->count >= t->slots / 2) {
+		size_t slots = t->slots == 0 ? 1024 : 2 * t->slots;
+		uint32_t *table = sys_calloc(slots, sizeof(*table));
+
+		if (table == NULL)
+			return -ENOMEM;
+		sys_free(t->table);
+		t->table = table;
+		t->seed = t->slots == 0 ? hash_seed() : t->seed;
+		t->slots = slots;
+		for (size_t i = 0; i < t->count; i++)
+			table[find_slot(t, t->nodes[i].parent,
+			    t->nodes[i].name, strlen(t->nodes[i].name))] =
+			    (uint32_t)i + 1;
+	}
 	t->nodes[t->count] = (struct merge_node){ .name = name,
 		.parent = parent, .inode = (uint32_t)t->count };
 	t->gone[t->count] = false;
@@ -105,63 +91,6 @@ merge_remove(struct merge *t, uint32_t node)
 
 /* Settling */
 
-/*
- * Marks the descendants of removed nodes; one pass is enough, because parents
- * precede their children.
- */
-static void
-spread_gone(struct merge *t)
-{
-	for (size_t i = 1; i < t->count; i++)
-		if (t->gone[t->nodes[i].parent])
-			t->gone[i] = true;
-}
-
-/*
- * Removes the gaps between nodes.  Returns the new number of each node, or
- * NULL.
- */
-static uint32_t *
-renumber(struct merge *t)
-{
-	uint32_t *to = sys_calloc(t->count + 1, sizeof(*to));
-	size_t count = 0;
-
-	for (size_t i = 0; to != NULL && i < t->count; i++) {
-		to[i] = (uint32_t)count;
-		if (!t->gone[i])
-			t->nodes[count++] = t->nodes[i];
-	}
-	if (to != NULL)
-		t->count = count;
-	return to;
-}
-
-/*
- * If the first name of a file was removed, its next name becomes the inode.
- * heir[n] is the node that replaces removed node n, plus 1, or 0 if there is
- * none yet.
- */
-static int
-adopt(struct merge *t)
-{
-	uint32_t *heir = sys_calloc(t->count + 1, sizeof(*heir));
-
-	if (heir == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->count; i++) {
-		uint32_t inode = t->nodes[i].inode;
-
-		if (t->gone[i] || !t->gone[inode])
-			continue;
-		if (heir[inode] == 0)
-			heir[inode] = (uint32_t)i + 1;
-		t->nodes[i].inode = heir[inode] - 1;
-	}
-	sys_free(heir);
-	return 0;
-}
-
 static int
 by_node_name(const void *a, const void *b, void *arg)
 {
@@ -169,22 +98,6 @@ by_node_name(const void *a, const void *b, void *arg)
 
 	return strcmp(t->nodes[*(const uint32_t *)a].name,
 	    t->nodes[*(const uint32_t *)b].name);
-}
-
-static void
-count_links(struct merge *t)
-{
-	for (size_t i = 0; i < t->count; i++) {
-		struct merge_node *n = &t->nodes[i];
-
-		if (merge_type(n) != TAR_DIR) {
-			t->nodes[n->inode].links++;
-			continue;
-		}
-		n->links += 2;
-		if (i != MERGE_ROOT)
-			t->nodes[n->parent].links++;
-	}
 }
 
 /* Fills in the children of all directories: a counting sort by parent. */
@@ -217,17 +130,34 @@ sort_children(struct merge *t)
 int
 merge_settle(struct merge *t)
 {
-	uint32_t *to;
-	int rc;
+	/* for each removed node, first the node that inherits its file, + 1 */
+	uint32_t *to = sys_calloc(t->count + 1, sizeof(*to));
+	size_t count = 0;
 
-	spread_gone(t);
-	rc = adopt(t);
-	if (rc != 0)
-		return rc;
-	to = renumber(t);
 	if (to == NULL)
 		return -ENOMEM;
+	/* one pass is enough, because parents precede their children */
+	for (size_t i = 1; i < t->count; i++)
+		if (t->gone[t->nodes[i].parent])
+			t->gone[i] = true;
+	/* if a file's first name was removed, the next becomes the inode */
 	for (size_t i = 0; i < t->count; i++) {
+		uint32_t inode = t->nodes[i].inode;
+
+		if (t->gone[i] || !t->gone[inode])
+			continue;
+		if (to[inode] == 0)
+			to[inode] = (uint32_t)i + 1;
+		t->nodes[i].inode = to[inode] - 1;
+	}
+	/* then the new number of every node */
+	for (size_t i = 0; i < t->count; i++) {
+		to[i] = (uint32_t)count;
+		if (!t->gone[i])
+			t->nodes[count++] = t->nodes[i];
+	}
+	t->count = count;
+	for (size_t i = 0; i < count; i++) {
 		t->nodes[i].parent = to[t->nodes[i].parent];
 		t->nodes[i].inode = to[t->nodes[i].inode];
 	}
@@ -236,6 +166,16 @@ merge_settle(struct merge *t)
 	sys_free(t->gone);
 	t->table = NULL;
 	t->gone = NULL;
-	count_links(t);
+	for (size_t i = 0; i < count; i++) {
+		struct merge_node *n = &t->nodes[i];
+
+		if (merge_type(n) != TAR_DIR) {
+			t->nodes[n->inode].links++;
+			continue;
+		}
+		n->links += 2;
+		if (i != MERGE_ROOT)
+			t->nodes[n->parent].links++;
+	}
 	return sort_children(t);
 }

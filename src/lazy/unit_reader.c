@@ -14,30 +14,29 @@ enum { MEMORY = 40 << 20 };		/* maximum size of the buffers of all
 
 /* The runs of units */
 
-static size_t
-count_runs(const struct layer *l, size_t *first)
+int
+unit_map_open(struct unit_map *m, const struct layer *l)
 {
-	size_t count, all = 0;
+	size_t count, runs = 0;
 	const struct layer_entry *e = layer_entries(l, &count);
 
+	*m = (struct unit_map){ .units = 0 };
+	layer_units(l, &m->units);
+	m->first = sys_calloc(m->units + 2, sizeof(*m->first));
+	if (m->first == NULL)
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		all += e[i].run_count;
+		runs += e[i].run_count;
 		for (size_t k = 0; k < e[i].run_count; k++)
-			first[e[i].runs[k].unit + 1]++;
+			m->first[e[i].runs[k].unit + 1]++;
 	}
-	return all;
-}
-
-/*
- * Sorts the runs with a counting sort, which advances each element of `first`
- * to the value of the next; moving them by one at the end restores the array.
- */
-static void
-sort_runs(struct unit_map *m, const struct layer *l)
-{
-	size_t count;
-	const struct layer_entry *e = layer_entries(l, &count);
-
+	m->runs = sys_malloc((runs + 1) * sizeof(*m->runs));
+	if (m->runs == NULL)
+		return -ENOMEM;
+	/*
+	 * a counting sort, which advances each element of `first` to the value
+	 * of the next; moving them by one at the end restores the array
+	 */
 	for (size_t u = 0; u < m->units; u++)
 		m->first[u + 1] += m->first[u];
 	for (size_t i = 0; i < count; i++)
@@ -49,21 +48,6 @@ sort_runs(struct unit_map *m, const struct layer *l)
 		}
 	memmove(m->first + 1, m->first, m->units * sizeof(*m->first));
 	m->first[0] = 0;
-}
-
-int
-unit_map_open(struct unit_map *m, const struct layer *l)
-{
-	*m = (struct unit_map){ .units = 0 };
-	layer_units(l, &m->units);
-	m->first = sys_calloc(m->units + 2, sizeof(*m->first));
-	if (m->first == NULL)
-		return -ENOMEM;
-	m->runs = sys_malloc((count_runs(l, m->first) + 1) *
-	    sizeof(*m->runs));
-	if (m->runs == NULL)
-		return -ENOMEM;
-	sort_runs(m, l);
 	return 0;
 }
 
@@ -103,16 +87,20 @@ reserve_buffer(uint8_t **buf, size_t *cap, size_t size)
 	return *buf == NULL ? -ENOMEM : 0;
 }
 
-static int
-fetch_unit(struct unit_reader *r, uint32_t unit,
-    struct layer_range ranges[LAYER_RANGES_MAX])
+int
+unit_read(struct unit_reader *r, uint32_t unit)
 {
-	size_t count = layer_ranges(r->l, unit, ranges), size = 0;
-	int rc;
+	struct layer_range ranges[LAYER_RANGES_MAX];
+	size_t units, size = 0, count = layer_ranges(r->l, unit, ranges);
+	const struct layer_unit *u = layer_units(r->l, &units);
+	int rc = reserve_buffer(&r->content, &r->content_cap,
+	    (size_t)u[unit].content + 1);
 
+	r->why = "";
 	for (size_t i = 0; i < count; i++)
 		size += (size_t)ranges[i].length;
-	rc = reserve_buffer(&r->stored, &r->stored_cap, size + 1);
+	if (rc == 0)
+		rc = reserve_buffer(&r->stored, &r->stored_cap, size + 1);
 	if (rc != 0)
 		return rc;
 	size = 0;
@@ -121,23 +109,10 @@ fetch_unit(struct unit_reader *r, uint32_t unit,
 		size += (size_t)ranges[i].length;
 	}
 	rc = r->blobs->read(r->blobs->arg, ranges, count);
-	if (rc == -ENODATA)
+	if (rc == -ENODATA) {
 		r->why = "the layer ends inside the unit";
-	return rc == -ENODATA ? -EBADMSG : rc;
-}
-
-int
-unit_read(struct unit_reader *r, uint32_t unit)
-{
-	struct layer_range ranges[LAYER_RANGES_MAX];
-	size_t count;
-	const struct layer_unit *units = layer_units(r->l, &count);
-	int rc = reserve_buffer(&r->content, &r->content_cap,
-	    (size_t)units[unit].content + 1);
-
-	r->why = "";
-	if (rc == 0)
-		rc = fetch_unit(r, unit, ranges);
+		return -EBADMSG;
+	}
 	return rc != 0 ? rc : layer_decode(r->decoder, unit, ranges,
 	    r->content, &r->why);
 }
