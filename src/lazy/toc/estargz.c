@@ -98,7 +98,6 @@ has_estargz_footer(const struct layer *l)
 struct unpack {
 	struct toc_input in;
 	z_stream z;
-	bool open;
 	struct tar *tar;
 	char *why;
 };
@@ -155,35 +154,14 @@ read_table_text(void *arg, void *buf, size_t len, char why[LAYER_WHY])
 	return n < 0 ? explain_failure(u, (int)n) : n;
 }
 
-/* Opens the archive and finds its entry. */
-static int
-open_table(struct unpack *u)
-{
-	const struct tar_source source = { .read = inflate_some, .arg = u };
-	struct tar_entry e;
-	int rc;
-
-	/* 15: any window; 16: a gzip header */
-	if (inflateInit2(&u->z, 15 + 16) != Z_OK)
-		return -ENOMEM;
-	u->open = true;
-	rc = tar_open(&u->tar, &source);
-	if (rc == 0)
-		rc = tar_next(u->tar, &e);
-	if (rc < 0)
-		return u->tar == NULL ? rc : explain_failure(u, rc);
-	if (rc == 0 || strcmp(e.path, LAYER_TOC) != 0)
-		return layer_refuse(u->why, -EBADMSG, "the index is not where "
-		    "the footer says");
-	return 0;
-}
-
 static int
 open_estargz(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 {
 	struct unpack u = { .in = { .l = l }, .why = why };
+	const struct tar_source archive = { .read = inflate_some, .arg = &u };
 	const struct toc_source source = { .read = read_table_text, .arg = &u };
 	uint8_t sum[LAYER_DIGEST];
+	struct tar_entry entry;
 	uint64_t offset;
 	size_t footer = find_footer(l, &offset);
 	int rc;
@@ -197,17 +175,30 @@ open_estargz(struct layer *l, const struct layer_expect *e, char why[LAYER_WHY])
 		    "index past the end of the layer");
 	u.in.at = offset;
 	u.in.left = l->size - footer - offset;
-	rc = open_table(&u);
+	/* 15: any window; 16: a gzip header */
+	if (inflateInit2(&u.z, 15 + 16) != Z_OK)
+		return -ENOMEM;
+	rc = tar_open(&u.tar, &archive);
 	if (rc == 0)
-		rc = toc_load(l, &source, offset, sum, why);
-	tar_close(u.tar);
-	if (u.open)
-		inflateEnd(&u.z);
-	toc_input_close(&u.in);
+		rc = tar_next(u.tar, &entry);
+	if (rc < 0) {
+		rc = u.tar == NULL ? rc : explain_failure(&u, rc);
+		goto out;
+	}
+	if (rc == 0 || strcmp(entry.path, LAYER_TOC) != 0) {
+		rc = layer_refuse(why, -EBADMSG, "the index is not where the "
+		    "footer says");
+		goto out;
+	}
+	rc = toc_load(l, &source, offset, sum, why);
 	if (rc == 0 && e->index_digest != NULL &&
 	    memcmp(sum, e->index_digest, LAYER_DIGEST) != 0)
-		return layer_refuse(why, -EBADMSG, "the index does not match "
+		rc = layer_refuse(why, -EBADMSG, "the index does not match "
 		    "the expected digest");
+out:
+	tar_close(u.tar);
+	inflateEnd(&u.z);
+	toc_input_close(&u.in);
 	return rc;
 }
 

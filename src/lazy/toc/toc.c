@@ -18,28 +18,6 @@ by_offset(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/*
- * Returns the offsets of all units in ascending order, followed by the end;
- * NULL if out of memory.
- */
-static uint64_t *
-sorted_offsets(const struct toc *t, size_t count, uint64_t end)
-{
-	uint64_t *all = sys_malloc((count + 1) * sizeof(*all));
-	bool sorted = true;
-
-	if (all == NULL)
-		return NULL;
-	for (size_t i = 0; i < count; i++) {
-		all[i] = t->units[i].offset;
-		sorted = sorted && (i == 0 || all[i] >= all[i - 1]);
-	}
-	if (!sorted)
-		qsort(all, count, sizeof(*all), by_offset);
-	all[count] = end;
-	return all;
-}
-
 /* Returns the smallest of the sorted offsets that is greater than offset. */
 static uint64_t
 next_offset(const uint64_t *all, size_t count, uint64_t offset)
@@ -61,18 +39,29 @@ int
 toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
     char why[LAYER_WHY])
 {
-	uint64_t *all = sorted_offsets(t, x->unit_count, end);
+	size_t count = x->unit_count;
+	/* the offsets of all units in ascending order, followed by the end */
+	uint64_t *all = sys_malloc((count + 1) * sizeof(*all));
+	bool sorted = true;
+	int rc = 0;
 
 	if (all == NULL)
 		return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
-	for (size_t i = 0; i < x->unit_count; i++) {
+	for (size_t i = 0; i < count; i++) {
+		all[i] = t->units[i].offset;
+		sorted = sorted && (i == 0 || all[i] >= all[i - 1]);
+	}
+	if (!sorted)
+		qsort(all, count, sizeof(*all), by_offset);
+	all[count] = end;
+	for (size_t i = 0; i < count; i++) {
 		struct layer_unit *u = &x->units[i];
 		uint64_t offset = t->units[i].offset, most;
 
 		if (offset >= end) {
-			sys_free(all);
-			return layer_refuse(why, -EBADMSG, "the index refers "
+			rc = layer_refuse(why, -EBADMSG, "the index refers "
 			    "to data past the end of the layer");
+			break;
 		}
 		/*
 		 * fetch no more than the content in case it does not compress,
@@ -80,12 +69,12 @@ toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
 		 * headers of the following files, which are not needed
 		 */
 		most = u->content + u->content / 256 + (4 << 10);
-		u->stored = next_offset(all, x->unit_count, offset) - offset;
+		u->stored = next_offset(all, count, offset) - offset;
 		if (u->stored > most)
 			u->stored = most;
 	}
 	sys_free(all);
-	return 0;
+	return rc;
 }
 
 /* Returns the number of the first chunk after those of a unit. */
@@ -174,39 +163,28 @@ has_digest(struct digest *d, const void *data, size_t len,
 	    memcmp(sum, digest, LAYER_DIGEST) == 0;
 }
 
-/* Verifies the blocks that hold a unit's digests. */
-static bool
-verify_blocks(const struct layer *l, uint32_t unit, struct digest *d,
-    const uint8_t *block)
-{
-	const struct toc *t = l->state;
-	size_t first = t->units[unit].first_chunk / TOC_BLOCK;
-	size_t last = (chunks_end(l, unit) - 1) / TOC_BLOCK;
-
-	for (size_t i = first; i <= last; i++, block += t->blocks.stride)
-		if (!has_digest(d, block, toc_block_length(t->chunk_count, i),
-		    t->blocks.digests[i]))
-			return false;
-	return true;
-}
-
 int
 toc_verify(const struct layer *l, uint32_t unit, struct digest *d,
     const struct layer_range *r, const uint8_t *content, const char **why)
 {
 	const struct toc *t = l->state;
 	size_t first = t->units[unit].first_chunk, end = chunks_end(l, unit);
-	const uint8_t *blocks = t->digests != NULL ? NULL : r[1].buf;
+	size_t block = first / TOC_BLOCK;
+	const uint8_t *blocks = t->digests != NULL ? NULL : r[1].buf, *p;
 
 	*why = "a unit's digests do not match the compact index";
-	if (blocks != NULL && !verify_blocks(l, unit, d, blocks))
-		return -EBADMSG;
+	p = blocks;
+	for (size_t i = block; p != NULL && i <= (end - 1) / TOC_BLOCK;
+	    i++, p += t->blocks.stride)
+		if (!has_digest(d, p, toc_block_length(t->chunk_count, i),
+		    t->blocks.digests[i]))
+			return -EBADMSG;
 	*why = "a unit's data does not match the digest in the index";
 	for (size_t i = first; i < end; i++) {
 		const struct toc_chunk *c = &t->chunks[i];
 		const uint8_t *digest = blocks == NULL ? t->digests[i] :
-		    blocks + (i / TOC_BLOCK - first / TOC_BLOCK) *
-		    t->blocks.stride + i % TOC_BLOCK * LAYER_DIGEST;
+		    blocks + (i / TOC_BLOCK - block) * t->blocks.stride +
+		    i % TOC_BLOCK * LAYER_DIGEST;
 
 		if (!has_digest(d, content + c->inner, (size_t)c->length,
 		    digest))

@@ -164,27 +164,6 @@ read_xattrs(struct compact *c, struct toc_item *item)
 	item->xattr_count = (size_t)count;
 }
 
-/* Reads the location of a chunk. */
-static void
-read_data(struct compact *c, struct toc_item *item)
-{
-	int64_t step = next_number(c, COMPACT_STEP);
-
-	if (step > INT64_MAX - c->offset) {
-		c->bad = true;
-		return;
-	}
-	c->offset += step;
-	item->number[TOC_OFFSET] = c->offset;
-	item->number[TOC_INNER] = next_number(c, COMPACT_INNER);
-	item->number[TOC_CHUNK_OFFSET] = c->file_at;
-	item->number[TOC_CHUNK_SIZE] = next_number(c, COMPACT_LENGTH);
-	if (item->number[TOC_CHUNK_SIZE] > INT64_MAX - c->file_at)
-		c->bad = true;
-	else
-		c->file_at += item->number[TOC_CHUNK_SIZE];
-}
-
 static int
 read_item(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 {
@@ -221,8 +200,22 @@ read_item(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 			item.number[TOC_SIZE] = next_number(c, COMPACT_SIZE);
 		c->file_at = 0;
 	}
-	if (type == COMPACT_CHUNK || item.number[TOC_SIZE] > 0)
-		read_data(c, &item);
+	if (type == COMPACT_CHUNK || item.number[TOC_SIZE] > 0) {
+		/* the location of a chunk */
+		int64_t step = next_number(c, COMPACT_STEP), length;
+
+		if (step > INT64_MAX - c->offset)
+			return compact_damaged(why);
+		c->offset += step;
+		length = next_number(c, COMPACT_LENGTH);
+		if (length > INT64_MAX - c->file_at)
+			return compact_damaged(why);
+		item.number[TOC_OFFSET] = c->offset;
+		item.number[TOC_INNER] = next_number(c, COMPACT_INNER);
+		item.number[TOC_CHUNK_OFFSET] = c->file_at;
+		item.number[TOC_CHUNK_SIZE] = length;
+		c->file_at += length;
+	}
 	if (c->name.failed || c->no_memory)
 		return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
 	if (c->names > LAYER_INDEX_MAX)
@@ -238,52 +231,42 @@ read_item(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 
 /* Blocks */
 
-/* Reads the columns of a block. */
-static int
-read_columns(struct compact *c, char why[LAYER_WHY])
-{
-	uint8_t raw[4 * COMPACT_COLUMNS];
-	uint64_t total = 0;
-	int rc = c->source->read(c->source->arg, raw, sizeof(raw));
-
-	if (rc != 0)
-		return rc;
-	for (size_t i = 0; i < COMPACT_COLUMNS; i++)
-		total += load_le32(raw + 4 * i);
-	c->content += sizeof(raw) + total;
-	if (total > COMPACT_BLOCK_MAX || c->content > LAYER_INDEX_MAX)
-		return layer_refuse(why, -EFBIG, "the compact index is too "
-		    "large");
-	if (c->block == NULL || total > c->cap) {
-		sys_free(c->block);
-		/* empty columns, too, point into it */
-		c->block = sys_malloc((size_t)total + 1);
-		c->cap = c->block == NULL ? 0 : (size_t)total;
-		if (c->block == NULL)
-			return -ENOMEM;
-	}
-	rc = c->source->read(c->source->arg, c->block, (size_t)total);
-	if (rc != 0)
-		return rc;
-	total = 0;
-	for (size_t i = 0; i < COMPACT_COLUMNS; i++) {
-		c->columns[i].at = c->block + total;
-		total += load_le32(raw + 4 * i);
-		c->columns[i].end = c->block + total;
-	}
-	return 0;
-}
-
 /* Reads all blocks, and adds their entries. */
 static int
 read_blocks(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 {
-	uint8_t raw[4];
+	const struct toc_compact_source *s = c->source;
+	uint8_t raw[4], lengths[4 * COMPACT_COLUMNS];
+	uint64_t total;
 	int rc;
 
-	while ((rc = c->source->read(c->source->arg, raw, sizeof(raw))) == 0 &&
+	while ((rc = s->read(s->arg, raw, sizeof(raw))) == 0 &&
 	    load_le32(raw) != 0) {
-		rc = read_columns(c, why);
+		rc = s->read(s->arg, lengths, sizeof(lengths));
+		if (rc != 0)
+			return rc;
+		total = 0;
+		for (size_t i = 0; i < COMPACT_COLUMNS; i++)
+			total += load_le32(lengths + 4 * i);
+		c->content += sizeof(lengths) + total;
+		if (total > COMPACT_BLOCK_MAX || c->content > LAYER_INDEX_MAX)
+			return layer_refuse(why, -EFBIG, "the compact index is "
+			    "too large");
+		if (c->block == NULL || total > c->cap) {
+			sys_free(c->block);
+			/* empty columns, too, point into it */
+			c->block = sys_malloc((size_t)total + 1);
+			c->cap = c->block == NULL ? 0 : (size_t)total;
+			if (c->block == NULL)
+				return -ENOMEM;
+		}
+		rc = s->read(s->arg, c->block, (size_t)total);
+		total = 0;
+		for (size_t i = 0; i < COMPACT_COLUMNS; i++) {
+			c->columns[i].at = c->block + total;
+			total += load_le32(lengths + 4 * i);
+			c->columns[i].end = c->block + total;
+		}
 		for (uint32_t i = 0; rc == 0 && i < load_le32(raw); i++)
 			rc = read_item(c, r, why);
 		if (rc != 0)

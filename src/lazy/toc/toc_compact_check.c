@@ -52,80 +52,16 @@ same_entry(const struct layer_entry *a, const struct layer_entry *b)
 	    same_runs(a, b) && same_xattrs(a, b);
 }
 
-static int
-compare_entries(const struct layer *l, const struct layer *c,
-    char why[LAYER_WHY])
-{
-	size_t count, other;
-	const struct layer_entry *a = layer_entries(l, &count);
-	const struct layer_entry *b = layer_entries(c, &other);
-
-	for (size_t i = 0; i < count && i < other; i++)
-		if (!same_entry(&a[i], &b[i]))
-			return layer_refuse(why, -EBADMSG, "the compact index "
-			    "differs from the index at %.150s", a[i].path);
-	return count == other ? 0 : layer_refuse(why, -EBADMSG, "the compact "
-	    "index has %zu entries, but the index has %zu", other, count);
-}
-
-static bool
-same_stored(const struct toc_stored *a, const struct toc_stored *b)
-{
-	return a->length == b->length && (a->length == 0 ||
-	    (a->offset == b->offset &&
-	    memcmp(a->digest, b->digest, LAYER_DIGEST) == 0));
-}
-
-/* Compares the positions of the units, and those of other parts. */
-static int
-compare_places(const struct layer *l, const struct layer *c,
-    char why[LAYER_WHY])
-{
-	const struct toc *a = l->state, *b = c->state;
-	bool same = l->index.unit_count == c->index.unit_count &&
-	    a->chunk_count == b->chunk_count && a->prefetch == b->prefetch &&
-	    same_stored(&a->trace, &b->trace);
-
-	for (size_t i = 0; same && i < l->index.unit_count; i++)
-		same = a->units[i].offset == b->units[i].offset &&
-		    l->index.units[i].content == c->index.units[i].content;
-	return same ? 0 : layer_refuse(why, -EBADMSG, "the compact index and "
-	    "the index disagree on where data is stored");
-}
-
-/* Compares a digest block, which is fetched into buf. */
-static int
-compare_block(const struct layer *l, const struct layer *c, size_t block,
-    uint8_t *buf, char why[LAYER_WHY])
-{
-	const struct toc *a = l->state, *b = c->state;
-	uint8_t sum[DIGEST_MAX];
-	struct layer_range r = { .offset = b->blocks.first + block *
-		b->blocks.stride, .buf = buf,
-		.length = toc_block_length(b->chunk_count, block) };
-	int rc = c->blobs->read(c->blobs->arg, &r, 1);
-
-	if (rc == 0)
-		rc = digest_sha256(buf, (size_t)r.length, sum);
-	if (rc != 0)
-		return layer_refuse(why, rc, "the digests cannot be read: %s",
-		    strerror(-rc));
-	if (memcmp(sum, b->blocks.digests[block], LAYER_DIGEST) != 0)
-		return layer_refuse(why, -EBADMSG, "the digests from chunk "
-		    "%zu do not match the compact index", block * TOC_BLOCK);
-	return memcmp(buf, a->digests[block * TOC_BLOCK],
-	    (size_t)r.length) == 0 ? 0 : layer_refuse(why, -EBADMSG,
-	    "the digests from chunk %zu differ from the index",
-	    block * TOC_BLOCK);
-}
-
 int
 layer_check_compact(const struct layer *l, char why[LAYER_WHY])
 {
-	const struct toc *t = l->state;
+	const struct toc *t = l->state, *u;
 	struct layer_expect e = { .kind = layer_kind_name(layer_kind(l)) };
-	uint8_t block[TOC_BLOCK * LAYER_DIGEST];
+	uint8_t block[TOC_BLOCK * LAYER_DIGEST], sum[DIGEST_MAX];
+	const struct layer_entry *a, *b;
+	size_t count, other;
 	struct layer *c;
+	bool same;
 	int rc;
 
 	if (toc_wrapping_of(layer_kind(l)) == NULL || t->compact.length == 0)
@@ -136,11 +72,64 @@ layer_check_compact(const struct layer *l, char why[LAYER_WHY])
 	rc = layer_open(&c, l->blobs, &e, why);
 	if (rc != 0)
 		return rc;
-	rc = compare_entries(l, c, why);
-	if (rc == 0)
-		rc = compare_places(l, c, why);
-	for (size_t i = 0; rc == 0 && i * TOC_BLOCK < t->chunk_count; i++)
-		rc = compare_block(l, c, i, block, why);
+	rc = -EBADMSG;
+	a = layer_entries(l, &count);
+	b = layer_entries(c, &other);
+	for (size_t i = 0; i < count && i < other; i++)
+		if (!same_entry(&a[i], &b[i])) {
+			layer_refuse(why, rc, "the compact index differs from "
+			    "the index at %.150s", a[i].path);
+			goto out;
+		}
+	if (count != other) {
+		layer_refuse(why, rc, "the compact index has %zu entries, but "
+		    "the index has %zu", other, count);
+		goto out;
+	}
+	/* the positions of the units, and those of other parts */
+	u = c->state;
+	same = l->index.unit_count == c->index.unit_count &&
+	    t->chunk_count == u->chunk_count && t->prefetch == u->prefetch &&
+	    t->trace.length == u->trace.length && (t->trace.length == 0 ||
+	    (t->trace.offset == u->trace.offset &&
+	    memcmp(t->trace.digest, u->trace.digest, LAYER_DIGEST) == 0));
+	for (size_t i = 0; same && i < l->index.unit_count; i++)
+		same = t->units[i].offset == u->units[i].offset &&
+		    l->index.units[i].content == c->index.units[i].content;
+	if (!same) {
+		layer_refuse(why, rc, "the compact index and the index "
+		    "disagree on where data is stored");
+		goto out;
+	}
+	for (size_t n = 0; n < t->chunk_count; n += TOC_BLOCK) {
+		const uint8_t *digest = u->blocks.digests[n / TOC_BLOCK];
+		struct layer_range r = { .offset = u->blocks.first +
+			n / TOC_BLOCK * u->blocks.stride, .buf = block,
+			.length = toc_block_length(u->chunk_count,
+			n / TOC_BLOCK) };
+
+		rc = c->blobs->read(c->blobs->arg, &r, 1);
+		if (rc == 0)
+			rc = digest_sha256(block, (size_t)r.length, sum);
+		if (rc != 0) {
+			layer_refuse(why, rc, "the digests cannot be read: %s",
+			    strerror(-rc));
+			goto out;
+		}
+		rc = -EBADMSG;
+		if (memcmp(sum, digest, LAYER_DIGEST) != 0) {
+			layer_refuse(why, rc, "the digests from chunk %zu do "
+			    "not match the compact index", n);
+			goto out;
+		}
+		if (memcmp(block, t->digests[n], (size_t)r.length) != 0) {
+			layer_refuse(why, rc, "the digests from chunk %zu "
+			    "differ from the index", n);
+			goto out;
+		}
+	}
+	rc = 0;
+out:
 	layer_close(c);
 	return rc;
 }

@@ -84,51 +84,35 @@ refuse_toc(struct toc_json *j, int rc, const char *clause)
 }
 
 /*
- * Copies text.  Bytes that are not UTF-8 are written as U+DC80 to U+DCFF, which
- * the parser passes as three bytes each.
+ * Copies text to the entry's.  Bytes that are not UTF-8 are written as U+DC80
+ * to U+DCFF, which the parser passes as three bytes each.
  */
-static void
-add_bytes(struct strbuf *b, const unsigned char *s, size_t len)
-{
-	const unsigned char *end = s + len, *at;
-
-	while ((at = memchr(s, 0xed, (size_t)(end - s))) != NULL) {
-		bool byte = end - at >= 3 && (at[1] & 0xfe) == 0xb2 &&
-		    (at[2] & 0xc0) == 0x80;
-
-		strbuf_add(b, s, (size_t)(at - s));
-		strbuf_char(b, (char)(!byte ? *at :
-		    0x80 | (at[1] & 1) << 6 | (at[2] & 0x3f)));
-		s = at + (byte ? 3 : 1);
-	}
-	strbuf_add(b, s, (size_t)(end - s));
-}
-
 static size_t
 keep_text(struct toc_json *j, const unsigned char *s, size_t len)
 {
-	size_t at = j->words.len;
+	const unsigned char *end = s + len, *from = s, *at;
+	struct strbuf *b = &j->words;
+	size_t start = b->len;
 
-	add_bytes(&j->words, s, len);
-	strbuf_char(&j->words, '\0');
-	if (j->words.failed)
+	while ((at = memchr(from, 0xed, (size_t)(end - from))) != NULL) {
+		bool byte = end - at >= 3 && (at[1] & 0xfe) == 0xb2 &&
+		    (at[2] & 0xc0) == 0x80;
+
+		strbuf_add(b, from, (size_t)(at - from));
+		strbuf_char(b, (char)(!byte ? *at :
+		    0x80 | (at[1] & 1) << 6 | (at[2] & 0x3f)));
+		from = at + (byte ? 3 : 1);
+	}
+	strbuf_add(b, from, (size_t)(end - from));
+	strbuf_char(b, '\0');
+	if (b->failed)
 		refuse_toc(j, -ENOMEM, strerror(ENOMEM));
 	else if (memchr(s, '\0', len) != NULL)
 		refuse_toc(j, -EBADMSG, "a string in the index contains a NUL");
-	else if (j->words.len > TOC_ENTRY_MAX)
+	else if (b->len > TOC_ENTRY_MAX)
 		refuse_toc(j, -EFBIG, "an entry in the index is larger than "
 		    "8 MiB");
-	return at;
-}
-
-static void
-begin_entry(struct toc_json *j)
-{
-	strbuf_clear(&j->words);
-	strbuf_char(&j->words, '\0');
-	memset(j->at, 0, sizeof(j->at));
-	memset(j->value, 0, sizeof(j->value));
-	j->xattr_count = 0;
+	return start;
 }
 
 static int
@@ -160,36 +144,7 @@ end_entry(struct toc_json *j)
 	return j->rc == 0;
 }
 
-static int
-end_xattr(struct toc_json *j, const unsigned char *s, size_t len)
-{
-	struct xattr_at *x = &j->xattrs[j->xattr_count];
-	ssize_t n;
-
-	x->value = keep_text(j, s, len);
-	if (j->rc != 0)
-		return 0;
-	len = strlen(j->words.data + x->value);
-	n = base64_read(j->words.data + x->value, j->words.data + x->value,
-	    len);
-	if (n < 0)
-		return refuse_toc(j, -EBADMSG, "an extended attribute in the "
-		    "index is not base64");
-	x->length = (size_t)n;
-	j->xattr_count++;
-	return 1;
-}
-
 /* Events: 1 to continue, 0 to stop */
-
-static int
-on_null(void *arg)
-{
-	struct toc_json *j = arg;
-
-	j->silent = 0;
-	return 1;
-}
 
 static struct toc_json *
 begin_event(void *arg)
@@ -201,14 +156,36 @@ begin_event(void *arg)
 }
 
 static int
+on_null(void *arg)
+{
+	begin_event(arg);
+	return 1;
+}
+
+static int
 on_text(void *arg, const unsigned char *s, size_t len)
 {
 	struct toc_json *j = begin_event(arg);
 
 	if (j->skipped > 0)
 		return 1;
-	if (j->place == XATTRS)
-		return end_xattr(j, s, len);
+	if (j->place == XATTRS) {
+		struct xattr_at *x = &j->xattrs[j->xattr_count];
+		char *value;
+		ssize_t n;
+
+		x->value = keep_text(j, s, len);
+		if (j->rc != 0)
+			return 0;
+		value = j->words.data + x->value;
+		n = base64_read(value, value, strlen(value));
+		if (n < 0)
+			return refuse_toc(j, -EBADMSG, "an extended attribute "
+			    "in the index is not base64");
+		x->length = (size_t)n;
+		j->xattr_count++;
+		return 1;
+	}
 	if (j->place == ENTRY && j->number != NOTHING)
 		return refuse_toc(j, -EBADMSG, "the index has text where a "
 		    "number is expected");
@@ -348,7 +325,11 @@ on_map(void *arg)
 
 	if (j->skipped == 0 && (j->place == ENTRIES ||
 	    j->member != TOC_ENTRY)) {
-		begin_entry(j);
+		strbuf_clear(&j->words);
+		strbuf_char(&j->words, '\0');
+		memset(j->at, 0, sizeof(j->at));
+		memset(j->value, 0, sizeof(j->value));
+		j->xattr_count = 0;
 		j->what = j->member;
 	}
 	switch (j->place) {

@@ -52,54 +52,42 @@ read_some(struct toc_parts *p, const uint8_t **data)
 	return rc == 0 ? n : rc;
 }
 
-/* Reads more bytes to unwrap. */
-static int
-read_more(struct toc_parts *p)
-{
-	size_t rest = p->end - p->at;
-	const uint8_t *data;
-	uint8_t *bytes;
-	ssize_t n;
-
-	if (rest > p->wrapping->max + 2 * TOC_WRAPPING_AROUND)
-		return -EBADMSG;
-	n = read_some(p, &data);
-	if (n < 0)
-		return (int)n;
-	if (rest > 0)
-		memmove(p->bytes, p->bytes + p->at, rest);
-	if (p->cap < rest + (size_t)n) {
-		bytes = sys_realloc(p->bytes, rest + (size_t)n);
-		if (bytes == NULL)
-			return -ENOMEM;
-		p->bytes = bytes;
-		p->cap = rest + (size_t)n;
-	}
-	memcpy(p->bytes + rest, data, (size_t)n);
-	p->at = 0;
-	p->end = rest + (size_t)n;
-	return 0;
-}
-
 /* Unwraps the next part and passes it to the decoder. */
 static int
 unwrap(struct toc_parts *p)
 {
-	const uint8_t *data;
-	size_t n, used;
-	int rc = 0;
+	for (;;) {
+		size_t rest = p->end - p->at, used, n;
+		const uint8_t *data;
+		ssize_t more;
 
-	do {
-		used = p->at == p->end ? 0 : p->wrapping->unwrap(p->bytes +
-		    p->at, p->end - p->at, &data, &n);
-		if (used == 0)
-			rc = read_more(p);
-	} while (rc == 0 && used == 0);
-	if (rc != 0)
-		return rc;
-	p->at += used;
-	p->in = (ZSTD_inBuffer){ data, n, 0 };
-	return 0;
+		used = rest == 0 ? 0 : p->wrapping->unwrap(p->bytes + p->at,
+		    rest, &data, &n);
+		if (used > 0) {
+			p->at += used;
+			p->in = (ZSTD_inBuffer){ data, n, 0 };
+			return 0;
+		}
+		if (rest > p->wrapping->max + 2 * TOC_WRAPPING_AROUND)
+			return -EBADMSG;
+		more = read_some(p, &data);
+		if (more < 0)
+			return (int)more;
+		if (rest > 0)
+			memmove(p->bytes, p->bytes + p->at, rest);
+		if (p->cap < rest + (size_t)more) {
+			uint8_t *bytes = sys_realloc(p->bytes, rest +
+			    (size_t)more);
+
+			if (bytes == NULL)
+				return -ENOMEM;
+			p->bytes = bytes;
+			p->cap = rest + (size_t)more;
+		}
+		memcpy(p->bytes + rest, data, (size_t)more);
+		p->at = 0;
+		p->end = rest + (size_t)more;
+	}
 }
 
 int

@@ -25,24 +25,6 @@ struct toc_reader {
 /* Units and chunks */
 
 static int
-add_unit(struct toc_reader *r, uint64_t offset, char why[LAYER_WHY])
-{
-	static const struct layer_unit empty;
-	struct toc *t = r->t;
-	void *units = t->units;
-	int rc = array_grow(&units, r->x->unit_count, &t->unit_cap,
-	    sizeof(*t->units));
-
-	t->units = units;
-	if (rc != 0)
-		return rc;
-	t->units[r->x->unit_count] = (struct toc_unit){ .offset = offset,
-	    .first_chunk = t->chunk_count };
-	r->hashed = 0;
-	return index_unit(r->x, &empty, why);
-}
-
-static int
 parse_digest(const char *text, uint8_t digest[LAYER_DIGEST],
     char why[LAYER_WHY])
 {
@@ -106,6 +88,9 @@ add_data(struct toc_reader *r, const struct toc_item *item,
 	struct layer_run run = { .offset = at,
 		.inner = (uint64_t)item->number[TOC_INNER],
 		.length = (uint64_t)item->number[TOC_CHUNK_SIZE] };
+	static const struct layer_unit empty;
+	struct toc *t = r->t;
+	void *units = t->units;
 	size_t n = r->x->unit_count;
 	struct layer_unit *u;
 	int rc;
@@ -121,9 +106,16 @@ add_data(struct toc_reader *r, const struct toc_item *item,
 	 * chunks, which no real layer has, become several units at the same
 	 * offset.
 	 */
-	if (n == 0 || r->t->units[n - 1].offset != offset ||
+	if (n == 0 || t->units[n - 1].offset != offset ||
 	    run.length > LAYER_UNIT_MAX - r->hashed) {
-		rc = add_unit(r, offset, why);
+		rc = array_grow(&units, n, &t->unit_cap, sizeof(*t->units));
+		t->units = units;
+		if (rc != 0)
+			return rc;
+		t->units[n] = (struct toc_unit){ .offset = offset,
+		    .first_chunk = t->chunk_count };
+		r->hashed = 0;
+		rc = index_unit(r->x, &empty, why);
 		if (rc != 0)
 			return rc;
 	}
@@ -213,29 +205,23 @@ toc_is_internal(const struct toc_item *item)
 	    is_called(item, LAYER_NO_LANDMARK);
 }
 
-static int
-set_stored(struct toc_reader *r, const struct toc_item *item,
-    char why[LAYER_WHY])
-{
-	bool trace = item->what == TOC_TRACE;
-	struct toc_stored *s = trace ? &r->t->trace : &r->t->compact;
-
-	s->offset = (uint64_t)item->number[TOC_OFFSET];
-	s->length = (uint64_t)item->number[TOC_LENGTH];
-	if (hex_read_sha256(s->digest, item->text[TOC_DIGEST]) != 0)
-		return layer_refuse(why, -EBADMSG, "the index has a %s without "
-		    "a SHA-256 digest", trace ? "trace" : "compact index");
-	return 0;
-}
-
 int
 toc_reader_take(void *arg, const struct toc_item *item, char why[LAYER_WHY])
 {
 	struct toc_reader *r = arg;
 	int rc = 0;
 
-	if (item->what != TOC_ENTRY)
-		return set_stored(r, item, why);
+	if (item->what != TOC_ENTRY) {
+		bool trace = item->what == TOC_TRACE;
+		struct toc_stored *s = trace ? &r->t->trace : &r->t->compact;
+
+		s->offset = (uint64_t)item->number[TOC_OFFSET];
+		s->length = (uint64_t)item->number[TOC_LENGTH];
+		return hex_read_sha256(s->digest, item->text[TOC_DIGEST]) == 0 ?
+		    0 : layer_refuse(why, -EBADMSG, "the index has a %s "
+		    "without a SHA-256 digest", trace ? "trace" :
+		    "compact index");
+	}
 	if (strcmp(item->text[TOC_TYPE], "chunk") != 0) {
 		r->landmark = toc_is_internal(item);
 		/* the prefetched part ends here */
@@ -291,7 +277,7 @@ toc_reader_add(struct toc_reader *r, const void *data, size_t len,
 int
 toc_reader_end(struct toc_reader *r, uint64_t end, char why[LAYER_WHY])
 {
-	int rc = r->json == NULL ? 0 : toc_json_end(r->json, why);
+	int rc = toc_json_end(r->json, why);
 
 	return rc != 0 ? rc : toc_place_units(r->t, r->x, end, why);
 }

@@ -23,76 +23,66 @@ struct record {
 	uint64_t offset, length;
 };
 
-struct trace {
-	const struct layer *l;
-	struct toc_parts parts;
-	struct record *records;
-};
-
-static int
-read_records(struct trace *t, uint32_t *count)
+int
+toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 {
-	uint8_t raw[TRACE_RECORD];
-	uint64_t content = 0;
+	const struct toc *toc = l->state;
+	struct toc_parts parts = { .next = io->next, .arg = io->arg,
+		.left = toc->trace.length,
+		.wrapping = toc_wrapping_of(layer_kind(l)) };
+	struct record *records = NULL;
+	uint8_t *piece = sys_malloc(PIECE), raw[TRACE_RECORD];
 	size_t entries;
-	const struct layer_entry *e = layer_entries(t->l, &entries);
-	int rc = toc_parts_read(&t->parts, raw, 4);
+	const struct layer_entry *e = layer_entries(l, &entries);
+	uint64_t content = 0;
+	uint32_t count;
+	int rc = -EFBIG, wrong;
 
+	if (parts.left > LAYER_TRACE_MAX)
+		goto out;
+	rc = toc_parts_open(&parts, TRACE_WINDOW_LOG);
+	if (rc == 0 && piece == NULL)
+		rc = -ENOMEM;
 	if (rc != 0)
-		return rc;
-	*count = load_le32(raw);
-	if (*count > TRACE_RECORDS_MAX)
-		return -EBADMSG;
-	t->records = sys_malloc((*count + (size_t)1) * sizeof(*t->records));
-	if (t->records == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < *count; i++) {
-		struct record *r = &t->records[i];
+		goto out;
+	rc = toc_parts_read(&parts, raw, 4);
+	if (rc != 0)
+		goto out;
+	count = load_le32(raw);
+	rc = -EBADMSG;
+	if (count > TRACE_RECORDS_MAX)
+		goto out;
+	records = sys_malloc((count + (size_t)1) * sizeof(*records));
+	rc = records == NULL ? -ENOMEM : 0;
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		struct record *r = &records[i];
 
-		rc = toc_parts_read(&t->parts, raw, sizeof(raw));
+		rc = toc_parts_read(&parts, raw, sizeof(raw));
 		if (rc != 0)
-			return rc;
+			goto out;
 		*r = (struct record){ load_le32(raw), load_le64(raw + 4),
 			load_le64(raw + 12) };
 		/* this part of a file must exist in the index */
 		if (r->entry >= entries || e[r->entry].type != TAR_FILE ||
 		    r->offset > e[r->entry].size ||
-		    r->length > e[r->entry].size - r->offset)
-			return -EBADMSG;
+		    r->length > e[r->entry].size - r->offset) {
+			rc = -EBADMSG;
+			goto out;
+		}
 		/* lengths are at most INT64_MAX, so this does not overflow */
 		content += r->length;
 		if (content > LAYER_TRACE_CONTENT_MAX)
-			return -EFBIG;
+			rc = -EFBIG;
 	}
-	return 0;
-}
-
-int
-toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
-{
-	const struct toc *toc = l->state;
-	struct trace t = { .l = l, .parts = { .next = io->next,
-		.arg = io->arg, .left = toc->trace.length,
-		.wrapping = toc_wrapping_of(layer_kind(l)) } };
-	uint8_t *piece = sys_malloc(PIECE);
-	uint32_t count = 0;
-	int rc = t.parts.left > LAYER_TRACE_MAX ? -EFBIG :
-	    toc_parts_open(&t.parts, TRACE_WINDOW_LOG), wrong;
-
-	if (rc == 0 && piece == NULL)
-		rc = -ENOMEM;
-	if (rc != 0)
-		goto out;
-	rc = read_records(&t, &count);
 	for (uint32_t i = 0; rc == 0 && i < count; i++) {
-		const struct record *r = &t.records[i];
+		const struct record *r = &records[i];
 
 		for (uint64_t done = 0; rc == 0 && done < r->length;
 		    done += PIECE) {
 			size_t n = r->length - done < PIECE ?
 			    (size_t)(r->length - done) : PIECE;
 
-			rc = toc_parts_read(&t.parts, piece, n);
+			rc = toc_parts_read(&parts, piece, n);
 			if (rc == 0)
 				rc = io->take(io->arg, r->entry,
 				    r->offset + done, piece, n);
@@ -100,12 +90,12 @@ toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 	}
 	/* -EFBIG is reported only for a trace whose digest is correct */
 	if (rc == 0 || rc == -EFBIG) {
-		wrong = toc_parts_end(&t.parts, toc->trace.digest);
+		wrong = toc_parts_end(&parts, toc->trace.digest);
 		rc = wrong != 0 ? wrong : rc;
 	}
 out:
-	toc_parts_close(&t.parts);
-	sys_free(t.records);
+	toc_parts_close(&parts);
+	sys_free(records);
 	sys_free(piece);
 	return rc;
 }

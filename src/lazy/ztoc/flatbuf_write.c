@@ -75,20 +75,6 @@ flatbuf_writer_close(struct flatbuf_writer *w)
 
 /* Bytes */
 
-static int
-spill(struct flatbuf_writer *w)
-{
-	int rc;
-
-	if (w->fd < 0)
-		w->fd = sys_openat(AT_FDCWD, w->tmpdir,
-		    O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	rc = w->fd < 0 ? w->fd : fdio_write(w->fd, w->piece, PIECE);
-	w->pieces++;
-	w->room = PIECE;
-	return rc;
-}
-
 static void
 place(struct flatbuf_writer *w, const void *data, size_t len)
 {
@@ -103,8 +89,14 @@ place(struct flatbuf_writer *w, const void *data, size_t len)
 		w->room -= n;
 		w->size += n;
 		len -= n;
-		if (w->room == 0)
-			w->rc = spill(w);
+		if (w->room > 0)
+			continue;
+		if (w->fd < 0)
+			w->fd = sys_openat(AT_FDCWD, w->tmpdir,
+			    O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		w->rc = w->fd < 0 ? w->fd : fdio_write(w->fd, w->piece, PIECE);
+		w->pieces++;
+		w->room = PIECE;
 	}
 }
 
@@ -239,68 +231,47 @@ flatbuf_put_ref(struct flatbuf_writer *w, unsigned slot, uint32_t at)
 	w->field[slot] = (uint32_t)w->size;
 }
 
-/* Builds the vtable of the table that begins at this position. */
-static struct vtable
-make_vtable(const struct flatbuf_writer *w, uint32_t table)
+uint32_t
+flatbuf_table_end(struct flatbuf_writer *w)
 {
 	struct vtable v = { .slots = 0 };
+	uint8_t le[VTABLE_HEAD + 2 * FLATBUF_SLOTS];
+	void *items = w->vtables;
+	uint32_t table;
+	size_t len;
 
+	prepare(w, REF, 0);
+	table = (uint32_t)w->size + REF;
 	for (unsigned i = 0; i < FLATBUF_SLOTS; i++) {
 		if (w->field[i] == 0)
 			continue;
 		v.field[i] = (uint16_t)(table - w->field[i]);
 		v.slots = i + 1;
 	}
-	return v;
-}
+	for (size_t i = w->vtable_count; i > 0; i--) {
+		const struct vtable *same = &w->vtables[i - 1];
 
-static const struct vtable *
-find_vtable(const struct flatbuf_writer *w, const struct vtable *v)
-{
-	for (size_t i = w->vtable_count; i > 0; i--)
-		if (w->vtables[i - 1].slots == v->slots &&
-		    memcmp(w->vtables[i - 1].field, v->field,
-		    sizeof(v->field)) == 0)
-			return &w->vtables[i - 1];
-	return NULL;
-}
-
-static void
-place_vtable(struct flatbuf_writer *w, struct vtable *v, uint32_t table)
-{
-	uint8_t le[VTABLE_HEAD + 2 * FLATBUF_SLOTS];
-	size_t len = VTABLE_HEAD + 2 * (size_t)v->slots;
-	void *items = w->vtables;
-
+		if (same->slots == v.slots && memcmp(same->field, v.field,
+		    sizeof(v.field)) == 0) {
+			place_u32(w, same->at - table);
+			return table;
+		}
+	}
+	/* a new vtable, directly before the table */
+	len = VTABLE_HEAD + 2 * (size_t)v.slots;
+	place_u32(w, (uint32_t)len);
 	store_le16(le, (uint16_t)len);
 	store_le16(le + 2, (uint16_t)(table - w->table_from));
-	for (unsigned i = 0; i < v->slots; i++)
-		store_le16(le + VTABLE_HEAD + 2 * (size_t)i, v->field[i]);
+	for (unsigned i = 0; i < v.slots; i++)
+		store_le16(le + VTABLE_HEAD + 2 * (size_t)i, v.field[i]);
 	place(w, le, len);
-	v->at = (uint32_t)w->size;
+	v.at = (uint32_t)w->size;
 	if (w->rc == 0)
 		w->rc = array_grow(&items, w->vtable_count, &w->vtable_cap,
-		    sizeof(*v));
+		    sizeof(v));
 	w->vtables = items;
 	if (w->rc == 0)
-		w->vtables[w->vtable_count++] = *v;
-}
-
-uint32_t
-flatbuf_table_end(struct flatbuf_writer *w)
-{
-	const struct vtable *same;
-	struct vtable v;
-	uint32_t table;
-
-	prepare(w, REF, 0);
-	table = (uint32_t)w->size + REF;
-	v = make_vtable(w, table);
-	same = find_vtable(w, &v);
-	place_u32(w, same != NULL ? same->at - table :
-	    VTABLE_HEAD + 2 * v.slots);
-	if (same == NULL)
-		place_vtable(w, &v, table);
+		w->vtables[w->vtable_count++] = v;
 	return table;
 }
 
