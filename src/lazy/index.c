@@ -69,14 +69,11 @@ index_entry(struct lazy_index *x, const struct layer_entry *from,
 	if (e.uid > UINT32_MAX || e.gid > UINT32_MAX)
 		return layer_refuse(why, -EOVERFLOW, "%.160s: " LAYER_LARGE_ID,
 		    e.path);
-	layer_refuse(why, 0, "%s", strerror(ENOMEM));
 	rc = array_grow(&entries, x->entry_count, &x->entry_cap, sizeof(e));
 	x->entries = entries;
-	if (rc != 0)
-		return rc;
 	path = arena_copy(&x->arena, e.path, strlen(e.path));
-	if (path == NULL)
-		return -ENOMEM;
+	if (rc != 0 || path == NULL)
+		goto no_memory;
 	if (path_clean(path) != 0)
 		return layer_refuse(why, -EBADMSG, "the path %.160s leads out "
 		    "of the layer", e.path);
@@ -85,15 +82,15 @@ index_entry(struct lazy_index *x, const struct layer_entry *from,
 	e.link = keep_again(x, e.link, NULL);
 	e.uname = keep_again(x, e.uname, before ? before->uname : NULL);
 	e.gname = keep_again(x, e.gname, before ? before->gname : NULL);
-	if (e.link == NULL || e.uname == NULL || e.gname == NULL)
-		return -ENOMEM;
-	rc = keep_xattrs(x, &e);
-	if (rc != 0)
-		return rc;
+	if (e.link == NULL || e.uname == NULL || e.gname == NULL ||
+	    keep_xattrs(x, &e) != 0)
+		goto no_memory;
 	e.runs = NULL;
 	e.run_count = 0;
 	x->entries[x->entry_count++] = e;
 	return 0;
+no_memory:
+	return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
 }
 
 int
@@ -109,12 +106,12 @@ index_unit(struct lazy_index *x, const struct layer_unit *u,
 	if (x->unit_count >= UINT32_MAX)
 		return layer_refuse(why, -EFBIG, "the index has too many "
 		    "units");
-	layer_refuse(why, 0, "%s", strerror(ENOMEM));
 	rc = array_grow(&units, x->unit_count, &x->unit_cap, sizeof(*u));
 	x->units = units;
-	if (rc == 0)
-		x->units[x->unit_count++] = *u;
-	return rc;
+	if (rc != 0)
+		return layer_refuse(why, rc, "%s", strerror(-rc));
+	x->units[x->unit_count++] = *u;
+	return 0;
 }
 
 /*
@@ -156,11 +153,10 @@ index_run(struct lazy_index *x, const struct layer_run *r,
 	if (x->entry_count == 0)
 		return layer_refuse(why, -EBADMSG, "data precedes the first "
 		    "entry");
-	layer_refuse(why, 0, "%s", strerror(ENOMEM));
 	rc = array_grow(&runs, x->run_count, &x->run_cap, sizeof(*r));
 	x->runs = runs;
 	if (rc != 0)
-		return rc;
+		return layer_refuse(why, rc, "%s", strerror(-rc));
 	e = &x->entries[x->entry_count - 1];
 	wrong = run_error(x, e, r);
 	if (wrong != NULL)

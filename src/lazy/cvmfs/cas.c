@@ -1,17 +1,320 @@
 /*
  * cas.c - writing a CVMFS repository
  * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A pipeline reads each archive, and also builds the layer's index; it cuts the
+ * files into pieces, in batches, which its workers compress (RFC 1950) and
+ * write as objects.  All chunks of zeros in a layer share one object, so a
+ * large hole needs little space.  Objects are written under their final names,
+ * because the repository directory itself gets its name only when it is
+ * complete.
+ *
+ * Finally the layers are merged, and the objects that the tree does not use are
+ * removed; cas_catalog.c writes the catalogs, and cas_sign.c the manifest.
  */
 #include "cas_impl.h"
 
 #include "base/array.h"
+#include "base/bytes.h"
+#include "base/fdio.h"
+#include "base/hex.h"
 #include "base/sys.h"
+#include "format/gzip/deflate_engine.h"
 #include "format/tar/tar_archive.h"
+#include "format/tar/tar_content.h"
+#include "lazy/pack/pack_tree.h"
+#include "pipeline/pipeline.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libdeflate.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+	ZLIB_HEADER = 2, ZLIB_TRAILER = 4,
+	BLOCK = 4 << 20,		/* bytes compressed at a time */
+	BATCH = 1 << 20			/* bytes of small files */
+};
+
+/* Consecutive bytes of a file that become one object. */
+struct cas_piece {
+	size_t at, len;			/* in slot.in */
+	struct cas_object object;	/* the result */
+};
+
+struct cas_batch {
+	struct cas_piece *pieces;
+	size_t count, cap;
+};
+
+/* The state of the pipeline's reader */
+struct cas_cut {
+	struct cas *c;
+	struct cas_layer *layer;
+	struct tar *tar;
+	struct tar_entry e;
+	struct tar_content content;	/* of the current file: */
+	uint64_t left;			/* bytes not yet cut */
+	size_t zeros;			/* unit of zeros plus 1, or 0 */
+	bool several;			/* the file has several pieces */
+	bool ended, full;
+};
+
+/* Objects */
+
+struct cas_writer {
+	const struct cas *c;
+	struct deflate_engine *engine;
+	struct digest *digest;
+	struct buf out;
+};
+
+void
+cas_object_path(char path[CAS_PATH], const uint8_t hash[CAS_HASH], char suffix)
+{
+	char hex[2 * CAS_HASH + 1];
+
+	hex_write(hex, hash, CAS_HASH);
+	snprintf(path, CAS_PATH, "data/%.2s/%s%c", hex, hex + 2, suffix);
+}
+
+int
+cas_write(struct cas_writer *w, const void *data, size_t len,
+    struct cas_object *object)
+{
+	/* 32 KiB window, default level */
+	static const uint8_t header[ZLIB_HEADER] = { 0x78, 0x9c };
+	uint32_t adler = libdeflate_adler32(1, data, len);
+	const uint8_t *from = data;
+	struct buf *out = &w->out;
+	char path[CAS_PATH];
+	uint8_t sum[DIGEST_MAX];
+	bool last = false;
+	int fd, rc = buf_reserve(out, ZLIB_HEADER);
+
+	if (rc != 0)
+		return rc;
+	memcpy(out->data, header, ZLIB_HEADER);
+	out->len = ZLIB_HEADER;
+	while (!last) {
+		size_t n = len < BLOCK ? len : BLOCK;
+		size_t bound = deflate_engine_bound(n);
+		ssize_t made;
+
+		last = n == len;
+		rc = buf_reserve(out, out->len + bound + ZLIB_TRAILER);
+		if (rc != 0)
+			return rc;
+		made = deflate_engine_run(w->engine, from, n, last,
+		    out->data + out->len, bound);
+		if (made < 0)
+			return (int)made;
+		out->len += (size_t)made;
+		from += n;
+		len -= n;
+	}
+	store_be32(out->data + out->len, adler);
+	out->len += ZLIB_TRAILER;
+	rc = digest_once(w->digest, out->data, out->len, sum);
+	if (rc != 0)
+		return rc;
+	memcpy(object->hash, sum, CAS_HASH);
+	object->stored = out->len;
+	cas_object_path(path, object->hash, object->suffix);
+	fd = sys_openat(w->c->tree.dir, path, O_WRONLY | O_CREAT | O_EXCL |
+	    O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return fd == -EEXIST ? 0 : fd;
+	rc = fdio_write(fd, out->data, out->len);
+	if (rc != 0) {
+		sys_close(fd);
+		return rc;
+	}
+	return sys_close(fd);
+}
+
+/* Archives */
+
+/* Adds a run for the next n bytes of the file, stored in a unit. */
+static int
+add_run(struct cas_cut *k, size_t unit, size_t n)
+{
+	const struct layer_run run = { .offset = k->content.at, .length = n,
+		.unit = (uint32_t)unit };
+	struct lazy_index *x = &k->layer->l.index;
+
+	if (x->run_count >= LAYER_ENTRIES_MAX)
+		return layer_refuse(k->c->why, -EFBIG, "the files have more "
+		    "than %d pieces", LAYER_ENTRIES_MAX);
+	return index_run(x, &run, k->c->why);
+}
+
+/* Reads the next piece of the file, as a new object unless it is zeros. */
+static int
+cut_piece(struct cas_cut *k, struct slot *s, struct cas_batch *b)
+{
+	struct lazy_index *x = &k->layer->l.index;
+	uint64_t chunk = k->c->o->chunk;
+	size_t n = (size_t)(k->left < chunk ? k->left : chunk);
+	const struct layer_unit unit = { .content = n };
+	bool zeros = k->several && n == chunk &&
+	    tar_content_hole(&k->content) >= n;
+	void *pieces = b->pieces;
+	int rc;
+
+	k->full = s->in.len > 0 && s->in.len + n > BATCH;
+	if (k->full)
+		return 0;
+	if (zeros && k->zeros > 0) {
+		rc = add_run(k, k->zeros - 1, n);
+		tar_content_skip(&k->content, n);
+		k->left -= n;
+		return rc;
+	}
+	rc = array_grow(&pieces, b->count, &b->cap, sizeof(*b->pieces));
+	b->pieces = pieces;
+	if (rc == 0)
+		rc = buf_reserve(&s->in, s->in.len + n);
+	if (rc != 0)
+		return rc;
+	b->pieces[b->count++] = (struct cas_piece){ .at = s->in.len, .len = n,
+		.object = { .suffix = k->several ? CAS_CHUNK_OBJECT : '\0' } };
+	rc = index_unit(x, &unit, k->c->why);
+	if (rc == 0)
+		rc = add_run(k, x->unit_count - 1, n);
+	if (rc == 0)
+		rc = tar_content_read(&k->content, s->in.data + s->in.len, n);
+	s->in.len += n;
+	if (zeros)
+		k->zeros = x->unit_count;
+	k->left -= n;
+	return rc;
+}
+
+/* Adds the next entry to the index. */
+static int
+next_entry(struct cas_cut *k)
+{
+	struct tar_entry *e = &k->e;
+	struct layer_entry x;
+	int rc = tar_next(k->tar, e);
+
+	k->ended = rc == 0;
+	if (rc <= 0)
+		return rc;
+	rc = pack_check_entry(e, k->c->why);
+	if (rc != 0)
+		return rc;
+	if (e->mtime > k->c->newest)
+		k->c->newest = e->mtime;
+	x = (struct layer_entry){ .type = e->type, .path = e->path,
+		.link = e->link, .uname = "", .gname = "", .mode = e->mode,
+		.major = e->major, .minor = e->minor, .uid = e->uid,
+		.gid = e->gid, .mtime = e->mtime, .mtime_ns = e->mtime_ns,
+		.size = e->size, .xattrs = e->xattrs,
+		.xattr_count = e->xattr_count };
+	rc = index_entry(&k->layer->l.index, &x, k->c->why);
+	if (rc != 0 || e->type != TAR_FILE)
+		return rc;
+	k->content = (struct tar_content){ .tar = k->tar, .e = e };
+	k->left = e->size;
+	k->several = k->left > k->c->o->chunk;
+	return 0;
+}
+
+static int
+fill_batch(void *job, struct input *in, struct slot *s)
+{
+	struct cas_cut *k = job;
+	struct cas_batch *b = &k->c->batches[s->seq % k->c->slots];
+	int rc = 0;
+
+	b->count = 0;
+	s->in.len = 0;
+	k->full = false;
+	while (rc == 0 && !k->ended && !k->full)
+		rc = k->left > 0 ? cut_piece(k, s, b) : next_entry(k);
+	in->bytes = tar_offset(k->tar);
+	s->last = k->ended;
+	return rc;
+}
+
+static void
+close_writer(void *writer)
+{
+	struct cas_writer *w = writer;
+
+	if (w == NULL)
+		return;
+	if (w->engine != NULL)
+		deflate_engine_close(w->engine);
+	digest_free(w->digest);
+	sys_free(w->out.data);
+	sys_free(w);
+}
+
+static int
+open_writer(void *job, void **ctx)
+{
+	const struct cas_cut *k = job;
+	struct cas_writer *w = sys_calloc(1, sizeof(*w));
+	int rc = -ENOMEM;
+
+	*ctx = w;
+	if (w == NULL)
+		return rc;
+	w->c = k->c;
+	rc = deflate_engine_open_steady(&w->engine, k->c->o->level);
+	if (rc == 0)
+		rc = digest_new(&w->digest, k->c->sha1);
+	if (rc != 0) {
+		close_writer(w);
+		*ctx = NULL;
+	}
+	return rc;
+}
+
+static int
+write_objects(void *job, void *ctx, struct slot *s)
+{
+	const struct cas_cut *k = job;
+	struct cas_batch *b = &k->c->batches[s->seq % k->c->slots];
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < b->count; i++) {
+		struct cas_piece *p = &b->pieces[i];
+
+		rc = cas_write(ctx, s->in.data + p->at, p->len, &p->object);
+	}
+	return rc;
+}
+
+/*
+ * Slots arrive in order, so the objects are in the order of the units that the
+ * reader added.
+ */
+static int
+keep_objects(void *job, struct slot *s, struct sink *sink)
+{
+	struct cas_cut *k = job;
+	struct cas_layer *l = k->layer;
+	struct cas_batch *b = &k->c->batches[s->seq % k->c->slots];
+	int rc = 0;
+
+	(void)sink;
+	for (size_t i = 0; rc == 0 && i < b->count; i++) {
+		void *objects = l->objects;
+
+		rc = array_grow(&objects, l->object_count, &l->object_cap,
+		    sizeof(*l->objects));
+		l->objects = objects;
+		if (rc == 0)
+			l->objects[l->object_count++] = b->pieces[i].object;
+	}
+	return rc;
+}
 
 /* Opening */
 
@@ -31,6 +334,8 @@ cas_open(struct cas **out, const struct cas_options *o, const char *path,
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
 	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
 	struct cas *c = sys_calloc(1, sizeof(*c));
+	struct cas_cut none = { .c = c };
+	void *writer = NULL;
 	char data[CAS_PATH];
 	int rc = -ENOMEM;
 
@@ -66,7 +371,8 @@ cas_open(struct cas **out, const struct cas_options *o, const char *path,
 		rc = sys_mkdirat(c->tree.dir, data, 0755);
 	}
 	if (rc == 0)
-		rc = cas_writer_open(&c->writer, c);
+		rc = open_writer(&none, &writer);
+	c->writer = writer;
 	if (rc == 0)
 		rc = cas_write(c->writer, "", 0, &c->empty);
 	if (rc != 0)
@@ -92,7 +398,7 @@ cas_close(struct cas *c)
 		sys_free(c->batches[i].pieces);
 	sys_free(c->layers);
 	sys_free(c->batches);
-	cas_writer_close(c->writer);
+	close_writer(c->writer);
 	cas_signer_close(c->signer);
 	digest_algo_close(c->sha1);
 	digest_algo_close(c->md5);
@@ -108,6 +414,15 @@ cas_add(struct cas *c, int in, char why[LAYER_WHY])
 	const struct tar_archive_options o = { .threads = c->o->threads,
 		.refuse_empty = c->o->refuse_empty };
 	struct cas_layer *layer = sys_calloc(1, sizeof(*layer));
+	static const struct pipeline_ops ops = {
+		.fill = fill_batch, .worker_open = open_writer,
+		.worker_close = close_writer, .work = write_objects,
+		.join = keep_objects,
+	};
+	struct pipeline_params params = { .threads = c->o->threads,
+		.slots = (unsigned)c->slots, .out_fd = -1,
+		.progress = c->o->progress };
+	struct pipeline_stats stats = { 0 };
 	struct cas_cut cut = { .c = c, .layer = layer };
 	void *layers = c->layers;
 	struct tar_archive a;
@@ -125,7 +440,7 @@ cas_add(struct cas *c, int in, char why[LAYER_WHY])
 	rc = tar_archive_open(&a, in, &o);
 	if (rc == 0) {
 		cut.tar = a.tar;
-		rc = cas_run(&cut);
+		rc = pipeline_run(&ops, &cut, NULL, &params, &stats);
 	}
 	if (rc == 0)
 		rc = tar_archive_end(&a);
@@ -160,6 +475,7 @@ sweep_objects(struct cas *c, const struct merge *tree)
 {
 	size_t *first = sys_calloc(c->layer_count + 1, sizeof(*first));
 	size_t nodes = merge_count(tree), n = 0, distinct = 0;
+	char path[CAS_PATH];
 	const struct cas_object **all = NULL;
 	bool *live = NULL;
 	int rc = -ENOMEM;
@@ -202,7 +518,8 @@ sweep_objects(struct cas *c, const struct merge *tree)
 			if (live[first[i] + k] || bsearch(&o, all, distinct,
 			    sizeof(*all), by_hash) != NULL)
 				continue;
-			rc = cas_remove(c, o);
+			cas_object_path(path, o->hash, o->suffix);
+			rc = sys_unlinkat(c->tree.dir, path, 0);
 			/* several units may share an object */
 			if (rc != 0 && rc != -ENOENT)
 				goto out;

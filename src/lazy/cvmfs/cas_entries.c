@@ -100,29 +100,14 @@ add_run(struct entries *x, const uint8_t *hash, char suffix, int64_t flags,
 	return index_run(&x->l->index, &run, x->why);
 }
 
-static int
-add_chunks(struct entries *x, const struct cas_row *r)
-{
-	const struct cas_chunk *end, *c = cas_rows_chunks(x->rows, &r->path,
-	    &end);
-	int64_t at = 0;
-	int rc = 0;
-
-	for (; rc == 0 && c < end; c++) {
-		if (c->offset != at || c->size <= 0 || c->size > r->size - at)
-			return refuse_row(x, "the chunks are not in sequence");
-		rc = add_run(x, c->hash, CAS_CHUNK_OBJECT, r->flags,
-		    (uint64_t)at, (uint64_t)c->size);
-		at += c->size;
-	}
-	if (rc == 0 && at != r->size)
-		return refuse_row(x, "the chunks do not cover the whole file");
-	return rc;
-}
-
+/* Adds the data of a file. */
 static int
 add_data(struct entries *x, const struct cas_row *r)
 {
+	const struct cas_chunk *end, *c;
+	int64_t at = 0;
+	int rc;
+
 	if ((r->flags & CAS_EXTERNAL) != 0)
 		return layer_refuse(x->why, -ENOTSUP, "%.120s: the content is "
 		    "not in the repository", x->path.data);
@@ -132,53 +117,38 @@ add_data(struct entries *x, const struct cas_row *r)
 		    "zlib are supported", x->path.data);
 	if (r->size == 0)
 		return 0;
-	if ((r->flags & CAS_CHUNKED) != 0)
-		return add_chunks(x, r);
-	if (r->hash_len != CAS_HASH)
-		return refuse_row(x, "no hash");
-	return add_run(x, r->hash, '\0', r->flags, 0, (uint64_t)r->size);
-}
-
-/* Hard links */
-
-/*
- * Sets *path to the path of a group's first row in the current directory, or to
- * NULL if this row is the first.  Returns 0 or -ENOMEM.
- */
-static int
-first_name(struct entries *x, uint32_t group, const char **path)
-{
-	size_t i = (size_t)hash_bytes(x->seed + x->dir, &group,
-	    sizeof(group)) & (x->slots - 1);
-	char *copy;
-
-	while (x->groups[i].path != NULL && (x->groups[i].number != group ||
-	    x->groups[i].dir != x->dir))
-		i = (i + 1) & (x->slots - 1);
-	*path = x->groups[i].path;
-	if (*path != NULL)
-		return 0;
-	copy = arena_copy(&x->arena, x->path.data, strlen(x->path.data));
-	if (copy == NULL)
-		return -ENOMEM;
-	x->groups[i] = (struct group){ x->dir, group, copy };
-	return 0;
+	if ((r->flags & CAS_CHUNKED) == 0)
+		return r->hash_len != CAS_HASH ? refuse_row(x, "no hash") :
+		    add_run(x, r->hash, '\0', r->flags, 0, (uint64_t)r->size);
+	for (c = cas_rows_chunks(x->rows, &r->path, &end); c < end; c++) {
+		if (c->offset != at || c->size <= 0 || c->size > r->size - at)
+			return refuse_row(x, "the chunks are not in sequence");
+		rc = add_run(x, c->hash, CAS_CHUNK_OBJECT, r->flags,
+		    (uint64_t)at, (uint64_t)c->size);
+		if (rc != 0)
+			return rc;
+		at += c->size;
+	}
+	return at == r->size ? 0 : refuse_row(x, "the chunks do not cover the "
+	    "whole file");
 }
 
 /* Entries */
 
-static bool
-entry_type(int64_t mode, enum tar_type *type)
+/*
+ * Returns the slot of a group in the current directory, whose path is NULL if
+ * this row is the first of the group.
+ */
+static struct group *
+slot_of_group(const struct entries *x, uint32_t group)
 {
-	switch (mode & S_IFMT) {
-	case S_IFREG: *type = TAR_FILE; return true;
-	case S_IFDIR: *type = TAR_DIR; return true;
-	case S_IFLNK: *type = TAR_SYMLINK; return true;
-	case S_IFCHR: *type = TAR_CHAR; return true;
-	case S_IFBLK: *type = TAR_BLOCK_DEVICE; return true;
-	case S_IFIFO: *type = TAR_FIFO; return true;
-	default: return false;
-	}
+	size_t i = (size_t)hash_bytes(x->seed + x->dir, &group,
+	    sizeof(group)) & (x->slots - 1);
+
+	while (x->groups[i].path != NULL && (x->groups[i].number != group ||
+	    x->groups[i].dir != x->dir))
+		i = (i + 1) & (x->slots - 1);
+	return &x->groups[i];
 }
 
 /* Adds an entry for a row whose path has been set. */
@@ -186,15 +156,23 @@ static int
 add_row_entry(struct entries *x, const struct cas_row *r)
 {
 	struct layer_entry e = { .path = x->path.data, .uname = "",
-		.gname = "", .link = "" };
+		.gname = "", .link = "", .mode = (uint32_t)r->mode & 07777,
+		.uid = (uint64_t)r->uid, .gid = (uint64_t)r->gid,
+		.mtime = r->mtime, .mtime_ns = (uint32_t)r->mtime_ns };
 	uint32_t group = (uint32_t)(r->hardlinks >> 32);
 	struct tar_xattr *xattrs = NULL;
-	const char *first = NULL;
 	int rc = 0;
 
-	/* omit sockets, which archives cannot contain either */
-	if (!entry_type(r->mode, &e.type))
-		return 0;
+	switch (r->mode & S_IFMT) {
+	case S_IFREG: e.type = TAR_FILE; break;
+	case S_IFDIR: e.type = TAR_DIR; break;
+	case S_IFLNK: e.type = TAR_SYMLINK; break;
+	case S_IFCHR: e.type = TAR_CHAR; break;
+	case S_IFBLK: e.type = TAR_BLOCK_DEVICE; break;
+	case S_IFIFO: e.type = TAR_FIFO; break;
+	default: return 0;		/* a socket, which archives cannot
+					 * contain either */
+	}
 	if ((e.type == TAR_DIR) != ((r->flags & CAS_DIR) != 0))
 		return refuse_row(x, "the mode contradicts the flags");
 	if (r->xattrs_len > 0)
@@ -208,11 +186,6 @@ add_row_entry(struct entries *x, const struct cas_row *r)
 	if (rc != 0)
 		return rc;
 	e.xattrs = xattrs;
-	e.mode = (uint32_t)r->mode & 07777;
-	e.uid = (uint64_t)r->uid;
-	e.gid = (uint64_t)r->gid;
-	e.mtime = r->mtime;
-	e.mtime_ns = (uint32_t)r->mtime_ns;
 	if (e.type == TAR_SYMLINK)
 		e.link = r->link;
 	if (e.type == TAR_FILE)
@@ -222,14 +195,20 @@ add_row_entry(struct entries *x, const struct cas_row *r)
 		e.minor = minor((dev_t)r->size);
 	}
 	if (e.type != TAR_DIR && group != 0) {
-		rc = first_name(x, group, &first);
-		if (rc != 0)
-			return rc;
-	}
-	if (first != NULL) {
-		e.type = TAR_HARDLINK;
-		e.link = first + 1;
-		e.size = 0;
+		struct group *g = slot_of_group(x, group);
+
+		if (g->path != NULL) {
+			e.type = TAR_HARDLINK;
+			e.link = g->path + 1;
+			e.size = 0;
+		} else {
+			g->path = arena_copy(&x->arena, e.path,
+			    strlen(e.path));
+			if (g->path == NULL)
+				return -ENOMEM;
+			g->dir = x->dir;
+			g->number = group;
+		}
 	}
 	rc = index_entry(&x->l->index, &e, x->why);
 	return rc != 0 || e.type != TAR_FILE ? rc : add_data(x, r);
@@ -300,23 +279,6 @@ list_dir(struct entries *x, const struct dir *dir, bool nested_root)
 	return 0;
 }
 
-/* Adds an entry for the repository's root, if the root has a row. */
-static int
-add_root(struct entries *x, const struct cas_path *md5)
-{
-	const struct cas_path none = { 0, 0 };
-	const struct cas_row *end, *r = cas_rows_in(x->rows, &none, &end);
-
-	for (; r < end; r++)
-		if (r->path.a == md5->a && r->path.b == md5->b &&
-		    S_ISDIR(r->mode)) {
-			strbuf_clear(&x->path);
-			strbuf_add(&x->path, "", 1);
-			return x->path.failed ? -ENOMEM : add_row_entry(x, r);
-		}
-	return 0;
-}
-
 int
 cas_entries_add(struct layer *l, const struct cas_rows *rows,
     const char *directory, const struct digest_algo *md5,
@@ -325,6 +287,8 @@ cas_entries_add(struct layer *l, const struct cas_rows *rows,
 {
 	struct entries x = { .l = l, .rows = rows, .nest = nest, .arg = arg,
 		.seed = hash_seed(), .slots = 1, .why = why };
+	const struct cas_path none = { 0, 0 };
+	const struct cas_row *end, *r;
 	struct cas_path of_root = { 0, 0 };
 	size_t links = 0;
 	int rc = digest_new(&x.md5, md5);
@@ -339,8 +303,17 @@ cas_entries_add(struct layer *l, const struct cas_rows *rows,
 	x.groups = sys_calloc(x.slots, sizeof(*x.groups));
 	if (rc == 0 && x.groups == NULL)
 		rc = -ENOMEM;
-	if (rc == 0 && *directory == '\0')
-		rc = add_root(&x, &of_root);
+	if (rc != 0)
+		goto out;
+	/* the repository's root has no name, but may have a row */
+	r = cas_rows_in(rows, &none, &end);
+	while (r < end && (r->path.a != of_root.a || r->path.b != of_root.b ||
+	    !S_ISDIR(r->mode)))
+		r++;
+	if (*directory == '\0' && r < end) {
+		strbuf_add(&x.path, "", 1);
+		rc = x.path.failed ? -ENOMEM : add_row_entry(&x, r);
+	}
 	if (rc == 0)
 		rc = queue_dir(&x, directory, &of_root);
 	for (size_t i = 0; rc == 0 && i < x.count; i++) {
@@ -349,6 +322,7 @@ cas_entries_add(struct layer *l, const struct cas_rows *rows,
 		x.dir = (uint32_t)i;
 		rc = list_dir(&x, &dir, i == 0 && *directory != '\0');
 	}
+out:
 	digest_free(x.md5);
 	sys_free(x.queue);
 	sys_free(x.groups);

@@ -67,4 +67,18 @@ struct cas_nested {
 void cas_object_path(char path[CAS_PATH], const uint8_t hash[CAS_HASH],
     char suffix);
 
+/*
+ * Packs extended attributes as CVMFS does; *data must be freed with sys_free().
+ * *len is 0 if there are none.  Returns 0, -EINVAL or -ENOMEM.
+ */
+int cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len);
+
+/*
+ * Unpacks extended attributes, whose strings are taken from the arena.  Returns
+ * 0, -ENOMEM or -EBADMSG.
+ */
+struct arena;
+int cas_unpack_xattrs(struct arena *arena, const uint8_t *data, size_t len,
+    struct tar_xattr **xattrs, size_t *count);
+
 #endif

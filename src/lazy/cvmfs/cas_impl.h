@@ -1,16 +1,6 @@
 /*
  * cas_impl.h - declarations shared by the parts of cas.h
  * SPDX-License-Identifier: BSD-2-Clause
- *
- * Archives are processed by a pipeline in batches of pieces, each of which
- * becomes an object:
- *
- *	cas_cut.c	reads an archive, cuts files into pieces
- *	cas_object.c	compresses them, and writes the objects
- *
- * Finally the layers are merged; cas_tree.c divides the tree among catalogs,
- * which are written by cas_catalog.c, and cas_sign.c writes the signed
- * manifest.
  */
 #ifndef COLDPRESS_LAZY_CVMFS_CAS_IMPL_H
 #define COLDPRESS_LAZY_CVMFS_CAS_IMPL_H
@@ -23,19 +13,6 @@
 #include "cas_format.h"
 #include "engine/digest/digest.h"
 #include "lazy/format.h"
-#include "format/tar/tar_content.h"
-#include "pipeline/pipeline.h"
-
-/* Consecutive bytes of a file that become one object. */
-struct cas_piece {
-	size_t at, len;			/* in slot.in */
-	struct cas_object object;	/* the result */
-};
-
-struct cas_batch {
-	struct cas_piece *pieces;
-	size_t count, cap;
-};
 
 /* An archive that has been read: its index has a unit for each object. */
 struct cas_layer {
@@ -60,13 +37,10 @@ struct cas {
 	char *why;			/* buffer of the current call */
 };
 
-/* cas_object.c */
+/* cas.c */
 
 /* Writes objects; each thread has its own. */
 struct cas_writer;
-
-int cas_writer_open(struct cas_writer **w, const struct cas *c);
-void cas_writer_close(struct cas_writer *w);	/* may be NULL */
 
 /*
  * Compresses len bytes and writes the object, unless it already exists.  Fills
@@ -76,31 +50,7 @@ void cas_writer_close(struct cas_writer *w);	/* may be NULL */
 int cas_write(struct cas_writer *w, const void *data, size_t len,
     struct cas_object *object);
 
-/* Removes an object.  Returns 0 or -errno. */
-int cas_remove(const struct cas *c, const struct cas_object *object);
-
-/* cas_cut.c */
-
-/*
- * The state of the pipeline's reader; cas_run() is called with c, layer and tar
- * set.
- */
-struct cas_cut {
-	struct cas *c;
-	struct cas_layer *layer;
-	struct tar *tar;
-	struct tar_entry e;
-	struct tar_content content;	/* of the current file: */
-	uint64_t left;			/* bytes not yet cut */
-	size_t zeros;			/* unit of zeros plus 1, or 0 */
-	bool several;			/* the file has several pieces */
-	bool ended, full;
-};
-
-/* Reads the archive of `cut`, and writes the objects.  Returns 0 or -errno. */
-int cas_run(struct cas_cut *cut);
-
-/* cas_tree.c */
+/* cas_catalog.c */
 
 /*
  * Writes the catalogs of a tree, and sets *root to the root catalog.  Returns 0

@@ -142,23 +142,6 @@ cas_manifest_parse(struct cas_manifest *m, const void *text, size_t len,
 	return 0;
 }
 
-/* Verifying */
-
-static bool
-is_signed(const struct cas_manifest *m, EVP_PKEY *key)
-{
-	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
-	size_t len = (size_t)EVP_PKEY_get_size(key);
-	bool good = ctx != NULL && EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA &&
-	    len <= m->signature_len &&
-	    EVP_DigestVerifyInit(ctx, NULL, EVP_sha1(), NULL, key) == 1 &&
-	    EVP_DigestVerify(ctx, m->signature, len,
-	    (const unsigned char *)m->digits, DIGITS) == 1;
-
-	EVP_MD_CTX_free(ctx);
-	return good;
-}
-
 int
 cas_manifest_verify(const struct cas_manifest *m, const void *text,
     const void *certificate, size_t len, const uint8_t *key_digest,
@@ -167,30 +150,43 @@ cas_manifest_verify(const struct cas_manifest *m, const void *text,
 	BIO *b = BIO_new_mem_buf(certificate, (int)len);
 	X509 *x = b == NULL ? NULL : PEM_read_bio_X509(b, NULL, NULL, NULL);
 	EVP_PKEY *key = x == NULL ? NULL : X509_get0_pubkey(x);
+	EVP_MD_CTX *ctx = EVP_MD_CTX_new();
 	unsigned char sum[CAS_HASH];
 	uint8_t of_key[LAYER_DIGEST];
 	char hex[DIGITS + 1];
+	size_t size;
 	int rc = -ENOMEM;
 
 	if (EVP_Digest(text, m->lines, sum, NULL, EVP_sha1(), NULL) != 1)
 		goto out;
 	hex_write(hex, sum, CAS_HASH);
-	if (memcmp(hex, m->digits, DIGITS) != 0)
-		rc = layer_refuse(why, -EBADMSG, "the manifest is damaged: the "
-		    "digest of its lines does not match");
-	else if (key == NULL)
-		rc = layer_refuse(why, -EBADMSG, "the certificate is not in "
-		    "PEM format");
-	else if (key_digest != NULL && (cas_key_sum(key, of_key) != 0 ||
-	    memcmp(of_key, key_digest, sizeof(of_key)) != 0))
-		rc = layer_refuse(why, -EBADMSG, "not signed by the expected "
-		    "key");
-	else if (!is_signed(m, key))
-		rc = layer_refuse(why, -EBADMSG, "the manifest's signature is "
-		    "wrong");
-	else
-		rc = 0;
+	rc = -EBADMSG;
+	if (memcmp(hex, m->digits, DIGITS) != 0) {
+		layer_refuse(why, rc, "the manifest is damaged: the digest of "
+		    "its lines does not match");
+		goto out;
+	}
+	if (key == NULL) {
+		layer_refuse(why, rc, "the certificate is not in PEM format");
+		goto out;
+	}
+	if (key_digest != NULL && (cas_key_sum(key, of_key) != 0 ||
+	    memcmp(of_key, key_digest, sizeof(of_key)) != 0)) {
+		layer_refuse(why, rc, "not signed by the expected key");
+		goto out;
+	}
+	size = (size_t)EVP_PKEY_get_size(key);
+	if (ctx == NULL || EVP_PKEY_get_base_id(key) != EVP_PKEY_RSA ||
+	    size > m->signature_len ||
+	    EVP_DigestVerifyInit(ctx, NULL, EVP_sha1(), NULL, key) != 1 ||
+	    EVP_DigestVerify(ctx, m->signature, size,
+	    (const unsigned char *)m->digits, DIGITS) != 1) {
+		layer_refuse(why, rc, "the manifest's signature is wrong");
+		goto out;
+	}
+	rc = 0;
 out:
+	EVP_MD_CTX_free(ctx);
 	X509_free(x);
 	BIO_free(b);
 	return rc;

@@ -139,32 +139,9 @@ out:
 	return rc;
 }
 
-/* Catalogs */
+/* The catalogs */
 
-static int
-read_catalog(struct opening *x, size_t n, const void *stored, size_t len)
-{
-	/* a copy, because the queue may be reallocated */
-	const struct pending p = x->queue[n];
-	uint8_t *content = sys_malloc((size_t)p.nested.size);
-	struct cas_rows rows = { .row_count = 0 };
-	size_t made = 0;
-	int rc = content == NULL ? -ENOMEM : unpack_object(x, p.nested.hash,
-	    stored, len, content, (size_t)p.nested.size, &made);
-
-	if (rc == 0 && made != p.nested.size)
-		rc = layer_refuse(x->why, -EBADMSG, "a catalog does not have "
-		    "the stated size");
-	if (rc == 0)
-		rc = cas_rows_read(&rows, content, made, x->why);
-	if (rc == 0)
-		rc = cas_entries_add(x->l, &rows, p.path, x->md5, enqueue, x,
-		    x->why);
-	cas_rows_free(&rows);
-	sys_free(content);
-	return rc;
-}
-
+/* Reads some catalogs, beginning with catalog `first` of the queue. */
 static int
 read_batch(struct opening *x, size_t first, size_t *count)
 {
@@ -199,14 +176,30 @@ read_batch(struct opening *x, size_t first, size_t *count)
 	rc = b->read(b->arg, r, *count);
 	if (rc != 0)
 		rc = read_failed(x, rc);
-	for (size_t i = 0; rc == 0 && i < *count; i++)
-		rc = read_catalog(x, first + i, r[i].buf,
-		    (size_t)r[i].length);
+	for (size_t i = 0; rc == 0 && i < *count; i++) {
+		/* a copy, because the queue may be reallocated */
+		const struct pending p = x->queue[first + i];
+		size_t size = (size_t)p.nested.size, made = 0;
+		uint8_t *content = sys_malloc(size);
+		struct cas_rows rows = { .row_count = 0 };
+
+		rc = content == NULL ? -ENOMEM : unpack_object(x,
+		    p.nested.hash, r[i].buf, (size_t)r[i].length, content,
+		    size, &made);
+		if (rc == 0 && made != size)
+			rc = layer_refuse(x->why, -EBADMSG, "a catalog does "
+			    "not have the stated size");
+		if (rc == 0)
+			rc = cas_rows_read(&rows, content, made, x->why);
+		if (rc == 0)
+			rc = cas_entries_add(x->l, &rows, p.path, x->md5,
+			    enqueue, x, x->why);
+		cas_rows_free(&rows);
+		sys_free(content);
+	}
 	sys_free(buf);
 	return rc;
 }
-
-/* Opening */
 
 int
 cas_open_layer(struct layer *l, const struct layer_expect *e,

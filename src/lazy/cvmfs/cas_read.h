@@ -136,13 +136,4 @@ int cas_entries_add(struct layer *l, const struct cas_rows *rows,
     int (*nest)(void *arg, const char *path, const struct cas_nested *n),
     void *arg, char why[LAYER_WHY]);
 
-/* cas_xattr.c */
-
-/*
- * Unpacks extended attributes, whose strings are taken from the arena.  Returns
- * 0, -ENOMEM or -EBADMSG.
- */
-int cas_unpack_xattrs(struct arena *arena, const uint8_t *data, size_t len,
-    struct tar_xattr **xattrs, size_t *count);
-
 #endif

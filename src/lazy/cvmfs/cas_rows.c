@@ -70,8 +70,17 @@ catalog_damaged(const struct database *d, int rc)
 	    d->db == NULL ? sqlite3_errstr(rc) : sqlite3_errmsg(d->db));
 }
 
-static void
-limit_queries(struct database *d)
+/*
+ * The columns present in every revision; the last two depend on the revision.
+ */
+#define COLUMNS "SELECT md5path_1, md5path_2, parent_1, parent_2, hardlinks," \
+    " hash, size, mode, mtime, flags, name, symlink, uid, gid, "
+
+/* Rows */
+
+/* Opens the database and prepares the queries.  Returns SQLite's result. */
+static int
+open_database(struct database *d, const void *data, size_t len)
 {
 	static const int limits[][2] = {
 		{ SQLITE_LIMIT_LENGTH, LENGTH_MAX },
@@ -93,7 +102,24 @@ limit_queries(struct database *d)
 		{ SQLITE_DBCONFIG_ENABLE_VIEW, 0 },
 		{ SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0 },
 	};
+	static const char *const rows[] = {
+		COLUMNS "mtimens, xattr FROM catalog",
+		COLUMNS "NULL, xattr FROM catalog",
+		COLUMNS "NULL, NULL FROM catalog",
+	};
+	unsigned char *bytes;
+	int rc = sqlite3_open_v2(":memory:", &d->db, SQLITE_OPEN_READWRITE |
+	    SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
 
+	/* SQLite only reads the data, although the parameter is not const */
+	memcpy(&bytes, &data, sizeof(bytes));
+	if (rc == SQLITE_OK)
+		rc = sqlite3_deserialize(d->db, "main", bytes,
+		    (sqlite3_int64)len, (sqlite3_int64)len,
+		    SQLITE_DESERIALIZE_READONLY);
+	if (rc != SQLITE_OK)
+		return rc;
+	/* the database has not been read yet */
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 		sqlite3_limit(d->db, limits[i][0], limits[i][1]);
 	for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); i++)
@@ -101,24 +127,7 @@ limit_queries(struct database *d)
 		    (int *)NULL);
 	sqlite3_set_authorizer(d->db, authorize, NULL);
 	sqlite3_progress_handler(d->db, STEPS, count_steps, d);
-}
-
-/*
- * The columns present in every revision; the last two depend on the revision.
- */
-#define COLUMNS "SELECT md5path_1, md5path_2, parent_1, parent_2, hardlinks," \
-    " hash, size, mode, mtime, flags, name, symlink, uid, gid, "
-
-static int
-prepare_queries(struct database *d)
-{
-	static const char *const rows[] = {
-		COLUMNS "mtimens, xattr FROM catalog",
-		COLUMNS "NULL, xattr FROM catalog",
-		COLUMNS "NULL, NULL FROM catalog",
-	};
-	int rc = SQLITE_ERROR;
-
+	rc = SQLITE_ERROR;
 	for (size_t i = 0; rc == SQLITE_ERROR && i < 3; i++)
 		rc = sqlite3_prepare_v2(d->db, rows[i], -1, &d->rows, NULL);
 	if (rc == SQLITE_OK)
@@ -129,8 +138,6 @@ prepare_queries(struct database *d)
 		    " nested_catalogs", -1, &d->nested, NULL);
 	return rc;
 }
-
-/* Rows */
 
 /* Returns text without embedded NULs, or NULL. */
 static const char *
@@ -206,27 +213,25 @@ by_directory(const void *a, const void *b)
 
 /* Reading */
 
-/* Makes room for one more item, within the limit. */
-static int
-more(void **items, size_t count, size_t *cap, size_t size,
-    char why[LAYER_WHY])
-{
-	if (count >= LAYER_ENTRIES_MAX)
-		return layer_refuse(why, -EFBIG, "a catalog has too many "
-		    "rows");
-	return array_grow(items, count, cap, size);
-}
-
 /*
- * Counts the bytes of each row.  Only a maliciously crafted database has rows
- * that share bytes or compute them.  Returns 1, 0 at the end, or -errno.
+ * Makes room for one more of the count items, and goes to the next row.  Counts
+ * the bytes of each row: only a maliciously crafted database has rows that
+ * share bytes or compute them.  Returns 1, 0 at the end, or -errno.
  */
 static int
-next_row(struct database *d, sqlite3_stmt *s)
+next_row(struct database *d, sqlite3_stmt *s, void **items, size_t count,
+    size_t *cap, size_t size)
 {
-	int rc = sqlite3_step(s);
 	uint64_t n = ROW_LEAST;
+	int rc;
 
+	if (count >= LAYER_ENTRIES_MAX)
+		return layer_refuse(d->why, -EFBIG, "a catalog has too many "
+		    "rows");
+	rc = array_grow(items, count, cap, size);
+	if (rc != 0)
+		return rc;
+	rc = sqlite3_step(s);
 	if (rc == SQLITE_DONE)
 		return 0;
 	if (rc != SQLITE_ROW)
@@ -253,14 +258,11 @@ read_rows(struct cas_rows *r, struct database *d)
 	size_t cap = 0;
 	int rc;
 
-	while ((rc = more(&rows, r->row_count, &cap, sizeof(*r->rows),
-	    d->why)) == 0) {
+	while ((rc = next_row(d, s, &rows, r->row_count, &cap,
+	    sizeof(*r->rows))) == 1) {
 		struct cas_row *row;
 
 		r->rows = rows;
-		rc = next_row(d, s);
-		if (rc != 1)
-			break;
 		row = &r->rows[r->row_count++];
 		*row = (struct cas_row){ .path = path_of(s, 0),
 			.parent = path_of(s, 2),
@@ -290,6 +292,7 @@ read_rows(struct cas_rows *r, struct database *d)
 		    (row->xattrs_len > 0 && row->xattrs == NULL))
 			return -ENOMEM;
 	}
+	r->rows = rows;
 	return rc;
 }
 
@@ -301,16 +304,13 @@ read_chunks(struct cas_rows *r, struct database *d)
 	size_t cap = 0;
 	int rc;
 
-	while ((rc = more(&chunks, r->chunk_count, &cap, sizeof(*r->chunks),
-	    d->why)) == 0) {
+	while ((rc = next_row(d, s, &chunks, r->chunk_count, &cap,
+	    sizeof(*r->chunks))) == 1) {
 		struct cas_chunk *c;
 		const void *hash;
 		size_t len;
 
 		r->chunks = chunks;
-		rc = next_row(d, s);
-		if (rc != 1)
-			break;
 		c = &r->chunks[r->chunk_count++];
 		c->path = path_of(s, 0);
 		c->offset = sqlite3_column_int64(s, 2);
@@ -321,6 +321,7 @@ read_chunks(struct cas_rows *r, struct database *d)
 			    "has %zu bytes instead of %d", len, CAS_HASH);
 		memcpy(c->hash, hash, CAS_HASH);
 	}
+	r->chunks = chunks;
 	return rc;
 }
 
@@ -332,16 +333,13 @@ read_nested(struct cas_rows *r, struct database *d)
 	size_t cap = 0;
 	int rc;
 
-	while ((rc = more(&nested, r->nested_count, &cap, sizeof(*r->nested),
-	    d->why)) == 0) {
+	while ((rc = next_row(d, s, &nested, r->nested_count, &cap,
+	    sizeof(*r->nested))) == 1) {
 		struct cas_nested_row *n;
 		const char *hex;
 		int64_t size;
 
 		r->nested = nested;
-		rc = next_row(d, s);
-		if (rc != 1)
-			break;
 		n = &r->nested[r->nested_count++];
 		n->path = text_of(s, 0);
 		hex = text_of(s, 1);
@@ -359,6 +357,7 @@ read_nested(struct cas_rows *r, struct database *d)
 		if (n->path == NULL)
 			return -ENOMEM;
 	}
+	r->nested = nested;
 	return rc;
 }
 
@@ -372,23 +371,9 @@ cas_rows_read(struct cas_rows *r, const void *data, size_t len,
 	 */
 	struct database d = { .steps = 100 + len / 100,
 		.bytes = 2 * (uint64_t)len, .why = why };
-	unsigned char *bytes;
-	int rc;
+	int rc = open_database(&d, data, len);
 
 	*r = (struct cas_rows){ .row_count = 0 };
-	rc = sqlite3_open_v2(":memory:", &d.db, SQLITE_OPEN_READWRITE |
-	    SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX, NULL);
-	/* SQLite only reads the data, although the parameter is not const */
-	memcpy(&bytes, &data, sizeof(bytes));
-	if (rc == SQLITE_OK)
-		rc = sqlite3_deserialize(d.db, "main", bytes,
-		    (sqlite3_int64)len, (sqlite3_int64)len,
-		    SQLITE_DESERIALIZE_READONLY);
-	if (rc == SQLITE_OK) {
-		/* the database has not been read yet */
-		limit_queries(&d);
-		rc = prepare_queries(&d);
-	}
 	rc = rc == SQLITE_OK ? read_rows(r, &d) : catalog_damaged(&d, rc);
 	if (rc == 0)
 		rc = read_chunks(r, &d);
@@ -417,46 +402,51 @@ cas_rows_free(struct cas_rows *r)
 
 /* Finding */
 
-const struct cas_row *
-cas_rows_in(const struct cas_rows *r, const struct cas_path *dir,
-    const struct cas_row **end)
+/*
+ * Finds the items with this MD5, in an array that is sorted by the MD5 at
+ * offset `at` of each.  Returns the first, and sets *end to the end of them.
+ */
+static size_t
+find_md5(const void *items, size_t count, size_t size, size_t at,
+    const struct cas_path *md5, size_t *end)
 {
-	size_t low = 0, high = r->row_count, last;
+	const char *all = items;
+	size_t low = 0, high = count;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (by_md5(&r->rows[mid].parent, dir) < 0)
+		if (by_md5((const void *)(all + mid * size + at), md5) < 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	for (last = low; last < r->row_count &&
-	    by_md5(&r->rows[last].parent, dir) == 0;)
-		last++;
+	for (*end = low; *end < count &&
+	    by_md5((const void *)(all + *end * size + at), md5) == 0;)
+		++*end;
+	return low;
+}
+
+const struct cas_row *
+cas_rows_in(const struct cas_rows *r, const struct cas_path *dir,
+    const struct cas_row **end)
+{
+	size_t last, first = find_md5(r->rows, r->row_count, sizeof(*r->rows),
+	    offsetof(struct cas_row, parent), dir, &last);
+
 	*end = r->rows + last;
-	return r->rows + low;
+	return r->rows + first;
 }
 
 const struct cas_chunk *
 cas_rows_chunks(const struct cas_rows *r, const struct cas_path *file,
     const struct cas_chunk **end)
 {
-	size_t low = 0, high = r->chunk_count, last;
+	size_t last, first = find_md5(r->chunks, r->chunk_count,
+	    sizeof(*r->chunks), offsetof(struct cas_chunk, path), file, &last);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (by_md5(&r->chunks[mid].path, file) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (last = low; last < r->chunk_count &&
-	    by_md5(&r->chunks[last].path, file) == 0;)
-		last++;
 	*end = r->chunks + last;
-	return r->chunks + low;
+	return r->chunks + first;
 }
 
 const struct cas_nested *

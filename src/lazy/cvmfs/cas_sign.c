@@ -52,25 +52,6 @@ no_passphrase(char *buf, int size, int rwflag, void *arg)
 	return -1;
 }
 
-static int
-read_key(struct cas_signer *s, const char *text, char why[LAYER_WHY])
-{
-	BIO *b = BIO_new_mem_buf(text, -1);
-
-	if (b == NULL)
-		return -ENOMEM;
-	s->key = PEM_read_bio_PrivateKey(b, NULL, no_passphrase, NULL);
-	BIO_free(b);
-	if (s->key == NULL)
-		return layer_refuse(why, -EINVAL, "the key is not a private "
-		    "key in PEM format without a passphrase");
-	if (EVP_PKEY_get_base_id(s->key) != EVP_PKEY_RSA)
-		return layer_refuse(why, -EINVAL, "the key is not an RSA key");
-	return 0;
-}
-
-/* The certificate */
-
 /*
  * Issues the certificate.  Its expiry date is the one that RFC 5280 defines for
  * certificates that do not expire.
@@ -117,22 +98,41 @@ cas_signer_open(struct cas_signer **out, const struct cas_options *o,
     char why[LAYER_WHY])
 {
 	struct cas_signer *s = sys_calloc(1, sizeof(*s));
-	int rc = 0;
+	BIO *b = NULL;
+	int rc = -ENOMEM;
 
 	if (s == NULL)
-		return -ENOMEM;
-	if (o->key != NULL)
-		rc = read_key(s, o->key, why);
-	else if ((s->key = EVP_RSA_gen(KEY_BITS)) == NULL)
-		rc = -ENOMEM;
-	if (rc == 0)
-		rc = cas_key_sum(s->key, s->key_digest);
+		return rc;
+	if (o->key == NULL) {
+		s->key = EVP_RSA_gen(KEY_BITS);
+		if (s->key == NULL)
+			goto fail;
+	} else {
+		b = BIO_new_mem_buf(o->key, -1);
+		if (b == NULL)
+			goto fail;
+		s->key = PEM_read_bio_PrivateKey(b, NULL, no_passphrase, NULL);
+		BIO_free(b);
+		rc = -EINVAL;
+		if (s->key == NULL) {
+			layer_refuse(why, rc, "the key is not a private key "
+			    "in PEM format without a passphrase");
+			goto fail;
+		}
+		if (EVP_PKEY_get_base_id(s->key) != EVP_PKEY_RSA) {
+			layer_refuse(why, rc, "the key is not an RSA key");
+			goto fail;
+		}
+	}
+	rc = cas_key_sum(s->key, s->key_digest);
 	if (rc == 0)
 		rc = certify(s, o->name);
-	if (rc != 0)
-		cas_signer_close(s);
-	else
+	if (rc == 0) {
 		*out = s;
+		return 0;
+	}
+fail:
+	cas_signer_close(s);
 	return rc;
 }
 

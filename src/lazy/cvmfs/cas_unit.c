@@ -37,26 +37,6 @@ slot_of_unit(const struct layer *l, const struct cas_unit *u, uint64_t content)
 	return i;
 }
 
-static int
-grow_units(struct layer *l)
-{
-	struct cas_state *s = l->state;
-	size_t slots = s->slots == 0 ? 1024 : 2 * s->slots;
-
-	if (l->index.unit_count < s->slots / 2)
-		return 0;
-	sys_free(s->table);
-	s->table = sys_calloc(slots, sizeof(*s->table));
-	s->seed = s->slots == 0 ? hash_seed() : s->seed;
-	s->slots = s->table == NULL ? 0 : slots;
-	if (s->table == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < l->index.unit_count; i++)
-		s->table[slot_of_unit(l, &s->units[i],
-		    l->index.units[i].content)] = (uint32_t)i + 1;
-	return 0;
-}
-
 int64_t
 cas_unit_add(struct layer *l, const uint8_t hash[CAS_HASH], char suffix,
     bool plain, uint64_t content, char why[LAYER_WHY])
@@ -65,30 +45,40 @@ cas_unit_add(struct layer *l, const uint8_t hash[CAS_HASH], char suffix,
 		.stored = plain ? content : cas_stored_max(content) };
 	struct cas_state *s = l->state;
 	struct cas_unit u = { .plain = plain };
-	int rc = grow_units(l);
-	void *units;
-	size_t slot;
+	size_t count = l->index.unit_count, slot;
+	void *units = s->units;
+	int rc;
 
-	if (rc != 0)
-		return rc;
+	if (count >= s->slots / 2) {
+		size_t slots = s->slots == 0 ? 1024 : 2 * s->slots;
+
+		sys_free(s->table);
+		s->table = sys_calloc(slots, sizeof(*s->table));
+		s->seed = s->slots == 0 ? hash_seed() : s->seed;
+		s->slots = s->table == NULL ? 0 : slots;
+		if (s->table == NULL)
+			return -ENOMEM;
+		for (size_t i = 0; i < count; i++)
+			s->table[slot_of_unit(l, &s->units[i],
+			    l->index.units[i].content)] = (uint32_t)i + 1;
+	}
 	cas_object_path(u.path, hash, suffix);
 	memcpy(u.hash, hash, CAS_HASH);
 	slot = slot_of_unit(l, &u, content);
 	if (s->table[slot] != 0)
 		return (int64_t)s->table[slot] - 1;
-	if (l->index.unit_count >= LAYER_ENTRIES_MAX)
+	if (count >= LAYER_ENTRIES_MAX)
 		return layer_refuse(why, -EFBIG, "too many objects");
-	units = s->units;
-	rc = array_grow(&units, l->index.unit_count, &s->cap, sizeof(u));
+	rc = array_grow(&units, count, &s->cap, sizeof(u));
 	s->units = units;
 	if (rc != 0)
 		return rc;
-	s->units[l->index.unit_count] = u;
+	s->units[count] = u;
 	rc = index_unit(&l->index, &unit, why);
 	if (rc != 0)
 		return rc;
-	s->table[slot] = (uint32_t)l->index.unit_count;
-	return (int64_t)s->table[slot] - 1;
+	s->table[slot] = (uint32_t)count + 1;
+	return (int64_t)count;
 }
 
 uint64_t

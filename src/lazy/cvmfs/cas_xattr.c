@@ -6,9 +6,9 @@
  * each; then each attribute, sorted by name: the lengths of its name and value,
  * one byte each, the name and the value.
  */
-#include "cas_catalog.h"
-#include "cas_read.h"
+#include "cas_format.h"
 
+#include "base/arena.h"
 #include "base/strbuf.h"
 
 #include <errno.h>
