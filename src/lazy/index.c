@@ -25,29 +25,6 @@ keep_again(struct lazy_index *x, const char *s, const char *before)
 	    arena_copy(&x->arena, s, strlen(s));
 }
 
-static int
-keep_xattrs(struct lazy_index *x, struct layer_entry *e)
-{
-	struct tar_xattr *copy;
-
-	if (e->xattr_count == 0)
-		return 0;
-	copy = arena_take(&x->arena, e->xattr_count * sizeof(*copy));
-	if (copy == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < e->xattr_count; i++) {
-		const struct tar_xattr *a = &e->xattrs[i];
-
-		copy[i] = (struct tar_xattr){ .length = a->length,
-		    .name = arena_copy(&x->arena, a->name, strlen(a->name)),
-		    .value = arena_copy(&x->arena, a->value, a->length) };
-		if (copy[i].name == NULL || copy[i].value == NULL)
-			return -ENOMEM;
-	}
-	e->xattrs = copy;
-	return 0;
-}
-
 /* Building */
 
 int
@@ -57,6 +34,7 @@ index_entry(struct lazy_index *x, const struct layer_entry *from,
 	void *entries = x->entries;
 	const struct layer_entry *before;
 	struct layer_entry e = *from;
+	struct tar_xattr *xattrs;
 	char *path;
 	int rc;
 
@@ -82,9 +60,21 @@ index_entry(struct lazy_index *x, const struct layer_entry *from,
 	e.link = keep_again(x, e.link, NULL);
 	e.uname = keep_again(x, e.uname, before ? before->uname : NULL);
 	e.gname = keep_again(x, e.gname, before ? before->gname : NULL);
+	xattrs = arena_take(&x->arena, e.xattr_count * sizeof(*xattrs));
 	if (e.link == NULL || e.uname == NULL || e.gname == NULL ||
-	    keep_xattrs(x, &e) != 0)
+	    xattrs == NULL)
 		goto no_memory;
+	for (size_t i = 0; i < e.xattr_count; i++) {
+		const struct tar_xattr *a = &e.xattrs[i];
+
+		xattrs[i] = (struct tar_xattr){ .length = a->length,
+		    .name = arena_copy(&x->arena, a->name, strlen(a->name)),
+		    .value = arena_copy(&x->arena, a->value, a->length) };
+		if (xattrs[i].name == NULL || xattrs[i].value == NULL)
+			goto no_memory;
+	}
+	if (e.xattr_count > 0)
+		e.xattrs = xattrs;
 	e.runs = NULL;
 	e.run_count = 0;
 	x->entries[x->entry_count++] = e;

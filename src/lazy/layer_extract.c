@@ -105,17 +105,6 @@ plan_open(struct name_plan *p, const struct layer *l)
 	    -ENOMEM : 0;
 }
 
-static void
-plan_close(struct name_plan *p)
-{
-	sys_free(p->at);
-	sys_free(p->file);
-	sys_free(p->parent);
-	sys_free(p->links);
-	sys_free(p->next);
-	sys_free(p->table);
-}
-
 /* Removes a name of a file, which may still be available under another name. */
 static void
 displace(struct name_plan *p, uint32_t name)
@@ -334,25 +323,6 @@ write_units(void *arg, unsigned thread)
 	unit_reader_close(&r);
 }
 
-/* Determines the parents of all entries, once their names are settled. */
-static void
-plan_parents(struct name_plan *p)
-{
-	for (size_t n = 0; n < p->count; n++) {
-		const char *path = p->entries[n].path;
-		size_t len = strlen(path);
-		uint32_t found = NOWHERE;
-
-		while (found == NOWHERE && len > 0) {
-			while (len > 0 && path[--len] != '/')
-				;
-			if (len > 0)
-				found = *path_slot(p, path, len);
-		}
-		p->parent[n] = found;
-	}
-}
-
 static void
 write_data(void *arg, struct extract *x)
 {
@@ -374,15 +344,16 @@ layer_extract(const struct layer *l, const struct layer_blobs *blobs,
 		.attributes = pass_attributes, .data = write_data,
 		.report = report_entry, .arg = &t
 	};
+	struct name_plan *p = &t.plan;
 	char why[LAYER_WHY];
 	int rc;
 
 	pthread_mutex_init(&t.lock, NULL);
-	rc = plan_open(&t.plan, l);
-	s.count = t.plan.count;
-	t.entries = t.plan.entries;
+	rc = plan_open(p, l);
+	s.count = p->count;
+	t.entries = p->entries;
 	for (size_t n = 0; rc == 0 && n < s.count; n++) {
-		rc = plan_add(&t.plan, n);
+		rc = plan_add(p, n);
 		if (rc != -ENOENT)
 			continue;
 		snprintf(why, sizeof(why), "a hard link to %.160s, which the "
@@ -390,10 +361,22 @@ layer_extract(const struct layer *l, const struct layer_blobs *blobs,
 		report_entry(&t, EXTRACT_ERROR, t.entries[n].path, why);
 		rc = 0;
 	}
-	if (rc == 0) {
-		plan_parents(&t.plan);
-		rc = unit_map_open(&t.map, l);
+	/* now that the names are settled, the parents of all entries */
+	for (size_t n = 0; rc == 0 && n < s.count; n++) {
+		const char *path = t.entries[n].path;
+		size_t len = strlen(path);
+		uint32_t found = NOWHERE;
+
+		while (found == NOWHERE && len > 0) {
+			while (len > 0 && path[--len] != '/')
+				;
+			if (len > 0)
+				found = *path_slot(p, path, len);
+		}
+		p->parent[n] = found;
 	}
+	if (rc == 0)
+		rc = unit_map_open(&t.map, l);
 	if (rc == 0)
 		rc = extract_open(&t.x, &s, &o->to);
 	if (rc != 0) {
@@ -406,7 +389,12 @@ layer_extract(const struct layer *l, const struct layer_blobs *blobs,
 	extract_close(t.x);
 out:
 	pthread_mutex_destroy(&t.lock);
-	plan_close(&t.plan);
+	sys_free(p->at);
+	sys_free(p->file);
+	sys_free(p->parent);
+	sys_free(p->links);
+	sys_free(p->next);
+	sys_free(p->table);
 	unit_map_close(&t.map);
 	return rc;
 }

@@ -15,16 +15,8 @@
 struct toc_wrapping {
 	size_t max;			/* maximum number of bytes wrapped */
 	size_t before, after;		/* lengths of what surrounds them */
-
-	/* Writes the bytes before, and the bytes after, len wrapped bytes. */
-	void (*head)(uint8_t *to, size_t len);
-	void (*tail)(uint8_t *to);
-	/*
-	 * If the len bytes at p begin with wrapped bytes, sets *data and *n,
-	 * and returns their length including the wrapping; otherwise returns 0.
-	 */
-	size_t (*unwrap)(const uint8_t *p, size_t len, const uint8_t **data,
-	    size_t *n);
+	const uint8_t *tail;		/* the bytes after */
+	bool gzip;			/* a member; false: a frame */
 };
 
 /* The maximum of before and of after, in every format. */
@@ -32,5 +24,15 @@ enum { TOC_WRAPPING_AROUND = 32 };
 
 /* Returns the wrapping of a format, or NULL if it has none. */
 const struct toc_wrapping *toc_wrapping_of(enum layer_kind kind);
+
+/* Writes the bytes before len wrapped bytes. */
+void toc_wrapping_head(const struct toc_wrapping *w, uint8_t *to, size_t len);
+
+/*
+ * If the len bytes at p begin with wrapped bytes, sets *data and *n, and
+ * returns their length including the wrapping; otherwise returns 0.
+ */
+size_t toc_wrapping_unwrap(const struct toc_wrapping *w, const uint8_t *p,
+    size_t len, const uint8_t **data, size_t *n);
 
 #endif

@@ -151,73 +151,65 @@ copy_blob(struct convert *c, const struct oci_blob *b)
 /* Layers */
 
 /*
- * Packs the blob open at `in`.  A layer that cannot have a ztoc is reported as
- * a warning, with -EINVAL.
+ * Returns the converted layer, which may already have been converted for
+ * another image.  Returns NULL after an error; a layer that cannot have a ztoc
+ * is reported as a warning, with -EINVAL.
  */
-static int
-make_layer(struct convert *c, int in, struct convert_layer *l)
+static const struct convert_layer *
+find_layer(struct convert *c, const struct oci_blob *b, int *error)
 {
 	const struct pack_options *pack = c->o->pack;
+	void *layers = c->layers;
+	struct convert_layer *l;
 	struct pack_result r;
 	struct output o;
 	char why[LAYER_WHY];
-	int rc = oci_blob_verify(in, &l->from);
+	int in, rc;
 
+	for (size_t i = 0; i < c->layer_count; i++)
+		if (strcmp(c->layers[i].from.hex, b->hex) == 0)
+			return &c->layers[i];
+	rc = array_grow(&layers, c->layer_count, &c->layer_cap, sizeof(*l));
+	c->layers = layers;
+	in = rc != 0 ? rc : oci_blob_open(c->o->dir, b);
+	if (in < 0) {
+		*error = refuse_part(c, b->hex, in, strerror(-in));
+		return NULL;
+	}
+	l = &c->layers[c->layer_count];
+	*l = (struct convert_layer){ .from = *b };
+	rc = oci_blob_verify(in, b);
+	if (rc != 0) {
+		refuse_part(c, b->hex, rc, rc == -EBADMSG ? OCI_NOT_ITS :
+		    strerror(-rc));
+		goto out;
+	}
+	rc = check_new(c, oci_new_begin(c->o->new, &o));
 	if (rc != 0)
-		return refuse_part(c, l->from.hex, rc, rc == -EBADMSG ?
-		    OCI_NOT_ITS : strerror(-rc));
-	rc = oci_new_begin(c->o->new, &o);
-	if (rc != 0)
-		return check_new(c, rc);
-	progress_start(pack->progress, STDERR_FILENO, l->from.size,
-	    c->o->quiet);
+		goto out;
+	progress_start(pack->progress, STDERR_FILENO, b->size, c->o->quiet);
 	rc = pack_layer(pack, in, o.fd, &r, why);
 	progress_erase(pack->progress);
 	if (rc != 0) {
 		output_abort(&o);
 		c->o->report(c->o->arg, rc != -EINVAL ||
-		    pack->kind != LAYER_ZTOC, l->from.hex, why);
-		return rc;
+		    pack->kind != LAYER_ZTOC, b->hex, why);
+		goto out;
 	}
 	hex_write(l->to.hex, r.blob_digest, LAYER_DIGEST);
 	l->to.size = r.blob_size;
 	hex_write(l->diff_id, r.content_digest, LAYER_DIGEST);
 	l->annotation_count = pack_annotations(pack, &r, l->annotations);
-	c->result->from_B += l->from.size;
+	c->result->from_B += b->size;
 	c->result->to_B += l->to.size;
-	c->o->made(c->o->arg, &l->from, &l->to, &r);
-	return check_new(c, oci_new_end(c->o->new, &o, &l->to));
-}
-
-/*
- * Returns the converted layer, which may already have been converted for
- * another image.  Returns NULL after an error.
- */
-static const struct convert_layer *
-find_layer(struct convert *c, const struct oci_blob *b, int *rc)
-{
-	void *layers = c->layers;
-	struct convert_layer *l;
-	int fd;
-
-	for (size_t i = 0; i < c->layer_count; i++)
-		if (strcmp(c->layers[i].from.hex, b->hex) == 0)
-			return &c->layers[i];
-	*rc = array_grow(&layers, c->layer_count, &c->layer_cap, sizeof(*l));
-	c->layers = layers;
-	fd = *rc != 0 ? *rc : oci_blob_open(c->o->dir, b);
-	if (fd < 0) {
-		*rc = refuse_part(c, b->hex, fd, strerror(-fd));
-		return NULL;
-	}
-	l = &c->layers[c->layer_count];
-	*l = (struct convert_layer){ .from = *b };
-	*rc = make_layer(c, fd, l);
-	sys_close(fd);
-	if (*rc != 0)
-		return NULL;
-	c->result->layers = ++c->layer_count;
-	return l;
+	c->o->made(c->o->arg, b, &l->to, &r);
+	rc = check_new(c, oci_new_end(c->o->new, &o, &l->to));
+	if (rc == 0)
+		c->result->layers = ++c->layer_count;
+out:
+	sys_close(in);
+	*error = rc;
+	return rc == 0 ? l : NULL;
 }
 
 /* The manifest and the config */
@@ -229,8 +221,10 @@ new_type(const struct convert *c, const char *type, bool *refused)
 	*refused = false;
 	for (size_t i = 0; i < TYPES; i++)
 		if (strcmp(types[i].from, type) == 0) {
-			const char *to = c->o->pack->kind == LAYER_ZSTD_CHUNKED ?
-			    types[i].zstd : types[i].gzip;
+			const char *to = types[i].gzip;
+
+			if (c->o->pack->kind == LAYER_ZSTD_CHUNKED)
+				to = types[i].zstd;
 
 			*refused = to == NULL;
 			return to;

@@ -10,7 +10,7 @@
  * complete.
  *
  * Finally the layers are merged, and the objects that the tree does not use are
- * removed; cas_catalog.c writes the catalogs, and cas_sign.c the manifest.
+ * removed; cas_catalog.c writes the catalogs, and cas_manifest.c the manifest.
  */
 #include "cas_impl.h"
 
@@ -193,49 +193,47 @@ cut_piece(struct cas_cut *k, struct slot *s, struct cas_batch *b)
 	return rc;
 }
 
-/* Adds the next entry to the index. */
-static int
-next_entry(struct cas_cut *k)
-{
-	struct tar_entry *e = &k->e;
-	struct layer_entry x;
-	int rc = tar_next(k->tar, e);
-
-	k->ended = rc == 0;
-	if (rc <= 0)
-		return rc;
-	rc = pack_check_entry(e, k->c->why);
-	if (rc != 0)
-		return rc;
-	if (e->mtime > k->c->newest)
-		k->c->newest = e->mtime;
-	x = (struct layer_entry){ .type = e->type, .path = e->path,
-		.link = e->link, .uname = "", .gname = "", .mode = e->mode,
-		.major = e->major, .minor = e->minor, .uid = e->uid,
-		.gid = e->gid, .mtime = e->mtime, .mtime_ns = e->mtime_ns,
-		.size = e->size, .xattrs = e->xattrs,
-		.xattr_count = e->xattr_count };
-	rc = index_entry(&k->layer->l.index, &x, k->c->why);
-	if (rc != 0 || e->type != TAR_FILE)
-		return rc;
-	k->content = (struct tar_content){ .tar = k->tar, .e = e };
-	k->left = e->size;
-	k->several = k->left > k->c->o->chunk;
-	return 0;
-}
-
 static int
 fill_batch(void *job, struct input *in, struct slot *s)
 {
 	struct cas_cut *k = job;
-	struct cas_batch *b = &k->c->batches[s->seq % k->c->slots];
+	struct cas *c = k->c;
+	struct cas_batch *b = &c->batches[s->seq % c->slots];
+	struct tar_entry *e = &k->e;
 	int rc = 0;
 
 	b->count = 0;
 	s->in.len = 0;
 	k->full = false;
-	while (rc == 0 && !k->ended && !k->full)
-		rc = k->left > 0 ? cut_piece(k, s, b) : next_entry(k);
+	while (rc == 0 && !k->ended && !k->full) {
+		struct layer_entry x;
+
+		if (k->left > 0) {
+			rc = cut_piece(k, s, b);
+			continue;
+		}
+		rc = tar_next(k->tar, e);
+		k->ended = rc == 0;
+		if (rc <= 0)
+			break;
+		rc = pack_check_entry(e, c->why);
+		if (rc != 0)
+			break;
+		if (e->mtime > c->newest)
+			c->newest = e->mtime;
+		x = (struct layer_entry){ .type = e->type, .path = e->path,
+			.link = e->link, .uname = "", .gname = "",
+			.mode = e->mode, .major = e->major, .minor = e->minor,
+			.uid = e->uid, .gid = e->gid, .mtime = e->mtime,
+			.mtime_ns = e->mtime_ns, .size = e->size,
+			.xattrs = e->xattrs, .xattr_count = e->xattr_count };
+		rc = index_entry(&k->layer->l.index, &x, c->why);
+		if (rc != 0 || e->type != TAR_FILE)
+			continue;
+		k->content = (struct tar_content){ .tar = k->tar, .e = e };
+		k->left = e->size;
+		k->several = k->left > c->o->chunk;
+	}
 	in->bytes = tar_offset(k->tar);
 	s->last = k->ended;
 	return rc;

@@ -113,18 +113,6 @@ run_statement(sqlite3_stmt *s)
 	return error_of(rc);
 }
 
-static void
-close_catalog(struct cas_catalog *k)
-{
-	if (k == NULL)
-		return;
-	for (int i = 0; i < STATEMENTS; i++)
-		sqlite3_finalize(k->s[i]);
-	sqlite3_close(k->db);
-	digest_free(k->md5);
-	sys_free(k);
-}
-
 static int
 add_property(struct cas_catalog *k, const char *key, const char *value)
 {
@@ -156,42 +144,6 @@ struct cas_dirent {
 	/* The objects of e's units, or the empty object if e has no units. */
 	const struct cas_object *objects;
 };
-
-/* Starts the catalog of a directory.  Returns 0, -ENOMEM or -EIO. */
-static int
-open_catalog(struct cas_catalog **out, const char *directory,
-    const struct digest_algo *md5)
-{
-	struct cas_catalog *k = sys_calloc(1, sizeof(*k));
-	int rc;
-
-	if (k == NULL)
-		return -ENOMEM;
-	rc = digest_new(&k->md5, md5);
-	/* a database in memory, whose bytes can be read in place */
-	if (rc == 0)
-		rc = error_of(sqlite3_open_v2("catalog", &k->db,
-		    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
-		    SQLITE_OPEN_NOMUTEX, "memdb"));
-	if (rc == 0)
-		rc = error_of(sqlite3_exec(k->db, schema, NULL, NULL, NULL));
-	for (int i = 0; rc == 0 && i < STATEMENTS; i++)
-		rc = error_of(sqlite3_prepare_v2(k->db, statements[i], -1,
-		    &k->s[i], NULL));
-	if (rc == 0)
-		rc = add_property(k, "schema", CAS_SCHEMA);
-	if (rc == 0)
-		rc = add_number(k, "schema_revision", CAS_SCHEMA_REVISION);
-	if (rc == 0)
-		rc = add_number(k, "revision", 1);
-	if (rc == 0 && *directory != '\0')
-		rc = add_property(k, "root_prefix", directory);
-	if (rc != 0)
-		close_catalog(k);
-	else
-		*out = k;
-	return rc;
-}
 
 /* Binds the two halves of a path's MD5 to parameters n and n + 1. */
 static int
@@ -330,32 +282,6 @@ add_statistics(struct cas_catalog *k, const char *of, const uint64_t *values)
 	return rc;
 }
 
-/*
- * Completes the catalog, and points *data at the database, which the catalog
- * still owns.
- */
-static int
-end_catalog(struct cas_catalog *k, int64_t modified, const void **data,
-    size_t *len, struct cas_counts *counts)
-{
-	sqlite3_int64 size = 0;
-	int rc = add_number(k, "last_modified", modified);
-
-	if (rc == 0)
-		rc = add_statistics(k, "self", k->counts.self);
-	if (rc == 0)
-		rc = add_statistics(k, "subtree", k->counts.subtree);
-	if (rc == 0)
-		rc = error_of(sqlite3_exec(k->db, "COMMIT", NULL, NULL, NULL));
-	if (rc != 0)
-		return rc;
-	*data = sqlite3_serialize(k->db, "main", &size,
-	    SQLITE_SERIALIZE_NOCOPY);
-	*len = (size_t)size;
-	*counts = k->counts;
-	return *data == NULL ? -EIO : 0;
-}
-
 /* The tree */
 
 /* A catalog that has been written. */
@@ -367,6 +293,7 @@ struct made {
 struct trees {
 	struct cas *c;
 	const struct merge *t;
+	struct cas_catalog k;		/* the current one */
 	bool *root;			/* for each node: has a catalog, which
 					 * also contains two marker files */
 	uint32_t *weight;		/* for each node: number of names in its
@@ -378,8 +305,6 @@ struct trees {
 	uint32_t groups;		/* groups in the current catalog */
 	uint32_t *queue;		/* directories to be listed */
 };
-
-/* Dividing */
 
 struct child {
 	uint32_t node, weight;
@@ -474,8 +399,8 @@ static const struct layer_entry implied = { .type = TAR_DIR, .path = "",
 
 /* Adds the row of a node; path is its path. */
 static int
-add_node(struct trees *s, struct cas_catalog *k, uint32_t node,
-    const struct strbuf *path, unsigned flags)
+add_node(struct trees *s, uint32_t node, const struct strbuf *path,
+    unsigned flags)
 {
 	const struct merge_node *n = merge_node(s->t, node);
 	const struct layer_entry *e = n->entry == NULL ? &implied : n->entry;
@@ -491,7 +416,7 @@ add_node(struct trees *s, struct cas_catalog *k, uint32_t node,
 	}
 	if (e->run_count > 0)
 		d.objects = s->c->layers[n->layer]->objects;
-	rc = add_dirent(k, &d);
+	rc = add_dirent(&s->k, &d);
 	if (rc == -EINVAL)
 		return layer_refuse(s->c->why, rc, "%.120s: the format allows "
 		    "at most %d extended attributes of %d bytes each",
@@ -504,8 +429,7 @@ add_node(struct trees *s, struct cas_catalog *k, uint32_t node,
 
 /* Adds the row of a marker file, unless the directory already contains it. */
 static int
-add_mark(struct trees *s, struct cas_catalog *k, uint32_t dir,
-    struct strbuf *path, const char *name)
+add_mark(struct trees *s, uint32_t dir, struct strbuf *path, const char *name)
 {
 	const struct merge_node *n = merge_node(s->t, dir);
 	const struct layer_entry *of = n->entry == NULL ? &implied : n->entry;
@@ -523,7 +447,7 @@ add_mark(struct trees *s, struct cas_catalog *k, uint32_t dir,
 	d.path = path->data;
 	d.len = path->len;
 	if (rc == 0)
-		rc = add_dirent(k, &d);
+		rc = add_dirent(&s->k, &d);
 	path->len = len;
 	return rc;
 }
@@ -545,11 +469,11 @@ count_names(struct trees *s, uint32_t dir, bool forget)
 
 /* Adds the rows of a directory's names; its subdirectories are queued. */
 static int
-list_names(struct trees *s, struct cas_catalog *k, uint32_t dir,
-    struct strbuf *path, size_t *queued)
+list_names(struct trees *s, uint32_t dir, struct strbuf *path, size_t *queued)
 {
 	const struct merge_node *n = merge_node(s->t, dir);
-	sqlite3_stmt *nested = k->s[NESTED];
+	sqlite3_stmt *nested = s->k.s[NESTED];
+	uint64_t *subtree = s->k.counts.subtree;
 	char hex[2 * CAS_HASH + 1];
 	int rc = path_of_node(s, dir, path);
 	size_t len = path->len;
@@ -561,7 +485,7 @@ list_names(struct trees *s, struct cas_catalog *k, uint32_t dir,
 
 		rc = append_name(path, len, merge_node(s->t, node)->name);
 		if (rc == 0)
-			rc = add_node(s, k, node, path,
+			rc = add_node(s, node, path,
 			    s->root[node] ? CAS_MOUNTPOINT : 0);
 		if (rc != 0 || !s->root[node]) {
 			if (merge_type(merge_node(s->t, node)) == TAR_DIR)
@@ -574,7 +498,7 @@ list_names(struct trees *s, struct cas_catalog *k, uint32_t dir,
 		sqlite3_bind_text(nested, 2, hex, -1, SQLITE_STATIC);
 		sqlite3_bind_int64(nested, 3, (int64_t)made->nested.size);
 		for (int j = 0; j < CAS_COUNTS; j++)
-			k->counts.subtree[j] += made->counts.self[j] +
+			subtree[j] += made->counts.self[j] +
 			    made->counts.subtree[j];
 		rc = run_statement(nested);
 		sys_free(made);
@@ -584,49 +508,80 @@ list_names(struct trees *s, struct cas_catalog *k, uint32_t dir,
 	return rc;
 }
 
-/* Catalogs */
-
 /* Writes the catalog of a directory. */
 static int
 write_catalog(struct trees *s, uint32_t root)
 {
 	struct cas_object object = { .suffix = CAS_CATALOG_OBJECT };
 	struct made *made = sys_calloc(1, sizeof(*made));
-	struct cas_catalog *k = NULL;
+	struct cas_catalog *k = &s->k;
 	struct strbuf path = { 0 };
 	const void *data = NULL;
-	size_t len = 0, queued = 0;
+	sqlite3_int64 len = 0;
+	size_t queued = 0;
 	bool nested = root != MERGE_ROOT;
 	int rc = made == NULL ? -ENOMEM : path_of_node(s, root, &path);
 
 	s->made[root] = made;
 	s->groups = 0;
+	k->counts = (struct cas_counts){ .self = { 0 } };
+	/* a database in memory, whose bytes can be read in place */
 	if (rc == 0)
-		rc = open_catalog(&k, path.data, s->c->md5);
+		rc = error_of(sqlite3_open_v2("catalog", &k->db,
+		    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
+		    SQLITE_OPEN_NOMUTEX, "memdb"));
 	if (rc == 0)
-		rc = add_node(s, k, root, &path, nested ? CAS_ROOT : 0);
+		rc = error_of(sqlite3_exec(k->db, schema, NULL, NULL, NULL));
+	for (int i = 0; rc == 0 && i < STATEMENTS; i++)
+		rc = error_of(sqlite3_prepare_v2(k->db, statements[i], -1,
+		    &k->s[i], NULL));
+	if (rc == 0)
+		rc = add_property(k, "schema", CAS_SCHEMA);
+	if (rc == 0)
+		rc = add_number(k, "schema_revision", CAS_SCHEMA_REVISION);
+	if (rc == 0)
+		rc = add_number(k, "revision", 1);
 	if (rc == 0 && nested)
-		rc = add_mark(s, k, root, &path, CAS_MARKER);
+		rc = add_property(k, "root_prefix", path.data);
+	if (rc == 0)
+		rc = add_node(s, root, &path, nested ? CAS_ROOT : 0);
+	if (rc == 0 && nested)
+		rc = add_mark(s, root, &path, CAS_MARKER);
 	/* a marker from the archive was not created automatically */
 	if (rc == 0 && nested &&
 	    merge_lookup(s->t, root, CAS_MARKER) == MERGE_NONE)
-		rc = add_mark(s, k, root, &path, CAS_AUTO);
+		rc = add_mark(s, root, &path, CAS_AUTO);
 	s->queue[queued++] = root;
 	for (size_t i = 0; rc == 0 && i < queued; i++)
-		rc = list_names(s, k, s->queue[i], &path, &queued);
+		rc = list_names(s, s->queue[i], &path, &queued);
 	if (rc == 0)
-		rc = end_catalog(k, s->c->newest, &data, &len,
-		    &made->counts);
+		rc = add_number(k, "last_modified", s->c->newest);
 	if (rc == 0)
-		rc = cas_write(s->c->writer, data, len, &object);
-	if (rc == 0) {
-		memcpy(made->nested.hash, object.hash, CAS_HASH);
-		made->nested.size = len;
-		s->c->r->catalogs++;
-		s->c->r->objects++;
-		s->c->r->objects_B += object.stored;
+		rc = add_statistics(k, "self", k->counts.self);
+	if (rc == 0)
+		rc = add_statistics(k, "subtree", k->counts.subtree);
+	if (rc == 0)
+		rc = error_of(sqlite3_exec(k->db, "COMMIT", NULL, NULL, NULL));
+	if (rc != 0)
+		goto out;
+	data = sqlite3_serialize(k->db, "main", &len, SQLITE_SERIALIZE_NOCOPY);
+	rc = data == NULL ? -EIO : cas_write(s->c->writer, data, (size_t)len,
+	    &object);
+	if (rc != 0)
+		goto out;
+	memcpy(made->nested.hash, object.hash, CAS_HASH);
+	made->nested.size = (uint64_t)len;
+	made->counts = k->counts;
+	s->c->r->catalogs++;
+	s->c->r->objects++;
+	s->c->r->objects_B += object.stored;
+out:
+	for (int i = 0; i < STATEMENTS; i++) {
+		sqlite3_finalize(k->s[i]);
+		k->s[i] = NULL;
 	}
-	close_catalog(k);
+	sqlite3_close(k->db);
+	k->db = NULL;
 	strbuf_free(&path);
 	return rc;
 }
@@ -637,8 +592,11 @@ cas_write_catalogs(struct cas *c, const struct merge *tree,
 {
 	struct trees s = { .c = c, .t = tree };
 	size_t count = merge_count(tree), n = count + 1;
-	int rc = -ENOMEM;
+	int rc = digest_new(&s.k.md5, c->md5);
 
+	if (rc != 0)
+		return rc;
+	rc = -ENOMEM;
 	s.root = sys_calloc(n, sizeof(*s.root));
 	s.weight = sys_calloc(n, sizeof(*s.weight));
 	s.made = sys_calloc(n, sizeof(struct made *));
@@ -679,5 +637,6 @@ out:
 	sys_free(s.same);
 	sys_free(s.group);
 	sys_free(s.queue);
+	digest_free(s.k.md5);
 	return rc;
 }

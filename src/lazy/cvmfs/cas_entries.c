@@ -135,22 +135,6 @@ add_data(struct entries *x, const struct cas_row *r)
 
 /* Entries */
 
-/*
- * Returns the slot of a group in the current directory, whose path is NULL if
- * this row is the first of the group.
- */
-static struct group *
-slot_of_group(const struct entries *x, uint32_t group)
-{
-	size_t i = (size_t)hash_bytes(x->seed + x->dir, &group,
-	    sizeof(group)) & (x->slots - 1);
-
-	while (x->groups[i].path != NULL && (x->groups[i].number != group ||
-	    x->groups[i].dir != x->dir))
-		i = (i + 1) & (x->slots - 1);
-	return &x->groups[i];
-}
-
 /* Adds an entry for a row whose path has been set. */
 static int
 add_row_entry(struct entries *x, const struct cas_row *r)
@@ -195,8 +179,16 @@ add_row_entry(struct entries *x, const struct cas_row *r)
 		e.minor = minor((dev_t)r->size);
 	}
 	if (e.type != TAR_DIR && group != 0) {
-		struct group *g = slot_of_group(x, group);
+		/* the group's slot in the current directory */
+		size_t i = (size_t)hash_bytes(x->seed + x->dir, &group,
+		    sizeof(group)) & (x->slots - 1);
+		struct group *g;
 
+		while (x->groups[i].path != NULL &&
+		    (x->groups[i].number != group ||
+		    x->groups[i].dir != x->dir))
+			i = (i + 1) & (x->slots - 1);
+		g = &x->groups[i];
 		if (g->path != NULL) {
 			e.type = TAR_HARDLINK;
 			e.link = g->path + 1;

@@ -59,7 +59,7 @@ int cas_write(struct cas_writer *w, const void *data, size_t len,
 int cas_write_catalogs(struct cas *c, const struct merge *tree,
     struct cas_nested *root);
 
-/* cas_sign.c */
+/* cas_manifest.c */
 
 struct cas_signer;
 

@@ -7,8 +7,6 @@
 
 #include "cas_format.h"
 
-#include <openssl/types.h>
-
 enum {
 	CAS_MANIFEST_MAX = 64 << 10,	/* maximum size of a manifest */
 	CAS_CERTIFICATE_MAX = 64 << 10	/* maximum size of a PEM certificate */
@@ -41,8 +39,5 @@ int cas_manifest_parse(struct cas_manifest *m, const void *text, size_t len,
 int cas_manifest_verify(const struct cas_manifest *m, const void *text,
     const void *certificate, size_t len, const uint8_t *key_digest,
     char why[LAYER_WHY]);
-
-/* Computes the SHA-256 of the public key in DER.  Returns 0 or -ENOMEM. */
-int cas_key_sum(const EVP_PKEY *key, uint8_t sum[LAYER_DIGEST]);
 
 #endif

@@ -73,8 +73,6 @@ unpack_object(struct opening *x, const uint8_t hash[CAS_HASH], const void *data,
 	return 0;
 }
 
-/* The manifest */
-
 static int
 enqueue(void *arg, const char *path, const struct cas_nested *n)
 {
@@ -95,51 +93,6 @@ enqueue(void *arg, const char *path, const struct cas_nested *n)
 	x->queue[x->count++] = p;
 	return 0;
 }
-
-static int
-read_manifest(struct opening *x, const struct layer_expect *e)
-{
-	/*
-	 * the manifest, followed by space for the stored and the decompressed
-	 * certificate
-	 */
-	uint8_t *text = sys_malloc(CAS_MANIFEST_MAX + 2 * CAS_CERTIFICATE_MAX);
-	uint8_t *stored, *content;
-	struct cas_manifest m;
-	struct cas_nested root;
-	char path[CAS_PATH];
-	size_t len = 0;
-	int rc;
-
-	if (text == NULL)
-		return -ENOMEM;
-	stored = text + CAS_MANIFEST_MAX;
-	content = stored + CAS_CERTIFICATE_MAX;
-	rc = fetch_whole(x, CAS_MANIFEST, text, CAS_MANIFEST_MAX);
-	if (rc == 0)
-		rc = cas_manifest_parse(&m, text, CAS_MANIFEST_MAX, x->why);
-	if (rc != 0)
-		goto out;
-	cas_object_path(path, m.certificate, CAS_CERTIFICATE_OBJECT);
-	rc = fetch_whole(x, path, stored, CAS_CERTIFICATE_MAX);
-	if (rc == 0)
-		rc = unpack_object(x, m.certificate, stored,
-		    CAS_CERTIFICATE_MAX, content, CAS_CERTIFICATE_MAX, &len);
-	if (rc == 0)
-		rc = cas_manifest_verify(&m, text, content, len,
-		    e->key_digest, x->why);
-	if (rc != 0)
-		goto out;
-	x->l->index_bytes += m.lines;
-	memcpy(root.hash, m.catalog, CAS_HASH);
-	root.size = m.catalog_size;
-	rc = enqueue(x, "", &root);
-out:
-	sys_free(text);
-	return rc;
-}
-
-/* The catalogs */
 
 /* Reads some catalogs, beginning with catalog `first` of the queue. */
 static int
@@ -207,8 +160,18 @@ cas_open_layer(struct layer *l, const struct layer_expect *e,
 {
 	struct opening x = { .l = l, .why = why };
 	struct cas_state *s = l->state = sys_calloc(1, sizeof(*s));
-	size_t n = 0;
-	int rc = s == NULL ? -ENOMEM : digest_algo_open(&s->sha1, "sha1");
+	/*
+	 * the manifest, followed by space for the stored and the decompressed
+	 * certificate
+	 */
+	uint8_t *text = sys_malloc(CAS_MANIFEST_MAX + 2 * CAS_CERTIFICATE_MAX);
+	uint8_t *stored, *content;
+	struct cas_manifest m;
+	struct cas_nested root;
+	char path[CAS_PATH];
+	size_t len = 0, n = 0;
+	int rc = s == NULL || text == NULL ? -ENOMEM :
+	    digest_algo_open(&s->sha1, "sha1");
 
 	if (rc == 0)
 		rc = digest_algo_open(&x.md5, "md5");
@@ -216,13 +179,36 @@ cas_open_layer(struct layer *l, const struct layer_expect *e,
 		rc = cas_unpacker_open(&x.unpacker, s->sha1);
 	if (rc == -ENOTSUP)
 		layer_refuse(why, rc, "OpenSSL does not allow SHA-1 or MD5");
+	if (rc != 0)
+		goto out;
+	stored = text + CAS_MANIFEST_MAX;
+	content = stored + CAS_CERTIFICATE_MAX;
+	rc = fetch_whole(&x, CAS_MANIFEST, text, CAS_MANIFEST_MAX);
 	if (rc == 0)
-		rc = read_manifest(&x, e);
+		rc = cas_manifest_parse(&m, text, CAS_MANIFEST_MAX, why);
+	if (rc != 0)
+		goto out;
+	cas_object_path(path, m.certificate, CAS_CERTIFICATE_OBJECT);
+	rc = fetch_whole(&x, path, stored, CAS_CERTIFICATE_MAX);
+	if (rc == 0)
+		rc = unpack_object(&x, m.certificate, stored,
+		    CAS_CERTIFICATE_MAX, content, CAS_CERTIFICATE_MAX, &len);
+	if (rc == 0)
+		rc = cas_manifest_verify(&m, text, content, len,
+		    e->key_digest, why);
+	if (rc != 0)
+		goto out;
+	l->index_bytes += m.lines;
+	memcpy(root.hash, m.catalog, CAS_HASH);
+	root.size = m.catalog_size;
+	rc = enqueue(&x, "", &root);
 	for (size_t i = 0; rc == 0 && i < x.count; i += n)
 		rc = read_batch(&x, i, &n);
+out:
 	for (size_t i = 0; i < x.count; i++)
 		free(x.queue[i].path);
 	sys_free(x.queue);
+	sys_free(text);
 	cas_unpacker_close(x.unpacker);
 	digest_algo_close(x.md5);
 	return rc;

@@ -69,12 +69,11 @@ pack_out_wrapped(struct pack *p, const void *data, size_t len)
 	uint8_t around[TOC_WRAPPING_AROUND];
 	int rc;
 
-	p->wrapping->head(around, len);
+	toc_wrapping_head(p->wrapping, around, len);
 	rc = pack_out_write(&p->out, around, p->wrapping->before);
 	if (rc == 0)
 		rc = pack_out_write(&p->out, data, len);
-	p->wrapping->tail(around);
-	return rc != 0 ? rc : pack_out_write(&p->out, around,
+	return rc != 0 ? rc : pack_out_write(&p->out, p->wrapping->tail,
 	    p->wrapping->after);
 }
 

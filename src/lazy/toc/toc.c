@@ -18,23 +18,6 @@ by_offset(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Returns the smallest of the sorted offsets that is greater than offset. */
-static uint64_t
-next_offset(const uint64_t *all, size_t count, uint64_t offset)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all[middle] <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return all[low];
-}
-
 int
 toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
     char why[LAYER_WHY])
@@ -57,11 +40,20 @@ toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
 	for (size_t i = 0; i < count; i++) {
 		struct layer_unit *u = &x->units[i];
 		uint64_t offset = t->units[i].offset, most;
-
+		size_t low = 0, high = count;
 		if (offset >= end) {
 			rc = layer_refuse(why, -EBADMSG, "the index refers "
 			    "to data past the end of the layer");
 			break;
+		}
+		/* the unit ends at the next offset that is greater */
+		while (low < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if (all[middle] <= offset)
+				low = middle + 1;
+			else
+				high = middle;
 		}
 		/*
 		 * fetch no more than the content in case it does not compress,
@@ -69,7 +61,7 @@ toc_place_units(struct toc *t, struct lazy_index *x, uint64_t end,
 		 * headers of the following files, which are not needed
 		 */
 		most = u->content + u->content / 256 + (4 << 10);
-		u->stored = next_offset(all, count, offset) - offset;
+		u->stored = all[low] - offset;
 		if (u->stored > most)
 			u->stored = most;
 	}

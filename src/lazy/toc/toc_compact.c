@@ -1,5 +1,5 @@
 /*
- * toc_compact.c - fetching and reading a compact index
+ * toc_compact.c - fetching, reading and checking a compact index
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The columns of a block are turned back into the items of a table of contents,
@@ -118,26 +118,6 @@ next_text(struct compact *c, size_t column)
 
 /* Entries */
 
-/* Rebuilds a name from the previous one. */
-static const char *
-next_name(struct compact *c)
-{
-	uint64_t shared = (uint64_t)next_number(c, COMPACT_SHARED);
-	const char *rest = next_text(c, COMPACT_NAME);
-
-	if (shared > c->name.len) {
-		c->bad = true;
-		return "";
-	}
-	c->name.len = (size_t)shared;
-	strbuf_add(&c->name, rest, strlen(rest) + 1);
-	if (c->name.failed)
-		return "";
-	c->names += c->name.len;
-	c->name.len--;
-	return c->name.data;
-}
-
 static void
 read_xattrs(struct compact *c, struct toc_item *item)
 {
@@ -169,7 +149,8 @@ read_item(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 {
 	unsigned type = next_byte(c, COMPACT_TYPE);
 	struct toc_item item = { .what = TOC_ENTRY };
-	const char *when;
+	const char *when, *rest;
+	uint64_t shared;
 
 	if (c->bad || type >= COMPACT_TYPES)
 		return compact_damaged(why);
@@ -177,7 +158,18 @@ read_item(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 		item.text[i] = "";
 	item.text[TOC_TYPE] = toc_compact_types[type];
 	if (type != COMPACT_CHUNK) {
-		item.text[TOC_NAME] = next_name(c);
+		/* the name shares a prefix with the previous one */
+		shared = (uint64_t)next_number(c, COMPACT_SHARED);
+		rest = next_text(c, COMPACT_NAME);
+		if (shared > c->name.len)
+			return compact_damaged(why);
+		c->name.len = (size_t)shared;
+		strbuf_add(&c->name, rest, strlen(rest) + 1);
+		if (c->name.failed)
+			return layer_refuse(why, -ENOMEM, "%s",
+			    strerror(ENOMEM));
+		c->names += c->name.len--;
+		item.text[TOC_NAME] = c->name.data;
 		when = next_text(c, COMPACT_TIME);
 		if (strlen(when) >= sizeof(c->time))
 			c->bad = true;
@@ -216,7 +208,7 @@ read_item(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 		item.number[TOC_CHUNK_SIZE] = length;
 		c->file_at += length;
 	}
-	if (c->name.failed || c->no_memory)
+	if (c->no_memory)
 		return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
 	if (c->names > LAYER_INDEX_MAX)
 		return layer_refuse(why, -EFBIG, "the compact index has more "
@@ -280,45 +272,6 @@ read_blocks(struct compact *c, struct toc_reader *r, char why[LAYER_WHY])
 
 enum { STRIDE_MIN = TOC_BLOCK * LAYER_DIGEST, STRIDE_MAX = STRIDE_MIN + 64 };
 
-/* The trailer */
-
-static int
-read_trailer(struct layer *l, const struct toc_compact_source *s,
-    char why[LAYER_WHY])
-{
-	struct toc *t = l->state;
-	struct toc_blocks *b = &t->blocks;
-	size_t count = (t->chunk_count + TOC_BLOCK - 1) / TOC_BLOCK;
-	size_t last = count == 0 ? 0 : count - 1;
-	uint8_t raw[COMPACT_TRAILER];
-	uint64_t length;
-	int rc = s->read(s->arg, raw, sizeof(raw));
-
-	if (rc != 0)
-		return rc;
-	t->trace.offset = load_le64(raw + 8);
-	t->trace.length = load_le64(raw + 16);
-	memcpy(t->trace.digest, raw + 24, LAYER_DIGEST);
-	b->first = load_le64(raw + 64);
-	b->stride = load_le64(raw + 72);
-	/* all digest blocks must be within the layer */
-	length = last * b->stride + toc_block_length(t->chunk_count, last);
-	if (load_le64(raw) > l->size ||
-	    load_le64(raw + 56) != t->chunk_count ||
-	    b->stride < STRIDE_MIN || b->stride > STRIDE_MAX ||
-	    length > l->size || b->first > l->size - length)
-		return compact_damaged(why);
-	b->digests = sys_malloc((count + 1) * LAYER_DIGEST);
-	if (b->digests == NULL)
-		return -ENOMEM;
-	rc = s->read(s->arg, b->digests, count * LAYER_DIGEST);
-	if (rc == 0)
-		rc = toc_place_units(t, &l->index, load_le64(raw), why);
-	for (size_t i = 0; rc == 0 && i < l->index.unit_count; i++)
-		l->index.units[i].stored += toc_block_bytes(l, (uint32_t)i);
-	return rc;
-}
-
 int
 toc_compact_read(struct layer *l, const struct toc_compact_source *source,
     char why[LAYER_WHY])
@@ -326,17 +279,51 @@ toc_compact_read(struct layer *l, const struct toc_compact_source *source,
 	struct compact *c = sys_calloc(1, sizeof(*c));
 	struct toc *t = sys_calloc(1, sizeof(*t));
 	struct toc_reader *r = NULL;
+	uint8_t raw[COMPACT_TRAILER];
+	struct toc_blocks *b;
+	size_t count, last;
+	uint64_t length;
 	int rc = -ENOMEM;
 
 	l->state = t;
-	if (c != NULL && t != NULL) {
-		c->source = source;
-		rc = toc_reader_open(&r, t, &l->index, false);
-		if (rc == 0)
-			rc = read_blocks(c, r, why);
-		if (rc == 0)
-			rc = read_trailer(l, source, why);
-		toc_reader_close(r);
+	if (c == NULL || t == NULL)
+		goto out;
+	c->source = source;
+	rc = toc_reader_open(&r, t, &l->index, false);
+	if (rc == 0)
+		rc = read_blocks(c, r, why);
+	if (rc == 0)
+		rc = source->read(source->arg, raw, sizeof(raw));
+	if (rc != 0)
+		goto out;
+	/* the trailer */
+	t->trace.offset = load_le64(raw + 8);
+	t->trace.length = load_le64(raw + 16);
+	memcpy(t->trace.digest, raw + 24, LAYER_DIGEST);
+	b = &t->blocks;
+	b->first = load_le64(raw + 64);
+	b->stride = load_le64(raw + 72);
+	/* all digest blocks must be within the layer */
+	count = (t->chunk_count + TOC_BLOCK - 1) / TOC_BLOCK;
+	last = count == 0 ? 0 : count - 1;
+	length = last * b->stride + toc_block_length(t->chunk_count, last);
+	if (load_le64(raw) > l->size ||
+	    load_le64(raw + 56) != t->chunk_count ||
+	    b->stride < STRIDE_MIN || b->stride > STRIDE_MAX ||
+	    length > l->size || b->first > l->size - length) {
+		rc = compact_damaged(why);
+		goto out;
+	}
+	b->digests = sys_malloc((count + 1) * LAYER_DIGEST);
+	rc = b->digests == NULL ? -ENOMEM : source->read(source->arg,
+	    b->digests, count * LAYER_DIGEST);
+	if (rc == 0)
+		rc = toc_place_units(t, &l->index, load_le64(raw), why);
+	for (size_t i = 0; rc == 0 && i < l->index.unit_count; i++)
+		l->index.units[i].stored += toc_block_bytes(l, (uint32_t)i);
+out:
+	toc_reader_close(r);
+	if (c != NULL) {
 		strbuf_free(&c->name);
 		sys_free(c->xattrs);
 		sys_free(c->block);
@@ -421,5 +408,118 @@ toc_compact_load(struct layer *l, const struct layer_expect *e,
 out:
 	toc_parts_close(&i.parts);
 	toc_input_close(&i.in);
+	return rc;
+}
+
+/* Comparing it with the table of contents */
+
+static bool
+same_entry(const struct layer_entry *a, const struct layer_entry *b)
+{
+	if (a->type != b->type || strcmp(a->path, b->path) != 0 ||
+	    strcmp(a->link, b->link) != 0 ||
+	    strcmp(a->uname, b->uname) != 0 ||
+	    strcmp(a->gname, b->gname) != 0 || a->mode != b->mode ||
+	    a->major != b->major || a->minor != b->minor ||
+	    a->uid != b->uid || a->gid != b->gid || a->mtime != b->mtime ||
+	    a->mtime_ns != b->mtime_ns || a->size != b->size ||
+	    a->run_count != b->run_count || a->xattr_count != b->xattr_count)
+		return false;
+	for (size_t i = 0; i < a->run_count; i++) {
+		const struct layer_run *x = &a->runs[i], *y = &b->runs[i];
+
+		if (x->offset != y->offset || x->length != y->length ||
+		    x->inner != y->inner || x->unit != y->unit)
+			return false;
+	}
+	for (size_t i = 0; i < a->xattr_count; i++) {
+		const struct tar_xattr *x = &a->xattrs[i], *y = &b->xattrs[i];
+
+		if (strcmp(x->name, y->name) != 0 || x->length != y->length ||
+		    memcmp(x->value, y->value, x->length) != 0)
+			return false;
+	}
+	return true;
+}
+
+int
+layer_check_compact(const struct layer *l, char why[LAYER_WHY])
+{
+	const struct toc *t = l->state, *u;
+	struct layer_expect e = { .kind = layer_kind_name(layer_kind(l)) };
+	uint8_t block[TOC_BLOCK * LAYER_DIGEST], sum[DIGEST_MAX];
+	const struct layer_entry *a, *b;
+	size_t count, other;
+	struct layer *c;
+	bool same;
+	int rc;
+
+	if (toc_wrapping_of(layer_kind(l)) == NULL || t->compact.length == 0)
+		return 0;
+	e.compact_digest = t->compact.digest;
+	e.compact_offset = t->compact.offset;
+	e.compact_length = t->compact.length;
+	rc = layer_open(&c, l->blobs, &e, why);
+	if (rc != 0)
+		return rc;
+	rc = -EBADMSG;
+	a = layer_entries(l, &count);
+	b = layer_entries(c, &other);
+	for (size_t i = 0; i < count && i < other; i++)
+		if (!same_entry(&a[i], &b[i])) {
+			layer_refuse(why, rc, "the compact index differs from "
+			    "the index at %.150s", a[i].path);
+			goto out;
+		}
+	if (count != other) {
+		layer_refuse(why, rc, "the compact index has %zu entries, but "
+		    "the index has %zu", other, count);
+		goto out;
+	}
+	/* the positions of the units, and those of other parts */
+	u = c->state;
+	same = l->index.unit_count == c->index.unit_count &&
+	    t->chunk_count == u->chunk_count && t->prefetch == u->prefetch &&
+	    t->trace.length == u->trace.length && (t->trace.length == 0 ||
+	    (t->trace.offset == u->trace.offset &&
+	    memcmp(t->trace.digest, u->trace.digest, LAYER_DIGEST) == 0));
+	for (size_t i = 0; same && i < l->index.unit_count; i++)
+		same = t->units[i].offset == u->units[i].offset &&
+		    l->index.units[i].content == c->index.units[i].content;
+	if (!same) {
+		layer_refuse(why, rc, "the compact index and the index "
+		    "disagree on where data is stored");
+		goto out;
+	}
+	for (size_t n = 0; n < t->chunk_count; n += TOC_BLOCK) {
+		const uint8_t *digest = u->blocks.digests[n / TOC_BLOCK];
+		struct layer_range r = { .offset = u->blocks.first +
+			n / TOC_BLOCK * u->blocks.stride, .buf = block,
+			.length = toc_block_length(u->chunk_count,
+			n / TOC_BLOCK) };
+
+		rc = c->blobs->read(c->blobs->arg, &r, 1);
+		if (rc == 0)
+			rc = digest_sha256(block, (size_t)r.length, sum);
+		if (rc != 0) {
+			layer_refuse(why, rc, "the digests cannot be read: %s",
+			    strerror(-rc));
+			goto out;
+		}
+		rc = -EBADMSG;
+		if (memcmp(sum, digest, LAYER_DIGEST) != 0) {
+			layer_refuse(why, rc, "the digests from chunk %zu do "
+			    "not match the compact index", n);
+			goto out;
+		}
+		if (memcmp(block, t->digests[n], (size_t)r.length) != 0) {
+			layer_refuse(why, rc, "the digests from chunk %zu "
+			    "differ from the index", n);
+			goto out;
+		}
+	}
+	rc = 0;
+out:
+	layer_close(c);
 	return rc;
 }

@@ -115,35 +115,6 @@ keep_text(struct toc_json *j, const unsigned char *s, size_t len)
 	return start;
 }
 
-static int
-end_entry(struct toc_json *j)
-{
-	struct toc_item item = { .what = j->what };
-	void *list = j->list_of;
-	int rc = j->words.failed ? -ENOMEM : 0;
-
-	for (size_t i = 0; rc == 0 && i < j->xattr_count; i++) {
-		const struct xattr_at *x = &j->xattrs[i];
-
-		rc = array_grow(&list, i, &j->list_cap, sizeof(*j->list_of));
-		j->list_of = list;
-		if (rc == 0)
-			j->list_of[i] = (struct tar_xattr){
-				.name = j->words.data + x->name,
-				.value = j->words.data + x->value,
-				.length = x->length };
-	}
-	if (rc != 0)
-		return refuse_toc(j, rc, strerror(-rc));
-	for (int i = 0; i < TOC_TEXTS; i++)
-		item.text[i] = j->words.data + j->at[i];
-	memcpy(item.number, j->value, sizeof(item.number));
-	item.xattrs = j->list_of;
-	item.xattr_count = j->xattr_count;
-	j->rc = j->take(j->arg, &item, j->why);
-	return j->rc == 0;
-}
-
 /* Events: 1 to continue, 0 to stop */
 
 static struct toc_json *
@@ -305,17 +276,43 @@ enter(struct toc_json *j, bool known, enum place place)
 	return 1;
 }
 
+/* Leaves an object or array, and passes an entry on at its end. */
 static int
 leave(struct toc_json *j, enum place to)
 {
+	struct toc_item item = { .what = j->what };
+	void *list = j->list_of;
+	int rc = j->words.failed ? -ENOMEM : 0;
+
 	if (j->skipped > 0) {
 		j->skipped--;
 		return 1;
 	}
-	if (j->place == ENTRY && end_entry(j) == 0)
-		return 0;
+	if (j->place != ENTRY) {
+		j->place = to;
+		return 1;
+	}
+	for (size_t i = 0; rc == 0 && i < j->xattr_count; i++) {
+		const struct xattr_at *x = &j->xattrs[i];
+
+		rc = array_grow(&list, i, &j->list_cap, sizeof(*j->list_of));
+		j->list_of = list;
+		if (rc == 0)
+			j->list_of[i] = (struct tar_xattr){
+				.name = j->words.data + x->name,
+				.value = j->words.data + x->value,
+				.length = x->length };
+	}
+	if (rc != 0)
+		return refuse_toc(j, rc, strerror(-rc));
+	for (int i = 0; i < TOC_TEXTS; i++)
+		item.text[i] = j->words.data + j->at[i];
+	memcpy(item.number, j->value, sizeof(item.number));
+	item.xattrs = j->list_of;
+	item.xattr_count = j->xattr_count;
+	j->rc = j->take(j->arg, &item, j->why);
 	j->place = to;
-	return 1;
+	return j->rc == 0;
 }
 
 static int

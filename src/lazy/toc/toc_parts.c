@@ -61,8 +61,8 @@ unwrap(struct toc_parts *p)
 		const uint8_t *data;
 		ssize_t more;
 
-		used = rest == 0 ? 0 : p->wrapping->unwrap(p->bytes + p->at,
-		    rest, &data, &n);
+		used = rest == 0 ? 0 : toc_wrapping_unwrap(p->wrapping,
+		    p->bytes + p->at, rest, &data, &n);
 		if (used > 0) {
 			p->at += used;
 			p->in = (ZSTD_inBuffer){ data, n, 0 };

@@ -33,71 +33,29 @@ parse_digest(const char *text, uint8_t digest[LAYER_DIGEST],
 	    text);
 }
 
-static int
-add_chunk(struct toc_reader *r, const struct toc_item *item,
-    const struct layer_run *run, char why[LAYER_WHY])
-{
-	struct toc *t = r->t;
-	uint64_t size = r->x->entries[r->x->entry_count - 1].size;
-	const char *chunk = item->text[TOC_CHUNK_DIGEST];
-	const char *file = run->length == size ? item->text[TOC_DIGEST] : "";
-	void *chunks = t->chunks, *digests = t->digests;
-	int rc = array_grow(&chunks, t->chunk_count, &t->chunk_cap,
-	    sizeof(*t->chunks));
-
-	t->chunks = chunks;
-	if (rc != 0)
-		return rc;
-	t->chunks[t->chunk_count] = (struct toc_chunk){ .inner = run->inner,
-		.length = run->length };
-	if (r->json != NULL) {
-		rc = array_grow(&digests, t->chunk_count, &t->digest_cap,
-		    sizeof(*t->digests));
-		t->digests = digests;
-		if (rc != 0)
-			return rc;
-		/* the digest may be that of the whole file */
-		if (*chunk == '\0' && *file == '\0')
-			return layer_refuse(why, -EBADMSG, "the index has no "
-			    "digest for the data of %.120s",
-			    item->text[TOC_NAME]);
-		if (*chunk != '\0' && *file != '\0' &&
-		    strcmp(chunk, file) != 0)
-			return layer_refuse(why, -EBADMSG, "the index has two "
-			    "digests for the data of %.120s",
-			    item->text[TOC_NAME]);
-		rc = parse_digest(*chunk != '\0' ? chunk : file,
-		    t->digests[t->chunk_count], why);
-		if (rc != 0)
-			return rc;
-	}
-	rc = index_run(r->x, run, why);
-	if (rc == 0)
-		t->chunk_count++;
-	return rc;
-}
-
 /* Adds data to the last entry, which is a file. */
 static int
 add_data(struct toc_reader *r, const struct toc_item *item,
     char why[LAYER_WHY])
 {
-	const struct layer_entry *e = &r->x->entries[r->x->entry_count - 1];
+	static const struct layer_unit empty;
+	struct lazy_index *x = r->x;
+	struct toc *t = r->t;
+	uint64_t size = x->entries[x->entry_count - 1].size;
 	uint64_t offset = (uint64_t)item->number[TOC_OFFSET];
-	uint64_t at = (uint64_t)item->number[TOC_CHUNK_OFFSET];
-	struct layer_run run = { .offset = at,
+	struct layer_run run = {
+		.offset = (uint64_t)item->number[TOC_CHUNK_OFFSET],
 		.inner = (uint64_t)item->number[TOC_INNER],
 		.length = (uint64_t)item->number[TOC_CHUNK_SIZE] };
-	static const struct layer_unit empty;
-	struct toc *t = r->t;
-	void *units = t->units;
-	size_t n = r->x->unit_count;
+	void *units = t->units, *chunks = t->chunks, *digests = t->digests;
+	const char *chunk = item->text[TOC_CHUNK_DIGEST], *file;
+	size_t n = x->unit_count;
 	struct layer_unit *u;
 	int rc;
 
 	/* the size may be omitted for the last chunk */
-	if (run.length == 0 && at < e->size)
-		run.length = e->size - at;
+	if (run.length == 0 && run.offset < size)
+		run.length = size - run.offset;
 	if (run.length == 0 || strcmp(item->text[TOC_CHUNK_TYPE],
 	    "zeros") == 0)
 		return 0;
@@ -115,11 +73,11 @@ add_data(struct toc_reader *r, const struct toc_item *item,
 		t->units[n] = (struct toc_unit){ .offset = offset,
 		    .first_chunk = t->chunk_count };
 		r->hashed = 0;
-		rc = index_unit(r->x, &empty, why);
+		rc = index_unit(x, &empty, why);
 		if (rc != 0)
 			return rc;
 	}
-	u = &r->x->units[r->x->unit_count - 1];
+	u = &x->units[x->unit_count - 1];
 	/* both are at most INT64_MAX, so the sum does not overflow */
 	if (run.inner + run.length > LAYER_UNIT_MAX)
 		return layer_refuse(why, -EFBIG, "a unit is larger than "
@@ -127,8 +85,40 @@ add_data(struct toc_reader *r, const struct toc_item *item,
 	if (run.inner + run.length > u->content)
 		u->content = run.inner + run.length;
 	r->hashed += run.length;
-	run.unit = (uint32_t)(r->x->unit_count - 1);
-	return add_chunk(r, item, &run, why);
+	run.unit = (uint32_t)(x->unit_count - 1);
+	rc = array_grow(&chunks, t->chunk_count, &t->chunk_cap,
+	    sizeof(*t->chunks));
+	t->chunks = chunks;
+	if (rc != 0)
+		return rc;
+	t->chunks[t->chunk_count] = (struct toc_chunk){ .inner = run.inner,
+		.length = run.length };
+	if (r->json != NULL) {
+		rc = array_grow(&digests, t->chunk_count, &t->digest_cap,
+		    sizeof(*t->digests));
+		t->digests = digests;
+		if (rc != 0)
+			return rc;
+		/* the digest may be that of the whole file */
+		file = run.length == size ? item->text[TOC_DIGEST] : "";
+		if (*chunk == '\0' && *file == '\0')
+			return layer_refuse(why, -EBADMSG, "the index has no "
+			    "digest for the data of %.120s",
+			    item->text[TOC_NAME]);
+		if (*chunk != '\0' && *file != '\0' &&
+		    strcmp(chunk, file) != 0)
+			return layer_refuse(why, -EBADMSG, "the index has two "
+			    "digests for the data of %.120s",
+			    item->text[TOC_NAME]);
+		rc = parse_digest(*chunk != '\0' ? chunk : file,
+		    t->digests[t->chunk_count], why);
+		if (rc != 0)
+			return rc;
+	}
+	rc = index_run(x, &run, why);
+	if (rc == 0)
+		t->chunk_count++;
+	return rc;
 }
 
 /* Entries */

@@ -161,16 +161,22 @@ compare_data(struct verify *v, uint64_t at, const uint8_t *data, uint64_t len)
 }
 
 static int
-compare_content(struct verify *v, struct tar *t, const struct tar_entry *e)
+compare_file(struct verify *v, struct tar *t, const struct tar_entry *e)
 {
 	const struct tar_extent whole = { 0, e->size };
 	const struct tar_extent *x = e->extents == NULL ? &whole : e->extents;
 	size_t count = e->extents == NULL ? 1 : e->extent_count;
-	uint8_t piece[PIECE];
+	const uint8_t *expected = layer_file_digest(v->l, v->n);
+	const char *path = v->entries[v->n].path;
+	uint8_t piece[PIECE], sum[DIGEST_MAX];
 	uint64_t at = 0;
 	int rc;
 
-	for (; count > 0; x++, count--) {
+	v->run = 0;
+	v->differs = false;
+	v->hashed = expected != NULL;
+	rc = digest_start(v->digest);
+	for (; rc == 0 && count > 0; x++, count--) {
 		rc = compare_data(v, at, NULL, x->offset - at);
 		at = x->offset;
 		for (uint64_t left = x->length; rc == 0 && left > 0;) {
@@ -183,26 +189,9 @@ compare_content(struct verify *v, struct tar *t, const struct tar_entry *e)
 			at += (uint64_t)n;
 			left -= (uint64_t)n;
 		}
-		if (rc != 0)
-			return rc;
 	}
-	return compare_data(v, at, NULL, e->size - at);
-}
-
-static int
-compare_file(struct verify *v, struct tar *t, const struct tar_entry *e)
-{
-	const uint8_t *expected = layer_file_digest(v->l, v->n);
-	const char *path = v->entries[v->n].path;
-	uint8_t sum[DIGEST_MAX];
-	int rc;
-
-	v->run = 0;
-	v->differs = false;
-	v->hashed = expected != NULL;
-	rc = digest_start(v->digest);
 	if (rc == 0)
-		rc = compare_content(v, t, e);
+		rc = compare_data(v, at, NULL, e->size - at);
 	if (rc == 0)
 		rc = digest_end(v->digest, sum);
 	if (rc != 0)
@@ -294,20 +283,31 @@ entry_difference(const struct tar_entry *t, const struct layer_entry *e)
 	return same_xattrs(t, e) ? NULL : "extended attributes";
 }
 
+/* Reads the archive, and compares it with the index.  Returns 0 or -errno. */
 static int
-compare_entries(struct verify *v, struct tar_archive *a)
+verify_archive(struct verify *v)
 {
+	const struct tar_archive_options o = { .threads = v->o->threads };
+	struct tar_archive a;
 	struct tar_entry e;
 	char *path;
+	size_t before = v->result->faults;
 	int rc;
 
-	while ((rc = tar_next(a->tar, &e)) == 1) {
+	if (v->o->archive < 0)
+		return v->o->archive;
+	rc = tar_archive_open(&a, v->o->archive, &o);
+	if (rc != 0)
+		goto out;
+	while ((rc = tar_next(a.tar, &e)) == 1) {
 		const struct layer_entry *x = &v->entries[v->n];
 		const char *what;
 
 		e.path = path = strcopy(e.path);
-		if (path == NULL)
-			return -ENOMEM;
+		if (path == NULL) {
+			rc = -ENOMEM;
+			goto out;
+		}
 		if (path_clean(path) == 0 && layer_is_internal(path) &&
 		    layer_kind(v->l) != LAYER_ZTOC)
 			goto next;
@@ -324,37 +324,19 @@ compare_entries(struct verify *v, struct tar_archive *a)
 			verify_fault(v, "%s: the archive and the index differ "
 			    "in %s", path, what);
 		else if (x->type == TAR_FILE)
-			rc = compare_file(v, a->tar, &e);
+			rc = compare_file(v, a.tar, &e);
 		v->n++;
 next:
 		sys_free(path);
 		if (rc < 0)
-			return rc;
+			goto out;
 	}
 	if (rc == 0)
-		rc = tar_archive_end(a);
-	if (rc == 0 && v->n < v->result->entries) {
+		rc = tar_archive_end(&a);
+	if (rc == 0 && v->n < v->result->entries)
 		verify_fault(v, "the archive ends, but the index contains %s",
 		    v->entries[v->n].path);
-		rc = -EBADMSG;
-	}
-	return rc;
-}
-
-/* Reads the archive, and compares it with the index.  Returns 0 or -errno. */
-static int
-verify_archive(struct verify *v)
-{
-	const struct tar_archive_options o = { .threads = v->o->threads };
-	struct tar_archive a;
-	size_t before = v->result->faults;
-	int rc;
-
-	if (v->o->archive < 0)
-		return v->o->archive;
-	rc = tar_archive_open(&a, v->o->archive, &o);
-	if (rc == 0)
-		rc = compare_entries(v, &a);
+out:
 	if (rc != 0 && v->result->faults == before)
 		verify_fault(v, "the archive: %s", tar_archive_why(&a, rc));
 	tar_archive_close(&a);
@@ -407,7 +389,8 @@ read_trace(void *arg, const uint8_t **data)
 {
 	struct spooled_trace *t = arg;
 	struct layer_range r = { .offset = t->stored.offset, .buf = t->part,
-		.length = t->stored.length < TRACE_PART ? t->stored.length : TRACE_PART };
+		.length = t->stored.length < TRACE_PART ? t->stored.length :
+		TRACE_PART };
 	int rc = t->blobs->read(t->blobs->arg, &r, 1);
 
 	t->stored.offset += r.length;

@@ -50,31 +50,25 @@ struct ztoc {
 
 /* Fetching the index */
 
+/* Fetches a part of the ztoc, whose digest is expected unless it is NULL. */
 static int
-fetch_part(struct layer *l, uint64_t offset, uint64_t length, uint8_t **data,
-    char why[LAYER_WHY])
+fetch_part(struct layer *l, uint64_t offset, uint64_t length,
+    const uint8_t *expected, uint8_t **data, char why[LAYER_WHY])
 {
 	struct layer_range r = { .object = ZTOC_OBJECT,
 		.offset = offset, .length = length };
+	uint8_t found[DIGEST_MAX];
+	int rc;
 
 	if (length > LAYER_INDEX_MAX)
 		return layer_refuse(why, -EFBIG, "the ztoc is larger than "
 		    "256 MiB");
 	r.buf = *data = sys_malloc(length + 1);
-	return *data == NULL ? -ENOMEM : layer_fetch(l, &r, why);
-}
-
-static int
-check_digest(const uint8_t *data, size_t len, const uint8_t *expected,
-    char why[LAYER_WHY])
-{
-	uint8_t found[DIGEST_MAX];
-	int rc;
-
-	if (expected == NULL)
-		return 0;
-	rc = digest_sha256(data, len, found);
-	if (rc == 0 && memcmp(found, expected, LAYER_DIGEST) != 0)
+	rc = *data == NULL ? -ENOMEM : layer_fetch(l, &r, why);
+	if (rc == 0 && expected != NULL)
+		rc = digest_sha256(*data, length, found);
+	if (rc == 0 && expected != NULL &&
+	    memcmp(found, expected, LAYER_DIGEST) != 0)
 		return layer_refuse(why, -EBADMSG, "the ztoc does not match "
 		    "the expected digest");
 	return rc;
@@ -103,9 +97,7 @@ fetch_index(struct layer *l, struct ztoc *z, const struct layer_expect *e,
 	if (load_le32(footer) != ZTOC_FOOTER_MAGIC ||
 	    load_le64(footer + 32) != ZTOC_MAGIC) {
 		z->len = size;
-		rc = fetch_part(l, 0, size, &z->data, why);
-		return rc != 0 ? rc : check_digest(z->data, size,
-		    e->index_digest, why);
+		return fetch_part(l, 0, size, e->index_digest, &z->data, why);
 	}
 	/* the packed variant */
 	z->packed = true;
@@ -115,9 +107,7 @@ fetch_index(struct layer *l, struct ztoc *z, const struct layer_expect *e,
 	if (z->windows > r.offset || length != r.offset - z->windows)
 		return layer_refuse(why, -EBADMSG, "the ztoc's footer is "
 		    "damaged");
-	rc = fetch_part(l, z->windows, length, &frame, why);
-	if (rc == 0)
-		rc = check_digest(frame, length, e->index_digest, why);
+	rc = fetch_part(l, z->windows, length, e->index_digest, &frame, why);
 	if (rc != 0)
 		goto out;
 	if (content > LAYER_INDEX_MAX) {
@@ -243,41 +233,6 @@ read_plain(struct ztoc *z, const struct flatbuf_table *compression)
 	return 0;
 }
 
-/*
- * Adds the units; checks that points are in ascending order and that sizes are
- * within limits.
- */
-static int
-add_units(struct layer *l, const struct ztoc *z, char why[LAYER_WHY])
-{
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < z->count; i++) {
-		const struct ztoc_span *s = &z->spans[i];
-		uint64_t in = i + 1 < z->count ? s[1].in : l->size;
-		uint64_t out = i + 1 < z->count ? s[1].out : z->content;
-		struct layer_unit u;
-
-		/*
-		 * there may be spans that contain only zeros after the archive
-		 */
-		out = out > z->content ? z->content : out;
-		if (s->bits > 7 || s->in < (s->bits != 0) || s->in > in ||
-		    in > l->size || (i + 1 < z->count && s->out > s[1].out))
-			return refuse_ztoc(why, "spans are out of order");
-		u.content = s->out < out ? out - s->out : 0;
-		u.stored = span_range(l, z, i).length;
-		if (u.stored > LAYER_UNIT_MAX)
-			return layer_refuse(why, -EFBIG, "a span is "
-			    "larger than 64 MiB");
-		if (z->plain && u.stored < u.content)
-			return refuse_ztoc(why, "a span is too short");
-		u.stored += z->packed ? s->window_len : 0;
-		rc = index_unit(&l->index, &u, why);
-	}
-	return rc;
-}
-
 /* Reads the spans, the units of the index. */
 static int
 read_spans(struct layer *l, struct ztoc *z,
@@ -316,7 +271,33 @@ read_spans(struct layer *l, struct ztoc *z,
 		    hex_read_sha256(z->spans[i].digest,
 		    (const char *)s.data) != 0)
 			return refuse_ztoc(why, "the spans");
-	return add_units(l, z, why);
+	/* points must be in ascending order, and sizes within limits */
+	for (size_t i = 0; i < z->count; i++) {
+		const struct ztoc_span *x = &z->spans[i];
+		uint64_t in = i + 1 < z->count ? x[1].in : l->size;
+		uint64_t out = i + 1 < z->count ? x[1].out : z->content;
+		struct layer_unit u;
+
+		/*
+		 * there may be spans that contain only zeros after the archive
+		 */
+		out = out > z->content ? z->content : out;
+		if (x->bits > 7 || x->in < (x->bits != 0) || x->in > in ||
+		    in > l->size || (i + 1 < z->count && x->out > x[1].out))
+			return refuse_ztoc(why, "spans are out of order");
+		u.content = x->out < out ? out - x->out : 0;
+		u.stored = span_range(l, z, i).length;
+		if (u.stored > LAYER_UNIT_MAX)
+			return layer_refuse(why, -EFBIG, "a span is "
+			    "larger than 64 MiB");
+		if (z->plain && u.stored < u.content)
+			return refuse_ztoc(why, "a span is too short");
+		u.stored += z->packed ? x->window_len : 0;
+		rc = index_unit(&l->index, &u, why);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
 }
 
 /* The entries */
@@ -351,8 +332,8 @@ count_bytes(struct entry_reader *k, uint64_t bytes)
 
 /* Reads a string, which must not contain a NUL. */
 static int
-read_string(struct entry_reader *k, const struct flatbuf_table *t, unsigned slot,
-    const char **text)
+read_string(struct entry_reader *k, const struct flatbuf_table *t,
+    unsigned slot, const char **text)
 {
 	struct flatbuf_bytes s;
 	int rc = flatbuf_string(t, slot, &s);
@@ -521,27 +502,6 @@ add_entry(struct entry_reader *k, const struct flatbuf_table *t)
 	    refuse_ztoc(k->why, "a sparse file's extents") : rc;
 }
 
-/* Reads the entries, after the spans. */
-static int
-read_entries(struct layer *l, const struct ztoc *z,
-    const struct flatbuf_table *toc, char why[LAYER_WHY])
-{
-	struct entry_reader k = { .l = l, .z = z, .why = why };
-	struct flatbuf_refs refs;
-	struct flatbuf_table t;
-	int rc = flatbuf_refs(toc, TOC_ENTRIES, &refs);
-
-	if (rc != 0 || refs.count > z->len / ENTRY_LEAST)
-		return refuse_ztoc(why, "the entries");
-	for (uint32_t i = 0; rc == 0 && i < refs.count; i++) {
-		rc = flatbuf_ref_table(&refs, i, &t);
-		rc = rc != 0 ? refuse_ztoc(why, "an entry") :
-		    add_entry(&k, &t);
-	}
-	sys_free(k.xattrs);
-	return rc;
-}
-
 /* Opening */
 
 static int
@@ -549,7 +509,9 @@ open_ztoc(struct layer *l, const struct layer_expect *e,
     char why[LAYER_WHY])
 {
 	struct ztoc *z = sys_calloc(1, sizeof(*z));
-	struct flatbuf_table root, toc, compression;
+	struct entry_reader k = { .l = l, .z = z, .why = why };
+	struct flatbuf_table root, toc, compression, entry;
+	struct flatbuf_refs entries;
 	struct flatbuf_bytes version;
 	struct flatbuf b;
 	uint64_t stored = 0;
@@ -584,8 +546,17 @@ open_ztoc(struct layer *l, const struct layer_expect *e,
 		    "of %llu bytes, but this one has %llu",
 		    (unsigned long long)stored, (unsigned long long)l->size);
 	rc = read_spans(l, z, &compression, why);
-	if (rc == 0)
-		rc = read_entries(l, z, &toc, why);
+	if (rc != 0)
+		return rc;
+	if (flatbuf_refs(&toc, TOC_ENTRIES, &entries) != 0 ||
+	    entries.count > z->len / ENTRY_LEAST)
+		return refuse_ztoc(why, "the entries");
+	for (uint32_t i = 0; rc == 0 && i < entries.count; i++) {
+		rc = flatbuf_ref_table(&entries, i, &entry);
+		rc = rc != 0 ? refuse_ztoc(why, "an entry") :
+		    add_entry(&k, &entry);
+	}
+	sys_free(k.xattrs);
 	if (rc == 0 && (z->packed || z->plain)) {
 		sys_free(z->data);
 		z->data = NULL;
