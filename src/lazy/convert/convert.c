@@ -225,7 +225,6 @@ new_type(const struct convert *c, const char *type, bool *refused)
 
 			if (c->o->pack->kind == LAYER_ZSTD_CHUNKED)
 				to = types[i].zstd;
-
 			*refused = to == NULL;
 			return to;
 		}
