@@ -36,9 +36,4 @@ int64_t merge_add(struct merge *t, uint32_t parent, const char *name);
 /* Removes a node and everything below it. */
 void merge_remove(struct merge *t, uint32_t node);
 
-/*
- * Numbers the remaining nodes, and sorts the children.  Returns 0 or -ENOMEM.
- */
-int merge_settle(struct merge *t);
-
 #endif

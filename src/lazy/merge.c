@@ -156,7 +156,10 @@ sort_children(struct merge *t)
 	return 0;
 }
 
-int
+/*
+ * Numbers the remaining nodes, and sorts the children.  Returns 0 or -ENOMEM.
+ */
+static int
 merge_settle(struct merge *t)
 {
 	/* for each removed node, first the node that inherits its file, + 1 */
