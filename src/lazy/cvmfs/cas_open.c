@@ -1,19 +1,330 @@
 /*
- * cas_open.c - opening a CVMFS repository: manifest and catalogs
+ * cas_open.c - opening a CVMFS repository: manifest, catalogs and entries
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * All catalogs are read, level by level, because the index contains all entries
  * of a layer; several catalogs of a level are fetched together.
+ *
+ * Listing a catalog's entries begins at its root directory.  A row is accepted
+ * only if its MD5 is that of the path under which it was found, so there are no
+ * cycles.  Two rows with the same name are rejected.
  */
 #include "cas_read.h"
 
 #include "base/array.h"
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "base/path.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "cas_manifest.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+/* The entries of a catalog */
+
+/* A group of hard links: names of one file in one directory. */
+struct group {
+	uint32_t dir, number;
+	const char *path;		/* first path, or NULL if none yet */
+};
+
+/* A directory to be listed. */
+struct dir {
+	const char *path;
+	struct cas_path md5;
+};
+
+struct entries {
+	struct layer *l;
+	const struct cas_rows *rows;
+	struct digest *md5;
+	int (*nest)(void *arg, const char *path, const struct cas_nested *n);
+	void *arg;
+	struct dir *queue;
+	size_t count, cap;
+	struct arena arena;		/* for paths and attributes */
+	struct strbuf path;		/* of the current row */
+	struct group *groups;		/* a hash table */
+	size_t slots;
+	uint64_t seed;
+	uint32_t dir;			/* current directory, in queue */
+	char *why;
+};
+
+static int
+refuse_row(struct entries *x, const char *what)
+{
+	return layer_refuse(x->why, -EBADMSG, "%.120s in a catalog: %s",
+	    x->path.data, what);
+}
+
+static int
+md5_of(struct entries *x, const char *path, struct cas_path *p)
+{
+	uint8_t sum[DIGEST_MAX];
+	int rc = digest_once(x->md5, path, strlen(path), sum);
+
+	p->a = (int64_t)load_le64(sum);
+	p->b = (int64_t)load_le64(sum + 8);
+	return rc;
+}
+
+static int
+queue_dir(struct entries *x, const char *path, const struct cas_path *md5)
+{
+	void *dirs = x->queue;
+	char *copy = arena_copy(&x->arena, path, strlen(path));
+	int rc = copy == NULL ? -ENOMEM : array_grow(&dirs, x->count, &x->cap,
+	    sizeof(*x->queue));
+
+	x->queue = dirs;
+	if (rc != 0)
+		return rc;
+	x->queue[x->count++] = (struct dir){ copy, *md5 };
+	return 0;
+}
+
+static int
+add_run(struct entries *x, const uint8_t *hash, char suffix, int64_t flags,
+    uint64_t offset, uint64_t length)
+{
+	bool plain = (flags >> CAS_CODING_SHIFT & 7) == CAS_PLAIN;
+	struct layer_run run = { .offset = offset, .length = length };
+	int64_t unit = cas_unit_add(x->l, hash, suffix, plain, length, x->why);
+
+	if (unit < 0)
+		return (int)unit;
+	run.unit = (uint32_t)unit;
+	return index_run(&x->l->index, &run, x->why);
+}
+
+/* Adds the data of a file. */
+static int
+add_data(struct entries *x, const struct cas_row *r)
+{
+	const struct cas_chunk *end, *c;
+	int64_t at = 0;
+	int rc;
+
+	if ((r->flags & CAS_EXTERNAL) != 0)
+		return layer_refuse(x->why, -ENOTSUP, "%.120s: the content is "
+		    "not in the repository", x->path.data);
+	if ((r->flags >> CAS_HASH_SHIFT & 7) != 0 ||
+	    (r->flags >> CAS_CODING_SHIFT & 7) > CAS_PLAIN)
+		return layer_refuse(x->why, -ENOTSUP, "%.120s: only SHA-1 and "
+		    "zlib are supported", x->path.data);
+	if (r->size == 0)
+		return 0;
+	if ((r->flags & CAS_CHUNKED) == 0)
+		return r->hash_len != CAS_HASH ? refuse_row(x, "no hash") :
+		    add_run(x, r->hash, '\0', r->flags, 0, (uint64_t)r->size);
+	for (c = cas_rows_chunks(x->rows, &r->path, &end); c < end; c++) {
+		if (c->offset != at || c->size <= 0 || c->size > r->size - at)
+			return refuse_row(x, "the chunks are not in sequence");
+		rc = add_run(x, c->hash, CAS_CHUNK_OBJECT, r->flags,
+		    (uint64_t)at, (uint64_t)c->size);
+		if (rc != 0)
+			return rc;
+		at += c->size;
+	}
+	return at == r->size ? 0 : refuse_row(x, "the chunks do not cover the "
+	    "whole file");
+}
+
+/* Adds an entry for a row whose path has been set. */
+static int
+add_row_entry(struct entries *x, const struct cas_row *r)
+{
+	struct layer_entry e = { .path = x->path.data, .uname = "",
+		.gname = "", .link = "", .mode = (uint32_t)r->mode & 07777,
+		.uid = (uint64_t)r->uid, .gid = (uint64_t)r->gid,
+		.mtime = r->mtime, .mtime_ns = (uint32_t)r->mtime_ns };
+	uint32_t group = (uint32_t)(r->hardlinks >> 32);
+	struct tar_xattr *xattrs = NULL;
+	int rc = 0;
+
+	switch (r->mode & S_IFMT) {
+	case S_IFREG: e.type = TAR_FILE; break;
+	case S_IFDIR: e.type = TAR_DIR; break;
+	case S_IFLNK: e.type = TAR_SYMLINK; break;
+	case S_IFCHR: e.type = TAR_CHAR; break;
+	case S_IFBLK: e.type = TAR_BLOCK_DEVICE; break;
+	case S_IFIFO: e.type = TAR_FIFO; break;
+	default: return 0;		/* a socket, which archives cannot
+					 * contain either */
+	}
+	if ((e.type == TAR_DIR) != ((r->flags & CAS_DIR) != 0))
+		return refuse_row(x, "the mode contradicts the flags");
+	if (r->xattrs_len > 0)
+		rc = cas_unpack_xattrs(&x->arena, r->xattrs, r->xattrs_len,
+		    &xattrs, &e.xattr_count);
+	if (rc == -EBADMSG)
+		return refuse_row(x, "the extended attributes are damaged");
+	if (r->size < 0 || r->uid < 0 || r->gid < 0 || r->mtime_ns < 0 ||
+	    r->mtime_ns > 999999999)
+		return refuse_row(x, "a number is out of range");
+	if (rc != 0)
+		return rc;
+	e.xattrs = xattrs;
+	if (e.type == TAR_SYMLINK)
+		e.link = r->link;
+	if (e.type == TAR_FILE)
+		e.size = (uint64_t)r->size;
+	if (e.type == TAR_CHAR || e.type == TAR_BLOCK_DEVICE) {
+		e.major = major((dev_t)r->size);
+		e.minor = minor((dev_t)r->size);
+	}
+	if (e.type != TAR_DIR && group != 0) {
+		/* the group's slot in the current directory */
+		size_t i = (size_t)hash_bytes(x->seed + x->dir, &group,
+		    sizeof(group)) & (x->slots - 1);
+		struct group *g;
+
+		while (x->groups[i].path != NULL &&
+		    (x->groups[i].number != group ||
+		    x->groups[i].dir != x->dir))
+			i = (i + 1) & (x->slots - 1);
+		g = &x->groups[i];
+		if (g->path != NULL) {
+			e.type = TAR_HARDLINK;
+			e.link = g->path + 1;
+			e.size = 0;
+		} else {
+			g->path = arena_copy(&x->arena, e.path,
+			    strlen(e.path));
+			if (g->path == NULL)
+				return -ENOMEM;
+			g->dir = x->dir;
+			g->number = group;
+		}
+	}
+	rc = index_entry(&x->l->index, &e, x->why);
+	return rc != 0 || e.type != TAR_FILE ? rc : add_data(x, r);
+}
+
+static bool
+is_mark(const struct cas_row *r)
+{
+	return strcmp(r->name, CAS_MARKER) == 0 ||
+	    strcmp(r->name, CAS_AUTO) == 0;
+}
+
+/* Adds the rows of a directory; queues or requests its subdirectories. */
+static int
+list_dir(struct entries *x, const struct dir *dir, bool nested_root)
+{
+	const struct cas_row *end, *r = cas_rows_in(x->rows, &dir->md5, &end);
+	const char *before = NULL;
+	int rc, marks = 0;
+
+	/* the root of an automatic catalog contains both marker files */
+	for (const struct cas_row *k = r; nested_root && k < end; k++)
+		marks += is_mark(k);
+	for (; r < end; r++) {
+		const struct cas_nested *n;
+		struct cas_path md5;
+
+		if ((r->flags & CAS_HIDDEN) != 0 || (marks == 2 && is_mark(r)))
+			continue;
+		strbuf_clear(&x->path);
+		strbuf_str(&x->path, dir->path);
+		strbuf_char(&x->path, '/');
+		strbuf_add(&x->path, r->name, strlen(r->name) + 1);
+		if (x->path.failed)
+			return -ENOMEM;
+		if (*r->name == '\0' || strchr(r->name, '/') != NULL ||
+		    path_is_dots(r->name))
+			return refuse_row(x, "not a valid name");
+		rc = md5_of(x, x->path.data, &md5);
+		if (rc != 0)
+			return rc;
+		if (md5.a != r->path.a || md5.b != r->path.b)
+			return refuse_row(x, "the MD5 of the path is wrong");
+		if (before != NULL && strcmp(before, r->name) == 0)
+			return refuse_row(x, "listed twice");
+		before = r->name;
+		rc = add_row_entry(x, r);
+		if (rc != 0)
+			return rc;
+		if (!S_ISDIR(r->mode))
+			continue;
+		if ((r->flags & CAS_BIND) != 0)
+			return layer_refuse(x->why, -ENOTSUP, "%.120s: "
+			    "bind-mounted catalogs are not supported",
+			    x->path.data);
+		if ((r->flags & CAS_MOUNTPOINT) == 0) {
+			rc = queue_dir(x, x->path.data, &r->path);
+		} else {
+			n = cas_rows_nested(x->rows, x->path.data);
+			if (n == NULL)
+				return refuse_row(x, "the nested catalog is "
+				    "missing");
+			rc = x->nest(x->arg, x->path.data, n);
+		}
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+int
+cas_entries_add(struct layer *l, const struct cas_rows *rows,
+    const char *directory, const struct digest_algo *md5,
+    int (*nest)(void *arg, const char *path, const struct cas_nested *n),
+    void *arg, char why[LAYER_WHY])
+{
+	struct entries x = { .l = l, .rows = rows, .nest = nest, .arg = arg,
+		.seed = hash_seed(), .slots = 1, .why = why };
+	const struct cas_path none = { 0, 0 };
+	const struct cas_row *end, *r;
+	struct cas_path of_root = { 0, 0 };
+	size_t links = 0;
+	int rc = digest_new(&x.md5, md5);
+
+	if (rc == 0)
+		rc = md5_of(&x, directory, &of_root);
+	/* make the table of hard links large enough for all rows */
+	for (size_t i = 0; i < rows->row_count; i++)
+		links += rows->rows[i].hardlinks >> 32 != 0;
+	while (x.slots <= 2 * links)
+		x.slots *= 2;
+	x.groups = sys_calloc(x.slots, sizeof(*x.groups));
+	if (rc == 0 && x.groups == NULL)
+		rc = -ENOMEM;
+	if (rc != 0)
+		goto out;
+	/* the repository's root has no name, but may have a row */
+	r = cas_rows_in(rows, &none, &end);
+	while (r < end && (r->path.a != of_root.a || r->path.b != of_root.b ||
+	    !S_ISDIR(r->mode)))
+		r++;
+	if (*directory == '\0' && r < end) {
+		strbuf_add(&x.path, "", 1);
+		rc = x.path.failed ? -ENOMEM : add_row_entry(&x, r);
+	}
+	if (rc == 0)
+		rc = queue_dir(&x, directory, &of_root);
+	for (size_t i = 0; rc == 0 && i < x.count; i++) {
+		const struct dir dir = x.queue[i];
+
+		x.dir = (uint32_t)i;
+		rc = list_dir(&x, &dir, i == 0 && *directory != '\0');
+	}
+out:
+	digest_free(x.md5);
+	sys_free(x.queue);
+	sys_free(x.groups);
+	strbuf_free(&x.path);
+	arena_free(&x.arena);
+	return rc;
+}
+
+/* The repository */
 
 enum {
 	AT_ONCE = 16,			/* catalogs */
@@ -35,8 +346,6 @@ struct opening {
 	uint64_t bytes;			/* total size of the catalogs */
 	char *why;
 };
-
-/* Fetching */
 
 static int
 read_failed(const struct opening *x, int rc)

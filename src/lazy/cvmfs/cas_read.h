@@ -2,9 +2,8 @@
  * cas_read.h - declarations shared by the code that reads CVMFS repositories
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * cas_open.c reads the manifest and the catalogs, cas_rows.c the rows of a
- * catalog, and cas_entries.c adds them to the index.  cas_unit.c finds and
- * unpacks objects.
+ * cas_open.c reads the manifest and the catalogs, whose rows cas_rows.c reads,
+ * and adds the entries to the index.  cas_unit.c finds and unpacks objects.
  */
 #ifndef COLDPRESS_LAZY_CVMFS_CAS_READ_H
 #define COLDPRESS_LAZY_CVMFS_CAS_READ_H
@@ -32,11 +31,6 @@ struct cas_state {
 	uint64_t seed;
 	struct digest_algo *sha1;
 };
-
-/* cas_open.c */
-
-int cas_open_layer(struct layer *l, const struct layer_expect *e,
-    char why[LAYER_WHY]);
 
 /* cas_unit.c */
 
@@ -124,7 +118,10 @@ const struct cas_chunk *cas_rows_chunks(const struct cas_rows *r,
 const struct cas_nested *cas_rows_nested(const struct cas_rows *r,
     const char *path);
 
-/* cas_entries.c */
+/* cas_open.c */
+
+int cas_open_layer(struct layer *l, const struct layer_expect *e,
+    char why[LAYER_WHY]);
 
 /*
  * Adds the entries in a directory's catalog to the index, and calls nest, which
