@@ -111,73 +111,6 @@ pack_run(struct pack *p, const struct pipeline_ops *ops, void *job)
 	return pipeline_run(ops, job, NULL, &params, &stats);
 }
 
-static int
-fill_slot(void *job, struct input *in, struct slot *s)
-{
-	struct pack *p = job;
-	int rc = pack_cut_fill(p->cut, s, &p->batches[s->seq % p->slots]);
-
-	in->bytes = pack_cut_read_B(p->cut);
-	return rc;
-}
-
-static int
-pack_units(struct pack *p, const struct pack_source *source)
-{
-	static const struct pipeline_ops ops = {
-		.fill = fill_slot, .worker_open = pack_worker_open,
-		.worker_close = pack_worker_close, .work = pack_work,
-		.join = pack_join,
-	};
-
-	pack_cut_begin(p->cut, source);
-	return pack_run(p, &ops, p);
-}
-
-/* Reading the archive in its original order */
-
-static int
-archive_end(void *arg)
-{
-	return tar_archive_end(arg);
-}
-
-static int
-pack_plain(struct pack *p, int in, char why[LAYER_WHY])
-{
-	struct tar_archive_options o = { .threads = p->o->threads,
-		.raw = pack_cut_raw, .raw_arg = p->cut,
-		.refuse_empty = p->o->refuse_empty };
-	struct tar_archive a;
-	int rc = tar_archive_open(&a, in, &o);
-
-	if (rc == 0) {
-		struct pack_source source = { .tar = a.tar,
-			.end = archive_end, .arg = &a };
-
-		rc = pack_units(p, &source);
-	}
-	if (rc != 0 && p->why == NULL && *why == '\0')
-		snprintf(why, LAYER_WHY, "%s", tar_archive_why(&a, rc));
-	tar_archive_close(&a);
-	return rc;
-}
-
-/* Reading the archive in a different order */
-
-static int
-pack_ordered(struct pack *p, struct pack_order *order, char why[LAYER_WHY])
-{
-	struct pack_source source;
-	int rc = pack_order_begin(order, &source, p->cut);
-
-	if (rc == 0)
-		rc = pack_units(p, &source);
-	if (rc != 0 && p->why == NULL && *why == '\0')
-		snprintf(why, LAYER_WHY, "%s", pack_order_why(order, rc));
-	return rc;
-}
-
 int
 pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest)
 {
@@ -203,6 +136,13 @@ pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest)
 
 /* Packing a layer */
 
+static int
+archive_end(void *arg)
+{
+	return tar_archive_end(arg);
+}
+
+/* Opens what a layer needs; pack_layer() closes it, even after an error. */
 static int
 open_pack(struct pack *p)
 {
@@ -230,40 +170,6 @@ open_pack(struct pack *p)
 	return rc != 0 ? rc : pack_cut_open(&p->cut, p);
 }
 
-/* Writes what follows the archive, and completes the result. */
-static int
-finish_pack(struct pack *p)
-{
-	uint8_t content[DIGEST_MAX], blob[DIGEST_MAX];
-	int rc = p->format->finish(p);
-
-	if (rc == 0)
-		rc = digest_end(p->content, content);
-	if (rc == 0)
-		rc = digest_end(p->out.digest, blob);
-	if (rc != 0)
-		return rc;
-	memcpy(p->r->content_digest, content, LAYER_DIGEST);
-	memcpy(p->r->blob_digest, blob, LAYER_DIGEST);
-	p->r->blob_size = p->out.at;
-	return 0;
-}
-
-static void
-close_pack(struct pack *p)
-{
-	pack_order_close(p->order);
-	pack_cut_close(p->cut);
-	pack_tree_close(p->tree);
-	pack_toc_close(&p->toc);
-	for (size_t i = 0; p->batches != NULL && i < p->slots; i++)
-		pack_batch_free(&p->batches[i]);
-	sys_free(p->batches);
-	digest_free(p->content);
-	digest_free(p->out.digest);
-	digest_algo_close(p->sha256);
-}
-
 int
 pack_layer(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY])
@@ -271,6 +177,9 @@ pack_layer(const struct pack_options *o, int in, int out,
 	struct pack p = { .o = o, .format = pack_format_of(o->kind),
 		.wrapping = toc_wrapping_of(o->kind),
 		.out = { .fd = out }, .r = r, .why_text = why };
+	uint8_t content[DIGEST_MAX], blob[DIGEST_MAX];
+	struct tar_archive a;
+	const char *read_why;
 	int rc;
 
 	*why = '\0';
@@ -288,14 +197,64 @@ pack_layer(const struct pack_options *o, int in, int out,
 		rc = pack_order_open(&p.order, o, in, why);
 	if (rc != 0)
 		goto out;
-	rc = p.order == NULL ? pack_plain(&p, in, why) :
-	    pack_ordered(&p, p.order, why);
+
+	if (p.order == NULL) {
+		struct tar_archive_options ao = { .threads = o->threads,
+			.raw = pack_cut_raw, .raw_arg = p.cut,
+			.refuse_empty = o->refuse_empty };
+
+		rc = tar_archive_open(&a, in, &ao);
+		if (rc == 0)
+			rc = pack_units(&p, &(struct pack_source){
+				.tar = a.tar, .end = archive_end,
+				.arg = &a });
+	} else {
+		struct pack_source source;
+
+		rc = pack_order_begin(p.order, &source, p.cut);
+		if (rc == 0)
+			rc = pack_units(&p, &source);
+	}
+	if (rc != 0 && p.why == NULL && *why == '\0') {
+		read_why = p.order == NULL ? tar_archive_why(&a, rc) :
+		    pack_order_why(p.order, rc);
+		snprintf(why, LAYER_WHY, "%s", read_why);
+	}
+	if (p.order == NULL)
+		tar_archive_close(&a);
+	if (rc != 0)
+		goto out;
+
+	/* what follows the archive, and the result */
+	rc = p.format->finish(&p);
 	if (rc == 0)
-		rc = finish_pack(&p);
+		rc = digest_end(p.content, content);
+	if (rc == 0)
+		rc = digest_end(p.out.digest, blob);
+	if (rc != 0)
+		goto out;
+	memcpy(r->content_digest, content, LAYER_DIGEST);
+	memcpy(r->blob_digest, blob, LAYER_DIGEST);
+	r->blob_size = p.out.at;
 out:
 	if (rc != 0 && *why == '\0')
 		snprintf(why, LAYER_WHY, "%s", p.why != NULL ? p.why :
 		    strerror(-rc));
-	close_pack(&p);
+	pack_order_close(p.order);
+	pack_cut_close(p.cut);
+	pack_tree_close(p.tree);
+	pack_toc_close(&p.toc);
+	for (size_t i = 0; p.batches != NULL && i < p.slots; i++) {
+		struct pack_batch *b = &p.batches[i];
+
+		sys_free(b->units);
+		sys_free(b->pieces);
+		sys_free(b->items);
+		strbuf_free(&b->text);
+	}
+	sys_free(p.batches);
+	digest_free(p.content);
+	digest_free(p.out.digest);
+	digest_algo_close(p.sha256);
 	return rc;
 }

@@ -28,29 +28,6 @@ add_digest(struct pack_annotation *a, size_t *n, const char *name,
 	hex_write_sha256(annotate(a, n, name), digest);
 }
 
-/* "sha256:", 64 digits, ":", offset, ":", length */
-static void
-add_compact(struct pack_annotation *a, size_t *n, const struct pack_result *r)
-{
-	char digest[HEX_SHA256];
-
-	if (r->compact_length == 0)
-		return;
-	hex_write_sha256(digest, r->compact_digest);
-	snprintf(annotate(a, n, LAYER_COMPACT), PACK_ANNOTATION_B, "%s:%" PRIu64
-	    ":%" PRIu64, digest, r->compact_offset, r->compact_length);
-}
-
-/* The annotations that the stargz project needs in both formats. */
-static void
-add_stargz(struct pack_annotation *a, size_t *n, const struct pack_result *r)
-{
-	add_digest(a, n, "containerd.io/snapshot/stargz/toc.digest",
-	    r->toc_digest);
-	snprintf(annotate(a, n, "io.containers.estargz.uncompressed-size"),
-	    PACK_ANNOTATION_B, "%" PRIu64, r->content_size);
-}
-
 static void
 add_position(struct pack_annotation *a, size_t *n, const char *name,
     const struct pack_result *r)
@@ -61,42 +38,49 @@ add_position(struct pack_annotation *a, size_t *n, const char *name,
 	    r->index_content);
 }
 
-/* containers/storage */
-static void
-add_containers(struct pack_annotation *a, size_t *n,
-    const struct pack_result *r)
-{
-	add_digest(a, n, "io.github.containers.zstd-chunked"
-	    ".manifest-checksum", r->index_digest);
-	add_position(a, n, "io.github.containers.zstd-chunked"
-	    ".manifest-position", r);
-	if (r->tar_split_length > 0)
-		snprintf(annotate(a, n, "io.github.containers.zstd-chunked"
-		    ".tarsplit-position"), PACK_ANNOTATION_B, "%" PRIu64
-		    ":%" PRIu64 ":%" PRIu64, r->tar_split_offset,
-		    r->tar_split_length, r->tar_split_content);
-}
-
 size_t
 pack_annotations(const struct pack_options *o, const struct pack_result *r,
     struct pack_annotation a[PACK_ANNOTATIONS_MAX])
 {
 	bool chunked = o->kind == LAYER_ZSTD_CHUNKED;
+	char digest[HEX_SHA256];
 	size_t n = 0;
 
 	if (!chunked && o->kind != LAYER_ESTARGZ)
 		return 0;
 	/* containers/storage rejects a layer with the annotations of both */
-	if (chunked && !o->stargz)
-		add_containers(a, &n, r);
-	else
-		add_stargz(a, &n, r);
+	if (chunked && !o->stargz) {
+		add_digest(a, &n, "io.github.containers.zstd-chunked"
+		    ".manifest-checksum", r->index_digest);
+		add_position(a, &n, "io.github.containers.zstd-chunked"
+		    ".manifest-position", r);
+		if (r->tar_split_length > 0)
+			snprintf(annotate(a, &n,
+			    "io.github.containers.zstd-chunked"
+			    ".tarsplit-position"), PACK_ANNOTATION_B,
+			    "%" PRIu64 ":%" PRIu64 ":%" PRIu64,
+			    r->tar_split_offset, r->tar_split_length,
+			    r->tar_split_content);
+	} else {
+		/* the stargz project needs these in both formats */
+		add_digest(a, &n, "containerd.io/snapshot/stargz/toc.digest",
+		    r->toc_digest);
+		snprintf(annotate(a, &n,
+		    "io.containers.estargz.uncompressed-size"),
+		    PACK_ANNOTATION_B, "%" PRIu64, r->content_size);
+	}
 	if (chunked) {
 		add_digest(a, &n, "io.containers.zstd-chunked"
 		    ".manifest-checksum", r->index_digest);
 		add_position(a, &n, "io.containers.zstd-chunked"
 		    ".manifest-position", r);
 	}
-	add_compact(a, &n, r);
+	/* "sha256:", 64 digits, ":", offset, ":", length */
+	if (r->compact_length > 0) {
+		hex_write_sha256(digest, r->compact_digest);
+		snprintf(annotate(a, &n, LAYER_COMPACT), PACK_ANNOTATION_B,
+		    "%s:%" PRIu64 ":%" PRIu64, digest, r->compact_offset,
+		    r->compact_length);
+	}
 	return n;
 }

@@ -37,8 +37,6 @@ struct pack_compact {
 	char why[LAYER_WHY];
 };
 
-/* Values */
-
 static void
 put_number(struct pack_compact *c, enum compact_number which, int64_t number)
 {
@@ -69,11 +67,13 @@ put_cstring(struct pack_compact *c, size_t column, const char *text)
 	put_text(c, column, text, strlen(text));
 }
 
-/* Entries */
-
-static void
-put_name(struct pack_compact *c, const char *name)
+/* Adds an entry that is not a chunk to the columns. */
+static int
+put_columns(struct pack_compact *c, int type, const struct toc_item *item)
 {
+	const int64_t *n = item->number;
+	const char *name = item->text[TOC_NAME];
+	const char *time = item->text[TOC_MODTIME];
 	size_t len = strlen(name), shared = 0;
 
 	while (shared < len && shared < c->name.len &&
@@ -83,23 +83,11 @@ put_name(struct pack_compact *c, const char *name)
 	put_text(c, COMPACT_NAME, name + shared, len - shared);
 	strbuf_clear(&c->name);
 	strbuf_add(&c->name, name, len);
-}
-
-static int
-put_time(struct pack_compact *c, const char *time)
-{
-	bool same = strcmp(time, c->time) == 0;
-
-	if (strlen(time) >= sizeof(c->time))
-		return -EINVAL;
-	put_cstring(c, COMPACT_TIME, same ? "=" : time);
-	strcpy(c->time, time);
-	return 0;
-}
-
-static void
-put_xattrs(struct pack_compact *c, const struct toc_item *item)
-{
+	put_cstring(c, COMPACT_USER, item->text[TOC_UNAME]);
+	put_cstring(c, COMPACT_GROUP, item->text[TOC_GNAME]);
+	put_number(c, COMPACT_MODE, n[TOC_MODE]);
+	put_number(c, COMPACT_UID, n[TOC_UID]);
+	put_number(c, COMPACT_GID, n[TOC_GID]);
 	put_number(c, COMPACT_ATTRIBUTES, (int64_t)item->xattr_count);
 	for (size_t i = 0; i < item->xattr_count; i++) {
 		const struct tar_xattr *x = &item->xattrs[i];
@@ -108,20 +96,6 @@ put_xattrs(struct pack_compact *c, const struct toc_item *item)
 		put_number(c, COMPACT_VALUE, (int64_t)x->length);
 		put_text(c, COMPACT_XATTRS, x->value, x->length);
 	}
-}
-
-static int
-put_columns(struct pack_compact *c, int type, const struct toc_item *item)
-{
-	const int64_t *n = item->number;
-
-	put_name(c, item->text[TOC_NAME]);
-	put_cstring(c, COMPACT_USER, item->text[TOC_UNAME]);
-	put_cstring(c, COMPACT_GROUP, item->text[TOC_GNAME]);
-	put_number(c, COMPACT_MODE, n[TOC_MODE]);
-	put_number(c, COMPACT_UID, n[TOC_UID]);
-	put_number(c, COMPACT_GID, n[TOC_GID]);
-	put_xattrs(c, item);
 	if (type == COMPACT_HARDLINK || type == COMPACT_SYMLINK)
 		put_cstring(c, COMPACT_LINK, item->text[TOC_LINK]);
 	if (type == COMPACT_CHAR || type == COMPACT_BLOCK) {
@@ -132,29 +106,13 @@ put_columns(struct pack_compact *c, int type, const struct toc_item *item)
 		put_number(c, COMPACT_SIZE, n[TOC_SIZE]);
 	c->file_at = 0;
 	c->internal = toc_is_internal(item);
-	return c->name.failed ? -ENOMEM : put_time(c,
-	    item->text[TOC_MODTIME]);
-}
-
-static int
-put_chunk(struct pack_compact *c, const struct toc_item *item)
-{
-	const int64_t *n = item->number;
-	uint8_t digest[LAYER_DIGEST];
-
-	if (n[TOC_OFFSET] < c->offset || n[TOC_CHUNK_OFFSET] != c->file_at)
+	if (c->name.failed)
+		return -ENOMEM;
+	if (strlen(time) >= sizeof(c->time))
 		return -EINVAL;
-	put_number(c, COMPACT_STEP, n[TOC_OFFSET] - c->offset);
-	put_number(c, COMPACT_INNER, n[TOC_INNER]);
-	put_number(c, COMPACT_LENGTH, n[TOC_CHUNK_SIZE]);
-	c->offset = n[TOC_OFFSET];
-	c->file_at += n[TOC_CHUNK_SIZE];
-	if (c->internal)
-		return 0;
-	strbuf_add(&c->digests, digest, sizeof(digest));
-	return c->digests.failed ? -ENOMEM : hex_read_sha256((uint8_t *)
-	    c->digests.data + c->digests.len - LAYER_DIGEST,
-	    item->text[TOC_CHUNK_DIGEST]);
+	put_cstring(c, COMPACT_TIME, strcmp(time, c->time) == 0 ? "=" : time);
+	strcpy(c->time, time);
+	return 0;
 }
 
 /* Compresses the columns as a block. */
@@ -186,6 +144,8 @@ static int
 take_item(void *arg, const struct toc_item *item, char why[LAYER_WHY])
 {
 	struct pack_compact *c = arg;
+	const int64_t *n = item->number;
+	uint8_t digest[LAYER_DIGEST] = { 0 };
 	int type = 0, rc = 0;
 
 	(void)why;
@@ -198,14 +158,28 @@ take_item(void *arg, const struct toc_item *item, char why[LAYER_WHY])
 	c->entries++;
 	if (type != COMPACT_CHUNK)
 		rc = put_columns(c, type, item);
-	if (rc == 0 && (type == COMPACT_CHUNK || item->number[TOC_SIZE] > 0))
-		rc = put_chunk(c, item);
-	if (rc == 0 && (c->entries == ENTRIES || c->text >= TEXT))
-		rc = end_columns(c);
-	return rc;
+	if (rc != 0)
+		return rc;
+	if (type == COMPACT_CHUNK || n[TOC_SIZE] > 0) {
+		if (n[TOC_OFFSET] < c->offset ||
+		    n[TOC_CHUNK_OFFSET] != c->file_at)
+			return -EINVAL;
+		put_number(c, COMPACT_STEP, n[TOC_OFFSET] - c->offset);
+		put_number(c, COMPACT_INNER, n[TOC_INNER]);
+		put_number(c, COMPACT_LENGTH, n[TOC_CHUNK_SIZE]);
+		c->offset = n[TOC_OFFSET];
+		c->file_at += n[TOC_CHUNK_SIZE];
+		if (!c->internal) {
+			rc = hex_read_sha256(digest,
+			    item->text[TOC_CHUNK_DIGEST]);
+			strbuf_add(&c->digests, digest, sizeof(digest));
+			if (c->digests.failed)
+				return -ENOMEM;
+		}
+	}
+	return rc == 0 && (c->entries == ENTRIES || c->text >= TEXT) ?
+	    end_columns(c) : rc;
 }
-
-/* The whole */
 
 int
 pack_compact_open(struct pack_compact **out, const struct pack *p)
@@ -245,73 +219,60 @@ pack_compact_text(struct pack_compact *c, const char *text, size_t len)
 	return rc == 0 || rc == -ENOMEM ? rc : -EINVAL;
 }
 
-/* Writes the digests in blocks, each wrapped, and the digest of each block. */
-static int
-write_digests(struct pack *p, const struct pack_compact *c,
-    struct strbuf *trailer)
+int
+pack_compact_write(struct pack *p, uint64_t end, const uint8_t *trace_digest)
 {
-	size_t most = TOC_BLOCK * LAYER_DIGEST;
-	uint8_t digest[DIGEST_MAX];
-	int rc = 0;
-
-	for (size_t at = 0; rc == 0 && at < c->digests.len; at += most) {
-		const char *data = c->digests.data + at;
-		size_t n = c->digests.len - at < most ? c->digests.len - at :
-		    most;
-
-		rc = digest_sha256(data, n, digest);
-		if (rc == 0)
-			rc = pack_out_wrapped(p, data, n);
-		strbuf_add(trailer, digest, LAYER_DIGEST);
-	}
-	return rc != 0 ? rc : trailer->failed ? -ENOMEM : 0;
-}
-
-/* Ends the content with the trailer; the digests are written to the layer. */
-static int
-put_trailer(struct pack *p, struct pack_compact *c, uint64_t end,
-    const uint8_t *trace_digest)
-{
-	uint8_t raw[4 + COMPACT_TRAILER] = { 0 }, *to = raw + 4;
+	struct pack_compact *c = p->toc.compact;
 	const struct toc_wrapping *w = p->wrapping;
+	const struct strbuf *frame = &c->store.frame;
+	struct pack_result *r = p->r;
+	uint8_t raw[4 + COMPACT_TRAILER] = { 0 }, *to = raw + 4;
+	uint8_t digest[DIGEST_MAX];
 	struct strbuf trailer = { 0 };
-	int rc;
+	size_t most = TOC_BLOCK * LAYER_DIGEST, n;
+	uint64_t from = p->out.at;
+	int rc = end_columns(c);
 
+	if (rc != 0)
+		goto out;
 	store_le64(to, end);
 	if (trace_digest != NULL) {
-		store_le64(to + 8, p->r->trace_offset);
-		store_le64(to + 16, p->r->trace_length);
+		store_le64(to + 8, r->trace_offset);
+		store_le64(to + 16, r->trace_length);
 		memcpy(to + 24, trace_digest, LAYER_DIGEST);
 	}
 	store_le64(to + 56, c->digests.len / LAYER_DIGEST);
 	store_le64(to + 64, p->out.at + w->before);
-	store_le64(to + 72, w->before + TOC_BLOCK * LAYER_DIGEST +
-	    w->after);
+	store_le64(to + 72, w->before + most + w->after);
 	strbuf_add(&trailer, raw, sizeof(raw));
-	rc = write_digests(p, c, &trailer);
+	/* the digests in blocks, each wrapped; the trailer has their digests */
+	for (size_t at = 0; at < c->digests.len; at += most) {
+		const char *data = c->digests.data + at;
+
+		n = c->digests.len - at < most ? c->digests.len - at : most;
+		rc = digest_sha256(data, n, digest);
+		if (rc == 0)
+			rc = pack_out_wrapped(p, data, n);
+		if (rc != 0)
+			goto out;
+		strbuf_add(&trailer, digest, LAYER_DIGEST);
+	}
+	r->digests_length = p->out.at - from;
+	rc = trailer.failed ? -ENOMEM :
+	    pack_store_add(&c->store, trailer.data, trailer.len);
 	if (rc == 0)
-		rc = pack_store_add(&c->store, trailer.data, trailer.len);
-	strbuf_free(&trailer);
-	return rc != 0 ? rc : pack_store_end(&c->store);
-}
+		rc = pack_store_end(&c->store);
+	if (rc != 0)
+		goto out;
 
-/* Writes the frame in wrapped parts, and computes their digest. */
-static int
-write_frame(struct pack *p, const struct strbuf *frame)
-{
-	struct pack_result *r = p->r;
-	uint8_t digest[DIGEST_MAX];
-	int rc = digest_new(&p->out.also, p->sha256);
-
+	/* the frame in wrapped parts, and their digest */
+	rc = digest_new(&p->out.also, p->sha256);
 	if (rc == 0)
 		rc = digest_start(p->out.also);
 	r->compact_offset = p->out.at;
-	for (size_t at = 0; rc == 0 && at < frame->len; ) {
-		size_t n = frame->len - at < p->wrapping->max ?
-		    frame->len - at : p->wrapping->max;
-
+	for (size_t at = 0; rc == 0 && at < frame->len; at += n) {
+		n = frame->len - at < w->max ? frame->len - at : w->max;
 		rc = pack_out_wrapped(p, frame->data + at, n);
-		at += n;
 	}
 	r->compact_length = p->out.at - r->compact_offset;
 	if (rc == 0)
@@ -320,21 +281,8 @@ write_frame(struct pack *p, const struct strbuf *frame)
 		memcpy(r->compact_digest, digest, LAYER_DIGEST);
 	digest_free(p->out.also);
 	p->out.also = NULL;
-	return rc;
-}
-
-int
-pack_compact_write(struct pack *p, uint64_t end, const uint8_t *trace_digest)
-{
-	struct pack_compact *c = p->toc.compact;
-	uint64_t at = p->out.at;
-	int rc = end_columns(c);
-
-	if (rc == 0)
-		rc = put_trailer(p, c, end, trace_digest);
-	p->r->digests_length = p->out.at - at;
-	if (rc == 0)
-		rc = write_frame(p, &c->store.frame);
+out:
+	strbuf_free(&trailer);
 	pack_compact_close(c);
 	p->toc.compact = NULL;
 	return rc;

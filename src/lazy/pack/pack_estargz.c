@@ -85,50 +85,37 @@ struct toc_job {
 };
 
 static int
-toc_header(struct toc_job *j, struct slot *s)
-{
-	struct tar_entry e = { .path = LAYER_TOC, .mode = 0644,
-		.size = j->content, .link = "", .uname = "", .gname = "" };
-	struct strbuf header = { 0 };
-	int rc;
-
-	tar_header_file(&header, &e);
-	rc = header.failed ? -ENOMEM : 0;
-	if (rc == 0)
-		memcpy(s->in.data, header.data, s->in.len = header.len);
-	strbuf_free(&header);
-	return rc;
-}
-
-/* Ends the entry and the archive. */
-static void
-toc_end(const struct toc_job *j, struct slot *s)
-{
-	size_t n = (size_t)(-j->content % TAR_BLOCK) + 2 * TAR_BLOCK;
-
-	memset(s->in.data + s->in.len, 0, n);
-	s->in.len += n;
-	s->last = true;
-}
-
-static int
 toc_fill(void *job, struct input *in, struct slot *s)
 {
 	struct toc_job *j = job;
+	struct tar_entry e = { .path = LAYER_TOC, .mode = 0644,
+		.size = j->content, .link = "", .uname = "", .gname = "" };
+	struct strbuf header = { 0 };
 	size_t n = 0;
 	int rc = buf_reserve(&s->in, TOC_BLOCK + 8 * TAR_BLOCK);
 
 	(void)in;
-	if (rc == 0 && s->seq == 0)
-		rc = toc_header(j, s);
+	if (rc == 0 && s->seq == 0) {
+		tar_header_file(&header, &e);
+		rc = header.failed ? -ENOMEM : 0;
+		if (rc == 0)
+			memcpy(s->in.data, header.data, s->in.len = header.len);
+		strbuf_free(&header);
+	}
 	if (rc == 0)
 		rc = pack_reader_next(&j->reader, s->in.data + s->in.len,
 		    TOC_BLOCK, &n);
+	if (rc != 0)
+		return rc;
 	s->in.len += n;
-	if (rc == 0 && n < TOC_BLOCK)
-		toc_end(j, s);
-	return rc != 0 ? rc : digest_add(j->p->content, s->in.data,
-	    s->in.len);
+	if (n < TOC_BLOCK) {
+		/* the ends of the entry and of the archive */
+		n = (size_t)(-j->content % TAR_BLOCK) + 2 * TAR_BLOCK;
+		memset(s->in.data + s->in.len, 0, n);
+		s->in.len += n;
+		s->last = true;
+	}
+	return digest_add(j->p->content, s->in.data, s->in.len);
 }
 
 static int
@@ -185,32 +172,36 @@ toc_join(void *job, struct slot *s, struct sink *sink)
 }
 
 static int
-write_toc(struct pack *p)
+finish_estargz(struct pack *p)
 {
 	static const struct pipeline_ops ops = {
 		.fill = toc_fill, .worker_open = toc_worker_open,
 		.worker_close = encoder_close, .work = toc_work,
 		.join = toc_join,
 	};
-	struct toc_job j = { .p = p, .content = p->toc.store.content };
-	int rc = pack_reader_open(&j.reader, &p->toc.store);
+	struct toc_job j = { .p = p };
+	struct pack_result *r = p->r;
+	uint8_t footer[FOOTER] = { 0 };
+	char field[23];
+	int rc = pack_toc_finish(p, NULL);
 
+	j.content = p->toc.store.content;
+	r->index_offset = p->out.at;
+	r->index_content = j.content;
+	if (rc != 0)
+		return rc;
+	memcpy(r->index_digest, r->toc_digest, LAYER_DIGEST);
+	rc = pack_reader_open(&j.reader, &p->toc.store);
 	if (rc == 0)
 		rc = pack_run(p, &ops, &j);
 	pack_reader_close(&j.reader);
-	p->r->content_size += j.len;
-	return rc;
-}
+	r->content_size += j.len;
+	r->index_length = p->out.at - r->index_offset;
+	if (rc != 0)
+		return rc;
 
-static int
-write_footer(struct pack *p, uint64_t toc)
-{
-	uint8_t footer[FOOTER];
-	char field[23];
-
-	memset(footer, 0, sizeof(footer));
 	put_gzip_header(footer, FEXTRA);
-	snprintf(field, sizeof(field), "%016" PRIx64 "STARGZ", toc);
+	snprintf(field, sizeof(field), "%016" PRIx64 "STARGZ", r->index_offset);
 	store_le16(footer + HEADER, FOOTER_EXTRA);
 	memcpy(footer + HEADER + 2, "SG", 2);
 	store_le16(footer + HEADER + 4, FOOTER_EXTRA - 4);
@@ -218,22 +209,6 @@ write_footer(struct pack *p, uint64_t toc)
 	/* an empty final stored block */
 	memcpy(footer + HEADER + 2 + FOOTER_EXTRA, "\1\0\0\377\377", 5);
 	return pack_out_write(&p->out, footer, sizeof(footer));
-}
-
-static int
-finish_estargz(struct pack *p)
-{
-	struct pack_result *r = p->r;
-	int rc = pack_toc_finish(p, NULL);
-
-	r->index_offset = p->out.at;
-	r->index_content = p->toc.store.content;
-	if (rc != 0)
-		return rc;
-	memcpy(r->index_digest, r->toc_digest, LAYER_DIGEST);
-	rc = write_toc(p);
-	r->index_length = p->out.at - r->index_offset;
-	return rc != 0 ? rc : write_footer(p, r->index_offset);
 }
 
 const struct pack_format pack_estargz = {

@@ -171,29 +171,32 @@ uint64_t pack_cut_read_B(const struct pack_cut *c);
  */
 int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
 
-/* pack_units.c */
-
-/* These return 0 or -ENOMEM, or NULL. */
-void pack_batch_clear(struct pack_batch *b);
-void pack_batch_free(struct pack_batch *b);
-int pack_batch_unit(struct pack_batch *b, size_t at);
-int pack_batch_piece(struct pack_batch *b, const struct pack_piece *piece);
-struct pack_item *pack_batch_item(struct pack_batch *b);
-
-/* The functions of the pipeline. */
-int pack_worker_open(void *job, void **ctx);
-void pack_worker_close(void *ctx);
-int pack_work(void *job, void *ctx, struct slot *s);
-int pack_join(void *job, struct slot *s, struct sink *sink);
+/*
+ * pack_units.c: runs the pipeline that writes the archive of the source.
+ * Returns 0 or -errno.
+ */
+int pack_units(struct pack *p, const struct pack_source *source);
 
 /* pack_toc.c */
 
+/*
+ * The last name written for a user or group ID; a limited number of names is
+ * kept.
+ */
+enum { PACK_NAMES = 256, PACK_NAME_B = 64 };
+
+struct pack_name {
+	uint64_t id;
+	char text[PACK_NAME_B];		/* "": no name yet */
+};
+
+struct pack_names {
+	struct pack_name users[PACK_NAMES], groups[PACK_NAMES];
+};
+
 /* Appends the members of an entry's JSON object, without the braces. */
-struct pack_names;
 void pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
     struct pack_names *names);
-int pack_names_open(struct pack_names **n);
-void pack_names_free(struct pack_names *n);
 
 /*
  * Returns the level for the table of contents.  This is the highest level

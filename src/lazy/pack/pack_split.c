@@ -88,30 +88,23 @@ pack_split_data(struct pack_split *s, const void *data, size_t n)
 	s->crc = crc64_add(&s->crc64, s->crc, data, n);
 }
 
-/* Writes a name, in base64 if it is not valid UTF-8. */
-static void
-put_name(struct strbuf *b, const char *name)
-{
-	size_t at = 0, n;
-
-	while ((n = utf8_length(name + at)) > 0 && name[at] != '\0')
-		at += n;
-	strbuf_str(b, name[at] == '\0' ? "\"name\":" : "\"name_raw\":");
-	if (name[at] == '\0')
-		quote_json(b, name);
-	else
-		pack_put_base64(b, name, strlen(name));
-}
-
 int
 pack_split_file(struct pack_split *s, const char *name, uint64_t size)
 {
 	uint8_t crc[8];
+	size_t at = 0, n;
 
 	store_be64(crc, s->crc);
 	s->crc = 0;
 	strbuf_fmt(&s->line, "{\"type\":%d,", FILE_TYPE);
-	put_name(&s->line, name);
+	/* in base64 if the name is not valid UTF-8 */
+	while ((n = utf8_length(name + at)) > 0 && name[at] != '\0')
+		at += n;
+	strbuf_str(&s->line, name[at] == '\0' ? "\"name\":" : "\"name_raw\":");
+	if (name[at] == '\0')
+		quote_json(&s->line, name);
+	else
+		pack_put_base64(&s->line, name, strlen(name));
 	strbuf_fmt(&s->line, ",\"size\":%" PRIu64 ",\"payload\":", size);
 	pack_put_base64(&s->line, crc, sizeof(crc));
 	return store_line(s);

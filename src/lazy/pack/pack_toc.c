@@ -9,41 +9,12 @@
 #include "pack_impl.h"
 
 #include "base/quote.h"
-#include "base/sys.h"
 #include "base/utc.h"
 #include "lazy/format.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-
-/*
- * The last name written for a user or group ID; a limited number of names is
- * kept.
- */
-enum { NAMES = 256, NAME_MAX_B = 64 };
-
-struct name {
-	uint64_t id;
-	char text[NAME_MAX_B];		/* "": no name yet */
-};
-
-struct pack_names {
-	struct name users[NAMES], groups[NAMES];
-};
-
-int
-pack_names_open(struct pack_names **n)
-{
-	*n = sys_calloc(1, sizeof(**n));
-	return *n == NULL ? -ENOMEM : 0;
-}
-
-void
-pack_names_free(struct pack_names *n)
-{
-	sys_free(n);
-}
 
 static void
 put_text(struct strbuf *b, const char *key, const char *value)
@@ -74,10 +45,10 @@ put_digest(struct strbuf *b, const char *key,
  * which readers remember.
  */
 static void
-put_owner(struct strbuf *b, const char *key, struct name *names, uint64_t id,
-    const char *text)
+put_owner(struct strbuf *b, const char *key, struct pack_name *names,
+    uint64_t id, const char *text)
 {
-	struct name *n = &names[id % NAMES];
+	struct pack_name *n = &names[id % PACK_NAMES];
 	size_t len = strlen(text);
 
 	if (len == 0 || (n->id == id && strcmp(n->text, text) == 0))
@@ -87,22 +58,6 @@ put_owner(struct strbuf *b, const char *key, struct name *names, uint64_t id,
 	n->text[0] = '\0';
 	if (len < sizeof(n->text))
 		memcpy(n->text, text, len + 1);
-}
-
-static void
-put_xattrs(struct strbuf *b, const struct tar_entry *e)
-{
-	if (e->xattr_count == 0)
-		return;
-	strbuf_str(b, ",\"xattrs\":{");
-	for (size_t i = 0; i < e->xattr_count; i++) {
-		if (i > 0)
-			strbuf_char(b, ',');
-		quote_json(b, e->xattrs[i].name);
-		strbuf_char(b, ':');
-		pack_put_base64(b, e->xattrs[i].value, e->xattrs[i].length);
-	}
-	strbuf_char(b, '}');
 }
 
 void
@@ -131,7 +86,14 @@ pack_toc_entry(struct strbuf *b, const struct tar_entry *e,
 		put_number(b, "devMajor", e->major);
 		put_number(b, "devMinor", e->minor);
 	}
-	put_xattrs(b, e);
+	for (size_t i = 0; i < e->xattr_count; i++) {
+		strbuf_str(b, i == 0 ? ",\"xattrs\":{" : ",");
+		quote_json(b, e->xattrs[i].name);
+		strbuf_char(b, ':');
+		pack_put_base64(b, e->xattrs[i].value, e->xattrs[i].length);
+	}
+	if (e->xattr_count > 0)
+		strbuf_char(b, '}');
 }
 
 int
@@ -184,14 +146,6 @@ store_text(struct pack_toc *t, struct strbuf *b)
 	return rc;
 }
 
-/* Begins an object in the array of entries. */
-static void
-begin_object(struct pack_toc *t, struct strbuf *b)
-{
-	strbuf_str(b, t->entries++ == 0 ? "{\"version\":1,\"entries\":[\n{" :
-	    ",\n{");
-}
-
 /* Writes the members that describe a piece; size 0: to the end of the file. */
 static void
 put_piece(struct strbuf *b, const struct pack_piece *piece,
@@ -205,42 +159,32 @@ put_piece(struct strbuf *b, const struct pack_piece *piece,
 	put_digest(b, "chunkDigest", piece->digest);
 }
 
-/* Stores a complete file of several pieces. */
-static int
-store_several(struct pack_toc *t, const uint8_t digest[LAYER_DIGEST])
-{
-	int rc;
-
-	put_digest(&t->head, "digest", digest);
-	rc = store_text(t, &t->head);
-	if (rc == 0)
-		rc = store_text(t, &t->first);
-	return rc != 0 ? rc : store_text(t, &t->chunks);
-}
-
-static int
-add_chunk(struct pack_toc *t, const struct pack_item *item,
-    const struct pack_piece *piece, const struct pack_place *place)
-{
-	struct strbuf *b = &t->chunks;
-
-	begin_object(t, b);
-	strbuf_str(b, "\"name\":\"\",\"type\":\"chunk\"");
-	put_piece(b, piece, place, item->offset, item->last ? 0 : piece->len);
-	strbuf_char(b, '}');
-	return item->last ? store_several(t, item->digest) : 0;
-}
-
 int
 pack_toc_add(struct pack_toc *t, const char *text,
     const struct pack_item *item, const struct pack_piece *piece,
     const struct pack_place *place)
 {
-	struct strbuf *b = item->last ? &t->line : &t->head;
+	bool chunk = item->text_len == 0;
+	struct strbuf *b = chunk ? &t->chunks : item->last ? &t->line :
+	    &t->head;
+	int rc;
 
-	if (item->text_len == 0)
-		return add_chunk(t, item, piece, place);
-	begin_object(t, b);
+	strbuf_str(b, t->entries++ == 0 ? "{\"version\":1,\"entries\":[\n{" :
+	    ",\n{");
+	if (chunk) {
+		strbuf_str(b, "\"name\":\"\",\"type\":\"chunk\"");
+		put_piece(b, piece, place, item->offset,
+		    item->last ? 0 : piece->len);
+		strbuf_char(b, '}');
+		if (!item->last)
+			return 0;
+		/* the file is complete */
+		put_digest(&t->head, "digest", item->digest);
+		rc = store_text(t, &t->head);
+		if (rc == 0)
+			rc = store_text(t, &t->first);
+		return rc != 0 ? rc : store_text(t, &t->chunks);
+	}
 	strbuf_add(b, text, item->text_len);
 	if (!item->last) {
 		put_piece(&t->first, piece, place, 0, piece->len);

@@ -157,45 +157,39 @@ place_path(struct pack_tree *t, const char *path, bool dir, char why[LAYER_WHY])
 	return next < 0 ? (int)next : 0;
 }
 
-/* Keeps a hard link until the end of the archive. */
-static int
-keep_link(struct pack_tree *t, const char *path, const char *target)
-{
-	struct loose_link new = {
-		.path = arena_copy(&t->tree.names, path, strlen(path)),
-		.target = arena_copy(&t->tree.names, target, strlen(target)),
-	};
-	void *items = t->loose;
-
-	if (new.path == NULL || new.target == NULL ||
-	    array_grow(&items, t->loose_count, &t->loose_cap,
-	    sizeof(*t->loose)) != 0)
-		return -ENOMEM;
-	t->loose = items;
-	t->loose[t->loose_count++] = new;
-	return 0;
-}
-
+/*
+ * Adds a hard link.  If its target has not been encountered, it is kept until
+ * the end of the archive.
+ */
 static int
 add_link(struct pack_tree *t, const char *path, const char *target,
     char why[LAYER_WHY])
 {
 	int64_t to = find_path(t, target);
-	bool itself = strcmp(path, target) == 0;
-	int rc = 0;
+	void *items = t->loose;
+	struct loose_link *new;
 
 	if (to >= 0 && is_dir(t, to))
 		return layer_refuse(why, -EINVAL, "%.90s is a hard link to "
 		    "%.90s, which is a directory", path, target);
-	/* as when the same file was archived twice */
-	if (to >= 0 && itself)
-		return 0;
-	if (itself)
-		return layer_refuse(why, -EINVAL, "%.160s is a hard link to "
-		    "itself", path);
-	if (to < 0)
-		rc = keep_link(t, path, target);
-	return rc != 0 ? rc : place_path(t, path, false, why);
+	if (strcmp(path, target) == 0)
+		/* not an error if the same file was archived twice */
+		return to >= 0 ? 0 : layer_refuse(why, -EINVAL,
+		    "%.160s is a hard link to itself", path);
+	if (to < 0) {
+		if (array_grow(&items, t->loose_count, &t->loose_cap,
+		    sizeof(*t->loose)) != 0)
+			return -ENOMEM;
+		t->loose = items;
+		new = &t->loose[t->loose_count];
+		new->path = arena_copy(&t->tree.names, path, strlen(path));
+		new->target = arena_copy(&t->tree.names, target,
+		    strlen(target));
+		if (new->path == NULL || new->target == NULL)
+			return -ENOMEM;
+		t->loose_count++;
+	}
+	return place_path(t, path, false, why);
 }
 
 int

@@ -4,71 +4,10 @@
  */
 #include "pack_impl.h"
 
-#include "base/array.h"
 #include "base/sys.h"
 
 #include <errno.h>
 #include <string.h>
-
-/* The data kept for each slot */
-
-void
-pack_batch_clear(struct pack_batch *b)
-{
-	b->unit_count = b->piece_count = b->item_count = 0;
-	strbuf_clear(&b->text);
-}
-
-void
-pack_batch_free(struct pack_batch *b)
-{
-	sys_free(b->units);
-	sys_free(b->pieces);
-	sys_free(b->items);
-	strbuf_free(&b->text);
-}
-
-int
-pack_batch_unit(struct pack_batch *b, size_t at)
-{
-	void *p = b->units;
-	int rc = array_grow(&p, b->unit_count, &b->unit_cap,
-	    sizeof(*b->units));
-
-	b->units = p;
-	if (rc == 0)
-		b->units[b->unit_count++] = (struct pack_unit){ .at = at };
-	return rc;
-}
-
-int
-pack_batch_piece(struct pack_batch *b, const struct pack_piece *piece)
-{
-	void *p = b->pieces;
-	int rc = array_grow(&p, b->piece_count, &b->piece_cap,
-	    sizeof(*b->pieces));
-
-	b->pieces = p;
-	if (rc == 0)
-		b->pieces[b->piece_count++] = *piece;
-	return rc;
-}
-
-struct pack_item *
-pack_batch_item(struct pack_batch *b)
-{
-	void *p = b->items;
-	int rc = array_grow(&p, b->item_count, &b->item_cap,
-	    sizeof(*b->items));
-
-	b->items = p;
-	if (rc != 0)
-		return NULL;
-	b->items[b->item_count] = (struct pack_item){ .last = true };
-	return &b->items[b->item_count++];
-}
-
-/* The workers */
 
 struct unit_worker {
 	const struct pack_format *format;
@@ -76,8 +15,8 @@ struct unit_worker {
 	struct digest *digests[2];
 };
 
-void
-pack_worker_close(void *ctx)
+static void
+unit_worker_close(void *ctx)
 {
 	struct unit_worker *w = ctx;
 
@@ -88,8 +27,8 @@ pack_worker_close(void *ctx)
 	sys_free(w);
 }
 
-int
-pack_worker_open(void *job, void **ctx)
+static int
+unit_worker_open(void *job, void **ctx)
 {
 	const struct pack *p = job;
 	struct unit_worker *w = sys_calloc(1, sizeof(*w));
@@ -102,7 +41,7 @@ pack_worker_open(void *job, void **ctx)
 	for (int i = 0; rc == 0 && i < 2; i++)
 		rc = digest_new(&w->digests[i], p->sha256);
 	if (rc != 0)
-		pack_worker_close(w);
+		unit_worker_close(w);
 	else
 		*ctx = w;
 	return rc;
@@ -132,50 +71,50 @@ hash_pieces(struct unit_worker *w, const uint8_t *data,
 }
 
 static int
-encode_unit(struct unit_worker *w, struct slot *s, struct pack_unit *u)
-{
-	size_t bound = w->format->bound(u->len);
-	ssize_t n;
-	int rc = buf_reserve(&s->out, s->out.len + bound);
-
-	if (rc != 0)
-		return rc;
-	n = w->format->encode(w->encoder, s->in.data + u->at, u->len,
-	    s->out.data + s->out.len, bound);
-	if (n < 0)
-		return (int)n;
-	u->made = (size_t)n;
-	s->out.len += u->made;
-	return 0;
-}
-
-int
-pack_work(void *job, void *ctx, struct slot *s)
+work_units(void *job, void *ctx, struct slot *s)
 {
 	const struct pack *p = job;
 	struct pack_batch *b = &p->batches[s->seq % p->slots];
 	struct unit_worker *w = ctx;
-	int rc = 0;
+	int rc;
 
-	for (size_t i = 0; rc == 0 && i < b->piece_count; i += 2)
+	for (size_t i = 0; i < b->piece_count; i += 2) {
 		rc = hash_pieces(w, s->in.data, b->pieces + i,
 		    b->piece_count - i < 2 ? 1 : 2);
-	for (size_t i = 0; rc == 0 && i < b->unit_count; i++)
-		if (b->units[i].len > 0)
-			rc = encode_unit(w, s, &b->units[i]);
-	return rc;
+		if (rc != 0)
+			return rc;
+	}
+	for (size_t i = 0; i < b->unit_count; i++) {
+		struct pack_unit *u = &b->units[i];
+		size_t bound = p->format->bound(u->len);
+		ssize_t n;
+
+		if (u->len == 0)
+			continue;
+		rc = buf_reserve(&s->out, s->out.len + bound);
+		if (rc != 0)
+			return rc;
+		n = p->format->encode(w->encoder, s->in.data + u->at, u->len,
+		    s->out.data + s->out.len, bound);
+		if (n < 0)
+			return (int)n;
+		u->made = (size_t)n;
+		s->out.len += u->made;
+	}
+	return 0;
 }
 
-/* The joiner, which learns the offsets */
-
-/* Adds the entries of a batch whose first unit is at `at` in the layer. */
+/* Learns the offsets, and adds the entries to the table of contents. */
 static int
-index_batch(struct pack *p, const struct pack_batch *b, uint64_t at)
+join_units(void *job, struct slot *s, struct sink *sink)
 {
+	struct pack *p = job;
+	struct pack_batch *b = &p->batches[s->seq % p->slots];
+	uint64_t at = p->out.at;
 	size_t unit = 0, pieces = 0;
-	int rc = 0;
+	int rc;
 
-	for (size_t i = 0; rc == 0 && i < b->item_count; i++) {
+	for (size_t i = 0; i < b->item_count; i++) {
 		const struct pack_item *item = &b->items[i];
 		const struct pack_piece *piece = NULL;
 		struct pack_place place = { 0 };
@@ -192,21 +131,35 @@ index_batch(struct pack *p, const struct pack_batch *b, uint64_t at)
 		/* a batch may have neither pieces nor text */
 		rc = pack_toc_add(&p->toc, item->text_len == 0 ? NULL :
 		    b->text.data + item->text, item, piece, &place);
+		if (rc != 0)
+			return rc;
 	}
+	for (size_t i = 0; i < b->unit_count; i++)
+		p->r->units += b->units[i].len > 0;
+	rc = digest_add(p->out.digest, s->out.data, s->out.len);
+	p->out.at += s->out.len;
+	return rc != 0 || s->out.len == 0 ? rc : sink_slot(sink, s);
+}
+
+static int
+fill_units(void *job, struct input *in, struct slot *s)
+{
+	struct pack *p = job;
+	int rc = pack_cut_fill(p->cut, s, &p->batches[s->seq % p->slots]);
+
+	in->bytes = pack_cut_read_B(p->cut);
 	return rc;
 }
 
 int
-pack_join(void *job, struct slot *s, struct sink *sink)
+pack_units(struct pack *p, const struct pack_source *source)
 {
-	struct pack *p = job;
-	struct pack_batch *b = &p->batches[s->seq % p->slots];
-	int rc = index_batch(p, b, p->out.at);
+	static const struct pipeline_ops ops = {
+		.fill = fill_units, .worker_open = unit_worker_open,
+		.worker_close = unit_worker_close, .work = work_units,
+		.join = join_units,
+	};
 
-	for (size_t i = 0; i < b->unit_count; i++)
-		p->r->units += b->units[i].len > 0;
-	if (rc == 0)
-		rc = digest_add(p->out.digest, s->out.data, s->out.len);
-	p->out.at += s->out.len;
-	return rc != 0 || s->out.len == 0 ? rc : sink_slot(sink, s);
+	pack_cut_begin(p->cut, source);
+	return pack_run(p, &ops, p);
 }

@@ -87,27 +87,11 @@ write_store(struct pack *p, const struct pack_store *s, uint64_t *offset,
 }
 
 static int
-write_footer(struct pack *p)
-{
-	static const uint8_t magic[] = { 'G', 'n', 'U', 'l', 'I', 'n', 'U',
-		'x' };
-	const struct pack_result *r = p->r;
-	uint8_t footer[FOOTER];
-
-	store_le64(footer, r->index_offset);
-	store_le64(footer + 8, r->index_length);
-	store_le64(footer + 16, r->index_content);
-	store_le64(footer + 24, TYPE_CRFS);
-	memcpy(footer + 32, magic, sizeof(magic));
-	return pack_out_wrapped(p, footer, sizeof(footer));
-}
-
-static int
 finish_chunked(struct pack *p)
 {
 	struct pack_result *r = p->r;
 	const struct pack_store *split = NULL;
-	uint8_t digest[LAYER_DIGEST];
+	uint8_t digest[LAYER_DIGEST], footer[FOOTER];
 	int rc = pack_cut_tar_split(p->cut, &split);
 
 	if (rc != 0)
@@ -128,7 +112,14 @@ finish_chunked(struct pack *p)
 		return rc;
 	rc = write_store(p, &p->toc.store, &r->index_offset, &r->index_length,
 	    &r->index_content);
-	return rc != 0 ? rc : write_footer(p);
+	if (rc != 0)
+		return rc;
+	store_le64(footer, r->index_offset);
+	store_le64(footer + 8, r->index_length);
+	store_le64(footer + 16, r->index_content);
+	store_le64(footer + 24, TYPE_CRFS);
+	memcpy(footer + 32, "GnUlInUx", 8);
+	return pack_out_wrapped(p, footer, sizeof(footer));
 }
 
 const struct pack_format pack_zstd_chunked = {

@@ -20,7 +20,6 @@ int pack_ztoc(const struct pack_options *o, int in, int out,
 
 /* The entries */
 
-struct pack_tree;
 struct pack_ztoc_entries;
 
 int pack_ztoc_entries_open(struct pack_ztoc_entries **x, const char *tmpdir);
@@ -32,7 +31,6 @@ void pack_ztoc_entries_close(struct pack_ztoc_entries *x);	/* may be NULL */
  */
 int pack_ztoc_entries_add(struct pack_ztoc_entries *x,
     const struct tar_entry *e, bool packed, char why[LAYER_WHY]);
-uint64_t pack_ztoc_entries_count(const struct pack_ztoc_entries *x);
 
 /*
  * Writes the Toc with all of its contents; *at is its position.  Returns 0 or
@@ -68,7 +66,7 @@ int pack_ztoc_spans_taken(void *spans, const uint8_t *data, size_t len);
 int pack_ztoc_spans_point(void *spans, const struct gzip_point *p);
 int pack_ztoc_spans_window(void *spans, const uint8_t *window, size_t len);
 
-/* Ends the last span, after the end of the layer.  Returns 0 or -errno. */
+/* Ends the last span, if there is one.  Returns 0 or -errno. */
 int pack_ztoc_spans_end(struct pack_ztoc_spans *s);
 uint64_t pack_ztoc_spans_count(const struct pack_ztoc_spans *s);
 /* bytes of the layer */
@@ -89,35 +87,5 @@ struct ztoc_output {
 
 /* Appends to the file, as flatbuf_finish() expects.  Returns 0 or -errno. */
 int ztoc_output_put(void *output, const void *data, size_t len);
-
-/* All of it */
-
-enum { ZTOC_HEAD = 4 };		/* bytes that identify the compression */
-
-/* A layer whose ztoc is being created. */
-struct ztoc_job {
-	const struct pack_options *o;
-	struct pack_result *r;
-	char *why;
-	bool plain, packed;
-	int in;
-	uint8_t head[ZTOC_HEAD];	/* first bytes of the layer, read in
-					 * advance */
-	size_t head_at, head_len;
-	struct digest_algo *sha256;
-	struct ztoc_output out;
-	struct pack_ztoc_entries *entries;
-	struct pack_ztoc_spans *spans;
-	struct pack_tree *tree;
-	struct gzip_points *points;
-	struct tar *tar;
-	uint64_t archive;		/* archive size as SOCI counts it */
-};
-
-/* Returns the compression level for the windows and the index. */
-int ztoc_level(const struct ztoc_job *j);
-
-/* Writes the ztoc.  Returns 0, or -errno, possibly with a clause in j->why. */
-int pack_ztoc_write(struct ztoc_job *j);
 
 #endif

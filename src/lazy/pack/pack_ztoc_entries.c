@@ -62,12 +62,6 @@ pack_ztoc_entries_close(struct pack_ztoc_entries *x)
 	sys_free(x);
 }
 
-uint64_t
-pack_ztoc_entries_count(const struct pack_ztoc_entries *x)
-{
-	return x->count;
-}
-
 /* Adding */
 
 static void
@@ -87,31 +81,6 @@ by_key(const void *a, const void *b)
 	int order = strcmp(x->name, y->name);
 
 	return order != 0 ? order : x->name < y->name ? -1 : 1;
-}
-
-/* Sorts the records, keeping only the last one for each key. */
-static int
-sort_pax(struct pack_ztoc_entries *x, const struct tar_entry *e)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < e->record_count; i++) {
-		void *items = x->pax;
-
-		if (array_grow(&items, i, &x->pax_cap, sizeof(*x->pax)) != 0)
-			return -ENOMEM;
-		x->pax = items;
-		x->pax[i] = e->records[i];
-	}
-	if (e->record_count > 0)
-		qsort(x->pax, e->record_count, sizeof(*x->pax), by_key);
-	for (size_t i = 0; i < e->record_count; i++) {
-		if (n > 0 && strcmp(x->pax[n - 1].name, x->pax[i].name) == 0)
-			n--;
-		x->pax[n++] = x->pax[i];
-	}
-	x->pax_count = n;
-	return 0;
 }
 
 static bool
@@ -134,48 +103,48 @@ has_key(const struct pack_ztoc_entries *x, const char *key)
 }
 
 /*
- * Stores global attributes, that is, those that are not among the records of
- * the entry.  No filesystem supports names longer than 255 bytes.
+ * Keeps the records, sorted, and only the last one for each key; then global
+ * attributes, that is, those that are not among the records of the entry.  No
+ * filesystem supports names longer than 255 bytes.
  */
-static void
-keep_global(struct pack_ztoc_entries *x, const struct tar_entry *e,
-    struct kept *k)
-{
-	char key[sizeof(ZTOC_XATTR) + 256];
-
-	for (size_t i = 0; i < e->xattr_count; i++) {
-		const struct tar_xattr *a = &e->xattrs[i];
-		int n = snprintf(key, sizeof(key), ZTOC_XATTR "%s", a->name);
-
-		if (n >= (int)sizeof(key) || has_key(x, key))
-			continue;
-		keep_string(&x->b, key, (size_t)n);
-		keep_string(&x->b, a->value, a->length);
-		k->pax++;
-	}
-}
-
 static int
 keep_pax(struct pack_ztoc_entries *x, const struct tar_entry *e, struct kept *k)
 {
-	int rc = sort_pax(x, e);
+	char key[sizeof(ZTOC_XATTR) + 256];
+	void *items = x->pax;
+	size_t n = 0;
+	int rc = array_reserve(&items, e->record_count, &x->pax_cap,
+	    sizeof(*x->pax));
 
-	for (size_t i = 0; rc == 0 && i < x->pax_count; i++) {
+	x->pax = items;
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < e->record_count; i++)
+		x->pax[i] = e->records[i];
+	if (e->record_count > 0)
+		qsort(x->pax, e->record_count, sizeof(*x->pax), by_key);
+	for (size_t i = 0; i < e->record_count; i++) {
+		if (n > 0 && strcmp(x->pax[n - 1].name, x->pax[i].name) == 0)
+			n--;
+		x->pax[n++] = x->pax[i];
+	}
+	for (size_t i = 0; i < n; i++) {
 		keep_string(&x->b, x->pax[i].name, strlen(x->pax[i].name));
 		keep_string(&x->b, x->pax[i].value, x->pax[i].length);
 	}
-	k->pax = (uint32_t)x->pax_count;
-	keep_global(x, e, k);
-	return rc;
-}
+	x->pax_count = n;
+	k->pax = (uint32_t)n;
+	for (size_t i = 0; i < e->xattr_count; i++) {
+		const struct tar_xattr *a = &e->xattrs[i];
+		int len = snprintf(key, sizeof(key), ZTOC_XATTR "%s", a->name);
 
-static void
-keep_extents(struct strbuf *b, const struct tar_entry *e)
-{
-	for (size_t i = 0; i < e->extent_count; i++) {
-		strbuf_add(b, &e->extents[i].offset, sizeof(uint64_t));
-		strbuf_add(b, &e->extents[i].length, sizeof(uint64_t));
+		if (len >= (int)sizeof(key) || has_key(x, key))
+			continue;
+		keep_string(&x->b, key, (size_t)len);
+		keep_string(&x->b, a->value, a->length);
+		k->pax++;
 	}
+	return 0;
 }
 
 int
@@ -204,8 +173,10 @@ pack_ztoc_entries_add(struct pack_ztoc_entries *x, const struct tar_entry *e,
 	keep_string(&x->b, e->gname, strlen(e->gname));
 	keep_string(&x->b, mtime, strlen(mtime));
 	rc = keep_pax(x, e, &k);
-	if (sparse)
-		keep_extents(&x->b, e);
+	for (size_t i = 0; sparse && i < e->extent_count; i++) {
+		strbuf_add(&x->b, &e->extents[i].offset, sizeof(uint64_t));
+		strbuf_add(&x->b, &e->extents[i].length, sizeof(uint64_t));
+	}
 	if (rc == 0 && x->b.failed)
 		rc = -ENOMEM;
 	if (rc != 0)
@@ -229,54 +200,6 @@ push_string(struct flatbuf_writer *w, const char **p)
 	return at;
 }
 
-/* Writes a vector of Pax tables, whose strings are at *p. */
-static int
-put_pax(struct pack_ztoc_entries *x, struct flatbuf_writer *w, uint32_t count,
-    const char **p, uint32_t *at)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		void *items = x->refs;
-		uint32_t key, value;
-		int rc = array_grow(&items, i, &x->refs_cap, sizeof(*x->refs));
-
-		x->refs = items;
-		if (rc != 0)
-			return rc;
-		key = push_string(w, p);
-		value = push_string(w, p);
-		flatbuf_table_begin(w);
-		flatbuf_put_ref(w, PAX_KEY, key);
-		flatbuf_put_ref(w, PAX_VALUE, value);
-		x->refs[i] = flatbuf_table_end(w);
-	}
-	*at = flatbuf_put_refs(w, x->refs, count);
-	return 0;
-}
-
-static uint32_t
-put_table(struct flatbuf_writer *w, const struct kept *k,
-    const uint32_t s[STRINGS], uint32_t type, uint32_t pax, uint32_t extents)
-{
-	flatbuf_table_begin(w);
-	flatbuf_put_ref(w, ENTRY_NAME, s[0]);
-	flatbuf_put_ref(w, ENTRY_TYPE, type);
-	flatbuf_put_u64(w, ENTRY_OFFSET, k->offset);
-	flatbuf_put_u64(w, ENTRY_STORED, k->stored);
-	flatbuf_put_ref(w, ENTRY_LINK, s[1]);
-	flatbuf_put_u64(w, ENTRY_MODE, k->mode);
-	flatbuf_put_u32(w, ENTRY_UID, k->uid);
-	flatbuf_put_u32(w, ENTRY_GID, k->gid);
-	flatbuf_put_ref(w, ENTRY_UNAME, s[2]);
-	flatbuf_put_ref(w, ENTRY_GNAME, s[3]);
-	flatbuf_put_ref(w, ENTRY_MTIME, s[4]);
-	flatbuf_put_u64(w, ENTRY_MAJOR, k->major);
-	flatbuf_put_u64(w, ENTRY_MINOR, k->minor);
-	flatbuf_put_ref(w, ENTRY_PAX, pax);
-	flatbuf_put_u64(w, ENTRY_SIZE, k->size);
-	flatbuf_put_ref(w, ENTRY_EXTENTS, extents);
-	return flatbuf_table_end(w);
-}
-
 /*
  * Writes an entry, with its strings in SOCI's order, so that the output is
  * identical to SOCI's.
@@ -286,6 +209,7 @@ push_entry(struct pack_ztoc_entries *x, struct flatbuf_writer *w, const char *p,
     uint32_t *at)
 {
 	uint32_t s[STRINGS], type, pax, extents = 0;
+	void *items = x->refs;
 	const char *name;
 	struct kept k;
 	int rc;
@@ -297,13 +221,44 @@ push_entry(struct pack_ztoc_entries *x, struct flatbuf_writer *w, const char *p,
 	type = flatbuf_put_string(w, name, strlen(name));
 	for (int i = 1; i < STRINGS; i++)
 		s[i] = push_string(w, &p);
-	rc = put_pax(x, w, k.pax, &p, &pax);
+
+	/* a vector of Pax tables */
+	rc = array_reserve(&items, k.pax, &x->refs_cap, sizeof(*x->refs));
+	x->refs = items;
 	if (rc != 0)
 		return rc;
+	for (uint32_t i = 0; i < k.pax; i++) {
+		uint32_t key = push_string(w, &p);
+		uint32_t value = push_string(w, &p);
+
+		flatbuf_table_begin(w);
+		flatbuf_put_ref(w, PAX_KEY, key);
+		flatbuf_put_ref(w, PAX_VALUE, value);
+		x->refs[i] = flatbuf_table_end(w);
+	}
+	pax = flatbuf_put_refs(w, x->refs, k.pax);
 	if (k.size > 0)
 		extents = flatbuf_put_bytes(w, p,
 		    (size_t)k.extents * ZTOC_EXTENT);
-	*at = put_table(w, &k, s, type, pax, extents);
+
+	flatbuf_table_begin(w);
+	flatbuf_put_ref(w, ENTRY_NAME, s[0]);
+	flatbuf_put_ref(w, ENTRY_TYPE, type);
+	flatbuf_put_u64(w, ENTRY_OFFSET, k.offset);
+	flatbuf_put_u64(w, ENTRY_STORED, k.stored);
+	flatbuf_put_ref(w, ENTRY_LINK, s[1]);
+	flatbuf_put_u64(w, ENTRY_MODE, k.mode);
+	flatbuf_put_u32(w, ENTRY_UID, k.uid);
+	flatbuf_put_u32(w, ENTRY_GID, k.gid);
+	flatbuf_put_ref(w, ENTRY_UNAME, s[2]);
+	flatbuf_put_ref(w, ENTRY_GNAME, s[3]);
+	flatbuf_put_ref(w, ENTRY_MTIME, s[4]);
+	flatbuf_put_u64(w, ENTRY_MAJOR, k.major);
+	flatbuf_put_u64(w, ENTRY_MINOR, k.minor);
+	flatbuf_put_ref(w, ENTRY_PAX, pax);
+	flatbuf_put_u64(w, ENTRY_SIZE, k.size);
+	flatbuf_put_ref(w, ENTRY_EXTENTS, extents);
+	*at = flatbuf_table_end(w);
 	return 0;
 }
 

@@ -97,13 +97,15 @@ pack_ztoc_spans_stored(const struct pack_ztoc_spans *s)
 
 /* Digests */
 
-static int
-end_digest(struct pack_ztoc_spans *s)
+int
+pack_ztoc_spans_end(struct pack_ztoc_spans *s)
 {
 	void *items = s->digests;
-	int rc = array_grow(&items, s->digest_count, &s->digest_cap,
-	    LAYER_DIGEST);
+	int rc;
 
+	if (s->count == 0)
+		return 0;
+	rc = array_grow(&items, s->digest_count, &s->digest_cap, LAYER_DIGEST);
 	s->digests = items;
 	return rc != 0 ? rc : digest_end(s->digest,
 	    s->digests[s->digest_count++]);
@@ -113,14 +115,10 @@ end_digest(struct pack_ztoc_spans *s)
 static int
 begin_span(struct pack_ztoc_spans *s, bool shared)
 {
-	int rc = s->count > 0 ? end_digest(s) : 0;
+	int rc = digest_start(s->digest);
 
 	s->count++;
-	if (rc == 0)
-		rc = digest_start(s->digest);
-	if (rc == 0 && shared)
-		rc = digest_add(s->digest, &s->last, 1);
-	return rc;
+	return rc == 0 && shared ? digest_add(s->digest, &s->last, 1) : rc;
 }
 
 /*
@@ -137,20 +135,24 @@ add_span(struct pack_ztoc_spans *s, const uint8_t *data, size_t len)
 	return s->count == 0 ? 0 : digest_add(s->digest, data, len);
 }
 
-/*
- * Adds bytes of an uncompressed layer, in which all spans have the same length.
- */
-static int
-taken_plain(struct pack_ztoc_spans *s, const uint8_t *data, size_t len)
+int
+pack_ztoc_spans_taken(void *spans, const uint8_t *data, size_t len)
 {
+	struct pack_ztoc_spans *s = spans;
 	int rc = 0;
 
+	if (!s->o.plain)
+		return add_span(s, data, len);
+	/* an uncompressed layer, in which all spans have the same length */
 	while (rc == 0 && len > 0) {
 		uint64_t left = s->o.span - s->stored % s->o.span;
 		size_t n = len < left ? len : (size_t)left;
 
-		if (left == s->o.span)
-			rc = begin_span(s, false);
+		if (left == s->o.span) {
+			rc = pack_ztoc_spans_end(s);
+			if (rc == 0)
+				rc = begin_span(s, false);
+		}
 		if (rc == 0)
 			rc = add_span(s, data, n);
 		data += n;
@@ -159,46 +161,7 @@ taken_plain(struct pack_ztoc_spans *s, const uint8_t *data, size_t len)
 	return rc;
 }
 
-int
-pack_ztoc_spans_taken(void *spans, const uint8_t *data, size_t len)
-{
-	struct pack_ztoc_spans *s = spans;
-
-	return s->o.plain ? taken_plain(s, data, len) : add_span(s, data, len);
-}
-
 /* Points */
-
-static void
-store_point(uint8_t *to, const struct gzip_point *p)
-{
-	store_le64(to, p->in);
-	store_le64(to + 8, p->out);
-	to[16] = (uint8_t)p->bits;
-}
-
-static int
-keep_checkpoint(struct pack_ztoc_spans *s, const struct gzip_point *p)
-{
-	uint8_t *window = s->checkpoint + ZTOC_CHECKPOINT_HEAD;
-	size_t zeros = ZTOC_WINDOW - p->window_len;
-
-	store_point(s->checkpoint, p);
-	memset(window, 0, zeros);
-	memcpy(window + zeros, p->window, p->window_len);
-	return spool_push(s->checkpoints, s->checkpoint, ZTOC_CHECKPOINT);
-}
-
-/* Stores a point; its compressed window is added by pack_ztoc_spans_window(). */
-static int
-keep_point(struct pack_ztoc_spans *s, const struct gzip_point *p)
-{
-	uint8_t point[ZTOC_POINT] = { 0 };
-
-	store_point(point, p);
-	strbuf_add(&s->points, point, sizeof(point));
-	return s->points.failed ? -ENOMEM : 0;
-}
 
 int
 pack_ztoc_spans_window(void *spans, const uint8_t *window, size_t len)
@@ -222,44 +185,29 @@ int
 pack_ztoc_spans_point(void *spans, const struct gzip_point *p)
 {
 	struct pack_ztoc_spans *s = spans;
-	int rc = s->count > 0 ? end_digest(s) : 0;
+	uint8_t *to = s->checkpoint, *window = to + ZTOC_CHECKPOINT_HEAD;
+	size_t zeros = ZTOC_WINDOW - p->window_len;
+	int rc = pack_ztoc_spans_end(s);
 
-	if (rc == 0)
-		rc = s->o.packed ? keep_point(s, p) : keep_checkpoint(s, p);
-	s->count++;
-	if (rc == 0)
-		rc = digest_start(s->digest);
-	if (rc == 0 && p->bits != 0)
-		rc = digest_add(s->digest, &s->last, 1);
-	return rc;
-}
-
-int
-pack_ztoc_spans_end(struct pack_ztoc_spans *s)
-{
-	return s->count == 0 ? 0 : end_digest(s);
+	if (rc != 0)
+		return rc;
+	store_le64(to, p->in);
+	store_le64(to + 8, p->out);
+	to[16] = (uint8_t)p->bits;
+	if (s->o.packed) {
+		/* pack_ztoc_spans_window() adds the compressed window */
+		memset(window, 0, ZTOC_POINT - ZTOC_CHECKPOINT_HEAD);
+		strbuf_add(&s->points, to, ZTOC_POINT);
+		rc = s->points.failed ? -ENOMEM : 0;
+	} else {
+		memset(window, 0, zeros);
+		memcpy(window + zeros, p->window, p->window_len);
+		rc = spool_push(s->checkpoints, to, ZTOC_CHECKPOINT);
+	}
+	return rc != 0 ? rc : begin_span(s, p->bits != 0);
 }
 
 /* Writing */
-
-static uint32_t
-write_checkpoints(struct pack_ztoc_spans *s, struct flatbuf_writer *w, int *rc)
-{
-	uint64_t len = ZTOC_CHECKPOINTS_HEAD + s->count * ZTOC_CHECKPOINT;
-	uint8_t head[ZTOC_CHECKPOINTS_HEAD];
-	const void *p;
-	size_t n;
-	int more;
-
-	flatbuf_bytes_begin(w, len);
-	while ((more = spool_pop(s->checkpoints, &p, &n)) == 1)
-		flatbuf_bytes_piece(w, p, n);
-	store_le32(head, (uint32_t)s->count);
-	store_le64(head + 4, s->o.span);
-	flatbuf_bytes_piece(w, head, sizeof(head));
-	*rc = more;
-	return flatbuf_bytes_end(w, len);
-}
 
 /* The checkpoints of a layer that is not compressed. */
 struct plain {
@@ -299,38 +247,43 @@ write_plain(const struct pack_ztoc_spans *s, struct flatbuf_writer *w, int *rc)
 	return flatbuf_put_bytes(w, p.data, p.len);
 }
 
-static int
-write_digests(struct pack_ztoc_spans *s, struct flatbuf_writer *w, uint32_t *at)
+int
+pack_ztoc_spans_write(struct pack_ztoc_spans *s, struct flatbuf_writer *w,
+    uint32_t *at)
 {
-	uint32_t *refs = sys_malloc((s->digest_count + 1) * sizeof(*refs));
+	uint64_t len = ZTOC_CHECKPOINTS_HEAD + s->count * ZTOC_CHECKPOINT;
+	uint32_t checkpoints = 0, points = 0, digests;
+	uint8_t head[ZTOC_CHECKPOINTS_HEAD];
 	char text[HEX_SHA256];
+	uint32_t *refs;
+	const void *p;
+	size_t n;
+	int rc = 0;
 
+	if (s->o.plain) {
+		checkpoints = write_plain(s, w, &rc);
+	} else if (s->o.packed) {
+		points = flatbuf_put_bytes(w, s->points.data, s->points.len);
+	} else {
+		flatbuf_bytes_begin(w, len);
+		while ((rc = spool_pop(s->checkpoints, &p, &n)) == 1)
+			flatbuf_bytes_piece(w, p, n);
+		store_le32(head, (uint32_t)s->count);
+		store_le64(head + 4, s->o.span);
+		flatbuf_bytes_piece(w, head, sizeof(head));
+		checkpoints = flatbuf_bytes_end(w, len);
+	}
+	if (rc != 0)
+		return rc;
+	refs = sys_malloc((s->digest_count + 1) * sizeof(*refs));
 	if (refs == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->digest_count; i++) {
 		hex_write_sha256(text, s->digests[i]);
 		refs[i] = flatbuf_put_string(w, text, strlen(text));
 	}
-	*at = flatbuf_put_refs(w, refs, s->digest_count);
+	digests = flatbuf_put_refs(w, refs, s->digest_count);
 	sys_free(refs);
-	return 0;
-}
-
-int
-pack_ztoc_spans_write(struct pack_ztoc_spans *s, struct flatbuf_writer *w,
-    uint32_t *at)
-{
-	uint32_t checkpoints = 0, points = 0, digests = 0;
-	int rc = 0;
-
-	if (s->o.plain)
-		checkpoints = write_plain(s, w, &rc);
-	else if (s->o.packed)
-		points = flatbuf_put_bytes(w, s->points.data, s->points.len);
-	else
-		checkpoints = write_checkpoints(s, w, &rc);
-	if (rc == 0)
-		rc = write_digests(s, w, &digests);
 	flatbuf_table_begin(w);
 	flatbuf_put_u32(w, COMPRESSION_LAST, (uint32_t)s->count - 1);
 	flatbuf_put_ref(w, COMPRESSION_DIGESTS, digests);
@@ -339,5 +292,5 @@ pack_ztoc_spans_write(struct pack_ztoc_spans *s, struct flatbuf_writer *w,
 	    s->o.plain ? ZTOC_PLAIN : ZTOC_GZIP, ZTOC_GZIP);
 	flatbuf_put_ref(w, COMPRESSION_POINTS, points);
 	*at = flatbuf_table_end(w);
-	return rc;
+	return 0;
 }

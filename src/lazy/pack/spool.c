@@ -49,30 +49,23 @@ spool_close(struct spool *s)
 	sys_free(s);
 }
 
-static int
-file(struct spool *s)
-{
-	int rc;
-
-	if (s->fd < 0)
-		s->fd = sys_openat(AT_FDCWD, s->tmpdir,
-		    O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	rc = s->fd < 0 ? s->fd : fdio_write(s->fd, s->end.data, s->end.len);
-	if (rc == 0) {
-		s->filed += s->end.len;
-		strbuf_clear(&s->end);
-	}
-	return rc;
-}
-
 int
 spool_push(struct spool *s, const void *data, size_t len)
 {
 	size_t need = len + sizeof(len);
-	int rc = s->end.len > 0 && s->end.len + need > ROOM ? file(s) : 0;
+	int rc;
 
-	if (rc != 0)
-		return rc;
+	if (s->end.len > 0 && s->end.len + need > ROOM) {
+		if (s->fd < 0)
+			s->fd = sys_openat(AT_FDCWD, s->tmpdir,
+			    O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+		rc = s->fd < 0 ? s->fd :
+		    fdio_write(s->fd, s->end.data, s->end.len);
+		if (rc != 0)
+			return rc;
+		s->filed += s->end.len;
+		strbuf_clear(&s->end);
+	}
 	if (strbuf_room(&s->end, need) == NULL)
 		return -ENOMEM;
 	strbuf_add(&s->end, data, len);
