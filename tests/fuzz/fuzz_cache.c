@@ -5,7 +5,7 @@
  * The linker replaces sys_openat() with the one below.  Header checksums are
  * corrected, so that more than the first header is parsed.
  */
-#include "cache_private.h"
+#include "lazy/vfs/cache.h"
 
 #include "base/bytes.h"
 

@@ -76,6 +76,9 @@ int cache_text_write(int dir, const char *key, const char *text, size_t len);
 int cache_text_read(int dir, const char *key, size_t max, char **text,
     size_t *len);
 
+/* Returns the checksum of headers and data. */
+uint64_t cache_hash(const void *data, size_t len);
+
 /* Creates an unnamed file in dir.  Returns its descriptor or -errno. */
 int cache_unnamed(int dir);
 

@@ -39,124 +39,61 @@ end_transfer(struct http *h, struct http_transfer *t, CURLcode code)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* Starts the queued transfers. Returns whether the thread should continue. */
-static bool
-begin_queued(struct http *h)
-{
-	struct http_transfer *t, *next;
-	bool stop;
-
-	pthread_mutex_lock(&h->lock);
-	t = h->queue;
-	h->queue = NULL;
-	stop = h->stop;
-	pthread_mutex_unlock(&h->lock);
-	for (; t != NULL; t = next) {
-		next = t->next;
-		t->queued_ns = sys_now_ns();
-		t->next = h->running;
-		h->running = t;
-		if (curl_multi_add_handle(h->multi, t->easy) != CURLM_OK)
-			end_transfer(h, t, CURLE_OUT_OF_MEMORY);
-	}
-	return !stop;
-}
-
-static void
-end_finished(struct http *h)
-{
-	struct http_transfer *t;
-	CURLMsg *m;
-	int more;
-
-	while ((m = curl_multi_info_read(h->multi, &more)) != NULL) {
-		CURLcode code = m->data.result;
-
-		if (m->msg != CURLMSG_DONE)
-			continue;
-		curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &t);
-		curl_multi_remove_handle(h->multi, t->easy);
-		if (code == CURLE_PEER_FAILED_VERIFICATION)
-			h->heard_ns = sys_now_ns();
-		end_transfer(h, t, code);
-	}
-}
-
-static bool
-is_stuck(const struct http *h, const struct http_transfer *t)
-{
-	uint64_t heard_ns = h->heard_ns > t->queued_ns ? h->heard_ns :
-	    t->queued_ns;
-
-	return t->since_ns == 0 && sys_now_ns() - heard_ns >= t->stall_ns;
-}
-
-/* Ends transfers that have waited too long for a connection. */
-static void
-end_stuck(struct http *h)
-{
-	struct http_transfer *next;
-
-	for (struct http_transfer *t = h->running; t != NULL; t = next) {
-		next = t->next;
-		if (!is_stuck(h, t))
-			continue;
-		curl_multi_remove_handle(h->multi, t->easy);
-		t->stalled = true;
-		end_transfer(h, t, CURLE_OPERATION_TIMEDOUT);
-	}
-}
-
 static void *
 transfer_all(void *arg)
 {
 	struct http *h = arg;
-	int running;
+	struct http_transfer *t, *next;
+	CURLMsg *m;
+	int running, more;
+	bool stop;
 
-	while (begin_queued(h)) {
+	for (;;) {
+		pthread_mutex_lock(&h->lock);
+		t = h->queue;
+		h->queue = NULL;
+		stop = h->stop;
+		pthread_mutex_unlock(&h->lock);
+		for (; t != NULL; t = next) {
+			next = t->next;
+			t->queued_ns = sys_now_ns();
+			t->next = h->running;
+			h->running = t;
+			if (curl_multi_add_handle(h->multi, t->easy) !=
+			    CURLM_OK)
+				end_transfer(h, t, CURLE_OUT_OF_MEMORY);
+		}
+		if (stop)
+			return NULL;
 		curl_multi_perform(h->multi, &running);
-		end_finished(h);
-		end_stuck(h);
+		while ((m = curl_multi_info_read(h->multi, &more)) != NULL) {
+			CURLcode code = m->data.result;
+
+			if (m->msg != CURLMSG_DONE)
+				continue;
+			curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE,
+			    &t);
+			curl_multi_remove_handle(h->multi, t->easy);
+			if (code == CURLE_PEER_FAILED_VERIFICATION)
+				h->heard_ns = sys_now_ns();
+			end_transfer(h, t, code);
+		}
+		/* transfers that have waited too long for a connection */
+		for (t = h->running; t != NULL; t = next) {
+			uint64_t heard_ns = h->heard_ns > t->queued_ns ?
+			    h->heard_ns : t->queued_ns;
+
+			next = t->next;
+			if (t->since_ns != 0 ||
+			    sys_now_ns() - heard_ns < t->stall_ns)
+				continue;
+			curl_multi_remove_handle(h->multi, t->easy);
+			t->stalled = true;
+			end_transfer(h, t, CURLE_OPERATION_TIMEDOUT);
+		}
 		curl_multi_poll(h->multi, NULL, 0, running > 0 ? POLL_MS :
 		    IDLE_MS, NULL);
 	}
-	return NULL;
-}
-
-static int
-thread_start(struct http *h)
-{
-	int rc;
-
-	h->multi = curl_multi_init();
-	if (h->multi == NULL)
-		return -ENOMEM;
-	curl_multi_setopt(h->multi, CURLMOPT_PIPELINING,
-	    (long)CURLPIPE_MULTIPLEX);
-	curl_multi_setopt(h->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
-	    (long)h->o.connections);
-	pthread_mutex_init(&h->lock, NULL);
-	pthread_cond_init(&h->changed, NULL);
-	rc = sys_thread(&h->thread, transfer_all, h);
-	if (rc != 0) {
-		pthread_cond_destroy(&h->changed);
-		pthread_mutex_destroy(&h->lock);
-		curl_multi_cleanup(h->multi);
-	}
-	return rc;
-}
-
-static void
-thread_stop(struct http *h)
-{
-	pthread_mutex_lock(&h->lock);
-	h->stop = true;
-	pthread_mutex_unlock(&h->lock);
-	curl_multi_wakeup(h->multi);
-	pthread_join(h->thread, NULL);
-	pthread_cond_destroy(&h->changed);
-	pthread_mutex_destroy(&h->lock);
-	curl_multi_cleanup(h->multi);
 }
 
 void
@@ -198,6 +135,9 @@ client_free(struct http *h)
 		sys_free(i->origin);
 		sys_free(i);
 	}
+	pthread_cond_destroy(&h->changed);
+	pthread_mutex_destroy(&h->lock);
+	curl_multi_cleanup(h->multi);
 	http_auth_free(h);
 	sys_free(h->credentials);
 	sys_free(h->credentials_for);
@@ -216,6 +156,8 @@ http_open(struct http **out, const struct http_options *o,
 	if (h == NULL)
 		return rc;
 	h->o = *o;
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_cond_init(&h->changed, NULL);
 	if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK ||
 	    copy_text(&h->credentials, o->credentials) != 0 ||
 	    copy_text(&h->credentials_for, o->credentials_for) != 0 ||
@@ -226,7 +168,15 @@ http_open(struct http **out, const struct http_options *o,
 		if (rc != 0)
 			goto fail;
 	}
-	rc = thread_start(h);
+	rc = -ENOMEM;
+	h->multi = curl_multi_init();
+	if (h->multi == NULL)
+		goto fail;
+	curl_multi_setopt(h->multi, CURLMOPT_PIPELINING,
+	    (long)CURLPIPE_MULTIPLEX);
+	curl_multi_setopt(h->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+	    (long)h->o.connections);
+	rc = sys_thread(&h->thread, transfer_all, h);
 	if (rc != 0) {
 		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
 		goto fail;
@@ -243,7 +193,11 @@ http_close(struct http *h)
 {
 	if (h == NULL)
 		return;
-	thread_stop(h);
+	pthread_mutex_lock(&h->lock);
+	h->stop = true;
+	pthread_mutex_unlock(&h->lock);
+	curl_multi_wakeup(h->multi);
+	pthread_join(h->thread, NULL);
 	client_free(h);
 }
 

@@ -41,53 +41,42 @@ take_document(void *arg, const void *data, size_t len)
 	return g->d->body.failed ? -ENOMEM : 0;
 }
 
-/* Makes one attempt. */
-static int
-get_once(struct http *h, const char *url, const char *field, struct getting *g,
-    bool renew, struct http_transfer *t, char why[LAYER_WHY])
-{
-	int rc;
-
-	*t = (struct http_transfer){ .begin = begin_document,
-		.body = take_document, .arg = g };
-	g->t = t;
-	strbuf_clear(&g->d->body);
-	rc = http_transfer_open(t, h, url, NULL, field);
-	if (rc != 0) {
-		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
-		return rc;
-	}
-	if (renew)
-		http_transfer_renew(t);
-	http_run(h, &t, 1);
-	http_transfer_count(h, t, HTTP_INDEX);
-	g->d->status = t->reply.status;
-	return http_judge(t, why);
-}
-
 static int
 get_document(struct http *h, const char *url, const char *field, bool answering,
     size_t max, struct http_document *d, char why[LAYER_WHY])
 {
-	struct getting g = { .d = d, .max = max };
+	struct http_transfer t, *all = &t;
+	struct getting g = { .t = &t, .d = d, .max = max };
 	struct http_patience p;
-	struct http_transfer t;
 	int rc, end = 0;
 
 	*d = (struct http_document){ .status = 0 };
 	http_patience_start(&p, h->o.timeout_s);
 	p.answered = !answering;
-	for (;;) {
-		rc = get_once(h, url, field, &g, p.lost, &t, why);
-		if (rc != 0)
-			end = t.easy == NULL ? rc :
-			    http_again(h, &t, url, rc, &p, HTTP_INDEX, why);
+	do {
+		t = (struct http_transfer){ .begin = begin_document,
+			.body = take_document, .arg = &g };
+		strbuf_clear(&d->body);
+		rc = http_transfer_open(&t, h, url, NULL, field);
+		if (rc != 0) {
+			snprintf(why, LAYER_WHY, "%s", strerror(-rc));
+			end = t.easy == NULL ? rc : http_again(h, &t, url, rc,
+			    &p, HTTP_INDEX, why);
+		} else {
+			if (p.lost)
+				http_transfer_renew(&t);
+			http_run(h, &all, 1);
+			http_transfer_count(h, &t, HTTP_INDEX);
+			d->status = t.reply.status;
+			rc = http_judge(&t, why);
+			if (rc != 0)
+				end = http_again(h, &t, url, rc, &p,
+				    HTTP_INDEX, why);
+		}
 		http_transfer_close(&t);
 		if (end != 0)
 			return end;
-		if (rc == 0)
-			break;
-	}
+	} while (rc != 0);
 	/* parsers expect a NUL after the text */
 	if (strbuf_room(&d->body, 1) == NULL)
 		return -ENOMEM;
@@ -144,33 +133,17 @@ take_answer(void *arg, const void *data, size_t len)
 	return g->a->length > g->max ? -ECANCELED : 0;
 }
 
-static void
-describe_reply(const struct http_transfer *t, struct http_answer *a)
-{
-	static const char *const names[] = { [CURL_HTTP_VERSION_1_0] =
-		"HTTP/1.0", [CURL_HTTP_VERSION_1_1] = "HTTP/1.1",
-		[CURL_HTTP_VERSION_2_0] = "HTTP/2" };
-	long version = 0;
-
-	curl_easy_getinfo(t->easy, CURLINFO_HTTP_VERSION, &version);
-	if (version > 0 && version < (long)(sizeof(names) / sizeof(*names)))
-		strcpy(a->version, names[version]);
-	a->status = t->reply.status;
-	strcpy(a->type, t->reply.type);
-	strcpy(a->encoding, t->reply.encoding);
-	strcpy(a->caching, t->reply.caching);
-	strcpy(a->validator, t->reply.validator);
-	http_transfer_url(t, a->url);
-}
-
 int
 http_ask(struct http *h, const char *url, const char *ranges, size_t max,
     struct http_answer *a, char why[LAYER_WHY])
 {
+	static const char *const names[] = { [CURL_HTTP_VERSION_1_0] =
+		"HTTP/1.0", [CURL_HTTP_VERSION_1_1] = "HTTP/1.1",
+		[CURL_HTTP_VERSION_2_0] = "HTTP/2" };
 	struct asking g = { .a = a, .max = max };
-	struct http_transfer t = { .begin = begin_answer, .body = take_answer,
-		.arg = &g }, *all = &t;
+	struct http_transfer t, *all = &t;
 	bool answered = false, own;
+	long version = 0;
 	int rc;
 
 	do {
@@ -181,7 +154,17 @@ http_ask(struct http *h, const char *url, const char *ranges, size_t max,
 		if (rc == 0) {
 			http_run(h, &all, 1);
 			http_transfer_count(h, &t, HTTP_INDEX);
-			describe_reply(&t, a);
+			curl_easy_getinfo(t.easy, CURLINFO_HTTP_VERSION,
+			    &version);
+			if (version > 0 && version <
+			    (long)(sizeof(names) / sizeof(*names)))
+				strcpy(a->version, names[version]);
+			a->status = t.reply.status;
+			strcpy(a->type, t.reply.type);
+			strcpy(a->encoding, t.reply.encoding);
+			strcpy(a->caching, t.reply.caching);
+			strcpy(a->validator, t.reply.validator);
+			http_transfer_url(&t, a->url);
 			rc = http_judge(&t, why);
 		}
 		own = a->status == 401 && http_is_own(&t, url);

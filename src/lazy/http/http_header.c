@@ -49,39 +49,29 @@ take_char(const char **s, char c)
 	return 0;
 }
 
-/* Parses "first-last" or an asterisk. */
-static int
-take_interval(const char **s, struct http_content_range *r)
-{
-	uint64_t last;
-	int rc;
-
-	r->offset = r->length = 0;
-	if (take_char(s, '*') == 0)
-		return 0;
-	rc = parse_number(s, &r->offset);
-	if (rc == 0)
-		rc = take_char(s, '-');
-	if (rc == 0)
-		rc = parse_number(s, &last);
-	if (rc != 0 || last < r->offset)
-		return -EBADMSG;
-	r->length = last - r->offset + 1;
-	return 0;
-}
-
 int
 http_content_range(const char *value, struct http_content_range *r)
 {
 	const char *s = skip_blanks(value);
+	uint64_t last;
 	int rc;
 
 	if (strncasecmp(s, "bytes", 5) != 0 || !is_blank(s[5]))
 		return -EBADMSG;
 	s = skip_blanks(s + 5);
-	rc = take_interval(&s, r);
-	if (rc == 0)
-		rc = take_char(&s, '/');
+	/* "first-last" or an asterisk */
+	r->offset = r->length = 0;
+	if (take_char(&s, '*') != 0) {
+		rc = parse_number(&s, &r->offset);
+		if (rc == 0)
+			rc = take_char(&s, '-');
+		if (rc == 0)
+			rc = parse_number(&s, &last);
+		if (rc != 0 || last < r->offset)
+			return -EBADMSG;
+		r->length = last - r->offset + 1;
+	}
+	rc = take_char(&s, '/');
 	if (rc == 0 && take_char(&s, '*') == 0)
 		r->total = HTTP_UNKNOWN;
 	else if (rc == 0)
@@ -149,16 +139,6 @@ http_boundary(const char *value, char boundary[HTTP_BOUNDARY])
 	return -EBADMSG;
 }
 
-static char *
-parameter(struct http_challenge *c, const char *name, size_t n)
-{
-	if (is_word(name, n, "realm"))
-		return c->realm;
-	if (is_word(name, n, "service"))
-		return c->service;
-	return is_word(name, n, "scope") ? c->scope : NULL;
-}
-
 /* Parses the parameters that follow a scheme, up to the next scheme. */
 static int
 take_parameters(const char **at, struct http_challenge *c)
@@ -167,7 +147,9 @@ take_parameters(const char **at, struct http_challenge *c)
 	const char *s = skip_blanks(*at);
 
 	for (size_t n; (n = token(s)) != 0 && s[n] == '='; ) {
-		char *to = parameter(c, s, n);
+		char *to = is_word(s, n, "realm") ? c->realm :
+		    is_word(s, n, "service") ? c->service :
+		    is_word(s, n, "scope") ? c->scope : NULL;
 
 		s += n + 1;
 		if (parse_value(&s, to == NULL ? other : to,

@@ -24,31 +24,12 @@ end_of(const struct layer_range *r)
 	return r->offset + r->length;
 }
 
-/* Extends the last span, or adds one. */
-static void
-add_range(struct http_spans *s, const struct layer_range *r, uint64_t gap,
-    uint64_t longest)
-{
-	struct http_span *last = s->count == 0 ? NULL :
-	    &s->spans[s->count - 1];
-	uint64_t end = last == NULL ? 0 : last->offset + last->length;
-
-	/* overlaps must not be requested twice */
-	if (last != NULL && (r->offset < end || (r->offset - end < gap &&
-	    end_of(r) - last->offset <= longest))) {
-		if (end_of(r) > end)
-			last->length = end_of(r) - last->offset;
-		return;
-	}
-	s->spans[s->count++] = (struct http_span){ .offset = r->offset,
-		.length = r->length };
-}
-
 int
 http_spans_plan(struct http_spans *s, const struct layer_range *ranges,
     size_t count, uint64_t gap, uint64_t longest)
 {
-	uint64_t end = 0;
+	struct http_span *last = NULL;
+	uint64_t end = 0, last_end = 0;
 
 	*s = (struct http_spans){ .range_count = 0 };
 	s->sorted = sys_calloc(count + 1, sizeof(struct layer_range *));
@@ -75,7 +56,18 @@ http_spans_plan(struct http_spans *s, const struct layer_range *ranges,
 			s->wanted += end_of(r) - (r->offset > end ? r->offset :
 			    end);
 		end = end_of(r) > end ? end_of(r) : end;
-		add_range(s, r, gap, longest);
+		/* overlaps must not be requested twice */
+		if (last != NULL && (r->offset < last_end ||
+		    (r->offset - last_end < gap &&
+		    end_of(r) - last->offset <= longest))) {
+			if (end_of(r) > last_end)
+				last->length = end_of(r) - last->offset;
+		} else {
+			last = &s->spans[s->count++];
+			*last = (struct http_span){ .offset = r->offset,
+				.length = r->length };
+		}
+		last_end = last->offset + last->length;
 	}
 	return 0;
 }
@@ -88,37 +80,14 @@ http_spans_free(struct http_spans *s)
 	*s = (struct http_spans){ .count = 0 };
 }
 
-/* Copies the bytes that are in the range. */
-static void
-copy_range(const struct layer_range *r, uint64_t offset, const char *data,
-    uint64_t len)
+uint64_t
+http_spans_take(struct http_spans *s, uint64_t offset, const void *data,
+    size_t len)
 {
-	uint64_t from = r->offset > offset ? r->offset : offset;
-	uint64_t end = end_of(r) < offset + len ? end_of(r) : offset + len;
-
-	if (from < end)
-		memcpy((char *)r->buf + (from - r->offset),
-		    data + (from - offset), (size_t)(end - from));
-}
-
-/*
- * Copies the bytes [offset, offset + len), which are all in one span, to their
- * ranges.
- */
-static void
-scatter(struct http_spans *s, uint64_t offset, const char *data, uint64_t len)
-{
-	for (size_t i = 0; i < s->range_count &&
-	    s->sorted[i]->offset < offset + len; i++)
-		copy_range(s->sorted[i], offset, data, len);
-}
-
-/* Returns the first span that ends after offset. */
-static size_t
-span_after(const struct http_spans *s, uint64_t offset)
-{
+	uint64_t end = offset + len, taken = 0;
 	size_t low = 0, high = s->count;
 
+	/* the first span that ends after offset */
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
@@ -127,18 +96,8 @@ span_after(const struct http_spans *s, uint64_t offset)
 		else
 			high = mid;
 	}
-	return low;
-}
-
-uint64_t
-http_spans_take(struct http_spans *s, uint64_t offset, const void *data,
-    size_t len)
-{
-	uint64_t end = offset + len, taken = 0;
-
-	for (size_t i = span_after(s, offset); i < s->count &&
-	    s->spans[i].offset < end; i++) {
-		struct http_span *span = &s->spans[i];
+	for (; low < s->count && s->spans[low].offset < end; low++) {
+		struct http_span *span = &s->spans[low];
 		uint64_t next = span->offset + span->got;
 		uint64_t stop = span->offset + span->length;
 
@@ -146,8 +105,18 @@ http_spans_take(struct http_spans *s, uint64_t offset, const void *data,
 			stop = end;
 		if (next < offset || next >= stop)
 			continue;
-		scatter(s, next, (const char *)data + (next - offset),
-		    stop - next);
+		/* copies [next, stop) to the ranges that have a part of it */
+		for (size_t i = 0; i < s->range_count &&
+		    s->sorted[i]->offset < stop; i++) {
+			const struct layer_range *r = s->sorted[i];
+			uint64_t from = r->offset > next ? r->offset : next;
+			uint64_t to = end_of(r) < stop ? end_of(r) : stop;
+
+			if (from < to)
+				memcpy((char *)r->buf + (from - r->offset),
+				    (const char *)data + (from - offset),
+				    (size_t)(to - from));
+		}
 		span->got += stop - next;
 		taken += stop - next;
 	}

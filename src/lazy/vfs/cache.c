@@ -1,5 +1,5 @@
 /*
- * cache.c - a disk cache of fetched object ranges
+ * cache.c - a disk cache of fetched object ranges, and of small documents
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Records are found through a hash table of their numbers + 1.  A freed record
@@ -12,13 +12,17 @@
  * before their blocks are freed, the first record is replaced with one that
  * covers all of them and has the name of a nonexistent object.
  */
-#include "cache_private.h"
+#include "lazy/vfs/cache.h"
 
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/fdio.h"
+#include "base/hex.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
+#include "engine/digest/digest.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -31,9 +35,15 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#define CACHE_RANGES ".ranges"
+#define CACHE_TEXT ".text"
+
 #define NO_OBJECT UINT64_MAX
 
-enum { BATCH = 16, BLOCK = 4096 };
+enum {
+	CACHE_NAME = 80, NAMES_TRIED = 100, BATCH = 16, BLOCK = 4096,
+	HEX = 2 * DIGEST_MAX
+};
 
 /* A range in the file. */
 struct record {
@@ -62,6 +72,74 @@ struct cache {
 					 * record */
 };
 
+/* The files of the directory */
+
+/*
+ * Writes the file name for a key: the key's SHA-256, in hexadecimal, and a
+ * suffix.  Returns 0, -ENOMEM or -EIO.
+ */
+static int
+cache_name(const char *key, const char *suffix, char name[CACHE_NAME])
+{
+	uint8_t sum[DIGEST_MAX];
+	int rc = digest_sha256(key, strlen(key), sum);
+
+	if (rc == 0) {
+		hex_write(name, sum, sizeof(sum));
+		strcat(name, suffix);
+	}
+	return rc;
+}
+
+/*
+ * Opens a file for reading or writing, and creates it if flags say so.  Returns
+ * its descriptor; -EINVAL if the name is not that of a regular file; or another
+ * -errno.
+ */
+static int
+cache_file(int dir, const char *name, int flags)
+{
+	/* a FIFO must not block */
+	int fd = sys_openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW |
+	    O_NONBLOCK | O_NOCTTY, 0600), rc;
+	struct stat st;
+
+	if (fd == -ELOOP || fd == -EISDIR || fd == -ENXIO)
+		return -EINVAL;
+	if (fd < 0)
+		return fd;
+	rc = sys_fstat(fd, &st);
+	if (rc == 0 && !S_ISREG(st.st_mode))
+		rc = -EINVAL;
+	if (rc == 0)
+		return fd;
+	sys_close(fd);
+	return rc;
+}
+
+int
+cache_unnamed(int dir)
+{
+	int fd = sys_openat(dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	char name[CACHE_NAME];
+	int rc;
+
+	if (fd != -EOPNOTSUPP && fd != -EISDIR)
+		return fd;
+	/* a filesystem without O_TMPFILE, such as NFS */
+	fd = -EEXIST;
+	for (int i = 0; fd == -EEXIST && i < NAMES_TRIED; i++) {
+		snprintf(name, sizeof(name), ".%ld.%llu.%d", (long)getpid(),
+		    (unsigned long long)sys_now_ns(), i);
+		fd = sys_openat(dir, name, O_RDWR | O_CREAT | O_EXCL |
+		    O_CLOEXEC, 0600);
+	}
+	rc = fd < 0 ? fd : sys_unlinkat(dir, name, 0);
+	if (rc != 0 && fd >= 0)
+		sys_close(fd);
+	return rc != 0 ? rc : fd;
+}
+
 /* The headers */
 
 static const char magic[8] = { 'l', 'a', 'y', 'r', 'a', 'n', 'g', 'e' };
@@ -83,41 +161,14 @@ record_write(const struct record *r, uint8_t out[CACHE_HEADER])
 	store_le64(out + 40, cache_hash(out, 40));
 }
 
-/*
- * Parses a header at a position in a file of size bytes.  Returns 0, or
- * -EBADMSG if there is no header or the file is too short for its data.
- */
-static int
-record_parse(struct record *r, const uint8_t in[CACHE_HEADER],
-    uint64_t position, uint64_t size)
-{
-	if (memcmp(in, magic, sizeof(magic)) != 0 ||
-	    load_le64(in + 40) != cache_hash(in, 40) ||
-	    size < CACHE_HEADER || position > size - CACHE_HEADER)
-		return -EBADMSG;
-	r->offset = load_le64(in + 8);
-	r->length = load_le64(in + 16);
-	r->object = load_le64(in + 24);
-	r->sum = load_le64(in + 32);
-	r->at = position + CACHE_HEADER;
-	return r->length <= size - r->at ? 0 : -EBADMSG;
-}
-
 /* The table */
-
-static size_t
-record_slot(const struct cache *c, uint64_t object, uint64_t offset)
-{
-	uint64_t key[2] = { object, offset };
-
-	return (size_t)cache_hash(key, sizeof(key)) & (c->slots - 1);
-}
 
 /* Returns a record's slot, or the empty slot where it belongs. */
 static size_t
 find_slot(const struct cache *c, uint64_t object, uint64_t offset)
 {
-	size_t i = record_slot(c, object, offset);
+	uint64_t key[2] = { object, offset };
+	size_t i = (size_t)cache_hash(key, sizeof(key)) & (c->slots - 1);
 
 	while (c->table[i] != 0) {
 		const struct record *r = &c->records[c->table[i] - 1];
@@ -129,26 +180,6 @@ find_slot(const struct cache *c, uint64_t object, uint64_t offset)
 	return i;
 }
 
-static int
-grow_table(struct cache *c)
-{
-	size_t slots = c->slots == 0 ? 256 : 2 * c->slots;
-	uint32_t *table;
-
-	if (c->count < c->slots / 2)
-		return 0;
-	table = sys_calloc(slots, sizeof(*table));
-	if (table == NULL)
-		return -ENOMEM;
-	sys_free(c->table);
-	c->table = table;
-	c->slots = slots;
-	for (size_t i = 0; i < c->count; i++)
-		c->table[find_slot(c, c->records[i].object,
-		    c->records[i].offset)] = (uint32_t)(i + 1);
-	return 0;
-}
-
 /*
  * Adds a record of the file to the table, replacing an earlier record of the
  * same range.
@@ -156,12 +187,22 @@ grow_table(struct cache *c)
 static int
 add_record(struct cache *c, const struct record *r)
 {
+	size_t slots = c->slots == 0 ? 256 : 2 * c->slots, slot;
 	void *records = c->records;
-	size_t slot;
-	int rc = grow_table(c);
+	uint32_t *table;
+	int rc;
 
-	if (rc != 0)
-		return rc;
+	if (c->count >= c->slots / 2) {
+		table = sys_calloc(slots, sizeof(*table));
+		if (table == NULL)
+			return -ENOMEM;
+		sys_free(c->table);
+		c->table = table;
+		c->slots = slots;
+		for (size_t i = 0; i < c->count; i++)
+			c->table[find_slot(c, c->records[i].object,
+			    c->records[i].offset)] = (uint32_t)(i + 1);
+	}
 	rc = array_grow(&records, c->count, &c->cap, sizeof(*c->records));
 	c->records = records;
 	if (rc != 0)
@@ -193,61 +234,69 @@ punch(struct cache *c, uint64_t end)
 	}
 }
 
-/* Adds a record that was read, or skips a freed range. */
-static int
-take_record(struct cache *c, const struct record *r)
-{
-	if (r->object != NO_OBJECT)
-		return add_record(c, r);
-	c->end = r->at + r->length;
-	/* the writer may have been killed */
-	if (c->writable)
-		punch(c, c->end);
-	return 0;
-}
-
-/* Reads the headers, and truncates the file after the last valid record. */
+/*
+ * Reads the headers, and truncates the file before the first that is invalid or
+ * whose data is incomplete.
+ */
 static int
 read_headers(struct cache *c)
 {
 	uint8_t header[CACHE_HEADER];
-	struct record r;
+	uint64_t size;
 	struct stat st;
 	int rc = sys_fstat(c->fd, &st);
 
-	while (rc == 0 && fdio_pread(c->fd, header, sizeof(header),
-	    (off_t)c->end) == CACHE_HEADER && record_parse(&r, header,
-	    c->end, (uint64_t)st.st_size) == 0)
-		rc = take_record(c, &r);
-	if (rc == 0 && c->writable && c->end < (uint64_t)st.st_size)
+	if (rc != 0)
+		return rc;
+	size = (uint64_t)st.st_size;
+	while (fdio_pread(c->fd, header, sizeof(header), (off_t)c->end) ==
+	    CACHE_HEADER) {
+		struct record r = { .offset = load_le64(header + 8),
+			.length = load_le64(header + 16),
+			.object = load_le64(header + 24),
+			.sum = load_le64(header + 32),
+			.at = c->end + CACHE_HEADER };
+
+		if (memcmp(header, magic, sizeof(magic)) != 0 ||
+		    load_le64(header + 40) != cache_hash(header, 40) ||
+		    size < CACHE_HEADER || c->end > size - CACHE_HEADER ||
+		    r.length > size - r.at)
+			break;
+		if (r.object != NO_OBJECT) {
+			rc = add_record(c, &r);
+			if (rc != 0)
+				return rc;
+			continue;
+		}
+		/* a freed range; the writer may have been killed */
+		c->end = r.at + r.length;
+		if (c->writable)
+			punch(c, c->end);
+	}
+	if (c->writable && c->end < size)
 		rc = sys_ftruncate(c->fd, (off_t)c->end);
 	return rc;
-}
-
-static int
-open_ranges(int dir, const char *key)
-{
-	char name[CACHE_NAME];
-	int rc;
-
-	if (key == NULL)
-		return cache_unnamed(dir);
-	rc = cache_name(key, CACHE_RANGES, name);
-	return rc != 0 ? rc : cache_file(dir, name, O_RDWR | O_CREAT);
 }
 
 int
 cache_open(struct cache **out, int dir, const char *key, uint64_t limit)
 {
 	struct cache *c = sys_calloc(1, sizeof(*c));
-	int rc;
+	char name[CACHE_NAME];
+	int rc = 0;
 
 	if (c == NULL)
 		return -ENOMEM;
 	c->limit = limit;
 	c->key = key == NULL ? 0 : cache_hash(key, strlen(key));
 	pthread_mutex_init(&c->lock, NULL);
-	rc = c->fd = open_ranges(dir, key);
+	c->fd = -1;
+	if (key != NULL)
+		rc = cache_name(key, CACHE_RANGES, name);
+	if (rc != 0)
+		goto fail;
+	rc = c->fd = key == NULL ? cache_unnamed(dir) :
+	    cache_file(dir, name, O_RDWR | O_CREAT);
 	if (rc < 0)
 		goto fail;
 	c->writable = flock(c->fd, LOCK_EX | LOCK_NB) == 0;
@@ -352,27 +401,14 @@ cache_read(struct cache *c, const char *object, uint64_t offset,
 	return n < 0 ? (int)n : -ENOENT;
 }
 
-/* Covers all data before end with one record, and frees its blocks. */
-static int
-cover(struct cache *c, uint64_t end)
-{
-	const struct record r = { .object = NO_OBJECT,
-		.length = end - CACHE_HEADER };
-	uint8_t header[CACHE_HEADER];
-	int rc;
-
-	record_write(&r, header);
-	rc = fdio_pwrite(c->fd, header, sizeof(header), 0);
-	if (rc == 0)
-		punch(c, end);
-	return rc;
-}
-
 /* Frees the oldest ranges until there is space.  Returns 0 or -errno. */
 static int
 free_oldest(struct cache *c, uint64_t length)
 {
 	uint64_t most = c->limit - c->limit / BATCH, end = 0;
+	struct record freed = { .object = NO_OBJECT };
+	uint8_t header[CACHE_HEADER];
+	int rc;
 
 	if (c->used + length <= c->limit)
 		return 0;
@@ -383,7 +419,15 @@ free_oldest(struct cache *c, uint64_t length)
 		r->there = false;
 		end = r->at + r->length;
 	}
-	return end == 0 ? 0 : cover(c, end);
+	if (end == 0)
+		return 0;
+	/* one record covers all data before the end */
+	freed.length = end - CACHE_HEADER;
+	record_write(&freed, header);
+	rc = fdio_pwrite(c->fd, header, sizeof(header), 0);
+	if (rc == 0)
+		punch(c, end);
+	return rc;
 }
 
 static int
@@ -424,5 +468,166 @@ cache_write(struct cache *c, const char *object, uint64_t offset,
 			rc = append_record(c, &r, data);
 	}
 	pthread_mutex_unlock(&c->lock);
+	return rc;
+}
+
+/*
+ * Small documents.  A file contains the SHA-256, in hexadecimal, of the key, a
+ * newline and the text; then a newline and the text.  So a truncated file, or a
+ * file with a different key, is not used.
+ */
+
+/* Writes the first line of the file. */
+static int
+sum_of(const char *key, const char *text, size_t len, char line[HEX + 1])
+{
+	struct strbuf b = { .len = 0 };
+	uint8_t sum[DIGEST_MAX];
+	int rc;
+
+	strbuf_str(&b, key);
+	strbuf_char(&b, '\n');
+	strbuf_add(&b, text, len);
+	rc = b.failed ? -ENOMEM : digest_sha256(b.data, b.len, sum);
+	strbuf_free(&b);
+	hex_write(line, sum, sizeof(sum));
+	return rc;
+}
+
+int
+cache_text_write(int dir, const char *key, const char *text, size_t len)
+{
+	char name[CACHE_NAME], line[HEX + 1];
+	int fd, rc = cache_name(key, CACHE_TEXT, name);
+
+	if (rc != 0)
+		return rc;
+	rc = sum_of(key, text, len, line);
+	if (rc != 0)
+		return rc;
+	fd = cache_file(dir, name, O_WRONLY | O_CREAT | O_TRUNC);
+	if (fd < 0)
+		return fd;
+	line[HEX] = '\n';
+	rc = fdio_write(fd, line, sizeof(line));
+	if (rc == 0)
+		rc = fdio_write(fd, text, len);
+	sys_close(fd);
+	return rc;
+}
+
+int
+cache_text_read(int dir, const char *key, size_t max, char **text, size_t *len)
+{
+	char name[CACHE_NAME], line[HEX + 1], *file;
+	int fd, rc = cache_name(key, CACHE_TEXT, name);
+
+	*text = NULL;
+	if (rc != 0)
+		return rc;
+	fd = cache_file(dir, name, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	rc = fdio_read_all(fd, max + HEX + 1, text, len);
+	if (rc != 0)
+		goto out;
+	file = *text;
+	rc = -ENOENT;
+	if (*len <= HEX || file[HEX] != '\n')
+		goto out;
+	*len -= HEX + 1;
+	rc = sum_of(key, file + HEX + 1, *len, line);
+	if (rc != 0)
+		goto out;
+	rc = memcmp(line, file, HEX) == 0 ? 0 : -ENOENT;
+	/* including the NUL after the text */
+	memmove(file, file + HEX + 1, *len + 1);
+	/* the time of the last use, for cache_trim() */
+	if (rc == 0)
+		(void)sys_utimens(fd, NULL, NULL, 0);
+out:
+	sys_close(fd);
+	if (rc != 0) {
+		sys_free(*text);
+		*text = NULL;
+	}
+	return rc;
+}
+
+/* Removing the least recently used files */
+
+struct cached_file {
+	char name[CACHE_NAME];
+	struct timespec used;
+	uint64_t bytes;
+};
+
+static int
+by_use(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct cached_file *)a)->used;
+	const struct timespec *y = &((const struct cached_file *)b)->used;
+
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec > y->tv_sec ? 1 : -1;
+	return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+static bool
+ends_with(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), len = strlen(suffix);
+
+	return n > len && strcmp(name + n - len, suffix) == 0;
+}
+
+int
+cache_trim(int dir, uint64_t limit)
+{
+	int fd = sys_openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct cached_file *files = NULL;
+	size_t count = 0, cap = 0;
+	struct dirent *e;
+	struct stat st;
+	void *all = NULL;
+	uint64_t sum = 0;
+	int rc = 0;
+
+	if (d == NULL) {
+		rc = fd < 0 ? fd : -errno;
+		if (fd >= 0)
+			sys_close(fd);
+		return rc;
+	}
+	while (errno = 0, (e = readdir(d)) != NULL) {
+		if (strlen(e->d_name) >= CACHE_NAME ||
+		    (!ends_with(e->d_name, CACHE_RANGES) &&
+		    !ends_with(e->d_name, CACHE_TEXT)) ||
+		    sys_fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) !=
+		    0 || !S_ISREG(st.st_mode))
+			continue;
+		rc = array_grow(&all, count, &cap, sizeof(*files));
+		files = all;
+		if (rc != 0)
+			break;
+		files[count] = (struct cached_file){ .used = st.st_mtim,
+			.bytes = (uint64_t)st.st_blocks * 512 };
+		strcpy(files[count].name, e->d_name);
+		sum += files[count++].bytes;
+	}
+	if (rc == 0)
+		rc = -errno;
+	closedir(d);
+	if (rc == 0 && count > 0)
+		qsort(files, count, sizeof(*files), by_use);
+	for (size_t i = 0; rc == 0 && i < count && sum > limit; i++) {
+		rc = sys_unlinkat(dir, files[i].name, 0);
+		/* another process may have removed it */
+		if (rc == 0 || rc == -ENOENT)
+			sum -= files[i].bytes;
+		rc = rc == -ENOENT ? 0 : rc;
+	}
+	sys_free(files);
 	return rc;
 }

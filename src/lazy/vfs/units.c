@@ -43,19 +43,7 @@ struct units {
 	uint64_t asked, admitted;
 };
 
-/* The list of units without users */
-
-static void
-list_add(struct units *u, struct unit *n)
-{
-	n->older = u->newest;
-	n->newer = NULL;
-	*(u->newest == NULL ? &u->oldest : &u->newest->newer) = n;
-	u->newest = n;
-	u->idle += n->size;
-	u->busy -= n->size;
-}
-
+/* Removes a unit from the list of those without users. */
 static void
 list_remove(struct units *u, struct unit *n)
 {
@@ -64,8 +52,6 @@ list_remove(struct units *u, struct unit *n)
 	u->idle -= n->size;
 	u->busy += n->size;
 }
-
-/* The table */
 
 static struct unit **
 unit_slot(struct units *u, struct unit_id id)
@@ -116,25 +102,6 @@ trim_units(struct units *u)
 	}
 }
 
-static struct unit *
-new_unit(struct units *u, struct unit_id id)
-{
-	struct unit *n = sys_calloc(1, sizeof(*n));
-	size_t count;
-	const struct layer_unit *all = layer_units(id.source->layer, &count);
-
-	if (n == NULL)
-		return NULL;
-	n->id = id;
-	n->size = all[id.unit].content;
-	n->stored = all[id.unit].stored;
-	n->serial = ++u->serial;
-	n->next = *unit_slot(u, id);
-	*unit_slot(u, id) = n;
-	u->busy += n->size + n->stored;
-	return n;
-}
-
 /*
  * Returns a reference to the unit, or NULL if out of memory; sets *mine if the
  * unit is new.
@@ -143,14 +110,26 @@ static struct unit *
 hold_unit(struct units *u, struct unit_id id, bool *mine)
 {
 	struct unit *n = find_unit(u, id);
+	const struct layer_unit *all;
+	size_t count;
 
 	*mine = n == NULL;
-	if (n == NULL)
-		n = new_unit(u, id);
-	else if (n->users == 0)
+	if (n == NULL) {
+		n = sys_calloc(1, sizeof(*n));
+		if (n == NULL)
+			return NULL;
+		all = layer_units(id.source->layer, &count);
+		n->id = id;
+		n->size = all[id.unit].content;
+		n->stored = all[id.unit].stored;
+		n->serial = ++u->serial;
+		n->next = *unit_slot(u, id);
+		*unit_slot(u, id) = n;
+		u->busy += n->size + n->stored;
+	} else if (n->users == 0) {
 		list_remove(u, n);
-	if (n != NULL)
-		n->users++;
+	}
+	n->users++;
 	return n;
 }
 
@@ -162,7 +141,12 @@ release_unit(struct units *u, struct unit *n)
 	if (n->state == UNIT_FAILED) {
 		discard(u, n);
 	} else {
-		list_add(u, n);
+		n->older = u->newest;
+		n->newer = NULL;
+		*(n->older == NULL ? &u->oldest : &n->older->newer) = n;
+		u->newest = n;
+		u->idle += n->size;
+		u->busy -= n->size;
 		trim_units(u);
 	}
 	pthread_cond_broadcast(&u->room);
@@ -224,68 +208,46 @@ wait_for_room(struct units *u, const struct unit_id *ids, size_t count,
 
 /* Getting */
 
-static int
-wait_for(struct units *u, struct unit *n)
-{
-	while (n->state == UNIT_FETCHING)
-		pthread_cond_wait(&u->changed, &u->lock);
-	return n->state == UNIT_READY ? 0 : n->rc;
-}
-
-/* Finds the units that are neither present nor being fetched. */
-static int
-claim(struct units *u, const struct unit_id *ids, size_t count,
-    struct unit *got[], struct unit *mine[], size_t *mine_count)
-{
-	bool is_mine;
-
-	*mine_count = 0;
-	for (size_t i = 0; i < count; i++) {
-		got[i] = hold_unit(u, ids[i], &is_mine);
-		if (got[i] == NULL) {
-			memset(got + i, 0, (count - i) * sizeof(*got));
-			return -ENOMEM;
-		}
-		if (is_mine)
-			mine[(*mine_count)++] = got[i];
-	}
-	trim_units(u);
-	return 0;
-}
-
-static void
-settle_units(struct units *u, struct unit *mine[], size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		mine[i]->state = mine[i]->rc == 0 ? UNIT_READY : UNIT_FAILED;
-		u->busy -= mine[i]->stored;
-	}
-	pthread_cond_broadcast(&u->changed);
-	pthread_cond_broadcast(&u->room);
-}
-
 int
 units_get(struct units *u, const struct unit_id *ids, size_t count,
     enum http_phase phase, struct unit *got[])
 {
 	struct unit *mine[UNITS_MAX];
-	size_t n;
-	int rc, failed;
+	size_t held, mine_count = 0;
+	bool is_mine;
+	int rc = 0;
 
 	pthread_mutex_lock(&u->lock);
 	wait_for_room(u, ids, count, phase == HTTP_READ);
-	failed = claim(u, ids, count, got, mine, &n);
-	pthread_mutex_unlock(&u->lock);
-	if (n > 0)
-		units_fetcher_fetch(u->fetcher, mine, n, phase);
-	pthread_mutex_lock(&u->lock);
-	settle_units(u, mine, n);
-	rc = failed;
-	for (size_t i = 0; i < count && got[i] != NULL; i++) {
-		failed = wait_for(u, got[i]);
-		rc = rc == 0 ? failed : rc;
+	for (held = 0; held < count; held++) {
+		got[held] = hold_unit(u, ids[held], &is_mine);
+		if (got[held] == NULL) {
+			rc = -ENOMEM;
+			break;
+		}
+		if (is_mine)
+			mine[mine_count++] = got[held];
 	}
-	for (size_t i = 0; rc != 0 && i < count && got[i] != NULL; i++)
+	if (rc == 0)
+		trim_units(u);
+	pthread_mutex_unlock(&u->lock);
+	/* those that were neither present nor being fetched */
+	if (mine_count > 0)
+		units_fetcher_fetch(u->fetcher, mine, mine_count, phase);
+	pthread_mutex_lock(&u->lock);
+	for (size_t i = 0; i < mine_count; i++) {
+		mine[i]->state = mine[i]->rc == 0 ? UNIT_READY : UNIT_FAILED;
+		u->busy -= mine[i]->stored;
+	}
+	pthread_cond_broadcast(&u->changed);
+	pthread_cond_broadcast(&u->room);
+	for (size_t i = 0; i < held; i++) {
+		while (got[i]->state == UNIT_FETCHING)
+			pthread_cond_wait(&u->changed, &u->lock);
+		if (got[i]->state == UNIT_FAILED && rc == 0)
+			rc = got[i]->rc;
+	}
+	for (size_t i = 0; rc != 0 && i < held; i++)
 		release_unit(u, got[i]);
 	pthread_mutex_unlock(&u->lock);
 	return rc;

@@ -63,26 +63,20 @@ remove_at(struct units_spares *s, size_t i)
 	s->all[i] = s->all[--s->count];
 }
 
-/* Finds a kept buffer that is large enough, but not much larger. */
-static void
-find_kept(struct units_spares *s, size_t size, struct units_spare *b)
-{
-	pthread_mutex_lock(&s->lock);
-	for (size_t i = s->count; b->data == NULL && i-- > 0; )
-		if (s->all[i].room >= size &&
-		    s->all[i].room <= size + size / 2 + ROUND) {
-			*b = s->all[i];
-			remove_at(s, i);
-		}
-	pthread_mutex_unlock(&s->lock);
-}
-
 int
 units_spares_take(struct units_spares *s, size_t size, struct units_spare *b)
 {
 	*b = (struct units_spare){ .room = size + 1 };
 	if (size >= SMALL) {
-		find_kept(s, size, b);
+		/* a kept buffer that is large enough, but not much larger */
+		pthread_mutex_lock(&s->lock);
+		for (size_t i = s->count; b->data == NULL && i-- > 0; )
+			if (s->all[i].room >= size &&
+			    s->all[i].room <= size + size / 2 + ROUND) {
+				*b = s->all[i];
+				remove_at(s, i);
+			}
+		pthread_mutex_unlock(&s->lock);
 		if (b->data != NULL)
 			return 0;
 		b->room = (size + ROUND - 1) / ROUND * ROUND;
@@ -160,14 +154,6 @@ units_fetcher_free(struct units_fetcher *f, const struct unit *n)
 	units_spares_give(f->spares, &n->content);
 }
 
-static void
-close_decoder(struct units_decoder *d)
-{
-	layer_decoder_close(d->decoder);
-	mac_close(d->mac);
-	sys_free(d);
-}
-
 void
 units_fetcher_forget(struct vfs_source *source)
 {
@@ -175,7 +161,9 @@ units_fetcher_forget(struct vfs_source *source)
 
 	for (struct units_decoder *d = source->idle; d != NULL; d = next) {
 		next = d->next;
-		close_decoder(d);
+		layer_decoder_close(d->decoder);
+		mac_close(d->mac);
+		sys_free(d);
 	}
 	source->idle = NULL;
 	sys_free(source->tags);
@@ -190,40 +178,6 @@ units_fetcher_counted(struct units_fetcher *f, struct units_counts *c)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* Decoders */
-
-static struct units_decoder *
-take_decoder(struct units_fetcher *f, struct vfs_source *source)
-{
-	struct units_decoder *d;
-
-	pthread_mutex_lock(&f->lock);
-	d = source->idle;
-	if (d != NULL)
-		source->idle = d->next;
-	pthread_mutex_unlock(&f->lock);
-	if (d != NULL)
-		return d;
-	d = sys_calloc(1, sizeof(*d));
-	if (d != NULL && layer_decoder_open(&d->decoder, source->layer) != 0) {
-		sys_free(d);
-		return NULL;
-	}
-	if (d != NULL && f->has_key)
-		(void)mac_open(&d->mac, f->key);
-	return d;
-}
-
-static void
-give_decoder(struct units_fetcher *f, struct vfs_source *source,
-    struct units_decoder *d)
-{
-	pthread_mutex_lock(&f->lock);
-	d->next = source->idle;
-	source->idle = d;
-	pthread_mutex_unlock(&f->lock);
-}
-
 /* Fetching */
 
 /* The ranges of one unit, and the buffers for their data. */
@@ -234,63 +188,6 @@ struct unit_part {
 	struct units_spare stored;
 };
 
-static int
-prepare_part(struct units_fetcher *f, struct unit_part *p)
-{
-	const struct vfs_source *s = p->unit->id.source;
-	uint64_t bytes = 0, at = 0;
-
-	p->count = layer_ranges(s->layer, p->unit->id.unit, p->ranges);
-	for (size_t i = 0; i < p->count; i++)
-		bytes += p->ranges[i].length;
-	if (units_spares_take(f->spares, bytes, &p->stored) != 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->count; i++) {
-		p->ranges[i].buf = p->stored.data + at;
-		at += p->ranges[i].length;
-	}
-	return 0;
-}
-
-/* Returns the tag of a unit's stored bytes, or 0 if there is none. */
-static uint64_t
-tag_of(struct units_decoder *d, const struct unit_part *p)
-{
-	uint64_t tag;
-	int rc = d->mac == NULL ? -ENOTSUP : mac_start(d->mac);
-
-	for (size_t i = 0; rc == 0 && i < p->count; i++)
-		rc = mac_add(d->mac, p->ranges[i].buf, p->ranges[i].length);
-	if (rc == 0)
-		rc = mac_end(d->mac, &tag);
-	return rc == 0 ? tag : 0;
-}
-
-/* Keeps the tag of bytes from which a unit was decoded and verified. */
-static void
-keep_tag(struct vfs_source *s, uint32_t unit, uint64_t tag)
-{
-	size_t count;
-
-	(void)layer_units(s->layer, &count);
-	if (s->tags == NULL)
-		s->tags = sys_calloc(count, sizeof(*s->tags));
-	if (s->tags != NULL)
-		s->tags[unit] = tag;
-}
-
-static bool
-has_tag(struct units_fetcher *f, const struct vfs_source *s, uint32_t unit,
-    uint64_t tag)
-{
-	bool has;
-
-	pthread_mutex_lock(&f->lock);
-	has = tag != 0 && s->tags != NULL && s->tags[unit] == tag;
-	pthread_mutex_unlock(&f->lock);
-	return has;
-}
-
 /* Decodes a unit, comparing digests unless the bytes are recognized. */
 static int
 decode_with(struct units_fetcher *f, struct units_decoder *d,
@@ -298,16 +195,34 @@ decode_with(struct units_fetcher *f, struct units_decoder *d,
 {
 	struct vfs_source *s = p->unit->id.source;
 	uint32_t unit = p->unit->id.unit;
-	uint64_t tag = tag_of(d, p);
-	bool known = has_tag(f, s, unit, tag);
+	uint64_t tag = 0;
 	const char *why;
-	int rc = (known ? layer_decode_again : layer_decode)(d->decoder, unit,
+	size_t count;
+	bool known;
+	int rc = d->mac == NULL ? -ENOTSUP : mac_start(d->mac);
+
+	for (size_t i = 0; rc == 0 && i < p->count; i++)
+		rc = mac_add(d->mac, p->ranges[i].buf, p->ranges[i].length);
+	if (rc == 0)
+		rc = mac_end(d->mac, &tag);
+	if (rc != 0)
+		tag = 0;	/* there is none */
+	pthread_mutex_lock(&f->lock);
+	known = tag != 0 && s->tags != NULL && s->tags[unit] == tag;
+	pthread_mutex_unlock(&f->lock);
+	rc = (known ? layer_decode_again : layer_decode)(d->decoder, unit,
 	    p->ranges, p->unit->content.data, &why);
 
 	pthread_mutex_lock(&f->lock);
 	f->counts.recognized += known;
-	if (rc == 0 && !known)
-		keep_tag(s, unit, tag);
+	if (rc == 0 && !known) {
+		/* the unit was decoded from these bytes and verified */
+		(void)layer_units(s->layer, &count);
+		if (s->tags == NULL)
+			s->tags = sys_calloc(count, sizeof(*s->tags));
+		if (s->tags != NULL)
+			s->tags[unit] = tag;
+	}
 	pthread_mutex_unlock(&f->lock);
 	return rc;
 }
@@ -316,66 +231,81 @@ static int
 decode_part(struct units_fetcher *f, struct unit_part *p)
 {
 	struct vfs_source *s = p->unit->id.source;
-	struct units_decoder *d = take_decoder(f, s);
+	struct units_decoder *d;
 	int rc = 0;
 
-	if (d == NULL)
-		return -ENOMEM;
+	pthread_mutex_lock(&f->lock);
+	d = s->idle;
+	if (d != NULL)
+		s->idle = d->next;
+	pthread_mutex_unlock(&f->lock);
+	if (d == NULL) {
+		d = sys_calloc(1, sizeof(*d));
+		if (d == NULL || layer_decoder_open(&d->decoder,
+		    s->layer) != 0) {
+			sys_free(d);
+			return -ENOMEM;
+		}
+		if (f->has_key)
+			(void)mac_open(&d->mac, f->key);
+	}
 	if (p->unit->content.data == NULL)
 		rc = units_spares_take(f->spares, p->unit->size,
 		    &p->unit->content);
 	if (rc == 0)
 		rc = decode_with(f, d, p);
-	give_decoder(f, s, d);
 	pthread_mutex_lock(&f->lock);
+	d->next = s->idle;
+	s->idle = d;
 	f->counts.decoded += rc == 0;
 	f->counts.wrong += rc == -EBADMSG;
 	pthread_mutex_unlock(&f->lock);
 	return rc;
 }
 
-/* Fetches a single unit again, because its data was wrong. */
-static int
-fetch_again(struct units_fetcher *f, struct unit_part *p, enum http_phase phase)
-{
-	struct vfs_source *s = p->unit->id.source;
-	int rc = -EBADMSG;
-
-	for (int i = 1; i < UNITS_TRIES && rc == -EBADMSG; i++) {
-		for (size_t k = 0; k < p->count; k++)
-			vfs_source_forget(s, &p->ranges[k]);
-		rc = vfs_source_read(s, p->ranges, p->count, phase);
-		if (rc == 0)
-			rc = decode_part(f, p);
-	}
-	/* readers of a file do not expect -EBADMSG */
-	return rc == -EBADMSG ? -EIO : rc;
-}
-
-/* Reads and decodes all parts, which belong to one layer. */
+/*
+ * Reads and decodes all parts, which belong to one layer; a unit whose data was
+ * wrong is fetched again.
+ */
 static void
-fetch_parts(struct units_fetcher *f, struct unit_part *p, size_t count,
+fetch_parts(struct units_fetcher *f, struct unit_part *parts, size_t count,
     enum http_phase phase)
 {
-	struct vfs_source *s = p->unit->id.source;
+	struct vfs_source *s = parts->unit->id.source;
 	struct layer_range all[UNITS_MAX * LAYER_RANGES_MAX];
 	size_t n = 0;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		rc = prepare_part(f, &p[i]);
-		memcpy(all + n, p[i].ranges, p[i].count * sizeof(*all));
-		n += p[i].count;
+		struct unit_part *p = &parts[i];
+		uint64_t bytes = 0, at = 0;
+
+		p->count = layer_ranges(s->layer, p->unit->id.unit, p->ranges);
+		for (size_t k = 0; k < p->count; k++)
+			bytes += p->ranges[k].length;
+		rc = units_spares_take(f->spares, bytes, &p->stored);
+		for (size_t k = 0; rc == 0 && k < p->count; k++) {
+			p->ranges[k].buf = p->stored.data + at;
+			at += p->ranges[k].length;
+			all[n++] = p->ranges[k];
+		}
 	}
 	if (rc == 0)
 		rc = vfs_source_read(s, all, n, phase);
 	for (size_t i = 0; i < count; i++) {
-		int one = rc == 0 ? decode_part(f, &p[i]) : rc;
+		struct unit_part *p = &parts[i];
+		int one = rc == 0 ? decode_part(f, p) : rc;
 
-		if (one == -EBADMSG)
-			one = fetch_again(f, &p[i], phase);
-		p[i].unit->rc = one;
-		units_spares_give(f->spares, &p[i].stored);
+		for (int t = 1; t < UNITS_TRIES && one == -EBADMSG; t++) {
+			for (size_t k = 0; k < p->count; k++)
+				vfs_source_forget(s, &p->ranges[k]);
+			one = vfs_source_read(s, p->ranges, p->count, phase);
+			if (one == 0)
+				one = decode_part(f, p);
+		}
+		/* readers of a file do not expect -EBADMSG */
+		p->unit->rc = one == -EBADMSG ? -EIO : one;
+		units_spares_give(f->spares, &p->stored);
 	}
 }
 

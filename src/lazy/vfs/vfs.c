@@ -23,8 +23,6 @@ int
 vfs_open(struct vfs **out, const struct vfs_options *o)
 {
 	struct vfs *v = sys_calloc(1, sizeof(*v));
-	struct vfs_ahead_options ahead = { .prefetch = o->prefetch,
-		.rate = o->rate, .keeps_units = o->keeps_units };
 	int rc;
 
 	*out = v;
@@ -34,8 +32,7 @@ vfs_open(struct vfs **out, const struct vfs_options *o)
 	rc = units_open(&v->units, UNITS_MEMORY);
 	if (rc != 0)
 		return rc;
-	ahead.units = v->units;
-	return vfs_ahead_open(&v->ahead, &ahead);
+	return vfs_ahead_open(&v->ahead, v->units, &v->o);
 }
 
 void
@@ -127,57 +124,38 @@ vfs_stack_add_ops(struct vfs_stack *to, const char *name,
 	    &o->expect, NULL, 0);
 }
 
-static int
-build_tree(struct vfs_stack *s, enum merge_mode mode)
-{
-	struct layer **layers = sys_calloc(s->source_count + 1,
-	    sizeof(*layers));
-	const struct vfs_options *o = &s->v->o;
-	const char *name = s->source_count == 1 ? s->sources[0]->name :
-	    o->name;
-	char why[LAYER_WHY] = "";
-	int rc;
-
-	if (layers == NULL)
-		return vfs_refuse(&o->remote.report, name, -ENOMEM, "");
-	for (size_t i = 0; i < s->source_count; i++)
-		layers[i] = s->sources[i]->layer;
-	rc = merge_build(&s->tree, layers, s->source_count, mode, why);
-	sys_free(layers);
-	return rc == 0 ? 0 : vfs_refuse(&o->remote.report, name, rc, why);
-}
-
-static bool
-has_trace(const struct vfs_stack *s)
-{
-	struct layer_range r;
-
-	for (size_t i = 0; i < s->source_count; i++)
-		if (layer_trace(s->sources[i]->layer, &r))
-			return true;
-	return false;
-}
-
 int
 vfs_stack_build(struct vfs_stack *s, enum merge_mode mode)
 {
 	struct vfs *v = s->v;
 	const struct vfs_report *report = &v->o.remote.report;
-	int rc = build_tree(s, mode);
+	const char *name = s->source_count == 1 ? s->sources[0]->name :
+	    v->o.name;
+	struct layer **layers = sys_calloc(s->source_count + 1,
+	    sizeof(*layers));
+	char why[LAYER_WHY] = "";
+	bool has_trace = false;
+	struct layer_range r;
 	size_t count;
+	int rc;
 
+	if (layers == NULL)
+		return vfs_refuse(report, name, -ENOMEM, "");
+	for (size_t i = 0; i < s->source_count; i++) {
+		layers[i] = s->sources[i]->layer;
+		has_trace |= layer_trace(layers[i], &r);
+	}
+	rc = merge_build(&s->tree, layers, s->source_count, mode, why);
+	sys_free(layers);
 	if (rc != 0)
-		return rc;
+		return vfs_refuse(report, name, rc, why);
 	count = merge_count(s->tree);
 	s->seen = sys_calloc(count, 1);
-	if (s->seen == NULL)
-		return vfs_refuse(report, v->o.name, -ENOMEM, "");
-	if (mode == MERGE_OVERLAY) {
+	if (mode == MERGE_OVERLAY)
 		s->lookups = sys_calloc(count, sizeof(*s->lookups));
-		if (s->lookups == NULL)
-			return vfs_refuse(report, v->o.name, -ENOMEM, "");
-	}
-	if (v->o.prefetch != VFS_PREFETCH_NONE && has_trace(s)) {
+	if (s->seen == NULL || (mode == MERGE_OVERLAY && s->lookups == NULL))
+		return vfs_refuse(report, v->o.name, -ENOMEM, "");
+	if (v->o.prefetch != VFS_PREFETCH_NONE && has_trace) {
 		rc = vfs_trace_load(&s->trace, s->sources, s->source_count,
 		    v->o.remote.cache_dir, report);
 		if (rc != 0)
@@ -273,23 +251,6 @@ collect_units(const struct vfs_stack *s, const struct merge_node *n,
 	return count;
 }
 
-/*
- * Copies the bytes of one run that belong in buf, which represents [offset,
- * end).
- */
-static void
-copy_run(const struct layer_run *r, const uint8_t *data, uint64_t offset,
-    uint64_t end, uint8_t *buf)
-{
-	uint64_t from = r->offset > offset ? r->offset : offset;
-	uint64_t to = r->offset + r->length < end ? r->offset + r->length :
-	    end;
-
-	if (from < to)
-		memcpy(buf + (from - offset), data + r->inner +
-		    (from - r->offset), (size_t)(to - from));
-}
-
 /* Reads [offset, end) of a file from several units, or from none. */
 static int
 read_units(const struct vfs_stack *s, const struct merge_node *n,
@@ -307,24 +268,21 @@ read_units(const struct vfs_stack *s, const struct merge_node *n,
 		if (rc != 0)
 			return rc;
 		for (size_t i = 0; i < count; i++) {
-			copy_run(&e->runs[run + i], unit_data(got[i]), offset,
-			    end, buf);
+			const struct layer_run *r = &e->runs[run + i];
+			const uint8_t *data = unit_data(got[i]) + r->inner;
+			uint64_t from = r->offset > offset ? r->offset :
+			    offset;
+			uint64_t to = r->offset + r->length < end ?
+			    r->offset + r->length : end;
+
+			if (from < to)
+				memcpy(buf + (from - offset), data +
+				    (from - r->offset), (size_t)(to - from));
 			units_release(s->v->units, got[i]);
 		}
 		run += count;
 	}
 	return 0;
-}
-
-/* Returns the run that contains all of [offset, end), or NULL. */
-static const struct layer_run *
-run_around(const struct layer_entry *e, uint64_t offset, uint64_t end)
-{
-	size_t i = layer_find_run(e, offset);
-	const struct layer_run *r = i < e->run_count ? &e->runs[i] : NULL;
-
-	return r != NULL && r->offset <= offset &&
-	    r->offset + r->length >= end && offset < end ? r : NULL;
 }
 
 /* Reading */
@@ -346,7 +304,9 @@ read_data(struct vfs_read *r)
 	struct vfs_stack *s = r->stack;
 	const struct merge_node *n = merge_node(s->tree, r->inode);
 	uint64_t end = r->offset + r->size;
-	const struct layer_run *run = run_around(n->entry, r->offset, end);
+	size_t i = layer_find_run(n->entry, r->offset);
+	const struct layer_run *run = i < n->entry->run_count ?
+	    &n->entry->runs[i] : NULL;
 	struct unit_id id;
 	int rc;
 
@@ -357,7 +317,9 @@ read_data(struct vfs_read *r)
 		if (r->traced)
 			return 0;
 	}
-	if (run != NULL) {
+	/* one run contains all of the data */
+	if (run != NULL && r->size > 0 && run->offset <= r->offset &&
+	    run->offset + run->length >= end) {
 		id = vfs_unit_of(s, n, run->unit);
 		rc = units_get(s->v->units, &id, 1, HTTP_READ, &r->unit);
 		if (rc != 0)

@@ -40,7 +40,8 @@ struct tracked_file {
 };
 
 struct vfs_ahead {
-	struct vfs_ahead_options o;
+	struct units *units;
+	const struct vfs_options *o;
 	pthread_t threads[THREADS], background;
 	bool has_background;
 	size_t started;			/* threads */
@@ -86,8 +87,8 @@ fetch_queued(void *arg)
 		a->count--;
 		a->current[number] = id.source;
 		pthread_mutex_unlock(&a->lock);
-		if (units_get(a->o.units, &id, 1, HTTP_PREFETCH, &got) == 0) {
-			units_release(a->o.units, got);
+		if (units_get(a->units, &id, 1, HTTP_PREFETCH, &got) == 0) {
+			units_release(a->units, got);
 			atomic_fetch_add(&a->fetched, 1);
 		}
 		pthread_mutex_lock(&a->lock);
@@ -96,26 +97,6 @@ fetch_queued(void *arg)
 	}
 	pthread_mutex_unlock(&a->lock);
 	return NULL;
-}
-
-/* Queues the units of a file between two offsets, while there is space. */
-static uint64_t
-queue_units(struct vfs_ahead *a, const struct vfs_stack *s,
-    const struct merge_node *n, uint64_t from, uint64_t to)
-{
-	const struct layer_entry *e = n->entry;
-
-	for (size_t i = layer_find_run(e, from); i < e->run_count &&
-	    e->runs[i].offset < to && a->count < QUEUE; i++) {
-		struct unit_id id = vfs_unit_of(s, n, e->runs[i].unit);
-
-		from = e->runs[i].offset + e->runs[i].length;
-		if (units_has(a->o.units, id))
-			continue;
-		a->queue[(a->first + a->count++) % QUEUE] = id;
-	}
-	pthread_cond_broadcast(&a->changed);
-	return from;
 }
 
 /*
@@ -135,7 +116,7 @@ continues(const struct vfs_ahead *a, const struct tracked_file *f,
 	if (f->next == offset)
 		return true;
 	i = layer_find_run(e, offset);
-	return a->o.keeps_units && i > 0 && i < e->run_count &&
+	return a->o->keeps_units && i > 0 && i < e->run_count &&
 	    e->runs[i].offset == offset && f->next < offset &&
 	    f->next > e->runs[i - 1].offset;
 }
@@ -146,6 +127,7 @@ vfs_ahead_note(struct vfs_ahead *a, struct vfs_stack *s, uint32_t inode,
 {
 	const struct merge_node *n = merge_node(s->tree, inode);
 	struct tracked_file *f = &a->files[(s->first_inode + inode) % FILES];
+	const struct layer_entry *e = n->entry;
 	uint64_t window, from;
 	bool sequential = false;
 
@@ -160,9 +142,19 @@ vfs_ahead_note(struct vfs_ahead *a, struct vfs_stack *s, uint32_t inode,
 	sequential = f->length >= SEQUENTIAL;
 	window = f->length < WINDOW_MAX ? f->length : WINDOW_MAX;
 	from = f->ahead > f->next ? f->ahead : f->next;
-	if (window >= WINDOW_MIN && from < f->next + window &&
-	    from < n->entry->size)
-		f->ahead = queue_units(a, s, n, from, f->next + window);
+	if (window < WINDOW_MIN || from >= f->next + window || from >= e->size)
+		goto out;
+	/* queues the units in the window, while there is space */
+	for (size_t i = layer_find_run(e, from); i < e->run_count &&
+	    e->runs[i].offset < f->next + window && a->count < QUEUE; i++) {
+		struct unit_id id = vfs_unit_of(s, n, e->runs[i].unit);
+
+		from = e->runs[i].offset + e->runs[i].length;
+		if (!units_has(a->units, id))
+			a->queue[(a->first + a->count++) % QUEUE] = id;
+	}
+	f->ahead = from;
+	pthread_cond_broadcast(&a->changed);
 out:
 	pthread_mutex_unlock(&a->lock);
 	return sequential;
@@ -194,34 +186,6 @@ is_unwanted(struct vfs_ahead *a, const struct vfs_stack *s)
 	return unwanted;
 }
 
-/* Waits until there has been no read for a while.  Returns false to stop. */
-static bool
-yield_to_reads(struct vfs_ahead *a, const struct vfs_stack *s)
-{
-	while (!is_unwanted(a, s)) {
-		if (atomic_load(&a->reading) == 0 && sys_now_ns() -
-		    atomic_load(&a->last_read_ns) >
-		    IDLE_MS * UINT64_C(1000000))
-			return true;
-		sys_sleep_ns(PAUSE_NS);
-	}
-	return false;
-}
-
-/*
- * Returns whether a unit is in the marked beginning of its layer; its digest
- * may be elsewhere, and what follows the last one may include the mark.
- */
-static bool
-is_marked(const struct layer *l, uint32_t unit)
-{
-	struct layer_range part, r[LAYER_RANGES_MAX];
-
-	return layer_prefetch(l, &part) && layer_ranges(l, unit, r) > 0 &&
-	    r[0].object == NULL &&
-	    r[0].offset < part.offset + part.length;
-}
-
 /*
  * Fetches the marked units of all layers, or the others.  *bytes of the stack
  * have been fetched since start_ns.  Returns false to stop.
@@ -230,10 +194,12 @@ static bool
 fetch_units(struct vfs_ahead *a, struct vfs_stack *s, bool marked,
     uint64_t start_ns, uint64_t *bytes)
 {
-	double rate = (double)a->o.rate;
+	double rate = (double)a->o->rate;
 
 	for (size_t k = 0; k < s->source_count; k++) {
 		struct vfs_source *source = s->sources[k];
+		struct layer_range mark, r[LAYER_RANGES_MAX];
+		bool has_mark = layer_prefetch(source->layer, &mark);
 		size_t count;
 		const struct layer_unit *u = layer_units(source->layer,
 		    &count);
@@ -242,13 +208,27 @@ fetch_units(struct vfs_ahead *a, struct vfs_stack *s, bool marked,
 			struct unit_id id = { .source = source, .unit = i };
 			struct unit *got;
 
-			if (is_marked(source->layer, i) != marked)
+			/*
+			 * Its digest may be elsewhere, and what follows the
+			 * last marked unit may include the mark.
+			 */
+			if ((has_mark && layer_ranges(source->layer, i, r) >
+			    0 && r[0].object == NULL && r[0].offset <
+			    mark.offset + mark.length) != marked)
 				continue;
-			if (!yield_to_reads(a, s))
+			/* waits until there has been no read for a while */
+			while (atomic_load(&a->reading) > 0 ||
+			    sys_now_ns() - atomic_load(&a->last_read_ns) <=
+			    IDLE_MS * UINT64_C(1000000)) {
+				if (is_unwanted(a, s))
+					return false;
+				sys_sleep_ns(PAUSE_NS);
+			}
+			if (is_unwanted(a, s))
 				return false;
-			if (units_get(a->o.units, &id, 1, HTTP_BACKGROUND,
+			if (units_get(a->units, &id, 1, HTTP_BACKGROUND,
 			    &got) == 0)
-				units_release(a->o.units, got);
+				units_release(a->units, got);
 			*bytes += u[i].stored;
 			while (rate > 0 && !is_unwanted(a, s) &&
 			    (double)*bytes > rate *
@@ -259,23 +239,12 @@ fetch_units(struct vfs_ahead *a, struct vfs_stack *s, bool marked,
 	return true;
 }
 
-static void
-fetch_stack(struct vfs_ahead *a, struct vfs_stack *s)
-{
-	uint64_t start_ns = sys_now_ns(), bytes = 0;
-	bool all = a->o.prefetch == VFS_PREFETCH_ALL;
-
-	/* a trace, if there is one, contains the marked files */
-	if (!all && s->trace != NULL)
-		return;
-	if (fetch_units(a, s, true, start_ns, &bytes) && all)
-		(void)fetch_units(a, s, false, start_ns, &bytes);
-}
-
 static void *
 fetch_in_background(void *arg)
 {
 	struct vfs_ahead *a = arg;
+	bool all = a->o->prefetch == VFS_PREFETCH_ALL;
+	uint64_t start_ns, bytes;
 	struct vfs_stack *s;
 
 	pthread_mutex_lock(&a->lock);
@@ -290,7 +259,12 @@ fetch_in_background(void *arg)
 			a->last = &a->stacks;
 		a->stack = s;
 		pthread_mutex_unlock(&a->lock);
-		fetch_stack(a, s);
+		/* a trace, if there is one, contains the marked files */
+		start_ns = sys_now_ns();
+		bytes = 0;
+		if ((all || s->trace == NULL) &&
+		    fetch_units(a, s, true, start_ns, &bytes) && all)
+			(void)fetch_units(a, s, false, start_ns, &bytes);
 		pthread_mutex_lock(&a->lock);
 		a->stack = NULL;
 		pthread_cond_broadcast(&a->done);
@@ -364,7 +338,8 @@ vfs_ahead_forget(struct vfs_ahead *a, struct vfs_stack *s)
 /* Starting and stopping */
 
 int
-vfs_ahead_open(struct vfs_ahead **out, const struct vfs_ahead_options *o)
+vfs_ahead_open(struct vfs_ahead **out, struct units *units,
+    const struct vfs_options *o)
 {
 	struct vfs_ahead *a = sys_calloc(1, sizeof(*a));
 	int rc;
@@ -372,7 +347,8 @@ vfs_ahead_open(struct vfs_ahead **out, const struct vfs_ahead_options *o)
 	*out = a;
 	if (a == NULL)
 		return -ENOMEM;
-	a->o = *o;
+	a->units = units;
+	a->o = o;
 	a->last = &a->stacks;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_cond_init(&a->changed, NULL);

@@ -65,89 +65,75 @@ vfs_image_host(const char *name, bool *loopback)
 	return is_made_of(host, ALPHANUMERIC ".-_");
 }
 
-static int
-set_base(struct vfs_image_name *n, const char *name, bool plain_http,
-    char why[LAYER_WHY])
-{
-	bool loopback;
-	int len;
-
-	if (strchr(n->host, '@') != NULL) {
-		snprintf(why, LAYER_WHY, "the host contains '@'; credentials "
-		    "are given with --authfile or --creds-file");
-		return -EINVAL;
-	}
-	if (!vfs_image_host(n->host, &loopback)) {
-		snprintf(why, LAYER_WHY, "'%.100s' is not HOST or HOST:PORT",
-		    n->host);
-		return -EINVAL;
-	}
-	if (!is_made_of(name, ALPHANUMERIC "._-/") || *name == '/' ||
-	    strstr(name, "..") != NULL) {
-		snprintf(why, LAYER_WHY, "%s", expected);
-		return -EINVAL;
-	}
-	len = snprintf(n->base, sizeof(n->base), "%s://%s/v2/%s",
-	    plain_http || loopback ? "http" : "https", n->host, name);
-	return (size_t)len < sizeof(n->base) ? 0 : -ENAMETOOLONG;
-}
-
-/* Sets the reference to the digest (NULL: none) or else the tag. */
-static int
-set_reference(struct vfs_image_name *n, const char *tag, const char *digest,
-    char why[LAYER_WHY])
-{
-	uint8_t sum[LAYER_DIGEST];
-
-	if (digest != NULL && hex_read_sha256(sum, digest) == 0) {
-		hex_write_sha256(n->reference, sum);
-		return 0;
-	}
-	if (digest != NULL) {
-		snprintf(why, LAYER_WHY, "the digest is not sha256: followed "
-		    "by 64 hexadecimal digits");
-		return -EINVAL;
-	}
-	if (strlen(tag) >= sizeof(n->reference))
-		return -ENAMETOOLONG;
-	strcpy(n->reference, tag);
-	if (is_made_of(tag, ALPHANUMERIC "._-"))
-		return 0;
-	snprintf(why, LAYER_WHY, "%s", expected);
-	return -EINVAL;
-}
-
 int
 vfs_image_parse(const char *text, bool plain_http, struct vfs_image_name *n,
     char why[LAYER_WHY])
 {
 	const char *host = vfs_image_is_remote(text) ?
 	    text + strlen(VFS_IMAGE_SCHEME) : text;
-	const char *name = strchr(host, '/'), *digest;
-	char *copy, *tag;
-	int rc;
+	const char *slash = strchr(host, '/'), *digest;
+	char *name, *tag;
+	uint8_t sum[LAYER_DIGEST];
+	bool loopback;
+	int rc = -EINVAL;
 
 	*why = '\0';
-	if (name == NULL) {
+	if (slash == NULL) {
 		snprintf(why, LAYER_WHY, "%s", expected);
 		return -EINVAL;
 	}
-	if ((size_t)(name - host) >= sizeof(n->host))
+	if ((size_t)(slash - host) >= sizeof(n->host))
 		return -ENAMETOOLONG;
-	snprintf(n->host, sizeof(n->host), "%.*s", (int)(name - host), host);
-	digest = strchr(name, '@');
-	copy = strndup(name + 1, digest == NULL ? strlen(name) :
-	    (size_t)(digest - name - 1));
-	if (copy == NULL)
+	snprintf(n->host, sizeof(n->host), "%.*s", (int)(slash - host), host);
+	digest = strchr(slash, '@');
+	name = strndup(slash + 1, digest == NULL ? strlen(slash) :
+	    (size_t)(digest - slash - 1));
+	if (name == NULL)
 		return -ENOMEM;
-	tag = strchr(copy, ':');
+	tag = strchr(name, ':');
 	if (tag != NULL)
 		*tag++ = '\0';
-	rc = set_base(n, copy, plain_http, why);
-	if (rc == 0)
-		rc = set_reference(n, tag == NULL ? "latest" : tag,
-		    digest == NULL ? NULL : digest + 1, why);
-	free(copy);
+
+	if (strchr(n->host, '@') != NULL) {
+		snprintf(why, LAYER_WHY, "the host contains '@'; credentials "
+		    "are given with --authfile or --creds-file");
+		goto out;
+	}
+	if (!vfs_image_host(n->host, &loopback)) {
+		snprintf(why, LAYER_WHY, "'%.100s' is not HOST or HOST:PORT",
+		    n->host);
+		goto out;
+	}
+	if (!is_made_of(name, ALPHANUMERIC "._-/") || *name == '/' ||
+	    strstr(name, "..") != NULL) {
+		snprintf(why, LAYER_WHY, "%s", expected);
+		goto out;
+	}
+	if ((size_t)snprintf(n->base, sizeof(n->base), "%s://%s/v2/%s",
+	    plain_http || loopback ? "http" : "https", n->host, name) >=
+	    sizeof(n->base)) {
+		rc = -ENAMETOOLONG;
+		goto out;
+	}
+	if (digest != NULL) {
+		rc = hex_read_sha256(sum, digest + 1) == 0 ? 0 : -EINVAL;
+		if (rc == 0)
+			hex_write_sha256(n->reference, sum);
+		else
+			snprintf(why, LAYER_WHY, "the digest is not sha256: "
+			    "followed by 64 hexadecimal digits");
+		goto out;
+	}
+	if (tag != NULL && strlen(tag) >= sizeof(n->reference)) {
+		rc = -ENAMETOOLONG;
+		goto out;
+	}
+	strcpy(n->reference, tag == NULL ? "latest" : tag);
+	rc = is_made_of(n->reference, ALPHANUMERIC "._-") ? 0 : -EINVAL;
+	if (rc != 0)
+		snprintf(why, LAYER_WHY, "%s", expected);
+out:
+	free(name);
 	return rc;
 }
 
@@ -166,48 +152,9 @@ static const char accepted[] =
     "application/vnd.docker.distribution.manifest.v2+json, "
     "application/vnd.docker.distribution.manifest.list.v2+json";
 
-/* Gets a document from a server.  The caller frees the text. */
-static int
-fetch_text(const struct vfs_remote *remote, const char *url,
-    const char *media_types, char **text, size_t *len, char why[LAYER_WHY])
-{
-	struct http_document d;
-	int rc = http_get(remote->http, url, media_types, OCI_DOCUMENT_MAX, &d,
-	    why);
-
-	if (rc == 0) {
-		*text = d.body.data;
-		*len = d.body.len;
-		d.body = (struct strbuf){ .len = 0 };
-	}
-	http_document_free(&d);
-	return rc;
-}
-
-/*
- * Parses a document, which must match the given digest unless that is NULL, and
- * writes its SHA-256.
- */
-static int
-parse_document(const char *text, size_t len, const char *digest,
-    struct oci_document **d, char hex[OCI_HEX + 1], char why[LAYER_WHY])
-{
-	uint8_t sum[DIGEST_MAX];
-	int rc = digest_sha256(text, len, sum);
-
-	if (rc != 0)
-		return rc;
-	hex_write(hex, sum, sizeof(sum));
-	if (digest != NULL && strcmp(strchr(digest, ':') + 1, hex) != 0) {
-		snprintf(why, LAYER_WHY, OCI_NOT_ITS);
-		return -EBADMSG;
-	}
-	return oci_parse(d, text, len, why);
-}
-
 /*
  * Gets a manifest by its reference, or a blob by its digest, from the cache if
- * possible, and writes its SHA-256.
+ * possible, and writes its SHA-256, which must be the given digest.
  */
 static int
 get_document(const struct vfs_remote *remote, const struct vfs_image_name *n,
@@ -216,24 +163,41 @@ get_document(const struct vfs_remote *remote, const struct vfs_image_name *n,
 {
 	char url[sizeof(n->base) + sizeof(n->reference) + 16];
 	char key[OCI_HEX + 16], why[LAYER_WHY] = "", *text = NULL;
-	const char *digest = strchr(reference, ':') == NULL ? NULL : reference;
+	const char *digest = strchr(reference, ':');
+	struct http_document from = { .body = { .len = 0 } };
+	uint8_t sum[DIGEST_MAX];
 	bool found;
 	size_t len;
-	int rc;
+	int rc = 0;
 
 	snprintf(url, sizeof(url), "%s/%s/%s", n->base, kind, reference);
 	found = remote->cache_kept && digest != NULL && cache_text_read(
-	    remote->cache_dir, digest, OCI_DOCUMENT_MAX, &text, &len) == 0;
-	rc = found ? 0 : fetch_text(remote, url, strcmp(kind, "manifests") ==
-	    0 ? accepted : NULL, &text, &len, why);
+	    remote->cache_dir, reference, OCI_DOCUMENT_MAX, &text, &len) == 0;
+	if (!found) {
+		rc = http_get(remote->http, url, strcmp(kind, "manifests") == 0
+		    ? accepted : NULL, OCI_DOCUMENT_MAX, &from, why);
+		text = from.body.data;
+		len = from.body.len;
+	}
+	if (rc == 0)
+		rc = digest_sha256(text, len, sum);
 	if (rc != 0)
-		return vfs_refuse(&remote->report, url, rc, why);
-	rc = parse_document(text, len, digest, d, hex, why);
+		goto out;
+	hex_write(hex, sum, sizeof(sum));
+	if (digest != NULL && strcmp(digest + 1, hex) != 0) {
+		snprintf(why, sizeof(why), OCI_NOT_ITS);
+		rc = -EBADMSG;
+		goto out;
+	}
+	rc = oci_parse(d, text, len, why);
 	if (rc == 0 && remote->cache_kept && !found) {
 		snprintf(key, sizeof(key), "sha256:%s", hex);
 		(void)cache_text_write(remote->cache_dir, key, text, len);
 	}
-	sys_free(text);
+out:
+	if (found)
+		sys_free(text);
+	http_document_free(&from);
 	return rc == 0 ? 0 : vfs_refuse(&remote->report, url, rc, why);
 }
 
@@ -349,29 +313,6 @@ add_registry(struct vfs_stack *s, const char *operand)
 }
 
 static int
-add_layout(struct vfs_stack *s, int dir, const char *layout, const char *tag)
-{
-	const struct vfs_report *report = &s->v->o.remote.report;
-	struct oci_document *d = NULL;
-	char at[OCI_HEX + 1], why[OCI_WHY], text[OCI_HEX + OCI_WHY + 4];
-	char *prefix;
-	int rc = oci_manifest_open(dir, tag, &d, at, why);
-
-	if (rc != 0) {
-		snprintf(text, sizeof(text), "%s: %s", at, why);
-		return vfs_refuse(report, layout, rc, text);
-	}
-	if (asprintf(&prefix, "%s/blobs/sha256/", layout) == -1) {
-		oci_free(d);
-		return vfs_refuse(report, layout, -ENOMEM, "");
-	}
-	rc = add_layers(s, layout, d, prefix);
-	free(prefix);
-	oci_free(d);
-	return rc;
-}
-
-static int
 open_directory(const char *path)
 {
 	return sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
@@ -379,52 +320,62 @@ open_directory(const char *path)
 }
 
 /*
- * Returns 1 for DIRECTORY or DIRECTORY:TAG with an index.json, 0 for other
- * operands.
+ * Adds DIRECTORY or DIRECTORY:TAG with an index.json, and sets *rc.  Returns
+ * false for other operands.
  */
-static int
-try_layout(struct vfs_stack *s, const char *operand, int *rc)
+static bool
+add_layout(struct vfs_stack *s, const char *operand, int *rc)
 {
-	char *path = strdup(operand), *tag = NULL;
-	int dir = -1;
+	const struct vfs_report *report = &s->v->o.remote.report;
+	char at[OCI_HEX + 1], why[OCI_WHY], text[OCI_HEX + OCI_WHY + 4];
+	char *path = strdup(operand), *tag = NULL, *prefix;
+	struct oci_document *d = NULL;
+	int dir;
 
 	if (path == NULL)
-		return 0;
+		return false;
 	dir = open_directory(path);
 	if (dir < 0 && (tag = strrchr(path, ':')) != NULL) {
 		*tag++ = '\0';
 		dir = open_directory(path);
 	}
-	if (dir >= 0) {
-		*rc = add_layout(s, dir, path, tag);
-		sys_close(dir);
+	if (dir < 0) {
+		free(path);
+		return false;
 	}
+	*rc = oci_manifest_open(dir, tag, &d, at, why);
+	if (*rc != 0) {
+		snprintf(text, sizeof(text), "%s: %s", at, why);
+		(void)vfs_refuse(report, path, *rc, text);
+	} else if (asprintf(&prefix, "%s/blobs/sha256/", path) == -1) {
+		*rc = vfs_refuse(report, path, -ENOMEM, "");
+	} else {
+		*rc = add_layers(s, path, d, prefix);
+		free(prefix);
+	}
+	oci_free(d);
+	sys_close(dir);
 	free(path);
-	return dir >= 0;
-}
-
-/* Returns whether a directory is a repository in CVMFS format. */
-static bool
-is_repository(const char *path)
-{
-	struct stat st;
-	int dir = open_directory(path);
-	bool is = dir >= 0 && sys_fstatat(dir, ".cvmfspublished", &st, 0) == 0;
-
-	if (dir >= 0)
-		sys_close(dir);
-	return is;
+	return true;
 }
 
 int
 vfs_image_add(struct vfs_stack *s, const char *operand)
 {
-	int rc;
+	bool repository;		/* in CVMFS format */
+	struct stat st;
+	int dir, rc;
 
 	if (vfs_image_is_remote(operand))
 		return add_registry(s, operand);
-	if (strstr(operand, "://") == NULL && !is_repository(operand) &&
-	    try_layout(s, operand, &rc))
-		return rc;
+	if (strstr(operand, "://") == NULL) {
+		dir = open_directory(operand);
+		repository = dir >= 0 &&
+		    sys_fstatat(dir, ".cvmfspublished", &st, 0) == 0;
+		if (dir >= 0)
+			sys_close(dir);
+		if (!repository && add_layout(s, operand, &rc))
+			return rc;
+	}
 	return vfs_stack_add(s, operand, NULL, 0);
 }

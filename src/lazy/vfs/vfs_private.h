@@ -80,17 +80,12 @@ size_t vfs_trace_next(const struct vfs_trace *t, uint32_t layer,
 
 struct vfs_ahead;
 
-struct vfs_ahead_options {
-	struct units *units;
-	enum vfs_prefetch prefetch;
-	uint64_t rate;
-	bool keeps_units;
-};
-
 /*
- * Starts the threads.  Returns 0 or -errno; *a must be closed in either case.
+ * Starts the threads.  o must outlive *a, which must be closed in either case.
+ * Returns 0 or -errno.
  */
-int vfs_ahead_open(struct vfs_ahead **a, const struct vfs_ahead_options *o);
+int vfs_ahead_open(struct vfs_ahead **a, struct units *units,
+    const struct vfs_options *o);
 void vfs_ahead_close(struct vfs_ahead *a);	/* may be NULL */
 
 /* Queues a stack to be fetched in the background. */

@@ -80,69 +80,53 @@ remote_why(void *arg, char why[LAYER_WHY])
 }
 
 /*
- * Reports the first failure since the last success; programs see only EIO.
- * Whoever opens the layer reports why its index cannot be read.
+ * Fetches all ranges of the layer that are missing from the cache in one batch,
+ * and caches them.
  */
-static void
-report_failure(struct remote *m, int rc, enum http_phase phase)
-{
-	const struct vfs_report *report = &m->of->report;
-	char why[LAYER_WHY];
-
-	if (atomic_exchange(&m->failing, rc != 0) || rc == 0 ||
-	    phase == HTTP_INDEX)
-		return;
-	remote_why(m, why);
-	report->warn(report->arg, m->url, why);
-}
-
-/* Reads past the cache.  The ranges are reordered. */
-static int
-request(struct remote *m, struct layer_range *r, size_t count,
-    enum http_phase phase)
-{
-	size_t n = 0;
-	int rc;
-
-	for (size_t i = 0; i < count; i++) {
-		struct layer_range own = r[i];
-
-		if (own.object == NULL) {
-			r[i] = r[n];
-			r[n++] = own;
-			continue;
-		}
-		rc = read_beside(m, &own, phase);
-		if (rc != 0)
-			return rc;
-	}
-	if (n == 0)
-		return 0;
-	rc = http_read(m->object, r, n, phase);
-	report_failure(m, rc, phase);
-	return rc;
-}
-
-/* Fetches all ranges missing from the cache in one batch, and caches them. */
 static int
 read_layer(void *arg, const struct layer_range *r, size_t count,
     enum http_phase phase)
 {
 	struct remote *m = arg;
+	const struct vfs_report *report = &m->of->report;
 	struct layer_range *missing = sys_calloc(count + 1, sizeof(*missing));
+	char why[LAYER_WHY];
 	size_t n = 0;
-	int rc;
+	int rc = 0;
 
 	if (missing == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		if (m->cache == NULL || cache_read(m->cache, r[i].object,
-		    r[i].offset, r[i].length, r[i].buf) != 0)
+	for (size_t i = 0; i < count; i++) {
+		if (m->cache != NULL && cache_read(m->cache, r[i].object,
+		    r[i].offset, r[i].length, r[i].buf) == 0)
+			continue;
+		if (r[i].object == NULL) {
 			missing[n++] = r[i];
-	rc = request(m, missing, n, phase);
+			continue;
+		}
+		rc = read_beside(m, &r[i], phase);
+		if (rc != 0)
+			goto out;
+		if (m->cache != NULL)
+			(void)cache_write(m->cache, r[i].object, r[i].offset,
+			    r[i].length, r[i].buf);
+	}
+	if (n == 0)
+		goto out;
+	rc = http_read(m->object, missing, n, phase);
+	/*
+	 * Reports the first failure since the last success; programs see only
+	 * EIO.  Whoever opens the layer reports why its index cannot be read.
+	 */
+	if (!atomic_exchange(&m->failing, rc != 0) && rc != 0 &&
+	    phase != HTTP_INDEX) {
+		remote_why(m, why);
+		report->warn(report->arg, m->url, why);
+	}
 	for (size_t i = 0; rc == 0 && m->cache != NULL && i < n; i++)
-		(void)cache_write(m->cache, missing[i].object,
-		    missing[i].offset, missing[i].length, missing[i].buf);
+		(void)cache_write(m->cache, NULL, missing[i].offset,
+		    missing[i].length, missing[i].buf);
+out:
 	sys_free(missing);
 	return rc;
 }
@@ -181,31 +165,6 @@ size_of_layer(void *arg, const char *object, uint64_t *size)
 
 /* A repository */
 
-/* Reads an object from the cache.  Returns false if it is not there. */
-static bool
-read_cached_object(struct remote *m, const struct layer_range *r)
-{
-	uint64_t length;
-
-	if (m->cache == NULL || cache_read(m->cache, r->object, UINT64_MAX,
-	    sizeof(length), &length) != 0 || length > r->length ||
-	    cache_read(m->cache, r->object, 0, length, r->buf) != 0)
-		return false;
-	memset((char *)r->buf + length, 0, (size_t)(r->length - length));
-	return true;
-}
-
-static void
-cache_object(struct remote *m, const struct layer_range *r, uint64_t length)
-{
-	/* only objects named by hash, data/..., never change */
-	if (m->cache == NULL || strchr(r->object, '/') == NULL)
-		return;
-	if (cache_write(m->cache, r->object, 0, length, r->buf) == 0)
-		(void)cache_write(m->cache, r->object, UINT64_MAX,
-		    sizeof(length), &length);
-}
-
 static int
 read_objects(void *arg, const struct layer_range *r, size_t count,
     enum http_phase phase)
@@ -214,18 +173,30 @@ read_objects(void *arg, const struct layer_range *r, size_t count,
 	struct layer_range *missing = sys_calloc(count + 1, sizeof(*missing));
 	uint64_t *lengths = sys_calloc(count + 1, sizeof(*lengths));
 	char why[LAYER_WHY] = "";
+	uint64_t length;
 	size_t n = 0;
 	int rc = -ENOMEM;
 
 	if (missing == NULL || lengths == NULL)
 		goto out;
 	for (size_t i = 0; i < count; i++)
-		if (!read_cached_object(m, &r[i]))
+		if (m->cache == NULL || cache_read(m->cache, r[i].object,
+		    UINT64_MAX, sizeof(length), &length) != 0 ||
+		    length > r[i].length || cache_read(m->cache, r[i].object,
+		    0, length, r[i].buf) != 0)
 			missing[n++] = r[i];
+		else
+			memset((char *)r[i].buf + length, 0,
+			    (size_t)(r[i].length - length));
 	rc = n == 0 ? 0 : http_read_whole(m->of->http, m->url, missing, n,
 	    lengths, phase, why);
-	for (size_t i = 0; rc == 0 && i < n; i++)
-		cache_object(m, &missing[i], lengths[i]);
+	for (size_t i = 0; rc == 0 && m->cache != NULL && i < n; i++)
+		/* only objects named by hash, data/..., never change */
+		if (strchr(missing[i].object, '/') != NULL && cache_write(
+		    m->cache, missing[i].object, 0, lengths[i],
+		    missing[i].buf) == 0)
+			(void)cache_write(m->cache, missing[i].object,
+			    UINT64_MAX, sizeof(*lengths), &lengths[i]);
 out:
 	if (rc != 0 && phase == HTTP_INDEX)
 		memcpy(m->why, why, sizeof(why));
@@ -282,73 +253,6 @@ remote_close(void *arg)
 	sys_free(m);
 }
 
-static int
-open_cache(struct remote *m, const char *key, char why[LAYER_WHY])
-{
-	int rc = cache_open(&m->cache, m->of->cache_dir, m->of->cache_kept ?
-	    key : NULL, m->of->cache_bytes);
-
-	if (rc != 0)
-		snprintf(why, LAYER_WHY, "the cache: %s", rc == -EINVAL ?
-		    "the name of this layer's file is not that of a regular "
-		    "file" : strerror(-rc));
-	return rc;
-}
-
-/*
- * Writes the cache key for the layer's data.  It contains the server's name,
- * because another server may return different data for the same digest, which
- * cannot be verified until all data has arrived.
- */
-static int
-key_of_layer(struct remote *m, char key[KEY])
-{
-	char validator[160];
-	uint64_t size;
-	int rc;
-
-	if (strstr(m->url, "/blobs/sha256:") != NULL) {
-		snprintf(key, KEY, "%.8000s", m->url);
-		return 0;
-	}
-	rc = http_size(m->object, &size);
-	http_validator(m->object, validator, sizeof(validator));
-	snprintf(key, KEY, "%.7900s %s %" PRIu64, m->url, validator, size);
-	return rc;
-}
-
-static int
-open_blob(struct remote *m, const char *side, char why[LAYER_WHY])
-{
-	char key[KEY];
-	int rc = http_object_open(&m->object, m->of->http, m->url);
-
-	if (rc != 0) {
-		snprintf(why, LAYER_WHY, "%s", rc == -EINVAL ?
-		    "not an http or https URL" : strerror(-rc));
-		return rc;
-	}
-	if (side != NULL)
-		rc = blobs_file_open(&m->side, side, NULL);
-	if (rc == 0)
-		rc = key_of_layer(m, key);
-	if (rc == 0)
-		return open_cache(m, key, why);
-	http_object_why(m->object, why);
-	return rc;
-}
-
-static int
-open_repository(struct remote *m, char why[LAYER_WHY])
-{
-	char key[KEY];
-
-	for (size_t n = strlen(m->url); n > 0 && m->url[n - 1] == '/'; )
-		m->url[--n] = '\0';
-	snprintf(key, sizeof(key), "cas %.8000s", m->url);
-	return open_cache(m, key, why);
-}
-
 int
 vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,
     const char *side, bool repository, char why[LAYER_WHY])
@@ -362,6 +266,9 @@ vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,
 		.forget_all = remote_forget_all, .why = remote_why,
 		.close = remote_close };
 	struct remote *m = sys_calloc(1, sizeof(*m));
+	char key[KEY], validator[160];
+	uint64_t size = 0;
+	int rc = 0;
 
 	if (m == NULL)
 		return -ENOMEM;
@@ -371,5 +278,44 @@ vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,
 	m->url = strcopy(s->name);
 	if (m->url == NULL)
 		return -ENOMEM;
-	return repository ? open_repository(m, why) : open_blob(m, side, why);
+	if (repository) {
+		for (size_t n = strlen(m->url); n > 0 &&
+		    m->url[n - 1] == '/'; )
+			m->url[--n] = '\0';
+		snprintf(key, sizeof(key), "cas %.8000s", m->url);
+		goto cache;
+	}
+	rc = http_object_open(&m->object, remote->http, m->url);
+	if (rc != 0) {
+		snprintf(why, LAYER_WHY, "%s", rc == -EINVAL ?
+		    "not an http or https URL" : strerror(-rc));
+		return rc;
+	}
+	if (side != NULL)
+		rc = blobs_file_open(&m->side, side, NULL);
+	/*
+	 * The key contains the server's name, because another server may return
+	 * different data for the same digest, which cannot be verified until
+	 * all data has arrived.
+	 */
+	if (strstr(m->url, "/blobs/sha256:") != NULL) {
+		snprintf(key, sizeof(key), "%.8000s", m->url);
+	} else if (rc == 0) {
+		rc = http_size(m->object, &size);
+		http_validator(m->object, validator, sizeof(validator));
+		snprintf(key, sizeof(key), "%.7900s %s %" PRIu64, m->url,
+		    validator, size);
+	}
+	if (rc != 0) {
+		http_object_why(m->object, why);
+		return rc;
+	}
+cache:
+	rc = cache_open(&m->cache, remote->cache_dir, remote->cache_kept ?
+	    key : NULL, remote->cache_bytes);
+	if (rc != 0)
+		snprintf(why, LAYER_WHY, "the cache: %s", rc == -EINVAL ?
+		    "the name of this layer's file is not that of a regular "
+		    "file" : strerror(-rc));
+	return rc;
 }

@@ -87,25 +87,6 @@ close_local(void *arg)
 	blobs_file_close(arg);
 }
 
-static int
-open_local(struct vfs_source *s, const char *side, char why[LAYER_WHY])
-{
-	static const struct vfs_source_ops ops = { .read = read_local,
-		.size = size_of_local, .close = close_local };
-	struct blobs_file *file;
-	int rc = blobs_file_open(&file, s->name, side);
-
-	if (rc != 0) {
-		snprintf(why, LAYER_WHY, "%s", rc == -EINVAL ?
-		    "not a regular file or directory" : strerror(-rc));
-		return rc;
-	}
-	s->ops = &ops;
-	s->arg = file;
-	s->local = true;
-	return 0;
-}
-
 /* What is expected */
 
 #define ESTARGZ_DIGEST "containerd.io/snapshot/stargz/toc.digest"
@@ -123,18 +104,6 @@ static const char *const chunked_place[] = {
 struct digests {
 	uint8_t index[LAYER_DIGEST], compact[LAYER_DIGEST];
 };
-
-/* "offset:length:content:type" */
-static void
-take_place(struct layer_expect *e, const char *place)
-{
-	unsigned type;
-
-	if (sscanf(place, "%" SCNu64 ":%" SCNu64 ":%" SCNu64 ":%u",
-	    &e->index_offset, &e->index_length, &e->index_content,
-	    &type) != 4 || type != 1)
-		e->index_length = 0;
-}
 
 static const char *
 annotation(const struct oci_document *d, size_t which,
@@ -158,6 +127,7 @@ expect_layer(const struct vfs_expect *known,
 {
 	const char *text = known->index_digest, *place = NULL;
 	const char *compact = text;
+	unsigned type;
 
 	*e = (struct layer_expect){ .kind = known->kind,
 		.key_digest = known->key };
@@ -171,8 +141,11 @@ expect_layer(const struct vfs_expect *known,
 	if (compact != NULL && layer_expect_compact(e, d->compact,
 	    compact) == 0 && compact == text)
 		return 0;
-	if (place != NULL)
-		take_place(e, place);
+	/* "offset:length:content:type" */
+	if (place != NULL && (sscanf(place, "%" SCNu64 ":%" SCNu64 ":%" SCNu64
+	    ":%u", &e->index_offset, &e->index_length, &e->index_content,
+	    &type) != 4 || type != 1))
+		e->index_length = 0;
 	if (text == NULL)
 		return 0;
 	e->index_digest = d->index;
@@ -209,30 +182,13 @@ open_checked(struct vfs_source *s, const struct layer_expect *e,
 	return rc;
 }
 
-/* A wrong compact index does no harm if the digest of the full one is known. */
-static int
-open_either(struct vfs_source *s, const struct vfs_report *report,
-    struct layer_expect *e, char why[LAYER_WHY])
-{
-	char text[LAYER_WHY + 64];
-	int rc = open_checked(s, e, why);
-
-	if (!is_wrong(rc) || e->compact_digest == NULL ||
-	    e->index_digest == NULL)
-		return rc;
-	snprintf(text, sizeof(text), "%s; using the other index", why);
-	report->warn(report->arg, s->name, text);
-	e->compact_digest = NULL;
-	return open_checked(s, e, why);
-}
-
 /* Opens the layer whose bytes s->ops gives. */
 static int
 open_source(struct vfs_source *s, const struct vfs_report *report,
     const struct vfs_expect *known, const struct oci_document *manifest,
     size_t which)
 {
-	char why[LAYER_WHY] = "", own[LAYER_WHY] = "";
+	char why[LAYER_WHY] = "", own[LAYER_WHY] = "", text[LAYER_WHY + 64];
 	struct layer_expect e;
 	struct digests d;
 	int rc = expect_layer(known, manifest, which, &e, &d);
@@ -243,7 +199,15 @@ open_source(struct vfs_source *s, const struct vfs_report *report,
 	s->vouched = e.index_digest != NULL || e.compact_digest != NULL;
 	s->blobs = (struct layer_blobs){ .read = read_index,
 		.size = size_of_index, .arg = s };
-	rc = open_either(s, report, &e, why);
+	rc = open_checked(s, &e, why);
+	/* a wrong compact index does no harm if the other's digest is known */
+	if (is_wrong(rc) && e.compact_digest != NULL &&
+	    e.index_digest != NULL) {
+		snprintf(text, sizeof(text), "%s; using the other index", why);
+		report->warn(report->arg, s->name, text);
+		e.compact_digest = NULL;
+		rc = open_checked(s, &e, why);
+	}
 	if (rc == 0)
 		return 0;
 	if (rc != -EBADMSG && rc != -EINVAL && s->ops->why != NULL)
@@ -251,30 +215,36 @@ open_source(struct vfs_source *s, const struct vfs_report *report,
 	return vfs_refuse(report, s->name, rc, *own != '\0' ? own : why);
 }
 
-static bool
-is_url(const char *name)
-{
-	return strncmp(name, "http://", 7) == 0 ||
-	    strncmp(name, "https://", 8) == 0;
-}
-
 int
 vfs_source_open(struct vfs_source *s, const char *name,
     const struct vfs_remote *remote, const struct vfs_expect *expect,
     const struct oci_document *manifest, size_t which)
 {
+	static const struct vfs_source_ops local = { .read = read_local,
+		.size = size_of_local, .close = close_local };
 	char why[LAYER_WHY] = "";
+	struct blobs_file *file;
 	int rc;
 
 	*s = (struct vfs_source){ .name = strcopy(name) };
 	if (s->name == NULL)
 		return vfs_refuse(&remote->report, name, -ENOMEM, "");
-	if (is_url(name))
+	if (strncmp(name, "http://", 7) == 0 ||
+	    strncmp(name, "https://", 8) == 0) {
 		rc = vfs_remote_open(s, remote, expect->side,
 		    expect->kind != NULL && strcmp(expect->kind, "cas") == 0,
 		    why);
-	else
-		rc = open_local(s, expect->side, why);
+	} else {
+		rc = blobs_file_open(&file, name, expect->side);
+		if (rc == 0) {
+			s->ops = &local;
+			s->arg = file;
+			s->local = true;
+		} else if (rc == -EINVAL) {
+			snprintf(why, sizeof(why),
+			    "not a regular file or directory");
+		}
+	}
 	if (rc != 0)
 		return vfs_refuse(&remote->report, name, rc, why);
 	return open_source(s, &remote->report, expect, manifest, which);

@@ -3,43 +3,72 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A layer that is looked up is opened by the first thread that asks, while
- * others wait.  It remains open while it is used (vfs_store_unload.c);
- * one that could not be opened is tried again by the next lookup.  Layers whose
- * index has no known digest are refused: whoever pulls an image relies on the
- * digests in its manifest.
+ * others wait.  It remains open while it is used; one that could not be opened
+ * is tried again by the next lookup.  Layers whose index has no known digest
+ * are refused: whoever pulls an image relies on the digests in its manifest.
+ *
+ * A layer is unloaded when it has no users, no request has concerned it for a
+ * while, and the caller, which is the kernel, has no reference to any of its
+ * inodes: then no request can name one.  The kernel keeps unused names until
+ * memory is short, so it is first asked to drop the layer's names: those at the
+ * top, with all that is unused below them, and, if some were in use at that
+ * time, later each name below them.  It is asked again after pauses that
+ * double.
+ *
+ * The kernel answers once no lookup in the same directory waits for us, so only
+ * this thread asks, without holding a lock.
  */
-#include "vfs_store_private.h"
+#include "lazy/vfs/vfs_store.h"
 
+#include "vfs_private.h"
+
+#include "lazy/vfs/cache.h"
+
+#include "base/args.h"
 #include "base/array.h"
 #include "base/base64.h"
+#include "base/hex.h"
 #include "base/sys.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 enum {
 	NAME_MAX_B = 1024,		/* maximum size of an image name in
 					 * base64 */
 	FIRST_INODE = 1 << 24,		/* number of the first inode in
 					 * layers */
-	IMAGES_MAX = 1 << 16, LAYERS_MAX = 1 << 16
+	IMAGES_MAX = 1 << 16, LAYERS_MAX = 1 << 16,
+	KEY = sizeof(struct vfs_image_name) + OCI_HEX + 16,
+	TICK_NS = 200000000, DOUBLINGS = 6
+};
+
+struct vfs_store {
+	struct vfs *v;
+	struct vfs_store_options o;
+	pthread_t unloader;
+	bool has_unloader;
+
+	pthread_mutex_t lock;		/* of what follows */
+	pthread_cond_t changed;		/* a layer's state, or stop */
+	bool stop;
+	size_t open_count;		/* of layers */
+	struct vfs_store_image **images;
+	size_t image_count, image_cap;
+	struct vfs_store_layer **layers;
+	size_t layer_count, layer_cap;
+	uint64_t next_inode;
 };
 
 /* Images */
 
-static bool
-is_allowed(const struct vfs_store_options *o, const char *host)
-{
-	for (size_t i = 0; i < o->registry_count; i++)
-		if (strcasecmp(o->registries[i], host) == 0)
-			return true;
-	return o->registry_count == 0;
-}
-
-/* Parses an image's name in base64. */
+/* Parses an image's name in base64, which must be in an allowed registry. */
 static int
 parse_name(const struct vfs_store *s, const char *name,
     struct vfs_image_name *of)
@@ -53,8 +82,12 @@ parse_name(const struct vfs_store *s, const char *name,
 	text[n] = '\0';
 	if (strlen(text) != (size_t)n)
 		return -ENOENT;
-	return vfs_image_parse(text, s->v->o.remote.plain_http, of, why) == 0 &&
-	    is_allowed(&s->o, of->host) ? 0 : -ENOENT;
+	if (vfs_image_parse(text, s->v->o.remote.plain_http, of, why) != 0)
+		return -ENOENT;
+	for (size_t i = 0; i < s->o.registry_count; i++)
+		if (strcasecmp(s->o.registries[i], of->host) == 0)
+			return 0;
+	return s->o.registry_count == 0 ? 0 : -ENOENT;
 }
 
 static void
@@ -123,42 +156,174 @@ vfs_store_image(struct vfs_store *s, uint64_t number)
 	return i;
 }
 
-/* Layers */
+/* Documents */
 
-/* Opens the layer with the given number in the manifest. */
-static int
-open_stack(struct vfs_store_layer *l, size_t which)
+static bool
+is_layer_digest(const char *s)
 {
-	char url[sizeof(l->image->of.base) + sizeof(l->digest) + 16];
-	int rc;
+	uint8_t digest[LAYER_DIGEST];
 
-	snprintf(url, sizeof(url), "%s/blobs/%s", l->image->of.base,
-	    l->digest);
-	rc = vfs_stack_add(&l->stack, url, l->image->manifest, which);
-	if (rc != 0)
-		return rc;
-	if (!l->stack.sources[0]->vouched)
-		return vfs_store_refuse(l, -EKEYREJECTED, "the manifest does "
-		    "not contain the digest of the layer's index");
-	rc = vfs_store_describe(l, which);
-	return rc != 0 ? rc : vfs_stack_build(&l->stack, MERGE_OVERLAY);
+	return hex_read_sha256(digest, s) == 0;
 }
+
+/* Reports why a layer cannot be used.  Returns rc. */
+static int
+refuse_layer(const struct vfs_store_layer *l, int rc, const char *why)
+{
+	char name[sizeof(l->image->of.base) + sizeof(l->digest) + 8];
+
+	snprintf(name, sizeof(name), "%s/blobs/%s", l->image->of.base,
+	    l->digest);
+	return vfs_refuse(&l->stack.v->o.remote.report, name, rc, why);
+}
+
+/*
+ * Finds a layer in the manifest of an image.  Returns its number; -ENOENT if it
+ * is not there, or if the documents have not been fetched yet; or another
+ * -errno.
+ */
+static int64_t
+find_in_manifest(const struct vfs_store_image *i, const char *digest,
+    uint64_t *size)
+{
+	const char *hex = strchr(digest, ':') + 1;
+	struct oci_blob *layers = NULL;
+	char why[OCI_WHY];
+	size_t count;
+	int64_t found = i->config == NULL ? -ENOENT :
+	    oci_layers(i->manifest, &layers, &count, why);
+
+	if (found != 0)
+		return found;
+	found = -ENOENT;
+	for (size_t k = 0; found < 0 && k < count; k++)
+		if (strcmp(layers[k].hex, hex) == 0) {
+			found = (int64_t)k;
+			*size = layers[k].size;
+		}
+	sys_free(layers);
+	return found;
+}
+
+/* Writes the cache key of the manifest in which a layer was found. */
+static void
+manifest_key(const struct vfs_store_layer *l, char key[KEY])
+{
+	snprintf(key, KEY, "%s %s %s", l->image->of.base,
+	    l->image->of.reference, l->digest);
+}
+
+/*
+ * Fetches the manifest and the config, unless another thread has just done so.
+ * The manifest is requested by the name of the image, or of the manifest that
+ * contained this layer when the image was pulled.  Returns 0, or -errno after
+ * reporting the reason.
+ */
+static int
+get_documents(struct vfs_store_layer *l)
+{
+	const struct vfs_remote *remote = &l->stack.v->o.remote;
+	struct vfs_store_image *i = l->image;
+	struct vfs_image_name of = i->of;
+	char key[KEY], *hex = NULL;
+	size_t len;
+	int rc = 0;
+
+	pthread_rwlock_wrlock(&i->lock);
+	if (find_in_manifest(i, l->digest, &l->size) >= 0)
+		goto out;
+	oci_free(i->manifest);
+	oci_free(i->config);
+	i->manifest = i->config = NULL;
+	manifest_key(l, key);
+	if (remote->cache_kept && cache_text_read(remote->cache_dir, key,
+	    OCI_HEX, &hex, &len) == 0 && len == OCI_HEX)
+		snprintf(of.reference, sizeof(of.reference), "sha256:%s", hex);
+	sys_free(hex);
+	rc = vfs_image_manifest(remote, &of, &i->manifest, i->hex);
+	if (rc == 0)
+		rc = vfs_image_config(remote, &i->of, i->manifest, &i->config);
+out:
+	pthread_rwlock_unlock(&i->lock);
+	return rc;
+}
+
+/*
+ * Returns the size of a layer's archive: the headers and data of its entries.
+ * Extended headers are unknown and not counted.
+ */
+static int64_t
+archive_size(const struct layer *l)
+{
+	enum { RECORD = 512 };
+	uint64_t size = 2 * RECORD;
+	size_t count;
+	const struct layer_entry *e = layer_entries(l, &count);
+
+	for (size_t i = 0; i < count && size < INT64_MAX / 2; i++)
+		size += RECORD + (e[i].type != TAR_FILE ? 0 :
+		    (e[i].size / RECORD + (e[i].size % RECORD != 0)) * RECORD);
+	return size > INT64_MAX ? INT64_MAX : (int64_t)size;
+}
+
+/*
+ * Writes the info file of the layer with the given number in the manifest.  See
+ * type Layer in layers.go in containers/storage.  Returns 0, or -EBADMSG after
+ * reporting the reason.
+ */
+static int
+describe_layer(struct vfs_store_layer *l, size_t which)
+{
+	const char *diff_id = oci_diff_id(l->image->config, which);
+	const char *size = oci_annotation(l->image->manifest, which,
+	    "io.containers.estargz.uncompressed-size");
+	const struct layer *layer = l->stack.sources[0]->layer;
+	int64_t length;
+
+	if (diff_id == NULL || !is_layer_digest(diff_id))
+		return refuse_layer(l, -EBADMSG, "the image's config has "
+		    "no valid diff_id for the layer");
+	if (size == NULL || args_int(size, 0, INT64_MAX, &length) != 0)
+		length = archive_size(layer);
+	l->info_length = (size_t)snprintf(l->info, sizeof(l->info),
+	    "{\"compressed-diff-digest\":\"%s\",\"compressed-size\":%" PRIu64
+	    ",\"diff-digest\":\"%s\",\"diff-size\":%" PRId64
+	    ",\"compression\":%d}\n", l->digest, l->size, diff_id, length,
+	    layer_kind(layer) == LAYER_ZSTD_CHUNKED ? 4 : 2);
+	return 0;
+}
+
+/* Layers */
 
 static int
 open_store_layer(struct vfs_store_layer *l)
 {
+	const struct vfs_remote *remote = &l->stack.v->o.remote;
 	struct vfs_store_image *i = l->image;
+	char url[sizeof(i->of.base) + sizeof(l->digest) + 16], key[KEY];
 	int64_t which;
 	/* a tag may have a new manifest */
-	int rc = vfs_store_get_documents(l);
+	int rc = get_documents(l);
 
 	if (rc != 0)
 		return rc;
+	snprintf(url, sizeof(url), "%s/blobs/%s", i->of.base, l->digest);
 	pthread_rwlock_rdlock(&i->lock);
-	which = vfs_store_find_in_manifest(i, l->digest, &l->size);
-	rc = which >= 0 ? open_stack(l, (size_t)which) : (int)which;
+	which = find_in_manifest(i, l->digest, &l->size);
+	rc = which < 0 ? (int)which :
+	    vfs_stack_add(&l->stack, url, i->manifest, (size_t)which);
+	if (rc == 0 && !l->stack.sources[0]->vouched)
+		rc = refuse_layer(l, -EKEYREJECTED, "the manifest does not "
+		    "contain the digest of the layer's index");
 	if (rc == 0)
-		vfs_store_remember(l);
+		rc = describe_layer(l, (size_t)which);
+	if (rc == 0)
+		rc = vfs_stack_build(&l->stack, MERGE_OVERLAY);
+	if (rc == 0 && remote->cache_kept) {
+		manifest_key(l, key);
+		(void)cache_text_write(remote->cache_dir, key, i->hex,
+		    OCI_HEX);
+	}
 	pthread_rwlock_unlock(&i->lock);
 	if (rc != 0)
 		vfs_stack_close(&l->stack);
@@ -202,29 +367,9 @@ new_layer(struct vfs_store *s, struct vfs_store_image *image,
 	return l;
 }
 
-/* Opens a closed layer.  Called with the lock held, which is released. */
-static int
-open_unlocked(struct vfs_store *s, struct vfs_store_layer *l)
-{
-	int rc;
-
-	l->state = VFS_STORE_OPENING;
-	pthread_mutex_unlock(&s->lock);
-	rc = open_store_layer(l);
-	pthread_mutex_lock(&s->lock);
-	if (rc == 0) {
-		l->stack.number = l->number;
-		l->stack.first_inode = s->next_inode;
-		s->next_inode += merge_count(l->stack.tree);
-		s->open_count++;
-	}
-	l->state = rc == 0 ? VFS_STORE_OPEN : VFS_STORE_CLOSED;
-	pthread_cond_broadcast(&s->changed);
-	return rc;
-}
-
 /*
- * Opens a layer unless it is open, and holds it.  Called with the lock held.
+ * Opens a layer unless it is open, and holds it.  Called with the lock held,
+ * which is released meanwhile.
  */
 static int
 open_and_hold(struct vfs_store *s, struct vfs_store_layer *l, bool *opened)
@@ -234,8 +379,20 @@ open_and_hold(struct vfs_store *s, struct vfs_store_layer *l, bool *opened)
 	while (l->state == VFS_STORE_OPENING || l->state == VFS_STORE_CLOSING)
 		pthread_cond_wait(&s->changed, &s->lock);
 	*opened = l->state == VFS_STORE_CLOSED;
-	if (*opened)
-		rc = open_unlocked(s, l);
+	if (*opened) {
+		l->state = VFS_STORE_OPENING;
+		pthread_mutex_unlock(&s->lock);
+		rc = open_store_layer(l);
+		pthread_mutex_lock(&s->lock);
+		if (rc == 0) {
+			l->stack.number = l->number;
+			l->stack.first_inode = s->next_inode;
+			s->next_inode += merge_count(l->stack.tree);
+			s->open_count++;
+		}
+		l->state = rc == 0 ? VFS_STORE_OPEN : VFS_STORE_CLOSED;
+		pthread_cond_broadcast(&s->changed);
+	}
 	if (rc == 0)
 		l->held++;
 	return rc;
@@ -250,7 +407,7 @@ vfs_store_find_layer(struct vfs_store *s, uint64_t image, const char *digest,
 	int rc = -ENOMEM;
 
 	*opened = false;
-	if (i == NULL || !vfs_store_is_digest(digest))
+	if (i == NULL || !is_layer_digest(digest))
 		return -ENOENT;
 	pthread_mutex_lock(&s->lock);
 	l = known_layer(s, i, digest);
@@ -323,6 +480,114 @@ vfs_store_release(struct vfs_store *s, const struct vfs_store_image *image,
 	pthread_mutex_unlock(&s->lock);
 }
 
+void
+vfs_store_forget(struct vfs_store *s, uint64_t number, int64_t inode,
+    uint64_t count)
+{
+	struct vfs_store_layer *l = vfs_store_hold(s, number);
+
+	if (l == NULL)
+		return;
+	if (inode == MERGE_NONE)
+		atomic_fetch_sub(&l->stack.references, count);
+	else if ((uint64_t)inode < merge_count(l->stack.tree))
+		vfs_stack_unreference(&l->stack, (uint32_t)inode, count);
+	pthread_mutex_lock(&s->lock);
+	/*
+	 * returning references is not a use, so the layer stays as idle as
+	 * before
+	 */
+	l->held--;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Unloading */
+
+/*
+ * Asks for references.  Called with the lock held, which it drops; the layer
+ * stays open meanwhile, because only this thread closes layers.
+ */
+static void
+ask_back(struct vfs_store *s, struct vfs_store_layer *l)
+{
+	bool all = l->asked++ > 0;
+
+	l->asked_ns = sys_now_ns();
+	pthread_mutex_unlock(&s->lock);
+	s->o.ask_back(s->o.arg, l, all);
+	pthread_mutex_lock(&s->lock);
+}
+
+/* Called with the lock held, which it drops. */
+static void
+unload_layer(struct vfs_store *s, struct vfs_store_layer *l)
+{
+	struct vfs_stack *k = &l->stack;
+
+	l->state = VFS_STORE_CLOSING;
+	pthread_mutex_unlock(&s->lock);
+	vfs_stack_forget(k);
+	s->o.closing(s->o.arg, k);
+	atomic_fetch_sub(&s->v->layers, k->source_count);
+	atomic_fetch_sub(&s->v->files, merge_count(k->tree));
+	atomic_fetch_add(&s->v->unloaded, k->source_count);
+	vfs_stack_close(k);
+	(void)malloc_trim(0);
+	pthread_mutex_lock(&s->lock);
+	s->open_count--;
+	l->state = VFS_STORE_CLOSED;
+	pthread_cond_broadcast(&s->changed);
+}
+
+/* Waits for a while or, as long as no layer is open, until one is. */
+static void
+wait_a_tick(struct vfs_store *s)
+{
+	struct timespec until;
+
+	if (s->open_count == 0) {
+		pthread_cond_wait(&s->changed, &s->lock);
+		return;
+	}
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += TICK_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	(void)pthread_cond_timedwait(&s->changed, &s->lock, &until);
+}
+
+static void *
+unload_idle(void *arg)
+{
+	struct vfs_store *s = arg;
+	uint64_t idle_ns = s->o.idle_s * UINT64_C(1000000000);
+
+	pthread_mutex_lock(&s->lock);
+	while (!s->stop) {
+		wait_a_tick(s);
+		for (size_t i = 0; i < s->layer_count && !s->stop; i++) {
+			struct vfs_store_layer *l = s->layers[i];
+			unsigned n = l->asked < DOUBLINGS ? l->asked :
+			    DOUBLINGS;
+			uint64_t now = sys_now_ns();
+
+			if (l->state != VFS_STORE_OPEN || l->uses > 0 ||
+			    l->held > 0 || now - l->last_ns < idle_ns)
+				continue;
+			/* each pause is twice the previous one */
+			if (atomic_load(&l->stack.references) == 0)
+				unload_layer(s, l);
+			else if (l->asked == 0 ||
+			    now - l->asked_ns >= (idle_ns << n) / 2)
+				ask_back(s, l);
+		}
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
 /* Opening and closing */
 
 int
@@ -330,6 +595,7 @@ vfs_store_open(struct vfs_store **out, struct vfs *v,
     const struct vfs_store_options *o)
 {
 	struct vfs_store *s = sys_calloc(1, sizeof(*s));
+	int rc;
 
 	if (s == NULL)
 		return -ENOMEM;
@@ -339,7 +605,24 @@ vfs_store_open(struct vfs_store **out, struct vfs *v,
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->changed, NULL);
 	*out = s;
-	return vfs_store_start(s);
+	rc = sys_thread(&s->unloader, unload_idle, s);
+	s->has_unloader = rc == 0;
+	return rc;
+}
+
+bool
+vfs_store_stop(struct vfs_store *s)
+{
+	if (s == NULL || !s->has_unloader)
+		return true;
+	pthread_mutex_lock(&s->lock);
+	s->stop = true;
+	pthread_cond_broadcast(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+	if (!vfs_join(s->unloader))
+		return false;
+	s->has_unloader = false;
+	return true;
 }
 
 void

@@ -6,7 +6,9 @@
  * covers the whole layer, so the layer is first fetched into an unnamed file,
  * which is deleted when the last user closes it.
  */
-#include "vfs_store_private.h"
+#include "lazy/vfs/vfs_store.h"
+
+#include "vfs_private.h"
 
 #include "lazy/vfs/cache.h"
 
@@ -19,29 +21,6 @@
 #include <string.h>
 
 enum { PIECE = 4 << 20 };
-
-/* Fetches all bytes into fd, and hashes them. */
-static int
-fetch_pieces(struct vfs_store_layer *l, int fd, struct digest *d, void *buf)
-{
-	for (uint64_t at = 0; at < l->size; at += PIECE) {
-		struct layer_range r = { .offset = at, .buf = buf,
-			.length = l->size - at < PIECE ? l->size - at :
-			PIECE };
-		int rc = vfs_source_fetch(l->stack.sources[0], &r, 1,
-		    HTTP_READ);
-
-		if (rc != 0)
-			return rc;
-		rc = digest_add(d, buf, r.length);
-		if (rc != 0)
-			return rc;
-		rc = fdio_write(fd, buf, r.length);
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
-}
 
 /* Returns a descriptor for the verified data, or -errno. */
 static int
@@ -69,9 +48,19 @@ fetch_verified(struct vfs_store_layer *l)
 	rc = digest_start(d);
 	if (rc != 0)
 		goto out;
-	rc = fetch_pieces(l, fd, d, buf);
-	if (rc != 0)
-		goto out;
+	for (uint64_t at = 0; at < l->size; at += PIECE) {
+		struct layer_range r = { .offset = at, .buf = buf,
+			.length = l->size - at < PIECE ? l->size - at :
+			PIECE };
+
+		rc = vfs_source_fetch(l->stack.sources[0], &r, 1, HTTP_READ);
+		if (rc == 0)
+			rc = digest_add(d, buf, r.length);
+		if (rc == 0)
+			rc = fdio_write(fd, buf, r.length);
+		if (rc != 0)
+			goto out;
+	}
 	rc = digest_end(d, sum);
 	if (rc == 0 && memcmp(sum, want, sizeof(want)) != 0)
 		rc = vfs_refuse(&remote->report, l->stack.sources[0]->name,

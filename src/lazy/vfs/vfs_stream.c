@@ -68,22 +68,6 @@ read_parts(void *arg)
 	return NULL;
 }
 
-static int
-start_reader(struct vfs_stream *st, struct reader *r)
-{
-	*r = (struct reader){ .stream = st, .part.offset = st->at +
-		(uint64_t)(r - st->readers) * PART };
-	r->part.buf = sys_malloc(PART);
-	if (r->part.buf == NULL)
-		return -ENOMEM;
-	if (sys_thread(&r->thread, read_parts, r) != 0) {
-		sys_free(r->part.buf);
-		return -ENOMEM;
-	}
-	st->running++;
-	return 0;
-}
-
 int
 vfs_stream_open(struct vfs_stream **out, struct vfs_source *s,
     const struct layer_range *r)
@@ -98,25 +82,25 @@ vfs_stream_open(struct vfs_stream **out, struct vfs_source *s,
 	st->at = r->offset;
 	pthread_mutex_init(&st->lock, NULL);
 	pthread_cond_init(&st->changed, NULL);
-	for (int i = 0; rc == 0 && i < THREADS; i++)
-		rc = start_reader(st, &st->readers[i]);
+	for (unsigned i = 0; rc == 0 && i < THREADS; i++) {
+		struct reader *reader = &st->readers[i];
+
+		reader->stream = st;
+		reader->part.offset = r->offset + (uint64_t)i * PART;
+		reader->part.buf = sys_malloc(PART);
+		if (reader->part.buf == NULL || sys_thread(&reader->thread,
+		    read_parts, reader) != 0) {
+			sys_free(reader->part.buf);
+			rc = -ENOMEM;
+		} else {
+			st->running++;
+		}
+	}
 	if (rc != 0)
 		vfs_stream_close(st, false);
 	else
 		*out = st;
 	return rc;
-}
-
-static void
-forget_parts(struct vfs_stream *st)
-{
-	struct layer_range r = st->range;
-
-	for (uint64_t at = 0; at < st->range.length; at += PART) {
-		r.offset = st->range.offset + at;
-		r.length = length_at(st, r.offset);
-		vfs_source_forget(st->source, &r);
-	}
 }
 
 void
@@ -130,8 +114,13 @@ vfs_stream_close(struct vfs_stream *st, bool wrong)
 		pthread_join(st->readers[i].thread, NULL);
 		sys_free(st->readers[i].part.buf);
 	}
-	if (wrong)
-		forget_parts(st);
+	for (uint64_t at = 0; wrong && at < st->range.length; at += PART) {
+		struct layer_range r = st->range;
+
+		r.offset += at;
+		r.length = length_at(st, r.offset);
+		vfs_source_forget(st->source, &r);
+	}
 	pthread_cond_destroy(&st->changed);
 	pthread_mutex_destroy(&st->lock);
 	sys_free(st);

@@ -74,31 +74,52 @@ add_piece(void *arg, size_t entry, uint64_t offset, const void *data,
 	return 0;
 }
 
-/* Loads a layer's trace, if it has one. */
-static int
-load_source(struct vfs_trace *t, struct vfs_source *s)
+int
+vfs_trace_load(struct vfs_trace **out, struct vfs_source *const *sources,
+    size_t count, int dir, const struct vfs_report *report)
 {
+	struct vfs_trace *t = sys_calloc(1, sizeof(*t));
 	const struct layer_trace_io io = { .next = next_bytes,
 		.take = add_piece, .arg = t };
-	struct layer_range r;
-	int rc;
-
-	if (!layer_trace(s->layer, &r) || r.length > LAYER_TRACE_MAX)
-		return 0;
-	rc = vfs_stream_open(&t->stream, s, &r);
-	if (rc != 0)
-		return rc;
-	rc = layer_trace_decode(s->layer, &io);
-	vfs_stream_close(t->stream, rc == -EBADMSG);
-	return rc;
-}
-
-/* Trims or drops pieces that overlap an earlier piece of the same file. */
-static void
-separate(struct vfs_trace *t)
-{
+	char why[LAYER_WHY];
 	size_t n = 0;
 
+	*out = NULL;
+	if (t == NULL)
+		return -ENOMEM;
+	t->fd = cache_unnamed(dir);
+	if (t->fd < 0) {
+		int rc = t->fd;
+
+		sys_free(t);
+		return rc;
+	}
+	for (t->layer = 0; t->layer < count; t->layer++) {
+		struct vfs_source *s = sources[t->layer];
+		size_t before = t->count;
+		struct layer_range r;
+		int rc;
+
+		if (!layer_trace(s->layer, &r) || r.length > LAYER_TRACE_MAX)
+			continue;
+		rc = vfs_stream_open(&t->stream, s, &r);
+		if (rc == 0) {
+			rc = layer_trace_decode(s->layer, &io);
+			vfs_stream_close(t->stream, rc == -EBADMSG);
+		}
+		if (rc == 0)
+			continue;
+		t->count = before;
+		snprintf(why, sizeof(why), "ignoring the trace: %s",
+		    strerror(-rc));
+		report->warn(report->arg, s->name, why);
+	}
+	if (t->count == 0) {
+		vfs_trace_free(t);
+		return 0;
+	}
+	qsort(t->pieces, t->count, sizeof(*t->pieces), by_file);
+	/* trims or drops pieces that overlap an earlier one of the same file */
 	for (size_t i = 0; i < t->count; i++) {
 		struct trace_piece p = t->pieces[i];
 		const struct trace_piece *last = &t->pieces[n - (n > 0)];
@@ -115,43 +136,6 @@ separate(struct vfs_trace *t)
 		t->pieces[n++] = p;
 	}
 	t->count = n;
-}
-
-int
-vfs_trace_load(struct vfs_trace **out, struct vfs_source *const *sources,
-    size_t count, int dir, const struct vfs_report *report)
-{
-	struct vfs_trace *t;
-	char why[LAYER_WHY];
-
-	*out = NULL;
-	t = sys_calloc(1, sizeof(*t));
-	if (t == NULL)
-		return -ENOMEM;
-	t->fd = cache_unnamed(dir);
-	if (t->fd < 0) {
-		int rc = t->fd;
-
-		sys_free(t);
-		return rc;
-	}
-	for (t->layer = 0; t->layer < count; t->layer++) {
-		size_t before = t->count;
-		int rc = load_source(t, sources[t->layer]);
-
-		if (rc == 0)
-			continue;
-		t->count = before;
-		snprintf(why, sizeof(why), "ignoring the trace: %s",
-		    strerror(-rc));
-		report->warn(report->arg, sources[t->layer]->name, why);
-	}
-	if (t->count == 0) {
-		vfs_trace_free(t);
-		return 0;
-	}
-	qsort(t->pieces, t->count, sizeof(*t->pieces), by_file);
-	separate(t);
 	*out = t;
 	return 0;
 }
