@@ -199,15 +199,109 @@ http_auth_find(struct http *h, const char *url)
 }
 
 /*
- * Stores the value for URLs with the same prefix, and takes ownership of the
- * value.
+ * Returns "Basic ..." for the URL's host, or NULL if the host has no
+ * credentials.
  */
-static int
-keep_grant(struct http *h, const char *url, char *value)
+static char *
+basic(struct http *h, const char *url)
 {
-	char prefix[HTTP_URL];
-	struct http_grant *g, **at;
+	char origin[HTTP_URL], *base64 = NULL, *value = NULL;
+	size_t len;
 
+	if (h->credentials != NULL && h->credentials_for != NULL &&
+	    http_same_server(url, h->credentials_for)) {
+		len = strlen(h->credentials);
+		base64 = sys_malloc(base64_len(len) + 1);
+		if (base64 != NULL)
+			base64_write(base64, h->credentials, len);
+	} else if (h->auths.data != NULL && http_origin(url, origin) &&
+	    http_auth_lookup(h->auths.data, h->auths.len,
+	    strstr(origin, "://") + 3, &base64) != 0) {
+		base64 = NULL;
+	}
+	if (base64 != NULL && asprintf(&value, "Basic %s", base64) == -1)
+		value = NULL;
+	sys_free(base64);
+	return value;
+}
+
+/* Tokens */
+
+/* Requests a token.  Returns "Bearer ..." from the token server's reply. */
+static int
+get_token(struct http *h, const char *url, const struct http_challenge *c,
+    char **value, char why[LAYER_WHY])
+{
+	struct http_document d = { .status = 0 };
+	char from[HTTP_URL], *login = NULL, *field = NULL;
+	char *service, *scope;
+	const char *token;
+	yajl_val root = NULL;
+	int n = -1, rc;
+
+	/* a password must not be sent over a less secure connection */
+	if (http_is_secure(url) && !http_is_secure(c->realm)) {
+		snprintf(why, LAYER_WHY, "the token server %.100s does not "
+		    "use https", c->realm);
+		return -EACCES;
+	}
+	service = curl_easy_escape(NULL, c->service, 0);
+	scope = curl_easy_escape(NULL, c->scope, 0);
+	if (service != NULL && scope != NULL)
+		n = snprintf(from, sizeof(from), "%s%cservice=%s%s%s",
+		    c->realm, strchr(c->realm, '?') == NULL ? '?' : '&',
+		    service, *scope == '\0' ? "" : "&scope=", scope);
+	curl_free(service);
+	curl_free(scope);
+	if (n <= 0 || (size_t)n >= sizeof(from))
+		return -EPROTO;
+	login = basic(h, url);
+	if (login != NULL && asprintf(&field, "Authorization: %s", login) ==
+	    -1) {
+		free(login);
+		return -ENOMEM;
+	}
+	rc = http_get_as(h, from, field, TOKEN_MAX, &d, why);
+	if (rc == 0)
+		rc = json_parse(&root, d.body.data, d.body.len, why);
+	if (rc != 0)
+		goto out;
+	token = json_text(root, "token");
+	if (token == NULL)
+		token = json_text(root, "access_token");
+	if (token == NULL || strpbrk(token, "\r\n") != NULL) {
+		snprintf(why, LAYER_WHY, "the token server sent no token");
+		rc = -EACCES;
+	} else if (asprintf(value, "Bearer %s", token) == -1) {
+		rc = -ENOMEM;
+	}
+	yajl_tree_free(root);
+out:
+	http_document_free(&d);
+	free(field);
+	free(login);
+	return rc;
+}
+
+int
+http_auth_answer(struct http *h, const char *url,
+    const struct http_challenge *c, char why[LAYER_WHY])
+{
+	char prefix[HTTP_URL], *value = NULL;
+	struct http_grant *g, **at;
+	int rc = 0;
+
+	if (c->scheme == HTTP_BASIC)
+		value = basic(h, url);
+	else
+		rc = get_token(h, url, c, &value, why);
+	if (rc != 0)
+		return rc;
+	if (value == NULL) {
+		snprintf(why, LAYER_WHY, "the server asks for credentials");
+		return -EACCES;
+	}
+	/* the value is for URLs with the same prefix */
 	g = sys_calloc(1, sizeof(*g));
 	if (g != NULL && http_realm_of(url, prefix))
 		g->prefix = strcopy(prefix);
@@ -230,131 +324,4 @@ keep_grant(struct http *h, const char *url, char *value)
 	h->grants = g;
 	pthread_mutex_unlock(&h->lock);
 	return 0;
-}
-
-static char *
-to_base64(const char *text)
-{
-	size_t len = strlen(text);
-	char *out = sys_malloc(base64_len(len) + 1);
-
-	if (out != NULL)
-		base64_write(out, text, len);
-	return out;
-}
-
-/*
- * Returns "Basic ..." for the URL's host, or NULL if the host has no
- * credentials.
- */
-static char *
-basic(struct http *h, const char *url)
-{
-	char origin[HTTP_URL], *base64 = NULL, *value = NULL;
-
-	if (h->credentials != NULL && h->credentials_for != NULL &&
-	    http_same_server(url, h->credentials_for))
-		base64 = to_base64(h->credentials);
-	else if (h->auths.data != NULL && http_origin(url, origin) &&
-	    http_auth_lookup(h->auths.data, h->auths.len,
-	    strstr(origin, "://") + 3, &base64) != 0)
-		base64 = NULL;
-	if (base64 != NULL && asprintf(&value, "Basic %s", base64) == -1)
-		value = NULL;
-	sys_free(base64);
-	return value;
-}
-
-/* Tokens */
-
-static int
-token_url(const struct http_challenge *c, char url[HTTP_URL])
-{
-	char *service = curl_easy_escape(NULL, c->service, 0);
-	char *scope = curl_easy_escape(NULL, c->scope, 0);
-	int n = -1;
-
-	if (service != NULL && scope != NULL)
-		n = snprintf(url, HTTP_URL, "%s%cservice=%s%s%s", c->realm,
-		    strchr(c->realm, '?') == NULL ? '?' : '&', service,
-		    *scope == '\0' ? "" : "&scope=", scope);
-	curl_free(service);
-	curl_free(scope);
-	return n > 0 && n < HTTP_URL ? 0 : -EPROTO;
-}
-
-/* Returns "Bearer ..." from the token server's reply. */
-static int
-take_token(const struct http_document *d, char **value, char why[LAYER_WHY])
-{
-	const char *token;
-	yajl_val root;
-	int rc = json_parse(&root, d->body.data, d->body.len, why);
-
-	if (rc != 0)
-		return rc;
-	token = json_text(root, "token");
-	if (token == NULL)
-		token = json_text(root, "access_token");
-	if (token == NULL || strpbrk(token, "\r\n") != NULL) {
-		snprintf(why, LAYER_WHY, "the token server sent no token");
-		rc = -EACCES;
-	} else if (asprintf(value, "Bearer %s", token) == -1) {
-		rc = -ENOMEM;
-	}
-	yajl_tree_free(root);
-	return rc;
-}
-
-static int
-get_token(struct http *h, const char *url, const struct http_challenge *c,
-    char **value, char why[LAYER_WHY])
-{
-	struct http_document d = { .status = 0 };
-	char from[HTTP_URL], *login, *field = NULL;
-	int rc;
-
-	/* a password must not be sent over a less secure connection */
-	if (strncasecmp(url, "https:", 6) == 0 &&
-	    strncasecmp(c->realm, "https:", 6) != 0) {
-		snprintf(why, LAYER_WHY, "the token server %.100s does not "
-		    "use https", c->realm);
-		return -EACCES;
-	}
-	rc = token_url(c, from);
-	if (rc != 0)
-		return rc;
-	login = basic(h, url);
-	if (login != NULL && asprintf(&field, "Authorization: %s", login) ==
-	    -1) {
-		free(login);
-		return -ENOMEM;
-	}
-	rc = http_get_as(h, from, field, TOKEN_MAX, &d, why);
-	if (rc == 0)
-		rc = take_token(&d, value, why);
-	http_document_free(&d);
-	free(field);
-	free(login);
-	return rc;
-}
-
-int
-http_auth_answer(struct http *h, const char *url,
-    const struct http_challenge *c, char why[LAYER_WHY])
-{
-	char *value = NULL;
-	int rc = 0;
-
-	if (c->scheme == HTTP_BASIC)
-		value = basic(h, url);
-	else
-		rc = get_token(h, url, c, &value, why);
-	if (rc != 0)
-		return rc;
-	if (value == NULL) {
-		snprintf(why, LAYER_WHY, "the server asks for credentials");
-		return -EACCES;
-	}
-	return keep_grant(h, url, value);
 }

@@ -60,8 +60,6 @@ get_document(struct http *h, const char *url, const char *field, bool answering,
 		rc = http_transfer_open(&t, h, url, NULL, field);
 		if (rc != 0) {
 			snprintf(why, LAYER_WHY, "%s", strerror(-rc));
-			end = t.easy == NULL ? rc : http_again(h, &t, url, rc,
-			    &p, HTTP_INDEX, why);
 		} else {
 			if (p.lost)
 				http_transfer_renew(&t);
@@ -69,10 +67,10 @@ get_document(struct http *h, const char *url, const char *field, bool answering,
 			http_transfer_count(h, &t, HTTP_INDEX);
 			d->status = t.reply.status;
 			rc = http_judge(&t, why);
-			if (rc != 0)
-				end = http_again(h, &t, url, rc, &p,
-				    HTTP_INDEX, why);
 		}
+		if (rc != 0)
+			end = t.easy == NULL ? rc :
+			    http_again(h, &t, url, rc, &p, HTTP_INDEX, why);
 		http_transfer_close(&t);
 		if (end != 0)
 			return end;

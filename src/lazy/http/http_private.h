@@ -252,12 +252,4 @@ int http_auth_answer(struct http *h, const char *url,
 int http_get_as(struct http *h, const char *url, const char *field,
     size_t max, struct http_document *d, char why[LAYER_WHY]);
 
-/* http_proxy.c */
-
-/* Appends the proxy that the environment names for a transfer, if any. */
-void http_proxy_note(const struct http_transfer *t, char why[LAYER_WHY]);
-
-/* Returns whether libcurl's text contains a proxy's URL, with credentials. */
-bool http_proxy_quoted(const struct http_transfer *t);
-
 #endif

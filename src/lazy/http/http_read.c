@@ -102,73 +102,61 @@ check_same(struct http_object *o, const struct http_reply *r, uint64_t total)
 }
 
 static int
-begin_whole(struct http_request *q, const struct http_reply *r)
-{
-	int rc;
-
-	rc = check_same(q->o, r, r->has_length ? r->length : HTTP_UNKNOWN);
-	if (rc != 0)
-		return rc;
-	/* the host may still support a single range */
-	if (q->how == HTTP_MANY && q->count > 1)
-		return -EREMCHG;
-	q->at = 0;
-	q->left = UINT64_MAX;
-	return 0;
-}
-
-static int
 begin_reply(void *arg, const struct http_reply *r)
 {
 	struct http_request *q = arg;
+	uint64_t total = r->range.total;
+	int rc;
 
 	if (http_transfer_plain(&q->t, r) != 0)
 		return -EPROTO;
-	if (r->status == 200)
-		return begin_whole(q, r);
+	if (r->status == 200) {
+		rc = check_same(q->o, r, r->has_length ? r->length :
+		    HTTP_UNKNOWN);
+		if (rc != 0)
+			return rc;
+		/* the host may still support a single range */
+		if (q->how == HTTP_MANY && q->count > 1)
+			return -EREMCHG;
+		q->at = 0;
+		q->left = UINT64_MAX;
+		return 0;
+	}
 	q->in_parts = *r->boundary != '\0';
 	if (q->in_parts) {
 		multipart_start(&q->parts, r->boundary, take_part, q);
 		q->left = q->wanted + (q->count + 1) * PART_MAX;
-		return check_same(q->o, r, HTTP_UNKNOWN);
-	}
-	if (!r->has_range)
+		total = HTTP_UNKNOWN;
+	} else if (r->has_range) {
+		q->at = r->range.offset;
+		q->left = r->range.length;
+	} else {
 		return http_transfer_refuse(&q->t, -EPROTO, "the server sent "
 		    "part of the object without saying which part "
 		    "(Content-Range)");
-	q->at = r->range.offset;
-	q->left = r->range.length;
-	return check_same(q->o, r, r->range.total);
+	}
+	return check_same(q->o, r, total);
 }
 
 /* The body */
-
-/*
- * Rejects a body that is longer than the requested bytes and the headers of the
- * parts.
- */
-static int
-take_parts(struct http_request *q, const void *data, size_t len)
-{
-	int rc;
-
-	q->left = len < q->left ? q->left - len : 0;
-	if (q->left == 0)
-		return http_transfer_refuse(&q->t, -EPROTO, "the server sent "
-		    "more than the requested parts");
-	rc = multipart_feed(&q->parts, data, len);
-	return rc == 0 ? 0 : http_transfer_refuse(&q->t, rc, "the server sent "
-	    "malformed parts");
-}
 
 static int
 take_body(void *arg, const void *data, size_t len)
 {
 	struct http_request *q = arg;
 	size_t n = len < q->left ? len : (size_t)q->left;
+	int rc;
 
-	if (q->in_parts)
-		return take_parts(q, data, len);
+	if (q->in_parts) {
+		/* more than the requested bytes and the heads of the parts */
+		q->left -= n;
+		if (q->left == 0)
+			return http_transfer_refuse(&q->t, -EPROTO, "the "
+			    "server sent more than the requested parts");
+		rc = multipart_feed(&q->parts, data, len);
+		return rc == 0 ? 0 : http_transfer_refuse(&q->t, rc, "the "
+		    "server sent malformed parts");
+	}
 	take_part(q, q->at, data, n);
 	q->at += n;
 	q->left -= n;
@@ -207,27 +195,6 @@ count_spans(const struct http_spans *s, size_t first, enum http_ranges how)
 	return n;
 }
 
-/* Returns the value of Range, or NULL. */
-static char *
-ranges_of(const struct http_request *q)
-{
-	struct strbuf b = { .len = 0 };
-
-	for (size_t i = q->first; i < q->first + q->count; i++) {
-		const struct http_span *s = &q->spans->spans[i];
-
-		if (!is_complete(s))
-			strbuf_fmt(&b, "%s%" PRIu64 "-%" PRIu64,
-			    b.len == 0 ? "" : ",", s->offset + s->got,
-			    s->offset + s->length - 1);
-	}
-	strbuf_char(&b, '\0');
-	if (!b.failed)
-		return b.data;
-	strbuf_free(&b);
-	return NULL;
-}
-
 /*
  * Prepares a request for the spans from first onward, skipping complete ones,
  * and sets count to the number of spans in the request.  Returns 0 or -errno.
@@ -236,7 +203,8 @@ static int
 request_open(struct http_request *q, struct http_object *o,
     struct http_spans *spans, size_t first)
 {
-	char field[HTTP_VALIDATOR + 16] = "", *ranges;
+	char field[HTTP_VALIDATOR + 16] = "";
+	struct strbuf b = { .len = 0 };
 	int rc;
 
 	*q = (struct http_request){ .o = o, .spans = spans, .first = first,
@@ -251,12 +219,19 @@ request_open(struct http_request *q, struct http_object *o,
 	pthread_mutex_unlock(&o->h->lock);
 	q->count = count_spans(spans, first, q->how);
 	q->wanted = http_spans_left(spans);
-	ranges = ranges_of(q);
-	if (ranges == NULL)
-		return -ENOMEM;
-	rc = http_transfer_open(&q->t, o->h, q->url, q->how == HTTP_NONE ?
-	    NULL : ranges, *field == '\0' ? NULL : field);
-	sys_free(ranges);
+	for (size_t i = first; i < first + q->count; i++) {
+		const struct http_span *s = &spans->spans[i];
+
+		if (!is_complete(s))
+			strbuf_fmt(&b, "%s%" PRIu64 "-%" PRIu64,
+			    b.len == 0 ? "" : ",", s->offset + s->got,
+			    s->offset + s->length - 1);
+	}
+	strbuf_char(&b, '\0');
+	rc = b.failed ? -ENOMEM : http_transfer_open(&q->t, o->h, q->url,
+	    q->how == HTTP_NONE ? NULL : b.data,
+	    *field == '\0' ? NULL : field);
+	strbuf_free(&b);
 	return rc;
 }
 
@@ -283,32 +258,6 @@ learn_target(struct http_request *q, bool use)
 	pthread_mutex_unlock(&q->o->h->lock);
 }
 
-/* Returns whether a different type of request may succeed. */
-static bool
-may_avoid(struct http_request *q, int rc)
-{
-	bool refused = rc == -EREMCHG || rc == -EPROTO || rc == -EBADMSG ||
-	    rc == -ENODATA;
-
-	if (q->redirected && (refused || rc == -EACCES || rc == -ENOENT)) {
-		learn_target(q, false);
-		return true;
-	}
-	if (refused && q->how == HTTP_MANY && q->count > 1) {
-		learn(q->o, HTTP_ONE);
-		return true;
-	}
-	return false;
-}
-
-/* Returns whether several ranges were requested but only one was sent. */
-static bool
-is_one_of_many(const struct http_request *q)
-{
-	return q->how == HTTP_MANY && q->count > 1 && q->taken > 0 &&
-	    q->t.reply.status == 206 && !q->in_parts && q->left == 0;
-}
-
 /*
  * After the transfer, returns 0 (complete), -EAGAIN (retry after a pause),
  * -EREMCHG (retry immediately in a different way), or another -errno, with a
@@ -319,6 +268,7 @@ request_judge(struct http_request *q, char why[LAYER_WHY])
 {
 	bool whole = q->t.reply.status == 200 && q->t.begun &&
 	    q->t.rc != -EREMCHG;
+	bool several = q->how == HTTP_MANY && q->count > 1, refused;
 	int rc;
 
 	if (whole && q->how != HTTP_NONE && q->first + 1 < q->spans->count)
@@ -332,15 +282,26 @@ request_judge(struct http_request *q, char why[LAYER_WHY])
 		learn_target(q, true);
 		return 0;
 	}
-	if (is_one_of_many(q)) {
+	/* several ranges were requested, but only one was sent */
+	if (several && q->taken > 0 && q->t.reply.status == 206 &&
+	    !q->in_parts && q->left == 0) {
 		learn(q->o, HTTP_ONE);
 		return -EREMCHG;
 	}
 	rc = http_judge(&q->t, why);
 	if (rc == -ESTALE)
 		snprintf(why, LAYER_WHY, "the object has changed");
-	if (rc != 0 && may_avoid(q, rc))
+	/* a different type of request may succeed */
+	refused = rc == -EREMCHG || rc == -EPROTO || rc == -EBADMSG ||
+	    rc == -ENODATA;
+	if (q->redirected && (refused || rc == -EACCES || rc == -ENOENT)) {
+		learn_target(q, false);
 		return -EREMCHG;
+	}
+	if (refused && several) {
+		learn(q->o, HTTP_ONE);
+		return -EREMCHG;
+	}
 	if (rc == 0 || rc == -ECANCELED || rc == -EPROTO || rc == -EBADMSG) {
 		/* possibly due to a proxy or a bad connection */
 		if (rc == 0 || rc == -ECANCELED)
@@ -353,150 +314,104 @@ request_judge(struct http_request *q, char why[LAYER_WHY])
 
 /* Rounds */
 
-struct reading {
-	struct http_object *o;
-	enum http_phase phase;
-	struct http_spans spans;
-	struct http_patience patience;
-	struct http_request *requests;
-	char why[LAYER_WHY];
-};
-
-/* Prepares the next requests. Returns the number of requests, or -errno. */
-static int
-open_requests(struct reading *r)
-{
-	int n = 0, rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < r->spans.count && n < AT_ONCE; ) {
-		if (r->spans.spans[i].got == r->spans.spans[i].length) {
-			i++;
-			continue;
-		}
-		rc = request_open(&r->requests[n], r->o, &r->spans, i);
-		if (rc == 0 && r->patience.lost)
-			http_transfer_renew(&r->requests[n].t);
-		i += r->requests[n++].count;
-	}
-	r->patience.lost = false;
-	if (rc == 0)
-		return n;
-	while (n-- > 0)
-		http_transfer_close(&r->requests[n].t);
-	snprintf(r->why, sizeof(r->why), "%s", strerror(-rc));
-	return rc;
-}
-
-/* Requests the missing bytes once.  Returns 0 or the final -errno. */
-static int
-round_of(struct reading *r)
-{
-	struct http_transfer *all[AT_ONCE];
-	int n = open_requests(r), rc = 0;
-	bool paused = false, answered = r->patience.answered;
-	uint64_t taken = 0;
-
-	if (n < 0)
-		return n;
-	for (int i = 0; i < n; i++)
-		all[i] = &r->requests[i].t;
-	http_run(r->o->h, all, (size_t)n);
-	for (int i = 0; i < n; i++) {
-		http_transfer_count(r->o->h, all[i], r->phase);
-		taken += r->requests[i].taken;
-	}
-	if (taken >= PROGRESS) {
-		http_patience_renew(&r->patience);
-		answered = false;
-	}
-	for (int i = 0; i < n && rc == 0; i++) {
-		const struct http_request *q = &r->requests[i];
-
-		rc = request_judge(&r->requests[i], r->why);
-		/*
-		 * one pause after failures, and one answer to a challenge, are
-		 * for all requests of the round
-		 */
-		if (rc == -EREMCHG || (rc == -EAGAIN && paused) ||
-		    (q->t.reply.status == 401 && r->patience.answered &&
-		    !answered))
-			rc = 0;
-		if (rc == 0)
-			continue;
-		rc = http_again(r->o->h, &q->t, q->url, rc, &r->patience,
-		    r->phase, r->why);
-		paused = true;
-	}
-	for (int i = 0; i < n; i++)
-		http_transfer_close(&r->requests[i].t);
-	return rc;
-}
-
-static uint64_t
-gap_of(struct http_object *o)
-{
-	bool many;
-
-	pthread_mutex_lock(&o->h->lock);
-	many = o->host->ranges == HTTP_MANY;
-	pthread_mutex_unlock(&o->h->lock);
-	return many ? GAP_MANY : GAP_ONE;
-}
-
-/*
- * Returns whether a range extends past the end of the object, if its size is
- * known.
- */
-static bool
-is_beyond(struct http_object *o, const struct http_spans *s)
-{
-	const struct http_span *last = &s->spans[s->count - 1];
-	bool beyond;
-
-	pthread_mutex_lock(&o->h->lock);
-	beyond = o->has_size && last->offset + last->length > o->size;
-	pthread_mutex_unlock(&o->h->lock);
-	return beyond;
-}
-
-static void
-end_reading(struct reading *r, int rc)
-{
-	pthread_mutex_lock(&r->o->h->lock);
-	if (rc == 0)
-		r->o->h->counts[r->phase].useful += r->spans.wanted;
-	else
-		snprintf(r->o->why, sizeof(r->o->why), "%s", r->why);
-	pthread_mutex_unlock(&r->o->h->lock);
-}
-
 int
 http_read(struct http_object *o, const struct layer_range *ranges,
     size_t count, enum http_phase phase)
 {
-	struct reading r = { .o = o, .phase = phase };
-	int rc = http_spans_plan(&r.spans, ranges, count, gap_of(o), SPAN_MAX);
+	struct http *h = o->h;
+	struct http_transfer *all[AT_ONCE];
+	struct http_request *requests = NULL;
+	struct http_patience patience;
+	struct http_spans spans;
+	const struct http_span *last;
+	char why[LAYER_WHY] = "";
+	bool many, beyond = false;
+	int rc;
 
-	if (rc != 0 || r.spans.count == 0)
+	pthread_mutex_lock(&h->lock);
+	many = o->host->ranges == HTTP_MANY;
+	pthread_mutex_unlock(&h->lock);
+	rc = http_spans_plan(&spans, ranges, count, many ? GAP_MANY : GAP_ONE,
+	    SPAN_MAX);
+	if (rc != 0 || spans.count == 0)
 		goto out;
-	if (is_beyond(o, &r.spans)) {
-		snprintf(r.why, sizeof(r.why), "a range extends past the end "
-		    "of the object");
+	last = &spans.spans[spans.count - 1];
+	pthread_mutex_lock(&h->lock);
+	beyond = o->has_size && last->offset + last->length > o->size;
+	pthread_mutex_unlock(&h->lock);
+	if (beyond) {
+		snprintf(why, sizeof(why), "a range extends past the end of "
+		    "the object");
 		rc = -ENODATA;
 		goto out;
 	}
-	rc = -ENOMEM;
-	r.requests = sys_calloc(AT_ONCE, sizeof(*r.requests));
-	if (r.requests == NULL)
+	requests = sys_calloc(AT_ONCE, sizeof(*requests));
+	if (requests == NULL) {
+		rc = -ENOMEM;
 		goto out;
-	http_patience_start(&r.patience, o->h->o.timeout_s);
-	do
-		rc = round_of(&r);
-	while (rc == 0 && http_spans_left(&r.spans) > 0);
+	}
+	http_patience_start(&patience, h->o.timeout_s);
+
+	/* each round requests the missing bytes once */
+	while (rc == 0 && http_spans_left(&spans) > 0) {
+		bool paused = false, answered = patience.answered;
+		uint64_t taken = 0;
+		size_t n = 0;
+
+		for (size_t i = 0; rc == 0 && i < spans.count && n < AT_ONCE;
+		    i += requests[n++].count) {
+			while (i < spans.count && is_complete(&spans.spans[i]))
+				i++;
+			if (i == spans.count)
+				break;
+			rc = request_open(&requests[n], o, &spans, i);
+			if (rc == 0 && patience.lost)
+				http_transfer_renew(&requests[n].t);
+			all[n] = &requests[n].t;
+		}
+		patience.lost = false;
+		if (rc != 0)
+			snprintf(why, sizeof(why), "%s", strerror(-rc));
+		else
+			http_run(h, all, n);
+		for (size_t i = 0; rc == 0 && i < n; i++) {
+			http_transfer_count(h, all[i], phase);
+			taken += requests[i].taken;
+		}
+		if (taken >= PROGRESS) {
+			http_patience_renew(&patience);
+			answered = false;
+		}
+		for (size_t i = 0; rc == 0 && i < n; i++) {
+			struct http_request *q = &requests[i];
+
+			rc = request_judge(q, why);
+			/*
+			 * one pause after failures, and one answer to a
+			 * challenge, are for all requests of the round
+			 */
+			if (rc == -EREMCHG || (rc == -EAGAIN && paused) ||
+			    (q->t.reply.status == 401 && patience.answered &&
+			    !answered))
+				rc = 0;
+			if (rc == 0)
+				continue;
+			rc = http_again(h, &q->t, q->url, rc, &patience,
+			    phase, why);
+			paused = true;
+		}
+		for (size_t i = 0; i < n; i++)
+			http_transfer_close(all[i]);
+	}
 out:
-	end_reading(&r, rc);
-	sys_free(r.requests);
-	http_spans_free(&r.spans);
+	pthread_mutex_lock(&h->lock);
+	if (rc == 0)
+		h->counts[phase].useful += spans.wanted;
+	else
+		snprintf(o->why, sizeof(o->why), "%s", why);
+	pthread_mutex_unlock(&h->lock);
+	sys_free(requests);
+	http_spans_free(&spans);
 	return rc;
 }
 

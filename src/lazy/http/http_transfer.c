@@ -27,64 +27,42 @@ enum {
 /* The header of the reply */
 
 static void
-keep_value(char *to, size_t size, const char *value)
-{
-	if (strlen(value) < size)
-		strcpy(to, value);
-}
-
-static void
-take_length(struct http_reply *r, const char *value)
-{
-	int64_t n;
-
-	r->has_length = args_int(value, 0, INT64_MAX, &n) == 0;
-	if (r->has_length)
-		r->length = (uint64_t)n;
-}
-
-static void
-take_type(struct http_reply *r, const char *value)
-{
-	static const char ranges[] = "multipart/byteranges";
-
-	keep_value(r->type, sizeof(r->type), value);
-	if (strncasecmp(value, ranges, sizeof(ranges) - 1) == 0 &&
-	    http_boundary(value, r->boundary) != 0)
-		*r->boundary = '\0';
-}
-
-static void
-take_challenge(struct http_reply *r, const char *value)
-{
-	struct http_challenge c;
-
-	if (http_challenge(value, &c) == 0 &&
-	    c.scheme > r->challenge.scheme)
-		r->challenge = c;
-}
-
-static void
 take_field(struct http_reply *r, const char *name, const char *value)
 {
-	if (strcasecmp(name, "Content-Range") == 0)
+	static const char parts[] = "multipart/byteranges";
+	const struct { const char *name; char *to; size_t size; } kept[] = {
+		{ "Content-Type", r->type, sizeof(r->type) },
+		{ "ETag", r->validator, sizeof(r->validator) },
+		{ "Content-Encoding", r->encoding, sizeof(r->encoding) },
+		{ "Cache-Control", r->caching, sizeof(r->caching) },
+		{ "Docker-Content-Digest", r->digest, sizeof(r->digest) },
+	};
+	struct http_challenge c;
+	int64_t n;
+
+	if (strcasecmp(name, "Content-Range") == 0) {
 		r->has_range = http_content_range(value, &r->range) == 0;
-	else if (strcasecmp(name, "Content-Length") == 0)
-		take_length(r, value);
-	else if (strcasecmp(name, "Content-Type") == 0)
-		take_type(r, value);
-	else if (strcasecmp(name, "ETag") == 0 && *value == '"')
-		keep_value(r->validator, sizeof(r->validator), value);
-	else if (strcasecmp(name, "Content-Encoding") == 0)
-		keep_value(r->encoding, sizeof(r->encoding), value);
-	else if (strcasecmp(name, "Cache-Control") == 0)
-		keep_value(r->caching, sizeof(r->caching), value);
-	else if (strcasecmp(name, "Docker-Content-Digest") == 0)
-		keep_value(r->digest, sizeof(r->digest), value);
-	else if (strcasecmp(name, "Retry-After") == 0)
+	} else if (strcasecmp(name, "Content-Length") == 0) {
+		r->has_length = args_int(value, 0, INT64_MAX, &n) == 0;
+		if (r->has_length)
+			r->length = (uint64_t)n;
+	} else if (strcasecmp(name, "Retry-After") == 0) {
 		r->retry_after = http_retry_after(value);
-	else if (strcasecmp(name, "WWW-Authenticate") == 0)
-		take_challenge(r, value);
+	} else if (strcasecmp(name, "WWW-Authenticate") == 0) {
+		if (http_challenge(value, &c) == 0 &&
+		    c.scheme > r->challenge.scheme)
+			r->challenge = c;
+	} else if (strcasecmp(name, "Content-Type") == 0 &&
+	    strncasecmp(value, parts, sizeof(parts) - 1) == 0 &&
+	    http_boundary(value, r->boundary) != 0) {
+		*r->boundary = '\0';
+	} else if (strcasecmp(name, "ETag") == 0 && *value != '"') {
+		return;			/* a weak validator */
+	}
+	for (size_t i = 0; i < sizeof(kept) / sizeof(*kept); i++)
+		if (strcasecmp(name, kept[i].name) == 0 &&
+		    strlen(value) < kept[i].size)
+			strcpy(kept[i].to, value);
 }
 
 /* Handles a header line; libcurl delivers complete lines. */
@@ -137,34 +115,33 @@ on_body(char *data, size_t one, size_t len, void *arg)
 
 /* The request */
 
-static int
-add_line(struct http_transfer *t, const char *name, const char *value)
-{
-	struct curl_slist *more;
-	char *line;
-
-	if (asprintf(&line, "%s%s", name, value) == -1)
-		return -ENOMEM;
-	more = curl_slist_append(t->fields, line);
-	free(line);
-	if (more == NULL)
-		return -ENOMEM;
-	t->fields = more;
-	return 0;
-}
-
+/* Adds the credentials for the URL, and an additional field or NULL. */
 static int
 add_fields(struct http_transfer *t, struct http *h, const char *url,
     const char *field)
 {
 	bool has = field != NULL && strncmp(field, "Authorization:", 14) == 0;
-	char *grant = has ? NULL : http_auth_find(h, url);
+	char *grant = has ? NULL : http_auth_find(h, url), *line = NULL;
+	const char *fields[2] = { field };
+	struct curl_slist *more;
 	int rc = 0;
 
-	if (grant != NULL)
-		rc = add_line(t, "Authorization: ", grant);
-	if (rc == 0 && field != NULL)
-		rc = add_line(t, "", field);
+	if (grant != NULL) {
+		if (asprintf(&line, "Authorization: %s", grant) == -1) {
+			line = NULL;
+			rc = -ENOMEM;
+		}
+		fields[0] = line;
+		fields[1] = field;
+	}
+	for (int i = 0; rc == 0 && i < 2 && fields[i] != NULL; i++) {
+		more = curl_slist_append(t->fields, fields[i]);
+		if (more == NULL)
+			rc = -ENOMEM;
+		else
+			t->fields = more;
+	}
+	free(line);
 	sys_free(grant);
 	if (rc == 0)
 		curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->fields);
@@ -196,12 +173,19 @@ check_progress(void *arg, curl_off_t total, curl_off_t now, curl_off_t up_total,
 	return 0;
 }
 
-static void
-set_limits(struct http_transfer *t, const struct http *h)
+int
+http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
+    const char *ranges, const char *field)
 {
 	long ms = (long)h->o.timeout_s * 1000 / HTTP_TRIES;
 
+	t->h = h;
 	t->stall_ns = (uint64_t)ms * 1000000;
+	t->easy = curl_easy_init();
+	if (t->easy == NULL)
+		return -ENOMEM;
+	if (curl_easy_setopt(t->easy, CURLOPT_URL, url) != CURLE_OK)
+		return -EINVAL;
 	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, ms);
 	curl_easy_setopt(t->easy, CURLOPT_XFERINFOFUNCTION, check_progress);
 	curl_easy_setopt(t->easy, CURLOPT_XFERINFODATA, t);
@@ -209,25 +193,12 @@ set_limits(struct http_transfer *t, const struct http *h)
 	curl_easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 1L);
 	curl_easy_setopt(t->easy, CURLOPT_MAXREDIRS, (long)HTTP_REDIRECTS);
 	curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(t->easy, CURLOPT_REDIR_PROTOCOLS_STR,
+	    http_is_secure(url) ? "https" : "http,https");
 	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION,
 	    (long)CURL_HTTP_VERSION_2TLS);
 	curl_easy_setopt(t->easy, CURLOPT_BUFFERSIZE, 128L << 10);
-}
-
-int
-http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
-    const char *ranges, const char *field)
-{
-	t->h = h;
-	t->easy = curl_easy_init();
-	if (t->easy == NULL)
-		return -ENOMEM;
-	if (curl_easy_setopt(t->easy, CURLOPT_URL, url) != CURLE_OK)
-		return -EINVAL;
-	set_limits(t, h);
-	curl_easy_setopt(t->easy, CURLOPT_REDIR_PROTOCOLS_STR,
-	    http_is_secure(url) ? "https" : "http,https");
 	curl_easy_setopt(t->easy, CURLOPT_USERAGENT, "coldpress/"
 	    COLDPRESS_VERSION);
 	if (h->ca_file != NULL)
@@ -342,15 +313,53 @@ of_code(const struct http_transfer *t)
 	}
 }
 
-/* Returns why there is no complete reply. */
+/* Sets *value to the first of these variables that is not empty. */
 static const char *
-reason(const struct http_transfer *t)
+first_set(const char *const *names, const char **value)
 {
-	if (t->stalled)
-		return "the server is sending little or no data";
-	if (http_proxy_quoted(t))
-		return "the proxy's URL is not valid or not supported";
-	return *t->error != '\0' ? t->error : curl_easy_strerror(t->code);
+	for (; *names != NULL; names++) {
+		*value = getenv(*names);
+		if (*value != NULL && **value != '\0')
+			return *names;
+	}
+	return NULL;
+}
+
+/*
+ * Appends the proxy that the environment names for a transfer, if any.  libcurl
+ * finds the proxy itself, in these variables and in this order; its text says
+ * neither that an address is a proxy's nor, after a time-out, which one did not
+ * reply.  Whether no_proxy exempts a host is for libcurl to decide, so messages
+ * state it too.
+ */
+static void
+note_proxy(const struct http_transfer *t, char why[LAYER_WHY])
+{
+	static const char *const secure[] = { "https_proxy", "HTTPS_PROXY",
+		"all_proxy", "ALL_PROXY", NULL };
+	/* HTTP_PROXY could be set by a CGI request */
+	static const char *const plain[] = { "http_proxy", "all_proxy",
+		"ALL_PROXY", NULL };
+	static const char *const exempting[] = { "no_proxy", "NO_PROXY", NULL };
+	size_t used = strnlen(why, LAYER_WHY), len;
+	const char *name, *value, *at, *scheme, *exempt;
+	char url[HTTP_URL];
+
+	http_transfer_url(t, url);
+	name = first_set(http_is_secure(url) ? secure : plain, &value);
+	if (name == NULL)
+		return;
+	/* the host and port, without credentials */
+	at = strrchr(value, '@');
+	scheme = strstr(value, "://");
+	value = at != NULL ? at + 1 : scheme != NULL ? scheme + 3 : value;
+	len = strcspn(value, "/?#");
+	if (first_set(exempting, &exempt) == NULL)
+		exempt = NULL;
+	snprintf(why + used, LAYER_WHY - used, "; %s is %.*s%s%.40s", name,
+	    len < 60 ? (int)len : 60, value,
+	    exempt == NULL ? "" : ", no_proxy is ",
+	    exempt == NULL ? "" : exempt);
 }
 
 int
@@ -365,9 +374,16 @@ http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 	}
 	if (t->code != CURLE_OK && t->reply.status < 400) {
 		rc = of_code(t);
-		snprintf(why, LAYER_WHY, "%.200s", reason(t));
+		/* libcurl's text may quote the proxy's URL, with credentials */
+		snprintf(why, LAYER_WHY, "%.200s", t->stalled ?
+		    "the server is sending little or no data" :
+		    strncmp(t->error, "Unsupported proxy", 17) == 0 ||
+		    strchr(t->error, '@') != NULL ?
+		    "the proxy's URL is not valid or not supported" :
+		    *t->error != '\0' ? t->error :
+		    curl_easy_strerror(t->code));
 		if (rc == -EAGAIN)
-			http_proxy_note(t, why);
+			note_proxy(t, why);
 		return rc;
 	}
 	rc = of_status(t->reply.status);
@@ -377,7 +393,7 @@ http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 	if (t->reply.status == HTTP_PROXY_AUTH) {
 		snprintf(why, LAYER_WHY, "the proxy requires valid "
 		    "credentials");
-		http_proxy_note(t, why);
+		note_proxy(t, why);
 	}
 	return rc;
 }
@@ -436,39 +452,33 @@ http_is_own(const struct http_transfer *t, const char *url)
 	return http_same_server(url, from);
 }
 
-/*
- * Returns whether the server, or the network, is not there at all.  If there
- * has been a reply, that may change; before, its name or address is probably
- * wrong.
- */
-static bool
-is_absent(struct http *h, const struct http_transfer *t)
-{
-	bool reached;
-
-	pthread_mutex_lock(&h->lock);
-	reached = h->reached;
-	pthread_mutex_unlock(&h->lock);
-	return !reached && (t->code == CURLE_COULDNT_RESOLVE_HOST ||
-	    t->code == CURLE_COULDNT_RESOLVE_PROXY ||
-	    t->code == CURLE_COULDNT_CONNECT ||
-	    /* it does not speak TLS */
-	    strstr(t->error, "wrong version number") != NULL);
-}
-
 int
 http_again(struct http *h, const struct http_transfer *t, const char *url,
     int rc, struct http_patience *p, enum http_phase phase,
     char why[LAYER_WHY])
 {
 	size_t used = strnlen(why, LAYER_WHY);
+	bool reached;
 
+	/*
+	 * Whether the server, or the network, is not there at all.  If there
+	 * has been a reply, that may change; before, its name or address is
+	 * probably wrong, or it does not speak TLS.
+	 */
+	pthread_mutex_lock(&h->lock);
+	reached = h->reached;
+	pthread_mutex_unlock(&h->lock);
 	p->lost = t->code != CURLE_OK;
 	if (rc == -EACCES && t->reply.status == 401 && !p->answered &&
-	    t->reply.challenge.scheme != HTTP_NO_SCHEME && http_is_own(t, url)) {
+	    t->reply.challenge.scheme != HTTP_NO_SCHEME &&
+	    http_is_own(t, url)) {
 		p->answered = true;
 		rc = http_auth_answer(h, url, &t->reply.challenge, why);
-	} else if (rc == -EAGAIN && phase == HTTP_INDEX && is_absent(h, t)) {
+	} else if (rc == -EAGAIN && phase == HTTP_INDEX && !reached &&
+	    (t->code == CURLE_COULDNT_RESOLVE_HOST ||
+	    t->code == CURLE_COULDNT_RESOLVE_PROXY ||
+	    t->code == CURLE_COULDNT_CONNECT ||
+	    strstr(t->error, "wrong version number") != NULL)) {
 		rc = -EHOSTUNREACH;
 	} else if (rc == -EAGAIN) {
 		rc = pause_before(p, t->reply.retry_after);
