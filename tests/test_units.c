@@ -5,7 +5,7 @@
 #include "lazy/vfs/units.h"
 
 #include "layer_made.h"
-#include "units_private.h"
+#include "units_spares.h"
 
 #include "base/hex.h"
 #include "engine/digest/digest.h"

@@ -23,7 +23,6 @@
 #ifndef COLDPRESS_LAZY_VFS_CACHE_H
 #define COLDPRESS_LAZY_VFS_CACHE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,8 +4,6 @@
  */
 #include "http_private.h"
 
-#include "base/sys.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

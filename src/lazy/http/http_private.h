@@ -10,8 +10,6 @@
 #define COLDPRESS_HTTP_PRIVATE_H
 
 #include "http_header.h"
-#include "http_multipart.h"
-#include "http_spans.h"
 #include "lazy/http/http.h"
 
 #include <curl/curl.h>

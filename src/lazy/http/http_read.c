@@ -9,6 +9,9 @@
  */
 #include "http_private.h"
 
+#include "http_multipart.h"
+#include "http_spans.h"
+
 #include "base/sys.h"
 
 #include <errno.h>

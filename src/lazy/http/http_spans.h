@@ -12,7 +12,6 @@
 
 #include "lazy/layer.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -6,7 +6,6 @@
 
 #include "base/base64.h"
 #include "base/fdio.h"
-#include "base/hex.h"
 #include "base/sys.h"
 #include "format/tar/tar_archive.h"
 #include "lazy/cvmfs/cas.h"
@@ -15,12 +14,11 @@
 #include "pack_ztoc.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-const struct pack_format *
-pack_format_of(enum layer_kind kind)
+static const struct pack_format *
+format_of(enum layer_kind kind)
 {
 	return kind == LAYER_ESTARGZ ? &pack_estargz :
 	    kind == LAYER_ZSTD_CHUNKED ? &pack_zstd_chunked : NULL;
@@ -31,7 +29,7 @@ pack_levels(enum layer_kind kind)
 {
 	static const struct pack_levels ztoc = { 1, 19, ZTOC_LEVEL };
 	static const struct pack_levels cas = { 0, CAS_LEVEL_MAX, CAS_LEVEL };
-	const struct pack_format *f = pack_format_of(kind);
+	const struct pack_format *f = format_of(kind);
 
 	return kind == LAYER_ZTOC ? ztoc : kind == LAYER_CAS ? cas :
 	    f == NULL ? (struct pack_levels){ 0 } : f->levels;
@@ -40,7 +38,7 @@ pack_levels(enum layer_kind kind)
 uint64_t
 pack_chunk(const struct pack_options *o)
 {
-	const struct pack_format *f = pack_format_of(o->kind);
+	const struct pack_format *f = format_of(o->kind);
 
 	if (o->chunk != 0)
 		return o->chunk;
@@ -78,15 +76,6 @@ pack_out_wrapped(struct pack *p, const void *data, size_t len)
 }
 
 void
-pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST])
-{
-	char text[HEX_SHA256];
-
-	hex_write_sha256(text, digest);
-	strbuf_str(b, text);
-}
-
-void
 pack_put_base64(struct strbuf *b, const void *data, size_t len)
 {
 	char *to;
@@ -109,29 +98,6 @@ pack_run(struct pack *p, const struct pipeline_ops *ops, void *job)
 	struct pipeline_stats stats = { 0 };
 
 	return pipeline_run(ops, job, NULL, &params, &stats);
-}
-
-int
-pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest)
-{
-	struct pack_result *r = p->r;
-	uint8_t trace[LAYER_DIGEST], digest[DIGEST_MAX];
-	uint64_t end = p->out.at;
-	bool has_trace = p->order != NULL && p->o->trace;
-	int rc = has_trace ? pack_trace_write(p, trace) : 0;
-
-	has_trace = has_trace && r->trace_length > 0;
-	if (rc == 0 && p->toc.compact != NULL)
-		rc = pack_compact_write(p, end, has_trace ? trace : NULL);
-	if (rc == 0)
-		rc = pack_toc_end(&p->toc, r, tar_split_digest,
-		    has_trace ? trace : NULL);
-	if (rc == 0)
-		rc = digest_end(p->toc.digest, digest);
-	if (rc != 0)
-		return rc;
-	memcpy(r->toc_digest, digest, LAYER_DIGEST);
-	return pack_store_end(&p->toc.store);
 }
 
 /* Packing a layer */
@@ -174,7 +140,7 @@ int
 pack_layer(const struct pack_options *o, int in, int out,
     struct pack_result *r, char why[LAYER_WHY])
 {
-	struct pack p = { .o = o, .format = pack_format_of(o->kind),
+	struct pack p = { .o = o, .format = format_of(o->kind),
 		.wrapping = toc_wrapping_of(o->kind),
 		.out = { .fd = out }, .r = r, .why_text = why };
 	uint8_t content[DIGEST_MAX], blob[DIGEST_MAX];
@@ -205,16 +171,13 @@ pack_layer(const struct pack_options *o, int in, int out,
 
 		rc = tar_archive_open(&a, in, &ao);
 		if (rc == 0)
-			rc = pack_units(&p, &(struct pack_source){
-				.tar = a.tar, .end = archive_end,
-				.arg = &a });
+			p.source = (struct pack_source){ .tar = a.tar,
+				.end = archive_end, .arg = &a };
 	} else {
-		struct pack_source source;
-
-		rc = pack_order_begin(p.order, &source, p.cut);
-		if (rc == 0)
-			rc = pack_units(&p, &source);
+		rc = pack_order_begin(p.order, &p.source, p.cut);
 	}
+	if (rc == 0)
+		rc = pack_units(&p);
 	if (rc != 0 && p.why == NULL && *why == '\0') {
 		read_why = p.order == NULL ? tar_archive_why(&a, rc) :
 		    pack_order_why(p.order, rc);

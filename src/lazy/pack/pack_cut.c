@@ -16,6 +16,7 @@
 #include "format/tar/tar_content.h"
 #include "format/tar/tar_header.h"
 #include "lazy/pack/pack_tree.h"
+#include "pack_split.h"
 
 #include <errno.h>
 #include <string.h>
@@ -34,7 +35,6 @@ enum {
 
 struct pack_cut {
 	struct pack *p;
-	struct pack_source from;
 	struct pack_names names;
 	struct pack_split *split;	/* NULL: none */
 	bool started, ended;
@@ -91,18 +91,6 @@ pack_cut_close(struct pack_cut *c)
 	pack_split_close(c->split);
 	strbuf_free(&c->head);
 	sys_free(c);
-}
-
-void
-pack_cut_begin(struct pack_cut *c, const struct pack_source *source)
-{
-	c->from = *source;
-}
-
-uint64_t
-pack_cut_read_B(const struct pack_cut *c)
-{
-	return c->raw;
 }
 
 int
@@ -347,7 +335,7 @@ is_ours(const struct pack_cut *c)
 		return false;
 	if (strcmp(name, LAYER_TOC) == 0)
 		return true;
-	return !c->from.arranged && (strcmp(name, LAYER_LANDMARK) == 0 ||
+	return !c->p->source.arranged && (strcmp(name, LAYER_LANDMARK) == 0 ||
 	    strcmp(name, LAYER_NO_LANDMARK) == 0);
 }
 
@@ -376,7 +364,7 @@ begin_entry(struct pack_cut *c)
 	pack_toc_entry(&c->head, e, &c->names);
 	c->left = e->type == TAR_FILE ? e->size : e->stored;
 	c->at = 0;
-	c->content = (struct tar_content){ .tar = c->from.tar, .e = e };
+	c->content = (struct tar_content){ .tar = c->p->source.tar, .e = e };
 	c->several = e->type == TAR_FILE && c->left > c->p->chunk;
 	if (c->several)
 		rc = digest_start(c->file);
@@ -412,7 +400,7 @@ end_entries(struct pack_cut *c, size_t keep)
 	size_t before;
 	int rc;
 
-	c->p->r->flaw = tar_flaw(c->from.tar);
+	c->p->r->flaw = tar_flaw(c->p->source.tar);
 	if (c->p->format->in_archive) {
 		rc = in->len >= keep ? 0 :
 		    append_stream(c, NULL, keep - in->len);
@@ -422,7 +410,7 @@ end_entries(struct pack_cut *c, size_t keep)
 		c->drop = UINT64_MAX;
 	}
 	before = in->len;
-	rc = c->from.end(c->from.arg);
+	rc = c->p->source.end(c->p->source.arg);
 	c->ended = true;
 	if (rc == 0 && in->len - before > TRAILER_MAX)
 		rc = refuse_archive(c, "more than 1 MiB follows the end of "
@@ -441,7 +429,7 @@ cut_entry(struct pack_cut *c)
 	c->full = c->s->in.len - c->loose >= BATCH;
 	if (c->full)
 		return 0;
-	rc = tar_next(c->from.tar, &c->e);
+	rc = tar_next(p->source.tar, &c->e);
 	if (rc == 0)
 		rc = pack_tree_end(p->tree, p->r, p->why_text);
 	if (rc <= 0)
@@ -451,7 +439,8 @@ cut_entry(struct pack_cut *c)
 		return rc;
 	c->sparse = c->e.type == TAR_FILE && (c->e.extents != NULL ||
 	    c->e.size != c->e.stored);
-	c->alone = c->from.arranged && strcmp(c->e.path, LAYER_LANDMARK) == 0;
+	c->alone = p->source.arranged &&
+	    strcmp(c->e.path, LAYER_LANDMARK) == 0;
 	header = (size_t)(c->raw - c->e.header_offset);
 	if (is_ours(c)) {
 		retract_stream(c, header);
@@ -488,7 +477,7 @@ add_no_landmark(struct pack_cut *c)
 	int rc;
 
 	c->started = true;
-	if (c->from.arranged ||
+	if (c->p->source.arranged ||
 	    (!c->p->format->in_archive && !c->p->o->stargz))
 		return 0;
 	c->e = landmark;
@@ -511,8 +500,11 @@ add_no_landmark(struct pack_cut *c)
 }
 
 int
-pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b)
+pack_cut_fill(void *job, struct input *in, struct slot *s)
 {
+	struct pack *p = job;
+	struct pack_batch *b = &p->batches[s->seq % p->slots];
+	struct pack_cut *c = p->cut;
 	int rc;
 
 	c->s = s;
@@ -533,7 +525,8 @@ pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b)
 	for (size_t i = b->unit_count, end = s->in.len; i-- > 0;
 	    end = b->units[i].at)
 		b->units[i].len = end - b->units[i].at;
-	c->p->r->content_size += s->in.len;
+	p->r->content_size += s->in.len;
 	s->last = c->ended;
+	in->bytes = c->raw;
 	return rc;
 }

@@ -20,7 +20,6 @@
 #include "base/strbuf.h"
 #include "engine/digest/digest.h"
 #include "pipeline/pipeline.h"
-#include "pack_split.h"
 #include "pack_store.h"
 #include "lazy/toc/toc_wrapping.h"
 
@@ -114,31 +113,6 @@ struct pack_format {
 
 extern const struct pack_format pack_estargz, pack_zstd_chunked;
 
-/* Returns the format with this kind, or NULL. */
-const struct pack_format *pack_format_of(enum layer_kind kind);
-
-struct pack {
-	const struct pack_options *o;
-	const struct pack_format *format;
-	const struct toc_wrapping *wrapping;
-	int level;
-	uint64_t chunk;
-	struct digest_algo *sha256;
-	struct pack_batch *batches;	/* one for each slot */
-	size_t slots;
-	struct pack_cut *cut;
-	struct pack_tree *tree;
-	struct pack_order *order;	/* NULL: archive order */
-	struct pack_toc toc;
-	struct pack_out out;
-	struct digest *content;		/* digest of the archive as written */
-	struct pack_result *r;
-	const char *why;		/* reason for an error other than an
-					 * invalid archive, or NULL */
-	char *why_text;			/* buffer of LAYER_WHY bytes for a
-					 * reason that names an entry */
-};
-
 /*
  * The source of archive entries for pack_cut.c, possibly reordered by
  * pack_order.c.
@@ -152,18 +126,39 @@ struct pack_source {
 	bool arranged;
 };
 
+struct pack {
+	const struct pack_options *o;
+	const struct pack_format *format;
+	const struct toc_wrapping *wrapping;
+	int level;
+	uint64_t chunk;
+	struct digest_algo *sha256;
+	struct pack_batch *batches;	/* one for each slot */
+	size_t slots;
+	struct pack_source source;
+	struct pack_cut *cut;
+	struct pack_tree *tree;
+	struct pack_order *order;	/* NULL: archive order */
+	struct pack_toc toc;
+	struct pack_out out;
+	struct digest *content;		/* digest of the archive as written */
+	struct pack_result *r;
+	const char *why;		/* reason for an error other than an
+					 * invalid archive, or NULL */
+	char *why_text;			/* buffer of LAYER_WHY bytes for a
+					 * reason that names an entry */
+};
+
 /* pack_cut.c */
 
-/*
- * source->tar must have been opened with pack_cut_raw as its callback and c as
- * the callback's argument; source is copied.
- */
 int pack_cut_open(struct pack_cut **c, struct pack *p);
-void pack_cut_begin(struct pack_cut *c, const struct pack_source *source);
 void pack_cut_close(struct pack_cut *c);	/* may be NULL */
+
+/* The callback, with c as its argument, of the struct tar that is read. */
 int pack_cut_raw(void *c, const void *data, size_t len);
-int pack_cut_fill(struct pack_cut *c, struct slot *s, struct pack_batch *b);
-uint64_t pack_cut_read_B(const struct pack_cut *c);
+
+/* Fills a slot of the pipeline, and its batch, from p->source. */
+int pack_cut_fill(void *p, struct input *in, struct slot *s);
 
 /*
  * After the end of the archive, sets *store to the headers in tar-split form,
@@ -172,10 +167,10 @@ uint64_t pack_cut_read_B(const struct pack_cut *c);
 int pack_cut_tar_split(struct pack_cut *c, const struct pack_store **store);
 
 /*
- * pack_units.c: runs the pipeline that writes the archive of the source.
+ * pack_units.c: runs the pipeline that writes the archive of p->source.
  * Returns 0 or -errno.
  */
-int pack_units(struct pack *p, const struct pack_source *source);
+int pack_units(struct pack *p);
 
 /* pack_toc.c */
 
@@ -225,31 +220,22 @@ int pack_toc_add(struct pack_toc *t, const char *text,
     const struct pack_place *place);
 
 /*
- * Adds the members that follow the array of entries, including the location of
- * any compact index, and ends the text.  Returns 0 or -errno.
+ * After the last entry, writes the trace and the compact index, if there are
+ * any, and ends the text, which refers to them; tar_split_digest is the digest
+ * of the headers in tar-split form, or NULL.  Returns 0 or -errno.
  */
-int pack_toc_end(struct pack_toc *t, const struct pack_result *r,
-    const uint8_t *tar_split_digest, const uint8_t *trace_digest);
+int pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest);
 
 /* pack.c */
 
 /* Runs a pipeline that appends to the output.  Returns 0 or -errno. */
 int pack_run(struct pack *p, const struct pipeline_ops *ops, void *job);
 
-/*
- * Ends the text of the table of contents; tar_split is the digest of the
- * headers in tar-split form, or NULL.  Returns 0 or -errno.
- */
-int pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest);
-
 /* Appends to the output, counting and hashing.  Returns 0 or -errno. */
 int pack_out_write(struct pack_out *out, const void *data, size_t len);
 
 /* Writes bytes with the wrapping of the format. */
 int pack_out_wrapped(struct pack *p, const void *data, size_t len);
-
-/* Writes "sha256:" and the digest in hexadecimal, without quotes. */
-void pack_put_digest(struct strbuf *b, const uint8_t digest[LAYER_DIGEST]);
 
 /* Writes bytes as a JSON string in base64 (RFC 4648). */
 void pack_put_base64(struct strbuf *b, const void *data, size_t len);

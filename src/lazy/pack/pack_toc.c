@@ -8,6 +8,7 @@
  */
 #include "pack_impl.h"
 
+#include "base/hex.h"
 #include "base/quote.h"
 #include "base/utc.h"
 #include "lazy/format.h"
@@ -35,9 +36,10 @@ static void
 put_digest(struct strbuf *b, const char *key,
     const uint8_t digest[LAYER_DIGEST])
 {
-	strbuf_fmt(b, ",\"%s\":\"", key);
-	pack_put_digest(b, digest);
-	strbuf_char(b, '"');
+	char text[HEX_SHA256];
+
+	hex_write_sha256(text, digest);
+	strbuf_fmt(b, ",\"%s\":\"%s\"", key, text);
 }
 
 /*
@@ -210,20 +212,38 @@ put_stored(struct strbuf *b, const char *key, uint64_t offset,
 }
 
 int
-pack_toc_end(struct pack_toc *t, const struct pack_result *r,
-    const uint8_t *tar_split_digest, const uint8_t *trace_digest)
+pack_toc_finish(struct pack *p, const uint8_t *tar_split_digest)
 {
+	struct pack_toc *t = &p->toc;
+	struct pack_result *r = p->r;
 	struct strbuf *b = &t->line;
+	uint8_t trace[LAYER_DIGEST], digest[DIGEST_MAX];
+	uint64_t end = p->out.at;
+	int rc = 0;
 
-	strbuf_str(b, t->entries == 0 ? "{\"version\":1,\"entries\":[]" : "\n]");
+	if (p->order != NULL && p->o->trace)
+		rc = pack_trace_write(p, trace);
+	if (rc == 0 && t->compact != NULL)
+		rc = pack_compact_write(p, end, r->trace_length > 0 ? trace :
+		    NULL);
+	if (rc != 0)
+		return rc;
+	strbuf_str(b, t->entries == 0 ? "{\"version\":1,\"entries\":[]" :
+	    "\n]");
 	if (tar_split_digest != NULL)
 		put_digest(b, "tarSplitDigest", tar_split_digest);
-	if (trace_digest != NULL)
+	if (r->trace_length > 0)
 		put_stored(b, "coldpressTrace", r->trace_offset,
-		    r->trace_length, trace_digest);
+		    r->trace_length, trace);
 	if (r->compact_length > 0)
 		put_stored(b, "coldpressIndex", r->compact_offset,
 		    r->compact_length, r->compact_digest);
 	strbuf_char(b, '}');
-	return store_text(t, b);
+	rc = store_text(t, b);
+	if (rc == 0)
+		rc = digest_end(t->digest, digest);
+	if (rc != 0)
+		return rc;
+	memcpy(r->toc_digest, digest, LAYER_DIGEST);
+	return pack_store_end(&t->store);
 }

@@ -141,25 +141,14 @@ join_units(void *job, struct slot *s, struct sink *sink)
 	return rc != 0 || s->out.len == 0 ? rc : sink_slot(sink, s);
 }
 
-static int
-fill_units(void *job, struct input *in, struct slot *s)
-{
-	struct pack *p = job;
-	int rc = pack_cut_fill(p->cut, s, &p->batches[s->seq % p->slots]);
-
-	in->bytes = pack_cut_read_B(p->cut);
-	return rc;
-}
-
 int
-pack_units(struct pack *p, const struct pack_source *source)
+pack_units(struct pack *p)
 {
 	static const struct pipeline_ops ops = {
-		.fill = fill_units, .worker_open = unit_worker_open,
+		.fill = pack_cut_fill, .worker_open = unit_worker_open,
 		.worker_close = unit_worker_close, .work = work_units,
 		.join = join_units,
 	};
 
-	pack_cut_begin(p->cut, source);
 	return pack_run(p, &ops, p);
 }

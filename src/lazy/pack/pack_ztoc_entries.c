@@ -12,7 +12,6 @@
 #include "base/sys.h"
 #include "base/utc.h"
 #include "lazy/format.h"
-#include "pack_impl.h"
 #include "spool.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /*
- * units.c - a memory cache of decoded and verified units
+ * units.c - fetching and decoding units, and keeping them in memory
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A unit is added to the hash table when a thread requests it.  While it is
@@ -10,12 +10,19 @@
  *
  * A thread waits for space before it holds any unit, so a thread that holds
  * units never waits for space.
+ *
+ * All units of one layer are read with one call, and the decoders of a layer
+ * are reused.  A unit's digests are compared when it is decoded for the first
+ * time.  Then a tag of the bytes it was decoded from is kept, under a key that
+ * only this process knows; as long as the bytes have that tag, they need no
+ * digest.
  */
 #include "lazy/vfs/units.h"
 
-#include "units_private.h"
+#include "units_spares.h"
 
 #include "base/sys.h"
+#include "engine/digest/mac.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -27,9 +34,35 @@ enum {
 					 * unused buffers */
 };
 
+/* The state and the lists are protected by the lock of struct units. */
+struct unit {
+	struct unit_id id;
+	enum { UNIT_FETCHING, UNIT_READY, UNIT_FAILED } state;
+	unsigned users;
+	struct unit *next, *older, *newer;
+	uint64_t size, stored;		/* decoded size, and bytes to fetch */
+	uint64_t serial;
+
+	/* owned by the unit's fetcher while the state is UNIT_FETCHING */
+	struct units_spare content;
+	int rc;
+};
+
+struct units_decoder {
+	struct layer_decoder *decoder;
+	struct mac *mac;		/* NULL: no bytes are recognized */
+	struct units_decoder *next;
+};
+
 struct units {
-	struct units_fetcher *fetcher;
 	uint64_t limit;
+	struct units_spares *spares;
+	uint8_t key[MAC_KEY];
+	bool has_key;
+
+	pthread_mutex_t fetch_lock;	/* protects the counts, and the idle
+					 * decoders and tags of sources */
+	struct units_counts counts;
 
 	pthread_mutex_t lock;		/* protects the following */
 	pthread_cond_t changed, room;
@@ -83,7 +116,7 @@ discard(struct units *u, struct unit *n)
 		at = &(*at)->next;
 	*at = n->next;
 	u->busy -= n->size;
-	units_fetcher_free(u->fetcher, n);
+	units_spares_give(u->spares, &n->content);
 	sys_free(n);
 }
 
@@ -206,6 +239,166 @@ wait_for_room(struct units *u, const struct unit_id *ids, size_t count,
 	pthread_cond_broadcast(&u->room);
 }
 
+/* Fetching */
+
+/* The ranges of one unit, and the buffers for their data. */
+struct unit_part {
+	struct unit *unit;
+	struct layer_range ranges[LAYER_RANGES_MAX];
+	size_t count;
+	struct units_spare stored;
+};
+
+/* Decodes a unit, comparing digests unless the bytes are recognized. */
+static int
+decode_with(struct units *u, struct units_decoder *d,
+    struct unit_part *p)
+{
+	struct vfs_source *s = p->unit->id.source;
+	uint32_t unit = p->unit->id.unit;
+	uint64_t tag = 0;
+	const char *why;
+	size_t count;
+	bool known;
+	int rc = d->mac == NULL ? -ENOTSUP : mac_start(d->mac);
+
+	for (size_t i = 0; rc == 0 && i < p->count; i++)
+		rc = mac_add(d->mac, p->ranges[i].buf, p->ranges[i].length);
+	if (rc == 0)
+		rc = mac_end(d->mac, &tag);
+	if (rc != 0)
+		tag = 0;	/* there is none */
+	pthread_mutex_lock(&u->fetch_lock);
+	known = tag != 0 && s->tags != NULL && s->tags[unit] == tag;
+	pthread_mutex_unlock(&u->fetch_lock);
+	rc = (known ? layer_decode_again : layer_decode)(d->decoder, unit,
+	    p->ranges, p->unit->content.data, &why);
+
+	pthread_mutex_lock(&u->fetch_lock);
+	u->counts.recognized += known;
+	if (rc == 0 && !known) {
+		/* the unit was decoded from these bytes and verified */
+		(void)layer_units(s->layer, &count);
+		if (s->tags == NULL)
+			s->tags = sys_calloc(count, sizeof(*s->tags));
+		if (s->tags != NULL)
+			s->tags[unit] = tag;
+	}
+	pthread_mutex_unlock(&u->fetch_lock);
+	return rc;
+}
+
+static int
+decode_part(struct units *u, struct unit_part *p)
+{
+	struct vfs_source *s = p->unit->id.source;
+	struct units_decoder *d;
+	int rc = 0;
+
+	pthread_mutex_lock(&u->fetch_lock);
+	d = s->idle;
+	if (d != NULL)
+		s->idle = d->next;
+	pthread_mutex_unlock(&u->fetch_lock);
+	if (d == NULL) {
+		d = sys_calloc(1, sizeof(*d));
+		if (d == NULL || layer_decoder_open(&d->decoder,
+		    s->layer) != 0) {
+			sys_free(d);
+			return -ENOMEM;
+		}
+		if (u->has_key)
+			(void)mac_open(&d->mac, u->key);
+	}
+	if (p->unit->content.data == NULL)
+		rc = units_spares_take(u->spares, p->unit->size,
+		    &p->unit->content);
+	if (rc == 0)
+		rc = decode_with(u, d, p);
+	pthread_mutex_lock(&u->fetch_lock);
+	d->next = s->idle;
+	s->idle = d;
+	u->counts.decoded += rc == 0;
+	u->counts.wrong += rc == -EBADMSG;
+	pthread_mutex_unlock(&u->fetch_lock);
+	return rc;
+}
+
+/*
+ * Reads and decodes all parts, which belong to one layer; a unit whose data was
+ * wrong is fetched again.
+ */
+static void
+fetch_parts(struct units *u, struct unit_part *parts, size_t count,
+    enum http_phase phase)
+{
+	struct vfs_source *s = parts->unit->id.source;
+	struct layer_range all[UNITS_MAX * LAYER_RANGES_MAX];
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		struct unit_part *p = &parts[i];
+		uint64_t bytes = 0, at = 0;
+
+		p->count = layer_ranges(s->layer, p->unit->id.unit, p->ranges);
+		for (size_t k = 0; k < p->count; k++)
+			bytes += p->ranges[k].length;
+		rc = units_spares_take(u->spares, bytes, &p->stored);
+		for (size_t k = 0; rc == 0 && k < p->count; k++) {
+			p->ranges[k].buf = p->stored.data + at;
+			at += p->ranges[k].length;
+			all[n++] = p->ranges[k];
+		}
+	}
+	if (rc == 0)
+		rc = vfs_source_read(s, all, n, phase);
+	for (size_t i = 0; i < count; i++) {
+		struct unit_part *p = &parts[i];
+		int one = rc == 0 ? decode_part(u, p) : rc;
+
+		for (int t = 1; t < UNITS_TRIES && one == -EBADMSG; t++) {
+			for (size_t k = 0; k < p->count; k++)
+				vfs_source_forget(s, &p->ranges[k]);
+			one = vfs_source_read(s, p->ranges, p->count, phase);
+			if (one == 0)
+				one = decode_part(u, p);
+		}
+		/* readers of a file do not expect -EBADMSG */
+		p->unit->rc = one == -EBADMSG ? -EIO : one;
+		units_spares_give(u->spares, &p->stored);
+	}
+}
+
+/*
+ * Fetches and decodes count units, at most UNITS_MAX, and sets content, or rc.
+ * Called by several threads for different units.
+ */
+static void
+fetch_units(struct units *u, struct unit *const *units,
+    size_t count, enum http_phase phase)
+{
+	struct unit_part parts[UNITS_MAX];
+	size_t failed = 0;
+
+	memset(parts, 0, sizeof(parts));
+	for (size_t i = 0; i < count; ) {
+		size_t n = 0;
+
+		while (i < count && units[i]->id.source ==
+		    units[i - n]->id.source) {
+			parts[n++] = (struct unit_part){ .unit = units[i] };
+			i++;
+		}
+		fetch_parts(u, parts, n, phase);
+	}
+	for (size_t i = 0; i < count; i++)
+		failed += units[i]->rc != 0;
+	pthread_mutex_lock(&u->fetch_lock);
+	u->counts.failed += failed;
+	pthread_mutex_unlock(&u->fetch_lock);
+}
+
 /* Getting */
 
 int
@@ -233,7 +426,7 @@ units_get(struct units *u, const struct unit_id *ids, size_t count,
 	pthread_mutex_unlock(&u->lock);
 	/* those that were neither present nor being fetched */
 	if (mine_count > 0)
-		units_fetcher_fetch(u->fetcher, mine, mine_count, phase);
+		fetch_units(u, mine, mine_count, phase);
 	pthread_mutex_lock(&u->lock);
 	for (size_t i = 0; i < mine_count; i++) {
 		mine[i]->state = mine[i]->rc == 0 ? UNIT_READY : UNIT_FAILED;
@@ -306,21 +499,24 @@ units_has(struct units *u, struct unit_id id)
 void
 units_counted(struct units *u, struct units_counts *c)
 {
-	units_fetcher_counted(u->fetcher, c);
+	pthread_mutex_lock(&u->fetch_lock);
+	*c = u->counts;
+	pthread_mutex_unlock(&u->fetch_lock);
 }
 
 int
 units_open(struct units **out, uint64_t limit)
 {
 	struct units *u = sys_calloc(1, sizeof(*u));
-	int rc = u == NULL ? -ENOMEM : units_fetcher_open(&u->fetcher,
-	    limit / SPARE_PART);
 
-	if (rc != 0) {
+	if (u == NULL || units_spares_open(&u->spares, limit / SPARE_PART) !=
+	    0) {
 		sys_free(u);
-		return rc;
+		return -ENOMEM;
 	}
 	u->limit = limit;
+	u->has_key = mac_key(u->key) == 0;
+	pthread_mutex_init(&u->fetch_lock, NULL);
 	pthread_mutex_init(&u->lock, NULL);
 	pthread_cond_init(&u->changed, NULL);
 	pthread_cond_init(&u->room, NULL);
@@ -331,6 +527,7 @@ units_open(struct units **out, uint64_t limit)
 void
 units_forget(struct units *u, struct vfs_source *source)
 {
+	struct units_decoder *other;
 	struct unit *next;
 
 	pthread_mutex_lock(&u->lock);
@@ -342,7 +539,15 @@ units_forget(struct units *u, struct vfs_source *source)
 		discard(u, n);
 	}
 	pthread_mutex_unlock(&u->lock);
-	units_fetcher_forget(source);
+	for (struct units_decoder *d = source->idle; d != NULL; d = other) {
+		other = d->next;
+		layer_decoder_close(d->decoder);
+		mac_close(d->mac);
+		sys_free(d);
+	}
+	source->idle = NULL;
+	sys_free(source->tags);
+	source->tags = NULL;
 }
 
 void
@@ -350,7 +555,8 @@ units_close(struct units *u)
 {
 	if (u == NULL)
 		return;
-	units_fetcher_close(u->fetcher);
+	units_spares_close(u->spares);
+	pthread_mutex_destroy(&u->fetch_lock);
 	pthread_cond_destroy(&u->changed);
 	pthread_cond_destroy(&u->room);
 	pthread_mutex_destroy(&u->lock);

@@ -14,7 +14,6 @@
 #include "base/sys.h"
 
 #include <errno.h>
-#include <string.h>
 
 enum {
 	THREADS = 4,
