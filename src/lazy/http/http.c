@@ -203,14 +203,22 @@ http_close(struct http *h)
 
 /* Objects */
 
-/*
- * Returns the host of this origin, added if it is new; NULL if out of memory.
- */
-static struct http_host *
-find_host(struct http *h, const char *origin)
+int
+http_object_open(struct http_object **out, struct http *h, const char *url)
 {
+	char origin[HTTP_URL];
+	struct http_object *o;
 	struct http_host *i;
 
+	if (strlen(url) >= HTTP_URL || !http_origin(url, origin))
+		return -EINVAL;
+	o = sys_calloc(1, sizeof(*o));
+	if (o == NULL || copy_text(&o->url, url) != 0) {
+		http_object_close(o);
+		return -ENOMEM;
+	}
+	o->h = h;
+	/* its host, added if it is new */
 	pthread_mutex_lock(&h->lock);
 	for (i = h->hosts; i != NULL && strcmp(i->origin, origin) != 0; )
 		i = i->next;
@@ -223,24 +231,9 @@ find_host(struct http *h, const char *origin)
 			i = NULL;
 		}
 	}
+	o->host = i;
 	pthread_mutex_unlock(&h->lock);
-	return i;
-}
-
-int
-http_object_open(struct http_object **out, struct http *h, const char *url)
-{
-	char origin[HTTP_URL];
-	struct http_object *o;
-
-	if (strlen(url) >= HTTP_URL || !http_origin(url, origin))
-		return -EINVAL;
-	o = sys_calloc(1, sizeof(*o));
-	if (o == NULL)
-		return -ENOMEM;
-	o->h = h;
-	o->host = find_host(h, origin);
-	if (o->host == NULL || copy_text(&o->url, url) != 0) {
+	if (i == NULL) {
 		http_object_close(o);
 		return -ENOMEM;
 	}

@@ -261,7 +261,7 @@ get_token(struct http *h, const char *url, const struct http_challenge *c,
 		free(login);
 		return -ENOMEM;
 	}
-	rc = http_get_as(h, from, field, TOKEN_MAX, &d, why);
+	rc = http_get_as(h, from, field, false, TOKEN_MAX, &d, why);
 	if (rc == 0)
 		rc = json_parse(&root, d.body.data, d.body.len, why);
 	if (rc != 0)

@@ -39,8 +39,8 @@ take_document(void *arg, const void *data, size_t len)
 	return g->d->body.failed ? -ENOMEM : 0;
 }
 
-static int
-get_document(struct http *h, const char *url, const char *field, bool answering,
+int
+http_get_as(struct http *h, const char *url, const char *field, bool answering,
     size_t max, struct http_document *d, char why[LAYER_WHY])
 {
 	struct http_transfer t, *all = &t;
@@ -88,14 +88,7 @@ http_get(struct http *h, const char *url, const char *accept, size_t max,
 
 	snprintf(field, sizeof(field), "Accept: %s", accept == NULL ? "*/*" :
 	    accept);
-	return get_document(h, url, field, true, max, d, why);
-}
-
-int
-http_get_as(struct http *h, const char *url, const char *field, size_t max,
-    struct http_document *d, char why[LAYER_WHY])
-{
-	return get_document(h, url, field, false, max, d, why);
+	return http_get_as(h, url, field, true, max, d, why);
 }
 
 void

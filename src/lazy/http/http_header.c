@@ -139,47 +139,30 @@ http_boundary(const char *value, char boundary[HTTP_BOUNDARY])
 	return -EBADMSG;
 }
 
-/* Parses the parameters that follow a scheme, up to the next scheme. */
-static int
-take_parameters(const char **at, struct http_challenge *c)
-{
-	char other[HTTP_PARAMETER];
-	const char *s = skip_blanks(*at);
-
-	for (size_t n; (n = token(s)) != 0 && s[n] == '='; ) {
-		char *to = is_word(s, n, "realm") ? c->realm :
-		    is_word(s, n, "service") ? c->service :
-		    is_word(s, n, "scope") ? c->scope : NULL;
-
-		s += n + 1;
-		if (parse_value(&s, to == NULL ? other : to,
-		    HTTP_PARAMETER) != 0)
-			return -EBADMSG;
-		while (is_blank(*s) || *s == ',')
-			s++;
-	}
-	*at = s;
-	return 0;
-}
-
 int
 http_challenge(const char *value, struct http_challenge *c)
 {
 	struct http_challenge one;
+	char other[HTTP_PARAMETER];
+	const char *s = value;
 
 	c->scheme = HTTP_NO_SCHEME;
-	for (const char *s = value; ; ) {
-		s += strspn(s, " \t,");
-		size_t n = token(s);
-
-		if (n == 0)
-			break;
+	for (size_t n; s += strspn(s, " \t,"), (n = token(s)) > 0; ) {
 		memset(&one, 0, sizeof(one));
 		one.scheme = is_word(s, n, "Bearer") ? HTTP_BEARER :
 		    is_word(s, n, "Basic") ? HTTP_BASIC : HTTP_NO_SCHEME;
-		s += n;
-		if (take_parameters(&s, &one) != 0)
-			return -EBADMSG;
+		s = skip_blanks(s + n);
+		/* the parameters, up to the next scheme */
+		while ((n = token(s)) != 0 && s[n] == '=') {
+			char *to = is_word(s, n, "realm") ? one.realm :
+			    is_word(s, n, "service") ? one.service :
+			    is_word(s, n, "scope") ? one.scope : other;
+
+			s += n + 1;
+			if (parse_value(&s, to, HTTP_PARAMETER) != 0)
+				return -EBADMSG;
+			s += strspn(s, " \t,");
+		}
 		if (one.scheme == HTTP_BEARER && *one.realm == '\0')
 			continue;
 		if (one.scheme > c->scheme)

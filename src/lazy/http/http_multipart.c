@@ -17,19 +17,38 @@ multipart_start(struct multipart *m, const char *boundary,
 	snprintf(m->delimiter, sizeof(m->delimiter), "--%s", boundary);
 }
 
-/*
- * Handles a line outside the parts: a delimiter, the last delimiter, or other
- * text.
- */
+/* Handles a complete line: a delimiter, a field of a part, or other text. */
 static int
-between(struct multipart *m, bool empty)
+end_line(struct multipart *m)
 {
-	size_t n = strlen(m->delimiter);
-	const char *rest = m->line + n;
+	static const char name[] = "Content-Range:";
+	size_t n = m->length, skip = strlen(m->delimiter);
+	const char *rest = m->line + skip;
 
-	if (strncmp(m->line, m->delimiter, n) != 0)
+	m->length = 0;
+	if (n > 0 && m->line[n - 1] == '\r')
+		n--;
+	m->line[n] = '\0';
+	if (m->state == MULTIPART_HEAD && n == 0) {
+		if (!m->has_range || m->range.length == 0)
+			return -EBADMSG;
+		m->state = MULTIPART_BODY;
+		return 0;
+	}
+	if (m->state == MULTIPART_HEAD) {
+		if (++m->fields > MULTIPART_FIELDS)
+			return -EBADMSG;
+		if (strncasecmp(m->line, name, sizeof(name) - 1) != 0)
+			return 0;
+		if (m->has_range)
+			return -EBADMSG;
+		m->has_range = true;
+		return http_content_range(m->line + sizeof(name) - 1,
+		    &m->range);
+	}
+	if (strncmp(m->line, m->delimiter, skip) != 0)
 		/* text before the first part is ignored */
-		return m->state == MULTIPART_PREAMBLE || empty ? 0 : -EBADMSG;
+		return m->state == MULTIPART_PREAMBLE || n == 0 ? 0 : -EBADMSG;
 	if (strncmp(rest, "--", 2) == 0) {
 		m->state = MULTIPART_END;
 		return 0;
@@ -40,35 +59,6 @@ between(struct multipart *m, bool empty)
 	m->fields = 0;
 	m->has_range = false;
 	return 0;
-}
-
-/* Handles a complete line. */
-static int
-end_line(struct multipart *m)
-{
-	static const char name[] = "Content-Range:";
-	size_t n = m->length;
-
-	m->length = 0;
-	if (n > 0 && m->line[n - 1] == '\r')
-		n--;
-	m->line[n] = '\0';
-	if (m->state != MULTIPART_HEAD)
-		return between(m, n == 0);
-	if (n == 0) {
-		if (!m->has_range || m->range.length == 0)
-			return -EBADMSG;
-		m->state = MULTIPART_BODY;
-		return 0;
-	}
-	if (++m->fields > MULTIPART_FIELDS)
-		return -EBADMSG;
-	if (strncasecmp(m->line, name, sizeof(name) - 1) != 0)
-		return 0;
-	if (m->has_range)
-		return -EBADMSG;
-	m->has_range = true;
-	return http_content_range(m->line + sizeof(name) - 1, &m->range);
 }
 
 int

@@ -244,10 +244,10 @@ int http_auth_answer(struct http *h, const char *url,
 /* http_get.c */
 
 /*
- * Like http_get(), but with a header field, or NULL, instead of known
- * credentials.
+ * Like http_get(), but with a header field, or NULL.  Only if answering is set
+ * is a challenge answered.
  */
 int http_get_as(struct http *h, const char *url, const char *field,
-    size_t max, struct http_document *d, char why[LAYER_WHY]);
+    bool answering, size_t max, struct http_document *d, char why[LAYER_WHY]);
 
 #endif

@@ -175,32 +175,9 @@ take_body(void *arg, const void *data, size_t len)
 
 /* The request */
 
-/* Returns the number of spans, from first onward, that fit in one request. */
-static size_t
-count_spans(const struct http_spans *s, size_t first, enum http_ranges how)
-{
-	uint64_t bytes = 0;
-	size_t n = 0, wanted = 0;
-
-	if (how == HTTP_NONE)
-		return s->count - first;
-	for (; first + n < s->count; n++) {
-		const struct http_span *span = &s->spans[first + n];
-
-		if (is_complete(span))
-			continue;
-		bytes += span->length - span->got;
-		if (wanted > 0 && (how == HTTP_ONE || wanted == SPANS_MAX ||
-		    bytes > REQUEST_MAX))
-			break;
-		wanted++;
-	}
-	return n;
-}
-
 /*
- * Prepares a request for the spans from first onward, skipping complete ones,
- * and sets count to the number of spans in the request.  Returns 0 or -errno.
+ * Prepares a request for as many of the spans from first onward as fit in one,
+ * skipping complete ones, and sets count to their number.  Returns 0 or -errno.
  */
 static int
 request_open(struct http_request *q, struct http_object *o,
@@ -208,6 +185,8 @@ request_open(struct http_request *q, struct http_object *o,
 {
 	char field[HTTP_VALIDATOR + 16] = "";
 	struct strbuf b = { .len = 0 };
+	uint64_t bytes = 0;
+	size_t i, wanted = 0;
 	int rc;
 
 	*q = (struct http_request){ .o = o, .spans = spans, .first = first,
@@ -220,16 +199,22 @@ request_open(struct http_request *q, struct http_object *o,
 	if (*o->validator != '\0')
 		snprintf(field, sizeof(field), "If-Range: %s", o->validator);
 	pthread_mutex_unlock(&o->h->lock);
-	q->count = count_spans(spans, first, q->how);
-	q->wanted = http_spans_left(spans);
-	for (size_t i = first; i < first + q->count; i++) {
+	for (i = first; i < spans->count; i++) {
 		const struct http_span *s = &spans->spans[i];
 
-		if (!is_complete(s))
-			strbuf_fmt(&b, "%s%" PRIu64 "-%" PRIu64,
-			    b.len == 0 ? "" : ",", s->offset + s->got,
-			    s->offset + s->length - 1);
+		if (is_complete(s))
+			continue;
+		bytes += s->length - s->got;
+		if (wanted > 0 && q->how != HTTP_NONE &&
+		    (q->how == HTTP_ONE || wanted == SPANS_MAX ||
+		    bytes > REQUEST_MAX))
+			break;
+		strbuf_fmt(&b, "%s%" PRIu64 "-%" PRIu64, wanted == 0 ? "" :
+		    ",", s->offset + s->got, s->offset + s->length - 1);
+		wanted++;
 	}
+	q->count = i - first;
+	q->wanted = http_spans_left(spans);
 	strbuf_char(&b, '\0');
 	rc = b.failed ? -ENOMEM : http_transfer_open(&q->t, o->h, q->url,
 	    q->how == HTTP_NONE ? NULL : b.data,

@@ -12,17 +12,26 @@
  */
 enum { WINDOW_LOG = 22, HASH_LOG = 18, CHAIN_LOG = 18, ROOM = 128 << 10 };
 
+ZSTD_CCtx *
+pack_store_encoder(int level, int window, int hash, int chain)
+{
+	ZSTD_CCtx *c = ZSTD_createCCtx();
+
+	if (c == NULL)
+		return NULL;
+	ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, window);
+	ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, hash);
+	ZSTD_CCtx_setParameter(c, ZSTD_c_chainLog, chain);
+	return c;
+}
+
 int
 pack_store_open(struct pack_store *s, int level)
 {
-	*s = (struct pack_store){ .encoder = ZSTD_createCCtx() };
-	if (s->encoder == NULL)
-		return -ENOMEM;
-	ZSTD_CCtx_setParameter(s->encoder, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(s->encoder, ZSTD_c_windowLog, WINDOW_LOG);
-	ZSTD_CCtx_setParameter(s->encoder, ZSTD_c_hashLog, HASH_LOG);
-	ZSTD_CCtx_setParameter(s->encoder, ZSTD_c_chainLog, CHAIN_LOG);
-	return 0;
+	*s = (struct pack_store){ .encoder = pack_store_encoder(level,
+		WINDOW_LOG, HASH_LOG, CHAIN_LOG) };
+	return s->encoder == NULL ? -ENOMEM : 0;
 }
 
 void

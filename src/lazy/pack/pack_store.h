@@ -20,6 +20,12 @@ struct pack_store {
 };
 
 /*
+ * Returns an encoder whose window and tables are limited by base-2 logarithms,
+ * or NULL if out of memory.
+ */
+ZSTD_CCtx *pack_store_encoder(int level, int window, int hash, int chain);
+
+/*
  * Opens a store that compresses at a level from 1 to 22, but with small tables.
  * Returns 0 or -ENOMEM.
  */

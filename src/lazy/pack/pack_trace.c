@@ -72,7 +72,8 @@ pack_trace_write(struct pack *p, uint8_t digest[LAYER_DIGEST])
 		return -EFBIG;
 	for (size_t i = 0; i < count; i++)
 		content += TRACE_RECORD + touches[i].length;
-	t.encoder = ZSTD_createCCtx();
+	t.encoder = pack_store_encoder(content <= SMALL ? SMALL_LEVEL :
+	    LARGE_LEVEL, TRACE_WINDOW_LOG, HASH_LOG, CHAIN_LOG);
 	t.out = sys_malloc(p->wrapping->max);
 	in = sys_malloc(PIECE);
 	rc = t.encoder == NULL || in == NULL || t.out == NULL ? -ENOMEM :
@@ -81,12 +82,6 @@ pack_trace_write(struct pack *p, uint8_t digest[LAYER_DIGEST])
 		rc = digest_start(p->out.also);
 	if (rc != 0)
 		goto out;
-	ZSTD_CCtx_setParameter(t.encoder, ZSTD_c_compressionLevel,
-	    content <= SMALL ? SMALL_LEVEL : LARGE_LEVEL);
-	ZSTD_CCtx_setParameter(t.encoder, ZSTD_c_windowLog,
-	    TRACE_WINDOW_LOG);
-	ZSTD_CCtx_setParameter(t.encoder, ZSTD_c_hashLog, HASH_LOG);
-	ZSTD_CCtx_setParameter(t.encoder, ZSTD_c_chainLog, CHAIN_LOG);
 	ZSTD_CCtx_setPledgedSrcSize(t.encoder, content);
 
 	store_le32(record, (uint32_t)count);

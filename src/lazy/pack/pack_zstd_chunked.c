@@ -26,16 +26,8 @@ enum {
 static int
 encoder_open(void **e, int level)
 {
-	ZSTD_CCtx *c = ZSTD_createCCtx();
-
-	*e = c;
-	if (c == NULL)
-		return -ENOMEM;
-	ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, level);
-	ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog, WINDOW_LOG);
-	ZSTD_CCtx_setParameter(c, ZSTD_c_hashLog, HASH_LOG);
-	ZSTD_CCtx_setParameter(c, ZSTD_c_chainLog, CHAIN_LOG);
-	return 0;
+	*e = pack_store_encoder(level, WINDOW_LOG, HASH_LOG, CHAIN_LOG);
+	return *e == NULL ? -ENOMEM : 0;
 }
 
 static void

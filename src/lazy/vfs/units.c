@@ -251,49 +251,16 @@ struct unit_part {
 
 /* Decodes a unit, comparing digests unless the bytes are recognized. */
 static int
-decode_with(struct units *u, struct units_decoder *d,
-    struct unit_part *p)
+decode_part(struct units *u, struct unit_part *p)
 {
 	struct vfs_source *s = p->unit->id.source;
 	uint32_t unit = p->unit->id.unit;
+	struct units_decoder *d;
 	uint64_t tag = 0;
 	const char *why;
 	size_t count;
 	bool known;
-	int rc = d->mac == NULL ? -ENOTSUP : mac_start(d->mac);
-
-	for (size_t i = 0; rc == 0 && i < p->count; i++)
-		rc = mac_add(d->mac, p->ranges[i].buf, p->ranges[i].length);
-	if (rc == 0)
-		rc = mac_end(d->mac, &tag);
-	if (rc != 0)
-		tag = 0;	/* there is none */
-	pthread_mutex_lock(&u->fetch_lock);
-	known = tag != 0 && s->tags != NULL && s->tags[unit] == tag;
-	pthread_mutex_unlock(&u->fetch_lock);
-	rc = (known ? layer_decode_again : layer_decode)(d->decoder, unit,
-	    p->ranges, p->unit->content.data, &why);
-
-	pthread_mutex_lock(&u->fetch_lock);
-	u->counts.recognized += known;
-	if (rc == 0 && !known) {
-		/* the unit was decoded from these bytes and verified */
-		(void)layer_units(s->layer, &count);
-		if (s->tags == NULL)
-			s->tags = sys_calloc(count, sizeof(*s->tags));
-		if (s->tags != NULL)
-			s->tags[unit] = tag;
-	}
-	pthread_mutex_unlock(&u->fetch_lock);
-	return rc;
-}
-
-static int
-decode_part(struct units *u, struct unit_part *p)
-{
-	struct vfs_source *s = p->unit->id.source;
-	struct units_decoder *d;
-	int rc = 0;
+	int rc;
 
 	pthread_mutex_lock(&u->fetch_lock);
 	d = s->idle;
@@ -310,14 +277,36 @@ decode_part(struct units *u, struct unit_part *p)
 		if (u->has_key)
 			(void)mac_open(&d->mac, u->key);
 	}
-	if (p->unit->content.data == NULL)
-		rc = units_spares_take(u->spares, p->unit->size,
-		    &p->unit->content);
+	rc = d->mac == NULL ? -ENOTSUP : mac_start(d->mac);
+	for (size_t i = 0; rc == 0 && i < p->count; i++)
+		rc = mac_add(d->mac, p->ranges[i].buf, p->ranges[i].length);
 	if (rc == 0)
-		rc = decode_with(u, d, p);
+		rc = mac_end(d->mac, &tag);
+	if (rc != 0)
+		tag = 0;	/* there is none */
 	pthread_mutex_lock(&u->fetch_lock);
+	known = tag != 0 && s->tags != NULL && s->tags[unit] == tag;
+	pthread_mutex_unlock(&u->fetch_lock);
+	rc = p->unit->content.data != NULL ? 0 : units_spares_take(u->spares,
+	    p->unit->size, &p->unit->content);
+	if (rc != 0)
+		known = false;
+	else
+		rc = (known ? layer_decode_again : layer_decode)(d->decoder,
+		    unit, p->ranges, p->unit->content.data, &why);
+
+	pthread_mutex_lock(&u->fetch_lock);
+	if (rc == 0 && !known) {
+		/* the unit was decoded from these bytes and verified */
+		(void)layer_units(s->layer, &count);
+		if (s->tags == NULL)
+			s->tags = sys_calloc(count, sizeof(*s->tags));
+		if (s->tags != NULL)
+			s->tags[unit] = tag;
+	}
 	d->next = s->idle;
 	s->idle = d;
+	u->counts.recognized += known;
 	u->counts.decoded += rc == 0;
 	u->counts.wrong += rc == -EBADMSG;
 	pthread_mutex_unlock(&u->fetch_lock);

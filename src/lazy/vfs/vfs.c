@@ -226,49 +226,40 @@ vfs_unit_of(const struct vfs_stack *s, const struct merge_node *n,
 }
 
 /*
- * Collects the units of the runs from first onward that begin before end, as
- * long as the units are few and small.  Returns their number.
+ * Reads [offset, end) of a file from several units, or from none; the units
+ * that are in memory at one time are few and small.
  */
-static size_t
-collect_units(const struct vfs_stack *s, const struct merge_node *n,
-    size_t first, uint64_t end, struct unit_id ids[UNITS_MAX])
-{
-	const struct layer_entry *e = n->entry;
-	uint64_t bytes = 0;
-	size_t count = 0, all;
-	const struct layer_unit *units = layer_units(
-	    s->sources[n->layer]->layer, &all);
-
-	while (count < UNITS_MAX && first + count < e->run_count &&
-	    e->runs[first + count].offset < end) {
-		uint32_t unit = e->runs[first + count].unit;
-
-		bytes += units[unit].content;
-		if (count > 0 && bytes > AT_ONCE_MAX)
-			break;
-		ids[count++] = vfs_unit_of(s, n, unit);
-	}
-	return count;
-}
-
-/* Reads [offset, end) of a file from several units, or from none. */
 static int
 read_units(const struct vfs_stack *s, const struct merge_node *n,
     uint64_t offset, uint64_t end, uint8_t *buf)
 {
 	const struct layer_entry *e = n->entry;
-	size_t run = layer_find_run(e, offset), count;
 	struct unit_id ids[UNITS_MAX];
 	struct unit *got[UNITS_MAX];
+	size_t run = layer_find_run(e, offset), all;
+	const struct layer_unit *units = layer_units(
+	    s->sources[n->layer]->layer, &all);
 
 	memset(buf, 0, (size_t)(end - offset));
-	while ((count = collect_units(s, n, run, end, ids)) > 0) {
-		int rc = units_get(s->v->units, ids, count, HTTP_READ, got);
+	while (run < e->run_count && e->runs[run].offset < end) {
+		uint64_t bytes = 0;
+		size_t count = 0;
+		int rc;
 
+		for (; count < UNITS_MAX && run + count < e->run_count &&
+		    e->runs[run + count].offset < end; count++) {
+			uint32_t unit = e->runs[run + count].unit;
+
+			bytes += units[unit].content;
+			if (count > 0 && bytes > AT_ONCE_MAX)
+				break;
+			ids[count] = vfs_unit_of(s, n, unit);
+		}
+		rc = units_get(s->v->units, ids, count, HTTP_READ, got);
 		if (rc != 0)
 			return rc;
-		for (size_t i = 0; i < count; i++) {
-			const struct layer_run *r = &e->runs[run + i];
+		for (size_t i = 0; i < count; i++, run++) {
+			const struct layer_run *r = &e->runs[run];
 			const uint8_t *data = unit_data(got[i]) + r->inner;
 			uint64_t from = r->offset > offset ? r->offset :
 			    offset;
@@ -280,7 +271,6 @@ read_units(const struct vfs_stack *s, const struct merge_node *n,
 				    (from - r->offset), (size_t)(to - from));
 			units_release(s->v->units, got[i]);
 		}
-		run += count;
 	}
 	return 0;
 }
