@@ -87,7 +87,7 @@ close_local(void *arg)
 	blobs_file_close(arg);
 }
 
-/* What is expected */
+/* Opening */
 
 #define ESTARGZ_DIGEST "containerd.io/snapshot/stargz/toc.digest"
 /*
@@ -100,11 +100,6 @@ static const char *const chunked_place[] = {
 	"io.github.containers.zstd-chunked.manifest-position",
 	"io.containers.zstd-chunked.manifest-position", NULL };
 
-/* The digests to which a struct layer_expect points. */
-struct digests {
-	uint8_t index[LAYER_DIGEST], compact[LAYER_DIGEST];
-};
-
 static const char *
 annotation(const struct oci_document *d, size_t which,
     const char *const *names)
@@ -115,44 +110,6 @@ annotation(const struct oci_document *d, size_t which,
 		text = oci_annotation(d, which, *names);
 	return text;
 }
-
-/*
- * Collects what the manifest (NULL: none) or the caller says about a layer.
- * Returns 0, or -EINVAL if the digest given for its index is malformed.
- */
-static int
-expect_layer(const struct vfs_expect *known,
-    const struct oci_document *manifest, size_t which,
-    struct layer_expect *e, struct digests *d)
-{
-	const char *text = known->index_digest, *place = NULL;
-	const char *compact = text;
-	unsigned type;
-
-	*e = (struct layer_expect){ .kind = known->kind,
-		.key_digest = known->key };
-	if (manifest != NULL && text == NULL) {
-		text = oci_annotation(manifest, which, ESTARGZ_DIGEST);
-		place = annotation(manifest, which, chunked_place);
-		if (text == NULL)
-			text = annotation(manifest, which, chunked_digest);
-		compact = oci_annotation(manifest, which, LAYER_COMPACT);
-	}
-	if (compact != NULL && layer_expect_compact(e, d->compact,
-	    compact) == 0 && compact == text)
-		return 0;
-	/* "offset:length:content:type" */
-	if (place != NULL && (sscanf(place, "%" SCNu64 ":%" SCNu64 ":%" SCNu64
-	    ":%u", &e->index_offset, &e->index_length, &e->index_content,
-	    &type) != 4 || type != 1))
-		e->index_length = 0;
-	if (text == NULL)
-		return 0;
-	e->index_digest = d->index;
-	return hex_read_sha256(d->index, text);
-}
-
-/* Opening */
 
 /* Returns whether the error was caused by wrong data in the layer. */
 static bool
@@ -182,20 +139,49 @@ open_checked(struct vfs_source *s, const struct layer_expect *e,
 	return rc;
 }
 
-/* Opens the layer whose bytes s->ops gives. */
+/*
+ * Opens the layer whose bytes s->ops gives.  The manifest (NULL: none) or the
+ * caller says what is known about it.
+ */
 static int
 open_source(struct vfs_source *s, const struct vfs_report *report,
     const struct vfs_expect *known, const struct oci_document *manifest,
     size_t which)
 {
 	char why[LAYER_WHY] = "", own[LAYER_WHY] = "", text[LAYER_WHY + 64];
-	struct layer_expect e;
-	struct digests d;
-	int rc = expect_layer(known, manifest, which, &e, &d);
+	uint8_t index_digest[LAYER_DIGEST], compact_digest[LAYER_DIGEST];
+	struct layer_expect e = { .kind = known->kind,
+		.key_digest = known->key };
+	const char *digest = known->index_digest, *place = NULL;
+	const char *compact = digest;
+	unsigned type;
+	int rc;
 
-	if (rc != 0)
-		return vfs_refuse(report, s->name, rc, "the digest of the "
-		    "index is not sha256: followed by 64 hexadecimal digits");
+	if (manifest != NULL && digest == NULL) {
+		digest = oci_annotation(manifest, which, ESTARGZ_DIGEST);
+		place = annotation(manifest, which, chunked_place);
+		if (digest == NULL)
+			digest = annotation(manifest, which, chunked_digest);
+		compact = oci_annotation(manifest, which, LAYER_COMPACT);
+	}
+	/* the digest that the caller knows may be that of a compact index */
+	if (compact == NULL ||
+	    layer_expect_compact(&e, compact_digest, compact) != 0 ||
+	    compact != digest) {
+		/* "offset:length:content:type" */
+		if (place != NULL && (sscanf(place, "%" SCNu64 ":%" SCNu64
+		    ":%" SCNu64 ":%u", &e.index_offset, &e.index_length,
+		    &e.index_content, &type) != 4 || type != 1))
+			e.index_length = 0;
+		if (digest != NULL) {
+			e.index_digest = index_digest;
+			rc = hex_read_sha256(index_digest, digest);
+			if (rc != 0)
+				return vfs_refuse(report, s->name, rc, "the "
+				    "digest of the index is not sha256: "
+				    "followed by 64 hexadecimal digits");
+		}
+	}
 	s->vouched = e.index_digest != NULL || e.compact_digest != NULL;
 	s->blobs = (struct layer_blobs){ .read = read_index,
 		.size = size_of_index, .arg = s };
