@@ -27,6 +27,14 @@ ssize_t fdio_pread(int fd, void *buf, size_t len, off_t offset);
 int fdio_read_all(int fd, size_t max, char **text, size_t *len);
 
 /*
+ * Reads a small file, such as one in /proc, whose path is relative to dir: at
+ * most size - 1 bytes, followed by a NUL, or only its first line without the
+ * newline.  Returns the length, or -errno with text empty.
+ */
+ssize_t fdio_read_text(int dir, const char *path, char *text, size_t size);
+ssize_t fdio_read_line(int dir, const char *path, char *text, size_t size);
+
+/*
  * Writes all len bytes, at the current position or at offset.  Returns 0 or
  * -errno.
  */

@@ -46,6 +46,32 @@ fdio_read(int fd, void *buf, size_t len)
 	return (ssize_t)done;
 }
 
+ssize_t
+fdio_read_text(int dir, const char *path, char *text, size_t size)
+{
+	int fd = sys_openat(dir, path, O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = fd;
+
+	if (fd >= 0) {
+		n = fdio_read(fd, text, size - 1);
+		sys_close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+ssize_t
+fdio_read_line(int dir, const char *path, char *text, size_t size)
+{
+	ssize_t n = fdio_read_text(dir, path, text, size);
+
+	if (n < 0)
+		return n;
+	n = (ssize_t)strcspn(text, "\n");
+	text[n] = '\0';
+	return n;
+}
+
 int
 fdio_read_all(int fd, size_t max, char **text, size_t *len)
 {
@@ -202,36 +228,31 @@ copy_xattrs(int from, int to)
 	return rc;
 }
 
-/*
- * Being unable to change the owner is not an error, because only root can: the
- * owner is then the user who runs the tool, and the group is set separately.
- */
-static int
-copy_owner(int to, const struct stat *st, mode_t *mode)
-{
-	if (fchown(to, st->st_uid, st->st_gid) == 0)
-		return 0;
-	if (errno != EPERM)
-		return -errno;
-	if (fchown(to, (uid_t)-1, st->st_gid) == 0)
-		return 0;
-	/* the new group must not get the old group's permissions */
-	*mode &= ~(mode_t)S_IRWXG;
-	*mode |= (st->st_mode & S_IRWXO) << 3 & st->st_mode & S_IRWXG;
-	return errno == EPERM ? 0 : -errno;
-}
-
 int
 fdio_copy_meta(int from, int to)
 {
 	struct stat st;
 	mode_t mode;
-	int rc, e;
+	int rc = 0, e;
 
 	if (fstat(from, &st) == -1)
 		return -errno;
 	mode = st.st_mode & 0777;
-	rc = copy_owner(to, &st, &mode);
+	/*
+	 * Being unable to change the owner is not an error, because only root
+	 * can: the owner is then the user who runs the tool, and the group is
+	 * set separately.
+	 */
+	if (fchown(to, st.st_uid, st.st_gid) == -1) {
+		rc = errno == EPERM ? 0 : -errno;
+		if (rc == 0 && fchown(to, (uid_t)-1, st.st_gid) == -1) {
+			rc = errno == EPERM ? 0 : -errno;
+			/* the new group must not get the old group's rights */
+			mode &= ~(mode_t)S_IRWXG;
+			mode |= (st.st_mode & S_IRWXO) << 3 & st.st_mode &
+			    S_IRWXG;
+		}
+	}
 	e = copy_xattrs(from, to);
 	rc = rc != 0 ? rc : e;
 	if (fchmod(to, mode) == -1 && rc == 0)

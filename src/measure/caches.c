@@ -61,13 +61,9 @@ static uint64_t
 proc_value(const char *path, const char *word)
 {
 	char text[8192];
-	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	ssize_t n = fd < 0 ? fd : fdio_read(fd, text, sizeof(text) - 1);
 	const char *p;
 
-	if (fd >= 0)
-		sys_close(fd);
-	text[n < 0 ? 0 : n] = '\0';
+	fdio_read_text(AT_FDCWD, path, text, sizeof(text));
 	p = strstr(text, word);
 	return p == NULL ? 0 : strtoull(p + strlen(word), NULL, 10);
 }

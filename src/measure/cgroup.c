@@ -16,27 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads the path after "0::" in /proc/self/cgroup.  Returns 0 or -errno. */
-static int
-own_path(char *path, size_t size)
-{
-	FILE *f = fopen("/proc/self/cgroup", "re");
-	char line[PATH_MAX + 16];
-	int rc = -ENOENT;
-
-	if (f == NULL)
-		return -errno;
-	while (rc != 0 && fgets(line, sizeof(line), f) != NULL) {
-		if (strncmp(line, "0::", 3) != 0)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		rc = snprintf(path, size, "%s", line + 3) < (int)size ? 0 :
-		    -ENAMETOOLONG;
-	}
-	fclose(f);
-	return rc;
-}
-
 /*
  * Copies a line's nth word, counting from 0.  Returns false if it is too long.
  */
@@ -57,48 +36,46 @@ nth_word(const char *line, int nth, char *word, size_t size)
 	return true;
 }
 
-/*
- * Finds where the hierarchy is mounted: in a line of /proc/self/mountinfo,
- * fields 3 and 4, counting from 0, are the root within it and the mount point,
- * and its type follows a single dash.  Returns 0 or -errno.
- */
-static int
-mount_point(char *root, char *point, size_t size)
-{
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char line[2 * PATH_MAX];
-	int rc = -ENOENT;
-
-	if (f == NULL)
-		return -errno;
-	while (rc != 0 && fgets(line, sizeof(line), f) != NULL)
-		if (strstr(line, " - cgroup2 ") != NULL &&
-		    nth_word(line, 3, root, size) &&
-		    nth_word(line, 4, point, size))
-			rc = 0;
-	fclose(f);
-	return rc;
-}
-
 int
 cgroup_own(void)
 {
-	char path[PATH_MAX], root[1024], point[1024];
+	char path[PATH_MAX], root[1024], point[1024], line[2 * PATH_MAX];
 	char full[PATH_MAX + sizeof(point)];
-	const char *below = path;
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	bool found = false;
 	size_t n;
-	int rc = own_path(path, sizeof(path));
 
-	if (rc == 0)
-		rc = mount_point(root, point, sizeof(point));
-	if (rc != 0)
-		return rc;
-	n = strcmp(root, "/") == 0 ? 0 : strlen(root);
-	if (strncmp(path, root, n) == 0)
-		below += n;
-	else
+	/* the path follows "0::" */
+	if (f == NULL)
+		return -errno;
+	while (!found && fgets(line, sizeof(line), f) != NULL)
+		found = strncmp(line, "0::", 3) == 0;
+	fclose(f);
+	if (!found)
 		return -ENOENT;
-	snprintf(full, sizeof(full), "%s%s", point, below);
+	line[strcspn(line, "\n")] = '\0';
+	if (snprintf(path, sizeof(path), "%s", line + 3) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	/*
+	 * Where the hierarchy is mounted: fields 3 and 4, counting from 0, are
+	 * the root within it and the mount point, and its type follows a single
+	 * dash.
+	 */
+	f = fopen("/proc/self/mountinfo", "re");
+	if (f == NULL)
+		return -errno;
+	found = false;
+	while (!found && fgets(line, sizeof(line), f) != NULL)
+		found = strstr(line, " - cgroup2 ") != NULL &&
+		    nth_word(line, 3, root, sizeof(root)) &&
+		    nth_word(line, 4, point, sizeof(point));
+	fclose(f);
+	if (!found)
+		return -ENOENT;
+	n = strcmp(root, "/") == 0 ? 0 : strlen(root);
+	if (strncmp(path, root, n) != 0)
+		return -ENOENT;
+	snprintf(full, sizeof(full), "%s%s", point, path + n);
 	return sys_openat(AT_FDCWD, full, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 	    0);
 }

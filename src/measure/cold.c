@@ -134,35 +134,6 @@ cold_add(struct cold *c, int fd, const struct stat *st)
 }
 
 /*
- * Evicts an image, and the cache of its loop device itself, which only root can
- * open.
- */
-static void
-evict_image(struct cold *c, const struct device *d)
-{
-	uint64_t pages = 0, resident = 0;
-	struct stat st;
-	char path[64];
-	int rc, fd;
-
-	if (evicts(c)) {
-		snprintf(path, sizeof(path), "/dev/block/%u:%u", major(d->dev),
-		    minor(d->dev));
-		fd = sys_openat(AT_FDCWD, path,
-		    O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
-		if (fd >= 0) {
-			posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-			sys_close(fd);
-		}
-		posix_fadvise(d->image, 0, 0, POSIX_FADV_DONTNEED);
-	}
-	if (fstat(d->image, &st) == -1)
-		return;
-	rc = cold_resident(d->image, &st, &pages, &resident);
-	count_file(&c->images, rc, pages, resident);
-}
-
-/*
  * Returns the number of bytes read from devices on behalf of this process, or
  * this thread.
  */
@@ -184,9 +155,35 @@ cold_apply(struct cold *c)
 
 	if (c->method == COLD_DROP)
 		rc = caches_drop();
-	for (size_t i = 0; i < c->count; i++)
-		if (c->devices[i].image >= 0)
-			evict_image(c, &c->devices[i]);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct device *d = &c->devices[i];
+		uint64_t pages = 0, resident = 0;
+		struct stat st;
+		char path[64];
+		int fd, seen;
+
+		if (d->image < 0)
+			continue;
+		/*
+		 * evict the image, and the cache of its loop device itself,
+		 * which only root can open
+		 */
+		if (evicts(c)) {
+			snprintf(path, sizeof(path), "/dev/block/%u:%u",
+			    major(d->dev), minor(d->dev));
+			fd = sys_openat(AT_FDCWD, path,
+			    O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+			if (fd >= 0) {
+				posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+				sys_close(fd);
+			}
+			posix_fadvise(d->image, 0, 0, POSIX_FADV_DONTNEED);
+		}
+		if (fstat(d->image, &st) == -1)
+			continue;
+		seen = cold_resident(d->image, &st, &pages, &resident);
+		count_file(&c->images, seen, pages, resident);
+	}
 	for (size_t i = 0; i < c->count; i++)
 		device_mark(&c->devices[i]);
 	c->own_B = own_B(COLD_PROCESS);

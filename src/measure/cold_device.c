@@ -83,25 +83,6 @@ kind_of(uint32_t magic)
 	}
 }
 
-/*
- * Reads the file DIR/name as a line of text.  Returns false if it does not
- * exist.
- */
-static bool
-read_line(int dir, const char *name, char *text, size_t size)
-{
-	int fd = sys_openat(dir, name, O_RDONLY | O_CLOEXEC, 0);
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = fdio_read(fd, text, size - 1);
-	sys_close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return n > 0;
-}
-
 static int
 open_sys(int dir, const char *path)
 {
@@ -145,11 +126,11 @@ open_image(int dir, const char *path, uint64_t *at)
 
 	if (fd < 0)
 		return -1;
-	if (read_line(dir, "loop/offset", text, sizeof(text)))
-		sscanf(text, "%" SCNu64, &offset);
+	fdio_read_line(dir, "loop/offset", text, sizeof(text));
+	sscanf(text, "%" SCNu64, &offset);
 	*at = offset;
-	if (read_line(dir, "size", text, sizeof(text)))
-		sscanf(text, "%" SCNu64, &sectors);
+	fdio_read_line(dir, "size", text, sizeof(text));
+	sscanf(text, "%" SCNu64, &sectors);
 	if (fstat(fd, &st) == 0 && (S_ISBLK(st.st_mode) ||
 	    (uint64_t)st.st_size / SECTOR_B >= offset / SECTOR_B + sectors))
 		return fd;
@@ -170,16 +151,10 @@ kind_of_block(int dir)
 	} of[] = { { "zram", DEVICE_MEMORY }, { "ram", DEVICE_MEMORY },
 		{ "pmem", DEVICE_MEMORY }, { "nbd", DEVICE_REMOTE },
 		{ "rbd", DEVICE_REMOTE }, { "ublkb", DEVICE_REMOTE } };
-	char text[512], *name = NULL;
-	int fd = sys_openat(dir, "uevent", O_RDONLY | O_CLOEXEC, 0);
-	ssize_t n = fd < 0 ? -1 : fdio_read(fd, text, sizeof(text) - 1);
+	char text[512], *name;
 
-	if (fd >= 0)
-		sys_close(fd);
-	if (n > 0) {
-		text[n] = '\0';
-		name = strstr(text, "DEVNAME=");
-	}
+	fdio_read_text(dir, "uevent", text, sizeof(text));
+	name = strstr(text, "DEVNAME=");
 	for (size_t i = 0; name != NULL && i < sizeof(of) / sizeof(of[0]); i++)
 		if (strncmp(name + strlen("DEVNAME="), of[i].name,
 		    strlen(of[i].name)) == 0)
@@ -198,8 +173,9 @@ find_image(struct device *d, int dir)
 
 		if (d->kind == DEVICE_SEEN)
 			d->kind = kind_of_block(dir);
-		if (read_line(dir, "loop/backing_file", path, PATH_MAX) ||
-		    read_line(dir, "../loop/backing_file", path, PATH_MAX)) {
+		if (fdio_read_line(dir, "loop/backing_file", path,
+		    PATH_MAX) > 0 || fdio_read_line(dir,
+		    "../loop/backing_file", path, PATH_MAX) > 0) {
 			d->looped = true;
 			d->image = open_image(dir, path, &d->image_at);
 			break;
@@ -269,44 +245,38 @@ squashfs_data_B(const struct device *d)
 	    (int64_t)(inodes - SUPER_B);
 }
 
-static void
-ask_file_system(struct device *d, int fd)
-{
-	struct statfs fs;
-	struct stat st;
-
-	/*
-	 * a block device is a file on devtmpfs, whose type is irrelevant here
-	 */
-	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
-		return;
-	if (fstatfs(fd, &fs) == -1) {
-		d->kind = DEVICE_OWN_CACHE;
-		return;
-	}
-	d->kind = kind_of((uint32_t)fs.f_type);
-	d->squashfs = (uint32_t)fs.f_type == SQUASHFS;
-	/*
-	 * There may be an image beneath some layer, or beneath a filesystem
-	 * without its own device number, such as btrfs; there is no way to tell
-	 * which image.
-	 */
-	if (d->kind == DEVICE_SEEN && major(d->dev) == 0)
-		d->kind = DEVICE_LAYERS;
-	if (d->kind == DEVICE_LAYERS && (uint32_t)fs.f_type != EROFS_FS &&
-	    !any_loop())
-		d->kind = DEVICE_SEEN;
-}
-
 void
 device_open(struct device *d, int fd, dev_t dev)
 {
+	struct statfs fs;
+	struct stat st;
 	char path[64];
 	int dir;
 
 	*d = (struct device){ .dev = dev, .image = -1, .stat = -1,
 	    .data_B = -1 };
-	ask_file_system(d, fd);
+	/*
+	 * a block device is a file on devtmpfs, whose type is irrelevant here
+	 */
+	if (fstat(fd, &st) == -1 || !S_ISBLK(st.st_mode)) {
+		if (fstatfs(fd, &fs) == -1) {
+			d->kind = DEVICE_OWN_CACHE;
+			goto find_device;
+		}
+		d->kind = kind_of((uint32_t)fs.f_type);
+		d->squashfs = (uint32_t)fs.f_type == SQUASHFS;
+		/*
+		 * There may be an image beneath some layer, or beneath a
+		 * filesystem without its own device number, such as btrfs;
+		 * there is no way to tell which image.
+		 */
+		if (d->kind == DEVICE_SEEN && major(dev) == 0)
+			d->kind = DEVICE_LAYERS;
+		if (d->kind == DEVICE_LAYERS &&
+		    (uint32_t)fs.f_type != EROFS_FS && !any_loop())
+			d->kind = DEVICE_SEEN;
+	}
+find_device:
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(dev),
 	    minor(dev));
 	dir = open_sys(AT_FDCWD, path);

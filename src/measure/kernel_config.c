@@ -13,45 +13,46 @@
 #include <sys/utsname.h>
 #include <zlib.h>
 
-/* Opens the configuration.  zlib also reads uncompressed files. */
-static gzFile
-open_config(void)
+int
+kernel_config(const char *prefix, char *text, size_t size)
 {
-	static const char *const places[] = { "/proc/config.gz",
-		"/boot/config-%s", "/lib/modules/%s/config",
-		"/lib/modules/%s/build/.config" };
+	/* what stands before and after the release */
+	static const char *const places[][2] = { { "/boot/config-", "" },
+		{ "/lib/modules/", "/config" },
+		{ "/lib/modules/", "/build/.config" } };
 	struct utsname u = { .release = "" };
 	char path[sizeof(u.release) + 64];
 
+	if (kernel_config_file("/proc/config.gz", prefix, text, size) == 0)
+		return 0;
 	uname(&u);
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const char *mark = strstr(places[i], "%s");
-		int n = mark == NULL ? (int)strlen(places[i]) :
-		    (int)(mark - places[i]);
-		gzFile f;
-		int fd;
-
-		snprintf(path, sizeof(path), "%.*s%s%s", n, places[i],
-		    mark == NULL ? "" : u.release,
-		    mark == NULL ? "" : mark + 2);
-		fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-		if (fd < 0)
-			continue;
-		f = gzdopen(fd, "r");
-		if (f != NULL)
-			return f;
-		sys_close(fd);
+		snprintf(path, sizeof(path), "%s%s%s", places[i][0], u.release,
+		    places[i][1]);
+		if (kernel_config_file(path, prefix, text, size) == 0)
+			return 0;
 	}
-	return NULL;
+	return -ENOENT;
 }
 
-static void
-read_config(gzFile f, const char *prefix, char *text, size_t size)
+int
+kernel_config_file(const char *path, const char *prefix, char *text,
+    size_t size)
 {
+	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	gzFile f = fd < 0 ? NULL : gzdopen(fd, "r");
 	size_t n = strlen(prefix), len = 0;
 	char line[512];
 
-	while (gzgets(f, line, sizeof(line)) != NULL) {
+	*text = '\0';
+	if (f == NULL) {
+		if (fd < 0)
+			return fd;
+		sys_close(fd);
+		return -ENOMEM;
+	}
+	/* zlib also reads uncompressed files */
+	while (len < size && gzgets(f, line, sizeof(line)) != NULL) {
 		const char *word = line + n;
 
 		line[strcspn(line, "\n")] = '\0';
@@ -63,39 +64,7 @@ read_config(gzFile f, const char *prefix, char *text, size_t size)
 		word = *word == '_' ? word + 1 : strchr(line, '_') + 1;
 		len += (size_t)snprintf(text + len, size - len, "%s%s",
 		    len > 0 ? " " : "", word);
-		if (len >= size)
-			break;
 	}
-}
-
-int
-kernel_config(const char *prefix, char *text, size_t size)
-{
-	gzFile f = open_config();
-
-	*text = '\0';
-	if (f == NULL)
-		return -ENOENT;
-	read_config(f, prefix, text, size);
-	gzclose(f);
-	return 0;
-}
-
-int
-kernel_config_file(const char *path, const char *prefix, char *text,
-    size_t size)
-{
-	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	gzFile f = fd < 0 ? NULL : gzdopen(fd, "r");
-
-	*text = '\0';
-	if (f == NULL) {
-		if (fd < 0)
-			return fd;
-		sys_close(fd);
-		return -ENOMEM;
-	}
-	read_config(f, prefix, text, size);
 	gzclose(f);
 	return 0;
 }

@@ -33,17 +33,11 @@ start_ticks(intmax_t pid, uintmax_t *ticks)
 	char path[48], text[1024];
 	const char *s;
 	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%jd/stat", pid);
-	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return fd;
-	n = fdio_read(fd, text, sizeof(text) - 1);
-	sys_close(fd);
+	n = fdio_read_text(AT_FDCWD, path, text, sizeof(text));
 	if (n <= 0)
 		return n < 0 ? (int)n : -ESRCH;
-	text[n] = '\0';
 	s = strrchr(text, ')');
 	if (s == NULL)
 		return -EINVAL;

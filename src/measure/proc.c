@@ -11,15 +11,12 @@
  * until it is reaped.  Orphans become our children (PR_SET_CHILD_SUBREAPER).  A
  * run is therefore complete when we have no children, and killing all children
  * until none remain reaches every descendant.
- *
- * proc_start.c creates the children; proc_usage.c reaps them and adds up their
- * usage.
  */
-#include "proc_impl.h"
+#include "measure/proc.h"
 
+#include "base/fdio.h"
 #include "base/sys.h"
 #include "measure/cgroup.h"
-#include "measure/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,6 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -140,6 +139,296 @@ proc_pending(const struct proc *p)
 	return false;
 }
 
+static uint64_t
+io_field(const char *text, const char *name)
+{
+	const char *s = strstr(text, name);
+
+	return s == NULL ? 0 : strtoull(s + strlen(name), NULL, 10);
+}
+
+/* Opens the file that reap_child() reads.  Returns a descriptor or -errno. */
+static int
+open_io(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+	return sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+}
+
+void
+proc_usage_add(struct proc_usage *a, const struct proc_usage *b)
+{
+	a->user_us += b->user_us;
+	a->sys_us += b->sys_us;
+	if (b->maxrss_KiB > a->maxrss_KiB)
+		a->maxrss_KiB = b->maxrss_KiB;
+	a->minflt += b->minflt;
+	a->majflt += b->majflt;
+	a->nvcsw += b->nvcsw;
+	a->nivcsw += b->nivcsw;
+	a->io |= b->io;
+	a->rchar_B += b->rchar_B;
+	a->wchar_B += b->wchar_B;
+	a->read_B += b->read_B;
+	a->write_B += b->write_B;
+	a->cancelled_B += b->cancelled_B;
+}
+
+static uint64_t
+micros(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
+
+/*
+ * Reaps a dead child and adds its usage to u; io, /proc/PID/io as described in
+ * proc_pid_io(5), is closed.  Returns its status.
+ */
+static int
+reap_child(pid_t pid, int io, struct proc_usage *u)
+{
+	struct proc_usage one = { .io = false };
+	struct rusage ru = { .ru_maxrss = 0 };
+	int status = 0;
+	char text[512];
+	ssize_t n = -1;
+
+	if (io >= 0) {
+		n = sys_read(io, text, sizeof(text) - 1);
+		sys_close(io);
+	}
+	if (n > 0) {
+		text[n] = '\0';
+		one.io = true;
+		one.rchar_B = io_field(text, "rchar: ");
+		one.wchar_B = io_field(text, "wchar: ");
+		one.read_B = io_field(text, "\nread_bytes: ");
+		one.write_B = io_field(text, "\nwrite_bytes: ");
+		one.cancelled_B = io_field(text, "cancelled_write_bytes: ");
+	}
+	while (wait4(pid, &status, 0, &ru) == -1 && errno == EINTR)
+		;
+	one.user_us = micros(ru.ru_utime);
+	one.sys_us = micros(ru.ru_stime);
+	one.maxrss_KiB = ru.ru_maxrss;
+	one.minflt = ru.ru_minflt;
+	one.majflt = ru.ru_majflt;
+	one.nvcsw = ru.ru_nvcsw;
+	one.nivcsw = ru.ru_nivcsw;
+	proc_usage_add(u, &one);
+	return status;
+}
+
+int
+proc_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
+	    WEXITSTATUS(status);
+}
+
+/* The arguments of a child, in memory shared with us. */
+struct start {
+	const struct proc *proc;
+	const struct proc_stage *stage;
+	int fds[3];
+	int sock;		/* socket to send its counters to, or -1 */
+	int err;
+};
+
+/* A message with one descriptor, in the caller's memory. */
+struct message {
+	struct msghdr h;
+	struct iovec v;
+	char byte;
+	_Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))];
+};
+
+/*
+ * A child uses this stack in shared memory, so it must not run sanitizer
+ * instrumentation.
+ */
+#define IN_CHILD __attribute__((no_sanitize("address")))
+
+IN_CHILD static void
+message_init(struct message *m)
+{
+	*m = (struct message){ .v = { .iov_len = 1 } };
+	m->v.iov_base = &m->byte;
+	m->h.msg_iov = &m->v;
+	m->h.msg_iovlen = 1;
+	m->h.msg_control = m->room;
+	m->h.msg_controllen = sizeof(m->room);
+}
+
+/*
+ * Sends a descriptor for our counters to the waiting parent.  Errors do not
+ * matter, because the parent then opens the counters itself.
+ */
+IN_CHILD static void
+send_io(int sock)
+{
+	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	struct message m;
+	struct cmsghdr *c;
+
+	if (fd < 0)
+		return;
+	message_init(&m);
+	c = CMSG_FIRSTHDR(&m.h);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	sendmsg(sock, &m.h, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+IN_CHILD static int
+child_main(void *arg)
+{
+	struct start *s = arg;
+
+	for (int i = 0; i < 3; i++)
+		if (s->fds[i] != i && dup2(s->fds[i], i) == -1)
+			goto fail;
+	/*
+	 * The child must not outlive us, even if we die just before this call.
+	 */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != s->proc->self)
+		_exit(127);
+	if (s->sock >= 0)
+		send_io(s->sock);
+	sigprocmask(SIG_SETMASK, &s->proc->old_mask, NULL);
+	execve(s->stage->path, s->stage->argv, s->stage->envp);
+fail:
+	s->err = errno;
+	_exit(127);
+}
+
+IN_CHILD static int
+exit_at_once(void *arg)
+{
+	(void)arg;
+	_exit(0);
+}
+
+bool
+proc_try_group(struct proc *p)
+{
+	char *top = p->stack + PROC_STACK_B;
+	int status = -1;
+	pid_t pid;
+
+	if (p->group == NULL)
+		return false;
+	pid = proc_clone(exit_at_once, top, NULL, p->group->dir);
+	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
+	if (status != 0)
+		p->group = NULL;
+	return status == 0;
+}
+
+/*
+ * Starts a stage, which sends its counters through the socket pair socks, if
+ * there is one.  Returns 0 or -errno.
+ */
+static int
+spawn(struct proc *p, struct proc_stage *st, const int fds[3],
+    const int socks[2], bool grouped)
+{
+	struct start s = { .proc = p, .stage = st, .sock = socks[1],
+		.fds = { fds[0], fds[1], fds[2] } };
+	char *top = p->stack + PROC_STACK_B;
+	struct message m;
+	struct cmsghdr *c;
+	pid_t pid = -1;
+	int status;
+
+	if (grouped && p->group != NULL) {
+		pid = proc_clone(child_main, top, &s, p->group->dir);
+		if (pid < 0)
+			p->group = NULL;
+	}
+	if (pid < 0)
+		pid = proc_clone(child_main, top, &s, -1);
+	if (pid < 0)
+		return pid;
+	if (s.err != 0) {
+		while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+			;
+		return -s.err;
+	}
+	st->pid = pid;
+	if (socks[0] < 0)
+		return 0;
+	message_init(&m);
+	if (recvmsg(socks[0], &m.h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) == 1) {
+		c = CMSG_FIRSTHDR(&m.h);
+		if (c != NULL && c->cmsg_type == SCM_RIGHTS &&
+		    c->cmsg_len == CMSG_LEN(sizeof(st->io)))
+			memcpy(&st->io, CMSG_DATA(c), sizeof(st->io));
+	}
+	if (st->io < 0)
+		st->io = open_io(pid);
+	return 0;
+}
+
+/*
+ * Starts all stages, closes our ends of their pipes and sets them to -1.
+ * Returns 0, or -errno with r->failed set to the stage that failed.
+ */
+static int
+start_stages(struct proc *p, struct proc_run *r, int (*pipes)[2])
+{
+	int n = r->count, rc = 0, socks[2];
+
+	/*
+	 * The counters of a dead process belong to root, and a short-lived
+	 * process dies before its parent can open them.  Therefore each child
+	 * sends a descriptor before calling exec; it remains readable until the
+	 * child is reaped.
+	 */
+	if (!r->io || geteuid() == 0 || socketpair(AF_UNIX,
+	    SOCK_STREAM | SOCK_CLOEXEC, 0, socks) == -1)
+		socks[0] = socks[1] = -1;
+	for (int i = 0; i < n && rc == 0; i++) {
+		struct proc_stage *st = &r->stages[i];
+		int fds[3] = { p->null, p->null, STDERR_FILENO };
+
+		if (i > 0)
+			fds[0] = pipes[i - 1][0];
+		else if (r->in >= 0)
+			fds[0] = r->in;
+		if (i < n - 1)
+			fds[1] = pipes[i][1];
+		else if (r->out >= 0)
+			fds[1] = r->out;
+		if (r->err >= 0)
+			fds[2] = r->err;
+		st->start_ns = sys_now_ns();
+		if (i == 0)
+			r->start_ns = st->start_ns;
+		rc = spawn(p, st, fds, socks, !r->keep);
+		if (rc != 0)
+			r->failed = i;
+		if (i > 0) {
+			sys_close(pipes[i - 1][0]);
+			pipes[i - 1][0] = -1;
+		}
+		if (i < n - 1) {
+			sys_close(pipes[i][1]);
+			pipes[i][1] = -1;
+		}
+	}
+	for (int i = 0; i < 2; i++)
+		if (socks[i] >= 0)
+			sys_close(socks[i]);
+	return rc;
+}
+
 /*
  * Returns the PID of a dead child, 0 if all children are alive, or -1 if there
  * are none.
@@ -157,23 +446,23 @@ dead_child(void)
 }
 
 /*
- * Kills our children, whose own children then become ours.  The proc directory
- * of our only thread contains the list, a line of PIDs, each followed by a
- * blank.  If it does not fit in the buffer, the next call finds the rest.
+ * Kills the stages, and all our children, whose own children then become ours.
+ * The proc directory of our only thread contains the list, a line of PIDs, each
+ * followed by a blank.  If it does not fit in the buffer, the next call finds
+ * the rest.
  */
 static void
-kill_children(void)
+kill_all(const struct proc *p, const struct proc_run *r)
 {
-	int fd = sys_openat(AT_FDCWD, "/proc/thread-self/children",
-	    O_RDONLY | O_CLOEXEC, 0);
 	char text[2048], *s = text, *end;
-	ssize_t n = -1;
 
-	if (fd >= 0) {
-		n = sys_read(fd, text, sizeof(text) - 1);
-		sys_close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
+	if (p->group != NULL)
+		cgroup_kill(p->group);
+	for (int i = 0; i < r->count; i++)
+		if (r->stages[i].pid > 0)
+			kill(r->stages[i].pid, SIGKILL);
+	fdio_read_text(AT_FDCWD, "/proc/thread-self/children", text,
+	    sizeof(text));
 	for (;; s = end + 1) {
 		long pid = strtol(s, &end, 10);
 
@@ -181,17 +470,6 @@ kill_children(void)
 			break;
 		kill((pid_t)pid, SIGKILL);
 	}
-}
-
-static void
-kill_all(const struct proc *p, const struct proc_run *r)
-{
-	if (p->group != NULL)
-		cgroup_kill(p->group);
-	for (int i = 0; i < r->count; i++)
-		if (r->stages[i].pid > 0)
-			kill(r->stages[i].pid, SIGKILL);
-	kill_children();
 }
 
 /*
@@ -209,15 +487,15 @@ reap_dead(struct proc_run *r, uint64_t now, int live, int *orphans)
 		while (i < r->count && r->stages[i].pid != pid)
 			i++;
 		if (i == r->count) {
-			proc_reap(pid, r->io ? proc_open_io(pid) : -1,
+			reap_child(pid, r->io ? open_io(pid) : -1,
 			    &r->orphans);
 			++*orphans;
 			continue;
 		}
 		r->stages[i].end_ns = now;
 		if (r->io && r->stages[i].io < 0)
-			r->stages[i].io = proc_open_io(pid);
-		r->stages[i].status = proc_reap(pid, r->stages[i].io,
+			r->stages[i].io = open_io(pid);
+		r->stages[i].status = reap_child(pid, r->stages[i].io,
 		    &r->stages[i].used);
 		r->stages[i].io = -1;
 		r->stages[i].pid = 0;
@@ -355,7 +633,7 @@ proc_run(struct proc *p, struct proc_run *r)
 	if (r->keep)
 		prctl(PR_SET_CHILD_SUBREAPER, 0);
 	if (rc == 0)
-		rc = proc_start_stages(p, r, pipes);
+		rc = start_stages(p, r, pipes);
 	for (int i = 0; i < made; i++)
 		for (int k = 0; k < 2; k++)
 			if (pipes[i][k] >= 0)

@@ -43,22 +43,6 @@ provenance_series(char id[PROVENANCE_SERIES_B])
 	    lot);
 }
 
-/* Reads the first line of a small file.  Returns false if it does not exist. */
-static bool
-first_line(int dirfd, const char *path, char *text, size_t size)
-{
-	int fd = sys_openat(dirfd, path, O_RDONLY | O_CLOEXEC, 0);
-	ssize_t n = -1;
-
-	if (fd >= 0) {
-		n = fdio_read(fd, text, size - 1);
-		sys_close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	return *text != '\0';
-}
-
 /*
  * Finds the text after the colon in the first line of /proc/cpuinfo with one of
  * these keys.
@@ -129,12 +113,12 @@ write_machine(struct table *t)
 		if (rc != 0)
 			return rc;
 	}
-	rc = table_comment(t, "clocksource", "%s", first_line(AT_FDCWD, clocks,
-	    text, sizeof(text)) ? text : "unknown");
+	rc = table_comment(t, "clocksource", "%s", fdio_read_line(AT_FDCWD,
+	    clocks, text, sizeof(text)) > 0 ? text : "unknown");
 	if (rc != 0)
 		return rc;
-	rc = table_comment(t, "governor", "%s", first_line(AT_FDCWD, governor,
-	    text, sizeof(text)) ? text : "none");
+	rc = table_comment(t, "governor", "%s", fdio_read_line(AT_FDCWD,
+	    governor, text, sizeof(text)) > 0 ? text : "none");
 	if (rc != 0)
 		return rc;
 	/* mitigations for the processor's vulnerabilities */
@@ -142,7 +126,7 @@ write_machine(struct table *t)
 	if (d == NULL)
 		return 0;
 	while ((e = readdir(d)) != NULL) {
-		if (!first_line(dirfd(d), e->d_name, text, 256))
+		if (fdio_read_line(dirfd(d), e->d_name, text, 256) <= 0)
 			continue;
 		mitigated += strncmp(text, "Mitigation", 10) == 0;
 		vulnerable += strncmp(text, "Vulnerable", 10) == 0;
