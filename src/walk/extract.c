@@ -97,14 +97,6 @@ get_entry(const struct extract *x, size_t n, struct extract_entry *e)
 
 /* Errors */
 
-/* Returns whether the error would also affect every later write. */
-static bool
-is_fatal(int rc)
-{
-	return rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS ||
-	    rc == -EIO || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
-}
-
 bool
 extract_ended(const struct extract *x)
 {
@@ -133,12 +125,14 @@ report_entry(struct extract_place *p, enum extract_level level, size_t n,
 static void
 entry_failed(struct extract_place *p, size_t n, const char *what, int rc)
 {
+	/* would the error also affect every later write? */
+	bool fatal = rc == -ENOSPC || rc == -EDQUOT || rc == -EROFS ||
+	    rc == -EIO || rc == -ENOMEM || rc == -EMFILE || rc == -ENFILE;
 	char text[512];
 	int none = 0;
 
 	/* say only once why it ends */
-	if (is_fatal(rc) &&
-	    !atomic_compare_exchange_strong(&p->x->err, &none, rc))
+	if (fatal && !atomic_compare_exchange_strong(&p->x->err, &none, rc))
 		return;
 	snprintf(text, sizeof(text), "%s%s", what, rc == -EBADMSG ? "" :
 	    rc == -EEXIST ? "already exists (-f replaces it)" :
@@ -216,14 +210,22 @@ make_parents(struct extract_place *p, const char *path, size_t len)
 	return 0;
 }
 
-/* Makes the first len bytes of path the current directory. */
+/* Makes the directory of entry n the current one, and sets p->name. */
 static int
-change_dir(struct extract_place *p, const char *path, size_t len)
+enter_dir_of(struct extract_place *p, size_t n)
 {
+	const char *path = p->x->s->path(p->x->s->arg, n, &p->text), *name;
+	size_t len;
 	int rc;
 
+	if (path == NULL)
+		return -ENOMEM;
+	if (*path == '\0')
+		return -EISDIR;
+	name = path_name(path);
+	len = name == path ? 0 : (size_t)(name - path) - 1;
 	if (p->fd >= 0 && len == p->dir_len && memcmp(path, p->dir, len) == 0)
-		return 0;
+		return set_name(p, name, strlen(name));
 	if (p->fd >= 0)
 		sys_close(p->fd);
 	p->fd = -1;
@@ -242,23 +244,7 @@ change_dir(struct extract_place *p, const char *path, size_t len)
 		rc = make_parents(p, path, len);
 		p->fd = rc != 0 ? rc : open_below(p, path, len);
 	}
-	return p->fd < 0 ? p->fd : 0;
-}
-
-/* Makes the directory of entry n the current one, and sets p->name. */
-static int
-enter_dir_of(struct extract_place *p, size_t n)
-{
-	const char *path = p->x->s->path(p->x->s->arg, n, &p->text), *name;
-	int rc;
-
-	if (path == NULL)
-		return -ENOMEM;
-	if (*path == '\0')
-		return -EISDIR;
-	name = path_name(path);
-	rc = change_dir(p, path, name == path ? 0 : (size_t)(name - path) - 1);
-	return rc != 0 ? rc : set_name(p, name, strlen(name));
+	return p->fd < 0 ? p->fd : set_name(p, name, strlen(name));
 }
 
 /* Attributes */
@@ -419,33 +405,13 @@ close_whole(struct extract_place *p, int fd, size_t n,
 		extract_file_break(p, n, "", rc);
 }
 
-/* Creates p->name as anything but a directory, a file or a hard link. */
-static int
-create_node(struct extract_place *p, const struct extract_entry *e)
-{
-	bool replace = p->x->o.replace;
-	char target[PATH_MAX + 1];
-
-	if (e->form == EXTRACT_OPAQUE)
-		return sys_fsetxattr(p->fd, "trusted.overlay.opaque", "y", 1);
-	if (e->form == EXTRACT_WHITEOUT)
-		return node_special(p->fd, p->name, S_IFCHR, makedev(0, 0),
-		    replace);
-	if (!S_ISLNK(e->mode))
-		return node_special(p->fd, p->name, e->mode, e->device,
-		    replace);
-	if (e->target_len > PATH_MAX ||
-	    memchr(e->target, '\0', e->target_len) != NULL)
-		return -ENAMETOOLONG;
-	memcpy(target, e->target, e->target_len);
-	target[e->target_len] = '\0';
-	return node_symlink(p->fd, p->name, target, replace);
-}
-
+/* Creates an entry that is neither a directory, a file nor a hard link. */
 static void
 make_node(struct extract_place *p, size_t n, const struct extract_entry *e)
 {
 	struct extract *x = p->x;
+	bool replace = x->o.replace;
+	char target[PATH_MAX + 1];
 	int rc;
 
 	if (e->form == EXTRACT_PLAIN && !x->o.owner &&
@@ -457,8 +423,25 @@ make_node(struct extract_place *p, size_t n, const struct extract_entry *e)
 		return;
 	}
 	rc = enter_dir_of(p, n);
-	if (rc == 0)
-		rc = create_node(p, e);
+	if (rc != 0) {
+		not_made(p, n, rc);
+		return;
+	}
+	if (e->form == EXTRACT_OPAQUE) {
+		rc = sys_fsetxattr(p->fd, "trusted.overlay.opaque", "y", 1);
+	} else if (e->form == EXTRACT_WHITEOUT) {
+		rc = node_special(p->fd, p->name, S_IFCHR, makedev(0, 0),
+		    replace);
+	} else if (!S_ISLNK(e->mode)) {
+		rc = node_special(p->fd, p->name, e->mode, e->device, replace);
+	} else if (e->target_len > PATH_MAX ||
+	    memchr(e->target, '\0', e->target_len) != NULL) {
+		rc = -ENAMETOOLONG;
+	} else {
+		memcpy(target, e->target, e->target_len);
+		target[e->target_len] = '\0';
+		rc = node_symlink(p->fd, p->name, target, replace);
+	}
 	if (rc != 0) {
 		not_made(p, n, rc);
 		return;
@@ -510,12 +493,12 @@ make_names(void *arg, unsigned thread)
 }
 
 static void
-make_links(struct extract *x)
+make_links(struct extract_place *p)
 {
-	struct extract_place p, of;
+	struct extract *x = p->x;
+	struct extract_place of;
 	struct extract_entry e;
 
-	extract_place_open(&p, x);
 	extract_place_open(&of, x);
 	for (size_t n = 0; n < x->s->count && !extract_ended(x); n++) {
 		enum extract_state state;
@@ -526,20 +509,19 @@ make_links(struct extract *x)
 		state = state_of(x, e.file);
 		/* the failure to create it has been reported */
 		if (state == EXTRACT_NEW || state == EXTRACT_FAILED ||
-		    !has_parent(&p, n, &e))
+		    !has_parent(p, n, &e))
 			continue;
-		rc = enter_dir_of(&p, n);
+		rc = enter_dir_of(p, n);
 		if (rc == 0)
 			rc = enter_dir_of(&of, e.file);
 		if (rc == 0)
-			rc = node_link(of.fd, of.name, p.fd, p.name,
+			rc = node_link(of.fd, of.name, p->fd, p->name,
 			    x->o.replace);
 		if (rc != 0)
-			not_made(&p, n, rc);
+			not_made(p, n, rc);
 		else
-			set_state(&p, n, EXTRACT_WHOLE);
+			set_state(p, n, EXTRACT_WHOLE);
 	}
-	extract_place_close(&p);
 	extract_place_close(&of);
 }
 
@@ -599,37 +581,14 @@ extract_file_break(struct extract_place *p, size_t n, const char *why, int rc)
 
 /* Completing */
 
-static void
-remove_incomplete(struct extract *x)
-{
-	struct extract_place p;
-	int rc;
-
-	extract_place_open(&p, x);
-	for (size_t n = 0; n < x->s->count; n++) {
-		enum extract_state state = state_of(x, n);
-
-		if (state != EXTRACT_PARTIAL && state != EXTRACT_BROKEN)
-			continue;
-		rc = enter_dir_of(&p, n);
-		if (rc == 0)
-			rc = sys_unlinkat(p.fd, p.name, 0);
-		if (rc != 0)
-			entry_failed(&p, n, "", rc);
-		set_state(&p, n, EXTRACT_FAILED);
-	}
-	extract_place_close(&p);
-}
-
 /* Completes directories, backwards, so that each comes after its contents. */
 static void
-finish_dirs(struct extract *x)
+finish_dirs(struct extract_place *p)
 {
-	struct extract_place p;
+	struct extract *x = p->x;
 	struct extract_entry e;
 	int fd;
 
-	extract_place_open(&p, x);
 	for (size_t n = x->s->count; n-- > 0;) {
 		enum extract_state state = state_of(x, n);
 		const char *path;
@@ -638,30 +597,28 @@ finish_dirs(struct extract *x)
 		    !get_entry(x, n, &e) || (state == EXTRACT_OLD_DIR &&
 		    (e.above || n == x->root_entry)))
 			continue;
-		path = x->s->path(x->s->arg, n, &p.text);
+		path = x->s->path(x->s->arg, n, &p->text);
 		fd = path == NULL ? -ENOMEM :
-		    open_below(&p, path, strlen(path));
+		    open_below(p, path, strlen(path));
 		if (fd < 0) {
-			entry_failed(&p, n, "", fd);
+			entry_failed(p, n, "", fd);
 			continue;
 		}
-		set_status(&p, fd, n, &e);
+		set_status(p, fd, n, &e);
 		sys_close(fd);
 	}
-	extract_place_close(&p);
 }
 
 /* Reports the missing entries after an error that ended the extraction. */
 static void
-report_missing(struct extract *x)
+report_missing(struct extract_place *p)
 {
+	struct extract *x = p->x;
 	size_t count = 0, missing = 0, first = 0;
-	struct extract_place p;
 	struct extract_entry e;
 	const char *path;
 	char text[512];
 
-	extract_place_open(&p, x);
 	for (size_t n = 0; n < x->s->count; n++) {
 		if (!get_entry(x, n, &e))
 			continue;
@@ -669,15 +626,14 @@ report_missing(struct extract *x)
 		if (state_of(x, n) >= EXTRACT_OLD_DIR)
 			continue;
 		first = missing++ == 0 ? n : first;
-		report_entry(&p, EXTRACT_NOTE, n, "not extracted");
+		report_entry(p, EXTRACT_NOTE, n, "not extracted");
 	}
-	if (missing > 0) {
-		path = x->s->path(x->s->arg, first, &p.text);
-		snprintf(text, sizeof(text), "%zu of %zu entries are missing, "
-		    "the first %s", missing, count, path == NULL ? "?" : path);
-		x->s->report(x->s->arg, EXTRACT_ERROR, NULL, text);
-	}
-	extract_place_close(&p);
+	if (missing == 0)
+		return;
+	path = x->s->path(x->s->arg, first, &p->text);
+	snprintf(text, sizeof(text), "%zu of %zu entries are missing, "
+	    "the first %s", missing, count, path == NULL ? "?" : path);
+	x->s->report(x->s->arg, EXTRACT_ERROR, NULL, text);
 }
 
 /* Reports how often something of which only the first was named happened. */
@@ -695,15 +651,32 @@ report_skipped(const struct extract *x, size_t count, const char *what)
 int
 extract_run(struct extract *x)
 {
+	struct extract_place p;
+	int rc;
+
 	make_dirs(x);
 	parallel_run(x->o.threads, make_names, x);
 	if (!extract_ended(x) && x->s->data != NULL)
 		x->s->data(x->s->arg, x);
-	remove_incomplete(x);
-	make_links(x);
-	finish_dirs(x);
+	extract_place_open(&p, x);
+	/* remove incomplete files */
+	for (size_t n = 0; n < x->s->count; n++) {
+		enum extract_state state = state_of(x, n);
+
+		if (state != EXTRACT_PARTIAL && state != EXTRACT_BROKEN)
+			continue;
+		rc = enter_dir_of(&p, n);
+		if (rc == 0)
+			rc = sys_unlinkat(p.fd, p.name, 0);
+		if (rc != 0)
+			entry_failed(&p, n, "", rc);
+		set_state(&p, n, EXTRACT_FAILED);
+	}
+	make_links(&p);
+	finish_dirs(&p);
 	if (extract_ended(x))
-		report_missing(x);
+		report_missing(&p);
+	extract_place_close(&p);
 	report_skipped(x, atomic_load(&x->devices), "device nodes");
 	report_skipped(x, atomic_load(&x->attributes), "attributes");
 	return atomic_load(&x->err);

@@ -141,18 +141,36 @@ by_item_path(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
-static int
-add_tree(struct fs_list *l, struct fs_list_text *x, unsigned root,
-    unsigned threads)
+int
+fs_list_add(struct fs_list *l, int fd, unsigned threads)
 {
-	struct tree *t = &x->tree;
-	size_t first = l->count, more = t->count + t->dir_count, chunks;
-	struct fs_item *items = sys_realloc(l->items,
-	    (l->count + more) * sizeof(*items));
-	struct tree_path p = { NULL, 0 };
+	int *roots = sys_realloc(l->roots,
+	    (l->root_count + 1) * sizeof(*roots));
+	struct fs_list_text *x = sys_calloc(1, sizeof(*x));
 	struct examination e = { .list = l };
-	int rc = 0;
+	struct tree_path p = { NULL, 0 };
+	size_t first = l->count, chunks;
+	unsigned root = l->root_count;
+	struct fs_item *items;
+	struct tree *t;
+	int rc;
 
+	if (roots != NULL)
+		l->roots = roots;
+	if (roots == NULL || x == NULL) {
+		sys_close(fd);
+		sys_free(x);
+		return -ENOMEM;
+	}
+	l->roots[l->root_count++] = fd;
+	x->next = l->text;
+	l->text = x;
+	t = &x->tree;
+	rc = tree_scan(t, fd, threads, NULL);
+	if (rc != 0)
+		return rc;
+	items = sys_realloc(l->items,
+	    (first + t->count + t->dir_count) * sizeof(*items));
 	if (items == NULL)
 		return -ENOMEM;
 	l->items = items;
@@ -182,28 +200,6 @@ add_tree(struct fs_list *l, struct fs_list_text *x, unsigned root,
 	qsort(l->items + first, l->count - first, sizeof(*l->items),
 	    by_item_path);
 	return 0;
-}
-
-int
-fs_list_add(struct fs_list *l, int fd, unsigned threads)
-{
-	int *roots = sys_realloc(l->roots,
-	    (l->root_count + 1) * sizeof(*roots));
-	struct fs_list_text *x = sys_calloc(1, sizeof(*x));
-	int rc;
-
-	if (roots != NULL)
-		l->roots = roots;
-	if (roots == NULL || x == NULL) {
-		sys_close(fd);
-		sys_free(x);
-		return -ENOMEM;
-	}
-	l->roots[l->root_count++] = fd;
-	x->next = l->text;
-	l->text = x;
-	rc = tree_scan(&x->tree, fd, threads, NULL);
-	return rc != 0 ? rc : add_tree(l, x, l->root_count - 1, threads);
 }
 
 /* Puts hard links next to each other, in item order. */

@@ -18,16 +18,20 @@ enum { PRIORITY_MIN = -32768, PRIORITY_MAX = 32767 };
 
 enum form { PATHS, TOUCHES, PRIORITIES };
 
+struct key {
+	int64_t n;			/* the smallest comes first */
+	uint32_t line;
+};
+
 struct touch {
+	struct key key;			/* comes first, for by_key() */
 	struct walk_touch of;
-	int64_t key;			/* the smallest comes first */
-	size_t line;
 };
 
 struct item {
+	struct key key;			/* comes first, for by_key() */
 	const char *path;
-	int64_t key;			/* the smallest comes first */
-	uint32_t line, rank;
+	uint32_t rank;
 	bool found;
 };
 
@@ -71,7 +75,7 @@ parse_touch(char *line, size_t *len, struct touch *t)
 	char *path = strchr(line, '\t'), *end = strrchr(line, '\t'), *at;
 	int64_t offset, length;
 
-	if (path == NULL || !parse_whole(line, path, &t->key) ||
+	if (path == NULL || !parse_whole(line, path, &t->key.n) ||
 	    !parse_whole(end + 1, end + strlen(end), &length))
 		return NULL;
 	at = memrchr(path, '\t', (size_t)(end - path));
@@ -101,7 +105,7 @@ parse_priority(char *line, int64_t *priority)
 /* Lines */
 
 static int
-add_path(struct walk_order *o, char *path, int64_t key, size_t line)
+add_path(struct walk_order *o, char *path, int64_t n, size_t line)
 {
 	void *items = o->items;
 	int rc = line >= WALK_ORDER_REST - 1 ? -EFBIG :
@@ -111,8 +115,8 @@ add_path(struct walk_order *o, char *path, int64_t key, size_t line)
 	if (rc != 0)
 		return rc;
 	path_clean(path);	/* a path with ".." matches no file */
-	o->items[o->count++] = (struct item){ .path = path, .key = key,
-		.line = (uint32_t)line };
+	o->items[o->count++] = (struct item){ .path = path,
+		.key = { n, (uint32_t)line } };
 	return 0;
 }
 
@@ -121,15 +125,15 @@ static int
 add_order_line(struct walk_order *o, char *s, size_t line)
 {
 	struct touch t = { .of = { .path = s, .length = UINT64_MAX },
-		.key = (int64_t)line, .line = line };
+		.key = { (int64_t)line, (uint32_t)line } };
 	void *touches = o->touches;
 	char *end, *to = s;
 	size_t len;
 	int rc;
 
 	if (o->form == PRIORITIES) {
-		t.key = 0;
-		end = parse_priority(s, &t.key);
+		t.key.n = 0;
+		end = parse_priority(s, &t.key.n);
 		while (end > s && (end[-1] == ' ' || end[-1] == '\t'))
 			end--;
 		*end = '\0';
@@ -137,7 +141,7 @@ add_order_line(struct walk_order *o, char *s, size_t line)
 		for (char *from = s; *from != '\0'; *to++ = *from++)
 			from += from[0] == '\\' && from[1] != '\0';
 		*to = '\0';
-		return add_path(o, s, -t.key, line);
+		return add_path(o, s, -t.key.n, line);
 	}
 	if (o->form == TOUCHES) {
 		char *path = parse_touch(s, &len, &t);
@@ -147,7 +151,7 @@ add_order_line(struct walk_order *o, char *s, size_t line)
 		path[len] = '\0';
 		t.of.path = s = path;
 	}
-	rc = add_path(o, s, t.key, line);
+	rc = add_path(o, s, t.key.n, line);
 	if (rc != 0)
 		return rc;
 	rc = array_grow(&touches, o->touch_count, &o->touch_cap,
@@ -190,23 +194,14 @@ find_form(const struct walk_order *o, char *end)
 
 /* Ranks */
 
+/* Compares items, or touches, by the key that they begin with. */
 static int
 by_key(const void *a, const void *b)
 {
-	const struct item *x = a, *y = b;
+	const struct key *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
-}
-
-static int
-by_touch(const void *a, const void *b)
-{
-	const struct touch *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
+	if (x->n != y->n)
+		return x->n < y->n ? -1 : 1;
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
@@ -219,35 +214,13 @@ by_path(const void *a, const void *b)
 	return d != 0 ? d : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Ranks the items; a path keeps its first position. */
-static void
-rank_all(struct walk_order *o)
-{
-	size_t kept = 0;
-
-	qsort(o->items, o->count, sizeof(*o->items), by_key);
-	for (size_t i = 0; i < o->count; i++) {
-		struct item *it = &o->items[i];
-
-		it->rank = (uint32_t)i;
-		if (o->form == PRIORITIES && it->key >= 0)
-			it->rank = WALK_ORDER_REST + (it->key == 0 ? 0 :
-			    1 + (uint32_t)i);
-	}
-	qsort(o->items, o->count, sizeof(*o->items), by_path);
-	for (size_t i = 0; i < o->count; i++)
-		if (kept == 0 || strcmp(o->items[kept - 1].path,
-		    o->items[i].path) != 0)
-			o->items[kept++] = o->items[i];
-	o->count = kept;
-}
-
 int
 walk_order_read(struct walk_order **out, char *text, size_t len, bool nul,
     size_t *line)
 {
 	struct walk_order *o = sys_calloc(1, sizeof(*o));
 	char *end = text + len, *next;
+	size_t count;
 	int rc = 0;
 
 	if (o == NULL) {
@@ -278,12 +251,28 @@ walk_order_read(struct walk_order **out, char *text, size_t len, bool nul,
 		if (rc != 0)
 			goto fail;
 	}
-	if (o->count > 0)
-		rank_all(o);
-	if (o->touch_count > 0)
-		qsort(o->touches, o->touch_count, sizeof(*o->touches),
-		    by_touch);
 	*out = o;
+	if (o->touch_count > 0)
+		qsort(o->touches, o->touch_count, sizeof(*o->touches), by_key);
+	if (o->count == 0)
+		return 0;
+	/* rank the items; a path keeps its first position */
+	qsort(o->items, o->count, sizeof(*o->items), by_key);
+	for (size_t i = 0; i < o->count; i++) {
+		struct item *it = &o->items[i];
+
+		it->rank = (uint32_t)i;
+		if (o->form == PRIORITIES && it->key.n >= 0)
+			it->rank = WALK_ORDER_REST + (it->key.n == 0 ? 0 :
+			    1 + (uint32_t)i);
+	}
+	qsort(o->items, o->count, sizeof(*o->items), by_path);
+	count = o->count;
+	o->count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (o->count == 0 || strcmp(o->items[o->count - 1].path,
+		    o->items[i].path) != 0)
+			o->items[o->count++] = o->items[i];
 	return 0;
 fail:
 	walk_order_free(o);

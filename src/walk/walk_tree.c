@@ -124,32 +124,6 @@ tree_type(mode_t mode)
 	}
 }
 
-/* Adds the result of one getdents64(2), with the lock held. */
-static int
-add_listed(struct scan *s, size_t dir, int fd, char *buf, ssize_t len)
-{
-	int rc = 0;
-
-	for (ssize_t at = 0; at < len && rc == 0;) {
-		struct dirent64 *e = (void *)(buf + at);
-		mode_t mode = DTTOIF(e->d_type);
-		struct stat st;
-
-		at += e->d_reclen;
-		if (path_is_dots(e->d_name))
-			continue;
-		if (e->d_type == DT_UNKNOWN && sys_fstatat(fd, e->d_name, &st,
-		    AT_SYMLINK_NOFOLLOW) == 0)
-			mode = st.st_mode;
-		rc = S_ISDIR(mode) ? add_dir(s->t, dir, e->d_name) :
-		    add_entry(s->t, (struct tree_entry){ .name = e->d_name,
-		    .ino = e->d_ino, .dir = dir, .type = tree_type(mode) });
-	}
-	if (s->t->dir_count > s->taken)
-		pthread_cond_broadcast(&s->more);
-	return rc;
-}
-
 /* Adds the contents of a directory, or an entry with the error. */
 static int
 read_dir(struct scan *s, size_t dir, const char *path, char *buf)
@@ -159,7 +133,24 @@ read_dir(struct scan *s, size_t dir, const char *path, char *buf)
 
 	while (fd >= 0 && rc == 0 && (n = sys_getdents(fd, buf, DENTS_B)) > 0) {
 		pthread_mutex_lock(&s->lock);
-		rc = add_listed(s, dir, fd, buf, n);
+		for (ssize_t at = 0; at < n && rc == 0;) {
+			struct dirent64 *e = (void *)(buf + at);
+			mode_t mode = DTTOIF(e->d_type);
+			struct stat st;
+
+			at += e->d_reclen;
+			if (path_is_dots(e->d_name))
+				continue;
+			if (e->d_type == DT_UNKNOWN && sys_fstatat(fd,
+			    e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+				mode = st.st_mode;
+			rc = S_ISDIR(mode) ? add_dir(s->t, dir, e->d_name) :
+			    add_entry(s->t, (struct tree_entry){
+			    .name = e->d_name, .ino = e->d_ino, .dir = dir,
+			    .type = tree_type(mode) });
+		}
+		if (s->t->dir_count > s->taken)
+			pthread_cond_broadcast(&s->more);
 		pthread_mutex_unlock(&s->lock);
 	}
 	if (rc == 0 && n < 0) {
