@@ -49,24 +49,6 @@ digit(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Decodes n (2 to 4) non-padding characters to n - 1 bytes. */
-static int
-read_group(uint8_t *to, const char *text, size_t n)
-{
-	uint32_t bits = 0;
-
-	for (size_t i = 0; i < 4; i++) {
-		int value = i < n ? digit(text[i]) : 0;
-
-		if (value < 0)
-			return -EINVAL;
-		bits = bits << 6 | (uint32_t)value;
-	}
-	for (size_t i = 0; i + 1 < n; i++)
-		to[i] = (uint8_t)(bits >> (16 - 8 * i));
-	return 0;
-}
-
 ssize_t
 base64_read(void *data, const char *text, size_t len)
 {
@@ -77,12 +59,20 @@ base64_read(void *data, const char *text, size_t len)
 		return -EINVAL;
 	while (padding < 2 && len > 0 && text[len - 1 - padding] == '=')
 		padding++;
-	for (size_t i = 0; i < len; i += 4) {
-		size_t n = i + 4 < len ? 4 : 4 - padding;
+	for (const char *end = text + len; text < end; text += 4) {
+		/* n (2 to 4) characters, which are n - 1 bytes, and padding */
+		size_t n = text + 4 < end ? 4 : 4 - padding;
+		uint32_t bits = 0;
 
-		if (read_group(to, text + i, n) != 0)
-			return -EINVAL;
-		to += n - 1;
+		for (size_t i = 0; i < 4; i++) {
+			int value = i < n ? digit(text[i]) : 0;
+
+			if (value < 0)
+				return -EINVAL;
+			bits = bits << 6 | (uint32_t)value;
+		}
+		for (size_t i = 0; i + 1 < n; i++)
+			*to++ = (uint8_t)(bits >> (16 - 8 * i));
 	}
 	return to - (uint8_t *)data;
 }

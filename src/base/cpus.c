@@ -27,11 +27,6 @@ enum {
 	MOST_CPUS = 1 << 20,
 };
 
-struct group {
-	bool v2;
-	const char *path;	/* within the hierarchy */
-};
-
 /*
  * Returns the contents of the file root/path as a string, or NULL.  The caller
  * frees it.
@@ -39,36 +34,18 @@ struct group {
 static char *
 read_text(const char *root, const char *path)
 {
-	char name[PATH_MAX], *text = NULL;
-	size_t len = 0, cap = 0;
-	ssize_t n;
-	int fd;
+	char name[PATH_MAX], *text;
+	size_t len;
+	int fd, rc;
 
 	if (snprintf(name, sizeof(name), "%s%s", root, path) >= PATH_MAX)
 		return NULL;
 	fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return NULL;
-	do {
-		char *more;
-
-		cap = cap == 0 ? 4096 : 2 * cap;
-		more = cap > MOST_TEXT ? NULL : sys_realloc(text, cap);
-		if (more == NULL) {
-			n = -ENOMEM;
-			break;
-		}
-		text = more;
-		n = fdio_read(fd, text + len, cap - 1 - len);
-		len += n > 0 ? (size_t)n : 0;
-	} while (n >= 0 && len == cap - 1);
+	rc = fdio_read_all(fd, MOST_TEXT, &text, &len);
 	sys_close(fd);
-	if (n < 0) {
-		sys_free(text);
-		return NULL;
-	}
-	text[len] = '\0';
-	return text;
+	return rc == 0 ? text : NULL;
 }
 
 /* Returns whether word occurs in the comma-separated list. */
@@ -110,37 +87,19 @@ whole_cpus(long long quota, long long period)
 	return n > MOST_CPUS ? MOST_CPUS : (unsigned)n;
 }
 
-/* Returns the number in the file dir/name, or -1. */
-static long long
-read_number(const char *root, const char *dir, const char *name)
+/* Reads up to two numbers from a file.  Returns how many there are. */
+static int
+read_numbers(const char *root, const char *dir, const char *name,
+    long long n[2])
 {
 	char path[PATH_MAX], *text = NULL;
-	long long n = -1;
+	int count;
 
 	if (snprintf(path, sizeof(path), "%s/%s", dir, name) < PATH_MAX)
 		text = read_text(root, path);
-	if (text != NULL && sscanf(text, "%lld", &n) != 1)
-		n = -1;
+	count = text == NULL ? 0 : sscanf(text, "%lld %lld", &n[0], &n[1]);
 	sys_free(text);
-	return n;
-}
-
-static unsigned
-group_quota(const char *root, const char *dir, bool v2)
-{
-	long long quota = -1, period = -1;
-	char path[PATH_MAX], *text = NULL;
-
-	if (!v2)
-		return whole_cpus(read_number(root, dir, "cpu.cfs_quota_us"),
-		    read_number(root, dir, "cpu.cfs_period_us"));
-	/* "max 100000" means no quota, and does not parse as a number */
-	if (snprintf(path, sizeof(path), "%s/cpu.max", dir) < PATH_MAX)
-		text = read_text(root, path);
-	if (text != NULL && sscanf(text, "%lld %lld", &quota, &period) != 2)
-		quota = -1;
-	sys_free(text);
-	return whole_cpus(quota, period);
+	return count;
 }
 
 /*
@@ -171,9 +130,16 @@ walk_up(const char *root, const char *mount, const char *path, bool v2)
 	if (snprintf(dir, sizeof(dir), "%s%s", mount, path) >= PATH_MAX)
 		return 0;
 	for (;;) {
+		long long quota[2], period[2];
 		char *slash;
 
-		least = tighter(least, group_quota(root, dir, v2));
+		/* "max 100000" means no quota, and is not a number */
+		if (v2 && read_numbers(root, dir, "cpu.max", quota) == 2)
+			least = tighter(least, whole_cpus(quota[0], quota[1]));
+		else if (!v2 &&
+		    read_numbers(root, dir, "cpu.cfs_quota_us", quota) > 0 &&
+		    read_numbers(root, dir, "cpu.cfs_period_us", period) > 0)
+			least = tighter(least, whole_cpus(quota[0], period[0]));
 		slash = strrchr(dir, '/');
 		if (slash == NULL || slash < dir + top)
 			return least;
@@ -207,10 +173,11 @@ unescape(char *s)
 /*
  * Handles one line of mountinfo: three numbers, the part of the filesystem that
  * is mounted, the mount point, options, optional fields, "-", type, source, and
- * the filesystem's options.  The line is modified.
+ * the filesystem's options.  The line is modified.  group is the path of the
+ * process's group within the hierarchy.
  */
 static unsigned
-mount_quota(const char *root, char *line, const struct group *g)
+mount_quota(const char *root, char *line, const char *group, bool v2)
 {
 	char *field[5], *save, *type, *options, *tail = strstr(line, " - ");
 
@@ -226,62 +193,54 @@ mount_quota(const char *root, char *line, const struct group *g)
 	strtok_r(NULL, " ", &save);
 	options = strtok_r(NULL, " ", &save);
 	if (type == NULL || options == NULL ||
-	    strcmp(type, g->v2 ? "cgroup2" : "cgroup") != 0 ||
-	    (!g->v2 && !listed(options, "cpu")))
+	    strcmp(type, v2 ? "cgroup2" : "cgroup") != 0 ||
+	    (!v2 && !listed(options, "cpu")))
 		return 0;
 	unescape(field[3]);
 	unescape(field[4]);
-	return walk_up(root, field[4], below(g->path, field[3]), g->v2);
+	return walk_up(root, field[4], below(group, field[3]), v2);
 }
 
-static unsigned
-hierarchy_quota(const char *root, const struct group *g)
+/* Ends the line with a NUL.  Returns the next one, or NULL. */
+static char *
+next_line(char *line)
 {
-	char *text = read_text(root, "/proc/self/mountinfo"), *next;
-	unsigned least = 0;
+	char *end = strchr(line, '\n');
 
-	for (char *line = text; line != NULL; line = next) {
-		next = strchr(line, '\n');
-		if (next != NULL)
-			*next++ = '\0';
-		least = tighter(least, mount_quota(root, line, g));
-	}
-	sys_free(text);
-	return least;
-}
-
-/*
- * Parses "number:controllers:path"; the version 2 hierarchy has no controllers.
- */
-static bool
-parse_group(char *line, struct group *g)
-{
-	char *list = strchr(line, ':');
-	char *path = list == NULL ? NULL : strchr(list + 1, ':');
-
-	if (path == NULL)
-		return false;
-	*path = '\0';
-	g->path = path + 1;
-	g->v2 = strcmp(line, "0:") == 0;
-	return g->v2 || listed(list + 1, "cpu");
+	if (end == NULL)
+		return NULL;
+	*end = '\0';
+	return end + 1;
 }
 
 unsigned
 cpus_quota(const char *root)
 {
-	char *text = read_text(root, "/proc/self/cgroup"), *next;
+	char *groups = read_text(root, "/proc/self/cgroup"), *next, *after;
 	unsigned least = 0;
-	struct group g;
 
-	for (char *line = text; line != NULL; line = next) {
-		next = strchr(line, '\n');
-		if (next != NULL)
-			*next++ = '\0';
-		if (parse_group(line, &g))
-			least = tighter(least, hierarchy_quota(root, &g));
+	/* "number:controllers:path"; version 2 has no controllers */
+	for (char *line = groups; line != NULL; line = next) {
+		char *list, *path, *mounts;
+		bool v2;
+
+		next = next_line(line);
+		list = strchr(line, ':');
+		path = list == NULL ? NULL : strchr(list + 1, ':');
+		if (path == NULL)
+			continue;
+		*path++ = '\0';
+		v2 = strcmp(line, "0:") == 0;
+		if (!v2 && !listed(list + 1, "cpu"))
+			continue;
+		mounts = read_text(root, "/proc/self/mountinfo");
+		for (char *m = mounts; m != NULL; m = after) {
+			after = next_line(m);
+			least = tighter(least, mount_quota(root, m, path, v2));
+		}
+		sys_free(mounts);
 	}
-	sys_free(text);
+	sys_free(groups);
 	return least;
 }
 

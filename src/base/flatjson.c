@@ -41,29 +41,6 @@ skip_string(struct flatjson *j, const char **s, size_t *len)
 	return true;
 }
 
-/* Parses a number, true, false or null. */
-static bool
-parse_word(struct flatjson *j)
-{
-	char word[48], *end;
-	size_t n = 0;
-
-	while (j->at < j->end && strchr(",} \t\r\n", *j->at) == NULL) {
-		if (n == sizeof(word) - 1)
-			return false;
-		word[n++] = *j->at++;
-	}
-	word[n] = '\0';
-	/* strtod also accepts inf, nan and hexadecimal numbers */
-	if (n > 0 && strspn(word, "+-.0123456789eE") == n && word[0] != '+') {
-		j->number = strtod(word, &end);
-		j->is_number = *end == '\0';
-		return j->is_number;
-	}
-	return strcmp(word, "true") == 0 || strcmp(word, "false") == 0 ||
-	    strcmp(word, "null") == 0;
-}
-
 int
 flatjson_open(struct flatjson *j, const char *text, size_t len)
 {
@@ -75,7 +52,8 @@ int
 flatjson_next(struct flatjson *j)
 {
 	const char *s;
-	size_t len;
+	char word[48], *end;
+	size_t len, n = 0;
 
 	if (skip_char(j, '}')) {
 		skip_blanks(j);
@@ -90,5 +68,19 @@ flatjson_next(struct flatjson *j)
 	skip_blanks(j);
 	if (j->at < j->end && *j->at == '"')
 		return skip_string(j, &s, &len) ? 1 : -EINVAL;
-	return parse_word(j) ? 1 : -EINVAL;
+	/* a number, true, false or null */
+	while (j->at < j->end && strchr(",} \t\r\n", *j->at) == NULL) {
+		if (n == sizeof(word) - 1)
+			return -EINVAL;
+		word[n++] = *j->at++;
+	}
+	word[n] = '\0';
+	/* strtod also accepts inf, nan and hexadecimal numbers */
+	if (n > 0 && strspn(word, "+-.0123456789eE") == n && word[0] != '+') {
+		j->number = strtod(word, &end);
+		j->is_number = *end == '\0';
+		return j->is_number ? 1 : -EINVAL;
+	}
+	return strcmp(word, "true") == 0 || strcmp(word, "false") == 0 ||
+	    strcmp(word, "null") == 0 ? 1 : -EINVAL;
 }

@@ -10,27 +10,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static char
-letter_of(mode_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG: return '-';
-	case S_IFDIR: return 'd';
-	case S_IFLNK: return 'l';
-	case S_IFBLK: return 'b';
-	case S_IFCHR: return 'c';
-	case S_IFIFO: return 'p';
-	case S_IFSOCK: return 's';
-	default: return '?';
-	}
-}
-
 void
 listing_mode(char text[LISTING_MODE_B], mode_t mode)
 {
+	static const char types[] = "?pc?d?b?-?l?s???";	/* by S_IFMT */
 	static const char bits[] = "rwxrwxrwx", special[] = "sst";
 
-	text[0] = letter_of(mode);
+	text[0] = types[(mode & S_IFMT) >> 12];
 	for (int i = 0; i < 9; i++)
 		text[1 + i] = (mode & 0400 >> i) != 0 ? bits[i] : '-';
 	for (int i = 0; i < 3; i++) {

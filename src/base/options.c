@@ -53,39 +53,31 @@ typos(const char *a, size_t a_len, const char *b, size_t b_len)
 }
 
 /*
- * Returns the name in longs closest to the one typed, or NULL if none is close.
+ * Says what may have been meant by an invalid option: the closest long name, if
+ * any is close.
  */
-static const char *
-meant(const char *typed, const struct option *longs)
+static void
+suggest_option(const struct options *o, int argc, char **argv)
 {
-	size_t len = strcspn(typed, "="), fewest = TYPOS_MAX + 1;
+	/* optopt is the value of a known option, or an unknown letter */
+	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
+	bool unknown = optopt == 0 && strncmp(word, "--", 2) == 0;
+	size_t len = unknown ? strcspn(word + 2, "=") : 0;
+	size_t fewest = TYPOS_MAX + 1;
 	const char *name = NULL;
 
-	for (; longs->name != NULL; longs++) {
-		size_t n = typos(typed, len, longs->name,
-		    strlen(longs->name));
+	for (const struct option *l = o->longs; unknown && l->name != NULL;
+	    l++) {
+		size_t n = typos(word + 2, len, l->name, strlen(l->name));
 
 		/*
 		 * a short name with half of its letters changed is not a typo
 		 */
 		if (n < fewest && 2 * n < len) {
 			fewest = n;
-			name = longs->name;
+			name = l->name;
 		}
 	}
-	return name;
-}
-
-/* Says what may have been meant by an invalid option. */
-static void
-suggest_option(const struct options *o, int argc, char **argv)
-{
-	/* optopt is the value of a known option, or an unknown letter */
-	const char *word = optind > 0 && optind <= argc ? argv[optind - 1] : "";
-	const char *name = NULL;
-
-	if (optopt == 0 && strncmp(word, "--", 2) == 0)
-		name = meant(word + 2, o->longs);
 	if (name != NULL)
 		fprintf(stderr, "Did you mean '--%s'?  ", name);
 	fprintf(stderr, "Try '%s --help'.\n", o->msg->prog);
@@ -167,20 +159,6 @@ next_name(const char *name, size_t n)
 	return name + (strncmp(name, " or ", 4) == 0 ? 4 : 2);
 }
 
-/* Returns the position of the value in a list "a, b or c", or -1. */
-static int
-position(const char *names, const char *value)
-{
-	size_t n;
-
-	for (int i = 0; names != NULL; names = next_name(names, n), i++) {
-		n = strcspn(names, ", ");
-		if (strncmp(names, value, n) == 0 && value[n] == '\0')
-			return i;
-	}
-	return -1;
-}
-
 /* Stores a number that is known to fit. */
 static void
 store_number(void *at, size_t width, uint64_t n)
@@ -210,19 +188,25 @@ options_add(struct msg *m, struct options_list *list, const char *text)
 	return -1;
 }
 
+/* Takes one of the names in the list "a, b or c". */
 static int
 take_name(struct msg *m, const struct options_row *r, void *at)
 {
-	int i = position(r->range, optarg);
-	const char **word = at;
+	const char *names = r->range, **word = at;
+	uint64_t i = 0;
+	size_t n;
 
-	if (i < 0)
-		return options_bad(m, r->what, r->range);
-	if (r->kind == OPTIONS_IS_WORD)
-		*word = optarg;
-	else
-		store_number(at, r->width, (uint64_t)i);
-	return -1;
+	for (; names != NULL; names = next_name(names, n), i++) {
+		n = strcspn(names, ", ");
+		if (strncmp(names, optarg, n) != 0 || optarg[n] != '\0')
+			continue;
+		if (r->kind == OPTIONS_IS_WORD)
+			*word = optarg;
+		else
+			store_number(at, r->width, i);
+		return -1;
+	}
+	return options_bad(m, r->what, r->range);
 }
 
 static int
@@ -253,72 +237,39 @@ take_size(struct msg *m, const struct options_row *r, void *at)
 	return -1;
 }
 
-/* Prints the names that are valid as a value: " a b c", or "-". */
-static void
-show_values(const struct options_row *r, FILE *out)
-{
-	bool fixed = r->kind == OPTIONS_IS_WORD || r->kind == OPTIONS_IS_NAME;
-	const char *names = fixed ? r->range : r->names;
-	size_t n;
-
-	if (r->list != NULL)
-		r->list(out);
-	else if (names == NULL)
-		fputc('-', out);
-	for (; names != NULL; names = next_name(names, n)) {
-		n = strcspn(names, ", ");
-		fprintf(out, " %.*s", (int)n, names);
-	}
-}
-
-/* Returns the row's help, which may be that of a row below. */
-static const char *
-help_of(const struct options *o, const struct options_row *r)
-{
-	if (r->help == NULL)
-		return "";
-	for (; r < o->rows + o->count; r++)
-		if (r->help != NULL && *r->help != '\0' && is_known(o, r))
-			return r->help;
-	return "";
-}
-
-/* Prints a line for one of the row's names, which follows these dashes. */
+/*
+ * Prints a line for one of the row's names, which follows these dashes: also
+ * the names that are valid as a value, " a b c" or "-", and the row's help,
+ * which may be that of a row below.
+ */
 static void
 show_name(const struct options *o, const struct options_row *r,
     const char *dashes, const char *name, FILE *out)
 {
-	const char *takes = "none";
+	bool fixed = r->kind == OPTIONS_IS_WORD || r->kind == OPTIONS_IS_NAME;
+	const char *values = fixed ? r->range : r->names;
+	const char *takes = "none", *help = r->help;
+	size_t n;
 
 	if (is_optional(r->value))
 		takes = dashes[1] == '-' ? "optional" : "none";
 	else if (r->value != NULL)
 		takes = strcmp(r->value, "LIST") == 0 ? "values" : "value";
 	fprintf(out, "%s%s\t%s\t", dashes, name, takes);
-	show_values(r, out);
-	fprintf(out, "\t%s\n", help_of(o, r));
-}
-
-/* Prints a line for every name of every option. */
-static void
-show_names(const struct options *o, FILE *out)
-{
-	for (const char *s = o->scan; s != NULL && *s != '\0'; s++)
-		if (*s != '+' && *s != '-')
-			fprintf(out, "-%c\tnone\t-\t\n", *s);
-	for (size_t i = 0; i < o->count; i++) {
-		const struct options_row *r = &o->rows[i];
-		const char letter[] = { (char)r->letter, '\0' };
-
-		if (!is_known(o, r))
-			continue;
-		if (r->letter != 0)
-			show_name(o, r, "-", letter, out);
-		if (r->name != NULL)
-			show_name(o, r, "--", r->name, out);
-		if (r->also != NULL)
-			show_name(o, r, "--", r->also, out);
+	if (r->list != NULL)
+		r->list(out);
+	else if (values == NULL)
+		fputc('-', out);
+	for (; values != NULL; values = next_name(values, n)) {
+		n = strcspn(values, ", ");
+		fprintf(out, " %.*s", (int)n, values);
 	}
+	for (; help != NULL && *help == '\0' && r + 1 < o->rows + o->count;) {
+		r++;
+		if (r->help != NULL && is_known(o, r))
+			help = r->help;
+	}
+	fprintf(out, "\t%s\n", help == NULL ? "" : help);
 }
 
 static int
@@ -326,23 +277,64 @@ take_help(struct options *o)
 {
 	if (optarg == NULL) {
 		options_show(o, o->help_to != NULL ? o->help_to : stdout);
-	} else if (strcmp(optarg, "options") == 0) {
-		show_names(o, stdout);
-	} else {
+		return msg_finish(o->msg);
+	}
+	if (strcmp(optarg, "options") != 0) {
 		fprintf(stderr, "%s: option '--help' doesn't allow an argument"
 		    "\nTry '%s --help'.\n", o->msg->prog, o->msg->prog);
 		return MSG_ERROR;
 	}
+	/* a line for every name of every option */
+	for (const char *s = o->scan; s != NULL && *s != '\0'; s++)
+		if (*s != '+' && *s != '-')
+			printf("-%c\tnone\t-\t\n", *s);
+	for (size_t i = 0; i < o->count; i++) {
+		const struct options_row *r = &o->rows[i];
+		const char letter[] = { (char)r->letter, '\0' };
+
+		if (!is_known(o, r))
+			continue;
+		if (r->letter != 0)
+			show_name(o, r, "-", letter, stdout);
+		if (r->name != NULL)
+			show_name(o, r, "--", r->name, stdout);
+		if (r->also != NULL)
+			show_name(o, r, "--", r->also, stdout);
+	}
 	return msg_finish(o->msg);
 }
 
-static int
-take_row(struct options *o, const struct options_row *r)
+const struct options_row *
+options_find(const struct options *o, int opt)
 {
-	void *at = (char *)o->into + r->at;
-	const char **text = at;
-	int *count = at;
+	for (size_t i = 0; i < o->count; i++) {
+		const struct options_row *r = &o->rows[i];
 
+		if (is_known(o, r) && opt == (r->letter != 0 ? r->letter :
+		    NO_LETTER + (int)i))
+			return r;
+	}
+	return NULL;
+}
+
+int
+options_take(struct options *o, int opt)
+{
+	const struct options_row *r = options_find(o, opt);
+	const char **text;
+	bool *given;
+	int *count;
+	void *at;
+
+	if (r == NULL)
+		return MSG_ERROR;
+	given = (void *)((char *)o->into + r->given);
+	o->given[r - o->rows] = true;
+	if (r->given != 0)
+		*given = true;
+	at = (char *)o->into + r->at;
+	text = at;
+	count = at;
 	switch (r->kind) {
 	case OPTIONS_IS_SET:
 		store_number(at, r->width, (uint64_t)r->least);
@@ -376,34 +368,6 @@ take_row(struct options *o, const struct options_row *r)
 	case OPTIONS_IS_NOTE: break;
 	}
 	return MSG_ERROR;
-}
-
-const struct options_row *
-options_find(const struct options *o, int opt)
-{
-	for (size_t i = 0; i < o->count; i++) {
-		const struct options_row *r = &o->rows[i];
-
-		if (is_known(o, r) && opt == (r->letter != 0 ? r->letter :
-		    NO_LETTER + (int)i))
-			return r;
-	}
-	return NULL;
-}
-
-int
-options_take(struct options *o, int opt)
-{
-	const struct options_row *r = options_find(o, opt);
-	bool *given;
-
-	if (r == NULL)
-		return MSG_ERROR;
-	given = (void *)((char *)o->into + r->given);
-	o->given[r - o->rows] = true;
-	if (r->given != 0)
-		*given = true;
-	return take_row(o, r);
 }
 
 int
@@ -475,19 +439,6 @@ next_heading(const struct options *o, size_t *i, char text[HEADING_B])
 	return false;
 }
 
-/* Returns the column at which the options are described. */
-static size_t
-text_column(const struct options *o)
-{
-	char heading[HEADING_B];
-	size_t widest = 0;
-
-	for (size_t i = 0; next_heading(o, &i, heading); i++)
-		if (strlen(heading) > widest && strlen(heading) <= HEADING_MAX)
-			widest = strlen(heading);
-	return INDENT + widest + 2;
-}
-
 /* Prints words from this column on, with as many lines as they need. */
 static void
 put_paragraph(FILE *out, size_t column, const char *text)
@@ -515,8 +466,12 @@ void
 options_show(const struct options *o, FILE *out)
 {
 	char heading[HEADING_B];
-	size_t column = text_column(o);
+	size_t column = 0;
 
+	for (size_t i = 0; next_heading(o, &i, heading); i++)
+		if (strlen(heading) > column && strlen(heading) <= HEADING_MAX)
+			column = strlen(heading);
+	column += INDENT + 2;
 	fprintf(out, "%s\n%s\n", o->usage, o->about);
 	for (size_t i = 0; next_heading(o, &i, heading); i++) {
 		size_t n = INDENT + strlen(heading);

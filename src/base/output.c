@@ -1,21 +1,101 @@
 /*
- * output.c - an output file that appears complete or not at all
+ * output.c - an output file or directory that appears complete or not at all
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "base/output.h"
+#include "base/output_tree.h"
 
 #include "base/fdio.h"
+#include "base/path.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
 
-#include "output_signal.h"
-
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define TREE_PREFIX ".coldpress-tree-"
+
+enum {
+	TRIES = 100,
+	DENTS_B = 2048,
+	DEPTH_MAX = 8,			/* maximum depth of the trees that we
+					 * create */
+	ROUNDS = 100			/* retries while others create files */
+};
+
+/* Signals */
+
+/*
+ * The library's only global variable, because a signal handler has no argument.
+ * The handler may run in any thread while another thread completes the output.
+ * The temporary name then no longer exists, even if the directory's descriptor
+ * has been reused for another directory, because names include the process ID
+ * and the time.
+ */
+static _Atomic(const struct output_armed *) armed;
+
+/*
+ * Removes the name, and raises the signal again with its default action
+ * restored.
+ */
+static void
+remove_armed(int sig)
+{
+	const struct output_armed *a = atomic_load(&armed);
+
+	if (a != NULL)
+		a->remove(a);
+	raise(sig);
+}
+
+/*
+ * Makes signals call a->remove, which must be async-signal-safe.  Call this
+ * before creating the name, so that no signal is missed.  Only one output can
+ * be armed at a time; a second one is not removed.
+ */
+static void
+arm(const struct output_armed *a)
+{
+	const struct output_armed *none = NULL;
+
+	atomic_compare_exchange_strong(&armed, &none, a);
+}
+
+/*
+ * Undoes arm().  Call this before closing a descriptor that a->remove uses.
+ */
+static void
+disarm(const struct output_armed *a)
+{
+	const struct output_armed *mine = a;
+
+	atomic_compare_exchange_strong(&armed, &mine, NULL);
+}
+
+void
+output_on_signals(void)
+{
+	static const int ends[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU,
+	    SIGXFSZ };
+	struct sigaction act = { .sa_handler = remove_armed,
+	    .sa_flags = (int)SA_RESETHAND }, old;
+
+	sigemptyset(&act.sa_mask);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (sigaction(ends[i], NULL, &old) == 0 &&
+		    old.sa_handler == SIG_DFL)
+			sigaction(ends[i], &act, NULL);
+}
+
+/* Files */
 
 /*
  * Opens a directory within another.  Write and search permission is enough;
@@ -32,29 +112,6 @@ open_dir(struct output *o, int at, const char *dir)
 	return o->dirfd < 0 ? o->dirfd : 0;
 }
 
-/* Opens the directory that contains path, and stores the last component. */
-static int
-open_parent(struct output *o, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash == NULL ? path : slash + 1;
-	char *dir;
-	int rc;
-
-	if (*base == '\0')
-		return -EISDIR;
-	dir = slash == NULL ? strcopy(".") :
-	    strcopy_part(path, (size_t)(base - path));
-	if (dir == NULL)
-		return -ENOMEM;
-	rc = open_dir(o, AT_FDCWD, dir);
-	sys_free(dir);
-	if (rc != 0)
-		return rc;
-	o->name = strcopy(base);
-	return o->name == NULL ? -ENOMEM : 0;
-}
-
 /* Called in a signal handler. */
 static void
 remove_temp(const struct output_armed *a)
@@ -65,12 +122,12 @@ remove_temp(const struct output_armed *a)
 		unlinkat(o->dirfd, o->temp, 0);
 }
 
-/* Clears the temporary name, which was not created or no longer exists. */
+/* Clears a temporary name, which was not created or no longer exists. */
 static void
-drop_temp(struct output *o)
+drop_temp(struct output_armed *a, char *temp)
 {
-	output_disarm(&o->armed);
-	o->temp[0] = '\0';
+	disarm(a);
+	*temp = '\0';
 }
 
 /*
@@ -83,22 +140,7 @@ next_temp(struct output *o)
 	snprintf(o->temp, sizeof(o->temp), ".coldpress-%ld-%llx",
 	    (long)getpid(), (unsigned long long)sys_now_ns());
 	o->armed.remove = remove_temp;
-	output_arm(&o->armed);
-}
-
-static int
-open_temp(struct output *o)
-{
-	int fd;
-
-	do {
-		next_temp(o);
-		fd = sys_openat(o->dirfd, o->temp,
-		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	} while (fd == -EEXIST);
-	if (fd < 0)
-		drop_temp(o);
-	return fd;
+	arm(&o->armed);
 }
 
 static bool
@@ -158,51 +200,47 @@ open_in_place(struct output *o, bool link)
 }
 
 /*
- * Examines what already exists at the path.  Returns a descriptor to write in
- * place, or -ENOENT.
- */
-static int
-open_existing(struct output *o, bool in_place)
-{
-	struct stat st;
-	bool special;
-	int fd = -ENOENT;
-
-	if (fstatat(o->dirfd, o->name, &st, AT_SYMLINK_NOFOLLOW) == -1)
-		return -ENOENT;
-	if (!o->replace)
-		return -EEXIST;
-	if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	o->there = st;
-	if (S_ISLNK(st.st_mode) &&
-	    fstatat(o->dirfd, o->name, &o->there, 0) == -1)
-		o->there = st;
-	special = is_special(o->there.st_mode);
-	if (!in_place)
-		return special ? -EEXIST : -ENOENT;
-	if (S_ISLNK(st.st_mode))
-		fd = open_standard(o);
-	if (special && (fd == -ENOENT || fd == -EBADF))
-		fd = open_in_place(o, S_ISLNK(st.st_mode));
-	o->direct = fd >= 0;
-	return fd;
-}
-
-/*
  * Opens an unnamed file, a temporary file, or the file to be written in place.
  */
 static int
 open_target(struct output *o, bool in_place)
 {
-	int fd = open_existing(o, in_place);
+	struct stat st;
+	bool special;
+	int fd = -ENOENT;
 
-	if (fd == -ENOENT) {
-		fd = sys_openat(o->dirfd, ".",
-		    O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-		if (fd == -EOPNOTSUPP || fd == -EISDIR || fd == -EINVAL)
-			fd = open_temp(o);
+	/* what already exists at the path? */
+	if (fstatat(o->dirfd, o->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+		if (!o->replace)
+			return -EEXIST;
+		if (S_ISDIR(st.st_mode))
+			return -EISDIR;
+		o->there = st;
+		if (S_ISLNK(st.st_mode) &&
+		    fstatat(o->dirfd, o->name, &o->there, 0) == -1)
+			o->there = st;
+		special = is_special(o->there.st_mode);
+		if (special && !in_place)
+			return -EEXIST;
+		if (in_place && S_ISLNK(st.st_mode))
+			fd = open_standard(o);
+		if (special && (fd == -ENOENT || fd == -EBADF))
+			fd = open_in_place(o, S_ISLNK(st.st_mode));
+		o->direct = fd >= 0;
 	}
+	if (fd != -ENOENT)
+		goto out;
+	fd = sys_openat(o->dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd != -EOPNOTSUPP && fd != -EISDIR && fd != -EINVAL)
+		goto out;
+	do {
+		next_temp(o);
+		fd = sys_openat(o->dirfd, o->temp,
+		    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	} while (fd == -EEXIST);
+	if (fd < 0)
+		drop_temp(&o->armed, o->temp);
+out:
 	if (fd < 0)
 		return fd;
 	o->fd = fd;
@@ -212,12 +250,24 @@ open_target(struct output *o, bool in_place)
 int
 output_create(struct output *o, const char *path, bool replace)
 {
+	const char *name = path_name(path);
+	char *dir;
 	int rc;
 
 	*o = (struct output){ .fd = -1, .dirfd = -1, .replace = replace };
-	rc = open_parent(o, path);
-	if (rc == 0)
-		rc = open_target(o, true);
+	if (*name == '\0')
+		return -EISDIR;
+	dir = name == path ? strcopy(".") :
+	    strcopy_part(path, (size_t)(name - path));
+	if (dir == NULL)
+		return -ENOMEM;
+	rc = open_dir(o, AT_FDCWD, dir);
+	sys_free(dir);
+	if (rc != 0)
+		goto out;
+	o->name = strcopy(name);
+	rc = o->name == NULL ? -ENOMEM : open_target(o, true);
+out:
 	if (rc != 0)
 		output_abort(o);
 	return rc;
@@ -285,7 +335,7 @@ give_name(struct output *o)
 			rc = link_as(o, o->temp);
 		}
 		if (rc != 0) {
-			drop_temp(o);
+			drop_temp(&o->armed, o->temp);
 			return rc;
 		}
 	}
@@ -303,7 +353,7 @@ give_name(struct output *o)
 			sys_unlinkat(o->dirfd, o->temp, 0);
 	}
 	if (rc == 0)
-		drop_temp(o);
+		drop_temp(&o->armed, o->temp);
 	return rc;
 }
 
@@ -365,11 +415,204 @@ output_abort(struct output *o)
 {
 	if (o->temp[0] != '\0')
 		sys_unlinkat(o->dirfd, o->temp, 0);
-	drop_temp(o);
+	drop_temp(&o->armed, o->temp);
 	if (o->fd >= 0)
 		sys_close(o->fd);
 	if (o->dirfd >= 0)
 		sys_close(o->dirfd);
 	sys_free(o->name);
 	*o = (struct output){ .fd = -1, .dirfd = -1 };
+}
+
+/* Directories */
+
+/*
+ * Removes a directory with all its entries.  Like its callers, it can run in a
+ * signal handler: it makes only system calls, and uses no memory except the
+ * stack.
+ */
+static int
+remove_dir(int at, const char *name, int depth)
+{
+	_Alignas(struct dirent64) char buf[DENTS_B];
+	int dir = sys_openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC, 0);
+	ssize_t n;
+
+	if (dir < 0)
+		return dir;
+	while ((n = sys_getdents(dir, buf, sizeof(buf))) > 0)
+		for (ssize_t i = 0; i < n;) {
+			const struct dirent64 *e = (const void *)(buf + i);
+
+			i += e->d_reclen;
+			if (!path_is_dots(e->d_name) &&
+			    sys_unlinkat(dir, e->d_name, 0) == -EISDIR &&
+			    depth + 1 < DEPTH_MAX)
+				remove_dir(dir, e->d_name, depth + 1);
+		}
+	sys_close(dir);
+	return sys_unlinkat(at, name, AT_REMOVEDIR);
+}
+
+static void
+remove_tree(int at, const char *name)
+{
+	int rc = -ENOTEMPTY;
+
+	for (int i = 0; rc == -ENOTEMPTY && i < ROUNDS; i++)
+		rc = remove_dir(at, name, 0);
+}
+
+/* Called in a signal handler. */
+static void
+remove_temp_tree(const struct output_armed *a)
+{
+	const struct output_tree *t = (const struct output_tree *)a;
+
+	if (t->temp[0] != '\0')
+		remove_tree(t->parent, t->temp);
+}
+
+static int
+open_real_dir(int at, const char *name)
+{
+	return sys_openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC, 0);
+}
+
+/*
+ * Locks dir.  Returns 0, or -1 if another process holds the lock or locks are
+ * not supported.
+ */
+static int
+lock_dir(int dir, int how)
+{
+	int rc;
+
+	do
+		rc = flock(dir, LOCK_EX | how);
+	while (rc == -1 && errno == EINTR);
+	return rc;
+}
+
+/* Removes the directories whose locks are free: their processes were killed. */
+static void
+remove_stale(int parent)
+{
+	int fd = open_real_dir(parent, ".");
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	struct stat st;
+
+	if (d == NULL) {
+		if (fd >= 0)
+			sys_close(fd);
+		return;
+	}
+	while ((e = readdir(d)) != NULL) {
+		int dir;
+
+		if (strncmp(e->d_name, TREE_PREFIX, strlen(TREE_PREFIX)) != 0)
+			continue;
+		dir = open_real_dir(parent, e->d_name);
+		if (dir < 0)
+			continue;
+		if (sys_fstat(dir, &st) == 0 && st.st_uid == geteuid() &&
+		    lock_dir(dir, LOCK_NB) == 0)
+			remove_tree(parent, e->d_name);
+		sys_close(dir);
+	}
+	closedir(d);
+}
+
+int
+output_tree_create(struct output_tree *t, const char *path)
+{
+	size_t len = strlen(path);
+	char *copy, *slash;
+	struct stat st;
+	int rc;
+
+	*t = (struct output_tree)OUTPUT_TREE_NONE;
+	/* the parent directory, and the last component */
+	while (len > 1 && path[len - 1] == '/')
+		len--;
+	copy = strcopy_part(path, len);
+	if (copy == NULL)
+		return -ENOMEM;
+	slash = strrchr(copy, '/');
+	t->name = strcopy(path_name(copy));
+	if (t->name != NULL) {
+		if (slash != NULL)
+			slash[slash == copy ? 1 : 0] = '\0';
+		t->parent = sys_openat(AT_FDCWD, slash == NULL ? "." : copy,
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	}
+	sys_free(copy);
+	if (t->name == NULL)
+		return -ENOMEM;
+	if (t->parent < 0)
+		return t->parent;
+	rc = sys_fstatat(t->parent, t->name, &st, AT_SYMLINK_NOFOLLOW);
+	if (rc != -ENOENT)
+		return rc == 0 ? -EEXIST : rc;
+	remove_stale(t->parent);
+	t->armed.remove = remove_temp_tree;
+	rc = -EEXIST;
+	for (int i = 0; rc == -EEXIST && i < TRIES; i++) {
+		snprintf(t->temp, sizeof(t->temp), TREE_PREFIX "%ld-%llx",
+		    (long)getpid(), (unsigned long long)sys_now_ns());
+		arm(&t->armed);
+		rc = sys_mkdirat(t->parent, t->temp, 0755);
+		if (rc != 0) {
+			drop_temp(&t->armed, t->temp);
+			continue;
+		}
+		t->dir = open_real_dir(t->parent, t->temp);
+		if (t->dir < 0 && t->dir != -ENOENT)
+			return t->dir;
+		/* another process may remove it as stale before the lock */
+		if (t->dir >= 0) {
+			(void)lock_dir(t->dir, 0);
+			rc = sys_fstat(t->dir, &st);
+			if (rc != 0 || st.st_nlink > 0)
+				return rc;
+			sys_close(t->dir);
+			t->dir = -1;
+		}
+		rc = -EEXIST;
+	}
+	return rc;
+}
+
+int
+output_tree_commit(struct output_tree *t)
+{
+	int rc = fdio_sync(t->dir);
+
+	/* fails if a nonempty directory now has that name */
+	if (rc == 0)
+		rc = sys_renameat(t->parent, t->temp, t->parent, t->name);
+	if (rc != 0)
+		return rc == -ENOTEMPTY ? -EEXIST : rc;
+	drop_temp(&t->armed, t->temp);
+	rc = fdio_sync(t->parent);
+	if (rc == 0)
+		output_tree_abort(t);
+	return rc;
+}
+
+void
+output_tree_abort(struct output_tree *t)
+{
+	if (t->temp[0] != '\0')
+		remove_tree(t->parent, t->temp);
+	drop_temp(&t->armed, t->temp);
+	if (t->dir >= 0)
+		sys_close(t->dir);
+	if (t->parent >= 0)
+		sys_close(t->parent);
+	sys_free(t->name);
+	*t = (struct output_tree)OUTPUT_TREE_NONE;
 }

@@ -4,6 +4,7 @@
  */
 #include "base/path_regex.h"
 
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -28,46 +29,33 @@ components(const char *path)
 	return n;
 }
 
-/* Splits text at its slashes, and compiles each component. */
-static int
-compile(struct path_regex *r, char *text, char why[PATH_REGEX_WHY])
-{
-	for (size_t n = components(text); r->count < n; r->count++) {
-		size_t len = strcspn(text, "/");
-		int rc;
-
-		text[len] = '\0';
-		rc = regcomp(&r->parts[r->count], text,
-		    REG_EXTENDED | REG_NOSUB);
-		if (rc == REG_ESPACE)
-			return -ENOMEM;
-		if (rc != 0) {
-			regerror(rc, NULL, why, PATH_REGEX_WHY);
-			return -EINVAL;
-		}
-		text += len + 1;
-	}
-	return 0;
-}
-
 int
-path_regex_open(struct path_regex **r, const char *pattern, bool anywhere,
+path_regex_open(struct path_regex **out, const char *pattern, bool anywhere,
     char why[PATH_REGEX_WHY])
 {
-	char *text = sys_malloc(strlen(pattern) + 1);
-	int rc;
+	size_t n = components(pattern);
+	struct path_regex *r = sys_calloc(1, sizeof(*r) +
+	    n * sizeof(regex_t));
+	char *text = strcopy(pattern), *s = text;
+	int rc = 0;
 
-	*r = sys_calloc(1, sizeof(**r) +
-	    components(pattern) * sizeof(regex_t));
-	if (text == NULL || *r == NULL) {
+	*out = r;
+	if (text == NULL || r == NULL) {
 		sys_free(text);
 		return -ENOMEM;
 	}
-	strcpy(text, pattern);
-	(*r)->anywhere = anywhere;
-	rc = compile(*r, text, why);
+	r->anywhere = anywhere;
+	for (; rc == 0 && r->count < n; r->count += rc == 0) {
+		size_t len = strcspn(s, "/");
+
+		s[len] = '\0';
+		rc = regcomp(&r->parts[r->count], s, REG_EXTENDED | REG_NOSUB);
+		s += len + 1;
+	}
+	if (rc != 0 && rc != REG_ESPACE)
+		regerror(rc, NULL, why, PATH_REGEX_WHY);
 	sys_free(text);
-	return rc;
+	return rc == 0 ? 0 : rc == REG_ESPACE ? -ENOMEM : -EINVAL;
 }
 
 void
@@ -78,12 +66,16 @@ path_regex_close(struct path_regex *r)
 	sys_free(r);
 }
 
-/* Returns whether a path with the same number of components matches. */
-static bool
-matches(const struct path_regex *r, const char *path)
+bool
+path_regex_match(const struct path_regex *r, const char *path)
 {
+	size_t n = components(path);
 	char name[PATH_REGEX_NAME];
 
+	if (n < r->count || (n > r->count && !r->anywhere))
+		return false;
+	for (; n > r->count; n--)
+		path = strchr(path, '/') + 1;
 	for (size_t i = 0; i < r->count; i++) {
 		size_t len = strcspn(path, "/");
 
@@ -96,16 +88,4 @@ matches(const struct path_regex *r, const char *path)
 		path += len + 1;
 	}
 	return true;
-}
-
-bool
-path_regex_match(const struct path_regex *r, const char *path)
-{
-	size_t n = components(path);
-
-	if (n < r->count || (n > r->count && !r->anywhere))
-		return false;
-	for (; n > r->count; n--)
-		path = strchr(path, '/') + 1;
-	return matches(r, path);
 }

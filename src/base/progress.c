@@ -50,18 +50,6 @@ put_size(char *text, size_t size, double bytes)
 	    bytes >= 9.995 ? 1 : 2, bytes, units[i]);
 }
 
-static void
-put_time(char *text, size_t size, double seconds)
-{
-	uint64_t s = (uint64_t)(seconds + 0.5);
-
-	if (s < 3600)
-		snprintf(text, size, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
-	else
-		snprintf(text, size, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64,
-		    s / 3600, s / 60 % 60, s % 60);
-}
-
 size_t
 progress_text(char *text, size_t size, uint64_t done_B, uint64_t total_B,
     uint64_t elapsed_ns)
@@ -80,11 +68,17 @@ progress_text(char *text, size_t size, uint64_t done_B, uint64_t total_B,
 		n = snprintf(text, size, "%10s  %10s/s", done, per_s);
 	} else {
 		double rest = (double)(total_B - done_B);
+		bool known = rate > 0 && rest / rate < 1e6;
+		uint64_t s = known ? (uint64_t)(rest / rate + 0.5) : 0;
 
-		if (rate > 0 && rest / rate < 1e6)
-			put_time(left, sizeof(left), rest / rate);
-		else
+		if (!known)
 			snprintf(left, sizeof(left), "?");
+		else if (s < 3600)
+			snprintf(left, sizeof(left), "%" PRIu64 ":%02" PRIu64,
+			    s / 60, s % 60);
+		else
+			snprintf(left, sizeof(left), "%" PRIu64 ":%02" PRIu64
+			    ":%02" PRIu64, s / 3600, s / 60 % 60, s % 60);
 		n = snprintf(text, size, "%5.1f %%  %10s  %10s/s  %s left",
 		    100 * (double)done_B / (double)total_B, done, per_s, left);
 	}
@@ -108,25 +102,12 @@ overwrite(struct progress *p, const char *text, size_t len)
 	p->width = len;
 }
 
-/*
- * Returns the maximum size of a line: the terminal's width, if known, because a
- * wrapped line cannot be erased.
- */
-static size_t
-line_size(int fd)
-{
-	struct winsize w;
-
-	if (ioctl(fd, TIOCGWINSZ, &w) == -1 || w.ws_col == 0 ||
-	    w.ws_col > LINE_MAX_B)
-		return LINE_MAX_B;
-	return w.ws_col;
-}
-
 void
 progress_draw(struct progress *p)
 {
 	char text[LINE_MAX_B];
+	size_t size = LINE_MAX_B;
+	struct winsize w;
 	int64_t now;
 	pid_t front;
 
@@ -142,7 +123,11 @@ progress_draw(struct progress *p)
 	if (front != -1 && front != getpgrp())
 		goto out;
 	p->drawn_ns = now;
-	overwrite(p, text, progress_text(text, line_size(p->fd),
+	/* a line wider than the terminal is wrapped, and cannot be erased */
+	if (ioctl(p->fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 &&
+	    w.ws_col < LINE_MAX_B)
+		size = w.ws_col;
+	overwrite(p, text, progress_text(text, size,
 	    atomic_load_explicit(&p->done_B, memory_order_relaxed),
 	    p->total_B, (uint64_t)(now - p->start_ns)));
 out:

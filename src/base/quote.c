@@ -10,42 +10,28 @@
 #include <stdio.h>
 #include <string.h>
 
-/*
- * Returns whether s begins with an escape that quote_bytes() writes for an
- * invalid byte.
- */
-static bool
-is_escape(const unsigned char *s)
-{
-	return s[0] == '\\' && s[1] == 'x' && strchr("0123456789abcdef",
-	    s[2] == '\0' ? 'x' : s[2]) != NULL &&
-	    strchr("0123456789abcdef", s[3] == '\0' ? 'x' : s[3]) != NULL;
-}
-
-/* Returns the length of the prefix of s that is ASCII and needs no escape. */
-static size_t
-plain_len(const unsigned char *s, char quote)
-{
-	size_t n = 0;
-
-	while (s[n] >= ' ' && s[n] < 0x7f && s[n] != '\\' &&
-	    s[n] != (unsigned char)quote)
-		n++;
-	return n;
-}
-
 void
 quote_bytes(struct strbuf *b, const char *text, char quote)
 {
+	static const char hex[] = "0123456789abcdef";
 	const unsigned char *s = (const unsigned char *)text;
 	char esc[8];
 
 	while (*s != '\0') {
-		size_t n = plain_len(s, quote);
+		size_t n = 0;
+		bool escape;
 
+		/* ASCII that needs no escape */
+		while (s[n] >= ' ' && s[n] < 0x7f && s[n] != '\\' &&
+		    s[n] != (unsigned char)quote)
+			n++;
 		if (n == 0)
 			n = utf8_length((const char *)s);
-		if (n == 0 || is_escape(s)) {
+		/* what is written for an invalid byte */
+		escape = s[0] == '\\' && s[1] == 'x' &&
+		    s[2] != '\0' && strchr(hex, s[2]) != NULL &&
+		    s[3] != '\0' && strchr(hex, s[3]) != NULL;
+		if (n == 0 || escape) {
 			snprintf(esc, sizeof(esc), "\\x%02x", *s);
 			strbuf_add(b, esc, 4);
 			s++;

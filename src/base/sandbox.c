@@ -110,25 +110,6 @@ struct grant {
 	uint64_t access;
 };
 
-static int
-restrict_self(struct ruleset rights, const struct grant *g, size_t count)
-{
-	int fd, rc;
-
-	fd = (int)syscall(SYS_landlock_create_ruleset, &rights,
-	    sizeof(rights), 0);
-	if (fd == -1)
-		return -errno;
-	rc = keep_proc(fd);
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < g[i].count && rc == 0; k++)
-			rc = allow(fd, g[i].dirs[k], g[i].access & rights.fs);
-	if (rc == 0 && syscall(SYS_landlock_restrict_self, fd, 0) == -1)
-		rc = -errno;
-	sys_close(fd);
-	return rc;
-}
-
 /*
  * Forbids everything except the access in g and, if connecting is set,
  * connections.  If the kernel cannot express these exceptions, nothing is
@@ -140,7 +121,7 @@ enter_all(const struct grant *g, size_t count, bool connecting, bool *confined)
 	struct ruleset rights;
 	bool refers = false;
 	long abi;
-	int rc;
+	int fd, rc;
 
 	*confined = false;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
@@ -161,7 +142,17 @@ enter_all(const struct grant *g, size_t count, bool connecting, bool *confined)
 	rights = all_rights(abi);
 	if (connecting)
 		rights.net = rights.scoped = 0;
-	rc = restrict_self(rights, g, count);
+	fd = (int)syscall(SYS_landlock_create_ruleset, &rights,
+	    sizeof(rights), 0);
+	if (fd == -1)
+		return -errno;
+	rc = keep_proc(fd);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < g[i].count && rc == 0; k++)
+			rc = allow(fd, g[i].dirs[k], g[i].access & rights.fs);
+	if (rc == 0 && syscall(SYS_landlock_restrict_self, fd, 0) == -1)
+		rc = -errno;
+	sys_close(fd);
 	*confined = rc == 0;
 	return rc;
 }

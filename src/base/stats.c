@@ -193,20 +193,6 @@ stats_shuffle(uint64_t *state, uint32_t *order, uint32_t n)
  */
 
 /*
- * Writes P(W = w) to p for w up to half the maximum.  W is the sum of the
- * positive ranks, where each rank is positive with probability 1/2.
- */
-static void
-rank_distribution(double *p, size_t half, size_t n)
-{
-	memset(p, 0, (half + 1) * sizeof(*p));
-	p[0] = 1;
-	for (size_t rank = 1; rank <= n; rank++)
-		for (size_t w = half + 1; w-- > 0;)
-			p[w] = 0.5 * (p[w] + (w >= rank ? p[w - rank] : 0));
-}
-
-/*
  * Returns the two-sided p-value for a centre of 0; averages of 0 count against
  * a difference.
  */
@@ -248,8 +234,16 @@ stats_signed_rank(const double *values, size_t n, double conf,
 		for (k = i; k < n; k++)
 			*next++ = 0.5 * (values[i] + values[k]);
 	stats_sort(a, m);
+	/*
+	 * P(W = w) for w up to half the maximum.  W is the sum of the positive
+	 * ranks, where each rank is positive with probability 1/2.
+	 */
 	p = a + m;
-	rank_distribution(p, m / 2, n);
+	memset(p, 0, (m / 2 + 1) * sizeof(*p));
+	p[0] = 1;
+	for (size_t rank = 1; rank <= n; rank++)
+		for (size_t w = m / 2 + 1; w-- > 0;)
+			p[w] = 0.5 * (p[w] + (w >= rank ? p[w - rank] : 0));
 	out->value = stats_quantile(a, m, 0.5);
 	out->p = p_of_zero(a, m, p);
 	/* as median_rank(), but with this distribution */

@@ -287,34 +287,13 @@ cut_partial_line(int fd)
 	return keep < end && ftruncate(fd, keep) == -1 ? -errno : 0;
 }
 
-/*
- * Returns 1 if path has a header with exactly these columns, 0 if it has no
- * header, or -EEXIST.
- */
-static int
-check_header(const char *path, const char *const *columns, size_t count)
-{
-	struct table_reader *r = NULL;
-	int rc = table_open(&r, path);
-
-	if (rc == -ENODATA)
-		return 0;
-	if (rc != 0)
-		return rc;
-	rc = table_columns(r) == (int)count ? 1 : -EEXIST;
-	for (size_t i = 0; rc == 1 && i < count; i++)
-		if (table_column(r, columns[i]) != (int)i)
-			rc = -EEXIST;
-	table_reader_free(r);
-	return rc;
-}
-
 int
 table_append(struct table **out, const char *path, enum table_format format,
     const char *const *columns, size_t count)
 {
+	struct table_reader *r = NULL;
 	struct stat st;
-	bool headed;
+	bool headed = false;
 	int fd, rc;
 
 	fd = sys_openat(AT_FDCWD, path,
@@ -322,10 +301,20 @@ table_append(struct table **out, const char *path, enum table_format format,
 	if (fd < 0)
 		return fd;
 	rc = fstat(fd, &st) == -1 ? -errno : cut_partial_line(fd);
-	if (rc == 0 && format == TABLE_CSV)
-		rc = check_header(path, columns, count);
-	headed = rc == 1;
-	if (rc >= 0)
+	if (rc == 0 && format == TABLE_CSV) {
+		/* a file with a header must have exactly these columns */
+		rc = table_open(&r, path);
+		headed = rc == 0;
+		if (rc == -ENODATA)
+			rc = 0;
+		if (headed && table_columns(r) != (int)count)
+			rc = -EEXIST;
+		for (size_t i = 0; headed && rc == 0 && i < count; i++)
+			if (table_column(r, columns[i]) != (int)i)
+				rc = -EEXIST;
+		table_reader_free(r);
+	}
+	if (rc == 0)
 		rc = table_to_fd(out, fd, format, columns, count);
 	if (rc != 0) {
 		sys_close(fd);
@@ -401,29 +390,21 @@ row_next_value(struct row *r)
 	return 0;
 }
 
-/* Skips comments and empty lines; returns the first character after them. */
-static int
-first_char(struct table_reader *t)
-{
-	int c;
-
-	while ((c = getc(t->file)) == '#' || c == '\n') {
-		while (c != '\n' && c != EOF)
-			c = getc(t->file);
-		t->line++;
-		if (c == EOF)
-			return EOF;
-	}
-	return c;
-}
-
 /* Reads one row.  Returns 1, 0 at the end, or -errno. */
 static int
 read_row(struct table_reader *t, struct row *r)
 {
 	bool quoted = false, at_start = true;
-	int c = first_char(t), rc;
+	int c, rc;
 
+	/* skip comments and empty lines */
+	while ((c = getc(t->file)) == '#' || c == '\n') {
+		while (c != '\n' && c != EOF)
+			c = getc(t->file);
+		t->line++;
+		if (c == EOF)
+			break;
+	}
 	r->len = 0;
 	r->count = 0;
 	if (c == EOF)
