@@ -12,30 +12,22 @@
  */
 #define LOOK_NS UINT64_C(20000000)
 
-static int
-wanted(const struct adapt_state *a, uint64_t wall_ns, uint64_t idle_ns,
-    unsigned threads)
-{
-	double all = (double)wall_ns * threads;
-	double idle = 100 * (double)idle_ns;
-
-	if (idle >= ADAPT_IDLE_UP * all)
-		return a->level < a->max ? 1 : 0;
-	if (idle <= ADAPT_IDLE_DOWN * all)
-		return a->level > a->min ? -1 : 0;
-	return 0;
-}
-
 int
 adapt_look(struct adapt_state *a, uint64_t wall_ns, uint64_t idle_ns,
     unsigned threads)
 {
-	int move = wanted(a, wall_ns, idle_ns, threads);
+	double all = (double)wall_ns * threads;
+	double idle = 100 * (double)idle_ns;
+	int move = 0;
 
 	if (a->wait > 0) {
 		a->wait--;
 		return a->level;
 	}
+	if (idle >= ADAPT_IDLE_UP * all)
+		move = a->level < a->max ? 1 : 0;
+	else if (idle <= ADAPT_IDLE_DOWN * all)
+		move = a->level > a->min ? -1 : 0;
 	if (move == 0)
 		return a->level;
 	if (move == -a->direction) {

@@ -71,38 +71,30 @@ input_cancel(struct input *in)
 	(void)!write(in->cancel, &one, sizeof(one));
 }
 
-/* Waits for data.  Returns 0 when there is some, -ETIME or -ECANCELED. */
-static int
-wait_for(struct input *in, int timeout_ms)
-{
-	struct pollfd p[2] = { { .fd = in->fd, .events = POLLIN },
-	    { .fd = in->cancel, .events = POLLIN } };
-	int n;
-
-	do
-		n = poll(p, 2, timeout_ms);
-	while (n == -1 && errno == EINTR);
-	if (n == -1)
-		return -errno;
-	if (n == 0)
-		return -ETIME;
-	return p[1].revents != 0 ? -ECANCELED : 0;
-}
-
 /*
- * Calls read(2) once.  begun is set if part of the block has already been read.
+ * Calls read(2) once, after waiting for data if necessary.  begun is set if
+ * part of the block has already been read.
  */
 static ssize_t
 read_some(struct input *in, void *buf, size_t len, bool begun)
 {
 	ssize_t n;
-	int rc;
 
 	do {
-		rc = in->waits ?
-		    wait_for(in, begun ? in->flush_ms : -1) : 0;
-		if (rc != 0)
-			return rc;
+		struct pollfd p[2] = { { .fd = in->fd, .events = POLLIN },
+		    { .fd = in->cancel, .events = POLLIN } };
+		int ready = 1;
+
+		if (in->waits)
+			do
+				ready = poll(p, 2, begun ? in->flush_ms : -1);
+			while (ready == -1 && errno == EINTR);
+		if (ready == -1)
+			return -errno;
+		if (ready == 0)
+			return -ETIME;
+		if (p[1].revents != 0)
+			return -ECANCELED;
 		n = in->source != NULL ?
 		    in->source(in->source_arg, buf, len) :
 		    sys_read(in->fd, buf, len);
@@ -112,24 +104,16 @@ read_some(struct input *in, void *buf, size_t len, bool begun)
 	return n;
 }
 
-static size_t
-take_ahead(struct input *in, void *buf, size_t len)
-{
-	size_t n = in->peeked - in->taken;
-
-	n = n < len ? n : len;
-	memcpy(buf, in->ahead + in->taken, n);
-	in->taken += n;
-	return n;
-}
-
 ssize_t
 input_read(struct input *in, void *buf, size_t len)
 {
-	size_t done = take_ahead(in, buf, len);
 	uint64_t t0 = sys_now_ns();
+	size_t done = in->peeked - in->taken;
 	ssize_t n = 0;
 
+	done = done < len ? done : len;
+	memcpy(buf, in->ahead + in->taken, done);
+	in->taken += done;
 	while (done < len && !in->ended) {
 		n = read_some(in, (char *)buf + done, len - done, done > 0);
 		if (n < 0)

@@ -35,7 +35,7 @@ struct pipeline {
 	void *job;
 	struct input *in;
 	struct sink *sink;
-	struct progress *progress;
+	const struct pipeline_params *params;
 	uint64_t shown_B;		/* input bytes added to progress */
 	struct slot *slots;
 	unsigned count;
@@ -51,7 +51,6 @@ struct pipeline {
 	unsigned waiting;		/* idle workers, */
 	uint64_t waiting_ns;		/* the sum of the times at which they
 					 * became idle */
-	const struct pipeline_params *params;
 };
 
 struct pipeline_worker {
@@ -86,31 +85,6 @@ pipeline_release(struct slot *s)
 	pthread_mutex_unlock(&pl->lock);
 }
 
-/* Waits on c and adds the time to *ns.  Called with the lock held. */
-static void
-wait_timed(struct pipeline *pl, pthread_cond_t *c, uint64_t *ns)
-{
-	uint64_t t0 = sys_now_ns();
-
-	pthread_cond_wait(c, &pl->lock);
-	*ns += sys_now_ns() - t0;
-}
-
-/* Calls watch; the idle time includes waits in progress. */
-static void
-tell_watch(struct pipeline *pl)
-{
-	struct pipeline_watch w = { .threads = pl->workers };
-
-	if (pl->params->watch == NULL || pl->workers == 0)
-		return;
-	pthread_mutex_lock(&pl->lock);
-	w.now_ns = sys_now_ns();
-	w.idle_ns = pl->idle_ns + pl->waiting * w.now_ns - pl->waiting_ns;
-	pthread_mutex_unlock(&pl->lock);
-	pl->params->watch(pl->params->watch_arg, &w);
-}
-
 static void
 fill_slot(struct pipeline *pl, struct slot *s)
 {
@@ -133,7 +107,10 @@ read_pieces(void *arg)
 		struct slot *s = &pl->slots[pl->filled % pl->count];
 
 		if (s->state != SLOT_FREE) {
-			wait_timed(pl, &pl->may_fill, &pl->stall_work_ns);
+			uint64_t t0 = sys_now_ns();
+
+			pthread_cond_wait(&pl->may_fill, &pl->lock);
+			pl->stall_work_ns += sys_now_ns() - t0;
 			continue;
 		}
 		pthread_mutex_unlock(&pl->lock);
@@ -148,20 +125,6 @@ read_pieces(void *arg)
 	pthread_cond_broadcast(&pl->may_work);
 	pthread_mutex_unlock(&pl->lock);
 	return NULL;
-}
-
-/* Waits for work; called with the lock held. */
-static void
-wait_idle(struct pipeline *pl)
-{
-	uint64_t t0 = sys_now_ns();
-
-	pl->waiting++;
-	pl->waiting_ns += t0;
-	pthread_cond_wait(&pl->may_work, &pl->lock);
-	pl->waiting--;
-	pl->waiting_ns -= t0;
-	pl->idle_ns += sys_now_ns() - t0;
 }
 
 static void
@@ -183,9 +146,17 @@ work_loop(void *arg)
 		struct slot *s = &pl->slots[pl->taken % pl->count];
 
 		if (pl->taken == pl->filled) {
+			uint64_t t0;
+
 			if (pl->ended)
 				break;
-			wait_idle(pl);
+			t0 = sys_now_ns();
+			pl->waiting++;
+			pl->waiting_ns += t0;
+			pthread_cond_wait(&pl->may_work, &pl->lock);
+			pl->waiting--;
+			pl->waiting_ns -= t0;
+			pl->idle_ns += sys_now_ns() - t0;
 			continue;
 		}
 		pl->taken++;
@@ -214,29 +185,6 @@ close_worker_ctx(struct pipeline *pl, void *ctx)
 		pl->ops->worker_close(ctx);
 }
 
-/*
- * Starts up to `threads` workers, and sets pl->workers to the number started.
- * Fails only if none can be started.  Returns 0 or -errno.
- */
-static int
-start_workers(struct pipeline *pl, struct pipeline_worker *w, unsigned threads)
-{
-	int rc = 0;
-
-	for (unsigned i = 0; i < threads; i++) {
-		w[i].pl = pl;
-		rc = open_worker_ctx(pl, &w[i].ctx);
-		if (rc == 0)
-			rc = sys_thread(&w[i].thread, work_loop, &w[i]);
-		if (rc != 0) {
-			close_worker_ctx(pl, w[i].ctx);
-			break;
-		}
-		pl->workers++;
-	}
-	return pl->workers > 0 ? 0 : rc;
-}
-
 static int
 join_slot(struct pipeline *pl, struct slot *s)
 {
@@ -247,16 +195,6 @@ join_slot(struct pipeline *pl, struct slot *s)
 	if (!sink_took_slot(pl->sink))
 		pipeline_release(s);
 	return rc;
-}
-
-static void
-show(struct pipeline *pl, const struct slot *s)
-{
-	if (pl->progress == NULL)
-		return;
-	progress_add(pl->progress, s->read_B - pl->shown_B);
-	pl->shown_B = s->read_B;
-	progress_draw(pl->progress);
 }
 
 /*
@@ -307,20 +245,34 @@ take_done(struct pipeline *pl, struct slot *s)
 static int
 joiner(struct pipeline *pl)
 {
+	const struct pipeline_params *params = pl->params;
 	bool last = false;
 	int rc = 0;
 
 	while (rc == 0 && !last) {
 		struct slot *s = &pl->slots[pl->joined % pl->count];
+		struct pipeline_watch w = { .threads = pl->workers };
 
 		rc = take_done(pl, s);
 		if (rc != 0)
 			break;
 		last = s->last;
 		pl->joined++;
-		show(pl, s);
+		if (params->progress != NULL) {
+			progress_add(params->progress, s->read_B - pl->shown_B);
+			pl->shown_B = s->read_B;
+			progress_draw(params->progress);
+		}
 		rc = join_slot(pl, s);
-		tell_watch(pl);
+		if (params->watch != NULL && pl->workers > 0) {
+			/* the idle time includes waits in progress */
+			pthread_mutex_lock(&pl->lock);
+			w.now_ns = sys_now_ns();
+			w.idle_ns = pl->idle_ns + pl->waiting * w.now_ns -
+			    pl->waiting_ns;
+			pthread_mutex_unlock(&pl->lock);
+			params->watch(params->watch_arg, &w);
+		}
 		/* the rest is not needed once the window is complete */
 		if (sink_enough(pl->sink))
 			return -ECANCELED;
@@ -339,10 +291,14 @@ stop_all(struct pipeline *pl)
 	input_cancel(pl->in);
 }
 
+/*
+ * Runs the job with up to params->threads workers; one is enough.  Returns 0 or
+ * -errno.
+ */
 static int
-run_threads(struct pipeline *pl, const struct pipeline_params *params)
+run_threads(struct pipeline *pl)
 {
-	unsigned threads = pl->ops->work == NULL ? 0 : params->threads;
+	unsigned threads = pl->ops->work == NULL ? 0 : pl->params->threads;
 	struct pipeline_worker *w = sys_calloc(threads + 1, sizeof(*w));
 	pthread_t reading;
 	int rc;
@@ -350,21 +306,28 @@ run_threads(struct pipeline *pl, const struct pipeline_params *params)
 	if (w == NULL)
 		return -ENOMEM;
 	rc = sink_start(pl->sink);
-	if (rc != 0)
-		goto stop;
-	rc = start_workers(pl, w, threads);
-	if (rc != 0)
-		goto stop;
-	rc = sys_thread(&reading, read_pieces, pl);
-	if (rc != 0)
-		goto stop;
+	for (unsigned i = 0; rc == 0 && i < threads; i++) {
+		w[i].pl = pl;
+		rc = open_worker_ctx(pl, &w[i].ctx);
+		if (rc == 0)
+			rc = sys_thread(&w[i].thread, work_loop, &w[i]);
+		if (rc != 0)
+			close_worker_ctx(pl, w[i].ctx);
+		else
+			pl->workers++;
+	}
+	if (pl->workers > 0)
+		rc = 0;
+	if (rc == 0)
+		rc = sys_thread(&reading, read_pieces, pl);
+	if (rc != 0) {
+		stop_all(pl);
+		goto out;
+	}
 	rc = joiner(pl);
 	if (rc != 0)
 		stop_all(pl);
 	pthread_join(reading, NULL);
-	goto out;
-stop:
-	stop_all(pl);
 out:
 	for (unsigned i = 0; i < pl->workers; i++) {
 		pthread_join(w[i].thread, NULL);
@@ -374,65 +337,54 @@ out:
 	return rc;
 }
 
-/* Runs the job.  The first piece is filled before any thread is started. */
-static int
-run_job(struct pipeline *pl, const struct pipeline_params *params)
-{
-	struct slot *s = &pl->slots[0];
-	void *ctx = NULL;
-	int rc;
-
-	fill_slot(pl, s);
-	if (s->last) {
-		if (s->err == 0)
-			s->err = open_worker_ctx(pl, &ctx);
-		work_on(pl, ctx, s);
-		rc = join_slot(pl, s);
-		close_worker_ctx(pl, ctx);
-		return rc;
-	}
-	s->state = pl->ops->work == NULL ? SLOT_DONE : SLOT_FILLED;
-	pl->filled = 1;
-	return run_threads(pl, params);
-}
-
-static void
-free_slots(struct pipeline *pl)
-{
-	for (unsigned i = 0; i < pl->count; i++) {
-		sys_free(pl->slots[i].in.data);
-		sys_free(pl->slots[i].out.data);
-	}
-	sys_free(pl->slots);
-}
-
-static int
-run_with(const struct pipeline_ops *ops, void *job, struct input *in,
+int
+pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
     const struct pipeline_params *params, struct pipeline_stats *stats)
 {
 	struct pipeline pl = { .ops = ops, .job = job, .in = in,
-	    .count = params->slots, .progress = params->progress,
-	    .params = params };
-	int rc, out;
+	    .count = params->slots, .params = params };
+	struct slot *first;
+	struct input none;
+	void *ctx = NULL;
+	int rc = 0, out;
 
+	if (in == NULL) {
+		/* the input of jobs that read from elsewhere */
+		rc = input_open_from(&none, NULL, NULL);
+		none.ended = true;
+		pl.in = &none;
+	}
+	if (rc != 0)
+		goto close_input;
 	pl.slots = sys_calloc(pl.count, sizeof(*pl.slots));
-	if (pl.slots == NULL)
-		return -ENOMEM;
+	if (pl.slots == NULL) {
+		rc = -ENOMEM;
+		goto close_input;
+	}
 	for (unsigned i = 0; i < pl.count; i++)
 		pl.slots[i].owner = &pl;
-	rc = sink_open(&pl.sink, params->out_fd, params->slots, sink_failed,
-	    &pl);
-	if (rc != 0) {
-		sys_free(pl.slots);
-		return rc;
-	}
-	sink_window(pl.sink, &params->window);
+	rc = sink_open(&pl.sink, params, sink_failed, &pl);
+	if (rc != 0)
+		goto free_slots;
 	pthread_mutex_init(&pl.lock, NULL);
 	pthread_cond_init(&pl.may_fill, NULL);
 	pthread_cond_init(&pl.may_work, NULL);
 	pthread_cond_init(&pl.may_join, NULL);
 
-	rc = run_job(&pl, params);
+	/* the first piece is filled before any thread is started */
+	first = &pl.slots[0];
+	fill_slot(&pl, first);
+	if (first->last) {
+		if (first->err == 0)
+			first->err = open_worker_ctx(&pl, &ctx);
+		work_on(&pl, ctx, first);
+		rc = join_slot(&pl, first);
+		close_worker_ctx(&pl, ctx);
+	} else {
+		first->state = ops->work == NULL ? SLOT_DONE : SLOT_FILLED;
+		pl.filled = 1;
+		rc = run_threads(&pl);
+	}
 	if (sink_enough(pl.sink))
 		rc = 0;
 	/* write everything decoded from a truncated stream */
@@ -441,8 +393,8 @@ run_with(const struct pipeline_ops *ops, void *job, struct input *in,
 		rc = out;
 		stats->failed = PIPELINE_OUT;
 	}
-	stats->in_bytes += in->bytes;
-	stats->stall_in_ns += in->wait_ns;
+	stats->in_bytes += pl.in->bytes;
+	stats->stall_in_ns += pl.in->wait_ns;
 	stats->stall_work_ns += pl.stall_work_ns;
 	stats->idle_ns += pl.idle_ns;
 
@@ -450,33 +402,15 @@ run_with(const struct pipeline_ops *ops, void *job, struct input *in,
 	pthread_cond_destroy(&pl.may_work);
 	pthread_cond_destroy(&pl.may_join);
 	pthread_mutex_destroy(&pl.lock);
-	free_slots(&pl);
-	return rc;
-}
-
-/* The input of jobs that read from elsewhere. */
-static ssize_t
-nothing(void *arg, void *buf, size_t len)
-{
-	(void)arg;
-	(void)buf;
-	(void)len;
-	return 0;
-}
-
-int
-pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
-    const struct pipeline_params *params, struct pipeline_stats *stats)
-{
-	struct input none;
-	int rc;
-
-	if (in != NULL)
-		return run_with(ops, job, in, params, stats);
-	rc = input_open_from(&none, nothing, NULL);
-	if (rc == 0)
-		rc = run_with(ops, job, &none, params, stats);
-	input_close(&none);
+free_slots:
+	for (unsigned i = 0; i < pl.count; i++) {
+		sys_free(pl.slots[i].in.data);
+		sys_free(pl.slots[i].out.data);
+	}
+	sys_free(pl.slots);
+close_input:
+	if (in == NULL)
+		input_close(&none);
 	return rc;
 }
 

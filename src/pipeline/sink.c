@@ -29,7 +29,7 @@ struct item {
 	size_t len;
 	struct slot *slot;	/* slot to release, or NULL for a chunk */
 	const uint8_t *check;	/* data to checksum, or NULL; not cut by
-				 * clip() */
+				 * the window */
 	size_t check_len;
 };
 
@@ -64,7 +64,7 @@ struct sink {
 };
 
 int
-sink_open(struct sink **out, int fd, unsigned most_slots,
+sink_open(struct sink **out, const struct pipeline_params *params,
     void (*failed)(void *), void *owner)
 {
 	struct sink *k = sys_calloc(1, sizeof(*k));
@@ -72,37 +72,24 @@ sink_open(struct sink **out, int fd, unsigned most_slots,
 
 	if (k == NULL)
 		return -ENOMEM;
-	k->size = most_slots + CHUNKS;
+	k->size = params->slots + CHUNKS;
 	k->queue = sys_calloc(k->size, sizeof(*k->queue));
 	if (k->queue == NULL) {
 		sys_free(k);
 		return -ENOMEM;
 	}
-	k->fd = fd;
+	k->fd = params->out_fd;
+	k->window = params->window;
 	k->failed = failed;
 	k->owner = owner;
 	k->chunks_free = CHUNKS;
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->queued, NULL);
 	pthread_cond_init(&k->written, NULL);
-	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode))
-		fcntl(fd, F_SETPIPE_SZ, PIPE_SIZE);
+	if (k->fd >= 0 && fstat(k->fd, &st) == 0 && S_ISFIFO(st.st_mode))
+		fcntl(k->fd, F_SETPIPE_SZ, PIPE_SIZE);
 	*out = k;
 	return 0;
-}
-
-static int
-put_out(struct sink *k, const struct item *it)
-{
-	uint64_t t0;
-	int rc;
-
-	if (k->fd < 0)
-		return 0;
-	t0 = sys_now_ns();
-	rc = fdio_write(k->fd, it->data, it->len);
-	k->write_ns += sys_now_ns() - t0;
-	return rc;
 }
 
 /* Writes the oldest item; after an error, only releases it. */
@@ -116,8 +103,12 @@ write_one(struct sink *k)
 	if (it.check != NULL)
 		k->check_value = k->check(k->check_value, it.check,
 		    it.check_len);
-	if (rc == 0)
-		rc = put_out(k, &it);
+	if (rc == 0 && k->fd >= 0) {
+		uint64_t t0 = sys_now_ns();
+
+		rc = fdio_write(k->fd, it.data, it.len);
+		k->write_ns += sys_now_ns() - t0;
+	}
 	if (it.slot != NULL)
 		pipeline_release(it.slot);
 	pthread_mutex_lock(&k->lock);
@@ -160,32 +151,6 @@ sink_start(struct sink *k)
 	return rc;
 }
 
-/* Trims an item to the part inside the window, which may be empty. */
-static void
-clip(struct sink *k, struct item *it)
-{
-	const struct pipeline_window *w = &k->window;
-	uint64_t at = k->queued_B, skip = at < w->skip ? w->skip - at : 0;
-
-	k->queued_B += it->len;
-	if (skip > it->len)
-		skip = it->len;
-	it->data += skip;
-	it->len -= (size_t)skip;
-	at += skip;
-	if (it->len == 0)
-		return;
-	if (w->len != 0 && at + it->len - w->skip > w->len)
-		it->len = at - w->skip < w->len ?
-		    (size_t)(w->len - (at - w->skip)) : 0;
-}
-
-void
-sink_window(struct sink *k, const struct pipeline_window *window)
-{
-	k->window = *window;
-}
-
 bool
 sink_enough(const struct sink *k)
 {
@@ -198,9 +163,20 @@ sink_enough(const struct sink *k)
 static int
 enqueue(struct sink *k, struct item it)
 {
+	const struct pipeline_window *w = &k->window;
+	uint64_t at = k->queued_B, skip = at < w->skip ? w->skip - at : 0;
 	int rc;
 
-	clip(k, &it);
+	/* trim it to the part inside the window, which may be empty */
+	k->queued_B += it.len;
+	if (skip > it.len)
+		skip = it.len;
+	it.data += skip;
+	it.len -= (size_t)skip;
+	at += skip;
+	if (it.len > 0 && w->len != 0 && at + it.len - w->skip > w->len)
+		it.len = at - w->skip < w->len ?
+		    (size_t)(w->len - (at - w->skip)) : 0;
 	pthread_mutex_lock(&k->lock);
 	k->queue[(k->head + k->count) % k->size] = it;
 	k->count++;
@@ -232,34 +208,26 @@ sink_flush(struct sink *k)
 	return enqueue(k, it);
 }
 
-/* Waits until the next chunk has been written, and makes it the current one. */
-static int
-take_chunk(struct sink *k)
-{
-	int rc;
-
-	pthread_mutex_lock(&k->lock);
-	while (k->chunks_free == 0)
-		pthread_cond_wait(&k->written, &k->lock);
-	rc = k->err;
-	pthread_mutex_unlock(&k->lock);
-	if (rc == 0 && k->chunk[k->current] == NULL) {
-		k->chunk[k->current] = sys_malloc(CHUNK);
-		if (k->chunk[k->current] == NULL)
-			rc = -ENOMEM;
-	}
-	k->in_hand = rc == 0;
-	return rc;
-}
-
 uint8_t *
 sink_space(struct sink *k, size_t *room, int *err)
 {
 	*err = k->in_hand && k->fill == CHUNK ? sink_flush(k) : 0;
 	if (*err == 0 && sink_enough(k))
 		*err = -ECANCELED;
-	if (*err == 0 && !k->in_hand)
-		*err = take_chunk(k);
+	if (*err == 0 && !k->in_hand) {
+		/* the next chunk, once it has been written */
+		pthread_mutex_lock(&k->lock);
+		while (k->chunks_free == 0)
+			pthread_cond_wait(&k->written, &k->lock);
+		*err = k->err;
+		pthread_mutex_unlock(&k->lock);
+		if (*err == 0 && k->chunk[k->current] == NULL) {
+			k->chunk[k->current] = sys_malloc(CHUNK);
+			if (k->chunk[k->current] == NULL)
+				*err = -ENOMEM;
+		}
+		k->in_hand = *err == 0;
+	}
 	if (*err != 0)
 		return NULL;
 	*room = CHUNK - k->fill;

@@ -10,16 +10,13 @@
 #include "pipeline/pipeline.h"
 
 /*
- * Opens a sink; if fd is -1, the output is discarded.  most_slots is the
- * maximum number of slots in the queue.  Without sink_start(), the caller's
- * thread does the writing.  failed(owner) is called once, by the writing
- * thread, after the first failed write.  Returns 0 or -errno.
+ * Opens a sink for the window of the output; if out_fd is -1, the output is
+ * discarded.  Without sink_start(), the caller's thread does the writing.
+ * failed(owner) is called once, by the writing thread, after the first failed
+ * write.  Returns 0 or -errno.
  */
-int sink_open(struct sink **out, int fd, unsigned most_slots,
+int sink_open(struct sink **out, const struct pipeline_params *params,
     void (*failed)(void *), void *owner);
-
-/* Restricts writing to the given part of the output. */
-void sink_window(struct sink *out, const struct pipeline_window *window);
 
 /*
  * Returns whether the run may stop because the window is complete.  Called by
