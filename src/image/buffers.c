@@ -71,48 +71,31 @@ image_buffers_close(struct image_buffers *b)
 	pthread_mutex_destroy(&b->lock);
 }
 
-/*
- * Takes a free buffer, preferably one owned by thread me; called with the lock
- * held.
- */
-static struct image_buffer *
-pop_free(struct image_buffers *b, unsigned me)
+struct image_buffer *
+image_buffers_take(struct image_buffers *b, unsigned me, bool wait)
 {
-	for (unsigned i = 0; i < b->threads; i++) {
-		struct image_buffer **free = &b->free[(me + i) % b->threads];
-		struct image_buffer *one = *free;
+	struct image_buffer *one = NULL;
 
-		if (one == NULL)
-			continue;
-		*free = one->next;
+	pthread_mutex_lock(&b->lock);
+	for (;;) {
+		for (unsigned i = 0; i < b->threads && one == NULL; i++) {
+			struct image_buffer **free =
+			    &b->free[(me + i) % b->threads];
+
+			one = *free;
+			if (one != NULL)
+				*free = one->next;
+		}
+		if (one != NULL || !wait || image_ended(b->ending))
+			break;
+		pthread_cond_wait(&b->freed, &b->lock);
+	}
+	if (one != NULL) {
 		atomic_fetch_sub(&b->left, 1);
 		atomic_store(&one->users, 1);
 		one->len = 0;
 		one->err = 0;
-		return one;
 	}
-	return NULL;
-}
-
-struct image_buffer *
-image_buffers_take(struct image_buffers *b, unsigned me)
-{
-	struct image_buffer *one;
-
-	pthread_mutex_lock(&b->lock);
-	one = pop_free(b, me);
-	pthread_mutex_unlock(&b->lock);
-	return one;
-}
-
-struct image_buffer *
-image_buffers_wait(struct image_buffers *b, unsigned me)
-{
-	struct image_buffer *one;
-
-	pthread_mutex_lock(&b->lock);
-	while ((one = pop_free(b, me)) == NULL && !image_ended(b->ending))
-		pthread_cond_wait(&b->freed, &b->lock);
 	pthread_mutex_unlock(&b->lock);
 	return one;
 }

@@ -5,10 +5,7 @@
 #ifndef COLDPRESS_IMAGE_BUFFERS_H
 #define COLDPRESS_IMAGE_BUFFERS_H
 
-#include "ending.h"
-#include "image/source.h"
-
-#include <pthread.h>
+#include "image_impl.h"
 
 /* An unpacked block, kept while it has users. */
 struct image_buffer {
@@ -49,11 +46,12 @@ void image_buffers_close(struct image_buffers *b);
 
 /* All calls below are thread-safe. */
 
-/* Returns a buffer for thread me, with one user; NULL if none is left. */
-struct image_buffer *image_buffers_take(struct image_buffers *b, unsigned me);
-
-/* Waits for a buffer.  Returns NULL once the walk has ended. */
-struct image_buffer *image_buffers_wait(struct image_buffers *b, unsigned me);
+/*
+ * Returns a buffer, preferably one owned by thread me, with one user.  If none
+ * is left, returns NULL or, if wait is set, waits until the walk has ended.
+ */
+struct image_buffer *image_buffers_take(struct image_buffers *b, unsigned me,
+    bool wait);
 
 /* Wakes waiting threads when a thread leaves. */
 void image_buffers_wake(struct image_buffers *b);

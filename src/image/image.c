@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "tree.h"
+#include "image_impl.h"
 
 #include <errno.h>
 #include <string.h>

@@ -83,34 +83,12 @@ add_duplicate(struct image_file *first, struct image_file *f, uint32_t k)
 	first->next_duplicate = k;
 }
 
-/*
- * Looks up file k by its data in a hash table with `size` slots, and adds it if
- * it is not a duplicate.
- */
-static void
-look_up_data(struct image *m, uint32_t *table, size_t size, uint32_t k)
-{
-	struct image_file *f = &m->file[k];
-	size_t i;
-
-	if (f->hardlink_of != 0 && is_wanted(&m->file[f->hardlink_of])) {
-		add_duplicate(&m->file[f->hardlink_of], f, k);
-		return;
-	}
-	i = data_hash(m, f) & (size - 1);
-	while (table[i] != 0 && !same_data(m, &m->file[table[i]], f))
-		i = (i + 1) & (size - 1);
-	if (table[i] == 0)
-		table[i] = k;
-	else
-		add_duplicate(&m->file[table[i]], f, k);
-}
-
 static int
 find_duplicates(struct image *m)
 {
 	size_t size = 64;
-	uint32_t *table;
+	uint32_t *table;		/* files that are no duplicates, by the
+					 * hash of their data */
 
 	while (size < 2 * m->file_count)
 		size *= 2;
@@ -119,9 +97,25 @@ find_duplicates(struct image *m)
 	table = sys_calloc(size, sizeof(*table));
 	if (table == NULL)
 		return -ENOMEM;
-	for (uint32_t k = 1; k < m->file_count; k++)
-		if (is_wanted(&m->file[k]))
-			look_up_data(m, table, size, k);
+	for (uint32_t k = 1; k < m->file_count; k++) {
+		struct image_file *f = &m->file[k];
+		size_t i;
+
+		if (!is_wanted(f))
+			continue;
+		if (f->hardlink_of != 0 &&
+		    is_wanted(&m->file[f->hardlink_of])) {
+			add_duplicate(&m->file[f->hardlink_of], f, k);
+			continue;
+		}
+		i = data_hash(m, f) & (size - 1);
+		while (table[i] != 0 && !same_data(m, &m->file[table[i]], f))
+			i = (i + 1) & (size - 1);
+		if (table[i] == 0)
+			table[i] = k;
+		else
+			add_duplicate(&m->file[table[i]], f, k);
+	}
 	sys_free(table);
 	image_give(m->memory, size * sizeof(*table));
 	return 0;

@@ -5,7 +5,6 @@
 #include "rows.h"
 
 #include "base/sys.h"
-#include "lock.h"
 
 #include <errno.h>
 #include <string.h>
@@ -52,24 +51,6 @@ call_damage(struct image_rows *w, uint64_t at, const char *path,
 		rc = w->o->damage(w->o->arg, &d);
 	if (rc != 0)
 		image_end(w->ending, rc);
-}
-
-/* Fills in how the file is stored. */
-static void
-count_blocks(const struct image *m, const struct image_file *f,
-    struct walk_file *row)
-{
-	uint64_t at = f->start;
-
-	row->blocks = row->compressed_B = 0;
-	for (uint32_t k = 0; k < f->blocks; k++) {
-		image_word word = m->source->block(m, f, k, &at);
-
-		row->blocks += word != 0;
-		row->compressed_B += (int64_t)image_stored_B(word);
-		at += image_stored_B(word);
-	}
-	row->fragment = f->fragment == IMAGE_NONE ? -1 : (int64_t)f->fragment;
 }
 
 /*
@@ -141,22 +122,6 @@ image_rows_select(struct image_rows *w)
 
 /* Files without data */
 
-static void
-report_dir(struct image_rows *w, size_t i)
-{
-	const struct image_dir *d = &w->image->dir[i];
-	const char *path;
-
-	w->r->dirs += i != 0;
-	if (d->damage == NULL)
-		return;
-	path = i == 0 ? NULL : image_dir_path(w->image, i, w->path);
-	call_damage(w, w->image->source->where(w->image, d->ref), path,
-	    d->damage);
-	if (path != NULL && w->o->only == NULL)
-		report_bare(w, path, WALK_DIR, -EBADMSG);
-}
-
 /* Reports an empty file, a link, a device, or a damaged file. */
 static void
 report_other(struct image_rows *w, const struct image_file *f, const char *path,
@@ -179,53 +144,52 @@ report_other(struct image_rows *w, const struct image_file *f, const char *path,
 	call_row(w, &row);
 }
 
-static void
-report_flaw(struct image_rows *w, const struct image_file *f, const char *path)
-{
-	if (f->flaw != 0 && path != NULL && w->r->damaged < DAMAGE_MAX)
-		call_damage(w, where(w, f), path,
-		    w->r->damaged + 1 < DAMAGE_MAX ?
-		    w->image->source->flaw(f->flaw) : more_damage);
-}
-
-static void
-count_file(struct walk_result *r, const struct image_file *f)
-{
-	if (f->type == WALK_FILE)
-		r->files++;
-	else if (f->type == WALK_LINK)
-		r->links++;
-	else
-		r->others++;
-	r->bytes += f->size;
-	r->duplicates += f->is_duplicate;
-}
-
 int
 image_rows_rest(struct image_rows *w)
 {
 	const struct image *m = w->image;
+	struct walk_result *r = w->r;
 	uint8_t empty[DIGEST_MAX];
-	struct digest *d;
-	int rc = digest_new(&d, w->o->digest);
+	struct digest *digest;
+	const char *path;
+	int rc = digest_new(&digest, w->o->digest);
 
 	if (rc == 0) {
-		rc = digest_once(d, "", 0, empty);
-		digest_free(d);
+		rc = digest_once(digest, "", 0, empty);
+		digest_free(digest);
 	}
 	if (rc != 0)
 		return rc;
-	for (size_t i = 0; i < m->dir_count && !image_ended(w->ending); i++)
-		report_dir(w, i);
+	for (size_t i = 0; i < m->dir_count && !image_ended(w->ending); i++) {
+		const struct image_dir *d = &m->dir[i];
+
+		r->dirs += i != 0;
+		if (d->damage == NULL)
+			continue;
+		path = i == 0 ? NULL : image_dir_path(m, i, w->path);
+		call_damage(w, m->source->where(m, d->ref), path, d->damage);
+		if (path != NULL && w->o->only == NULL)
+			report_bare(w, path, WALK_DIR, -EBADMSG);
+	}
 	for (uint32_t i = 1; i < m->file_count && !image_ended(w->ending);
 	    i++) {
 		const struct image_file *f = &m->file[i];
 
-		if (f->flaw != 0)
-			report_flaw(w, f, file_path(w, i, w->path));
+		path = f->flaw == 0 ? NULL : file_path(w, i, w->path);
+		if (path != NULL && r->damaged < DAMAGE_MAX)
+			call_damage(w, where(w, f), path,
+			    r->damaged + 1 < DAMAGE_MAX ?
+			    m->source->flaw(f->flaw) : more_damage);
 		if (f->skip)
 			continue;
-		count_file(w->r, f);
+		if (f->type == WALK_FILE)
+			r->files++;
+		else if (f->type == WALK_LINK)
+			r->links++;
+		else
+			r->others++;
+		r->bytes += f->size;
+		r->duplicates += f->is_duplicate;
 		if (f->type != WALK_FILE || f->unreadable || f->size == 0)
 			report_other(w, f, file_path(w, i, w->path), empty);
 	}
@@ -253,38 +217,41 @@ first_path(struct image_rows *w, uint32_t file)
 	return first;
 }
 
-/* row: the values common to the file and its duplicates */
-static void
-report_one(struct image_rows *w, uint32_t file, struct walk_file row,
-    const char *first)
-{
-	row.path = file_path(w, file, w->path);
-	if (row.path == NULL) {
-		report_other(w, &w->image->file[file], NULL, NULL);
-		return;
-	}
-	if (first != NULL && strcmp(first, row.path) != 0)
-		row.duplicate_of = first;
-	call_row(w, &row);
-}
-
+/* Reports a file with data, and its duplicates. */
 static void
 report_duplicates(struct image_rows *w, const struct image_outcome *o)
 {
-	const struct image_file *f = &w->image->file[o->file];
+	const struct image *m = w->image;
+	const struct image_file *f = &m->file[o->file];
 	const char *first = f->next_duplicate != 0 ?
 	    first_path(w, o->file) : NULL;
 	struct walk_file row = { .type = WALK_FILE, .size = f->size,
+	    .fragment = f->fragment == IMAGE_NONE ? -1 : (int64_t)f->fragment,
 	    .err = o->err, .first_read_ns = o->first_ns };
+	uint64_t at = f->start;
 
-	count_blocks(w->image, f, &row);
+	for (uint32_t k = 0; k < f->blocks; k++) {
+		image_word word = m->source->block(m, f, k, &at);
+
+		row.blocks += word != 0;
+		row.compressed_B += (int64_t)image_stored_B(word);
+		at += image_stored_B(word);
+	}
 	if (o->err == 0) {
 		row.digest_len = digest_len(w->o->digest);
 		memcpy(row.digest, o->digest, row.digest_len);
 		w->r->read_B += f->size;
 	}
-	for (uint32_t i = o->file; i != 0; i = w->image->file[i].next_duplicate)
-		report_one(w, i, row, first);
+	for (uint32_t i = o->file; i != 0; i = m->file[i].next_duplicate) {
+		row.path = file_path(w, i, w->path);
+		if (row.path == NULL) {
+			report_other(w, &m->file[i], NULL, NULL);
+			continue;
+		}
+		row.duplicate_of = first == NULL ||
+		    strcmp(first, row.path) == 0 ? NULL : first;
+		call_row(w, &row);
+	}
 }
 
 /* Reports the batch; called with the lock held, which it releases. */
@@ -309,8 +276,10 @@ image_rows_flush(struct image_row_batch *t)
  * batch is reported occasionally if no other thread is reporting.
  */
 void
-image_rows_add(struct image_row_batch *t, const struct image_outcome *o)
+image_rows_add(void *batch, const struct image_outcome *o)
 {
+	struct image_row_batch *t = batch;
+
 	t->out[t->count++] = *o;
 	if (t->count == IMAGE_BATCH)
 		image_rows_flush(t);

@@ -5,11 +5,7 @@
 #ifndef COLDPRESS_IMAGE_ROWS_H
 #define COLDPRESS_IMAGE_ROWS_H
 
-#include "ending.h"
 #include "stream.h"
-#include "tree.h"
-
-#include <pthread.h>
 
 struct image_rows {
 	struct image *image;
@@ -60,7 +56,7 @@ int image_rows_rest(struct image_rows *w);
  * The first adds the rows of all files with this data, which may be reported
  * later; the second reports all remaining rows.
  */
-void image_rows_add(struct image_row_batch *t, const struct image_outcome *o);
+void image_rows_add(void *batch, const struct image_outcome *o);
 void image_rows_flush(struct image_row_batch *t);
 
 /* Reports a bad block for the file and for all files that share its data. */

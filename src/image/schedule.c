@@ -12,9 +12,9 @@
 #include "schedule.h"
 
 #include "base/sys.h"
-#include "lock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 /*
  * The read-ahead, in bytes of unpacked data.  Short steps start earlier; long
@@ -23,21 +23,23 @@
 enum {
 	AHEAD_B = 8 << 20,
 	STEP_B = 1 << 20,
-	LONG_STEP_B = 4 << 20
+	LONG_STEP_B = 4 << 20,
+	GAP_B = 64 << 10,		/* maximum gap read to merge two
+					 * pieces */
+	REQUEST_B = 512 << 10
 };
 
-/* Ranges to request from the kernel after the lock is released. */
-struct ahead {
-	size_t extent, extent_end;
-	size_t job, job_end;
+/* A part of the image. */
+struct part {
+	uint64_t from, to;
 };
 
 int
 image_scheduler_open(struct image_scheduler *s, const struct image *m,
     const struct image_plan *p, unsigned threads, unsigned each)
 {
-	*s = (struct image_scheduler){ .ahead = { m, p }, .threads = threads,
-	    .each = each };
+	*s = (struct image_scheduler){ .image = m, .plan = p,
+	    .threads = threads, .each = each };
 	image_lock_init(&s->lock);
 	s->queues = sys_calloc((size_t)threads * each, sizeof(*s->queues));
 	s->turn = sys_calloc(threads, sizeof(*s->turn));
@@ -55,7 +57,7 @@ image_scheduler_close(struct image_scheduler *s)
 static size_t
 jobs_of(const struct image_scheduler *s, size_t bytes)
 {
-	return bytes / s->ahead.image->block_B;
+	return bytes / s->image->block_B;
 }
 
 /*
@@ -70,22 +72,6 @@ beginning(const struct image_scheduler *s, const struct image_extent *e)
 	return e->count < most ? e->count : most;
 }
 
-/*
- * Refills the queue with the next extent, the beginning of which has been read
- * ahead.
- */
-static void
-refill_queue(struct image_scheduler *s, struct image_queue *q)
-{
-	const struct image_extent *e = &s->ahead.plan->extents[s->next++];
-	size_t begun = beginning(s, e);
-
-	q->next = e->first;
-	q->end = e->first + e->count;
-	q->advised = e->first + begun;
-	s->advised_jobs -= begun;
-}
-
 /* Returns the thread's next queue in turn, refilled if necessary, or NULL. */
 static struct image_queue *
 own_queue(struct image_scheduler *s, unsigned me)
@@ -94,92 +80,104 @@ own_queue(struct image_scheduler *s, unsigned me)
 		unsigned turn = s->turn[me]++ % s->each;
 		struct image_queue *q = &s->queues[me * s->each + turn];
 
-		if (q->next == q->end && s->next < s->ahead.plan->extent_count)
-			refill_queue(s, q);
+		if (q->next == q->end && s->next < s->plan->extent_count) {
+			const struct image_extent *e =
+			    &s->plan->extents[s->next++];
+			size_t begun = beginning(s, e);
+
+			q->next = e->first;
+			q->end = e->first + e->count;
+			q->advised = e->first + begun;
+			s->advised_jobs -= begun;
+		}
 		if (q->next < q->end)
 			return q;
 	}
 	return NULL;
 }
 
-/* Returns the queue with the most remaining work, or NULL. */
-static struct image_queue *
-longest_queue(struct image_scheduler *s)
-{
-	unsigned count = s->threads * s->each;
-	struct image_queue *best = &s->queues[0];
-
-	for (unsigned i = 1; i < count; i++)
-		if (s->queues[i].end - s->queues[i].next >
-		    best->end - best->next)
-			best = &s->queues[i];
-	return best->next < best->end ? best : NULL;
-}
-
-static bool
-is_alone(struct image_scheduler *s)
-{
-	unsigned count = s->threads * s->each, files = 0;
-
-	if (s->next < s->ahead.plan->extent_count)
-		return false;
-	for (unsigned i = 0; i < count; i++)
-		files += s->queues[i].next < s->queues[i].end;
-	return files < 2;
-}
-
 /*
- * Reads ahead the beginnings of extents, so that AHEAD_B bytes are always read
- * ahead.
+ * Requests a part in steps, because for a longer range the kernel reads only as
+ * much as fits into one disk request.  The kernel's own read-ahead does not
+ * detect several threads reading several files alternately.
  */
 static void
-plan_extents(struct image_scheduler *s, struct ahead *a)
+request_part(const struct image *m, const struct part *p)
 {
-	const struct image_plan *p = s->ahead.plan;
-
-	a->extent = a->extent_end = s->advised;
-	if (s->advised_jobs + jobs_of(s, STEP_B) > jobs_of(s, AHEAD_B))
-		return;
-	while (s->advised < p->extent_count &&
-	    s->advised_jobs < jobs_of(s, AHEAD_B))
-		s->advised_jobs += beginning(s, &p->extents[s->advised++]);
-	a->extent_end = s->advised;
+	for (uint64_t at = p->from; at < p->to && at < m->length;
+	    at += REQUEST_B)
+		posix_fadvise(m->fd, (off_t)(m->offset + at),
+		    p->to - at < REQUEST_B ? (off_t)(p->to - at) : REQUEST_B,
+		    POSIX_FADV_WILLNEED);
 }
 
-/* Reads ahead the rest of a queue's extent. */
+/* Extends p by these jobs, or requests it and starts another. */
 static void
-plan_jobs(struct image_scheduler *s, struct image_queue *q, struct ahead *a)
+extend_part(const struct image_scheduler *s, struct part *p, size_t from,
+    size_t count)
 {
-	size_t step = jobs_of(s, LONG_STEP_B);
+	for (size_t i = from; i < from + count; i++) {
+		const struct image_job *j = &s->plan->jobs[i];
+		uint64_t end = j->at + image_stored_B(j->word);
 
-	a->job = a->job_end = q->advised;
-	if (q->advised == q->end ||
-	    q->advised - q->next + step > jobs_of(s, AHEAD_B))
-		return;
-	q->advised = q->end - q->advised < step ? q->end : q->advised + step;
-	a->job_end = q->advised;
+		if (j->at >= p->to && j->at - p->to <= GAP_B) {
+			p->to = end;
+			continue;
+		}
+		request_part(s->image, p);
+		*p = (struct part){ j->at, end };
+	}
 }
 
 const struct image_job *
 image_scheduler_take(struct image_scheduler *s, unsigned me, bool *alone)
 {
+	const struct image_plan *p = s->plan;
 	const struct image_job *j = NULL;
-	struct image_queue *q;
-	struct ahead a = { 0 };
+	struct image_queue *q, *longest = &s->queues[0];
+	size_t extent, extent_end, job = 0, jobs = 0;
+	size_t most = jobs_of(s, AHEAD_B), step = jobs_of(s, LONG_STEP_B);
+	struct part part = { 0, 0 };
+	unsigned files = 0;
 
 	pthread_mutex_lock(&s->lock);
-	plan_extents(s, &a);
-	*alone = is_alone(s);
+	/*
+	 * read ahead the beginnings of extents, so that AHEAD_B bytes are
+	 * always read ahead
+	 */
+	extent = s->advised;
+	if (s->advised_jobs + jobs_of(s, STEP_B) <= most)
+		while (s->advised < p->extent_count && s->advised_jobs < most)
+			s->advised_jobs += beginning(s,
+			    &p->extents[s->advised++]);
+	extent_end = s->advised;
+	for (unsigned i = 0; i < s->threads * s->each; i++)
+		files += s->queues[i].next < s->queues[i].end;
+	*alone = s->next == p->extent_count && files < 2;
 	q = own_queue(s, me);
-	if (q == NULL)
-		q = longest_queue(s);
+	if (q == NULL) {
+		/* the queue with the most remaining work */
+		for (unsigned i = 1; i < s->threads * s->each; i++)
+			if (s->queues[i].end - s->queues[i].next >
+			    longest->end - longest->next)
+				longest = &s->queues[i];
+		q = longest->next < longest->end ? longest : NULL;
+	}
 	if (q != NULL) {
-		j = &s->ahead.plan->jobs[q->next++];
-		plan_jobs(s, q, &a);
+		j = &p->jobs[q->next++];
+		/* the rest of the queue's extent */
+		job = q->advised;
+		if (q->advised - q->next + step <= most)
+			jobs = q->end - job < step ? q->end - job : step;
+		q->advised += jobs;
 	}
 	pthread_mutex_unlock(&s->lock);
-	image_readahead_extents(&s->ahead, a.extent, a.extent_end,
-	    jobs_of(s, STEP_B));
-	image_readahead_jobs(&s->ahead, a.job, a.job_end);
+	for (; extent < extent_end; extent++)
+		extend_part(s, &part, p->extents[extent].first,
+		    beginning(s, &p->extents[extent]));
+	request_part(s->image, &part);
+	part = (struct part){ 0, 0 };
+	extend_part(s, &part, job, jobs);
+	request_part(s->image, &part);
 	return j;
 }

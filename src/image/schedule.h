@@ -10,9 +10,8 @@
 #ifndef COLDPRESS_IMAGE_SCHEDULE_H
 #define COLDPRESS_IMAGE_SCHEDULE_H
 
-#include "readahead.h"
-
-#include <pthread.h>
+#include "image_impl.h"
+#include "plan.h"
 
 /* The source of a thread's jobs: an extent, from `next` onward. */
 struct image_queue {
@@ -21,7 +20,8 @@ struct image_queue {
 };
 
 struct image_scheduler {
-	struct image_readahead ahead;
+	const struct image *image;
+	const struct image_plan *plan;
 	unsigned threads, each;		/* queues per thread */
 	pthread_mutex_t lock;		/* protects everything below */
 	struct image_queue *queues;

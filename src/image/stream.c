@@ -17,7 +17,6 @@
 #include "stream.h"
 
 #include "base/sys.h"
-#include "lock.h"
 
 #include <errno.h>
 
@@ -59,24 +58,21 @@ find_next(struct image_stream *s)
 	return NULL;
 }
 
-static bool
-has_piece(struct image_streams *w, struct image_stream *s)
-{
-	const struct image_file *f = file_of(w, s);
-
-	if (s->left > 0)
-		return true;
-	if (s->next == f->blocks)
-		return s->tail != NULL;
-	return is_hole(w, f, s->next) || find_next(s) != NULL;
-}
-
 /* Passing pieces to streams; all called with the lock held */
 
 static void
 offer_stream(struct image_streams *w, struct image_stream *s)
 {
-	if (s->busy || !has_piece(w, s))
+	const struct image_file *f = file_of(w, s);
+	bool has_piece = s->left > 0;
+
+	if (s->busy)
+		return;
+	if (!has_piece && s->next == f->blocks)
+		has_piece = s->tail != NULL;
+	else if (!has_piece)
+		has_piece = is_hole(w, f, s->next) || find_next(s) != NULL;
+	if (!has_piece)
 		return;
 	s->busy = true;
 	s->queued = w->ready[s->owner].first;
@@ -85,31 +81,9 @@ offer_stream(struct image_streams *w, struct image_stream *s)
 }
 
 /*
- * Reuses a stream or allocates one, with its digest.  Returns NULL if out of
- * memory.
+ * Returns the stream of a file, which may be a spare one, or ends the walk and
+ * returns NULL.
  */
-static struct image_stream *
-new_stream(struct image_streams *w)
-{
-	struct image_stream *s = w->spare;
-
-	if (s != NULL) {
-		w->spare = s->queued;
-		return s;
-	}
-	s = sys_calloc(1, sizeof(*s));
-	if (s == NULL)
-		return NULL;
-	if (digest_new(&s->digest, w->o->digest) != 0) {
-		sys_free(s);
-		return NULL;
-	}
-	s->next_of_all = w->all;
-	w->all = s;
-	return s;
-}
-
-/* Returns the stream of a file, or ends the walk and returns NULL. */
 static struct image_stream *
 stream_of_file(struct image_streams *w, unsigned me, uint32_t file,
     int64_t first_ns)
@@ -119,10 +93,18 @@ stream_of_file(struct image_streams *w, unsigned me, uint32_t file,
 
 	if (s != NULL)
 		return s;
-	s = new_stream(w);
-	if (s == NULL) {
-		image_end(w->ending, -ENOMEM);
-		return NULL;
+	s = w->spare;
+	if (s != NULL) {
+		w->spare = s->queued;
+	} else {
+		s = sys_calloc(1, sizeof(*s));
+		if (s == NULL || digest_new(&s->digest, w->o->digest) != 0) {
+			sys_free(s);
+			image_end(w->ending, -ENOMEM);
+			return NULL;
+		}
+		s->next_of_all = w->all;
+		w->all = s;
 	}
 	s->file = file;
 	s->next = 0;
@@ -234,32 +216,40 @@ take_from(struct image_streams *w, struct hand *h, struct image_ready *q)
 	}
 }
 
-static void
-take_streams(struct image_streams *w, struct hand *h, unsigned me, bool all)
-{
-	unsigned threads = w->o->threads;
-
-	h->count = h->bytes = 0;
-	pthread_mutex_lock(&w->lock);
-	if (all || w->ready[me].len >= digest_lanes(w->o->digest))
-		take_from(w, h, &w->ready[me]);
-	for (unsigned i = 1; all && i < threads; i++)
-		take_from(w, h, &w->ready[(me + i) % threads]);
-	pthread_mutex_unlock(&w->lock);
-}
-
 /* Hashing */
 
-static void
-hash_pieces(struct image_streams *w, struct hand *h)
+static bool
+is_hashed(struct image_streams *w, const struct image_stream *s)
 {
+	const struct image_file *f = file_of(w, s);
+
+	return s->left == 0 && s->next == f->blocks &&
+	    (s->ended || image_tail_len(w->image, f) == 0);
+}
+
+bool
+image_streams_hash(struct image_streams *w, unsigned me, bool all,
+    image_finished_fn *finished, void *arg)
+{
+	unsigned threads = w->o->threads;
 	struct digest_piece p[TAKE_MOST];
 	struct image_stream *of[TAKE_MOST];
-	size_t n = 0, passed = h->bytes;
+	struct hand h;
+	size_t n = 0, passed;
 	int rc;
 
-	for (size_t i = 0; i < h->count; i++) {
-		struct image_stream *s = h->s[i];
+	h.count = h.bytes = 0;
+	pthread_mutex_lock(&w->lock);
+	if (all || w->ready[me].len >= digest_lanes(w->o->digest))
+		take_from(w, &h, &w->ready[me]);
+	for (unsigned i = 1; all && i < threads; i++)
+		take_from(w, &h, &w->ready[(me + i) % threads]);
+	pthread_mutex_unlock(&w->lock);
+	if (h.count == 0)
+		return false;
+	passed = h.bytes;
+	for (size_t i = 0; i < h.count; i++) {
+		struct image_stream *s = h.s[i];
 
 		if (s->err != 0) {
 			s->left = 0;
@@ -277,24 +267,9 @@ hash_pieces(struct image_streams *w, struct hand *h)
 	}
 	if (w->o->progress != NULL)
 		w->o->progress(w->o->arg, passed);
-}
-
-static bool
-is_hashed(struct image_streams *w, const struct image_stream *s)
-{
-	const struct image_file *f = file_of(w, s);
-
-	return s->left == 0 && s->next == f->blocks &&
-	    (s->ended || image_tail_len(w->image, f) == 0);
-}
-
-/* Releases the hashed pieces, and reports the files that they complete. */
-static void
-report_hashed(struct image_streams *w, struct hand *h,
-    image_finished_fn *finished, void *arg)
-{
-	for (size_t i = 0; i < h->count; i++) {
-		struct image_stream *s = h->s[i];
+	/* release the hashed pieces, and report the files that they complete */
+	for (size_t i = 0; i < h.count; i++) {
+		struct image_stream *s = h.s[i];
 		struct image_outcome o = { .file = s->file, .err = s->err,
 		    .first_ns = s->first_ns };
 
@@ -306,18 +281,10 @@ report_hashed(struct image_streams *w, struct hand *h,
 			o.err = digest_end(s->digest, o.digest);
 		finished(arg, &o);
 	}
-}
-
-/*
- * Puts each stream back on the list or, if it has ended, on the list of spare
- * streams.
- */
-static void
-return_streams(struct image_streams *w, struct hand *h)
-{
+	/* a stream whose file has ended is spare */
 	pthread_mutex_lock(&w->lock);
-	for (size_t i = 0; i < h->count; i++) {
-		struct image_stream *s = h->s[i];
+	for (size_t i = 0; i < h.count; i++) {
+		struct image_stream *s = h.s[i];
 
 		if (!is_hashed(w, s)) {
 			s->busy = false;
@@ -328,20 +295,6 @@ return_streams(struct image_streams *w, struct hand *h)
 		}
 	}
 	pthread_mutex_unlock(&w->lock);
-}
-
-bool
-image_streams_hash(struct image_streams *w, unsigned me, bool all,
-    image_finished_fn *finished, void *arg)
-{
-	struct hand h;
-
-	take_streams(w, &h, me, all);
-	if (h.count == 0)
-		return false;
-	hash_pieces(w, &h);
-	report_hashed(w, &h, finished, arg);
-	return_streams(w, &h);
 	return true;
 }
 

@@ -12,7 +12,6 @@
 #include "base/parallel.h"
 #include "base/sys.h"
 #include "buffers.h"
-#include "ending.h"
 #include "rows.h"
 #include "schedule.h"
 #include "stream.h"
@@ -42,17 +41,19 @@ struct walk_worker {
 };
 
 /*
- * Reads a job's block with image_unpack().  Returns NULL or, if this fails, the
- * reason as a clause.
+ * Reads a job's block with image_unpack(); *took is how long it took.  Returns
+ * NULL or, if this fails, the reason as a clause.
  */
 static const char *
 read_block(struct walk_worker *k, const struct image_job *j, size_t want,
-    struct image_buffer *b)
+    struct image_buffer *b, int64_t *took)
 {
 	const char *why;
+	uint64_t t0 = sys_now_ns();
 	int64_t made = image_unpack(&k->w->image, k->decoder, &k->packed,
 	    j->at, j->word, want, b->data, &why);
 
+	*took = (int64_t)(sys_now_ns() - t0);
 	if (made == -ENOMEM)
 		image_end(&k->w->ending, -ENOMEM);
 	b->err = made < 0 ? (int)made : 0;
@@ -63,22 +64,6 @@ read_block(struct walk_worker *k, const struct image_job *j, size_t want,
 /* Jobs */
 
 static void
-pass_block(struct walk_worker *k, const struct image_job *j,
-    struct image_buffer *b)
-{
-	struct walk *w = k->w;
-	size_t want = image_block_len(&w->image, &w->image.file[j->index],
-	    j->block);
-	uint64_t t0 = sys_now_ns();
-	const char *bad = read_block(k, j, want, b);
-	int64_t took = (int64_t)(sys_now_ns() - t0);
-
-	if (bad != NULL)
-		image_rows_damage(&w->rows, j->index, j->at, bad);
-	image_streams_give(&w->streams, k->me, j->index, j->block, b, took);
-}
-
-static void
 pass_fragment(struct walk_worker *k, const struct image_job *j,
     struct image_buffer *b)
 {
@@ -86,9 +71,8 @@ pass_fragment(struct walk_worker *k, const struct image_job *j,
 	const size_t *from = &w->plan.from[j->index];
 	const uint32_t *files = &w->plan.tails[from[0]];
 	size_t count = from[1] - from[0];
-	uint64_t t0 = sys_now_ns();
-	const char *bad = read_block(k, j, 0, b);
-	int64_t took = (int64_t)(sys_now_ns() - t0);
+	int64_t took;
+	const char *bad = read_block(k, j, 0, b, &took);
 
 	/* report each file whose tail is incomplete */
 	for (size_t i = 0; i < count; i++) {
@@ -108,30 +92,11 @@ pass_fragment(struct walk_worker *k, const struct image_job *j,
 
 /* Threads */
 
-static void
-finished(void *arg, const struct image_outcome *o)
-{
-	image_rows_add(arg, o);
-}
-
 static bool
 hash_some(struct walk_worker *k, bool all)
 {
 	return !image_ended(&k->w->ending) && image_streams_hash(
-	    &k->w->streams, k->me, all, finished, k->batch);
-}
-
-/* Takes a buffer, after hashing pieces to free one if necessary. */
-static struct image_buffer *
-take_buffer(struct walk_worker *k)
-{
-	struct image_buffers *all = &k->w->buffers;
-	struct image_buffer *b = image_buffers_take(all, k->me);
-
-	while (b == NULL && !image_ended(&k->w->ending))
-		b = hash_some(k, true) ? image_buffers_take(all, k->me) :
-		    image_buffers_wait(all, k->me);
-	return b;
+	    &k->w->streams, k->me, all, image_rows_add, k->batch);
 }
 
 static void
@@ -140,7 +105,6 @@ walk_thread(void *arg, unsigned i)
 	struct walk *w = arg;
 	struct walk_worker k = { .w = w, .me = i };
 	int rc = w->image.source->decoder_open(&w->image, &k.decoder);
-	struct image_buffer *b;
 
 	if (rc == 0) {
 		k.packed.data = sys_malloc(w->image.block_B);
@@ -154,11 +118,21 @@ walk_thread(void *arg, unsigned i)
 	} else {
 		image_end(&w->ending, rc);
 	}
-	while (rc == 0 && (b = take_buffer(&k)) != NULL) {
+	while (rc == 0) {
+		struct image_buffer *b = image_buffers_take(&w->buffers, i,
+		    false);
+		const struct image_job *j;
+		const char *bad;
+		int64_t took;
 		bool alone;
-		const struct image_job *j = image_scheduler_take(&w->scheduler,
-		    i, &alone);
 
+		/* hash pieces to free a buffer, if necessary */
+		while (b == NULL && !image_ended(&w->ending))
+			b = image_buffers_take(&w->buffers, i,
+			    !hash_some(&k, true));
+		if (b == NULL)
+			break;
+		j = image_scheduler_take(&w->scheduler, i, &alone);
 		if (j == NULL) {
 			image_buffer_done(&w->buffers, b);
 			break;
@@ -169,7 +143,13 @@ walk_thread(void *arg, unsigned i)
 			image_buffer_done(&w->buffers, b);
 			image_streams_give_holes(&w->streams, i, j->index);
 		} else {
-			pass_block(&k, j, b);
+			bad = read_block(&k, j, image_block_len(&w->image,
+			    &w->image.file[j->index], j->block), b, &took);
+			if (bad != NULL)
+				image_rows_damage(&w->rows, j->index, j->at,
+				    bad);
+			image_streams_give(&w->streams, i, j->index, j->block,
+			    b, took);
 		}
 		while (hash_some(&k, alone || image_buffers_few(&w->buffers)))
 			continue;
@@ -198,58 +178,56 @@ report_table(void *arg, uint64_t at, const char *reason)
 	return image_ended(&w->ending) ? atomic_load(&w->ending.err) : 0;
 }
 
-static int
-read_files(struct walk *w)
-{
-	const struct walk_options *o = &w->o;
-	int rc = image_scheduler_open(&w->scheduler, &w->image, &w->plan,
-	    o->threads, digest_lanes(o->digest));
-	int streams = image_streams_open(&w->streams, &w->image, &w->buffers,
-	    &w->ending, o);
-	int buffers = image_buffers_open(&w->buffers, w->image.block_B,
-	    o->threads, &w->ending);
-
-	if (rc == 0)
-		rc = streams != 0 ? streams : buffers;
-	if (rc == 0)
-		parallel_run(o->threads, walk_thread, w);
-	image_streams_close(&w->streams);
-	image_buffers_close(&w->buffers);
-	image_scheduler_close(&w->scheduler);
-	return rc != 0 ? rc : atomic_load(&w->ending.err);
-}
-
 int
 image_walk(const struct image_source *source, int fd, uint64_t offset,
     const struct walk_options *o, struct walk_result *r, const char **why)
 {
 	struct walk w = { .o = *o, .memory.left = o->memory_left,
 	    .ending.cancel = o->cancel };
-	int rc;
+	unsigned threads;
+	int rc, opened;
 
 	*r = (struct walk_result){ 0 };
 	*why = NULL;
 	rc = image_rows_open(&w.rows, &w.image, &w.o, &w.ending, r);
 	if (rc != 0)
-		goto out;
+		goto close_rows;
 	rc = image_open(&w.image, source, fd, offset,
 	    w.memory.left == NULL ? NULL : &w.memory, o->threads,
 	    report_table, &w, why);
+	if (rc != 0)
+		goto close_image;
+	threads = image_buffers_threads(&w.image, w.o.threads);
+	w.o.threads = threads;
+	rc = image_rows_select(&w.rows);
+	if (rc == 0)
+		rc = image_plan_make(&w.plan, &w.image);
+	if (rc == 0 && w.o.plan != NULL)
+		w.o.plan(w.o.arg, w.plan.files, w.plan.bytes);
+	if (rc == 0)
+		rc = image_rows_rest(&w.rows);
+	if (rc != 0)
+		goto free_plan;
+	rc = image_scheduler_open(&w.scheduler, &w.image, &w.plan, threads,
+	    digest_lanes(w.o.digest));
+	opened = image_streams_open(&w.streams, &w.image, &w.buffers,
+	    &w.ending, &w.o);
+	rc = rc != 0 ? rc : opened;
+	opened = image_buffers_open(&w.buffers, w.image.block_B, threads,
+	    &w.ending);
+	rc = rc != 0 ? rc : opened;
 	if (rc == 0) {
-		w.o.threads = image_buffers_threads(&w.image, w.o.threads);
-		rc = image_rows_select(&w.rows);
-		if (rc == 0)
-			rc = image_plan_make(&w.plan, &w.image);
-		if (rc == 0 && w.o.plan != NULL)
-			w.o.plan(w.o.arg, w.plan.files, w.plan.bytes);
-		if (rc == 0)
-			rc = image_rows_rest(&w.rows);
-		if (rc == 0)
-			rc = read_files(&w);
-		image_plan_free(&w.plan);
+		parallel_run(threads, walk_thread, &w);
+		rc = atomic_load(&w.ending.err);
 	}
+	image_streams_close(&w.streams);
+	image_buffers_close(&w.buffers);
+	image_scheduler_close(&w.scheduler);
+free_plan:
+	image_plan_free(&w.plan);
+close_image:
 	image_close(&w.image);
-out:
+close_rows:
 	image_rows_close(&w.rows);
 	image_give(w.image.memory, w.memory.taken);
 	if (rc == -EDQUOT)
