@@ -1,8 +1,9 @@
 /*
- * imgsrc.c - which source it is, and what all sources need
+ * imgsrc.c - building an image from its source, and what all sources need
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/source/imgsrc.h"
+#include "imgsrc_order.h"
 
 #include "base/path.h"
 #include "base/sys.h"
@@ -15,7 +16,9 @@
 #include <fnmatch.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef COLDPRESS_OCI
 static bool
@@ -30,22 +33,13 @@ is_layout(const char *path)
 }
 #endif
 
-static bool
-is_image(const char *path)
-{
-	uint64_t offset;
-	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	bool found = fd >= 0 && sq_find(fd, &offset) > 0;
-
-	if (fd >= 0)
-		sys_close(fd);
-	return found;
-}
-
 const struct imgsrc_source *
 imgsrc_of(const char *path)
 {
+	uint64_t offset;
 	struct stat st;
+	bool found;
+	int fd;
 
 #ifdef COLDPRESS_OCI
 	if (is_layout(path))
@@ -56,8 +50,13 @@ imgsrc_of(const char *path)
 		return &imgsrc_tar;
 	if (S_ISDIR(st.st_mode))
 		return &imgsrc_dir;
-	return (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) &&
-	    is_image(path) ? &imgsrc_repack : &imgsrc_tar;
+	if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+		return &imgsrc_tar;
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	found = fd >= 0 && sq_find(fd, &offset) > 0;
+	if (fd >= 0)
+		sys_close(fd);
+	return found ? &imgsrc_repack : &imgsrc_tar;
 }
 
 static void __attribute__((format(printf, 3, 0)))
@@ -149,4 +148,116 @@ imgsrc_adjust(struct imgsrc_image *to, struct sqw_attr *attr, int64_t mtime)
 	attr->mtime = to->pack.exact ? (uint32_t)mtime : sqw_time(mtime);
 	if (attr->mtime > to->newest)
 		to->newest = attr->mtime;
+}
+
+/* Building */
+
+static int
+by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Reports that the table of users and groups would be too long. */
+static int
+too_many_owners(struct imgsrc_image *to)
+{
+	size_t count = to->tree.count, owners = 0;
+	uint32_t *ids = sys_malloc(2 * count * sizeof(*ids));
+
+	if (ids == NULL)
+		return imgsrc_fail(to, -ENOMEM, "%s: %s", to->o.path,
+		    strerror(ENOMEM));
+	for (size_t i = 0; i < count; i++) {
+		ids[2 * i] = to->tree.nodes[i].attr.uid;
+		ids[2 * i + 1] = to->tree.nodes[i].attr.gid;
+	}
+	qsort(ids, 2 * count, sizeof(*ids), by_number);
+	for (size_t i = 0; i < 2 * count; i++)
+		owners += i == 0 || ids[i] != ids[i - 1];
+	sys_free(ids);
+	return imgsrc_fail(to, -EUSERS, "%s: %zu different users and groups; "
+	    "squashfs supports at most %d", to->o.path, owners,
+	    SQUASHFS_IDS_MAX);
+}
+
+int
+imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
+    int fd, int tmpdir)
+{
+	const struct imgsrc_options *o = &to->o;
+	struct sqw_source files;
+	void *state = NULL;
+	int64_t at;
+	int rc;
+
+	to->pack.tmpdir = tmpdir;
+	to->tables.data = &to->pack;
+	rc = sqw_tree_open(&to->tree);
+	if (rc == 0 && !o->no_xattrs)
+		rc = sqt_xattrs_open(&to->xattrs, to->pack.exact);
+	if (rc != 0)
+		return imgsrc_fail(to, rc, "%s: %s", o->path, strerror(-rc));
+	if (o->order != NULL && source->write != NULL)
+		return imgsrc_fail(to, -EINVAL, "%s: --order cannot be used "
+		    "with an image, which keeps its order", o->path);
+	if (o->order != NULL) {
+		rc = imgsrc_order_open(to);
+		if (rc != 0)
+			return rc;
+	}
+	rc = source->open(to, &state, &files);
+	if (rc != 0)
+		goto out;
+	at = sqt_image_begin(fd, &to->tables);
+	if (at < 0) {
+		rc = (int)at;
+		goto out;
+	}
+	to->data_ns = sys_now_ns();
+	progress_start(&to->progress, STDERR_FILENO, to->total_B,
+	    !o->show_progress);
+	if (source->write != NULL)
+		rc = source->write(state, fd, (uint64_t)at);
+	else if (to->order != NULL && files.rewind == NULL)
+		rc = imgsrc_order_stream(to, &files, fd, (uint64_t)at);
+	else
+		rc = sqw_data_write(&to->data, &files, &to->pack, fd,
+		    (uint64_t)at, &to->progress);
+	if (source->write == NULL && rc == -EOVERFLOW && !to->told)
+		imgsrc_fail(to, rc, "%s: the block lists need more memory than "
+		    "--memory allows", o->path);
+	to->data_ns = sys_now_ns() - to->data_ns;
+	progress_erase(&to->progress);
+	if (rc == 0 && source->finish != NULL)
+		rc = source->finish(state);
+	if (rc == 0 && to->order != NULL)
+		rc = imgsrc_order_check(to);
+	if (rc != 0)
+		goto out;
+	to->tables.mtime = to->newest;
+	if (o->has_image_mtime)
+		to->tables.mtime = o->image_mtime;
+	else if (o->has_mtime)
+		to->tables.mtime = o->mtime;
+	else if (o->has_epoch)
+		to->tables.mtime = o->epoch;
+	rc = sqt_image_end(fd, &to->tables, &to->tree, &to->data, to->xattrs,
+	    &to->space);
+	if (rc == -EUSERS)
+		rc = too_many_owners(to);
+out:
+	source->close(state);
+	return rc;
+}
+
+void
+imgsrc_free(struct imgsrc_image *to)
+{
+	sqw_data_free(&to->data);
+	sqt_xattrs_close(to->xattrs);
+	sqw_tree_close(&to->tree);
+	imgsrc_order_close(to->order);
 }

@@ -40,29 +40,14 @@ struct imgsrc_ahead {
 	unsigned started;
 };
 
-static int
-read_whole(struct imgsrc_ahead_file *f, uint64_t size)
-{
-	struct stat st;
-	ssize_t n;
-
-	f->data = sys_malloc((size_t)size);
-	if (f->data == NULL)
-		return -ENOMEM;
-	n = fdio_pread(f->fd, f->data, (size_t)size, 0);
-	if (n < 0)
-		return (int)n;
-	/* checked after the last byte has been read */
-	return (uint64_t)n < size || sys_fstat(f->fd, &st) != 0 ||
-	    st.st_size != f->st.st_size ||
-	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
-	    st.st_mtim.tv_nsec != f->st.st_mtim.tv_nsec ? -EAGAIN : 0;
-}
-
+/* Opens a file, and reads it unless it is large. */
 static void
 open_ahead(const struct imgsrc_ahead *a, const char *path, uint64_t size,
     struct imgsrc_ahead_file *f)
 {
+	struct stat st;
+	ssize_t n;
+
 	*f = (struct imgsrc_ahead_file){ .fd = tree_open(a->o.root, path, 0) };
 	if (f->fd < 0) {
 		f->rc = f->fd;
@@ -77,7 +62,17 @@ open_ahead(const struct imgsrc_ahead *a, const char *path, uint64_t size,
 	}
 	if (size >= a->o.small)
 		return;
-	f->rc = read_whole(f, size);
+	f->data = sys_malloc((size_t)size);
+	n = f->data == NULL ? -ENOMEM :
+	    fdio_pread(f->fd, f->data, (size_t)size, 0);
+	/* checked after the last byte has been read */
+	if (n < 0)
+		f->rc = (int)n;
+	else if ((uint64_t)n < size || sys_fstat(f->fd, &st) != 0 ||
+	    st.st_size != f->st.st_size ||
+	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
+	    st.st_mtim.tv_nsec != f->st.st_mtim.tv_nsec)
+		f->rc = -EAGAIN;
 	if (f->rc != 0) {
 		sys_free(f->data);
 		f->data = NULL;
@@ -96,16 +91,6 @@ drop_file(struct imgsrc_ahead_file *f)
 	*f = (struct imgsrc_ahead_file){ .fd = -1 };
 }
 
-/*
- * Returns whether file i must wait for the consumer; called with the lock held.
- */
-static bool
-too_far(const struct imgsrc_ahead *a, size_t i)
-{
-	return i >= a->taken + WINDOW - 1 ||
-	    (i > a->taken && a->bytes > BUDGET);
-}
-
 static void *
 read_ahead(void *arg)
 {
@@ -118,7 +103,8 @@ read_ahead(void *arg)
 	pthread_mutex_lock(&a->lock);
 	while (a->claimed < a->o.count && !a->stop) {
 		i = a->claimed++;
-		while (too_far(a, i) && !a->stop)
+		while (!a->stop && (i >= a->taken + WINDOW - 1 ||
+		    (i > a->taken && a->bytes > BUDGET)))
 			pthread_cond_wait(&a->room, &a->lock);
 		if (a->stop)
 			break;

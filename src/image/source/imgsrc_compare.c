@@ -14,7 +14,7 @@
 
 enum { PIECE = 1 << 18 };
 
-/* Compares the images from an offset onward; two buffers have room for PIECE. */
+/* Compares the images from an offset onward; x and y have room for PIECE. */
 static int
 compare_from(const struct sq_file *old, int fd, uint64_t from, uint8_t *x,
     uint8_t *y, struct imgsrc_difference *d)
@@ -66,28 +66,11 @@ name_at(const struct sq_image *m, uint64_t at)
 	return 0;
 }
 
-static const char *
-table_at(const struct sq_file *old, uint64_t at)
-{
-	uint8_t s[SQUASHFS_SUPER_B] = { 0 };
-
-	if (at < SQUASHFS_SUPER_B)
-		return "in the superblock";
-	if (fdio_pread(old->fd, s, sizeof(s), (off_t)old->offset) < 0)
-		return "in the image";
-	if (at >= load_le64(s + SQUASHFS_S_USED))
-		return "in the padding";
-	if (at >= load_le64(s + SQUASHFS_S_DIR_TABLE))
-		return "in the listings or a table after them";
-	if (at >= load_le64(s + SQUASHFS_S_INODE_TABLE))
-		return "in the inodes";
-	return "before the data, or between files";
-}
-
 int
 imgsrc_compare(const struct sq_file *old, int fd, struct imgsrc_difference *d)
 {
 	uint8_t *x = sys_malloc(PIECE), *y = sys_malloc(PIECE);
+	uint8_t s[SQUASHFS_SUPER_B] = { 0 };
 	int rc = -ENOMEM;
 
 	*d = (struct imgsrc_difference){ .name = 0 };
@@ -96,10 +79,21 @@ imgsrc_compare(const struct sq_file *old, int fd, struct imgsrc_difference *d)
 	rc = compare_from(old, fd, SQUASHFS_SUPER_B, x, y, d);
 	if (rc == 0)
 		rc = compare_from(old, fd, 0, x, y, d);
-	if (rc == 1) {
-		d->name = name_at(old->image, d->at);
-		d->where = table_at(old, d->at);
-	}
+	if (rc != 1)
+		goto out;
+	d->name = name_at(old->image, d->at);
+	if (d->at < SQUASHFS_SUPER_B)
+		d->where = "in the superblock";
+	else if (fdio_pread(old->fd, s, sizeof(s), (off_t)old->offset) < 0)
+		d->where = "in the image";
+	else if (d->at >= load_le64(s + SQUASHFS_S_USED))
+		d->where = "in the padding";
+	else if (d->at >= load_le64(s + SQUASHFS_S_DIR_TABLE))
+		d->where = "in the listings or a table after them";
+	else if (d->at >= load_le64(s + SQUASHFS_S_INODE_TABLE))
+		d->where = "in the inodes";
+	else
+		d->where = "before the data, or between files";
 out:
 	sys_free(x);
 	sys_free(y);

@@ -6,17 +6,379 @@
  * byte has been read, because the image would contain data that never existed
  * in that form.
  */
-#include "imgsrc_dir.h"
+#include "imgsrc_ahead.h"
 #include "imgsrc_order.h"
 
 #include "base/fdio.h"
 #include "base/hole.h"
+#include "base/parallel.h"
 #include "base/sys.h"
+#include "image/source/imgsrc.h"
+#include "image/squashfs/format.h"
+#include "walk/fs_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+/* A directory.  The sizes are used to find files that can have duplicates. */
+struct imgsrc_dir {
+	struct imgsrc_image *to;
+	int root;
+	uint64_t *sizes;		/* files with blocks, ascending */
+	size_t size_count;
+	uint64_t *changed_ns;		/* change times at the time of listing,
+					 * by node id */
+	uint32_t *files;		/* nodes with data, in order */
+	size_t file_count;
+	size_t group, ends[2];		/* for --order: ends of the first files
+					 * and the rest */
+	struct imgsrc_ahead *ahead;
+	struct linked *linked;		/* names of inodes with several links */
+	size_t links;
+	/* the current file */
+	size_t next;			/* index in files, plus 1 */
+	bool left_out;			/* a file was omitted while reading */
+	const struct imgsrc_ahead_file *file;
+	uint64_t offset;
+};
+
+/* Extended attributes */
+
+enum { PROC_PATH_MAX = PATH_MAX + 64, CHUNK = 256 };
+
+/*
+ * Returns a path via /proc, because only recent kernels accept a directory
+ * descriptor and a relative path.
+ */
+static int
+proc_path(int at, const char *path, char proc[PROC_PATH_MAX])
+{
+	return snprintf(proc, PROC_PATH_MAX, "/proc/self/fd/%d/%s", at,
+	    *path == '\0' ? "." : path) >= PROC_PATH_MAX ?
+	    -ENAMETOOLONG : 0;
+}
+
+/*
+ * Lists the names of a path's attributes.  The system call is three times as
+ * fast as access via /proc.
+ */
+static ssize_t
+list_xattrs(int at, const char *path, char *names, size_t len)
+{
+	char proc[PROC_PATH_MAX];
+	ssize_t n = sys_listxattrat(at, *path == '\0' ? "." : path, names, len);
+	int rc;
+
+	/* a system call filter may return EPERM */
+	if (n != -ENOSYS && n != -EPERM)
+		return n;
+	rc = proc_path(at, path, proc);
+	return rc != 0 ? rc : sys_llistxattr(proc, names, len);
+}
+
+/*
+ * Adds the extended attributes of a path below the directory `at` to the image,
+ * omitting those that the format does not support.  *index identifies the set.
+ * Returns 0 or -errno.
+ */
+static int
+add_xattrs(struct imgsrc_dir *d, int at, const char *path, uint32_t *index)
+{
+	char proc[PROC_PATH_MAX], names[64 << 10], value[64 << 10];
+	struct sqt_xattrs *to = d->to->xattrs;
+	ssize_t n;
+	int rc;
+
+	*index = SQUASHFS_NONE;
+	n = list_xattrs(at, path, names, sizeof(names));
+	if (n <= 0)
+		return n == 0 || n == -ENOTSUP ? 0 : (int)n;
+	rc = proc_path(at, path, proc);
+	if (rc == 0)
+		rc = sqt_xattrs_begin(to);
+	for (ssize_t i = 0; rc == 0 && i < n;
+	    i += (ssize_t)strlen(names + i) + 1) {
+		const char *name = names + i;
+		ssize_t len = sys_lgetxattr(proc, name, value, sizeof(value));
+
+		if (len == -ENODATA)
+			continue;
+		rc = len < 0 ? (int)len :
+		    sqt_xattrs_add(to, name, value, (size_t)len);
+		if (len >= 0 && rc == -ENOTSUP) {
+			imgsrc_tell(d->to, IMGSRC_WARNING, "%s: attribute %s "
+			    "omitted: squashfs supports only user, trusted and "
+			    "security", proc, name);
+			rc = 0;
+		}
+	}
+	return rc != 0 ? rc : sqt_xattrs_end(to, index);
+}
+
+/* A search, in which threads claim chunks of the list. */
+struct xattr_search {
+	const struct fs_list *list;
+	bool *has;
+	atomic_size_t next;
+};
+
+static void
+search_xattrs(void *arg, unsigned thread)
+{
+	struct xattr_search *s = arg;
+	size_t i;
+
+	(void)thread;
+	while ((i = atomic_fetch_add(&s->next, CHUNK)) < s->list->count)
+		for (size_t end = i + CHUNK; i < end && i < s->list->count;
+		    i++) {
+			const struct fs_item *it = &s->list->items[i];
+			ssize_t n = list_xattrs(s->list->roots[it->root],
+			    it->path, NULL, 0);
+
+			/*
+			 * the error will occur again, and be reported, when the
+			 * item is processed
+			 */
+			s->has[i] = n != 0 && n != -ENOTSUP;
+		}
+}
+
+/*
+ * Determines which items of the list may have attributes.  The array must be
+ * freed even after an error.  Returns 0 or -ENOMEM.
+ */
+static int
+find_xattrs(const struct imgsrc_dir *d, const struct fs_list *list, bool **has)
+{
+	struct xattr_search s = { .list = list,
+		.has = sys_malloc((list->count + 1) * sizeof(*s.has)) };
+
+	*has = s.has;
+	if (s.has == NULL)
+		return -ENOMEM;
+	/* in a short list, each item is checked only when it is processed */
+	if (list->count < CHUNK)
+		memset(s.has, true, list->count);
+	else
+		parallel_run(d->to->pack.threads, search_xattrs, &s);
+	return 0;
+}
+
+/* Names */
+
+/* Names of inodes with several links, to be joined. */
+struct linked {
+	dev_t dev;
+	ino_t ino;
+	uint32_t id;
+};
+
+static int
+by_linked_inode(const void *a, const void *b)
+{
+	const struct linked *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev < y->dev ? -1 : 1;
+	if (x->ino != y->ino)
+		return x->ino < y->ino ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Returns whether an item or one of its parent directories is excluded. */
+static bool
+is_left_out(const struct imgsrc_dir *d, const struct fs_item *it,
+    const char *image_path)
+{
+	const struct imgsrc_options *o = &d->to->o;
+	char path[PATH_MAX];
+	size_t len = strlen(image_path);
+
+	if (len == 0 || len >= sizeof(path))
+		return false;
+	if (o->left_out != NULL && o->left_out(o->arg, image_path, &it->st))
+		return true;
+	if (o->exclude_count == 0)
+		return false;
+	memcpy(path, image_path, len + 1);
+	for (;;) {
+		char *slash;
+
+		if (imgsrc_excluded(d->to, path))
+			return true;
+		slash = strrchr(path, '/');
+		if (slash == NULL)
+			return false;
+		*slash = '\0';
+	}
+}
+
+/*
+ * Returns the change time of a file in nanoseconds; dates out of range wrap
+ * around.
+ */
+static uint64_t
+changed_ns(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000 +
+	    (uint64_t)st->st_mtim.tv_nsec;
+}
+
+/*
+ * Reports an error for a path in the directory.  Returns 0 if the path may be
+ * omitted (to->o.keep_going), otherwise rc.
+ */
+static int
+dir_trouble(struct imgsrc_dir *d, const char *path, int rc)
+{
+	const struct imgsrc_options *o = &d->to->o;
+	bool several = o->input_count > 0;
+
+	imgsrc_tell(d->to, IMGSRC_ERROR, "%s%s%s: %s",
+	    several ? "" : o->path, several ? "" : "/", path, rc == -EAGAIN ?
+	    "changed while it was being read" : strerror(-rc));
+	if (o->keep_going && rc != -ENOMEM)
+		return 0;
+	d->to->told = true;
+	return rc;
+}
+
+/* Adds an item below the directory `at`, under a path of the image. */
+static int
+list_item(struct imgsrc_dir *d, int at, const struct fs_item *it,
+    const char *path, bool has_xattrs)
+{
+	struct imgsrc_image *to = d->to;
+	const struct stat *st = &it->st;
+	char target[PATH_MAX + 1];
+	struct sqw_attr attr = {
+		.mode = (uint16_t)st->st_mode,
+		.uid = st->st_uid, .gid = st->st_gid,
+		.xattr = SQUASHFS_NONE,
+		.rdev = squashfs_device(major(st->st_rdev),
+		    minor(st->st_rdev)),
+		.size = S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0,
+	};
+	uint32_t id;
+	ssize_t n;
+	int rc = it->err, left;
+
+	if (is_left_out(d, it, path))
+		return 0;
+	if (rc != 0)
+		goto trouble;
+	imgsrc_adjust(to, &attr, st->st_mtime);
+	if (S_ISLNK(st->st_mode)) {
+		n = sys_readlinkat(at, it->path, target, PATH_MAX);
+		rc = n < 0 ? (int)n : 0;
+		if (rc != 0)
+			goto trouble;
+		target[n] = '\0';
+		attr.target = target;
+		attr.size = (uint64_t)n;
+	}
+	if (has_xattrs)
+		rc = add_xattrs(d, at, it->path, &attr.xattr);
+	if (rc == 0)
+		rc = sqw_tree_add(&to->tree, path, &attr, &id);
+	if (rc != 0)
+		goto trouble;
+	d->changed_ns[id] = changed_ns(st);
+	if (S_ISREG(st->st_mode))
+		to->total_B += (uint64_t)st->st_size;
+	if (!S_ISDIR(st->st_mode) && st->st_nlink > 1 && !to->o.no_links)
+		d->linked[d->links++] = (struct linked){ st->st_dev,
+			st->st_ino, id };
+	return 0;
+trouble:
+	left = dir_trouble(d, path, rc);
+	/*
+	 * without the directory, its contents would be placed in one with
+	 * default attributes
+	 */
+	if (it->err == 0 && S_ISDIR(st->st_mode) && rc != -ENOENT) {
+		to->told = true;
+		left = rc;
+	}
+	return left;
+}
+
+/* Adds the listed names to the tree, with hard links.  Returns 0 or -errno. */
+static int
+fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
+{
+	const struct imgsrc_options *o = &d->to->o;
+	size_t most = list->count + o->input_count + 1;
+	char path[PATH_MAX + 1];
+	bool *has_xattrs = NULL;
+	int rc = -ENOMEM;
+
+	d->linked = sys_calloc(most, sizeof(*d->linked));
+	d->changed_ns = sys_calloc(most, sizeof(*d->changed_ns));
+	if (d->linked == NULL || d->changed_ns == NULL)
+		return -ENOMEM;
+	if (d->to->xattrs != NULL) {
+		rc = find_xattrs(d, list, &has_xattrs);
+		if (rc != 0)
+			goto out;
+	}
+	for (size_t i = 0; i < list->count; i++) {
+		const struct fs_item *it = &list->items[i];
+		const struct imgsrc_input *in = o->inputs;
+		const char *name = "";
+
+		/* the source that is directory number `root` */
+		if (o->input_count > 0) {
+			for (unsigned k = it->root; !in->is_dir || k-- > 0;)
+				in++;
+			name = in->name;
+		}
+		if (snprintf(path, PATH_MAX, "%s%s%s", name, *name == '\0' ||
+		    *it->path == '\0' ? "" : "/", it->path) >= PATH_MAX)
+			rc = dir_trouble(d, it->path, -ENAMETOOLONG);
+		else
+			rc = list_item(d, list->roots[it->root], it, path,
+			    has_xattrs != NULL && has_xattrs[i]);
+		if (rc != 0)
+			goto out;
+	}
+	for (size_t k = 0; k < o->input_count; k++) {
+		const struct imgsrc_input *in = &o->inputs[k];
+		struct fs_item it = { .path = path };
+
+		if (in->is_dir)
+			continue;
+		rc = snprintf(path, sizeof(path), "%s", in->real) < PATH_MAX ?
+		    sys_fstatat(d->root, path, &it.st, AT_SYMLINK_NOFOLLOW) :
+		    -ENAMETOOLONG;
+		rc = rc != 0 ? dir_trouble(d, in->path, rc) : list_item(d,
+		    d->root, &it, in->name, d->to->xattrs != NULL);
+		if (rc != 0)
+			goto out;
+	}
+	qsort(d->linked, d->links, sizeof(*d->linked), by_linked_inode);
+	for (size_t i = 1; i < d->links; i++) {
+		const struct linked *l = &d->linked[i];
+
+		if (l->dev == l[-1].dev && l->ino == l[-1].ino)
+			sqw_tree_link(&d->to->tree, l->id, l[-1].id);
+	}
+	rc = 0;
+out:
+	sys_free(has_xattrs);
+	return rc;
+}
+
+/* Files */
 
 static int
 by_twin_key(const void *a, const void *b)
@@ -35,47 +397,24 @@ key_of(const struct imgsrc_dir *d, uint64_t size)
 	return d->to->pack.exact ? (size - 1) / block : size;
 }
 
+/* For several sources, writes an absolute path. */
 static int
-list_data(struct imgsrc_dir *d)
+dir_file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
 {
-	const struct sqw_tree *t = &d->to->tree;
-
-	d->sizes = sys_calloc(t->count, sizeof(*d->sizes));
-	d->files = sys_calloc(t->count, sizeof(*d->files));
-	if (d->sizes == NULL || d->files == NULL)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < t->count; i++) {
-		if (!sqw_has_data(t, i))
-			continue;
-		d->files[d->file_count++] = i;
-		if (t->nodes[i].attr.size >= d->to->pack.block)
-			d->sizes[d->size_count++] = key_of(d,
-			    t->nodes[i].attr.size);
-	}
-	qsort(d->sizes, d->size_count, sizeof(*d->sizes), by_twin_key);
-	return d->to->order == NULL ? 0 : imgsrc_order_sort(d->to, d->files,
-	    d->file_count, &d->ends[0], &d->ends[1]);
-}
-
-static bool
-is_alone(const struct imgsrc_dir *d, uint64_t size)
-{
-	const uint64_t *p = bsearch(&size, d->sizes, d->size_count,
-	    sizeof(*d->sizes), by_twin_key);
-
-	return p == NULL || ((p == d->sizes || p[-1] != size) &&
-	    (p + 1 == d->sizes + d->size_count || p[1] != size));
-}
-
-/* Builds the absolute path of a file, if there are several sources. */
-static int
-prepend_real(const struct imgsrc_dir *d, char **text, size_t *room)
-{
-	const struct imgsrc_input *in = imgsrc_dir_input(d, *text);
-	size_t skip = strlen(in->name), real = strlen(in->real);
-	size_t rest = strlen(*text) - skip + 1;
+	const struct imgsrc_dir *d = arg;
+	const struct imgsrc_input *in = d->to->o.inputs;
+	int rc = sqw_tree_path(&d->to->tree, d->files[i], text, room);
+	size_t skip, real, rest;
 	char *p = *text;
 
+	*size = d->to->tree.nodes[d->files[i]].attr.size;
+	if (rc != 0 || d->to->o.input_count == 0)
+		return rc;
+	skip = strcspn(p, "/");
+	while (strlen(in->name) != skip || memcmp(in->name, p, skip) != 0)
+		in++;
+	real = strlen(in->real);
+	rest = strlen(p) - skip + 1;
 	if (real + rest > *room) {
 		p = sys_realloc(*text, real + rest);
 		if (p == NULL)
@@ -86,17 +425,6 @@ prepend_real(const struct imgsrc_dir *d, char **text, size_t *room)
 	memmove(p + real, p + skip, rest);
 	memcpy(p, in->real, real);
 	return 0;
-}
-
-static int
-dir_file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
-{
-	const struct imgsrc_dir *d = arg;
-	int rc = sqw_tree_path(&d->to->tree, d->files[i], text, room);
-
-	*size = d->to->tree.nodes[d->files[i]].attr.size;
-	return rc != 0 || d->to->o.input_count == 0 ? rc :
-	    prepend_real(d, text, room);
 }
 
 /*
@@ -112,9 +440,9 @@ file_trouble(struct imgsrc_dir *d, int rc)
 	uint64_t size;
 
 	if (dir_file_path(d, d->next - 1, &path, &room, &size) == 0)
-		rc = imgsrc_dir_trouble(d, path, rc);
+		rc = dir_trouble(d, path, rc);
 	else
-		rc = imgsrc_dir_trouble(d, "", rc);
+		rc = dir_trouble(d, "", rc);
 	sys_free(path);
 	if (rc != 0)
 		return rc;
@@ -123,35 +451,16 @@ file_trouble(struct imgsrc_dir *d, int rc)
 	return -ECANCELED;
 }
 
-/* Opens the next file, which must be the one that was listed. */
-static int
-next_file(struct imgsrc_dir *d)
-{
-	const struct sqw_node *n;
-	int rc;
-
-	d->file = imgsrc_ahead_take(d->ahead);
-	n = &d->to->tree.nodes[d->files[d->next++]];
-	rc = d->file->rc;
-	if (rc == 0 &&
-	    imgsrc_dir_changed_ns(&d->file->st) != d->changed_ns[n->id])
-		rc = -EAGAIN;
-	return rc == 0 ? 0 : file_trouble(d, rc);
-}
-
-static bool
-is_not_sparse(const struct stat *st)
-{
-	return (uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size;
-}
-
 static int
 dir_next(void *arg, struct sqw_file *f)
 {
 	struct imgsrc_dir *d = arg;
 	const struct sqw_node *n;
+	const uint64_t *p, *end = d->sizes + d->size_count;
+	uint64_t key;
 	int rc;
 
+	/* opens the next file, which must be the one that was listed */
 	do {
 		if (d->next == d->file_count)
 			return 0;
@@ -160,39 +469,48 @@ dir_next(void *arg, struct sqw_file *f)
 			d->group++;
 			return 2;
 		}
-		rc = next_file(d);
+		d->file = imgsrc_ahead_take(d->ahead);
+		n = &d->to->tree.nodes[d->files[d->next++]];
+		rc = d->file->rc;
+		if (rc == 0 && changed_ns(&d->file->st) != d->changed_ns[n->id])
+			rc = -EAGAIN;
+		if (rc != 0)
+			rc = file_trouble(d, rc);
 	} while (rc == -ECANCELED);
 	if (rc != 0)
 		return rc;
-	n = &d->to->tree.nodes[d->files[d->next - 1]];
 	d->offset = 0;
 	f->id = n->id;
 	f->size = n->attr.size;
-	f->alone = f->size >= d->to->pack.block &&
-	    is_alone(d, key_of(d, f->size));
-	f->dense = d->to->pack.exact && is_not_sparse(&d->file->st);
+	f->alone = false;
+	if (f->size >= d->to->pack.block) {
+		key = key_of(d, f->size);
+		p = bsearch(&key, d->sizes, d->size_count, sizeof(*d->sizes),
+		    by_twin_key);
+		f->alone = p == NULL || ((p == d->sizes || p[-1] != key) &&
+		    (p + 1 == end || p[1] != key));
+	}
+	f->dense = d->to->pack.exact && (uint64_t)d->file->st.st_blocks *
+	    512 >= (uint64_t)d->file->st.st_size;
 	return 1;
 }
 
-/* Returns whether the current large file is unchanged since it was opened. */
-static bool
-is_unchanged(const struct imgsrc_dir *d)
+/*
+ * Advances in the current large file, and checks at its end that it is
+ * unchanged since it was opened.
+ */
+static int
+advance_large(struct imgsrc_dir *d, uint64_t len)
 {
 	const struct stat *was = &d->file->st;
 	struct stat st;
 
+	d->offset += len;
+	if (d->offset < (uint64_t)was->st_size)
+		return 0;
 	return sys_fstat(d->file->fd, &st) == 0 && st.st_size == was->st_size &&
 	    st.st_mtim.tv_sec == was->st_mtim.tv_sec &&
-	    st.st_mtim.tv_nsec == was->st_mtim.tv_nsec;
-}
-
-/* Advances in the current large file, and checks it at its end. */
-static int
-advance_large(struct imgsrc_dir *d, uint64_t len)
-{
-	d->offset += len;
-	return d->offset == (uint64_t)d->file->st.st_size &&
-	    !is_unchanged(d) ? -EAGAIN : 0;
+	    st.st_mtim.tv_nsec == was->st_mtim.tv_nsec ? 0 : -EAGAIN;
 }
 
 static int64_t
@@ -234,47 +552,6 @@ dir_rewind(void *arg)
 	return 0;
 }
 
-/* Lists the names, and starts to read their files. */
-static int
-open_listed(struct imgsrc_dir *d)
-{
-	struct imgsrc_image *to = d->to;
-	bool several = to->o.input_count > 0;
-	struct imgsrc_ahead_options o = { .small = to->pack.block,
-		.path = dir_file_path, .arg = d };
-	struct fs_list list = { .count = 0 };
-	int rc, fd;
-
-	d->root = rc = sys_openat(AT_FDCWD, several ? "/" : to->o.path,
-	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (rc < 0)
-		return rc;
-	if (several) {
-		rc = imgsrc_dir_list_inputs(d, &list);
-	} else {
-		fd = sys_dup(d->root);
-		rc = fd < 0 ? fd : fs_list_add(&list, fd, to->pack.threads);
-	}
-	if (rc == 0)
-		rc = fs_list_end(&list);
-	if (rc == 0)
-		rc = imgsrc_dir_fill_tree(d, &list);
-	fs_list_free(&list);
-	if (rc != 0)
-		return rc;
-	rc = imgsrc_complete(to);
-	if (rc != 0)
-		return rc;
-	rc = list_data(d);
-	if (rc != 0)
-		return rc;
-	/* twice as many readers as compressors, because they mostly wait */
-	o.threads = 2 * to->pack.threads;
-	o.root = d->root;
-	o.count = d->file_count;
-	return imgsrc_ahead_open(&d->ahead, &o);
-}
-
 static void
 dir_close(void *state)
 {
@@ -285,6 +562,7 @@ dir_close(void *state)
 	imgsrc_ahead_close(d->ahead);
 	if (d->root >= 0)
 		sys_close(d->root);
+	sys_free(d->linked);
 	sys_free(d->changed_ns);
 	sys_free(d->sizes);
 	sys_free(d->files);
@@ -295,19 +573,80 @@ static int
 dir_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 {
 	struct imgsrc_dir *d = sys_calloc(1, sizeof(*d));
-	int rc = -ENOMEM;
+	const struct imgsrc_options *o = &to->o;
+	const struct sqw_tree *t = &to->tree;
+	/* twice as many readers as compressors, because they mostly wait */
+	struct imgsrc_ahead_options ahead = { .small = to->pack.block,
+		.threads = 2 * to->pack.threads, .path = dir_file_path,
+		.arg = d };
+	struct fs_list list = { .count = 0 };
+	int rc = -ENOMEM, fd;
 
 	*state = d;
-	if (d != NULL) {
-		d->to = to;
-		d->root = -1;
-		*files = (struct sqw_source){ .next = dir_next,
-			.read = dir_read, .skip = dir_skip,
-			.rewind = dir_rewind, .arg = d };
-		rc = open_listed(d);
+	if (d == NULL)
+		goto fail;
+	d->to = to;
+	*files = (struct sqw_source){ .next = dir_next, .read = dir_read,
+		.skip = dir_skip, .rewind = dir_rewind, .arg = d };
+	d->root = rc = sys_openat(AT_FDCWD, o->input_count > 0 ? "/" : o->path,
+	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (rc < 0)
+		goto fail;
+	if (o->input_count == 0) {
+		fd = sys_dup(d->root);
+		rc = fd < 0 ? fd : fs_list_add(&list, fd, to->pack.threads);
+		if (rc != 0)
+			goto fail_list;
 	}
-	if (rc != 0 && !to->told)
-		imgsrc_fail(to, rc, "%s: %s", to->o.path, strerror(-rc));
+	for (size_t k = 0; k < o->input_count; k++) {
+		if (!o->inputs[k].is_dir)
+			continue;
+		fd = sys_openat(AT_FDCWD, o->inputs[k].path,
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+		rc = fd < 0 ? fd : fs_list_add(&list, fd, to->pack.threads);
+		if (rc != 0) {
+			imgsrc_fail(to, rc, "%s: %s", o->inputs[k].path,
+			    strerror(-rc));
+			goto fail_list;
+		}
+	}
+	rc = fs_list_end(&list);
+	if (rc == 0)
+		rc = fill_tree(d, &list);
+	fs_list_free(&list);
+	if (rc == 0)
+		rc = imgsrc_complete(to);
+	if (rc != 0)
+		goto fail;
+	rc = -ENOMEM;
+	d->sizes = sys_calloc(t->count, sizeof(*d->sizes));
+	d->files = sys_calloc(t->count, sizeof(*d->files));
+	if (d->sizes == NULL || d->files == NULL)
+		goto fail;
+	for (uint32_t i = 0; i < t->count; i++) {
+		if (!sqw_has_data(t, i))
+			continue;
+		d->files[d->file_count++] = i;
+		if (t->nodes[i].attr.size >= to->pack.block)
+			d->sizes[d->size_count++] = key_of(d,
+			    t->nodes[i].attr.size);
+	}
+	qsort(d->sizes, d->size_count, sizeof(*d->sizes), by_twin_key);
+	rc = to->order == NULL ? 0 : imgsrc_order_sort(to, d->files,
+	    d->file_count, &d->ends[0], &d->ends[1]);
+	if (rc != 0)
+		goto fail;
+	ahead.root = d->root;
+	ahead.count = d->file_count;
+	rc = imgsrc_ahead_open(&d->ahead, &ahead);
+	if (rc == 0)
+		return 0;
+	goto fail;
+fail_list:
+	fs_list_free(&list);
+fail:
+	if (!to->told)
+		imgsrc_fail(to, rc, "%s: %s", o->path, strerror(-rc));
 	return rc;
 }
 

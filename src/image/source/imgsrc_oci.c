@@ -6,9 +6,12 @@
  * first for the names, some of which are hidden by upper layers, then for the
  * data and attributes of the remaining names.
  */
-#include "imgsrc_oci.h"
+#include "imgsrc_tar.h"
 
+#include "base/array.h"
 #include "base/sys.h"
+#include "image/oci/changes.h"
+#include "image/oci/oci_layout.h"
 #include "image/squashfs/format.h"
 
 #include <errno.h>
@@ -17,18 +20,48 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NO_DATA = 2 };			/* an entry without data */
+enum {
+	NO_DATA = 2,			/* an entry without data */
+	OCI_NAME_MORE = 64		/* room for "layer N of M" after the
+					 * layout's path in a name */
+};
+
+struct imgsrc_oci {
+	struct imgsrc_image *to;
+	char *path;			/* path of the layout */
+	const char *tag;		/* NULL: none was given */
+	int dir;
+	struct oci_blob *layers;	/* lowest first */
+	size_t count;
+	/* the current layer */
+	size_t layer;			/* from 0 */
+	char *name;			/* for messages */
+	bool open;
+	struct imgsrc_archive archive;
+	/* all layers */
+	uint32_t *ids;			/* node of each entry */
+	size_t entries, cap;
+	struct oci_changes *changes;	/* while they are merged */
+	size_t next;			/* next entry, when reading data */
+	bool verified;			/* the blobs have been verified */
+	int failed;			/* -errno from handling a whiteout */
+};
 
 /* Layers */
 
-int
-imgsrc_oci_refuse(struct imgsrc_oci *o, const char *what, const char *why)
+/* Reports why a part of the layout is invalid.  Returns -EBADMSG. */
+static int
+refuse_layout(struct imgsrc_oci *o, const char *what, const char *why)
 {
 	return imgsrc_fail(o->to, -EBADMSG, "%s: %s: %s", o->path, what, why);
 }
 
-int
-imgsrc_oci_open_layer(struct imgsrc_oci *o)
+/*
+ * These functions open the archive of the current layer, and close it after its
+ * end.  They return 0, or -errno after reporting the error.
+ */
+static int
+open_layer(struct imgsrc_oci *o)
 {
 	const struct oci_blob *b = &o->layers[o->layer];
 	int fd, rc = 0;
@@ -40,15 +73,15 @@ imgsrc_oci_open_layer(struct imgsrc_oci *o)
 		rc = oci_blob_verify(fd, b);
 	if (rc != 0) {
 		sys_close(fd);
-		return imgsrc_oci_refuse(o, b->hex, rc == -EBADMSG ?
+		return refuse_layout(o, b->hex, rc == -EBADMSG ?
 		    OCI_NOT_ITS : strerror(-rc));
 	}
 	o->open = true;
 	return imgsrc_tar_open(&o->archive, o->to, o->name, fd, false);
 }
 
-int
-imgsrc_oci_close_layer(struct imgsrc_oci *o)
+static int
+close_layer(struct imgsrc_oci *o)
 {
 	int rc = imgsrc_tar_end(&o->archive);
 
@@ -57,48 +90,128 @@ imgsrc_oci_close_layer(struct imgsrc_oci *o)
 	return rc;
 }
 
-static int
-find_layers(struct imgsrc_oci *o)
-{
-	struct oci_document *d = NULL;
-	char at[OCI_HEX + 1], why[OCI_WHY] = "";
-	int rc = oci_manifest_open(o->dir, o->tag, &d, at, why);
+/* The tree, for the whiteouts */
 
-	if (rc != 0) {
-		rc = imgsrc_oci_refuse(o, at, why);
-		goto out;
+static uint32_t
+tree_node(void *arg, const char *path)
+{
+	return sqw_tree_find(arg, path);
+}
+
+static uint32_t
+tree_parent(void *arg, uint32_t node)
+{
+	const struct sqw_tree *t = arg;
+
+	return t->nodes[node].parent;
+}
+
+static void
+tree_remove(void *arg, uint32_t node)
+{
+	sqw_tree_remove(arg, node);
+}
+
+/* Returns whether an entry is a whiteout, which is not added to the tree. */
+static bool
+is_whiteout(void *arg, const char *path)
+{
+	struct imgsrc_oci *o = arg;
+	int rc = oci_changes_whiteout(o->changes, path);
+
+	if (rc < 0)
+		o->failed = rc;
+	return rc != 0;
+}
+
+/* Adds the entries of the current layer to the tree. */
+static int
+merge_layer(struct imgsrc_oci *o)
+{
+	struct imgsrc_archive *a = &o->archive;
+	uint32_t id;
+	int rc = open_layer(o);
+
+	a->filter = is_whiteout;
+	a->filter_arg = o;
+	oci_changes_layer(o->changes, (uint32_t)o->to->tree.count);
+	while (rc == 0) {
+		void *items = o->ids;
+
+		rc = tar_next(a->tar, &a->entry);
+		if (rc < 0)
+			return imgsrc_tar_fail(a, rc);
+		if (rc == 0) {
+			imgsrc_tar_warn(a);
+			return close_layer(o);
+		}
+		rc = imgsrc_tar_add(a, &id);
+		if (rc < 0)
+			return rc;
+		rc = o->failed;
+		if (rc == 0)
+			rc = array_grow(&items, o->entries, &o->cap,
+			    sizeof(*o->ids));
+		o->ids = items;
+		if (rc == 0)
+			o->ids[o->entries++] = id;
+		if (rc == 0 && id != SQW_NOWHERE)
+			rc = oci_changes_keep(o->changes, id);
+		if (rc != 0)
+			imgsrc_tar_fail(a, rc);
 	}
-	rc = oci_layers(d, &o->layers, &o->count, why);
-	if (rc != 0)
-		imgsrc_oci_refuse(o, "manifest", rc == -ENOMEM ?
-		    strerror(ENOMEM) : why);
-out:
-	oci_free(d);
 	return rc;
 }
 
-/* Data */
-
 /*
- * Returns the inode of an entry in the finished tree, or NULL if it was
- * removed.
+ * Merges all layers into the tree, omitting hidden names, and completes the
+ * tree.  Returns 0, or -errno after reporting the error.
  */
-static struct sqw_node *
-node_of(const struct imgsrc_oci *o, uint32_t id)
+static int
+merge_layers(struct imgsrc_oci *o)
 {
-	const struct sqw_tree *t = &o->to->tree;
-	struct sqw_node *n;
+	const struct oci_changes_tree t = { .find = tree_node,
+		.parent = tree_parent, .remove = tree_remove,
+		.arg = &o->to->tree };
+	bool *seen = NULL;
+	int rc = oci_changes_open(&o->changes, &t);
 
-	if (id == SQW_NOWHERE || t->at[id] == SQW_NOWHERE)
-		return NULL;
-	n = &t->nodes[t->at[id]];
-	return n->id == id ? n : NULL;
+	if (rc != 0)
+		goto fail;
+	for (o->layer = 0; rc == 0 && o->layer < o->count; o->layer++)
+		rc = merge_layer(o);
+	oci_changes_close(o->changes);
+	if (rc != 0)
+		return rc;
+	/* drop entries replaced by a later entry for the same node */
+	rc = -ENOMEM;
+	seen = sys_calloc(o->to->tree.count, sizeof(*seen));
+	if (seen == NULL)
+		goto fail;
+	for (size_t i = o->entries; i-- > 0;) {
+		uint32_t id = o->ids[i];
+
+		if (id == SQW_NOWHERE)
+			continue;
+		if (seen[id])
+			o->ids[i] = SQW_NOWHERE;
+		seen[id] = true;
+	}
+	sys_free(seen);
+	rc = sqw_tree_finish(&o->to->tree);
+	if (rc == 0)
+		return 0;
+fail:
+	return imgsrc_fail(o->to, rc, "%s: %s", o->path, strerror(-rc));
 }
+
+/* Data */
 
 /* Reads the next entry.  Returns 1, NO_DATA, 0 at the end, or -errno. */
 static int
 next_entry(struct imgsrc_oci *o, struct sqw_file *f)
 {
+	const struct sqw_tree *t = &o->to->tree;
 	struct imgsrc_archive *a = &o->archive;
 	struct sqw_node *n;
 	int rc = tar_next(a->tar, &a->entry);
@@ -108,11 +221,13 @@ next_entry(struct imgsrc_oci *o, struct sqw_file *f)
 	if (rc == 0)
 		return 0;
 	if (o->next == o->entries)
-		return imgsrc_oci_refuse(o, o->name,
-		    "changed while being read");
+		goto changed;
+	/* its inode in the finished tree, unless that was removed */
 	f->id = o->ids[o->next++];
-	n = node_of(o, f->id);
-	if (n == NULL)
+	if (f->id == SQW_NOWHERE || t->at[f->id] == SQW_NOWHERE)
+		return NO_DATA;
+	n = &t->nodes[t->at[f->id]];
+	if (n->id != f->id)
 		return NO_DATA;
 	rc = imgsrc_tar_xattrs(a, &n->attr.xattr);
 	if (rc != 0)
@@ -120,10 +235,11 @@ next_entry(struct imgsrc_oci *o, struct sqw_file *f)
 	if (a->entry.type != TAR_FILE || a->entry.size == 0)
 		return NO_DATA;
 	if (a->entry.size != n->attr.size)
-		return imgsrc_oci_refuse(o, o->name,
-		    "changed while being read");
+		goto changed;
 	imgsrc_tar_give(a, f);
 	return 1;
+changed:
+	return refuse_layout(o, o->name, "changed while being read");
 }
 
 static int
@@ -136,7 +252,7 @@ oci_next(void *arg, struct sqw_file *f)
 		if (!o->open) {
 			if (o->layer == o->count)
 				return 0;
-			rc = imgsrc_oci_open_layer(o);
+			rc = open_layer(o);
 			if (rc != 0)
 				return rc;
 		}
@@ -146,7 +262,7 @@ oci_next(void *arg, struct sqw_file *f)
 		if (rc != 0)
 			return rc;
 		o->layer++;
-		rc = imgsrc_oci_close_layer(o);
+		rc = close_layer(o);
 		if (rc != 0)
 			return rc;
 	}
@@ -168,53 +284,15 @@ oci_skip(void *arg)
 	return imgsrc_tar_skip(&o->archive);
 }
 
-/*
- * Computes the total size and the latest time from the finished tree, ignoring
- * hidden entries.
- */
-static void
-sum_up(struct imgsrc_oci *o)
-{
-	struct imgsrc_image *to = o->to;
-
-	to->newest = 0;
-	for (size_t i = 0; i < to->tree.count; i++) {
-		const struct sqw_attr *attr = &to->tree.nodes[i].attr;
-
-		if (attr->mtime > to->newest)
-			to->newest = attr->mtime;
-		if (sqw_has_data(&to->tree, i))
-			to->total_B += attr->size;
-	}
-}
-
 /* Opening */
-
-static int
-open_layout(struct imgsrc_oci *o)
-{
-	int rc;
-
-	o->dir = sys_openat(AT_FDCWD, o->path, O_RDONLY | O_DIRECTORY |
-	    O_CLOEXEC, 0);
-	if (o->dir < 0)
-		return imgsrc_oci_refuse(o, "cannot be opened",
-		    strerror(-o->dir));
-	rc = find_layers(o);
-	if (rc == 0)
-		rc = imgsrc_oci_merge(o);
-	if (rc != 0)
-		return rc;
-	sum_up(o);
-	o->verified = true;
-	o->layer = 0;
-	return 0;
-}
 
 static int
 oci_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 {
 	struct imgsrc_oci *o = sys_calloc(1, sizeof(*o));
+	struct oci_document *d = NULL;
+	char at[OCI_HEX + 1], why[OCI_WHY] = "";
+	int rc;
 
 	*state = o;
 	if (o == NULL)
@@ -228,7 +306,37 @@ oci_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 		return imgsrc_no_memory(to);
 	*files = (struct sqw_source){ .next = oci_next, .read = oci_read,
 		.skip = oci_skip, .arg = o };
-	return open_layout(o);
+	o->dir = sys_openat(AT_FDCWD, o->path, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC, 0);
+	if (o->dir < 0)
+		return refuse_layout(o, "cannot be opened", strerror(-o->dir));
+	rc = oci_manifest_open(o->dir, o->tag, &d, at, why);
+	if (rc != 0) {
+		rc = refuse_layout(o, at, why);
+	} else {
+		rc = oci_layers(d, &o->layers, &o->count, why);
+		if (rc != 0)
+			refuse_layout(o, "manifest", rc == -ENOMEM ?
+			    strerror(ENOMEM) : why);
+	}
+	oci_free(d);
+	if (rc == 0)
+		rc = merge_layers(o);
+	if (rc != 0)
+		return rc;
+	/* the size and the latest time do not include hidden entries */
+	to->newest = 0;
+	for (size_t i = 0; i < to->tree.count; i++) {
+		const struct sqw_attr *attr = &to->tree.nodes[i].attr;
+
+		if (attr->mtime > to->newest)
+			to->newest = attr->mtime;
+		if (sqw_has_data(&to->tree, i))
+			to->total_B += attr->size;
+	}
+	o->verified = true;
+	o->layer = 0;
+	return 0;
 }
 
 static void

@@ -4,7 +4,9 @@
  */
 #include "imgsrc_order.h"
 
+#include "base/array.h"
 #include "base/fdio.h"
+#include "base/hole.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -12,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { LIST_MAX = 1 << 28 };		/* maximum size of a list, in bytes */
 
@@ -63,9 +66,10 @@ imgsrc_order_rank(struct imgsrc_image *to, size_t node, uint32_t *rank)
 }
 
 struct ranked {
-	uint32_t rank, node;
+	uint32_t rank, id;
 };
 
+/* Compares items that begin with a struct ranked. */
 static int
 by_rank(const void *a, const void *b)
 {
@@ -73,27 +77,7 @@ by_rank(const void *a, const void *b)
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
-
-/* Ranks each inode by the name that comes first in the list. */
-static int
-rank_nodes(struct imgsrc_image *to, uint32_t *ranks)
-{
-	const struct sqw_node *nodes = to->tree.nodes;
-
-	memset(ranks, 0xff, to->tree.count * sizeof(*ranks));
-	for (size_t i = 1; i < to->tree.count; i++) {
-		uint32_t *best = &ranks[nodes[i].owner], rank;
-
-		if (!S_ISREG(nodes[i].attr.mode))
-			continue;
-		if (imgsrc_order_rank(to, i, &rank) != 0)
-			return -ENOMEM;
-		if (rank < *best)
-			*best = rank;
-	}
-	return 0;
+	return x->id < y->id ? -1 : x->id > y->id;
 }
 
 /* Returns the number of files with a lower rank. */
@@ -111,20 +95,34 @@ int
 imgsrc_order_sort(struct imgsrc_image *to, uint32_t *files, size_t count,
     size_t *rest, size_t *last)
 {
-	uint32_t *ranks = sys_malloc(to->tree.count * sizeof(*ranks));
+	const struct sqw_node *nodes = to->tree.nodes;
+	uint32_t *ranks = sys_malloc(to->tree.count * sizeof(*ranks)), rank;
 	struct ranked *r = sys_malloc((count + 1) * sizeof(*r));
-	int rc = ranks == NULL || r == NULL ? -ENOMEM : rank_nodes(to, ranks);
+	int rc = -ENOMEM;
 
-	if (rc != 0)
+	if (ranks == NULL || r == NULL)
 		goto out;
+	/* rank each inode by the name that comes first in the list */
+	memset(ranks, 0xff, to->tree.count * sizeof(*ranks));
+	for (size_t i = 1; i < to->tree.count; i++) {
+		uint32_t *best = &ranks[nodes[i].owner];
+
+		if (!S_ISREG(nodes[i].attr.mode))
+			continue;
+		if (imgsrc_order_rank(to, i, &rank) != 0)
+			goto out;
+		if (rank < *best)
+			*best = rank;
+	}
 	for (size_t i = 0; i < count; i++)
 		r[i] = (struct ranked){ ranks[files[i]], files[i] };
 	if (count > 0)
 		qsort(r, count, sizeof(*r), by_rank);
 	for (size_t i = 0; i < count; i++)
-		files[i] = r[i].node;
+		files[i] = r[i].id;
 	*rest = count_below(r, count, WALK_ORDER_REST);
 	*last = count_below(r, count, WALK_ORDER_REST + 1);
+	rc = 0;
 out:
 	sys_free(ranks);
 	sys_free(r);
@@ -147,4 +145,227 @@ imgsrc_order_check(struct imgsrc_image *to)
 		    "a file in the image, for example %s", to->o.order,
 		    all - found, all, missing);
 	return 0;
+}
+
+/* A stream, whose files are stored until they can be written */
+
+/*
+ * Listed files are spooled uncompressed, other files compressed.  At the end,
+ * the listed files are compressed in list order, directly into the image, and
+ * the other files are appended.  Most files in a stream are not listed, so
+ * little data is spooled uncompressed.  The image is the same as one built from
+ * a directory, except that a listed duplicate of an unlisted file is stored
+ * again.
+ */
+struct held {
+	struct ranked by;		/* comes first, for by_rank() */
+	uint64_t size, at;		/* offset in the spool */
+};
+
+struct spool {
+	struct imgsrc_image *to;
+	const struct sqw_source *from;
+	int fd;
+	struct stat st;			/* status once it is complete */
+	uint64_t end;
+	uint8_t *piece;
+	struct held *held;
+	size_t count, cap;
+	/* current output */
+	size_t next, stop;		/* indices into held */
+	uint64_t at;
+};
+
+static int
+open_unlinked(const struct imgsrc_image *to)
+{
+	return sys_openat(to->pack.tmpdir, ".", O_TMPFILE | O_RDWR |
+	    O_CLOEXEC, 0600);
+}
+
+/* Copies the current file to the spool. */
+static int
+spool_file(struct spool *s, const struct sqw_file *f, uint32_t rank)
+{
+	const struct sqw_source *from = s->from;
+	void *items = s->held;
+	int rc = array_grow(&items, s->count, &s->cap, sizeof(*s->held));
+	int64_t n;
+
+	s->held = items;
+	if (rc != 0)
+		return rc;
+	s->held[s->count++] = (struct held){ .by = { rank, f->id },
+		.size = f->size, .at = s->end };
+	for (uint64_t left = f->size; left > 0; left -= (uint64_t)n) {
+		n = from->skip == NULL ? 0 : from->skip(from->arg);
+		if (n < 0)
+			return (int)n;
+		if (n > 0) {
+			off_t at = sys_lseek(s->fd, (off_t)n, SEEK_CUR);
+
+			if (at < 0)
+				return (int)at;
+			continue;
+		}
+		n = left < s->to->pack.block ? (int64_t)left :
+		    s->to->pack.block;
+		rc = from->read(from->arg, s->piece, (size_t)n);
+		if (rc == 0)
+			rc = fdio_write(s->fd, s->piece, (size_t)n);
+		if (rc != 0)
+			return rc;
+	}
+	s->end += f->size;
+	return 0;
+}
+
+/* Returns the next file that is not listed. */
+static int
+unlisted_next(void *arg, struct sqw_file *f)
+{
+	struct spool *s = arg;
+	const uint32_t *at = s->to->tree.at;
+	uint32_t rank = 0;
+	int rc;
+
+	for (;;) {
+		rc = s->from->next(s->from->arg, f);
+		if (rc != 1)
+			return rc;
+		rc = imgsrc_order_rank(s->to, at != NULL ? at[f->id] : f->id,
+		    &rank);
+		if (rc != 0 || rank == WALK_ORDER_REST)
+			return rc != 0 ? rc : 1;
+		rc = spool_file(s, f, rank);
+		if (rc != 0)
+			return rc;
+	}
+}
+
+static int
+unlisted_read(void *arg, void *buf, size_t len)
+{
+	struct spool *s = arg;
+
+	return s->from->read(s->from->arg, buf, len);
+}
+
+static int64_t
+unlisted_skip(void *arg)
+{
+	struct spool *s = arg;
+
+	return s->from->skip(s->from->arg);
+}
+
+static int
+held_next(void *arg, struct sqw_file *f)
+{
+	struct spool *s = arg;
+	const struct held *h = &s->held[s->next];
+
+	if (s->next == s->stop)
+		return 0;
+	*f = (struct sqw_file){ .id = h->by.id, .size = h->size };
+	s->at = h->at;
+	s->next++;
+	return 1;
+}
+
+static int
+held_read(void *arg, void *buf, size_t len)
+{
+	struct spool *s = arg;
+	ssize_t n = fdio_pread(s->fd, buf, len, (off_t)s->at);
+
+	s->at += len;
+	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
+}
+
+static int64_t
+held_skip(void *arg)
+{
+	struct spool *s = arg;
+	const struct held *h = &s->held[s->next - 1];
+	uint64_t n = sqw_hole_blocks(hole_at(s->fd, &s->st, s->at),
+	    h->at + h->size - s->at, s->to->pack.block);
+
+	s->at += n;
+	return (int64_t)n;
+}
+
+static int
+held_rewind(void *arg)
+{
+	struct spool *s = arg;
+
+	s->at = s->held[s->next - 1].at;
+	return 0;
+}
+
+/* Writes the files in held, up to stop, to the image. */
+static int
+write_spooled(struct spool *s, size_t stop, int fd, uint64_t at)
+{
+	struct sqw_source source = { .next = held_next, .read = held_read,
+		.skip = held_skip, .rewind = held_rewind, .arg = s };
+
+	s->stop = stop;
+	return s->next == stop ? 0 : sqw_data_write(&s->to->data, &source,
+	    &s->to->pack, fd, at, &s->to->progress);
+}
+
+int
+imgsrc_order_stream(struct imgsrc_image *to, const struct sqw_source *files,
+    int fd, uint64_t at)
+{
+	struct spool s = { .to = to, .from = files, .fd = -1 };
+	const struct sqw_source source = { .next = unlisted_next,
+		.read = unlisted_read, .arg = &s,
+		.skip = files->skip == NULL ? NULL : unlisted_skip };
+	struct sqw_data *d = &to->data;
+	struct sqw_waiting w = { .fd = -1 };
+	size_t first = 0;
+	int rc;
+
+	s.fd = rc = open_unlinked(to);
+	if (rc < 0)
+		goto out;
+	w.fd = rc = open_unlinked(to);
+	if (rc < 0)
+		goto out;
+	rc = -ENOMEM;
+	s.piece = sys_malloc(to->pack.block);
+	if (s.piece == NULL)
+		goto out;
+	rc = sqw_data_write(d, &source, &to->pack, w.fd, 0, &to->progress);
+	/* the last file may end in a hole */
+	if (rc == 0)
+		rc = sys_ftruncate(s.fd, (off_t)s.end);
+	if (rc == 0)
+		rc = sys_fstat(s.fd, &s.st);
+	if (rc != 0)
+		goto out;
+	w.units = d->units;
+	w.fragments = d->fragments;
+	w.length = d->end;
+	d->end = at;
+	if (s.count > 0)
+		qsort(s.held, s.count, sizeof(*s.held), by_rank);
+	while (first < s.count && s.held[first].by.rank < WALK_ORDER_REST)
+		first++;
+	rc = write_spooled(&s, first, fd, at);
+	if (rc == 0)
+		rc = sqw_data_append(d, &w, fd);
+	if (rc == 0)
+		rc = write_spooled(&s, s.count, fd, d->end);
+out:
+	if (s.fd >= 0)
+		sys_close(s.fd);
+	if (w.fd >= 0)
+		sys_close(w.fd);
+	sys_free(s.piece);
+	sys_free(s.held);
+	return rc;
 }

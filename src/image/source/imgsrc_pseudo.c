@@ -101,43 +101,28 @@ next_word(char **line)
 	return word;
 }
 
-/*
- * Splits a line into words.  The target of a link extends to the end of the
- * line.
- */
-static void
-split_definition(struct definition *d, char *line)
-{
-	size_t target = SIZE_MAX;
-	char *word;
-
-	while (d->count < WORDS && d->count != target &&
-	    (word = next_word(&line)) != NULL) {
-		d->words[d->count++] = word;
-		if (d->count == 2 && strcmp(word, "s") == 0)
-			target = 5;
-		if (d->count == 2 && strcmp(word, "S") == 0)
-			target = 6;
-	}
-	line += strspn(line, " \t");
-	if (d->count == target && *line != '\0')
-		d->words[d->count++] = line;
-}
-
-/*
- * Parses the mode, user and group, which are common to all types; word `at` is
- * the mode.
- */
 static int
-take_attr(struct imgsrc_image *to, struct definition *d, size_t at)
+parse_definition(struct imgsrc_image *to, struct definition *d)
 {
 	static const struct { char type; uint16_t mode; } types[] = {
 		{ 'd', S_IFDIR }, { 'c', S_IFCHR }, { 'b', S_IFBLK },
 		{ 's', S_IFLNK }, { 'i', S_IFIFO }, { 'm', 0 }
 	};
-	char *end;
+	const char *type = d->count > 1 ? d->words[1] : "";
+	bool timed = *type >= 'A' && *type <= 'Z';
+	size_t at = 2 + (size_t)timed;	/* the word with the mode */
+	int64_t major, minor;
 	unsigned long mode;
+	char *end;
 
+	d->type = (char)(timed ? *type - 'A' + 'a' : *type);
+	d->mtime = time(NULL);
+	if (*type == '\0' || type[1] != '\0' ||
+	    strchr("dmbcsi", d->type) == NULL)
+		return refuse(to, d, "expected type d, m, b, c, s or i");
+	if (timed && (d->count < 3 ||
+	    args_int(d->words[2], 0, UINT32_MAX, &d->mtime) != 0))
+		return refuse(to, d, "expected a time in seconds since 1970");
 	if (d->count < at + 3)
 		return refuse(to, d, "expected a mode, a user and a group");
 	mode = strtoul(d->words[at], &end, 8);
@@ -154,15 +139,7 @@ take_attr(struct imgsrc_image *to, struct definition *d, size_t at)
 	if (imgsrc_group(d->words[at + 2], &d->attr.gid) != 0)
 		return imgsrc_fail(to, -EINVAL, "group '%s' does not exist",
 		    d->words[at + 2]);
-	return 0;
-}
-
-/* Parses the words after the attributes, starting at word `at`. */
-static int
-take_rest(struct imgsrc_image *to, struct definition *d, size_t at)
-{
-	int64_t major, minor;
-
+	at += 3;
 	switch (d->type) {
 	case 'b':
 	case 'c':
@@ -193,82 +170,44 @@ take_rest(struct imgsrc_image *to, struct definition *d, size_t at)
 }
 
 static int
-parse_definition(struct imgsrc_image *to, struct definition *d)
-{
-	const char *type = d->count > 1 ? d->words[1] : "";
-	bool timed = *type >= 'A' && *type <= 'Z';
-	int rc;
-
-	d->type = (char)(timed ? *type - 'A' + 'a' : *type);
-	d->mtime = time(NULL);
-	if (*type == '\0' || type[1] != '\0' ||
-	    strchr("dmbcsi", d->type) == NULL)
-		return refuse(to, d, "expected type d, m, b, c, s or i");
-	if (timed && (d->count < 3 ||
-	    args_int(d->words[2], 0, UINT32_MAX, &d->mtime) != 0))
-		return refuse(to, d, "expected a time in seconds since 1970");
-	rc = take_attr(to, d, 2 + timed);
-	return rc != 0 ? rc : take_rest(to, d, 5 + timed);
-}
-
-static int
-modify_node(struct imgsrc_image *to, const struct definition *d, uint32_t id,
-    bool timed)
-{
-	struct sqw_node *nodes = to->tree.nodes;
-	struct sqw_attr *attr;
-	uint32_t mtime;
-
-	while (nodes[id].owner != id)
-		id = nodes[id].owner;
-	attr = &nodes[id].attr;
-	mtime = attr->mtime;
-	attr->mode = (uint16_t)((attr->mode & S_IFMT) | d->attr.mode);
-	attr->uid = d->attr.uid;
-	attr->gid = d->attr.gid;
-	imgsrc_adjust(to, attr, timed ? d->mtime : mtime);
-	return 0;
-}
-
-/*
- * Returns whether the parent directory is in the image; missing directories are
- * not created.
- */
-static bool
-has_parent(const struct imgsrc_image *to, char *path)
-{
-	char *slash = strrchr(path, '/');
-	uint32_t id;
-
-	if (slash == NULL)
-		return true;
-	*slash = '\0';
-	id = sqw_tree_find(&to->tree, path);
-	*slash = '/';
-	return id != SQW_NOWHERE && S_ISDIR(to->tree.nodes[id].attr.mode);
-}
-
-static int
 apply_definition(struct imgsrc_image *to, struct definition *d)
 {
-	char *path = d->words[0] + strspn(d->words[0], "/");
+	char *path = d->words[0] + strspn(d->words[0], "/"), *slash;
 	bool timed = d->words[1][0] != d->type;
-	uint32_t id = sqw_tree_find(&to->tree, path);
+	struct sqw_node *nodes = to->tree.nodes;
+	uint32_t id = sqw_tree_find(&to->tree, path), parent;
 	int rc;
 
 	if (*path == '\0' && d->type != 'm')
 		return refuse(to, d, "the root already exists");
-	if (d->type == 'm' && id != SQW_NOWHERE)
-		return modify_node(to, d, id, timed);
+	if (d->type == 'm' && id != SQW_NOWHERE) {
+		struct sqw_attr *attr;
+
+		while (nodes[id].owner != id)
+			id = nodes[id].owner;
+		attr = &nodes[id].attr;
+		attr->mode = (uint16_t)((attr->mode & S_IFMT) | d->attr.mode);
+		attr->uid = d->attr.uid;
+		attr->gid = d->attr.gid;
+		imgsrc_adjust(to, attr, timed ? d->mtime : attr->mtime);
+		return 0;
+	}
 	if (d->type == 'm' || id != SQW_NOWHERE) {
 		imgsrc_tell(to, IMGSRC_WARNING,
 		    "pseudo definition '%s' is ignored: %s is %s", d->text,
 		    path, d->type == 'm' ? "missing" : "already there");
 		return 0;
 	}
-	if (!has_parent(to, path))
-		return refuse(to, d,
-		    "the parent directory is not in the image");
+	/* missing directories are not created */
+	slash = strrchr(path, '/');
+	if (slash != NULL) {
+		*slash = '\0';
+		parent = sqw_tree_find(&to->tree, path);
+		*slash = '/';
+		if (parent == SQW_NOWHERE || !S_ISDIR(nodes[parent].attr.mode))
+			return refuse(to, d,
+			    "the parent directory is not in the image");
+	}
 	imgsrc_adjust(to, &d->attr, d->mtime);
 	rc = sqw_tree_add(&to->tree, path, &d->attr, &id);
 	return rc != 0 ? refuse(to, d, strerror(-rc)) : 0;
@@ -278,13 +217,25 @@ int
 imgsrc_pseudo(struct imgsrc_image *to, const char *definition)
 {
 	struct definition d = { .text = definition };
-	char *line = strcopy(definition);
+	char *line = strcopy(definition), *rest = line, *word;
+	size_t target = SIZE_MAX;
 	int rc;
 
 	if (line == NULL)
 		return imgsrc_fail(to, -ENOMEM, "%s: %s", to->o.path,
 		    strerror(ENOMEM));
-	split_definition(&d, line);
+	while (d.count < WORDS && d.count != target &&
+	    (word = next_word(&rest)) != NULL) {
+		d.words[d.count++] = word;
+		if (d.count == 2 && strcmp(word, "s") == 0)
+			target = 5;
+		if (d.count == 2 && strcmp(word, "S") == 0)
+			target = 6;
+	}
+	/* the target of a link extends to the end of the line */
+	rest += strspn(rest, " \t");
+	if (d.count == target && *rest != '\0')
+		d.words[d.count++] = rest;
 	rc = parse_definition(to, &d);
 	if (rc == 0)
 		rc = apply_definition(to, &d);

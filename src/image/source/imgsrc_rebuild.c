@@ -4,8 +4,8 @@
  *
  * Files are in the order of their data in the image; small files are in the
  * order of their positions in the fragment blocks.  Cutting them by the rules
- * of image/squashfs/write produces the same blocks if the image was made by these
- * rules.  Data shared in the image is read once and shared again.
+ * of image/squashfs/write produces the same blocks if the image was made by
+ * these rules.  Data shared in the image is read once and shared again.
  */
 #include "imgsrc_repack.h"
 
@@ -238,13 +238,28 @@ refuse_at(struct rebuild *b, uint64_t at, const char *why)
 	    b->pieces[b->next - 1].number), text);
 }
 
+/* Reads the next block; the builder reads one block at a time. */
 static int
-read_tail(struct rebuild *b, uint8_t *buf, size_t len)
+rebuild_read(void *arg, void *buf, size_t len)
 {
-	const char *why = "the fragment block ends before the file does";
+	struct rebuild *b = arg;
+	const char *why = "a block has an unexpected length";
 	uint64_t at;
 	uint32_t word;
 
+	if (b->k < b->e.blocks) {
+		word = sq_word(&b->e, b->k);
+		if (sq_block_len(b->r.m, &b->e, b->k) != len)
+			return refuse_at(b, b->at, why);
+		if (word == 0)
+			memset(buf, 0, len);
+		else if (sq_unpack(b->decoder, b->at, word, len, buf,
+		    &why) < 0)
+			return refuse_at(b, b->at, why);
+		b->k++;
+		b->at += sq_word_len(word);
+		return 0;
+	}
 	sq_fragment(b->r.m, b->e.fragment, &at, &word);
 	if (b->fragment_number != b->e.fragment) {
 		b->fragment_number = SQUASHFS_NONE;
@@ -255,30 +270,9 @@ read_tail(struct rebuild *b, uint8_t *buf, size_t len)
 		b->fragment_number = b->e.fragment;
 	}
 	if ((uint64_t)b->e.tail_at + len > (uint64_t)b->fragment_B)
-		return refuse_at(b, at, why);
+		return refuse_at(b, at,
+		    "the fragment block ends before the file does");
 	memcpy(buf, b->fragment + b->e.tail_at, len);
-	return 0;
-}
-
-/* Reads the next block; the builder reads one block at a time. */
-static int
-rebuild_read(void *arg, void *buf, size_t len)
-{
-	struct rebuild *b = arg;
-	const char *why = "a block has an unexpected length";
-	uint32_t word;
-
-	if (b->k == b->e.blocks)
-		return read_tail(b, buf, len);
-	word = sq_word(&b->e, b->k);
-	if (sq_block_len(b->r.m, &b->e, b->k) != len)
-		return refuse_at(b, b->at, why);
-	if (word == 0)
-		memset(buf, 0, len);
-	else if (sq_unpack(b->decoder, b->at, word, len, buf, &why) < 0)
-		return refuse_at(b, b->at, why);
-	b->k++;
-	b->at += sq_word_len(word);
 	return 0;
 }
 

@@ -37,6 +37,218 @@ imgsrc_repack_path(struct imgsrc_repack *r, size_t number)
 	return path == NULL ? "" : path;
 }
 
+/* Blocks */
+
+/* The memory used by a unit: its size, start and fragment block. */
+enum { UNIT_B = sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint32_t) };
+
+static bool
+has_old_data(const struct imgsrc_repack *r, size_t n, struct sq_entry *e)
+{
+	sq_get(r->m, n, e);
+	return S_ISREG(e->mode) && e->size > 0 && e->first == n;
+}
+
+static int
+by_old_place(const void *a, const void *b)
+{
+	const struct sqw_old *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/*
+ * Counts blocks and units.  Returns 0, or -EBADMSG after reporting that their
+ * lists exceed the memory limit.
+ */
+static int
+count_blocks(struct imgsrc_repack *r)
+{
+	const struct sq_image *m = r->m;
+	uint64_t left = sq_memory_left(m);
+	struct sq_entry e;
+
+	r->count = r->units = sq_facts(m)->fragments;
+	for (size_t n = 1; n < sq_count(m); n++) {
+		if (!has_old_data(r, n, &e))
+			continue;
+		r->units += e.blocks + (e.blocks > 0 &&
+		    sq_tail_len(m, &e) > 0);
+		for (uint32_t k = 0; k < e.blocks; k++)
+			r->count += sq_word(&e, k) != 0;
+	}
+	if (r->count <= left / sizeof(*r->old) && r->units <=
+	    (left - r->count * sizeof(*r->old)) / UNIT_B)
+		return 0;
+	return imgsrc_repack_refuse(r, "", "the block lists need more memory "
+	    "than --memory allows");
+}
+
+static const struct sqw_old *
+find_block(const struct imgsrc_repack *r, uint64_t at)
+{
+	struct sqw_old key = { .at = at };
+
+	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_old_place);
+}
+
+/*
+ * Returns the new position of the next block, for a file that consists only of
+ * holes.
+ */
+static uint64_t
+start_behind(const struct imgsrc_repack *r, uint64_t at)
+{
+	size_t lo = 0, hi = r->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (r->old[mid].at < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < r->count ? r->old[lo].start : r->to->data.end;
+}
+
+/*
+ * Fills in r->old with the blocks, sorted and without duplicates; blocks must
+ * not overlap.  Returns 0, or -errno after reporting the error.
+ */
+static int
+list_old(struct imgsrc_repack *r)
+{
+	const struct sq_image *m = r->m;
+	struct sq_entry e;
+	size_t kept = 0;
+
+	r->old = sys_malloc((r->count + 1) * sizeof(*r->old));
+	if (r->old == NULL)
+		return imgsrc_no_memory(r->to);
+	r->count = 0;
+	for (uint32_t k = 0; k < sq_facts(m)->fragments; k++) {
+		struct sqw_old b = { .is_fragment = true };
+
+		sq_fragment(m, k, &b.at, &b.word);
+		r->old[r->count++] = b;
+	}
+	for (size_t n = 1; n < sq_count(m); n++) {
+		uint64_t at;
+
+		if (!has_old_data(r, n, &e))
+			continue;
+		at = e.start;
+		for (uint32_t k = 0; k < e.blocks; k++) {
+			struct sqw_old b = { .at = at, .word = sq_word(&e, k) };
+
+			at += sq_word_len(b.word);
+			if (b.word == 0)
+				continue;
+			b.want = sq_block_len(m, &e, k);
+			r->old[r->count++] = b;
+			r->to->total_B += b.want;
+		}
+	}
+	if (r->count > 0)
+		qsort(r->old, r->count, sizeof(*r->old), by_old_place);
+	for (size_t i = 0; i < r->count; i++) {
+		const struct sqw_old *b = &r->old[i];
+		const struct sqw_old *last = kept == 0 ? NULL :
+		    &r->old[kept - 1];
+
+		if (last != NULL && last->at == b->at) {
+			if (last->word != b->word || last->want != b->want ||
+			    last->is_fragment != b->is_fragment)
+				return imgsrc_repack_refuse(r, "", "two "
+				    "different blocks start at the same "
+				    "offset");
+			continue;
+		}
+		if (last != NULL && b->at - last->at <
+		    sq_word_len(last->word))
+			return imgsrc_repack_refuse(r, "", "blocks overlap");
+		r->old[kept++] = *b;
+	}
+	r->count = kept;
+	return 0;
+}
+
+/* Describes the data of a file in the new image, starting at unit `unit`. */
+static void
+give_file(struct imgsrc_repack *r, size_t n, const struct sq_entry *e,
+    uint32_t *unit)
+{
+	struct sqw_data *d = &r->to->data;
+	bool tail = sq_tail_len(r->m, e) > 0;
+	uint64_t at = e->start, start = 0;
+	uint32_t first = *unit;
+
+	d->of[r->ids[n]] = (struct sqw_position){ .unit = first,
+		.blocks = e->blocks, .tail_at = e->tail_at, .tail = tail };
+	for (uint32_t k = 0; k < e->blocks; k++, (*unit)++) {
+		uint32_t word = sq_word(e, k);
+		const struct sqw_old *b = word == 0 ? NULL :
+		    find_block(r, at);
+
+		d->fragment[*unit] = SQUASHFS_NONE;
+		d->sizes[*unit] = b == NULL ? 0 : b->size;
+		d->starts[*unit] = b == NULL ? 0 : b->start;
+		if (start == 0 && b != NULL)
+			start = b->start;
+		at += sq_word_len(word);
+	}
+	if (e->blocks > 0)
+		d->starts[first] = start != 0 ? start :
+		    start_behind(r, e->start);
+	if (tail && e->blocks == 0) {
+		d->of[r->ids[n]].unit = e->fragment;
+	} else if (tail) {
+		d->fragment[*unit] = e->fragment;
+		d->sizes[*unit] = 0;
+		d->starts[(*unit)++] = 0;
+	}
+}
+
+/*
+ * Records the positions of the new blocks in to->data.  Returns 0, or -errno
+ * after reporting the error.
+ */
+static int
+give_data(struct imgsrc_repack *r)
+{
+	struct sqw_data *d = &r->to->data;
+	uint32_t fragments = sq_facts(r->m)->fragments, unit = 0, word;
+	size_t units = r->units;
+	struct sq_entry e;
+
+	if (units >= UINT32_MAX)
+		return imgsrc_repack_refuse(r, "", "too many blocks");
+	d->ids = r->to->tree.count;
+	d->of = sys_calloc(d->ids, sizeof(*d->of));
+	d->sizes = sys_malloc((units + 1) * sizeof(*d->sizes));
+	d->starts = sys_malloc((units + 1) * sizeof(*d->starts));
+	d->fragment = sys_malloc((units + 1) * sizeof(*d->fragment));
+	if (d->of == NULL || d->sizes == NULL || d->starts == NULL ||
+	    d->fragment == NULL)
+		return imgsrc_no_memory(r->to);
+	d->units = units;
+	for (; unit < fragments; unit++) {
+		const struct sqw_old *b;
+		uint64_t at;
+
+		sq_fragment(r->m, unit, &at, &word);
+		b = find_block(r, at);
+		d->fragment[unit] = unit;
+		d->sizes[unit] = b->size;
+		d->starts[unit] = b->start;
+	}
+	for (size_t n = 1; n < sq_count(r->m); n++)
+		if (has_old_data(r, n, &e))
+			give_file(r, n, &e, &unit);
+	return 0;
+}
+
 /* Extended attributes, whose sets are added in order */
 
 static int
@@ -49,13 +261,24 @@ by_old(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Collects the sets in use, without duplicates. */
 static int
-list_sets(struct imgsrc_repack *r)
+add_old_xattr(void *arg, const char *name, const void *value, size_t len)
 {
+	struct imgsrc_repack *r = arg;
+
+	return sqt_xattrs_add(r->to->xattrs, name, value, len);
+}
+
+/* Adds the sets in use, without duplicates, in order. */
+static int
+add_sets(struct imgsrc_repack *r)
+{
+	struct sqt_xattrs *to = r->to->xattrs;
 	size_t count = sq_count(r->m), kept = 0;
 	struct sq_entry e;
 
+	if (to == NULL)
+		return 0;
 	r->sets = sys_malloc(count * sizeof(*r->sets));
 	if (r->sets == NULL)
 		return imgsrc_no_memory(r->to);
@@ -71,39 +294,21 @@ list_sets(struct imgsrc_repack *r)
 		if (kept == 0 || r->sets[kept - 1].old != r->sets[i].old)
 			r->sets[kept++] = r->sets[i];
 	r->set_count = kept;
+	for (size_t i = 0; i < kept; i++) {
+		struct imgsrc_repack_set *s = &r->sets[i];
+		int rc = sqt_xattrs_begin(to);
+
+		if (rc == 0)
+			rc = sq_xattrs(r->m, s->old, add_old_xattr, r);
+		if (rc == 0)
+			rc = sqt_xattrs_end(to, &s->made);
+		if (rc != 0)
+			return imgsrc_repack_refuse(r,
+			    imgsrc_repack_path(r, s->name), rc == -EBADMSG ?
+			    "the extended attributes cannot be read" :
+			    strerror(-rc));
+	}
 	return 0;
-}
-
-static int
-add_old_xattr(void *arg, const char *name, const void *value, size_t len)
-{
-	struct imgsrc_repack *r = arg;
-
-	return sqt_xattrs_add(r->to->xattrs, name, value, len);
-}
-
-static int
-add_set(struct imgsrc_repack *r, struct imgsrc_repack_set *s)
-{
-	int rc = sqt_xattrs_begin(r->to->xattrs);
-
-	if (rc == 0)
-		rc = sq_xattrs(r->m, s->old, add_old_xattr, r);
-	if (rc == 0)
-		rc = sqt_xattrs_end(r->to->xattrs, &s->made);
-	return rc == 0 ? 0 : imgsrc_repack_refuse(r,
-	    imgsrc_repack_path(r, s->name), rc == -EBADMSG ?
-	    "the extended attributes cannot be read" : strerror(-rc));
-}
-
-static int
-add_sets(struct imgsrc_repack *r)
-{
-	int rc = r->to->xattrs == NULL ? 0 : list_sets(r);
-
-	for (size_t i = 0; rc == 0 && i < r->set_count; i++)
-		rc = add_set(r, &r->sets[i]);
-	return rc;
 }
 
 /* Returns the new index of a set; SQUASHFS_NONE remains SQUASHFS_NONE. */
@@ -154,28 +359,6 @@ add_old_name(struct imgsrc_repack *r, size_t n, const struct sq_entry *e)
 	return rc != 0 ? imgsrc_repack_refuse(r, path, strerror(-rc)) : 0;
 }
 
-static int
-fill_tree(struct imgsrc_repack *r)
-{
-	size_t count = sq_count(r->m);
-	struct sq_entry e;
-	int rc;
-
-	r->ids = sys_malloc(count * sizeof(*r->ids));
-	if (r->ids == NULL)
-		return imgsrc_no_memory(r->to);
-	for (size_t n = 0; n < count; n++) {
-		sq_get(r->m, n, &e);
-		rc = add_old_name(r, n, &e);
-		if (rc != 0)
-			return rc;
-		if (e.first != n)
-			sqw_tree_link(&r->to->tree, r->ids[n], r->ids[e.first]);
-	}
-	return sqw_tree_finish(&r->to->tree) == 0 ? 0 :
-	    imgsrc_no_memory(r->to);
-}
-
 static void
 report_damage(void *arg, const char *place, const char *why)
 {
@@ -191,7 +374,9 @@ imgsrc_repack_open_tree(struct imgsrc_repack *r, struct imgsrc_image *to)
 		.has_offset = to->o.has_offset, .offset = to->o.offset,
 		.threads = to->pack.threads, .memory = to->pack.memory,
 		.report = report_damage, .arg = to };
+	struct sq_entry e;
 	const char *why;
+	size_t count;
 	int rc;
 
 	r->to = to;
@@ -203,14 +388,28 @@ imgsrc_repack_open_tree(struct imgsrc_repack *r, struct imgsrc_image *to)
 		to->told = true;
 		return -EBADMSG;
 	}
-	rc = imgsrc_repack_count(r);
+	rc = count_blocks(r);
 	if (rc == 0)
 		rc = add_sets(r);
-	if (rc == 0)
-		rc = fill_tree(r);
+	if (rc != 0)
+		return rc;
+	count = sq_count(r->m);
+	r->ids = sys_malloc(count * sizeof(*r->ids));
+	if (r->ids == NULL)
+		return imgsrc_no_memory(to);
+	for (size_t n = 0; n < count; n++) {
+		sq_get(r->m, n, &e);
+		rc = add_old_name(r, n, &e);
+		if (rc != 0)
+			return rc;
+		if (e.first != n)
+			sqw_tree_link(&to->tree, r->ids[n], r->ids[e.first]);
+	}
+	if (sqw_tree_finish(&to->tree) != 0)
+		return imgsrc_no_memory(to);
 	/* use the time of the old image, not of its newest inode */
 	to->newest = sq_facts(r->m)->mtime;
-	return rc;
+	return 0;
 }
 
 void
@@ -239,17 +438,26 @@ repack_write(void *state, int fd, uint64_t at)
 		    (unsigned long long)run.bad_at, run.why);
 		return imgsrc_repack_refuse(r, "", why);
 	}
-	return rc != 0 ? rc : imgsrc_repack_give(r);
+	return rc != 0 ? rc : give_data(r);
 }
 
-/* Uses the values of the old image. */
 static int
-use_facts(struct imgsrc_repack *r)
+repack_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 {
-	const struct sq_facts *f = sq_facts(r->m);
-	struct imgsrc_image *to = r->to;
+	struct imgsrc_repack *r = sys_calloc(1, sizeof(*r));
+	const struct sq_facts *f;
 	char why[128];
+	int rc;
 
+	(void)files;
+	*state = r;
+	if (r == NULL)
+		return imgsrc_no_memory(to);
+	rc = imgsrc_repack_open_tree(r, to);
+	if (rc != 0)
+		return rc;
+	/* use the values of the old image */
+	f = sq_facts(r->m);
 	if (to->o.has_block && to->pack.block != f->block) {
 		snprintf(why, sizeof(why), "the block size is %u and cannot be "
 		    "changed", f->block);
@@ -264,23 +472,7 @@ use_facts(struct imgsrc_repack *r)
 	to->pack.no_fragments = (f->flags & SQUASHFS_NO_FRAGMENTS) != 0;
 	to->pack.no_duplicates = (f->flags & SQUASHFS_DEDUPLICATED) == 0;
 	to->tables.no_export = to->tables.no_export || !f->exports;
-	return 0;
-}
-
-static int
-repack_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
-{
-	struct imgsrc_repack *r = sys_calloc(1, sizeof(*r));
-	int rc;
-
-	(void)files;
-	*state = r;
-	if (r == NULL)
-		return imgsrc_no_memory(to);
-	rc = imgsrc_repack_open_tree(r, to);
-	if (rc == 0)
-		rc = use_facts(r);
-	return rc != 0 ? rc : imgsrc_repack_list(r);
+	return list_old(r);
 }
 
 static void

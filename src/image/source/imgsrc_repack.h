@@ -43,19 +43,4 @@ const char *imgsrc_repack_path(struct imgsrc_repack *r, size_t number);
 int imgsrc_repack_open_tree(struct imgsrc_repack *r, struct imgsrc_image *to);
 void imgsrc_repack_close_tree(struct imgsrc_repack *r);
 
-/*
- * Counts blocks and units.  Returns 0, or -EBADMSG after reporting that their
- * lists exceed the memory limit.
- */
-int imgsrc_repack_count(struct imgsrc_repack *r);
-
-/* Fills in r->old.  Returns 0, or -errno after reporting the error. */
-int imgsrc_repack_list(struct imgsrc_repack *r);
-
-/*
- * Records the positions of the new blocks in to->data.  Returns 0, or -errno
- * after reporting the error.
- */
-int imgsrc_repack_give(struct imgsrc_repack *r);
-
 #endif

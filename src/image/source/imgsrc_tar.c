@@ -127,10 +127,11 @@ out:
 	return rc;
 }
 
-static int
-add_tar_entry(struct imgsrc_archive *a, const char *path, uint32_t *id)
+int
+imgsrc_tar_add(struct imgsrc_archive *a, uint32_t *id)
 {
 	const struct tar_entry *e = &a->entry;
+	struct imgsrc_image *to = a->to;
 	struct sqw_attr attr = {
 		.mode = (uint16_t)(tar_type_mode(e->type) | e->mode),
 		.uid = (uint32_t)e->uid, .gid = (uint32_t)e->gid,
@@ -139,56 +140,54 @@ add_tar_entry(struct imgsrc_archive *a, const char *path, uint32_t *id)
 		.xattr = SQUASHFS_NONE,
 	};
 	uint32_t first = SQW_NOWHERE;
-	int rc;
-
-	if (e->type == TAR_HARDLINK) {
-		rc = find_linked(a, path, &first);
-		if (rc != 0)
-			return rc < 0 ? rc : 0;
-	}
-	if (e->type == TAR_SYMLINK) {
-		attr.mode = S_IFLNK | 0777;
-		attr.target = e->link;
-		attr.size = strlen(e->link);
-	}
-	if (e->uid > UINT32_MAX || e->gid > UINT32_MAX)
-		return -EOVERFLOW;
-	imgsrc_adjust(a->to, &attr, e->mtime);
-	if (a->filter == NULL) {
-		rc = imgsrc_tar_xattrs(a, &attr.xattr);
-		if (rc != 0)
-			return rc;
-	}
-	rc = sqw_tree_add(&a->to->tree, path, &attr, id);
-	if (rc == 0 && e->type == TAR_HARDLINK)
-		sqw_tree_link(&a->to->tree, *id, first);
-	return rc;
-}
-
-int
-imgsrc_tar_add(struct imgsrc_archive *a, uint32_t *id)
-{
 	char *path;
-	int rc = clean(a->entry.path, &path);
+	int rc = clean(e->path, &path);
 
 	*id = SQW_NOWHERE;
 	if (rc == -EINVAL) {
-		imgsrc_fail(a->to, rc, "%s: the name %s contains '..'",
-		    a->name, a->entry.path);
+		imgsrc_fail(to, rc, "%s: the name %s contains '..'",
+		    a->name, e->path);
 		goto out;
 	}
 	if (rc != 0) {
 		imgsrc_tar_fail(a, rc);
 		goto out;
 	}
-	if (imgsrc_excluded(a->to, path) || (a->filter != NULL &&
+	if (imgsrc_excluded(to, path) || (a->filter != NULL &&
 	    a->filter(a->filter_arg, path)))
 		goto out;
-	rc = add_tar_entry(a, path, id);
+	if (e->type == TAR_HARDLINK) {
+		rc = find_linked(a, path, &first);
+		if (rc < 0)
+			goto fail;
+		if (rc == 1) {
+			rc = 0;
+			goto out;
+		}
+	}
+	if (e->type == TAR_SYMLINK) {
+		attr.mode = S_IFLNK | 0777;
+		attr.target = e->link;
+		attr.size = strlen(e->link);
+	}
+	if (e->uid > UINT32_MAX || e->gid > UINT32_MAX) {
+		rc = -EOVERFLOW;
+		goto fail;
+	}
+	imgsrc_adjust(to, &attr, e->mtime);
+	if (a->filter == NULL)
+		rc = imgsrc_tar_xattrs(a, &attr.xattr);
 	if (rc == 0)
-		rc = a->entry.type == TAR_FILE && a->entry.size > 0;
-	else if (!a->to->told)
-		imgsrc_fail(a->to, rc, "%s: %s: %s", a->name, a->entry.path,
+		rc = sqw_tree_add(&to->tree, path, &attr, id);
+	if (rc != 0)
+		goto fail;
+	if (e->type == TAR_HARDLINK)
+		sqw_tree_link(&to->tree, *id, first);
+	rc = e->type == TAR_FILE && e->size > 0;
+	goto out;
+fail:
+	if (!to->told)
+		imgsrc_fail(to, rc, "%s: %s: %s", a->name, e->path,
 		    strerror(-rc));
 out:
 	sys_free(path);
@@ -222,20 +221,6 @@ archive_next(void *arg, struct sqw_file *f)
 	} while (rc == 0);
 	imgsrc_tar_give(a, f);
 	return rc;
-}
-
-static int
-read_stored(struct imgsrc_archive *a, uint8_t *buf, size_t len)
-{
-	ssize_t n;
-
-	for (; len > 0; buf += n, len -= (size_t)n) {
-		n = tar_read(a->tar, buf, len);
-		if (n <= 0)
-			return imgsrc_tar_fail(a, n == 0 ? -ENODATA : (int)n);
-		a->at += (uint64_t)n;
-	}
-	return 0;
 }
 
 /*
@@ -286,21 +271,27 @@ imgsrc_tar_read(void *arg, void *buf, size_t len)
 	while (len > 0) {
 		bool is_hole;
 		size_t n = next_run(a, len, &is_hole);
-		int rc;
 
+		len -= n;
 		if (is_hole) {
 			memset(p, 0, n);
 			a->at += n;
-		} else {
-			rc = read_stored(a, p, n);
-			if (rc != 0)
-				return rc;
-			if (x != NULL && a->at == x[a->extent].offset +
-			    x[a->extent].length)
-				a->extent++;
+			p += n;
+			continue;
 		}
-		p += n;
-		len -= n;
+		while (n > 0) {
+			ssize_t got = tar_read(a->tar, p, n);
+
+			if (got <= 0)
+				return imgsrc_tar_fail(a, got == 0 ? -ENODATA :
+				    (int)got);
+			a->at += (uint64_t)got;
+			p += got;
+			n -= (size_t)got;
+		}
+		if (x != NULL && a->at == x[a->extent].offset +
+		    x[a->extent].length)
+			a->extent++;
 	}
 	return 0;
 }
