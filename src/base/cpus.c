@@ -244,42 +244,32 @@ cpus_quota(const char *root)
 	return least;
 }
 
-/*
- * Returns the number of CPUs in the affinity mask.  The kernel rejects a mask
- * smaller than its own, so larger masks are tried.
- */
-static unsigned
-affinity(void)
+unsigned
+cpus_usable(void)
 {
-	for (size_t cpus = 1024; cpus <= MOST_CPUS; cpus *= 2) {
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned n = 0;
+
+	/*
+	 * The number of CPUs in the affinity mask.  The kernel rejects a mask
+	 * smaller than its own, so larger masks are tried.
+	 */
+	for (size_t cpus = 1024; n == 0 && cpus <= MOST_CPUS; cpus *= 2) {
 		size_t size = CPU_ALLOC_SIZE(cpus);
 		cpu_set_t *set = sys_calloc(1, size);
-		int n = 0, rc;
+		int rc;
 
 		if (set == NULL)
 			break;
 		rc = sched_getaffinity(0, size, set);
 		if (rc == 0)
-			n = CPU_COUNT_S(size, set);
+			n = (unsigned)CPU_COUNT_S(size, set);
 		sys_free(set);
-		if (n > 0)
-			return (unsigned)n;
-		if (errno != EINVAL)
+		if (rc != 0 && errno != EINVAL)
 			break;
 	}
-	return 0;
-}
-
-unsigned
-cpus_usable(void)
-{
-	unsigned n = affinity();
-
-	if (n == 0) {
-		long online = sysconf(_SC_NPROCESSORS_ONLN);
-
+	if (n == 0)
 		n = online > 0 ? (unsigned)online : 1;
-	}
 	return tighter(n, cpus_quota(""));
 }
 

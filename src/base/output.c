@@ -69,17 +69,6 @@ arm(const struct output_armed *a)
 	atomic_compare_exchange_strong(&armed, &none, a);
 }
 
-/*
- * Undoes arm().  Call this before closing a descriptor that a->remove uses.
- */
-static void
-disarm(const struct output_armed *a)
-{
-	const struct output_armed *mine = a;
-
-	atomic_compare_exchange_strong(&armed, &mine, NULL);
-}
-
 void
 output_on_signals(void)
 {
@@ -122,11 +111,16 @@ remove_temp(const struct output_armed *a)
 		unlinkat(o->dirfd, o->temp, 0);
 }
 
-/* Clears a temporary name, which was not created or no longer exists. */
+/*
+ * Clears a temporary name, which was not created or no longer exists, before a
+ * descriptor that a->remove uses is closed.
+ */
 static void
 drop_temp(struct output_armed *a, char *temp)
 {
-	disarm(a);
+	const struct output_armed *mine = a;
+
+	atomic_compare_exchange_strong(&armed, &mine, NULL);
 	*temp = '\0';
 }
 

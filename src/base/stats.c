@@ -192,34 +192,12 @@ stats_shuffle(uint64_t *state, uint32_t *order, uint32_t n)
  * estimate, the interval and the p-value need only the sorted averages.
  */
 
-/*
- * Returns the two-sided p-value for a centre of 0; averages of 0 count against
- * a difference.
- */
-static double
-p_of_zero(const double *a, size_t m, const double *p)
-{
-	size_t low = 0, high = 0, few;
-	double tail = 0;
-
-	for (size_t i = 0; i < m; i++) {
-		low += a[i] <= 0;
-		high += a[i] >= 0;
-	}
-	few = low < high ? low : high;
-	if (few > m / 2)
-		return 1;
-	for (size_t w = 0; w <= few; w++)
-		tail += p[w];
-	return 2 * tail < 1 ? 2 * tail : 1;
-}
-
 int
 stats_signed_rank(const double *values, size_t n, double conf,
     struct stats_centre *out)
 {
-	size_t m = n * (n + 1) / 2, k;
-	double *a, *p, *next, tail = 0, kept = 0;
+	size_t m = n * (n + 1) / 2, k, low = 0, high = 0, few;
+	double *a, *p, *next, tail = 0, kept = 0, below = 0;
 
 	*out = (struct stats_centre){ .value = NAN, .p = NAN };
 	if (n == 0 || n > STATS_RANK_MAX)
@@ -245,7 +223,18 @@ stats_signed_rank(const double *values, size_t n, double conf,
 		for (size_t w = m / 2 + 1; w-- > 0;)
 			p[w] = 0.5 * (p[w] + (w >= rank ? p[w - rank] : 0));
 	out->value = stats_quantile(a, m, 0.5);
-	out->p = p_of_zero(a, m, p);
+	/*
+	 * the two-sided p-value for a centre of 0; averages of 0 count against
+	 * a difference
+	 */
+	for (size_t i = 0; i < m; i++) {
+		low += a[i] <= 0;
+		high += a[i] >= 0;
+	}
+	few = low < high ? low : high;
+	for (size_t w = 0; w <= few && few <= m / 2; w++)
+		below += p[w];
+	out->p = few <= m / 2 && 2 * below < 1 ? 2 * below : 1;
 	/* as median_rank(), but with this distribution */
 	for (k = 0; k <= m / 2; k++) {
 		tail += p[k];

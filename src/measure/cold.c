@@ -206,34 +206,26 @@ cold_before(struct cold *c, int fd, const struct stat *st,
 	pthread_mutex_unlock(&c->lock);
 }
 
-/*
- * Returns the least number of bytes that must be read from a device to get
- * asked_B bytes of a file.
- */
-static uint64_t
-stored_B(const struct stat *st, uint64_t asked_B)
-{
-	uint64_t stored = (uint64_t)st->st_blocks * SECTOR_B;
-	uint64_t size = ((uint64_t)st->st_size + SECTOR_B - 1) / SECTOR_B *
-	    SECTOR_B;
-
-	if (S_ISBLK(st->st_mode))
-		return asked_B;
-	size = size < asked_B ? size : asked_B;
-	return size < stored ? size : stored;
-}
-
 void
 cold_after(struct cold *c, int fd, const struct stat *st,
     enum cold_reader reader, uint64_t *mine, uint64_t asked_B)
 {
 	uint64_t pages = 0, resident = 0, came = own_B(reader) - *mine;
-	uint64_t needed = stored_B(st, asked_B);
-	bool hidden = (came < needed || st->st_blocks == 0) &&
-	    S_ISREG(st->st_mode) && st->st_size > 0 && cold_is_inline(fd);
-	int rc = cold_resident(fd, st, &pages, &resident);
+	uint64_t stored = (uint64_t)st->st_blocks * SECTOR_B;
+	uint64_t size = ((uint64_t)st->st_size + SECTOR_B - 1) / SECTOR_B *
+	    SECTOR_B, needed = asked_B;
 	struct device *d;
+	bool hidden;
+	int rc;
 
+	/* the least that a device must deliver to get these bytes */
+	if (!S_ISBLK(st->st_mode)) {
+		needed = size < needed ? size : needed;
+		needed = stored < needed ? stored : needed;
+	}
+	hidden = (came < needed || st->st_blocks == 0) &&
+	    S_ISREG(st->st_mode) && st->st_size > 0 && cold_is_inline(fd);
+	rc = cold_resident(fd, st, &pages, &resident);
 	if (came < needed)
 		needed = hidden ? 0 : cold_least_B(fd, needed);
 	pthread_mutex_lock(&c->lock);

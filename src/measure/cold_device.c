@@ -138,41 +138,33 @@ open_image(int dir, const char *path, uint64_t *at)
 	return -1;
 }
 
-/*
- * Recognizes, by name, a device that is in memory or backed by a server or
- * daemon.  Other devices have no cache that we could observe.
- */
-static enum device_kind
-kind_of_block(int dir)
+/* Finds the loop device beneath a stack of devices. */
+static void
+find_image(struct device *d, int dir)
 {
+	/*
+	 * Devices that are in memory or backed by a server or daemon, by name.
+	 * Others have no cache that we could observe.
+	 */
 	static const struct {
 		const char *name;
 		enum device_kind kind;
 	} of[] = { { "zram", DEVICE_MEMORY }, { "ram", DEVICE_MEMORY },
 		{ "pmem", DEVICE_MEMORY }, { "nbd", DEVICE_REMOTE },
 		{ "rbd", DEVICE_REMOTE }, { "ublkb", DEVICE_REMOTE } };
-	char text[512], *name;
-
-	fdio_read_text(dir, "uevent", text, sizeof(text));
-	name = strstr(text, "DEVNAME=");
-	for (size_t i = 0; name != NULL && i < sizeof(of) / sizeof(of[0]); i++)
-		if (strncmp(name + strlen("DEVNAME="), of[i].name,
-		    strlen(of[i].name)) == 0)
-			return of[i].kind;
-	return DEVICE_SEEN;
-}
-
-/* Finds the loop device beneath a stack of devices. */
-static void
-find_image(struct device *d, int dir)
-{
-	char path[PATH_MAX];
+	char path[PATH_MAX], text[512];
 
 	for (int deep = 0; dir >= 0 && deep < MOST_DEEP; deep++) {
+		const char *name;
 		int below;
 
-		if (d->kind == DEVICE_SEEN)
-			d->kind = kind_of_block(dir);
+		fdio_read_text(dir, "uevent", text, sizeof(text));
+		name = strstr(text, "DEVNAME=");
+		for (size_t i = 0; name != NULL && d->kind == DEVICE_SEEN &&
+		    i < sizeof(of) / sizeof(of[0]); i++)
+			if (strncmp(name + strlen("DEVNAME="), of[i].name,
+			    strlen(of[i].name)) == 0)
+				d->kind = of[i].kind;
 		if (fdio_read_line(dir, "loop/backing_file", path,
 		    PATH_MAX) > 0 || fdio_read_line(dir,
 		    "../loop/backing_file", path, PATH_MAX) > 0) {

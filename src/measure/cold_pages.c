@@ -88,22 +88,6 @@ by_mincore(int fd, uint64_t from, uint64_t to, uint64_t page_B,
 	return 0;
 }
 
-/*
- * Applies the kernel's own rule: mincore(2) reports the true state only to the
- * owner, to root, and to users who may write the file.
- */
-static bool
-may_know(int fd, const struct stat *st)
-{
-	uid_t me = geteuid();
-	char name[40];
-
-	if (st->st_uid == me || (me == 0 && st->st_uid != NOBODY))
-		return true;
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	return faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) == 0;
-}
-
 int
 cold_resident(int fd, const struct stat *st, uint64_t *pages,
     uint64_t *resident)
@@ -112,6 +96,8 @@ cold_resident(int fd, const struct stat *st, uint64_t *pages,
 	/* stat(2) does not report the size of a block device */
 	off_t size = S_ISBLK(st->st_mode) ? lseek(fd, 0, SEEK_END) :
 	    st->st_size;
+	uid_t me = geteuid();
+	char name[40];
 	int rc;
 
 	*pages = size <= 0 ? 0 : ((uint64_t)size + page_B - 1) / page_B;
@@ -122,10 +108,15 @@ cold_resident(int fd, const struct stat *st, uint64_t *pages,
 	if (rc != 0) {
 		rc = by_mincore(fd, 0, *pages, page_B, resident);
 		/*
-		 * a page reported as absent is absent, but a page reported as
-		 * present may not be in memory
+		 * A page reported as absent is absent, but a page reported as
+		 * present may not be in memory: mincore(2) reports the true
+		 * state only to the owner, to root, and to users who may write
+		 * the file.
 		 */
-		if (rc == 0 && *resident == *pages && !may_know(fd, st))
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+		if (rc == 0 && *resident == *pages && st->st_uid != me &&
+		    (me != 0 || st->st_uid == NOBODY) &&
+		    faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) != 0)
 			rc = -EPERM;
 	}
 	if (*resident > *pages)

@@ -35,31 +35,6 @@ static const int stop[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 static const uint64_t GRACE_NS = 10000000000;	/* for killed processes to
 						 * disappear */
 
-/*
- * Opens /dev/null with a descriptor above 2.  Closed standard descriptors are
- * opened first, so that no pipe gets one of their numbers.  Standard output is
- * then read-only, so that writing to it fails as before.
- */
-static int
-open_null(void)
-{
-	int fd;
-
-	for (;;) {
-		fd = sys_openat(AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
-		if (fd < 0 || fd > STDERR_FILENO)
-			return fd;
-		if (fd == STDOUT_FILENO) {
-			sys_close(fd);
-			fd = sys_openat(AT_FDCWD, "/dev/null", O_RDONLY, 0);
-		} else if (fcntl(fd, F_SETFD, 0) == -1) {
-			return -errno;
-		}
-		if (fd < 0)
-			return fd;
-	}
-}
-
 int
 proc_open(struct proc *p)
 {
@@ -67,12 +42,27 @@ proc_open(struct proc *p)
 	static const int job[] = { SIGTSTP, SIGCONT, SIGTTIN, SIGTTOU };
 	struct sigaction old;
 	sigset_t all;
-	int fd;
+	int fd = -1;
 
 	*p = (struct proc){ .self = getpid(), .null = -1 };
-	fd = open_null();
-	if (fd < 0)
-		return fd;
+	/*
+	 * Open /dev/null with a descriptor above 2.  Closed standard
+	 * descriptors are opened first, so that no pipe gets one of their
+	 * numbers.  Standard output is then read-only, so that writing to it
+	 * fails as before.
+	 */
+	while (fd <= STDERR_FILENO) {
+		fd = sys_openat(AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC, 0);
+		if (fd == STDOUT_FILENO) {
+			sys_close(fd);
+			fd = sys_openat(AT_FDCWD, "/dev/null", O_RDONLY, 0);
+		} else if (fd >= 0 && fd <= STDERR_FILENO &&
+		    fcntl(fd, F_SETFD, 0) == -1) {
+			return -errno;
+		}
+		if (fd < 0)
+			return fd;
+	}
 	p->null = fd;
 	p->stack = sys_malloc(PROC_STACK_B);
 	if (p->stack == NULL) {
@@ -262,32 +252,13 @@ message_init(struct message *m)
 	m->h.msg_controllen = sizeof(m->room);
 }
 
-/*
- * Sends a descriptor for our counters to the waiting parent.  Errors do not
- * matter, because the parent then opens the counters itself.
- */
-IN_CHILD static void
-send_io(int sock)
-{
-	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
-	struct message m;
-	struct cmsghdr *c;
-
-	if (fd < 0)
-		return;
-	message_init(&m);
-	c = CMSG_FIRSTHDR(&m.h);
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(fd));
-	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	sendmsg(sock, &m.h, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
 IN_CHILD static int
 child_main(void *arg)
 {
 	struct start *s = arg;
+	struct message m;
+	struct cmsghdr *c;
+	int io;
 
 	for (int i = 0; i < 3; i++)
 		if (s->fds[i] != i && dup2(s->fds[i], i) == -1)
@@ -298,8 +269,20 @@ child_main(void *arg)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != s->proc->self)
 		_exit(127);
-	if (s->sock >= 0)
-		send_io(s->sock);
+	/*
+	 * Send a descriptor for our counters to the waiting parent.  Errors do
+	 * not matter, because the parent then opens the counters itself.
+	 */
+	io = s->sock < 0 ? -1 : open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	if (io >= 0) {
+		message_init(&m);
+		c = CMSG_FIRSTHDR(&m.h);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(io));
+		memcpy(CMSG_DATA(c), &io, sizeof(io));
+		sendmsg(s->sock, &m.h, MSG_DONTWAIT | MSG_NOSIGNAL);
+	}
 	sigprocmask(SIG_SETMASK, &s->proc->old_mask, NULL);
 	execve(s->stage->path, s->stage->argv, s->stage->envp);
 fail:

@@ -72,70 +72,6 @@ cpu_model(char *text, size_t size)
 	return found;
 }
 
-static int
-write_machine(struct table *t)
-{
-	static const char clocks[] = "/sys/devices/system/clocksource/"
-	    "clocksource0/current_clocksource";
-	static const char governor[] = "/sys/devices/system/cpu/cpu0/cpufreq/"
-	    "scaling_governor";
-	struct utsname u = { .nodename = "" };
-	int mitigated = 0, vulnerable = 0, rc;
-	struct sysinfo si;
-	struct dirent *e;
-	char text[512], usable[32] = "";
-	cpu_set_t set;
-	DIR *d;
-
-	uname(&u);
-	rc = table_comment(t, "host", "%s", u.nodename);
-	if (rc != 0)
-		return rc;
-	rc = table_comment(t, "kernel", "%s %s %s", u.sysname, u.release,
-	    u.machine);
-	if (rc != 0)
-		return rc;
-	rc = table_comment(t, "cpu", "%s",
-	    cpu_model(text, sizeof(text)) ? text : "unknown");
-	if (rc != 0)
-		return rc;
-	/* This fails if the set is too small for the machine. */
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		snprintf(usable, sizeof(usable), ", %d usable",
-		    CPU_COUNT(&set));
-	rc = table_comment(t, "cores", "%ld%s", sysconf(_SC_NPROCESSORS_ONLN),
-	    usable);
-	if (rc != 0)
-		return rc;
-	if (sysinfo(&si) == 0) {
-		rc = table_comment(t, "memory_B", "%" PRIu64,
-		    (uint64_t)si.totalram * si.mem_unit);
-		if (rc != 0)
-			return rc;
-	}
-	rc = table_comment(t, "clocksource", "%s", fdio_read_line(AT_FDCWD,
-	    clocks, text, sizeof(text)) > 0 ? text : "unknown");
-	if (rc != 0)
-		return rc;
-	rc = table_comment(t, "governor", "%s", fdio_read_line(AT_FDCWD,
-	    governor, text, sizeof(text)) > 0 ? text : "none");
-	if (rc != 0)
-		return rc;
-	/* mitigations for the processor's vulnerabilities */
-	d = opendir("/sys/devices/system/cpu/vulnerabilities");
-	if (d == NULL)
-		return 0;
-	while ((e = readdir(d)) != NULL) {
-		if (fdio_read_line(dirfd(d), e->d_name, text, 256) <= 0)
-			continue;
-		mitigated += strncmp(text, "Mitigation", 10) == 0;
-		vulnerable += strncmp(text, "Vulnerable", 10) == 0;
-	}
-	closedir(d);
-	return table_comment(t, "mitigations", "%d active, %d missing",
-	    mitigated, vulnerable);
-}
-
 /*
  * Returns the words, quoted for the shell.  The caller frees the result; NULL
  * if out of memory.
@@ -178,22 +114,80 @@ shell_words(int argc, char *const *argv)
 int
 provenance_write(struct table *t, const struct provenance *p)
 {
-	char date[UTC_B], *call;
-	int rc;
+	static const char clocks[] = "/sys/devices/system/clocksource/"
+	    "clocksource0/current_clocksource";
+	static const char governor[] = "/sys/devices/system/cpu/cpu0/cpufreq/"
+	    "scaling_governor";
+	struct utsname u = { .nodename = "" };
+	int mitigated = 0, vulnerable = 0, rc;
+	struct sysinfo si;
+	struct dirent *e;
+	char text[512], usable[32] = "", *call;
+	cpu_set_t set;
+	DIR *d;
 
-	utc_text(date, utc_now_ns());
 	rc = table_comment(t, "series", "%s", p->series);
 	if (rc != 0)
 		return rc;
 	rc = table_comment(t, "tool", "%s %s", p->tool, COLDPRESS_VERSION);
 	for (size_t i = 0; rc == 0 && i < p->lib_count; i++)
 		rc = table_comment(t, "library", "%s", p->libs[i]);
-	if (rc == 0)
-		rc = table_comment(t, "date", "%s", date);
-	if (rc == 0)
-		rc = write_machine(t);
 	if (rc != 0)
 		return rc;
+	utc_text(text, utc_now_ns());
+	rc = table_comment(t, "date", "%s", text);
+	if (rc != 0)
+		return rc;
+	/* the machine */
+	uname(&u);
+	rc = table_comment(t, "host", "%s", u.nodename);
+	if (rc != 0)
+		return rc;
+	rc = table_comment(t, "kernel", "%s %s %s", u.sysname, u.release,
+	    u.machine);
+	if (rc != 0)
+		return rc;
+	rc = table_comment(t, "cpu", "%s",
+	    cpu_model(text, sizeof(text)) ? text : "unknown");
+	if (rc != 0)
+		return rc;
+	/* This fails if the set is too small for the machine. */
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		snprintf(usable, sizeof(usable), ", %d usable",
+		    CPU_COUNT(&set));
+	rc = table_comment(t, "cores", "%ld%s", sysconf(_SC_NPROCESSORS_ONLN),
+	    usable);
+	if (rc != 0)
+		return rc;
+	if (sysinfo(&si) == 0) {
+		rc = table_comment(t, "memory_B", "%" PRIu64,
+		    (uint64_t)si.totalram * si.mem_unit);
+		if (rc != 0)
+			return rc;
+	}
+	rc = table_comment(t, "clocksource", "%s", fdio_read_line(AT_FDCWD,
+	    clocks, text, sizeof(text)) > 0 ? text : "unknown");
+	if (rc != 0)
+		return rc;
+	rc = table_comment(t, "governor", "%s", fdio_read_line(AT_FDCWD,
+	    governor, text, sizeof(text)) > 0 ? text : "none");
+	if (rc != 0)
+		return rc;
+	/* mitigations for the processor's vulnerabilities */
+	d = opendir("/sys/devices/system/cpu/vulnerabilities");
+	while (d != NULL && (e = readdir(d)) != NULL) {
+		if (fdio_read_line(dirfd(d), e->d_name, text, 256) <= 0)
+			continue;
+		mitigated += strncmp(text, "Mitigation", 10) == 0;
+		vulnerable += strncmp(text, "Vulnerable", 10) == 0;
+	}
+	if (d != NULL) {
+		closedir(d);
+		rc = table_comment(t, "mitigations", "%d active, %d missing",
+		    mitigated, vulnerable);
+		if (rc != 0)
+			return rc;
+	}
 	call = shell_words(p->argc, p->argv);
 	if (call == NULL)
 		return -ENOMEM;

@@ -533,26 +533,19 @@ report_plan(struct walk *w)
 	return rc;
 }
 
-/* Returns the number of threads to run, most of which wait for the disk. */
-static unsigned
-reader_count(const struct walk_options *o)
-{
-	unsigned n = o->threads > READERS_MAX / READERS ? READERS_MAX :
-	    READERS * o->threads;
-
-	return n < o->threads ? o->threads : n;
-}
-
 int
 walk_dir(int dirfd, const char *name, const struct walk_options *o,
     struct walk_result *r)
 {
 	struct walk w = { .o = o, .r = r, .root = dirfd, .places = o->threads };
-	unsigned want = reader_count(o), n = 0;
+	/* most readers wait for the disk */
+	unsigned want = o->threads > READERS_MAX / READERS ? READERS_MAX :
+	    READERS * o->threads, n = 0;
 	struct reader *all = NULL;
 	struct stat st;
 	int rc;
 
+	want = want < o->threads ? o->threads : want;
 	*r = (struct walk_result){ .files = 0 };
 	if (fstat(dirfd, &st) == -1)
 		return -errno;

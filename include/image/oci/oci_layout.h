@@ -13,8 +13,6 @@
 /* The reason why oci_blob_verify() rejects a blob. */
 #define OCI_NOT_ITS "its content does not match that digest"
 
-enum { OCI_BLOB_NAME = OCI_HEX + 16 };	/* "blobs/sha256/", the digest, NUL */
-
 /* Returns whether path is a layout. */
 bool oci_is_layout(const char *path);
 
@@ -23,9 +21,6 @@ bool oci_is_layout(const char *path);
  * Returns the path, to be freed with sys_free(), or NULL if out of memory.
  */
 char *oci_split(const char *source, const char **tag);
-
-/* Writes the name of a blob in its layout. */
-void oci_blob_name(const struct oci_blob *b, char name[OCI_BLOB_NAME]);
 
 /* Opens a blob in the open directory dir.  Returns a descriptor, or -errno. */
 int oci_blob_open(int dir, const struct oci_blob *b);

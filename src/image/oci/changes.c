@@ -95,42 +95,32 @@ in_layer(const struct oci_changes *c, uint32_t node)
 	    c->marks[node] == c->layer);
 }
 
-/* Lists the nodes of lower layers by directory, once for each layer. */
-static int
-list_lower(struct oci_changes *c)
-{
-	if (c->below != NULL)
-		return 0;
-	c->below = sys_calloc(c->first, sizeof(*c->below));
-	c->beside = sys_calloc(c->first, sizeof(*c->beside));
-	if (c->below == NULL || c->beside == NULL) {
-		forget_lower(c);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 1; i < c->first; i++) {
-		uint32_t dir = c->tree.parent(c->tree.arg, i);
-
-		if (dir == OCI_NOWHERE)
-			continue;
-		c->beside[i] = c->below[dir];
-		c->below[dir] = i;
-	}
-	return 0;
-}
-
 /* Removes everything from lower layers below a directory. */
 static int
 hide_below(struct oci_changes *c, uint32_t dir)
 {
 	const struct oci_changes_tree *t = &c->tree;
 	uint32_t stack = 0, next;
-	int rc;
 
 	if (dir >= c->first)
 		return 0;
-	rc = list_lower(c);
-	if (rc != 0)
-		return rc;
+	/* list the nodes of lower layers by directory, once for each layer */
+	if (c->below == NULL) {
+		c->below = sys_calloc(c->first, sizeof(*c->below));
+		c->beside = sys_calloc(c->first, sizeof(*c->beside));
+		if (c->below == NULL || c->beside == NULL) {
+			forget_lower(c);
+			return -ENOMEM;
+		}
+		for (uint32_t i = 1; i < c->first; i++) {
+			uint32_t parent = t->parent(t->arg, i);
+
+			if (parent == OCI_NOWHERE)
+				continue;
+			c->beside[i] = c->below[parent];
+			c->below[parent] = i;
+		}
+	}
 	for (;;) {
 		uint32_t i = c->below[dir];
 

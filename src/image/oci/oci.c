@@ -96,15 +96,6 @@ architecture_of(const char *machine)
 	return machine;
 }
 
-static bool
-is_for(yajl_val v, const char *machine)
-{
-	const char *name = json_text(json_member(v, "platform", yajl_t_object),
-	    "architecture");
-
-	return name != NULL && strcmp(name, architecture_of(machine)) == 0;
-}
-
 static const char *
 tag_of(yajl_val v)
 {
@@ -112,18 +103,10 @@ tag_of(yajl_val v)
 	    OCI_TAG);
 }
 
-static bool
-has_tag(yajl_val v, const char *tag)
-{
-	const char *name = tag_of(v);
-
-	return tag == NULL || (name != NULL && strcmp(name, tag) == 0);
-}
-
 /*
- * Returns whether an entry of an index refers to an image.  Other artifacts, such
- * as SOCI indices, may be listed for the same platform; programs that predate
- * artifactType drop it.
+ * Returns whether an entry of an index refers to an image.  Other artifacts,
+ * such as SOCI indices, may be listed for the same platform; programs that
+ * predate artifactType drop it.
  */
 static bool
 is_image(yajl_val v)
@@ -139,7 +122,7 @@ is_image(yajl_val v)
 
 static void
 tell_choice(yajl_val all, size_t found, size_t fitting, const char *tag,
-    const char *machine, char why[OCI_WHY])
+    const char *architecture, char why[OCI_WHY])
 {
 	bool tags = false;
 	size_t n;
@@ -151,7 +134,7 @@ tell_choice(yajl_val all, size_t found, size_t fitting, const char *tag,
 		snprintf(why, OCI_WHY, "%s of its %zu images%s%.60s is for "
 		    "%.40s", fitting == 0 ? "none" : "more than one", found,
 		    tag == NULL ? "" : " with the tag ", tag == NULL ? "" :
-		    tag, architecture_of(machine));
+		    tag, architecture);
 		return;
 	}
 	n = (size_t)snprintf(why, OCI_WHY, found == 0 ? "no image%s%.60s" :
@@ -171,6 +154,7 @@ int
 oci_choose(const struct oci_document *d, const char *tag,
     const char *machine, struct oci_blob *b, char why[OCI_WHY])
 {
+	const char *architecture = architecture_of(machine);
 	yajl_val all = json_member(d->root, "manifests", yajl_t_array);
 	yajl_val any = NULL, ours = NULL;
 	size_t found = 0, fitting = 0;
@@ -181,19 +165,23 @@ oci_choose(const struct oci_document *d, const char *tag,
 	}
 	for (size_t i = 0; i < YAJL_GET_ARRAY(all)->len; i++) {
 		yajl_val v = YAJL_GET_ARRAY(all)->values[i];
+		const char *name = tag_of(v);
 
-		if (!has_tag(v, tag) || !is_image(v))
+		if (!is_image(v) || (tag != NULL && (name == NULL ||
+		    strcmp(name, tag) != 0)))
 			continue;
 		any = v;
 		found++;
-		if (is_for(v, machine)) {
+		name = json_text(json_member(v, "platform", yajl_t_object),
+		    "architecture");
+		if (name != NULL && strcmp(name, architecture) == 0) {
 			ours = v;
 			fitting++;
 		}
 	}
 	if (found == 1 || fitting == 1)
 		return oci_take_blob(found == 1 ? any : ours, b, why);
-	tell_choice(all, found, fitting, tag, machine, why);
+	tell_choice(all, found, fitting, tag, architecture, why);
 	return -ENOENT;
 }
 

@@ -10,11 +10,127 @@
 #include "oci_json.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
 #define PREFIX "sha256:"
+
+/*
+ * Values.  They are allocated with malloc(), because yajl_tree_free() frees
+ * them with free(); a new value is NULL if out of memory.
+ */
+
+static yajl_val
+new_value(yajl_type type)
+{
+	yajl_val v = calloc(1, sizeof(*v));
+
+	if (v != NULL)
+		v->type = type;
+	return v;
+}
+
+static yajl_val
+new_text(const char *text)
+{
+	yajl_val v = new_value(yajl_t_string);
+
+	if (v != NULL && (v->u.string = strdup(text)) == NULL) {
+		free(v);
+		return NULL;
+	}
+	return v;
+}
+
+static yajl_val
+new_number(uint64_t number)
+{
+	yajl_val v = new_value(yajl_t_number);
+	char text[24];
+
+	if (v == NULL)
+		return NULL;
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	v->u.number.r = strdup(text);
+	if (v->u.number.r == NULL) {
+		free(v);
+		return NULL;
+	}
+	v->u.number.i = (long long)number;
+	v->u.number.flags = YAJL_NUMBER_INT_VALID;
+	return v;
+}
+
+/* Returns the index of a member, or the number of members if it is missing. */
+static size_t
+member_index(yajl_val of, const char *name)
+{
+	size_t i = 0;
+
+	while (i < of->u.object.len && strcmp(of->u.object.keys[i], name) != 0)
+		i++;
+	return i;
+}
+
+/*
+ * Replaces or adds a member of an object; consumes value even on failure.
+ * Returns 0, or -ENOMEM, including when value is NULL.
+ */
+static int
+put_member(yajl_val of, const char *name, yajl_val value)
+{
+	size_t i = member_index(of, name), n = of->u.object.len + 1;
+	const char **keys;
+	yajl_val *values;
+	char *key;
+
+	if (value == NULL)
+		return -ENOMEM;
+	if (i < of->u.object.len) {
+		yajl_tree_free(of->u.object.values[i]);
+		of->u.object.values[i] = value;
+		return 0;
+	}
+	key = strdup(name);
+	if (key == NULL)
+		goto fail;
+	keys = realloc(of->u.object.keys, n * sizeof(*keys));
+	if (keys == NULL)
+		goto fail;
+	of->u.object.keys = keys;
+	values = realloc(of->u.object.values, n * sizeof(*values));
+	if (values == NULL)
+		goto fail;
+	of->u.object.values = values;
+	keys[i] = key;
+	values[i] = value;
+	of->u.object.len++;
+	return 0;
+fail:
+	free(key);
+	yajl_tree_free(value);
+	return -ENOMEM;
+}
+
+/* Removes a member, if there is one. */
+static void
+drop_member(yajl_val of, const char *name)
+{
+	size_t i = member_index(of, name), rest;
+
+	if (i == of->u.object.len)
+		return;
+	free((void *)(uintptr_t)of->u.object.keys[i]);
+	yajl_tree_free(of->u.object.values[i]);
+	rest = --of->u.object.len - i;
+	memmove(of->u.object.keys + i, of->u.object.keys + i + 1,
+	    rest * sizeof(*of->u.object.keys));
+	memmove(of->u.object.values + i, of->u.object.values + i + 1,
+	    rest * sizeof(*of->u.object.values));
+}
 
 /* Descriptors */
 
@@ -93,11 +209,11 @@ oci_set(struct oci_document *d, const char *list, size_t n,
 	int rc;
 
 	snprintf(text, sizeof(text), PREFIX "%s", b->hex);
-	rc = json_put(v, "digest", json_new_text(text));
+	rc = put_member(v, "digest", new_text(text));
 	if (rc == 0)
-		rc = json_put(v, "size", json_new_number(b->size));
+		rc = put_member(v, "size", new_number(b->size));
 	if (rc == 0 && media_type != NULL)
-		rc = json_put(v, "mediaType", json_new_text(media_type));
+		rc = put_member(v, "mediaType", new_text(media_type));
 	return rc;
 }
 
@@ -111,58 +227,70 @@ oci_annotate(struct oci_document *d, const char *list, size_t n,
 
 	if (value == NULL) {
 		if (all != NULL)
-			json_drop(all, name);
+			drop_member(all, name);
 		if (all != NULL && all->u.object.len == 0)
-			json_drop(v, "annotations");
+			drop_member(v, "annotations");
 		return 0;
 	}
 	if (all == NULL)
-		rc = json_put(v, "annotations", json_new_value(yajl_t_object));
+		rc = put_member(v, "annotations", new_value(yajl_t_object));
 	all = json_member(v, "annotations", yajl_t_object);
-	return rc != 0 ? rc : json_put(all, name, json_new_text(value));
+	return rc != 0 ? rc : put_member(all, name, new_text(value));
 }
 
 int
 oci_set_text(struct oci_document *d, const char *list, size_t n,
     const char *name, const char *text)
 {
-	return json_put(descriptor(d, list, n), name, json_new_text(text));
+	return put_member(descriptor(d, list, n), name, new_text(text));
 }
 
 int
 oci_set_platform(struct oci_document *d, const char *list, size_t n,
     const struct oci_descriptor *x)
 {
-	yajl_val of = json_new_value(yajl_t_object);
+	yajl_val of = new_value(yajl_t_object);
 	int rc = of == NULL ? -ENOMEM :
-	    json_put(of, "architecture", json_new_text(x->architecture));
+	    put_member(of, "architecture", new_text(x->architecture));
 
 	if (rc == 0)
-		rc = json_put(of, "os", json_new_text(x->os));
+		rc = put_member(of, "os", new_text(x->os));
 	if (rc == 0 && *x->variant != '\0')
-		rc = json_put(of, "variant", json_new_text(x->variant));
+		rc = put_member(of, "variant", new_text(x->variant));
 	if (rc != 0) {
 		yajl_tree_free(of);
 		return rc;
 	}
-	return json_put(descriptor(d, list, n), "platform", of);
+	return put_member(descriptor(d, list, n), "platform", of);
 }
 
 int
 oci_add(struct oci_document *d, const char *list, const struct oci_blob *b,
     const char *media_type)
 {
-	yajl_val all = json_member(d->root, list, yajl_t_array);
-	int rc = all == NULL ? -EBADMSG :
-	    json_append(all, json_new_value(yajl_t_object));
-	size_t n = rc != 0 ? 0 : YAJL_GET_ARRAY(all)->len - 1;
+	yajl_val all = json_member(d->root, list, yajl_t_array), *values, v;
+	size_t n;
+	int rc;
 
+	if (all == NULL)
+		return -EBADMSG;
+	v = new_value(yajl_t_object);
+	if (v == NULL)
+		return -ENOMEM;
+	n = all->u.array.len;
+	values = realloc(all->u.array.values, (n + 1) * sizeof(*values));
+	if (values == NULL) {
+		yajl_tree_free(v);
+		return -ENOMEM;
+	}
+	values[n] = v;
+	all->u.array.values = values;
+	all->u.array.len++;
 	/*
 	 * use the same member order as other programs, because they compare
 	 * the text
 	 */
-	if (rc == 0)
-		rc = oci_set_text(d, list, n, "mediaType", media_type);
+	rc = oci_set_text(d, list, n, "mediaType", media_type);
 	return rc != 0 ? rc : oci_set(d, list, n, b, NULL);
 }
 
@@ -189,7 +317,7 @@ oci_set_diff_id(struct oci_document *config, size_t n,
 	if (all == NULL || n >= YAJL_GET_ARRAY(all)->len)
 		return -EBADMSG;
 	snprintf(text, sizeof(text), PREFIX "%s", hex);
-	v = json_new_text(text);
+	v = new_text(text);
 	if (v == NULL)
 		return -ENOMEM;
 	yajl_tree_free(all->u.array.values[n]);
@@ -199,38 +327,10 @@ oci_set_diff_id(struct oci_document *config, size_t n,
 
 /* Writing */
 
-static yajl_gen_status generate(yajl_gen g, yajl_val v);
-
 static yajl_gen_status
 generate_text(yajl_gen g, const char *s)
 {
 	return yajl_gen_string(g, (const unsigned char *)s, strlen(s));
-}
-
-static yajl_gen_status
-generate_object(yajl_gen g, yajl_val v)
-{
-	yajl_gen_status status = yajl_gen_map_open(g);
-
-	for (size_t i = 0; status == yajl_gen_status_ok &&
-	    i < v->u.object.len; i++) {
-		status = generate_text(g, v->u.object.keys[i]);
-		if (status == yajl_gen_status_ok)
-			status = generate(g, v->u.object.values[i]);
-	}
-	return status != yajl_gen_status_ok ? status : yajl_gen_map_close(g);
-}
-
-static yajl_gen_status
-generate_array(yajl_gen g, yajl_val v)
-{
-	yajl_gen_status status = yajl_gen_array_open(g);
-
-	for (size_t i = 0; status == yajl_gen_status_ok &&
-	    i < v->u.array.len; i++)
-		status = generate(g, v->u.array.values[i]);
-	return status != yajl_gen_status_ok ? status :
-	    yajl_gen_array_close(g);
 }
 
 /*
@@ -240,6 +340,9 @@ generate_array(yajl_gen g, yajl_val v)
 static yajl_gen_status
 generate(yajl_gen g, yajl_val v)
 {
+	const yajl_gen_status ok = yajl_gen_status_ok;
+	yajl_gen_status status;
+
 	switch (v->type) {
 	case yajl_t_string:
 		return generate_text(g, v->u.string);
@@ -247,9 +350,18 @@ generate(yajl_gen g, yajl_val v)
 		return yajl_gen_number(g, v->u.number.r,
 		    strlen(v->u.number.r));
 	case yajl_t_object:
-		return generate_object(g, v);
+		status = yajl_gen_map_open(g);
+		for (size_t i = 0; status == ok && i < v->u.object.len; i++) {
+			status = generate_text(g, v->u.object.keys[i]);
+			if (status == ok)
+				status = generate(g, v->u.object.values[i]);
+		}
+		return status != ok ? status : yajl_gen_map_close(g);
 	case yajl_t_array:
-		return generate_array(g, v);
+		status = yajl_gen_array_open(g);
+		for (size_t i = 0; status == ok && i < v->u.array.len; i++)
+			status = generate(g, v->u.array.values[i]);
+		return status != ok ? status : yajl_gen_array_close(g);
 	case yajl_t_true:
 	case yajl_t_false:
 		return yajl_gen_bool(g, v->type == yajl_t_true);

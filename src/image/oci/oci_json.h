@@ -21,20 +21,4 @@ struct oci_document {
  */
 int oci_take_blob(yajl_val v, struct oci_blob *b, char why[OCI_WHY]);
 
-/* json_tree.c: these return new values, or NULL if out of memory. */
-yajl_val json_new_value(yajl_type type);
-yajl_val json_new_text(const char *text);
-yajl_val json_new_number(uint64_t number);
-
-/*
- * Replace or add a member of an object, or append an element to an array.
- * Return 0, or -ENOMEM, including when value is NULL (out of memory).  They
- * consume value even on failure.
- */
-int json_put(yajl_val of, const char *name, yajl_val value);
-int json_append(yajl_val to, yajl_val value);
-
-/* Removes a member, if there is one. */
-void json_drop(yajl_val of, const char *name);
-
 #endif

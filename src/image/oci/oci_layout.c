@@ -46,38 +46,14 @@ oci_split(const char *source, const char **tag)
 	return strcopy_part(source, len);
 }
 
-void
-oci_blob_name(const struct oci_blob *b, char name[OCI_BLOB_NAME])
-{
-	snprintf(name, OCI_BLOB_NAME, "blobs/sha256/%s", b->hex);
-}
-
 int
 oci_blob_open(int dir, const struct oci_blob *b)
 {
-	char name[OCI_BLOB_NAME];
+	char name[sizeof("blobs/sha256/") + OCI_HEX];
 
-	oci_blob_name(b, name);
+	snprintf(name, sizeof(name), "blobs/sha256/%s", b->hex);
 	/* must not block on a FIFO */
 	return sys_openat(dir, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
-}
-
-static int
-hash_file(int fd, struct digest *d, uint8_t *piece, uint8_t sum[DIGEST_MAX],
-    uint64_t *size)
-{
-	ssize_t n = 0;
-	int rc = digest_start(d);
-
-	for (*size = 0; rc == 0; *size += (uint64_t)n) {
-		n = fdio_pread(fd, piece, PIECE, (off_t)*size);
-		if (n <= 0)
-			break;
-		rc = digest_add(d, piece, (size_t)n);
-	}
-	if (rc == 0)
-		rc = n < 0 ? (int)n : digest_end(d, sum);
-	return rc;
 }
 
 int
@@ -88,12 +64,21 @@ oci_blob_verify(int fd, const struct oci_blob *b)
 	uint8_t *piece = sys_malloc(PIECE), sum[DIGEST_MAX];
 	char hex[OCI_HEX + 1] = "";
 	uint64_t size = 0;
+	ssize_t n = 1;
 	int rc = piece == NULL ? -ENOMEM : digest_algo_open(&algo, "sha256");
 
 	if (rc == 0)
 		rc = digest_new(&d, algo);
 	if (rc == 0)
-		rc = hash_file(fd, d, piece, sum, &size);
+		rc = digest_start(d);
+	while (rc == 0 && n > 0) {
+		n = fdio_pread(fd, piece, PIECE, (off_t)size);
+		if (n > 0)
+			rc = digest_add(d, piece, (size_t)n);
+		size += n > 0 ? (uint64_t)n : 0;
+	}
+	if (rc == 0)
+		rc = n < 0 ? (int)n : digest_end(d, sum);
 	digest_free(d);
 	digest_algo_close(algo);
 	sys_free(piece);
@@ -103,42 +88,29 @@ oci_blob_verify(int fd, const struct oci_blob *b)
 	return size == b->size && strcmp(hex, b->hex) == 0 ? 0 : -EBADMSG;
 }
 
-/* Reads a document; a blob must match its digest. */
-static int
-read_text(int dir, const struct oci_blob *b, char **text, size_t *len)
-{
-	int fd = b != NULL ? oci_blob_open(dir, b) :
-	    sys_openat(dir, "index.json", O_RDONLY | O_NONBLOCK | O_CLOEXEC,
-	    0), rc;
-
-	if (fd < 0)
-		return fd;
-	rc = fdio_read_all(fd, OCI_DOCUMENT_MAX, text, len);
-	if (rc == 0 && b != NULL) {
-		rc = oci_blob_verify(fd, b);
-		if (rc != 0)
-			sys_free(*text);
-	}
-	sys_close(fd);
-	return rc;
-}
-
 int
 oci_document_open(int dir, const struct oci_blob *b, struct oci_document **d,
     char why[OCI_WHY])
 {
-	char *text;
+	char *text = NULL;
 	size_t len;
-	int rc = read_text(dir, b, &text, &len);
+	int fd = b != NULL ? oci_blob_open(dir, b) : sys_openat(dir,
+	    "index.json", O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0);
+	int rc = fd < 0 ? fd : fdio_read_all(fd, OCI_DOCUMENT_MAX, &text, &len);
 
+	if (rc == 0 && b != NULL)
+		rc = oci_blob_verify(fd, b);
+	if (fd >= 0)
+		sys_close(fd);
 	if (rc != 0) {
 		snprintf(why, OCI_WHY, "%s", rc == -EBADMSG ? OCI_NOT_ITS :
 		    strerror(-rc));
-		return rc;
+		goto out;
 	}
 	rc = oci_parse(d, text, len, why);
 	if (rc == -ENOMEM)
 		snprintf(why, OCI_WHY, "%s", strerror(ENOMEM));
+out:
 	sys_free(text);
 	return rc;
 }

@@ -58,13 +58,19 @@ oci_new_end(struct oci_new *n, struct output *o, const struct oci_blob *b)
 	return rc != 0 ? rc : sys_renameat(n->blobs, BEGUN, n->blobs, b->hex);
 }
 
-static int
-write_blob(struct oci_new *n, const char *text, size_t len,
-    const struct oci_blob *b)
+int
+oci_new_text(struct oci_new *n, const char *text, size_t len,
+    struct oci_blob *b)
 {
+	uint8_t sum[DIGEST_MAX];
 	struct output o;
-	int rc = oci_new_begin(n, &o);
+	int rc = digest_sha256(text, len, sum);
 
+	if (rc != 0)
+		return rc;
+	hex_write(b->hex, sum, OCI_HEX / 2);
+	b->size = len;
+	rc = oci_new_begin(n, &o);
 	if (rc != 0)
 		return rc;
 	rc = fdio_write(o.fd, text, len);
@@ -76,36 +82,11 @@ write_blob(struct oci_new *n, const char *text, size_t len,
 }
 
 int
-oci_new_text(struct oci_new *n, const char *text, size_t len,
-    struct oci_blob *b)
-{
-	uint8_t sum[DIGEST_MAX];
-	int rc = digest_sha256(text, len, sum);
-
-	if (rc != 0)
-		return rc;
-	hex_write(b->hex, sum, OCI_HEX / 2);
-	b->size = len;
-	return write_blob(n, text, len, b);
-}
-
-static int
-copy_bytes(int from, int to)
-{
-	uint8_t *piece = sys_malloc(PIECE);
-	ssize_t n = 0;
-	int rc = piece == NULL ? -ENOMEM : 0;
-
-	while (rc == 0 && (n = fdio_read(from, piece, PIECE)) > 0)
-		rc = fdio_write(to, piece, (size_t)n);
-	sys_free(piece);
-	return rc != 0 ? rc : (int)n;
-}
-
-int
 oci_new_copy(struct oci_new *n, int layout, const struct oci_blob *b)
 {
+	uint8_t *piece = NULL;
 	struct output o;
+	ssize_t got = 0;
 	int fd = oci_blob_open(layout, b), rc;
 
 	if (fd < 0)
@@ -113,13 +94,20 @@ oci_new_copy(struct oci_new *n, int layout, const struct oci_blob *b)
 	rc = oci_blob_verify(fd, b);
 	if (rc == 0)
 		rc = oci_new_begin(n, &o);
-	if (rc == 0) {
-		rc = copy_bytes(fd, o.fd);
-		if (rc != 0)
-			output_abort(&o);
-		else
-			rc = oci_new_end(n, &o, b);
-	}
+	if (rc != 0)
+		goto out;
+	piece = sys_malloc(PIECE);
+	rc = piece == NULL ? -ENOMEM : 0;
+	while (rc == 0 && (got = fdio_read(fd, piece, PIECE)) > 0)
+		rc = fdio_write(o.fd, piece, (size_t)got);
+	sys_free(piece);
+	if (rc == 0 && got < 0)
+		rc = (int)got;
+	if (rc != 0)
+		output_abort(&o);
+	else
+		rc = oci_new_end(n, &o, b);
+out:
 	sys_close(fd);
 	return rc;
 }

@@ -126,7 +126,7 @@ add_xattrs(struct imgsrc_dir *d, int at, const char *path, uint32_t *index)
 /* A search, in which threads claim chunks of the list. */
 struct xattr_search {
 	const struct fs_list *list;
-	bool *has;
+	bool *has;			/* by item: it may have attributes */
 	atomic_size_t next;
 };
 
@@ -150,27 +150,6 @@ search_xattrs(void *arg, unsigned thread)
 			 */
 			s->has[i] = n != 0 && n != -ENOTSUP;
 		}
-}
-
-/*
- * Determines which items of the list may have attributes.  The array must be
- * freed even after an error.  Returns 0 or -ENOMEM.
- */
-static int
-find_xattrs(const struct imgsrc_dir *d, const struct fs_list *list, bool **has)
-{
-	struct xattr_search s = { .list = list,
-		.has = sys_malloc((list->count + 1) * sizeof(*s.has)) };
-
-	*has = s.has;
-	if (s.has == NULL)
-		return -ENOMEM;
-	/* in a short list, each item is checked only when it is processed */
-	if (list->count < CHUNK)
-		memset(s.has, true, list->count);
-	else
-		parallel_run(d->to->pack.threads, search_xattrs, &s);
-	return 0;
 }
 
 /* Names */
@@ -318,8 +297,8 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 {
 	const struct imgsrc_options *o = &d->to->o;
 	size_t most = list->count + o->input_count + 1;
+	struct xattr_search s = { .list = list };
 	char path[PATH_MAX + 1];
-	bool *has_xattrs = NULL;
 	int rc = -ENOMEM;
 
 	d->linked = sys_calloc(most, sizeof(*d->linked));
@@ -327,9 +306,14 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 	if (d->linked == NULL || d->changed_ns == NULL)
 		return -ENOMEM;
 	if (d->to->xattrs != NULL) {
-		rc = find_xattrs(d, list, &has_xattrs);
-		if (rc != 0)
-			goto out;
+		s.has = sys_malloc(most * sizeof(*s.has));
+		if (s.has == NULL)
+			return -ENOMEM;
+		/* in a short list, each item is checked when it is processed */
+		if (list->count < CHUNK)
+			memset(s.has, true, list->count);
+		else
+			parallel_run(d->to->pack.threads, search_xattrs, &s);
 	}
 	for (size_t i = 0; i < list->count; i++) {
 		const struct fs_item *it = &list->items[i];
@@ -347,7 +331,7 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 			rc = dir_trouble(d, it->path, -ENAMETOOLONG);
 		else
 			rc = list_item(d, list->roots[it->root], it, path,
-			    has_xattrs != NULL && has_xattrs[i]);
+			    s.has != NULL && s.has[i]);
 		if (rc != 0)
 			goto out;
 	}
@@ -374,7 +358,7 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 	}
 	rc = 0;
 out:
-	sys_free(has_xattrs);
+	sys_free(s.has);
 	return rc;
 }
 

@@ -154,36 +154,6 @@ by_data_place(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static int
-list_pieces(struct rebuild *b)
-{
-	const struct sq_image *m = b->r.m;
-	size_t count = sq_count(m);
-	struct sq_entry e;
-	uint32_t word;
-
-	b->pieces = sys_malloc(count * sizeof(*b->pieces));
-	if (b->pieces == NULL)
-		return imgsrc_no_memory(b->r.to);
-	for (size_t n = 1; n < count; n++) {
-		struct old_file *p = &b->pieces[b->count];
-
-		sq_get(m, n, &e);
-		if (!S_ISREG(e.mode) || e.size == 0 || e.first != n)
-			continue;
-		*p = (struct old_file){ .at = e.start, .number = (uint32_t)n,
-			.stored = sq_stored(&e), .tail_at = e.tail_at,
-			.small = e.blocks == 0 };
-		if (p->small)
-			sq_fragment(m, e.fragment, &p->at, &word);
-		b->r.to->total_B += e.size;
-		b->count++;
-	}
-	if (b->count > 0)
-		qsort(b->pieces, b->count, sizeof(*b->pieces), by_data_place);
-	return 0;
-}
-
 /* Returns whether a piece has the same data as the previous one. */
 static bool
 is_shared(const struct rebuild *b, size_t i)
@@ -328,6 +298,9 @@ static int
 rebuild_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 {
 	struct rebuild *b = sys_calloc(1, sizeof(*b));
+	const struct sq_image *m;
+	struct sq_entry e;
+	uint32_t word;
 	int rc;
 
 	*state = b;
@@ -339,14 +312,31 @@ rebuild_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 	rc = imgsrc_repack_open_tree(&b->r, to);
 	if (rc == 0)
 		rc = use_settings(b);
-	if (rc == 0)
-		rc = list_pieces(b);
 	if (rc != 0)
 		return rc;
+	m = b->r.m;
 	b->fragment_number = SQUASHFS_NONE;
 	b->fragment = sys_malloc(to->pack.block);
-	if (b->fragment == NULL || sq_decoder_open(&b->decoder, b->r.m) != 0)
+	b->pieces = sys_malloc(sq_count(m) * sizeof(*b->pieces));
+	if (b->fragment == NULL || b->pieces == NULL ||
+	    sq_decoder_open(&b->decoder, m) != 0)
 		return imgsrc_no_memory(to);
+	for (size_t n = 1; n < sq_count(m); n++) {
+		struct old_file *p = &b->pieces[b->count];
+
+		sq_get(m, n, &e);
+		if (!S_ISREG(e.mode) || e.size == 0 || e.first != n)
+			continue;
+		*p = (struct old_file){ .at = e.start, .number = (uint32_t)n,
+			.stored = sq_stored(&e), .tail_at = e.tail_at,
+			.small = e.blocks == 0 };
+		if (p->small)
+			sq_fragment(m, e.fragment, &p->at, &word);
+		to->total_B += e.size;
+		b->count++;
+	}
+	if (b->count > 0)
+		qsort(b->pieces, b->count, sizeof(*b->pieces), by_data_place);
 	return 0;
 }
 

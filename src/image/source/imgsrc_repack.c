@@ -93,26 +93,6 @@ find_block(const struct imgsrc_repack *r, uint64_t at)
 }
 
 /*
- * Returns the new position of the next block, for a file that consists only of
- * holes.
- */
-static uint64_t
-start_behind(const struct imgsrc_repack *r, uint64_t at)
-{
-	size_t lo = 0, hi = r->count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (r->old[mid].at < at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < r->count ? r->old[lo].start : r->to->data.end;
-}
-
-/*
  * Fills in r->old with the blocks, sorted and without duplicates; blocks must
  * not overlap.  Returns 0, or -errno after reporting the error.
  */
@@ -182,6 +162,7 @@ give_file(struct imgsrc_repack *r, size_t n, const struct sq_entry *e,
 	struct sqw_data *d = &r->to->data;
 	bool tail = sq_tail_len(r->m, e) > 0;
 	uint64_t at = e->start, start = 0;
+	size_t lo = 0, hi = r->count, mid;
 	uint32_t first = *unit;
 
 	d->of[r->ids[n]] = (struct sqw_position){ .unit = first,
@@ -198,9 +179,18 @@ give_file(struct imgsrc_repack *r, size_t n, const struct sq_entry *e,
 			start = b->start;
 		at += sq_word_len(word);
 	}
+	/* a file that consists only of holes starts with the next block */
+	while (start == 0 && lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (r->old[mid].at < e->start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (start == 0)
+		start = lo < r->count ? r->old[lo].start : d->end;
 	if (e->blocks > 0)
-		d->starts[first] = start != 0 ? start :
-		    start_behind(r, e->start);
+		d->starts[first] = start;
 	if (tail && e->blocks == 0) {
 		d->of[r->ids[n]].unit = e->fragment;
 	} else if (tail) {
