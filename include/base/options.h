@@ -131,7 +131,7 @@ struct options_row {
 /* double: a time of at least a millisecond */
 #define OPTIONS_SECONDS(member, what_) \
 	.kind = OPTIONS_IS_SECONDS, OPTIONS_AS(double, member), .what = what_
-/* unsigned: a number of threads, see options_threads() */
+/* unsigned: a number of threads, from 1 */
 #define OPTIONS_THREADS(member, hi) \
 	.kind = OPTIONS_IS_THREADS, OPTIONS_AS(unsigned, member), .most = hi
 /* struct options_list: the text is added */
@@ -252,10 +252,5 @@ int options_int(struct msg *m, const char *what, int64_t lo, int64_t hi,
 
 /* Parses the value as a number of bytes, with args_size().  Returns a status. */
 int options_size(struct msg *m, const char *what, uint64_t *bytes);
-
-/*
- * Parses the value as a number of threads, 1..most.  Returns a status.
- */
-int options_threads(struct msg *m, unsigned most, unsigned *threads);
 
 #endif

@@ -237,6 +237,25 @@ take_size(struct msg *m, const struct options_row *r, void *at)
 	return -1;
 }
 
+static int
+take_threads(struct msg *m, const struct options_row *r, unsigned *threads)
+{
+	static const char what[] = "number of threads";
+	int64_t n = 0;
+	char range[64];
+	int status;
+
+	/* xz and zstd use all CPUs with 0 */
+	if (args_int(optarg, 0, 0, &n) == 0) {
+		snprintf(range, sizeof(range), "in 1..%u (omit it to use all "
+		    "CPUs)", (unsigned)r->most);
+		return options_bad(m, what, range);
+	}
+	status = options_int(m, what, 1, r->most, &n);
+	*threads = (unsigned)n;
+	return status;
+}
+
 /*
  * Prints a line for one of the row's names, which follows these dashes: also
  * the names that are valid as a value, " a b c" or "-", and the row's help,
@@ -353,7 +372,7 @@ options_take(struct options *o, int opt)
 		    options_bad(o->msg, r->what,
 		    "a number of seconds above 0.001");
 	case OPTIONS_IS_THREADS:
-		return options_threads(o->msg, (unsigned)r->most, at);
+		return take_threads(o->msg, r, at);
 	case OPTIONS_IS_LIST: return options_add(o->msg, at, optarg);
 	case OPTIONS_IS_CALL: return r->call(o->into);
 	case OPTIONS_IS_CALL_WITH:
@@ -538,23 +557,4 @@ options_size(struct msg *m, const char *what, uint64_t *bytes)
 {
 	return args_size(optarg, bytes) == 0 ? -1 :
 	    options_bad(m, what, "a number of bytes");
-}
-
-int
-options_threads(struct msg *m, unsigned most, unsigned *threads)
-{
-	static const char what[] = "number of threads";
-	int64_t n = 0;
-	char range[64];
-	int status;
-
-	/* xz and zstd use all CPUs with 0 */
-	if (args_int(optarg, 0, 0, &n) == 0) {
-		snprintf(range, sizeof(range), "in 1..%u (omit it to use all "
-		    "CPUs)", most);
-		return options_bad(m, what, range);
-	}
-	status = options_int(m, what, 1, most, &n);
-	*threads = (unsigned)n;
-	return status;
 }

@@ -301,10 +301,13 @@ image_rows_damage(struct image_rows *w, uint32_t file, uint64_t at,
 	pthread_mutex_unlock(&w->lock);
 }
 
-void
-image_rows_table(struct image_rows *w, uint64_t at, const char *reason)
+int
+image_rows_table(void *rows, uint64_t at, const char *reason)
 {
+	struct image_rows *w = rows;
+
 	call_damage(w, at, NULL, reason);
+	return image_ended(w->ending) ? atomic_load(&w->ending->err) : 0;
 }
 
 void

@@ -37,9 +37,9 @@ void image_rows_close(struct image_rows *w);
 
 /*
  * Reports damage outside files; to be called only while there is a single
- * thread.
+ * thread.  Returns 0, or the error that has ended the walk.
  */
-void image_rows_table(struct image_rows *w, uint64_t at, const char *reason);
+int image_rows_table(void *rows, uint64_t at, const char *reason);
 
 /*
  * The first marks the files that options->only excludes, and reports missing

@@ -124,12 +124,13 @@ image_streams_give(struct image_streams *w, unsigned me, uint32_t file,
 
 	pthread_mutex_lock(&w->lock);
 	s = stream_of_file(w, me, file, first_ns);
-	if (s != NULL) {
+	if (s != NULL && b != NULL) {
 		b->block = k;
 		b->next = s->ready;
 		s->ready = b;
-		offer_stream(w, s);
 	}
+	if (s != NULL)
+		offer_stream(w, s);
 	pthread_mutex_unlock(&w->lock);
 }
 
@@ -149,18 +150,6 @@ image_streams_give_tails(struct image_streams *w, unsigned me,
 		s->tail = b;
 		offer_stream(w, s);
 	}
-	pthread_mutex_unlock(&w->lock);
-}
-
-void
-image_streams_give_holes(struct image_streams *w, unsigned me, uint32_t file)
-{
-	struct image_stream *s;
-
-	pthread_mutex_lock(&w->lock);
-	s = stream_of_file(w, me, file, -1);
-	if (s != NULL)
-		offer_stream(w, s);
 	pthread_mutex_unlock(&w->lock);
 }
 

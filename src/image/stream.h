@@ -70,16 +70,13 @@ void image_streams_close(struct image_streams *s);
 /*
  * All calls below are thread-safe.  Thread me passes b, with one user per file,
  * to the files that it belongs to: block k of one file, or the tails in a
- * fragment block.  image_streams_give_holes() does this for a file that
- * consists of holes.
+ * fragment block.  b is NULL for a file that consists of holes.
  */
 void image_streams_give(struct image_streams *s, unsigned me, uint32_t file,
     uint32_t k, struct image_buffer *b, int64_t first_ns);
 void image_streams_give_tails(struct image_streams *s, unsigned me,
     const uint32_t *files, size_t count, struct image_buffer *b,
     int64_t first_ns);
-void image_streams_give_holes(struct image_streams *s, unsigned me,
-    uint32_t file);
 
 /*
  * Hashes some pieces of thread me's files if enough are waiting to be hashed

@@ -141,7 +141,8 @@ walk_thread(void *arg, unsigned i)
 			pass_fragment(&k, j, b);
 		} else if (j->block == IMAGE_JOB_HOLES) {
 			image_buffer_done(&w->buffers, b);
-			image_streams_give_holes(&w->streams, i, j->index);
+			image_streams_give(&w->streams, i, j->index, 0, NULL,
+			    -1);
 		} else {
 			bad = read_block(&k, j, image_block_len(&w->image,
 			    &w->image.file[j->index], j->block), b, &took);
@@ -167,17 +168,6 @@ walk_thread(void *arg, unsigned i)
 	sys_free(k.packed.data);
 }
 
-/* The whole walk */
-
-static int
-report_table(void *arg, uint64_t at, const char *reason)
-{
-	struct walk *w = arg;
-
-	image_rows_table(&w->rows, at, reason);
-	return image_ended(&w->ending) ? atomic_load(&w->ending.err) : 0;
-}
-
 int
 image_walk(const struct image_source *source, int fd, uint64_t offset,
     const struct walk_options *o, struct walk_result *r, const char **why)
@@ -194,7 +184,7 @@ image_walk(const struct image_source *source, int fd, uint64_t offset,
 		goto close_rows;
 	rc = image_open(&w.image, source, fd, offset,
 	    w.memory.left == NULL ? NULL : &w.memory, o->threads,
-	    report_table, &w, why);
+	    image_rows_table, &w.rows, why);
 	if (rc != 0)
 		goto close_image;
 	threads = image_buffers_threads(&w.image, w.o.threads);

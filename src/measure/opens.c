@@ -15,11 +15,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <sys/fanotify.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { EVENTS_B = 1 << 16, SLOTS_MIN = 1024 };
 

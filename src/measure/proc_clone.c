@@ -14,7 +14,6 @@
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/syscall.h>
 
 #if defined(__x86_64__) && defined(SYS_clone3)

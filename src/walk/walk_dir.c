@@ -25,7 +25,6 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum {
 	READERS = 8,			/* readers per hashing thread */

@@ -19,7 +19,6 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 
 enum { WINDOW = 512, BATCH = 64, READERS_MAX = 64 };
 

@@ -54,8 +54,9 @@ imgsrc_order_close(struct imgsrc_order *order)
 	sys_free(order);
 }
 
-int
-imgsrc_order_rank(struct imgsrc_image *to, size_t node, uint32_t *rank)
+/* Looks up the rank of a node of the tree by its path. */
+static int
+rank_of_node(struct imgsrc_image *to, size_t node, uint32_t *rank)
 {
 	struct imgsrc_order *order = to->order;
 	int rc = sqw_tree_path(&to->tree, node, &order->path, &order->room);
@@ -109,7 +110,7 @@ imgsrc_order_sort(struct imgsrc_image *to, uint32_t *files, size_t count,
 
 		if (!S_ISREG(nodes[i].attr.mode))
 			continue;
-		if (imgsrc_order_rank(to, i, &rank) != 0)
+		if (rank_of_node(to, i, &rank) != 0)
 			goto out;
 		if (rank < *best)
 			*best = rank;
@@ -233,7 +234,7 @@ unlisted_next(void *arg, struct sqw_file *f)
 		rc = s->from->next(s->from->arg, f);
 		if (rc != 1)
 			return rc;
-		rc = imgsrc_order_rank(s->to, at != NULL ? at[f->id] : f->id,
+		rc = rank_of_node(s->to, at != NULL ? at[f->id] : f->id,
 		    &rank);
 		if (rc != 0 || rank == WALK_ORDER_REST)
 			return rc != 0 ? rc : 1;

@@ -20,9 +20,6 @@ struct imgsrc_order {
 int imgsrc_order_open(struct imgsrc_image *to);
 void imgsrc_order_close(struct imgsrc_order *order);	/* may be NULL */
 
-/* Looks up the rank of a node of the tree by its path. */
-int imgsrc_order_rank(struct imgsrc_image *to, size_t node, uint32_t *rank);
-
 /*
  * Sorts count nodes of the finished tree, given in tree order, by the list.  An
  * inode with several names is sorted by the name that comes first in the list.
