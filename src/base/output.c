@@ -241,6 +241,24 @@ out:
 	return 0;
 }
 
+/* Prepares to write a name in the directory dir, which is relative to at. */
+static int
+create_in(struct output *o, int at, const char *dir, const char *name,
+    bool replace, bool in_place)
+{
+	int rc;
+
+	*o = (struct output){ .fd = -1, .dirfd = -1, .replace = replace };
+	rc = open_dir(o, at, dir);
+	if (rc == 0) {
+		o->name = strcopy(name);
+		rc = o->name == NULL ? -ENOMEM : open_target(o, in_place);
+	}
+	if (rc != 0)
+		output_abort(o);
+	return rc;
+}
+
 int
 output_create(struct output *o, const char *path, bool replace)
 {
@@ -248,40 +266,22 @@ output_create(struct output *o, const char *path, bool replace)
 	char *dir;
 	int rc;
 
-	*o = (struct output){ .fd = -1, .dirfd = -1, .replace = replace };
+	*o = (struct output){ .fd = -1, .dirfd = -1 };
 	if (*name == '\0')
 		return -EISDIR;
 	dir = name == path ? strcopy(".") :
 	    strcopy_part(path, (size_t)(name - path));
 	if (dir == NULL)
 		return -ENOMEM;
-	rc = open_dir(o, AT_FDCWD, dir);
+	rc = create_in(o, AT_FDCWD, dir, name, replace, true);
 	sys_free(dir);
-	if (rc != 0)
-		goto out;
-	o->name = strcopy(name);
-	rc = o->name == NULL ? -ENOMEM : open_target(o, true);
-out:
-	if (rc != 0)
-		output_abort(o);
 	return rc;
 }
 
 int
 output_create_at(struct output *o, int dirfd, const char *name, bool replace)
 {
-	int rc;
-
-	*o = (struct output){ .fd = -1, .dirfd = -1, .replace = replace };
-	rc = open_dir(o, dirfd, ".");
-	if (rc != 0)
-		goto out;
-	o->name = strcopy(name);
-	rc = o->name == NULL ? -ENOMEM : open_target(o, false);
-out:
-	if (rc != 0)
-		output_abort(o);
-	return rc;
+	return create_in(o, dirfd, ".", name, replace, false);
 }
 
 bool

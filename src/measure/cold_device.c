@@ -9,12 +9,11 @@
  * visible in page and block counts, see the kernel's
  * Documentation/filesystems/fiemap.rst.
  */
-#include "cold_device.h"
+#include "cold_impl.h"
 
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "measure/cold.h"
 
 #include <dirent.h>
 #include <errno.h>

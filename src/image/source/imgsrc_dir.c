@@ -6,7 +6,6 @@
  * byte has been read, because the image would contain data that never existed
  * in that form.
  */
-#include "imgsrc_ahead.h"
 #include "imgsrc_order.h"
 
 #include "base/fdio.h"
@@ -16,10 +15,12 @@
 #include "image/source/imgsrc.h"
 #include "image/squashfs/format.h"
 #include "walk/fs_list.h"
+#include "walk/walk_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,21 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+enum { WINDOW = 512, BATCH = 64, READERS_MAX = 64 };
+
+#define BUDGET (UINT64_C(16) << 20)
+
+/* A file that was opened, and read unless it is large, ahead of use. */
+struct file_ahead {
+	bool done;
+	int rc;				/* 0, or -errno from opening or reading
+					 * it */
+	int fd;				/* descriptor of a large file; otherwise
+					 * -1 */
+	uint8_t *data;			/* contents of a small file */
+	struct stat st;			/* status when it was opened */
+};
 
 /* A directory.  The sizes are used to find files that can have duplicates. */
 struct imgsrc_dir {
@@ -40,13 +56,31 @@ struct imgsrc_dir {
 	size_t file_count;
 	size_t group, ends[2];		/* for --order: ends of the first files
 					 * and the rest */
-	struct imgsrc_ahead *ahead;
 	struct linked *linked;		/* names of inodes with several links */
 	size_t links;
+	/*
+	 * Reading ahead.  File number k uses slot k modulo WINDOW.  Threads
+	 * claim files in order.  They wait while the slot is in use, or while
+	 * BUDGET bytes have been read ahead, unless the file is the next one to
+	 * be used, so the consumer always makes progress.
+	 *
+	 * Waking a thread costs more than reading a small file.  Therefore the
+	 * consumer wakes waiting threads only after every BATCH files, and when
+	 * it has to wait itself.
+	 */
+	pthread_t threads[READERS_MAX];
+	unsigned started;
+	pthread_mutex_t lock;		/* protects the rest, except that only
+					 * the consumer changes next */
+	pthread_cond_t ready, room;
+	struct file_ahead slots[WINDOW];
+	size_t claimed;			/* files so far */
+	uint64_t ahead_B;		/* bytes read ahead */
+	bool stop;
 	/* the current file */
 	size_t next;			/* index in files, plus 1 */
 	bool left_out;			/* a file was omitted while reading */
-	const struct imgsrc_ahead_file *file;
+	const struct file_ahead *file;
 	uint64_t offset;
 };
 
@@ -381,11 +415,15 @@ key_of(const struct imgsrc_dir *d, uint64_t size)
 	return d->to->pack.exact ? (size - 1) / block : size;
 }
 
-/* For several sources, writes an absolute path. */
+/*
+ * Writes the path of file i, absolute if there are several sources, to *text, a
+ * buffer of *room bytes that is enlarged with sys_realloc(), and sets *size.
+ * Returns 0 or -ENOMEM.
+ */
 static int
-dir_file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
+path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
+    uint64_t *size)
 {
-	const struct imgsrc_dir *d = arg;
 	const struct imgsrc_input *in = d->to->o.inputs;
 	int rc = sqw_tree_path(&d->to->tree, d->files[i], text, room);
 	size_t skip, real, rest;
@@ -411,6 +449,90 @@ dir_file_path(void *arg, size_t i, char **text, size_t *room, uint64_t *size)
 	return 0;
 }
 
+/* Opens a file, and reads it unless it is large. */
+static void
+open_ahead(const struct imgsrc_dir *d, const char *path, uint64_t size,
+    struct file_ahead *f)
+{
+	struct stat st;
+	ssize_t n;
+
+	f->fd = tree_open(d->root, path, 0);
+	if (f->fd < 0) {
+		f->rc = f->fd;
+		return;
+	}
+	f->rc = sys_fstat(f->fd, &f->st);
+	if (f->rc != 0)
+		goto close;
+	if (!S_ISREG(f->st.st_mode) || (uint64_t)f->st.st_size != size) {
+		f->rc = -EAGAIN;
+		goto close;
+	}
+	if (size >= d->to->pack.block)
+		return;
+	f->data = sys_malloc((size_t)size);
+	n = f->data == NULL ? -ENOMEM :
+	    fdio_pread(f->fd, f->data, (size_t)size, 0);
+	/* checked after the last byte has been read */
+	if (n < 0)
+		f->rc = (int)n;
+	else if ((uint64_t)n < size || sys_fstat(f->fd, &st) != 0 ||
+	    st.st_size != f->st.st_size ||
+	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
+	    st.st_mtim.tv_nsec != f->st.st_mtim.tv_nsec)
+		f->rc = -EAGAIN;
+	if (f->rc != 0) {
+		sys_free(f->data);
+		f->data = NULL;
+	}
+close:
+	sys_close(f->fd);
+	f->fd = -1;
+}
+
+static void
+drop_file(struct file_ahead *f)
+{
+	if (f->fd >= 0)
+		sys_close(f->fd);
+	sys_free(f->data);
+	*f = (struct file_ahead){ .fd = -1 };
+}
+
+static void *
+read_ahead(void *arg)
+{
+	struct imgsrc_dir *d = arg;
+	struct file_ahead file;
+	char *path = NULL;
+	size_t room = 0, i;
+	uint64_t size;
+
+	pthread_mutex_lock(&d->lock);
+	while (d->claimed < d->file_count && !d->stop) {
+		i = d->claimed++;
+		while (!d->stop && (i >= d->next + WINDOW - 1 ||
+		    (i > d->next && d->ahead_B > BUDGET)))
+			pthread_cond_wait(&d->room, &d->lock);
+		if (d->stop)
+			break;
+		pthread_mutex_unlock(&d->lock);
+		file = (struct file_ahead){ .fd = -1, .done = true,
+			.rc = path_of_file(d, i, &path, &room, &size) };
+		if (file.rc == 0)
+			open_ahead(d, path, size, &file);
+		pthread_mutex_lock(&d->lock);
+		d->ahead_B += file.data != NULL ? size : 0;
+		d->slots[i % WINDOW] = file;
+		if (i == d->next)
+			pthread_cond_signal(&d->ready);
+	}
+	pthread_mutex_unlock(&d->lock);
+	sys_free(path);
+	return NULL;
+}
+
 /*
  * Reports an error for the current file.  Returns -ECANCELED if it is to be
  * omitted.
@@ -423,7 +545,7 @@ file_trouble(struct imgsrc_dir *d, int rc)
 	size_t room = 0;
 	uint64_t size;
 
-	if (dir_file_path(d, d->next - 1, &path, &room, &size) == 0)
+	if (path_of_file(d, d->next - 1, &path, &room, &size) == 0)
 		rc = dir_trouble(d, path, rc);
 	else
 		rc = dir_trouble(d, "", rc);
@@ -436,10 +558,11 @@ file_trouble(struct imgsrc_dir *d, int rc)
 }
 
 static int
-dir_next(void *arg, struct sqw_file *f)
+dir_next(void *arg, struct sqw_file *to)
 {
 	struct imgsrc_dir *d = arg;
 	const struct sqw_node *n;
+	struct file_ahead *f;
 	const uint64_t *p, *end = d->sizes + d->size_count;
 	uint64_t key;
 	int rc;
@@ -453,9 +576,22 @@ dir_next(void *arg, struct sqw_file *f)
 			d->group++;
 			return 2;
 		}
-		d->file = imgsrc_ahead_take(d->ahead);
+		pthread_mutex_lock(&d->lock);
+		if (d->next > 0) {	/* the previous file is used up */
+			f = &d->slots[(d->next - 1) % WINDOW];
+			d->ahead_B -= f->data != NULL ?
+			    (uint64_t)f->st.st_size : 0;
+			drop_file(f);
+		}
+		f = &d->slots[d->next % WINDOW];
+		if (d->next % BATCH == 0 || !f->done)
+			pthread_cond_broadcast(&d->room);
+		while (!f->done)
+			pthread_cond_wait(&d->ready, &d->lock);
 		n = &d->to->tree.nodes[d->files[d->next++]];
-		rc = d->file->rc;
+		pthread_mutex_unlock(&d->lock);
+		d->file = f;
+		rc = f->rc;
 		if (rc == 0 && changed_ns(&d->file->st) != d->changed_ns[n->id])
 			rc = -EAGAIN;
 		if (rc != 0)
@@ -464,18 +600,18 @@ dir_next(void *arg, struct sqw_file *f)
 	if (rc != 0)
 		return rc;
 	d->offset = 0;
-	f->id = n->id;
-	f->size = n->attr.size;
-	f->alone = false;
-	if (f->size >= d->to->pack.block) {
-		key = key_of(d, f->size);
+	to->id = n->id;
+	to->size = n->attr.size;
+	to->alone = false;
+	if (to->size >= d->to->pack.block) {
+		key = key_of(d, to->size);
 		p = bsearch(&key, d->sizes, d->size_count, sizeof(*d->sizes),
 		    by_twin_key);
-		f->alone = p == NULL || ((p == d->sizes || p[-1] != key) &&
+		to->alone = p == NULL || ((p == d->sizes || p[-1] != key) &&
 		    (p + 1 == end || p[1] != key));
 	}
-	f->dense = d->to->pack.exact && (uint64_t)d->file->st.st_blocks *
-	    512 >= (uint64_t)d->file->st.st_size;
+	to->dense = d->to->pack.exact &&
+	    (uint64_t)f->st.st_blocks * 512 >= (uint64_t)f->st.st_size;
 	return 1;
 }
 
@@ -543,7 +679,17 @@ dir_close(void *state)
 
 	if (d == NULL)
 		return;
-	imgsrc_ahead_close(d->ahead);
+	pthread_mutex_lock(&d->lock);
+	d->stop = true;
+	pthread_cond_broadcast(&d->room);
+	pthread_mutex_unlock(&d->lock);
+	while (d->started > 0)
+		pthread_join(d->threads[--d->started], NULL);
+	for (size_t i = 0; i < WINDOW; i++)
+		drop_file(&d->slots[i]);
+	pthread_mutex_destroy(&d->lock);
+	pthread_cond_destroy(&d->ready);
+	pthread_cond_destroy(&d->room);
 	if (d->root >= 0)
 		sys_close(d->root);
 	sys_free(d->linked);
@@ -560,9 +706,7 @@ dir_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 	const struct imgsrc_options *o = &to->o;
 	const struct sqw_tree *t = &to->tree;
 	/* twice as many readers as compressors, because they mostly wait */
-	struct imgsrc_ahead_options ahead = { .small = to->pack.block,
-		.threads = 2 * to->pack.threads, .path = dir_file_path,
-		.arg = d };
+	unsigned readers = 2 * to->pack.threads;
 	struct fs_list list = { .count = 0 };
 	int rc = -ENOMEM, fd;
 
@@ -570,6 +714,11 @@ dir_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 	if (d == NULL)
 		goto fail;
 	d->to = to;
+	pthread_mutex_init(&d->lock, NULL);
+	pthread_cond_init(&d->ready, NULL);
+	pthread_cond_init(&d->room, NULL);
+	for (size_t i = 0; i < WINDOW; i++)
+		d->slots[i].fd = -1;
 	*files = (struct sqw_source){ .next = dir_next, .read = dir_read,
 		.skip = dir_skip, .rewind = dir_rewind, .arg = d };
 	d->root = rc = sys_openat(AT_FDCWD, o->input_count > 0 ? "/" : o->path,
@@ -618,12 +767,12 @@ dir_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 	qsort(d->sizes, d->size_count, sizeof(*d->sizes), by_twin_key);
 	rc = to->order == NULL ? 0 : imgsrc_order_sort(to, d->files,
 	    d->file_count, &d->ends[0], &d->ends[1]);
-	if (rc != 0)
-		goto fail;
-	ahead.root = d->root;
-	ahead.count = d->file_count;
-	rc = imgsrc_ahead_open(&d->ahead, &ahead);
-	if (rc == 0)
+	while (rc == 0 && d->started < readers && d->started < READERS_MAX) {
+		rc = sys_thread(&d->threads[d->started], read_ahead, d);
+		d->started += rc == 0;
+	}
+	/* fewer threads than wanted will do */
+	if (d->started > 0)
 		return 0;
 	goto fail;
 fail_list:
