@@ -228,12 +228,8 @@ void mail_week(struct mail_maker *m, uint64_t week);
 int mail_next(struct mail_maker *m);
 void mail_free(struct mail_maker *m);
 
-/*
- * These functions return the start of a week, in seconds since 1970, and its
- * set.
- */
+/* Returns the start of a week, in seconds since 1970. */
 int64_t mail_week_date(uint64_t week);
-uint32_t mail_week_set(uint64_t week);
 
 /*
  * src/mail/head.c: writes the header, except for the fields that describe the
@@ -263,16 +259,11 @@ void mail_body(struct mail_maker *m, struct mail *a, size_t len);
 void mail_parts(struct mail_maker *m, struct mail *a);
 
 /*
- * src/mail/attach.c: appends an attachment: a header, and len bytes of content.
+ * 2^64 divided by the plastic number and by its square: for any n, the
+ * multiples 0 to n - 1 of both are evenly distributed over a square (Roberts,
+ * "The unreasonable effectiveness of quasirandom sequences", 2018).
  */
-void mail_attach(struct mail_maker *m, const struct mail *a, unsigned i,
-    size_t len);
-
-/*
- * These functions return the coordinates of point i in units of 2^-32.  For any
- * n, the points 0 to n - 1 are evenly distributed over a square.
- */
-uint32_t mail_even_x(uint64_t i, uint64_t seed);
-uint32_t mail_even_y(uint64_t i, uint64_t seed);
+#define MAIL_EVEN_X 0xc13fa9a902a6328fU
+#define MAIL_EVEN_Y 0x91e10da5c79e7b1dU
 
 #endif

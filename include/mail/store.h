@@ -35,13 +35,11 @@ struct store_writer {
 	struct arena paths;
 	struct store_line *lines;
 	size_t line_count, line_cap;
-	uint64_t bytes;
 	struct strbuf path;		/* path including the root; after an
 					 * error, the path concerned */
-	unsigned here;			/* messages of this week, by folder */
 	struct strbuf mbox[WORLD_SET];
 	int64_t mbox_date[WORLD_SET];
-	uint16_t number[WORLD_SET];
+	uint16_t number[WORLD_SET];	/* messages of this week, by folder */
 };
 
 /*

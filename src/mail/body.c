@@ -15,34 +15,6 @@ enum { AGAIN_LEAST = 80, AGAIN_MOST = 400 };
 /* The encoded size of 100 bytes of Latin-1 text. */
 static const unsigned grown[ENCODE_COUNT] = { 100, 100, 104, 109, 122 };
 
-/* Quotes the parent and, if it is too short, other recent messages. */
-static void
-add_quotes(struct mail_maker *m, const struct mail *a, size_t len)
-{
-	struct strbuf *b = &m->bodies;
-	size_t end = b->len + len;
-	uint16_t from = a->parent;
-
-	for (int i = 0; i < SOURCES && from != MAIL_NONE &&
-	    b->len + QUOTE_LEAST <= end; i++) {
-		const struct mail *p = &m->mails[from];
-
-		if (p->body_len > 0 && p->language == a->language) {
-			size_t most = end - b->len;
-
-			strbuf_str(b, "On ");
-			mail_date(b, p->date);
-			strbuf_fmt(b, ", %s wrote:\n", p->author->name);
-			/* the source buffer may move while it grows */
-			if (strbuf_room(b, most + 256) != NULL)
-				text_quote(&m->prng, b, b->data + p->body,
-				    p->body_len, most);
-			strbuf_char(b, '\n');
-		}
-		from = mail_recent(m, a->folder, true);
-	}
-}
-
 /* Repeats at most len bytes of a message, from a random line on. */
 static void
 add_lines(struct mail_maker *m, const struct mail *from, size_t len)
@@ -70,24 +42,6 @@ add_lines(struct mail_maker *m, const struct mail *from, size_t len)
 	}
 }
 
-/* Repeats lines of recent messages, as patches and forms do. */
-static void
-add_again(struct mail_maker *m, const struct mail *a, size_t len)
-{
-	size_t end = m->bodies.len + len;
-	unsigned tries = 1 + (unsigned)(len / AGAIN_LEAST);
-
-	while (tries-- > 0 && m->bodies.len + AGAIN_LEAST <= end) {
-		size_t n = prng_range(&m->prng, AGAIN_LEAST, AGAIN_MOST);
-		size_t left = end - m->bodies.len;
-		uint16_t i = mail_recent(m, a->folder, true);
-
-		if (i != MAIL_NONE && m->mails[i].body_len > 0 &&
-		    m->mails[i].language == a->language)
-			add_lines(m, &m->mails[i], n < left ? n : left);
-	}
-}
-
 static size_t
 room_left(const struct mail_maker *m, size_t from, size_t len)
 {
@@ -102,17 +56,38 @@ mail_body(struct mail_maker *m, struct mail *a, size_t len)
 	const char *signature = a->author->signature;
 	const char *footer = a->list->footer;
 	struct strbuf *b = &m->bodies;
-	size_t end = 0;
+	size_t end = 0, again, again_end;
+	uint16_t from = a->parent;
 
 	len = len * 100 / grown[a->encoding];
 	a->body = b->len;
-	if (a->parent != MAIL_NONE) {
+	/* quotes of the parent and, if it is too short, other messages */
+	if (from != MAIL_NONE) {
 		uint32_t q = m->like->quoted, r = PRNG_ONE - q;
 		uint32_t more = (q < r ? q : r) * 3 / 10;
 
-		add_quotes(m, a, (size_t)((uint64_t)len *
-		    prng_range(&m->prng, q - more, q + more) / PRNG_ONE));
+		end = b->len + (size_t)((uint64_t)len *
+		    prng_range(&m->prng, q - more, q + more) / PRNG_ONE);
 	}
+	for (int i = 0; i < SOURCES && from != MAIL_NONE &&
+	    b->len + QUOTE_LEAST <= end; i++) {
+		const struct mail *p = &m->mails[from];
+
+		if (p->body_len > 0 && p->language == a->language) {
+			size_t most = end - b->len;
+
+			strbuf_str(b, "On ");
+			mail_date(b, p->date);
+			strbuf_fmt(b, ", %s wrote:\n", p->author->name);
+			/* the source buffer may move while it grows */
+			if (strbuf_room(b, most + 256) != NULL)
+				text_quote(&m->prng, b, b->data + p->body,
+				    p->body_len, most);
+			strbuf_char(b, '\n');
+		}
+		from = mail_recent(m, a->folder, true);
+	}
+	end = 0;
 	if (room_left(m, a->body, len) > 4 * strlen(signature))
 		end += strlen(signature);
 	else
@@ -124,9 +99,19 @@ mail_body(struct mail_maker *m, struct mail *a, size_t len)
 	len = room_left(m, a->body, len);
 	len = len > end ? len - end : 0;
 	end = b->len + len;
-	if (m->like->again > 0)
-		add_again(m, a, (size_t)((uint64_t)len * m->like->again /
-		    PRNG_ONE));
+	/* lines of recent messages again, as in patches and forms */
+	again = (size_t)((uint64_t)len * m->like->again / PRNG_ONE);
+	again_end = b->len + again;
+	for (size_t i = 0; m->like->again > 0 && i <= again / AGAIN_LEAST &&
+	    b->len + AGAIN_LEAST <= again_end; i++) {
+		size_t n = prng_range(&m->prng, AGAIN_LEAST, AGAIN_MOST);
+		size_t left = again_end - b->len;
+
+		from = mail_recent(m, a->folder, true);
+		if (from != MAIL_NONE && m->mails[from].body_len > 0 &&
+		    m->mails[from].language == a->language)
+			add_lines(m, &m->mails[from], n < left ? n : left);
+	}
 	text_start(&m->text, &m->world->words[a->language], &m->prng,
 	    &m->like->text);
 	m->text.topic = m->week * WORLD_SET + a->folder + 1;

@@ -141,72 +141,11 @@ add_traces(struct mail_maker *m, const struct mail *a)
 		    a->date + 1);
 }
 
-/* Adds In-Reply-To, and References from the thread's first message. */
-static void
-add_references(struct mail_maker *m, const struct mail *a)
-{
-	uint16_t way[4];
-	unsigned n = 0;
-
-	if (a->parent == MAIL_NONE)
-		return;
-	if (mail_has(m, a, FIELD_REPLY))
-		strbuf_fmt(&m->out, "In-Reply-To: <%s>\n",
-		    m->mails[a->parent].id);
-	for (uint16_t i = a->parent; i != MAIL_NONE && n < 4;
-	    i = m->mails[i].parent)
-		way[n++] = i;
-	if (!mail_has(m, a, FIELD_REFERENCES))
-		return;
-	strbuf_str(&m->out, "References:");
-	while (n-- > 0)
-		strbuf_fmt(&m->out, " <%s>%s", m->mails[way[n]].id,
-		    n > 0 ? "\n" : "");
-	strbuf_char(&m->out, '\n');
-}
-
-/* Adds copies to people who read the thread. */
-static void
-add_copies(struct mail_maker *m, const struct mail *a)
-{
-	uint64_t thread = 0;
-
-	for (const char *s = a->subject; *s != '\0'; s++)
-		thread = prng_mix(thread + (uint8_t)*s);
-	strbuf_str(&m->out, "Cc: ");
-	for (unsigned i = 0; i < COPIES; i++) {
-		const struct person *to = &m->world->people[
-		    prng_mix(thread + i) % WORLD_PEOPLE];
-
-		strbuf_fmt(&m->out, "%s <%s>%s\n", to->name, to->address,
-		    i + 1 < COPIES ? ",\n\t" : "");
-	}
-}
-
-/* Adds one of the fields that all messages of the list have. */
-static void
-add_constant(struct mail_maker *m, const struct mail *a, unsigned i)
-{
-	const struct words *w = &m->world->words[0];
-	struct prng p;
-	char name[WORD_B];
-
-	prng_start(&p, (uintptr_t)(a->list - m->world->lists), i);
-	words_name(&p, 3, name);
-	strbuf_fmt(&m->out, "X-%s:", name);
-	for (int k = 0; k < CONSTANT_WORDS; k++) {
-		const struct word *v = &w->at[prng_below(&p, WORDS)];
-
-		strbuf_char(&m->out, ' ');
-		strbuf_add(&m->out, v->text, v->len);
-	}
-	strbuf_char(&m->out, '\n');
-}
-
 /* Adds fields of other programs until they have about len bytes. */
 static void
 add_more(struct mail_maker *m, const struct mail *a, size_t len)
 {
+	const struct words *w = &m->world->words[0];
 	size_t from = m->out.len;
 	unsigned others = prng_below(&m->prng, 3), constants = 0;
 
@@ -215,14 +154,41 @@ add_more(struct mail_maker *m, const struct mail *a, size_t len)
 	    !m->out.failed) {
 		uint32_t kind = prng_below(&m->prng, PRNG_ONE);
 
-		if (kind < m->like->signatures)
+		if (kind < m->like->signatures) {
 			add_dkim(m, "X-DKIM-Signature: v=1;", a->author->host,
 			    a->sent);
-		else if (kind - m->like->signatures < m->like->constant)
-			add_constant(m, a, constants++);
-		else if (others++ % 3 == 0)
-			add_copies(m, a);
-		else
+		} else if (kind - m->like->signatures < m->like->constant) {
+			/* one of those that all messages of the list have */
+			struct prng p;
+			char name[WORD_B];
+
+			prng_start(&p, (uintptr_t)(a->list - m->world->lists),
+			    constants++);
+			words_name(&p, 3, name);
+			strbuf_fmt(&m->out, "X-%s:", name);
+			for (int k = 0; k < CONSTANT_WORDS; k++) {
+				const struct word *v =
+				    &w->at[prng_below(&p, WORDS)];
+
+				strbuf_char(&m->out, ' ');
+				strbuf_add(&m->out, v->text, v->len);
+			}
+			strbuf_char(&m->out, '\n');
+		} else if (others++ % 3 == 0) {
+			/* copies to people who read the thread */
+			uint64_t thread = 0;
+
+			for (const char *s = a->subject; *s != '\0'; s++)
+				thread = prng_mix(thread + (uint8_t)*s);
+			strbuf_str(&m->out, "Cc: ");
+			for (unsigned i = 0; i < COPIES; i++) {
+				const struct person *to = &m->world->people[
+				    prng_mix(thread + i) % WORLD_PEOPLE];
+
+				strbuf_fmt(&m->out, "%s <%s>%s\n", to->name,
+				    to->address, i + 1 < COPIES ? ",\n\t" : "");
+			}
+		} else
 			add_received(m, a->list->host, a->author->machine,
 			    a->author->ip, a->sent + others);
 	}
@@ -237,6 +203,8 @@ mail_head(struct mail_maker *m, const struct mail *a)
 	    "Evolution 3.38.2-1" };
 	struct strbuf *b = &m->out;
 	const struct list *l = a->list;
+	uint16_t way[4];
+	unsigned n = 0;
 
 	if (mail_has(m, a, FIELD_RECEIVED))
 		add_traces(m, a);
@@ -251,7 +219,19 @@ mail_head(struct mail_maker *m, const struct mail *a)
 	strbuf_str(b, "\nDate: ");
 	mail_date(b, a->sent);
 	strbuf_fmt(b, "\nMessage-ID: <%s>\n", a->id);
-	add_references(m, a);
+	if (a->parent != MAIL_NONE && mail_has(m, a, FIELD_REPLY))
+		strbuf_fmt(b, "In-Reply-To: <%s>\n", m->mails[a->parent].id);
+	/* from the thread's first message on, but at most four */
+	for (uint16_t i = a->parent; i != MAIL_NONE && n < 4;
+	    i = m->mails[i].parent)
+		way[n++] = i;
+	if (n > 0 && mail_has(m, a, FIELD_REFERENCES)) {
+		strbuf_str(b, "References:");
+		while (n-- > 0)
+			strbuf_fmt(b, " <%s>%s", m->mails[way[n]].id,
+			    n > 0 ? "\n" : "");
+		strbuf_char(b, '\n');
+	}
 	if (mail_has(m, a, FIELD_AGENT) && (prng_chance(&m->prng,
 	    PRNG_ONE / 2) || m->like->fields[FIELD_AGENT] != FIELD_BY_SIZE))
 		strbuf_fmt(b, "User-Agent: %s\n", clients[a->author->client]);

@@ -26,26 +26,11 @@ begins(const char *at, const char *end, const char *field)
 	return (size_t)(end - at) >= n && strncasecmp(at, field, n) == 0;
 }
 
-/* Returns whether a header field indicates an attachment or base64. */
-static bool
-has_parts(const char *mail, size_t len)
-{
-	const char *at = mail, *end = mail + len;
-
-	while (at != NULL && at < end) {
-		if (begins(at, end, "content-transfer-encoding: base64") ||
-		    begins(at, end, "content-disposition: attachment"))
-			return true;
-		at = memchr(at, '\n', (size_t)(end - at));
-		at = at == NULL ? NULL : at + 1;
-	}
-	return false;
-}
-
 int
 measure_mail(struct measure *m, const char *mail, size_t len)
 {
-	bool parts = has_parts(mail, len);
+	const char *end = mail + len, *nl;
+	bool parts = false;
 	uLongf packed = compressBound((uLong)len);
 	void *sizes = m->sizes;
 	int rc = array_grow(&sizes, m->count, &m->cap, sizeof(*m->sizes));
@@ -57,6 +42,14 @@ measure_mail(struct measure *m, const char *mail, size_t len)
 		strbuf_add(&m->sample, mail, len);
 	if (m->sample.failed)
 		return -ENOMEM;
+	/* a header field that indicates an attachment or base64 */
+	for (const char *at = mail; at < end && !parts; at = nl + 1) {
+		parts = begins(at, end, "content-transfer-encoding: base64") ||
+		    begins(at, end, "content-disposition: attachment");
+		nl = memchr(at, '\n', (size_t)(end - at));
+		if (nl == NULL)
+			break;
+	}
 	m->sizes[m->count++] = len;
 	m->bytes += len;
 	m->with_parts += parts;
@@ -158,27 +151,6 @@ next_line(struct line *l, const char *end)
 	return l->len > 0;
 }
 
-static bool
-is_blank(const struct line *l)
-{
-	return *l->at == '\n' || (l->len == 2 && *l->at == '\r');
-}
-
-static void
-add_field(bool has[FIELD_COUNT], const struct line *l)
-{
-	for (unsigned i = 0; i < NAMES; i++) {
-		size_t n = strlen(names[i].name);
-		enum mail_field f = names[i].field;
-
-		if (l->len < n || strncasecmp(l->at, names[i].name, n) != 0)
-			continue;
-		if (f == FIELD_RECEIVED && has[f])
-			f = FIELD_ROUTE;
-		has[f] = true;
-	}
-}
-
 /* Returns the bytes in long runs of base64 characters. */
 static uint64_t
 tokens(const struct line *l)
@@ -213,18 +185,6 @@ known(const struct traits *t, struct line l, const char *end)
 	return bytes;
 }
 
-/* Remembers the lines of a message. */
-static void
-remember(struct traits *t, struct line l, const char *end)
-{
-	while (next_line(&l, end)) {
-		uint64_t h = hash_bytes(0, l.at, l.len);
-
-		if (l.len >= LINE_LEAST && *l.at != '>')
-			t->seen[h % TRAITS_LINES] = (uint32_t)(h >> 32);
-	}
-}
-
 void
 traits_add(struct traits *t, const char *mail, size_t len)
 {
@@ -234,8 +194,17 @@ traits_add(struct traits *t, const char *mail, size_t len)
 	uint64_t quoted = 0, text = 0, accented = 0;
 	struct line l = { .at = mail };
 
-	while (next_line(&l, end) && !is_blank(&l)) {
-		add_field(has, &l);
+	while (next_line(&l, end) && *l.at != '\n' &&
+	    (l.len != 2 || *l.at != '\r')) {
+		for (unsigned i = 0; i < NAMES; i++) {
+			enum mail_field f = names[i].field;
+
+			if (!begins(l.at, l.at + l.len, names[i].name))
+				continue;
+			if (f == FIELD_RECEIVED && has[f])
+				f = FIELD_ROUTE;
+			has[f] = true;
+		}
 		t->token_B += tokens(&l);
 		if (!begins(l.at, l.at + l.len, id_field))
 			continue;
@@ -250,7 +219,12 @@ traits_add(struct traits *t, const char *mail, size_t len)
 	t->head_B += (uint64_t)(l.at + l.len - mail);
 	t->same_B += known(t, (struct line){ .at = mail }, l.at);
 	t->again_B += known(t, l, end);
-	remember(t, (struct line){ .at = mail }, end);
+	for (struct line k = { .at = mail }; next_line(&k, end);) {
+		uint64_t h = hash_bytes(0, k.at, k.len);
+
+		if (k.len >= LINE_LEAST && *k.at != '>')
+			t->seen[h % TRAITS_LINES] = (uint32_t)(h >> 32);
+	}
 	while (next_line(&l, end)) {
 		text += l.len;
 		quoted += *l.at == '>' ? l.len : 0;

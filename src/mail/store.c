@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/fdio.h"
+#include "base/hex.h"
 #include "base/output.h"
 #include "base/path.h"
 #include "base/sys.h"
@@ -87,7 +88,7 @@ make_dir(struct store_writer *w)
 static void
 set_path(struct store_writer *w, const struct mail_maker *m, unsigned folder)
 {
-	uint64_t list = mail_week_set(m->week) * (uint64_t)WORLD_SET + folder;
+	uint64_t list = m->week / MAIL_WEEKS * WORLD_SET + folder;
 	time_t day = (time_t)mail_week_date(m->week);
 	struct tm tm;
 
@@ -170,64 +171,44 @@ write_hashed(struct store_writer *w, const void *data, size_t len,
 	return digest_once(w->digest, data, len, line->digest);
 }
 
-/* Names the file as dovecot(1) does: time, number, host, size and flags. */
-static void
-name_in_maildir(struct store_writer *w, const struct mail_maker *m,
-    const struct mail *a)
-{
-	static const char *const flags[] = { "S", "S", "S", "RS", "FS", "ST" };
-	uint64_t r = prng_mix(m->seed ^ a->number);
-	bool new = (r >> 8) % 16 == 0;
-
-	strbuf_fmt(&w->path, "/%s/%lld.M%06uP%u.home,S=%zu",
-	    new ? "new" : "cur", (long long)a->date,
-	    (unsigned)(r >> 32) % 1000000, 1000 + (unsigned)(r >> 16) % 30000,
-	    m->out.len);
-	if (!new)
-		strbuf_fmt(&w->path, ":2,%s", flags[r % 6]);
-}
-
-/*
- * Adds a message preceded by a "From " line, with ">" before lines that look
- * like such a line.
- */
-static void
-add_to_mbox(struct strbuf *b, const struct mail_maker *m, const struct mail *a)
-{
-	const char *at = m->out.data;
-	size_t left = m->out.len;
-
-	strbuf_fmt(b, "From %s ", a->author->address);
-	mail_date(b, a->date);
-	strbuf_char(b, '\n');
-	while (left > 0) {
-		const char *nl = memchr(at, '\n', left);
-		size_t n = nl == NULL ? left : (size_t)(nl - at) + 1;
-		size_t marks = 0;
-
-		while (marks < n && at[marks] == '>')
-			marks++;
-		if (n - marks >= 5 && memcmp(at + marks, "From ", 5) == 0)
-			strbuf_char(b, '>');
-		strbuf_add(b, at, n);
-		at += n;
-		left -= n;
-	}
-	strbuf_char(b, '\n');
-}
-
 int
 store_mail(struct store_writer *w, const struct mail_maker *m)
 {
+	static const char *const flags[] = { "S", "S", "S", "RS", "FS", "ST" };
 	const struct mail *a = &m->mails[m->count - 1];
-	unsigned first = w->number[a->folder]++ == 0;
+	uint64_t r = prng_mix(m->seed ^ a->number);
+	bool first = w->number[a->folder]++ == 0, new = (r >> 8) % 16 == 0;
 	int rc;
 
-	w->bytes += m->out.len;
 	if (w->store->form == STORE_MBOX) {
-		add_to_mbox(&w->mbox[a->folder], m, a);
+		struct strbuf *b = &w->mbox[a->folder];
+		const char *at = m->out.data;
+		size_t left = m->out.len;
+
+		/*
+		 * preceded by a "From " line, with ">" before lines that look
+		 * like such a line
+		 */
+		strbuf_fmt(b, "From %s ", a->author->address);
+		mail_date(b, a->date);
+		strbuf_char(b, '\n');
+		while (left > 0) {
+			const char *nl = memchr(at, '\n', left);
+			size_t n = nl == NULL ? left : (size_t)(nl - at) + 1;
+			size_t marks = 0;
+
+			while (marks < n && at[marks] == '>')
+				marks++;
+			if (n - marks >= 5 &&
+			    memcmp(at + marks, "From ", 5) == 0)
+				strbuf_char(b, '>');
+			strbuf_add(b, at, n);
+			at += n;
+			left -= n;
+		}
+		strbuf_char(b, '\n');
 		w->mbox_date[a->folder] = a->date;
-		return w->mbox[a->folder].failed ? -ENOMEM : 0;
+		return b->failed ? -ENOMEM : 0;
 	}
 	set_path(w, m, a->folder);
 	if (w->path.failed)
@@ -237,9 +218,15 @@ store_mail(struct store_writer *w, const struct mail_maker *m)
 		if (rc != 0)
 			return rc;
 	}
-	if (w->store->form == STORE_MAILDIR)
-		name_in_maildir(w, m, a);
-	else
+	if (w->store->form == STORE_MAILDIR) {
+		/* as dovecot(1) does: time, number, host, size and flags */
+		strbuf_fmt(&w->path, "/%s/%lld.M%06uP%u.home,S=%zu",
+		    new ? "new" : "cur", (long long)a->date,
+		    (unsigned)(r >> 32) % 1000000,
+		    1000 + (unsigned)(r >> 16) % 30000, m->out.len);
+		if (!new)
+			strbuf_fmt(&w->path, ":2,%s", flags[r % 6]);
+	} else
 		strbuf_fmt(&w->path, "/%03u", w->number[a->folder]);
 	return write_hashed(w, m->out.data, m->out.len, a->date);
 }
@@ -299,8 +286,7 @@ store_hash(const struct store *s, const struct store_writer *w,
 	for (n = 0; rc == 0 && n < total; n++) {
 		char hex[2 * DIGEST_MAX + 3];
 
-		for (int i = 0; i < DIGEST_MAX; i++)
-			snprintf(hex + 2 * i, 3, "%02x", all[n].digest[i]);
+		hex_write(hex, all[n].digest, DIGEST_MAX);
 		memcpy(hex + 2 * DIGEST_MAX, "  ", 2);
 		rc = digest_add(d, hex, 2 * DIGEST_MAX + 2);
 		if (rc == 0)

@@ -129,37 +129,21 @@ text_start(struct text *t, const struct words *w, struct prng *p,
 }
 
 /*
- * Draws a novel word, one of the words of the topic, some of which are more
- * frequent, one that often follows the last one, or any other.
+ * Adds the next word: one that is repeated or, in this order of preference, a
+ * novel word, one of the words of the topic, some of which are more frequent,
+ * one that often follows the last one, or any other.
  */
-static uint32_t
-new_word(struct text *t)
+static void
+add_word(struct text *t, struct strbuf *b, bool capital)
 {
-	const struct text_like *like = &t->like;
-	uint32_t last, nth;
-
-	if (like->novel > 0 && prng_chance(t->prng, like->novel))
-		return prng_range(t->prng, WORDS, UINT16_MAX);
-	if (like->topic > 0 && prng_chance(t->prng, like->topic)) {
-		nth = prng_below(t->prng, 1 + prng_below(t->prng,
-		    TOPIC_WORDS));
-		return (uint32_t)(prng_mix(prng_mix(t->topic) + nth) % WORDS);
-	}
-	if (t->count > 0 && like->phrase > 0 &&
-	    prng_chance(t->prng, like->phrase)) {
-		last = t->said[(t->count - 1) % TEXT_MEMORY];
-		nth = prng_below(t->prng, FOLLOWERS);
-		return words_pick(prng_mix((uint64_t)last << 32 | nth));
-	}
-	return words_pick(prng_next(t->prng));
-}
-
-static uint32_t
-next_word(struct text *t)
-{
+	static const char signs[] = "0123456789abcdefghijklmnopqrstuv";
 	uint32_t n, kept = t->count < TEXT_MEMORY ? t->count : TEXT_MEMORY;
-	uint32_t repeat = t->like.repeat, most = PHRASE +
+	const struct text_like *like = &t->like;
+	uint32_t repeat = like->repeat, last, nth, most = PHRASE +
 	    (repeat > PRNG_ONE / 2 ? (repeat - PRNG_ONE / 2) / LONGER : 0);
+	unsigned len, bits;
+	uint64_t r;
+	char *p;
 
 	if (t->copies == 0 && kept > PHRASE + 3 &&
 	    prng_chance(t->prng, repeat)) {
@@ -170,36 +154,30 @@ next_word(struct text *t)
 	if (t->copies > 0) {
 		t->copies--;
 		n = t->said[t->copy++ % TEXT_MEMORY];
+	} else if (like->novel > 0 && prng_chance(t->prng, like->novel)) {
+		n = prng_range(t->prng, WORDS, UINT16_MAX);
+	} else if (like->topic > 0 && prng_chance(t->prng, like->topic)) {
+		nth = prng_below(t->prng, 1 + prng_below(t->prng,
+		    TOPIC_WORDS));
+		n = (uint32_t)(prng_mix(prng_mix(t->topic) + nth) % WORDS);
+	} else if (t->count > 0 && like->phrase > 0 &&
+	    prng_chance(t->prng, like->phrase)) {
+		last = t->said[(t->count - 1) % TEXT_MEMORY];
+		nth = prng_below(t->prng, FOLLOWERS);
+		n = words_pick(prng_mix((uint64_t)last << 32 | nth));
 	} else
-		n = new_word(t);
+		n = words_pick(prng_next(t->prng));
 	t->said[t->count++ % TEXT_MEMORY] = (uint16_t)n;
-	return n;
-}
-
-/* Writes a novel word: a number, an identifier or the like. */
-static unsigned
-novel_word(const struct text *t, uint32_t n, char *p)
-{
-	static const char signs[] = "0123456789abcdefghijklmnopqrstuv";
-	uint64_t r = prng_mix(t->salt + n);
-	unsigned len = 3 + (unsigned)(r >> 61), bits = r >> 60 & 1 ? 3 : 5;
-
-	for (unsigned i = 0; i < len; i++, r >>= bits)
-		p[i] = signs[r & ((1u << bits) - 1)];
-	return len;
-}
-
-static void
-add_word(struct text *t, struct strbuf *b, bool capital)
-{
-	uint32_t n = next_word(t);
-	char *p = strbuf_room(b, WORD_B);
-	unsigned len;
-
+	p = strbuf_room(b, WORD_B);
 	if (p == NULL)
 		return;
 	if (n >= WORDS) {
-		len = novel_word(t, n, p);
+		/* a number, an identifier or the like */
+		r = prng_mix(t->salt + n);
+		len = 3 + (unsigned)(r >> 61);
+		bits = r >> 60 & 1 ? 3 : 5;
+		for (unsigned i = 0; i < len; i++, r >>= bits)
+			p[i] = signs[r & ((1u << bits) - 1)];
 	} else {
 		memcpy(p, t->words->at[n].text, WORD_B - 1);
 		len = t->words->at[n].len;

@@ -36,11 +36,28 @@ make_host(struct prng *p, char host[2 * WORD_B])
 }
 
 static void
-make_signature(struct person *a, struct prng *p, const struct words *w,
+make_person(struct person *a, struct prng *p, const struct words *w,
     struct strbuf *title)
 {
+	static const uint8_t blocks[3][3] = { { 192, 0, 2 },
+	    { 198, 51, 100 }, { 203, 0, 113 } };
+	char first[WORD_B], last[WORD_B], machine[WORD_B];
 	struct text t;
 
+	words_name(p, 2, first);
+	words_name(p, 2 + prng_below(p, 2), last);
+	words_name(p, 2, machine);
+	make_host(p, a->host);
+	snprintf(a->name, sizeof(a->name), "%s %s", first, last);
+	lower_case(first);
+	lower_case(last);
+	lower_case(machine);
+	snprintf(a->address, sizeof(a->address), "%s.%s@%s", first, last,
+	    a->host);
+	snprintf(a->machine, sizeof(a->machine), "%s.%s", machine, a->host);
+	memcpy(a->ip, blocks[prng_below(p, 3)], 3);
+	a->ip[3] = (uint8_t)prng_range(p, 1, 254);
+	a->client = (uint8_t)prng_below(p, 5);
 	strbuf_clear(title);
 	text_start(&t, w, p, &(struct text_like){ .repeat = 0 });
 	text_line(&t, title, 3);
@@ -57,33 +74,7 @@ make_signature(struct person *a, struct prng *p, const struct words *w,
 }
 
 static void
-make_person(struct person *a, struct prng *p, const struct words *w,
-    struct strbuf *title)
-{
-	static const uint8_t blocks[3][3] = { { 192, 0, 2 },
-	    { 198, 51, 100 }, { 203, 0, 113 } };
-	char first[WORD_B], last[WORD_B], machine[WORD_B];
-
-	words_name(p, 2, first);
-	words_name(p, 2 + prng_below(p, 2), last);
-	words_name(p, 2, machine);
-	make_host(p, a->host);
-	snprintf(a->name, sizeof(a->name), "%s %s", first, last);
-	lower_case(first);
-	lower_case(last);
-	lower_case(machine);
-	snprintf(a->address, sizeof(a->address), "%s.%s@%s", first, last,
-	    a->host);
-	snprintf(a->machine, sizeof(a->machine), "%s.%s", machine, a->host);
-	memcpy(a->ip, blocks[prng_below(p, 3)], 3);
-	a->ip[3] = (uint8_t)prng_range(p, 1, 254);
-	a->client = (uint8_t)prng_below(p, 5);
-	make_signature(a, p, w, title);
-}
-
-/* Adds style sheet rules, all with the same few properties. */
-static void
-add_styles(struct strbuf *b, struct prng *p)
+make_page(struct list *l, struct prng *p, const struct words *w)
 {
 	static const char *const properties[][2] = { { "margin:0 0 ", "px 0" },
 	    { "padding:", "px 4px" }, { "font-size:", "px" },
@@ -92,26 +83,6 @@ add_styles(struct strbuf *b, struct prng *p)
 	    { "text-align:left;text-indent:", "px" },
 	    { "mso-line-height-rule:exactly;height:", "pt" },
 	    { "font-family:Calibri,Arial,sans-serif;top:", "px" } };
-
-	for (unsigned i = 0; i < 12; i++) {
-		char name[WORD_B];
-
-		words_name(p, 2, name);
-		strbuf_fmt(b, "table.%s td, p.%s, .ExternalClass %s {", name,
-		    name, name);
-		for (unsigned j = prng_range(p, 2, 4); j > 0; j--) {
-			unsigned k = prng_below(p, 9);
-
-			strbuf_fmt(b, "%s%u%s", properties[k][0],
-			    prng_range(p, 1, 48), properties[k][1]);
-			strbuf_str(b, j > 1 ? ";" : "}\n");
-		}
-	}
-}
-
-static void
-make_page(struct list *l, struct prng *p, const struct words *w)
-{
 	struct text t;
 
 	text_start(&t, w, p, &(struct text_like){ .repeat = PRNG_ONE / 16 });
@@ -121,7 +92,21 @@ make_page(struct list *l, struct prng *p, const struct words *w)
 	    "office\">\n<head>\n<meta http-equiv=\"Content-Type\" "
 	    "content=\"text/html; charset=utf-8\">\n"
 	    "<style type=\"text/css\">\n<!--\n");
-	add_styles(&l->page, p);
+	/* style sheet rules, all with the same few properties */
+	for (unsigned i = 0; i < 12; i++) {
+		char name[WORD_B];
+
+		words_name(p, 2, name);
+		strbuf_fmt(&l->page, "table.%s td, p.%s, .ExternalClass %s {",
+		    name, name, name);
+		for (unsigned j = prng_range(p, 2, 4); j > 0; j--) {
+			unsigned k = prng_below(p, 9);
+
+			strbuf_fmt(&l->page, "%s%u%s", properties[k][0],
+			    prng_range(p, 1, 48), properties[k][1]);
+			strbuf_str(&l->page, j > 1 ? ";" : "}\n");
+		}
+	}
 	strbuf_fmt(&l->page, "-->\n</style>\n</head>\n<body lang=\"EN-GB\">\n"
 	    "<table width=\"100%%\" border=\"0\" cellspacing=\"0\"><tr><td>"
 	    "<img src=\"cid:logo@%s\" alt=\"%s\"></td></tr></table>\n",

@@ -8,6 +8,7 @@
 #include "mailgen.h"
 
 #include "base/fdio.h"
+#include "base/hex.h"
 #include "base/parallel.h"
 #include "base/sys.h"
 #include "base/table.h"
@@ -18,103 +19,50 @@
 #include <string.h>
 #include <unistd.h>
 
-struct generator {
-	struct mailgen *g;
-	struct store_writer *writer;
-	struct mail_maker maker;
-};
-
-/* Claims the next week.  Returns false if none is left, or after an error. */
-static bool
-claim_week(struct mailgen *g, uint64_t *week)
-{
-	bool found;
-
-	pthread_mutex_lock(&g->lock);
-	*week = g->next;
-	found = g->err == 0 && *week * MAIL_WEEK < g->o.count;
-	g->next += found;
-	progress_draw(&g->progress);
-	pthread_mutex_unlock(&g->lock);
-	return found;
-}
-
-static int
-make_week(struct generator *k, uint64_t week)
-{
-	struct mail_maker *m = &k->maker;
-	uint64_t from = week * MAIL_WEEK, left = k->g->o.count - from;
-	int rc = 0;
-
-	mail_week(m, week);
-	while (rc == 0 && m->count < left && m->count < MAIL_WEEK) {
-		rc = mail_next(m);
-		k->g->sizes[from + m->count - 1] = (uint32_t)m->out.len;
-		if (rc == 0)
-			rc = store_mail(k->writer, m);
-		progress_add(&k->g->progress, m->out.len);
-	}
-	return rc != 0 ? rc : store_week(k->writer, m);
-}
-
+/*
+ * Generates week after week, until none is left or there was an error.  The
+ * path of an error is the writer's.
+ */
 static void
 generate(void *arg, unsigned i)
 {
-	struct generator *k = (struct generator *)arg + i;
-	uint64_t week;
+	struct mailgen *g = arg;
+	struct mail_maker *m = &g->makers[i];
+	struct store_writer *w = &g->writers[i];
 	int rc = 0;
 
-	while (rc == 0 && claim_week(k->g, &week))
-		rc = make_week(k, week);
-	if (rc == 0)
-		return;
-	pthread_mutex_lock(&k->g->lock);
-	if (k->g->err == 0) {
-		const struct strbuf *path = &k->writer->path;
+	while (rc == 0) {
+		uint64_t week, from, left;
+		bool found;
 
-		k->g->err = rc;
-		if (rc != -ENOMEM && path->data != NULL)
-			k->g->err_path = strndup(path->data, path->len);
+		pthread_mutex_lock(&g->lock);
+		week = g->next;
+		found = g->err == 0 && week * MAIL_WEEK < g->o.count;
+		g->next += found;
+		progress_draw(&g->progress);
+		pthread_mutex_unlock(&g->lock);
+		if (!found)
+			return;
+		from = week * MAIL_WEEK;
+		left = g->o.count - from;
+		mail_week(m, week);
+		while (rc == 0 && m->count < left && m->count < MAIL_WEEK) {
+			rc = mail_next(m);
+			g->sizes[from + m->count - 1] = (uint32_t)m->out.len;
+			if (rc == 0)
+				rc = store_mail(w, m);
+			progress_add(&g->progress, m->out.len);
+		}
+		if (rc == 0)
+			rc = store_week(w, m);
 	}
-	pthread_mutex_unlock(&k->g->lock);
-}
-
-static int
-make_corpus(struct mailgen *g, unsigned threads)
-{
-	struct generator *k = sys_calloc(threads, sizeof(*k));
-	int rc = 0;
-
-	g->writers = sys_calloc(threads, sizeof(*g->writers));
-	g->sizes = sys_calloc(g->o.count, sizeof(*g->sizes));
-	if (k == NULL || g->writers == NULL || g->sizes == NULL) {
-		rc = -ENOMEM;
-		goto out;
+	pthread_mutex_lock(&g->lock);
+	if (g->err == 0) {
+		g->err = rc;
+		if (rc != -ENOMEM && w->path.data != NULL)
+			g->err_path = strndup(w->path.data, w->path.len);
 	}
-	for (unsigned i = 0; rc == 0 && i < threads; i++) {
-		k[i].g = g;
-		k[i].writer = &g->writers[i];
-		k[i].maker.world = &g->world;
-		k[i].maker.like = &g->o.like;
-		k[i].maker.seed = g->o.seed;
-		rc = store_writer_make(&g->writers[i], &g->store);
-	}
-	if (rc == 0)
-		rc = parallel_run_all(threads, generate, k);
-	if (rc == 0)
-		rc = g->err;
-	for (unsigned i = 0; i < threads; i++)
-		mail_free(&k[i].maker);
-	if (rc == 0)
-		rc = store_hash(&g->store, g->writers, threads, g->hash);
-out:
-	for (unsigned i = 0; g->writers != NULL && i < threads; i++) {
-		g->files += g->writers[i].line_count;
-		store_writer_free(&g->writers[i]);
-	}
-	sys_free(g->writers);
-	sys_free(k);
-	return rc;
+	pthread_mutex_unlock(&g->lock);
 }
 
 static const char *const columns[] = { "files", "mails", "bytes_B", "mean_B",
@@ -130,32 +78,12 @@ by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/*
- * Returns the size class with the most messages, from k KiB up to (k + 1) KiB;
- * sizes are sorted.
- */
-static int64_t
-densest(const uint32_t *sizes, uint64_t count)
-{
-	uint64_t best = 0, run = 0;
-	int64_t at = 0;
-
-	for (uint64_t i = 0; i < count; i++) {
-		run = i > 0 && sizes[i] >> 10 == sizes[i - 1] >> 10 ?
-		    run + 1 : 1;
-		if (run > best) {
-			best = run;
-			at = sizes[i] >> 10;
-		}
-	}
-	return at;
-}
-
 static int
 write_stats(struct mailgen *g)
 {
-	uint64_t n = g->o.count, bytes = 0;
+	uint64_t n = g->o.count, bytes = 0, run = 0, best = 0;
 	char hex[2 * DIGEST_MAX + 1];
+	int64_t densest = 0;
 	struct table *t;
 	int rc, closed;
 
@@ -165,16 +93,23 @@ write_stats(struct mailgen *g)
 	if (rc != 0)
 		return rc;
 	qsort(g->sizes, n, sizeof(*g->sizes), by_size);
-	for (uint64_t i = 0; i < n; i++)
+	for (uint64_t i = 0; i < n; i++) {
 		bytes += g->sizes[i];
-	for (int i = 0; i < DIGEST_MAX; i++)
-		snprintf(hex + 2 * i, 3, "%02x", g->hash[i]);
+		/* the size class with the most messages, from k to k + 1 KiB */
+		run = i > 0 && g->sizes[i] >> 10 == g->sizes[i - 1] >> 10 ?
+		    run + 1 : 1;
+		if (run > best) {
+			best = run;
+			densest = g->sizes[i] >> 10;
+		}
+	}
+	hex_write(hex, g->hash, DIGEST_MAX);
 	table_int(t, (int64_t)g->files);
 	table_int(t, (int64_t)n);
 	table_int(t, (int64_t)bytes);
 	table_real(t, (double)bytes / (double)n, 1);
 	table_int(t, g->sizes[n / 2]);
-	table_int(t, densest(g->sizes, n));
+	table_int(t, densest);
 	table_real(t, (double)(sys_now_ns() - g->start_ns) / 1e9, 3);
 	table_text(t, hex);
 	rc = table_end(t);
@@ -183,11 +118,12 @@ write_stats(struct mailgen *g)
 }
 
 static void
-make_mail(struct mailgen *g)
+make_corpus(struct mailgen *g)
 {
 	uint64_t weeks = (g->o.count + MAIL_WEEK - 1) / MAIL_WEEK;
 	unsigned threads = weeks < g->o.threads ? (unsigned)weeks :
 	    g->o.threads;
+	char hex[2 * DIGEST_MAX + 1];
 	int rc = store_open(&g->store, g->o.root, g->o.form);
 
 	if (rc != 0) {
@@ -201,13 +137,36 @@ make_mail(struct mailgen *g)
 	    g->o.count * sizes_mean(&g->o.like.sizes), g->msg.quiet);
 	rc = world_make(&g->world, g->o.seed,
 	    (uint32_t)((weeks + MAIL_WEEKS - 1) / MAIL_WEEKS));
+	if (rc != 0)
+		goto out;
+	g->makers = sys_calloc(threads, sizeof(*g->makers));
+	g->writers = sys_calloc(threads, sizeof(*g->writers));
+	g->sizes = sys_calloc(g->o.count, sizeof(*g->sizes));
+	if (g->makers == NULL || g->writers == NULL || g->sizes == NULL) {
+		rc = -ENOMEM;
+		goto out;
+	}
+	for (unsigned i = 0; rc == 0 && i < threads; i++) {
+		g->makers[i].world = &g->world;
+		g->makers[i].like = &g->o.like;
+		g->makers[i].seed = g->o.seed;
+		rc = store_writer_make(&g->writers[i], &g->store);
+	}
 	if (rc == 0)
-		rc = make_corpus(g, threads);
+		rc = parallel_run_all(threads, generate, g);
+	if (rc == 0)
+		rc = g->err;
+	for (unsigned i = 0; i < threads; i++) {
+		mail_free(&g->makers[i]);
+		g->files += g->writers[i].line_count;
+	}
+	if (rc == 0)
+		rc = store_hash(&g->store, g->writers, threads, g->hash);
+out:
 	progress_erase(&g->progress);
 	if (rc == 0) {
-		for (int i = 0; i < DIGEST_MAX; i++)
-			printf("%02x", g->hash[i]);
-		printf("  %s\n", g->o.root);
+		hex_write(hex, g->hash, DIGEST_MAX);
+		printf("%s  %s\n", hex, g->o.root);
 	} else {
 		if (rc == -ENOMEM)
 			msg_error(&g->msg, "not enough memory");
@@ -220,6 +179,10 @@ make_mail(struct mailgen *g)
 	if (rc == 0 && g->o.stats && (rc = write_stats(g)) != 0)
 		msg_error(&g->msg, "%s: %s", g->o.stats_file == NULL ?
 		    "standard error" : g->o.stats_file, strerror(-rc));
+	for (unsigned i = 0; g->writers != NULL && i < threads; i++)
+		store_writer_free(&g->writers[i]);
+	sys_free(g->writers);
+	sys_free(g->makers);
 	world_free(&g->world);
 	store_close(&g->store);
 	pthread_mutex_destroy(&g->lock);
@@ -240,6 +203,6 @@ main(int argc, char **argv)
 	if (g.o.profile != NULL)
 		mailgen_profile(&g);
 	else
-		make_mail(&g);
+		make_corpus(&g);
 	return msg_finish(&g.msg);
 }

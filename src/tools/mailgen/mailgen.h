@@ -31,7 +31,8 @@ struct mailgen {
 	struct progress progress;
 	struct world world;
 	struct store store;
-	struct store_writer *writers;	/* one per thread */
+	struct mail_maker *makers;	/* one per thread, */
+	struct store_writer *writers;	/* too */
 	uint32_t *sizes;		/* one per message */
 	uint8_t hash[DIGEST_MAX];
 	uint64_t start_ns, files;

@@ -102,64 +102,46 @@ static const struct options_row mailgen_table[] = {
 	    OPTIONS_VERSION("mailgen", show_mailgen_parts) },
 };
 
-/*
- * Without -n, the directory must exist, so that a mistyped name does not create
- * 80 MB of mail.
- */
-static int
-check_root(struct mailgen *g)
-{
-	struct mailgen_options *o = &g->o;
-
-	if (o->count != 0 || o->profile != NULL) {
-		return -1;
-	} else if (access(o->root, F_OK) != 0) {
-		msg_error(&g->msg, "%s: %s (-n creates it)", o->root,
-		    strerror(errno));
-		return MSG_ERROR;
-	}
-	o->count = COUNT;
-	return -1;
-}
-
-static int
-check_mailgen(struct mailgen *g, int count)
-{
-	struct mailgen_options *o = &g->o;
-	struct sizes *s = &o->like.sizes;
-
-	if (count != (o->profile == NULL))
-		return options_usage(mailgen_usage);
-	o->threads = cpus_choose(o->threads, THREADS_MAX);
-	if (o->mean_B == 0 && o->median_B == 0)
-		return check_root(g);
-	if (o->mean_B == 0)
-		o->mean_B = sizes_mean(s);
-	if (o->median_B == 0)
-		o->median_B = s->at_B[SIZES_MEDIAN];
-	if (sizes_fit(s, o->mean_B, o->median_B) != 0) {
-		msg_error(&g->msg, "no size distribution has the mean %llu and "
-		    "the median %llu", (unsigned long long)o->mean_B,
-		    (unsigned long long)o->median_B);
-		return MSG_ERROR;
-	}
-	return check_root(g);
-}
-
 int
 mailgen_parse(struct mailgen *g, int argc, char **argv)
 {
 	struct options options = { .msg = &g->msg, .into = g,
 	    OPTIONS_TABLE(mailgen_table), .usage = mailgen_usage,
 	    .about = mailgen_about };
+	struct mailgen_options *o = &g->o;
+	struct sizes *s = &o->like.sizes;
 	int status;
 
 	msg_init(&g->msg, argv[0]);
-	g->o = (struct mailgen_options){ .seed = 1,
-	    .like = mail_like_default };
+	*o = (struct mailgen_options){ .seed = 1, .like = mail_like_default };
 	status = options_parse(&options, argc, argv);
 	if (status >= 0)
 		return status;
-	g->o.root = argv[optind];
-	return check_mailgen(g, argc - optind);
+	if (argc - optind != (o->profile == NULL))
+		return options_usage(mailgen_usage);
+	o->root = argv[optind];
+	o->threads = cpus_choose(o->threads, THREADS_MAX);
+	if (o->mean_B != 0 || o->median_B != 0) {
+		if (o->mean_B == 0)
+			o->mean_B = sizes_mean(s);
+		if (o->median_B == 0)
+			o->median_B = s->at_B[SIZES_MEDIAN];
+		if (sizes_fit(s, o->mean_B, o->median_B) != 0) {
+			msg_error(&g->msg, "no size distribution has the mean "
+			    "%llu and the median %llu",
+			    (unsigned long long)o->mean_B,
+			    (unsigned long long)o->median_B);
+			return MSG_ERROR;
+		}
+	}
+	if (o->count != 0 || o->profile != NULL)
+		return -1;
+	/* a mistyped name must not create 80 MB of mail */
+	if (access(o->root, F_OK) != 0) {
+		msg_error(&g->msg, "%s: %s (-n creates it)", o->root,
+		    strerror(errno));
+		return MSG_ERROR;
+	}
+	o->count = COUNT;
+	return -1;
 }

@@ -1,11 +1,12 @@
 /*
- * mailgen_profile.c - measuring existing mail
+ * mailgen_profile.c - profiles: measuring existing mail, and the text of one
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Only numbers are written, no text.
  */
 #include "mailgen.h"
 
+#include "base/args.h"
 #include "base/fdio.h"
 #include "base/sys.h"
 #include "walk/fs_list.h"
@@ -13,35 +14,143 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+enum { LIKE_MOST = 64 << 10 };		/* maximum size of a profile */
+
+/* The numbers of a profile, by name. */
+static const struct {
+	const char *name;
+	size_t at;			/* in struct mail_like */
+	uint32_t most;
+} numbers[] = {
+#define NUMBER(name, member, most) \
+	{ name, offsetof(struct mail_like, member), most }
+	NUMBER("attachments", attachments, PRNG_ONE),
+	NUMBER("noise", noise, PRNG_ONE),
+	NUMBER("replies", replies, PRNG_ONE),
+	NUMBER("quoted", quoted, PRNG_ONE),
+	NUMBER("foreign", foreign, PRNG_ONE),
+	NUMBER("repeat", text.repeat, PRNG_ONE),
+	NUMBER("phrase", text.phrase, PRNG_ONE),
+	NUMBER("novel", text.novel, PRNG_ONE),
+	NUMBER("topic", text.topic, PRNG_ONE),
+	NUMBER("again", again, PRNG_ONE),
+	NUMBER("message-id", id_B, MAIL_ID_MOST),
+	NUMBER("more-fields", more_B, MAIL_MORE_MOST),
+	NUMBER("signatures", signatures, PRNG_ONE),
+	NUMBER("constant", constant, PRNG_ONE),
+	NUMBER("to", fields[FIELD_TO], PRNG_ONE),
+	NUMBER("in-reply-to", fields[FIELD_REPLY], PRNG_ONE),
+	NUMBER("references", fields[FIELD_REFERENCES], PRNG_ONE),
+	NUMBER("mime-version", fields[FIELD_MIME], PRNG_ONE),
+	NUMBER("user-agent", fields[FIELD_AGENT], PRNG_ONE),
+	NUMBER("list-id", fields[FIELD_LIST], PRNG_ONE),
+	NUMBER("received", fields[FIELD_RECEIVED], PRNG_ONE),
+	NUMBER("received-more", fields[FIELD_ROUTE], PRNG_ONE),
+	NUMBER("dkim-signature", fields[FIELD_DKIM], PRNG_ONE),
+	NUMBER("arc-seal", fields[FIELD_ARC], PRNG_ONE),
+#undef NUMBER
+};
+
+enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
+
+void
+mailgen_like_text(struct strbuf *b, const struct mail_like *like)
+{
+	for (unsigned i = 0; i < NUMBERS; i++) {
+		uint32_t n;
+
+		memcpy(&n, (const char *)like + numbers[i].at, sizeof(n));
+		if (n != FIELD_BY_SIZE)
+			strbuf_fmt(b, "%s %u\n", numbers[i].name, n);
+	}
+	for (unsigned i = 0; i < SIZES; i++)
+		strbuf_fmt(b, "size %u %u\n", sizes_node(i),
+		    like->sizes.at_B[i]);
+}
+
+int
+mailgen_like_load(struct mail_like *like, const char *path, unsigned *line)
+{
+	bool std = strcmp(path, "-") == 0;
+	int fd = std ? STDIN_FILENO :
+	    sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	char *text = fd < 0 ? NULL : sys_malloc(LIKE_MOST + 1), *nl;
+	unsigned nodes = 0;
+	ssize_t n;
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	n = text == NULL ? -ENOMEM : fdio_read(fd, text, LIKE_MOST);
+	if (n == LIKE_MOST)
+		n = -EFBIG;
+	if (n < 0) {
+		rc = (int)n;
+		goto out;
+	}
+	text[n] = '\0';
+	rc = -EBADMSG;
+	*line = 0;
+	for (char *at = text; *at != '\0'; at = nl) {
+		char *value, *space;
+		unsigned i = 0;
+		int64_t v, size;
+		uint32_t number;
+
+		nl = strchrnul(at, '\n');
+		if (*nl == '\n')
+			*nl++ = '\0';
+		++*line;
+		if (*at == '#' || *at == '\0')
+			continue;
+		/* "NAME NUMBER", or "size NODE BYTES", the nodes in order */
+		value = strchr(at, ' ');
+		if (value == NULL)
+			goto out;
+		*value++ = '\0';
+		if (strcmp(at, "size") == 0) {
+			uint32_t *to = &like->sizes.at_B[nodes];
+
+			space = strchr(value, ' ');
+			if (space == NULL || nodes == SIZES)
+				goto out;
+			*space = '\0';
+			if (args_int(value, 0, PRNG_ONE, &v) != 0 ||
+			    v != sizes_node(nodes) || args_int(space + 1,
+			    SIZE_LEAST, SIZE_MOST, &size) != 0 ||
+			    (nodes > 0 && size < to[-1]))
+				goto out;
+			*to = (uint32_t)size;
+			nodes++;
+			continue;
+		}
+		while (i < NUMBERS && strcmp(at, numbers[i].name) != 0)
+			i++;
+		if (i == NUMBERS ||
+		    args_int(value, 0, numbers[i].most, &v) != 0)
+			goto out;
+		number = (uint32_t)v;
+		memcpy((char *)like + numbers[i].at, &number, sizeof(number));
+	}
+	/* a table must be complete or absent */
+	rc = nodes == 0 || nodes == SIZES ? 0 : -EBADMSG;
+out:
+	sys_free(text);
+	if (!std)
+		sys_close(fd);
+	return rc;
+}
+
 /* The most messages compressed alone, and bytes compressed together. */
 enum { SAMPLE = 20000, TOGETHER_B = 8 << 20 };
 
-enum { FILE_MOST = 1 << 30 };
-
-static int
-read_mail(int dir, const char *path, struct strbuf *b)
-{
-	int fd = sys_open_beneath(dir, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = 1;
-
-	strbuf_clear(b);
-	while (fd >= 0 && n > 0) {
-		char *p = strbuf_room(b, 64 << 10);
-
-		n = p == NULL ? -ENOMEM : fdio_read(fd, p, 64 << 10);
-		b->len += n > 0 ? (size_t)n : 0;
-		if (b->len > FILE_MOST)
-			n = -EFBIG;
-	}
-	if (fd >= 0)
-		sys_close(fd);
-	return fd < 0 ? fd : (int)n;
-}
+enum { FILE_MOST = 1 << 30, READ_B = 64 << 10 };
 
 /* Reads all files; reports and skips unreadable ones. */
 static int
@@ -49,7 +158,8 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 {
 	struct strbuf b = { .data = NULL };
 	uint64_t files = 0, bytes = 0;
-	int rc = 0;
+	ssize_t n;
+	int fd, rc = 0;
 
 	for (size_t i = 0; i < l->count; i++)
 		if (fs_item_has_data(&l->items[i])) {
@@ -64,9 +174,23 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 
 		rc = it->err;
 		if (fs_item_has_data(it)) {
-			rc = read_mail(l->roots[it->root], it->path, &b);
-			if (rc == 0)
-				rc = measure_file(m, b.data, b.len);
+			fd = sys_open_beneath(l->roots[it->root], it->path,
+			    O_RDONLY | O_CLOEXEC);
+			strbuf_clear(&b);
+			n = fd < 0 ? fd : 1;
+			while (n > 0) {
+				char *p = strbuf_room(&b, READ_B);
+
+				n = p == NULL ? -ENOMEM :
+				    fdio_read(fd, p, READ_B);
+				b.len += n > 0 ? (size_t)n : 0;
+				if (b.len > FILE_MOST)
+					n = -EFBIG;
+			}
+			if (fd >= 0)
+				sys_close(fd);
+			rc = n < 0 ? (int)n :
+			    measure_file(m, b.data, b.len);
 		}
 		if (rc != 0)
 			msg_error(&g->msg, "%s/%s: %s", g->o.profile,
