@@ -10,6 +10,7 @@
 #include <mntent.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NAMED_MAX = 5 };
@@ -30,22 +31,6 @@ is_virtual(const char *type)
 	return false;
 }
 
-/*
- * Returns whether a filesystem mounted below the root is another than the
- * root's.  A mount that another one hides is not.
- */
-static bool
-is_other(const struct touchlog *t, const char *root, const struct mntent *e)
-{
-	size_t n = strlen(root);
-	struct stat st, own;
-
-	return strncmp(e->mnt_dir, root, n) == 0 && e->mnt_dir[n] == '/' &&
-	    e->mnt_dir[n + 1] != '\0' && !is_virtual(e->mnt_type) &&
-	    fstat(t->root, &own) == 0 && lstat(e->mnt_dir, &st) == 0 &&
-	    st.st_dev != own.st_dev;
-}
-
 void
 touchlog_warn_of_mounts(struct touchlog *t)
 {
@@ -54,14 +39,17 @@ touchlog_warn_of_mounts(struct touchlog *t)
 	FILE *f;
 	struct strbuf names = { .data = NULL };
 	const struct mntent *e;
-	size_t count = 0, best = 0;
+	size_t count = 0, best = 0, root_len;
+	struct stat st, own;
 
 	/* the path of the root, which is empty for / */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", t->root);
 	len = readlink(link, root, PATH_MAX - 1);
 	if (len > 0)
 		root[len == 1 ? 0 : len] = '\0';
-	f = len <= 0 ? NULL : setmntent("/proc/self/mounts", "re");
+	root_len = len > 0 ? strlen(root) : 0;
+	f = len <= 0 || fstat(t->root, &own) == -1 ? NULL :
+	    setmntent("/proc/self/mounts", "re");
 	/* a mount point is listed after the one that contains it */
 	while (f != NULL && (e = getmntent(f)) != NULL) {
 		size_t n = strcmp(e->mnt_dir, "/") == 0 ? 0 :
@@ -72,11 +60,17 @@ touchlog_warn_of_mounts(struct touchlog *t)
 			best = n;
 			snprintf(device, sizeof(device), "%s", e->mnt_fsname);
 		}
+		if (strncmp(e->mnt_dir, root, root_len) != 0 ||
+		    e->mnt_dir[root_len] != '/' ||
+		    e->mnt_dir[root_len + 1] == '\0' ||
+		    is_virtual(e->mnt_type))
+			continue;
 		/*
+		 * a mount that another one hides is not another filesystem, and
 		 * a subvolume of the btrfs that also holds the root has another
 		 * device number, but is watched
 		 */
-		if (!is_other(t, root, e) ||
+		if (lstat(e->mnt_dir, &st) == -1 || st.st_dev == own.st_dev ||
 		    (strcmp(e->mnt_type, "btrfs") == 0 &&
 		    strcmp(e->mnt_fsname, device) == 0))
 			continue;

@@ -42,12 +42,21 @@ static const struct options_row touchlog_table[] = {
 	    OPTIONS_VERSION("touchlog", NULL) },
 };
 
-static int
-check_touchlog(struct touchlog *t)
+int
+touchlog_parse(struct touchlog *t, int argc, char **argv)
 {
+	struct options options = { .msg = &t->msg, .into = t,
+	    OPTIONS_TABLE(touchlog_table), .usage = touchlog_usage,
+	    .about = touchlog_about, .scan = "+" };
 	const struct touchlog_options *o = &t->o;
 	const char *wrong = NULL;
+	int status;
 
+	t->o = (struct touchlog_options){ .root = "/" };
+	status = options_parse(&options, argc, argv);
+	if (status >= 0)
+		return status;
+	t->o.command = argv + optind;
 	if (o->command[0] == NULL)
 		return options_usage(touchlog_usage);
 	if (o->pages && o->format != TOUCHLOG_TSV)
@@ -60,20 +69,4 @@ check_touchlog(struct touchlog *t)
 		wrong = "-0 cannot be combined with --format sort: mksquashfs "
 		    "does not accept NUL";
 	return wrong == NULL ? -1 : options_wrong(&t->msg, wrong);
-}
-
-int
-touchlog_parse(struct touchlog *t, int argc, char **argv)
-{
-	struct options options = { .msg = &t->msg, .into = t,
-	    OPTIONS_TABLE(touchlog_table), .usage = touchlog_usage,
-	    .about = touchlog_about, .scan = "+" };
-	int status;
-
-	t->o = (struct touchlog_options){ .root = "/" };
-	status = options_parse(&options, argc, argv);
-	if (status >= 0)
-		return status;
-	t->o.command = argv + optind;
-	return check_touchlog(t);
 }
