@@ -33,7 +33,7 @@ install libxcb-res (libxcb-res0-dev)")
     else()
         list(APPEND lost
             "winwait --criterion window: install libxcb (libxcb1-dev)")
-        set(without winwait_x.c winwait_clock.c winwait_owner.c)
+        set(without winwait_x.c)
     endif()
     list(TRANSFORM without PREPEND src/tools/winwait/)
     set_source_files_properties(${without} PROPERTIES HEADER_FILE_ONLY ON)

@@ -19,83 +19,74 @@ winwait_failed(struct winwait *w, const char *what, int rc)
 	return WINWAIT_FAILED;
 }
 
-/* Says why no window may have been seen. */
-static void
-hint(struct winwait *w)
-{
-	const struct winwait_seen *s = &w->seen;
-
-	if (s->other_pid != 0)
-		msg_note(&w->msg, "a window of class '%s' was ignored: process "
-		    "%d was not started by the command, which may have asked "
-		    "it for the window", s->other_class, (int)s->other_pid);
-	if (getenv("WAYLAND_DISPLAY") != NULL)
-		msg_note(&w->msg, "a window on Wayland is not seen; "
-		    "GDK_BACKEND=x11, QT_QPA_PLATFORM=xcb or "
-		    "SDL_VIDEODRIVER=x11 lets a program use X11");
-}
-
 /*
  * Runs the command while watching it.  Returns the exit status, or a negative
  * signal number.
  */
 static int
-run_command(struct winwait *w, char *path)
+run_command(struct winwait *w)
 {
-	struct proc_stage st = { .path = path, .argv = w->o.command,
-		.envp = environ };
-	/*
-	 * Rows go to standard output, so the command's output goes to standard
-	 * error.
-	 */
+	struct proc_stage st = { .argv = w->o.command, .envp = environ };
 	struct proc_run r = { .stages = &st, .count = 1, .in = -1,
-		.out = w->o.line ? w->line[1] : STDERR_FILENO, .err = -1,
-		.follow = true,
+		.out = STDERR_FILENO, .err = -1, .follow = true,
 		.timeout_ns = (uint64_t)(w->o.timeout_s * 1e9) };
-	int rc = proc_run(&w->proc, &r);
-
-	winwait_watch_stop(w);
-	if (rc != 0) {
-		winwait_failed(w, w->o.command[0], rc);
-		return r.failed < 0 ? WINWAIT_FAILED : rc == -ENOENT ?
-		    WINWAIT_NOT_FOUND : WINWAIT_CANNOT_RUN;
-	}
-	if (r.stopped != 0)
-		return -r.stopped;
-	if (w->seen.result == RESULT_LOST)
-		msg_error(&w->msg, "the X server closed the connection");
-	rc = winwait_write(w, &r);
-	if (rc != 0)
-		return winwait_failed(w, w->o.output != NULL ? w->o.output :
-		    "standard output", rc);
-	if (!w->o.line && w->seen.result == RESULT_NONE)
-		hint(w);
-	switch (w->seen.result) {
-	case RESULT_SEEN: return 0;
-	case RESULT_LOST: return WINWAIT_FAILED;
-	default: return r.timed_out ? WINWAIT_TIMEOUT : MSG_ERROR;
-	}
-}
-
-static int
-start_command(struct winwait *w)
-{
-	char *path;
-	int rc = proc_find(w->o.command[0], getenv("PATH"), &path);
+	const struct winwait_seen *s = &w->seen;
+	int rc = proc_find(w->o.command[0], getenv("PATH"), &st.path);
 
 	if (rc != 0) {
 		winwait_failed(w, w->o.command[0], rc);
 		return rc == -ENOENT ? WINWAIT_NOT_FOUND : rc == -EACCES ?
 		    WINWAIT_CANNOT_RUN : WINWAIT_FAILED;
 	}
-	if (w->o.line && pipe2(w->line, O_CLOEXEC) == -1)
+	if (w->o.line && pipe2(w->line, O_CLOEXEC) == -1) {
 		rc = winwait_failed(w, "pipe", -errno);
-	else if ((!w->o.line && winwait_x_open(w) != 0) ||
-	    winwait_quiet_open(w) != 0 || winwait_watch_start(w) != 0)
+		goto out;
+	}
+	if ((!w->o.line && winwait_x_open(w) != 0) ||
+	    winwait_quiet_open(w) != 0 || winwait_watch_start(w) != 0) {
 		rc = WINWAIT_FAILED;
-	else
-		rc = run_command(w, path);
-	sys_free(path);
+		goto out;
+	}
+	/* rows go to standard output, and the command's to standard error */
+	if (w->o.line)
+		r.out = w->line[1];
+	rc = proc_run(&w->proc, &r);
+	winwait_watch_stop(w);
+	if (rc != 0) {
+		winwait_failed(w, w->o.command[0], rc);
+		rc = r.failed < 0 ? WINWAIT_FAILED : rc == -ENOENT ?
+		    WINWAIT_NOT_FOUND : WINWAIT_CANNOT_RUN;
+		goto out;
+	}
+	if (r.stopped != 0) {
+		rc = -r.stopped;
+		goto out;
+	}
+	if (s->result == RESULT_LOST)
+		msg_error(&w->msg, "the X server closed the connection");
+	rc = winwait_write(w, &r);
+	if (rc != 0) {
+		rc = winwait_failed(w, w->o.output != NULL ? w->o.output :
+		    "standard output", rc);
+		goto out;
+	}
+	/* say why no window may have been seen */
+	if (!w->o.line && s->result == RESULT_NONE && s->other_pid != 0)
+		msg_note(&w->msg, "a window of class '%s' was ignored: process "
+		    "%d was not started by the command, which may have asked "
+		    "it for the window", s->other_class, (int)s->other_pid);
+	if (!w->o.line && s->result == RESULT_NONE &&
+	    getenv("WAYLAND_DISPLAY") != NULL)
+		msg_note(&w->msg, "a window on Wayland is not seen; "
+		    "GDK_BACKEND=x11, QT_QPA_PLATFORM=xcb or "
+		    "SDL_VIDEODRIVER=x11 lets a program use X11");
+	switch (s->result) {
+	case RESULT_SEEN: rc = 0; break;
+	case RESULT_LOST: rc = WINWAIT_FAILED; break;
+	default: rc = r.timed_out ? WINWAIT_TIMEOUT : MSG_ERROR;
+	}
+out:
+	sys_free(st.path);
 	return rc;
 }
 
@@ -118,7 +109,7 @@ main(int argc, char *argv[])
 	status = winwait_parse(&w, argc, argv);
 	over = status >= 0;
 	if (!over)
-		status = start_command(&w);
+		status = run_command(&w);
 	winwait_x_close(w.x);
 	for (int i = 0; i < w.o.image_count; i++)
 		if (w.images[i] >= 0)

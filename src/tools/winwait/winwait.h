@@ -29,6 +29,8 @@ enum { IMAGES_MAX = 8, TEXT_B = 256 };
 struct winwait_options {
 	bool line;			/* wait for a line, not a window */
 	bool csv, json, provenance;
+	const char *match;		/* of the class or line; or NULL */
+	const char *title, *error;	/* of titles; title may be NULL */
 	const char *output;		/* file to append rows to, or NULL */
 	double timeout_s, quiet_s, linger_s;
 	const char *images[IMAGES_MAX];
@@ -64,9 +66,7 @@ struct winwait_x;
 struct winwait {
 	struct msg msg;
 	struct winwait_options o;
-	regex_t match;			/* class or line */
-	regex_t title, error;		/* titles */
-	bool has_match, has_title;
+	regex_t match, title, error;	/* those of the options */
 	struct proc proc;
 	struct winwait_x *x;		/* NULL: not waiting for a window */
 	int images[IMAGES_MAX];		/* statistics of block devices */
@@ -116,8 +116,5 @@ int winwait_quiet_open(struct winwait *w);
 
 /* Writes the row.  Returns 0 or -errno. */
 int winwait_write(struct winwait *w, const struct proc_run *r);
-
-/* Returns the name of the run's result: seen, exit, error or timeout. */
-const char *winwait_result(const struct winwait *w, const struct proc_run *r);
 
 #endif

@@ -21,44 +21,20 @@ show_winwait_parts(void)
 #endif
 }
 
-static int
-set_regex(struct winwait *w, regex_t *regex)
+/* Compiles the expression of an option.  Returns whether it is valid. */
+static bool
+compile(struct winwait *w, const char *text, regex_t *regex)
 {
 	char why[128];
-	int rc;
+	int rc = text == NULL ? 0 :
+	    regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
 
-	regfree(regex);
-	rc = regcomp(regex, optarg, REG_EXTENDED | REG_NOSUB);
 	if (rc == 0)
-		return -1;
+		return true;
 	regerror(rc, regex, why, sizeof(why));
 	*regex = (regex_t){ 0 };
-	msg_error(&w->msg, "'%s': %s", optarg, why);
-	return WINWAIT_FAILED;
-}
-
-static int
-set_match(void *into)
-{
-	struct winwait *w = into;
-
-	return set_regex(w, &w->match);
-}
-
-static int
-set_title(void *into)
-{
-	struct winwait *w = into;
-
-	return set_regex(w, &w->title);
-}
-
-static int
-set_error(void *into)
-{
-	struct winwait *w = into;
-
-	return set_regex(w, &w->error);
+	msg_error(&w->msg, "'%s': %s", text, why);
+	return false;
 }
 
 static int
@@ -91,14 +67,13 @@ static const struct options_row winwait_table[] = {
 	    "standard output",
 	    OPTIONS_NAME(o.line, "criterion", "window or line") },
 	{ 0, "class", "REGEX", "class of the window, instance.class "
-	    "(default: any)", OPTIONS_CALL(set_match),
-	    OPTIONS_GIVEN(has_match) },
+	    "(default: any)", OPTIONS_TEXT(o.match) },
 	{ 0, "title", "REGEX", "title of the window (default: any)",
-	    OPTIONS_CALL(set_title), OPTIONS_GIVEN(has_title) },
+	    OPTIONS_TEXT(o.title) },
 	{ 0, "match", "REGEX", "the line to wait for (default: any)",
-	    OPTIONS_CALL(set_match), OPTIONS_GIVEN(has_match) },
+	    OPTIONS_TEXT(o.match) },
 	{ 0, "error", "REGEX", "window title that means failure (default: "
-	    "[Ee]rror|[Ff]ail|ERROR|FAIL)", OPTIONS_CALL(set_error) },
+	    "[Ee]rror|[Ff]ail|ERROR|FAIL)", OPTIONS_TEXT(o.error) },
 	{ 0, "image", "PATH", "then wait until the device of this mount has "
 	    "had no request for --quiet-for seconds; may be repeated",
 	    OPTIONS_CALL(add_image) },
@@ -129,11 +104,14 @@ winwait_parse(struct winwait *w, int argc, char **argv)
 	int status;
 
 	w->o = (struct winwait_options){ .timeout_s = 60, .quiet_s = 0.5,
-		.argc = argc, .argv = argv };
-	regcomp(&w->error, "[Ee]rror|[Ff]ail|ERROR|FAIL",
-	    REG_EXTENDED | REG_NOSUB);
+		.argc = argc, .argv = argv,
+		.error = "[Ee]rror|[Ff]ail|ERROR|FAIL" };
 	status = options_parse(&options, argc, argv);
 	w->o.command = argv + optind;
+	if (status < 0 && (!compile(w, w->o.match, &w->match) ||
+	    !compile(w, w->o.title, &w->title) ||
+	    !compile(w, w->o.error, &w->error)))
+		status = WINWAIT_FAILED;
 	if (status < 0 && w->o.csv && w->o.json) {
 		msg_error(&w->msg, "--csv and --json cannot be combined");
 		status = WINWAIT_FAILED;

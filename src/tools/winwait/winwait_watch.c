@@ -60,7 +60,7 @@ copy_output(struct watcher *t, uint64_t now)
 		size_t n = end == NULL ? t->len : (size_t)(end - t->text);
 
 		t->text[n] = '\0';
-		if (w->seen.result == RESULT_NONE && (!w->has_match ||
+		if (w->seen.result == RESULT_NONE && (w->o.match == NULL ||
 		    regexec(&w->match, t->text, 0, NULL, 0) == 0)) {
 			w->seen.result = RESULT_SEEN;
 			w->seen.seen_ns = now;
@@ -71,46 +71,12 @@ copy_output(struct watcher *t, uint64_t now)
 	}
 }
 
-/*
- * Returns a count of requests and bytes so far.  The count changes with every
- * request.
- */
-static uint64_t
-count_requests(const struct winwait *w)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < w->o.image_count; i++) {
-		char text[256], *s = text;
-		ssize_t n = sys_pread(w->images[i], text, sizeof(text) - 1, 0);
-
-		text[n > 0 ? n : 0] = '\0';
-		sum += strtoull(s, &s, 10);
-		strtoull(s, &s, 10);
-		sum += strtoull(s, NULL, 10);
-	}
-	return sum;
-}
-
-/* Returns whether the watch is complete. */
-static bool
-is_complete(const struct watcher *t, uint64_t now)
-{
-	const struct winwait *w = t->w;
-
-	if (w->seen.result != RESULT_SEEN)
-		return w->seen.result != RESULT_NONE;
-	if ((double)(now - w->seen.seen_ns) < w->o.linger_s * 1e9)
-		return false;
-	return w->o.image_count == 0 ||
-	    (double)(now - w->seen.quiet_ns) >= w->o.quiet_s * 1e9;
-}
-
 static void *
 watch_thread(void *arg)
 {
 	struct watcher *t = arg;
 	struct winwait *w = t->w;
+	struct winwait_seen *s = &w->seen;
 	const struct sched_param param = { .sched_priority = 1 };
 
 	/*
@@ -121,9 +87,9 @@ watch_thread(void *arg)
 	while (t->fds[FD_STOP].revents == 0) {
 		/* wake up periodically, without an event? */
 		bool polls = !t->ended && (w->o.image_count > 0 ||
-		    w->seen.result != RESULT_NONE);
+		    s->result != RESULT_NONE);
 		int n = poll(t->fds, FDS, polls ? STEP_MS : -1);
-		uint64_t now = sys_now_ns(), requests;
+		uint64_t now = sys_now_ns(), requests = 0;
 
 		if (n == -1)
 			continue;
@@ -132,17 +98,31 @@ watch_thread(void *arg)
 			winwait_x_events(w, now);
 		if (t->fds[FD_LINE].revents != 0)
 			copy_output(t, now);
-		if (!t->ended && w->o.image_count > 0) {
-			requests = count_requests(w);
-			if (requests != t->requests || w->seen.quiet_ns == 0)
-				w->seen.quiet_ns = now;
-			t->requests = requests;
+		if (t->ended)
+			continue;
+		/* a sum that changes with every request */
+		for (int i = 0; i < w->o.image_count; i++) {
+			char text[256], *at = text;
+			ssize_t got = sys_pread(w->images[i], text,
+			    sizeof(text) - 1, 0);
+
+			text[got > 0 ? got : 0] = '\0';
+			requests += strtoull(at, &at, 10);
+			strtoull(at, &at, 10);
+			requests += strtoull(at, NULL, 10);
 		}
-		if (!t->ended && is_complete(t, now)) {
-			t->ended = true;
-			t->fds[FD_X].fd = -1;
-			proc_end(&w->proc);
-		}
+		if (w->o.image_count > 0 &&
+		    (requests != t->requests || s->quiet_ns == 0))
+			s->quiet_ns = now;
+		t->requests = requests;
+		if (s->result == RESULT_NONE || (s->result == RESULT_SEEN &&
+		    ((double)(now - s->seen_ns) < w->o.linger_s * 1e9 ||
+		    (w->o.image_count > 0 && (double)(now - s->quiet_ns) <
+		    w->o.quiet_s * 1e9))))
+			continue;
+		t->ended = true;
+		t->fds[FD_X].fd = -1;
+		proc_end(&w->proc);
 	}
 	sys_free(t);
 	return NULL;

@@ -12,48 +12,46 @@
  * of processes that do not descend from it.  A window that was ignored is
  * examined again when its type, class or title changes: some programs turn
  * their splash screen into the main window.
+ *
+ * On a busy machine an event may be read long after it happened.  Property
+ * changes carry a timestamp: milliseconds on the server's own clock, truncated
+ * to 32 bits.  Every timestamp precedes its arrival, so when the clocks are
+ * compared, the timestamp with the shortest delay provides the tightest bound.
+ *
+ * The server knows the PID of a local client (X-Resource extension, 1.2).  It
+ * is a PID of the server's namespace: if our own one is not ours, these PIDs
+ * tell nothing.  _NET_WM_PID is what the program believes: on another machine,
+ * or in a PID namespace of its own, that means another process here.  winwait
+ * adopts orphans, so every process that the command has started descends from
+ * it.
  */
 #include "winwait.h"
-#include "winwait_clock.h"
-#include "winwait_owner.h"
 
 #include "base/array.h"
 #include "base/sys.h"
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xcb/xcb.h>
+#ifdef COLDPRESS_XCB_RES
+#include <xcb/res.h>
+#endif
 
 enum { LIST_MAX = 4096, WINDOWS_MAX = 1 << 16 };
+
+enum { STAMPS = 8, MS = 1000000 };
+
+enum { STATUS_B = 4096, DEPTH_MAX = 1 << 16, KIN_TRIES = 3 };
 
 enum atom { CLIENT_LIST, SUPPORTED, WM_CHECK, WM_NAME, WM_PID, WM_TYPE,
     /* the types of windows */
     TYPE_NORMAL, TYPE_DESKTOP, TYPE_DIALOG, TYPE_SPLASH, TYPE_UTILITY,
     TYPE_DOCK, TYPE_TOOLBAR, TYPE_MENU, TYPE_DROPDOWN, TYPE_POPUP, TYPE_TOOLTIP,
     TYPE_NOTIFICATION, TYPE_COMBO, TYPE_DND, ATOMS };
-
-static const char *const atom_names[ATOMS] = {
-	[CLIENT_LIST] = "_NET_CLIENT_LIST",
-	[SUPPORTED] = "_NET_SUPPORTED",
-	[WM_CHECK] = "_NET_SUPPORTING_WM_CHECK",
-	[WM_NAME] = "_NET_WM_NAME",
-	[WM_PID] = "_NET_WM_PID",
-	[WM_TYPE] = "_NET_WM_WINDOW_TYPE",
-	[TYPE_NORMAL] = "_NET_WM_WINDOW_TYPE_NORMAL",
-	[TYPE_DESKTOP] = "_NET_WM_WINDOW_TYPE_DESKTOP",
-	[TYPE_DIALOG] = "_NET_WM_WINDOW_TYPE_DIALOG",
-	[TYPE_SPLASH] = "_NET_WM_WINDOW_TYPE_SPLASH",
-	[TYPE_UTILITY] = "_NET_WM_WINDOW_TYPE_UTILITY",
-	[TYPE_DOCK] = "_NET_WM_WINDOW_TYPE_DOCK",
-	[TYPE_TOOLBAR] = "_NET_WM_WINDOW_TYPE_TOOLBAR",
-	[TYPE_MENU] = "_NET_WM_WINDOW_TYPE_MENU",
-	[TYPE_DROPDOWN] = "_NET_WM_WINDOW_TYPE_DROPDOWN_MENU",
-	[TYPE_POPUP] = "_NET_WM_WINDOW_TYPE_POPUP_MENU",
-	[TYPE_TOOLTIP] = "_NET_WM_WINDOW_TYPE_TOOLTIP",
-	[TYPE_NOTIFICATION] = "_NET_WM_WINDOW_TYPE_NOTIFICATION",
-	[TYPE_COMBO] = "_NET_WM_WINDOW_TYPE_COMBO",
-	[TYPE_DND] = "_NET_WM_WINDOW_TYPE_DND",
-};
 
 /* What the type of a window means for a launch. */
 enum kind {
@@ -63,13 +61,47 @@ enum kind {
 	KIND_OTHER			/* a part of the program's interface */
 };
 
+static const struct {
+	const char *name;
+	enum kind kind;			/* of a type of windows */
+} atom_table[ATOMS] = {
+	[CLIENT_LIST] = { "_NET_CLIENT_LIST", KIND_MAIN },
+	[SUPPORTED] = { "_NET_SUPPORTED", KIND_MAIN },
+	[WM_CHECK] = { "_NET_SUPPORTING_WM_CHECK", KIND_MAIN },
+	[WM_NAME] = { "_NET_WM_NAME", KIND_MAIN },
+	[WM_PID] = { "_NET_WM_PID", KIND_MAIN },
+	[WM_TYPE] = { "_NET_WM_WINDOW_TYPE", KIND_MAIN },
+	[TYPE_NORMAL] = { "_NET_WM_WINDOW_TYPE_NORMAL", KIND_MAIN },
+	[TYPE_DESKTOP] = { "_NET_WM_WINDOW_TYPE_DESKTOP", KIND_MAIN },
+	[TYPE_DIALOG] = { "_NET_WM_WINDOW_TYPE_DIALOG", KIND_DIALOG },
+	[TYPE_SPLASH] = { "_NET_WM_WINDOW_TYPE_SPLASH", KIND_SPLASH },
+	[TYPE_UTILITY] = { "_NET_WM_WINDOW_TYPE_UTILITY", KIND_OTHER },
+	[TYPE_DOCK] = { "_NET_WM_WINDOW_TYPE_DOCK", KIND_OTHER },
+	[TYPE_TOOLBAR] = { "_NET_WM_WINDOW_TYPE_TOOLBAR", KIND_OTHER },
+	[TYPE_MENU] = { "_NET_WM_WINDOW_TYPE_MENU", KIND_OTHER },
+	[TYPE_DROPDOWN] = { "_NET_WM_WINDOW_TYPE_DROPDOWN_MENU", KIND_OTHER },
+	[TYPE_POPUP] = { "_NET_WM_WINDOW_TYPE_POPUP_MENU", KIND_OTHER },
+	[TYPE_TOOLTIP] = { "_NET_WM_WINDOW_TYPE_TOOLTIP", KIND_OTHER },
+	[TYPE_NOTIFICATION] = { "_NET_WM_WINDOW_TYPE_NOTIFICATION",
+	    KIND_OTHER },
+	[TYPE_COMBO] = { "_NET_WM_WINDOW_TYPE_COMBO", KIND_OTHER },
+	[TYPE_DND] = { "_NET_WM_WINDOW_TYPE_DND", KIND_OTHER },
+};
+
+enum kin {
+	KIN_UNKNOWN,			/* the process is not known */
+	KIN_OURS,			/* it descends from winwait, as all of
+					 * the command's processes do */
+	KIN_OTHER
+};
+
 struct window {
 	xcb_window_t id;
 	xcb_window_t frame;		/* frame of the window manager, or 0 */
 	uint64_t created_ns, mapped_ns;
 	bool shown;			/* listed or, if there is no list,
 					 * mapped */
-	enum winwait_kin kin;		/* KIN_UNKNOWN: not asked yet, too */
+	enum kin kin;		/* KIN_UNKNOWN: not asked yet, too */
 };
 
 struct winwait_x {
@@ -77,31 +109,13 @@ struct winwait_x {
 	xcb_window_t root;
 	xcb_atom_t atoms[ATOMS];
 	bool managed;			/* a window manager keeps a list */
-	struct winwait_owner owner;
-	struct winwait_clock clock;	/* clock of the server */
+	bool knows_pids;		/* the server knows the PIDs of its
+					 * clients, as we see them */
+	uint32_t stamp_ms;		/* a timestamp of the server, */
+	uint64_t stamp_ns;		/* and its latest possible time */
 	struct window *windows;		/* created since the watch began */
 	size_t count, cap;
 };
-
-static int
-ask_atoms(struct winwait_x *x)
-{
-	xcb_intern_atom_cookie_t asked[ATOMS];
-
-	for (int i = 0; i < ATOMS; i++)
-		asked[i] = xcb_intern_atom(x->c, 0,
-		    (uint16_t)strlen(atom_names[i]), atom_names[i]);
-	for (int i = 0; i < ATOMS; i++) {
-		xcb_intern_atom_reply_t *r = xcb_intern_atom_reply(x->c,
-		    asked[i], NULL);
-
-		if (r == NULL)
-			return -1;
-		x->atoms[i] = r->atom;
-		free(r);
-	}
-	return 0;
-}
 
 /* Returns a property of any type, to be freed with free(), or NULL. */
 static xcb_get_property_reply_t *
@@ -158,16 +172,54 @@ text_of(const struct winwait_x *x, xcb_window_t id, xcb_atom_t name,
 	return r != NULL;
 }
 
-static int
-listen_to(const struct winwait_x *x, xcb_window_t id, uint32_t events)
+/*
+ * Returns the latest time that a timestamp can represent, ignoring its
+ * truncation.
+ */
+static uint64_t
+latest_ns(const struct winwait_x *x, uint32_t ms)
 {
-	xcb_generic_error_t *e = xcb_request_check(x->c,
-	    xcb_change_window_attributes_checked(x->c, id, XCB_CW_EVENT_MASK,
-	    &events));
-	int rc = e == NULL ? 0 : -1;
+	return x->stamp_ns + (uint64_t)((int64_t)(int32_t)(ms - x->stamp_ms) *
+	    MS);
+}
 
-	free(e);
-	return rc;
+/*
+ * Compares the server's clock with ours, by changing a property of a window
+ * several times.  Pending events are lost, so call this before requesting
+ * events.  Returns 0, or -1 if the connection is lost.
+ */
+static int
+compare_clocks(struct winwait_x *x)
+{
+	const uint32_t events = XCB_EVENT_MASK_PROPERTY_CHANGE;
+	xcb_window_t window = xcb_generate_id(x->c);
+	int64_t ms = 0;
+
+	xcb_create_window(x->c, 0, window, x->root, 0, 0, 1, 1, 0,
+	    XCB_WINDOW_CLASS_INPUT_ONLY, XCB_COPY_FROM_PARENT,
+	    XCB_CW_EVENT_MASK, &events);
+	for (int i = 0; i < STAMPS && ms >= 0; i++) {
+		xcb_generic_event_t *e;
+		uint64_t now;
+
+		xcb_change_property(x->c, XCB_PROP_MODE_REPLACE, window,
+		    XCB_ATOM_WM_NAME, XCB_ATOM_STRING, 8, 0, NULL);
+		xcb_flush(x->c);
+		ms = -1;
+		while (ms < 0 && (e = xcb_wait_for_event(x->c)) != NULL) {
+			if ((e->response_type & 0x7f) == XCB_PROPERTY_NOTIFY)
+				ms = ((const xcb_property_notify_event_t *)
+				    e)->time;
+			free(e);
+		}
+		now = sys_now_ns();
+		if (ms >= 0 && (i == 0 || now < latest_ns(x, (uint32_t)ms))) {
+			x->stamp_ms = (uint32_t)ms;
+			x->stamp_ns = now;
+		}
+	}
+	xcb_destroy_window(x->c, window);
+	return ms < 0 ? -1 : 0;
 }
 
 /*
@@ -199,13 +251,181 @@ is_managed(const struct winwait_x *x)
 	return lists;
 }
 
+/* The processes that windows belong to */
+
+/* Reads /proc/PID/status.  Returns whether there is such a process. */
+static bool
+read_status(pid_t pid, char text[STATUS_B])
+{
+	char path[32];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return false;
+	n = sys_read(fd, text, STATUS_B - 1);
+	sys_close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* Returns the text after the name of a line, or NULL. */
+static const char *
+status_line(const char *text, const char *name)
+{
+	const char *s = strstr(text, name);
+
+	return s == NULL ? NULL : s + strlen(name);
+}
+
+/*
+ * Returns whether a process descends from us.  An ancestor may end meanwhile:
+ * then its children have another parent.
+ */
+static enum kin
+kin_of(pid_t pid)
+{
+	const pid_t self = getpid();
+	char text[STATUS_B];
+
+	for (int try = 0; try < KIN_TRIES; try++) {
+		pid_t at = pid;
+
+		for (int i = 0; at > 0 && at != self && i < DEPTH_MAX; i++) {
+			const char *s = read_status(at, text) ?
+			    status_line(text, "\nPPid:") : NULL;
+
+			at = s == NULL ? -1 : (pid_t)strtol(s, NULL, 10);
+		}
+		if (at >= 0)
+			return at == self ? KIN_OURS : KIN_OTHER;
+	}
+	return KIN_UNKNOWN;
+}
+
+/* Returns whether the process has this PID in one of its namespaces. */
+static bool
+is_called(pid_t pid, pid_t named)
+{
+	char text[STATUS_B], *end;
+	const char *s = read_status(pid, text) ?
+	    status_line(text, "\nNSpid:") : NULL;
+
+	while (s != NULL) {
+		long n = strtol(s, &end, 10);
+
+		if (end == s)
+			break;
+		if (n == named)
+			return true;
+		s = end;
+	}
+	return false;
+}
+
+#ifdef COLDPRESS_XCB_RES
+/* Returns the PID of the client that has made a resource, or 0. */
+static pid_t
+pid_of_client(xcb_connection_t *c, uint32_t resource)
+{
+	const xcb_res_client_id_spec_t spec = { resource,
+		XCB_RES_CLIENT_ID_MASK_LOCAL_CLIENT_PID };
+	xcb_res_query_client_ids_reply_t *r = xcb_res_query_client_ids_reply(c,
+	    xcb_res_query_client_ids(c, 1, &spec), NULL);
+	xcb_res_client_id_value_iterator_t i;
+	pid_t pid = 0;
+
+	if (r == NULL)
+		return 0;
+	i = xcb_res_query_client_ids_ids_iterator(r);
+	for (; i.rem > 0; xcb_res_client_id_value_next(&i))
+		if ((i.data->spec.mask & spec.mask) != 0 &&
+		    xcb_res_client_id_value_value_length(i.data) == 1)
+			pid = (pid_t)*xcb_res_client_id_value_value(i.data);
+	free(r);
+	return pid;
+}
+
+static bool
+knows_pids(xcb_connection_t *c)
+{
+	const xcb_query_extension_reply_t *e = xcb_get_extension_data(c,
+	    &xcb_res_id);
+	xcb_res_query_version_reply_t *v = e == NULL || !e->present ? NULL :
+	    xcb_res_query_version_reply(c, xcb_res_query_version(c, 1, 2),
+	    NULL);
+	bool is_new = v != NULL && (v->server_major > 1 ||
+	    (v->server_major == 1 && v->server_minor >= 2));
+
+	free(v);
+	return is_new && pid_of_client(c,
+	    xcb_get_setup(c)->resource_id_base) == getpid();
+}
+#else
+static pid_t
+pid_of_client(xcb_connection_t *c, uint32_t resource)
+{
+	(void)c;
+	(void)resource;
+	return 0;
+}
+
+static bool
+knows_pids(xcb_connection_t *c)
+{
+	(void)c;
+	return false;
+}
+#endif
+
+/*
+ * Determines whose window this is.  named is the PID that its program has set
+ * as a property, or 0, and machine that program's host name; they count only if
+ * the server does not know the PID.  *pid becomes the PID, or 0.
+ */
+static enum kin
+owner_of(const struct winwait_x *x, xcb_window_t id, pid_t named,
+    const char *machine, pid_t *pid)
+{
+	char here[256];
+	enum kin kin;
+	const struct dirent *e;
+	DIR *dir;
+
+	*pid = x->knows_pids ? pid_of_client(x->c, id) : 0;
+	if (*pid > 0)
+		return kin_of(*pid);
+	if (named <= 0 || gethostname(here, sizeof(here)) != 0 ||
+	    strncmp(machine, here, sizeof(here)) != 0)
+		return KIN_UNKNOWN;
+	*pid = named;
+	/* ours if one of our processes has this PID in one of its namespaces */
+	kin = kin_of(named);
+	dir = kin == KIN_OURS ? NULL : opendir("/proc");
+	while (dir != NULL && kin != KIN_OURS && (e = readdir(dir)) != NULL) {
+		pid_t p = (pid_t)strtol(e->d_name, NULL, 10);
+
+		if (p > 0 && is_called(p, named) && kin_of(p) == KIN_OURS)
+			kin = KIN_OURS;
+	}
+	if (dir != NULL)
+		closedir(dir);
+	return kin;
+}
+
 int
 winwait_x_open(struct winwait *w)
 {
+	const uint32_t events = XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY |
+	    XCB_EVENT_MASK_PROPERTY_CHANGE;
 	struct winwait_x *x = sys_calloc(1, sizeof(*x));
 	const char *display = getenv("DISPLAY");
+	xcb_intern_atom_cookie_t asked[ATOMS];
 	int screen = 0;
 	xcb_screen_iterator_t s;
+	xcb_generic_error_t *error;
 
 	w->x = x;
 	if (x == NULL) {
@@ -224,17 +444,33 @@ winwait_x_open(struct winwait *w)
 	for (; screen > 0 && s.rem > 1; screen--)
 		xcb_screen_next(&s);
 	x->root = s.data->root;
-	if (ask_atoms(x) != 0 || winwait_clock_set(&x->clock, x->c,
-	    x->root) != 0 || listen_to(x, x->root,
-	    XCB_EVENT_MASK_SUBSTRUCTURE_NOTIFY |
-	    XCB_EVENT_MASK_PROPERTY_CHANGE) != 0) {
-		msg_error(&w->msg, "the X server sends no events for its root "
-		    "window");
-		return -1;
+	for (int i = 0; i < ATOMS; i++)
+		asked[i] = xcb_intern_atom(x->c, 0,
+		    (uint16_t)strlen(atom_table[i].name),
+		    atom_table[i].name);
+	for (int i = 0; i < ATOMS; i++) {
+		xcb_intern_atom_reply_t *r = xcb_intern_atom_reply(x->c,
+		    asked[i], NULL);
+
+		if (r == NULL)
+			goto deaf;
+		x->atoms[i] = r->atom;
+		free(r);
 	}
-	winwait_owner_open(&x->owner, x->c);
+	if (compare_clocks(x) != 0)
+		goto deaf;
+	error = xcb_request_check(x->c, xcb_change_window_attributes_checked(
+	    x->c, x->root, XCB_CW_EVENT_MASK, &events));
+	if (error != NULL) {
+		free(error);
+		goto deaf;
+	}
+	x->knows_pids = knows_pids(x->c);
 	x->managed = is_managed(x);
 	return 0;
+deaf:
+	msg_error(&w->msg, "the X server sends no events for its root window");
+	return -1;
 }
 
 void
@@ -282,15 +518,6 @@ add_window(struct winwait_x *x, xcb_window_t id, uint64_t now)
 	xcb_change_window_attributes(x->c, id, XCB_CW_EVENT_MASK, &events);
 }
 
-static void
-drop_window(struct winwait_x *x, xcb_window_t id)
-{
-	struct window *v = find_window(x, id);
-
-	if (v != NULL)
-		*v = x->windows[--x->count];
-}
-
 /*
  * Returns the kind of a window.  Its types are in order of preference, and may
  * begin with types that only one window manager knows.
@@ -298,15 +525,6 @@ drop_window(struct winwait_x *x, xcb_window_t id)
 static enum kind
 kind_of(const struct winwait_x *x, xcb_window_t id)
 {
-	static const enum kind kinds[ATOMS] = {
-		[TYPE_NORMAL] = KIND_MAIN, [TYPE_DESKTOP] = KIND_MAIN,
-		[TYPE_DIALOG] = KIND_DIALOG, [TYPE_SPLASH] = KIND_SPLASH,
-		[TYPE_UTILITY] = KIND_OTHER, [TYPE_DOCK] = KIND_OTHER,
-		[TYPE_TOOLBAR] = KIND_OTHER, [TYPE_MENU] = KIND_OTHER,
-		[TYPE_DROPDOWN] = KIND_OTHER, [TYPE_POPUP] = KIND_OTHER,
-		[TYPE_TOOLTIP] = KIND_OTHER, [TYPE_NOTIFICATION] = KIND_OTHER,
-		[TYPE_COMBO] = KIND_OTHER, [TYPE_DND] = KIND_OTHER,
-	};
 	xcb_get_property_reply_t *r = property(x, id, x->atoms[WM_TYPE]);
 	int known = ATOMS;
 	size_t n;
@@ -318,30 +536,7 @@ kind_of(const struct winwait_x *x, xcb_window_t id)
 			known++;
 	}
 	free(r);
-	return known == ATOMS ? KIND_MAIN : kinds[known];
-}
-
-/*
- * Returns whether the window belongs to a process that does not descend from
- * the command, and notes it.
- */
-static bool
-is_foreign(struct winwait *w, struct window *v)
-{
-	struct winwait_x *x = w->x;
-	char machine[TEXT_B];
-	pid_t named, pid;
-
-	if (v->kin != KIN_UNKNOWN)
-		return v->kin == KIN_OTHER;
-	named = (pid_t)first_value(x, v->id, x->atoms[WM_PID]);
-	text_of(x, v->id, XCB_ATOM_WM_CLIENT_MACHINE, machine);
-	v->kin = winwait_owner_of(&x->owner, v->id, named, machine, &pid);
-	if (v->kin != KIN_OTHER)
-		return false;
-	w->seen.other_pid = pid;
-	text_of(x, v->id, XCB_ATOM_WM_CLASS, w->seen.other_class);
-	return true;
+	return known == ATOMS ? KIND_MAIN : atom_table[known].kind;
 }
 
 static bool
@@ -356,12 +551,25 @@ judge(struct winwait *w, struct window *v)
 {
 	struct winwait_x *x = w->x;
 	struct winwait_seen *s = &w->seen;
-	bool wanted = w->has_match || w->has_title;
+	bool wanted = w->o.match != NULL || w->o.title != NULL;
+	char machine[TEXT_B];
 	enum kind kind;
+	pid_t named, pid;
 
 	/* a window that is already gone has no class: not an error message */
-	if (!text_of(x, v->id, XCB_ATOM_WM_CLASS, s->class) ||
-	    is_foreign(w, v))
+	if (!text_of(x, v->id, XCB_ATOM_WM_CLASS, s->class))
+		return RESULT_NONE;
+	/* a process that does not descend from the command is noted */
+	if (v->kin == KIN_UNKNOWN) {
+		named = (pid_t)first_value(x, v->id, x->atoms[WM_PID]);
+		text_of(x, v->id, XCB_ATOM_WM_CLIENT_MACHINE, machine);
+		v->kin = owner_of(x, v->id, named, machine, &pid);
+		if (v->kin == KIN_OTHER) {
+			s->other_pid = pid;
+			text_of(x, v->id, XCB_ATOM_WM_CLASS, s->other_class);
+		}
+	}
+	if (v->kin == KIN_OTHER)
 		return RESULT_NONE;
 	text_of(x, v->id, x->atoms[WM_NAME], s->title);
 	if (s->title[0] == '\0')
@@ -369,8 +577,8 @@ judge(struct winwait *w, struct window *v)
 	kind = kind_of(x, v->id);
 	if (kind == KIND_SPLASH)
 		return RESULT_NONE;
-	if (wanted && (!w->has_match || is_match(&w->match, s->class)) &&
-	    (!w->has_title || is_match(&w->title, s->title)))
+	if (wanted && (w->o.match == NULL || is_match(&w->match, s->class)) &&
+	    (w->o.title == NULL || is_match(&w->title, s->title)))
 		return RESULT_SEEN;
 	if (kind == KIND_OTHER)
 		return RESULT_NONE;
@@ -406,92 +614,60 @@ appear(struct winwait *w, struct window *v, uint64_t now)
 }
 
 static void
-read_list(struct winwait *w, uint64_t now)
-{
-	struct winwait_x *x = w->x;
-	xcb_get_property_reply_t *r = property(x, x->root,
-	    x->atoms[CLIENT_LIST]);
-	size_t n;
-	const uint32_t *ids = values(r, &n);
-
-	for (size_t i = 0; i < x->count; i++)
-		x->windows[i].shown = false;
-	for (size_t i = 0; i < n && w->seen.result == RESULT_NONE; i++) {
-		struct window *v = find_window(x, ids[i]);
-
-		if (v == NULL)
-			continue;
-		v->shown = true;
-		appear(w, v, now);
-	}
-	free(r);
-}
-
-static bool
-is_frame(const struct winwait_x *x, xcb_window_t id)
-{
-	for (size_t i = 0; i < x->count; i++)
-		if (x->windows[i].frame == id)
-			return true;
-	return false;
-}
-
-static void
 note_mapped(struct winwait *w, const xcb_map_notify_event_t *e, uint64_t now)
 {
 	struct winwait_x *x = w->x;
 	struct window *v = find_window(x, e->window);
+	bool is_frame = false;
 
-	for (size_t i = 0; i < x->count; i++)
+	for (size_t i = 0; i < x->count; i++) {
 		if ((x->windows[i].id == e->window ||
 		    x->windows[i].frame == e->window) &&
 		    x->windows[i].mapped_ns == 0)
 			x->windows[i].mapped_ns = now;
-	if (v == NULL || x->managed || e->override_redirect ||
-	    is_frame(x, v->id))
+		is_frame = is_frame || x->windows[i].frame == e->window;
+	}
+	if (v == NULL || x->managed || e->override_redirect || is_frame)
 		return;
 	v->shown = true;
 	appear(w, v, now);
 }
 
 static void
-unmap(struct winwait_x *x, const xcb_unmap_notify_event_t *e)
-{
-	struct window *v = find_window(x, e->window);
-
-	if (v != NULL && !x->managed)
-		v->shown = false;
-}
-
-static void
-change(struct winwait *w, const xcb_property_notify_event_t *e, uint64_t now)
+note_property(struct winwait *w, const xcb_property_notify_event_t *e,
+    uint64_t now)
 {
 	struct winwait_x *x = w->x;
-	uint64_t then = winwait_clock_ns(&x->clock, e->time, now);
+	/* at most a millisecond too late, plus the error of the comparison */
+	uint64_t then = earlier(now, latest_ns(x, e->time) + MS);
+	xcb_get_property_reply_t *r;
+	const uint32_t *ids;
 	struct window *v;
+	size_t n;
 
-	if (e->window == x->root) {
-		if (x->managed && e->atom == x->atoms[CLIENT_LIST])
-			read_list(w, then);
+	if (e->window != x->root) {
+		v = find_window(x, e->window);
+		if (v != NULL && v->shown && (e->atom == x->atoms[WM_TYPE] ||
+		    e->atom == XCB_ATOM_WM_CLASS || (w->o.title != NULL &&
+		    (e->atom == x->atoms[WM_NAME] ||
+		    e->atom == XCB_ATOM_WM_NAME))))
+			appear(w, v, then);
 		return;
 	}
-	v = find_window(x, e->window);
-	if (v != NULL && v->shown && (e->atom == x->atoms[WM_TYPE] ||
-	    e->atom == XCB_ATOM_WM_CLASS || (w->has_title &&
-	    (e->atom == x->atoms[WM_NAME] || e->atom == XCB_ATOM_WM_NAME))))
+	if (!x->managed || e->atom != x->atoms[CLIENT_LIST])
+		return;
+	r = property(x, x->root, x->atoms[CLIENT_LIST]);
+	ids = values(r, &n);
+	for (size_t i = 0; i < x->count; i++)
+		x->windows[i].shown = false;
+	for (size_t i = 0; i < n && w->seen.result == RESULT_NONE; i++) {
+		v = find_window(x, ids[i]);
+		if (v == NULL)
+			continue;
+		v->shown = true;
 		appear(w, v, then);
-}
-
-static bool
-is_mapped(const struct winwait_x *x, xcb_window_t id)
-{
-	xcb_get_window_attributes_reply_t *r = xcb_get_window_attributes_reply(
-	    x->c, xcb_get_window_attributes(x->c, id), NULL);
-	bool mapped = r != NULL && r->map_state != XCB_MAP_STATE_UNMAPPED &&
-	    !r->override_redirect;
-
+	}
 	free(r);
-	return mapped;
 }
 
 /*
@@ -499,15 +675,25 @@ is_mapped(const struct winwait_x *x, xcb_window_t id)
  * selected.  If it is not mapped by now, its event will arrive.
  */
 static void
-reparent(struct winwait *w, const xcb_reparent_notify_event_t *e, uint64_t now)
+note_parent(struct winwait *w, const xcb_reparent_notify_event_t *e,
+    uint64_t now)
 {
 	struct winwait_x *x = w->x;
 	struct window *v = find_window(x, e->window);
+	xcb_get_window_attributes_reply_t *r;
+	bool mapped;
 
 	if (v == NULL || e->parent == x->root)
 		return;
 	v->frame = e->parent;
-	if (x->managed || v->shown || !is_mapped(x, v->id))
+	if (x->managed || v->shown)
+		return;
+	r = xcb_get_window_attributes_reply(x->c,
+	    xcb_get_window_attributes(x->c, v->id), NULL);
+	mapped = r != NULL && r->map_state != XCB_MAP_STATE_UNMAPPED &&
+	    !r->override_redirect;
+	free(r);
+	if (!mapped)
 		return;
 	v->shown = true;
 	if (v->mapped_ns == 0)
@@ -515,62 +701,56 @@ reparent(struct winwait *w, const xcb_reparent_notify_event_t *e, uint64_t now)
 	appear(w, v, now);
 }
 
-static void
-take_event(struct winwait *w, const xcb_generic_event_t *e, uint64_t now)
-{
-	struct winwait_x *x = w->x;
-
-	switch (e->response_type & 0x7f) {
-	case XCB_CREATE_NOTIFY:
-		add_window(x, ((const xcb_create_notify_event_t *)e)->window,
-		    now);
-		break;
-	case XCB_DESTROY_NOTIFY:
-		drop_window(x, ((const xcb_destroy_notify_event_t *)e)->window);
-		break;
-	case XCB_MAP_NOTIFY:
-		note_mapped(w, (const void *)e, now);
-		break;
-	case XCB_UNMAP_NOTIFY:
-		unmap(x, (const void *)e);
-		break;
-	case XCB_REPARENT_NOTIFY:
-		reparent(w, (const void *)e, now);
-		break;
-	case XCB_PROPERTY_NOTIFY:
-		change(w, (const void *)e, now);
-		break;
-	}
-}
-
-/*
- * Returns the next event.  Sending a request may also read events into the
- * queue; these do not make the socket readable.
- */
-static xcb_generic_event_t *
-next_event(const struct winwait_x *x)
-{
-	xcb_generic_event_t *e = xcb_poll_for_event(x->c);
-
-	if (e != NULL)
-		return e;
-	xcb_flush(x->c);
-	return xcb_poll_for_queued_event(x->c);
-}
-
 void
 winwait_x_events(struct winwait *w, uint64_t now)
 {
+	struct winwait_x *x = w->x;
 	xcb_generic_event_t *e;
+	struct window *v;
 
-	while (w->seen.result == RESULT_NONE &&
-	    (e = next_event(w->x)) != NULL) {
-		take_event(w, e, now);
+	while (w->seen.result == RESULT_NONE) {
+		/*
+		 * sending a request may also read events into the queue; these
+		 * do not make the socket readable
+		 */
+		e = xcb_poll_for_event(x->c);
+		if (e == NULL) {
+			xcb_flush(x->c);
+			e = xcb_poll_for_queued_event(x->c);
+		}
+		if (e == NULL)
+			break;
+		switch (e->response_type & 0x7f) {
+		case XCB_CREATE_NOTIFY:
+			add_window(x, ((const xcb_create_notify_event_t *)e)->
+			    window, now);
+			break;
+		case XCB_DESTROY_NOTIFY:
+			v = find_window(x,
+			    ((const xcb_destroy_notify_event_t *)e)->window);
+			if (v != NULL)
+				*v = x->windows[--x->count];
+			break;
+		case XCB_MAP_NOTIFY:
+			note_mapped(w, (const void *)e, now);
+			break;
+		case XCB_UNMAP_NOTIFY:
+			v = find_window(x,
+			    ((const xcb_unmap_notify_event_t *)e)->window);
+			if (v != NULL && !x->managed)
+				v->shown = false;
+			break;
+		case XCB_REPARENT_NOTIFY:
+			note_parent(w, (const void *)e, now);
+			break;
+		case XCB_PROPERTY_NOTIFY:
+			note_property(w, (const void *)e, now);
+			break;
+		}
 		free(e);
 		/* More events may have arrived while this one was examined. */
 		now = sys_now_ns();
 	}
-	if (w->seen.result == RESULT_NONE &&
-	    xcb_connection_has_error(w->x->c))
+	if (w->seen.result == RESULT_NONE && xcb_connection_has_error(x->c))
 		w->seen.result = RESULT_LOST;
 }
