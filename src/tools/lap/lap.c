@@ -105,29 +105,6 @@ run_rounds(struct lap *l)
 	return rc;
 }
 
-/* Returns 0 or an exit status. */
-static int
-open_all(struct lap *l, int argc, char **argv)
-{
-	int rc = leftover_id(l->id);
-
-	if (rc != 0) {
-		msg_error(&l->msg, "/proc: %s", strerror(-rc));
-		return LAP_FAILED;
-	}
-	leftover_kill();
-	rc = lap_cells_read(l);
-	if (rc == 0)
-		rc = lap_env_open(l);
-	if (rc == 0)
-		rc = lap_run_open(l);
-	if (rc == 0)
-		rc = lap_rows_open(l, argc, argv);
-	if (!l->msg.quiet || l->o.markdown || l->o.within > 0)
-		l->samples = memfd_create("lap", MFD_CLOEXEC);
-	return rc;
-}
-
 int
 main(int argc, char *argv[])
 {
@@ -148,9 +125,23 @@ main(int argc, char *argv[])
 		proc_close(&l.proc);
 		return rc;
 	}
-	rc = open_all(&l, argc, argv);
+	rc = leftover_id(l.id);
+	if (rc != 0) {
+		msg_error(&l.msg, "/proc: %s", strerror(-rc));
+		rc = LAP_FAILED;
+		goto out;
+	}
+	leftover_kill();
+	rc = lap_cells_read(&l);
+	if (rc == 0)
+		rc = lap_run_open(&l);
+	if (rc == 0)
+		rc = lap_rows_open(&l, argc, argv);
+	if (!l.msg.quiet || l.o.markdown || l.o.within > 0)
+		l.samples = memfd_create("lap", MFD_CLOEXEC);
 	if (rc == 0)
 		rc = run_rounds(&l);
+out:
 	closed = lap_rows_close(&l);
 	if (rc == 0)
 		rc = closed;
@@ -162,7 +153,6 @@ main(int argc, char *argv[])
 		msg_note(&l.msg, "stopped; the same command with -r runs the "
 		    "rest");
 	lap_run_close(&l);
-	lap_env_close(&l);
 	lap_cells_free(&l);
 	if (l.samples >= 0)
 		sys_close(l.samples);

@@ -157,75 +157,34 @@ char *lap_variant_keys(struct lap *l, uint64_t variant);
 bool lap_is_value(const char *s);
 size_t lap_name_length(const char *s);
 
-/*
- * lap_cells.c: reads the commands.  The second function adds all variants of
- * one command, given as n words with room for a NULL after them.  Both return 0
- * or an exit status.
- */
+/* lap_cells.c: reads the commands.  Returns 0 or an exit status. */
 int lap_cells_read(struct lap *l);
-int lap_cells_add(struct lap *l, const char *label, char **words, int n);
 void lap_cells_free(struct lap *l);
 
-/* lap_file.c: reads the commands of -f.  Returns 0 or an exit status. */
-int lap_cells_from_file(struct lap *l);
-
-/* lap_env.c: the environment of the commands, and their reports. */
-int lap_env_open(struct lap *l);
-void lap_env_set(struct lap *l, const struct lap_cell *c, int64_t run);
-void lap_reports_read(struct lap *l, struct lap_run *r);
-void lap_env_close(struct lap *l);
-
 /*
- * lap_resume.c: finds the runs of the same commands already in the file, and
- * writes the comments that identify the commands.  The first returns 0 or an
- * exit status, and the second 0 or -errno.
- */
-int lap_resume(struct lap *l);
-int lap_resume_note(struct lap *l);
-bool lap_done(const struct lap_cell *c, int64_t run);
-
-/*
- * lap_run.c: performs one run, or a warm-up run if run is 0.  Returns 0, the
- * status with which lap should exit, or -N if signal N stopped it.
+ * lap_run.c: prepares the environments of the commands, whose reports are read
+ * after each run, and performs one run, or a warm-up run if run is 0.  Returns
+ * 0, the status with which lap should exit, or -N if signal N stopped it.
  */
 int lap_run_open(struct lap *l);
 int lap_run_one(struct lap *l, struct lap_cell *c, int64_t run,
     int64_t round, int64_t pos);
 void lap_run_close(struct lap *l);
 
-/* lap_rows.c: return 0 or an exit status. */
+/*
+ * lap_rows.c: return 0 or an exit status.  The first also finds the runs that
+ * are already in the file, for lap_done().
+ */
 int lap_rows_open(struct lap *l, int argc, char **argv);
+bool lap_done(const struct lap_cell *c, int64_t run);
 int lap_rows_write(struct lap *l, const struct lap_run *r);
 int lap_rows_close(struct lap *l);
 
 /* Returns the status of the last stage that failed, as from wait4(2), or 0. */
 int lap_run_status(const struct lap_run *r);
 
-/*
- * lap_samples.c: the values of each run needed for the summary and for adaptive
- * stopping.
- */
-enum lap_value { LAP_WALL, LAP_CPU, LAP_RSS, LAP_VALUES };
-
-/* The runs of one command; each array has room for l->rounds values. */
-struct lap_sums {
-	double *v[LAP_VALUES];		/* sorted */
-	size_t n, failed, left, disturbed;
-};
-
+/* lap_samples.c: stores the times of a run. */
 void lap_sample(struct lap *l, const struct lap_run *r);
-void lap_collect(const struct lap *l, uint32_t cell, struct lap_sums *s);
-
-/*
- * Writes the ratios of the wall-clock times of cell to those of ref, run by
- * run, to out, and sorts them.  out has room for 2 * (l->rounds + 1) values,
- * half of it scratch space.
- */
-size_t lap_ratios(const struct lap *l, uint32_t cell, uint32_t ref,
-    double *out);
-
-/* Returns the first command with the same parameter values. */
-uint32_t lap_reference(const struct lap *l, uint32_t cell);
 
 /*
  * Writes the flags of a disturbed run as in its row, for example "steal cpu".
@@ -236,7 +195,7 @@ enum { LAP_FLAGS_B = 40 };
 /* Returns whether an adaptive series has enough rounds. */
 bool lap_enough(struct lap *l, uint64_t start_ns);
 
-/* lap_summary.c */
+/* Prints the medians and ratios.  Returns 0 or an exit status. */
 int lap_summary(struct lap *l);
 
 #endif

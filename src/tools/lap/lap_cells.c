@@ -1,16 +1,20 @@
 /*
- * lap_cells.c - splitting the commands into stages
+ * lap_cells.c - reading the commands, and splitting them into stages
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"
 
 #include "base/array.h"
+#include "base/fdio.h"
 #include "base/sys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { FILE_MAX_B = 1 << 20 };
 
 static const char LABEL[] = "LAP_LABEL=";
 static const char SHELL[] = "\n|&;<>()$`\\\"'*?[]#~=%{}!";
@@ -75,54 +79,20 @@ words_of_line(struct lap *l, char *line)
 }
 
 /*
- * Adds a stage: its argv and its executable.  The executable is looked up only
- * here, so that a missing program is reported before any run.
- */
-static int
-add_stage(struct lap *l, struct lap_cell *c, char **argv)
-{
-	const char *path = getenv("PATH");
-	struct proc_stage *st = &c->stages[c->count];
-	char *found = NULL;
-	int rc;
-
-	path = path != NULL ? path : DEFAULT_PATH;
-	if (c->count == PROC_STAGES_MAX) {
-		msg_error(&l->msg, "%s: more than %d stages", c->label,
-		    PROC_STAGES_MAX);
-		return LAP_FAILED;
-	}
-	rc = proc_find(argv[0], path, &found);
-	/* a word with blanks or shell characters that names no program */
-	if (argv[1] == NULL && strpbrk(argv[0], " \t\n|&;<>()$`\"'") != NULL &&
-	    (rc == -ENOENT || access(argv[0], F_OK) != 0)) {
-		sys_free(found);
-		argv = words_of_line(l, argv[0]);
-		if (argv == NULL || argv[0] == NULL)
-			return no_memory(l);
-		rc = proc_find(argv[0], path, &found);
-	}
-	if (rc != 0) {
-		msg_error(&l->msg, "%s: %s", argv[0], rc == -ENOENT ?
-		    "command not found" : strerror(-rc));
-		return rc == -ENOENT ? LAP_NOT_FOUND : LAP_CANNOT_RUN;
-	}
-	st->path = found;
-	st->argv = argv;
-	c->count++;
-	return 0;
-}
-
-/*
  * Splits n words, followed by a NULL, into stages at each "|", which becomes
- * NULL.
+ * NULL.  The executables are looked up only here, so that a missing program is
+ * reported before any run.
  */
 static int
 add_stages(struct lap *l, struct lap_cell *c, char **words, int n)
 {
-	int first = 0, rc = 0;
+	const char *path = getenv("PATH");
+	int first = 0, rc;
 
-	for (int i = 0; i <= n && rc == 0; i++) {
+	path = path != NULL ? path : DEFAULT_PATH;
+	for (int i = 0; i <= n; i++) {
+		char **argv = words + first, *found = NULL;
+
 		if (i < n && strcmp(words[i], "|") != 0)
 			continue;
 		if (i == first) {
@@ -131,10 +101,32 @@ add_stages(struct lap *l, struct lap_cell *c, char **words, int n)
 			return LAP_FAILED;
 		}
 		words[i] = NULL;
-		rc = add_stage(l, c, words + first);
 		first = i + 1;
+		if (c->count == PROC_STAGES_MAX) {
+			msg_error(&l->msg, "%s: more than %d stages", c->label,
+			    PROC_STAGES_MAX);
+			return LAP_FAILED;
+		}
+		rc = proc_find(argv[0], path, &found);
+		/* a word with blanks or shell characters, but no program */
+		if (argv[1] == NULL &&
+		    strpbrk(argv[0], " \t\n|&;<>()$`\"'") != NULL &&
+		    (rc == -ENOENT || access(argv[0], F_OK) != 0)) {
+			sys_free(found);
+			argv = words_of_line(l, argv[0]);
+			if (argv == NULL || argv[0] == NULL)
+				return no_memory(l);
+			rc = proc_find(argv[0], path, &found);
+		}
+		if (rc != 0) {
+			msg_error(&l->msg, "%s: %s", argv[0], rc == -ENOENT ?
+			    "command not found" : strerror(-rc));
+			return rc == -ENOENT ? LAP_NOT_FOUND : LAP_CANNOT_RUN;
+		}
+		c->stages[c->count].path = found;
+		c->stages[c->count++].argv = argv;
 	}
-	return rc;
+	return 0;
 }
 
 /* Adds one variant of a command. */
@@ -177,8 +169,12 @@ add_variant(struct lap *l, uint64_t variant, const char *label, char **words,
 	return c->text == NULL ? no_memory(l) : add_stages(l, c, filled, n);
 }
 
-int
-lap_cells_add(struct lap *l, const char *label, char **words, int n)
+/*
+ * Adds all variants of one command, given as n words with room for a NULL after
+ * them.  Returns 0 or an exit status.
+ */
+static int
+add_command(struct lap *l, const char *label, char **words, int n)
 {
 	uint64_t variants = lap_variants(l);
 	int rc = 0;
@@ -191,6 +187,89 @@ lap_cells_add(struct lap *l, const char *label, char **words, int n)
 	for (uint64_t v = 0; v < variants && rc == 0; v++)
 		rc = add_variant(l, v, label, words, n);
 	l->command_count++;
+	return rc;
+}
+
+static int
+file_failed(struct lap *l, int rc)
+{
+	msg_error(&l->msg, "%s: %s", l->o.cells, strerror(-rc));
+	return LAP_FAILED;
+}
+
+/*
+ * Reads the commands of -f: lines "label TAB command [TAB command ...]" with
+ * shell commands.  Returns 0 or an exit status.
+ */
+static int
+cells_from_file(struct lap *l)
+{
+	static char shell[] = "/bin/sh", flag[] = "-c", pipe[] = "|";
+	const char *path = l->o.cells;
+	bool std = strcmp(path, "-") == 0;
+	int fd = std ? STDIN_FILENO :
+	    sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+	char *text = arena_take(&l->arena, FILE_MAX_B + 1);
+	unsigned number = 0;
+	ssize_t n = fd < 0 ? fd : text == NULL ? -ENOMEM : 1;
+	size_t len = 0;
+	int rc = 0;
+
+	while (n > 0 && len <= FILE_MAX_B) {
+		n = fdio_read(fd, text + len, FILE_MAX_B + 1 - len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	if (fd >= 0 && !std)
+		sys_close(fd);
+	if (n < 0 || len > FILE_MAX_B)
+		return file_failed(l, n < 0 ? (int)n : -EFBIG);
+	text[len] = '\0';
+	/* text after a NUL would be silently ignored */
+	if (strlen(text) < len) {
+		msg_error(&l->msg, "%s: expected text, found a NUL", path);
+		return LAP_FAILED;
+	}
+	for (char *line = text, *next; rc == 0 && *line != '\0'; line = next) {
+		int stages = 0, count = 0;
+		char **words;
+
+		/* a line ends with a newline, or CR and newline */
+		next = line + strcspn(line, "\n");
+		if (next > line && next[-1] == '\r')
+			next[-1] = '\0';
+		if (*next == '\n')
+			*next++ = '\0';
+		number++;
+		if (*line == '\0' || *line == '#')
+			continue;
+		text = strchr(line, '\t');
+		if (text == NULL || text == line || text[1] == '\0') {
+			msg_error(&l->msg, "%s:%u: expected a label, a tab and "
+			    "a command", path, number);
+			return LAP_FAILED;
+		}
+		for (const char *s = text; s != NULL; s = strchr(s + 1, '\t'))
+			stages++;
+		words = arena_take(&l->arena,
+		    (size_t)(4 * stages) * sizeof(*words));
+		if (words == NULL)
+			return file_failed(l, -ENOMEM);
+		/* the words of a pipeline */
+		while (text != NULL) {
+			*text++ = '\0';
+			if (count > 0)
+				words[count++] = pipe;
+			words[count++] = shell;
+			words[count++] = flag;
+			words[count++] = text;
+			text = strchr(text, '\t');
+		}
+		rc = add_command(l, line, words, count);
+	}
+	if (rc == 0 && l->cell_count == 0) {
+		msg_error(&l->msg, "%s: no commands", path);
+		rc = LAP_FAILED;
+	}
 	return rc;
 }
 
@@ -220,7 +299,7 @@ cells_from_words(struct lap *l)
 		    join_words(l, o->argv + first, i - first);
 		if (label == NULL)
 			return no_memory(l);
-		rc = lap_cells_add(l, label, o->argv + first, i - first);
+		rc = add_command(l, label, o->argv + first, i - first);
 		first = i + 1;
 	}
 	if (rc == 0 && o->labels.count > (size_t)l->command_count) {
@@ -234,7 +313,7 @@ int
 lap_cells_read(struct lap *l)
 {
 	const struct lap_options *o = &l->o;
-	int rc = o->cells != NULL ? lap_cells_from_file(l) :
+	int rc = o->cells != NULL ? cells_from_file(l) :
 	    cells_from_words(l);
 
 	if (rc != 0)

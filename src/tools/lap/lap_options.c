@@ -25,23 +25,15 @@ bad_value(struct lap *l, const char *what)
 	return MSG_ERROR;
 }
 
-/* Returns whether s is KEY=VALUE and fits in a list of keys. */
-static bool
-is_pair(const char *s)
-{
-	size_t n = lap_name_length(s);
-
-	return n > 0 && s[n] == '=' && lap_is_value(s);
-}
-
 static int
 add_key(void *into)
 {
 	struct lap *l = into;
 	size_t len = l->o.keys == NULL ? 0 : strlen(l->o.keys);
+	size_t n = lap_name_length(optarg);
 	char *keys;
 
-	if (!is_pair(optarg))
+	if (n == 0 || optarg[n] != '=' || !lap_is_value(optarg))
 		return bad_value(l, "key=val");
 	keys = sys_realloc(l->o.keys, len + strlen(optarg) + 2);
 	if (keys == NULL)
@@ -166,30 +158,37 @@ lap_is_adaptive(const struct lap_options *o)
 	return o->for_s > 0 || o->within > 0 || o->bounded;
 }
 
-/* If only -m or -M is given, the limit is three seconds, as in hyperfine. */
-static void
-set_lap_defaults(struct lap_options *o)
+int
+lap_parse(struct lap *l, int argc, char **argv)
 {
+	struct lap_options *o = &l->o;
+	struct options options = { .msg = &l->msg, .into = l,
+	    OPTIONS_TABLE(lap_table), .usage = lap_usage, .about = lap_about,
+	    .scan = "+" };
+	uint32_t lot = (uint32_t)time(NULL);
+	const char *wrong = NULL;
+	int status;
+
+	if (getrandom(&lot, sizeof(lot), GRND_NONBLOCK) == -1)
+		lot ^= (uint32_t)sys_now_ns();
+	*o = (struct lap_options){ .sep = "--", .seed = lot };
+	status = options_parse(&options, argc, argv);
+	o->argc = argc - optind;
+	o->argv = argv + optind;
+	if (status >= 0)
+		return status == MSG_ERROR ? LAP_FAILED : status;
 	if (!lap_is_adaptive(o)) {
 		if (o->runs == 0)
 			o->runs = 10;
-		return;
+	} else {
+		/* if only -m or -M is given, three seconds, as in hyperfine */
+		if (!(o->for_s > 0 || o->within > 0))
+			o->for_s = 3;
+		if (o->runs == 0)
+			o->runs = o->least > 1000 ? o->least : 1000;
+		if (o->least == 0)
+			o->least = o->runs < 10 ? o->runs : 10;
 	}
-	if (!(o->for_s > 0 || o->within > 0))
-		o->for_s = 3;
-	if (o->runs == 0)
-		o->runs = o->least > 1000 ? o->least : 1000;
-	if (o->least == 0)
-		o->least = o->runs < 10 ? o->runs : 10;
-}
-
-/* Checks that the options are compatible. */
-static int
-check_lap(struct lap *l)
-{
-	const struct lap_options *o = &l->o;
-	const char *wrong = NULL;
-
 	if (o->argc == 0 && o->cells == NULL)
 		wrong = "no command: expected -- COMMAND or -f FILE";
 	else if (o->argc > 0 && o->cells != NULL)
@@ -215,27 +214,8 @@ check_lap(struct lap *l)
 		    "output: give -o FILE";
 	else if (o->markdown && o->out != NULL && strcmp(o->out, "-") == 0)
 		wrong = "--markdown and rows cannot both go to standard output";
-	return wrong == NULL ? -1 : options_wrong(&l->msg, wrong);
-}
-
-int
-lap_parse(struct lap *l, int argc, char **argv)
-{
-	struct lap_options *o = &l->o;
-	struct options options = { .msg = &l->msg, .into = l,
-	    OPTIONS_TABLE(lap_table), .usage = lap_usage, .about = lap_about,
-	    .scan = "+" };
-	uint32_t lot = (uint32_t)time(NULL);
-	int status;
-
-	if (getrandom(&lot, sizeof(lot), GRND_NONBLOCK) == -1)
-		lot ^= (uint32_t)sys_now_ns();
-	*o = (struct lap_options){ .sep = "--", .seed = lot };
-	status = options_parse(&options, argc, argv);
-	o->argc = argc - optind;
-	o->argv = argv + optind;
-	set_lap_defaults(o);
-	if (status < 0)
-		status = check_lap(l);
-	return status == MSG_ERROR ? LAP_FAILED : status;
+	if (wrong == NULL)
+		return -1;
+	options_wrong(&l->msg, wrong);
+	return LAP_FAILED;
 }

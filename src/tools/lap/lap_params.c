@@ -121,61 +121,47 @@ decimals(const char *s)
 	return point == NULL ? 0 : (int)strlen(point + 1);
 }
 
-/*
- * Parses MIN:MAX[:STEP] into three numbers and their number of decimal places.
- */
-static bool
-parse_range(const char *text, double v[3], int *digits)
-{
-	char part[3][32] = { "", "", "1" };
-	int n = 0;
-
-	for (;; n++) {
-		size_t len = strcspn(text, ":");
-
-		if (n == 3 || len >= sizeof(part[0]))
-			return false;
-		memcpy(part[n], text, len);
-		part[n][len] = '\0';
-		if (args_real(part[n], -1e15, 1e15, &v[n]) != 0)
-			return false;
-		if (text[len] == '\0')
-			break;
-		text += len + 1;
-	}
-	if (n < 2)
-		v[2] = 1;
-	*digits = 0;
-	for (int i = 0; i < 3; i++)
-		if (decimals(part[i]) > *digits)
-			*digits = decimals(part[i]);
-	return n > 0 && v[2] > 0 && v[1] >= v[0] &&
-	    (v[1] - v[0]) / v[2] < VALUES_MAX;
-}
-
 int
 lap_param_range(void *into)
 {
 	struct lap *l = into;
 	const char *range = NULL;
 	struct lap_param *p = add_param(l, optarg, &range);
-	int digits, status = -1, steps;
-	double v[3];
-	char value[64];
+	char part[3][32] = { "", "", "1" }, value[64];
+	int n = 0, digits = 0, status = -1, steps;
+	double v[3] = { 0, 0, 1 };
 
 	if (p == NULL)
 		return MSG_ERROR;
-	if (!parse_range(range, v, &digits)) {
-		msg_error(&l->msg, "parameter '%s': expected NAME=MIN:MAX or "
-		    "NAME=MIN:MAX:STEP, of at most %d values", optarg,
-		    VALUES_MAX);
-		return MSG_ERROR;
+	/* MIN:MAX[:STEP] */
+	for (;; n++) {
+		size_t len = strcspn(range, ":");
+
+		if (n == 3 || len >= sizeof(part[0]))
+			goto wrong;
+		memcpy(part[n], range, len);
+		part[n][len] = '\0';
+		if (args_real(part[n], -1e15, 1e15, &v[n]) != 0)
+			goto wrong;
+		if (range[len] == '\0')
+			break;
+		range += len + 1;
 	}
+	if (n == 0 || !(v[2] > 0 && v[1] >= v[0] &&
+	    (v[1] - v[0]) / v[2] < VALUES_MAX))
+		goto wrong;
+	for (int i = 0; i < 3; i++)
+		if (decimals(part[i]) > digits)
+			digits = decimals(part[i]);
 	steps = (int)floor((v[1] - v[0]) / v[2] * (1 + 1e-12));
 	for (int i = 0; i <= steps && status < 0; i++)
 		status = add_value(l, p, value, (size_t)snprintf(value,
 		    sizeof(value), "%.*f", digits, v[0] + i * v[2]));
 	return status;
+wrong:
+	msg_error(&l->msg, "parameter '%s': expected NAME=MIN:MAX or "
+	    "NAME=MIN:MAX:STEP, of at most %d values", optarg, VALUES_MAX);
+	return MSG_ERROR;
 }
 
 uint64_t
@@ -197,21 +183,6 @@ value_of(const struct lap *l, size_t param, uint64_t variant)
 	return l->params[param].values[variant % l->params[param].count];
 }
 
-/* Returns the parameter whose "{name}" begins at s, or param_count. */
-static size_t
-placeholder(const struct lap *l, const char *s)
-{
-	size_t i = 0, n;
-
-	for (; i < l->param_count; i++) {
-		n = strlen(l->params[i].name);
-		if (strncmp(s + 1, l->params[i].name, n) == 0 &&
-		    s[n + 1] == '}')
-			break;
-	}
-	return i;
-}
-
 /*
  * Replaces the placeholders in text and writes the result to out, unless out is
  * NULL.  Returns the length.
@@ -224,20 +195,23 @@ replace_placeholders(const struct lap *l, uint64_t variant, const char *text,
 
 	while (*text != '\0') {
 		const char *value = text;
-		size_t n = 1, i = l->param_count;
+		size_t n = 1, skip = 1;
 
-		if (*text == '{')
-			i = placeholder(l, text);
-		if (i < l->param_count) {
+		for (size_t i = 0; *text == '{' && i < l->param_count; i++) {
+			size_t k = strlen(l->params[i].name);
+
+			if (strncmp(text + 1, l->params[i].name, k) != 0 ||
+			    text[k + 1] != '}')
+				continue;
 			value = value_of(l, i, variant);
 			n = strlen(value);
-			text += strlen(l->params[i].name) + 2;
-		} else {
-			text++;
+			skip = k + 2;
+			break;
 		}
 		if (out != NULL)
 			memcpy(out + length, value, n);
 		length += n;
+		text += skip;
 	}
 	return length;
 }

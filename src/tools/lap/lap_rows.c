@@ -1,9 +1,10 @@
 /*
- * lap_rows.c - writing the rows of a run
+ * lap_rows.c - the rows of the runs: writing them, and those in the file
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lap.h"
 
+#include "base/args.h"
 #include "base/sys.h"
 #include "base/table.h"
 #include "base/utc.h"
@@ -198,43 +199,47 @@ put_status(struct table *t, int status)
 	}
 }
 
-static int
-write_stage(struct lap *l, const struct lap_run *r, int stage)
-{
-	const struct proc_stage *st = &r->proc.stages[stage];
-	struct table *t = l->table;
-
-	put_names(l, r, stage);
-	put_usage(l, &st->used, st->end_ns - st->start_ns);
-	for (int i = 0; i < MACHINE_COLUMNS; i++)
-		table_none(t);
-	put_report(t, r->reports[stage]);
-	put_status(t, st->status);
-	table_none(t);
-	table_none(t);
-	return table_end(t);
-}
-
-static int
-write_whole(struct lap *l, const struct lap_run *r)
+int
+lap_rows_write(struct lap *l, const struct lap_run *r)
 {
 	struct proc_usage used = r->proc.orphans;
 	struct table *t = l->table;
 	const double *report = NULL;
 	char flags[LAP_FLAGS_B];
-	int reports = 0;
+	int reports = 0, rc = 0;
 
-	for (int i = 0; i < r->proc.count; i++) {
+	if (t == NULL)
+		return 0;
+	/*
+	 * Write all rows or none: the row of a single stage would be written
+	 * again on resuming.
+	 */
+	table_hold(t);
+	for (int i = 0; i < r->proc.count && rc == 0; i++) {
+		const struct proc_stage *st = &r->proc.stages[i];
 		bool wrote = false;
 
-		proc_usage_add(&used, &r->proc.stages[i].used);
+		proc_usage_add(&used, &st->used);
 		for (int k = 0; k < LAP_REPORTS; k++)
 			wrote |= !isnan(r->reports[i][k]);
 		if (wrote) {
 			report = r->reports[i];
 			reports++;
 		}
+		if (r->proc.count == 1)
+			break;
+		put_names(l, r, i);
+		put_usage(l, &st->used, st->end_ns - st->start_ns);
+		for (int k = 0; k < MACHINE_COLUMNS; k++)
+			table_none(t);
+		put_report(t, r->reports[i]);
+		put_status(t, st->status);
+		table_none(t);
+		table_none(t);
+		rc = table_end(t);
 	}
+	if (rc != 0)
+		return rc;
 	put_names(l, r, -1);
 	put_usage(l, &used, r->proc.end_ns - r->proc.start_ns);
 	put_machine(l, r);
@@ -243,26 +248,34 @@ write_whole(struct lap *l, const struct lap_run *r)
 	table_int(t, r->proc.left);
 	lap_flags(l, r, flags);
 	table_text(t, flags);
-	return table_end(t);
+	rc = table_end(t);
+	return rc == 0 ? table_release(t) : rc;
 }
 
-int
-lap_rows_write(struct lap *l, const struct lap_run *r)
-{
-	int rc = 0;
+/* The key of the comment that records a label's command. */
+static const char NOTE[] = "command";
 
-	if (l->table == NULL)
-		return 0;
-	/*
-	 * Write all rows or none: the row of a single stage would be written
-	 * again on resuming.
-	 */
-	table_hold(l->table);
-	for (int i = 0; r->proc.count > 1 && i < r->proc.count && rc == 0; i++)
-		rc = write_stage(l, r, i);
-	if (rc == 0)
-		rc = write_whole(l, r);
-	return rc == 0 ? table_release(l->table) : rc;
+/* Adds a string to a 64-bit FNV-1a hash. */
+static uint64_t
+add_hash(uint64_t h, const char *s)
+{
+	do
+		h = (h ^ (unsigned char)*s) * 0x100000001b3;
+	while (*s++ != '\0');
+	return h;
+}
+
+/* These functions hash the label and keys of a command, and its words. */
+static uint64_t
+name_hash(const struct lap_cell *c)
+{
+	return add_hash(add_hash(0xcbf29ce484222325, c->label), c->keys);
+}
+
+static uint64_t
+text_hash(const struct lap_cell *c)
+{
+	return add_hash(0xcbf29ce484222325, c->text);
 }
 
 static int
@@ -289,8 +302,11 @@ write_comments(struct lap *l, int argc, char **argv)
 		rc = table_comment(t, "cache", "%s", cache);
 	if (rc == 0)
 		rc = table_comment(t, "seed", "%" PRId64, l->o.seed);
-	if (rc == 0)
-		rc = lap_resume_note(l);
+	for (size_t i = 0; i < l->cell_count && rc == 0; i++)
+		rc = table_comment(t, NOTE, "%016" PRIx64 " %016" PRIx64
+		    " %s: %s", name_hash(&l->cells[i]),
+		    text_hash(&l->cells[i]), l->cells[i].label,
+		    l->cells[i].text);
 	/* the regular files named in the commands are usually their input */
 	if (rc == 0 && l->in_at >= 0)
 		rc = provenance_input(t, "/proc/self/fd/0");
@@ -304,20 +320,121 @@ write_comments(struct lap *l, int argc, char **argv)
 	return rc;
 }
 
+enum { COL_LABEL, COL_KEYS, COL_RUN, COL_STAGE, COL_SERIES, COL_SEED, COLS };
+
 /*
- * Locks the file: two instances of lap that append to one file would both
- * perform all runs.  The lock is on a separate descriptor, and is released when
- * that is closed.
+ * Reports an error if runs of one command would be added to those of another.
+ * Returns 0 or LAP_FAILED.
  */
 static int
-lock_file(struct lap *l, const char *path)
+check_notes(struct lap *l, bool inlined)
 {
-	l->lock = sys_openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC,
-	    0666);
-	if (l->lock < 0)
-		return l->lock;
-	return flock(l->lock, LOCK_EX | LOCK_NB) == -1 && errno == EWOULDBLOCK ?
-	    -EBUSY : 0;
+	FILE *f = table_open_comments(l->o.out, inlined);
+	char *line = NULL;
+	size_t room = 0;
+	int rc = 0;
+
+	if (f == NULL)
+		return 0;
+	while (rc == 0 && getline(&line, &room, f) > 0) {
+		uint64_t name, text;
+		int n = 0;
+
+		if (sscanf(line, "# command: %16" SCNx64 " %16" SCNx64 " %n",
+		    &name, &text, &n) != 2 || n == 0)
+			continue;
+		for (size_t i = 0; rc == 0 && i < l->cell_count; i++)
+			if (name == name_hash(&l->cells[i]) &&
+			    text != text_hash(&l->cells[i])) {
+				msg_error(&l->msg, "%s: the label '%s' belongs"
+				    " to another command; choose another"
+				    " -l or -o", l->o.out, l->cells[i].label);
+				rc = LAP_FAILED;
+			}
+	}
+	free(line);
+	fclose(f);
+	return rc;
+}
+
+/*
+ * Marks the run of the current row as done.  Returns whether it was a run of
+ * one of this invocation's commands.
+ */
+static bool
+mark_done(struct lap *l, const struct table_reader *r, const int col[COLS])
+{
+	const char *label = table_value(r, col[COL_LABEL]);
+	const char *keys = table_value(r, col[COL_KEYS]);
+	int64_t run;
+
+	/*
+	 * The row of the whole run is written last; without it, a run is
+	 * incomplete.
+	 */
+	if (strcmp(table_value(r, col[COL_STAGE]), "all") != 0 ||
+	    args_int(table_value(r, col[COL_RUN]), 1, INT64_MAX, &run) != 0)
+		return false;
+	for (size_t i = 0; i < l->cell_count; i++) {
+		if (strcmp(l->cells[i].label, label) != 0 ||
+		    strcmp(l->cells[i].keys, keys) != 0)
+			continue;
+		if (run <= l->o.runs)
+			l->cells[i].done[(run - 1) / 8] |=
+			    (uint8_t)(1U << (run - 1) % 8);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Finds the runs of the same commands already in the file.  Returns 0 or an
+ * exit status.
+ */
+static int
+find_done_runs(struct lap *l)
+{
+	static const char *const names[COLS] = { "label", "keys", "run",
+		"stage", "series", "seed" };
+	struct table_reader *r = NULL;
+	int col[COLS], rc = check_notes(l, false);
+
+	if (rc == 0)
+		rc = check_notes(l, true);
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < l->cell_count; i++) {
+		l->cells[i].done = sys_calloc(1, (size_t)l->o.runs / 8 + 1);
+		if (l->cells[i].done == NULL)
+			rc = -ENOMEM;
+	}
+	if (rc == 0)
+		rc = table_open(&r, l->o.out);
+	if (r == NULL && (rc == -ENODATA || rc == -ENOENT))
+		return 0;
+	for (int i = 0; rc == 0 && i < COLS; i++) {
+		col[i] = table_column(r, names[i]);
+		rc = col[i] < 0 ? col[i] : 0;
+	}
+	if (rc != 0)
+		goto out;
+	while ((rc = table_next(r)) == 1) {
+		if (!mark_done(l, r, col))
+			continue;
+		snprintf(l->series, sizeof(l->series), "%s",
+		    table_value(r, col[COL_SERIES]));
+		if (!l->o.seeded)
+			args_int(table_value(r, col[COL_SEED]), 0, UINT32_MAX,
+			    &l->o.seed);
+	}
+	if (rc == -EINVAL)
+		msg_error(&l->msg, "%s:%" PRIu64 ": not a row", l->o.out,
+		    table_line(r));
+out:
+	table_reader_free(r);
+	if (rc != 0 && rc != -EINVAL)
+		msg_error(&l->msg, "%s: %s", l->o.out, strerror(-rc));
+	return rc == 0 ? 0 : LAP_FAILED;
 }
 
 int
@@ -336,15 +453,26 @@ lap_rows_open(struct lap *l, int argc, char **argv)
 		rc = table_to_fd(&l->table, STDOUT_FILENO, format, columns,
 		    count);
 	} else {
-		rc = lock_file(l, out);
-		if (rc == 0)
+		/*
+		 * Two instances of lap that append to one file would both
+		 * perform all runs.  The lock is on a separate descriptor, and
+		 * is released when that is closed.
+		 */
+		l->lock = sys_openat(AT_FDCWD, out,
+		    O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+		if (l->lock < 0)
+			rc = l->lock;
+		else if (flock(l->lock, LOCK_EX | LOCK_NB) == -1 &&
+		    errno == EWOULDBLOCK)
+			rc = -EBUSY;
+		else
 			rc = table_append(&l->table, out, format, columns,
 			    count);
 	}
 	if (rc == 0 && l->o.provenance)
 		table_inline_comments(l->table);
 	if (rc == 0 && l->o.resume) {
-		rc = lap_resume(l);
+		rc = find_done_runs(l);
 		if (rc != 0)
 			return rc;
 	}
@@ -372,4 +500,11 @@ lap_rows_close(struct lap *l)
 		return 0;
 	msg_error(&l->msg, "%s: %s", l->o.out, strerror(-rc));
 	return LAP_FAILED;
+}
+
+bool
+lap_done(const struct lap_cell *c, int64_t run)
+{
+	return c->done != NULL &&
+	    (c->done[(run - 1) / 8] >> (run - 1) % 8 & 1) != 0;
 }

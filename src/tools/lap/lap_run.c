@@ -1,11 +1,12 @@
 /*
- * lap_run.c - the steps before and after a run
+ * lap_run.c - the steps before and after a run, and its environment
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * None of this is part of the measured time; see proc.c.
  */
 #include "lap.h"
 
+#include "base/flatjson.h"
 #include "base/sys.h"
 #include "base/utc.h"
 #include "measure/caches.h"
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +57,96 @@ read_counter(int fd)
 	return strtoll(text, NULL, 10);
 }
 
+enum { SLOT_LABEL, SLOT_RUN, SLOT_ID, SLOT_STAGE, SLOT_STATS, SLOTS };
+
+enum { LINE_MAX_B = 4096 };
+
+/* Returns whether lap sets this variable. */
+static bool
+is_own_variable(const char *s)
+{
+	static const char *const names[] = { "LAP_LABEL=", "LAP_RUN=",
+		"LAP_ID=", "LAP_STAGE=", "PZC_STATS=" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strncmp(s, names[i], strlen(names[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Builds the environments of all stages.  Returns 0 or LAP_FAILED. */
+static int
+open_environments(struct lap *l)
+{
+	const char *tmp = getenv("TMPDIR");
+	int stages = 0, rc = 0;
+
+	if (!l->o.plain) {
+		tmp = tmp != NULL && *tmp != '\0' ? tmp : "/tmp";
+		leftover_remove(tmp, "lap");
+		if ((size_t)snprintf(l->dir, sizeof(l->dir), "%s/lap.%s", tmp,
+		    l->id) >= sizeof(l->dir)) {
+			rc = -ENAMETOOLONG;
+		} else if (mkdir(l->dir, 0700) == -1) {
+			*l->dir = '\0';
+			rc = -errno;
+		} else {
+			l->dirfd = sys_openat(AT_FDCWD, l->dir,
+			    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+			rc = l->dirfd < 0 ? l->dirfd : 0;
+		}
+	}
+	for (uint32_t i = 0; i < l->cell_count; i++)
+		if (l->cells[i].count > stages)
+			stages = l->cells[i].count;
+	for (char **e = environ; *e != NULL; e++)
+		l->env_base += !is_own_variable(*e);
+	snprintf(l->env_id, sizeof(l->env_id), "LAP_ID=%s", l->id);
+	l->reports = sys_calloc((size_t)stages, sizeof(*l->reports));
+	l->envs = sys_calloc((size_t)stages + 1, sizeof(*l->envs));
+	if (rc == 0 && (l->envs == NULL || l->reports == NULL))
+		rc = -ENOMEM;
+	/* the environment of each stage; stage 0 is -p */
+	for (int s = 0; rc == 0 && s <= stages; s++) {
+		size_t size = strlen(l->dir) + 64;
+		char **env = sys_calloc((size_t)l->env_base + SLOTS + 1,
+		    sizeof(*env)), *text;
+		int n = 0;
+
+		l->envs[l->env_count++] = env;
+		if (env == NULL) {
+			rc = -ENOMEM;
+			break;
+		}
+		for (char **e = environ; *e != NULL; e++)
+			if (!is_own_variable(*e))
+				env[n++] = *e;
+		env[n + SLOT_RUN] = l->env_run;
+		if (s == 0)
+			continue;
+		env[n + SLOT_ID] = l->env_id;
+		text = sys_malloc(size);
+		if (text == NULL) {
+			rc = -ENOMEM;
+			break;
+		}
+		env[n + SLOT_STAGE] = text;
+		text += snprintf(text, size, "LAP_STAGE=%d", s) + 1;
+		if (*l->dir != '\0') {
+			snprintf(text, size - 32, "PZC_STATS=%s/%d", l->dir, s);
+			env[n + SLOT_STATS] = text;
+		}
+	}
+	for (uint32_t i = 0; rc == 0 && i < l->cell_count; i++)
+		for (int k = 0; k < l->cells[i].count; k++)
+			l->cells[i].stages[k].envp = l->envs[k + 1];
+	if (rc == 0)
+		return 0;
+	msg_error(&l->msg, "%s: %s", *l->dir != '\0' ? l->dir :
+	    "temporary files", strerror(-rc));
+	return LAP_FAILED;
+}
+
 int
 lap_run_open(struct lap *l)
 {
@@ -62,6 +154,8 @@ lap_run_open(struct lap *l)
 	bool cold = false;
 	struct stat st;
 
+	if (open_environments(l) != 0)
+		return LAP_FAILED;
 	for (size_t i = 0; i < l->cell_count; i++)
 		cold |= l->cells[i].cold;
 	if (cold) {
@@ -104,6 +198,57 @@ lap_run_close(struct lap *l)
 		cgroup_remove(&l->group);
 	if (!l->o.plain)
 		pressure_close(&l->pressure);
+	for (int s = 0; l->envs != NULL && s < l->env_count; s++) {
+		/* the text of SLOT_STATS is in the same allocation */
+		if (s > 0 && l->envs[s] != NULL)
+			sys_free(l->envs[s][l->env_base + SLOT_STAGE]);
+		sys_free(l->envs[s]);
+	}
+	sys_free(l->envs);
+	sys_free(l->reports);
+	if (*l->dir != '\0')
+		leftover_rmdir(AT_FDCWD, l->dir);
+	if (l->dirfd >= 0)
+		sys_close(l->dirfd);
+}
+
+/* Reads the last line of the file with this name, and removes the file. */
+static void
+read_report(const struct lap *l, const char *name, double report[LAP_REPORTS])
+{
+	static const char *const names[LAP_REPORTS] = {
+		[LAP_IN_B] = "in_B", [LAP_OUT_B] = "out_B",
+		[LAP_STALL_IN] = "stall_in_s", [LAP_STALL_OUT] = "stall_out_s",
+		[LAP_STALL_WORK] = "stall_work_s"
+	};
+	int fd = sys_openat(l->dirfd, name,
+	    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	char text[LINE_MAX_B];
+	struct flatjson j;
+	const char *line;
+	ssize_t n = -1;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		n = sys_pread(fd, text, sizeof(text),
+		    st.st_size > LINE_MAX_B ? st.st_size - LINE_MAX_B : 0);
+	sys_close(fd);
+	sys_unlinkat(l->dirfd, name, 0);
+	while (n > 0 && text[n - 1] == '\n')
+		n--;
+	if (n <= 0)
+		return;
+	line = memrchr(text, '\n', (size_t)n);
+	line = line == NULL ? text : line + 1;
+	if (flatjson_open(&j, line, (size_t)(text + n - line)) != 0)
+		return;
+	while (flatjson_next(&j) == 1)
+		for (int i = 0; j.is_number && i < LAP_REPORTS; i++)
+			if (strlen(names[i]) == j.name_len &&
+			    memcmp(names[i], j.name, j.name_len) == 0)
+				report[i] = j.number;
 }
 
 /* Runs the -p command.  Returns 0, LAP_FAILED, or -N if signal N stopped it. */
@@ -170,29 +315,6 @@ open_ends(struct lap *l, struct proc_run *r)
 }
 
 static void
-look_before(struct lap *l, struct lap_run *r)
-{
-	uint64_t now = sys_now_ns();
-
-	if (now - l->stalls_ns > FRESH_NS)
-		pressure_read_stalls(&l->pressure, &l->last);
-	/*
-	 * Steal is counted in ticks: a reading less than a tick old is exact.
-	 */
-	if (now - l->steal_ns > (uint64_t)l->pressure.tick_ns) {
-		pressure_read_steal(&l->pressure, &l->last);
-		l->steal_ns = now;
-	}
-	r->before = l->last;
-	if (l->o.net != NULL) {
-		l->net.rx_B = read_counter(l->net.rx);
-		l->net.tx_B = read_counter(l->net.tx);
-	}
-	if (l->grouped)
-		cgroup_mark(&l->group);
-}
-
-static void
 look_after(struct lap *l, struct lap_run *r)
 {
 	bool ticked = r->proc.end_ns - r->proc.start_ns >=
@@ -249,9 +371,13 @@ lap_run_one(struct lap *l, struct lap_cell *c, int64_t run, int64_t round,
 		    .out = -1, .err = -1, .io = !l->o.plain,
 		    .timeout_ns = (uint64_t)(l->o.timeout_s * 1e9) } };
 	struct stat st;
+	char name[12];
+	uint64_t now;
 	int rc = 0, status;
 
-	lap_env_set(l, c, run);
+	snprintf(l->env_run, sizeof(l->env_run), "LAP_RUN=%" PRId64, run);
+	for (int s = 0; s <= c->count; s++)
+		l->envs[s][l->env_base + SLOT_LABEL] = c->label_env;
 	if (c->prepare != NULL && *c->prepare != '\0')
 		rc = run_prepare(l, c);
 	if (rc == 0 && c->cold) {
@@ -266,8 +392,22 @@ lap_run_one(struct lap *l, struct lap_cell *c, int64_t run, int64_t round,
 		rc = open_ends(l, &r.proc);
 	if (rc != 0)
 		return rc;
-	if (!l->o.plain)
-		look_before(l, &r);
+	now = sys_now_ns();
+	if (!l->o.plain && now - l->stalls_ns > FRESH_NS)
+		pressure_read_stalls(&l->pressure, &l->last);
+	/* steal is counted in ticks: a reading less than a tick old is exact */
+	if (!l->o.plain &&
+	    now - l->steal_ns > (uint64_t)l->pressure.tick_ns) {
+		pressure_read_steal(&l->pressure, &l->last);
+		l->steal_ns = now;
+	}
+	r.before = l->last;
+	if (!l->o.plain && l->o.net != NULL) {
+		l->net.rx_B = read_counter(l->net.rx);
+		l->net.tx_B = read_counter(l->net.tx);
+	}
+	if (l->grouped)
+		cgroup_mark(&l->group);
 	r.utc_ns = utc_now_ns();
 	rc = proc_run(&l->proc, &r.proc);
 	if (!l->o.plain)
@@ -291,7 +431,14 @@ lap_run_one(struct lap *l, struct lap_cell *c, int64_t run, int64_t round,
 	status = proc_status(lap_run_status(&r));
 	if (l->status == 0)
 		l->status = status;
-	lap_reports_read(l, &r);
+	r.reports = l->reports;
+	for (int s = 0; s < c->count; s++) {
+		for (int i = 0; i < LAP_REPORTS; i++)
+			l->reports[s][i] = NAN;
+		snprintf(name, sizeof(name), "%d", s + 1);
+		if (*l->dir != '\0')
+			read_report(l, name, l->reports[s]);
+	}
 	if (run == 0)
 		return 0;
 	lap_sample(l, &r);
