@@ -107,24 +107,6 @@ timeval_s(const struct timeval *t)
 	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
-static void
-walk_all(struct coldwalk *c)
-{
-	uint64_t t0 = sys_now_ns();
-	struct rusage a, b;
-
-	getrusage(RUSAGE_SELF, &a);
-	progress_start(&c->progress, STDERR_FILENO, 0, c->msg.quiet);
-	for (int i = 0; i < c->root_count; i++)
-		walk_root(c, &c->roots[i]);
-	progress_erase(&c->progress);
-	getrusage(RUSAGE_SELF, &b);
-	c->wall_s = (double)(sys_now_ns() - t0) / 1e9;
-	c->user_s = timeval_s(&b.ru_utime) - timeval_s(&a.ru_utime);
-	c->sys_s = timeval_s(&b.ru_stime) - timeval_s(&a.ru_stime);
-	cold_end(c->cold, &c->report);
-}
-
 /* Reporting */
 
 static void
@@ -168,45 +150,15 @@ out:
 		coldwalk_write_summary(c, STDERR_FILENO);
 }
 
-/*
- * Enters the sandbox, after which only the files to be read can be opened.
- * With a manifest there is no sandbox, because the file is linked to its name
- * at the end.
- */
-static int
-enter_sandbox(struct coldwalk *c)
-{
-	int *dirs, rc, sys;
-	bool confined;
-	size_t n = 0;
-
-	if (c->has_out)
-		return 0;
-	dirs = sys_calloc((size_t)c->root_count + 1, sizeof(*dirs));
-	if (dirs == NULL)
-		return -ENOMEM;
-	for (int i = 0; i < c->root_count; i++)
-		if (S_ISDIR(c->roots[i].st.st_mode))
-			dirs[n++] = c->roots[i].fd;
-	/*
-	 * for information about the devices of filesystems found during the
-	 * walk
-	 */
-	sys = sys_openat(AT_FDCWD, "/sys", O_PATH | O_DIRECTORY | O_CLOEXEC,
-	    0);
-	if (sys >= 0)
-		dirs[n++] = sys;
-	rc = sandbox_enter_reading(dirs, n, &confined);
-	if (sys >= 0)
-		sys_close(sys);
-	sys_free(dirs);
-	return rc;
-}
-
+/* Opens all files, evicts them, enters the sandbox, walks and reports. */
 static void
 run_walk(struct coldwalk *c)
 {
-	int rc = digest_algo_open(&c->digest, c->o.hash);
+	int *dirs, sys, rc = digest_algo_open(&c->digest, c->o.hash);
+	struct rusage a, b;
+	bool confined;
+	size_t n = 0;
+	uint64_t t0;
 
 	if (rc != 0) {
 		msg_error(&c->msg, "%s: %s", c->o.hash, rc == -ENOTSUP ?
@@ -215,8 +167,16 @@ run_walk(struct coldwalk *c)
 	}
 	if (c->o.files_from != NULL && coldwalk_read_list(c) != 0)
 		return;
-	if (coldwalk_open_output(c) != 0)
-		return;
+	if (c->o.output != NULL) {
+		rc = output_create(&c->out, c->o.output, c->o.force);
+		c->has_out = rc == 0;
+		if (rc != 0) {
+			msg_error(&c->msg, "%s: %s%s", c->o.output,
+			    strerror(-rc), rc == -EEXIST ?
+			    " (-f replaces it)" : "");
+			return;
+		}
+	}
 	rc = coldwalk_open_roots(c);
 	if (rc != 0)
 		msg_error(&c->msg, "%s", strerror(-rc));
@@ -230,13 +190,44 @@ run_walk(struct coldwalk *c)
 	if (coldwalk_make_cold(c) != 0)
 		return;
 	coldwalk_ask_kernel(c);
-	rc = enter_sandbox(c);
+	/*
+	 * After this, only the files to be read can be opened, and /sys, for
+	 * information about the devices of filesystems found during the walk.
+	 * With a manifest there is no sandbox, because the file is linked to
+	 * its name at the end.
+	 */
+	if (!c->has_out) {
+		dirs = sys_calloc((size_t)c->root_count + 1,
+		    sizeof(*dirs));
+		for (int i = 0; dirs != NULL && i < c->root_count; i++)
+			if (S_ISDIR(c->roots[i].st.st_mode))
+				dirs[n++] = c->roots[i].fd;
+		sys = dirs == NULL ? -1 : sys_openat(AT_FDCWD, "/sys",
+		    O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+		if (sys >= 0)
+			dirs[n++] = sys;
+		rc = dirs == NULL ? -ENOMEM :
+		    sandbox_enter_reading(dirs, n, &confined);
+		if (sys >= 0)
+			sys_close(sys);
+		sys_free(dirs);
+	}
 	if (rc != 0) {
 		msg_error(&c->msg, "no sandbox: %s", strerror(-rc));
 		return;
 	}
 	c->memory_left = c->o.memory;
-	walk_all(c);
+	t0 = sys_now_ns();
+	getrusage(RUSAGE_SELF, &a);
+	progress_start(&c->progress, STDERR_FILENO, 0, c->msg.quiet);
+	for (int i = 0; i < c->root_count; i++)
+		walk_root(c, &c->roots[i]);
+	progress_erase(&c->progress);
+	getrusage(RUSAGE_SELF, &b);
+	c->wall_s = (double)(sys_now_ns() - t0) / 1e9;
+	c->user_s = timeval_s(&b.ru_utime) - timeval_s(&a.ru_utime);
+	c->sys_s = timeval_s(&b.ru_stime) - timeval_s(&a.ru_stime);
+	cold_end(c->cold, &c->report);
 	report_all(c);
 }
 

@@ -127,12 +127,6 @@ int coldwalk_read_list(struct coldwalk *c);
  */
 int coldwalk_open_roots(struct coldwalk *c);
 
-/*
- * Creates the output file, if -o was given.  Returns 0, or -errno after
- * reporting the error.
- */
-int coldwalk_open_output(struct coldwalk *c);
-
 /* Returns the options shared by all walks of this invocation. */
 struct walk_options coldwalk_walk_options(struct coldwalk *c);
 
@@ -153,9 +147,6 @@ int coldwalk_keep_row(void *arg, const struct walk_file *f);
 int coldwalk_keep_damage(void *arg, const struct walk_damage *d);
 
 void coldwalk_sort(struct coldwalk *c);
-
-/* Sorts by path, with the given number of threads.  Returns 0 or -ENOMEM. */
-int coldwalk_sort_rows(struct row **rows, size_t count, unsigned threads);
 
 /* Reports errors in files and images. */
 void coldwalk_complain(struct coldwalk *c);

@@ -38,50 +38,14 @@ cut_number(char *line, uint64_t *value)
 }
 
 /*
- * Parses one line of a list with ranges (order, path, offset_B, length_B,
- * separated by tabs) into the path and the range, modifying its text.  Returns
- * false if it is invalid.
+ * Adds the lines of the text, which is modified.  Lines of a list with ranges
+ * have an order, path, offset_B and length_B, separated by tabs.
  */
-static bool
-parse_range(char *line, char **path, struct walk_range *r)
-{
-	char *tab = strchr(line, '\t');
-	size_t digits = strspn(line, "0123456789");
-
-	if (tab == NULL || digits == 0 || line + digits != tab)
-		return false;
-	*path = tab + 1;
-	return cut_number(tab + 1, &r->len) && cut_number(tab + 1, &r->offset);
-}
-
-static void
-add_line(struct coldwalk *c, char *s)
-{
-	struct walk_range r = { 0, 0 };
-
-	if (c->o.ranges && !parse_range(s, &s, &r)) {
-		msg_error(&c->msg, "%s: expected a number, path, offset and "
-		    "length, separated by tabs; found '%s'",
-		    c->o.files_from, s);
-		return;
-	}
-	/* outside the tree, or its root */
-	if (path_clean(s) != 0 || *s == '\0') {
-		msg_error(&c->msg, "%s: '%s' is not a path inside a tree",
-		    c->o.files_from, s);
-		return;
-	}
-	if (c->o.ranges)
-		c->ranges[c->only_count] = r;
-	c->only[c->only_count++] = s;
-}
-
-/* Adds the lines of the text. */
 static int
 add_lines(struct coldwalk *c, size_t len)
 {
 	char end = c->o.null_lines ? '\0' : '\n';
-	char *s = c->only_text, *stop = s + len;
+	char *s = c->only_text, *stop = s + len, *next;
 	size_t lines = 1;
 
 	for (size_t i = 0; i < len; i++)
@@ -94,20 +58,41 @@ add_lines(struct coldwalk *c, size_t len)
 	if (c->only == NULL || (c->o.ranges && (c->ranges == NULL ||
 	    c->range_ends == NULL)))
 		return -ENOMEM;
-	while (s < stop) {
-		char *next = memchr(s, end, (size_t)(stop - s));
+	for (; s < stop; s = next + 1) {
+		struct walk_range r = { 0, 0 };
+		char *path = s;
 
+		next = memchr(s, end, (size_t)(stop - s));
 		next = next == NULL ? stop : next;
 		*next = '\0';
 		if (strlen(s) != (size_t)(next - s)) {
 			msg_error(&c->msg, "%s: a name contains NUL (did you "
-			    "mean -0?)",
-			    c->o.files_from);
+			    "mean -0?)", c->o.files_from);
 			return -EINVAL;
 		}
-		if (*s != '\0')
-			add_line(c, s);
-		s = next + 1;
+		if (*s == '\0')
+			continue;
+		if (c->o.ranges) {
+			size_t digits = strspn(s, "0123456789");
+
+			if (digits > 0 && s[digits] == '\t')
+				path = s + digits + 1;
+			if (path == s || !cut_number(path, &r.len) ||
+			    !cut_number(path, &r.offset)) {
+				msg_error(&c->msg, "%s: expected a number, "
+				    "path, offset and length, separated by "
+				    "tabs; found '%s'", c->o.files_from, path);
+				continue;
+			}
+			c->ranges[c->only_count] = r;
+		}
+		/* outside the tree, or its root */
+		if (path_clean(path) != 0 || *path == '\0') {
+			msg_error(&c->msg, "%s: '%s' is not a path inside a "
+			    "tree", c->o.files_from, path);
+			continue;
+		}
+		c->only[c->only_count++] = path;
 	}
 	return 0;
 }
@@ -127,32 +112,6 @@ by_name_and_offset(const void *a, const void *b)
 	    (x->range.offset < y->range.offset);
 }
 
-/*
- * Sorts the names in c->only, each of which has one range, and merges equal
- * names with all their ranges.  Returns 0 or -ENOMEM.
- */
-static int
-sort_ranges(struct coldwalk *c)
-{
-	size_t count = c->only_count, n = 0;
-	struct part *parts = sys_calloc(count + 1, sizeof(*parts));
-
-	if (parts == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		parts[i] = (struct part){ c->only[i], c->ranges[i] };
-	qsort(parts, count, sizeof(*parts), by_name_and_offset);
-	for (size_t i = 0; i < count; i++) {
-		if (n == 0 || strcmp(c->only[n - 1], parts[i].name) != 0)
-			c->only[n++] = parts[i].name;
-		c->ranges[i] = parts[i].range;
-		c->range_ends[n - 1] = i + 1;
-	}
-	c->only_count = n;
-	sys_free(parts);
-	return 0;
-}
-
 int
 coldwalk_read_list(struct coldwalk *c)
 {
@@ -160,6 +119,7 @@ coldwalk_read_list(struct coldwalk *c)
 	bool in = strcmp(name, "-") == 0;
 	int fd = in ? STDIN_FILENO : sys_openat(AT_FDCWD, name,
 	    O_RDONLY | O_CLOEXEC, 0);
+	struct part *parts;
 	size_t len = 0, n = 0;
 	int rc = fd < 0 ? fd :
 	    fdio_read_all(fd, LIST_MAX, &c->only_text, &len);
@@ -168,7 +128,25 @@ coldwalk_read_list(struct coldwalk *c)
 	if (rc == 0)
 		rc = add_lines(c, len);
 	if (rc == 0 && c->o.ranges) {
-		rc = sort_ranges(c);
+		/* sort the names, and merge equal ones with all their ranges */
+		parts = sys_calloc(c->only_count + 1, sizeof(*parts));
+		if (parts == NULL) {
+			rc = -ENOMEM;
+			goto out;
+		}
+		for (size_t i = 0; i < c->only_count; i++)
+			parts[i] = (struct part){ c->only[i], c->ranges[i] };
+		qsort(parts, c->only_count, sizeof(*parts),
+		    by_name_and_offset);
+		for (size_t i = 0; i < c->only_count; i++) {
+			if (n == 0 ||
+			    strcmp(c->only[n - 1], parts[i].name) != 0)
+				c->only[n++] = parts[i].name;
+			c->ranges[i] = parts[i].range;
+			c->range_ends[n - 1] = i + 1;
+		}
+		c->only_count = n;
+		sys_free(parts);
 	} else if (rc == 0 && c->only_count > 0) {
 		qsort(c->only, c->only_count, sizeof(*c->only), by_list_name);
 		for (size_t i = 0; i < c->only_count; i++)
@@ -176,6 +154,7 @@ coldwalk_read_list(struct coldwalk *c)
 				c->only[n++] = c->only[i];
 		c->only_count = n;
 	}
+out:
 	if (rc != 0 && rc != -EINVAL)
 		msg_error(&c->msg, "%s: %s", in ? "standard input" : name,
 		    strerror(-rc));

@@ -156,18 +156,3 @@ coldwalk_open_roots(struct coldwalk *c)
 			c->root_count++;
 	return 0;
 }
-
-int
-coldwalk_open_output(struct coldwalk *c)
-{
-	int rc;
-
-	if (c->o.output == NULL)
-		return 0;
-	rc = output_create(&c->out, c->o.output, c->o.force);
-	if (rc != 0)
-		msg_error(&c->msg, "%s: %s%s", c->o.output, strerror(-rc),
-		    rc == -EEXIST ? " (-f replaces it)" : "");
-	c->has_out = rc == 0;
-	return rc;
-}

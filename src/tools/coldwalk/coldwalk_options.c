@@ -89,12 +89,24 @@ static const struct options_row coldwalk_table[] = {
 	    OPTIONS_VERSION("coldwalk", show_coldwalk_parts) },
 };
 
-static int
-check_coldwalk(struct coldwalk *c)
+int
+coldwalk_parse(struct coldwalk *c, int argc, char **argv)
 {
+	struct options options = { .msg = &c->msg, .into = c,
+	    OPTIONS_TABLE(coldwalk_table), .usage = coldwalk_usage,
+	    .about = coldwalk_about };
 	struct coldwalk_options *o = &c->o;
 	bool none;
+	int status;
 
+	msg_init(&c->msg, argv[0]);
+	*o = (struct coldwalk_options){ .hash = "sha256",
+	    .cold = COLD_AUTO, .memory = MEMORY_B, .argc = argc, .argv = argv };
+	status = options_parse(&options, argc, argv);
+	if (status >= 0)
+		return status;
+	o->paths = argv + optind;
+	o->path_count = argc - optind;
 	o->cold_asked = o->cold == COLD_FADVISE || o->cold == COLD_DROP;
 	if (o->path_count == 0)
 		return options_usage(coldwalk_usage);
@@ -122,23 +134,4 @@ check_coldwalk(struct coldwalk *c)
 		o->summary = true;
 	o->threads = cpus_choose(o->threads, THREADS_MAX);
 	return -1;
-}
-
-int
-coldwalk_parse(struct coldwalk *c, int argc, char **argv)
-{
-	struct options options = { .msg = &c->msg, .into = c,
-	    OPTIONS_TABLE(coldwalk_table), .usage = coldwalk_usage,
-	    .about = coldwalk_about };
-	int status;
-
-	msg_init(&c->msg, argv[0]);
-	c->o = (struct coldwalk_options){ .hash = "sha256",
-	    .cold = COLD_AUTO, .memory = MEMORY_B, .argc = argc, .argv = argv };
-	status = options_parse(&options, argc, argv);
-	if (status >= 0)
-		return status;
-	c->o.paths = argv + optind;
-	c->o.path_count = argc - optind;
-	return check_coldwalk(c);
 }

@@ -5,16 +5,23 @@
  * A manifest line has the format of sha256sum(1): digest, two blanks, name.
  * Backslashes, newlines and carriage returns in the name are written as \\, \n
  * and \r, and the line then begins with a backslash.
+ *
+ * Rows arrive nearly sorted: an image is packed in the order of its names, and
+ * each thread reports in that order.  Therefore the merge sort skips merging
+ * halves that are already in order.
  */
 #include "coldwalk.h"
 
 #include "base/array.h"
 #include "base/fdio.h"
+#include "base/hex.h"
+#include "base/parallel.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
 #include "base/table.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +148,64 @@ coldwalk_free_rows(struct coldwalk *c)
 	sys_free(c->damages);
 }
 
+/* Sorting by path */
+
+enum { FEW = 4096 };			/* minimum number of rows for another
+					 * thread */
+
+struct sorting {
+	struct row **rows;
+	size_t count;
+	struct row **spare;		/* as large as rows */
+	unsigned threads;
+};
+
+/* Each half is sorted in its own thread, or both in one thread. */
+struct halves {
+	struct sorting half[2];
+	atomic_uint next;
+};
+
+static void sort_rows(const struct sorting *t);
+
+static void
+sort_halves(void *arg, unsigned thread)
+{
+	struct halves *h = arg;
+	unsigned i;
+
+	(void)thread;
+	while ((i = atomic_fetch_add(&h->next, 1)) < 2)
+		sort_rows(&h->half[i]);
+}
+
+static void
+sort_rows(const struct sorting *t)
+{
+	size_t half = t->count / 2;
+	struct row **to = t->rows, **a = t->spare, **a_end = a + half;
+	struct row **b = to + half, **b_end = to + t->count;
+	unsigned more = t->count < FEW ? 0 : t->threads / 2;
+	struct halves h = { .half = { { to, half, a, more },
+	    { b, t->count - half, a_end, t->threads - more } } };
+
+	if (t->count < 2)
+		return;
+	if (more > 0) {
+		parallel_run(2, sort_halves, &h);
+	} else {
+		sort_rows(&h.half[0]);
+		sort_rows(&h.half[1]);
+	}
+	if (strcmp(b[-1]->path, b[0]->path) <= 0)
+		return;
+	memcpy(a, to, half * sizeof(*to));
+	while (a < a_end && b < b_end)
+		*to++ = strcmp((*a)->path, (*b)->path) <= 0 ? *a++ : *b++;
+	/* the rest of b is already in place */
+	memcpy(to, a, (size_t)(a_end - a) * sizeof(*to));
+}
+
 static int
 by_image_offset(const void *a, const void *b)
 {
@@ -156,10 +221,16 @@ by_image_offset(const void *a, const void *b)
 void
 coldwalk_sort(struct coldwalk *c)
 {
-	int rc = coldwalk_sort_rows(c->rows, c->row_count, c->o.threads);
+	struct sorting t = { c->rows, c->row_count, NULL, c->o.threads };
 
-	if (rc != 0)
-		msg_error(&c->msg, "%s", strerror(-rc));
+	if (c->row_count > 0) {
+		t.spare = sys_malloc((c->row_count + 1) * sizeof(*t.spare));
+		if (t.spare == NULL)
+			msg_error(&c->msg, "%s", strerror(ENOMEM));
+		else
+			sort_rows(&t);
+		sys_free(t.spare);
+	}
 	if (c->damage_count > 1)
 		qsort(c->damages, c->damage_count, sizeof(*c->damages),
 		    by_image_offset);
@@ -230,19 +301,6 @@ put_bytes(struct lines *l, const char *s, size_t n)
 	}
 }
 
-static size_t
-digest_text(const struct row *r, char text[2 * DIGEST_MAX + 1])
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (unsigned i = 0; i < r->digest_len; i++) {
-		text[2 * i] = digits[r->digest[i] >> 4];
-		text[2 * i + 1] = digits[r->digest[i] & 15];
-	}
-	text[2 * r->digest_len] = '\0';
-	return (size_t)2 * r->digest_len;
-}
-
 int
 coldwalk_write_manifest(const struct coldwalk *c, int fd)
 {
@@ -265,7 +323,8 @@ coldwalk_write_manifest(const struct coldwalk *c, int fd)
 		plain = strcspn(s, "\\\n\r");
 		if (s[plain] != '\0')
 			put_bytes(l, "\\", 1);
-		put_bytes(l, text, digest_text(r, text));
+		hex_write(text, r->digest, r->digest_len);
+		put_bytes(l, text, (size_t)2 * r->digest_len);
 		put_bytes(l, "  ", 2);
 		for (;; plain = strcspn(s, "\\\n\r")) {
 			const char *escape = "\\\\";
@@ -289,31 +348,6 @@ coldwalk_write_manifest(const struct coldwalk *c, int fd)
 }
 
 /* Rows */
-
-static int
-write_file_row(struct table *t, const struct coldwalk *c, const struct row *r)
-{
-	static const char *const types[] = { "file", "directory", "link",
-		"other" };
-	const struct row_more *m = r->more;
-	char text[2 * DIGEST_MAX + 1];
-
-	table_text(t, c->series);
-	table_text(t, r->path);
-	table_text(t, types[r->type]);
-	table_int(t, (int64_t)m->size);
-	table_known(t, m->compressed_B);
-	table_known(t, m->blocks);
-	table_known(t, m->fragment);
-	table_text(t, m->duplicate_of);
-	table_text(t, digest_text(r, text) > 0 ? text : NULL);
-	if (m->first_read_ns < 0)
-		table_none(t);
-	else
-		table_real(t, (double)m->first_read_ns / 1e9, 6);
-	table_text(t, r->err != 0 ? reason_of(r->err) : NULL);
-	return table_end(t);
-}
 
 int
 coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
@@ -341,12 +375,34 @@ coldwalk_open_table(const struct coldwalk *c, struct table **t, int fd,
 int
 coldwalk_write_rows(const struct coldwalk *c, int fd)
 {
+	static const char *const types[] = { "file", "directory", "link",
+		"other" };
+	char text[2 * DIGEST_MAX + 1];
 	struct table *t = NULL;
 	int closed, rc = coldwalk_open_table(c, &t, fd, columns,
 	    sizeof(columns) / sizeof(columns[0]));
 
-	for (size_t i = 0; i < c->row_count && rc == 0; i++)
-		rc = write_file_row(t, c, c->rows[i]);
+	for (size_t i = 0; i < c->row_count && rc == 0; i++) {
+		const struct row *r = c->rows[i];
+		const struct row_more *m = r->more;
+
+		table_text(t, c->series);
+		table_text(t, r->path);
+		table_text(t, types[r->type]);
+		table_int(t, (int64_t)m->size);
+		table_known(t, m->compressed_B);
+		table_known(t, m->blocks);
+		table_known(t, m->fragment);
+		table_text(t, m->duplicate_of);
+		hex_write(text, r->digest, r->digest_len);
+		table_text(t, r->digest_len > 0 ? text : NULL);
+		if (m->first_read_ns < 0)
+			table_none(t);
+		else
+			table_real(t, (double)m->first_read_ns / 1e9, 6);
+		table_text(t, r->err != 0 ? reason_of(r->err) : NULL);
+		rc = table_end(t);
+	}
 	closed = table_close(t);
 	return rc != 0 ? rc : closed;
 }
