@@ -2,7 +2,7 @@
  * test_zfs_dir.c - how many blocks the large directories of ZFS have
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "../src/fs/zfs/zfs_dir.h"
+#include "../src/fs/zfs/zfs_meta.h"
 #include "sys_fault.h"
 
 #include <errno.h>

@@ -55,6 +55,7 @@ struct fs_row {
  * A tree to examine; it and everything in it must remain valid during the call.
  */
 struct fs_job {
+	const struct fs_model *model;	/* whose run() is called */
 	const struct fs_list *list;
 	const struct fs_params *params;
 	const struct packer_name *algorithms;
@@ -103,13 +104,25 @@ extern const struct fs_model *const fs_models[];
 const struct fs_model *fs_model_by_name(const char *name);
 
 /*
- * File counts by the log2 of their size, for models that count each file
- * separately.
+ * Opens the packers of a job's algorithms, for blocks of up to `most` bytes;
+ * all must be NULL before.  Returns 0 or -ENOMEM; close them even then.
  */
+int fs_packers_open(struct packer *packers[FS_ALGORITHMS],
+    const struct fs_job *job, size_t most);
+void fs_packers_close(struct packer *packers[FS_ALGORITHMS]);
+
+/* The space used by files, or by metadata; as in struct fs_row. */
+struct fs_space {
+	uint64_t logical_B, physical_B, whole_B, padding_B;
+};
+
+/* Files by the log2 of their size, and their space with each algorithm. */
 enum { FS_CLASSES = 63 };
 
 struct fs_classes {
 	uint64_t files[FS_CLASSES], bytes[FS_CLASSES];
+	struct fs_space data[FS_CLASSES][FS_ALGORITHMS];
+	struct fs_space meta[FS_ALGORITHMS];	/* belongs to no file */
 };
 
 unsigned fs_class_of(uint64_t size);
@@ -119,14 +132,46 @@ void fs_classes_count(struct fs_classes *c, const struct fs_list *l);
 
 /*
  * Reports the rows of each algorithm: if requested, a row for each class that
- * has files, then a row for all files.  data adds the space used by the files
- * of a class to the row, and meta the space that belongs to no file.  Returns 0
- * or the result of job->row.
+ * has files, then a row for all files and the metadata.  Returns 0 or the
+ * result of job->row.
  */
-int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job,
-    void (*data)(void *arg, unsigned class, unsigned algorithm,
-    struct fs_row *row),
-    void (*meta)(void *arg, unsigned algorithm, struct fs_row *row),
-    void *arg);
+int fs_classes_rows(const struct fs_classes *c, const struct fs_job *job);
+
+/* Reading each listed file once, with several threads. */
+struct fs_run {
+	/*
+	 * Its list and threads are used, and its callbacks called for files
+	 * that cannot be read or have changed, and for progress.
+	 */
+	const struct fs_job *job;
+	/* The size of all parts of a file but the last. */
+	size_t unit;
+	/*
+	 * Creates one thread's state.  Returns 0, or -errno, which ends the
+	 * run; *worker, NULL before, is closed even then.
+	 */
+	int (*open)(void *arg, void **worker);
+	/* Called after all threads have finished, in any order. */
+	void (*close)(void *arg, void *worker);
+	/*
+	 * Called with a part of a regular file, once for all hard links to it.
+	 * The part's len bytes are followed by zeros, up to `unit` bytes in
+	 * total.  Parts of a file may arrive in any order, and from several
+	 * threads.
+	 */
+	void (*part)(void *arg, void *worker, size_t item, uint64_t offset,
+	    uint8_t *data, size_t len);
+	/*
+	 * Called, unless it is NULL, instead of part() for one or more
+	 * consecutive parts that are holes, or belong to a file that cannot be
+	 * opened.
+	 */
+	void (*hole)(void *arg, void *worker, size_t item, uint64_t offset,
+	    uint64_t len);
+	void *arg;
+};
+
+/* Returns 0, -ENOMEM, or the result of a callback. */
+int fs_run(const struct fs_run *r);
 
 #endif

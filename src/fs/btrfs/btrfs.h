@@ -11,9 +11,11 @@
 #ifndef COLDPRESS_BTRFS_H
 #define COLDPRESS_BTRFS_H
 
+#include "btrfs_names.h"
 #include "engine/packer/packer.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -53,5 +55,20 @@ void btrfs_plain(bool first, uint32_t len, struct btrfs_chunk *c);
  */
 void btrfs_pack(struct packer *p, const uint8_t *data, uint64_t offset,
     uint64_t size, const bool good[BTRFS_PIECES], struct btrfs_chunk *c);
+
+/* The files to copy; several threads may share one. */
+struct btrfs_data {
+	const struct btrfs_names *names;
+	const size_t *first;		/* chunk of each item, and an end */
+	const struct btrfs_chunk *chunks;
+	size_t step;			/* from one chunk to the next */
+	bool plain;			/* nothing is compressed */
+};
+
+/*
+ * Returns the mean of several simulated copies, or 0 without memory.  The same
+ * data always gives the same number.
+ */
+uint64_t btrfs_trial_nodes(const struct btrfs_data *data);
 
 #endif

@@ -248,32 +248,6 @@ is_at_end(const struct btrfs_leaves *t, const struct leaf_place *p)
 	return p->slot == t->leaves[p->leaf]->count;
 }
 
-/* Makes room by pushing to one neighbour.  Returns 0 or -ENOMEM. */
-static int
-push_to_one(struct btrfs_leaves *t, struct leaf_place *p, uint32_t need)
-{
-	uint32_t lack = lacking(t, p, need, is_at_end(t, p));
-	int rc = push_right(t, p, lack, 0);
-
-	if (rc == 0)
-		rc = push_left(t, p, lacking(t, p, need, p->slot == 0),
-		    UINT32_MAX);
-	return rc < 0 ? rc : 0;
-}
-
-/* Moves p to an end of its leaf, by pushing items to both neighbours. */
-static int
-push_apart(struct btrfs_leaves *t, struct leaf_place *p, uint32_t need)
-{
-	uint32_t lack = lacking(t, p, need, is_at_end(t, p));
-	int rc = push_right(t, p, lack, p->slot);
-
-	if (rc >= 0 && p->slot != 0 && !is_at_end(t, p) &&
-	    !has_room(t, p, need))
-		rc = push_left(t, p, lacking(t, p, need, false), p->slot);
-	return rc < 0 ? rc : 0;
-}
-
 enum { EMPTY_LEAF = -1, TWICE = -2 };
 
 /*
@@ -320,14 +294,6 @@ split_leaf(struct btrfs_leaves *t, struct leaf_place *p, unsigned mid)
 	return 0;
 }
 
-static int
-begin_leaf(struct btrfs_leaves *t, struct leaf_place *p)
-{
-	if (p->slot > 0)
-		*p = (struct leaf_place){ .leaf = p->leaf + 1 };
-	return add_leaf(t, p->leaf);
-}
-
 /*
  * Makes `need' bytes of room at p.  grows is set if they are for the existing
  * item.
@@ -336,23 +302,38 @@ static int
 make_leaf_room(struct btrfs_leaves *t, struct leaf_place *p, uint32_t need,
     bool grows)
 {
-	int rc = has_room(t, p, need) ? 0 : push_to_one(t, p, need);
 	bool pushed = false;
+	int rc;
 
-	while (rc == 0 && !has_room(t, p, need)) {
+	if (has_room(t, p, need))
+		return 0;
+	/* push to one neighbour */
+	rc = push_right(t, p, lacking(t, p, need, is_at_end(t, p)), 0);
+	if (rc == 0)
+		rc = push_left(t, p, lacking(t, p, need, p->slot == 0),
+		    UINT32_MAX);
+	while (rc >= 0 && !has_room(t, p, need)) {
 		int mid = split_at(t->leaves[p->leaf], p->slot, need, grows);
 
 		if (mid == EMPTY_LEAF) {
-			rc = begin_leaf(t, p);
+			if (p->slot > 0)
+				*p = (struct leaf_place){ .leaf = p->leaf + 1 };
+			rc = add_leaf(t, p->leaf);
 		} else if (mid == TWICE && !pushed) {
-			rc = push_apart(t, p, need);
+			/* move p to an end, by pushing to both neighbours */
 			pushed = true;
+			rc = push_right(t, p, lacking(t, p, need,
+			    is_at_end(t, p)), p->slot);
+			if (rc >= 0 && p->slot != 0 && !is_at_end(t, p) &&
+			    !has_room(t, p, need))
+				rc = push_left(t, p, lacking(t, p, need,
+				    false), p->slot);
 		} else {
 			rc = split_leaf(t, p, mid == TWICE ? p->slot :
 			    (unsigned)mid);
 		}
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 int

@@ -15,19 +15,12 @@
 #include "base/sys.h"
 #include "btrfs.h"
 #include "btrfs_leaves.h"
-#include "btrfs_trial.h"
 #include "fs/fs_model.h"
-#include "fs/fs_run.h"
 #include "walk/walk_tree.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-
-struct space {
-	uint64_t logical_B, physical_B, filled_B;
-	uint64_t in_leaf_B;		/* part of physical_B */
-};
 
 struct btrfs_job {
 	const struct fs_job *job;
@@ -40,9 +33,7 @@ struct btrfs_job {
 	bool *hopeless;			/* the sample of its first piece looks
 					 * incompressible */
 	struct fs_classes files;
-	struct space classes[FS_CLASSES][FS_ALGORITHMS];
 	struct btrfs_names names;
-	uint64_t trees_B[FS_ALGORITHMS];
 	atomic_uint next;		/* next algorithm to add up */
 	atomic_bool failed;		/* out of memory */
 };
@@ -57,33 +48,24 @@ struct worker {
 	bool knows_zeros;
 };
 
+static int
+open_worker(void *arg, void **out)
+{
+	struct worker *w = *out = sys_calloc(1, sizeof(*w));
+
+	return w == NULL ? -ENOMEM : fs_packers_open(w->packers,
+	    ((struct btrfs_job *)arg)->job, BTRFS_PIECE);
+}
+
 static void
 close_worker(void *arg, void *worker)
 {
 	struct worker *w = worker;
 
 	(void)arg;
-	for (unsigned i = 0; w != NULL && i < FS_ALGORITHMS; i++)
-		packer_close(w->packers[i]);
+	if (w != NULL)
+		fs_packers_close(w->packers);
 	sys_free(w);
-}
-
-static int
-open_worker(void *arg, void **out)
-{
-	const struct fs_job *job = ((struct btrfs_job *)arg)->job;
-	struct worker *w = sys_calloc(1, sizeof(*w));
-	int rc = w == NULL ? -ENOMEM : 0;
-
-	for (unsigned i = 0; rc == 0 && i < job->count; i++)
-		rc = packer_open(&w->packers[i], &job->algorithms[i],
-		    BTRFS_PIECE);
-	if (rc != 0) {
-		close_worker(arg, w);
-		w = NULL;
-	}
-	*out = w;
-	return rc;
 }
 
 /* Processes one chunk with all algorithms. */
@@ -112,81 +94,47 @@ pack_chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
 	}
 }
 
-/* Returns the results for a chunk, or NULL if it was a hole at first. */
-static struct btrfs_chunk *
-find_chunk(const struct btrfs_job *b, size_t item, uint64_t number)
-{
-	size_t lo = b->first[item], hi = b->first[item + 1];
-
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (number < b->numbers[mid])
-			hi = mid;
-		else
-			lo = mid;
-	}
-	return lo == hi || b->numbers[lo] != number ? NULL :
-	    b->chunks + lo * b->job->count;
-}
-
 /*
- * Processes a chunk.  Zeros are compressed only once, because there may be
- * terabytes of them.
+ * Processes the chunks of a part.  Zeros are compressed only once, because
+ * there may be terabytes of them.
  */
-static void
-measure_chunk(struct btrfs_job *b, struct worker *w, size_t item,
-    uint64_t offset, const uint8_t *data)
-{
-	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
-	struct btrfs_chunk *c = find_chunk(b, item, offset / BTRFS_CHUNK);
-	bool zeros = offset > 0 && size - offset >= BTRFS_CHUNK &&
-	    data[0] == 0 && memcmp(data, data + 1, BTRFS_CHUNK - 1) == 0;
-
-	if (c == NULL)
-		return;
-	if (!zeros) {
-		pack_chunk(b, w, item, offset, data, c);
-		return;
-	}
-	if (!w->knows_zeros)
-		pack_chunk(b, w, item, offset, data, w->zeros);
-	w->knows_zeros = true;
-	memcpy(c, w->zeros, b->job->count * sizeof(*c));
-}
-
 static void
 pack_part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
     size_t len)
 {
-	for (size_t at = 0; at < len; at += BTRFS_CHUNK)
-		measure_chunk(arg, worker, item, offset + at, data + at);
-}
+	struct btrfs_job *b = arg;
+	struct worker *w = worker;
+	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
+	uint64_t end = offset + len;
 
-static void
-skip_hole(void *arg, void *worker, size_t item, uint64_t offset, uint64_t len)
-{
-	(void)arg;
-	(void)worker;
-	(void)item;
-	(void)offset;
-	(void)len;
-}
+	for (; offset < end; offset += BTRFS_CHUNK, data += BTRFS_CHUNK) {
+		size_t lo = b->first[item], hi = b->first[item + 1];
+		uint64_t number = offset / BTRFS_CHUNK;
+		struct btrfs_chunk *c;
 
-static void
-on_error(void *arg, size_t item, int err)
-{
-	const struct fs_job *job = ((struct btrfs_job *)arg)->job;
+		while (hi - lo > 1) {
+			size_t mid = lo + (hi - lo) / 2;
 
-	job->on_error(job->arg, item, err);
-}
-
-static void
-pass_progress(void *arg, uint64_t bytes)
-{
-	const struct fs_job *job = ((struct btrfs_job *)arg)->job;
-
-	job->on_progress(job->arg, bytes);
+			if (number < b->numbers[mid])
+				hi = mid;
+			else
+				lo = mid;
+		}
+		/* it may have been a hole when the chunks were listed */
+		if (lo == hi || b->numbers[lo] != number)
+			continue;
+		c = b->chunks + lo * b->job->count;
+		if (offset == 0 || size - offset < BTRFS_CHUNK ||
+		    data[0] != 0 ||
+		    memcmp(data, data + 1, BTRFS_CHUNK - 1) != 0) {
+			pack_chunk(b, w, item, offset, data, c);
+			continue;
+		}
+		if (!w->knows_zeros)
+			pack_chunk(b, w, item, offset, data, w->zeros);
+		w->knows_zeros = true;
+		memcpy(c, w->zeros, b->job->count * sizeof(*c));
+	}
 }
 
 /*
@@ -233,7 +181,7 @@ static void
 count_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 {
 	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
-	struct space *s = &b->classes[fs_class_of(size)][algorithm];
+	struct fs_space *s = &b->files.data[fs_class_of(size)][algorithm];
 	size_t first = b->first[item];
 	bool plain = b->hopeless[item];
 
@@ -248,9 +196,10 @@ count_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 		plain = plain || (c->failed && !b->job->params->force);
 		s->logical_B += c->logical_B;
 		s->physical_B += c->physical_B;
-		s->filled_B += c->filled_B;
-		if (c->in_leaf)
-			s->in_leaf_B += c->physical_B;
+		s->padding_B += c->physical_B - c->filled_B;
+		/* inline data is counted with the trees */
+		if (!c->in_leaf)
+			s->whole_B += c->physical_B;
 	}
 }
 
@@ -276,30 +225,9 @@ add_files(void *arg, unsigned thread)
 		n = btrfs_trial_nodes(&data);
 		if (n == 0)
 			atomic_store(&b->failed, true);
-		b->trees_B[a] = n * BTRFS_NODE * (job->params->single ? 1 : 2);
+		b->files.meta[a].whole_B = n * BTRFS_NODE *
+		    (job->params->single ? 1 : 2);
 	}
-}
-
-static void
-row_data(void *arg, unsigned class, unsigned algorithm, struct fs_row *row)
-{
-	const struct btrfs_job *b = arg;
-	const struct space *s = &b->classes[class][algorithm];
-
-	row->logical_B += s->logical_B;
-	row->physical_B += s->physical_B;
-	/* inline data is counted with the trees */
-	row->whole_B += s->physical_B - s->in_leaf_B;
-	row->padding_B += s->physical_B - s->filled_B;
-}
-
-static void
-row_meta(void *arg, unsigned algorithm, struct fs_row *row)
-{
-	const struct btrfs_job *b = arg;
-
-	row->metadata_B = b->trees_B[algorithm];
-	row->whole_B += row->metadata_B;
 }
 
 static int
@@ -307,11 +235,9 @@ run_btrfs(const struct fs_job *job)
 {
 	struct btrfs_job *b = sys_calloc(1, sizeof(*b));
 	const struct fs_list *l = job->list;
-	const struct fs_run run = { .list = l,
-	    .threads = job->threads, .unit = 2 * BTRFS_CHUNK,
+	const struct fs_run run = { .job = job, .unit = 2 * BTRFS_CHUNK,
 	    .open = open_worker, .close = close_worker, .part = pack_part,
-	    .hole = skip_hole, .on_error = on_error,
-	    .on_progress = pass_progress, .arg = b };
+	    .arg = b };
 	int rc = -ENOMEM;
 
 	if (b == NULL)
@@ -344,7 +270,7 @@ run_btrfs(const struct fs_job *job)
 	parallel_run(job->threads < job->count ? job->threads : job->count,
 	    add_files, b);
 	rc = atomic_load(&b->failed) ? -ENOMEM :
-	    fs_classes_rows(&b->files, job, row_data, row_meta, b);
+	    fs_classes_rows(&b->files, job);
 out:
 	btrfs_names_free(&b->names);
 	sys_free(b->first);

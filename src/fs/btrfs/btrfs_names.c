@@ -35,29 +35,6 @@ btrfs_name_hash(const char *name)
 	return crc;
 }
 
-/* Finds the directory of item i, searching from `root', its root, onward. */
-static size_t
-find_dir(const struct fs_list *l, size_t root, size_t i)
-{
-	const char *path = l->items[i].path, *slash = strrchr(path, '/');
-	size_t n = slash == NULL ? 0 : (size_t)(slash - path);
-	size_t lo = root, hi = i;
-
-	if (i == root)
-		return i;
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-		const char *here = l->items[mid].path;
-		int order = strncmp(here, path, n);
-
-		if (order > 0 || (order == 0 && here[n] != '\0'))
-			hi = mid;
-		else
-			lo = mid;
-	}
-	return lo;
-}
-
 /* An item to be sorted. */
 struct entry {
 	size_t dir, item;
@@ -167,11 +144,25 @@ btrfs_names_read(struct btrfs_names *n, const struct fs_list *list)
 	p = n->places = sys_calloc(list->count + 1, sizeof(*n->places));
 	if (n->order == NULL || p == NULL)
 		return -ENOMEM;
-	/* a root is its own directory */
 	for (size_t i = 0; i < list->count; i++) {
+		const char *path = list->items[i].path;
+		const char *slash = strrchr(path, '/');
+		size_t len = slash == NULL ? 0 : (size_t)(slash - path), hi = i;
+
 		if (list->items[i].root != list->items[root].root)
 			root = i;
-		p[i].dir = find_dir(list, root, i);
+		/* a root is its own directory */
+		p[i].dir = root;
+		while (hi > p[i].dir + 1) {
+			size_t mid = p[i].dir + (hi - p[i].dir) / 2;
+			const char *here = list->items[mid].path;
+			int order = strncmp(here, path, len);
+
+			if (order > 0 || (order == 0 && here[len] != '\0'))
+				hi = mid;
+			else
+				p[i].dir = mid;
+		}
 	}
 	rc = find_order(n);
 	if (rc != 0)

@@ -4,12 +4,44 @@
  *
  * How full leaves become depends on the order of writing, which differs between
  * two copies of the same files.  So this simulates several.
+ *
+ * A name is stored in its directory twice: immediately by its hash, and some
+ * time later, together with others, by its number.  The leaves of the files'
+ * tree are filled item by item; for the others, fill factors are assumed.
  */
-#include "btrfs_trial.h"
+#include "btrfs.h"
 
-#include "btrfs_copy.h"
+#include "base/array.h"
+#include "base/path.h"
+#include "base/stats.h"
+#include "base/sys.h"
+#include "btrfs_leaves.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum {
+	POINTER = 33,			/* size of the pointer to a node in its
+					 * parent */
+	INODE = 160,
+	REF = 10, NAME = 30,		/* header before a name, or before an
+					 * xattr */
+	EXTENT_IN_FILE = 53,
+	IN_LEAF = 21,			/* header before the data */
+	EXTENT = 53,			/* including one reference */
+	NODE_EXTENT = 33,
+	SUM = 4,			/* for each sector: crc32c */
+	SECTOR = 4096,
+	FULL_SUMS = 94, FULL_EXTENTS = 95,
+	OTHER_TREES = 5,		/* one node each: roots, devices, free
+					 * space, UUIDs, relocated data */
+	/*
+	 * Linux delays up to 128 changes: names, and inodes that have changed.
+	 * In traces of 15 copies, 45 to 115 names were usually among them.
+	 */
+	LEAST_LATE = 45, MOST_LATE = 115
+};
 
 /* Observed in traces of 15 copies, with two CPUs. */
 enum {
@@ -28,28 +60,162 @@ enum {
 	COPIES = 8
 };
 
-/* Files that have been created, but not yet written. */
-struct waiting {
-	size_t files[MOST];
+/* A copy: the trees, and what waits to be written to them. */
+struct copy {
+	const struct btrfs_data *data;
+	const struct btrfs_names *names;
+	struct btrfs_leaves files;	/* inodes, names and extents */
+	struct btrfs_item *late;	/* names for directories, to be added
+					 * once there are late_limit of them */
+	size_t late_count, late_cap, late_limit;
+	size_t waiting[MOST];		/* files created, but not written: up to
+					 * limit of them */
 	size_t count, limit;
+	uint64_t extents_B, sums_B;	/* items of the other trees */
+	uint64_t random;		/* determines all random numbers */
 };
 
-static int
-write_file(const struct btrfs_data *d, struct btrfs_copy *copy, size_t item)
+static size_t
+random_size(struct copy *c, size_t lo, size_t hi)
 {
+	return lo + stats_random(&c->random) % (hi - lo + 1);
+}
+
+static struct btrfs_item
+make_item(size_t object, unsigned type, uint32_t offset, size_t size)
+{
+	return (struct btrfs_item){ .owner = (uint64_t)object << 8 | type,
+	    .offset = offset, .size = (uint32_t)(BTRFS_HEADER + size) };
+}
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct btrfs_item *x = a, *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* Adds the late names of each directory, as many at a time as fit in a leaf. */
+static int
+add_late(struct copy *c)
+{
+	const struct btrfs_item *it = c->late, *end = it + c->late_count;
+	int rc = 0;
+
+	if (c->late_count > 0)
+		qsort(c->late, c->late_count, sizeof(*it), by_key);
+	while (rc == 0 && it < end) {
+		uint32_t size = it->size;
+		unsigned n = 1;
+
+		while (it + n < end && it[n].owner == it->owner &&
+		    size + it[n].size <= BTRFS_ROOM)
+			size += it[n++].size;
+		rc = btrfs_leaves_add(&c->files, it, n);
+		it += n;
+	}
+	c->late_count = 0;
+	c->late_limit = random_size(c, LEAST_LATE, MOST_LATE);
+	return rc;
+}
+
+/* Stores bytes of file i in its leaf. */
+static int
+add_in_leaf(struct copy *c, size_t i, uint32_t bytes)
+{
+	struct btrfs_item it = make_item(c->names->places[i].object,
+	    BTRFS_EXTENT_DATA, 0, IN_LEAF + bytes);
+
+	return btrfs_leaves_add(&c->files, &it, 1);
+}
+
+/*
+ * Creates item i of the list, or adds it as a link to its file.  Returns 0 or
+ * -ENOMEM.
+ */
+static int
+create_item(struct copy *c, size_t i)
+{
+	const struct fs_item *it = &c->names->list->items[i];
+	const struct btrfs_place *p = c->names->places;
+	bool first = p[i].object == p[i].rank;
+	const char *name = path_name(it->path);
+	struct btrfs_item ref = make_item(p[i].object, BTRFS_INODE_REF,
+	    (uint32_t)p[p[i].dir].object, REF + strlen(name));
+	struct btrfs_item more = ref;
+	int rc;
+
+	if (first) {
+		/* an inode and the reference to its first name */
+		const struct btrfs_item both[] = { { .owner = ref.owner -
+		    BTRFS_INODE_REF + BTRFS_INODE_ITEM,
+		    .size = BTRFS_HEADER + INODE }, ref };
+
+		rc = btrfs_leaves_add(&c->files, both, 2);
+	} else {
+		/* the references to a file from one directory share an item */
+		more.size -= BTRFS_HEADER;
+		rc = btrfs_leaves_grow(&c->files, &more);
+		if (rc == -ENOENT || rc == -EOVERFLOW)
+			rc = btrfs_leaves_add(&c->files, &ref, 1);
+	}
+	if (rc == 0 && p[i].dir != i) {
+		size_t dir = p[p[i].dir].object, size = NAME + strlen(name);
+		struct btrfs_item entry = make_item(dir, BTRFS_DIR_ITEM,
+		    btrfs_name_hash(name), size);
+		void *late = c->late;
+
+		rc = btrfs_leaves_add(&c->files, &entry, 1);
+		if (rc == 0)
+			rc = array_grow(&late, c->late_count, &c->late_cap,
+			    sizeof(*c->late));
+		c->late = late;
+		if (rc == 0) {
+			c->late[c->late_count++] = make_item(dir,
+			    BTRFS_DIR_INDEX, (uint32_t)p[i].rank, size);
+			if (c->late_count >= c->late_limit)
+				rc = add_late(c);
+		}
+	}
+	if (rc == 0 && first && S_ISLNK(it->st.st_mode))
+		rc = add_in_leaf(c, i, (uint32_t)it->st.st_size);
+	for (size_t k = p[i].xattr; rc == 0 && k < p[i].xattr_end; k++) {
+		const struct btrfs_xattr *x = &c->names->xattrs[k];
+		struct btrfs_item xattr = make_item(p[i].object, BTRFS_XATTR,
+		    x->hash, NAME + x->size);
+
+		rc = btrfs_leaves_add(&c->files, &xattr, 1);
+	}
+	return rc;
+}
+
+static int
+write_file(struct copy *c, size_t item)
+{
+	const struct btrfs_data *d = c->data;
 	size_t first = d->first[item], n = d->first[item + 1] - first;
 	int rc = 0;
 
 	for (size_t k = 0; rc == 0 && k < n; k++) {
-		const struct btrfs_chunk *c = d->chunks + (first + k) * d->step;
+		const struct btrfs_chunk *at = d->chunks +
+		    (first + k) * d->step;
 
-		if (c->in_leaf)
-			rc = btrfs_copy_in_leaf(copy, item, c->physical_B);
-		for (uint32_t i = 0; !c->in_leaf && rc == 0 && i < c->extents;
-		    i++)
-			rc = btrfs_copy_extent(copy, item,
-			    (uint32_t)k * BTRFS_PIECES + i,
-			    i == 0 ? c->physical_B : 0);
+		if (at->in_leaf)
+			rc = add_in_leaf(c, item, at->physical_B);
+		for (uint32_t i = 0; !at->in_leaf && rc == 0 &&
+		    i < at->extents; i++) {
+			struct btrfs_item it = make_item(
+			    c->names->places[item].object, BTRFS_EXTENT_DATA,
+			    (uint32_t)k * BTRFS_PIECES + i, EXTENT_IN_FILE);
+
+			c->extents_B += BTRFS_HEADER + EXTENT;
+			if (i == 0)
+				c->sums_B += at->physical_B / SECTOR * SUM;
+			rc = btrfs_leaves_add(&c->files, &it, 1);
+		}
 	}
 	return rc;
 }
@@ -69,21 +235,20 @@ is_late(const struct btrfs_data *d, size_t item)
 
 /* Writes the first n files that wait, the late ones some files later. */
 static int
-write_files(const struct btrfs_data *d, struct btrfs_copy *copy,
-    struct waiting *w, size_t n)
+write_files(struct copy *c, size_t n)
 {
-	size_t *files = w->files, lag = btrfs_copy_random(copy, 0, LAG);
+	size_t *files = c->waiting, lag = random_size(c, 0, LAG);
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < n + lag; i++) {
-		if (i < n && !is_late(d, files[i]))
-			rc = write_file(d, copy, files[i]);
-		if (rc == 0 && i >= lag && is_late(d, files[i - lag]))
-			rc = write_file(d, copy, files[i - lag]);
+		if (i < n && !is_late(c->data, files[i]))
+			rc = write_file(c, files[i]);
+		if (rc == 0 && i >= lag && is_late(c->data, files[i - lag]))
+			rc = write_file(c, files[i - lag]);
 	}
-	w->count -= n;
-	memmove(files, files + n, w->count * sizeof(*files));
-	w->limit = btrfs_copy_random(copy, LEAST, MOST);
+	c->count -= n;
+	memmove(files, files + n, c->count * sizeof(*files));
+	c->limit = random_size(c, LEAST, MOST);
 	return rc;
 }
 
@@ -92,27 +257,50 @@ write_files(const struct btrfs_data *d, struct btrfs_copy *copy,
  * others that were created later.
  */
 static int
-copy_files(const struct btrfs_data *d, struct btrfs_copy *copy)
+copy_files(struct copy *c)
 {
-	struct waiting w = { .limit = btrfs_copy_random(copy, LEAST, MOST) };
+	const struct btrfs_data *d = c->data;
 	const struct fs_list *list = d->names->list;
 	int rc = 0;
 
+	c->limit = random_size(c, LEAST, MOST);
 	for (size_t k = 0; rc == 0 && k < list->count; k++) {
 		size_t i = d->names->order[k];
 
 		if (list->items[i].err != 0)
 			continue;
-		rc = btrfs_copy_create(copy, i);
+		rc = create_item(c, i);
 		if (d->first[i] < d->first[i + 1])
-			w.files[w.count++] = i;
-		if (rc == 0 && w.count == w.limit)
-			rc = write_files(d, copy, &w,
-			    w.count - btrfs_copy_random(copy, 0, LEFT));
+			c->waiting[c->count++] = i;
+		if (rc == 0 && c->count == c->limit)
+			rc = write_files(c, c->count -
+			    random_size(c, 0, LEFT));
 	}
 	if (rc == 0)
-		rc = write_files(d, copy, &w, w.count);
-	return rc != 0 ? rc : btrfs_copy_end(copy);
+		rc = write_files(c, c->count);
+	return rc != 0 ? rc : add_late(c);
+}
+
+/* Returns how many leaves hold that many bytes of items: at least one. */
+static uint64_t
+count_leaves(uint64_t bytes, unsigned full)
+{
+	uint64_t n = (bytes * 100 / full + BTRFS_ROOM - 1) / BTRFS_ROOM;
+
+	return n > 0 ? n : 1;
+}
+
+/* Returns the number of nodes in a tree with the given number of leaves. */
+static uint64_t
+count_tree_nodes(uint64_t level)
+{
+	uint64_t all = level;
+
+	while (level > 1) {
+		level = (level * POINTER + BTRFS_ROOM - 1) / BTRFS_ROOM;
+		all += level;
+	}
+	return all;
 }
 
 uint64_t
@@ -121,12 +309,16 @@ btrfs_trial_nodes(const struct btrfs_data *d)
 	uint64_t sum = 0;
 
 	for (unsigned i = 0; i < COPIES; i++) {
-		struct btrfs_copy copy = { .names = d->names, .random = i };
-		int rc = copy_files(d, &copy);
-		uint64_t n = rc == 0 ? btrfs_copy_nodes(&copy) : 0;
+		struct copy c = { .data = d, .names = d->names, .random = i };
+		int rc = copy_files(&c);
+		uint64_t n = count_tree_nodes(c.files.count) + OTHER_TREES +
+		    count_tree_nodes(count_leaves(c.sums_B, FULL_SUMS));
 
-		btrfs_copy_free(&copy);
-		if (n == 0)
+		n += count_tree_nodes(count_leaves(c.extents_B +
+		    n * (BTRFS_HEADER + NODE_EXTENT), FULL_EXTENTS));
+		btrfs_leaves_free(&c.files);
+		sys_free(c.late);
+		if (rc != 0)
 			return 0;
 		sum += n;
 	}

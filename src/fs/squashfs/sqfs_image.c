@@ -20,7 +20,6 @@ struct image {
 	const struct sqfs_units *units;
 	const struct fs_job *job;
 	unsigned algorithm;
-	bool in_order;
 	struct packer *packer;
 	uint64_t *starts;		/* positions of the units in the image;
 					 * of a hole, only of its first */
@@ -88,34 +87,6 @@ by_number(const void *a, const void *b)
 }
 
 /*
- * Places the units one after another, in sqpack's order or by number.  *size
- * becomes their total size.  Returns 0 or -ENOMEM.
- */
-static int
-place_units(struct image *m, uint64_t at, uint64_t *size)
-{
-	const struct sqfs_units *u = m->units;
-	size_t bytes = u->run_count * sizeof(*u->runs);
-	struct sqfs_run *runs = sys_malloc(bytes + 1);
-	uint64_t first = at;
-
-	if (runs == NULL)
-		return -ENOMEM;
-	if (bytes > 0)
-		memcpy(runs, u->runs, bytes);
-	if (bytes > 0 && !m->in_order)
-		qsort(runs, u->run_count, sizeof(*runs), by_number);
-	for (size_t i = 0; i < u->run_count; i++) {
-		m->starts[runs[i].number] = at;
-		at += unit_size(m, runs[i].number) &
-		    ~(uint32_t)SQUASHFS_BLOCK_RAW;
-	}
-	sys_free(runs);
-	*size = at - first;
-	return 0;
-}
-
-/*
  * Returns the size of the current table and of its block list, and resets the
  * table.
  */
@@ -130,20 +101,6 @@ end_other(struct image *m)
 	return all;
 }
 
-/* Returns the compressor options, if mksquashfs writes them. */
-static uint64_t
-options_size(const struct packer_name *a)
-{
-	if (a->kind == NULL)
-		return 0;
-	if (strncmp(a->kind->name, "lz4", 3) == 0)
-		return SQUASHFS_META_HEADER_B + 8;
-	if (a->level == a->kind->level_default)
-		return 0;
-	return SQUASHFS_META_HEADER_B +
-	    (strcmp(a->kind->name, "zstd") == 0 ? 4 : 8);
-}
-
 int
 sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
     const struct fs_job *job, unsigned algorithm, bool in_order,
@@ -152,16 +109,23 @@ sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
 	struct image *m = sys_calloc(1, sizeof(*m));
 	uint64_t *refs = sys_calloc(t->tree.inodes, sizeof(*refs));
 	struct sqw_table_ops ops = { .pack = pack_meta, .arg = m };
-	uint64_t head = SQUASHFS_SUPER_B +
-	    options_size(&job->algorithms[algorithm]);
+	const struct packer_name *a = &job->algorithms[algorithm];
+	struct sqfs_run *runs = sys_malloc(u->run_count * sizeof(*runs) + 1);
+	uint64_t head = SQUASHFS_SUPER_B, at;
 	int rc = -ENOMEM;
 
-	if (m == NULL || refs == NULL)
+	/* the compressor options, if mksquashfs writes them */
+	if (a->kind != NULL && strncmp(a->kind->name, "lz4", 3) == 0)
+		head += SQUASHFS_META_HEADER_B + 8;
+	else if (a->kind != NULL && a->level != a->kind->level_default)
+		head += SQUASHFS_META_HEADER_B +
+		    (strcmp(a->kind->name, "zstd") == 0 ? 4 : 8);
+	at = head;
+	if (m == NULL || refs == NULL || runs == NULL)
 		goto out;
 	m->units = u;
 	m->job = job;
 	m->algorithm = algorithm;
-	m->in_order = in_order;
 	m->layout = (struct sqw_layout){ .tree = &t->tree,
 		.block = job->params->block, .size_of = unit_size,
 		.start_of = start_of, .fragment_of = fragment_of,
@@ -170,12 +134,21 @@ sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
 	m->starts = sys_calloc(u->count + 1, sizeof(*m->starts));
 	if (m->starts == NULL)
 		goto out;
-	rc = packer_open(&m->packer, &job->algorithms[algorithm],
-	    SQUASHFS_META_B);
-	if (rc == 0)
-		rc = place_units(m, head, &s->data_B);
-	if (rc == 0)
-		rc = sqw_layout_make(&m->layout);
+	rc = packer_open(&m->packer, a, SQUASHFS_META_B);
+	if (rc != 0)
+		goto out;
+	/* the units one after another, in sqpack's order or by number */
+	if (u->run_count > 0)
+		memcpy(runs, u->runs, u->run_count * sizeof(*runs));
+	if (u->run_count > 0 && !in_order)
+		qsort(runs, u->run_count, sizeof(*runs), by_number);
+	for (size_t i = 0; i < u->run_count; i++) {
+		m->starts[runs[i].number] = at;
+		at += unit_size(m, runs[i].number) &
+		    ~(uint32_t)SQUASHFS_BLOCK_RAW;
+	}
+	s->data_B = at - head;
+	rc = sqw_layout_make(&m->layout);
 	if (rc != 0)
 		goto out;
 	s->tables_B = head + m->layout.inodes.size + m->layout.listings.size;
@@ -201,6 +174,7 @@ sqfs_measure(const struct sqfs_tree *t, const struct sqfs_units *u,
 	s->tables_B += end_other(m);
 out:
 	sys_free(refs);
+	sys_free(runs);
 	if (m != NULL) {
 		packer_close(m->packer);
 		sqw_layout_close(&m->layout);

@@ -18,6 +18,7 @@ struct measurer {
 	bool as_sqpack;
 	struct sqfs_tree tree;
 	struct sqfs_units units;
+	struct fs_classes files;
 	struct sqfs_space spaces[FS_ALGORITHMS];
 	int errors[FS_ALGORITHMS];
 	atomic_uint next;
@@ -36,10 +37,10 @@ measure_images(void *arg, unsigned thread)
 }
 
 static int
-run_model(const struct fs_job *job, bool as_sqpack)
+run_squashfs(const struct fs_job *job)
 {
+	bool as_sqpack = job->model == &fs_model_sqpack;
 	struct measurer *m = sys_calloc(1, sizeof(*m));
-	struct fs_classes files = { .files = { 0 } };
 	struct fs_row row = { .size_from_B = -1 };
 	int rc;
 
@@ -59,10 +60,10 @@ run_model(const struct fs_job *job, bool as_sqpack)
 		rc = m->errors[i];
 	if (rc != 0)
 		goto out;
-	fs_classes_count(&files, job->list);
+	fs_classes_count(&m->files, job->list);
 	for (unsigned i = 0; i < FS_CLASSES; i++) {
-		row.files += files.files[i];
-		row.apparent_B += files.bytes[i];
+		row.files += m->files.files[i];
+		row.apparent_B += m->files.bytes[i];
 	}
 	for (unsigned i = 0; rc == 0 && i < job->count; i++) {
 		const struct packer_name *a = &job->algorithms[i];
@@ -94,18 +95,6 @@ out:
 	return rc;
 }
 
-static int
-run_mksquashfs(const struct fs_job *job)
-{
-	return run_model(job, false);
-}
-
-static int
-run_sqpack(const struct fs_job *job)
-{
-	return run_model(job, true);
-}
-
 #ifdef COLDPRESS_LZO
 #define LZO "lzo,"
 #else
@@ -120,7 +109,7 @@ const struct fs_model fs_model_squashfs = {
 	.some = SOME,
 	.kinds = packers_squashfs,
 	.options = FS_BLOCK,
-	.run = run_mksquashfs
+	.run = run_squashfs
 };
 
 const struct fs_model fs_model_sqpack = {
@@ -129,5 +118,5 @@ const struct fs_model fs_model_sqpack = {
 	.some = SOME,
 	.kinds = sqfs_packers_sqpack,
 	.options = FS_BLOCK,
-	.run = run_sqpack
+	.run = run_squashfs
 };

@@ -9,23 +9,132 @@
  *
  * The sizes of a hole's blocks stay as allocated, zero, because there may be
  * millions of them: memory that is not written to is never provided.
+ *
+ * Unreadable data is reported and treated as zeros.
  */
 #include "base/array.h"
+#include "base/fdio.h"
+#include "base/hole.h"
 #include "base/parallel.h"
 #include "base/sys.h"
 #include "image/squashfs/write/feed.h"
 #include "image/squashfs/write/pack.h"
 #include "image/squashfs/format.h"
-#include "sqfs_source.h"
+#include "sqfs.h"
+#include "walk/walk_tree.h"
 
 #include <errno.h>
 #include <string.h>
+
+/* The listed files as the source of an image. */
+struct file_source {
+	const struct fs_job *job;
+	const struct sqfs_tree *tree;
+	bool as_sqpack;
+	size_t next;			/* node */
+	const struct fs_item *item;	/* the current file */
+	int fd;
+	uint64_t offset, ticked;
+	bool told;			/* its error has been reported */
+};
+
+static void
+report_file(struct file_source *s, int err)
+{
+	if (!s->told)
+		s->job->on_error(s->job->arg,
+		    (size_t)(s->item - s->job->list->items), err);
+	s->told = true;
+}
+
+static int
+next_file(void *arg, struct sqw_file *f)
+{
+	struct file_source *s = arg;
+	const struct sqw_tree *t = &s->tree->tree;
+	const struct stat *st;
+
+	while (s->next < t->count && !sqw_has_data(t, s->next))
+		s->next++;
+	if (s->next == t->count)
+		return 0;
+	if (s->fd >= 0)
+		sys_close(s->fd);
+	s->item = sqfs_item(s->tree, s->next);
+	s->offset = s->ticked = 0;
+	s->told = false;
+	s->fd = tree_open(s->job->list->roots[s->item->root], s->item->path,
+	    0);
+	if (s->fd < 0)
+		report_file(s, s->fd);
+	st = &s->item->st;
+	/* mksquashfs stores holes only in files that are sparse on disk */
+	*f = (struct sqw_file){ .id = t->nodes[s->next].id,
+		.size = (uint64_t)st->st_size, .dense = !s->as_sqpack &&
+		(uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size };
+	s->next++;
+	return 1;
+}
+
+/* Counts bytes only once, even if they are read twice. */
+static void
+count_progress(struct file_source *s)
+{
+	if (s->offset <= s->ticked)
+		return;
+	s->job->on_progress(s->job->arg, s->offset - s->ticked);
+	s->ticked = s->offset;
+}
+
+static int
+read_file(void *arg, void *buf, size_t len)
+{
+	struct file_source *s = arg;
+	uint8_t *data = buf;
+	ssize_t n = 0;
+
+	if (s->fd >= 0) {
+		n = fdio_pread(s->fd, data, len, (off_t)s->offset);
+		if (n < 0)
+			report_file(s, (int)n);
+		else if ((size_t)n < len)
+			report_file(s, -EAGAIN);
+		n = n < 0 ? 0 : n;
+	}
+	memset(data + n, 0, len - (size_t)n);
+	s->offset += len;
+	count_progress(s);
+	return 0;
+}
+
+static int64_t
+skip_file_hole(void *arg)
+{
+	struct file_source *s = arg;
+	const struct stat *st = &s->item->st;
+	uint64_t n = s->fd < 0 ? 0 : sqw_hole_blocks(hole_at(s->fd, st,
+	    s->offset), (uint64_t)st->st_size - s->offset,
+	    s->job->params->block);
+
+	s->offset += n;
+	count_progress(s);
+	return (int64_t)n;
+}
+
+static int
+rewind_file(void *arg)
+{
+	struct file_source *s = arg;
+
+	s->offset = 0;
+	return 0;
+}
 
 struct units {
 	const struct fs_job *job;
 	struct sqfs_units *made;
 	pthread_mutex_t lock;		/* protects everything below */
-	struct sqfs_source source;
+	struct file_source source;
 	struct sqw_source files;
 	struct sqw_data_options options;
 	struct sqw_feed feed;
@@ -42,65 +151,51 @@ struct worker {
 };
 
 static void
-pack_unit(struct worker *w)
-{
-	const struct sqw_feed_unit *u = &w->unit;
-	bool hole = u->len == 0 || (!u->is_fragment &&
-	    sqw_content_is_zero(u->data, u->len));
-
-	for (unsigned i = 0; i < w->all->job->count; i++) {
-		size_t n = hole || w->packers[i] == NULL ? 0 :
-		    packer_pack(w->packers[i], u->data, u->len,
-		    w->all->options.block);
-
-		w->sizes[i] = hole ? 0 : n == 0 || n >= u->len ?
-		    u->len | SQUASHFS_BLOCK_RAW : (uint32_t)n;
-	}
-}
-
-/* Claims the next unit and records it as a run; called with the lock held. */
-static int
-claim_unit(struct worker *w)
-{
-	struct units *all = w->all;
-	struct sqfs_units *made = all->made;
-	void *runs = made->runs;
-	int rc = all->err != 0 ? all->err : sqw_feed_next(&all->feed, &w->unit);
-
-	if (rc <= 0)
-		return rc;
-	rc = array_grow(&runs, made->run_count, &all->run_room,
-	    sizeof(*made->runs));
-	made->runs = runs;
-	if (rc != 0)
-		return rc;
-	made->runs[made->run_count++] = (struct sqfs_run){ w->unit.number,
-	    w->unit.count };
-	made->count += w->unit.count;
-	return 1;
-}
-
-static void
 measure_units(void *arg, unsigned i)
 {
 	struct worker *w = (struct worker *)arg + i;
 	struct units *all = w->all;
+	struct sqfs_units *made = all->made;
+	const struct sqw_feed_unit *u = &w->unit;
 	size_t count = all->job->count;
-	int rc;
+	int rc = 0;
 
 	pthread_mutex_lock(&all->lock);
-	while ((rc = claim_unit(w)) > 0) {
-		const struct sqw_feed_unit *u = &w->unit;
+	while (all->err == 0 &&
+	    (rc = sqw_feed_next(&all->feed, &w->unit)) > 0) {
+		void *runs = made->runs;
+		bool hole;
 
+		/* record the unit as a run */
+		rc = array_grow(&runs, made->run_count, &all->run_room,
+		    sizeof(*made->runs));
+		made->runs = runs;
+		if (rc != 0)
+			break;
+		made->runs[made->run_count++] = (struct sqfs_run){ u->number,
+		    u->count };
+		made->count += u->count;
 		pthread_mutex_unlock(&all->lock);
-		pack_unit(w);
+		hole = u->len == 0 || (!u->is_fragment &&
+		    sqw_content_is_zero(u->data, u->len));
+		for (size_t k = 0; k < count; k++) {
+			size_t n = hole || w->packers[k] == NULL ? 0 :
+			    packer_pack(w->packers[k], u->data, u->len,
+			    all->options.block);
+
+			w->sizes[k] = (uint32_t)n;
+			if (hole)
+				w->sizes[k] = 0;
+			else if (n == 0 || n >= u->len)
+				w->sizes[k] = u->len | SQUASHFS_BLOCK_RAW;
+		}
 		pthread_mutex_lock(&all->lock);
 		if ((size_t)u->number + u->count > all->room) {
 			rc = -EOVERFLOW;
 			break;
 		}
 		if (u->len > 0)
-			memcpy(all->made->sizes + u->number * count, w->sizes,
+			memcpy(made->sizes + u->number * count, w->sizes,
 			    count * sizeof(*w->sizes));
 	}
 	if (rc != 0 && all->err == 0)
@@ -122,8 +217,11 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 
 	*u = (struct sqfs_units){ .count = 0 };
 	pthread_mutex_init(&all.lock, NULL);
-	sqfs_source_open(&all.source, t, job, as_sqpack);
-	all.files = sqfs_source_files(&all.source);
+	all.source = (struct file_source){ .job = job, .tree = t, .fd = -1,
+		.as_sqpack = as_sqpack };
+	all.files = (struct sqw_source){ .next = next_file, .read = read_file,
+		.skip = skip_file_hole, .rewind = rewind_file,
+		.arg = &all.source };
 	rc = sqw_feed_open(&all.feed, &all.files, &all.options, &u->data);
 	if (rc != 0)
 		goto out;
@@ -142,11 +240,8 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 
 		next->all = &all;
 		next->unit.data = sys_malloc(sqw_pack_room(&all.options));
-		if (next->unit.data == NULL)
-			rc = -ENOMEM;
-		for (unsigned i = 0; rc == 0 && i < job->count; i++)
-			rc = packer_open(&next->packers[i],
-			    &job->algorithms[i], all.options.block);
+		rc = next->unit.data == NULL ? -ENOMEM :
+		    fs_packers_open(next->packers, job, all.options.block);
 	}
 	if (rc == 0)
 		rc = parallel_run_all(job->threads, measure_units, w);
@@ -154,8 +249,7 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 		rc = all.err;
 	while (opened > 0) {
 		opened--;
-		for (unsigned i = 0; i < FS_ALGORITHMS; i++)
-			packer_close(w[opened].packers[i]);
+		fs_packers_close(w[opened].packers);
 		sys_free(w[opened].unit.data);
 	}
 	sys_free(w);
@@ -166,7 +260,8 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 			    u->data.of[t->tree.nodes[i].id];
 out:
 	sqw_feed_close(&all.feed);
-	sqfs_source_close(&all.source);
+	if (all.source.fd >= 0)
+		sys_close(all.source.fd);
 	pthread_mutex_destroy(&all.lock);
 	return rc;
 }

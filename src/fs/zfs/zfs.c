@@ -15,28 +15,13 @@ enum {
 	ABORT_RECORD = 128 << 10	/* ... early abort */
 };
 
-void
-zfs_add(struct zfs_space *to, const struct zfs_space *from)
-{
-	to->blocks += from->blocks;
-	to->logical_B += from->logical_B;
-	to->physical_B += from->physical_B;
-	to->allocated_B += from->allocated_B;
-	to->padding_B += from->padding_B;
-}
-
-static uint64_t
-round_up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) / to * to;
-}
-
 uint32_t
 zfs_record_size(const struct zfs_pool *pool, uint64_t size)
 {
 	if (size > pool->recordsize)
 		return pool->recordsize;
-	return size == 0 ? ZFS_SECTOR : (uint32_t)round_up(size, ZFS_SECTOR);
+	return size == 0 ? ZFS_SECTOR :
+	    (uint32_t)zfs_round_up(size, ZFS_SECTOR);
 }
 
 bool
@@ -51,64 +36,13 @@ is(const struct packer_name *name, const char *kind)
 	return strcmp(name->kind->name, kind) == 0;
 }
 
-/* Returns the size of the header before the compressed bytes of a record. */
-static uint32_t
-head_of(const struct packer_name *name)
-{
-	return is(name, "lz4") ? LZ4_LENGTH :
-	    is(name, "zstd") || is(name, "zstd-fast") ? ZSTD_HEADER : 0;
-}
-
-/*
- * Returns the maximum compressed size of a record: seven eighths of its size.
- * In version 23 pools it is rounded down to whole sectors.
- */
-static uint32_t
-most_of(const struct zfs_pool *pool, uint32_t record)
-{
-	uint32_t most = record - record / 8;
-
-	return pool->features ? most : most / ZFS_SECTOR * ZFS_SECTOR;
-}
-
-/*
- * Returns whether zstd stores a record uncompressed because neither lz4 nor
- * zstd-1 makes it smaller.
- */
-static bool
-aborts(const struct zfs_pool *pool, const struct packer_name *name,
-    struct packer *const probes[2], const uint8_t *data, uint32_t record)
-{
-	uint32_t most = most_of(pool, record);
-
-	if (!pool->features || !pool->early_abort || !is(name, "zstd") ||
-	    name->level < ABORT_LEVEL || record < ABORT_RECORD)
-		return false;
-	return packer_pack(probes[0], data, record, most - LZ4_LENGTH) == 0 &&
-	    packer_pack(probes[1], data, record, most - ZSTD_HEADER) == 0;
-}
-
-/* Returns the compressed size, or 0 if it is stored uncompressed. */
-static uint32_t
-compressed_size(const struct zfs_pool *pool, const struct packer_name *name,
-    struct packer *p, struct packer *const probes[2], const uint8_t *data,
-    uint32_t record)
-{
-	uint32_t most = most_of(pool, record), head = head_of(name);
-	size_t n;
-
-	if (most <= head || aborts(pool, name, probes, data, record))
-		return 0;
-	n = packer_pack(p, data, record, most - head);
-	return n == 0 ? 0 : (uint32_t)n + head;
-}
-
 /* Counts blocks of the given size, stored in whole sectors. */
 static void
 count_stored(const struct zfs_pool *pool, uint64_t physical, uint64_t count,
     struct zfs_space *sum)
 {
-	uint64_t allocated = round_up(physical, (uint64_t)1 << pool->ashift);
+	uint64_t allocated = zfs_round_up(physical,
+	    (uint64_t)1 << pool->ashift);
 
 	sum->physical_B += count * physical;
 	sum->allocated_B += count * allocated;
@@ -131,24 +65,42 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, struct packer *const probes[2], const uint8_t *data,
     uint32_t record, struct zfs_space *sum)
 {
-	uint64_t sector = (uint64_t)1 << pool->ashift;
+	bool zstd = name->kind != NULL && is(name, "zstd");
+	/* at most seven eighths, in version 23 pools in whole sectors */
+	uint32_t most = record - record / 8, head = 0;
 	/* in OpenZFS a physical size is a multiple of the sector size */
-	uint64_t unit = pool->features ? sector : ZFS_SECTOR;
-	uint64_t physical = 0;
+	uint64_t unit = pool->features ? (uint64_t)1 << pool->ashift :
+	    ZFS_SECTOR;
+	uint64_t physical;
 
 	if (name->kind != NULL && zfs_is_zero(data, record))
 		return;
 	sum->blocks++;
 	sum->logical_B += record;
-	if (name->kind != NULL)
-		physical = compressed_size(pool, name, p, probes, data, record);
+	if (!pool->features)
+		most = most / ZFS_SECTOR * ZFS_SECTOR;
+	/* the header before the compressed bytes */
+	if (zstd || (name->kind != NULL && is(name, "zstd-fast")))
+		head = ZSTD_HEADER;
+	else if (name->kind != NULL && is(name, "lz4"))
+		head = LZ4_LENGTH;
+	/* zstd's early abort, if neither lz4 nor zstd-1 makes it smaller */
+	if (name->kind == NULL || most <= head || (zstd && pool->features &&
+	    pool->early_abort && name->level >= ABORT_LEVEL &&
+	    record >= ABORT_RECORD &&
+	    packer_pack(probes[0], data, record, most - LZ4_LENGTH) == 0 &&
+	    packer_pack(probes[1], data, record, most - ZSTD_HEADER) == 0)) {
+		count_stored(pool, record, 1, sum);
+		return;
+	}
+	physical = packer_pack(p, data, record, most - head);
+	physical += physical == 0 ? 0 : head;
 	if (physical != 0 && pool->features && physical <= EMBEDDED_MOST) {
 		/* embedded in its pointer: uses bytes, but no sector */
 		sum->physical_B += physical;
 		return;
 	}
-	if (physical != 0)
-		physical = round_up(physical, unit);
+	physical = zfs_round_up(physical, unit);
 	if (physical == 0 || physical >= record)
 		physical = record;
 	count_stored(pool, physical, 1, sum);

@@ -14,7 +14,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 enum { ZFS_SECTOR = 512, ZFS_RECORD_MOST = 1 << 24 };
 
@@ -25,7 +24,7 @@ struct zfs_pool {
 	uint32_t recordsize;	/* a power of two, 512..ZFS_RECORD_MOST */
 };
 
-/* The space used by blocks, in bytes; added up with zfs_add(). */
+/* The space used by blocks, in bytes. */
 struct zfs_space {
 	uint64_t blocks;	/* without holes */
 	uint64_t logical_B;
@@ -34,7 +33,11 @@ struct zfs_space {
 	uint64_t padding_B;	/* the unused part of allocated_B; for data */
 };
 
-void zfs_add(struct zfs_space *to, const struct zfs_space *from);
+static inline uint64_t
+zfs_round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) / to * to;
+}
 
 /* Returns the record size for a file of `size` bytes. */
 uint32_t zfs_record_size(const struct zfs_pool *pool, uint64_t size);
@@ -54,39 +57,5 @@ bool zfs_is_zero(const uint8_t *data, uint32_t len);
 /* Adds `count` records of zeros. */
 void zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
     uint32_t record, uint64_t count, struct zfs_space *sum);
-
-/* The metadata of a dataset, object by object, in creation order. */
-struct zfs_meta;
-
-/* Returns 0 or -ENOMEM.  Must be used by a single thread only. */
-int zfs_meta_open(struct zfs_meta **m, const struct zfs_pool *pool);
-void zfs_meta_close(struct zfs_meta *m);
-
-/*
- * In the next three functions, depth is the number of directories above the
- * object in the tree.  Its parent is the last directory added with a smaller
- * depth.
- */
-
-/* Adds a file with the given number of records that are not holes. */
-void zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
-    uint64_t size, uint64_t records);
-
-/*
- * Adds any other object, stored in its dnode: a link of `size` bytes, or
- * another type with size 0.
- */
-void zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
-    uint64_t size);
-
-/* Adds a directory that contains these names.  Returns 0 or -ENOMEM. */
-int zfs_meta_dir(struct zfs_meta *m, unsigned depth, mode_t mode,
-    const char *const *names, size_t count);
-
-/*
- * Computes the total.  Call this once.  As in ZFS, the logical size equals the
- * physical size.
- */
-void zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum);
 
 #endif

@@ -2,7 +2,7 @@
  * zfs_dir.c - the directories of a ZFS dataset
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "zfs_dir.h"
+#include "zfs_meta.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
@@ -40,42 +40,6 @@ struct fat_dir {
 	struct zfs_target leaf;
 	struct zfs_object object;
 };
-
-/*
- * Returns a salt for the hashes of a directory's names.  ZFS combines the
- * addresses of two objects in memory, which are close to those used for the
- * previous directory.
- */
-static uint64_t
-salt_of(struct zfs_blocks *b)
-{
-	return SALT_BASE | (zfs_noise(b) & 0xffff) | 1;
-}
-
-static void
-micro_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
-    const char *const *names, size_t count)
-{
-	struct zfs_blocks *b = d->blocks;
-	size_t len = ((count + 1) * MICRO_ENTRY + ZFS_SECTOR - 1) /
-	    ZFS_SECTOR * ZFS_SECTOR;
-	struct zfs_target t = { len, 0, true, 1, ZFS_TYPE_DIR, NULL };
-	struct zfs_object o = { depth, mode, count + 2, (uint32_t)len, 1, 0 };
-
-	memset(b->block, 0, len);
-	store_le64(b->block, (uint64_t)1 << 63 | 3);
-	store_le64(b->block + 8, salt_of(b));
-	for (size_t i = 0; i < count; i++) {
-		uint8_t *p = b->block + (i + 1) * MICRO_ENTRY;
-
-		store_le64(p, (d->objects + 1 + i) | (uint64_t)8 << 60);
-		memcpy(p + 14, names[i], strlen(names[i]));
-	}
-	t.stored = zfs_blocks_add(b, b->block, len, 1);
-	t.data = t.stored == len ? b->block : NULL;
-	o.used = ZFS_COPIES * t.stored;
-	zfs_dnode_add(d, &o, &t);
-}
 
 static size_t
 chunks_of(const char *name)
@@ -138,21 +102,34 @@ by_fat_name(const void *a, const void *b)
 }
 
 /*
- * Writes a leaf of n names, omitting those that do not fit.  They are stored in
- * creation order, which is assumed to be the order of the sorted names, so
- * their object numbers are in ascending order.
+ * Adds the leaves of n sorted names whose hashes share `prefix` bits; a leaf
+ * that overflows is split by the next bit.  The names that do not even fit then
+ * are omitted.
  */
 static void
-fill_leaf(struct fat_dir *f, struct fat_name *names, size_t n,
+add_leaves(struct fat_dir *f, struct fat_name *names, size_t n,
     unsigned prefix)
 {
 	struct zfs_blocks *b = f->d->blocks;
 	uint8_t *leaf = b->block;
-	size_t at = 0;
+	size_t chunks = 0, half = 0, at = 0;
 
+	for (size_t i = 0; i < n && chunks <= FAT_CHUNKS; i++)
+		chunks += chunks_of(names[i].name);
+	if (prefix < FAT_PREFIX_MOST && chunks > FAT_CHUNKS) {
+		while (half < n && (names[half].hash << prefix >> 63) == 0)
+			half++;
+		add_leaves(f, names, half, prefix + 1);
+		add_leaves(f, names + half, n - half, prefix + 1);
+		return;
+	}
 	memset(leaf, 0, FAT_BLOCK);
 	memset(leaf + 48, 0xff, 2 * 512);
 	store_le64(leaf, (uint64_t)1 << 63);
+	/*
+	 * They are stored in creation order, which is assumed to be the order
+	 * of the sorted names, so their object numbers are in ascending order.
+	 */
 	qsort(names, n, sizeof(*names), by_fat_name);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t object = f->d->objects + 1 +
@@ -165,50 +142,9 @@ fill_leaf(struct fat_dir *f, struct fat_name *names, size_t n,
 		leaf_chunk(leaf, at)[0] = 253;
 		store_le16(leaf_chunk(leaf, at) + 22, (uint16_t)(at + 1));
 	}
-}
-
-static bool
-fits_leaf(const struct fat_name *names, size_t n)
-{
-	size_t chunks = 0;
-
-	for (size_t i = 0; i < n && chunks <= FAT_CHUNKS; i++)
-		chunks += chunks_of(names[i].name);
-	return chunks <= FAT_CHUNKS;
-}
-
-/*
- * Adds the leaves of n sorted names whose hashes share `prefix` bits; a leaf
- * that overflows is split by the next bit.
- */
-static void
-add_leaves(struct fat_dir *f, struct fat_name *names, size_t n,
-    unsigned prefix)
-{
-	struct zfs_blocks *b = f->d->blocks;
-	size_t half = 0;
-
-	if (prefix < FAT_PREFIX_MOST && !fits_leaf(names, n)) {
-		while (half < n && (names[half].hash << prefix >> 63) == 0)
-			half++;
-		add_leaves(f, names, half, prefix + 1);
-		add_leaves(f, names + half, n - half, prefix + 1);
-		return;
-	}
-	fill_leaf(f, names, n, prefix);
-	f->leaf.stored = zfs_blocks_add(b, b->block, FAT_BLOCK, 1);
+	f->leaf.stored = zfs_blocks_add(b, leaf, FAT_BLOCK, 1);
 	f->object.used += ZFS_COPIES * f->leaf.stored;
 	f->leaves++;
-}
-
-/* Fills the block that maps hashes to leaves. */
-static void
-fill_table(struct zfs_blocks *b, size_t leaves)
-{
-	memset(b->block, 0, FAT_BLOCK);
-	for (size_t i = 0; i < FAT_TABLE; i++)
-		store_le64(b->block + FAT_BLOCK / 2 + 8 * i,
-		    1 + i * leaves / FAT_TABLE);
 }
 
 static int
@@ -244,7 +180,11 @@ fat_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
 	add_leaves(&f, hashed, count, 0);
 	sys_free(hashed);
 	f.object.blocks = f.leaves + 1;
-	fill_table(b, f.leaves);
+	/* the block that maps hashes to leaves */
+	memset(b->block, 0, FAT_BLOCK);
+	for (size_t i = 0; i < FAT_TABLE; i++)
+		store_le64(b->block + FAT_BLOCK / 2 + 8 * i,
+		    1 + i * f.leaves / FAT_TABLE);
 	zfs_blocks_add(b, b->block, FAT_BLOCK, 1);
 	zfs_add_indirect(b, f.leaves + 1, &f.leaf, 1);
 	zfs_dnode_add(d, &f.object, &f.leaf);
@@ -255,17 +195,35 @@ int
 zfs_dir_add(struct zfs_dnodes *d, unsigned depth, mode_t mode,
     const char *const *names, size_t count)
 {
-	size_t longest = 0;
+	struct zfs_blocks *b = d->blocks;
+	size_t longest = 0, len = (size_t)zfs_round_up((count + 1) *
+	    MICRO_ENTRY, ZFS_SECTOR);
+	struct zfs_target t = { len, 0, true, 1, ZFS_TYPE_DIR, NULL };
+	struct zfs_object o = { depth, mode, count + 2, (uint32_t)len, 1, 0 };
 
 	for (size_t i = 0; i < count; i++) {
 		size_t n = strlen(names[i]);
 
 		longest = n > longest ? n : longest;
 	}
-	if (longest < MICRO_NAME &&
-	    (count + 1) * MICRO_ENTRY <= MICRO_MOST)
-		micro_dir(d, depth, mode, names, count);
-	else
+	if (longest >= MICRO_NAME || (count + 1) * MICRO_ENTRY > MICRO_MOST)
 		return fat_dir(d, depth, mode, names, count);
+	memset(b->block, 0, len);
+	store_le64(b->block, (uint64_t)1 << 63 | 3);
+	/*
+	 * The salt of the hashes: ZFS combines the addresses of two objects in
+	 * memory, which are close to those used for the previous directory.
+	 */
+	store_le64(b->block + 8, SALT_BASE | (zfs_noise(b) & 0xffff) | 1);
+	for (size_t i = 0; i < count; i++) {
+		uint8_t *p = b->block + (i + 1) * MICRO_ENTRY;
+
+		store_le64(p, (d->objects + 1 + i) | (uint64_t)8 << 60);
+		memcpy(p + 14, names[i], strlen(names[i]));
+	}
+	t.stored = zfs_blocks_add(b, b->block, len, 1);
+	t.data = t.stored == len ? b->block : NULL;
+	o.used = ZFS_COPIES * t.stored;
+	zfs_dnode_add(d, &o, &t);
 	return 0;
 }

@@ -4,71 +4,56 @@
  */
 #include "base/sys.h"
 #include "fs/fs_model.h"
-#include "fs/fs_run.h"
-#include "zfs.h"
+#include "zfs_meta.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
 
 enum { UNIT_LEAST = 1 << 20 };
-
-struct sums {
-	struct zfs_space data[FS_ALGORITHMS];
-};
 
 struct zfs_job {
 	const struct fs_job *job;
 	struct zfs_pool pool;
 	struct fs_classes files;
-	struct sums classes[FS_CLASSES];
 	/*
 	 * For each item, the number of records that are not all zeros.  Updated
 	 * by any thread.
 	 */
 	atomic_uint_least64_t *filled;
-	struct zfs_space meta[2];	/* metadata for compressed and
-					 * uncompressed files, otherwise
-					 * identical */
 };
 
 struct worker {
 	struct packer *packers[FS_ALGORITHMS];
 	struct packer *probes[2];
-	struct sums classes[FS_CLASSES];
+	struct zfs_space spaces[FS_CLASSES][FS_ALGORITHMS];
 };
-
-static void
-shut_worker(struct worker *w)
-{
-	for (unsigned i = 0; i < FS_ALGORITHMS; i++)
-		packer_close(w->packers[i]);
-	packer_close(w->probes[0]);
-	packer_close(w->probes[1]);
-	sys_free(w);
-}
 
 static int
 open_worker(void *arg, void **out)
 {
 	const struct zfs_job *z = arg;
-	struct worker *w = sys_calloc(1, sizeof(*w));
-	struct packer_name probes[2];
-	int rc = w == NULL ? -ENOMEM : 0;
+	struct worker *w = *out = sys_calloc(1, sizeof(*w));
+	static const char *const names[2] = { "lz4", "zstd-1" };
+	int rc = w == NULL ? -ENOMEM : fs_packers_open(w->packers, z->job,
+	    z->pool.recordsize);
 
-	packer_by_name(packers_zfs, "lz4", &probes[0]);
-	packer_by_name(packers_zfs, "zstd-1", &probes[1]);
-	for (unsigned i = 0; rc == 0 && i < z->job->count; i++)
-		rc = packer_open(&w->packers[i], &z->job->algorithms[i],
-		    z->pool.recordsize);
-	for (unsigned i = 0; rc == 0 && i < 2; i++)
-		rc = packer_open(&w->probes[i], &probes[i],
-		    z->pool.recordsize);
-	if (rc != 0 && w != NULL) {
-		shut_worker(w);
-		w = NULL;
+	for (unsigned i = 0; rc == 0 && i < 2; i++) {
+		struct packer_name probe;
+
+		packer_by_name(packers_zfs, names[i], &probe);
+		rc = packer_open(&w->probes[i], &probe, z->pool.recordsize);
 	}
-	*out = w;
 	return rc;
+}
+
+static void
+add_spaces(struct fs_space *to, const struct zfs_space *from)
+{
+	to->logical_B += from->logical_B;
+	to->physical_B += from->physical_B;
+	to->whole_B += from->allocated_B;
+	to->padding_B += from->padding_B;
 }
 
 static void
@@ -81,9 +66,11 @@ close_worker(void *arg, void *worker)
 		return;
 	for (unsigned c = 0; c < FS_CLASSES; c++)
 		for (unsigned i = 0; i < z->job->count; i++)
-			zfs_add(&z->classes[c].data[i],
-			    &w->classes[c].data[i]);
-	shut_worker(w);
+			add_spaces(&z->files.data[c][i], &w->spaces[c][i]);
+	fs_packers_close(w->packers);
+	packer_close(w->probes[0]);
+	packer_close(w->probes[1]);
+	sys_free(w);
 }
 
 static void
@@ -104,7 +91,7 @@ pack_records(void *arg, void *worker, size_t item, uint64_t offset,
 	const struct fs_job *job = z->job;
 	uint64_t size = (uint64_t)job->list->items[item].st.st_size;
 	uint32_t record = zfs_record_size(&z->pool, size);
-	struct zfs_space *sums = w->classes[fs_class_of(size)].data;
+	struct zfs_space *sums = w->spaces[fs_class_of(size)];
 
 	(void)offset;
 	for (size_t at = 0; at < len; at += record) {
@@ -130,120 +117,69 @@ hole(void *arg, void *worker, size_t item, uint64_t offset, uint64_t len)
 
 	(void)offset;
 	zeros(z, record, len / record + (len % record != 0),
-	    w->classes[fs_class_of(size)].data);
-}
-
-static void
-on_error(void *arg, size_t item, int err)
-{
-	const struct fs_job *job = ((struct zfs_job *)arg)->job;
-
-	job->on_error(job->arg, item, err);
-}
-
-static void
-pass_progress(void *arg, uint64_t bytes)
-{
-	const struct fs_job *job = ((struct zfs_job *)arg)->job;
-
-	job->on_progress(job->arg, bytes);
+	    w->spaces[fs_class_of(size)]);
 }
 
 /*
- * Returns the number of directories above a path, including the root, or 0 for
- * "".
+ * Computes the metadata of the files, compressed or not: then records of zeros
+ * are also stored.
  */
-static unsigned
-depth_of(const char *path)
-{
-	unsigned n = *path != '\0';
-
-	for (; *path != '\0'; path++)
-		n += *path == '/';
-	return n;
-}
-
-/* Adds an item.  If zeros is set, records of zeros are also stored. */
-static int
-add_object(const struct zfs_job *z, struct zfs_meta *m, size_t item,
-    bool zeros)
-{
-	const struct fs_item *it = &z->job->list->items[item];
-	unsigned depth = depth_of(it->path);
-	mode_t mode = it->st.st_mode;
-	uint64_t size = (uint64_t)it->st.st_size;
-	uint32_t record = zfs_record_size(&z->pool, size);
-
-	if (S_ISDIR(mode))
-		return zfs_meta_dir(m, depth, mode, it->names, it->name_count);
-	if (S_ISREG(mode))
-		zfs_meta_file(m, depth, mode, size, zeros ? size / record +
-		    (size % record != 0) : atomic_load(&z->filled[item]));
-	else
-		zfs_meta_other(m, depth, mode, S_ISLNK(mode) ? size : 0);
-	return 0;
-}
-
 static int
 add_meta(struct zfs_job *z, bool packed)
 {
 	const struct fs_list *l = z->job->list;
-	struct zfs_meta *m;
-	int rc = zfs_meta_open(&m, &z->pool);
+	struct zfs_meta *m = sys_calloc(1, sizeof(*m));
+	struct zfs_space sum;
+	int rc = 0;
 
-	if (rc != 0)
-		return rc;
-	for (size_t i = 0; rc == 0 && i < l->count; i++)
-		if (l->items[i].err == 0 && !l->items[i].again)
-			rc = add_object(z, m, i, !packed);
-	zfs_meta_end(m, &z->meta[packed]);
-	zfs_meta_close(m);
+	if (m == NULL)
+		return -ENOMEM;
+	zfs_meta_init(m, &z->pool);
+	for (size_t i = 0; rc == 0 && i < l->count; i++) {
+		const struct fs_item *it = &l->items[i];
+		mode_t mode = it->st.st_mode;
+		uint64_t size = (uint64_t)it->st.st_size;
+		uint32_t record = zfs_record_size(&z->pool, size);
+		/* the directories above it, including the root */
+		unsigned depth = *it->path != '\0';
+
+		if (it->err != 0 || it->again)
+			continue;
+		for (const char *c = it->path; *c != '\0'; c++)
+			depth += *c == '/';
+		if (S_ISDIR(mode))
+			rc = zfs_dir_add(&m->dnodes, depth, mode,
+			    it->names, it->name_count);
+		else if (S_ISREG(mode))
+			zfs_meta_file(m, depth, mode, size, packed ?
+			    atomic_load(&z->filled[i]) : size / record +
+			    (size % record != 0));
+		else
+			zfs_meta_other(m, depth, mode, S_ISLNK(mode) ? size :
+			    0);
+	}
+	zfs_meta_end(m, &sum);
+	sys_free(m);
+	for (unsigned i = 0; i < z->job->count; i++)
+		if ((z->job->algorithms[i].kind != NULL) == packed)
+			add_spaces(&z->files.meta[i], &sum);
 	return rc;
 }
 
-static void
-add_space(struct fs_row *row, const struct zfs_space *s)
-{
-	row->logical_B += s->logical_B;
-	row->physical_B += s->physical_B;
-	row->whole_B += s->allocated_B;
-}
-
-static void
-row_data(void *arg, unsigned class, unsigned algorithm, struct fs_row *row)
-{
-	const struct zfs_job *z = arg;
-	const struct zfs_space *s = &z->classes[class].data[algorithm];
-
-	add_space(row, s);
-	row->padding_B += s->padding_B;
-}
-
-static void
-row_meta(void *arg, unsigned algorithm, struct fs_row *row)
-{
-	const struct zfs_job *z = arg;
-	const struct zfs_space *meta =
-	    &z->meta[z->job->algorithms[algorithm].kind != NULL];
-
-	add_space(row, meta);
-	row->metadata_B += meta->allocated_B;
-}
-
 static int
-run_pool(const struct fs_job *job, bool features)
+run_zfs(const struct fs_job *job)
 {
 	struct zfs_job *z = sys_calloc(1, sizeof(*z));
-	struct fs_run run = { .list = job->list, .threads = job->threads,
-	    .open = open_worker, .close = close_worker, .part = pack_records,
-	    .hole = hole, .on_error = on_error,
-	    .on_progress = pass_progress, .arg = z };
+	struct fs_run run = { .job = job, .open = open_worker,
+	    .close = close_worker, .part = pack_records, .hole = hole,
+	    .arg = z };
 	int rc;
 
 	if (z == NULL)
 		return -ENOMEM;
 	z->job = job;
-	z->pool = (struct zfs_pool){ .features = features,
+	z->pool = (struct zfs_pool){
+	    .features = job->model == &fs_model_zfs,
 	    .early_abort = job->params->early_abort,
 	    .ashift = job->params->ashift,
 	    .recordsize = job->params->recordsize };
@@ -255,22 +191,10 @@ run_pool(const struct fs_job *job, bool features)
 	for (int packed = 0; rc == 0 && packed < 2; packed++)
 		rc = add_meta(z, packed);
 	if (rc == 0)
-		rc = fs_classes_rows(&z->files, job, row_data, row_meta, z);
+		rc = fs_classes_rows(&z->files, job);
 	sys_free(z->filled);
 	sys_free(z);
 	return rc;
-}
-
-static int
-run_zfs(const struct fs_job *job)
-{
-	return run_pool(job, true);
-}
-
-static int
-run_zfs_fuse(const struct fs_job *job)
-{
-	return run_pool(job, false);
 }
 
 const struct fs_model fs_model_zfs = {
@@ -290,5 +214,5 @@ const struct fs_model fs_model_zfs_fuse = {
 	    "gzip-7,gzip-8,gzip-9",
 	.kinds = packers_zfs_fuse,
 	.options = FS_ASHIFT | FS_RECORDSIZE | FS_EARLY_ABORT | FS_BY_SIZE,
-	.run = run_zfs_fuse
+	.run = run_zfs
 };

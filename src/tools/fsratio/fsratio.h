@@ -36,10 +36,4 @@ struct fsratio {
 /* Returns -1, or the exit status.  Sets up f->msg and f->o. */
 int fsratio_parse(struct fsratio *f, int argc, char **argv);
 
-/*
- * Writes the rows to standard output in the requested form.  Returns 0 or
- * -errno.
- */
-int fsratio_write(struct fsratio *f);
-
 #endif

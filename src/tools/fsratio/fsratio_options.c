@@ -65,24 +65,36 @@ take_algorithms(struct fsratio *f, const char *list)
 	return status;
 }
 
-static int
-take_all_algorithms(struct fsratio *f)
+/* An enumeration of the algorithms of a table. */
+struct algorithm {
+	const struct packer_kind *kind;
+	int level;
+	char text[32];
+};
+
+/*
+ * Sets a->text to the next algorithm: each kind, or each of its levels.
+ * Returns false at the end.
+ */
+static bool
+next_algorithm(struct algorithm *a)
 {
-	int status = take_algorithm(f, "off");
+	for (; a->kind->name != NULL; a->kind++, a->level = 0) {
+		const struct packer_kind *k = a->kind;
 
-	for (const struct packer_kind *k = f->o.fs->kinds;
-	    status < 0 && k->name != NULL; k++) {
-		if (k->level_min == k->level_max)
-			status = take_algorithm(f, k->name);
-		else for (int i = k->level_min; status < 0 && i > 0 &&
-		    i <= k->level_max; i++) {
-			char text[16];
-
-			snprintf(text, sizeof(text), "%s-%d", k->name, i);
-			status = take_algorithm(f, text);
+		if (k->level_min == k->level_max) {
+			snprintf(a->text, sizeof(a->text), "%s", k->name);
+			a->kind++;
+			return true;
+		}
+		a->level = a->level == 0 ? k->level_min : a->level + 1;
+		if (a->level > 0 && a->level <= k->level_max) {
+			snprintf(a->text, sizeof(a->text), "%s-%d", k->name,
+			    a->level);
+			return true;
 		}
 	}
-	return status;
+	return false;
 }
 
 static void
@@ -92,37 +104,26 @@ list_models(FILE *out)
 		fprintf(out, " %s", fs_models[i]->name);
 }
 
-/* Prints an algorithm of model i, unless a model before it has the same. */
-static void
-list_algorithm(FILE *out, size_t i, const char *text)
-{
-	for (size_t j = 0; j < i; j++)
-		if (packer_by_name(fs_models[j]->kinds, text,
-		    &(struct packer_name){ 0 }) == 0)
-			return;
-	fprintf(out, " %s", text);
-}
-
-/* Prints those of all models, whichever --fs names. */
+/* Prints the algorithms of all models, whichever --fs names, each once. */
 static void
 list_algorithms(FILE *out)
 {
-	const struct packer_kind *k;
+	struct packer_name name;
 
 	fputs(" all off", out);
-	for (size_t i = 0; fs_models[i] != NULL; i++)
-		for (k = fs_models[i]->kinds; k->name != NULL; k++) {
-			if (k->level_min == k->level_max)
-				list_algorithm(out, i, k->name);
-			else for (int n = k->level_min; n > 0 &&
-			    n <= k->level_max; n++) {
-				char text[32];
+	for (size_t i = 0; fs_models[i] != NULL; i++) {
+		struct algorithm a = { .kind = fs_models[i]->kinds };
 
-				snprintf(text, sizeof(text), "%s-%d", k->name,
-				    n);
-				list_algorithm(out, i, text);
-			}
+		while (next_algorithm(&a)) {
+			size_t j = 0;
+
+			while (j < i && packer_by_name(fs_models[j]->kinds,
+			    a.text, &name) != 0)
+				j++;
+			if (j == i)
+				fprintf(out, " %s", a.text);
 		}
+	}
 }
 
 static const char fsratio_usage[] =
@@ -183,19 +184,33 @@ static const struct options_row fsratio_table[] = {
 	    OPTIONS_VERSION("fsratio", show_fsratio_parts) },
 };
 
-static int
-check_fsratio(struct fsratio *f, const struct options *options)
+int
+fsratio_parse(struct fsratio *f, int argc, char **argv)
 {
+	struct options options = { .msg = &f->msg, .into = f,
+	    OPTIONS_TABLE(fsratio_table), .usage = fsratio_usage,
+	    .about = fsratio_about };
 	struct fsratio_options *o = &f->o;
 	const struct options_row *foreign;
+	int status;
 
+	msg_init(&f->msg, argv[0]);
+	*o = (struct fsratio_options){ .argc = argc, .argv = argv,
+	    .fs_name = "zfs", .algorithm_list = "",
+	    .params = { .early_abort = true, .ashift = 12,
+	    .recordsize = 128 << 10, .block = 128 << 10 } };
+	status = options_parse(&options, argc, argv);
+	if (status >= 0)
+		return status;
+	o->dirs = argv + optind;
+	o->dir_count = argc - optind;
 	o->fs = fs_model_by_name(o->fs_name);
 	if (o->fs == NULL) {
 		msg_error(&f->msg, "unknown filesystem '%s'; expected zfs, "
 		    "zfs-fuse, btrfs, squashfs or sqpack", o->fs_name);
 		return MSG_ERROR;
 	}
-	foreign = options_foreign(options, o->fs->options);
+	foreign = options_foreign(&options, o->fs->options);
 	if (foreign != NULL) {
 		msg_error(&f->msg, "--%s does not apply to %s", foreign->name,
 		    o->fs->name);
@@ -207,29 +222,14 @@ check_fsratio(struct fsratio *f, const struct options *options)
 	if (o->dir_count == 0)
 		return options_usage(fsratio_usage);
 	o->threads = cpus_choose(o->threads, THREADS_MAX);
-	if (strcmp(o->algorithm_list, "all") == 0)
-		return take_all_algorithms(f);
+	if (strcmp(o->algorithm_list, "all") == 0) {
+		struct algorithm a = { .kind = o->fs->kinds };
+
+		status = take_algorithm(f, "off");
+		while (status < 0 && next_algorithm(&a))
+			status = take_algorithm(f, a.text);
+		return status;
+	}
 	return take_algorithms(f, *o->algorithm_list == '\0' ? o->fs->some :
 	    o->algorithm_list);
-}
-
-int
-fsratio_parse(struct fsratio *f, int argc, char **argv)
-{
-	struct options options = { .msg = &f->msg, .into = f,
-	    OPTIONS_TABLE(fsratio_table), .usage = fsratio_usage,
-	    .about = fsratio_about };
-	int status;
-
-	msg_init(&f->msg, argv[0]);
-	f->o = (struct fsratio_options){ .argc = argc, .argv = argv,
-	    .fs_name = "zfs", .algorithm_list = "",
-	    .params = { .early_abort = true, .ashift = 12,
-	    .recordsize = 128 << 10, .block = 128 << 10 } };
-	status = options_parse(&options, argc, argv);
-	if (status >= 0)
-		return status;
-	f->o.dirs = argv + optind;
-	f->o.dir_count = argc - optind;
-	return check_fsratio(f, &options);
 }
