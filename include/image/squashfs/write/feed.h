@@ -5,7 +5,6 @@
 #ifndef COLDPRESS_IMAGE_SQUASHFS_WRITE_FEED_H
 #define COLDPRESS_IMAGE_SQUASHFS_WRITE_FEED_H
 
-#include "image/squashfs/write/content.h"
 #include "image/squashfs/write/twins.h"
 
 #include <sys/stat.h>

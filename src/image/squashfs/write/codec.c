@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/squashfs/write/codec.h"
-#include "codec_xz.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
@@ -13,10 +12,11 @@
 
 #include <errno.h>
 #include <libdeflate.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ZLIB_HEAD_B = 2, ZLIB_TAIL_B = 4 };
+enum { DICTIONARY_MIN = 4096, ZLIB_HEAD_B = 2, ZLIB_TAIL_B = 4 };
 
 /* Values in the compressor options. */
 enum { LZ4_VERSION = 1, LZ4_HC = 1, GZIP_WINDOW = 15, LZO1X_999 = 4 };
@@ -37,8 +37,11 @@ enum { METHODS = sizeof(methods) / sizeof(*methods) };
 
 struct sqw_codec {
 	struct deflate_engine *deflate;
-	struct sqw_xz *xz;		/* only with filters */
-	struct packer *packer;		/* NULL for deflate and none */
+	struct packer *packer;
+	/* xz with filters: the bits in the compressor options, or 0 */
+	uint32_t filters;
+	lzma_options_lzma lzma;
+	uint8_t *other;			/* output of the filter being tried */
 };
 
 const struct sqw_method *
@@ -117,35 +120,35 @@ sqw_settings_read(int compressor, const uint8_t *settings, size_t len,
 	return -ENOTSUP;
 }
 
-static int
-open_packer(struct sqw_codec *c, const struct sqw_method *m, int level,
-    uint32_t block)
-{
-	struct packer_name name;
-	char text[sizeof(name.text)];
-
-	if (m->level_min == m->level_max || m->filters)
-		snprintf(text, sizeof(text), "%s", m->name);
-	else
-		snprintf(text, sizeof(text), "%s-%d", m->name, level);
-	if (packer_by_name(packers_squashfs, text, &name) != 0)
-		return -EINVAL;
-	return packer_open(&c->packer, &name, block);
-}
-
 int
 sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
     uint32_t block, bool exact)
 {
 	struct sqw_codec *c = sys_calloc(1, sizeof(*c));
-	int rc = c == NULL ? -ENOMEM : 0;
+	struct packer_name name;
+	char text[sizeof(name.text)];
+	int rc = 0;
 
-	if (rc == 0 && m->compressor == SQUASHFS_GZIP && !exact)
+	if (c == NULL)
+		return -ENOMEM;
+	if (m->compressor == SQUASHFS_GZIP && !exact) {
 		rc = deflate_engine_open_steady(&c->deflate, level);
-	else if (rc == 0 && m->filters && level != 0)
-		rc = sqw_xz_open(&c->xz, (uint32_t)level, block);
-	else if (rc == 0 && m->compressor != 0)
-		rc = open_packer(c, m, level, block);
+	} else if (m->filters && level != 0) {
+		c->filters = (uint32_t)level;
+		c->other = sys_malloc(block);
+		if (c->other == NULL ||
+		    lzma_lzma_preset(&c->lzma, LZMA_PRESET_DEFAULT))
+			rc = -ENOMEM;
+		c->lzma.dict_size = block < DICTIONARY_MIN ? DICTIONARY_MIN :
+		    block;
+	} else if (m->compressor != 0) {
+		if (m->level_min == m->level_max || m->filters)
+			snprintf(text, sizeof(text), "%s", m->name);
+		else
+			snprintf(text, sizeof(text), "%s-%d", m->name, level);
+		rc = packer_by_name(packers_squashfs, text, &name) != 0 ?
+		    -EINVAL : packer_open(&c->packer, &name, block);
+	}
 	if (rc != 0) {
 		sqw_codec_close(c);
 		return rc;
@@ -161,8 +164,8 @@ sqw_codec_close(struct sqw_codec *c)
 		return;
 	if (c->deflate != NULL)
 		deflate_engine_close(c->deflate);
-	sqw_xz_close(c->xz);
 	packer_close(c->packer);
+	sys_free(c->other);
 	sys_free(c);
 }
 
@@ -185,6 +188,51 @@ pack_deflate(struct sqw_codec *c, const uint8_t *in, size_t len, uint8_t *out,
 	return ZLIB_HEAD_B + (size_t)n + ZLIB_TAIL_B;
 }
 
+/*
+ * Compresses with one filter, or without a filter for LZMA_VLI_UNKNOWN.
+ * Returns 0 if the output does not fit.
+ */
+static size_t
+encode_filtered(struct sqw_codec *c, lzma_vli id, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap)
+{
+	lzma_filter filters[] = { { id, NULL },
+		{ LZMA_FILTER_LZMA2, &c->lzma },
+		{ LZMA_VLI_UNKNOWN, NULL } };
+	size_t n = 0;
+
+	return lzma_stream_buffer_encode(filters + (id == LZMA_VLI_UNKNOWN),
+	    LZMA_CHECK_CRC32, NULL, in, len, out, &n, cap) == LZMA_OK ? n : 0;
+}
+
+/*
+ * As in mksquashfs, a block is compressed without a filter and with each
+ * selected filter, and the smallest result is kept.
+ */
+static size_t
+pack_filtered(struct sqw_codec *c, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	/* indexed by the bit in the compressor options */
+	static const lzma_vli ids[SQW_FILTERS] = { LZMA_FILTER_X86,
+		LZMA_FILTER_POWERPC, LZMA_FILTER_IA64, LZMA_FILTER_ARM,
+		LZMA_FILTER_ARMTHUMB, LZMA_FILTER_SPARC };
+	size_t most = cap < len ? cap : len - 1;
+	size_t best = encode_filtered(c, LZMA_VLI_UNKNOWN, in, len, out, most);
+
+	for (unsigned i = 0; i < SQW_FILTERS; i++) {
+		size_t n = (c->filters & 1U << i) == 0 ? 0 :
+		    encode_filtered(c, ids[i], in, len, c->other,
+		    best == 0 ? most : best - 1);
+
+		if (n > 0) {
+			memcpy(out, c->other, n);
+			best = n;
+		}
+	}
+	return best;
+}
+
 size_t
 sqw_codec_pack(struct sqw_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap)
@@ -195,8 +243,8 @@ sqw_codec_pack(struct sqw_codec *c, const uint8_t *in, size_t len,
 		n = pack_deflate(c, in, len, out, cap);
 		return n < len ? n : 0;
 	}
-	if (c->xz != NULL)
-		return sqw_xz_pack(c->xz, in, len, out, cap);
+	if (c->filters != 0)
+		return pack_filtered(c, in, len, out, cap);
 	if (c->packer == NULL)
 		return 0;
 	n = packer_pack(c->packer, in, len, cap < len ? cap : len);

@@ -7,6 +7,7 @@
 #include "image/squashfs/write/data.h"
 
 #include "base/array.h"
+#include "base/fdio.h"
 #include "base/sys.h"
 #include "image/squashfs/write/feed.h"
 #include "image/squashfs/format.h"
@@ -14,6 +15,8 @@
 
 #include <errno.h>
 #include <string.h>
+
+enum { PIECE = 1 << 20 };	/* of data that is copied */
 
 struct writing {
 	const struct sqw_data_options *o;
@@ -71,32 +74,23 @@ pack_next(void *arg, void *ctx, struct slot *s)
 	return s->last ? 0 : sqw_pack_unit(ctx, s);
 }
 
-/* Makes room for the sizes and starts of all units before this one. */
-static int
-reserve_units(struct sqw_data *d, size_t end)
-{
-	void *sizes = d->sizes, *starts = d->starts;
-	size_t cap = d->cap;
-	int rc = array_reserve(&sizes, end, &cap, sizeof(*d->sizes));
-
-	d->sizes = sizes;
-	if (rc == 0)
-		rc = array_reserve(&starts, end, &d->cap, sizeof(*d->starts));
-	d->starts = starts;
-	return rc;
-}
-
 static int
 place_unit(void *arg, struct slot *s, struct sink *out)
 {
 	struct writing *w = arg;
 	struct sqw_data *d = w->d;
 	const struct squashfs_notes *note = squashfs_notes(s);
+	void *sizes = d->sizes, *starts = d->starts;
+	size_t end = note->number + note->count, cap = d->cap;
 	int rc;
 
 	if (s->last)
 		return 0;
-	rc = reserve_units(d, note->number + note->count);
+	rc = array_reserve(&sizes, end, &cap, sizeof(*d->sizes));
+	d->sizes = sizes;
+	if (rc == 0)
+		rc = array_reserve(&starts, end, &d->cap, sizeof(*d->starts));
+	d->starts = starts;
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < note->count; i++) {
@@ -148,4 +142,63 @@ sqw_data_free(struct sqw_data *d)
 	sys_free(d->starts);
 	sys_free(d->fragment);
 	sys_free(d->of);
+}
+
+/* Swaps the first `split` of count items of size bytes with the rest. */
+static int
+rotate(void *items, size_t count, size_t split, size_t size)
+{
+	uint8_t *all = items, *first = sys_malloc((split + 1) * size);
+
+	if (first == NULL)
+		return -ENOMEM;
+	memcpy(first, all, split * size);
+	memmove(all, all + split * size, (count - split) * size);
+	memcpy(all + (count - split) * size, first, split * size);
+	sys_free(first);
+	return 0;
+}
+
+int
+sqw_data_append(struct sqw_data *d, const struct sqw_waiting *w, int fd)
+{
+	uint32_t later = (uint32_t)(d->units - w->units);
+	uint8_t *piece = sys_malloc(PIECE);
+	int rc = piece == NULL ? -ENOMEM : 0;
+
+	for (uint64_t at = 0; rc == 0 && at < w->length;) {
+		uint64_t left = w->length - at;
+		size_t want = left < PIECE ? (size_t)left : PIECE;
+		ssize_t n = fdio_pread(w->fd, piece, want, (off_t)at);
+
+		rc = n < 0 ? (int)n : (size_t)n < want ? -EIO :
+		    fdio_write(fd, piece, want);
+		at += want;
+	}
+	sys_free(piece);
+	if (rc != 0 || w->units == 0)
+		return rc;
+	for (size_t i = 0; i < w->units; i++)
+		d->starts[i] += d->end;
+	d->end += w->length;
+	if (rotate(d->sizes, d->units, w->units, sizeof(*d->sizes)) != 0 ||
+	    rotate(d->starts, d->units, w->units, sizeof(*d->starts)) != 0 ||
+	    rotate(d->fragment, d->units, w->units,
+	    sizeof(*d->fragment)) != 0)
+		return -ENOMEM;
+
+	/* fragment blocks are numbered in the order of their units */
+	for (size_t i = 0; i < d->units; i++)
+		if (d->fragment[i] != SQUASHFS_NONE)
+			d->fragment[i] = d->fragment[i] < w->fragments ?
+			    d->fragment[i] + d->fragments - w->fragments :
+			    d->fragment[i] - w->fragments;
+	for (size_t i = 0; i < d->ids; i++) {
+		struct sqw_position *of = &d->of[i];
+
+		if (of->blocks > 0 || of->tail)
+			of->unit = of->unit < w->units ? of->unit + later :
+			    of->unit - (uint32_t)w->units;
+	}
+	return 0;
 }

@@ -89,22 +89,6 @@ new_units(struct sqw_feed *f, uint32_t fragment, uint32_t count,
 	return 0;
 }
 
-/* Makes room for this id's data. */
-static int
-reserve_id(struct sqw_data *d, uint32_t id)
-{
-	size_t before = d->ids;
-	void *items = d->of;
-	int rc = array_reserve(&items, (size_t)id + 1, &d->ids,
-	    sizeof(*d->of));
-
-	d->of = items;
-	if (d->ids > before)
-		memset(d->of + before, 0, (d->ids - before) *
-		    sizeof(*d->of));
-	return rc;
-}
-
 /*
  * Makes the current file share the data of an earlier file with this hash;
  * returns false if there is none.
@@ -165,30 +149,6 @@ give_block(struct sqw_feed *f, struct sqw_feed_unit *u)
 }
 
 /*
- * Adds the content in u to the fragment block.  If it does not fit, u becomes
- * the full fragment block, the content begins the next one, and 1 is returned.
- * Otherwise returns 0 or -errno.
- */
-static int
-add_small(struct sqw_feed *f, struct sqw_feed_unit *u)
-{
-	uint32_t len = (uint32_t)f->file.size;
-	bool full = len > f->o->block - f->filled;
-	int rc = 0;
-
-	if (full)
-		give_fragment(f, u);
-	else
-		memcpy(f->fragment + f->filled, u->data, len);
-	if (f->filled == 0)
-		rc = new_units(f, f->d->fragments++, 1, &f->fragment_unit);
-	f->d->of[f->file.id] = (struct sqw_position){ .unit = f->fragment_unit,
-		.tail_at = f->filled, .tail = true };
-	f->filled += len;
-	return rc != 0 ? rc : full;
-}
-
-/*
  * Returns whether files of at most one block are compared as blocks, even if
  * they contain only zeros.
  */
@@ -198,11 +158,17 @@ is_always_block(const struct sqw_data_options *o)
 	return o->exact && o->no_fragments;
 }
 
+/*
+ * Reads the current file, which is small, and adds it to the fragment block.  If
+ * it does not fit, u becomes the full fragment block, and the file begins the
+ * next one.  Returns 1 if u is a unit, 0 if not, or -errno.
+ */
 static int
 next_small(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	size_t len = (size_t)f->file.size;
 	XXH128_hash_t hash;
+	bool full;
 	int rc = f->source->read(f->source->arg, u->data, len);
 
 	if (rc != 0)
@@ -223,7 +189,19 @@ next_small(struct sqw_feed *f, struct sqw_feed_unit *u)
 		if (rc != 0)
 			return rc;
 	}
-	return f->o->no_fragments ? give_block(f, u) : add_small(f, u);
+	if (f->o->no_fragments)
+		return give_block(f, u);
+	full = len > f->o->block - f->filled;
+	if (full)
+		give_fragment(f, u);
+	else
+		memcpy(f->fragment + f->filled, u->data, len);
+	if (f->filled == 0)
+		rc = new_units(f, f->d->fragments++, 1, &f->fragment_unit);
+	f->d->of[f->file.id] = (struct sqw_position){ .unit = f->fragment_unit,
+		.tail_at = f->filled, .tail = true };
+	f->filled += (uint32_t)len;
+	return rc != 0 ? rc : full;
 }
 
 /* Large files */
@@ -234,19 +212,6 @@ close_spool(struct sqw_feed *f)
 	if (f->spool >= 0)
 		sys_close(f->spool);
 	f->spool = -1;
-}
-
-/* Reads the next bytes of the current file, from the source or the spool. */
-static int
-read_open(struct sqw_feed *f, uint8_t *data, size_t len)
-{
-	ssize_t n;
-
-	if (f->spool < 0)
-		return f->source->read(f->source->arg, data, len);
-	n = fdio_pread(f->spool, data, len, (off_t)f->spool_at);
-	f->spool_at += len;
-	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
 }
 
 /* Skips a hole in the current file, in the source or in the spool. */
@@ -278,29 +243,6 @@ hash_hole(struct sqw_feed *f, uint64_t bytes)
 	    f->o->block, blocks_of(f, bytes));
 }
 
-/* Hashes the next block or hole, and keeps it unless keep is -1. */
-static int64_t
-hash_piece(struct sqw_feed *f, uint8_t *room, uint64_t left, int keep)
-{
-	int64_t n = skip_open(f), at;
-	int rc;
-
-	if (n < 0)
-		return n;
-	if (n > 0) {
-		hash_hole(f, (uint64_t)n);
-		at = keep < 0 ? 0 : sys_lseek(keep, (off_t)n, SEEK_CUR);
-		return at < 0 ? at : n;
-	}
-	n = left < f->o->block ? (int64_t)left : f->o->block;
-	rc = f->source->read(f->source->arg, room, (size_t)n);
-	if (rc == 0)
-		sqw_content_add(&f->content, room, (size_t)n);
-	if (rc == 0 && keep >= 0)
-		rc = fdio_write(keep, room, (size_t)n);
-	return rc != 0 ? rc : n;
-}
-
 /*
  * Reads the whole file to hash it.  A file that cannot be read again is kept in
  * the spool.
@@ -309,7 +251,7 @@ static int
 hash_ahead(struct sqw_feed *f, uint8_t *room, XXH128_hash_t *hash)
 {
 	int keep = -1, rc = 0;
-	int64_t n;
+	int64_t n, at;
 
 	if (f->source->rewind == NULL) {
 		f->spool_at = 0;
@@ -320,11 +262,23 @@ hash_ahead(struct sqw_feed *f, uint8_t *room, XXH128_hash_t *hash)
 	}
 	sqw_content_begin(&f->content);
 	for (uint64_t left = f->file.size; left > 0; left -= (uint64_t)n) {
-		n = hash_piece(f, room, left, keep);
-		if (n < 0) {
+		n = skip_open(f);
+		if (n > 0) {
+			hash_hole(f, (uint64_t)n);
+			at = keep < 0 ? 0 : sys_lseek(keep, (off_t)n, SEEK_CUR);
+			rc = at < 0 ? (int)at : 0;
+		} else if (n == 0) {
+			n = left < f->o->block ? (int64_t)left : f->o->block;
+			rc = f->source->read(f->source->arg, room, (size_t)n);
+			if (rc == 0)
+				sqw_content_add(&f->content, room, (size_t)n);
+			if (rc == 0 && keep >= 0)
+				rc = fdio_write(keep, room, (size_t)n);
+		} else {
 			rc = (int)n;
-			goto out;
 		}
+		if (rc != 0)
+			goto out;
 	}
 	*hash = sqw_content_end(&f->content);
 	if (keep >= 0) {
@@ -376,62 +330,50 @@ begin_large(struct sqw_feed *f, uint8_t *room)
 	return 0;
 }
 
-static int
-end_large(struct sqw_feed *f)
-{
-	f->open = false;
-	close_spool(f);
-	return f->hashing ?
-	    remember_file(f, sqw_content_end(&f->content)) : 0;
-}
-
-/* Counts the bytes that u covers. */
-static int
-advance_large(struct sqw_feed *f, uint64_t bytes)
-{
-	int rc;
-
-	f->d->in_B += bytes;
-	f->left -= bytes;
-	rc = f->left == 0 ? end_large(f) : 0;
-	return rc != 0 ? rc : 1;
-}
-
-static int
-next_hole(struct sqw_feed *f, struct sqw_feed_unit *u, uint64_t bytes)
-{
-	int rc;
-
-	u->len = 0;
-	u->count = blocks_of(f, bytes);
-	rc = new_units(f, SQUASHFS_NONE, u->count, &u->number);
-	if (rc != 0)
-		return rc;
-	if (f->hashing)
-		hash_hole(f, bytes);
-	return advance_large(f, bytes);
-}
-
 /* Makes u the next block or hole of the open file.  Returns 1 or -errno. */
 static int
 next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	int64_t hole = skip_open(f);
-	int rc;
+	uint64_t bytes = (uint64_t)hole;
+	ssize_t n;
+	int rc = 0;
 
+	if (hole < 0)
+		return (int)hole;
 	u->is_fragment = false;
-	if (hole != 0)
-		return hole < 0 ? (int)hole : next_hole(f, u, (uint64_t)hole);
-	u->len = f->left < f->o->block ? (uint32_t)f->left : f->o->block;
-	u->count = 1;
-	rc = read_open(f, u->data, u->len);
-	if (rc == 0)
-		rc = new_units(f, SQUASHFS_NONE, 1, &u->number);
+	u->len = 0;
+	if (hole == 0) {
+		bytes = f->left < f->o->block ? f->left : f->o->block;
+		u->len = (uint32_t)bytes;
+		if (f->spool < 0) {
+			rc = f->source->read(f->source->arg, u->data, u->len);
+		} else {
+			n = fdio_pread(f->spool, u->data, u->len,
+			    (off_t)f->spool_at);
+			f->spool_at += u->len;
+			rc = n < 0 ? (int)n : (size_t)n < u->len ? -EIO : 0;
+		}
+		if (rc != 0)
+			return rc;
+	}
+	u->count = blocks_of(f, bytes);
+	rc = new_units(f, SQUASHFS_NONE, u->count, &u->number);
 	if (rc != 0)
 		return rc;
-	if (f->hashing)
+	if (f->hashing && hole > 0)
+		hash_hole(f, bytes);
+	else if (f->hashing)
 		sqw_content_add(&f->content, u->data, u->len);
-	return advance_large(f, u->len);
+	f->d->in_B += bytes;
+	f->left -= bytes;
+	if (f->left > 0)
+		return 1;
+	f->open = false;
+	close_spool(f);
+	if (f->hashing)
+		rc = remember_file(f, sqw_content_end(&f->content));
+	return rc != 0 ? rc : 1;
 }
 
 /* All files */
@@ -440,6 +382,9 @@ next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
 static int
 next_file(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
+	struct sqw_data *d = f->d;
+	size_t before = d->ids;
+	void *items = d->of;
 	int rc = f->source->next(f->source->arg, &f->file);
 
 	if (rc <= 0) {
@@ -452,20 +397,16 @@ next_file(struct sqw_feed *f, struct sqw_feed_unit *u)
 		give_fragment(f, u);
 		return 1;
 	}
-	rc = reserve_id(f->d, f->file.id);
+	rc = array_reserve(&items, (size_t)f->file.id + 1, &d->ids,
+	    sizeof(*d->of));
+	d->of = items;
+	if (d->ids > before)
+		memset(d->of + before, 0, (d->ids - before) *
+		    sizeof(*d->of));
 	if (rc != 0)
 		return rc;
 	return f->file.size < (uint64_t)f->o->block + is_always_block(f->o) ?
 	    next_small(f, u) : begin_large(f, u->data);
-}
-
-/* Discards the data of a file that the source has abandoned. */
-static void
-leave_out(struct sqw_feed *f)
-{
-	f->d->of[f->file.id] = (struct sqw_position){ .unit = 0 };
-	f->open = false;
-	close_spool(f);
 }
 
 int
@@ -474,10 +415,15 @@ sqw_feed_next(struct sqw_feed *f, struct sqw_feed_unit *u)
 	while (!f->ended) {
 		int rc = f->open ? next_piece(f, u) : next_file(f, u);
 
-		if (rc == -ECANCELED)
-			leave_out(f);
-		else if (rc != 0)
+		if (rc == -ECANCELED) {
+			/* the source has abandoned the file */
+			f->d->of[f->file.id] = (struct sqw_position){
+				.unit = 0 };
+			f->open = false;
+			close_spool(f);
+		} else if (rc != 0) {
 			return rc;
+		}
 	}
 	if (f->filled == 0)
 		return 0;

@@ -6,8 +6,8 @@
 
 #include "base/sys.h"
 #include "format/gzip/deflate_engine.h"
-#include "image/squashfs/write/content.h"
 #include "image/squashfs/format.h"
+#include "image/squashfs/write/twins.h"
 
 #include <errno.h>
 #include <string.h>
@@ -74,25 +74,20 @@ sqw_pack_close(struct sqw_pack *k)
 	sys_free(k);
 }
 
-/* Returns whether a quick attempt saves too little; overwrites out. */
-static bool
-is_dense(const struct sqw_pack *k, const uint8_t *in, size_t len, uint8_t *out,
-    size_t cap)
-{
-	size_t n;
-
-	if (k->probe == NULL)
-		return false;
-	n = ZSTD_compressCCtx(k->probe, out, cap, in, len, PROBE_LEVEL);
-	return !ZSTD_isError(n) && n > len - len / PROBE_SHARE;
-}
-
 size_t
 sqw_pack_block(struct sqw_pack *k, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
 {
-	return is_dense(k, in, len, out, cap) ? 0 :
-	    sqw_codec_pack(k->codec, in, len, out, cap);
+	size_t n;
+
+	/* a quick attempt shows whether compression saves too little */
+	if (k->probe != NULL) {
+		n = ZSTD_compressCCtx(k->probe, out, cap, in, len,
+		    PROBE_LEVEL);
+		if (!ZSTD_isError(n) && n > len - len / PROBE_SHARE)
+			return 0;
+	}
+	return sqw_codec_pack(k->codec, in, len, out, cap);
 }
 
 int

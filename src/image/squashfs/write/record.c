@@ -38,30 +38,13 @@ sqw_record_make(const struct sqw_data_options *o, char text[SQW_RECORD_MAX])
 	return (size_t)n;
 }
 
-static int
-take_word(const char *word, struct sqw_data_options *o)
-{
-	int64_t level;
-
-	if (strcmp(word, "no-probe") == 0) {
-		o->no_probe = true;
-		return 0;
-	}
-	if (o->method->compressor != SQUASHFS_GZIP ||
-	    strncmp(word, "level=", 6) != 0 ||
-	    args_int(word + 6, 10, 12, &level) != 0)
-		return -EINVAL;
-	o->level = (int)level;
-	return 0;
-}
-
 int
 sqw_record_read(const void *padding, size_t len, struct sqw_data_options *o)
 {
 	char text[SQW_RECORD_MAX], *save, *word;
 	const char *end = memchr(padding, '\n', len);
 	size_t n = end == NULL ? 0 : (size_t)(end - (const char *)padding);
-	int rc = 1;
+	int64_t level;
 
 	if (len < sizeof(MARK) || memcmp(padding, MARK " ", sizeof(MARK)) != 0)
 		return 0;
@@ -70,8 +53,16 @@ sqw_record_read(const void *padding, size_t len, struct sqw_data_options *o)
 	memcpy(text, padding, n);
 	text[n] = '\0';
 	word = strtok_r(text + sizeof(MARK), " ", &save);
-	for (; rc == 1 && word != NULL; word = strtok_r(NULL, " ", &save))
-		if (take_word(word, o) != 0)
-			rc = -EINVAL;
-	return rc;
+	for (; word != NULL; word = strtok_r(NULL, " ", &save)) {
+		if (strcmp(word, "no-probe") == 0) {
+			o->no_probe = true;
+			continue;
+		}
+		if (o->method->compressor != SQUASHFS_GZIP ||
+		    strncmp(word, "level=", 6) != 0 ||
+		    args_int(word + 6, 10, 12, &level) != 0)
+			return -EINVAL;
+		o->level = (int)level;
+	}
+	return 1;
 }

@@ -65,18 +65,6 @@ close_repacker(void *ctx)
 	sys_free(w);
 }
 
-/* Keeps only the damaged block that comes first in the image. */
-static void
-note_damage(struct repacking *j, const struct sqw_old *b, const char *why)
-{
-	pthread_mutex_lock(&j->lock);
-	if (j->r->why == NULL || b->at < j->r->bad_at) {
-		j->r->bad_at = b->at;
-		j->r->why = why;
-	}
-	pthread_mutex_unlock(&j->lock);
-}
-
 static int
 repack_block(void *arg, void *ctx, struct slot *s)
 {
@@ -95,8 +83,14 @@ repack_block(void *arg, void *ctx, struct slot *s)
 	made = sq_unpack(w->decoder, b->at, b->word, b->want, s->in.data,
 	    &why);
 	if (made <= 0) {
-		note_damage(j, b, made < 0 ? why :
-		    "the block decompresses to nothing");
+		/* report only the damaged block that comes first */
+		pthread_mutex_lock(&j->lock);
+		if (j->r->why == NULL || b->at < j->r->bad_at) {
+			j->r->bad_at = b->at;
+			j->r->why = made < 0 ? why :
+			    "the block decompresses to nothing";
+		}
+		pthread_mutex_unlock(&j->lock);
 		return -EBADMSG;
 	}
 	s->in.len = (size_t)made;

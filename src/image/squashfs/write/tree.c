@@ -4,7 +4,7 @@
  *
  * While the tree grows, a node's index in the array is its id, and an open hash
  * table finds it by parent and name.  A removed node remains, with SQW_NOWHERE
- * as its parent.  tree_order.c completes the tree.
+ * as its parent.  Completing the tree sorts the nodes into image order.
  */
 #include "image/squashfs/write/tree.h"
 
@@ -14,6 +14,7 @@
 #include "image/squashfs/format.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -27,14 +28,6 @@ is_dir(const struct sqw_node *n)
 	return S_ISDIR(n->attr.mode);
 }
 
-static bool
-is_named(const struct sqw_node *n, uint32_t parent, const char *name,
-    size_t len)
-{
-	return n->parent == parent && strncmp(n->name, name, len) == 0 &&
-	    n->name[len] == '\0';
-}
-
 /* Returns the node's slot, or the empty slot where it belongs. */
 static uint32_t *
 node_slot(const struct sqw_tree *t, uint32_t parent, const char *name,
@@ -43,9 +36,13 @@ node_slot(const struct sqw_tree *t, uint32_t parent, const char *name,
 	size_t i = (size_t)hash_bytes(t->seed + parent, name, len) &
 	    t->slot_mask;
 
-	while (t->slots[i] != EMPTY &&
-	    !is_named(&t->nodes[t->slots[i]], parent, name, len))
-		i = (i + 1) & t->slot_mask;
+	for (; t->slots[i] != EMPTY; i = (i + 1) & t->slot_mask) {
+		const struct sqw_node *n = &t->nodes[t->slots[i]];
+
+		if (n->parent == parent && strncmp(n->name, name, len) == 0 &&
+		    n->name[len] == '\0')
+			break;
+	}
 	return &t->slots[i];
 }
 
@@ -173,79 +170,45 @@ sqw_tree_remove(struct sqw_tree *t, uint32_t id)
 	/* keep the slot, because lookups of later nodes may pass it */
 }
 
-/*
- * Finds the entry with this name in dir.  The entry is created if it is
- * missing, or replaced if it is not a directory and fresh is set; other names
- * of the replaced inode keep that inode.
- */
-static int
-enter_name(struct sqw_tree *t, uint32_t dir, const char *name, size_t len,
-    bool fresh, uint32_t *id)
-{
-	uint32_t old;
-	int rc;
-
-	if (!is_dir(&t->nodes[dir]))
-		return -ENOTDIR;
-	old = *id = *node_slot(t, dir, name, len);
-	if (old != EMPTY && !fresh)
-		return 0;
-	/* the new node takes the old one's slot */
-	rc = new_node(t, dir, name, len, id);
-	if (rc == 0 && old != EMPTY)
-		sqw_tree_remove(t, old);
-	return rc;
-}
-
-static int
-set_attr(struct sqw_tree *t, uint32_t id, const struct sqw_attr *attr)
-{
-	struct sqw_node *n = &t->nodes[id];
-	char *target;
-
-	n->attr = *attr;
-	if (attr->target == NULL)
-		return 0;
-	target = arena_take(&t->text, strlen(attr->target) + 1);
-	if (target == NULL)
-		return -ENOMEM;
-	strcpy(target, attr->target);
-	n->attr.target = target;
-	return 0;
-}
-
-/*
- * Returns whether a node with this mode replaces the one at path instead of
- * merging with it.
- */
-static bool
-replaces(const struct sqw_tree *t, const char *path, uint16_t mode)
-{
-	uint32_t id = sqw_tree_find(t, path);
-
-	return id != SQW_NOWHERE && id != 0 &&
-	    !(S_ISDIR(mode) && is_dir(&t->nodes[id]));
-}
-
 int
 sqw_tree_add(struct sqw_tree *t, const char *path,
     const struct sqw_attr *attr, uint32_t *id)
 {
-	bool fresh = replaces(t, path, attr->mode);
-	uint32_t at = 0;
-	int rc = 0;
+	uint32_t at = 0, old = sqw_tree_find(t, path);
+	bool replaces = old != EMPTY && old != 0 &&
+	    !(S_ISDIR(attr->mode) && is_dir(&t->nodes[old]));
+	int rc;
 
 	if (*path == '\0' && !S_ISDIR(attr->mode))
 		return -ENOTDIR;
-	while (*path != '\0' && rc == 0) {
+	while (*path != '\0') {
 		size_t len = strcspn(path, "/");
 		bool last = path[len] == '\0';
+		uint32_t dir = at;
 
-		rc = enter_name(t, at, path, len, fresh && last, &at);
+		if (!is_dir(&t->nodes[dir]))
+			return -ENOTDIR;
+		at = *node_slot(t, dir, path, len);
+		if (at == EMPTY || (replaces && last)) {
+			/*
+			 * the new node takes the old one's slot; other names of
+			 * the old inode keep that inode
+			 */
+			rc = new_node(t, dir, path, len, &at);
+			if (rc != 0)
+				return rc;
+			if (replaces && last)
+				sqw_tree_remove(t, old);
+		}
 		path += len + !last;
 	}
 	*id = at;
-	return rc != 0 ? rc : set_attr(t, at, attr);
+	t->nodes[at].attr = *attr;
+	if (attr->target == NULL)
+		return 0;
+	t->nodes[at].attr.target = arena_copy(&t->text, attr->target,
+	    strlen(attr->target));
+	return t->nodes[at].attr.target == NULL ? -ENOMEM : 0;
 }
 
 void
@@ -256,4 +219,167 @@ sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first)
 		first = t->nodes[first].owner;
 	if (first != id)
 		t->nodes[id].owner = first;
+}
+
+/* Image order */
+
+static int
+by_node_name(const void *a, const void *b, void *arg)
+{
+	const struct sqw_node *old = arg;
+
+	return strcmp(old[*(const uint32_t *)a].name,
+	    old[*(const uint32_t *)b].name);
+}
+
+/* Assigns inode numbers in order, the root last. */
+static void
+number_inodes(struct sqw_tree *t)
+{
+	t->inodes = 0;
+	for (size_t i = 1; i < t->count; i++) {
+		struct sqw_node *n = &t->nodes[i];
+
+		n->number = n->owner == i ? ++t->inodes :
+		    t->nodes[n->owner].number;
+	}
+	t->nodes[0].number = ++t->inodes;
+}
+
+int
+sqw_tree_finish(struct sqw_tree *t)
+{
+	const struct sqw_node *old = t->nodes;
+	size_t n = t->count;
+	/* the children of each directory, by name, grouped by directory */
+	uint32_t *children = sys_calloc(n, sizeof(*children));
+	/* start of each id's children, and the end */
+	uint32_t *first = sys_calloc(n + 1, sizeof(*first));
+	/* position in each open directory */
+	uint32_t *cursor = sys_calloc(n + 1, sizeof(*cursor));
+	/* the new index of each id, and of the first name of its inode */
+	uint32_t *at = sys_malloc(n * sizeof(*at));
+	uint32_t *owner = sys_malloc(n * sizeof(*owner));
+	/* in the new order */
+	struct sqw_node *nodes = sys_calloc(n, sizeof(*nodes));
+	uint32_t sum = 0, count = 1;
+	int rc = -ENOMEM;
+
+	if (children == NULL || first == NULL || cursor == NULL ||
+	    at == NULL || owner == NULL || nodes == NULL)
+		goto out;
+	memset(at, 0xff, n * sizeof(*at));
+	memset(owner, 0xff, n * sizeof(*owner));
+
+	/* by parent with a counting sort, then by name within each parent */
+	for (size_t i = 1; i < n; i++)
+		if (old[i].parent != SQW_NOWHERE)
+			first[old[i].parent]++;
+	for (size_t i = 0; i <= n; i++) {
+		uint32_t here = first[i];
+
+		first[i] = cursor[i] = sum;
+		sum += here;
+	}
+	for (size_t i = 1; i < n; i++)
+		if (old[i].parent != SQW_NOWHERE)
+			children[cursor[old[i].parent]++] = (uint32_t)i;
+	for (size_t i = 0; i < n; i++)
+		qsort_r(children + first[i], first[i + 1] - first[i],
+		    sizeof(*children), by_node_name, t->nodes);
+	memcpy(cursor, first, (n + 1) * sizeof(*cursor));
+
+	/* depth first, without recursion: the nodes know their parents */
+	nodes[0] = old[0];
+	at[0] = 0;
+	for (uint32_t in = 0;;) {
+		uint32_t id = nodes[in].id, child;
+
+		if (cursor[id] < first[id + 1]) {
+			child = children[cursor[id]++];
+			at[child] = count;
+			nodes[count] = old[child];
+			nodes[count].parent = in;
+			in = count++;
+			continue;
+		}
+		nodes[in].end = count;
+		if (in == 0)
+			break;
+		in = nodes[in].parent;
+	}
+
+	/*
+	 * The first name of an inode in the new order becomes its owner, with
+	 * the attributes of the node linked to, even if that node was removed.
+	 */
+	for (uint32_t i = 0; i < count; i++) {
+		struct sqw_node *node = &nodes[i];
+		uint32_t linked = node->owner;	/* an id */
+
+		if (owner[linked] == SQW_NOWHERE) {
+			owner[linked] = i;
+			node->attr = old[linked].attr;
+			node->id = linked;
+			node->links = 0;
+			at[linked] = i;
+		}
+		node->owner = owner[linked];
+		node->attr = nodes[node->owner].attr;
+		nodes[node->owner].links++;
+	}
+	sys_free(t->nodes);
+	sys_free(t->slots);
+	t->slots = NULL;
+	t->nodes = nodes;
+	t->count = count;
+	t->at = at;
+	t->ids = n;
+	number_inodes(t);
+	nodes = NULL;
+	at = NULL;
+	rc = 0;
+out:
+	sys_free(children);
+	sys_free(first);
+	sys_free(cursor);
+	sys_free(owner);
+	sys_free(nodes);
+	sys_free(at);
+	return rc;
+}
+
+/* A node's owner precedes it and is examined first. */
+int
+sqw_tree_prune(struct sqw_tree *t)
+{
+	uint32_t *now = sys_malloc((t->count + 1) * sizeof(*now)), kept = 0;
+
+	if (now == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->count; i++) {
+		now[i] = kept;
+		kept += t->nodes[t->nodes[i].owner].attr.mode != 0;
+	}
+	now[t->count] = kept;
+	for (size_t i = 0; i < t->count; i++) {
+		struct sqw_node n = t->nodes[i];
+
+		if (now[i] == now[i + 1])
+			continue;
+		n.parent = now[n.parent];
+		n.owner = now[n.owner];
+		n.end = now[n.end];
+		t->nodes[now[i]] = n;
+	}
+	for (size_t id = 0; id < t->ids; id++) {
+		uint32_t i = t->at[id];
+
+		if (i != SQW_NOWHERE)
+			t->at[id] = now[i] == now[i + 1] ? SQW_NOWHERE : now[i];
+	}
+	t->count = kept;
+	sys_free(now);
+	number_inodes(t);
+	return 0;
 }

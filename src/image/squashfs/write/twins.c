@@ -7,8 +7,9 @@
 #include "base/sys.h"
 
 #include <errno.h>
+#include <string.h>
 
-enum { FIRST = 256 };
+enum { FIRST = 256, LENGTH_BITS = 0x3ff };
 
 int
 sqw_twins_open(struct sqw_twins *w)
@@ -45,31 +46,24 @@ sqw_twins_find(const struct sqw_twins *w, uint64_t key, XXH128_hash_t hash)
 	return t->key == 0 ? NULL : t;
 }
 
-static int
-grow_slots(struct sqw_twins *w)
-{
-	size_t mask = 2 * w->mask + 1;
-	struct sqw_twin *slots = sys_calloc(mask + 1, sizeof(*slots));
-
-	if (slots == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i <= w->mask; i++)
-		if (w->slots[i].key != 0)
-			*twin_slot(slots, mask, w->slots[i].key,
-			    w->slots[i].hash) = w->slots[i];
-	sys_free(w->slots);
-	w->slots = slots;
-	w->mask = mask;
-	return 0;
-}
-
 int
 sqw_twins_add(struct sqw_twins *w, uint64_t key, const struct sqw_twin *t)
 {
-	struct sqw_twin *slot;
+	size_t mask = 2 * w->mask + 1;
+	struct sqw_twin *slot, *slots;
 
-	if (4 * w->count > 3 * w->mask && grow_slots(w) != 0)
-		return -ENOMEM;
+	if (4 * w->count > 3 * w->mask) {
+		slots = sys_calloc(mask + 1, sizeof(*slots));
+		if (slots == NULL)
+			return -ENOMEM;
+		for (size_t i = 0; i <= w->mask; i++)
+			if (w->slots[i].key != 0)
+				*twin_slot(slots, mask, w->slots[i].key,
+				    w->slots[i].hash) = w->slots[i];
+		sys_free(w->slots);
+		w->slots = slots;
+		w->mask = mask;
+	}
 	slot = twin_slot(w->slots, w->mask, key, t->hash);
 	*slot = *t;
 	slot->key = key;
@@ -87,34 +81,116 @@ size_slot(uint64_t *sizes, size_t mask, uint64_t size)
 	return &sizes[i];
 }
 
-static int
-grow_sizes(struct sqw_twins *w)
-{
-	size_t mask = 2 * w->size_mask + 1;
-	uint64_t *sizes = sys_calloc(mask + 1, sizeof(*sizes));
-
-	if (sizes == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i <= w->size_mask; i++)
-		if (w->sizes[i] != 0)
-			*size_slot(sizes, mask, w->sizes[i]) = w->sizes[i];
-	sys_free(w->sizes);
-	w->sizes = sizes;
-	w->size_mask = mask;
-	return 0;
-}
-
 int
 sqw_twins_size_seen(struct sqw_twins *w, uint64_t size)
 {
-	uint64_t *slot;
+	size_t mask = 2 * w->size_mask + 1;
+	uint64_t *slot, *sizes;
 
-	if (2 * w->size_count > w->size_mask && grow_sizes(w) != 0)
-		return -ENOMEM;
+	if (2 * w->size_count > w->size_mask) {
+		sizes = sys_calloc(mask + 1, sizeof(*sizes));
+		if (sizes == NULL)
+			return -ENOMEM;
+		for (size_t i = 0; i <= w->size_mask; i++)
+			if (w->sizes[i] != 0)
+				*size_slot(sizes, mask, w->sizes[i]) =
+				    w->sizes[i];
+		sys_free(w->sizes);
+		w->sizes = sizes;
+		w->size_mask = mask;
+	}
 	slot = size_slot(w->sizes, w->size_mask, size);
 	if (*slot == size)
 		return 1;
 	*slot = size;
 	w->size_count++;
 	return 0;
+}
+
+/* Content */
+
+int
+sqw_content_open(struct sqw_content *c, const struct sqw_data_options *o)
+{
+	*c = (struct sqw_content){ .o = o, .state = XXH3_createState() };
+	return c->state == NULL ? -ENOMEM : 0;
+}
+
+void
+sqw_content_close(struct sqw_content *c)
+{
+	XXH3_freeState(c->state);
+}
+
+void
+sqw_content_begin(struct sqw_content *c)
+{
+	XXH3_128bits_reset(c->state);
+	c->begun = false;
+}
+
+static void
+add_block_hash(struct sqw_content *c, XXH128_hash_t block)
+{
+	c->begun = true;
+	XXH3_128bits_update(c->state, &block, sizeof(block));
+}
+
+/*
+ * The hash covers the hashes of blocks, so a hole does not have to be read; a
+ * block of zeros has the same hash at any length.  In exact mode the length
+ * matters: mksquashfs compares a file only with those whose first block has the
+ * same stored length modulo 1024, and for a block of zeros it uses the unpacked
+ * length.
+ */
+static void
+add_zeros(struct sqw_content *c, size_t len, uint32_t count)
+{
+	XXH128_hash_t hash = { 0, 0 };
+
+	if (!c->begun && c->o->exact)
+		hash.low64 = len & LENGTH_BITS;
+	for (; count > 0; count--) {
+		add_block_hash(c, hash);
+		hash.low64 = 0;
+	}
+}
+
+void
+sqw_content_add_hole(struct sqw_content *c, size_t len, uint32_t count)
+{
+	uint64_t t0 = sys_now_ns();
+
+	add_zeros(c, len, count);
+	c->busy_ns += sys_now_ns() - t0;
+}
+
+void
+sqw_content_add(struct sqw_content *c, const uint8_t *block, size_t len)
+{
+	uint64_t t0 = sys_now_ns();
+
+	if (sqw_content_is_zero(block, len))
+		add_zeros(c, len, 1);
+	else
+		add_block_hash(c, XXH3_128bits(block, len));
+	c->busy_ns += sys_now_ns() - t0;
+}
+
+XXH128_hash_t
+sqw_content_end(const struct sqw_content *c)
+{
+	return XXH3_128bits_digest(c->state);
+}
+
+uint64_t
+sqw_content_size(const struct sqw_data_options *o, uint64_t size)
+{
+	return o->exact ? ((size - 1) / o->block + 1) * o->block : size;
+}
+
+bool
+sqw_content_is_zero(const uint8_t *p, size_t len)
+{
+	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
 }
