@@ -4,7 +4,6 @@
  */
 #include "lib.h"
 
-#include "base/array.h"
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
@@ -150,20 +149,6 @@ keep_listings(void *arg, const uint8_t *block, size_t len)
 	return 0;
 }
 
-/* Assigns each file its data; a hard link gets that of its inode. */
-static void
-give_data(struct sqw_tree *t, const struct sqw_data *d)
-{
-	for (size_t i = 0; i < t->count; i++) {
-		struct sqw_node *n = &t->nodes[i];
-
-		if (sqw_has_data(t, i))
-			n->data = d->of[n->id];
-		else if (n->owner != i)
-			n->data = t->nodes[n->owner].data;
-	}
-}
-
 static int
 write_layout(struct ending *e, struct sqt_image_space *space)
 {
@@ -200,100 +185,81 @@ write_layout(struct ending *e, struct sqt_image_space *space)
 	return 0;
 }
 
-static int
-write_fragments(struct ending *e)
-{
-	sqfs_frag_table_t *table = sqfs_frag_table_create(0);
-	uint32_t index;
-	int rc = table == NULL ? SQFS_ERROR_ALLOC : 0;
-	uint64_t start = e->file.end;
-
-	/* an empty unit only represents a file's fragment block */
-	for (size_t i = 0; rc == 0 && i < e->d->units; i++)
-		if (e->d->fragment[i] != SQUASHFS_NONE && e->d->sizes[i] != 0)
-			rc = sqfs_frag_table_append(table, e->d->starts[i],
-			    e->d->sizes[i], &index);
-	if (rc == 0)
-		rc = sqfs_frag_table_write(table, &e->file.base, &e->super,
-		    &e->codec.base);
-	/* mksquashfs writes the table even without fragments */
-	if (rc == 0 && e->o->data->exact && e->d->fragments == 0)
-		e->super.fragment_table_start = start;
-	sqfs_destroy(table);
-	return sqt_error(rc, &e->file);
-}
-
-/* Adds each inode's reference, in order of inode number. */
-static int
-write_exports(struct ending *e)
-{
-	size_t n = e->tree->inodes;
-	uint8_t *refs = sys_calloc(n, SQUASHFS_EXPORT_B);
-	sqfs_u64 start = 0;
-	int rc;
-
-	if (refs == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < e->tree->count; i++) {
-		const struct sqw_node *node = &e->tree->nodes[i];
-
-		if (node->owner == i)
-			store_le64(refs + (size_t)(node->number - 1) *
-			    SQUASHFS_EXPORT_B, sqw_layout_ref(&e->layout, i));
-	}
-	rc = sqt_error(sqfs_write_table(&e->file.base, &e->codec.base, refs,
-	    n * SQUASHFS_EXPORT_B, &start), &e->file);
-	sys_free(refs);
-	e->super.export_table_start = start;
-	return rc;
-}
-
-/* Sets the codec that the library uses for subsequent tables. */
-static void
-pack_unless(struct ending *e, bool raw)
-{
-	sqt_codec_init(&e->codec, raw ? NULL : e->pack);
-}
-
-static int
-write_xattrs(struct ending *e)
-{
-	struct sqw_table_ops ops = { .write = write_block, .arg = e,
-		.pack = e->o->raw_xattrs ? NULL : pack_table };
-	uint64_t index;
-	int rc;
-
-	if (e->xattrs == NULL)
-		return 0;
-	if (e->xattrs->writer != NULL) {
-		pack_unless(e, e->o->raw_xattrs);
-		return sqt_error(sqfs_xattr_writer_flush(e->xattrs->writer,
-		    &e->file.base, &e->super, &e->codec.base), &e->file);
-	}
-	rc = sqt_xattrs_write(e->xattrs, &ops, e->file.end, &index);
-	e->super.xattr_id_table_start = index;
-	return rc;
-}
-
+/*
+ * Writes the tables of fragments, inode numbers, owners and attributes, in this
+ * order.
+ */
 static int
 write_tables(struct ending *e)
 {
+	const struct sqt_image_options *o = e->o;
+	const struct sqw_data *d = e->d;
+	sqfs_file_t *file = &e->file.base;
+	sqfs_compressor_t *codec = &e->codec.base;
+	uint64_t start = e->file.end;
+	size_t inodes = e->tree->inodes;
+	sqfs_frag_table_t *fragments;
+	uint32_t index;
+	uint8_t *refs;
 	int rc;
 
-	pack_unless(e, e->o->data->raw_fragments);
-	rc = write_fragments(e);
+	fragments = sqfs_frag_table_create(0);
+	if (fragments == NULL)
+		return -ENOMEM;
+	/* an empty unit only represents a file's fragment block */
+	rc = 0;
+	for (size_t i = 0; rc == 0 && i < d->units; i++)
+		if (d->fragment[i] != SQUASHFS_NONE && d->sizes[i] != 0)
+			rc = sqfs_frag_table_append(fragments, d->starts[i],
+			    d->sizes[i], &index);
+	sqt_codec_init(&e->codec, o->data->raw_fragments ? NULL : e->pack);
+	if (rc == 0)
+		rc = sqfs_frag_table_write(fragments, file, &e->super, codec);
+	/* mksquashfs writes the table even without fragments */
+	if (rc == 0 && o->data->exact && d->fragments == 0)
+		e->super.fragment_table_start = start;
+	sqfs_destroy(fragments);
 	if (rc != 0)
-		return rc;
-	pack_unless(e, e->o->raw_inodes);
-	if (!e->o->no_export) {
-		rc = write_exports(e);
+		return sqt_error(rc, &e->file);
+
+	/* each inode's reference, in order of inode number */
+	sqt_codec_init(&e->codec, o->raw_inodes ? NULL : e->pack);
+	if (!o->no_export) {
+		refs = sys_calloc(inodes, SQUASHFS_EXPORT_B);
+		if (refs == NULL)
+			return -ENOMEM;
+		for (size_t i = 0; i < e->tree->count; i++) {
+			const struct sqw_node *node = &e->tree->nodes[i];
+
+			if (node->owner == i)
+				store_le64(refs + (size_t)(node->number - 1) *
+				    SQUASHFS_EXPORT_B,
+				    sqw_layout_ref(&e->layout, i));
+		}
+		rc = sqfs_write_table(file, codec, refs,
+		    inodes * SQUASHFS_EXPORT_B, &e->super.export_table_start);
+		sys_free(refs);
 		if (rc != 0)
-			return rc;
+			return sqt_error(rc, &e->file);
 	}
-	pack_unless(e, e->o->raw_inodes || e->o->raw_ids);
-	rc = sqt_error(sqfs_id_table_write(e->ids, &e->file.base, &e->super,
-	    &e->codec.base), &e->file);
-	return rc != 0 ? rc : write_xattrs(e);
+
+	if (o->raw_ids)
+		sqt_codec_init(&e->codec, NULL);
+	rc = sqfs_id_table_write(e->ids, file, &e->super, codec);
+	if (rc != 0)
+		return sqt_error(rc, &e->file);
+
+	if (e->xattrs != NULL && e->xattrs->writer != NULL) {
+		sqt_codec_init(&e->codec, o->raw_xattrs ? NULL : e->pack);
+		return sqt_error(sqfs_xattr_writer_flush(e->xattrs->writer,
+		    file, &e->super, codec), &e->file);
+	}
+	if (e->xattrs != NULL)
+		return sqt_xattrs_write(e->xattrs, &(struct sqw_table_ops){
+		    .write = write_block, .arg = e,
+		    .pack = o->raw_xattrs ? NULL : pack_table }, e->file.end,
+		    &e->super.xattr_id_table_start);
+	return 0;
 }
 
 /*
@@ -324,58 +290,17 @@ flags_of(const struct sqt_image_options *o, const struct sqt_xattrs *x)
 	    SQUASHFS_OPTIONS : 0));
 }
 
-static int
-init_super(struct ending *e)
-{
-	int compressor = e->o->data->method->compressor;
-	int rc = sqfs_super_init(&e->super, e->o->data->block, e->o->mtime,
-	    compressor == 0 ? SQFS_COMP_GZIP : (SQFS_COMPRESSOR)compressor);
-
-	e->super.inode_count = e->tree->inodes;
-	e->super.export_table_start = SQUASHFS_NO_TABLE;
-	e->super.xattr_id_table_start = SQUASHFS_NO_TABLE;
-	return sqt_error(rc, NULL);
-}
-
-/*
- * Pads to a multiple of 4 KiB.  The padding begins with settings for which the
- * format has no field.
- */
-static int
-pad(struct ending *e)
-{
-	char zeros[SQUASHFS_PAD_B + SQW_RECORD_MAX] = { 0 };
-	size_t n;
-	int rc;
-
-	if (e->o->no_pad)
-		return 0;
-	n = e->o->data->exact ? 0 : sqw_record_make(e->o->data, zeros);
-	n += (size_t)(-(e->file.end + n) % SQUASHFS_PAD_B);
-	rc = fdio_write(e->file.fd, zeros, n);
-	e->file.end += n;
-	return rc;
-}
-
-/* Seeks back to write the superblock at the beginning. */
-static int
-write_super(struct ending *e)
-{
-	off_t at = sys_lseek(e->file.fd, (off_t)e->o->offset, SEEK_SET);
-
-	if (at < 0)
-		return (int)at;
-	e->file.end = 0;
-	return sqt_error(sqfs_super_write(&e->super, &e->file.base),
-	    &e->file);
-}
-
 int
 sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
     const struct sqw_data *d, struct sqt_xattrs *x,
     struct sqt_image_space *space)
 {
 	struct ending *e = sys_calloc(1, sizeof(*e));
+	const struct sqw_method *method = o->data->method;
+	/* the padding begins with settings for which there is no field */
+	char padding[SQUASHFS_PAD_B + SQW_RECORD_MAX] = { 0 };
+	size_t n;
+	off_t at;
 	int rc = -ENOMEM;
 
 	if (e == NULL)
@@ -388,14 +313,28 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 	e->ids = sqfs_id_table_create(0);
 	if (e->ids == NULL)
 		goto out;
-	rc = sqw_codec_open(&e->pack, o->data->method, o->data->level,
-	    SQUASHFS_META_B, o->data->exact);
+	rc = sqw_codec_open(&e->pack, method, o->data->level, SQUASHFS_META_B,
+	    o->data->exact);
 	if (rc != 0)
 		goto out;
-	give_data(t, d);
-	rc = init_super(e);
+	rc = sqt_error(sqfs_super_init(&e->super, o->data->block, o->mtime,
+	    method->compressor == 0 ? SQFS_COMP_GZIP :
+	    (SQFS_COMPRESSOR)method->compressor), NULL);
 	if (rc != 0)
 		goto out;
+	e->super.inode_count = t->inodes;
+	e->super.export_table_start = SQUASHFS_NO_TABLE;
+	e->super.xattr_id_table_start = SQUASHFS_NO_TABLE;
+
+	/* a hard link has the data of its inode */
+	for (size_t i = 0; i < t->count; i++) {
+		struct sqw_node *node = &t->nodes[i];
+
+		if (sqw_has_data(t, i))
+			node->data = d->of[node->id];
+		else if (node->owner != i)
+			node->data = t->nodes[node->owner].data;
+	}
 	rc = write_layout(e, space);
 	if (rc != 0)
 		goto out;
@@ -407,10 +346,22 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 	space->used_B = e->super.bytes_used = e->file.end;
 	space->tables_B = e->file.end - e->super.directory_table_start -
 	    space->listings_B;
-	rc = pad(e);
+	if (!o->no_pad) {
+		n = o->data->exact ? 0 : sqw_record_make(o->data, padding);
+		n += (size_t)(-(e->file.end + n) % SQUASHFS_PAD_B);
+		rc = fdio_write(fd, padding, n);
+		if (rc != 0)
+			goto out;
+		e->file.end += n;
+	}
 	space->image_B = e->file.end;
-	if (rc == 0)
-		rc = write_super(e);
+	at = sys_lseek(fd, (off_t)o->offset, SEEK_SET);
+	if (at < 0) {
+		rc = (int)at;
+		goto out;
+	}
+	e->file.end = 0;
+	rc = sqt_error(sqfs_super_write(&e->super, &e->file.base), &e->file);
 out:
 	sqw_codec_close(e->pack);
 	sqfs_destroy(e->ids);

@@ -38,7 +38,8 @@ struct pair {
 struct entry {
 	const struct sqt_text *name, *value;
 	uint32_t number;		/* of the value */
-	unsigned type;
+	unsigned space;			/* namespace */
+	bool is_moved;			/* the value is out of line */
 	uint64_t at;			/* position of the value */
 	bool first;			/* the value has not occurred before */
 };
@@ -65,39 +66,28 @@ find_text(const struct sqt_texts *t, const void *data, size_t len)
 	return &t->slots[i];
 }
 
-/* Doubles the hash table. */
-static int
-widen(struct sqt_texts *t)
-{
-	size_t slots = t->slots == NULL ? 64 : (t->mask + 1) * 2;
-	uint32_t *old = t->slots;
-
-	t->slots = sys_malloc(slots * sizeof(*t->slots));
-	if (t->slots == NULL) {
-		t->slots = old;
-		return -ENOMEM;
-	}
-	sys_free(old);
-	memset(t->slots, 0xff, slots * sizeof(*t->slots));
-	t->mask = slots - 1;
-	for (uint32_t i = 0; i < t->count; i++)
-		*find_text(t, t->items[i].data, t->items[i].len) = i;
-	return 0;
-}
-
 /* Sets *number to the number of a text, which is added if it is new. */
 static int
 intern(struct sqt_texts *t, const void *data, size_t len, uint32_t *number)
 {
 	void *items = t->items;
+	size_t slots = t->slots == NULL ? 64 : (t->mask + 1) * 2;
 	uint32_t *slot;
 	char *copy;
 
 	if (t->slots == NULL)
 		t->seed = hash_seed();
-	if (t->slots == NULL || t->count >= t->mask / 2)
-		if (widen(t) != 0)
+	if (t->slots == NULL || t->count >= t->mask / 2) {
+		slot = sys_malloc(slots * sizeof(*slot));
+		if (slot == NULL)
 			return -ENOMEM;
+		sys_free(t->slots);
+		t->slots = slot;
+		memset(t->slots, 0xff, slots * sizeof(*t->slots));
+		t->mask = slots - 1;
+		for (uint32_t i = 0; i < t->count; i++)
+			*find_text(t, t->items[i].data, t->items[i].len) = i;
+	}
 	slot = find_text(t, data, len);
 	if (*slot == SQUASHFS_NONE) {
 		if (array_grow(&items, t->count, &t->cap,
@@ -248,42 +238,6 @@ put_value(struct sqw_table *t, struct sqt_xattrs *x, struct entry *e)
 	sqw_put(t, e->value->data, e->value->len);
 }
 
-static void
-put_xattr(struct sqw_table *t, struct sqt_xattrs *x, struct entry *e)
-{
-	size_t prefix = spaces[e->type & ~(unsigned)OUT_OF_LINE].len;
-
-	sqw_put16(t, e->type);
-	sqw_put16(t, e->name->len - prefix);
-	sqw_put(t, e->name->data + prefix, e->name->len - prefix);
-	if ((e->type & OUT_OF_LINE) == 0) {
-		put_value(t, x, e);
-		return;
-	}
-	sqw_put32(t, REFERENCE_B);
-	sqw_put64(t, e->at);
-}
-
-/* Moves long values out of line; returns the size of the set. */
-static uint64_t
-move_values(struct entry *entries, size_t count, size_t longest)
-{
-	uint64_t size = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		struct entry *e = &entries[i];
-		size_t prefix;
-
-		e->type &= ~(unsigned)OUT_OF_LINE;
-		prefix = spaces[e->type].len;
-		if (e->value->len > longest)
-			e->type |= OUT_OF_LINE;
-		size += 4 + e->name->len - prefix + 4 +
-		    (e->value->len > longest ? REFERENCE_B : e->value->len);
-	}
-	return size;
-}
-
 /*
  * Writes a set.  A value that another set has is replaced by a reference to it,
  * even if that one is stored inline; equal values in one set are not merged.
@@ -302,11 +256,22 @@ put_set(struct sqw_table *t, struct sqt_xattrs *x, struct sqt_text *set,
 		*e = (struct entry){ .name = &x->names.items[p.name],
 			.value = &x->values.items[p.value], .number = p.value,
 			.at = NOWHERE };
-		e->type = space_of(e->name->data);
+		e->space = space_of(e->name->data);
 	}
-	while (move_values(entries, count, longest) > SET_MAX &&
-	    longest > REFERENCE_B)
-		longest /= 2;
+	/* move long values out of line until the set is small enough */
+	for (;; longest /= 2) {
+		uint64_t size = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			struct entry *e = &entries[i];
+
+			e->is_moved = e->value->len > longest;
+			size += 4 + e->name->len - spaces[e->space].len + 4 +
+			    (e->is_moved ? REFERENCE_B : e->value->len);
+		}
+		if (size <= SET_MAX || longest <= REFERENCE_B)
+			break;
+	}
 	for (size_t i = 0; i < count; i++) {
 		struct entry *e = &entries[i];
 		struct sqt_text *v = &x->values.items[e->number];
@@ -316,49 +281,26 @@ put_set(struct sqw_table *t, struct sqt_xattrs *x, struct sqt_text *set,
 		e->first = v->number == SQUASHFS_NONE;
 		v->number = 0;
 		e->at = v->at;
-		e->type |= e->first ? 0 : OUT_OF_LINE;
+		e->is_moved = e->is_moved || !e->first;
 	}
 	for (size_t i = 0; i < count; i++)
-		if ((entries[i].type & OUT_OF_LINE) != 0 &&
-		    entries[i].at == NOWHERE)
+		if (entries[i].is_moved && entries[i].at == NOWHERE)
 			put_value(t, x, &entries[i]);
 	set->at = next_place(t);
-	for (size_t i = 0; i < count; i++)
-		put_xattr(t, x, &entries[i]);
-}
+	for (size_t i = 0; i < count; i++) {
+		struct entry *e = &entries[i];
+		size_t prefix = spaces[e->space].len;
 
-/* Returns the size of a set's names, each with a NUL, and values. */
-static uint64_t
-set_size(const struct sqt_xattrs *x, const struct sqt_text *set)
-{
-	uint64_t size = 0;
-	struct pair p;
-
-	for (size_t at = 0; at < set->len; at += sizeof(p)) {
-		memcpy(&p, set->data + at, sizeof(p));
-		size += x->names.items[p.name].len + 1 +
-		    x->values.items[p.value].len;
+		sqw_put16(t, e->space | (e->is_moved ? OUT_OF_LINE : 0));
+		sqw_put16(t, e->name->len - prefix);
+		sqw_put(t, e->name->data + prefix, e->name->len - prefix);
+		if (e->is_moved) {
+			sqw_put32(t, REFERENCE_B);
+			sqw_put64(t, e->at);
+		} else {
+			put_value(t, x, e);
+		}
 	}
-	return size;
-}
-
-/* Writes the sets that are in use. */
-static int
-write_sets(struct sqt_xattrs *x, struct sqw_table *t)
-{
-	struct entry *entries = NULL;
-	size_t longest = 0;
-
-	for (size_t i = 0; i < x->sets.count; i++)
-		if (x->sets.items[i].len > longest)
-			longest = x->sets.items[i].len;
-	entries = sys_calloc(longest / sizeof(struct pair), sizeof(*entries));
-	if (entries == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < x->used_count; i++)
-		put_set(t, x, &x->sets.items[x->used[i]], entries);
-	sys_free(entries);
-	return sqw_table_end(t);
 }
 
 int
@@ -366,21 +308,27 @@ sqt_xattrs_write(struct sqt_xattrs *x, const struct sqw_table_ops *ops,
     uint64_t at, uint64_t *index)
 {
 	size_t blocks = (x->used_count + IDS - 1) / IDS;
-	size_t head_B = HEAD_B + blocks * SQUASHFS_POINTER_B;
+	size_t head_B = HEAD_B + blocks * SQUASHFS_POINTER_B, longest = 0;
+	struct entry *entries;
 	struct sqw_table *t;
 	uint8_t *head;
-	int rc;
+	int rc = -ENOMEM;
 
 	*index = SQUASHFS_NO_TABLE;
 	if (x->used_count == 0)
 		return 0;
+	for (size_t i = 0; i < x->sets.count; i++)
+		if (x->sets.items[i].len > longest)
+			longest = x->sets.items[i].len;
+	entries = sys_calloc(longest / sizeof(struct pair), sizeof(*entries));
 	t = sys_calloc(1, sizeof(*t));
 	head = sys_calloc(head_B, 1);
-	rc = t == NULL || head == NULL ? -ENOMEM : 0;
-	if (rc != 0)
+	if (entries == NULL || t == NULL || head == NULL)
 		goto out;
 	t->ops = *ops;
-	rc = write_sets(x, t);
+	for (size_t i = 0; i < x->used_count; i++)
+		put_set(t, x, &x->sets.items[x->used[i]], entries);
+	rc = sqw_table_end(t);
 	if (rc != 0)
 		goto out;
 	store_le64(head, at);
@@ -389,19 +337,28 @@ sqt_xattrs_write(struct sqt_xattrs *x, const struct sqw_table_ops *ops,
 	*t = (struct sqw_table){ .ops = *ops };
 	for (size_t i = 0; i < x->used_count; i++) {
 		const struct sqt_text *set = &x->sets.items[x->used[i]];
+		uint64_t size = 0;	/* of names, each with a NUL, and
+					 * values */
+		struct pair p;
 
+		for (size_t k = 0; k < set->len; k += sizeof(p)) {
+			memcpy(&p, set->data + k, sizeof(p));
+			size += x->names.items[p.name].len + 1 +
+			    x->values.items[p.value].len;
+		}
 		if (i % IDS == 0)
 			store_le64(head + HEAD_B + i / IDS *
 			    SQUASHFS_POINTER_B, at + sqw_place(t).block);
 		sqw_put64(t, set->at);
 		sqw_put32(t, set->len / sizeof(struct pair));
-		sqw_put32(t, set_size(x, set));
+		sqw_put32(t, size);
 	}
 	rc = sqw_table_end(t);
 	*index = at + t->size;
 	if (rc == 0)
 		rc = ops->write(ops->arg, head, head_B);
 out:
+	sys_free(entries);
 	sys_free(t);
 	sys_free(head);
 	return rc;
