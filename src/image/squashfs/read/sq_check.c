@@ -75,30 +75,15 @@ complain_unsquashfs(struct check *c, uint64_t at, const char *what)
 	return -EBADMSG;
 }
 
-/* Reports a bad block; Linux unpacks such blocks only when it needs them. */
+/*
+ * Unpacks the block at pos, which must contain `want` bytes.  Linux unpacks such
+ * blocks only when it needs them.
+ */
 static int
-complain_block(struct check *c, uint64_t at, const char *name, uint64_t want)
-{
-	char why[WHY_B];
-
-	snprintf(why, sizeof(why), "a block of the %s does not decompress to "
-	    "%llu bytes", name, (unsigned long long)want);
-	c->err = c->report(c->arg, at, why);
-	return -EBADMSG;
-}
-
-static uint64_t
-block_count(const struct table *t)
-{
-	return (t->items * t->item_B + SQUASHFS_META_B - 1) / SQUASHFS_META_B;
-}
-
-/* Unpacks the block at pos, which must contain `want` bytes. */
-static int
-check_block(struct check *c, const struct table *t, uint64_t pos,
-    uint64_t want)
+check_block(struct check *c, const char *name, uint64_t pos, uint64_t want)
 {
 	struct sq_meta m = { 0 };
+	char why[WHY_B];
 	int rc = sq_meta_one(&m, c->s, c->codec, pos);
 
 	if (rc == 0 && m.len[0] < want)
@@ -106,68 +91,26 @@ check_block(struct check *c, const struct table *t, uint64_t pos,
 	sq_meta_free(&m, c->s);
 	if (image_no_memory(rc))
 		c->err = rc;
-	return rc == 0 || image_no_memory(rc) ? rc :
-	    complain_block(c, pos, t->name, want);
-}
-
-/* Checks the entries of the index, and the blocks to which they refer. */
-static int
-check_blocks(struct check *c, const struct table *t, uint64_t *first)
-{
-	uint64_t count = block_count(t), before = 0, left;
-	uint8_t p[8 * SOME];
-
-	for (uint64_t i = 0; i < count; i++) {
-		uint64_t pos;
-
-		left = count - i < SOME ? count - i : SOME;
-		if (i % SOME == 0 && sq_read(c->s, t->index + 8 * i, p,
-		    (size_t)(8 * left)) != 0)
-			return complain(c, t->index, t->name,
-			    "has an unreadable index");
-		pos = load_le64(p + 8 * (i % SOME));
-		if (i == 0)
-			*first = pos;
-		else if (pos <= before || pos - before > BLOCK_B)
-			return complain(c, t->index, t->name,
-			    "has blocks that are not contiguous");
-		before = pos;
-	}
-	if (!t->may_end_before &&
-	    (before >= t->index || t->index - before > BLOCK_B))
-		return complain(c, t->index, t->name,
-		    "does not end where its index begins");
-	return *first < t->index ? 0 : complain(c, t->index, t->name,
-	    "begins after its index");
-}
-
-static int
-unpack_blocks(struct check *c, const struct table *t)
-{
-	uint64_t count = block_count(t), left = t->items * t->item_B;
-	int rc = 0;
-
-	for (uint64_t i = 0; i < count && rc == 0; i++) {
-		uint64_t want = left < SQUASHFS_META_B ? left : SQUASHFS_META_B;
-		uint8_t p[8];
-
-		rc = sq_read(c->s, t->index + 8 * i, p, sizeof(p));
-		rc = rc == 0 ? check_block(c, t, load_le64(p), want) :
-		    complain(c, t->index, t->name,
-		    "has an index that cannot be read");
-		left -= want;
-	}
-	return rc;
+	if (rc == 0 || image_no_memory(rc))
+		return rc;
+	snprintf(why, sizeof(why), "a block of the %s does not decompress to "
+	    "%llu bytes", name, (unsigned long long)want);
+	c->err = c->report(c->arg, pos, why);
+	return -EBADMSG;
 }
 
 /*
- * Sets *next to the position of this table's first block, if the whole table is
+ * Checks the entries of the index, and the blocks to which they refer.  Sets
+ * *next to the position of this table's first block, if the whole table is
  * valid.
  */
 static int
 check_table(struct check *c, const struct table *t, uint64_t *next)
 {
-	uint64_t len = 8 * block_count(t), first = 0;
+	uint64_t left = t->items * t->item_B;
+	uint64_t count = (left + SQUASHFS_META_B - 1) / SQUASHFS_META_B;
+	uint64_t len = 8 * count, first = 0, before = 0;
+	uint8_t p[8 * SOME];
 	int rc;
 
 	if (t->items == 0)
@@ -177,33 +120,44 @@ check_table(struct check *c, const struct table *t, uint64_t *next)
 		return complain(c, t->index, t->name, t->may_end_before ?
 		    "overlaps the next table" :
 		    "does not end where the next table begins");
-	rc = check_blocks(c, t, &first);
-	if (rc == 0 && len != t->next - t->index)
-		rc = complain_unsquashfs(c, t->index, "fragment table does not "
-		    "end where the next table begins");
-	if (rc != 0)
-		return rc;
-	*next = first;
-	return unpack_blocks(c, t);
-}
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t some = count - i < SOME ? count - i : SOME, pos;
 
-/* Checks the blocks of names and values, which end at the xattr ids. */
-static void
-check_values(struct check *c, uint64_t from, uint64_t to)
-{
-	const struct table t = { .name = "xattr table" };
-
-	while (from < to && c->err == 0) {
-		uint8_t p[2];
-
-		if (sq_read(c->s, from, p, sizeof(p)) != 0) {
-			complain(c, from, t.name, "cannot be read");
-			return;
-		}
-		if (check_block(c, &t, from, 1) != 0)
-			return;
-		from += 2 + (load_le16(p) & 0x7fff);
+		if (i % SOME == 0 && sq_read(c->s, t->index + 8 * i, p,
+		    (size_t)(8 * some)) != 0)
+			return complain(c, t->index, t->name,
+			    "has an unreadable index");
+		pos = load_le64(p + 8 * (i % SOME));
+		if (i == 0)
+			first = pos;
+		else if (pos <= before || pos - before > BLOCK_B)
+			return complain(c, t->index, t->name,
+			    "has blocks that are not contiguous");
+		before = pos;
 	}
+	if (!t->may_end_before &&
+	    (before >= t->index || t->index - before > BLOCK_B))
+		return complain(c, t->index, t->name,
+		    "does not end where its index begins");
+	if (first >= t->index)
+		return complain(c, t->index, t->name,
+		    "begins after its index");
+	if (len != t->next - t->index)
+		return complain_unsquashfs(c, t->index, "fragment table does "
+		    "not end where the next table begins");
+	*next = first;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t want = left < SQUASHFS_META_B ? left : SQUASHFS_META_B;
+
+		if (sq_read(c->s, t->index + 8 * i, p, 8) != 0)
+			return complain(c, t->index, t->name,
+			    "has an index that cannot be read");
+		rc = check_block(c, t->name, load_le64(p), want);
+		if (rc != 0)
+			return rc;
+		left -= want;
+	}
+	return 0;
 }
 
 /* Returns -ENOENT if there is none. */
@@ -229,9 +183,18 @@ check_xattrs(struct check *c, struct sq_super *s, uint64_t *next)
 	if (values >= first)
 		return complain(c, s->xattrs, t.name,
 		    "stores its ids before its values");
-	check_values(c, values, first);
 	s->xattr_count = (uint32_t)t.items;
 	*next = values;
+	/* the blocks of names and values, which end at the xattr ids */
+	while (values < first && c->err == 0) {
+		if (sq_read(s, values, p, SQUASHFS_META_HEADER_B) != 0) {
+			complain(c, values, t.name, "cannot be read");
+			break;
+		}
+		if (check_block(c, t.name, values, 1) != 0)
+			break;
+		values += SQUASHFS_META_HEADER_B + (load_le16(p) & 0x7fff);
+	}
 	return 0;
 }
 
@@ -279,46 +242,38 @@ check_tables(struct check *c, struct sq_super *s)
  * Checks the options, which contain the version of the LZ4 format or the size
  * of the xz dictionary.
  */
-static const char *
-bad_options(const struct sq_super *s, const uint8_t *p, size_t len)
-{
-	uint32_t n;
-
-	if (s->compressor == SQUASHFS_LZ4 && (len < 8 || load_le32(p) != 1))
-		return "specify an LZ4 format that Linux does not support";
-	if (s->compressor != SQUASHFS_XZ || len == 0)
-		return NULL;
-	if (len < 8)
-		return "are too short";
-	n = load_le32(p);
-	n &= n - 1;			/* 2^n, or 2^n + 2^(n+1) */
-	if (load_le32(p) == 0 || (n & (n - 1)) != 0 ||
-	    (n != 0 && n != 2 * (load_le32(p) - n)))
-		return "specify an invalid xz dictionary size";
-	return NULL;
-}
-
 static void
 check_options(struct check *c)
 {
 	const struct sq_super *s = c->s;
 	struct sq_meta m = { 0 };
 	const char *bad = NULL;
+	uint32_t first = 0, rest;
+	size_t len = 0;
 	int rc = 0;
 
-	if ((s->flags & SQUASHFS_OPTIONS) != 0) {
+	if ((s->flags & SQUASHFS_OPTIONS) != 0)
 		rc = sq_meta_one(&m, s, c->codec, SQUASHFS_SUPER_B);
-		if (rc == 0 && m.len[0] == 0)
-			bad = "cannot be read";
-	}
-	if (rc == 0 && bad == NULL)
-		bad = bad_options(s, m.data, m.count > 0 ? m.len[0] : 0);
+	if (rc == 0 && m.count > 0)
+		len = m.len[0];
+	if (len >= 8)
+		first = load_le32(m.data);
+	/* without its lowest bit; a size is 2^n, or 2^n + 2^(n+1) */
+	rest = first & (first - 1);
+	if (rc != 0 || (m.count > 0 && len == 0))
+		bad = "cannot be read";
+	else if (s->compressor == SQUASHFS_LZ4 && first != 1)
+		bad = "specify an LZ4 format that Linux does not support";
+	else if (s->compressor == SQUASHFS_XZ && len > 0 && len < 8)
+		bad = "are too short";
+	else if (s->compressor == SQUASHFS_XZ && len > 0 && (first == 0 ||
+	    (rest & (rest - 1)) != 0 ||
+	    (rest != 0 && rest != 2 * (first - rest))))
+		bad = "specify an invalid xz dictionary size";
 	sq_meta_free(&m, s);
 	if (image_no_memory(rc))
 		c->err = rc;
-	else if (rc != 0)
-		bad = "cannot be read";
-	if (bad != NULL)
+	else if (bad != NULL)
 		complain(c, SQUASHFS_SUPER_B, "compressor options", bad);
 }
 

@@ -30,32 +30,13 @@ report_at(void *arg, uint64_t at, const char *why)
 		r->o->report(r->o->arg, place, why);
 }
 
-static int
-report_names(struct sq_file *f, const struct sq_file_options *o)
-{
-	struct sq_entry e;
-	const char *path;
-
-	for (size_t n = 0; n < sq_count(f->image); n++) {
-		sq_get(f->image, n, &e);
-		if (e.why == NULL)
-			continue;
-		f->refused = true;
-		if (o->report == NULL)
-			return 0;
-		path = n == 0 ? "/" : sq_file_path(f, n);
-		if (path == NULL)
-			return -ENOMEM;
-		o->report(o->arg, path, e.why);
-	}
-	return 0;
-}
-
 int
 sq_file_open(struct sq_file *f, const struct sq_file_options *o,
     const char **why)
 {
 	struct reported r = { f, o };
+	struct sq_entry e;
+	const char *path;
 	int rc;
 
 	*f = (struct sq_file){ .offset = o->offset };
@@ -77,8 +58,19 @@ sq_file_open(struct sq_file *f, const struct sq_file_options *o,
 	if (rc == -EDQUOT)
 		*why = "the tables and names need more memory than --memory "
 		    "allows";
-	if (rc == 0)
-		rc = report_names(f, o);
+	for (size_t n = 0; rc == 0 && n < sq_count(f->image); n++) {
+		sq_get(f->image, n, &e);
+		if (e.why == NULL)
+			continue;
+		f->refused = true;
+		if (o->report == NULL)
+			break;
+		path = n == 0 ? "/" : sq_file_path(f, n);
+		if (path == NULL)
+			rc = -ENOMEM;
+		else
+			o->report(o->arg, path, e.why);
+	}
 out:
 	if (rc != 0 && *why == NULL)
 		*why = strerror(-rc);

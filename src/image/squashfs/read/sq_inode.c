@@ -71,20 +71,6 @@ sq_flaw_text(unsigned flaw)
 }
 
 /*
- * Returns how many blocks a file has, not counting its tail; -1 if that is
- * impossible.
- */
-static int64_t
-block_count(const struct sq_inode *n, uint32_t block)
-{
-	uint64_t count = n->size / block;
-
-	if (n->fragment == SQUASHFS_NONE)
-		count += n->size % block != 0;
-	return count < SQ_TABLE_MAX / 4 ? (int64_t)count : -1;
-}
-
-/*
  * Parses a file; size, start, fragment and tail_at must be set, and fixed is
  * the number of bytes before sizes.
  */
@@ -92,10 +78,13 @@ static int
 get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
     unsigned offset, size_t fixed, struct sq_inode *n)
 {
-	int64_t count = block_count(n, block_size);
+	uint64_t count = n->size / block_size;
 	const uint8_t *p;
 
-	if (count < 0)
+	/* the tail is not counted */
+	if (n->fragment == SQUASHFS_NONE)
+		count += n->size % block_size != 0;
+	if (count >= SQ_TABLE_MAX / 4)
 		return -EBADMSG;
 	p = sq_meta_get(m, block, offset, fixed + 4 * (size_t)count);
 	if (p == NULL)
@@ -156,26 +145,6 @@ find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
 	return SQ_GOOD;
 }
 
-/* Parses a link, which is followed by its target. */
-static int
-get_link(const struct sq_meta *m, const struct sq_super *s, uint64_t block,
-    unsigned offset, struct sq_inode *n)
-{
-	const uint8_t *p = sq_meta_get(m, block, offset, LINK_B);
-	size_t len = load_le32(p + 20);
-	bool more = load_le16(p) == SQUASHFS_LINK + SQUASHFS_LONG;
-
-	p = sq_meta_get(m, block, offset, LINK_B + len + (more ? 4 : 0));
-	if (p == NULL)
-		return -EBADMSG;
-	n->flaw = len > TARGET_MAX ? SQ_LONG_LINK :
-	    find_flaw(s, p, more ? p + LINK_B + len : NULL);
-	if (n->flaw == SQ_GOOD && (len == 0 ||
-	    memchr(p + LINK_B, '\0', len) != NULL))
-		n->flaw = SQ_NUL_LINK;
-	return 0;
-}
-
 int
 sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
     struct sq_inode *n)
@@ -183,6 +152,7 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 	uint64_t block = ref >> 16;
 	unsigned offset = ref & 0xffff, type;
 	const uint8_t *p = sq_meta_get(m, block, offset, COMMON);
+	size_t len;
 
 	if (p == NULL)
 		return -EBADMSG;
@@ -221,7 +191,17 @@ sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
 		return get_file(m, s->block, block, offset, FILE_B, n);
 	case 3:
 	case 10:
-		return get_link(m, s, block, offset, n);
+		/* the target, and the index of the attributes of a long one */
+		len = load_le32(p + 20);
+		if (sq_meta_get(m, block, offset, LINK_B + len +
+		    (type == 10 ? 4 : 0)) == NULL)
+			return -EBADMSG;
+		n->flaw = len > TARGET_MAX ? SQ_LONG_LINK :
+		    find_flaw(s, p, type == 10 ? p + LINK_B + len : NULL);
+		if (n->flaw == SQ_GOOD && (len == 0 ||
+		    memchr(p + LINK_B, '\0', len) != NULL))
+			n->flaw = SQ_NUL_LINK;
+		return 0;
 	default:
 		return 0;
 	}
@@ -257,18 +237,11 @@ links_at(unsigned type)
 	}
 }
 
-static uint16_t
-mode_of(unsigned number)
-{
-	static const uint16_t modes[] = { 0, S_IFDIR, S_IFREG, S_IFLNK,
-		S_IFBLK, S_IFCHR, S_IFIFO, S_IFSOCK };
-
-	return modes[number];
-}
-
 int
 sq_attr_get(const struct sq_meta *m, uint64_t ref, struct sq_attr *a)
 {
+	static const uint16_t modes[BASIC_TYPES] = { S_IFDIR, S_IFREG, S_IFLNK,
+		S_IFBLK, S_IFCHR, S_IFIFO, S_IFSOCK };
 	uint64_t block = ref >> 16;
 	unsigned offset = ref & 0xffff, type;
 	const uint8_t *p = sq_meta_get(m, block, offset, COMMON), *xattr;
@@ -279,8 +252,7 @@ sq_attr_get(const struct sq_meta *m, uint64_t ref, struct sq_attr *a)
 		return -EBADMSG;
 	*a = (struct sq_attr){ .uid = load_le16(p + 4),
 	    .gid = load_le16(p + 6), .mtime = load_le32(p + 8), .links = 1 };
-	a->mode = mode_of((type - 1) % BASIC_TYPES + 1) |
-	    (load_le16(p + 2) & 07777);
+	a->mode = modes[(type - 1) % BASIC_TYPES] | (load_le16(p + 2) & 07777);
 	if (links_at(type) != 0)
 		a->links = load_le32(p + links_at(type));
 	if (S_ISBLK(a->mode) || S_ISCHR(a->mode))

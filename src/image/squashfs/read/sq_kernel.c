@@ -52,10 +52,53 @@ has_option(const char *text, const char *name)
 	return false;
 }
 
-static int
-by_config(const struct compressor *c, const char *text, char *why,
+int
+sq_can_mount(const struct sq_file *f, const char *kernel, char *why,
     size_t size)
 {
+	const struct compressor *c =
+	    &compressors[sq_facts(f->image)->compressor];
+	struct stat st;
+	char text[4096], end;
+	unsigned major, minor;
+	int rc;
+
+	if (f->refused) {
+		snprintf(why, size, "the image is damaged");
+		return 0;
+	}
+	if (c->option == NULL) {
+		snprintf(why, size, "Linux does not support %s", c->name);
+		return 0;
+	}
+	/* a version, "6.1" or "6.1.0-18-amd64", unless it is a file's name */
+	if (kernel != NULL && sys_fstatat(AT_FDCWD, kernel, &st, 0) != 0 &&
+	    strchr(kernel, '/') == NULL) {
+		rc = sscanf(kernel, "%3u.%5u%c", &major, &minor, &end);
+		if (rc == 2 || (rc == 3 && strchr(".-+", end) != NULL)) {
+			if (major < c->major ||
+			    (major == c->major && minor < c->minor)) {
+				snprintf(why, size,
+				    "%s was added in Linux %u.%u", c->name,
+				    c->major, c->minor);
+				return 0;
+			}
+			snprintf(why, size,
+			    "if it was built with CONFIG_SQUASHFS_%s",
+			    c->option);
+			return 1;
+		}
+	}
+	rc = kernel == NULL ? kernel_config("CONFIG_SQUASHFS", text,
+	    sizeof(text)) : kernel_config_file(kernel, "CONFIG_SQUASHFS",
+	    text, sizeof(text));
+	if (rc != 0 && kernel != NULL)
+		return rc;
+	if (rc != 0) {
+		snprintf(why, size, "CONFIG_SQUASHFS_%s is needed, but the "
+		    "kernel's configuration cannot be read", c->option);
+		return -1;
+	}
 	if (!has_option(text, "SQUASHFS")) {
 		snprintf(why, size, "CONFIG_SQUASHFS is not set");
 		return 0;
@@ -68,65 +111,4 @@ by_config(const struct compressor *c, const char *text, char *why,
 	snprintf(why, size, "CONFIG_SQUASHFS and CONFIG_SQUASHFS_%s are set",
 	    c->option);
 	return 1;
-}
-
-/*
- * Parses a version, "6.1" or "6.1.0-18-amd64".  Returns false for a file name.
- */
-static bool
-take_version(const char *text, unsigned *major, unsigned *minor)
-{
-	char end;
-	int n = sscanf(text, "%3u.%5u%c", major, minor, &end);
-
-	return strchr(text, '/') == NULL && (n == 2 || (n == 3 &&
-	    (end == '.' || end == '-' || end == '+')));
-}
-
-static int
-by_version(const struct compressor *c, unsigned major, unsigned minor,
-    char *why, size_t size)
-{
-	if (major < c->major || (major == c->major && minor < c->minor)) {
-		snprintf(why, size, "%s was added in Linux %u.%u", c->name,
-		    c->major, c->minor);
-		return 0;
-	}
-	snprintf(why, size, "if it was built with CONFIG_SQUASHFS_%s",
-	    c->option);
-	return 1;
-}
-
-int
-sq_can_mount(const struct sq_file *f, const char *kernel, char *why,
-    size_t size)
-{
-	const struct compressor *c =
-	    &compressors[sq_facts(f->image)->compressor];
-	struct stat st;
-	char text[4096];
-	unsigned major, minor;
-	int rc;
-
-	if (f->refused) {
-		snprintf(why, size, "the image is damaged");
-		return 0;
-	}
-	if (c->option == NULL) {
-		snprintf(why, size, "Linux does not support %s", c->name);
-		return 0;
-	}
-	if (kernel != NULL && sys_fstatat(AT_FDCWD, kernel, &st, 0) != 0 &&
-	    take_version(kernel, &major, &minor))
-		return by_version(c, major, minor, why, size);
-	rc = kernel == NULL ? kernel_config("CONFIG_SQUASHFS", text,
-	    sizeof(text)) : kernel_config_file(kernel, "CONFIG_SQUASHFS",
-	    text, sizeof(text));
-	if (rc == 0)
-		return by_config(c, text, why, size);
-	if (kernel != NULL)
-		return rc;
-	snprintf(why, size, "CONFIG_SQUASHFS_%s is needed, but the kernel's "
-	    "configuration cannot be read", c->option);
-	return -1;
 }

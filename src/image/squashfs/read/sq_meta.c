@@ -37,21 +37,6 @@ find_blocks(const uint8_t *raw, size_t len, size_t most, uint32_t *at)
 	return count;
 }
 
-/*
- * Records the first block at or after each multiple of 8 KiB in raw, and at its
- * end.
- */
-static void
-note_blocks(struct sq_meta *m)
-{
-	size_t k = 0;
-
-	for (size_t i = 0; i <= m->count; i++)
-		while (k * SQUASHFS_META_B <= m->at[i])
-			m->near[k++] = (uint32_t)i;
-	m->near[k] = (uint32_t)m->count;
-}
-
 static int
 take_memory(struct sq_meta *m, const struct sq_super *s, uint64_t bytes)
 {
@@ -61,22 +46,22 @@ take_memory(struct sq_meta *m, const struct sq_super *s, uint64_t bytes)
 	return rc;
 }
 
-/*
- * Reads the part of the table that exists into raw.  Returns its length, or
- * -errno.
- */
-static int64_t
-read_raw(struct sq_meta *m, const struct sq_super *s, uint64_t end)
+int
+sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
+    uint64_t end, size_t most)
 {
-	uint64_t len = end - m->start;
+	uint64_t len = end - start;
+	size_t k = 0;
 	int rc;
 
-	if (m->start > end)
+	/* the part of the table that exists */
+	m->start = start;
+	if (start > end)
 		return -EBADMSG;
-	if (m->start >= s->there)
+	if (start >= s->there)
 		return -ENODATA;
-	if (len > s->there - m->start)
-		len = s->there - m->start;
+	if (len > s->there - start)
+		len = s->there - start;
 	if (len > SQ_TABLE_MAX)
 		len = SQ_TABLE_MAX;
 	rc = take_memory(m, s, len);
@@ -86,21 +71,9 @@ read_raw(struct sq_meta *m, const struct sq_super *s, uint64_t end)
 	m->raw = sys_malloc((size_t)len + 1);
 	if (m->raw == NULL)
 		return -ENOMEM;
-	rc = sq_read(s, m->start, m->raw, (size_t)len);
-	return rc != 0 ? rc : (int64_t)len;
-}
-
-int
-sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
-    uint64_t end, size_t most)
-{
-	int64_t len;
-	int rc;
-
-	m->start = start;
-	len = read_raw(m, s, end);
-	if (len < 0)
-		return (int)len;
+	rc = sq_read(s, start, m->raw, (size_t)len);
+	if (rc != 0)
+		return rc;
 	m->count = find_blocks(m->raw, (size_t)len, most, NULL);
 	if (m->count > SQ_TABLE_MAX / SQUASHFS_META_B)
 		return -EFBIG;
@@ -116,7 +89,11 @@ sq_meta_read(struct sq_meta *m, const struct sq_super *s, uint64_t start,
 	    m->data == NULL)
 		return -ENOMEM;
 	find_blocks(m->raw, (size_t)len, most, m->at);
-	note_blocks(m);
+	/* the first block at or after each multiple of 8 KiB, and at the end */
+	for (size_t i = 0; i <= m->count; i++)
+		while (k * SQUASHFS_META_B <= m->at[i])
+			m->near[k++] = (uint32_t)i;
+	m->near[k] = (uint32_t)m->count;
 	return 0;
 }
 
@@ -136,6 +113,20 @@ sq_meta_unpack(struct sq_meta *m, size_t i, struct sq_codec *c)
 }
 
 int
+sq_table_read(struct sq_meta *m, const struct sq_super *s, struct sq_codec *c,
+    uint64_t start, uint64_t index)
+{
+	int rc = start > index ? -EBADMSG : sq_meta_read(m, s, start, index,
+	    SIZE_MAX);
+
+	for (size_t i = 0; rc == 0 && i < m->count; i++)
+		sq_meta_unpack(m, i, c);
+	if (rc == 0)
+		sq_meta_free_raw(m, s);
+	return rc;
+}
+
+int
 sq_meta_one(struct sq_meta *m, const struct sq_super *s, struct sq_codec *c,
     uint64_t pos)
 {
@@ -149,36 +140,28 @@ sq_meta_one(struct sq_meta *m, const struct sq_super *s, struct sq_codec *c,
 	return rc;
 }
 
-/* Returns the index of the block that begins at byte `block`, or count. */
-static size_t
-block_index(const struct sq_meta *m, uint64_t block)
-{
-	size_t lo, hi;
-
-	if (block > m->at[m->count])
-		return m->count;
-	lo = m->near[block / SQUASHFS_META_B];
-	hi = m->near[block / SQUASHFS_META_B + 1];
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->at[mid] < block)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < m->count && m->at[lo] == block ? lo : m->count;
-}
-
 const uint8_t *
 sq_meta_span(const struct sq_meta *m, uint64_t block, unsigned offset,
     size_t most, size_t *have)
 {
-	size_t i = block_index(m, block);
 	const uint8_t *p;
+	size_t i, hi;
 
 	*have = 0;
-	if (i == m->count || offset > m->len[i])
+	if (block > m->at[m->count])
+		return NULL;
+	/* the block that begins at this byte */
+	i = m->near[block / SQUASHFS_META_B];
+	hi = m->near[block / SQUASHFS_META_B + 1];
+	while (i < hi) {
+		size_t mid = i + (hi - i) / 2;
+
+		if (m->at[mid] < block)
+			i = mid + 1;
+		else
+			hi = mid;
+	}
+	if (i >= m->count || m->at[i] != block || offset > m->len[i])
 		return NULL;
 	p = m->data + i * SQUASHFS_META_B + offset;
 	*have = m->len[i] - offset;

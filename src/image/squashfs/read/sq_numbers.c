@@ -64,24 +64,6 @@ sq_numbers_add(struct sq_numbers *n, uint32_t number, uint64_t ref)
 	return n->refs[number] == ref + 1 ? SQ_NUMBER_AGAIN : SQ_NUMBER_TAKEN;
 }
 
-/*
- * Returns the first number from `from` onward whose entry in the block differs,
- * or 0.
- */
-static uint32_t
-find_other(const struct sq_numbers *n, const struct sq_meta *block,
-    uint32_t from)
-{
-	for (uint32_t i = 0; i < ENTRIES && from + i <= n->count; i++) {
-		uint64_t ref = n->refs[from + i];
-
-		if (ref != 0 && load_le64(block->data +
-		    i * SQUASHFS_EXPORT_B) != ref - 1)
-			return from + i;
-	}
-	return 0;
-}
-
 int
 sq_numbers_check(const struct sq_numbers *n, const struct sq_tables *q,
     struct sq_codec *c, image_report_fn *report, void *arg)
@@ -103,8 +85,14 @@ sq_numbers_check(const struct sq_numbers *n, const struct sq_tables *q,
 		pos = load_le64(p);
 		if (rc == 0)
 			rc = sq_meta_one(&block, s, c, pos);
-		if (rc == 0)
-			other = find_other(n, &block, k + 1);
+		for (uint32_t i = 0; rc == 0 && other == 0 && i < ENTRIES &&
+		    k + i < n->count; i++) {
+			uint64_t ref = n->refs[k + 1 + i];
+
+			if (ref != 0 && load_le64(block.data +
+			    i * SQUASHFS_EXPORT_B) != ref - 1)
+				other = k + 1 + i;
+		}
 		sq_meta_free(&block, s);
 		/* sq_check() could read it */
 		if (rc != 0)

@@ -2,19 +2,214 @@
  * sq_reader.c - the names, inodes and data of a squashfs image
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "sq_reader.h"
+#include "squashfs.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+/*
+ * The id of a name: a directory's index or, from dir_count onward, the index of
+ * a file; there is no file 0.
+ */
+struct sq_image {
+	struct image image;
+	struct sq_tables *q;		/* image.own */
+	struct image_memory memory;
+	uint64_t memory_left;
+	struct sq_facts facts;
+	uint32_t *ids;			/* owners; NULL: unknown */
+	/* by number */
+	uint32_t *order;		/* ids */
+	uint32_t *first;
+	size_t count;
+	/* by directory index */
+	uint32_t *dir_at;		/* its number */
+	uint32_t *dir_end;
+};
+
+/* Returns the directory or file with the given number. */
+static const struct image_dir *
+dir_of(const struct sq_image *m, uint32_t id)
+{
+	return id < m->image.dir_count ? &m->image.dir[id] : NULL;
+}
+
+static const struct image_file *
+file_of(const struct sq_image *m, uint32_t id)
+{
+	return &m->image.file[id - m->image.dir_count + 1];
+}
 
 struct sq_decoder {
 	const struct sq_image *m;
 	void *codec;
 	struct image_packed packed;
 };
+
+/* Names */
+
+static const uint8_t *
+name_of(const struct sq_image *m, uint32_t id, size_t *len)
+{
+	const struct image_dir *d = dir_of(m, id);
+
+	*len = d != NULL ? d->name_len : file_of(m, id)->name_len;
+	return d != NULL ? d->name : file_of(m, id)->name;
+}
+
+static uint32_t
+parent_of(const struct sq_image *m, uint32_t id)
+{
+	const struct image_dir *d = dir_of(m, id);
+
+	return d != NULL ? d->parent : file_of(m, id)->dir;
+}
+
+static int
+by_entry_name(const void *a, const void *b, void *arg)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	size_t n, k;
+	const uint8_t *s = name_of(arg, x, &n), *t = name_of(arg, y, &k);
+	int order = memcmp(s, t, n < k ? n : k);
+
+	if (order != 0 || n != k)
+		return order != 0 ? order : n < k ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Sorts the names: they are grouped by their directory, each group is sorted,
+ * and then the tree is walked depth first.  Each directory has the index of its
+ * parent, so no stack is needed.  Returns 0, -EFBIG, -EDQUOT or -ENOMEM.
+ */
+static int
+sort_names(struct sq_image *m)
+{
+	size_t dirs = m->image.dir_count, slots = 64, *from, *next;
+	uint32_t *at, *table, dir = 0, n = 0;
+	int rc;
+
+	/* file 0 does not exist */
+	m->count = dirs + m->image.file_count - 1;
+	if (m->count >= UINT32_MAX)
+		return -EFBIG;
+	rc = image_take(m->image.memory, m->count * 7 * sizeof(uint32_t) +
+	    dirs * 3 * sizeof(size_t));
+	if (rc != 0)
+		return rc;
+	while (slots < 2 * m->count)
+		slots *= 2;
+	m->order = sys_malloc(m->count * sizeof(*m->order));
+	m->first = sys_malloc(m->count * sizeof(*m->first));
+	m->dir_at = sys_malloc(dirs * sizeof(*m->dir_at));
+	m->dir_end = sys_malloc(dirs * sizeof(*m->dir_end));
+	/* the names of directory i are at[from[i]..from[i + 1]) */
+	at = sys_malloc(m->count * sizeof(*at));
+	from = sys_calloc(dirs + 2, sizeof(*from));
+	next = sys_malloc(dirs * sizeof(*next));
+	/* hash table of numbers by inode; 0, the root, means free */
+	table = sys_calloc(slots, sizeof(*table));
+	rc = -ENOMEM;
+	if (m->order == NULL || m->first == NULL || m->dir_at == NULL ||
+	    m->dir_end == NULL || at == NULL || from == NULL || next == NULL ||
+	    table == NULL)
+		goto out;
+
+	for (uint32_t id = 1; id < m->count; id++)
+		from[parent_of(m, id) + (size_t)2]++;
+	for (size_t i = 2; i < dirs + 2; i++)
+		from[i] += from[i - 1];
+	for (uint32_t id = 1; id < m->count; id++)
+		at[from[parent_of(m, id) + (size_t)1]++] = id;
+	for (size_t i = 0; i < dirs; i++) {
+		next[i] = from[i];
+		qsort_r(at + from[i], from[i + 1] - from[i], sizeof(*at),
+		    by_entry_name, m);
+	}
+
+	m->order[n++] = 0;
+	m->dir_at[0] = 0;
+	for (;;) {
+		if (next[dir] < from[dir + (size_t)1]) {
+			uint32_t id = at[next[dir]++];
+
+			if (dir_of(m, id) != NULL) {
+				m->dir_at[id] = n;
+				dir = id;
+			}
+			m->order[n++] = id;
+			continue;
+		}
+		m->dir_end[dir] = n;
+		if (dir == 0)
+			break;
+		dir = m->image.dir[dir].parent;
+	}
+
+	/* the first name of each inode that is not a directory */
+	for (n = 0; n < m->count; n++) {
+		uint64_t ref;
+		size_t i;
+
+		m->first[n] = n;
+		if (dir_of(m, m->order[n]) != NULL)
+			continue;
+		ref = file_of(m, m->order[n])->ref;
+		i = (size_t)(ref * 0x9e3779b97f4a7c15U >> 32) & (slots - 1);
+		while (table[i] != 0 &&
+		    file_of(m, m->order[table[i]])->ref != ref)
+			i = (i + 1) & (slots - 1);
+		if (table[i] == 0)
+			table[i] = n;
+		m->first[n] = table[i];
+	}
+	rc = 0;
+out:
+	sys_free(at);
+	sys_free(from);
+	sys_free(next);
+	sys_free(table);
+	return rc;
+}
+
+int
+sq_path(const struct sq_image *m, size_t number, char **path, size_t *cap)
+{
+	uint32_t id = m->order[number];
+	size_t len = 1, n;
+	char *p = *path;
+
+	for (uint32_t i = id; i != 0; i = parent_of(m, i)) {
+		name_of(m, i, &n);
+		len += n + 1;
+	}
+	if (len > *cap) {
+		p = sys_realloc(*path, 2 * len);
+		if (p == NULL)
+			return -ENOMEM;
+		*path = p;
+		*cap = 2 * len;
+	}
+	/* no slash before the first name */
+	len -= id == 0 ? 1 : 2;
+	p[len] = '\0';
+	for (uint32_t i = id; i != 0; i = parent_of(m, i)) {
+		const uint8_t *name = name_of(m, i, &n);
+
+		len -= n;
+		memcpy(p + len, name, n);
+		if (len > 0)
+			p[--len] = '/';
+	}
+	return 0;
+}
+
+/* Opening */
 
 int
 sq_find(int fd, uint64_t *offset)
@@ -53,83 +248,50 @@ tell_trouble(struct tell *t, uint64_t at, int rc)
 	return 0;
 }
 
-/*
- * Reads the compressor's options: one uncompressed metadata block.
- */
+/* Reads the tables that are not needed to read files. */
 static int
-read_settings(struct sq_image *m, struct sq_codec *c)
+read_rest(struct sq_image *m, struct tell *tell)
 {
 	const struct sq_super *s = &m->q->super;
-	struct sq_meta t = { 0 };
-	size_t n = 0;
-	int rc = (s->flags & SQUASHFS_OPTIONS) == 0 ? 0 :
-	    sq_meta_read(&t, s, SQUASHFS_SUPER_B, SQUASHFS_SUPER_B +
-	    SQUASHFS_META_HEADER_B + SQUASHFS_META_B, 1);
-
-	if (rc == 0 && t.count > 0) {
-		sq_meta_unpack(&t, 0, c);
-		n = t.len[0] < SQ_SETTINGS_MAX ? t.len[0] : SQ_SETTINGS_MAX;
-		memcpy(m->facts.settings, t.data, n);
-	}
-	m->facts.settings_B = n;
-	sq_meta_free(&t, s);
-	return rc;
-}
-
-/*
- * Reads the owners even if sq_check() found damage, because some of them may be
- * intact.
- */
-static int
-read_owners(struct sq_image *m, struct sq_codec *c)
-{
-	const struct sq_super *s = &m->q->super;
-	size_t need = (size_t)s->id_count * SQUASHFS_ID_B;
-	struct sq_meta t = { 0 };
+	size_t need = (size_t)s->id_count * SQUASHFS_ID_B, n = 0;
+	struct sq_meta owners = { 0 }, settings = { 0 };
 	uint8_t p[SQUASHFS_POINTER_B];
 	const uint8_t *at = NULL;
-	int rc = sq_read(s, s->ids, p, sizeof(p));
+	struct sq_codec *c;
+	int rc = sq_codec_open(&c, s->compressor);
 
+	if (rc != 0)
+		return rc;
+	/* even if sq_check() found damage: some owners may be intact */
+	rc = sq_read(s, s->ids, p, sizeof(p));
 	if (rc == 0)
-		rc = sq_table_read(&t, s, c, load_le64(p), s->ids);
-	if (rc == 0 && t.count > 0 && need > 0)
-		at = sq_meta_get(&t, 0, 0, need);
+		rc = sq_table_read(&owners, s, c, load_le64(p), s->ids);
+	if (rc == 0 && owners.count > 0 && need > 0)
+		at = sq_meta_get(&owners, 0, 0, need);
 	if (at != NULL) {
 		m->ids = sys_malloc(need);
 		rc = m->ids == NULL ? -ENOMEM : 0;
 	}
 	for (uint32_t i = 0; m->ids != NULL && i < s->id_count; i++)
 		m->ids[i] = load_le32(at + (size_t)i * SQUASHFS_ID_B);
-	sq_meta_free(&t, s);
-	return rc;
-}
+	sq_meta_free(&owners, s);
+	rc = tell_trouble(tell, s->ids, rc);
+	if (rc != 0 || (s->flags & SQUASHFS_OPTIONS) == 0)
+		goto out;
 
-static void
-note_facts(struct sq_image *m)
-{
-	const struct sq_super *s = &m->q->super;
-
-	m->facts = (struct sq_facts){ .compressor = s->compressor,
-		.block = s->block, .flags = s->flags,
-		.inodes = s->inode_count, .fragments = s->fragment_count,
-		.ids = s->id_count, .used_B = s->length, .mtime = s->mtime,
-		.exports = s->exports != SQUASHFS_NO_TABLE,
-		.xattrs = s->xattrs != SQUASHFS_NO_TABLE };
-}
-
-/* Reads the tables that are not needed to read files. */
-static int
-read_rest(struct sq_image *m, struct tell *t)
-{
-	const struct sq_super *s = &m->q->super;
-	struct sq_codec *c;
-	int rc = sq_codec_open(&c, s->compressor);
-
-	if (rc != 0)
-		return rc;
-	rc = tell_trouble(t, s->ids, read_owners(m, c));
-	if (rc == 0)
-		rc = tell_trouble(t, SQUASHFS_SUPER_B, read_settings(m, c));
+	/* the compressor's options: one uncompressed metadata block */
+	rc = sq_meta_read(&settings, s, SQUASHFS_SUPER_B, SQUASHFS_SUPER_B +
+	    SQUASHFS_META_HEADER_B + SQUASHFS_META_B, 1);
+	if (rc == 0 && settings.count > 0) {
+		sq_meta_unpack(&settings, 0, c);
+		n = settings.len[0] < SQ_SETTINGS_MAX ? settings.len[0] :
+		    SQ_SETTINGS_MAX;
+		memcpy(m->facts.settings, settings.data, n);
+		m->facts.settings_B = n;
+	}
+	sq_meta_free(&settings, s);
+	rc = tell_trouble(tell, SQUASHFS_SUPER_B, rc);
+out:
 	sq_codec_close(c);
 	return rc;
 }
@@ -140,6 +302,7 @@ sq_open(struct sq_image **out, int fd, uint64_t offset, unsigned threads,
 {
 	struct sq_image *m = sys_calloc(1, sizeof(*m));
 	struct tell t = { fn, arg };
+	const struct sq_super *s;
 	int rc;
 
 	*out = m;
@@ -153,11 +316,16 @@ sq_open(struct sq_image **out, int fd, uint64_t offset, unsigned threads,
 	m->q = m->image.own;
 	if (rc != 0)
 		goto fail;
-	note_facts(m);
+	s = &m->q->super;
+	m->facts = (struct sq_facts){ .compressor = s->compressor,
+		.block = s->block, .flags = s->flags,
+		.inodes = s->inode_count, .fragments = s->fragment_count,
+		.ids = s->id_count, .used_B = s->length, .mtime = s->mtime,
+		.exports = s->exports != SQUASHFS_NO_TABLE,
+		.xattrs = s->xattrs != SQUASHFS_NO_TABLE };
 	rc = read_rest(m, &t);
-	if (rc != 0)
-		goto fail;
-	rc = sq_names_make(m);
+	if (rc == 0)
+		rc = sort_names(m);
 	if (rc == 0)
 		return 0;
 fail:
@@ -171,7 +339,10 @@ sq_close(struct sq_image *m)
 {
 	if (m == NULL)
 		return;
-	sq_names_free(m);
+	sys_free(m->order);
+	sys_free(m->first);
+	sys_free(m->dir_at);
+	sys_free(m->dir_end);
 	sys_free(m->ids);
 	image_close(&m->image);
 	sys_free(m);
@@ -200,7 +371,7 @@ sq_end(const struct sq_image *m, size_t number)
 {
 	uint32_t id = m->order[number];
 
-	return sq_dir_of(m, id) != NULL ? m->dir_end[id] : number + 1;
+	return dir_of(m, id) != NULL ? m->dir_end[id] : number + 1;
 }
 
 static void
@@ -225,33 +396,31 @@ get_inode(const struct sq_image *m, uint64_t ref, struct sq_entry *e)
 	e->size = a.target_len;
 }
 
-static void
-get_dir(const struct sq_image *m, const struct image_dir *d,
-    struct sq_entry *e)
+void
+sq_get(const struct sq_image *m, size_t number, struct sq_entry *e)
 {
+	uint32_t id = m->order[number];
+	const struct image_dir *d = dir_of(m, id);
+	const struct image_file *f;
 	struct sq_inode n;
 
-	e->name = (const char *)d->name;
-	e->name_len = d->name_len;
-	e->parent = m->dir_at[d->parent];
-	e->mode = 0040755;
-	get_inode(m, d->ref, e);
-	/* it was added as a directory, so ignore the type in the inode */
-	if ((e->mode & 0170000) != 0040000)
+	*e = (struct sq_entry){ .first = m->first[number],
+		.fragment = SQUASHFS_NONE, .xattr = SQUASHFS_NONE,
+		.links = 1, .parent = m->dir_at[parent_of(m, id)] };
+	e->name = (const char *)name_of(m, id, &e->name_len);
+	if (d != NULL) {
 		e->mode = 0040755;
-	if (sq_inode_get(&m->q->inodes, &m->q->super, d->ref, &n) == 0)
-		e->size = n.size;
-	e->why = d->damage;
-	e->lost = d->lost;
-}
-
-static void
-get_file(const struct sq_image *m, const struct image_file *f,
-    struct sq_entry *e)
-{
-	e->name = (const char *)f->name;
-	e->name_len = f->name_len;
-	e->parent = m->dir_at[f->dir];
+		get_inode(m, d->ref, e);
+		/* it was added as one, so ignore the type in the inode */
+		if ((e->mode & 0170000) != 0040000)
+			e->mode = 0040755;
+		if (sq_inode_get(&m->q->inodes, &m->q->super, d->ref, &n) == 0)
+			e->size = n.size;
+		e->why = d->damage;
+		e->lost = d->lost;
+		return;
+	}
+	f = file_of(m, id);
 	e->why = f->flaw != SQ_GOOD ? sq_flaw_text(f->flaw) : NULL;
 	e->lost = f->unreadable;
 	if (f->flaw == SQ_BAD_INODE || f->flaw == SQ_BAD_DIR)
@@ -267,19 +436,13 @@ get_file(const struct sq_image *m, const struct image_file *f,
 	e->tail_at = f->tail_at;
 }
 
-void
-sq_get(const struct sq_image *m, size_t number, struct sq_entry *e)
+int
+sq_xattrs(const struct sq_image *m, uint32_t index, sq_xattr_fn *fn,
+    void *arg)
 {
-	uint32_t id = m->order[number];
-	const struct image_dir *d = sq_dir_of(m, id);
+	uint64_t parsed = 0;
 
-	*e = (struct sq_entry){ .first = m->first[number],
-		.fragment = SQUASHFS_NONE, .xattr = SQUASHFS_NONE,
-		.links = 1 };
-	if (d != NULL)
-		get_dir(m, d, e);
-	else
-		get_file(m, sq_file_of(m, id), e);
+	return sq_xattrs_parse(m->q, index, fn, arg, &parsed);
 }
 
 /* Data */

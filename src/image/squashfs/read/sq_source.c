@@ -5,25 +5,152 @@
 #include "squashfs.h"
 
 #include "base/bytes.h"
+#include "base/parallel.h"
 #include "base/sys.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+
+enum {
+	INODE_B = 16,			/* minimum */
+	ENTRIES = SQUASHFS_META_B / SQUASHFS_FRAGMENT_B,
+	GRAIN = 8,			/* blocks that a thread takes at a
+					 * time */
+};
+
+struct unpacking {
+	struct sq_tables *q;
+	atomic_size_t next;
+	atomic_int err;
+};
+
+/* Unpacks blocks of both tables, numbered consecutively. */
+static void
+unpack_some(void *arg, unsigned share)
+{
+	struct unpacking *u = arg;
+	struct sq_meta *inodes = &u->q->inodes, *dirs = &u->q->dirs;
+	size_t count = inodes->count + dirs->count, from;
+	struct sq_codec *c;
+	int rc = sq_codec_open(&c, u->q->super.compressor);
+
+	(void)share;
+	if (rc != 0) {
+		atomic_store(&u->err, rc);
+		return;
+	}
+	while ((from = atomic_fetch_add(&u->next, GRAIN)) < count)
+		for (size_t i = from; i < from + GRAIN && i < count; i++)
+			if (i < inodes->count)
+				sq_meta_unpack(inodes, i, c);
+			else
+				sq_meta_unpack(dirs, i - inodes->count, c);
+	sq_codec_close(c);
+}
+
+/* An unreadable fragment keeps a size of 0, which is invalid. */
+static int
+read_fragments(struct sq_tables *q, struct sq_codec *c)
+{
+	size_t count = q->super.fragment_count;
+	int rc = image_take(q->super.memory, (count + 1) *
+	    sizeof(*q->fragments));
+
+	if (rc != 0)
+		return rc;
+	q->fragments = sys_calloc(count + 1, sizeof(*q->fragments));
+	if (q->fragments == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && !image_no_memory(rc); i += ENTRIES) {
+		size_t most = count - i < ENTRIES ? count - i : ENTRIES;
+		struct sq_meta t = { 0 };
+		uint8_t p[SQUASHFS_POINTER_B];
+
+		rc = sq_read(&q->super, q->super.fragments + i / ENTRIES *
+		    sizeof(p), p, sizeof(p));
+		if (rc != 0)
+			break;
+		rc = sq_meta_one(&t, &q->super, c, load_le64(p));
+		for (size_t k = 0; rc == 0 && k < most &&
+		    (k + 1) * SQUASHFS_FRAGMENT_B <= t.len[0]; k++) {
+			const uint8_t *e = t.data + k * SQUASHFS_FRAGMENT_B;
+
+			q->fragments[i + k] = (struct sq_fragment_entry){
+			    .start = load_le64(e), .size = load_le32(e + 8) };
+		}
+		sq_meta_free(&t, &q->super);
+	}
+	return image_no_memory(rc) ? rc : 0;
+}
+
+/* Reads and unpacks the tables of an image whose superblock has been read. */
+static int
+read_tables(struct sq_tables *q, struct sq_codec *c, unsigned threads,
+    const char **why)
+{
+	struct unpacking u = { .q = q };
+	size_t grains;
+	int rc = sq_meta_read(&q->inodes, &q->super, q->super.inodes,
+	    q->super.dirs, SIZE_MAX);
+
+	if (rc == 0)
+		rc = sq_meta_read(&q->dirs, &q->super, q->super.dirs,
+		    q->super.dirs_end, SIZE_MAX);
+	if (rc != 0)
+		goto out;
+	if (q->inodes.count == 0) {
+		*why = "no block of the inode table can be found";
+		return -EBADMSG;
+	}
+	if (q->super.fragment_count > q->inodes.count *
+	    (SQUASHFS_META_B / INODE_B)) {
+		*why = "there are more fragment blocks than files";
+		return -EBADMSG;
+	}
+	rc = read_fragments(q, c);
+	if (rc != 0)
+		goto out;
+	grains = (q->inodes.count + q->dirs.count) / GRAIN + 1;
+	parallel_run(grains < threads ? (unsigned)grains : threads,
+	    unpack_some, &u);
+	sq_meta_free_raw(&q->inodes, &q->super);
+	sq_meta_free_raw(&q->dirs, &q->super);
+	rc = atomic_load(&u.err);
+out:
+	if (rc == -ENODATA) {
+		*why = "the file ends before the image's tables begin";
+		rc = -EBADMSG;
+	}
+	if (rc == -EFBIG)
+		*why = "the tables decompress to more than 512 MiB";
+	return rc;
+}
 
 static int
-read_squashfs(struct sq_tables *q, struct image *m, unsigned threads,
-    image_report_fn *report, void *arg, const char **why)
+open_image(struct image *m, unsigned threads, image_report_fn *report,
+    void *arg, const char **why)
 {
+	struct sq_tables *q = sys_calloc(1, sizeof(*q));
 	struct sq_numbers numbers = { 0 };
 	struct sq_codec *c = NULL;
-	int rc = sq_codec_open(&c, q->super.compressor);
+	int rc;
 
-	if (rc != 0) {
-		if (rc == -ENOTSUP)
-			*why = "this build does not support the image's "
-			    "compressor";
-		goto out;
-	}
-	rc = sq_tables_read(q, c, threads, why);
+	if (q == NULL)
+		return -ENOMEM;
+	m->own = q;
+	q->super.memory = m->memory;
+	rc = sq_super_read(&q->super, m->fd, m->offset, why);
+	if (rc != 0)
+		return rc;
+	m->length = q->super.length;
+	m->block_B = q->super.block;
+	m->fragment_count = q->super.fragment_count;
+	rc = sq_codec_open(&c, q->super.compressor);
+	if (rc == -ENOTSUP)
+		*why = "this build does not support the image's compressor";
+	if (rc != 0)
+		return rc;
+	rc = read_tables(q, c, threads, why);
 	if (rc != 0)
 		goto out;
 	rc = sq_check(&q->super, c, report, arg);
@@ -43,26 +170,6 @@ out:
 	sq_numbers_close(&numbers, q);
 	sq_codec_close(c);
 	return rc;
-}
-
-static int
-open_image(struct image *m, unsigned threads, image_report_fn *report,
-    void *arg, const char **why)
-{
-	struct sq_tables *q = sys_calloc(1, sizeof(*q));
-	int rc;
-
-	if (q == NULL)
-		return -ENOMEM;
-	m->own = q;
-	q->super.memory = m->memory;
-	rc = sq_super_read(&q->super, m->fd, m->offset, why);
-	if (rc != 0)
-		return rc;
-	m->length = q->super.length;
-	m->block_B = q->super.block;
-	m->fragment_count = q->super.fragment_count;
-	return read_squashfs(q, m, threads, report, arg, why);
 }
 
 static void

@@ -1,6 +1,12 @@
 /*
  * sq_super.c - the superblock, and reading from an image
  * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Source for an image in a program that mounts itself: the AppImage
+ * specification, type 2: an ELF file with 'A', 'I' and 2 in the padding of its
+ * identification, with the image after the section headers.  If the section
+ * headers of the runtime have been stripped, the first RUNTIME_MAX bytes are
+ * searched for the image.
  */
 #include "squashfs.h"
 
@@ -10,7 +16,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
+
+enum {
+	ELF_B = 64, IS_64 = 2, IS_BIG = 2,
+	WINDOW_B = 64 << 10,
+	RUNTIME_MAX = 16 << 20,		/* maximum bytes before the image */
+};
 
 int
 sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len)
@@ -25,41 +38,11 @@ sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len)
 	return (size_t)n == len ? 0 : -ENODATA;
 }
 
-/* Reads the position of a table's first block from its index. */
-static int
-first_block(const struct sq_super *s, uint64_t table, uint64_t *pos)
-{
-	uint8_t p[8];
-	int rc = sq_read(s, table, p, sizeof(p));
-
-	*pos = load_le64(p);
-	return rc;
-}
-
 static void
 lower(uint64_t *end, uint64_t start, uint64_t pos)
 {
 	if (pos > start && pos < *end)
 		*end = pos;
-}
-
-/*
- * The end of the directory table is not recorded, but it is followed by another
- * table or that table's first block.
- */
-static void
-find_dirs_end(struct sq_super *s, const uint8_t *p)
-{
-	s->dirs_end = s->length;
-	for (int at = SQUASHFS_S_ID_TABLE; at <= SQUASHFS_S_EXPORT_TABLE;
-	    at += 8) {
-		uint64_t table = load_le64(p + at), pos;
-
-		lower(&s->dirs_end, s->dirs, table);
-		if (at != SQUASHFS_S_INODE_TABLE && at != SQUASHFS_S_DIR_TABLE &&
-		    first_block(s, table, &pos) == 0)
-			lower(&s->dirs_end, s->dirs, pos);
-	}
 }
 
 static const char *
@@ -85,21 +68,27 @@ check_super(const struct sq_super *s, const uint8_t *p)
 	return NULL;
 }
 
-static int
-find_end(struct sq_super *s)
+int
+sq_super_read(struct sq_super *s, int fd, uint64_t offset, const char **why)
 {
-	/* st_size is not set for a block device */
-	off_t end = sys_lseek(s->fd, 0, SEEK_END);
+	uint8_t p[SQUASHFS_SUPER_B], first[SQUASHFS_POINTER_B];
+	off_t end;
+	int rc;
 
+	*s = (struct sq_super){ .fd = fd, .offset = offset, .memory = s->memory,
+	    .length = SQUASHFS_SUPER_B };
+	if (offset > INT64_MAX - SQUASHFS_SUPER_B)
+		return -EINVAL;
+	rc = sq_read(s, 0, p, sizeof(p));
+	if (rc == 0 && load_le32(p) != SQUASHFS_MAGIC)
+		rc = -ENODATA;
+	*why = "no squashfs superblock found";
+	if (rc != 0)
+		return rc == -ENODATA ? -EBADMSG : rc;
+	/* st_size is not set for a block device */
+	end = sys_lseek(fd, 0, SEEK_END);
 	if (end < 0)
 		return (int)end;
-	s->there = (uint64_t)end > s->offset ? (uint64_t)end - s->offset : 0;
-	return 0;
-}
-
-static void
-load_super(struct sq_super *s, const uint8_t *p)
-{
 	s->inode_count = load_le32(p + SQUASHFS_S_INODES);
 	s->mtime = load_le32(p + SQUASHFS_S_MTIME);
 	s->block = load_le32(p + SQUASHFS_S_BLOCK);
@@ -115,35 +104,27 @@ load_super(struct sq_super *s, const uint8_t *p)
 	s->dirs = load_le64(p + SQUASHFS_S_DIR_TABLE);
 	s->fragments = load_le64(p + SQUASHFS_S_FRAGMENT_TABLE);
 	s->exports = load_le64(p + SQUASHFS_S_EXPORT_TABLE);
-}
-
-int
-sq_super_read(struct sq_super *s, int fd, uint64_t offset, const char **why)
-{
-	uint8_t p[SQUASHFS_SUPER_B];
-	int rc;
-
-	*s = (struct sq_super){ .fd = fd, .offset = offset, .memory = s->memory,
-	    .length = SQUASHFS_SUPER_B };
-	if (offset > INT64_MAX - SQUASHFS_SUPER_B)
-		return -EINVAL;
-	rc = sq_read(s, 0, p, sizeof(p));
-	if (rc == 0 && load_le32(p) != SQUASHFS_MAGIC)
-		rc = -ENODATA;
-	*why = "no squashfs superblock found";
-	if (rc == -ENODATA)
-		return -EBADMSG;
-	if (rc == 0)
-		rc = find_end(s);
-	if (rc != 0)
-		return rc;
-	load_super(s, p);
+	s->there = (uint64_t)end > offset ? (uint64_t)end - offset : 0;
 	if (s->there > s->length)
 		s->there = s->length;
 	*why = check_super(s, p);
 	if (*why != NULL)
 		return -EBADMSG;
-	find_dirs_end(s, p);
+
+	/*
+	 * The end of the directory table is not recorded, but it is followed by
+	 * another table or that table's first block, which the index names.
+	 */
+	s->dirs_end = s->length;
+	for (int at = SQUASHFS_S_ID_TABLE; at <= SQUASHFS_S_EXPORT_TABLE;
+	    at += 8) {
+		uint64_t table = load_le64(p + at);
+
+		lower(&s->dirs_end, s->dirs, table);
+		if (at != SQUASHFS_S_INODE_TABLE && at != SQUASHFS_S_DIR_TABLE &&
+		    sq_read(s, table, first, sizeof(first)) == 0)
+			lower(&s->dirs_end, s->dirs, load_le64(first));
+	}
 	return 0;
 }
 
@@ -160,4 +141,65 @@ sq_probe(int fd, uint64_t offset)
 	if (rc != 0)
 		return rc == -ENODATA ? 0 : rc;
 	return load_le32(p) == SQUASHFS_MAGIC;
+}
+
+/* Reads a len-byte number in the byte order given by the header. */
+static uint64_t
+elf_number(const uint8_t *elf, size_t at, size_t len)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < len; i++)
+		v = v << 8 | elf[at + (elf[5] == IS_BIG ? i : len - 1 - i)];
+	return v;
+}
+
+/* Returns whether the values in a superblock are plausible. */
+static bool
+is_image(int fd, uint64_t offset)
+{
+	struct sq_super s = { .memory = NULL };
+	const char *why;
+
+	return sq_probe(fd, offset) == 1 &&
+	    sq_super_read(&s, fd, offset, &why) == 0;
+}
+
+int
+sq_find_appended(int fd, uint64_t *offset)
+{
+	struct sq_super s = { .fd = fd, .length = ELF_B };
+	uint8_t elf[ELF_B], p[WINDOW_B], *hit;
+	const uint8_t *end = p + sizeof(p);
+	size_t each;
+	int rc = sq_read(&s, 0, elf, sizeof(elf));
+
+	if (rc != 0)
+		return rc == -ENODATA ? 0 : rc;
+	if (memcmp(elf, "\177ELF", 4) != 0)
+		return 0;
+	/* at the end of the section headers */
+	each = elf[4] == IS_64 ? 58 : 46;
+	*offset = elf[4] == IS_64 ? elf_number(elf, 40, 8) :
+	    elf_number(elf, 32, 4);
+	*offset += elf_number(elf, each, 2) * elf_number(elf, each + 2, 2);
+	if (is_image(fd, *offset))
+		return 1;
+	if (memcmp(elf + 8, "AI\2", 3) != 0)
+		return 0;
+	s.length = RUNTIME_MAX;
+	for (uint64_t at = 0; at + sizeof(p) <= RUNTIME_MAX;
+	    at += sizeof(p) - 4) {
+		rc = sq_read(&s, at, p, sizeof(p));
+		if (rc != 0)
+			return rc == -ENODATA ? 0 : rc;
+		hit = p;
+		while ((hit = memmem(hit, (size_t)(end - hit), "hsqs", 4)) !=
+		    NULL) {
+			*offset = at + (size_t)(hit++ - p);
+			if (is_image(fd, *offset))
+				return 1;
+		}
+	}
+	return 0;
 }

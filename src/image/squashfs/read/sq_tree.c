@@ -39,30 +39,6 @@ struct reading {
 					 * far */
 };
 
-static bool
-good_name(const uint8_t *s, size_t len)
-{
-	if (len > SQUASHFS_NAME_MAX || memchr(s, '/', len) != NULL ||
-	    memchr(s, '\0', len) != NULL)
-		return false;
-	return !(s[0] == '.' && (len == 1 || (len == 2 && s[1] == '.')));
-}
-
-static unsigned
-check_fragment(const struct reading *t, const struct image_file *f)
-{
-	const struct sq_super *s = &t->q->super;
-	const struct sq_fragment_entry *g = &t->q->fragments[f->fragment];
-	uint32_t stored = g->size & (SQUASHFS_BLOCK_RAW - 1);
-
-	if (g->size >= 2 * SQUASHFS_BLOCK_RAW || stored == 0 ||
-	    stored > s->block)
-		return SQ_BAD_BLOCK;
-	if (g->start > s->length || stored > s->length - g->start)
-		return SQ_OUTSIDE;
-	return f->flaw;
-}
-
 /*
  * Returns the flaw in a file's inode that concerns its data; its other flaw if
  * there is none.
@@ -72,12 +48,14 @@ check_data(const struct reading *t, const struct image_file *f)
 {
 	const struct sq_super *s = &t->q->super;
 	size_t tail = image_tail_len(t->m, f);
+	const struct sq_fragment_entry *g;
 	uint64_t end = f->start;
+	uint32_t stored;
 
 	for (uint32_t i = 0; i < f->blocks; i++) {
 		uint32_t word = load_le32(f->map + 4 * (size_t)i);
-		uint32_t stored = word & (SQUASHFS_BLOCK_RAW - 1);
 
+		stored = word & (SQUASHFS_BLOCK_RAW - 1);
 		if (word >= 2 * SQUASHFS_BLOCK_RAW || stored > s->block)
 			return SQ_BAD_BLOCK;
 		if (word != 0 && (end > s->length || stored > s->length - end))
@@ -90,10 +68,17 @@ check_data(const struct reading *t, const struct image_file *f)
 		return SQ_BAD_FRAGMENT;
 	if (f->tail_at > s->block || tail > s->block - f->tail_at)
 		return SQ_BAD_TAIL;
-	if (tail > 0 && t->q->fragments[f->fragment].start == 0)
+	if (tail == 0)
+		return f->flaw;
+	g = &t->q->fragments[f->fragment];
+	stored = g->size & (SQUASHFS_BLOCK_RAW - 1);
+	if (g->start == 0)
 		return SQ_LOST_FRAGMENT;
-	if (tail > 0)
-		return check_fragment(t, f);
+	if (g->size >= 2 * SQUASHFS_BLOCK_RAW || stored == 0 ||
+	    stored > s->block)
+		return SQ_BAD_BLOCK;
+	if (g->start > s->length || stored > s->length - g->start)
+		return SQ_OUTSIDE;
 	return f->flaw;
 }
 
@@ -110,41 +95,31 @@ find_link(const struct reading *t, uint64_t ref)
 	return i;
 }
 
-/* Makes room for one more link; half of the table remains free. */
-static int
-grow_links(struct reading *t)
-{
-	struct sq_tables *q = t->q;
-	uint32_t *old = q->links, *more;
-	size_t old_cap = q->link_cap;
-	size_t cap = old_cap == 0 ? LINKS_MIN : 2 * old_cap;
-
-	if (2 * q->link_count < old_cap)
-		return 0;
-	if (image_take(t->m->memory, (cap - old_cap) * sizeof(*more)) != 0)
-		return -EDQUOT;
-	more = sys_calloc(cap, sizeof(*more));
-	if (more == NULL)
-		return -ENOMEM;
-	q->links = more;
-	q->link_cap = cap;
-	for (size_t i = 0; i < old_cap; i++)
-		if (old[i] != 0)
-			more[find_link(t, t->m->file[old[i]].ref)] = old[i];
-	sys_free(old);
-	return 0;
-}
-
 /* Adds the blocks of a file to the total, unless its inode is already known. */
 static int
 know_blocks(struct reading *t, struct image_file *f)
 {
 	struct sq_tables *q = t->q;
-	int rc = grow_links(t);
-	size_t i;
+	uint32_t *old = q->links, *more;
+	size_t old_cap = q->link_cap, i;
+	size_t cap = old_cap == 0 ? LINKS_MIN : 2 * old_cap;
 
-	if (rc != 0)
-		return rc;
+	/* half of the table remains free */
+	if (2 * q->link_count >= old_cap) {
+		if (image_take(t->m->memory,
+		    (cap - old_cap) * sizeof(*more)) != 0)
+			return -EDQUOT;
+		more = sys_calloc(cap, sizeof(*more));
+		if (more == NULL)
+			return -ENOMEM;
+		q->links = more;
+		q->link_cap = cap;
+		for (i = 0; i < old_cap; i++)
+			if (old[i] != 0)
+				more[find_link(t, t->m->file[old[i]].ref)] =
+				    old[i];
+		sys_free(old);
+	}
 	i = find_link(t, f->ref);
 	f->hardlink_of = q->links[i];
 	if (f->hardlink_of != 0) {
@@ -161,24 +136,6 @@ know_blocks(struct reading *t, struct image_file *f)
 	if (q->blocks > q->inodes.count * (uint64_t)(SQUASHFS_META_B / 4))
 		return -EBADMSG;
 	f->flaw = (uint8_t)check_data(t, f);
-	return 0;
-}
-
-/* Interprets a file's inode. */
-static int
-load_file(struct reading *t, struct image_file *f, const struct sq_inode *n)
-{
-	f->type = WALK_FILE;
-	f->size = n->size;
-	f->start = n->start;
-	f->map = n->sizes;
-	f->blocks = n->blocks;
-	f->fragment = n->fragment;
-	f->tail_at = n->tail_at;
-	if (f->blocks > 0)
-		return know_blocks(t, f);
-	if (f->size > 0)
-		f->flaw = (uint8_t)check_data(t, f);
 	return 0;
 }
 
@@ -224,15 +181,29 @@ enter_file(struct reading *t, uint32_t dir, const struct entry *e)
 	f.fragment = IMAGE_NONE;
 	if (sq_inode_get(&t->q->inodes, &t->q->super, f.ref, &n) != 0) {
 		f.flaw = SQ_BAD_INODE;
-	} else if (n.type == SQUASHFS_DIR) {
-		f.flaw = SQ_BAD_DIR;
-	} else {
-		f.flaw = (uint8_t)check_entry(t, e, &n);
-		if (n.type == SQUASHFS_LINK)
-			f.type = WALK_LINK;
-		else if (n.type == SQUASHFS_FILE)
-			rc = load_file(t, &f, &n);
+		goto add;
 	}
+	if (n.type == SQUASHFS_DIR) {
+		f.flaw = SQ_BAD_DIR;
+		goto add;
+	}
+	f.flaw = (uint8_t)check_entry(t, e, &n);
+	if (n.type == SQUASHFS_LINK)
+		f.type = WALK_LINK;
+	if (n.type != SQUASHFS_FILE)
+		goto add;
+	f.type = WALK_FILE;
+	f.size = n.size;
+	f.start = n.start;
+	f.map = n.sizes;
+	f.blocks = n.blocks;
+	f.fragment = n.fragment;
+	f.tail_at = n.tail_at;
+	if (f.blocks > 0)
+		rc = know_blocks(t, &f);
+	else if (f.size > 0)
+		f.flaw = (uint8_t)check_data(t, &f);
+add:
 	f.unreadable = f.flaw != SQ_GOOD && f.flaw < SQ_REFUSED;
 	return rc != 0 ? rc : image_add_file(t->m, &f);
 }
@@ -278,20 +249,6 @@ compare_names(const uint8_t *s, size_t len, const struct entry *e)
 	return len < e->len ? -1 : len > e->len;
 }
 
-static void
-check_order(struct list *l, const struct entry *e)
-{
-	int order = l->last.len == 0 ? 1 :
-	    compare_names(e->name, e->len, &l->last);
-
-	if (order < 0)
-		l->wrong = "the names are not sorted, so Linux would not find "
-		    "all of them";
-	else if (order == 0 && l->wrong == NULL)
-		l->wrong = "two entries have the same name";
-	l->last = *e;
-}
-
 /*
  * Moves on in the index if its next entry is for the header at `head`, which is
  * followed by e and is in step with it.
@@ -332,12 +289,15 @@ enter_some(struct reading *t, struct list *l, const uint8_t *head,
 		const uint8_t *p = l->p, *name = p + SQUASHFS_ENTRY_B;
 		struct entry e;
 		size_t len;
-		int rc;
+		int order = 1, rc;
 
 		if (l->end - p < SQUASHFS_ENTRY_B)
 			return 1;
 		len = load_le16(p + 6) + (size_t)1;
-		if ((size_t)(l->end - name) < len || !good_name(name, len))
+		if ((size_t)(l->end - name) < len || len > SQUASHFS_NAME_MAX ||
+		    memchr(name, '/', len) != NULL ||
+		    memchr(name, '\0', len) != NULL || (name[0] == '.' &&
+		    (len == 1 || (len == 2 && name[1] == '.'))))
 			return 1;
 		e = (struct entry){ .name = name, .len = (uint16_t)len,
 			.type = load_le16(p + 4),
@@ -346,7 +306,14 @@ enter_some(struct reading *t, struct list *l, const uint8_t *head,
 			.ref = inodes << 16 | load_le16(p) };
 		if (i == 0)
 			check_index(t, l, head, &e);
-		check_order(l, &e);
+		if (l->last.len > 0)
+			order = compare_names(e.name, e.len, &l->last);
+		if (order < 0)
+			l->wrong = "the names are not sorted, so Linux would "
+			    "not find all of them";
+		else if (order == 0 && l->wrong == NULL)
+			l->wrong = "two entries have the same name";
+		l->last = e;
 		if (e.type == SQUASHFS_DIR ||
 		    e.type == SQUASHFS_DIR + SQUASHFS_LONG)
 			rc = enter_subdir(t, l->dir, &e);
@@ -356,30 +323,6 @@ enter_some(struct reading *t, struct list *l, const uint8_t *head,
 			return rc;
 		l->p = name + len;
 	}
-	return 0;
-}
-
-static int
-enter_list(struct reading *t, struct list *l)
-{
-	while (l->p < l->end) {
-		const uint8_t *head = l->p;
-		uint64_t count;
-		int rc;
-
-		if (l->end - head < SQUASHFS_LISTING_HEAD_B)
-			return 1;
-		count = load_le32(head) + (uint64_t)1;
-		if (count > SQUASHFS_LISTING_RUN)
-			return 1;
-		l->p += SQUASHFS_LISTING_HEAD_B;
-		rc = enter_some(t, l, head, (uint32_t)count);
-		if (rc != 0)
-			return rc;
-	}
-	if (l->indexes > 0 && l->wrong == NULL)
-		l->wrong = "the directory's index contradicts its listing, so "
-		    "Linux would not find all names";
 	return 0;
 }
 
@@ -394,77 +337,65 @@ blame(struct reading *t, uint32_t dir, const char *why, bool lost)
 	d->lost = d->lost || lost;
 }
 
-/*
- * Finds the listing of a directory.  Returns 0, 1 (it cannot be read) or
- * -ELOOP.
- */
-static int
-find_list(struct reading *t, uint64_t ref, const struct sq_inode *n,
-    struct list *l)
-{
-	const struct sq_meta *dirs = &t->q->dirs;
-	size_t size;
-
-	l->indexes = n->indexes;
-	if (n->size <= SQUASHFS_LISTING_EXTRA)
-		return 0;
-	size = (size_t)n->size - SQUASHFS_LISTING_EXTRA;
-	l->p = l->from = sq_meta_get(dirs, n->dir_block, n->dir_offset, size);
-	if (l->p == NULL)
-		return 1;
-	l->end = l->p + size;
-	t->listed += size;
-	if (t->listed > dirs->count * (uint64_t)SQUASHFS_META_B)
-		return -ELOOP;
-	/* no more than the headers that the listing has room for */
-	if (l->indexes > 0 && l->indexes <= size / SQUASHFS_LISTING_HEAD_B)
-		l->index = sq_inode_index(&t->q->inodes, ref, l->indexes *
-		    (size_t)(SQUASHFS_INDEX_B + SQUASHFS_NAME_MAX),
-		    &l->index_B);
-	return 0;
-}
-
 /* Reads the entries of directory i. */
 static int
 enter_dir(struct reading *t, uint32_t i)
 {
+	const struct sq_meta *inodes = &t->q->inodes, *dirs = &t->q->dirs;
 	uint64_t ref = t->m->dir[i].ref;
 	struct list l = { .dir = i };
 	struct sq_inode n;
-	int rc;
+	size_t size = 0;
+	int rc = 0;
 
-	if (sq_inode_get(&t->q->inodes, &t->q->super, ref, &n) != 0 ||
+	if (sq_inode_get(inodes, &t->q->super, ref, &n) != 0 ||
 	    n.type != SQUASHFS_DIR) {
 		blame(t, i, "the inode cannot be read", true);
 		return 0;
 	}
-	rc = find_list(t, ref, &n, &l);
-	if (rc > 0) {
-		blame(t, i, "the directory listing cannot be read", true);
-		return 0;
+	l.indexes = n.indexes;
+	if (n.size > SQUASHFS_LISTING_EXTRA) {
+		size = (size_t)n.size - SQUASHFS_LISTING_EXTRA;
+		l.p = sq_meta_get(dirs, n.dir_block, n.dir_offset, size);
+		if (l.p == NULL) {
+			blame(t, i, "the directory listing cannot be read",
+			    true);
+			return 0;
+		}
+		l.from = l.p;
+		l.end = l.p + size;
+		t->listed += size;
+		if (t->listed > dirs->count * (uint64_t)SQUASHFS_META_B)
+			return -ELOOP;
 	}
-	if (rc == 0)
-		rc = enter_list(t, &l);
+	/* no more than the headers that the listing has room for */
+	if (l.indexes > 0 && l.indexes <= size / SQUASHFS_LISTING_HEAD_B)
+		l.index = sq_inode_index(inodes, ref, l.indexes *
+		    (size_t)(SQUASHFS_INDEX_B + SQUASHFS_NAME_MAX),
+		    &l.index_B);
+	while (rc == 0 && l.p < l.end) {
+		const uint8_t *head = l.p;
+		uint64_t count = 0;
+
+		if (l.end - head >= SQUASHFS_LISTING_HEAD_B)
+			count = load_le32(head) + (uint64_t)1;
+		if (count == 0 || count > SQUASHFS_LISTING_RUN) {
+			rc = 1;
+			break;
+		}
+		l.p += SQUASHFS_LISTING_HEAD_B;
+		rc = enter_some(t, &l, head, (uint32_t)count);
+	}
+	if (rc < 0)
+		return rc;
+	if (rc == 0 && l.indexes > 0 && l.wrong == NULL)
+		l.wrong = "the directory's index contradicts its listing, so "
+		    "Linux would not find all names";
 	if (rc > 0)
 		blame(t, i, "the directory listing is damaged", true);
 	else if (l.wrong != NULL)
 		blame(t, i, l.wrong, false);
-	return rc < 0 ? rc : 0;
-}
-
-/* Adds the root, which has no directory entry. */
-static int
-enter_root(struct reading *t)
-{
-	const struct sq_super *s = &t->q->super;
-	struct image_dir d = { .ref = s->root };
-	struct sq_inode n;
-
-	if (sq_inode_get(&t->q->inodes, s, s->root, &n) == 0) {
-		sq_numbers_add(t->numbers, n.number, s->root);
-		d.damage = n.flaw == SQ_GOOD ? NULL : sq_flaw_text(n.flaw);
-	}
-	return image_add_dir(t->m, &d);
+	return 0;
 }
 
 int
@@ -472,8 +403,16 @@ sq_tree_read(struct sq_tables *q, struct image *m, struct sq_numbers *numbers,
     const char **why)
 {
 	struct reading t = { .q = q, .m = m, .numbers = numbers };
-	int rc = enter_root(&t);
+	struct image_dir root = { .ref = q->super.root };
+	struct sq_inode n;
+	int rc;
 
+	/* the root has no directory entry */
+	if (sq_inode_get(&q->inodes, &q->super, root.ref, &n) == 0) {
+		sq_numbers_add(numbers, n.number, root.ref);
+		root.damage = n.flaw == SQ_GOOD ? NULL : sq_flaw_text(n.flaw);
+	}
+	rc = image_add_dir(m, &root);
 	for (uint32_t i = 0; rc == 0 && i < m->dir_count; i++)
 		if (!m->dir[i].lost)
 			rc = enter_dir(&t, i);

@@ -16,7 +16,7 @@
  * sets, so the total size of the sets that are parsed is limited to that of the
  * values.
  */
-#include "sq_reader.h"
+#include "squashfs.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
@@ -31,20 +31,6 @@ enum {
 	SET_MAX = 16 << 20,		/* inline names and values */
 	NAME_MAX_B = 255
 };
-
-int
-sq_table_read(struct sq_meta *m, const struct sq_super *s, struct sq_codec *c,
-    uint64_t start, uint64_t index)
-{
-	int rc = start > index ? -EBADMSG : sq_meta_read(m, s, start, index,
-	    SIZE_MAX);
-
-	for (size_t i = 0; rc == 0 && i < m->count; i++)
-		sq_meta_unpack(m, i, c);
-	if (rc == 0)
-		sq_meta_free_raw(m, s);
-	return rc;
-}
 
 /* The remaining bytes of the values. */
 struct span {
@@ -84,129 +70,67 @@ take_xattr_value(struct span *s, size_t *len)
 	return at == NULL || *len > VALUE_MAX ? NULL : take_bytes(s, *len);
 }
 
-static int
-give_one(const struct sq_meta *m, struct span *s, sq_xattr_fn *fn,
-    void *arg)
+int
+sq_xattrs_parse(const struct sq_tables *q, uint32_t index, sq_xattr_fn *fn,
+    void *arg, uint64_t *parsed)
 {
 	static const char *const prefixes[] = { "user.", "trusted.",
 		"security." };
-	char name[16 + NAME_MAX_B];
-	const uint8_t *at = take_bytes(s, ENTRY_B), *value;
-	unsigned type = at == NULL ? PREFIX : load_le16(at);
-	size_t n = at == NULL ? 0 : load_le16(at + 2), len;
-
-	at = take_bytes(s, n);
-	value = take_xattr_value(s, &len);
-	if (at == NULL || value == NULL || n == 0 || n > NAME_MAX_B ||
-	    (type & PREFIX) >= sizeof(prefixes) / sizeof(*prefixes) ||
-	    memchr(at, '\0', n) != NULL)
-		return -EBADMSG;
-	if ((type & OUT_OF_LINE) != 0) {
-		struct span other = span(m, len == REFERENCE_B ?
-		    load_le64(value) : UINT64_MAX, LENGTH_B + VALUE_MAX);
-
-		value = take_xattr_value(&other, &len);
-		if (value == NULL)
-			return -EBADMSG;
-	}
-	strcpy(name, prefixes[type & PREFIX]);
-	strncat(name, (const char *)at, n);
-	return fn(arg, name, value, len);
-}
-
-/* Returns the set with the given index, or NULL if there is none. */
-static const uint8_t *
-find_set(const struct sq_tables *q, uint32_t index)
-{
-	const struct sq_meta *t = &q->xattr_sets;
+	const struct sq_meta *sets = &q->xattr_sets;
+	const struct sq_meta *values = &q->xattr_values;
 	uint64_t pos = (uint64_t)index * SET_B;
 	size_t block = (size_t)(pos / SQUASHFS_META_B);
-	size_t offset = (size_t)(pos % SQUASHFS_META_B);
-
-	if (!q->xattrs_known || index >= q->super.xattr_count ||
-	    block >= t->count || offset + SET_B > t->len[block])
-		return NULL;
-	return t->data + block * SQUASHFS_META_B + offset;
-}
-
-/* As sq_xattrs(); adds the bytes parsed to *parsed. */
-static int
-give_set(const struct sq_tables *q, uint32_t index, sq_xattr_fn *fn, void *arg,
-    uint64_t *parsed)
-{
-	const uint8_t *set = find_set(q, index);
+	size_t offset = (size_t)(pos % SQUASHFS_META_B), most;
+	char name[16 + NAME_MAX_B];
+	const uint8_t *set;
 	struct span s;
-	size_t most;
+	uint32_t count;
 	int rc = 0;
 
-	/* writers give a name without attributes no set */
-	if (set == NULL || load_le32(set + 8) == 0)
+	if (!q->xattrs_known || index >= q->super.xattr_count ||
+	    block >= sets->count || offset + SET_B > sets->len[block])
 		return -EBADMSG;
-	s = span(&q->xattr_values, load_le64(set), SET_MAX);
+	set = sets->data + block * SQUASHFS_META_B + offset;
+	count = load_le32(set + 8);
+	/* writers give a name without attributes no set */
+	if (count == 0)
+		return -EBADMSG;
+	s = span(values, load_le64(set), SET_MAX);
 	if (s.left > SET_MAX)
 		s.left = SET_MAX;
 	most = s.left;
-	for (uint32_t i = 0; rc == 0 && i < load_le32(set + 8); i++)
-		rc = give_one(&q->xattr_values, &s, fn, arg);
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		const uint8_t *at = take_bytes(&s, ENTRY_B), *value;
+		unsigned type = at == NULL ? PREFIX : load_le16(at);
+		size_t n = at == NULL ? 0 : load_le16(at + 2), len;
+
+		at = take_bytes(&s, n);
+		value = take_xattr_value(&s, &len);
+		if (at == NULL || value == NULL || n == 0 || n > NAME_MAX_B ||
+		    (type & PREFIX) >= sizeof(prefixes) / sizeof(*prefixes) ||
+		    memchr(at, '\0', n) != NULL) {
+			rc = -EBADMSG;
+			break;
+		}
+		if ((type & OUT_OF_LINE) != 0) {
+			struct span other = span(values, len == REFERENCE_B ?
+			    load_le64(value) : UINT64_MAX,
+			    LENGTH_B + VALUE_MAX);
+
+			value = take_xattr_value(&other, &len);
+			if (value == NULL) {
+				rc = -EBADMSG;
+				break;
+			}
+		}
+		if (fn == NULL)
+			continue;
+		strcpy(name, prefixes[type & PREFIX]);
+		strncat(name, (const char *)at, n);
+		rc = fn(arg, name, value, len);
+	}
 	*parsed += most - s.left;
 	return rc;
-}
-
-int
-sq_xattrs(const struct sq_image *m, uint32_t index, sq_xattr_fn *fn,
-    void *arg)
-{
-	uint64_t parsed = 0;
-
-	return give_set(m->q, index, fn, arg, &parsed);
-}
-
-/* Reading the tables */
-
-static int
-read_tables(struct sq_tables *q, struct sq_codec *c)
-{
-	const struct sq_super *s = &q->super;
-	uint8_t p[HEADER_B + 8];
-	uint64_t values, sets;
-	int rc = sq_read(s, s->xattrs, p, sizeof(p));
-
-	if (rc != 0)
-		return rc;
-	values = load_le64(p);
-	sets = load_le64(p + HEADER_B);
-	rc = sq_table_read(&q->xattr_values, s, c, values, sets);
-	if (rc == 0)
-		rc = sq_table_read(&q->xattr_sets, s, c, sets, s->xattrs);
-	q->xattrs_known = rc == 0;
-	return rc;
-}
-
-static int
-ignore(void *arg, const char *name, const void *value, size_t len)
-{
-	(void)arg;
-	(void)name;
-	(void)value;
-	(void)len;
-	return 0;
-}
-
-static int
-note_bad_set(struct sq_super *s, uint32_t index)
-{
-	int rc;
-
-	if (s->bad_sets == NULL) {
-		rc = image_take(s->memory, s->xattr_count);
-		if (rc != 0)
-			return rc;
-		s->bad_sets = sys_calloc(s->xattr_count, sizeof(*s->bad_sets));
-	}
-	if (s->bad_sets == NULL)
-		return -ENOMEM;
-	s->bad_sets[index] = true;
-	return 0;
 }
 
 int
@@ -214,23 +138,41 @@ sq_xattrs_read(struct sq_tables *q, struct sq_codec *c, image_report_fn *report,
     void *arg)
 {
 	struct sq_super *s = &q->super;
-	uint64_t parsed = 0;
+	uint8_t p[HEADER_B + 8];
+	uint64_t parsed = 0, sets;
 	int rc;
 
 	/* the header is valid only if sq_check() accepted it */
 	if (s->xattr_count == 0)
 		return 0;
-	rc = read_tables(q, c);
+	rc = sq_read(s, s->xattrs, p, sizeof(p));
+	if (rc == 0) {
+		sets = load_le64(p + HEADER_B);
+		rc = sq_table_read(&q->xattr_values, s, c, load_le64(p), sets);
+		if (rc == 0)
+			rc = sq_table_read(&q->xattr_sets, s, c, sets,
+			    s->xattrs);
+		q->xattrs_known = rc == 0;
+	}
 	if (rc != 0)
 		return image_no_memory(rc) ? rc :
 		    report(arg, s->xattrs, "the xattr table cannot be read");
-	for (uint32_t i = 0; rc == 0 && i < s->xattr_count; i++) {
-		if (give_set(q, i, ignore, NULL, &parsed) != 0)
-			rc = note_bad_set(s, i);
-		if (rc == 0 && parsed > q->xattr_values.count *
-		    (uint64_t)SQUASHFS_META_B)
+	for (uint32_t i = 0; i < s->xattr_count; i++) {
+		if (sq_xattrs_parse(q, i, NULL, NULL, &parsed) != 0) {
+			if (s->bad_sets == NULL) {
+				rc = image_take(s->memory, s->xattr_count);
+				if (rc != 0)
+					return rc;
+				s->bad_sets = sys_calloc(s->xattr_count,
+				    sizeof(*s->bad_sets));
+			}
+			if (s->bad_sets == NULL)
+				return -ENOMEM;
+			s->bad_sets[i] = true;
+		}
+		if (parsed > q->xattr_values.count * (uint64_t)SQUASHFS_META_B)
 			return report(arg, s->xattrs, "the sets of the xattr "
 			    "table overlap");
 	}
-	return rc;
+	return 0;
 }

@@ -15,7 +15,7 @@
 #define COLDPRESS_IMAGE_SQUASHFS_READ_SQUASHFS_H
 
 #include "image/source.h"
-#include "image/squashfs/format.h"
+#include "image/squashfs/read/reader.h"
 
 enum { SQ_TABLE_MAX = 512 << 20 };	/* bytes in an unpacked table */
 
@@ -223,10 +223,6 @@ struct sq_tables {
 	uint64_t blocks;		/* blocks of all these files */
 };
 
-/* Reads and unpacks the tables of an image whose superblock has been read. */
-int sq_tables_read(struct sq_tables *q, struct sq_codec *c, unsigned threads,
-    const char **why);
-
 /* Reads and unpacks the table's blocks, from the first to the index. */
 int sq_table_read(struct sq_meta *m, const struct sq_super *s,
     struct sq_codec *c, uint64_t start, uint64_t index);
@@ -238,6 +234,13 @@ int sq_table_read(struct sq_meta *m, const struct sq_super *s,
  */
 int sq_xattrs_read(struct sq_tables *q, struct sq_codec *c,
     image_report_fn *report, void *arg);
+
+/*
+ * Like sq_xattrs(); adds the bytes parsed to *parsed.  If fn is NULL, the set is
+ * only checked.
+ */
+int sq_xattrs_parse(const struct sq_tables *q, uint32_t index, sq_xattr_fn *fn,
+    void *arg, uint64_t *parsed);
 
 /* The inodes met so far, by number. */
 struct sq_numbers {
