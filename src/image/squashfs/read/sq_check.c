@@ -22,7 +22,6 @@
 #include "squashfs.h"
 
 #include "base/bytes.h"
-#include "base/sys.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -20,11 +20,29 @@
 #include <sys/stat.h>
 
 enum { COMMON = 16, BASIC_B = 32, DIR_B = 40, FILE_B = 56, LINK_B = 24,
-    TARGET_MAX = 4096, BASIC_TYPES = SQUASHFS_LONG };
+    TARGET_MAX = 4096 };
 
-/* The size of the fixed part of each type. */
-static const uint8_t inode_B[2 * BASIC_TYPES + 1] = { 0, BASIC_B, BASIC_B,
-    LINK_B, 24, 24, 20, 20, DIR_B, FILE_B, LINK_B, 28, 28, 24, 24 };
+/*
+ * By type, the size of the fixed part and, in it, the positions of the link
+ * count and of the index of the extended attributes.  0: it has none; then the
+ * link count is 1.
+ */
+static const struct {
+	uint16_t mode;
+	uint8_t size, links, xattr;
+} types[] = {
+	{ 0, 0, 0, 0 },
+	{ S_IFDIR, BASIC_B, 20, 0 }, { S_IFREG, BASIC_B, 0, 0 },
+	{ S_IFLNK, LINK_B, 16, 0 },
+	{ S_IFBLK, 24, 16, 0 }, { S_IFCHR, 24, 16, 0 },
+	{ S_IFIFO, 20, 16, 0 }, { S_IFSOCK, 20, 16, 0 },
+	{ S_IFDIR, DIR_B, 16, 36 }, { S_IFREG, FILE_B, 40, 52 },
+	{ S_IFLNK, LINK_B, 16, 0 },	/* xattr: after the target */
+	{ S_IFBLK, 28, 16, 24 }, { S_IFCHR, 28, 16, 24 },
+	{ S_IFIFO, 24, 16, 20 }, { S_IFSOCK, 24, 16, 20 },
+};
+
+enum { TYPES = sizeof(types) / sizeof(*types) };
 
 const char *
 sq_flaw_text(unsigned flaw)
@@ -97,29 +115,6 @@ get_file(const struct sq_meta *m, uint32_t block_size, uint64_t block,
 }
 
 /*
- * Returns the position of the extended attributes' index, or -1 if the type has
- * none.
- */
-static int
-xattr_at(unsigned type)
-{
-	switch (type) {
-	case 8:
-		return 36;
-	case 9:
-		return 52;
-	case 11:
-	case 12:
-		return 24;
-	case 13:
-	case 14:
-		return 20;
-	default:
-		return -1;
-	}
-}
-
-/*
  * Performs the checks that Linux makes when it opens the inode at p and lists
  * its attributes, and those that do not need other inodes.
  */
@@ -145,26 +140,33 @@ find_flaw(const struct sq_super *s, const uint8_t *p, const uint8_t *xattr)
 	return SQ_GOOD;
 }
 
+/* Returns the fixed part of an inode, or NULL, and sets *type. */
+static const uint8_t *
+fixed_part(const struct sq_meta *m, uint64_t ref, unsigned *type)
+{
+	const uint8_t *p = sq_meta_get(m, ref >> 16, ref & 0xffff, COMMON);
+
+	*type = p == NULL ? 0 : load_le16(p);
+	return *type < 1 || *type >= TYPES ? NULL :
+	    sq_meta_get(m, ref >> 16, ref & 0xffff, types[*type].size);
+}
+
 int
 sq_inode_get(const struct sq_meta *m, const struct sq_super *s, uint64_t ref,
     struct sq_inode *n)
 {
 	uint64_t block = ref >> 16;
 	unsigned offset = ref & 0xffff, type;
-	const uint8_t *p = sq_meta_get(m, block, offset, COMMON);
+	const uint8_t *p = fixed_part(m, ref, &type);
 	size_t len;
 
 	if (p == NULL)
 		return -EBADMSG;
-	type = load_le16(p);
-	if (type < 1 || type > 14 ||
-	    sq_meta_get(m, block, offset, inode_B[type]) == NULL)
-		return -EBADMSG;
 	*n = (struct sq_inode){ .number = load_le32(p + 12),
 	    .type = type > SQUASHFS_LONG ? type - SQUASHFS_LONG : type };
 	if (type != 3 && type != 10)
-		n->flaw = find_flaw(s, p, xattr_at(type) < 0 ? NULL :
-		    p + xattr_at(type));
+		n->flaw = find_flaw(s, p, types[type].xattr == 0 ? NULL :
+		    p + types[type].xattr);
 	switch (type) {
 	case 1:
 		n->dir_block = load_le32(p + 16);
@@ -219,49 +221,26 @@ sq_inode_index(const struct sq_meta *m, uint64_t ref, size_t most,
 	return p + DIR_B;
 }
 
-/*
- * Returns the position of the link count, or 0 if it is not stored and thus 1.
- */
-static int
-links_at(unsigned type)
-{
-	switch (type) {
-	case 1:
-		return 20;
-	case 2:
-		return 0;
-	case 9:
-		return 40;
-	default:
-		return 16;
-	}
-}
-
 int
 sq_attr_get(const struct sq_meta *m, uint64_t ref, struct sq_attr *a)
 {
-	static const uint16_t modes[BASIC_TYPES] = { S_IFDIR, S_IFREG, S_IFLNK,
-		S_IFBLK, S_IFCHR, S_IFIFO, S_IFSOCK };
-	uint64_t block = ref >> 16;
-	unsigned offset = ref & 0xffff, type;
-	const uint8_t *p = sq_meta_get(m, block, offset, COMMON), *xattr;
+	unsigned type;
+	const uint8_t *p = fixed_part(m, ref, &type), *xattr;
 
-	type = p == NULL ? 0 : load_le16(p);
-	if (type < 1 || type > 2 * BASIC_TYPES || sq_meta_get(m, block,
-	    offset, inode_B[type]) == NULL)
+	if (p == NULL)
 		return -EBADMSG;
 	*a = (struct sq_attr){ .uid = load_le16(p + 4),
 	    .gid = load_le16(p + 6), .mtime = load_le32(p + 8), .links = 1 };
-	a->mode = modes[(type - 1) % BASIC_TYPES] | (load_le16(p + 2) & 07777);
-	if (links_at(type) != 0)
-		a->links = load_le32(p + links_at(type));
+	a->mode = types[type].mode | (load_le16(p + 2) & 07777);
+	if (types[type].links != 0)
+		a->links = load_le32(p + types[type].links);
 	if (S_ISBLK(a->mode) || S_ISCHR(a->mode))
 		a->rdev = load_le32(p + 20);
-	xattr = xattr_at(type) < 0 ? NULL : p + xattr_at(type);
+	xattr = types[type].xattr == 0 ? NULL : p + types[type].xattr;
 	if (S_ISLNK(a->mode)) {
 		a->target_len = load_le32(p + 20);
 		a->target = p + LINK_B;
-		if (sq_meta_get(m, block, offset, LINK_B +
+		if (sq_meta_get(m, ref >> 16, ref & 0xffff, LINK_B +
 		    (size_t)a->target_len + (type == 10 ? 4 : 0)) == NULL)
 			return -EBADMSG;
 		xattr = type == 10 ? a->target + a->target_len : NULL;

@@ -5,12 +5,10 @@
 #include "lib.h"
 
 #include "base/fdio.h"
-#include "base/sys.h"
 
 #include <errno.h>
 #include <sqfs/error.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Does nothing: objects belong to their creator. */
 static void
