@@ -75,8 +75,8 @@ complain_unsquashfs(struct check *c, uint64_t at, const char *what)
 }
 
 /*
- * Unpacks the block at pos, which must contain `want` bytes.  Linux unpacks such
- * blocks only when it needs them.
+ * Unpacks the block at pos, which must contain `want` bytes.  Linux unpacks
+ * such blocks only when it needs them.
  */
 static int
 check_block(struct check *c, const char *name, uint64_t pos, uint64_t want)
@@ -280,7 +280,8 @@ int
 sq_check(struct sq_super *s, struct sq_codec *codec, image_report_fn *report,
     void *arg)
 {
-	struct check c = { .s = s, .codec = codec, .report = report, .arg = arg };
+	struct check c = { .s = s, .codec = codec, .report = report,
+		.arg = arg };
 
 	if (s->there < s->length) {
 		char why[WHY_B];

@@ -121,7 +121,8 @@ sq_super_read(struct sq_super *s, int fd, uint64_t offset, const char **why)
 		uint64_t table = load_le64(p + at);
 
 		lower(&s->dirs_end, s->dirs, table);
-		if (at != SQUASHFS_S_INODE_TABLE && at != SQUASHFS_S_DIR_TABLE &&
+		if (at != SQUASHFS_S_INODE_TABLE &&
+		    at != SQUASHFS_S_DIR_TABLE &&
 		    sq_read(s, table, first, sizeof(first)) == 0)
 			lower(&s->dirs_end, s->dirs, load_le64(first));
 	}

@@ -236,8 +236,8 @@ int sq_xattrs_read(struct sq_tables *q, struct sq_codec *c,
     image_report_fn *report, void *arg);
 
 /*
- * Like sq_xattrs(); adds the bytes parsed to *parsed.  If fn is NULL, the set is
- * only checked.
+ * Like sq_xattrs(); adds the bytes parsed to *parsed.  If fn is NULL, the set
+ * is only checked.
  */
 int sq_xattrs_parse(const struct sq_tables *q, uint32_t index, sq_xattr_fn *fn,
     void *arg, uint64_t *parsed);

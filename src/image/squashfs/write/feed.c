@@ -159,9 +159,9 @@ is_always_block(const struct sqw_data_options *o)
 }
 
 /*
- * Reads the current file, which is small, and adds it to the fragment block.  If
- * it does not fit, u becomes the full fragment block, and the file begins the
- * next one.  Returns 1 if u is a unit, 0 if not, or -errno.
+ * Reads the current file, which is small, and adds it to the fragment block.
+ * If it does not fit, u becomes the full fragment block, and the file begins
+ * the next one.  Returns 1 if u is a unit, 0 if not, or -errno.
  */
 static int
 next_small(struct sqw_feed *f, struct sqw_feed_unit *u)
