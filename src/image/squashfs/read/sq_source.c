@@ -131,7 +131,6 @@ open_image(struct image *m, unsigned threads, image_report_fn *report,
     void *arg, const char **why)
 {
 	struct sq_tables *q = sys_calloc(1, sizeof(*q));
-	struct sq_numbers numbers = { 0 };
 	struct sq_codec *c = NULL;
 	int rc;
 
@@ -159,15 +158,8 @@ open_image(struct image *m, unsigned threads, image_report_fn *report,
 	rc = sq_xattrs_read(q, c, report, arg);
 	if (rc != 0)
 		goto out;
-	rc = sq_numbers_open(&numbers, q, report, arg);
-	if (rc != 0)
-		goto out;
-	rc = sq_tree_read(q, m, &numbers, why);
-	if (rc != 0)
-		goto out;
-	rc = sq_numbers_check(&numbers, q, c, report, arg);
+	rc = sq_tree_read(q, m, c, report, arg, why);
 out:
-	sq_numbers_close(&numbers, q);
 	sq_codec_close(c);
 	return rc;
 }

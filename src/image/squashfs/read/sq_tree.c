@@ -19,6 +19,11 @@
  * block, le32 length less one, and a name.  The search begins at the last of
  * these headers whose name is not greater, so the index must be in step with
  * the listing.
+ *
+ * Linux looks an inode up by the number in the directory entry before it reads
+ * it, and unsquashfs links names of the same number.  If two inodes have one
+ * number, the second is therefore replaced by the first.  NFS finds inodes by
+ * number in the export table: a le64 reference for each number, from 1 onward.
  */
 #include "squashfs.h"
 
@@ -26,15 +31,22 @@
 #include "base/sys.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { LINKS_MIN = 256 };
+enum {
+	LINKS_MIN = 256,
+	INODE_B = 16,			/* minimum */
+	EXPORTS = SQUASHFS_META_B / SQUASHFS_EXPORT_B, WHY_B = 160
+};
 
 /* The tree being read. */
 struct reading {
 	struct sq_tables *q;
 	struct image *m;
-	struct sq_numbers *numbers;
+	uint64_t *refs;			/* the inodes met so far, by number:
+					 * reference + 1; 0: none */
+	uint32_t numbers;		/* the highest number */
 	uint64_t listed;		/* total size of the listings read so
 					 * far */
 };
@@ -139,6 +151,21 @@ know_blocks(struct reading *t, struct image_file *f)
 	return 0;
 }
 
+enum number { NUMBER_NEW, NUMBER_AGAIN, NUMBER_TAKEN };
+
+/* Notes that the inode at ref has this number. */
+static enum number
+note_number(struct reading *t, uint32_t number, uint64_t ref)
+{
+	if (number == 0 || number > t->numbers)
+		return NUMBER_NEW;
+	if (t->refs[number] == 0) {
+		t->refs[number] = ref + 1;
+		return NUMBER_NEW;
+	}
+	return t->refs[number] == ref + 1 ? NUMBER_AGAIN : NUMBER_TAKEN;
+}
+
 /* A directory entry. */
 struct entry {
 	const uint8_t *name;
@@ -153,18 +180,18 @@ struct entry {
  * without regard to the data.
  */
 static unsigned
-check_entry(const struct reading *t, const struct entry *e,
+check_entry(struct reading *t, const struct entry *e,
     const struct sq_inode *n)
 {
-	enum sq_number known = sq_numbers_add(t->numbers, n->number, e->ref);
+	enum number known = note_number(t, n->number, e->ref);
 
-	if (n->type == SQUASHFS_DIR && known == SQ_NUMBER_AGAIN)
+	if (n->type == SQUASHFS_DIR && known == NUMBER_AGAIN)
 		return SQ_TWO_PARENTS;
 	if (n->flaw != SQ_GOOD)
 		return n->flaw;
 	if (n->type != e->type)
 		return SQ_BAD_TYPE;
-	if (known == SQ_NUMBER_TAKEN)
+	if (known == NUMBER_TAKEN)
 		return SQ_SHARED_NUMBER;
 	return n->number != e->number ? SQ_OTHER_NUMBER : SQ_GOOD;
 }
@@ -398,18 +425,84 @@ enter_dir(struct reading *t, uint32_t i)
 	return 0;
 }
 
-int
-sq_tree_read(struct sq_tables *q, struct image *m, struct sq_numbers *numbers,
-    const char **why)
+/*
+ * Compares the export table, if sq_check() found it intact, with the inodes
+ * noted; reports the first difference.
+ */
+static int
+check_exports(const struct reading *t, struct sq_codec *c,
+    image_report_fn *report, void *arg)
 {
-	struct reading t = { .q = q, .m = m, .numbers = numbers };
+	const struct sq_super *s = &t->q->super;
+	uint32_t other = 0;
+	uint64_t pos = 0;
+	char why[WHY_B];
+	int rc = 0;
+
+	if (!s->exports_known || t->numbers < s->inode_count)
+		return 0;
+	for (uint32_t k = 0; other == 0 && k < t->numbers; k += EXPORTS) {
+		struct sq_meta block = { 0 };
+		uint8_t p[SQUASHFS_POINTER_B] = { 0 };
+
+		rc = sq_read(s, s->exports + k / EXPORTS * sizeof(p), p,
+		    sizeof(p));
+		pos = load_le64(p);
+		if (rc == 0)
+			rc = sq_meta_one(&block, s, c, pos);
+		for (uint32_t i = 0; rc == 0 && other == 0 && i < EXPORTS &&
+		    k + i < t->numbers; i++) {
+			uint64_t ref = t->refs[k + 1 + i];
+
+			if (ref != 0 && load_le64(block.data +
+			    i * SQUASHFS_EXPORT_B) != ref - 1)
+				other = k + 1 + i;
+		}
+		sq_meta_free(&block, s);
+		/* sq_check() could read it */
+		if (rc != 0)
+			return image_no_memory(rc) ? rc :
+			    report(arg, pos, "the export table cannot be "
+			    "read");
+	}
+	if (other == 0)
+		return 0;
+	snprintf(why, sizeof(why), "the export table's entry for inode %u "
+	    "refers to another inode, so NFS would open that one", other);
+	return report(arg, pos, why);
+}
+
+int
+sq_tree_read(struct sq_tables *q, struct image *m, struct sq_codec *c,
+    image_report_fn *report, void *arg, const char **why)
+{
+	struct reading t = { .q = q, .m = m,
+		.numbers = q->super.inode_count };
+	uint64_t room = q->inodes.count * (uint64_t)(SQUASHFS_META_B / INODE_B);
 	struct image_dir root = { .ref = q->super.root };
 	struct sq_inode n;
+	uint64_t bytes;
 	int rc;
 
+	if (t.numbers > room) {
+		rc = report(arg, SQUASHFS_S_INODES, "the superblock counts "
+		    "more inodes than the inode table has room for");
+		if (rc != 0)
+			return rc;
+		t.numbers = (uint32_t)room;
+	}
+	bytes = (t.numbers + UINT64_C(1)) * sizeof(*t.refs);
+	rc = image_take(m->memory, bytes);
+	if (rc != 0)
+		return rc;
+	t.refs = sys_calloc(t.numbers + (size_t)1, sizeof(*t.refs));
+	if (t.refs == NULL) {
+		rc = -ENOMEM;
+		goto out;
+	}
 	/* the root has no directory entry */
 	if (sq_inode_get(&q->inodes, &q->super, root.ref, &n) == 0) {
-		sq_numbers_add(numbers, n.number, root.ref);
+		note_number(&t, n.number, root.ref);
 		root.damage = n.flaw == SQ_GOOD ? NULL : sq_flaw_text(n.flaw);
 	}
 	rc = image_add_dir(m, &root);
@@ -419,12 +512,18 @@ sq_tree_read(struct sq_tables *q, struct image *m, struct sq_numbers *numbers,
 	if (rc == 0 && m->dir[0].lost && m->dir_count == 1 &&
 	    m->file_count == 1) {
 		*why = "the root directory cannot be read";
-		return -EBADMSG;
-	}
-	if (rc == -ELOOP)
+		rc = -EBADMSG;
+	} else if (rc == -ELOOP) {
 		*why = "a directory contains itself or has two parents";
-	if (rc == -EBADMSG)
+		rc = -EBADMSG;
+	} else if (rc == -EBADMSG) {
 		*why = "the files have more blocks than the inode table has "
 		    "room for";
-	return rc == -ELOOP ? -EBADMSG : rc;
+	}
+	if (rc == 0)
+		rc = check_exports(&t, c, report, arg);
+out:
+	sys_free(t.refs);
+	image_give(m->memory, bytes);
+	return rc;
 }

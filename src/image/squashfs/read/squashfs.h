@@ -242,39 +242,13 @@ int sq_xattrs_read(struct sq_tables *q, struct sq_codec *c,
 int sq_xattrs_parse(const struct sq_tables *q, uint32_t index, sq_xattr_fn *fn,
     void *arg, uint64_t *parsed);
 
-/* The inodes met so far, by number. */
-struct sq_numbers {
-	uint64_t *refs;			/* reference + 1; 0: none */
-	uint32_t count;			/* the highest number */
-	uint64_t taken;			/* taken from the budget */
-};
-
-enum sq_number { SQ_NUMBER_NEW, SQ_NUMBER_AGAIN, SQ_NUMBER_TAKEN };
-
 /*
- * Reports an impossible inode count.  Returns 0, what report returned, -EDQUOT
- * or -ENOMEM.
+ * Reads all names and inodes.  Reports an impossible inode count and, if
+ * sq_check() found the export table intact, its first entry that contradicts the
+ * inodes.  Returns 0, what report returned, -EBADMSG, -EFBIG, -EDQUOT or
+ * -ENOMEM.
  */
-int sq_numbers_open(struct sq_numbers *n, const struct sq_tables *q,
-    image_report_fn *report, void *arg);
-void sq_numbers_close(struct sq_numbers *n, const struct sq_tables *q);
-
-/* Notes that the inode at ref has this number. */
-enum sq_number sq_numbers_add(struct sq_numbers *n, uint32_t number,
-    uint64_t ref);
-
-/*
- * Compares the export table, if sq_check() found it intact, with the inodes
- * noted; reports the first difference.  Returns 0, what report returned,
- * -EDQUOT or -ENOMEM.
- */
-int sq_numbers_check(const struct sq_numbers *n, const struct sq_tables *q,
-    struct sq_codec *c, image_report_fn *report, void *arg);
-
-/*
- * Reads all names and inodes.  Returns 0, -EBADMSG, -EFBIG, -EDQUOT or -ENOMEM.
- */
-int sq_tree_read(struct sq_tables *q, struct image *m, struct sq_numbers *n,
-    const char **why);
+int sq_tree_read(struct sq_tables *q, struct image *m, struct sq_codec *c,
+    image_report_fn *report, void *arg, const char **why);
 
 #endif
