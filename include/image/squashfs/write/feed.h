@@ -18,7 +18,6 @@ struct sqw_feed {
 	bool open;
 	struct sqw_file file;
 	uint64_t left;			/* bytes of the file left to output */
-	struct sqw_content content;
 	bool hashing;			/* hash the content, and record the
 					 * hash at the end of the file */
 	int spool;			/* temporary file with the data, if the

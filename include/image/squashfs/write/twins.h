@@ -22,56 +22,48 @@ struct sqw_twin {
 };
 
 struct sqw_twins {
+	const struct sqw_data_options *o;
 	struct sqw_twin *slots;
 	size_t count, mask;
 	uint64_t *sizes;		/* set of the sizes of files with
 					 * blocks */
 	size_t size_count, size_mask;
-};
-
-int sqw_twins_open(struct sqw_twins *w);	/* 0 or -ENOMEM */
-void sqw_twins_close(struct sqw_twins *w);
-
-/*
- * Finds an earlier file with the given content.  Returns NULL if there is none.
- */
-const struct sqw_twin *sqw_twins_find(const struct sqw_twins *w, uint64_t key,
-    XXH128_hash_t hash);
-
-/* Adds a file under this key.  Returns 0 or -ENOMEM. */
-int sqw_twins_add(struct sqw_twins *w, uint64_t key, const struct sqw_twin *t);
-
-/*
- * Adds a size to the set.  Returns whether the set already contained it, or
- * -ENOMEM.
- */
-int sqw_twins_size_seen(struct sqw_twins *w, uint64_t size);
-
-struct sqw_content {
-	const struct sqw_data_options *o;
+	/* the file being hashed */
 	XXH3_state_t *state;
 	bool begun;
 	uint64_t busy_ns;		/* time spent hashing so far */
 };
 
-int sqw_content_open(struct sqw_content *c, const struct sqw_data_options *o);
-void sqw_content_close(struct sqw_content *c);
+/* Returns 0 or -ENOMEM; w must be closed even on failure. */
+int sqw_twins_open(struct sqw_twins *w, const struct sqw_data_options *o);
+void sqw_twins_close(struct sqw_twins *w);
 
 /*
  * These functions hash a file: begin, add its blocks in order, end.  A hole is
  * hashed like `count` blocks of zeros, the first of which has len bytes.
  */
-void sqw_content_begin(struct sqw_content *c);
-void sqw_content_add(struct sqw_content *c, const uint8_t *block, size_t len);
-void sqw_content_add_hole(struct sqw_content *c, size_t len, uint32_t count);
-XXH128_hash_t sqw_content_end(const struct sqw_content *c);
+void sqw_twins_begin(struct sqw_twins *w);
+void sqw_twins_hash(struct sqw_twins *w, const uint8_t *block, size_t len);
+void sqw_twins_hash_hole(struct sqw_twins *w, size_t len, uint32_t count);
+XXH128_hash_t sqw_twins_end(const struct sqw_twins *w);
 
 /*
- * Returns the size to be used when comparing the content of files: the size of
- * the file or, in exact mode, of all its blocks.
+ * Finds an earlier file with the content of one of this size and hash.  Returns
+ * NULL if there is none.
  */
-uint64_t sqw_content_size(const struct sqw_data_options *o, uint64_t size);
+const struct sqw_twin *sqw_twins_find(const struct sqw_twins *w, uint64_t size,
+    XXH128_hash_t hash);
 
-bool sqw_content_is_zero(const uint8_t *p, size_t len);	/* len >= 1 */
+/* Adds a file.  Returns 0 or -ENOMEM. */
+int sqw_twins_add(struct sqw_twins *w, uint64_t size, XXH128_hash_t hash,
+    uint32_t id);
+
+/*
+ * Adds a size to the set.  Returns whether the set already contained one that
+ * allows the same content, or -ENOMEM.
+ */
+int sqw_twins_size_seen(struct sqw_twins *w, uint64_t size);
+
+bool sqw_twins_is_zero(const uint8_t *p, size_t len);	/* len >= 1 */
 
 #endif

@@ -244,8 +244,8 @@ int sq_xattrs_parse(const struct sq_tables *q, uint32_t index, sq_xattr_fn *fn,
 
 /*
  * Reads all names and inodes.  Reports an impossible inode count and, if
- * sq_check() found the export table intact, its first entry that contradicts the
- * inodes.  Returns 0, what report returned, -EBADMSG, -EFBIG, -EDQUOT or
+ * sq_check() found the export table intact, its first entry that contradicts
+ * the inodes.  Returns 0, what report returned, -EBADMSG, -EFBIG, -EDQUOT or
  * -ENOMEM.
  */
 int sq_tree_read(struct sq_tables *q, struct image *m, struct sq_codec *c,

@@ -34,22 +34,19 @@ sqw_feed_open(struct sqw_feed *f, const struct sqw_source *source,
 	int rc;
 
 	*f = (struct sqw_feed){ .source = source, .o = o, .d = d, .spool = -1 };
-	rc = sqw_twins_open(&f->twins);
+	rc = sqw_twins_open(&f->twins, o);
 	f->fragment = sys_malloc(sqw_pack_room(o));
-	if (sqw_content_open(&f->content, o) != 0)
-		rc = -ENOMEM;
 	return f->fragment == NULL ? -ENOMEM : rc;
 }
 
 void
 sqw_feed_close(struct sqw_feed *f)
 {
-	f->d->hash_ns += f->content.busy_ns;
+	f->d->hash_ns += f->twins.busy_ns;
 	if (f->spool >= 0)
 		sys_close(f->spool);
 	sqw_twins_close(&f->twins);
 	sys_free(f->fragment);
-	sqw_content_close(&f->content);
 }
 
 /*
@@ -98,7 +95,7 @@ share_data(struct sqw_feed *f, XXH128_hash_t hash)
 {
 	const struct sqw_file *file = &f->file;
 	const struct sqw_twin *twin = f->o->no_duplicates ? NULL :
-	    sqw_twins_find(&f->twins, sqw_content_size(f->o, file->size), hash);
+	    sqw_twins_find(&f->twins, file->size, hash);
 	struct sqw_position *of = &f->d->of[file->id];
 
 	if (twin == NULL)
@@ -109,15 +106,6 @@ share_data(struct sqw_feed *f, XXH128_hash_t hash)
 	f->d->duplicates++;
 	f->d->duplicate_B += file->size;
 	return true;
-}
-
-/* Records the current file so that later files can share its data. */
-static int
-remember_file(struct sqw_feed *f, XXH128_hash_t hash)
-{
-	return sqw_twins_add(&f->twins, sqw_content_size(f->o, f->file.size),
-	    &(struct sqw_twin){ .hash = hash, .size = f->file.size,
-	    .id = f->file.id });
 }
 
 /* Small files */
@@ -174,18 +162,18 @@ next_small(struct sqw_feed *f, struct sqw_feed_unit *u)
 	if (rc != 0)
 		return rc;
 	/* zeros become a hole */
-	if (sqw_content_is_zero(u->data, len) && !is_always_block(f->o)) {
+	if (sqw_twins_is_zero(u->data, len) && !is_always_block(f->o)) {
 		f->d->in_B += len;
 		return give_block(f, u);
 	}
-	sqw_content_begin(&f->content);
-	sqw_content_add(&f->content, u->data, len);
-	hash = sqw_content_end(&f->content);
+	sqw_twins_begin(&f->twins);
+	sqw_twins_hash(&f->twins, u->data, len);
+	hash = sqw_twins_end(&f->twins);
 	if (!f->file.alone && share_data(f, hash))
 		return 0;
 	f->d->in_B += len;
 	if (!f->file.alone && !f->o->no_duplicates) {
-		rc = remember_file(f, hash);
+		rc = sqw_twins_add(&f->twins, f->file.size, hash, f->file.id);
 		if (rc != 0)
 			return rc;
 	}
@@ -239,7 +227,7 @@ blocks_of(const struct sqw_feed *f, uint64_t bytes)
 static void
 hash_hole(struct sqw_feed *f, uint64_t bytes)
 {
-	sqw_content_add_hole(&f->content, bytes < f->o->block ? (size_t)bytes :
+	sqw_twins_hash_hole(&f->twins, bytes < f->o->block ? (size_t)bytes :
 	    f->o->block, blocks_of(f, bytes));
 }
 
@@ -260,7 +248,7 @@ hash_ahead(struct sqw_feed *f, uint8_t *room, XXH128_hash_t *hash)
 		if (keep < 0)
 			return keep;
 	}
-	sqw_content_begin(&f->content);
+	sqw_twins_begin(&f->twins);
 	for (uint64_t left = f->file.size; left > 0; left -= (uint64_t)n) {
 		n = skip_open(f);
 		if (n > 0) {
@@ -271,7 +259,7 @@ hash_ahead(struct sqw_feed *f, uint8_t *room, XXH128_hash_t *hash)
 			n = left < f->o->block ? (int64_t)left : f->o->block;
 			rc = f->source->read(f->source->arg, room, (size_t)n);
 			if (rc == 0)
-				sqw_content_add(&f->content, room, (size_t)n);
+				sqw_twins_hash(&f->twins, room, (size_t)n);
 			if (rc == 0 && keep >= 0)
 				rc = fdio_write(keep, room, (size_t)n);
 		} else {
@@ -280,7 +268,7 @@ hash_ahead(struct sqw_feed *f, uint8_t *room, XXH128_hash_t *hash)
 		if (rc != 0)
 			goto out;
 	}
-	*hash = sqw_content_end(&f->content);
+	*hash = sqw_twins_end(&f->twins);
 	if (keep >= 0) {
 		/* the file may end in a hole */
 		rc = sys_ftruncate(keep, (off_t)f->file.size);
@@ -303,7 +291,7 @@ begin_large(struct sqw_feed *f, uint8_t *room)
 	uint64_t size = f->file.size;
 	XXH128_hash_t hash;
 	int rc, seen = f->file.alone || f->o->no_duplicates ? 0 :
-	    sqw_twins_size_seen(&f->twins, sqw_content_size(f->o, size));
+	    sqw_twins_size_seen(&f->twins, size);
 
 	if (seen < 0)
 		return seen;
@@ -324,7 +312,7 @@ begin_large(struct sqw_feed *f, uint8_t *room)
 	*d = (struct sqw_position){ .unit = (uint32_t)f->d->units,
 		.blocks = blocks_of(f, size),
 		.dense = f->file.dense };
-	sqw_content_begin(&f->content);
+	sqw_twins_begin(&f->twins);
 	f->left = size;
 	f->open = true;
 	return 0;
@@ -364,7 +352,7 @@ next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
 	if (f->hashing && hole > 0)
 		hash_hole(f, bytes);
 	else if (f->hashing)
-		sqw_content_add(&f->content, u->data, u->len);
+		sqw_twins_hash(&f->twins, u->data, u->len);
 	f->d->in_B += bytes;
 	f->left -= bytes;
 	if (f->left > 0)
@@ -372,7 +360,8 @@ next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
 	f->open = false;
 	close_spool(f);
 	if (f->hashing)
-		rc = remember_file(f, sqw_content_end(&f->content));
+		rc = sqw_twins_add(&f->twins, f->file.size,
+		    sqw_twins_end(&f->twins), f->file.id);
 	return rc != 0 ? rc : 1;
 }
 

@@ -12,12 +12,14 @@
 enum { FIRST = 256, LENGTH_BITS = 0x3ff };
 
 int
-sqw_twins_open(struct sqw_twins *w)
+sqw_twins_open(struct sqw_twins *w, const struct sqw_data_options *o)
 {
-	*w = (struct sqw_twins){ .mask = FIRST - 1, .size_mask = FIRST - 1 };
+	*w = (struct sqw_twins){ .o = o, .mask = FIRST - 1,
+		.size_mask = FIRST - 1, .state = XXH3_createState() };
 	w->slots = sys_calloc(FIRST, sizeof(*w->slots));
 	w->sizes = sys_calloc(FIRST, sizeof(*w->sizes));
-	return w->slots == NULL || w->sizes == NULL ? -ENOMEM : 0;
+	return w->slots == NULL || w->sizes == NULL || w->state == NULL ?
+	    -ENOMEM : 0;
 }
 
 void
@@ -25,6 +27,19 @@ sqw_twins_close(struct sqw_twins *w)
 {
 	sys_free(w->slots);
 	sys_free(w->sizes);
+	XXH3_freeState(w->state);
+}
+
+/*
+ * Returns the size to be used when comparing the content of files: the size of
+ * the file or, in exact mode, of all its blocks.
+ */
+static uint64_t
+key_size(const struct sqw_twins *w, uint64_t size)
+{
+	uint32_t block = w->o->block;
+
+	return w->o->exact ? ((size - 1) / block + 1) * block : size;
 }
 
 static struct sqw_twin *
@@ -39,16 +54,19 @@ twin_slot(struct sqw_twin *slots, size_t mask, uint64_t key, XXH128_hash_t hash)
 }
 
 const struct sqw_twin *
-sqw_twins_find(const struct sqw_twins *w, uint64_t key, XXH128_hash_t hash)
+sqw_twins_find(const struct sqw_twins *w, uint64_t size, XXH128_hash_t hash)
 {
-	const struct sqw_twin *t = twin_slot(w->slots, w->mask, key, hash);
+	const struct sqw_twin *t = twin_slot(w->slots, w->mask,
+	    key_size(w, size), hash);
 
 	return t->key == 0 ? NULL : t;
 }
 
 int
-sqw_twins_add(struct sqw_twins *w, uint64_t key, const struct sqw_twin *t)
+sqw_twins_add(struct sqw_twins *w, uint64_t size, XXH128_hash_t hash,
+    uint32_t id)
 {
+	uint64_t key = key_size(w, size);
 	size_t mask = 2 * w->mask + 1;
 	struct sqw_twin *slot, *slots;
 
@@ -64,9 +82,9 @@ sqw_twins_add(struct sqw_twins *w, uint64_t key, const struct sqw_twin *t)
 		w->slots = slots;
 		w->mask = mask;
 	}
-	slot = twin_slot(w->slots, w->mask, key, t->hash);
-	*slot = *t;
-	slot->key = key;
+	slot = twin_slot(w->slots, w->mask, key, hash);
+	*slot = (struct sqw_twin){ .hash = hash, .key = key, .size = size,
+		.id = id };
 	w->count++;
 	return 0;
 }
@@ -87,6 +105,7 @@ sqw_twins_size_seen(struct sqw_twins *w, uint64_t size)
 	size_t mask = 2 * w->size_mask + 1;
 	uint64_t *slot, *sizes;
 
+	size = key_size(w, size);
 	if (2 * w->size_count > w->size_mask) {
 		sizes = sys_calloc(mask + 1, sizeof(*sizes));
 		if (sizes == NULL)
@@ -109,31 +128,18 @@ sqw_twins_size_seen(struct sqw_twins *w, uint64_t size)
 
 /* Content */
 
-int
-sqw_content_open(struct sqw_content *c, const struct sqw_data_options *o)
-{
-	*c = (struct sqw_content){ .o = o, .state = XXH3_createState() };
-	return c->state == NULL ? -ENOMEM : 0;
-}
-
 void
-sqw_content_close(struct sqw_content *c)
+sqw_twins_begin(struct sqw_twins *w)
 {
-	XXH3_freeState(c->state);
-}
-
-void
-sqw_content_begin(struct sqw_content *c)
-{
-	XXH3_128bits_reset(c->state);
-	c->begun = false;
+	XXH3_128bits_reset(w->state);
+	w->begun = false;
 }
 
 static void
-add_block_hash(struct sqw_content *c, XXH128_hash_t block)
+add_block_hash(struct sqw_twins *w, XXH128_hash_t block)
 {
-	c->begun = true;
-	XXH3_128bits_update(c->state, &block, sizeof(block));
+	w->begun = true;
+	XXH3_128bits_update(w->state, &block, sizeof(block));
 }
 
 /*
@@ -144,53 +150,47 @@ add_block_hash(struct sqw_content *c, XXH128_hash_t block)
  * length.
  */
 static void
-add_zeros(struct sqw_content *c, size_t len, uint32_t count)
+add_zeros(struct sqw_twins *w, size_t len, uint32_t count)
 {
 	XXH128_hash_t hash = { 0, 0 };
 
-	if (!c->begun && c->o->exact)
+	if (!w->begun && w->o->exact)
 		hash.low64 = len & LENGTH_BITS;
 	for (; count > 0; count--) {
-		add_block_hash(c, hash);
+		add_block_hash(w, hash);
 		hash.low64 = 0;
 	}
 }
 
 void
-sqw_content_add_hole(struct sqw_content *c, size_t len, uint32_t count)
+sqw_twins_hash_hole(struct sqw_twins *w, size_t len, uint32_t count)
 {
 	uint64_t t0 = sys_now_ns();
 
-	add_zeros(c, len, count);
-	c->busy_ns += sys_now_ns() - t0;
+	add_zeros(w, len, count);
+	w->busy_ns += sys_now_ns() - t0;
 }
 
 void
-sqw_content_add(struct sqw_content *c, const uint8_t *block, size_t len)
+sqw_twins_hash(struct sqw_twins *w, const uint8_t *block, size_t len)
 {
 	uint64_t t0 = sys_now_ns();
 
-	if (sqw_content_is_zero(block, len))
-		add_zeros(c, len, 1);
+	if (sqw_twins_is_zero(block, len))
+		add_zeros(w, len, 1);
 	else
-		add_block_hash(c, XXH3_128bits(block, len));
-	c->busy_ns += sys_now_ns() - t0;
+		add_block_hash(w, XXH3_128bits(block, len));
+	w->busy_ns += sys_now_ns() - t0;
 }
 
 XXH128_hash_t
-sqw_content_end(const struct sqw_content *c)
+sqw_twins_end(const struct sqw_twins *w)
 {
-	return XXH3_128bits_digest(c->state);
-}
-
-uint64_t
-sqw_content_size(const struct sqw_data_options *o, uint64_t size)
-{
-	return o->exact ? ((size - 1) / o->block + 1) * o->block : size;
+	return XXH3_128bits_digest(w->state);
 }
 
 bool
-sqw_content_is_zero(const uint8_t *p, size_t len)
+sqw_twins_is_zero(const uint8_t *p, size_t len)
 {
 	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
 }
