@@ -177,7 +177,7 @@ measure_units(void *arg, unsigned i)
 		made->count += u->count;
 		pthread_mutex_unlock(&all->lock);
 		hole = u->len == 0 || (!u->is_fragment &&
-		    sqw_twins_is_zero(u->data, u->len));
+		    sqw_content_is_zero(u->data, u->len));
 		for (size_t k = 0; k < count; k++) {
 			size_t n = hole || w->packers[k] == NULL ? 0 :
 			    packer_pack(w->packers[k], u->data, u->len,

@@ -64,6 +64,6 @@ int sqw_twins_add(struct sqw_twins *w, uint64_t size, XXH128_hash_t hash,
  */
 int sqw_twins_size_seen(struct sqw_twins *w, uint64_t size);
 
-bool sqw_twins_is_zero(const uint8_t *p, size_t len);	/* len >= 1 */
+bool sqw_content_is_zero(const uint8_t *p, size_t len);	/* len >= 1 */
 
 #endif

@@ -4,6 +4,7 @@
  */
 #include "lib.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
@@ -132,18 +133,13 @@ static int
 keep_listings(void *arg, const uint8_t *block, size_t len)
 {
 	struct ending *e = arg;
-	size_t cap = e->listings_cap == 0 ? 1 << 16 : e->listings_cap;
-	uint8_t *p;
+	void *listings = e->listings;
+	int rc = array_reserve(&listings, e->listings_B + len,
+	    &e->listings_cap, 1);
 
-	while (cap - e->listings_B < len)
-		cap *= 2;
-	if (cap > e->listings_cap) {
-		p = sys_realloc(e->listings, cap);
-		if (p == NULL)
-			return -ENOMEM;
-		e->listings = p;
-		e->listings_cap = cap;
-	}
+	e->listings = listings;
+	if (rc != 0)
+		return rc;
 	memcpy(e->listings + e->listings_B, block, len);
 	e->listings_B += len;
 	return 0;

@@ -162,7 +162,7 @@ next_small(struct sqw_feed *f, struct sqw_feed_unit *u)
 	if (rc != 0)
 		return rc;
 	/* zeros become a hole */
-	if (sqw_twins_is_zero(u->data, len) && !is_always_block(f->o)) {
+	if (sqw_content_is_zero(u->data, len) && !is_always_block(f->o)) {
 		f->d->in_B += len;
 		return give_block(f, u);
 	}

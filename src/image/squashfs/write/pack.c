@@ -98,7 +98,7 @@ sqw_pack_unit(struct sqw_pack *k, struct slot *s)
 	size_t n = 0;
 
 	if (s->in.len == 0 || (!note->is_fragment &&
-	    sqw_twins_is_zero(s->in.data, s->in.len)))
+	    sqw_content_is_zero(s->in.data, s->in.len)))
 		return 0;
 	if (buf_reserve(&s->out, sqw_pack_room(k->o)) != 0)
 		return -ENOMEM;

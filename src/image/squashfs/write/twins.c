@@ -176,7 +176,7 @@ sqw_twins_hash(struct sqw_twins *w, const uint8_t *block, size_t len)
 {
 	uint64_t t0 = sys_now_ns();
 
-	if (sqw_twins_is_zero(block, len))
+	if (sqw_content_is_zero(block, len))
 		add_zeros(w, len, 1);
 	else
 		add_block_hash(w, XXH3_128bits(block, len));
@@ -190,7 +190,7 @@ sqw_twins_end(const struct sqw_twins *w)
 }
 
 bool
-sqw_twins_is_zero(const uint8_t *p, size_t len)
+sqw_content_is_zero(const uint8_t *p, size_t len)
 {
 	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
 }
