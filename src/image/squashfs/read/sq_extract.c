@@ -300,8 +300,7 @@ plan_units(struct extraction *t)
 			return rc;
 	}
 	for (uint32_t k = 0; k < fragments; k++) {
-		struct unit u = { .index = k,
-			.count = FRAGMENT };
+		struct unit u = { .index = k, .count = FRAGMENT };
 
 		if (t->from[k] == t->from[k + 1])
 			continue;

@@ -2,7 +2,7 @@
  * image.c - writing a squashfs 4.0 image
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "lib.h"
+#include "xattrs.h"
 
 #include "base/array.h"
 #include "base/bytes.h"
@@ -13,12 +13,149 @@
 #include "image/squashfs/write/layout.h"
 
 #include <errno.h>
+#include <sqfs/compressor.h>
 #include <sqfs/error.h>
 #include <sqfs/frag_table.h>
 #include <sqfs/id_table.h>
+#include <sqfs/io.h>
 #include <sqfs/table.h>
 #include <string.h>
 #include <unistd.h>
+
+/* The file and the compressor that libsquashfs calls */
+
+/* The image as a libsquashfs file; the library only appends to it. */
+struct lib_file {
+	sqfs_file_t base;
+	int fd;
+	uint64_t end;
+	int err;			/* the first error, as -errno */
+};
+
+/* One of our codecs; if it is NULL, data is stored uncompressed. */
+struct lib_codec {
+	sqfs_compressor_t base;
+	struct sqw_codec *codec;
+};
+
+/* Does nothing: objects belong to their creator. */
+static void
+keep_object(sqfs_object_t *object)
+{
+	(void)object;
+}
+
+static int
+read_at(sqfs_file_t *base, sqfs_u64 offset, void *buf, size_t size)
+{
+	struct lib_file *f = (struct lib_file *)base;
+	ssize_t n = fdio_pread(f->fd, buf, size, (off_t)offset);
+
+	if (n < 0 && f->err == 0)
+		f->err = (int)n;
+	return n < 0 ? SQFS_ERROR_IO : (size_t)n < size ?
+	    SQFS_ERROR_OUT_OF_BOUNDS : 0;
+}
+
+/* All writes append to the file at fd's offset. */
+static int
+write_at(sqfs_file_t *base, sqfs_u64 offset, const void *buf, size_t size)
+{
+	struct lib_file *f = (struct lib_file *)base;
+	int rc = offset == f->end ? fdio_write(f->fd, buf, size) : -ESPIPE;
+
+	if (rc != 0) {
+		f->err = f->err != 0 ? f->err : rc;
+		return SQFS_ERROR_IO;
+	}
+	f->end += size;
+	return 0;
+}
+
+static sqfs_u64
+get_size(const sqfs_file_t *base)
+{
+	return ((const struct lib_file *)base)->end;
+}
+
+static int
+no_truncate(sqfs_file_t *base, sqfs_u64 size)
+{
+	(void)base;
+	(void)size;
+	return SQFS_ERROR_UNSUPPORTED;
+}
+
+static void
+file_init(struct lib_file *f, int fd, uint64_t end)
+{
+	*f = (struct lib_file){ .base = { .base = { .destroy = keep_object },
+		.read_at = read_at, .write_at = write_at,
+		.get_size = get_size, .truncate = no_truncate },
+		.fd = fd, .end = end };
+}
+
+static sqfs_s32
+do_block(sqfs_compressor_t *base, const sqfs_u8 *in, sqfs_u32 size,
+    sqfs_u8 *out, sqfs_u32 room)
+{
+	struct lib_codec *c = (struct lib_codec *)base;
+
+	return c->codec == NULL ? 0 : (sqfs_s32)sqw_codec_pack(c->codec, in,
+	    size, out, room);
+}
+
+/* Does nothing: sqt_image_begin() writes the options. */
+static int
+no_options(sqfs_compressor_t *base, sqfs_file_t *file)
+{
+	(void)base;
+	(void)file;
+	return 0;
+}
+
+static void
+get_configuration(const sqfs_compressor_t *base,
+    sqfs_compressor_config_t *config)
+{
+	(void)base;
+	memset(config, 0, sizeof(*config));
+}
+
+static void
+codec_init(struct lib_codec *c, struct sqw_codec *codec)
+{
+	*c = (struct lib_codec){ .base = { .base = { .destroy = keep_object },
+		.get_configuration = get_configuration,
+		.write_options = no_options, .read_options = no_options,
+		.do_block = do_block }, .codec = codec };
+}
+
+int
+sqt_error(int rc)
+{
+	switch (rc) {
+	case 0:
+		return 0;
+	case SQFS_ERROR_ALLOC:
+		return -ENOMEM;
+	case SQFS_ERROR_UNSUPPORTED:
+		return -ENOTSUP;
+	case SQFS_ERROR_OVERFLOW:
+		return -EFBIG;
+	default:
+		return -EIO;
+	}
+}
+
+/* Returns the error of a write, or else of the library. */
+static int
+file_error(const struct lib_file *f, int rc)
+{
+	return rc != 0 && f->err != 0 ? f->err : sqt_error(rc);
+}
+
+/* The image */
 
 int64_t
 sqt_image_begin(int fd, const struct sqt_image_options *o)
@@ -48,8 +185,8 @@ struct ending {
 	const struct sqw_data *d;
 	struct sqt_xattrs *xattrs;	/* NULL: omitted */
 	struct sqw_tree *tree;
-	struct sqt_file file;
-	struct sqt_codec codec;		/* for everything except inodes */
+	struct lib_file file;
+	struct lib_codec codec;		/* for everything except inodes */
 	struct sqw_codec *pack;
 	sqfs_id_table_t *ids;
 	uint32_t last_id;
@@ -99,7 +236,7 @@ id_of(const void *arg, uint32_t id)
 	    (rc == 0 && e->last_index == SQUASHFS_IDS_MAX))
 		e->id_err = -EUSERS;
 	else if (rc != 0 && e->id_err == 0)
-		e->id_err = sqt_error(rc, NULL);
+		e->id_err = sqt_error(rc);
 	e->last_id = id;
 	e->id_known = rc == 0;
 	return e->last_index;
@@ -208,7 +345,7 @@ write_tables(struct ending *e)
 		if (d->fragment[i] != SQUASHFS_NONE && d->sizes[i] != 0)
 			rc = sqfs_frag_table_append(fragments, d->starts[i],
 			    d->sizes[i], &index);
-	sqt_codec_init(&e->codec, o->data->raw_fragments ? NULL : e->pack);
+	codec_init(&e->codec, o->data->raw_fragments ? NULL : e->pack);
 	if (rc == 0)
 		rc = sqfs_frag_table_write(fragments, file, &e->super, codec);
 	/* mksquashfs writes the table even without fragments */
@@ -216,10 +353,10 @@ write_tables(struct ending *e)
 		e->super.fragment_table_start = start;
 	sqfs_destroy(fragments);
 	if (rc != 0)
-		return sqt_error(rc, &e->file);
+		return file_error(&e->file, rc);
 
 	/* each inode's reference, in order of inode number */
-	sqt_codec_init(&e->codec, o->raw_inodes ? NULL : e->pack);
+	codec_init(&e->codec, o->raw_inodes ? NULL : e->pack);
 	if (!o->no_export) {
 		refs = sys_calloc(inodes, SQUASHFS_EXPORT_B);
 		if (refs == NULL)
@@ -236,19 +373,20 @@ write_tables(struct ending *e)
 		    inodes * SQUASHFS_EXPORT_B, &e->super.export_table_start);
 		sys_free(refs);
 		if (rc != 0)
-			return sqt_error(rc, &e->file);
+			return file_error(&e->file, rc);
 	}
 
 	if (o->raw_ids)
-		sqt_codec_init(&e->codec, NULL);
+		codec_init(&e->codec, NULL);
 	rc = sqfs_id_table_write(e->ids, file, &e->super, codec);
 	if (rc != 0)
-		return sqt_error(rc, &e->file);
+		return file_error(&e->file, rc);
 
 	if (e->xattrs != NULL && e->xattrs->writer != NULL) {
-		sqt_codec_init(&e->codec, o->raw_xattrs ? NULL : e->pack);
-		return sqt_error(sqfs_xattr_writer_flush(e->xattrs->writer,
-		    file, &e->super, codec), &e->file);
+		codec_init(&e->codec, o->raw_xattrs ? NULL : e->pack);
+		return file_error(&e->file,
+		    sqfs_xattr_writer_flush(e->xattrs->writer, file, &e->super,
+		    codec));
 	}
 	if (e->xattrs != NULL)
 		return sqt_xattrs_write(e->xattrs, &(struct sqw_table_ops){
@@ -305,7 +443,7 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 	e->d = d;
 	e->xattrs = x;
 	e->tree = t;
-	sqt_file_init(&e->file, fd, d->end);
+	file_init(&e->file, fd, d->end);
 	e->ids = sqfs_id_table_create(0);
 	if (e->ids == NULL)
 		goto out;
@@ -315,7 +453,7 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 		goto out;
 	rc = sqt_error(sqfs_super_init(&e->super, o->data->block, o->mtime,
 	    method->compressor == 0 ? SQFS_COMP_GZIP :
-	    (SQFS_COMPRESSOR)method->compressor), NULL);
+	    (SQFS_COMPRESSOR)method->compressor));
 	if (rc != 0)
 		goto out;
 	e->super.inode_count = t->inodes;
@@ -357,7 +495,7 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 		goto out;
 	}
 	e->file.end = 0;
-	rc = sqt_error(sqfs_super_write(&e->super, &e->file.base), &e->file);
+	rc = file_error(&e->file, sqfs_super_write(&e->super, &e->file.base));
 out:
 	sqw_codec_close(e->pack);
 	sqfs_destroy(e->ids);

@@ -7,7 +7,7 @@
  * 4.5.1: sets are in the order of the inodes that use them, and attributes in
  * the order in which the filesystem lists them.
  */
-#include "lib.h"
+#include "xattrs.h"
 
 #include "base/array.h"
 #include "base/bytes.h"
@@ -158,7 +158,7 @@ sqt_xattrs_begin(struct sqt_xattrs *x)
 {
 	x->pair_count = 0;
 	return x->writer == NULL ? 0 :
-	    sqt_error(sqfs_xattr_writer_begin(x->writer, 0), NULL);
+	    sqt_error(sqfs_xattr_writer_begin(x->writer, 0));
 }
 
 int
@@ -171,7 +171,7 @@ sqt_xattrs_add(struct sqt_xattrs *x, const char *name, const void *value,
 
 	if (x->writer != NULL)
 		return sqt_error(sqfs_xattr_writer_add(x->writer, name, value,
-		    len), NULL);
+		    len));
 	if (space_of(name) == SPACES)
 		return -ENOTSUP;
 	rc = array_grow(&pairs, x->pair_count, &x->pair_cap, sizeof(*p));
@@ -193,8 +193,7 @@ sqt_xattrs_end(struct sqt_xattrs *x, uint32_t *index)
 	int rc;
 
 	if (x->writer != NULL)
-		return sqt_error(sqfs_xattr_writer_end(x->writer, index),
-		    NULL);
+		return sqt_error(sqfs_xattr_writer_end(x->writer, index));
 	*index = SQUASHFS_NONE;
 	if (x->pair_count == 0)
 		return 0;

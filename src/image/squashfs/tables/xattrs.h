@@ -1,38 +1,18 @@
 /*
- * lib.h - the file and the compressor that libsquashfs calls
+ * xattrs.h - the extended attributes of an image, for its tables
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#ifndef COLDPRESS_IMAGE_SQUASHFS_TABLES_LIB_H
-#define COLDPRESS_IMAGE_SQUASHFS_TABLES_LIB_H
+#ifndef COLDPRESS_IMAGE_SQUASHFS_TABLES_XATTRS_H
+#define COLDPRESS_IMAGE_SQUASHFS_TABLES_XATTRS_H
 
 #include "base/arena.h"
 #include "image/squashfs/tables/image.h"
 #include "image/squashfs/write/table.h"
 
-#include <sqfs/compressor.h>
-#include <sqfs/io.h>
 #include <sqfs/xattr_writer.h>
 
-/* The image as a libsquashfs file; the library only appends to it. */
-struct sqt_file {
-	sqfs_file_t base;
-	int fd;
-	uint64_t end;
-	int err;			/* the first error, as -errno */
-};
-
-void sqt_file_init(struct sqt_file *f, int fd, uint64_t end);
-
-/* One of our codecs; if it is NULL, data is stored uncompressed. */
-struct sqt_codec {
-	sqfs_compressor_t base;
-	struct sqw_codec *codec;
-};
-
-void sqt_codec_init(struct sqt_codec *c, struct sqw_codec *codec);
-
-/* Converts a libsquashfs error to -errno; an error in f takes precedence. */
-int sqt_error(int rc, const struct sqt_file *f);
+/* Converts a libsquashfs error to -errno. */
+int sqt_error(int rc);
 
 /* A name, a value or a set of attributes. */
 struct sqt_text {
