@@ -271,9 +271,9 @@ read_rest(struct sq_image *m, struct tell *tell)
 	if (at != NULL) {
 		m->ids = sys_malloc(need);
 		rc = m->ids == NULL ? -ENOMEM : 0;
+		for (uint32_t i = 0; rc == 0 && i < s->id_count; i++)
+			m->ids[i] = load_le32(at + (size_t)i * SQUASHFS_ID_B);
 	}
-	for (uint32_t i = 0; m->ids != NULL && i < s->id_count; i++)
-		m->ids[i] = load_le32(at + (size_t)i * SQUASHFS_ID_B);
 	sq_meta_free(&owners, s);
 	rc = tell_trouble(tell, s->ids, rc);
 	if (rc != 0 || (s->flags & SQUASHFS_OPTIONS) == 0)
