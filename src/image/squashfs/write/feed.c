@@ -330,10 +330,13 @@ next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
 	if (hole < 0)
 		return (int)hole;
 	u->is_fragment = false;
-	u->len = 0;
-	if (hole == 0) {
+	if (hole > 0) {
+		u->len = 0;
+		u->count = blocks_of(f, bytes);
+	} else {
 		bytes = f->left < f->o->block ? f->left : f->o->block;
 		u->len = (uint32_t)bytes;
+		u->count = 1;
 		if (f->spool < 0) {
 			rc = f->source->read(f->source->arg, u->data, u->len);
 		} else {
@@ -345,7 +348,6 @@ next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
 		if (rc != 0)
 			return rc;
 	}
-	u->count = blocks_of(f, bytes);
 	rc = new_units(f, SQUASHFS_NONE, u->count, &u->number);
 	if (rc != 0)
 		return rc;
