@@ -22,13 +22,6 @@ enum { EXTENDED = FNM_EXTMATCH };
 enum { EXTENDED = 0 };
 #endif
 
-static bool
-is_named(const struct as_option *o, const char *word)
-{
-	return strcmp(o->name, word) == 0 ||
-	    (o->alias != NULL && strcmp(o->alias, word) == 0);
-}
-
 int
 as_next(struct msg *m, struct as_words *w, const struct as_option *options)
 {
@@ -38,7 +31,8 @@ as_next(struct msg *m, struct as_words *w, const struct as_option *options)
 		return AS_END;
 	w->word = w->argv[w->at++];
 	w->value = NULL;
-	while (o->name != NULL && !is_named(o, w->word))
+	while (o->name != NULL && strcmp(o->name, w->word) != 0 &&
+	    (o->alias == NULL || strcmp(o->alias, w->word) != 0))
 		o++;
 	if (o->name == NULL) {
 		msg_error(m, "invalid option %s", w->word);
@@ -153,18 +147,8 @@ as_can_match(struct msg *m, const char *pattern)
 	return true;
 }
 
-static int
-give_line(struct sqpack *p, char *line,
-    int (*fn)(struct sqpack *p, char *line))
-{
-	line += strspn(line, " \t");
-	line[strcspn(line, "\n")] = '\0';
-	return *line == '\0' || *line == '#' ? 0 : fn(p, line);
-}
-
 int
-as_lines(struct sqpack *p, const char *path,
-    int (*fn)(struct sqpack *p, char *line))
+as_lines(struct sqpack *p, struct as_texts *t, const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char *line = NULL;
@@ -176,8 +160,13 @@ as_lines(struct sqpack *p, const char *path,
 		msg_error(&p->msg, "%s: %s", path, strerror(-rc));
 		return rc;
 	}
-	while (rc == 0 && getline(&line, &cap, f) != -1)
-		rc = give_line(p, line, fn);
+	while (rc == 0 && getline(&line, &cap, f) != -1) {
+		const char *text = line + strspn(line, " \t");
+		size_t len = strcspn(text, "\n");
+
+		if (len > 0 && *text != '#')
+			rc = as_texts_add(p, t, text, len);
+	}
 	if (rc == 0 && ferror(f)) {
 		rc = -EIO;
 		msg_error(&p->msg, "%s: %s", path, strerror(-rc));

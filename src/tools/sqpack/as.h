@@ -71,6 +71,12 @@ int as_texts_add(struct sqpack *p, struct as_texts *t, const char *text,
 void as_texts_free(struct as_texts *t);
 
 /*
+ * Appends the lines of a file, without leading blanks; skips empty lines and
+ * lines that begin with #.  Returns 0, or -errno after reporting the error.
+ */
+int as_lines(struct sqpack *p, struct as_texts *t, const char *path);
+
+/*
  * Returns whether a path matches a shell pattern, by the rules of these
  * programs: a leading period must be matched explicitly, and patterns such as
  * !(a|b) are recognized.
@@ -82,14 +88,6 @@ bool as_matches(const char *pattern, const char *path);
  * it.
  */
 bool as_can_match(struct msg *m, const char *pattern);
-
-/*
- * Calls fn, which returns 0 or -errno, for each line of a file.  Removes
- * leading blanks; skips empty lines and lines that begin with #.  Returns 0, or
- * -errno after reporting the error.
- */
-int as_lines(struct sqpack *p, const char *path,
-    int (*fn)(struct sqpack *p, char *line));
 
 /*
  * These functions parse the command lines of the programs, and return the same
@@ -106,10 +104,10 @@ struct as_unsquashfs {
 };
 
 /* The tasks return 0, or -errno after reporting the error. */
-int as_unsquashfs_cat(struct sqpack *p);
-int as_unsquashfs_extract(struct sqpack *p);
-int as_unsquashfs_list(struct sqpack *p);
-int as_unsquashfs_stat(struct sqpack *p);
-int as_unsquashfs_time(struct sqpack *p);
+int as_unsquashfs_cat(struct sqpack_image *i);
+int as_unsquashfs_extract(struct sqpack_image *i);
+int as_unsquashfs_list(struct sqpack_image *i);
+int as_unsquashfs_stat(struct sqpack_image *i);
+int as_unsquashfs_time(struct sqpack_image *i);
 
 #endif

@@ -20,28 +20,18 @@ struct as_mksquashfs {
 	struct path_regex **patterns;	/* excludes compiled for -regex */
 	bool window, algorithm;		/* given, with their defaults */
 	bool hc, wildcards, regex, as_directory, append, quiet, info, tar;
-	bool one_file_system, has_mkfs_time, from_environment;
+	bool one_file_system, has_mkfs_time;
 	bool has_root_mode, has_root_uid, has_root_gid, has_root_time;
 	uint32_t root_mode, root_uid, root_gid, root_time;
 	dev_t device;			/* for one_file_system */
 };
 
-/* Validates the options and applies them.  Returns -1 or the exit status. */
-int as_mksquashfs_check(struct sqpack *p);
-
-/* Resolves the sources.  Returns 0, or -errno after reporting the error. */
+/*
+ * Resolves the sources and exclusions.  A single directory becomes the root;
+ * several sources become names in the root.  Returns 0, or -errno after
+ * reporting the error.
+ */
 int as_sources(struct sqpack *p);
 void as_sources_free(struct sqpack *p);
-
-/* Resolves the exclusions; the sources must be known.  Returns 0 or -errno. */
-int as_excludes(struct sqpack *p);
-bool as_left_out(void *p, const char *path, const struct stat *st);
-
-/*
- * These functions print the same messages as mksquashfs before and after
- * building the image.
- */
-void as_announce(const struct sqpack *p);
-void as_report(const struct sqpack *p);
 
 #endif

@@ -19,6 +19,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Resolves the directory of path, and appends the last component. */
 static int
@@ -49,51 +52,6 @@ real_path(const char *path, bool follow, char real[PATH_MAX])
 	return n < 0 || (size_t)n >= PATH_MAX - len ? -ENAMETOOLONG : 0;
 }
 
-static bool
-is_taken(const struct sqpack_options *o, const char *name)
-{
-	for (size_t i = 0; i < o->from.input_count; i++)
-		if (strcmp(o->from.inputs[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-/*
- * Derives the name of a source in the root: its last component, with a number
- * if that name is taken.
- */
-static int
-name_input(const struct sqpack_options *o, struct imgsrc_input *in)
-{
-	const char *base = path_name(in->real);
-	size_t len = strlen(base) + 24;
-
-	in->name = sys_malloc(len);
-	if (in->name == NULL)
-		return -ENOMEM;
-	strcpy(in->name, base);
-	for (unsigned k = 1; is_taken(o, in->name); k++)
-		snprintf(in->name, len, "%s_%u", base, k);
-	return *base == '\0' ? -EINVAL : 0;
-}
-
-static int
-add_input(struct sqpack *p, const char *path, const struct stat *st)
-{
-	struct imgsrc_input *in = &p->o.from.inputs[p->o.from.input_count];
-	char real[PATH_MAX];
-	int rc = real_path(path, S_ISDIR(st->st_mode), real);
-
-	if (rc != 0)
-		return rc;
-	*in = (struct imgsrc_input){ .is_dir = S_ISDIR(st->st_mode),
-		.path = strcopy(path), .real = strcopy(real + 1) };
-	rc = in->path == NULL || in->real == NULL ? -ENOMEM :
-	    name_input(&p->o, in);
-	p->o.from.input_count++;
-	return rc;
-}
-
 void
 as_sources_free(struct sqpack *p)
 {
@@ -112,35 +70,39 @@ as_sources_free(struct sqpack *p)
 	sys_free(in);
 }
 
-int
-as_sources(struct sqpack *p)
+static bool
+is_taken(const struct sqpack_options *o, const char *name)
 {
-	struct as_mksquashfs *a = p->o.as;
-	struct stat st;
-	int rc = 0;
-
-	p->o.source = a->sources[0];
-	if (a->tar)
-		return 0;
-	p->o.from.inputs = sys_calloc(a->source_count,
-	    sizeof(*p->o.from.inputs));
-	if (p->o.from.inputs == NULL)
-		rc = -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < a->source_count; i++) {
-		/* follow a link only if it is the only source */
-		rc = sys_fstatat(AT_FDCWD, a->sources[i], &st,
-		    a->source_count == 1 ? 0 : AT_SYMLINK_NOFOLLOW);
-		if (rc == 0)
-			rc = add_input(p, a->sources[i], &st);
-		a->device = st.st_dev;
-		if (rc != 0)
-			msg_error(&p->msg, "%s: %s", a->sources[i],
-			    strerror(-rc));
-	}
-	return rc;
+	for (size_t i = 0; i < o->from.input_count; i++)
+		if (strcmp(o->from.inputs[i].name, name) == 0)
+			return true;
+	return false;
 }
 
-/* Exclusions */
+/* Adds a source, whose name in the root gets a number if it is taken. */
+static int
+add_input(struct sqpack_options *o, const char *path, bool is_dir)
+{
+	struct imgsrc_input *in = &o->from.inputs[o->from.input_count];
+	const char *base;
+	char real[PATH_MAX];
+	size_t len;
+	int rc = real_path(path, is_dir, real);
+
+	if (rc != 0)
+		return rc;
+	base = path_name(real + 1);
+	len = strlen(base) + 24;
+	*in = (struct imgsrc_input){ .is_dir = is_dir, .path = strcopy(path),
+		.real = strcopy(real + 1), .name = sys_malloc(len) };
+	if (in->path == NULL || in->real == NULL || in->name == NULL)
+		return -ENOMEM;
+	strcpy(in->name, base);
+	for (unsigned k = 1; is_taken(o, in->name); k++)
+		snprintf(in->name, len, "%s_%u", base, k);
+	o->from.input_count++;
+	return *base == '\0' ? -EINVAL : 0;
+}
 
 static int
 by_text(const void *a, const void *b)
@@ -175,22 +137,21 @@ add_real(struct sqpack *p, const char *real)
 	return 0;
 }
 
+/* Excludes a path from the sources, or one that begins at /, ./ or ../. */
 static int
 add_plain(struct sqpack *p, const char *name)
 {
 	struct as_mksquashfs *a = p->o.as;
-	bool fixed = *name == '/' || strncmp(name, "./", 2) == 0 ||
-	    strncmp(name, "../", 3) == 0;
 	char path[PATH_MAX], real[PATH_MAX];
 	int rc = 0;
 
-	if (fixed) {
+	if (*name == '/' || strncmp(name, "./", 2) == 0 ||
+	    strncmp(name, "../", 3) == 0) {
 		if (real_path(name, false, real) == 0)
-			rc = add_real(p, real);
-		else
-			msg_warn(&p->msg, "%s does not exist, so it cannot be "
-			    "excluded", name);
-		return rc;
+			return add_real(p, real);
+		msg_warn(&p->msg, "%s does not exist, so it cannot be excluded",
+		    name);
+		return 0;
 	}
 	for (size_t i = 0; rc == 0 && i < a->source_count; i++)
 		if (snprintf(path, sizeof(path), "/%s/%s",
@@ -212,59 +173,6 @@ pattern_of(const char *exclude, bool *anywhere)
 	return exclude + strspn(exclude, "/");
 }
 
-static int
-compile_all(struct sqpack *p)
-{
-	struct as_mksquashfs *a = p->o.as;
-	char why[PATH_REGEX_WHY] = "";
-	int rc = 0;
-
-	a->patterns = sys_calloc(a->excludes.count + 1,
-	    sizeof(struct path_regex *));
-	if (a->patterns == NULL)
-		rc = -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < a->excludes.count; i++) {
-		bool anywhere;
-		const char *pattern = pattern_of(a->excludes.items[i],
-		    &anywhere);
-
-		rc = path_regex_open(&a->patterns[i], pattern, anywhere, why);
-		if (rc == -EINVAL)
-			msg_error(&p->msg, "-regex: '%s': %s", pattern, why);
-	}
-	if (rc == -ENOMEM)
-		msg_error(&p->msg, "%s", strerror(ENOMEM));
-	return rc;
-}
-
-int
-as_excludes(struct sqpack *p)
-{
-	struct as_mksquashfs *a = p->o.as;
-	char real[PATH_MAX];
-	int rc = 0;
-
-	if (a->tar)
-		return 0;
-	for (size_t i = 0; rc == 0 && !a->regex && i < a->excludes.count; i++) {
-		const char *exclude = a->excludes.items[i];
-
-		if (!a->wildcards)
-			rc = add_plain(p, exclude);
-		else if (!as_can_match(&p->msg, exclude))
-			rc = -ENOTSUP;
-	}
-	if (rc == 0 && a->regex)
-		rc = compile_all(p);
-	/* an older image inside the source is not included in the new one */
-	if (rc == 0 && real_path(p->o.output, true, real) == 0)
-		rc = add_real(p, real);
-	if (a->paths.count > 0)
-		qsort(a->paths.items, a->paths.count, sizeof(char *), by_text);
-	p->o.from.left_out = as_left_out;
-	return rc;
-}
-
 static bool
 matches(const char *exclude, const char *path)
 {
@@ -281,39 +189,125 @@ matches(const char *exclude, const char *path)
 	}
 }
 
+/* Excludes paths that match, and all below them. */
 static bool
-is_out(const struct as_mksquashfs *a, const char *path)
-{
-	if ((!a->wildcards && !a->regex) || a->tar)
-		return a->paths.count > 0 && bsearch(&path, a->paths.items,
-		    a->paths.count, sizeof(char *), by_text) != NULL;
-	for (size_t i = 0; i < a->excludes.count; i++)
-		if (a->regex ? path_regex_match(a->patterns[i], path) :
-		    matches(a->excludes.items[i], path))
-			return true;
-	return a->paths.count > 0 && bsearch(&path, a->paths.items,
-	    a->paths.count, sizeof(char *), by_text) != NULL;
-}
-
-bool
-as_left_out(void *arg, const char *path, const struct stat *st)
+left_out(void *arg, const char *path, const struct stat *st)
 {
 	const struct sqpack *p = arg;
 	const struct as_mksquashfs *a = p->o.as;
-	char copy[PATH_MAX];
-	char *slash;
+	bool patterns = a->wildcards || a->regex;
+	char copy[PATH_MAX], *slash;
 
 	if (a->one_file_system && st->st_dev != a->device)
 		return true;
-	if ((!a->wildcards && !a->regex && a->paths.count == 0) ||
+	if ((!patterns && a->paths.count == 0) ||
 	    snprintf(copy, sizeof(copy), "%s", path) >= PATH_MAX)
 		return false;
 	for (;;) {
-		if (is_out(a, copy))
+		const char *key = copy;
+
+		for (size_t i = 0; patterns && i < a->excludes.count; i++)
+			if (a->regex ? path_regex_match(a->patterns[i], copy) :
+			    matches(a->excludes.items[i], copy))
+				return true;
+		if (a->paths.count > 0 && bsearch(&key, a->paths.items,
+		    a->paths.count, sizeof(char *), by_text) != NULL)
 			return true;
 		slash = strrchr(copy, '/');
 		if (slash == NULL)
 			return false;
 		*slash = '\0';
 	}
+}
+
+static int
+add_excludes(struct sqpack *p)
+{
+	struct as_mksquashfs *a = p->o.as;
+	char real[PATH_MAX], why[PATH_REGEX_WHY] = "";
+	int rc = 0;
+
+	if (a->regex) {
+		a->patterns = sys_calloc(a->excludes.count + 1,
+		    sizeof(struct path_regex *));
+		rc = a->patterns == NULL ? -ENOMEM : 0;
+	}
+	for (size_t i = 0; rc == 0 && i < a->excludes.count; i++) {
+		const char *exclude = a->excludes.items[i], *pattern;
+		bool anywhere;
+
+		if (a->regex) {
+			pattern = pattern_of(exclude, &anywhere);
+			rc = path_regex_open(&a->patterns[i], pattern,
+			    anywhere, why);
+			if (rc == -EINVAL)
+				msg_error(&p->msg, "-regex: '%s': %s", pattern,
+				    why);
+		} else if (!a->wildcards) {
+			rc = add_plain(p, exclude);
+		} else if (!as_can_match(&p->msg, exclude)) {
+			rc = -ENOTSUP;
+		}
+	}
+	if (rc == -ENOMEM && a->regex)
+		msg_error(&p->msg, "%s", strerror(ENOMEM));
+	/* an older image inside the source is not included in the new one */
+	if (rc == 0 && real_path(p->o.output, true, real) == 0)
+		rc = add_real(p, real);
+	if (a->paths.count > 0)
+		qsort(a->paths.items, a->paths.count, sizeof(char *), by_text);
+	p->o.from.left_out = left_out;
+	return rc;
+}
+
+int
+as_sources(struct sqpack *p)
+{
+	struct sqpack_options *o = &p->o;
+	struct as_mksquashfs *a = o->as;
+	int rc;
+
+	o->source = a->sources[0];
+	if (a->tar)
+		return 0;
+	o->from.inputs = sys_calloc(a->source_count, sizeof(*o->from.inputs));
+	if (o->from.inputs == NULL) {
+		msg_error(&p->msg, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < a->source_count; i++) {
+		struct stat st;
+
+		/* follow a link only if it is the only source */
+		rc = sys_fstatat(AT_FDCWD, a->sources[i], &st,
+		    a->source_count == 1 ? 0 : AT_SYMLINK_NOFOLLOW);
+		if (rc == 0)
+			rc = add_input(o, a->sources[i], S_ISDIR(st.st_mode));
+		if (rc != 0) {
+			msg_error(&p->msg, "%s: %s", a->sources[i],
+			    strerror(-rc));
+			return rc;
+		}
+		a->device = st.st_dev;
+	}
+	rc = add_excludes(p);
+	if (rc != 0)
+		return rc;
+	if (a->source_count == 1 && !a->as_directory &&
+	    o->from.inputs[0].is_dir) {
+		o->from.input_count = 0;
+		return 0;
+	}
+	/* the attributes of a root that is not one of the sources */
+	if (!a->has_root_mode)
+		a->root_mode = 0777;
+	if (!a->has_root_uid)
+		a->root_uid = getuid();
+	if (!a->has_root_gid)
+		a->root_gid = getgid();
+	if (!a->has_root_time)
+		a->root_time = (uint32_t)time(NULL);
+	a->has_root_mode = a->has_root_uid = a->has_root_gid = true;
+	a->has_root_time = true;
+	return 0;
 }

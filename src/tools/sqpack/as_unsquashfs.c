@@ -88,17 +88,64 @@ static const char help[] =
 "  -UTC                   times in UTC\n"
 "  -v[ersion], -h[elp]\n";
 
-/* Prints the version; as in the original, the other words still count. */
-static int
-show_version(struct sqpack *p)
+static void
+set_list(struct sqpack *p, bool is_long, bool concise, bool numeric)
 {
 	struct as_unsquashfs *u = p->o.as;
 
-	u->version = true;
-	printf("unsquashfs version 4.5.1 (2022/03/17)\n"
-	    "This is sqpack (coldpress) %s, standing in for it.\n",
-	    COLDPRESS_VERSION);
-	fflush(stdout);
+	p->o.task = as_unsquashfs_list;
+	u->is_long = is_long;
+	u->concise = concise;
+	u->numeric = numeric;
+}
+
+static int
+take_option(struct sqpack *p, const struct as_words *w, int id)
+{
+	struct sqpack_options *o = &p->o;
+	struct as_unsquashfs *u = o->as;
+
+	switch (id) {
+	case AS_WRONG: return options_usage(usage);
+	case CAT: o->task = as_unsquashfs_cat; break;
+	case STAT: o->task = as_unsquashfs_stat; break;
+	case TIME: o->task = as_unsquashfs_time; break;
+	case LIST: set_list(p, false, false, false); break;
+	case LIST_CONCISE: set_list(p, false, true, false); break;
+	case LONG_LIST: set_list(p, true, false, false); break;
+	case LONG_NUMERIC: set_list(p, true, false, true); break;
+	case LONG_CONCISE: set_list(p, true, true, false); break;
+	case INFO: u->info = true; break;
+	case LINFO: u->info = u->is_long = true; break;
+	case UTC: u->utc = true; break;
+	case QUIET: u->quiet = true; break;
+	case NO_EXIT_CODE: u->no_exit_code = true; break;
+	case DEST: o->directory = w->value; break;
+	case EXTRACT_FILE:
+		return as_lines(p, &u->names, w->value) == 0 ? -1 : MSG_ERROR;
+	case FORCE: o->force = true; break;
+	case HELP: return options_help(&p->msg, usage, help);
+	case LACKS: return as_lacks(&p->msg, w->word, "unsquashfs");
+	case NO_PROGRESS: p->msg.quiet = true; break;
+	case NO_WILDCARDS: o->plain_names = true; break;
+	case NO_XATTRS: o->no_xattrs = true; break;
+	case OFFSET:
+		o->from.has_offset = true;
+		return as_offset(p, w, &o->from.offset);
+	case PROCESSORS: return as_threads(p, w);
+	case REGEX: o->regex = true; break;
+	case USER_XATTRS: o->user_xattrs = true; break;
+	case VERSION:
+		/* as in the original, the other words still count */
+		u->version = true;
+		printf("unsquashfs version 4.5.1 (2022/03/17)\n"
+		    "This is sqpack (coldpress) %s, standing in for it.\n",
+		    COLDPRESS_VERSION);
+		fflush(stdout);
+		break;
+	case XATTRS: o->no_xattrs = o->user_xattrs = false; break;
+	default: break;
+	}
 	return -1;
 }
 
@@ -114,93 +161,12 @@ tidy(char *name)
 	*to = '\0';
 }
 
-/* Adds a name to extract or list. */
-static int
-add_name(struct sqpack *p, char *name)
-{
-	struct as_unsquashfs *u = p->o.as;
-	int rc = as_texts_add(p, &u->names, name, strlen(name));
-
-	if (rc != 0)
-		return rc;
-	tidy(u->names.items[u->names.count - 1]);
-	if (*u->names.items[u->names.count - 1] != '\0')
-		return 0;
-	msg_error(&p->msg, "expected a name in the image, found '%s'", name);
-	return -EINVAL;
-}
-
-static void
-set_list(struct sqpack *p, bool is_long, bool concise, bool numeric)
-{
-	struct as_unsquashfs *u = p->o.as;
-
-	p->o.task = as_unsquashfs_list;
-	u->is_long = is_long;
-	u->concise = concise;
-	u->numeric = numeric;
-}
-
-static bool
-take_form(struct sqpack *p, int id)
-{
-	struct as_unsquashfs *u = p->o.as;
-
-	switch (id) {
-	case CAT: p->o.task = as_unsquashfs_cat; break;
-	case STAT: p->o.task = as_unsquashfs_stat; break;
-	case TIME: p->o.task = as_unsquashfs_time; break;
-	case LIST: set_list(p, false, false, false); break;
-	case LIST_CONCISE: set_list(p, false, true, false); break;
-	case LONG_LIST: set_list(p, true, false, false); break;
-	case LONG_NUMERIC: set_list(p, true, false, true); break;
-	case LONG_CONCISE: set_list(p, true, true, false); break;
-	case INFO: u->info = true; break;
-	case LINFO: u->info = u->is_long = true; break;
-	case UTC: u->utc = true; break;
-	case QUIET: u->quiet = true; break;
-	case NO_EXIT_CODE: u->no_exit_code = true; break;
-	default: return false;
-	}
-	return true;
-}
-
-static int
-take(struct sqpack *p, const struct as_words *w, int id)
-{
-	struct sqpack_options *o = &p->o;
-
-	if (id == AS_WRONG)
-		return options_usage(usage);
-	if (take_form(p, id))
-		return -1;
-	switch (id) {
-	case DEST: o->directory = w->value; break;
-	case EXTRACT_FILE:
-		return as_lines(p, w->value, add_name) == 0 ? -1 : MSG_ERROR;
-	case FORCE: o->force = true; break;
-	case HELP: return options_help(&p->msg, usage, help);
-	case LACKS: return as_lacks(&p->msg, w->word, "unsquashfs");
-	case NO_PROGRESS: p->msg.quiet = true; break;
-	case NO_WILDCARDS: o->plain_names = true; break;
-	case NO_XATTRS: o->no_xattrs = true; break;
-	case OFFSET:
-		o->from.has_offset = true;
-		return as_offset(p, w, &o->from.offset);
-	case PROCESSORS: return as_threads(p, w);
-	case REGEX: o->regex = true; break;
-	case USER_XATTRS: o->user_xattrs = true; break;
-	case VERSION: return show_version(p);
-	case XATTRS: o->no_xattrs = o->user_xattrs = false; break;
-	default: break;
-	}
-	return -1;
-}
-
+/* Parses the words after the options: the image, and names in it. */
 static int
 take_names(struct sqpack *p, struct as_words *w)
 {
-	struct as_unsquashfs *u = p->o.as;
+	struct sqpack_options *o = &p->o;
+	struct as_unsquashfs *u = o->as;
 
 	if (w->at == w->argc && u->version) {
 		msg_finish(&p->msg);
@@ -210,20 +176,32 @@ take_names(struct sqpack *p, struct as_words *w)
 		msg_error(&p->msg, "expected an image");
 		return options_usage(usage);
 	}
-	p->o.source = w->argv[w->at++];
-	while (w->at < w->argc)
-		if (add_name(p, w->argv[w->at++]) != 0)
+	o->source = w->argv[w->at++];
+	for (; w->at < w->argc; w->at++)
+		if (as_texts_add(p, &u->names, w->argv[w->at],
+		    strlen(w->argv[w->at])) != 0)
 			return MSG_ERROR;
-	if (p->o.task == as_unsquashfs_cat && u->names.count == 0) {
+	if (o->task == as_unsquashfs_cat && u->names.count == 0) {
 		msg_error(&p->msg, "-cat requires the names of files");
 		return options_usage(usage);
 	}
-	for (size_t i = 0; !p->o.plain_names && !p->o.regex &&
-	    i < u->names.count; i++)
-		if (!as_can_match(&p->msg, u->names.items[i]))
+	for (size_t i = 0; i < u->names.count; i++) {
+		char *name = u->names.items[i];
+
+		if (name[strspn(name, "/")] == '\0') {
+			msg_error(&p->msg, "expected a name in the image, "
+			    "found '%s'", name);
 			return MSG_ERROR;
-	p->o.globs = u->names.items;
-	p->o.glob_count = u->names.count;
+		}
+		tidy(name);
+		if (!o->plain_names && !o->regex &&
+		    !as_can_match(&p->msg, name))
+			return MSG_ERROR;
+	}
+	if (o->task == as_unsquashfs_list || o->task == as_unsquashfs_extract) {
+		o->globs = u->names.items;
+		o->glob_count = u->names.count;
+	}
 	return -1;
 }
 
@@ -268,7 +246,7 @@ as_unsquashfs_parse(struct sqpack *p, int argc, char **argv)
 	p->o.directory = "squashfs-root";
 	p->o.missing_is_fine = true;
 	while (status < 0 && (id = as_next(&p->msg, &w, options)) != AS_END)
-		status = take(p, &w, id);
+		status = take_option(p, &w, id);
 	if (status < 0)
 		status = take_names(p, &w);
 	p->o.data.threads = cpus_choose(p->o.data.threads, AS_THREADS_MAX);

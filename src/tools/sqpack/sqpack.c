@@ -33,14 +33,6 @@ parse_as(struct sqpack *p, int argc, char **argv)
 	return sqpack_parse(p, argc, argv);
 }
 
-static int
-exit_status(const struct sqpack *p, int rc, int status)
-{
-	if (status == MSG_ERROR && p->o.status_of != NULL)
-		return p->o.status_of(p, rc);
-	return status == MSG_WARNING ? MSG_OK : status;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -54,7 +46,7 @@ main(int argc, char **argv)
 	output_on_signals();
 	status = parse_as(&p, argc, argv);
 	if (status < 0) {
-		rc = p.o.task != NULL ? p.o.task(&p) : sqpack_build(&p);
+		rc = p.o.task != NULL ? sqpack_read(&p) : sqpack_build(&p);
 		if (rc != 0)
 			p.msg.status = MSG_ERROR;
 		p.wall_ns = sys_now_ns() - t0;
@@ -64,7 +56,11 @@ main(int argc, char **argv)
 		    sqpack_write_stats(&p) != 0)
 			msg_error(&p.msg, "%s: %s", p.o.stats,
 			    strerror(errno));
-		status = exit_status(&p, rc, msg_finish(&p.msg));
+		status = msg_finish(&p.msg);
+		if (status == MSG_ERROR && p.o.status_of != NULL)
+			status = p.o.status_of(&p, rc);
+		else if (status == MSG_WARNING)
+			status = MSG_OK;
 	}
 	sqpack_free(&p);
 	return status;

@@ -13,12 +13,16 @@
 #include <stdint.h>
 
 struct sqpack;
+struct sqpack_image;
 
 /* The default memory limit, enough for about 3 million names. */
 enum { SQPACK_MEMORY_B = 1 << 30 };
 
 struct sqpack_options {
-	int (*task)(struct sqpack *p);	/* NULL: build an image */
+	/* Reads the image.  NULL: build one. */
+	int (*task)(struct sqpack_image *i);
+	bool rebuild_check;		/* build an image from one, to compare
+					 * the two */
 	const char *kernel;		/* for --can-mount; NULL: the running
 					 * one */
 	const char *directory;		/* for -x */
@@ -61,8 +65,6 @@ struct sqpack {
 	struct msg msg;
 	struct sqpack_options o;
 	struct imgsrc_image image;	/* the image that is built */
-	bool told;			/* the damage of the source, an image,
-					 * has been reported */
 	uint64_t wall_ns;
 };
 
@@ -86,36 +88,29 @@ int sqpack_take_epoch(struct sqpack *p);
 bool sqpack_take_filters(const char *list, int *filters);
 
 /*
- * For --like.  sqpack_be_like() sets the options, and returns -1 or the exit
- * status.  sqpack_check_like() checks, once all options are known, that they
- * are compatible, and returns 0, or -errno after reporting the error.
- */
-int sqpack_be_like(struct sqpack *p, const char *whom);
-int sqpack_check_like(struct sqpack *p);
-
-/*
- * Builds the image p->o.output from p->o.source.  Returns 0, or -errno after
- * reporting the error.
+ * Builds the image p->o.output from p->o.source.  For a dry run, and to check
+ * that an image can be rebuilt from its contents, the file has no name.
+ * Returns 0, or -errno after reporting the error.
  */
 int sqpack_build(struct sqpack *p);
 
 /*
- * Builds an image in an unnamed file and passes it to judge(), which must use
- * explicit offsets.  Returns 0, or -errno after reporting the error.
+ * Opens the image p->o.source, reports all damage to it, selects the names that
+ * match p->o.globs, or all names if there are no globs, and calls p->o.task,
+ * even for an image with such damage.  Returns 0, or -errno after reporting the
+ * error.
  */
-int sqpack_build_nowhere(struct sqpack *p, const struct imgsrc_source *source,
-    int (*judge)(struct sqpack *p, int fd));
+int sqpack_read(struct sqpack *p);
 
 /* The tasks return 0, or -errno after reporting the error. */
-int sqpack_list(struct sqpack *p);
-int sqpack_extract(struct sqpack *p);
-int sqpack_cat(struct sqpack *p);
-int sqpack_rebuild_check(struct sqpack *p);
-int sqpack_cat_all(struct sqpack *p, char *const *names, size_t count);
-int sqpack_mount(struct sqpack *p);	/* -errno if Linux cannot mount the
-					 * image */
+int sqpack_list(struct sqpack_image *i);
+int sqpack_extract(struct sqpack_image *i);
+int sqpack_cat(struct sqpack_image *i);
+int sqpack_cat_all(struct sqpack_image *i, char *const *names, size_t count);
+int sqpack_mount(struct sqpack_image *i);	/* -errno if Linux cannot mount
+						 * it */
 
-/* Frees all memory allocated by option parsing and by the task. */
+/* Frees all memory allocated by option parsing and by building. */
 void sqpack_free(struct sqpack *p);
 
 /*

@@ -4,11 +4,14 @@
  */
 #include "sqpack.h"
 
+#include "base/listing.h"
 #include "base/output.h"
 #include "base/sys.h"
+#include "image/squashfs/write/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,17 +23,6 @@ output_error(struct sqpack *p, const char *name, int rc)
 	if (rc != 0)
 		msg_error(&p->msg, "%s: %s", name, strerror(-rc));
 	return rc;
-}
-
-static const struct imgsrc_source *
-source_of(const struct sqpack *p)
-{
-	if (p->o.from.has_offset)
-		return &imgsrc_repack;
-	if (p->o.from.input_count > 0 || ((p->o.as != NULL ||
-	    p->o.data.exact) && strcmp(p->o.source, "-") != 0))
-		return &imgsrc_dir;
-	return imgsrc_of(p->o.source);
 }
 
 static void
@@ -46,14 +38,26 @@ print_report(void *arg, enum imgsrc_message kind, const char *text)
 		msg_note(&p->msg, "%s", text);
 }
 
-/* Builds the image in fd, which is called name in messages. */
+/*
+ * Builds the image in fd, which is called name in messages.  Unlinked files are
+ * created in the directory tmpdir.
+ */
 static int
-build_to(struct sqpack *p, const struct imgsrc_source *source, int fd,
-    const char *name, int tmpdir)
+build_to(struct sqpack *p, int fd, const char *name, int tmpdir)
 {
 	struct imgsrc_image *image = &p->image;
+	const struct imgsrc_source *source;
 	int rc;
 
+	if (p->o.rebuild_check)
+		source = &imgsrc_rebuild;
+	else if (p->o.from.has_offset)
+		source = &imgsrc_repack;
+	else if (p->o.from.input_count > 0 || ((p->o.as != NULL ||
+	    p->o.data.exact) && strcmp(p->o.source, "-") != 0))
+		source = &imgsrc_dir;
+	else
+		source = imgsrc_of(p->o.source);
 	image->o = p->o.from;
 	image->o.path = p->o.source;
 	image->o.no_xattrs = p->o.no_xattrs;
@@ -69,94 +73,122 @@ build_to(struct sqpack *p, const struct imgsrc_source *source, int fd,
 
 /* Opens the directory for unlinked files. */
 static int
-open_tmpdir(const char **name)
+open_tmpdir(struct sqpack *p, const char **name)
 {
 	const char *tmpdir = getenv("TMPDIR");
+	int dir;
 
 	*name = tmpdir == NULL || *tmpdir == '\0' ? "/tmp" : tmpdir;
-	return sys_openat(AT_FDCWD, *name, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
+	dir = sys_openat(AT_FDCWD, *name, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 	    0);
+	return dir < 0 ? output_error(p, *name, dir) : dir;
 }
 
-int
-sqpack_build_nowhere(struct sqpack *p, const struct imgsrc_source *source,
-    int (*judge)(struct sqpack *p, int fd))
+/* Compares an image with the one rebuilt from it in fd, and prints how. */
+static int
+judge(struct sqpack *p, int fd)
 {
-	const char *name;
-	int dir = open_tmpdir(&name), fd = -1, rc;
+	/* without reports: the source has made them */
+	struct sq_file_options o = { .path = p->o.source,
+		.has_offset = p->o.from.has_offset,
+		.offset = p->o.from.offset, .threads = p->o.data.threads,
+		.memory = p->o.memory };
+	struct imgsrc_difference d;
+	struct sq_file f;
+	const char *why = NULL, *path;
+	int rc = sq_file_open(&f, &o, &why);
 
-	if (dir < 0)
-		return output_error(p, name, dir);
-	fd = sys_openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0) {
-		rc = output_error(p, name, fd);
+	if (rc == 0)
+		rc = imgsrc_compare(&f, fd, &d);
+	if (rc < 0) {
+		msg_error(&p->msg, "%s: %s", p->o.source,
+		    why != NULL ? why : strerror(-rc));
 		goto out;
 	}
-	rc = build_to(p, source, fd, p->o.output != NULL ? p->o.output : name,
-	    dir);
-	if (rc == 0 && judge != NULL)
-		rc = judge(p, fd);
-	sys_close(fd);
+	if (rc == 0) {
+		printf("equal: %llu bytes\n",
+		    (unsigned long long)p->image.space.image_B);
+		goto out;
+	}
+	rc = -EBADMSG;
+	printf("different: byte %llu, ", (unsigned long long)d.at);
+	path = d.name == 0 ? NULL : sq_file_path(&f, d.name);
+	if (d.old_ends || d.made_ends) {
+		printf("where %s ends\n", d.old_ends ? "the image" :
+		    "the rebuilt one");
+	} else if (path != NULL) {
+		fputs("in the data of ", stdout);
+		listing_print(stdout, path, strlen(path));
+		putchar('\n');
+	} else {
+		puts(d.where);
+	}
 out:
-	sys_close(dir);
+	sq_file_close(&f);
 	return rc;
 }
 
-/* Returns the permissions of a new file. */
-static mode_t
-new_mode(void)
+/* Prints all settings, including those for which the image has no field. */
+static void
+print_settings(const struct sqpack *p)
 {
-	mode_t mask = umask(0);
+	const struct sqw_data_options *o = &p->image.pack;
+	const char *before = " --bcj ";
+	char text[SQW_RECORD_MAX];
 
-	umask(mask);
-	return 0666 & ~mask;
+	printf("built by: -F %s", o->method->name);
+	for (int i = 0; o->method->filters && i < SQW_FILTERS; i++)
+		if ((o->level & 1 << i) != 0) {
+			printf("%s%s", before, sqw_filters[i]);
+			before = ",";
+		}
+	if (!o->method->filters && o->method->level_min !=
+	    o->method->level_max)
+		printf(" -L %d%s", o->level, p->o.data.level != 0 ?
+		    " (as given)" : "");
+	printf(" -b %u%s", o->block, o->no_probe ? " --no-probe" : "");
+	printf("%s\n", sqw_record_make(o, text) > 0 && p->image.tables.no_pad ?
+	    "; the image cannot record all of these" : "");
 }
 
-/*
- * Writes the image to a block device.  Unlinked files are not created in /dev,
- * the directory of the device.
- */
+/* Builds an image in an unnamed file; for --rebuild-check, also judges it. */
 static int
-build_on_device(struct sqpack *p, const struct output *out)
+build_nowhere(struct sqpack *p)
 {
 	const char *name;
-	int rc, dir = open_tmpdir(&name);
+	int dir = open_tmpdir(p, &name), fd = -1, rc = dir;
 
 	if (dir < 0)
-		return output_error(p, name, dir);
-	rc = build_to(p, source_of(p), out->fd, p->o.output, dir);
-	sys_close(dir);
-	return rc;
-}
-
-static int
-build_in(struct sqpack *p, struct output *out)
-{
-	int rc;
-
-	if (out->direct && S_ISBLK(out->there.st_mode))
-		return build_on_device(p, out);
-	if (out->direct) {
-		msg_error(&p->msg, "%s: an image cannot be written "
-		    "sequentially: -o needs a file or a block device",
-		    p->o.output);
-		return -ESPIPE;
+		goto out;
+	rc = fd = sys_openat(dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		output_error(p, name, fd);
+		goto out;
 	}
-	rc = build_to(p, source_of(p), out->fd, p->o.output, out->dirfd);
-	if (rc == 0 && sys_chmod(out->fd, NULL, new_mode(), 0) != 0)
-		msg_warn(&p->msg, "%s: cannot set permissions",
-		    p->o.output);
+	rc = build_to(p, fd, p->o.output != NULL ? p->o.output : name, dir);
+	if (rc == 0 && p->o.rebuild_check)
+		rc = judge(p, fd);
+out:
+	if (fd >= 0)
+		sys_close(fd);
+	if (dir >= 0)
+		sys_close(dir);
+	if (p->o.rebuild_check && !p->msg.quiet &&
+	    (rc == 0 || p->msg.status == MSG_OK))
+		print_settings(p);
 	return rc;
 }
 
 int
 sqpack_build(struct sqpack *p)
 {
+	const char *name;
 	struct output out;
-	int rc;
+	mode_t mask;
+	int rc, dir;
 
-	if (p->o.dry_run)
-		return sqpack_build_nowhere(p, source_of(p), NULL);
+	if (p->o.dry_run || p->o.rebuild_check)
+		return build_nowhere(p);
 	rc = output_create(&out, p->o.output, p->o.force);
 	if (rc == -EEXIST) {
 		msg_error(&p->msg, "%s exists (-f replaces it)",
@@ -165,7 +197,26 @@ sqpack_build(struct sqpack *p)
 	}
 	if (rc != 0)
 		return output_error(p, p->o.output, rc);
-	rc = build_in(p, &out);
+	if (out.direct && S_ISBLK(out.there.st_mode)) {
+		/* no unlinked files in /dev, the directory of the device */
+		rc = dir = open_tmpdir(p, &name);
+		if (dir >= 0) {
+			rc = build_to(p, out.fd, p->o.output, dir);
+			sys_close(dir);
+		}
+	} else if (out.direct) {
+		msg_error(&p->msg, "%s: an image cannot be written "
+		    "sequentially: -o needs a file or a block device",
+		    p->o.output);
+		rc = -ESPIPE;
+	} else {
+		rc = build_to(p, out.fd, p->o.output, out.dirfd);
+		mask = umask(0);
+		umask(mask);
+		if (rc == 0 && sys_chmod(out.fd, NULL, 0666 & ~mask, 0) != 0)
+			msg_warn(&p->msg, "%s: cannot set permissions",
+			    p->o.output);
+	}
 	if (rc != 0) {
 		output_abort(&out);
 		return rc;

@@ -4,6 +4,7 @@
  */
 #include "sqpack.h"
 
+#include "base/args.h"
 #include "base/array.h"
 #include "base/cpus.h"
 #include "base/options.h"
@@ -15,10 +16,12 @@
 #include <lz4.h>
 #include <lzma.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zstd.h>
 
-enum { THREADS_MAX = 1024, GZIP_BEST = 10 };
+enum { THREADS_MAX = 1024, GZIP_BEST = 10, ZLIB_LEVEL_MAX = 9 };
 
 void
 sqpack_versions(char text[SQPACK_VERSIONS_B])
@@ -67,27 +70,19 @@ list_filters(FILE *out)
 		fprintf(out, " %s", sqw_filters[i]);
 }
 
-/* Returns the index of the filter named by the first n bytes of name, or -1. */
-static int
-filter_of(const char *name, size_t n)
-{
-	for (int i = 0; i < SQW_FILTERS; i++)
-		if (strncmp(sqw_filters[i], name, n) == 0 &&
-		    sqw_filters[i][n] == '\0')
-			return i;
-	return -1;
-}
-
 bool
 sqpack_take_filters(const char *list, int *filters)
 {
 	for (const char *s = list; *s != '\0';) {
 		size_t n = strcspn(s, ",");
-		int filter = filter_of(s, n);
+		int i = 0;
 
-		if (filter < 0)
+		while (i < SQW_FILTERS && (strncmp(sqw_filters[i], s, n) != 0 ||
+		    sqw_filters[i][n] != '\0'))
+			i++;
+		if (i == SQW_FILTERS)
 			return false;
-		*filters |= 1 << filter;
+		*filters |= 1 << i;
 		s += n + (s[n] == ',');
 	}
 	return true;
@@ -158,10 +153,19 @@ take_all_root(void *into)
 	return -1;
 }
 
+/*
+ * The snap store unpacks a snap, runs mksquashfs with its own settings and
+ * compares the results; it accepts only a byte-identical image.
+ */
 static int
 take_like(void *into)
 {
-	return sqpack_be_like(into, optarg);
+	struct sqpack *p = into;
+
+	if (strcmp(optarg, "mksquashfs") != 0)
+		return options_bad(&p->msg, "--like", "mksquashfs");
+	p->o.data.exact = p->o.data.no_fragments = p->o.no_xattrs = true;
+	return take_all_root(into);
 }
 
 static const char sqpack_usage[] =
@@ -194,9 +198,9 @@ enum { LIST, EXTRACT, CAT, REBUILD_CHECK, CAN_MOUNT };
 static int
 take_task(void *into, int which)
 {
-	static int (*const tasks[])(struct sqpack *p) = {
+	static int (*const tasks[])(struct sqpack_image *i) = {
 		[LIST] = sqpack_list, [EXTRACT] = sqpack_extract,
-		[CAT] = sqpack_cat, [REBUILD_CHECK] = sqpack_rebuild_check,
+		[CAT] = sqpack_cat, [REBUILD_CHECK] = NULL,
 		[CAN_MOUNT] = sqpack_mount };
 	struct sqpack *p = into;
 	struct sqpack_options *o = &p->o;
@@ -211,15 +215,16 @@ take_task(void *into, int which)
 	 * --can-mount does not conflict, because a long listing includes its
 	 * result
 	 */
-	if (which == CAN_MOUNT && o->task != NULL)
+	if (which == CAN_MOUNT && (o->task != NULL || o->rebuild_check))
 		return -1;
-	if (o->task != NULL && o->task != tasks[which] &&
-	    o->task != sqpack_mount) {
+	if (o->rebuild_check ? which != REBUILD_CHECK : o->task != NULL &&
+	    o->task != sqpack_mount && o->task != tasks[which]) {
 		msg_error(&p->msg, "-l, -x, --cat and --rebuild-check cannot "
 		    "be combined");
 		return options_usage(sqpack_usage);
 	}
 	o->task = tasks[which];
+	o->rebuild_check = which == REBUILD_CHECK;
 	return -1;
 }
 
@@ -308,22 +313,21 @@ static const struct options_row sqpack_table[] = {
 	    OPTIONS_CALL(show_sqpack) },
 };
 
-/* Returns the level for --best; the manual describes its cost. */
-static int
-best_level(const struct sqw_method *m)
+int
+sqpack_take_epoch(struct sqpack *p)
 {
-	return m->compressor == SQUASHFS_GZIP ? GZIP_BEST : m->level_max;
-}
+	const char *text = getenv("SOURCE_DATE_EPOCH");
+	int64_t n;
 
-static int
-set_filters(struct sqpack *p)
-{
-	if (!p->o.data.method->filters) {
-		msg_error(&p->msg, "--bcj is for xz; it cannot be used with %s",
-		    p->o.data.method->name);
+	if (text == NULL || *text == '\0')
+		return -1;
+	if (args_int(text, 0, UINT32_MAX, &n) != 0) {
+		msg_error(&p->msg, "SOURCE_DATE_EPOCH: expected seconds "
+		    "since 1970, found '%s'", text);
 		return MSG_ERROR;
 	}
-	p->o.data.level = p->o.filters;
+	p->o.from.has_epoch = true;
+	p->o.from.epoch = (uint32_t)n;
 	return -1;
 }
 
@@ -337,12 +341,20 @@ set_level(struct sqpack *p)
 		msg_error(&p->msg, "-L and --best cannot be combined");
 		return options_usage(sqpack_usage);
 	}
-	p->o.data.level = p->o.best ? best_level(m) :
-	    level == 0 ? m->level_default : (int)level;
+	if (p->o.filters != 0 && !m->filters) {
+		msg_error(&p->msg, "--bcj is for xz; it cannot be used with %s",
+		    m->name);
+		return MSG_ERROR;
+	}
 	if (p->o.filters != 0)
-		return set_filters(p);
-	if (level == 0 || (!m->filters && level >= m->level_min &&
-	    level <= m->level_max))
+		p->o.data.level = p->o.filters;
+	else if (p->o.best)		/* the manual describes its cost */
+		p->o.data.level = m->compressor == SQUASHFS_GZIP ? GZIP_BEST :
+		    m->level_max;
+	else
+		p->o.data.level = level == 0 ? m->level_default : (int)level;
+	if (p->o.filters != 0 || level == 0 || (!m->filters &&
+	    level >= m->level_min && level <= m->level_max))
 		return -1;
 	if (m->level_min == m->level_max || m->filters)
 		msg_error(&p->msg, "%s has no levels", m->name);
@@ -350,6 +362,28 @@ set_level(struct sqpack *p)
 		msg_error(&p->msg, "%s level %d is not in %d..%d",
 		    m->name, (int)level, m->level_min, m->level_max);
 	return MSG_ERROR;
+}
+
+/* Checks that what --like promises can be kept. */
+static int
+check_like(struct sqpack *p)
+{
+	const struct sqpack_options *o = &p->o;
+	struct stat st;
+
+	if (stat(o->source, &st) == 0 && !S_ISDIR(st.st_mode)) {
+		msg_error(&p->msg, "--like requires a directory; %s is not one",
+		    o->source);
+		return MSG_ERROR;
+	}
+	if (o->data.method->compressor == SQUASHFS_GZIP &&
+	    o->data.level > ZLIB_LEVEL_MAX) {
+		msg_error(&p->msg, "gzip level %d is not supported by "
+		    "mksquashfs, whose maximum is %d", o->data.level,
+		    ZLIB_LEVEL_MAX);
+		return MSG_ERROR;
+	}
+	return -1;
 }
 
 /* Parses the operands of a reading task: globs, if any, then the image. */
@@ -372,14 +406,24 @@ check_reading(struct sqpack *p, int argc, char **argv)
 	p->o.source = argv[argc - 1];
 	p->o.globs = argv + optind;
 	p->o.glob_count = (size_t)words - 1;
-	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);
 	return -1;
 }
 
-static int
-check_sqpack(struct sqpack *p, int argc, char **argv)
+int
+sqpack_parse(struct sqpack *p, int argc, char **argv)
 {
-	if (p->o.task != NULL)
+	struct options options = { .msg = &p->msg, .into = p,
+	    OPTIONS_TABLE(sqpack_table), .usage = sqpack_usage,
+	    .about = sqpack_about };
+	int status;
+
+	msg_init(&p->msg, argv[0]);
+	p->o.data.block = SQUASHFS_BLOCK_DEFAULT;
+	status = options_parse(&options, argc, argv);
+	if (status >= 0)
+		return status;
+	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);
+	if (p->o.task != NULL || p->o.rebuild_check)
 		return check_reading(p, argc, argv);
 	if (argc - optind != 1) {
 		msg_error(&p->msg, argc == optind ?
@@ -398,25 +442,10 @@ check_sqpack(struct sqpack *p, int argc, char **argv)
 		    "sequentially: -o needs a file or a block device");
 	if (p->o.output == NULL)
 		p->o.output = "image";
-	p->o.data.threads = cpus_choose(p->o.data.threads, THREADS_MAX);
 	if (p->o.data.method == NULL)
 		p->o.data.method = sqw_method_by_name(p->o.data.exact ? "xz" :
 		    "zstd");
-	if (set_level(p) >= 0 || sqpack_check_like(p) != 0)
+	if (set_level(p) >= 0 || (p->o.data.exact && check_like(p) >= 0))
 		return MSG_ERROR;
 	return sqpack_take_epoch(p);
-}
-
-int
-sqpack_parse(struct sqpack *p, int argc, char **argv)
-{
-	struct options options = { .msg = &p->msg, .into = p,
-	    OPTIONS_TABLE(sqpack_table), .usage = sqpack_usage,
-	    .about = sqpack_about };
-	int status;
-
-	msg_init(&p->msg, argv[0]);
-	p->o.data.block = SQUASHFS_BLOCK_DEFAULT;
-	status = options_parse(&options, argc, argv);
-	return status >= 0 ? status : check_sqpack(p, argc, argv);
 }
