@@ -33,7 +33,7 @@ if(COLDPRESS_LAYERPACK AND COLDWALK_BUILT AND YAJL_FOUND)
         target_compile_definitions(layerpack PRIVATE COLDPRESS_OCI)
     else()
         get_target_property(sources layerpack SOURCES)
-        list(FILTER sources EXCLUDE REGEX "layerpack_(cas_)?image")
+        list(FILTER sources EXCLUDE REGEX layerpack_image)
         # needed to merge layers, without JSON
         target_sources(coldpress PRIVATE src/image/oci/changes.c)
         set_target_properties(layerpack PROPERTIES SOURCES "${sources}")

@@ -6,73 +6,18 @@
 
 #include "base/fdio.h"
 #include "base/output.h"
-#include "lazy/cvmfs/cas.h"
+#include "base/sys.h"
+#include "engine/digest/digest.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Confines the process before it reads untrusted data.  Extraction does so
- * later, to its directory.
- */
-static void
-confine_reading(struct layerpack *p, const struct layerpack_source *s)
+/* Returns whether the mode creates a layer, a repository or a layout. */
+static bool
+makes(const struct layerpack *p)
 {
-	const struct sandbox_dirs d = { .reading = blobs_file_dir(s->blobs),
-		.naming = -1, .making = -1, .renaming = -1, .spooling = -1 };
-
-	if (p->o.mode != LAYERPACK_EXTRACT)
-		layerpack_confine(p, &d);
-}
-
-/* Determines the key with which the repository must be signed, if any. */
-static int
-find_key(struct layerpack *p, struct layer_expect *e,
-    uint8_t digest[LAYER_DIGEST])
-{
-#ifdef COLDPRESS_SQLITE
-	char why[LAYER_WHY] = "";
-	int rc;
-
-	if (p->o.key == NULL)
-		return 0;
-	rc = cas_key_find(p->o.key, digest, why);
-	if (rc != 0)
-		msg_error(&p->msg, "%s: %s", p->o.key, why);
-	e->key_digest = digest;
-	return rc;
-#else
-	(void)p;
-	(void)e;
-	(void)digest;
-	return 0;
-#endif
-}
-
-int
-layerpack_open(struct layerpack *p, struct layerpack_source *s)
-{
-	struct layer_expect e = p->o.expect;
-	uint8_t key[LAYER_DIGEST];
-	char why[LAYER_WHY] = "";
-	int rc = find_key(p, &e, key);
-
-	e.kind = p->o.kind;
-	*s = (struct layerpack_source){ .blobs = NULL };
-	if (rc != 0)
-		return rc;
-	rc = blobs_file_open(&s->blobs, p->o.source, p->o.side);
-	if (rc != 0) {
-		msg_error(&p->msg, "%s: %s", p->o.source, rc == -EINVAL ?
-		    "not a regular file or directory" : strerror(-rc));
-		return rc;
-	}
-	confine_reading(p, s);
-	rc = layer_open(&s->l, blobs_file_blobs(s->blobs), &e, why);
-	if (rc != 0)
-		msg_error(&p->msg, "%s: %s", p->o.source, why);
-	return rc;
+	return p->o.mode == LAYERPACK_MAKE || p->o.mode == LAYERPACK_IMAGE;
 }
 
 const char *
@@ -86,43 +31,32 @@ layerpack_tmpdir(const struct layerpack *p)
 }
 
 void
-layerpack_close(struct layerpack_source *s)
+layerpack_confine(struct layerpack *p, struct sandbox_dirs *d)
 {
-	layer_close(s->l);
-	blobs_file_close(s->blobs);
-}
+	const char *stats = p->o.make.stats, *why;
+	struct digest_algo *sha256 = NULL;
+	bool confined = false;
+	int rc = 0;
 
-/* Returns whether the mode creates a layer, a repository or a layout. */
-static bool
-makes(const struct layerpack *p)
-{
-	return p->o.mode == LAYERPACK_MAKE || p->o.mode == LAYERPACK_IMAGE;
-}
-
-/*
- * Runs the selected mode, which reports its own errors; these set the status.
- */
-static void
-run_mode(struct layerpack *p)
-{
-#ifdef COLDPRESS_SQLITE
-	if (makes(p) && p->o.make.kind == LAYER_CAS) {
-		layerpack_cas(p);
-		return;
+	/* OpenSSL reads its configuration when it is first used */
+	digest_algo_open(&sha256, "sha256");
+	digest_algo_close(sha256);
+	d->spooling = -1;
+	if (makes(p) && (p->o.make.kind == LAYER_ZTOC ||
+	    p->o.make.order != NULL))
+		d->spooling = sys_openat(AT_FDCWD, layerpack_tmpdir(p),
+		    O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+	if (stats == NULL || strcmp(stats, "-") == 0) {
+		rc = sandbox_enter_dirs(d, &confined);
+		why = rc != 0 ? strerror(-rc) : confined ? NULL :
+		    "the kernel has no Landlock";
+	} else {
+		why = "statistics will be written to a file";
 	}
-#endif
-	switch (p->o.mode) {
-	case LAYERPACK_LIST: layerpack_list(p); break;
-	case LAYERPACK_EXTRACT: layerpack_extract(p); break;
-	case LAYERPACK_VERIFY: layerpack_verify(p); break;
-	case LAYERPACK_MAKE: layerpack_make(p); break;
-#ifdef COLDPRESS_OCI
-	case LAYERPACK_IMAGE: layerpack_image(p); break;
-#else
-	case LAYERPACK_IMAGE: break;
-#endif
-	case LAYERPACK_NONE: break;
-	}
+	if (why != NULL && p->msg.verbose > 0)
+		msg_note(&p->msg, "%s: not confined: %s", p->o.source, why);
+	if (d->spooling >= 0)
+		sys_close(d->spooling);
 }
 
 int
@@ -137,7 +71,18 @@ main(int argc, char **argv)
 	status = layerpack_parse(&p, argc, argv);
 	if (status >= 0)
 		return status;
-	run_mode(&p);
+	if (!makes(&p))
+		layerpack_read(&p);
+#ifdef COLDPRESS_SQLITE
+	else if (p.o.make.kind == LAYER_CAS)
+		layerpack_cas(&p);
+#endif
+#ifdef COLDPRESS_OCI
+	else if (p.o.mode == LAYERPACK_IMAGE)
+		layerpack_image(&p);
+#endif
+	else
+		layerpack_make(&p);
 	status = msg_finish(&p.msg);
 	/* an extraction that skips anything is not complete; a layer is */
 	return status == MSG_WARNING && makes(&p) ? MSG_OK : status;

@@ -8,7 +8,6 @@
 #include "base/msg.h"
 #include "base/sandbox.h"
 #include "base/table.h"
-#include "lazy/blobs_file.h"
 #include "lazy/layer.h"
 #include "lazy/pack/pack.h"
 
@@ -65,43 +64,20 @@ struct layerpack {
 /* Parses the command line.  Returns -1 to continue, or the exit status. */
 int layerpack_parse(struct layerpack *p, int argc, char **argv);
 
-/* An open layer of local files. */
-struct layerpack_source {
-	struct blobs_file *blobs;
-	struct layer *l;
-};
-
-/*
- * Opens p->o.source.  Returns 0, or -errno after reporting the error; s must be
- * closed even after an error.
- */
-int layerpack_open(struct layerpack *p, struct layerpack_source *s);
-void layerpack_close(struct layerpack_source *s);
-
 /* Returns the directory for unnamed files: -T, $TMPDIR or /tmp. */
 const char *layerpack_tmpdir(const struct layerpack *p);
 
 /*
- * Confines the process to the given directories; prints a note if that is
- * impossible.  Call this before starting any thread.
+ * Confines the process to the given directories and, if making a layer with
+ * these options needs unnamed files, the directory for them; prints a note if
+ * that is impossible.  Call this before starting any thread.
  */
-void layerpack_confine(struct layerpack *p, const struct sandbox_dirs *d);
+void layerpack_confine(struct layerpack *p, struct sandbox_dirs *d);
 
-/*
- * If making a layer with these options needs unnamed files, opens the directory
- * for them, to which the process will be confined.  Otherwise returns -1.
- */
-int layerpack_open_tmpdir(const struct layerpack *p);
-
-/*
- * The functions for the modes.  They return 0, or -errno after reporting the
- * error.
- */
-int layerpack_list(struct layerpack *p);
-int layerpack_extract(struct layerpack *p);
-int layerpack_verify(struct layerpack *p);
-int layerpack_make(struct layerpack *p);
-int layerpack_cas(struct layerpack *p);
-int layerpack_image(struct layerpack *p);
+/* The functions for the modes.  They report errors, which set the status. */
+void layerpack_read(struct layerpack *p);
+void layerpack_make(struct layerpack *p);
+void layerpack_cas(struct layerpack *p);
+void layerpack_image(struct layerpack *p);
 
 #endif

@@ -2,24 +2,40 @@
  * layerpack_cas.c - making a repository in CVMFS's format
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "layerpack_cas.h"
+#include "layerpack.h"
 
 #include "base/fdio.h"
 #include "base/hex.h"
+#include "base/progress.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
+#ifdef COLDPRESS_OCI
+#include "image/oci/oci_layout.h"
+#endif
+#include "lazy/cvmfs/cas.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { KEY_MAX = 1 << 16 };		/* maximum size of a key, in bytes */
 
-int
-layerpack_cas_add(struct layerpack_cas *m, int in, const char *name)
+/* A repository being created. */
+struct repository {
+	struct layerpack *p;
+	struct cas *c;
+	struct progress progress;
+};
+
+/*
+ * Adds the archive at the current position of `in`.  name is used in messages.
+ */
+static int
+add_archive(struct repository *m, int in, const char *name)
 {
 	struct stat st;
 	bool sized = sys_fstat(in, &st) == 0 && S_ISREG(st.st_mode);
@@ -37,35 +53,91 @@ layerpack_cas_add(struct layerpack_cas *m, int in, const char *name)
 	return rc;
 }
 
+#ifdef COLDPRESS_OCI
 static int
-add_archive(struct layerpack_cas *m, const char *path)
+refuse_layout(const struct repository *m, const char *what, int rc,
+    const char *why)
 {
-	bool from_stdin = strcmp(path, "-") == 0;
-	int in = from_stdin ? STDIN_FILENO : sys_openat(AT_FDCWD, path,
-	    O_RDONLY | O_CLOEXEC, 0);
-	int rc;
-
-	if (in < 0) {
-		msg_error(&m->p->msg, "%s: %s", path, strerror(-in));
-		return in;
-	}
-	rc = layerpack_cas_add(m, in, from_stdin ? "standard input" : path);
-	if (!from_stdin)
-		sys_close(in);
+	msg_error(&m->p->msg, "%s: %s: %s", m->p->o.source, what, why);
 	return rc;
 }
 
+/* Adds the layers of an image in a layout. */
 static int
-add_archives(struct layerpack_cas *m)
+add_image(struct repository *m)
 {
+	struct oci_document *d = NULL;
+	struct oci_blob *layers = NULL;
+	const char *tag;
+	char at[OCI_HEX + 1], why[OCI_WHY] = "", *path;
+	size_t count = 0;
+	int rc, fd, dir = -1;
+
+	path = oci_split(m->p->o.source, &tag);
+	if (path == NULL)
+		return refuse_layout(m, "layout", -ENOMEM, strerror(ENOMEM));
+	rc = dir = sys_openat(AT_FDCWD, path, O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC, 0);
+	if (dir < 0) {
+		msg_error(&m->p->msg, "%s: %s", path, strerror(-dir));
+		goto out;
+	}
+	rc = oci_manifest_open(dir, tag, &d, at, why);
+	if (rc != 0) {
+		refuse_layout(m, at, rc, why);
+		goto out;
+	}
+	rc = oci_layers(d, &layers, &count, why);
+	if (rc != 0)
+		refuse_layout(m, "manifest", rc, why);
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		const struct oci_blob *b = &layers[i];
+
+		rc = fd = oci_blob_open(dir, b);
+		if (fd >= 0)
+			rc = oci_blob_verify(fd, b);
+		if (rc == 0)
+			rc = add_archive(m, fd, b->hex);
+		else
+			refuse_layout(m, b->hex, rc, fd >= 0 &&
+			    rc == -EBADMSG ? OCI_NOT_ITS : strerror(-rc));
+		if (fd >= 0)
+			sys_close(fd);
+	}
+out:
+	sys_free(layers);
+	oci_free(d);
+	if (dir >= 0)
+		sys_close(dir);
+	sys_free(path);
+	return rc;
+}
+#endif
+
+static int
+add_all(struct repository *m)
+{
+	const struct layerpack_options *o = &m->p->o;
 	int rc = 0;
 
 #ifdef COLDPRESS_OCI
-	if (m->p->o.mode == LAYERPACK_IMAGE)
-		return layerpack_cas_image(m, m->p->o.source);
+	if (o->mode == LAYERPACK_IMAGE)
+		return add_image(m);
 #endif
-	for (int i = 0; rc == 0 && i < m->p->o.operand_count; i++)
-		rc = add_archive(m, m->p->o.operands[i]);
+	for (int i = 0; rc == 0 && i < o->operand_count; i++) {
+		const char *path = o->operands[i];
+		bool from_stdin = strcmp(path, "-") == 0;
+		int in = from_stdin ? STDIN_FILENO : sys_openat(AT_FDCWD, path,
+		    O_RDONLY | O_CLOEXEC, 0);
+
+		if (in < 0) {
+			msg_error(&m->p->msg, "%s: %s", path, strerror(-in));
+			return in;
+		}
+		rc = add_archive(m, in, from_stdin ? "standard input" : path);
+		if (!from_stdin)
+			sys_close(in);
+	}
 	return rc;
 }
 
@@ -79,97 +151,74 @@ print_hash(const char *what, const uint8_t hash[CAS_HASH])
 }
 
 static void
-print_result(const struct cas_result *r)
-{
-	char key[HEX_SHA256];
-
-	print_hash("root_catalog", r->catalog);
-	print_hash("certificate", r->certificate);
-	hex_write_sha256(key, r->key);
-	printf("key %s\nentries %" PRIu64 "\nfiles_B %" PRIu64
-	    "\nchunks %" PRIu64 "\ncatalogs %" PRIu64 "\nobjects %" PRIu64
-	    "\nobjects_B %" PRIu64 "\n", key, r->entries, r->files_B,
-	    r->chunks, r->catalogs, r->objects, r->objects_B);
-}
-
-static int
-make_repository(struct layerpack_cas *m)
+make_repository(struct repository *m, const struct cas_options *o,
+    const char *path)
 {
 	struct cas_result r;
-	char why[LAYER_WHY];
-	int rc = cas_open(&m->c, &m->o, m->path, why);
+	char why[LAYER_WHY], key[HEX_SHA256];
 
-	if (rc != 0) {
-		msg_error(&m->p->msg, "%s: %s", m->path, why);
-		return rc;
+	if (cas_open(&m->c, o, path, why) != 0) {
+		msg_error(&m->p->msg, "%s: %s", path, why);
+		return;
 	}
-	rc = add_archives(m);
-	if (rc == 0) {
-		rc = cas_finish(m->c, &r, why);
-		if (rc != 0)
-			msg_error(&m->p->msg, "%s: %s", m->path, why);
+	if (add_all(m) != 0)
+		goto out;
+	if (cas_finish(m->c, &r, why) != 0) {
+		msg_error(&m->p->msg, "%s: %s", path, why);
+		goto out;
 	}
-	if (rc == 0)
-		print_result(&r);
+	print_hash("root_catalog", r.catalog);
+	print_hash("certificate", r.certificate);
+	hex_write_sha256(key, r.key);
+	printf("key %s\nentries %" PRIu64 "\nfiles_B %" PRIu64
+	    "\nchunks %" PRIu64 "\ncatalogs %" PRIu64 "\nobjects %" PRIu64
+	    "\nobjects_B %" PRIu64 "\n", key, r.entries, r.files_B,
+	    r.chunks, r.catalogs, r.objects, r.objects_B);
+out:
 	cas_close(m->c);
-	return rc;
 }
 
-/* Returns the last component of the repository's path, to be freed. */
-static char *
-own_name(const char *path)
+void
+layerpack_cas(struct layerpack *p)
 {
+	const struct layerpack_make_options *make = &p->o.make;
+	struct repository m = { .p = p };
+	struct cas_options o = { .threads = p->o.threads,
+		.level = make->level < 0 ? CAS_LEVEL : (int)make->level,
+		.chunk = make->chunk == 0 ? CAS_CHUNK : make->chunk,
+		.catalog = make->catalog == 0 ? CAS_CATALOG : make->catalog,
+		.name = make->name,
+		.refuse_empty = p->o.mode == LAYERPACK_MAKE,
+		.progress = &m.progress };
+	const char *path = p->o.mode == LAYERPACK_IMAGE ? p->o.image :
+	    make->output;
 	size_t len = strlen(path), at;
+	char *name, *key = NULL;
+	int fd, rc = 0;
 
+	/* its name, unless one is given: the last component of its path */
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	for (at = len; at > 0 && path[at - 1] != '/';)
 		at--;
-	return strcopy_part(path + at, len - at);
-}
-
-static int
-read_key(struct layerpack_cas *m, char **key)
-{
-	const char *name = m->p->o.key;
-	size_t len;
-	int fd, rc;
-
-	*key = NULL;
-	if (name == NULL)
-		return 0;
-	fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
-	rc = fd < 0 ? fd : fdio_read_all(fd, KEY_MAX, key, &len);
-	if (fd >= 0)
-		sys_close(fd);
-	if (rc != 0)
-		msg_error(&m->p->msg, "%s: %s", name, strerror(-rc));
-	return rc;
-}
-
-int
-layerpack_cas(struct layerpack *p)
-{
-	const struct layerpack_make_options *o = &p->o.make;
-	struct layerpack_cas m = { .p = p,
-		.path = p->o.mode == LAYERPACK_IMAGE ? p->o.image : o->output };
-	char *key, *name = own_name(m.path);
-	int rc = name == NULL ? -ENOMEM : read_key(&m, &key);
-
-	if (name == NULL)
-		msg_error(&p->msg, "%s: %s", m.path, strerror(ENOMEM));
-	if (rc == 0) {
-		m.o = (struct cas_options){ .threads = p->o.threads,
-			.level = o->level < 0 ? CAS_LEVEL : (int)o->level,
-			.chunk = o->chunk == 0 ? CAS_CHUNK : o->chunk,
-			.catalog = o->catalog == 0 ? CAS_CATALOG : o->catalog,
-			.name = o->name == NULL ? name : o->name,
-			.key = key,
-			.refuse_empty = p->o.mode == LAYERPACK_MAKE,
-			.progress = &m.progress };
-		rc = make_repository(&m);
-		sys_free(key);
+	name = strcopy_part(path + at, len - at);
+	if (name == NULL) {
+		msg_error(&p->msg, "%s: %s", path, strerror(ENOMEM));
+		return;
 	}
+	if (o.name == NULL)
+		o.name = name;
+	if (p->o.key != NULL) {
+		fd = sys_openat(AT_FDCWD, p->o.key, O_RDONLY | O_CLOEXEC, 0);
+		rc = fd < 0 ? fd : fdio_read_all(fd, KEY_MAX, &key, &len);
+		if (fd >= 0)
+			sys_close(fd);
+	}
+	o.key = key;
+	if (rc == 0)
+		make_repository(&m, &o, path);
+	else
+		msg_error(&p->msg, "%s: %s", p->o.key, strerror(-rc));
+	sys_free(key);
 	sys_free(name);
-	return rc;
 }

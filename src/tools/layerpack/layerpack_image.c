@@ -48,54 +48,19 @@ layer_made(void *arg, const struct oci_blob *from, const struct oci_blob *to,
 	layerpack_warn(v->p, from->hex, to->hex, r);
 }
 
-static int
-convert_all(struct conversion *v, const struct convert_options *o)
-{
-	struct layerpack *p = v->p;
-	bool ztoc = v->pack.kind == LAYER_ZTOC;
-	struct convert_result r;
-	struct convert *c;
-	int rc = convert_images(&c, o, &r);
-
-	if (rc == 0)
-		rc = layerpack_check_order(p, v->pack.order);
-	if (rc == 0 && ztoc && r.soci == 0) {
-		report_image(v, true, p->o.source, "no layer is a "
-		    "gzip-compressed or uncompressed archive of at least "
-		    "--min-layer");
-		rc = -ENOENT;
-	}
-	if (rc == 0)
-		rc = convert_commit(c);
-	if (rc == 0 && p->msg.verbose > 0)
-		msg_note(&p->msg, "%s: %zu layers, %" PRIu64 " bytes, %s %"
-		    PRIu64, p->o.image, r.layers, r.from_B, ztoc ?
-		    "with ztocs of" : "now", r.to_B);
-	convert_close(c);
-	return rc;
-}
-
-static void
-confine_image(struct layerpack *p, const struct convert_options *o)
-{
-	struct sandbox_dirs d = { .reading = o->dir, .naming = -1,
-		.making = o->new->tree.dir, .renaming = o->new->tree.parent,
-		.spooling = layerpack_open_tmpdir(p) };
-
-	layerpack_confine(p, &d);
-	if (d.spooling >= 0)
-		sys_close(d.spooling);
-}
-
-int
+void
 layerpack_image(struct layerpack *p)
 {
+	bool ztoc = p->o.make.kind == LAYER_ZTOC;
 	struct conversion v = { .p = p };
 	struct oci_new new = { .tree = OUTPUT_TREE_NONE, .blobs = -1 };
 	struct convert_options o = { .pack = &v.pack, .quiet = p->msg.quiet,
 		.min_layer = p->o.make.min_layer, .platform = p->o.platform,
 		.dir = -1, .new = &new, .new_path = p->o.image,
 		.report = report_image, .made = layer_made, .arg = &v };
+	struct sandbox_dirs d = { .naming = -1 };
+	struct convert_result r;
+	struct convert *c = NULL;
 	int rc = layerpack_make_prepare(p, &v.pack);
 
 	v.pack.progress = &v.progress;
@@ -103,14 +68,12 @@ layerpack_image(struct layerpack *p)
 		goto out;
 	v.path = oci_split(p->o.source, &o.tag);
 	if (v.path == NULL) {
-		rc = -ENOMEM;
-		msg_error(&p->msg, "%s: %s", p->o.source, strerror(-rc));
+		msg_error(&p->msg, "%s: %s", p->o.source, strerror(ENOMEM));
 		goto out;
 	}
 	o.dir = sys_openat(AT_FDCWD, v.path, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC, 0);
 	if (o.dir < 0 || !oci_is_layout(v.path)) {
-		rc = -EINVAL;
 		msg_error(&p->msg, "%s: %s", p->o.source, o.dir < 0 ?
 		    strerror(-o.dir) : "not an OCI image layout");
 		goto out;
@@ -120,13 +83,28 @@ layerpack_image(struct layerpack *p)
 		msg_error(&p->msg, "%s: %s", p->o.image, strerror(-rc));
 		goto out;
 	}
-	confine_image(p, &o);
-	rc = convert_all(&v, &o);
+	d.reading = o.dir;
+	d.making = new.tree.dir;
+	d.renaming = new.tree.parent;
+	layerpack_confine(p, &d);
+	if (convert_images(&c, &o, &r) != 0 ||
+	    layerpack_check_order(p, v.pack.order) != 0)
+		goto out;
+	if (ztoc && r.soci == 0) {
+		report_image(&v, true, p->o.source, "no layer is a "
+		    "gzip-compressed or uncompressed archive of at least "
+		    "--min-layer");
+		goto out;
+	}
+	if (convert_commit(c) == 0 && p->msg.verbose > 0)
+		msg_note(&p->msg, "%s: %zu layers, %" PRIu64 " bytes, %s %"
+		    PRIu64, p->o.image, r.layers, r.from_B, ztoc ?
+		    "with ztocs of" : "now", r.to_B);
 out:
+	convert_close(c);
 	oci_new_abort(&new);
 	if (o.dir >= 0)
 		sys_close(o.dir);
 	walk_order_free(v.pack.order);
 	sys_free(v.path);
-	return rc;
 }

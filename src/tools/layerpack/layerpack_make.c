@@ -1,12 +1,15 @@
 /*
- * layerpack_make.c - creating a layer from an archive
+ * layerpack_make.c - creating a layer from an archive, and what it cost
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "layerpack_make.h"
 
 #include "base/fdio.h"
 #include "base/hex.h"
+#include "base/output.h"
 #include "base/sys.h"
+#include "base/table.h"
+#include "format/gzip/deflate_engine.h"
 #include "walk/walk_order.h"
 
 #include <errno.h>
@@ -14,39 +17,27 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 enum { LIST_MAX = 1 << 28 };		/* maximum size of a list, in bytes */
 
-static int
+static const char *const columns[] = { "format", "level", "chunk_B",
+    "min_chunk_B", "threads", "entries", "units", "files_B", "archive_B",
+    "layer_B", "size_pct", "index_offset_B", "index_B", "index_raw_B",
+    "tar_split_B", "trace_offset_B", "trace_B", "trace_raw_B",
+    "digests_offset_B", "digests_B", "compact_offset_B", "compact_B",
+    "digest", "diff_id", "index_digest", "wall_s", "user_s", "sys_s", "maxrss_KiB",
+    "libraries" };
+
+enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
+
+static void
 make_failed(struct layerpack *p, const char *what, int rc)
 {
 	msg_error(&p->msg, "%s: %s", what, strerror(-rc));
-	return rc;
-}
-
-/* Reads the list given with --order. */
-static int
-open_order(struct layerpack *p, struct walk_order **order)
-{
-	const char *name = p->o.make.order;
-	size_t len, line = 0;
-	char *text;
-	int fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
-	int rc = fd < 0 ? fd : fdio_read_all(fd, LIST_MAX, &text, &len);
-
-	if (fd >= 0)
-		sys_close(fd);
-	if (rc == 0)
-		rc = walk_order_read(order, text, len, p->o.make.null_ends,
-		    &line);
-	if (rc == -EINVAL)
-		msg_error(&p->msg, "%s: line %zu: expected a path, or a "
-		    "number, a path, an offset and a length separated by tabs",
-		    name, line);
-	else if (rc != 0)
-		make_failed(p, name, rc);
-	return rc;
 }
 
 int
@@ -84,6 +75,9 @@ int
 layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 {
 	const struct layerpack_make_options *o = &p->o.make;
+	size_t len, line = 0;
+	char *text;
+	int fd, rc;
 
 	*pack = (struct pack_options){ .kind = o->kind,
 		.threads = p->o.threads, .level = (int)o->level,
@@ -96,17 +90,105 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 		.tmpdir = layerpack_tmpdir(p) };
 	if (o->windows != NULL && strcmp(o->windows, "packed") == 0)
 		pack->windows = PACK_WINDOWS_PACKED;
-	return o->order == NULL ? 0 : open_order(p, &pack->order);
+	if (o->order == NULL)
+		return 0;
+	fd = sys_openat(AT_FDCWD, o->order, O_RDONLY | O_CLOEXEC, 0);
+	rc = fd < 0 ? fd : fdio_read_all(fd, LIST_MAX, &text, &len);
+	if (fd >= 0)
+		sys_close(fd);
+	if (rc == 0)
+		rc = walk_order_read(&pack->order, text, len, o->null_ends,
+		    &line);
+	if (rc == -EINVAL)
+		msg_error(&p->msg, "%s: line %zu: expected a path, or a "
+		    "number, a path, an offset and a length separated by tabs",
+		    o->order, line);
+	else if (rc != 0)
+		make_failed(p, o->order, rc);
+	return rc;
+}
+
+static void
+put_digest(struct table *t, const uint8_t digest[LAYER_DIGEST])
+{
+	char text[HEX_SHA256];
+
+	hex_write_sha256(text, digest);
+	table_text(t, text);
+}
+
+static double
+timeval_s(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+/* Writes the layer's row to o->stats, or to standard error. */
+static int
+write_stats(const struct layerpack_make_options *o,
+    const struct pack_options *pack, const struct pack_result *r,
+    uint64_t wall_ns)
+{
+	struct table *t;
+	int e, rc = strcmp(o->stats, "-") == 0 ? table_to_fd(&t, STDERR_FILENO,
+	    TABLE_JSON, columns, COLUMNS) : table_append(&t, o->stats,
+	    TABLE_JSON, columns, COLUMNS);
+	char libraries[128];
+	struct rusage u;
+
+	if (rc != 0)
+		return rc;
+	table_text(t, layer_kind_name(pack->kind));
+	table_int(t, pack->level >= 0 ? pack->level :
+	    pack_levels(pack->kind).usual);
+	table_int(t, (int64_t)pack_chunk(pack));
+	table_int(t, (int64_t)pack->min_chunk);
+	table_int(t, pack->threads);
+	table_int(t, (int64_t)r->entries);
+	table_int(t, (int64_t)r->units);
+	table_int(t, (int64_t)r->files_B);
+	table_int(t, (int64_t)r->content_size);
+	table_int(t, (int64_t)r->blob_size);
+	table_real(t, 100.0 * (double)r->blob_size / (double)r->content_size,
+	    2);
+	table_int(t, (int64_t)r->index_offset);
+	table_int(t, (int64_t)r->index_length);
+	table_int(t, (int64_t)r->index_content);
+	table_int(t, (int64_t)r->tar_split_length);
+	table_int(t, (int64_t)r->trace_offset);
+	table_int(t, (int64_t)r->trace_length);
+	table_int(t, (int64_t)r->trace_content);
+	table_int(t, (int64_t)(r->compact_offset - r->digests_length));
+	table_int(t, (int64_t)r->digests_length);
+	table_int(t, (int64_t)r->compact_offset);
+	table_int(t, (int64_t)r->compact_length);
+	put_digest(t, r->blob_digest);
+	/* not computed for the layer of a ztoc */
+	if (pack->kind == LAYER_ZTOC)
+		table_none(t);
+	else
+		put_digest(t, r->content_digest);
+	put_digest(t, r->index_digest);
+	getrusage(RUSAGE_SELF, &u);
+	table_real(t, (double)wall_ns / 1e9, 3);
+	table_real(t, timeval_s(u.ru_utime), 3);
+	table_real(t, timeval_s(u.ru_stime), 3);
+	table_int(t, u.ru_maxrss);
+	snprintf(libraries, sizeof(libraries), "%s, zstd %s",
+	    deflate_engine_versions(), ZSTD_versionString());
+	table_text(t, libraries);
+	rc = table_end(t);
+	e = table_close(t);
+	return rc != 0 ? rc : e;
 }
 
 /* Prints the values needed in an image's manifest. */
 static void
-print_result(const struct layerpack_make *m)
+print_result(const struct pack_options *pack, const struct pack_result *r)
 {
-	const struct pack_result *r = &m->result;
 	struct pack_annotation a[PACK_ANNOTATIONS_MAX];
-	size_t n = pack_annotations(&m->pack, r, a);
-	bool ztoc = m->pack.kind == LAYER_ZTOC;
+	size_t n = pack_annotations(pack, r, a);
+	bool ztoc = pack->kind == LAYER_ZTOC;
 	char digest[HEX_SHA256];
 
 	hex_write_sha256(digest, r->blob_digest);
@@ -117,103 +199,82 @@ print_result(const struct layerpack_make *m)
 		printf("annotation %s=%s\n", a[i].name, a[i].value);
 }
 
-/*
- * Confines the process, after all files have been opened; the output is linked
- * to its name later.
- */
+/* Packs the archive at the current position of `in`. */
 static void
-confine_making(struct layerpack_make *m)
+pack_archive(struct layerpack *p, const struct pack_options *pack, int in,
+    const char *name, uint64_t size)
 {
-	struct sandbox_dirs d = { .reading = -1, .making = -1, .renaming = -1,
-		.naming = m->out.direct ? -1 : m->out.dirfd,
-		.spooling = layerpack_open_tmpdir(m->p) };
-
-	layerpack_confine(m->p, &d);
-	if (d.spooling >= 0)
-		sys_close(d.spooling);
-}
-
-/* Packs the archive at the current position of `in` into the open output. */
-static int
-pack_archive(struct layerpack_make *m, int in, const char *name)
-{
-	uint64_t start = sys_now_ns();
-	struct stat st;
-	bool sized = sys_fstat(in, &st) == 0 && S_ISREG(st.st_mode);
+	const struct layerpack_make_options *o = &p->o.make;
+	struct sandbox_dirs d = { .reading = -1, .making = -1, .renaming = -1 };
+	struct pack_result r = { .entries = 0 };
+	uint64_t start, wall_ns;
+	struct output out;
 	char why[LAYER_WHY];
-	int rc;
+	int rc = output_create(&out, o->output, p->o.force);
 
-	progress_start(&m->progress, STDERR_FILENO, sized ?
-	    (uint64_t)st.st_size : 0, m->p->msg.quiet);
-	rc = pack_layer(&m->pack, in, m->out.fd, &m->result, why);
-	progress_erase(&m->progress);
-	m->wall_ns = sys_now_ns() - start;
-	if (rc != 0)
-		msg_error(&m->p->msg, "%s: %s", name, why);
-	else
-		rc = layerpack_check_order(m->p, m->pack.order);
-	if (rc == 0)
-		layerpack_warn(m->p, name, m->o->output, &m->result);
-	return rc;
-}
-
-static int
-make_layer(struct layerpack_make *m, int in, const char *name)
-{
-	int rc = output_create(&m->out, m->o->output, m->p->o.force);
-
-	if (rc != 0)
-		return make_failed(m->p, m->o->output, rc);
-	confine_making(m);
-	rc = pack_archive(m, in, name);
 	if (rc != 0) {
-		output_abort(&m->out);
-		return rc;
+		make_failed(p, o->output, rc);
+		return;
 	}
-	rc = output_commit(&m->out, false);
+	/* all files are open; the output is linked to its name later */
+	d.naming = out.direct ? -1 : out.dirfd;
+	layerpack_confine(p, &d);
+	start = sys_now_ns();
+	progress_start(pack->progress, STDERR_FILENO, size, p->msg.quiet);
+	rc = pack_layer(pack, in, out.fd, &r, why);
+	progress_erase(pack->progress);
+	wall_ns = sys_now_ns() - start;
 	if (rc != 0)
-		return make_failed(m->p, m->o->output, rc);
-	print_result(m);
-	if (m->o->stats != NULL && (rc = layerpack_write_stats(m)) != 0)
-		return make_failed(m->p, m->o->stats, rc);
-	return 0;
+		msg_error(&p->msg, "%s: %s", name, why);
+	else
+		rc = layerpack_check_order(p, pack->order);
+	if (rc != 0) {
+		output_abort(&out);
+		return;
+	}
+	layerpack_warn(p, name, o->output, &r);
+	rc = output_commit(&out, false);
+	if (rc != 0) {
+		make_failed(p, o->output, rc);
+		return;
+	}
+	print_result(pack, &r);
+	if (o->stats != NULL) {
+		rc = write_stats(o, pack, &r, wall_ns);
+		if (rc != 0)
+			make_failed(p, o->stats, rc);
+	}
 }
 
-/*
- * Returns whether the layer is smaller than --min-layer, which cannot be
- * determined for a pipe.
- */
-static bool
-is_small(const struct layerpack_make *m, int in, const char *name)
-{
-	struct stat st;
-
-	if (m->o->min_layer == 0 || sys_fstat(in, &st) != 0 ||
-	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size >= m->o->min_layer)
-		return false;
-	msg_note(&m->p->msg, "%s: no ztoc created: %jd bytes is less than "
-	    "--min-layer", name, (intmax_t)st.st_size);
-	return true;
-}
-
-int
+void
 layerpack_make(struct layerpack *p)
 {
-	struct layerpack_make m = { .p = p, .o = &p->o.make };
-	bool from_stdin = strcmp(p->o.source, "-") == 0;
+	uint64_t least = p->o.make.min_layer;
+	bool from_stdin = strcmp(p->o.source, "-") == 0, sized;
 	const char *name = from_stdin ? "standard input" : p->o.source;
 	int in = from_stdin ? STDIN_FILENO : sys_openat(AT_FDCWD,
 	    p->o.source, O_RDONLY | O_CLOEXEC, 0);
-	int rc;
+	struct progress progress;
+	struct pack_options pack;
+	struct stat st;
 
-	if (in < 0)
-		return make_failed(p, name, in);
-	rc = layerpack_make_prepare(p, &m.pack);
-	m.pack.progress = &m.progress;
-	if (rc == 0 && !is_small(&m, in, name))
-		rc = make_layer(&m, in, name);
-	walk_order_free(m.pack.order);
+	if (in < 0) {
+		make_failed(p, name, in);
+		return;
+	}
+	if (layerpack_make_prepare(p, &pack) != 0)
+		goto out;
+	pack.progress = &progress;
+	/* the size of a pipe is unknown */
+	sized = sys_fstat(in, &st) == 0 && S_ISREG(st.st_mode);
+	if (least > 0 && sized && (uint64_t)st.st_size < least)
+		msg_note(&p->msg, "%s: no ztoc created: %jd bytes is less than "
+		    "--min-layer", name, (intmax_t)st.st_size);
+	else
+		pack_archive(p, &pack, in, name, sized ?
+		    (uint64_t)st.st_size : 0);
+out:
+	walk_order_free(pack.order);
 	if (!from_stdin)
 		sys_close(in);
-	return rc;
 }

@@ -10,17 +10,6 @@
 #include "base/output.h"
 #include "base/progress.h"
 
-/* A layer being made. */
-struct layerpack_make {
-	struct layerpack *p;
-	const struct layerpack_make_options *o;
-	struct pack_options pack;
-	struct pack_result result;
-	struct output out;
-	struct progress progress;
-	uint64_t wall_ns;
-};
-
 /*
  * Sets the options, and reads the list given with --order, which must be freed
  * with walk_order_free() even after an error.  Returns 0, or -errno after
@@ -40,11 +29,5 @@ int layerpack_check_order(struct layerpack *p, const struct walk_order *order);
  */
 void layerpack_warn(struct layerpack *p, const char *archive,
     const char *layer, const struct pack_result *r);
-
-/*
- * Prints the layer's row, to o->stats or standard error.  Returns 0 or
- * -errno.
- */
-int layerpack_write_stats(const struct layerpack_make *m);
 
 #endif

@@ -190,32 +190,26 @@ static const struct options_row layerpack_table[] = {
 };
 
 static int
-take_kind(struct layerpack *p)
-{
-	const char *name = p->o.kind;
-
-	for (size_t i = 0; name != NULL && i < MADE; i++)
-		if (strcmp(name, layer_kind_name(made[i])) == 0) {
-			p->o.make.kind = made[i];
-			return -1;
-		}
-	msg_error(&p->msg, "%s needs -F estargz, zstd-chunked, ztoc%s%s%s",
-	    p->o.mode == LAYERPACK_IMAGE ? "--image" : "-o",
-	    made[MADE - 1] == LAYER_CAS ? ", cas" : "",
-	    name == NULL ? "" : ", not ", name == NULL ? "" : name);
-	return MSG_ERROR;
-}
-
-static int
 check_making(struct layerpack *p, const struct options *options)
 {
 	struct layerpack_make_options *o = &p->o.make;
 	const struct options_row *foreign;
 	struct pack_levels levels;
+	const char *name = p->o.kind;
 	unsigned format = TAR;
+	size_t i = 0;
 
-	if (take_kind(p) >= 0)
+	while (name != NULL && i < MADE &&
+	    strcmp(name, layer_kind_name(made[i])) != 0)
+		i++;
+	if (name == NULL || i == MADE) {
+		msg_error(&p->msg, "%s needs -F estargz, zstd-chunked, "
+		    "ztoc%s%s%s", p->o.mode == LAYERPACK_IMAGE ? "--image" :
+		    "-o", made[MADE - 1] == LAYER_CAS ? ", cas" : "",
+		    name == NULL ? "" : ", not ", name == NULL ? "" : name);
 		return MSG_ERROR;
+	}
+	o->kind = made[i];
 	if (o->kind == LAYER_ZTOC)
 		format = ZTOC;
 	else if (o->kind == LAYER_CAS)
@@ -249,18 +243,6 @@ check_making(struct layerpack *p, const struct options *options)
 	return -1;
 }
 
-/* Only a repository can be built from several archives. */
-static bool
-has_operands(const struct layerpack *p)
-{
-	bool several = p->o.mode == LAYERPACK_MAKE && p->o.kind != NULL &&
-	    strcmp(p->o.kind, "cas") == 0;
-
-	if (p->o.mode == LAYERPACK_IMAGE)
-		return p->o.operand_count == 2;
-	return several ? p->o.operand_count >= 1 : p->o.operand_count == 1;
-}
-
 int
 layerpack_parse(struct layerpack *p, int argc, char **argv)
 {
@@ -268,15 +250,21 @@ layerpack_parse(struct layerpack *p, int argc, char **argv)
 	    OPTIONS_TABLE(layerpack_table), .usage = layerpack_usage,
 	    .about = layerpack_about };
 	int status = options_parse(&options, argc, argv);
-	bool image;
+	bool image, several;
+	int count;
 
 	if (status >= 0)
 		return status;
+	count = argc - optind;
 	image = p->o.mode == LAYERPACK_IMAGE;
-	p->o.operands = argv + optind;
-	p->o.operand_count = argc - optind;
-	if (p->o.mode == LAYERPACK_NONE || !has_operands(p))
+	/* only a repository can be built from several archives */
+	several = p->o.mode == LAYERPACK_MAKE && p->o.kind != NULL &&
+	    strcmp(p->o.kind, "cas") == 0;
+	if (p->o.mode == LAYERPACK_NONE || count < 1 + image ||
+	    (count > 1 + image && !several))
 		return options_usage(layerpack_usage);
+	p->o.operands = argv + optind;
+	p->o.operand_count = count;
 	p->o.threads = cpus_choose(p->o.threads, THREADS_MAX);
 	p->o.source = argv[optind];
 	p->o.image = argv[optind + image];
