@@ -5,9 +5,9 @@
  * The first process (layermount_parent.c) starts a second process, the server,
  * which mounts, opens the layers and answers requests (layermount_serve.c).
  * The first process unmounts if the server is killed.  There is one stack of
- * all layers (layermount_ops.c) or, with --store, one for each layer
- * (layermount_store_ops.c).  The data of a stack (lazy/vfs/vfs.h) next to what
- * was read is stored in the page cache (layermount_push.c).
+ * all layers or, with --store, one for each layer (layermount_ops.c).  The data
+ * of a stack (lazy/vfs/vfs.h) next to what was read is stored in the page cache
+ * (layermount_push.c).
  */
 #ifndef COLDPRESS_LAYERMOUNT_H
 #define COLDPRESS_LAYERMOUNT_H
@@ -99,20 +99,6 @@ void layermount_hide(struct layermount *m);
 /* Parses the command line.  Returns -1 to continue, or the exit status. */
 int layermount_parse(struct layermount *m, int argc, char **argv);
 
-/* layermount_creds.c */
-
-/*
- * Takes credentials from the argument of an option, and overwrites it, because
- * all users can see arguments.  Returns -1 or MSG_ERROR.
- */
-int creds_take(struct layermount *m, char *argument);
-
-/* Reads credentials from a file, or from standard input if it is "-". */
-int creds_read(struct layermount *m, const char *file);
-
-/* Determines whom to send the credentials to: the only server of the operands. */
-int creds_bind(struct layermount *m);
-
 /* layermount_serve.c */
 
 enum { SERVE_UNMOUNTED = 64 };
@@ -138,10 +124,9 @@ int layermount_serve(struct layermount *m, int ready);
  */
 int layermount_run(struct layermount *m);
 
-/* layermount_ops.c, layermount_store_ops.c */
+/* layermount_ops.c */
 
 extern const struct fuse_lowlevel_ops *const layermount_ops;
-extern const struct fuse_lowlevel_ops *const layermount_store_ops;
 
 /* Opens the store.  Returns 0 or -errno. */
 int layermount_store_open(struct layermount *m);
@@ -171,7 +156,7 @@ uint64_t push_counted(struct push *p);
 
 /* layermount_stats.c */
 
-/* Writes the counts to stats_fd as one line of JSON. */
+/* Writes the counts as one line of JSON to stats_fd, unless it is -1. */
 void stats_write(struct layermount *m, const char *event);
 
 /* layermount_probe.c */

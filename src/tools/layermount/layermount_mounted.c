@@ -72,12 +72,17 @@ mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor)
 	return ours;
 }
 
-/* Unmounts with the helper program that users other than root need. */
-static void
-unmount_as_user(const char *mountpoint)
+void
+unmount(const char *mountpoint)
 {
-	pid_t pid = fork();
+	unsigned major, minor;
+	pid_t pid;
 
+	if (!mounted_by_us(mountpoint, &major, &minor) ||
+	    umount2(mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+		return;
+	/* users other than root need a helper program */
+	pid = fork();
 	if (pid == 0) {
 		execlp("fusermount3", "fusermount3", "-u", "-z", "--",
 		    mountpoint, (char *)NULL);
@@ -85,17 +90,6 @@ unmount_as_user(const char *mountpoint)
 	}
 	while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
 		;
-}
-
-void
-unmount(const char *mountpoint)
-{
-	unsigned major, minor;
-
-	if (!mounted_by_us(mountpoint, &major, &minor))
-		return;
-	if (umount2(mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW) == -1)
-		unmount_as_user(mountpoint);
 }
 
 void

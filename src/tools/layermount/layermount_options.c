@@ -5,19 +5,24 @@
 #include "layermount.h"
 
 #include "base/array.h"
+#include "base/fdio.h"
 #include "base/options.h"
+#include "base/strbuf.h"
+#include "base/sys.h"
 #include "lazy/cvmfs/cas.h"
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
 	TIMEOUT_S = 60, TIMEOUT_MAX = 3600, CONNECTIONS_MAX = 64,
-	IDLE_S = 300, IDLE_MAX = 1 << 20
+	IDLE_S = 300, IDLE_MAX = 1 << 20, CREDS_MAX = 4096
 };
 
 static void
@@ -63,16 +68,54 @@ add_registry(void *into)
 	return -1;
 }
 
+/* Takes ownership of the text, which is not printed. */
+static int
+set_credentials(struct layermount *m, char *text, const char *from)
+{
+	if (text != NULL && strchr(text, ':') != NULL &&
+	    strpbrk(text, "\r\n") == NULL) {
+		sys_free(m->o.credentials);
+		m->o.credentials = text;
+		return -1;
+	}
+	msg_error(&m->msg, "%s: %s", from, text == NULL ? strerror(ENOMEM) :
+	    "expected one line, USER:PASSWORD");
+	sys_free(text);
+	return MSG_ERROR;
+}
+
+/* Overwrites the argument, because all users can see arguments. */
 static int
 take_credentials(void *into)
 {
-	return creds_take(into, optarg);
+	char *copy = strcopy(optarg);
+
+	explicit_bzero(optarg, strlen(optarg));
+	return set_credentials(into, copy, "--creds");
 }
 
+/* Reads credentials from a file, or from standard input if it is "-". */
 static int
-take_credentials_file(void *into)
+read_credentials(void *into)
 {
-	return creds_read(into, optarg);
+	struct layermount *m = into;
+	const char *file = optarg;
+	bool input = strcmp(file, "-") == 0;
+	int fd = input ? STDIN_FILENO : sys_openat(AT_FDCWD, file, O_RDONLY |
+	    O_CLOEXEC, 0);
+	char *text;
+	size_t len;
+	int rc = fd < 0 ? fd : fdio_read_all(fd, CREDS_MAX, &text, &len);
+
+	if (fd >= 0 && !input)
+		sys_close(fd);
+	if (rc != 0) {
+		msg_error(&m->msg, "%s: %s", file, strerror(-rc));
+		return MSG_ERROR;
+	}
+	if (len > 0 && text[len - 1] == '\n')
+		text[len - 1] = '\0';
+	return set_credentials(m, text, file);
 }
 
 static const char layermount_usage[] =
@@ -108,7 +151,7 @@ static const struct options_row layermount_table[] = {
 	{ 0, "creds", "USER:PASSWORD", "credentials for the layers' server",
 	    OPTIONS_CALL(take_credentials) },
 	{ 0, "creds-file", "FILE", "the same, from a file; -: from standard "
-	    "input", OPTIONS_CALL(take_credentials_file) },
+	    "input", OPTIONS_CALL(read_credentials) },
 	{ 'f', "foreground", NULL, "stay in the foreground",
 	    OPTIONS_FLAG(o.foreground) },
 	{ 'F', "format", "FORMAT", "estargz, zstd-chunked, ztoc or cas; "
@@ -155,25 +198,40 @@ static const struct options_row layermount_table[] = {
 	    OPTIONS_VERSION("layermount", show_layermount_parts) },
 };
 
-/* Checks which servers a store may contact, and with what. */
+/*
+ * Determines whom to send the credentials to: the only server that the operands
+ * name.  A store has no such server: its users choose the hosts.
+ */
 static int
-check_servers(struct layermount *m)
+bind_credentials(struct layermount *m)
 {
-	const struct layermount_options *o = &m->o;
-	const char *why = NULL;
+	struct layermount_options *o = &m->o;
+	bool one = true;
 
-	if (o->store && o->credentials != NULL)
-		why = "--creds and --creds-file are for one server, and a "
-		    "store uses any; use --authfile";
-	else if (o->store && o->allow_other && o->registry_count == 0)
-		why = "with --store, --allow-other needs --registry; otherwise "
-		    "any user could make layermount contact any server";
-	else if (!o->store && o->registry_count > 0)
-		why = "--registry is for --store";
-	if (why == NULL)
-		return o->credentials == NULL ? -1 : creds_bind(m);
-	msg_error(&m->msg, "%s", why);
-	return MSG_ERROR;
+	for (int i = 0; one && i < o->operand_count; i++) {
+		const char *operand = o->operands[i];
+		struct vfs_image_name n;
+		char why[LAYER_WHY], *url = NULL;
+
+		if (!vfs_image_is_remote(operand)) {
+			if (strstr(operand, "://") != NULL)
+				url = strcopy(operand);
+		} else if (vfs_image_parse(operand, o->plain_http, &n,
+		    why) == 0) {
+			url = strcopy(n.base);
+		}
+		if (url == NULL)
+			continue;
+		if (o->credentials_for == NULL) {
+			o->credentials_for = url;
+			continue;
+		}
+		one = http_same_server(url, o->credentials_for);
+		sys_free(url);
+	}
+	return one ? -1 : options_wrong(&m->msg, "the layers are on several "
+	    "servers, but --creds and --creds-file are for one; use "
+	    "--authfile");
 }
 
 static int
@@ -196,7 +254,16 @@ check_layermount(struct layermount *m)
 	if (one && o->operand_count != 1)
 		return options_wrong(&m->msg, "--index-digest and --ztoc are "
 		    "for a single layer");
-	return check_servers(m);
+	if (o->store && o->credentials != NULL)
+		return options_wrong(&m->msg, "--creds and --creds-file are "
+		    "for one server, and a store uses any; use --authfile");
+	if (o->store && o->allow_other && o->registry_count == 0)
+		return options_wrong(&m->msg, "with --store, --allow-other "
+		    "needs --registry; otherwise any user could make "
+		    "layermount contact any server");
+	if (!o->store && o->registry_count > 0)
+		return options_wrong(&m->msg, "--registry is for --store");
+	return o->credentials == NULL ? -1 : bind_credentials(m);
 }
 
 int

@@ -35,17 +35,6 @@ fail_with(struct layermount *m, const char *what, int rc)
 	return MSG_ERROR;
 }
 
-static void
-signals(sigset_t *set)
-{
-	static const int all[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGCHLD,
-		SIGPIPE, WATCH_SIGNAL };
-
-	sigemptyset(set);
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		sigaddset(set, all[i]);
-}
-
 /* The server, and its mount while it exists. */
 struct server {
 	pid_t pid;
@@ -85,9 +74,29 @@ end_server(struct layermount *m, struct server *s, int signal)
 		    UINT64_C(1000000000);
 }
 
+static bool
+is_ready(int fd)
+{
+	char byte;
+
+	return fdio_read(fd, &byte, 1) == 1;
+}
+
+/* Returns the time until the deadline, for poll(). */
+static int
+time_left(const struct server *s)
+{
+	uint64_t now = sys_now_ns();
+
+	if (s->deadline_ns == 0 || s->killed)
+		return -1;
+	return now >= s->deadline_ns ? 0 :
+	    (int)((s->deadline_ns - now) / 1000000) + 1;
+}
+
 /* Handles a signal to this process. */
 static void
-handle(struct layermount *m, struct server *s)
+handle_signal(struct layermount *m, struct server *s)
 {
 	struct signalfd_siginfo i;
 
@@ -109,26 +118,10 @@ handle(struct layermount *m, struct server *s)
 	}
 }
 
-static bool
-is_ready(int fd)
-{
-	char byte;
-
-	return fdio_read(fd, &byte, 1) == 1;
-}
-
-/* Notifies the first process that files can be read. */
-static void
-report(struct layermount *m, struct server *s)
-{
-	layermount_hide(m);
-	if (fdio_write(s->tell, "", 1) != 0)
-		end_server(m, s, SIGTERM);
-	sys_close(s->tell);
-	s->tell = -1;
-}
-
-/* The server is ready, or has ended. */
+/*
+ * The server is ready, or has ended.  The process that waits for that is
+ * notified.
+ */
 static void
 server_ready(struct layermount *m, struct server *s, struct watch *watch)
 {
@@ -142,35 +135,23 @@ server_ready(struct layermount *m, struct server *s, struct watch *watch)
 	s->mounted = mounted_by_us(m->mountpoint, &s->major, &s->minor);
 	if (s->mounted && watch_start(watch) != 0)
 		end_server(m, s, SIGTERM);
-	if (s->tell >= 0)
-		report(m, s);
-}
-
-/* Returns the time until the deadline, for poll(). */
-static int
-time_left(const struct server *s)
-{
-	uint64_t now = sys_now_ns();
-
-	if (s->deadline_ns == 0 || s->killed)
-		return -1;
-	return now >= s->deadline_ns ? 0 :
-	    (int)((s->deadline_ns - now) / 1000000) + 1;
-}
-
-/* The process that waited for the mount no longer exists. */
-static void
-give_up(struct layermount *m, struct server *s)
-{
+	if (s->tell < 0)
+		return;
+	layermount_hide(m);
+	if (fdio_write(s->tell, "", 1) != 0)
+		end_server(m, s, SIGTERM);
 	sys_close(s->tell);
 	s->tell = -1;
-	end_server(m, s, SIGTERM);
 }
 
-/* Watches the server until it has exited.  Returns its status. */
+/*
+ * Watches the server until it has exited, and unmounts.  Returns the exit
+ * status.
+ */
 static int
 follow(struct layermount *m, struct server *s, struct watch *watch)
 {
+	char why[64];
 	int status = 0;
 
 	while (waitpid(s->pid, &status, WNOHANG) != s->pid) {
@@ -184,23 +165,17 @@ follow(struct layermount *m, struct server *s, struct watch *watch)
 		if (poll(p, sizeof(p) / sizeof(*p), time_left(s)) == -1)
 			continue;
 		if (p[0].revents != 0)
-			handle(m, s);
-		if (p[1].revents != 0)
+			handle_signal(m, s);
+		if (p[1].revents != 0) {
 			server_ready(m, s, watch);
-		else if (p[2].revents != 0)
-			give_up(m, s);
+		} else if (p[2].revents != 0) {
+			sys_close(s->tell);
+			s->tell = -1;
+			end_server(m, s, SIGTERM);
+		}
 		if (time_left(s) == 0)
 			end_by_force(m, s);
 	}
-	return status;
-}
-
-/* Unmounts, and returns the exit status for that of the server. */
-static int
-end_mount(struct layermount *m, const struct server *s, int status)
-{
-	char why[64];
-
 	/* a mount there may now belong to another process */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SERVE_UNMOUNTED)
 		return MSG_OK;
@@ -216,19 +191,12 @@ end_mount(struct layermount *m, const struct server *s, int status)
 	return MSG_ERROR;
 }
 
-/* Runs the server, which notifies the first process when it is ready. */
-static _Noreturn void
-serve(struct layermount *m, const sigset_t *old, struct watch *watch, int ready)
-{
-	watch_hold(watch);
-	sigprocmask(SIG_SETMASK, old, NULL);
-	_exit(layermount_serve(m, ready));
-}
-
 static int
 supervise(struct layermount *m, int tell)
 {
 	struct server s = { .tell = tell };
+	static const int signals[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1,
+		SIGCHLD, SIGPIPE, WATCH_SIGNAL };
 	struct watch *watch;
 	sigset_t set, old;
 	int ready[2], status, rc = watch_new(&watch);
@@ -237,7 +205,9 @@ supervise(struct layermount *m, int tell)
 		rc = sys_pipe(ready);
 	if (rc != 0)
 		return fail_with(m, "pipe", rc);
-	signals(&set);
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaddset(&set, signals[i]);
 	sigprocmask(SIG_BLOCK, &set, &old);
 	s.signals = signalfd(-1, &set, SFD_CLOEXEC);
 	s.pid = s.signals == -1 ? -1 : fork();
@@ -248,16 +218,19 @@ supervise(struct layermount *m, int tell)
 		sys_close(s.signals);
 		if (tell >= 0)
 			sys_close(tell);
-		serve(m, &old, watch, ready[1]);
+		watch_hold(watch);
+		sigprocmask(SIG_SETMASK, &old, NULL);
+		_exit(layermount_serve(m, ready[1]));
 	}
 	sys_close(ready[1]);
 	s.ready = ready[0];
-	status = end_mount(m, &s, follow(m, &s, watch));
+	status = follow(m, &s, watch);
 	if (m->temp_dir != NULL)
 		rmdir(m->temp_dir);
 	return status;
 }
 
+/* Starts the process that stays in the background, and waits for the mount. */
 static int
 run_behind(struct layermount *m)
 {
@@ -283,27 +256,6 @@ run_behind(struct layermount *m)
 }
 
 /* Preparing */
-
-/* Creates a temporary directory to use instead of --cache. */
-static int
-make_temporary(struct layermount *m)
-{
-	const char *tmp = getenv("TMPDIR");
-	char *dir;
-	int status;
-
-	if (tmp == NULL || *tmp == '\0')
-		tmp = "/var/tmp";
-	if (asprintf(&dir, "%s/layermount.XXXXXX", tmp) == -1)
-		return fail_with(m, tmp, -ENOMEM);
-	if (mkdtemp(dir) == NULL) {
-		status = fail_with(m, tmp, -errno);
-		free(dir);
-		return status;
-	}
-	m->temp_dir = dir;
-	return MSG_OK;
-}
 
 /*
  * Checks that nobody else can put data into the cache: what is in it was
@@ -341,15 +293,26 @@ check_cache(struct layermount *m, const char *dir)
 static int
 open_cache(struct layermount *m)
 {
-	const char *dir = m->o.cache;
+	const char *dir = m->o.cache, *tmp = getenv("TMPDIR");
 	int rc;
 
-	if (dir == NULL && make_temporary(m) != MSG_OK)
-		return MSG_ERROR;
-	if (dir == NULL)
+	if (dir == NULL) {
+		if (tmp == NULL || *tmp == '\0')
+			tmp = "/var/tmp";
+		if (asprintf(&m->temp_dir, "%s/layermount.XXXXXX", tmp) == -1) {
+			m->temp_dir = NULL;
+			return fail_with(m, tmp, -ENOMEM);
+		}
+		if (mkdtemp(m->temp_dir) == NULL) {
+			rc = fail_with(m, tmp, -errno);
+			free(m->temp_dir);
+			m->temp_dir = NULL;
+			return rc;
+		}
 		dir = m->temp_dir;
-	else if (mkdir(dir, 0700) == -1 && errno != EEXIST)
+	} else if (mkdir(dir, 0700) == -1 && errno != EEXIST) {
 		return fail_with(m, dir, -errno);
+	}
 	m->cache_dir = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY |
 	    O_CLOEXEC, 0);
 	if (m->cache_dir < 0)
@@ -358,34 +321,6 @@ open_cache(struct layermount *m)
 		return MSG_ERROR;
 	rc = cache_trim(m->cache_dir, m->o.cache_bytes);
 	return rc == 0 ? MSG_OK : fail_with(m, dir, rc);
-}
-
-static int
-open_stats(struct layermount *m)
-{
-	m->stats_fd = -1;
-	if (!m->o.stats)
-		return MSG_OK;
-	m->stats_fd = m->o.stats_file == NULL ? sys_dup(STDERR_FILENO) :
-	    sys_openat(AT_FDCWD, m->o.stats_file, O_WRONLY | O_CREAT |
-	    O_APPEND | O_CLOEXEC, 0666);
-	if (m->stats_fd >= 0)
-		return MSG_OK;
-	return fail_with(m, m->o.stats_file == NULL ? "standard error" :
-	    m->o.stats_file, m->stats_fd);
-}
-
-/* Opens what messages go to once this process is in the background. */
-static int
-open_log(struct layermount *m)
-{
-	if (m->o.log_file == NULL) {
-		openlog("layermount", LOG_PID | LOG_NDELAY, LOG_DAEMON);
-		return MSG_OK;
-	}
-	m->log_fd = sys_openat(AT_FDCWD, m->o.log_file, O_WRONLY | O_CREAT |
-	    O_APPEND | O_CLOEXEC, 0666);
-	return m->log_fd >= 0 ? MSG_OK : fail_with(m, m->o.log_file, m->log_fd);
 }
 
 /* The result of a request to an existing mount. */
@@ -404,35 +339,30 @@ ask_mount(void *arg)
 	return NULL;
 }
 
-/* Returns whether nobody serves a mount; its server may also be slow. */
-static bool
-is_dead(const char *path)
-{
-	/* the thread may still wait when this process exits */
-	static struct question q;
-	pthread_t thread;
-
-	q = (struct question){ .path = path };
-	return sys_thread(&thread, ask_mount, &q) == 0 && vfs_join(thread) &&
-	    q.error == ENOTCONN;
-}
-
-/* Finds the mount point, which must not be in use by another process. */
+/*
+ * Finds the mount point, which must not be in use by another process, whose
+ * mount this process would unmount.
+ */
 static int
 find_mountpoint(struct layermount *m)
 {
+	/* the thread may still wait when this process exits */
+	static struct question q;
 	unsigned major, minor;
-	bool dead;
+	pthread_t thread;
 
 	m->mountpoint = realpath(m->o.mountpoint, NULL);
 	if (m->mountpoint == NULL && errno != ENOTCONN)
 		return fail_with(m, m->o.mountpoint, -errno);
-	dead = m->mountpoint == NULL;
-	if (!dead && !mounted_by_us(m->mountpoint, &major, &minor))
-		return MSG_OK;
-	/* this process would unmount the other process's mount */
-	if (!dead && !is_dead(m->mountpoint))
-		return fail_with(m, m->o.mountpoint, -EBUSY);
+	if (m->mountpoint != NULL) {
+		if (!mounted_by_us(m->mountpoint, &major, &minor))
+			return MSG_OK;
+		/* a mount that nobody serves is dead; others may be slow */
+		q = (struct question){ .path = m->mountpoint };
+		if (sys_thread(&thread, ask_mount, &q) != 0 ||
+		    !vfs_join(thread) || q.error != ENOTCONN)
+			return fail_with(m, m->o.mountpoint, -EBUSY);
+	}
 	msg_error(&m->msg, "%s: a dead mount, whose server no longer exists; "
 	    "unmount it with '%s'", m->o.mountpoint, geteuid() == 0 ?
 	    "umount -l" : "fusermount3 -u -z");
@@ -442,23 +372,37 @@ find_mountpoint(struct layermount *m)
 int
 layermount_run(struct layermount *m)
 {
+	const struct layermount_options *o = &m->o;
 	int status;
 
 	m->start_ns = sys_now_ns();
 	status = find_mountpoint(m);
 	if (status != MSG_OK)
 		goto out;
-	if (!m->o.foreground) {
-		status = open_log(m);
-		if (status != MSG_OK)
+	/* messages of a process in the background */
+	if (!o->foreground && o->log_file == NULL) {
+		openlog("layermount", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+	} else if (!o->foreground) {
+		m->log_fd = sys_openat(AT_FDCWD, o->log_file, O_WRONLY |
+		    O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		if (m->log_fd < 0) {
+			status = fail_with(m, o->log_file, m->log_fd);
 			goto out;
+		}
 	}
-	status = open_stats(m);
-	if (status != MSG_OK)
-		goto out;
+	if (o->stats) {
+		m->stats_fd = o->stats_file == NULL ? sys_dup(STDERR_FILENO) :
+		    sys_openat(AT_FDCWD, o->stats_file, O_WRONLY | O_CREAT |
+		    O_APPEND | O_CLOEXEC, 0666);
+		if (m->stats_fd < 0) {
+			status = fail_with(m, o->stats_file == NULL ?
+			    "standard error" : o->stats_file, m->stats_fd);
+			goto out;
+		}
+	}
 	status = open_cache(m);
 	if (status == MSG_OK)
-		status = m->o.foreground ? supervise(m, -1) : run_behind(m);
+		status = o->foreground ? supervise(m, -1) : run_behind(m);
 	else if (m->temp_dir != NULL)
 		rmdir(m->temp_dir);
 out:

@@ -42,52 +42,6 @@ print_status(const char *what, const struct http_answer *a, const char *yes)
 		printf("no (%ld)\n", a->status);
 }
 
-static int
-probe_ranges(struct layermount *m, const char *url)
-{
-	struct http_answer a;
-	int rc = ask_server(m, url, "0-0", &a);
-
-	if (rc != 0)
-		return rc;
-	print_value("protocol", a.version);
-	print_status("range", &a, "yes");
-	print_value("redirect", strcmp(a.url, url) == 0 ? "" : a.url);
-	print_value("validator", a.validator);
-	print_value("cache-control", a.caching);
-	print_value("content-encoding", a.encoding);
-	rc = ask_server(m, url, "0-0,9-9", &a);
-	if (rc == 0)
-		print_status("ranges", &a, strncmp(a.type,
-		    "multipart/byteranges", 20) == 0 ? "yes" :
-		    "no (one part)");
-	return rc;
-}
-
-/*
- * Queries the referrers of a blob's digest.  An empty list also counts as
- * support.
- */
-static int
-probe_referrers(struct layermount *m, const char *url)
-{
-	const char *blob = strstr(url, "/blobs/");
-	char other[8192];
-	struct http_answer a;
-	int rc;
-
-	if (blob == NULL)
-		return 0;
-	snprintf(other, sizeof(other), "%.*s/referrers/%s",
-	    (int)(blob - url), url, blob + strlen("/blobs/"));
-	rc = ask_server(m, other, NULL, &a);
-	if (rc == 0 && a.status == 200)
-		print_value("referrers", "yes");
-	else if (rc == 0)
-		printf("referrers\tno (%ld)\n", a.status);
-	return rc;
-}
-
 /* Returns the URL of an image's first layer, or the operand. */
 static int
 find_url(struct layermount *m, char url[8192])
@@ -125,16 +79,38 @@ find_url(struct layermount *m, char url[8192])
 int
 layermount_probe(struct layermount *m)
 {
-	char url[8192];
-	int rc = layermount_open_http(m, 1);
+	char url[8192], other[8192 + 32];
+	const char *blob;
+	struct http_answer a;
 
-	if (rc != 0)
+	if (layermount_open_http(m, 1) != 0)
 		return msg_finish(&m->msg);
-	rc = find_url(m, url);
-	if (rc == 0 && m->msg.status == MSG_OK)
-		rc = probe_ranges(m, url);
-	if (rc == 0 && m->msg.status == MSG_OK)
-		(void)probe_referrers(m, url);
+	if (find_url(m, url) != 0 || m->msg.status != MSG_OK ||
+	    ask_server(m, url, "0-0", &a) != 0)
+		goto out;
+	print_value("protocol", a.version);
+	print_status("range", &a, "yes");
+	print_value("redirect", strcmp(a.url, url) == 0 ? "" : a.url);
+	print_value("validator", a.validator);
+	print_value("cache-control", a.caching);
+	print_value("content-encoding", a.encoding);
+	if (ask_server(m, url, "0-0,9-9", &a) != 0)
+		goto out;
+	print_status("ranges", &a, strncmp(a.type, "multipart/byteranges",
+	    20) == 0 ? "yes" : "no (one part)");
+	/* the referrers of its digest: an empty list also counts as support */
+	blob = strstr(url, "/blobs/");
+	if (blob == NULL)
+		goto out;
+	snprintf(other, sizeof(other), "%.*s/referrers/%s",
+	    (int)(blob - url), url, blob + strlen("/blobs/"));
+	if (ask_server(m, other, NULL, &a) != 0)
+		goto out;
+	if (a.status == 200)
+		print_value("referrers", "yes");
+	else
+		printf("referrers\tno (%ld)\n", a.status);
+out:
 	http_close(m->http);
 	return msg_finish(&m->msg);
 }

@@ -58,44 +58,6 @@ struct push {
 
 /* Storing */
 
-/* Stores the whole pages of n bytes.  Returns 0 or -errno. */
-static int
-store_pages(struct push *p, const struct push_job *j, uint64_t at, size_t n)
-{
-	uint64_t size = merge_node(j->stack->tree, j->inode)->entry->size;
-	uint64_t from = (at + p->page - 1) / p->page * p->page;
-	uint64_t end = at + n == size ? size : (at + n) / p->page * p->page;
-	struct fuse_bufvec v = FUSE_BUFVEC_INIT(0);
-	int rc;
-
-	if (from >= end)
-		return 0;
-	v.buf[0].size = (size_t)(end - from);
-	v.buf[0].mem = p->buf + (from - at);
-	rc = fuse_lowlevel_notify_store(p->session, tree_number(j->stack,
-	    j->inode), (off_t)from, &v, 0);
-	if (rc == 0)
-		atomic_fetch_add(&p->bytes, end - from);
-	return rc;
-}
-
-/*
- * Copies the first bytes at or after *at that are in memory or in the trace,
- * and sets *at.  Returns the number of bytes, or 0 if there are none.
- */
-static size_t
-copy_data(struct push *p, const struct push_job *j, uint64_t *at, uint64_t end)
-{
-	size_t n = end - *at < PIECE ? (size_t)(end - *at) : PIECE;
-
-	if (j->run == NULL) {
-		n = vfs_copy_traced(j->stack, j->inode, at, n, p->buf);
-		return *at < end ? n : 0;
-	}
-	return vfs_copy_run(j->stack, j->inode, j->run, *at, n, p->buf) ? n :
-	    0;
-}
-
 static bool
 is_stopped(struct push *p)
 {
@@ -108,20 +70,38 @@ is_stopped(struct push *p)
 }
 
 /*
- * Stores part of a file.  Returns whether to continue; the kernel may have
- * dropped the inode.
+ * Stores the whole pages of part of a file that are in memory or in the trace.
+ * Returns whether to continue; the kernel may have dropped the inode.
  */
 static bool
 store_part(struct push *p, const struct push_job *j, uint64_t at, uint64_t end)
 {
+	uint64_t size = merge_node(j->stack->tree, j->inode)->entry->size;
+	uint64_t from, to;
 	size_t n;
 
 	while (at < end && !is_stopped(p)) {
-		n = copy_data(p, j, &at, end);
-		if (n == 0)
+		n = end - at < PIECE ? (size_t)(end - at) : PIECE;
+		if (j->run == NULL)
+			n = vfs_copy_traced(j->stack, j->inode, &at, n, p->buf);
+		else if (!vfs_copy_run(j->stack, j->inode, j->run, at, n,
+		    p->buf))
+			n = 0;
+		if (n == 0 || at >= end)
 			return true;
-		if (store_pages(p, j, at, n) != 0)
-			return false;
+		from = (at + p->page - 1) / p->page * p->page;
+		to = at + n == size ? size : (at + n) / p->page * p->page;
+		if (from < to) {
+			struct fuse_bufvec v =
+			    FUSE_BUFVEC_INIT((size_t)(to - from));
+
+			v.buf[0].mem = p->buf + (from - at);
+			if (fuse_lowlevel_notify_store(p->session,
+			    tree_number(j->stack, j->inode), (off_t)from, &v,
+			    0) != 0)
+				return false;
+			atomic_fetch_add(&p->bytes, to - from);
+		}
 		at += n;
 	}
 	return !is_stopped(p);
@@ -168,6 +148,7 @@ add_job(struct push *p, const struct push_job *j)
 	return true;
 }
 
+/* Stores all parts of a file in the trace, once. */
 static void
 push_traced(struct push *p, const struct vfs_read *r)
 {
@@ -186,6 +167,7 @@ push_traced(struct push *p, const struct vfs_read *r)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Stores the rest of a file in a unit, unless that was done recently. */
 static void
 push_unit(struct push *p, const struct vfs_read *r)
 {

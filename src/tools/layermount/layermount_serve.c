@@ -111,14 +111,19 @@ layermount_open_http(struct layermount *m, unsigned connections)
 	return rc;
 }
 
+/*
+ * Opens the HTTP client, the threads, and the operands or the store.  Returns
+ * 0, or -errno after reporting the error; close_layers() must always be called.
+ */
 static int
-start_threads(struct layermount *m)
+open_layers(struct layermount *m)
 {
 	const struct layermount_options *o = &m->o;
+	struct vfs_stack *s = &m->stack;
 	/* only root can abort a mount or reduce readahead */
-	bool pushes = m->readahead.fd >= 0;
-	const struct vfs_options v = { .name = m->mountpoint,
-		.remote = { .http = m->http, .cache_dir = m->cache_dir,
+	bool pushes = m->readahead.fd >= 0, remote = false;
+	struct vfs_options v = { .name = m->mountpoint,
+		.remote = { .cache_dir = m->cache_dir,
 			.cache_kept = o->cache != NULL,
 			.cache_bytes = o->cache_bytes,
 			.plain_http = o->plain_http,
@@ -128,35 +133,23 @@ start_threads(struct layermount *m)
 			.key = o->has_key ? o->key : NULL },
 		.prefetch = o->prefetch, .rate = o->rate,
 		.keeps_units = pushes };
-	int rc = vfs_open(&m->vfs, &v);
+	int rc = layermount_open_http(m, o->connections);
 
+	if (rc != 0)
+		return rc;
+	v.remote.http = m->http;
+	rc = vfs_open(&m->vfs, &v);
 	if (rc == 0 && pushes)
 		rc = push_start(&m->push, m->session);
 	if (rc == 0 && o->store)
 		rc = layermount_store_open(m);
 	if (rc != 0)
 		msg_error(&m->msg, "%s", strerror(-rc));
-	return rc;
-}
-
-/*
- * Opens the HTTP client, the threads, and the operands or the store.  Returns
- * 0, or -errno after reporting the error; close_layers() must always be called.
- */
-static int
-open_layers(struct layermount *m)
-{
-	struct vfs_stack *s = &m->stack;
-	int rc = layermount_open_http(m, m->o.connections);
-
-	if (rc != 0)
-		return rc;
-	rc = start_threads(m);
-	if (rc != 0 || m->o.store)
+	if (rc != 0 || o->store)
 		return rc;
 	*s = (struct vfs_stack){ .v = m->vfs };
-	for (int i = 0; i < m->o.operand_count; i++) {
-		rc = vfs_image_add(s, m->o.operands[i]);
+	for (int i = 0; i < o->operand_count; i++) {
+		rc = vfs_image_add(s, o->operands[i]);
 		if (rc != 0)
 			return rc;
 	}
@@ -165,6 +158,11 @@ open_layers(struct layermount *m)
 		return rc;
 	s->first_inode = 1;
 	vfs_stack_fetch(s);
+	for (size_t i = 0; i < s->source_count; i++)
+		remote = remote || !s->sources[i]->local;
+	/* reading more than is touched costs requests, but only to a server */
+	if (!remote)
+		readahead_raise(&m->readahead);
 	return 0;
 }
 
@@ -187,13 +185,6 @@ close_layers(struct layermount *m)
 /* Signals */
 
 static void
-write_stats(struct layermount *m, const char *event)
-{
-	if (m->stats_fd >= 0)
-		stats_write(m, event);
-}
-
-static void
 handled(sigset_t *set)
 {
 	sigemptyset(set);
@@ -212,7 +203,7 @@ handle_signals(void *arg)
 	handled(&set);
 	while ((n = sigwaitinfo(&set, NULL)) != SIGUSR2)
 		if (n == SIGUSR1)
-			write_stats(m, "signal");
+			stats_write(m, "signal");
 		else if (n == SIGALRM)
 			readahead_raise(&m->readahead);
 	return NULL;
@@ -221,7 +212,7 @@ handle_signals(void *arg)
 /* Serving */
 
 static int
-serve_requests(struct layermount *m, struct fuse_session *se, int ready)
+serve_requests(struct layermount *m, int ready)
 {
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	pthread_t thread;
@@ -237,7 +228,7 @@ serve_requests(struct layermount *m, struct fuse_session *se, int ready)
 	rc = fdio_write(ready, "", 1);
 	sys_close(ready);
 	if (rc == 0)
-		rc = fuse_session_loop_mt(se, config);
+		rc = fuse_session_loop_mt(m->session, config);
 	/* the loop normally ends because of a signal */
 	if (rc > 0)
 		rc = 0;
@@ -248,43 +239,36 @@ out:
 	return rc;
 }
 
-static bool
-has_server(const struct layermount *m)
-{
-	for (size_t i = 0; i < m->stack.source_count; i++)
-		if (!m->stack.sources[i]->local)
-			return true;
-	return m->o.store;
-}
-
+/* Serves a mount that exists, until it is unmounted or a signal arrives. */
 static int
-serve_mounted(struct layermount *m, struct fuse_session *se, int ready)
+serve_mounted(struct layermount *m, int ready)
 {
 	int rc;
 
 	readahead_open(&m->readahead, m->mountpoint, m->o.readahead);
 	rc = confine_server(m);
-	if (rc != 0)
-		goto out;
-	rc = open_layers(m);
-	if (rc != 0)
-		goto out;
-	if (!has_server(m))
-		readahead_raise(&m->readahead);
-	rc = serve_requests(m, se, ready);
-out:
-	write_stats(m, "end");
+	if (rc == 0)
+		rc = open_layers(m);
+	if (rc == 0)
+		rc = serve_requests(m, ready);
+	stats_write(m, "end");
 	close_layers(m);
 	readahead_close(&m->readahead);
 	return rc;
 }
 
-static struct fuse_session *
-new_session(struct layermount *m)
+int
+layermount_serve(struct layermount *m, int ready)
 {
 	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_session *se = NULL;
+	struct pollfd p = { .events = POLLIN };
+	bool unmounted = false;
+	sigset_t set;
+	int rc = -EIO;
 
+	handled(&set);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	/* a store learns of its users from their attempts to write */
 	if (fuse_opt_add_arg(&args, "layermount") == 0 &&
 	    fuse_opt_add_arg(&args, "-odefault_permissions,"
@@ -292,40 +276,19 @@ new_session(struct layermount *m)
 	    (m->o.store || fuse_opt_add_arg(&args, "-oro") == 0) &&
 	    (!m->o.allow_other || fuse_opt_add_arg(&args, "-oallow_other") ==
 	    0))
-		se = fuse_session_new(&args, m->o.store ?
-		    layermount_store_ops : layermount_ops,
+		se = fuse_session_new(&args, layermount_ops,
 		    sizeof(*layermount_ops), m);
 	fuse_opt_free_args(&args);
-	return se;
-}
-
-/* Returns whether the mount, or at least its connection, no longer exists. */
-static bool
-is_unmounted(struct fuse_session *se)
-{
-	struct pollfd p = { .fd = fuse_session_fd(se), .events = POLLIN };
-
-	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
-}
-
-int
-layermount_serve(struct layermount *m, int ready)
-{
-	struct fuse_session *se = new_session(m);
-	sigset_t set;
-	bool unmounted = false;
-	int rc = -EIO;
-
-	handled(&set);
-	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	if (se == NULL)
 		return MSG_ERROR;
 	m->session = se;
 	if (fuse_set_signal_handlers(se) == 0) {
 		/* libfuse reports why it cannot mount */
 		if (fuse_session_mount(se, m->mountpoint) == 0)
-			rc = serve_mounted(m, se, ready);
-		unmounted = is_unmounted(se);
+			rc = serve_mounted(m, ready);
+		/* at least the connection of the mount no longer exists */
+		p.fd = fuse_session_fd(se);
+		unmounted = poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
 		fuse_remove_signal_handlers(se);
 	}
 	fuse_session_destroy(se);

@@ -25,11 +25,21 @@ static const char *const columns[] = {
 
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 
-static void
-put_http(struct table *t, const struct http_counts c[HTTP_PHASES])
+void
+stats_write(struct layermount *m, const char *event)
 {
+	struct http_counts c[HTTP_PHASES] = { { .requests = 0 } };
 	struct http_counts sum = { .requests = 0 };
+	struct vfs_counts v;
+	struct table *t;
+	struct rusage r;
 
+	if (m->stats_fd < 0 || table_to_fd(&t, m->stats_fd, TABLE_JSON,
+	    columns, COLUMNS) != 0)
+		return;
+	getrusage(RUSAGE_SELF, &r);
+	if (m->http != NULL)
+		http_counted(m->http, c);
 	for (int i = 0; i < HTTP_PHASES; i++) {
 		sum.requests += c[i].requests;
 		sum.retries += c[i].retries;
@@ -37,27 +47,6 @@ put_http(struct table *t, const struct http_counts c[HTTP_PHASES])
 		sum.useful += c[i].useful;
 		sum.whole += c[i].whole;
 	}
-	table_int(t, (int64_t)sum.requests);
-	table_int(t, (int64_t)sum.retries);
-	table_int(t, (int64_t)sum.wire);
-	table_int(t, (int64_t)sum.useful);
-	table_int(t, (int64_t)sum.whole);
-	for (int i = 0; i < HTTP_PHASES; i++) {
-		table_int(t, (int64_t)c[i].requests);
-		table_int(t, (int64_t)c[i].wire);
-	}
-}
-
-static void
-put_counts(struct layermount *m, struct table *t, const char *event)
-{
-	struct http_counts c[HTTP_PHASES] = { { .requests = 0 } };
-	struct vfs_counts v;
-	struct rusage r;
-
-	getrusage(RUSAGE_SELF, &r);
-	if (m->http != NULL)
-		http_counted(m->http, c);
 	vfs_counted(m->vfs, &v);
 	table_text(t, event);
 	table_real(t, (double)(sys_now_ns() - m->start_ns) / 1e9, 3);
@@ -71,22 +60,20 @@ put_counts(struct layermount *m, struct table *t, const char *event)
 	table_int(t, (int64_t)push_counted(m->push));
 	table_int(t, (int64_t)v.ahead_units);
 	table_int(t, (int64_t)v.failures);
-	put_http(t, c);
+	table_int(t, (int64_t)sum.requests);
+	table_int(t, (int64_t)sum.retries);
+	table_int(t, (int64_t)sum.wire);
+	table_int(t, (int64_t)sum.useful);
+	table_int(t, (int64_t)sum.whole);
+	for (int i = 0; i < HTTP_PHASES; i++) {
+		table_int(t, (int64_t)c[i].requests);
+		table_int(t, (int64_t)c[i].wire);
+	}
 	table_int(t, (int64_t)v.units.decoded);
 	table_int(t, (int64_t)v.units.recognized);
 	table_int(t, (int64_t)v.units.wrong);
 	table_int(t, (int64_t)v.units.failed);
 	table_int(t, r.ru_maxrss);
 	(void)table_end(t);
-}
-
-void
-stats_write(struct layermount *m, const char *event)
-{
-	struct table *t;
-
-	if (table_to_fd(&t, m->stats_fd, TABLE_JSON, columns, COLUMNS) != 0)
-		return;
-	put_counts(m, t, event);
 	(void)table_close(t);
 }

@@ -56,8 +56,9 @@ tree_number(const struct vfs_stack *s, uint32_t inode)
 	return s->number << 32 | (inode + FUSE_ROOT_ID);
 }
 
-void
-tree_entry(struct vfs_stack *s, uint32_t node, struct fuse_entry_param *p)
+/* Fills in the inode and attributes of a directory entry. */
+static void
+entry_of(struct vfs_stack *s, uint32_t node, struct fuse_entry_param *p)
 {
 	uint32_t inode = merge_node(s->tree, node)->inode;
 
@@ -72,7 +73,7 @@ tree_reply_entry(fuse_req_t req, struct vfs_stack *s, uint32_t node)
 	uint32_t inode = merge_node(s->tree, node)->inode;
 	struct fuse_entry_param p;
 
-	tree_entry(s, node, &p);
+	entry_of(s, node, &p);
 	/* the kernel may return a reference as soon as it has the reply */
 	vfs_stack_reference(s, inode, 1);
 	if (fuse_reply_entry(req, &p) != 0)
@@ -123,20 +124,6 @@ tree_statfs(fuse_req_t req, uint64_t files)
 	fuse_reply_statfs(req, &s);
 }
 
-void
-tree_init(void *arg, struct fuse_conn_info *c)
-{
-	const struct layermount *m = arg;
-
-	if (m->o.readahead < c->max_readahead)
-		c->max_readahead = (unsigned)m->o.readahead;
-	c->want |= c->capable & (FUSE_CAP_CACHE_SYMLINKS |
-	    FUSE_CAP_NO_OPENDIR_SUPPORT | FUSE_CAP_READDIRPLUS |
-	    FUSE_CAP_PARALLEL_DIROPS);
-	/* attributes cost nothing here, so always include them in listings */
-	c->want &= ~(unsigned)FUSE_CAP_READDIRPLUS_AUTO;
-}
-
 /* Directories */
 
 /* Returns the inode of an item that takes a reference. */
@@ -146,47 +133,40 @@ item_inode(const struct vfs_stack *s, uint32_t dir, uint32_t i)
 	return merge_node(s->tree, merge_child(s->tree, dir, i - 2))->inode;
 }
 
-/* Adds an item of a listing: 0 is ".", 1 "..", then the children. */
-static size_t
-add_listed(fuse_req_t req, char *buf, size_t room, struct vfs_stack *s,
-    uint32_t dir, uint32_t i, bool plus)
-{
-	const struct merge_node *d = merge_node(s->tree, dir);
-	uint32_t node = i == 0 ? dir : i == 1 ? d->parent :
-	    merge_child(s->tree, dir, i - 2);
-	const char *name = i == 0 ? "." : i == 1 ? ".." :
-	    merge_node(s->tree, node)->name;
-	struct fuse_entry_param p;
-
-	tree_entry(s, node, &p);
-	if (!plus)
-		return fuse_add_direntry(req, buf, room, name, &p.attr,
-		    (off_t)i + 1);
-	/* "." and ".." are not reference-counted */
-	if (i < 2)
-		p.ino = 0;
-	return fuse_add_direntry_plus(req, buf, room, name, &p, (off_t)i + 1);
-}
-
+/* The items of a listing are ".", "..", and the children. */
 void
 tree_readdir(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size,
     off_t offset, bool plus)
 {
-	const struct merge_node *n = merge_node(s->tree, inode);
+	const struct merge_node *d = merge_node(s->tree, inode);
+	struct fuse_entry_param p;
 	size_t used = 0, one;
 	uint64_t i;
 	char *buf;
 
 	size = size < LISTING_MAX ? size : LISTING_MAX;
 	buf = sys_malloc(size + 1);
-	if (buf == NULL || offset < 0 || merge_type(n) != TAR_DIR) {
+	if (buf == NULL || offset < 0 || merge_type(d) != TAR_DIR) {
 		fuse_reply_err(req, buf == NULL ? ENOMEM : EINVAL);
 		sys_free(buf);
 		return;
 	}
-	for (i = (uint64_t)offset; i < (uint64_t)n->count + 2; i++) {
-		one = add_listed(req, buf + used, size - used, s, inode,
-		    (uint32_t)i, plus);
+	for (i = (uint64_t)offset; i < (uint64_t)d->count + 2; i++) {
+		uint32_t node = i == 0 ? inode : d->parent;
+		const char *name = i == 0 ? "." : "..";
+
+		if (i >= 2) {
+			node = merge_child(s->tree, inode, (uint32_t)i - 2);
+			name = merge_node(s->tree, node)->name;
+		}
+		entry_of(s, node, &p);
+		/* "." and ".." are not reference-counted */
+		if (plus && i < 2)
+			p.ino = 0;
+		one = plus ? fuse_add_direntry_plus(req, buf + used,
+		    size - used, name, &p, (off_t)i + 1) :
+		    fuse_add_direntry(req, buf + used, size - used, name,
+		    &p.attr, (off_t)i + 1);
 		if (one > size - used)
 			break;
 		used += one;
@@ -235,30 +215,25 @@ reply_bytes(fuse_req_t req, const void *data, size_t len, size_t size)
 		fuse_reply_buf(req, data, len);
 }
 
-static const struct tar_xattr *
-find_xattr(const struct merge_node *n, const char *name)
-{
-	for (size_t i = 0; n->entry != NULL && i < n->entry->xattr_count; i++)
-		if (strcmp(n->entry->xattrs[i].name, name) == 0)
-			return &n->entry->xattrs[i];
-	return NULL;
-}
-
 void
 tree_getxattr(fuse_req_t req, struct vfs_stack *s, uint32_t inode,
     const char *name, size_t size)
 {
 	const struct merge_node *n = merge_node(s->tree, inode);
+	const struct layer_entry *e = n->whiteout ? NULL : n->entry;
 	const char *own = after_overlay(name);
-	const struct tar_xattr *x = own != NULL || n->whiteout ? NULL :
-	    find_xattr(n, name);
 
-	if (own != NULL && n->opaque && strcmp(own, "opaque") == 0)
+	if (own != NULL && n->opaque && strcmp(own, "opaque") == 0) {
 		reply_bytes(req, "y", 1, size);
-	else if (x != NULL)
-		reply_bytes(req, x->value, x->length, size);
-	else
-		fuse_reply_err(req, ENODATA);
+		return;
+	}
+	for (size_t i = 0; own == NULL && e != NULL && i < e->xattr_count; i++)
+		if (strcmp(e->xattrs[i].name, name) == 0) {
+			reply_bytes(req, e->xattrs[i].value,
+			    e->xattrs[i].length, size);
+			return;
+		}
+	fuse_reply_err(req, ENODATA);
 }
 
 void

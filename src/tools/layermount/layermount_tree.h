@@ -21,9 +21,6 @@
 /* Returns the number of an inode in the kernel. */
 uint64_t tree_number(const struct vfs_stack *s, uint32_t inode);
 
-/* Fills in the inode and attributes of a directory entry. */
-void tree_entry(struct vfs_stack *s, uint32_t node, struct fuse_entry_param *p);
-
 /* Replies with a directory's entry. */
 void tree_reply_entry(fuse_req_t req, struct vfs_stack *s, uint32_t node);
 
@@ -40,11 +37,6 @@ void tree_listxattr(fuse_req_t req, struct vfs_stack *s, uint32_t inode,
 void tree_read(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size,
     off_t offset);
 
-/*
- * Requests kernel features that suit files that never change.  arg is a struct
- * layermount.
- */
-void tree_init(void *arg, struct fuse_conn_info *c);
 void tree_statfs(fuse_req_t req, uint64_t files);
 
 #endif
