@@ -58,16 +58,10 @@ struct pzc {
 
 /*
  * Fills in *p from the command line (and from environment variables, which are
- * processed first).  Returns -1 to continue, or the exit status if there is
+ * processed first), and checks it.  Returns -1 to continue, or the exit status if there is
  * nothing more to do (-h, -V) or an error was reported.
  */
 int pzc_parse(struct pzc *p, int argc, char **argv);
-
-/*
- * Checks that the options are compatible, and fills in the defaults.  Returns
- * the same values as pzc_parse().
- */
-int pzc_check(struct pzc *p);
 
 /* Frees memory allocated by pzc_parse(). */
 void pzc_release(struct pzc *p);

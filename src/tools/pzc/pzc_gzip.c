@@ -5,7 +5,7 @@
  * Options, messages and layouts are the same as in gzip 1.12; -p and --memory
  * are additions.
  */
-#include "pzc_list.h"
+#include "pzc_style.h"
 
 #include "base/sys.h"
 
@@ -131,24 +131,34 @@ put_date(const struct pzc *p, const struct pzc_entry *e)
 	printf("%s ", date);
 }
 
-static const char *
-method_of(const struct codec *codec)
-{
-	return strcmp(codec->name, "gzip") == 0 ||
-	    strcmp(codec->name, "zip") == 0 ? "defla" :
-	    strcmp(codec->name, "compress") == 0 ? "compr" : codec->name;
-}
-
-/*
- * Prints the output's name; with -N, the last component is the stored name.
- */
 static void
-put_output_name(const struct pzc *p, const struct pzc_entry *e)
+gzip_list(struct pzc *p, const struct pzc_entry *e)
 {
 	const char *path = e->src->is_stdin ? p->style->stdout_name :
 	    e->src->path, *slash = strrchr(path, '/');
+	const char *codec = e->codec->name, *method = codec;
+	bool gzip = strcmp(codec, "gzip") == 0;
 	char *name;
 
+	if (p->totals.files == 0 && p->msg.verbose > 0)
+		printf("method  crc     date  time  ");
+	if (p->totals.files == 0 && !p->msg.quiet)
+		printf("%19s %19s  ratio uncompressed_name\n", "compressed",
+		    "uncompressed");
+	if (p->msg.verbose > 0) {
+		if (gzip || strcmp(codec, "zip") == 0)
+			method = "defla";
+		else if (strcmp(codec, "compress") == 0)
+			method = "compr";
+		printf("%-5.5s %08" PRIx32 " ", method,
+		    e->l.has_value && gzip ? e->l.value : UINT32_MAX);
+		put_date(p, e);
+	}
+	printf("%19" PRIu64 " %19" PRIu64 " ", e->packed, e->l.size);
+	put_ratio(e->l.size, e->packed, e->stored.head_B + GZIP_TRAILER,
+	    stdout);
+	putchar(' ');
+	/* the output's name; with -N, its last component is the stored name */
 	if (p->restore_name && e->stored.name[0] != '\0') {
 		if (slash != NULL)
 			printf("%.*s", (int)(slash - path) + 1, path);
@@ -158,35 +168,6 @@ put_output_name(const struct pzc *p, const struct pzc_entry *e)
 	name = e->src->is_stdin ? NULL : pzc_plain_name(p, path);
 	pzc_put_name(name == NULL ? path : name);
 	sys_free(name);
-}
-
-static void
-gzip_list_head(const struct pzc *p)
-{
-	if (p->totals.files > 0)
-		return;
-	if (p->msg.verbose > 0)
-		printf("method  crc     date  time  ");
-	if (!p->msg.quiet)
-		printf("%19s %19s  ratio uncompressed_name\n", "compressed",
-		    "uncompressed");
-}
-
-static void
-gzip_list(struct pzc *p, const struct pzc_entry *e)
-{
-	gzip_list_head(p);
-	if (p->msg.verbose > 0) {
-		printf("%-5.5s %08" PRIx32 " ", method_of(e->codec),
-		    e->l.has_value && strcmp(e->codec->name, "gzip") == 0 ?
-		    e->l.value : UINT32_MAX);
-		put_date(p, e);
-	}
-	printf("%19" PRIu64 " %19" PRIu64 " ", e->packed, e->l.size);
-	put_ratio(e->l.size, e->packed, e->stored.head_B + GZIP_TRAILER,
-	    stdout);
-	putchar(' ');
-	put_output_name(p, e);
 }
 
 static void

@@ -1,15 +1,164 @@
 /*
- * pzc_list.c - listing compressed files
+ * pzc_list.c - listing compressed files, as a table or as JSON
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc_list.h"
+#include "pzc_style.h"
 
+#include "base/table.h"
+#include "base/utf8.h"
 #include "format/skippable.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+static const char *const columns[] = {
+	"name", "method", "check", "frames", "compressed_B", "uncompressed_B",
+	"exact", "ratio", "check_value", "mtime", "tested"
+};
+
+/* Formatting numbers */
+
+struct word {
+	char s[32];
+};
+
+/* A trailing + means "or more". */
+static struct word
+count_word(bool known, uint64_t n, bool more)
+{
+	struct word w = { "?" };
+
+	if (known)
+		snprintf(w.s, sizeof(w.s), "%" PRIu64 "%s", n,
+		    more ? "+" : "");
+	return w;
+}
+
+static struct word
+ratio_word(bool known, uint64_t packed, uint64_t size, bool more)
+{
+	struct word w = { "?" };
+
+	if (known && packed > 0)
+		snprintf(w.s, sizeof(w.s), "%.3f%s",
+		    (double)size / (double)packed, more ? "+" : "");
+	return w;
+}
+
+static struct word
+value_word(const struct codec_listing *l)
+{
+	struct word w = { "?" };
+
+	if (l->has_value)
+		snprintf(w.s, sizeof(w.s), "%08" PRIx32, l->value);
+	return w;
+}
+
+void
+pzc_put_name(const char *name)
+{
+	char safe[UTF8_SAFE];
+
+	while (*name != '\0')
+		fwrite(safe, 1, utf8_safe(&name, safe), stdout);
+	putchar('\n');
+}
+
+static const char *
+name_of(const struct pzc *p, const struct pzc_entry *e)
+{
+	if (p->restore_name && e->stored.name[0] != '\0')
+		return e->stored.name;
+	return e->src->is_stdin ? "-" : e->src->path;
+}
+
+static const char *
+check_of(const struct pzc_entry *e)
+{
+	return e->l.check != NULL ? e->l.check : e->codec->check;
+}
+
+/* Lines */
+
+void
+pzc_list_line(struct pzc *p, const struct pzc_entry *e)
+{
+	const struct codec_listing *l = &e->l;
+	const char *check = check_of(e);
+	bool more = !l->exact;
+	char date[32] = "?";
+	time_t t = (time_t)e->mtime;
+	struct tm tm;
+
+	if (!p->msg.quiet && p->totals.files == 0) {
+		if (p->msg.verbose > 0)
+			printf("%6s  %-8s  %-16s  ", "frames", "value", "date");
+		printf("%-8s  %-11s  %14s  %15s  %8s  %s\n", "method", "check",
+		    "compressed", "uncompressed", "ratio", "name");
+	}
+	if (e->mtime != 0 && localtime_r(&t, &tm) != NULL)
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &tm);
+	if (p->msg.verbose > 0)
+		printf("%6s  %-8s  %-16s  ",
+		    count_word(l->frames > 0, l->frames, false).s,
+		    value_word(l).s, date);
+	printf("%-8s  %-11s  %14s  %15s  %8s  ", e->codec->name,
+	    check != NULL ? check : "?",
+	    count_word(e->has_packed, e->packed, false).s,
+	    count_word(l->has_size, l->size, more).s,
+	    ratio_word(e->has_packed && l->has_size, e->packed, l->size,
+	    more).s);
+	pzc_put_name(name_of(p, e));
+}
+
+static int
+print_json(const struct pzc *p, const struct pzc_entry *e)
+{
+	const struct codec_listing *l = &e->l;
+	struct table *t = NULL;
+	int rc = table_to_fd(&t, STDOUT_FILENO, TABLE_JSON, columns,
+	    sizeof(columns) / sizeof(columns[0]));
+
+	if (rc != 0)
+		return rc;
+	table_text(t, name_of(p, e));
+	table_text(t, e->codec->name);
+	table_text(t, check_of(e));
+	l->frames > 0 ? table_int(t, (int64_t)l->frames) : table_none(t);
+	e->has_packed ? table_int(t, (int64_t)e->packed) : table_none(t);
+	l->has_size ? table_int(t, (int64_t)l->size) : table_none(t);
+	l->has_size ? table_bool(t, l->exact) : table_none(t);
+	e->has_packed && l->has_size && e->packed > 0 ?
+	    table_real(t, (double)l->size / (double)e->packed, 4) :
+	    table_none(t);
+	table_text(t, l->has_value ? value_word(l).s : NULL);
+	e->mtime != 0 ? table_int(t, e->mtime) : table_none(t);
+	table_bool(t, e->tested);
+	rc = table_end(t);
+	table_close(t);
+	return rc;
+}
+
+void
+pzc_list_sum(const struct pzc *p)
+{
+	const struct pzc_totals *t = &p->totals;
+
+	if (t->files < 2 || p->msg.quiet)
+		return;
+	if (p->msg.verbose > 0)
+		printf("%6s  %-8s  %-16s  ", "", "", "");
+	printf("%-8s  %-11s  %14s  %15s  %8s  (%" PRIu64 " files)\n", "", "",
+	    count_word(true, t->packed, t->packed_less).s,
+	    count_word(true, t->size, t->size_less).s,
+	    ratio_word(!t->packed_less, t->packed, t->size, t->size_less).s,
+	    t->files);
+}
 
 /* Determines the format, and reads the header fields other than the size. */
 static int
@@ -38,15 +187,35 @@ read_head(struct pzc *p, struct pzc_entry *e)
 	return 0;
 }
 
-/* For -lt: finds sizes by decompressing. */
+/*
+ * Finds the sizes: from the file's own fields or, for -lt, by decompressing.
+ */
 static int
-test(struct pzc *p, struct pzc_entry *e)
+find_sizes(struct pzc *p, struct pzc_entry *e)
 {
 	struct convert c = { .codec = e->codec, .decompress = true,
 	    .options = p->codec_options, .memory = p->memory };
+	bool file = S_ISREG(e->src->st.st_mode) &&
+	    (!e->src->is_stdin || lseek(e->src->fd, 0, SEEK_CUR) ==
+	    (off_t)(e->in.bytes + e->in.peeked));
 	struct convert_result r;
-	int rc = convert_run(&c, &e->in, -1, &r);
+	int rc = 0;
 
+	if (file && e->codec->list != NULL)
+		rc = e->codec->list(e->src->fd,
+		    (uint64_t)e->src->st.st_size, &e->l);
+	if (!p->verify && !p->style->list_tests &&
+	    (file || !p->style->list_reads_pipes)) {
+		if (rc != 0)
+			pzc_say_failure(p, e->src->path, rc, NULL);
+		e->has_packed = file;
+		e->packed = (uint64_t)e->src->st.st_size;
+		return rc;
+	}
+	/* it may be possible to decompress a file but not to list it */
+	if (rc != 0)
+		memset(&e->l, 0, sizeof(e->l));
+	rc = convert_run(&c, &e->in, -1, &r);
 	if (rc != 0) {
 		pzc_say_failure(p, e->src->path, rc, r.why);
 		return rc;
@@ -68,31 +237,6 @@ test(struct pzc *p, struct pzc_entry *e)
 	return 0;
 }
 
-static int
-look_into(struct pzc *p, struct pzc_entry *e)
-{
-	bool file = S_ISREG(e->src->st.st_mode) &&
-	    (!e->src->is_stdin || lseek(e->src->fd, 0, SEEK_CUR) ==
-	    (off_t)(e->in.bytes + e->in.peeked));
-	int rc = 0;
-
-	if (file && e->codec->list != NULL)
-		rc = e->codec->list(e->src->fd,
-		    (uint64_t)e->src->st.st_size, &e->l);
-	if (p->verify || p->style->list_tests ||
-	    (!file && p->style->list_reads_pipes)) {
-		/* it may be possible to decompress a file but not to list it */
-		if (rc != 0)
-			memset(&e->l, 0, sizeof(e->l));
-		return test(p, e);
-	}
-	if (rc != 0)
-		pzc_say_failure(p, e->src->path, rc, NULL);
-	e->has_packed = file;
-	e->packed = (uint64_t)e->src->st.st_size;
-	return rc;
-}
-
 /* Adds n to *sum.  A sum that overflows 64 bits is shown as a lower bound. */
 static void
 add_size(uint64_t *sum, bool *less, uint64_t n)
@@ -103,39 +247,11 @@ add_size(uint64_t *sum, bool *less, uint64_t n)
 	}
 }
 
-static void
-add_totals(struct pzc_totals *t, const struct pzc_entry *e)
-{
-	t->files++;
-	t->around_B = e->stored.head_B + GZIP_TRAILER;
-	t->packed_less |= !e->has_packed;
-	t->size_less |= !e->l.has_size || !e->l.exact;
-	if (e->has_packed)
-		add_size(&t->packed, &t->packed_less, e->packed);
-	if (e->l.has_size)
-		add_size(&t->size, &t->size_less, e->l.size);
-}
-
-static void
-show(struct pzc *p, const struct pzc_entry *e)
-{
-	int rc;
-
-	if (p->json) {
-		rc = pzc_list_json(p, e);
-		if (rc != 0)
-			msg_error(&p->msg, "standard output: %s",
-			    strerror(-rc));
-	} else {
-		p->style->list(p, e);
-	}
-	add_totals(&p->totals, e);
-}
-
 void
 pzc_list(struct pzc *p, const struct source *s)
 {
 	struct pzc_entry e = { .src = s };
+	struct pzc_totals *t = &p->totals;
 	int rc = input_open(&e.in, s->fd);
 
 	/* the time zone file must be read before confinement */
@@ -143,8 +259,21 @@ pzc_list(struct pzc *p, const struct source *s)
 	pzc_confine(p, s, NULL);
 	if (rc != 0)
 		pzc_say(p, ON_ERROR, s->path, strerror(-rc));
-	else if (read_head(p, &e) == 0 && look_into(p, &e) == 0)
-		show(p, &e);
+	if (rc != 0 || read_head(p, &e) != 0 || find_sizes(p, &e) != 0)
+		goto out;
+	if (!p->json)
+		p->style->list(p, &e);
+	else if ((rc = print_json(p, &e)) != 0)
+		msg_error(&p->msg, "standard output: %s", strerror(-rc));
+	t->files++;
+	t->around_B = e.stored.head_B + GZIP_TRAILER;
+	t->packed_less |= !e.has_packed;
+	t->size_less |= !e.l.has_size || !e.l.exact;
+	if (e.has_packed)
+		add_size(&t->packed, &t->packed_less, e.packed);
+	if (e.l.has_size)
+		add_size(&t->size, &t->size_less, e.l.size);
+out:
 	input_close(&e.in);
 }
 

@@ -10,6 +10,7 @@
 #include "base/sys.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 
 enum { LONG_WINDOW = 27, WINDOW_MAX_LOG = 27 };
 
+/* name: of an option that means a format, or NULL for -F */
 static int
 set_format(void *into, const char *name)
 {
@@ -24,6 +26,8 @@ set_format(void *into, const char *name)
 	char known[128] = "";
 	size_t n = 0;
 
+	if (name == NULL)
+		name = optarg;
 	p->codec = codec_by_name(name);
 	if (p->codec != NULL)
 		return -1;
@@ -33,12 +37,6 @@ set_format(void *into, const char *name)
 	msg_error(&p->msg, "unknown format '%s'; expected one of %s (-F is not "
 	    "pigz's --first)", name, known);
 	return MSG_ERROR;
-}
-
-static int
-take_format(void *into)
-{
-	return set_format(into, optarg);
 }
 
 /* Sets the mode.  -td and -dt test; -lt and -tl list exact sizes. */
@@ -95,7 +93,7 @@ take_adapt(void *into)
 	return -1;
 }
 
-/* Sets an option that only some formats have; pzc_check() says which. */
+/* Sets an option that only some formats have; check_own() says which. */
 static int
 set_own(struct pzc *p, const char *key, uint64_t number, const char *text)
 {
@@ -246,7 +244,7 @@ enum { PZC = PZC_AS_PZC, GZIP = PZC_AS_GZIP, PIGZ = PZC_AS_PIGZ,
 
 static const struct options_row pzc_table[] = {
 	{ 'F', "format", "F", "gzip (default), zlib, zip, zstd, lz4, xz, lzma, "
-	    "bzip2; gz, zst and bz2 for short", OPTIONS_CALL(take_format),
+	    "bzip2; gz, zst and bz2 for short", OPTIONS_CALL_TEXT(set_format, NULL),
 	    .list = list_formats, .mask = PZC },
 	{ 'z', "zlib", NULL, "", OPTIONS_CALL_TEXT(set_format, "zlib"),
 	    .mask = PZC },
@@ -440,37 +438,6 @@ is_limit_M(const char *word)
 }
 
 /*
- * Adds a digit to the level.  The digits in one word form one number: -11 is
- * not -1 -1.
- */
-static int
-take_digit(struct pzc *p, int digit, bool more)
-{
-	p->level = more && !p->style->digits_apart ?
-	    10 * p->level + digit : digit;
-	p->fast = false;
-	if (p->level <= PZC_LEVEL_MAX)
-		return -1;
-	msg_error(&p->msg, "there is no level %d", p->level);
-	return MSG_ERROR;
-}
-
-static int
-take_option(struct pzc *p, struct options *o, int opt, int argc, char **argv,
-    int word)
-{
-	if (p->style == &pzc_style_pzc && opt == 'T' &&
-	    is_threads_T(argc, argv, word))
-		return options_wrong(&p->msg, "-T means --no-time and takes no "
-		    "number; use -p for the number of threads");
-	if (p->style == &pzc_style_pzc && opt == 'M' &&
-	    is_limit_M(argv[word]))
-		return options_wrong(&p->msg, "-M means --time and takes no "
-		    "number; use --memory to limit the memory");
-	return options_take(o, opt);
-}
-
-/*
  * Parses all options.  Returns -1, or the exit status.  Operands are moved to
  * the front of argv here, instead of by getopt, so that optind indicates which
  * word contains an option.
@@ -479,12 +446,14 @@ static int
 take_all(struct pzc *p, struct options *o, int argc, char **argv,
     bool restricted)
 {
+	bool itself = p->style == &pzc_style_pzc;
 	int opt, status = -1, word = 1, digit_word = -1;
 
 	p->files = argv + 1;
 	p->file_count = 0;
 	optind = 0;
-	while (status < 0 && (opt = options_letter(o, argc, argv)) != -1) {
+	for (; status < 0 && (opt = options_letter(o, argc, argv)) != -1;
+	    word = optind) {
 		const struct options_row *row = options_find(o, opt);
 
 		if (opt == 1) {
@@ -495,12 +464,28 @@ take_all(struct pzc *p, struct options *o, int argc, char **argv,
 			    "environment", argv[word]);
 			status = MSG_ERROR;
 		} else if (opt >= '0' && opt <= '9') {
-			status = take_digit(p, opt - '0', word == digit_word);
+			/* -11 is not -1 -1: in one word, one number */
+			p->level = word == digit_word &&
+			    !p->style->digits_apart ?
+			    10 * p->level + opt - '0' : opt - '0';
+			p->fast = false;
 			digit_word = word;
+			if (p->level <= PZC_LEVEL_MAX)
+				continue;
+			msg_error(&p->msg, "there is no level %d", p->level);
+			status = MSG_ERROR;
+		} else if (itself && opt == 'T' &&
+		    is_threads_T(argc, argv, word)) {
+			status = options_wrong(&p->msg, "-T means --no-time "
+			    "and takes no number; use -p for the number of "
+			    "threads");
+		} else if (itself && opt == 'M' && is_limit_M(argv[word])) {
+			status = options_wrong(&p->msg, "-M means --time and "
+			    "takes no number; use --memory to limit the "
+			    "memory");
 		} else {
-			status = take_option(p, o, opt, argc, argv, word);
+			status = options_take(o, opt);
 		}
-		word = optind;
 	}
 	/* "--" counts as a file if files are not allowed */
 	if (restricted && word < optind)
@@ -538,6 +523,175 @@ take_variable(struct pzc *p, struct options *o, const char *name, char **argv,
 	return -1;
 }
 
+/*
+ * Checks that the format supports the options that only some formats do, or
+ * reports an error such as "-i cannot be used with zstd, only with gzip".
+ */
+static int
+check_own(struct pzc *p)
+{
+	const struct codec_options *o = &p->codec_options;
+	/* -C sets one or the other, depending on the format */
+	const char *check = codec_text(o, "check");
+	const char *comment = codec_text(o, "comment");
+	const struct {
+		bool given;
+		const char *option;
+		const char *formats[8];		/* ends with NULL */
+	} all[] = {
+		{ p->adapt, "--adapt", { "gzip", "zlib", "zip", "zstd",
+		    "lz4" } },
+		{ p->alias != NULL, "-A", { "gzip", "zip" } },
+		{ o->block != 0, "-b", { "gzip", "zlib", "zip", "zstd", "lz4",
+		    "xz" } },
+		{ codec_number(o, "block-check"), "--block-checksum", { "lz4" } },
+		{ check != NULL && check != comment && !p->no_check, "--check", { "xz" } },
+		{ comment != NULL, "-C", { "gzip", "xz" } },
+		{ codec_number(o, "extreme"), "-e", { "xz", "lzma" } },
+		{ o->flush_ms > 0, "--flush-ms", { "gzip", "zlib", "zip",
+		    "zstd", "lz4", "bzip2" } },
+		{ codec_number(o, "huffman"), "-H", { "gzip", "zlib", "zip" } },
+		{ o->independent, "-i", { "gzip", "zstd" } },
+		{ codec_number(o, "legacy"), "--legacy", { "lz4" } },
+		{ codec_number(o, "window-log"), "--long", { "zstd" } },
+		{ p->restore_name, "-N", { "gzip", "zip" } },
+		{ p->no_check, "--no-check", { "xz" } },
+		{ codec_number(o, "rle"), "-U", { "gzip", "zlib", "zip" } },
+		{ o->rsyncable, "-R", { "gzip", "zlib", "zip", "zstd", "lz4",
+		    "bzip2" } },
+		{ codec_number(o, "seekable"), "--seekable", { "zstd" } },
+		{ p->want_time, "-M", { "gzip", "zip" } },
+		{ p->ultra, "--ultra", { "zstd" } },
+		{ p->zopfli, "-I, -J and -O", { "gzip", "zlib", "zip" } },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		const char *const *f = all[i].formats;
+		char list[64] = "";
+		size_t at = 0;
+
+		if (!all[i].given)
+			continue;
+		for (; *f != NULL && strcmp(*f, p->codec->name) != 0; f++)
+			at += (size_t)snprintf(list + at, sizeof(list) - at,
+			    "%s%s", at == 0 ? "" : f[1] == NULL ? " and " :
+			    ", ", *f);
+		if (*f != NULL)
+			continue;
+		msg_error(&p->msg, "%s cannot be used with %s, only with %s",
+		    all[i].option, p->codec->name, list);
+		return MSG_ERROR;
+	}
+	return -1;
+}
+
+/*
+ * Chooses the format, and checks that it supports the level, or the range of
+ * levels, and the options.  Resources are planned for the highest level.
+ */
+static int
+check_codec(struct pzc *p)
+{
+	const struct codec *c = p->codec;
+	struct codec_options *o = &p->codec_options;
+	const struct codec_suffix *unused;
+	struct convert convert;
+	const char *why = NULL;
+	struct memory_plan plan;
+	uint64_t bytes;
+
+	if (c == NULL && p->output != NULL)
+		c = codec_by_suffix(p->output, &unused);
+	if (c == NULL)
+		c = codec_by_name("gzip");
+	p->codec = c;
+	if (c->encode == NULL) {
+		msg_error(&p->msg, "%s can only be decompressed", c->name);
+		return MSG_ERROR;
+	}
+	if (p->level >= 0 && p->style->levels != 0 &&
+	    !(p->style->levels >> p->level & 1)) {
+		msg_error(&p->msg, "%s has no level %d", c->name,
+		    p->level);
+		return MSG_ERROR;
+	}
+	if (p->level < 0)
+		p->level = c->level_default;
+	if (p->level < c->level_min || p->level > c->level_max) {
+		msg_error(&p->msg, "%s level %d is not in %d..%d",
+		    c->name, p->level, c->level_min, c->level_max);
+		return MSG_ERROR;
+	}
+	o->level = p->level;
+	/*
+	 * For zstd(1) and lz4(1), a higher --fast=N is faster, and means a
+	 * level below 1; level N would be slower than level 1.
+	 */
+	if (p->fast && (strcmp(c->name, "zstd") == 0 ||
+	    strcmp(c->name, "lz4") == 0)) {
+		msg_error(&p->msg, "--fast=%d: %s levels below 1 are not "
+		    "supported; use -1, the fastest, or --level=%d", p->level,
+		    c->name, p->level);
+		return MSG_ERROR;
+	}
+	if (p->style->strict && check_own(p) >= 0)
+		return MSG_ERROR;
+	if (p->adapt && (codec_number(o, "window-log") ||
+	    codec_number(o, "huffman") || codec_number(o, "rle"))) {
+		msg_error(&p->msg, "--adapt cannot be combined with --long, -H "
+		    "or -U");
+		return MSG_ERROR;
+	}
+	if (p->adapt && p->adapt_min < 0) {
+		p->adapt_min = 1;
+		p->adapt_max = c->adapt_max;
+	}
+	if (p->adapt && (p->adapt_min < c->level_min ||
+	    p->adapt_max > c->level_max)) {
+		msg_error(&p->msg, "%s levels %d..%d are not in %d..%d",
+		    c->name, p->adapt_min, p->adapt_max, c->level_min,
+		    c->level_max);
+		return MSG_ERROR;
+	}
+	if (p->adapt)
+		o->level = p->adapt_max;
+	/* does the codec support this combination of options? */
+	convert = (struct convert){ .codec = c, .options = *o };
+	convert.options.threads = 1;
+	if (convert_plan(&convert, &plan, &bytes, &why) != -ENOTSUP ||
+	    why == NULL)
+		return -1;
+	msg_error(&p->msg, "%s", why);
+	return MSG_ERROR;
+}
+
+/* Checks that the options are compatible, and fills in the defaults. */
+static int
+check_options(struct pzc *p)
+{
+	int status = p->mode == PZC_COMPRESS ? check_codec(p) : -1;
+
+	if (p->ascii && !p->msg.quiet)
+		msg_note(&p->msg, "option --ascii ignored on this system");
+	if (status >= 0)
+		return status;
+	if (p->output != NULL && (p->file_count > 1 || p->recursive)) {
+		msg_error(&p->msg, "-o allows only one input");
+		return MSG_ERROR;
+	}
+	if (p->output != NULL && strcmp(p->output, "-") == 0) {
+		p->to_stdout = true;
+		p->output = NULL;
+	}
+	if (p->suffix != NULL && (*p->suffix == '\0' ||
+	    strchr(p->suffix, '/') != NULL || (p->style->suffix_max > 0 &&
+	    strlen(p->suffix) > p->style->suffix_max))) {
+		msg_error(&p->msg, "invalid suffix '%s'", p->suffix);
+		return MSG_ERROR;
+	}
+	return -1;
+}
+
 int
 pzc_parse(struct pzc *p, int argc, char **argv)
 {
@@ -569,7 +723,7 @@ pzc_parse(struct pzc *p, int argc, char **argv)
 	if (status < 0)
 		status = take_all(p, &o, argc, argv, false);
 	if (status < 0)
-		status = pzc_check(p);
+		status = check_options(p);
 	p->codec_options.threads = cpus_choose(p->codec_options.threads,
 	    PZC_THREADS_MAX);
 	return status == MSG_ERROR ? p->style->bad_usage : status;

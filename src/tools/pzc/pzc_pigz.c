@@ -5,7 +5,7 @@
  * Options, messages and layouts are the same as in pigz 2.6; --memory is an
  * addition.
  */
-#include "pzc_list.h"
+#include "pzc_style.h"
 
 #include "base/sys.h"
 
@@ -89,6 +89,15 @@ pigz_done(struct pzc *p, const struct pzc_run *run)
 
 enum { NAME_MAX_PLAIN = 48, NAME_MAX_VERBOSE = 16 };
 
+static const struct pigz_method {
+	const char *codec, *head;
+	unsigned around;	/* size of header and trailer */
+} methods[] = {
+	{ "gzip", "gzip 8", GZIP_TRAILER }, { "zlib", "zlib 8", 6 },
+	{ "zip", "zip  8", 0 }, { "compress", "lzw   ", 3 },
+	{ NULL, "", 0 }
+};
+
 /*
  * Prints the stored name, or otherwise the output's name, truncated to the
  * given width.
@@ -110,66 +119,35 @@ put_tag(const struct pzc *p, const struct pzc_entry *e)
 	sys_free(plain);
 }
 
-/*
- * Prints the stored time, with the time of day if it is in the current year,
- * and otherwise with the year.
- */
-static void
-put_stamp(const struct pzc_entry *e)
-{
-	time_t t = e->stored.mtime, now = time(NULL);
-	struct tm tm, today;
-	char word[32] = "------ -----";
-
-	if (t != 0 && localtime_r(&t, &tm) != NULL &&
-	    localtime_r(&now, &today) != NULL)
-		strftime(word, sizeof(word), tm.tm_year == today.tm_year ?
-		    "%b %e %H:%M" : "%b %e  %Y", &tm);
-	printf("%s  ", word);
-}
-
-struct pigz_method {
-	const char *codec, *head;
-	unsigned around;	/* size of header and trailer */
-};
-
-static const struct pigz_method *
-method_of(const struct codec *codec)
-{
-	static const struct pigz_method methods[] = {
-		{ "gzip", "gzip 8", GZIP_TRAILER }, { "zlib", "zlib 8", 6 },
-		{ "zip", "zip  8", 0 }, { "compress", "lzw   ", 3 },
-		{ NULL, "", 0 }
-	};
-	const struct pigz_method *m = methods;
-
-	while (m->codec != NULL && strcmp(m->codec, codec->name) != 0)
-		m++;
-	return m;
-}
-
 static void
 pigz_list(struct pzc *p, const struct pzc_entry *e)
 {
-	const struct pigz_method *m = method_of(e->codec);
-	uint64_t around = m->around + e->stored.head_B, size = e->l.size;
-	uint64_t packed = e->packed > around ? e->packed - around : 0;
+	const struct pigz_method *m = methods;
+	uint64_t around, packed, size = e->l.size;
+	time_t t = e->stored.mtime, now = time(NULL);
+	char stamp[32] = "------ -----", value[16] = "--------";
+	struct tm tm, today;
 
 	if (p->msg.silent)
 		return;
+	while (m->codec != NULL && strcmp(m->codec, e->codec->name) != 0)
+		m++;
+	around = m->around + e->stored.head_B;
+	packed = e->packed > around ? e->packed - around : 0;
 	if (p->totals.files == 0 && p->msg.verbose > 0)
 		printf("method    check    timestamp    ");
 	if (p->totals.files == 0)
 		puts("compressed   original reduced  name");
-	if (p->msg.verbose > 0) {
-		if (e->l.value != 0 || e->l.has_value)
-			printf("%-6.6s  %08" PRIx32 "  ", m->codec != NULL ?
-			    m->head : e->codec->name, e->l.value);
-		else
-			printf("%-6.6s  --------  ", m->codec != NULL ?
-			    m->head : e->codec->name);
-		put_stamp(e);
-	}
+	/* in the current year, with the time of day */
+	if (t != 0 && localtime_r(&t, &tm) != NULL &&
+	    localtime_r(&now, &today) != NULL)
+		strftime(stamp, sizeof(stamp), tm.tm_year == today.tm_year ?
+		    "%b %e %H:%M" : "%b %e  %Y", &tm);
+	if (e->l.value != 0 || e->l.has_value)
+		snprintf(value, sizeof(value), "%08" PRIx32, e->l.value);
+	if (p->msg.verbose > 0)
+		printf("%-6.6s  %s  %s  ", m->codec != NULL ? m->head :
+		    e->codec->name, value, stamp);
 	printf("%10" PRIu64 " %10" PRIu64, packed, size);
 	if (packed > size + (size >> 10) + 12)
 		printf("?  unk    ");

@@ -40,13 +40,20 @@ cpu_s(const struct pzc_run *r)
 	return (double)(r->user_us + r->sys_us) / 1e6;
 }
 
-static int
-write_run(struct table *t, const struct pzc_run *r)
+void
+pzc_write_stats(struct pzc *p, const char *path, const struct pzc_run *r)
 {
+	const size_t n = sizeof(columns) / sizeof(columns[0]);
 	const struct pipeline_stats *s = &r->result->stats;
+	struct table *t = NULL;
 	char levels[512];
 	struct rusage ru;
+	int closed, rc = strcmp(path, "-") == 0 ?
+	    table_to_fd(&t, STDERR_FILENO, TABLE_JSON, columns, n) :
+	    table_append(&t, path, TABLE_JSON, columns, n);
 
+	if (rc != 0)
+		goto out;
 	getrusage(RUSAGE_SELF, &ru);
 	table_text(t, r->name);
 	table_text(t, r->codec == NULL ? "copy" : r->codec->name);
@@ -74,21 +81,8 @@ write_run(struct table *t, const struct pzc_run *r)
 	} else {
 		table_none(t);
 	}
-	return table_end(t);
-}
-
-void
-pzc_write_stats(struct pzc *p, const char *path, const struct pzc_run *r)
-{
-	const size_t n = sizeof(columns) / sizeof(columns[0]);
-	struct table *t = NULL;
-	int rc = strcmp(path, "-") == 0 ?
-	    table_to_fd(&t, STDERR_FILENO, TABLE_JSON, columns, n) :
-	    table_append(&t, path, TABLE_JSON, columns, n);
-	int closed;
-
-	if (rc == 0)
-		rc = write_run(t, r);
+	rc = table_end(t);
+out:
 	closed = table_close(t);
 	if (rc == 0)
 		rc = closed;

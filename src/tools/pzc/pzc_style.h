@@ -11,8 +11,6 @@
 
 #include "pzc.h"
 
-struct pzc_entry;	/* pzc_list.h */
-
 /* The programs, as bits. */
 enum { PZC_AS_PZC = 1, PZC_AS_GZIP = 2, PZC_AS_PIGZ = 4 };
 
@@ -59,6 +57,18 @@ struct pzc_saying {
 		SAY_WARNING_IF_VERBOSE, SAY_ERROR_IF_VERBOSE
 	} as;
 	const char *before, *between, *after;
+};
+
+/* The results of -l for one file. */
+struct pzc_entry {
+	const struct source *src;
+	const struct codec *codec;
+	struct input in;
+	struct codec_listing l;
+	struct codec_stored stored;
+	bool has_packed, tested;
+	uint64_t packed;		/* size of the file */
+	int64_t mtime;			/* 0: none */
 };
 
 struct pzc_style {
@@ -145,5 +155,15 @@ bool pzc_say(struct pzc *p, enum pzc_event on, const char *path,
  * pzc_parse().
  */
 int pzc_be_called(struct pzc *p);
+
+/* -l in pzc's own style; see struct pzc_style. */
+void pzc_list_line(struct pzc *p, const struct pzc_entry *e);
+void pzc_list_sum(const struct pzc *p);
+
+/*
+ * Prints a name and ends the line.  A name may contain any character, and a
+ * name from a header is untrusted, so control characters are written as \ooo.
+ */
+void pzc_put_name(const char *name);
 
 #endif
