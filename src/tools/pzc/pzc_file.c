@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/progress.h"
 #include "base/sandbox.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "format/skippable.h"
 #include "pipeline/adapt.h"
@@ -56,15 +57,31 @@ input_stays(const struct pzc *p)
 	return p->to_stdout || p->mode >= PZC_TEST;
 }
 
-/* Returns whether the open file may be replaced by its output. */
+/*
+ * Returns whether the open file may be read and, unless it stays, replaced by
+ * its output.
+ */
 static bool
-fit_to_replace(struct pzc *p, const struct source *s)
+is_fit(struct pzc *p, const struct source *s)
 {
 	const struct stat *st = &s->st;
 	bool allowed = p->force || (p->style->lenient &&
 	    (p->keep || p->output != NULL));
+	bool asked_for = !s->in_tree && (input_stays(p) ||
+	    (p->style->lenient && allowed));
 	char links[64];
 
+	if (S_ISDIR(st->st_mode)) {
+		pzc_say(p, ON_DIRECTORY, s->path, NULL);
+		return false;
+	}
+	if (!S_ISREG(st->st_mode)) {
+		if (!asked_for)
+			pzc_say(p, ON_SPECIAL, s->path, NULL);
+		return asked_for;
+	}
+	if (input_stays(p))
+		return true;
 	snprintf(links, sizeof(links), "%lu other link%s",
 	    (unsigned long)st->st_nlink - 1, st->st_nlink == 2 ? "" : "s");
 	if (st->st_nlink > 1 && !allowed &&
@@ -78,83 +95,35 @@ fit_to_replace(struct pzc *p, const struct source *s)
 	    !pzc_say(p, ON_SET_ID, s->path, NULL);
 }
 
-static bool
-fit_to_read(struct pzc *p, const struct source *s)
-{
-	mode_t mode = s->st.st_mode;
-	bool asked_for = !s->in_tree && (input_stays(p) ||
-	    (p->style->lenient && (p->force || p->keep ||
-	    p->output != NULL)));
-
-	if (S_ISDIR(mode)) {
-		pzc_say(p, ON_DIRECTORY, s->path, NULL);
-		return false;
-	}
-	if (!S_ISREG(mode) && !asked_for) {
-		pzc_say(p, ON_SPECIAL, s->path, NULL);
-		return false;
-	}
-	return !S_ISREG(mode) || input_stays(p) || fit_to_replace(p, s);
-}
-
-/*
- * Waits until a FIFO has a writer.  It is opened without waiting, and until
- * there is a writer, read(2) reports the end of the file; poll(2), however,
- * waits.
- */
-static void
-wait_for_writer(const struct source *s)
-{
-	struct pollfd p = { .fd = s->fd, .events = POLLIN };
-
-	if (S_ISFIFO(s->st.st_mode))
-		while (poll(&p, 1, -1) == -1 && errno == EINTR)
-			;
-}
-
-static int
-open_base(struct pzc *p, struct source *s)
-{
-	s->followed = !s->in_tree && (p->to_stdout || p->force ||
-	    p->output != NULL ||
-	    (p->mode >= PZC_TEST && !p->style->test_needs_file));
-	s->fd = sys_openat(s->dirfd, s->base, O_RDONLY | O_CLOEXEC |
-	    O_NONBLOCK | O_NOCTTY | (s->followed ? 0 : O_NOFOLLOW), 0);
-	return s->fd < 0 ? s->fd : fstat(s->fd, &s->st) == -1 ? -errno : 0;
-}
-
 int
 pzc_source_open(struct pzc *p, struct source *s)
 {
-	int rc = open_base(p, s);
+	struct pollfd wait = { .events = POLLIN };
+	int rc;
 
+	s->followed = !s->in_tree && (p->to_stdout || p->force ||
+	    p->output != NULL ||
+	    (p->mode >= PZC_TEST && !p->style->test_needs_file));
+	rc = s->fd = sys_openat(s->dirfd, s->base, O_RDONLY | O_CLOEXEC |
+	    O_NONBLOCK | O_NOCTTY | (s->followed ? 0 : O_NOFOLLOW), 0);
+	if (rc >= 0)
+		rc = fstat(s->fd, &s->st) == -1 ? -errno : 0;
 	if (rc == -ELOOP && !s->followed)
 		pzc_say(p, ON_LINK, s->path, NULL);
 	else if (rc != 0)
 		pzc_say(p, rc == -ENOENT ? ON_MISSING : ON_OPEN, s->path,
 		    strerror(-rc));
-	if (rc != 0 || !fit_to_read(p, s))
+	if (rc != 0 || !is_fit(p, s))
 		return -1;
-	wait_for_writer(s);
+	/*
+	 * A FIFO is opened without waiting, and until it has a writer, read(2)
+	 * reports the end of the file; poll(2), however, waits for one.
+	 */
+	wait.fd = s->fd;
+	if (S_ISFIFO(s->st.st_mode))
+		while (poll(&wait, 1, -1) == -1 && errno == EINTR)
+			;
 	fcntl(s->fd, F_SETFL, 0);
-	return 0;
-}
-
-static int
-open_stdin(struct pzc *p, struct source *s)
-{
-	s->path = p->style->stdin_name;
-	s->fd = STDIN_FILENO;
-	s->is_stdin = true;
-	if (fstat(s->fd, &s->st) == -1) {
-		msg_error(&p->msg, "%s: %s", s->path, strerror(errno));
-		return -1;
-	}
-	if (p->mode != PZC_COMPRESS && !p->force && isatty(STDIN_FILENO)) {
-		msg_error(&p->msg, "compressed data not read from a terminal "
-		    "(-f forces it)");
-		return -1;
-	}
 	return 0;
 }
 
@@ -204,25 +173,6 @@ look_up(const struct pzc *p, struct source *s)
 }
 
 /*
- * Opens the directory that contains path, up to the last slash.  Returns 0 or
- * -errno.
- */
-static int
-open_directory(struct source *s, const char *path, size_t len)
-{
-	char *dir = sys_calloc(1, len + 1);
-
-	if (dir == NULL)
-		return -ENOMEM;
-	memcpy(dir, path, len);
-	s->base = path + len;
-	s->dirfd = sys_openat(AT_FDCWD, dir, O_PATH | O_DIRECTORY | O_CLOEXEC,
-	    0);
-	sys_free(dir);
-	return s->dirfd < 0 ? s->dirfd : 0;
-}
-
-/*
  * A path that ends with a slash is not split, because it can only be a
  * directory.
  */
@@ -230,19 +180,25 @@ int
 pzc_source_locate(struct pzc *p, struct source *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	int rc = 0;
+	char *dir;
 
 	*s = (struct source){ .path = path, .base = path, .fd = -1,
 	    .dirfd = AT_FDCWD };
-	if (slash != NULL && slash[1] != '\0')
-		rc = open_directory(s, path, (size_t)(slash - path) + 1);
-	if (rc == 0) {
-		look_up(p, s);
-		return 0;
+	if (slash != NULL && slash[1] != '\0') {
+		s->base = slash + 1;
+		dir = strcopy_part(path, (size_t)(s->base - path));
+		s->dirfd = dir == NULL ? -ENOMEM : sys_openat(AT_FDCWD, dir,
+		    O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+		sys_free(dir);
+		if (s->dirfd < 0) {
+			pzc_say(p, s->dirfd == -ENOENT ? ON_MISSING : ON_OPEN,
+			    path, strerror(-s->dirfd));
+			s->dirfd = AT_FDCWD;
+			return -1;
+		}
 	}
-	pzc_say(p, rc == -ENOENT ? ON_MISSING : ON_OPEN, path, strerror(-rc));
-	s->dirfd = AT_FDCWD;
-	return -1;
+	look_up(p, s);
+	return 0;
 }
 
 void
@@ -279,42 +235,6 @@ copies_unknown(const struct file *f)
 	    (p->style->stdin_copies && goes_to_stdout(f)));
 }
 
-/*
- * Returns whether the program being imitated supports the format.  Other
- * formats are copied if that program would copy them, because text may look
- * like zlib data.
- */
-static bool
-is_of_style(const struct pzc *p, const struct codec *codec)
-{
-	const char *const *name = p->style->formats;
-
-	if (name == NULL)
-		return true;
-	while (*name != NULL && strcmp(*name, codec->name) != 0)
-		name++;
-	return *name != NULL;
-}
-
-/*
- * Parses the header, but only if it is needed, because reading a pipe may
- * block.
- */
-static void
-read_stored(struct file *f)
-{
-	const struct pzc *p = f->p;
-	const uint8_t *head;
-	ssize_t n;
-
-	if (f->codec == NULL || f->codec->stored == NULL ||
-	    !(p->restore_name || p->restore_time || p->msg.verbose > 0))
-		return;
-	n = input_peek(&f->in, INPUT_PEEK, &head);
-	if (n > 0)
-		f->codec->stored(head, (size_t)n, &f->stored);
-}
-
 const struct codec *
 pzc_codec_of(const struct pzc *p, const uint8_t *head, size_t len)
 {
@@ -329,11 +249,16 @@ pzc_codec_of(const struct pzc *p, const uint8_t *head, size_t len)
 	return found;
 }
 
-/* Chooses the format. */
+/*
+ * Chooses the format.  When data in an unknown format is copied, so is data in
+ * a format that the program being imitated does not support, because text may
+ * look like zlib data.
+ */
 static int
 choose_codec(struct file *f)
 {
 	struct pzc *p = f->p;
+	const char *const *name = p->style->formats;
 	bool copies = copies_unknown(f);
 	const uint8_t *head = NULL;
 	ssize_t n;
@@ -343,8 +268,7 @@ choose_codec(struct file *f)
 	if (!f->decompress)
 		return 0;
 	/* data to be copied must remain complete */
-	n = copies && p->style->formats != NULL ? 0 :
-	    skippable_shorten(&f->in);
+	n = copies && name != NULL ? 0 : skippable_shorten(&f->in);
 	if (n == 0)
 		n = input_peek(&f->in, CODEC_MAGIC_MAX, &head);
 	if (n < 0) {
@@ -352,27 +276,28 @@ choose_codec(struct file *f)
 		return -1;
 	}
 	f->codec = pzc_codec_of(p, head, (size_t)n);
-	if (copies && f->codec != NULL && !is_of_style(p, f->codec))
-		f->codec = NULL;
-	read_stored(f);
-	if (f->codec != NULL || copies)
-		return 0;
-	pzc_say(p, n == 0 ? ON_EMPTY : ON_NO_FORMAT, f->src->path, NULL);
-	return -1;
-}
-
-/*
- * Returns whether the output can be named: decompressing in place requires a
- * suffix, or a stored name.
- */
-static bool
-can_be_named(struct file *f)
-{
-	return f->p->mode != PZC_DECOMPRESS || f->p->output != NULL ||
-	    goes_to_stdout(f) ||
-	    (f->p->restore_name && !f->p->recursive &&
-	    !f->p->style->suffix_needed) ||
-	    pzc_has_suffix(f->p, f->src->path);
+	if (copies && f->codec != NULL && name != NULL) {
+		while (*name != NULL && strcmp(*name, f->codec->name) != 0)
+			name++;
+		if (*name == NULL)
+			f->codec = NULL;
+	}
+	if (f->codec == NULL && !copies) {
+		pzc_say(p, n == 0 ? ON_EMPTY : ON_NO_FORMAT, f->src->path,
+		    NULL);
+		return -1;
+	}
+	/*
+	 * The header is parsed only if it is needed, because reading a pipe may
+	 * block.
+	 */
+	if (f->codec != NULL && f->codec->stored != NULL &&
+	    (p->restore_name || p->restore_time || p->msg.verbose > 0)) {
+		n = input_peek(&f->in, INPUT_PEEK, &head);
+		if (n > 0)
+			f->codec->stored(head, (size_t)n, &f->stored);
+	}
+	return 0;
 }
 
 /* Creating the output */
@@ -546,55 +471,44 @@ fits_header(int64_t t)
 }
 
 static int
-convert_of(const struct file *f, struct convert *c)
+convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 {
+	const struct pzc *p = f->p;
 	const struct source *s = f->src;
+	const struct stat *st = &s->st;
+	struct convert c = { .codec = f->codec, .decompress = f->decompress,
+	    .options = p->codec_options, .memory = p->memory };
 	/* files in /proc report a size of 0 */
-	bool has_size = f->p->store_size && !s->is_stdin &&
-	    S_ISREG(s->st.st_mode);
+	bool has_size = p->store_size && !s->is_stdin && S_ISREG(st->st_mode);
+	struct progress progress;
+	struct rusage a, b;
+	uint64_t t0 = sys_now_ns();
 	int rc;
-
-	*c = (struct convert){ .codec = f->codec, .decompress = f->decompress,
-	    .options = f->p->codec_options, .memory = f->p->memory };
 
 	/*
 	 * Standard input has no name and, by default, no time, so that "cat x
 	 * |" and "<x" produce the same output.
 	 */
-	if (!s->is_stdin && f->p->store_name)
-		c->options.name = path_name(s->path);
+	if (!s->is_stdin && p->store_name)
+		c.options.name = path_name(s->path);
 	else if (s->is_stdin)
-		c->options.name = f->p->alias;
-	if (has_time(f) && fits_header(s->st.st_mtime))
-		c->options.mtime = (uint32_t)s->st.st_mtime;
-	rc = codec_set(&c->options, "size", has_size ?
-	    (uint64_t)s->st.st_size : 0, NULL);
-	return rc != 0 ? rc : codec_set(&c->options, "copy-rest",
-	    copies_rest(f), NULL);
-}
-
-static int
-convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
-{
-	struct convert c;
-	struct progress progress;
-	const struct stat *st = &f->src->st;
-	struct rusage a, b;
-	uint64_t t0 = sys_now_ns();
-	int rc = convert_of(f, &c);
-
+		c.options.name = p->alias;
+	if (has_time(f) && fits_header(st->st_mtime))
+		c.options.mtime = (uint32_t)st->st_mtime;
+	rc = codec_set(&c.options, "size", has_size ? (uint64_t)st->st_size : 0,
+	    NULL);
+	if (rc == 0)
+		rc = codec_set(&c.options, "copy-rest", copies_rest(f), NULL);
 	if (rc != 0)
 		return rc;
-	if (f->p->adapt && !f->decompress) {
-		adapt_start(adapt, f->p->level, f->p->adapt_min,
-		    f->p->adapt_max);
+	if (p->adapt && !f->decompress) {
+		adapt_start(adapt, p->level, p->adapt_min, p->adapt_max);
 		c.options.adapt = adapt;
 		run->adapt = adapt;
 	}
 
 	progress_start(&progress, STDERR_FILENO, S_ISREG(st->st_mode) ?
-	    (uint64_t)st->st_size : 0,
-	    f->p->msg.quiet || !f->p->style->talks);
+	    (uint64_t)st->st_size : 0, p->msg.quiet || !p->style->talks);
 	c.progress = &progress;
 	getrusage(RUSAGE_SELF, &a);
 	rc = convert_run(&c, &f->in, f->out_fd, &f->result);
@@ -633,32 +547,14 @@ pzc_say_failure(struct pzc *p, const char *path, int rc, const char *why)
 	    reason_for(rc, why));
 }
 
-static void
-say_write_failure(struct file *f, int rc)
-{
-	struct pzc *p = f->p;
-
-	pzc_say(p, ON_WRITE, f->target != NULL ? f->target :
-	    p->style->stdout_name, reason_for(rc, f->result.why));
-	p->ended = p->style->write_error_ends;
-	if (p->style->errno_is_status)
-		p->msg.status = -rc;
-}
-
-/* Returns whether the data begins like a stream that gzip itself can read. */
-static bool
-begins_stream(const struct codec_notes *n)
-{
-	static const uint8_t second[] = { 0x1e, 0x9d, 0x9e, 0xa0 };
-
-	return n->trailing_B == 1 || (n->trailing[0] == 0x1f &&
-	    memchr(second, n->trailing[1], sizeof(second)) != NULL);
-}
-
 int
 pzc_judge_rest(struct pzc *p, const char *path, const struct codec_notes *n)
 {
-	bool other = p->style->rest_is_read && begins_stream(n);
+	static const uint8_t second[] = { 0x1e, 0x9d, 0x9e, 0xa0 };
+	/* it begins like a stream that gzip itself can read */
+	bool other = p->style->rest_is_read && (n->trailing_B == 1 ||
+	    (n->trailing[0] == 0x1f &&
+	    memchr(second, n->trailing[1], sizeof(second)) != NULL));
 
 	if (n->trailing_B > 0 && !n->trailing_garbage)
 		pzc_say(p, ON_TRAILING_ZEROS, path, NULL);
@@ -668,16 +564,48 @@ pzc_judge_rest(struct pzc *p, const char *path, const struct codec_notes *n)
 	return other ? -ENODATA : 0;
 }
 
-/* Decides whether the data that has been converted is complete and right. */
+/*
+ * Converts, and decides whether the data is complete and right.  Returns 0 or
+ * -errno, after reporting the error.
+ */
 static int
-judge_output(struct file *f)
+convert_file(struct file *f)
 {
 	struct pzc *p = f->p;
-	const char *path = f->src->path;
-	/* copied data is part of the output */
-	int rc = copies_rest(f) ? 0 : pzc_judge_rest(p, path,
-	    &f->result.notes);
+	const char *path = f->src->path, *env = stats_of_environment();
+	struct adapt adapt;
+	struct pzc_run run = { .name = path,
+	    .target = f->target != NULL ? f->target : p->style->stdout_name,
+	    .is_stdin = f->src->is_stdin, .codec = f->codec,
+	    .result = &f->result, .decompress = f->decompress,
+	    .level = p->level };
+	int rc;
 
+	if (f->decompress)
+		run.around_B = f->stored.head_B + GZIP_TRAILER;
+	else
+		run.around_B = GZIP_FIXED + GZIP_TRAILER + (f->src->is_stdin ||
+		    !p->store_name ? 0 : strlen(path_name(path)) + 1);
+	pzc_confine(p, f->src, &f->out);
+	if (p->msg.verbose > 0 && p->style->begin != NULL)
+		p->style->begin(p, &run);
+	if (has_time(f) && !fits_header(f->src->st.st_mtime))
+		pzc_say(p, ON_TIME, path, NULL);
+	rc = convert_timed(f, &run, &adapt);
+	if (rc != 0 && f->result.stats.failed == PIPELINE_OUT) {
+		pzc_say(p, ON_WRITE, run.target, reason_for(rc, f->result.why));
+		p->ended = p->style->write_error_ends;
+		if (p->style->errno_is_status)
+			p->msg.status = -rc;
+		return rc;
+	}
+	if (rc != 0) {
+		pzc_say_failure(p, path, rc, f->result.why);
+		return rc;
+	}
+	/* copied data is part of the output */
+	if (!copies_rest(f))
+		rc = pzc_judge_rest(p, path, &f->result.notes);
 	if (f->result.notes.unchecked)
 		msg_warn(&p->msg, "%s: unknown check type, content not "
 		    "verified", path);
@@ -687,45 +615,6 @@ judge_output(struct file *f)
 			msg_error(&p->msg, "%s: verification of the output "
 			    "failed: %s", path, reason_for(rc, NULL));
 	}
-	return rc;
-}
-
-/* Returns the size of a single-member gzip file's header and trailer. */
-static uint64_t
-around(const struct file *f)
-{
-	if (f->decompress)
-		return f->stored.head_B + GZIP_TRAILER;
-	return GZIP_FIXED + GZIP_TRAILER + (f->src->is_stdin ||
-	    !f->p->store_name ? 0 : strlen(path_name(f->src->path)) + 1);
-}
-
-/* Returns 0 or -errno, after reporting the error. */
-static int
-convert_file(struct file *f)
-{
-	struct pzc *p = f->p;
-	const char *env = stats_of_environment();
-	struct adapt adapt;
-	struct pzc_run run = { .name = f->src->path,
-	    .target = f->target != NULL ? f->target : p->style->stdout_name,
-	    .is_stdin = f->src->is_stdin, .around_B = around(f),
-	    .codec = f->codec, .result = &f->result,
-	    .decompress = f->decompress, .level = p->level };
-	int rc;
-
-	pzc_confine(p, f->src, &f->out);
-	if (p->msg.verbose > 0 && p->style->begin != NULL)
-		p->style->begin(p, &run);
-	if (has_time(f) && !fits_header(f->src->st.st_mtime))
-		pzc_say(p, ON_TIME, f->src->path, NULL);
-	rc = convert_timed(f, &run, &adapt);
-	if (rc == 0)
-		rc = judge_output(f);
-	else if (f->result.stats.failed == PIPELINE_OUT)
-		say_write_failure(f, rc);
-	else
-		pzc_say_failure(p, f->src->path, rc, f->result.why);
 	if (rc != 0)
 		return rc;
 	if (p->stats != NULL)
@@ -762,32 +651,6 @@ unchanged(const struct source *s)
 	    same_time(&open_now.st_ctim, &s->st.st_ctim);
 }
 
-/* Returns whether the input is to be removed once the output exists. */
-static bool
-is_replaced(const struct file *f)
-{
-	return !f->p->keep && f->p->output == NULL &&
-	    S_ISREG(f->src->st.st_mode);
-}
-
-static void
-remove_input(struct file *f)
-{
-	const struct source *s = f->src;
-	int rc;
-
-	/* -f follows links: the link itself is removed, as in gzip */
-	if (!unchanged(s)) {
-		msg_error(&f->p->msg, "%s changed after it was read -- kept in "
-		    "addition to %s", s->path, f->target);
-		return;
-	}
-	rc = sys_unlinkat(s->dirfd, s->base, 0);
-	if (rc != 0)
-		msg_error(&f->p->msg, "%s: not removed: %s", s->path,
-		    strerror(-rc));
-}
-
 /*
  * Sets the attributes of the output.  If the input is standard input, the
  * output is an ordinary new file, because the mode and owner of a pipe are
@@ -816,26 +679,30 @@ set_meta(struct file *f)
 }
 
 /*
- * Completes the output.  Syncing may take a long time, so it is done before the
- * last check of the input.  If the input has changed, no output is created.
+ * Completes the output, and removes the input.  Syncing may take a long time,
+ * so it is done before the last check of the input.  If the input has changed,
+ * no output is created.
  */
 static void
 finish_target(struct file *f)
 {
 	struct pzc *p = f->p;
-	bool sync = p->sync || is_replaced(f);
+	const struct source *s = f->src;
+	/* whether the input is to be removed once the output exists */
+	bool replaces = !p->keep && p->output == NULL && S_ISREG(s->st.st_mode);
+	bool sync = p->sync || replaces;
 	int rc = f->out.direct ? 0 : set_meta(f);
 
 	if (rc != 0)
 		msg_warn(&p->msg, "%s: attributes not preserved: %s",
 		    f->target, strerror(-rc));
 	if (!f->out.direct && p->restore_time && f->stored.mtime != 0)
-		futimens(f->out.fd, (struct timespec[2]){ f->src->st.st_atim,
+		futimens(f->out.fd, (struct timespec[2]){ s->st.st_atim,
 		    { .tv_sec = f->stored.mtime } });
 	rc = sync ? output_sync(&f->out) : 0;
-	if (rc == 0 && is_replaced(f) && !unchanged(f->src)) {
+	if (rc == 0 && replaces && !unchanged(s)) {
 		msg_error(&p->msg, "%s changed while it was being read -- kept",
-		    f->src->path);
+		    s->path);
 		output_abort(&f->out);
 		return;
 	}
@@ -847,17 +714,18 @@ finish_target(struct file *f)
 		pzc_say(p, ON_EXISTS, f->target, NULL);
 	else if (rc != 0)
 		msg_error(&p->msg, "%s: %s", f->target, strerror(-rc));
-	else if (is_replaced(f))
-		remove_input(f);
-}
-
-static void
-sync_stdout(struct pzc *p)
-{
-	int rc = fdio_sync(STDOUT_FILENO);
-
+	if (rc != 0 || !replaces)
+		return;
+	if (!unchanged(s)) {
+		msg_error(&p->msg, "%s changed after it was read -- kept in "
+		    "addition to %s", s->path, f->target);
+		return;
+	}
+	/* -f follows links: the link itself is removed, as in gzip */
+	rc = sys_unlinkat(s->dirfd, s->base, 0);
 	if (rc != 0)
-		msg_error(&p->msg, "standard output: %s", strerror(-rc));
+		msg_error(&p->msg, "%s: not removed: %s", s->path,
+		    strerror(-rc));
 }
 
 /* Converts the open file, to its target, to standard output or to nowhere. */
@@ -869,7 +737,10 @@ process(struct pzc *p, struct source *s)
 	bool to_stdout = goes_to_stdout(&f);
 	int rc;
 
-	if (!can_be_named(&f))
+	/* decompressing in place requires a suffix, or a stored name */
+	if (p->mode == PZC_DECOMPRESS && p->output == NULL && !to_stdout &&
+	    (!p->restore_name || p->recursive || p->style->suffix_needed) &&
+	    !pzc_has_suffix(p, s->path))
 		return;
 	rc = input_open(&f.in, s->fd);
 	if (rc != 0) {
@@ -891,8 +762,11 @@ process(struct pzc *p, struct source *s)
 		output_abort(&f.out);
 	else if (!to_stdout)
 		finish_target(&f);
-	else if (rc == 0 && p->sync)
-		sync_stdout(p);
+	if (!to_stdout || rc != 0 || !p->sync)
+		goto out;
+	rc = fdio_sync(STDOUT_FILENO);
+	if (rc != 0)
+		msg_error(&p->msg, "standard output: %s", strerror(-rc));
 out:
 	input_close(&f.in);
 	sys_free(f.target);
@@ -915,13 +789,20 @@ pzc_source_run(struct pzc *p, struct source *s)
 void
 pzc_operand(struct pzc *p, const char *path)
 {
-	struct source s = { .fd = -1, .dirfd = AT_FDCWD };
-	int rc = strcmp(path, "-") == 0 ? open_stdin(p, &s) :
-	    pzc_source_locate(p, &s, path);
+	struct source s = { .path = p->style->stdin_name, .fd = STDIN_FILENO,
+	    .dirfd = AT_FDCWD, .is_stdin = true };
 
-	if (rc == 0 && !s.is_stdin)
-		rc = pzc_source_open(p, &s);
-	if (rc == 0)
+	if (strcmp(path, "-") != 0) {
+		if (pzc_source_locate(p, &s, path) == 0 &&
+		    pzc_source_open(p, &s) == 0)
+			pzc_source_run(p, &s);
+		pzc_source_close(&s);
+	} else if (fstat(s.fd, &s.st) == -1) {
+		msg_error(&p->msg, "%s: %s", s.path, strerror(errno));
+	} else if (p->mode != PZC_COMPRESS && !p->force && isatty(s.fd)) {
+		msg_error(&p->msg, "compressed data not read from a terminal "
+		    "(-f forces it)");
+	} else {
 		pzc_source_run(p, &s);
-	pzc_source_close(&s);
+	}
 }

@@ -5,6 +5,7 @@
 #include "pzc_style.h"
 
 #include "base/path.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include <string.h>
@@ -89,41 +90,6 @@ packed_suffix(const struct pzc *p, const char *path, const struct codec *to)
 	    has : NULL;
 }
 
-/*
- * Returns path with a suffix appended; NULL, without a message, if out of
- * memory.
- */
-static char *
-packed_name(struct pzc *p, const char *path, const struct codec *to,
-    bool *said)
-{
-	const char *has = packed_suffix(p, path, to);
-
-	if (has == NULL || p->force)
-		return concat(path, strlen(path), p->suffix != NULL ?
-		    p->suffix : to->suffixes[0].packed);
-	if (worth_a_word(p))
-		pzc_say(p, ON_PACKED, path, has);
-	*said = true;
-	return NULL;
-}
-
-static bool
-is_file_name(const char *s)
-{
-	return *s != '\0' && !path_is_dots(s);
-}
-
-/* Returns the name from the header, in the directory of the compressed file. */
-static char *
-restored_name(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/');
-
-	return concat(path, slash == NULL ? 0 : (size_t)(slash - path) + 1,
-	    name);
-}
-
 bool
 pzc_has_suffix(struct pzc *p, const char *path)
 {
@@ -149,33 +115,38 @@ pzc_plain_name(const struct pzc *p, const char *path)
 {
 	const char *plain, *suffix = suffix_of(p, path, &plain);
 
-	return suffix == NULL ? concat(path, strlen(path), "") :
+	return suffix == NULL ? strcopy(path) :
 	    concat(path, (size_t)(suffix - path), plain);
-}
-
-static char *
-plain_name(struct pzc *p, const char *path, bool *said)
-{
-	*said = !pzc_has_suffix(p, path);
-	return *said ? NULL : pzc_plain_name(p, path);
 }
 
 char *
 pzc_target_name(struct pzc *p, const char *path, const struct codec *to,
     const char *stored)
 {
-	bool said = false;
+	const char *slash = strrchr(path, '/'), *has;
 	char *name;
 
-	if (p->output != NULL)
-		name = concat(p->output, strlen(p->output), "");
-	else if (to != NULL)
-		name = packed_name(p, path, to, &said);
-	else if (is_file_name(stored))
-		name = restored_name(path, stored);
-	else
-		name = plain_name(p, path, &said);
-	if (name == NULL && !said)
+	if (p->output != NULL) {
+		name = strcopy(p->output);
+	} else if (to != NULL) {
+		has = packed_suffix(p, path, to);
+		if (has != NULL && !p->force) {
+			if (worth_a_word(p))
+				pzc_say(p, ON_PACKED, path, has);
+			return NULL;
+		}
+		name = concat(path, strlen(path), p->suffix != NULL ?
+		    p->suffix : to->suffixes[0].packed);
+	} else if (*stored != '\0' && !path_is_dots(stored)) {
+		/* in the directory of the compressed file */
+		name = concat(path, slash == NULL ? 0 :
+		    (size_t)(slash - path) + 1, stored);
+	} else {
+		if (!pzc_has_suffix(p, path))
+			return NULL;
+		name = pzc_plain_name(p, path);
+	}
+	if (name == NULL)
 		msg_error(&p->msg, "out of memory");
 	return name;
 }

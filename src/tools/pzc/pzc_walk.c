@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/path.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include <dirent.h>
@@ -66,25 +67,6 @@ set_path(struct tree_walk *w, size_t len, const char *name)
 	return 0;
 }
 
-/* Names */
-
-static int
-add_dir_name(struct level *l, const char *name)
-{
-	void *items = l->names;
-	size_t n = strlen(name) + 1;
-	char *copy;
-	int rc = array_grow(&items, l->count, &l->cap, sizeof(*l->names));
-
-	l->names = items;
-	copy = rc == 0 ? sys_malloc(n) : NULL;
-	if (copy == NULL)
-		return -ENOMEM;
-	memcpy(copy, name, n);
-	l->names[l->count++] = copy;
-	return 0;
-}
-
 static int
 compare_names(const void *a, const void *b)
 {
@@ -108,9 +90,21 @@ read_names(struct level *l)
 			sys_close(copy);
 		return rc;
 	}
-	while (rc == 0 && (errno = 0, e = readdir(dir)) != NULL)
-		if (!path_is_dots(e->d_name))
-			rc = add_dir_name(l, e->d_name);
+	while (rc == 0 && (errno = 0, e = readdir(dir)) != NULL) {
+		void *items = l->names;
+		char *name;
+
+		if (path_is_dots(e->d_name))
+			continue;
+		rc = array_grow(&items, l->count, &l->cap, sizeof(*l->names));
+		l->names = items;
+		if (rc == 0) {
+			name = strcopy(e->d_name);
+			rc = name == NULL ? -ENOMEM : 0;
+		}
+		if (rc == 0)
+			l->names[l->count++] = name;
+	}
 	if (rc == 0)
 		rc = -errno;
 	closedir(dir);
@@ -118,8 +112,6 @@ read_names(struct level *l)
 		qsort(l->names, l->count, sizeof(*l->names), compare_names);
 	return rc;
 }
-
-/* Levels */
 
 static void
 free_level(struct level *l)
@@ -174,38 +166,26 @@ enter(struct tree_walk *w, int dirfd, const char *name)
 }
 
 /*
- * Reopens the parent directory.  If it is no longer the same directory, the
- * walk ends.
+ * Returns to the parent directory.  If it has to be reopened and is no longer
+ * the same directory, the walk ends.
  */
-static int
-reopen(struct level *above, const struct level *from)
-{
-	struct stat st;
-	int fd = sys_openat(from->fd, "..",
-	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &st) == -1 || st.st_dev != above->dev ||
-	    st.st_ino != above->ino) {
-		sys_close(fd);
-		return -ESTALE;
-	}
-	above->fd = fd;
-	return 0;
-}
-
 static void
 leave(struct tree_walk *w)
 {
-	struct level *l = &w->levels[w->depth - 1];
-	int rc = 0;
+	struct level *l = &w->levels[w->depth - 1], *above;
+	bool lost = false;
+	struct stat st;
 
-	if (w->depth > 1 && l[-1].fd < 0)
-		rc = reopen(&l[-1], l);
+	if (w->depth > 1 && l[-1].fd < 0) {
+		above = &l[-1];
+		above->fd = sys_openat(l->fd, "..",
+		    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+		lost = above->fd < 0 || fstat(above->fd, &st) == -1 ||
+		    st.st_dev != above->dev || st.st_ino != above->ino;
+	}
 	free_level(l);
 	w->depth--;
-	if (rc == 0)
+	if (!lost)
 		return;
 	msg_error(&w->p->msg, "%.*s: moved while being read; the rest of %.*s "
 	    "is skipped", (int)l->path_len, w->path,
@@ -213,8 +193,6 @@ leave(struct tree_walk *w)
 	while (w->depth > 0)
 		free_level(&w->levels[--w->depth]);
 }
-
-/* Walking */
 
 static void
 take_next(struct tree_walk *w)

@@ -43,10 +43,12 @@ pzseek_failed(struct pzseek *p, const char *what, const char *why)
 	return -1;
 }
 
-/* Opens the file, which must be seekable. */
+/* Opens the file, which must be seekable, and its index, if there is one. */
 static int
-open_seekable(struct pzseek *p)
+open_files(struct pzseek *p)
 {
+	const char *given = p->index != NULL ? p->index : p->path;
+	size_t len = strlen(given);
 	uint8_t head[CODEC_MAGIC_MAX];
 	ssize_t n;
 
@@ -68,31 +70,14 @@ open_seekable(struct pzseek *p)
 	if (p->convert.codec == NULL)
 		return pzseek_failed(p, p->path, n == 0 ?
 		    "unexpected end of file" : "not in a known format");
-	return 0;
-}
 
-/*
- * Determines the index's name: the one given, or the file's name with .pzi
- * appended.
- */
-static int
-name_index(struct pzseek *p)
-{
-	const char *given = p->index != NULL ? p->index : p->path;
-	size_t len = strlen(given);
-
+	/* the index's name: the one given, or the file's with .pzi appended */
 	p->index_name = sys_malloc(len + sizeof(".pzi"));
 	if (p->index_name == NULL)
 		return pzseek_failed(p, p->path, strerror(ENOMEM));
-	memcpy(p->index_name, given, len);
-	memcpy(p->index_name + len, p->index != NULL ? "" : ".pzi",
-	    p->index != NULL ? 1 : sizeof(".pzi"));
-	return 0;
-}
-
-static int
-open_index(struct pzseek *p)
-{
+	strcpy(p->index_name, given);
+	if (p->index == NULL)
+		strcpy(p->index_name + len, ".pzi");
 	if (p->no_index || p->from_start || p->make_index)
 		return 0;
 	p->index_fd = sys_openat(AT_FDCWD, p->index_name, O_RDONLY |
@@ -104,37 +89,19 @@ open_index(struct pzseek *p)
 }
 
 /*
- * Returns how far into the data the ranges extend; a listing needs all units.
- */
-static uint64_t
-needed(const struct pzseek *p)
-{
-	uint64_t need = p->list ? UINT64_MAX : 1;
-
-	for (int i = 0; i < p->range_count; i++) {
-		struct seek_range r;
-
-		if (seek_parse(p->ranges[i], &r) == 0 &&
-		    seek_range_end(&r) > need)
-			need = seek_range_end(&r);
-	}
-	return need;
-}
-
-/*
  * Opens the map from the index, if there is one.  An invalid index is skipped
- * unless it was requested.
+ * unless it was requested.  Otherwise the units are searched, up to the end of
+ * the ranges; a listing needs all of them.
  */
 static int
 open_map(struct pzseek *p, struct seek_map *m)
 {
-	uint64_t len = (uint64_t)p->st.st_size;
+	uint64_t len = (uint64_t)p->st.st_size, need = 1;
+	const char *why;
 	int rc;
 
 	p->index_state = "none";
 	if (p->index_fd >= 0) {
-		const char *why;
-
 		rc = seek_map_index(m, p->convert.codec, p->fd, len,
 		    p->index_fd);
 		p->index_state = "used";
@@ -150,17 +117,22 @@ open_map(struct pzseek *p, struct seek_map *m)
 			msg_note(&p->msg, "%s: %s; not used", p->index_name,
 			    why);
 	}
-	rc = 0;
-	if (p->from_start)
+	if (p->from_start) {
 		*m = (struct seek_map){ .fd = p->fd, .len = len,
 		    .codec = p->convert.codec };
-	else
-		rc = seek_map_open(m, p->convert.codec, p->fd, len,
-		    needed(p));
+		return 0;
+	}
+	for (int i = 0; i < p->range_count; i++) {
+		struct seek_range r;
+
+		if (seek_parse(p->ranges[i], &r) == 0 &&
+		    seek_range_end(&r) > need)
+			need = seek_range_end(&r);
+	}
+	rc = seek_map_open(m, p->convert.codec, p->fd, len,
+	    p->list ? UINT64_MAX : need);
 	return rc == 0 ? 0 : pzseek_failed(p, p->path, sentence(rc));
 }
-
-/* Listing */
 
 static int
 list_units(struct pzseek *p, const struct seek_map *m)
@@ -199,42 +171,14 @@ list_units(struct pzseek *p, const struct seek_map *m)
 	return rc == 0 ? 0 : pzseek_failed(p, "standard output", strerror(-rc));
 }
 
-/* Ranges */
-
-static void
-tell_range(struct pzseek *p, const char *range, const struct seek_result *r)
-{
-	msg_note(&p->msg, "%s %s: read %" PRIu64 " bytes, decompressed %"
-	    PRIu64 ", wrote %" PRIu64 "%s%s", p->path, range, r->read_B,
-	    r->made_B, r->wrote_B, r->from_start ? "; from the start" : "",
-	    r->wrote_B > 0 && r->unverified ? "; not verified" : "");
-}
-
-/*
- * Reports any part of the range that does not exist; "100:" requests all data
- * from there.
- */
-static void
-tell_end(struct pzseek *p, const char *range, const struct seek_range *r,
-    const struct seek_result *result)
-{
-	if (p->msg.quiet || r->len == 0 || result->wrote_B >= r->len)
-		return;
-	if (result->wrote_B == 0)
-		msg_note(&p->msg, "%s %s: begins past the end of the data",
-		    p->path, range);
-	else if (r->len != UINT64_MAX)
-		msg_note(&p->msg, "%s %s: the data ends after %" PRIu64
-		    " bytes of the range", p->path, range, result->wrote_B);
-}
-
 static int
 read_ranges(struct pzseek *p, const struct seek_map *m)
 {
 	for (int i = 0; i < p->range_count; i++) {
+		const char *range = p->ranges[i];
 		struct seek_range r;
 		struct seek_result result = { .why = NULL };
-		int rc = seek_parse(p->ranges[i], &r);
+		int rc = seek_parse(range, &r);
 
 		if (rc == 0)
 			rc = seek_read(m, &p->convert, &r, p->verify,
@@ -244,9 +188,22 @@ read_ranges(struct pzseek *p, const struct seek_map *m)
 			    !result.output_failed ? p->path :
 			    p->output != NULL ? p->output : "standard output",
 			    result.why != NULL ? result.why : sentence(rc));
-		tell_end(p, p->ranges[i], &r, &result);
+		/* part of it may not exist; "100:" requests what there is */
+		if (!p->msg.quiet && r.len > 0 && result.wrote_B == 0)
+			msg_note(&p->msg, "%s %s: begins past the end of the "
+			    "data", p->path, range);
+		else if (!p->msg.quiet && r.len != UINT64_MAX &&
+		    result.wrote_B < r.len)
+			msg_note(&p->msg, "%s %s: the data ends after %" PRIu64
+			    " bytes of the range", p->path, range,
+			    result.wrote_B);
 		if (p->msg.verbose > 0)
-			tell_range(p, p->ranges[i], &result);
+			msg_note(&p->msg, "%s %s: read %" PRIu64 " bytes, "
+			    "decompressed %" PRIu64 ", wrote %" PRIu64 "%s%s",
+			    p->path, range, result.read_B, result.made_B,
+			    result.wrote_B, result.from_start ?
+			    "; from the start" : "", result.wrote_B > 0 &&
+			    result.unverified ? "; not verified" : "");
 	}
 	return 0;
 }
@@ -283,24 +240,6 @@ confine_pzseek(struct pzseek *p)
 		    strerror(-rc) : "the kernel has no Landlock");
 }
 
-static int
-close_output(struct pzseek *p, int rc)
-{
-	mode_t mask = umask(0);
-
-	umask(mask);
-	if (p->output == NULL)
-		return rc;
-	if (rc != 0) {
-		output_abort(&p->out);
-		return rc;
-	}
-	if (!p->out.direct)
-		fchmod(p->out.fd, 0666 & ~mask);
-	rc = output_commit(&p->out, false);
-	return rc == 0 ? 0 : pzseek_failed(p, p->output, strerror(-rc));
-}
-
 /*
  * Reports how ranges will be located: with -v, or if the file was written to be
  * read in ranges but cannot be.
@@ -326,26 +265,36 @@ static void
 seek(struct pzseek *p)
 {
 	struct seek_map m = { .count = 0 };
-	int rc = 0;
+	mode_t mask;
+	int rc;
 
 	p->out_fd = STDOUT_FILENO;
-	if (p->output != NULL && !p->list)
-		rc = create(p, p->output);
-	if (rc != 0)
+	if (p->output != NULL && !p->list && create(p, p->output) != 0)
 		return;
 	confine_pzseek(p);
 	rc = open_map(p, &m);
-	if (rc == 0)
+	if (rc == 0) {
 		tell_map(p, &m);
-	if (rc == 0)
 		rc = p->list ? list_units(p, &m) : read_ranges(p, &m);
+	}
 	seek_map_close(&m);
 	if (p->msg.verbose > 0 && rc == 0)
 		msg_note(&p->msg, "%s: read %" PRIu64 " bytes to locate the "
-		    "units",
-		    p->path, m.read_B);
-	if (!p->list)
-		close_output(p, rc);
+		    "units", p->path, m.read_B);
+	if (p->output == NULL || p->list)
+		return;
+	if (rc != 0) {
+		output_abort(&p->out);
+		return;
+	}
+	if (!p->out.direct) {
+		mask = umask(0);
+		umask(mask);
+		fchmod(p->out.fd, 0666 & ~mask);
+	}
+	rc = output_commit(&p->out, false);
+	if (rc != 0)
+		pzseek_failed(p, p->output, strerror(-rc));
 }
 
 /* Makes the index, with no more permissions than the file. */
@@ -391,8 +340,7 @@ main(int argc, char **argv)
 	status = pzseek_parse(&p, argc, argv);
 	if (status >= 0)
 		return status;
-	if (open_seekable(&p) == 0 && name_index(&p) == 0 &&
-	    open_index(&p) == 0) {
+	if (open_files(&p) == 0) {
 		if (p.make_index)
 			make_index(&p);
 		else
