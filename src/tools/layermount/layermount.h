@@ -12,10 +12,12 @@
 #ifndef COLDPRESS_LAYERMOUNT_H
 #define COLDPRESS_LAYERMOUNT_H
 
-#include "layermount_mounted.h"
-
 #include "base/msg.h"
 #include "lazy/vfs/vfs_store.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct layermount_options {
 	const char *cache;		/* a directory, or NULL */
@@ -47,6 +49,18 @@ struct layermount_options {
 	char **operands;
 	int operand_count;
 	const char *mountpoint;		/* NULL with --probe */
+};
+
+/*
+ * Startup touches single pages of many files, and each page read ahead may
+ * require another unit.  Therefore the kernel reads little ahead, if this
+ * process may set that, until a file is read sequentially or some time has
+ * passed.
+ */
+struct readahead {
+	int fd;				/* the setting, or -1 */
+	uint64_t bytes;			/* its final value */
+	_Atomic bool raised;		/* it has its final value */
 };
 
 struct push;
@@ -124,9 +138,32 @@ int layermount_serve(struct layermount *m, int ready);
  */
 int layermount_run(struct layermount *m);
 
+/* layermount_mounted.c */
+
+/*
+ * Finds the device number of our mount at a path.  Returns false if there is
+ * none.
+ */
+bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
+
+/* Opens the setting, after the mount and before the process is confined. */
+void readahead_open(struct readahead *r, const char *mountpoint,
+    uint64_t bytes);
+void readahead_close(struct readahead *r);
+
+/* These functions reduce readahead for some time at startup, and restore it. */
+void readahead_lower(struct readahead *r);
+void readahead_raise(struct readahead *r);
+
 /* layermount_ops.c */
 
 extern const struct fuse_lowlevel_ops *const layermount_ops;
+
+/*
+ * Returns the number of an inode in the kernel: it has the number of the stack
+ * in its upper half.
+ */
+uint64_t layermount_number(const struct vfs_stack *s, uint32_t inode);
 
 /* Opens the store.  Returns 0 or -errno. */
 int layermount_store_open(struct layermount *m);

@@ -1,28 +1,18 @@
 /*
- * layermount_mounted.c - our mount: finding, watching and unmounting it
+ * layermount_mounted.c - finding our mount, and its readahead
  * SPDX-License-Identifier: BSD-2-Clause
- *
- * A process that is killed exits when all of its threads have exited, and one
- * of them may be waiting in the kernel for the mount to end.  Until then its
- * parent gets no SIGCHLD.  Therefore the first thread holds a robust mutex in
- * shared memory, and a thread of the parent waits for it.
  *
  * Source: proc_pid_mountinfo(5).
  */
-#include "layermount_mounted.h"
+#include "layermount.h"
 
 #include "base/sys.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { START_KIB = 4, START_S = 30 };	/* of readahead at startup */
@@ -71,97 +61,6 @@ mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor)
 		fclose(f);
 	return ours;
 }
-
-void
-unmount(const char *mountpoint)
-{
-	unsigned major, minor;
-	pid_t pid;
-
-	if (!mounted_by_us(mountpoint, &major, &minor) ||
-	    umount2(mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
-		return;
-	/* users other than root need a helper program */
-	pid = fork();
-	if (pid == 0) {
-		execlp("fusermount3", "fusermount3", "-u", "-z", "--",
-		    mountpoint, (char *)NULL);
-		_exit(127);
-	}
-	while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
-		;
-}
-
-void
-unmount_forced(const char *mountpoint, unsigned major, unsigned minor)
-{
-	unsigned a, b;
-
-	if (mounted_by_us(mountpoint, &a, &b) && a == major && b == minor)
-		(void)umount2(mountpoint, MNT_FORCE | MNT_DETACH |
-		    UMOUNT_NOFOLLOW);
-}
-
-/* Its server */
-
-struct watch {
-	pthread_mutex_t alive;
-};
-
-int
-watch_new(struct watch **out)
-{
-	struct watch *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	pthread_mutexattr_t attr;
-	int rc;
-
-	if (w == MAP_FAILED)
-		return -errno;
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	rc = pthread_mutex_init(&w->alive, &attr);
-	pthread_mutexattr_destroy(&attr);
-	if (rc != 0)
-		munmap(w, sizeof(*w));
-	else
-		*out = w;
-	return -rc;
-}
-
-void
-watch_hold(struct watch *w)
-{
-	pthread_mutex_lock(&w->alive);
-}
-
-/*
- * Waits for the first thread to end.  The mutex stays locked, because no other
- * thread needs it.
- */
-static void *
-wait_for_end(void *arg)
-{
-	struct watch *w = arg;
-
-	(void)pthread_mutex_lock(&w->alive);
-	kill(getpid(), WATCH_SIGNAL);
-	return NULL;
-}
-
-int
-watch_start(struct watch *w)
-{
-	pthread_t thread;
-	int rc = sys_thread(&thread, wait_for_end, w);
-
-	if (rc == 0)
-		pthread_detach(thread);
-	return rc;
-}
-
-/* Its readahead */
 
 static void
 set_readahead(const struct readahead *r, uint64_t kib)

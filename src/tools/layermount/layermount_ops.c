@@ -12,15 +12,30 @@
  * and the lower half combines the number of an image or layer with the type of
  * name.  The root is 1.  Missing names are never cached, because a layer may
  * become readable later.
+ *
+ * Attributes that overlayfs interprets are set only by this file, because those
+ * in a layer could cause overlayfs to show files that are not in the layer.
  */
-#include "layermount_tree.h"
+#include "layermount.h"
 
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+
+enum { BLOCK = 4096, LISTING_MAX = 64 << 10 };
+
+/*
+ * The cache lifetime, in seconds, of names and attributes, which never change.
+ */
+#define FOREVER 86400.0
 
 /* What a number stands for */
 
@@ -122,13 +137,73 @@ place_stat(const struct place *p, fuse_ino_t ino, struct stat *st)
 
 /* Names and attributes */
 
+static void
+stat_of(struct vfs_stack *s, uint32_t inode, struct stat *st)
+{
+	const struct merge_node *n = merge_node(s->tree, inode);
+	const struct layer_entry *e = n->entry;
+
+	*st = (struct stat){ .st_ino = s->first_inode + inode,
+		.st_nlink = n->links, .st_blksize = BLOCK,
+		.st_mode = S_IFDIR | 0755 };
+	if (n->whiteout)
+		st->st_mode = S_IFCHR;
+	if (e == NULL || n->whiteout)
+		return;
+	/* as when it is extracted, whatever the archive says */
+	st->st_mode = tar_type_mode(e->type) |
+	    (e->type == TAR_SYMLINK ? 0777 : e->mode);
+	st->st_uid = (uid_t)e->uid;
+	st->st_gid = (gid_t)e->gid;
+	st->st_mtim = (struct timespec){ .tv_sec = e->mtime,
+		.tv_nsec = e->mtime_ns };
+	st->st_atim = st->st_ctim = st->st_mtim;
+	st->st_rdev = makedev(e->major, e->minor);
+	if (e->type == TAR_FILE)
+		st->st_size = (off_t)e->size;
+	else if (e->type == TAR_SYMLINK)
+		st->st_size = (off_t)strlen(e->link);
+	st->st_blocks = st->st_size / 512 + (st->st_size % 512 != 0);
+}
+
+uint64_t
+layermount_number(const struct vfs_stack *s, uint32_t inode)
+{
+	return s->number << 32 | (inode + FUSE_ROOT_ID);
+}
+
+/* Fills in the inode and attributes of a directory entry. */
+static void
+entry_of(struct vfs_stack *s, uint32_t node, struct fuse_entry_param *p)
+{
+	uint32_t inode = merge_node(s->tree, node)->inode;
+
+	*p = (struct fuse_entry_param){ .ino = layermount_number(s, inode),
+		.attr_timeout = FOREVER, .entry_timeout = FOREVER };
+	stat_of(s, inode, &p->attr);
+}
+
+/* Replies with a directory's entry. */
+static void
+reply_entry(fuse_req_t req, struct vfs_stack *s, uint32_t node)
+{
+	uint32_t inode = merge_node(s->tree, node)->inode;
+	struct fuse_entry_param p;
+
+	entry_of(s, node, &p);
+	/* the kernel may return a reference as soon as it has the reply */
+	vfs_stack_reference(s, inode, 1);
+	if (fuse_reply_entry(req, &p) != 0)
+		vfs_stack_unreference(s, inode, 1);
+}
+
 /* Replies with an image, or with one of the names of a layer, which is held. */
 static void
 reply_own(fuse_req_t req, enum place_kind kind, uint64_t number,
     struct vfs_store_layer *l)
 {
-	struct fuse_entry_param e = { .attr_timeout = TREE_FOREVER,
-		.entry_timeout = TREE_FOREVER,
+	struct fuse_entry_param e = { .attr_timeout = FOREVER,
+		.entry_timeout = FOREVER,
 		.ino = place_number(kind, number) };
 	const struct place p = { .kind = kind, .layer = l };
 
@@ -144,16 +219,22 @@ static void
 op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
 	struct layermount *m = fuse_req_userdata(req);
+	/* missing names are cached as well: ino 0 */
+	const struct fuse_entry_param none = { .entry_timeout = FOREVER };
 	struct vfs_store_layer *l;
 	struct place p;
-	int64_t number;
+	int64_t node, number;
 	bool opened;
 	int rc;
 
 	if (!place_find(req, parent, &p))
 		return;
 	if (p.stack != NULL) {
-		tree_lookup(req, p.stack, p.inode, name);
+		node = merge_lookup(p.stack->tree, p.inode, name);
+		if (node >= 0)
+			reply_entry(req, p.stack, (uint32_t)node);
+		else
+			fuse_reply_entry(req, &none);
 	} else if (p.kind == PLACE_ROOT) {
 		number = vfs_store_find_image(p.store, name);
 		if (number < 0)
@@ -171,7 +252,7 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 			vfs_store_let_go(p.store, l);
 		}
 	} else if (strcmp(name, "diff") == 0) {
-		tree_reply_entry(req, &p.layer->stack, MERGE_ROOT);
+		reply_entry(req, &p.layer->stack, MERGE_ROOT);
 	} else if (strcmp(name, "info") == 0) {
 		reply_own(req, PLACE_INFO, p.number, p.layer);
 	} else if (strcmp(name, "blob") == 0) {
@@ -224,26 +305,27 @@ op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	(void)fi;
 	if (!place_find(req, ino, &p))
 		return;
-	if (p.stack != NULL) {
-		tree_getattr(req, p.stack, p.inode);
-	} else {
+	if (p.stack != NULL)
+		stat_of(p.stack, p.inode, &st);
+	else
 		place_stat(&p, ino, &st);
-		fuse_reply_attr(req, &st, TREE_FOREVER);
-	}
+	fuse_reply_attr(req, &st, FOREVER);
 	place_leave(&p);
 }
 
 static void
 op_readlink(fuse_req_t req, fuse_ino_t ino)
 {
+	const struct merge_node *n;
 	struct place p;
 
 	if (!place_find(req, ino, &p))
 		return;
-	if (p.stack != NULL)
-		tree_readlink(req, p.stack, p.inode);
-	else
+	n = p.stack == NULL ? NULL : merge_node(p.stack->tree, p.inode);
+	if (n == NULL || merge_type(n) != TAR_SYMLINK)
 		fuse_reply_err(req, EINVAL);
+	else
+		fuse_reply_readlink(req, n->entry->link);
 	place_leave(&p);
 }
 
@@ -251,12 +333,14 @@ static void
 op_statfs(fuse_req_t req, fuse_ino_t ino)
 {
 	const struct layermount *m = fuse_req_userdata(req);
+	struct statvfs s = { .f_bsize = BLOCK, .f_frsize = BLOCK,
+		.f_namemax = NAME_MAX, .f_flag = ST_RDONLY };
 	struct vfs_counts c;
 
 	(void)ino;
 	vfs_counted(m->vfs, &c);
-	tree_statfs(req, m->store == NULL ? merge_count(m->stack.tree) :
-	    c.files);
+	s.f_files = m->store == NULL ? merge_count(m->stack.tree) : c.files;
+	fuse_reply_statfs(req, &s);
 }
 
 /* Directories (those of the store itself cannot be listed) */
@@ -269,6 +353,61 @@ op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 	fuse_reply_err(req, ENOSYS);
 }
 
+/* Returns the inode of an item that takes a reference. */
+static uint32_t
+item_inode(const struct vfs_stack *s, uint32_t dir, uint32_t i)
+{
+	return merge_node(s->tree, merge_child(s->tree, dir, i - 2))->inode;
+}
+
+/* The items of a listing are ".", "..", and the children. */
+static void
+list_node(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size,
+    off_t offset, bool plus)
+{
+	const struct merge_node *d = merge_node(s->tree, inode);
+	struct fuse_entry_param p;
+	size_t used = 0, one;
+	uint64_t i;
+	char *buf;
+
+	size = size < LISTING_MAX ? size : LISTING_MAX;
+	buf = sys_malloc(size + 1);
+	if (buf == NULL || offset < 0 || merge_type(d) != TAR_DIR) {
+		fuse_reply_err(req, buf == NULL ? ENOMEM : EINVAL);
+		sys_free(buf);
+		return;
+	}
+	for (i = (uint64_t)offset; i < (uint64_t)d->count + 2; i++) {
+		uint32_t node = i == 0 ? inode : d->parent;
+		const char *name = i == 0 ? "." : "..";
+
+		if (i >= 2) {
+			node = merge_child(s->tree, inode, (uint32_t)i - 2);
+			name = merge_node(s->tree, node)->name;
+		}
+		entry_of(s, node, &p);
+		/* "." and ".." are not reference-counted */
+		if (plus && i < 2)
+			p.ino = 0;
+		one = plus ? fuse_add_direntry_plus(req, buf + used,
+		    size - used, name, &p, (off_t)i + 1) :
+		    fuse_add_direntry(req, buf + used, size - used, name,
+		    &p.attr, (off_t)i + 1);
+		if (one > size - used)
+			break;
+		used += one;
+		if (plus && i >= 2)
+			vfs_stack_reference(s, item_inode(s, inode,
+			    (uint32_t)i), 1);
+	}
+	if (fuse_reply_buf(req, buf, used) != 0 && plus)
+		while (i-- > (uint64_t)offset && i >= 2)
+			vfs_stack_unreference(s, item_inode(s, inode,
+			    (uint32_t)i), 1);
+	sys_free(buf);
+}
+
 static void
 list_place(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
 {
@@ -277,7 +416,7 @@ list_place(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
 	if (!place_find(req, ino, &p))
 		return;
 	if (p.stack != NULL)
-		tree_readdir(req, p.stack, p.inode, size, offset, plus);
+		list_node(req, p.stack, p.inode, size, offset, plus);
 	else
 		fuse_reply_buf(req, NULL, 0);
 	place_leave(&p);
@@ -301,15 +440,60 @@ op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 
 /* Extended attributes */
 
+/*
+ * The attributes interpreted by overlayfs, as root and, mounted with userxattr,
+ * in user namespaces.  Who has mounted it cannot be told from a request, so an
+ * opaque directory has both.  Only the first is listed: whoever copies what is
+ * listed, such as cp -a in a container or a program that makes an image from
+ * it, would otherwise copy the second, which no privilege protects.
+ */
+static const char *const overlays[] = { "trusted.overlay.",
+	"user.overlay." };
+
+enum { OVERLAYS = sizeof(overlays) / sizeof(*overlays) };
+
+static const char *
+after_overlay(const char *name)
+{
+	for (size_t i = 0; i < OVERLAYS; i++)
+		if (strncmp(name, overlays[i], strlen(overlays[i])) == 0)
+			return name + strlen(overlays[i]);
+	return NULL;
+}
+
+static void
+reply_bytes(fuse_req_t req, const void *data, size_t len, size_t size)
+{
+	if (size == 0)
+		fuse_reply_xattr(req, len);
+	else if (len > size)
+		fuse_reply_err(req, ERANGE);
+	else
+		fuse_reply_buf(req, data, len);
+}
+
 static void
 op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
+	const char *own = after_overlay(name);
+	const struct layer_entry *e = NULL;
+	const struct merge_node *n;
 	struct place p;
+	size_t i = 0;
 
 	if (!place_find(req, ino, &p))
 		return;
-	if (p.stack != NULL)
-		tree_getxattr(req, p.stack, p.inode, name, size);
+	n = p.stack == NULL ? NULL : merge_node(p.stack->tree, p.inode);
+	if (n != NULL && own == NULL && !n->whiteout)
+		e = n->entry;
+	while (e != NULL && i < e->xattr_count &&
+	    strcmp(e->xattrs[i].name, name) != 0)
+		i++;
+	if (e != NULL && i < e->xattr_count)
+		reply_bytes(req, e->xattrs[i].value, e->xattrs[i].length, size);
+	else if (n != NULL && n->opaque && own != NULL &&
+	    strcmp(own, "opaque") == 0)
+		reply_bytes(req, "y", 1, size);
 	else
 		fuse_reply_err(req, ENODATA);
 	place_leave(&p);
@@ -318,16 +502,28 @@ op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 static void
 op_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 {
+	struct strbuf names = { .len = 0 };
+	const struct layer_entry *e = NULL;
+	const struct merge_node *n;
 	struct place p;
 
 	if (!place_find(req, ino, &p))
 		return;
-	if (p.stack != NULL)
-		tree_listxattr(req, p.stack, p.inode, size);
-	else if (size == 0)
-		fuse_reply_xattr(req, 0);
+	n = p.stack == NULL ? NULL : merge_node(p.stack->tree, p.inode);
+	if (n != NULL && !n->whiteout)
+		e = n->entry;
+	for (size_t i = 0; e != NULL && i < e->xattr_count; i++)
+		if (after_overlay(e->xattrs[i].name) == NULL)
+			strbuf_add(&names, e->xattrs[i].name,
+			    strlen(e->xattrs[i].name) + 1);
+	if (n != NULL && n->opaque)
+		strbuf_add(&names, "trusted.overlay.opaque",
+		    sizeof("trusted.overlay.opaque"));
+	if (names.failed)
+		fuse_reply_err(req, ENOMEM);
 	else
-		fuse_reply_buf(req, NULL, 0);
+		reply_bytes(req, names.data, names.len, size);
+	strbuf_free(&names);
 	place_leave(&p);
 }
 
@@ -389,6 +585,35 @@ op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 }
 
 static void
+read_node(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size,
+    off_t offset)
+{
+	struct layermount *m = fuse_req_userdata(req);
+	struct vfs_read r = { .stack = s, .inode = inode,
+		.offset = (uint64_t)offset };
+	ssize_t got;
+
+	if (merge_type(merge_node(s->tree, inode)) != TAR_FILE || offset < 0) {
+		fuse_reply_err(req, EINVAL);
+		return;
+	}
+	got = vfs_read(&r, size);
+	if (got < 0) {
+		/* server failures are reported to programs as I/O errors */
+		fuse_reply_err(req, got == -ENOMEM ? ENOMEM : EIO);
+		goto out;
+	}
+	fuse_reply_buf(req, (const char *)r.data, (size_t)got);
+	/* sequential reads are large, and will request the rest anyway */
+	if (vfs_read_ahead(&r))
+		readahead_raise(&m->readahead);
+	else
+		push_read(m->push, &r);
+out:
+	vfs_read_end(&r);
+}
+
+static void
 op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
     struct fuse_file_info *fi)
 {
@@ -401,7 +626,7 @@ op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset,
 	if (!place_find(req, ino, &p))
 		return;
 	if (p.stack != NULL) {
-		tree_read(req, p.stack, p.inode, size, offset);
+		read_node(req, p.stack, p.inode, size, offset);
 	} else if (p.kind == PLACE_BLOB) {
 		buf = sys_malloc(size + 1);
 		n = buf == NULL ? -ENOMEM : vfs_store_blob_read(p.layer, buf,
@@ -520,7 +745,7 @@ ask_kernel(void *arg, struct vfs_store_layer *l, bool all)
 		const struct merge_node *n = merge_node(s->tree, (uint32_t)i);
 
 		if (atomic_load(&s->lookups[n->inode]) > 0)
-			drop_name(m, tree_number(s, n->parent), n->name);
+			drop_name(m, layermount_number(s, n->parent), n->name);
 	}
 }
 

@@ -4,9 +4,13 @@
  *
  * This process reads nothing from the network, is not confined, and survives a
  * server that is killed.  It forwards signals, and kills a server that has not
- * ended within --timeout.  If the first thread of the server has ended, other
- * threads may be waiting for the mount to end (layermount_push.c), so the mount
- * is aborted.
+ * ended within --timeout.
+ *
+ * A process that is killed exits when all of its threads have exited, and one
+ * of them may be waiting in the kernel for the mount to end (layermount_push.c).
+ * Until then its parent gets no SIGCHLD.  Therefore the server's first thread
+ * holds a robust mutex in shared memory, and a thread of this process waits for
+ * it, so that the mount can be aborted.
  */
 #include "layermount.h"
 
@@ -17,10 +21,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -35,9 +42,12 @@ fail_with(struct layermount *m, const char *what, int rc)
 	return MSG_ERROR;
 }
 
+enum { WATCH_SIGNAL = SIGALRM };	/* to this process, from its thread */
+
 /* The server, and its mount while it exists. */
 struct server {
 	pid_t pid;
+	pthread_mutex_t *alive;		/* held by its first thread, shared */
 	unsigned major, minor;
 	int ready;			/* reports that files can be read; or -1 */
 	int tell;			/* to the process that waits for that,
@@ -47,6 +57,18 @@ struct server {
 	bool mounted, killed;
 };
 
+/* Unmounts the server's mount, and ends all access to it. */
+static void
+abort_mount(const struct layermount *m, const struct server *s)
+{
+	unsigned major, minor;
+
+	if (mounted_by_us(m->mountpoint, &major, &minor) &&
+	    major == s->major && minor == s->minor)
+		(void)umount2(m->mountpoint, MNT_FORCE | MNT_DETACH |
+		    UMOUNT_NOFOLLOW);
+}
+
 /* Ends a server that does not end by itself, and all access to its mount. */
 static void
 end_by_force(struct layermount *m, struct server *s)
@@ -54,7 +76,7 @@ end_by_force(struct layermount *m, struct server *s)
 	s->killed = true;
 	kill(s->pid, SIGKILL);
 	if (s->mounted || mounted_by_us(m->mountpoint, &s->major, &s->minor))
-		unmount_forced(m->mountpoint, s->major, s->minor);
+		abort_mount(m, s);
 }
 
 /*
@@ -105,7 +127,7 @@ handle_signal(struct layermount *m, struct server *s)
 	switch (i.ssi_signo) {
 	case WATCH_SIGNAL:
 		if (i.ssi_pid == (uint32_t)getpid())
-			unmount_forced(m->mountpoint, s->major, s->minor);
+			abort_mount(m, s);
 		break;
 	case SIGHUP: case SIGINT: case SIGTERM:
 		end_server(m, s, (int)i.ssi_signo);
@@ -119,13 +141,28 @@ handle_signal(struct layermount *m, struct server *s)
 }
 
 /*
+ * Waits for the server's first thread to end.  The mutex stays locked, because
+ * no other thread needs it.
+ */
+static void *
+wait_for_end(void *arg)
+{
+	pthread_mutex_t *alive = arg;
+
+	(void)pthread_mutex_lock(alive);
+	kill(getpid(), WATCH_SIGNAL);
+	return NULL;
+}
+
+/*
  * The server is ready, or has ended.  The process that waits for that is
  * notified.
  */
 static void
-server_ready(struct layermount *m, struct server *s, struct watch *watch)
+server_ready(struct layermount *m, struct server *s)
 {
 	bool ready = is_ready(s->ready);
+	pthread_t thread;
 
 	sys_close(s->ready);
 	s->ready = -1;
@@ -133,8 +170,12 @@ server_ready(struct layermount *m, struct server *s, struct watch *watch)
 		return;
 	/* without a mount there is nothing to unmount */
 	s->mounted = mounted_by_us(m->mountpoint, &s->major, &s->minor);
-	if (s->mounted && watch_start(watch) != 0)
-		end_server(m, s, SIGTERM);
+	if (s->mounted) {
+		if (sys_thread(&thread, wait_for_end, s->alive) == 0)
+			pthread_detach(thread);
+		else
+			end_server(m, s, SIGTERM);
+	}
 	if (s->tell < 0)
 		return;
 	layermount_hide(m);
@@ -149,10 +190,12 @@ server_ready(struct layermount *m, struct server *s, struct watch *watch)
  * status.
  */
 static int
-follow(struct layermount *m, struct server *s, struct watch *watch)
+follow(struct layermount *m, struct server *s)
 {
+	unsigned major, minor;
 	char why[64];
 	int status = 0;
+	pid_t pid;
 
 	while (waitpid(s->pid, &status, WNOHANG) != s->pid) {
 		struct pollfd p[] = {
@@ -167,7 +210,7 @@ follow(struct layermount *m, struct server *s, struct watch *watch)
 		if (p[0].revents != 0)
 			handle_signal(m, s);
 		if (p[1].revents != 0) {
-			server_ready(m, s, watch);
+			server_ready(m, s);
 		} else if (p[2].revents != 0) {
 			sys_close(s->tell);
 			s->tell = -1;
@@ -179,7 +222,19 @@ follow(struct layermount *m, struct server *s, struct watch *watch)
 	/* a mount there may now belong to another process */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SERVE_UNMOUNTED)
 		return MSG_OK;
-	unmount(m->mountpoint);
+	if (mounted_by_us(m->mountpoint, &major, &minor) &&
+	    umount2(m->mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW) == -1) {
+		/* users other than root need a helper program */
+		pid = fork();
+		if (pid == 0) {
+			execlp("fusermount3", "fusermount3", "-u", "-z", "--",
+			    m->mountpoint, (char *)NULL);
+			_exit(127);
+		}
+		while (pid > 0 && waitpid(pid, NULL, 0) == -1 &&
+		    errno == EINTR)
+			;
+	}
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	snprintf(why, sizeof(why), "unmounted, because the server was killed "
@@ -197,10 +252,20 @@ supervise(struct layermount *m, int tell)
 	struct server s = { .tell = tell };
 	static const int signals[] = { SIGHUP, SIGINT, SIGTERM, SIGUSR1,
 		SIGCHLD, SIGPIPE, WATCH_SIGNAL };
-	struct watch *watch;
+	pthread_mutexattr_t attr;
 	sigset_t set, old;
-	int ready[2], status, rc = watch_new(&watch);
+	int ready[2], status, rc;
 
+	/* it is never freed */
+	s.alive = mmap(NULL, sizeof(*s.alive), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s.alive == MAP_FAILED)
+		return fail_with(m, "pipe", -errno);
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	rc = -pthread_mutex_init(s.alive, &attr);
+	pthread_mutexattr_destroy(&attr);
 	if (rc == 0)
 		rc = sys_pipe(ready);
 	if (rc != 0)
@@ -218,13 +283,13 @@ supervise(struct layermount *m, int tell)
 		sys_close(s.signals);
 		if (tell >= 0)
 			sys_close(tell);
-		watch_hold(watch);
+		pthread_mutex_lock(s.alive);
 		sigprocmask(SIG_SETMASK, &old, NULL);
 		_exit(layermount_serve(m, ready[1]));
 	}
 	sys_close(ready[1]);
 	s.ready = ready[0];
-	status = follow(m, &s, watch);
+	status = follow(m, &s);
 	if (m->temp_dir != NULL)
 		rmdir(m->temp_dir);
 	return status;

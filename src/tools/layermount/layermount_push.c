@@ -13,11 +13,12 @@
  * killed at that time, the page remains locked and the thread cannot exit until
  * the mount is aborted (layermount_parent.c).
  */
-#include "layermount_tree.h"
+#include "layermount.h"
 
 #include "base/sys.h"
 
 #include <errno.h>
+#include <fuse_lowlevel.h>
 #include <unistd.h>
 
 enum {
@@ -97,8 +98,8 @@ store_part(struct push *p, const struct push_job *j, uint64_t at, uint64_t end)
 
 			v.buf[0].mem = p->buf + (from - at);
 			if (fuse_lowlevel_notify_store(p->session,
-			    tree_number(j->stack, j->inode), (off_t)from, &v,
-			    0) != 0)
+			    layermount_number(j->stack, j->inode),
+			    (off_t)from, &v, 0) != 0)
 				return false;
 			atomic_fetch_add(&p->bytes, to - from);
 		}
@@ -177,7 +178,7 @@ push_unit(struct push *p, const struct vfs_read *r)
 	const struct push_job j = { .stack = r->stack, .inode = r->inode,
 		.run = run, .begin = run->offset, .from = r->offset,
 		.end = run->offset + run->length };
-	uint64_t number = tree_number(r->stack, r->inode);
+	uint64_t number = layermount_number(r->stack, r->inode);
 	uint64_t serial = unit_serial(r->unit);
 	size_t slot = (size_t)((number * 31 + serial) % RECENT);
 

@@ -2,7 +2,7 @@
  * layerpack_image.c - converting the layers of all images in an OCI layout
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "layerpack_make.h"
+#include "layerpack.h"
 
 #include "base/sys.h"
 #include "lazy/convert/convert.h"

@@ -2,7 +2,7 @@
  * layerpack_make.c - creating a layer from an archive, and what it cost
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "layerpack_make.h"
+#include "layerpack.h"
 
 #include "base/fdio.h"
 #include "base/hex.h"

@@ -9,7 +9,7 @@
  * The input is removed last, once the output is complete, has been synced and
  * has its final name, and only if the input is still the file that was read.
  */
-#include "pzc_style.h"
+#include "pzc.h"
 
 #include "base/fdio.h"
 #include "base/output.h"

@@ -5,7 +5,7 @@
  * Options, messages and layouts are the same as in gzip 1.12; -p and --memory
  * are additions.
  */
-#include "pzc_style.h"
+#include "pzc.h"
 
 #include "base/sys.h"
 

@@ -2,7 +2,7 @@
  * pzc_list.c - listing compressed files, as a table or as JSON
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc_style.h"
+#include "pzc.h"
 
 #include "base/table.h"
 #include "base/utf8.h"

@@ -2,7 +2,7 @@
  * pzc_names.c - deriving the output's name
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc_style.h"
+#include "pzc.h"
 
 #include "base/path.h"
 #include "base/strbuf.h"

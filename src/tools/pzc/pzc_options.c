@@ -2,7 +2,7 @@
  * pzc_options.c - the command line of pzc, under all its names
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc_style.h"
+#include "pzc.h"
 
 #include "base/args.h"
 #include "base/cpus.h"

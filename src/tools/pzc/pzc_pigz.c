@@ -5,7 +5,7 @@
  * Options, messages and layouts are the same as in pigz 2.6; --memory is an
  * addition.
  */
-#include "pzc_style.h"
+#include "pzc.h"
 
 #include "base/sys.h"
 

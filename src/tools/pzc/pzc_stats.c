@@ -2,7 +2,7 @@
  * pzc_stats.c - reporting the cost of a conversion, as text and as JSON
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc_style.h"
+#include "pzc.h"
 
 #include "base/table.h"
 #include "pipeline/adapt.h"

@@ -2,7 +2,7 @@
  * pzc_style.c - pzc's program names, and its behaviour under its own name
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "pzc_style.h"
+#include "pzc.h"
 
 #include <stdio.h>
 #include <string.h>

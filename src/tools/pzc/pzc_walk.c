@@ -8,7 +8,7 @@
  * directories of the path are open; earlier ones are reopened as "..", if that
  * is still the same directory.
  */
-#include "pzc_style.h"
+#include "pzc.h"
 
 #include "base/array.h"
 #include "base/path.h"

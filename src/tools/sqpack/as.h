@@ -96,6 +96,33 @@ bool as_can_match(struct msg *m, const char *pattern);
 int as_mksquashfs_parse(struct sqpack *p, int argc, char **argv);
 int as_unsquashfs_parse(struct sqpack *p, int argc, char **argv);
 
+/* p->o.as, for mksquashfs */
+struct as_mksquashfs {
+	char **sources;			/* words from the command line */
+	size_t source_count;
+	struct as_texts excludes;	/* as given on the command line */
+	struct as_texts paths;		/* excluded in the image, sorted */
+	struct as_texts pseudo;		/* pseudo file definitions */
+	const char *comp;		/* NULL: gzip */
+	int64_t level;			/* 0: default of the compressor */
+	const char *dictionary;
+	struct path_regex **patterns;	/* excludes compiled for -regex */
+	bool window, algorithm;		/* given, with their defaults */
+	bool hc, wildcards, regex, as_directory, append, quiet, info, tar;
+	bool one_file_system, has_mkfs_time;
+	bool has_root_mode, has_root_uid, has_root_gid, has_root_time;
+	uint32_t root_mode, root_uid, root_gid, root_time;
+	dev_t device;			/* for one_file_system */
+};
+
+/*
+ * Resolves the sources and exclusions.  A single directory becomes the root;
+ * several sources become names in the root.  Returns 0, or -errno after
+ * reporting the error.
+ */
+int as_sources(struct sqpack *p);
+void as_sources_free(struct sqpack *p);
+
 /* p->o.as, for unsquashfs */
 struct as_unsquashfs {
 	struct as_texts names;		/* to list or extract; none: all */

@@ -4,7 +4,7 @@
  *
  * Supports the options of mksquashfs 4.5.1.
  */
-#include "as_mksquashfs.h"
+#include "as.h"
 
 #include "base/args.h"
 #include "base/cpus.h"

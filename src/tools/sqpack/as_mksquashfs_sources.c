@@ -6,7 +6,7 @@
  * in the root under the last component of its path, with a suffix (_1, _2, ...)
  * if that name is taken.
  */
-#include "as_mksquashfs.h"
+#include "as.h"
 
 #include "base/path.h"
 #include "base/path_regex.h"

@@ -7,10 +7,108 @@
 #include "base/fdio.h"
 #include "base/output.h"
 #include "base/sys.h"
+#include "base/table.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char *const columns[] = { "method", "level", "block_B",
+    "threads", "files_B", "read_B", "duplicates", "duplicate_B", "units",
+    "raw_units", "fragments", "raw_B", "data_B", "inodes_B", "listings_B",
+    "tables_B", "used_B", "image_B", "size_pct", "wall_s", "user_s", "sys_s",
+    "data_s", "read_busy_s", "read_stalled_s", "hash_busy_s", "compress_busy_s",
+    "compress_stalled_s", "write_busy_s", "write_stalled_s",
+    "utilisation_pct", "maxrss_KiB", "versions" };
+
+enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
+
+static double
+cpu_seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+/*
+ * Writes how long a stage was busy and how long it was stalled, out of its
+ * total time.
+ */
+static void
+put_stage(struct table *t, double all_s, double stalled_s)
+{
+	table_real(t, all_s > stalled_s ? all_s - stalled_s : 0, 3);
+	table_real(t, stalled_s, 3);
+}
+
+/*
+ * Writes the statistics, as a line of JSON, to p->o.stats ("-": standard error).
+ * Of the stages, the reader reads and hashes, and stalls
+ * waiting for a free slot; threads compress, and stall waiting for data; the
+ * writer is busy in write(2), and stalls waiting for blocks.  The versions are
+ * those of the libraries that determine the image's bytes.
+ */
+static int
+write_stats(const struct sqpack *p)
+{
+	const struct sqw_data_options *pack = &p->image.pack;
+	const struct sqt_image_space *space = &p->image.space;
+	const struct sqw_data *d = &p->image.data;
+	double wall = (double)p->wall_ns / 1e9;
+	double data = (double)p->image.data_ns / 1e9;
+	double hash = (double)d->hash_ns / 1e9;
+	double idle = (double)d->stats.idle_ns / 1e9;
+	double writes = (double)d->stats.stall_out_ns / 1e9;
+	uint64_t all = d->in_B + d->duplicate_B;
+	char text[SQPACK_VERSIONS_B];
+	struct rusage u;
+	struct table *t;
+	int e, rc = strcmp(p->o.stats, "-") == 0 ? table_to_fd(&t,
+	    STDERR_FILENO, TABLE_JSON, columns, COLUMNS) : table_append(&t,
+	    p->o.stats, TABLE_JSON, columns, COLUMNS);
+
+	if (rc != 0)
+		return rc;
+	table_text(t, pack->method->name);
+	table_known(t, pack->method->level_max == 0 || pack->method->filters ?
+	    -1 : pack->level);
+	table_int(t, pack->block);
+	table_int(t, pack->threads);
+	table_int(t, (int64_t)all);
+	table_int(t, (int64_t)d->in_B);
+	table_int(t, (int64_t)d->duplicates);
+	table_int(t, (int64_t)d->duplicate_B);
+	table_int(t, (int64_t)d->blocks);
+	table_int(t, (int64_t)d->raw_blocks);
+	table_int(t, d->fragments);
+	table_int(t, (int64_t)d->raw_B);
+	table_int(t, (int64_t)(space->used_B - space->inodes_B -
+	    space->listings_B - space->tables_B));
+	table_int(t, (int64_t)space->inodes_B);
+	table_int(t, (int64_t)space->listings_B);
+	table_int(t, (int64_t)space->tables_B);
+	table_int(t, (int64_t)space->used_B);
+	table_int(t, (int64_t)space->image_B);
+	table_real(t, 100.0 * (double)space->image_B / (double)all, 2);
+	getrusage(RUSAGE_SELF, &u);
+	table_real(t, wall, 3);
+	table_real(t, cpu_seconds(u.ru_utime), 3);
+	table_real(t, cpu_seconds(u.ru_stime), 3);
+	table_real(t, data, 3);
+	put_stage(t, data - hash, (double)d->stats.stall_work_ns / 1e9);
+	table_real(t, hash, 3);
+	put_stage(t, data * pack->threads, idle);
+	put_stage(t, data, data > writes ? data - writes : 0);
+	table_real(t, 100.0 * (data - idle / pack->threads) / wall, 1);
+	table_int(t, u.ru_maxrss);
+	sqpack_versions(text);
+	for (char *s = text; (s = strchr(s, '\n')) != NULL; s++)
+		*s = ',';
+	table_text(t, text);
+	rc = table_end(t);
+	e = table_close(t);
+	return rc != 0 ? rc : e;
+}
 
 /* Parses the options of the program that sqpack was invoked as. */
 static int
@@ -52,10 +150,12 @@ main(int argc, char **argv)
 		p.wall_ns = sys_now_ns() - t0;
 		if (rc == 0 && p.o.done != NULL)
 			p.o.done(&p);
-		if (p.msg.status != MSG_ERROR && p.o.stats != NULL &&
-		    sqpack_write_stats(&p) != 0)
-			msg_error(&p.msg, "%s: %s", p.o.stats,
-			    strerror(errno));
+		if (p.msg.status != MSG_ERROR && p.o.stats != NULL) {
+			rc = write_stats(&p);
+			if (rc != 0)
+				msg_error(&p.msg, "%s: %s", p.o.stats,
+				    strerror(-rc));
+		}
 		status = msg_finish(&p.msg);
 		if (status == MSG_ERROR && p.o.status_of != NULL)
 			status = p.o.status_of(&p, rc);

@@ -113,10 +113,4 @@ int sqpack_mount(struct sqpack_image *i);	/* -errno if Linux cannot mount
 /* Frees all memory allocated by option parsing and by building. */
 void sqpack_free(struct sqpack *p);
 
-/*
- * Writes the statistics, as a line of JSON, to p->o.stats ("-": standard
- * error).
- */
-int sqpack_write_stats(struct sqpack *p);
-
 #endif
