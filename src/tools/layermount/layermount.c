@@ -31,9 +31,11 @@ put_log(int priority, const char *name, const char *why)
 	syslog(priority, "%s", from);
 }
 
-void
-layermount_warn(struct layermount *m, const char *name, const char *why)
+static void
+warn_about(void *arg, const char *name, const char *why)
 {
+	struct layermount *m = arg;
+
 	pthread_mutex_lock(&m->message);
 	if (m->in_log && !m->msg.quiet)
 		put_log(LOG_WARNING, name, why);
@@ -42,8 +44,10 @@ layermount_warn(struct layermount *m, const char *name, const char *why)
 }
 
 void
-layermount_fail(struct layermount *m, const char *name, const char *why)
+layermount_fail(void *arg, const char *name, const char *why)
 {
+	struct layermount *m = arg;
+
 	pthread_mutex_lock(&m->message);
 	if (m->in_log)
 		put_log(LOG_ERR, name, why);
@@ -51,25 +55,12 @@ layermount_fail(struct layermount *m, const char *name, const char *why)
 	pthread_mutex_unlock(&m->message);
 }
 
-static void
-warn_about(void *arg, const char *name, const char *why)
-{
-	layermount_warn(arg, name, why);
-}
-
-static void
-fail_about(void *arg, const char *name, const char *why)
-{
-	struct layermount *m = arg;
-
-	msg_error(&m->msg, "%s: %s", name, why);
-}
-
 struct vfs_report
 layermount_report(struct layermount *m)
 {
 	return (struct vfs_report){ .warn = warn_about,
-		.fail = m->o.store ? warn_about : fail_about, .arg = m };
+		.fail = m->o.store ? warn_about : layermount_fail,
+		.arg = m };
 }
 
 void

@@ -93,11 +93,10 @@ struct layermount {
 /* layermount.c */
 
 /*
- * These functions print a warning and an error or, in the background, write
- * them to the log.  Thread-safe.
+ * Prints an error or, in the background, writes it to the log.  m: a struct
+ * layermount.  Thread-safe.
  */
-void layermount_warn(struct layermount *m, const char *name, const char *why);
-void layermount_fail(struct layermount *m, const char *name, const char *why);
+void layermount_fail(void *m, const char *name, const char *why);
 
 /* Returns how to report what happens to layers; in a store, as warnings. */
 struct vfs_report layermount_report(struct layermount *m);

@@ -295,31 +295,6 @@ supervise(struct layermount *m, int tell)
 	return status;
 }
 
-/* Starts the process that stays in the background, and waits for the mount. */
-static int
-run_behind(struct layermount *m)
-{
-	int ready[2], rc = sys_pipe(ready), status;
-	pid_t pid;
-
-	if (rc != 0)
-		return fail_with(m, "pipe", rc);
-	pid = fork();
-	if (pid == -1)
-		return fail_with(m, "fork", -errno);
-	if (pid == 0) {
-		sys_close(ready[0]);
-		setsid();
-		_exit(supervise(m, ready[1]));
-	}
-	sys_close(ready[1]);
-	if (is_ready(ready[0]))
-		return MSG_OK;
-	while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	return MSG_ERROR;
-}
-
 /* Preparing */
 
 /*
@@ -438,7 +413,8 @@ int
 layermount_run(struct layermount *m)
 {
 	const struct layermount_options *o = &m->o;
-	int status;
+	int ready[2], status, rc;
+	pid_t pid;
 
 	m->start_ns = sys_now_ns();
 	status = find_mountpoint(m);
@@ -466,10 +442,37 @@ layermount_run(struct layermount *m)
 		}
 	}
 	status = open_cache(m);
-	if (status == MSG_OK)
-		status = o->foreground ? supervise(m, -1) : run_behind(m);
-	else if (m->temp_dir != NULL)
-		rmdir(m->temp_dir);
+	if (status != MSG_OK) {
+		if (m->temp_dir != NULL)
+			rmdir(m->temp_dir);
+		goto out;
+	}
+	if (o->foreground) {
+		status = supervise(m, -1);
+		goto out;
+	}
+	/* another process stays in the background; this one waits for it */
+	rc = sys_pipe(ready);
+	if (rc != 0) {
+		status = fail_with(m, "pipe", rc);
+		goto out;
+	}
+	pid = fork();
+	if (pid == -1) {
+		status = fail_with(m, "fork", -errno);
+		goto out;
+	}
+	if (pid == 0) {
+		sys_close(ready[0]);
+		setsid();
+		_exit(supervise(m, ready[1]));
+	}
+	sys_close(ready[1]);
+	if (is_ready(ready[0]))
+		goto out;
+	while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
+	status = MSG_ERROR;
 out:
 	free(m->temp_dir);
 	free(m->mountpoint);

@@ -239,24 +239,6 @@ out:
 	return rc;
 }
 
-/* Serves a mount that exists, until it is unmounted or a signal arrives. */
-static int
-serve_mounted(struct layermount *m, int ready)
-{
-	int rc;
-
-	readahead_open(&m->readahead, m->mountpoint, m->o.readahead);
-	rc = confine_server(m);
-	if (rc == 0)
-		rc = open_layers(m);
-	if (rc == 0)
-		rc = serve_requests(m, ready);
-	stats_write(m, "end");
-	close_layers(m);
-	readahead_close(&m->readahead);
-	return rc;
-}
-
 int
 layermount_serve(struct layermount *m, int ready)
 {
@@ -284,8 +266,18 @@ layermount_serve(struct layermount *m, int ready)
 	m->session = se;
 	if (fuse_set_signal_handlers(se) == 0) {
 		/* libfuse reports why it cannot mount */
-		if (fuse_session_mount(se, m->mountpoint) == 0)
-			rc = serve_mounted(m, ready);
+		if (fuse_session_mount(se, m->mountpoint) == 0) {
+			readahead_open(&m->readahead, m->mountpoint,
+			    m->o.readahead);
+			rc = confine_server(m);
+			if (rc == 0)
+				rc = open_layers(m);
+			if (rc == 0)
+				rc = serve_requests(m, ready);
+			stats_write(m, "end");
+			close_layers(m);
+			readahead_close(&m->readahead);
+		}
 		/* at least the connection of the mount no longer exists */
 		p.fd = fuse_session_fd(se);
 		unmounted = poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;

@@ -114,33 +114,6 @@ out:
 }
 #endif
 
-static int
-add_all(struct repository *m)
-{
-	const struct layerpack_options *o = &m->p->o;
-	int rc = 0;
-
-#ifdef COLDPRESS_OCI
-	if (o->mode == LAYERPACK_IMAGE)
-		return add_image(m);
-#endif
-	for (int i = 0; rc == 0 && i < o->operand_count; i++) {
-		const char *path = o->operands[i];
-		bool from_stdin = strcmp(path, "-") == 0;
-		int in = from_stdin ? STDIN_FILENO : sys_openat(AT_FDCWD, path,
-		    O_RDONLY | O_CLOEXEC, 0);
-
-		if (in < 0) {
-			msg_error(&m->p->msg, "%s: %s", path, strerror(-in));
-			return in;
-		}
-		rc = add_archive(m, in, from_stdin ? "standard input" : path);
-		if (!from_stdin)
-			sys_close(in);
-	}
-	return rc;
-}
-
 static void
 print_hash(const char *what, const uint8_t hash[CAS_HASH])
 {
@@ -154,17 +127,38 @@ static void
 make_repository(struct repository *m, const struct cas_options *o,
     const char *path)
 {
+	struct layerpack *p = m->p;
 	struct cas_result r;
 	char why[LAYER_WHY], key[HEX_SHA256];
+	int rc = 0;
 
 	if (cas_open(&m->c, o, path, why) != 0) {
-		msg_error(&m->p->msg, "%s: %s", path, why);
+		msg_error(&p->msg, "%s: %s", path, why);
 		return;
 	}
-	if (add_all(m) != 0)
+#ifdef COLDPRESS_OCI
+	if (p->o.mode == LAYERPACK_IMAGE && add_image(m) != 0)
 		goto out;
+#endif
+	for (int i = 0; p->o.mode == LAYERPACK_MAKE &&
+	    i < p->o.operand_count; i++) {
+		const char *from = p->o.operands[i];
+		bool from_stdin = strcmp(from, "-") == 0;
+		int in = from_stdin ? STDIN_FILENO : sys_openat(AT_FDCWD, from,
+		    O_RDONLY | O_CLOEXEC, 0);
+
+		if (in < 0) {
+			msg_error(&p->msg, "%s: %s", from, strerror(-in));
+			goto out;
+		}
+		rc = add_archive(m, in, from_stdin ? "standard input" : from);
+		if (!from_stdin)
+			sys_close(in);
+		if (rc != 0)
+			goto out;
+	}
 	if (cas_finish(m->c, &r, why) != 0) {
-		msg_error(&m->p->msg, "%s: %s", path, why);
+		msg_error(&p->msg, "%s: %s", path, why);
 		goto out;
 	}
 	print_hash("root_catalog", r.catalog);

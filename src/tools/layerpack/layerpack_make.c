@@ -182,23 +182,6 @@ write_stats(const struct layerpack_make_options *o,
 	return rc != 0 ? rc : e;
 }
 
-/* Prints the values needed in an image's manifest. */
-static void
-print_result(const struct pack_options *pack, const struct pack_result *r)
-{
-	struct pack_annotation a[PACK_ANNOTATIONS_MAX];
-	size_t n = pack_annotations(pack, r, a);
-	bool ztoc = pack->kind == LAYER_ZTOC;
-	char digest[HEX_SHA256];
-
-	hex_write_sha256(digest, r->blob_digest);
-	printf("digest %s\nsize %" PRIu64 "\n", digest, r->blob_size);
-	hex_write_sha256(digest, ztoc ? r->index_digest : r->content_digest);
-	printf("%s %s\n", ztoc ? "index_digest" : "diff_id", digest);
-	for (size_t i = 0; i < n; i++)
-		printf("annotation %s=%s\n", a[i].name, a[i].value);
-}
-
 /* Packs the archive at the current position of `in`. */
 static void
 pack_archive(struct layerpack *p, const struct pack_options *pack, int in,
@@ -206,10 +189,13 @@ pack_archive(struct layerpack *p, const struct pack_options *pack, int in,
 {
 	const struct layerpack_make_options *o = &p->o.make;
 	struct sandbox_dirs d = { .reading = -1, .making = -1, .renaming = -1 };
+	struct pack_annotation a[PACK_ANNOTATIONS_MAX];
 	struct pack_result r = { .entries = 0 };
+	bool ztoc = pack->kind == LAYER_ZTOC;
+	char digest[HEX_SHA256], why[LAYER_WHY];
 	uint64_t start, wall_ns;
 	struct output out;
-	char why[LAYER_WHY];
+	size_t n;
 	int rc = output_create(&out, o->output, p->o.force);
 
 	if (rc != 0) {
@@ -238,7 +224,14 @@ pack_archive(struct layerpack *p, const struct pack_options *pack, int in,
 		make_failed(p, o->output, rc);
 		return;
 	}
-	print_result(pack, &r);
+	/* the values needed in an image's manifest */
+	hex_write_sha256(digest, r.blob_digest);
+	printf("digest %s\nsize %" PRIu64 "\n", digest, r.blob_size);
+	hex_write_sha256(digest, ztoc ? r.index_digest : r.content_digest);
+	printf("%s %s\n", ztoc ? "index_digest" : "diff_id", digest);
+	n = pack_annotations(pack, &r, a);
+	for (size_t i = 0; i < n; i++)
+		printf("annotation %s=%s\n", a[i].name, a[i].value);
 	if (o->stats != NULL) {
 		rc = write_stats(o, pack, &r, wall_ns);
 		if (rc != 0)

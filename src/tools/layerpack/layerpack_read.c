@@ -34,41 +34,36 @@ time_text(char text[UTC_B], const struct layer_entry *e)
 	utc_text(text, s * 1000000000 + e->mtime_ns);
 }
 
-/* Prints what precedes a name in a long listing, as tar(1) does. */
-static void
-print_long(const struct layer_entry *e)
-{
-	char mode[LISTING_MODE_B], owner[48], size[32], time[UTC_B];
-	int pad;
-
-	listing_mode(mode, tar_type_mode(e->type) | e->mode);
-	if (e->type == TAR_HARDLINK)
-		mode[0] = 'h';
-	snprintf(owner, sizeof(owner), "%" PRIu64 "/%" PRIu64, e->uid, e->gid);
-	if (e->type == TAR_CHAR || e->type == TAR_BLOCK_DEVICE)
-		snprintf(size, sizeof(size), "%" PRIu32 ",%3" PRIu32, e->major,
-		    e->minor);
-	else
-		snprintf(size, sizeof(size), "%" PRIu64, e->size);
-	time_text(time, e);
-	time[10] = ' ';
-	pad = WIDTH - (int)strlen(owner) - 1;
-	printf("%s %s %*s %.16s ", mode, owner, pad < 0 ? 0 : pad, size, time);
-}
-
+/* Lists as tar(1) does. */
 static void
 list_text(struct layerpack *p, const struct layer *l)
 {
+	char mode[LISTING_MODE_B], owner[48], size[32], time[UTC_B];
 	bool is_long = p->msg.verbose > 0;
 	size_t count, units;
+	int pad;
 	const struct layer_entry *entries = layer_entries(l, &count);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct layer_entry *e = &entries[i];
 		const char *path = *e->path == '\0' ? "." : e->path;
 
-		if (is_long)
-			print_long(e);
+		if (is_long) {
+			listing_mode(mode, tar_type_mode(e->type) | e->mode);
+			if (e->type == TAR_HARDLINK)
+				mode[0] = 'h';
+			snprintf(owner, sizeof(owner), "%" PRIu64 "/%" PRIu64,
+			    e->uid, e->gid);
+			snprintf(size, sizeof(size), "%" PRIu64, e->size);
+			if (e->type == TAR_CHAR || e->type == TAR_BLOCK_DEVICE)
+				snprintf(size, sizeof(size), "%" PRIu32 ",%3"
+				    PRIu32, e->major, e->minor);
+			time_text(time, e);
+			time[10] = ' ';
+			pad = WIDTH - (int)strlen(owner) - 1;
+			printf("%s %s %*s %.16s ", mode, owner,
+			    pad < 0 ? 0 : pad, size, time);
+		}
 		listing_print(stdout, path, strlen(path));
 		if (e->type == TAR_DIR)
 			putchar('/');

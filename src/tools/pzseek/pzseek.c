@@ -241,29 +241,13 @@ confine_pzseek(struct pzseek *p)
 }
 
 /*
- * Reports how ranges will be located: with -v, or if the file was written to be
- * read in ranges but cannot be.
+ * Reads the ranges, or lists.  Reports how ranges will be located: with -v, or
+ * if the file was written to be read in ranges but cannot be.
  */
-static void
-tell_map(struct pzseek *p, const struct seek_map *m)
-{
-	bool gzip = strcmp(p->convert.codec->name, "gzip") == 0;
-
-	if (m->why != NULL && !p->msg.quiet && !p->list)
-		msg_note(&p->msg, "%s: reading all data before the range: %s; "
-		    "--make-index creates an index that avoids this", p->path,
-		    m->why);
-	else if (p->msg.verbose > 0)
-		msg_note(&p->msg, "%s: %s", p->path, m->count > 0 ? m->how :
-		    p->from_start ? "decompressing from the start" : gzip ?
-		    "no seek points; decompressing from the start "
-		    "(--make-index creates an index)" :
-		    "no seek points; decompressing from the start");
-}
-
 static void
 seek(struct pzseek *p)
 {
+	bool gzip = strcmp(p->convert.codec->name, "gzip") == 0;
 	struct seek_map m = { .count = 0 };
 	mode_t mask;
 	int rc;
@@ -274,7 +258,17 @@ seek(struct pzseek *p)
 	confine_pzseek(p);
 	rc = open_map(p, &m);
 	if (rc == 0) {
-		tell_map(p, &m);
+		if (m.why != NULL && !p->msg.quiet && !p->list)
+			msg_note(&p->msg, "%s: reading all data before the "
+			    "range: %s; --make-index creates an index that "
+			    "avoids this", p->path, m.why);
+		else if (p->msg.verbose > 0)
+			msg_note(&p->msg, "%s: %s", p->path, m.count > 0 ?
+			    m.how : p->from_start ?
+			    "decompressing from the start" : gzip ?
+			    "no seek points; decompressing from the start "
+			    "(--make-index creates an index)" :
+			    "no seek points; decompressing from the start");
 		rc = p->list ? list_units(p, &m) : read_ranges(p, &m);
 	}
 	seek_map_close(&m);

@@ -131,7 +131,6 @@ struct as_unsquashfs {
 };
 
 /* The tasks return 0, or -errno after reporting the error. */
-int as_unsquashfs_cat(struct sqpack_image *i);
 int as_unsquashfs_extract(struct sqpack_image *i);
 int as_unsquashfs_list(struct sqpack_image *i);
 int as_unsquashfs_stat(struct sqpack_image *i);

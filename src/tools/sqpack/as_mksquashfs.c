@@ -438,30 +438,6 @@ un(bool raw)
 	return raw ? "uncompressed" : "compressed";
 }
 
-static void
-print_info(const struct sqw_tree *t)
-{
-	for (size_t i = 1; i < t->count; i++) {
-		const struct sqw_node *n = &t->nodes[i];
-		size_t up[256], depth = 0;
-
-		for (size_t k = i; k != 0 && depth < 256; k =
-		    t->nodes[k].parent)
-			up[depth++] = k;
-		fputs(S_ISREG(n->attr.mode) ? "file " :
-		    S_ISDIR(n->attr.mode) ? "directory " :
-		    S_ISLNK(n->attr.mode) ? "symbolic link " : "node ",
-		    stdout);
-		while (depth > 0)
-			printf("/%s", t->nodes[up[--depth]].name);
-		if (S_ISREG(n->attr.mode))
-			printf(", uncompressed size %llu bytes%s",
-			    (unsigned long long)n->attr.size,
-			    n->owner != i ? " LINK" : "");
-		putchar('\n');
-	}
-}
-
 /* Prints the same report as mksquashfs about an image that was built. */
 static void
 print_all(const struct sqpack *p)
@@ -475,8 +451,25 @@ print_all(const struct sqpack *p)
 	uint64_t dirs = 0, hard = 0;
 	double size = (double)space->used_B;
 
-	if (a->info)
-		print_info(tree);
+	for (size_t i = 1; a->info && i < tree->count; i++) {
+		const struct sqw_node *n = &tree->nodes[i];
+		size_t up[256], depth = 0;
+
+		for (size_t k = i; k != 0 && depth < 256; k =
+		    tree->nodes[k].parent)
+			up[depth++] = k;
+		fputs(S_ISREG(n->attr.mode) ? "file " :
+		    S_ISDIR(n->attr.mode) ? "directory " :
+		    S_ISLNK(n->attr.mode) ? "symbolic link " : "node ",
+		    stdout);
+		while (depth > 0)
+			printf("/%s", tree->nodes[up[--depth]].name);
+		if (S_ISREG(n->attr.mode))
+			printf(", uncompressed size %llu bytes%s",
+			    (unsigned long long)n->attr.size,
+			    n->owner != i ? " LINK" : "");
+		putchar('\n');
+	}
 	if (a->quiet)
 		return;
 	for (size_t i = 0; i < tree->count; i++) {

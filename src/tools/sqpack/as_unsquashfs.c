@@ -107,7 +107,7 @@ take_option(struct sqpack *p, const struct as_words *w, int id)
 
 	switch (id) {
 	case AS_WRONG: return options_usage(usage);
-	case CAT: o->task = as_unsquashfs_cat; break;
+	case CAT: o->task = sqpack_cat; break;
 	case STAT: o->task = as_unsquashfs_stat; break;
 	case TIME: o->task = as_unsquashfs_time; break;
 	case LIST: set_list(p, false, false, false); break;
@@ -181,7 +181,7 @@ take_names(struct sqpack *p, struct as_words *w)
 		if (as_texts_add(p, &u->names, w->argv[w->at],
 		    strlen(w->argv[w->at])) != 0)
 			return MSG_ERROR;
-	if (o->task == as_unsquashfs_cat && u->names.count == 0) {
+	if (o->task == sqpack_cat && u->names.count == 0) {
 		msg_error(&p->msg, "-cat requires the names of files");
 		return options_usage(usage);
 	}
@@ -198,6 +198,8 @@ take_names(struct sqpack *p, struct as_words *w)
 		    !as_can_match(&p->msg, name))
 			return MSG_ERROR;
 	}
+	o->names = u->names.items;
+	o->name_count = u->names.count;
 	if (o->task == as_unsquashfs_list || o->task == as_unsquashfs_extract) {
 		o->globs = u->names.items;
 		o->glob_count = u->names.count;

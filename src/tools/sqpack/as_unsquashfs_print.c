@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "as.h"
-#include "sqpack_read.h"
 
 #include "base/bytes.h"
 
@@ -149,14 +148,6 @@ as_unsquashfs_extract(struct sqpack_image *i)
 	return 0;
 }
 
-int
-as_unsquashfs_cat(struct sqpack_image *i)
-{
-	const struct as_unsquashfs *u = i->p->o.as;
-
-	return sqpack_cat_all(i, u->names.items, u->names.count);
-}
-
 static void
 print_bits(const char *what, uint32_t bits, const char *const *names,
     size_t count)
@@ -223,33 +214,6 @@ un(const struct sq_facts *f, unsigned bits)
 	return (f->flags & bits) != 0 ? "un" : "";
 }
 
-static void
-print_flags(const struct sq_facts *f)
-{
-	printf("Filesystem is %sexportable via NFS\n", f->exports ? "" :
-	    "not ");
-	printf("Inodes are %scompressed\n", un(f, SQUASHFS_RAW_INODES));
-	printf("Data is %scompressed\n", un(f, SQUASHFS_RAW_DATA));
-	printf("Uids/Gids (Id table) are %scompressed\n",
-	    un(f, SQUASHFS_RAW_INODES | SQUASHFS_RAW_IDS));
-	if ((f->flags & SQUASHFS_NO_FRAGMENTS) != 0) {
-		puts("Fragments are not stored");
-	} else {
-		printf("Fragments are %scompressed\n",
-		    un(f, SQUASHFS_RAW_FRAGMENTS));
-		printf("Always-use-fragments option is %sspecified\n",
-		    (f->flags & SQUASHFS_ALWAYS_FRAGMENTS) != 0 ? "" :
-		    "not ");
-	}
-	if ((f->flags & SQUASHFS_NO_XATTRS) != 0)
-		puts("Xattrs are not stored");
-	else
-		printf("Xattrs are %scompressed\n",
-		    un(f, SQUASHFS_RAW_XATTRS));
-	printf("Duplicates are %sremoved\n",
-	    (f->flags & SQUASHFS_DEDUPLICATED) != 0 ? "" : "not ");
-}
-
 int
 as_unsquashfs_stat(struct sqpack_image *i)
 {
@@ -274,7 +238,28 @@ as_unsquashfs_stat(struct sqpack_image *i)
 	printf("Compression %s\n", sq_compressor_name(f->compressor));
 	print_settings(f);
 	printf("Block size %u\n", f->block);
-	print_flags(f);
+	printf("Filesystem is %sexportable via NFS\n", f->exports ? "" :
+	    "not ");
+	printf("Inodes are %scompressed\n", un(f, SQUASHFS_RAW_INODES));
+	printf("Data is %scompressed\n", un(f, SQUASHFS_RAW_DATA));
+	printf("Uids/Gids (Id table) are %scompressed\n",
+	    un(f, SQUASHFS_RAW_INODES | SQUASHFS_RAW_IDS));
+	if ((f->flags & SQUASHFS_NO_FRAGMENTS) != 0) {
+		puts("Fragments are not stored");
+	} else {
+		printf("Fragments are %scompressed\n",
+		    un(f, SQUASHFS_RAW_FRAGMENTS));
+		printf("Always-use-fragments option is %sspecified\n",
+		    (f->flags & SQUASHFS_ALWAYS_FRAGMENTS) != 0 ? "" :
+		    "not ");
+	}
+	if ((f->flags & SQUASHFS_NO_XATTRS) != 0)
+		puts("Xattrs are not stored");
+	else
+		printf("Xattrs are %scompressed\n",
+		    un(f, SQUASHFS_RAW_XATTRS));
+	printf("Duplicates are %sremoved\n",
+	    (f->flags & SQUASHFS_DEDUPLICATED) != 0 ? "" : "not ");
 	printf("Number of fragments %u\nNumber of inodes %u\n"
 	    "Number of ids %u\n", f->fragments, f->inodes, f->ids);
 	for (size_t n = 0; n < sq_count(i->m); n++) {

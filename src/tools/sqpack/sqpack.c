@@ -6,6 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "base/sys.h"
 #include "base/table.h"
 
@@ -43,10 +44,10 @@ put_stage(struct table *t, double all_s, double stalled_s)
 
 /*
  * Writes the statistics, as a line of JSON, to p->o.stats ("-": standard error).
- * Of the stages, the reader reads and hashes, and stalls
- * waiting for a free slot; threads compress, and stall waiting for data; the
- * writer is busy in write(2), and stalls waiting for blocks.  The versions are
- * those of the libraries that determine the image's bytes.
+ * Of the stages, the reader reads and hashes, and stalls waiting for a free
+ * slot; threads compress, and stall waiting for data; the writer is busy in
+ * write(2), and stalls waiting for blocks.  The versions are those of the
+ * libraries that determine the image's bytes.
  */
 static int
 write_stats(const struct sqpack *p)
@@ -110,39 +111,33 @@ write_stats(const struct sqpack *p)
 	return rc != 0 ? rc : e;
 }
 
-/* Parses the options of the program that sqpack was invoked as. */
-static int
-parse_as(struct sqpack *p, int argc, char **argv)
-{
-	const char *slash = argc == 0 ? NULL : strrchr(argv[0], '/');
-	const char *name = slash != NULL ? slash + 1 : argc > 0 ? argv[0] : "";
-
-	if (strcmp(name, "mksquashfs") == 0)
-		return as_mksquashfs_parse(p, argc, argv);
-	if (strcmp(name, "unsquashfs") == 0)
-		return as_unsquashfs_parse(p, argc, argv);
-	if (strcmp(name, "sqfstar") == 0 || strcmp(name, "sqfscat") == 0) {
-		msg_init(&p->msg, name);
-		msg_error(&p->msg, "sqpack does not replace this program; "
-		    "under the names mksquashfs and unsquashfs, -tar and -cat "
-		    "do the same");
-		return MSG_ERROR;
-	}
-	return sqpack_parse(p, argc, argv);
-}
-
 int
 main(int argc, char **argv)
 {
 	struct sqpack p = { .o.memory = SQPACK_MEMORY_B };
 	uint64_t t0 = sys_now_ns();
+	const char *name = argc == 0 ? "" : path_name(argv[0]);
 	int status, rc = 0;
 
 	fdio_hold_standard();
 	/* treat exceeding the file size limit as an ordinary error */
 	signal(SIGXFSZ, SIG_IGN);
 	output_on_signals();
-	status = parse_as(&p, argc, argv);
+	/* the options of the program that it is invoked as */
+	if (strcmp(name, "mksquashfs") == 0) {
+		status = as_mksquashfs_parse(&p, argc, argv);
+	} else if (strcmp(name, "unsquashfs") == 0) {
+		status = as_unsquashfs_parse(&p, argc, argv);
+	} else if (strcmp(name, "sqfstar") == 0 ||
+	    strcmp(name, "sqfscat") == 0) {
+		msg_init(&p.msg, name);
+		msg_error(&p.msg, "sqpack does not replace this program; "
+		    "under the names mksquashfs and unsquashfs, -tar and -cat "
+		    "do the same");
+		status = MSG_ERROR;
+	} else {
+		status = sqpack_parse(&p, argc, argv);
+	}
 	if (status < 0) {
 		rc = p.o.task != NULL ? sqpack_read(&p) : sqpack_build(&p);
 		if (rc != 0)

@@ -5,12 +5,15 @@
 #ifndef COLDPRESS_SQPACK_H
 #define COLDPRESS_SQPACK_H
 
+#include "base/listing.h"
 #include "base/msg.h"
 #include "image/source/imgsrc.h"
+#include "image/squashfs/read/extract.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct sqpack;
 struct sqpack_image;
@@ -26,7 +29,10 @@ struct sqpack_options {
 	const char *kernel;		/* for --can-mount; NULL: the running
 					 * one */
 	const char *directory;		/* for -x */
-	const char *name;		/* for --cat */
+	char *name;			/* for --cat */
+	char **names;			/* of files to write, for
+					 * sqpack_cat() */
+	size_t name_count;
 	char **globs;			/* patterns for names in the image */
 	size_t glob_count;
 	const char *source, *output, *stats;
@@ -102,11 +108,29 @@ int sqpack_build(struct sqpack *p);
  */
 int sqpack_read(struct sqpack *p);
 
+/* An open image.  Only one thread may use its path buffer. */
+struct sqpack_image {
+	struct sqpack *p;
+	struct sq_file file;
+	const struct sq_image *m;	/* file.image */
+	uint8_t *wanted;		/* enum sq_want, by name */
+};
+
+/*
+ * Returns the path of a name, valid until the next call, or NULL after
+ * reporting that there is not enough memory.
+ */
+const char *sqpack_image_path(struct sqpack_image *i, size_t number);
+
+/* Names of compressor options, by bit or number. */
+enum { SQPACK_STRATEGIES = 5, SQPACK_LZOS = 5 };
+extern const char *const sqpack_strategies[SQPACK_STRATEGIES];
+extern const char *const sqpack_lzos[SQPACK_LZOS];
+
 /* The tasks return 0, or -errno after reporting the error. */
 int sqpack_list(struct sqpack_image *i);
 int sqpack_extract(struct sqpack_image *i);
 int sqpack_cat(struct sqpack_image *i);
-int sqpack_cat_all(struct sqpack_image *i, char *const *names, size_t count);
 int sqpack_mount(struct sqpack_image *i);	/* -errno if Linux cannot mount
 						 * it */
 

@@ -4,7 +4,7 @@
  *
  * Source for compressor options: the format description.
  */
-#include "sqpack_read.h"
+#include "sqpack.h"
 
 #include "base/bytes.h"
 #include "base/sandbox.h"

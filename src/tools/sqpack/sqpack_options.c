@@ -205,12 +205,15 @@ take_task(void *into, int which)
 	struct sqpack *p = into;
 	struct sqpack_options *o = &p->o;
 
-	if (which == EXTRACT)
+	if (which == EXTRACT) {
 		o->directory = optarg;
-	else if (which == CAT)
+	} else if (which == CAT) {
 		o->name = optarg;
-	else if (which == CAN_MOUNT)
+		o->names = &o->name;
+		o->name_count = 1;
+	} else if (which == CAN_MOUNT) {
 		o->kernel = optarg;
+	}
 	/*
 	 * --can-mount does not conflict, because a long listing includes its
 	 * result

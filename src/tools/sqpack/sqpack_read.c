@@ -2,8 +2,6 @@
  * sqpack_read.c - reading an image: names selected, extracted, or written
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "sqpack_read.h"
-
 #include "as.h"
 
 #include "base/fdio.h"
@@ -269,8 +267,9 @@ damaged:
 }
 
 int
-sqpack_cat_all(struct sqpack_image *i, char *const *names, size_t count)
+sqpack_cat(struct sqpack_image *i)
 {
+	const struct sqpack_options *o = &i->p->o;
 	uint32_t block = sq_facts(i->m)->block;
 	struct sq_decoder *decoder = NULL;
 	uint8_t *data, *zeros;
@@ -285,19 +284,11 @@ sqpack_cat_all(struct sqpack_image *i, char *const *names, size_t count)
 		msg_error(&i->p->msg, "%s", strerror(ENOMEM));
 		rc = -ENOMEM;
 	}
-	for (size_t k = 0; rc == 0 && k < count; k++)
+	for (size_t k = 0; rc == 0 && k < o->name_count; k++)
 		rc = write_file(i, decoder, data, zeros,
-		    names[k] + strspn(names[k], "/"));
+		    o->names[k] + strspn(o->names[k], "/"));
 	sq_decoder_close(decoder);
 	sys_free(data);
 	sys_free(zeros);
 	return rc;
-}
-
-int
-sqpack_cat(struct sqpack_image *i)
-{
-	char *name = (char *)(uintptr_t)i->p->o.name;
-
-	return sqpack_cat_all(i, &name, 1);
 }
