@@ -660,7 +660,8 @@ op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
 	(void)fi;
 	if (!place_find(req, parent, &p))
 		return;
-	use = p.stack == NULL && p.kind == PLACE_LAYER && strcmp(name, "use") == 0;
+	use = p.stack == NULL && p.kind == PLACE_LAYER &&
+	    strcmp(name, "use") == 0;
 	if (use)
 		vfs_store_use(p.store, p.layer);
 	fuse_reply_err(req, use ? ENOENT : EROFS);

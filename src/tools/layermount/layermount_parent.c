@@ -7,10 +7,10 @@
  * ended within --timeout.
  *
  * A process that is killed exits when all of its threads have exited, and one
- * of them may be waiting in the kernel for the mount to end (layermount_push.c).
- * Until then its parent gets no SIGCHLD.  Therefore the server's first thread
- * holds a robust mutex in shared memory, and a thread of this process waits for
- * it, so that the mount can be aborted.
+ * of them may be waiting in the kernel for the mount to end, as described in
+ * layermount_push.c.  Until then its parent gets no SIGCHLD.  Therefore the
+ * server's first thread holds a robust mutex in shared memory, and a thread of
+ * this process waits for it, so that the mount can be aborted.
  */
 #include "layermount.h"
 
@@ -49,7 +49,8 @@ struct server {
 	pid_t pid;
 	pthread_mutex_t *alive;		/* held by its first thread, shared */
 	unsigned major, minor;
-	int ready;			/* reports that files can be read; or -1 */
+	int ready;			/* reports that files can be read, or
+					 * -1 */
 	int tell;			/* to the process that waits for that,
 					 * or -1 */
 	int signals;			/* signalfd */

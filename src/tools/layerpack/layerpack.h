@@ -97,8 +97,8 @@ int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
 int layerpack_check_order(struct layerpack *p, const struct walk_order *order);
 
 /*
- * Warns about an archive without an end or with hard links to a lower layer, and
- * about a trace that is too large for readers.
+ * Warns about an archive without an end or with hard links to a lower layer,
+ * and about a trace that is too large for readers.
  */
 void layerpack_warn(struct layerpack *p, const char *archive,
     const char *layer, const struct pack_result *r);

@@ -29,8 +29,8 @@ static const char *const columns[] = { "format", "level", "chunk_B",
     "layer_B", "size_pct", "index_offset_B", "index_B", "index_raw_B",
     "tar_split_B", "trace_offset_B", "trace_B", "trace_raw_B",
     "digests_offset_B", "digests_B", "compact_offset_B", "compact_B",
-    "digest", "diff_id", "index_digest", "wall_s", "user_s", "sys_s", "maxrss_KiB",
-    "libraries" };
+    "digest", "diff_id", "index_digest", "wall_s", "user_s", "sys_s",
+    "maxrss_KiB", "libraries" };
 
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
 

@@ -4,8 +4,8 @@
  *
  * pzc_style.c, pzc_gzip.c and pzc_pigz.c define the behaviour for each program
  * name.  pzc_options.c parses the command line and checks it.  pzc_file.c opens
- * an operand, converts it and names the output; pzc_walk.c does so for all files
- * below a directory.  pzc_list.c lists a file, and pzc_stats.c reports
+ * an operand, converts it and names the output; pzc_walk.c does so for all
+ * files below a directory.  pzc_list.c lists a file, and pzc_stats.c reports
  * statistics.
  */
 #include "pzc.h"

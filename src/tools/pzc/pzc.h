@@ -58,8 +58,8 @@ struct pzc {
 
 /*
  * Fills in *p from the command line (and from environment variables, which are
- * processed first), and checks it.  Returns -1 to continue, or the exit status if there is
- * nothing more to do (-h, -V) or an error was reported.
+ * processed first), and checks it.  Returns -1 to continue, or the exit status
+ * if there is nothing more to do (-h, -V) or an error was reported.
  */
 int pzc_parse(struct pzc *p, int argc, char **argv);
 

@@ -425,7 +425,7 @@ pzc_confine(struct pzc *p, const struct source *s, const struct output *out)
 		msg_note(&p->msg, "%s: not confined: %s", s->path, why);
 }
 
-/* Returns the message for a stream error; why, if not NULL, takes precedence. */
+/* Returns the message for a stream error; why takes precedence, unless NULL. */
 static const char *
 reason_for(int rc, const char *why)
 {

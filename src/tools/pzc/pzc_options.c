@@ -244,8 +244,8 @@ enum { PZC = PZC_AS_PZC, GZIP = PZC_AS_GZIP, PIGZ = PZC_AS_PIGZ,
 
 static const struct options_row pzc_table[] = {
 	{ 'F', "format", "F", "gzip (default), zlib, zip, zstd, lz4, xz, lzma, "
-	    "bzip2; gz, zst and bz2 for short", OPTIONS_CALL_TEXT(set_format, NULL),
-	    .list = list_formats, .mask = PZC },
+	    "bzip2; gz, zst and bz2 for short", OPTIONS_CALL_TEXT(set_format,
+	    NULL), .list = list_formats, .mask = PZC },
 	{ 'z', "zlib", NULL, "", OPTIONS_CALL_TEXT(set_format, "zlib"),
 	    .mask = PZC },
 	{ 'K', "zip", NULL, "same as -F zlib, -F zip",
@@ -544,8 +544,10 @@ check_own(struct pzc *p)
 		{ p->alias != NULL, "-A", { "gzip", "zip" } },
 		{ o->block != 0, "-b", { "gzip", "zlib", "zip", "zstd", "lz4",
 		    "xz" } },
-		{ codec_number(o, "block-check"), "--block-checksum", { "lz4" } },
-		{ check != NULL && check != comment && !p->no_check, "--check", { "xz" } },
+		{ codec_number(o, "block-check"), "--block-checksum",
+		    { "lz4" } },
+		{ check != NULL && check != comment && !p->no_check, "--check",
+		    { "xz" } },
 		{ comment != NULL, "-C", { "gzip", "xz" } },
 		{ codec_number(o, "extreme"), "-e", { "xz", "lzma" } },
 		{ o->flush_ms > 0, "--flush-ms", { "gzip", "zlib", "zip",

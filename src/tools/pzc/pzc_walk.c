@@ -213,8 +213,8 @@ take_next(struct tree_walk *w)
 		enter(w, l->fd, s.base);
 	} else if (!S_ISREG(st.st_mode)) {
 		pzc_say(w->p, !S_ISLNK(st.st_mode) ? ON_SPECIAL :
-		    w->p->mode >= PZC_TEST || w->p->to_stdout ? ON_LINK_READ : ON_LINK, s.path,
-		    NULL);
+		    w->p->mode >= PZC_TEST || w->p->to_stdout ? ON_LINK_READ :
+		    ON_LINK, s.path, NULL);
 	} else {
 		if (pzc_source_open(w->p, &s) == 0)
 			pzc_source_run(w->p, &s);

@@ -123,17 +123,4 @@ struct as_mksquashfs {
 int as_sources(struct sqpack *p);
 void as_sources_free(struct sqpack *p);
 
-/* p->o.as, for unsquashfs */
-struct as_unsquashfs {
-	struct as_texts names;		/* to list or extract; none: all */
-	bool info, is_long, concise, numeric, utc, quiet, no_exit_code;
-	bool version;			/* it was printed */
-};
-
-/* The tasks return 0, or -errno after reporting the error. */
-int as_unsquashfs_extract(struct sqpack_image *i);
-int as_unsquashfs_list(struct sqpack_image *i);
-int as_unsquashfs_stat(struct sqpack_image *i);
-int as_unsquashfs_time(struct sqpack_image *i);
-
 #endif

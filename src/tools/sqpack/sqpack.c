@@ -43,11 +43,11 @@ put_stage(struct table *t, double all_s, double stalled_s)
 }
 
 /*
- * Writes the statistics, as a line of JSON, to p->o.stats ("-": standard error).
- * Of the stages, the reader reads and hashes, and stalls waiting for a free
- * slot; threads compress, and stall waiting for data; the writer is busy in
- * write(2), and stalls waiting for blocks.  The versions are those of the
- * libraries that determine the image's bytes.
+ * Writes the statistics, as a line of JSON.  Of the stages, the reader reads
+ * and hashes, and stalls waiting for a free slot; threads compress, and stall
+ * waiting for data; the writer is busy in write(2), and stalls waiting for
+ * blocks.  The versions are those of the libraries that determine the image's
+ * bytes.
  */
 static int
 write_stats(const struct sqpack *p)
