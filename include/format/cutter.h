@@ -6,9 +6,10 @@
  * piece grows with each read until its end is found, and excess data begins the
  * next piece.
  *
- * The readers of compressors cut blocks.  These have a fixed size, or end at boundaries chosen by content (rsyncable),
- * in which case a change in the input moves only nearby boundaries, so that
- * rsync(1) finds the rest of the output unchanged.
+ * The readers of compressors cut blocks.  These have a fixed size, or end at
+ * boundaries chosen by content (rsyncable), in which case a change in the input
+ * moves only nearby boundaries, so that rsync(1) finds the rest of the output
+ * unchanged.
  */
 #ifndef COLDPRESS_CUTTER_H
 #define COLDPRESS_CUTTER_H
@@ -47,9 +48,10 @@ struct cutter {
 /*
  * Reads the next block into s->in.  s->last is set for the last block, which
  * may be empty.  Only the last block may be short, unless rsyncable is set or
- * the input has a flush time.  Returns 0 or -errno.
+ * the input has a flush time.  job is a struct cutter, or begins with one:
+ * this implements pipeline_ops.fill.  Returns 0 or -errno.
  */
-int cutter_fill(struct cutter *c, struct input *in, struct slot *s);
+int cutter_fill(void *job, struct input *in, struct slot *s);
 void cutter_close(struct cutter *c);
 
 #endif

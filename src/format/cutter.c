@@ -98,8 +98,9 @@ content_cut(const uint8_t *p, size_t n, size_t block)
 }
 
 int
-cutter_fill(struct cutter *c, struct input *in, struct slot *s)
+cutter_fill(void *job, struct input *in, struct slot *s)
 {
+	struct cutter *c = job;
 	int rc = buf_reserve(&s->in, c->block);
 	ssize_t n;
 

@@ -8,11 +8,9 @@
 #ifndef COLDPRESS_DEFLATE_DECODE_H
 #define COLDPRESS_DEFLATE_DECODE_H
 
-#include "deflate_unwrap.h"
+#include "deflate_codec.h"
 #include "engine/deflate/inflater.h"
-#include "format/codec.h"
 #include "format/cutter.h"
-#include "pipeline/pipeline.h"
 
 #include <stdatomic.h>
 
@@ -63,6 +61,33 @@ struct deflate_reader {
 	atomic_llong *debt;	/* cost of wrong guesses, in bytes */
 };
 
+/* The contents of a header. */
+struct deflate_head {
+	bool front;		/* the header contains the trailer's values */
+	uint8_t trailer[8];	/* valid if front */
+	bool stored;		/* stored: `left` bytes, not deflated */
+	uint64_t left;
+	const char *why;	/* reason for -ENOTSUP, or for a later -EBADMSG;
+				 * or NULL */
+};
+
+/* How the header and the trailer around a deflate stream are read. */
+struct deflate_unwrap {
+	/*
+	 * Returns the length of the header at p, 0 if more than len bytes are
+	 * needed, -EBADMSG or -ENOTSUP.  Fills in h, which must be zeroed.
+	 */
+	ssize_t (*head)(const uint8_t *p, size_t len, struct deflate_head *h);
+
+	/* The trailer's length; verify() returns 0 or -EBADMSG. */
+	size_t trailer;
+	int (*verify)(const uint8_t *trailer, uint32_t check, uint64_t total);
+
+	const struct deflate_check *check;
+	bool members;		/* other members or zeros may follow */
+	bool ignore_rest;	/* a directory follows */
+};
+
 struct inflate_job {
 	struct deflate_reader reader;
 	const struct deflate_unwrap *wrap;
@@ -83,21 +108,11 @@ struct inflate_job {
 	struct deflate_head head;	/* header of the current member */
 };
 
-extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
-    zip_decoder;
-
 /*
- * Reads the next piece into s, and sets its presumed type.  Returns 0 or
- * -errno.
+ * Implements pipeline_ops.fill, and sets the presumed type of the piece; job
+ * begins with a struct deflate_reader.
  */
-int deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s);
-
-/*
- * Returns the slot size in bytes, under a memory limit, for units as described
- * by the stream's header h.
- */
-struct gzip_header;
-size_t deflate_slot_bytes(const struct gzip_header *h);
+int deflate_scan(void *job, struct input *in, struct slot *s);
 
 /*
  * Returns the maximum output of a worker, in bytes, for a piece of this type.

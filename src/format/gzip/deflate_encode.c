@@ -3,28 +3,52 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The three formats differ in the header and trailer around the deflate stream,
- * and in the checksum: struct wrap.  The layout of the stream is described in
- * gzip.h.
+ * and in the checksum: struct deflate_wrap.  The layout of the stream is
+ * described in gzip.h.
+ *
+ * Sources: RFC 1952, RFC 1950, PKWARE's APPNOTE.TXT 6.3.10.
  */
-#include "deflate_wrap.h"
+#include "deflate_codec.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
+#include "format/cutter.h"
+#include "format/gzip/deflate_engine.h"
+#include "format/gzip/gzip.h"
 #include "pipeline/adapt.h"
 
 #include <errno.h>
 #include <libdeflate.h>
 #include <string.h>
+#include <time.h>
 
 enum { HEADER_ROOM = 64 };
 
-/* Compressing to gzip, zlib and zip. */
+struct deflate_job;
+
+struct deflate_wrap {
+	const struct deflate_check *check;
+	/* only_block: nothing follows the first block */
+	int (*head)(struct deflate_job *j, bool only_block, struct sink *out);
+	int (*tail)(struct deflate_job *j, struct sink *out);
+};
+
+struct deflate_job {
+	struct cutter cut;	/* first, for cutter_fill() */
+	const struct codec_options *options;
+	const struct deflate_wrap *wrap;
+	bool begun;
+	uint32_t check;
+	uint64_t total;		/* uncompressed bytes so far */
+	uint64_t body_at;	/* offset of the deflate stream */
+};
+
 struct deflate_notes {
 	uint32_t check;		/* work: CRC-32 or Adler-32 of `in` */
 };
 SLOT_NOTES(deflate_notes)
 
-int
+static int
 deflate_plan(const struct codec_options *o, struct memory_plan *p,
     const char **why)
 {
@@ -41,7 +65,7 @@ deflate_plan(const struct codec_options *o, struct memory_plan *p,
 	return 0;
 }
 
-int
+static int
 deflate_open(void **job, const struct codec_options *o,
     const struct memory_plan *p, const struct deflate_wrap *wrap)
 {
@@ -58,7 +82,7 @@ deflate_open(void **job, const struct codec_options *o,
 	return 0;
 }
 
-void
+static void
 deflate_close(void *job)
 {
 	struct deflate_job *j = job;
@@ -69,21 +93,13 @@ deflate_close(void *job)
 	sys_free(j);
 }
 
-int
-deflate_fill(void *job, struct input *in, struct slot *s)
-{
-	struct deflate_job *j = job;
-
-	return cutter_fill(&j->cut, in, s);
-}
-
 /* A worker's state: an engine, and its level. */
 struct deflate_worker {
 	struct deflate_engine *engine;
 	int level;
 };
 
-int
+static int
 deflate_worker_open(void *job, void **ctx)
 {
 	struct deflate_job *j = job;
@@ -100,7 +116,7 @@ deflate_worker_open(void *job, void **ctx)
 	return 0;
 }
 
-void
+static void
 deflate_worker_close(void *ctx)
 {
 	struct deflate_worker *w = ctx;
@@ -131,7 +147,7 @@ run_engine(struct deflate_job *j, struct deflate_worker *w, struct slot *s,
 	    s->in.len, last, out, cap);
 }
 
-int
+static int
 deflate_work(void *job, void *ctx, struct slot *s)
 {
 	struct deflate_job *j = job;
@@ -153,7 +169,7 @@ deflate_work(void *job, void *ctx, struct slot *s)
  * Writes the header, the blocks and the trailer; the header is written with the
  * first block.
  */
-int
+static int
 deflate_join(void *job, struct slot *s, struct sink *out)
 {
 	struct deflate_job *j = job;
@@ -165,12 +181,30 @@ deflate_join(void *job, struct slot *s, struct sink *out)
 		rc = j->wrap->head(j, last, out);
 		j->body_at = sink_bytes(out);
 	}
-	j->check = j->wrap->check->combine(j->check,
+	j->check = (uint32_t)j->wrap->check->combine(j->check,
 	    deflate_notes(s)->check, (off_t)s->in.len);
 	j->total += s->in.len;
 	if (rc == 0)
 		rc = sink_slot(out, s);
 	return rc == 0 && last ? j->wrap->tail(j, out) : rc;
+}
+
+/* Defines the encoder of a format, with its own work and join functions. */
+#define ENCODER(format, work_it, join_it)				\
+static int								\
+format##_open(void **job, const struct codec_options *o,		\
+    const struct memory_plan *p, struct codec_notes *notes)		\
+{									\
+	(void)notes;							\
+	return deflate_open(job, o, p, &format##_wrap);			\
+}									\
+									\
+const struct coder format##_encoder = {					\
+	.plan = deflate_plan, .open = format##_open,			\
+	    .close = deflate_close,					\
+	.ops = { .fill = cutter_fill, .work = work_it, .join = join_it, \
+	    .worker_open = deflate_worker_open,				\
+	    .worker_close = deflate_worker_close },			\
 }
 
 /* gzip */
@@ -183,17 +217,11 @@ gzip_fields_of(const struct codec_options *o)
 	    .slowest = o->level >= 9 };
 }
 
-static enum gzip_sizes
-gzip_sizes_of(const struct deflate_job *j)
-{
-	return j->options->flush_ms > 0 ? GZIP_ANY :
-	    j->cut.rsyncable ? GZIP_QUARTER : GZIP_EQUAL;
-}
-
 static int
 gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 {
 	struct gzip_fields f = gzip_fields_of(j->options);
+	enum gzip_sizes sizes = GZIP_EQUAL;
 	uint8_t mark[GZIP_MARK_MAX], *p;
 	int rc;
 
@@ -203,10 +231,14 @@ gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 	rc = sink_write(out, p, gzip_header_write(&f, p));
 	sys_free(p);
 	/* a single block, as any gzip would write it, needs no mark */
-	if (rc == 0 && !only_block)
-		rc = sink_write(out, mark, gzip_mark_write(gzip_sizes_of(j),
-		    j->cut.block, mark));
-	return rc;
+	if (rc != 0 || only_block)
+		return rc;
+	if (j->options->flush_ms > 0)
+		sizes = GZIP_ANY;
+	else if (j->cut.rsyncable)
+		sizes = GZIP_QUARTER;
+	return sink_write(out, mark, gzip_mark_write(sizes, j->cut.block,
+	    mark));
 }
 
 static int
@@ -223,27 +255,22 @@ static const struct deflate_wrap gzip_wrap = {
 	.check = &check_crc32, .head = gzip_head, .tail = gzip_tail,
 };
 
-static int
-gzip_open(void **job, const struct codec_options *o,
-    const struct memory_plan *p, struct codec_notes *notes)
-{
-	(void)notes;
-	return deflate_open(job, o, p, &gzip_wrap);
-}
-
 /*
- * Writes a block as a separate member, with its length in the header.  The
- * first member contains the name.  The last member is omitted if it is empty
- * because the input ends with a full block.
+ * With --independent, writes a block as a separate member, with its length in
+ * the header.  The first member contains the name.  The last member is omitted
+ * if it is empty because the input ends with a full block.
  */
 static int
-member_work(struct deflate_job *j, void *ctx, struct slot *s)
+gzip_work(void *job, void *ctx, struct slot *s)
 {
+	struct deflate_job *j = job;
 	struct gzip_fields f = gzip_fields_of(j->options);
 	size_t head;
 	ssize_t n;
 	int rc;
 
+	if (!j->options->independent)
+		return deflate_work(j, ctx, s);
 	f.member = 1;
 	if (s->seq > 0)
 		f.name = f.comment = NULL;
@@ -268,15 +295,6 @@ member_work(struct deflate_job *j, void *ctx, struct slot *s)
 }
 
 static int
-gzip_work(void *job, void *ctx, struct slot *s)
-{
-	struct deflate_job *j = job;
-
-	return j->options->independent ? member_work(j, ctx, s) :
-	    deflate_work(j, ctx, s);
-}
-
-static int
 gzip_join(void *job, struct slot *s, struct sink *out)
 {
 	struct deflate_job *j = job;
@@ -286,8 +304,7 @@ gzip_join(void *job, struct slot *s, struct sink *out)
 	return s->seq > 0 && s->in.len == 0 ? 0 : sink_slot(out, s);
 }
 
-const struct coder gzip_encoder = DEFLATE_ENCODER(gzip_open, gzip_work,
-    gzip_join);
+ENCODER(gzip, gzip_work, gzip_join);
 
 /* zlib (RFC 1950) */
 
@@ -321,13 +338,135 @@ static const struct deflate_wrap zlib_wrap = {
 	.check = &check_adler32, .head = zlib_head, .tail = zlib_tail,
 };
 
-static int
-zlib_open(void **job, const struct codec_options *o,
-    const struct memory_plan *p, struct codec_notes *notes)
+ENCODER(zlib, deflate_work, deflate_join);
+
+/*
+ * zip: an archive with one entry.  The sizes are not known in advance, so they
+ * are written in a data descriptor after the data.  If they exceed 32 bits, the
+ * descriptor has 64-bit fields, and the directory contains a ZIP64 record.
+ */
+
+enum { LOCAL = 30, CENTRAL = 46, ZIP64_FIELD = 20, END = 22,
+    END64 = 56, LOCATOR64 = 20, NAME_MAX_B = 1024 };
+
+static const char *
+entry_name(const struct deflate_job *j)
 {
-	(void)notes;
-	return deflate_open(job, o, p, &zlib_wrap);
+	return j->options->name != NULL ? j->options->name : "-";
 }
 
-const struct coder zlib_encoder = DEFLATE_ENCODER(zlib_open, deflate_work,
-    deflate_join);
+static uint16_t
+name_len(const struct deflate_job *j)
+{
+	size_t n = strlen(entry_name(j));
+
+	return (uint16_t)(n < NAME_MAX_B ? n : NAME_MAX_B);
+}
+
+/*
+ * Writes the fields shared by the local header and the directory, from "version
+ * needed" to "file name length".
+ */
+static void
+put_common(const struct deflate_job *j, uint8_t *p, bool big)
+{
+	uint32_t dos = 1U << 21 | 1U << 16;	/* 1980-01-01, for no time */
+	time_t t = j->options->mtime;
+	struct tm tm;
+
+	if (t != 0 && localtime_r(&t, &tm) != NULL && tm.tm_year >= 80)
+		dos = (uint32_t)(tm.tm_year - 80) << 25 |
+		    (uint32_t)(tm.tm_mon + 1) << 21 |
+		    (uint32_t)tm.tm_mday << 16 | (uint32_t)tm.tm_hour << 11 |
+		    (uint32_t)tm.tm_min << 5 | (uint32_t)tm.tm_sec >> 1;
+	store_le16(p, big ? 45 : 20);
+	store_le16(p + 2, 8);		/* sizes follow the data */
+	store_le16(p + 4, 8);		/* deflated */
+	store_le32(p + 6, dos);
+	store_le16(p + 22, name_len(j));
+}
+
+static int
+zip_head(struct deflate_job *j, bool only_block, struct sink *out)
+{
+	uint8_t h[LOCAL] = { 'P', 'K', 3, 4 };
+	int rc;
+
+	(void)only_block;
+	put_common(j, h + 4, false);
+	rc = sink_write(out, h, sizeof(h));
+	return rc != 0 ? rc : sink_write(out, entry_name(j), name_len(j));
+}
+
+/* Writes the descriptor, the directory and the end records. */
+static int
+zip_tail(struct deflate_job *j, struct sink *out)
+{
+	uint64_t packed = sink_bytes(out) - j->body_at, total = j->total;
+	bool big = packed >= UINT32_MAX || total >= UINT32_MAX ||
+	    sink_bytes(out) >= UINT32_MAX - 64;
+	uint8_t d[24] = { 'P', 'K', 7, 8 };
+	uint8_t c[CENTRAL] = { 'P', 'K', 1, 2, 45, 3 };
+	uint8_t x[ZIP64_FIELD] = { 1, 0, 16, 0 };
+	uint8_t e[END64 + LOCATOR64 + END] = { 0 }, *p = e;
+	uint64_t at, len;
+	int rc;
+
+	store_le32(d + 4, j->check);
+	if (big) {
+		store_le64(d + 8, packed);
+		store_le64(d + 16, total);
+	} else {
+		store_le32(d + 8, (uint32_t)packed);
+		store_le32(d + 12, (uint32_t)total);
+	}
+	rc = sink_write(out, d, big ? 24 : 16);
+	if (rc != 0)
+		return rc;
+
+	at = sink_bytes(out);
+	put_common(j, c + 6, big);
+	store_le32(c + 16, j->check);
+	store_le32(c + 20, big ? UINT32_MAX : (uint32_t)packed);
+	store_le32(c + 24, big ? UINT32_MAX : (uint32_t)total);
+	store_le16(c + 30, big ? sizeof(x) : 0);
+	store_le32(c + 38, 0100644U << 16);
+	store_le64(x + 4, total);
+	store_le64(x + 12, packed);
+	rc = sink_write(out, c, sizeof(c));
+	if (rc == 0)
+		rc = sink_write(out, entry_name(j), name_len(j));
+	if (rc == 0 && big)
+		rc = sink_write(out, x, sizeof(x));
+	if (rc != 0)
+		return rc;
+
+	len = sink_bytes(out) - at;
+	if (big) {
+		memcpy(p, "PK\6\6", 4);
+		store_le64(p + 4, END64 - 12);
+		store_le16(p + 12, 45);
+		store_le16(p + 14, 45);
+		store_le64(p + 24, 1);
+		store_le64(p + 32, 1);
+		store_le64(p + 40, len);
+		store_le64(p + 48, at);
+		p += END64;
+		memcpy(p, "PK\6\7", 4);
+		store_le64(p + 8, at + len);
+		store_le32(p + 16, 1);
+		p += LOCATOR64;
+	}
+	memcpy(p, "PK\5\6", 4);
+	store_le16(p + 8, 1);
+	store_le16(p + 10, 1);
+	store_le32(p + 12, (uint32_t)len);
+	store_le32(p + 16, big ? UINT32_MAX : (uint32_t)at);
+	return sink_write(out, e, (size_t)(p - e) + END);
+}
+
+static const struct deflate_wrap zip_wrap = {
+	.check = &check_crc32, .head = zip_head, .tail = zip_tail,
+};
+
+ENCODER(zip, deflate_work, deflate_join);

@@ -54,26 +54,19 @@ find_sync(const uint8_t *p, size_t len, size_t from)
 	return 0;
 }
 
-/*
- * Returns how much input to search before deciding that the piece is not a
- * unit.
- */
-static size_t
-most_input(const struct deflate_reader *r)
-{
-	return r->block == 0 ? PLAIN_LEN : r->block + r->block / 8 + READ_LEN;
-}
-
 static int
 fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 {
-	size_t from = inflate_notes(s)->skip, end = 0;
+	size_t from = inflate_notes(s)->skip, most = PLAIN_LEN, end = 0;
 	ssize_t n = 1;
 
+	/* a piece that has no sync point within `most` bytes is not a unit */
 	if (r->block == 0)
 		from += SYNC_LEAST;
+	else
+		most = r->block + r->block / 8 + READ_LEN;
 	inflate_notes(s)->kind = PIECE_SYNC;
-	while (n > 0 && s->in.len < most_input(r)) {
+	while (n > 0 && s->in.len < most) {
 		if (s->in.len >= from + SYNC_LEN) {
 			end = find_sync(s->in.data, s->in.len, from);
 			from = s->in.len - SYNC_LEN + 1;
@@ -178,60 +171,46 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 	return fill_plain(in, s);
 }
 
-size_t
-deflate_slot_bytes(const struct gzip_header *h)
+int
+deflate_scan(void *job, struct input *in, struct slot *s)
 {
-	if (h->member != 0)
-		return PLAIN_LEN + READ_LEN + 2 * MEMBER_LEAST + MEMBERS_OUT;
-	if (h->block_max == 0)
-		return PLAIN_LEN + READ_LEN + UNMARKED_OUT;
-	return h->block_max + h->block_max / 8 + 2 * READ_LEN + h->block_max;
-}
-
-/* Decides how to cut the stream, after peeking at its header. */
-static int
-begin_stream(struct deflate_reader *r, struct input *in, struct slot *s)
-{
+	struct deflate_reader *r = job;
+	int rc = carry_begin(&r->carry, s);
 	struct gzip_header h;
 	const uint8_t *p;
-	ssize_t n = input_peek(in, INPUT_PEEK, &p);
-
-	r->begun = true;
-	if (n < 0)
-		return (int)n;
-	if (gzip_header_parse(&h, p, (size_t)n) != 1)
-		return 0;
-	if (h.member != 0 && h.member <= r->member_max) {
-		r->mode = PIECE_MEMBERS;
-		return 0;
-	}
-	inflate_notes(s)->skip = h.len + h.mark;
-	if (h.block_max <= r->block_max) {
-		r->block = h.block_max;
-		r->mode = PIECE_SYNC;
-	}
-	return 0;
-}
-
-int
-deflate_scan(struct deflate_reader *r, struct input *in, struct slot *s)
-{
-	int rc = carry_begin(&r->carry, s);
 	bool trusted;
 
 	if (rc != 0)
 		return rc;
-	if (!r->begun)
-		rc = begin_stream(r, in, s);
-	if (rc != 0)
-		return rc;
+	if (!r->begun) {
+		/* the header says how to cut the stream */
+		ssize_t n = input_peek(in, INPUT_PEEK, &p);
+
+		r->begun = true;
+		if (n < 0)
+			return (int)n;
+		if (gzip_header_parse(&h, p, (size_t)n) != 1) {
+			r->mode = PIECE_PLAIN;
+		} else if (h.member != 0 && h.member <= r->member_max) {
+			r->mode = PIECE_MEMBERS;
+		} else {
+			inflate_notes(s)->skip = h.len + h.mark;
+			if (h.block_max <= r->block_max) {
+				r->block = h.block_max;
+				r->mode = PIECE_SYNC;
+			}
+		}
+	}
 	trusted = atomic_load_explicit(r->debt, memory_order_relaxed) <=
 	    DEBT_MOST;
 	if (!trusted && r->block == 0)
 		r->mode = PIECE_PLAIN;
-	rc = r->mode == PIECE_SYNC ? fill_sync(r, in, s) :
-	    r->mode == PIECE_MEMBERS ? fill_members(r, in, s) :
-	    fill_plain(in, s);
+	if (r->mode == PIECE_SYNC)
+		rc = fill_sync(r, in, s);
+	else if (r->mode == PIECE_MEMBERS)
+		rc = fill_members(r, in, s);
+	else
+		rc = fill_plain(in, s);
 	if (!trusted)
 		inflate_notes(s)->kind = PIECE_PLAIN;
 	return rc;

@@ -2,11 +2,11 @@
  * gzip.c - gzip, zlib and zip as rows of the codec table; their checksums
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "format/codec.h"
+#include "deflate_codec.h"
 
 #include "base/bytes.h"
-#include "deflate_decode.h"
-#include "deflate_wrap.h"
+#include "format/gzip/deflate_engine.h"
+#include "format/gzip/gzip.h"
 #include "format/list.h"
 #include "format/seek_formats.h"
 
@@ -14,36 +14,12 @@
 #include <string.h>
 #include <zlib.h>
 
-static uint32_t
-add_crc32(uint32_t check, const void *p, size_t len)
-{
-	return libdeflate_crc32(check, p, len);
-}
-
-static uint32_t
-combine_crc32(uint32_t a, uint32_t b, off_t len)
-{
-	return (uint32_t)crc32_combine(a, b, len);
-}
-
 const struct deflate_check check_crc32 = {
-	.start = 0, .add = add_crc32, .combine = combine_crc32,
+	.start = 0, .add = libdeflate_crc32, .combine = crc32_combine,
 };
 
-static uint32_t
-add_adler32(uint32_t check, const void *p, size_t len)
-{
-	return libdeflate_adler32(check, p, len);
-}
-
-static uint32_t
-combine_adler32(uint32_t a, uint32_t b, off_t len)
-{
-	return (uint32_t)adler32_combine(a, b, len);
-}
-
 const struct deflate_check check_adler32 = {
-	.start = 1, .add = add_adler32, .combine = combine_adler32,
+	.start = 1, .add = libdeflate_adler32, .combine = adler32_combine,
 };
 
 static bool

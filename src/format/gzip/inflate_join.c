@@ -40,18 +40,6 @@ hold_bytes(struct inflate_job *j, const uint8_t *p, size_t len)
 	return rc;
 }
 
-/* Starts the data after a header. */
-static void
-begin_body(struct inflate_job *j)
-{
-	j->held.len = 0;
-	j->check = j->wrap->check->start;
-	j->total = 0;
-	j->state = !j->head.stored ? BODY : j->head.left > 0 ? STORED :
-	    TRAILER;
-	inflater_start(j->inflater);
-}
-
 /*
  * Each function consumes as many of the len bytes at p as it needs.  Returns
  * the number of bytes consumed, or -errno.
@@ -78,7 +66,14 @@ take_head(struct inflate_job *j, const uint8_t *p, size_t len)
 	if (n == 0)
 		return j->held.len > HEADER_MAX ? -EBADMSG :
 		    (ssize_t)(j->held.len - before);
-	begin_body(j);
+	j->held.len = 0;
+	j->check = j->wrap->check->start;
+	j->total = 0;
+	if (!j->head.stored)
+		j->state = BODY;
+	else
+		j->state = j->head.left > 0 ? STORED : TRAILER;
+	inflater_start(j->inflater);
 	return n - (ssize_t)before;
 }
 
@@ -141,48 +136,6 @@ put_junk(struct inflate_job *j, const uint8_t *p, size_t len,
 	return j->copy_rest ? sink_write(out, p, len) : 0;
 }
 
-static int
-take_junk(struct inflate_job *j, struct stream_io *io, struct sink *out)
-{
-	int rc = put_junk(j, j->held.data, j->held.len, out);
-
-	j->held.len = 0;
-	if (rc == 0)
-		rc = put_junk(j, io->in, io->in_len, out);
-	io->in_len = 0;
-	return rc;
-}
-
-static ssize_t
-take_part(struct inflate_job *j, const uint8_t *p, size_t len)
-{
-	switch (j->state) {
-	case HEAD:
-		return take_head(j, p, len);
-	case TRAILER:
-		return take_trailer(j, p, len);
-	case REST:
-		return (ssize_t)len;
-	default:
-		return take_between(j, p, len);
-	}
-}
-
-static int feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
-    struct sink *out);
-
-/*
- * Processes the bytes, at most a trailer, that the inflater has read past the
- * end of the stream.
- */
-static int
-take_unused(struct inflate_job *j, struct sink *out)
-{
-	uint8_t unused[8];
-
-	return feed_bytes(j, unused, inflater_unused(j->inflater, unused), out);
-}
-
 /* Gets the checksum of the inflater's output from the sink. */
 static void
 end_check(struct inflate_job *j, struct sink *out)
@@ -192,73 +145,76 @@ end_check(struct inflate_job *j, struct sink *out)
 	j->checking = false;
 }
 
-static int
-take_body(struct inflate_job *j, struct stream_io *io, struct sink *out)
-{
-	size_t room, made;
-	int rc = 0;
-
-	j->inflating = true;
-	if (!j->checking)
-		sink_check_begin(out, j->wrap->check->add, j->check);
-	j->checking = true;
-	io->out = sink_space(out, &room, &rc);
-	if (io->out == NULL)
-		return rc;
-	io->out_len = room;
-	rc = inflater_run(j->inflater, io);
-	if (rc < 0)
-		return rc;
-	made = room - io->out_len;
-	j->total += made;
-	sink_advance(out, made);
-	if (rc == STREAM_END) {
-		end_check(j, out);
-		j->state = TRAILER;
-		j->inflating = false;
-		return take_unused(j, out);
-	}
-	return 0;
-}
-
-/* Copies data that is not deflated. */
-static int
-copy_stored(struct inflate_job *j, struct stream_io *io, struct sink *out)
-{
-	size_t n = io->in_len < j->head.left ? io->in_len :
-	    (size_t)j->head.left;
-
-	j->check = j->wrap->check->add(j->check, io->in, n);
-	j->total += n;
-	j->head.left -= n;
-	if (j->head.left == 0)
-		j->state = TRAILER;
-	io->in += n;
-	io->in_len -= n;
-	return sink_write(out, io->in - n, n);
-}
-
 /* Processes everything serially, byte by byte if necessary. */
 static int
 feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out)
 {
 	struct stream_io io = { .in = p, .in_len = len, .out_len = 1 };
+	uint8_t unused[8];
+	size_t room;
 	ssize_t n;
+	int rc = 0;
 
 	/* if the buffer is full, there may be more output without more input */
 	while (io.in_len > 0 || (j->inflating && io.out_len == 0)) {
-		if (j->state == BODY || j->state == STORED) {
-			int rc = j->state == BODY ? take_body(j, &io, out) :
-			    copy_stored(j, &io, out);
-
+		switch (j->state) {
+		case HEAD:
+			n = take_head(j, io.in, io.in_len);
+			break;
+		case BODY:
+			j->inflating = true;
+			if (!j->checking)
+				sink_check_begin(out, j->wrap->check->add,
+				    j->check);
+			j->checking = true;
+			io.out = sink_space(out, &room, &rc);
+			if (io.out == NULL)
+				return rc;
+			io.out_len = room;
+			rc = inflater_run(j->inflater, &io);
+			if (rc < 0)
+				return rc;
+			j->total += room - io.out_len;
+			sink_advance(out, room - io.out_len);
+			if (rc != STREAM_END)
+				continue;
+			end_check(j, out);
+			j->state = TRAILER;
+			j->inflating = false;
+			/* at most a trailer was read past the end */
+			rc = feed_bytes(j, unused,
+			    inflater_unused(j->inflater, unused), out);
 			if (rc != 0)
 				return rc;
 			continue;
+		case STORED:
+			n = (ssize_t)(io.in_len < j->head.left ? io.in_len :
+			    j->head.left);
+			j->check = j->wrap->check->add(j->check, io.in,
+			    (size_t)n);
+			j->total += (size_t)n;
+			j->head.left -= (size_t)n;
+			if (j->head.left == 0)
+				j->state = TRAILER;
+			rc = sink_write(out, io.in, (size_t)n);
+			if (rc != 0)
+				return rc;
+			break;
+		case TRAILER:
+			n = take_trailer(j, io.in, io.in_len);
+			break;
+		case REST:
+			n = (ssize_t)io.in_len;
+			break;
+		case JUNK:
+			rc = put_junk(j, j->held.data, j->held.len, out);
+			j->held.len = 0;
+			return rc != 0 ? rc :
+			    put_junk(j, io.in, io.in_len, out);
+		default:
+			n = take_between(j, io.in, io.in_len);
 		}
-		if (j->state == JUNK)
-			return take_junk(j, &io, out);
-		n = take_part(j, io.in, io.in_len);
 		if (n < 0)
 			return (int)n;
 		io.in += n;
@@ -267,18 +223,6 @@ feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
 	if (j->inflating && inflater_at_boundary(j->inflater))
 		j->inflating = false;
 	return 0;
-}
-
-/* Returns whether the state matches the presumed start of the piece's unit. */
-static bool
-accepts(const struct inflate_job *j, struct slot *s)
-{
-	if (!inflate_notes(s)->ok)
-		return false;
-	if (inflate_notes(s)->kind == PIECE_MEMBERS)
-		return (j->state == HEAD || j->state == BETWEEN) &&
-		    j->held.len == 0;
-	return j->state == BODY && !j->inflating;
 }
 
 /* Accepts a worker's result; data after the unit is fed in later. */
@@ -297,8 +241,8 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 		j->notes->check = load_le32(s->in.data + at - GZIP_TRAILER);
 	} else {
 		end_check(j, out);
-		j->check = j->wrap->check->combine(j->check, note->check,
-		    (off_t)s->out.len);
+		j->check = (uint32_t)j->wrap->check->combine(j->check,
+		    note->check, (off_t)s->out.len);
 		j->total += s->out.len;
 		inflater_saw(j->inflater, s->out.data, s->out.len);
 		if (note->final)
@@ -313,10 +257,34 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 	return rc != 0 ? rc : feed_bytes(j, rest, len, out);
 }
 
-/* Checks that the input may end in the current state. */
-static int
-at_end(struct inflate_job *j, struct sink *out)
+int
+inflate_join(void *job, struct slot *s, struct sink *out)
 {
+	struct inflate_job *j = job;
+	const struct inflate_notes *note = inflate_notes(s);
+	long long debt, len = (long long)s->in.len;
+	size_t skip = note->skip;
+	bool last = s->last, accepted;
+	int rc = skip == 0 ? 0 : feed_bytes(j, s->in.data, skip, out);
+
+	if (rc != 0)
+		return rc;
+	/* the state must match the presumed start of the piece's unit */
+	if (note->kind == PIECE_MEMBERS)
+		accepted = note->ok && j->held.len == 0 &&
+		    (j->state == HEAD || j->state == BETWEEN);
+	else
+		accepted = note->ok && j->state == BODY && !j->inflating;
+	debt = atomic_load(&j->debt);
+	if (accepted || note->kind == PIECE_PLAIN)
+		debt -= debt < len ? debt : len;
+	else
+		debt += len + (long long)inflate_most(j, note->kind);
+	atomic_store(&j->debt, debt);
+	rc = accepted ? accept(j, s, out) :
+	    feed_bytes(j, s->in.data + skip, s->in.len - skip, out);
+	if (rc != 0 || !last)
+		return rc;
 	/*
 	 * a single byte that could be the start of a header, or junk that
 	 * starts like one
@@ -326,37 +294,4 @@ at_end(struct inflate_job *j, struct sink *out)
 		return put_junk(j, j->held.data, j->held.len, out);
 	return j->state == BETWEEN || j->state == PADDING ||
 	    j->state == REST ? 0 : -ENODATA;
-}
-
-/* Accounts for the cost of a wrong guess, or for decoded data. */
-static void
-account(struct inflate_job *j, struct slot *s, bool accepted)
-{
-	long long debt = atomic_load(&j->debt), len = (long long)s->in.len;
-
-	if (accepted || inflate_notes(s)->kind == PIECE_PLAIN)
-		debt -= debt < len ? debt : len;
-	else
-		debt += len + (long long)inflate_most(j,
-		    inflate_notes(s)->kind);
-	atomic_store(&j->debt, debt);
-}
-
-int
-inflate_join(void *job, struct slot *s, struct sink *out)
-{
-	struct inflate_job *j = job;
-	size_t skip = inflate_notes(s)->skip;
-	bool last = s->last, accepted;
-	int rc = 0;
-
-	if (skip > 0)
-		rc = feed_bytes(j, s->in.data, skip, out);
-	if (rc != 0)
-		return rc;
-	accepted = accepts(j, s);
-	account(j, s, accepted);
-	rc = accepted ? accept(j, s, out) :
-	    feed_bytes(j, s->in.data + skip, s->in.len - skip, out);
-	return rc == 0 && last ? at_end(j, out) : rc;
 }

@@ -1,0 +1,29 @@
+/*
+ * deflate_codec.h - the coders of gzip, zlib and zip, and their checksums
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#ifndef COLDPRESS_DEFLATE_CODEC_H
+#define COLDPRESS_DEFLATE_CODEC_H
+
+#include "format/codec.h"
+
+#include <sys/types.h>
+
+struct deflate_check {
+	uint32_t start;			/* check of empty data */
+	sink_check_fn *add;
+	/*
+	 * returns the combined check of two runs of bytes, the second len bytes
+	 * long, in 32 bits
+	 */
+	unsigned long (*combine)(unsigned long a, unsigned long b, off_t len);
+};
+
+/* The checks used by gzip and zip, and by zlib. */
+extern const struct deflate_check check_crc32, check_adler32;
+
+extern const struct coder gzip_encoder, zlib_encoder, zip_encoder;
+extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,
+    zip_decoder;
+
+#endif
