@@ -1,22 +1,46 @@
 /*
- * seek_index.c - reading ranges of gzip files through a side index
+ * seek_index.c - the side index of a gzip file: reading ranges, and making it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * This file reads and checks an index; seek_index_part.c builds a stream from
- * the data between two of its points.
+ * If a range begins at a point inside a member, a new member is built.  It
+ * begins with a header and a stored block with the 32 KiB of data before the
+ * point.  Empty blocks follow, so that the last one ends at the same bit within
+ * a byte as the point, and the bytes of the file can follow unchanged.  It ends
+ * with an empty final block, and a trailer with the CRC that the index records
+ * for this data.
+ *
+ * An index is made in a single pass of the inflater, which can stop between two
+ * blocks and report the bit position.  All members are verified in this pass.
  */
 #include "seek_index.h"
 
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
+#include "engine/deflate/inflater.h"
+#include "format/gzip/gzip.h"
 #include "format/seek_formats.h"
 
 #include <errno.h>
+#include <libdeflate.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <xxhash.h>
+#include <zlib.h>
 
-enum { SAMPLE = 64 << 10 };
+enum { SAMPLE = 64 << 10, OUT = 256 << 10 };
+
+struct index_point {
+	uint64_t plain, bit, member, window;
+	uint32_t packed, crc;
+};
+
+/* An index in use: seek_map.own. */
+struct index {
+	uint64_t windows_end;
+	uint8_t *points;
+};
 
 int
 index_bind(struct index_binding *b, int fd, uint64_t len)
@@ -52,26 +76,16 @@ out:
 	return rc;
 }
 
-bool
+/* Returns whether a and b describe the same file in the same state. */
+static bool
 index_bound(const struct index_binding *a, const struct index_binding *b)
 {
 	return a->len == b->len && a->mtime == b->mtime &&
 	    a->mtime_ns == b->mtime_ns && a->hash == b->hash;
 }
 
-void
-index_point_store(const struct index_point *p, uint8_t *to)
-{
-	store_le64(to, p->plain);
-	store_le64(to + 8, p->bit);
-	store_le64(to + 16, p->member);
-	store_le64(to + 24, p->window);
-	store_le32(to + 32, p->packed);
-	store_le32(to + 36, p->crc);
-}
-
-void
-index_point_load(struct index_point *p, const uint8_t *from)
+static void
+load_point(struct index_point *p, const uint8_t *from)
 {
 	p->plain = load_le64(from);
 	p->bit = load_le64(from + 8);
@@ -81,100 +95,67 @@ index_point_load(struct index_point *p, const uint8_t *from)
 	p->crc = load_le32(from + 36);
 }
 
-/* Checks that the index matches this file in its current state. */
+/* Computes the hash of an index's head and of its points. */
 static int
-check_binding(const struct seek_map *m, const uint8_t *head)
-{
-	struct index_binding now, then = { .len = load_le64(head + 24),
-	    .mtime = (int64_t)load_le64(head + 32),
-	    .mtime_ns = load_le32(head + 40),
-	    .hash = load_le64(head + 48) };
-	int rc = index_bind(&now, m->fd, m->len);
-
-	return rc != 0 ? rc : index_bound(&then, &now) ? 0 : -ESTALE;
-}
-
-static int
-check_hash(const uint8_t *head, const uint8_t *points, size_t len)
+hash_points(const uint8_t *head, const uint8_t *points, size_t len,
+    uint64_t *hash)
 {
 	XXH64_state_t *x = XXH64_createState();
-	uint64_t hash;
 
 	if (x == NULL)
 		return -ENOMEM;
 	XXH64_reset(x, 0);
 	XXH64_update(x, head, INDEX_HEAD - 8);
 	XXH64_update(x, points, len);
-	hash = XXH64_digest(x);
+	*hash = XXH64_digest(x);
 	XXH64_freeState(x);
-	return hash == load_le64(head + INDEX_HEAD - 8) ? 0 : -EBADMSG;
+	return 0;
 }
 
-static int
-add_point(struct seek_map *m, const struct index *x, size_t i)
-{
-	struct index_point p;
-	bool within;
-
-	index_point_load(&p, x->points + i * INDEX_POINT);
-	within = p.packed != 0;
-	if (p.bit / 8 > m->len || p.member > p.bit / 8 ||
-	    within == (p.member == p.bit / 8) ||
-	    (!within && p.bit % 8 != 0) ||
-	    p.packed > INDEX_WINDOW_PACKED || (within &&
-	    (p.window < INDEX_HEAD || p.window > x->windows_end ||
-	    p.packed > x->windows_end - p.window)))
-		return -EBADMSG;
-	return seek_add(m, (struct seek_unit){ p.plain, p.bit / 8,
-	    p.member });
-}
+/* Reading ranges */
 
 static int
 add_points(struct seek_map *m, const struct index *x, size_t count)
 {
-	struct index_point end;
-	int rc = 0;
+	struct index_point p;
+	int rc;
 
 	/* keep all units: there is one for each point */
 	m->spacing = 0;
-	for (size_t i = 0; rc == 0 && i + 1 < count; i++)
-		rc = add_point(m, x, i);
-	if (rc != 0)
-		return rc;
-	index_point_load(&end, x->points + (count - 1) * INDEX_POINT);
-	rc = end.bit % 8 != 0 ? -EBADMSG :
-	    seek_end(m, end.plain, end.bit / 8);
-	return rc == 0 && m->count != count ? -EBADMSG : rc;
-}
+	for (size_t i = 0; i + 1 < count; i++) {
+		bool within;
 
-static int
-load_points(struct seek_map *m, struct index *x, const uint8_t *head)
-{
-	size_t count = load_le32(head + 12), len = count * INDEX_POINT;
-	ssize_t n;
-	int rc;
-
-	if (count < 2 || count > SEEK_UNITS_MAX - 4 ||
-	    x->len < INDEX_HEAD + len)
+		load_point(&p, x->points + i * INDEX_POINT);
+		within = p.packed != 0;
+		if (p.bit / 8 > m->len || p.member > p.bit / 8 ||
+		    within == (p.member == p.bit / 8) ||
+		    (!within && p.bit % 8 != 0) ||
+		    p.packed > INDEX_WINDOW_PACKED || (within &&
+		    (p.window < INDEX_HEAD || p.window > x->windows_end ||
+		    p.packed > x->windows_end - p.window)))
+			return -EBADMSG;
+		rc = seek_add(m, (struct seek_unit){ p.plain, p.bit / 8,
+		    p.member });
+		if (rc != 0)
+			return rc;
+	}
+	load_point(&p, x->points + (count - 1) * INDEX_POINT);
+	if (p.bit % 8 != 0)
 		return -EBADMSG;
-	x->windows_end = x->len - len;
-	x->points = sys_malloc(len);
-	if (x->points == NULL)
-		return -ENOMEM;
-	n = fdio_pread(m->index_fd, x->points, len, (off_t)x->windows_end);
-	if (n < (ssize_t)len)
-		return n < 0 ? (int)n : -EBADMSG;
-	rc = check_hash(head, x->points, len);
-	return rc != 0 ? rc : add_points(m, x, count);
+	rc = seek_end(m, p.plain, p.bit / 8);
+	return rc == 0 && m->count != count ? -EBADMSG : rc;
 }
 
 static int
 map_index(struct seek_map *m)
 {
 	uint8_t head[INDEX_HEAD];
+	struct index_binding now, then;
 	struct index *x;
 	struct stat st;
 	ssize_t n = fdio_pread(m->index_fd, head, sizeof(head), 0);
+	uint64_t hash;
+	size_t count, len;
 	int rc;
 
 	if (n < INDEX_HEAD || fstat(m->index_fd, &st) == -1)
@@ -183,17 +164,37 @@ map_index(struct seek_map *m)
 	    load_le32(head + 8) != INDEX_VERSION ||
 	    load_le64(head + 16) != (uint64_t)st.st_size)
 		return -EBADMSG;
-	rc = check_binding(m, head);
+	then = (struct index_binding){ .len = load_le64(head + 24),
+	    .mtime = (int64_t)load_le64(head + 32),
+	    .mtime_ns = load_le32(head + 40), .hash = load_le64(head + 48) };
+	rc = index_bind(&now, m->fd, m->len);
 	if (rc != 0)
 		return rc;
+	if (!index_bound(&then, &now))
+		return -ESTALE;
 	x = sys_calloc(1, sizeof(*x));
 	if (x == NULL)
 		return -ENOMEM;
 	m->own = x;
 	m->how = "points in the side index";
 	m->checked = true;
-	x->len = (uint64_t)st.st_size;
-	return load_points(m, x, head);
+	count = load_le32(head + 12);
+	len = count * INDEX_POINT;
+	if (count < 2 || count > SEEK_UNITS_MAX - 4 ||
+	    (uint64_t)st.st_size < INDEX_HEAD + len)
+		return -EBADMSG;
+	x->windows_end = (uint64_t)st.st_size - len;
+	x->points = sys_malloc(len);
+	if (x->points == NULL)
+		return -ENOMEM;
+	n = fdio_pread(m->index_fd, x->points, len, (off_t)x->windows_end);
+	if (n < (ssize_t)len)
+		return n < 0 ? (int)n : -EBADMSG;
+	rc = hash_points(head, x->points, len, &hash);
+	if (rc != 0)
+		return rc;
+	return hash == load_le64(head + INDEX_HEAD - 8) ?
+	    add_points(m, x, count) : -EBADMSG;
 }
 
 static void
@@ -205,5 +206,472 @@ close_map(struct seek_map *m)
 	sys_free(x);
 }
 
+/* A bit buffer, least significant bit first. */
+struct bits {
+	uint8_t *p;
+	uint64_t held;
+	unsigned count;
+};
+
+static void
+put_bits(struct bits *b, uint32_t v, unsigned count)
+{
+	b->held |= (uint64_t)v << b->count;
+	for (b->count += count; b->count >= 8; b->count -= 8) {
+		*b->p++ = (uint8_t)b->held;
+		b->held >>= 8;
+	}
+}
+
+/* Writes an empty block with fixed codes, which is ten bits long. */
+static void
+put_empty_fixed(struct bits *b, bool final)
+{
+	put_bits(b, final ? 3 : 2, 10);
+}
+
+/*
+ * Writes empty blocks until the next bit is bit `bit`, 0..7, of a byte.  An odd
+ * bit needs a block with dynamic codes, which is 95 bits long.  In it, literal
+ * 0, the end-of-block symbol and two distances have codes.  The code lengths
+ * are written as 1 (code 0) and runs of zeros (18, code 1).  All 19 lengths of
+ * the precode are written, in three bits each.
+ */
+static void
+put_padding(struct bits *b, unsigned bit)
+{
+	/* in RFC 1951's order */
+	enum { LENGTHS = 19, RUN = 2, ONE = 17 };
+
+	if (bit % 2 != 0) {
+		put_bits(b, 4, 3);
+		put_bits(b, 0, 5);			/* 257 literals */
+		put_bits(b, 1, 5);			/* 2 distances */
+		put_bits(b, LENGTHS - 4, 4);
+		for (int i = 0; i < LENGTHS; i++)
+			put_bits(b, i == RUN || i == ONE, 3);
+		put_bits(b, 0, 1);			/* literal 0 */
+		put_bits(b, 1 | (138 - 11) << 1, 8);
+		put_bits(b, 1 | (117 - 11) << 1, 8);
+		put_bits(b, 0, 3);	/* the end, both distances */
+		put_bits(b, 1, 1);
+	}
+	while (b->count != bit)
+		put_empty_fixed(b, false);
+}
+
+/* Reads one byte of the file. */
+static int
+byte_at(const struct seek_map *m, uint64_t at, uint8_t *byte)
+{
+	ssize_t n = fdio_pread(m->fd, byte, 1, (off_t)at);
+
+	return n < 0 ? (int)n : n == 0 ? -ENODATA : 0;
+}
+
+/* Reads the data before a point.  Returns its length, or -errno. */
+static ssize_t
+read_window(const struct seek_map *m, const struct index_point *p,
+    uint8_t *window)
+{
+	struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+	uint8_t *packed = sys_malloc(p->packed);
+	ssize_t n = -ENOMEM;
+	size_t len = 0;
+
+	if (d == NULL || packed == NULL)
+		goto out;
+	n = fdio_pread(m->index_fd, packed, p->packed, (off_t)p->window);
+	if (n < 0)
+		goto out;
+	if (n < (ssize_t)p->packed || libdeflate_deflate_decompress(d, packed,
+	    p->packed, window, INDEX_WINDOW, &len) != LIBDEFLATE_SUCCESS)
+		n = -EBADMSG;
+	else
+		n = (ssize_t)len;
+out:
+	libdeflate_free_decompressor(d);
+	sys_free(packed);
+	return n;
+}
+
+/*
+ * Builds the start of a member up to a point in it: the bytes before the byte
+ * that contains the point, and the first bits of that byte.  *crc is set to the
+ * CRC of the window.
+ */
+static int
+put_start(const struct seek_map *m, const struct index_point *p,
+    struct seek_stream *s, uint32_t *crc)
+{
+	enum { STORED = 5, PADDING = 24 };
+	uint8_t *buf = sys_malloc(64 + STORED + INDEX_WINDOW + PADDING);
+	struct bits b = { .count = 0 };
+	uint8_t *w, byte;
+	ssize_t n;
+	int rc = 0;
+
+	if (buf == NULL)
+		return -ENOMEM;
+	b.p = buf + gzip_header_write(&(struct gzip_fields){ 0 }, buf);
+	w = b.p + STORED;
+	n = read_window(m, p, w);
+	if (n < 0) {
+		rc = (int)n;
+		goto out;
+	}
+	b.p[0] = 0;
+	store_le16(b.p + 1, (uint16_t)n);
+	store_le16(b.p + 3, (uint16_t)~n);
+	*crc = libdeflate_crc32(0, w, (size_t)n);
+	s->before = (uint64_t)n;
+	b.p = w + n;
+	put_padding(&b, p->bit % 8);
+	if (p->bit % 8 != 0) {
+		rc = byte_at(m, p->bit / 8, &byte);
+		if (rc != 0)
+			goto out;
+		put_bits(&b, byte >> p->bit % 8, 8 - p->bit % 8);
+	}
+	rc = seek_bytes(s, buf, (size_t)(b.p - buf));
+out:
+	sys_free(buf);
+	return rc;
+}
+
+static int
+index_part(const struct seek_map *m, const struct seek_unit *from,
+    const struct seek_unit *to, struct seek_stream *s)
+{
+	const struct index *x = m->own;
+	const uint8_t *first = x->points + (size_t)(from - m->units) *
+	    INDEX_POINT;
+	struct index_point a, b, p;
+	bool to_end = to->frame != from->frame;
+	uint8_t trailer[GZIP_TRAILER], end_bits[4], byte = 0;
+	struct bits bits = { .p = end_bits };
+	uint64_t start, end;
+	uint32_t crc = 0;
+	int rc = 0;
+
+	load_point(&a, first);
+	load_point(&b, first + (size_t)(to - from) * INDEX_POINT);
+	start = (a.bit + 7) / 8;
+	end = to_end ? to->at - GZIP_TRAILER : b.bit / 8;
+	if (end < start || (to_end && to->at < GZIP_TRAILER))
+		return -EBADMSG;
+	if (a.packed != 0)
+		rc = put_start(m, &a, s, &crc);
+	if (rc == 0)
+		rc = seek_extent(s, start, end - start);
+	if (rc != 0)
+		return rc;
+	if (!to_end) {
+		/* the bits before the point, and a final block */
+		unsigned bit = b.bit % 8;
+
+		rc = bit == 0 ? 0 : byte_at(m, b.bit / 8, &byte);
+		if (rc != 0)
+			return rc;
+		put_bits(&bits, byte & ((1U << bit) - 1), bit);
+		put_empty_fixed(&bits, true);
+		if (bits.count > 0)
+			put_bits(&bits, 0, 8 - bits.count);
+		rc = seek_bytes(s, end_bits, (size_t)(bits.p - end_bits));
+		if (rc != 0)
+			return rc;
+	}
+	for (const struct seek_unit *u = from; u < to; u++) {
+		load_point(&p, first + (size_t)(u - from) * INDEX_POINT);
+		crc = (uint32_t)crc32_combine(crc, p.crc,
+		    (off_t)(u[1].plain - u->plain));
+	}
+	store_le32(trailer, crc);
+	store_le32(trailer + 4, (uint32_t)(s->before + to->plain -
+	    from->plain));
+	return seek_bytes(s, trailer, sizeof(trailer));
+}
+
 const struct codec_seek index_seek = { .map = map_index, .part = index_part,
     .close = close_map };
+
+/* Making an index */
+
+struct maker {
+	struct look *look;
+	int out_fd;
+	uint64_t spacing;
+	uint64_t at;			/* offset of the input in the file */
+	uint64_t plain;
+	struct index_point member;	/* the current member */
+	uint32_t member_crc;		/* CRC of its data up to the last
+					 * point */
+	uint64_t member_len;		/* and length of that data */
+	uint32_t crc;			/* CRC of the data after that */
+	uint64_t index_at;
+	struct buf points;
+	struct stream_io io;
+	struct inflater *inflater;
+	struct libdeflate_compressor *packer;
+	size_t have;			/* bytes in out, the latest data */
+	uint8_t out[INDEX_WINDOW + OUT];
+	uint8_t packed[INDEX_WINDOW_PACKED];
+};
+
+static struct index_point
+last_point(const struct maker *k)
+{
+	struct index_point p;
+
+	load_point(&p, k->points.data + k->points.len - INDEX_POINT);
+	return p;
+}
+
+static int
+put_point(struct maker *k, const struct index_point *p)
+{
+	size_t need = k->points.len + INDEX_POINT;
+	int rc = need <= k->points.cap ? 0 :
+	    buf_reserve(&k->points, 2 * need);
+	uint8_t *to;
+
+	if (rc != 0)
+		return rc;
+	if (need / INDEX_POINT > SEEK_UNITS_MAX - 8)
+		return -EFBIG;
+	to = k->points.data + k->points.len;
+	store_le64(to, p->plain);
+	store_le64(to + 8, p->bit);
+	store_le64(to + 16, p->member);
+	store_le64(to + 24, p->window);
+	store_le32(to + 32, p->packed);
+	store_le32(to + 36, p->crc);
+	k->points.len = need;
+	return 0;
+}
+
+/*
+ * Ends the span of data since the last point (or since the start of the
+ * member).
+ */
+static void
+end_stretch(struct maker *k)
+{
+	uint64_t len = k->plain - k->member.plain - k->member_len;
+
+	if (k->points.len > 0 && last_point(k).member == k->member.member)
+		store_le32(k->points.data + k->points.len - 4, k->crc);
+	k->member_crc = (uint32_t)crc32_combine(k->member_crc, k->crc,
+	    (off_t)len);
+	k->member_len += len;
+	k->crc = 0;
+}
+
+/*
+ * Adds a point between two blocks, at the given bit, and writes the window of
+ * data before it, compressed, after the others.
+ */
+static int
+point_within(struct maker *k, uint64_t bit)
+{
+	struct index_point p = { .plain = k->plain, .bit = bit,
+	    .member = k->member.member };
+	uint64_t before = k->plain - k->member.plain;
+	size_t len = before < INDEX_WINDOW ? (size_t)before : INDEX_WINDOW;
+	int rc;
+
+	if (last_point(k).member != p.member) {
+		if (before < k->spacing)
+			return 0;
+		rc = put_point(k, &k->member);
+		if (rc != 0)
+			return rc;
+	} else if (k->plain - last_point(k).plain < k->spacing) {
+		return 0;
+	}
+	end_stretch(k);
+	p.packed = (uint32_t)libdeflate_deflate_compress(k->packer,
+	    k->out + k->have - len, len, k->packed, sizeof(k->packed));
+	if (p.packed == 0)
+		return -ENOBUFS;
+	p.window = k->index_at;
+	k->index_at += p.packed;
+	rc = fdio_write(k->out_fd, k->packed, p.packed);
+	return rc != 0 ? rc : put_point(k, &p);
+}
+
+/* Runs one inflate step.  Returns 1 at the end of the member, 0, or -errno. */
+static int
+inflate_once(struct maker *k)
+{
+	uint8_t *start = k->out + k->have;
+	struct index_point last = k->member;
+	uint64_t since;
+	size_t made;
+	int rc;
+
+	if (k->io.in_len == 0) {
+		ssize_t n = look_at(k->look, k->at, LOOK_MAX, &k->io.in);
+
+		if (n < 0)
+			return (int)n;
+		k->io.in_len = (size_t)n;
+		k->io.eof = n == 0;
+		k->at += (uint64_t)n;
+	}
+	k->io.out = start;
+	k->io.out_len = sizeof(k->out) - k->have;
+	/* a point is due after the rest of the spacing */
+	if (k->points.len > 0 && last_point(k).member == last.member)
+		last = last_point(k);
+	since = k->plain - last.plain;
+	inflater_stop_after(k->inflater, since >= k->spacing ? 1 :
+	    k->spacing - since);
+	rc = inflater_run(k->inflater, &k->io);
+	if (rc < 0)
+		return rc;
+	made = (size_t)(k->io.out - start);
+	k->crc = libdeflate_crc32(k->crc, start, made);
+	k->plain += made;
+	k->have += made;
+	if (rc == STREAM_END)
+		return 1;
+	rc = rc != INFLATER_BLOCK ? 0 : point_within(k,
+	    (k->at - k->io.in_len) * 8 - inflater_ahead(k->inflater));
+	if (k->have == sizeof(k->out)) {
+		memmove(k->out, k->out + k->have - INDEX_WINDOW, INDEX_WINDOW);
+		k->have = INDEX_WINDOW;
+	}
+	return rc;
+}
+
+/*
+ * Reads the header at the current position.  Returns 1, 0 (end of file, or data
+ * to be ignored), or -errno.
+ */
+static int
+read_header(struct maker *k)
+{
+	struct gzip_header h;
+	const uint8_t *p;
+	ssize_t n = look_at(k->look, k->at, LOOK_MAX, &p);
+	int rc = n < 0 ? (int)n : gzip_header_parse(&h, p, (size_t)n);
+
+	if (rc < 0 || (rc == 0 && (n < 2 || p[1] != 0x8b)))
+		return k->at > 0 && n >= 0 ? 0 : rc == 0 ? -ENODATA : rc;
+	if (rc == 0)
+		return -ENODATA;
+	k->member = (struct index_point){ .plain = k->plain,
+	    .bit = k->at * 8, .member = k->at };
+	k->member_crc = k->crc = 0;
+	k->member_len = 0;
+	k->at += h.len;
+	return 1;
+}
+
+static int
+read_member(struct maker *k)
+{
+	struct index_point last;
+	const uint8_t *p;
+	ssize_t n;
+	int rc = 0;
+
+	inflater_start(k->inflater);
+	if (k->points.len > 0)
+		last = last_point(k);
+	if (k->points.len == 0 || last.packed != 0 ||
+	    k->plain - last.plain >= k->spacing)
+		rc = put_point(k, &k->member);
+	while (rc == 0)
+		rc = inflate_once(k);
+	if (rc < 0)
+		return rc;
+	k->at -= k->io.in_len + inflater_ahead(k->inflater) / 8;
+	k->io.in_len = 0;
+	end_stretch(k);
+	n = look_at(k->look, k->at, GZIP_TRAILER, &p);
+	if (n < GZIP_TRAILER)
+		return n < 0 ? (int)n : -ENODATA;
+	k->at += GZIP_TRAILER;
+	return load_le32(p) == k->member_crc &&
+	    load_le32(p + 4) == (uint32_t)k->member_len ? 0 : -EBADMSG;
+}
+
+/* Writes the points, and the header at the start of the index. */
+static int
+write_points(struct maker *k, const struct index_binding *b)
+{
+	struct index_point end = { .plain = k->plain, .bit = k->at * 8,
+	    .member = k->at };
+	uint8_t head[INDEX_HEAD] = { 0 };
+	uint64_t hash;
+	int rc = put_point(k, &end);
+
+	if (rc == 0)
+		rc = fdio_write(k->out_fd, k->points.data, k->points.len);
+	if (rc != 0)
+		return rc;
+	store_le64(head, INDEX_MAGIC);
+	store_le32(head + 8, INDEX_VERSION);
+	store_le32(head + 12, (uint32_t)(k->points.len / INDEX_POINT));
+	store_le64(head + 16, k->index_at + k->points.len);
+	store_le64(head + 24, b->len);
+	store_le64(head + 32, (uint64_t)b->mtime);
+	store_le32(head + 40, b->mtime_ns);
+	store_le64(head + 48, b->hash);
+	store_le64(head + 56, k->spacing);
+	rc = hash_points(head, k->points.data, k->points.len, &hash);
+	if (rc != 0)
+		return rc;
+	store_le64(head + INDEX_HEAD - 8, hash);
+	if (lseek(k->out_fd, 0, SEEK_SET) == -1)
+		return -errno;
+	return fdio_write(k->out_fd, head, sizeof(head));
+}
+
+int
+seek_index_make(int fd, uint64_t len, uint64_t spacing, int out_fd)
+{
+	static const uint8_t room[INDEX_HEAD];
+	struct index_binding before, after;
+	struct maker *k = sys_calloc(1, sizeof(*k));
+	int rc = -ENOMEM;
+
+	if (k == NULL)
+		return rc;
+	k->out_fd = out_fd;
+	k->spacing = spacing;
+	k->index_at = INDEX_HEAD;
+	k->look = look_open(fd, len);
+	k->packer = libdeflate_alloc_compressor(6);
+	if (k->look == NULL || k->packer == NULL)
+		goto out;
+	rc = inflater_open(&k->inflater);
+	if (rc != 0)
+		goto out;
+	rc = index_bind(&before, fd, len);
+	if (rc != 0)
+		goto out;
+	rc = fdio_write(out_fd, room, sizeof(room));
+	if (rc != 0)
+		goto out;
+	while ((rc = read_header(k)) == 1) {
+		rc = read_member(k);
+		if (rc != 0)
+			goto out;
+	}
+	if (rc != 0)
+		goto out;
+	rc = index_bind(&after, fd, len);
+	if (rc != 0)
+		goto out;
+	rc = index_bound(&before, &after) ? write_points(k, &after) : -ESTALE;
+out:
+	inflater_close(k->inflater);
+	libdeflate_free_compressor(k->packer);
+	look_close(k->look);
+	sys_free(k->points.data);
+	sys_free(k);
+	return rc;
+}

@@ -34,7 +34,6 @@
 #ifndef COLDPRESS_SEEK_INDEX_H
 #define COLDPRESS_SEEK_INDEX_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -48,17 +47,6 @@ enum {
 
 #define INDEX_MAGIC UINT64_C(0x0a1a0a0d495a5089)
 
-struct index_point {
-	uint64_t plain, bit, member, window;
-	uint32_t packed, crc;
-};
-
-/* An index in use: seek_map.own. */
-struct index {
-	uint64_t len, windows_end;
-	uint8_t *points;
-};
-
 /* The identity of the file to which an index belongs. */
 struct index_binding {
 	uint64_t len;
@@ -69,20 +57,5 @@ struct index_binding {
 
 /* Returns 0 or -errno. */
 int index_bind(struct index_binding *b, int fd, uint64_t len);
-
-/* Returns whether a and b describe the same file in the same state. */
-bool index_bound(const struct index_binding *a,
-    const struct index_binding *b);
-
-void index_point_store(const struct index_point *p, uint8_t *to);
-void index_point_load(struct index_point *p, const uint8_t *from);
-
-struct seek_map;
-struct seek_stream;
-struct seek_unit;
-
-/* Implements codec_seek.part. */
-int index_part(const struct seek_map *m, const struct seek_unit *from,
-    const struct seek_unit *to, struct seek_stream *s);
 
 #endif
