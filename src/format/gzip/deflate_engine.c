@@ -150,34 +150,6 @@ deflate_engine_bound(size_t len)
 	return len + len / 1024 + 512;
 }
 
-static int
-open_zlib(struct deflate_engine *e, const struct codec_options *o)
-{
-	int rc = deflateInit2(&e->z, o->level > 9 ? 9 : o->level, Z_DEFLATED,
-	    -MAX_WBITS, 8, codec_number(o, "huffman") ? Z_HUFFMAN_ONLY : Z_RLE);
-
-	e->z_open = rc == Z_OK;
-	return rc == Z_OK ? 0 : -ENOMEM;
-}
-
-static int
-open_libdeflate(struct deflate_engine *e, int level)
-{
-	e->ld = libdeflate_alloc_compressor(level);
-	return e->ld == NULL ? -ENOMEM : 0;
-}
-
-static int
-open_fast(struct deflate_engine *e)
-{
-	e->fast = sys_malloc(sizeof(*e->fast));
-	if (e->fast == NULL)
-		return -ENOMEM;
-	e->fast->find.more = e->grade->level > 1;
-	e->fast->blocks.search = DEFLATE_FASTEST;
-	return 0;
-}
-
 #ifdef COLDPRESS_ISAL
 /*
  * The buffer size determines the number of tokens in a deflate block.  The
@@ -185,13 +157,6 @@ open_fast(struct deflate_engine *e)
  * compression takes three times as long.
  */
 enum { LEVEL_BUF = ISAL_DEF_LVL2_SMALL };
-
-static int
-open_isal(struct deflate_engine *e)
-{
-	e->level_buf = sys_malloc(LEVEL_BUF);
-	return e->level_buf == NULL ? -ENOMEM : 0;
-}
 #endif
 
 static int
@@ -199,32 +164,45 @@ open_engine(struct deflate_engine **out, const struct codec_options *o,
     const struct grade *grade)
 {
 	struct deflate_engine *e = sys_calloc(1, sizeof(*e));
+	bool opened = true;
 	int rc = 0;
 
 	if (e == NULL)
 		return -ENOMEM;
 	e->grade = grade;
-	switch (e->grade->library) {
+	switch (grade->library) {
 	case FAST:
-		rc = open_fast(e);
+		e->fast = sys_malloc(sizeof(*e->fast));
+		opened = e->fast != NULL;
+		if (opened) {
+			e->fast->find.more = grade->level > 1;
+			e->fast->blocks.search = DEFLATE_FASTEST;
+		}
 		break;
 	case LIBDEFLATE:
-		rc = open_libdeflate(e, e->grade->level);
+		e->ld = libdeflate_alloc_compressor(grade->level);
+		opened = e->ld != NULL;
 		break;
 	case ISAL:
 #ifdef COLDPRESS_ISAL
-		rc = open_isal(e);
+		e->level_buf = sys_malloc(LEVEL_BUF);
+		opened = e->level_buf != NULL;
 #endif
 		break;
 	case ZLIB:
-		rc = open_zlib(e, o);
+		opened = e->z_open = deflateInit2(&e->z,
+		    o->level > 9 ? 9 : o->level, Z_DEFLATED, -MAX_WBITS, 8,
+		    codec_number(o, "huffman") ? Z_HUFFMAN_ONLY : Z_RLE) ==
+		    Z_OK;
 		break;
 	case STRONG:
 	case BINARY:
-		rc = deflate_strong_open(&e->strong, e->grade->level);
+		rc = deflate_strong_open(&e->strong, grade->level);
 		break;
 	}
-	if (rc == 0 && e->grade->binary != NULL && e->strong == NULL)
+	if (!opened)
+		rc = -ENOMEM;
+	if (rc == 0 && grade->binary != NULL && e->strong == NULL)
 		rc = deflate_strong_open(&e->strong, DEFLATE_STRONG_MIN);
 	if (rc != 0) {
 		deflate_engine_close(e);
@@ -268,10 +246,9 @@ deflate_engine_close(struct deflate_engine *e)
 }
 
 static ssize_t
-run_fast(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
+run_fast(struct fast *f, const uint8_t *in, size_t len, bool last,
     uint8_t *out, size_t cap)
 {
-	struct fast *f = e->fast;
 	size_t from = 0, n;
 
 	deflate_fast_begin(&f->find, in, len);
@@ -288,21 +265,9 @@ run_fast(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
 }
 
 static ssize_t
-run_libdeflate(struct deflate_engine *e, const uint8_t *in, size_t len,
-    bool last, uint8_t *out, size_t cap)
+run_zlib(z_stream *z, const uint8_t *in, size_t len, bool last, uint8_t *out,
+    size_t cap)
 {
-	size_t n = libdeflate_deflate_compress(e->ld, in, len, out, cap);
-
-	if (n == 0)
-		return -ENOBUFS;
-	return last ? (ssize_t)n : deflate_make_nonfinal(out, n, cap);
-}
-
-static ssize_t
-run_zlib(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
-    uint8_t *out, size_t cap)
-{
-	z_stream *z = &e->z;
 	int rc;
 
 	deflateReset(z);
@@ -341,27 +306,25 @@ run_isal(struct deflate_engine *e, const uint8_t *in, size_t len, bool last,
 }
 #endif
 
-static enum library
-library_for(const struct deflate_engine *e, const uint8_t *in, size_t len)
-{
-	return e->grade->binary != NULL && e->grade->binary(in, len) ?
-	    BINARY : e->grade->library;
-}
-
 ssize_t
 deflate_engine_run(struct deflate_engine *e, const uint8_t *in, size_t len,
     bool last, uint8_t *out, size_t cap)
 {
+	enum library library = e->grade->library;
+	size_t n;
+
 	/* always the shortest possible stream */
 	if (len == 0 && last) {
 		memcpy(out, "\3", 2);
 		return 2;
 	}
-	switch (library_for(e, in, len)) {
+	if (e->grade->binary != NULL && e->grade->binary(in, len))
+		library = BINARY;
+	switch (library) {
 	case FAST:
-		return run_fast(e, in, len, last, out, cap);
+		return run_fast(e->fast, in, len, last, out, cap);
 	case ZLIB:
-		return run_zlib(e, in, len, last, out, cap);
+		return run_zlib(&e->z, in, len, last, out, cap);
 	case STRONG:
 		return deflate_strong_run(e->strong, in, len, last, out, cap);
 	case BINARY:
@@ -372,7 +335,10 @@ deflate_engine_run(struct deflate_engine *e, const uint8_t *in, size_t len,
 		return run_isal(e, in, len, last, out, cap);
 #endif
 	default:
-		return run_libdeflate(e, in, len, last, out, cap);
+		n = libdeflate_deflate_compress(e->ld, in, len, out, cap);
+		if (n == 0)
+			return -ENOBUFS;
+		return last ? (ssize_t)n : deflate_make_nonfinal(out, n, cap);
 	}
 }
 

@@ -143,19 +143,6 @@ gzip_header_size(const struct gzip_fields *f)
 	    (f->comment != NULL ? strlen(f->comment) + 1 : 0);
 }
 
-/*
- * Writes an extra field with one subfield: its length, its name and the data
- * length.
- */
-static uint8_t *
-put_extra(uint8_t *p, const char *id, uint16_t len)
-{
-	store_le16(p, (uint16_t)(SUBFIELD + len));
-	memcpy(p + 2, id, 2);
-	store_le16(p + 4, len);
-	return p + 6;
-}
-
 static uint8_t *
 put_c_string(uint8_t *p, const char *s)
 {
@@ -182,9 +169,11 @@ gzip_header_write(const struct gzip_fields *f, uint8_t *start)
 	*p++ = f->slowest ? 2 : f->fastest ? 4 : 0;
 	*p++ = OS_UNIX;
 	if (f->member != 0) {
-		p = put_extra(p, "PM", MEMBER_LEN);
-		store_le32(p, f->member);
-		p += 4;
+		store_le16(p, SUBFIELD + MEMBER_LEN);
+		memcpy(p + 2, "PM", 2);
+		store_le16(p + 4, MEMBER_LEN);
+		store_le32(p + 6, f->member);
+		p += 2 + SUBFIELD + MEMBER_LEN;
 	}
 	p = put_c_string(p, f->name);
 	p = put_c_string(p, f->comment);
@@ -221,16 +210,6 @@ put_stored(struct mark_writer *w)
 	w->p += SYNC_LEN;
 }
 
-static void
-put_fixed(struct mark_writer *w)
-{
-	w->bits |= (unsigned)FIXED_BLOCK << w->count;
-	for (w->count += FIXED_BITS; w->count >= 8; w->count -= 8) {
-		*w->p++ = (uint8_t)w->bits;
-		w->bits >>= 8;
-	}
-}
-
 static size_t
 write_mark(enum gzip_sizes sizes, unsigned n, uint8_t *p)
 {
@@ -238,8 +217,13 @@ write_mark(enum gzip_sizes sizes, unsigned n, uint8_t *p)
 
 	for (unsigned i = 0; i < (unsigned)sizes; i++)
 		put_stored(&w);
-	for (unsigned i = 0; i < n; i++)
-		put_fixed(&w);
+	for (unsigned i = 0; i < n; i++) {
+		w.bits |= (unsigned)FIXED_BLOCK << w.count;
+		for (w.count += FIXED_BITS; w.count >= 8; w.count -= 8) {
+			*w.p++ = (uint8_t)w.bits;
+			w.bits >>= 8;
+		}
+	}
 	put_stored(&w);
 	return (size_t)(w.p - p);
 }
@@ -254,18 +238,6 @@ gzip_mark_write(enum gzip_sizes sizes, size_t block, uint8_t *p)
 	return write_mark(sizes, n, p);
 }
 
-/* Sets the range of sizes that a mark represents. */
-static void
-set_sizes(struct gzip_header *h, enum gzip_sizes sizes, unsigned n)
-{
-	uint32_t half = n == 1 ? 0 : UINT32_C(1) << (LEAST_LOG + n - 1);
-
-	h->sizes = sizes;
-	h->block_max = UINT32_C(1) << (LEAST_LOG + n);
-	h->block_min = sizes == GZIP_EQUAL ? half + 1 :
-	    sizes == GZIP_QUARTER ? half / 4 : 0;
-}
-
 void
 gzip_mark_parse(struct gzip_header *h, const uint8_t *p, size_t len)
 {
@@ -276,11 +248,19 @@ gzip_mark_parse(struct gzip_header *h, const uint8_t *p, size_t len)
 	for (unsigned s = GZIP_EQUAL; s <= GZIP_ANY; s++)
 		for (unsigned n = 1; n <= MOST; n++) {
 			size_t need = write_mark(s, n, mark);
+			uint32_t most = UINT32_C(1) << (LEAST_LOG + n);
+			uint32_t half = n == 1 ? 0 : most / 2;
 
 			if (need > len || memcmp(p, mark, need) != 0)
 				continue;
 			h->mark = need;
-			set_sizes(h, s, n);
+			h->sizes = s;
+			h->block_max = most;
+			h->block_min = 0;
+			if (s == GZIP_EQUAL)
+				h->block_min = half + 1;
+			else if (s == GZIP_QUARTER)
+				h->block_min = half / 4;
 			return;
 		}
 }

@@ -66,33 +66,6 @@ feed_inflater(struct trial *f, const uint8_t *p, size_t len)
 	return inflater_at_boundary(f->inflater);
 }
 
-/*
- * Decompresses from `at` up to the first real sync point.  Returns 1 or -errno.
- */
-static int
-run_first(struct trial *f, struct look *look, uint64_t at)
-{
-	int rc = 0;
-
-	while (rc == 0) {
-		const uint8_t *p, *sync;
-		ssize_t n = look_at(look, at, LOOK_MAX, &p);
-		size_t len;
-
-		if (n < SYNC_LEN)
-			return n < 0 ? (int)n : -ENODATA;
-		sync = memmem(p, (size_t)n, "\0\0\xff\xff", SYNC_LEN);
-		/* the last bytes examined may begin a sync point */
-		len = sync == NULL ? (size_t)n - SYNC_LEN + 1 :
-		    (size_t)(sync - p) + SYNC_LEN;
-		rc = feed_inflater(f, p, len);
-		if (sync == NULL && rc > 0)
-			rc = 0;
-		at += len;
-	}
-	return rc;
-}
-
 int
 gzip_is_block(struct look *look, uint64_t from, uint64_t to, uint64_t size)
 {
@@ -121,14 +94,33 @@ int
 gzip_block_size(struct gzip_header *h, struct look *look, uint64_t at)
 {
 	struct trial *f;
-	int rc;
+	int rc = 0;
 
 	if (h->block_min == h->block_max)
 		return 0;
 	f = trial_open(h->block_max);
 	if (f == NULL)
 		return -ENOMEM;
-	rc = run_first(f, look, at + h->len + h->mark);
+	/* decompress up to the first real sync point */
+	at += h->len + h->mark;
+	while (rc == 0) {
+		const uint8_t *p, *sync;
+		ssize_t n = look_at(look, at, LOOK_MAX, &p);
+		size_t len;
+
+		if (n < SYNC_LEN) {
+			rc = n < 0 ? (int)n : -ENODATA;
+			break;
+		}
+		sync = memmem(p, (size_t)n, "\0\0\xff\xff", SYNC_LEN);
+		/* the last bytes examined may begin a sync point */
+		len = sync == NULL ? (size_t)n - SYNC_LEN + 1 :
+		    (size_t)(sync - p) + SYNC_LEN;
+		rc = feed_inflater(f, p, len);
+		if (sync == NULL && rc > 0)
+			rc = 0;
+		at += len;
+	}
 	if (rc == 1 && f->made < h->block_min)
 		rc = -EBADMSG;
 	if (rc == 1)

@@ -95,18 +95,6 @@ read_more(struct gzip_points *g)
 
 /* Windows */
 
-static void
-begin_sparse(struct gzip_points *g, const struct gzip_point *p)
-{
-	struct sparse *s = g->sparse;
-
-	s->open = true;
-	s->out = p->out;
-	s->len = p->window_len;
-	memcpy(s->window, p->window, p->window_len);
-	memset(s->used, 0, sizeof(s->used));
-}
-
 static int
 end_sparse(struct gzip_points *g)
 {
@@ -122,24 +110,6 @@ end_sparse(struct gzip_points *g)
 	return g->source.sparse(g->source.arg, s->window, s->len);
 }
 
-/*
- * Called before inflater_run().  Only the next 32 KiB of data can refer to the
- * window.
- */
-static int
-mark_window(struct gzip_points *g)
-{
-	struct sparse *s = g->sparse;
-	uint64_t since = s == NULL ? 0 : g->out_total - s->out;
-
-	if (s == NULL || !s->open)
-		return 0;
-	if (since >= GZIP_WINDOW)
-		return end_sparse(g);
-	inflater_mark(g->inflater, s->used + GZIP_WINDOW + since);
-	return 0;
-}
-
 /* Points */
 
 static int
@@ -152,6 +122,7 @@ report_point(struct gzip_points *g)
 	struct gzip_point p = { .in = g->base + at, .bits = ahead % 8,
 		.out = g->out_total, .window = g->out + g->out_len - window,
 		.window_len = window };
+	struct sparse *s = g->sparse;
 	int rc = give_taken(g, at);
 
 	g->last = g->out_total;
@@ -159,9 +130,14 @@ report_point(struct gzip_points *g)
 		rc = end_sparse(g);
 	if (rc == 0)
 		rc = g->source.point(g->source.arg, &p);
-	if (rc == 0 && g->sparse != NULL)
-		begin_sparse(g, &p);
-	return rc;
+	if (rc != 0 || s == NULL)
+		return rc;
+	s->open = true;
+	s->out = p.out;
+	s->len = window;
+	memcpy(s->window, p.window, window);
+	memset(s->used, 0, sizeof(s->used));
+	return 0;
 }
 
 /* Members: each step returns 1, 0 at the end of the file, or -errno. */
@@ -216,44 +192,30 @@ step_trailer(struct gzip_points *g)
 	    -EBADMSG;
 }
 
-/* Makes room after the window. */
-static void
-keep_window(struct gzip_points *g)
-{
-	if (g->out_len <= GZIP_WINDOW + OUT / 2)
-		return;
-	memmove(g->out, g->out + g->out_len - GZIP_WINDOW, GZIP_WINDOW);
-	g->out_at = g->out_len = GZIP_WINDOW;
-}
-
-static void
-add_data(struct gzip_points *g, size_t made)
-{
-	g->crc = libdeflate_crc32(g->crc, g->out + g->out_len, made);
-	g->out_len += made;
-	g->out_total += made;
-}
-
-static int
-end_body(struct gzip_points *g)
-{
-	g->in_at -= inflater_ahead(g->inflater) / 8;
-	g->step = step_trailer;
-	return 1;
-}
-
 static int
 step_body(struct gzip_points *g)
 {
 	struct stream_io io;
+	struct sparse *s = g->sparse;
 	uint64_t since = g->out_total - g->last;
+	size_t made;
 	int rc = g->in_at == g->in_len && !g->eof ? read_more(g) : 0;
 
-	if (rc == 0)
-		rc = mark_window(g);
+	/* only the next 32 KiB of data can refer to a point's window */
+	if (rc == 0 && s != NULL && s->open) {
+		if (g->out_total - s->out >= GZIP_WINDOW)
+			rc = end_sparse(g);
+		else
+			inflater_mark(g->inflater, s->used + GZIP_WINDOW +
+			    (g->out_total - s->out));
+	}
 	if (rc != 0)
 		return rc;
-	keep_window(g);
+	/* make room after the window */
+	if (g->out_len > GZIP_WINDOW + OUT / 2) {
+		memmove(g->out, g->out + g->out_len - GZIP_WINDOW, GZIP_WINDOW);
+		g->out_at = g->out_len = GZIP_WINDOW;
+	}
 	io = (struct stream_io){ .in = g->in + g->in_at,
 		.in_len = g->in_len - g->in_at, .out = g->out + g->out_len,
 		.out_len = sizeof(g->out) - g->out_len, .eof = g->eof };
@@ -261,9 +223,15 @@ step_body(struct gzip_points *g)
 	    g->source.spacing - since + 1);
 	rc = inflater_run(g->inflater, &io);
 	g->in_at = g->in_len - io.in_len;
-	add_data(g, (size_t)(io.out - g->out) - g->out_len);
-	if (rc == STREAM_END)
-		return end_body(g);
+	made = (size_t)(io.out - g->out) - g->out_len;
+	g->crc = libdeflate_crc32(g->crc, g->out + g->out_len, made);
+	g->out_len += made;
+	g->out_total += made;
+	if (rc == STREAM_END) {
+		g->in_at -= inflater_ahead(g->inflater) / 8;
+		g->step = step_trailer;
+		return 1;
+	}
 	if (rc == INFLATER_BLOCK)
 		rc = report_point(g);
 	return rc < 0 ? rc : 1;
@@ -319,4 +287,46 @@ gzip_points_read(struct gzip_points *g, void *buf, size_t len)
 	memcpy(buf, g->out + g->out_at, n);
 	g->out_at += n;
 	return (ssize_t)n;
+}
+
+int
+gzip_resume(struct inflater *f, const struct gzip_point *p,
+    const uint8_t *in, size_t len, uint8_t *out, size_t size)
+{
+	struct stream_io io = { .in = in, .in_len = len, .out = out,
+		.out_len = size, .eof = true };
+	struct gzip_header h;
+	int rc = 0;
+
+	if (p->bits > 7 || (p->bits != 0 && len == 0))
+		return -EBADMSG;
+	inflater_start(f);
+	if (p->bits != 0) {
+		inflater_prime(f, p->bits, *io.in++);
+		io.in_len--;
+	}
+	inflater_saw(f, p->window, p->window_len);
+	while (rc == 0 && io.out_len > 0) {
+		uint8_t unused[8];
+		size_t back;
+
+		rc = inflater_run(f, &io);
+		if (rc != STREAM_END || io.out_len == 0)
+			continue;
+		/* skip the member's trailer, and the next one's header */
+		back = inflater_unused(f, unused);
+		io.in -= back;
+		io.in_len += back;
+		if (io.in_len < GZIP_TRAILER)
+			return -EBADMSG;
+		io.in += GZIP_TRAILER;
+		io.in_len -= GZIP_TRAILER;
+		if (gzip_header_parse(&h, io.in, io.in_len) != 1)
+			return -EBADMSG;
+		io.in += h.len;
+		io.in_len -= h.len;
+		inflater_start(f);
+		rc = 0;
+	}
+	return rc == 0 || rc == STREAM_END ? 0 : -EBADMSG;
 }

@@ -80,22 +80,6 @@ give_up(struct lister *g)
 	return 0;
 }
 
-static int
-member_of_length(struct lister *g, uint32_t member)
-{
-	const uint8_t *p;
-	uint64_t end = g->at + member;
-	ssize_t n = look_at(g->look, end - GZIP_TRAILER,
-	    GZIP_TRAILER + LOOK_STEP, &p);
-
-	if (n < GZIP_TRAILER)
-		return n < 0 ? (int)n : -ENODATA;
-	if ((uint64_t)member * DEFLATE_RATIO > UINT32_MAX)
-		g->l->exact = false;
-	add_member(g, p, load_le32(p + 4), end);
-	return 0;
-}
-
 /*
  * Returns whether a member begins at p, as opposed to padding or ignored data.
  */
@@ -106,69 +90,51 @@ is_member(const uint8_t *p, size_t len)
 }
 
 /*
- * Walks the member at p.  Returns its length, and the position of its trailer.
+ * Walks over the Huffman codes of all members in the next WALK_MAX bytes.  If
+ * the file has more data, stops at the first member that is incomplete.
  */
-static ssize_t
-walk_member(const uint8_t *p, size_t len, const uint8_t **trailer)
-{
-	struct deflate_last last;
-	struct gzip_header h;
-	size_t end;
-	int rc = gzip_header_parse(&h, p, len);
-
-	if (rc != 1)
-		return rc == 0 ? -ENODATA : rc;
-	rc = deflate_walk(p + h.len, len - h.len, &last);
-	if (rc != 0)
-		return rc;
-	end = h.len + (size_t)((last.end + 7) / 8);
-	if (len - end < GZIP_TRAILER)
-		return -ENODATA;
-	*trailer = p + end;
-	return (ssize_t)(end + GZIP_TRAILER);
-}
-
-/*
- * Walks all members within the len bytes at p.  If the file has more data,
- * stops at the first member that is incomplete.
- */
-static int
-walk_members(struct lister *g, const uint8_t *p, size_t len)
-{
-	bool all = len == g->len - g->at;
-	size_t pos = 0;
-
-	while (pos < len && is_member(p + pos, len - pos)) {
-		const uint8_t *trailer = p;
-		ssize_t n = walk_member(p + pos, len - pos, &trailer);
-
-		if (n < 0 && all && !g->guessed)
-			return (int)n;
-		if (n < 0)
-			break;
-		pos += (size_t)n;
-		add_member(g, trailer, load_le32(trailer + 4),
-		    g->at + (uint64_t)n);
-	}
-	return pos == 0 ? give_up(g) : 0;
-}
-
 static int
 list_members(struct lister *g)
 {
 	uint64_t left = g->len - g->at;
-	size_t len = left < WALK_MAX ? (size_t)left : WALK_MAX;
-	uint8_t *p = sys_malloc(len);
+	size_t len = left < WALK_MAX ? (size_t)left : WALK_MAX, pos = 0, end;
+	uint8_t *start = sys_malloc(len);
+	struct gzip_header h;
 	ssize_t n;
-	int rc;
+	int rc = 0;
 
-	if (p == NULL)
+	if (start == NULL)
 		return -ENOMEM;
 	g->walks++;
-	n = fdio_pread(g->look->fd, p, len, (off_t)g->at);
-	rc = n < 0 ? (int)n : n < (ssize_t)len ? -ENODATA :
-	    walk_members(g, p, len);
-	sys_free(p);
+	n = fdio_pread(g->look->fd, start, len, (off_t)g->at);
+	if (n < (ssize_t)len) {
+		rc = n < 0 ? (int)n : -ENODATA;
+		goto out;
+	}
+	while (pos < len && is_member(start + pos, len - pos)) {
+		const uint8_t *p = start + pos;
+		struct deflate_last last;
+
+		rc = gzip_header_parse(&h, p, len - pos);
+		rc = rc == 0 ? -ENODATA : rc;
+		if (rc == 1)
+			rc = deflate_walk(p + h.len, len - pos - h.len, &last);
+		if (rc < 0)
+			break;
+		end = h.len + (size_t)((last.end + 7) / 8);
+		if (len - pos - end < GZIP_TRAILER) {
+			rc = -ENODATA;
+			break;
+		}
+		pos += end + GZIP_TRAILER;
+		add_member(g, p + end, load_le32(p + end + 4),
+		    g->at + end + GZIP_TRAILER);
+	}
+	/* there is an error only if these are all bytes, and begin a member */
+	if (rc >= 0 || len != left || g->guessed)
+		rc = pos == 0 ? give_up(g) : 0;
+out:
+	sys_free(start);
 	return rc;
 }
 
@@ -252,23 +218,6 @@ scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
 	return NOTHING;
 }
 
-static int
-end_marked(struct lister *g, const struct marked *m, uint64_t start)
-{
-	const uint8_t *p;
-	uint64_t size;
-	ssize_t n = look_at(g->look, g->len - GZIP_TRAILER, GZIP_TRAILER, &p);
-
-	if (n < GZIP_TRAILER)
-		return n < 0 ? (int)n : -ENODATA;
-	size = size_of_blocks(m, load_le32(p + 4),
-	    3 + (g->len - start) / ((uint64_t)1 << 30));
-	if (size == 0)
-		return give_up(g);
-	add_member(g, p, size, g->len);
-	return 0;
-}
-
 /*
  * Scans a member from its body to its end, at another header or at the end of
  * the file.
@@ -278,16 +227,16 @@ scan_marked(struct lister *g, const struct gzip_header *h)
 {
 	struct marked m = { h->block_min, h->block_max, 1 };
 	uint64_t start = g->at + h->len + h->mark, at = start, size = 0;
+	const uint8_t *p;
+	ssize_t n;
 	size_t done;
 
 	for (;;) {
-		const uint8_t *p;
-		ssize_t n = look_at(g->look, at - GZIP_TRAILER, LOOK_MAX, &p);
-
+		n = look_at(g->look, at - GZIP_TRAILER, LOOK_MAX, &p);
 		if (n < 0)
 			return (int)n;
 		if (n <= GZIP_TRAILER + AHEAD)
-			return end_marked(g, &m, start);
+			break;
 		p += GZIP_TRAILER;
 		switch (scan_places(&m, p, (size_t)n - GZIP_TRAILER - AHEAD,
 		    &done, &size)) {
@@ -302,19 +251,14 @@ scan_marked(struct lister *g, const struct gzip_header *h)
 			at += done;
 		}
 	}
-}
-
-/*
- * Examines the data after the last member.  If the end of that member was
- * guessed, only zeros may follow; anything else shows that the guess was wrong.
- */
-static int
-end_of_members(struct lister *g, const uint8_t *p, size_t len)
-{
-	if (g->guessed && (len >= LOOK_STEP || (len > 0 && (p[0] != 0 ||
-	    memcmp(p, p + 1, len - 1) != 0))))
+	n = look_at(g->look, g->len - GZIP_TRAILER, GZIP_TRAILER, &p);
+	if (n < GZIP_TRAILER)
+		return n < 0 ? (int)n : -ENODATA;
+	size = size_of_blocks(&m, load_le32(p + 4),
+	    3 + (g->len - start) / ((uint64_t)1 << 30));
+	if (size == 0)
 		return give_up(g);
-	g->done = true;
+	add_member(g, p, size, g->len);
 	return 0;
 }
 
@@ -324,12 +268,22 @@ next_member(struct lister *g)
 	struct gzip_header h;
 	const uint8_t *p;
 	ssize_t n = look_at(g->look, g->at, LOOK_STEP, &p);
+	uint64_t end;
 	int rc;
 
 	if (n < 0)
 		return (int)n;
-	if (g->at > 0 && !is_member(p, (size_t)n))
-		return end_of_members(g, p, (size_t)n);
+	if (g->at > 0 && !is_member(p, (size_t)n)) {
+		/*
+		 * if the end of the last member was guessed, only zeros may
+		 * follow; anything else shows that the guess was wrong
+		 */
+		if (g->guessed && (n >= LOOK_STEP || (n > 0 && (p[0] != 0 ||
+		    memcmp(p, p + 1, (size_t)n - 1) != 0))))
+			return give_up(g);
+		g->done = true;
+		return 0;
+	}
 	rc = gzip_header_parse(&h, p, (size_t)n);
 	if (rc == 0) {
 		n = look_at(g->look, g->at, LOOK_MAX, &p);
@@ -344,8 +298,17 @@ next_member(struct lister *g)
 	rc = gzip_member_length(&h, g->look, g->at);
 	if (rc != 0)
 		return rc;
-	if (h.member != 0)
-		return member_of_length(g, h.member);
+	if (h.member != 0) {
+		end = g->at + h.member;
+		n = look_at(g->look, end - GZIP_TRAILER,
+		    GZIP_TRAILER + LOOK_STEP, &p);
+		if (n < GZIP_TRAILER)
+			return n < 0 ? (int)n : -ENODATA;
+		if ((uint64_t)h.member * DEFLATE_RATIO > UINT32_MAX)
+			g->l->exact = false;
+		add_member(g, p, load_le32(p + 4), end);
+		return 0;
+	}
 	if (g->len - g->at <= WALK_MAX ||
 	    (h.sizes == GZIP_UNMARKED && g->walks < WALKS))
 		return list_members(g);

@@ -23,13 +23,25 @@ struct directory {
 	uint64_t at, entries;
 };
 
+/*
+ * Reads the end record at p, which is at the given offset, and the ZIP64 record
+ * before it if the fields are too small.
+ */
 static int
-read_end64(struct look *look, uint64_t end, struct directory *d)
+read_record(struct look *look, uint64_t end, const uint8_t *p,
+    struct directory *d)
 {
-	const uint8_t *p;
+	uint32_t size = load_le32(p + 12);
 	uint64_t at;
 	ssize_t n;
 
+	d->entries = load_le16(p + 10);
+	d->at = load_le32(p + 16);
+	if (d->entries != UINT16_MAX && d->at != UINT32_MAX)
+		return 0;
+	/* zip -fz omits the offset, although there is no ZIP64 record */
+	if (d->at == UINT32_MAX && size <= end)
+		d->at = end - size;
 	if (end < LOCATOR64)
 		return -EBADMSG;
 	n = look_at(look, end - LOCATOR64, LOCATOR64, &p);
@@ -48,29 +60,12 @@ read_end64(struct look *look, uint64_t end, struct directory *d)
 	return 0;
 }
 
-/* Reads the end record at p.  Only a comment may follow it. */
-static int
-read_record(struct look *look, uint64_t at, const uint8_t *p,
-    struct directory *d)
-{
-	uint32_t size = load_le32(p + 12);
-
-	d->entries = load_le16(p + 10);
-	d->at = load_le32(p + 16);
-	if (d->entries != UINT16_MAX && d->at != UINT32_MAX)
-		return 0;
-	/* zip -fz omits the offset, although there is no ZIP64 record */
-	if (d->at == UINT32_MAX && size <= at)
-		d->at = at - size;
-	return read_end64(look, at, d);
-}
-
 /*
  * Finds the end record; only a comment and zeros may follow it (bsdtar pads to
  * a block).
  */
 static int
-read_end(struct look *look, struct directory *d)
+find_end(struct look *look, struct directory *d)
 {
 	size_t tail = look->len < END + COMMENT_MAX ? (size_t)look->len :
 	    END + COMMENT_MAX;
@@ -113,39 +108,32 @@ size_at(const uint8_t *p, size_t len)
 	return UINT32_MAX;
 }
 
-static int
-read_entry(struct look *look, const struct directory *d,
-    struct codec_listing *l)
-{
-	const uint8_t *p;
-	ssize_t n = look_at(look, d->at, LOOK_MAX, &p);
-
-	if (n < 0)
-		return (int)n;
-	if (n < CENTRAL || memcmp(p, "PK\1\2", 4) != 0)
-		return -EBADMSG;
-	l->frames = d->entries;
-	l->has_size = true;
-	list_add(l, size_at(p, (size_t)n));
-	/* other entries contain more data, but pzc does not read them */
-	l->exact = d->entries == 1;
-	l->has_value = d->entries == 1;
-	l->value = load_le32(p + 16);
-	return 0;
-}
-
 int
 zip_list(int fd, uint64_t len, struct codec_listing *l)
 {
 	struct directory d = { 0, 0 };
 	struct look *look = look_open(fd, len);
+	const uint8_t *p;
+	ssize_t n;
 	int rc;
 
 	if (look == NULL)
 		return -ENOMEM;
-	rc = read_end(look, &d);
-	if (rc == 0)
-		rc = read_entry(look, &d, l);
+	rc = find_end(look, &d);
+	if (rc != 0)
+		goto out;
+	n = look_at(look, d.at, LOOK_MAX, &p);
+	if (n < CENTRAL || memcmp(p, "PK\1\2", 4) != 0) {
+		rc = n < 0 ? (int)n : -EBADMSG;
+		goto out;
+	}
+	l->frames = d.entries;
+	l->has_size = true;
+	list_add(l, size_at(p, (size_t)n));
+	/* other entries contain more data, but pzc does not read them */
+	l->exact = l->has_value = d.entries == 1;
+	l->value = load_le32(p + 16);
+out:
 	look_close(look);
 	return rc;
 }

@@ -21,7 +21,7 @@
 #include "format/seek_formats.h"
 
 #include "base/bytes.h"
-#include "deflate_decode.h"
+#include "deflate_codec.h"
 #include "format/gzip/gzip.h"
 
 #include <errno.h>
@@ -90,18 +90,6 @@ struct scan {
 	bool tried;
 };
 
-static int
-add_place(struct seek_map *m, struct scan *c, uint64_t at)
-{
-	if (c->last != 0 && (c->to == 0 || at - c->last < c->to - c->from)) {
-		c->from = c->last;
-		c->to = at;
-	}
-	c->last = at;
-	return seek_add(m, (struct seek_unit){ c->blocks++ * c->block, at,
-	    0 });
-}
-
 /*
  * Counts the sync points that begin in len positions at p, with GZIP_GUESS
  * bytes after each.
@@ -114,9 +102,19 @@ scan_places(struct seek_map *m, struct scan *c, const uint8_t *p, size_t len,
 
 	for (; q < end && (q = memmem(q, (size_t)(end - q) + SYNC_LEN - 1,
 	    "\0\0\xff\xff", SYNC_LEN)) != NULL; q += SYNC_LEN) {
-		int rc = !gzip_is_sync(q) ? 0 : add_place(m, c,
-		    at + (uint64_t)(q - p) + SYNC_LEN);
+		uint64_t sync = at + (uint64_t)(q - p) + SYNC_LEN;
+		int rc;
 
+		if (!gzip_is_sync(q))
+			continue;
+		if (c->last != 0 &&
+		    (c->to == 0 || sync - c->last < c->to - c->from)) {
+			c->from = c->last;
+			c->to = sync;
+		}
+		c->last = sync;
+		rc = seek_add(m, (struct seek_unit){ c->blocks++ * c->block,
+		    sync, 0 });
 		if (rc != 0)
 			return rc;
 	}
@@ -137,79 +135,46 @@ misled(struct seek_map *m)
 	return -ENODATA;
 }
 
-/* Fails if there are too many sync points, and a block is not one. */
-static int
-try_closest(struct seek_map *m, struct scan *c)
-{
-	int rc;
-
-	if (c->tried || c->blocks <= c->expected || c->to == 0)
-		return 0;
-	c->tried = true;
-	rc = gzip_is_block(m->look, c->from, c->to, c->block);
-	return rc == 0 ? misled(m) : rc < 0 ? rc : 0;
-}
-
-/* Reads the size in the trailer, which is modulo 4 GiB. */
-static int
-read_size(struct seek_map *m, uint32_t *size)
-{
-	const uint8_t *p;
-	ssize_t n = look_at(m->look, m->len - 4, 4, &p);
-
-	if (n < 4)
-		return n < 0 ? (int)n : -ENODATA;
-	*size = load_le32(p);
-	return 0;
-}
-
-/*
- * Determines the size that matches both the number of blocks and the end of the
- * file, or fails.
- */
-static int
-end_scan(struct seek_map *m, const struct scan *c)
-{
-	uint64_t lo = (c->blocks - 1) * c->block, size;
-	uint32_t low = 0;
-	int rc = read_size(m, &low);
-
-	if (rc != 0)
-		return rc;
-	size = (lo & ~(uint64_t)UINT32_MAX) | low;
-	if (size < lo)
-		size += (uint64_t)1 << 32;
-	return size - lo > c->block ? misled(m) : seek_end(m, size, m->len);
-}
-
 static int
 map_blocks(struct seek_map *m, const struct gzip_header *h)
 {
 	struct scan c = { .block = h->block_max, .blocks = 1 };
-	uint64_t at = h->len + h->mark;
-	uint32_t size = 0;
-	int rc = read_size(m, &size);
+	uint64_t at = h->len + h->mark, size, least;
+	const uint8_t *p;
+	ssize_t n = look_at(m->look, m->len - 4, 4, &p);
+	int rc;
 
 	m->how = "blocks between sync points";
+	if (n < 4)
+		return n < 0 ? (int)n : -ENODATA;
+	size = load_le32(p);	/* modulo 4 GiB */
+	c.expected = (size + c.block - 1) / c.block;
+	rc = seek_add(m, (struct seek_unit){ 0, 0, 0 });
 	if (rc != 0)
 		return rc;
-	rc = seek_add(m, (struct seek_unit){ 0, 0, 0 });
-	c.expected = (size + c.block - 1) / c.block;
-	while (rc == 0) {
-		const uint8_t *p;
-		ssize_t n = look_at(m->look, at, LOOK_MAX, &p);
-
+	for (;; at += (uint64_t)n - GZIP_GUESS) {
+		n = look_at(m->look, at, LOOK_MAX, &p);
 		if (n < 0)
 			return (int)n;
 		if (n <= GZIP_GUESS)
-			return end_scan(m, &c);
+			break;
 		rc = scan_places(m, &c, p, (size_t)n - GZIP_GUESS, at);
 		if (rc != 0)
 			return rc;
-		rc = try_closest(m, &c);
-		at += (uint64_t)n - GZIP_GUESS;
+		/* with too many sync points, check the closest */
+		if (c.tried || c.blocks <= c.expected || c.to == 0)
+			continue;
+		c.tried = true;
+		rc = gzip_is_block(m->look, c.from, c.to, c.block);
+		if (rc <= 0)
+			return rc == 0 ? misled(m) : rc;
 	}
-	return rc;
+	/* the size that matches the number of blocks and the end of the file */
+	least = (c.blocks - 1) * c.block;
+	size |= least & ~(uint64_t)UINT32_MAX;
+	if (size < least)
+		size += (uint64_t)1 << 32;
+	return size - least > c.block ? misled(m) : seek_end(m, size, m->len);
 }
 
 static int
