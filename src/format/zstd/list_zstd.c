@@ -14,76 +14,49 @@
 
 enum { HEADERS = 512 };		/* bytes examined at a time */
 
-/* Counts a frame that has ended. */
-static void
-add_frame(struct codec_listing *l, const struct zstd_header *h)
-{
-	if (h->skippable)
-		return;
-	list_frame(l, h->checksum ? "XXH64" : "none");
-	if (h->content == UINT64_MAX)
-		l->has_size = false;
-	else
-		list_add(l, h->content);
-}
-
-/* Reads the check, the last four bytes of the only frame. */
-static int
-read_value(struct look *look, uint64_t end, struct codec_listing *l)
-{
-	const uint8_t *p;
-	ssize_t n = look_at(look, end - 4, 4, &p);
-
-	if (n < 0)
-		return (int)n;
-	l->has_value = n == 4;
-	l->value = n == 4 ? load_le32(p) : 0;
-	return 0;
-}
-
-static int
-walk_frames(struct look *look, struct codec_listing *l)
-{
-	struct zstd_scan z = { .state = 0 };
-	uint64_t at = 0, end = 0;
-	bool ended = true, checked = false;
-
-	while (at < look->len || !ended) {
-		const uint8_t *p;
-		ssize_t n;
-		int64_t used;
-
-		n = at > look->len ? -ENODATA : look_at(look, at, HEADERS, &p);
-		if (n < 0)
-			return (int)n;
-		used = zstd_scan(&z, p, (size_t)n, &ended);
-		if (used < 0)
-			return (int)used;
-		if (ended) {
-			add_frame(l, &z.header);
-			if (!z.header.skippable) {
-				checked = z.header.checksum;
-				end = at + (uint64_t)used;
-			}
-		} else if (n == 0) {
-			return -ENODATA;
-		}
-		at += (uint64_t)used + z.skip;
-		z.skip = 0;
-	}
-	return l->frames == 1 && checked ? read_value(look, end, l) : 0;
-}
-
 int
 zstd_list(int fd, uint64_t len, struct codec_listing *l)
 {
 	struct look *look = look_open(fd, len);
-	int rc;
+	struct zstd_scan z = { .state = 0 };
+	const struct zstd_header *h = &z.header;
+	uint64_t at = 0, end = 0;
+	bool ended = true, checked = false;
+	const uint8_t *p;
+	int64_t used;
+	ssize_t n = 0;
 
 	if (look == NULL)
 		return -ENOMEM;
 	l->has_size = l->exact = true;
-	rc = walk_frames(look, l);
+	while (at < len || !ended) {
+		n = at > len ? -ENODATA : look_at(look, at, HEADERS, &p);
+		if (n < 0)
+			goto out;
+		used = zstd_scan(&z, p, (size_t)n, &ended);
+		if (used < 0 || (n == 0 && !ended)) {
+			n = used < 0 ? (ssize_t)used : -ENODATA;
+			goto out;
+		}
+		if (ended && !h->skippable) {
+			list_frame(l, h->checksum ? "XXH64" : "none");
+			if (h->content == UINT64_MAX)
+				l->has_size = false;
+			else
+				list_add(l, h->content);
+			checked = h->checksum;
+			end = at + (uint64_t)used;
+		}
+		at += (uint64_t)used + z.skip;
+		z.skip = 0;
+	}
+	if (l->frames == 1 && checked) {
+		/* the last four bytes of the only frame */
+		n = look_at(look, end - ZSTD_CHECKSUM, ZSTD_CHECKSUM, &p);
+		l->has_value = n == ZSTD_CHECKSUM;
+		l->value = l->has_value ? load_le32(p) : 0;
+	}
+out:
 	look_close(look);
-	return rc;
+	return n < 0 ? (int)n : 0;
 }

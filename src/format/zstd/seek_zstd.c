@@ -18,16 +18,12 @@
 #include <errno.h>
 #include <zstd.h>
 
-#define SEEK_MAGIC 0x184d2a5eU
-#define SEEK_FOOTER_MAGIC 0x8f92eab1U
-
 enum {
 	HEAD = 8, FOOT = 9,
 	CHECKSUMS = 0x80, RESERVED = 0x7c,	/* bits of the descriptor */
 	HEADERS = 512,
-	MARKS_MAX = 16,		/* maximum marks after a job; pzc never
+	MARKS_MAX = 16		/* maximum marks after a job; pzc never
 				 * writes more */
-	CHECKSUM_LEN = 4
 };
 
 struct seek_table {
@@ -48,7 +44,7 @@ find_table(struct look *look, struct seek_table *t)
 
 	if (n < FOOT)
 		return n < 0 ? (int)n : 0;
-	if (load_le32(p + 5) != SEEK_FOOTER_MAGIC || p[4] & RESERVED)
+	if (load_le32(p + 5) != ZSTD_SEEK_FOOTER_MAGIC || p[4] & RESERVED)
 		return 0;
 	t->frames = load_le32(p);
 	t->entry = p[4] & CHECKSUMS ? 12 : 8;
@@ -59,44 +55,33 @@ find_table(struct look *look, struct seek_table *t)
 	n = look_at(look, t->at, HEAD, &p);
 	if (n < HEAD)
 		return n < 0 ? (int)n : 0;
-	return load_le32(p) == SEEK_MAGIC && load_le32(p + 4) == len;
-}
-
-static int
-first_checked(struct seek_map *m)
-{
-	struct zstd_header h;
-	const uint8_t *p;
-	ssize_t n = look_at(m->look, 0, ZSTD_HEADER_MAX, &p);
-
-	if (n < 0)
-		return (int)n;
-	if (zstd_header_parse(&h, p, (size_t)n) != 1)
-		return -EBADMSG;
-	m->checked = h.checksum;
-	return 0;
+	return load_le32(p) == ZSTD_SEEK_MAGIC && load_le32(p + 4) == len;
 }
 
 static int
 map_table(struct seek_map *m, const struct seek_table *t)
 {
 	uint64_t at = 0, plain = 0, entry = t->at + HEAD;
-	int rc = first_checked(m);
+	struct zstd_header h;
+	const uint8_t *p;
+	ssize_t n = look_at(m->look, 0, ZSTD_HEADER_MAX, &p);
+	int rc;
 
+	if (n < 0 || zstd_header_parse(&h, p, (size_t)n) != 1)
+		return n < 0 ? (int)n : -EBADMSG;
+	m->checked = h.checksum;
 	m->how = "frames listed in the seek table";
-	for (uint32_t i = 0; rc == 0 && i < t->frames; i++) {
-		const uint8_t *p;
-		ssize_t n = look_at(m->look, entry, t->entry, &p);
-
+	for (uint32_t i = 0; i < t->frames; i++) {
+		n = look_at(m->look, entry, t->entry, &p);
 		if (n < (ssize_t)t->entry)
 			return n < 0 ? (int)n : -EBADMSG;
 		rc = seek_add(m, (struct seek_unit){ plain, at, at });
+		if (rc != 0)
+			return rc;
 		at += load_le32(p);
 		plain += load_le32(p + 4);
 		entry += t->entry;
 	}
-	if (rc != 0)
-		return rc;
 	return at == t->at ? seek_end(m, plain, at) : -EBADMSG;
 }
 
@@ -246,37 +231,6 @@ next_unit(struct zstd_walk *w)
 	return w->ended ? end_frame(w) : 0;
 }
 
-/* Returns whether a unit ends where the walk is. */
-static bool
-is_at_end(const struct seek_map *m, const struct zstd_walk *w)
-{
-	const struct seek_unit *last;
-
-	if (w->ended || m->count == 0)
-		return w->ended;
-	last = &m->units[m->count - 1];
-	return last->plain == w->plain && last->frame == w->frame.at;
-}
-
-static int
-map_frames(struct seek_map *m)
-{
-	struct zstd_walk w = { .m = m, .ended = true };
-	int rc = 0;
-
-	m->how = "frames of known size";
-	m->checked = true;
-	while (rc == 0 && (w.at < m->len || !w.ended)) {
-		if (w.plain >= m->need && is_at_end(m, &w))
-			break;
-		rc = next_unit(&w);
-	}
-	if (rc != 0)
-		return rc;
-	return w.ended ? seek_end(m, w.plain, w.at) :
-	    seek_end_within(m, m->units[m->count - 1]);
-}
-
 /* Turns jobs into a separate frame, whose checksum is unknown. */
 static int
 zstd_part(const struct seek_map *m, const struct seek_unit *from,
@@ -296,7 +250,7 @@ zstd_part(const struct seek_map *m, const struct seek_unit *from,
 	if (start == from->frame)
 		start += h.len;
 	if (whole && h.checksum)
-		end -= CHECKSUM_LEN;
+		end -= ZSTD_CHECKSUM;
 	if (end < start)
 		return -EBADMSG;
 	zstd_job_head(head, h.window_byte);
@@ -310,6 +264,7 @@ zstd_part(const struct seek_map *m, const struct seek_unit *from,
 static int
 map_zstd(struct seek_map *m)
 {
+	struct zstd_walk w = { .m = m, .ended = true };
 	struct seek_table t = { .at = 0 };
 	int rc = find_table(m->look, &t);
 
@@ -321,7 +276,22 @@ map_zstd(struct seek_map *m)
 			return rc;
 		m->count = 0;
 	}
-	return map_frames(m);
+	m->how = "frames of known size";
+	m->checked = true;
+	while (w.at < m->len || !w.ended) {
+		const struct seek_unit *last = m->count == 0 ? NULL :
+		    &m->units[m->count - 1];
+
+		/* a unit ends here, and nothing after it is needed */
+		if (w.plain >= m->need && (w.ended || (last != NULL &&
+		    last->plain == w.plain && last->frame == w.frame.at)))
+			break;
+		rc = next_unit(&w);
+		if (rc != 0)
+			return rc;
+	}
+	return w.ended ? seek_end(m, w.plain, w.at) :
+	    seek_end_within(m, m->units[m->count - 1]);
 }
 
 const struct codec_seek zstd_seek = { .map = map_zstd, .part = zstd_part };

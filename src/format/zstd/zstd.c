@@ -13,6 +13,7 @@
 #include "zstd_scan.h"
 
 #include <errno.h>
+#include <zstd.h>
 #include <zstd_errors.h>
 
 int
@@ -31,35 +32,6 @@ zstd_error(size_t code)
 	default:
 		return -EBADMSG;
 	}
-}
-
-/*
- * The windows are those that libzstd 1.5 chooses for input of unknown size, so
- * any program that reads its files can read these.  The context sizes are from
- * ZSTD_estimateCCtxSize() and depend on the parser's parameters: level 12 needs
- * more memory than level 13.
- */
-const struct zstd_level *
-zstd_level(int level)
-{
-	static const struct zstd_level levels[] = {
-		{ 19, 16, 1 }, { 20, 16, 1 }, { 21, 16, 2 }, { 21, 16, 3 },
-		{ 21, 16, 4 }, { 21, 16, 4 }, { 21, 16, 7 }, { 21, 16, 7 },
-		{ 22, 24, 13 }, { 22, 24, 25 }, { 22, 24, 25 },
-		{ 22, 24, 49 }, { 22, 24, 33 }, { 22, 24, 49 },
-		{ 22, 32, 65 }, { 22, 32, 33 }, { 23, 48, 50 },
-		{ 23, 48, 50 }, { 23, 48, 82 }, { 25, 128, 162 },
-		{ 26, 256, 322 }, { 27, 512, 650 },
-	};
-
-	return &levels[level - 1];
-}
-
-int
-zstd_set(ZSTD_CCtx *c, ZSTD_cParameter parameter, int value)
-{
-	return ZSTD_isError(ZSTD_CCtx_setParameter(c, parameter, value)) ?
-	    -ENOMEM : 0;
 }
 
 /*
@@ -93,12 +65,6 @@ zstd_dictionary(const uint8_t *p, size_t len)
 	return zstd_header_parse(&h, p, len) == 1 ? h.dictionary_id : 0;
 }
 
-static const char *
-zstd_versions(void)
-{
-	return ZSTD_versionString();
-}
-
 static const struct coder *
 encoder_for(const struct codec_options *o)
 {
@@ -123,5 +89,5 @@ const struct codec codec_zstd = {
 	.magic = zstd_magic, .dictionary = zstd_dictionary,
 	.encode = &zstd_encoder, .decode = &zstd_decoder,
 	.encoder_for = encoder_for,
-	.versions = zstd_versions,
+	.versions = ZSTD_versionString,
 };

@@ -1,8 +1,8 @@
 /*
- * zstd_block.h - the sections of a compressed block, and its sequences
+ * zstd_block.h - the sections of a compressed block, its sequences and tables
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: RFC 8878, section 3.1.1.3.  Literals are not decoded and matches are
+ * Source: RFC 8878, sections 3.1.1.3 and 4.1.  Literals are not decoded and matches are
  * not copied: this code determines which data a block refers to, not its
  * content.  Nothing here allocates memory; a struct belongs to one thread at a
  * time.
@@ -10,9 +10,20 @@
 #ifndef COLDPRESS_ZSTD_BLOCK_H
 #define COLDPRESS_ZSTD_BLOCK_H
 
-#include "zstd_fse.h"
-
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Returns the little-endian number in the len bytes at p, at most 8. */
+static inline uint64_t
+zstd_load(const uint8_t *p, size_t len)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < len; i++)
+		v |= (uint64_t)p[i] << (8 * i);
+	return v;
+}
 
 enum { ZSTD_RAW, ZSTD_RLE, ZSTD_COMPRESSED, ZSTD_RESERVED };
 
@@ -29,8 +40,39 @@ struct zstd_block_head {
 	size_t stored;		/* bytes after the header */
 };
 
-/* Parses the ZSTD_BLOCK_HEAD bytes at p. */
+/* Parses, or writes, the ZSTD_BLOCK_HEAD bytes at p. */
 struct zstd_block_head zstd_block_head(const uint8_t *p);
+void zstd_block_head_store(uint8_t *p, bool last, int type, size_t size);
+
+/* The codes of a sequence, in the order of their tables in a block. */
+enum zstd_code { ZSTD_LL, ZSTD_OF, ZSTD_ML, ZSTD_CODES };
+
+enum { ZSTD_FSE_STATES = 512 };
+
+/*
+ * A state: its symbol; the next state is base plus the value of the next bits.
+ */
+struct zstd_state {
+	uint8_t symbol, bits;
+	uint16_t base;
+};
+
+struct zstd_fse {
+	unsigned log;			/* log2 of the number of states */
+	struct zstd_state states[ZSTD_FSE_STATES];
+};
+
+/* Builds the predefined table. */
+void zstd_fse_predefined(struct zstd_fse *t, enum zstd_code code);
+
+/* Returns the extra bits that follow the code of a symbol in a table. */
+unsigned zstd_extra_bits(enum zstd_code code, uint8_t symbol);
+
+/*
+ * Returns a state of the symbol that leads to the state `next` (or to any
+ * state, if next is negative), or -1 if there is none.
+ */
+int zstd_fse_before(const struct zstd_fse *t, uint8_t symbol, int next);
 
 /*
  * The state that one block passes to the next; zeroed before the first block.
@@ -99,5 +141,44 @@ int zstd_reader_open(struct zstd_reader *r, const struct zstd_tables *t,
 
 /* Reads the next sequence; r->left must not be 0.  Returns 0 or -EBADMSG. */
 int zstd_reader_next(struct zstd_reader *r, struct zstd_sequence *q);
+
+/* The offsets that a sequence can repeat (RFC 8878, section 3.1.1.5) */
+
+enum { ZSTD_OFFSETS = 3 };
+
+/* The most recent offsets, 0 if unknown. */
+struct zstd_offsets {
+	uint32_t last[ZSTD_OFFSETS];
+};
+
+static inline bool
+zstd_offsets_known(const struct zstd_offsets *o)
+{
+	return o->last[0] != 0 && o->last[1] != 0 && o->last[2] != 0;
+}
+
+/*
+ * Returns the offset that a value selects in a sequence with or without
+ * literals, 0 if unknown.  That offset becomes the most recent one.
+ */
+static inline uint32_t
+zstd_offsets_use(struct zstd_offsets *o, uint32_t value, bool literals)
+{
+	uint32_t *last = o->last, which = value - literals, offset;
+
+	if (value <= ZSTD_OFFSETS && which == 0)
+		return last[0];
+	if (value > ZSTD_OFFSETS)
+		offset = value - ZSTD_OFFSETS;
+	else if (which == ZSTD_OFFSETS)
+		offset = last[0] == 0 ? 0 : last[0] - 1;
+	else
+		offset = last[which];
+	if (value > ZSTD_OFFSETS || which != 1)
+		last[2] = last[1];
+	last[1] = last[0];
+	last[0] = offset;
+	return offset;
+}
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "format/codec.h"
 
-#include <zstd.h>
+#include <stddef.h>
 
 /*
  * These coders write one frame of jobs; frames of known size, with or without a
@@ -18,18 +18,5 @@ extern const struct coder zstd_encoder, zstd_frames_encoder,
 
 /* Returns the -errno for a libzstd error code. */
 int zstd_error(size_t code);
-
-/* A level's parameters. */
-struct zstd_level {
-	uint8_t window_log;	/* the same as libzstd's for an unknown size */
-	uint16_t job_mib;	/* MiB of input in a job */
-	uint16_t mib;		/* context size in MiB, rounded up */
-};
-
-/* Returns the parameters of a level, 1 to 22. */
-const struct zstd_level *zstd_level(int level);
-
-/* Returns 0, or -ENOMEM. */
-int zstd_set(ZSTD_CCtx *c, ZSTD_cParameter parameter, int value);
 
 #endif

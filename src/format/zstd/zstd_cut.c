@@ -89,19 +89,6 @@ cut_plain(struct zstd_cutter *c, struct input *in, struct slot *s,
 	return rc;
 }
 
-static void
-mark_job(const struct zstd_cutter *c, struct slot *s, size_t len, bool final)
-{
-	struct unzstd_notes *note = unzstd_notes(s);
-
-	note->kind = PIECE_JOB;
-	note->used = len;
-	note->most = c->scan.most;
-	note->final = final;
-	note->checksum = c->scan.header.checksum;
-	note->window = c->scan.header.window_byte;
-}
-
 /*
  * Cuts a job at the mark after it, or at the end of the frame; data before pos
  * has been scanned.
@@ -110,17 +97,12 @@ static int
 cut_job(struct zstd_cutter *c, struct input *in, struct slot *s, size_t pos,
     bool ended)
 {
-	for (;;) {
+	struct unzstd_notes *note = unzstd_notes(s);
+
+	while (!ended && !c->scan.at_job) {
 		ssize_t got;
 		int64_t n;
 
-		if (ended || c->scan.at_job) {
-			mark_job(c, s, pos, ended);
-			if (ended)
-				restart(c);
-			zstd_scan_job(&c->scan);
-			return carry_cut(&c->carry, s, pos, pos);
-		}
 		if (pos > c->unit_max + c->unit_max / 1024 + READ_LEN || in->eof)
 			return cut_plain(c, in, s, pos, false);
 		got = carry_more(in, s, READ_LEN);
@@ -133,6 +115,16 @@ cut_job(struct zstd_cutter *c, struct input *in, struct slot *s, size_t pos,
 			return cut_plain(c, in, s, pos, false);
 		pos += (size_t)n;
 	}
+	note->kind = PIECE_JOB;
+	note->used = pos;
+	note->most = c->scan.most;
+	note->final = ended;
+	note->checksum = c->scan.header.checksum;
+	note->window = c->scan.header.window_byte;
+	if (ended)
+		restart(c);
+	zstd_scan_job(&c->scan);
+	return carry_cut(&c->carry, s, pos, pos);
 }
 
 static bool
@@ -213,8 +205,9 @@ cut_frames(struct zstd_cutter *c, struct input *in, struct slot *s)
 }
 
 int
-zstd_cut(struct zstd_cutter *c, struct input *in, struct slot *s)
+zstd_cut(void *job, struct input *in, struct slot *s)
 {
+	struct zstd_cutter *c = &((struct unzstd_job *)job)->cutter;
 	int rc = carry_begin(&c->carry, s);
 
 	if (rc != 0)

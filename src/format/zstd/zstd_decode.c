@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <zstd.h>
 
 enum {
 	UNIT_MOST = 48 << 20,	/* maximum input or output of a unit in a
@@ -27,11 +28,6 @@ enum {
 				 * headers */
 	WINDOW_LEAST = 8 << 20,
 	BASE = 4 << 20
-};
-
-struct unzstd_job {
-	struct zstd_cutter cutter;
-	struct zstd_joiner joiner;
 };
 
 /* The stream decoder */
@@ -76,19 +72,9 @@ stream_close(void *ctx)
 	ZSTD_freeDCtx(ctx);
 }
 
-const struct stream_ops zstd_stream = {
+static const struct stream_ops zstd_stream = {
 	.open = stream_open, .run = stream_run, .close = stream_close,
 };
-
-/* Reader */
-
-static int
-unzstd_fill(void *job, struct input *in, struct slot *s)
-{
-	struct unzstd_job *j = job;
-
-	return zstd_cut(&j->cutter, in, s);
-}
 
 /* Workers */
 
@@ -125,66 +111,49 @@ work_frames(ZSTD_DCtx *d, struct slot *s)
 }
 
 /*
- * Skips the empty raw blocks at a position and returns where they end; another
- * block must follow before `end`.
- */
-static size_t
-skip_marks(const struct slot *s, size_t at, size_t end)
-{
-	while (end - at > ZSTD_BLOCK_HEAD &&
-	    memcmp(s->in.data + at, "\0\0", ZSTD_BLOCK_HEAD) == 0)
-		at += ZSTD_BLOCK_HEAD;
-	return at;
-}
-
-/* Decodes a job as a separate frame, if it is independent (see zstd_job.h). */
-static int
-decode_job(ZSTD_DCtx *d, struct slot *s, size_t most, const uint8_t *p,
-    size_t len)
-{
-	struct unzstd_notes *note = unzstd_notes(s);
-	size_t cap = note->most < most ? (size_t)note->most : most, n;
-
-	if (!zstd_job_alone(p + ZSTD_JOB_HEAD, len - ZSTD_JOB_HEAD))
-		return 0;
-	if (buf_reserve(&s->out, cap + 1) != 0)
-		return -ENOMEM;
-	n = ZSTD_decompressDCtx(d, s->out.data, cap, p, len);
-	note->ok = !ZSTD_isError(n);
-	s->out.len = note->ok ? n : 0;
-	return 0;
-}
-
-/*
- * A header temporarily replaces two marks, and the mark after the job becomes
- * its last block.
+ * Decodes a job as a separate frame, if it is independent (see zstd_job.h).  A
+ * header temporarily replaces two marks, and the mark after the job becomes its
+ * last block.
  */
 static int
 work_job(ZSTD_DCtx *d, struct slot *s, size_t most)
 {
 	struct unzstd_notes *note = unzstd_notes(s);
-	size_t end = note->used, at;
-	uint8_t was[ZSTD_JOB_HEAD], *last;
-	int rc;
+	uint8_t *p = s->in.data, was[ZSTD_JOB_HEAD], *last = NULL;
+	size_t end = note->used, at = note->skip, cap, n;
+	int rc = 0;
 
 	if (note->final && note->checksum)
-		end -= CHECKSUM_LEN;
-	at = skip_marks(s, note->skip, end);
+		end -= ZSTD_CHECKSUM;
+	/* another block must follow the marks */
+	while (end - at > ZSTD_BLOCK_HEAD &&
+	    memcmp(p + at, "\0\0", ZSTD_BLOCK_HEAD) == 0)
+		at += ZSTD_BLOCK_HEAD;
 	/* only the end of a frame that consists of whole jobs */
 	note->ok = note->final && end - at == ZSTD_BLOCK_HEAD &&
-	    memcmp(s->in.data + at, "\1\0", ZSTD_BLOCK_HEAD) == 0;
+	    memcmp(p + at, "\1\0", ZSTD_BLOCK_HEAD) == 0;
 	if (note->ok || at - note->skip < ZSTD_JOB_LEAD * ZSTD_BLOCK_HEAD)
 		return 0;
 	at -= ZSTD_JOB_HEAD;
-	memcpy(was, s->in.data + at, sizeof(was));
-	zstd_job_head(s->in.data + at, note->window);
-	last = note->final ? NULL : s->in.data + end - ZSTD_BLOCK_HEAD;
-	if (last != NULL)
+	memcpy(was, p + at, sizeof(was));
+	zstd_job_head(p + at, note->window);
+	if (!note->final) {
+		last = p + end - ZSTD_BLOCK_HEAD;
 		*last |= 1;
-	rc = decode_job(d, s, most, s->in.data + at, end - at);
+	}
+	if (!zstd_job_alone(p + at + ZSTD_JOB_HEAD, end - at - ZSTD_JOB_HEAD))
+		goto out;
+	cap = note->most < most ? (size_t)note->most : most;
+	rc = buf_reserve(&s->out, cap + 1);
+	if (rc != 0)
+		goto out;
+	n = ZSTD_decompressDCtx(d, s->out.data, cap, p + at, end - at);
+	note->ok = !ZSTD_isError(n);
+	s->out.len = note->ok ? n : 0;
+out:
 	if (last != NULL)
 		*last = 0;
-	memcpy(s->in.data + at, was, sizeof(was));
+	memcpy(p + at, was, sizeof(was));
 	return rc;
 }
 
@@ -201,26 +170,6 @@ unzstd_work(void *job, void *ctx, struct slot *s)
 	default:
 		return 0;
 	}
-}
-
-static int
-unzstd_join(void *job, struct slot *s, struct sink *out)
-{
-	struct unzstd_job *j = job;
-
-	return zstd_join(&j->joiner, s, out);
-}
-
-/* Returns the header of the first frame, as far as it is known. */
-static struct zstd_header
-first_frame(const struct codec_options *o)
-{
-	struct zstd_header h = { .content = UINT64_MAX };
-
-	if (o->head == NULL ||
-	    zstd_header_parse(&h, o->head, o->head_len) != 1 || h.skippable)
-		h = (struct zstd_header){ .content = UINT64_MAX };
-	return h;
 }
 
 /*
@@ -249,15 +198,21 @@ static int
 unzstd_plan(const struct codec_options *o, struct memory_plan *p,
     const char **why)
 {
-	struct zstd_header h = first_frame(o);
-	uint64_t window = h.window < WINDOW_LEAST ? WINDOW_LEAST : h.window;
-	uint64_t least = h.content <= UNIT_MOST ? h.content | PIECE_LEAST :
-	    UNIT_LEAST;
+	uint64_t window = WINDOW_LEAST, least = UNIT_LEAST;
+	struct zstd_header h;
 
 	(void)why;
 	if (o->memory == 0) {
 		plan_units(o, p, UNIT_MOST, WINDOW_LEAST);
 		return 0;
+	}
+	/* the first frame, as far as it is known, stands for the others */
+	if (o->head != NULL &&
+	    zstd_header_parse(&h, o->head, o->head_len) == 1 && !h.skippable) {
+		if (h.window > window)
+			window = h.window;
+		if (h.content <= UNIT_MOST)
+			least = h.content | PIECE_LEAST;
 	}
 	if (window > o->window_max)
 		window = o->window_max;
@@ -278,26 +233,12 @@ unzstd_close(void *job)
 
 	if (j == NULL)
 		return;
-	serial_close(&j->joiner.serial);
-	XXH64_freeState(j->joiner.hash);
-	sys_free(j->joiner.kept[0].in.data);
-	sys_free(j->joiner.kept[1].in.data);
+	serial_close(&j->serial);
+	XXH64_freeState(j->hash);
+	sys_free(j->kept[0].in.data);
+	sys_free(j->kept[1].in.data);
 	carry_close(&j->cutter.carry);
 	sys_free(j);
-}
-
-/* Sets the largest window that fits in a plan under a limit. */
-static void
-limit(struct zstd_cutter *c, const struct codec_options *o,
-    const struct memory_plan *p)
-{
-	uint64_t window = p->fixed_B - BASE - 3 * (uint64_t)c->unit_max;
-
-	if (window >= c->window_max)
-		return;
-	c->window_max = window;
-	c->beyond = p->slots * p->slot_B + o->threads * p->worker_B +
-	    p->fixed_B - window;
 }
 
 static int
@@ -305,20 +246,27 @@ unzstd_open(void **job, const struct codec_options *o,
     const struct memory_plan *p, struct codec_notes *notes)
 {
 	struct unzstd_job *j = sys_calloc(1, sizeof(*j));
+	struct zstd_cutter *c;
+	uint64_t window;
 	int rc;
 
 	if (j == NULL)
 		return -ENOMEM;
-	j->cutter.serial = o->threads == 1;
-	j->cutter.window_max = o->window_max;
-	if (!j->cutter.serial)
-		j->cutter.unit_max = (p->slot_B - UNIT_SLACK) / 2;
-	j->cutter.beyond = CODEC_BEYOND_WINDOW;
-	if (o->memory != 0)
-		limit(&j->cutter, o, p);
-	j->cutter.notes = notes;
-	j->joiner.cutter = &j->cutter;
-	rc = serial_open(&j->joiner.serial, &zstd_stream, o->window_max);
+	c = &j->cutter;
+	c->serial = o->threads == 1;
+	c->window_max = o->window_max;
+	if (!c->serial)
+		c->unit_max = (p->slot_B - UNIT_SLACK) / 2;
+	c->beyond = CODEC_BEYOND_WINDOW;
+	/* under a limit, the largest window that fits in the plan */
+	window = p->fixed_B - BASE - 3 * (uint64_t)c->unit_max;
+	if (o->memory != 0 && window < c->window_max) {
+		c->window_max = window;
+		c->beyond = p->slots * p->slot_B + o->threads * p->worker_B +
+		    p->fixed_B - window;
+	}
+	c->notes = notes;
+	rc = serial_open(&j->serial, &zstd_stream, o->window_max);
 	if (rc != 0)
 		unzstd_close(j);
 	else
@@ -328,7 +276,7 @@ unzstd_open(void **job, const struct codec_options *o,
 
 const struct coder zstd_decoder = {
 	.plan = unzstd_plan, .open = unzstd_open, .close = unzstd_close,
-	.ops = { .fill = unzstd_fill, .work = unzstd_work, .join = unzstd_join,
+	.ops = { .fill = zstd_cut, .work = unzstd_work, .join = zstd_join,
 	    .worker_open = unzstd_worker_open,
 	    .worker_close = unzstd_worker_close },
 };

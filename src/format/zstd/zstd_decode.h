@@ -35,8 +35,6 @@ struct unzstd_notes {
 };
 SLOT_NOTES(unzstd_notes)
 
-enum { CHECKSUM_LEN = 4 };	/* checksum after the last job of a frame */
-
 /* Used only by the reader. */
 struct zstd_cutter {
 	struct zstd_scan scan;
@@ -58,9 +56,6 @@ struct zstd_cutter {
 	atomic_bool distrust;
 };
 
-/* Reads the next piece into s.  Returns 0 or -errno. */
-int zstd_cut(struct zstd_cutter *c, struct input *in, struct slot *s);
-
 /* Accepted input bytes, and the size of their output. */
 struct zstd_kept {
 	struct buf in;
@@ -68,10 +63,11 @@ struct zstd_kept {
 	uint64_t made;
 };
 
-/* Used only by the joiner. */
-struct zstd_joiner {
+struct unzstd_job {
+	struct zstd_cutter cutter;
+
+	/* Used only by the joiner. */
 	struct serial serial;
-	struct zstd_cutter *cutter;
 	/* In a frame of jobs: */
 	bool open;			/* begun but not ended */
 	bool resumed;			/* decoded serially from now on */
@@ -82,16 +78,17 @@ struct zstd_joiner {
 	uint64_t drop;			/* output that has already been
 					 * written */
 	struct zstd_kept kept[2];	/* the older and the newer job */
-	uint8_t check[CHECKSUM_LEN];
+	uint8_t check[ZSTD_CHECKSUM];
 	size_t check_len;
 };
 
-extern const struct stream_ops zstd_stream;
+/* Implements pipeline_ops.fill; job is a struct unzstd_job. */
+int zstd_cut(void *job, struct input *in, struct slot *s);
 
 /*
- * Joins a piece.  A job has note.ok set if s->out is known to be correct.
- * Returns 0 or -errno.
+ * Implements pipeline_ops.join.  A job has note.ok set if s->out is known to be
+ * correct.
  */
-int zstd_join(struct zstd_joiner *j, struct slot *s, struct sink *out);
+int zstd_join(void *job, struct slot *s, struct sink *out);
 
 #endif

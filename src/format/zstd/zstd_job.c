@@ -5,7 +5,7 @@
 #include "zstd_job.h"
 
 #include "base/bytes.h"
-#include "zstd_offsets.h"
+#include "zstd_block.h"
 #include "zstd_scan.h"
 
 /* The job sizes, in MiB, that are encoded by two or more marks. */

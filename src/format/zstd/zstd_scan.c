@@ -12,16 +12,6 @@
 
 enum { FRAME, BLOCK, DATA };
 
-static uint64_t
-load_le(const uint8_t *p, size_t len)
-{
-	uint64_t v = 0;
-
-	for (size_t i = 0; i < len; i++)
-		v |= (uint64_t)p[i] << (8 * i);
-	return v;
-}
-
 int
 zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len)
 {
@@ -59,9 +49,9 @@ zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len)
 		h->window += h->window / 8 * (p[pos] & 7);
 		pos++;
 	}
-	h->dictionary_id = (uint32_t)load_le(p + pos, dict_len[d & 3]);
+	h->dictionary_id = (uint32_t)zstd_load(p + pos, dict_len[d & 3]);
 	pos += dict_len[d & 3];
-	h->content = n == 0 ? UINT64_MAX : load_le(p + pos, n) +
+	h->content = n == 0 ? UINT64_MAX : zstd_load(p + pos, n) +
 	    (n == 2 ? 256 : 0);
 	if (d & 0x20)
 		h->window = h->content;
@@ -80,60 +70,6 @@ hold_bytes_of(struct zstd_scan *z, const uint8_t *p, size_t len, size_t want)
 	return n;
 }
 
-static int64_t
-take_frame(struct zstd_scan *z, const uint8_t *p, size_t len)
-{
-	size_t before = z->held_len;
-	int rc;
-
-	hold_bytes_of(z, p, len, ZSTD_HEADER_MAX);
-	rc = zstd_header_parse(&z->header, z->held, z->held_len);
-	if (rc < 0)
-		return rc;
-	if (rc == 0)
-		return (int64_t)(z->held_len - before);
-	z->held_len = 0;
-	z->state = z->header.skippable ? DATA : BLOCK;
-	z->skip = z->header.skip;
-	z->last = z->header.skippable;
-	z->begun = z->marked = false;
-	zstd_scan_job(z);
-	return (int64_t)(z->header.len - before);
-}
-
-static uint64_t
-block_most(const struct zstd_scan *z, const struct zstd_block_head *h)
-{
-	return h->type != ZSTD_COMPRESSED ? h->size :
-	    z->header.window < ZSTD_BLOCK_MAX ? z->header.window :
-	    ZSTD_BLOCK_MAX;
-}
-
-static int64_t
-scan_block(struct zstd_scan *z, const uint8_t *p, size_t len)
-{
-	size_t n = hold_bytes_of(z, p, len, ZSTD_BLOCK_HEAD);
-	struct zstd_block_head h;
-	bool empty;
-
-	if (z->held_len < ZSTD_BLOCK_HEAD)
-		return (int64_t)n;
-	h = zstd_block_head(z->held);
-	empty = h.type == ZSTD_RAW && h.size == 0 && !h.last;
-	z->held_len = 0;
-	z->last = h.last;
-	z->skip = h.stored;
-	if (z->last && z->header.checksum)
-		z->skip += 4;
-	z->state = DATA;
-	z->most += block_most(z, &h);
-	z->marked |= empty && !z->begun;
-	z->at_job = z->jobs && z->marked && empty && z->busy;
-	z->begun = true;
-	z->busy |= !empty;
-	return (int64_t)n;
-}
-
 void
 zstd_scan_job(struct zstd_scan *z)
 {
@@ -144,28 +80,63 @@ zstd_scan_job(struct zstd_scan *z)
 int64_t
 zstd_scan(struct zstd_scan *z, const uint8_t *p, size_t len, bool *ended)
 {
-	size_t pos = 0;
+	size_t pos = 0, before, n;
+	struct zstd_block_head h;
+	uint64_t most;
+	bool empty;
+	int rc;
 
 	*ended = false;
 	while (!*ended && !(z->at_job && z->state == BLOCK)) {
-		int64_t n;
-
-		if (z->state == DATA) {
-			n = (int64_t)(z->skip < len - pos ? z->skip :
-			    len - pos);
-			z->skip -= (uint64_t)n;
-			if (z->skip == 0) {
-				*ended = z->last;
-				z->state = z->last ? FRAME : BLOCK;
-			}
-		} else if (z->state == FRAME) {
-			n = take_frame(z, p + pos, len - pos);
-		} else {
-			n = scan_block(z, p + pos, len - pos);
+		switch (z->state) {
+		case FRAME:
+			before = z->held_len;
+			n = hold_bytes_of(z, p + pos, len - pos,
+			    ZSTD_HEADER_MAX);
+			rc = zstd_header_parse(&z->header, z->held,
+			    z->held_len);
+			if (rc < 0)
+				return rc;
+			if (rc == 0)
+				break;
+			n = z->header.len - before;
+			z->held_len = 0;
+			z->state = z->header.skippable ? DATA : BLOCK;
+			z->skip = z->header.skip;
+			z->last = z->header.skippable;
+			z->begun = z->marked = false;
+			zstd_scan_job(z);
+			break;
+		case BLOCK:
+			n = hold_bytes_of(z, p + pos, len - pos,
+			    ZSTD_BLOCK_HEAD);
+			if (z->held_len < ZSTD_BLOCK_HEAD)
+				break;
+			h = zstd_block_head(z->held);
+			empty = h.type == ZSTD_RAW && h.size == 0 && !h.last;
+			z->held_len = 0;
+			z->last = h.last;
+			z->skip = h.stored;
+			if (z->last && z->header.checksum)
+				z->skip += ZSTD_CHECKSUM;
+			z->state = DATA;
+			most = z->header.window < ZSTD_BLOCK_MAX ?
+			    z->header.window : ZSTD_BLOCK_MAX;
+			z->most += h.type != ZSTD_COMPRESSED ? h.size : most;
+			z->marked |= empty && !z->begun;
+			z->at_job = z->jobs && z->marked && empty && z->busy;
+			z->begun = true;
+			z->busy |= !empty;
+			break;
+		default:
+			n = z->skip < len - pos ? (size_t)z->skip : len - pos;
+			z->skip -= n;
+			if (z->skip > 0)
+				break;
+			*ended = z->last;
+			z->state = z->last ? FRAME : BLOCK;
 		}
-		if (n < 0)
-			return n;
-		pos += (size_t)n;
+		pos += n;
 		if (pos == len && !(z->state == DATA && z->skip == 0))
 			break;
 	}

@@ -14,12 +14,16 @@
 
 #define ZSTD_FRAME_MAGIC 0xfd2fb528U
 #define ZSTD_SKIP_MAGIC 0x184d2a50U
+/* The frame and the footer of the seekable format's table. */
+#define ZSTD_SEEK_MAGIC 0x184d2a5eU
+#define ZSTD_SEEK_FOOTER_MAGIC 0x8f92eab1U
 
 enum {
 	ZSTD_HEADER_MAX = 18,
 	ZSTD_HAS_CHECKSUM = 4,		/* flag in the byte after the
 					 * magic number */
-	ZSTD_SIZE_SHIFT = 6
+	ZSTD_SIZE_SHIFT = 6,
+	ZSTD_CHECKSUM = 4		/* checksum after the last block */
 };
 
 struct zstd_header {

@@ -17,9 +17,10 @@
 
 #include "base/bytes.h"
 #include "base/sys.h"
-#include "zstd_offsets.h"
+#include "zstd_block.h"
 
 #include <errno.h>
+#include <string.h>
 
 struct settle {
 	struct buf *b;
@@ -51,25 +52,10 @@ same(const struct settle *s)
 	return memcmp(&s->were, &s->are, sizeof(s->were)) == 0;
 }
 
-/* Returns the offset value that a sequence needs. */
-static uint32_t
-settled_value(struct settle *s, const struct zstd_sequence *q)
-{
-	uint32_t value = zstd_offset_value(q), offset;
-	bool literals = q->symbol[ZSTD_LL] != 0;
-	struct zstd_offsets are = s->are;
-
-	offset = zstd_offsets_use(&s->were, value, literals);
-	if (zstd_offsets_use(&are, value, literals) != offset) {
-		are = s->are;
-		value = offset + ZSTD_OFFSETS;
-		zstd_offsets_use(&are, value, literals);
-	}
-	s->are = are;
-	return value;
-}
-
-/* Reads sequences until no further changes are needed, or to the last one. */
+/*
+ * Reads sequences until no further changes are needed, or to the last one, and
+ * gives each the offset value that it needs.
+ */
 static int
 take_sequences(struct settle *s, struct change *c, bool all, bool *changed)
 {
@@ -78,14 +64,22 @@ take_sequences(struct settle *s, struct change *c, bool all, bool *changed)
 	while (c->reader.left > 0 && (all || !same(s))) {
 		struct zstd_sequence *q = c->q == NULL ? &one :
 		    &c->q[c->count++];
-		int rc = zstd_reader_next(&c->reader, q);
-		uint32_t old, value;
-		int log;
+		int rc = zstd_reader_next(&c->reader, q), log;
+		struct zstd_offsets are = s->are;
+		uint32_t old, value, offset;
+		bool literals;
 
 		if (rc != 0)
 			return rc;
-		old = zstd_offset_value(q);
-		value = settled_value(s, q);
+		old = value = zstd_offset_value(q);
+		literals = q->symbol[ZSTD_LL] != 0;
+		offset = zstd_offsets_use(&s->were, old, literals);
+		if (zstd_offsets_use(&are, old, literals) != offset) {
+			are = s->are;
+			value = offset + ZSTD_OFFSETS;
+			zstd_offsets_use(&are, value, literals);
+		}
+		s->are = are;
 		if (value == old)
 			continue;
 		log = 31 - __builtin_clz(value);
@@ -192,7 +186,6 @@ put_settled(struct settle *s, const struct change *c, bool last)
 {
 	struct writer w = { .p = s->b->data + s->to + ZSTD_BLOCK_HEAD };
 	uint8_t modes = c->p[c->s.modes];
-	uint32_t head;
 	int rc;
 
 	if (s->from - s->to <= ZSTD_BLOCK_HEAD)
@@ -211,53 +204,22 @@ put_settled(struct settle *s, const struct change *c, bool last)
 	rc = w.len > w.cap ? -ENOBUFS : put_stream(s, c, &w);
 	if (rc != 0 || w.len > w.cap)
 		return rc != 0 ? rc : -ENOBUFS;
-	head = (uint32_t)w.len << 3 | ZSTD_COMPRESSED << 1 | last;
-	for (int i = 0; i < ZSTD_BLOCK_HEAD; i++)
-		s->b->data[s->to + (size_t)i] = (uint8_t)(head >> 8 * i);
+	zstd_block_head_store(s->b->data + s->to, last, ZSTD_COMPRESSED, w.len);
 	s->to += ZSTD_BLOCK_HEAD + w.len;
 	return 0;
 }
 
 /*
- * Makes room for the new blocks by moving those still to be read to the end of
- * the buffer.
+ * Determines whether and how a block with sequences changes, and writes it if
+ * it does: first with its own table, then with another.
  */
-static void
-make_gap(struct settle *s)
-{
-	size_t rest = s->b->len - s->from;
-
-	if (s->from != s->to || s->b->len == s->b->cap)
-		return;
-	memmove(s->b->data + s->b->cap - rest, s->b->data + s->from, rest);
-	s->from = s->b->cap - rest;
-	s->b->len = s->b->cap;
-}
-
-/* Writes a changed block: first with its own table, then with another. */
-static int
-rewrite(struct settle *s, struct change *c, bool last)
-{
-	bool changed;
-	int rc = c->plain_table ? -ENOENT : put_settled(s, c, last);
-
-	if (rc != -ENOENT)
-		return rc;
-	rc = take_sequences(s, c, true, &changed);
-	c->plain_table = true;
-	if (rc == 0)
-		rc = put_settled(s, c, last);
-	s->replaced = rc == 0;
-	return rc;
-}
-
-/* Determines whether and how a block with sequences changes. */
 static int
 settle_sequences(struct settle *s, size_t len, bool last, bool *changed)
 {
 	struct change c = { .p = s->b->data + s->from + ZSTD_BLOCK_HEAD,
 	    .len = len };
 	struct zstd_offsets were = s->were, are = s->are;
+	size_t rest = s->b->len - s->from;
 	int rc = zstd_sections(&s->tables, c.p, len, &c.s);
 
 	if (rc != 0 || c.s.count == 0)
@@ -273,7 +235,13 @@ settle_sequences(struct settle *s, size_t len, bool last, bool *changed)
 	c.q = sys_malloc(c.s.count * sizeof(*c.q));
 	if (c.q == NULL)
 		return -ENOMEM;
-	make_gap(s);
+	/* the blocks still to be read move to the end, to make room */
+	if (s->from == s->to && s->b->len != s->b->cap) {
+		memmove(s->b->data + s->b->cap - rest, s->b->data + s->from,
+		    rest);
+		s->from = s->b->cap - rest;
+		s->b->len = s->b->cap;
+	}
 	c.p = s->b->data + s->from + ZSTD_BLOCK_HEAD;
 	s->were = were;
 	s->are = are;
@@ -281,28 +249,16 @@ settle_sequences(struct settle *s, size_t len, bool last, bool *changed)
 	if (rc == 0)
 		rc = take_sequences(s, &c, c.plain_table, changed);
 	if (rc == 0)
-		rc = rewrite(s, &c, last);
+		rc = c.plain_table ? -ENOENT : put_settled(s, &c, last);
+	if (rc == -ENOENT) {
+		rc = take_sequences(s, &c, true, changed);
+		c.plain_table = true;
+		if (rc == 0)
+			rc = put_settled(s, &c, last);
+		s->replaced = rc == 0;
+	}
 	sys_free(c.q);
 	return rc;
-}
-
-/* Processes the block at from, which is complete. */
-static int
-settle_block(struct settle *s, const struct zstd_block_head *h)
-{
-	size_t whole = ZSTD_BLOCK_HEAD + h->stored;
-	bool changed = false;
-	int rc = h->type != ZSTD_COMPRESSED ? 0 :
-	    settle_sequences(s, h->stored, h->last, &changed);
-
-	if (rc != 0)
-		return rc;
-	if (!changed) {
-		memmove(s->b->data + s->to, s->b->data + s->from, whole);
-		s->to += whole;
-	}
-	s->from += whole;
-	return 0;
 }
 
 int
@@ -310,21 +266,32 @@ zstd_job_settle(struct buf *b, size_t from, size_t most)
 {
 	struct settle s = { .b = b, .from = from, .to = from, .most = most,
 	    .were = { { 1, 4, 8 } } };
-	int rc = 0;
 
 	zstd_fse_predefined(&s.predefined, ZSTD_OF);
-	while (rc == 0 && (!same(&s) || s.replaced) && s.from < b->len) {
+	while ((!same(&s) || s.replaced) && s.from < b->len) {
 		struct zstd_block_head h;
+		bool changed = false;
+		size_t whole;
 
 		if (b->len - s.from < ZSTD_BLOCK_HEAD)
 			return -EBADMSG;
 		h = zstd_block_head(b->data + s.from);
 		if (h.stored > b->len - s.from - ZSTD_BLOCK_HEAD)
 			return -EBADMSG;
-		rc = settle_block(&s, &h);
+		whole = ZSTD_BLOCK_HEAD + h.stored;
+		if (h.type == ZSTD_COMPRESSED) {
+			int rc = settle_sequences(&s, h.stored, h.last,
+			    &changed);
+
+			if (rc != 0)
+				return rc;
+		}
+		if (!changed) {
+			memmove(b->data + s.to, b->data + s.from, whole);
+			s.to += whole;
+		}
+		s.from += whole;
 	}
-	if (rc != 0)
-		return rc;
 	if (s.from != s.to)
 		memmove(b->data + s.to, b->data + s.from, b->len - s.from);
 	b->len -= s.from - s.to;
