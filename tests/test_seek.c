@@ -4,7 +4,7 @@
  */
 #include "format/seek_formats.h"
 #include "../src/format/gzip/seek_index.h"
-#include "../src/format/lz4/seek_lz4.h"
+#include "../src/format/lz4/lz4_frame.h"
 #include "base/bytes.h"
 
 #include <errno.h>

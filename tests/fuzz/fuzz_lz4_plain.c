@@ -2,7 +2,7 @@
  * fuzz_lz4_plain.c - an LZ4 block has the size implied by its sequences
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "../../src/format/lz4/seek_lz4.h"
+#include "../../src/format/lz4/lz4_frame.h"
 
 #include <lz4.h>
 #include <stdlib.h>

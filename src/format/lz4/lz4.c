@@ -4,12 +4,11 @@
  *
  * lz4_encode.c compresses, lz4_decode.c and lz4_scan.c decompress.
  */
-#include "format/codec.h"
+#include "lz4_frame.h"
 
 #include "base/bytes.h"
 #include "format/list.h"
 #include "format/seek_formats.h"
-#include "lz4_frame.h"
 
 #include <lz4.h>
 
@@ -36,13 +35,6 @@ lz4_magic(const uint8_t *p, size_t len)
 	}
 }
 
-static uint32_t
-lz4_needs(const uint8_t *p, size_t len)
-{
-	return len >= FRAME_HEADER && load_le32(p) == FRAME_MAGIC ?
-	    lz4_dictionary(p, len) : 0;
-}
-
 static const char *
 lz4_versions(void)
 {
@@ -60,6 +52,6 @@ const struct codec codec_lz4 = {
 	    "legacy",		/* the frame that lz4 -l writes */
 	    NULL },
 	.list = lz4_list, .seek = &lz4_seek,
-	.magic = lz4_magic, .dictionary = lz4_needs, .encode = &lz4_encoder,
+	.magic = lz4_magic, .dictionary = lz4_dictionary, .encode = &lz4_encoder,
 	.decode = &lz4_decoder, .versions = lz4_versions,
 };

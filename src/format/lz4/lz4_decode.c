@@ -12,7 +12,6 @@
 
 #include "base/bytes.h"
 #include "base/sys.h"
-#include "format/codec.h"
 
 #include <errno.h>
 #include <lz4.h>
@@ -28,10 +27,7 @@ enum {
 };
 
 struct unlz4_job {
-	struct lz4_reader reader;
-	struct codec_notes *notes;
-	uint64_t most;		/* maximum memory for any stream with one
-				 * thread */
+	struct lz4_reader reader;	/* first, for lz4_scan() */
 
 	/* Used only by the joiner. */
 	size_t slide_least;	/* bytes between moves of the history */
@@ -40,21 +36,6 @@ struct unlz4_job {
 	uint64_t total;		/* bytes of content so far */
 	struct buf slide;	/* len: position of the next block */
 };
-
-/* Verifies a block if it has a checksum.  Returns 0 or -EBADMSG. */
-static int
-next_block(struct lz4_block *b, struct slot *s, size_t *pos)
-{
-	const struct unlz4_notes *note = unlz4_notes(s);
-	const uint8_t *p = s->in.data + note->skip + *pos;
-	size_t len = lz4_block_at(b, p, note->flags);
-
-	*pos += len;
-	if (note->flags & PIECE_BLOCK_CHECK && XXH32(b->data, b->len, 0) !=
-	    load_le32(p + len - FRAME_CHECK))
-		return -EBADMSG;
-	return 0;
-}
 
 /*
  * Decodes b and appends the result to `to`; b may refer to the last `history`
@@ -86,43 +67,34 @@ static int
 unlz4_work(void *job, void *ctx, struct slot *s)
 {
 	const struct unlz4_notes *note = unlz4_notes(s);
-	size_t block = (size_t)1 << (note->flags & PIECE_LOG), pos = 0, room;
+	size_t block = (size_t)1 << (note->flags & PIECE_LOG), len, room;
+	const uint8_t *p = s->in.data + note->skip, *end = p + note->used;
+	bool linked = note->flags & PIECE_LINKED;
 	struct lz4_block b;
-	ssize_t n = 0;
-	int rc;
+	ssize_t n;
+	/* one extra byte, because even an empty block needs space */
+	int rc = linked ? 0 : buf_reserve(&s->out, note->most + 1);
 
 	(void)job;
 	(void)ctx;
-	/* one extra byte, because even an empty block needs space */
-	rc = note->flags & PIECE_LINKED ? 0 :
-	    buf_reserve(&s->out, note->most + 1);
-	while (rc == 0 && n >= 0 && pos < note->used) {
-		rc = next_block(&b, s, &pos);
-		if (rc != 0 || note->flags & PIECE_LINKED)
+	if (rc != 0)
+		return rc;
+	for (; p < end; p += len) {
+		len = lz4_block_at(&b, p, note->flags);
+		if (note->flags & PIECE_BLOCK_CHECK && XXH32(b.data, b.len, 0)
+		    != load_le32(p + len - FRAME_CHECK))
+			return -EBADMSG;
+		if (linked)
 			continue;
 		room = note->most - s->out.len;
 		n = decode_block(&b, &s->out, 0, room < block ? room : block);
+		if (n < 0)
+			return (int)n;
 	}
-	return rc != 0 ? rc : n < 0 ? (int)n : 0;
+	return 0;
 }
 
 /* Joiner */
-
-static int
-begin_frame(struct unlz4_job *j, struct slot *s)
-{
-	const struct unlz4_notes *note = unlz4_notes(s);
-	size_t block = (size_t)1 << (note->flags & PIECE_LOG);
-	int rc = lz4_header_parse(&j->h, s->in.data, note->skip);
-
-	if (rc == 0 && note->flags & PIECE_LINKED)
-		rc = buf_reserve(&j->slide, HISTORY +
-		    (block < j->slide_least ? j->slide_least : block));
-	XXH32_reset(j->check, 0);
-	j->total = 0;
-	j->slide.len = 0;
-	return rc;
-}
 
 static void
 count_blocks(struct unlz4_job *j, const uint8_t *p, size_t len)
@@ -132,50 +104,34 @@ count_blocks(struct unlz4_job *j, const uint8_t *p, size_t len)
 	j->total += len;
 }
 
-/* Makes room for a block after the history. */
-static void
-slide(struct unlz4_job *j, size_t block)
-{
-	if (j->slide.cap - j->slide.len >= block)
-		return;
-	memmove(j->slide.data, j->slide.data + j->slide.len - HISTORY,
-	    HISTORY);
-	j->slide.len = HISTORY;
-}
-
 static int
 join_linked(struct unlz4_job *j, struct slot *s, struct sink *out)
 {
 	const struct unlz4_notes *note = unlz4_notes(s);
-	size_t block = (size_t)1 << (note->flags & PIECE_LOG), pos = 0, at;
+	size_t block = (size_t)1 << (note->flags & PIECE_LOG), at;
+	const uint8_t *p = s->in.data + note->skip, *end = p + note->used;
+	struct buf *slide = &j->slide;
 	struct lz4_block b;
 	ssize_t n;
-	int rc = 0;
+	int rc;
 
-	while (rc == 0 && pos < note->used) {
-		const uint8_t *p = s->in.data + note->skip + pos;
-
-		pos += lz4_block_at(&b, p, note->flags);
-		slide(j, block);
-		at = j->slide.len;
-		n = decode_block(&b, &j->slide, at < HISTORY ? at : HISTORY,
-		    block);
+	while (p < end) {
+		p += lz4_block_at(&b, p, note->flags);
+		/* make room for a block after the history */
+		if (slide->cap - slide->len < block) {
+			memmove(slide->data, slide->data + slide->len - HISTORY,
+			    HISTORY);
+			slide->len = HISTORY;
+		}
+		at = slide->len;
+		n = decode_block(&b, slide, at < HISTORY ? at : HISTORY, block);
 		if (n < 0)
 			return (int)n;
-		count_blocks(j, j->slide.data + at, (size_t)n);
-		rc = sink_write(out, j->slide.data + at, (size_t)n);
+		count_blocks(j, slide->data + at, (size_t)n);
+		rc = sink_write(out, slide->data + at, (size_t)n);
+		if (rc != 0)
+			return rc;
 	}
-	return rc;
-}
-
-/* As in lz4(1), a size of 0 means that the header does not record the size. */
-static int
-verify_frame(const struct unlz4_job *j, uint32_t check)
-{
-	if (j->h.size != 0 && j->total != j->h.size)
-		return -EBADMSG;
-	if (j->h.content_check && XXH32_digest(j->check) != check)
-		return -EBADMSG;
 	return 0;
 }
 
@@ -185,10 +141,20 @@ unlz4_join(void *job, struct slot *s, struct sink *out)
 	struct unlz4_job *j = job;
 	/* a slot passed to the sink may be reused immediately */
 	struct unlz4_notes note = *unlz4_notes(s);
-	int rc = note.skip > 0 ? begin_frame(j, s) : 0;
+	size_t block = (size_t)1 << (note.flags & PIECE_LOG);
+	int rc = 0;
 
-	if (rc != 0)
-		return rc;
+	if (note.skip > 0) {
+		rc = lz4_header_parse(&j->h, s->in.data, note.skip);
+		if (rc == 0 && note.flags & PIECE_LINKED)
+			rc = buf_reserve(&j->slide, HISTORY +
+			    (block < j->slide_least ? j->slide_least : block));
+		if (rc != 0)
+			return rc;
+		XXH32_reset(j->check, 0);
+		j->total = 0;
+		j->slide.len = 0;
+	}
 	if (note.flags & PIECE_LINKED) {
 		rc = join_linked(j, s, out);
 	} else {
@@ -197,7 +163,14 @@ unlz4_join(void *job, struct slot *s, struct sink *out)
 		    sink_write(out, s->out.data, s->out.len) :
 		    sink_slot(out, s);
 	}
-	return rc == 0 && note.final ? verify_frame(j, note.check) : rc;
+	if (rc != 0 || !note.final)
+		return rc;
+	/* as in lz4(1), a size of 0 means that the header does not record it */
+	if (j->h.size != 0 && j->total != j->h.size)
+		return -EBADMSG;
+	if (j->h.content_check && XXH32_digest(j->check) != note.check)
+		return -EBADMSG;
+	return 0;
 }
 
 static void
@@ -235,11 +208,10 @@ unlz4_open(void **job, const struct codec_options *o,
 	(void)o;
 	if (j == NULL)
 		return -ENOMEM;
-	j->notes = notes;
 	plan_any(1, &any);
-	j->most = any.slot_B + any.fixed_B;
 	j->slide_least = p->slot_B < any.slot_B ? 0 : SLIDE;
-	j->reader = (struct lz4_reader){ .piece_max = p->block,
+	j->reader = (struct lz4_reader){ .notes = notes,
+	    .most = any.slot_B + any.fixed_B, .piece_max = p->block,
 	    .slot_max = p->slot_B,
 	    .linked_max = p->fixed_B < SINK + HISTORY ? 0 :
 	    p->fixed_B - SINK - HISTORY };
@@ -253,47 +225,28 @@ unlz4_open(void **job, const struct codec_options *o,
 }
 
 static int
-unlz4_fill(void *job, struct input *in, struct slot *s)
-{
-	struct unlz4_job *j = job;
-	int rc = lz4_scan(&j->reader, in, s);
-
-	if (rc == -EFBIG)
-		j->notes->need = j->most;
-	return rc;
-}
-
-/*
- * Plans according to the head, for frames like the first, with one block per
- * piece.
- */
-static void
-plan_first(const struct codec_options *o, struct memory_plan *p)
-{
-	int flags = lz4_first_flags(o->head, o->head_len);
-	size_t block = (size_t)64 << 10;
-
-	if (flags >= 0)
-		block = (size_t)1 << (flags & PIECE_LOG);
-	else
-		flags = 16;
-	p->block = block;
-	p->slot_B = lz4_slot_bytes(flags, block);
-	p->fixed_B = SINK + (flags & PIECE_LINKED ? HISTORY + block : 0);
-}
-
-static int
 unlz4_plan(const struct codec_options *o, struct memory_plan *p,
     const char **why)
 {
+	size_t block;
+	int flags;
+
 	(void)why;
 	plan_any(o->threads, p);
-	if (o->memory != 0 && o->memory < p->slot_B + p->fixed_B)
-		plan_first(o, p);
+	if (o->memory == 0 || o->memory >= p->slot_B + p->fixed_B)
+		return 0;
+	/* for frames like the first, with one block per piece */
+	flags = lz4_first_flags(o->head, o->head_len);
+	if (flags < 0)
+		flags = 16;
+	block = (size_t)1 << (flags & PIECE_LOG);
+	p->block = block;
+	p->slot_B = lz4_slot_bytes(flags, block);
+	p->fixed_B = SINK + (flags & PIECE_LINKED ? HISTORY + block : 0);
 	return 0;
 }
 
 const struct coder lz4_decoder = {
 	.plan = unlz4_plan, .open = unlz4_open, .close = unlz4_close,
-	.ops = { .fill = unlz4_fill, .work = unlz4_work, .join = unlz4_join },
+	.ops = { .fill = lz4_scan, .work = unlz4_work, .join = unlz4_join },
 };

@@ -18,7 +18,6 @@
 #include "base/bytes.h"
 #include "base/sys.h"
 #include "engine/other/lz4_fast.h"
-#include "format/codec.h"
 #include "format/cutter.h"
 #include "pipeline/adapt.h"
 
@@ -134,12 +133,6 @@ lz4_worker_open(void *job, void **ctx)
 	return *ctx == NULL ? -ENOMEM : 0;
 }
 
-static void
-lz4_worker_close(void *ctx)
-{
-	sys_free(ctx);
-}
-
 static int
 lz4_fill(void *job, struct input *in, struct slot *s)
 {
@@ -154,51 +147,36 @@ lz4_fill(void *job, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* Writes the header: version 1, the flags and the block size code. */
-static size_t
-put_frame_header(uint8_t *p, size_t block, bool block_check)
-{
-	store_le32(p, FRAME_MAGIC);
-	p[4] = block_check ? 0x74 : 0x64;
-	p[5] = block <= (size_t)64 << 10 ? 0x40 :
-	    block <= (size_t)256 << 10 ? 0x50 :
-	    block <= (size_t)1 << 20 ? 0x60 : 0x70;
-	p[6] = XXH32(p + 4, 2, 0) >> 8 & 0xff;
-	return FRAME_HEADER;
-}
-
-/* Compresses `in` into p, which has enough room.  Returns the size. */
-static size_t
-compress(const struct lz4_job *j, void *state, const struct buf *in, uint8_t *p,
-    size_t room)
-{
-	int level = j->adapt != NULL ? adapt_take(j->adapt) : j->level;
-
-	if (level < HC_LEVEL)
-		return lz4_fast_block(state, in->data, in->len, p);
-	return (size_t)LZ4_compress_HC_extStateHC(state,
-	    (const char *)in->data, (char *)p, (int)in->len, (int)room,
-	    level);
-}
-
-/* Writes a block, stored if compression does not make it smaller. */
-static size_t
-put_lz4_block(const struct lz4_job *j, void *state, const struct buf *in,
+/*
+ * Writes a block: its length and its data, which are stored if compression does
+ * not make them smaller.  Returns the end.
+ */
+static uint8_t *
+put_block(const struct lz4_job *j, void *state, const struct buf *in,
     uint8_t *p, size_t room)
 {
-	size_t len = compress(j, state, in, p + 4, room);
+	int level = j->adapt != NULL ? adapt_take(j->adapt) : j->level;
+	uint32_t flag = 0;
+	size_t len;
 
-	if (len > 0 && len < in->len) {
-		store_le32(p, (uint32_t)len);
-	} else {
+	if (level < HC_LEVEL)
+		len = lz4_fast_block(state, in->data, in->len, p + 4);
+	else
+		len = (size_t)LZ4_compress_HC_extStateHC(state,
+		    (const char *)in->data, (char *)p + 4, (int)in->len,
+		    (int)room, level);
+	if (!j->legacy && (len == 0 || len >= in->len)) {
 		len = in->len;
 		memcpy(p + 4, in->data, len);
-		store_le32(p, (uint32_t)len | FRAME_STORED);
+		flag = FRAME_STORED;
 	}
-	if (!j->block_check)
-		return 4 + len;
-	store_le32(p + 4 + len, XXH32(p + 4, len, 0));
-	return 4 + len + FRAME_CHECK;
+	store_le32(p, (uint32_t)len | flag);
+	p += 4 + len;
+	if (j->block_check) {
+		store_le32(p, XXH32(p - len, len, 0));
+		p += FRAME_CHECK;
+	}
+	return p;
 }
 
 /* Writes the header with the first block, and the end with the last. */
@@ -206,7 +184,7 @@ static int
 lz4_work(void *job, void *ctx, struct slot *s)
 {
 	struct lz4_job *j = job;
-	size_t bound = (size_t)LZ4_compressBound((int)s->in.len), len;
+	size_t bound = (size_t)LZ4_compressBound((int)s->in.len);
 	int rc = buf_reserve(&s->out, bound + AROUND);
 	uint8_t *p = s->out.data;
 
@@ -216,15 +194,12 @@ lz4_work(void *job, void *ctx, struct slot *s)
 		store_le32(p, LEGACY_MAGIC);
 		p += 4;
 	} else if (s->seq == 0) {
-		p += put_frame_header(p, j->cut.block, j->block_check);
+		lz4_header_store(p, __builtin_ctzl(j->cut.block),
+		    FLG_CONTENT_CHECK | (j->block_check ? FLG_BLOCK_CHECK : 0));
+		p += FRAME_HEADER;
 	}
-	if (s->in.len > 0 && j->legacy) {
-		len = compress(j, ctx, &s->in, p + 4, bound);
-		store_le32(p, (uint32_t)len);
-		p += 4 + len;
-	} else if (s->in.len > 0) {
-		p += put_lz4_block(j, ctx, &s->in, p, bound);
-	}
+	if (s->in.len > 0)
+		p = put_block(j, ctx, &s->in, p, bound);
 	if (s->last && !j->legacy) {
 		store_le32(p, 0);
 		store_le32(p + 4, lz4_notes(s)->check);
@@ -244,5 +219,5 @@ lz4_join(void *job, struct slot *s, struct sink *out)
 const struct coder lz4_encoder = {
 	.plan = lz4_plan, .open = lz4_open, .close = lz4_close,
 	.ops = { .fill = lz4_fill, .work = lz4_work, .join = lz4_join,
-	    .worker_open = lz4_worker_open, .worker_close = lz4_worker_close },
+	    .worker_open = lz4_worker_open, .worker_close = sys_free },
 };

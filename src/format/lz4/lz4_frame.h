@@ -17,7 +17,7 @@
 #ifndef COLDPRESS_LZ4_FRAME_H
 #define COLDPRESS_LZ4_FRAME_H
 
-#include "pipeline/pipeline.h"
+#include "format/codec.h"
 
 enum {
 	FRAME_MAGIC = 0x184d2204,
@@ -31,6 +31,13 @@ enum {
 };
 
 #define FRAME_STORED 0x80000000U	/* flag in a block's length: stored */
+
+/* The flags in a header, in the byte after the magic number. */
+enum {
+	FLG_DICT = 0x01, FLG_RESERVED = 0x02, FLG_CONTENT_CHECK = 0x04,
+	FLG_SIZE = 0x08, FLG_BLOCK_CHECK = 0x10, FLG_INDEPENDENT = 0x20,
+	FLG_VERSION = 0x40
+};
 
 /* unlz4_notes.flags: log2 of the block size, and flags */
 enum {
@@ -69,10 +76,21 @@ struct lz4_header {
  */
 int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 
+/* Returns the length of a header with these FLG_*. */
+static inline size_t
+lz4_header_len(uint8_t flags)
+{
+	return FRAME_HEADER + (flags & FLG_SIZE ? 8 : 0) +
+	    (flags & FLG_DICT ? 4 : 0);
+}
+
 /*
- * Returns the ID of the dictionary that the frame at p needs, or 0; len is at
- * least FRAME_HEADER.
+ * Writes the header, FRAME_HEADER bytes, of a frame of independent blocks of
+ * 1 << log bytes; checks is FLG_CONTENT_CHECK and FLG_BLOCK_CHECK, or less.
  */
+void lz4_header_store(uint8_t *p, int log, int checks);
+
+/* Implements codec.dictionary. */
 uint32_t lz4_dictionary(const uint8_t *p, size_t len);
 
 /*
@@ -88,6 +106,7 @@ int lz4_first_flags(const uint8_t *p, size_t len);
 uint64_t lz4_slot_bytes(int flags, size_t piece_max);
 
 struct lz4_reader {
+	struct codec_notes *notes;
 	struct lz4_header h;	/* header of the current frame */
 	bool within;		/* inside a frame */
 	bool has_word;
@@ -95,14 +114,18 @@ struct lz4_reader {
 	int err;		/* error found after valid blocks */
 	size_t piece_max;	/* maximum input or output of a piece with
 				 * several blocks */
-	/* A frame that exceeds these limits is rejected with -EFBIG. */
+	/*
+	 * A frame that exceeds these limits is rejected with -EFBIG; notes->need
+	 * is then `most`, the maximum for any stream with one thread.
+	 */
+	uint64_t most;
 	uint64_t slot_max;	/* bytes per piece */
 	size_t linked_max;	/* size of a block that refers to earlier
 				 * blocks */
 };
 
-/* Reads the next piece into s.  Returns 0 or -errno. */
-int lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s);
+/* Implements pipeline_ops.fill; job begins with a struct lz4_reader. */
+int lz4_scan(void *job, struct input *in, struct slot *s);
 
 /*
  * Describes the block at p, which the reader has validated: its data, its
@@ -114,6 +137,13 @@ struct lz4_block {
 	bool stored;
 };
 size_t lz4_block_at(struct lz4_block *b, const uint8_t *p, int flags);
+
+/*
+ * Returns the decoded size of a compressed block of len bytes, or -EBADMSG.
+ * Does not check whether matches are within the preceding data.  Has no side
+ * effects.
+ */
+int64_t lz4_block_plain(const uint8_t *p, size_t len);
 
 extern const struct coder lz4_encoder, lz4_decoder;
 

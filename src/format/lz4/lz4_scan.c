@@ -16,21 +16,11 @@
 #include <xxhash.h>
 
 enum {
-	FLG_DICT = 0x01, FLG_RESERVED = 0x02, FLG_CONTENT_CHECK = 0x04,
-	FLG_SIZE = 0x08, FLG_BLOCK_CHECK = 0x10, FLG_INDEPENDENT = 0x20,
 	BD_RESERVED = 0x8f,
 	LINKED_MAX = 1 << 20,	/* maximum size of linked blocks for which
 				 * decoding overlaps with reading */
 	SKIP_STEP = 64 << 10
 };
-
-/* Returns the length of a header with these flags. */
-static size_t
-header_len(uint8_t flags)
-{
-	return FRAME_HEADER + (flags & FLG_SIZE ? 8 : 0) +
-	    (flags & FLG_DICT ? 4 : 0);
-}
 
 int
 lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
@@ -45,7 +35,7 @@ lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
 	code = p[5] >> 4;
 	if (p[4] >> 6 != 1)
 		return -ENOTSUP;
-	if (len != header_len(p[4]) || p[4] & FLG_RESERVED ||
+	if (len != lz4_header_len(p[4]) || p[4] & FLG_RESERVED ||
 	    p[5] & BD_RESERVED || code < 4 ||
 	    (XXH32(p + 4, len - 5, 0) >> 8 & 0xff) != p[len - 1])
 		return -EBADMSG;
@@ -60,12 +50,24 @@ lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
 	return 0;
 }
 
+void
+lz4_header_store(uint8_t *p, int log, int checks)
+{
+	store_le32(p, FRAME_MAGIC);
+	p[4] = (uint8_t)(FLG_VERSION | FLG_INDEPENDENT | checks);
+	p[5] = (uint8_t)((log - 8) / 2 << 4);
+	p[6] = XXH32(p + 4, 2, 0) >> 8 & 0xff;
+}
+
 uint32_t
 lz4_dictionary(const uint8_t *p, size_t len)
 {
-	size_t n = header_len(p[4]);
 	struct lz4_header h;
+	size_t n;
 
+	if (len < FRAME_HEADER || load_le32(p) != FRAME_MAGIC)
+		return 0;
+	n = lz4_header_len(p[4]);
 	return p[4] >> 6 == 1 && p[4] & FLG_DICT && n <= len &&
 	    lz4_header_parse(&h, p, n) == -ENOTSUP ? load_le32(p + n - 5) : 0;
 }
@@ -86,7 +88,7 @@ lz4_first_flags(const uint8_t *p, size_t len)
 	if (len < FRAME_HEADER || (load_le32(p) != FRAME_MAGIC &&
 	    load_le32(p) != LEGACY_MAGIC))
 		return -1;
-	n = load_le32(p) == LEGACY_MAGIC ? 4 : header_len(p[4]);
+	n = load_le32(p) == LEGACY_MAGIC ? 4 : lz4_header_len(p[4]);
 	return n > len || lz4_header_parse(&h, p, n) != 0 ? -1 : h.flags;
 }
 
@@ -209,43 +211,6 @@ skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	return n < 0 ? (int)n : left > 0 ? -ENODATA : 0;
 }
 
-/* Returns whether the frame fits in the planned memory. */
-static bool
-fits(const struct lz4_reader *r)
-{
-	if (r->h.flags & PIECE_LINKED &&
-	    (size_t)1 << (r->h.flags & PIECE_LOG) > r->linked_max)
-		return false;
-	return lz4_slot_bytes(r->h.flags, r->piece_max) <= r->slot_max;
-}
-
-/* Reads a frame's header into the piece, after its magic number. */
-static int
-read_header(struct lz4_reader *r, struct input *in, struct slot *s)
-{
-	int rc = buf_reserve(&s->in, FRAME_HEADER_MAX);
-
-	if (rc != 0)
-		return rc;
-	store_le32(s->in.data, r->word);
-	s->in.len = 4;
-	r->has_word = false;
-	if (r->word != LEGACY_MAGIC) {
-		rc = append_input(r, in, s, FRAME_HEADER - 4);
-		if (rc != 0)
-			return rc;
-		rc = append_input(r, in, s, header_len(s->in.data[4]) -
-		    FRAME_HEADER);
-		if (rc != 0)
-			return rc;
-	}
-	rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
-	if (rc != 0)
-		return rc;
-	unlz4_notes(s)->skip = s->in.len;
-	return fits(r) ? 0 : -EFBIG;
-}
-
 /*
  * Reads up to the length of the first block of a frame.  Sets s->last if there
  * is no frame.
@@ -253,6 +218,7 @@ read_header(struct lz4_reader *r, struct input *in, struct slot *s)
 static int
 begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 {
+	size_t block;
 	int rc = r->has_word ? 0 : read_word(r, in);
 
 	if (rc != 0)
@@ -272,9 +238,31 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	/* anything after a frame is an error here, unlike in other formats */
 	if (r->word != FRAME_MAGIC && r->word != LEGACY_MAGIC)
 		return -EBADMSG;
-	rc = read_header(r, in, s);
+	rc = buf_reserve(&s->in, FRAME_HEADER_MAX);
 	if (rc != 0)
 		return rc;
+	store_le32(s->in.data, r->word);
+	s->in.len = 4;
+	r->has_word = false;
+	if (r->word != LEGACY_MAGIC) {
+		rc = append_input(r, in, s, FRAME_HEADER - 4);
+		if (rc == 0)
+			rc = append_input(r, in, s,
+			    lz4_header_len(s->in.data[4]) - FRAME_HEADER);
+		if (rc != 0)
+			return rc;
+	}
+	rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
+	if (rc != 0)
+		return rc;
+	unlz4_notes(s)->skip = s->in.len;
+	/* does the frame fit in the planned memory? */
+	block = (size_t)1 << (r->h.flags & PIECE_LOG);
+	if ((r->h.flags & PIECE_LINKED && block > r->linked_max) ||
+	    lz4_slot_bytes(r->h.flags, r->piece_max) > r->slot_max) {
+		r->notes->need = r->most;
+		return -EFBIG;
+	}
 	rc = read_word(r, in);
 	if (rc != 0)
 		return rc;
@@ -312,56 +300,24 @@ end_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 	return 0;
 }
 
-/* Reads the block whose length is already known, and the length after it. */
-static int
-read_block(struct lz4_reader *r, struct input *in, struct slot *s, size_t n)
-{
-	size_t len = n + (r->h.flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
-	int rc = reserve_piece(r, s, 4 + len + 4);
-	uint8_t *p;
-	ssize_t got;
-
-	if (rc != 0)
-		return rc;
-	p = s->in.data + s->in.len;
-	got = read_exactly(in, p + 4, len + 4);
-	if (got < 0)
-		return (int)got;
-	if ((size_t)got < len)
-		return -ENODATA;
-	store_le32(p, r->word);
-	s->in.len += 4 + len;
-	unlz4_notes(s)->used += 4 + len;
-	r->has_word = (size_t)got == len + 4;
-	if (r->has_word)
-		r->word = load_le32(p + 4 + len);
-	else if (!(r->h.flags & PIECE_LEGACY) || (size_t)got > len)
-		return -ENODATA;
-	return 0;
-}
-
-static bool
-at_end(const struct lz4_reader *r)
-{
-	if (r->h.flags & PIECE_LEGACY)
-		return !r->has_word ||
-		    r->word > LZ4_COMPRESSBOUND(LEGACY_BLOCK);
-	return r->word == 0;
-}
-
 /* Reads blocks until the frame ends or the piece is full. */
 static int
 take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 {
-	size_t block = (size_t)1 << (r->h.flags & PIECE_LOG), n;
+	size_t block = (size_t)1 << (r->h.flags & PIECE_LOG), n, len;
+	size_t check = r->h.flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0;
 	size_t limit = r->h.flags & PIECE_LINKED && LINKED_MAX <
 	    r->piece_max ? LINKED_MAX : r->piece_max;
 	bool old = r->h.flags & PIECE_LEGACY, stored;
 	struct unlz4_notes *note = unlz4_notes(s);
 	uint64_t most;
+	uint8_t *p;
+	ssize_t got;
 	int rc;
 
-	while (!at_end(r)) {
+	/* at the length of a block, or what follows the last one */
+	while (old ? r->has_word && r->word <= LZ4_COMPRESSBOUND(LEGACY_BLOCK) :
+	    r->word != 0) {
 		stored = !old && r->word & FRAME_STORED;
 		n = stored ? r->word - FRAME_STORED : r->word;
 		if (!old && n > block)
@@ -372,17 +328,35 @@ take_blocks(struct lz4_reader *r, struct input *in, struct slot *s)
 		if (note->used > 0 && (note->most + most > limit ||
 		    s->in.len + n > limit))
 			return 0;
-		rc = read_block(r, in, s, n);
 		note->most += most;
+
+		/* the block, and the length after it */
+		len = n + check;
+		rc = reserve_piece(r, s, 4 + len + 4);
 		if (rc != 0)
 			return rc;
+		p = s->in.data + s->in.len;
+		got = read_exactly(in, p + 4, len + 4);
+		if (got < 0)
+			return (int)got;
+		if ((size_t)got < len)
+			return -ENODATA;
+		store_le32(p, r->word);
+		s->in.len += 4 + len;
+		note->used += 4 + len;
+		r->has_word = (size_t)got == len + 4;
+		if (r->has_word)
+			r->word = load_le32(p + 4 + len);
+		else if (!old || (size_t)got > len)
+			return -ENODATA;
 	}
 	return end_frame(r, in, s);
 }
 
 int
-lz4_scan(struct lz4_reader *r, struct input *in, struct slot *s)
+lz4_scan(void *job, struct input *in, struct slot *s)
 {
+	struct lz4_reader *r = job;
 	int rc;
 
 	if (r->err != 0)

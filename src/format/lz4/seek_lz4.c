@@ -15,12 +15,10 @@
 #include "base/fdio.h"
 #include "base/sys.h"
 #include "lz4_frame.h"
-#include "seek_lz4.h"
 
 #include <errno.h>
-#include <xxhash.h>
 
-enum { FLG_SIZE = 0x08, FLG_DICT = 0x01, MIN_MATCH = 4, LONG = 15 };
+enum { MIN_MATCH = 4, LONG = 15 };
 
 /*
  * Reads a length, which continues as long as its bytes are 255.  Returns false
@@ -101,8 +99,7 @@ frame_at(struct look *look, uint64_t at, struct frame *f)
 	if (load_le32(p) != FRAME_MAGIC)
 		return load_le32(p) == LEGACY_MAGIC ? -ENODATA : -EBADMSG;
 	f->at = at;
-	f->len = FRAME_HEADER + (p[4] & FLG_SIZE ? 8 : 0) +
-	    (p[4] & FLG_DICT ? 4 : 0);
+	f->len = lz4_header_len(p[4]);
 	return (size_t)n < f->len ? -ENODATA :
 	    lz4_header_parse(&f->h, p, f->len);
 }
@@ -115,41 +112,23 @@ struct lz4_walk {
 				 * between frames */
 };
 
-/*
- * Reads a block's data, if it must be examined; returns its decoded size, or
- * -errno.
- */
-static int64_t
-block_size(struct lz4_walk *w, uint32_t word, size_t len)
-{
-	ssize_t n;
-
-	if (word & FRAME_STORED)
-		return (int64_t)len;
-	n = fdio_pread(w->m->fd, w->buf, len, (off_t)(w->at + 4));
-	w->m->read_B += n > 0 ? (uint64_t)n : 0;
-	if (n < (ssize_t)len)
-		return n < 0 ? n : -ENODATA;
-	return lz4_block_plain(w->buf, len);
-}
-
 static int
 walk_blocks(struct lz4_walk *w, const struct frame *f)
 {
 	size_t check = f->h.flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0;
 	bool linked = f->h.flags & PIECE_LINKED;
-	int rc = 0;
+	int rc;
 
 	w->at = f->at + f->len;
-	while (rc == 0) {
+	for (;;) {
 		bool enough = !linked && w->plain >= w->m->need;
 		const uint8_t *p;
 		ssize_t n = look_at(w->m->look, w->at, 4, &p);
 		uint32_t word, len;
-		int64_t size = 0;
+		int64_t size;
 
 		if (n >= 0 && n < 4 && enough)
-			break;
+			return 0;
 		if (n < 4)
 			return n < 0 ? (int)n : -ENODATA;
 		word = load_le32(p);
@@ -158,78 +137,64 @@ walk_blocks(struct lz4_walk *w, const struct frame *f)
 			w->at += 4 + (f->h.content_check ? FRAME_CHECK : 0);
 			w->plain += linked ? f->h.size : 0;
 			w->frame = w->at;
-			break;
+			return 0;
 		}
 		if (enough)
-			break;
+			return 0;
 		if (len > (uint32_t)1 << (f->h.flags & PIECE_LOG))
 			return -EBADMSG;
+		size = linked ? 0 : (int64_t)len;
 		if (!linked) {
 			rc = seek_add(w->m, (struct seek_unit){ w->plain,
 			    w->at, w->frame });
-			size = block_size(w, word, len);
+			if (rc != 0)
+				return rc;
+		}
+		if (!linked && !(word & FRAME_STORED)) {
+			n = fdio_pread(w->m->fd, w->buf, len,
+			    (off_t)(w->at + 4));
+			w->m->read_B += n > 0 ? (uint64_t)n : 0;
+			if (n < (ssize_t)len)
+				return n < 0 ? (int)n : -ENODATA;
+			size = lz4_block_plain(w->buf, len);
 		}
 		if (size < 0 || size > (int64_t)1 << (f->h.flags & PIECE_LOG))
 			return size < 0 ? (int)size : -EBADMSG;
 		w->plain += (uint64_t)size;
 		w->at += 4 + (uint64_t)len + check;
 	}
-	return rc;
-}
-
-static int
-walk_frames(struct lz4_walk *w)
-{
-	struct frame f;
-	int rc = 0;
-
-	w->m->checked = true;
-	while (rc == 0 && w->plain < w->m->need) {
-		rc = frame_at(w->m->look, w->at, &f);
-		if (rc != 0 || f.none)
-			break;
-		if (f.h.flags & PIECE_LINKED && f.h.size == 0)
-			return -ENODATA;
-		w->m->checked &= (f.h.flags & PIECE_BLOCK_CHECK) != 0;
-		w->frame = w->at;
-		rc = seek_add(w->m, (struct seek_unit){ w->plain, w->at,
-		    w->at });
-		if (rc == 0)
-			rc = walk_blocks(w, &f);
-	}
-	return rc != 0 ? rc : seek_end_within(w->m, (struct seek_unit){
-	    w->plain, w->at, w->frame });
 }
 
 static int
 map_lz4(struct seek_map *m)
 {
 	struct lz4_walk w = { .m = m, .buf = sys_malloc(FRAME_BLOCK_MAX) };
-	int rc;
+	struct frame f;
+	int rc = 0;
 
 	if (w.buf == NULL)
 		return -ENOMEM;
 	m->how = "independent blocks";
-	rc = walk_frames(&w);
+	m->checked = true;
+	while (w.plain < m->need) {
+		rc = frame_at(m->look, w.at, &f);
+		if (rc != 0 || f.none)
+			break;
+		if (f.h.flags & PIECE_LINKED && f.h.size == 0) {
+			rc = -ENODATA;
+			break;
+		}
+		m->checked &= (f.h.flags & PIECE_BLOCK_CHECK) != 0;
+		w.frame = w.at;
+		rc = seek_add(m, (struct seek_unit){ w.plain, w.at, w.at });
+		if (rc == 0)
+			rc = walk_blocks(&w, &f);
+		if (rc != 0)
+			break;
+	}
 	sys_free(w.buf);
-	return rc;
-}
-
-/*
- * Writes a header: version 1, independent blocks, and only the checksums that
- * the blocks have.
- */
-static int
-put_part_header(struct seek_stream *s, const struct lz4_header *h)
-{
-	uint8_t p[FRAME_HEADER];
-	int log = h->flags & PIECE_LOG;
-
-	store_le32(p, FRAME_MAGIC);
-	p[4] = h->flags & PIECE_BLOCK_CHECK ? 0x70 : 0x60;
-	p[5] = (uint8_t)((log - 8) / 2 << 4);
-	p[6] = XXH32(p + 4, 2, 0) >> 8 & 0xff;
-	return seek_bytes(s, p, sizeof(p));
+	return rc != 0 ? rc : seek_end_within(m, (struct seek_unit){
+	    w.plain, w.at, w.frame });
 }
 
 static int
@@ -237,6 +202,7 @@ lz4_part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)
 {
 	static const uint8_t end_mark[4] = { 0 };
+	uint8_t head[FRAME_HEADER];
 	uint64_t start = from->at, end = to->at;
 	struct frame f;
 	int rc = frame_at(m->look, from->frame, &f);
@@ -252,7 +218,9 @@ lz4_part(const struct seek_map *m, const struct seek_unit *from,
 		end -= 4 + (f.h.content_check ? FRAME_CHECK : 0);
 	if (end < start)
 		return -EBADMSG;
-	rc = put_part_header(s, &f.h);
+	lz4_header_store(head, f.h.flags & PIECE_LOG,
+	    f.h.flags & PIECE_BLOCK_CHECK ? FLG_BLOCK_CHECK : 0);
+	rc = seek_bytes(s, head, sizeof(head));
 	if (rc == 0)
 		rc = seek_extent(s, start, end - start);
 	return rc != 0 ? rc : seek_bytes(s, end_mark, sizeof(end_mark));
