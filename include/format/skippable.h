@@ -11,6 +11,20 @@
 
 #include "pipeline/input.h"
 
+/* Whether a frame that begins with this le32 is skippable. */
+static inline bool
+skippable_magic(uint32_t word)
+{
+	return (word & ~15U) == 0x184d2a50;
+}
+
+/*
+ * Advances past the skippable frames at the start of the *len bytes at *p.
+ * Returns whether nothing follows them there: the last one is incomplete, or
+ * ends with the data.
+ */
+bool skippable_pass(const uint8_t **p, size_t *len);
+
 /*
  * Reads the skippable frames at the start of the stream and replaces them with
  * an empty one, so that codec_by_magic() sees the data after them.  If the

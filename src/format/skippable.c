@@ -9,32 +9,30 @@
 #include "format/codec.h"
 
 enum {
-	MAGIC = 0x184d2a50,	/* and the next 15 */
 	HEADER = 8,
 	STEP = 4 << 10,
 	FRAMES_MAX = 1 << 16	/* limit for skippable_end() */
 };
 
-static bool
-is_skippable(const uint8_t *p, size_t len)
+bool
+skippable_pass(const uint8_t **p, size_t *len)
 {
-	return len >= HEADER && (load_le32(p) & ~15U) == MAGIC;
+	while (*len >= 4 && skippable_magic(load_le32(*p))) {
+		size_t n = *len < HEADER ? 0 : load_le32(*p + 4);
+
+		if (*len < HEADER || n >= *len - HEADER)
+			return true;
+		*p += HEADER + n;
+		*len -= HEADER + n;
+	}
+	return false;
 }
 
 /* Returns whether the first len bytes contain a frame that is not skippable. */
 static bool
 shows_end(const uint8_t *p, size_t len)
 {
-	while (is_skippable(p, len)) {
-		size_t n = load_le32(p + 4);
-
-		if (n >= len - HEADER)
-			return false;
-		p += HEADER + n;
-		len -= HEADER + n;
-	}
-	return len >= 4 && !(len < HEADER &&
-	    (load_le32(p) & ~15U) == MAGIC);
+	return !skippable_pass(&p, &len) && len >= 4;
 }
 
 /*
@@ -68,7 +66,7 @@ skippable_shorten(struct input *in)
 	ssize_t n;
 
 	while ((n = input_peek(in, CODEC_MAGIC_MAX, &p)) > 0 &&
-	    is_skippable(p, (size_t)n) &&
+	    n >= HEADER && skippable_magic(load_le32(p)) &&
 	    (any || !shows_end(p, (size_t)n))) {
 		left = drop_bytes(in, head);
 		if (left < 0)
@@ -91,7 +89,7 @@ skippable_end(int fd, uint64_t at)
 
 	for (int i = 0; i < FRAMES_MAX; i++) {
 		if (fdio_pread(fd, head, HEADER, (off_t)at) != HEADER ||
-		    !is_skippable(head, HEADER))
+		    !skippable_magic(load_le32(head)))
 			return at;
 		at += HEADER + (uint64_t)load_le32(head + 4);
 	}

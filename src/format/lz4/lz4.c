@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "format/list.h"
 #include "format/seek_formats.h"
+#include "format/skippable.h"
 
 #include <lz4.h>
 
@@ -16,23 +17,8 @@
 static bool
 lz4_magic(const uint8_t *p, size_t len)
 {
-	uint32_t word;
-	size_t n;
-
-	for (;;) {
-		if (len < 4)
-			return false;
-		word = load_le32(p);
-		if (word == FRAME_MAGIC || word == LEGACY_MAGIC)
-			return true;
-		if ((word & ~15U) != SKIP_MAGIC)
-			return false;
-		n = len < 8 ? SIZE_MAX : load_le32(p + 4);
-		if (len < 8 || n >= len - 8)
-			return true;
-		p += 8 + n;
-		len -= 8 + n;
-	}
+	return skippable_pass(&p, &len) || (len >= 4 &&
+	    (load_le32(p) == FRAME_MAGIC || load_le32(p) == LEGACY_MAGIC));
 }
 
 static const char *

@@ -22,7 +22,6 @@
 enum {
 	FRAME_MAGIC = 0x184d2204,
 	LEGACY_MAGIC = 0x184c2102,
-	SKIP_MAGIC = 0x184d2a50,	/* and the next 15 */
 	LEGACY_BLOCK = 8 << 20,
 	FRAME_BLOCK_MAX = 4 << 20,
 	FRAME_HEADER = 7,		/* as written by pzc */

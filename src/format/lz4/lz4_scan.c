@@ -10,6 +10,7 @@
 #include "lz4_frame.h"
 
 #include "base/bytes.h"
+#include "format/skippable.h"
 
 #include <errno.h>
 #include <lz4.h>
@@ -78,15 +79,8 @@ lz4_first_flags(const uint8_t *p, size_t len)
 	struct lz4_header h;
 	size_t n;
 
-	while (len >= 8 && (load_le32(p) & ~15U) == SKIP_MAGIC) {
-		n = load_le32(p + 4);
-		if (n >= len - 8)
-			return -1;
-		p += 8 + n;
-		len -= 8 + n;
-	}
-	if (len < FRAME_HEADER || (load_le32(p) != FRAME_MAGIC &&
-	    load_le32(p) != LEGACY_MAGIC))
+	if (skippable_pass(&p, &len) || len < FRAME_HEADER ||
+	    (load_le32(p) != FRAME_MAGIC && load_le32(p) != LEGACY_MAGIC))
 		return -1;
 	n = load_le32(p) == LEGACY_MAGIC ? 4 : lz4_header_len(p[4]);
 	return n > len || lz4_header_parse(&h, p, n) != 0 ? -1 : h.flags;
@@ -223,7 +217,7 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 
 	if (rc != 0)
 		return rc;
-	while (r->has_word && (r->word & ~15U) == SKIP_MAGIC) {
+	while (r->has_word && skippable_magic(r->word)) {
 		rc = skip_frame(r, in, s);
 		if (rc != 0)
 			return rc;

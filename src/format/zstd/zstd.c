@@ -7,9 +7,9 @@
 #include "zstd_codec.h"
 
 #include "base/bytes.h"
-#include "format/codec.h"
 #include "format/list.h"
 #include "format/seek_formats.h"
+#include "format/skippable.h"
 #include "zstd_scan.h"
 
 #include <errno.h>
@@ -45,16 +45,8 @@ zstd_magic(const uint8_t *p, size_t len)
 
 	if (len < 4 || zstd_header_parse(&h, p, len) < 0)
 		return false;
-	while (len >= 8 && (load_le32(p) & ~15U) == ZSTD_SKIP_MAGIC) {
-		size_t n = load_le32(p + 4);
-
-		if (n >= len - 8 || len - 8 - n < 4)
-			return true;
-		p += 8 + n;
-		len -= 8 + n;
-	}
-	return load_le32(p) == ZSTD_FRAME_MAGIC ||
-	    (load_le32(p) & ~15U) == ZSTD_SKIP_MAGIC;
+	return skippable_pass(&p, &len) || len < 4 ||
+	    load_le32(p) == ZSTD_FRAME_MAGIC;
 }
 
 static uint32_t

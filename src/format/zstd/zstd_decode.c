@@ -86,12 +86,6 @@ unzstd_worker_open(void *job, void **ctx)
 	return *ctx == NULL ? -ENOMEM : 0;
 }
 
-static void
-unzstd_worker_close(void *ctx)
-{
-	ZSTD_freeDCtx(ctx);
-}
-
 /* Decodes all frames of a piece in one call, including skippable ones. */
 static int
 work_frames(ZSTD_DCtx *d, struct slot *s)
@@ -278,5 +272,5 @@ const struct coder zstd_decoder = {
 	.plan = unzstd_plan, .open = unzstd_open, .close = unzstd_close,
 	.ops = { .fill = zstd_cut, .work = unzstd_work, .join = zstd_join,
 	    .worker_open = unzstd_worker_open,
-	    .worker_close = unzstd_worker_close },
+	    .worker_close = stream_close },
 };

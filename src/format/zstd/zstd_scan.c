@@ -5,6 +5,7 @@
 #include "zstd_scan.h"
 
 #include "base/bytes.h"
+#include "format/skippable.h"
 #include "zstd_block.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@ zstd_header_parse(struct zstd_header *h, const uint8_t *p, size_t len)
 	memset(h, 0, sizeof(*h));
 	if (len < 5)
 		return 0;
-	if ((load_le32(p) & ~15U) == ZSTD_SKIP_MAGIC) {
+	if (skippable_magic(load_le32(p))) {
 		if (len < 8)
 			return 0;
 		h->skippable = true;

@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #define ZSTD_FRAME_MAGIC 0xfd2fb528U
-#define ZSTD_SKIP_MAGIC 0x184d2a50U
 /* The frame and the footer of the seekable format's table. */
 #define ZSTD_SEEK_MAGIC 0x184d2a5eU
 #define ZSTD_SEEK_FOOTER_MAGIC 0x8f92eab1U

@@ -1,6 +1,9 @@
 /*
- * seek_lz4.c - reading ranges of lz4 files
+ * lz4_look.c - the uncompressed size of lz4 files, and reading ranges of them
  * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Only the header of a frame may contain its size; for a listing, blocks are
+ * skipped to find further frames.
  *
  * Blocks do not record their decoded size, and a frame may contain short ones
  * anywhere.  However, the size can be computed by parsing the sequences without
@@ -9,14 +12,17 @@
  * blocks; a frame of such blocks is a unit if it records its size.  Source: LZ4
  * Block Format Description.
  */
-#include "format/seek_formats.h"
+#include "lz4_frame.h"
 
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "lz4_frame.h"
+#include "format/list.h"
+#include "format/seek_formats.h"
+#include "format/skippable.h"
 
 #include <errno.h>
+#include <lz4.h>
 
 enum { MIN_MATCH = 4, LONG = 15 };
 
@@ -73,36 +79,145 @@ struct frame {
 				 * frames */
 	size_t len;		/* length of its header */
 	bool none;		/* end of file instead of a frame */
+	bool has_size;
 };
 
-/* Reads the frame at an offset, after skippable ones.  Returns 0 or -errno. */
+/*
+ * Reads len bytes at an offset, to which *p then points.  Returns 0, -ENODATA
+ * or -errno.
+ */
+static int
+need(struct look *look, uint64_t at, size_t len, const uint8_t **p)
+{
+	ssize_t n = look_at(look, at, len, p);
+
+	if (n < 0)
+		return (int)n;
+	return (size_t)n < len ? -ENODATA : 0;
+}
+
+/*
+ * Reads the header of the frame at an offset, after skippable ones.  Returns 0
+ * or -errno.
+ */
 static int
 frame_at(struct look *look, uint64_t at, struct frame *f)
 {
 	const uint8_t *p;
-	ssize_t n;
+	int rc;
 
-	f->none = false;
-	for (;;) {
-		n = look_at(look, at, FRAME_HEADER_MAX, &p);
-		if (n < 0)
-			return (int)n;
-		f->none = n == 0;
-		if (n < FRAME_HEADER)
-			return n == 0 ? 0 : -ENODATA;
-		if ((load_le32(p) & ~15U) != SKIP_MAGIC)
-			break;
-		if (n < 8)
-			return -ENODATA;
-		at += 8 + (uint64_t)load_le32(p + 4);
-	}
-	if (load_le32(p) != FRAME_MAGIC)
-		return load_le32(p) == LEGACY_MAGIC ? -ENODATA : -EBADMSG;
 	f->at = at;
-	f->len = lz4_header_len(p[4]);
-	return (size_t)n < f->len ? -ENODATA :
-	    lz4_header_parse(&f->h, p, f->len);
+	f->none = at >= look->len;
+	if (f->none)
+		return 0;
+	rc = need(look, at, 4, &p);
+	while (rc == 0 && skippable_magic(load_le32(p))) {
+		rc = need(look, f->at, 8, &p);
+		if (rc != 0)
+			return rc;
+		f->at += 8 + (uint64_t)load_le32(p + 4);
+		f->none = f->at >= look->len;
+		if (f->none)
+			return 0;
+		rc = need(look, f->at, 4, &p);
+	}
+	if (rc != 0)
+		return rc;
+	f->len = 4;
+	f->has_size = false;
+	if (load_le32(p) != LEGACY_MAGIC) {
+		if (load_le32(p) != FRAME_MAGIC)
+			return -EBADMSG;
+		rc = need(look, f->at, FRAME_HEADER, &p);
+		if (rc != 0)
+			return rc;
+		f->has_size = p[4] & FLG_SIZE;
+		f->len = lz4_header_len(p[4]);
+		rc = need(look, f->at, f->len, &p);
+		if (rc != 0)
+			return rc;
+	}
+	return lz4_header_parse(&f->h, p, f->len);
 }
+
+/* Listing */
+
+/* Counts a frame, and sets *at to its end. */
+static int
+list_blocks(struct look *look, const struct frame *f, uint64_t *at,
+    struct codec_listing *l)
+{
+	bool legacy = f->h.flags & PIECE_LEGACY;
+	const uint8_t *p;
+	uint32_t word;
+	int rc;
+
+	if (f->h.content_check)
+		list_frame(l, "XXH32");
+	else
+		list_frame(l, f->h.flags & PIECE_BLOCK_CHECK ? "XXH32/block" :
+		    "none");
+	if (f->has_size)
+		list_add(l, f->h.size);
+	else
+		l->has_size = false;
+	*at = f->at + f->len;
+	/* legacy blocks end before a value that cannot be a length */
+	while (!legacy || *at < look->len) {
+		rc = need(look, *at, 4, &p);
+		if (rc != 0)
+			return rc;
+		word = load_le32(p);
+		if (legacy && word > LZ4_COMPRESSBOUND(LEGACY_BLOCK))
+			return 0;
+		*at += 4;
+		if (!legacy && word == 0)
+			break;
+		if (!legacy) {
+			word &= ~FRAME_STORED;
+			if (word > (uint32_t)1 << (f->h.flags & PIECE_LOG))
+				return -EBADMSG;
+		}
+		*at += word;
+		if (f->h.flags & PIECE_BLOCK_CHECK)
+			*at += FRAME_CHECK;
+	}
+	if (legacy)
+		return *at > look->len ? -ENODATA : 0;
+	if (!f->h.content_check)
+		return 0;
+	rc = need(look, *at, FRAME_CHECK, &p);
+	if (rc != 0)
+		return rc;
+	l->value = load_le32(p);
+	l->has_value = true;
+	*at += FRAME_CHECK;
+	return 0;
+}
+
+int
+lz4_list(int fd, uint64_t len, struct codec_listing *l)
+{
+	struct look *look = look_open(fd, len);
+	struct frame f = { .none = false };
+	uint64_t at = 0;
+	int rc = 0;
+
+	if (look == NULL)
+		return -ENOMEM;
+	l->has_size = l->exact = true;
+	while (rc == 0) {
+		rc = frame_at(look, at, &f);
+		if (rc != 0 || f.none)
+			break;
+		rc = list_blocks(look, &f, &at, l);
+	}
+	l->has_value = l->has_value && l->frames == 1;
+	look_close(look);
+	return rc;
+}
+
+/* Ranges */
 
 struct lz4_walk {
 	struct seek_map *m;
@@ -180,7 +295,8 @@ map_lz4(struct seek_map *m)
 		rc = frame_at(m->look, w.at, &f);
 		if (rc != 0 || f.none)
 			break;
-		if (f.h.flags & PIECE_LINKED && f.h.size == 0) {
+		if (f.h.flags & PIECE_LEGACY ||
+		    (f.h.flags & PIECE_LINKED && f.h.size == 0)) {
 			rc = -ENODATA;
 			break;
 		}
