@@ -127,6 +127,12 @@ void gzip_mark_parse(struct gzip_header *h, const uint8_t *p, size_t len);
 struct look;
 
 /*
+ * Parses the header at an offset, without its name.  Returns 1, 0 (incomplete,
+ * or longer than LOOK_MAX), -EBADMSG or -errno.
+ */
+int gzip_header_at(struct gzip_header *h, struct look *look, uint64_t at);
+
+/*
  * Makes block_min and block_max of a GZIP_EQUAL member equal, by decompressing
  * its first block; at is the offset of the member's header.  Returns 0,
  * -EBADMSG (the block contradicts the mark), -ENODATA or -errno.

@@ -88,8 +88,7 @@ static const struct deflate_unwrap unwrap_zlib = {
 enum {
 	ZIP_LOCAL = 30,
 	ZIP_ENCRYPTED = 1, ZIP_DESCRIPTOR = 8,	/* flags */
-	ZIP_STORED = 0, ZIP_DEFLATED = 8,	/* methods */
-	ZIP_FIELD = 4, ZIP64_FIELD = 1
+	ZIP_STORED = 0, ZIP_DEFLATED = 8	/* methods */
 };
 
 /*
@@ -101,7 +100,7 @@ static ssize_t
 zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 {
 	uint16_t method, name, flags;
-	size_t n, pos, field;
+	size_t n;
 
 	if (len < ZIP_LOCAL)
 		return 0;
@@ -127,18 +126,10 @@ zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 	h->stored = method == ZIP_STORED;
 	if (!h->stored)
 		return (ssize_t)n;
-	/* the size is in the ZIP64 field if 32 bits are not enough */
 	h->left = load_le32(p + 22);
-	for (pos = ZIP_LOCAL + (size_t)name; h->left == UINT32_MAX &&
-	    n - pos >= ZIP_FIELD; pos += ZIP_FIELD + field) {
-		field = load_le16(p + pos + 2);
-		if (field > n - pos - ZIP_FIELD)
-			break;
-		if (load_le16(p + pos) == ZIP64_FIELD && field >= 8) {
-			h->left = load_le64(p + pos + ZIP_FIELD);
-			break;
-		}
-	}
+	if (h->left == UINT32_MAX)
+		h->left = zip64_size(p + ZIP_LOCAL + name,
+		    n - ZIP_LOCAL - name);
 	/* a truly empty entry has the checksum of empty data */
 	if (h->left == 0 && !h->front)
 		h->why = "the first entry of the archive is stored, but its "

@@ -13,6 +13,21 @@
 
 enum { SYNC_LEN = 4 };
 
+int
+gzip_header_at(struct gzip_header *h, struct look *look, uint64_t at)
+{
+	const uint8_t *p;
+	ssize_t n = look_at(look, at, LOOK_STEP / 4, &p);
+	int rc = n < 0 ? (int)n : gzip_header_parse(h, p, (size_t)n);
+
+	if (rc == 0) {
+		n = look_at(look, at, LOOK_MAX, &p);
+		rc = n < 0 ? (int)n : gzip_header_parse(h, p, (size_t)n);
+	}
+	h->name = NULL;
+	return rc;
+}
+
 /* A block being decompressed. */
 struct trial {
 	struct inflater *inflater;

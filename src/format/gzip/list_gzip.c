@@ -284,15 +284,11 @@ next_member(struct lister *g)
 		g->done = true;
 		return 0;
 	}
-	rc = gzip_header_parse(&h, p, (size_t)n);
-	if (rc == 0) {
-		n = look_at(g->look, g->at, LOOK_MAX, &p);
-		rc = n < 0 ? (int)n : gzip_header_parse(&h, p, (size_t)n);
-	}
+	rc = gzip_header_at(&h, g->look, g->at);
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return n < LOOK_MAX ? -ENODATA : give_up(g);
+		return g->len - g->at < LOOK_MAX ? -ENODATA : give_up(g);
 	if (g->len - g->at < h.len + LEAST_BODY + GZIP_TRAILER)
 		return -ENODATA;
 	rc = gzip_member_length(&h, g->look, g->at);

@@ -6,9 +6,10 @@
  * The directory at the end contains fields that the header of the entry may
  * lack.
  */
-#include "format/list.h"
+#include "deflate_codec.h"
 
 #include "base/bytes.h"
+#include "format/list.h"
 #include "format/look.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 enum {
 	LOCAL = 30, CENTRAL = 46, END = 22, END64 = 56, LOCATOR64 = 20,
-	COMMENT_MAX = 0xffff, ZIP64_EXTRA = 1
+	COMMENT_MAX = 0xffff, FIELD = 4, ZIP64_EXTRA = 1
 };
 
 struct directory {
@@ -87,23 +88,18 @@ find_end(struct look *look, struct directory *d)
 	return -ENODATA;
 }
 
-/* Returns the size, from the extra field if it does not fit in 32 bits. */
-static uint64_t
-size_at(const uint8_t *p, size_t len)
+uint64_t
+zip64_size(const uint8_t *extra, size_t len)
 {
-	size_t pos = CENTRAL + (size_t)load_le16(p + 28);
-	size_t end = pos + load_le16(p + 30);
+	while (len >= FIELD) {
+		size_t n = load_le16(extra + 2);
 
-	if (load_le32(p + 24) != UINT32_MAX)
-		return load_le32(p + 24);
-	end = end < len ? end : len;
-	while (end >= pos + 4) {
-		size_t n = load_le16(p + pos + 2);
-
-		if (load_le16(p + pos) == ZIP64_EXTRA && n >= 8 &&
-		    end - pos >= 12)
-			return load_le64(p + pos + 4);
-		pos += 4 + n;
+		if (n > len - FIELD)
+			break;
+		if (load_le16(extra) == ZIP64_EXTRA && n >= 8)
+			return load_le64(extra + FIELD);
+		extra += FIELD + n;
+		len -= FIELD + n;
 	}
 	return UINT32_MAX;
 }
@@ -113,6 +109,8 @@ zip_list(int fd, uint64_t len, struct codec_listing *l)
 {
 	struct directory d = { 0, 0 };
 	struct look *look = look_open(fd, len);
+	size_t at, extra;
+	uint64_t size;
 	const uint8_t *p;
 	ssize_t n;
 	int rc;
@@ -129,7 +127,13 @@ zip_list(int fd, uint64_t len, struct codec_listing *l)
 	}
 	l->frames = d.entries;
 	l->has_size = true;
-	list_add(l, size_at(p, (size_t)n));
+	size = load_le32(p + 24);
+	at = CENTRAL + (size_t)load_le16(p + 28);
+	extra = load_le16(p + 30);
+	if (size == UINT32_MAX && at <= (size_t)n)
+		size = zip64_size(p + at, extra < (size_t)n - at ? extra :
+		    (size_t)n - at);
+	list_add(l, size);
 	/* other entries contain more data, but pzc does not read them */
 	l->exact = l->has_value = d.entries == 1;
 	l->value = load_le32(p + 16);

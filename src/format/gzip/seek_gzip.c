@@ -29,25 +29,6 @@
 
 enum { SYNC_LEN = 4, MAGIC_LEN = 3, DEFLATE_RATIO = 1032 };
 
-/* Reads the header at an offset.  Returns 1, 0 (no header) or -errno. */
-static int
-header_at(struct look *look, uint64_t at, struct gzip_header *h)
-{
-	const uint8_t *p;
-	ssize_t n = look_at(look, at, LOOK_STEP / 4, &p);
-	int rc;
-
-	if (n < 0)
-		return (int)n;
-	rc = gzip_header_parse(h, p, (size_t)n);
-	if (rc == 0) {
-		n = look_at(look, at, LOOK_MAX, &p);
-		rc = n < 0 ? (int)n : gzip_header_parse(h, p, (size_t)n);
-	}
-	h->name = NULL;
-	return rc == -EBADMSG ? 0 : rc;
-}
-
 /* Members with lengths */
 
 static int
@@ -59,7 +40,7 @@ map_members(struct seek_map *m)
 
 	m->how = "members of known length";
 	m->checked = true;
-	while (plain < m->need && (rc = header_at(m->look, at, &h)) == 1) {
+	while (plain < m->need && (rc = gzip_header_at(&h, m->look, at)) == 1) {
 		const uint8_t *p;
 
 		rc = gzip_member_length(&h, m->look, at);
@@ -77,7 +58,7 @@ map_members(struct seek_map *m)
 			return rc;
 		plain += load_le32(p);
 	}
-	return rc < 0 ? rc : seek_end(m, plain, at);
+	return rc < 0 && rc != -EBADMSG ? rc : seek_end(m, plain, at);
 }
 
 /* Sync points */
@@ -181,7 +162,7 @@ static int
 map_gzip(struct seek_map *m)
 {
 	struct gzip_header h;
-	int rc = header_at(m->look, 0, &h);
+	int rc = gzip_header_at(&h, m->look, 0);
 
 	if (rc != 1)
 		return rc < 0 ? rc : -EBADMSG;
@@ -207,7 +188,7 @@ gzip_part(const struct seek_map *m, const struct seek_unit *from,
 	    head);
 	uint64_t start = from->at, end = to->at;
 	struct gzip_header h;
-	int rc = header_at(m->look, 0, &h);
+	int rc = gzip_header_at(&h, m->look, 0);
 
 	if (rc != 1)
 		return rc < 0 ? rc : -EBADMSG;
