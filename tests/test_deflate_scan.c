@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "../src/format/gzip/deflate_decode.h"
+#include "../src/format/gzip/deflate_scan.h"
 #include "format/cutter.h"
 #include "format/gzip/gzip.h"
 

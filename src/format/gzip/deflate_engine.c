@@ -114,7 +114,6 @@ struct deflate_engine {
 	struct libdeflate_compressor *ld;
 	struct deflate_strong *strong;
 	z_stream z;
-	bool z_open;
 #ifdef COLDPRESS_ISAL
 	struct isal_zstream isal;
 	uint8_t *level_buf;
@@ -190,10 +189,9 @@ open_engine(struct deflate_engine **out, const struct codec_options *o,
 #endif
 		break;
 	case ZLIB:
-		opened = e->z_open = deflateInit2(&e->z,
-		    o->level > 9 ? 9 : o->level, Z_DEFLATED, -MAX_WBITS, 8,
-		    codec_number(o, "huffman") ? Z_HUFFMAN_ONLY : Z_RLE) ==
-		    Z_OK;
+		opened = deflateInit2(&e->z, o->level > 9 ? 9 : o->level,
+		    Z_DEFLATED, -MAX_WBITS, 8, codec_number(o, "huffman") ?
+		    Z_HUFFMAN_ONLY : Z_RLE) == Z_OK;
 		break;
 	case STRONG:
 	case BINARY:
@@ -237,8 +235,7 @@ deflate_engine_close(struct deflate_engine *e)
 	sys_free(e->fast);
 	libdeflate_free_compressor(e->ld);
 	deflate_strong_close(e->strong);
-	if (e->z_open)
-		deflateEnd(&e->z);
+	deflateEnd(&e->z);	/* a stream that is not open is ignored */
 #ifdef COLDPRESS_ISAL
 	sys_free(e->level_buf);
 #endif

@@ -7,7 +7,7 @@
  * header contains their length.  All of this is guesswork, which the joiner
  * verifies, so the output is correct even if every guess is wrong.
  */
-#include "deflate_decode.h"
+#include "deflate_scan.h"
 
 #include "base/bytes.h"
 #include "format/gzip/gzip.h"

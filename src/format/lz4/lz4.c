@@ -1,8 +1,8 @@
 /*
- * lz4.c - the LZ4 codec
+ * lz4.c - the LZ4 codec, and the headers of frames
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * lz4_encode.c compresses, lz4_decode.c and lz4_scan.c decompress.
+ * lz4_encode.c compresses, lz4_decode.c decompresses.
  */
 #include "lz4_frame.h"
 
@@ -11,7 +11,48 @@
 #include "format/seek_formats.h"
 #include "format/skippable.h"
 
+#include <errno.h>
 #include <lz4.h>
+#include <xxhash.h>
+
+enum { BD_RESERVED = 0x8f };
+
+int
+lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
+{
+	int code;
+
+	*h = (struct lz4_header){ .size = 0 };
+	if (load_le32(p) == LEGACY_MAGIC) {
+		h->flags = PIECE_LEGACY | 23;
+		return 0;
+	}
+	code = p[5] >> 4;
+	if (p[4] >> 6 != 1)
+		return -ENOTSUP;
+	if (len != lz4_header_len(p[4]) || p[4] & FLG_RESERVED ||
+	    p[5] & BD_RESERVED || code < 4 ||
+	    (XXH32(p + 4, len - 5, 0) >> 8 & 0xff) != p[len - 1])
+		return -EBADMSG;
+	if (p[4] & FLG_DICT)
+		return -ENOTSUP;
+	h->flags = (8 + 2 * code) |
+	    (p[4] & FLG_INDEPENDENT ? 0 : PIECE_LINKED) |
+	    (p[4] & FLG_BLOCK_CHECK ? PIECE_BLOCK_CHECK : 0);
+	h->content_check = p[4] & FLG_CONTENT_CHECK;
+	if (p[4] & FLG_SIZE)
+		h->size = load_le64(p + 6);
+	return 0;
+}
+
+void
+lz4_header_store(uint8_t *p, int log, int checks)
+{
+	store_le32(p, FRAME_MAGIC);
+	p[4] = (uint8_t)(FLG_VERSION | FLG_INDEPENDENT | checks);
+	p[5] = (uint8_t)((log - 8) / 2 << 4);
+	p[6] = XXH32(p + 4, 2, 0) >> 8 & 0xff;
+}
 
 /* zstd also has skippable frames; the data after them decides, if available. */
 static bool
@@ -19,6 +60,19 @@ lz4_magic(const uint8_t *p, size_t len)
 {
 	return skippable_pass(&p, &len) || (len >= 4 &&
 	    (load_le32(p) == FRAME_MAGIC || load_le32(p) == LEGACY_MAGIC));
+}
+
+static uint32_t
+lz4_dictionary(const uint8_t *p, size_t len)
+{
+	struct lz4_header h;
+	size_t n;
+
+	if (len < FRAME_HEADER || load_le32(p) != FRAME_MAGIC)
+		return 0;
+	n = lz4_header_len(p[4]);
+	return p[4] >> 6 == 1 && p[4] & FLG_DICT && n <= len &&
+	    lz4_header_parse(&h, p, n) == -ENOTSUP ? load_le32(p + n - 5) : 0;
 }
 
 static const char *
