@@ -26,7 +26,7 @@ extern const struct deflate_check check_crc32, check_adler32;
  * Returns the first size in the ZIP64 field of an entry with these len bytes of
  * extra fields, or UINT32_MAX, which stands for it in a field of 32 bits.
  */
-uint64_t zip64_size(const uint8_t *extra, size_t len);
+uint64_t zip_size64(const uint8_t *extra, size_t len);
 
 extern const struct coder gzip_encoder, zlib_encoder, zip_encoder;
 extern const struct coder gzip_decoder, gzip_part_decoder, zlib_decoder,

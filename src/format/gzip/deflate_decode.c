@@ -185,7 +185,7 @@ zip_head(const uint8_t *p, size_t len, struct deflate_head *h)
 		return (ssize_t)n;
 	h->left = load_le32(p + 22);
 	if (h->left == UINT32_MAX)
-		h->left = zip64_size(p + ZIP_LOCAL + name,
+		h->left = zip_size64(p + ZIP_LOCAL + name,
 		    n - ZIP_LOCAL - name);
 	/* a truly empty entry has the checksum of empty data */
 	if (h->left == 0 && !h->front)

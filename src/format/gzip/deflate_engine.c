@@ -349,6 +349,7 @@ deflate_engine_versions(void)
 #else
 	    "coldpress " COLDPRESS_VERSION " (-1 to -9, -d), "
 #endif
-	    "libdeflate " LIBDEFLATE_VERSION_STRING " (-0, -10 to -12, CRC-32), "
+	    "libdeflate " LIBDEFLATE_VERSION_STRING
+	    " (-0, -10 to -12, CRC-32), "
 	    "zlib " ZLIB_VERSION " (-H, -U)";
 }

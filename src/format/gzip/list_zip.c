@@ -89,7 +89,7 @@ find_end(struct look *look, struct directory *d)
 }
 
 uint64_t
-zip64_size(const uint8_t *extra, size_t len)
+zip_size64(const uint8_t *extra, size_t len)
 {
 	while (len >= FIELD) {
 		size_t n = load_le16(extra + 2);
@@ -131,7 +131,7 @@ zip_list(int fd, uint64_t len, struct codec_listing *l)
 	at = CENTRAL + (size_t)load_le16(p + 28);
 	extra = load_le16(p + 30);
 	if (size == UINT32_MAX && at <= (size_t)n)
-		size = zip64_size(p + at, extra < (size_t)n - at ? extra :
+		size = zip_size64(p + at, extra < (size_t)n - at ? extra :
 		    (size_t)n - at);
 	list_add(l, size);
 	/* other entries contain more data, but pzc does not read them */

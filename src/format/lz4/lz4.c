@@ -92,6 +92,6 @@ const struct codec codec_lz4 = {
 	    "legacy",		/* the frame that lz4 -l writes */
 	    NULL },
 	.list = lz4_list, .seek = &lz4_seek,
-	.magic = lz4_magic, .dictionary = lz4_dictionary, .encode = &lz4_encoder,
-	.decode = &lz4_decoder, .versions = lz4_versions,
+	.magic = lz4_magic, .dictionary = lz4_dictionary,
+	.encode = &lz4_encoder, .decode = &lz4_decoder, .versions = lz4_versions,
 };

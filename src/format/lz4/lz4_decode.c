@@ -69,8 +69,8 @@ struct lz4_reader {
 	size_t piece_max;	/* maximum input or output of a piece with
 				 * several blocks */
 	/*
-	 * A frame that exceeds these limits is rejected with -EFBIG; notes->need
-	 * is then `most`, the maximum for any stream with one thread.
+	 * A frame that exceeds these limits is rejected with -EFBIG, and
+	 * notes->need is `most`, the maximum for any stream with one thread.
 	 */
 	uint64_t most;
 	uint64_t slot_max;	/* bytes per piece */
@@ -177,8 +177,8 @@ read_word(struct lz4_reader *r, struct input *in)
 }
 
 /*
- * Skips the rest of a skippable frame, using s->in as a buffer.  Its end must be
- * there, as for lz4(1) in a pipe: if it is not, more may be missing.
+ * Skips the rest of a skippable frame, using s->in as a buffer.  Its end must
+ * be there, as for lz4(1) in a pipe: if it is not, more may be missing.
  */
 static int
 skip_frame(struct lz4_reader *r, struct input *in, struct slot *s)

@@ -116,7 +116,7 @@ read_table(struct zstd_fse *t, const struct kind *k, const uint8_t *p,
 	if (t->log > k->log_max)
 		return -EBADMSG;
 	for (left = 1U << t->log; left > 0 && s < k->symbols;) {
-		/* a count plus one, 0..left+1; small values are a bit shorter */
+		/* a count plus one, 0..left+1; small ones are a bit shorter */
 		unsigned n = highest_bit(left + 1) + 1;
 		unsigned low = (1U << (n - 1)) - 1;
 		unsigned short_ones = (1U << n) - 1 - (left + 1);

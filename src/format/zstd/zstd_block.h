@@ -2,10 +2,10 @@
  * zstd_block.h - the sections of a compressed block, its sequences and tables
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source: RFC 8878, sections 3.1.1.3 and 4.1.  Literals are not decoded and matches are
- * not copied: this code determines which data a block refers to, not its
- * content.  Nothing here allocates memory; a struct belongs to one thread at a
- * time.
+ * Source: RFC 8878, sections 3.1.1.3 and 4.1.  Literals are not decoded and
+ * matches are not copied: this code determines which data a block refers to,
+ * not its content.  Nothing here allocates memory; a struct belongs to one
+ * thread at a time.
  */
 #ifndef COLDPRESS_ZSTD_BLOCK_H
 #define COLDPRESS_ZSTD_BLOCK_H

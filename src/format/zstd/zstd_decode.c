@@ -246,7 +246,7 @@ cut_job(struct zstd_cutter *c, struct input *in, struct slot *s, size_t pos,
 		ssize_t got;
 		int64_t n;
 
-		if (pos > c->unit_max + c->unit_max / 1024 + READ_LEN || in->eof)
+		if (in->eof || pos > c->unit_max + c->unit_max / 1024 + READ_LEN)
 			return cut_plain(c, in, s, pos, false);
 		got = carry_more(in, s, READ_LEN);
 		if (got < 0)

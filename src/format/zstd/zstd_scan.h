@@ -51,7 +51,8 @@ struct zstd_scan {
 	uint64_t skip;			/* bytes to skip */
 	bool last;			/* the current block is the last one */
 	bool jobs;			/* also stop at the ends of jobs */
-	bool marked;			/* the frame begins with an empty block */
+	bool marked;			/* the frame begins with an empty
+					 * block */
 	bool at_job;			/* stopped after an empty block that
 					 * follows other blocks */
 	bool begun, busy;		/* in a block; in a non-empty block */
