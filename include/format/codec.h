@@ -133,7 +133,10 @@ struct coder {
 	int (*plan)(const struct codec_options *o, struct memory_plan *p,
 	    const char **why);
 
-	/* Creates a job.  o and notes must outlive it.  Returns 0 or -errno. */
+	/*
+	 * Creates a job.  o and notes must outlive it.  Returns 0 or -errno.
+	 * NULL, as close is then: the stages need no job.
+	 */
 	int (*open)(void **job, const struct codec_options *o,
 	    const struct memory_plan *p, struct codec_notes *notes);
 	void (*close)(void *job);	/* job may be NULL */

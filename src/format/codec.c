@@ -36,19 +36,6 @@ codec_by_magic(const uint8_t *p, size_t len)
 	return NULL;
 }
 
-static bool
-is_setting(const char *key)
-{
-	for (size_t i = 0; codecs[i] != NULL; i++) {
-		const char *const *k = codecs[i]->settings;
-
-		for (; k != NULL && *k != NULL; k++)
-			if (strcmp(*k, key) == 0)
-				return true;
-	}
-	return false;
-}
-
 /* Returns the setting, or the first unused one, or NULL if there is none. */
 static const struct codec_setting *
 setting_at(const struct codec_options *o, const char *key)
@@ -67,13 +54,20 @@ codec_set(struct codec_options *o, const char *key, uint64_t number,
 {
 	const struct codec_setting *s = setting_at(o, key);
 
-	if (!is_setting(key))
-		return -EINVAL;
-	if (s == NULL)
-		return -ENOSPC;
-	o->settings[s - o->settings] = (struct codec_setting){ key, number,
-	    text };
-	return 0;
+	for (size_t i = 0; codecs[i] != NULL; i++) {
+		const char *const *k = codecs[i]->settings;
+
+		while (k != NULL && *k != NULL && strcmp(*k, key) != 0)
+			k++;
+		if (k == NULL || *k == NULL)
+			continue;
+		if (s == NULL)
+			return -ENOSPC;
+		o->settings[s - o->settings] = (struct codec_setting){ key,
+		    number, text };
+		return 0;
+	}
+	return -EINVAL;
 }
 
 uint64_t
@@ -92,25 +86,22 @@ codec_text(const struct codec_options *o, const char *key)
 	return s == NULL ? NULL : s->text;
 }
 
-static bool
-ends_with(const char *name, const char *suffix)
-{
-	size_t n = strlen(name), m = strlen(suffix);
-
-	/* ".gz" alone is a file name, not a suffix */
-	return n > m && name[n - m - 1] != '/' &&
-	    strcmp(name + n - m, suffix) == 0;
-}
-
 const struct codec *
 codec_by_suffix(const char *name, const struct codec_suffix **suffix)
 {
+	size_t n = strlen(name);
+
 	for (size_t i = 0; codecs[i] != NULL; i++)
 		for (const struct codec_suffix *s = codecs[i]->suffixes;
-		    s->packed != NULL; s++)
-			if (ends_with(name, s->packed)) {
+		    s->packed != NULL; s++) {
+			size_t m = strlen(s->packed);
+
+			/* ".gz" alone is a file name, not a suffix */
+			if (n > m && name[n - m - 1] != '/' &&
+			    strcmp(name + n - m, s->packed) == 0) {
 				*suffix = s;
 				return codecs[i];
 			}
+		}
 	return NULL;
 }

@@ -24,23 +24,6 @@ copy_plan(const struct codec_options *o, struct memory_plan *p,
 }
 
 static int
-copy_open(void **job, const struct codec_options *o,
-    const struct memory_plan *p, struct codec_notes *notes)
-{
-	(void)job;
-	(void)o;
-	(void)p;
-	(void)notes;
-	return 0;
-}
-
-static void
-copy_close(void *job)
-{
-	(void)job;
-}
-
-static int
 copy_fill(void *job, struct input *in, struct slot *s)
 {
 	int rc = buf_reserve(&s->out, 256 << 10);
@@ -63,8 +46,7 @@ copy_join(void *job, struct slot *s, struct sink *out)
 }
 
 static const struct coder copier = {
-	.plan = copy_plan, .open = copy_open, .close = copy_close,
-	.ops = { .fill = copy_fill, .join = copy_join },
+	.plan = copy_plan, .ops = { .fill = copy_fill, .join = copy_join },
 };
 
 static const struct coder *
@@ -93,43 +75,15 @@ convert_plan(const struct convert *c, struct memory_plan *p, uint64_t *bytes,
 	return rc;
 }
 
-/* For one thread, plans as many slots as fit in addition to the fixed part. */
+/*
+ * Computes the plan, after peeking at the data to be decoded.  Reduces the
+ * number of threads, and then of slots, to fit the memory limit.
+ */
 static int
-fewer_slots(const struct convert *c, struct memory_plan *p,
+plan_within(struct convert *c, struct input *in, struct memory_plan *p,
     struct convert_result *r)
 {
-	uint64_t least = p->worker_B + p->fixed_B;
-	uint64_t slots = c->memory < least ? 0 :
-	    (c->memory - least) / p->slot_B;
-
-	if (slots == 0) {
-		r->notes.need = least + p->slot_B;
-		return -EFBIG;
-	}
-	p->slots = (unsigned)slots;
-	r->memory = least + slots * p->slot_B;
-	return 0;
-}
-
-/* Reduces the number of threads, and then of slots, to fit the memory limit. */
-static int
-plan_within(struct convert *c, struct memory_plan *p, struct convert_result *r)
-{
-	for (;; c->options.threads--) {
-		int rc = convert_plan(c, p, &r->memory, &r->why);
-
-		if (rc != 0 || c->memory == 0 || r->memory <= c->memory)
-			return rc;
-		if (c->options.threads == 1)
-			return fewer_slots(c, p, r);
-	}
-}
-
-/* Computes the plan, after peeking at the data to be decoded. */
-static int
-make_plan(struct convert *c, struct input *in, struct memory_plan *p,
-    struct convert_result *r)
-{
+	uint64_t least, slots;
 	ssize_t n = 0;
 	int rc;
 
@@ -139,7 +93,23 @@ make_plan(struct convert *c, struct input *in, struct memory_plan *p,
 	if (n < 0)
 		return (int)n;
 	c->options.head_len = (size_t)n;
-	rc = plan_within(c, p, r);
+	for (;; c->options.threads--) {
+		rc = convert_plan(c, p, &r->memory, &r->why);
+		if (rc != 0 || c->memory == 0 || r->memory <= c->memory)
+			goto out;
+		if (c->options.threads == 1)
+			break;
+	}
+	/* one thread, and the slots that fit in addition to the fixed part */
+	least = p->worker_B + p->fixed_B;
+	slots = c->memory < least ? 0 : (c->memory - least) / p->slot_B;
+	p->slots = (unsigned)slots;
+	r->memory = least + slots * p->slot_B;
+	if (slots == 0) {
+		r->notes.need = least + p->slot_B;
+		rc = -EFBIG;
+	}
+out:
 	c->options.head = NULL;
 	c->options.head_len = 0;
 	return rc;
@@ -225,13 +195,11 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	memset(r, 0, sizeof(*r));
 	rc = check_dictionary(&c, in, r);
 	if (rc == 0)
-		rc = make_plan(&c, in, &plan, r);
-	if (rc == 0)
+		rc = plan_within(&c, in, &plan, r);
+	if (rc == 0 && coder->open != NULL)
 		rc = coder->open(&job, &c.options, &plan, &r->notes);
-	if (rc == -EFBIG && r->notes.need != 0)
-		name_need(&c, r);
 	if (rc != 0)
-		return rc;
+		goto out;
 	params.threads = r->threads = c.options.threads;
 	params.slots = plan.slots;
 	if (c.options.adapt != NULL && !c.decompress) {
@@ -239,11 +207,13 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 		params.watch_arg = c.options.adapt;
 	}
 	rc = pipeline_run(&coder->ops, job, in, &params, &r->stats);
-	coder->close(job);
-	if (rc == -EFBIG && r->notes.need != 0)
-		name_need(&c, r);
+	if (coder->close != NULL)
+		coder->close(job);
 	if (rc == -ENOTSUP || rc == -EBADMSG)
 		r->why = r->notes.why;
+out:
+	if (rc == -EFBIG && r->notes.need != 0)
+		name_need(&c, r);
 	return rc;
 }
 

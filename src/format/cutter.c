@@ -63,19 +63,6 @@ carry_close(struct carry *c)
 	sys_free(c->rest.data);
 }
 
-/*
- * Returns a fixed pseudorandom number for each byte value (splitmix64's mixer).
- */
-static uint64_t
-gear(uint64_t byte)
-{
-	uint64_t z = (byte + 1) * 0x9e3779b97f4a7c15U;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebU;
-	return z ^ z >> 31;
-}
-
 /* Returns the length of the block that begins at p, at most n bytes. */
 static size_t
 content_cut(const uint8_t *p, size_t n, size_t block)
@@ -85,8 +72,14 @@ content_cut(const uint8_t *p, size_t n, size_t block)
 
 	if (n <= least)
 		return n;
-	for (size_t i = 0; i < 256; i++)
-		table[i] = gear(i);
+	/* a fixed pseudorandom number per byte value (splitmix64's mixer) */
+	for (uint64_t i = 0; i < 256; i++) {
+		uint64_t z = (i + 1) * 0x9e3779b97f4a7c15U;
+
+		z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+		z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+		table[i] = z ^ z >> 31;
+	}
 	for (size_t step = block / 4; step > 1; step /= 2)
 		mask = mask >> 1 | (uint64_t)1 << 63;
 	for (size_t i = least > 64 ? least - 64 : 0; i < n; i++) {

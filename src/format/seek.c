@@ -13,24 +13,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* Ranges */
-
-static int
-parse_size(const char *s, size_t len, uint64_t *v)
-{
-	char word[32];
-
-	if (len >= sizeof(word))
-		return -EINVAL;
-	memcpy(word, s, len);
-	word[len] = '\0';
-	return args_size(word, v);
-}
-
 int
 seek_parse(const char *s, struct seek_range *r)
 {
 	const char *colon = strchr(s, ':');
+	char word[32];
+	size_t n;
 	int rc = 0;
 
 	*r = (struct seek_range){ .len = UINT64_MAX };
@@ -38,8 +26,14 @@ seek_parse(const char *s, struct seek_range *r)
 		return -EINVAL;
 	r->from_end = *s == '-';
 	s += r->from_end;
-	if (s < colon || r->from_end)
-		rc = parse_size(s, (size_t)(colon - s), &r->from);
+	n = (size_t)(colon - s);
+	if (n > 0 || r->from_end) {
+		if (n >= sizeof(word))
+			return -EINVAL;
+		memcpy(word, s, n);
+		word[n] = '\0';
+		rc = args_size(word, &r->from);
+	}
 	if (rc == 0 && colon[1] != '\0')
 		rc = args_size(colon + 1, &r->len);
 	/*
@@ -54,8 +48,6 @@ seek_range_end(const struct seek_range *r)
 	return r->from_end || r->len == UINT64_MAX ? UINT64_MAX :
 	    r->from + r->len;
 }
-
-/* Reading */
 
 /* Returns the last unit that begins at or before an offset. */
 static size_t
@@ -116,94 +108,63 @@ whole_file(const struct seek_map *m, struct seek_stream *s)
 	return seek_extent(s, 0, m->len);
 }
 
-/*
- * Determines the data size by decompressing everything, if it is not otherwise
- * known.
- */
-static int
-count_plain(const struct seek_map *m, const struct convert *c,
-    uint64_t *size, struct seek_result *result)
-{
-	struct seek_stream s;
-	int rc;
-
-	if (m->count > 0) {
-		*size = m->units[m->count - 1].plain;
-		return 0;
-	}
-	rc = whole_file(m, &s);
-	if (rc == 0)
-		rc = decode_range(&s, c, 0, 0, false, -1, result);
-	*size = s.got;
-	seek_stream_free(&s);
-	return rc;
-}
-
-/* Reads from the beginning, without units. */
-static int
-read_from_start(const struct seek_map *m, const struct convert *c,
-    uint64_t from, uint64_t len, bool verify, int out_fd,
-    struct seek_result *result)
-{
-	struct seek_stream s;
-	int rc = whole_file(m, &s);
-
-	result->from_start = true;
-	if (rc == 0)
-		rc = decode_range(&s, c, from, len == UINT64_MAX ? 0 : len,
-		    !verify && len != UINT64_MAX, out_fd, result);
-	result->wrote_B += s.got <= from ? 0 : s.got - from < len ?
-	    s.got - from : len;
-	seek_stream_free(&s);
-	return rc;
-}
-
-static int
-read_units(const struct seek_map *m, const struct convert *c, uint64_t from,
-    uint64_t len, bool verify, int out_fd, struct seek_result *result)
-{
-	struct seek_stream s = { .fd = m->fd, .file_len = m->len };
-	const struct seek_unit *a = &m->units[find_unit(m, from)], *b = a + 1;
-	bool stop;
-	int rc;
-
-	while (b->plain < from + len)
-		b++;
-	stop = !verify && b->plain - from - len > SEEK_BEYOND;
-	rc = seek_stream_make(m, a, b, &s);
-	result->from_start |= a == m->units && from > 0;
-	result->unverified |= stop || !m->checked;
-	if (rc == 0)
-		rc = decode_range(&s, c, s.before + from - a->plain, len, stop,
-		    out_fd, result);
-	result->wrote_B += rc == 0 ? len : 0;
-	seek_stream_free(&s);
-	return rc;
-}
-
 int
 seek_read(const struct seek_map *m, const struct convert *c,
     const struct seek_range *r, bool verify, int out_fd,
     struct seek_result *result)
 {
 	uint64_t size = UINT64_MAX, from = r->from, len = r->len;
-	int rc = 0;
+	const struct seek_unit *a, *b;
+	struct seek_stream s;
+	bool stop;
+	int rc;
 
 	*result = (struct seek_result){ .why = NULL };
-	if (r->from_end || m->count > 0)
-		rc = count_plain(m, c, &size, result);
-	if (rc != 0)
-		return rc;
+	if (m->count > 0) {
+		size = m->units[m->count - 1].plain;
+	} else if (r->from_end) {
+		rc = whole_file(m, &s);
+		if (rc == 0)
+			rc = decode_range(&s, c, 0, 0, false, -1, result);
+		size = s.got;
+		seek_stream_free(&s);
+		if (rc != 0)
+			return rc;
+	}
 	if (r->from_end)
 		from = from < size ? size - from : 0;
 	if (size != UINT64_MAX && len > size - (from < size ? from : size))
 		len = size - (from < size ? from : size);
 	if (len == 0)
 		return 0;
+
 	if (m->count == 0) {
-		result->unverified = !verify && len != UINT64_MAX;
-		return read_from_start(m, c, from, len, verify, out_fd,
-		    result);
+		stop = !verify && len != UINT64_MAX;
+		result->unverified = stop;
+		result->from_start = true;
+		rc = whole_file(m, &s);
+		if (rc == 0)
+			rc = decode_range(&s, c, from,
+			    len == UINT64_MAX ? 0 : len, stop, out_fd, result);
+		if (s.got > from)
+			result->wrote_B = s.got - from < len ? s.got - from :
+			    len;
+		goto out;
 	}
-	return read_units(m, c, from, len, verify, out_fd, result);
+	a = &m->units[find_unit(m, from)];
+	for (b = a + 1; b->plain < from + len; b++)
+		;
+	stop = !verify && b->plain - from - len > SEEK_BEYOND;
+	result->from_start = a == m->units && from > 0;
+	result->unverified = stop || !m->checked;
+	s = (struct seek_stream){ .fd = m->fd, .file_len = m->len };
+	rc = seek_stream_make(m, a, b, &s);
+	if (rc == 0)
+		rc = decode_range(&s, c, s.before + from - a->plain, len, stop,
+		    out_fd, result);
+	if (rc == 0)
+		result->wrote_B = len;
+out:
+	seek_stream_free(&s);
+	return rc;
 }

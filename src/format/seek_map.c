@@ -43,22 +43,7 @@ put_unit(struct seek_map *m, const struct seek_unit *u)
 		m->units[m->count++] = *u;
 }
 
-/* Drops about half of the units. */
-static void
-thin(struct seek_map *m)
-{
-	size_t n = m->count;
-
-	m->spacing = m->spacing == 0 ? 1 : 2 * m->spacing;
-	m->count = 0;
-	m->held.at = UINT64_MAX;
-	for (size_t i = 0; i < n; i++) {
-		struct seek_unit u = m->units[i];
-
-		put_unit(m, &u);
-	}
-}
-
+/* Makes room, dropping about half of the units if there are too many. */
 static int
 thin_units(struct seek_map *m)
 {
@@ -66,8 +51,18 @@ thin_units(struct seek_map *m)
 	int rc;
 
 	/* put_unit() adds up to two units, and the end is one more */
-	while (m->count + 3 > SEEK_UNITS_MAX && m->spacing < INT64_MAX)
-		thin(m);
+	while (m->count + 3 > SEEK_UNITS_MAX && m->spacing < INT64_MAX) {
+		size_t n = m->count;
+
+		m->spacing = m->spacing == 0 ? 1 : 2 * m->spacing;
+		m->count = 0;
+		m->held.at = UINT64_MAX;
+		for (size_t i = 0; i < n; i++) {
+			struct seek_unit u = m->units[i];
+
+			put_unit(m, &u);
+		}
+	}
 	rc = array_reserve(&units, m->count + 3, &m->cap, sizeof(*m->units));
 	m->units = units;
 	return rc;

@@ -1,10 +1,18 @@
 /*
- * xz.c - the xz and lzma codecs, using liblzma, and code shared by their coders
+ * xz.c - the xz and lzma codecs, using liblzma
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * liblzma's own threads compress and decompress the blocks of an xz file;
  * workers of our own would only use more memory.  Therefore everything is done
- * in join, between the reading and writing threads.
+ * in join, between the reading and writing threads.  Compressed blocks are
+ * three times the size of the dictionary, so the output does not depend on the
+ * number of threads.
+ *
+ * Every stream of an xz file ends with an index; liblzma reads the indexes from
+ * the last to the first.  To read a range, some blocks of a stream become a
+ * separate stream, with a header and their own index and footer.  liblzma
+ * verifies the decoded data against the index, and against the check of each
+ * block.
  *
  * Source: the .xz file format, 1.1.0.
  */
@@ -14,14 +22,35 @@
 #include "base/sys.h"
 #include "format/list.h"
 #include "format/seek_formats.h"
-#include "xz_coder.h"
-#include "xz_index.h"
+#include "format/serial.h"
 
 #include <errno.h>
 #include <lzma.h>
 #include <string.h>
 
-int
+/* Enough for indexes of about 8 million blocks. */
+#define INDEX_MEMORY ((uint64_t)128 << 20)
+
+struct xz_job {
+	lzma_stream strm;
+	struct codec_notes *notes;
+	const uint8_t *piece;	/* the piece that contains next_in */
+	uint64_t beside;	/* memory used outside liblzma, when decoding */
+	bool ended;
+};
+
+static const struct xz_check {
+	lzma_check check;
+	const char *option, *name;
+} xz_checks[] = {
+	{ LZMA_CHECK_NONE, "none", "none" },
+	{ LZMA_CHECK_CRC32, "crc32", "CRC-32" },
+	{ LZMA_CHECK_CRC64, "crc64", "CRC-64" },
+	{ LZMA_CHECK_SHA256, "sha256", "SHA-256" },
+	{ 0, NULL, NULL }
+};
+
+static int
 xz_error(lzma_ret r)
 {
 	switch (r) {
@@ -41,7 +70,8 @@ xz_error(lzma_ret r)
 	}
 }
 
-int
+/* Creates a job without a coder. */
+static int
 xz_job_new(struct xz_job **out, struct codec_notes *notes)
 {
 	struct xz_job *j = sys_calloc(1, sizeof(*j));
@@ -53,7 +83,7 @@ xz_job_new(struct xz_job **out, struct codec_notes *notes)
 	return 0;
 }
 
-void
+static void
 xz_job_close(void *job)
 {
 	struct xz_job *j = job;
@@ -63,7 +93,11 @@ xz_job_close(void *job)
 	sys_free(j);
 }
 
-int
+/*
+ * Handles liblzma's result from opening j's coder.  Sets *job and returns 0, or
+ * closes j and returns -errno.
+ */
+static int
 xz_job_started(void **job, struct xz_job *j, lzma_ret r)
 {
 	if (r != LZMA_OK) {
@@ -74,45 +108,440 @@ xz_job_started(void **job, struct xz_job *j, lzma_ret r)
 	return 0;
 }
 
-/* Calls the coder once with room for output. */
-static int
-code_once(struct xz_job *j, lzma_action action, struct sink *out)
+/*
+ * Returns the memory needed for decoding, including our own, after liblzma has
+ * reached its limit; 0 if unknown.  liblzma's threaded decoder does not report
+ * how much memory it needs, but it stops after the header of a block.  The
+ * header has a checksum, so it can be found from its end.
+ */
+static uint64_t
+refused_need(const struct xz_job *j)
 {
-	size_t room;
-	lzma_ret r;
-	int rc;
+	size_t have = (size_t)(j->strm.next_in - j->piece);
+	uint64_t need = 0;
 
-	j->strm.next_out = sink_space(out, &room, &rc);
-	if (j->strm.next_out == NULL)
-		return rc;
-	j->strm.avail_out = room;
-	r = lzma_code(&j->strm, action);
-	sink_advance(out, room - j->strm.avail_out);
-	if (r == LZMA_UNSUPPORTED_CHECK) {
-		j->notes->unchecked = true;
-		return 0;
+	for (uint32_t size = LZMA_BLOCK_HEADER_SIZE_MIN; need == 0 &&
+	    size <= LZMA_BLOCK_HEADER_SIZE_MAX && size <= have; size += 4) {
+		const uint8_t *p = j->strm.next_in - size;
+		lzma_filter filters[LZMA_FILTERS_MAX + 1];
+		lzma_block block = { .version = 1, .header_size = size,
+		    .check = LZMA_CHECK_NONE, .filters = filters };
+
+		if (lzma_block_header_size_decode(p[0]) != size ||
+		    lzma_block_header_decode(&block, NULL, p) != LZMA_OK)
+			continue;
+		need = lzma_raw_decoder_memusage(filters);
+		lzma_filters_free(filters, NULL);
+		if (need == UINT64_MAX)
+			need = 0;
 	}
-	if (r == LZMA_MEMLIMIT_ERROR)
-		j->notes->need = xz_refused_need(j);
-	j->ended = r == LZMA_STREAM_END;
-	return xz_error(r);
+	if (need == 0)
+		need = lzma_memusage(&j->strm);
+	return need <= lzma_memlimit_get(&j->strm) ? 0 : need + j->beside;
 }
 
-int
+/* Implements pipeline_ops.join for all four coders. */
+static int
 xz_join(void *job, struct slot *s, struct sink *out)
 {
 	struct xz_job *j = job;
 	lzma_action action = s->last ? LZMA_FINISH : LZMA_RUN;
-	int rc = 0;
 
 	j->strm.next_in = j->piece = s->in.data;
 	j->strm.avail_in = s->in.len;
-	while (rc == 0 && !j->ended &&
-	    (j->strm.avail_in > 0 || action == LZMA_FINISH))
-		rc = code_once(j, action, out);
+	while (!j->ended && (j->strm.avail_in > 0 || action == LZMA_FINISH)) {
+		size_t room;
+		lzma_ret r;
+		int rc;
+
+		j->strm.next_out = sink_space(out, &room, &rc);
+		if (j->strm.next_out == NULL)
+			return rc;
+		j->strm.avail_out = room;
+		r = lzma_code(&j->strm, action);
+		sink_advance(out, room - j->strm.avail_out);
+		if (r == LZMA_UNSUPPORTED_CHECK) {
+			j->notes->unchecked = true;
+			continue;
+		}
+		if (r == LZMA_MEMLIMIT_ERROR)
+			j->notes->need = refused_need(j);
+		rc = xz_error(r);
+		if (rc != 0)
+			return rc;
+		j->ended = r == LZMA_STREAM_END;
+	}
 	/* data after an .lzma stream is not part of it */
-	return rc == 0 && j->ended && j->strm.avail_in > 0 ? -EBADMSG : rc;
+	return j->ended && j->strm.avail_in > 0 ? -EBADMSG : 0;
 }
+
+#define XZ_CODER(plan_fn, open_fn) { .plan = (plan_fn), .open = (open_fn), \
+    .close = xz_job_close, .ops = { .fill = serial_fill, .join = xz_join } }
+
+/* Compressing */
+
+static uint32_t
+preset_of(const struct codec_options *o)
+{
+	return (uint32_t)o->level |
+	    (codec_number(o, "extreme") ? LZMA_PRESET_EXTREME : 0);
+}
+
+/* Fills in mt.  Returns false if the format has no check as o requests. */
+static bool
+mt_options(lzma_mt *mt, const struct codec_options *o, lzma_options_lzma *lz,
+    lzma_filter *filters)
+{
+	const char *asked = codec_text(o, "check");
+	const struct xz_check *c = xz_checks;
+
+	lzma_lzma_preset(lz, preset_of(o));
+	filters[0] = (lzma_filter){ LZMA_FILTER_LZMA2, lz };
+	filters[1] = (lzma_filter){ LZMA_VLI_UNKNOWN, NULL };
+	*mt = (lzma_mt){ .threads = o->threads, .block_size = o->block,
+	    .filters = filters, .check = LZMA_CHECK_CRC64 };
+	if (asked == NULL)
+		return true;
+	while (c->option != NULL && strcmp(asked, c->option) != 0)
+		c++;
+	mt->check = c->check;
+	return c->option != NULL;
+}
+
+static int
+plan_xz(const struct codec_options *o, struct memory_plan *p, const char **why)
+{
+	lzma_options_lzma lz;
+	lzma_filter filters[2];
+	lzma_mt mt;
+
+	if (o->rsyncable || o->flush_ms > 0) {
+		*why = "xz and lzma do not support --rsyncable or --flush-ms";
+		return -ENOTSUP;
+	}
+	if (!mt_options(&mt, o, &lz, filters)) {
+		*why = "xz supports the checks none, crc32, crc64 and sha256";
+		return -ENOTSUP;
+	}
+	*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,
+	    .fixed_B = 1 << 20 };
+	p->worker_B = lzma_stream_encoder_mt_memusage(&mt) / mt.threads;
+	return 0;
+}
+
+static int
+open_xz(void **job, const struct codec_options *o, const struct memory_plan *p,
+    struct codec_notes *notes)
+{
+	lzma_options_lzma lz;
+	lzma_filter filters[2];
+	lzma_mt mt;
+	struct xz_job *j;
+	int rc = xz_job_new(&j, notes);
+
+	(void)p;
+	if (rc != 0)
+		return rc;
+	if (!mt_options(&mt, o, &lz, filters)) {
+		xz_job_close(j);
+		return -EINVAL;
+	}
+	return xz_job_started(job, j, lzma_stream_encoder_mt(&j->strm, &mt));
+}
+
+static int
+plan_lzma(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
+{
+	int rc = plan_xz(o, p, why);
+
+	p->worker_B = 0;
+	p->fixed_B += lzma_easy_encoder_memusage(preset_of(o));
+	return rc;
+}
+
+static int
+open_lzma(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
+{
+	lzma_options_lzma lz;
+	struct xz_job *j;
+	int rc = xz_job_new(&j, notes);
+
+	(void)p;
+	if (rc != 0)
+		return rc;
+	lzma_lzma_preset(&lz, preset_of(o));
+	return xz_job_started(job, j, lzma_alone_encoder(&j->strm, &lz));
+}
+
+static const struct coder xz_encoder = XZ_CODER(plan_xz, open_xz);
+static const struct coder lzma_encoder = XZ_CODER(plan_lzma, open_lzma);
+
+/* Decompressing */
+
+/*
+ * Plans memory for the pieces and the pending output.  The memory needed by
+ * liblzma depends on the stream, and is limited in open().
+ */
+static int
+plan_decode(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
+{
+	(void)o;
+	(void)why;
+	*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,
+	    .fixed_B = 2 << 20 };
+	return 0;
+}
+
+/*
+ * Creates a job; *limit is set to the most memory that liblzma may use for it.
+ */
+static int
+new_decoder(struct xz_job **out, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes, uint64_t *limit)
+{
+	int rc = xz_job_new(out, notes);
+
+	if (rc != 0)
+		return rc;
+	(*out)->beside = p->slots * p->slot_B + p->fixed_B;
+	*limit = o->window_max + CODEC_BEYOND_WINDOW;
+	if (o->memory != 0 && o->memory - (*out)->beside < *limit)
+		*limit = o->memory - (*out)->beside;
+	/* avoid 0, which would mean no limit, or the smallest one */
+	*limit += *limit == 0;
+	return 0;
+}
+
+/*
+ * Uses threads as long as each needs at most 128 MiB and all of them fit in the
+ * memory limit; otherwise, liblzma decodes with one thread, up to the limit set
+ * by the largest accepted window or by the memory limit.
+ */
+static int
+unopen_xz(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
+{
+	lzma_mt mt = { .flags = LZMA_CONCATENATED |
+	    LZMA_TELL_UNSUPPORTED_CHECK, .threads = o->threads,
+	    .memlimit_threading = (uint64_t)o->threads << 27 };
+	struct xz_job *j;
+	int rc = new_decoder(&j, o, p, notes, &mt.memlimit_stop);
+
+	if (rc != 0)
+		return rc;
+	if (o->memory != 0 && o->memory - j->beside < mt.memlimit_threading)
+		mt.memlimit_threading = o->memory - j->beside;
+	if (mt.threads == 1)
+		return xz_job_started(job, j, lzma_stream_decoder(&j->strm,
+		    mt.memlimit_stop, mt.flags));
+	return xz_job_started(job, j, lzma_stream_decoder_mt(&j->strm, &mt));
+}
+
+static int
+unopen_lzma(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
+{
+	uint64_t limit;
+	struct xz_job *j;
+	int rc = new_decoder(&j, o, p, notes, &limit);
+
+	if (rc != 0)
+		return rc;
+	return xz_job_started(job, j, lzma_alone_decoder(&j->strm, limit));
+}
+
+static const struct coder xz_decoder = XZ_CODER(plan_decode, unopen_xz);
+static const struct coder lzma_decoder = XZ_CODER(plan_decode, unopen_lzma);
+
+/* Listing, and reading ranges */
+
+/*
+ * Reads the combined index of a file's streams, to be freed with
+ * lzma_index_end().  Returns 0, -EBADMSG, -ENODATA, -EFBIG (needs more than 128
+ * MiB) or -errno.
+ */
+static int
+xz_read_index(struct look *look, lzma_index **index)
+{
+	lzma_stream z = LZMA_STREAM_INIT;
+	lzma_ret r = lzma_file_info_decoder(&z, index, INDEX_MEMORY,
+	    look->len);
+	const uint8_t *p;
+	uint64_t at = 0;
+	ssize_t n = 0;
+
+	while (r == LZMA_OK || r == LZMA_SEEK_NEEDED) {
+		if (r == LZMA_SEEK_NEEDED) {
+			at = z.seek_pos;
+			z.avail_in = 0;
+		}
+		if (z.avail_in == 0) {
+			n = look_at(look, at, LOOK_STEP, &p);
+			if (n <= 0)
+				break;
+			z.next_in = p;
+			z.avail_in = (size_t)n;
+			at += (uint64_t)n;
+		}
+		r = lzma_code(&z, LZMA_RUN);
+	}
+	lzma_end(&z);
+	if (n < 0)
+		return (int)n;
+	return r == LZMA_OK || r == LZMA_SEEK_NEEDED ? -ENODATA : xz_error(r);
+}
+
+int
+xz_list(int fd, uint64_t len, struct codec_listing *l)
+{
+	struct look *look = look_open(fd, len);
+	lzma_index *index = NULL;
+	uint32_t checks;
+	int rc;
+
+	if (look == NULL)
+		return -ENOMEM;
+	rc = xz_read_index(look, &index);
+	look_close(look);
+	if (rc != 0)
+		return rc;
+	checks = lzma_index_checks(index);
+	l->check = checks & (checks - 1) ? "mixed" : "unknown";
+	for (const struct xz_check *c = xz_checks; c->name != NULL; c++)
+		if (checks == (uint32_t)1 << c->check)
+			l->check = c->name;
+	l->frames = lzma_index_stream_count(index);
+	l->has_size = l->exact = true;
+	list_add(l, lzma_index_uncompressed_size(index));
+	lzma_index_end(index, NULL);
+	return 0;
+}
+
+/*
+ * Reads the size, which is in the header unless the stream ends with a marker.
+ */
+int
+lzma_list(int fd, uint64_t len, struct codec_listing *l)
+{
+	struct look *look = look_open(fd, len);
+	const uint8_t *p;
+	ssize_t n;
+
+	if (look == NULL)
+		return -ENOMEM;
+	n = look_at(look, 0, 13, &p);
+	if (n == 13 && load_le64(p + 5) != UINT64_MAX) {
+		l->has_size = l->exact = true;
+		list_add(l, load_le64(p + 5));
+	}
+	l->frames = 1;
+	look_close(look);
+	return n < 0 ? (int)n : n < 13 ? -ENODATA : 0;
+}
+
+static int
+map_xz(struct seek_map *m)
+{
+	lzma_index *index = NULL;
+	lzma_index_iter i;
+	lzma_vli stream = 0;
+	int rc = xz_read_index(m->look, &index);
+
+	if (rc != 0)
+		return rc;
+	m->own = index;
+	m->how = "blocks listed in the index";
+	m->checked = (lzma_index_checks(index) & 1) == 0;
+	lzma_index_iter_init(&i, index);
+	while (!lzma_index_iter_next(&i, LZMA_INDEX_ITER_ANY)) {
+		uint64_t frame = i.stream.compressed_offset;
+
+		if (i.stream.number != stream) {
+			rc = seek_add(m, (struct seek_unit){
+			    i.stream.uncompressed_offset, frame, frame });
+			if (rc != 0)
+				return rc;
+		}
+		stream = i.stream.number;
+		if (i.stream.block_count == 0)
+			continue;
+		rc = seek_add(m, (struct seek_unit){
+		    i.block.uncompressed_file_offset,
+		    i.block.compressed_file_offset, frame });
+		if (rc != 0)
+			return rc;
+	}
+	return seek_end(m, lzma_index_uncompressed_size(index), m->len);
+}
+
+/* Adds the blocks from..to as a stream. */
+static int
+xz_part(const struct seek_map *m, const struct seek_unit *from,
+    const struct seek_unit *to, struct seek_stream *s)
+{
+	lzma_index *index = lzma_index_init(NULL);
+	uint8_t edge[LZMA_STREAM_HEADER_SIZE], *p = NULL;
+	size_t len, pos = 0;
+	lzma_stream_flags flags;
+	lzma_index_iter i;
+	int rc = -EBADMSG;
+
+	if (index == NULL)
+		return -ENOMEM;
+	lzma_index_iter_init(&i, m->own);
+	if (lzma_index_iter_locate(&i, from->plain))
+		goto out;
+	flags = *i.stream.flags;
+	if (lzma_stream_header_encode(&flags, edge) != LZMA_OK)
+		goto out;
+	rc = seek_bytes(s, edge, sizeof(edge));
+	if (rc != 0)
+		goto out;
+	do {
+		if (i.block.uncompressed_file_offset >= to->plain)
+			break;
+		rc = seek_extent(s, i.block.compressed_file_offset,
+		    i.block.total_size);
+		if (rc != 0)
+			goto out;
+		rc = -ENOMEM;
+		if (lzma_index_append(index, NULL, i.block.unpadded_size,
+		    i.block.uncompressed_size) != LZMA_OK)
+			goto out;
+	} while (!lzma_index_iter_next(&i, LZMA_INDEX_ITER_NONEMPTY_BLOCK));
+
+	rc = -ENOMEM;
+	len = (size_t)lzma_index_size(index);
+	p = sys_malloc(len);
+	if (p == NULL)
+		goto out;
+	rc = -EBADMSG;
+	flags.backward_size = len;
+	if (lzma_index_buffer_encode(index, p, &pos, len) != LZMA_OK ||
+	    lzma_stream_footer_encode(&flags, edge) != LZMA_OK)
+		goto out;
+	rc = seek_bytes(s, p, pos);
+	if (rc == 0)
+		rc = seek_bytes(s, edge, sizeof(edge));
+out:
+	sys_free(p);
+	lzma_index_end(index, NULL);
+	return rc;
+}
+
+static void
+close_map(struct seek_map *m)
+{
+	lzma_index_end(m->own, NULL);
+}
+
+const struct codec_seek xz_seek = { .map = map_xz, .part = xz_part,
+    .close = close_map };
+
+/* The codecs */
 
 static const char *
 xz_versions(void)
