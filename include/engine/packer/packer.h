@@ -79,9 +79,9 @@ size_t packer_pack(struct packer *p, const uint8_t *in, size_t len,
 const uint8_t *packer_out(const struct packer *p);
 
 /*
- * Returns what a program linked with liblzo2 adds to its -V: a newline, then the
- * library's version and the licence of the program as a whole; "" in a build
- * without LZO.  The text is static.
+ * Returns what a program linked with liblzo2 adds to its -V: a newline, then
+ * the library's version and the licence of the program as a whole; "" in a
+ * build without LZO.  The text is static.
  */
 const char *packer_lzo_notice(void);
 

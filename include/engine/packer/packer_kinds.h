@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Returns room for the table of a packer that needs nothing else. */
+void *packer_table_open(int level, size_t most);
+
 /* Produces zlib streams, with one deflater for all blocks. */
 void *packer_zlib_open(int level, size_t most);
 void packer_zlib_close(void *state);
@@ -19,11 +22,6 @@ size_t packer_zlib_pack(void *state, const uint8_t *in, size_t len,
 /*
  * Produces frames that record their size; the level is passed for each block.
  */
-struct packer_zstd {
-	struct ZSTD_CCtx_s *c;
-	int level;
-};
-
 void *packer_zstd_open(int level, size_t most);
 void packer_zstd_close(void *state);
 size_t packer_zstd_pack(void *state, const uint8_t *in, size_t len,

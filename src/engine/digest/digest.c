@@ -40,25 +40,12 @@ static const struct {
 	{ "none", NULL },
 };
 
-static int
-fetch_evp(struct digest_algo *a, const char *openssl)
-{
-	if (openssl == NULL)
-		return 0;
-	a->md = EVP_MD_fetch(NULL, openssl, NULL);
-	if (a->md == NULL)
-		return -ENOTSUP;
-	a->len = (unsigned)EVP_MD_get_size(a->md);
-	return 0;
-}
-
 int
 digest_algo_open(struct digest_algo **out, const char *name)
 {
 	const size_t count = sizeof(names) / sizeof(names[0]);
 	struct digest_algo *a;
 	size_t i = 0;
-	int rc;
 
 	while (i < count && strcmp(names[i].name, name) != 0)
 		i++;
@@ -70,10 +57,13 @@ digest_algo_open(struct digest_algo **out, const char *name)
 	a->name = names[i].name;
 	a->lanes = strcmp(name, "sha256") == 0 ? sha256_lanes() : 0;
 	a->len = a->lanes > 0 ? SHA256_B : 0;
-	rc = a->lanes > 0 ? 0 : fetch_evp(a, names[i].openssl);
-	if (rc != 0) {
-		sys_free(a);
-		return rc;
+	if (a->lanes == 0 && names[i].openssl != NULL) {
+		a->md = EVP_MD_fetch(NULL, names[i].openssl, NULL);
+		if (a->md == NULL) {
+			sys_free(a);
+			return -ENOTSUP;
+		}
+		a->len = (unsigned)EVP_MD_get_size(a->md);
 	}
 	*out = a;
 	return 0;
@@ -177,43 +167,6 @@ digest_add(struct digest *d, const void *data, size_t len)
 	return EVP_DigestUpdate(d->ctx, data, len) == 1 ? 0 : -EIO;
 }
 
-/* Hashes pieces together until the end of at least one. */
-static void
-add_many(struct digest_piece *const p[], unsigned count)
-{
-	struct sha256_piece x[SHA256_LANES_MAX], *all[SHA256_LANES_MAX];
-
-	for (unsigned i = 0; i < count; i++) {
-		x[i] = (struct sha256_piece){ &p[i]->d->sha256, p[i]->data,
-			p[i]->len };
-		all[i] = &x[i];
-	}
-	sha256_add_many(all, count);
-	for (unsigned i = 0; i < count; i++) {
-		p[i]->data = x[i].data;
-		p[i]->len = x[i].len;
-	}
-}
-
-/*
- * Replaces finished pieces with the next non-empty ones, as long as there are
- * any.  Returns the number of pieces.
- */
-static unsigned
-replace(struct digest_piece *lane[], unsigned count, unsigned lanes,
-    struct digest_piece **next, const struct digest_piece *end)
-{
-	unsigned kept = 0;
-
-	for (unsigned i = 0; i < count; i++)
-		if (lane[i]->len > 0)
-			lane[kept++] = lane[i];
-	for (; kept < lanes && *next < end; ++*next)
-		if ((*next)->len > 0)
-			lane[kept++] = *next;
-	return kept;
-}
-
 static int
 digest_add_all(struct digest_piece *p, const struct digest_piece *end)
 {
@@ -232,15 +185,38 @@ int
 digest_add_some(struct digest_piece *p, size_t count, bool all)
 {
 	struct digest_piece *lane[SHA256_LANES_MAX], *next = p;
+	struct sha256_piece x[SHA256_LANES_MAX], *xs[SHA256_LANES_MAX];
 	unsigned n = 0;
 
 	if (count == 0)
 		return 0;
 	if (p->d->sha256.lanes == 0)
 		return digest_add_all(p, p + count);
-	while ((n = replace(lane, n, p->d->sha256.lanes, &next,
-	    p + count)) > 1)
-		add_many(lane, n);
+	for (;;) {
+		unsigned kept = 0;
+
+		/* replace finished pieces with the next non-empty ones */
+		for (unsigned i = 0; i < n; i++)
+			if (lane[i]->len > 0)
+				lane[kept++] = lane[i];
+		for (; kept < p->d->sha256.lanes && next < p + count; next++)
+			if (next->len > 0)
+				lane[kept++] = next;
+		n = kept;
+		if (n <= 1)
+			break;
+		/* hash them together until the end of at least one */
+		for (unsigned i = 0; i < n; i++) {
+			x[i] = (struct sha256_piece){ &lane[i]->d->sha256,
+				lane[i]->data, lane[i]->len };
+			xs[i] = &x[i];
+		}
+		sha256_add_many(xs, n);
+		for (unsigned i = 0; i < n; i++) {
+			lane[i]->data = x[i].data;
+			lane[i]->len = x[i].len;
+		}
+	}
 	return all ? digest_add_all(p, p + count) : 0;
 }
 

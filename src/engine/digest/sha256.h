@@ -55,24 +55,8 @@ struct sha256_piece {
 };
 void sha256_add_many(struct sha256_piece *const p[], unsigned count);
 
-/* The 64 round constants, aligned to 32 bytes. */
-extern const uint32_t sha256_k[SHA256_BLOCK];
-
-/*
- * src/engine/digest/sha256_ni.c: adds count blocks at p to h, or the blocks at
- * p and q to two digests.
- */
+/* Whether this processor has the SHA instructions, or AVX2. */
 bool sha256_ni_usable(void);
-void sha256_ni_blocks(uint32_t h[8], const uint8_t *p, size_t count);
-void sha256_ni_two(uint32_t h[8], const uint8_t *p, uint32_t i[8],
-    const uint8_t *q, size_t count);
-
-/*
- * src/engine/digest/sha256_avx2.c: adds count blocks at each p[i] to h[i].  The
- * eight pieces may overlap; the digests may not.
- */
 bool sha256_avx2_usable(void);
-void sha256_avx2_eight(uint32_t *const h[8], const uint8_t *const p[8],
-    size_t count);
 
 #endif

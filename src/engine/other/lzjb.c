@@ -16,16 +16,6 @@ enum {
 	FAR_MOST = 1 << FAR_BITS
 };
 
-static size_t
-hash_slot(const uint8_t *p)
-{
-	uint32_t h = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
-
-	h += h >> 9;
-	h += h >> 5;
-	return h % LZJB_TABLE;
-}
-
 /*
  * Returns the distance to the last occurrence of the three bytes at in[pos], if
  * it is in the table and within the range of a match; otherwise 0.  Positions
@@ -34,9 +24,15 @@ hash_slot(const uint8_t *p)
 static size_t
 candidate_at(const uint8_t *in, size_t pos, uint16_t *table)
 {
-	uint16_t *entry = &table[hash_slot(in + pos)];
-	size_t far = (pos - *entry) % FAR_MOST;
+	const uint8_t *p = in + pos;
+	uint32_t h = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+	uint16_t *entry;
+	size_t far;
 
+	h += h >> 9;
+	h += h >> 5;
+	entry = &table[h % LZJB_TABLE];
+	far = (pos - *entry) % FAR_MOST;
 	*entry = (uint16_t)pos;
 	if (far == 0 || far > pos ||
 	    memcmp(in + pos, in + pos - far, MATCH_LEAST) != 0)

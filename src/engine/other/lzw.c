@@ -88,13 +88,23 @@ lzw_close(void *ctx)
 	sys_free(ctx);
 }
 
+/*
+ * Returns 1 when the header is complete, 0 if more input is needed, or -errno.
+ */
 static int
-parse_header(struct lzw *z)
+read_header(struct lzw *z, struct stream_io *io)
 {
-	unsigned flags = z->header[2];
+	unsigned flags;
 
+	while (z->header_len < HEADER && io->in_len > 0) {
+		z->header[z->header_len++] = *io->in++;
+		io->in_len--;
+	}
+	if (z->header_len < HEADER)
+		return io->eof ? -ENODATA : 0;
 	if (z->header[0] != 0x1f || z->header[1] != 0x9d)
 		return -EBADMSG;
+	flags = z->header[2];
 	z->most_width = flags & FLAG_WIDTH;
 	if ((flags & FLAG_RESERVED) != 0 || z->most_width > MOST_WIDTH)
 		return -ENOTSUP;
@@ -103,25 +113,7 @@ parse_header(struct lzw *z)
 	z->block = (flags & FLAG_BLOCK) != 0;
 	z->free = z->block ? CLEAR + 1 : CLEAR;
 	z->limit = 1U << z->most_width;
-	return 0;
-}
-
-/*
- * Returns 1 when the header is complete, 0 if more input is needed, or -errno.
- */
-static int
-read_header(struct lzw *z, struct stream_io *io)
-{
-	int rc;
-
-	while (z->header_len < HEADER && io->in_len > 0) {
-		z->header[z->header_len++] = *io->in++;
-		io->in_len--;
-	}
-	if (z->header_len < HEADER)
-		return io->eof ? -ENODATA : 0;
-	rc = parse_header(z);
-	return rc != 0 ? rc : 1;
+	return 1;
 }
 
 /*
@@ -230,86 +222,70 @@ put_code(struct lzw *z, uint32_t code, struct stream_io *io)
 	return first;
 }
 
-/* Defines a code for the previous string plus one byte. */
-static void
-define(struct lzw *z, uint8_t last)
-{
-	if (z->free >= z->limit)
-		return;
-	z->link[z->free] = z->old | (uint32_t)last << 16;
-	z->len[z->free] = (uint16_t)(z->len[z->old] + 1U);
-	z->free++;
-	if (z->free >> z->width != 0 &&
-	    (z->width != z->most_width || z->width == LEAST_WIDTH))
-		set_width(z, z->width + 1);
-}
-
-static int
-decode_code(struct lzw *z, uint32_t code, struct stream_io *io)
-{
-	if (z->old == CODES) {
-		if (code >= CLEAR)
-			return -EBADMSG;
-		put_code(z, code, io);
-	} else if (code == CLEAR && z->block) {
-		/*
-		 * The previous code is kept, as in the reference
-		 * implementations.  The next code defines entry 256, which no
-		 * code can refer to; until then, any code other than a byte is
-		 * rejected.
-		 */
-		z->free = CLEAR;
-		set_width(z, LEAST_WIDTH);
-		return 0;
-	} else if (code > z->free || code >= z->limit) {
-		return -EBADMSG;
-	} else {
-		define(z, put_code(z, code, io));
-	}
-	z->old = code;
-	return 0;
-}
-
-static void
-put_held(struct lzw *z, struct stream_io *io)
-{
-	size_t n = z->held_end - z->held_at;
-
-	n = n < io->out_len ? n : io->out_len;
-	if (n == 0)
-		return;
-	memcpy(io->out, z->held + z->held_at, n);
-	z->held_at += n;
-	io->out += n;
-	io->out_len -= n;
-}
-
 static int
 lzw_run(void *ctx, struct stream_io *io)
 {
 	struct lzw *z = ctx;
 	uint32_t code;
-	int rc = 0;
+	uint8_t last;
 
 	if (z->header_len < HEADER) {
-		rc = read_header(z, io);
+		int rc = read_header(z, io);
+
 		if (rc != 1)
 			return rc;
-		rc = 0;
 	}
-	while (rc == 0) {
-		put_held(z, io);
-		if (z->held_at < z->held_end)
-			return STREAM_MORE;
+	for (;;) {
+		size_t n = z->held_end - z->held_at;
+
+		if (n > 0) {
+			n = n < io->out_len ? n : io->out_len;
+			memcpy(io->out, z->held + z->held_at, n);
+			z->held_at += n;
+			io->out += n;
+			io->out_len -= n;
+			if (z->held_at < z->held_end)
+				return STREAM_MORE;
+		}
 		if (!next_code(z, io, &code)) {
 			if (!io->eof)
 				return STREAM_MORE;
 			reset(z);
 			return STREAM_END;
 		}
-		rc = decode_code(z, code, io);
+		if (z->old == CODES) {
+			if (code >= CLEAR)
+				return -EBADMSG;
+			put_code(z, code, io);
+			z->old = code;
+			continue;
+		}
+		if (code == CLEAR && z->block) {
+			/*
+			 * The previous code is kept, as in the reference
+			 * implementations.  The next code defines entry 256,
+			 * which no code can refer to; until then, any code
+			 * other than a byte is rejected.
+			 */
+			z->free = CLEAR;
+			set_width(z, LEAST_WIDTH);
+			continue;
+		}
+		if (code > z->free || code >= z->limit)
+			return -EBADMSG;
+		last = put_code(z, code, io);
+		/* define a code for the previous string plus one byte */
+		if (z->free < z->limit) {
+			z->link[z->free] = z->old | (uint32_t)last << 16;
+			z->len[z->free] = (uint16_t)(z->len[z->old] + 1U);
+			z->free++;
+			if (z->free >> z->width != 0 &&
+			    (z->width != z->most_width ||
+			    z->width == LEAST_WIDTH))
+				set_width(z, z->width + 1);
+		}
+		z->old = code;
 	}
-	return rc;
 }
 
 const struct stream_ops lzw_stream = { lzw_open, lzw_run, lzw_close };

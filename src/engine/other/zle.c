@@ -9,52 +9,33 @@
 
 enum { RUN = 64, ZEROS = 256 - RUN };
 
-static size_t
-zeros_at(const uint8_t *p, size_t len)
-{
-	size_t n = 0, most = len < ZEROS ? len : ZEROS;
-
-	while (n < most && p[n] == 0)
-		n++;
-	return n;
-}
-
-/*
- * Returns the number of bytes up to the next pair of zeros: a single zero is a
- * literal.
- */
-static size_t
-literals_at(const uint8_t *p, size_t len)
-{
-	size_t n = 0, most = len < RUN ? len : RUN;
-
-	while (n + 1 < most && (p[n] != 0 || p[n + 1] != 0))
-		n++;
-	return p[n] != 0 ? n + 1 : n;
-}
-
 size_t
 zle_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
-	size_t pos = 0, n = 0;
+	size_t pos = 0, n = 0, left, most, run;
 
-	while (pos < len) {
-		size_t zeros = in[pos] == 0 ? zeros_at(in + pos, len - pos) : 0;
-		size_t run = zeros != 0 ? 0 :
-		    literals_at(in + pos, len - pos);
-
+	for (; pos < len && n < cap; in += run, pos += run) {
+		left = len - pos;
+		run = 0;
+		if (*in == 0) {
+			most = left < ZEROS ? left : ZEROS;
+			while (run < most && in[run] == 0)
+				run++;
+			out[n++] = (uint8_t)(RUN + run - 1);
+			continue;
+		}
+		/* up to the next pair of zeros: a single zero is a literal */
+		most = left < RUN ? left : RUN;
+		while (run + 1 < most && (in[run] != 0 || in[run + 1] != 0))
+			run++;
+		run += in[run] != 0;
 		if (cap - n < 1 + run)
 			return 0;
-		if (zeros != 0) {
-			out[n++] = (uint8_t)(RUN + zeros - 1);
-		} else {
-			out[n++] = (uint8_t)(run - 1);
-			memcpy(out + n, in + pos, run);
-			n += run;
-		}
-		pos += zeros + run;
+		out[n++] = (uint8_t)(run - 1);
+		memcpy(out + n, in, run);
+		n += run;
 	}
-	return n;
+	return pos < len ? 0 : n;
 }
 
 int

@@ -1,14 +1,21 @@
 /*
- * packer.c - the block compressors used by filesystems, by name
+ * packer.c - the block compressors used by filesystems, by name, and ZFS's
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#define ZSTD_STATIC_LINKING_ONLY	/* frames without a magic number */
+
 #include "engine/packer/packer.h"
 
 #include "base/args.h"
 #include "base/sys.h"
+#include "engine/other/lz4_zfs.h"
+#include "engine/other/lzjb.h"
+#include "engine/other/zle.h"
 #include "engine/packer/packer_kinds.h"
 
 #include <errno.h>
+#include <lz4.h>
+#include <lz4hc.h>
 #include <stdbool.h>
 #include <string.h>
 #define ZLIB_CONST
@@ -22,7 +29,28 @@ struct packer {
 	uint8_t out[];
 };
 
-/* Shared by several tables */
+struct zstd_packer {
+	ZSTD_CCtx *c;
+	int level;
+};
+
+/* What a packer works with that needs nothing but a table. */
+union packer_table {
+	uint16_t lzjb[LZJB_TABLE];
+	uint32_t zfs_lz4[LZ4_ZFS_TABLE];
+	LZ4_stream_t lz4;
+	LZ4_streamHC_t lz4hc;
+};
+
+void *
+packer_table_open(int level, size_t most)
+{
+	(void)level;
+	(void)most;
+	return sys_malloc(sizeof(union packer_table));
+}
+
+/* zlib streams, with one deflater for all blocks */
 
 void *
 packer_zlib_open(int level, size_t most)
@@ -59,30 +87,29 @@ packer_zlib_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 	return deflate(z, Z_FINISH) == Z_STREAM_END ? z->total_out : 0;
 }
 
+/* zstd: frames that record their size; the level is passed for each block */
+
 void *
 packer_zstd_open(int level, size_t most)
 {
-	struct packer_zstd *z = sys_calloc(1, sizeof(*z));
+	struct zstd_packer *z = sys_malloc(sizeof(*z));
 
 	(void)most;
 	if (z == NULL)
 		return NULL;
-	z->level = level;
-	z->c = ZSTD_createCCtx();
-	if (z->c == NULL) {
-		packer_zstd_close(z);
-		return NULL;
-	}
-	return z;
+	*z = (struct zstd_packer){ ZSTD_createCCtx(), level };
+	if (z->c != NULL)
+		return z;
+	sys_free(z);
+	return NULL;
 }
 
 void
 packer_zstd_close(void *state)
 {
-	struct packer_zstd *z = state;
+	struct zstd_packer *z = state;
 
-	if (z != NULL)
-		ZSTD_freeCCtx(z->c);
+	ZSTD_freeCCtx(z->c);
 	sys_free(z);
 }
 
@@ -90,35 +117,134 @@ size_t
 packer_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
 {
-	const struct packer_zstd *z = state;
+	const struct zstd_packer *z = state;
 	size_t n = ZSTD_compressCCtx(z->c, out, cap, in, len, z->level);
 
 	return ZSTD_isError(n) ? 0 : n;
 }
 
-/* Names */
-
-/* Returns the level that follows the kind's name, or -EINVAL. */
-static int
-take_level(const struct packer_kind *k, const char *text, int *level)
+/*
+ * ZFS's zstd: a frame without magic number, size or checksum.  ZFS still uses
+ * version 1.4.5, so later features are disabled: row-based search, block
+ * splitting and, in the dfast strategy, lookahead, which the current library
+ * does not use after a prefix.
+ */
+static bool
+set_level(ZSTD_CCtx *c, ZSTD_cParameter what, int value)
 {
-	bool minus = k->level_min < 0;
-	int64_t n = k->level_default, lo = k->level_min,
-	    hi = k->level_max;
-
-	if (*text == '-' && lo != hi) {
-		int rc = args_int(text + 1, minus ? -hi : lo, minus ? -lo : hi,
-		    &n);
-
-		if (rc != 0)
-			return -EINVAL;
-		n = minus ? -n : n;
-	} else if (*text != '\0') {
-		return -EINVAL;
-	}
-	*level = (int)n;
-	return 0;
+	return !ZSTD_isError(ZSTD_CCtx_setParameter(c, what, value));
 }
+
+static void *
+zfs_zstd_open(int level, size_t most)
+{
+	struct zstd_packer *z = packer_zstd_open(level, most);
+
+	if (z == NULL)
+		return NULL;
+	if (!set_level(z->c, ZSTD_c_format, ZSTD_f_zstd1_magicless) ||
+	    !set_level(z->c, ZSTD_c_compressionLevel, level) ||
+	    !set_level(z->c, ZSTD_c_checksumFlag, 0) ||
+	    !set_level(z->c, ZSTD_c_contentSizeFlag, 0)) {
+		packer_zstd_close(z);
+		return NULL;
+	}
+#ifdef ZSTD_c_useRowMatchFinder
+	set_level(z->c, ZSTD_c_useRowMatchFinder, ZSTD_ps_disable);
+#endif
+#ifdef ZSTD_c_useBlockSplitter
+	set_level(z->c, ZSTD_c_useBlockSplitter, ZSTD_ps_disable);
+#endif
+	return z;
+}
+
+/*
+ * Sets the parameters of a dfast level explicitly, because the library would
+ * otherwise include the size of the prefix, which matches no data, when
+ * choosing them; 0 restores those of another level.
+ */
+static bool
+zfs_zstd_prepare(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
+{
+	static const uint8_t prefix[] = { 0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a,
+	    0x7c, 0x15 };
+	const ZSTD_compressionParameters zero = { 0 };
+	bool fast = p->strategy == ZSTD_dfast;
+
+	p = fast ? p : &zero;
+	return set_level(c, ZSTD_c_windowLog, (int)p->windowLog) &&
+	    set_level(c, ZSTD_c_chainLog, (int)p->chainLog) &&
+	    set_level(c, ZSTD_c_hashLog, (int)p->hashLog) &&
+	    set_level(c, ZSTD_c_searchLog, (int)p->searchLog) &&
+	    set_level(c, ZSTD_c_minMatch, (int)p->minMatch) &&
+	    set_level(c, ZSTD_c_targetLength, (int)p->targetLength) &&
+	    set_level(c, ZSTD_c_strategy, (int)p->strategy) &&
+	    (!fast || !ZSTD_isError(ZSTD_CCtx_refPrefix(c, prefix,
+	    sizeof(prefix))));
+}
+
+static size_t
+zfs_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	const struct zstd_packer *z = state;
+	ZSTD_compressionParameters p = ZSTD_getCParams(z->level, len, 0);
+	size_t n;
+
+	/*
+	 * A record that did not fit leaves its frame open, and neither
+	 * parameters nor a prefix can be set until that frame is abandoned.
+	 */
+	if (ZSTD_isError(ZSTD_CCtx_reset(z->c, ZSTD_reset_session_only)) ||
+	    !zfs_zstd_prepare(z->c, &p))
+		return 0;
+	n = ZSTD_compress2(z->c, out, cap, in, len);
+	return ZSTD_isError(n) ? 0 : n;
+}
+
+/* ZFS's lzjb, zle and lz4: our own */
+
+static size_t
+lzjb_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	return lzjb_compress(in, len, out, cap, state);
+}
+
+static size_t
+zle_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	(void)state;
+	return zle_compress(in, len, out, cap);
+}
+
+static size_t
+zfs_lz4_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	return lz4_zfs_compress(in, len, out, cap, state);
+}
+
+/* The tables */
+
+const struct packer_kind packers_zfs[] = {
+	{ "lzjb", 0, 0, 0, packer_table_open, sys_free, lzjb_pack },
+	{ "zle", 0, 0, 0, packer_table_open, sys_free, zle_pack },
+	{ "lz4", 0, 0, 0, packer_table_open, sys_free, zfs_lz4_pack },
+	{ "gzip", 1, 9, 6, packer_zlib_open, packer_zlib_close,
+	    packer_zlib_pack },
+	{ "zstd-fast", -1000, -1, -1, zfs_zstd_open, packer_zstd_close,
+	    zfs_zstd_pack },
+	{ "zstd", 1, 19, 3, zfs_zstd_open, packer_zstd_close, zfs_zstd_pack },
+	{ .name = NULL }
+};
+
+const struct packer_kind packers_zfs_fuse[] = {
+	{ "lzjb", 0, 0, 0, packer_table_open, sys_free, lzjb_pack },
+	{ "zle", 0, 0, 0, packer_table_open, sys_free, zle_pack },
+	{ "gzip", 1, 9, 6, packer_zlib_open, packer_zlib_close,
+	    packer_zlib_pack },
+	{ .name = NULL }
+};
 
 int
 packer_by_name(const struct packer_kind *kinds, const char *text,
@@ -130,20 +256,28 @@ packer_by_name(const struct packer_kind *kinds, const char *text,
 	strcpy(name->text, text);
 	if (strcmp(text, "off") == 0)
 		return 0;
-	for (const struct packer_kind *k = kinds; k->name != NULL;
-	    k++) {
+	for (const struct packer_kind *k = kinds; k->name != NULL; k++) {
 		size_t n = strlen(k->name);
+		bool minus = k->level_min < 0;
+		int64_t level = k->level_default;
+		int lo = k->level_min, hi = k->level_max;
 
-		if (strncmp(text, k->name, n) == 0 &&
-		    take_level(k, text + n, &name->level) == 0) {
-			name->kind = k;
-			return 0;
+		if (strncmp(text, k->name, n) != 0)
+			continue;
+		if (text[n] == '-' && lo != hi) {
+			if (args_int(text + n + 1, minus ? -hi : lo,
+			    minus ? -lo : hi, &level) != 0)
+				continue;
+			level = minus ? -level : level;
+		} else if (text[n] != '\0') {
+			continue;
 		}
+		name->level = (int)level;
+		name->kind = k;
+		return 0;
 	}
 	return -EINVAL;
 }
-
-/* A single packer */
 
 int
 packer_open(struct packer **out, const struct packer_name *name, size_t most)

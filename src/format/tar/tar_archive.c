@@ -33,30 +33,6 @@ unpack_archive(void *arg)
 	return NULL;
 }
 
-static int
-start_unpacking(struct tar_archive *a, const struct codec *codec,
-    unsigned threads)
-{
-	int ends[2], rc;
-
-	rc = sys_pipe(ends);
-	if (rc != 0)
-		return rc;
-	fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
-	a->convert = (struct convert){ .codec = codec, .decompress = true,
-		.options = { .threads = threads, .window_max = WINDOW_MAX } };
-	a->out = ends[1];
-	rc = sys_thread(&a->thread, unpack_archive, a);
-	if (rc != 0) {
-		sys_close(ends[0]);
-		sys_close(ends[1]);
-		return rc;
-	}
-	a->unpacking = true;
-	a->pipe = ends[0];
-	return 0;
-}
-
 static ssize_t
 read_bytes(void *arg, void *buf, size_t len)
 {
@@ -88,8 +64,8 @@ tar_archive_open(struct tar_archive *a, int fd,
 		.refuse_empty = o->refuse_empty };
 	const struct codec *codec;
 	const uint8_t *head;
+	int ends[2], rc;
 	ssize_t n;
-	int rc;
 
 	*a = (struct tar_archive){ .pipe = -1, .in = { .cancel = -1 },
 		.raw = o->raw, .raw_arg = o->raw_arg };
@@ -100,9 +76,25 @@ tar_archive_open(struct tar_archive *a, int fd,
 	if (n < 0)
 		return (int)n;
 	codec = codec_by_magic(head, (size_t)n);
-	if (codec != NULL)
-		rc = start_unpacking(a, codec, o->threads);
-	return rc != 0 ? rc : tar_open(&a->tar, &source);
+	if (codec == NULL)
+		return tar_open(&a->tar, &source);
+	rc = sys_pipe(ends);
+	if (rc != 0)
+		return rc;
+	fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
+	a->convert = (struct convert){ .codec = codec, .decompress = true,
+		.options = { .threads = o->threads,
+		    .window_max = WINDOW_MAX } };
+	a->out = ends[1];
+	rc = sys_thread(&a->thread, unpack_archive, a);
+	if (rc != 0) {
+		sys_close(ends[0]);
+		sys_close(ends[1]);
+		return rc;
+	}
+	a->unpacking = true;
+	a->pipe = ends[0];
+	return tar_open(&a->tar, &source);
 }
 
 void

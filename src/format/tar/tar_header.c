@@ -83,52 +83,34 @@ put_number_record(struct strbuf *b, const char *key, uint64_t value,
 	put_record(b, "", key, text, strlen(text));
 }
 
-/*
- * Converts a negative time, stored as seconds rounded down plus nanoseconds, to
- * a decimal.
- */
-static void
-put_mtime_record(struct strbuf *b, const struct tar_entry *e)
-{
-	int64_t s = e->mtime;
-	uint32_t ns = e->mtime_ns;
-	char text[48];
-
-	if (s >= 0 && s >> 33 == 0 && ns == 0)
-		return;
-	if (s < 0 && ns > 0) {
-		s++;
-		ns = 1000000000 - ns;
-	}
-	snprintf(text, sizeof(text), "%s%" PRId64 ".%09" PRIu32,
-	    s == 0 && e->mtime < 0 ? "-" : "", s, ns);
-	put_record(b, "", "mtime", text, strlen(text));
-}
-
-static void
-put_records(struct strbuf *b, const struct tar_entry *e)
-{
-	struct ustar h;
-
-	put_text_record(b, "path", e->path, sizeof(h.name));
-	put_number_record(b, "size", e->size, 33);
-	put_number_record(b, "uid", e->uid, 21);
-	put_number_record(b, "gid", e->gid, 21);
-	put_text_record(b, "uname", e->uname, sizeof(h.uname) - 1);
-	put_text_record(b, "gname", e->gname, sizeof(h.gname) - 1);
-	put_mtime_record(b, e);
-	for (size_t i = 0; i < e->xattr_count; i++)
-		put_record(b, "SCHILY.xattr.", e->xattrs[i].name,
-		    e->xattrs[i].value, e->xattrs[i].length);
-}
-
 void
 tar_header_file(struct strbuf *b, const struct tar_entry *e)
 {
 	struct strbuf records = { 0 };
 	struct ustar h = { .type = 'x' };
+	int64_t s = e->mtime;
+	uint32_t ns = e->mtime_ns;
+	char text[48];
 
-	put_records(&records, e);
+	put_text_record(&records, "path", e->path, sizeof(h.name));
+	put_number_record(&records, "size", e->size, 33);
+	put_number_record(&records, "uid", e->uid, 21);
+	put_number_record(&records, "gid", e->gid, 21);
+	put_text_record(&records, "uname", e->uname, sizeof(h.uname) - 1);
+	put_text_record(&records, "gname", e->gname, sizeof(h.gname) - 1);
+	if (s < 0 || s >> 33 != 0 || ns != 0) {
+		/* stored as seconds rounded down, plus nanoseconds */
+		if (s < 0 && ns > 0) {
+			s++;
+			ns = 1000000000 - ns;
+		}
+		snprintf(text, sizeof(text), "%s%" PRId64 ".%09" PRIu32,
+		    s == 0 && e->mtime < 0 ? "-" : "", s, ns);
+		put_record(&records, "", "mtime", text, strlen(text));
+	}
+	for (size_t i = 0; i < e->xattr_count; i++)
+		put_record(&records, "SCHILY.xattr.", e->xattrs[i].name,
+		    e->xattrs[i].value, e->xattrs[i].length);
 	if (records.len > 0) {
 		put_text(h.name, sizeof(h.name), "PaxHeader");
 		put_number(h.mode, sizeof(h.mode), 0644);

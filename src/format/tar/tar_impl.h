@@ -15,6 +15,16 @@ struct tar_text {
 	size_t len, cap;
 };
 
+struct tar_extents {
+	struct tar_extent *at;
+	size_t count, cap;
+};
+
+struct tar_xattrs {
+	struct tar_xattr *at;
+	size_t count, cap;
+};
+
 /* The contents of pax records; strings point into the records' text. */
 struct tar_pax {
 	struct tar_text text;
@@ -22,12 +32,8 @@ struct tar_pax {
 	uintptr_t base;			/* address of the text at that time */
 	const char *path, *link, *uname, *gname;	/* NULL: absent */
 	const char *sparse_name;
-	struct tar_xattr *records;	/* all records */
-	size_t record_count, record_cap;
-	struct tar_xattr *xattrs;
-	size_t xattr_count, xattr_cap;
-	struct tar_extent *extents;	/* GNU.sparse 0.0 and 0.1 */
-	size_t extent_count, extent_cap;
+	struct tar_xattrs records, xattrs;	/* all, and the attributes */
+	struct tar_extents extents;	/* GNU.sparse 0.0 and 0.1 */
 	bool half;		/* the length of the last extent is missing */
 	bool has_uid, has_gid, has_size, has_mtime;
 	bool sparse;		/* there are GNU.sparse records */
@@ -52,20 +58,12 @@ struct tar {
 	struct tar_text long_path, long_link;	/* GNU tar's long names; len
 						 * 0: none */
 	struct tar_text path, link, uname, gname;
-	struct tar_extent *extents;
-	size_t extent_count, extent_cap;
-	struct tar_xattr *xattrs;	/* global and local */
-	size_t xattr_count, xattr_cap;
+	struct tar_extents extents;
+	struct tar_xattrs xattrs;	/* global and local */
 };
 
 /* Records the reason for rc.  Returns rc. */
 int tar_fail(struct tar *t, int rc, const char *why);
-
-/*
- * Reads the next header into t->block, past the rest of the previous entry.
- * Returns 1, 0 at the end of the archive, or -errno.
- */
-int tar_header_next(struct tar *t);
 
 /*
  * Reads exactly TAR_BLOCK bytes into t->block.  Returns 1, 0 at the end of
@@ -74,23 +72,10 @@ int tar_header_next(struct tar *t);
 int tar_block(struct tar *t);
 
 /*
- * Makes room for len bytes and a terminating NUL, leaving the contents
- * undefined.  Returns 0 or -ENOMEM.
- */
-int tar_text_reserve(struct tar_text *text, size_t len);
-int tar_text_set(struct tar_text *text, const char *s, size_t len);
-
-/*
  * Parses a number in a header's field: octal between blanks, or base-256 with
  * the first bit set.  Returns 0 or -EBADMSG.
  */
 int tar_number(const uint8_t *field, size_t len, int64_t *value);
-
-/*
- * Returns whether the checksum of the header is correct, summed as signed or
- * unsigned chars.
- */
-bool tar_checksum_ok(const uint8_t *block);
 
 /*
  * Parses the records of p->text into p, later ones overriding earlier ones.
@@ -105,11 +90,10 @@ void tar_pax_free(struct tar_pax *p);
 /* Parses s, which must consist of decimal digits.  Returns 0 or -EBADMSG. */
 int tar_decimal(const char *s, uint64_t *value);
 
-/*
- * Appends an extent to the entry's list.  Returns 0, -EFBIG, -EBADMSG or
- * -ENOMEM.
- */
-int tar_extent_add(struct tar *t, uint64_t offset, uint64_t length);
+/* These functions append to a list.  They return 0, -EFBIG or -ENOMEM. */
+int tar_xattr_add(struct tar_xattrs *list, const struct tar_xattr *x);
+int tar_extent_add(struct tar *t, struct tar_extents *list,
+    struct tar_extent x);
 
 /*
  * Reads the map in the old GNU header and the blocks after it.  Returns 0 or

@@ -17,12 +17,6 @@
 
 static const char xattr_prefix[] = "SCHILY.xattr.";
 
-struct record {
-	const char *key, *value;
-	size_t length;			/* length of the value, which may
-					 * contain NULs */
-};
-
 static int
 bad_value(struct tar *t)
 {
@@ -31,7 +25,7 @@ bad_value(struct tar *t)
 }
 
 static int
-set_text(struct tar *t, const struct record *r, const char **text)
+set_text(struct tar *t, const struct tar_xattr *r, const char **text)
 {
 	if (strlen(r->value) != r->length)
 		return bad_value(t);
@@ -40,7 +34,7 @@ set_text(struct tar *t, const struct record *r, const char **text)
 }
 
 static int
-set_number(struct tar *t, const struct record *r, bool *has, uint64_t *value)
+set_number(struct tar *t, const struct tar_xattr *r, bool *has, uint64_t *value)
 {
 	if (has != NULL)
 		*has = r->length > 0;
@@ -51,7 +45,7 @@ set_number(struct tar *t, const struct record *r, bool *has, uint64_t *value)
 
 /* Parses signed seconds with a fraction, rounded down to nanoseconds. */
 static int
-set_time(struct tar *t, const struct record *r, struct tar_pax *p)
+set_time(struct tar *t, const struct tar_xattr *r, struct tar_pax *p)
 {
 	const char *s = r->value;
 	bool negative = *s == '-';
@@ -77,53 +71,32 @@ set_time(struct tar *t, const struct record *r, struct tar_pax *p)
 	return 0;
 }
 
-/* Appends a record to an array of names and values. */
-static int
-keep_xattr(struct tar_xattr **array, size_t *count, size_t *cap,
-    const char *name, const struct record *r)
+int
+tar_xattr_add(struct tar_xattrs *list, const struct tar_xattr *x)
 {
-	void *items = *array;
+	void *items = list->at;
 
-	if (array_grow(&items, *count, cap, sizeof(**array)) != 0)
+	if (array_grow(&items, list->count, &list->cap, sizeof(*x)) != 0)
 		return -ENOMEM;
-	*array = items;
-	(*array)[(*count)++] = (struct tar_xattr){ .name = name,
-		.value = r->value, .length = r->length };
+	list->at = items;
+	list->at[list->count++] = *x;
 	return 0;
-}
-
-static int
-set_xattr(struct tar_pax *p, const struct record *r)
-{
-	return keep_xattr(&p->xattrs, &p->xattr_count, &p->xattr_cap,
-	    r->key + strlen(xattr_prefix), r);
 }
 
 /* In GNU.sparse 0.0 and 0.1, offsets and lengths alternate. */
 static int
 add_half(struct tar *t, struct tar_pax *p, uint64_t value)
 {
-	void *items = p->extents;
-
-	if (p->half) {
-		p->extents[p->extent_count - 1].length = value;
-		p->half = false;
-		return 0;
-	}
-	if (p->extent_count == TAR_EXTENTS_MAX)
-		return tar_fail(t, -EFBIG,
-		    "a sparse file has too many extents");
-	if (array_grow(&items, p->extent_count, &p->extent_cap,
-	    sizeof(*p->extents)) != 0)
-		return -ENOMEM;
-	p->extents = items;
-	p->extents[p->extent_count++] = (struct tar_extent){ .offset = value };
-	p->half = true;
+	p->half = !p->half;
+	if (p->half)
+		return tar_extent_add(t, &p->extents,
+		    (struct tar_extent){ .offset = value });
+	p->extents.at[p->extents.count - 1].length = value;
 	return 0;
 }
 
 static int
-set_map(struct tar *t, struct tar_pax *p, const struct record *r)
+set_map(struct tar *t, struct tar_pax *p, const struct tar_xattr *r)
 {
 	const char *s = r->value;
 	int rc = 0;
@@ -147,9 +120,9 @@ set_map(struct tar *t, struct tar_pax *p, const struct record *r)
 }
 
 static int
-set_sparse(struct tar *t, struct tar_pax *p, const struct record *r)
+set_sparse(struct tar *t, struct tar_pax *p, const struct tar_xattr *r)
 {
-	const char *key = r->key + strlen("GNU.sparse.");
+	const char *key = r->name + strlen("GNU.sparse.");
 	uint64_t value = 0;
 	int rc;
 
@@ -174,27 +147,28 @@ set_sparse(struct tar *t, struct tar_pax *p, const struct record *r)
 }
 
 static int
-apply_record(struct tar *t, struct tar_pax *p, const struct record *r)
+apply_record(struct tar *t, struct tar_pax *p, const struct tar_xattr *r)
 {
-	if (strcmp(r->key, "path") == 0)
+	if (strcmp(r->name, "path") == 0)
 		return set_text(t, r, &p->path);
-	if (strcmp(r->key, "linkpath") == 0)
+	if (strcmp(r->name, "linkpath") == 0)
 		return set_text(t, r, &p->link);
-	if (strcmp(r->key, "uname") == 0)
+	if (strcmp(r->name, "uname") == 0)
 		return set_text(t, r, &p->uname);
-	if (strcmp(r->key, "gname") == 0)
+	if (strcmp(r->name, "gname") == 0)
 		return set_text(t, r, &p->gname);
-	if (strcmp(r->key, "uid") == 0)
+	if (strcmp(r->name, "uid") == 0)
 		return set_number(t, r, &p->has_uid, &p->uid);
-	if (strcmp(r->key, "gid") == 0)
+	if (strcmp(r->name, "gid") == 0)
 		return set_number(t, r, &p->has_gid, &p->gid);
-	if (strcmp(r->key, "size") == 0)
+	if (strcmp(r->name, "size") == 0)
 		return set_number(t, r, &p->has_size, &p->size);
-	if (strcmp(r->key, "mtime") == 0)
+	if (strcmp(r->name, "mtime") == 0)
 		return set_time(t, r, p);
-	if (strncmp(r->key, xattr_prefix, strlen(xattr_prefix)) == 0)
-		return set_xattr(p, r);
-	if (strncmp(r->key, "GNU.sparse.", strlen("GNU.sparse.")) == 0)
+	if (strncmp(r->name, xattr_prefix, strlen(xattr_prefix)) == 0)
+		return tar_xattr_add(&p->xattrs, &(struct tar_xattr){
+		    r->name + strlen(xattr_prefix), r->value, r->length });
+	if (strncmp(r->name, "GNU.sparse.", strlen("GNU.sparse.")) == 0)
 		return set_sparse(t, p, r);
 	return 0;
 }
@@ -204,7 +178,7 @@ apply_record(struct tar *t, struct tar_pax *p, const struct record *r)
  * length, or 0.
  */
 static size_t
-split_record(char *text, size_t left, bool again, struct record *r)
+split_record(char *text, size_t left, bool again, struct tar_xattr *r)
 {
 	size_t length = 0, digits = 0;
 	char *equals;
@@ -223,9 +197,9 @@ split_record(char *text, size_t left, bool again, struct record *r)
 		return 0;
 	text[length - 1] = '\0';
 	*equals = '\0';
-	r->key = text + digits + 1;
+	r->name = text + digits + 1;
 	r->value = equals + 1;
-	r->length = (size_t)(text + length - 1 - r->value);
+	r->length = (size_t)(text + length - 1 - (equals + 1));
 	return length;
 }
 
@@ -234,7 +208,7 @@ tar_pax_parse(struct tar *t, struct tar_pax *p)
 {
 	char *text = p->text.data;
 	size_t at = 0, before = p->parsed, n;
-	struct record r;
+	struct tar_xattr r;
 	int rc = 0;
 
 	/* if the text has moved, so have the strings of earlier records */
@@ -247,8 +221,7 @@ tar_pax_parse(struct tar *t, struct tar_pax *p)
 		if (n == 0)
 			return tar_fail(t, -EBADMSG,
 			    "an extended header is damaged");
-		rc = keep_xattr(&p->records, &p->record_count, &p->record_cap,
-		    r.key, &r);
+		rc = tar_xattr_add(&p->records, &r);
 		if (rc == 0)
 			rc = apply_record(t, p, &r);
 		at += n;
@@ -263,17 +236,17 @@ tar_pax_parse(struct tar *t, struct tar_pax *p)
 void
 tar_pax_reset(struct tar_pax *p)
 {
-	*p = (struct tar_pax){ .text = p->text, .records = p->records,
-		.record_cap = p->record_cap, .xattrs = p->xattrs,
-		.xattr_cap = p->xattr_cap, .extents = p->extents,
-		.extent_cap = p->extent_cap };
+	*p = (struct tar_pax){ .text = p->text,
+		.records = { p->records.at, 0, p->records.cap },
+		.xattrs = { p->xattrs.at, 0, p->xattrs.cap },
+		.extents = { p->extents.at, 0, p->extents.cap } };
 }
 
 void
 tar_pax_free(struct tar_pax *p)
 {
 	sys_free(p->text.data);
-	sys_free(p->records);
-	sys_free(p->xattrs);
-	sys_free(p->extents);
+	sys_free(p->records.at);
+	sys_free(p->xattrs.at);
+	sys_free(p->extents.at);
 }

@@ -20,19 +20,17 @@ enum {
 enum { DIGITS_MAX = 20 };
 
 int
-tar_extent_add(struct tar *t, uint64_t offset, uint64_t length)
+tar_extent_add(struct tar *t, struct tar_extents *list, struct tar_extent x)
 {
-	void *p = t->extents;
+	void *p = list->at;
 
-	if (t->extent_count == TAR_EXTENTS_MAX)
+	if (list->count == TAR_EXTENTS_MAX)
 		return tar_fail(t, -EFBIG,
 		    "a sparse file has too many extents");
-	if (array_grow(&p, t->extent_count, &t->extent_cap,
-	    sizeof(*t->extents)) != 0)
+	if (array_grow(&p, list->count, &list->cap, sizeof(x)) != 0)
 		return -ENOMEM;
-	t->extents = p;
-	t->extents[t->extent_count++] = (struct tar_extent){
-		.offset = offset, .length = length };
+	list->at = p;
+	list->at[list->count++] = x;
 	return 0;
 }
 
@@ -52,7 +50,8 @@ extents_of_block(struct tar *t, const uint8_t *p, unsigned count)
 		    offset < 0 || length < 0)
 			return tar_fail(t, -EBADMSG,
 			    "a sparse file's map is damaged");
-		rc = tar_extent_add(t, (uint64_t)offset, (uint64_t)length);
+		rc = tar_extent_add(t, &t->extents, (struct tar_extent){
+		    (uint64_t)offset, (uint64_t)length });
 		p += 2 * NUMBER_B;
 	}
 	return rc;
@@ -148,7 +147,8 @@ tar_sparse_map(struct tar *t)
 		rc = map_number(t, &m, &length);
 		if (rc != 0)
 			return rc;
-		rc = tar_extent_add(t, offset, length);
+		rc = tar_extent_add(t, &t->extents,
+		    (struct tar_extent){ offset, length });
 		if (rc != 0)
 			return rc;
 	}
@@ -161,8 +161,8 @@ tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored)
 	uint64_t end = 0, sum = 0;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < t->extent_count; i++) {
-		const struct tar_extent *e = &t->extents[i];
+	for (size_t i = 0; i < t->extents.count; i++) {
+		const struct tar_extent *e = &t->extents.at[i];
 
 		if (e->offset < end || e->offset > size ||
 		    e->length > size - e->offset)
@@ -172,9 +172,9 @@ tar_sparse_check(struct tar *t, uint64_t size, uint64_t stored)
 		end = e->offset + e->length;
 		sum += e->length;
 		if (e->length > 0)
-			t->extents[kept++] = *e;
+			t->extents.at[kept++] = *e;
 	}
-	t->extent_count = kept;
+	t->extents.count = kept;
 	if (sum != stored)
 		return tar_fail(t, -EBADMSG, "a sparse file's extents do not "
 		    "match the length of its data");
