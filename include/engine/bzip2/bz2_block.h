@@ -76,8 +76,8 @@ bool bz2_rle_full(const struct bz2_rle *r);
 size_t bz2_rle_end(struct bz2_rle *r);
 
 /*
- * A block encoder.  bz2_encoder_new() makes a single allocation of
- * bz2_encoder_memory(level) bytes, and returns NULL if that fails.
+ * A block encoder.  bz2_encoder_new() allocates bz2_encoder_memory(level)
+ * bytes, and returns NULL if that fails.
  */
 struct bz2_encoder;
 
@@ -147,9 +147,8 @@ int bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,
     uint64_t bit, uint64_t *found);
 
 /*
- * A block decoder, for streams of up to a given level.  bz2_decoder_new() makes
- * a single allocation of bz2_decoder_memory(level) bytes, and returns NULL if
- * that fails.
+ * A block decoder, for streams of up to a given level.  bz2_decoder_new()
+ * allocates bz2_decoder_memory(level) bytes, and returns NULL if that fails.
  */
 struct bz2_decoder;
 

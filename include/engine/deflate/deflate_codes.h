@@ -91,18 +91,6 @@ codes_distance_extra(unsigned n)
 	return n < 4 ? 0 : (n - 2) / 2;
 }
 
-/* A position in the walk; state is the entry that led to it. */
-struct place {
-	uint64_t pos;		/* bits */
-	uint32_t state;
-};
-
-static inline bool
-stopped(uint32_t state)
-{
-	return ENTRY_MASK(state) == 0;
-}
-
 /*
  * Fills tab, which has ENTRIES entries, with the codes of a dynamic block, or
  * with the fixed codes.  lens contains the lengths of the nlit literal and
@@ -129,13 +117,5 @@ int codes_pre(uint32_t *tab, const uint8_t lens[PRE_SYMS]);
  * its least significant.
  */
 void codes_words(uint16_t *words, const uint8_t *lens, unsigned n);
-
-/*
- * Walks from *here to the end of the block, or to the first position at or
- * after bit `limit` if that comes first.  Eight bytes must be readable at any
- * bit before limit.
- */
-void lanes_walk(const uint32_t *tab, const uint8_t *in, struct place *here,
-    uint64_t limit);
 
 #endif

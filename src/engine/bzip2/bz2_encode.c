@@ -1,11 +1,16 @@
 /*
  * bz2_encode.c - encoding a bzip2 block
  * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A block has two to six tables of code lengths, one of which is chosen for
+ * every fifty symbols.  Each table is initialized to suit a range of symbols.
+ * Then, in a few rounds, the best table is chosen for each group, and each
+ * table is fitted to its groups.
  */
 #include "bz2_impl.h"
-#include "bz2_sort.h"
 
 #include "base/sys.h"
+#include "engine/huffman.h"
 
 #include <errno.h>
 
@@ -13,22 +18,187 @@ enum {
 	FRONT = 8,		/* bytes of the move-to-front list kept in a
 				 * register */
 	LEN_BITS = 5,		/* codes are stored as code << 5 | length */
-	HELD = 7		/* maximum number of bits left by a flush */
+	HELD = 7,		/* maximum number of bits left by a flush */
+	ROUNDS = 7,
+	COST_BITS = 10,		/* bits for a sum of 50 code lengths; a word
+				 * holds six sums */
+	COST_MASK = (1 << COST_BITS) - 1,
+	FAR_COST = 15		/* initial cost of a symbol outside a table's
+				 * range */
 };
 
+_Static_assert(BZ2_GROUP * BZ2_CODE_MAX <= COST_MASK, "a sum must fit");
+_Static_assert((int)BZ2_CODE_MADE <= (int)HUFFMAN_BITS,
+    "every code must fit");
+_Static_assert(BZ2_TABLES_MAX * COST_BITS <= 64, "all sums must fit");
 _Static_assert(HELD + 3 * BZ2_CODE_MADE <= 64, "three symbols");
 _Static_assert(HELD + BZ2_MAGIC_BITS <= 64, "the longest field");
+
+/*
+ * A block's codes: its symbols in groups of BZ2_GROUP, each with its best
+ * table.
+ */
+struct codes {
+	int tables;			/* number of tables, at least
+					 * BZ2_TABLES_MIN */
+	int symbols;			/* size of the alphabet */
+	size_t groups;
+	uint64_t bits;			/* total bits of the symbols */
+	uint8_t lengths[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
+	uint32_t freq[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
+	uint8_t selectors[BZ2_SELECTORS_MAX + 1];
+};
 
 struct bz2_encoder {
 	int level;
 	struct bz2_crc crc_tables;
-	struct bz2_codes codes;
+	struct codes codes;
 	bool used[256];
 	uint8_t *text;		/* the block, and padding added by the sort */
 	uint8_t *last;		/* the last column */
 	void *scratch;		/* scratch space for the sort, then the
 				 * symbols */
 };
+
+/* Choosing the codes */
+
+/*
+ * Computes the code lengths.  A symbol that does not occur in the table's
+ * groups still gets a code.
+ */
+static void
+make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
+{
+	uint32_t least_one[BZ2_SYMBOLS_MAX];
+
+	for (int i = 0; i < symbols; i++)
+		least_one[i] = freq[i] == 0 ? 1 : freq[i];
+	huffman_lengths(lengths, least_one, (unsigned)symbols, BZ2_CODE_MADE);
+}
+
+/*
+ * Each table initially covers a range of symbols with about equal total
+ * frequency.
+ */
+static void
+guess_codes(struct codes *k, const uint32_t *freq)
+{
+	uint64_t left = 0;
+	int from = 0;
+
+	for (int i = 0; i < k->symbols; i++)
+		left += freq[i];
+	for (int t = 0; t < k->tables; t++) {
+		uint64_t share = left / (unsigned)(k->tables - t), sum = 0;
+		int to = from;
+
+		while (to < k->symbols && (sum < share || to == from)) {
+			sum += freq[to];
+			to++;
+		}
+		/*
+		 * in every second table, leave the last symbol to the next
+		 * table if it exceeds the share
+		 */
+		if (to > from + 1 && t > 0 && t < k->tables - 1 && t % 2 == 1)
+			sum -= freq[--to];
+		for (int i = 0; i < k->symbols; i++)
+			k->lengths[t][i] = i >= from && i < to ? 0 : FAR_COST;
+		from = to;
+		left -= sum;
+	}
+}
+
+/*
+ * Returns the cheapest table for a group.  The cost includes the group's codes
+ * and the selector, whose number of bits is its position in the move-to-front
+ * list.
+ */
+static unsigned
+choose_codes(const uint64_t *cost, const uint16_t *symbols, size_t n,
+    int tables, uint8_t list[8])
+{
+	unsigned best = UINT32_MAX, at;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += cost[symbols[i]];
+	for (unsigned place = 0; place < (unsigned)tables; place++) {
+		unsigned c = (sum >> list[place] * COST_BITS & COST_MASK) +
+		    place;
+
+		c = c << 3 | place;
+		best = c < best ? c : best;
+	}
+	at = best & 7;
+	best = list[at];
+	for (; at > 0; at--)
+		list[at] = list[at - 1];
+	list[0] = (uint8_t)best;
+	return best;
+}
+
+/* Removes a group's symbols from a table's counts or, if by is 1, adds them. */
+static void
+count_group(uint32_t *freq, const uint16_t *symbols, size_t n, uint32_t by)
+{
+	for (size_t i = 0; i < n; i++)
+		freq[symbols[i]] += by;
+}
+
+/*
+ * Chooses a table for each group.  Initially no group has a table; in later
+ * rounds, few groups change tables.
+ */
+static void
+choose_all(struct codes *k, const uint16_t *symbols, size_t count,
+    bool first)
+{
+	uint8_t list[8] = { 0, 1, 2, 3, 4, 5 };
+	uint64_t cost[BZ2_SYMBOLS_MAX];
+
+	for (int i = 0; i < k->symbols; i++) {
+		cost[i] = 0;
+		for (int t = k->tables; t-- > 0;)
+			cost[i] = cost[i] << COST_BITS | k->lengths[t][i];
+	}
+	for (size_t g = 0; g < k->groups; g++) {
+		size_t n = count < BZ2_GROUP ? count : BZ2_GROUP;
+		unsigned t = choose_codes(cost, symbols, n, k->tables,
+		    list);
+
+		if (first || t != k->selectors[g])
+			count_group(k->freq[t], symbols, n, 1);
+		if (!first && t != k->selectors[g])
+			count_group(k->freq[k->selectors[g]], symbols, n,
+			    UINT32_MAX);
+		k->selectors[g] = (uint8_t)t;
+		symbols += n;
+		count -= n;
+	}
+}
+
+static void
+make_codes(struct codes *k, const uint16_t *symbols, size_t count,
+    const uint32_t *freq)
+{
+	k->tables = count < 200 ? 2 : count < 600 ? 3 : count < 1200 ? 4 :
+	    count < 2400 ? 5 : 6;
+	k->groups = (count + BZ2_GROUP - 1) / BZ2_GROUP;
+	guess_codes(k, freq);
+	memset(k->freq, 0, sizeof(k->freq));
+	for (int i = 0; i < ROUNDS; i++) {
+		choose_all(k, symbols, count, i == 0);
+		for (int t = 0; t < k->tables; t++)
+			make_lengths(k->lengths[t], k->freq[t], k->symbols);
+	}
+	k->bits = 0;
+	for (int t = 0; t < k->tables; t++)
+		for (int i = 0; i < k->symbols; i++)
+			k->bits += (uint64_t)k->freq[t][i] * k->lengths[t][i];
+}
+
+/* Writing */
 
 /* Output bits.  Up to 64 bits may be pending; a flush stores whole bytes. */
 struct bit_writer {
@@ -129,29 +299,21 @@ move_to_front(struct mtf *m, uint8_t byte)
 	return at;
 }
 
-static void
-mtf_start(struct mtf *m, const bool used[256], uint16_t *out)
-{
-	uint8_t list[256] = { 0 };
-	int n = 0;
-
-	memset(m, 0, sizeof(*m));
-	for (int c = 0; c < 256; c++)
-		if (used[c]) {
-			m->place[c] = (uint8_t)n;
-			list[n++] = (uint8_t)c;
-		}
-	for (int i = FRONT; i-- > 0;)
-		m->front = m->front << 8 | list[i < n ? i : 0];
-	m->out = out;
-}
-
 /* Writes the symbols of the last column, without the end symbol. */
 static void
-mtf_column(struct mtf *m, const uint8_t *p, size_t n)
+mtf_column(struct mtf *m, const bool used[256], const uint8_t *p, size_t n)
 {
+	uint8_t list[256] = { 0 };
 	size_t run = 0;
+	int k = 0;
 
+	for (int c = 0; c < 256; c++)
+		if (used[c]) {
+			m->place[c] = (uint8_t)k;
+			list[k++] = (uint8_t)c;
+		}
+	for (int i = FRONT; i-- > 0;)
+		m->front = m->front << 8 | list[i < k ? i : 0];
 	for (size_t i = 0; i < n; i++) {
 		uint8_t byte = p[i];
 
@@ -186,8 +348,9 @@ put_block_header(struct bit_writer *w, const bool used[256], uint32_t crc,
 			put_now(w, map[i], 16);
 }
 
+/* Writes the selectors, and the lengths of the codes. */
 static void
-put_selectors(struct bit_writer *w, const struct bz2_codes *k)
+put_codes(struct bit_writer *w, const struct codes *k)
 {
 	uint8_t list[BZ2_TABLES_MAX] = { 0, 1, 2, 3, 4, 5 };
 
@@ -202,34 +365,18 @@ put_selectors(struct bit_writer *w, const struct bz2_codes *k)
 		list[0] = k->selectors[g];
 		put_now(w, (2U << at) - 2, at + 1);
 	}
-}
+	for (int t = 0; t < k->tables; t++) {
+		const uint8_t *lengths = k->lengths[t];
+		unsigned length = lengths[0];
 
-static void
-put_lengths(struct bit_writer *w, const uint8_t *lengths, int symbols)
-{
-	unsigned length = lengths[0];
-
-	put_now(w, length, 5);
-	for (int i = 0; i < symbols; i++) {
-		for (; length < lengths[i]; length++)
-			put_now(w, 2, 2);
-		for (; length > lengths[i]; length--)
-			put_now(w, 3, 2);
-		put_now(w, 0, 1);
-	}
-}
-
-/* Computes code << LEN_BITS | length for each symbol. */
-static void
-assign_codes(uint32_t *codes, const uint8_t *lengths, int symbols)
-{
-	uint32_t code = 0;
-
-	for (unsigned length = 1; length <= BZ2_CODE_MAX; length++) {
-		for (int i = 0; i < symbols; i++)
-			if (lengths[i] == length)
-				codes[i] = code++ << LEN_BITS | length;
-		code <<= 1;
+		put_now(w, length, 5);
+		for (int i = 0; i < k->symbols; i++) {
+			for (; length < lengths[i]; length++)
+				put_now(w, 2, 2);
+			for (; length > lengths[i]; length--)
+				put_now(w, 3, 2);
+			put_now(w, 0, 1);
+		}
 	}
 }
 
@@ -240,13 +387,23 @@ put_symbol(struct bit_writer *w, uint32_t code)
 }
 
 static void
-put_symbols(struct bit_writer *w, const struct bz2_codes *k,
+put_symbols(struct bit_writer *w, const struct codes *k,
     const uint16_t *symbols, size_t count)
 {
 	uint32_t codes[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
 
-	for (int t = 0; t < k->tables; t++)
-		assign_codes(codes[t], k->lengths[t], k->symbols);
+	/* code << LEN_BITS | length for each symbol */
+	for (int t = 0; t < k->tables; t++) {
+		uint32_t code = 0;
+
+		for (unsigned length = 1; length <= BZ2_CODE_MAX; length++) {
+			for (int i = 0; i < k->symbols; i++)
+				if (k->lengths[t][i] == length)
+					codes[t][i] = code++ << LEN_BITS |
+					    length;
+			code <<= 1;
+		}
+	}
 	for (size_t g = 0; g < k->groups; g++) {
 		const uint32_t *code = codes[k->selectors[g]];
 		size_t n = count < BZ2_GROUP ? count : BZ2_GROUP, i = 0;
@@ -296,32 +453,15 @@ block_crc(const struct bz2_crc *t, const uint8_t *p, size_t n, uint32_t *crc)
 	return true;
 }
 
-static int64_t
-write_block(struct bz2_encoder *e, const struct mtf *m, size_t origin,
-    uint32_t crc, uint8_t *out)
-{
-	const uint16_t *symbols = e->scratch;
-	size_t count = (size_t)(m->out - symbols);
-	struct bit_writer w = { .p = out };
-	int64_t bits;
-
-	bz2_codes_make(&e->codes, symbols, count, m->freq);
-	put_block_header(&w, e->used, crc, origin);
-	put_selectors(&w, &e->codes);
-	for (int t = 0; t < e->codes.tables; t++)
-		put_lengths(&w, e->codes.lengths[t], e->codes.symbols);
-	put_symbols(&w, &e->codes, symbols, count);
-	bits = (int64_t)(w.p - out) * 8 + w.count;
-	put_now(&w, 0, 7);
-	return bits;
-}
-
 int64_t
 bz2_encode_block(struct bz2_encoder *e, const uint8_t *block, size_t len,
     uint8_t *out, size_t cap, uint32_t *crc)
 {
-	size_t origin;
-	struct mtf m;
+	struct mtf m = { .out = e->scratch };
+	struct bit_writer w = { .p = out };
+	struct codes *k = &e->codes;
+	size_t origin, count;
+	int64_t bits;
 
 	if (len == 0 || len > bz2_rle_cap(e->level) ||
 	    cap < bz2_encode_bound(e->level) ||
@@ -332,14 +472,19 @@ bz2_encode_block(struct bz2_encoder *e, const uint8_t *block, size_t len,
 	memset(e->used, 0, sizeof(e->used));
 	for (size_t i = 0; i < len; i++)
 		e->used[block[i]] = true;
-	mtf_start(&m, e->used, e->scratch);
-	mtf_column(&m, e->last, len);
-	e->codes.symbols = 3;
+	mtf_column(&m, e->used, e->last, len);
+	k->symbols = 2;
 	for (int c = 0; c < 256; c++)
-		e->codes.symbols += e->used[c];
-	e->codes.symbols--;
-	add_symbol(&m, (unsigned)e->codes.symbols - 1);
-	return write_block(e, &m, origin, *crc, out);
+		k->symbols += e->used[c];
+	add_symbol(&m, (unsigned)k->symbols - 1);
+	count = (size_t)(m.out - (uint16_t *)e->scratch);
+	make_codes(k, e->scratch, count, m.freq);
+	put_block_header(&w, e->used, *crc, origin);
+	put_codes(&w, k);
+	put_symbols(&w, k, e->scratch, count);
+	bits = (int64_t)(w.p - out) * 8 + w.count;
+	put_now(&w, 0, 7);
+	return bits;
 }
 
 size_t

@@ -71,28 +71,13 @@ void bz2_unsort(uint8_t *l, size_t n, size_t origin,
     const uint32_t counts[256], void *scratch);
 
 /*
- * A block's codes: symbols[0..count) in groups of BZ2_GROUP, each with its best
- * table.
- */
-struct bz2_codes {
-	int tables;			/* number of tables, at least
-					 * BZ2_TABLES_MIN */
-	int symbols;			/* size of the alphabet */
-	size_t groups;
-	uint64_t bits;			/* total bits of the symbols */
-	uint8_t lengths[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
-	uint32_t freq[BZ2_TABLES_MAX][BZ2_SYMBOLS_MAX];
-	uint8_t selectors[BZ2_SELECTORS_MAX + 1];
-};
-
-void bz2_codes_make(struct bz2_codes *k, const uint16_t *symbols,
-    size_t count, const uint32_t *freq);
-
-/*
  * Computes the last column of the sorted rotations of text[0..n), and returns
- * the row of the text itself.  n is 1 or more.  text has room for BZ2_SORT_PAD
- * more bytes; scratch has bz2_sort_bytes(n) bytes, aligned for any type.
+ * the row of the text itself.  n is 1 or more.  text is followed by room for
+ * BZ2_SORT_PAD more bytes; scratch has bz2_sort_bytes(n) bytes, aligned for any
+ * type.
  */
+enum { BZ2_SORT_PAD = 64 };
+
 size_t bz2_sort_bytes(size_t n);
 size_t bz2_sort(uint8_t *text, size_t n, uint8_t *last, void *scratch);
 

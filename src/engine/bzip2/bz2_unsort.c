@@ -59,57 +59,11 @@ chunks_max(size_t n)
 	return n / CHUNK + STARTS + LANES + 2;
 }
 
-static size_t
-rows_bytes(size_t n)
-{
-	return (n + 1) * sizeof(uint32_t);
-}
-
 size_t
 bz2_unsort_bytes(size_t n)
 {
-	return sizeof(struct unsort) + rows_bytes(n) +
+	return sizeof(struct unsort) + (n + 1) * sizeof(uint32_t) +
 	    chunks_max(n) * (sizeof(struct chunk) + CHUNK);
-}
-
-static void
-link_rows(uint32_t *rows, const uint8_t *l, size_t n,
-    const uint32_t counts[256])
-{
-	uint32_t next[256], sum = 0;
-
-	for (int c = 0; c < 256; c++) {
-		next[c] = sum;
-		sum += counts[c];
-	}
-	for (size_t i = 0; i < n; i++)
-		rows[next[l[i]]++] = (uint32_t)i << 8 | l[i];
-}
-
-static void
-one_chain(const uint32_t *rows, uint8_t *out, size_t n, size_t origin)
-{
-	uint32_t row = (uint32_t)origin;
-
-	for (size_t i = 0; i < n; i++) {
-		uint32_t v = rows[row];
-
-		out[i] = (uint8_t)v;
-		row = v >> 8;
-	}
-}
-
-/* Piece 0 begins at the origin, the others at every stride-th row. */
-static size_t
-piece_row(const struct unsort *u, unsigned piece)
-{
-	return piece == 0 ? u->origin : (piece - 1) * u->stride;
-}
-
-static unsigned
-piece_at(const struct unsort *u, size_t row)
-{
-	return row == u->origin ? 0 : (unsigned)(row / u->stride) + 1;
 }
 
 static void
@@ -124,14 +78,15 @@ new_chunk(struct unsort *u, struct lane *a)
 }
 
 /*
- * Starts the lane's next piece with its first byte; if none is left, the lane
+ * Piece 0 begins at the origin, the others at every stride-th row.  Starts the
+ * lane's next piece with its first byte; if none is left, the lane
  * moves to row n.
  */
 static void
 next_piece(struct unsort *u, struct lane *a)
 {
 	unsigned piece = u->started++;
-	size_t row = piece_row(u, piece);
+	size_t row = piece == 0 ? u->origin : (piece - 1) * u->stride;
 
 	if (piece > 0 && row == u->origin) {
 		piece = u->started++;
@@ -153,9 +108,9 @@ next_piece(struct unsort *u, struct lane *a)
 
 /*
  * Advances all lanes, by at most `limit` steps, until one of them reaches the
- * start of a piece.  Returns the number of steps.
+ * start of a piece.
  */
-static size_t
+static void
 follow(struct unsort *u, size_t limit)
 {
 	const uint32_t *rows = u->rows;
@@ -185,23 +140,6 @@ follow(struct unsort *u, size_t limit)
 		u->lanes[k].row = row[k];
 		u->chunks[u->lanes[k].chunk].len += (uint16_t)i;
 	}
-	return i;
-}
-
-/* Appends a chunk after a full one; idle lanes reuse theirs. */
-static void
-append_chunk(struct unsort *u, struct lane *a)
-{
-	unsigned full = a->chunk;
-
-	if (u->chunks[full].len < CHUNK)
-		return;
-	if (a->piece == NONE) {
-		u->chunks[full].len = 0;
-		return;
-	}
-	new_chunk(u, a);
-	u->chunks[full].next = a->chunk;
 }
 
 static void
@@ -215,14 +153,25 @@ follow_all(struct unsort *u)
 
 		for (int k = 0; k < LANES; k++) {
 			struct lane *a = &u->lanes[k];
+			unsigned full;
 			size_t room;
 
 			while ((u->rows[a->row] & START) != 0) {
-				u->pieces[a->piece].after =
-				    (uint16_t)piece_at(u, a->row);
+				u->pieces[a->piece].after = a->row ==
+				    u->origin ? 0 :
+				    (uint16_t)(a->row / u->stride + 1);
 				next_piece(u, a);
 			}
-			append_chunk(u, a);
+			/* a full one is followed; idle lanes reuse theirs */
+			full = a->chunk;
+			if (u->chunks[full].len == CHUNK) {
+				if (a->piece == NONE) {
+					u->chunks[full].len = 0;
+				} else {
+					new_chunk(u, a);
+					u->chunks[full].next = a->chunk;
+				}
+			}
 			room = CHUNK - (size_t)u->chunks[a->chunk].len;
 			limit = limit < room ? limit : room;
 		}
@@ -254,14 +203,23 @@ bz2_unsort(uint8_t *l, size_t n, size_t origin, const uint32_t counts[256],
     void *scratch)
 {
 	struct unsort *u = scratch;
+	uint32_t next[256], sum = 0, row = (uint32_t)origin;
 
 	u->n = n;
 	u->rows = (uint32_t *)(u + 1);
 	u->chunks = (struct chunk *)(u->rows + n + 1);
 	u->bytes = (uint8_t *)(u->chunks + chunks_max(n));
-	link_rows(u->rows, l, n, counts);
+	for (int c = 0; c < 256; c++) {
+		next[c] = sum;
+		sum += counts[c];
+	}
+	for (size_t i = 0; i < n; i++)
+		u->rows[next[l[i]]++] = (uint32_t)i << 8 | l[i];
 	if (n < PLAIN_LEN) {
-		one_chain(u->rows, l, n, origin);
+		for (size_t i = 0; i < n; i++) {
+			l[i] = (uint8_t)u->rows[row];
+			row = u->rows[row] >> 8;
+		}
 		return;
 	}
 	u->origin = origin;
@@ -270,8 +228,8 @@ bz2_unsort(uint8_t *l, size_t n, size_t origin, const uint32_t counts[256],
 	u->started = 0;
 	u->rows[n] = (uint32_t)n << 8;
 	u->rows[origin] |= START;
-	for (size_t row = 0; row < n; row += u->stride)
-		u->rows[row] |= START;
+	for (size_t i = 0; i < n; i += u->stride)
+		u->rows[i] |= START;
 	follow_all(u);
 	put_together(u, l);
 }

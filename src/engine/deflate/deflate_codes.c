@@ -31,29 +31,6 @@ const uint8_t codes_pre_order[PRE_SYMS] = {
 	16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15
 };
 
-/* Returns the entry of a symbol, excluding the bits of its code. */
-static uint32_t
-litlen_entry(unsigned sym)
-{
-	unsigned n = sym - 257;
-
-	if (sym < END_OF_BLOCK)
-		return NEXT_LIT;
-	if (sym == END_OF_BLOCK)
-		return NEXT_END;
-	if (n > 28)
-		return NEXT_BAD;
-	return NEXT_DIST | codes_length_extra(n);
-}
-
-static uint32_t
-dist_entry(unsigned sym)
-{
-	if (sym > 29)
-		return NEXT_BAD;
-	return NEXT_LIT | codes_distance_extra(sym);
-}
-
 /*
  * Counts the codes of each length, and sorts the symbols by their codes, those
  * without a code first.
@@ -71,26 +48,6 @@ sort_symbols(const uint8_t *lens, unsigned n, uint16_t *count, uint16_t *sorted)
 		at[i + 1] = at[i] + count[i];
 	for (unsigned i = 0; i < n; i++)
 		sorted[at[lens[i]]++] = (uint16_t)i;
-}
-
-/*
- * Checks for an oversubscribed or incomplete code.  Returns 0 or -EBADMSG.  An
- * empty code or a single code of one bit is accepted if the caller allows it.
- */
-static int
-check_counts(const uint16_t *count, bool one)
-{
-	int left = 1;
-	unsigned longest = 0;
-
-	for (unsigned i = 1; i <= CODE_MAX; i++) {
-		left = 2 * left - count[i];
-		if (left < 0)
-			return -EBADMSG;
-		if (count[i] != 0)
-			longest = i;
-	}
-	return left > 0 && (longest > 1 || !one) ? -EBADMSG : 0;
 }
 
 void
@@ -162,7 +119,8 @@ fill_subs(uint32_t *tab, const struct code *c, const uint16_t *count,
  * for n - 1 bits plus the n-bit codes, so it contains every code of up to n
  * bits.  The other entries are prefixes of longer codes.  They mean "drop
  * nothing, same code again", except in the largest table, where they lead to a
- * table for the rest of the code.
+ * table for the rest of the code.  Returns 0, or -EBADMSG if the code is
+ * oversubscribed or incomplete.
  */
 static int
 make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
@@ -171,9 +129,18 @@ make_tables(uint32_t *tab, const struct code *c, const uint8_t *lens,
 	uint16_t count[CODE_MAX + 1], sorted[LITLEN_SYMS], *s = sorted;
 	uint32_t *t = tab + c->trie;
 	uint32_t code = 0;
+	unsigned longest = 0;
+	int left = 1;
 
 	sort_symbols(lens, n, count, sorted);
-	if (check_counts(count, c->one) != 0)
+	for (unsigned i = 1; i <= CODE_MAX; i++) {
+		left = 2 * left - count[i];
+		if (left < 0)		/* oversubscribed */
+			return -EBADMSG;
+		if (count[i] != 0)
+			longest = i;
+	}
+	if (left > 0 && (longest > 1 || !c->one))
 		return -EBADMSG;
 	s += count[0];
 	/* If there is only one code, the other value of the bit is invalid. */
@@ -218,37 +185,32 @@ merge_literals(uint32_t *t, unsigned shortest)
 	}
 }
 
-static unsigned
-shortest_literal(const uint8_t *lens)
+int
+codes_dynamic(uint32_t *tab, const uint8_t *lens, unsigned nlit,
+    unsigned ndist)
 {
+	uint32_t entry[LITLEN_SYMS];	/* without the bits of the code */
 	unsigned shortest = CODE_MAX;
 
+	tab[STOP_END] = NEXT_END;
+	tab[STOP_BAD] = NEXT_BAD;
 	for (unsigned i = 0; i < END_OF_BLOCK; i++) {
 		unsigned n = lens[i] - 1U;	/* wraps to the maximum if there
 						 * is no code */
 
 		shortest = n < shortest ? n : shortest;
+		entry[i] = NEXT_LIT;
 	}
-	return shortest + 1;
-}
-
-int
-codes_dynamic(uint32_t *tab, const uint8_t *lens, unsigned nlit,
-    unsigned ndist)
-{
-	uint32_t entry[LITLEN_SYMS];
-	int rc;
-
-	tab[STOP_END] = NEXT_END;
-	tab[STOP_BAD] = NEXT_BAD;
-	for (unsigned i = 0; i < nlit; i++)
-		entry[i] = litlen_entry(i);
-	rc = make_tables(tab, &lit_code, lens, nlit, entry);
-	if (rc != 0)
-		return rc;
-	merge_literals(tab + LIT_TRIE, shortest_literal(lens));
+	entry[END_OF_BLOCK] = NEXT_END;
+	for (unsigned i = END_OF_BLOCK + 1; i < nlit; i++)
+		entry[i] = i > 257 + 28 ? NEXT_BAD :
+		    NEXT_DIST | codes_length_extra(i - 257);
+	if (make_tables(tab, &lit_code, lens, nlit, entry) != 0)
+		return -EBADMSG;
+	merge_literals(tab + LIT_TRIE, shortest + 1);
 	for (unsigned i = 0; i < ndist; i++)
-		entry[i] = dist_entry(i);
+		entry[i] = i > 29 ? NEXT_BAD :
+		    NEXT_LIT | codes_distance_extra(i);
 	return make_tables(tab, &dist_code, lens + nlit, ndist, entry);
 }
 

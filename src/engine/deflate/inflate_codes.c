@@ -57,22 +57,6 @@ with_bits(uint32_t symbol, unsigned n)
 }
 
 /*
- * Fills a table for no symbol, or for one symbol with a one-bit code; all other
- * entries are invalid.
- */
-static void
-fill_incomplete(struct code *c, const uint32_t *symbols)
-{
-	unsigned size = 1u << c->index_bits;
-
-	for (unsigned i = 0; i < size; i++)
-		c->table[i] = INFLATE_NO_CODE | c->index_bits;
-	if (c->longest == 1)
-		for (unsigned i = 0; i < size; i += 2)
-			c->table[i] = with_bits(symbols[c->sorted[0]], 1);
-}
-
-/*
  * Returns the number of index bits of the second table for the codes of at
  * least n bits that begin with `code`: as many as the remaining symbols can
  * fill.  `used` symbols of length n already have codes.
@@ -123,42 +107,40 @@ fill_second(struct code *c, const uint32_t *symbols, unsigned code,
 		}
 }
 
-/* Fills the table for each index size in turn, doubling the table each time. */
-static void
-fill_tables(struct code *c, const uint32_t *symbols)
-{
-	unsigned code = 0, sorted = 0;
-
-	for (unsigned n = 1; n <= c->index_bits; n++) {
-		unsigned half = 1u << (n - 1);
-
-		if (n > 1)
-			memcpy(c->table + half, c->table,
-			    half * sizeof(*c->table));
-		for (unsigned i = 0; i < c->of_length[n]; i++) {
-			c->table[code] =
-			    with_bits(symbols[c->sorted[sorted++]], n);
-			code = huffman_next_code(code, n);
-		}
-	}
-	if (c->longest > c->index_bits)
-		fill_second(c, symbols, code, sorted);
-}
-
+/*
+ * Fills the table for each index size in turn, doubling the table each time.
+ * Returns whether the code is valid.
+ */
 static bool
 make_code(uint32_t *table, unsigned index_bits, const uint32_t *symbols,
     const uint8_t *bits, unsigned count, bool incomplete)
 {
 	struct code c = { .table = table, .index_bits = index_bits };
+	unsigned code = 0, sorted = 0, size = 1u << index_bits;
 	int left = sort_symbols(&c, bits, count);
 
-	if (left == 0) {
-		fill_tables(&c, symbols);
+	if (left < 0 || (left > 0 && (c.longest > 1 || !incomplete)))
+		return false;
+	if (left > 0) {
+		/* no symbol, or one with a one-bit code; the rest is invalid */
+		for (unsigned i = 0; i < size; i++)
+			table[i] = INFLATE_NO_CODE | index_bits;
+		for (unsigned i = 0; c.longest == 1 && i < size; i += 2)
+			table[i] = with_bits(symbols[c.sorted[0]], 1);
 		return true;
 	}
-	if (left < 0 || c.longest > 1 || !incomplete)
-		return false;
-	fill_incomplete(&c, symbols);
+	for (unsigned n = 1; n <= index_bits; n++) {
+		unsigned half = 1u << (n - 1);
+
+		if (n > 1)
+			memcpy(table + half, table, half * sizeof(*table));
+		for (unsigned i = 0; i < c.of_length[n]; i++) {
+			table[code] = with_bits(symbols[c.sorted[sorted++]], n);
+			code = huffman_next_code(code, n);
+		}
+	}
+	if (c.longest > index_bits)
+		fill_second(&c, symbols, code, sorted);
 	return true;
 }
 

@@ -2,17 +2,386 @@
  * inflater.c - streaming raw inflate (RFC 1951)
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * inflate_fast.c decodes nearly all symbols.  inflater_step.c handles symbols
- * near the ends of the input and of the output space, headers and stored
- * blocks.
+ * inflate_fast.c decodes nearly all symbols.  What is here handles headers,
+ * stored blocks, and symbols near the ends of the input and of the output
+ * space.  A length and its distance have at most 48 bits together and are
+ * consumed as a unit, so no symbol is ever partially decoded.  Incomplete input
+ * is kept in bits or, for a block's header, in held.
  */
-#include "inflater_impl.h"
+#include "engine/deflate/inflater.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
+#include "inflate_fast.h"
 
 #include <errno.h>
 #include <string.h>
+
+enum {
+	TAKEN = 56,	/* bits loaded near an edge, while there is input */
+	/* bytes in a header: 17 + 19 * 3 + (286 + 30) * (7 + 7) bits */
+	HEADER_MAX = 576,
+	MOST_LENGTHS = 286, MOST_DISTANCES = 30,
+	END_OF_BLOCK = 256,
+	REPEAT = 16, ZEROS = 17, MORE_ZEROS = 18,
+	AGAIN = 2	/* a result besides STREAM_MORE, STREAM_END and
+			 * INFLATER_BLOCK: take another step */
+};
+
+_Static_assert(INFLATE_CODE_MAX + INFLATE_LENGTH_EXTRA + INFLATE_CODE_MAX +
+    INFLATE_DISTANCE_EXTRA <= TAKEN, "a length and its distance");
+_Static_assert(TAKEN - 1 + 8 <= 64, "a byte more fits");
+
+struct inflater {
+	enum { HEADER, STORED, SYMBOLS, ENDED } state;
+	bool final;			/* this is the last block */
+	struct inflate_place at;	/* the pointers in it are valid only
+					 * during this call */
+	size_t stored;			/* bytes left in the block */
+	size_t stop_after;		/* bytes in this call; SIZE_MAX:
+					 * never */
+	size_t copy_len, copy_back;	/* rest of a match that ran out of
+					 * room */
+	inflate_fast_fn *fast;
+	struct inflate_codes codes;
+	size_t held_len;
+	uint8_t held[HEADER_MAX];	/* the part of a header read
+						 * so far */
+	size_t window_len;
+	uint8_t window[INFLATER_WINDOW];	/* the last output, at the end
+						 * of the array */
+};
+
+/* The header of a block (3.2.3, 3.2.4 and 3.2.7) */
+
+/* A position, and whether a read past the end was attempted. */
+struct header_bits {
+	struct inflate_place p;
+	bool short_of;
+};
+
+/* Loads at least n bits (at most 32), with zeros past the end. */
+static void
+need(struct header_bits *r, unsigned n)
+{
+	while (r->p.count < n) {
+		if (r->p.in == r->p.in_end) {
+			r->short_of = true;
+			r->p.count = 32;
+			return;
+		}
+		r->p.bits |= (uint64_t)*r->p.in++ << r->p.count;
+		r->p.count += 8;
+	}
+}
+
+static unsigned
+read_bits(struct header_bits *r, unsigned n)
+{
+	unsigned v;
+
+	need(r, n);
+	v = (unsigned)(r->p.bits & ((UINT64_C(1) << n) - 1));
+	r->p.bits >>= n;
+	r->p.count -= n;
+	return v;
+}
+
+/* Decodes a symbol of the precode, consuming only its own bits. */
+static unsigned
+precode_symbol(struct header_bits *r, const uint32_t *table)
+{
+	uint32_t e = table[r->p.bits & ((1u << INFLATE_PRECODE_BITS) - 1)];
+
+	while ((e & 0xff) > r->p.count) {
+		need(r, r->p.count + 1);
+		e = table[r->p.bits & ((1u << INFLATE_PRECODE_BITS) - 1)];
+	}
+	r->p.bits >>= e & 0xff;
+	r->p.count -= e & 0xff;
+	return e >> 16;
+}
+
+/* Reads the lengths of the block's codewords, and builds its codes. */
+static bool
+read_dynamic(struct header_bits *r, struct inflate_codes *c)
+{
+	static const uint8_t order[INFLATE_PRECODES] = { 16, 17, 18, 0, 8, 7,
+		9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15 };
+	unsigned lengths = 257 + read_bits(r, 5);
+	unsigned distances = 1 + read_bits(r, 5);
+	unsigned headers = 4 + read_bits(r, 4);
+	unsigned count = lengths + distances, i = 0;
+	uint32_t table[INFLATE_PRECODE_SIZE];
+	uint8_t bits[MOST_LENGTHS + MOST_DISTANCES];
+	uint8_t precode[INFLATE_PRECODES] = { 0 };
+
+	if (lengths > MOST_LENGTHS || distances > MOST_DISTANCES)
+		return false;
+	for (unsigned k = 0; k < headers; k++)
+		precode[order[k]] = (uint8_t)read_bits(r, 3);
+	if (r->short_of || !inflate_precode(table, precode))
+		return false;
+	while (i < count) {
+		unsigned symbol = precode_symbol(r, table), n;
+		uint8_t value = 0;
+
+		if (r->short_of)
+			return false;
+		if (symbol < REPEAT) {
+			bits[i++] = (uint8_t)symbol;
+			continue;
+		}
+		if (symbol == REPEAT && i == 0)
+			return false;
+		if (symbol == REPEAT)
+			value = bits[i - 1];
+		n = symbol == REPEAT ? 3 + read_bits(r, 2) :
+		    symbol == ZEROS ? 3 + read_bits(r, 3) :
+		    11 + read_bits(r, 7);
+		if (n > count - i)
+			return false;
+		memset(bits + i, value, n);
+		i += n;
+	}
+	return !r->short_of && bits[END_OF_BLOCK] != 0 &&
+	    inflate_length_codes(c, bits, lengths) &&
+	    inflate_distance_codes(c, bits + lengths, distances);
+}
+
+/*
+ * Reads the header at p and builds its codes.  Consumes only the bytes at p->in
+ * that it needs.  Returns AGAIN, -ENODATA (the header extends past p->in_end; p
+ * has not moved) or -EBADMSG.
+ */
+static int
+read_header(struct inflater *f, struct inflate_place *p)
+{
+	struct header_bits r = { .p = *p };
+	bool final = read_bits(&r, 1), good = false;
+	unsigned type = read_bits(&r, 2), stored = 0;
+
+	switch (type) {
+	case 0:
+		read_bits(&r, r.p.count % 8);
+		stored = read_bits(&r, 16);
+		good = (stored ^ read_bits(&r, 16)) == 0xffff;
+		break;
+	case 1:
+		inflate_fixed_codes(&f->codes);
+		good = true;
+		break;
+	case 2:
+		good = read_dynamic(&r, &f->codes);
+		break;
+	}
+	if (r.short_of)
+		return -ENODATA;
+	if (!good)
+		return -EBADMSG;
+	f->final = final;
+	f->stored = stored;
+	f->state = type == 0 ? STORED : SYMBOLS;
+	*p = r.p;
+	return AGAIN;
+}
+
+static int
+take_header(struct inflater *f)
+{
+	struct inflate_place *p = &f->at, held;
+	size_t room = sizeof(f->held) - f->held_len;
+	size_t n = (size_t)(p->in_end - p->in);
+	int rc;
+
+	if (f->held_len == 0 && n >= HEADER_MAX)
+		return read_header(f, p);
+	/* read the rest of a header that begins in held */
+	n = n < room ? n : room;
+	memcpy(f->held + f->held_len, p->in, n);
+	held = (struct inflate_place){ .in = f->held,
+	    .in_end = f->held + f->held_len + n, .bits = p->bits,
+	    .count = p->count };
+	rc = read_header(f, &held);
+	if (rc == -ENODATA) {
+		/* held is full: a valid header would already have ended */
+		f->held_len += n;
+		p->in += n;
+		return n == room ? -EBADMSG : STREAM_MORE;
+	}
+	if (rc < 0)
+		return rc;
+	p->in += held.in - f->held - f->held_len;
+	p->bits = held.bits;
+	p->count = held.count;
+	f->held_len = 0;
+	return rc;
+}
+
+static int
+end_of_block(struct inflater *f)
+{
+	f->state = f->final ? ENDED : HEADER;
+	if (f->final)
+		return STREAM_END;
+	return (size_t)(f->at.out - f->at.begin) >= f->stop_after ?
+	    INFLATER_BLOCK : AGAIN;
+}
+
+/* A stored block */
+
+static int
+step_stored(struct inflater *f)
+{
+	struct inflate_place *p = &f->at;
+	size_t n;
+
+	while (p->count > 0 && f->stored > 0 && p->out < p->out_end) {
+		*p->out++ = (uint8_t)p->bits;
+		p->bits >>= 8;
+		p->count -= 8;
+		f->stored--;
+	}
+	n = (size_t)(p->in_end - p->in);
+	n = n < f->stored ? n : f->stored;
+	if (n > (size_t)(p->out_end - p->out))
+		n = (size_t)(p->out_end - p->out);
+	if (p->count == 0 && n > 0) {
+		memcpy(p->out, p->in, n);
+		p->out += n;
+		p->in += n;
+		f->stored -= n;
+	}
+	return f->stored == 0 ? end_of_block(f) : STREAM_MORE;
+}
+
+/* Symbols near an edge */
+
+static void
+fill_bits(struct inflate_place *p)
+{
+	while (p->count < TAKEN && p->in < p->in_end) {
+		p->bits |= (uint64_t)*p->in++ << p->count;
+		p->count += 8;
+	}
+}
+
+/*
+ * Returns the entry selected by the bits after the first *used bits, and adds
+ * its bits to *used.
+ */
+static uint32_t
+look_up(const struct inflate_place *p, const uint32_t *table,
+    unsigned index_bits, unsigned *used)
+{
+	uint64_t bits = p->bits >> *used;
+	uint32_t e = table[bits & ((1u << index_bits) - 1)];
+
+	if (e & INFLATE_SUBTABLE) {
+		*used += index_bits;
+		e = inflate_subtable(table, e, bits >> index_bits);
+	}
+	*used += e & INFLATE_BITS;
+	return e;
+}
+
+static void
+copy_some(struct inflater *f)
+{
+	struct inflate_place *p = &f->at;
+	size_t room = (size_t)(p->out_end - p->out);
+	size_t n = f->copy_len < room ? f->copy_len : room;
+
+	f->copy_len -= n;
+	if (f->copy_back > (size_t)(p->out - p->begin)) {
+		inflate_copy_window(p, f->copy_back, n);
+		return;
+	}
+	while (n-- > 0) {
+		*p->out = *(p->out - f->copy_back);
+		p->out++;
+	}
+}
+
+/*
+ * Decodes a match whose length has the entry e and is within the first `used`
+ * bits.
+ */
+static int
+take_match(struct inflater *f, uint32_t e, unsigned used)
+{
+	struct inflate_place *p = &f->at;
+	unsigned first = used - (e & INFLATE_BITS), both = used;
+	uint32_t d = look_up(p, f->codes.distance, INFLATE_DISTANCE_BITS,
+	    &both);
+
+	if (both > p->count)
+		return STREAM_MORE;
+	if (d & INFLATE_SPECIAL)
+		return -EBADMSG;
+	f->copy_len = inflate_value(e, p->bits >> first);
+	f->copy_back = inflate_value(d, p->bits >> (both - (d & INFLATE_BITS)));
+	p->bits >>= both;
+	p->count -= both;
+	if (f->copy_back > (size_t)(p->out - p->begin) + p->window_len)
+		return -EBADMSG;
+	copy_some(f);
+	return AGAIN;
+}
+
+/*
+ * Decodes one literal, match or end symbol.  Returns STREAM_MORE if it needs
+ * more bits or room.
+ */
+static int
+edge_symbol(struct inflater *f)
+{
+	struct inflate_place *p = &f->at;
+	unsigned used = 0;
+	uint32_t e;
+
+	fill_bits(p);
+	e = look_up(p, f->codes.length, INFLATE_LENGTH_BITS, &used);
+	if (used > p->count)
+		return STREAM_MORE;
+	if (e & INFLATE_NO_CODE)
+		return -EBADMSG;
+	if ((e & (INFLATE_LITERAL | INFLATE_END)) == 0)
+		return take_match(f, e, used);
+	if ((e & INFLATE_LITERAL) && p->out == p->out_end)
+		return STREAM_MORE;
+	p->bits >>= used;
+	p->count -= used;
+	if (e & INFLATE_END)
+		return end_of_block(f);
+	*p->out++ = (uint8_t)(e >> 16);
+	return AGAIN;
+}
+
+static int
+take_symbols(struct inflater *f)
+{
+	struct inflate_place *p = &f->at;
+
+	if (f->copy_len > 0) {
+		copy_some(f);
+		return f->copy_len > 0 ? STREAM_MORE : AGAIN;
+	}
+	if (p->in_end - p->in > INFLATE_FAST_IN &&
+	    p->out_end - p->out > INFLATE_FAST_OUT) {
+		switch (f->fast(p, &f->codes)) {
+		case INFLATE_BLOCK_END:
+			return end_of_block(f);
+		case INFLATE_BAD:
+			return -EBADMSG;
+		case INFLATE_NEAR_END:
+			break;
+		}
+	}
+	return edge_symbol(f);
+}
+
+/* The stream */
 
 int
 inflater_open(struct inflater **out)
@@ -36,7 +405,7 @@ inflater_close(struct inflater *f)
 void
 inflater_start(struct inflater *f)
 {
-	f->state = INFLATER_HEADER;
+	f->state = HEADER;
 	f->at.bits = f->at.count = 0;
 	f->copy_len = 0;
 	f->held_len = 0;
@@ -94,7 +463,7 @@ static int
 run_steps(struct inflater *f, const struct stream_io *io)
 {
 	struct inflate_place *p = &f->at;
-	int rc;
+	int rc = AGAIN;
 
 	p->in = io->in;
 	p->in_end = io->in + io->in_len;
@@ -102,9 +471,21 @@ run_steps(struct inflater *f, const struct stream_io *io)
 	p->out_end = io->out + io->out_len;
 	p->window_end = f->window + INFLATER_WINDOW;
 	p->window_len = f->window_len;
-	do
-		rc = inflater_step(f);
-	while (rc == INFLATER_AGAIN);
+	while (rc == AGAIN) {
+		switch (f->state) {
+		case HEADER:
+			rc = take_header(f);
+			break;
+		case STORED:
+			rc = step_stored(f);
+			break;
+		case SYMBOLS:
+			rc = take_symbols(f);
+			break;
+		default:
+			rc = STREAM_END;
+		}
+	}
 	return rc;
 }
 
@@ -136,7 +517,7 @@ inflater_unused(const struct inflater *f, uint8_t unused[8])
 bool
 inflater_at_boundary(const struct inflater *f)
 {
-	return f->state == INFLATER_HEADER && f->at.count == 0 && f->held_len == 0;
+	return f->state == HEADER && f->at.count == 0 && f->held_len == 0;
 }
 
 int

@@ -489,6 +489,7 @@ bunzip2_join(void *job, struct slot *s, struct sink *out)
 {
 	struct bunzip2_job *j = job;
 	const struct bunzip2_notes *note = bunzip2_notes(s);
+	bool last = s->last;	/* sink_slot() takes s */
 	int rc;
 
 	if (note->ok && j->state == BLOCKS && j->held.len == 0 &&
@@ -499,7 +500,7 @@ bunzip2_join(void *job, struct slot *s, struct sink *out)
 	} else {
 		rc = decode_held(j, s, out);
 	}
-	if (rc == 0 && s->last && (j->state == BLOCKS || j->streams == 0))
+	if (rc == 0 && last && (j->state == BLOCKS || j->streams == 0))
 		rc = -ENODATA;
 	return rc;
 }
