@@ -26,7 +26,7 @@ enum {
 	FASTEST_TOKENS = 4096,
 	STEP = 128,		/* tokens per move of a boundary */
 	FRACTION = 16,		/* costs are in units of 1 / FRACTION bit */
-	STORED_COST = 42		/* overhead of a stored block, in bits */
+	STORED_COST = 42	/* overhead of a stored block, in bits */
 };
 
 /* Returns a distance's symbol: roughly 2 * log2(distance - 1). */
@@ -242,16 +242,6 @@ join_pair(struct row *r, struct deflate_piece *p, unsigned i)
 		set_gain(r, p, r->prev[i]);
 }
 
-static unsigned
-best_of(const struct row *r)
-{
-	unsigned best = 0;
-
-	for (unsigned i = 1; i < r->n; i++)
-		best = r->gain[i] > r->gain[best] ? i : best;
-	return best;
-}
-
 static const struct deflate_piece no_piece;
 
 /* Joins pieces and compacts the array.  Returns the number of pieces left. */
@@ -270,8 +260,10 @@ join_pieces(struct deflate_piece *p, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		set_gain(&r, p, i);
 	for (;;) {
-		unsigned best = best_of(&r);
+		unsigned best = 0;
 
+		for (unsigned i = 1; i < n; i++)
+			best = r.gain[i] > r.gain[best] ? i : best;
 		if (r.gain[best] <= 0)
 			break;
 		join_pair(&r, p, best);
@@ -309,7 +301,8 @@ move_border(struct deflate_piece p[2], const struct deflate_seq *end,
 {
 	struct deflate_piece t, try[2] = { p[0], p[1] };
 	struct deflate_cursor at = p[0].last;
-	uint32_t least = pair_cost(&p[0], &no_piece) + pair_cost(&p[1], &no_piece);
+	uint32_t least = pair_cost(&p[0], &no_piece) +
+	    pair_cost(&p[1], &no_piece);
 	unsigned steps = TOKENS / STEP;
 
 	if (p[1].last.in != p[1].at.in)
@@ -324,7 +317,8 @@ move_border(struct deflate_piece p[2], const struct deflate_seq *end,
 		if (t.bytes >= try[1].bytes)
 			break;
 		move_tokens(&try[1], &try[0], &t);
-		cost = pair_cost(&try[0], &no_piece) + pair_cost(&try[1], &no_piece);
+		cost = pair_cost(&try[0], &no_piece) +
+		    pair_cost(&try[1], &no_piece);
 		if (cost < least) {
 			least = cost;
 			try[1].at = at;
@@ -332,34 +326,6 @@ move_border(struct deflate_piece p[2], const struct deflate_seq *end,
 			p[1] = try[1];
 		}
 	}
-}
-
-/*
- * Fills b->pieces from *at onward, and merges them into blocks.  Advances *at
- * to the start of the next piece.  Returns the number of blocks, or 0 if there
- * were no more tokens.
- */
-static unsigned
-split_tokens(struct deflate_blocks *b, struct deflate_cursor *at,
-    const struct deflate_seq *end)
-{
-	static const uint32_t tokens_of[] = {
-		[DEFLATE_THOROUGH] = TOKENS, [DEFLATE_QUICK] = QUICK_TOKENS,
-		[DEFLATE_FASTEST] = FASTEST_TOKENS
-	};
-	uint32_t tokens = tokens_of[b->search];
-	unsigned n = 0;
-
-	while (n < DEFLATE_PIECES && fill_piece(&b->pieces[n], at, end,
-	    tokens, b->length_sym))
-		n++;
-	b->pieces[n].at = *at;
-	if (n == 0)
-		return 0;
-	n = join_pieces(b->pieces, n);
-	for (unsigned i = 0; b->search == DEFLATE_THOROUGH && i + 1 < n; i++)
-		move_border(&b->pieces[i], end, b->length_sym);
-	return n;
 }
 
 /* Planning: the codes of a block */
@@ -409,18 +375,6 @@ add_pre_item(struct pre *pre, unsigned sym, unsigned extra)
 	pre->freq[sym]++;
 }
 
-/*
- * Returns how much of a run the next item covers, so that no remainder of one
- * or two is left.
- */
-static unsigned
-part_of(unsigned run, unsigned most)
-{
-	unsigned n = run < most ? run : most;
-
-	return run - n - 1 < 2 && n > 5 ? n - 2 : n;
-}
-
 /* Generates items for the lengths, given the cost of each symbol in bits. */
 static void
 make_items(struct pre *pre, const uint8_t *lens, unsigned n,
@@ -439,10 +393,13 @@ make_items(struct pre *pre, const uint8_t *lens, unsigned n,
 			left--;
 		}
 		while (left >= 3) {
-			unsigned k = part_of(left, v != 0 ? 6 : 138);
-			unsigned sym = v != 0 ? REPEAT : k < 11 ? ZEROS :
-			    MANY_ZEROS;
+			unsigned most = v != 0 ? 6 : 138, sym;
+			unsigned k = left < most ? left : most;
 
+			/* leave no remainder of one or two */
+			if (left - k - 1 < 2 && k > 5)
+				k -= 2;
+			sym = v != 0 ? REPEAT : k < 11 ? ZEROS : MANY_ZEROS;
 			if (cost[sym] + pre_extra[sym] >= k * cost[v])
 				break;
 			add_pre_item(pre, sym, k - (sym == MANY_ZEROS ?
@@ -511,24 +468,6 @@ plan_header(struct code_plan *plan, bool fast)
 	return 3 + 5 + 5 + 4 + npre * 3 + bits;
 }
 
-/*
- * Computes the distance code, with at least two codewords: the format allows
- * fewer, but some decoders reject that.
- */
-static void
-distance_lens(uint8_t *lens, const uint32_t *freq)
-{
-	unsigned used = 0;
-
-	huffman_lengths(lens, freq, DIST_SYMS, CODE_MAX);
-	for (unsigned i = 0; i < DIST_SYMS; i++)
-		used += lens[i] != 0;
-	for (unsigned i = 0; used < 2; i++) {
-		used += lens[i] == 0;
-		lens[i] = 1;
-	}
-}
-
 static uint64_t
 sum_bits(const uint32_t *freq, const uint8_t *lens)
 {
@@ -540,15 +479,25 @@ sum_bits(const uint32_t *freq, const uint8_t *lens)
 }
 
 static void
-make_plan(struct code_plan *plan, struct deflate_piece *p,
-    bool fast)
+make_plan(struct code_plan *plan, struct deflate_piece *p, bool fast)
 {
-	uint8_t fixed_lens[DEFLATE_SYMS];
+	uint8_t fixed_lens[DEFLATE_SYMS], *dist = plan->lens + LITLEN_SYMS;
 	uint64_t fixed;
+	unsigned used = 0;
 
 	p->freq[END_OF_BLOCK] = 1;
 	huffman_lengths(plan->lens, p->freq, LITLEN_SYMS, LIT_MOST);
-	distance_lens(plan->lens + LITLEN_SYMS, p->freq + LITLEN_SYMS);
+	huffman_lengths(dist, p->freq + LITLEN_SYMS, DIST_SYMS, CODE_MAX);
+	/*
+	 * at least two codewords for distances: the format allows fewer, but
+	 * some decoders reject that
+	 */
+	for (unsigned i = 0; i < DIST_SYMS; i++)
+		used += dist[i] != 0;
+	for (unsigned i = 0; used < 2; i++) {
+		used += dist[i] == 0;
+		dist[i] = 1;
+	}
 	plan->bits = plan_header(plan, fast) + sum_bits(p->freq, plan->lens) +
 	    p->extra;
 	codes_fixed_lens(fixed_lens);
@@ -751,21 +700,6 @@ put_bmi2(struct deflate_writer *out, const struct words *words,
 	put_tokens(out, words, from, to);
 }
 
-/*
- * Writes the block between the two cursors.  The caller ensures that there is
- * enough room, and that the plan has a code for every symbol of the block.
- */
-static void
-emit(struct deflate_writer *out, const struct code_plan *plan,
-    const struct deflate_cursor *from, const struct deflate_cursor *to)
-{
-	struct words words;
-
-	make_words(&words, plan->lens);
-	put_codes(out, plan);
-	(have_bmi2() ? put_bmi2 : put_plain)(out, &words, from, to);
-}
-
 /* The sequence of blocks */
 
 enum {
@@ -857,6 +791,7 @@ static int
 add_block(struct deflate_blocks *b, struct deflate_piece *p, bool alone)
 {
 	struct code_plan plan;
+	struct words words;
 	int rc;
 
 	make_plan(&plan, p, b->search != DEFLATE_THOROUGH);
@@ -873,7 +808,9 @@ add_block(struct deflate_blocks *b, struct deflate_piece *p, bool alone)
 	if (!fits(b, plan.bits))
 		return -ENOBUFS;
 	b->header = bits_so_far(b);
-	emit(&b->w, &plan, &p->at, &p[1].at);
+	make_words(&words, plan.lens);
+	put_codes(&b->w, &plan);
+	(have_bmi2() ? put_bmi2 : put_plain)(&b->w, &words, &p->at, &p[1].at);
 	return 0;
 }
 
@@ -881,21 +818,36 @@ int
 deflate_blocks_add(struct deflate_blocks *b, const uint8_t *in,
     const struct deflate_seq *seqs, size_t n)
 {
+	static const uint32_t tokens_of[] = {
+		[DEFLATE_THOROUGH] = TOKENS, [DEFLATE_QUICK] = QUICK_TOKENS,
+		[DEFLATE_FASTEST] = FASTEST_TOKENS
+	};
+	const struct deflate_seq *end = seqs + n;
 	struct deflate_cursor at = { seqs, in, 0 };
-	unsigned blocks;
+	struct deflate_piece *p = b->pieces;
 
-	while ((blocks = split_tokens(b, &at, seqs + n)) > 0) {
-		bool alone = blocks == 1 && b->pieces[0].at.seq == seqs &&
-		    at.seq == seqs + n;
+	for (;;) {
+		unsigned count = 0;
+		bool alone;
 
-		for (unsigned i = 0; i < blocks; i++) {
-			int rc = add_block(b, &b->pieces[i], alone);
+		while (count < DEFLATE_PIECES && fill_piece(&p[count], &at,
+		    end, tokens_of[b->search], b->length_sym))
+			count++;
+		if (count == 0)
+			return write_stored(b);
+		p[count].at = at;
+		count = join_pieces(p, count);
+		if (b->search == DEFLATE_THOROUGH)
+			for (unsigned i = 0; i + 1 < count; i++)
+				move_border(&p[i], end, b->length_sym);
+		alone = count == 1 && p[0].at.seq == seqs && at.seq == end;
+		for (unsigned i = 0; i < count; i++) {
+			int rc = add_block(b, &p[i], alone);
 
 			if (rc != 0)
 				return rc;
 		}
 	}
-	return write_stored(b);
 }
 
 ssize_t

@@ -16,28 +16,29 @@ enum {
 				 * skipped */
 };
 
-static inline uint32_t
-hash_long(uint64_t word)
+/* Return the last position with the hash of a word's first bytes. */
+static inline uint16_t *
+long_of(struct deflate_fast *f, uint64_t word)
 {
-	return words_hash7(word, DEFLATE_FAST_BITS);
+	return &f->by_long[words_hash7(word, DEFLATE_FAST_BITS)];
 }
 
-static inline uint32_t
-hash_short(uint64_t word)
+static inline uint16_t *
+short_of(struct deflate_fast *f, uint64_t word)
 {
-	return words_hash4(word, DEFLATE_FAST_BITS);
+	return &f->by_short[words_hash4(word, DEFLATE_FAST_BITS)];
 }
 
 static inline void
 insert_long(struct deflate_fast *f, size_t pos)
 {
-	f->by_long[hash_long(load_le64(f->in + pos))] = (uint16_t)pos;
+	*long_of(f, load_le64(f->in + pos)) = (uint16_t)pos;
 }
 
 static inline void
 insert_short(struct deflate_fast *f, size_t pos)
 {
-	f->by_short[hash_short(load_le64(f->in + pos))] = (uint16_t)pos;
+	*short_of(f, load_le64(f->in + pos)) = (uint16_t)pos;
 }
 
 /* Uses the match at the next position instead if it covers a whole word. */
@@ -46,7 +47,7 @@ look_ahead(struct deflate_fast *f, struct words_match *m)
 {
 	size_t pos = m->pos + 1, at;
 	uint64_t word = load_le64(f->in + pos);
-	uint16_t *last = &f->by_long[hash_long(word)];
+	uint16_t *last = long_of(f, word);
 
 	at = words_candidate(pos, *last);
 	if (words_differ(f->in, word, at, pos) != 0)
@@ -58,36 +59,12 @@ look_ahead(struct deflate_fast *f, struct words_match *m)
 	    words_most_at(f->len, pos));
 }
 
-/*
- * Chooses the longer of two matches, at least one of which covers a whole word.
- * In fast mode, chooses the first one that covers a word, which is usually the
- * longer of the two.
- */
-static inline void
-longer(const struct deflate_fast *f, struct words_match *m, uint64_t differ_a,
-    size_t a, uint64_t differ_b, size_t b)
-{
-	const uint8_t *p = f->in + m->pos;
-	size_t most = words_most_at(f->len, m->pos), other = 0;
-
-	m->at = a;
-	m->length = differ_a == 0 ? words_extend(p, f->in + a, most) : 0;
-	if (differ_a != 0 ||
-	    (f->more && differ_b == 0 && a != b && m->length < most))
-		other = words_extend(p, f->in + b, most);
-	if (other > m->length) {
-		m->at = b;
-		m->length = other;
-	}
-}
-
 /* Finds the match at m->pos.  Returns false if there is none. */
 static inline bool
 match_here(struct deflate_fast *f, struct words_match *m)
 {
 	uint64_t word = load_le64(f->in + m->pos);
-	uint16_t *last_a = &f->by_long[hash_long(word)];
-	uint16_t *last_b = &f->by_short[hash_short(word)];
+	uint16_t *last_a = long_of(f, word), *last_b = short_of(f, word);
 	size_t a = words_candidate(m->pos, *last_a);
 	size_t b = words_candidate(m->pos, *last_b);
 	uint64_t differ_a = words_differ(f->in, word, a, m->pos);
@@ -96,18 +73,8 @@ match_here(struct deflate_fast *f, struct words_match *m)
 	*last_a = *last_b = (uint16_t)m->pos;
 	if ((uint32_t)differ_a != 0 && (uint32_t)differ_b != 0)
 		return false;
-	if (differ_a == 0 || differ_b == 0) {
-		longer(f, m, differ_a, a, differ_b, b);
-		return true;
-	}
-	/* the more bytes are equal, the higher the lowest bit set */
-	if ((differ_b & -differ_b) > (differ_a & -differ_a)) {
-		differ_a = differ_b;
-		a = b;
-	}
-	m->at = a;
-	m->length = (size_t)__builtin_ctzll(differ_a) / 8;
-	look_ahead(f, m);
+	if (!words_longer(f->in, f->len, m, differ_a, a, differ_b, b, f->more))
+		look_ahead(f, m);
 	return true;
 }
 

@@ -202,7 +202,8 @@ most_at(const struct deflate_parse *p, uint32_t pos)
 
 /* Finds a match at *pos or a little before it, but not before `start`. */
 static inline bool
-find_at(struct deflate_parse *p, uint32_t start, uint32_t *pos, struct match *best)
+find_at(struct deflate_parse *p, uint32_t start, uint32_t *pos,
+    struct match *best)
 {
 	const uint8_t *in = p->in;
 

@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "engine/deflate/deflate_seq.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -90,6 +91,40 @@ static inline size_t
 words_most_at(size_t len, size_t pos)
 {
 	return len - pos < WORDS_MOST ? len - pos : WORDS_MOST;
+}
+
+/*
+ * Chooses the longer of two matches at m->pos, at least one of which has four
+ * bytes.  Returns whether it covers a word.  Unless `more` is set, the first
+ * one that covers a word is chosen, which is usually the longer of the two.
+ */
+static inline bool
+words_longer(const uint8_t *in, size_t len, struct words_match *m,
+    uint64_t differ_a, size_t a, uint64_t differ_b, size_t b, bool more)
+{
+	const uint8_t *p = in + m->pos;
+	size_t most = words_most_at(len, m->pos), other = 0;
+
+	if (differ_a != 0 && differ_b != 0) {
+		/* the more bytes are equal, the higher the lowest bit set */
+		if ((differ_b & -differ_b) > (differ_a & -differ_a)) {
+			differ_a = differ_b;
+			a = b;
+		}
+		m->at = a;
+		m->length = (size_t)__builtin_ctzll(differ_a) / 8;
+		return false;
+	}
+	m->at = a;
+	m->length = differ_a == 0 ? words_extend(p, in + a, most) : 0;
+	if (differ_a != 0 ||
+	    (more && differ_b == 0 && a != b && m->length < most))
+		other = words_extend(p, in + b, most);
+	if (other > m->length) {
+		m->at = b;
+		m->length = other;
+	}
+	return true;
 }
 
 /* Extends the match backwards over equal bytes, as far as `from`. */
