@@ -120,29 +120,6 @@ overrun(const struct bit_reader *b)
 }
 
 /*
- * Reads the list of byte values in use, in ascending order.  Returns their
- * number.
- */
-static int
-read_map(struct bit_reader *b, uint8_t map[256])
-{
-	uint32_t rows = get_bits(b, 16);
-	int n = 0;
-
-	for (int i = 0; i < 16; i++) {
-		uint32_t row;
-
-		if ((rows >> (15 - i) & 1) == 0)
-			continue;
-		row = get_bits(b, 16);
-		for (int k = 0; k < 16; k++)
-			if ((row >> (15 - k) & 1) != 0)
-				map[n++] = (uint8_t)(i * 16 + k);
-	}
-	return n;
-}
-
-/*
  * Reads the selectors, which are positions in a move-to-front list.  Returns
  * their number.
  */
@@ -374,8 +351,9 @@ read_block(struct bz2_decoder *d, int level, struct bit_reader *b)
 	uint8_t map[256] = { 0 }, lengths[BZ2_SYMBOLS_MAX];
 	struct mtf m = { .limit = (size_t)level * BZ2_BLOCK_UNIT, .weight = 1 };
 	size_t origin;
+	uint32_t rows;
 	bool randomised;
-	int used, tables, selectors, rc;
+	int used = 0, tables, selectors, rc;
 
 	if (get_bits(b, 24) != BZ2_MAGIC_BLOCK >> 24 ||
 	    get_bits(b, 24) != (BZ2_MAGIC_BLOCK & 0xffffff))
@@ -383,7 +361,15 @@ read_block(struct bz2_decoder *d, int level, struct bit_reader *b)
 	d->stored = get_bits(b, 32);
 	randomised = get_bits(b, 1) == 1;
 	origin = get_bits(b, 24);
-	used = read_map(b, map);
+	/* the byte values in use, in ascending order */
+	rows = get_bits(b, 16);
+	for (int i = 0; i < 16; i++) {
+		uint32_t row = rows >> (15 - i) & 1 ? get_bits(b, 16) : 0;
+
+		for (int k = 0; k < 16; k++)
+			if ((row >> (15 - k) & 1) != 0)
+				map[used++] = (uint8_t)(i * 16 + k);
+	}
 	if (used == 0)
 		return -EBADMSG;
 	tables = (int)get_bits(b, 3);

@@ -63,20 +63,6 @@ struct bz2_encoder {
 /* Choosing the codes */
 
 /*
- * Computes the code lengths.  A symbol that does not occur in the table's
- * groups still gets a code.
- */
-static void
-make_lengths(uint8_t *lengths, const uint32_t *freq, int symbols)
-{
-	uint32_t least_one[BZ2_SYMBOLS_MAX];
-
-	for (int i = 0; i < symbols; i++)
-		least_one[i] = freq[i] == 0 ? 1 : freq[i];
-	huffman_lengths(lengths, least_one, (unsigned)symbols, BZ2_CODE_MADE);
-}
-
-/*
  * Each table initially covers a range of symbols with about equal total
  * frequency.
  */
@@ -189,8 +175,16 @@ make_codes(struct codes *k, const uint16_t *symbols, size_t count,
 	memset(k->freq, 0, sizeof(k->freq));
 	for (int i = 0; i < ROUNDS; i++) {
 		choose_all(k, symbols, count, i == 0);
-		for (int t = 0; t < k->tables; t++)
-			make_lengths(k->lengths[t], k->freq[t], k->symbols);
+		/* a symbol that does not occur still gets a code */
+		for (int t = 0; t < k->tables; t++) {
+			uint32_t least_one[BZ2_SYMBOLS_MAX];
+
+			for (int s = 0; s < k->symbols; s++)
+				least_one[s] = k->freq[t][s] == 0 ? 1 :
+				    k->freq[t][s];
+			huffman_lengths(k->lengths[t], least_one,
+			    (unsigned)k->symbols, BZ2_CODE_MADE);
+		}
 	}
 	k->bits = 0;
 	for (int t = 0; t < k->tables; t++)

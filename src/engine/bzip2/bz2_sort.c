@@ -269,27 +269,6 @@ find_leaps(const struct sorter *s)
 	}
 }
 
-/* Completes the groups, so that all members of a group have the same leap. */
-static bool
-sort_unseen(const struct sorter *s)
-{
-	uint32_t *leap = s->leaps;
-	bool groups = false;
-	size_t i, k;
-
-	for (i = 0; i < s->seeds; i = k) {
-		uint32_t p = position(s->words[i]);
-
-		k = group_end(s, i);
-		groups |= k - i > 1;
-		if (k - i > 1 && (leap[p / 2] & UNSEEN) != 0)
-			sort_long(s, s->words + i, k - i);
-	}
-	for (i = 0; i < s->seeds; i++)
-		leap[s->order[i] / 2] &= ~UNSEEN;
-	return groups;
-}
-
 /*
  * Sorts a group by the ranks of two leaps.  Returns the resulting number of
  * groups.  These ranks may include the ranks of the group itself, which change
@@ -363,11 +342,23 @@ static void
 sort_seeds(struct sorter *s)
 {
 	uint32_t *leap = s->leaps, *longer = (uint32_t *)s->spare;
-	size_t group = 0;
+	size_t group = 0, next;
+	bool groups = false;
 
 	sort_by_bytes(s);
 	find_leaps(s);
-	if (sort_unseen(s)) {
+	/* complete the groups: all members of a group have the same leap */
+	for (size_t i = 0; i < s->seeds; i = next) {
+		next = group_end(s, i);
+		if (next - i == 1)
+			continue;
+		groups = true;
+		if ((leap[position(s->words[i]) / 2] & UNSEEN) != 0)
+			sort_long(s, s->words + i, next - i);
+	}
+	for (size_t i = 0; i < s->seeds; i++)
+		leap[s->order[i] / 2] &= ~UNSEEN;
+	if (groups) {
 		for (size_t i = 0; i < s->seeds; i++) {
 			if ((s->words[i] & EQUAL) == 0)
 				group = i;
@@ -527,39 +518,14 @@ induce_up(const struct sorter *s, const struct census *count,
 	}
 }
 
-/*
- * Returns the row of rotation 0: among those with its first byte, the one with
- * position n.
- */
-static size_t
-find_origin(const struct sorter *s, const struct census *count,
-    const uint32_t *down, const uint32_t *up)
-{
-	const uint32_t *d = down, *u = up + 1;
-	unsigned first = s->text[0];
-	size_t row = 0;
-
-	for (unsigned c = 0; c < first; c++) {
-		row += count->of[DOWN][c] + count->of[UP][c];
-		d += count->of[DOWN][c];
-		u += count->of[UP][c];
-	}
-	for (uint32_t i = 0; i < count->of[DOWN][first]; i++)
-		if ((d[i] & POSITION_MASK) == s->n)
-			return row + i;
-	row += count->of[DOWN][first];
-	for (uint32_t i = 0; i < count->of[UP][first]; i++)
-		if ((u[i] & POSITION_MASK) == s->n)
-			return row + i;
-	return 0;
-}
-
 size_t
 bz2_sort(uint8_t *text, size_t n, uint8_t *last, void *scratch)
 {
 	struct sorter *s = scratch;
 	uint32_t seeds_of[256] = { 0 }, *seed, *down, *up;
+	const uint32_t *d, *u;
 	struct census count;
+	size_t row = 0;
 
 	if (n == 1 || memcmp(text, text + 1, n - 1) == 0) {
 		memcpy(last, text, n);
@@ -590,5 +556,23 @@ bz2_sort(uint8_t *text, size_t n, uint8_t *last, void *scratch)
 	for (int c = 0; c < 256; c++)
 		up += count.of[DOWN][c];
 	induce_up(s, &count, down, up, last);
-	return find_origin(s, &count, down, up);
+
+	/*
+	 * the row of rotation 0: among those with its first byte, the one with
+	 * position n
+	 */
+	d = down;
+	u = up + 1;
+	for (unsigned c = 0; c < text[0]; c++) {
+		row += count.of[DOWN][c] + count.of[UP][c];
+		d += count.of[DOWN][c];
+		u += count.of[UP][c];
+	}
+	for (uint32_t i = 0; i < count.of[DOWN][text[0]]; i++, row++)
+		if ((*d++ & POSITION_MASK) == n)
+			return row;
+	for (uint32_t i = 0; i < count.of[UP][text[0]]; i++, row++)
+		if ((*u++ & POSITION_MASK) == n)
+			return row;
+	return 0;
 }

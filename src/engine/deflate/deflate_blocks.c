@@ -41,22 +41,6 @@ distance_sym(unsigned distance)
 	return 2 * log + (d >> (log - 1) & 1);
 }
 
-/* Counts up to `left` literals from the run at *at.  Returns their number. */
-static uint32_t
-count_literals(struct deflate_piece *p, struct deflate_cursor *at,
-    uint32_t left)
-{
-	uint32_t n = at->seq->literals - at->skip;
-	const uint8_t *in = at->in;
-
-	n = n < left ? n : left;
-	for (uint32_t i = 0; i < n; i++)
-		p->freq[in[i]]++;
-	at->in += n;
-	at->skip += n;
-	return n;
-}
-
 static inline void
 count_match(struct deflate_piece *p, const struct deflate_seq *s,
     const uint8_t *length_sym)
@@ -113,8 +97,14 @@ fill_piece(struct deflate_piece *p, struct deflate_cursor *at,
 	memset(p->freq, 0, sizeof(p->freq));
 	while (at->seq != end) {
 		const struct deflate_seq *s = at->seq;
+		uint32_t n = s->literals - at->skip;
 
-		left -= count_literals(p, at, left);
+		n = n < left ? n : left;
+		for (uint32_t i = 0; i < n; i++)
+			p->freq[at->in[i]]++;
+		at->in += n;
+		at->skip += n;
+		left -= n;
 		if (at->skip < s->literals || (left == 0 && s->length != 0))
 			break;
 		if (s->length != 0) {
@@ -222,26 +212,6 @@ set_gain(struct row *r, const struct deflate_piece *p, unsigned i)
 	    r->cost[k] - pair_cost(&p[i], &p[k]));
 }
 
-static void
-join_pair(struct row *r, struct deflate_piece *p, unsigned i)
-{
-	unsigned k = r->next[i];
-
-	for (unsigned s = 0; s < DEFLATE_SYMS; s++)
-		p[i].freq[s] += p[k].freq[s];
-	p[i].bytes += p[k].bytes;
-	p[i].extra += p[k].extra;
-	p[i].last = p[k].last;
-	r->cost[i] += r->cost[k] - (uint32_t)r->gain[i];
-	r->gain[k] = INT32_MIN;
-	r->next[i] = r->next[k];
-	if (r->next[i] < r->n)
-		r->prev[r->next[i]] = i;
-	set_gain(r, p, i);
-	if (i > 0)
-		set_gain(r, p, r->prev[i]);
-}
-
 static const struct deflate_piece no_piece;
 
 /* Joins pieces and compacts the array.  Returns the number of pieces left. */
@@ -260,13 +230,26 @@ join_pieces(struct deflate_piece *p, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		set_gain(&r, p, i);
 	for (;;) {
-		unsigned best = 0;
+		unsigned best = 0, k;
 
 		for (unsigned i = 1; i < n; i++)
 			best = r.gain[i] > r.gain[best] ? i : best;
 		if (r.gain[best] <= 0)
 			break;
-		join_pair(&r, p, best);
+		k = r.next[best];
+		for (unsigned s = 0; s < DEFLATE_SYMS; s++)
+			p[best].freq[s] += p[k].freq[s];
+		p[best].bytes += p[k].bytes;
+		p[best].extra += p[k].extra;
+		p[best].last = p[k].last;
+		r.cost[best] += r.cost[k] - (uint32_t)r.gain[best];
+		r.gain[k] = INT32_MIN;
+		r.next[best] = r.next[k];
+		if (r.next[best] < n)
+			r.prev[r.next[best]] = best;
+		set_gain(&r, p, best);
+		if (best > 0)
+			set_gain(&r, p, r.prev[best]);
 	}
 	for (unsigned i = 0; i < n; i = r.next[i], left++)
 		if (left != i)

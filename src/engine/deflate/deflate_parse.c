@@ -79,20 +79,6 @@ match_insert(struct deflate_match *m, const uint8_t *in, uint32_t pos)
 	m->head3[match_hash3(bytes)] = (uint16_t)pos;
 }
 
-/* Returns the nearest match of three bytes at pos within `far`, or 0. */
-static inline uint32_t
-match_three(const struct deflate_match *m, const uint8_t *in, uint32_t pos,
-    uint32_t far)
-{
-	uint32_t bytes = load_le32(in + pos);
-	uint32_t d = (uint16_t)(pos - m->head3[match_hash3(bytes)]);
-
-	if (d == 0 || d > pos || d > far ||
-	    (load_le32(in + pos - d) ^ bytes) << 8 != 0)
-		return 0;
-	return d;
-}
-
 /* A chain for the bytes at offset `off` in the match. */
 struct match_chain {
 	uint32_t off, bytes, at;
@@ -210,8 +196,16 @@ find_at(struct deflate_parse *p, uint32_t start, uint32_t *pos,
 	*best = (struct match){ MATCH_BYTES - 1, 0 };
 	match_find(&p->match, in, *pos, most_at(p, *pos), p->effort.nice,
 	    p->effort.steps, best);
-	if (best->distance == 0)
-		best->distance = match_three(&p->match, in, *pos, FAR_THREE);
+	if (best->distance == 0) {
+		/* the nearest match of three bytes */
+		uint32_t bytes = load_le32(in + *pos);
+		uint32_t d = (uint16_t)(*pos -
+		    p->match.head3[match_hash3(bytes)]);
+
+		if (d != 0 && d <= *pos && d <= FAR_THREE &&
+		    (load_le32(in + *pos - d) ^ bytes) << 8 == 0)
+			best->distance = d;
+	}
 	match_insert(&p->match, in, *pos);
 	if (best->distance == 0)
 		return false;
@@ -253,16 +247,6 @@ defer(struct deflate_parse *p, uint32_t *pos, struct match *best)
 	}
 }
 
-/* Inserts the positions within a match, except for the first. */
-static inline void
-insert_rest(struct deflate_parse *p, uint32_t pos, uint32_t end)
-{
-	uint32_t stop = p->len - (MATCH_BYTES - 1);
-
-	for (stop = end < stop ? end : stop; ++pos < stop;)
-		match_insert(&p->match, p->in, pos);
-}
-
 /*
  * Finds the first match at or after `start`.  Returns false if there is none
  * before `end`.  The inner loop has only one condition, because most of its
@@ -289,7 +273,7 @@ deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
     size_t room)
 {
 	uint32_t end = p->len < MATCH_BYTES ? 0 : p->len - MATCH_BYTES;
-	uint32_t start = p->pos, pos;
+	uint32_t start = p->pos, pos, stop;
 	struct match m;
 	size_t n = 0;
 
@@ -297,8 +281,10 @@ deflate_parse_run(struct deflate_parse *p, struct deflate_seq *seqs,
 		defer(p, &pos, &m);
 		seqs[n++] = (struct deflate_seq){ pos - start,
 		    (uint16_t)m.length, (uint16_t)m.distance };
-		insert_rest(p, pos, pos + m.length);
 		start = pos + m.length;
+		stop = p->len - (MATCH_BYTES - 1);
+		for (stop = start < stop ? start : stop; ++pos < stop;)
+			match_insert(&p->match, p->in, pos);
 	}
 	if (n < room && start < p->len) {
 		seqs[n++] = (struct deflate_seq){ p->len - start, 0, 0 };

@@ -80,12 +80,6 @@ four_of(struct deflate_lazy *f, uint64_t word)
 	return &f->by_four[words_hash4(word, LAZY_BITS)];
 }
 
-static inline uint16_t *
-three_of(struct deflate_lazy *f, uint64_t word)
-{
-	return &f->by_three[words_hash3(word, LAZY_BITS3)];
-}
-
 static inline bool
 lazy_three(const struct deflate_lazy *f, uint64_t word, uint16_t low,
     struct words_match *m)
@@ -110,7 +104,8 @@ lazy_at(struct deflate_lazy *f, size_t pos, struct words_match *m,
 {
 	uint64_t word = load_le64(f->in + pos);
 	uint16_t *seven = seven_of(f, word), *four = four_of(f, word);
-	uint16_t *last3 = three_of(f, word), c = *last3;
+	uint16_t *last3 = &f->by_three[words_hash3(word, LAZY_BITS3)];
+	uint16_t c = *last3;
 	size_t a = words_candidate(pos, *seven);
 	size_t b = words_candidate(pos, *four);
 	uint64_t differ_a = words_differ(f->in, word, a, pos);
@@ -130,14 +125,6 @@ log2_of(size_t v)
 	return 31 - __builtin_clz((uint32_t)v);
 }
 
-/* Returns whether it pays to move on to b, which begins after a. */
-static inline bool
-lazy_better(const struct words_match *b, const struct words_match *a)
-{
-	return 4 * ((int)b->length - (int)a->length) +
-	    log2_of(a->pos - a->at) >= 3 + log2_of(b->pos - b->at);
-}
-
 /*
  * Moves on as long as a better match begins at the next position.  Returns the
  * first position that has not been inserted.
@@ -150,7 +137,9 @@ lazy_wait(struct deflate_lazy *f, struct words_match *m, size_t end)
 	while (m->length < LAZY && pos < end) {
 		struct words_match next;
 
-		if (!lazy_at(f, pos++, &next, 4) || !lazy_better(&next, m))
+		if (!lazy_at(f, pos++, &next, 4) ||
+		    4 * ((int)next.length - (int)m->length) +
+		    log2_of(m->pos - m->at) < 3 + log2_of(next.pos - next.at))
 			break;
 		*m = next;
 	}
@@ -179,20 +168,6 @@ lazy_match(struct deflate_lazy *f, size_t from, size_t end,
 }
 
 /*
- * Inserts the rest of a match, but not for matches of three bytes: those would
- * take more time than they save space.
- */
-static inline void
-lazy_insert(struct deflate_lazy *f, size_t pos, size_t end)
-{
-	for (; pos < end; pos++) {
-		uint64_t word = load_le64(f->in + pos);
-
-		*seven_of(f, word) = *four_of(f, word) = (uint16_t)pos;
-	}
-}
-
-/*
  * Fills seqs, which has room for at least two, with the next sequences from
  * f->pos onward, and advances f->pos.  Returns their number, 0 at the end of
  * the input.
@@ -212,7 +187,12 @@ parse_binary(struct deflate_lazy *f, struct deflate_seq *seqs,
 			words_extend_back(f->in, &m, from);
 		seqs[n++] = words_seq(&m, from);
 		from = m.pos + m.length;
-		lazy_insert(f, next, from < end ? from : end);
+		/* matches of three bytes would take more time than they save */
+		for (; next < from && next < end; next++) {
+			uint64_t word = load_le64(f->in + next);
+
+			*seven_of(f, word) = *four_of(f, word) = (uint16_t)next;
+		}
 	}
 	if (n + 1 < room && from < f->len) {
 		seqs[n++] = words_rest(f->len - from);

@@ -414,39 +414,12 @@ walk_codes(struct bit_walk *w)
 	return NEXT_OF(l.state) != NEXT_END || past_end(w) ? -EBADMSG : 0;
 }
 
-static int
-walk_block(struct bit_walk *w, unsigned type)
-{
-	unsigned n;
-
-	switch (type) {
-	case 0:
-		w->pos = (w->pos + 7) & ~(uint64_t)7;
-		n = take_bits(w, 16);
-		if (past_end(w) || take_bits(w, 16) != (n ^ 0xffff))
-			return -EBADMSG;
-		w->pos += (uint64_t)n * 8;
-		return past_end(w) ? -EBADMSG : 0;
-	case 1:
-		if (!w->fixed)
-			codes_fixed(w->tab);
-		w->fixed = true;
-		return walk_codes(w);
-	case 2:
-		w->fixed = false;
-		return dynamic_tables(w) != 0 ? -EBADMSG : walk_codes(w);
-	default:
-		return -EBADMSG;
-	}
-}
-
 int
 deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last)
 {
 	struct bit_walk w;
 	uint64_t header;
-	unsigned final;
-	int rc;
+	unsigned final, n;
 
 	w.in = in;
 	w.len = len;
@@ -455,9 +428,31 @@ deflate_walk(const uint8_t *in, size_t len, struct deflate_last *last)
 	do {
 		header = w.pos;
 		final = take_bits(&w, 1);
-		rc = walk_block(&w, take_bits(&w, 2));
-		if (rc != 0)
-			return rc;
+		switch (take_bits(&w, 2)) {
+		case 0:
+			w.pos = (w.pos + 7) & ~(uint64_t)7;
+			n = take_bits(&w, 16);
+			if (past_end(&w) || take_bits(&w, 16) != (n ^ 0xffff))
+				return -EBADMSG;
+			w.pos += (uint64_t)n * 8;
+			if (past_end(&w))
+				return -EBADMSG;
+			break;
+		case 1:
+			if (!w.fixed)
+				codes_fixed(w.tab);
+			w.fixed = true;
+			if (walk_codes(&w) != 0)
+				return -EBADMSG;
+			break;
+		case 2:
+			w.fixed = false;
+			if (dynamic_tables(&w) != 0 || walk_codes(&w) != 0)
+				return -EBADMSG;
+			break;
+		default:
+			return -EBADMSG;
+		}
 	} while (!final);
 	last->header = header;
 	last->end = w.pos;

@@ -257,15 +257,6 @@ step_stored(struct inflater *f)
 
 /* Symbols near an edge */
 
-static void
-fill_bits(struct inflate_place *p)
-{
-	while (p->count < TAKEN && p->in < p->in_end) {
-		p->bits |= (uint64_t)*p->in++ << p->count;
-		p->count += 8;
-	}
-}
-
 /*
  * Returns the entry selected by the bits after the first *used bits, and adds
  * its bits to *used.
@@ -304,32 +295,6 @@ copy_some(struct inflater *f)
 }
 
 /*
- * Decodes a match whose length has the entry e and is within the first `used`
- * bits.
- */
-static int
-take_match(struct inflater *f, uint32_t e, unsigned used)
-{
-	struct inflate_place *p = &f->at;
-	unsigned first = used - (e & INFLATE_BITS), both = used;
-	uint32_t d = look_up(p, f->codes.distance, INFLATE_DISTANCE_BITS,
-	    &both);
-
-	if (both > p->count)
-		return STREAM_MORE;
-	if (d & INFLATE_SPECIAL)
-		return -EBADMSG;
-	f->copy_len = inflate_value(e, p->bits >> first);
-	f->copy_back = inflate_value(d, p->bits >> (both - (d & INFLATE_BITS)));
-	p->bits >>= both;
-	p->count -= both;
-	if (f->copy_back > (size_t)(p->out - p->begin) + p->window_len)
-		return -EBADMSG;
-	copy_some(f);
-	return AGAIN;
-}
-
-/*
  * Decodes one literal, match or end symbol.  Returns STREAM_MORE if it needs
  * more bits or room.
  */
@@ -337,24 +302,41 @@ static int
 edge_symbol(struct inflater *f)
 {
 	struct inflate_place *p = &f->at;
-	unsigned used = 0;
-	uint32_t e;
+	unsigned used = 0, both;
+	uint32_t e, d;
 
-	fill_bits(p);
+	while (p->count < TAKEN && p->in < p->in_end) {
+		p->bits |= (uint64_t)*p->in++ << p->count;
+		p->count += 8;
+	}
 	e = look_up(p, f->codes.length, INFLATE_LENGTH_BITS, &used);
 	if (used > p->count)
 		return STREAM_MORE;
 	if (e & INFLATE_NO_CODE)
 		return -EBADMSG;
-	if ((e & (INFLATE_LITERAL | INFLATE_END)) == 0)
-		return take_match(f, e, used);
-	if ((e & INFLATE_LITERAL) && p->out == p->out_end)
+	if (e & (INFLATE_LITERAL | INFLATE_END)) {
+		if ((e & INFLATE_LITERAL) && p->out == p->out_end)
+			return STREAM_MORE;
+		p->bits >>= used;
+		p->count -= used;
+		if (e & INFLATE_END)
+			return end_of_block(f);
+		*p->out++ = (uint8_t)(e >> 16);
+		return AGAIN;
+	}
+	both = used;
+	d = look_up(p, f->codes.distance, INFLATE_DISTANCE_BITS, &both);
+	if (both > p->count)
 		return STREAM_MORE;
-	p->bits >>= used;
-	p->count -= used;
-	if (e & INFLATE_END)
-		return end_of_block(f);
-	*p->out++ = (uint8_t)(e >> 16);
+	if (d & INFLATE_SPECIAL)
+		return -EBADMSG;
+	f->copy_len = inflate_value(e, p->bits >> (used - (e & INFLATE_BITS)));
+	f->copy_back = inflate_value(d, p->bits >> (both - (d & INFLATE_BITS)));
+	p->bits >>= both;
+	p->count -= both;
+	if (f->copy_back > (size_t)(p->out - p->begin) + p->window_len)
+		return -EBADMSG;
+	copy_some(f);
 	return AGAIN;
 }
 

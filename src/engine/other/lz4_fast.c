@@ -137,23 +137,6 @@ match_length(const struct match *m, const uint8_t *end)
 	return (size_t)(p - m->at);
 }
 
-/*
- * Returns how many bytes before the match are also equal: up to eight, and up
- * to `most`.
- */
-static inline size_t
-match_before(const struct match *m, const uint8_t *in, size_t most)
-{
-	uint64_t differ;
-	size_t n;
-
-	if ((size_t)(m->at - in) < m->distance + 8)
-		return 0;
-	differ = load_le64(m->at - 8) ^ load_le64(m->at - 8 - m->distance);
-	n = differ == 0 ? 8 : (size_t)__builtin_clzll(differ) / 8;
-	return n < most ? n : most;
-}
-
 static inline uint8_t *
 put_length(uint8_t *p, size_t n)
 {
@@ -196,18 +179,6 @@ put_match(uint8_t *token, uint8_t *p, size_t distance, size_t length)
 	return put_length(p, length - FIELD_MAX);
 }
 
-static uint8_t *
-put_last(uint8_t *token, const uint8_t *from, size_t n)
-{
-	uint8_t *p = token + 1;
-
-	*token = (uint8_t)((n < FIELD_MAX ? n : FIELD_MAX) << 4);
-	if (n >= FIELD_MAX)
-		p = put_length(p, n - FIELD_MAX);
-	memcpy(p, from, n);
-	return p + n;
-}
-
 size_t
 lz4_fast_block(struct lz4_fast *f, const uint8_t *in, size_t len,
     uint8_t *out)
@@ -220,10 +191,18 @@ lz4_fast_block(struct lz4_fast *f, const uint8_t *in, size_t len,
 	memset(f, 0, sizeof(*f));
 	while (search(f, &m, in, limit)) {
 		size_t length = match_length(&m, end - TAIL);
-		size_t back = match_before(&m, in, (size_t)(m.at - done));
+		size_t back = 0, most = (size_t)(m.at - done);
 		uint8_t *token = p;
 		uint64_t bytes;
 
+		/* up to eight bytes before the match may also be equal */
+		if ((size_t)(m.at - in) >= m.distance + 8) {
+			bytes = load_le64(m.at - 8) ^
+			    load_le64(m.at - 8 - m.distance);
+			back = bytes == 0 ? 8 :
+			    (size_t)__builtin_clzll(bytes) / 8;
+			back = back < most ? back : most;
+		}
 		m.at -= back;
 		length += back;
 		p = put_literals(token, done, (size_t)(m.at - done));
@@ -245,6 +224,10 @@ lz4_fast_block(struct lz4_fast *f, const uint8_t *in, size_t len,
 			length = match_length(&m, end - TAIL);
 		}
 	}
-	p = put_last(p, done, (size_t)(end - done));
-	return (size_t)(p - out);
+	len = (size_t)(end - done);
+	*p++ = (uint8_t)((len < FIELD_MAX ? len : FIELD_MAX) << 4);
+	if (len >= FIELD_MAX)
+		p = put_length(p, len - FIELD_MAX);
+	memcpy(p, done, len);
+	return (size_t)(p - out) + len;
 }

@@ -135,34 +135,8 @@ next_match(struct coder *c, size_t *pos, size_t *from)
 }
 
 /*
- * Writes the match between pos and from, with the token at out[token].  Returns
- * the end of the match, or 0 if there is no room.
- */
-static size_t
-put_match(struct coder *c, size_t pos, size_t from, size_t token)
-{
-	size_t far = pos - from, end = pos + MATCH_LEAST, len;
-
-	store_le16(c->out + c->n, (uint16_t)far);
-	c->n += 2;
-	while (end < c->len - LITERALS_LAST && c->in[end] == c->in[end - far])
-		end++;
-	len = end - pos - MATCH_LEAST;
-	if (c->n + 1 + LITERALS_LAST + (len >> 8) > c->cap ||
-	    c->n + length_bytes(len) > c->cap)
-		return 0;
-	if (len < TOKEN_MOST) {
-		c->out[token] |= (uint8_t)len;
-	} else {
-		c->out[token] |= TOKEN_MOST;
-		put_length(c, len - TOKEN_MOST);
-	}
-	return end;
-}
-
-/*
- * Writes a match, and any matches right after it.  Returns the next position,
- * or 0 if there is no room.
+ * Writes the match between pos and from, and any matches right after it.
+ * Returns the next position, or 0 if there is no room.
  */
 static size_t
 put_matches(struct coder *c, size_t pos, size_t from)
@@ -172,9 +146,25 @@ put_matches(struct coder *c, size_t pos, size_t from)
 	if (!put_literals(c, pos, 2 + LITERALS_LAST))
 		return 0;
 	for (;;) {
-		pos = put_match(c, pos, from, token);
-		c->anchor = pos;
-		if (pos == 0 || pos > c->len - START_LAST)
+		size_t far = pos - from, end = pos + MATCH_LEAST, len;
+
+		store_le16(c->out + c->n, (uint16_t)far);
+		c->n += 2;
+		while (end < c->len - LITERALS_LAST &&
+		    c->in[end] == c->in[end - far])
+			end++;
+		len = end - pos - MATCH_LEAST;
+		if (c->n + 1 + LITERALS_LAST + (len >> 8) > c->cap ||
+		    c->n + length_bytes(len) > c->cap)
+			return 0;
+		if (len < TOKEN_MOST) {
+			c->out[token] |= (uint8_t)len;
+		} else {
+			c->out[token] |= TOKEN_MOST;
+			put_length(c, len - TOKEN_MOST);
+		}
+		c->anchor = pos = end;
+		if (pos > c->len - START_LAST)
 			return pos;
 		c->table[hash_at(c, pos - 2)] = (uint32_t)(pos - 2);
 		from = swap(c, pos, hash_at(c, pos));

@@ -82,12 +82,6 @@ lzw_open(void **ctx, uint64_t memlimit)
 	return 0;
 }
 
-static void
-lzw_close(void *ctx)
-{
-	sys_free(ctx);
-}
-
 /*
  * Returns 1 when the header is complete, 0 if more input is needed, or -errno.
  */
@@ -288,4 +282,4 @@ lzw_run(void *ctx, struct stream_io *io)
 	}
 }
 
-const struct stream_ops lzw_stream = { lzw_open, lzw_run, lzw_close };
+const struct stream_ops lzw_stream = { lzw_open, lzw_run, sys_free };
