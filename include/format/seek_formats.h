@@ -38,19 +38,7 @@ int seek_end_within(struct seek_map *m, struct seek_unit u);
 int seek_bytes(struct seek_stream *s, const void *p, size_t len);
 int seek_extent(struct seek_stream *s, uint64_t at, uint64_t len);
 
-/*
- * Builds a stream from the units from..to.  Whole frames are used unchanged;
- * partial frames are built with the format's part().  Returns 0 or -errno; the
- * stream must be freed even on failure.
- */
-int seek_stream_make(const struct seek_map *m, const struct seek_unit *from,
-    const struct seek_unit *to, struct seek_stream *s);
+/* Frees the pieces of a stream. */
 void seek_stream_free(struct seek_stream *s);
-
-/*
- * Reads the stream's bytes, as a source for input_open_from(); arg is a struct
- * seek_stream.
- */
-ssize_t seek_stream_read(void *arg, void *buf, size_t len);
 
 #endif

@@ -35,46 +35,31 @@ shows_end(const uint8_t *p, size_t len)
 	return !skippable_pass(&p, &len) && len >= 4;
 }
 
-/*
- * Reads and discards a frame.  Returns how many bytes of its content are
- * missing from the input, or -errno.
- */
-static int64_t
-drop_bytes(struct input *in, uint8_t *head)
-{
-	uint8_t buf[STEP];
-	ssize_t n = input_read(in, head, HEADER);
-	uint32_t left = load_le32(head + 4);
-
-	while (n > 0 && left > 0) {
-		n = input_read(in, buf, left < STEP ? left : STEP);
-		if (n > 0)
-			left -= (uint32_t)n;
-		if (in->ended && in->eof)
-			break;
-	}
-	return n < 0 ? n : left;
-}
-
 int
 skippable_shorten(struct input *in)
 {
-	uint8_t head[HEADER];
+	uint8_t head[HEADER], buf[STEP];
+	uint32_t left = 0;
 	const uint8_t *p;
-	int64_t left;
 	bool any = false;
 	ssize_t n;
 
-	while ((n = input_peek(in, CODEC_MAGIC_MAX, &p)) > 0 &&
+	while (left == 0 && (n = input_peek(in, CODEC_MAGIC_MAX, &p)) > 0 &&
 	    n >= HEADER && skippable_magic(load_le32(p)) &&
 	    (any || !shows_end(p, (size_t)n))) {
-		left = drop_bytes(in, head);
-		if (left < 0)
-			return (int)left;
+		n = input_read(in, head, HEADER);
+		left = load_le32(head + 4);
+		while (n > 0 && left > 0) {
+			n = input_read(in, buf, left < STEP ? left : STEP);
+			if (n > 0)
+				left -= (uint32_t)n;
+			if (in->ended && in->eof)
+				break;
+		}
+		if (n < 0)
+			return (int)n;
 		any = true;
-		store_le32(head + 4, (uint32_t)left);
-		if (left > 0)
-			break;
+		store_le32(head + 4, left);	/* what is missing */
 	}
 	if (n >= 0 && any)
 		input_unread(in, head, HEADER);

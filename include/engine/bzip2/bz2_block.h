@@ -83,7 +83,7 @@ struct bz2_encoder;
 
 uint64_t bz2_encoder_memory(int level);
 struct bz2_encoder *bz2_encoder_new(int level);
-void bz2_encoder_free(struct bz2_encoder *e);	/* e may be NULL */
+void bz2_encoder_free(void *e);	/* e may be NULL */
 
 /* Returns an upper bound on the space needed by bz2_encode_block(). */
 size_t bz2_encode_bound(int level);
@@ -154,7 +154,7 @@ struct bz2_decoder;
 
 uint64_t bz2_decoder_memory(int level);
 struct bz2_decoder *bz2_decoder_new(int level);
-void bz2_decoder_free(struct bz2_decoder *d);	/* d may be NULL */
+void bz2_decoder_free(void *d);	/* d may be NULL */
 
 /*
  * Decodes the block that begins with its magic at *bit, and moves *bit past it.

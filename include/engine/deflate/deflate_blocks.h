@@ -10,7 +10,6 @@
 #define COLDPRESS_DEFLATE_BLOCKS_H
 
 #include "engine/deflate/deflate_codes.h"
-#include "engine/deflate/deflate_seq.h"
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -20,6 +19,18 @@ enum {
 	DEFLATE_SYMS = LITLEN_SYMS + DIST_SYMS,
 	/* number of bytes after the output that may be overwritten */
 	DEFLATE_BLOCKS_SLACK = 8
+};
+
+/*
+ * What a search for matches finds: `literals` bytes copied from the input, then
+ * a match of `length` bytes, `distance` bytes back.  A length of 0 means no
+ * match, and occurs only at the end of a segment.  Lengths are 3 to 258,
+ * distances 1 to 32,768.
+ */
+struct deflate_seq {
+	uint32_t literals;
+	uint16_t length;
+	uint16_t distance;
 };
 
 /*

@@ -8,7 +8,7 @@
 #ifndef COLDPRESS_DEFLATE_FAST_H
 #define COLDPRESS_DEFLATE_FAST_H
 
-#include "engine/deflate/deflate_seq.h"
+#include "engine/deflate/deflate_blocks.h"
 
 #include <stdbool.h>
 #include <stddef.h>

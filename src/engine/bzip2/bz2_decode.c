@@ -473,8 +473,10 @@ bz2_decoder_new(int level)
 }
 
 void
-bz2_decoder_free(struct bz2_decoder *d)
+bz2_decoder_free(void *decoder)
 {
+	struct bz2_decoder *d = decoder;
+
 	if (d == NULL)
 		return;
 	sys_free(d->scratch);

@@ -524,8 +524,10 @@ bz2_encoder_new(int level)
 }
 
 void
-bz2_encoder_free(struct bz2_encoder *e)
+bz2_encoder_free(void *encoder)
 {
+	struct bz2_encoder *e = encoder;
+
 	if (e == NULL)
 		return;
 	sys_free(e->scratch);

@@ -120,25 +120,10 @@ extend_run(struct bz2_rle *r, const uint8_t *in, size_t len)
 	return i;
 }
 
-/* Consumes the bytes before the next run of four.  Returns their number. */
-static size_t
-add_plain(struct bz2_rle *r, const uint8_t *in, size_t len)
-{
-	size_t room = r->limit - BZ2_RUN_PLAIN - r->len, n;
-
-	if (len > room)
-		len = room;
-	n = bz2_find_run(in, len);
-	memcpy(r->block + r->len, in, n);
-	r->len += n;
-	r->run = tail_run(r->block + r->base, r->len - r->base);
-	return n;
-}
-
 size_t
 bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len)
 {
-	size_t i = 0;
+	size_t i = 0, n;
 
 	while (i < len && !bz2_rle_full(r)) {
 		if (r->run > 0)
@@ -148,7 +133,13 @@ bz2_rle_fill(struct bz2_rle *r, const uint8_t *in, size_t len)
 		end_run(r);
 		if (bz2_rle_full(r))
 			break;
-		i += add_plain(r, in + i, len - i);
+		/* the bytes before the next run of four */
+		n = r->limit - BZ2_RUN_PLAIN - r->len;
+		n = bz2_find_run(in + i, len - i < n ? len - i : n);
+		memcpy(r->block + r->len, in + i, n);
+		i += n;
+		r->len += n;
+		r->run = tail_run(r->block + r->base, r->len - r->base);
 		if (i < len && !bz2_rle_full(r)) {
 			/*
 			 * in is now at a run of four, or at the last bytes
@@ -179,46 +170,41 @@ bz2_unrle_start(struct bz2_unrle *u, const uint8_t *block, size_t len)
 	u->owed = 0;
 }
 
-/* Outputs bytes up to the next count, at most cap. */
-static size_t
-plain(struct bz2_unrle *u, uint8_t *out, size_t cap)
-{
-	const uint8_t *p = u->block + u->pos - u->run;
-	size_t n = u->len - u->pos, at;
-
-	if (n > cap)
-		n = cap;
-	at = bz2_find_run(p, u->run + n);
-	if (at < u->run + n) {
-		n = at + BZ2_RUN_PLAIN - u->run;
-		memcpy(out, p + u->run, n);
-		u->run = BZ2_RUN_PLAIN;
-	} else {
-		memcpy(out, p + u->run, n);
-		u->run = tail_run(p, u->run + n);
-	}
-	u->pos += n;
-	return n;
-}
-
 ssize_t
 bz2_unrle_read(struct bz2_unrle *u, uint8_t *out, size_t cap)
 {
 	size_t done = 0;
 
 	while (done < cap && (u->owed > 0 || u->pos < u->len)) {
-		size_t n = 0;
+		const uint8_t *p = u->block + u->pos;
+		size_t n = cap - done, at;
 
 		if (u->owed > 0) {
-			n = u->owed < cap - done ? u->owed : cap - done;
-			memset(out + done, u->block[u->pos - 2], n);
+			n = u->owed < n ? u->owed : n;
+			memset(out + done, p[-2], n);
 			u->owed -= (unsigned)n;
-		} else if (u->run == BZ2_RUN_PLAIN) {
-			u->owed = u->block[u->pos++];
-			u->run = 0;
-		} else {
-			n = plain(u, out + done, cap - done);
+			done += n;
+			continue;
 		}
+		if (u->run == BZ2_RUN_PLAIN) {
+			u->owed = *p;
+			u->pos++;
+			u->run = 0;
+			continue;
+		}
+		/* the bytes up to the next count */
+		n = u->len - u->pos < n ? u->len - u->pos : n;
+		p -= u->run;
+		at = bz2_find_run(p, u->run + n);
+		if (at < u->run + n) {
+			n = at + BZ2_RUN_PLAIN - u->run;
+			memcpy(out + done, p + u->run, n);
+			u->run = BZ2_RUN_PLAIN;
+		} else {
+			memcpy(out + done, p + u->run, n);
+			u->run = tail_run(p, u->run + n);
+		}
+		u->pos += n;
 		done += n;
 	}
 	return done == 0 && u->run == BZ2_RUN_PLAIN ? -EBADMSG : (ssize_t)done;

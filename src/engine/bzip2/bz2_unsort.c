@@ -179,31 +179,13 @@ follow_all(struct unsort *u)
 	}
 }
 
-static void
-put_together(const struct unsort *u, uint8_t *out)
-{
-	size_t done = 0;
-
-	for (unsigned piece = 0;; piece = u->pieces[piece].after)
-		for (unsigned c = u->pieces[piece].first; c != NONE;
-		    c = u->chunks[c].next) {
-			size_t n = u->chunks[c].len;
-
-			if (n > u->n - done)
-				n = u->n - done;
-			memcpy(out + done, u->bytes + (size_t)c * CHUNK, n);
-			done += n;
-			if (done == u->n)
-				return;
-		}
-}
-
 void
 bz2_unsort(uint8_t *l, size_t n, size_t origin, const uint32_t counts[256],
     void *scratch)
 {
 	struct unsort *u = scratch;
 	uint32_t next[256], sum = 0, row = (uint32_t)origin;
+	size_t done = 0;
 
 	u->n = n;
 	u->rows = (uint32_t *)(u + 1);
@@ -231,5 +213,16 @@ bz2_unsort(uint8_t *l, size_t n, size_t origin, const uint32_t counts[256],
 	for (size_t i = 0; i < n; i += u->stride)
 		u->rows[i] |= START;
 	follow_all(u);
-	put_together(u, l);
+	for (unsigned piece = 0;; piece = u->pieces[piece].after)
+		for (unsigned c = u->pieces[piece].first; c != NONE;
+		    c = u->chunks[c].next) {
+			size_t len = u->chunks[c].len;
+
+			if (len > n - done)
+				len = n - done;
+			memcpy(l + done, u->bytes + (size_t)c * CHUNK, len);
+			done += len;
+			if (done == n)
+				return;
+		}
 }

@@ -78,24 +78,6 @@ match_here(struct deflate_fast *f, struct words_match *m)
 	return true;
 }
 
-/* Inserts only some of the positions within a match, which is enough. */
-static inline void
-insert_match(struct deflate_fast *f, size_t pos, size_t next)
-{
-	insert_short(f, pos + 1);
-	insert_short(f, pos + 2);
-	insert_short(f, next - 1);
-	if (f->more) {
-		for (pos++; pos < next; pos++)
-			insert_long(f, pos);
-		return;
-	}
-	insert_long(f, pos + 1);
-	insert_long(f, pos + 3);
-	insert_long(f, next - 2);
-	insert_long(f, next - 1);
-}
-
 void
 deflate_fast_begin(struct deflate_fast *f, const uint8_t *in, size_t len)
 {
@@ -123,8 +105,21 @@ deflate_fast_find(struct deflate_fast *f, struct deflate_seq *seqs,
 			words_extend_back(f->in, &m, from);
 		seqs[n++] = words_seq(&m, from);
 		from = m.pos + m.length;
-		if (from < end)
-			insert_match(f, m.pos, from);
+		if (from < end) {
+			/* only some of the positions, which is enough */
+			insert_short(f, m.pos + 1);
+			insert_short(f, m.pos + 2);
+			insert_short(f, from - 1);
+			if (f->more) {
+				while (++m.pos < from)
+					insert_long(f, m.pos);
+			} else {
+				insert_long(f, m.pos + 1);
+				insert_long(f, m.pos + 3);
+				insert_long(f, from - 2);
+				insert_long(f, from - 1);
+			}
+		}
 		m.pos = from;
 	}
 	if (m.pos >= end && from < f->len) {

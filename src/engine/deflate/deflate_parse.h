@@ -8,7 +8,7 @@
 #ifndef COLDPRESS_DEFLATE_PARSE_H
 #define COLDPRESS_DEFLATE_PARSE_H
 
-#include "engine/deflate/deflate_seq.h"
+#include "engine/deflate/deflate_blocks.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -152,25 +152,6 @@ lane_assign(struct lanes *s, struct lane *l)
 	lane_until(l, l->before ? begin : begin + s->segment, s->limit);
 }
 
-/*
- * Handles a lane that is near the end of its segment, or whose walk has ended.
- */
-static void
-lane_event(struct lanes *s, struct lane *l)
-{
-	run_to(s->tab, s->in, &l->at, l->stop);
-	if (l->before && !stopped(l->at.state)) {
-		s->enter[l->seg % RING] = l->at;
-		l->before = false;
-		lane_until(l, s->begin + (l->seg + 1) * s->segment, s->limit);
-		return;
-	}
-	if (l->before)
-		s->enter[l->seg % RING].state = NEXT_BAD;
-	s->leave[l->seg % RING] = l->at;
-	lane_assign(s, l);
-}
-
 enum { GO_ON, RESTART, DONE };
 
 /* Joins verified segments; *here is the last position known to be correct. */
@@ -259,9 +240,22 @@ run_segments(struct lanes *s, struct place *here)
 		for (int i = 0; i < LANES; i++) {
 			struct lane *l = &s->lane[i];
 
-			if (l->seg != IDLE && (stopped(l->at.state) ||
-			    (int64_t)l->at.pos > l->soft))
-				lane_event(s, l);
+			if (l->seg == IDLE || (!stopped(l->at.state) &&
+			    (int64_t)l->at.pos <= l->soft))
+				continue;
+			/* near the end of the segment, or the walk has ended */
+			run_to(s->tab, s->in, &l->at, l->stop);
+			if (l->before && !stopped(l->at.state)) {
+				s->enter[l->seg % RING] = l->at;
+				l->before = false;
+				lane_until(l, s->begin + (l->seg + 1) *
+				    s->segment, s->limit);
+				continue;
+			}
+			if (l->before)
+				s->enter[l->seg % RING].state = NEXT_BAD;
+			s->leave[l->seg % RING] = l->at;
+			lane_assign(s, l);
 		}
 		rc = advance(s, here);
 	} while (rc == GO_ON);

@@ -9,7 +9,7 @@
 #define COLDPRESS_DEFLATE_WORDS_H
 
 #include "base/bytes.h"
-#include "engine/deflate/deflate_seq.h"
+#include "engine/deflate/deflate_blocks.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -155,7 +155,7 @@ read_dynamic(struct header_bits *r, struct inflate_codes *c)
  * has not moved) or -EBADMSG.
  */
 static int
-read_header(struct inflater *f, struct inflate_place *p)
+block_header(struct inflater *f, struct inflate_place *p)
 {
 	struct header_bits r = { .p = *p };
 	bool final = read_bits(&r, 1), good = false;
@@ -195,14 +195,14 @@ take_header(struct inflater *f)
 	int rc;
 
 	if (f->held_len == 0 && n >= HEADER_MAX)
-		return read_header(f, p);
+		return block_header(f, p);
 	/* read the rest of a header that begins in held */
 	n = n < room ? n : room;
 	memcpy(f->held + f->held_len, p->in, n);
 	held = (struct inflate_place){ .in = f->held,
 	    .in_end = f->held + f->held_len + n, .bits = p->bits,
 	    .count = p->count };
-	rc = read_header(f, &held);
+	rc = block_header(f, &held);
 	if (rc == -ENODATA) {
 		/* held is full: a valid header would already have ended */
 		f->held_len += n;

@@ -131,12 +131,6 @@ bzip2_worker_open(void *job, void **ctx)
 	return *ctx == NULL ? -ENOMEM : 0;
 }
 
-static void
-bzip2_worker_close(void *ctx)
-{
-	bz2_encoder_free(ctx);
-}
-
 static int
 bzip2_work(void *job, void *ctx, struct slot *s)
 {
@@ -182,7 +176,7 @@ static const struct coder bzip2_encoder = {
 	.plan = bzip2_plan, .open = bzip2_open, .close = bzip2_close,
 	.ops = { .fill = bzip2_fill, .work = bzip2_work, .join = bzip2_join,
 	    .worker_open = bzip2_worker_open,
-	    .worker_close = bzip2_worker_close },
+	    .worker_close = bz2_encoder_free },
 };
 
 /* Decompressing */
@@ -312,12 +306,6 @@ bunzip2_worker_open(void *job, void **ctx)
 	(void)job;
 	*ctx = bz2_decoder_new(BZ2_LEVEL_MAX);
 	return *ctx == NULL ? -ENOMEM : 0;
-}
-
-static void
-bunzip2_worker_close(void *ctx)
-{
-	bz2_decoder_free(ctx);
 }
 
 static int
@@ -567,7 +555,7 @@ static const struct coder bzip2_decoder = {
 	.plan = bunzip2_plan, .open = bunzip2_open, .close = bunzip2_close,
 	.ops = { .fill = bunzip2_fill, .work = bunzip2_work,
 	    .join = bunzip2_join, .worker_open = bunzip2_worker_open,
-	    .worker_close = bunzip2_worker_close },
+	    .worker_close = bz2_decoder_free },
 };
 
 static bool
