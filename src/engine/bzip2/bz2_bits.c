@@ -135,19 +135,17 @@ has_bits(size_t len, uint64_t bit, unsigned count)
 	return bit <= (uint64_t)len * 8 && (uint64_t)len * 8 - bit >= count;
 }
 
-static int
-magic_kind(uint64_t magic)
-{
-	return magic == BZ2_MAGIC_BLOCK ? BZ2_AT_BLOCK :
-	    magic == BZ2_MAGIC_END ? BZ2_AT_END : 0;
-}
-
 int
 bz2_magic_at(const uint8_t *in, size_t len, uint64_t bit)
 {
+	uint64_t magic;
+
 	if (!has_bits(len, bit, BZ2_MAGIC_BITS))
 		return -ENODATA;
-	return magic_kind(bits_at(in, len, bit, BZ2_MAGIC_BITS));
+	magic = bits_at(in, len, bit, BZ2_MAGIC_BITS);
+	if (magic == BZ2_MAGIC_BLOCK)
+		return BZ2_AT_BLOCK;
+	return magic == BZ2_MAGIC_END ? BZ2_AT_END : 0;
 }
 
 int
@@ -192,27 +190,6 @@ bz2_scan_init(struct bz2_scan *s)
 }
 
 /*
- * Finds the first magic number that begins at one of the bits from..to, if any.
- */
-static int
-first_magic(const uint8_t *in, size_t len, uint64_t from, uint64_t to,
-    uint64_t *found)
-{
-	for (uint64_t bit = from; bit < to; bit++) {
-		int at;
-
-		if (!has_bits(len, bit, BZ2_MAGIC_BITS))
-			break;
-		at = magic_kind(bits_at(in, len, bit, BZ2_MAGIC_BITS));
-		if (at != 0) {
-			*found = bit;
-			return at;
-		}
-	}
-	return 0;
-}
-
-/*
  * A magic number at any bit position fills at least five whole bytes, and one
  * of the first four of these has an offset divisible by four.  It is therefore
  * enough to examine two bytes at each such offset.
@@ -221,26 +198,24 @@ int
 bz2_scan_next(const struct bz2_scan *s, const uint8_t *in, size_t len,
     uint64_t bit, uint64_t *found)
 {
-	uint64_t next = bit;
-
 	for (size_t i = (size_t)(bit >> 3) & ~(size_t)3; i + 2 <= len; i += 4) {
 		unsigned pair = (unsigned)in[i] << 8 | in[i + 1];
+		uint64_t from = i < 4 ? 0 : (uint64_t)(i - 4) * 8;
 
-		if ((s->pairs[pair >> 6] >> (pair & 63) & 1) != 0) {
-			/*
-			 * the first whole byte is at i, or up to 3 bytes
-			 * earlier
-			 */
-			uint64_t from = i < 4 ? 0 : (uint64_t)(i - 4) * 8;
-			uint64_t to = (uint64_t)(i + 1) * 8;
-			int at;
+		if ((s->pairs[pair >> 6] >> (pair & 63) & 1) == 0)
+			continue;
+		/* the first whole byte is at i, or up to 3 bytes earlier */
+		if (bit < from)
+			bit = from;
+		for (; bit < (uint64_t)(i + 1) * 8; bit++) {
+			int at = bz2_magic_at(in, len, bit);
 
-			if (from < next)
-				from = next;
-			at = first_magic(in, len, from, to, found);
-			if (at != 0)
+			if (at < 0)
+				break;
+			if (at > 0) {
+				*found = bit;
 				return at;
-			next = from < to ? to : next;
+			}
 		}
 	}
 	return 0;

@@ -243,13 +243,6 @@ repeat(uint8_t byte)
 	return byte * UINT64_C(0x0101010101010101);
 }
 
-/* Sets the top bit of each zero byte; only the lowest bit set is reliable. */
-static inline uint64_t
-zero_bytes(uint64_t v)
-{
-	return (v - repeat(1)) & ~v & repeat(0x80);
-}
-
 static inline void
 add_symbol(struct mtf *m, unsigned symbol)
 {
@@ -276,9 +269,11 @@ add_zero_run(struct mtf *m, size_t run)
 static inline unsigned
 move_to_front(struct mtf *m, uint8_t byte)
 {
-	uint64_t found = zero_bytes(m->front ^ repeat(byte)), below;
+	uint64_t v = m->front ^ repeat(byte), found, below;
 	uint8_t at;
 
+	/* the top bit of each zero byte; only the lowest bit set is reliable */
+	found = (v - repeat(1)) & ~v & repeat(0x80);
 	if (found != 0) {
 		below = ((found & -found) >> 7) - 1;
 		m->front = (m->front & ~(below << 8 | 0xff)) |

@@ -212,35 +212,6 @@ tar_read(struct tar *t, void *buf, size_t len)
 	return n;
 }
 
-/*
- * Skips the rest of the entry and the padding after it.  The archive may end
- * within the padding, as Go's archive/tar leaves it if it is not closed.
- */
-static int
-skip_entry(struct tar *t)
-{
-	uint8_t buf[16 << 10];
-	ssize_t n = 0;
-
-	t->left += t->padding;
-	t->padding = 0;
-	while (t->left > t->pad && n >= 0)
-		n = tar_read(t, buf, t->left - t->pad < sizeof(buf) ?
-		    (size_t)(t->left - t->pad) : sizeof(buf));
-	while (t->left > 0 && n >= 0) {
-		n = read_raw(t, buf, (size_t)t->left);
-		if (n == 0) {
-			t->flaw = "the archive ends within the padding after "
-			    "its last entry, whose data is complete";
-			t->ended = true;
-			n = (ssize_t)t->left;
-		}
-		if (n > 0)
-			t->left -= (uint64_t)n;
-	}
-	return n < 0 ? (int)n : 0;
-}
-
 int
 tar_drain(struct tar *t)
 {
@@ -261,12 +232,37 @@ static int
 next_header(struct tar *t)
 {
 	int64_t plain = 0, with_sign = 0, want;
-	int rc = skip_entry(t);
+	uint8_t buf[16 << 10];
+	ssize_t n;
+	int rc;
 
-	if (rc != 0)
-		return rc;
+	/*
+	 * the rest of the entry, and the padding after it, within which the
+	 * archive may end, as Go's archive/tar leaves it if it is not closed
+	 */
+	t->left += t->padding;
+	t->padding = 0;
+	while (t->left > t->pad) {
+		n = tar_read(t, buf, t->left - t->pad < sizeof(buf) ?
+		    (size_t)(t->left - t->pad) : sizeof(buf));
+		if (n < 0)
+			return (int)n;
+	}
+	while (t->left > 0) {
+		n = read_raw(t, buf, (size_t)t->left);
+		if (n < 0)
+			return (int)n;
+		if (n == 0) {
+			t->flaw = "the archive ends within the padding after "
+			    "its last entry, whose data is complete";
+			t->ended = true;
+			t->left = 0;
+		}
+		t->left -= (uint64_t)n;
+	}
 	if (t->ended)
 		return 0;
+
 	rc = tar_block(t);
 	if (rc < 0)
 		return rc;
