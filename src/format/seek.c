@@ -337,23 +337,6 @@ seek_range_end(const struct seek_range *r)
 	    r->from + r->len;
 }
 
-/* Returns the last unit that begins at or before an offset. */
-static size_t
-find_unit(const struct seek_map *m, uint64_t plain)
-{
-	size_t lo = 0, hi = m->count - 1;
-
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->units[mid].plain <= plain)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /*
  * Runs the decoder once.  Stops once the window is complete if too much would
  * have to be decompressed just for a check.
@@ -404,6 +387,7 @@ seek_read(const struct seek_map *m, const struct convert *c,
 	uint64_t size = UINT64_MAX, from = r->from, len = r->len;
 	const struct seek_unit *a, *b;
 	struct seek_stream s;
+	size_t first = 0;
 	bool stop;
 	int rc;
 
@@ -439,7 +423,16 @@ seek_read(const struct seek_map *m, const struct convert *c,
 			    len;
 		goto out;
 	}
-	a = &m->units[find_unit(m, from)];
+	/* from the last unit that begins at or before the range */
+	for (size_t end = m->count - 1; end - first > 1;) {
+		size_t mid = first + (end - first) / 2;
+
+		if (m->units[mid].plain <= from)
+			first = mid;
+		else
+			end = mid;
+	}
+	a = &m->units[first];
 	for (b = a + 1; b->plain < from + len; b++)
 		;
 	stop = !verify && b->plain - from - len > SEEK_BEYOND;

@@ -148,10 +148,17 @@ read_selectors(struct bz2_decoder *d, struct bit_reader *b, int tables)
 	return count < BZ2_SELECTORS_MAX ? count : BZ2_SELECTORS_MAX;
 }
 
+/*
+ * Reads the lengths of a table's codes.  Codes are assigned by length, then by
+ * symbol, each the successor of the previous one.  An oversubscribed set of
+ * lengths leads to codes of 2^length or more, which are omitted.
+ */
 static int
-read_lengths(struct bit_reader *b, uint8_t *lengths, int symbols)
+read_table(struct code_table *t, struct bit_reader *b, int symbols)
 {
-	int length = (int)get_bits(b, 5);
+	uint8_t lengths[BZ2_SYMBOLS_MAX];
+	int length = (int)get_bits(b, 5), place = 0;
+	uint32_t code = 0;
 
 	for (int i = 0; i < symbols; i++) {
 		for (;;) {
@@ -163,20 +170,6 @@ read_lengths(struct bit_reader *b, uint8_t *lengths, int symbols)
 		}
 		lengths[i] = (uint8_t)length;
 	}
-	return 0;
-}
-
-/*
- * Codes are assigned by length, then by symbol, each the successor of the
- * previous one.  An oversubscribed set of lengths leads to codes of 2^length or
- * more, which are omitted.
- */
-static void
-make_table(struct code_table *t, const uint8_t *lengths, int symbols)
-{
-	uint32_t code = 0;
-	int place = 0;
-
 	memset(t->fast, 0, sizeof(t->fast));
 	for (int len = 1; len <= BZ2_CODE_MAX; len++) {
 		t->first[len] = place - (int32_t)code;
@@ -198,6 +191,7 @@ make_table(struct code_table *t, const uint8_t *lengths, int symbols)
 		t->end[len] = code << (BZ2_CODE_MAX - len);
 		code <<= 1;
 	}
+	return 0;
 }
 
 /*
@@ -348,7 +342,7 @@ read_column(struct bz2_decoder *d, struct bit_reader *b, struct mtf *m,
 static int
 read_block(struct bz2_decoder *d, int level, struct bit_reader *b)
 {
-	uint8_t map[256] = { 0 }, lengths[BZ2_SYMBOLS_MAX];
+	uint8_t map[256] = { 0 };
 	struct mtf m = { .limit = (size_t)level * BZ2_BLOCK_UNIT, .weight = 1 };
 	size_t origin;
 	uint32_t rows;
@@ -378,11 +372,9 @@ read_block(struct bz2_decoder *d, int level, struct bit_reader *b)
 	selectors = read_selectors(d, b, tables);
 	if (selectors < 0)
 		return selectors;
-	for (int i = 0; i < tables; i++) {
-		if (read_lengths(b, lengths, used + 2) != 0)
+	for (int i = 0; i < tables; i++)
+		if (read_table(&d->tables[i], b, used + 2) != 0)
 			return -EBADMSG;
-		make_table(&d->tables[i], lengths, used + 2);
-	}
 	memcpy(m.rest, map, sizeof(m.rest));
 	for (int i = 0; i < FRONT; i++)
 		m.front |= (uint64_t)map[i] << (8 * i);

@@ -158,45 +158,38 @@ zfs_zstd_open(int level, size_t most)
 	return z;
 }
 
-/*
- * Sets the parameters of a dfast level explicitly, because the library would
- * otherwise include the size of the prefix, which matches no data, when
- * choosing them; 0 restores those of another level.
- */
-static bool
-zfs_zstd_prepare(ZSTD_CCtx *c, const ZSTD_compressionParameters *p)
-{
-	static const uint8_t prefix[] = { 0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a,
-	    0x7c, 0x15 };
-	const ZSTD_compressionParameters zero = { 0 };
-	bool fast = p->strategy == ZSTD_dfast;
-
-	p = fast ? p : &zero;
-	return set_level(c, ZSTD_c_windowLog, (int)p->windowLog) &&
-	    set_level(c, ZSTD_c_chainLog, (int)p->chainLog) &&
-	    set_level(c, ZSTD_c_hashLog, (int)p->hashLog) &&
-	    set_level(c, ZSTD_c_searchLog, (int)p->searchLog) &&
-	    set_level(c, ZSTD_c_minMatch, (int)p->minMatch) &&
-	    set_level(c, ZSTD_c_targetLength, (int)p->targetLength) &&
-	    set_level(c, ZSTD_c_strategy, (int)p->strategy) &&
-	    (!fast || !ZSTD_isError(ZSTD_CCtx_refPrefix(c, prefix,
-	    sizeof(prefix))));
-}
-
 static size_t
 zfs_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
     size_t cap)
 {
+	static const uint8_t prefix[] = { 0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a,
+	    0x7c, 0x15 };
 	const struct zstd_packer *z = state;
 	ZSTD_compressionParameters p = ZSTD_getCParams(z->level, len, 0);
+	bool fast = p.strategy == ZSTD_dfast;
 	size_t n;
 
+	/*
+	 * The parameters of a dfast level are set explicitly, because the
+	 * library would otherwise include the size of the prefix, which matches
+	 * no data, when choosing them; 0 restores those of another level.
+	 */
+	if (!fast)
+		p = (ZSTD_compressionParameters){ 0 };
 	/*
 	 * A record that did not fit leaves its frame open, and neither
 	 * parameters nor a prefix can be set until that frame is abandoned.
 	 */
 	if (ZSTD_isError(ZSTD_CCtx_reset(z->c, ZSTD_reset_session_only)) ||
-	    !zfs_zstd_prepare(z->c, &p))
+	    !set_level(z->c, ZSTD_c_windowLog, (int)p.windowLog) ||
+	    !set_level(z->c, ZSTD_c_chainLog, (int)p.chainLog) ||
+	    !set_level(z->c, ZSTD_c_hashLog, (int)p.hashLog) ||
+	    !set_level(z->c, ZSTD_c_searchLog, (int)p.searchLog) ||
+	    !set_level(z->c, ZSTD_c_minMatch, (int)p.minMatch) ||
+	    !set_level(z->c, ZSTD_c_targetLength, (int)p.targetLength) ||
+	    !set_level(z->c, ZSTD_c_strategy, (int)p.strategy) ||
+	    (fast && ZSTD_isError(ZSTD_CCtx_refPrefix(z->c, prefix,
+	    sizeof(prefix)))))
 		return 0;
 	n = ZSTD_compress2(z->c, out, cap, in, len);
 	return ZSTD_isError(n) ? 0 : n;

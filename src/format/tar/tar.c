@@ -85,38 +85,28 @@ tar_type_mode(enum tar_type type)
 	return modes[type];
 }
 
-/*
- * Parses a two's complement number, most significant byte first; bit 7 of the
- * first byte only marks the encoding.
- */
-static int
-base_256(const uint8_t *field, size_t len, int64_t *value)
-{
-	bool negative = (field[0] & 0x40) != 0;
-	uint64_t v = negative ? UINT64_MAX : 0;
-
-	for (size_t i = 0; i < len; i++) {
-		uint8_t byte = field[i];
-
-		if (i == 0)
-			byte = negative ? byte | 0x80 : byte & 0x7f;
-		/* the bits shifted out must be copies of the sign bit */
-		if (v >> 55 != (negative ? 0x1ff : 0))
-			return -EBADMSG;
-		v = v << 8 | byte;
-	}
-	*value = (int64_t)v;
-	return 0;
-}
-
 int
 tar_number(const uint8_t *field, size_t len, int64_t *value)
 {
+	bool negative = (field[0] & 0x40) != 0;
 	uint64_t v = 0;
 	size_t i = 0;
 
-	if ((field[0] & 0x80) != 0)
-		return base_256(field, len, value);
+	if ((field[0] & 0x80) != 0) {
+		/*
+		 * two's complement, most significant byte first; bit 7 of the
+		 * first byte only marks the encoding
+		 */
+		v = negative ? UINT64_MAX << 8 | field[0] : field[0] & 0x7f;
+		while (++i < len) {
+			/* the bits shifted out must be copies of the sign */
+			if (v >> 55 != (negative ? 0x1ff : 0))
+				return -EBADMSG;
+			v = v << 8 | field[i];
+		}
+		*value = (int64_t)v;
+		return 0;
+	}
 	while (i < len && field[i] == ' ')
 		i++;
 	for (; i < len && field[i] >= '0' && field[i] <= '7'; i++) {
