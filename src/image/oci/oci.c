@@ -9,7 +9,7 @@
 #include "image/oci/oci_edit.h"
 
 #include "base/sys.h"
-#include "image/oci/json.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -11,7 +11,7 @@
 #include "base/fdio.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
-#include "image/oci/json.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,11 +7,11 @@
 
 #include "base/msg.h"
 #include "base/stats.h"
+#include "measure/runs.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* The quantities compared. */
 enum cmp_metric { CMP_WALL, CMP_CPU, CMP_METRICS };
@@ -20,13 +20,6 @@ enum cmp_metric { CMP_WALL, CMP_CPU, CMP_METRICS };
  * The test applied to pairs: by signs only, or by signed ranks of logarithms.
  */
 enum cmp_kind { CMP_SIGN, CMP_RANK, CMP_KINDS };
-
-/*
- * Possible reasons why a run was slow; the first four are fractions of its
- * time.
- */
-enum cmp_cause { CMP_STEAL, CMP_PSI_CPU, CMP_PSI_IO, CMP_PSI_MEM,
-	CMP_NIVCSW, CMP_MAJFLT, CMP_READ, CMP_CAUSES };
 
 struct cmp_options {
 	const char *ref, *stage;
@@ -48,7 +41,7 @@ struct cmp_row {
 	int64_t run, cell;		/* cell: 0 if unknown */
 	bool failed;
 	double v[CMP_METRICS];		/* NaN: missing */
-	double cause[CMP_CAUSES];
+	double cause[RUNS_CAUSES];
 };
 
 struct cmp_rows {
@@ -102,36 +95,12 @@ struct cmp {
 
 extern const char CMP_FASTER[], CMP_SLOWER[], CMP_NOT_RESOLVED[];
 
-/* A run, as a file records it. */
-struct cmp_run {
-	const char *label, *series, *keys, *cache;	/* NULL: none, except
-							 * for label */
-	int64_t run, cell;		/* 0: unknown */
-	bool failed;
-	double wall, cpu;		/* seconds; cpu: NaN if unknown */
-	const double *causes;		/* CMP_CAUSES; NULL: unknown */
-};
-
 /*
- * lapcmp_rows.c: adds the runs in a file of lap's, hyperfine's, time's or
- * perf's.  Returns 0, or -errno after reporting the error.
+ * lapcmp_rows.c: adds the runs that a file records.  Returns 0, or -errno after
+ * reporting the error.
  */
 int cmp_read(struct cmp *c, const char *path);
-
-/*
- * Adds a run.  Returns 0, -EINVAL if it has no time, or -ENOMEM.
- */
-int cmp_add(struct cmp *c, const struct cmp_run *r);
 void cmp_rows_free(struct cmp_rows *rows);
-
-/*
- * lapcmp_foreign.c: add the runs in f, which is called name in messages.  Return
- * 0, or -errno after reporting the error.
- */
-int cmp_read_time(struct cmp *c, FILE *f, const char *name);
-int cmp_read_perf(struct cmp *c, FILE *f, const char *name);
-int cmp_read_hyperfine_csv(struct cmp *c, FILE *f, const char *name);
-int cmp_read_hyperfine_json(struct cmp *c, FILE *f, const char *name);
 
 /*
  * lapcmp_compare.c: sorts the rows and fills in c->result.  Returns 0 or

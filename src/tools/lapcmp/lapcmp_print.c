@@ -148,7 +148,7 @@ print_head(const struct cmp *c, const struct cmp_result *r, int width)
  * values.
  */
 static double
-usual(const struct cmp *c, const struct cmp_row *of, enum cmp_cause cause)
+usual(const struct cmp *c, const struct cmp_row *of, enum runs_cause cause)
 {
 	size_t n = 0;
 
@@ -166,17 +166,17 @@ usual(const struct cmp *c, const struct cmp_row *of, enum cmp_cause cause)
 static void
 print_causes(const struct cmp *c, const struct cmp_row *row)
 {
-	static const char *const names[CMP_CAUSES] = { "steal",
+	static const char *const names[RUNS_CAUSES] = { "steal",
 		"processor pressure", "I/O pressure", "memory pressure",
 		"involuntary switches", "major faults", "bytes read" };
 	bool any = false;
 
-	for (int i = 0; i < CMP_CAUSES; i++) {
-		double v = row->cause[i], least = i < CMP_NIVCSW ? 0.05 : 10;
+	for (int i = 0; i < RUNS_CAUSES; i++) {
+		double v = row->cause[i], least = i < RUNS_NIVCSW ? 0.05 : 10;
 
-		if (!(v > least) || !(v > 2 * usual(c, row, (enum cmp_cause)i)))
+		if (!(v > least) || !(v > 2 * usual(c, row, (enum runs_cause)i)))
 			continue;
-		if (i < CMP_NIVCSW)
+		if (i < RUNS_NIVCSW)
 			printf("%s %s %.0f %%", any ? "," : ";", names[i],
 			    100 * v);
 		else

@@ -2,7 +2,7 @@
  * json.c - small JSON documents as trees, parsed with yajl
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "image/oci/json.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <stdbool.h>

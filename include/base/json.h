@@ -1,5 +1,5 @@
 /*
- * json.h - small JSON documents as trees, parsed by yajl
+ * json.h - small JSON documents as trees, parsed by yajl, if that is installed
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: RFC 8259.  All functions are thread-safe.
