@@ -367,12 +367,12 @@ if have /usr/bin/time; then
 	t 'both in a file' 0 lapcmp --csv times/plain
 	is 'are two runs' "$(cell n plain wall_s)" 2
 fi
-printf '\tCommand being timed: "x"\n\tExit status: 0\n' >cut
-t 'a run without its time' 1 lapcmp cut
-shows 'is refused' 'cut:2: a run ends here without its elapsed time' .t.err
-head -n 1 times/pzc >cut
-t 'a cut record of time' 1 lapcmp cut
-shows 'is refused' 'cut: no complete run of time' .t.err
+printf '\tCommand being timed: "x"\n\tExit status: 0\n' >torn
+t 'a run without its time' 1 lapcmp torn
+shows 'is refused' 'torn:2: a run ends here without its elapsed time' .t.err
+head -n 1 times/pzc >torn
+t 'a cut record of time' 1 lapcmp torn
+shows 'is refused' 'torn: no complete run of time' .t.err
 
 cat >counters <<'X'
 # started on Wed Nov 25 19:36:40 2026

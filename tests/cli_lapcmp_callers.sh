@@ -24,13 +24,13 @@ for o in '' --csv --json --holm '--across --all' '-r b --trim' '-k k' \
 done
 suffers 'standard input' sh -c 'lapcmp-fault <rows.csv'
 suffers 'a pipe' sh -c 'cat rows.csv | lapcmp-fault'
-{ echo 1.5user 0.2system 0:01.8elapsed; printf 'real 2\nuser 1\nsys 1\n'; } >time
-printf '9,ns,duration_time,9,1,,\n.4,msec,task-clock,4,1,,\n' >perf
+{ echo 1.5user 0.2system 0:01.8elapsed; printf 'real 2\nuser 1\nsys 1\n'; } >timed
+printf '9,ns,duration_time,9,1,,\n.4,msec,task-clock,4,1,,\n' >counted
 printf 'command,mean,user,system,parameter_n\na,1,1,1,2\nb,1,2,1,2\n' >hyper
 printf '{"label":"a","run":%d,"wall_s":1.5,"series":"s"}\n' 1 2 >lines
 echo '{"results":[{"command":"a","times":[1,2],"exit_codes":[0,null],' \
     '"parameters":{"n":"1"}}]}' >results
-for f in time perf hyper lines results; do
+for f in timed counted hyper lines results; do
 	lapcmp "$f" >/dev/null 2>&1 || continue	# built without yajl
 	suffers "$f" lapcmp-fault "$f"
 done
