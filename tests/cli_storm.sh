@@ -75,7 +75,7 @@ lap -q -n 1 -o r.csv -l next -- true || exit
 awk -F, '/^#/ { next } !n { n = NF } NF != n { exit bad = 1 }
     END { exit bad }' r.csv
 X
-	storm 'lap' -o r.csv -c 'sh ../check' \
+	storm 'lap' -o r.csv -o r.csv.provenance -c 'sh ../check' \
 	    lap -q -n 5 -o r.csv -l x -- seq 1000 '|' cat
 fi
 done_testing

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "base/base64.h"
+#include "base/hex.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -8,7 +8,6 @@
 #include "format/codec.h"
 #include "format/gzip/gzip.h"
 #include "format/list.h"
-#include "format/look.h"
 #include "format/seek.h"
 #include "format/skippable.h"
 #include "pipeline/input.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "engine/other/lz4_zfs.h"
-#include "engine/other/lzjb.h"
+#include "engine/other/zfs_blocks.h"
 #include "engine/packer/packer.h"
 #include "../src/fs/zfs/zfs.h"
-#include "engine/other/zle.h"
 
 #include <errno.h>
 #include <lz4.h>

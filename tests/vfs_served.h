@@ -7,7 +7,7 @@
 
 #include "vfs_made.h"
 
-#include "base/base64.h"
+#include "base/hex.h"
 #include "http_server.h"
 
 #include <ftw.h>

@@ -1,14 +1,15 @@
 /*
- * hex.h - reading and writing bytes as hexadecimal text
+ * hex.h - bytes as text: hexadecimal, and base64 without line breaks
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Thread-safe.
+ * Source of base64: RFC 4648, section 4.  Thread-safe.
  */
 #ifndef COLDPRESS_HEX_H
 #define COLDPRESS_HEX_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Writes 2 * n lower-case digits and a NUL. */
 void hex_write(char *text, const uint8_t *data, size_t n);
@@ -32,5 +33,18 @@ void hex_write_sha256(char text[HEX_SHA256], const uint8_t digest[32]);
  * -EINVAL.
  */
 int hex_read_sha256(uint8_t digest[32], const char *text);
+
+/* Returns the length of the base64 text for n bytes. */
+size_t base64_len(size_t n);
+
+/* Writes base64_len(n) characters and a NUL. */
+void base64_write(char *text, const void *data, size_t n);
+
+/*
+ * Decodes len characters, including padding, to at most len / 4 * 3 bytes.
+ * data and text may be the same buffer.  Returns the decoded length, or
+ * -EINVAL.
+ */
+ssize_t base64_read(void *data, const char *text, size_t len);
 
 #endif

@@ -250,7 +250,4 @@ int options_bad(struct msg *m, const char *what, const char *range);
 int options_int(struct msg *m, const char *what, int64_t lo, int64_t hi,
     int64_t *value);
 
-/* Parses the value as a number of bytes, as args_size().  Returns a status. */
-int options_size(struct msg *m, const char *what, uint64_t *bytes);
-
 #endif

@@ -31,12 +31,19 @@ int table_to_fd(struct table **t, int fd, enum table_format format,
     const char *const *columns, size_t count);
 
 /*
- * Appends rows to the file path, which is created if necessary, and must outlive
+ * Appends rows to the file path, which is created if necessary and must outlive
  * the table.  An incomplete last line, left by a writer that was killed, is
  * removed first.  Returns 0,
  * -EEXIST (the file has a different CSV header) or -errno.
  */
 int table_append(struct table **t, const char *path, enum table_format format,
+    const char *const *columns, size_t count);
+
+/*
+ * For --stats: appends lines of JSON to path, or writes them to standard error
+ * for "-".  Returns as the above.
+ */
+int table_to_stats(struct table **t, const char *path,
     const char *const *columns, size_t count);
 
 /*
@@ -58,12 +65,14 @@ int table_comment(struct table *t, const char *key, const char *fmt, ...)
 /*
  * These functions add the next value to the current row.  Errors are reported
  * by table_end().  table_text copies value; NULL means missing.  table_known
- * writes a number, or a missing value if it is negative.  table_real writes the
+ * writes a number, or a missing value if it is negative; table_counts writes
+ * several, below 2^63.  table_real writes the
  * given number of decimals; a non-finite value is missing.
  */
 void table_text(struct table *t, const char *value);
 void table_int(struct table *t, int64_t value);
 void table_known(struct table *t, int64_t value);
+void table_counts(struct table *t, const uint64_t *values, size_t count);
 void table_real(struct table *t, double value, int digits);
 void table_bool(struct table *t, bool value);
 void table_none(struct table *t);

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/time.h>
 
 enum { UTC_B = 32 };
 
@@ -40,5 +41,12 @@ int utc_parse(const char *text, int64_t *seconds, uint32_t *ns);
  * false if the year is not in 1..9999.
  */
 bool utc_rfc3339(char text[UTC_B], int64_t seconds, uint32_t ns);
+
+/* Returns a span of time, such as those of getrusage(2), in microseconds. */
+static inline uint64_t
+utc_span_us(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
 
 #endif

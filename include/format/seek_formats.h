@@ -5,7 +5,7 @@
 #ifndef COLDPRESS_SEEK_FORMATS_H
 #define COLDPRESS_SEEK_FORMATS_H
 
-#include "format/look.h"
+#include "format/list.h"
 #include "format/seek.h"
 
 extern const struct codec_seek gzip_seek, zstd_seek, lz4_seek, xz_seek,

@@ -31,7 +31,6 @@ struct layer {
 
 struct layer_decoder {
 	const struct layer *l;
-	struct digest_algo *sha256;
 	struct digest *digest;		/* SHA-256 */
 	bool known;			/* digests need not be compared */
 	void *state;			/* the format's */

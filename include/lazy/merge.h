@@ -14,11 +14,14 @@
 #ifndef COLDPRESS_LAZY_MERGE_H
 #define COLDPRESS_LAZY_MERGE_H
 
+#include "base/arena.h"
 #include "lazy/layer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct merge;
 
 enum { MERGE_ROOT = 0, MERGE_NONE = -1 };
 
@@ -47,7 +50,6 @@ enum merge_mode {
 					 * attribute */
 };
 
-struct merge;
 
 /*
  * Merges count layers, lowest first.  Returns 0, -ENOMEM, -EFBIG (more than
@@ -70,5 +72,33 @@ int64_t merge_lookup(const struct merge *t, uint32_t dir, const char *name);
 
 /* Returns a node's type; TAR_DIR if the node has no entry. */
 enum tar_type merge_type(const struct merge_node *n);
+
+/* A tree of names under construction, for lazy/pack. */
+struct merge {
+	struct merge_node *nodes;
+	size_t count, cap;
+	uint32_t *children;		/* children of all directories, grouped
+					 * by directory */
+	struct arena names;		/* names of directories without an
+					 * entry */
+
+	/* while the tree is built: hash table of node + 1 by parent and name */
+	uint32_t *table;
+	size_t slots;
+	uint64_t seed;
+	bool *gone;			/* removed by a higher layer, including
+					 * everything below it */
+	size_t gone_cap;
+};
+
+/* Finds a name in a directory.  Returns the node, or MERGE_NONE. */
+int64_t merge_find(const struct merge *t, uint32_t parent, const char *name,
+    size_t len);
+
+/* Adds a node, whose name must remain valid.  Returns its number, or -errno. */
+int64_t merge_add(struct merge *t, uint32_t parent, const char *name);
+
+/* Removes a node and everything below it. */
+void merge_remove(struct merge *t, uint32_t node);
 
 #endif

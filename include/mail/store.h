@@ -21,7 +21,6 @@ enum store_form { STORE_FILES, STORE_MAILDIR, STORE_MBOX };
 struct store {
 	const char *root;
 	enum store_form form;
-	struct digest_algo *sha256;
 };
 
 struct store_line {
@@ -44,10 +43,9 @@ struct store_writer {
 
 /*
  * Creates the directory, or uses an empty one, and sets up SHA-256.  Returns 0,
- * -ENOTEMPTY or -errno; call store_close() even on failure.
+ * -ENOTEMPTY or -errno.
  */
 int store_open(struct store *s, const char *root, enum store_form form);
-void store_close(struct store *s);
 
 /*
  * Creates a writer.  Returns 0 or -ENOMEM; call store_writer_free() even on
@@ -68,7 +66,7 @@ int store_week(struct store_writer *w, const struct mail_maker *m);
  * Computes the hash of all files written by `count` writers.  Returns 0,
  * -ENOMEM or -EIO.
  */
-int store_hash(const struct store *s, const struct store_writer *w,
-    unsigned count, uint8_t hash[DIGEST_MAX]);
+int store_hash(const struct store_writer *w, unsigned count,
+    uint8_t hash[DIGEST_MAX]);
 
 #endif

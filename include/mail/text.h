@@ -100,13 +100,6 @@ struct words {
 void words_make(struct words *w, struct prng *p, bool accents);
 
 /*
- * Returns the index of a word for a random number, from a stepwise
- * approximation of Zipf's law: the words from rank 2^k to 2^(k+1) - 1 are
- * equally frequent, and each k is equally likely, except for the last few.
- */
-uint32_t words_pick(uint64_t r);
-
-/*
  * Invents a capitalized name with the given number of syllables and at most
  * WORD_B - 1 bytes.
  */

@@ -4,7 +4,7 @@
  *
  * The first line tells the format: rows of lap, or any others with the columns
  * label, run and wall_s, as CSV or JSON lines; hyperfine's exported JSON or CSV;
- * what time(1) or a shell's time writes; the counters of perf stat -x,.  Sources:
+ * what time(1) or a shell's time writes; counters of perf stat -x,.  Sources:
  * RFC 4180; RFC 8259; hyperfine's export formats; GNU time(1) and POSIX time;
  * "CSV FORMAT" in perf-stat(1).
  */

@@ -551,10 +551,3 @@ options_int(struct msg *m, const char *what, int64_t lo, int64_t hi,
 	snprintf(range, sizeof(range), "in %" PRId64 "..%" PRId64, lo, hi);
 	return options_bad(m, what, range);
 }
-
-int
-options_size(struct msg *m, const char *what, uint64_t *bytes)
-{
-	return args_size(optarg, bytes) == 0 ? -1 :
-	    options_bad(m, what, "a number of bytes");
-}

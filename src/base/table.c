@@ -88,6 +88,13 @@ table_int(struct table *t, int64_t value)
 }
 
 void
+table_counts(struct table *t, const uint64_t *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		table_int(t, (int64_t)values[i]);
+}
+
+void
 table_known(struct table *t, int64_t value)
 {
 	if (value < 0)
@@ -325,6 +332,15 @@ table_append(struct table **out, const char *path, enum table_format format,
 		(*out)->path = path;
 	(*out)->headed |= headed;
 	return 0;
+}
+
+int
+table_to_stats(struct table **t, const char *path, const char *const *columns,
+    size_t count)
+{
+	return strcmp(path, "-") == 0 ?
+	    table_to_fd(t, STDERR_FILENO, TABLE_JSON, columns, count) :
+	    table_append(t, path, TABLE_JSON, columns, count);
 }
 
 int

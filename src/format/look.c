@@ -5,7 +5,7 @@
  * Nearby data is in the buffer.  At a distant position only a little is read,
  * because the data in between is not needed.
  */
-#include "format/look.h"
+#include "format/list.h"
 
 #include "base/fdio.h"
 #include "base/sys.h"

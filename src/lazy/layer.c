@@ -279,9 +279,7 @@ layer_decoder_open(struct layer_decoder **out, const struct layer *l)
 	if (d == NULL)
 		return -ENOMEM;
 	d->l = l;
-	rc = digest_algo_open(&d->sha256, "sha256");
-	if (rc == 0)
-		rc = digest_new(&d->digest, d->sha256);
+	rc = digest_new_sha256(&d->digest);
 	if (rc == 0)
 		rc = l->format->decoder_open(d);
 	if (rc != 0) {
@@ -299,7 +297,6 @@ layer_decoder_close(struct layer_decoder *d)
 		return;
 	d->l->format->decoder_close(d);
 	digest_free(d->digest);
-	digest_algo_close(d->sha256);
 	sys_free(d);
 }
 

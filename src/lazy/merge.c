@@ -5,7 +5,7 @@
  * While layers are merged, a removed node stays in the table, marked as gone,
  * until a new node with the same name takes its slot.
  */
-#include "lazy/merge_tree.h"
+#include "lazy/merge.h"
 
 #include "base/array.h"
 #include "base/hash.h"

@@ -45,21 +45,14 @@ store_open(struct store *s, const char *root, enum store_form form)
 		if (!empty)
 			return -ENOTEMPTY;
 	}
-	return digest_algo_open(&s->sha256, "sha256");
-}
-
-void
-store_close(struct store *s)
-{
-	digest_algo_close(s->sha256);
-	s->sha256 = NULL;
+	return 0;
 }
 
 int
 store_writer_make(struct store_writer *w, const struct store *s)
 {
 	*w = (struct store_writer){ .store = s };
-	return digest_new(&w->digest, s->sha256);
+	return digest_new_sha256(&w->digest);
 }
 
 void
@@ -260,8 +253,8 @@ by_line_path(const void *a, const void *b)
 }
 
 int
-store_hash(const struct store *s, const struct store_writer *w,
-    unsigned count, uint8_t hash[DIGEST_MAX])
+store_hash(const struct store_writer *w, unsigned count,
+    uint8_t hash[DIGEST_MAX])
 {
 	struct store_line *all;
 	struct digest *d = NULL;
@@ -280,7 +273,7 @@ store_hash(const struct store *s, const struct store_writer *w,
 		n += w[i].line_count;
 	}
 	qsort(all, total, sizeof(*all), by_line_path);
-	rc = digest_new(&d, s->sha256);
+	rc = digest_new_sha256(&d);
 	if (rc == 0)
 		rc = digest_start(d);
 	for (n = 0; rc == 0 && n < total; n++) {

@@ -83,7 +83,12 @@ words_make(struct words *w, struct prng *p, bool accents)
 		}
 }
 
-uint32_t
+/*
+ * Returns the index of a word for a random number, from a stepwise
+ * approximation of Zipf's law: the words from rank 2^k to 2^(k+1) - 1 are
+ * equally frequent, and each k is equally likely, except for the last few.
+ */
+static uint32_t
 words_pick(uint64_t r)
 {
 	unsigned k = octave_of[r >> 58];

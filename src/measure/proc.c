@@ -16,6 +16,7 @@
 
 #include "base/fdio.h"
 #include "base/sys.h"
+#include "base/utc.h"
 #include "measure/cgroup.h"
 
 #include <errno.h>
@@ -166,12 +167,6 @@ proc_usage_add(struct proc_usage *a, const struct proc_usage *b)
 	a->cancelled_B += b->cancelled_B;
 }
 
-static uint64_t
-micros(struct timeval t)
-{
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
-}
-
 /*
  * Reaps a dead child and adds its usage to u; io, /proc/PID/io as described in
  * proc_pid_io(5), is closed.  Returns its status.
@@ -200,8 +195,8 @@ reap_child(pid_t pid, int io, struct proc_usage *u)
 	}
 	while (wait4(pid, &status, 0, &ru) == -1 && errno == EINTR)
 		;
-	one.user_us = micros(ru.ru_utime);
-	one.sys_us = micros(ru.ru_stime);
+	one.user_us = utc_span_us(ru.ru_utime);
+	one.sys_us = utc_span_us(ru.ru_stime);
 	one.maxrss_KiB = ru.ru_maxrss;
 	one.minflt = ru.ru_minflt;
 	one.majflt = ru.ru_majflt;

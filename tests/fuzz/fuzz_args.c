@@ -6,7 +6,6 @@
  * encoded again; a cleaned path is clean; and what is shown is safe to show.
  */
 #include "base/args.h"
-#include "base/base64.h"
 #include "base/hex.h"
 #include "base/path.h"
 #include "base/sys.h"

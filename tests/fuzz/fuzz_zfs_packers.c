@@ -2,9 +2,7 @@
  * fuzz_zfs_packers.c - LZJB and ZLE on any bytes; round trips, including LZ4
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "engine/other/lz4_zfs.h"
-#include "engine/other/lzjb.h"
-#include "engine/other/zle.h"
+#include "engine/other/zfs_blocks.h"
 
 #include <lz4.h>
 #include <stdlib.h>

@@ -61,6 +61,7 @@ const char *digest_sha256_by(void);
  * -ENOMEM.
  */
 int digest_new(struct digest **d, const struct digest_algo *a);
+int digest_new_sha256(struct digest **d);	/* or -ENOTSUP */
 void digest_free(struct digest *d);		/* may be NULL */
 
 /*

@@ -28,11 +28,4 @@ const struct toc_wrapping *toc_wrapping_of(enum layer_kind kind);
 /* Writes the bytes before len wrapped bytes. */
 void toc_wrapping_head(const struct toc_wrapping *w, uint8_t *to, size_t len);
 
-/*
- * If the len bytes at p begin with wrapped bytes, sets *data and *n, and
- * returns their length including the wrapping; otherwise returns 0.
- */
-size_t toc_wrapping_unwrap(const struct toc_wrapping *w, const uint8_t *p,
-    size_t len, const uint8_t **data, size_t *n);
-
 #endif

@@ -138,6 +138,19 @@ digest_new(struct digest **out, const struct digest_algo *a)
 	return 0;
 }
 
+int
+digest_new_sha256(struct digest **d)
+{
+	struct digest_algo *a;
+	int rc = digest_algo_open(&a, "sha256");
+
+	if (rc != 0)
+		return rc;
+	rc = digest_new(d, a);
+	digest_algo_close(a);
+	return rc;
+}
+
 void
 digest_free(struct digest *d)
 {
@@ -248,15 +261,11 @@ digest_once(struct digest *d, const void *data, size_t len,
 int
 digest_sha256(const void *data, size_t len, uint8_t out[DIGEST_MAX])
 {
-	struct digest_algo *sha256 = NULL;
 	struct digest *d = NULL;
-	int rc = digest_algo_open(&sha256, "sha256");
+	int rc = digest_new_sha256(&d);
 
-	if (rc == 0)
-		rc = digest_new(&d, sha256);
 	if (rc == 0)
 		rc = digest_once(d, data, len, out);
 	digest_free(d);
-	digest_algo_close(sha256);
 	return rc;
 }

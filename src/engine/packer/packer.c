@@ -8,9 +8,7 @@
 
 #include "base/args.h"
 #include "base/sys.h"
-#include "engine/other/lz4_zfs.h"
-#include "engine/other/lzjb.h"
-#include "engine/other/zle.h"
+#include "engine/other/zfs_blocks.h"
 #include "engine/packer/packer_kinds.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
 
 #include "base/sys.h"
 #include "engine/deflate/inflater.h"
-#include "format/look.h"
+#include "format/list.h"
 
 #include <errno.h>
 #include <string.h>

@@ -25,7 +25,6 @@
 #include "base/sys.h"
 #include "engine/deflate/deflate_walk.h"
 #include "format/list.h"
-#include "format/look.h"
 #include "format/gzip/gzip.h"
 
 #include <errno.h>

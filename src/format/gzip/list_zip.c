@@ -10,7 +10,6 @@
 
 #include "base/bytes.h"
 #include "format/list.h"
-#include "format/look.h"
 
 #include <errno.h>
 #include <string.h>

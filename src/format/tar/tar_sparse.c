@@ -5,7 +5,7 @@
 #include "tar_impl.h"
 
 #include "base/array.h"
-#include "format/tar/tar_content.h"
+#include "format/tar/tar.h"
 
 #include <errno.h>
 #include <string.h>

@@ -394,7 +394,7 @@ xz_read_index(struct look *look, lzma_index **index)
 	return r == LZMA_OK || r == LZMA_SEEK_NEEDED ? -ENODATA : xz_error(r);
 }
 
-int
+static int
 xz_list(int fd, uint64_t len, struct codec_listing *l)
 {
 	struct look *look = look_open(fd, len);
@@ -423,7 +423,7 @@ xz_list(int fd, uint64_t len, struct codec_listing *l)
 /*
  * Reads the size, which is in the header unless the stream ends with a marker.
  */
-int
+static int
 lzma_list(int fd, uint64_t len, struct codec_listing *l)
 {
 	struct look *look = look_open(fd, len);

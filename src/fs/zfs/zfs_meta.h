@@ -8,8 +8,7 @@
 #ifndef COLDPRESS_ZFS_META_H
 #define COLDPRESS_ZFS_META_H
 
-#include "engine/other/lz4_zfs.h"
-#include "engine/other/lzjb.h"
+#include "engine/other/zfs_blocks.h"
 #include "zfs.h"
 
 #include <sys/types.h>

@@ -59,16 +59,13 @@ oci_blob_open(int dir, const struct oci_blob *b)
 int
 oci_blob_verify(int fd, const struct oci_blob *b)
 {
-	struct digest_algo *algo = NULL;
 	struct digest *d = NULL;
 	uint8_t *piece = sys_malloc(PIECE), sum[DIGEST_MAX];
 	char hex[OCI_HEX + 1] = "";
 	uint64_t size = 0;
 	ssize_t n = 1;
-	int rc = piece == NULL ? -ENOMEM : digest_algo_open(&algo, "sha256");
+	int rc = piece == NULL ? -ENOMEM : digest_new_sha256(&d);
 
-	if (rc == 0)
-		rc = digest_new(&d, algo);
 	if (rc == 0)
 		rc = digest_start(d);
 	while (rc == 0 && n > 0) {
@@ -80,7 +77,6 @@ oci_blob_verify(int fd, const struct oci_blob *b)
 	if (rc == 0)
 		rc = n < 0 ? (int)n : digest_end(d, sum);
 	digest_free(d);
-	digest_algo_close(algo);
 	sys_free(piece);
 	if (rc != 0)
 		return rc;

@@ -21,7 +21,7 @@
 #include "base/sys.h"
 #include "format/gzip/deflate_engine.h"
 #include "format/tar/tar_archive.h"
-#include "format/tar/tar_content.h"
+#include "format/tar/tar.h"
 #include "lazy/pack/pack_tree.h"
 #include "pipeline/pipeline.h"
 

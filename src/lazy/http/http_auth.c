@@ -7,7 +7,7 @@
  */
 #include "http_private.h"
 
-#include "base/base64.h"
+#include "base/hex.h"
 #include "base/fdio.h"
 #include "base/strbuf.h"
 #include "base/sys.h"

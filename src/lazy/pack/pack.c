@@ -4,7 +4,7 @@
  */
 #include "pack_impl.h"
 
-#include "base/base64.h"
+#include "base/hex.h"
 #include "base/fdio.h"
 #include "base/sys.h"
 #include "format/tar/tar_archive.h"
@@ -112,17 +112,15 @@ archive_end(void *arg)
 static int
 open_pack(struct pack *p)
 {
-	int rc = digest_algo_open(&p->sha256, "sha256");
+	int rc;
 
-	if (rc != 0)
-		return rc;
 	p->slots = pipeline_slots(p->o->threads);
 	p->batches = sys_calloc(p->slots, sizeof(*p->batches));
 	if (p->batches == NULL)
 		return -ENOMEM;
-	rc = digest_new(&p->content, p->sha256);
+	rc = digest_new_sha256(&p->content);
 	if (rc == 0)
-		rc = digest_new(&p->out.digest, p->sha256);
+		rc = digest_new_sha256(&p->out.digest);
 	if (rc != 0)
 		return rc;
 	rc = digest_start(p->content);
@@ -218,6 +216,5 @@ out:
 	sys_free(p.batches);
 	digest_free(p.content);
 	digest_free(p.out.digest);
-	digest_algo_close(p.sha256);
 	return rc;
 }

@@ -266,7 +266,7 @@ pack_compact_write(struct pack *p, uint64_t end, const uint8_t *trace_digest)
 		goto out;
 
 	/* the frame in wrapped parts, and their digest */
-	rc = digest_new(&p->out.also, p->sha256);
+	rc = digest_new_sha256(&p->out.also);
 	if (rc == 0)
 		rc = digest_start(p->out.also);
 	r->compact_offset = p->out.at;

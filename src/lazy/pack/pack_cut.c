@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/sys.h"
-#include "format/tar/tar_content.h"
+#include "format/tar/tar.h"
 #include "format/tar/tar_header.h"
 #include "lazy/pack/pack_tree.h"
 #include "pack_split.h"
@@ -72,7 +72,7 @@ pack_cut_open(struct pack_cut **out, struct pack *p)
 	if (c == NULL)
 		return -ENOMEM;
 	c->p = p;
-	rc = digest_new(&c->file, p->sha256);
+	rc = digest_new_sha256(&c->file);
 	if (rc == 0 && split)
 		rc = pack_split_open(&c->split, p->level);
 	if (rc != 0)

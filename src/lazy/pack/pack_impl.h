@@ -132,7 +132,6 @@ struct pack {
 	const struct toc_wrapping *wrapping;
 	int level;
 	uint64_t chunk;
-	struct digest_algo *sha256;
 	struct pack_batch *batches;	/* one for each slot */
 	size_t slots;
 	struct pack_source source;

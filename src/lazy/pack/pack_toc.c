@@ -116,7 +116,7 @@ pack_toc_open(struct pack_toc *t, const struct pack *p)
 	if (rc == 0 && !p->o->no_compact)
 		rc = pack_compact_open(&t->compact, p);
 	if (rc == 0)
-		rc = digest_new(&t->digest, p->sha256);
+		rc = digest_new_sha256(&t->digest);
 	return rc != 0 ? rc : digest_start(t->digest);
 }
 

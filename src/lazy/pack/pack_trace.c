@@ -77,7 +77,7 @@ pack_trace_write(struct pack *p, uint8_t digest[LAYER_DIGEST])
 	t.out = sys_malloc(p->wrapping->max);
 	in = sys_malloc(PIECE);
 	rc = t.encoder == NULL || in == NULL || t.out == NULL ? -ENOMEM :
-	    digest_new(&p->out.also, p->sha256);
+	    digest_new_sha256(&p->out.also);
 	if (rc == 0)
 		rc = digest_start(p->out.also);
 	if (rc != 0)

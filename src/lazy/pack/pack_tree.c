@@ -13,7 +13,7 @@
 #include "base/strbuf.h"
 #include "base/sys.h"
 #include "lazy/format.h"
-#include "lazy/merge_tree.h"
+#include "lazy/merge.h"
 
 #include <errno.h>
 #include <limits.h>

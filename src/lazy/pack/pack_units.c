@@ -39,7 +39,7 @@ unit_worker_open(void *job, void **ctx)
 	w->format = p->format;
 	rc = w->format->encoder_open(&w->encoder, p->level);
 	for (int i = 0; rc == 0 && i < 2; i++)
-		rc = digest_new(&w->digests[i], p->sha256);
+		rc = digest_new_sha256(&w->digests[i]);
 	if (rc != 0)
 		unit_worker_close(w);
 	else

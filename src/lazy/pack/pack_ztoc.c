@@ -41,7 +41,6 @@ struct ztoc_job {
 	bool packed;
 	int level;			/* for the windows and the index */
 	uint64_t spacing;		/* of the spans */
-	struct digest_algo *sha256;
 	ZSTD_CCtx *packer;		/* of the packed variant */
 
 	/* the input */
@@ -434,10 +433,10 @@ open_ztoc(struct ztoc_job *j)
 		.sparse = j->packed ? add_window : NULL,
 		.spacing = j->spacing };
 	struct digest **digests[] = { &j->whole, &j->span, &j->part };
-	int rc = digest_algo_open(&j->sha256, "sha256");
+	int rc = 0;
 
 	for (int i = 0; rc == 0 && i < 3; i++)
-		rc = digest_new(digests[i], j->sha256);
+		rc = digest_new_sha256(digests[i]);
 	if (rc == 0)
 		rc = digest_start(j->whole);
 	if (rc == 0)
@@ -552,7 +551,6 @@ out:
 	digest_free(j->whole);
 	digest_free(j->span);
 	digest_free(j->part);
-	digest_algo_close(j->sha256);
 	sys_free(j);
 	return rc;
 }

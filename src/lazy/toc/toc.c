@@ -239,7 +239,6 @@ int
 toc_load(struct layer *l, const struct toc_source *source, uint64_t end,
     uint8_t sum[LAYER_DIGEST], char why[LAYER_WHY])
 {
-	struct digest_algo *sha256 = NULL;
 	struct digest *d = NULL;
 	struct toc_reader *r = NULL;
 	struct toc *t = sys_calloc(1, sizeof(*t));
@@ -251,9 +250,7 @@ toc_load(struct layer *l, const struct toc_source *source, uint64_t end,
 	l->state = t;
 	if (t == NULL)
 		return rc;
-	rc = digest_algo_open(&sha256, "sha256");
-	if (rc == 0)
-		rc = digest_new(&d, sha256);
+	rc = digest_new_sha256(&d);
 	if (rc == 0)
 		rc = toc_reader_open(&r, t, &l->index, true);
 	if (rc != 0)
@@ -286,6 +283,5 @@ out:
 	sys_free(text);
 	toc_reader_close(r);
 	digest_free(d);
-	digest_algo_close(sha256);
 	return rc;
 }

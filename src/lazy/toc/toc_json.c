@@ -9,7 +9,7 @@
 #include "lazy/toc/toc_json.h"
 
 #include "base/array.h"
-#include "base/base64.h"
+#include "base/hex.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
 #include "lazy/format.h"

@@ -63,7 +63,11 @@ toc_wrapping_head(const struct toc_wrapping *w, uint8_t *to, size_t len)
 	store_le16(to + GZIP_HEADER + 4, (uint16_t)len);
 }
 
-size_t
+/*
+ * If the len bytes at p begin with wrapped bytes, sets *data and *n, and
+ * returns their length including the wrapping; otherwise returns 0.
+ */
+static size_t
 toc_wrapping_unwrap(const struct toc_wrapping *w, const uint8_t *p, size_t len,
     const uint8_t **data, size_t *n)
 {
@@ -92,10 +96,8 @@ toc_wrapping_unwrap(const struct toc_wrapping *w, const uint8_t *p, size_t len,
 int
 toc_parts_open(struct toc_parts *p, int window_log)
 {
-	int rc = digest_algo_open(&p->sha256, "sha256");
+	int rc = digest_new_sha256(&p->digest);
 
-	if (rc == 0)
-		rc = digest_new(&p->digest, p->sha256);
 	if (rc == 0)
 		rc = digest_start(p->digest);
 	p->decoder = ZSTD_createDCtx();
@@ -110,7 +112,6 @@ toc_parts_close(struct toc_parts *p)
 {
 	ZSTD_freeDCtx(p->decoder);
 	digest_free(p->digest);
-	digest_algo_close(p->sha256);
 	sys_free(p->bytes);
 }
 

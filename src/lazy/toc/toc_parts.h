@@ -28,7 +28,6 @@ struct toc_parts {
 	void *arg;
 	uint64_t left;			/* stored bytes not yet read */
 	/* private */
-	struct digest_algo *sha256;
 	struct digest *digest;		/* digest of the bytes read */
 	uint8_t *bytes;			/* bytes read but not unwrapped */
 	size_t at, end, cap;

@@ -123,7 +123,6 @@ open_zstd_chunked(struct layer *l, const struct layer_expect *e,
 	const struct toc_source source = { .read = read_table_text,
 		.arg = &u };
 	uint8_t text[LAYER_DIGEST], stored[DIGEST_MAX];
-	struct digest_algo *sha256 = NULL;
 	const uint8_t *data;
 	ssize_t n;
 	int rc;
@@ -142,9 +141,7 @@ open_zstd_chunked(struct layer *l, const struct layer_expect *e,
 	u.in.left = p.length;
 	u.left = p.content;
 	u.stream = ZSTD_createDStream();
-	rc = digest_algo_open(&sha256, "sha256");
-	if (rc == 0)
-		rc = digest_new(&u.in.digest, sha256);
+	rc = digest_new_sha256(&u.in.digest);
 	if (rc == 0 && (u.stream == NULL ||
 	    ZSTD_isError(ZSTD_DCtx_setParameter(u.stream,
 	    ZSTD_d_windowLogMax, WINDOW_LOG_MAX))))
@@ -172,7 +169,6 @@ out:
 	ZSTD_freeDStream(u.stream);
 	toc_input_close(&u.in);
 	digest_free(u.in.digest);
-	digest_algo_close(sha256);
 	return rc;
 }
 

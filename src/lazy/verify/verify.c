@@ -39,7 +39,6 @@ struct verify {
 	struct unit_reader reader;
 	uint32_t unit;			/* unit in the reader */
 	uint8_t *state;			/* enum unit_state for each unit */
-	struct digest_algo *sha256;
 	struct digest *digest;
 	/* the file being compared */
 	size_t n;			/* entry of the file */
@@ -487,9 +486,7 @@ verify_layer(const struct layer *l, const struct layer_blobs *blobs,
 		return rc;
 	rc = unit_reader_open(&v.reader, l, blobs);
 	if (rc == 0)
-		rc = digest_algo_open(&v.sha256, "sha256");
-	if (rc == 0)
-		rc = digest_new(&v.digest, v.sha256);
+		rc = digest_new_sha256(&v.digest);
 	if (rc != 0)
 		goto out;
 	if (blobs->size(blobs->arg, NULL, &size) == 0)
@@ -508,7 +505,6 @@ verify_layer(const struct layer *l, const struct layer_blobs *blobs,
 	rc = verify_trace(&v);
 out:
 	digest_free(v.digest);
-	digest_algo_close(v.sha256);
 	unit_reader_close(&v.reader);
 	sys_free(v.state);
 	return rc;

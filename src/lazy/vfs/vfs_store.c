@@ -26,7 +26,6 @@
 
 #include "base/args.h"
 #include "base/array.h"
-#include "base/base64.h"
 #include "base/hex.h"
 #include "base/sys.h"
 

@@ -28,7 +28,6 @@ fetch_verified(struct vfs_store_layer *l)
 {
 	const struct vfs_remote *remote = &l->stack.v->o.remote;
 	uint8_t want[DIGEST_MAX], sum[DIGEST_MAX];
-	struct digest_algo *algo = NULL;
 	struct digest *d = NULL;
 	void *buf = sys_malloc(PIECE);
 	int fd = cache_unnamed(remote->cache_dir);
@@ -39,10 +38,7 @@ fetch_verified(struct vfs_store_layer *l)
 	rc = hex_read_sha256(want, l->digest);
 	if (rc != 0)
 		goto out;
-	rc = digest_algo_open(&algo, "sha256");
-	if (rc != 0)
-		goto out;
-	rc = digest_new(&d, algo);
+	rc = digest_new_sha256(&d);
 	if (rc != 0)
 		goto out;
 	rc = digest_start(d);
@@ -67,7 +63,6 @@ fetch_verified(struct vfs_store_layer *l)
 		    -EIO, "the digest does not match");
 out:
 	digest_free(d);
-	digest_algo_close(algo);
 	sys_free(buf);
 	if (rc == 0)
 		return fd;

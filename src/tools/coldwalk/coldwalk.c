@@ -13,6 +13,7 @@
 #include "base/fdio.h"
 #include "base/sandbox.h"
 #include "base/sys.h"
+#include "base/utc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,12 +100,6 @@ walk_root(struct coldwalk *c, const struct root *root)
 	sum->duplicates += r.duplicates;
 	sum->errors += r.errors;
 	sum->damaged += r.damaged;
-}
-
-static double
-timeval_s(const struct timeval *t)
-{
-	return (double)t->tv_sec + (double)t->tv_usec / 1e6;
 }
 
 /* Reporting */
@@ -225,8 +220,10 @@ run_walk(struct coldwalk *c)
 	progress_erase(&c->progress);
 	getrusage(RUSAGE_SELF, &b);
 	c->wall_s = (double)(sys_now_ns() - t0) / 1e9;
-	c->user_s = timeval_s(&b.ru_utime) - timeval_s(&a.ru_utime);
-	c->sys_s = timeval_s(&b.ru_stime) - timeval_s(&a.ru_stime);
+	c->user_s = (double)(utc_span_us(b.ru_utime) -
+	    utc_span_us(a.ru_utime)) / 1e6;
+	c->sys_s = (double)(utc_span_us(b.ru_stime) -
+	    utc_span_us(a.ru_stime)) / 1e6;
 	cold_end(c->cold, &c->report);
 	report_all(c);
 }

@@ -48,31 +48,22 @@ stats_write(struct layermount *m, const char *event)
 		sum.whole += c[i].whole;
 	}
 	vfs_counted(m->vfs, &v);
+
+	const uint64_t counts[] = { v.layers, v.unloaded, v.files, v.reads,
+		v.read_bytes, v.first_reads, v.trace_bytes,
+		push_counted(m->push), v.ahead_units, v.failures, sum.requests,
+		sum.retries, sum.wire, sum.useful, sum.whole };
+	const uint64_t units[] = { v.units.decoded, v.units.recognized,
+		v.units.wrong, v.units.failed };
+
 	table_text(t, event);
 	table_real(t, (double)(sys_now_ns() - m->start_ns) / 1e9, 3);
-	table_int(t, (int64_t)v.layers);
-	table_int(t, (int64_t)v.unloaded);
-	table_int(t, (int64_t)v.files);
-	table_int(t, (int64_t)v.reads);
-	table_int(t, (int64_t)v.read_bytes);
-	table_int(t, (int64_t)v.first_reads);
-	table_int(t, (int64_t)v.trace_bytes);
-	table_int(t, (int64_t)push_counted(m->push));
-	table_int(t, (int64_t)v.ahead_units);
-	table_int(t, (int64_t)v.failures);
-	table_int(t, (int64_t)sum.requests);
-	table_int(t, (int64_t)sum.retries);
-	table_int(t, (int64_t)sum.wire);
-	table_int(t, (int64_t)sum.useful);
-	table_int(t, (int64_t)sum.whole);
+	table_counts(t, counts, sizeof(counts) / sizeof(*counts));
 	for (int i = 0; i < HTTP_PHASES; i++) {
 		table_int(t, (int64_t)c[i].requests);
 		table_int(t, (int64_t)c[i].wire);
 	}
-	table_int(t, (int64_t)v.units.decoded);
-	table_int(t, (int64_t)v.units.recognized);
-	table_int(t, (int64_t)v.units.wrong);
-	table_int(t, (int64_t)v.units.failed);
+	table_counts(t, units, sizeof(units) / sizeof(*units));
 	table_int(t, r.ru_maxrss);
 	(void)table_end(t);
 	(void)table_close(t);

@@ -9,6 +9,7 @@
 #include "base/output.h"
 #include "base/sys.h"
 #include "base/table.h"
+#include "base/utc.h"
 #include "format/gzip/deflate_engine.h"
 #include "walk/walk_order.h"
 
@@ -117,22 +118,21 @@ put_digest(struct table *t, const uint8_t digest[LAYER_DIGEST])
 	table_text(t, text);
 }
 
-static double
-timeval_s(struct timeval t)
-{
-	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
-}
-
 /* Writes the layer's row to o->stats, or to standard error. */
 static int
 write_stats(const struct layerpack_make_options *o,
     const struct pack_options *pack, const struct pack_result *r,
     uint64_t wall_ns)
 {
+	const uint64_t sizes[] = { r->entries, r->units, r->files_B,
+		r->content_size, r->blob_size };
+	const uint64_t places[] = { r->index_offset, r->index_length,
+		r->index_content, r->tar_split_length, r->trace_offset,
+		r->trace_length, r->trace_content,
+		r->compact_offset - r->digests_length, r->digests_length,
+		r->compact_offset, r->compact_length };
 	struct table *t;
-	int e, rc = strcmp(o->stats, "-") == 0 ? table_to_fd(&t, STDERR_FILENO,
-	    TABLE_JSON, columns, COLUMNS) : table_append(&t, o->stats,
-	    TABLE_JSON, columns, COLUMNS);
+	int e, rc = table_to_stats(&t, o->stats, columns, COLUMNS);
 	char libraries[128];
 	struct rusage u;
 
@@ -144,24 +144,10 @@ write_stats(const struct layerpack_make_options *o,
 	table_int(t, (int64_t)pack_chunk(pack));
 	table_int(t, (int64_t)pack->min_chunk);
 	table_int(t, pack->threads);
-	table_int(t, (int64_t)r->entries);
-	table_int(t, (int64_t)r->units);
-	table_int(t, (int64_t)r->files_B);
-	table_int(t, (int64_t)r->content_size);
-	table_int(t, (int64_t)r->blob_size);
+	table_counts(t, sizes, sizeof(sizes) / sizeof(*sizes));
 	table_real(t, 100.0 * (double)r->blob_size / (double)r->content_size,
 	    2);
-	table_int(t, (int64_t)r->index_offset);
-	table_int(t, (int64_t)r->index_length);
-	table_int(t, (int64_t)r->index_content);
-	table_int(t, (int64_t)r->tar_split_length);
-	table_int(t, (int64_t)r->trace_offset);
-	table_int(t, (int64_t)r->trace_length);
-	table_int(t, (int64_t)r->trace_content);
-	table_int(t, (int64_t)(r->compact_offset - r->digests_length));
-	table_int(t, (int64_t)r->digests_length);
-	table_int(t, (int64_t)r->compact_offset);
-	table_int(t, (int64_t)r->compact_length);
+	table_counts(t, places, sizeof(places) / sizeof(*places));
 	put_digest(t, r->blob_digest);
 	/* not computed for the layer of a ztoc */
 	if (pack->kind == LAYER_ZTOC)
@@ -171,8 +157,8 @@ write_stats(const struct layerpack_make_options *o,
 	put_digest(t, r->index_digest);
 	getrusage(RUSAGE_SELF, &u);
 	table_real(t, (double)wall_ns / 1e9, 3);
-	table_real(t, timeval_s(u.ru_utime), 3);
-	table_real(t, timeval_s(u.ru_stime), 3);
+	table_real(t, (double)utc_span_us(u.ru_utime) / 1e6, 3);
+	table_real(t, (double)utc_span_us(u.ru_stime) / 1e6, 3);
 	table_int(t, u.ru_maxrss);
 	snprintf(libraries, sizeof(libraries), "%s, zstd %s",
 	    deflate_engine_versions(), ZSTD_versionString());

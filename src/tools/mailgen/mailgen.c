@@ -87,9 +87,8 @@ write_stats(struct mailgen *g)
 	struct table *t;
 	int rc, closed;
 
-	rc = g->o.stats_file == NULL ?
-	    table_to_fd(&t, STDERR_FILENO, TABLE_JSON, columns, COLUMNS) :
-	    table_append(&t, g->o.stats_file, TABLE_JSON, columns, COLUMNS);
+	rc = table_to_stats(&t, g->o.stats_file == NULL ? "-" :
+	    g->o.stats_file, columns, COLUMNS);
 	if (rc != 0)
 		return rc;
 	qsort(g->sizes, n, sizeof(*g->sizes), by_size);
@@ -128,7 +127,6 @@ make_corpus(struct mailgen *g)
 
 	if (rc != 0) {
 		msg_error(&g->msg, "%s: %s", g->o.root, strerror(-rc));
-		store_close(&g->store);
 		return;
 	}
 	pthread_mutex_init(&g->lock, NULL);
@@ -161,7 +159,7 @@ make_corpus(struct mailgen *g)
 		g->files += g->writers[i].line_count;
 	}
 	if (rc == 0)
-		rc = store_hash(&g->store, g->writers, threads, g->hash);
+		rc = store_hash(g->writers, threads, g->hash);
 out:
 	progress_erase(&g->progress);
 	if (rc == 0) {
@@ -184,7 +182,6 @@ out:
 	sys_free(g->writers);
 	sys_free(g->makers);
 	world_free(&g->world);
-	store_close(&g->store);
 	pthread_mutex_destroy(&g->lock);
 	sys_free(g->sizes);
 	free(g->err_path);

@@ -18,6 +18,7 @@
 #include "base/sandbox.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
+#include "base/utc.h"
 #include "format/skippable.h"
 #include "pipeline/adapt.h"
 
@@ -436,12 +437,6 @@ reason_for(int rc, const char *why)
 	    convert_reason(rc);
 }
 
-static uint64_t
-microseconds(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
-}
-
 /*
  * Returns whether to copy data like cat: gzip -cdf does so for data that is not
  * in gzip format, and for data after it.
@@ -515,8 +510,8 @@ convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 	getrusage(RUSAGE_SELF, &b);
 	progress_erase(&progress);
 	run->wall_ns = sys_now_ns() - t0;
-	run->user_us = microseconds(&b.ru_utime) - microseconds(&a.ru_utime);
-	run->sys_us = microseconds(&b.ru_stime) - microseconds(&a.ru_stime);
+	run->user_us = utc_span_us(b.ru_utime) - utc_span_us(a.ru_utime);
+	run->sys_us = utc_span_us(b.ru_stime) - utc_span_us(a.ru_stime);
 	return rc;
 }
 

@@ -48,9 +48,7 @@ pzc_write_stats(struct pzc *p, const char *path, const struct pzc_run *r)
 	struct table *t = NULL;
 	char levels[512];
 	struct rusage ru;
-	int closed, rc = strcmp(path, "-") == 0 ?
-	    table_to_fd(&t, STDERR_FILENO, TABLE_JSON, columns, n) :
-	    table_append(&t, path, TABLE_JSON, columns, n);
+	int closed, rc = table_to_stats(&t, path, columns, n);
 
 	if (rc != 0)
 		goto out;

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/sys.h"
 #include "base/table.h"
+#include "base/utc.h"
 
 #include <signal.h>
 #include <string.h>
@@ -24,12 +25,6 @@ static const char *const columns[] = { "method", "level", "block_B",
     "utilisation_pct", "maxrss_KiB", "versions" };
 
 enum { COLUMNS = sizeof(columns) / sizeof(*columns) };
-
-static double
-cpu_seconds(struct timeval t)
-{
-	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
-}
 
 /*
  * Writes how long a stage was busy and how long it was stalled, out of its
@@ -61,12 +56,15 @@ write_stats(const struct sqpack *p)
 	double idle = (double)d->stats.idle_ns / 1e9;
 	double writes = (double)d->stats.stall_out_ns / 1e9;
 	uint64_t all = d->in_B + d->duplicate_B;
+	const uint64_t counts[] = { all, d->in_B, d->duplicates, d->duplicate_B,
+		d->blocks, d->raw_blocks, d->fragments, d->raw_B,
+		space->used_B - space->inodes_B - space->listings_B -
+		space->tables_B, space->inodes_B, space->listings_B,
+		space->tables_B, space->used_B, space->image_B };
 	char text[SQPACK_VERSIONS_B];
 	struct rusage u;
 	struct table *t;
-	int e, rc = strcmp(p->o.stats, "-") == 0 ? table_to_fd(&t,
-	    STDERR_FILENO, TABLE_JSON, columns, COLUMNS) : table_append(&t,
-	    p->o.stats, TABLE_JSON, columns, COLUMNS);
+	int e, rc = table_to_stats(&t, p->o.stats, columns, COLUMNS);
 
 	if (rc != 0)
 		return rc;
@@ -75,26 +73,12 @@ write_stats(const struct sqpack *p)
 	    -1 : pack->level);
 	table_int(t, pack->block);
 	table_int(t, pack->threads);
-	table_int(t, (int64_t)all);
-	table_int(t, (int64_t)d->in_B);
-	table_int(t, (int64_t)d->duplicates);
-	table_int(t, (int64_t)d->duplicate_B);
-	table_int(t, (int64_t)d->blocks);
-	table_int(t, (int64_t)d->raw_blocks);
-	table_int(t, d->fragments);
-	table_int(t, (int64_t)d->raw_B);
-	table_int(t, (int64_t)(space->used_B - space->inodes_B -
-	    space->listings_B - space->tables_B));
-	table_int(t, (int64_t)space->inodes_B);
-	table_int(t, (int64_t)space->listings_B);
-	table_int(t, (int64_t)space->tables_B);
-	table_int(t, (int64_t)space->used_B);
-	table_int(t, (int64_t)space->image_B);
+	table_counts(t, counts, sizeof(counts) / sizeof(*counts));
 	table_real(t, 100.0 * (double)space->image_B / (double)all, 2);
 	getrusage(RUSAGE_SELF, &u);
 	table_real(t, wall, 3);
-	table_real(t, cpu_seconds(u.ru_utime), 3);
-	table_real(t, cpu_seconds(u.ru_stime), 3);
+	table_real(t, (double)utc_span_us(u.ru_utime) / 1e6, 3);
+	table_real(t, (double)utc_span_us(u.ru_stime) / 1e6, 3);
 	table_real(t, data, 3);
 	put_stage(t, data - hash, (double)d->stats.stall_work_ns / 1e9);
 	table_real(t, hash, 3);

@@ -1,16 +1,183 @@
 /*
- * lz4_zfs.c - LZ4 compression exactly as in ZFS
+ * zfs_blocks.c - LZJB, ZLE and LZ4 exactly as in ZFS
  * SPDX-License-Identifier: BSD-2-Clause
- *
- * Matching is greedy: only the last position with the same hash of four bytes
- * is examined, and steps grow until a match is found.
  */
-#include "engine/other/lz4_zfs.h"
+#include "engine/other/zfs_blocks.h"
 
 #include "base/bytes.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+
+/* LZJB */
+
+enum {
+	ITEMS = 8,
+	GROUP_MOST = 1 + 2 * ITEMS,
+	LZJB_LEAST = 3,
+	LZJB_MOST = 66,
+	FAR_BITS = 10,
+	LZJB_FAR = 1 << FAR_BITS
+};
+
+/*
+ * Returns the distance to the last occurrence of the three bytes at in[pos], if
+ * it is in the table and within the range of a match; otherwise 0.  Positions
+ * are stored modulo 65,536.
+ */
+static size_t
+candidate_at(const uint8_t *in, size_t pos, uint16_t *table)
+{
+	const uint8_t *p = in + pos;
+	uint32_t h = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
+	uint16_t *entry;
+	size_t far;
+
+	h += h >> 9;
+	h += h >> 5;
+	entry = &table[h % LZJB_TABLE];
+	far = (pos - *entry) % LZJB_FAR;
+	*entry = (uint16_t)pos;
+	if (far == 0 || far > pos ||
+	    memcmp(in + pos, in + pos - far, LZJB_LEAST) != 0)
+		return 0;
+	return far;
+}
+
+size_t
+lzjb_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap,
+    uint16_t *table)
+{
+	size_t pos = 0, n = 0, control = 0;
+	unsigned item = ITEMS;
+
+	memset(table, 0, LZJB_TABLE * sizeof(*table));
+	while (pos < len) {
+		size_t far, most = LZJB_LEAST;
+
+		if (item == ITEMS) {
+			if (n + GROUP_MOST >= cap)
+				return 0;
+			item = 0;
+			control = n++;
+			out[control] = 0;
+		}
+		/* the last bytes are never looked up */
+		far = len - pos < LZJB_MOST ? 0 : candidate_at(in, pos, table);
+		if (far == 0) {
+			out[n++] = in[pos++];
+		} else {
+			while (most < LZJB_MOST &&
+			    in[pos + most] == in[pos + most - far])
+				most++;
+			out[control] |= (uint8_t)(1U << item);
+			out[n++] = (uint8_t)((most - LZJB_LEAST) << 2 |
+			    far >> 8);
+			out[n++] = (uint8_t)far;
+			pos += most;
+		}
+		item++;
+	}
+	return n;
+}
+
+int
+lzjb_decompress(const uint8_t *in, size_t len, uint8_t *out, size_t size)
+{
+	size_t pos = 0, n = 0;
+	unsigned item = ITEMS, control = 0;
+
+	while (n < size) {
+		if (item == ITEMS) {
+			if (pos == len)
+				return -EBADMSG;
+			control = in[pos++];
+			item = 0;
+		}
+		if (control >> item++ & 1) {
+			size_t most, far;
+
+			if (len - pos < 2)
+				return -EBADMSG;
+			most = (in[pos] >> 2) + (size_t)LZJB_LEAST;
+			far = (in[pos] & 3U) << 8 | in[pos + 1];
+			pos += 2;
+			if (far == 0 || far > n)
+				return -EBADMSG;
+			for (; most > 0 && n < size; most--, n++)
+				out[n] = out[n - far];
+		} else {
+			if (pos == len)
+				return -EBADMSG;
+			out[n++] = in[pos++];
+		}
+	}
+	return 0;
+}
+
+/* ZLE */
+
+enum { RUN = 64, ZEROS = 256 - RUN };
+
+size_t
+zle_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	size_t pos = 0, n = 0, left, most, run;
+
+	for (; pos < len && n < cap; in += run, pos += run) {
+		left = len - pos;
+		run = 0;
+		if (*in == 0) {
+			most = left < ZEROS ? left : ZEROS;
+			while (run < most && in[run] == 0)
+				run++;
+			out[n++] = (uint8_t)(RUN + run - 1);
+			continue;
+		}
+		/* up to the next pair of zeros: a single zero is a literal */
+		most = left < RUN ? left : RUN;
+		while (run + 1 < most && (in[run] != 0 || in[run + 1] != 0))
+			run++;
+		run += in[run] != 0;
+		if (cap - n < 1 + run)
+			return 0;
+		out[n++] = (uint8_t)(run - 1);
+		memcpy(out + n, in, run);
+		n += run;
+	}
+	return pos < len ? 0 : n;
+}
+
+int
+zle_decompress(const uint8_t *in, size_t len, uint8_t *out, size_t size)
+{
+	size_t pos = 0, n = 0;
+
+	while (n < size) {
+		size_t run;
+
+		if (pos == len)
+			return -EBADMSG;
+		run = in[pos++] + (size_t)1;
+		if (run > RUN) {
+			run = run - RUN < size - n ? run - RUN : size - n;
+			memset(out + n, 0, run);
+		} else {
+			if (run > len - pos || run > size - n)
+				return -EBADMSG;
+			memcpy(out + n, in + pos, run);
+			pos += run;
+		}
+		n += run;
+	}
+	return 0;
+}
+
+/*
+ * LZ4: matching is greedy: only the last position with the same hash of four
+ * bytes is examined, and steps grow until a match is found.
+ */
 
 enum {
 	MATCH_LEAST = 4,
