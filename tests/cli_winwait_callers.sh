@@ -15,6 +15,7 @@ calls() {
 	suffers "$c_name" -a 1,125,126,127 -x read:EIO -c : "$@"
 }
 calls 'a line' winwait-fault --criterion line --csv -- sh -c 'echo; sleep 30'
-calls 'rows' -o rows -o rows.provenance winwait-fault --criterion line -o rows --match '^b' -- \
+calls 'rows' -o rows -o rows.provenance \
+    winwait-fault --criterion line -o rows --match '^b' -- \
     sh -c 'echo a; echo b; sleep 30'
 done_testing

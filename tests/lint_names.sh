@@ -43,9 +43,10 @@ twice() {
 foreign() {
 	awk '
 	BEGIN {
-		own["base"] = "strcopy"
+		own["base"] = "strcopy base64"
 		own["engine/bzip2"] = "bz2"
 		own["engine/digest"] = "mac"
+		own["engine/other"] = "lz4 lzjb zle"
 		own["engine/packer"] = "packers"
 		own["format"] = "carry codec codecs"
 		own["format/gzip"] = "check zip zlib inflate codec"
