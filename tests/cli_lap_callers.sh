@@ -24,6 +24,13 @@ END {
 		exit 1
 }' "ROWS=$1" r.csv
 X
+# Another lap, and what it runs, must not be taken for leftovers.
+# shellcheck disable=SC2016
+lap -q -n 1 -o ../other.csv -l other -- sh -c 'echo $$ >../other
+    exec sleep 9999' &
+other=$!
+await test -s ../other
+
 # what fails may be lap itself, or the start of a command
 calls() {
 	c_name=$1
@@ -46,4 +53,7 @@ calls 'a file of commands' -o r.csv -o r.csv.provenance -c 'sh ../check 2' \
     lap-fault -q -n 2 -f list -o r.csv
 calls 'JSON' -c : lap-fault -n 1 --json -o - -l x -- true
 calls 'a table' -c : lap-fault -n 2 --markdown -l x -l y -- true -- true
+t 'another lap was not disturbed' 0 kill -0 "$(cat ../other)" $other
+kill $other
+wait $other 2>/dev/null
 done_testing

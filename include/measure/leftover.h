@@ -27,7 +27,7 @@ int leftover_id(char id[LEFTOVER_ID_B]);
 
 /*
  * Returns whether id is an identity in this namespace whose process no longer
- * exists.  Returns false if id is not a valid identity.
+ * exists.  Returns false if id is not a valid identity, or if it cannot be told.
  */
 bool leftover_dead(const char *id);
 

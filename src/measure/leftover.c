@@ -72,6 +72,7 @@ leftover_dead(const char *id)
 	uintmax_t part[3], ticks = 0;
 	struct stat st;
 	const char *s = id;
+	int rc;
 
 	for (int i = 0; i < 3; i++) {
 		char *end;
@@ -87,7 +88,10 @@ leftover_dead(const char *id)
 	if (stat(NAMESPACE, &st) == -1 || part[0] != st.st_ino ||
 	    part[1] > INT32_MAX)
 		return false;
-	return start_ticks((intmax_t)part[1], &ticks) != 0 || ticks != part[2];
+	rc = start_ticks((intmax_t)part[1], &ticks);
+	if (rc != 0)
+		return rc == -ENOENT || rc == -ESRCH;
+	return ticks != part[2];
 }
 
 /*
