@@ -91,6 +91,11 @@ while read -r line <&3; do
 			skip "$line: not root"
 			continue
 		}
+		# it makes all mounts private, for which there must be one
+		mountpoint -q / || {
+			skip "$line: / is not a mount point"
+			continue
+		}
 		;;
 	sqpack*) rm -f image ;;
 	esac
