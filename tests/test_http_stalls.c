@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "http_client.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -47,6 +48,43 @@ test_vanishes(void **state)
 	half_open(SERVER_VANISHES);
 }
 
+/* The queue of connections that nobody accepts is full: SYNs are dropped. */
+static void
+test_no_connection(void **state)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct http_options o = { .timeout_s = SHORT_S,
+		.connections = CONNECTIONS };
+	int full = socket(AF_INET, SOCK_STREAM, 0), queued[4];
+	socklen_t size = sizeof(a);
+	char url[64], why[LAYER_WHY];
+	uint8_t byte;
+	struct layer_range r = { .length = 1, .buf = &byte };
+	struct client c;
+
+	(void)state;
+	assert_int_equal(bind(full, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(listen(full, 0), 0);
+	assert_int_equal(getsockname(full, (struct sockaddr *)&a, &size), 0);
+	for (int i = 0; i < 4; i++) {
+		queued[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		connect(queued[i], (struct sockaddr *)&a, sizeof(a));
+	}
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/blob",
+	    ntohs(a.sin_port));
+	assert_int_equal(http_open(&c.h, &o, why), 0);
+	assert_int_equal(http_object_open(&c.o, c.h, url), 0);
+	assert_int_equal(http_read(c.o, &r, 1, HTTP_READ), -ETIMEDOUT);
+	http_object_why(c.o, why);
+	print_message("%s\n", why);
+	assert_non_null(strstr(why, "no connection in time (gave up after 3 s)"));
+	client_close(&c);
+	for (int i = 0; i < 4; i++)
+		close(queued[i]);
+	close(full);
+}
+
 int
 main(void)
 {
@@ -54,6 +92,7 @@ main(void)
 		cmocka_unit_test(test_stalls),
 		cmocka_unit_test(test_deaf),
 		cmocka_unit_test(test_vanishes),
+		cmocka_unit_test(test_no_connection),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

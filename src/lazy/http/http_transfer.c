@@ -16,9 +16,9 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SLOWEST = 100 };			/* bytes per second */
-
 enum {
+	SLOWEST = 100,			/* bytes per second */
+	A_DAY_S = 24 * 3600,
 	REFUSAL_MAX = 64 << 10,		/* maximum bytes to read from an error
 					 * page */
 	HTTP_PROXY_AUTH = 407
@@ -186,7 +186,12 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
 		return -ENOMEM;
 	if (curl_easy_setopt(t->easy, CURLOPT_URL, url) != CURLE_OK)
 		return -EINVAL;
-	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT_MS, ms);
+	/*
+	 * check_progress() ends what takes too long.  The time that a transfer
+	 * waits for its turn to connect counts for this limit in libcurl 8.14,
+	 * but not in 7.88.
+	 */
+	curl_easy_setopt(t->easy, CURLOPT_CONNECTTIMEOUT, (long)A_DAY_S);
 	curl_easy_setopt(t->easy, CURLOPT_XFERINFOFUNCTION, check_progress);
 	curl_easy_setopt(t->easy, CURLOPT_XFERINFODATA, t);
 	curl_easy_setopt(t->easy, CURLOPT_NOPROGRESS, 0L);
@@ -362,6 +367,18 @@ note_proxy(const struct http_transfer *t, char why[LAYER_WHY])
 	    exempt == NULL ? "" : exempt);
 }
 
+/* What a stalled transfer was waiting for. */
+static const char *
+stall_of(const struct http_transfer *t)
+{
+	char *address = NULL;
+
+	curl_easy_getinfo(t->easy, CURLINFO_PRIMARY_IP, &address);
+	return t->since_ns != 0 && address != NULL && *address == '\0' ?
+	    "there was no connection in time" :
+	    "the server is sending little or no data";
+}
+
 int
 http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 {
@@ -376,7 +393,7 @@ http_judge(const struct http_transfer *t, char why[LAYER_WHY])
 		rc = of_code(t);
 		/* libcurl's text may quote the proxy's URL, with credentials */
 		snprintf(why, LAYER_WHY, "%.200s", t->stalled ?
-		    "the server is sending little or no data" :
+		    stall_of(t) :
 		    strncmp(t->error, "Unsupported proxy", 17) == 0 ||
 		    strchr(t->error, '@') != NULL ?
 		    "the proxy's URL is not valid or not supported" :
