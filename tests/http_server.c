@@ -30,7 +30,8 @@ const char *const server_mode_names[SERVER_MODES] = {
 	[SERVER_400] = "400", [SERVER_416] = "416", [SERVER_429] = "429",
 	[SERVER_500] = "500", [SERVER_503] = "503", [SERVER_404] = "404",
 	[SERVER_STALLS] = "stalls", [SERVER_SILENT] = "silent",
-	[SERVER_LEAVES] = "leaves", [SERVER_LOOPS] = "loops", [SERVER_REDIRECTS] = "redirects",
+	[SERVER_LEAVES] = "leaves",
+	[SERVER_HANDS_ON] = "hands on", [SERVER_DEMOTES] = "demotes", [SERVER_LOOPS] = "loops", [SERVER_REDIRECTS] = "redirects",
 	[SERVER_CHANGES] = "changes", [SERVER_ONE_RANGE] = "one-range",
 	[SERVER_WHOLE_FOR_MANY] = "whole-for-many",
 	[SERVER_BAD_PARTS] = "bad-parts", [SERVER_GARBAGE] = "garbage",
@@ -42,7 +43,8 @@ const char *const server_mode_names[SERVER_MODES] = {
 static void
 map_file(struct request *q)
 {
-	const char *name = strcmp(q->path, "/moved") == 0 ? "/blob" : q->path;
+	const char *name = strcmp(q->path, "/moved") == 0 ||
+	    strcmp(q->path, "/again") == 0 ? "/blob" : q->path;
 	char path[2048];
 	struct stat st;
 	void *data;

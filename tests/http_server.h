@@ -24,6 +24,10 @@ enum server_mode {
 	SERVER_LOOPS,		/* redirects to the same URL */
 	SERVER_REDIRECTS,	/* redirects to /moved, which works */
 	SERVER_LEAVES,		/* redirects to a file: URL */
+	SERVER_HANDS_ON,	/* requires user:password, redirects to /again,
+				 * requires it again, and redirects to another
+				 * name of itself, where it is refused */
+	SERVER_DEMOTES,		/* redirects to http: */
 	SERVER_CHANGES,		/* a different ETag each time */
 	SERVER_ONE_RANGE,	/* 400 for several ranges */
 	SERVER_WHOLE_FOR_MANY,	/* 200 for several ranges */

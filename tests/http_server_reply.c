@@ -213,10 +213,16 @@ answer_token(struct request *q)
 }
 
 static bool
-answer_basic(struct request *q)
+is_known(const struct request *q)
 {
 	/* base64 of user:password */
-	if (strcmp(q->authorization, "Basic dXNlcjpwYXNzd29yZA==") == 0)
+	return strcmp(q->authorization, "Basic dXNlcjpwYXNzd29yZA==") == 0;
+}
+
+static bool
+answer_basic(struct request *q)
+{
+	if (is_known(q))
 		return answer_ranges(q);
 	return answer_status(q, "401 Unauthorized",
 	    "WWW-Authenticate: Basic realm=\"x\"\r\n");
@@ -233,6 +239,24 @@ answer_redirect(struct request *q)
 	    SERVER_LOOPS ? q->path : q->mode == SERVER_LEAVES ?
 	    "file:///etc/hostname" : "/moved");
 	return answer_status(q, "307 Temporary Redirect", fields);
+}
+
+static bool
+answer_elsewhere(struct request *q)
+{
+	bool again = strcmp(q->path, "/again") == 0;
+	char fields[128];
+
+	if (strcmp(q->path, "/moved") == 0)
+		return *q->authorization == '\0' ? answer_ranges(q) :
+		    answer_status(q, "400 Bad Request", "");
+	if (q->mode == SERVER_HANDS_ON && !is_known(q))
+		return answer_basic(q);
+	snprintf(fields, sizeof(fields), q->mode == SERVER_DEMOTES ?
+	    "Location: http://127.0.0.1:%u/moved\r\n" : again ?
+	    "Location: http://localhost:%u/moved\r\n" :
+	    "Location: /again\r\n", q->s->port);
+	return answer_status(q, "302 Found", fields);
 }
 
 static bool
@@ -284,6 +308,8 @@ server_answer(struct request *q)
 	case SERVER_SILENT: return wait_for_end(q, true);
 	case SERVER_LOOPS: case SERVER_REDIRECTS: case SERVER_LEAVES:
 		return answer_redirect(q);
+	case SERVER_HANDS_ON: case SERVER_DEMOTES:
+		return answer_elsewhere(q);
 	case SERVER_GARBAGE:
 		say(q, "\xff\xfe\r\n\r\n");
 		return false;

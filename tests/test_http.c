@@ -90,6 +90,25 @@ test_recovers(void **state)
 	recovers(SERVER_BASIC, 1, "user:password");
 }
 
+/* They are sent again after a redirect, but not to the other name. */
+static void
+test_hands_on(void **state)
+{
+	struct http_counts n[HTTP_PHASES];
+	struct client c;
+	uint64_t size;
+
+	(void)state;
+	c = client_open(SERVER_HANDS_ON, 1, "user:password");
+	assert_int_equal(http_size(c.o, &size), 0);
+	assert_int_equal(size, SIZE);
+	http_counted(c.h, n);
+	/* the one that is refused, and three in a chain */
+	assert_int_equal(n[HTTP_INDEX].requests, 4);
+	client_close(&c);
+	recovers(SERVER_HANDS_ON, 1, "user:password");
+}
+
 /* A flipped bit is left to the digests to detect; nothing else may happen. */
 static void
 test_flips(void **state)
@@ -186,6 +205,7 @@ main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_recovers),
+		cmocka_unit_test(test_hands_on),
 		cmocka_unit_test(test_flips),
 		cmocka_unit_test(test_other_server),
 		cmocka_unit_test(test_no_server),

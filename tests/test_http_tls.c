@@ -123,6 +123,19 @@ test_expires(void **state)
 	unlink(both);
 }
 
+/* A redirect does not lead away from TLS. */
+static void
+test_demotes(void **state)
+{
+	struct client c;
+
+	(void)state;
+	secure(good, good);
+	c = client_open(SERVER_DEMOTES, 1, NULL);
+	read_all(&c, CONNECTIONS, -EPROTONOSUPPORT, "redirected to http");
+	client_close(&c);
+}
+
 /* Reads recover from the same faults as without TLS. */
 static void
 test_recovers(void **state)
@@ -179,6 +192,7 @@ main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_refused_slowly),
 		cmocka_unit_test(test_expires),
+		cmocka_unit_test(test_demotes),
 		cmocka_unit_test(test_recovers),
 		cmocka_unit_test(test_token_in_clear),
 		cmocka_unit_test(test_other_protocol),

@@ -96,21 +96,47 @@ transfer_all(void *arg)
 	}
 }
 
-void
-http_run(struct http *h, struct http_transfer *const *t, size_t count)
+/* Gives the transfers to the thread. */
+static void
+enqueue(struct http *h, struct http_transfer *const *t, size_t count)
 {
 	pthread_mutex_lock(&h->lock);
 	/* the queue is a stack, so push in reverse order */
 	for (size_t i = count; i-- > 0; ) {
+		t[i]->done = false;
 		t[i]->next = h->queue;
 		h->queue = t[i];
 	}
 	pthread_mutex_unlock(&h->lock);
 	curl_multi_wakeup(h->multi);
+}
+
+void
+http_run(struct http *h, struct http_transfer *const *t, size_t count)
+{
+	size_t left = count;
+
+	enqueue(h, t, count);
 	pthread_mutex_lock(&h->lock);
-	for (size_t i = 0; i < count; i++)
-		while (!t[i]->done)
+	while (left > 0) {
+		struct http_transfer *ended = NULL;
+
+		for (size_t i = 0; i < count && ended == NULL; i++)
+			if (t[i]->done && !t[i]->complete)
+				ended = t[i];
+		if (ended == NULL) {
 			pthread_cond_wait(&h->changed, &h->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&h->lock);
+		if (http_transfer_follow(ended)) {
+			enqueue(h, &ended, 1);
+		} else {
+			ended->complete = true;
+			left--;
+		}
+		pthread_mutex_lock(&h->lock);
+	}
 	pthread_mutex_unlock(&h->lock);
 }
 

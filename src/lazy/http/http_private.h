@@ -46,6 +46,8 @@ struct http_transfer {
 	struct http *h;
 	CURL *easy;
 	struct curl_slist *fields;
+	unsigned redirects;		/* followed so far */
+	uint64_t passed;		/* bytes of the replies before this */
 	int (*begin)(void *arg, const struct http_reply *r);
 	int (*body)(void *arg, const void *data, size_t len);
 	void *arg;
@@ -68,6 +70,7 @@ struct http_transfer {
 	char error[CURL_ERROR_SIZE];
 
 	bool done;			/* guarded by the lock in struct http */
+	bool complete;			/* done, and not a redirect */
 	uint64_t queued_ns;
 	struct http_transfer *next;	/* next in the queue, or next running */
 };
@@ -127,7 +130,9 @@ struct http {
 
 /* http.c */
 
-/* Runs the transfers, several at a time, and waits for all of them. */
+/*
+ * Runs the transfers, several at a time, follows redirects, and waits for all.
+ */
 void http_run(struct http *h, struct http_transfer *const *t, size_t count);
 
 /* http_transfer.c */
@@ -156,6 +161,13 @@ int http_transfer_refuse(struct http_transfer *t, int rc, const char *why);
 
 /* Refuses a reply whose body is encoded.  Returns 0 or -EPROTO. */
 int http_transfer_plain(struct http_transfer *t, const struct http_reply *r);
+
+/*
+ * Prepares the transfer that has ended for another request if the reply is a
+ * redirect.  Credentials are not sent to another origin; https is not followed
+ * by http.  Returns whether it should run again.
+ */
+bool http_transfer_follow(struct http_transfer *t);
 
 /* Adds the transfer to the counts. */
 void http_transfer_count(struct http *h, const struct http_transfer *t,

@@ -2,8 +2,8 @@
  * http_transfer.c - a single request, its outcome, and whether to repeat it
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * libcurl follows redirects, and does not send our Authorization to another
- * origin.  A redirect from https to http is rejected.
+ * A redirect is a request of its own: libcurl would follow it without saying so
+ * before it looks up the name of the next server.
  */
 #include "http_private.h"
 
@@ -195,11 +195,7 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
 	curl_easy_setopt(t->easy, CURLOPT_XFERINFOFUNCTION, check_progress);
 	curl_easy_setopt(t->easy, CURLOPT_XFERINFODATA, t);
 	curl_easy_setopt(t->easy, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(t->easy, CURLOPT_FOLLOWLOCATION, 1L);
-	curl_easy_setopt(t->easy, CURLOPT_MAXREDIRS, (long)HTTP_REDIRECTS);
 	curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(t->easy, CURLOPT_REDIR_PROTOCOLS_STR,
-	    http_is_secure(url) ? "https" : "http,https");
 	curl_easy_setopt(t->easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(t->easy, CURLOPT_HTTP_VERSION,
 	    (long)CURL_HTTP_VERSION_2TLS);
@@ -219,6 +215,76 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
 	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
 	return add_fields(t, h, url, field);
+}
+
+/* Removes Authorization from the header.  Returns 0 or -ENOMEM. */
+static int
+drop_credentials(struct http_transfer *t)
+{
+	struct curl_slist *kept = NULL, *more;
+
+	for (struct curl_slist *i = t->fields; i != NULL; i = i->next) {
+		if (strncasecmp(i->data, "Authorization:", 14) == 0)
+			continue;
+		more = curl_slist_append(kept, i->data);
+		if (more == NULL) {
+			curl_slist_free_all(kept);
+			return -ENOMEM;
+		}
+		kept = more;
+	}
+	curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, kept);
+	curl_slist_free_all(t->fields);
+	t->fields = kept;
+	return 0;
+}
+
+/* The bytes of the last reply. */
+static uint64_t
+received(const struct http_transfer *t)
+{
+	curl_off_t body = 0;
+	long head = 0;
+
+	curl_easy_getinfo(t->easy, CURLINFO_SIZE_DOWNLOAD_T, &body);
+	curl_easy_getinfo(t->easy, CURLINFO_HEADER_SIZE, &head);
+	return (uint64_t)body + (uint64_t)head;
+}
+
+bool
+http_transfer_follow(struct http_transfer *t)
+{
+	char from[HTTP_URL], *to = NULL;
+
+	if (t->code != CURLE_OK || t->rc != 0 || t->reply.status < 300 ||
+	    t->reply.status >= 400 || curl_easy_getinfo(t->easy,
+	    CURLINFO_REDIRECT_URL, &to) != CURLE_OK || to == NULL)
+		return false;
+	if (t->redirects == HTTP_REDIRECTS) {
+		t->rc = http_transfer_refuse(t, -ELOOP, "more than 5 redirects");
+		return false;
+	}
+	http_transfer_url(t, from);
+	t->passed += received(t);
+	t->redirects++;
+	if (!http_same_server(from, to)) {
+		t->rc = drop_credentials(t);
+		if (t->rc != 0)
+			return false;
+	}
+	if (http_is_secure(from))
+		curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "https");
+	/* setting the URL copies it, and ends the life of `to' */
+	if (curl_easy_setopt(t->easy, CURLOPT_URL, to) != CURLE_OK) {
+		t->rc = -ENOMEM;
+		return false;
+	}
+	t->reply = (struct http_reply){ .status = 0 };
+	t->refusal = 0;
+	t->since_ns = 0;
+	t->since_B = 0;
+	t->error[0] = '\0';
+	return true;
 }
 
 void
@@ -256,16 +322,12 @@ void
 http_transfer_count(struct http *h, const struct http_transfer *t,
     enum http_phase phase)
 {
-	curl_off_t body = 0;
-	long head = 0, redirects = 0;
+	uint64_t bytes = t->passed + received(t);
 
-	curl_easy_getinfo(t->easy, CURLINFO_SIZE_DOWNLOAD_T, &body);
-	curl_easy_getinfo(t->easy, CURLINFO_HEADER_SIZE, &head);
-	curl_easy_getinfo(t->easy, CURLINFO_REDIRECT_COUNT, &redirects);
 	pthread_mutex_lock(&h->lock);
-	h->reached |= t->reply.status != 0;
-	h->counts[phase].requests += 1 + (uint64_t)redirects;
-	h->counts[phase].wire += (uint64_t)body + (uint64_t)head;
+	h->reached |= t->reply.status != 0 || t->redirects > 0;
+	h->counts[phase].requests += 1 + t->redirects;
+	h->counts[phase].wire += bytes;
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -303,8 +365,6 @@ of_code(const struct http_transfer *t)
 	case CURLE_SSL_CACERT_BADFILE:
 	case CURLE_SSL_CERTPROBLEM:
 		return -EKEYREJECTED;
-	case CURLE_TOO_MANY_REDIRECTS:
-		return -ELOOP;
 	case CURLE_UNSUPPORTED_PROTOCOL:
 		/* libcurl takes what is not HTTP for HTTP/0.9 */
 		return strstr(t->error, "HTTP/0.9") != NULL ? -EPROTO :
