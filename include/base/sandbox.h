@@ -68,7 +68,8 @@ int sandbox_enter_dirs(const struct sandbox_dirs *d, bool *confined);
 /*
  * Like sandbox_enter_making(), except that sockets can be connected, and that
  * files beneath the count directories in dirs can also be executed, which the C
- * library needs in order to resolve host names.
+ * library needs in order to resolve host names.  If dir is -1, nothing can be
+ * written.
  */
 int sandbox_enter_fetching(int dir, const int *dirs, size_t count,
     bool *confined);

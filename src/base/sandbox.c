@@ -211,7 +211,7 @@ int
 sandbox_enter_fetching(int dir, const int *dirs, size_t count, bool *confined)
 {
 	const struct grant g[] = {
-		{ .dirs = &dir, .count = 1, .access = making() },
+		{ .dirs = &dir, .count = dir != -1, .access = making() },
 		/* libraries that resolve host names are loaded on demand */
 		{ .dirs = dirs, .count = count, .access = READING | EXECUTE },
 	};

@@ -53,12 +53,22 @@ struct http_options {
 					 * Docker or Podman; or NULL */
 	const char *ca_file;		/* trusted certificates; NULL: the
 					 * system's */
+	struct resolver *resolver;	/* looks up names, and is closed after
+					 * the client; NULL: libcurl does it */
 	unsigned timeout_s;
 	unsigned connections;		/* maximum number per host */
 };
 
 struct http;
 struct http_object;
+struct resolver;
+
+/*
+ * Initializes libcurl, which reads configuration, and returns the file and the
+ * directory of the certificates that it trusts by default, or NULL.  A process
+ * that confines itself calls it before.
+ */
+void http_prepare(const char **ca_file, const char **ca_dir);
 
 /*
  * Starts the thread.  The options are copied, and the files that they name are

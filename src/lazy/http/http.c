@@ -171,6 +171,17 @@ client_free(struct http *h)
 	sys_free(h);
 }
 
+void
+http_prepare(const char **ca_file, const char **ca_dir)
+{
+	const curl_version_info_data *v;
+
+	curl_global_init(CURL_GLOBAL_ALL);
+	v = curl_version_info(CURLVERSION_NOW);
+	*ca_file = v->cainfo;
+	*ca_dir = v->capath;
+}
+
 int
 http_open(struct http **out, const struct http_options *o,
     char why[LAYER_WHY])

@@ -45,7 +45,7 @@ struct http_reply {
 struct http_transfer {
 	struct http *h;
 	CURL *easy;
-	struct curl_slist *fields;
+	struct curl_slist *fields, *hosts;
 	unsigned redirects;		/* followed so far */
 	uint64_t passed;		/* bytes of the replies before this */
 	int (*begin)(void *arg, const struct http_reply *r);

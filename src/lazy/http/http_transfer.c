@@ -9,6 +9,7 @@
 
 #include "base/args.h"
 #include "base/sys.h"
+#include "lazy/http/resolver.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -173,6 +174,107 @@ check_progress(void *arg, curl_off_t total, curl_off_t now, curl_off_t up_total,
 	return 0;
 }
 
+/* Names and proxies */
+
+/* Sets *value to the first of these variables that is not empty. */
+static const char *
+first_set(const char *const *names, const char **value)
+{
+	for (; *names != NULL; names++) {
+		*value = getenv(*names);
+		if (*value != NULL && **value != '\0')
+			return *names;
+	}
+	return NULL;
+}
+
+/*
+ * Returns the variable that names the proxy for the URL, and its value; or NULL.
+ * libcurl finds the proxy itself, in these variables and in this order.
+ */
+static const char *
+proxy_for(const char *url, const char **value)
+{
+	static const char *const secure[] = { "https_proxy", "HTTPS_PROXY",
+		"all_proxy", "ALL_PROXY", NULL };
+	/* HTTP_PROXY could be set by a CGI request */
+	static const char *const plain[] = { "http_proxy", "all_proxy",
+		"ALL_PROXY", NULL };
+	const char *name = first_set(http_is_secure(url) ? secure : plain,
+	    value);
+
+	if (name == NULL)
+		*value = NULL;
+	return name;
+}
+
+/* Returns the hosts that need no proxy, or NULL. */
+static const char *
+exempted_hosts(void)
+{
+	static const char *const names[] = { "no_proxy", "NO_PROXY", NULL };
+	const char *value;
+
+	return first_set(names, &value) == NULL ? NULL : value;
+}
+
+/* Adds a host's addresses, for URLs with this port.  Returns 0 or -ENOMEM. */
+static int
+add_addresses(struct http_transfer *t, const char *host, const char *port)
+{
+	char text[RESOLVER_TEXT], line[RESOLVER_HOST + RESOLVER_TEXT + 16];
+	struct curl_slist *more;
+
+	/* libcurl says best what is wrong with a name that has no address */
+	if (*host == '[' || resolver_find(t->h->o.resolver, host,
+	    (unsigned)(t->stall_ns / 1000000), text) != 0)
+		return 0;
+	/* with +, libcurl forgets them after a minute */
+	snprintf(line, sizeof(line), "+%s:%.6s:%s", host, port, text);
+	more = curl_slist_append(t->hosts, line);
+	if (more == NULL)
+		return -ENOMEM;
+	t->hosts = more;
+	return 0;
+}
+
+/*
+ * Has the resolver look up the URL's host and that of its proxy, if there is a
+ * resolver.  Returns 0 or -ENOMEM.
+ */
+static int
+find_hosts(struct http_transfer *t, const char *url)
+{
+	const char *places[2] = { url, NULL }, *ports[2] = { NULL, "1080" };
+	int rc = 0;
+
+	if (t->h->o.resolver == NULL)
+		return 0;
+	if (proxy_for(url, &places[1]) != NULL && exempted_hosts() == NULL)
+		places[0] = NULL;
+	curl_slist_free_all(t->hosts);
+	t->hosts = NULL;
+	for (int i = 0; i < 2 && rc == 0; i++) {
+		char *host = NULL, *port = NULL;
+		CURLU *u = places[i] == NULL ? NULL : curl_url();
+
+		if (u != NULL && curl_url_set(u, CURLUPART_URL, places[i],
+		    CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME) ==
+		    CURLUE_OK && curl_url_get(u, CURLUPART_HOST, &host, 0) ==
+		    CURLUE_OK) {
+			curl_url_get(u, CURLUPART_PORT, &port, ports[i] ==
+			    NULL ? CURLU_DEFAULT_PORT : 0);
+			rc = add_addresses(t, host, port != NULL ? port :
+			    ports[i] != NULL ? ports[i] : "");
+		}
+		curl_free(host);
+		curl_free(port);
+		curl_url_cleanup(u);
+	}
+	curl_easy_setopt(t->easy, CURLOPT_RESOLVE, t->hosts);
+	return rc;
+}
+
 int
 http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
     const char *ranges, const char *field)
@@ -214,7 +316,8 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
 	curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
-	return add_fields(t, h, url, field);
+	return find_hosts(t, url) != 0 ? -ENOMEM :
+	    add_fields(t, h, url, field);
 }
 
 /* Removes Authorization from the header.  Returns 0 or -ENOMEM. */
@@ -274,6 +377,9 @@ http_transfer_follow(struct http_transfer *t)
 	}
 	if (http_is_secure(from))
 		curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "https");
+	t->rc = find_hosts(t, to);
+	if (t->rc != 0)
+		return false;
 	/* setting the URL copies it, and ends the life of `to' */
 	if (curl_easy_setopt(t->easy, CURLOPT_URL, to) != CURLE_OK) {
 		t->rc = -ENOMEM;
@@ -299,8 +405,10 @@ http_transfer_close(struct http_transfer *t)
 	if (t->easy != NULL)
 		curl_easy_cleanup(t->easy);
 	curl_slist_free_all(t->fields);
+	curl_slist_free_all(t->hosts);
 	t->easy = NULL;
 	t->fields = NULL;
+	t->hosts = NULL;
 }
 
 int
@@ -378,40 +486,21 @@ of_code(const struct http_transfer *t)
 	}
 }
 
-/* Sets *value to the first of these variables that is not empty. */
-static const char *
-first_set(const char *const *names, const char **value)
-{
-	for (; *names != NULL; names++) {
-		*value = getenv(*names);
-		if (*value != NULL && **value != '\0')
-			return *names;
-	}
-	return NULL;
-}
-
 /*
- * Appends the proxy that the environment names for a transfer, if any.  libcurl
- * finds the proxy itself, in these variables and in this order; its text says
- * neither that an address is a proxy's nor, after a time-out, which one did not
- * reply.  Whether no_proxy exempts a host is for libcurl to decide, so messages
- * state it too.
+ * Appends the proxy that the environment names for a transfer, if any.
+ * libcurl's text says neither that an address is a proxy's nor, after a
+ * time-out, which one did not reply.  Whether no_proxy exempts a host is for
+ * libcurl to decide, so messages state it too.
  */
 static void
 note_proxy(const struct http_transfer *t, char why[LAYER_WHY])
 {
-	static const char *const secure[] = { "https_proxy", "HTTPS_PROXY",
-		"all_proxy", "ALL_PROXY", NULL };
-	/* HTTP_PROXY could be set by a CGI request */
-	static const char *const plain[] = { "http_proxy", "all_proxy",
-		"ALL_PROXY", NULL };
-	static const char *const exempting[] = { "no_proxy", "NO_PROXY", NULL };
 	size_t used = strnlen(why, LAYER_WHY), len;
-	const char *name, *value, *at, *scheme, *exempt;
+	const char *name, *value, *at, *scheme, *exempt = exempted_hosts();
 	char url[HTTP_URL];
 
 	http_transfer_url(t, url);
-	name = first_set(http_is_secure(url) ? secure : plain, &value);
+	name = proxy_for(url, &value);
 	if (name == NULL)
 		return;
 	/* the host and port, without credentials */
@@ -419,8 +508,6 @@ note_proxy(const struct http_transfer *t, char why[LAYER_WHY])
 	scheme = strstr(value, "://");
 	value = at != NULL ? at + 1 : scheme != NULL ? scheme + 3 : value;
 	len = strcspn(value, "/?#");
-	if (first_set(exempting, &exempt) == NULL)
-		exempt = NULL;
 	snprintf(why + used, LAYER_WHY - used, "; %s is %.*s%s%.40s", name,
 	    len < 60 ? (int)len : 60, value,
 	    exempt == NULL ? "" : ", no_proxy is ",

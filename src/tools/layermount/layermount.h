@@ -81,6 +81,7 @@ struct layermount {
 	uint64_t start_ns;
 
 	/* of the server */
+	struct resolver *resolver;	/* or NULL */
 	struct http *http;
 	struct vfs *vfs;
 	struct vfs_stack stack;		/* without --store */

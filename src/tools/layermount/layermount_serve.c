@@ -11,6 +11,7 @@
 #include "base/fdio.h"
 #include "base/sandbox.h"
 #include "base/sys.h"
+#include "lazy/http/resolver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,20 +24,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/*
- * Directories other than those of layers whose files the C library and libcurl
- * read.  All of /etc is readable, because a rule for a file there would end
- * when the file is replaced, as resolv.conf is when the network changes; it may
- * be a link to one of the directories in /run.
- */
-static const char *const readable[] = { "/etc", "/usr", "/lib", "/lib64",
-	"/run/systemd/resolve", "/run/resolvconf" };
-
-#define RESOLVER "/etc/resolv.conf"
+/* Directories whose libraries the C library and libcurl load on demand. */
+static const char *const readable[] = { "/usr", "/lib", "/lib64" };
 
 enum {
 	READABLE = sizeof(readable) / sizeof(*readable),
-	FILES = 4, OPERANDS_MAX = 256
+	FILES = 5, OPERANDS_MAX = 256
 };
 
 /* Confinement */
@@ -67,13 +60,12 @@ add_path(const char *path, int *dirs, size_t count)
 static int
 confine_server(struct layermount *m)
 {
-	char *resolver = realpath(RESOLVER, NULL);
-	const char *const files[FILES] = { m->o.auth_file, m->o.ca_file,
-		m->o.side, resolver };
+	const char *files[FILES] = { m->o.auth_file, m->o.ca_file, m->o.side };
 	int dirs[READABLE + FILES + OPERANDS_MAX], rc;
 	size_t count = 0;
 	bool confined;
 
+	http_prepare(&files[3], &files[4]);
 	for (size_t i = 0; i < READABLE; i++) {
 		int fd = open_path(readable[i]);
 
@@ -88,9 +80,24 @@ confine_server(struct layermount *m)
 	rc = sandbox_enter_fetching(m->cache_dir, dirs, count, &confined);
 	for (size_t i = 0; i < count; i++)
 		sys_close(dirs[i]);
-	free(resolver);
 	if (rc != 0)
 		msg_error(&m->msg, "Landlock: %s", strerror(-rc));
+	return rc;
+}
+
+/* Before confinement, starts what looks up the names of servers, if any. */
+static int
+start_resolver(struct layermount *m)
+{
+	bool remote = m->o.store;
+	int rc;
+
+	for (int i = 0; i < m->o.operand_count; i++)
+		remote = remote || strstr(m->o.operands[i], "://") != NULL;
+	rc = remote ? resolver_start(&m->resolver) : 0;
+	if (rc != 0)
+		msg_error(&m->msg, "cannot start the resolver: %s",
+		    strerror(-rc));
 	return rc;
 }
 
@@ -102,7 +109,8 @@ layermount_open_http(struct layermount *m, unsigned connections)
 	const struct http_options o = { .credentials = m->o.credentials,
 		.credentials_for = m->o.credentials_for,
 		.auth_file = m->o.auth_file, .ca_file = m->o.ca_file,
-		.timeout_s = m->o.timeout_s, .connections = connections };
+		.timeout_s = m->o.timeout_s, .connections = connections,
+		.resolver = m->resolver };
 	char why[LAYER_WHY];
 	int rc = http_open(&m->http, &o, why);
 
@@ -180,6 +188,7 @@ close_layers(struct layermount *m)
 		vfs_store_close(m->store);
 	vfs_close(m->vfs);
 	http_close(m->http);
+	resolver_stop(m->resolver);
 }
 
 /* Signals */
@@ -264,7 +273,7 @@ layermount_serve(struct layermount *m, int ready)
 	if (se == NULL)
 		return MSG_ERROR;
 	m->session = se;
-	if (fuse_set_signal_handlers(se) == 0) {
+	if (start_resolver(m) == 0 && fuse_set_signal_handlers(se) == 0) {
 		/* libfuse reports why it cannot mount */
 		if (fuse_session_mount(se, m->mountpoint) == 0) {
 			readahead_open(&m->readahead, m->mountpoint,
@@ -277,6 +286,8 @@ layermount_serve(struct layermount *m, int ready)
 			stats_write(m, "end");
 			close_layers(m);
 			readahead_close(&m->readahead);
+		} else {
+			resolver_stop(m->resolver);
 		}
 		/* at least the connection of the mount no longer exists */
 		p.fd = fuse_session_fd(se);
