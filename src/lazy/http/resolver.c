@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -117,6 +118,17 @@ keep_only(int fd)
 			close(i);
 }
 
+/* In lists of processes, it is not the one that is to be sent signals. */
+static void
+change_name(void)
+{
+	char *name = program_invocation_name;
+
+	prctl(PR_SET_NAME, "resolver");
+	if (strlen(name) >= strlen("resolver"))
+		strncpy(name, "resolver", strlen(name));
+}
+
 static void
 answer_questions(int fd)
 {
@@ -130,6 +142,7 @@ answer_questions(int fd)
 	/* what ends the parent closes the socket */
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
 		signal(ignored[i], SIG_IGN);
+	change_name();
 	keep_only(fd);
 	confine_resolver();
 	pthread_attr_init(&detached);
