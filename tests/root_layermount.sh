@@ -146,16 +146,20 @@ for option in '--creds user:password' --creds=user:password; do
 done
 mode good 1
 
-# The server opens no files that it does not need: here, OpenSSL tries to.
+# The server opens no files that it does not need.  Here, the C library is told to
+# read one when it looks up a name, in the resolver and then, as that found no
+# address, in the server.
 if have strace && strace -o trace true 2>/dev/null; then
 	secret=$(mktemp /run/coldpress.XXXXXX)
 	trap 'rm -f "$secret"; umount -l mnt 2>/dev/null || :' EXIT
 	for file in "$secret" /proc/self/environ; do
-		OPENSSL_CONF=$file strace -f -e trace=openat,open -o trace \
-		    layermount http://127.0.0.1:1/x "$PWD/mnt" 2>/dev/null
-		t "$file" 0 grep "\"$file\"" trace
-		shows 'cannot be read' EACCES
+		HOSTALIASES=$file strace -f -e trace=openat,open -o trace \
+		    layermount http://nowhere:1/x "$PWD/mnt" 2>/dev/null
+		t "$file" 0 grep "\"$file\".*EACCES" trace
+		t 'cannot be read' 1 grep "\"$file\".* = [0-9]" trace
 	done
+	t 'the resolver reads /etc' 0 grep '"/etc/hosts".* = [0-9]' trace
+	t 'the server does not' 0 grep '"/etc/hosts".*EACCES' trace
 	rm "$secret"
 else
 	skip 'strace cannot trace here'

@@ -223,7 +223,8 @@ follow(struct layermount *m, struct server *s)
 	/* a mount there may now belong to another process */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SERVE_UNMOUNTED)
 		return MSG_OK;
-	if (mounted_by_us(m->mountpoint, &major, &minor) &&
+	if (mounted_by_us(m->mountpoint, &major, &minor) && (!s->mounted ||
+	    (major == s->major && minor == s->minor)) &&
 	    umount2(m->mountpoint, MNT_DETACH | UMOUNT_NOFOLLOW) == -1) {
 		/* users other than root need a helper program */
 		pid = fork();
