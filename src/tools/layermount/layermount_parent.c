@@ -142,16 +142,17 @@ handle_signal(struct layermount *m, struct server *s)
 }
 
 /*
- * Waits for the server's first thread to end.  The mutex stays locked, because
- * no other thread needs it.
+ * Waits for the server's first thread to end, unless it unlocks the mutex: then
+ * its mount has gone, and another's may be in the same place, with the same
+ * device number.  The mutex stays locked, because no other thread needs it.
  */
 static void *
 wait_for_end(void *arg)
 {
 	pthread_mutex_t *alive = arg;
 
-	(void)pthread_mutex_lock(alive);
-	kill(getpid(), WATCH_SIGNAL);
+	if (pthread_mutex_lock(alive) != 0)
+		kill(getpid(), WATCH_SIGNAL);
 	return NULL;
 }
 
@@ -287,7 +288,10 @@ supervise(struct layermount *m, int tell)
 			sys_close(tell);
 		pthread_mutex_lock(s.alive);
 		sigprocmask(SIG_SETMASK, &old, NULL);
-		_exit(layermount_serve(m, ready[1]));
+		status = layermount_serve(m, ready[1]);
+		if (status == SERVE_UNMOUNTED)
+			pthread_mutex_unlock(s.alive);
+		_exit(status);
 	}
 	sys_close(ready[1]);
 	s.ready = ready[0];
