@@ -8,12 +8,13 @@
 #include <string.h>
 
 extern const struct codec codec_gzip, codec_zlib, codec_zip, codec_zstd,
-    codec_lz4, codec_xz, codec_lzma, codec_bzip2, codec_compress;
+    codec_lz4, codec_xz, codec_lzma, codec_bzip2, codec_compress,
+    codec_lzip;
 
 /* In the order in which magic numbers are tried, least specific last. */
 const struct codec *const codecs[] = {
 	&codec_gzip, &codec_zstd, &codec_lz4, &codec_xz, &codec_bzip2,
-	&codec_zip, &codec_compress, &codec_zlib, &codec_lzma, NULL
+	&codec_lzip, &codec_zip, &codec_compress, &codec_zlib, &codec_lzma, NULL
 };
 
 const struct codec *

@@ -16,7 +16,7 @@
  *
  * Source: the .xz file format, 1.1.0.
  */
-#include "format/codec.h"
+#include "format/xz.h"
 
 #include "base/bytes.h"
 #include "base/sys.h"
@@ -25,7 +25,7 @@
 #include "format/serial.h"
 
 #include <errno.h>
-#include <lzma.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Enough for indexes of about 8 million blocks. */
@@ -36,7 +36,10 @@ struct xz_job {
 	struct codec_notes *notes;
 	const uint8_t *piece;	/* the piece that contains next_in */
 	uint64_t beside;	/* memory used outside liblzma, when decoding */
-	bool ended;
+	bool ended, rest_ignored;
+	bool flushes;
+	const char *lengths;	/* of the blocks to come, or NULL */
+	uint64_t block_left;	/* of the current one; 0: all */
 };
 
 static const struct xz_check {
@@ -140,16 +143,17 @@ refused_need(const struct xz_job *j)
 	return need <= lzma_memlimit_get(&j->strm) ? 0 : need + j->beside;
 }
 
-/* Implements pipeline_ops.join for all four coders. */
+/*
+ * Passes liblzma n bytes, and its output to out, until it has taken them and,
+ * unless action is LZMA_RUN, has done it.  Returns 0 or -errno.
+ */
 static int
-xz_join(void *job, struct slot *s, struct sink *out)
+xz_pass(struct xz_job *j, const uint8_t *p, size_t n, lzma_action action,
+    struct sink *out)
 {
-	struct xz_job *j = job;
-	lzma_action action = s->last ? LZMA_FINISH : LZMA_RUN;
-
-	j->strm.next_in = j->piece = s->in.data;
-	j->strm.avail_in = s->in.len;
-	while (!j->ended && (j->strm.avail_in > 0 || action == LZMA_FINISH)) {
+	j->strm.next_in = p;
+	j->strm.avail_in = n;
+	while (!j->ended && (j->strm.avail_in > 0 || action != LZMA_RUN)) {
 		size_t room;
 		lzma_ret r;
 		int rc;
@@ -169,37 +173,79 @@ xz_join(void *job, struct slot *s, struct sink *out)
 		rc = xz_error(r);
 		if (rc != 0)
 			return rc;
+		if (r == LZMA_STREAM_END && action != LZMA_RUN &&
+		    action != LZMA_FINISH)
+			break;
 		j->ended = r == LZMA_STREAM_END;
 	}
-	/* data after an .lzma stream is not part of it */
-	return j->ended && j->strm.avail_in > 0 ? -EBADMSG : 0;
+	return 0;
 }
 
-#define XZ_CODER(plan_fn, open_fn) { .plan = (plan_fn), .open = (open_fn), \
-    .close = xz_job_close, .ops = { .fill = serial_fill, .join = xz_join } }
+/* Implements pipeline_ops.join for the decoders. */
+static int
+xz_join(void *job, struct slot *s, struct sink *out)
+{
+	struct xz_job *j = job;
+	int rc;
+
+	j->piece = s->in.data;
+	j->strm.avail_in = 0;
+	rc = xz_pass(j, s->in.data, s->in.len,
+	    s->last ? LZMA_FINISH : LZMA_RUN, out);
+	if (rc != 0 || !j->ended || j->rest_ignored)
+		return rc;
+	/* data after an .lzma stream is not part of it */
+	return j->strm.avail_in > 0 ? -EBADMSG : 0;
+}
 
 /* Compressing */
 
-static uint32_t
-preset_of(const struct codec_options *o)
+/* A chain of filters: given as text, or that of a preset. */
+struct xz_chain {
+	lzma_filter filters[LZMA_FILTERS_MAX + 1];
+	lzma_options_lzma preset;
+	bool parsed;		/* the options are liblzma's */
+};
+
+static void
+chain_free(struct xz_chain *c)
 {
-	return (uint32_t)o->level |
-	    (codec_number(o, "extreme") ? LZMA_PRESET_EXTREME : 0);
+	if (c->parsed)
+		lzma_filters_free(c->filters, NULL);
 }
 
-/* Fills in mt.  Returns false if the format has no check as o requests. */
+/*
+ * Returns NULL, or what is wrong with the text.  id: the preset's own filter.
+ */
+static const char *
+chain_open(struct xz_chain *c, const struct codec_options *o, lzma_vli id)
+{
+	const char *text = codec_text(o, "filters"), *why;
+	uint32_t preset = (uint32_t)o->level |
+	    (codec_number(o, "extreme") ? LZMA_PRESET_EXTREME : 0);
+
+	c->parsed = text != NULL;
+	if (text != NULL) {
+		why = lzma_str_to_filters(text, NULL, c->filters,
+		    id == LZMA_FILTER_LZMA1 ? LZMA_STR_ALL_FILTERS : 0, NULL);
+		c->parsed = why == NULL;
+		return why;
+	}
+	lzma_lzma_preset(&c->preset, preset);
+	c->filters[0] = (lzma_filter){ id, &c->preset };
+	c->filters[1] = (lzma_filter){ LZMA_VLI_UNKNOWN, NULL };
+	return NULL;
+}
+
+/* Fills in mt but for the filters.  Returns false for an unknown check. */
 static bool
-mt_options(lzma_mt *mt, const struct codec_options *o, lzma_options_lzma *lz,
-    lzma_filter *filters)
+mt_options(lzma_mt *mt, const struct codec_options *o)
 {
 	const char *asked = codec_text(o, "check");
 	const struct xz_check *c = xz_checks;
 
-	lzma_lzma_preset(lz, preset_of(o));
-	filters[0] = (lzma_filter){ LZMA_FILTER_LZMA2, lz };
-	filters[1] = (lzma_filter){ LZMA_VLI_UNKNOWN, NULL };
 	*mt = (lzma_mt){ .threads = o->threads, .block_size = o->block,
-	    .filters = filters, .check = LZMA_CHECK_CRC64 };
+	    .check = LZMA_CHECK_CRC64 };
 	if (asked == NULL)
 		return true;
 	while (c->option != NULL && strcmp(asked, c->option) != 0)
@@ -211,21 +257,25 @@ mt_options(lzma_mt *mt, const struct codec_options *o, lzma_options_lzma *lz,
 static int
 plan_xz(const struct codec_options *o, struct memory_plan *p, const char **why)
 {
-	lzma_options_lzma lz;
-	lzma_filter filters[2];
+	struct xz_chain chain;
 	lzma_mt mt;
 
-	if (o->rsyncable || o->flush_ms > 0) {
-		*why = "xz and lzma do not support --rsyncable or --flush-ms";
+	if (o->rsyncable) {
+		*why = "xz and lzma do not support --rsyncable";
 		return -ENOTSUP;
 	}
-	if (!mt_options(&mt, o, &lz, filters)) {
+	if (!mt_options(&mt, o)) {
 		*why = "xz supports the checks none, crc32, crc64 and sha256";
 		return -ENOTSUP;
 	}
+	*why = chain_open(&chain, o, LZMA_FILTER_LZMA2);
+	if (*why != NULL)
+		return -ENOTSUP;
 	*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,
 	    .fixed_B = 1 << 20 };
+	mt.filters = chain.filters;
 	p->worker_B = lzma_stream_encoder_mt_memusage(&mt) / mt.threads;
+	chain_free(&chain);
 	return 0;
 }
 
@@ -233,50 +283,177 @@ static int
 open_xz(void **job, const struct codec_options *o, const struct memory_plan *p,
     struct codec_notes *notes)
 {
-	lzma_options_lzma lz;
-	lzma_filter filters[2];
-	lzma_mt mt;
+	struct xz_chain chain;
 	struct xz_job *j;
+	lzma_mt mt;
 	int rc = xz_job_new(&j, notes);
 
 	(void)p;
 	if (rc != 0)
 		return rc;
-	if (!mt_options(&mt, o, &lz, filters)) {
+	j->flushes = o->flush_ms > 0;
+	j->lengths = codec_text(o, "block-list");
+	if (!mt_options(&mt, o) ||
+	    chain_open(&chain, o, LZMA_FILTER_LZMA2) != NULL) {
 		xz_job_close(j);
 		return -EINVAL;
 	}
-	return xz_job_started(job, j, lzma_stream_encoder_mt(&j->strm, &mt));
+	mt.filters = chain.filters;
+	rc = xz_job_started(job, j, lzma_stream_encoder_mt(&j->strm, &mt));
+	chain_free(&chain);
+	return rc;
+}
+
+/*
+ * Returns the length of the next block from a list of numbers separated by
+ * commas, of which the last is repeated; 0: without a limit.
+ */
+static uint64_t
+next_length(struct xz_job *j)
+{
+	char *end = NULL;
+	uint64_t n;
+
+	if (j->lengths == NULL)
+		return 0;
+	n = strtoull(j->lengths, &end, 10);
+	if (*end == ',')
+		j->lengths = end + 1;
+	return n;
+}
+
+/*
+ * Ends blocks where the list says so and, with --flush-ms, at the end of a
+ * piece that is short because no input came in time.
+ */
+static int
+xz_pack_join(void *job, struct slot *s, struct sink *out)
+{
+	struct xz_job *j = job;
+	const uint8_t *p = s->in.data;
+	size_t left = s->in.len, n;
+	int rc = 0;
+
+	while (rc == 0 && left > 0) {
+		bool ends;
+
+		if (j->block_left == 0)
+			j->block_left = next_length(j);
+		ends = j->block_left > 0 && j->block_left <= left;
+		n = ends ? (size_t)j->block_left : left;
+		if (j->block_left > 0)
+			j->block_left -= n;
+		rc = xz_pass(j, p, n, ends ? LZMA_FULL_BARRIER : LZMA_RUN,
+		    out);
+		p += n;
+		left -= n;
+	}
+	if (rc != 0)
+		return rc;
+	if (s->last)
+		return xz_pass(j, p, 0, LZMA_FINISH, out);
+	return j->flushes && s->in.len < SERIAL_PIECE ?
+	    xz_pass(j, p, 0, LZMA_FULL_FLUSH, out) : 0;
+}
+
+/* Plans for lzma and raw streams, whose preset is a chain of this filter. */
+static int
+plan_alone(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
+{
+	struct xz_chain chain;
+
+	if (o->rsyncable || o->flush_ms > 0) {
+		*why = "xz and lzma do not support --rsyncable or --flush-ms";
+		return -ENOTSUP;
+	}
+	*why = chain_open(&chain, o, LZMA_FILTER_LZMA1);
+	if (*why != NULL)
+		return -ENOTSUP;
+	*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,
+	    .fixed_B = (1 << 20) + lzma_raw_encoder_memusage(chain.filters) };
+	chain_free(&chain);
+	return 0;
 }
 
 static int
 plan_lzma(const struct codec_options *o, struct memory_plan *p,
     const char **why)
 {
-	int rc = plan_xz(o, p, why);
+	struct xz_chain chain;
+	int rc = plan_alone(o, p, why);
 
-	p->worker_B = 0;
-	p->fixed_B += lzma_easy_encoder_memusage(preset_of(o));
+	if (rc != 0 || chain_open(&chain, o, LZMA_FILTER_LZMA1) != NULL)
+		return rc;
+	if (chain.filters[0].id != LZMA_FILTER_LZMA1 ||
+	    chain.filters[1].id != LZMA_VLI_UNKNOWN) {
+		*why = "the lzma format has only the filter lzma1";
+		rc = -ENOTSUP;
+	}
+	chain_free(&chain);
 	return rc;
+}
+
+/* Starts an encoder or a decoder of one stream with a chain, or an lzma one. */
+static int
+open_chain(void **job, const struct codec_options *o, struct codec_notes *notes,
+    lzma_vli id, lzma_ret (*start)(lzma_stream *s, const lzma_filter *f))
+{
+	struct xz_chain chain;
+	struct xz_job *j;
+	int rc = xz_job_new(&j, notes);
+
+	if (rc != 0)
+		return rc;
+	if (chain_open(&chain, o, id) != NULL) {
+		xz_job_close(j);
+		return -EINVAL;
+	}
+	rc = xz_job_started(job, j, start(&j->strm, chain.filters));
+	chain_free(&chain);
+	return rc;
+}
+
+static lzma_ret
+alone_encoder(lzma_stream *s, const lzma_filter *f)
+{
+	return lzma_alone_encoder(s, f[0].options);
 }
 
 static int
 open_lzma(void **job, const struct codec_options *o,
     const struct memory_plan *p, struct codec_notes *notes)
 {
-	lzma_options_lzma lz;
-	struct xz_job *j;
-	int rc = xz_job_new(&j, notes);
-
 	(void)p;
-	if (rc != 0)
-		return rc;
-	lzma_lzma_preset(&lz, preset_of(o));
-	return xz_job_started(job, j, lzma_alone_encoder(&j->strm, &lz));
+	return open_chain(job, o, notes, LZMA_FILTER_LZMA1, alone_encoder);
 }
 
-static const struct coder xz_encoder = XZ_CODER(plan_xz, open_xz);
-static const struct coder lzma_encoder = XZ_CODER(plan_lzma, open_lzma);
+static int
+open_raw(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
+{
+	(void)p;
+	return open_chain(job, o, notes, LZMA_FILTER_LZMA2, lzma_raw_encoder);
+}
+
+static int
+unopen_raw(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
+{
+	(void)p;
+	return open_chain(job, o, notes, LZMA_FILTER_LZMA2, lzma_raw_decoder);
+}
+
+#define XZ_CODER(plan_fn, open_fn, join_fn) { .plan = (plan_fn), \
+    .open = (open_fn), .close = xz_job_close, \
+    .ops = { .fill = serial_fill, .join = (join_fn) } }
+
+static const struct coder xz_encoder = XZ_CODER(plan_xz, open_xz,
+    xz_pack_join);
+static const struct coder lzma_encoder = XZ_CODER(plan_lzma, open_lzma,
+    xz_pack_join);
+static const struct coder raw_encoder = XZ_CODER(plan_alone, open_raw,
+    xz_pack_join);
 
 /* Decompressing */
 
@@ -315,6 +492,14 @@ new_decoder(struct xz_job **out, const struct codec_options *o,
 	return 0;
 }
 
+static uint32_t
+decoder_flags(const struct codec_options *o)
+{
+	return LZMA_TELL_UNSUPPORTED_CHECK |
+	    (codec_number(o, "single-stream") ? 0 : LZMA_CONCATENATED) |
+	    (codec_number(o, "ignore-check") ? LZMA_IGNORE_CHECK : 0);
+}
+
 /*
  * Uses threads as long as each needs at most 128 MiB and all of them fit in the
  * memory limit; otherwise, liblzma decodes with one thread, up to the limit set
@@ -324,14 +509,14 @@ static int
 unopen_xz(void **job, const struct codec_options *o,
     const struct memory_plan *p, struct codec_notes *notes)
 {
-	lzma_mt mt = { .flags = LZMA_CONCATENATED |
-	    LZMA_TELL_UNSUPPORTED_CHECK, .threads = o->threads,
+	lzma_mt mt = { .flags = decoder_flags(o), .threads = o->threads,
 	    .memlimit_threading = (uint64_t)o->threads << 27 };
 	struct xz_job *j;
 	int rc = new_decoder(&j, o, p, notes, &mt.memlimit_stop);
 
 	if (rc != 0)
 		return rc;
+	j->rest_ignored = codec_number(o, "single-stream") != 0;
 	if (o->memory != 0 && o->memory - j->beside < mt.memlimit_threading)
 		mt.memlimit_threading = o->memory - j->beside;
 	if (mt.threads == 1)
@@ -350,11 +535,34 @@ unopen_lzma(void **job, const struct codec_options *o,
 
 	if (rc != 0)
 		return rc;
+	j->rest_ignored = codec_number(o, "single-stream") != 0;
 	return xz_job_started(job, j, lzma_alone_decoder(&j->strm, limit));
 }
 
-static const struct coder xz_decoder = XZ_CODER(plan_decode, unopen_xz);
-static const struct coder lzma_decoder = XZ_CODER(plan_decode, unopen_lzma);
+static int
+unopen_lzip(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
+{
+	uint64_t limit;
+	struct xz_job *j;
+	int rc = new_decoder(&j, o, p, notes, &limit);
+
+	if (rc != 0)
+		return rc;
+	/* what follows the last member may be anything */
+	j->rest_ignored = true;
+	return xz_job_started(job, j, lzma_lzip_decoder(&j->strm, limit,
+	    decoder_flags(o)));
+}
+
+static const struct coder xz_decoder = XZ_CODER(plan_decode, unopen_xz,
+    xz_join);
+static const struct coder lzma_decoder = XZ_CODER(plan_decode, unopen_lzma,
+    xz_join);
+static const struct coder lzip_decoder = XZ_CODER(plan_decode, unopen_lzip,
+    xz_join);
+static const struct coder raw_decoder = XZ_CODER(plan_decode, unopen_raw,
+    xz_join);
 
 /* Listing, and reading ranges */
 
@@ -394,18 +602,23 @@ xz_read_index(struct look *look, lzma_index **index)
 	return r == LZMA_OK || r == LZMA_SEEK_NEEDED ? -ENODATA : xz_error(r);
 }
 
+int
+xz_index(int fd, uint64_t len, lzma_index **index)
+{
+	struct look *look = look_open(fd, len);
+	int rc = look == NULL ? -ENOMEM : xz_read_index(look, index);
+
+	look_close(look);
+	return rc;
+}
+
 static int
 xz_list(int fd, uint64_t len, struct codec_listing *l)
 {
-	struct look *look = look_open(fd, len);
 	lzma_index *index = NULL;
 	uint32_t checks;
-	int rc;
+	int rc = xz_index(fd, len, &index);
 
-	if (look == NULL)
-		return -ENOMEM;
-	rc = xz_read_index(look, &index);
-	look_close(look);
 	if (rc != 0)
 		return rc;
 	checks = lzma_index_checks(index);
@@ -592,8 +805,12 @@ const struct codec codec_xz = {
 	    { ".txz", ".tar" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 9, .level_default = 6,
 	.settings = (const char *const[]){
+	    "block-list",	/* lengths of the blocks, in bytes */
 	    "check",		/* its name */
 	    "extreme",		/* the variant -e of the level */
+	    "filters",		/* a chain, as in lzma_str_to_filters() */
+	    "ignore-check",	/* decoding: do not verify it */
+	    "single-stream",	/* decoding: ignore what follows */
 	    NULL },
 	.list = xz_list, .seek = &xz_seek,
 	.magic = magic_xz, .encode = &xz_encoder, .decode = &xz_decoder,
@@ -605,8 +822,44 @@ const struct codec codec_lzma = {
 	.suffixes = (const struct codec_suffix[]){ { ".lzma", "" },
 	    { ".tlz", ".tar" }, { NULL, NULL } },
 	.level_min = 0, .level_max = 9, .level_default = 6,
-	.settings = (const char *const[]){ "extreme", NULL },
+	.settings = (const char *const[]){ "extreme", "filters",
+	    "single-stream", NULL },
 	.list = lzma_list, .check = "none",
 	.magic = magic_lzma, .magic_is_guess = true, .encode = &lzma_encoder,
 	.decode = &lzma_decoder, .versions = xz_versions,
+};
+
+static bool
+magic_lzip(const uint8_t *p, size_t len)
+{
+	return len >= 6 && memcmp(p, "LZIP", 4) == 0;
+}
+
+const struct codec codec_lzip = {
+	.name = "lzip", .short_name = "lz",
+	.suffixes = (const struct codec_suffix[]){ { ".lz", "" },
+	    { NULL, NULL } },
+	.settings = (const char *const[]){ "ignore-check", "single-stream",
+	    NULL },
+	.check = "CRC-32",
+	.magic = magic_lzip, .decode = &lzip_decoder, .versions = xz_versions,
+};
+
+static bool
+magic_raw(const uint8_t *p, size_t len)
+{
+	(void)p;
+	(void)len;
+	return true;
+}
+
+const struct codec codec_xz_raw = {
+	.name = "raw",
+	.suffixes = (const struct codec_suffix[]){ { "", "" },
+	    { NULL, NULL } },
+	.level_min = 0, .level_max = 9, .level_default = 6,
+	.settings = (const char *const[]){ "extreme", "filters", NULL },
+	.check = "none",
+	.magic = magic_raw, .encode = &raw_encoder, .decode = &raw_decoder,
+	.versions = xz_versions,
 };
