@@ -215,10 +215,12 @@ chain_free(struct xz_chain *c)
 }
 
 /*
- * Returns NULL, or what is wrong with the text.  id: the preset's own filter.
+ * Returns NULL, or what is wrong with the text.  id: the preset's own filter;
+ * contained: in an xz file, which cannot have lzma1.
  */
 static const char *
-chain_open(struct xz_chain *c, const struct codec_options *o, lzma_vli id)
+chain_open(struct xz_chain *c, const struct codec_options *o, lzma_vli id,
+    bool contained)
 {
 	const char *text = codec_text(o, "filters"), *why;
 	uint32_t preset = (uint32_t)o->level |
@@ -227,7 +229,7 @@ chain_open(struct xz_chain *c, const struct codec_options *o, lzma_vli id)
 	c->parsed = text != NULL;
 	if (text != NULL) {
 		why = lzma_str_to_filters(text, NULL, c->filters,
-		    id == LZMA_FILTER_LZMA1 ? LZMA_STR_ALL_FILTERS : 0, NULL);
+		    contained ? 0 : LZMA_STR_ALL_FILTERS, NULL);
 		c->parsed = why == NULL;
 		return why;
 	}
@@ -268,7 +270,7 @@ plan_xz(const struct codec_options *o, struct memory_plan *p, const char **why)
 		*why = "xz supports the checks none, crc32, crc64 and sha256";
 		return -ENOTSUP;
 	}
-	*why = chain_open(&chain, o, LZMA_FILTER_LZMA2);
+	*why = chain_open(&chain, o, LZMA_FILTER_LZMA2, true);
 	if (*why != NULL)
 		return -ENOTSUP;
 	*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,
@@ -294,7 +296,7 @@ open_xz(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->flushes = o->flush_ms > 0;
 	j->lengths = codec_text(o, "block-list");
 	if (!mt_options(&mt, o) ||
-	    chain_open(&chain, o, LZMA_FILTER_LZMA2) != NULL) {
+	    chain_open(&chain, o, LZMA_FILTER_LZMA2, true) != NULL) {
 		xz_job_close(j);
 		return -EINVAL;
 	}
@@ -367,7 +369,7 @@ plan_alone(const struct codec_options *o, struct memory_plan *p,
 		*why = "xz and lzma do not support --rsyncable or --flush-ms";
 		return -ENOTSUP;
 	}
-	*why = chain_open(&chain, o, LZMA_FILTER_LZMA1);
+	*why = chain_open(&chain, o, LZMA_FILTER_LZMA1, false);
 	if (*why != NULL)
 		return -ENOTSUP;
 	*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,
@@ -383,7 +385,7 @@ plan_lzma(const struct codec_options *o, struct memory_plan *p,
 	struct xz_chain chain;
 	int rc = plan_alone(o, p, why);
 
-	if (rc != 0 || chain_open(&chain, o, LZMA_FILTER_LZMA1) != NULL)
+	if (rc != 0 || chain_open(&chain, o, LZMA_FILTER_LZMA1, false) != NULL)
 		return rc;
 	if (chain.filters[0].id != LZMA_FILTER_LZMA1 ||
 	    chain.filters[1].id != LZMA_VLI_UNKNOWN) {
@@ -405,7 +407,7 @@ open_chain(void **job, const struct codec_options *o, struct codec_notes *notes,
 
 	if (rc != 0)
 		return rc;
-	if (chain_open(&chain, o, id) != NULL) {
+	if (chain_open(&chain, o, id, false) != NULL) {
 		xz_job_close(j);
 		return -EINVAL;
 	}

@@ -13,7 +13,46 @@
 #include "base/fdio.h"
 #include "base/output.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+static void
+process_name(struct pzc *p, const char *name)
+{
+	if (p->recursive && strcmp(name, "-") != 0)
+		pzc_walk(p, name);
+	else
+		pzc_operand(p, name);
+}
+
+/* Processes the operands that a file lists. */
+static void
+process_names(struct pzc *p)
+{
+	bool input = strcmp(p->names_file, "-") == 0;
+	FILE *f = input ? stdin : fopen(p->names_file, "re");
+	char *name = NULL;
+	size_t room = 0;
+	ssize_t n;
+
+	if (f == NULL) {
+		pzc_say(p, ON_OPEN, p->names_file, strerror(errno));
+		return;
+	}
+	while (!p->ended && (n = getdelim(&name, &room, p->names_end, f)) > 0) {
+		if (name[n - 1] == p->names_end)
+			name[n - 1] = '\0';
+		if (*name != '\0')
+			process_name(p, name);
+	}
+	if (ferror(f))
+		msg_error(&p->msg, "%s: cannot be read", p->names_file);
+	free(name);
+	if (!input)
+		fclose(f);
+}
 
 int
 main(int argc, char **argv)
@@ -30,18 +69,17 @@ main(int argc, char **argv)
 		pzc_release(&p);
 		return status;
 	}
-	if (p.file_count == 0) {
+	if (p.file_count == 0 && p.names_file == NULL) {
 		p.files = stdin_only;
 		p.file_count = 1;
 	}
-	for (int i = 0; i < p.file_count; i++) {
-		if (p.recursive && strcmp(p.files[i], "-") != 0)
-			pzc_walk(&p, p.files[i]);
-		else
-			pzc_operand(&p, p.files[i]);
-	}
+	for (int i = 0; i < p.file_count; i++)
+		process_name(&p, p.files[i]);
+	if (p.names_file != NULL)
+		process_names(&p);
 	if (p.mode == PZC_LIST)
 		pzc_list_end(&p);
 	pzc_release(&p);
-	return msg_finish(&p.msg);
+	status = msg_finish(&p.msg);
+	return status == MSG_WARNING && p.no_warn ? MSG_OK : status;
 }

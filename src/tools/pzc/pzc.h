@@ -6,14 +6,25 @@
 #define COLDPRESS_PZC_H
 
 #include "base/msg.h"
+#include "base/strbuf.h"
 #include "format/convert.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
+/* What xz -l says about a file, or about all. */
+struct pzc_xz_sum {
+	uint64_t streams, blocks, packed, plain, padding;
+	uint32_t checks;		/* a bit for each, as in liblzma */
+	uint64_t memory;		/* to decompress; after -lvv */
+	bool sizes;			/* all blocks' headers have them */
+	unsigned version;		/* of xz that can read it */
+};
+
 /* The totals at the end of a listing. */
 struct pzc_totals {
+	struct pzc_xz_sum xz;
 	uint64_t files, packed, size;
 	bool packed_less, size_less;	/* lower bounds only */
 	uint64_t around_B;		/* last file only: see pzc_run */
@@ -26,6 +37,12 @@ enum { PZC_THREADS_MAX = 4096, PZC_LEVEL_MAX = 22, PZC_VARIABLES = 2 };
 
 struct pzc_style;
 
+/* xz's limits, in bytes; 0: none. */
+struct pzc_limit {
+	uint64_t pack, unpack;
+	bool fixed;			/* do not adjust settings to fit */
+};
+
 struct pzc {
 	struct msg msg;
 	const struct pzc_style *style;
@@ -36,6 +53,18 @@ struct pzc {
 	int level;			/* -1: the default of the codec */
 	uint64_t memory;
 	bool to_stdout, force, keep, recursive, json, sync, verify;
+	bool no_warn;			/* a warning leaves the status 0 */
+	bool robot;			/* -l for programs */
+	struct pzc_limit limit;
+	const char *names_file;		/* more operands, "-" for standard
+					 * input; or NULL */
+	char names_end;			/* the character after each */
+	struct strbuf filters;		/* xz's chain */
+	struct strbuf lengths;		/* of xz's blocks */
+	bool no_sparse;			/* xz's, which changes nothing */
+	/* names of formats to be decoded, if not all of the style's */
+	const char *const *formats;
+	const char *format[2];		/* the one that its name means */
 	bool adapt;
 	int adapt_min, adapt_max;
 	bool store_name, store_time, store_size, restore_name, restore_time;
@@ -215,6 +244,11 @@ enum pzc_event {
 	ON_EMPTY,
 	ON_CUT,			/* the stream is truncated */
 	ON_CORRUPT,
+	ON_UNSUPPORTED,		/* if it has words; else ON_ERROR */
+	ON_MEMORY,		/* likewise, beyond a limit; word: need */
+	ON_UNCHECKED,		/* a check of unknown type */
+	ON_TERMINAL_OUT,	/* will not write to, or read from, it */
+	ON_TERMINAL_IN,
 	ON_ERROR,		/* any other error; word: the error */
 	ON_WRITE,		/* cannot write the output; word: reason */
 	ON_TRAILING,		/* garbage after a stream */
@@ -253,6 +287,8 @@ struct pzc_style {
 	const char *name;
 	const char *stdin_name, *stdout_name;
 	const struct pzc_saying *sayings;	/* array of PZC_EVENTS */
+	const uint8_t *statuses;	/* likewise, exit statuses instead of
+					 * the usual ones; or NULL */
 
 	/* Options */
 	/*
@@ -260,7 +296,10 @@ struct pzc_style {
 	 */
 	const char *const *environment;
 	bool restricts_environment;	/* allows only some options there */
-	unsigned mask;			/* the options of its own */
+	/* the table of its options; NULL: pzc's, of which it has these */
+	const struct options_row *rows;
+	size_t row_count;
+	unsigned mask;
 	const char *digits;		/* letters that are levels, after "-":
 					 * operands are returned */
 	const char *usage, *about;	/* for --help */
@@ -268,6 +307,13 @@ struct pzc_style {
 	bool digits_apart;	/* -19 is -1 -9, not a level */
 	bool strict;		/* rejects options not supported by a format */
 	int bad_usage;		/* exit status of a usage error */
+	const char *format;	/* what it writes; NULL: gzip */
+	bool keeps;		/* does not remove the input */
+	/*
+	 * Called after the options; NULL: nothing more to check.  Returns the
+	 * same values as pzc_parse().
+	 */
+	int (*prepare)(struct pzc *p);
 	bool restore_time_alone;	/* -M, -m also when decompressing */
 
 	/* Names */
@@ -276,6 +322,10 @@ struct pzc_style {
 	bool suffix_any_case;
 	size_t suffix_max;	/* maximum length of -S; 0: any */
 	bool own_suffix_only;	/* .tgz is compressed again, .gz is not */
+	bool suffix_by_format;	/* only that of the format written counts */
+	bool suffix_again;	/* a file with it is compressed again */
+	bool suffix_refused;	/* ... and not even with -f */
+	bool suffix_last;	/* checked once the format is known */
 	bool suffix_needed;	/* -dN also needs a suffix */
 	bool says_all;		/* with -r, also reports files without a
 				 * suffix */
@@ -293,6 +343,11 @@ struct pzc_style {
 	bool stdin_time;	/* stores the time of a regular file */
 	/* Formats decoded with -cdf, ending with NULL; others are copied. */
 	const char *const *formats;
+	bool formats_only;	/* other formats are never decoded */
+	bool never_asks;	/* whether to overwrite a file */
+	bool keep_follows;	/* -k follows links */
+	bool regular_only;	/* -f and -k do not allow special files */
+	bool lists_itself;	/* list() reads the file */
 	bool stdin_copies;	/* -df of standard input needs no -c */
 	bool copy_rest;		/* with -cdf: copies data after a stream */
 	bool rest_is_read;	/* otherwise such data is read as a stream */
@@ -317,7 +372,8 @@ struct pzc_style {
 	int (*version)(struct pzc *p);
 };
 
-extern const struct pzc_style pzc_style_pzc, pzc_style_gzip, pzc_style_pigz;
+extern const struct pzc_style pzc_style_pzc, pzc_style_gzip, pzc_style_pigz,
+    pzc_style_xz;
 
 /*
  * Reports an event concerning path in the program's style, and sets the status;
@@ -333,6 +389,16 @@ bool pzc_say(struct pzc *p, enum pzc_event on, const char *path,
  * pzc_parse().
  */
 int pzc_be_called(struct pzc *p);
+
+/* A size such as "9999 B" or "12.3 KiB". */
+struct pzc_nice {
+	char s[32];
+};
+struct pzc_nice pzc_nice_size(uint64_t n);
+
+/* -l in xz's style; see struct pzc_style. */
+void pzc_xz_list(struct pzc *p, const struct pzc_entry *e);
+void pzc_xz_list_sum(const struct pzc *p);
 
 /* -l in pzc's own style; see struct pzc_style. */
 void pzc_list_line(struct pzc *p, const struct pzc_entry *e);

@@ -69,7 +69,7 @@ is_fit(struct pzc *p, const struct source *s)
 	bool allowed = p->force || (p->style->lenient &&
 	    (p->keep || p->output != NULL));
 	bool asked_for = !s->in_tree && (input_stays(p) ||
-	    (p->style->lenient && allowed));
+	    (p->style->lenient && !p->style->regular_only && allowed));
 	char links[64];
 
 	if (S_ISDIR(st->st_mode)) {
@@ -103,7 +103,7 @@ pzc_source_open(struct pzc *p, struct source *s)
 	int rc;
 
 	s->followed = !s->in_tree && (p->to_stdout || p->force ||
-	    p->output != NULL ||
+	    p->output != NULL || (p->keep && p->style->keep_follows) ||
 	    (p->mode >= PZC_TEST && !p->style->test_needs_file));
 	rc = s->fd = sys_openat(s->dirfd, s->base, O_RDONLY | O_CLOEXEC |
 	    O_NONBLOCK | O_NOCTTY | (s->followed ? 0 : O_NOFOLLOW), 0);
@@ -239,6 +239,7 @@ copies_unknown(const struct file *f)
 const struct codec *
 pzc_codec_of(const struct pzc *p, const uint8_t *head, size_t len)
 {
+	const char *const *name = p->formats;
 	const struct codec *found;
 
 	if (p->codec != NULL && p->codec->magic(head, len))
@@ -247,7 +248,11 @@ pzc_codec_of(const struct pzc *p, const uint8_t *head, size_t len)
 	if (found == NULL && p->codec != NULL && p->codec->magic_is_guess &&
 	    len > 0)
 		found = p->codec;
-	return found;
+	for (; found != NULL && p->style->formats_only && name != NULL &&
+	    *name != NULL; name++)
+		if (strcmp(*name, found->name) == 0)
+			return found;
+	return p->style->formats_only && name != NULL ? NULL : found;
 }
 
 /*
@@ -312,7 +317,7 @@ may_overwrite(struct file *f)
 
 	if (f->p->force)
 		return true;
-	if (faccessat(o != NULL ? AT_FDCWD : f->src->dirfd, o != NULL ? o :
+	if (f->p->style->never_asks || faccessat(o != NULL ? AT_FDCWD : f->src->dirfd, o != NULL ? o :
 	    path_name(f->target), F_OK, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    (!f->p->presume_tty &&
 	    !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO))))
@@ -373,8 +378,7 @@ use_stdout(struct file *f)
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
 	if (!f->decompress && !f->p->force && isatty(STDOUT_FILENO)) {
-		msg_error(msg, "compressed data not written to a "
-		    "terminal (-f forces it)");
+		pzc_say(f->p, ON_TERMINAL_OUT, "", NULL);
 		return -1;
 	}
 	if (!f->decompress && f->p->verify &&
@@ -537,9 +541,20 @@ verify_output(struct file *f)
 void
 pzc_say_failure(struct pzc *p, const char *path, int rc, const char *why)
 {
-	pzc_say(p, why != NULL ? ON_ERROR : rc == -ENODATA ? ON_CUT :
-	    rc == -EBADMSG ? ON_CORRUPT : ON_ERROR, path,
-	    reason_for(rc, why));
+	static const struct {
+		int rc;
+		enum pzc_event on;
+	} own[] = {
+		{ -ENOTSUP, ON_UNSUPPORTED }, { -EFBIG, ON_MEMORY },
+	};
+	enum pzc_event on = why != NULL ? ON_ERROR : rc == -ENODATA ? ON_CUT :
+	    rc == -EBADMSG ? ON_CORRUPT : ON_ERROR;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (rc == own[i].rc &&
+		    p->style->sayings[own[i].on].as != SAY_NOTHING)
+			on = own[i].on;
+	pzc_say(p, on, path, reason_for(rc, why));
 }
 
 int
@@ -602,8 +617,7 @@ convert_file(struct file *f)
 	if (!copies_rest(f))
 		rc = pzc_judge_rest(p, path, &f->result.notes);
 	if (f->result.notes.unchecked)
-		msg_warn(&p->msg, "%s: unknown check type, content not "
-		    "verified", path);
+		pzc_say(p, ON_UNCHECKED, path, NULL);
 	if (rc == 0 && p->verify && !f->decompress) {
 		rc = verify_output(f);
 		if (rc != 0)
@@ -733,7 +747,8 @@ process(struct pzc *p, struct source *s)
 	int rc;
 
 	/* decompressing in place requires a suffix, or a stored name */
-	if (p->mode == PZC_DECOMPRESS && p->output == NULL && !to_stdout &&
+	if (!p->style->suffix_last && p->mode == PZC_DECOMPRESS &&
+	    p->output == NULL && !to_stdout &&
 	    (!p->restore_name || p->recursive || p->style->suffix_needed) &&
 	    !pzc_has_suffix(p, s->path))
 		return;
@@ -795,8 +810,7 @@ pzc_operand(struct pzc *p, const char *path)
 	} else if (fstat(s.fd, &s.st) == -1) {
 		msg_error(&p->msg, "%s: %s", s.path, strerror(errno));
 	} else if (p->mode != PZC_COMPRESS && !p->force && isatty(s.fd)) {
-		msg_error(&p->msg, "compressed data not read from a terminal "
-		    "(-f forces it)");
+		pzc_say(p, ON_TERMINAL_IN, "", NULL);
 	} else {
 		pzc_source_run(p, &s);
 	}

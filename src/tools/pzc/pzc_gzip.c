@@ -37,6 +37,12 @@ static const struct pzc_saying sayings[PZC_EVENTS] = {
 	[ON_CUT] = { SAY_ERROR, "\n", ": unexpected end of file", NULL },
 	[ON_CORRUPT] = { SAY_ERROR, "\n",
 	    ": invalid compressed data--format violated", NULL },
+	[ON_TERMINAL_OUT] = { SAY_ERROR, "", "compressed data not written to a "
+	    "terminal (-f forces it)", NULL },
+	[ON_TERMINAL_IN] = { SAY_ERROR, "", "compressed data not read from a "
+	    "terminal (-f forces it)", NULL },
+	[ON_UNCHECKED] = { SAY_WARNING, "",
+	    ": unknown check type, content not verified", NULL },
 	[ON_ERROR] = { SAY_ERROR, "\n", ": ", "" },
 	[ON_WRITE] = { SAY_ERROR, "", ": ", "" },
 	[ON_TRAILING] = { SAY_WARNING, "\n",

@@ -224,8 +224,7 @@ find_sizes(struct pzc *p, struct pzc_entry *e)
 	if (rc != 0)
 		return rc;
 	if (r.notes.unchecked)
-		msg_warn(&p->msg, "%s: unknown check type, content not "
-		    "verified", e->src->path);
+		pzc_say(p, ON_UNCHECKED, e->src->path, NULL);
 	if (!e->l.has_value) {
 		e->l.has_value = r.notes.has_check;
 		e->l.value = r.notes.check;
@@ -257,6 +256,10 @@ pzc_list(struct pzc *p, const struct source *s)
 	/* the time zone file must be read before confinement */
 	tzset();
 	pzc_confine(p, s, NULL);
+	if (rc == 0 && p->style->lists_itself) {
+		p->style->list(p, &e);
+		goto out;
+	}
 	if (rc != 0)
 		pzc_say(p, ON_ERROR, s->path, strerror(-rc));
 	if (rc != 0 || read_head(p, &e) != 0 || find_sizes(p, &e) != 0)

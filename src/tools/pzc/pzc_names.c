@@ -81,10 +81,15 @@ packed_suffix(const struct pzc *p, const char *path, const struct codec *to)
 	    to->suffixes[0].packed, *plain, *has;
 	const struct codec_suffix *s;
 
+	if (p->style->suffix_again)
+		return NULL;
 	if (ends_with(p, path, own))
 		return path + strlen(path) - strlen(own);
 	if (p->style->own_suffix_only)
 		return NULL;
+	if (p->style->suffix_by_format)
+		return codec_by_suffix(path, &s) == to ?
+		    path + strlen(path) - strlen(s->packed) : NULL;
 	has = suffix_of(p, path, &plain);
 	return p->style->suffixes != NULL || codec_by_suffix(path, &s) == to ?
 	    has : NULL;
@@ -130,7 +135,7 @@ pzc_target_name(struct pzc *p, const char *path, const struct codec *to,
 		name = strcopy(p->output);
 	} else if (to != NULL) {
 		has = packed_suffix(p, path, to);
-		if (has != NULL && !p->force) {
+		if (has != NULL && (!p->force || p->style->suffix_refused)) {
 			if (worth_a_word(p))
 				pzc_say(p, ON_PACKED, path, has);
 			return NULL;

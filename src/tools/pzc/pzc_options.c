@@ -469,6 +469,7 @@ take_all(struct pzc *p, struct options *o, int argc, char **argv,
 			    !p->style->digits_apart ?
 			    10 * p->level + opt - '0' : opt - '0';
 			p->fast = false;
+			strbuf_clear(&p->filters);
 			digit_word = word;
 			if (p->level <= PZC_LEVEL_MAX)
 				continue;
@@ -605,7 +606,8 @@ check_codec(struct pzc *p)
 	if (c == NULL && p->output != NULL)
 		c = codec_by_suffix(p->output, &unused);
 	if (c == NULL)
-		c = codec_by_name("gzip");
+		c = codec_by_name(p->style->format != NULL ?
+		    p->style->format : "gzip");
 	p->codec = c;
 	if (c->encode == NULL) {
 		msg_error(&p->msg, "%s can only be decompressed", c->name);
@@ -675,6 +677,8 @@ check_options(struct pzc *p)
 
 	if (p->ascii && !p->msg.quiet)
 		msg_note(&p->msg, "option --ascii ignored on this system");
+	if (status < 0 && p->style->prepare != NULL)
+		status = p->style->prepare(p);
 	if (status >= 0)
 		return status;
 	if (p->output != NULL && (p->file_count > 1 || p->recursive)) {
@@ -714,6 +718,10 @@ pzc_parse(struct pzc *p, int argc, char **argv)
 	    p->style->usage);
 	o.usage = usage;
 	o.about = p->style->about;
+	if (p->style->rows != NULL) {
+		o.rows = p->style->rows;
+		o.count = p->style->row_count;
+	}
 	o.scan = p->style->digits;
 	o.mask = p->style->mask;
 	o.help_to = p->style == &pzc_style_pigz ? stderr : stdout;
@@ -736,4 +744,6 @@ pzc_release(struct pzc *p)
 {
 	for (size_t i = 0; i < PZC_VARIABLES; i++)
 		sys_free(p->words[i]);
+	strbuf_free(&p->filters);
+	strbuf_free(&p->lengths);
 }

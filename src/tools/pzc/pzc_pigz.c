@@ -35,6 +35,12 @@ static const struct pzc_saying sayings[PZC_EVENTS] = {
 	    ": corrupted -- incomplete data", NULL },
 	[ON_CORRUPT] = { SAY_ERROR, "skipping: ",
 	    ": corrupted -- invalid data", NULL },
+	[ON_TERMINAL_OUT] = { SAY_ERROR, "", "compressed data not written to a "
+	    "terminal (-f forces it)", NULL },
+	[ON_TERMINAL_IN] = { SAY_ERROR, "", "compressed data not read from a "
+	    "terminal (-f forces it)", NULL },
+	[ON_UNCHECKED] = { SAY_WARNING, "",
+	    ": unknown check type, content not verified", NULL },
 	[ON_ERROR] = { SAY_ERROR, "skipping: ", ": ", "" },
 	[ON_WRITE] = { SAY_ERROR, "abort: write error on ", " (", ")" },
 	[ON_TRAILING] = { SAY_ERROR_IF_VERBOSE, "warning: ",

@@ -12,16 +12,23 @@ static const struct {
 	const struct pzc_style *style;
 	enum pzc_mode mode;
 	bool to_stdout;
+	const char *format;		/* instead of the style's */
 } names[] = {
-	{ "pzc", &pzc_style_pzc, PZC_COMPRESS, false },
-	{ "unpzc", &pzc_style_pzc, PZC_DECOMPRESS, false },
-	{ "pzcat", &pzc_style_pzc, PZC_DECOMPRESS, true },
-	{ "gzip", &pzc_style_gzip, PZC_COMPRESS, false },
-	{ "gunzip", &pzc_style_gzip, PZC_DECOMPRESS, false },
-	{ "zcat", &pzc_style_gzip, PZC_DECOMPRESS, true },
-	{ "gzcat", &pzc_style_gzip, PZC_DECOMPRESS, true },
-	{ "pigz", &pzc_style_pigz, PZC_COMPRESS, false },
-	{ "unpigz", &pzc_style_pigz, PZC_DECOMPRESS, false },
+	{ "pzc", &pzc_style_pzc, PZC_COMPRESS, false, NULL },
+	{ "unpzc", &pzc_style_pzc, PZC_DECOMPRESS, false, NULL },
+	{ "pzcat", &pzc_style_pzc, PZC_DECOMPRESS, true, NULL },
+	{ "gzip", &pzc_style_gzip, PZC_COMPRESS, false, NULL },
+	{ "gunzip", &pzc_style_gzip, PZC_DECOMPRESS, false, NULL },
+	{ "zcat", &pzc_style_gzip, PZC_DECOMPRESS, true, NULL },
+	{ "gzcat", &pzc_style_gzip, PZC_DECOMPRESS, true, NULL },
+	{ "pigz", &pzc_style_pigz, PZC_COMPRESS, false, NULL },
+	{ "unpigz", &pzc_style_pigz, PZC_DECOMPRESS, false, NULL },
+	{ "xz", &pzc_style_xz, PZC_COMPRESS, false, NULL },
+	{ "unxz", &pzc_style_xz, PZC_DECOMPRESS, false, NULL },
+	{ "xzcat", &pzc_style_xz, PZC_DECOMPRESS, true, NULL },
+	{ "lzma", &pzc_style_xz, PZC_COMPRESS, false, "lzma" },
+	{ "unlzma", &pzc_style_xz, PZC_DECOMPRESS, false, "lzma" },
+	{ "lzcat", &pzc_style_xz, PZC_DECOMPRESS, true, "lzma" },
 };
 
 /*
@@ -37,10 +44,8 @@ static const struct {
 	{ "zstdcat", "pzcat" },
 	{ "lz4", "pzc -F lz4" }, { "lz4c", "pzc -F lz4" },
 	{ "unlz4", "pzc -d" }, { "lz4cat", "pzcat" },
-	{ "xz", "pzc -F xz" }, { "pxz", "pzc -F xz" },
-	{ "pixz", "pzc -F xz" }, { "unxz", "pzc -d" }, { "xzcat", "pzcat" },
-	{ "lzma", "pzc -F lzma" }, { "unlzma", "pzc -d" },
-	{ "lzcat", "pzcat" },
+	{ "pxz", "pzc -F xz" }, { "pixz", "pzc -F xz" },
+	{ "lzip", "pzc" }, { "lzop", "pzc" }, { "7z", "pzc" },
 	{ "bzip2", "pzc -F bzip2" }, { "bunzip2", "pzc -d" },
 	{ "bzcat", "pzcat" },
 	{ "lbzip2", "pzc -F bzip2" }, { "lbunzip2", "pzc -d" },
@@ -70,7 +75,12 @@ pzc_be_called(struct pzc *p)
 		p->style = names[i].style;
 		p->mode = names[i].mode;
 		p->to_stdout = names[i].to_stdout;
+		p->format[0] = names[i].format;
 	}
+	if (p->format[0] != NULL)
+		p->codec = codec_by_name(p->format[0]);
+	p->keep = p->style->keeps;
+	p->formats = p->format[0] != NULL ? p->format : p->style->formats;
 	return -1;
 }
 
@@ -92,6 +102,9 @@ pzc_say(struct pzc *p, enum pzc_event on, const char *path, const char *word)
 		return false;
 	if (newline && !muted)
 		fputc('\n', stderr);
+	if (p->style->statuses != NULL &&
+	    p->style->statuses[on] > p->msg.status)
+		p->msg.status = p->style->statuses[on];
 	if (s->as != SAY_NOTE || !muted)
 		say[s->as](&p->msg, "%s%s%s%s%s", s->before + newline, path,
 		    s->between, s->after == NULL ? "" : word,
@@ -122,6 +135,12 @@ static const struct pzc_saying sayings[PZC_EVENTS] = {
 	[ON_EMPTY] = { SAY_ERROR, "", ": unexpected end of file", NULL },
 	[ON_CUT] = { SAY_ERROR, "", ": ", "" },
 	[ON_CORRUPT] = { SAY_ERROR, "", ": ", "" },
+	[ON_TERMINAL_OUT] = { SAY_ERROR, "", "compressed data not written to a "
+	    "terminal (-f forces it)", NULL },
+	[ON_TERMINAL_IN] = { SAY_ERROR, "", "compressed data not read from a "
+	    "terminal (-f forces it)", NULL },
+	[ON_UNCHECKED] = { SAY_WARNING, "",
+	    ": unknown check type, content not verified", NULL },
 	[ON_ERROR] = { SAY_ERROR, "", ": ", "" },
 	[ON_WRITE] = { SAY_ERROR, "", ": ", "" },
 	[ON_TRAILING] = { SAY_WARNING, "", ": trailing garbage ignored", NULL },
