@@ -117,6 +117,11 @@ struct codec_listing {
 	uint64_t frames;	/* members, streams; 0: unknown */
 	bool has_value;
 	uint32_t value;		/* value of the only check */
+	uint64_t skipped;	/* zstd: skippable frames, */
+	uint64_t window;	/* the largest window, */
+	uint32_t dictionary;	/* and the ID of the dictionary */
+	bool legacy, linked;	/* lz4: the last frame is, its blocks are; */
+	unsigned block_code;	/* 4 to 7, the size of all its blocks; or 0 */
 };
 
 struct coder {
@@ -184,6 +189,7 @@ struct codec {
 	/* Returns the coder for these options.  NULL: always use encode. */
 	const struct coder *(*encoder_for)(const struct codec_options *o);
 	const struct coder *decode;
+	const struct coder *(*decoder_for)(const struct codec_options *o);
 	/*
 	 * Parses the first len bytes of the stream.  NULL if the format stores
 	 * no such information.

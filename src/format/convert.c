@@ -56,6 +56,8 @@ coder_of(const struct convert *c)
 		return c->coder;
 	if (c->codec == NULL)
 		return &copier;
+	if (c->decompress && c->codec->decoder_for != NULL)
+		return c->codec->decoder_for(&c->options);
 	if (c->decompress)
 		return c->codec->decode;
 	if (c->codec->encoder_for != NULL)
@@ -166,7 +168,9 @@ check_dictionary(const struct convert *c, struct input *in,
 	uint32_t id;
 	ssize_t n;
 
-	if (!c->decompress || c->codec == NULL || c->codec->dictionary == NULL)
+	if (!c->decompress || c->codec == NULL ||
+	    c->codec->dictionary == NULL ||
+	    codec_number(&c->options, "dictionary") != 0)
 		return 0;
 	n = input_peek(in, CODEC_MAGIC_MAX, &head);
 	if (n < 0)

@@ -88,6 +88,9 @@ const struct codec codec_lz4 = {
 	.level_min = 1, .level_max = 12, .level_default = 1,
 	.adapt_max = 9,
 	.settings = (const char *const[]){
+	    "content-size",	/* record "size", if it is given */
+	    "fast",		/* liblz4's acceleration */
+	    "no-check",		/* no checksum of the content */
 	    "block-check",	/* also add a checksum to each block */
 	    "legacy",		/* the frame that lz4 -l writes */
 	    NULL },

@@ -30,13 +30,15 @@
 enum {
 	HC_LEVEL = 3,		/* first high-compression level; lower ones
 				 * use the fast compressor */
-	AROUND = FRAME_HEADER + 4 + FRAME_CHECK + 4 + FRAME_CHECK
+	AROUND = FRAME_HEADER_MAX + 4 + FRAME_CHECK + 4 + FRAME_CHECK
 };
 
 struct lz4_job {
 	struct cutter cut;
 	int level;
-	bool legacy, block_check;
+	bool legacy, block_check, content_check;
+	int fast;		/* acceleration of liblz4's; 0: our own */
+	uint64_t size, total;	/* to be recorded, or 0; and seen so far */
 	struct adapt *adapt;
 	XXH32_state_t *check;	/* content checksum, for the reader */
 };
@@ -59,8 +61,10 @@ round_block(size_t n)
 }
 
 static size_t
-state_size(int level)
+state_size(int level, bool fast)
 {
+	if (fast)
+		return (size_t)LZ4_sizeofState();
 	return level < HC_LEVEL ? sizeof(struct lz4_fast) :
 	    (size_t)LZ4_sizeofStateHC();
 }
@@ -82,7 +86,7 @@ lz4_plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 	p->slots = o->threads + 3;
 	p->slot_B = p->block + (size_t)LZ4_compressBound((int)p->block) +
 	    AROUND;
-	p->worker_B = state_size(o->level);
+	p->worker_B = state_size(o->level, codec_number(o, "fast") != 0);
 	p->fixed_B = ((uint64_t)1 << 20) + (o->rsyncable ? p->block : 0);
 	return 0;
 }
@@ -113,6 +117,11 @@ lz4_open(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->level = o->level;
 	j->legacy = codec_number(o, "legacy") != 0;
 	j->block_check = codec_number(o, "block-check") != 0;
+	j->content_check = codec_number(o, "no-check") == 0;
+	j->fast = codec_number(o, "fast") > INT32_MAX ? INT32_MAX :
+	    (int)codec_number(o, "fast");
+	if (codec_number(o, "content-size") != 0)
+		j->size = codec_number(o, "size");
 	j->adapt = o->adapt;
 	j->check = XXH32_createState();
 	if (j->check == NULL) {
@@ -129,7 +138,7 @@ lz4_worker_open(void *job, void **ctx)
 {
 	struct lz4_job *j = job;
 
-	*ctx = sys_malloc(state_size(j->level));
+	*ctx = sys_malloc(state_size(j->level, j->fast != 0));
 	return *ctx == NULL ? -ENOMEM : 0;
 }
 
@@ -141,6 +150,9 @@ lz4_fill(void *job, struct input *in, struct slot *s)
 
 	if (rc != 0 || j->legacy)
 		return rc;
+	j->total += s->in.len;
+	if (j->size != 0 && s->last && j->total != j->size)
+		return -ESTALE;
 	XXH32_update(j->check, s->in.data, s->in.len);
 	if (s->last)
 		lz4_notes(s)->check = XXH32_digest(j->check);
@@ -159,7 +171,11 @@ put_block(const struct lz4_job *j, void *state, const struct buf *in,
 	uint32_t flag = 0;
 	size_t len;
 
-	if (level < HC_LEVEL)
+	if (j->fast != 0)
+		len = (size_t)LZ4_compress_fast_extState(state,
+		    (const char *)in->data, (char *)p + 4, (int)in->len,
+		    (int)room, j->fast);
+	else if (level < HC_LEVEL)
 		len = lz4_fast_block(state, in->data, in->len, p + 4);
 	else
 		len = (size_t)LZ4_compress_HC_extStateHC(state,
@@ -179,6 +195,23 @@ put_block(const struct lz4_job *j, void *state, const struct buf *in,
 	return p;
 }
 
+/* Returns the length of the header. */
+static size_t
+put_header(const struct lz4_job *j, uint8_t *p)
+{
+	int flags = (j->content_check ? FLG_CONTENT_CHECK : 0) |
+	    (j->block_check ? FLG_BLOCK_CHECK : 0) |
+	    (j->size != 0 ? FLG_SIZE : 0);
+	size_t len = lz4_header_len((uint8_t)flags);
+
+	lz4_header_store(p, __builtin_ctzl(j->cut.block), flags);
+	if (j->size != 0) {
+		store_le64(p + 6, j->size);
+		p[len - 1] = XXH32(p + 4, len - 5, 0) >> 8 & 0xff;
+	}
+	return len;
+}
+
 /* Writes the header with the first block, and the end with the last. */
 static int
 lz4_work(void *job, void *ctx, struct slot *s)
@@ -194,16 +227,17 @@ lz4_work(void *job, void *ctx, struct slot *s)
 		store_le32(p, LEGACY_MAGIC);
 		p += 4;
 	} else if (s->seq == 0) {
-		lz4_header_store(p, __builtin_ctzl(j->cut.block),
-		    FLG_CONTENT_CHECK | (j->block_check ? FLG_BLOCK_CHECK : 0));
-		p += FRAME_HEADER;
+		p += put_header(j, p);
 	}
 	if (s->in.len > 0)
 		p = put_block(j, ctx, &s->in, p, bound);
 	if (s->last && !j->legacy) {
 		store_le32(p, 0);
-		store_le32(p + 4, lz4_notes(s)->check);
-		p += 4 + FRAME_CHECK;
+		p += 4;
+		if (j->content_check) {
+			store_le32(p, lz4_notes(s)->check);
+			p += FRAME_CHECK;
+		}
 	}
 	s->out.len = (size_t)(p - s->out.data);
 	return 0;

@@ -150,6 +150,7 @@ list_blocks(struct look *look, const struct frame *f, uint64_t *at,
 	bool legacy = f->h.flags & PIECE_LEGACY;
 	const uint8_t *p;
 	uint32_t word;
+	unsigned code;
 	int rc;
 
 	if (f->h.content_check)
@@ -157,6 +158,10 @@ list_blocks(struct look *look, const struct frame *f, uint64_t *at,
 	else
 		list_frame(l, f->h.flags & PIECE_BLOCK_CHECK ? "XXH32/block" :
 		    "none");
+	l->legacy = legacy;
+	l->linked = f->h.flags & PIECE_LINKED;
+	code = legacy ? 0 : ((unsigned)f->h.flags & PIECE_LOG) / 2 - 4;
+	l->block_code = l->frames == 1 || l->block_code == code ? code : 0;
 	if (f->has_size)
 		list_add(l, f->h.size);
 	else

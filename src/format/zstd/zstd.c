@@ -60,10 +60,25 @@ zstd_dictionary(const uint8_t *p, size_t len)
 static const struct coder *
 encoder_for(const struct codec_options *o)
 {
-	if (codec_number(o, "window-log") != 0)
-		return &zstd_long_encoder;
+	static const char *const whole[] = {
+		"window-log", "no-check", "dictionary", "patch-from"
+	};
+
+	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
+		if (codec_number(o, whole[i]) != 0)
+			return &zstd_stream_encoder;
+	if (codec_text(o, "parameters") != NULL)
+		return &zstd_stream_encoder;
 	return codec_number(o, "seekable") || o->independent ?
 	    &zstd_frames_encoder : &zstd_encoder;
+}
+
+static const struct coder *
+decoder_for(const struct codec_options *o)
+{
+	return codec_number(o, "dictionary") != 0 ||
+	    codec_number(o, "patch-from") != 0 ? &zstd_stream_decoder :
+	    &zstd_decoder;
 }
 
 const struct codec codec_zstd = {
@@ -73,6 +88,11 @@ const struct codec codec_zstd = {
 	.level_min = 1, .level_max = 22, .level_default = 3,
 	.adapt_max = 15,
 	.settings = (const char *const[]){
+	    "dictionary",	/* its size; the text is its bytes */
+	    "fast",		/* a level below 0, without its sign */
+	    "no-check",		/* no checksum of the content */
+	    "parameters",	/* as in zstd --zstd=, "wlog=23,strat=3" */
+	    "patch-from",	/* like dictionary: data to refer to */
 	    "seekable",		/* write separate frames and a seek table */
 	    "size",		/* to record in the header; 0: none */
 	    "window-log",	/* --long; 0: the level's default */
@@ -80,6 +100,6 @@ const struct codec codec_zstd = {
 	.list = zstd_list, .seek = &zstd_seek,
 	.magic = zstd_magic, .dictionary = zstd_dictionary,
 	.encode = &zstd_encoder, .decode = &zstd_decoder,
-	.encoder_for = encoder_for,
+	.encoder_for = encoder_for, .decoder_for = decoder_for,
 	.versions = ZSTD_versionString,
 };

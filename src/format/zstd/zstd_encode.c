@@ -14,8 +14,8 @@
  * input, is compressed independently, and contains its size and checksum.  A
  * skippable frame with a seek table may follow.
  *
- * With --long there is one frame with a long window.  This uses libzstd's own
- * threads, because cutting the input into jobs would limit the window.
+ * zstd_stream.c has the third: one frame with a long window, or with any other
+ * setting that jobs cannot have.
  *
  * Sources: RFC 8878; the Zstandard seekable format 0.1.0.
  */
@@ -60,8 +60,6 @@ struct zstd_encoder {
 	uint64_t total, size;		/* size: to be recorded, or 0 */
 	/* frames of known size */
 	struct buf table;		/* frame entries: two le32 each */
-	/* one frame with a long window */
-	ZSTD_CCtx *stream;
 };
 
 /*
@@ -90,6 +88,12 @@ grade_of(const struct codec_options *o)
 	return &grades[o->level - 1];
 }
 
+uint64_t
+zstd_context_size(int level)
+{
+	return (uint64_t)grades[level - 1].mib << 20;
+}
+
 static void
 close_zstd_encoder(void *job)
 {
@@ -100,7 +104,6 @@ close_zstd_encoder(void *job)
 	cutter_close(&j->cut);
 	XXH64_freeState(j->hash);
 	sys_free(j->table.data);
-	ZSTD_freeCCtx(j->stream);
 	sys_free(j);
 }
 
@@ -143,7 +146,8 @@ compress_frame(const struct zstd_encoder *j, ZSTD_CCtx *c, struct slot *s,
 		int value;
 	} set[] = {
 		{ ZSTD_c_compressionLevel,
-		    o->adapt != NULL ? adapt_take(o->adapt) : o->level },
+		    o->adapt != NULL ? adapt_take(o->adapt) :
+		    zstd_level(o) },
 		{ ZSTD_c_windowLog, j->window_log },
 		/*
 		 * The checksum is off by default in the library but on in
@@ -462,90 +466,4 @@ const struct coder zstd_frames_encoder = {
 	.ops = { .fill = cutter_fill, .work = frames_work,
 	    .join = frames_join, .worker_open = open_context,
 	    .worker_close = close_context },
-};
-
-/* One frame with a long window */
-
-static int
-long_plan(const struct codec_options *o, struct memory_plan *p,
-    const char **why)
-{
-	uint64_t log = codec_number(o, "window-log");
-
-	if (o->rsyncable) {
-		*why = "--long cannot be combined with --rsyncable";
-		return -ENOTSUP;
-	}
-	*p = (struct memory_plan){ .block = LONG_PIECE, .slots = 4,
-	    .slot_B = LONG_PIECE,
-	    .worker_B = ((uint64_t)grade_of(o)->mib << 20) +
-	    ((uint64_t)8 << log),
-	    .fixed_B = (uint64_t)2 << log };
-	return 0;
-}
-
-static int
-long_open(void **job, const struct codec_options *o,
-    const struct memory_plan *p, struct codec_notes *notes)
-{
-	struct zstd_encoder *j = new_zstd_encoder(o, p);
-	ZSTD_CCtx *c;
-
-	(void)notes;
-	if (j == NULL)
-		return -ENOMEM;
-	c = j->stream = ZSTD_createCCtx();
-	if (c == NULL || ZSTD_isError(ZSTD_CCtx_setParameter(c,
-	    ZSTD_c_compressionLevel, o->level)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c,
-	    ZSTD_c_enableLongDistanceMatching, 1)) ||
-	    ZSTD_isError(ZSTD_CCtx_setParameter(c, ZSTD_c_windowLog,
-	    (int)codec_number(o, "window-log"))) || (j->size != 0 &&
-	    ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(c, j->size)))) {
-		close_zstd_encoder(j);
-		return -ENOMEM;
-	}
-	/* fails if libzstd was built without threads, which is harmless */
-	ZSTD_CCtx_setParameter(c, ZSTD_c_nbWorkers, (int)o->threads);
-	*job = j;
-	return 0;
-}
-
-/*
- * The library must see the start of the input before its end; otherwise, it
- * compresses short input differently.
- */
-static int
-long_join(void *job, struct slot *s, struct sink *out)
-{
-	struct zstd_encoder *j = job;
-	ZSTD_inBuffer in = { s->in.data, s->in.len, 0 };
-	size_t left = 1, room;
-	int rc = 0;
-
-	while (in.pos < in.size || (s->last && left != 0)) {
-		ZSTD_outBuffer o = { sink_space(out, &room, &rc), 0, 0 };
-		bool end = s->last && in.pos == in.size;
-
-		if (o.dst == NULL)
-			return rc;
-		o.size = room;
-		left = ZSTD_compressStream2(j->stream, &o, &in,
-		    end ? ZSTD_e_end : ZSTD_e_continue);
-		if (ZSTD_getErrorCode(left) == ZSTD_error_srcSize_wrong)
-			return -ESTALE;
-		if (ZSTD_isError(left))
-			return zstd_error(left);
-		sink_advance(out, o.pos);
-		/* nothing is left to write so far, but the end is */
-		if (!end)
-			left = 1;
-	}
-	return 0;
-}
-
-const struct coder zstd_long_encoder = {
-	.plan = long_plan, .open = long_open, .close = close_zstd_encoder,
-	.ops = { .fill = cutter_fill, .join = long_join },
 };

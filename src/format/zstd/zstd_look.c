@@ -52,7 +52,11 @@ zstd_list(int fd, uint64_t len, struct codec_listing *l)
 			n = used < 0 ? (ssize_t)used : -ENODATA;
 			goto out;
 		}
+		l->skipped += ended && h->skippable;
 		if (ended && !h->skippable) {
+			if (h->window > l->window)
+				l->window = h->window;
+			l->dictionary = h->dictionary_id;
 			list_frame(l, h->checksum ? "XXH64" : "none");
 			if (h->content == UINT64_MAX)
 				l->has_size = false;

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void
 process_name(struct pzc *p, const char *name)
@@ -54,11 +56,71 @@ process_names(struct pzc *p)
 		fclose(f);
 }
 
+/*
+ * -o with several inputs: the file becomes standard output until it is
+ * complete.  Returns 0, or -1 after reporting the error.
+ */
+static int
+begin_together(struct pzc *p, struct output *o)
+{
+	int rc, c, first;
+
+	if (!p->force) {
+		msg_note(&p->msg, "WARNING: all input files will be processed "
+		    "and concatenated into a single output file: %s ",
+		    p->output);
+		fprintf(stderr, "The concatenated output CANNOT regenerate "
+		    "original file names nor directory structure. \n"
+		    "Proceed? (y/n): ");
+		first = c = p->msg.quiet ? EOF : getchar();
+		while (c != '\n' && c != EOF)
+			c = getchar();
+		if (first != 'y' && first != 'Y') {
+			fputs("Aborting... \n", stderr);
+			p->msg.status = MSG_ERROR;
+			return -1;
+		}
+	}
+	rc = output_create(o, p->output, p->force);
+	if (rc == -EEXIST)
+		pzc_say(p, ON_EXISTS, p->output, NULL);
+	else if (rc != 0)
+		msg_error(&p->msg, "%s: %s", p->output, strerror(-rc));
+	if (rc != 0)
+		return -1;
+	if (dup2(o->fd, STDOUT_FILENO) == -1) {
+		msg_error(&p->msg, "%s: %s", p->output, strerror(errno));
+		output_abort(o);
+		return -1;
+	}
+	p->output = NULL;
+	p->to_stdout = true;
+	return 0;
+}
+
+static void
+end_together(struct pzc *p, struct output *o)
+{
+	mode_t mask = umask(0);
+	int rc = 0;
+
+	umask(mask);
+	if (!o->direct && fchmod(o->fd, 0666 & ~mask) == -1)
+		rc = -errno;
+	if (p->msg.status != MSG_OK || rc != 0)
+		output_abort(o);
+	else
+		rc = output_commit(o, p->sync);
+	if (rc != 0)
+		msg_error(&p->msg, "the output: %s", strerror(-rc));
+}
+
 int
 main(int argc, char **argv)
 {
 	static char stdin_name[] = "-";
 	static char *stdin_only[] = { stdin_name };
+	struct output together = { .fd = -1, .dirfd = -1 };
 	struct pzc p;
 	int status;
 
@@ -73,12 +135,22 @@ main(int argc, char **argv)
 		p.files = stdin_only;
 		p.file_count = 1;
 	}
+	if (p.output != NULL && p.style->concatenates && (p.file_count > 1 ||
+	    p.recursive || p.names_file != NULL) &&
+	    begin_together(&p, &together) != 0) {
+		pzc_release(&p);
+		return msg_finish(&p.msg);
+	}
 	for (int i = 0; i < p.file_count; i++)
 		process_name(&p, p.files[i]);
 	if (p.names_file != NULL)
 		process_names(&p);
 	if (p.mode == PZC_LIST)
 		pzc_list_end(&p);
+	if (p.style->end != NULL)
+		p.style->end(&p);
+	if (together.fd >= 0)
+		end_together(&p, &together);
 	pzc_release(&p);
 	status = msg_finish(&p.msg);
 	return status == MSG_WARNING && p.no_warn ? MSG_OK : status;

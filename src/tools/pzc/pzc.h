@@ -61,7 +61,21 @@ struct pzc {
 	char names_end;			/* the character after each */
 	struct strbuf filters;		/* xz's chain */
 	struct strbuf lengths;		/* of xz's blocks */
-	bool no_sparse;			/* xz's, which changes nothing */
+	bool no_sparse;			/* an option that changes nothing */
+	const char *unused;		/* likewise, with a value */
+	int pass_through;		/* 1, -1: data in no format is copied,
+					 * or not, whatever -f says */
+	const char *out_dir;		/* where outputs go, or NULL; */
+	bool out_mirror;		/* with the directories of the input */
+	bool several;			/* lz4: all operands are inputs */
+	bool mode_given;
+	bool exclude;			/* skip files with a suffix */
+	const char *dictionary, *patch;	/* files that zstd refers to; */
+	char *blob;			/* the bytes of one */
+	bool trains;			/* make a dictionary, */
+	const char *dictionary_id;	/* with this ID, or NULL */
+	size_t job_B;			/* zstd's -B; 0: its choice */
+	uint64_t stream_B;		/* size of standard input; 0: unknown */
 	/* names of formats to be decoded, if not all of the style's */
 	const char *const *formats;
 	const char *format[2];		/* the one that its name means */
@@ -246,6 +260,7 @@ enum pzc_event {
 	ON_CORRUPT,
 	ON_UNSUPPORTED,		/* if it has words; else ON_ERROR */
 	ON_MEMORY,		/* likewise, beyond a limit; word: need */
+	ON_RESIZED,		/* likewise; not the size given */
 	ON_UNCHECKED,		/* a check of unknown type */
 	ON_TERMINAL_OUT,	/* will not write to, or read from, it */
 	ON_TERMINAL_IN,
@@ -310,9 +325,10 @@ struct pzc_style {
 	const char *format;	/* what it writes; NULL: gzip */
 	bool keeps;		/* does not remove the input */
 	/*
-	 * Called after the options; NULL: nothing more to check.  Returns the
-	 * same values as pzc_parse().
+	 * Called after the options, before and after the codec is chosen; NULL:
+	 * there is nothing to do.  prepare returns what pzc_parse() does.
 	 */
+	void (*settle)(struct pzc *p);
 	int (*prepare)(struct pzc *p);
 	bool restore_time_alone;	/* -M, -m also when decompressing */
 
@@ -325,6 +341,8 @@ struct pzc_style {
 	bool suffix_by_format;	/* only that of the format written counts */
 	bool suffix_again;	/* a file with it is compressed again */
 	bool suffix_refused;	/* ... and not even with -f */
+	/* what a name without a suffix gets when decompressing, or NULL */
+	const char *suffix_other;
 	bool suffix_last;	/* checked once the format is known */
 	bool suffix_needed;	/* -dN also needs a suffix */
 	bool says_all;		/* with -r, also reports files without a
@@ -348,6 +366,11 @@ struct pzc_style {
 	bool keep_follows;	/* -k follows links */
 	bool regular_only;	/* -f and -k do not allow special files */
 	bool lists_itself;	/* list() reads the file */
+	bool links_followed;	/* always */
+	bool empty_is_right;	/* an empty input decompresses to nothing */
+	bool rest_is_error;	/* data after a stream is */
+	bool says_done;		/* done() without -v, too */
+	bool concatenates;	/* -o takes several inputs */
 	bool stdin_copies;	/* -df of standard input needs no -c */
 	bool copy_rest;		/* with -cdf: copies data after a stream */
 	bool rest_is_read;	/* otherwise such data is read as a stream */
@@ -359,6 +382,8 @@ struct pzc_style {
 	/* -v: called before and after the conversion. */
 	void (*begin)(struct pzc *p, const struct pzc_run *run);
 	void (*done)(struct pzc *p, const struct pzc_run *run);
+
+	void (*end)(struct pzc *p);	/* after the last file; or NULL */
 
 	/*
 	 * -l: print a line, preceded by the header if it is the first; print
@@ -373,7 +398,10 @@ struct pzc_style {
 };
 
 extern const struct pzc_style pzc_style_pzc, pzc_style_gzip, pzc_style_pigz,
-    pzc_style_xz;
+    pzc_style_xz, pzc_style_zstd, pzc_style_bzip2, pzc_style_lz4;
+
+/* An option's callback: step is 1 for -v and -1 for -q, as in xz and zstd. */
+int pzc_take_loudness(void *into, int step);
 
 /*
  * Reports an event concerning path in the program's style, and sets the status;

@@ -102,7 +102,8 @@ pzc_source_open(struct pzc *p, struct source *s)
 	struct pollfd wait = { .events = POLLIN };
 	int rc;
 
-	s->followed = !s->in_tree && (p->to_stdout || p->force ||
+	s->followed = !s->in_tree && (p->style->links_followed ||
+	    p->to_stdout || p->force ||
 	    p->output != NULL || (p->keep && p->style->keep_follows) ||
 	    (p->mode >= PZC_TEST && !p->style->test_needs_file));
 	rc = s->fd = sys_openat(s->dirfd, s->base, O_RDONLY | O_CLOEXEC |
@@ -232,6 +233,8 @@ copies_unknown(const struct file *f)
 {
 	const struct pzc *p = f->p;
 
+	if (p->pass_through != 0)
+		return p->pass_through > 0 && p->mode == PZC_DECOMPRESS;
 	return p->force && p->mode == PZC_DECOMPRESS && (p->to_stdout ||
 	    (p->style->stdin_copies && goes_to_stdout(f)));
 }
@@ -288,6 +291,8 @@ choose_codec(struct file *f)
 		if (*name == NULL)
 			f->codec = NULL;
 	}
+	if (n == 0 && p->style->empty_is_right)
+		return 0;
 	if (f->codec == NULL && !copies) {
 		pzc_say(p, n == 0 ? ON_EMPTY : ON_NO_FORMAT, f->src->path,
 		    NULL);
@@ -312,7 +317,7 @@ choose_codec(struct file *f)
 static bool
 may_overwrite(struct file *f)
 {
-	const char *o = f->p->output;
+	const char *o = f->p->out_dir != NULL ? f->target : f->p->output;
 	int c, first;
 
 	if (f->p->force)
@@ -344,7 +349,7 @@ create_target(struct file *f)
 	if (f->target == NULL)
 		return -1;
 	replace = may_overwrite(f);
-	rc = p->output != NULL ?
+	rc = p->output != NULL || p->out_dir != NULL ?
 	    output_create(&f->out, f->target, replace) :
 	    output_create_at(&f->out, f->src->dirfd, path_name(f->target),
 	    replace);
@@ -416,7 +421,7 @@ pzc_confine(struct pzc *p, const struct source *s, const struct output *out)
 	bool confined;
 	int rc;
 
-	if (p->file_count != 1 || p->recursive)
+	if (p->file_count != 1 || p->recursive || p->names_file != NULL)
 		return;
 	if (p->mode == PZC_LIST || !writes_stats) {
 		/* the input is removed from the same directory */
@@ -494,8 +499,8 @@ convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 		c.options.name = p->alias;
 	if (has_time(f) && fits_header(st->st_mtime))
 		c.options.mtime = (uint32_t)st->st_mtime;
-	rc = codec_set(&c.options, "size", has_size ? (uint64_t)st->st_size : 0,
-	    NULL);
+	rc = codec_set(&c.options, "size", has_size ? (uint64_t)st->st_size :
+	    s->is_stdin && !f->decompress ? p->stream_B : 0, NULL);
 	if (rc == 0)
 		rc = codec_set(&c.options, "copy-rest", copies_rest(f), NULL);
 	if (rc != 0)
@@ -546,6 +551,7 @@ pzc_say_failure(struct pzc *p, const char *path, int rc, const char *why)
 		enum pzc_event on;
 	} own[] = {
 		{ -ENOTSUP, ON_UNSUPPORTED }, { -EFBIG, ON_MEMORY },
+		{ -ESTALE, ON_RESIZED },
 	};
 	enum pzc_event on = why != NULL ? ON_ERROR : rc == -ENODATA ? ON_CUT :
 	    rc == -EBADMSG ? ON_CORRUPT : ON_ERROR;
@@ -570,6 +576,7 @@ pzc_judge_rest(struct pzc *p, const char *path, const struct codec_notes *n)
 		pzc_say(p, ON_TRAILING_ZEROS, path, NULL);
 	if (!n->trailing_garbage)
 		return 0;
+	other |= p->style->rest_is_error;
 	pzc_say(p, other ? ON_TRAILING_OTHER : ON_TRAILING, path, NULL);
 	return other ? -ENODATA : 0;
 }
@@ -630,7 +637,7 @@ convert_file(struct file *f)
 		pzc_write_stats(p, p->stats, &run);
 	if (env != NULL)
 		pzc_write_stats(p, env, &run);
-	if (p->msg.verbose > 0)
+	if (p->msg.verbose > 0 || (p->style->says_done && !p->msg.quiet))
 		p->style->done(p, &run);
 	return 0;
 }
@@ -698,7 +705,8 @@ finish_target(struct file *f)
 	struct pzc *p = f->p;
 	const struct source *s = f->src;
 	/* whether the input is to be removed once the output exists */
-	bool replaces = !p->keep && p->output == NULL && S_ISREG(s->st.st_mode);
+	bool replaces = !p->keep && !s->is_stdin && S_ISREG(s->st.st_mode) &&
+	    (p->output == NULL || p->style->keeps);
 	bool sync = p->sync || replaces;
 	int rc = f->out.direct ? 0 : set_meta(f);
 

@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "base/sys.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 static char *
@@ -124,12 +125,50 @@ pzc_plain_name(const struct pzc *p, const char *path)
 	    concat(path, (size_t)(suffix - path), plain);
 }
 
+/*
+ * Puts a name into the directory for outputs, which is created, as are those
+ * that lead to the file with --output-dir-mirror.  Frees the name.
+ */
+static char *
+move_below(struct pzc *p, char *name)
+{
+	const char *rest = p->out_mirror ? name : path_name(name);
+	struct strbuf b = { .data = NULL };
+
+	if (p->out_mirror && (strncmp(name, "../", 3) == 0 ||
+	    strstr(name, "/../") != NULL)) {
+		msg_error(&p->msg, "%s: its path leads out of %s", name,
+		    p->out_dir);
+		sys_free(name);
+		return NULL;
+	}
+	while (*rest == '/' || strncmp(rest, "./", 2) == 0)
+		rest += *rest == '/' ? 1 : 2;
+	strbuf_fmt(&b, "%s/%s", p->out_dir, rest);
+	sys_free(name);
+	if (b.failed)
+		return NULL;
+	for (char *s = b.data + 1; (s = strchr(s, '/')) != NULL; s++) {
+		*s = '\0';
+		sys_mkdirat(AT_FDCWD, b.data, 0777);
+		*s = '/';
+	}
+	return b.data;
+}
+
 char *
 pzc_target_name(struct pzc *p, const char *path, const struct codec *to,
     const char *stored)
 {
-	const char *slash = strrchr(path, '/'), *has;
+	const char *slash = strrchr(path, '/'), *has, *plain;
 	char *name;
+
+	if (p->exclude && to != NULL && (suffix_of(p, path, &plain) != NULL ||
+	    codec_by_suffix(path, &(const struct codec_suffix *){ NULL }) !=
+	    NULL)) {
+		pzc_say(p, ON_PACKED, path, "");
+		return NULL;
+	}
 
 	if (p->output != NULL) {
 		name = strcopy(p->output);
@@ -147,10 +186,19 @@ pzc_target_name(struct pzc *p, const char *path, const struct codec *to,
 		name = concat(path, slash == NULL ? 0 :
 		    (size_t)(slash - path) + 1, stored);
 	} else {
-		if (!pzc_has_suffix(p, path))
+		if (p->style->suffix_other != NULL && !pzc_is_packed(p, path)) {
+			name = concat(path, strlen(path),
+			    p->style->suffix_other);
+			if (name != NULL)
+				pzc_say(p, ON_NO_SUFFIX, path, name);
+		} else if (!pzc_has_suffix(p, path)) {
 			return NULL;
-		name = pzc_plain_name(p, path);
+		} else {
+			name = pzc_plain_name(p, path);
+		}
 	}
+	if (name != NULL && p->out_dir != NULL && p->output == NULL)
+		name = move_below(p, name);
 	if (name == NULL)
 		msg_error(&p->msg, "out of memory");
 	return name;

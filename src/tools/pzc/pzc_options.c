@@ -633,10 +633,9 @@ check_codec(struct pzc *p)
 	 */
 	if (p->fast && (strcmp(c->name, "zstd") == 0 ||
 	    strcmp(c->name, "lz4") == 0)) {
-		msg_error(&p->msg, "--fast=%d: %s levels below 1 are not "
-		    "supported; use -1, the fastest, or --level=%d", p->level,
-		    c->name, p->level);
-		return MSG_ERROR;
+		if (codec_set(o, "fast", (uint64_t)p->level, NULL) != 0)
+			return options_wrong(&p->msg, strerror(ENOSPC));
+		o->level = p->level = 1;
 	}
 	if (p->style->strict && check_own(p) >= 0)
 		return MSG_ERROR;
@@ -673,15 +672,19 @@ check_codec(struct pzc *p)
 static int
 check_options(struct pzc *p)
 {
-	int status = p->mode == PZC_COMPRESS ? check_codec(p) : -1;
+	int status;
 
+	if (p->style->settle != NULL)
+		p->style->settle(p);
+	status = p->mode == PZC_COMPRESS ? check_codec(p) : -1;
 	if (p->ascii && !p->msg.quiet)
 		msg_note(&p->msg, "option --ascii ignored on this system");
 	if (status < 0 && p->style->prepare != NULL)
 		status = p->style->prepare(p);
 	if (status >= 0)
 		return status;
-	if (p->output != NULL && (p->file_count > 1 || p->recursive)) {
+	if (p->output != NULL && !p->style->concatenates &&
+	    (p->file_count > 1 || p->recursive)) {
 		msg_error(&p->msg, "-o allows only one input");
 		return MSG_ERROR;
 	}
@@ -746,4 +749,5 @@ pzc_release(struct pzc *p)
 		sys_free(p->words[i]);
 	strbuf_free(&p->filters);
 	strbuf_free(&p->lengths);
+	sys_free(p->blob);
 }

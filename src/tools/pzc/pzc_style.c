@@ -23,6 +23,23 @@ static const struct {
 	{ "gzcat", &pzc_style_gzip, PZC_DECOMPRESS, true, NULL },
 	{ "pigz", &pzc_style_pigz, PZC_COMPRESS, false, NULL },
 	{ "unpigz", &pzc_style_pigz, PZC_DECOMPRESS, false, NULL },
+	{ "zstd", &pzc_style_zstd, PZC_COMPRESS, false, NULL },
+	{ "zstdmt", &pzc_style_zstd, PZC_COMPRESS, false, NULL },
+	{ "unzstd", &pzc_style_zstd, PZC_DECOMPRESS, false, NULL },
+	{ "zstdcat", &pzc_style_zstd, PZC_DECOMPRESS, true, NULL },
+	{ "bzip2", &pzc_style_bzip2, PZC_COMPRESS, false, NULL },
+	{ "bunzip2", &pzc_style_bzip2, PZC_DECOMPRESS, false, NULL },
+	{ "bzcat", &pzc_style_bzip2, PZC_DECOMPRESS, true, NULL },
+	{ "lbzip2", &pzc_style_bzip2, PZC_COMPRESS, false, NULL },
+	{ "lbunzip2", &pzc_style_bzip2, PZC_DECOMPRESS, false, NULL },
+	{ "lbzcat", &pzc_style_bzip2, PZC_DECOMPRESS, true, NULL },
+	{ "pbzip2", &pzc_style_bzip2, PZC_COMPRESS, false, NULL },
+	{ "pbunzip2", &pzc_style_bzip2, PZC_DECOMPRESS, false, NULL },
+	{ "pbzcat", &pzc_style_bzip2, PZC_DECOMPRESS, true, NULL },
+	{ "lz4", &pzc_style_lz4, PZC_COMPRESS, false, NULL },
+	{ "lz4c", &pzc_style_lz4, PZC_COMPRESS, false, NULL },
+	{ "unlz4", &pzc_style_lz4, PZC_DECOMPRESS, false, NULL },
+	{ "lz4cat", &pzc_style_lz4, PZC_DECOMPRESS, true, NULL },
 	{ "xz", &pzc_style_xz, PZC_COMPRESS, false, NULL },
 	{ "unxz", &pzc_style_xz, PZC_DECOMPRESS, false, NULL },
 	{ "xzcat", &pzc_style_xz, PZC_DECOMPRESS, true, NULL },
@@ -39,19 +56,9 @@ static const struct {
 static const struct {
 	const char *name, *instead;
 } others[] = {
-	{ "zstd", "pzc -F zstd" }, { "zstdmt", "pzc -F zstd" },
-	{ "pzstd", "pzc -F zstd" }, { "unzstd", "pzc -d" },
-	{ "zstdcat", "pzcat" },
-	{ "lz4", "pzc -F lz4" }, { "lz4c", "pzc -F lz4" },
-	{ "unlz4", "pzc -d" }, { "lz4cat", "pzcat" },
+	{ "pzstd", "pzc -F zstd" },
 	{ "pxz", "pzc -F xz" }, { "pixz", "pzc -F xz" },
 	{ "lzip", "pzc" }, { "lzop", "pzc" }, { "7z", "pzc" },
-	{ "bzip2", "pzc -F bzip2" }, { "bunzip2", "pzc -d" },
-	{ "bzcat", "pzcat" },
-	{ "lbzip2", "pzc -F bzip2" }, { "lbunzip2", "pzc -d" },
-	{ "lbzcat", "pzcat" },
-	{ "pbzip2", "pzc -F bzip2" }, { "pbunzip2", "pzc -d" },
-	{ "pbzcat", "pzcat" },
 	{ "zip", "pzc -F zip" }, { "unzip", "pzc -d" },
 	{ "funzip", "pzcat" },
 	{ "compress", "pzc" }, { "uncompress", "pzc -d" },
@@ -95,6 +102,7 @@ pzc_say(struct pzc *p, enum pzc_event on, const char *path, const char *word)
 	};
 	const struct pzc_saying *s = &p->style->sayings[on];
 	bool muted = say[s->as] == msg_error ? p->msg.silent : p->msg.quiet;
+	int before = p->msg.status;
 	bool newline = s->before != NULL && *s->before == '\n';
 
 	if (s->as == SAY_NOTHING ||
@@ -102,13 +110,17 @@ pzc_say(struct pzc *p, enum pzc_event on, const char *path, const char *word)
 		return false;
 	if (newline && !muted)
 		fputc('\n', stderr);
-	if (p->style->statuses != NULL &&
-	    p->style->statuses[on] > p->msg.status)
-		p->msg.status = p->style->statuses[on];
 	if (s->as != SAY_NOTE || !muted)
 		say[s->as](&p->msg, "%s%s%s%s%s", s->before + newline, path,
 		    s->between, s->after == NULL ? "" : word,
 		    s->after == NULL ? "" : s->after);
+	/* the highest one counts */
+	if (p->style->statuses == NULL)
+		return true;
+	if (p->style->statuses[on] > p->msg.status)
+		p->msg.status = p->style->statuses[on];
+	if (before > p->msg.status)
+		p->msg.status = before;
 	return true;
 }
 

@@ -243,8 +243,8 @@ take_xz_threads(void *into)
 }
 
 /* -q and -v are steps between silence, errors, warnings and talk. */
-static int
-take_loudness(void *into, int step)
+int
+pzc_take_loudness(void *into, int step)
 {
 	struct msg *m = &((struct pzc *)into)->msg;
 	int was = m->silent ? -2 : m->quiet ? -1 : m->verbose, is = was + step;
@@ -428,9 +428,9 @@ static const struct options_row xz_table[] = {
 	XZ_FILTER("ia64", "[=OPTS]", NULL),
 	XZ_FILTER("sparc", "[=OPTS]", "filters for machine code: start="),
 	XZ_FILTER("delta", "[=OPTS]", "filter for samples: dist="),
-	{ 'q', "quiet", NULL, "", OPTIONS_CALL_WITH(take_loudness, -1) },
+	{ 'q', "quiet", NULL, "", OPTIONS_CALL_WITH(pzc_take_loudness, -1) },
 	{ 'v', "verbose", NULL, "less, or more, to be said",
-	    OPTIONS_CALL_WITH(take_loudness, 1) },
+	    OPTIONS_CALL_WITH(pzc_take_loudness, 1) },
 	{ 'Q', "no-warn", NULL, "a warning leaves the status 0",
 	    OPTIONS_FLAG(no_warn) },
 	{ 0, "robot", NULL, "-l and -V for programs", OPTIONS_FLAG(robot) },
