@@ -39,6 +39,7 @@ struct xz_job {
 	bool ended, rest_ignored;
 	bool flushes;
 	const char *lengths;	/* of the blocks to come, or NULL */
+	uint64_t block;		/* of all, if there is no list; 0: no limit */
 	uint64_t block_left;	/* of the current one; 0: all */
 };
 
@@ -276,7 +277,11 @@ plan_xz(const struct codec_options *o, struct memory_plan *p, const char **why)
 	*p = (struct memory_plan){ .slots = 4, .slot_B = SERIAL_PIECE,
 	    .fixed_B = 1 << 20 };
 	mt.filters = chain.filters;
-	p->worker_B = lzma_stream_encoder_mt_memusage(&mt) / mt.threads;
+	if (codec_number(o, "single-thread"))
+		p->fixed_B += lzma_raw_encoder_memusage(chain.filters);
+	else
+		p->worker_B = lzma_stream_encoder_mt_memusage(&mt) /
+		    mt.threads;
 	chain_free(&chain);
 	return 0;
 }
@@ -301,7 +306,14 @@ open_xz(void **job, const struct codec_options *o, const struct memory_plan *p,
 		return -EINVAL;
 	}
 	mt.filters = chain.filters;
-	rc = xz_job_started(job, j, lzma_stream_encoder_mt(&j->strm, &mt));
+	if (codec_number(o, "single-thread")) {
+		j->block = o->block;
+		rc = xz_job_started(job, j, lzma_stream_encoder(&j->strm,
+		    chain.filters, mt.check));
+	} else {
+		rc = xz_job_started(job, j, lzma_stream_encoder_mt(&j->strm,
+		    &mt));
+	}
 	chain_free(&chain);
 	return rc;
 }
@@ -317,7 +329,7 @@ next_length(struct xz_job *j)
 	uint64_t n;
 
 	if (j->lengths == NULL)
-		return 0;
+		return j->block;
 	n = strtoull(j->lengths, &end, 10);
 	if (*end == ',')
 		j->lengths = end + 1;
@@ -813,6 +825,7 @@ const struct codec codec_xz = {
 	    "filters",		/* a chain, as in lzma_str_to_filters() */
 	    "ignore-check",	/* decoding: do not verify it */
 	    "single-stream",	/* decoding: ignore what follows */
+	    "single-thread",	/* one block, unless lengths are given */
 	    NULL },
 	.list = xz_list, .seek = &xz_seek,
 	.magic = magic_xz, .encode = &xz_encoder, .decode = &xz_decoder,

@@ -319,6 +319,8 @@ struct pzc_style {
 					 * operands are returned */
 	const char *usage, *about;	/* for --help */
 	uint32_t levels;	/* bit mask; 0: levels of the format */
+	int level_typed;	/* the highest that is not an error; 0:
+				 * PZC_LEVEL_MAX */
 	bool digits_apart;	/* -19 is -1 -9, not a level */
 	bool strict;		/* rejects options not supported by a format */
 	int bad_usage;		/* exit status of a usage error */

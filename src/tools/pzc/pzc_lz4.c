@@ -254,10 +254,12 @@ lz4_settle(struct pzc *p)
 		if (strcmp(p->files[1], "-") == 0 ||
 		    strcmp(p->files[1], "stdout") == 0)
 			p->to_stdout = true;
-		else if (strcmp(p->files[1], "null") == 0)
-			p->output = "/dev/null";
 		else
 			p->output = p->files[1];
+		if (p->output != NULL && strcmp(p->output, "null") == 0) {
+			p->output = "/dev/null";
+			p->force = true;
+		}
 	}
 	if (p->msg.status == MSG_ERROR)
 		p->file_count = 0;
@@ -353,6 +355,7 @@ const struct pzc_style pzc_style_lz4 = {
 	.about = "Compresses or decompresses the input, or standard input.  "
 	    "This is pzc, invoked\nas lz4.\n",
 	.bad_usage = MSG_ERROR,
+	.level_typed = 10000,
 	.format = "lz4", .keeps = true, .settle = lz4_settle,
 	.prepare = lz4_prepare,
 	.suffixes = suffixes, .suffix_again = true, .suffix_last = true,

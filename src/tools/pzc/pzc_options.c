@@ -471,7 +471,8 @@ take_all(struct pzc *p, struct options *o, int argc, char **argv,
 			p->fast = false;
 			strbuf_clear(&p->filters);
 			digit_word = word;
-			if (p->level <= PZC_LEVEL_MAX)
+			if (p->level <= (p->style->level_typed > 0 ?
+			    p->style->level_typed : PZC_LEVEL_MAX))
 				continue;
 			msg_error(&p->msg, "there is no level %d", p->level);
 			status = MSG_ERROR;

@@ -460,7 +460,12 @@ shrink_dictionary(struct pzc *p)
 	uint32_t was;
 
 	c.options.threads = 1;
-	if (convert_plan(&c, &plan, &bytes, &why) != 0 || bytes <= p->memory ||
+	if (convert_plan(&c, &plan, &bytes, &why) != 0 || bytes <= p->memory)
+		return bytes <= p->memory;
+	/* one block needs no buffer */
+	if (codec_set(&c.options, "single-thread", 1, NULL) != 0 ||
+	    codec_set(&p->codec_options, "single-thread", 1, NULL) != 0 ||
+	    convert_plan(&c, &plan, &bytes, &why) != 0 || bytes <= p->memory ||
 	    lzma_lzma_preset(&lz, preset))
 		return bytes <= p->memory;
 	was = lz.dict_size;
@@ -514,6 +519,8 @@ xz_prepare(struct pzc *p)
 		lzma_filters_free(chain, NULL);
 		rc = codec_set(o, "filters", 0, p->filters.data);
 	}
+	if (packs && o->threads == 1 && rc == 0)
+		rc = codec_set(o, "single-thread", 1, NULL);
 	if (packs && limit != 0 && rc == 0 && !shrink_dictionary(p)) {
 		msg_error(&p->msg, "Memory usage limit is too low for the "
 		    "given filter setup.");

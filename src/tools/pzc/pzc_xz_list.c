@@ -101,8 +101,10 @@ read_block(int fd, const lzma_index_iter *i, struct block_facts *f)
 		free(text);
 		return -ENODATA;
 	}
+	/* a CRC is a number, whose lowest byte comes first */
 	for (size_t k = 0; k < check_size; k++)
-		sprintf(f->value + 2 * k, "%02x", check[k]);
+		sprintf(f->value + 2 * k, "%02x", check[check_size > 8 ? k :
+		    check_size - 1 - k]);
 	if (check_size == 0)
 		strcpy(f->value, "---");
 	return 0;

@@ -21,6 +21,7 @@
 #include <zstd.h>
 
 enum {
+	LEVEL_TYPED_MAX = 100000000,
 	LEVEL_PLAIN_MAX = 19,		/* the highest without --ultra */
 	MAXDICT_B = 112640,		/* size of a dictionary, by default */
 	SAMPLE_B = 128 << 10,		/* of a file, when training */
@@ -827,6 +828,7 @@ const struct pzc_style pzc_style_zstd = {
 	.about = "Compresses or decompresses the INPUT files, or standard "
 	    "input.  This is pzc,\ninvoked as zstd.\n",
 	.bad_usage = MSG_ERROR,
+	.level_typed = LEVEL_TYPED_MAX,
 	.format = "zstd", .keeps = true,
 	.settle = zstd_settle, .prepare = zstd_prepare,
 	.suffixes = suffixes, .suffix_again = true, .suffix_last = true,
