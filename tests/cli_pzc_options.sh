@@ -84,11 +84,18 @@ for f in dict.zst dict.lz4; do
 done
 
 # Rejected, with a message.
-says '-T4 names -p' 'use -p' pzc -T4
-says '-T 4, too' 'use -p' pzc -T 4
+says '-T 4 names -p' 'use -p' pzc -T 4
 says '-kT0, too' 'use -p' pzc -kT0
-says '-T4 after a name, too' 'use -p' pzc text -T4
-says '-T16 -c, too' 'use -p' pzc -T16 -c text
+for o in -T4 -T0 -p0 --threads=0 -M100M -M50% --memlimit=100M; do
+	pzc $o -c text >a && pzc -c text >b
+	same "$o is taken" a b
+	pzc -c text $o >a
+	same "$o after a name, too" a b
+done
+cp text removed
+t '--rm' 0 pzc -k --rm removed
+t '--rm removes the input' 1 test -e removed
+rm removed.gz
 says '-F first' 'not pigz' pzc -F first
 says 'an unknown format' 'unknown format' pzc -F rar
 says 'an unknown format: the known ones' 'gzip, .*bzip2' pzc -F zz
@@ -109,14 +116,14 @@ says 'a level that no format has' level pzc -99999999999
 says 'a level that bzip2 does not have' level pzc -F bzip2 -0
 says 'a level that is not a number' number pzc --level x
 says 'an empty level' number pzc --level=
-says '-p 0' 'not in 1\.\..*omit it to use all CPUs' pzc -p 0
-says '-M100M names --memory' 'use --memory' pzc -M100M
-says '-M50% names --memory' 'use --memory' pzc -kM50% text
+says '-kM50% names --memory' 'use --memory' pzc -kM50% text
+says '-M of too much' 'percentage' pzc -M101% text
 pzc -M9c text >a && pzc -M -9 -c text >b
 same '-M9 is -M -9' a b
 for f in zstd lz4; do
-	says "--fast=5 of $f" 'use -1, the fastest, or --level=5' \
-	    pzc -F $f --fast=5
+	round -F $f --fast=5
+	pzc -F $f --fast=20 <text >a && pzc -F $f -1 <text >b
+	t "--fast=20 of $f is another level" 1 cmp -s a b
 	pzc -F $f --fast <text >a && pzc -F $f -1 <text >b
 	same "--fast of $f is -1" a b
 	pzc -F $f --fast=5 -3 <text >a && pzc -F $f -3 <text >b

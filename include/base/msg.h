@@ -27,9 +27,12 @@ void msg_init(struct msg *m, const char *prog);
  * Prints "prog: ", the message and a newline.  Control characters, which can
  * occur in file names, are written as \ooo (see utf8.h).  msg_error sets the
  * status to 1; msg_warn sets it to 2 unless it is already 1.  msg_note does not
- * change the status, and prints even if quiet is set.
+ * change the status, and prints even if quiet is set.  msg_bare is msg_error
+ * without "prog: ".
  */
 void msg_error(struct msg *m, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void msg_bare(struct msg *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void msg_warn(struct msg *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

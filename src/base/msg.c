@@ -24,7 +24,7 @@ msg_init(struct msg *m, const char *prog)
  * mix.
  */
 static void __attribute__((format(printf, 2, 0)))
-say(const struct msg *m, const char *fmt, va_list ap, const char *end)
+say(const char *prog, const char *fmt, va_list ap, const char *end)
 {
 	char text[8192], line[4 * sizeof(text) + UTF8_SAFE];
 	const char *s = text;
@@ -34,7 +34,8 @@ say(const struct msg *m, const char *fmt, va_list ap, const char *end)
 	while (*s != '\0')
 		n += utf8_safe(&s, line + n);
 	line[n] = '\0';
-	fprintf(stderr, "%s: %s%s", m->prog, line, end);
+	fprintf(stderr, "%s%s%s%s", prog, *prog == '\0' ? "" : ": ", line,
+	    end);
 }
 
 void
@@ -46,7 +47,20 @@ msg_error(struct msg *m, const char *fmt, ...)
 	if (m->silent)
 		return;
 	va_start(ap, fmt);
-	say(m, fmt, ap, "\n");
+	say(m->prog, fmt, ap, "\n");
+	va_end(ap);
+}
+
+void
+msg_bare(struct msg *m, const char *fmt, ...)
+{
+	va_list ap;
+
+	m->status = MSG_ERROR;
+	if (m->silent)
+		return;
+	va_start(ap, fmt);
+	say("", fmt, ap, "\n");
 	va_end(ap);
 }
 
@@ -60,7 +74,7 @@ msg_warn(struct msg *m, const char *fmt, ...)
 	if (m->quiet)
 		return;
 	va_start(ap, fmt);
-	say(m, fmt, ap, "\n");
+	say(m->prog, fmt, ap, "\n");
 	va_end(ap);
 }
 
@@ -70,7 +84,7 @@ msg_note(struct msg *m, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(m, fmt, ap, "\n");
+	say(m->prog, fmt, ap, "\n");
 	va_end(ap);
 }
 
@@ -80,7 +94,7 @@ msg_ask(struct msg *m, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(m, fmt, ap, " ");
+	say(m->prog, fmt, ap, " ");
 	va_end(ap);
 }
 

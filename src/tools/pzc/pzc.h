@@ -36,6 +36,7 @@ enum pzc_mode { PZC_COMPRESS, PZC_DECOMPRESS, PZC_TEST, PZC_LIST };
 enum { PZC_THREADS_MAX = 4096, PZC_LEVEL_MAX = 22, PZC_VARIABLES = 2 };
 
 struct pzc_style;
+struct pzc_samples;
 
 /* xz's limits, in bytes; 0: none. */
 struct pzc_limit {
@@ -46,6 +47,7 @@ struct pzc_limit {
 struct pzc {
 	struct msg msg;
 	const struct pzc_style *style;
+	const char *called;		/* the name it was called by */
 	enum pzc_mode mode;
 	const struct codec *codec;	/* from -F and related options, or
 					 * NULL */
@@ -73,6 +75,7 @@ struct pzc {
 	const char *dictionary, *patch;	/* files that zstd refers to; */
 	char *blob;			/* the bytes of one */
 	bool trains;			/* make a dictionary, */
+	struct pzc_samples *samples;	/* from these, */
 	const char *dictionary_id;	/* with this ID, or NULL */
 	size_t job_B;			/* zstd's -B; 0: its choice */
 	uint64_t stream_B;		/* size of standard input; 0: unknown */
@@ -281,6 +284,8 @@ enum pzc_event {
 struct pzc_saying {
 	enum {
 		SAY_NOTHING, SAY_NOTE, SAY_WARNING, SAY_ERROR,
+		SAY_BARE,		/* an error, without the program's
+					 * name */
 		SAY_WARNING_IF_VERBOSE, SAY_ERROR_IF_VERBOSE
 	} as;
 	const char *before, *between, *after;
@@ -300,6 +305,7 @@ struct pzc_entry {
 
 struct pzc_style {
 	const char *name;
+	bool one_name;		/* in messages, whatever it is called */
 	const char *stdin_name, *stdout_name;
 	const struct pzc_saying *sayings;	/* array of PZC_EVENTS */
 	const uint8_t *statuses;	/* likewise, exit statuses instead of
@@ -385,6 +391,7 @@ struct pzc_style {
 	void (*begin)(struct pzc *p, const struct pzc_run *run);
 	void (*done)(struct pzc *p, const struct pzc_run *run);
 
+	void (*sample)(struct pzc *p, struct source *s);	/* --train */
 	void (*end)(struct pzc *p);	/* after the last file; or NULL */
 
 	/*
@@ -439,5 +446,6 @@ void pzc_list_sum(const struct pzc *p);
  * name from a header is untrusted, so control characters are written as \ooo.
  */
 void pzc_put_name(const char *name);
+void pzc_put_text(const char *name);	/* does not end the line */
 
 #endif

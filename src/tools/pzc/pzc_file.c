@@ -798,7 +798,9 @@ pzc_source_run(struct pzc *p, struct source *s)
 
 	if (p->ended || (skips && !pzc_has_suffix(p, s->path)))
 		return;
-	if (p->mode == PZC_LIST)
+	if (p->trains)
+		p->style->sample(p, s);
+	else if (p->mode == PZC_LIST)
 		pzc_list(p, s);
 	else
 		process(p, s);

@@ -60,12 +60,18 @@ value_word(const struct codec_listing *l)
 }
 
 void
-pzc_put_name(const char *name)
+pzc_put_text(const char *name)
 {
 	char safe[UTF8_SAFE];
 
 	while (*name != '\0')
 		fwrite(safe, 1, utf8_safe(&name, safe), stdout);
+}
+
+void
+pzc_put_name(const char *name)
+{
+	pzc_put_text(name);
 	putchar('\n');
 }
 

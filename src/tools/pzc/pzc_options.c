@@ -69,6 +69,18 @@ take_level(void *into, int usual)
 	return status;
 }
 
+static int
+take_threads(void *into)
+{
+	struct pzc *p = into;
+	int64_t n = 0;
+	int status = options_int(&p->msg, "number of threads", 0,
+	    PZC_THREADS_MAX, &n);
+
+	p->codec_options.threads = (unsigned)n;
+	return status;
+}
+
 /* Sets the level range: MIN:MAX, or the format's own range. */
 static int
 take_adapt(void *into)
@@ -285,21 +297,27 @@ static const struct options_row pzc_table[] = {
 	    OPTIONS_FLAG(to_stdout), .also = "to-stdout" },
 	{ 'o', "output", "FILE", "write to FILE", OPTIONS_TEXT(output),
 	    .mask = PZC },
-	{ 'k', "keep", NULL, "keep the input", OPTIONS_FLAG(keep) },
+	{ 'k', "keep", NULL, "keep the input (--rm: do not)",
+	    OPTIONS_FLAG(keep), .mask = PZC },
+	{ 0, "rm", NULL, NULL, OPTIONS_CLEAR(keep), .mask = PZC },
+	{ 'k', "keep", NULL, "keep the input", OPTIONS_FLAG(keep),
+	    .mask = GZIP | PIGZ },
 	{ 'f', "force", NULL, "overwrite, follow links, write to a terminal",
 	    OPTIONS_FLAG(force) },
 	{ 'r', "recursive", NULL, "process directories recursively",
 	    OPTIONS_FLAG(recursive) },
 	{ 'S', "suffix", ".SUF", "use this instead of the format's suffix",
 	    OPTIONS_TEXT(suffix) },
-	{ 'p', "threads", "N", "number of threads (default: usable CPUs)",
-	    OPTIONS_THREADS(codec_options.threads, PZC_THREADS_MAX),
+	{ 'p', "threads", "N", "number of threads (default, and 0: usable "
+	    "CPUs)", OPTIONS_CALL(take_threads),
 	    .also = "processes", .mask = PZC },
 	{ 'p', "processes", "N", "number of threads (default: usable CPUs)",
 	    OPTIONS_THREADS(codec_options.threads, PZC_THREADS_MAX),
 	    .mask = GZIP | PIGZ | IN_GZIP },
 	{ 0, "memory", "SIZE", "use fewer threads rather than more memory",
-	    OPTIONS_SIZE(memory, "size"), .mask = ALL | IN_GZIP },
+	    OPTIONS_SIZE(memory, "size"), .also = "memlimit", .mask = PZC },
+	{ 0, "memory", "SIZE", "use fewer threads rather than more memory",
+	    OPTIONS_SIZE(memory, "size"), .mask = GZIP | PIGZ | IN_GZIP },
 	{ 'b', "blocksize", "N", "block size in KiB",
 	    OPTIONS_CALL(take_blocksize), .mask = PZC | PIGZ },
 	{ 'b', "bits", "N", NULL, OPTIONS_CALL(ignore_bits), .mask = GZIP },
@@ -438,6 +456,48 @@ is_limit_M(const char *word)
 }
 
 /*
+ * Takes -T4 and -M100M or -M50%, words of xz and zstd that getopt would read as
+ * bundles, and removes them from argv.  Returns a status.
+ */
+static int
+take_spelled(struct pzc *p, int *argc, char **argv)
+{
+	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+	    (uint64_t)sysconf(_SC_PAGE_SIZE);
+	int kept = 1, i = 1, status = -1;
+
+	for (; i < *argc && status < 0 && strcmp(argv[i], "--") != 0; i++) {
+		const char *word = argv[i], *before = argv[i - 1];
+		size_t last = strlen(before);
+		bool value = i > 1 && *before == '-' && before[1] != '-' &&
+		    strchr("oSFACpbIJ", before[last - 1]) != NULL;
+		int64_t n = 0;
+
+		if (!value && strncmp(word, "-T", 2) == 0 &&
+		    args_int(word + 2, 0, PZC_THREADS_MAX, &n) == 0) {
+			p->codec_options.threads = (unsigned)n;
+		} else if (!value && strncmp(word, "-M", 2) == 0 &&
+		    is_limit_M(word)) {
+			last = strlen(word) - 1;
+			n = strtol(word + 2, NULL, 10);
+			optarg = argv[i] + 2;
+			if (word[last] == '%' && n >= 1 && n <= 100)
+				p->memory = ram / 100 * (uint64_t)n;
+			else if (args_size(word + 2, &p->memory) != 0)
+				status = options_bad(&p->msg, "memory limit",
+				    "a number of bytes or a percentage");
+		} else {
+			argv[kept++] = argv[i];
+		}
+	}
+	while (i < *argc)
+		argv[kept++] = argv[i++];
+	argv[kept] = NULL;
+	*argc = kept;
+	return status;
+}
+
+/*
  * Parses all options.  Returns -1, or the exit status.  Operands are moved to
  * the front of argv here, instead of by getopt, so that optind indicates which
  * word contains an option.
@@ -474,7 +534,12 @@ take_all(struct pzc *p, struct options *o, int argc, char **argv,
 			if (p->level <= (p->style->level_typed > 0 ?
 			    p->style->level_typed : PZC_LEVEL_MAX))
 				continue;
-			msg_error(&p->msg, "there is no level %d", p->level);
+			if (p->style->level_typed > 0)
+				fputs("error: numeric value overflows 32-bit "
+				    "unsigned int \n", stderr);
+			else
+				msg_error(&p->msg, "there is no level %d",
+				    p->level);
 			status = MSG_ERROR;
 		} else if (itself && opt == 'T' &&
 		    is_threads_T(argc, argv, word)) {
@@ -734,6 +799,8 @@ pzc_parse(struct pzc *p, int argc, char **argv)
 	    i++)
 		status = take_variable(p, &o, p->style->environment[i], argv,
 		    &p->words[i]);
+	if (status < 0 && p->style == &pzc_style_pzc)
+		status = take_spelled(p, &argc, argv);
 	if (status < 0)
 		status = take_all(p, &o, argc, argv, false);
 	if (status < 0)

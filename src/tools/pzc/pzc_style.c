@@ -84,6 +84,9 @@ pzc_be_called(struct pzc *p)
 		p->to_stdout = names[i].to_stdout;
 		p->format[0] = names[i].format;
 	}
+	p->called = p->msg.prog;
+	if (p->style->one_name)
+		p->msg.prog = p->style->name;
 	if (p->format[0] != NULL)
 		p->codec = codec_by_name(p->format[0]);
 	p->keep = p->style->keeps;
@@ -96,17 +99,18 @@ pzc_say(struct pzc *p, enum pzc_event on, const char *path, const char *word)
 {
 	static void (*const say[])(struct msg *, const char *, ...) = {
 		[SAY_NOTE] = msg_note, [SAY_WARNING] = msg_warn,
-		[SAY_ERROR] = msg_error,
+		[SAY_ERROR] = msg_error, [SAY_BARE] = msg_bare,
 		[SAY_WARNING_IF_VERBOSE] = msg_warn,
 		[SAY_ERROR_IF_VERBOSE] = msg_error
 	};
 	const struct pzc_saying *s = &p->style->sayings[on];
-	bool muted = say[s->as] == msg_error ? p->msg.silent : p->msg.quiet;
+	bool muted = s->as == SAY_ERROR || s->as == SAY_BARE ||
+	    s->as == SAY_ERROR_IF_VERBOSE ? p->msg.silent : p->msg.quiet;
 	int before = p->msg.status;
 	bool newline = s->before != NULL && *s->before == '\n';
 
 	if (s->as == SAY_NOTHING ||
-	    (s->as > SAY_ERROR && p->msg.verbose == 0))
+	    (s->as > SAY_BARE && p->msg.verbose == 0))
 		return false;
 	if (newline && !muted)
 		fputc('\n', stderr);

@@ -375,8 +375,9 @@ pzc_xz_list(struct pzc *p, const struct pzc_entry *e)
 		print_row(&s);
 		pzc_put_name(e->src->path);
 	} else {
-		printf("%s%s (%" PRIu64 "/%d)\n", number == 1 ? "" : "\n",
-		    e->src->path, number, p->file_count);
+		printf("%s", number == 1 ? "" : "\n");
+		pzc_put_text(e->src->path);
+		printf(" (%" PRIu64 "/%d)\n", number, p->file_count);
 		print_fields(&s);
 	}
 	if (p->msg.verbose > 0) {

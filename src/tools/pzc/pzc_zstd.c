@@ -7,7 +7,10 @@
 #include "pzc.h"
 
 #include "base/args.h"
+#include "base/array.h"
+#include "base/fdio.h"
 #include "base/options.h"
+#include "base/output.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -16,16 +19,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zdict.h>
 #include <zstd.h>
 
 enum {
+	WINDOW_LEAST = 1024,
 	LEVEL_TYPED_MAX = 100000000,
 	LEVEL_PLAIN_MAX = 19,		/* the highest without --ultra */
 	MAXDICT_B = 112640,		/* size of a dictionary, by default */
 	SAMPLE_B = 128 << 10,		/* of a file, when training */
 	SAMPLES_B = 1 << 30,		/* of all files */
+	SAMPLES_LEAST = 5,
 	/* exit statuses */
 	BAD_PARAMETER = 11, TOO_FEW_SAMPLES = 14, NO_DICTIONARY = 31
 };
@@ -53,18 +59,20 @@ static const struct pzc_saying sayings[PZC_EVENTS] = {
 	[ON_RESIZED] = { SAY_ERROR, "",
 	    " : error 11 : Src size is incorrect ", NULL },
 	[ON_EMPTY] = { SAY_ERROR, "", ": unexpected end of file ", NULL },
-	[ON_CUT] = { SAY_ERROR, "",
+	[ON_CUT] = { SAY_BARE, "",
 	    " : Read error (39) : premature end ", NULL },
-	[ON_CORRUPT] = { SAY_ERROR, "",
+	[ON_CORRUPT] = { SAY_BARE, "",
 	    " : Decoding error (36) : Data corruption detected ", NULL },
-	[ON_MEMORY] = { SAY_ERROR, "", " : Decoding error (36) : Frame "
+	[ON_UNSUPPORTED] = { SAY_BARE, "",
+	    " : Decoding error (36) : Dictionary mismatch ", NULL },
+	[ON_MEMORY] = { SAY_BARE, "", " : Decoding error (36) : Frame "
 	    "requires too much memory for decoding : ", " " },
 	[ON_UNCHECKED] = { .as = SAY_NOTHING },
 	[ON_TERMINAL_OUT] = { SAY_ERROR, "", "stdout is a console, aborting ",
 	    NULL },
 	[ON_TERMINAL_IN] = { SAY_ERROR, "", "stdin is a console, aborting ",
 	    NULL },
-	[ON_ERROR] = { SAY_ERROR, "", " : Decoding error (36) : ", " " },
+	[ON_ERROR] = { SAY_BARE, "", " : Decoding error (36) : ", " " },
 	[ON_WRITE] = { SAY_ERROR, "error 70 : Write error : cannot write ",
 	    " : ", " " },
 	[ON_TRAILING] = { SAY_ERROR, "", ": unsupported format ", NULL },
@@ -110,16 +118,21 @@ take_zstd_format(void *into, const char *name)
 
 /* Reads a size such as 1M; zstd writes it with any of K, KB and KiB. */
 static int
-take_zstd_size(struct pzc *p, uint64_t *to)
+take_zstd_size(uint64_t *to)
 {
 	char number[32];
 	size_t n = strspn(optarg, "0123456789");
 
 	snprintf(number, sizeof(number), "%.*s", (int)n + (optarg[n] != '\0'),
 	    optarg);
-	if (n > 0 && n < 20 && args_size(number, to) == 0)
+	if (n > 0 && n < 20 && args_size(number, to) == 0 &&
+	    (optarg[n] == '\0' || optarg[n + 1] == '\0' ||
+	    strcmp(optarg + n + 1, "B") == 0 ||
+	    strcmp(optarg + n + 1, "iB") == 0))
 		return -1;
-	return options_bad(&p->msg, "size", "a number of bytes");
+	fputs("error: only numeric values with optional suffixes K, KB, KiB, "
+	    "M, MB, MiB are allowed \n", stderr);
+	return MSG_ERROR;
 }
 
 static int
@@ -127,14 +140,12 @@ take_window_limit(void *into)
 {
 	struct pzc *p = into;
 	uint64_t n = 0;
-	int status = take_zstd_size(p, &n);
+	int status = take_zstd_size(&n);
 
-	if (status < 0 && n < 1024) {
-		msg_error(&p->msg, "error 11 : Parameter is out of bound ");
-		return BAD_PARAMETER;
-	}
-	/* as a window has */
-	p->codec_options.window_max = 1024;
+	/* a power of two, as a window has; 1: too small to decompress */
+	p->codec_options.window_max = 1;
+	if (n < WINDOW_LEAST)
+		return status;
 	while (p->codec_options.window_max < n)
 		p->codec_options.window_max *= 2;
 	return status;
@@ -145,7 +156,7 @@ take_job_size(void *into)
 {
 	struct pzc *p = into;
 	uint64_t n = 0;
-	int status = take_zstd_size(p, &n);
+	int status = take_zstd_size(&n);
 
 	p->job_B = (size_t)n;
 	return status;
@@ -156,7 +167,7 @@ take_stream_size(void *into)
 {
 	struct pzc *p = into;
 
-	return take_zstd_size(p, &p->stream_B);
+	return take_zstd_size(&p->stream_B);
 }
 
 static int
@@ -164,7 +175,8 @@ ignore_size(void *into)
 {
 	uint64_t n;
 
-	return take_zstd_size(into, &n);
+	(void)into;
+	return take_zstd_size(&n);
 }
 
 static int
@@ -191,8 +203,12 @@ take_fast(void *into)
 	struct pzc *p = into;
 	int64_t n = 1;
 
-	if (optarg != NULL && args_int(optarg, 1, INT32_MAX, &n) != 0)
-		return options_bad(&p->msg, "--fast", "a number above 0");
+	if (optarg != NULL && args_int(optarg, 1, UINT32_MAX, &n) != 0) {
+		fputs(args_int(optarg, 0, 0, &n) == 0 ?
+		    "Incorrect parameters\n" : "error: numeric value overflows "
+		    "32-bit unsigned int \n", stderr);
+		return MSG_ERROR;
+	}
 	if (n > -(int64_t)ZSTD_minCLevel())
 		n = -(int64_t)ZSTD_minCLevel();
 	p->level = 1;
@@ -262,9 +278,9 @@ take_out_dir(void *into, int mirror)
 	p->out_dir = optarg;
 	p->out_mirror = mirror != 0;
 	if (*optarg == '\0')
-		return options_wrong(&p->msg, "error: output dir cannot be "
-		    "empty string (did you mean to pass '.' instead?)");
-	return -1;
+		fputs("error: output dir cannot be empty string (did you mean "
+		    "to pass '.' instead?)\n", stderr);
+	return *optarg == '\0' ? MSG_ERROR : -1;
 }
 
 static int
@@ -463,124 +479,130 @@ load_blob(struct pzc *p, const char *path, const char *key)
 }
 
 /* The samples that a dictionary is made from, one after the other. */
-struct samples {
+struct pzc_samples {
 	char *bytes;
 	size_t len, room;
 	size_t *sizes;
-	unsigned count;
+	size_t count, sizes_room;
 };
 
-/* Adds the first SAMPLE_B bytes of a file, or its pieces of piece bytes. */
-static int
-add_sample(struct pzc *p, struct samples *s, const char *path, size_t piece)
+static void
+too_few_samples(struct pzc *p)
 {
-	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), rc = 0;
-	size_t left = piece > 0 ? SAMPLES_B - s->len : SAMPLE_B;
-	ssize_t n = 1;
-
-	if (fd < 0) {
-		pzc_say(p, fd == -ENOENT ? ON_MISSING : ON_OPEN, path,
-		    strerror(-fd));
-		return fd;
-	}
-	while (rc == 0 && n > 0 && left > 0 && s->len < SAMPLES_B) {
-		size_t most = piece > 0 ? piece : left, got = 0;
-		void *grown;
-
-		if (s->room - s->len < most) {
-			s->room = 2 * s->room + most;
-			grown = sys_realloc(s->bytes, s->room);
-			if (grown == NULL) {
-				rc = -ENOMEM;
-				break;
-			}
-			s->bytes = grown;
-		}
-		grown = sys_realloc(s->sizes, (s->count + 1) *
-		    sizeof(*s->sizes));
-		if (grown == NULL) {
-			rc = -ENOMEM;
-			break;
-		}
-		s->sizes = grown;
-		while (got < most && (n = sys_read(fd, s->bytes + s->len + got,
-		    most - got)) > 0)
-			got += (size_t)n;
-		rc = n < 0 ? (int)n : 0;
-		if (got > 0) {
-			s->sizes[s->count++] = got;
-			s->len += got;
-		}
-		left = piece > 0 ? left : 0;
-	}
-	sys_close(fd);
-	if (rc != 0)
-		msg_error(&p->msg, "%s: %s", path, strerror(-rc));
-	return rc;
+	fputs("!  Warning : nb of samples too low for proper processing ! \n"
+	    "!  Please provide _one file per sample_. \n"
+	    "!  Alternatively, split files into fixed-size blocks "
+	    "representative of samples, with -B# \n"
+	    "Error 14 : nb of samples too low\n", stderr);
+	p->msg.status = TOO_FEW_SAMPLES;
 }
 
 /*
- * Makes a dictionary with libzstd's trainer, whatever --train's variant.
- * Returns the exit status.
+ * Adds the first SAMPLE_B bytes of a file or, with -B, all of its pieces of
+ * that size.
  */
-static int
+static void
+add_samples(struct pzc *p, struct source *src)
+{
+	struct pzc_samples *s = p->samples;
+	size_t most = p->job_B > 0 ? p->job_B : SAMPLE_B, got;
+	void *grown;
+	ssize_t n;
+
+	do {
+		grown = s->sizes;
+		if (s->len + most > SAMPLES_B)
+			return;
+		if (s->room - s->len < most) {
+			char *more = sys_realloc(s->bytes, 2 * s->room + most);
+
+			if (more == NULL)
+				goto out_of_memory;
+			s->bytes = more;
+			s->room = 2 * s->room + most;
+		}
+		if (array_grow(&grown, s->count, &s->sizes_room,
+		    sizeof(*s->sizes)) != 0)
+			goto out_of_memory;
+		s->sizes = grown;
+		for (got = 0, n = 1; got < most && n > 0; got += (size_t)n) {
+			n = sys_read(src->fd, s->bytes + s->len + got,
+			    most - got);
+			if (n >= 0)
+				continue;
+			pzc_say(p, ON_OPEN, src->path, strerror((int)-n));
+			return;
+		}
+		if (got > 0)
+			s->sizes[s->count++] = got;
+		s->len += got;
+	} while (p->job_B > 0 && got == most);
+	return;
+out_of_memory:
+	msg_error(&p->msg, "out of memory");
+}
+
+static void
+free_samples(struct pzc *p)
+{
+	if (p->samples == NULL)
+		return;
+	sys_free(p->samples->bytes);
+	sys_free(p->samples->sizes);
+	sys_free(p->samples);
+	p->samples = NULL;
+}
+
+/* Makes a dictionary with libzstd's trainer, whatever --train's variant. */
+static void
 train(struct pzc *p)
 {
 	size_t room = p->stream_B > 0 ? (size_t)p->stream_B : MAXDICT_B;
-	const char *path = p->output != NULL ? p->output : "dictionary";
-	struct samples s = { .count = 0 };
-	char *dict = sys_malloc(room < 256 ? 256 : room);
+	const char *path = p->dictionary != NULL ? p->dictionary : "dictionary";
+	struct pzc_samples *s = p->samples;
+	struct output o = { .fd = -1, .dirfd = -1 };
+	char *dict = sys_malloc(room);
+	mode_t mask = umask(0);
 	int64_t id = 0;
 	size_t len;
-	int fd = -1;
+	int rc = dict == NULL ? -ENOMEM : 0;
 
-	if (p->dictionary_id != NULL &&
-	    args_int(p->dictionary_id, 1, UINT32_MAX, &id) != 0) {
-		msg_error(&p->msg, "--dictID: '%s' is not a number",
-		    p->dictionary_id);
+	umask(mask);
+	if (rc == 0 && p->dictionary_id != NULL &&
+	    args_int(p->dictionary_id, 1, UINT32_MAX, &id) != 0)
+		rc = -EINVAL;
+	if (rc != 0)
 		goto out;
+	if (s->count < SAMPLES_LEAST) {
+		too_few_samples(p);
+		goto free;
 	}
-	for (int i = 0; i < p->file_count; i++)
-		add_sample(p, &s, p->files[i], p->job_B);
-	if (dict == NULL || s.count == 0) {
-		fputs("!  Warning : nb of samples too low for proper "
-		    "processing ! \n"
-		    "!  Please provide _one file per sample_. \n"
-		    "!  Alternatively, split files into fixed-size blocks "
-		    "representative of samples, with -B# \n", stderr);
-		msg_error(&p->msg, "error 14 : nb of samples too low ");
-		p->msg.status = TOO_FEW_SAMPLES;
-		goto out;
-	}
-	len = ZDICT_trainFromBuffer(dict, room, s.bytes, s.sizes, s.count);
+	len = ZDICT_trainFromBuffer(dict, room, s->bytes, s->sizes,
+	    (unsigned)s->count);
 	if (ZDICT_isError(len)) {
-		msg_error(&p->msg, "dictionary training failed : %s",
+		msg_error(&p->msg, "dictionary training failed : %s ",
 		    ZDICT_getErrorName(len));
-		goto out;
+		goto free;
 	}
 	for (int i = 0; id != 0 && i < 4; i++)
 		dict[4 + i] = (char)((uint64_t)id >> 8 * i);
-	fd = sys_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC |
-	    O_CLOEXEC, 0666);
-	for (size_t at = 0; fd >= 0 && at < len;) {
-		ssize_t n = sys_write(fd, dict + at, len - at);
-
-		if (n < 0) {
-			msg_error(&p->msg, "%s: %s", path, strerror((int)-n));
-			break;
-		}
-		at += (size_t)n;
-	}
-	if (fd < 0 || sys_close(fd) != 0)
-		msg_error(&p->msg, "%s: cannot be written", path);
-	else if (!p->msg.quiet && p->msg.status == 0)
+	rc = output_create(&o, path, true);
+	if (rc == 0)
+		rc = fdio_write(o.fd, dict, len);
+	if (rc == 0 && !o.direct && fchmod(o.fd, 0666 & ~mask) == -1)
+		rc = -errno;
+	if (rc != 0)
+		output_abort(&o);
+	else
+		rc = output_commit(&o, false);
+	if (rc == 0 && !p->msg.quiet)
 		fprintf(stderr, "Save dictionary of size %zu into file %s \n",
 		    len, path);
 out:
+	if (rc != 0)
+		msg_error(&p->msg, "%s: %s", path, strerror(-rc));
+free:
 	sys_free(dict);
-	sys_free(s.bytes);
-	sys_free(s.sizes);
-	return msg_finish(&p->msg);
 }
 
 /* ZSTD_CLEVEL and ZSTD_NBTHREADS, which options override. */
@@ -594,9 +616,11 @@ take_zstd_environment(struct pzc *p)
 
 	if (level != NULL && p->level < 0) {
 		if (args_int(level + sign, 0, 131072, &n) != 0)
-			msg_note(&p->msg, "Ignore environment variable setting "
-			    "ZSTD_CLEVEL=%s: not a valid integer value ",
-			    level);
+			fprintf(stderr, "Ignore environment variable setting "
+			    "ZSTD_CLEVEL=%s: %s \n", level,
+			    level[sign] != '\0' && level[sign + strspn(level +
+			    sign, "0123456789")] == '\0' ? "numeric value too "
+			    "large" : "not a valid integer value");
 		else if (*level == '-' && n > 0)
 			codec_set(&p->codec_options, "fast", (uint64_t)n, NULL);
 		else
@@ -604,8 +628,8 @@ take_zstd_environment(struct pzc *p)
 	}
 	if (threads != NULL && p->codec_options.threads == 0) {
 		if (args_int(threads, 0, PZC_THREADS_MAX, &n) != 0)
-			msg_note(&p->msg, "Ignore environment variable setting "
-			    "ZSTD_NBTHREADS=%s: not a valid unsigned value ",
+			fprintf(stderr, "Ignore environment variable setting "
+			    "ZSTD_NBTHREADS=%s: not a valid unsigned value \n",
 			    threads);
 		else
 			p->codec_options.threads = (unsigned)n;
@@ -620,6 +644,10 @@ zstd_settle(struct pzc *p)
 	int most = p->codec != NULL && !zstd ? p->codec->level_max :
 	    p->ultra ? 22 : LEVEL_PLAIN_MAX;
 
+	if (p->mode != PZC_COMPRESS && p->codec_options.threads > 1 &&
+	    !p->msg.quiet)
+		fputs("Warning : decompression does not support "
+		    "multi-threading\n", stderr);
 	take_zstd_environment(p);
 	if (p->level == 0)
 		p->level = -1;
@@ -640,11 +668,27 @@ zstd_settle(struct pzc *p)
 static int
 zstd_prepare(struct pzc *p)
 {
-	bool cat = p->to_stdout && strcmp(p->msg.prog, "zstdcat") == 0;
+	bool cat = p->to_stdout && strcmp(p->called, "zstdcat") == 0;
 	int status = -1;
 
-	if (p->trains)
-		return train(p);
+	if (p->mode != PZC_COMPRESS &&
+	    p->codec_options.window_max < WINDOW_LEAST) {
+		msg_error(&p->msg, "error 11 : Parameter is out of bound ");
+		return BAD_PARAMETER;
+	}
+	if (p->trains) {
+		p->samples = sys_calloc(1, sizeof(*p->samples));
+		if (p->samples == NULL)
+			return options_wrong(&p->msg, strerror(ENOMEM));
+		/* -o means the dictionary, not where inputs go */
+		p->dictionary = p->output;
+		p->output = NULL;
+		p->to_stdout = true;
+		if (p->file_count > 0 || p->names_file != NULL)
+			return -1;
+		too_few_samples(p);
+		return TOO_FEW_SAMPLES;
+	}
 	if (cat && p->pass_through == 0)
 		p->pass_through = 1;
 	if (cat && p->msg.verbose == 0)
@@ -674,7 +718,7 @@ zstd_prepare(struct pzc *p)
 /* What is said about a file, and about all */
 
 static void
-zstd_amount(char to[16], uint64_t n)
+zstd_amount(char to[16], uint64_t n, int width)
 {
 	static const char *const units[] = {
 		" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"
@@ -684,8 +728,8 @@ zstd_amount(char to[16], uint64_t n)
 
 	for (; d >= 1024 && u < 6; u++)
 		d /= 1024;
-	snprintf(to, 16, "%6.*f%4s", d >= 100 || u == 0 ? 0 : d >= 10 ? 1 :
-	    d > 1 ? 2 : 3, d, units[u]);
+	snprintf(to, 16, "%6.*f%*s", d >= 100 || u == 0 ? 0 : d >= 10 ? 1 :
+	    d > 1 ? 2 : 3, d, width, units[u]);
 }
 
 static void
@@ -706,8 +750,8 @@ zstd_done(struct pzc *p, const struct pzc_run *run)
 		    s->out_bytes);
 		return;
 	}
-	zstd_amount(from, s->in_bytes);
-	zstd_amount(to, s->out_bytes);
+	zstd_amount(from, s->in_bytes, 0);
+	zstd_amount(to, s->out_bytes, 0);
 	if (s->in_bytes == 0)
 		fprintf(stderr, "%-20s :  (%s => %s, %s) \n", run->name, from,
 		    to, run->target);
@@ -723,12 +767,17 @@ zstd_end(struct pzc *p)
 	const struct pzc_totals *t = &p->totals;
 	char from[16], to[16];
 
+	if (p->trains) {
+		train(p);
+		free_samples(p);
+		return;
+	}
 	if (p->msg.quiet || p->mode == PZC_LIST || t->files == 0 ||
 	    (p->file_count <= 1 && !p->recursive && p->names_file == NULL) ||
 	    (p->to_stdout && p->msg.verbose == 0))
 		return;
-	zstd_amount(from, t->size);
-	zstd_amount(to, t->packed);
+	zstd_amount(from, t->size, 0);
+	zstd_amount(to, t->packed, 0);
 	if (p->mode != PZC_COMPRESS)
 		fprintf(stderr, "%" PRIu64 " files decompressed : %6" PRIu64
 		    " bytes total \n", t->files, t->packed);
@@ -758,8 +807,8 @@ zstd_list_line(struct pzc *p, const struct pzc_entry *e)
 	    (double)e->packed;
 	char packed[16], size[16], window[16];
 
-	zstd_amount(packed, e->packed);
-	zstd_amount(size, l->size);
+	zstd_amount(packed, e->packed, 4);
+	zstd_amount(size, l->size, 4);
 	p->totals.xz.streams += l->frames + l->skipped;
 	p->totals.xz.blocks += l->skipped;
 	if (p->msg.verbose == 0) {
@@ -774,9 +823,9 @@ zstd_list_line(struct pzc *p, const struct pzc_entry *e)
 		pzc_put_name(e->src->path);
 		return;
 	}
-	zstd_amount(window, l->window);
-	printf("%s \n# Zstandard Frames: %" PRIu64 "\n", e->src->path,
-	    l->frames);
+	zstd_amount(window, l->window, 4);
+	pzc_put_text(e->src->path);
+	printf(" \n# Zstandard Frames: %" PRIu64 "\n", l->frames);
 	if (l->skipped > 0)
 		printf("# Skippable Frames: %" PRIu64 "\n", l->skipped);
 	printf("DictID: %" PRIu32 "\nWindow Size: %s (%" PRIu64 " B)\n"
@@ -802,8 +851,8 @@ zstd_list_sum(const struct pzc *p)
 		zstd_head(p);
 	if (t->files < 2)
 		return;
-	zstd_amount(packed, t->packed);
-	zstd_amount(size, t->size);
+	zstd_amount(packed, t->packed, 4);
+	zstd_amount(size, t->size, 4);
 	puts("----------------------------------------------------------------"
 	    "- ");
 	printf("%6" PRIu64 "  %5" PRIu64 "  %s  ", t->xz.streams,
@@ -817,7 +866,7 @@ zstd_list_sum(const struct pzc *p)
 }
 
 const struct pzc_style pzc_style_zstd = {
-	.name = "zstd",
+	.name = "zstd", .one_name = true,
 	.stdin_name = "/*stdin*\\", .stdout_name = "/*stdout*\\",
 	.sayings = sayings, .statuses = statuses,
 	.environment = environment,
@@ -835,7 +884,7 @@ const struct pzc_style pzc_style_zstd = {
 	.lenient = true, .force_allows_set_id = true,
 	.formats = formats, .formats_only = true, .rest_is_error = true,
 	.says_done = true, .concatenates = true,
-	.done = zstd_done, .end = zstd_end,
+	.sample = add_samples, .done = zstd_done, .end = zstd_end,
 	.list = zstd_list_line, .list_sum = zstd_list_sum,
 	.version = zstd_version,
 };
