@@ -175,9 +175,7 @@ t 'and in the usage' 0 sh -c 'bin/unpzc -h | grep -q "^usage: unpzc "'
 # The names of other programs are refused before anything is done; other names
 # mean pzc.
 pzc -F xz -c a >w.xz && cp w.xz w.keep
-for n in zstd zstdmt unzstd zstdcat xz unxz xzcat lzma unlzma lzcat lz4 unlz4 \
-    lz4cat bzip2 bunzip2 bzcat lbzip2 lbunzip2 lbzcat pbzip2 zip unzip \
-    compress uncompress; do
+for n in pzstd pixz lzop lzip zip unzip compress uncompress; do
 	ln -s "$(command -v pzc)" bin/$n
 	t "$n is refused" 1 bin/$n w.xz
 	shows "$n: why" "^$n: this is pzc, .* call it as 'pzc" .t.err
