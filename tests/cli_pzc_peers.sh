@@ -3,6 +3,7 @@
 # the status and the files that are written here, and where the program itself
 # is installed, it leaves the same, and the same output.
 # SPDX-License-Identifier: BSD-2-Clause
+# shellcheck disable=SC2016 # command lines are text for another shell
 . "${SRC:?}/tests/lib.sh"
 
 root=$PWD pzc=$(command -v pzc)

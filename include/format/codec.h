@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CODEC_SETTINGS_MAX = 16 };
+enum { CODEC_SETTINGS_MAX = 32 };
 
 /*
  * A setting is an option that only some formats have: a number (1 switches
