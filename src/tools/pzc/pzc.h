@@ -366,6 +366,7 @@ struct pzc_style {
 	bool lenient;		/* -k, -f and -o lift -r's restrictions */
 	bool test_needs_file;	/* -t and -l follow links only with -c or -f */
 	bool force_allows_set_id;
+	bool stdin_size;	/* stores the size of a regular file there */
 	bool stdin_time;	/* stores the time of a regular file */
 	/* Formats decoded with -cdf, ending with NULL; others are copied. */
 	const char *const *formats;

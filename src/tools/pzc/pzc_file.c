@@ -483,7 +483,9 @@ convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 	struct convert c = { .codec = f->codec, .decompress = f->decompress,
 	    .options = p->codec_options, .memory = p->memory };
 	/* files in /proc report a size of 0 */
-	bool has_size = p->store_size && !s->is_stdin && S_ISREG(st->st_mode);
+	bool has_size = p->store_size && S_ISREG(st->st_mode) &&
+	    (!s->is_stdin || (p->style->stdin_size &&
+	    lseek(s->fd, 0, SEEK_CUR) == 0));
 	struct progress progress;
 	struct rusage a, b;
 	uint64_t t0 = sys_now_ns();

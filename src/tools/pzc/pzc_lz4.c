@@ -126,7 +126,8 @@ take_lz4_fast(void *into)
 	if (optarg != NULL && args_int(optarg, 1, INT32_MAX, &n) != 0)
 		return options_bad(&p->msg, "--fast", "a number above 0");
 	p->level = 1;
-	return n == 1 ? -1 : set_lz4(p, "fast", (uint64_t)n);
+	/* liblz4's acceleration of level -N */
+	return set_lz4(p, "fast", (uint64_t)n + 1);
 }
 
 static int
@@ -240,6 +241,9 @@ lz4_settle(struct pzc *p)
 		p->force = true;
 		p->several = several = true;
 	}
+	/* only -cdf copies what is not compressed */
+	if (p->mode == PZC_DECOMPRESS)
+		p->pass_through = p->force && p->to_stdout ? 1 : -1;
 	for (int i = 0; i < p->file_count; i++)
 		if (strcmp(p->files[i], "stdin") == 0)
 			p->files[i] = dash;
@@ -272,9 +276,6 @@ lz4_settle(struct pzc *p)
 			    "instead ! \n", stderr);
 		p->to_stdout = true;
 	}
-	/* only -cdf copies what is not compressed */
-	if (p->force && p->mode == PZC_DECOMPRESS && p->to_stdout)
-		p->pass_through = 1;
 }
 
 /* Three operands were an error. */
@@ -361,7 +362,7 @@ const struct pzc_style pzc_style_lz4 = {
 	.suffixes = suffixes, .suffix_again = true, .suffix_last = true,
 	.lenient = true, .force_allows_set_id = true, .links_followed = true,
 	.formats = formats, .formats_only = true, .empty_is_right = true,
-	.says_done = true, .rest_is_error = true,
+	.says_done = true, .stdin_size = true, .rest_is_error = true,
 	.done = lz4_done, .list = lz4_list_line,
 	.version = lz4_version,
 };
