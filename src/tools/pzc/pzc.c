@@ -2,8 +2,8 @@
  * pzc.c - compress and decompress streams and files on all cores
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * pzc_style.c, pzc_gzip.c and pzc_pigz.c define the behaviour for each program
- * name.  pzc_options.c parses the command line and checks it.  pzc_file.c opens
+ * pzc_style.c, and a file for each program that pzc stands in for, define the
+ * behaviour for each name.  pzc_options.c parses the command line and checks it.  pzc_file.c opens
  * an operand, converts it and names the output; pzc_walk.c does so for all
  * files below a directory.  pzc_list.c lists a file, and pzc_stats.c reports
  * statistics.

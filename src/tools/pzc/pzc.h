@@ -230,7 +230,7 @@ void pzc_write_stats(struct pzc *p, const char *path,
 void pzc_tell(struct pzc *p, const struct pzc_run *run);
 
 /*
- * Called gzip or pigz, pzc behaves like gzip 1.12 or pigz 2.6: it has the same
+ * Called by the name of another program, pzc behaves like it: it has the same
  * options, suffixes, layouts, messages and exit statuses.  All differences are
  * in one struct pzc_style per program; other code never examines the name.
  */
