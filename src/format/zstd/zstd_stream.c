@@ -87,7 +87,9 @@ set_parameters(ZSTD_CCtx *c, const char *s)
 		    (n != 0 && n < b.lowerBound) || (c != NULL &&
 		    ZSTD_isError(ZSTD_CCtx_setParameter(c, q->id, (int)n))))
 			return false;
-		s += len + (s[len] == ',');
+		s += len;
+		if (*s == ',' && *++s == '\0')
+			return false;
 	}
 	return true;
 }

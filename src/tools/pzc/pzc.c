@@ -31,16 +31,16 @@ process_name(struct pzc *p, const char *name)
 
 /* Processes the operands that a file lists. */
 static void
-process_names(struct pzc *p)
+process_names(struct pzc *p, const char *file)
 {
-	bool input = strcmp(p->names_file, "-") == 0;
-	FILE *f = input ? stdin : fopen(p->names_file, "re");
+	bool input = strcmp(file, "-") == 0;
+	FILE *f = input ? stdin : fopen(file, "re");
 	char *name = NULL;
 	size_t room = 0;
 	ssize_t n;
 
 	if (f == NULL) {
-		pzc_say(p, ON_OPEN, p->names_file, strerror(errno));
+		pzc_say(p, ON_OPEN, file, strerror(errno));
 		return;
 	}
 	while (!p->ended && (n = getdelim(&name, &room, p->names_end, f)) > 0) {
@@ -50,7 +50,7 @@ process_names(struct pzc *p)
 			process_name(p, name);
 	}
 	if (ferror(f))
-		msg_error(&p->msg, "%s: cannot be read", p->names_file);
+		msg_error(&p->msg, "%s: cannot be read", file);
 	free(name);
 	if (!input)
 		fclose(f);
@@ -131,20 +131,20 @@ main(int argc, char **argv)
 		pzc_release(&p);
 		return status;
 	}
-	if (p.file_count == 0 && p.names_file == NULL) {
+	if (p.file_count == 0 && p.names_files.count == 0) {
 		p.files = stdin_only;
 		p.file_count = 1;
 	}
 	if (p.output != NULL && p.style->concatenates && (p.file_count > 1 ||
-	    p.recursive || p.names_file != NULL) &&
+	    p.recursive || p.names_files.count > 0) &&
 	    begin_together(&p, &together) != 0) {
 		pzc_release(&p);
 		return msg_finish(&p.msg);
 	}
 	for (int i = 0; i < p.file_count; i++)
 		process_name(&p, p.files[i]);
-	if (p.names_file != NULL)
-		process_names(&p);
+	for (size_t i = 0; i < p.names_files.count; i++)
+		process_names(&p, p.names_files.items[i]);
 	if (p.mode == PZC_LIST)
 		pzc_list_end(&p);
 	if (p.style->end != NULL)

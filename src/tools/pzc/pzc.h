@@ -6,6 +6,7 @@
 #define COLDPRESS_PZC_H
 
 #include "base/msg.h"
+#include "base/options.h"
 #include "base/strbuf.h"
 #include "format/convert.h"
 
@@ -58,8 +59,8 @@ struct pzc {
 	bool no_warn;			/* a warning leaves the status 0 */
 	bool robot;			/* -l for programs */
 	struct pzc_limit limit;
-	const char *names_file;		/* more operands, "-" for standard
-					 * input; or NULL */
+	struct options_list names_files;	/* more operands; "-" for
+						 * standard input */
 	char names_end;			/* the character after each */
 	struct strbuf filters;		/* xz's chain */
 	struct strbuf lengths;		/* of xz's blocks */
@@ -69,6 +70,8 @@ struct pzc {
 					 * or not, whatever -f says */
 	const char *out_dir;		/* where outputs go, or NULL; */
 	bool out_mirror;		/* with the directories of the input */
+	bool progress;			/* done() in spite of -q */
+	bool shows_parameters;
 	bool several;			/* lz4: all operands are inputs */
 	bool mode_given;
 	bool exclude;			/* skip files with a suffix */

@@ -421,7 +421,7 @@ pzc_confine(struct pzc *p, const struct source *s, const struct output *out)
 	bool confined;
 	int rc;
 
-	if (p->file_count != 1 || p->recursive || p->names_file != NULL)
+	if (p->file_count != 1 || p->recursive || p->names_files.count > 0)
 		return;
 	if (p->mode == PZC_LIST || !writes_stats) {
 		/* the input is removed from the same directory */
@@ -639,7 +639,8 @@ convert_file(struct file *f)
 		pzc_write_stats(p, p->stats, &run);
 	if (env != NULL)
 		pzc_write_stats(p, env, &run);
-	if (p->msg.verbose > 0 || (p->style->says_done && !p->msg.quiet))
+	if (p->msg.verbose > 0 || (p->style->says_done &&
+	    (!p->msg.quiet || p->progress)))
 		p->style->done(p, &run);
 	return 0;
 }

@@ -818,4 +818,5 @@ pzc_release(struct pzc *p)
 	strbuf_free(&p->filters);
 	strbuf_free(&p->lengths);
 	sys_free(p->blob);
+	sys_free(p->names_files.items);
 }

@@ -260,12 +260,12 @@ take_names_file(void *into, int end)
 {
 	struct pzc *p = into;
 
-	if (p->names_file != NULL)
+	if (p->names_files.count > 0)
 		return options_wrong(&p->msg, "Only one file can be specified "
 		    "with `--files' or `--files0'.");
-	p->names_file = optarg != NULL ? optarg : "-";
 	p->names_end = (char)end;
-	return -1;
+	return options_add(&p->msg, &p->names_files,
+	    optarg != NULL ? optarg : "-");
 }
 
 static int

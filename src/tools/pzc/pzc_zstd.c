@@ -288,9 +288,8 @@ take_zstd_list(void *into)
 {
 	struct pzc *p = into;
 
-	p->names_file = optarg;
 	p->names_end = '\n';
-	return -1;
+	return options_add(&p->msg, &p->names_files, optarg);
 }
 
 static int
@@ -423,7 +422,11 @@ static const struct options_row zstd_table[] = {
 	{ 'b', NULL, NULL, "benchmark: not here, use lap",
 	    OPTIONS_CALL(refuse_bench) },
 	ZSTD_IGNORED("sparse"), ZSTD_IGNORED("no-sparse"),
-	ZSTD_IGNORED("progress"), ZSTD_IGNORED("no-progress"),
+	{ 0, "progress", NULL, "report the result, even with -q",
+	    OPTIONS_FLAG(progress) },
+	ZSTD_IGNORED("no-progress"),
+	{ 0, "show-default-cparams", NULL, NULL,
+	    OPTIONS_FLAG(shows_parameters) },
 	ZSTD_IGNORED("compress-literals"), ZSTD_IGNORED("no-compress-literals"),
 	ZSTD_IGNORED("row-match-finder"), ZSTD_IGNORED("no-row-match-finder"),
 	ZSTD_IGNORED("no-name"), ZSTD_IGNORED("asyncio"),
@@ -648,6 +651,9 @@ zstd_settle(struct pzc *p)
 	    !p->msg.quiet)
 		fputs("Warning : decompression does not support "
 		    "multi-threading\n", stderr);
+	/* there is room for every setting */
+	if (p->filters.len > 0)
+		codec_set(&p->codec_options, "parameters", 0, p->filters.data);
 	take_zstd_environment(p);
 	if (p->level == 0)
 		p->level = -1;
@@ -684,7 +690,7 @@ zstd_prepare(struct pzc *p)
 		p->dictionary = p->output;
 		p->output = NULL;
 		p->to_stdout = true;
-		if (p->file_count > 0 || p->names_file != NULL)
+		if (p->file_count > 0 || p->names_files.count > 0)
 			return -1;
 		too_few_samples(p);
 		return TOO_FEW_SAMPLES;
@@ -693,7 +699,13 @@ zstd_prepare(struct pzc *p)
 		p->pass_through = 1;
 	if (cat && p->msg.verbose == 0)
 		p->msg.quiet = true;
-	p->presume_tty = !p->msg.quiet;
+	if (p->shows_parameters && p->mode != PZC_COMPRESS)
+		return options_wrong(&p->msg, "error : can't use "
+		    "--show-default-cparams in decompression mode ");
+	/* standard input cannot be both the input and the answer */
+	p->presume_tty = !p->msg.quiet && p->file_count > 0;
+	for (int i = 0; i < p->file_count; i++)
+		p->presume_tty &= strcmp(p->files[i], "-") != 0;
 	if (p->output != NULL && strcmp(p->output, "-") == 0) {
 		p->to_stdout = true;
 		p->output = NULL;
@@ -708,10 +720,6 @@ zstd_prepare(struct pzc *p)
 		status = load_blob(p, p->dictionary, "dictionary");
 	else if (p->patch != NULL)
 		status = load_blob(p, p->patch, "patch-from");
-	if (status < 0 && p->filters.len > 0 && p->mode == PZC_COMPRESS &&
-	    codec_set(&p->codec_options, "parameters", 0,
-	    p->filters.data) != 0)
-		status = options_wrong(&p->msg, strerror(ENOSPC));
 	return status;
 }
 
@@ -742,7 +750,7 @@ zstd_done(struct pzc *p, const struct pzc_run *run)
 	p->totals.files++;
 	p->totals.packed += s->out_bytes;
 	p->totals.size += s->in_bytes;
-	if (p->file_count > 1 || p->recursive || p->names_file != NULL ||
+	if (p->file_count > 1 || p->recursive || p->names_files.count > 0 ||
 	    (to_stdout && p->mode != PZC_TEST && p->msg.verbose == 0))
 		return;
 	if (run->decompress) {
@@ -773,7 +781,7 @@ zstd_end(struct pzc *p)
 		return;
 	}
 	if (p->msg.quiet || p->mode == PZC_LIST || t->files == 0 ||
-	    (p->file_count <= 1 && !p->recursive && p->names_file == NULL) ||
+	    (p->file_count <= 1 && !p->recursive && p->names_files.count == 0) ||
 	    (p->to_stdout && p->msg.verbose == 0))
 		return;
 	zstd_amount(from, t->size, 0);
@@ -883,7 +891,7 @@ const struct pzc_style pzc_style_zstd = {
 	.suffixes = suffixes, .suffix_again = true, .suffix_last = true,
 	.lenient = true, .force_allows_set_id = true,
 	.formats = formats, .formats_only = true, .rest_is_error = true,
-	.says_done = true, .concatenates = true,
+	.stdin_copies = true, .says_done = true, .concatenates = true,
 	.sample = add_samples, .done = zstd_done, .end = zstd_end,
 	.list = zstd_list_line, .list_sum = zstd_list_sum,
 	.version = zstd_version,
