@@ -80,7 +80,8 @@ judge() {
 judge gz gzip -dc
 judge zst zstd -qdc
 judge xz xz -dc --format=xz
-judge lzma xz -dc --format=lzma
+# some of these are lzip files by their first bytes
+judge lzma xz -dc
 judge bz2 bzip2 -dc
 judge Z gzip -dc
 judge lz4 lz4 -qdc
