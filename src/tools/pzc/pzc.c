@@ -63,8 +63,12 @@ process_names(struct pzc *p, const char *file)
 static int
 begin_together(struct pzc *p, struct output *o)
 {
+	bool asks = !p->msg.quiet;
 	int rc, c, first;
 
+	/* standard input cannot be both an input and the answer */
+	for (int i = 0; i < p->file_count; i++)
+		asks &= strcmp(p->files[i], "-") != 0;
 	if (!p->force) {
 		msg_note(&p->msg, "WARNING: all input files will be processed "
 		    "and concatenated into a single output file: %s ",
@@ -72,7 +76,7 @@ begin_together(struct pzc *p, struct output *o)
 		fprintf(stderr, "The concatenated output CANNOT regenerate "
 		    "original file names nor directory structure. \n"
 		    "Proceed? (y/n): ");
-		first = c = p->msg.quiet ? EOF : getchar();
+		first = c = asks ? getchar() : EOF;
 		while (c != '\n' && c != EOF)
 			c = getchar();
 		if (first != 'y' && first != 'Y') {
