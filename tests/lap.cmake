@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(COLDPRESS_LAP)
     unit_test(stats)
+    unit_test(sample)
     unit_test(flatjson)
     unit_test(proc proc_shell.c)
     unit_test(proc_time proc_shell.c)
