@@ -1,0 +1,224 @@
+/*
+ * advise.h - what a tree holds, and what it would take in other formats
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A census lists the files below some operands, with a kind for each.  A group
+ * is the part of it that one proposal is about: files to be compressed one by
+ * one, or a tree that becomes a tar stream or an image.  A group is cut into
+ * units, some of which are drawn at random (measure/sample.h); each is read and
+ * compressed with every candidate.  Nothing is written to disk.
+ *
+ * Functions return 0 or -errno.  A census or a group belongs to one thread.
+ */
+#ifndef COLDPRESS_ADVISE_H
+#define COLDPRESS_ADVISE_H
+
+#include "base/arena.h"
+#include "measure/sample.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a file contains. */
+enum advise_kind {
+	ADVISE_LOG,		/* lines that begin with a time */
+	ADVISE_TEXT,		/* other text */
+	ADVISE_SOURCE,		/* text of a programming language */
+	ADVISE_MAIL,
+	ADVISE_PROGRAM,		/* machine code */
+	ADVISE_TAR,		/* not compressed */
+	ADVISE_GZIP,		/* gzip, bzip2, compress or lzma: read slowly */
+	ADVISE_PACKED,		/* zstd, xz, zip and the like */
+	ADVISE_IMAGE,		/* squashfs, SIF, AppImage, snap */
+	ADVISE_LAYER,		/* a compressed layer of an OCI layout */
+	ADVISE_DATABASE,
+	ADVISE_MEDIA,		/* pictures, sound, films */
+	ADVISE_OTHER,
+	ADVISE_KINDS
+};
+
+enum { ADVISE_HEAD_B = 1024 };
+
+/*
+ * Tells the kind of a file from the first len bytes of its contents, up to
+ * ADVISE_HEAD_B, and, where these leave a choice, from its path; if len is 0,
+ * from its path alone.  Thread-safe.
+ */
+enum advise_kind advise_kind_of(const char *path, const uint8_t *head,
+    size_t len);
+
+/* Names of kinds: "log"; "plain logs".  Thread-safe. */
+const char *advise_kind_name(enum advise_kind kind);
+const char *advise_kind_words(enum advise_kind kind);
+
+/* Returns the kind of that name, or ADVISE_KINDS.  Thread-safe. */
+enum advise_kind advise_kind_by_name(const char *name);
+
+struct advise_file {
+	const char *path;		/* as it is opened */
+	uint64_t size;
+	int64_t mtime;			/* seconds since 1970 */
+	uint32_t operand;
+	uint8_t kind;			/* enum advise_kind */
+	bool seen;			/* kind was told from the contents */
+};
+
+struct advise_census {
+	struct advise_file *files;
+	size_t count, room;
+	uint64_t bytes;			/* total size of the files */
+	uint64_t dirs, unreadable;	/* directories; files and directories
+					 * that could not be opened */
+	uint64_t left_out;		/* directories not entered, because
+					 * time or memory ran out */
+	uint64_t other_devices;		/* mount points not entered */
+	struct arena text;
+};
+
+/* Files beyond this number are left out; it bounds memory. */
+enum { ADVISE_FILES_MAX = 4000000 };
+
+/*
+ * Adds the files below path, or path itself, as operand number `operand`.  Does
+ * not follow links or enter other filesystems, counts a file with several names
+ * once per name, and stops when sys_now_ns() reaches deadline_ns.  Returns 0,
+ * -ENOMEM, or -errno for path itself.
+ */
+int advise_census_add(struct advise_census *c, const char *path,
+    uint32_t operand, uint64_t deadline_ns);
+
+/*
+ * Reads the beginnings of the files, the largest first, until deadline_ns; the
+ * others keep the kind that their name suggests.  Returns 0 or -ENOMEM.
+ */
+int advise_census_look(struct advise_census *c, uint64_t deadline_ns);
+
+void advise_census_free(struct advise_census *c);
+
+/* What files become. */
+enum advise_target {
+	ADVISE_FILES,			/* each is compressed by itself */
+	ADVISE_STREAM,			/* one compressed tar stream */
+	ADVISE_SQUASHFS,		/* one squashfs image */
+	ADVISE_BTRFS,			/* on a compressing filesystem */
+	ADVISE_TARGETS
+};
+
+enum { ADVISE_CANDIDATES = 16 };
+
+/* A way to compress; the first of a target is cheap, and the auxiliary. */
+struct advise_candidate {
+	const char *name;		/* zstd-19 */
+	const char *format;		/* the name of its codec or packer */
+	int level;			/* 0: the format has no levels */
+	uint32_t block;			/* SQUASHFS: the block size */
+	/*
+	 * STREAM, FILES: pzc compresses pieces of this size independently, in
+	 * which matches go back as far as the window; 0: pieces are small.
+	 */
+	uint32_t job_MiB, window_KiB;
+	/*
+	 * If not 0: it is slow, and tried on fewer units than this other one,
+	 * whose results serve as the auxiliary.
+	 */
+	unsigned like;
+};
+
+/* The candidates of a target; a NULL name is the last. */
+const struct advise_candidate *advise_candidates(enum advise_target target);
+
+/* What one candidate did to one unit. */
+struct advise_trial {
+	uint64_t size;			/* compressed */
+	double cpu_s, back_cpu_s;	/* CPU time: compressing, and back */
+	double spent_s;			/* CPU time of the trial as a whole */
+	bool timed;			/* the first two are valid */
+};
+
+/*
+ * Compresses len bytes with the tools' own code, and back.  t->size is what
+ * they add to data that begins with the `before` bytes in front of data, which
+ * are not compressed.  With t->timed set, CPU times are measured, too, in which
+ * these do not take part.  Returns 0, -EIO if the result is not the input, or
+ * -errno.  Thread-safe, but CPU time is that of the whole process.
+ */
+int advise_try(enum advise_target target, const struct advise_candidate *c,
+    const uint8_t *data, size_t len, size_t before, struct advise_trial *t);
+
+/*
+ * Returns how many bytes before an offset of a stream a candidate can refer to.
+ */
+size_t advise_reach(const struct advise_candidate *c, uint64_t offset);
+
+struct advise_frame;
+
+/* A draw: a unit, and what the candidates did to it. */
+struct advise_draw {
+	unsigned stratum;
+	double size;			/* plain bytes */
+	double aux;			/* what the auxiliary made of it */
+	bool tried[ADVISE_CANDIDATES];
+	struct advise_trial trial[ADVISE_CANDIDATES];
+};
+
+struct advise_group {
+	uint32_t operand;
+	enum advise_kind kind;		/* ADVISE_KINDS: all of a tree */
+	enum advise_target target;
+	const char *place;		/* belongs to the group's maker */
+	const struct advise_file **files;
+	size_t count, room;
+	uint64_t now_B;			/* size of the files */
+	uint64_t plain_B;		/* size when decompressed, or of the tar
+					 * stream */
+	uint64_t unknown_B;		/* size of files that could not be
+					 * sampled, which stay as they are */
+	int64_t newest;			/* the latest mtime */
+
+	struct advise_frame *frame;
+	size_t unit_B;
+	struct advise_draw *draws;
+	size_t draw_count, draw_room;
+	size_t tried;			/* draws with all fast candidates, */
+	size_t slow_tried;		/* and those with all */
+	bool dropped[ADVISE_CANDIDATES];	/* no longer tried, because
+					 * another one is better in all */
+	uint64_t read_B;		/* read for the sample */
+	double read_s;
+	double fast_s, slow_s;		/* spent on candidates of both sorts */
+	double cost_s;			/* of the last complete trial */
+};
+
+/*
+ * Cuts a group with files into units whose size suits `seconds` of measuring.
+ * Returns 0, -ENODATA (nothing to sample) or -ENOMEM.
+ */
+int advise_group_frame(struct advise_group *g, double seconds, uint64_t seed);
+void advise_group_free(struct advise_group *g);
+
+/*
+ * Draws the next unit and tries the auxiliary on it.  Returns 1, 0 if there are
+ * no more units, or -errno.
+ */
+int advise_group_draw(struct advise_group *g);
+
+/*
+ * Tries all candidates on the next draw, the slow ones if they are due.  Returns 1, 0 if there is none, or -errno.
+ */
+int advise_group_try(struct advise_group *g);
+
+/* An estimate for a group and a candidate. */
+struct advise_estimate {
+	struct sample_total size;	/* bytes, with a 95 % interval */
+	double cpu_s, cpu_error_s;	/* compressing everything */
+	double back_cpu_s;		/* decompressing; NaN: unknown */
+	size_t units;			/* on which it was tried */
+	bool complete;			/* all data was compressed */
+};
+
+/* Returns 0, -ENODATA (never tried) or -ENOMEM. */
+int advise_group_estimate(const struct advise_group *g, unsigned candidate,
+    struct advise_estimate *e);
+
+#endif

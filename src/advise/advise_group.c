@@ -1,0 +1,450 @@
+/*
+ * advise_group.c - a sample of a group, and what it says about the whole
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * pzc compresses zstd and xz in jobs that are larger than a unit, so a unit is
+ * read together with what these candidates can refer to before it.
+ */
+#include "advise_frame.h"
+
+#include "base/array.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+	UNIT_LEAST = 1 << 20, UNIT_MOST = 8 << 20,
+	WHOLE_MOST = 64 << 20,		/* a stream that is one unit */
+	BEFORE_MOST = 8 << 20,		/* the largest window */
+	SLOW_TIMED = 2,			/* draws on which the slow are timed */
+	DROP_AFTER = 4,			/* draws before a candidate is dropped */
+	SLOW_SHARE = 2			/* time for the slow, relative to that
+					 * for the others */
+};
+
+/*
+ * CPU seconds for a MiB and all candidates, on a common processor: chooses the
+ * size of units, not the result.
+ */
+static const double UNIT_COST_S = 1.8;
+
+static size_t
+unit_size(const struct advise_group *g, double seconds)
+{
+	double MiB = seconds / UNIT_COST_S;
+	size_t unit = UNIT_LEAST;
+
+	if (g->target == ADVISE_BTRFS || g->target == ADVISE_SQUASHFS)
+		return UNIT_LEAST;
+	if (g->target == ADVISE_STREAM && g->plain_B <= WHOLE_MOST &&
+	    (double)g->plain_B <= MiB * (1 << 20) * 0.7)
+		return (size_t)g->plain_B;
+	while (unit < UNIT_MOST && (double)unit * 2 <= MiB * (1 << 20) / 6)
+		unit *= 2;
+	return unit;
+}
+
+static unsigned
+stratum_of(size_t unit, size_t len)
+{
+	unsigned i = 0;
+
+	while (len < unit && i < FRAME_STRATA - 1) {
+		unit /= 4;
+		i++;
+	}
+	return i;
+}
+
+/* Adds units of a span to a stratum.  Returns 0 or -ENOMEM. */
+static int
+add_units(struct frame_stratum *h, size_t span, uint64_t units, uint64_t size)
+{
+	void *spans = h->spans, *before = h->before;
+	int rc = array_grow(&spans, h->count, &h->room, sizeof(*h->spans));
+
+	h->spans = spans;
+	if (rc == 0) {
+		rc = array_grow(&before, h->count, &h->before_room,
+		    sizeof(*h->before));
+		h->before = before;
+	}
+	if (rc != 0)
+		return rc;
+	h->spans[h->count] = span;
+	h->before[h->count++] = h->units;
+	h->units += units;
+	h->size += size;
+	return 0;
+}
+
+static int
+add_span(struct advise_frame *f, struct frame_span span)
+{
+	void *spans = f->spans;
+	int rc = array_grow(&spans, f->count, &f->room, sizeof(*f->spans));
+
+	if (rc != 0)
+		return rc;
+	f->spans = spans;
+	f->spans[f->count++] = span;
+	return 0;
+}
+
+/* Adds a span of what all files contribute to it. */
+static int
+add_joint_span(struct advise_group *g, enum frame_form form)
+{
+	struct frame_span s = { .form = form };
+
+	s.starts = sys_malloc(g->count * sizeof(*s.starts) + 1);
+	if (s.starts == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < g->count; i++) {
+		s.starts[i] = s.len;
+		s.len += advise_span_share(form, g->files[i]);
+	}
+	if (add_span(g->frame, s) != 0) {
+		sys_free(s.starts);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int
+add_file_spans(struct advise_group *g)
+{
+	bool packed = g->target == ADVISE_FILES && (g->kind == ADVISE_GZIP ||
+	    g->kind == ADVISE_LAYER);
+	int rc = 0;
+
+	for (size_t i = 0; i < g->count && rc == 0; i++) {
+		const struct advise_file *f = g->files[i];
+		uint64_t len = packed ? advise_plain_size(f) : f->size;
+
+		if (len == 0)
+			g->unknown_B += f->size;
+		else
+			rc = add_span(g->frame, (struct frame_span){
+			    .form = packed ? FRAME_UNPACKED : FRAME_FILE,
+			    .file = f, .len = len });
+	}
+	return rc;
+}
+
+int
+advise_group_frame(struct advise_group *g, double seconds, uint64_t seed)
+{
+	struct advise_frame *f = sys_calloc(1, sizeof(*f));
+	int rc;
+
+	if (f == NULL)
+		return -ENOMEM;
+	g->frame = f;
+	f->seed = seed;
+	if (g->target == ADVISE_STREAM)
+		rc = add_joint_span(g, FRAME_TAR);
+	else if (g->target == ADVISE_SQUASHFS) {
+		rc = add_joint_span(g, FRAME_BLOCKS);
+		if (rc == 0)
+			rc = add_joint_span(g, FRAME_TAILS);
+	} else
+		rc = add_file_spans(g);
+	for (size_t i = 0; i < f->count; i++)
+		g->plain_B += f->spans[i].len;
+	g->unit_B = unit_size(g, seconds);
+	for (size_t i = 0; i < f->count && rc == 0; i++) {
+		uint64_t whole = f->spans[i].len / g->unit_B;
+		size_t rest = (size_t)(f->spans[i].len % g->unit_B);
+
+		if (whole > 0)
+			rc = add_units(&f->strata[0], i, whole,
+			    whole * g->unit_B);
+		if (rc == 0 && rest > 0)
+			rc = add_units(&f->strata[stratum_of(g->unit_B, rest)],
+			    i, 1, rest);
+	}
+	if (rc != 0)
+		return rc;
+	f->unit = g->plain_B == 0 ? NULL : sys_malloc(BEFORE_MOST + g->unit_B);
+	if (g->plain_B == 0)
+		return -ENODATA;
+	return f->unit == NULL ? -ENOMEM : 0;
+}
+
+void
+advise_group_free(struct advise_group *g)
+{
+	struct advise_frame *f = g->frame;
+
+	if (f != NULL) {
+		for (size_t i = 0; i < f->count; i++)
+			sys_free(f->spans[i].starts);
+		for (size_t i = 0; i < FRAME_STRATA; i++) {
+			sys_free(f->strata[i].spans);
+			sys_free(f->strata[i].before);
+		}
+		sys_free(f->spans);
+		sys_free(f->unit);
+		sys_free(f);
+	}
+	sys_free(g->draws);
+	sys_free(g->files);
+	*g = (struct advise_group){ .count = 0 };
+}
+
+/*
+ * Chooses the stratum of the next draw: two from each, then in proportion to
+ * the sizes.  Returns FRAME_STRATA if all units have been drawn.
+ */
+static unsigned
+next_stratum(const struct advise_frame *f)
+{
+	unsigned best = FRAME_STRATA;
+	double most = -1;
+
+	for (unsigned i = 0; i < FRAME_STRATA; i++) {
+		const struct frame_stratum *h = &f->strata[i];
+		double score = (double)h->size / ((double)h->drawn + 1);
+
+		if (h->drawn == h->units)
+			continue;
+		if (h->drawn < 2)
+			score += 1e20;
+		if (score > most) {
+			most = score;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* The n-th draw's place: its span, offset and size. */
+struct place {
+	const struct frame_span *span;
+	uint64_t offset;
+	size_t len;
+};
+
+static struct place
+place_of(const struct advise_group *g, unsigned stratum, uint64_t number)
+{
+	const struct advise_frame *f = g->frame;
+	const struct frame_stratum *h = &f->strata[stratum];
+	uint64_t u = sample_unit(f->seed + stratum, h->units, number);
+	size_t lo = 0, hi = h->count;
+	struct place p;
+
+	while (hi - lo > 1) {
+		size_t middle = lo + (hi - lo) / 2;
+
+		if (h->before[middle] <= u)
+			lo = middle;
+		else
+			hi = middle;
+	}
+	p.span = &f->spans[h->spans[lo]];
+	if (stratum == 0) {
+		p.offset = (u - h->before[lo]) * g->unit_B;
+		p.len = g->unit_B;
+	} else {
+		p.offset = p.span->len / g->unit_B * g->unit_B;
+		p.len = (size_t)(p.span->len - p.offset);
+	}
+	return p;
+}
+
+/*
+ * Reads a unit, and `before` bytes in front of it, so that it begins at
+ * BEFORE_MOST.
+ */
+static int
+read_place(struct advise_group *g, const struct place *p, size_t before)
+{
+	uint64_t start = sys_now_ns();
+	int rc = advise_span_read(g, p->span, p->offset - before,
+	    g->frame->unit + BEFORE_MOST - before, before + p->len);
+
+	g->read_s += 1e-9 * (double)(sys_now_ns() - start);
+	g->read_B += before + p->len;
+	return rc;
+}
+
+int
+advise_group_draw(struct advise_group *g)
+{
+	unsigned stratum = next_stratum(g->frame);
+	void *draws = g->draws;
+	struct advise_draw d = { .stratum = stratum };
+	struct place p;
+	int rc;
+
+	if (stratum == FRAME_STRATA)
+		return 0;
+	p = place_of(g, stratum, g->frame->strata[stratum].drawn);
+	d.size = (double)p.len;
+	rc = read_place(g, &p, 0);
+	if (rc == 0)
+		rc = advise_try(g->target, advise_candidates(g->target),
+		    g->frame->unit + BEFORE_MOST, p.len, 0, &d.trial[0]);
+	d.aux = (double)d.trial[0].size;
+	if (rc == 0)
+		rc = array_grow(&draws, g->draw_count, &g->draw_room,
+		    sizeof(*g->draws));
+	if (rc != 0)
+		return rc;
+	g->draws = draws;
+	g->draws[g->draw_count++] = d;
+	g->frame->strata[stratum].drawn++;
+	return 1;
+}
+
+/* What a candidate took on all draws, and the others on the same ones. */
+static void
+sums_of(const struct advise_group *g, unsigned a, unsigned b,
+    struct advise_trial *sum_a, struct advise_trial *sum_b)
+{
+	*sum_a = *sum_b = (struct advise_trial){ .size = 0 };
+	for (size_t i = 0; i < g->tried; i++) {
+		const struct advise_draw *d = &g->draws[i];
+
+		if (!d->tried[a] || !d->tried[b] || !d->trial[a].timed ||
+		    !d->trial[b].timed)
+			continue;
+		sum_a->size += d->trial[a].size;
+		sum_a->cpu_s += d->trial[a].cpu_s;
+		sum_a->back_cpu_s += d->trial[a].back_cpu_s;
+		sum_b->size += d->trial[b].size;
+		sum_b->cpu_s += d->trial[b].cpu_s;
+		sum_b->back_cpu_s += d->trial[b].back_cpu_s;
+	}
+}
+
+/*
+ * Drops candidates to which another one of the same format, which the same
+ * programs read, is preferable in every respect.
+ */
+static void
+drop_worse(struct advise_group *g)
+{
+	const struct advise_candidate *c = advise_candidates(g->target);
+
+	for (unsigned i = 1; c[i].name != NULL; i++)
+		for (unsigned j = 0; c[j].name != NULL; j++) {
+			struct advise_trial a, b;
+
+			if (i == j || g->dropped[i] || g->dropped[j] ||
+			    strcmp(c[i].format, c[j].format) != 0)
+				continue;
+			sums_of(g, i, j, &a, &b);
+			if (b.size > 0 && b.size <= a.size &&
+			    b.cpu_s < a.cpu_s * 0.95 &&
+			    b.back_cpu_s < a.back_cpu_s * 1.1)
+				g->dropped[i] = true;
+		}
+}
+
+/* Returns the number of a draw among those of its stratum. */
+static uint64_t
+number_of(const struct advise_group *g, size_t draw)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < draw; i++)
+		n += g->draws[i].stratum == g->draws[draw].stratum;
+	return n;
+}
+
+int
+advise_group_try(struct advise_group *g)
+{
+	const struct advise_candidate *c = advise_candidates(g->target);
+	bool stream = g->target == ADVISE_STREAM || g->target == ADVISE_FILES;
+	bool with_slow;
+	uint64_t start = sys_now_ns();
+	size_t before = 0;
+	struct advise_draw *d;
+	struct place p;
+	int rc;
+
+	if (g->tried == g->draw_count)
+		return 0;
+	d = &g->draws[g->tried];
+	p = place_of(g, d->stratum, number_of(g, g->tried));
+	for (unsigned k = 0; stream && c[k].name != NULL; k++)
+		if (advise_reach(&c[k], p.offset) > before)
+			before = advise_reach(&c[k], p.offset);
+	rc = read_place(g, &p, before);
+	with_slow = g->slow_s <= SLOW_SHARE * g->fast_s;
+	for (unsigned k = 0; c[k].name != NULL && rc == 0; k++) {
+		struct advise_trial *t = &d->trial[k];
+		bool slow = c[k].like != 0;
+
+		if (g->dropped[k] || (slow && !with_slow))
+			continue;
+		t->timed = !slow || g->slow_tried < SLOW_TIMED;
+		rc = advise_try(g->target, &c[k], g->frame->unit + BEFORE_MOST,
+		    p.len, stream ? advise_reach(&c[k], p.offset) : 0, t);
+		d->tried[k] = rc == 0;
+		*(slow ? &g->slow_s : &g->fast_s) += t->spent_s;
+	}
+	g->slow_tried += with_slow;
+	if (rc != 0)
+		return rc;
+	g->tried++;
+	if (g->tried >= DROP_AFTER)
+		drop_worse(g);
+	g->cost_s = 1e-9 * (double)(sys_now_ns() - start);
+	return 1;
+}
+
+int
+advise_group_estimate(const struct advise_group *g, unsigned k,
+    struct advise_estimate *e)
+{
+	struct sample_stratum strata[FRAME_STRATA];
+	struct sample_draw *draws = sys_malloc((g->draw_count + 1) *
+	    sizeof(*draws));
+	struct sample_total cpu, back;
+	unsigned like = advise_candidates(g->target)[k].like;
+	struct sample_total *of[] = { &e->size, &cpu, &back };
+	int rc = draws == NULL ? -ENOMEM : 0;
+
+	*e = (struct advise_estimate){ .complete = true };
+	for (unsigned i = 0; i < FRAME_STRATA; i++) {
+		const struct frame_stratum *h = &g->frame->strata[i];
+
+		strata[i] = (struct sample_stratum){ h->units,
+		    (double)h->size };
+		e->complete &= h->units == h->drawn;
+	}
+	for (int q = 0; q < 3 && rc == 0; q++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < g->draw_count; i++) {
+			const struct advise_draw *d = &g->draws[i];
+			const struct advise_trial *t = &d->trial[k];
+
+			e->complete &= d->tried[k];
+			if (like != 0 && !d->tried[like])
+				continue;
+			draws[n++] = (struct sample_draw){
+			    .stratum = d->stratum, .size = d->size,
+			    .aux = like != 0 ? (double)d->trial[like].size :
+			    d->aux, .both = d->tried[k] && (q == 0 || t->timed),
+			    .y = q == 0 ? (double)t->size : q == 1 ?
+			    t->cpu_s : t->back_cpu_s };
+		}
+		rc = sample_estimate(strata, FRAME_STRATA, draws, n, 0.95,
+		    of[q]);
+	}
+	sys_free(draws);
+	if (rc != 0)
+		return rc;
+	e->cpu_s = cpu.value;
+	e->cpu_error_s = cpu.error;
+	e->back_cpu_s = back.value;
+	e->units = e->size.n;
+	return 0;
+}

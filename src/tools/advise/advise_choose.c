@@ -1,0 +1,207 @@
+/*
+ * advise_choose.c - which candidate serves the objective, and what it saves
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "advise_tool.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Names, inodes and tables of an image, compressed, per file and for each byte
+ * of its path: between 0.9 and 1.1 of that in images of /usr/include,
+ * /usr/lib/python3 and /usr/share (tests/cli_advise.sh compares one).
+ */
+static const double META_FILE_B = 13, META_PATH_B = 0.12;
+
+/* Sizes within this share of each other are the same, and CPU decides. */
+static const double SAME = 0.005;
+
+/* A size whose interval is wider than this, to each side, is not known. */
+static const double VAGUE = 0.2;
+
+/* What is saved must exceed this share of a file. */
+static const double WORTH = 0.02;
+
+double
+advise_size(const struct advise_case *c, unsigned k)
+{
+	return c->estimate[k].size.value + c->meta_B +
+	    (double)c->group.unknown_B;
+}
+
+static double
+disk_Bps(const struct advise_case *c)
+{
+	const struct advise_group *g = &c->group;
+
+	return g->read_s > 0 ? (double)g->read_B / g->read_s : INFINITY;
+}
+
+static double
+link_time(const struct advise_tool *t, double bytes)
+{
+	return t->o.link_Bps > 0 ? bytes / t->o.link_Bps : 0;
+}
+
+double
+advise_write_time(const struct advise_tool *t, const struct advise_case *c,
+    unsigned k, const char **bound)
+{
+	double disk = (double)c->group.plain_B / disk_Bps(c);
+	double cpu = c->estimate[k].cpu_s / t->o.cores;
+	double link = link_time(t, advise_size(c, k));
+
+	*bound = cpu >= disk && cpu >= link ? "cores" :
+	    link > disk ? "link" : "disk";
+	return fmax(cpu, fmax(disk, link));
+}
+
+double
+advise_read_time(const struct advise_tool *t, const struct advise_case *c,
+    unsigned k)
+{
+	double bytes = advise_size(c, k);
+
+	return fmax(c->estimate[k].back_cpu_s / t->o.cores,
+	    fmax(bytes / disk_Bps(c), link_time(t, bytes)));
+}
+
+/* What the objective makes as small as possible. */
+static double
+cost(const struct advise_tool *t, const struct advise_case *c, unsigned k)
+{
+	const char *bound;
+
+	switch (t->o.objective) {
+	case ADVISE_TOTAL_TIME:
+		return advise_write_time(t, c, k, &bound) +
+		    (double)t->o.reads * advise_read_time(t, c, k);
+	case ADVISE_COLD_READ:
+		return advise_read_time(t, c, k);
+	default:
+		return advise_size(c, k);
+	}
+}
+
+/* Whether a candidate may be proposed. */
+static bool
+may_be(const struct advise_case *c, unsigned k)
+{
+	const struct sample_total *s = &c->estimate[k].size;
+
+	return c->known[k] && c->read[k] &&
+	    s->hi - s->lo <= 2 * VAGUE * s->value;
+}
+
+static void
+choose_candidate(const struct advise_tool *t, struct advise_case *c)
+{
+	const struct advise_candidate *all = advise_candidates(c->group.target);
+	double least = INFINITY, cpu = INFINITY;
+	bool any = false;
+
+	for (unsigned k = 0; all[k].name != NULL; k++)
+		if (may_be(c, k))
+			least = fmin(least, cost(t, c, k));
+	for (unsigned k = 0; all[k].name != NULL; k++)
+		if (may_be(c, k) &&
+		    cost(t, c, k) <= least * (1 + SAME) &&
+		    c->estimate[k].cpu_s < cpu) {
+			cpu = c->estimate[k].cpu_s;
+			c->pick = k;
+			any = true;
+		}
+	if (any)
+		return;
+	c->why_not = "no format that all readers read";
+	for (unsigned k = 0; all[k].name != NULL; k++)
+		if (c->known[k] && c->read[k])
+			c->why_not = "too few units: needs more --budget";
+}
+
+/* Says what a case saves, or why it is not worth the effort. */
+static void
+judge(const struct advise_tool *t, struct advise_case *c)
+{
+	double now = (double)c->group.now_B, sure;
+
+	c->saves_B = now - advise_size(c, c->pick);
+	sure = now - c->meta_B - (double)c->group.unknown_B -
+	    c->estimate[c->pick].size.hi;
+	c->time_s = advise_write_time(t, c, c->pick, &c->bound);
+	if (c->saves_B < WORTH * now)
+		c->why_not = "already compressed";
+	else if (c->saves_B < (double)t->o.least_B)
+		c->why_not = "too small";
+	else if (sure <= 0)
+		c->why_not = "too few units: needs more --budget";
+}
+
+static int
+better_first(const void *a, const void *b)
+{
+	const struct advise_case *x = a, *y = b;
+
+	if ((x->why_not == NULL) != (y->why_not == NULL))
+		return x->why_not == NULL ? -1 : 1;
+	if (x->why_not != NULL && x->group.now_B != y->group.now_B)
+		return x->group.now_B > y->group.now_B ? -1 : 1;
+	if (x->saves_B != y->saves_B)
+		return x->saves_B > y->saves_B ? -1 : 1;
+	return strcmp(x->place, y->place);
+}
+
+static double
+meta_of(const struct advise_group *g)
+{
+	double sum = 0;
+
+	if (g->target != ADVISE_SQUASHFS)
+		return 0;
+	for (size_t i = 0; i < g->count; i++)
+		sum += META_FILE_B + META_PATH_B *
+		    (double)strlen(g->files[i]->path);
+	return sum;
+}
+
+int
+advise_choose(struct advise_tool *t)
+{
+	unsigned number = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		struct advise_case *c = &t->cases[i];
+		const struct advise_candidate *all =
+		    advise_candidates(c->group.target);
+		bool any = false;
+
+		if (c->group.frame == NULL)
+			continue;
+		c->meta_B = meta_of(&c->group);
+		for (unsigned k = 0; all[k].name != NULL; k++) {
+			int rc = c->why_not != NULL ? -ENODATA :
+			    advise_group_estimate(&c->group, k,
+			    &c->estimate[k]);
+
+			if (rc == -ENOMEM)
+				return rc;
+			c->known[k] = rc == 0;
+			any |= rc == 0;
+		}
+		if (!any && c->why_not == NULL)
+			c->why_not = "not measured: needs more --budget";
+		if (c->why_not == NULL)
+			choose_candidate(t, c);
+		if (c->why_not == NULL)
+			judge(t, c);
+	}
+	if (t->count > 0)
+		qsort(t->cases, t->count, sizeof(*t->cases), better_first);
+	for (size_t i = 0; i < t->count; i++)
+		if (t->cases[i].why_not == NULL)
+			t->cases[i].number = ++number;
+	return 0;
+}
