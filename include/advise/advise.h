@@ -134,6 +134,7 @@ struct advise_trial {
 	double cpu_s, back_cpu_s;	/* CPU time: compressing, and back */
 	double spent_s;			/* CPU time of the trial as a whole */
 	bool timed;			/* the first two are valid */
+	bool beside;			/* other trials run at the same time */
 };
 
 /*
@@ -177,7 +178,10 @@ struct advise_group {
 	int64_t newest;			/* the latest mtime */
 
 	struct advise_frame *frame;
+	unsigned names;			/* number of candidates */
 	size_t unit_B;
+	unsigned threads;		/* for slow candidates; set by the
+					 * group's maker */
 	struct advise_draw *draws;
 	size_t draw_count, draw_room;
 	size_t tried;			/* draws with all fast candidates, */
@@ -187,7 +191,6 @@ struct advise_group {
 	uint64_t read_B;		/* read for the sample */
 	double read_s;
 	double fast_s, slow_s;		/* spent on candidates of both sorts */
-	double cost_s;			/* of the last complete trial */
 };
 
 /*
@@ -207,6 +210,9 @@ int advise_group_draw(struct advise_group *g);
  * Tries all candidates on the next draw, the slow ones if they are due.  Returns 1, 0 if there is none, or -errno.
  */
 int advise_group_try(struct advise_group *g);
+
+/* Whether the next trial will include the slow candidates. */
+bool advise_group_slow_due(const struct advise_group *g);
 
 /* An estimate for a group and a candidate. */
 struct advise_estimate {

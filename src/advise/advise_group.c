@@ -8,9 +8,11 @@
 #include "advise_frame.h"
 
 #include "base/array.h"
+#include "base/parallel.h"
 #include "base/sys.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum {
@@ -143,6 +145,8 @@ advise_group_frame(struct advise_group *g, double seconds, uint64_t seed)
 		return -ENOMEM;
 	g->frame = f;
 	f->seed = seed;
+	while (advise_candidates(g->target)[g->names].name != NULL)
+		g->names++;
 	if (g->target == ADVISE_STREAM)
 		rc = add_joint_span(g, FRAME_TAR);
 	else if (g->target == ADVISE_SQUASHFS) {
@@ -356,13 +360,80 @@ number_of(const struct advise_group *g, size_t draw)
 	return n;
 }
 
+/* Tries a candidate on a draw that has been read. */
+static int
+try_one(const struct advise_group *g, struct advise_draw *d,
+    const struct place *p, unsigned k)
+{
+	const struct advise_candidate *c = &advise_candidates(g->target)[k];
+	int rc = advise_try(g->target, c, g->frame->unit + BEFORE_MOST, p->len,
+	    g->target == ADVISE_STREAM || g->target == ADVISE_FILES ?
+	    advise_reach(c, p->offset) : 0, &d->trial[k]);
+
+	d->tried[k] = rc == 0;
+	return rc;
+}
+
+/* The slow candidates of one draw, which threads take one after another. */
+struct slow_trials {
+	struct advise_group *group;
+	struct advise_draw *draw;
+	const struct place *place;
+	atomic_uint next;
+	atomic_int rc;
+};
+
+static void
+try_next(void *arg, unsigned thread)
+{
+	struct slow_trials *s = arg;
+	const struct advise_candidate *c =
+	    advise_candidates(s->group->target);
+	unsigned k;
+
+	(void)thread;
+	while ((k = atomic_fetch_add(&s->next, 1)) < ADVISE_CANDIDATES) {
+		int rc = 0;
+
+		if (k < s->group->names && c[k].like != 0 &&
+		    !s->group->dropped[k])
+			rc = try_one(s->group, s->draw, s->place, k);
+		if (rc != 0)
+			atomic_store(&s->rc, rc);
+	}
+}
+
+static int
+try_slow(struct advise_group *g, struct advise_draw *d, const struct place *p)
+{
+	struct slow_trials s = { .group = g, .draw = d, .place = p };
+	bool beside = p->len <= UNIT_MOST && g->threads > 1;
+
+	for (unsigned k = 0; k < ADVISE_CANDIDATES; k++)
+		if (k < g->names && advise_candidates(g->target)[k].like != 0) {
+			d->trial[k].timed = g->slow_tried < SLOW_TIMED;
+			d->trial[k].beside = beside;
+		}
+	parallel_run(beside ? g->threads : 1, try_next, &s);
+	for (unsigned k = 0; k < g->names; k++)
+		if (advise_candidates(g->target)[k].like != 0)
+			g->slow_s += d->trial[k].spent_s;
+	g->slow_tried++;
+	return atomic_load(&s.rc);
+}
+
+bool
+advise_group_slow_due(const struct advise_group *g)
+{
+	return g->slow_s <= SLOW_SHARE * g->fast_s;
+}
+
 int
 advise_group_try(struct advise_group *g)
 {
 	const struct advise_candidate *c = advise_candidates(g->target);
 	bool stream = g->target == ADVISE_STREAM || g->target == ADVISE_FILES;
-	bool with_slow;
-	uint64_t start = sys_now_ns();
+	bool with_slow = advise_group_slow_due(g);
 	size_t before = 0;
 	struct advise_draw *d;
 	struct place p;
@@ -376,26 +447,19 @@ advise_group_try(struct advise_group *g)
 		if (advise_reach(&c[k], p.offset) > before)
 			before = advise_reach(&c[k], p.offset);
 	rc = read_place(g, &p, before);
-	with_slow = g->slow_s <= SLOW_SHARE * g->fast_s;
-	for (unsigned k = 0; c[k].name != NULL && rc == 0; k++) {
-		struct advise_trial *t = &d->trial[k];
-		bool slow = c[k].like != 0;
-
-		if (g->dropped[k] || (slow && !with_slow))
-			continue;
-		t->timed = !slow || g->slow_tried < SLOW_TIMED;
-		rc = advise_try(g->target, &c[k], g->frame->unit + BEFORE_MOST,
-		    p.len, stream ? advise_reach(&c[k], p.offset) : 0, t);
-		d->tried[k] = rc == 0;
-		*(slow ? &g->slow_s : &g->fast_s) += t->spent_s;
-	}
-	g->slow_tried += with_slow;
+	for (unsigned k = 0; c[k].name != NULL && rc == 0; k++)
+		if (c[k].like == 0 && !g->dropped[k]) {
+			d->trial[k].timed = true;
+			rc = try_one(g, d, &p, k);
+			g->fast_s += d->trial[k].spent_s;
+		}
+	if (rc == 0 && with_slow)
+		rc = try_slow(g, d, &p);
 	if (rc != 0)
 		return rc;
 	g->tried++;
 	if (g->tried >= DROP_AFTER)
 		drop_worse(g);
-	g->cost_s = 1e-9 * (double)(sys_now_ns() - start);
 	return 1;
 }
 

@@ -5,6 +5,7 @@
 #include "advise_tool.h"
 
 #include "base/array.h"
+#include "base/cpus.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
 
@@ -278,7 +279,8 @@ neediest(struct advise_tool *t, int phase, double left_s)
 
 		if (!is_measured(c) || (phase == 1 && (c->all_drawn ||
 		    n >= (c->probe ? PROBES : DRAWS_MAX))) || (phase == 2 && (c->probe ||
-		    n == g->draw_count || g->cost_s > left_s)))
+		    n == g->draw_count ||
+		    c->cost_s[advise_group_slow_due(g)] > left_s)))
 			continue;
 		if (n < FIRST_TRIES)
 			score += 1e20 / (double)(n + 1);
@@ -298,15 +300,21 @@ measure_until(struct advise_tool *t, int phase, uint64_t end_ns)
 		uint64_t now = advise_now_ns(t);
 		double left = now < end_ns ? 1e-9 * (double)(end_ns - now) : 0;
 		struct advise_case *c = neediest(t, phase, left);
+		bool slow;
 		int rc;
 
 		if (c == NULL || left <= 0)
 			return 0;
+		slow = advise_group_slow_due(&c->group);
 		rc = phase == 1 ? advise_group_draw(&c->group) :
 		    advise_group_try(&c->group);
 		if (rc < 0)
 			return rc;
-		c->all_drawn = rc == 0 && phase == 1;
+		if (phase == 1)
+			c->all_drawn = rc == 0;
+		else
+			c->cost_s[slow] = 1e-9 * (double)(advise_now_ns(t) -
+			    now);
 	}
 }
 
@@ -331,6 +339,7 @@ advise_cases_measure(struct advise_tool *t, uint64_t end_ns)
 			c->why_not = "too small";
 			continue;
 		}
+		c->group.threads = cpus_choose(0, ADVISE_CANDIDATES);
 		rc = advise_group_frame(&c->group, left * share, t->o.seed);
 		if (rc == -ENODATA) {
 			c->why_not = "could not be sampled";

@@ -44,6 +44,8 @@ struct advise_case {
 	char *place;			/* the directory that holds its files */
 	bool probe;			/* only looked at: is it compressed? */
 	bool all_drawn;
+	double cost_s[2];		/* of the last trial without and with
+					 * slow candidates */
 	const char *why_not;		/* NULL: a proposal */
 	struct advise_estimate estimate[ADVISE_CANDIDATES];
 	bool known[ADVISE_CANDIDATES];	/* estimate is valid */

@@ -1,0 +1,173 @@
+# shellcheck shell=sh
+# apply.sh - coldpress apply: does what a proposal says; sourced
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# An original is removed only after the result has been decompressed and
+# compared, and only where it is replaced: a file by a compressed one.  A tree
+# stays.  A stopped apply is continued by typing it again.
+
+# result_room DIRECTORY: exits unless the result surely fits beside the originals
+result_room() { room "$1" "${most%.*}" 'the result'; }
+
+# recompress FILE: replaces a gzip or bzip2 file by one in the proposal's format
+recompress() {
+	recompress_to=${1%.gz} recompress_to=${recompress_to%.bz2}
+	recompress_to=${recompress_to%.Z}
+	case $recompress_to in
+	*.tgz | *.tbz2 | *.taz) recompress_to=${recompress_to%.*}.tar ;;
+	esac
+	recompress_to=$recompress_to.$(suffix_of "$format")
+	[ ! -e "$recompress_to" ] || {
+		say "$recompress_to exists: $1 is left as it is"
+		return 1
+	}
+	# the name is free once more if this is stopped
+	recompress_part=$(mktemp "${1%/*}/.coldpress.XXXXXX") || return 1
+	recompress_status=0
+	{ pzc -dc -- "$1" || echo failed >"$tmp/failed"; } |
+	    pzc -q -F "$format" ${level:+-"$level"} >"$recompress_part" ||
+	    recompress_status=1
+	[ ! -e "$tmp/failed" ] || recompress_status=1
+	if [ $recompress_status = 0 ]; then
+		recompress_sum=$({ pzc -dc -- "$1" || echo failed; } | sha256sum)
+		[ "$recompress_sum" = "$({ pzc -F "$format" -dc \
+		    <"$recompress_part" || echo damaged; } | sha256sum)" ] ||
+		    recompress_status=1
+	fi
+	rm -f "$tmp/failed"
+	# smaller, or it is left
+	if [ $recompress_status = 0 ] && [ "$(stat -c %s "$recompress_part")" \
+	    -lt "$(stat -c %s -- "$1")" ]; then
+		chmod --reference="$1" "$recompress_part" &&
+		    touch -r "$1" "$recompress_part" &&
+		    { chown --reference="$1" "$recompress_part" 2>/dev/null ||
+		    [ "$(id -u)" != 0 ]; } &&
+		    sync -- "$recompress_part" &&
+		    ln -- "$recompress_part" "$recompress_to" &&
+		    rm -f -- "$1"
+		recompress_status=$?
+	else
+		[ $recompress_status != 0 ] || say "$1 would not be smaller"
+	fi
+	rm -f "$recompress_part"
+	return $recompress_status
+}
+
+# apply_files: compresses the files of the proposal's kind, one by one
+apply_files() {
+	advise_tool --list="$kind" "$place" >"$tmp/list" ||
+	    die "$place: cannot be listed"
+	[ -s "$tmp/list" ] || {
+		say "$place: nothing is left to do"
+		return 0
+	}
+	# one file at a time needs room: the largest one's
+	apply_most=$(xargs -0 stat -c %s -- <"$tmp/list" | sort -n | tail -n 1)
+	[ -d "$place" ] && apply_in=$place || apply_in=$(dirname "$place")
+	room "$apply_in" "$apply_most" 'the largest file'
+	apply_before=$(sum_of "$tmp/list")
+	apply_status=0
+	if [ "$kind" = gzip ]; then
+		# a name with a newline cannot be read line by line
+		tr '\n\0' '\0\n' <"$tmp/list" >"$tmp/lines"
+		while IFS= read -r apply_file; do
+			[ -e "$apply_file" ] || continue
+			recompress "$apply_file" || apply_status=1
+		done <"$tmp/lines"
+	else
+		xargs -0 pzc -q -F "$format" ${level:+-"$level"} --verify -- \
+		    <"$tmp/list" || apply_status=1
+	fi
+	xargs -0 ls -d -- <"$tmp/list" >"$tmp/left" 2>/dev/null || :
+	apply_left=$(wc -l <"$tmp/left")
+	say "$place: $(tr -cd '\0' <"$tmp/list" | wc -c) files of \
+$apply_before bytes compressed with $format${level:+ -$level} and verified; \
+$apply_left left as they were"
+	return $apply_status
+}
+
+# sum_of LIST: prints the total size of files
+sum_of() {
+	xargs -0 stat -c %s -- <"$1" | awk '{ n += $1 } END { printf "%.0f\n", n }'
+}
+
+# apply_tar: writes a tar stream beside the tree, and compares it with the tree
+apply_tar() {
+	apply_out=${place%/}.tar.$(suffix_of "$format")
+	[ ! -e "$apply_out" ] || {
+		say "$apply_out exists: nothing was done"
+		return 1
+	}
+	apply_dir=$(dirname "$apply_out")
+	result_room "$apply_dir"
+	apply_part=$apply_out.coldpress
+	rm -f "$apply_part"
+	apply_name=$(basename "$place")
+	{ tar -C "$apply_dir" -c -- "$apply_name" || : >"$tmp/failed"; } |
+	    pzc -q -F "$format" ${level:+-"$level"} >"$apply_part" ||
+	    : >"$tmp/failed"
+	[ -e "$tmp/failed" ] || pzc -dc <"$apply_part" |
+	    tar -C "$apply_dir" -d >&2 || : >"$tmp/failed"
+	if [ -e "$tmp/failed" ]; then
+		rm -f "$apply_part"
+		die "$apply_out: could not be written, or differs from $place"
+	fi
+	sync -- "$apply_part"
+	ln -- "$apply_part" "$apply_out"
+	rm -f "$apply_part"
+	say "$apply_out: $(stat -c %s "$apply_out") bytes, equal to $place, \
+which stays: remove it if nothing else needs it"
+}
+
+# apply_image: builds an image beside the tree, and compares their checksums
+apply_image() {
+	need coldwalk
+	apply_out=${place%/}.squashfs
+	[ ! -e "$apply_out" ] || {
+		say "$apply_out exists: nothing was done"
+		return 1
+	}
+	result_room "$(dirname "$apply_out")"
+	sqpack -q -F "$format" ${level:+-L "$level"} -b "$block" \
+	    -o "$apply_out" "$place" || return 1
+	coldwalk -q --cold none "$place" >"$tmp/tree"
+	coldwalk -q --cold none "$apply_out" >"$tmp/image"
+	for apply_side in tree image; do
+		sort "$tmp/$apply_side" >"$tmp/sorted" &&
+		    mv "$tmp/sorted" "$tmp/$apply_side"
+	done
+	cmp -s "$tmp/tree" "$tmp/image" || {
+		rm -f "$apply_out"
+		die "$apply_out differed from $place, which changes: it was removed"
+	}
+	say "$apply_out: $(stat -c %s "$apply_out") bytes, equal to $place, \
+which stays: remove it if nothing else needs it"
+}
+
+# apply ARGUMENT...: -n prints the commands only
+apply() {
+	advise_operands "$@"
+	[ -e "$place" ] || die "$place: no longer exists"
+	if [ -n "$dry" ]; then
+		commands
+		return
+	fi
+	case $target in
+	files)
+		need pzc
+		apply_files
+		;;
+	tar)
+		need pzc
+		apply_tar
+		;;
+	image)
+		need sqpack
+		apply_image
+		;;
+	fs)
+		commands
+		die "$place: a filesystem's setting is yours to change: see above"
+		;;
+	esac
+}
