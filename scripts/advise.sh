@@ -94,7 +94,7 @@ advise_operands() {
 	[ -n "$rows" ] || die 'there are no rows: coldpress advise PATH first'
 	[ -r "$rows" ] || die "$rows: cannot be read"
 	# one proposal: its chosen candidate, as TSV
-	csv 'csv_row() && get("number") == n && get("pick") == "true" {
+	csv 'csv_row() && get("number") == n && get("pick") == 1 {
 		print get("place") "\t" get("kind") "\t" get("target") "\t" \
 		    get("format") "\t" get("level") "\t" get("block_B") "\t" \
 		    get("size_hi_B") "\t" get("now_B") "\t" get("candidate")
@@ -119,7 +119,7 @@ suffix_of() {
 # commands: prints what apply does for the proposal in $place, $target ..., as
 # lines for sh
 commands() {
-	commands_place=$(words_for_sh "$place")
+	commands_place=$(words_for_sh "$place" | sed "s, *$,,")
 	commands_level=${level:+-$level}
 	commands_out=$(words_for_sh "${place%/}.tar.$(suffix_of "$format")")
 	case $target:$kind in

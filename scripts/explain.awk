@@ -2,33 +2,45 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # awk -f csv.awk -f stats.awk -f explain.awk n=NUMBER ROWS.csv
 
-# size BYTES: with three digits and a unit
-function size(b,  u, i) {
+# size_text BYTES: with three digits and a unit
+function size_text(b,  u, i, digits) {
 	split("B kB MB GB TB PB", u, " ")
 	for (i = 1; b >= 999.5 && i < 6; i++)
 		b /= 1000
-	return sprintf("%.*f %s", i == 1 || b >= 99.95 ? 0 : b >= 9.995 ? 1 : 2,
-	    b, u[i])
+	digits = b >= 9.995 ? 1 : 2
+	if (i == 1 || b >= 99.95)
+		digits = 0
+	return sprintf("%.*f %s", digits, b, u[i])
 }
 
 function duration(s) {
-	return s < 100 ? sprintf(s < 10 ? "%.1f s" : "%.0f s", s) : s < 6000 ?
-	    sprintf("%.0f min", s / 60) : sprintf("%.1f h", s / 3600)
+	if (s < 100)
+		return sprintf(s < 10 ? "%.1f s" : "%.0f s", s)
+	return s < 6000 ? sprintf("%.0f min", s / 60) : sprintf("%.1f h", s / 3600)
 }
 
-# rate BYTES_PER_SECOND: in the units of --link
-function rate(b) {
+# link_text BYTES_PER_SECOND: in the units of --link
+function link_text(b) {
 	b *= 8
-	return b < 1e6 ? sprintf("%.0f kbit/s", b / 1e3) : b < 1e9 ?
-	    sprintf("%.0f Mbit/s", b / 1e6) : sprintf("%.1f Gbit/s", b / 1e9)
+	if (b < 1e6)
+		return sprintf("%.0f kbit/s", b / 1e3)
+	return b < 1e9 ? sprintf("%.0f Mbit/s", b / 1e6) : sprintf("%.1f Gbit/s", b / 1e9)
+}
+
+function interval(i) {
+	if (complete[i] == 1)
+		return "exact"
+	if (most[i] == "")
+		return "-"
+	return size_text(least[i]) " .. " size_text(most[i])
 }
 
 csv_row() && get("number") == n && get("candidate") != "" {
 	i = ++count
 	name[i] = get("candidate")
 	bytes[i] = get("size_B") + 0
-	lo[i] = get("size_lo_B")
-	hi[i] = get("size_hi_B")
+	least[i] = get("size_lo_B")
+	most[i] = get("size_hi_B")
 	cpu[i] = get("cpu_s") + 0
 	back[i] = get("back_cpu_s") + 0
 	units[i] = get("units")
@@ -37,7 +49,7 @@ csv_row() && get("number") == n && get("candidate") != "" {
 	write_s[i] = get("write_s") + 0
 	read_s[i] = get("read_s") + 0
 	bound[i] = get("bound")
-	if (get("pick") == "true")
+	if (get("pick") == 1)
 		pick = i
 	place = get("place")
 	kind = get("kind")
@@ -58,9 +70,9 @@ csv_row() && get("number") == n && get("candidate") != "" {
 END {
 	if (!pick)
 		exit
-	printf "Proposal %s: %s, %d %s%s, %s; the last change was %s\n", n,
-	    place, files, kind == "tree" ? "file" : kind " file",
-	    files == 1 ? "" : "s", size(now), newest
+	printf "Proposal %s: %s, %d %sfile%s, %s; the last change was %s\n", n,
+	    place, files, kind == "tree" ? "" : kind " ",
+	    files == 1 ? "" : "s", size_text(now), newest
 	printf "As %s: %s for the objective %s\n\n", target, name[pick],
 	    objective
 	printf "  %-12s %9s  %-21s %9s %9s %8s %8s\n", "candidate", "size",
@@ -77,17 +89,19 @@ END {
 			if (i != best && bytes[i] <= bytes[best] &&
 			    cpu[i] <= cpu[best])
 				front = 0
-		printf "%s %-12s %9s  %-21s %9s %9s %8s %8s%s\n",
-		    best == pick ? ">" : front ? "*" : " ", name[best],
-		    size(bytes[best]), complete[best] == "true" ? "exact" :
-		    hi[best] == "" ? "-" : size(lo[best]) " .. " size(hi[best]),
+		mark = front ? "*" : " "
+		if (best == pick)
+			mark = ">"
+		printf "%s %-12s %9s  %-21s %9s %9s %8s %8s%s\n", mark,
+		    name[best],
+		    size_text(bytes[best]), interval(best),
 		    duration(cpu[best]), duration(write_s[best]),
 		    duration(back[best]), units[best],
-		    readable[best] == "true" ? "" : "  not by all readers"
+		    readable[best] == 1 ? "" : "  not by all readers"
 	}
 	print "\n> proposed; * no other is both smaller and cheaper (the Pareto front)"
 	printf "%d units of %s were drawn; reading them: %s/s\n", drawn,
-	    size(unit), size(disk)
+	    size_text(unit), size_text(disk)
 	printf "Writing takes %s on %d cores, and is limited by the %s.\n",
 	    duration(write_s[pick]), cores, bound[pick]
 	saved = now - bytes[pick]
@@ -95,17 +109,19 @@ END {
 	print "Break-even:"
 	if (busy > 0 && saved > 0)
 		printf "  on a link below %s, compressing takes less time than it saves\n",
-		    rate(saved / busy)
+		    link_text(saved / busy)
 	# a read from a disk like this one, or through the link
 	speed = link != "" && link < disk ? link + 0 : disk
 	if (speed > 0) {
-		gain = now / speed - (bytes[pick] / speed > back[pick] / cores ?
-		    bytes[pick] / speed : back[pick] / cores)
+		slower = bytes[pick] / speed
+		if (back[pick] / cores > slower)
+			slower = back[pick] / cores
+		gain = now / speed - slower
 		if (gain > 0)
 			printf "  after %.1f reads at %s/s, the time is back\n",
-			    write_s[pick] / gain, size(speed)
+			    write_s[pick] / gain, size_text(speed)
 		else
 			printf "  reads at %s/s take longer than now: by %s each\n",
-			    size(speed), duration(-gain)
+			    size_text(speed), duration(-gain)
 	}
 }

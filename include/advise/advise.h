@@ -184,8 +184,8 @@ struct advise_group {
 					 * group's maker */
 	struct advise_draw *draws;
 	size_t draw_count, draw_room;
-	size_t tried;			/* draws with all fast candidates, */
-	size_t slow_tried;		/* and those with all */
+	size_t tried;			/* draws with the fast candidates, */
+	size_t slow_tried;		/* and with the slow ones */
 	bool dropped[ADVISE_CANDIDATES];	/* no longer tried, because
 					 * another one is better in all */
 	uint64_t read_B;		/* read for the sample */
@@ -207,11 +207,12 @@ void advise_group_free(struct advise_group *g);
 int advise_group_draw(struct advise_group *g);
 
 /*
- * Tries all candidates on the next draw, the slow ones if they are due.  Returns 1, 0 if there is none, or -errno.
+ * Tries the fast candidates on the next draw, or the slow ones on one that is
+ * behind.  Returns 1, 0 if there is nothing left to try, or -errno.
  */
 int advise_group_try(struct advise_group *g);
 
-/* Whether the next trial will include the slow candidates. */
+/* Whether the next trial is of the slow candidates. */
 bool advise_group_slow_due(const struct advise_group *g);
 
 /* An estimate for a group and a candidate. */

@@ -422,10 +422,24 @@ try_slow(struct advise_group *g, struct advise_draw *d, const struct place *p)
 	return atomic_load(&s.rc);
 }
 
+/* Whether any slow candidate is left. */
+static bool
+has_slow(const struct advise_group *g)
+{
+	const struct advise_candidate *c = advise_candidates(g->target);
+
+	for (unsigned k = 0; k < g->names; k++)
+		if (c[k].like != 0 && !g->dropped[k])
+			return true;
+	return false;
+}
+
 bool
 advise_group_slow_due(const struct advise_group *g)
 {
-	return g->slow_s <= SLOW_SHARE * g->fast_s;
+	return g->slow_tried < g->tried && has_slow(g) &&
+	    (g->tried == g->draw_count ||
+	    g->slow_s <= SLOW_SHARE * g->fast_s);
 }
 
 int
@@ -433,32 +447,34 @@ advise_group_try(struct advise_group *g)
 {
 	const struct advise_candidate *c = advise_candidates(g->target);
 	bool stream = g->target == ADVISE_STREAM || g->target == ADVISE_FILES;
-	bool with_slow = advise_group_slow_due(g);
-	size_t before = 0;
+	bool slow = advise_group_slow_due(g);
+	size_t n = slow ? g->slow_tried : g->tried, before = 0;
 	struct advise_draw *d;
 	struct place p;
 	int rc;
 
-	if (g->tried == g->draw_count)
+	if (!slow && n == g->draw_count)
 		return 0;
-	d = &g->draws[g->tried];
-	p = place_of(g, d->stratum, number_of(g, g->tried));
-	for (unsigned k = 0; stream && c[k].name != NULL; k++)
-		if (advise_reach(&c[k], p.offset) > before)
+	d = &g->draws[n];
+	p = place_of(g, d->stratum, number_of(g, n));
+	for (unsigned k = 0; stream && k < g->names; k++)
+		if ((c[k].like != 0) == slow &&
+		    advise_reach(&c[k], p.offset) > before)
 			before = advise_reach(&c[k], p.offset);
 	rc = read_place(g, &p, before);
-	for (unsigned k = 0; c[k].name != NULL && rc == 0; k++)
+	for (unsigned k = 0; k < g->names && rc == 0 && !slow; k++)
 		if (c[k].like == 0 && !g->dropped[k]) {
 			d->trial[k].timed = true;
 			rc = try_one(g, d, &p, k);
 			g->fast_s += d->trial[k].spent_s;
 		}
-	if (rc == 0 && with_slow)
+	if (rc == 0 && slow)
 		rc = try_slow(g, d, &p);
 	if (rc != 0)
 		return rc;
-	g->tried++;
-	if (g->tried >= DROP_AFTER)
+	if (!slow)
+		g->tried++;
+	if (g->tried >= DROP_AFTER && g->slow_tried >= DROP_AFTER)
 		drop_worse(g);
 	return 1;
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -44,9 +45,17 @@ list_kind(const struct advise_tool *t)
 	for (size_t i = 0; i < t->census.count; i++) {
 		const struct advise_file *f = &t->census.files[i];
 
-		if (f->kind == kind && f->size > 0 && f->seen)
+		if (f->kind == kind && f->seen && advise_is_proposed(t, f))
 			printf("%s%c", f->path, '\0');
 	}
+}
+
+/* Replaces an operand by its absolute path.  Returns 0 or -ENOMEM. */
+static int
+keep_place(struct advise_tool *t, uint32_t i, const char *place)
+{
+	t->o.places[i] = arena_copy(&t->census.text, place, strlen(place));
+	return t->o.places[i] == NULL ? -ENOMEM : 0;
 }
 
 /* Does all the work.  Returns 0 or -errno. */
@@ -56,9 +65,15 @@ advise(struct advise_tool *t, uint64_t start_ns)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < t->o.place_count; i++) {
-		rc = advise_census_add(&t->census, t->o.places[i], i,
-		    t->o.list != NULL || t->o.cpu ? UINT64_MAX :
-		    at_share(t, start_ns, NAMES));
+		/* the rows must be right in any directory */
+		char *place = realpath(t->o.places[i], NULL);
+
+		rc = place == NULL ? -errno : keep_place(t, i, place);
+		free(place);
+		if (rc == 0)
+			rc = advise_census_add(&t->census, t->o.places[i], i,
+			    t->o.list != NULL || t->o.cpu ? UINT64_MAX :
+			    at_share(t, start_ns, NAMES));
 		if (rc == -ENOMEM)
 			return rc;
 		if (rc != 0)

@@ -138,6 +138,12 @@ is_of(enum advise_kind kind, const struct advise_file *f)
 	    f->size >= SMALL_TEXT_B);
 }
 
+bool
+advise_is_proposed(const struct advise_tool *t, const struct advise_file *f)
+{
+	return f->size > 0 && is_of(f->kind, f) && !is_hot(t, f);
+}
+
 /* Makes a case of an operand's files of one kind, hot or not. */
 static int
 make_kind(struct advise_tool *t, uint32_t operand, enum advise_kind kind,
@@ -273,14 +279,16 @@ neediest(struct advise_tool *t, int phase, double left_s)
 	for (size_t i = 0; i < t->count; i++) {
 		struct advise_case *c = &t->cases[i];
 		const struct advise_group *g = &c->group;
-		size_t n = phase == 1 ? g->draw_count : g->tried;
+		size_t n = phase == 1 ? g->draw_count : g->tried +
+		    g->slow_tried;
+		bool slow = advise_group_slow_due(g);
 		double score = (double)g->plain_B / ((double)(n + 1) *
 		    (double)(n + 1));
 
 		if (!is_measured(c) || (phase == 1 && (c->all_drawn ||
 		    n >= (c->probe ? PROBES : DRAWS_MAX))) || (phase == 2 && (c->probe ||
-		    n == g->draw_count ||
-		    c->cost_s[advise_group_slow_due(g)] > left_s)))
+		    (g->tried == g->draw_count && !slow) ||
+		    c->cost_s[slow] > left_s)))
 			continue;
 		if (n < FIRST_TRIES)
 			score += 1e20 / (double)(n + 1);

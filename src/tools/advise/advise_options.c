@@ -112,7 +112,7 @@ advise_parse(struct advise_tool *t, int argc, char **argv)
 		return status;
 	if (optind == argc)
 		return options_usage(advise_usage);
-	o->places = (const char *const *)argv + optind;
+	o->places = argv + optind;
 	o->place_count = (size_t)(argc - optind);
 	o->cores = cpus_choose(o->cores, THREADS_MAX);
 	if (o->list != NULL && advise_kind_by_name(o->list) == ADVISE_KINDS) {

@@ -16,7 +16,7 @@
 enum advise_objective { ADVISE_SIZE, ADVISE_TOTAL_TIME, ADVISE_COLD_READ };
 
 struct advise_options {
-	const char *const *places;
+	char **places;			/* absolute, in the census's arena */
 	size_t place_count;
 	double budget_s;
 	double link_Bps;		/* 0: there is no link */
@@ -75,6 +75,9 @@ uint64_t advise_now_ns(const struct advise_tool *t);
 
 /* advise_cases.c: return 0 or -errno. */
 int advise_cases_make(struct advise_tool *t);
+/* Whether a proposal about the files of its kind would include this file. */
+bool advise_is_proposed(const struct advise_tool *t,
+    const struct advise_file *f);
 int advise_cases_measure(struct advise_tool *t, uint64_t end_ns);
 void advise_cases_free(struct advise_tool *t);
 
