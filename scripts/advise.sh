@@ -116,29 +116,34 @@ suffix_of() {
 	esac
 }
 
+# quoted_word WORD: prints it, quoted for sh
+quoted_word() { words_for_sh "$1" | sed 's/ $//'; }
+
 # commands: prints what apply does for the proposal in $place, $target ..., as
 # lines for sh
 commands() {
-	commands_place=$(words_for_sh "$place" | sed "s, *$,,")
-	commands_level=${level:+-$level}
-	commands_out=$(words_for_sh "${place%/}.tar.$(suffix_of "$format")")
+	commands_place=$(quoted_word "$place")
+	commands_pzc="pzc -F $format${level:+ -$level}"
+	commands_out=$(quoted_word "${place%/}.tar.$(suffix_of "$format")")
 	case $target:$kind in
 	files:gzip)
 		echo "for each gzip or bzip2 file under $commands_place:"
-		echo "pzc -dc FILE | pzc -F $format $commands_level --verify >NEW"
+		echo "pzc -dc FILE | $commands_pzc >NEW"
 		;;
 	files:*)
 		echo "coldpress advise --list=$kind $commands_place |"
-		echo "    xargs -0 pzc -F $format $commands_level --verify --"
+		echo "    xargs -0 $commands_pzc --verify --"
 		;;
 	tar:*)
-		echo "tar -C $(words_for_sh "$(dirname "$place")") -c \
-$(words_for_sh "$(basename "$place")") |"
-		echo "    pzc -F $format $commands_level --verify >$commands_out"
+		commands_in=$(quoted_word "$(dirname "$place")")
+		echo "tar -C $commands_in -c $(quoted_word \
+		    "$(basename "$place")") |"
+		echo "    $commands_pzc >$commands_out"
+		echo "pzc -dc $commands_out | tar -C $commands_in -d"
 		;;
 	image:*)
-		echo "sqpack -F $format ${level:+-L $level }-b $block -o \
-$(words_for_sh "${place%/}.squashfs") $commands_place"
+		echo "sqpack -F $format${level:+ -L $level} -b $block -o \
+$(quoted_word "${place%/}.squashfs") $commands_place"
 		;;
 	fs:*)
 		echo "fsratio --fs btrfs -a $format-$level $commands_place"

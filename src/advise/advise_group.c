@@ -488,6 +488,8 @@ advise_group_estimate(const struct advise_group *g, unsigned k,
 	    sizeof(*draws));
 	struct sample_total cpu, back;
 	unsigned like = advise_candidates(g->target)[k].like;
+	/* as yet, only the auxiliary was tried: it is a candidate, too */
+	bool drawn_only = k == 0 && g->tried == 0;
 	struct sample_total *of[] = { &e->size, &cpu, &back };
 	int rc = draws == NULL ? -ENOMEM : 0;
 
@@ -506,13 +508,14 @@ advise_group_estimate(const struct advise_group *g, unsigned k,
 			const struct advise_draw *d = &g->draws[i];
 			const struct advise_trial *t = &d->trial[k];
 
-			e->complete &= d->tried[k];
+			e->complete &= d->tried[k] || drawn_only;
 			if (like != 0 && !d->tried[like])
 				continue;
 			draws[n++] = (struct sample_draw){
 			    .stratum = d->stratum, .size = d->size,
 			    .aux = like != 0 ? (double)d->trial[like].size :
-			    d->aux, .both = d->tried[k] && (q == 0 || t->timed),
+			    d->aux, .both = drawn_only || (d->tried[k] &&
+			    (q == 0 || t->timed)),
 			    .y = q == 0 ? (double)t->size : q == 1 ?
 			    t->cpu_s : t->back_cpu_s };
 		}

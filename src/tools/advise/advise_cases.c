@@ -87,6 +87,13 @@ place_of_files(const struct advise_group *g)
 	if (g->count > 1)
 		while (n > 0 && first[n - 1] != '/')
 			n--;
+	/* a row is one line: the name of such a file is not in it */
+	if (memchr(first, '\n', n) != NULL) {
+		n = strcspn(first, "\n");
+		while (n > 0 && first[n - 1] != '/')
+			n--;
+		return strcopy_part(first, n);
+	}
 	/* without the slash at the end, unless it is the root */
 	if (g->count > 1 && n > 1)
 		n--;

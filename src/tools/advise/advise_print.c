@@ -4,6 +4,7 @@
  */
 #include "advise_tool.h"
 
+#include "base/sys.h"
 #include "base/table.h"
 #include "base/utc.h"
 #include "measure/provenance.h"
@@ -102,57 +103,71 @@ print_proposal(const struct advise_tool *t, const struct advise_case *c)
 }
 
 /*
- * Returns the rows' earlier size of what a case is about; -1 if they do not
- * mention it.
+ * Reads earlier rows: the total size of what they are about, and whether they
+ * propose what each case is about.  Returns 0, -EINVAL or -errno.
  */
-static double
-earlier_size(const char *path, const struct advise_case *c, struct msg *m)
+static int
+read_earlier(const struct advise_tool *t, double *total, bool *proposed)
 {
 	struct table_reader *r = NULL;
-	double found = -1;
-	int rc = table_open(&r, path), place = -1, kind = -1, now = -1;
+	char about[512], last[512] = "";
+	int rc = table_open(&r, t->o.since);
+	int place = -1, kind = -1, now = -1, number = -1;
 
 	if (rc == 0) {
 		place = table_column(r, "place");
 		kind = table_column(r, "kind");
 		now = table_column(r, "now_B");
-		if (place < 0 || kind < 0 || now < 0)
+		number = table_column(r, "number");
+		if (place < 0 || kind < 0 || now < 0 || number < 0)
 			rc = -EINVAL;
 	}
 	while (rc == 0 && (rc = table_next(r)) == 1) {
+		const char *p = table_value(r, place);
+
 		rc = 0;
-		if (strcmp(table_value(r, place), c->place) == 0 &&
-		    strcmp(table_value(r, kind),
-		    advise_kind_name(c->group.kind)) == 0)
-			found = strtod(table_value(r, now), NULL);
+		/* the rows of a case follow each other */
+		snprintf(about, sizeof(about), "%s %s %s", table_value(r, kind),
+		    table_value(r, now), p);
+		if (strcmp(about, last) == 0)
+			continue;
+		strcpy(last, about);
+		*total += strtod(table_value(r, now), NULL);
+		for (size_t i = 0; i < t->count; i++)
+			proposed[i] |= *table_value(r, number) != '\0' &&
+			    strcmp(p, t->cases[i].place) == 0 &&
+			    strcmp(table_value(r, kind), advise_kind_name(
+			    t->cases[i].group.kind)) == 0;
 	}
-	if (rc < 0)
-		msg_error(m, "%s: %s", path, rc == -EINVAL ?
-		    "these are not rows of coldpress advise" :
-		    strerror(-rc));
 	table_reader_free(r);
-	return rc < 0 ? -2 : found;
+	return rc;
 }
 
 static void
 print_since(struct advise_tool *t)
 {
+	bool *proposed = sys_calloc(t->count + 1, sizeof(*proposed));
 	double grown = 0;
 	unsigned fresh = 0;
 	char text[16];
+	int rc = proposed == NULL ? -ENOMEM :
+	    read_earlier(t, &grown, proposed);
 
-	for (size_t i = 0; i < t->count; i++) {
-		const struct advise_case *c = &t->cases[i];
-		double was = earlier_size(t->o.since, c, &t->msg);
-
-		if (was < -1)
-			return;
-		fresh += was < 0 && c->number > 0;
-		grown += was < 0 ? 0 : (double)c->group.now_B - was;
+	if (rc != 0) {
+		msg_error(&t->msg, "%s: %s", t->o.since, rc == -EINVAL ?
+		    "these are not rows of coldpress advise" : strerror(-rc));
+		sys_free(proposed);
+		return;
 	}
-	printf("since %s: %s%s, %u proposal%s new\n", fitting(t->o.since, 40),
+	grown = -grown;
+	for (size_t i = 0; i < t->count; i++) {
+		grown += (double)t->cases[i].group.now_B;
+		fresh += t->cases[i].number > 0 && !proposed[i];
+	}
+	sys_free(proposed);
+	printf("since %s: %s%s, %u new proposal%s\n", fitting(t->o.since, 40),
 	    grown < 0 ? "" : "+", size_text(text, grown), fresh,
-	    fresh == 1 ? " is" : "s are");
+	    fresh == 1 ? "" : "s");
 }
 
 static void

@@ -1,0 +1,96 @@
+# bench-advise.awk - compare the estimates for one tree with complete runs
+# SPDX-License-Identifier: BSD-2-Clause
+# awk -f csv.awk -f stats.awk -f bench-advise.awk name=TREE link=BYTES_PER_S
+# TRUTH.csv ROWS.csv: prints a table, and a line "=" with counts: estimates,
+# sizes within 3 %, CPU times within 15 %, intervals that contain the truth, of
+# how many; choices within 5 % of the best, of how many.
+
+function max(a, b) { return a > b ? a : b }
+
+# cost OBJECTIVE SIZE CPU BACK: what the objective makes small; one core, and a
+# link that is slower than the disk
+function cost(objective, size, cpu, back) {
+	if (objective == "size")
+		return size
+	if (objective == "cold-read")
+		return max(back, size / link)
+	return max(cpu, size / link) + max(back, size / link)
+}
+
+function error(estimate, truth) { return 100 * (estimate / truth - 1) }
+
+function magnitude(x) { return x < 0 ? -x : x }
+
+csv_row() && FILENAME ~ /truth[.]csv$/ {
+	c = get("candidate")
+	size[c] = get("size_B")
+	cpu[c] = get("cpu_s")
+	back[c] = get("back_cpu_s")
+	next
+}
+
+csv_row() && FILENAME !~ /truth[.]csv$/ {
+	c = get("candidate")
+	names[++n] = c
+	e_size[c] = get("size_B")
+	lo[c] = get("size_lo_B")
+	hi[c] = get("size_hi_B")
+	e_cpu[c] = get("cpu_s")
+	e_back[c] = get("back_cpu_s")
+	complete[c] = get("complete")
+	units[c] = get("units")
+	of_units = get("drawn")
+}
+
+END {
+	printf "%s: %d units drawn\n", name, of_units
+	printf "  %-9s %5s %11s %11s %7s  %-9s %8s %8s %7s\n", "candidate",
+	    "units", "truth", "estimate", "error", "interval", "CPU", "estimate",
+	    "error"
+	for (i = 1; i <= n; i++) {
+		c = names[i]
+		off = error(e_size[c], size[c])
+		slow = error(e_cpu[c], cpu[c])
+		# the order of the files, and directories, are not sampled:
+		# an "exact" size may be 0.5 % off
+		slack = complete[c] == 1 ? 0.005 * size[c] : 0
+		inside = hi[c] == "" || (lo[c] - slack <= size[c] && \
+		    size[c] <= hi[c] + slack)
+		if (hi[c] == "")
+			inside = ""
+		printf "  %-9s %5d %11d %11d %6.2f%%  %-9s %8.2f %8.2f %6.1f%%\n", c,
+		    units[c], size[c], e_size[c], off, inside == "" ? "none" : \
+		    inside ? "contains" : "misses", cpu[c], e_cpu[c], slow
+		good += magnitude(off) <= 3
+		fast += magnitude(slow) <= 15
+		if (inside != "") {
+			within += inside
+			tried++
+		}
+	}
+	split("size total-time cold-read", objectives, " ")
+	for (k = 1; k <= 3; k++) {
+		o = objectives[k]
+		best = chosen = ""
+		for (i = 1; i <= n; i++) {
+			c = names[i]
+			if (best == "" || cost(o, size[c], cpu[c], back[c]) < \
+			    cost(o, size[best], cpu[best], back[best]))
+				best = c
+			# as the tool: not if its interval is too wide
+			if (hi[c] == "" || hi[c] - lo[c] > 0.4 * e_size[c])
+				continue
+			if (chosen == "" || cost(o, e_size[c], e_cpu[c], \
+			    e_back[c]) < cost(o, e_size[chosen], e_cpu[chosen], \
+			    e_back[chosen]))
+				chosen = c
+		}
+		loss = chosen == "" ? 1e9 : error(cost(o, size[chosen], \
+		    cpu[chosen], back[chosen]), cost(o, size[best], cpu[best], \
+		    back[best]))
+		printf "  %s: %s, best %s (%+.1f %%)\n", o, chosen, best, loss
+		right += loss <= 5
+	}
+	printf "=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", n, good, fast, within, tried,
+	    right, 3
+}

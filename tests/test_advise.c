@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "advise/advise.h"
+
+#include "base/stats.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void
+kinds(void **state)
+{
+	static const struct {
+		const char *path, *text;
+		size_t len;
+		enum advise_kind kind;
+	} known[] = {
+		{ "a.jpg", "\x1f\x8b\x08\0", 4, ADVISE_GZIP },
+		{ "x/blobs/sha256/0", "\x1f\x8b\x08\0", 4, ADVISE_LAYER },
+		{ "a.gz", "plain", 5, ADVISE_TEXT },
+		{ "a", "#!/bin/sh\necho 1\n", 17, ADVISE_SOURCE },
+		{ "a.c", "int main;\n", 10, ADVISE_SOURCE },
+		{ "a", "hsqs", 4, ADVISE_IMAGE },
+		{ "a", "\x7f" "ELF\2\1\1\0AI\2", 11, ADVISE_IMAGE },
+		{ "a", "\x7f" "ELF\2\1\1\0", 8, ADVISE_PROGRAM },
+		{ "a", "SQLite format 3", 16, ADVISE_DATABASE },
+		{ "a", "\0\1\2\3", 4, ADVISE_OTHER },
+		{ "a", "Received: from x\nMessage-ID: <1>\n\nHi\n", 37,
+		    ADVISE_MAIL },
+		{ "mbox", "From a@b Mon\nReceived: x\n\n", 26, ADVISE_MAIL },
+		{ "a", "Nov 25 22:37:33 h x\nNov 25 22:37:34 h y\n", 40,
+		    ADVISE_LOG },
+		{ "a", "time 22:37\nwhen 22:38\n", 22, ADVISE_TEXT },
+		{ "a.tar", "", 0, ADVISE_TAR },
+		{ "a.unknown", "", 0, ADVISE_OTHER },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		assert_int_equal(advise_kind_of(known[i].path,
+		    (const uint8_t *)known[i].text, known[i].len),
+		    known[i].kind);
+	for (int k = 0; k < ADVISE_KINDS; k++)
+		assert_int_equal(advise_kind_by_name(advise_kind_name(
+		    (enum advise_kind)k)), k);
+	assert_int_equal(advise_kind_by_name("none"), ADVISE_KINDS);
+}
+
+/* Text with repetitions near and far. */
+static uint8_t *
+make_text(size_t len)
+{
+	uint8_t *p = malloc(len);
+	uint64_t seed = 3;
+
+	for (size_t i = 0; i < len;) {
+		size_t far = i > 3000000 ? 2500000 : i > 5000 ? 4000 : 0;
+		size_t n = 20 + stats_random(&seed) % 60;
+
+		for (size_t k = 0; k < n && i < len; k++, i++)
+			p[i] = far > 0 && k > 8 ? p[i - far] :
+			    (uint8_t)("etaoin shrdlu"[stats_random(&seed) % 13]);
+	}
+	return p;
+}
+
+/* Parts in their context add up to the whole, for all that has a context. */
+static void
+context(void **state)
+{
+	enum { LEN = 5 << 20, PART = 1 << 20 };
+	const struct advise_candidate *c = advise_candidates(ADVISE_STREAM);
+	uint8_t *p = make_text(LEN);
+
+	(void)state;
+	for (unsigned k = 0; c[k].name != NULL; k++) {
+		struct advise_trial whole = { .timed = true }, part;
+		double sum = 0, alone = 0;
+
+		double slack = strcmp(c[k].name, "xz-6") == 0 ? 0.05 : 0.02;
+
+		/* as zstd-9, but slow */
+		if (strcmp(c[k].format, "zstd") == 0 && c[k].level > 9)
+			continue;
+		assert_int_equal(advise_try(ADVISE_STREAM, &c[k], p, LEN, 0,
+		    &whole), 0);
+		assert_true(whole.cpu_s > 0 && whole.back_cpu_s > 0);
+		for (size_t at = 0; at < LEN; at += PART) {
+			part.timed = false;
+			part.beside = false;
+			assert_int_equal(advise_try(ADVISE_STREAM, &c[k],
+			    p + at, PART, advise_reach(&c[k], at), &part), 0);
+			sum += (double)part.size;
+			assert_int_equal(advise_try(ADVISE_STREAM, &c[k],
+			    p + at, PART, 0, &part), 0);
+			alone += (double)part.size;
+		}
+		print_message("%s: %.4f of the whole, %.4f alone\n", c[k].name,
+		    sum / (double)whole.size, alone / (double)whole.size);
+		/* each part begins with probabilities that fit nothing */
+		assert_true(sum < (1 + slack) * (double)whole.size);
+		assert_true(sum > (1 - slack) * (double)whole.size);
+	}
+	free(p);
+}
+
+static void
+reach(void **state)
+{
+	const struct advise_candidate zstd = { .format = "zstd", .job_MiB = 24,
+		.window_KiB = 4096 };
+	const struct advise_candidate xz = { .format = "xz", .job_MiB = 24,
+		.window_KiB = 8192 };
+	const size_t MiB = 1 << 20;
+
+	(void)state;
+	assert_int_equal(advise_reach(&zstd, 0), 0);
+	assert_int_equal(advise_reach(&zstd, 3 * MiB), 3 * MiB);
+	assert_int_equal(advise_reach(&zstd, 7 * MiB), 4 * MiB);
+	assert_int_equal(advise_reach(&zstd, 8 * MiB), 0);
+	assert_int_equal(advise_reach(&zstd, 16 * MiB), 0);
+	assert_int_equal(advise_reach(&zstd, 30 * MiB), 4 * MiB);
+	assert_int_equal(advise_reach(&zstd, 40 * MiB), 0);
+	assert_int_equal(advise_reach(&xz, 23 * MiB), 8 * MiB);
+	assert_int_equal(advise_reach(&xz, 25 * MiB), MiB);
+}
+
+/* Every candidate of every target compresses, and its blocks come back. */
+static void
+all_targets(void **state)
+{
+	enum { LEN = 300000 };
+	uint8_t *p = make_text(LEN);
+
+	(void)state;
+	for (int g = 0; g < ADVISE_TARGETS; g++) {
+		const struct advise_candidate *c =
+		    advise_candidates((enum advise_target)g);
+
+		for (unsigned k = 0; c[k].name != NULL; k++) {
+			struct advise_trial t = { .timed = true };
+
+			assert_true(k < ADVISE_CANDIDATES);
+			assert_true(c[k].like < k || c[k].like == 0);
+			assert_int_equal(advise_try((enum advise_target)g,
+			    &c[k], p, LEN, 0, &t), 0);
+			assert_true(t.size > 0 && t.size < LEN);
+			assert_true(t.cpu_s > 0 && t.spent_s >= t.cpu_s);
+		}
+	}
+	free(p);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds),
+		cmocka_unit_test(reach),
+		cmocka_unit_test(context),
+		cmocka_unit_test(all_targets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
