@@ -33,8 +33,8 @@ csv_row() && FILENAME !~ /truth[.]csv$/ {
 	c = get("candidate")
 	names[++n] = c
 	e_size[c] = get("size_B")
-	lo[c] = get("size_lo_B")
-	hi[c] = get("size_hi_B")
+	least[c] = get("size_lo_B")
+	most[c] = get("size_hi_B")
 	e_cpu[c] = get("cpu_s")
 	e_back[c] = get("back_cpu_s")
 	complete[c] = get("complete")
@@ -54,9 +54,9 @@ END {
 		# the order of the files, and directories, are not sampled:
 		# an "exact" size may be 0.5 % off
 		slack = complete[c] == 1 ? 0.005 * size[c] : 0
-		inside = hi[c] == "" || (lo[c] - slack <= size[c] && \
-		    size[c] <= hi[c] + slack)
-		if (hi[c] == "")
+		inside = most[c] == "" || (least[c] - slack <= size[c] && \
+		    size[c] <= most[c] + slack)
+		if (most[c] == "")
 			inside = ""
 		printf "  %-9s %5d %11d %11d %6.2f%%  %-9s %8.2f %8.2f %6.1f%%\n", c,
 		    units[c], size[c], e_size[c], off, inside == "" ? "none" : \
@@ -78,7 +78,7 @@ END {
 			    cost(o, size[best], cpu[best], back[best]))
 				best = c
 			# as the tool: not if its interval is too wide
-			if (hi[c] == "" || hi[c] - lo[c] > 0.4 * e_size[c])
+			if (most[c] == "" || most[c] - least[c] > 0.4 * e_size[c])
 				continue
 			if (chosen == "" || cost(o, e_size[c], e_cpu[c], \
 			    e_back[c]) < cost(o, e_size[chosen], e_cpu[chosen], \

@@ -428,4 +428,34 @@ if have lap; then
 	is 'and pairs' "$(cell pairs 'sh -c : 1' wall_s) $(cell pairs \
 	    'sh -c : 6' wall_s)" '6 6'
 fi
+# charts
+cat >plot.csv <<'E'
+label,run,series,cell,wall_s,cpu_s
+"a<&b",1,s,1,1,0.5
+"a<&b",2,s,1,1,0.5
+"a<&b",3,s,1,3,0.5
+late,1,s,2,4,1
+late,2,s,2,4,1
+late,3,s,2,4,1
+late,4,s,2,4,1
+late,5,s,2,4,1
+E
+t 'a chart' 0 lapcmp --plot plot.csv
+shows 'after the table' '^wall_s .* 4$'
+# two runs at a quarter, one at three, and five, of which four are shown
+shows 'dots' '^a<&b .*⣤.*⣀'
+shows 'stacked dots at the end' '^late .*⣿$'
+is 'fits a terminal' "$(($(sed -n '/^wall_s 0/,$p' .t.out |
+    LC_ALL=C.UTF-8 wc -L) <= 80))" 1
+t 'as SVG' 0 to chart.svg lapcmp --plot=svg plot.csv
+is 'a point for each run' "$(grep -c '<circle' chart.svg)" 8
+if have python3; then
+	t 'which is XML' 0 python3 -c 'import xml.etree.ElementTree as e
+e.parse("chart.svg")'
+else
+	skip 'no python3'
+fi
+t 'another kind' 1 lapcmp --plot=png plot.csv
+shows 'is an error' "plot 'png' is not text or svg" .t.err
+
 done_testing

@@ -24,10 +24,36 @@ set_trim(void *into)
 	return -1;
 }
 
+static int
+set_plot(void *into)
+{
+	struct cmp *c = into;
+
+	c->o.plot = optarg == NULL ? "text" : optarg;
+	if (strcmp(c->o.plot, "text") != 0 && strcmp(c->o.plot, "svg") != 0)
+		return options_bad(&c->msg, "plot", "text or svg");
+	return -1;
+}
+
+/* Prints the results in the way that the options ask for. */
+static int
+print_all_results(struct cmp *c)
+{
+	bool svg = c->o.plot != NULL && strcmp(c->o.plot, "svg") == 0;
+	int rc;
+
+	if (svg)
+		return cmp_plot_svg(c);
+	if (c->o.csv || c->o.json)
+		return cmp_print_rows(c);
+	rc = cmp_print_text(c);
+	return rc != 0 || c->o.plot == NULL ? rc : cmp_plot_text(c);
+}
+
 static const char lapcmp_usage[] =
 "usage: lapcmp [-hV] [-r label] [-s stage] [-k key,...] [--across] [--all]\n"
 "              [--holm] [--test sign|ranks] [--trim[=percent]]\n"
-"              [--csv | --json] [file ...]\n";
+"              [--plot[=text|svg]] [--csv | --json] [file ...]\n";
 
 static const char lapcmp_about[] =
 "Compares runs recorded by lap: the median ratio of pairs and its exact 95 %\n"
@@ -46,6 +72,9 @@ static const struct options_row lapcmp_table[] = {
 	    OPTIONS_FLAG(o.holm) },
 	{ 'k', "keys", "KEY,...", "group runs by these keys only",
 	    OPTIONS_TEXT(o.keys) },
+	{ 0, "plot", "[=text|svg]", "also draw each run as a point, in the "
+	    "terminal (text); or only that, as SVG", OPTIONS_CALL(set_plot),
+	    .names = "text or svg" },
 	{ 'r', "reference", "LABEL", "compare with this label; default: the "
 	    "first of the group", OPTIONS_TEXT(o.ref) },
 	{ 's', "stage", "N", "compare this stage of pipelines; default: all",
@@ -112,8 +141,7 @@ main(int argc, char *argv[])
 		if (rc == 0)
 			note_rows(&c);
 		if (rc == 0)
-			rc = c.o.csv || c.o.json ? cmp_print_rows(&c) :
-			    cmp_print_text(&c);
+			rc = print_all_results(&c);
 		if (rc == -ENOENT)
 			msg_error(&c.msg, "no rows have the label '%s'",
 			    c.o.ref);

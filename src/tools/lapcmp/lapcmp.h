@@ -27,6 +27,7 @@ struct cmp_options {
 	double trim;			/* fraction; negative: not requested */
 	enum cmp_kind test;		/* the test that decides the verdicts */
 	bool holm, across, all, csv, json;
+	const char *plot;		/* "text", "svg" or NULL */
 };
 
 /* A set of strings; a string's number is its index. */
@@ -135,6 +136,10 @@ const struct cmp_test *cmp_deciding(const struct cmp *c,
  * sign test.
  */
 int cmp_least_pairs(double conf);
+
+/* lapcmp_plot.c: print every run as a point.  Return 0 or -errno. */
+int cmp_plot_text(struct cmp *c);
+int cmp_plot_svg(struct cmp *c);
 
 /* lapcmp_print.c: return 0 or -errno. */
 int cmp_print_text(struct cmp *c);
