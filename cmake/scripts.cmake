@@ -4,11 +4,12 @@
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     scripts/bench-layers scripts/bench-mount scripts/bench-sqpack
-    scripts/bench-winwait scripts/bench-readers scripts/snap-startup
+    scripts/bench-winwait scripts/bench-readers scripts/bench-advise scripts/snap-startup
     scripts/lazy-pull scripts/coldpress
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 file(GLOB parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scripts/*.sh
-    ${PROJECT_SOURCE_DIR}/scripts/*.awk ${PROJECT_SOURCE_DIR}/scripts/*.py)
+    ${PROJECT_SOURCE_DIR}/scripts/*.awk ${PROJECT_SOURCE_DIR}/scripts/*.py
+    ${PROJECT_SOURCE_DIR}/scripts/*.html ${PROJECT_SOURCE_DIR}/scripts/*.tsv)
 list(FILTER parts EXCLUDE REGEX "/(setup|check-bare)[.]sh$")
 install(FILES ${parts} DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 file(WRITE ${PROJECT_BINARY_DIR}/version "${PROJECT_VERSION}\n")

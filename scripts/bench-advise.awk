@@ -51,11 +51,8 @@ END {
 		c = names[i]
 		off = error(e_size[c], size[c])
 		slow = error(e_cpu[c], cpu[c])
-		# the order of the files, and directories, are not sampled:
-		# an "exact" size may be 0.5 % off
-		slack = complete[c] == 1 ? 0.005 * size[c] : 0
-		inside = most[c] == "" || (least[c] - slack <= size[c] && \
-		    size[c] <= most[c] + slack)
+		inside = most[c] == "" || (least[c] <= size[c] && \
+		    size[c] <= most[c])
 		if (most[c] == "")
 			inside = ""
 		printf "  %-9s %5d %11d %11d %6.2f%%  %-9s %8.2f %8.2f %6.1f%%\n", c,

@@ -28,7 +28,7 @@ function link_text(b) {
 }
 
 function interval(i) {
-	if (complete[i] == 1)
+	if (complete[i] == 1 && least[i] == most[i])
 		return "exact"
 	if (most[i] == "")
 		return "-"

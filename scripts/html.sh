@@ -105,7 +105,7 @@ html_runs() {
 		sed 's/&/\&amp;/g' "$tmp/words"
 		printf '</ul>\n'
 	fi
-	printf '<h3>Every run</h3>\n<figure class="runs">\n'
+	printf '<h3>Every run</h3>\n<figure class="runs" tabindex="0">\n'
 	lapcmp --plot=svg "$1" 2>/dev/null | sed '/^<style>$/,/^<\/style>$/d'
 	printf '</figure>\n'
 }
@@ -130,7 +130,7 @@ html_advice() {
 	    sort -nu >"$tmp/numbers"
 	while read -r html_number; do
 		run_awk explain n="$html_number" "$1" >"$tmp/explained"
-		printf '<h3>Proposal %s</h3>\n<figure class="front">\n' \
+		printf '<h3>Proposal %s</h3>\n<figure class="front" tabindex="0">\n' \
 		    "$html_number"
 		run_awk html-front n="$html_number" "$1"
 		printf '</figure>\n<pre tabindex="0">'

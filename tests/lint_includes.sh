@@ -30,7 +30,7 @@ upward() {
 	awk -F '\t' '
 	BEGIN {
 		n = split("base|pipeline measure|engine|format|walk|image|" \
-		    "fs mail lazy|tools", layer, "|")
+		    "fs mail lazy|advise|tools", layer, "|")
 		for (i = 1; i <= n; i++) {
 			m = split(layer[i], name, " ")
 			for (k = 1; k <= m; k++)

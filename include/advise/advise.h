@@ -62,6 +62,7 @@ struct advise_file {
 	uint32_t operand;
 	uint8_t kind;			/* enum advise_kind */
 	bool seen;			/* kind was told from the contents */
+	uint64_t head;			/* hash of the beginning, if so */
 };
 
 struct advise_census {
@@ -170,7 +171,9 @@ struct advise_group {
 	const char *place;		/* belongs to the group's maker */
 	const struct advise_file **files;
 	size_t count, room;
-	uint64_t now_B;			/* size of the files */
+	size_t twins;			/* files taken out, because an equal
+					 * one is in the group */
+	uint64_t now_B;			/* size of the files, with these */
 	uint64_t plain_B;		/* size when decompressed, or of the tar
 					 * stream */
 	uint64_t unknown_B;		/* size of files that could not be
@@ -192,6 +195,13 @@ struct advise_group {
 	double read_s;
 	double fast_s, slow_s;		/* spent on candidates of both sorts */
 };
+
+/*
+ * Takes out the files that seem to equal another one: of the same size, with
+ * the same beginning and the same last 64 KiB.  An image stores them once.
+ * Returns 0 or -ENOMEM.
+ */
+int advise_group_unique(struct advise_group *g);
 
 /*
  * Cuts a group with files into units whose size suits `seconds` of measuring.

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 /* Directories yet to be entered: paths, in the census's arena. */
 struct pending {
@@ -21,7 +22,10 @@ struct pending {
 	size_t count, room;
 };
 
-enum { CLOCK_EVERY = 64 };	/* names between two looks at the clock */
+enum {
+	CLOCK_EVERY = 64,	/* names between two looks at the clock */
+	TAIL_B = 64 << 10
+};
 
 /* Opens without waiting for a FIFO, and without changing the time of access. */
 static int
@@ -223,8 +227,88 @@ advise_census_look(struct advise_census *c, uint64_t deadline_ns)
 		}
 		f->kind = (uint8_t)advise_kind_of(f->path, head, (size_t)n);
 		f->seen = true;
+		f->head = XXH64(head, (size_t)n, 0);
 	}
 	sys_free(order);
+	return 0;
+}
+
+/* Returns the hash of the last 64 KiB of a file; 0 if it cannot be read. */
+static uint64_t
+hash_of_tail(const struct advise_file *f, uint8_t *buf)
+{
+	int fd = open_quietly(f->path, 0);
+	ssize_t n = fd < 0 ? fd : fdio_pread(fd, buf, TAIL_B,
+	    f->size > TAIL_B ? (off_t)(f->size - TAIL_B) : 0);
+
+	if (fd >= 0)
+		sys_close(fd);
+	return n <= 0 ? 0 : XXH64(buf, (size_t)n, 1);
+}
+
+/* A file that may have twins, and its place in the group. */
+struct twin {
+	const struct advise_file *file;
+	size_t at;
+	uint64_t tail;
+};
+
+static int
+by_content(const void *a, const void *b)
+{
+	const struct twin *x = a, *y = b;
+
+	if (x->file->size != y->file->size)
+		return x->file->size < y->file->size ? -1 : 1;
+	if (x->file->head != y->file->head)
+		return x->file->head < y->file->head ? -1 : 1;
+	if (x->tail != y->tail)
+		return x->tail < y->tail ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+static bool
+may_equal(const struct twin *x, const struct twin *y)
+{
+	return x->file->seen && y->file->seen && x->file->size ==
+	    y->file->size && x->file->head == y->file->head;
+}
+
+int
+advise_group_unique(struct advise_group *g)
+{
+	struct twin *all = sys_malloc(g->count * sizeof(*all) + 1);
+	uint8_t *buf = sys_malloc(TAIL_B);
+	size_t left = 0;
+
+	if (all == NULL || buf == NULL) {
+		sys_free(all);
+		sys_free(buf);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < g->count; i++)
+		all[i] = (struct twin){ g->files[i], i, 0 };
+	if (g->count > 0)
+		qsort(all, g->count, sizeof(*all), by_content);
+	/* the rest is read only of those that may have a twin */
+	for (size_t i = 0; i < g->count; i++)
+		if (all[i].file->size > ADVISE_HEAD_B &&
+		    ((i > 0 && may_equal(&all[i - 1], &all[i])) ||
+		    (i + 1 < g->count && may_equal(&all[i], &all[i + 1]))))
+			all[i].tail = hash_of_tail(all[i].file, buf);
+	if (g->count > 0)
+		qsort(all, g->count, sizeof(*all), by_content);
+	for (size_t i = 1; i < g->count; i++)
+		if (may_equal(&all[i - 1], &all[i]) &&
+		    all[i - 1].tail == all[i].tail)
+			g->files[all[i].at] = NULL;
+	for (size_t i = 0; i < g->count; i++)
+		if (g->files[i] != NULL)
+			g->files[left++] = g->files[i];
+	g->twins = g->count - left;
+	g->count = left;
+	sys_free(all);
+	sys_free(buf);
 	return 0;
 }
 

@@ -209,6 +209,8 @@ make_tree(struct advise_tool *t, uint32_t operand, enum advise_target target,
 		c->group.place = c->place;
 		rc = c->place == NULL ? -ENOMEM : 0;
 	}
+	if (rc == 0 && c->group.count > 0 && target == ADVISE_SQUASHFS)
+		rc = advise_group_unique(&c->group);
 	return rc;
 }
 

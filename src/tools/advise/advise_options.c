@@ -6,13 +6,25 @@
 
 #include "base/args.h"
 #include "base/cpus.h"
+#include "engine/packer/packer.h"
 
-#include <errno.h>
+#include <lz4.h>
+#include <lzma.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <zlib.h>
+#include <zstd.h>
 
 enum { THREADS_MAX = 1024 };
+
+static void
+show_advise_parts(void)
+{
+	printf("zlib %s\nlz4 %s\nzstd %s\nxz %s%s\n", zlibVersion(),
+	    LZ4_versionString(), ZSTD_versionString(), lzma_version_string(),
+	    packer_lzo_notice());
+}
 
 static const char advise_usage[] =
 "usage: coldpress advise [-hqV] [-o rows] [--budget seconds] [--cpu]\n"
@@ -91,7 +103,7 @@ static const struct options_row advise_table[] = {
 	    OPTIONS_TEXT(o.since) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; version",
-	    OPTIONS_VERSION("coldpress-advise", NULL) },
+	    OPTIONS_VERSION("coldpress-advise", show_advise_parts) },
 };
 
 int

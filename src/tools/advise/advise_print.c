@@ -70,7 +70,7 @@ name_of(const struct advise_case *c, char text[NAME_B])
 	const struct advise_group *g = &c->group;
 	char *at = text;
 
-	snprintf(text, NAME_B, "%s, %zu %s", c->place, g->count,
+	snprintf(text, NAME_B, "%s, %zu %s", c->place, g->count + g->twins,
 	    advise_kind_words(g->kind));
 	for (; *at != '\0'; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
@@ -292,7 +292,7 @@ put_row(struct table *t, const struct advise_tool *tool, const char *series,
 	table_text(t, c->place);
 	table_text(t, advise_kind_name(g->kind));
 	table_text(t, targets[g->target]);
-	table_int(t, (int64_t)g->count);
+	table_int(t, (int64_t)(g->count + g->twins));
 	table_int(t, (int64_t)g->now_B);
 	table_known(t, g->frame == NULL ? -1 : (int64_t)g->plain_B);
 	table_int(t, (int64_t)g->unknown_B);

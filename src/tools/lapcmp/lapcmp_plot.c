@@ -20,7 +20,8 @@ enum {
 	COLUMNS = 78,			/* of a terminal */
 	NAME_MAX_W = 24,
 	STACK = 4,			/* dots of a braille character */
-	SVG_WIDTH = 720, SVG_ROW = 34, SVG_NAME = 170, SVG_TOP = 40
+	SVG_WIDTH = 720, SVG_ROW = 34, SVG_NAME = 170, SVG_TOP = 40,
+	SVG_RIGHT = 40
 };
 
 static const char *const metric_titles[CMP_METRICS] = { "wall_s",
@@ -188,7 +189,7 @@ add_chart(struct strbuf *b, const struct cmp *c, const struct chart *chart,
     double y)
 {
 	const struct cmp_result *r = &c->result[chart->first];
-	double room = SVG_WIDTH - SVG_NAME - 20, end;
+	double room = SVG_WIDTH - SVG_NAME - SVG_RIGHT, end;
 	double scale = chart->most > 0 ? room / chart->most : 0;
 
 	strbuf_fmt(b, "<text x=\"%d\" y=\"%.1f\" class=\"title\">", SVG_NAME,
