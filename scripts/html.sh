@@ -169,6 +169,7 @@ html_file() {
 		html_runs "$1"
 		;;
 	*)
+		# shellcheck disable=SC2016
 		csv 'csv_row() || csv_head == $0 {
 			s = $1
 			for (i = 2; i <= NF; i++)

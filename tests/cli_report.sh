@@ -30,7 +30,7 @@ t 'is one page' 0 python3 - <<'E'
 import html.parser
 class Page(html.parser.HTMLParser):
     stack, tags, texts = [], [], []
-    void = {"meta", "link", "img", "br", "circle", "rect", "path"}
+    void = {"meta", "link", "img", "br"}
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         for name, value in attrs:
