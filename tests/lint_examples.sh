@@ -33,7 +33,11 @@ fixtures() {
 	rm fixtures.sh
 }
 
-run_line() { timeout 1800 sh -c "$1" </dev/null; }
+# coldpress runs from the sources, and keeps its rows here
+run_line() {
+	PATH=$PATH:$SRC/scripts XDG_STATE_HOME=$PWD/state timeout 1800 \
+	    sh -c "$1" </dev/null
+}
 
 pages=0
 for page in "$SRC"/man/*.[1-8]; do
