@@ -114,6 +114,8 @@ reach(void **state)
 {
 	const struct advise_candidate zstd = { .format = "zstd", .job_MiB = 24,
 		.window_KiB = 4096 };
+	const struct advise_candidate fast = { .format = "zstd",
+		.job_MiB = 16, .window_KiB = 2048 };
 	const struct advise_candidate xz = { .format = "xz", .job_MiB = 24,
 		.window_KiB = 8192 };
 	const size_t MiB = 1 << 20;
@@ -122,10 +124,14 @@ reach(void **state)
 	assert_int_equal(advise_reach(&zstd, 0), 0);
 	assert_int_equal(advise_reach(&zstd, 3 * MiB), 3 * MiB);
 	assert_int_equal(advise_reach(&zstd, 7 * MiB), 4 * MiB);
-	assert_int_equal(advise_reach(&zstd, 8 * MiB), 0);
-	assert_int_equal(advise_reach(&zstd, 16 * MiB), 0);
-	assert_int_equal(advise_reach(&zstd, 30 * MiB), 4 * MiB);
-	assert_int_equal(advise_reach(&zstd, 40 * MiB), 0);
+	assert_int_equal(advise_reach(&zstd, 8 * MiB), 4 * MiB);
+	assert_int_equal(advise_reach(&zstd, 24 * MiB), 0);
+	assert_int_equal(advise_reach(&zstd, 25 * MiB), MiB);
+	assert_int_equal(advise_reach(&fast, 8 * MiB), 0);
+	assert_int_equal(advise_reach(&fast, 9 * MiB), MiB);
+	assert_int_equal(advise_reach(&fast, 16 * MiB), 0);
+	assert_int_equal(advise_reach(&fast, 24 * MiB), 2 * MiB);
+	assert_int_equal(advise_reach(&fast, 32 * MiB), 0);
 	assert_int_equal(advise_reach(&xz, 23 * MiB), 8 * MiB);
 	assert_int_equal(advise_reach(&xz, 25 * MiB), MiB);
 }

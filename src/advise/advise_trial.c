@@ -161,13 +161,11 @@ advise_reach(const struct advise_candidate *c, uint64_t offset)
 
 	if (job == 0)
 		return 0;
-	/* the first two jobs of a zstd file are short */
-	if (strcmp(c->format, "zstd") == 0 && offset < 2 * FIRST_JOB)
+	/* of a zstd file's jobs of 16 MiB, the first two are halves */
+	at = offset % job;
+	if (strcmp(c->format, "zstd") == 0 && job == 2 * FIRST_JOB &&
+	    offset < job)
 		at = offset % FIRST_JOB;
-	else if (strcmp(c->format, "zstd") == 0)
-		at = (offset - 2 * FIRST_JOB) % job;
-	else
-		at = offset % job;
 	job = (uint64_t)c->window_KiB << 10;
 	return (size_t)(at < job ? at : job);
 }
