@@ -314,6 +314,11 @@ seed mail_like table '\002' like
 { echo 'From a@b Mon'; echo 'Content-Disposition: attachment'; echo
   echo text; echo; echo 'From c@d Tue'; echo; echo '>From x'; } >mbox
 seed mail_like mbox '\001' mbox
+seed kind mail '\001' mbox
+{ echo 'Nov 25 22:37:33 h a[1]: x'; echo 'Nov 25 22:37:34 h a[1]: y'; } >log
+seed kind log '\002' log
+printf '\037\213\010\000' >packed
+seed kind layer '\006' packed
 { echo '# cells'; echo; printf 'one\ttrue\ntwo\techo a\tgrep -q a\n'; } >cells
 seed cells two '' cells
 { echo '# Automatically generated'; echo 'CONFIG_SQUASHFS=y'

@@ -83,7 +83,13 @@ fitting(const char *text, size_t width)
 {
 	size_t n = strlen(text);
 
-	return n > width ? text + n - width : text;
+	if (n <= width)
+		return text;
+	text += n - width;
+	/* not from the middle of a character on */
+	while (((unsigned char)*text & 0xc0) == 0x80)
+		text++;
+	return text;
 }
 
 static void
