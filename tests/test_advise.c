@@ -59,7 +59,7 @@ make_text(size_t len)
 	uint64_t seed = 3;
 
 	for (size_t i = 0; i < len;) {
-		size_t far = i > 3000000 ? 2500000 : i > 5000 ? 4000 : 0;
+		size_t far = i > 1500000 ? 1200000 : i > 5000 ? 4000 : 0;
 		size_t n = 20 + stats_random(&seed) % 60;
 
 		for (size_t k = 0; k < n && i < len; k++, i++)
@@ -73,7 +73,7 @@ make_text(size_t len)
 static void
 context(void **state)
 {
-	enum { LEN = 5 << 20, PART = 1 << 20 };
+	enum { LEN = 3 << 20, PART = 1 << 20 };
 	const struct advise_candidate *c = advise_candidates(ADVISE_STREAM);
 	uint8_t *p = make_text(LEN);
 
