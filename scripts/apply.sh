@@ -148,6 +148,8 @@ which stays: remove it if nothing else needs it"
 apply() {
 	advise_operands "$@"
 	[ -e "$place" ] || die "$place: no longer exists"
+	[ "$target" = files ] || [ "$place" != / ] ||
+	    die 'there is no place beside / for the result'
 	if [ -n "$dry" ]; then
 		commands
 		return
