@@ -20,7 +20,7 @@ enum {
 	WHOLE_MOST = 64 << 20,		/* a stream that is one unit */
 	BEFORE_MOST = 8 << 20,		/* the largest window */
 	SLOW_TIMED = 2,			/* draws on which the slow are timed */
-	DROP_AFTER = 4,			/* draws before a candidate is dropped */
+	DROP_AFTER = 4,			/* draws before one is dropped */
 	SLOW_SHARE = 2			/* time for the slow, relative to that
 					 * for the others */
 };

@@ -380,7 +380,8 @@ try_blocks(enum advise_target target, const struct advise_candidate *c,
 		t->cpu_s += cpu_now(t) - start;
 		if (t->timed)
 			rc = time_back(c->format, target == ADVISE_BTRFS ?
-			    packers_btrfs : packers_squashfs, data + at, n, to, t);
+			    packers_btrfs : packers_squashfs, data + at, n,
+			    to, t);
 	}
 	packer_close(p);
 	sys_free(to);

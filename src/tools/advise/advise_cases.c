@@ -15,7 +15,7 @@
 #include <time.h>
 
 enum {
-	SMALL_TEXT_B = 256 << 10,	/* text that is not compressed by itself */
+	SMALL_TEXT_B = 256 << 10,	/* smaller text is part of a tree */
 	PROBES = 40,			/* draws that tell compressed data */
 	DRAWS_MAX = 3000,		/* more would not narrow an interval */
 	FIRST_TRIES = 3,
@@ -275,6 +275,24 @@ is_measured(const struct advise_case *c)
 	return c->group.frame != NULL && c->group.plain_B > 0;
 }
 
+static bool
+can_draw(const struct advise_case *c)
+{
+	return !c->all_drawn && c->group.draw_count < (c->probe ?
+	    (size_t)PROBES : (size_t)DRAWS_MAX);
+}
+
+/* Whether there is something to try, for which the time will suffice. */
+static bool
+can_try(const struct advise_case *c, double left_s)
+{
+	const struct advise_group *g = &c->group;
+	bool slow = advise_group_slow_due(g);
+
+	return !c->probe && (slow || g->tried < g->draw_count) &&
+	    c->cost_s[slow] <= left_s;
+}
+
 /*
  * Chooses the case that has been measured least for its size.  In phase 1,
  * units are drawn; in phase 2 everything is tried on them.
@@ -290,14 +308,11 @@ neediest(struct advise_tool *t, int phase, double left_s)
 		const struct advise_group *g = &c->group;
 		size_t n = phase == 1 ? g->draw_count : g->tried +
 		    g->slow_tried;
-		bool slow = advise_group_slow_due(g);
 		double score = (double)g->plain_B / ((double)(n + 1) *
 		    (double)(n + 1));
 
-		if (!is_measured(c) || (phase == 1 && (c->all_drawn ||
-		    n >= (c->probe ? PROBES : DRAWS_MAX))) || (phase == 2 && (c->probe ||
-		    (g->tried == g->draw_count && !slow) ||
-		    c->cost_s[slow] > left_s)))
+		if (!is_measured(c) || !(phase == 1 ? can_draw(c) :
+		    can_try(c, left_s)))
 			continue;
 		if (n < FIRST_TRIES)
 			score += 1e20 / (double)(n + 1);

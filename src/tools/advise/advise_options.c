@@ -28,14 +28,14 @@ show_advise_parts(void)
 
 static const char advise_usage[] =
 "usage: coldpress advise [-hqV] [-o rows] [--budget seconds] [--cpu]\n"
-"                        [--link rate] [--reads n] [--cores n] [--objective name]\n"
-"                        [--for use] [--reader name,...] [--since rows]\n"
-"                        [--hot minutes] [--least bytes] [--seed n] [--json]\n"
-"                        path ...\n";
+"                        [--link rate] [--reads n] [--cores n]\n"
+"                        [--objective name] [--for use] [--reader name,...]\n"
+"                        [--since rows] [--hot minutes] [--least bytes]\n"
+"                        [--seed n] [--json] path ...\n";
 
 static const char advise_about[] =
-"Samples files and trees, compresses the sample in every sensible way, and says\n"
-"which of them would pay, how certain that is, and what to type.  Changes\n"
+"Samples files and trees, compresses the sample in every sensible way, and\n"
+"says which of them would pay, how certain that is, and what to type.  Changes\n"
 "nothing.  Exits with 3 if there is advice, and with 0 if there is none.\n";
 
 /* A rate: a number, and bit, kbit, Mbit, Gbit, or B, kB, MB, GB per second. */
