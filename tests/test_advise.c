@@ -82,8 +82,6 @@ context(void **state)
 		struct advise_trial whole = { .timed = true }, part;
 		double sum = 0, alone = 0;
 
-		double slack = strcmp(c[k].name, "xz-6") == 0 ? 0.05 : 0.02;
-
 		/* as zstd-9, but slow */
 		if (strcmp(c[k].format, "zstd") == 0 && c[k].level > 9)
 			continue;
@@ -102,9 +100,14 @@ context(void **state)
 		}
 		print_message("%s: %.4f of the whole, %.4f alone\n", c[k].name,
 		    sum / (double)whole.size, alone / (double)whole.size);
-		/* each part begins with probabilities that fit nothing */
-		assert_true(sum < (1 + slack) * (double)whole.size);
-		assert_true(sum > (1 - slack) * (double)whole.size);
+		/*
+		 * a part that begins with statistics that fit nothing, or in
+		 * hash tables filled in another way, loses a little
+		 */
+		assert_true(sum < 1.05 * (double)whole.size);
+		assert_true(sum > 0.98 * (double)whole.size);
+		if (c[k].window_KiB >= 2048)
+			assert_true(alone > 1.05 * (double)whole.size);
 	}
 	free(p);
 }
