@@ -52,7 +52,7 @@ both_ways(void **state)
 			assert_int_equal(lzjb_decompress(d->packed, n, d->out,
 			    len), 0);
 			assert_memory_equal(d->out, d->in, len);
-			n = zle_compress(d->in, len, d->packed, ROOM);
+			n = zle_compress(d->in, len, d->packed, ROOM, 0);
 			assert_true(n > 0);
 			memset(d->out, 0xaa, len);
 			assert_int_equal(zle_decompress(d->packed, n, d->out,
@@ -109,11 +109,16 @@ by_hand(void **state)
 		assert_int_equal(d->out[i], 0);
 	assert_int_equal(d->out[133], 'w');
 	/* compresses to the same bytes, but fails with less room */
-	assert_int_equal(zle_compress(d->out, 134, d->packed, sizeof(le)),
+	assert_int_equal(zle_compress(d->out, 134, d->packed, sizeof(le), 0),
 	    sizeof(le));
 	assert_memory_equal(d->packed, le, sizeof(le));
 	assert_int_equal(zle_compress(d->out, 134, d->packed,
-	    sizeof(le) - 1), 0);
+	    sizeof(le) - 1, 0), 0);
+	/* OpenZFS wants room for 64 bytes after the last count: 5 + 1 + 64 */
+	assert_int_equal(zle_compress(d->out, 134, d->packed, 70, ZLE_SPARE),
+	    sizeof(le));
+	assert_int_equal(zle_compress(d->out, 134, d->packed, 69, ZLE_SPARE),
+	    0);
 }
 
 static void

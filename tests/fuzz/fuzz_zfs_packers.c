@@ -19,7 +19,7 @@ there_and_back(const uint8_t *data, size_t size, uint8_t *packed, uint8_t *out)
 	if (n == 0 || lzjb_decompress(packed, n, out, size) != 0 ||
 	    memcmp(out, data, size) != 0)
 		abort();
-	n = zle_compress(data, size, packed, 2 * size + 64);
+	n = zle_compress(data, size, packed, 2 * size + 64, 0);
 	if (n == 0 || zle_decompress(packed, n, out, size) != 0 ||
 	    memcmp(out, data, size) != 0)
 		abort();

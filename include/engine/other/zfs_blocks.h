@@ -38,9 +38,12 @@ int lzjb_decompress(const uint8_t *in, size_t len, uint8_t *out, size_t size);
  * zeros.
  *
  * Compresses len bytes at `in` to `out`.  Returns the size, or 0 if it exceeds
- * cap.
+ * cap, or if so much as `spare` bytes of cap do not remain for a run of literal
+ * bytes, whatever its length.  OpenZFS gives up with ZLE_SPARE.
  */
-size_t zle_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap);
+enum { ZLE_SPARE = 64 };
+size_t zle_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap,
+    size_t spare);
 
 /* As lzjb_decompress(). */
 int zle_decompress(const uint8_t *in, size_t len, uint8_t *out, size_t size);

@@ -121,11 +121,13 @@ lzjb_decompress(const uint8_t *in, size_t len, uint8_t *out, size_t size)
 enum { RUN = 64, ZEROS = 256 - RUN };
 
 size_t
-zle_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+zle_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap,
+    size_t spare)
 {
 	size_t pos = 0, n = 0, left, most, run;
+	size_t end = spare == 0 || cap == 0 ? cap : cap - 1;
 
-	for (; pos < len && n < cap; in += run, pos += run) {
+	for (; pos < len && n < end; in += run, pos += run) {
 		left = len - pos;
 		run = 0;
 		if (*in == 0) {
@@ -140,7 +142,7 @@ zle_compress(const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 		while (run + 1 < most && (in[run] != 0 || in[run + 1] != 0))
 			run++;
 		run += in[run] != 0;
-		if (cap - n < 1 + run)
+		if (cap - n < 1 + (run > spare ? run : spare))
 			return 0;
 		out[n++] = (uint8_t)(run - 1);
 		memcpy(out + n, in, run);

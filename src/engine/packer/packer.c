@@ -205,7 +205,15 @@ static size_t
 zle_pack(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
 	(void)state;
-	return zle_compress(in, len, out, cap);
+	return zle_compress(in, len, out, cap, 0);
+}
+
+static size_t
+zfs_zle_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	(void)state;
+	return zle_compress(in, len, out, cap, ZLE_SPARE);
 }
 
 static size_t
@@ -219,7 +227,7 @@ zfs_lz4_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 
 const struct packer_kind packers_zfs[] = {
 	{ "lzjb", 0, 0, 0, packer_table_open, sys_free, lzjb_pack },
-	{ "zle", 0, 0, 0, packer_table_open, sys_free, zle_pack },
+	{ "zle", 0, 0, 0, packer_table_open, sys_free, zfs_zle_pack },
 	{ "lz4", 0, 0, 0, packer_table_open, sys_free, zfs_lz4_pack },
 	{ "gzip", 1, 9, 6, packer_zlib_open, packer_zlib_close,
 	    packer_zlib_pack },
