@@ -22,16 +22,17 @@ enum { NAMES = 3000, NAME_B = 64, CHUNKS = 638 };
 /* The blocks of the last object added. */
 static uint64_t blocks;
 
-void __wrap_zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
+int __wrap_zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
     const struct zfs_target *t);
 
-void
+int
 __wrap_zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
     const struct zfs_target *t)
 {
 	(void)d;
 	(void)t;
 	blocks = o->blocks;
+	return 0;
 }
 
 /*
@@ -58,16 +59,18 @@ static int
 add_dir(const char *const *names, size_t count)
 {
 	static const struct zfs_pool pool = { .features = true, .ashift = 12,
-		.recordsize = 128 << 10 };
+		.recordsize = 128 << 10, .copies = 1, .meta_copies = 2 };
+	static struct zfs_scratch scratch;
+	static const struct stat st = { .st_mode = S_IFDIR | 0755 };
 	struct zfs_blocks *b = calloc(1, sizeof(*b));
 	struct zfs_dnodes *d = calloc(1, sizeof(*d));
 	int rc;
 
 	assert_non_null(b);
 	assert_non_null(d);
-	zfs_blocks_init(b, &pool);
+	zfs_blocks_init(b, &pool, &scratch);
 	zfs_dnodes_init(d, b);
-	rc = zfs_dir_add(d, 1, S_IFDIR | 0755, names, count);
+	rc = zfs_dir_add(d, 1, &st, names, count);
 	free(d);
 	free(b);
 	return rc;

@@ -164,12 +164,19 @@ record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
     uint32_t len)
 {
 	struct zfs_space s = { 0 };
+	uint8_t payload[ZFS_EMBEDDED_MOST];
+	bool embedded;
 	struct packer *p, *probes[2] = { NULL, NULL };
 	struct packer_name name;
 
 	assert_int_equal(packer_by_name(packers_zfs, algorithm, &name), 0);
 	assert_int_equal(packer_open(&p, &name, len), 0);
-	zfs_record(pool, &name, p, probes, data, len, &s);
+	embedded = zfs_record(pool, &name, p, probes, data, len, &s);
+	if (embedded)
+		assert_int_equal(s.physical_B, 0);
+	if (embedded)
+		assert_int_not_equal(zfs_payload(pool, &name, p, data, len,
+		    payload), 0);
 	packer_close(p);
 	return s;
 }
@@ -177,9 +184,10 @@ record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
 static void
 records(void **state)
 {
-	struct zfs_pool old = { .ashift = 9, .recordsize = LEN };
-	struct zfs_pool new = { .features = true, .ashift = 12,
-	    .recordsize = LEN };
+	struct zfs_pool old = { .whole_sectors = true, .ashift = 9,
+	    .recordsize = LEN, .copies = 1, .meta_copies = 2 };
+	struct zfs_pool new = { .features = true, .embeds = true,
+	    .ashift = 12, .recordsize = LEN, .copies = 1, .meta_copies = 2 };
 	struct data *d = *state;
 	struct zfs_space s;
 
@@ -224,6 +232,48 @@ records(void **state)
 	assert_int_equal(s.allocated_B, 0);
 	s = record(&old, "lz4", d->in, 4096);
 	assert_int_equal(s.allocated_B, 4096);
+	new.embeds = false;
+	s = record(&new, "lz4", d->in, 8192);
+	assert_int_equal(s.allocated_B, 4096);
+
+	/*
+	 * Seven eighths of 16 KiB are 3.5 sectors: three since version 2.3, but
+	 * 14336 bytes before, and for zle.
+	 */
+	fill(d->in, 12800, 1);
+	memset(d->in + 12800, 0, 3584);
+	s = record(&new, "lz4", d->in, 16384);
+	assert_int_equal(s.physical_B, 16384);
+	s = record(&new, "zle", d->in, 16384);
+	assert_int_equal(s.physical_B, 16384);
+	fill(d->in, 12000, 1);
+	memset(d->in + 12000, 0, 4384);
+	for (int since = 0; since < 2; since++) {
+		new.whole_sectors = since;
+		s = record(&new, "lz4", d->in, 16384);
+		assert_int_equal(s.physical_B, 12288);
+	}
+	new.ashift = 9;
+	fill(d->in, 14100, 1);
+	memset(d->in + 14100, 0, 2284);
+	for (int since = 0; since < 2; since++) {
+		new.whole_sectors = since;
+		s = record(&new, "lz4", d->in, 16384);
+		assert_int_equal(s.physical_B, 14336);
+	}
+	/* 8960 bytes of 10240 are 8.75 sectors of 1024 */
+	new.ashift = 12;
+	memset(d->in, 0, 10240);
+	fill(d->in, 8500, 1);
+	new.whole_sectors = false;
+	s = record(&new, "lz4", d->in, 10240);
+	assert_int_equal(s.physical_B, 10240);
+	new.ashift = 10;
+	s = record(&new, "lz4", d->in, 10240);
+	assert_int_equal(s.physical_B, 9216);
+	new.whole_sectors = true;
+	s = record(&new, "lz4", d->in, 10240);
+	assert_int_equal(s.physical_B, 10240);
 }
 
 static int

@@ -94,13 +94,16 @@ struct fs_model {
 	int (*run)(const struct fs_job *job);
 };
 
-extern const struct fs_model fs_model_zfs, fs_model_zfs_fuse, fs_model_btrfs,
-    fs_model_squashfs, fs_model_sqpack;
+extern const struct fs_model fs_model_zfs, fs_model_zfs_21, fs_model_zfs_fuse,
+    fs_model_btrfs, fs_model_squashfs, fs_model_sqpack;
 
 /* All of them; NULL is the last. */
 extern const struct fs_model *const fs_models[];
 
-/* Looks up a model by name.  Returns NULL if there is none. */
+/*
+ * Looks up a model by name; "zfs" is the newest OpenZFS.  Returns NULL if there
+ * is none.
+ */
 const struct fs_model *fs_model_by_name(const char *name);
 
 /*

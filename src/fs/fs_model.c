@@ -19,12 +19,15 @@
 #include <fcntl.h>
 #include <string.h>
 
-const struct fs_model *const fs_models[] = { &fs_model_zfs, &fs_model_zfs_fuse,
-    &fs_model_btrfs, &fs_model_squashfs, &fs_model_sqpack, NULL };
+const struct fs_model *const fs_models[] = { &fs_model_zfs, &fs_model_zfs_21,
+    &fs_model_zfs_fuse, &fs_model_btrfs, &fs_model_squashfs, &fs_model_sqpack,
+    NULL };
 
 const struct fs_model *
 fs_model_by_name(const char *name)
 {
+	if (strcmp(name, "zfs") == 0)
+		return &fs_model_zfs;
 	for (size_t i = 0; fs_models[i] != NULL; i++)
 		if (strcmp(fs_models[i]->name, name) == 0)
 			return fs_models[i];

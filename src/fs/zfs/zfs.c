@@ -7,13 +7,26 @@
 #include <string.h>
 
 enum {
-	EMBEDDED_MOST = 112,	/* maximum embedded in a block pointer */
 	LZ4_LENGTH = 4,		/* before the block, big-endian */
 	ZSTD_HEADER = 8,	/* the length, version and level */
+	ZSTD_VERSION = 10405,
 	ABORT_LEVEL = 3,	/* minimum level and record size of zstd's
 				 * ... */
 	ABORT_RECORD = 128 << 10	/* ... early abort */
 };
+
+uint64_t
+zfs_unit(const struct zfs_pool *pool)
+{
+	/* in OpenZFS a physical size is a multiple of the sector size */
+	return pool->features ? (uint64_t)1 << pool->ashift : ZFS_SECTOR;
+}
+
+uint64_t
+zfs_allocated(const struct zfs_pool *pool, uint64_t physical)
+{
+	return zfs_round_up(physical, (uint64_t)1 << pool->ashift);
+}
 
 uint32_t
 zfs_record_size(const struct zfs_pool *pool, uint64_t size)
@@ -41,8 +54,7 @@ static void
 count_stored(const struct zfs_pool *pool, uint64_t physical, uint64_t count,
     struct zfs_space *sum)
 {
-	uint64_t allocated = zfs_round_up(physical,
-	    (uint64_t)1 << pool->ashift);
+	uint64_t allocated = pool->copies * zfs_allocated(pool, physical);
 
 	sum->physical_B += count * physical;
 	sum->allocated_B += count * allocated;
@@ -60,48 +72,84 @@ zfs_zeros(const struct zfs_pool *pool, const struct packer_name *name,
 	count_stored(pool, record, count, sum);
 }
 
-void
+/* Returns the size of the header before the compressed bytes. */
+static uint32_t
+header_of(const struct packer_name *name)
+{
+	return is(name, "zstd") || is(name, "zstd-fast") ? ZSTD_HEADER :
+	    is(name, "lz4") ? LZ4_LENGTH : 0;
+}
+
+/* Returns the most that a compressed record may have: seven eighths. */
+static uint32_t
+most_of(const struct zfs_pool *pool, const struct packer_name *name,
+    uint32_t record)
+{
+	uint32_t most = record - record / 8;
+	uint32_t unit = (uint32_t)zfs_unit(pool);
+
+	if (!pool->whole_sectors || (pool->features && is(name, "zle")))
+		return most;
+	most -= most % unit;
+	return pool->features && most < unit ? ZFS_EMBEDDED_MOST : most;
+}
+
+bool
 zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, struct packer *const probes[2], const uint8_t *data,
     uint32_t record, struct zfs_space *sum)
 {
-	bool zstd = name->kind != NULL && is(name, "zstd");
-	/* at most seven eighths, in version 23 pools in whole sectors */
-	uint32_t most = record - record / 8, head = 0;
-	/* in OpenZFS a physical size is a multiple of the sector size */
-	uint64_t unit = pool->features ? (uint64_t)1 << pool->ashift :
-	    ZFS_SECTOR;
+	uint32_t most, head;
 	uint64_t physical;
 
 	if (name->kind != NULL && zfs_is_zero(data, record))
-		return;
+		return false;
 	sum->blocks++;
 	sum->logical_B += record;
-	if (!pool->features)
-		most = most / ZFS_SECTOR * ZFS_SECTOR;
-	/* the header before the compressed bytes */
-	if (zstd || (name->kind != NULL && is(name, "zstd-fast")))
-		head = ZSTD_HEADER;
-	else if (name->kind != NULL && is(name, "lz4"))
-		head = LZ4_LENGTH;
+	if (name->kind == NULL) {
+		count_stored(pool, record, 1, sum);
+		return false;
+	}
+	most = most_of(pool, name, record);
+	head = header_of(name);
 	/* zstd's early abort, if neither lz4 nor zstd-1 makes it smaller */
-	if (name->kind == NULL || most <= head || (zstd && pool->features &&
+	if (most <= head || (is(name, "zstd") && pool->features &&
 	    pool->early_abort && name->level >= ABORT_LEVEL &&
 	    record >= ABORT_RECORD &&
 	    packer_pack(probes[0], data, record, most - LZ4_LENGTH) == 0 &&
 	    packer_pack(probes[1], data, record, most - ZSTD_HEADER) == 0)) {
 		count_stored(pool, record, 1, sum);
-		return;
+		return false;
 	}
 	physical = packer_pack(p, data, record, most - head);
 	physical += physical == 0 ? 0 : head;
-	if (physical != 0 && pool->features && physical <= EMBEDDED_MOST) {
-		/* embedded in its pointer: uses bytes, but no sector */
-		sum->physical_B += physical;
-		return;
-	}
-	physical = zfs_round_up(physical, unit);
+	/* embedded in its pointer: uses no space, not even in physical_B */
+	if (pool->embeds && physical != 0 && physical <= ZFS_EMBEDDED_MOST)
+		return true;
+	physical = zfs_round_up(physical, zfs_unit(pool));
 	if (physical == 0 || physical >= record)
 		physical = record;
 	count_stored(pool, physical, 1, sum);
+	return false;
+}
+
+size_t
+zfs_payload(const struct zfs_pool *pool, const struct packer_name *name,
+    struct packer *p, const uint8_t *data, uint32_t record,
+    uint8_t out[ZFS_EMBEDDED_MOST])
+{
+	uint32_t most = most_of(pool, name, record), head = header_of(name);
+	size_t n;
+
+	if (most > ZFS_EMBEDDED_MOST)
+		most = ZFS_EMBEDDED_MOST;
+	n = most <= head ? 0 : packer_pack(p, data, record, most - head);
+	if (n == 0)
+		return 0;
+	/* the length and, for zstd, the version and level, big-endian */
+	for (unsigned i = 0; i < head; i++)
+		out[i] = (uint8_t)((i < LZ4_LENGTH ? n : ZSTD_VERSION << 8 |
+		    ((size_t)name->level & 0xff)) >> 8 * (3 - i % 4));
+	memcpy(out + head, packer_out(p), n);
+	return head + n;
 }

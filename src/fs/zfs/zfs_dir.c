@@ -14,7 +14,6 @@
 #include <string.h>
 
 enum {
-	MICRO_ENTRY = 64,
 	MICRO_NAME = 50,
 	MICRO_MOST = 128 << 10,
 	SALT_BASE = 0x2a5b0000,		/* any address */
@@ -37,8 +36,8 @@ struct fat_dir {
 	struct zfs_dnodes *d;
 	size_t count;			/* number of names */
 	size_t leaves;			/* leaves added so far */
-	struct zfs_target leaf;
-	struct zfs_object object;
+	uint64_t used;			/* space that they use */
+	uint64_t stored;		/* size of the last of them */
 };
 
 static size_t
@@ -111,7 +110,7 @@ add_leaves(struct fat_dir *f, struct fat_name *names, size_t n,
     unsigned prefix)
 {
 	struct zfs_blocks *b = f->d->blocks;
-	uint8_t *leaf = b->block;
+	uint8_t *leaf = b->scratch->block;
 	size_t chunks = 0, half = 0, at = 0;
 
 	for (size_t i = 0; i < n && chunks <= FAT_CHUNKS; i++)
@@ -142,8 +141,8 @@ add_leaves(struct fat_dir *f, struct fat_name *names, size_t n,
 		leaf_chunk(leaf, at)[0] = 253;
 		store_le16(leaf_chunk(leaf, at) + 22, (uint16_t)(at + 1));
 	}
-	f->leaf.stored = zfs_blocks_add(b, leaf, FAT_BLOCK, 1);
-	f->object.used += ZFS_COPIES * f->leaf.stored;
+	f->stored = zfs_blocks_add(b, leaf, FAT_BLOCK, 1);
+	f->used += zfs_meta_used(b->pool, f->stored);
 	f->leaves++;
 }
 
@@ -160,16 +159,18 @@ by_hash(const void *a, const void *b)
  * only inverts the same bits in the hashes of all names of the same length, so
  * it does not affect how the leaves are filled.
  */
-static int
-fat_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
-    const char *const *names, size_t count)
+int
+zfs_fat_blocks(struct zfs_dnodes *d, const char *const *names, size_t count,
+    struct zfs_target *leaf, uint64_t *leaves, uint64_t *used)
 {
 	struct zfs_blocks *b = d->blocks;
-	struct fat_dir f = { .d = d, .count = count,
-		.leaf = { FAT_BLOCK, 0, true, 1, ZFS_TYPE_DIR, NULL },
-		.object = { depth, mode, count + 2, FAT_BLOCK, 0, 0 } };
+	struct fat_dir f = { .d = d, .count = count };
 	struct fat_name *hashed = sys_malloc(count * sizeof(*hashed));
+	uint8_t *block = b->scratch->block;
 
+	*leaf = (struct zfs_target){ .size = FAT_BLOCK, .meta = true,
+	    .under = 1, .type = ZFS_TYPE_DIR };
+	*leaves = *used = 0;
 	if (hashed == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
@@ -179,51 +180,82 @@ fat_dir(struct zfs_dnodes *d, unsigned depth, mode_t mode,
 	qsort(hashed, count, sizeof(*hashed), by_hash);
 	add_leaves(&f, hashed, count, 0);
 	sys_free(hashed);
-	f.object.blocks = f.leaves + 1;
 	/* the block that maps hashes to leaves */
-	memset(b->block, 0, FAT_BLOCK);
+	memset(block, 0, FAT_BLOCK);
 	for (size_t i = 0; i < FAT_TABLE; i++)
-		store_le64(b->block + FAT_BLOCK / 2 + 8 * i,
+		store_le64(block + FAT_BLOCK / 2 + 8 * i,
 		    1 + i * f.leaves / FAT_TABLE);
-	zfs_blocks_add(b, b->block, FAT_BLOCK, 1);
-	zfs_add_indirect(b, f.leaves + 1, &f.leaf, 1);
-	zfs_dnode_add(d, &f.object, &f.leaf);
+	zfs_blocks_add(b, block, FAT_BLOCK, 1);
+	leaf->stored = f.stored;
+	*leaves = f.leaves;
+	*used = f.used;
 	return 0;
 }
 
+static int
+fat_dir(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
+    const char *const *names, size_t count)
+{
+	struct zfs_object o = { .depth = depth, .st = st, .size = count + 2,
+	    .block = FAT_BLOCK };
+	struct zfs_target leaf;
+	uint64_t leaves;
+	int rc = zfs_fat_blocks(d, names, count, &leaf, &leaves, &o.used);
+
+	if (rc != 0)
+		return rc;
+	o.blocks = leaves + 1;
+	zfs_add_indirect(d->blocks, leaves + 1, &leaf, 1);
+	return zfs_dnode_add(d, &o, &leaf);
+}
+
+void
+zfs_micro_begin(struct zfs_blocks *b, uint8_t *block, size_t len)
+{
+	memset(block, 0, len);
+	store_le64(block, (uint64_t)1 << 63 | 3);
+	/*
+	 * The salt of the hashes: ZFS combines the addresses of two objects in
+	 * memory, which are close to those used for the previous directory.
+	 */
+	store_le64(block + 8, SALT_BASE | (zfs_noise(b) & 0xffff) | 1);
+}
+
+void
+zfs_micro_put(uint8_t *block, size_t i, uint64_t value, const char *name)
+{
+	uint8_t *p = block + (i + 1) * ZFS_MICRO_ENTRY;
+
+	store_le64(p, value);
+	memcpy(p + 14, name, strlen(name));
+}
+
 int
-zfs_dir_add(struct zfs_dnodes *d, unsigned depth, mode_t mode,
+zfs_dir_add(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
     const char *const *names, size_t count)
 {
 	struct zfs_blocks *b = d->blocks;
 	size_t longest = 0, len = (size_t)zfs_round_up((count + 1) *
-	    MICRO_ENTRY, ZFS_SECTOR);
-	struct zfs_target t = { len, 0, true, 1, ZFS_TYPE_DIR, NULL };
-	struct zfs_object o = { depth, mode, count + 2, (uint32_t)len, 1, 0 };
+	    ZFS_MICRO_ENTRY, ZFS_SECTOR);
+	struct zfs_target t = { .size = len, .meta = true, .under = 1,
+	    .type = ZFS_TYPE_DIR };
+	struct zfs_object o = { .depth = depth, .st = st, .size = count + 2,
+	    .block = (uint32_t)len, .blocks = 1 };
+	uint8_t *block = b->scratch->block;
 
 	for (size_t i = 0; i < count; i++) {
 		size_t n = strlen(names[i]);
 
 		longest = n > longest ? n : longest;
 	}
-	if (longest >= MICRO_NAME || (count + 1) * MICRO_ENTRY > MICRO_MOST)
-		return fat_dir(d, depth, mode, names, count);
-	memset(b->block, 0, len);
-	store_le64(b->block, (uint64_t)1 << 63 | 3);
-	/*
-	 * The salt of the hashes: ZFS combines the addresses of two objects in
-	 * memory, which are close to those used for the previous directory.
-	 */
-	store_le64(b->block + 8, SALT_BASE | (zfs_noise(b) & 0xffff) | 1);
-	for (size_t i = 0; i < count; i++) {
-		uint8_t *p = b->block + (i + 1) * MICRO_ENTRY;
-
-		store_le64(p, (d->objects + 1 + i) | (uint64_t)8 << 60);
-		memcpy(p + 14, names[i], strlen(names[i]));
-	}
-	t.stored = zfs_blocks_add(b, b->block, len, 1);
-	t.data = t.stored == len ? b->block : NULL;
-	o.used = ZFS_COPIES * t.stored;
-	zfs_dnode_add(d, &o, &t);
-	return 0;
+	if (longest >= MICRO_NAME || (count + 1) * ZFS_MICRO_ENTRY > MICRO_MOST)
+		return fat_dir(d, depth, st, names, count);
+	zfs_micro_begin(b, block, len);
+	for (size_t i = 0; i < count; i++)
+		zfs_micro_put(block, i, (d->objects + 1 + i) |
+		    (uint64_t)8 << 60, names[i]);
+	zfs_blocks_leaf(b, block, len, &t);
+	t.data = t.stored == len ? block : NULL;
+	o.used = zfs_meta_used(b->pool, t.stored);
+	return zfs_dnode_add(d, &o, &t);
 }

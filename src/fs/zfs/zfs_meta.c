@@ -15,12 +15,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PACKER_OFF = 2, PACKER_LZJB = 3, PACKER_GZIP = 10, FLETCHER4 = 7 };
+enum { PACKER_OFF = 2, PACKER_LZJB = 3, PACKER_GZIP = 10,
+    PACKER_LZ4 = 15, FLETCHER4 = 7 };
 
 void
-zfs_blocks_init(struct zfs_blocks *b, const struct zfs_pool *pool)
+zfs_blocks_init(struct zfs_blocks *b, const struct zfs_pool *pool,
+    struct zfs_scratch *scratch)
 {
 	b->pool = pool;
+	b->scratch = scratch;
 	b->seed = 1;
 	b->offset = 1 << 16;
 	b->copies = 1 << 20;
@@ -45,42 +48,149 @@ indirect_shift(const struct zfs_pool *pool)
 }
 
 uint64_t
-zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
-    uint64_t many)
+zfs_meta_used(const struct zfs_pool *pool, uint64_t stored)
 {
-	uint64_t sector = (uint64_t)1 << b->pool->ashift;
-	size_t most = len - len / 8;
-	uint64_t n = 0;
+	/* version 23 counts what is stored, OpenZFS the space */
+	return pool->meta_copies * (pool->features ?
+	    zfs_allocated(pool, stored) : stored);
+}
 
-	if (b->pool->features) {
-		n = lz4_zfs_compress(data, len, b->packed, most - 4, b->lz4);
-		n += n == 0 ? 0 : 4;
-	} else {
-		most = most / ZFS_SECTOR * ZFS_SECTOR;
-		if (most != 0)
-			n = lzjb_compress(data, len, b->packed, most, b->lzjb);
-	}
-	n = n == 0 ? len : n;
-	n = zfs_round_up(n, b->pool->features ? sector : ZFS_SECTOR);
+/*
+ * Compresses a block of metadata.  Returns its size, or 0 if it does not shrink
+ * enough.
+ */
+static size_t
+pack_meta(struct zfs_blocks *b, const uint8_t *data, size_t len)
+{
+	struct zfs_scratch *s = b->scratch;
+	size_t most = len - len / 8, unit = (size_t)zfs_unit(b->pool), n;
+
+	if (b->pool->whole_sectors)
+		most -= most % unit;
+	if (!b->pool->features)
+		return most == 0 ? 0 : lzjb_compress(data, len, s->packed,
+		    most, s->lzjb);
+	if (b->pool->whole_sectors && most < unit)
+		most = ZFS_EMBEDDED_MOST;
+	n = lz4_zfs_compress(data, len, s->packed + 4, most - 4, s->lz4);
+	for (unsigned i = 0; i < 4; i++)
+		s->packed[i] = (uint8_t)(n >> 8 * (3 - i));
+	return n == 0 ? 0 : n + 4;
+}
+
+/* Counts blocks that compress to n bytes, and returns the space of each. */
+static uint64_t
+count_meta(struct zfs_blocks *b, uint64_t n, size_t len, uint64_t many)
+{
+	n = zfs_round_up(n == 0 ? len : n, zfs_unit(b->pool));
 	n = n < len ? n : len;
 	b->sum.blocks += many;
 	b->sum.logical_B += many * n;
 	b->sum.physical_B += many * n;
-	b->sum.allocated_B += many * ZFS_COPIES * zfs_round_up(n, sector);
+	b->sum.allocated_B += many * b->pool->meta_copies *
+	    zfs_allocated(b->pool, n);
 	return n;
 }
 
-/* Writes a pointer of ZFS_POINTER bytes to *t. */
-static void
-put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
+uint64_t
+zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
+    uint64_t many)
 {
-	uint64_t sectors = zfs_round_up(t->stored,
-	    (uint64_t)1 << b->pool->ashift) / ZFS_SECTOR;
+	return count_meta(b, pack_meta(b, data, len), len, many);
+}
+
+void
+zfs_blocks_leaf(struct zfs_blocks *b, const uint8_t *data, size_t len,
+    struct zfs_target *t)
+{
+	size_t n = pack_meta(b, data, len);
+
+	if (b->pool->embeds && n != 0 && n <= ZFS_EMBEDDED_MOST) {
+		t->stored = 0;
+		t->payload_len = n;
+		memcpy(t->payload, b->scratch->packed, n);
+		return;
+	}
+	t->stored = count_meta(b, n, len, 1);
+}
+
+/*
+ * Writes an embedded block: bytes of it wherever a pointer has something else
+ * than properties and the transaction group.
+ */
+static void
+put_embedded(uint8_t *p, const struct zfs_target *t)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < ZFS_POINTER; i++) {
+		if (i / 8 == 6 || i / 8 == 10)
+			continue;
+		p[i] = at < t->payload_len ? t->payload[at++] : 0;
+	}
+	store_le64(p + 48, (t->size - 1) | (t->payload_len - 1) << 25 |
+	    (uint64_t)PACKER_LZ4 << 32 | (uint64_t)1 << 39 |
+	    (uint64_t)t->type << 48 | (uint64_t)1 << 63);
+	store_le64(p + 80, ZFS_TXG);
+}
+
+/*
+ * Writes a fletcher4 checksum: the sum of the words, the sum of these sums, and
+ * so on, each with more digits than the previous one.  Unknown contents are
+ * assumed to be random.
+ */
+static void
+put_sums(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
+{
 	uint64_t sum = 0, second = 0, third = 0, fourth = 0;
+
+	for (uint64_t i = 0; i < t->stored / 8; i++) {
+		uint64_t word = t->data != NULL ? load_le64(t->data + 8 * i) :
+		    zfs_noise(b);
+
+		fourth += third += second += sum += (uint32_t)word;
+		fourth += third += second += sum += word >> 32;
+	}
+	store_le64(p, sum);
+	store_le64(p + 8, second);
+	store_le64(p + 16, third);
+	store_le64(p + 24, fourth);
+}
+
+/*
+ * The same in OpenZFS's pools without adding up as many random words: the sums
+ * of n words have known means, and digits that are random up to their standard
+ * deviation, which grows with the square roots of n, n^3, n^5 and n^7.
+ */
+static void
+put_likely_sums(struct zfs_blocks *b, uint8_t *p, uint64_t stored)
+{
+	uint64_t n = stored / 4, mean = n;
+	unsigned log = n < 2 ? 0 : 63 - (unsigned)__builtin_clzll(n);
+
+	for (unsigned k = 0; k < 4; k++) {
+		unsigned digits = 31 + (2 * k + 1) * log / 2;
+
+		digits -= k == 3 ? 4 : k;
+		store_le64(p + 8 * k, digits >= 64 ? zfs_noise(b) :
+		    (mean << 31) + (zfs_noise(b) >> (64 - digits)));
+		mean = mean * (n + k + 1) / (k + 2);
+	}
+}
+
+void
+zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
+{
+	uint64_t sectors = zfs_allocated(b->pool, t->stored) / ZFS_SECTOR;
 	unsigned packer = t->stored == t->size ? PACKER_OFF :
-	    t->meta ? PACKER_LZJB : PACKER_GZIP;
+	    t->meta ? b->pool->features ? PACKER_LZ4 : PACKER_LZJB :
+	    PACKER_GZIP;
 
 	memset(p, 0, ZFS_POINTER);
+	if (t->stored == 0 && t->payload_len > 0) {
+		put_embedded(p, t);
+		return;
+	}
 	store_le64(p, sectors);
 	store_le64(p + 8, b->offset);
 	b->offset += sectors;
@@ -96,22 +206,10 @@ put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	    (uint64_t)(t->under > 1) << 56 | (uint64_t)1 << 63);
 	store_le64(p + 80, ZFS_TXG);
 	store_le64(p + 88, t->under);
-	/*
-	 * The fletcher4 checksum: the sum of the words, the sum of these sums,
-	 * and so on, each with more digits than the previous one.  Unknown
-	 * contents are assumed to be random.
-	 */
-	for (uint64_t i = 0; i < t->stored / 8; i++) {
-		uint64_t word = t->data != NULL ? load_le64(t->data + 8 * i) :
-		    zfs_noise(b);
-
-		fourth += third += second += sum += (uint32_t)word;
-		fourth += third += second += sum += word >> 32;
-	}
-	store_le64(p + 96, sum);
-	store_le64(p + 104, second);
-	store_le64(p + 112, third);
-	store_le64(p + 120, fourth);
+	if (b->pool->features && t->data == NULL)
+		put_likely_sums(b, p + 96, t->stored);
+	else
+		put_sums(b, p + 96, t);
 }
 
 void
@@ -120,19 +218,20 @@ zfs_add_indirect(struct zfs_blocks *b, uint64_t blocks, struct zfs_target *t,
 {
 	size_t len = (size_t)1 << indirect_shift(b->pool);
 	uint64_t room = len / ZFS_POINTER, under = blocks;
+	uint8_t *block = b->scratch->block;
 
 	for (unsigned level = 0; level < levels || blocks > 1; level++) {
 		uint64_t whole = blocks / room, rest = blocks % room, stored;
 
-		memset(b->block, 0, len);
+		memset(block, 0, len);
 		for (uint64_t i = 0; i < (whole > 0 ? room : rest); i++)
-			put_pointer(b, b->block + i * ZFS_POINTER, t);
-		stored = zfs_blocks_add(b, b->block, len, whole > 0 ? whole :
+			zfs_put_pointer(b, block + i * ZFS_POINTER, t);
+		stored = zfs_blocks_add(b, block, len, whole > 0 ? whole :
 		    1);
 		if (whole > 0 && rest > 0) {
-			memset(b->block + rest * ZFS_POINTER, 0,
+			memset(block + rest * ZFS_POINTER, 0,
 			    len - rest * ZFS_POINTER);
-			zfs_blocks_add(b, b->block, len, 1);
+			zfs_blocks_add(b, block, len, 1);
 		}
 		t->stored = stored;
 		blocks = whole + (rest > 0);
@@ -144,18 +243,20 @@ zfs_add_indirect(struct zfs_blocks *b, uint64_t blocks, struct zfs_target *t,
 }
 
 enum {
-	BONUS = 64 + ZFS_POINTER,	/* size of the bonus area in a dnode */
-	BONUS_LEN = 264,
-	BONUS_ZNODE = 17,
-	LEVELS = 6,			/* levels of pointers above dnodes */
-	MADE_NS = 1000000,		/* maximum time to create an object, */
-	WRITTEN_NS = 400000,		/* then to write it, */
-	CHANGED_NS = 100000,		/* and to set its permissions */
-	BYTE_NS = 50,			/* time to write a byte */
-	OBJECT_NS = (MADE_NS + WRITTEN_NS + CHANGED_NS) / 2,
-	ROOT = 3			/* object number of the first
+	LEVELS_OLD = 6, LEVELS_NEW = 5,	/* levels of pointers above dnodes */
+	ROOT_OLD = 3, ROOT_NEW = 34	/* object number of the first
 					 * directory */
 };
+
+/* Returns the number of the object that is the nth in the tree, from 0. */
+static uint64_t
+object_number(const struct zfs_dnodes *d, uint64_t n)
+{
+	if (!d->blocks->pool->features)
+		return n + ROOT_OLD;
+	/* OpenZFS has used 1 and 32 to 36 when the second is made */
+	return n == 0 ? ROOT_NEW : n + (n <= ZFS_DNODES - 2 ? 1 : 6);
+}
 
 void
 zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks)
@@ -164,186 +265,147 @@ zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks)
 	d->now_ns = (uint64_t)1700000000 * 1000000000;
 }
 
-/*
- * Writes the access, creation, modification and change times, assuming about a
- * millisecond per object, and more for large objects.  Writing an object also
- * modifies its directory, so the modification time of the directory is slightly
- * later.  A link or an empty directory is not modified after its creation.
- */
-static void
-put_times(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
+uint64_t
+zfs_parent_of(const struct zfs_dnodes *d, unsigned depth)
 {
-	bool dir = S_ISDIR(o->mode);
-	bool empty = S_ISLNK(o->mode) || (dir && o->size == 2);
-	uint64_t made = d->now_ns += zfs_noise(d->blocks) % MADE_NS;
-	uint64_t written = empty ? made : made +
-	    zfs_noise(d->blocks) % WRITTEN_NS +
-	    o->size * (dir ? OBJECT_NS : BYTE_NS);
-	uint64_t changed = dir && !empty ? written :
-	    written + zfs_noise(d->blocks) % CHANGED_NS;
-	const uint64_t times[] = { made, written, changed, made };
+	uint64_t parent = depth == 0 ? 0 : d->dirs[(depth < ZFS_DEPTHS ?
+	    depth : ZFS_DEPTHS - 1) - 1];
 
-	d->now_ns = dir ? made : changed;
-	for (unsigned i = 0; i < 4; i++) {
-		store_le64(p + 16 * i, times[i] / 1000000000);
-		store_le64(p + 16 * i + 8, times[i] % 1000000000);
-	}
-}
-
-/* Returns the NFSv4 permissions for three bits of a mode. */
-static uint32_t
-rights_of(mode_t rwx)
-{
-	return (rwx & 4 ? 1U : 0) | (rwx & 2 ? 6U : 0) | (rwx & 1 ? 0x20U : 0);
-}
-
-static void
-end_dnode_block(struct zfs_dnodes *d)
-{
-	zfs_blocks_add(d->blocks, d->block, ZFS_DNODE_BLOCK, 1);
-	memset(d->block, 0, ZFS_DNODE_BLOCK);
-	d->in_block = 0;
+	return parent != 0 ? parent : object_number(d, 0);
 }
 
 void
+zfs_dnodes_end(struct zfs_dnodes *d)
+{
+	d->stored = zfs_blocks_add(d->blocks, d->block, ZFS_DNODE_BLOCK, 1);
+	memcpy(d->block, d->next, ZFS_DNODE_BLOCK);
+	memset(d->next, 0, ZFS_DNODE_BLOCK);
+	d->in_block = d->in_next;
+	d->in_next = 0;
+	d->ended++;
+}
+
+int
 zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
     const struct zfs_target *t)
 {
-	static const struct {
-		uint16_t flags;
-		uint32_t denied, allowed;	/* independent of the mode */
-	} who[] = { { 0x1000, 0, 0xc0110 }, { 0x2040, 0, 0 },
-	    { 0x4000, 0xc0110, 0x120088 } };
-	uint8_t *p = d->block + d->in_block * ZFS_DNODE, *z = p + BONUS;
-	unsigned depth = o->depth < ZFS_DEPTHS ? o->depth : ZFS_DEPTHS - 1;
-	uint64_t parent = depth == 0 ? 0 : d->dirs[depth - 1];
-	bool dir = S_ISDIR(o->mode);
-
-	_Static_assert(ZFS_TARGET_MOST == ZFS_DNODE - BONUS - BONUS_LEN,
-	    "the bonus ends with the dnode");
+	uint8_t *p = d->block + d->in_block * ZFS_DNODE;
+	bool features = d->blocks->pool->features;
+	bool dir = S_ISDIR(o->st->st_mode);
 
 	memset(p, 0, ZFS_DNODE);
 	p[0] = dir ? ZFS_TYPE_DIR : ZFS_TYPE_FILE;
 	p[1] = (uint8_t)indirect_shift(d->blocks->pool);
 	p[2] = o->blocks > 1 ? 2 : 1;
 	p[3] = 1;
-	p[4] = BONUS_ZNODE;
-	p[7] = 3;
 	store_le16(p + 8, (uint16_t)(o->block / ZFS_SECTOR));
-	store_le16(p + 10, BONUS_LEN);
 	store_le64(p + 16, o->blocks > 0 ? o->blocks - 1 : 0);
 	store_le64(p + 24, o->used);
 	if (o->blocks > 0)
-		put_pointer(d->blocks, p + 64, t);
-	/* the attributes that the POSIX layer stores */
-	put_times(d, z, o);
-	store_le64(z + 64, ZFS_TXG);
-	store_le64(z + 72, o->mode);
-	store_le64(z + 80, o->size);
-	store_le64(z + 88, parent != 0 ? parent : ROOT);
-	store_le64(z + 96, dir ? 2 : 1);
-	store_le64(z + 120, (uint64_t)0x408 << 32 | (dir ? 0x144 : 4));
-	/*
-	 * The ACL for the mode: the permissions denied and allowed to the
-	 * owner, the group and everyone.
-	 */
-	store_le32(z + 184, 48);
-	store_le16(z + 188, 1);
-	store_le16(z + 190, 6);
-	for (unsigned i = 0; i < 3; i++) {
-		uint8_t *ace = z + 192 + 16 * i;
-		mode_t bits = o->mode >> (6 - 3 * i) & 7;
-
-		store_le16(ace, 1);
-		store_le16(ace + 2, who[i].flags);
-		store_le32(ace + 4, who[i].denied | rights_of(~bits & 7));
-		store_le16(ace + 10, who[i].flags);
-		store_le32(ace + 12, who[i].allowed | rights_of(bits));
-	}
+		zfs_put_pointer(d->blocks, p + 64, t);
+	if (features)
+		zfs_sa_put(d, p, o);
+	else
+		zfs_znode_put(d, p, o);
 	if (dir)
-		d->dirs[depth] = d->objects + ROOT;
-	/* a link's target follows, if there is room */
-	if (S_ISLNK(o->mode) && o->size <= ZFS_TARGET_MOST) {
-		store_le16(p + 10, (uint16_t)(BONUS_LEN + o->size));
-		for (uint64_t i = 0; i < o->size; i++)
-			z[BONUS_LEN + i] = (uint8_t)('a' +
-			    zfs_noise(d->blocks) % 16);
-	}
+		d->dirs[o->depth < ZFS_DEPTHS ? o->depth : ZFS_DEPTHS - 1] =
+		    object_number(d, d->objects);
 	d->objects++;
 	if (++d->in_block == ZFS_DNODES)
-		end_dnode_block(d);
+		zfs_dnodes_end(d);
+	return features && d->objects == 1 ? zfs_sa_after_root(d) : 0;
 }
 
 void
-zfs_meta_init(struct zfs_meta *m, const struct zfs_pool *pool)
+zfs_meta_init(struct zfs_meta *m, const struct zfs_pool *pool,
+    struct zfs_scratch *scratch)
 {
-	zfs_blocks_init(&m->blocks, pool);
+	zfs_blocks_init(&m->blocks, pool, scratch);
 	zfs_dnodes_init(&m->dnodes, &m->blocks);
+	if (pool->features)
+		zfs_sa_begin(&m->dnodes);
 }
 
-void
-zfs_meta_file(struct zfs_meta *m, unsigned depth, mode_t mode,
-    uint64_t size, uint64_t records)
+int
+zfs_meta_file(struct zfs_meta *m, unsigned depth, const struct stat *st,
+    uint64_t records, const uint8_t *payload, size_t payload_len)
 {
-	uint32_t record = zfs_record_size(m->blocks.pool, size);
+	const struct zfs_pool *pool = m->blocks.pool;
+	uint64_t size = (uint64_t)st->st_size;
+	uint32_t record = zfs_record_size(pool, size);
 	/* approximate: compression of the data does not matter here */
 	uint64_t stored = zfs_round_up(record / 2 + zfs_noise(&m->blocks) %
-	    (record / 2 + 1), ZFS_SECTOR);
-	struct zfs_target t = { record, stored, false, 1,
-	    ZFS_TYPE_FILE, NULL };
-	struct zfs_object o = { depth, mode, size, record, records,
-	    stored * records };
+	    (record / 2 + 1), zfs_unit(pool));
+	struct zfs_target t = { .size = record, .stored = stored < record ?
+	    stored : record, .under = 1, .type = ZFS_TYPE_FILE };
+	struct zfs_object o = { .depth = depth, .st = st, .size = size,
+	    .block = record, .blocks = records, .used = pool->features ?
+	    zfs_allocated(pool, t.stored) * pool->copies * records :
+	    t.stored * records };
 
 	if (size > record && records > 0)
 		zfs_add_indirect(&m->blocks, records, &t, 1);
-	zfs_dnode_add(&m->dnodes, &o, &t);
+	if (payload_len > 0) {
+		t.stored = o.used = 0;
+		t.payload_len = payload_len;
+		memcpy(t.payload, payload, payload_len);
+	}
+	return zfs_dnode_add(&m->dnodes, &o, &t);
 }
 
-void
-zfs_meta_other(struct zfs_meta *m, unsigned depth, mode_t mode,
-    uint64_t size)
+int
+zfs_meta_other(struct zfs_meta *m, unsigned depth, const struct stat *st,
+    const char *link)
 {
 	const struct zfs_pool *pool = m->blocks.pool;
-	struct zfs_object o = { depth, mode, size, ZFS_SECTOR, 0, 0 };
-	struct zfs_target t = { 0, 0, false, 1, ZFS_TYPE_FILE, NULL };
+	uint64_t size = S_ISLNK(st->st_mode) ? (uint64_t)st->st_size : 0;
+	struct zfs_object o = { .depth = depth, .st = st, .size = size,
+	    .block = ZFS_SECTOR, .link = link };
+	struct zfs_target t = { .under = 1, .type = ZFS_TYPE_FILE };
 
 	/*
-	 * The target of a link that does not fit in its dnode is a block of
-	 * data in pools of version 23, a spill block of metadata in others.  A
-	 * target of up to 512 bytes cannot shrink; a longer target is assumed
-	 * not to.
+	 * In pools of version 23, the target of a link that does not fit in its
+	 * dnode is a block of data.  A target of up to 512 bytes cannot shrink;
+	 * a longer target is assumed not to.
 	 */
-	if (S_ISLNK(mode) && size > ZFS_TARGET_MOST) {
+	if (size > ZFS_TARGET_OLD && !pool->features) {
 		t.size = t.stored = zfs_round_up(size, ZFS_SECTOR);
 		m->blocks.sum.blocks++;
 		m->blocks.sum.logical_B += t.size;
 		m->blocks.sum.physical_B += t.size;
-		m->blocks.sum.allocated_B += (pool->features ? ZFS_COPIES :
-		    1) * zfs_round_up(t.size, (uint64_t)1 << pool->ashift);
+		m->blocks.sum.allocated_B += zfs_allocated(pool, t.size);
 		o.block = (uint32_t)t.size;
 		o.blocks = 1;
 		o.used = t.size;
 	}
-	zfs_dnode_add(&m->dnodes, &o, &t);
+	return zfs_dnode_add(&m->dnodes, &o, &t);
 }
 
 void
 zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum)
 {
 	static const uint8_t small[2048];
-	struct zfs_target t = { ZFS_DNODE_BLOCK, 4096, true, ZFS_DNODES,
-	    ZFS_TYPE_DNODE, NULL };
+	bool features = m->blocks.pool->features;
+	struct zfs_target t = { .size = ZFS_DNODE_BLOCK, .stored = 4096,
+	    .meta = true, .under = ZFS_DNODES, .type = ZFS_TYPE_DNODE };
 
 	/*
-	 * The objects in every dataset: the master node, the delete queue, the
-	 * space used by users and groups, and the head of the dataset.
+	 * The objects in every dataset of version 23: the master node, the
+	 * delete queue, the space used by users and groups, and the head of the
+	 * dataset.
 	 */
-	zfs_blocks_add(&m->blocks, small, ZFS_SECTOR, 4);
-	zfs_blocks_add(&m->blocks, small, sizeof(small), 1);
+	if (!features) {
+		zfs_blocks_add(&m->blocks, small, ZFS_SECTOR, 4);
+		zfs_blocks_add(&m->blocks, small, sizeof(small), 1);
+	}
 	/* the incomplete block of dnodes, and the pointers to all blocks */
-	if (m->dnodes.in_block > 0)
-		end_dnode_block(&m->dnodes);
-	zfs_add_indirect(&m->blocks, (m->dnodes.objects + ZFS_DNODES - 1) /
-	    ZFS_DNODES, &t, LEVELS);
+	while (m->dnodes.in_block > 0)
+		zfs_dnodes_end(&m->dnodes);
+	if (features)
+		t.stored = m->dnodes.stored;
+	zfs_add_indirect(&m->blocks, m->dnodes.ended, &t, features ?
+	    LEVELS_NEW : LEVELS_OLD);
+	if (features)
+		zfs_sa_head(&m->dnodes, &t);
 	*sum = m->blocks.sum;
 }

@@ -2,15 +2,18 @@
  * zfs_model.c - the size of files in a ZFS dataset, with each algorithm
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "base/fdio.h"
 #include "base/sys.h"
 #include "fs/fs_model.h"
+#include "walk/walk_tree.h"
 #include "zfs_meta.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/stat.h>
 
-enum { UNIT_LEAST = 1 << 20 };
+enum { UNIT_LEAST = 1 << 20, ZFS_LINK_MOST = 65536 };
 
 struct zfs_job {
 	const struct fs_job *job;
@@ -21,7 +24,14 @@ struct zfs_job {
 	 * by any thread.
 	 */
 	atomic_uint_least64_t *filled;
+	/*
+	 * For each item, a bit for each algorithm with which its only record is
+	 * embedded in its dnode.
+	 */
+	atomic_uint_least64_t *embedded;
 };
+
+_Static_assert(FS_ALGORITHMS <= 64, "a bit for each algorithm");
 
 struct worker {
 	struct packer *packers[FS_ALGORITHMS];
@@ -92,6 +102,7 @@ pack_records(void *arg, void *worker, size_t item, uint64_t offset,
 	uint64_t size = (uint64_t)job->list->items[item].st.st_size;
 	uint32_t record = zfs_record_size(&z->pool, size);
 	struct zfs_space *sums = w->spaces[fs_class_of(size)];
+	uint64_t embedded = 0;
 
 	(void)offset;
 	for (size_t at = 0; at < len; at += record) {
@@ -101,9 +112,12 @@ pack_records(void *arg, void *worker, size_t item, uint64_t offset,
 		}
 		atomic_fetch_add(&z->filled[item], 1);
 		for (unsigned i = 0; i < job->count; i++)
-			zfs_record(&z->pool, &job->algorithms[i],
+			if (zfs_record(&z->pool, &job->algorithms[i],
 			    w->packers[i], w->probes, data + at, record,
-			    &sums[i]);
+			    &sums[i]) && size <= record)
+				embedded |= (uint64_t)1 << i;
+		if (embedded != 0)
+			atomic_store(&z->embedded[item], embedded);
 	}
 }
 
@@ -121,48 +135,153 @@ hole(void *arg, void *worker, size_t item, uint64_t offset, uint64_t len)
 }
 
 /*
- * Computes the metadata of the files, compressed or not: then records of zeros
- * are also stored.
+ * The metadata of a dataset.  It is the same for all algorithms that embed no
+ * file in its dnode; those that do have one each, and so has none, with which
+ * records of zeros are stored, too.
  */
-static int
-add_meta(struct zfs_job *z, bool packed)
+enum { META_OFF = FS_ALGORITHMS, META_PACKED, METAS };
+
+struct zfs_metas {
+	struct zfs_job *z;
+	struct zfs_meta *of[METAS];
+	struct zfs_scratch scratch;
+	struct packer *packers[FS_ALGORITHMS];
+	uint64_t embedded;		/* all bits of the items */
+	uint8_t *record;		/* a file that is embedded */
+	char *link;			/* the target of a link */
+};
+
+static unsigned
+meta_of(const struct zfs_metas *m, unsigned algorithm)
 {
-	const struct fs_list *l = z->job->list;
-	struct zfs_meta *m = sys_calloc(1, sizeof(*m));
-	struct zfs_space sum;
+	if (m->z->job->algorithms[algorithm].kind == NULL)
+		return META_OFF;
+	return m->embedded >> algorithm & 1 ? algorithm : META_PACKED;
+}
+
+/* Adds a file to the metadata of each algorithm. */
+static int
+add_file(struct zfs_metas *m, size_t i, unsigned depth)
+{
+	const struct zfs_job *z = m->z;
+	const struct fs_item *it = &z->job->list->items[i];
+	uint64_t size = (uint64_t)it->st.st_size;
+	uint32_t record = zfs_record_size(&z->pool, size);
+	uint64_t embedded = atomic_load(&z->embedded[i]);
+	uint64_t filled = atomic_load(&z->filled[i]);
 	int rc = 0;
 
-	if (m == NULL)
-		return -ENOMEM;
-	zfs_meta_init(m, &z->pool);
-	for (size_t i = 0; rc == 0 && i < l->count; i++) {
-		const struct fs_item *it = &l->items[i];
-		mode_t mode = it->st.st_mode;
-		uint64_t size = (uint64_t)it->st.st_size;
-		uint32_t record = zfs_record_size(&z->pool, size);
-		/* the directories above it, including the root */
-		unsigned depth = *it->path != '\0';
+	if (embedded != 0) {
+		/* its bytes are needed once more */
+		int fd = tree_open(z->job->list->roots[it->root], it->path,
+		    0);
+		ssize_t n = fd < 0 ? fd : fdio_pread(fd, m->record,
+		    (size_t)size, 0);
 
-		if (it->err != 0 || it->again)
-			continue;
-		for (const char *c = it->path; *c != '\0'; c++)
-			depth += *c == '/';
-		if (S_ISDIR(mode))
-			rc = zfs_dir_add(&m->dnodes, depth, mode,
-			    it->names, it->name_count);
-		else if (S_ISREG(mode))
-			zfs_meta_file(m, depth, mode, size, packed ?
-			    atomic_load(&z->filled[i]) : size / record +
-			    (size % record != 0));
-		else
-			zfs_meta_other(m, depth, mode, S_ISLNK(mode) ? size :
-			    0);
+		if (fd >= 0)
+			sys_close(fd);
+		if (n != (ssize_t)size)
+			z->job->on_error(z->job->arg, i, n < 0 ? (int)n :
+			    -EAGAIN);
+		n = n < 0 ? 0 : n;
+		memset(m->record + n, 0, record - (size_t)n);
 	}
-	zfs_meta_end(m, &sum);
+	for (unsigned k = 0; rc == 0 && k < METAS; k++) {
+		uint8_t payload[ZFS_EMBEDDED_MOST];
+		size_t len = 0;
+
+		if (m->of[k] == NULL)
+			continue;
+		if (k < FS_ALGORITHMS && embedded >> k & 1)
+			len = zfs_payload(&z->pool, &z->job->algorithms[k],
+			    m->packers[k], m->record, record, payload);
+		rc = zfs_meta_file(m->of[k], depth, &it->st, k == META_OFF ?
+		    size / record + (size % record != 0) : filled, payload,
+		    len);
+	}
+	return rc;
+}
+
+/* Adds an item to the metadata of each algorithm. */
+static int
+add_item(struct zfs_metas *m, size_t i)
+{
+	const struct fs_list *l = m->z->job->list;
+	const struct fs_item *it = &l->items[i];
+	/* the directories above it, including the root */
+	unsigned depth = *it->path != '\0';
+	const char *link = NULL;
+	int rc = 0;
+
+	for (const char *c = it->path; *c != '\0'; c++)
+		depth += *c == '/';
+	if (S_ISREG(it->st.st_mode))
+		return add_file(m, i, depth);
+	if (S_ISLNK(it->st.st_mode)) {
+		ssize_t n = sys_readlinkat(l->roots[it->root], it->path,
+		    m->link, ZFS_LINK_MOST);
+
+		if (n != it->st.st_size)
+			m->z->job->on_error(m->z->job->arg, i, n < 0 ?
+			    (int)n : -EAGAIN);
+		n = n < 0 ? 0 : n;
+		memset(m->link + n, 0, ZFS_LINK_MOST - (size_t)n);
+		link = m->link;
+	}
+	for (unsigned k = 0; rc == 0 && k < METAS; k++)
+		if (m->of[k] != NULL)
+			rc = S_ISDIR(it->st.st_mode) ?
+			    zfs_dir_add(&m->of[k]->dnodes, depth, &it->st,
+			    it->names, it->name_count) :
+			    zfs_meta_other(m->of[k], depth, &it->st, link);
+	return rc;
+}
+
+static int
+add_meta(struct zfs_job *z)
+{
+	const struct fs_job *job = z->job;
+	const struct fs_list *l = job->list;
+	struct zfs_metas *m = sys_calloc(1, sizeof(*m));
+	struct zfs_space sums[METAS];
+	int rc = m == NULL ? -ENOMEM : 0;
+
+	if (rc != 0)
+		return rc;
+	m->z = z;
+	for (size_t i = 0; i < l->count; i++)
+		m->embedded |= atomic_load(&z->embedded[i]);
+	m->record = sys_malloc(z->pool.recordsize);
+	m->link = sys_malloc(ZFS_LINK_MOST);
+	if (m->record == NULL || m->link == NULL)
+		rc = -ENOMEM;
+	if (rc == 0 && m->embedded != 0)
+		rc = fs_packers_open(m->packers, job, z->pool.recordsize);
+	for (unsigned i = 0; rc == 0 && i < job->count; i++) {
+		struct zfs_meta **of = &m->of[meta_of(m, i)];
+
+		if (*of != NULL)
+			continue;
+		*of = sys_calloc(1, sizeof(**of));
+		if (*of == NULL)
+			rc = -ENOMEM;
+		else
+			zfs_meta_init(*of, &z->pool, &m->scratch);
+	}
+	for (size_t i = 0; rc == 0 && i < l->count; i++)
+		if (l->items[i].err == 0 && !l->items[i].again)
+			rc = add_item(m, i);
+	for (unsigned k = 0; k < METAS; k++)
+		if (rc == 0 && m->of[k] != NULL)
+			zfs_meta_end(m->of[k], &sums[k]);
+	for (unsigned i = 0; rc == 0 && i < job->count; i++)
+		add_spaces(&z->files.meta[i], &sums[meta_of(m, i)]);
+	for (unsigned k = 0; k < METAS; k++)
+		sys_free(m->of[k]);
+	fs_packers_close(m->packers);
+	sys_free(m->link);
+	sys_free(m->record);
 	sys_free(m);
-	for (unsigned i = 0; i < z->job->count; i++)
-		if ((z->job->algorithms[i].kind != NULL) == packed)
-			add_spaces(&z->files.meta[i], &sum);
 	return rc;
 }
 
@@ -179,31 +298,51 @@ run_zfs(const struct fs_job *job)
 		return -ENOMEM;
 	z->job = job;
 	z->pool = (struct zfs_pool){
-	    .features = job->model == &fs_model_zfs,
-	    .early_abort = job->params->early_abort,
+	    .features = job->model != &fs_model_zfs_fuse,
+	    .whole_sectors = job->model != &fs_model_zfs_21,
+	    .embeds = job->model != &fs_model_zfs_fuse,
+	    .early_abort = job->params->early_abort &&
+	    job->model != &fs_model_zfs_21,
+	    .kept_times = true,
 	    .ashift = job->params->ashift,
-	    .recordsize = job->params->recordsize };
+	    .recordsize = job->params->recordsize,
+	    .copies = 1, .meta_copies = 2 };
 	run.unit = z->pool.recordsize > UNIT_LEAST ? z->pool.recordsize :
 	    UNIT_LEAST;
 	fs_classes_count(&z->files, job->list);
 	z->filled = sys_calloc(job->list->count + 1, sizeof(*z->filled));
-	rc = z->filled == NULL ? -ENOMEM : fs_run(&run);
-	for (int packed = 0; rc == 0 && packed < 2; packed++)
-		rc = add_meta(z, packed);
+	z->embedded = sys_calloc(job->list->count + 1, sizeof(*z->embedded));
+	rc = z->filled == NULL || z->embedded == NULL ? -ENOMEM :
+	    fs_run(&run);
+	if (rc == 0)
+		rc = add_meta(z);
 	if (rc == 0)
 		rc = fs_classes_rows(&z->files, job);
+	sys_free(z->embedded);
 	sys_free(z->filled);
 	sys_free(z);
 	return rc;
 }
 
+#define ZFS_SOME \
+	"off,zle,lzjb,lz4,gzip-1,gzip-2,gzip-3,gzip-4,gzip-5,gzip-6,gzip-7," \
+	"gzip-8,gzip-9,zstd-1,zstd-3,zstd-6,zstd-9"
+
 const struct fs_model fs_model_zfs = {
-	.name = "zfs",
+	.name = "zfs-2.3",
 	.whole = "allocated_B",
-	.some = "off,zle,lzjb,lz4,gzip-1,gzip-2,gzip-3,gzip-4,gzip-5,gzip-6,"
-	    "gzip-7,gzip-8,gzip-9,zstd-1,zstd-3,zstd-6,zstd-9",
+	.some = ZFS_SOME,
 	.kinds = packers_zfs,
 	.options = FS_ASHIFT | FS_RECORDSIZE | FS_EARLY_ABORT | FS_BY_SIZE,
+	.run = run_zfs
+};
+
+const struct fs_model fs_model_zfs_21 = {
+	.name = "zfs-2.1",
+	.whole = "allocated_B",
+	.some = ZFS_SOME,
+	.kinds = packers_zfs,
+	.options = FS_ASHIFT | FS_RECORDSIZE | FS_BY_SIZE,
 	.run = run_zfs
 };
 
