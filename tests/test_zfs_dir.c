@@ -59,7 +59,8 @@ static int
 add_dir(const char *const *names, size_t count)
 {
 	static const struct zfs_pool pool = { .features = true, .ashift = 12,
-		.recordsize = 128 << 10, .copies = 1, .meta_copies = 2 };
+		.recordsize = 128 << 10, .copies = 1, .meta_copies = 2,
+		.dnode_copies = 2, .dnode = 512 };
 	static struct zfs_scratch scratch;
 	static const struct stat st = { .st_mode = S_IFDIR | 0755 };
 	struct zfs_blocks *b = calloc(1, sizeof(*b));

@@ -24,8 +24,23 @@ enum fs_option {
 	FS_FORCE = 8,
 	FS_BLOCK = 16,
 	FS_BY_SIZE = 32,
-	FS_METADATA = 64
+	FS_METADATA = 64,
+	FS_OPENZFS = 128
 };
+
+/*
+ * How a ZFS pool spreads blocks: over disks of which each row has some for
+ * parity and the others for data.
+ */
+struct fs_layout {
+	unsigned parity;	/* 0: each block is on one disk, or mirrored */
+	unsigned data;
+	bool draid;		/* rows are never shared by blocks */
+};
+
+/* Which metadata has one more copy than data, as in redundant_metadata. */
+enum fs_redundant { FS_REDUNDANT_ALL, FS_REDUNDANT_MOST, FS_REDUNDANT_SOME,
+    FS_REDUNDANT_NONE };
 
 struct fs_params {
 	unsigned ashift;	/* ZFS: log2 of the sector size, 9..16 */
@@ -33,6 +48,17 @@ struct fs_params {
 	bool early_abort;	/* ZFS: zstd-3 and above first test a record */
 	bool force;		/* btrfs: also compress files whose sample looks
 				 * incompressible */
+	/* OpenZFS only */
+	struct fs_layout layout;
+	unsigned copies;	/* of data, 1..3 */
+	enum fs_redundant redundant;
+	uint32_t dnodesize;	/* bytes of a dnode, 512..16K */
+	uint64_t special;	/* records of up to so many bytes are on a
+				 * special vdev; UINT64_MAX: there is none */
+	bool encrypted;
+	bool dedup;		/* or another checksum of 256 bits */
+	bool not_embedded;	/* the feature embedded_data is disabled */
+	bool new_times;		/* a copy that does not keep times */
 	bool single;		/* btrfs: metadata is stored once, not twice */
 	uint32_t block;		/* squashfs: a power of two, 4K..1M */
 };
@@ -99,6 +125,13 @@ extern const struct fs_model fs_model_zfs, fs_model_zfs_21, fs_model_zfs_fuse,
 
 /* All of them; NULL is the last. */
 extern const struct fs_model *const fs_models[];
+
+/*
+ * Parses a layout: "disk", "mirror", "raidz1:WIDTH" to "raidz3:WIDTH" with up to
+ * 255 disks in all, or "draid1:DATAd" to "draid3:DATAd", which may be followed
+ * by the children and spares of zpool create.  Returns 0 or -EINVAL.
+ */
+int fs_layout_by_name(const char *text, struct fs_layout *layout);
 
 /*
  * Looks up a model by name; "zfs" is the newest OpenZFS.  Returns NULL if there

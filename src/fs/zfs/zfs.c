@@ -7,6 +7,7 @@
 #include <string.h>
 
 enum {
+	USUAL = 128 << 10,	/* the block size for which space is exact */
 	LZ4_LENGTH = 4,		/* before the block, big-endian */
 	ZSTD_HEADER = 8,	/* the length, version and level */
 	ZSTD_VERSION = 10405,
@@ -18,14 +19,42 @@ enum {
 uint64_t
 zfs_unit(const struct zfs_pool *pool)
 {
-	/* in OpenZFS a physical size is a multiple of the sector size */
-	return pool->features ? (uint64_t)1 << pool->ashift : ZFS_SECTOR;
+	/*
+	 * in OpenZFS a physical size is a multiple of the sector size, or of a
+	 * draid's row
+	 */
+	if (!pool->features)
+		return ZFS_SECTOR;
+	return (uint64_t)(pool->draid ? pool->data : 1) << pool->ashift;
+}
+
+/* Returns the space that a block takes on all disks of a raidz or draid. */
+static uint64_t
+on_disks(const struct zfs_pool *pool, uint64_t physical)
+{
+	uint64_t sector = (uint64_t)1 << pool->ashift;
+	uint64_t sectors = zfs_round_up(physical, sector) / sector;
+	uint64_t rows = (sectors + pool->data - 1) / pool->data;
+
+	if (pool->draid)
+		sectors = rows * (pool->data + pool->parity);
+	else	/* what cannot hold a block with its parity is left out */
+		sectors = zfs_round_up(sectors + rows * pool->parity,
+		    pool->parity + 1);
+	return sectors * sector;
 }
 
 uint64_t
-zfs_allocated(const struct zfs_pool *pool, uint64_t physical)
+zfs_allocated(const struct zfs_pool *pool, uint64_t physical, bool meta)
 {
-	return zfs_round_up(physical, (uint64_t)1 << pool->ashift);
+	uint64_t loss;
+
+	if (pool->parity == 0 || (pool->special &&
+	    (meta || physical <= pool->special_most)))
+		return zfs_round_up(physical, (uint64_t)1 << pool->ashift);
+	/* for each 512 bytes, as vdev_deflate_ratio */
+	loss = USUAL / (on_disks(pool, USUAL) / ZFS_SECTOR);
+	return on_disks(pool, physical) / ZFS_SECTOR * loss;
 }
 
 uint32_t
@@ -54,11 +83,13 @@ static void
 count_stored(const struct zfs_pool *pool, uint64_t physical, uint64_t count,
     struct zfs_space *sum)
 {
-	uint64_t allocated = pool->copies * zfs_allocated(pool, physical);
+	uint64_t allocated = pool->copies * zfs_allocated(pool, physical,
+	    false);
 
 	sum->physical_B += count * physical;
 	sum->allocated_B += count * allocated;
-	sum->padding_B += count * (allocated - physical);
+	sum->padding_B += count * (allocated > physical ? allocated -
+	    physical : 0);
 }
 
 void

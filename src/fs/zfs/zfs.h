@@ -28,7 +28,16 @@ struct zfs_pool {
 	unsigned ashift;	/* log2 of a sector, 9..16 */
 	uint32_t recordsize;	/* a power of two, 512..ZFS_RECORD_MOST */
 	unsigned copies;	/* of data */
-	unsigned meta_copies;	/* of metadata */
+	unsigned meta_copies;	/* of metadata, */
+	unsigned pointer_copies;	/* of pointers to a file's records, */
+	unsigned dnode_copies;	/* and of dnodes and directories */
+	uint32_t dnode;		/* size of a dnode, 512..16K */
+	bool encrypted;
+	bool strong;		/* checksums are 256 random bits */
+	bool special;		/* metadata is on a vdev of its own, */
+	uint64_t special_most;	/* and records of up to so many bytes */
+	unsigned parity, data;	/* disks for parity and data; 0: one disk */
+	bool draid;		/* blocks do not share rows */
 };
 
 /* The space used by blocks, in bytes. */
@@ -47,9 +56,11 @@ zfs_round_up(uint64_t n, uint64_t to)
 }
 
 /*
- * Returns the space that one copy of a block uses, as ZFS reports it.
+ * Returns the space that one copy of a block uses, as ZFS reports it: what it
+ * takes on all disks, less what a block of 128 KiB loses there.
  */
-uint64_t zfs_allocated(const struct zfs_pool *pool, uint64_t physical);
+uint64_t zfs_allocated(const struct zfs_pool *pool, uint64_t physical,
+    bool meta);
 
 /* What a compressed size is rounded up to. */
 uint64_t zfs_unit(const struct zfs_pool *pool);

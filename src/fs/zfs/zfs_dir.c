@@ -27,6 +27,8 @@ enum {
 	FAT_PREFIX_MOST = 28		/* bits of a hash */
 };
 
+static const uint64_t SALT_KERNEL = ((uint64_t)1 << 36) - 1;
+
 struct fat_name {
 	const char *name;
 	uint64_t hash;
@@ -141,7 +143,7 @@ add_leaves(struct fat_dir *f, struct fat_name *names, size_t n,
 		leaf_chunk(leaf, at)[0] = 253;
 		store_le16(leaf_chunk(leaf, at) + 22, (uint16_t)(at + 1));
 	}
-	f->stored = zfs_blocks_add(b, leaf, FAT_BLOCK, 1);
+	f->stored = zfs_blocks_add(b, ZFS_RANK_DNODES, leaf, FAT_BLOCK, 1);
 	f->used += zfs_meta_used(b->pool, f->stored);
 	f->leaves++;
 }
@@ -185,7 +187,7 @@ zfs_fat_blocks(struct zfs_dnodes *d, const char *const *names, size_t count,
 	for (size_t i = 0; i < FAT_TABLE; i++)
 		store_le64(block + FAT_BLOCK / 2 + 8 * i,
 		    1 + i * f.leaves / FAT_TABLE);
-	zfs_blocks_add(b, block, FAT_BLOCK, 1);
+	zfs_blocks_add(b, ZFS_RANK_DNODES, block, FAT_BLOCK, 1);
 	leaf->stored = f.stored;
 	*leaves = f.leaves;
 	*used = f.used;
@@ -205,7 +207,7 @@ fat_dir(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
 	if (rc != 0)
 		return rc;
 	o.blocks = leaves + 1;
-	zfs_add_indirect(d->blocks, leaves + 1, &leaf, 1);
+	zfs_add_indirect(d->blocks, ZFS_RANK_DNODES, leaves + 1, &leaf, 1);
 	return zfs_dnode_add(d, &o, &leaf);
 }
 
@@ -216,9 +218,12 @@ zfs_micro_begin(struct zfs_blocks *b, uint8_t *block, size_t len)
 	store_le64(block, (uint64_t)1 << 63 | 3);
 	/*
 	 * The salt of the hashes: ZFS combines the addresses of two objects in
-	 * memory, which are close to those used for the previous directory.
+	 * memory.  In zfs-fuse they are close to those used for the previous
+	 * directory; in the kernel they are anywhere in 64 GiB.
 	 */
-	store_le64(block + 8, SALT_BASE | (zfs_noise(b) & 0xffff) | 1);
+	store_le64(block + 8, (b->pool->features ?
+	    zfs_noise(b) & SALT_KERNEL :
+	    SALT_BASE | (zfs_noise(b) & 0xffff)) | 1);
 }
 
 void
@@ -254,7 +259,7 @@ zfs_dir_add(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
 	for (size_t i = 0; i < count; i++)
 		zfs_micro_put(block, i, (d->objects + 1 + i) |
 		    (uint64_t)8 << 60, names[i]);
-	zfs_blocks_leaf(b, block, len, &t);
+	zfs_blocks_leaf(b, ZFS_RANK_DNODES, block, len, &t);
 	t.data = t.stored == len ? block : NULL;
 	o.used = zfs_meta_used(b->pool, t.stored);
 	return zfs_dnode_add(d, &o, &t);

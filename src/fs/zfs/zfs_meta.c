@@ -51,8 +51,8 @@ uint64_t
 zfs_meta_used(const struct zfs_pool *pool, uint64_t stored)
 {
 	/* version 23 counts what is stored, OpenZFS the space */
-	return pool->meta_copies * (pool->features ?
-	    zfs_allocated(pool, stored) : stored);
+	return pool->features ? pool->dnode_copies * zfs_allocated(pool,
+	    stored, true) : pool->meta_copies * stored;
 }
 
 /*
@@ -80,28 +80,32 @@ pack_meta(struct zfs_blocks *b, const uint8_t *data, size_t len)
 
 /* Counts blocks that compress to n bytes, and returns the space of each. */
 static uint64_t
-count_meta(struct zfs_blocks *b, uint64_t n, size_t len, uint64_t many)
+count_meta(struct zfs_blocks *b, enum zfs_rank rank, uint64_t n, size_t len,
+    uint64_t many)
 {
+	const struct zfs_pool *pool = b->pool;
+	unsigned copies = rank == ZFS_RANK_POINTERS ? pool->pointer_copies :
+	    rank == ZFS_RANK_DNODES ? pool->dnode_copies : pool->meta_copies;
+
 	n = zfs_round_up(n == 0 ? len : n, zfs_unit(b->pool));
 	n = n < len ? n : len;
 	b->sum.blocks += many;
 	b->sum.logical_B += many * n;
 	b->sum.physical_B += many * n;
-	b->sum.allocated_B += many * b->pool->meta_copies *
-	    zfs_allocated(b->pool, n);
+	b->sum.allocated_B += many * copies * zfs_allocated(pool, n, true);
 	return n;
 }
 
 uint64_t
-zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
-    uint64_t many)
+zfs_blocks_add(struct zfs_blocks *b, enum zfs_rank rank, const uint8_t *data,
+    size_t len, uint64_t many)
 {
-	return count_meta(b, pack_meta(b, data, len), len, many);
+	return count_meta(b, rank, pack_meta(b, data, len), len, many);
 }
 
 void
-zfs_blocks_leaf(struct zfs_blocks *b, const uint8_t *data, size_t len,
-    struct zfs_target *t)
+zfs_blocks_leaf(struct zfs_blocks *b, enum zfs_rank rank, const uint8_t *data,
+    size_t len, struct zfs_target *t)
 {
 	size_t n = pack_meta(b, data, len);
 
@@ -111,7 +115,7 @@ zfs_blocks_leaf(struct zfs_blocks *b, const uint8_t *data, size_t len,
 		memcpy(t->payload, b->scratch->packed, n);
 		return;
 	}
-	t->stored = count_meta(b, n, len, 1);
+	t->stored = count_meta(b, rank, n, len, 1);
 }
 
 /*
@@ -181,7 +185,8 @@ put_likely_sums(struct zfs_blocks *b, uint8_t *p, uint64_t stored)
 void
 zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 {
-	uint64_t sectors = zfs_allocated(b->pool, t->stored) / ZFS_SECTOR;
+	uint64_t sectors = zfs_allocated(b->pool, t->stored, t->meta) /
+	    ZFS_SECTOR;
 	unsigned packer = t->stored == t->size ? PACKER_OFF :
 	    t->meta ? b->pool->features ? PACKER_LZ4 : PACKER_LZJB :
 	    PACKER_GZIP;
@@ -194,6 +199,11 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	store_le64(p, sectors);
 	store_le64(p + 8, b->offset);
 	b->offset += sectors;
+	if (b->pool->encrypted) {
+		/* the initialization vector and part of the salt */
+		store_le64(p + 32, zfs_noise(b));
+		store_le64(p + 40, zfs_noise(b));
+	}
 	if (t->meta) {
 		/* second copies are stored consecutively in another area */
 		store_le64(p + 16, sectors);
@@ -206,15 +216,18 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 	    (uint64_t)(t->under > 1) << 56 | (uint64_t)1 << 63);
 	store_le64(p + 80, ZFS_TXG);
 	store_le64(p + 88, t->under);
-	if (b->pool->features && t->data == NULL)
+	if (b->pool->strong)
+		for (unsigned k = 0; k < 4; k++)
+			store_le64(p + 96 + 8 * k, zfs_noise(b));
+	else if (b->pool->features && t->data == NULL)
 		put_likely_sums(b, p + 96, t->stored);
 	else
 		put_sums(b, p + 96, t);
 }
 
 void
-zfs_add_indirect(struct zfs_blocks *b, uint64_t blocks, struct zfs_target *t,
-    unsigned levels)
+zfs_add_indirect(struct zfs_blocks *b, enum zfs_rank rank, uint64_t blocks,
+    struct zfs_target *t, unsigned levels)
 {
 	size_t len = (size_t)1 << indirect_shift(b->pool);
 	uint64_t room = len / ZFS_POINTER, under = blocks;
@@ -223,15 +236,20 @@ zfs_add_indirect(struct zfs_blocks *b, uint64_t blocks, struct zfs_target *t,
 	for (unsigned level = 0; level < levels || blocks > 1; level++) {
 		uint64_t whole = blocks / room, rest = blocks % room, stored;
 
+		/* redundant_metadata=most copies what is above pointers */
+		if (level > 0 && rank == ZFS_RANK_POINTERS &&
+		    b->pool->dnode_copies > b->pool->pointer_copies)
+			rank = ZFS_RANK_DNODES;
+
 		memset(block, 0, len);
 		for (uint64_t i = 0; i < (whole > 0 ? room : rest); i++)
 			zfs_put_pointer(b, block + i * ZFS_POINTER, t);
-		stored = zfs_blocks_add(b, block, len, whole > 0 ? whole :
+		stored = zfs_blocks_add(b, rank, block, len, whole > 0 ? whole :
 		    1);
 		if (whole > 0 && rest > 0) {
 			memset(block + rest * ZFS_POINTER, 0,
 			    len - rest * ZFS_POINTER);
-			zfs_blocks_add(b, block, len, 1);
+			zfs_blocks_add(b, rank, block, len, 1);
 		}
 		t->stored = stored;
 		blocks = whole + (rest > 0);
@@ -277,7 +295,11 @@ zfs_parent_of(const struct zfs_dnodes *d, unsigned depth)
 void
 zfs_dnodes_end(struct zfs_dnodes *d)
 {
-	d->stored = zfs_blocks_add(d->blocks, d->block, ZFS_DNODE_BLOCK, 1);
+	/* the dnodes of an encrypted dataset are not compressed */
+	d->stored = d->blocks->pool->encrypted ?
+	    count_meta(d->blocks, ZFS_RANK_DNODES, 0, ZFS_DNODE_BLOCK, 1) :
+	    zfs_blocks_add(d->blocks, ZFS_RANK_DNODES, d->block,
+	    ZFS_DNODE_BLOCK, 1);
 	memcpy(d->block, d->next, ZFS_DNODE_BLOCK);
 	memset(d->next, 0, ZFS_DNODE_BLOCK);
 	d->in_block = d->in_next;
@@ -289,11 +311,20 @@ int
 zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
     const struct zfs_target *t)
 {
-	uint8_t *p = d->block + d->in_block * ZFS_DNODE;
 	bool features = d->blocks->pool->features;
 	bool dir = S_ISDIR(o->st->st_mode);
+	/* the first directory is made with the dataset */
+	unsigned slots = d->objects == 0 ? 1 : d->blocks->pool->dnode /
+	    ZFS_DNODE;
+	uint8_t *p;
 
-	memset(p, 0, ZFS_DNODE);
+	/* a large dnode does not cross the end of a block */
+	if (d->in_block + slots > ZFS_DNODES)
+		zfs_dnodes_end(d);
+	p = d->block + d->in_block * ZFS_DNODE;
+
+	memset(p, 0, slots * ZFS_DNODE);
+	p[12] = (uint8_t)(slots - 1);
 	p[0] = dir ? ZFS_TYPE_DIR : ZFS_TYPE_FILE;
 	p[1] = (uint8_t)indirect_shift(d->blocks->pool);
 	p[2] = o->blocks > 1 ? 2 : 1;
@@ -311,7 +342,8 @@ zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
 		d->dirs[o->depth < ZFS_DEPTHS ? o->depth : ZFS_DEPTHS - 1] =
 		    object_number(d, d->objects);
 	d->objects++;
-	if (++d->in_block == ZFS_DNODES)
+	d->in_block += slots;
+	if (d->in_block == ZFS_DNODES)
 		zfs_dnodes_end(d);
 	return features && d->objects == 1 ? zfs_sa_after_root(d) : 0;
 }
@@ -340,11 +372,12 @@ zfs_meta_file(struct zfs_meta *m, unsigned depth, const struct stat *st,
 	    stored : record, .under = 1, .type = ZFS_TYPE_FILE };
 	struct zfs_object o = { .depth = depth, .st = st, .size = size,
 	    .block = record, .blocks = records, .used = pool->features ?
-	    zfs_allocated(pool, t.stored) * pool->copies * records :
+	    zfs_allocated(pool, t.stored, false) * pool->copies * records :
 	    t.stored * records };
 
 	if (size > record && records > 0)
-		zfs_add_indirect(&m->blocks, records, &t, 1);
+		zfs_add_indirect(&m->blocks, ZFS_RANK_POINTERS, records, &t,
+		    1);
 	if (payload_len > 0) {
 		t.stored = o.used = 0;
 		t.payload_len = payload_len;
@@ -373,7 +406,8 @@ zfs_meta_other(struct zfs_meta *m, unsigned depth, const struct stat *st,
 		m->blocks.sum.blocks++;
 		m->blocks.sum.logical_B += t.size;
 		m->blocks.sum.physical_B += t.size;
-		m->blocks.sum.allocated_B += zfs_allocated(pool, t.size);
+		m->blocks.sum.allocated_B += zfs_allocated(pool, t.size,
+		    false);
 		o.block = (uint32_t)t.size;
 		o.blocks = 1;
 		o.used = t.size;
@@ -395,15 +429,17 @@ zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum)
 	 * dataset.
 	 */
 	if (!features) {
-		zfs_blocks_add(&m->blocks, small, ZFS_SECTOR, 4);
-		zfs_blocks_add(&m->blocks, small, sizeof(small), 1);
+		zfs_blocks_add(&m->blocks, ZFS_RANK_CRITICAL, small,
+		    ZFS_SECTOR, 4);
+		zfs_blocks_add(&m->blocks, ZFS_RANK_CRITICAL, small,
+		    sizeof(small), 1);
 	}
 	/* the incomplete block of dnodes, and the pointers to all blocks */
 	while (m->dnodes.in_block > 0)
 		zfs_dnodes_end(&m->dnodes);
 	if (features)
 		t.stored = m->dnodes.stored;
-	zfs_add_indirect(&m->blocks, m->dnodes.ended, &t, features ?
+	zfs_add_indirect(&m->blocks, ZFS_RANK_DNODES, m->dnodes.ended, &t, features ?
 	    LEVELS_NEW : LEVELS_OLD);
 	if (features)
 		zfs_sa_head(&m->dnodes, &t);

@@ -38,6 +38,13 @@ struct zfs_blocks {
 	uint64_t offset, copies;	/* offsets in the pool, in sectors */
 };
 
+/* What a block of metadata is, by which its number of copies is chosen. */
+enum zfs_rank {
+	ZFS_RANK_POINTERS,		/* to a file's records */
+	ZFS_RANK_DNODES,		/* and directories */
+	ZFS_RANK_CRITICAL
+};
+
 /* The block that a pointer refers to. */
 struct zfs_target {
 	uint64_t size, stored;		/* bytes; 0 stored: embedded */
@@ -61,17 +68,17 @@ uint64_t zfs_noise(struct zfs_blocks *b);
  * Counts `many` blocks like the len bytes (at most ZFS_META_MOST) at data,
  * which may be the scratch block.  Returns the space used by each block.
  */
-uint64_t zfs_blocks_add(struct zfs_blocks *b, const uint8_t *data, size_t len,
-    uint64_t many);
+uint64_t zfs_blocks_add(struct zfs_blocks *b, enum zfs_rank rank,
+    const uint8_t *data, size_t len, uint64_t many);
 
 /*
  * Counts a block of an object's contents, to which *t refers, and which OpenZFS
  * embeds in its pointer if it is small enough.
  */
-void zfs_blocks_leaf(struct zfs_blocks *b, const uint8_t *data, size_t len,
-    struct zfs_target *t);
+void zfs_blocks_leaf(struct zfs_blocks *b, enum zfs_rank rank,
+    const uint8_t *data, size_t len, struct zfs_target *t);
 
-/* Returns the space used by all copies of a block of metadata. */
+/* Returns the space used by all copies of a directory's block. */
 uint64_t zfs_meta_used(const struct zfs_pool *pool, uint64_t stored);
 
 /* Writes a pointer of ZFS_POINTER bytes to *t. */
@@ -84,14 +91,14 @@ void zfs_put_pointer(struct zfs_blocks *b, uint8_t *p,
  * given number of levels and until a single block is left.  *t then describes
  * that block.  Uses the scratch block.
  */
-void zfs_add_indirect(struct zfs_blocks *b, uint64_t blocks,
-    struct zfs_target *t, unsigned levels);
+void zfs_add_indirect(struct zfs_blocks *b, enum zfs_rank rank,
+    uint64_t blocks, struct zfs_target *t, unsigned levels);
 
 /* Deeper directories are assumed to have the same parent. */
 enum { ZFS_DEPTHS = 256 };
 
 enum { ZFS_DNODE = 512, ZFS_DNODE_BLOCK = 16384,
-    ZFS_DNODES = ZFS_DNODE_BLOCK / ZFS_DNODE };
+    ZFS_DNODES = ZFS_DNODE_BLOCK / ZFS_DNODE };	/* of the smallest size */
 
 /*
  * The maximum length of a symbolic link target that is stored in the dnode, in

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -285,6 +286,41 @@ add_meta(struct zfs_job *z)
 	return rc;
 }
 
+int
+fs_layout_by_name(const char *text, struct fs_layout *layout)
+{
+	static const char *const kinds[] = { "raidz", "draid" };
+	char *end;
+
+	*layout = (struct fs_layout){ .parity = 0 };
+	if (strcmp(text, "disk") == 0 || strcmp(text, "mirror") == 0)
+		return 0;
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned long n;
+
+		if (strncmp(text, kinds[i], 5) != 0 || text[5] < '1' ||
+		    text[5] > '3' || text[6] != ':' || text[7] < '0' ||
+		    text[7] > '9')
+			continue;
+		n = strtoul(text + 7, &end, 10);
+		layout->parity = (unsigned)(text[5] - '0');
+		layout->draid = i == 1;
+		if (layout->draid) {
+			/* children and spares do not change the space */
+			if (*end != 'd' || strspn(end, "d:cs0123456789") !=
+			    strlen(end) || n < 1 || n > 255)
+				return -EINVAL;
+			layout->data = (unsigned)n;
+			return 0;
+		}
+		if (*end != '\0' || n <= layout->parity || n > 255)
+			return -EINVAL;
+		layout->data = (unsigned)n - layout->parity;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 static int
 run_zfs(const struct fs_job *job)
 {
@@ -297,16 +333,27 @@ run_zfs(const struct fs_job *job)
 	if (z == NULL)
 		return -ENOMEM;
 	z->job = job;
+	const struct fs_params *p = job->params;
+	bool features = job->model != &fs_model_zfs_fuse;
+	/* a dataset cannot have more copies, nor an encrypted one three */
+	unsigned most = p->encrypted ? 2 : 3;
+	unsigned more = p->copies < most ? p->copies + 1 : most;
+
 	z->pool = (struct zfs_pool){
-	    .features = job->model != &fs_model_zfs_fuse,
+	    .features = features,
 	    .whole_sectors = job->model != &fs_model_zfs_21,
-	    .embeds = job->model != &fs_model_zfs_fuse,
-	    .early_abort = job->params->early_abort &&
-	    job->model != &fs_model_zfs_21,
-	    .kept_times = true,
-	    .ashift = job->params->ashift,
-	    .recordsize = job->params->recordsize,
-	    .copies = 1, .meta_copies = 2 };
+	    .embeds = features && !p->encrypted && !p->not_embedded,
+	    .early_abort = p->early_abort && job->model != &fs_model_zfs_21,
+	    .kept_times = !p->new_times, .ashift = p->ashift,
+	    .recordsize = p->recordsize, .copies = p->copies,
+	    .meta_copies = p->redundant == FS_REDUNDANT_NONE ? p->copies :
+	    more, .pointer_copies = p->redundant == FS_REDUNDANT_ALL ? more :
+	    p->copies, .dnode_copies = p->redundant <= FS_REDUNDANT_MOST ?
+	    more : p->copies, .dnode = p->dnodesize,
+	    .encrypted = p->encrypted, .strong = p->encrypted || p->dedup,
+	    .special = p->special != UINT64_MAX, .special_most = p->special,
+	    .parity = p->layout.parity, .data = p->layout.data,
+	    .draid = p->layout.draid };
 	run.unit = z->pool.recordsize > UNIT_LEAST ? z->pool.recordsize :
 	    UNIT_LEAST;
 	fs_classes_count(&z->files, job->list);
@@ -333,7 +380,8 @@ const struct fs_model fs_model_zfs = {
 	.whole = "allocated_B",
 	.some = ZFS_SOME,
 	.kinds = packers_zfs,
-	.options = FS_ASHIFT | FS_RECORDSIZE | FS_EARLY_ABORT | FS_BY_SIZE,
+	.options = FS_ASHIFT | FS_RECORDSIZE | FS_EARLY_ABORT | FS_BY_SIZE |
+	    FS_OPENZFS,
 	.run = run_zfs
 };
 
@@ -342,7 +390,7 @@ const struct fs_model fs_model_zfs_21 = {
 	.whole = "allocated_B",
 	.some = ZFS_SOME,
 	.kinds = packers_zfs,
-	.options = FS_ASHIFT | FS_RECORDSIZE | FS_BY_SIZE,
+	.options = FS_ASHIFT | FS_RECORDSIZE | FS_BY_SIZE | FS_OPENZFS,
 	.run = run_zfs
 };
 

@@ -17,7 +17,6 @@
 
 enum {
 	BONUS_AT = 64 + ZFS_POINTER,	/* position of the bonus in a dnode */
-	SPILL_AT = ZFS_DNODE - ZFS_POINTER,
 	BONUS_SA = 44,
 	SA_MAGIC = 0x2f505a,
 	ACE = 8,
@@ -104,10 +103,11 @@ put_spill(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 	store_le16(block + 4, 1 << 10 | 5);
 	store_le16(block + 6, (uint16_t)o->size);
 	memcpy(block + 8, o->link, o->size);
-	zfs_blocks_leaf(d->blocks, block, len, &t);
+	zfs_blocks_leaf(d->blocks, ZFS_RANK_DNODES, block, len, &t);
 	p[7] |= FLAG_SPILL;
 	store_le64(p + 24, zfs_meta_used(d->blocks->pool, t.stored));
-	zfs_put_pointer(d->blocks, p + SPILL_AT, &t);
+	zfs_put_pointer(d->blocks, p + d->blocks->pool->dnode - ZFS_POINTER,
+	    &t);
 }
 
 void
@@ -116,7 +116,9 @@ zfs_sa_put(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 	const struct stat *st = o->st;
 	bool dir = S_ISDIR(st->st_mode), owned = dir || S_ISREG(st->st_mode);
 	bool device = S_ISBLK(st->st_mode) || S_ISCHR(st->st_mode);
-	bool inside = o->link != NULL && o->size <= ZFS_TARGET_NEW;
+	/* of a larger dnode, all that is added is for attributes */
+	bool inside = o->link != NULL && o->size <= ZFS_TARGET_NEW +
+	    d->blocks->pool->dnode - ZFS_DNODE;
 	unsigned layout = owned ? 2 : o->link != NULL ? 4 : 3;
 	size_t head = inside ? 16 : 8, aces;
 	uint8_t *bonus = p + BONUS_AT, *a = bonus + head;
@@ -202,7 +204,7 @@ add_table(struct zfs_dnodes *d, unsigned type, const struct entry *entries,
 	zfs_micro_begin(d->blocks, block, len);
 	for (size_t i = 0; i < count; i++)
 		zfs_micro_put(block, i, entries[i].value, entries[i].name);
-	zfs_blocks_leaf(d->blocks, block, len, t);
+	zfs_blocks_leaf(d->blocks, ZFS_RANK_CRITICAL, block, len, t);
 }
 
 void
@@ -292,5 +294,8 @@ zfs_sa_head(struct zfs_dnodes *d, const struct zfs_target *dnodes)
 	}
 	store_le64(head + 704, 2);
 	store_le64(head + 712, 7);
-	zfs_blocks_add(b, head, HEAD, 1);
+	if (b->pool->encrypted)	/* is not compressed */
+		for (size_t i = 0; i < HEAD; i += 8)
+			store_le64(head + i, zfs_noise(b));
+	zfs_blocks_add(b, ZFS_RANK_CRITICAL, head, HEAD, 1);
 }

@@ -12,6 +12,7 @@
 
 struct fsratio_options {
 	const char *fs_name, *algorithm_list;	/* as given */
+	const char *layout, *dnodesize;
 	const struct fs_model *fs;
 	struct fs_params params;
 	struct packer_name algorithms[FS_ALGORITHMS];

@@ -11,6 +11,7 @@
 #include <lzma.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -100,6 +101,7 @@ next_algorithm(struct algorithm *a)
 static void
 list_models(FILE *out)
 {
+	fputs(" zfs", out);
 	for (size_t i = 0; fs_models[i] != NULL; i++)
 		fprintf(out, " %s", fs_models[i]->name);
 }
@@ -128,8 +130,11 @@ list_algorithms(FILE *out)
 
 static const char fsratio_usage[] =
 "usage: fsratio [-hqV] [-a algorithm,...|all] [-p threads]\n"
-"               [--fs zfs|zfs-fuse|btrfs|squashfs|sqpack]\n"
-"               [--ashift bits] [--recordsize bytes] [--no-early-abort] [--force]\n"
+"               [--fs zfs|zfs-2.1|zfs-fuse|btrfs|squashfs|sqpack]\n"
+"               [--ashift bits] [--recordsize bytes] [--no-early-abort]\n"
+"               [--layout layout] [--copies n] [--redundant-metadata which]\n"
+"               [--dnodesize size] [--special bytes] [--encryption] [--dedup]\n"
+"               [--no-embedded-data] [--new-times] [--force]\n"
 "               [--metadata dup|single] [--block bytes] [--by-size]\n"
 "               [--csv|--json] [--provenance] directory ...\n";
 
@@ -161,15 +166,33 @@ static const struct options_row fsratio_table[] = {
 	    OPTIONS_FLAG(o.json) },
 	{ 0, "provenance", NULL, "precede the rows of CSV with comments that "
 	    "describe their origin", OPTIONS_FLAG(o.provenance) },
+	{ 0, "copies", "N", "zfs: 1 to 3 copies of data, and one more of "
+	    "metadata", OPTIONS_NUMBER(o.params.copies, "number of copies", 1,
+	    3), .mask = FS_OPENZFS },
+	{ 0, "dedup", NULL, "zfs: checksums as for deduplication",
+	    OPTIONS_FLAG(o.params.dedup), .mask = FS_OPENZFS },
+	{ 0, "dnodesize", "SIZE", "zfs: legacy (default), auto, or a power of "
+	    "two from 1K to 16K", OPTIONS_TEXT(o.dnodesize),
+	    .mask = FS_OPENZFS },
+	{ 0, "encryption", NULL, "zfs: an encrypted dataset",
+	    OPTIONS_FLAG(o.params.encrypted), .mask = FS_OPENZFS },
 	{ 0, "force", NULL, "btrfs: assume mount option compress-force",
 	    OPTIONS_FLAG(o.params.force), .mask = FS_FORCE },
-	{ 0, "fs", "KIND", "zfs (default): OpenZFS; zfs-fuse: pool version "
-	    "23; btrfs; squashfs: an image made by mksquashfs; sqpack: one "
+	{ 0, "fs", "KIND", "zfs (default): OpenZFS 2.3; zfs-2.1: OpenZFS 2.1; "
+	    "zfs-fuse: pool version 23; btrfs; squashfs: an image made by mksquashfs; sqpack: one "
 	    "made by sqpack", OPTIONS_TEXT(o.fs_name), .list = list_models },
+	{ 0, "layout", "LAYOUT", "zfs: disk (default), mirror, raidz1:WIDTH to "
+	    "raidz3:WIDTH, draid1:DATAd to draid3:DATAd",
+	    OPTIONS_TEXT(o.layout), .mask = FS_OPENZFS },
 	{ 0, "metadata", "dup|single", "btrfs: how metadata is stored, as "
 	    "with mkfs.btrfs -m; default dup",
 	    OPTIONS_NAME(o.params.single, "metadata profile",
 	    "dup or single"), .mask = FS_METADATA },
+	{ 0, "new-times", NULL, "zfs: a copy that does not keep times",
+	    OPTIONS_FLAG(o.params.new_times), .mask = FS_OPENZFS },
+	{ 0, "no-embedded-data", NULL, "zfs: a pool without the feature "
+	    "embedded_data", OPTIONS_FLAG(o.params.not_embedded),
+	    .mask = FS_OPENZFS },
 	{ 0, "no-early-abort", NULL, "zfs: zstd-3 and above try every record",
 	    OPTIONS_CLEAR(o.params.early_abort), .mask = FS_EARLY_ABORT },
 	{ 'p', "threads", "N", "number of threads (default: usable CPUs)",
@@ -178,11 +201,34 @@ static const struct options_row fsratio_table[] = {
 	    "default 128K", OPTIONS_POWER(o.params.recordsize, "record size",
 	    512, 16 << 20, "a power of two from 512 to 16M"),
 	    .mask = FS_RECORDSIZE },
+	{ 0, "redundant-metadata", "WHICH", "zfs: all (default), most, some or "
+	    "none", OPTIONS_NAME(o.params.redundant, "redundant metadata",
+	    "all, most, some or none"), .mask = FS_OPENZFS },
+	{ 0, "special", "BYTES", "zfs: metadata, and records of up to so many "
+	    "bytes, are on a special vdev", OPTIONS_SIZE(o.params.special,
+	    "special block size"), .mask = FS_OPENZFS },
 	{ 'q', "quiet", NULL, "be quiet", OPTIONS_FLAG(msg.quiet) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; versions",
 	    OPTIONS_VERSION("fsratio", show_fsratio_parts) },
 };
+
+/* Parses the property dnodesize; auto is 1k. */
+static bool
+parse_dnodesize(const char *text, uint32_t *size)
+{
+	static const char *const names[] = { "legacy", "1k", "2k", "4k", "8k",
+	    "16k" };
+
+	if (strcmp(text, "auto") == 0)
+		text = "1k";
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		*size = 512U << i;
+		if (strcasecmp(text, names[i]) == 0)
+			return true;
+	}
+	return false;
+}
 
 int
 fsratio_parse(struct fsratio *f, int argc, char **argv)
@@ -198,7 +244,9 @@ fsratio_parse(struct fsratio *f, int argc, char **argv)
 	*o = (struct fsratio_options){ .argc = argc, .argv = argv,
 	    .fs_name = "zfs", .algorithm_list = "",
 	    .params = { .early_abort = true, .ashift = 12,
-	    .recordsize = 128 << 10, .block = 128 << 10 } };
+	    .recordsize = 128 << 10, .block = 128 << 10, .copies = 1,
+	    .special = UINT64_MAX }, .layout = "disk",
+	    .dnodesize = "legacy" };
 	status = options_parse(&options, argc, argv);
 	if (status >= 0)
 		return status;
@@ -207,13 +255,24 @@ fsratio_parse(struct fsratio *f, int argc, char **argv)
 	o->fs = fs_model_by_name(o->fs_name);
 	if (o->fs == NULL) {
 		msg_error(&f->msg, "unknown filesystem '%s'; expected zfs, "
-		    "zfs-fuse, btrfs, squashfs or sqpack", o->fs_name);
+		    "zfs-2.1, zfs-fuse, btrfs, squashfs or sqpack", o->fs_name);
 		return MSG_ERROR;
 	}
 	foreign = options_foreign(&options, o->fs->options);
 	if (foreign != NULL) {
 		msg_error(&f->msg, "--%s does not apply to %s", foreign->name,
 		    o->fs->name);
+		return MSG_ERROR;
+	}
+	if (fs_layout_by_name(o->layout, &o->params.layout) != 0) {
+		msg_error(&f->msg, "unknown layout '%s'; expected disk, "
+		    "mirror, raidz1:WIDTH or draid1:DATAd, with 1 to 3 disks "
+		    "for parity and up to 255 in all", o->layout);
+		return MSG_ERROR;
+	}
+	if (!parse_dnodesize(o->dnodesize, &o->params.dnodesize)) {
+		msg_error(&f->msg, "unknown dnode size '%s'; expected legacy, "
+		    "auto, 1k, 2k, 4k, 8k or 16k", o->dnodesize);
 		return MSG_ERROR;
 	}
 	if (o->csv && o->json)
