@@ -127,6 +127,12 @@ packer_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
  * splitting and, in the dfast strategy, lookahead, which the current library
  * does not use after a prefix.
  */
+/*
+ * Unlike that version, the current library gives up when a few bytes more than
+ * the result are not left.
+ */
+enum { ZSTD_SLACK = 64 };
+
 static bool
 set_level(ZSTD_CCtx *c, ZSTD_cParameter what, int value)
 {
@@ -189,8 +195,8 @@ zfs_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 	    (fast && ZSTD_isError(ZSTD_CCtx_refPrefix(z->c, prefix,
 	    sizeof(prefix)))))
 		return 0;
-	n = ZSTD_compress2(z->c, out, cap, in, len);
-	return ZSTD_isError(n) ? 0 : n;
+	n = ZSTD_compress2(z->c, out, cap + ZSTD_SLACK, in, len);
+	return ZSTD_isError(n) || n > cap ? 0 : n;
 }
 
 /* ZFS's lzjb, zle and lz4: our own */
@@ -286,7 +292,7 @@ packer_open(struct packer **out, const struct packer_name *name, size_t most)
 	*out = NULL;
 	if (name->kind == NULL)
 		return 0;
-	p = sys_malloc(sizeof(*p) + most);
+	p = sys_malloc(sizeof(*p) + most + ZSTD_SLACK);
 	if (p == NULL)
 		return -ENOMEM;
 	*p = (struct packer){ .kind = name->kind, .room = most };
