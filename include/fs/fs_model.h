@@ -127,9 +127,9 @@ extern const struct fs_model fs_model_zfs, fs_model_zfs_21, fs_model_zfs_fuse,
 extern const struct fs_model *const fs_models[];
 
 /*
- * Parses a layout: "disk", "mirror", "raidz1:WIDTH" to "raidz3:WIDTH" with up to
- * 255 disks in all, or "draid1:DATAd" to "draid3:DATAd", which may be followed
- * by the children and spares of zpool create.  Returns 0 or -EINVAL.
+ * Parses a layout: "disk", "mirror", "raidz1:WIDTH" to "raidz3:WIDTH" with up
+ * to 255 disks in all, or "draid1:DATAd" to "draid3:DATAd", which may be
+ * followed by the children and spares of zpool create.  Returns 0 or -EINVAL.
  */
 int fs_layout_by_name(const char *text, struct fs_layout *layout);
 

@@ -27,7 +27,7 @@ enum {
 	FAT_PREFIX_MOST = 28		/* bits of a hash */
 };
 
-static const uint64_t SALT_KERNEL = ((uint64_t)1 << 36) - 1;
+static const uint64_t SALT_KERNEL = ((uint64_t)1 << 20) - 1;
 
 struct fat_name {
 	const char *name;
@@ -36,6 +36,7 @@ struct fat_name {
 
 struct fat_dir {
 	struct zfs_dnodes *d;
+	enum zfs_rank rank;
 	size_t count;			/* number of names */
 	size_t leaves;			/* leaves added so far */
 	uint64_t used;			/* space that they use */
@@ -143,7 +144,7 @@ add_leaves(struct fat_dir *f, struct fat_name *names, size_t n,
 		leaf_chunk(leaf, at)[0] = 253;
 		store_le16(leaf_chunk(leaf, at) + 22, (uint16_t)(at + 1));
 	}
-	f->stored = zfs_blocks_add(b, ZFS_RANK_DNODES, leaf, FAT_BLOCK, 1);
+	f->stored = zfs_blocks_add(b, f->rank, leaf, FAT_BLOCK, 1);
 	f->used += zfs_meta_used(b->pool, f->stored);
 	f->leaves++;
 }
@@ -162,11 +163,12 @@ by_hash(const void *a, const void *b)
  * it does not affect how the leaves are filled.
  */
 int
-zfs_fat_blocks(struct zfs_dnodes *d, const char *const *names, size_t count,
-    struct zfs_target *leaf, uint64_t *leaves, uint64_t *used)
+zfs_fat_blocks(struct zfs_dnodes *d, enum zfs_rank rank,
+    const char *const *names, size_t count, struct zfs_target *leaf,
+    uint64_t *leaves, uint64_t *used)
 {
 	struct zfs_blocks *b = d->blocks;
-	struct fat_dir f = { .d = d, .count = count };
+	struct fat_dir f = { .d = d, .rank = rank, .count = count };
 	struct fat_name *hashed = sys_malloc(count * sizeof(*hashed));
 	uint8_t *block = b->scratch->block;
 
@@ -187,7 +189,7 @@ zfs_fat_blocks(struct zfs_dnodes *d, const char *const *names, size_t count,
 	for (size_t i = 0; i < FAT_TABLE; i++)
 		store_le64(block + FAT_BLOCK / 2 + 8 * i,
 		    1 + i * f.leaves / FAT_TABLE);
-	zfs_blocks_add(b, ZFS_RANK_DNODES, block, FAT_BLOCK, 1);
+	zfs_blocks_add(b, rank, block, FAT_BLOCK, 1);
 	leaf->stored = f.stored;
 	*leaves = f.leaves;
 	*used = f.used;
@@ -202,12 +204,14 @@ fat_dir(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
 	    .block = FAT_BLOCK };
 	struct zfs_target leaf;
 	uint64_t leaves;
-	int rc = zfs_fat_blocks(d, names, count, &leaf, &leaves, &o.used);
+	int rc = zfs_fat_blocks(d, ZFS_RANK_DNODES, names, count, &leaf,
+	    &leaves, &o.used);
 
 	if (rc != 0)
 		return rc;
 	o.blocks = leaves + 1;
-	zfs_add_indirect(d->blocks, ZFS_RANK_DNODES, leaves + 1, &leaf, 1);
+	zfs_add_indirect(d->blocks, ZFS_RANK_DNODES, leaves + 1, &leaf,
+	    1);
 	return zfs_dnode_add(d, &o, &leaf);
 }
 
@@ -218,8 +222,9 @@ zfs_micro_begin(struct zfs_blocks *b, uint8_t *block, size_t len)
 	store_le64(block, (uint64_t)1 << 63 | 3);
 	/*
 	 * The salt of the hashes: ZFS combines the addresses of two objects in
-	 * memory.  In zfs-fuse they are close to those used for the previous
-	 * directory; in the kernel they are anywhere in 64 GiB.
+	 * memory, which are close to those used for the previous directory: in
+	 * zfs-fuse within 64 KiB, in OpenZFS within a megabyte or so, which
+	 * varies from one copy to the next.
 	 */
 	store_le64(block + 8, (b->pool->features ?
 	    zfs_noise(b) & SALT_KERNEL :

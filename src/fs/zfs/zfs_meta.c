@@ -84,7 +84,8 @@ count_meta(struct zfs_blocks *b, enum zfs_rank rank, uint64_t n, size_t len,
     uint64_t many)
 {
 	const struct zfs_pool *pool = b->pool;
-	unsigned copies = rank == ZFS_RANK_POINTERS ? pool->pointer_copies :
+	unsigned copies = rank == ZFS_RANK_FIRST ? 2 :
+	    rank == ZFS_RANK_POINTERS ? pool->pointer_copies :
 	    rank == ZFS_RANK_DNODES ? pool->dnode_copies : pool->meta_copies;
 
 	n = zfs_round_up(n == 0 ? len : n, zfs_unit(b->pool));

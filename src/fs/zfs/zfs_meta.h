@@ -42,7 +42,8 @@ struct zfs_blocks {
 enum zfs_rank {
 	ZFS_RANK_POINTERS,		/* to a file's records */
 	ZFS_RANK_DNODES,		/* and directories */
-	ZFS_RANK_CRITICAL
+	ZFS_RANK_CRITICAL,
+	ZFS_RANK_FIRST			/* before the dataset has properties */
 };
 
 /* The block that a pointer refers to. */
@@ -156,12 +157,13 @@ void zfs_micro_put(uint8_t *block, size_t i, uint64_t value,
     const char *name);
 
 /*
- * Counts the blocks of a large table of names, of which *leaf describes one, and
- * sets the number of those that hold names and the space that these use.
+ * Counts the blocks of a large table of names, of which *leaf describes one,
+ * and sets the number of those that hold names and the space that these use.
  * Returns 0 or -ENOMEM.
  */
-int zfs_fat_blocks(struct zfs_dnodes *d, const char *const *names,
-    size_t count, struct zfs_target *leaf, uint64_t *leaves, uint64_t *used);
+int zfs_fat_blocks(struct zfs_dnodes *d, enum zfs_rank rank,
+    const char *const *names, size_t count, struct zfs_target *leaf,
+    uint64_t *leaves, uint64_t *used);
 
 /* Writes the attributes of the next object into its dnode at p. */
 void zfs_znode_put(struct zfs_dnodes *d, uint8_t *p,

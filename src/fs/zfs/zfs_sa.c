@@ -204,7 +204,7 @@ add_table(struct zfs_dnodes *d, unsigned type, const struct entry *entries,
 	zfs_micro_begin(d->blocks, block, len);
 	for (size_t i = 0; i < count; i++)
 		zfs_micro_put(block, i, entries[i].value, entries[i].name);
-	zfs_blocks_leaf(d->blocks, ZFS_RANK_CRITICAL, block, len, t);
+	zfs_blocks_leaf(d->blocks, ZFS_RANK_FIRST, block, len, t);
 }
 
 void
@@ -256,7 +256,8 @@ zfs_sa_after_root(struct zfs_dnodes *d)
 	add_table(d, TYPE_SA_REGISTRY, registry,
 	    sizeof(registry) / sizeof(registry[0]), &t);
 	add_plain(d, TYPE_SA_REGISTRY, &t, 1);
-	rc = zfs_fat_blocks(d, layouts, 1, &t, &leaves, &used);
+	rc = zfs_fat_blocks(d, ZFS_RANK_FIRST, layouts, 1, &t, &leaves,
+	    &used);
 	add_plain(d, TYPE_SA_LAYOUTS, &t, 2);
 	memcpy(d->next, d->block, ZFS_DNODE_BLOCK);
 	memset(d->block, 0, ZFS_DNODE_BLOCK);
