@@ -12,8 +12,8 @@
  * as the kernel's POSIX layer would fill it if the tree were copied in the
  * order of its paths: with system attributes, directories, links, and the space
  * used by owners.  Modification times are kept, and the other times are the
- * coarse clock's, or with -t a clock that advances by so many nanoseconds for an
- * object and one for a byte.  The rows have the sizes that `zfs get -Hp` would
+ * coarse clock's, or with -t those of a clock that advances by so many
+ * nanoseconds for an object and one for a byte.  The rows have the sizes that `zfs get -Hp` would
  * print.  The pool remains, for zdb -e -p folder.
  */
 #include <sys/zfs_context.h>

@@ -180,7 +180,8 @@ static const struct options_row fsratio_table[] = {
 	    OPTIONS_FLAG(o.params.force), .mask = FS_FORCE },
 	{ 0, "fs", "KIND", "zfs (default): OpenZFS 2.3; zfs-2.1: OpenZFS "
 	    "2.1; zfs-fuse: pool version 23; btrfs; squashfs: an image made "
-	    "by mksquashfs; sqpack: one made by sqpack", OPTIONS_TEXT(o.fs_name), .list = list_models },
+	    "by mksquashfs; sqpack: one made by sqpack",
+	    OPTIONS_TEXT(o.fs_name), .list = list_models },
 	{ 0, "layout", "LAYOUT", "zfs: disk (default), mirror, raidz1:WIDTH to "
 	    "raidz3:WIDTH, draid1:DATAd to draid3:DATAd",
 	    OPTIONS_TEXT(o.layout), .mask = FS_OPENZFS },
