@@ -53,4 +53,67 @@ mixed 9 lz4 7749632 3
 mixed 9 zstd-3 4739584 5
 EOF
 
+# The same with layouts and properties, lz4 and 4096-byte sectors.
+while read -r tree want options; do
+	# shellcheck disable=SC2086
+	to rows fsratio --csv -a lz4 $options "$tree"
+	is "$tree with $options" "$(awk -F , 'END { print $9 }' rows)" "$want"
+done <<'EOF'
+mixed 8233104 --layout raidz1:3
+mixed 7792896 --layout raidz3:8 --recordsize 1M
+mixed 15929344 --copies 2
+mixed 7979008 --redundant-metadata most
+mixed 7938048 --redundant-metadata some
+mixed 7933952 --redundant-metadata none
+mixed 8028160 --dedup
+mixed 8146944 --encryption
+mixed 9133344 --layout draid2:4d:6c:0s
+mixed 8114832 --layout raidz1:3 --special 16K
+tiny 2404352 --dnodesize auto
+tiny 2322432 --no-embedded-data
+dirs 25706496 --no-embedded-data
+EOF
+
+for layout in '' raidz raidz1 raidz4:6 raidz1:1 raidz2:2 raidz1:256 raidz1:3x \
+    raidz1:-3 draid1:4 draid1:0d draid4:4d mirror:2; do
+	t "no layout '$layout'" 1 fsratio --layout "$layout" nothing
+done
+t 'a draid as zpool writes it' 0 fsratio -q --layout draid2:4d:11c:1s nothing
+t 'no dnode size' 1 fsratio --dnodesize 3k nothing
+t 'no number of copies' 1 fsratio --copies 4 nothing
+t 'copies of zfs-fuse' 1 fsratio --fs zfs-fuse --copies 2 nothing
+t 'layouts of btrfs' 1 fsratio --fs btrfs --layout mirror nothing
+to rows fsratio --csv nothing
+is 'rows name the version' "$(awk -F , 'END { print $2 }' rows)" zfs-2.3
+to rows fsratio --csv --fs zfs-2.1 nothing
+is 'also an older one' "$(awk -F , 'END { print $2 }' rows)" zfs-2.1
+
+# 2.1 keeps records that save an eighth, though not of whole sectors.
+mkdir eighth
+{
+	noise 6 14100
+	head -c 2284 /dev/zero
+} >eighth/a
+for fs in zfs-2.1 zfs; do
+	to $fs.csv fsratio --csv --fs $fs --ashift 9 -a zle eighth
+	to $fs.lz4 fsratio --csv --fs $fs --ashift 10 -a lz4 eighth
+done
+is 'zle is limited by neither' "$(awk -F , 'END { print $8 }' zfs.csv)" \
+    "$(awk -F , 'END { print $8 }' zfs-2.1.csv)"
+
+# A file that is embedded is read once more, when it may be gone.
+mkdir short
+i=0
+while [ $i -lt 300 ]; do
+	i=$((i + 1))
+	echo "file $i" >short/$i
+done
+fsratio -q --csv -a lz4,gzip-6 short >out 2>err &
+child=$!
+rm -f short/1* short/2*
+status=0
+wait $child || status=$?
+is 'a file that disappears is reported, if noticed' "$status" \
+    "$([ -s err ] && echo 1 || echo 0)"
+
 done_testing

@@ -27,8 +27,6 @@ enum {
 	FAT_PREFIX_MOST = 28		/* bits of a hash */
 };
 
-static const uint64_t SALT_KERNEL = ((uint64_t)1 << 20) - 1;
-
 struct fat_name {
 	const char *name;
 	uint64_t hash;
@@ -226,9 +224,9 @@ zfs_micro_begin(struct zfs_blocks *b, uint8_t *block, size_t len)
 	 * zfs-fuse within 64 KiB, in OpenZFS within a megabyte or so, which
 	 * varies from one copy to the next.
 	 */
-	store_le64(block + 8, (b->pool->features ?
-	    zfs_noise(b) & SALT_KERNEL :
-	    SALT_BASE | (zfs_noise(b) & 0xffff)) | 1);
+	store_le64(block + 8, (b->pool->features ? (uint64_t)SALT_BASE << 4 |
+	    (zfs_noise(b) & 0xfffff) : SALT_BASE |
+	    (zfs_noise(b) & 0xffff)) | 1);
 }
 
 void
