@@ -71,7 +71,7 @@ add_dir(const char *const *names, size_t count)
 	assert_non_null(d);
 	zfs_blocks_init(b, &pool, &scratch);
 	zfs_dnodes_init(d, b);
-	rc = zfs_dir_add(d, 1, &st, names, count);
+	rc = zfs_dir_add(d, 1, &st, names, NULL, count);
 	free(d);
 	free(b);
 	return rc;

@@ -240,7 +240,7 @@ zfs_micro_put(uint8_t *block, size_t i, uint64_t value, const char *name)
 
 int
 zfs_dir_add(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
-    const char *const *names, size_t count)
+    const char *const *names, const uint64_t *values, size_t count)
 {
 	struct zfs_blocks *b = d->blocks;
 	size_t longest = 0, len = (size_t)zfs_round_up((count + 1) *
@@ -260,8 +260,8 @@ zfs_dir_add(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
 		return fat_dir(d, depth, st, names, count);
 	zfs_micro_begin(b, block, len);
 	for (size_t i = 0; i < count; i++)
-		zfs_micro_put(block, i, (d->objects + 1 + i) |
-		    (uint64_t)8 << 60, names[i]);
+		zfs_micro_put(block, i, values != NULL ? values[i] :
+		    (d->objects + 1 + i) | (uint64_t)8 << 60, names[i]);
 	zfs_blocks_leaf(b, ZFS_RANK_DNODES, block, len, &t);
 	t.data = t.stored == len ? block : NULL;
 	o.used = zfs_meta_used(b->pool, t.stored);

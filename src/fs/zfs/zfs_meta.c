@@ -267,11 +267,10 @@ enum {
 					 * directory */
 };
 
-/* Returns the number of the object that is the nth in the tree, from 0. */
-static uint64_t
-object_number(const struct zfs_dnodes *d, uint64_t n)
+uint64_t
+zfs_object_number(const struct zfs_pool *pool, uint64_t n)
 {
-	if (!d->blocks->pool->features)
+	if (!pool->features)
 		return n + ROOT_OLD;
 	/* OpenZFS has used 1 and 32 to 36 when the second is made */
 	return n == 0 ? ROOT_NEW : n + (n <= ZFS_DNODES - 2 ? 1 : 6);
@@ -290,7 +289,7 @@ zfs_parent_of(const struct zfs_dnodes *d, unsigned depth)
 	uint64_t parent = depth == 0 ? 0 : d->dirs[(depth < ZFS_DEPTHS ?
 	    depth : ZFS_DEPTHS - 1) - 1];
 
-	return parent != 0 ? parent : object_number(d, 0);
+	return parent != 0 ? parent : zfs_object_number(d->blocks->pool, 0);
 }
 
 void
@@ -341,7 +340,7 @@ zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
 		zfs_znode_put(d, p, o);
 	if (dir)
 		d->dirs[o->depth < ZFS_DEPTHS ? o->depth : ZFS_DEPTHS - 1] =
-		    object_number(d, d->objects);
+		    zfs_object_number(d->blocks->pool, d->objects);
 	d->objects++;
 	d->in_block += slots;
 	if (d->in_block == ZFS_DNODES)

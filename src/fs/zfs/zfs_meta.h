@@ -142,10 +142,15 @@ int zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
 /*
  * Adds a directory with these names, its dnode and its blocks.  A small one is
  * a block of 64-byte entries; a large one, or one with a long name, consists of
- * leaves found by hash.  Returns 0 or -ENOMEM.
+ * leaves found by hash.  values are what the entries say: the number of the
+ * object, and its type in the highest four bits; NULL if that is not known.
+ * Returns 0 or -ENOMEM.
  */
 int zfs_dir_add(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
-    const char *const *names, size_t count);
+    const char *const *names, const uint64_t *values, size_t count);
+
+/* Returns the number of the object that is the nth in the tree, from 0. */
+uint64_t zfs_object_number(const struct zfs_pool *pool, uint64_t n);
 
 /*
  * A table of names in one block: begins an empty one of len bytes, and writes

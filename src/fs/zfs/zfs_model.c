@@ -148,6 +148,7 @@ struct zfs_metas {
 	struct zfs_scratch scratch;
 	struct packer *packers[FS_ALGORITHMS];
 	uint64_t embedded;		/* all bits of the items */
+	uint64_t *numbers;		/* of each item's object */
 	uint8_t *record;		/* a file that is embedded */
 	char *link;			/* the target of a link */
 };
@@ -203,6 +204,92 @@ add_file(struct zfs_metas *m, size_t i, unsigned depth)
 	return rc;
 }
 
+/* Compares the path of an item with that of a name in a directory. */
+static int
+compare_path(const char *path, const char *dir, const char *name)
+{
+	size_t n = strlen(dir);
+	int order = strncmp(path, dir, n);
+
+	if (n == 0)
+		return strcmp(path, name);
+	if (order != 0)
+		return order;
+	return path[n] != '/' ? (unsigned char)path[n] < '/' ? -1 : 1 :
+	    strcmp(path + n + 1, name);
+}
+
+/* Returns the entry of a name in the directory that is item i. */
+static uint64_t
+entry_of(const struct zfs_metas *m, size_t i, const char *name)
+{
+	const struct fs_list *l = m->z->job->list;
+	const struct fs_item *dir = &l->items[i];
+	size_t from = i + 1, to = l->count;
+
+	while (from < to) {
+		size_t at = from + (to - from) / 2;
+		const struct fs_item *it = &l->items[at];
+		int order = it->root != dir->root ? 1 : compare_path(it->path,
+		    dir->path, name);
+
+		if (order == 0)
+			return m->numbers[at] |
+			    (uint64_t)(it->st.st_mode >> 12) << 60;
+		if (order < 0)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return 0;
+}
+
+struct entry {
+	const char *name;
+	uint64_t value;
+};
+
+static int
+by_number(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	uint64_t m = x->value << 4, n = y->value << 4;
+
+	return (m > n) - (m < n);
+}
+
+/* Adds a directory to the metadata of each algorithm. */
+static int
+add_dir(struct zfs_metas *m, size_t i, unsigned depth)
+{
+	const struct fs_item *it = &m->z->job->list->items[i];
+	size_t n = it->name_count;
+	struct entry *entries = sys_calloc(n + 1, sizeof(*entries));
+	const char **names = sys_calloc(n + 1, sizeof(*names));
+	uint64_t *values = sys_calloc(n + 1, sizeof(*values));
+	int rc = entries == NULL || names == NULL || values == NULL ?
+	    -ENOMEM : 0;
+
+	/* names are added in the order in which their objects are made */
+	for (size_t k = 0; rc == 0 && k < n; k++)
+		entries[k] = (struct entry){ it->names[k],
+			entry_of(m, i, it->names[k]) };
+	if (rc == 0)
+		qsort(entries, n, sizeof(*entries), by_number);
+	for (size_t k = 0; rc == 0 && k < n; k++) {
+		names[k] = entries[k].name;
+		values[k] = entries[k].value;
+	}
+	for (unsigned k = 0; rc == 0 && k < METAS; k++)
+		if (m->of[k] != NULL)
+			rc = zfs_dir_add(&m->of[k]->dnodes, depth, &it->st,
+			    names, values, n);
+	sys_free(values);
+	sys_free(names);
+	sys_free(entries);
+	return rc;
+}
+
 /* Adds an item to the metadata of each algorithm. */
 static int
 add_item(struct zfs_metas *m, size_t i)
@@ -218,6 +305,8 @@ add_item(struct zfs_metas *m, size_t i)
 		depth += *c == '/';
 	if (S_ISREG(it->st.st_mode))
 		return add_file(m, i, depth);
+	if (S_ISDIR(it->st.st_mode) && m->z->pool.features)
+		return add_dir(m, i, depth);
 	if (S_ISLNK(it->st.st_mode)) {
 		ssize_t n = sys_readlinkat(l->roots[it->root], it->path,
 		    m->link, ZFS_LINK_MOST);
@@ -233,7 +322,7 @@ add_item(struct zfs_metas *m, size_t i)
 		if (m->of[k] != NULL)
 			rc = S_ISDIR(it->st.st_mode) ?
 			    zfs_dir_add(&m->of[k]->dnodes, depth, &it->st,
-			    it->names, it->name_count) :
+			    it->names, NULL, it->name_count) :
 			    zfs_meta_other(m->of[k], depth, &it->st, link);
 	return rc;
 }
@@ -254,8 +343,14 @@ add_meta(struct zfs_job *z)
 		m->embedded |= atomic_load(&z->embedded[i]);
 	m->record = sys_malloc(z->pool.recordsize);
 	m->link = sys_malloc(ZFS_LINK_MOST);
-	if (m->record == NULL || m->link == NULL)
+	m->numbers = sys_calloc(l->count + 1, sizeof(*m->numbers));
+	if (m->record == NULL || m->link == NULL || m->numbers == NULL)
 		rc = -ENOMEM;
+	for (size_t i = 0, n = 0; rc == 0 && i < l->count; i++)
+		if (l->items[i].again)
+			m->numbers[i] = m->numbers[l->items[i].first];
+		else if (l->items[i].err == 0)
+			m->numbers[i] = zfs_object_number(&z->pool, n++);
 	if (rc == 0 && m->embedded != 0)
 		rc = fs_packers_open(m->packers, job, z->pool.recordsize);
 	for (unsigned i = 0; rc == 0 && i < job->count; i++) {
@@ -280,6 +375,7 @@ add_meta(struct zfs_job *z)
 	for (unsigned k = 0; k < METAS; k++)
 		sys_free(m->of[k]);
 	fs_packers_close(m->packers);
+	sys_free(m->numbers);
 	sys_free(m->link);
 	sys_free(m->record);
 	sys_free(m);
