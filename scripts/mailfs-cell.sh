@@ -74,6 +74,12 @@ cell_measure() {
 
 # cell ID VARIANT ALGORITHM WRITERS: makes one copy on a new filesystem
 cell() {
+	case $2 in
+	openzfs.*)
+		machine_cell "$@"
+		return
+		;;
+	esac
 	cell_measure "$@"
 	cell_rows "$cell_new.copy" "keys=$measure_keys"
 	cell_rows "$cell_new.commit"

@@ -76,6 +76,12 @@ fs_sizes() {
 # fs_algorithms VARIANT: prints the supported algorithms, one per line; the
 # others go to $study/lacking, with a reason
 fs_algorithms() {
+	case $1 in
+	openzfs.*)
+		algorithms_wanted 1 "$1"
+		return
+		;;
+	esac
 	fs_begin "$1" off || cannot "$1 cannot be created here; see $study/log"
 	algorithms_wanted 1 "$1" | while read -r algorithms_name; do
 		if fs_takes "$1" "$algorithms_name"; then
@@ -90,7 +96,7 @@ fs_algorithms() {
 }
 algorithms_wanted() {
 	case $2 in
-	zfs*) set -- off lzjb zle gzip lz4 zstd ;;
+	zfs* | openzfs*) set -- off lzjb zle gzip lz4 zstd ;;
 	btrfs) set -- off lzo zlib zstd ;;
 	esac
 	for algorithms_word in "$@"; do

@@ -15,6 +15,10 @@ t 'no such sector' 1 told study --ashift 8 .
 t 'an invalid number' 1 told study -n x .
 t 'nothing prepared' 1 told study -o none.csv report
 t 'two directories' 2 told study a b
+mkdir -p mails
+echo x >mails/1
+t 'no emulated machine' 77 env COLDPRESS_OPENZFS="$PWD/none" \
+    sh "$SRC/scripts/mailfs" --fs openzfs -o machine/rows.csv mails
 
 # Known rows: label, seconds (odd and even rounds), ratio, rounds.  All cells of
 # a round are slowed equally, which cancels out in pairs.

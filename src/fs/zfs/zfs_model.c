@@ -250,7 +250,7 @@ struct entry {
 };
 
 static int
-by_number(const void *a, const void *b)
+by_object(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 	uint64_t m = x->value << 4, n = y->value << 4;
@@ -275,7 +275,7 @@ add_dir(struct zfs_metas *m, size_t i, unsigned depth)
 		entries[k] = (struct entry){ it->names[k],
 			entry_of(m, i, it->names[k]) };
 	if (rc == 0)
-		qsort(entries, n, sizeof(*entries), by_number);
+		qsort(entries, n, sizeof(*entries), by_object);
 	for (size_t k = 0; rc == 0 && k < n; k++) {
 		names[k] = entries[k].name;
 		values[k] = entries[k].value;
