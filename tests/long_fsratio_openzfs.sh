@@ -70,5 +70,5 @@ compare mixed 3 --dedup '-o dedup=on'
 compare dirs 1 --no-embedded-data '-d embedded_data'
 compare dirs 1 '' ''
 compare links 10 '' ''
-compare links 20 '--ashift 9' '-a 9'
+compare links 30 '--ashift 9' '-a 9'
 done_testing
