@@ -123,6 +123,39 @@ cat runtime image >app
 t 'an AppImage' 0 to got sqpack -l app
 same 'its names' got all
 
+# Tests an image in a SIF file: two partitions, of which the second is the
+# system's.
+# descriptor NUMBER TYPE FILESYSTEM PART OFFSET
+descriptor() {
+	poke box $((128 + 585 * $1)) 4 $(($2))
+	poke box $((132 + 585 * $1)) 1 1
+	poke box $((145 + 585 * $1)) 8 "$5"
+	poke box $((329 + 585 * $1)) 4 "$3"
+	poke box $((333 + 585 * $1)) 4 "$4"
+}
+{
+	printf '#!/usr/bin/env run-singularity\n'
+	head -c 1 /dev/zero
+	printf 'SIF_MAGIC\00001\00002\000'
+	head -c 4048 /dev/zero
+	cat other image
+} >box
+second=$((4096 + $(stat -c %s other)))
+poke box 88 8 3
+poke box 96 8 128
+descriptor 0 0x4003 0 0 4096
+descriptor 1 0x4004 1 3 4096
+descriptor 2 0x4004 1 2 $second
+t 'a SIF file' 0 to got sqpack -l box
+same 'the names of its system' got all
+t 'the same for coldwalk' 0 coldwalk -q box
+t 'and for unsquashfs' 0 sqpack -lv box
+t 'another of its images' 0 to got sqpack -l --offset 4096 box
+sqpack -l other >names
+same 'by its offset' got names
+poke box 96 8 $((1 << 62))
+t 'descriptors beyond the end' 1 sqpack -l box
+
 # Tests files that are not images.
 : >none
 t 'an empty file' 1 sqpack -l none

@@ -4,13 +4,16 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects the program; the rest consists of NUL-terminated
- * words.  No image is built or read; pseudo files are added to a small tree.
+ * words.  No image is built or read, and no program is run; pseudo files are
+ * added to a small tree.
  */
 #include "as.h"
 
 #include "base/sys.h"
 
+#include <errno.h>
 #include <getopt.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +22,37 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int __wrap_posix_spawn(pid_t *, const char *,
+    const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+    char *const[], char *const[]);
+int __wrap_posix_spawnp(pid_t *, const char *,
+    const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+    char *const[], char *const[]);
 
 enum { WORDS = 64 };
+
+/* The commands of pseudo files, and dates */
+int
+__wrap_posix_spawn(pid_t *pid, const char *path,
+    const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+    char *const argv[], char *const env[])
+{
+	(void)pid;
+	(void)path;
+	(void)actions;
+	(void)attr;
+	(void)argv;
+	(void)env;
+	return EPERM;
+}
+
+int
+__wrap_posix_spawnp(pid_t *pid, const char *path,
+    const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+    char *const argv[], char *const env[])
+{
+	return __wrap_posix_spawn(pid, path, actions, attr, argv, env);
+}
 
 /* Words may name sources in this directory, but sources are not read. */
 int
@@ -41,7 +73,8 @@ complete(struct sqpack *p)
 	struct sqw_attr dir = { .mode = S_IFDIR | 0755 };
 	uint32_t id;
 
-	if (sqw_tree_open(t) != 0 || sqw_tree_add(t, "sub", &dir, &id) != 0)
+	if (sqw_tree_open(t) != 0 ||
+	    sqt_xattrs_open(&p->image.xattrs, true) != 0 || sqw_tree_add(t, "sub", &dir, &id) != 0)
 		abort();
 	if (p->o.from.complete(p) == 0 && sqw_tree_finish(t) != 0)
 		abort();
@@ -51,9 +84,11 @@ static int
 parse(struct sqpack *p, uint8_t which, int argc, char **argv)
 {
 	optind = 0;
-	switch (which % 3) {
+	switch (which % 5) {
 	case 0: return as_mksquashfs_parse(p, argc, argv);
 	case 1: return as_unsquashfs_parse(p, argc, argv);
+	case 3: return as_sqfstar_parse(p, argc, argv);
+	case 4: return as_sqfscat_parse(p, argc, argv);
 	default: return sqpack_parse(p, argc, argv);
 	}
 }

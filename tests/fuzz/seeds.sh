@@ -201,10 +201,28 @@ words mk-names '\000' lib bin image -p 'x c 600 0 root 5 1' \
     -p 'l s 777 0 0 a b' -p '/sub M 5 700 1 2' -root-mode 711 -wildcards \
     -e '... *.o'
 words mk-regex '\000' lib image -regex -e '^a$/b.*' '... (c|d)[e-f]'
+words mk-pseudo '\000' - image -p '/ D 5 755 0 0' -p 'a f 644 0 0 true' \
+    -p 'b L a' -p 'a x user.k=0s0000' -force-file-mode u=rw,g+X \
+    -xattrs-add user.a=0x41 -uid-gid-offset 5 -sort bin
+words star '\003' -comp zstd -Xcompression-level 3 -force-dir-mode 755 image a
+words cat '\004' -o 4K image a sub/few
 words un '\001' -d out -p 2 -ll image 'sub/*'
 words un-cat '\001' -no-wildcards -cat image a sub/few
 words own '\002' -F gzip -L 12 -b 64K --raw data,xattrs --exclude '*.o' -o i tree
 words own-list '\002' -lv --can-mount=4.9 image
+# a SIF file with one descriptor, of an image that would follow
+{
+	printf '%032d' 0
+	printf 'SIF_MAGIC\0000001'
+	head -c 40 /dev/zero
+	printf '\001\000\000\000\000\000\000\000\200'
+	head -c 31 /dev/zero
+	printf '\004\100\000\000\001'
+	head -c 196 /dev/zero
+	printf '\001\000\000\000\002'
+	head -c 379 /dev/zero
+} >box
+seed sif box '' box
 hex=$(printf %064d 0)
 printf '{"manifests":[{"digest":"sha256:%s","size":3,"annotations":{"%s":"latest"},"platform":{"architecture":"amd64"}}]}' \
     "$hex" org.opencontainers.image.ref.name >index.json

@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 /* One of several sources; each is a name in the image's root. */
 struct imgsrc_input {
@@ -42,6 +43,8 @@ struct imgsrc_options {
 	/* if there are several sources, for a directory; path is the first */
 	struct imgsrc_input *inputs;
 	size_t input_count;
+	bool no_source;			/* for a directory: there is none, and
+					 * complete() adds all names */
 	/* names */
 	const char **excludes;		/* globs; one without a slash matches
 					 * names in any directory */
@@ -50,15 +53,25 @@ struct imgsrc_options {
 					 * read */
 	bool no_links;			/* each hard link becomes a file */
 	bool no_xattrs;
+	/* Returns whether an attribute is stored.  NULL: all are. */
+	bool (*wants_xattr)(void *arg, const char *name);
+	bool amends_xattrs;		/* complete() may call
+					 * sqt_xattrs_amend() */
 	/* attributes for all inodes */
 	bool has_uid, has_gid, has_mtime, has_epoch;
 	uint32_t uid, gid, mtime;
+	int64_t owner_shift;		/* added to all users and groups */
+	bool pseudo_first;		/* pseudo files keep the owners that are
+					 * defined for them */
 	uint32_t epoch;			/* later times are clamped to this
 					 * time */
 	bool has_image_mtime;
 	uint32_t image_mtime;		/* otherwise as of the inodes */
 	const char *order;		/* list of the files that come first, or
 					 * NULL */
+	bool order_backwards;		/* as mksquashfs -sort: the last name
+					 * first, and no limits for fragment
+					 * blocks */
 	bool null_ends;			/* paths in the list end with NUL */
 	/* for a source that is an image */
 	bool has_offset, has_block;	/* the offset and block size are
@@ -80,6 +93,18 @@ struct imgsrc_options {
 
 struct imgsrc_order;
 
+/*
+ * The content of a file that is not one of the source's: a file elsewhere, or
+ * part of one that does not change.
+ */
+struct imgsrc_content {
+	uint32_t id;			/* of the node */
+	char *path;			/* NULL: part of fd */
+	int fd;				/* not owned */
+	uint64_t at, size;
+	bool dense;
+};
+
 /* An image that is being built. */
 struct imgsrc_image {
 	/*
@@ -92,6 +117,8 @@ struct imgsrc_image {
 	/* filled in by the source */
 	struct sqw_tree tree;
 	struct sqt_xattrs *xattrs;	/* NULL: omitted */
+	struct imgsrc_content *contents;	/* by id */
+	size_t content_count, content_cap;
 	uint64_t total_B;		/* size of all files; 0: unknown */
 	uint32_t newest;		/* latest inode time */
 	/* result */
@@ -156,10 +183,43 @@ int imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
 void imgsrc_free(struct imgsrc_image *to);
 
 /*
- * Applies the definition of a pseudo file, as of mksquashfs, to the tree: for
- * o.complete().  Returns 0, or -errno after reporting the error.
+ * Definitions of pseudo files, as of mksquashfs 4.7.5, which add names to an
+ * image and change attributes.  Use from one thread at a time.
  */
-int imgsrc_pseudo(struct imgsrc_image *to, const char *definition);
+struct imgsrc_pseudo;
+
+/* Returns 0 or -ENOMEM. */
+int imgsrc_pseudo_open(struct imgsrc_pseudo **p);
+void imgsrc_pseudo_close(struct imgsrc_pseudo *p);	/* p may be NULL */
+
+/*
+ * Adds a definition, or those in a file ("-": standard input), which may end
+ * with data for its files.  Returns 0, -ENOMEM, -EINVAL or -errno, with the
+ * reason in why.
+ */
+enum { IMGSRC_WHY = 512 };
+int imgsrc_pseudo_add(struct imgsrc_pseudo *p, const char *definition,
+    char why[IMGSRC_WHY]);
+int imgsrc_pseudo_add_file(struct imgsrc_pseudo *p, const char *path,
+    char why[IMGSRC_WHY]);
+
+/* Returns whether the root is defined, which takes the place of a source. */
+bool imgsrc_pseudo_has_root(const struct imgsrc_pseudo *p);
+
+/*
+ * Applies all definitions to the tree: for o.complete().  Commands of dynamic
+ * files are run now.  The definitions must remain until imgsrc_free().  Returns
+ * 0, or -errno after reporting the error.
+ */
+int imgsrc_pseudo_apply(struct imgsrc_image *to, struct imgsrc_pseudo *p);
+
+/*
+ * Parses an attribute, NAME=VALUE; the value is text or, after 0x, 0s or 0t,
+ * hexadecimal, base64, or text with octal escapes.  *value must be freed.
+ * Returns the length of the name, and sets *value_len; or -EINVAL or -ENOMEM.
+ */
+ssize_t imgsrc_xattr_parse(const char *text, uint8_t **value,
+    size_t *value_len);
 
 /*
  * Parse the number or name of a user or group.  Return 0, or -ENOENT.  Not
@@ -167,6 +227,12 @@ int imgsrc_pseudo(struct imgsrc_image *to, const char *definition);
  */
 int imgsrc_user(const char *text, uint32_t *id);
 int imgsrc_group(const char *text, uint32_t *id);
+
+/*
+ * Parses a time: seconds since 1970, or a date, which date(1) is asked to
+ * convert.  Returns false if it is neither, or out of range.
+ */
+bool imgsrc_date(const char *text, uint32_t *seconds);
 
 /* The first difference between two images. */
 struct imgsrc_difference {
@@ -206,6 +272,10 @@ int imgsrc_complete(struct imgsrc_image *to);
 
 /* Returns whether the options exclude a path of the image. */
 bool imgsrc_excluded(const struct imgsrc_image *to, const char *path);
+
+/* Returns the content of a node that is not the source's, or NULL. */
+const struct imgsrc_content *imgsrc_content_of(const struct imgsrc_image *to,
+    uint32_t id);
 
 /* Sets the owner and times requested by the options. */
 void imgsrc_adjust(struct imgsrc_image *to, struct sqw_attr *attr,

@@ -101,6 +101,51 @@ imgsrc_tell(struct imgsrc_image *to, enum imgsrc_message kind, const char *fmt,
 	va_end(ap);
 }
 
+static int
+by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Shifts all users and groups, and checks that their table is not too long.
+ * Returns 0, or -errno after reporting the error.
+ */
+static int
+settle_owners(struct imgsrc_image *to)
+{
+	size_t count = to->tree.count, owners = 0;
+	struct sqw_node *nodes = to->tree.nodes;
+	uint32_t *ids = sys_malloc(2 * count * sizeof(*ids));
+
+	if (ids == NULL)
+		return imgsrc_no_memory(to);
+	for (size_t i = 0; i < count; i++) {
+		int64_t uid = nodes[i].attr.uid + to->o.owner_shift;
+		int64_t gid = nodes[i].attr.gid + to->o.owner_shift;
+
+		if (uid < 0 || gid < 0 || uid > UINT32_MAX ||
+		    gid > UINT32_MAX) {
+			sys_free(ids);
+			return imgsrc_fail(to, -ERANGE, "%s: owner %u:%u is "
+			    "out of range after adding %lld", to->o.path,
+			    nodes[i].attr.uid, nodes[i].attr.gid,
+			    (long long)to->o.owner_shift);
+		}
+		nodes[i].attr.uid = ids[2 * i] = (uint32_t)uid;
+		nodes[i].attr.gid = ids[2 * i + 1] = (uint32_t)gid;
+	}
+	qsort(ids, 2 * count, sizeof(*ids), by_number);
+	for (size_t i = 0; i < 2 * count; i++)
+		owners += i == 0 || ids[i] != ids[i - 1];
+	sys_free(ids);
+	return owners <= SQUASHFS_IDS_MAX ? 0 : imgsrc_fail(to, -EUSERS,
+	    "%s: %zu different users and groups; squashfs supports at most %d",
+	    to->o.path, owners, SQUASHFS_IDS_MAX);
+}
+
 int
 imgsrc_complete(struct imgsrc_image *to)
 {
@@ -110,6 +155,9 @@ imgsrc_complete(struct imgsrc_image *to)
 		to->told = true;
 		return rc;
 	}
+	rc = settle_owners(to);
+	if (rc != 0)
+		return rc;
 	rc = sqw_tree_finish(&to->tree);
 	return rc == 0 ? 0 : imgsrc_fail(to, rc, "%s: %s", to->o.path,
 	    strerror(-rc));
@@ -152,37 +200,6 @@ imgsrc_adjust(struct imgsrc_image *to, struct sqw_attr *attr, int64_t mtime)
 
 /* Building */
 
-static int
-by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Reports that the table of users and groups would be too long. */
-static int
-too_many_owners(struct imgsrc_image *to)
-{
-	size_t count = to->tree.count, owners = 0;
-	uint32_t *ids = sys_malloc(2 * count * sizeof(*ids));
-
-	if (ids == NULL)
-		return imgsrc_fail(to, -ENOMEM, "%s: %s", to->o.path,
-		    strerror(ENOMEM));
-	for (size_t i = 0; i < count; i++) {
-		ids[2 * i] = to->tree.nodes[i].attr.uid;
-		ids[2 * i + 1] = to->tree.nodes[i].attr.gid;
-	}
-	qsort(ids, 2 * count, sizeof(*ids), by_number);
-	for (size_t i = 0; i < 2 * count; i++)
-		owners += i == 0 || ids[i] != ids[i - 1];
-	sys_free(ids);
-	return imgsrc_fail(to, -EUSERS, "%s: %zu different users and groups; "
-	    "squashfs supports at most %d", to->o.path, owners,
-	    SQUASHFS_IDS_MAX);
-}
-
 int
 imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
     int fd, int tmpdir)
@@ -197,7 +214,8 @@ imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
 	to->tables.data = &to->pack;
 	rc = sqw_tree_open(&to->tree);
 	if (rc == 0 && !o->no_xattrs)
-		rc = sqt_xattrs_open(&to->xattrs, to->pack.exact);
+		rc = sqt_xattrs_open(&to->xattrs, to->pack.exact ||
+		    o->amends_xattrs);
 	if (rc != 0)
 		return imgsrc_fail(to, rc, "%s: %s", o->path, strerror(-rc));
 	if (o->order != NULL && source->write != NULL)
@@ -246,8 +264,6 @@ imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
 		to->tables.mtime = o->epoch;
 	rc = sqt_image_end(fd, &to->tables, &to->tree, &to->data, to->xattrs,
 	    &to->space);
-	if (rc == -EUSERS)
-		rc = too_many_owners(to);
 out:
 	source->close(state);
 	return rc;
@@ -260,4 +276,7 @@ imgsrc_free(struct imgsrc_image *to)
 	sqt_xattrs_close(to->xattrs);
 	sqw_tree_close(&to->tree);
 	imgsrc_order_close(to->order);
+	for (size_t i = 0; i < to->content_count; i++)
+		sys_free(to->contents[i].path);
+	sys_free(to->contents);
 }

@@ -40,6 +40,8 @@ struct file_ahead {
 					 * it */
 	int fd;				/* descriptor of a large file; otherwise
 					 * -1 */
+	uint64_t base;			/* where the file begins in it */
+	bool fixed;			/* it cannot change */
 	uint8_t *data;			/* contents of a small file */
 	struct stat st;			/* status when it was opened */
 };
@@ -52,6 +54,7 @@ struct imgsrc_dir {
 	size_t size_count;
 	uint64_t *changed_ns;		/* change times at the time of listing,
 					 * by node id */
+	size_t listed;			/* number of node ids then */
 	uint32_t *files;		/* nodes with data, in order */
 	size_t file_count;
 	size_t group, ends[2];		/* for --order: ends of the first files
@@ -143,7 +146,8 @@ add_xattrs(struct imgsrc_dir *d, int at, const char *path, uint32_t *index)
 		const char *name = names + i;
 		ssize_t len = sys_lgetxattr(proc, name, value, sizeof(value));
 
-		if (len == -ENODATA)
+		if (len == -ENODATA || (d->to->o.wants_xattr != NULL &&
+		    !d->to->o.wants_xattr(d->to->o.arg, name)))
 			continue;
 		rc = len < 0 ? (int)len :
 		    sqt_xattrs_add(to, name, value, (size_t)len);
@@ -425,6 +429,7 @@ path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
     uint64_t *size)
 {
 	const struct imgsrc_input *in = d->to->o.inputs;
+	const struct imgsrc_input *end = in + d->to->o.input_count;
 	int rc = sqw_tree_path(&d->to->tree, d->files[i], text, room);
 	size_t skip, real, rest;
 	char *p = *text;
@@ -433,8 +438,11 @@ path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
 	if (rc != 0 || d->to->o.input_count == 0)
 		return rc;
 	skip = strcspn(p, "/");
-	while (strlen(in->name) != skip || memcmp(in->name, p, skip) != 0)
+	while (in < end && (strlen(in->name) != skip ||
+	    memcmp(in->name, p, skip) != 0))
 		in++;
+	if (in == end)			/* a pseudo file */
+		return 0;
 	real = strlen(in->real);
 	rest = strlen(p) - skip + 1;
 	if (real + rest > *room) {
@@ -449,15 +457,26 @@ path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
 	return 0;
 }
 
-/* Opens a file, and reads it unless it is large. */
+/*
+ * Opens a file, and reads it unless it is large.  c is its content, if that is
+ * not in the directory.
+ */
 static void
 open_ahead(const struct imgsrc_dir *d, const char *path, uint64_t size,
-    struct file_ahead *f)
+    const struct imgsrc_content *c, struct file_ahead *f)
 {
 	struct stat st;
 	ssize_t n;
 
-	f->fd = tree_open(d->root, path, 0);
+	if (c != NULL && c->path != NULL) {
+		f->fd = sys_openat(AT_FDCWD, c->path, O_RDONLY | O_CLOEXEC, 0);
+	} else if (c != NULL) {
+		f->fd = sys_dup(c->fd);
+		f->fixed = true;
+		f->base = c->at;
+	} else {
+		f->fd = tree_open(d->root, path, 0);
+	}
 	if (f->fd < 0) {
 		f->rc = f->fd;
 		return;
@@ -465,6 +484,14 @@ open_ahead(const struct imgsrc_dir *d, const char *path, uint64_t size,
 	f->rc = sys_fstat(f->fd, &f->st);
 	if (f->rc != 0)
 		goto close;
+	if (f->fixed) {
+		if (f->base + size > (uint64_t)f->st.st_size)
+			f->rc = -ENODATA;
+		f->st.st_size = (off_t)size;
+		f->st.st_blocks = c->dense ? ((off_t)size + 511) / 512 : 0;
+		if (f->rc != 0)
+			goto close;
+	}
 	if (!S_ISREG(f->st.st_mode) || (uint64_t)f->st.st_size != size) {
 		f->rc = -EAGAIN;
 		goto close;
@@ -473,11 +500,12 @@ open_ahead(const struct imgsrc_dir *d, const char *path, uint64_t size,
 		return;
 	f->data = sys_malloc((size_t)size);
 	n = f->data == NULL ? -ENOMEM :
-	    fdio_pread(f->fd, f->data, (size_t)size, 0);
+	    fdio_pread(f->fd, f->data, (size_t)size, (off_t)f->base);
 	/* checked after the last byte has been read */
 	if (n < 0)
 		f->rc = (int)n;
-	else if ((uint64_t)n < size || sys_fstat(f->fd, &st) != 0 ||
+	else if (f->fixed ? (uint64_t)n < size : (uint64_t)n < size ||
+	    sys_fstat(f->fd, &st) != 0 ||
 	    st.st_size != f->st.st_size ||
 	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
 	    st.st_mtim.tv_nsec != f->st.st_mtim.tv_nsec)
@@ -521,7 +549,8 @@ read_ahead(void *arg)
 		file = (struct file_ahead){ .fd = -1, .done = true,
 			.rc = path_of_file(d, i, &path, &room, &size) };
 		if (file.rc == 0)
-			open_ahead(d, path, size, &file);
+			open_ahead(d, path, size, imgsrc_content_of(d->to,
+			    d->to->tree.nodes[d->files[i]].id), &file);
 		pthread_mutex_lock(&d->lock);
 		d->ahead_B += file.data != NULL ? size : 0;
 		d->slots[i % WINDOW] = file;
@@ -571,7 +600,8 @@ dir_next(void *arg, struct sqw_file *to)
 	do {
 		if (d->next == d->file_count)
 			return 0;
-		if (d->to->order != NULL && d->group < 2 &&
+		if (d->to->order != NULL && !d->to->o.order_backwards &&
+		    d->group < 2 &&
 		    d->next == d->ends[d->group]) {
 			d->group++;
 			return 2;
@@ -592,7 +622,9 @@ dir_next(void *arg, struct sqw_file *to)
 		pthread_mutex_unlock(&d->lock);
 		d->file = f;
 		rc = f->rc;
-		if (rc == 0 && changed_ns(&d->file->st) != d->changed_ns[n->id])
+		/* other files have been checked for their size only */
+		if (rc == 0 && n->id < d->listed &&
+		    changed_ns(&d->file->st) != d->changed_ns[n->id])
 			rc = -EAGAIN;
 		if (rc != 0)
 			rc = file_trouble(d, rc);
@@ -603,7 +635,8 @@ dir_next(void *arg, struct sqw_file *to)
 	to->id = n->id;
 	to->size = n->attr.size;
 	to->alone = false;
-	if (to->size >= d->to->pack.block) {
+	/* a tail may be shared, whatever the size of the file */
+	if (to->size >= d->to->pack.block && !d->to->pack.tails) {
 		key = key_of(d, to->size);
 		p = bsearch(&key, d->sizes, d->size_count, sizeof(*d->sizes),
 		    by_twin_key);
@@ -626,7 +659,7 @@ advance_large(struct imgsrc_dir *d, uint64_t len)
 	struct stat st;
 
 	d->offset += len;
-	if (d->offset < (uint64_t)was->st_size)
+	if (d->offset < (uint64_t)was->st_size || d->file->fixed)
 		return 0;
 	return sys_fstat(d->file->fd, &st) == 0 && st.st_size == was->st_size &&
 	    st.st_mtim.tv_sec == was->st_mtim.tv_sec &&
@@ -638,7 +671,8 @@ dir_skip(void *arg)
 {
 	struct imgsrc_dir *d = arg;
 	const struct stat *st = &d->file->st;
-	uint64_t n = d->file->data != NULL ? 0 : sqw_hole_blocks(
+	uint64_t n = d->file->data != NULL || d->file->fixed ? 0 :
+	    sqw_hole_blocks(
 	    hole_at(d->file->fd, st, d->offset),
 	    (uint64_t)st->st_size - d->offset, d->to->pack.block);
 	int rc = n == 0 ? 0 : advance_large(d, n);
@@ -658,7 +692,8 @@ dir_read(void *arg, void *buf, size_t len)
 		d->offset += len;
 		return 0;
 	}
-	n = fdio_pread(d->file->fd, buf, len, (off_t)d->offset);
+	n = fdio_pread(d->file->fd, buf, len, (off_t)(d->file->base +
+	    d->offset));
 	rc = n < 0 ? (int)n : (size_t)n < len ? -EAGAIN : advance_large(d, len);
 	return rc != 0 ? file_trouble(d, rc) : 0;
 }
@@ -721,11 +756,12 @@ dir_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 		d->slots[i].fd = -1;
 	*files = (struct sqw_source){ .next = dir_next, .read = dir_read,
 		.skip = dir_skip, .rewind = dir_rewind, .arg = d };
-	d->root = rc = sys_openat(AT_FDCWD, o->input_count > 0 ? "/" : o->path,
+	d->root = rc = sys_openat(AT_FDCWD, o->input_count > 0 ||
+	    o->no_source ? "/" : o->path,
 	    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (rc < 0)
 		goto fail;
-	if (o->input_count == 0) {
+	if (o->input_count == 0 && !o->no_source) {
 		fd = sys_dup(d->root);
 		rc = fd < 0 ? fd : fs_list_add(&list, fd, to->pack.threads);
 		if (rc != 0)
@@ -747,6 +783,7 @@ dir_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 	if (rc == 0)
 		rc = fill_tree(d, &list);
 	fs_list_free(&list);
+	d->listed = to->tree.count;
 	if (rc == 0)
 		rc = imgsrc_complete(to);
 	if (rc != 0)

@@ -98,10 +98,12 @@ imgsrc_order_sort(struct imgsrc_image *to, uint32_t *files, size_t count,
 {
 	const struct sqw_node *nodes = to->tree.nodes;
 	uint32_t *ranks = sys_malloc(to->tree.count * sizeof(*ranks)), rank;
+	uint32_t *last_name = sys_malloc(to->tree.count *
+	    sizeof(*last_name));
 	struct ranked *r = sys_malloc((count + 1) * sizeof(*r));
 	int rc = -ENOMEM;
 
-	if (ranks == NULL || r == NULL)
+	if (ranks == NULL || last_name == NULL || r == NULL)
 		goto out;
 	/* rank each inode by the name that comes first in the list */
 	memset(ranks, 0xff, to->tree.count * sizeof(*ranks));
@@ -115,17 +117,25 @@ imgsrc_order_sort(struct imgsrc_image *to, uint32_t *files, size_t count,
 		if (rank < *best)
 			*best = rank;
 	}
+	/* a file comes where its last name does, counted from the end */
+	if (to->o.order_backwards)
+		for (size_t i = 1; i < to->tree.count; i++)
+			last_name[nodes[i].owner] = (uint32_t)i;
 	for (size_t i = 0; i < count; i++)
-		r[i] = (struct ranked){ ranks[files[i]], files[i] };
+		r[i] = (struct ranked){ ranks[files[i]],
+			to->o.order_backwards ?
+			UINT32_MAX - last_name[files[i]] : files[i] };
 	if (count > 0)
 		qsort(r, count, sizeof(*r), by_rank);
 	for (size_t i = 0; i < count; i++)
-		files[i] = r[i].id;
+		files[i] = to->o.order_backwards ?
+		    nodes[UINT32_MAX - r[i].id].owner : r[i].id;
 	*rest = count_below(r, count, WALK_ORDER_REST);
 	*last = count_below(r, count, WALK_ORDER_REST + 1);
 	rc = 0;
 out:
 	sys_free(ranks);
+	sys_free(last_name);
 	sys_free(r);
 	return rc;
 }

@@ -7,8 +7,7 @@
  * still do so, and the blocks of a file remain contiguous.
  *
  * Units (image/squashfs/write/data.h) are the fragment blocks by number, then
- * the blocks of each file.  A file with blocks and a tail also has an empty
- * unit, which represents its fragment block.
+ * the blocks of each file.
  */
 #include "imgsrc_repack.h"
 
@@ -72,8 +71,7 @@ count_blocks(struct imgsrc_repack *r)
 	for (size_t n = 1; n < sq_count(m); n++) {
 		if (!has_old_data(r, n, &e))
 			continue;
-		r->units += e.blocks + (e.blocks > 0 &&
-		    sq_tail_len(m, &e) > 0);
+		r->units += e.blocks;
 		for (uint32_t k = 0; k < e.blocks; k++)
 			r->count += sq_word(&e, k) != 0;
 	}
@@ -166,7 +164,8 @@ give_file(struct imgsrc_repack *r, size_t n, const struct sq_entry *e,
 	uint32_t first = *unit;
 
 	d->of[r->ids[n]] = (struct sqw_position){ .unit = first,
-		.blocks = e->blocks, .tail_at = e->tail_at, .tail = tail };
+		.blocks = e->blocks, .tail_unit = e->fragment,
+		.tail_at = e->tail_at, .tail = tail };
 	for (uint32_t k = 0; k < e->blocks; k++, (*unit)++) {
 		uint32_t word = sq_word(e, k);
 		const struct sqw_old *b = word == 0 ? NULL :
@@ -191,13 +190,6 @@ give_file(struct imgsrc_repack *r, size_t n, const struct sq_entry *e,
 		start = lo < r->count ? r->old[lo].start : d->end;
 	if (e->blocks > 0)
 		d->starts[first] = start;
-	if (tail && e->blocks == 0) {
-		d->of[r->ids[n]].unit = e->fragment;
-	} else if (tail) {
-		d->fragment[*unit] = e->fragment;
-		d->sizes[*unit] = 0;
-		d->starts[(*unit)++] = 0;
-	}
 }
 
 /*

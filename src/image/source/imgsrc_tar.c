@@ -80,6 +80,9 @@ imgsrc_tar_xattrs(struct imgsrc_archive *a, uint32_t *index)
 	for (size_t i = 0; rc == 0 && i < e->xattr_count; i++) {
 		const struct tar_xattr *x = &e->xattrs[i];
 
+		if (a->to->o.wants_xattr != NULL &&
+		    !a->to->o.wants_xattr(a->to->o.arg, x->name))
+			continue;
 		rc = sqt_xattrs_add(to, x->name, x->value, x->length);
 		if (rc == -ENOTSUP) {
 			imgsrc_tell(a->to, IMGSRC_WARNING, "%s: attribute %s "
@@ -153,7 +156,8 @@ imgsrc_tar_add(struct imgsrc_archive *a, uint32_t *id)
 		imgsrc_tar_fail(a, rc);
 		goto out;
 	}
-	if (imgsrc_excluded(to, path) || (a->filter != NULL &&
+	if (imgsrc_excluded(to, path) || (to->o.left_out != NULL &&
+	    to->o.left_out(to->o.arg, path, NULL)) || (a->filter != NULL &&
 	    a->filter(a->filter_arg, path)))
 		goto out;
 	if (e->type == TAR_HARDLINK) {
@@ -305,7 +309,11 @@ archive_finish(void *state)
 	if (rc != 0)
 		return rc;
 	imgsrc_tar_warn(a);
-	return imgsrc_complete(a->to);
+	rc = imgsrc_complete(a->to);
+	if (rc == 0 && a->to->content_count > 0)
+		rc = imgsrc_fail(a->to, -ENOTSUP, "%s: files with content "
+		    "cannot be added to an archive", a->name);
+	return rc;
 }
 
 static void

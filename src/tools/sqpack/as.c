@@ -6,6 +6,7 @@
 
 #include "base/args.h"
 #include "base/array.h"
+#include "base/options.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
 
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Not all C libraries have extended patterns; musl does not. */
 #ifdef FNM_EXTMATCH
@@ -22,29 +24,145 @@ enum { EXTENDED = FNM_EXTMATCH };
 enum { EXTENDED = 0 };
 #endif
 
-int
-as_next(struct msg *m, struct as_words *w, const struct as_option *options)
+/* Handles the option in w->word.  Returns -1, or the exit status. */
+static int
+apply_option(struct sqpack *p, struct as_words *w, const struct as_option *o,
+    const char *whose)
 {
-	const struct as_option *o = options;
+	bool own = o->kind == AS_SET_OWN || o->kind == AS_TEXT_OWN;
+	char *member = (own ? (char *)p->o.as : (char *)p) + o->at;
 
-	if (w->at == w->argc || w->argv[w->at][0] != '-')
-		return AS_END;
-	w->word = w->argv[w->at++];
-	w->value = NULL;
-	while (o->name != NULL && strcmp(o->name, w->word) != 0 &&
-	    (o->alias == NULL || strcmp(o->alias, w->word) != 0))
-		o++;
-	if (o->name == NULL) {
-		msg_error(m, "invalid option %s", w->word);
-		return AS_WRONG;
+	switch (o->kind) {
+	case AS_LACKS:
+		msg_error(&p->msg, "sqpack does not support the %s option %s",
+		    whose, w->word);
+		return MSG_ERROR;
+	case AS_SET:
+	case AS_SET_OWN: *(bool *)(void *)member = true; break;
+	case AS_CLEAR: *(bool *)(void *)member = false; break;
+	case AS_TEXT:
+	case AS_TEXT_OWN: *(const char **)(void *)member = w->value; break;
+	case AS_CALL:
+	case AS_CALL_VALUE: return o->call(p, w);
+	default: break;			/* accepted and ignored */
 	}
-	if (o->has_value && w->at == w->argc) {
-		msg_error(m, "%s requires a value", w->word);
-		return AS_WRONG;
+	return -1;
+}
+
+int
+as_parse(struct sqpack *p, struct as_words *w, const struct as_option *options,
+    const char *usage, const char *whose)
+{
+	int status = -1;
+
+	while (status < 0 && w->at < w->argc && w->argv[w->at][0] == '-') {
+		const struct as_option *o = options;
+
+		w->word = w->argv[w->at++];
+		w->value = NULL;
+		while (o->name != NULL && strcmp(o->name, w->word) != 0 &&
+		    (o->alias == NULL || strcmp(o->alias, w->word) != 0))
+			o++;
+		if (o->name == NULL) {
+			msg_error(&p->msg, "invalid option %s", w->word);
+			return options_usage(usage);
+		}
+		if (o->kind >= AS_VALUE && w->at == w->argc) {
+			msg_error(&p->msg, "%s requires a value", w->word);
+			return options_usage(usage);
+		}
+		if (o->kind >= AS_VALUE)
+			w->value = w->argv[w->at++];
+		status = apply_option(p, w, o, whose);
 	}
-	if (o->has_value)
-		w->value = w->argv[w->at++];
-	return o->id;
+	return status;
+}
+
+void
+as_version(const char *program)
+{
+	printf("%s version 4.7.5 (2026/03/01)\n"
+	    "This is sqpack (coldpress) %s, standing in for it.\n", program,
+	    COLDPRESS_VERSION);
+	fflush(stdout);
+}
+
+/*
+ * Parses one part of a symbolic mode, [ugoa]*([-+=][rwxXst]*|[ugo])+, and
+ * applies it.  Returns the end, or NULL.
+ */
+static const char *
+apply_symbols(const char *s, uint16_t *mode)
+{
+	static const struct { char letter; uint16_t mask; } whom[] = {
+		{ 'u', 04700 }, { 'g', 02070 }, { 'o', 01007 }, { 'a', 07777 }
+	}, bits[] = { { 'r', 0444 }, { 'w', 0222 }, { 'x', 0111 },
+		{ 's', 06000 }, { 't', 01000 } };
+	uint16_t mask = 0;
+	char op;
+
+	for (size_t i = 0; i < 4; i++)
+		if (*s == whom[i].letter) {
+			mask |= whom[i].mask;
+			s++;
+			i = SIZE_MAX;	/* from the start, for the next */
+		}
+	/* mksquashfs does not give everybody the special bits */
+	if (mask == 0)
+		mask = 0777;
+	if (*s == '\0' || strchr("+-=", *s) == NULL)
+		return NULL;
+	while (*s != '\0' && *s != ',') {
+		uint16_t value = 0;
+
+		op = *s++;
+		if (strchr("+-=", op) == NULL)
+			return NULL;
+		if (*s == 'u' || *s == 'g' || *s == 'o') {
+			value = (*mode >> (*s == 'u' ? 6 : *s == 'g' ? 3 : 0)) &
+			    07;
+			value = (uint16_t)(value * 0111);
+			s++;
+		}
+		for (; *s != '\0' && strchr("rwxXst", *s) != NULL; s++) {
+			for (size_t i = 0; i < 5; i++)
+				if (*s == bits[i].letter)
+					value |= bits[i].mask;
+			if (*s == 'X' && (S_ISDIR(*mode) ||
+			    (*mode & 0111) != 0))
+				value |= 0111;
+		}
+		value &= mask;
+		if (op == '=')
+			*mode = (uint16_t)((*mode & ~mask) | value);
+		else if (op == '+')
+			*mode |= value;
+		else
+			*mode = (uint16_t)(*mode & ~value);
+	}
+	return s;
+}
+
+bool
+as_mode_apply(const char *text, uint16_t *mode)
+{
+	char *end;
+	unsigned long octal = strtoul(text, &end, 8);
+
+	if (*text >= '0' && *text <= '7') {
+		if (*end != '\0' || octal > 07777)
+			return false;
+		*mode = (uint16_t)((*mode & S_IFMT) | octal);
+		return true;
+	}
+	while (text != NULL && *text != '\0') {
+		text = apply_symbols(text, mode);
+		if (text != NULL && *text == ',')
+			text++;
+		else
+			return text != NULL;
+	}
+	return false;
 }
 
 bool
@@ -77,14 +195,6 @@ as_threads(struct sqpack *p, const struct as_words *w)
 		return MSG_ERROR;
 	p->o.data.threads = (unsigned)n;
 	return -1;
-}
-
-int
-as_lacks(struct msg *m, const char *word, const char *whose)
-{
-	msg_error(m, "sqpack does not support the %s option %s", whose,
-	    word);
-	return MSG_ERROR;
 }
 
 int

@@ -10,14 +10,9 @@
 
 #include "sqpack.h"
 
-enum { AS_WRONG = -1, AS_END = -2, AS_THREADS_MAX = 1024 };
+#include "base/path_regex.h"
 
-struct as_option {
-	const char *name, *alias;	/* including the hyphen; alias may be
-					 * NULL */
-	bool has_value;
-	int id;				/* >= 0 */
-};
+enum { AS_THREADS_MAX = 1024 };
 
 struct as_words {
 	int argc;
@@ -28,12 +23,38 @@ struct as_words {
 };
 
 /*
- * Parses the next option according to a table that ends with a NULL name.
- * Returns its id; AS_END after the last word or before a word without a hyphen;
- * AS_WRONG after reporting an error.
+ * What an option does; OWN: to a member of p->o.as, otherwise of struct sqpack.
+ * The kinds from AS_VALUE on have a value.
  */
-int as_next(struct msg *m, struct as_words *w,
-    const struct as_option *options);
+enum as_kind { AS_IGNORED, AS_LACKS, AS_SET, AS_SET_OWN, AS_CLEAR, AS_CALL,
+    AS_VALUE, AS_IGNORED_VALUE = AS_VALUE, AS_TEXT, AS_TEXT_OWN,
+    AS_CALL_VALUE };
+
+struct as_option {
+	const char *name, *alias;	/* including the hyphen; alias may be
+					 * NULL */
+	enum as_kind kind;
+	size_t at;			/* offset of the member */
+	/* Returns -1, or the exit status. */
+	int (*call)(struct sqpack *p, struct as_words *w);
+};
+
+/*
+ * Parses the options up to the first word without a hyphen, according to a
+ * table that ends with a NULL name.  Returns -1, or the exit status after
+ * reporting an error; whose is the name of the program for messages.
+ */
+int as_parse(struct sqpack *p, struct as_words *w,
+    const struct as_option *options, const char *usage, const char *whose);
+
+/* Prints the version of the program, as it does. */
+void as_version(const char *program);
+
+/*
+ * Changes a mode as chmod(1) does, given an octal number or a symbolic mode
+ * without the umask.  Returns false if it is neither.
+ */
+bool as_mode_apply(const char *text, uint16_t *mode);
 
 /*
  * Parses the option's value as a number in lo..hi.  Returns false after
@@ -52,9 +73,6 @@ int as_offset(struct sqpack *p, const struct as_words *w, uint64_t *offset);
  * Parses the option's value as the number of threads.  Returns -1 or MSG_ERROR.
  */
 int as_threads(struct sqpack *p, const struct as_words *w);
-
-/* Reports that the option is not supported.  Returns MSG_ERROR. */
-int as_lacks(struct msg *m, const char *word, const char *whose);
 
 /* A growing array of strings, which it owns. */
 struct as_texts {
@@ -94,7 +112,21 @@ bool as_can_match(struct msg *m, const char *pattern);
  * values as sqpack_parse().
  */
 int as_mksquashfs_parse(struct sqpack *p, int argc, char **argv);
+int as_sqfstar_parse(struct sqpack *p, int argc, char **argv);
 int as_unsquashfs_parse(struct sqpack *p, int argc, char **argv);
+int as_sqfscat_parse(struct sqpack *p, int argc, char **argv);
+
+/*
+ * Writes the selected names as pseudo file definitions, followed by their data,
+ * to a file or, for "-", to standard output.  Returns 0, or -errno after
+ * reporting the error.
+ */
+int as_write_pseudo(struct sqpack_image *i, const char *path);
+
+struct as_time {
+	bool given, latest;		/* latest: that of all inodes */
+	uint32_t s;
+};
 
 /* p->o.as, for mksquashfs */
 struct as_mksquashfs {
@@ -102,16 +134,26 @@ struct as_mksquashfs {
 	size_t source_count;
 	struct as_texts excludes;	/* as given on the command line */
 	struct as_texts paths;		/* excluded in the image, sorted */
-	struct as_texts pseudo;		/* pseudo file definitions */
+	struct imgsrc_pseudo *pseudo;
+	bool pseudo_root;		/* they are the only source */
+	bool root_is_made;		/* it is not one of the sources */
+	struct as_texts xattrs;		/* NAME=VALUE, for all inodes */
+	struct path_regex *xattrs_in, *xattrs_out;
 	const char *comp;		/* NULL: gzip */
 	int64_t level;			/* 0: default of the compressor */
 	const char *dictionary;
+	unsigned strategies;		/* bits */
 	struct path_regex **patterns;	/* excludes compiled for -regex */
 	bool window, algorithm;		/* given, with their defaults */
-	bool hc, wildcards, regex, as_directory, append, quiet, info, tar;
-	bool one_file_system, has_mkfs_time;
-	bool has_root_mode, has_root_uid, has_root_gid, has_root_time;
-	uint32_t root_mode, root_uid, root_gid, root_time;
+	bool star;			/* its name is sqfstar */
+	bool hc, wildcards, regex, as_directory, replaces, quiet, info, tar;
+	bool one_file_system, percentage;
+	const char *root_name;		/* for -root-becomes */
+	const char *info_file;
+	const char *root_mode, *file_mode, *dir_mode;	/* NULL: unchanged */
+	bool has_root_uid, has_root_gid, has_max_depth;
+	uint32_t root_uid, root_gid, max_depth;
+	struct as_time mkfs_time, all_time, root_time;
 	dev_t device;			/* for one_file_system */
 };
 

@@ -20,8 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
 /* Resolves the directory of path, and appends the last component. */
 static int
@@ -198,8 +196,16 @@ left_out(void *arg, const char *path, const struct stat *st)
 	bool patterns = a->wildcards || a->regex;
 	char copy[PATH_MAX], *slash;
 
-	if (a->one_file_system && st->st_dev != a->device)
+	if (a->one_file_system && st != NULL && st->st_dev != a->device)
 		return true;
+	if (a->has_max_depth) {
+		uint32_t depth = 1;
+
+		for (const char *s = path; (s = strchr(s, '/')) != NULL; s++)
+			depth++;
+		if (depth > a->max_depth)
+			return true;
+	}
 	if ((!patterns && a->paths.count == 0) ||
 	    snprintf(copy, sizeof(copy), "%s", path) >= PATH_MAX)
 		return false;
@@ -252,7 +258,7 @@ add_excludes(struct sqpack *p)
 	if (rc == -ENOMEM && a->regex)
 		msg_error(&p->msg, "%s", strerror(ENOMEM));
 	/* an older image inside the source is not included in the new one */
-	if (rc == 0 && real_path(p->o.output, true, real) == 0)
+	if (rc == 0 && !a->tar && real_path(p->o.output, true, real) == 0)
 		rc = add_real(p, real);
 	if (a->paths.count > 0)
 		qsort(a->paths.items, a->paths.count, sizeof(char *), by_text);
@@ -268,8 +274,18 @@ as_sources(struct sqpack *p)
 	int rc;
 
 	o->source = a->sources[0];
+	a->root_is_made = true;
 	if (a->tar)
+		return add_excludes(p);
+	if (a->source_count == 1 && strcmp(a->sources[0], "-") == 0) {
+		if (!imgsrc_pseudo_has_root(a->pseudo)) {
+			msg_error(&p->msg, "the source is -, but there is "
+			    "neither -tar nor a pseudo definition of /");
+			return -EINVAL;
+		}
+		o->from.no_source = a->pseudo_root = true;
 		return 0;
+	}
 	o->from.inputs = sys_calloc(a->source_count, sizeof(*o->from.inputs));
 	if (o->from.inputs == NULL) {
 		msg_error(&p->msg, "%s", strerror(ENOMEM));
@@ -296,18 +312,7 @@ as_sources(struct sqpack *p)
 	if (a->source_count == 1 && !a->as_directory &&
 	    o->from.inputs[0].is_dir) {
 		o->from.input_count = 0;
-		return 0;
+		a->root_is_made = false;
 	}
-	/* the attributes of a root that is not one of the sources */
-	if (!a->has_root_mode)
-		a->root_mode = 0777;
-	if (!a->has_root_uid)
-		a->root_uid = getuid();
-	if (!a->has_root_gid)
-		a->root_gid = getgid();
-	if (!a->has_root_time)
-		a->root_time = (uint32_t)time(NULL);
-	a->has_root_mode = a->has_root_uid = a->has_root_gid = true;
-	a->has_root_time = true;
 	return 0;
 }

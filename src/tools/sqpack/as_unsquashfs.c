@@ -2,7 +2,8 @@
  * as_unsquashfs.c - standing in for unsquashfs: what it does, and its options
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Supports the options of unsquashfs 4.5.1, and prints in its format.
+ * Supports the options of unsquashfs and sqfscat 4.7.5, and prints in their
+ * format.
  */
 #include "as.h"
 
@@ -24,8 +25,15 @@ enum { PARTLY = 2, WIDTH = 25, DEVICE_WIDTH = 7, ID_B = 64 };
 /* p->o.as */
 struct as_unsquashfs {
 	struct as_texts names;		/* to list or extract; none: all */
+	struct as_texts excludes;	/* to leave out */
+	const char *pseudo;		/* file for -pf */
 	bool info, is_long, concise, numeric, utc, quiet, no_exit_code;
 	bool version;			/* it was printed */
+	bool cat;			/* its name is sqfscat */
+	bool names_excluded;		/* the names are left out */
+	bool follow, follow_missing, must_match, strict;
+	bool has_depth;
+	uint32_t depth;
 };
 
 static void
@@ -294,62 +302,22 @@ unsquash_time(struct sqpack_image *i)
 	return 0;
 }
 
+static int
+unsquash_pseudo(struct sqpack_image *i)
+{
+	const struct as_unsquashfs *u = i->p->o.as;
+
+	return as_write_pseudo(i, u->pseudo);
+}
+
 /* Options */
 
-enum { FORCE, CAT, DEST, EXTRACT_FILE, HELP, IGNORED, IGNORED_VALUE, INFO,
-    LACKS, LINFO, LIST, LIST_CONCISE, LONG_CONCISE, LONG_LIST, LONG_NUMERIC,
-    NO_EXIT_CODE, NO_PROGRESS, NO_WILDCARDS, NO_XATTRS, OFFSET, PROCESSORS,
-    QUIET, REGEX, STAT, TIME, USER_XATTRS, UTC, VERSION, XATTRS };
-
-static const struct as_option options[] = {
-	{ "-UTC", NULL, false, UTC },
-	{ "-cat", NULL, false, CAT },
-	{ "-data-queue", "-da", true, IGNORED_VALUE },
-	{ "-dest", "-d", true, DEST },
-	{ "-exclude-file", "-excf", false, LACKS },
-	{ "-exc", NULL, false, LACKS },
-	{ "-exclude-list", "-ex", false, LACKS },
-	{ "-excludes", NULL, false, LACKS },
-	{ "-extract-file", "-ef", true, EXTRACT_FILE },
-	{ "-e", NULL, true, EXTRACT_FILE },
-	{ "-follow-symlinks", "-follow", false, LACKS },
-	{ "-L", NULL, false, LACKS },
-	{ "-force", "-f", false, FORCE },
-	{ "-frag-queue", "-fr", true, IGNORED_VALUE },
-	{ "-fstime", "-mkfs-time", false, TIME },
-	{ "-help", "-h", false, HELP },
-	{ "-ignore-errors", "-ig", false, IGNORED },
-	{ "-info", "-i", false, INFO },
-	{ "-lc", NULL, false, LIST_CONCISE },
-	{ "-linfo", "-li", false, LINFO },
-	{ "-llc", NULL, false, LONG_CONCISE },
-	{ "-lls", "-ll", false, LONG_LIST },
-	{ "-llnumeric", "-lln", false, LONG_NUMERIC },
-	{ "-ls", "-l", false, LIST },
-	{ "-max-depth", "-max", false, LACKS },
-	{ "-missing-symlinks", "-missing", false, LACKS },
-	{ "-no-exit-code", "-no-exit", false, NO_EXIT_CODE },
-	{ "-no-progress", "-n", false, NO_PROGRESS },
-	{ "-no-wildcards", "-no-wild", false, NO_WILDCARDS },
-	{ "-no-xattrs", "-no", false, NO_XATTRS },
-	{ "-offset", "-o", true, OFFSET },
-	{ "-processors", "-p", true, PROCESSORS },
-	{ "-pseudo-file", "-pf", false, LACKS },
-	{ "-quiet", "-q", false, QUIET },
-	{ "-regex", "-r", false, REGEX },
-	{ "-stat", "-s", false, STAT },
-	{ "-strict-errors", "-st", false, LACKS },
-	{ "-user-xattrs", "-u", false, USER_XATTRS },
-	{ "-version", "-v", false, VERSION },
-	{ "-xattrs", "-x", false, XATTRS },
-	{ NULL, NULL, false, 0 }
-};
-
 static const char usage[] =
-"SYNTAX: unsquashfs [OPTIONS] FILESYSTEM [files to extract or list]\n";
+"SYNTAX: unsquashfs [OPTIONS] FILESYSTEM [files to extract or list]\n"
+"        sqfscat [OPTIONS] FILESYSTEM [files to print]\n";
 
 static const char help[] =
-"This is sqpack, standing in for unsquashfs 4.5.1.\n"
+"This is sqpack, standing in for unsquashfs and sqfscat 4.7.5.\n"
 "\n"
 "  -d[est] DIR            extract to DIR (squashfs-root)\n"
 "  -f[orce]               replace files\n"
@@ -361,6 +329,14 @@ static const char help[] =
 "  -mkfs-time             print the creation time (seconds since 1970)\n"
 "  -cat                   write files to standard output\n"
 "  -ef, -e FILE           names to extract, one per line\n"
+"  -excludes              the names are left out instead\n"
+"  -exc[f] FILE, -ex[clude-list] NAMES \\;    also leave these out\n"
+"  -max[-depth] N         levels below the root\n"
+"  -L, -follow[-symlinks] also extract what symbolic links lead to\n"
+"  -missing[-symlinks]    fail if something they lead to is missing\n"
+"  -match                 fail if a name matches nothing\n"
+"  -pf FILE               write a pseudo file definition (- : to stdout)\n"
+"  -st[rict-errors]       stop at the first error\n"
 "  -no-wild[cards]        names are not patterns\n"
 "  -r[egex]               names are regular expressions\n"
 "  -o[ffset] BYTES        offset of the image in the file\n"
@@ -368,7 +344,7 @@ static const char help[] =
 "  -UTC                   times in UTC\n"
 "  -v[ersion], -h[elp]\n";
 
-static void
+static int
 set_list(struct sqpack *p, bool is_long, bool concise, bool numeric)
 {
 	struct as_unsquashfs *u = p->o.as;
@@ -377,57 +353,235 @@ set_list(struct sqpack *p, bool is_long, bool concise, bool numeric)
 	u->is_long = is_long;
 	u->concise = concise;
 	u->numeric = numeric;
+	return -1;
 }
 
 static int
-take_option(struct sqpack *p, const struct as_words *w, int id)
+take_list(struct sqpack *p, struct as_words *w)
 {
-	struct sqpack_options *o = &p->o;
-	struct as_unsquashfs *u = o->as;
+	(void)w;
+	return set_list(p, false, false, false);
+}
 
-	switch (id) {
-	case AS_WRONG: return options_usage(usage);
-	case CAT: o->task = sqpack_cat; break;
-	case STAT: o->task = unsquash_stat; break;
-	case TIME: o->task = unsquash_time; break;
-	case LIST: set_list(p, false, false, false); break;
-	case LIST_CONCISE: set_list(p, false, true, false); break;
-	case LONG_LIST: set_list(p, true, false, false); break;
-	case LONG_NUMERIC: set_list(p, true, false, true); break;
-	case LONG_CONCISE: set_list(p, true, true, false); break;
-	case INFO: u->info = true; break;
-	case LINFO: u->info = u->is_long = true; break;
-	case UTC: u->utc = true; break;
-	case QUIET: u->quiet = true; break;
-	case NO_EXIT_CODE: u->no_exit_code = true; break;
-	case DEST: o->directory = w->value; break;
-	case EXTRACT_FILE:
-		return as_lines(p, &u->names, w->value) == 0 ? -1 : MSG_ERROR;
-	case FORCE: o->force = true; break;
-	case HELP: return options_help(&p->msg, usage, help);
-	case LACKS: return as_lacks(&p->msg, w->word, "unsquashfs");
-	case NO_PROGRESS: p->msg.quiet = true; break;
-	case NO_WILDCARDS: o->plain_names = true; break;
-	case NO_XATTRS: o->no_xattrs = true; break;
-	case OFFSET:
-		o->from.has_offset = true;
-		return as_offset(p, w, &o->from.offset);
-	case PROCESSORS: return as_threads(p, w);
-	case REGEX: o->regex = true; break;
-	case USER_XATTRS: o->user_xattrs = true; break;
-	case VERSION:
-		/* as in the original, the other words still count */
-		u->version = true;
-		printf("unsquashfs version 4.5.1 (2022/03/17)\n"
-		    "This is sqpack (coldpress) %s, standing in for it.\n",
-		    COLDPRESS_VERSION);
-		fflush(stdout);
-		break;
-	case XATTRS: o->no_xattrs = o->user_xattrs = false; break;
-	default: break;
-	}
+static int
+take_list_concise(struct sqpack *p, struct as_words *w)
+{
+	(void)w;
+	return set_list(p, false, true, false);
+}
+
+static int
+take_long_list(struct sqpack *p, struct as_words *w)
+{
+	(void)w;
+	return set_list(p, true, false, false);
+}
+
+static int
+take_long_numeric(struct sqpack *p, struct as_words *w)
+{
+	(void)w;
+	return set_list(p, true, false, true);
+}
+
+static int
+take_long_concise(struct sqpack *p, struct as_words *w)
+{
+	(void)w;
+	return set_list(p, true, true, false);
+}
+
+static int
+take_cat(struct sqpack *p, struct as_words *w)
+{
+	(void)w;
+	p->o.task = sqpack_cat;
 	return -1;
 }
+
+static int
+take_stat(struct sqpack *p, struct as_words *w)
+{
+	(void)w;
+	p->o.task = unsquash_stat;
+	return -1;
+}
+
+static int
+take_fstime(struct sqpack *p, struct as_words *w)
+{
+	(void)w;
+	p->o.task = unsquash_time;
+	return -1;
+}
+
+static int
+take_pseudo_output(struct sqpack *p, struct as_words *w)
+{
+	struct as_unsquashfs *u = p->o.as;
+
+	u->pseudo = w->value;
+	p->o.task = unsquash_pseudo;
+	return -1;
+}
+
+static int
+take_linfo(struct sqpack *p, struct as_words *w)
+{
+	struct as_unsquashfs *u = p->o.as;
+
+	(void)w;
+	u->info = u->is_long = true;
+	return -1;
+}
+
+static int
+take_extract_file(struct sqpack *p, struct as_words *w)
+{
+	struct as_unsquashfs *u = p->o.as;
+
+	return as_lines(p, &u->names, w->value) == 0 ? -1 : MSG_ERROR;
+}
+
+static int
+take_exclude_file(struct sqpack *p, struct as_words *w)
+{
+	struct as_unsquashfs *u = p->o.as;
+
+	return as_lines(p, &u->excludes, w->value) == 0 ? -1 : MSG_ERROR;
+}
+
+/* Takes the words up to one that is just a semicolon. */
+static int
+take_exclude_list(struct sqpack *p, struct as_words *w)
+{
+	struct as_unsquashfs *u = p->o.as;
+
+	for (; w->at < w->argc && strcmp(w->argv[w->at], ";") != 0; w->at++)
+		if (as_texts_add(p, &u->excludes, w->argv[w->at],
+		    strlen(w->argv[w->at])) != 0)
+			return MSG_ERROR;
+	if (w->at == w->argc) {
+		msg_error(&p->msg, "%s: expected a ; after the list", w->word);
+		return options_usage(usage);
+	}
+	w->at++;
+	return -1;
+}
+
+static int
+take_depth(struct sqpack *p, struct as_words *w)
+{
+	struct as_unsquashfs *u = p->o.as;
+	int64_t n;
+
+	if (!as_number(&p->msg, w, 0, UINT32_MAX, &n))
+		return MSG_ERROR;
+	u->has_depth = true;
+	u->depth = (uint32_t)n;
+	return -1;
+}
+
+static int
+take_offset(struct sqpack *p, struct as_words *w)
+{
+	p->o.from.has_offset = true;
+	return as_offset(p, w, &p->o.from.offset);
+}
+
+static int
+take_processors(struct sqpack *p, struct as_words *w)
+{
+	return as_threads(p, w);
+}
+
+static int
+take_xattrs(struct sqpack *p, struct as_words *w)
+{
+	(void)w;
+	p->o.no_xattrs = p->o.user_xattrs = false;
+	return -1;
+}
+
+static int
+take_help(struct sqpack *p, struct as_words *w)
+{
+	(void)w;
+	return options_help(&p->msg, usage, help);
+}
+
+/* As in the original, the other words still count. */
+static int
+take_version(struct sqpack *p, struct as_words *w)
+{
+	struct as_unsquashfs *u = p->o.as;
+
+	(void)w;
+	u->version = true;
+	as_version(u->cat ? "sqfscat" : "unsquashfs");
+	return -1;
+}
+
+#define OWN(member) AS_SET_OWN, offsetof(struct as_unsquashfs, member), NULL
+#define SET(member) AS_SET, offsetof(struct sqpack, member), NULL
+#define CALL(function) AS_CALL, 0, function
+#define CALL_VALUE(function) AS_CALL_VALUE, 0, function
+#define IGNORED AS_IGNORED, 0, NULL
+#define IGNORED_VALUE AS_IGNORED_VALUE, 0, NULL
+
+static const struct as_option options[] = {
+	{ "-UTC", NULL, OWN(utc) },
+	{ "-all-time", "-all", AS_LACKS, 0, NULL },
+	{ "-cat", NULL, CALL(take_cat) },
+	{ "-cols", NULL, IGNORED_VALUE },
+	{ "-data-queue", "-da", IGNORED_VALUE },
+	{ "-dest", "-d", AS_TEXT, offsetof(struct sqpack, o.directory), NULL },
+	{ "-exclude-file", "-excf", CALL_VALUE(take_exclude_file) },
+	{ "-exc", NULL, CALL_VALUE(take_exclude_file) },
+	{ "-exclude-list", "-ex", CALL(take_exclude_list) },
+	{ "-excludes", NULL, OWN(names_excluded) },
+	{ "-extract-file", "-ef", CALL_VALUE(take_extract_file) },
+	{ "-e", NULL, CALL_VALUE(take_extract_file) },
+	{ "-follow-symlinks", "-follow", OWN(follow) },
+	{ "-L", NULL, OWN(follow) },
+	{ "-force", "-f", SET(o.force) },
+	{ "-frag-queue", "-fr", IGNORED_VALUE },
+	{ "-fstime", "-mkfs-time", CALL(take_fstime) },
+	{ "-help", "-h", CALL(take_help) },
+	{ "-help-all", "-ha", CALL(take_help) },
+	{ "-help-option", "-ho", CALL_VALUE(take_help) },
+	{ "-help-section", "-hs", CALL_VALUE(take_help) },
+	{ "-ignore-errors", "-ig", IGNORED },
+	{ "-info", "-i", OWN(info) },
+	{ "-lc", NULL, CALL(take_list_concise) },
+	{ "-linfo", "-li", CALL(take_linfo) },
+	{ "-llc", NULL, CALL(take_long_concise) },
+	{ "-lls", "-ll", CALL(take_long_list) },
+	{ "-llnumeric", "-lln", CALL(take_long_numeric) },
+	{ "-ls", "-l", CALL(take_list) },
+	{ "-max-depth", "-max", CALL_VALUE(take_depth) },
+	{ "-mem", "-mem-percent", IGNORED_VALUE },
+	{ "-missing-symlinks", "-missing", OWN(follow_missing) },
+	{ "-match", NULL, OWN(must_match) },
+	{ "-no-exit-code", "-no-exit", OWN(no_exit_code) },
+	{ "-no-pager", NULL, IGNORED },
+	{ "-no-progress", "-n", SET(msg.quiet) },
+	{ "-no-wildcards", "-no-wild", SET(o.plain_names) },
+	{ "-no-xattrs", "-no", SET(o.no_xattrs) },
+	{ "-offset", "-o", CALL_VALUE(take_offset) },
+	{ "-percentage", "-per", SET(msg.quiet) },
+	{ "-processors", "-p", CALL_VALUE(take_processors) },
+	{ "-pseudo-file", "-pf", CALL_VALUE(take_pseudo_output) },
+	{ "-quiet", "-q", OWN(quiet) },
+	{ "-regex", "-r", SET(o.regex) },
+	{ "-stat", "-s", CALL(take_stat) },
+	{ "-strict-errors", "-st", OWN(strict) },
+	{ "-user-xattrs", "-u", SET(o.user_xattrs) },
+	{ "-version", "-v", CALL(take_version) },
+	{ "-xattrs", "-x", CALL(take_xattrs) },
+	{ "-xattrs-exclude", "-xattrs-include", AS_LACKS, 0, NULL },
+	{ NULL, NULL, IGNORED }
+};
 
 /* Removes slashes at the ends of a name, and all but one between components. */
 static void
@@ -462,9 +616,24 @@ take_names(struct sqpack *p, struct as_words *w)
 		    strlen(w->argv[w->at])) != 0)
 			return MSG_ERROR;
 	if (o->task == sqpack_cat && u->names.count == 0) {
-		msg_error(&p->msg, "-cat requires the names of files");
+		msg_error(&p->msg, "%s requires the names of files", u->cat ?
+		    "sqfscat" : "-cat");
 		return options_usage(usage);
 	}
+	if (u->names_excluded) {
+		struct as_texts names = u->excludes;
+
+		u->excludes = u->names;
+		u->names = names;
+		for (size_t i = 0; i < names.count; i++)
+			if (as_texts_add(p, &u->excludes, names.items[i],
+			    strlen(names.items[i])) != 0)
+				return MSG_ERROR;
+		as_texts_free(&u->names);
+		u->names = (struct as_texts){ .count = 0 };
+	}
+	for (size_t i = 0; i < u->excludes.count; i++)
+		tidy(u->excludes.items[i]);
 	for (size_t i = 0; i < u->names.count; i++) {
 		char *name = u->names.items[i];
 
@@ -480,10 +649,16 @@ take_names(struct sqpack *p, struct as_words *w)
 	}
 	o->names = u->names.items;
 	o->name_count = u->names.count;
-	if (o->task == unsquash_list || o->task == unsquash_extract) {
+	if (o->task != sqpack_cat) {
 		o->globs = u->names.items;
 		o->glob_count = u->names.count;
 	}
+	o->out_globs = u->excludes.items;
+	o->out_glob_count = u->excludes.count;
+	o->max_depth = u->has_depth ? (int64_t)u->depth : -1;
+	o->follow = u->follow || u->follow_missing;
+	o->follow_missing = u->follow_missing;
+	o->missing_is_fine = !u->must_match && !u->follow_missing;
 	return -1;
 }
 
@@ -493,6 +668,7 @@ release(struct sqpack *p)
 	struct as_unsquashfs *u = p->o.as;
 
 	as_texts_free(&u->names);
+	as_texts_free(&u->excludes);
 	sys_free(u);
 }
 
@@ -510,27 +686,40 @@ status_of(const struct sqpack *p, int rc)
 	return u->no_exit_code ? MSG_OK : PARTLY;
 }
 
-int
-as_unsquashfs_parse(struct sqpack *p, int argc, char **argv)
+static int
+parse_words(struct sqpack *p, int argc, char **argv, bool cat)
 {
 	struct as_words w = { .argc = argc, .argv = argv, .at = 1 };
-	int id, status = -1;
+	struct as_unsquashfs *u = sys_calloc(1, sizeof(*u));
+	int status;
 
 	msg_init(&p->msg, argv[0]);
-	p->o.as = sys_calloc(1, sizeof(struct as_unsquashfs));
-	if (p->o.as == NULL) {
+	p->o.as = u;
+	if (u == NULL) {
 		msg_error(&p->msg, "%s", strerror(ENOMEM));
 		return MSG_ERROR;
 	}
+	u->cat = cat;
 	p->o.release = release;
 	p->o.status_of = status_of;
-	p->o.task = unsquash_extract;
+	p->o.task = cat ? sqpack_cat : unsquash_extract;
 	p->o.directory = "squashfs-root";
-	p->o.missing_is_fine = true;
-	while (status < 0 && (id = as_next(&p->msg, &w, options)) != AS_END)
-		status = take_option(p, &w, id);
+	status = as_parse(p, &w, options, usage, cat ? "sqfscat" :
+	    "unsquashfs");
 	if (status < 0)
 		status = take_names(p, &w);
 	p->o.data.threads = cpus_choose(p->o.data.threads, AS_THREADS_MAX);
 	return status;
+}
+
+int
+as_unsquashfs_parse(struct sqpack *p, int argc, char **argv)
+{
+	return parse_words(p, argc, argv, false);
+}
+
+int
+as_sqfscat_parse(struct sqpack *p, int argc, char **argv)
+{
+	return parse_words(p, argc, argv, true);
 }

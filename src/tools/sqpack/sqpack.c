@@ -98,7 +98,15 @@ write_stats(const struct sqpack *p)
 int
 main(int argc, char **argv)
 {
-	struct sqpack p = { .o.memory = SQPACK_MEMORY_B };
+	static const struct {
+		const char *name;
+		int (*parse)(struct sqpack *p, int argc, char **argv);
+	} names[] = { { "mksquashfs", as_mksquashfs_parse },
+		{ "sqfstar", as_sqfstar_parse },
+		{ "unsquashfs", as_unsquashfs_parse },
+		{ "sqfscat", as_sqfscat_parse }, { "", sqpack_parse } };
+	struct sqpack p = { .o.memory = SQPACK_MEMORY_B, .o.max_depth = -1 };
+	size_t i = 0;
 	uint64_t t0 = sys_now_ns();
 	const char *name = argc == 0 ? "" : path_name(argv[0]);
 	int status, rc = 0;
@@ -108,20 +116,9 @@ main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	output_on_signals();
 	/* the options of the program that it is invoked as */
-	if (strcmp(name, "mksquashfs") == 0) {
-		status = as_mksquashfs_parse(&p, argc, argv);
-	} else if (strcmp(name, "unsquashfs") == 0) {
-		status = as_unsquashfs_parse(&p, argc, argv);
-	} else if (strcmp(name, "sqfstar") == 0 ||
-	    strcmp(name, "sqfscat") == 0) {
-		msg_init(&p.msg, name);
-		msg_error(&p.msg, "sqpack does not replace this program; "
-		    "under the names mksquashfs and unsquashfs, -tar and -cat "
-		    "do the same");
-		status = MSG_ERROR;
-	} else {
-		status = sqpack_parse(&p, argc, argv);
-	}
+	while (*names[i].name != '\0' && strcmp(name, names[i].name) != 0)
+		i++;
+	status = names[i].parse(&p, argc, argv);
 	if (status < 0) {
 		rc = p.o.task != NULL ? sqpack_read(&p) : sqpack_build(&p);
 		if (rc != 0)

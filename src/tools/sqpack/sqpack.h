@@ -35,6 +35,12 @@ struct sqpack_options {
 	size_t name_count;
 	char **globs;			/* patterns for names in the image */
 	size_t glob_count;
+	char **out_globs;		/* of names to leave out */
+	size_t out_glob_count;
+	int64_t max_depth;		/* levels below the root; -1: all */
+	bool follow;			/* also select what symbolic links lead
+					 * to */
+	bool follow_missing;		/* it is an error if that is missing */
 	const char *source, *output, *stats;
 	int64_t level;			/* -L; 0: not given */
 	bool best;			/* use the method's best level */
@@ -60,7 +66,7 @@ struct sqpack_options {
 	void *as;
 	void (*release)(struct sqpack *p);
 	/* Called after an image has been built. */
-	void (*done)(const struct sqpack *p);
+	void (*done)(struct sqpack *p);
 	/*
 	 * Returns the exit status; rc is the result of the task or the build.
 	 */
@@ -133,6 +139,22 @@ int sqpack_extract(struct sqpack_image *i);
 int sqpack_cat(struct sqpack_image *i);
 int sqpack_mount(struct sqpack_image *i);	/* -errno if Linux cannot mount
 						 * it */
+
+/* Files of an image that are written out one after another. */
+struct sqpack_cat {
+	struct sqpack_image *i;
+	int fd;
+	struct sq_decoder *decoder;
+	uint8_t *data, *zeros;
+};
+
+/*
+ * Return 0, or -errno after reporting the error.  c must be closed even after
+ * an error.
+ */
+int sqpack_cat_open(struct sqpack_cat *c, struct sqpack_image *i, int fd);
+int sqpack_cat_file(struct sqpack_cat *c, size_t number);
+void sqpack_cat_close(struct sqpack_cat *c);
 
 /* Frees all memory allocated by option parsing and by building. */
 void sqpack_free(struct sqpack *p);

@@ -7,6 +7,7 @@
 #include "base/fdio.h"
 #include "base/path_regex.h"
 #include "base/sandbox.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "walk/node.h"
 
@@ -15,6 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { LINKS_MAX = 40 };		/* followed in one path */
 
 static void
 report_damage(void *arg, const char *place, const char *why)
@@ -49,9 +52,12 @@ want(struct sqpack_image *i, size_t number)
 	}
 }
 
-/* Selects what matches a pattern, which may be a regular expression. */
+/*
+ * Selects what matches a pattern, which may be a regular expression, or with
+ * `out` the opposite.
+ */
 static int
-choose_matches(struct sqpack_image *i, const char *glob)
+choose_matches(struct sqpack_image *i, const char *glob, bool out)
 {
 	const struct sqpack_options *o = &i->p->o;
 	size_t count = sq_count(i->m), found = 0;
@@ -83,18 +89,116 @@ choose_matches(struct sqpack_image *i, const char *glob)
 			match = as_matches(glob, path);
 		else
 			match = fnmatch(glob, path, FNM_PATHNAME) == 0;
-		if (match) {
+		if (match && out)
+			memset(i->wanted + n, SQ_OUT, sq_end(i->m, n) - n);
+		else if (match)
 			want(i, n);
-			found++;
-		}
+		found += match;
 		n = match ? sq_end(i->m, n) : n + 1;
 	}
-	if (found == 0 && !o->missing_is_fine)
+	if (found == 0 && !out && !o->missing_is_fine)
 		msg_error(&i->p->msg, "%s: no name matches %s", o->source,
 		    glob);
 out:
 	path_regex_close(regex);
 	return rc;
+}
+
+/* Returns the number of a name in a directory, or 0. */
+static size_t
+child_of(const struct sq_image *m, size_t dir, const char *name, size_t len)
+{
+	struct sq_entry e;
+
+	for (size_t n = dir + 1; n < sq_end(m, dir); n = sq_end(m, n)) {
+		sq_get(m, n, &e);
+		if (e.name_len == len && memcmp(e.name, name, len) == 0)
+			return n;
+	}
+	return 0;
+}
+
+/*
+ * Selects what a path leads to, and the symbolic links on the way, which do not
+ * leave the image.  Returns 0 or -ENOMEM.
+ */
+static int
+choose_followed(struct sqpack_image *i, const char *name)
+{
+	char *rest = strcopy(name), *made;
+	size_t at = 0, len, n;
+	unsigned links = 0;
+	struct sq_entry e;
+
+	for (char *s = rest; s != NULL && *s != '\0';) {
+		len = strcspn(s, "/");
+		sq_get(i->m, at, &e);
+		if (len == 0 || (len == 1 && *s == '.')) {
+			s += len + (s[len] == '/');
+			continue;
+		}
+		if (len == 2 && memcmp(s, "..", 2) == 0) {
+			at = e.parent;
+			s += len + (s[len] == '/');
+			continue;
+		}
+		n = !S_ISDIR(e.mode) ? 0 : child_of(i->m, at, s, len);
+		if (n == 0 || links > LINKS_MAX) {
+			if (i->p->o.follow_missing)
+				msg_error(&i->p->msg, "%s: %s: %s",
+				    i->p->o.source, name, links > LINKS_MAX ?
+				    strerror(ELOOP) : "what it leads to is "
+				    "not in the image");
+			sys_free(rest);
+			return 0;
+		}
+		s += len;
+		sq_get(i->m, n, &e);
+		if (!S_ISLNK(e.mode)) {
+			at = n;
+			continue;
+		}
+		/* its target takes the place of what has been used */
+		links++;
+		want(i, n);
+		at = e.size > 0 && *e.target == '/' ? 0 : at;
+		made = sys_malloc((size_t)e.size + strlen(s) + 1);
+		if (made != NULL) {
+			memcpy(made, e.target, (size_t)e.size);
+			strcpy(made + e.size, s);
+		}
+		sys_free(rest);
+		rest = s = made;
+	}
+	if (rest == NULL) {
+		msg_error(&i->p->msg, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	want(i, at);
+	sys_free(rest);
+	return 0;
+}
+
+/* Leaves out what is too far below the root. */
+static void
+choose_depth(struct sqpack_image *i, int64_t most)
+{
+	struct sq_entry e;
+
+	for (size_t n = 1; n < sq_count(i->m);) {
+		int64_t depth = 0;
+
+		for (size_t k = n; k != 0; k = e.parent) {
+			sq_get(i->m, k, &e);
+			depth++;
+		}
+		if (depth > most) {
+			memset(i->wanted + n, SQ_OUT, sq_end(i->m, n) - n);
+			n = sq_end(i->m, n);
+		} else {
+			n++;
+		}
+	}
 }
 
 int
@@ -122,7 +226,12 @@ sqpack_read(struct sqpack *p)
 	if (p->o.glob_count == 0)
 		memset(i.wanted, SQ_IN, sq_count(i.m));
 	for (size_t k = 0; rc == 0 && k < p->o.glob_count; k++)
-		rc = choose_matches(&i, p->o.globs[k]);
+		rc = p->o.follow ? choose_followed(&i, p->o.globs[k]) :
+		    choose_matches(&i, p->o.globs[k], false);
+	for (size_t k = 0; rc == 0 && k < p->o.out_glob_count; k++)
+		rc = choose_matches(&i, p->o.out_globs[k], true);
+	if (rc == 0 && p->o.max_depth >= 0)
+		choose_depth(&i, p->o.max_depth);
 	if (rc == 0)
 		rc = p->o.task(&i);
 out:
@@ -187,14 +296,83 @@ sqpack_extract(struct sqpack_image *i)
 	return rc;
 }
 
-static int
-put_data(struct sqpack *p, const uint8_t *data, size_t len)
+int
+sqpack_cat_open(struct sqpack_cat *c, struct sqpack_image *i, int fd)
 {
-	int rc = fdio_write(STDOUT_FILENO, data, len);
+	uint32_t block = sq_facts(i->m)->block;
+	int rc;
+
+	*c = (struct sqpack_cat){ .i = i, .fd = fd };
+	rc = sq_decoder_open(&c->decoder, i->m);
+	c->data = sys_malloc(block);
+	c->zeros = sys_calloc(1, block);
+	if (c->data != NULL && c->zeros != NULL && rc == 0)
+		return 0;
+	msg_error(&i->p->msg, "%s", strerror(ENOMEM));
+	return -ENOMEM;
+}
+
+void
+sqpack_cat_close(struct sqpack_cat *c)
+{
+	sq_decoder_close(c->decoder);
+	sys_free(c->data);
+	sys_free(c->zeros);
+}
+
+static int
+put_data(const struct sqpack_cat *c, const uint8_t *data, size_t len)
+{
+	int rc = fdio_write(c->fd, data, len);
 
 	if (rc != 0)
-		msg_error(&p->msg, "standard output: %s", strerror(-rc));
+		msg_error(&c->i->p->msg, "%s: %s", c->fd == STDOUT_FILENO ?
+		    "standard output" : "writing", strerror(-rc));
 	return rc;
+}
+
+int
+sqpack_cat_file(struct sqpack_cat *c, size_t number)
+{
+	const struct sq_image *m = c->i->m;
+	struct sq_entry e;
+	uint32_t word, len;
+	const char *why;
+	int64_t made;
+	uint64_t at;
+	int rc = 0;
+
+	sq_get(m, number, &e);
+	/* sqpack_read() has reported the reason */
+	if (e.mode == 0 || e.lost)
+		return -EBADMSG;
+	at = e.start;
+	for (uint32_t k = 0; rc == 0 && k < e.blocks; k++) {
+		word = sq_word(&e, k);
+		len = sq_block_len(m, &e, k);
+		if (word != 0 && sq_unpack(c->decoder, at, word, len, c->data,
+		    &why) < 0)
+			goto damaged;
+		rc = put_data(c, word == 0 ? c->zeros : c->data, len);
+		at += sq_word_len(word);
+	}
+	len = sq_tail_len(m, &e);
+	if (rc != 0 || len == 0)
+		return rc;
+	sq_fragment(m, e.fragment, &at, &word);
+	made = sq_unpack(c->decoder, at, word, 0, c->data, &why);
+	if (made < 0)
+		goto damaged;
+	if ((uint64_t)made < (uint64_t)e.tail_at + len) {
+		why = "the fragment block ends before the file does";
+		goto damaged;
+	}
+	return put_data(c, c->data + e.tail_at, len);
+damaged:
+	msg_error(&c->i->p->msg, "%s: %s: offset %llu: %s",
+	    c->i->p->o.source, sqpack_image_path(c->i, number),
+	    (unsigned long long)at, why);
+	return -EBADMSG;
 }
 
 /*
@@ -202,17 +380,12 @@ put_data(struct sqpack *p, const uint8_t *data, size_t len)
  * reported, and the next one follows.
  */
 static int
-write_file(struct sqpack_image *i, struct sq_decoder *decoder, uint8_t *data,
-    const uint8_t *zeros, const char *name)
+write_named(struct sqpack_cat *c, const char *name)
 {
+	struct sqpack_image *i = c->i;
 	const struct sq_image *m = i->m;
 	size_t count = sq_count(m), n = 1;
 	struct sq_entry e = { .mode = 0 };
-	uint32_t word, len;
-	const char *why;
-	int64_t made;
-	uint64_t at;
-	int rc = 0;
 
 	/* find it by its path, without following symbolic links */
 	while (n < count) {
@@ -230,65 +403,25 @@ write_file(struct sqpack_image *i, struct sq_decoder *decoder, uint8_t *data,
 		n = strncmp(path, name, dir_len) == 0 && name[dir_len] == '/' ?
 		    n + 1 : sq_end(m, n);
 	}
-	if (n >= count || (e.mode != 0 && !S_ISREG(e.mode))) {
-		msg_error(&i->p->msg, "%s: %s: %s", i->p->o.source, name,
-		    n >= count ? strerror(ENOENT) : "not a regular file");
-		return 0;
-	}
-	/* sqpack_read() has reported the reason */
-	if (e.mode == 0 || e.lost)
-		return -EBADMSG;
-	at = e.start;
-	for (uint32_t k = 0; rc == 0 && k < e.blocks; k++) {
-		word = sq_word(&e, k);
-		len = sq_block_len(m, &e, k);
-		if (word != 0 && sq_unpack(decoder, at, word, len, data,
-		    &why) < 0)
-			goto damaged;
-		rc = put_data(i->p, word == 0 ? zeros : data, len);
-		at += sq_word_len(word);
-	}
-	len = sq_tail_len(m, &e);
-	if (rc != 0 || len == 0)
-		return rc;
-	sq_fragment(m, e.fragment, &at, &word);
-	made = sq_unpack(decoder, at, word, 0, data, &why);
-	if (made < 0)
-		goto damaged;
-	if ((uint64_t)made < (uint64_t)e.tail_at + len) {
-		why = "the fragment block ends before the file does";
-		goto damaged;
-	}
-	return put_data(i->p, data + e.tail_at, len);
-damaged:
-	msg_error(&i->p->msg, "%s: %s: offset %llu: %s", i->p->o.source, name,
-	    (unsigned long long)at, why);
-	return -EBADMSG;
+	if (n < count && (e.mode == 0 || S_ISREG(e.mode)))
+		return sqpack_cat_file(c, n);
+	msg_error(&i->p->msg, "%s: %s: %s", i->p->o.source, name,
+	    n >= count ? strerror(ENOENT) : "not a regular file");
+	return 0;
 }
 
 int
 sqpack_cat(struct sqpack_image *i)
 {
 	const struct sqpack_options *o = &i->p->o;
-	uint32_t block = sq_facts(i->m)->block;
-	struct sq_decoder *decoder = NULL;
-	uint8_t *data, *zeros;
+	struct sqpack_cat c;
 	bool confined;
 	int rc;
 
 	sandbox_enter(&confined);
-	rc = sq_decoder_open(&decoder, i->m);
-	data = sys_malloc(block);
-	zeros = sys_calloc(1, block);
-	if (data == NULL || zeros == NULL || rc != 0) {
-		msg_error(&i->p->msg, "%s", strerror(ENOMEM));
-		rc = -ENOMEM;
-	}
+	rc = sqpack_cat_open(&c, i, STDOUT_FILENO);
 	for (size_t k = 0; rc == 0 && k < o->name_count; k++)
-		rc = write_file(i, decoder, data, zeros,
-		    o->names[k] + strspn(o->names[k], "/"));
-	sq_decoder_close(decoder);
-	sys_free(data);
-	sys_free(zeros);
+		rc = write_named(&c, o->names[k] + strspn(o->names[k], "/"));
+	sqpack_cat_close(&c);
 	return rc;
 }

@@ -38,8 +38,8 @@ struct sq_facts {
 };
 
 /*
- * Finds the image in fd, which may be the whole file or follow an executable
- * (as in an AppImage).  Returns 1 and sets *offset, 0 if there is no image, or
+ * Finds the image in fd, which may be the whole file, follow an executable (as
+ * in an AppImage) or be a partition of a SIF file.  Returns 1 and sets *offset, 0 if there is no image, or
  * -errno from a read.
  */
 int sq_find(int fd, uint64_t *offset);

@@ -40,6 +40,13 @@ int sqt_xattrs_add(struct sqt_xattrs *x, const char *name,
     const void *value, size_t len);
 int sqt_xattrs_end(struct sqt_xattrs *x, uint32_t *index);
 
+/*
+ * Adds an attribute to a set, or replaces its value there, and sets *index to
+ * the new set's index; only if sqt_xattrs_open() got exact.  Returns the same.
+ */
+int sqt_xattrs_amend(struct sqt_xattrs *x, uint32_t *index, const char *name,
+    const void *value, size_t len);
+
 struct sqt_image_options {
 	const struct sqw_data_options *data;
 	uint32_t mtime;			/* modification time of the image */
@@ -49,6 +56,7 @@ struct sqt_image_options {
 	bool no_export;			/* omit the export table for NFS */
 	bool no_pad;			/* do not pad to 4 KiB */
 	uint16_t more_flags;		/* for the superblock */
+	unsigned strategies;		/* of gzip, to be recorded as bits */
 };
 
 struct sqt_image_space {

@@ -42,6 +42,14 @@ size_t sqw_settings(const struct sqw_method *m, int level, uint32_t block,
     uint8_t settings[SQW_SETTINGS_MAX]);
 
 /*
+ * Does the same for a dictionary of another size (0: as large as a block), for
+ * xz, and for strategies of gzip, given as bits, which are only recorded.
+ */
+size_t sqw_settings_more(const struct sqw_method *m, int level, uint32_t block,
+    uint32_t dictionary, unsigned strategies,
+    uint8_t settings[SQW_SETTINGS_MAX]);
+
+/*
  * Finds the first method and level that produce these compressor options.
  * Returns 0, or -ENOTSUP if there is none.  Thread-safe.
  */
@@ -53,10 +61,11 @@ struct sqw_codec;
 /*
  * Opens a codec for blocks of up to `block` bytes.  If exact is set, it
  * produces the same bytes as mksquashfs; for gzip it then uses zlib, with
- * levels up to 9.  Returns 0 or -ENOMEM.
+ * levels up to 9.  The dictionary, for xz, is as large as a block if its size
+ * is 0.  Returns 0 or -ENOMEM.
  */
 int sqw_codec_open(struct sqw_codec **c, const struct sqw_method *m,
-    int level, uint32_t block, bool exact);
+    int level, uint32_t block, uint32_t dictionary, bool exact);
 void sqw_codec_close(struct sqw_codec *c);	/* c may be NULL */
 
 /*

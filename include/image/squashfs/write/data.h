@@ -4,8 +4,9 @@
  *
  * Files are read from a source one after another, and are cut into units:
  * blocks of large files, and fragment blocks shared by small files, following
- * the rules of mksquashfs (a file smaller than a block becomes a fragment, but
- * the tail of a larger file does not).  Files with identical content are stored
+ * the rules of mksquashfs (a file smaller than a block becomes a fragment; the
+ * tail of a larger file does so on request).  Files with identical content are
+ * stored
  * once, blocks of zeros not at all.  One thread reads, the others compress, and
  * units are written in order, so the output does not depend on the number of
  * threads.
@@ -13,6 +14,13 @@
  * In exact mode, files are duplicates if their blocks are equal, and all blocks
  * of zeros are equal, even if their lengths differ.  Two files that end in
  * zeros may therefore share blocks although their sizes differ.
+ *
+ * Where tails become fragments, the blocks of a file and its tail are compared
+ * with those of other files separately.  In exact mode, what can be a duplicate
+ * is compared only if mksquashfs would do so, and its tail then precedes its
+ * blocks.  There are two differences, which only affect this order: mksquashfs
+ * also compares files whose first blocks are compressed to the same size, and
+ * it writes the blocks of a file that exceeds its memory first.
  */
 #ifndef COLDPRESS_IMAGE_SQUASHFS_WRITE_DATA_H
 #define COLDPRESS_IMAGE_SQUASHFS_WRITE_DATA_H
@@ -76,9 +84,13 @@ struct sqw_data_options {
 	const struct sqw_method *method;
 	int level;
 	uint32_t block;
+	uint32_t dictionary;		/* for xz; 0: as large as a block */
 	unsigned threads;
 	bool no_duplicates;		/* store duplicates again */
 	bool no_fragments;
+	bool tails;			/* the rest of a large file becomes a
+					 * fragment */
+	bool no_sparse;			/* store zeros as any other data */
 	bool raw_data, raw_fragments;	/* do not compress them */
 	bool no_probe;			/* also compress data that hardly
 					 * shrinks in a quick test */

@@ -9,6 +9,14 @@
 
 #include <sys/stat.h>
 
+/* A fragment block being filled. */
+struct sqw_filling {
+	uint8_t *data;
+	uint32_t filled, unit;
+};
+
+enum { SQW_FILLING = 2 };
+
 struct sqw_feed {
 	const struct sqw_source *source;
 	const struct sqw_data_options *o;
@@ -18,15 +26,22 @@ struct sqw_feed {
 	bool open;
 	struct sqw_file file;
 	uint64_t left;			/* bytes of the file left to output */
+	uint32_t tail;			/* its last bytes, if they are stored in
+					 * a fragment block; or 0 */
+	bool placed;			/* they have been, before its blocks */
+	XXH128_hash_t first;		/* hash of its first block, if it was
+					 * read ahead */
 	bool hashing;			/* hash the content, and record the
 					 * hash at the end of the file */
 	int spool;			/* temporary file with the data, if the
 					 * source cannot be read again; or -1 */
 	uint64_t spool_at;
 	struct stat spool_st;
-	/* the fragment block being filled */
-	uint8_t *fragment;
-	uint32_t filled, fragment_unit;
+	/* for small files, and for tails */
+	struct sqw_filling filling[SQW_FILLING];
+	uint8_t *tails_seen;		/* set of the lengths of fragments */
+	struct sqw_file zeros;		/* the last small file of zeros that
+					 * shares nothing; size 0: none */
 	bool ended;
 };
 

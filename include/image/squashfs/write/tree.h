@@ -32,11 +32,12 @@ struct sqw_attr {
 
 /* The position of a file's data; files with identical content share it. */
 struct sqw_position {
-	uint32_t unit;			/* unit of the first block or of the
-					 * fragment */
+	uint32_t unit;			/* unit of the first block */
 	uint32_t blocks;
-	uint32_t tail_at;		/* offset in the fragment block */
-	bool tail;
+	uint32_t tail_unit;		/* unit of the fragment block with the
+					 * rest of the file */
+	uint32_t tail_at;		/* offset in it */
+	bool tail;			/* there is a rest */
 	bool dense;			/* zeros are not treated as holes */
 };
 

@@ -11,6 +11,11 @@
 #include "image/squashfs/write/data.h"
 
 #include <xxhash.h>
+#include <zstd.h>
+
+/* Bits of a size that make it the key of something other than content. */
+#define SQW_TWINS_FIRST (UINT64_C(1) << 63)
+#define SQW_TWINS_HOLLOW (UINT64_C(1) << 62)
 
 struct sqw_twin {
 	XXH128_hash_t hash;
@@ -31,6 +36,14 @@ struct sqw_twins {
 	/* the file being hashed */
 	XXH3_state_t *state;
 	bool begun;
+	/*
+	 * Of its first block.  If mksquashfs must be followed, all blocks that
+	 * will be stored uncompressed count as equal, since it compares stored
+	 * lengths.
+	 */
+	XXH128_hash_t first;
+	ZSTD_CCtx *probe;		/* shows which these are, or NULL */
+	uint8_t *scratch;
 	uint64_t busy_ns;		/* time spent hashing so far */
 };
 

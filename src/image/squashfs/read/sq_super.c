@@ -178,7 +178,7 @@ sq_find_appended(int fd, uint64_t *offset)
 	if (rc != 0)
 		return rc == -ENODATA ? 0 : rc;
 	if (memcmp(elf, "\177ELF", 4) != 0)
-		return 0;
+		return sq_find_sif(fd, offset);
 	/* at the end of the section headers */
 	each = elf[4] == IS_64 ? 58 : 46;
 	*offset = elf[4] == IS_64 ? elf_number(elf, 40, 8) :

@@ -79,6 +79,9 @@ int sq_check(struct sq_super *s, struct sq_codec *c, image_report_fn *report,
 int sq_probe(int fd, uint64_t offset);
 int sq_find_appended(int fd, uint64_t *offset);
 
+/* The same for a SIF file. */
+int sq_find_sif(int fd, uint64_t *offset);
+
 /*
  * Reads exactly len bytes at pos.  Returns 0, -ENODATA (past the end of the
  * image) or -errno.

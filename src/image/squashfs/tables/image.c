@@ -157,14 +157,21 @@ file_error(const struct lib_file *f, int rc)
 
 /* The image */
 
+/* Writes the compressor options.  Returns their size. */
+static size_t
+settings_of(const struct sqt_image_options *o, uint8_t s[SQW_SETTINGS_MAX])
+{
+	return sqw_settings_more(o->data->method, o->data->level,
+	    o->data->block, o->data->dictionary, o->strategies, s);
+}
+
 int64_t
 sqt_image_begin(int fd, const struct sqt_image_options *o)
 {
 	uint8_t head[SQUASHFS_SUPER_B + SQUASHFS_META_HEADER_B +
 	    SQW_SETTINGS_MAX] = { 0 };
 	uint8_t *at = head + SQUASHFS_SUPER_B;
-	size_t n = sqw_settings(o->data->method, o->data->level,
-	    o->data->block, at + SQUASHFS_META_HEADER_B);
+	size_t n = settings_of(o, at + SQUASHFS_META_HEADER_B);
 	size_t len = SQUASHFS_SUPER_B;
 	off_t start = sys_lseek(fd, (off_t)o->offset, SEEK_SET);
 	int rc;
@@ -339,10 +346,9 @@ write_tables(struct ending *e)
 	fragments = sqfs_frag_table_create(0);
 	if (fragments == NULL)
 		return -ENOMEM;
-	/* an empty unit only represents a file's fragment block */
 	rc = 0;
 	for (size_t i = 0; rc == 0 && i < d->units; i++)
-		if (d->fragment[i] != SQUASHFS_NONE && d->sizes[i] != 0)
+		if (d->fragment[i] != SQUASHFS_NONE)
 			rc = sqfs_frag_table_append(fragments, d->starts[i],
 			    d->sizes[i], &index);
 	codec_init(&e->codec, o->data->raw_fragments ? NULL : e->pack);
@@ -417,11 +423,11 @@ flags_of(const struct sqt_image_options *o, const struct sqt_xattrs *x)
 	    SQUASHFS_RAW_FRAGMENTS : 0) |
 	    (o->raw_xattrs || none ? SQUASHFS_RAW_XATTRS : 0) |
 	    (d->no_fragments ? SQUASHFS_NO_FRAGMENTS : 0) |
+	    (d->tails ? SQUASHFS_ALWAYS_FRAGMENTS : 0) |
 	    (d->no_duplicates ? 0 : SQUASHFS_DEDUPLICATED) |
 	    (o->no_export ? 0 : SQUASHFS_EXPORTABLE) |
 	    (x == NULL ? SQUASHFS_NO_XATTRS : 0) | o->more_flags |
-	    (sqw_settings(d->method, d->level, d->block, settings) > 0 ?
-	    SQUASHFS_OPTIONS : 0));
+	    (settings_of(o, settings) > 0 ? SQUASHFS_OPTIONS : 0));
 }
 
 int
@@ -447,7 +453,9 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 	e->ids = sqfs_id_table_create(0);
 	if (e->ids == NULL)
 		goto out;
-	rc = sqw_codec_open(&e->pack, method, o->data->level, SQUASHFS_META_B,
+	/* mksquashfs does not filter tables */
+	rc = sqw_codec_open(&e->pack, method, o->data->exact &&
+	    method->filters ? 0 : o->data->level, SQUASHFS_META_B, 0,
 	    o->data->exact);
 	if (rc != 0)
 		goto out;

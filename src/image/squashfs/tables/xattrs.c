@@ -4,7 +4,7 @@
  *
  * libsquashfs writes the tables, unless the image must have the bytes that
  * mksquashfs would write.  Those are written here, by the rules of mksquashfs
- * 4.5.1: sets are in the order of the inodes that use them, and attributes in
+ * 4.7.5: sets are in the order of the inodes that use them, and attributes in
  * the order in which the filesystem lists them.
  */
 #include "xattrs.h"
@@ -184,6 +184,35 @@ sqt_xattrs_add(struct sqt_xattrs *x, const char *name, const void *value,
 		rc = intern(&x->values, value, len, &p->value);
 	x->pair_count += rc == 0;
 	return rc;
+}
+
+int
+sqt_xattrs_amend(struct sqt_xattrs *x, uint32_t *index, const char *name,
+    const void *value, size_t len)
+{
+	size_t count = 0;
+	uint32_t number;
+	void *pairs = x->pairs;
+	int rc = intern(&x->names, name, strlen(name), &number);
+
+	if (rc == 0 && *index != SQUASHFS_NONE) {
+		const struct sqt_text *old = &x->sets.items[*index];
+
+		count = old->len / sizeof(*x->pairs);
+		rc = array_reserve(&pairs, count + 1, &x->pair_cap,
+		    sizeof(*x->pairs));
+		x->pairs = pairs;
+		if (rc == 0)
+			memcpy(x->pairs, old->data, old->len);
+	}
+	if (rc != 0)
+		return rc;
+	x->pair_count = 0;
+	for (size_t i = 0; i < count; i++)
+		if (x->pairs[i].name != number)
+			x->pairs[x->pair_count++] = x->pairs[i];
+	rc = sqt_xattrs_add(x, name, value, len);
+	return rc != 0 ? rc : sqt_xattrs_end(x, index);
 }
 
 int

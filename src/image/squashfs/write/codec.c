@@ -38,8 +38,12 @@ enum { METHODS = sizeof(methods) / sizeof(*methods) };
 struct sqw_codec {
 	struct deflate_engine *deflate;
 	struct packer *packer;
-	/* xz with filters: the bits in the compressor options, or 0 */
-	uint32_t filters;
+	uint32_t block;
+	bool exact;
+	/* xz with filters, or with a dictionary of another size */
+	bool tried;
+	bool tunes;			/* as mksquashfs since 4.6 */
+	uint32_t filters;		/* bits as in the compressor options */
 	lzma_options_lzma lzma;
 	uint8_t *other;			/* output of the filter being tried */
 };
@@ -99,6 +103,26 @@ sqw_settings(const struct sqw_method *m, int level, uint32_t block,
 	}
 }
 
+size_t
+sqw_settings_more(const struct sqw_method *m, int level, uint32_t block,
+    uint32_t dictionary, unsigned strategies, uint8_t s[SQW_SETTINGS_MAX])
+{
+	size_t n = sqw_settings(m, level, block, s);
+
+	if (m->filters && dictionary != 0 && dictionary != block) {
+		store_le32(s, dictionary);
+		store_le32(s + 4, (uint32_t)level);
+		return 8;
+	}
+	if (m->compressor == SQUASHFS_GZIP && strategies != 0) {
+		store_le32(s, level > 9 ? 9 : (uint32_t)level);
+		store_le16(s + 4, GZIP_WINDOW);
+		store_le16(s + 6, (uint16_t)strategies);
+		return 8;
+	}
+	return n;
+}
+
 /*
  * Compares the settings with those that sqw_settings() writes for each method
  * and level, so the two functions cannot diverge.
@@ -122,7 +146,7 @@ sqw_settings_read(int compressor, const uint8_t *settings, size_t len,
 
 int
 sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
-    uint32_t block, bool exact)
+    uint32_t block, uint32_t dictionary, bool exact)
 {
 	struct sqw_codec *c = sys_calloc(1, sizeof(*c));
 	struct packer_name name;
@@ -131,16 +155,20 @@ sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
 
 	if (c == NULL)
 		return -ENOMEM;
+	c->block = block;
+	c->exact = exact;
 	if (m->compressor == SQUASHFS_GZIP && !exact) {
 		rc = deflate_engine_open_steady(&c->deflate, level);
-	} else if (m->filters && level != 0) {
+	} else if (m->filters && (level != 0 || dictionary != 0)) {
+		c->tried = true;
+		c->tunes = exact;
 		c->filters = (uint32_t)level;
 		c->other = sys_malloc(block);
 		if (c->other == NULL ||
 		    lzma_lzma_preset(&c->lzma, LZMA_PRESET_DEFAULT))
 			rc = -ENOMEM;
-		c->lzma.dict_size = block < DICTIONARY_MIN ? DICTIONARY_MIN :
-		    block;
+		c->lzma.dict_size = dictionary != 0 ? dictionary :
+		    block < DICTIONARY_MIN ? DICTIONARY_MIN : block;
 	} else if (m->compressor != 0) {
 		if (m->level_min == m->level_max || m->filters)
 			snprintf(text, sizeof(text), "%s", m->name);
@@ -196,10 +224,22 @@ static size_t
 encode_filtered(struct sqw_codec *c, lzma_vli id, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap)
 {
+	lzma_options_lzma lzma = c->lzma;
 	lzma_filter filters[] = { { id, NULL },
-		{ LZMA_FILTER_LZMA2, &c->lzma },
+		{ LZMA_FILTER_LZMA2, &lzma },
 		{ LZMA_VLI_UNKNOWN, NULL } };
 	size_t n = 0;
+
+	/* instructions are aligned to 2, 4 and 16 bytes */
+	if (c->tunes && id == LZMA_FILTER_ARMTHUMB) {
+		lzma.lp = 1;
+	} else if (c->tunes && (id == LZMA_FILTER_POWERPC ||
+	    id == LZMA_FILTER_ARM || id == LZMA_FILTER_SPARC)) {
+		lzma.lp = lzma.lc = 2;
+	} else if (c->tunes && id == LZMA_FILTER_IA64) {
+		lzma.pb = lzma.lp = 4;
+		lzma.lc = 0;
+	}
 
 	return lzma_stream_buffer_encode(filters + (id == LZMA_VLI_UNKNOWN),
 	    LZMA_CHECK_CRC32, NULL, in, len, out, &n, cap) == LZMA_OK ? n : 0;
@@ -243,11 +283,16 @@ sqw_codec_pack(struct sqw_codec *c, const uint8_t *in, size_t len,
 		n = pack_deflate(c, in, len, out, cap);
 		return n < len ? n : 0;
 	}
-	if (c->filters != 0)
+	if (c->tried)
 		return pack_filtered(c, in, len, out, cap);
 	if (c->packer == NULL)
 		return 0;
-	n = packer_pack(c->packer, in, len, cap < len ? cap : len);
+	/*
+	 * zstd may fail for want of room although its output would be shorter;
+	 * mksquashfs always gives it a whole block
+	 */
+	n = packer_pack(c->packer, in, len, c->exact ? c->block :
+	    cap < len ? cap : len);
 	if (n >= len)
 		return 0;
 	memcpy(out, packer_out(c->packer), n);

@@ -196,9 +196,13 @@ sqw_data_append(struct sqw_data *d, const struct sqw_waiting *w, int fd)
 	for (size_t i = 0; i < d->ids; i++) {
 		struct sqw_position *of = &d->of[i];
 
-		if (of->blocks > 0 || of->tail)
+		if (of->blocks > 0)
 			of->unit = of->unit < w->units ? of->unit + later :
 			    of->unit - (uint32_t)w->units;
+		if (of->tail)
+			of->tail_unit = of->tail_unit < w->units ?
+			    of->tail_unit + later :
+			    of->tail_unit - (uint32_t)w->units;
 	}
 	return 0;
 }

@@ -9,6 +9,9 @@
  * A large file is hashed while it is read.  If an earlier file has the same
  * size, a duplicate must be detected before the file is stored: the file is
  * read twice or, if the source cannot be rewound, copied to an unlinked file.
+ *
+ * Fragments and blocks are found by the same table: a fragment is always
+ * smaller than a block.
  */
 #include "image/squashfs/write/feed.h"
 
@@ -35,8 +38,12 @@ sqw_feed_open(struct sqw_feed *f, const struct sqw_source *source,
 
 	*f = (struct sqw_feed){ .source = source, .o = o, .d = d, .spool = -1 };
 	rc = sqw_twins_open(&f->twins, o);
-	f->fragment = sys_malloc(sqw_pack_room(o));
-	return f->fragment == NULL ? -ENOMEM : rc;
+	for (int i = 0; rc == 0 && i < SQW_FILLING; i++) {
+		f->filling[i].data = sys_malloc(sqw_pack_room(o));
+		rc = f->filling[i].data == NULL ? -ENOMEM : 0;
+	}
+	f->tails_seen = sys_calloc(1, o->block / 8);
+	return f->tails_seen == NULL ? -ENOMEM : rc;
 }
 
 void
@@ -46,7 +53,9 @@ sqw_feed_close(struct sqw_feed *f)
 	if (f->spool >= 0)
 		sys_close(f->spool);
 	sqw_twins_close(&f->twins);
-	sys_free(f->fragment);
+	for (int i = 0; i < SQW_FILLING; i++)
+		sys_free(f->filling[i].data);
+	sys_free(f->tails_seen);
 }
 
 /*
@@ -86,40 +95,134 @@ new_units(struct sqw_feed *f, uint32_t fragment, uint32_t count,
 	return 0;
 }
 
+/* Returns the fields of a file that say where its data is. */
+static struct sqw_position *
+position_of(const struct sqw_feed *f)
+{
+	return &f->d->of[f->file.id];
+}
+
+/* Returns whether the current file may share data with others. */
+static bool
+may_share(const struct sqw_feed *f)
+{
+	return !f->file.alone && !f->o->no_duplicates;
+}
+
 /*
- * Makes the current file share the data of an earlier file with this hash;
- * returns false if there is none.
+ * Makes the current file share the blocks of an earlier file, of `size` bytes
+ * with this hash; returns false if there is none.
  */
 static bool
-share_data(struct sqw_feed *f, XXH128_hash_t hash)
+share_blocks(struct sqw_feed *f, uint64_t size, XXH128_hash_t hash)
 {
-	const struct sqw_file *file = &f->file;
-	const struct sqw_twin *twin = f->o->no_duplicates ? NULL :
-	    sqw_twins_find(&f->twins, file->size, hash);
-	struct sqw_position *of = &f->d->of[file->id];
+	const struct sqw_twin *twin = sqw_twins_find(&f->twins, size, hash);
+	struct sqw_position *of = position_of(f);
 
 	if (twin == NULL)
 		return false;
-	*of = f->d->of[twin->id];
-	if (twin->size != file->size)
-		of->dense = file->dense;
-	f->d->duplicates++;
-	f->d->duplicate_B += file->size;
+	of->unit = f->d->of[twin->id].unit;
+	of->blocks = f->d->of[twin->id].blocks;
+	of->dense = twin->size == size ? f->d->of[twin->id].dense :
+	    f->file.dense;
 	return true;
 }
 
-/* Small files */
+/* Does the same for len bytes in a fragment block. */
+static bool
+share_tail(struct sqw_feed *f, uint32_t len, XXH128_hash_t hash)
+{
+	const struct sqw_twin *twin = !may_share(f) ? NULL :
+	    sqw_twins_find(&f->twins, len, hash);
+	struct sqw_position *of = position_of(f);
+
+	if (twin == NULL)
+		return false;
+	of->tail_unit = f->d->of[twin->id].tail_unit;
+	of->tail_at = f->d->of[twin->id].tail_at;
+	of->tail = true;
+	return true;
+}
 
 static void
-give_fragment(struct sqw_feed *f, struct sqw_feed_unit *u)
+count_duplicate(struct sqw_feed *f)
 {
-	uint8_t *full = f->fragment;
-
-	f->fragment = u->data;
-	*u = (struct sqw_feed_unit){ .data = full, .len = f->filled, .count = 1,
-		.number = f->fragment_unit, .is_fragment = true };
-	f->filled = 0;
+	f->d->duplicates++;
+	f->d->duplicate_B += f->file.size;
 }
+
+static XXH128_hash_t
+hash_alone(struct sqw_feed *f, const uint8_t *data, size_t len)
+{
+	sqw_twins_begin(&f->twins);
+	sqw_twins_hash(&f->twins, data, len);
+	return sqw_twins_end(&f->twins);
+}
+
+/* Fragment blocks */
+
+static bool
+is_tail_seen(const struct sqw_feed *f, uint32_t len)
+{
+	return (f->tails_seen[len / 8] & 1 << len % 8) != 0;
+}
+
+static void
+give_fragment(struct sqw_filling *b, struct sqw_feed_unit *u)
+{
+	uint8_t *full = b->data;
+
+	b->data = u->data;
+	*u = (struct sqw_feed_unit){ .data = full, .len = b->filled, .count = 1,
+		.number = b->unit, .is_fragment = true };
+	b->filled = 0;
+}
+
+/* Gives a block that is being filled.  Returns 1, or 0 if there is none. */
+static int
+give_unfilled(struct sqw_feed *f, struct sqw_feed_unit *u)
+{
+	for (int i = 0; i < SQW_FILLING; i++)
+		if (f->filling[i].filled > 0) {
+			give_fragment(&f->filling[i], u);
+			return 1;
+		}
+	return 0;
+}
+
+/*
+ * Adds len bytes in u, with this hash, to the fragment block.  If they do not
+ * fit, u becomes the full fragment block, and they begin the next one.  Returns
+ * 1 if u is a unit, 0 if not, or -errno.
+ */
+static int
+put_tail(struct sqw_feed *f, struct sqw_feed_unit *u, uint32_t len,
+    XXH128_hash_t hash)
+{
+	struct sqw_filling *b = &f->filling[f->file.size > f->o->block];
+	struct sqw_position *of = position_of(f);
+	bool full = len > f->o->block - b->filled;
+	int rc = 0;
+
+	if (may_share(f))
+		rc = sqw_twins_add(&f->twins, len, hash, f->file.id);
+	if (rc != 0)
+		return rc;
+	f->tails_seen[len / 8] |= (uint8_t)(1 << len % 8);
+	if (full)
+		give_fragment(b, u);
+	else
+		memcpy(b->data + b->filled, u->data, len);
+	if (b->filled == 0)
+		rc = new_units(f, f->d->fragments++, 1, &b->unit);
+	of->tail_unit = b->unit;
+	of->tail_at = b->filled;
+	of->tail = true;
+	b->filled += len;
+	return rc != 0 ? rc : full;
+}
+
+/* Small files */
 
 /* Stores the content in u as a separate block. */
 static int
@@ -131,7 +234,7 @@ give_block(struct sqw_feed *f, struct sqw_feed_unit *u)
 	u->count = 1;
 	u->is_fragment = false;
 	rc = new_units(f, SQUASHFS_NONE, 1, &u->number);
-	f->d->of[f->file.id] = (struct sqw_position){ .unit = u->number,
+	*position_of(f) = (struct sqw_position){ .unit = u->number,
 		.blocks = 1, .dense = f->file.dense };
 	return rc != 0 ? rc : 1;
 }
@@ -147,49 +250,55 @@ is_always_block(const struct sqw_data_options *o)
 }
 
 /*
+ * Stores a small file of zeros as a hole.  mksquashfs notices that another is
+ * equal only if some fragment has its size.
+ */
+static int
+give_zeros(struct sqw_feed *f, struct sqw_feed_unit *u)
+{
+	uint32_t len = (uint32_t)f->file.size;
+
+	if (f->o->exact && may_share(f) && f->zeros.size > 0 &&
+	    is_tail_seen(f, len)) {
+		*position_of(f) = f->d->of[f->zeros.id];
+		if (f->zeros.size != len)
+			position_of(f)->dense = f->file.dense;
+		count_duplicate(f);
+		return 0;
+	}
+	f->zeros = f->file;
+	f->d->in_B += len;
+	return give_block(f, u);
+}
+
+/*
  * Reads the current file, which is small, and adds it to the fragment block.
- * If it does not fit, u becomes the full fragment block, and the file begins
- * the next one.  Returns 1 if u is a unit, 0 if not, or -errno.
+ * Returns 1 if u is a unit, 0 if not, or -errno.
  */
 static int
 next_small(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
-	size_t len = (size_t)f->file.size;
+	uint32_t len = (uint32_t)f->file.size;
 	XXH128_hash_t hash;
-	bool full;
 	int rc = f->source->read(f->source->arg, u->data, len);
 
 	if (rc != 0)
 		return rc;
-	/* zeros become a hole */
-	if (sqw_content_is_zero(u->data, len) && !is_always_block(f->o)) {
-		f->d->in_B += len;
-		return give_block(f, u);
-	}
-	sqw_twins_begin(&f->twins);
-	sqw_twins_hash(&f->twins, u->data, len);
-	hash = sqw_twins_end(&f->twins);
-	if (!f->file.alone && share_data(f, hash))
+	if (!is_always_block(f->o) && !f->o->no_sparse &&
+	    sqw_content_is_zero(u->data, len))
+		return give_zeros(f, u);
+	hash = hash_alone(f, u->data, len);
+	if (!f->o->no_fragments ? share_tail(f, len, hash) : may_share(f) &&
+	    share_blocks(f, len, hash)) {
+		count_duplicate(f);
 		return 0;
-	f->d->in_B += len;
-	if (!f->file.alone && !f->o->no_duplicates) {
-		rc = sqw_twins_add(&f->twins, f->file.size, hash, f->file.id);
-		if (rc != 0)
-			return rc;
 	}
-	if (f->o->no_fragments)
-		return give_block(f, u);
-	full = len > f->o->block - f->filled;
-	if (full)
-		give_fragment(f, u);
-	else
-		memcpy(f->fragment + f->filled, u->data, len);
-	if (f->filled == 0)
-		rc = new_units(f, f->d->fragments++, 1, &f->fragment_unit);
-	f->d->of[f->file.id] = (struct sqw_position){ .unit = f->fragment_unit,
-		.tail_at = f->filled, .tail = true };
-	f->filled += (uint32_t)len;
-	return rc != 0 ? rc : full;
+	f->d->in_B += len;
+	if (!f->o->no_fragments)
+		return put_tail(f, u, len, hash);
+	if (may_share(f))
+		rc = sqw_twins_add(&f->twins, len, hash, f->file.id);
+	return rc != 0 ? rc : give_block(f, u);
 }
 
 /* Large files */
@@ -208,6 +317,8 @@ skip_open(struct sqw_feed *f)
 {
 	uint64_t n;
 
+	if (f->o->no_sparse)
+		return 0;
 	if (f->spool < 0)
 		return f->source->skip == NULL ? 0 :
 		    f->source->skip(f->source->arg);
@@ -220,7 +331,7 @@ skip_open(struct sqw_feed *f)
 static uint32_t
 blocks_of(const struct sqw_feed *f, uint64_t bytes)
 {
-	return (uint32_t)((bytes - 1) / f->o->block + 1);
+	return (uint32_t)((bytes + f->o->block - 1) / f->o->block);
 }
 
 /* Hashes a hole that starts on a block boundary. */
@@ -231,16 +342,25 @@ hash_hole(struct sqw_feed *f, uint64_t bytes)
 	    f->o->block, blocks_of(f, bytes));
 }
 
+/* What reading a file ahead shows. */
+struct content {
+	XXH128_hash_t blocks;		/* hash of the blocks */
+	XXH128_hash_t tail;		/* of the tail, if that is in `room` */
+	bool has_tail;
+};
+
 /*
- * Reads the whole file to hash it.  A file that cannot be read again is kept in
- * the spool.
+ * Reads the whole file to hash it; a tail of zeros is a block.  A file that
+ * cannot be read again is kept in the spool.  If the file has a tail, it is the
+ * content of room afterwards.
  */
 static int
-hash_ahead(struct sqw_feed *f, uint8_t *room, XXH128_hash_t *hash)
+hash_ahead(struct sqw_feed *f, uint8_t *room, struct content *c)
 {
 	int keep = -1, rc = 0;
 	int64_t n, at;
 
+	c->has_tail = false;
 	if (f->source->rewind == NULL) {
 		f->spool_at = 0;
 		keep = sys_openat(f->o->tmpdir, ".",
@@ -258,7 +378,10 @@ hash_ahead(struct sqw_feed *f, uint8_t *room, XXH128_hash_t *hash)
 		} else if (n == 0) {
 			n = left < f->o->block ? (int64_t)left : f->o->block;
 			rc = f->source->read(f->source->arg, room, (size_t)n);
-			if (rc == 0)
+			c->has_tail = rc == 0 && left == f->tail &&
+			    (f->o->no_sparse ||
+			    !sqw_content_is_zero(room, (size_t)n));
+			if (rc == 0 && !c->has_tail)
 				sqw_twins_hash(&f->twins, room, (size_t)n);
 			if (rc == 0 && keep >= 0)
 				rc = fdio_write(keep, room, (size_t)n);
@@ -268,7 +391,10 @@ hash_ahead(struct sqw_feed *f, uint8_t *room, XXH128_hash_t *hash)
 		if (rc != 0)
 			goto out;
 	}
-	*hash = sqw_twins_end(&f->twins);
+	c->blocks = sqw_twins_end(&f->twins);
+	f->first = f->twins.first;
+	if (c->has_tail)
+		c->tail = hash_alone(f, room, f->tail);
 	if (keep >= 0) {
 		/* the file may end in a hole */
 		rc = sys_ftruncate(keep, (off_t)f->file.size);
@@ -281,89 +407,182 @@ out:
 }
 
 /*
+ * Returns the key, with the hash of its first block, of a file with as many
+ * blocks.
+ */
+static uint64_t
+first_key(const struct sqw_feed *f)
+{
+	return SQW_TWINS_FIRST | (f->file.size - f->tail) / f->o->block;
+}
+
+/*
+ * Returns the key of the blocks of the current file.  mksquashfs compares those
+ * that end in a hole as long as a tail only with each other.
+ */
+static uint64_t
+blocks_key(const struct sqw_feed *f, bool has_tail)
+{
+	uint64_t full = f->file.size - f->tail;
+
+	if (f->tail == 0 || has_tail)
+		return full;
+	return SQW_TWINS_HOLLOW | (f->o->exact ? full : f->file.size);
+}
+
+/*
+ * Returns whether mksquashfs would compare the current file, which has a tail,
+ * with others.  It then stores the tail before the blocks, otherwise after
+ * them.
+ */
+static bool
+is_compared(const struct sqw_feed *f)
+{
+	return is_tail_seen(f, f->tail) || sqw_twins_find(&f->twins,
+	    first_key(f), f->first) != NULL;
+}
+
+/*
  * Starts the current file, which is large, unless an earlier file has the same
- * content.  room has space for one block.  Returns 0 or -errno.
+ * content.  Returns 1 if u is a unit, 0 if not, or -errno.
  */
 static int
-begin_large(struct sqw_feed *f, uint8_t *room)
+begin_large(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
-	struct sqw_position *d = &f->d->of[f->file.id];
+	struct sqw_position *of = position_of(f);
 	uint64_t size = f->file.size;
-	XXH128_hash_t hash;
-	int rc, seen = f->file.alone || f->o->no_duplicates ? 0 :
-	    sqw_twins_size_seen(&f->twins, size);
+	struct content c = { .has_tail = false };
+	bool shared = false;
+	int rc, seen, given = 0;
 
+	f->tail = f->o->tails && !f->o->no_fragments ?
+	    (uint32_t)(size % f->o->block) : 0;
+	seen = !may_share(f) ? 0 : sqw_twins_size_seen(&f->twins,
+	    size - f->tail);
 	if (seen < 0)
 		return seen;
 	if ((size - 1) / f->o->block >= units_left(f))
 		return -EOVERFLOW;
-	f->hashing = !f->file.alone && !f->o->no_duplicates;
-	if (seen) {
-		rc = hash_ahead(f, room, &hash);
-		if (rc == 0 && share_data(f, hash)) {
-			close_spool(f);
-			return 0;
+	f->hashing = may_share(f);
+	f->left = size;
+	*of = (struct sqw_position){ .dense = f->file.dense };
+	if (seen || (f->hashing && f->tail > 0 && is_tail_seen(f, f->tail))) {
+		rc = hash_ahead(f, u->data, &c);
+		if (rc != 0)
+			return rc;
+		if (f->tail == 0 || is_compared(f)) {
+			shared = share_blocks(f, blocks_key(f, c.has_tail),
+			    c.blocks);
+			if (c.has_tail && !share_tail(f, f->tail, c.tail)) {
+				given = put_tail(f, u, f->tail, c.tail);
+				f->d->in_B += f->tail;
+			} else if (shared) {
+				count_duplicate(f);
+			}
+			if (given < 0)
+				return given;
+			f->placed = c.has_tail && !shared;
+			if (f->placed)
+				f->left -= f->tail;
 		}
-		if (rc == 0 && f->source->rewind != NULL)
-			rc = f->source->rewind(f->source->arg);
+		if (shared) {
+			close_spool(f);
+			return given;
+		}
+		rc = f->source->rewind == NULL ? 0 :
+		    f->source->rewind(f->source->arg);
 		if (rc != 0)
 			return rc;
 	}
-	*d = (struct sqw_position){ .unit = (uint32_t)f->d->units,
-		.blocks = blocks_of(f, size),
-		.dense = f->file.dense };
+	of->unit = (uint32_t)f->d->units;
 	sqw_twins_begin(&f->twins);
-	f->left = size;
 	f->open = true;
-	return 0;
+	return given;
 }
 
-/* Makes u the next block or hole of the open file.  Returns 1 or -errno. */
+/* Reads the next len bytes of the open file. */
+static int
+read_piece(struct sqw_feed *f, uint8_t *data, uint32_t len)
+{
+	ssize_t n;
+
+	if (f->spool < 0)
+		return f->source->read(f->source->arg, data, len);
+	n = fdio_pread(f->spool, data, len, (off_t)f->spool_at);
+	f->spool_at += len;
+	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
+}
+
+/*
+ * Ends the open file, whose tail, if it has one, is in u.  Returns 1 if u is a
+ * unit, 0 if not, or -errno.
+ */
+static int
+end_large(struct sqw_feed *f, struct sqw_feed_unit *u, bool has_tail)
+{
+	XXH128_hash_t hash = sqw_twins_end(&f->twins);
+	bool hollow = f->tail > 0 && !f->placed && !has_tail;
+	uint64_t key = blocks_key(f, !hollow);
+	int rc = 0;
+
+	f->open = f->placed = false;
+	close_spool(f);
+	if (f->hashing)
+		rc = sqw_twins_add(&f->twins, key, hash, f->file.id);
+	if (rc == 0 && f->hashing && f->o->tails && !hollow)
+		rc = sqw_twins_add(&f->twins, first_key(f), f->twins.first,
+		    f->file.id);
+	if (rc != 0 || !has_tail)
+		return rc;
+	hash = hash_alone(f, u->data, f->tail);
+	if (share_tail(f, f->tail, hash))
+		return 0;
+	f->d->in_B += f->tail;
+	return put_tail(f, u, f->tail, hash);
+}
+
+/*
+ * Makes u the next block or hole of the open file.  Returns 1, 0 if the tail
+ * was added to the fragment block, or -errno.
+ */
 static int
 next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
 {
 	int64_t hole = skip_open(f);
 	uint64_t bytes = (uint64_t)hole;
-	ssize_t n;
 	int rc = 0;
 
 	if (hole < 0)
 		return (int)hole;
 	u->is_fragment = false;
 	if (hole > 0) {
+		if (bytes > f->left)	/* the tail has been stored */
+			bytes = f->left;
 		u->len = 0;
 		u->count = blocks_of(f, bytes);
 	} else {
 		bytes = f->left < f->o->block ? f->left : f->o->block;
 		u->len = (uint32_t)bytes;
 		u->count = 1;
-		if (f->spool < 0) {
-			rc = f->source->read(f->source->arg, u->data, u->len);
-		} else {
-			n = fdio_pread(f->spool, u->data, u->len,
-			    (off_t)f->spool_at);
-			f->spool_at += u->len;
-			rc = n < 0 ? (int)n : (size_t)n < u->len ? -EIO : 0;
-		}
+		rc = read_piece(f, u->data, u->len);
 		if (rc != 0)
 			return rc;
+		if (f->left == f->tail && !f->placed && (f->o->no_sparse ||
+		    !sqw_content_is_zero(u->data, u->len)))
+			return end_large(f, u, true);
 	}
 	rc = new_units(f, SQUASHFS_NONE, u->count, &u->number);
 	if (rc != 0)
 		return rc;
+	position_of(f)->blocks += u->count;
 	if (f->hashing && hole > 0)
 		hash_hole(f, bytes);
 	else if (f->hashing)
 		sqw_twins_hash(&f->twins, u->data, u->len);
 	f->d->in_B += bytes;
 	f->left -= bytes;
-	if (f->left > 0)
-		return 1;
-	f->open = false;
-	close_spool(f);
-	if (f->hashing)
-		rc = sqw_twins_add(&f->twins, f->file.size,
-		    sqw_twins_end(&f->twins), f->file.id);
+	if (f->left == 0)
+		rc = end_large(f, u, false);
 	return rc != 0 ? rc : 1;
 }
 
@@ -382,12 +601,8 @@ next_file(struct sqw_feed *f, struct sqw_feed_unit *u)
 		f->ended = rc == 0;
 		return rc;
 	}
-	if (rc == 2) {
-		if (f->filled == 0)
-			return 0;
-		give_fragment(f, u);
-		return 1;
-	}
+	if (rc == 2)
+		return give_unfilled(f, u);
 	rc = array_reserve(&items, (size_t)f->file.id + 1, &d->ids,
 	    sizeof(*d->of));
 	d->of = items;
@@ -396,8 +611,10 @@ next_file(struct sqw_feed *f, struct sqw_feed_unit *u)
 		    sizeof(*d->of));
 	if (rc != 0)
 		return rc;
-	return f->file.size < (uint64_t)f->o->block + is_always_block(f->o) ?
-	    next_small(f, u) : begin_large(f, u->data);
+	if (f->file.size >= (uint64_t)f->o->block + is_always_block(f->o))
+		return begin_large(f, u);
+	*position_of(f) = (struct sqw_position){ .dense = f->file.dense };
+	return next_small(f, u);
 }
 
 int
@@ -408,16 +625,12 @@ sqw_feed_next(struct sqw_feed *f, struct sqw_feed_unit *u)
 
 		if (rc == -ECANCELED) {
 			/* the source has abandoned the file */
-			f->d->of[f->file.id] = (struct sqw_position){
-				.unit = 0 };
-			f->open = false;
+			*position_of(f) = (struct sqw_position){ .unit = 0 };
+			f->open = f->placed = false;
 			close_spool(f);
 		} else if (rc != 0) {
 			return rc;
 		}
 	}
-	if (f->filled == 0)
-		return 0;
-	give_fragment(f, u);
-	return 1;
+	return give_unfilled(f, u);
 }

@@ -67,7 +67,7 @@ put_file(struct sqw_layout *l, size_t node)
 	uint64_t start = n->data.blocks == 0 ? 0 :
 	    l->start_of(l->arg, n->data.unit);
 	uint32_t fragment = !n->data.tail ? NONE :
-	    l->fragment_of(l->arg, n->data.unit + n->data.blocks);
+	    l->fragment_of(l->arg, n->data.tail_unit);
 	struct sqw_table *t = &l->inodes;
 	bool is_long;
 

@@ -52,7 +52,7 @@ sqw_pack_open(struct sqw_pack **out, const struct sqw_data_options *o)
 {
 	struct sqw_pack *k = sys_calloc(1, sizeof(*k));
 	int rc = k == NULL ? -ENOMEM : sqw_codec_open(&k->codec, o->method,
-	    o->level, o->block, o->exact);
+	    o->level, o->block, o->dictionary, o->exact);
 
 	*out = k;
 	if (k != NULL)
@@ -97,7 +97,7 @@ sqw_pack_unit(struct sqw_pack *k, struct slot *s)
 	bool raw = note->is_fragment ? k->o->raw_fragments : k->o->raw_data;
 	size_t n = 0;
 
-	if (s->in.len == 0 || (!note->is_fragment &&
+	if (s->in.len == 0 || (!note->is_fragment && !k->o->no_sparse &&
 	    sqw_content_is_zero(s->in.data, s->in.len)))
 		return 0;
 	if (buf_reserve(&s->out, sqw_pack_room(k->o)) != 0)

@@ -18,6 +18,12 @@ sqw_twins_open(struct sqw_twins *w, const struct sqw_data_options *o)
 		.size_mask = FIRST - 1, .state = XXH3_createState() };
 	w->slots = sys_calloc(FIRST, sizeof(*w->slots));
 	w->sizes = sys_calloc(FIRST, sizeof(*w->sizes));
+	if (o->exact && o->tails) {
+		w->probe = ZSTD_createCCtx();
+		w->scratch = sys_malloc(o->block);
+		if (w->probe == NULL || w->scratch == NULL)
+			return -ENOMEM;
+	}
 	return w->slots == NULL || w->sizes == NULL || w->state == NULL ?
 	    -ENOMEM : 0;
 }
@@ -27,19 +33,24 @@ sqw_twins_close(struct sqw_twins *w)
 {
 	sys_free(w->slots);
 	sys_free(w->sizes);
+	ZSTD_freeCCtx(w->probe);
+	sys_free(w->scratch);
 	XXH3_freeState(w->state);
 }
 
 /*
- * Returns the size to be used when comparing the content of files: the size of
- * the file or, in exact mode, of all its blocks.
+ * Returns the size to be used when comparing content: the size of the fragment
+ * or file or, in exact mode, of all its blocks.
  */
 static uint64_t
 key_size(const struct sqw_twins *w, uint64_t size)
 {
 	uint32_t block = w->o->block;
 
-	return w->o->exact ? ((size - 1) / block + 1) * block : size;
+	if (!w->o->exact || w->o->no_sparse || (size < block &&
+	    !w->o->no_fragments) || size >= SQW_TWINS_HOLLOW)
+		return size;
+	return ((size - 1) / block + 1) * block;
 }
 
 static struct sqw_twin *
@@ -135,6 +146,19 @@ sqw_twins_begin(struct sqw_twins *w)
 	w->begun = false;
 }
 
+/*
+ * Returns whether a block will probably be stored uncompressed: whether a quick
+ * attempt does not make it smaller.
+ */
+static bool
+is_raw(struct sqw_twins *w, const uint8_t *block, size_t len)
+{
+	size_t n = w->o->raw_data ? len : ZSTD_compressCCtx(w->probe,
+	    w->scratch, len, block, len, 1);
+
+	return ZSTD_isError(n) || n >= len;
+}
+
 static void
 add_block_hash(struct sqw_twins *w, XXH128_hash_t block)
 {
@@ -154,8 +178,10 @@ add_zeros(struct sqw_twins *w, size_t len, uint32_t count)
 {
 	XXH128_hash_t hash = { 0, 0 };
 
-	if (!w->begun && w->o->exact)
+	if (!w->begun && w->o->exact && !w->o->no_sparse)
 		hash.low64 = len & LENGTH_BITS;
+	if (!w->begun)
+		w->first = hash;
 	for (; count > 0; count--) {
 		add_block_hash(w, hash);
 		hash.low64 = 0;
@@ -175,11 +201,18 @@ void
 sqw_twins_hash(struct sqw_twins *w, const uint8_t *block, size_t len)
 {
 	uint64_t t0 = sys_now_ns();
+	XXH128_hash_t hash;
 
-	if (sqw_content_is_zero(block, len))
+	if (sqw_content_is_zero(block, len)) {
 		add_zeros(w, len, 1);
-	else
-		add_block_hash(w, XXH3_128bits(block, len));
+	} else {
+		hash = XXH3_128bits(block, len);
+		if (!w->begun && w->probe != NULL && is_raw(w, block, len))
+			w->first = (XXH128_hash_t){ len, 1 };
+		else if (!w->begun)
+			w->first = hash;
+		add_block_hash(w, hash);
+	}
 	w->busy_ns += sys_now_ns() - t0;
 }
 

@@ -1,0 +1,196 @@
+#!/bin/sh
+# Tests sqpack under the names mksquashfs, sqfstar, unsquashfs and sqfscat:
+# options that came after 4.5.1, pseudo files, and what needs no peer.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+mkdir bin
+for name in mksquashfs sqfstar unsquashfs sqfscat; do
+	ln -s "$(command -v sqpack)" bin/$name
+done
+PATH=$PWD/bin:$PATH
+mkdir -p one/dir
+echo a >one/a
+echo b >one/dir/b
+seq 40000 >one/dir/large
+ln -s dir/b one/link
+ln -s nowhere one/lost
+touch -h -d @1600000000 one/a one/link one/lost one/dir/* one/dir one
+set -- -noappend -quiet -no-progress
+
+# mode IMAGE PATH: what a long listing says of a path
+line() { sqpack -lv "$2" "$1" 2>/dev/null | grep " $2/*\$"; }
+
+# Data
+for n in 1 2 3; do
+	{ seq 40000; echo $n; } >one/tail$n
+done
+t 'tails in fragments' 0 mksquashfs one tails.img "$@" -tailends
+t 'their superblock' 0 unsquashfs -s tails.img
+shows 'has the flag' 'Always-use-fragments option is specified'
+t 'and they are extracted' 0 unsquashfs -q -n -d tails tails.img
+t 'unchanged' 0 diff -r --no-dereference tails one
+t 'coldwalk reads them' 0 coldwalk -q tails.img
+t 'tails are not' 0 mksquashfs one blocks.img "$@" -tailends -no-tailends
+t 'smaller with tails' 0 test "$(stat -c %s tails.img)" -lt \
+    "$(stat -c %s blocks.img)"
+head -c 300000 /dev/zero >zeros
+t 'zeros stored' 0 mksquashfs zeros z.img "$@" -no-sparse -noD -noF
+t 'take space' 0 test "$(stat -c %s z.img)" -gt 300000
+t 'as other data' 0 unsquashfs -q -n -d z z.img
+same 'and are read' z/zeros zeros
+t 'nothing compressed' 0 mksquashfs one raw.img "$@" -no-compression
+t 'its superblock' 0 unsquashfs -s raw.img
+is 'says so' "$(grep -c -e 'are uncompressed' -e 'is uncompressed' .t.out)" 5
+
+# Modes, owners and times
+t 'modes for all' 0 mksquashfs one m.img "$@" -force-file-mode u=rw,go=r \
+    -force-dir-mode 711
+shows 'of a file' '^-rw-r--r--' "$(line m.img a >m.txt; echo m.txt)"
+shows 'of a directory' '^drwx--x--x' "$(line m.img dir >m.txt; echo m.txt)"
+t 'a mode that is none' 1 mksquashfs one x.img "$@" -force-file-mode u=q
+shows 'is named' "symbolic mode, found 'u=q'" .t.err
+t 'owners shifted' 0 mksquashfs one s.img "$@" -all-root -uid-gid-offset 1000
+shows 'by so much' ' 1000/1000 ' "$(line s.img a >m.txt; echo m.txt)"
+t 'too far' 1 mksquashfs one x.img "$@" -force-uid 4294967295 \
+    -uid-gid-offset 1
+shows 'is named' 'out of range after adding 1' .t.err
+touch -d @1600000000 one
+t 'the latest time' 0 mksquashfs one t.img "$@" -mkfs-time inode \
+    -all-time inode -e tail1 tail2 tail3
+is 'is that of the image' "$(unsquashfs -fstime t.img)" 1600000000
+t 'a date' 0 mksquashfs one t.img "$@" -mkfs-time '2001-02-03 UTC'
+is 'is understood' "$(unsquashfs -fstime t.img)" 981158400
+t 'no date' 1 mksquashfs one x.img "$@" -mkfs-time 'some day'
+shows 'is named' "found 'some day'" .t.err
+t 'depth' 0 mksquashfs one d.img "$@" -max-depth 1
+t 'one level' 1 sqpack -l dir/b d.img
+t 'accepted and ignored' 0 mksquashfs one i.img "$@" -mem-percent 20 \
+    -throttle 5 -limit 90 -single-reader -overcommit 10 -no-pager
+t 'percentage' 0 mksquashfs one i.img -noappend -quiet -percentage
+is 'from 0 to 100' "$(tr '\n' ' ' <.t.out)" '0 100 '
+t 'names to a file' 0 mksquashfs one i.img "$@" -info-file names.txt
+shows 'are listed' '^file /dir/b, uncompressed size 2 bytes$' names.txt
+
+# Attributes
+t 'attributes added' 0 mksquashfs one x.img "$@" \
+    -xattrs-add user.added=0x41420a
+unsquashfs -pf - x.img 2>/dev/null | grep -a ' x ' >x.txt
+is 'to files and directories' "$(grep -c '^a x user.added=0tAB\\012$' x.txt)" 1
+is 'not to links' "$(grep -c '^link' x.txt)" 0
+t 'a value that is none' 1 mksquashfs one x.img "$@" -xattrs-add user.x
+if setfattr -n user.one -v 1 one/a 2>/dev/null; then
+	setfattr -n user.two -v 2 one/a
+	t 'attributes excluded' 0 mksquashfs one x.img "$@" \
+	    -xattrs-exclude '^user.o'
+	is 'by name' "$(unsquashfs -pf - x.img | grep -ac 'a x user')" 1
+	t 'or included' 0 mksquashfs one x.img "$@" -xattrs-include 'one$'
+	is 'the same way' "$(unsquashfs -pf - x.img |
+	    grep -ac 'a x user.one=1$')" 1
+else
+	skip 'attributes: none here'
+fi
+
+# Pseudo files
+cat >pseudo <<'END'
+# a line that \
+  goes on
+sub d 755 0 0
+sub/file f 640 1 2 echo hello; echo world
+sub/dated F 1600000007 640 1 2 seq 60000
+sub/outside l elsewhere
+sub/second L sub/file
+sub/file x user.label=some text
+a x security.selinux=0tsystem_u:object_r:bin_t:s0\000
+END
+echo outside >elsewhere
+t 'pseudo files' 0 mksquashfs one p.img "$@" -pf pseudo
+t 'with the output of a command' 0 sqfscat p.img sub/file
+is 'which is all' "$(cat .t.out)" 'hello
+world'
+seq 60000 >want
+t 'a larger one' 0 to got sqfscat p.img sub/dated
+same 'complete' got want
+t 'a file elsewhere' 0 sqfscat p.img sub/outside
+is 'is read' "$(cat .t.out)" outside
+t 'another name' 0 sqfscat p.img sub/second
+is 'has the same data' "$(cat .t.out)" 'hello
+world'
+t 'they are written back' 0 to p.pf unsquashfs -pf - p.img
+shows 'with attributes' '^sub/file x user.label=some text$' p.pf
+shows 'in the format' '^# START OF DATA' p.pf
+t 'and an image is made of that alone' 0 mksquashfs - q.img "$@" -pf p.pf \
+    -mkfs-time 5
+t 'from standard input as well' 0 sh -c \
+    "mksquashfs - r.img $* -pf - -mkfs-time 5 <p.pf"
+same 'the same' q.img r.img
+t 'which has the same contents' 0 to q.pf unsquashfs -pf - q.img
+same 'in all respects' p.pf q.pf
+t 'to a file' 0 unsquashfs -pf q2.pf q.img
+same 'it is written, too' q.pf q2.pf
+head -c 1000 p.pf >cut.pf
+t 'a file that ends early' 1 mksquashfs - x.img "$@" -pf cut.pf
+for bad in 'x f 644 0 0' 'x R 5 644 0 0 5 0 0' 'x h /no/such' 'x L none' \
+    '/ f 644 0 0 true' '../x d 755 0 0' 'x x user.a=b' 'a x user.a' \
+    'a x other.a=b' 'x "" 755 0 0'; do
+	rm -f no.img
+	t "pseudo: $bad" 1 mksquashfs one no.img "$@" -p "$bad"
+	t 'there is no image' 1 test -e no.img
+done
+t 'no source, and none defined' 1 mksquashfs - no.img "$@"
+shows 'is named' 'neither -tar nor a pseudo definition of /' .t.err
+t 'the command that fails' 1 mksquashfs one no.img "$@" -p 'x f 644 0 0 exit 3'
+shows 'is named' 'exit 3.*the command failed' .t.err
+
+# sqfstar and sqfscat
+tar -C one -cf one.tar .
+t 'an archive' 0 sh -c 'sqfstar -comp xz -b 64K -no-progress s.img dir <one.tar'
+t 'without what is excluded' 1 sqpack -l dir/b s.img
+t 'and options with values' 0 unsquashfs -s s.img
+shows 'that were understood' '^Block size 65536$'
+shows 'it is not exportable' 'is not exportable'
+t 'replaces an image' 0 sh -c 'sqfstar -quiet -no-progress s.img <one.tar'
+t 'the same as -tar' 0 sh -c \
+    "mksquashfs - t.img $* -tar -no-exports -mkfs-time 5 -root-time 6 <one.tar"
+t 'indeed' 0 sh -c \
+    'sqfstar -quiet -mkfs-time 5 -root-time 6 -no-progress s.img <one.tar'
+same 'bytes' s.img t.img
+t 'no image named' 1 sqfstar -comp xz
+t 'the version' 0 sqfstar -version
+shows 'of sqfstar' '^sqfstar version 4\.7\.5'
+t 'files printed' 0 sqfscat s.img a dir/b
+is 'one after another' "$(cat .t.out)" 'a
+b'
+t 'no file named' 1 sqfscat s.img
+t 'a missing one' 2 sqfscat s.img none
+t 'its version' 1 sqfscat -version
+
+# unsquashfs
+mksquashfs one u.img "$@" -e tail1 tail2 tail3
+t 'excludes' 0 unsquashfs -l -excludes u.img dir/large a
+is 'the rest' "$(tr '\n' ' ' <.t.out)" 'squashfs-root squashfs-root/dir '"\
+squashfs-root/dir/b squashfs-root/link squashfs-root/lost "
+t 'a list of excludes' 0 unsquashfs -l -exclude-list a 'd*' \; u.img
+is 'is a list' "$(grep -c / .t.out)" 2
+t 'that does not end' 1 unsquashfs -l -exclude-list a u.img
+printf 'dir\n' >list
+t 'a file of them' 0 unsquashfs -l -excf list u.img
+is 'leaves out all below' "$(grep -c dir .t.out)" 0
+t 'levels' 0 unsquashfs -l -max-depth 1 u.img
+is 'are counted' "$(grep -c dir/ .t.out)" 0
+t 'links followed' 0 unsquashfs -q -n -follow-symlinks -d f u.img link
+same 'to the file' f/dir/b one/dir/b
+t 'and nothing else' 1 test -e f/a
+t 'one that leads nowhere' 0 unsquashfs -q -n -L -d f2 u.img lost
+t 'unless it must not' 2 unsquashfs -q -n -missing-symlinks -d f3 u.img lost
+t 'a pattern that must match' 2 unsquashfs -l -match u.img 'x*'
+
+# Limits
+awk 'BEGIN { for (i = 0; i < 33000; i++)
+	printf "f%d I 5 644 %d %d f\n", i, i + 5, i + 100000
+	print "/ D 5 755 0 0" }' >owners
+t 'too many owners' 1 mksquashfs - no.img "$@" -pf owners
+shows 'are counted' '66001 different users and groups.*at most 65535' .t.err
+t 'and no image is begun' 1 test -e no.img
+done_testing
