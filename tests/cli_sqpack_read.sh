@@ -278,11 +278,6 @@ t 'elsewhere' 1 sqpack -l --offset 28K holder
 shows 'nothing is found' '^sqpack: holder: ' .t.err
 t 'not a number' 1 sqpack -l --offset x holder
 t 'of a directory' 1 sqpack -f -F lz4 --offset 32K -o none tree
-for name in sqfstar sqfscat; do
-	ln -sf "$(command -v sqpack)" $name
-	t "as $name" 1 ./$name image
-	shows 'the name is rejected' "^$name: sqpack does not replace" .t.err
-done
 
 # Damaged data: all other data is extracted
 seq 100000 >one

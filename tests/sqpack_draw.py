@@ -39,7 +39,11 @@ def write(path, data):
 
 def make_tree(rng):
     """Sizes about all block sizes; text, noise, zeros, holes and twins."""
-    text = b"".join(b"%d lines of text\n" % i for i in range(120000))
+    # varied, so that different blocks rarely shrink to the same size
+    words = [rng.randbytes(rng.randrange(1, 9)).hex().encode() for _ in
+             range(3000)]
+    text = b" ".join(rng.choice(words[:rng.choice([40, 400, 3000])])
+                     for _ in range(250000))
     noise = rng.randbytes(3 << 20)
     sizes = [0, 1, 7, 100, 4095, 4096, 4097, 8192, 10000, 65536, 70000,
              131071, 131072, 131073, 200000, 262144, 300001, 1048576, 1500000]

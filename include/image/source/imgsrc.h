@@ -63,6 +63,8 @@ struct imgsrc_options {
 	int64_t owner_shift;		/* added to all users and groups */
 	bool pseudo_first;		/* pseudo files keep the owners that are
 					 * defined for them */
+	bool pseudo_untimed;		/* those without a time get UINT32_MAX,
+					 * for complete() to change */
 	uint32_t epoch;			/* later times are clamped to this
 					 * time */
 	bool has_image_mtime;

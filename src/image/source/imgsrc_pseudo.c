@@ -780,6 +780,8 @@ apply_definition(struct imgsrc_image *to, struct imgsrc_pseudo *p,
 		d->attr.size = c.size;
 	want = d->attr;
 	imgsrc_adjust(to, &want, d->mtime);
+	if (to->o.pseudo_untimed && strchr("dbcfsi", d->type) != NULL)
+		want.mtime = UINT32_MAX;
 	if (to->o.pseudo_first) {
 		want.uid = d->attr.uid;
 		want.gid = d->attr.gid;

@@ -827,15 +827,18 @@ complete_tree(void *arg)
 	for (size_t i = a->root_is_made && !a->pseudo_root &&
 	    !a->root_time.given; i < t->count; i++)
 		if (t->nodes[i].parent != SQW_NOWHERE &&
-		    t->nodes[i].attr.mtime > latest)
+		    t->nodes[i].attr.mtime > latest &&
+		    t->nodes[i].attr.mtime != UINT32_MAX)
 			latest = t->nodes[i].attr.mtime;
 	root = &t->nodes[0].attr;
 	if (a->root_time.latest || (a->root_is_made && !a->root_time.given &&
 	    (a->mkfs_time.latest || a->all_time.latest)))
 		root->mtime = latest;
-	for (size_t i = 0; a->all_time.latest && i < t->count; i++)
-		t->nodes[i].attr.mtime = latest;
-	if (a->mkfs_time.latest) {
+	for (size_t i = 0; i < t->count; i++)
+		if (a->all_time.latest || (p->image.o.pseudo_untimed &&
+		    t->nodes[i].attr.mtime == UINT32_MAX))
+			t->nodes[i].attr.mtime = latest;
+	if (a->mkfs_time.latest && !p->o.from.has_epoch) {
 		p->image.o.has_image_mtime = true;
 		p->image.o.image_mtime = latest;
 	}
@@ -863,6 +866,8 @@ choose_times(struct sqpack *p)
 		    "both");
 		return MSG_ERROR;
 	}
+	o->from.pseudo_untimed = a->mkfs_time.latest || a->all_time.latest ||
+	    a->root_time.latest;
 	o->from.has_mtime = a->all_time.given;
 	o->from.mtime = a->all_time.s;
 	o->from.has_image_mtime = true;
