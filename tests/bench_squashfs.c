@@ -65,7 +65,7 @@ main(int argc, char *argv[])
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
 	if (fd == -1)
 		err(1, "%s", argv[1]);
-	if (image_open(&b.image, &sq_image_source, fd, 0, NULL, 1, ignore,
+	if (image_open(&b.image, &sq_image_source, fd, 0, NULL, NULL, 1, ignore,
 	    NULL, &why) != 0 || image_plan_make(&plan, &b.image) != 0 ||
 	    sq_image_source.decoder_open(&b.image, &b.decoder) != 0)
 		errx(1, "%s: %s", argv[1], why != NULL ? why : "not read");

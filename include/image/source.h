@@ -17,6 +17,7 @@
 #ifndef COLDPRESS_IMAGE_SOURCE_H
 #define COLDPRESS_IMAGE_SOURCE_H
 
+#include "image/verity.h"
 #include "walk/walk.h"
 
 #include <errno.h>
@@ -89,6 +90,10 @@ struct image {
 	uint32_t fragment_count;
 	struct image_memory *memory;	/* budget for names and tables; NULL:
 					 * unlimited */
+	const uint8_t *verity_root;	/* root hash that all data must match,
+					 * or NULL */
+	struct verity *verity;		/* opened by the source, closed by
+					 * image_close() */
 	void *own;			/* the source's private state */
 	struct image_dir *dir;		/* directories, the root first */
 	size_t dir_count, dir_cap;
@@ -166,17 +171,18 @@ int image_add_dir(struct image *m, const struct image_dir *d);
 int image_add_file(struct image *m, const struct image_file *f);
 
 /*
- * Opens the image at offset in fd, which is not closed.  Returns the result of
- * image_source.open(); the image must be closed even after an error.
+ * Opens the image at offset in fd, which is not closed.  verity_root is as in
+ * walk_options.  Returns the result of image_source.open(); the image must be
+ * closed even after an error.
  */
 int image_open(struct image *m, const struct image_source *source, int fd,
-    uint64_t offset, struct image_memory *memory, unsigned threads,
-    image_report_fn *report, void *arg, const char **why);
+    uint64_t offset, struct image_memory *memory, const uint8_t *verity_root,
+    unsigned threads, image_report_fn *report, void *arg, const char **why);
 void image_close(struct image *m);
 
 /*
- * Reads exactly len bytes at pos.  Returns 0, -ENODATA (the image is too short)
- * or -errno.
+ * Reads exactly len bytes at pos.  Returns 0, -ENODATA (the image is too short),
+ * -EBADMSG (they do not match the hash tree) or -errno.
  */
 int image_read(const struct image *m, uint64_t pos, void *buf, size_t len);
 

@@ -113,6 +113,11 @@ struct walk_options {
 	 * also subtract from it.  The names in a directory are not counted.
 	 */
 	uint64_t *memory_left;
+	/*
+	 * NULL, or the root hash of the dm-verity tree behind an image, which
+	 * everything that is read must match.
+	 */
+	const uint8_t *verity_root;
 
 	walk_row_fn *row;		/* called for everything except intact
 					 * directories */

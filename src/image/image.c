@@ -78,15 +78,15 @@ image_add_file(struct image *m, const struct image_file *f)
 
 int
 image_open(struct image *m, const struct image_source *source, int fd,
-    uint64_t offset, struct image_memory *memory, unsigned threads,
-    image_report_fn *report, void *arg, const char **why)
+    uint64_t offset, struct image_memory *memory, const uint8_t *verity_root,
+    unsigned threads, image_report_fn *report, void *arg, const char **why)
 {
 	/* index 0 is the end of a list of files */
 	const struct image_file none = { .type = WALK_OTHER };
 	int rc;
 
 	*m = (struct image){ .source = source, .fd = fd, .offset = offset,
-	    .memory = memory };
+	    .memory = memory, .verity_root = verity_root };
 	rc = image_add_file(m, &none);
 	return rc != 0 ? rc : source->open(m, threads, report, arg, why);
 }
@@ -95,6 +95,7 @@ void
 image_close(struct image *m)
 {
 	m->source->close(m);
+	verity_close(m->verity);
 	sys_free(m->dir);
 	sys_free(m->file);
 }
@@ -106,7 +107,8 @@ image_read(const struct image *m, uint64_t pos, void *buf, size_t len)
 
 	if (pos > m->length || len > m->length - pos)
 		return -ENODATA;
-	n = fdio_pread(m->fd, buf, len, (off_t)(m->offset + pos));
+	n = m->verity != NULL ? (ssize_t)verity_pread(m->verity, buf, len,
+	    pos) : fdio_pread(m->fd, buf, len, (off_t)(m->offset + pos));
 	if (n < 0)
 		return (int)n;
 	return (size_t)n == len ? 0 : -ENODATA;
@@ -128,7 +130,7 @@ image_unpack(const struct image *m, void *decoder,
 		return -EBADMSG;
 	rc = image_read(m, at, raw ? out : packed->data, n);
 	*why = rc == -ENODATA ? "the block extends past the end of the image "
-	    "file" :
+	    "file" : rc == -EBADMSG ? "the block does not match the hash tree" :
 	    "the block cannot be read";
 	if (rc != 0)
 		return rc;

@@ -183,7 +183,8 @@ image_walk(const struct image_source *source, int fd, uint64_t offset,
 	if (rc != 0)
 		goto close_rows;
 	rc = image_open(&w.image, source, fd, offset,
-	    w.memory.left == NULL ? NULL : &w.memory, o->threads,
+	    w.memory.left == NULL ? NULL : &w.memory, o->verity_root,
+	    o->threads,
 	    image_rows_table, &w.rows, why);
 	if (rc != 0)
 		goto close_image;

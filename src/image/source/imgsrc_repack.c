@@ -387,8 +387,12 @@ imgsrc_repack_open_tree(struct imgsrc_repack *r, struct imgsrc_image *to)
 		if (e.first != n)
 			sqw_tree_link(&to->tree, r->ids[n], r->ids[e.first]);
 	}
-	if (sqw_tree_finish(&to->tree) != 0)
-		return imgsrc_no_memory(to);
+	rc = imgsrc_complete(to);
+	if (rc != 0)
+		return rc;
+	if (to->content_count > 0)
+		return imgsrc_fail(to, -ENOTSUP, "%s: files with content "
+		    "cannot be added to an image", to->o.path);
 	/* use the time of the old image, not of its newest inode */
 	to->newest = sq_facts(r->m)->mtime;
 	return 0;

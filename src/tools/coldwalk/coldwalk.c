@@ -69,6 +69,7 @@ walk_root(struct coldwalk *c, const struct root *root)
 	o.row = coldwalk_keep_row;
 	o.damage = coldwalk_keep_damage;
 	o.look = examine;
+	o.verity_root = c->o.verity == NULL ? NULL : c->o.verity_root;
 	if (c->terminal) {
 		o.plan = add_to_plan;
 		o.progress = show_progress;

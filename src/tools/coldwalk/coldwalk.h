@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "measure/cold.h"
 #include "measure/provenance.h"
+#include "image/verity.h"
 #include "walk/walk.h"
 
 #include <pthread.h>
@@ -32,6 +33,8 @@ struct coldwalk_options {
 	const char *prefix;		/* NULL: depends on the paths */
 	uint64_t offset;
 	bool plain;			/* do not look for images */
+	const char *verity;		/* root hash, or NULL */
+	uint8_t verity_root[VERITY_HASH_B];
 	uint64_t memory;		/* memory for an image's names, in
 					 * bytes; 0: unlimited */
 	int argc;			/* the complete command line */

@@ -73,6 +73,11 @@ find_image(struct coldwalk *c, struct root *root)
 	}
 	if (root->image != NULL)
 		return 0;
+	if (c->o.verity != NULL) {
+		msg_error(&c->msg, "%s: --verity requires an image in a known "
+		    "format", root->path);
+		return -EINVAL;
+	}
 	if (S_ISBLK(root->st.st_mode) || c->o.offset != 0) {
 		msg_error(&c->msg, "%s: no image in a known format %s",
 		    root->path, c->o.offset != 0 ? "at this offset" :

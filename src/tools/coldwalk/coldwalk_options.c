@@ -5,6 +5,7 @@
 #include "coldwalk.h"
 
 #include "base/cpus.h"
+#include "base/hex.h"
 #include "base/options.h"
 #include "engine/packer/packer.h"
 
@@ -75,6 +76,8 @@ static const struct options_row coldwalk_table[] = {
 	    OPTIONS_SIZE(o.offset, "offset") },
 	{ 0, "plain", NULL, "read an image as a plain file",
 	    OPTIONS_FLAG(o.plain) },
+	{ 0, "verity", "HASH", "verify an image by the dm-verity tree behind "
+	    "it, which has this root hash", OPTIONS_TEXT(o.verity) },
 	{ 0, "memory", "SIZE", "memory limit for an image's tables, names and "
 	    "rows (default: 1G)", OPTIONS_SIZE(o.memory, "memory") },
 	{ 0, "prefix", "TEXT", "prepend TEXT to every name",
@@ -120,6 +123,13 @@ coldwalk_parse(struct coldwalk *c, int argc, char **argv)
 	if (o->plain && o->offset != 0)
 		return options_wrong(&c->msg, "--offset cannot be combined "
 		    "with --plain");
+	if (o->verity != NULL && hex_read(o->verity_root, VERITY_HASH_B,
+	    o->verity) != 0)
+		return options_bad(&c->msg, "--verity",
+		    "a root hash of 64 hexadecimal digits");
+	if (o->verity != NULL && (o->plain || o->resident))
+		return options_wrong(&c->msg, "--verity cannot be combined "
+		    "with --plain or --resident");
 	if (o->ranges && (o->files_from == NULL || o->resident))
 		return options_wrong(&c->msg, "--ranges requires --files-from, "
 		    "and cannot be combined with --resident");

@@ -55,6 +55,8 @@ struct sqpack_options {
 	bool no_xattrs;
 	bool force;			/* replace the output */
 	bool dry_run;
+	bool verity;			/* append the hash tree of dm-verity */
+	struct imgsrc_pseudo *pseudo;	/* for --pseudo; NULL: none */
 	bool plain_names;		/* globs are names, not patterns */
 	bool regex;			/* globs are regular expressions */
 	bool missing_is_fine;		/* a glob may match nothing */

@@ -4,10 +4,12 @@
  */
 #include "sqpack.h"
 
+#include "base/hex.h"
 #include "base/listing.h"
 #include "base/output.h"
 #include "base/sys.h"
 #include "image/squashfs/write/record.h"
+#include "image/verity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +40,14 @@ print_report(void *arg, enum imgsrc_message kind, const char *text)
 		msg_note(&p->msg, "%s", text);
 }
 
+static int
+apply_pseudo(void *arg)
+{
+	struct sqpack *p = arg;
+
+	return imgsrc_pseudo_apply(&p->image, p->o.pseudo);
+}
+
 /*
  * Builds the image in fd, which is called name in messages.  Unlinked files are
  * created in the directory tmpdir.
@@ -64,11 +74,37 @@ build_to(struct sqpack *p, int fd, const char *name, int tmpdir)
 	image->o.show_progress = !p->msg.quiet;
 	image->o.report = print_report;
 	image->o.arg = p;
+	if (p->o.pseudo != NULL) {
+		image->o.complete = apply_pseudo;
+		image->o.amends_xattrs = true;
+	}
 	image->pack = p->o.data;
 	image->pack.memory = p->o.memory;
 	image->tables = p->o.tables;
 	rc = imgsrc_build(image, source, fd, tmpdir);
 	return image->told ? rc : output_error(p, name, rc);
+}
+
+/*
+ * Appends the hash tree of dm-verity to the image in fd, and prints its root
+ * hash and where it is.
+ */
+static int
+append_verity(struct sqpack *p, int fd)
+{
+	uint8_t root[VERITY_HASH_B];
+	char text[2 * VERITY_HASH_B + 1];
+	uint64_t data_B = p->image.space.image_B, end;
+	int rc = verity_append(fd, data_B, p->o.data.threads, root, &end);
+
+	if (rc != 0)
+		return output_error(p, p->o.output, rc);
+	p->image.space.image_B = end;
+	hex_write(text, root, sizeof(root));
+	printf("root hash: %s\nhash offset: %llu\n", text,
+	    (unsigned long long)data_B);
+	return fflush(stdout) == 0 ? 0 : output_error(p, "standard output",
+	    -errno);
 }
 
 /* Opens the directory for unlinked files. */
@@ -217,6 +253,8 @@ sqpack_build(struct sqpack *p)
 			msg_warn(&p->msg, "%s: cannot set permissions",
 			    p->o.output);
 	}
+	if (rc == 0 && p->o.verity)
+		rc = append_verity(p, out.fd);
 	if (rc != 0) {
 		output_abort(&out);
 		return rc;
@@ -230,5 +268,6 @@ sqpack_free(struct sqpack *p)
 	imgsrc_free(&p->image);
 	if (p->o.release != NULL)
 		p->o.release(p);
+	imgsrc_pseudo_close(p->o.pseudo);
 	sys_free(p->o.from.excludes);
 }

@@ -153,6 +153,21 @@ take_all_root(void *into)
 	return -1;
 }
 
+static int
+take_pseudo(void *into)
+{
+	struct sqpack *p = into;
+	char why[IMGSRC_WHY] = "";
+	int rc = p->o.pseudo != NULL ? 0 : imgsrc_pseudo_open(&p->o.pseudo);
+
+	if (rc == 0)
+		rc = imgsrc_pseudo_add_file(p->o.pseudo, optarg, why);
+	if (rc == 0)
+		return -1;
+	msg_error(&p->msg, "%s", *why != '\0' ? why : strerror(-rc));
+	return MSG_ERROR;
+}
+
 /*
  * The snap store unpacks a snap, runs mksquashfs with its own settings and
  * compares the results; it accepts only a byte-identical image.
@@ -175,7 +190,8 @@ static const char sqpack_usage[] =
 "              [--exclude glob]... [--no-duplicates] [--no-fragments]\n"
 "              [--no-xattrs] [--order list [-0]]\n"
 "              [--raw data,fragments,inodes,xattrs] [--like mksquashfs]\n"
-"              [--memory size] [--offset bytes]\n"
+"              [--memory size] [--offset bytes] [--pseudo file]\n"
+"              [--shift-ids N] [--verity]\n"
 "              [--dry-run] [--stats[=file]] -o image directory|archive|image|-\n"
 "       sqpack -l [-qv] [--can-mount[=kernel]] [--offset bytes] [glob]... image\n"
 "       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [--offset bytes]\n"
@@ -270,6 +286,11 @@ static const struct options_row sqpack_table[] = {
 	{ 0, "gid", "N", "give everything to this user or group",
 	    OPTIONS_NUMBER(o.from.gid, "group", 0, UINT32_MAX),
 	    OPTIONS_GIVEN(o.from.has_gid) },
+	{ 0, "shift-ids", "N", "add this to all users and groups",
+	    OPTIONS_NUMBER(o.from.owner_shift, "shift", -(int64_t)UINT32_MAX,
+	    UINT32_MAX) },
+	{ 0, "pseudo", "FILE", "add names, and change owners, modes and "
+	    "attributes, as mksquashfs -pf does", OPTIONS_CALL(take_pseudo) },
 	{ 0, "mtime", "SECONDS", "set all times in the image (since 1970)",
 	    OPTIONS_NUMBER(o.from.mtime, "time", 0, UINT32_MAX),
 	    OPTIONS_GIVEN(o.from.has_mtime) },
@@ -305,6 +326,8 @@ static const struct options_row sqpack_table[] = {
 	{ 0, "memory", "SIZE", "reject an image that needs more memory for its "
 	    "tables, names and block lists (1G)",
 	    OPTIONS_SIZE(o.memory, "memory") },
+	{ 0, "verity", NULL, "append the hash tree of dm-verity, and print its "
+	    "root hash", OPTIONS_FLAG(o.verity) },
 	{ 0, "dry-run", NULL, "write no image; with --stats, report its size",
 	    OPTIONS_FLAG(o.dry_run) },
 	{ 0, "rebuild-check", NULL, "rebuild an image from its own contents, "
@@ -444,6 +467,9 @@ sqpack_parse(struct sqpack *p, int argc, char **argv)
 	if (p->o.output != NULL && strcmp(p->o.output, "-") == 0)
 		return options_wrong(&p->msg, "an image cannot be written "
 		    "sequentially: -o needs a file or a block device");
+	if (p->o.verity && (p->o.dry_run || p->o.tables.no_pad))
+		return options_wrong(&p->msg, "--verity cannot be combined "
+		    "with --dry-run or --no-pad");
 	if (p->o.output == NULL)
 		p->o.output = "image";
 	if (p->o.data.method == NULL)

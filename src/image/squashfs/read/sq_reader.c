@@ -312,7 +312,7 @@ sq_open(struct sq_image **out, int fd, uint64_t offset, unsigned threads,
 	m->memory_left = memory;
 	m->memory.left = &m->memory_left;
 	rc = image_open(&m->image, &sq_image_source, fd, offset, &m->memory,
-	    threads, tell_table, &t, why);
+	    NULL, threads, tell_table, &t, why);
 	m->q = m->image.own;
 	if (rc != 0)
 		goto fail;

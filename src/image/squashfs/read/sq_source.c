@@ -139,6 +139,17 @@ open_image(struct image *m, unsigned threads, image_report_fn *report,
 	m->own = q;
 	q->super.memory = m->memory;
 	rc = sq_super_read(&q->super, m->fd, m->offset, why);
+	if (rc == 0 && m->verity_root != NULL)
+		rc = verity_open(&m->verity, m->fd, m->offset,
+		    q->super.length + -q->super.length % VERITY_BLOCK_B,
+		    m->verity_root, why);
+	if (rc == 0 && m->verity != NULL) {
+		/* once more, verified */
+		q->super.verity = m->verity;
+		rc = sq_super_read(&q->super, m->fd, m->offset, why);
+		if (rc == -EBADMSG)
+			*why = "the superblock does not match the hash tree";
+	}
 	if (rc != 0)
 		return rc;
 	m->length = q->super.length;

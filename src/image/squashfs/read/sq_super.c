@@ -32,7 +32,8 @@ sq_read(const struct sq_super *s, uint64_t pos, void *buf, size_t len)
 
 	if (pos > s->length || len > s->length - pos)
 		return -ENODATA;
-	n = fdio_pread(s->fd, buf, len, (off_t)(s->offset + pos));
+	n = s->verity != NULL ? (ssize_t)verity_pread(s->verity, buf, len,
+	    pos) : fdio_pread(s->fd, buf, len, (off_t)(s->offset + pos));
 	if (n < 0)
 		return (int)n;
 	return (size_t)n == len ? 0 : -ENODATA;
@@ -76,7 +77,7 @@ sq_super_read(struct sq_super *s, int fd, uint64_t offset, const char **why)
 	int rc;
 
 	*s = (struct sq_super){ .fd = fd, .offset = offset, .memory = s->memory,
-	    .length = SQUASHFS_SUPER_B };
+	    .verity = s->verity, .length = SQUASHFS_SUPER_B };
 	if (offset > INT64_MAX - SQUASHFS_SUPER_B)
 		return -EINVAL;
 	rc = sq_read(s, 0, p, sizeof(p));

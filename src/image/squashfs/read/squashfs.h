@@ -37,6 +37,7 @@ int64_t sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
  */
 struct sq_super {
 	int fd;
+	const struct verity *verity;	/* what is read must match; or NULL */
 	uint64_t offset;		/* offset of the image in fd */
 	uint64_t length;		/* bytes used, not necessarily all in
 					 * fd */
