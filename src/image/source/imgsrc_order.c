@@ -114,13 +114,12 @@ imgsrc_order_sort(struct imgsrc_image *to, uint32_t *files, size_t count,
 			continue;
 		if (rank_of_node(to, i, &rank) != 0)
 			goto out;
-		if (rank < *best)
+		if (rank <= *best) {
 			*best = rank;
-	}
-	/* a file comes where its last name does, counted from the end */
-	if (to->o.order_backwards)
-		for (size_t i = 1; i < to->tree.count; i++)
 			last_name[nodes[i].owner] = (uint32_t)i;
+		}
+	}
+	/* backwards, a file comes where the last of these names does */
 	for (size_t i = 0; i < count; i++)
 		r[i] = (struct ranked){ ranks[files[i]],
 			to->o.order_backwards ?
