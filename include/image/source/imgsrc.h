@@ -69,6 +69,8 @@ struct imgsrc_options {
 					 * time */
 	bool has_image_mtime;
 	uint32_t image_mtime;		/* otherwise as of the inodes */
+	const char *base;		/* image whose blocks are copied, or
+					 * NULL */
 	const char *order;		/* list of the files that come first, or
 					 * NULL */
 	bool order_backwards;		/* as mksquashfs -sort: the last name
@@ -131,6 +133,9 @@ struct imgsrc_image {
 	bool told;			/* the error that ends the build has
 					 * been reported */
 	/* private */
+	struct sq_file base;
+	bool has_base;			/* it must be closed */
+	struct sqw_base *base_blocks;
 	struct imgsrc_order *order;	/* NULL: none was given */
 	struct progress progress;
 };
@@ -271,6 +276,13 @@ void imgsrc_tell(struct imgsrc_image *to, enum imgsrc_message kind,
  * o.complete().  Returns 0, or -errno after reporting the error.
  */
 int imgsrc_complete(struct imgsrc_image *to);
+
+/*
+ * Returns whether an image's blocks are those that these options would make:
+ * the same method, level and block size.
+ */
+bool imgsrc_has_settings(const struct sq_file *f,
+    const struct sqw_data_options *o);
 
 /* Returns whether the options exclude a path of the image. */
 bool imgsrc_excluded(const struct imgsrc_image *to, const char *path);

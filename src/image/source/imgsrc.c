@@ -7,6 +7,9 @@
 
 #include "base/path.h"
 #include "base/sys.h"
+#include "image/squashfs/format.h"
+#include "image/squashfs/write/base.h"
+#include "image/squashfs/write/record.h"
 #ifdef COLDPRESS_OCI
 #include "image/oci/oci_layout.h"
 #endif
@@ -198,6 +201,53 @@ imgsrc_adjust(struct imgsrc_image *to, struct sqw_attr *attr, int64_t mtime)
 		to->newest = attr->mtime;
 }
 
+bool
+imgsrc_has_settings(const struct sq_file *f, const struct sqw_data_options *o)
+{
+	const struct sq_facts *facts = sq_facts(f->image);
+	struct sqw_data_options old = { .block = facts->block };
+	char padding[SQW_RECORD_MAX];
+	int n;
+
+	if (facts->block != o->block || (facts->flags & (SQUASHFS_RAW_DATA |
+	    SQUASHFS_RAW_FRAGMENTS)) != 0 || o->raw_data || o->raw_fragments ||
+	    o->dictionary != 0 || sqw_settings_read(facts->compressor,
+	    facts->settings, facts->settings_B, facts->block, &old.method,
+	    &old.level) != 0)
+		return false;
+	n = sq_file_padding(f, padding, sizeof(padding));
+	return n >= 0 && sqw_record_read(padding, (size_t)n, &old) >= 0 &&
+	    old.method == o->method && old.level == o->level &&
+	    old.no_probe == o->no_probe;
+}
+
+/* Opens the image whose blocks are copied. */
+static int
+open_base(struct imgsrc_image *to)
+{
+	const char *path = to->o.base;
+	struct sq_file_options o = { .path = path, .threads = to->pack.threads,
+		.memory = to->pack.memory };
+	const char *why;
+	int rc = sq_file_open(&to->base, &o, &why);
+
+	to->has_base = true;
+	if (rc != 0)
+		return imgsrc_fail(to, rc, "%s: %s", path, why);
+	if (to->base.refused)
+		return imgsrc_fail(to, -EBADMSG, "%s: the image is damaged",
+		    path);
+	if (!imgsrc_has_settings(&to->base, &to->pack))
+		return imgsrc_fail(to, -EINVAL, "%s: the image was made with "
+		    "another method, level or block size, so its blocks cannot "
+		    "be used", path);
+	rc = sqw_base_open(&to->base_blocks, &to->base, to->pack.threads);
+	if (rc != 0)
+		return imgsrc_no_memory(to);
+	to->pack.base = to->base_blocks;
+	return 0;
+}
+
 /* Building */
 
 int
@@ -223,6 +273,13 @@ imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
 		    "with an image, which keeps its order", o->path);
 	if (o->order != NULL) {
 		rc = imgsrc_order_open(to);
+		if (rc != 0)
+			return rc;
+	}
+	if (o->base != NULL) {
+		rc = source->write != NULL ? imgsrc_fail(to, -EINVAL, "%s: an "
+		    "image's blocks are copied without --base", o->path) :
+		    open_base(to);
 		if (rc != 0)
 			return rc;
 	}
@@ -276,6 +333,9 @@ imgsrc_free(struct imgsrc_image *to)
 	sqt_xattrs_close(to->xattrs);
 	sqw_tree_close(&to->tree);
 	imgsrc_order_close(to->order);
+	sqw_base_close(to->base_blocks);
+	if (to->has_base)
+		sq_file_close(&to->base);
 	for (size_t i = 0; i < to->content_count; i++)
 		sys_free(to->contents[i].path);
 	sys_free(to->contents);

@@ -414,7 +414,8 @@ repack_write(void *state, int fd, uint64_t at)
 	struct imgsrc_repack *r = state;
 	struct imgsrc_image *to = r->to;
 	struct sqw_repack run = { .image = r->m, .blocks = r->old,
-		.count = r->count };
+		.count = r->count, .fd = r->copies ? r->f.fd : -1,
+		.offset = r->f.offset };
 	char why[256];
 	int rc = sqw_repack(&run, &to->data, &to->pack, fd, at,
 	    &to->progress);
@@ -458,6 +459,8 @@ repack_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 	to->pack.no_fragments = (f->flags & SQUASHFS_NO_FRAGMENTS) != 0;
 	to->pack.no_duplicates = (f->flags & SQUASHFS_DEDUPLICATED) == 0;
 	to->tables.no_export = to->tables.no_export || !f->exports;
+	/* what was made with the same settings is copied */
+	r->copies = imgsrc_has_settings(&r->f, &to->pack);
 	return list_old(r);
 }
 

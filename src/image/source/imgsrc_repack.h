@@ -17,6 +17,7 @@ struct imgsrc_repack_set {
 struct imgsrc_repack {
 	struct imgsrc_image *to;
 	struct sq_file f;
+	bool copies;			/* blocks are not compressed again */
 	const struct sq_image *m;	/* f.image */
 	uint32_t *ids;			/* ids by number in the old image */
 	struct imgsrc_repack_set *sets;	/* sets by old index */

@@ -18,7 +18,7 @@
 
 static const char *const columns[] = { "method", "level", "block_B",
     "threads", "files_B", "read_B", "duplicates", "duplicate_B", "units",
-    "raw_units", "fragments", "raw_B", "data_B", "inodes_B", "listings_B",
+    "raw_units", "copied_units", "fragments", "raw_B", "data_B", "inodes_B", "listings_B",
     "tables_B", "used_B", "image_B", "size_pct", "wall_s", "user_s", "sys_s",
     "data_s", "read_busy_s", "read_stalled_s", "hash_busy_s", "compress_busy_s",
     "compress_stalled_s", "write_busy_s", "write_stalled_s",
@@ -57,7 +57,7 @@ write_stats(const struct sqpack *p)
 	double writes = (double)d->stats.stall_out_ns / 1e9;
 	uint64_t all = d->in_B + d->duplicate_B;
 	const uint64_t counts[] = { all, d->in_B, d->duplicates, d->duplicate_B,
-		d->blocks, d->raw_blocks, d->fragments, d->raw_B,
+		d->blocks, d->raw_blocks, d->copied, d->fragments, d->raw_B,
 		space->used_B - space->inodes_B - space->listings_B -
 		space->tables_B, space->inodes_B, space->listings_B,
 		space->tables_B, space->used_B, space->image_B };

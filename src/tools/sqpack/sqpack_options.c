@@ -191,7 +191,7 @@ static const char sqpack_usage[] =
 "              [--no-xattrs] [--order list [-0]]\n"
 "              [--raw data,fragments,inodes,xattrs] [--like mksquashfs]\n"
 "              [--memory size] [--offset bytes] [--pseudo file]\n"
-"              [--shift-ids N] [--verity]\n"
+"              [--shift-ids N] [--verity] [--base image]\n"
 "              [--dry-run] [--stats[=file]] -o image directory|archive|image|-\n"
 "       sqpack -l [-qv] [--can-mount[=kernel]] [--offset bytes] [glob]... image\n"
 "       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [--offset bytes]\n"
@@ -273,6 +273,8 @@ static const struct options_row sqpack_table[] = {
 	    OPTIONS_COUNT(msg.verbose) },
 	{ 'x', "extract", "DIR", "extract an image, or names matching globs, "
 	    "to DIR", OPTIONS_CALL_WITH(take_task, EXTRACT) },
+	{ 0, "base", "IMAGE", "copy the compressed blocks of what is unchanged "
+	    "since this image was made", OPTIONS_TEXT(o.from.base) },
 	{ 0, "bcj", "LIST", "xz: also try these BCJ filters: x86, arm, ...",
 	    OPTIONS_CALL(take_bcj), .list = list_filters },
 	{ 0, "best", NULL, "the smallest image that the method allows; gzip: "
@@ -470,6 +472,9 @@ sqpack_parse(struct sqpack *p, int argc, char **argv)
 	if (p->o.verity && (p->o.dry_run || p->o.tables.no_pad))
 		return options_wrong(&p->msg, "--verity cannot be combined "
 		    "with --dry-run or --no-pad");
+	if (p->o.from.base != NULL && p->o.data.exact)
+		return options_wrong(&p->msg, "--base and --like cannot be "
+		    "combined");
 	if (p->o.output == NULL)
 		p->o.output = "image";
 	if (p->o.data.method == NULL)

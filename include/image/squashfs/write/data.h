@@ -33,6 +33,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct sqw_base;
+
 struct sqw_file {
 	uint32_t id;			/* id of its node */
 	uint64_t size;			/* bytes, at least 1 */
@@ -96,6 +98,7 @@ struct sqw_data_options {
 					 * shrinks in a quick test */
 	bool exact;			/* produce the same bytes as mksquashfs
 					 * 4.5.1 */
+	const struct sqw_base *base;	/* blocks to copy; NULL: none */
 	uint64_t memory;		/* limit on the lists of blocks, in
 					 * bytes; 0: none */
 	int tmpdir;			/* directory for data that cannot be
@@ -114,6 +117,7 @@ struct sqw_data {
 	uint32_t fragments;
 	uint64_t end;			/* end of the last unit */
 	uint64_t in_B, raw_B, blocks, duplicates, duplicate_B;
+	uint64_t copied;		/* blocks copied from an older image */
 	struct pipeline_stats stats;
 	uint64_t hash_ns;		/* time that the reader spent hashing */
 	uint64_t raw_blocks;		/* blocks stored uncompressed */

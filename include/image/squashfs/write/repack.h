@@ -22,6 +22,12 @@ struct sqw_repack {
 	const struct sq_image *image;
 	struct sqw_old *blocks;		/* in writing order */
 	size_t count;
+	/*
+	 * The file that the image is in, if its blocks are copied, after they
+	 * have been found intact; otherwise fd is -1.
+	 */
+	int fd;
+	uint64_t offset;
 	/* result: the first damaged block; why is NULL if there is none */
 	uint64_t bad_at;
 	const char *why;

@@ -99,6 +99,7 @@ place_unit(void *arg, struct slot *s, struct sink *out)
 	}
 	d->end += s->out.len;
 	d->blocks += note->count;
+	d->copied += note->copied;
 	if ((note->word & SQUASHFS_BLOCK_RAW) != 0) {
 		d->raw_B += s->out.len;
 		d->raw_blocks++;

@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "format/gzip/deflate_engine.h"
 #include "image/squashfs/format.h"
+#include "image/squashfs/write/base.h"
 #include "image/squashfs/write/twins.h"
 
 #include <errno.h>
@@ -95,14 +96,28 @@ sqw_pack_unit(struct sqw_pack *k, struct slot *s)
 {
 	struct squashfs_notes *note = squashfs_notes(s);
 	bool raw = note->is_fragment ? k->o->raw_fragments : k->o->raw_data;
+	uint32_t word = 0;
+	uint64_t at;
 	size_t n = 0;
+	int rc;
+
+	note->copied = false;
 
 	if (s->in.len == 0 || (!note->is_fragment && !k->o->no_sparse &&
 	    sqw_content_is_zero(s->in.data, s->in.len)))
 		return 0;
 	if (buf_reserve(&s->out, sqw_pack_room(k->o)) != 0)
 		return -ENOMEM;
-	if (!raw)
+	if (!raw && k->o->base != NULL && sqw_base_find(k->o->base, s->in.data,
+	    s->in.len, &at, &word)) {
+		note->copied = true;
+		if ((word & SQUASHFS_BLOCK_RAW) == 0) {
+			n = word;
+			rc = sqw_base_read(k->o->base, at, s->out.data, n);
+			if (rc != 0)
+				return rc;
+		}
+	} else if (!raw)
 		n = sqw_pack_block(k, s->in.data, s->in.len, s->out.data,
 		    s->out.cap);
 	s->out.len = n;

@@ -7,6 +7,7 @@
  */
 #include "image/squashfs/write/repack.h"
 
+#include "base/fdio.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
 #include "image/squashfs/write/pack.h"
@@ -35,6 +36,7 @@ next_old(void *arg, struct input *in, struct slot *s)
 	if (s->last)
 		return 0;
 	squashfs_notes(s)->number = j->next;
+	squashfs_notes(s)->copied = false;
 	squashfs_notes(s)->is_fragment = j->r->blocks[j->next].is_fragment;
 	j->d->in_B += j->r->blocks[j->next++].want;
 	in->bytes = j->d->in_B;
@@ -63,6 +65,23 @@ close_repacker(void *ctx)
 	sq_decoder_close(w->decoder);
 	sqw_pack_close(w->pack);
 	sys_free(w);
+}
+
+/* Takes the stored form of a block as it is. */
+static int
+copy_block(const struct repacking *j, const struct sqw_old *b, struct slot *s)
+{
+	size_t len = b->word & (SQUASHFS_BLOCK_RAW - 1);
+	int rc = buf_reserve(&s->out, sqw_pack_room(j->o));
+	ssize_t n = rc != 0 ? rc : fdio_pread(j->r->fd, s->out.data, len,
+	    (off_t)(j->r->offset + b->at));
+
+	if (n < 0 || (size_t)n < len)
+		return n < 0 ? (int)n : -EIO;
+	s->out.len = len;
+	squashfs_notes(s)->word = b->word;
+	squashfs_notes(s)->copied = true;
+	return 0;
 }
 
 static int
@@ -94,7 +113,7 @@ repack_block(void *arg, void *ctx, struct slot *s)
 		return -EBADMSG;
 	}
 	s->in.len = (size_t)made;
-	return sqw_pack_unit(w->pack, s);
+	return j->r->fd < 0 ? sqw_pack_unit(w->pack, s) : copy_block(j, b, s);
 }
 
 static int
@@ -110,6 +129,7 @@ place_block(void *arg, struct slot *s, struct sink *out)
 	b->start = d->end;
 	d->end += s->out.len;
 	d->blocks++;
+	d->copied += squashfs_notes(s)->copied;
 	d->fragments += b->is_fragment;
 	if ((squashfs_notes(s)->word & SQUASHFS_BLOCK_RAW) != 0) {
 		d->raw_B += s->out.len;
