@@ -181,7 +181,7 @@ def draw(rng):
     what = rng.random()
     if what < .1:
         o += ["-wildcards", "-e", "t*/t1*", "... f3"]
-    elif what < .2 and not tar:
+    elif what < .2 and not tar and "/tiny/t5 M" not in " ".join(o):
         o += ["-e", "tiny", "b/c"]
     elif what < .25:
         o += ["-regex", "-e", "^t.*/[0-9]$"]

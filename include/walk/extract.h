@@ -147,11 +147,19 @@ int extract_run(struct extract *x);
 /* For extract_source.data */
 
 /* A thread's current directory, and a name in it; all members are private. */
+enum { EXTRACT_HELD = 32 };
+
 struct extract_place {
 	struct extract *x;
-	int fd;				/* -1: none */
+	int fd;				/* of a directory; -1: none */
 	char *dir;			/* its path */
-	size_t dir_len, dir_cap;
+	size_t dir_cap;
+	/* that directory, last, and some that contain it, to be reused */
+	struct {
+		int fd;
+		size_t len;		/* of its path */
+	} held[EXTRACT_HELD];
+	unsigned held_count;
 	struct extract_text text;
 	char name[NAME_MAX + 1];
 };

@@ -152,8 +152,8 @@ extract_place_open(struct extract_place *p, struct extract *x)
 void
 extract_place_close(struct extract_place *p)
 {
-	if (p->fd >= 0)
-		sys_close(p->fd);
+	while (p->held_count > 0)
+		sys_close(p->held[--p->held_count].fd);
 	sys_free(p->dir);
 	sys_free(p->text.text);
 }
@@ -211,6 +211,87 @@ make_parents(struct extract_place *p, const char *path, size_t len)
 	return 0;
 }
 
+/* Returns the end of the first count components of path, from byte `from`. */
+static size_t
+skip_components(const char *path, size_t from, size_t len, size_t count)
+{
+	for (; from < len; from++)
+		if (path[from] == '/' && --count == 0)
+			break;
+	return from;
+}
+
+/*
+ * Opens the next directories towards path, one after another, so that they are
+ * held; but those that would not fit are passed in one step.
+ */
+static int
+hold_towards(struct extract_place *p, const char *path, size_t len)
+{
+	size_t at = p->held_count == 0 ? 0 : p->held[p->held_count - 1].len;
+
+	while (at < len) {
+		size_t from = at + (at > 0), left = 1, end;
+		char *part;
+		int fd;
+
+		for (size_t i = from; i < len; i++)
+			left += path[i] == '/';
+		end = skip_components(path, from, len, left > EXTRACT_HELD ?
+		    left - EXTRACT_HELD / 2 : 1);
+		part = strcopy_part(path + from, end - from);
+		if (part == NULL)
+			return -ENOMEM;
+		fd = tree_open(p->held_count == 0 ? p->x->o.root :
+		    p->held[p->held_count - 1].fd, part, O_DIRECTORY);
+		sys_free(part);
+		if (fd < 0)
+			return fd;
+		if (p->held_count == EXTRACT_HELD) {
+			sys_close(p->held[0].fd);
+			memmove(p->held, p->held + 1, (EXTRACT_HELD - 1) *
+			    sizeof(*p->held));
+			p->held_count--;
+		}
+		p->held[p->held_count].fd = fd;
+		p->held[p->held_count++].len = end;
+		at = end;
+	}
+	return 0;
+}
+
+/* Makes the directory named by the first len bytes of path the current one. */
+static int
+enter_dir(struct extract_place *p, const char *path, size_t len)
+{
+	int rc;
+
+	/* keep what contains it */
+	while (p->held_count > 0) {
+		size_t n = p->held[p->held_count - 1].len;
+
+		if (n <= len && memcmp(path, p->dir, n) == 0 &&
+		    (n == len || path[n] == '/'))
+			break;
+		sys_close(p->held[--p->held_count].fd);
+	}
+	p->fd = -1;
+	if (len >= p->dir_cap) {
+		char *dir = sys_realloc(p->dir, 2 * len + 64);
+
+		if (dir == NULL)
+			return -ENOMEM;
+		p->dir = dir;
+		p->dir_cap = 2 * len + 64;
+	}
+	memcpy(p->dir, path, len);
+	rc = hold_towards(p, path, len);
+	if (rc == 0)
+		p->fd = len == 0 ? p->x->o.root :
+		    p->held[p->held_count - 1].fd;
+	return rc;
+}
+
 /* Makes the directory of entry n the current one, and sets p->name. */
 static int
 enter_dir_of(struct extract_place *p, size_t n)
@@ -225,27 +306,13 @@ enter_dir_of(struct extract_place *p, size_t n)
 		return -EISDIR;
 	name = path_name(path);
 	len = name == path ? 0 : (size_t)(name - path) - 1;
-	if (p->fd >= 0 && len == p->dir_len && memcmp(path, p->dir, len) == 0)
-		return set_name(p, name, strlen(name));
-	if (p->fd >= 0)
-		sys_close(p->fd);
-	p->fd = -1;
-	if (len >= p->dir_cap) {
-		sys_free(p->dir);
-		p->dir_cap = 0;
-		p->dir = sys_malloc(2 * len + 64);
-		if (p->dir == NULL)
-			return -ENOMEM;
-		p->dir_cap = 2 * len + 64;
-	}
-	memcpy(p->dir, path, len);
-	p->dir_len = len;
-	p->fd = open_below(p, path, len);
-	if (p->fd == -ENOENT) {
+	rc = enter_dir(p, path, len);
+	if (rc == -ENOENT) {
 		rc = make_parents(p, path, len);
-		p->fd = rc != 0 ? rc : open_below(p, path, len);
+		if (rc == 0)
+			rc = enter_dir(p, path, len);
 	}
-	return p->fd < 0 ? p->fd : set_name(p, name, strlen(name));
+	return rc != 0 ? rc : set_name(p, name, strlen(name));
 }
 
 /* Attributes */
@@ -588,7 +655,7 @@ finish_dirs(struct extract_place *p)
 {
 	struct extract *x = p->x;
 	struct extract_entry e;
-	int fd;
+	int rc;
 
 	for (size_t n = x->s->count; n-- > 0;) {
 		enum extract_state state = state_of(x, n);
@@ -599,14 +666,12 @@ finish_dirs(struct extract_place *p)
 		    (e.above || n == x->root_entry)))
 			continue;
 		path = x->s->path(x->s->arg, n, &p->text);
-		fd = path == NULL ? -ENOMEM :
-		    open_below(p, path, strlen(path));
-		if (fd < 0) {
-			entry_failed(p, n, "", fd);
-			continue;
-		}
-		set_status(p, fd, n, &e);
-		sys_close(fd);
+		rc = path == NULL ? -ENOMEM :
+		    enter_dir(p, path, strlen(path));
+		if (rc != 0)
+			entry_failed(p, n, "", rc);
+		else
+			set_status(p, p->fd, n, &e);
 	}
 }
 

@@ -146,7 +146,8 @@ imgsrc_order_check(struct imgsrc_image *to)
 	size_t all = walk_order_count(list), found = walk_order_found(list);
 	const char *missing = walk_order_missing(list);
 
-	if (missing != NULL && found == 0)
+	/* mksquashfs ignores such paths */
+	if (missing != NULL && found == 0 && !to->o.order_backwards)
 		return imgsrc_fail(to, -ENOENT, "%s: none of the paths names "
 		    "a file in the image, for example %s", to->o.order,
 		    missing);

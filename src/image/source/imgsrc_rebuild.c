@@ -90,6 +90,8 @@ use_settings(struct rebuild *b)
 	d->raw_data = (f->flags & SQUASHFS_RAW_DATA) != 0;
 	d->raw_fragments = (f->flags & SQUASHFS_RAW_FRAGMENTS) != 0;
 	d->no_fragments = (f->flags & SQUASHFS_NO_FRAGMENTS) != 0;
+	d->tails = d->exact && (f->flags & SQUASHFS_ALWAYS_FRAGMENTS) != 0;
+	t->raw_ids = d->exact && (f->flags & SQUASHFS_RAW_IDS) != 0;
 	d->no_duplicates = (f->flags & SQUASHFS_DEDUPLICATED) == 0;
 	t->raw_inodes = (f->flags & SQUASHFS_RAW_INODES) != 0;
 	t->raw_xattrs = (f->flags & SQUASHFS_RAW_XATTRS) != 0;
@@ -100,7 +102,7 @@ use_settings(struct rebuild *b)
 	 * compressed.  Then only the table shows whether compression was
 	 * requested.
 	 */
-	if ((f->flags & SQUASHFS_ALWAYS_FRAGMENTS) != 0) {
+	if (!d->exact && (f->flags & SQUASHFS_ALWAYS_FRAGMENTS) != 0) {
 		t->more_flags = f->flags & (SQUASHFS_ALWAYS_FRAGMENTS |
 		    SQUASHFS_RAW_FRAGMENTS);
 		if (d->raw_fragments) {
@@ -193,7 +195,8 @@ rebuild_next(void *arg, struct sqw_file *f)
 	b->k = 0;
 	b->at = b->e.start;
 	*f = (struct sqw_file){ .id = b->r.ids[p->number],
-		.size = b->e.size, .alone = true };
+		.size = b->e.size, .alone = true,
+		.dense = b->r.to->pack.exact && b->e.dense };
 	return 1;
 }
 

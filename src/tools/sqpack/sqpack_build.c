@@ -120,48 +120,38 @@ open_tmpdir(struct sqpack *p, const char **name)
 	return dir < 0 ? output_error(p, *name, dir) : dir;
 }
 
-/* Compares an image with the one rebuilt from it in fd, and prints how. */
+/* Opens the image that was rebuilt, to compare; the source has made reports. */
 static int
-judge(struct sqpack *p, int fd)
+open_old(struct sqpack *p, struct sq_file *f)
 {
-	/* without reports: the source has made them */
 	struct sq_file_options o = { .path = p->o.source,
 		.has_offset = p->o.from.has_offset,
 		.offset = p->o.from.offset, .threads = p->o.data.threads,
 		.memory = p->o.memory };
-	struct imgsrc_difference d;
-	struct sq_file f;
-	const char *why = NULL, *path;
-	int rc = sq_file_open(&f, &o, &why);
+	const char *why;
+	int rc = sq_file_open(f, &o, &why);
 
-	if (rc == 0)
-		rc = imgsrc_compare(&f, fd, &d);
-	if (rc < 0) {
-		msg_error(&p->msg, "%s: %s", p->o.source,
-		    why != NULL ? why : strerror(-rc));
-		goto out;
-	}
-	if (rc == 0) {
-		printf("equal: %llu bytes\n",
-		    (unsigned long long)p->image.space.image_B);
-		goto out;
-	}
-	rc = -EBADMSG;
-	printf("different: byte %llu, ", (unsigned long long)d.at);
-	path = d.name == 0 ? NULL : sq_file_path(&f, d.name);
-	if (d.old_ends || d.made_ends) {
-		printf("where %s ends\n", d.old_ends ? "the image" :
+	if (rc != 0)
+		msg_error(&p->msg, "%s: %s", p->o.source, why);
+	return rc;
+}
+
+static void
+tell_difference(struct sq_file *f, const struct imgsrc_difference *d)
+{
+	const char *path = d->name == 0 ? NULL : sq_file_path(f, d->name);
+
+	printf("different: byte %llu, ", (unsigned long long)d->at);
+	if (d->old_ends || d->made_ends) {
+		printf("where %s ends\n", d->old_ends ? "the image" :
 		    "the rebuilt one");
 	} else if (path != NULL) {
 		fputs("in the data of ", stdout);
 		listing_print(stdout, path, strlen(path));
 		putchar('\n');
 	} else {
-		puts(d.where);
+		puts(d->where);
 	}
-out:
-	sq_file_close(&f);
-	return rc;
 }
 
 /* Prints all settings, including those for which the image has no field. */
@@ -169,29 +159,89 @@ static void
 print_settings(const struct sqpack *p)
 {
 	const struct sqw_data_options *o = &p->image.pack;
-	const char *before = " --bcj ";
+	const char *before = o->exact ? " -Xbcj " : " --bcj ";
+	bool has_level = !o->method->filters &&
+	    o->method->level_min != o->method->level_max;
+	bool hc = strcmp(o->method->name, "lz4hc") == 0;
 	char text[SQW_RECORD_MAX];
 
-	printf("built by: -F %s", o->method->name);
+	if (o->exact)
+		printf("built by mksquashfs: -comp %s", hc ? "lz4 -Xhc" :
+		    o->method->name);
+	else
+		printf("built by: -F %s", o->method->name);
 	for (int i = 0; o->method->filters && i < SQW_FILTERS; i++)
 		if ((o->level & 1 << i) != 0) {
 			printf("%s%s", before, sqw_filters[i]);
 			before = ",";
 		}
-	if (!o->method->filters && o->method->level_min !=
-	    o->method->level_max)
-		printf(" -L %d%s", o->level, p->o.data.level != 0 ?
-		    " (as given)" : "");
+	if (has_level)
+		printf(o->exact ? " -Xcompression-level %d%s" : " -L %d%s",
+		    o->level, p->o.data.level != 0 ? " (as given)" : "");
 	printf(" -b %u%s", o->block, o->no_probe ? " --no-probe" : "");
-	printf("%s\n", sqw_record_make(o, text) > 0 && p->image.tables.no_pad ?
-	    "; the image cannot record all of these" : "");
+	if (o->exact)
+		printf("%s%s", o->no_fragments ? " -no-fragments" : "",
+		    o->tails ? " -tailends" : "");
+	printf("%s\n", sqw_record_make(o, text) > 0 && p->image.tables.no_pad &&
+	    !o->exact ? "; the image cannot record all of these" : "");
+}
+
+/*
+ * Rebuilds the image by our own rules and, if that differs, by those of
+ * mksquashfs; reports the result, or the difference that comes later.
+ */
+static int
+check_rebuild(struct sqpack *p, int fd, const char *name, int dir)
+{
+	struct imgsrc_difference d[2];
+	bool quiet = p->msg.quiet;
+	struct sq_file f = { .fd = -1 };
+	int rc, i, best = 0;
+
+	for (i = 0; i < 2; i++) {
+		p->o.data.exact = i == 1;
+		if (i == 1) {
+			/* what is reported would be reported again */
+			imgsrc_free(&p->image);
+			p->image = (struct imgsrc_image){ .told = false };
+			sq_file_close(&f);
+			f = (struct sq_file){ .fd = -1 };
+			p->msg.quiet = true;
+			rc = sys_ftruncate(fd, 0);
+			if (rc != 0)
+				return output_error(p, name, rc);
+		}
+		rc = build_to(p, fd, name, dir);
+		p->msg.quiet = quiet;
+		if (rc == 0)
+			rc = open_old(p, &f);
+		if (rc == 0)
+			rc = imgsrc_compare(&f, fd, &d[i]);
+		if (rc < 0) {
+			if (p->msg.status == MSG_OK)
+				output_error(p, p->o.source, rc);
+			goto out;
+		}
+		if (rc == 0) {
+			printf("equal: %llu bytes\n",
+			    (unsigned long long)p->image.space.image_B);
+			goto out;
+		}
+		best = i == 1 && d[1].at > d[0].at;
+	}
+	rc = -EBADMSG;
+	tell_difference(&f, &d[best]);
+	p->image.pack.exact = best == 1;
+out:
+	sq_file_close(&f);
+	return rc;
 }
 
 /* Builds an image in an unnamed file; for --rebuild-check, also judges it. */
 static int
 build_nowhere(struct sqpack *p)
 {
-	const char *name;
+	const char *name, *whose;
 	int dir = open_tmpdir(p, &name), fd = -1, rc = dir;
 
 	if (dir < 0)
@@ -201,9 +251,9 @@ build_nowhere(struct sqpack *p)
 		output_error(p, name, fd);
 		goto out;
 	}
-	rc = build_to(p, fd, p->o.output != NULL ? p->o.output : name, dir);
-	if (rc == 0 && p->o.rebuild_check)
-		rc = judge(p, fd);
+	whose = p->o.output != NULL ? p->o.output : name;
+	rc = p->o.rebuild_check ? check_rebuild(p, fd, whose, dir) :
+	    build_to(p, fd, whose, dir);
 out:
 	if (fd >= 0)
 		sys_close(fd);

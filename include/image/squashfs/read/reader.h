@@ -99,6 +99,7 @@ struct sq_entry {
 	/* reason why the inode or the listing is invalid, or NULL */
 	const char *why;
 	bool lost;			/* the file's data cannot be read */
+	bool dense;			/* its holes are not counted as such */
 };
 
 void sq_get(const struct sq_image *m, size_t number, struct sq_entry *e);

@@ -236,6 +236,8 @@ sq_attr_get(const struct sq_meta *m, uint64_t ref, struct sq_attr *a)
 		a->links = load_le32(p + types[type].links);
 	if (S_ISBLK(a->mode) || S_ISCHR(a->mode))
 		a->rdev = load_le32(p + 20);
+	if (type == SQUASHFS_FILE + SQUASHFS_LONG)
+		a->sparse = load_le64(p + 32);
 	xattr = types[type].xattr == 0 ? NULL : p + types[type].xattr;
 	if (S_ISLNK(a->mode)) {
 		a->target_len = load_le32(p + 20);

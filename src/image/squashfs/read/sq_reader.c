@@ -390,6 +390,7 @@ get_inode(const struct sq_image *m, uint64_t ref, struct sq_entry *e)
 	e->mtime = a.mtime;
 	e->links = a.links;
 	e->rdev = a.rdev;
+	e->dense = a.sparse == 0;
 	/* without a table, Linux ignores it */
 	e->xattr = m->facts.xattrs ? a.xattr : SQUASHFS_NONE;
 	e->target = (const char *)a.target;

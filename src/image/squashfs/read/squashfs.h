@@ -203,6 +203,7 @@ struct sq_attr {
 	uint16_t mode;			/* as in st_mode */
 	uint16_t uid, gid;		/* indices in the ID table */
 	uint32_t mtime, links, rdev;
+	uint64_t sparse;		/* bytes in holes, of a long file */
 	uint32_t xattr;			/* or SQUASHFS_NONE */
 	const uint8_t *target;		/* a link's target, not terminated */
 	uint32_t target_len;

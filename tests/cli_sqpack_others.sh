@@ -1,0 +1,44 @@
+#!/bin/sh
+# Tests --rebuild-check of images that mksquashfs made.
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck source=tests/lib.sh
+. "${SRC:?}/tests/lib.sh"
+
+PATH=${COLDPRESS_MKSQUASHFS:+$COLDPRESS_MKSQUASHFS:}$PATH
+have mksquashfs || skip_all 'mksquashfs is not installed'
+mkdir -p tree/sub tree/many
+seq 90000 >tree/large
+cp tree/large tree/sub/twin
+head -c 200000 /dev/zero >tree/zeros
+truncate -s 500000 tree/hole
+head -c 700 /dev/zero >tree/few
+i=0
+while [ $i -lt 300 ]; do
+	seq $i $((i + i % 70)) >tree/many/$i
+	i=$((i + 1))
+done
+ln tree/large tree/hard
+ln -s large tree/link
+mkfifo tree/fifo
+setfattr -n user.z -v 1 tree/large 2>/dev/null || :
+setfattr -n user.a -v 2 tree/large 2>/dev/null || :
+for o in '-comp xz' '-comp gzip' '-comp gzip -Xcompression-level 3' \
+    '-comp lzo' '-comp lz4' '-comp lz4 -Xhc -no-fragments' '-comp zstd' \
+    '-comp zstd -Xcompression-level 3 -b 16K -nopad' \
+    '-comp xz -Xbcj x86 -no-xattrs' '-comp lzo -noI -noD' \
+    '-comp lz4 -noF -noX -noId -no-exports' '-comp lz4 -no-duplicates'; do
+	# shellcheck disable=SC2086
+	mksquashfs tree image -noappend -quiet -no-progress $o \
+	    >/dev/null 2>&1 || continue
+	t "rebuilt: $o" 0 sqpack --rebuild-check image
+	shows 'recognized' '^built by mksquashfs: -comp '
+done
+# one byte that no file contains
+at=$(($(stat -c %s image) - 1))
+printf x | dd of=image bs=1 seek=$at conv=notrunc 2>/dev/null
+t 'a byte in the padding' 1 sqpack --rebuild-check image
+shows 'is found' 'in the padding'
+sqpack -q -f -F lz4 -o image tree
+t 'our own' 0 sqpack --rebuild-check image
+shows 'is still our own' '^built by: -F lz4'
+done_testing
