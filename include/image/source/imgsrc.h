@@ -136,6 +136,7 @@ struct imgsrc_image {
 	struct sq_file base;
 	bool has_base;			/* it must be closed */
 	struct sqw_base *base_blocks;
+	struct sqw_known known;
 	struct imgsrc_order *order;	/* NULL: none was given */
 	struct progress progress;
 };

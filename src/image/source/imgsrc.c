@@ -244,7 +244,8 @@ open_base(struct imgsrc_image *to)
 	rc = sqw_base_open(&to->base_blocks, &to->base, to->pack.threads);
 	if (rc != 0)
 		return imgsrc_no_memory(to);
-	to->pack.base = to->base_blocks;
+	to->known = sqw_base_known(to->base_blocks);
+	to->pack.known = &to->known;
 	return 0;
 }
 

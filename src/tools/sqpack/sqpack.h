@@ -29,6 +29,7 @@ struct sqpack_options {
 	const char *kernel;		/* for --can-mount; NULL: the running
 					 * one */
 	const char *directory;		/* for -x */
+	const char *other;		/* for --diff: the older image */
 	char *name;			/* for --cat */
 	char **names;			/* of files to write, for
 					 * sqpack_cat() */
@@ -141,6 +142,8 @@ int sqpack_extract(struct sqpack_image *i);
 int sqpack_cat(struct sqpack_image *i);
 int sqpack_mount(struct sqpack_image *i);	/* -errno if Linux cannot mount
 						 * it */
+int sqpack_diff(struct sqpack_image *i);	/* -EEXIST if there is a
+						 * difference */
 
 /* Files of an image that are written out one after another. */
 struct sqpack_cat {

@@ -198,6 +198,7 @@ static const char sqpack_usage[] =
 "              [glob]... image\n"
 "       sqpack --cat path [--offset bytes] image\n"
 "       sqpack --can-mount[=kernel] [--offset bytes] image\n"
+"       sqpack --diff old image\n"
 "       sqpack --rebuild-check [-qv] [-L level] [--no-probe] [-p threads]\n"
 "              [--offset bytes] [--stats[=file]] image\n";
 
@@ -209,7 +210,7 @@ static const char sqpack_about[] =
 " or another image, on all cores; lists and extracts\nimages.\n"
 "The output depends neither on the number of threads nor on the current time.\n";
 
-enum { LIST, EXTRACT, CAT, REBUILD_CHECK, CAN_MOUNT };
+enum { LIST, EXTRACT, CAT, REBUILD_CHECK, CAN_MOUNT, DIFF };
 
 static int
 take_task(void *into, int which)
@@ -217,7 +218,7 @@ take_task(void *into, int which)
 	static int (*const tasks[])(struct sqpack_image *i) = {
 		[LIST] = sqpack_list, [EXTRACT] = sqpack_extract,
 		[CAT] = sqpack_cat, [REBUILD_CHECK] = NULL,
-		[CAN_MOUNT] = sqpack_mount };
+		[CAN_MOUNT] = sqpack_mount, [DIFF] = sqpack_diff };
 	struct sqpack *p = into;
 	struct sqpack_options *o = &p->o;
 
@@ -227,6 +228,8 @@ take_task(void *into, int which)
 		o->name = optarg;
 		o->names = &o->name;
 		o->name_count = 1;
+	} else if (which == DIFF) {
+		o->other = optarg;
 	} else if (which == CAN_MOUNT) {
 		o->kernel = optarg;
 	}
@@ -238,8 +241,8 @@ take_task(void *into, int which)
 		return -1;
 	if (o->rebuild_check ? which != REBUILD_CHECK : o->task != NULL &&
 	    o->task != sqpack_mount && o->task != tasks[which]) {
-		msg_error(&p->msg, "-l, -x, --cat and --rebuild-check cannot "
-		    "be combined");
+		msg_error(&p->msg, "-l, -x, --cat, --diff and --rebuild-check "
+		    "cannot be combined");
 		return options_usage(sqpack_usage);
 	}
 	o->task = tasks[which];
@@ -302,6 +305,8 @@ static const struct options_row sqpack_table[] = {
 	{ 0, "like", "mksquashfs", "produce the same bytes as mksquashfs 4.5.1 "
 	    "with the snap store's settings; xz unless -F says otherwise",
 	    OPTIONS_CALL(take_like), .names = "mksquashfs" },
+	{ 0, "diff", "OLD", "say what differs between this image and another",
+	    OPTIONS_CALL_WITH(take_task, DIFF) },
 	{ 0, "exclude", "GLOB", "leave out paths or names that match",
 	    OPTIONS_CALL(take_exclude) },
 	{ 0, "no-duplicates", NULL, "store identical files separately",

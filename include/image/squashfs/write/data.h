@@ -33,7 +33,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sqw_base;
+/*
+ * Blocks that need not be compressed.  find() returns whether there is one with
+ * this content; read() reads its stored bytes, and returns 0 or -errno.  Both
+ * are thread-safe.
+ */
+struct sqw_known {
+	bool (*find)(const void *arg, const uint8_t *data, size_t len,
+	    uint64_t *at, uint32_t *word);
+	int (*read)(const void *arg, uint64_t at, uint8_t *out, size_t len);
+	const void *arg;
+};
 
 struct sqw_file {
 	uint32_t id;			/* id of its node */
@@ -98,7 +108,7 @@ struct sqw_data_options {
 					 * shrinks in a quick test */
 	bool exact;			/* produce the same bytes as mksquashfs
 					 * 4.5.1 */
-	const struct sqw_base *base;	/* blocks to copy; NULL: none */
+	const struct sqw_known *known;	/* blocks to copy; NULL: none */
 	uint64_t memory;		/* limit on the lists of blocks, in
 					 * bytes; 0: none */
 	int tmpdir;			/* directory for data that cannot be

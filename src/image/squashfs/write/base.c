@@ -152,10 +152,11 @@ sqw_base_close(struct sqw_base *b)
 	sys_free(b);
 }
 
-bool
-sqw_base_find(const struct sqw_base *b, const uint8_t *data, size_t len,
-    uint64_t *at, uint32_t *word)
+static bool
+find_content(const void *arg, const uint8_t *data, size_t len, uint64_t *at,
+    uint32_t *word)
 {
+	const struct sqw_base *b = arg;
 	struct known key = { .len = (uint32_t)len,
 		.hash = XXH3_128bits_withSeed(data, len, b->seed) };
 	const struct known *k = bsearch(&key, b->blocks, b->count,
@@ -168,11 +169,18 @@ sqw_base_find(const struct sqw_base *b, const uint8_t *data, size_t len,
 	return true;
 }
 
-int
-sqw_base_read(const struct sqw_base *b, uint64_t at, uint8_t *out, size_t len)
+static int
+read_stored(const void *arg, uint64_t at, uint8_t *out, size_t len)
 {
+	const struct sqw_base *b = arg;
 	ssize_t n = fdio_pread(b->file->fd, out, len,
 	    (off_t)(b->file->offset + at));
 
 	return n < 0 ? (int)n : (size_t)n < len ? -EIO : 0;
+}
+
+struct sqw_known
+sqw_base_known(const struct sqw_base *b)
+{
+	return (struct sqw_known){ find_content, read_stored, b };
 }

@@ -7,7 +7,6 @@
 #include "base/sys.h"
 #include "format/gzip/deflate_engine.h"
 #include "image/squashfs/format.h"
-#include "image/squashfs/write/base.h"
 #include "image/squashfs/write/twins.h"
 
 #include <errno.h>
@@ -108,12 +107,13 @@ sqw_pack_unit(struct sqw_pack *k, struct slot *s)
 		return 0;
 	if (buf_reserve(&s->out, sqw_pack_room(k->o)) != 0)
 		return -ENOMEM;
-	if (!raw && k->o->base != NULL && sqw_base_find(k->o->base, s->in.data,
-	    s->in.len, &at, &word)) {
+	if (!raw && k->o->known != NULL && k->o->known->find(k->o->known->arg,
+	    s->in.data, s->in.len, &at, &word)) {
 		note->copied = true;
 		if ((word & SQUASHFS_BLOCK_RAW) == 0) {
 			n = word;
-			rc = sqw_base_read(k->o->base, at, s->out.data, n);
+			rc = k->o->known->read(k->o->known->arg, at,
+			    s->out.data, n);
 			if (rc != 0)
 				return rc;
 		}
