@@ -38,7 +38,7 @@ a/small: mode -rw-r--r-- -> -rw-------
 only in two.img: a/zzz
 a-b/other: time 2020-09-13T12:26:40Z -> 2020-09-13T12:26:41Z
 only in one.img: gone/
-hard: content differs from byte 348890 on
+hard: content differs from byte 348892 on
 link: target a -> b
 END
 same 'differ in these ways' said want
