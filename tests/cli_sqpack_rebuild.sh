@@ -147,7 +147,10 @@ if have mksquashfs; then
 	shows 'are named' "does not support the image's compressor options" .t.err
 	mksquashfs tree theirs -noappend -no-progress -comp gzip \
 	    >/dev/null 2>&1
-	t "an image from another encoder" 1 check theirs
+	t 'an image from mksquashfs' 0 check theirs
+	shows 'is recognized' '^built by mksquashfs: -comp gzip'
+	mksquashfs tree theirs -no-progress >/dev/null 2>&1
+	t 'one that was appended to' 1 check theirs
 	shows 'differs' '^different: byte '
 else
 	skip 'mksquashfs is not installed'
