@@ -48,6 +48,8 @@ unit_test(gzip_verdict block_made.c)
 target_link_libraries(test_gzip_verdict PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)
 unit_test(deflate_scan)
+unit_test(gzip_links)
+target_link_libraries(test_gzip_links PRIVATE PkgConfig::ZLIB)
 unit_test(inflater)
 target_link_libraries(test_inflater PRIVATE PkgConfig::ZLIB)
 unit_test(gzip_points)

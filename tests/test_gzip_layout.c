@@ -7,6 +7,7 @@
  * checks the rest.
  */
 #include "format/gzip/gzip.h"
+#include "format/gzip/gzip_link.h"
 #include "base/bytes.h"
 #include "format/convert.h"
 #include "base/sys.h"
@@ -23,8 +24,8 @@
 #include <zlib.h>
 #include <cmocka.h>
 
-/* of 64 KiB blocks: three stored blocks and a fixed one */
-enum { BLOCK = 64 << 10, LEN = 5 * BLOCK + 1234, HEADER = 10, MARK = 11 };
+enum { BLOCK = 64 << 10, LEN = 5 * BLOCK + 1234, HEADER = 10,
+	MARK = GZIP_LINK_LEN };
 
 struct data {
 	uint8_t in[LEN], packed[2 * LEN], out[LEN + 1];
@@ -82,8 +83,9 @@ stream_has_the_mark(void **state)
 {
 	static const uint8_t header[HEADER] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0,
 	    0, 3 };
-	static const uint8_t equal[] = { 0, 0, 0, 0xff, 0xff,
-	    2, 0, 0, 0, 0xff, 0xff };
+	static const uint8_t equal[MARK] = { 
+	    0x04, 0xc1, 0x91, 0x0d, 0, 0, 0, 0, 0x20, 0, 0, 0x20,
+	    0, 0, 0, 0x45, 0x26, 0x61, 0, 0x20, 0xf8, 0xff, 0x89, 0xaa };
 	static const uint8_t quarter[] = { 0, 0, 0, 0xff, 0xff,
 	    0, 0, 0, 0xff, 0xff, 2, 0, 0, 0, 0xff, 0xff };
 	static const uint8_t any[] = { 0, 0, 0, 0xff, 0xff,
@@ -177,7 +179,10 @@ marks(void **state)
 		}
 }
 
-/* A PZ subfield, as written by earlier builds. */
+/*
+ * A PZ subfield, as written by earlier builds.  They had no links either, but
+ * those are only data to be skipped.
+ */
 static void
 earlier_mark(void **state)
 {
@@ -228,7 +233,10 @@ inflate_block(const uint8_t *p, size_t len, uint8_t *out, size_t cap,
 	return len;
 }
 
-/* Every block is independent, and all but the last have the marked size. */
+/*
+ * Every block is independent, all but the last have the marked size, and a link
+ * follows each.
+ */
 static void
 blocks_are_independent(void **state)
 {
@@ -241,12 +249,24 @@ blocks_are_independent(void **state)
 		    sizeof(d->packed)), pos = HEADER + MARK, total = 0, made;
 		bool final = false;
 
-		while (!final) {
-			pos += inflate_block(d->packed + pos, len - pos,
+		while (total < LEN) {
+			size_t used = inflate_block(d->packed + pos, len - pos,
 			    d->out + total, LEN - total, &made, &final);
+			uint8_t link[GZIP_LINK_LEN];
+
+			assert_false(final);
+			assert_true(total + made == LEN || made == BLOCK);
+			gzip_link_write(&(struct gzip_link){ GZIP_LINK,
+			    (uint32_t)used, (uint32_t)crc32(0, d->out + total,
+			    (uInt)made) }, link);
+			pos += used;
+			assert_memory_equal(d->packed + pos, link,
+			    sizeof(link));
+			pos += sizeof(link);
 			total += made;
-			assert_true(final || made == BLOCK);
 		}
+		assert_memory_equal(d->packed + pos, "\3", GZIP_FINAL);
+		pos += GZIP_FINAL;
 		assert_int_equal(total, LEN);
 		assert_memory_equal(d->out, d->in, LEN);
 		assert_int_equal(pos + 8, len);
@@ -256,12 +276,13 @@ blocks_are_independent(void **state)
 	}
 }
 
-/* One block needs no mark; a whole number of blocks ends with an empty one. */
+/* One block needs no link; a whole number of blocks ends without an empty one. */
 static void
 edges(void **state)
 {
 	static const size_t lens[] = { 0, 1, BLOCK - 1, BLOCK, BLOCK + 1,
 	    2 * BLOCK };
+	struct gzip_link l;
 	struct data *d = *state;
 	struct codec_options o = options(6);
 
@@ -270,14 +291,18 @@ edges(void **state)
 		    sizeof(d->packed));
 
 		assert_int_equal(d->packed[3], 0);
-		assert_int_equal(memcmp(d->packed + HEADER, "\0\0\0\xff\xff",
-		    5) == 0, lens[i] >= BLOCK);
+		assert_int_equal(gzip_link_parse(&l, d->packed + HEADER),
+		    lens[i] >= BLOCK);
 		assert_int_equal(run(&o, true, d->packed, len, d->out,
 		    sizeof(d->out)), lens[i]);
 		assert_memory_equal(d->out, d->in, lens[i]);
-		if (lens[i] != 0 && lens[i] % BLOCK == 0)
-			assert_memory_equal(d->packed + len - 14,
-			    "\0\0\xff\xff\3\0", 6);
+		if (lens[i] < BLOCK)
+			continue;
+		assert_true(gzip_link_parse(&l, d->packed + len -
+		    GZIP_TRAILER - GZIP_FINAL - GZIP_LINK_LEN));
+		assert_int_equal(l.kind, GZIP_LINK);
+		assert_int_equal(l.b, crc32(0, d->in + (lens[i] - 1) / BLOCK *
+		    BLOCK, (uInt)((lens[i] - 1) % BLOCK + 1)));
 	}
 }
 

@@ -124,7 +124,7 @@ put_table(const uint32_t *sizes, uint32_t count, bool checksums)
 static int
 open_map(struct seek_map *m, int fd)
 {
-	return seek_map_open(m, codec_by_name("zstd"), fd, len, UINT64_MAX);
+	return seek_map_open(m, codec_by_name("zstd"), fd, len, &SEEK_NEED_ALL);
 }
 
 /* Checks how the file is mapped; NULL: not at all. */

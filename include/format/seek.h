@@ -46,7 +46,9 @@ enum {
 struct seek_map {
 	int fd;			/* the caller's descriptor */
 	uint64_t len;		/* file size */
-	uint64_t need;		/* data from this offset onward is not needed */
+	uint64_t from;		/* data before this offset is not needed, nor */
+	uint64_t need;		/* from this one onward, */
+	uint64_t tail;		/* but for so many bytes at the end */
 	const struct codec *codec;
 	const struct codec_seek *seek;
 	struct seek_unit *units;	/* the last unit marks the end of the
@@ -116,19 +118,27 @@ struct seek_range {
 int seek_parse(const char *s, struct seek_range *r);
 
 /*
- * Returns the offset in the data up to which the range needs a map; UINT64_MAX
- * means the end.  Thread-safe, as is seek_parse().
+ * The data for which a map is needed: from..to, and the last `tail` bytes.
+ * SEEK_NEED_NONE is the empty set, SEEK_NEED_ALL everything.
  */
-uint64_t seek_range_end(const struct seek_range *r);
+struct seek_need {
+	uint64_t from, to, tail;
+};
+
+#define SEEK_NEED_NONE (struct seek_need){ UINT64_MAX, 0, 0 }
+#define SEEK_NEED_ALL (struct seek_need){ 0, UINT64_MAX, 0 }
+
+/* Adds a range.  Thread-safe, as is seek_parse(). */
+void seek_need_range(struct seek_need *need, const struct seek_range *r);
 
 /*
- * Builds a map of the file fd of len bytes; the map may stop after the data
- * that is needed.  If the file has no information about units, or wrong
- * information, the map is empty (count is 0).  Returns 0, or -errno; on failure
- * there is nothing to close.
+ * Builds a map of the file fd of len bytes; the map may leave out units that
+ * are not needed, but never the start of the file.  If the file has no
+ * information about units, or wrong information, the map is empty (count is 0).
+ * Returns 0, or -errno; on failure there is nothing to close.
  */
 int seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
-    uint64_t len, uint64_t need);
+    uint64_t len, const struct seek_need *need);
 
 /*
  * Builds a map from a side index.  Returns 0, -ESTALE (the index was made for

@@ -18,6 +18,16 @@ seek_within(const struct seek_unit *u)
 	return u->at != u->frame;
 }
 
+/* Returns the offset of the first byte needed in data of this size. */
+static inline uint64_t
+seek_need_from(const struct seek_map *m, uint64_t size)
+{
+	uint64_t from = m->from < size ? m->from : size;
+
+	return m->tail == 0 || m->tail > size ? m->tail > 0 ? 0 : from :
+	    size - m->tail < from ? size - m->tail : from;
+}
+
 /*
  * Adds the next unit; the first is the start of the file.  Units closer
  * together than m->spacing are omitted, and the spacing is doubled before the

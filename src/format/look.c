@@ -31,11 +31,12 @@ look_close(struct look *l)
 	sys_free(l);
 }
 
-ssize_t
-look_at(struct look *l, uint64_t offset, size_t want, const uint8_t **p)
+/* Reads n bytes, at least `want`, unless the buffer has all that is wanted. */
+static ssize_t
+look_some(struct look *l, uint64_t offset, size_t want, size_t n,
+    const uint8_t **p)
 {
 	uint64_t left = offset < l->len ? l->len - offset : 0;
-	size_t n = want < LOOK_STEP ? LOOK_STEP : want;
 	ssize_t got;
 
 	if (want > left)
@@ -55,4 +56,17 @@ look_at(struct look *l, uint64_t offset, size_t want, const uint8_t **p)
 	}
 	*p = l->buf + (offset - l->at);
 	return (ssize_t)want;
+}
+
+ssize_t
+look_at(struct look *l, uint64_t offset, size_t want, const uint8_t **p)
+{
+	return look_some(l, offset, want, want < LOOK_STEP ? LOOK_STEP : want,
+	    p);
+}
+
+ssize_t
+look_exactly(struct look *l, uint64_t offset, size_t want, const uint8_t **p)
+{
+	return look_some(l, offset, want, want, p);
 }

@@ -136,12 +136,13 @@ fill_map(struct seek_map *m)
 
 int
 seek_map_open(struct seek_map *m, const struct codec *codec, int fd,
-    uint64_t len, uint64_t need)
+    uint64_t len, const struct seek_need *need)
 {
 	int rc;
 
-	*m = (struct seek_map){ .fd = fd, .len = len, .need = need,
-	    .codec = codec,
+	*m = (struct seek_map){ .fd = fd, .len = len, .from = need->from,
+	    .need = need->tail > 0 ? UINT64_MAX : need->to,
+	    .tail = need->tail, .codec = codec,
 	    .seek = codec->seek, .spacing = SEEK_SPACING };
 	if (m->seek == NULL)
 		return 0;
@@ -330,11 +331,21 @@ seek_parse(const char *s, struct seek_range *r)
 	return colon[1] == '\0' && colon == s ? -EINVAL : rc;
 }
 
-uint64_t
-seek_range_end(const struct seek_range *r)
+void
+seek_need_range(struct seek_need *need, const struct seek_range *r)
 {
-	return r->from_end || r->len == UINT64_MAX ? UINT64_MAX :
+	uint64_t end = r->len > UINT64_MAX - r->from ? UINT64_MAX :
 	    r->from + r->len;
+
+	if (r->from_end) {
+		if (r->from > need->tail)
+			need->tail = r->from;
+		return;
+	}
+	if (r->from < need->from)
+		need->from = r->from;
+	if (end > need->to)
+		need->to = end;
 }
 
 /*

@@ -114,6 +114,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const names[] = { "gzip", "zstd", "lz4", "xz" };
+	struct seek_need need;
 	struct seek_map m;
 	uint64_t len = size - 3;
 	int fd, index = -1, rc;
@@ -127,9 +128,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    index);
 	} else {
 		fd = file_of(data + 3, size - 3);
+		need = SEEK_NEED_ALL;
+		if (data[0] & 0x40)
+			need = (struct seek_need){ data[0] & 0x20 ?
+			    load_le16(data + 1) * UINT64_C(64) : 0,
+			    load_le16(data + 1) * UINT64_C(64) + 1000, 0 };
 		rc = seek_map_open(&m, codec_by_name(names[data[0] & 3]), fd,
-		    len, data[0] & 0x40 ? load_le16(data + 1) * UINT64_C(64) +
-		    1000 : UINT64_MAX);
+		    len, &need);
 	}
 	if (rc == 0) {
 		read_range(&m, load_le16(data + 1) * UINT64_C(64));

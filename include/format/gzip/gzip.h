@@ -8,8 +8,12 @@
  * and the name.  The uncompressed data is cut into blocks, which are deflated
  * independently; every block but the last ends with a sync point (an empty
  * stored block that ends on a byte boundary, 00 00 ff ff), the last one with
- * the final deflate block.  If there is more than one block, the deflate stream
- * begins with a mark of empty deflate blocks, which add no data:
+ * the final deflate block.
+ *
+ * If there is more than one block and their sizes are equal, the blocks are
+ * linked: see gzip_link.h.  With --rsyncable or --flush-ms the deflate stream
+ * begins with a mark of empty deflate blocks, which add no data.  Earlier
+ * builds wrote it in all files of more than one block:
  *
  * 	1 to 3	stored	how the sizes vary: enum gzip_sizes
  * 	n	fixed	n >= 1; every block is at most 64 KiB << n
@@ -56,20 +60,22 @@ enum {
 };
 
 /*
- * How the sizes of all blocks but the last vary; the value is the number of
- * stored blocks in the mark.
+ * How the sizes of all blocks but the last vary; the value of the first ones
+ * is the number of stored blocks in the mark.
  */
 enum gzip_sizes {
 	GZIP_UNMARKED,
 	GZIP_EQUAL,
 	GZIP_QUARTER,		/* at least a quarter of the largest */
 	GZIP_ANY,
+	GZIP_LINKED		/* equal; there is no mark, but links */
 };
 
 struct gzip_header {
 	size_t len;		/* length of the whole header */
 	uint32_t mtime;
-	size_t mark;		/* size of the mark after the header, or 0 */
+	size_t mark;		/* size of the mark, or of the first link,
+				 * after the header, or 0 */
 	enum gzip_sizes sizes;
 	/* sizes of all blocks but the last, unless unmarked */
 	uint32_t block_min, block_max;

@@ -15,6 +15,7 @@
 #include "format/cutter.h"
 #include "format/gzip/deflate_engine.h"
 #include "format/gzip/gzip.h"
+#include "format/gzip/gzip_link.h"
 #include "pipeline/adapt.h"
 
 #include <errno.h>
@@ -41,6 +42,7 @@ struct deflate_job {
 	uint32_t check;
 	uint64_t total;		/* uncompressed bytes so far */
 	uint64_t body_at;	/* offset of the deflate stream */
+	struct gzip_linker linker;
 };
 
 struct deflate_notes {
@@ -147,10 +149,10 @@ run_engine(struct deflate_job *j, struct deflate_worker *w, struct slot *s,
 	    s->in.len, last, out, cap);
 }
 
+/* last: end with the final block. */
 static int
-deflate_work(void *job, void *ctx, struct slot *s)
+deflate_block(struct deflate_job *j, void *ctx, struct slot *s, bool last)
 {
-	struct deflate_job *j = job;
 	ssize_t n;
 	int rc = buf_reserve(&s->out, deflate_engine_bound(s->in.len));
 
@@ -158,11 +160,17 @@ deflate_work(void *job, void *ctx, struct slot *s)
 		return rc;
 	deflate_notes(s)->check = j->wrap->check->add(j->wrap->check->start,
 	    s->in.data, s->in.len);
-	n = run_engine(j, ctx, s, s->last, s->out.data, s->out.cap);
+	n = run_engine(j, ctx, s, last, s->out.data, s->out.cap);
 	if (n < 0)
 		return (int)n;
 	s->out.len = (size_t)n;
 	return 0;
+}
+
+static int
+deflate_work(void *job, void *ctx, struct slot *s)
+{
+	return deflate_block(job, ctx, s, s->last);
 }
 
 /*
@@ -217,11 +225,17 @@ gzip_fields_of(const struct codec_options *o)
 	    .slowest = o->level >= 9 };
 }
 
+/* Returns whether the blocks are linked, and thus of equal size. */
+static bool
+gzip_linked(const struct deflate_job *j)
+{
+	return j->options->flush_ms <= 0 && !j->cut.rsyncable;
+}
+
 static int
 gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 {
 	struct gzip_fields f = gzip_fields_of(j->options);
-	enum gzip_sizes sizes = GZIP_EQUAL;
 	uint8_t mark[GZIP_MARK_MAX], *p;
 	int rc;
 
@@ -233,12 +247,12 @@ gzip_head(struct deflate_job *j, bool only_block, struct sink *out)
 	/* a single block, as any gzip would write it, needs no mark */
 	if (rc != 0 || only_block)
 		return rc;
-	if (j->options->flush_ms > 0)
-		sizes = GZIP_ANY;
-	else if (j->cut.rsyncable)
-		sizes = GZIP_QUARTER;
-	return sink_write(out, mark, gzip_mark_write(sizes, j->cut.block,
-	    mark));
+	if (gzip_linked(j)) {
+		gzip_link_open(j->cut.block, mark);
+		return sink_write(out, mark, GZIP_LINK_LEN);
+	}
+	return sink_write(out, mark, gzip_mark_write(j->options->flush_ms > 0 ?
+	    GZIP_ANY : GZIP_QUARTER, j->cut.block, mark));
 }
 
 static int
@@ -270,7 +284,8 @@ gzip_work(void *job, void *ctx, struct slot *s)
 	int rc;
 
 	if (!j->options->independent)
-		return deflate_work(j, ctx, s);
+		return deflate_block(j, ctx, s, s->last &&
+		    (s->seq == 0 || !gzip_linked(j)));
 	f.member = 1;
 	if (s->seq > 0)
 		f.name = f.comment = NULL;
@@ -294,14 +309,43 @@ gzip_work(void *job, void *ctx, struct slot *s)
 	return 0;
 }
 
+/* Writes a block with its link; a last block without data is left out. */
+static int
+link_block(struct deflate_job *j, struct slot *s, struct sink *out)
+{
+	static const uint8_t final[GZIP_FINAL] = { 3, 0 };
+	uint32_t check = deflate_notes(s)->check;
+	size_t in = s->in.len, len = s->out.len;
+	uint8_t link[GZIP_LINK_MAX];
+	bool last = s->last;
+	int rc = 0;
+
+	if (s->seq == 0)
+		rc = gzip_head(j, false, out);
+	if (rc == 0 && in > 0) {
+		j->check = (uint32_t)j->wrap->check->combine(j->check, check,
+		    (off_t)in);
+		j->total += in;
+		rc = sink_slot(out, s);
+		if (rc == 0)
+			rc = sink_write(out, link, gzip_linker_next(
+			    &j->linker, len, check, link));
+	}
+	if (rc != 0 || !last)
+		return rc;
+	rc = sink_write(out, final, sizeof(final));
+	return rc != 0 ? rc : gzip_tail(j, out);
+}
+
 static int
 gzip_join(void *job, struct slot *s, struct sink *out)
 {
 	struct deflate_job *j = job;
 
-	if (!j->options->independent)
-		return deflate_join(j, s, out);
-	return s->seq > 0 && s->in.len == 0 ? 0 : sink_slot(out, s);
+	if (j->options->independent)
+		return s->seq > 0 && s->in.len == 0 ? 0 : sink_slot(out, s);
+	return gzip_linked(j) && !(s->last && s->seq == 0) ?
+	    link_block(j, s, out) : deflate_join(j, s, out);
 }
 
 ENCODER(gzip, gzip_work, gzip_join);

@@ -3,14 +3,16 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The reader cuts the input into pieces that a worker may be able to decode
- * independently: data up to a sync point (00 00 ff ff), or whole members whose
- * header contains their length.  All of this is guesswork, which the joiner
- * verifies, so the output is correct even if every guess is wrong.
+ * independently: data up to a sync point (00 00 ff ff), if possible one with
+ * a link after it (gzip_link.h), or whole members whose header contains their
+ * length.  All of this is guesswork, which the joiner verifies, so the output
+ * is correct even if every guess is wrong.
  */
 #include "deflate_scan.h"
 
 #include "base/bytes.h"
 #include "format/gzip/gzip.h"
+#include "format/gzip/gzip_link.h"
 
 #include <errno.h>
 #include <string.h>
@@ -54,6 +56,32 @@ find_sync(const uint8_t *p, size_t len, size_t from)
 	return 0;
 }
 
+/*
+ * Looks for the end of the unit in what was read since the last call; *from is
+ * where to start.  Returns it, or 0.
+ */
+static size_t
+find_end(const struct deflate_reader *r, struct slot *s, size_t *from)
+{
+	size_t skip = inflate_notes(s)->skip, end = 0;
+
+	if (r->linked) {
+		/* after the stream's end, another member's first link */
+		bool any = r->lost || s->in.data[skip] & 1;
+
+		*from -= skip;
+		end = gzip_link_find(s->in.data + skip, s->in.len - skip, from,
+		    any ? UINT64_MAX : 0);
+		*from += skip;
+		return end == 0 ? 0 : skip + end;
+	}
+	if (s->in.len >= *from + SYNC_LEN) {
+		end = find_sync(s->in.data, s->in.len, *from);
+		*from = s->in.len - SYNC_LEN + 1;
+	}
+	return end;
+}
+
 static int
 fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 {
@@ -67,12 +95,11 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 		most = r->block + r->block / 8 + READ_LEN;
 	inflate_notes(s)->kind = PIECE_SYNC;
 	while (n > 0 && s->in.len < most) {
-		if (s->in.len >= from + SYNC_LEN) {
-			end = find_sync(s->in.data, s->in.len, from);
-			from = s->in.len - SYNC_LEN + 1;
-		}
+		if (s->in.len > from)
+			end = find_end(r, s, &from);
 		if (end != 0) {
 			r->since_sync = 0;
+			r->lost = false;
 			return carry_cut(&r->carry, s, end, end);
 		}
 		n = carry_more(in, s, READ_LEN);
@@ -80,6 +107,7 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 	s->last = in->eof;
 	if (n <= 0)
 		return (int)n;
+	r->lost = true;
 	r->since_sync += s->in.len;
 	if (r->since_sync >= GIVE_UP &&
 	    r->since_sync >= GIVE_UP_BLOCKS * r->block)
@@ -197,6 +225,7 @@ deflate_scan(void *job, struct input *in, struct slot *s)
 			inflate_notes(s)->skip = h.len + h.mark;
 			if (h.block_max <= r->block_max) {
 				r->block = h.block_max;
+				r->linked = h.sizes == GZIP_LINKED;
 				r->mode = PIECE_SYNC;
 			}
 		}

@@ -54,6 +54,8 @@ struct deflate_reader {
 	size_t block_max;	/* units marked as larger than this, and */
 	size_t member_max;	/* longer members, are decoded serially */
 	size_t since_sync;	/* input since the last sync point */
+	bool linked;		/* units end with links (gzip_link.h) */
+	bool lost;		/* the last link was not found */
 	struct carry carry;
 	atomic_llong *debt;	/* cost of wrong guesses, in bytes */
 };

@@ -7,6 +7,7 @@
 #include "format/gzip/gzip.h"
 
 #include "base/bytes.h"
+#include "format/gzip/gzip_link.h"
 
 #include <errno.h>
 #include <string.h>
@@ -242,7 +243,15 @@ void
 gzip_mark_parse(struct gzip_header *h, const uint8_t *p, size_t len)
 {
 	uint8_t mark[GZIP_MARK_MAX];
+	struct gzip_link l;
 
+	if (len >= GZIP_LINK_LEN && gzip_link_parse(&l, p) &&
+	    l.kind == GZIP_LINK_OPEN) {
+		h->mark = GZIP_LINK_LEN;
+		h->sizes = GZIP_LINKED;
+		h->block_min = h->block_max = l.a;
+		return;
+	}
 	if (len < STORED_LEN || memcmp(p, "\0\0\0\xff\xff", STORED_LEN) != 0)
 		return;
 	for (unsigned s = GZIP_EQUAL; s <= GZIP_ANY; s++)

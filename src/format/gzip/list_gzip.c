@@ -26,6 +26,7 @@
 #include "engine/deflate/deflate_walk.h"
 #include "format/list.h"
 #include "format/gzip/gzip.h"
+#include "format/gzip/gzip_link.h"
 
 #include <errno.h>
 #include <string.h>
@@ -37,7 +38,9 @@ enum {
 	LEAST_BODY = 2,
 	MAGIC_LEN = 3,
 	SYNC_LEN = 4,
-	AHEAD = GZIP_GUESS	/* bytes examined after a position */
+	/* bytes examined after a position */
+	LINK_AHEAD = SYNC_LEN + GZIP_LINK_MAX - 1,
+	AHEAD = LINK_AHEAD > GZIP_GUESS ? (int)LINK_AHEAD : GZIP_GUESS
 };
 
 struct lister {
@@ -142,6 +145,8 @@ out:
 struct marked {
 	uint64_t least, most;	/* bytes in each block but the last */
 	uint64_t blocks;	/* blocks so far */
+	bool linked;
+	uint64_t unit;		/* linked: where the current block begins */
 };
 
 /*
@@ -154,7 +159,7 @@ size_of_blocks(const struct marked *m, uint32_t isize, uint64_t chance)
 {
 	uint64_t whole = m->blocks - 1, lo, hi, size;
 
-	if (m->blocks > (uint64_t)1 << 30)
+	if (m->blocks > (uint64_t)1 << 30 || m->blocks == 0)
 		return 0;
 	whole = whole > chance ? whole - chance : 0;
 	lo = whole * m->least;
@@ -163,6 +168,29 @@ size_of_blocks(const struct marked *m, uint32_t isize, uint64_t chance)
 	if (size < lo)
 		size += (uint64_t)1 << 32;
 	return size <= hi && hi - size < (uint64_t)1 << 32 ? size : 0;
+}
+
+/* Follows the links that begin in the len bytes at p; `at` is p's offset. */
+static void
+count_links(struct marked *m, const uint8_t *p, size_t len, uint64_t at)
+{
+	uint64_t n;
+
+	do {
+		size_t from = m->unit > at ? (size_t)(m->unit - at) : 0;
+
+		if (from >= len)
+			return;
+		p += from;
+		len -= from;
+		at += from;
+		from = 0;
+		n = gzip_link_find(p, len + LINK_AHEAD, &from, at - m->unit);
+		if (n > 0) {
+			m->unit = at + n;
+			m->blocks++;
+		}
+	} while (n > 0);
 }
 
 /* Counts the sync points that begin in the len bytes at p. */
@@ -183,14 +211,14 @@ count_syncs(const uint8_t *p, size_t len)
 enum found { NOTHING, MEMBER, DOUBT };
 
 /*
- * Examines len positions starting at p, with GZIP_TRAILER bytes before them and
- * AHEAD after each.  *done is set to the distance to the header of another
+ * Examines len positions starting at p, whose offset is `at`, with GZIP_TRAILER
+ * bytes before them and AHEAD after each.  *done is set to the distance to the header of another
  * member (*size is then the size of the previous member), or to an unexpected
  * header.
  */
 static enum found
-scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
-    uint64_t *size)
+scan_places(struct marked *m, const uint8_t *p, size_t len, uint64_t at,
+    size_t *done, uint64_t *size)
 {
 	size_t from = 0;
 
@@ -199,16 +227,20 @@ scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
 		    "\x1f\x8b\x08", MAGIC_LEN);
 
 		*done = q == NULL ? len : (size_t)(q - p);
-		m->blocks += count_syncs(p + from, *done - from);
+		if (m->linked)
+			count_links(m, p + from, *done - from, at + from);
+		else
+			m->blocks += count_syncs(p + from, *done - from);
 		if (q == NULL)
 			return NOTHING;
-		if (gzip_is_plausible(q)) {
+		if (m->linked ? at + *done == m->unit + GZIP_FINAL +
+		    GZIP_TRAILER : gzip_is_plausible(q)) {
 			/*
 			 * the last block may be empty, consisting only of a
 			 * sync point
 			 */
-			*size = m->blocks < 2 ? 0 :
-			    size_of_blocks(m, load_le32(q - 4), 1);
+			*size = m->blocks < 2 && !m->linked ? 0 :
+			    size_of_blocks(m, load_le32(q - 4), !m->linked);
 			return *size != 0 ? MEMBER : DOUBT;
 		}
 		from = *done + 1;
@@ -224,11 +256,23 @@ scan_places(struct marked *m, const uint8_t *p, size_t len, size_t *done,
 static int
 scan_marked(struct lister *g, const struct gzip_header *h)
 {
-	struct marked m = { h->block_min, h->block_max, 1 };
 	uint64_t start = g->at + h->len + h->mark, at = start, size = 0;
+	struct marked m = { .least = h->block_min, .most = h->block_max,
+	    .linked = h->sizes == GZIP_LINKED, .blocks =
+	    h->sizes == GZIP_LINKED ? 0 : 1, .unit = start };
+	struct gzip_chain c;
 	const uint8_t *p;
 	ssize_t n;
 	size_t done;
+
+	if (m.linked) {
+		int rc = gzip_chain_read(&c, g->look, start, h->block_max);
+
+		if (rc < 0)
+			return rc;
+		m.blocks = c.blocks;
+		at = rc == 1 ? g->len : start;
+	}
 
 	for (;;) {
 		n = look_at(g->look, at - GZIP_TRAILER, LOOK_MAX, &p);
@@ -238,7 +282,7 @@ scan_marked(struct lister *g, const struct gzip_header *h)
 			break;
 		p += GZIP_TRAILER;
 		switch (scan_places(&m, p, (size_t)n - GZIP_TRAILER - AHEAD,
-		    &done, &size)) {
+		    at, &done, &size)) {
 		case MEMBER:
 			g->guessed = true;
 			add_member(g, p + done - GZIP_TRAILER, size,
@@ -253,7 +297,7 @@ scan_marked(struct lister *g, const struct gzip_header *h)
 	n = look_at(g->look, g->len - GZIP_TRAILER, GZIP_TRAILER, &p);
 	if (n < GZIP_TRAILER)
 		return n < 0 ? (int)n : -ENODATA;
-	size = size_of_blocks(&m, load_le32(p + 4),
+	size = size_of_blocks(&m, load_le32(p + 4), m.linked ? 0 :
 	    3 + (g->len - start) / ((uint64_t)1 << 30));
 	if (size == 0)
 		return give_up(g);

@@ -5,7 +5,11 @@
  * Members whose header contains their length (BGZF, mgzip, pzc -i) are skipped
  * one by one; each ends with its size and CRC.
  *
- * In files written by pzc, every block but the last has the same size as the
+ * In files written by pzc, the links between the blocks (gzip_link.h) lead from
+ * the end of the file to any block, and contain the CRC of each.
+ *
+ * Earlier builds wrote sync points without links.  In their files every block
+ * but the last has the same size as the
  * first, so the k-th sync point is at k times that size in the data.  The sync
  * points in the whole file are counted.  If incompressible data contains the
  * bytes of a sync point, the count does not match the size at the end of the
@@ -21,8 +25,10 @@
 #include "format/seek_formats.h"
 
 #include "base/bytes.h"
+#include "base/sys.h"
 #include "deflate_codec.h"
 #include "format/gzip/gzip.h"
+#include "format/gzip/gzip_link.h"
 
 #include <errno.h>
 #include <string.h>
@@ -59,6 +65,97 @@ map_members(struct seek_map *m)
 		plain += load_le32(p);
 	}
 	return rc < 0 && rc != -EBADMSG ? rc : seek_end(m, plain, at);
+}
+
+/* Links */
+
+/*
+ * Adds the starts of the blocks first..last of the chain, or some of them if
+ * there are very many.
+ */
+static int
+add_blocks(struct seek_map *m, const struct gzip_chain *c, uint64_t first,
+    uint64_t last)
+{
+	uint64_t step = (last - first) / (SEEK_UNITS_MAX / 2) + 1, at, k;
+	size_t n = (size_t)((last - first + step - 1) / step) + 1;
+	uint64_t *places = sys_malloc(n * sizeof(*places));
+	int rc = places == NULL ? -ENOMEM :
+	    gzip_chain_find(c, m->look, last, &at);
+
+	for (k = last; rc == 1; k--) {
+		struct gzip_back b;
+
+		if (k == last || (k - first) % step == 0)
+			places[(k - first + step - 1) / step] = at;
+		if (k == first)
+			break;
+		rc = gzip_link_before(&b, m->look, at);
+		at = b.block;
+	}
+	for (size_t i = 0; rc == 1 && i < n; i++) {
+		k = i == n - 1 ? last : first + i * step;
+		/* the others are the start and the end of the map */
+		if (k > 0 && k < c->blocks && seek_add(m, (struct seek_unit){
+		    k * c->block, places[i], 0 }) != 0)
+			rc = 0;
+	}
+	sys_free(places);
+	return rc == 0 ? -ENODATA : rc < 0 ? rc : 0;
+}
+
+static int
+map_links(struct seek_map *m, const struct gzip_header *h)
+{
+	struct gzip_chain c;
+	uint64_t first, last;
+	int rc = gzip_chain_read(&c, m->look, h->len + h->mark, h->block_max);
+
+	if (rc == 0)
+		m->why = "its links do not lead from its end to its start: "
+		    "there is more than one member, or it is damaged";
+	if (rc != 1)
+		return rc == 0 ? -ENODATA : rc;
+	m->how = "links between blocks";
+	m->checked = true;
+	m->spacing = 0;		/* only blocks that are needed are added */
+	first = seek_need_from(m, c.size) / c.block;
+	last = m->need >= c.size ? c.blocks :
+	    (m->need + c.block - 1) / c.block;
+	if (first >= c.blocks)
+		first = c.blocks - 1;
+	if (last <= first)
+		last = first + 1;
+	rc = seek_add(m, (struct seek_unit){ 0, 0, 0 });
+	if (rc == 0)
+		rc = add_blocks(m, &c, first, last);
+	return rc == 0 ? seek_end(m, c.size, m->len) : rc;
+}
+
+/*
+ * Computes the CRC of the blocks between two offsets, which together have `size`
+ * bytes of data, from their links.  Returns 0 or -errno.
+ */
+static int
+linked_check(struct look *look, uint64_t start, uint64_t end, uint64_t size,
+    uint32_t block, uint32_t *check)
+{
+	uint64_t len = size % block == 0 ? block : size % block, sum = 0;
+
+	*check = check_crc32.start;
+	while (end > start) {
+		struct gzip_back b;
+		int rc = gzip_link_before(&b, look, end);
+
+		if (rc <= 0)
+			return rc < 0 ? rc : -EBADMSG;
+		*check = (uint32_t)check_crc32.combine(b.check, *check,
+		    (off_t)sum);
+		sum += len;
+		len = block;
+		end = b.block;
+	}
+	return end == start && sum == size ? 0 : -EBADMSG;
 }
 
 /* Sync points */
@@ -168,6 +265,8 @@ map_gzip(struct seek_map *m)
 		return rc < 0 ? rc : -EBADMSG;
 	if (h.member != 0)
 		return map_members(m);
+	if (h.sizes == GZIP_LINKED)
+		return map_links(m, &h);
 	if (h.sizes != GZIP_EQUAL) {
 		if (h.sizes != GZIP_UNMARKED)
 			m->why = "its blocks differ in size";
@@ -177,7 +276,7 @@ map_gzip(struct seek_map *m)
 	return rc == 0 ? map_blocks(m, &h) : rc;
 }
 
-/* Turns blocks into a separate member, whose CRC is unknown. */
+/* Turns blocks into a separate member, whose CRC only links can tell. */
 static int
 gzip_part(const struct seek_map *m, const struct seek_unit *from,
     const struct seek_unit *to, struct seek_stream *s)
@@ -198,9 +297,22 @@ gzip_part(const struct seek_map *m, const struct seek_unit *from,
 		end -= GZIP_TRAILER;
 	if (end < start)
 		return -EBADMSG;
-	s->coder = &gzip_part_decoder;
 	store_le32(trailer + 4, (uint32_t)(to->plain - from->plain));
-	len += gzip_mark_write(GZIP_EQUAL, h.block_max, head + len);
+	if (h.sizes == GZIP_LINKED) {
+		uint32_t check;
+
+		rc = linked_check(m->look, start, to->frame == 0 ? end :
+		    end - GZIP_FINAL, to->plain - from->plain, h.block_max,
+		    &check);
+		if (rc != 0)
+			return rc;
+		store_le32(trailer, check);
+		gzip_link_open(h.block_max, head + len);
+		len += GZIP_LINK_LEN;
+	} else {
+		s->coder = &gzip_part_decoder;
+		len += gzip_mark_write(GZIP_EQUAL, h.block_max, head + len);
+	}
 	rc = seek_bytes(s, head, len);
 	if (rc != 0)
 		return rc;

@@ -96,7 +96,8 @@ open_files(struct pzseek *p)
 static int
 open_map(struct pzseek *p, struct seek_map *m)
 {
-	uint64_t len = (uint64_t)p->st.st_size, need = 1;
+	uint64_t len = (uint64_t)p->st.st_size;
+	struct seek_need need = SEEK_NEED_NONE;
 	const char *why;
 	int rc;
 
@@ -125,12 +126,14 @@ open_map(struct pzseek *p, struct seek_map *m)
 	for (int i = 0; i < p->range_count; i++) {
 		struct seek_range r;
 
-		if (seek_parse(p->ranges[i], &r) == 0 &&
-		    seek_range_end(&r) > need)
-			need = seek_range_end(&r);
+		if (seek_parse(p->ranges[i], &r) == 0)
+			seek_need_range(&need, &r);
 	}
-	rc = seek_map_open(m, p->convert.codec, p->fd, len,
-	    p->list ? UINT64_MAX : need);
+	if (need.to == 0)	/* without data, no map could be opened */
+		need.to = 1;
+	if (p->list)
+		need = SEEK_NEED_ALL;
+	rc = seek_map_open(m, p->convert.codec, p->fd, len, &need);
 	return rc == 0 ? 0 : pzseek_failed(p, p->path, sentence(rc));
 }
 
