@@ -135,31 +135,50 @@ t 'pzc -R with an index' 0 sh -c 'pzc -R -c plain >r.gz &&
     pzseek --make-index --spacing 256K r.gz'
 check 'pzc -R by index' r.gz plain
 
-# Data that contains the sync points of pzc's files, without and with headers:
-# the reason and the cure are reported, and the scan ends early.
+# Data that contains files of pzc's own, three deep, without and with their
+# headers: ten bytes cost one block and a few links, and are verified.
 head -c 3000000 /dev/urandom | base64 >words
 for s in 11 1; do
-	for i in 1 2 3 4; do
-		{ echo $i; cat words; } | pzc -6 | tail -c +$s
-	done >inner
-	pzc -6 -c inner >outer.gz
-	whole=$(wc -c <outer.gz)
-	range inner 3000000 10 >.want
-	t "pzc in pzc, from byte $s" 0 to .got pzseek -v outer.gz 3000000:10
-	same "pzc in pzc, from byte $s: the bytes" .got .want
-	shows "pzc in pzc, from byte $s: why" \
-	    'reading all data before .*: .* data resembles .*--make-index' .t.err
-	is "pzc in pzc, from byte $s: little is scanned" \
-	    "$(sed -n 's/.*: read \([0-9]*\) bytes to locate.*/\1/p' .t.err |
-	    awk -v whole="$whole" '{ print ($1 * 2 < whole) }')" 1
-	is "pzc in pzc, from byte $s: -q" \
-	    "$(pzseek -q outer.gz 0:0 2>&1)" ''
-	pzseek --make-index outer.gz
-	is "pzc in pzc, from byte $s: an index avoids it" \
-	    "$(pzseek -v outer.gz 3000000:10 2>&1 >.got | grep -c resembles)" 0
-	same "pzc in pzc, from byte $s: by index" .got .want
-	rm -f outer.gz.pzi
+	cp words inner
+	for depth in 1 2 3; do
+		for i in 1 2 3 4; do
+			{ echo $i; cat inner; } | pzc -6 | tail -c +$s
+		done >next
+		head -c 30000000 next >inner
+		pzc -6 -c inner >outer.gz
+		n="pzc in pzc, from byte $s, $depth deep"
+		range inner 7000000 10 >.want
+		t "$n" 0 to .got pzseek -v outer.gz 7000000:10
+		same "$n: the bytes" .got .want
+		is "$n: little is read" "$(sed -n \
+		    's/.*: read \([0-9]*\) bytes.*/\1/p' .t.err |
+		    awk '{ n += $1 } END { print NR == 2 && n < 1500000 }')" 1
+		is "$n: verified" "$(grep -c 'not verified' .t.err)" 0
+		is "$n: pzc -d" "$(pzc -dc outer.gz | cmp - inner 2>&1)" ''
+	done
 done
+# Damage in the block that is read is found by its own CRC.
+cp outer.gz bad.gz
+at=$(pzseek -v outer.gz 0:7000000 2>&1 >.want |
+    sed -n 's/.*: read \([0-9]*\) bytes, .*/\1/p')
+printf '\252\125\252\125' | dd of=bad.gz bs=1 conv=notrunc \
+    seek=$((at - 400000)) 2>/dev/null
+t 'damage in a linked block' 1 to .got pzseek bad.gz 0:7000000
+# Two members: the reason and the cure are reported, and little is scanned.
+t 'two members' 0 to .got pzseek -v two.gz 3000000:10
+range plain 3000000 10 >.want
+same 'two members: the bytes' .got .want
+shows 'two members: why' \
+    'reading all data before .*: .*more than one member.*--make-index' .t.err
+is 'two members: little is scanned' \
+    "$(sed -n 's/.*: read \([0-9]*\) bytes to locate.*/\1/p' .t.err |
+    awk '{ print ($1 < 100000) }')" 1
+is 'two members: -q' "$(pzseek -q two.gz 0:0 2>&1)" ''
+pzseek --make-index two.gz
+is 'two members: an index avoids it' \
+    "$(pzseek -v two.gz 3000000:10 2>&1 >.got | grep -c 'reading all')" 0
+same 'two members: by index' .got .want
+rm -f two.gz.pzi
 gzip -c plain >foreign.gz
 t 'a file without seek points' 0 to .got pzseek -v foreign.gz 0:1
 shows 'a file without seek points: why' 'no seek points; .*--make-index' .t.err

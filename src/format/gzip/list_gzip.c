@@ -8,9 +8,11 @@
  *
  * - by the length in the member's header (BGZF, mgzip, pzc -i);
  * - in a small member, by walking over its Huffman codes;
- * - in a member written by pzc, by counting its sync points: the number of
- *   blocks and the first block's size give the multiple of 2^32 in the total,
- *   and show whether what looks like another member's header is one.
+ * - in a member written by pzc, by the links between its blocks, backward if it
+ *   is the last member, otherwise forward;
+ * - in one written by an earlier build, by counting its sync points: the number
+ *   of blocks and the first block's size give the multiple of 2^32 in the
+ *   total, and show whether what looks like another member's header is one.
  *
  * Compressed data contains the four bytes of a sync point by chance about once
  * per 4 GiB.  Stored data may itself contain sync points and headers, so the
@@ -270,8 +272,10 @@ scan_marked(struct lister *g, const struct gzip_header *h)
 
 		if (rc < 0)
 			return rc;
-		m.blocks = c.blocks;
-		at = rc == 1 ? g->len : start;
+		if (rc == 1) {
+			m.blocks = c.blocks;
+			at = g->len;
+		}
 	}
 
 	for (;;) {
