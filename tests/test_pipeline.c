@@ -27,7 +27,8 @@ enum { PIECES = 500, SLOTS = 6 };
 struct job {
 	unsigned pieces, fail_fill, fail_work, fail_join;
 	unsigned filled, joined;
-	atomic_uint in_flight, most, contexts;
+	unsigned await;		/* workers that must have been started */
+	atomic_uint in_flight, most, contexts, started;
 };
 
 static int
@@ -53,6 +54,7 @@ worker_open(void *job, void **ctx)
 	struct job *j = job;
 
 	atomic_fetch_add(&j->contexts, 1);
+	atomic_fetch_add(&j->started, 1);
 	*ctx = j;
 	return 0;
 }
@@ -72,6 +74,8 @@ work(void *job, void *ctx, struct slot *s)
 	uint64_t k = load_le64(s->in.data);
 
 	assert_ptr_equal(job, ctx);
+	while (atomic_load(&j->started) < j->await)
+		sched_yield();
 	if (k % 7 == 0)
 		for (int i = 0; i < 20; i++)
 			sched_yield();
@@ -116,6 +120,27 @@ run(struct job *j, unsigned threads, int fd, struct pipeline_stats *stats)
 	assert_int_equal(j->contexts, 0);
 	assert_true(j->most <= SLOTS);
 	return rc;
+}
+
+/* A thousand threads are no more than there are pieces, but as many. */
+static void
+on_demand(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= SLOTS; n++) {
+		struct job j = { .pieces = n, .await = n };
+		struct pipeline_stats stats;
+
+		assert_int_equal(run(&j, 1000, -1, &stats), 0);
+		assert_int_equal(j.started, n);
+	}
+	for (unsigned threads = 1; threads <= SLOTS; threads++) {
+		struct job j = { .pieces = PIECES, .await = threads };
+		struct pipeline_stats stats;
+
+		assert_int_equal(run(&j, threads, -1, &stats), 0);
+		assert_int_equal(j.started, threads);
+	}
 }
 
 static void
@@ -298,6 +323,7 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_order),
+		cmocka_unit_test(on_demand),
 		cmocka_unit_test(reports_the_first_error),
 		cmocka_unit_test(a_failed_write_ends_it),
 		cmocka_unit_test(an_error_ends_a_wait),

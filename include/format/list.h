@@ -67,8 +67,11 @@ void look_close(struct look *l);
 ssize_t look_at(struct look *l, uint64_t offset, size_t want,
     const uint8_t **p);
 
-/* Like look_at(), but does not read ahead: what follows is not needed. */
-ssize_t look_exactly(struct look *l, uint64_t offset, size_t want,
+/*
+ * Like look_at(), but reads ahead only if offset is close behind what was read
+ * last: the next offset may be far away.
+ */
+ssize_t look_little(struct look *l, uint64_t offset, size_t want,
     const uint8_t **p);
 
 #endif

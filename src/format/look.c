@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Nearby data is in the buffer.  At a distant position only a little is read,
- * because the data in between is not needed.
+ * because the data in between is not needed, or only what is wanted, if what
+ * follows is not needed either.
  */
 #include "format/list.h"
 
@@ -66,7 +67,11 @@ look_at(struct look *l, uint64_t offset, size_t want, const uint8_t **p)
 }
 
 ssize_t
-look_exactly(struct look *l, uint64_t offset, size_t want, const uint8_t **p)
+look_little(struct look *l, uint64_t offset, size_t want, const uint8_t **p)
 {
-	return look_some(l, offset, want, want, p);
+	uint64_t end = l->at + l->have;
+
+	return offset >= end && offset - end < LOOK_STEP / 2 && end > 0 ?
+	    look_at(l, offset, want, p) :
+	    look_some(l, offset, want, want, p);
 }

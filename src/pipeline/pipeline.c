@@ -39,7 +39,10 @@ struct pipeline {
 	uint64_t shown_B;		/* input bytes added to progress */
 	struct slot *slots;
 	unsigned count;
-	unsigned workers;		/* running */
+	struct pipeline_worker *worker;
+	unsigned threads;		/* workers to start at most, and */
+	unsigned workers;		/* those started; lock guards both once
+					 * there is a reader */
 
 	pthread_mutex_t lock;
 	pthread_cond_t may_fill, may_work, may_join;
@@ -51,6 +54,9 @@ struct pipeline {
 	unsigned waiting;		/* idle workers, */
 	uint64_t waiting_ns;		/* the sum of the times at which they
 					 * became idle */
+	uint64_t began_ns;
+	uint64_t absent_ns;		/* how long workers that were started
+					 * later were not there */
 };
 
 struct pipeline_worker {
@@ -97,41 +103,26 @@ fill_slot(struct pipeline *pl, struct slot *s)
 	s->read_B = pl->in->bytes;
 }
 
-static void *
-read_pieces(void *arg)
-{
-	struct pipeline *pl = arg;
-
-	pthread_mutex_lock(&pl->lock);
-	while (!pl->ended && !pl->stop) {
-		struct slot *s = &pl->slots[pl->filled % pl->count];
-
-		if (s->state != SLOT_FREE) {
-			uint64_t t0 = sys_now_ns();
-
-			pthread_cond_wait(&pl->may_fill, &pl->lock);
-			pl->stall_work_ns += sys_now_ns() - t0;
-			continue;
-		}
-		pthread_mutex_unlock(&pl->lock);
-		fill_slot(pl, s);
-		pthread_mutex_lock(&pl->lock);
-		s->state = pl->workers > 0 ? SLOT_FILLED : SLOT_DONE;
-		pl->filled++;
-		pl->ended = s->last;
-		pthread_cond_signal(pl->workers > 0 ? &pl->may_work :
-		    &pl->may_join);
-	}
-	pthread_cond_broadcast(&pl->may_work);
-	pthread_mutex_unlock(&pl->lock);
-	return NULL;
-}
-
 static void
 work_on(struct pipeline *pl, void *ctx, struct slot *s)
 {
 	if (s->err == 0 && pl->ops->work != NULL)
 		s->err = pl->ops->work(pl->job, ctx, s);
+}
+
+static int
+open_worker_ctx(struct pipeline *pl, void **ctx)
+{
+	*ctx = NULL;
+	return pl->ops->worker_open == NULL ? 0 :
+	    pl->ops->worker_open(pl->job, ctx);
+}
+
+static void
+close_worker_ctx(struct pipeline *pl, void *ctx)
+{
+	if (pl->ops->worker_close != NULL && ctx != NULL)
+		pl->ops->worker_close(ctx);
 }
 
 /* Processes pieces in order until none are left. */
@@ -170,19 +161,69 @@ work_loop(void *arg)
 	return NULL;
 }
 
+/* Starts the next worker.  Called by one thread at a time, without the lock. */
 static int
-open_worker_ctx(struct pipeline *pl, void **ctx)
+start_worker(struct pipeline *pl)
 {
-	*ctx = NULL;
-	return pl->ops->worker_open == NULL ? 0 :
-	    pl->ops->worker_open(pl->job, ctx);
+	struct pipeline_worker *w = &pl->worker[pl->workers];
+	int rc;
+
+	w->pl = pl;
+	rc = open_worker_ctx(pl, &w->ctx);
+	if (rc == 0)
+		rc = sys_thread(&w->thread, work_loop, w);
+	if (rc != 0)
+		close_worker_ctx(pl, w->ctx);
+	pthread_mutex_lock(&pl->lock);
+	if (rc == 0) {
+		pl->workers++;
+		pl->absent_ns += sys_now_ns() - pl->began_ns;
+	} else {
+		/* those that there are will do */
+		pl->threads = pl->workers;
+	}
+	pthread_mutex_unlock(&pl->lock);
+	return rc;
 }
 
-static void
-close_worker_ctx(struct pipeline *pl, void *ctx)
+/*
+ * Reads all pieces.  Another worker is started once there are more pieces to be
+ * taken than idle workers.
+ */
+static void *
+read_pieces(void *arg)
 {
-	if (pl->ops->worker_close != NULL && ctx != NULL)
-		pl->ops->worker_close(ctx);
+	struct pipeline *pl = arg;
+	bool worked = pl->ops->work != NULL;
+
+	pthread_mutex_lock(&pl->lock);
+	while (!pl->ended && !pl->stop) {
+		struct slot *s = &pl->slots[pl->filled % pl->count];
+
+		if (s->state != SLOT_FREE) {
+			uint64_t t0 = sys_now_ns();
+
+			pthread_cond_wait(&pl->may_fill, &pl->lock);
+			pl->stall_work_ns += sys_now_ns() - t0;
+			continue;
+		}
+		pthread_mutex_unlock(&pl->lock);
+		fill_slot(pl, s);
+		pthread_mutex_lock(&pl->lock);
+		s->state = worked ? SLOT_FILLED : SLOT_DONE;
+		pl->filled++;
+		pl->ended = s->last;
+		pthread_cond_signal(worked ? &pl->may_work : &pl->may_join);
+		if (pl->filled - pl->taken > pl->waiting &&
+		    pl->workers < pl->threads) {
+			pthread_mutex_unlock(&pl->lock);
+			start_worker(pl);
+			pthread_mutex_lock(&pl->lock);
+		}
+	}
+	pthread_cond_broadcast(&pl->may_work);
+	pthread_mutex_unlock(&pl->lock);
+	return NULL;
 }
 
 static int
@@ -251,7 +292,7 @@ joiner(struct pipeline *pl)
 
 	while (rc == 0 && !last) {
 		struct slot *s = &pl->slots[pl->joined % pl->count];
-		struct pipeline_watch w = { .threads = pl->workers };
+		struct pipeline_watch w;
 
 		rc = take_done(pl, s);
 		if (rc != 0)
@@ -264,12 +305,18 @@ joiner(struct pipeline *pl)
 			progress_draw(params->progress);
 		}
 		rc = join_slot(pl, s);
-		if (params->watch != NULL && pl->workers > 0) {
-			/* the idle time includes waits in progress */
+		if (params->watch != NULL && pl->ops->work != NULL) {
+			/*
+			 * The idle time includes waits in progress, and workers
+			 * that are not there because they are not needed.
+			 */
 			pthread_mutex_lock(&pl->lock);
+			w.threads = pl->threads;
 			w.now_ns = sys_now_ns();
 			w.idle_ns = pl->idle_ns + pl->waiting * w.now_ns -
-			    pl->waiting_ns;
+			    pl->waiting_ns + pl->absent_ns +
+			    (pl->threads - pl->workers) *
+			    (w.now_ns - pl->began_ns);
 			pthread_mutex_unlock(&pl->lock);
 			params->watch(params->watch_arg, &w);
 		}
@@ -292,32 +339,23 @@ stop_all(struct pipeline *pl)
 }
 
 /*
- * Runs the job with up to params->threads workers; one is enough.  Returns 0 or
- * -errno.
+ * Runs the job with one worker, and as many more, up to params->threads, as
+ * there are pieces for; one is enough.  Returns 0 or -errno.
  */
 static int
 run_threads(struct pipeline *pl)
 {
-	unsigned threads = pl->ops->work == NULL ? 0 : pl->params->threads;
-	struct pipeline_worker *w = sys_calloc(threads + 1, sizeof(*w));
 	pthread_t reading;
 	int rc;
 
-	if (w == NULL)
+	pl->threads = pl->ops->work == NULL ? 0 : pl->params->threads;
+	pl->worker = sys_calloc(pl->threads + 1, sizeof(*pl->worker));
+	if (pl->worker == NULL)
 		return -ENOMEM;
+	pl->began_ns = sys_now_ns();
 	rc = sink_start(pl->sink);
-	for (unsigned i = 0; rc == 0 && i < threads; i++) {
-		w[i].pl = pl;
-		rc = open_worker_ctx(pl, &w[i].ctx);
-		if (rc == 0)
-			rc = sys_thread(&w[i].thread, work_loop, &w[i]);
-		if (rc != 0)
-			close_worker_ctx(pl, w[i].ctx);
-		else
-			pl->workers++;
-	}
-	if (pl->workers > 0)
-		rc = 0;
+	if (rc == 0 && pl->threads > 0)
+		rc = start_worker(pl);
 	if (rc == 0)
 		rc = sys_thread(&reading, read_pieces, pl);
 	if (rc != 0) {
@@ -330,10 +368,10 @@ run_threads(struct pipeline *pl)
 	pthread_join(reading, NULL);
 out:
 	for (unsigned i = 0; i < pl->workers; i++) {
-		pthread_join(w[i].thread, NULL);
-		close_worker_ctx(pl, w[i].ctx);
+		pthread_join(pl->worker[i].thread, NULL);
+		close_worker_ctx(pl, pl->worker[i].ctx);
 	}
-	sys_free(w);
+	sys_free(pl->worker);
 	return rc;
 }
 

@@ -181,7 +181,7 @@ gzip_link_before(struct gzip_back *b, struct look *look, uint64_t at)
 	struct gzip_link l;
 	const uint8_t *p;
 	uint64_t value;
-	ssize_t n = look_exactly(look, at - want, want, &p);
+	ssize_t n = look_little(look, at - want, want, &p);
 
 	if (n < 0 || (size_t)n < want || want < GZIP_LINK_LEN)
 		return n < 0 ? (int)n : 0;
@@ -232,7 +232,7 @@ gzip_chain_read(struct gzip_chain *c, struct look *look, uint64_t start,
 		return 0;
 	*c = (struct gzip_chain){ .start = start, .end = look->len - END,
 	    .block = block };
-	n = look_exactly(look, c->end, END, &p);
+	n = look_little(look, c->end, END, &p);
 	if (n < END || p[0] != 3 || p[1] != 0)
 		return n < 0 ? (int)n : 0;
 	size = load_le32(p + END - 4);

@@ -22,7 +22,7 @@
 enum {
 	HEAD = 8, FOOT = 9,
 	CHECKSUMS = 0x80, RESERVED = 0x7c,	/* bits of the descriptor */
-	HEADERS = 512,
+	HEADERS = 24,		/* of a frame and its first block */
 	MARKS_MAX = 16		/* maximum marks after a job; pzc never
 				 * writes more */
 };
@@ -44,7 +44,7 @@ zstd_list(int fd, uint64_t len, struct codec_listing *l)
 		return -ENOMEM;
 	l->has_size = l->exact = true;
 	while (at < len || !ended) {
-		n = at > len ? -ENODATA : look_at(look, at, HEADERS, &p);
+		n = at > len ? -ENODATA : look_little(look, at, HEADERS, &p);
 		if (n < 0)
 			goto out;
 		used = zstd_scan(&z, p, (size_t)n, &ended);
@@ -198,7 +198,8 @@ end_job(struct zstd_walk *w)
 	uint64_t len;
 
 	for (; marks <= MARKS_MAX; marks++) {
-		ssize_t n = look_at(w->m->look, w->at, ZSTD_BLOCK_HEAD, &p);
+		ssize_t n = look_little(w->m->look, w->at, ZSTD_BLOCK_HEAD,
+		    &p);
 
 		if (n < ZSTD_BLOCK_HEAD)
 			return n < 0 ? (int)n : -ENODATA;
@@ -257,7 +258,7 @@ next_unit(struct zstd_walk *w)
 	const struct zstd_header *h = &w->z.header;
 	const uint8_t *p;
 	ssize_t n = w->at > w->m->len ? -ENODATA :
-	    look_at(w->m->look, w->at, HEADERS, &p);
+	    look_little(w->m->look, w->at, HEADERS, &p);
 	int64_t used;
 	int rc = n < 0 ? (int)n : 0;
 
