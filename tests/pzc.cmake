@@ -41,6 +41,7 @@ shell_test(cli pzc_kill)
 shell_test(cli pzc_fault)
 callers_test(pzc)
 shell_test(cli pzc_stats)
+shell_test(cli pzc_holes)
 
 unit_test(pipeline)
 unit_test(gzip_layout)

@@ -54,4 +54,36 @@ struct cutter {
 int cutter_fill(void *job, struct input *in, struct slot *s);
 void cutter_close(struct cutter *c);
 
+/*
+ * Skips the next block if all of it is in a hole of the input; not if
+ * boundaries are chosen by content.  s->in then has a length but no data.
+ * Returns 1 if it did, 0, or -errno.
+ */
+int cutter_hole(struct cutter *c, struct input *in, struct slot *s);
+
+/*
+ * What a worker makes of such a block, to be made only once.  Zeroed at first;
+ * cutter_zeros_free() frees it.
+ */
+struct cutter_zeros {
+	struct buf packed;
+	size_t len;		/* bytes in the block */
+	int level;
+	uint32_t check;		/* the format's */
+};
+
+/*
+ * Copies to s->out what was made of a block of this length at this level;
+ * otherwise puts the block's data into s->in.  Returns 1, 0 or -ENOMEM.
+ */
+int cutter_zeros_get(const struct cutter_zeros *z, struct slot *s, int level);
+
+/* Keeps what is in s->out.  Returns 0 or -ENOMEM. */
+int cutter_zeros_keep(struct cutter_zeros *z, const struct slot *s, int level);
+void cutter_zeros_free(struct cutter_zeros *z);
+
+/* Zeros to compute the checksum of a hole with. */
+enum { CUTTER_ZERO = 64 << 10 };
+extern const uint8_t cutter_zero[CUTTER_ZERO];
+
 #endif

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 enum { INPUT_PEEK = 512 };
@@ -31,6 +32,9 @@ struct input {
 	 */
 	ssize_t (*source)(void *arg, void *buf, size_t len);
 	void *source_arg;
+	bool holes;		/* a regular file with holes, */
+	struct stat st;		/* its status, */
+	uint64_t hole;		/* and bytes left of the current hole */
 	size_t peeked, taken;	/* bytes in ahead */
 	uint8_t ahead[INPUT_PEEK];
 };
@@ -70,6 +74,12 @@ void input_unread(struct input *in, const void *p, size_t n);
  * -ECANCELED after input_cancel(), or -errno.
  */
 ssize_t input_read(struct input *in, void *buf, size_t len);
+
+/*
+ * If the next len bytes are in a hole of a file, and therefore zero, skips them
+ * and returns 1.  Otherwise returns 0, or -errno.
+ */
+int input_skip_hole(struct input *in, size_t len);
 
 /* Cancels every current and future wait in input_read().  Thread-safe. */
 void input_cancel(struct input *in);

@@ -120,3 +120,54 @@ cutter_close(struct cutter *c)
 {
 	carry_close(&c->carry);
 }
+
+const uint8_t cutter_zero[CUTTER_ZERO];
+
+int
+cutter_hole(struct cutter *c, struct input *in, struct slot *s)
+{
+	int rc = c->rsyncable || c->carry.rest.len > 0 ? 0 :
+	    input_skip_hole(in, c->block);
+
+	if (rc == 1)
+		s->in.len = c->block;
+	return rc;
+}
+
+int
+cutter_zeros_get(const struct cutter_zeros *z, struct slot *s, int level)
+{
+	bool made = z->len == s->in.len && z->level == level;
+	int rc = made ? buf_reserve(&s->out, z->packed.len) :
+	    buf_reserve(&s->in, s->in.len);
+
+	if (rc != 0)
+		return rc;
+	if (!made) {
+		memset(s->in.data, 0, s->in.len);
+		return 0;
+	}
+	memcpy(s->out.data, z->packed.data, z->packed.len);
+	s->out.len = z->packed.len;
+	return 1;
+}
+
+int
+cutter_zeros_keep(struct cutter_zeros *z, const struct slot *s, int level)
+{
+	int rc = buf_reserve(&z->packed, s->out.len);
+
+	if (rc != 0)
+		return rc;
+	memcpy(z->packed.data, s->out.data, s->out.len);
+	z->packed.len = s->out.len;
+	z->len = s->in.len;
+	z->level = level;
+	return 0;
+}
+
+void
+cutter_zeros_free(struct cutter_zeros *z)
+{
+	sys_free(z->packed.data);
+}

@@ -4,6 +4,7 @@
  */
 #include "pipeline/input.h"
 
+#include "base/hole.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -29,6 +30,8 @@ input_open(struct input *in, int fd)
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
 	in->waits = !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode);
+	in->holes = S_ISREG(st.st_mode) && hole_possible(&st);
+	in->st = st;
 	/*
 	 * With a larger pipe buffer, the writer does not block after every 64
 	 * KiB.
@@ -111,6 +114,7 @@ input_read(struct input *in, void *buf, size_t len)
 	size_t done = in->peeked - in->taken;
 	ssize_t n = 0;
 
+	in->hole = 0;
 	done = done < len ? done : len;
 	memcpy(buf, in->ahead + in->taken, done);
 	in->taken += done;
@@ -124,6 +128,32 @@ input_read(struct input *in, void *buf, size_t len)
 	in->wait_ns += sys_now_ns() - t0;
 	in->bytes += done;
 	return n < 0 && n != -ETIME ? n : (ssize_t)done;
+}
+
+int
+input_skip_hole(struct input *in, size_t len)
+{
+	off_t at;
+
+	if (!in->holes || in->peeked > in->taken)
+		return 0;
+	if (in->hole < len) {
+		at = sys_lseek(in->fd, 0, SEEK_CUR);
+		if (at < 0)
+			return (int)at;
+		in->hole = hole_at(in->fd, &in->st, (uint64_t)at);
+		at = sys_lseek(in->fd, at, SEEK_SET);
+		if (at < 0)
+			return (int)at;
+	}
+	if (len == 0 || in->hole < len)
+		return 0;
+	at = sys_lseek(in->fd, (off_t)len, SEEK_CUR);
+	if (at < 0)
+		return (int)at;
+	in->hole -= len;
+	in->bytes += len;
+	return 1;
 }
 
 void

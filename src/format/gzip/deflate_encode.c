@@ -46,6 +46,7 @@ struct deflate_job {
 };
 
 struct deflate_notes {
+	bool hole;		/* fill: `in` has no data, which is zero */
 	uint32_t check;		/* work: CRC-32 or Adler-32 of `in` */
 };
 SLOT_NOTES(deflate_notes)
@@ -95,10 +96,21 @@ deflate_close(void *job)
 	sys_free(j);
 }
 
-/* A worker's state: an engine, and its level. */
+static int
+deflate_fill(void *job, struct input *in, struct slot *s)
+{
+	struct deflate_job *j = job;
+	int rc = cutter_hole(&j->cut, in, s);
+
+	deflate_notes(s)->hole = rc == 1;
+	return rc == 0 ? cutter_fill(job, in, s) : rc < 0 ? rc : 0;
+}
+
+/* A worker's state: an engine, its level, and a hole compressed. */
 struct deflate_worker {
 	struct deflate_engine *engine;
 	int level;
+	struct cutter_zeros zeros;
 };
 
 static int
@@ -125,6 +137,7 @@ deflate_worker_close(void *ctx)
 
 	if (w->engine != NULL)
 		deflate_engine_close(w->engine);
+	cutter_zeros_free(&w->zeros);
 	sys_free(w);
 }
 
@@ -197,8 +210,41 @@ deflate_join(void *job, struct slot *s, struct sink *out)
 	return rc == 0 && last ? j->wrap->tail(j, out) : rc;
 }
 
+/*
+ * Does the work, or takes what was made of an equal hole before; the first
+ * block may have more around it.
+ */
+static int
+deflate_any(void *job, void *ctx, struct slot *s,
+    int (*work)(void *job, void *ctx, struct slot *s))
+{
+	static const struct cutter_zeros none;
+	struct deflate_worker *w = ctx;
+	int rc;
+
+	if (!deflate_notes(s)->hole)
+		return work(job, ctx, s);
+	rc = cutter_zeros_get(s->seq == 0 ? &none : &w->zeros, s, w->level);
+	if (rc == 1) {
+		deflate_notes(s)->check = w->zeros.check;
+		return 0;
+	}
+	if (rc == 0)
+		rc = work(job, ctx, s);
+	if (rc != 0 || s->seq == 0)
+		return rc;
+	w->zeros.check = deflate_notes(s)->check;
+	return cutter_zeros_keep(&w->zeros, s, w->level);
+}
+
 /* Defines the encoder of a format, with its own work and join functions. */
 #define ENCODER(format, work_it, join_it)				\
+static int								\
+format##_any(void *job, void *ctx, struct slot *s)			\
+{									\
+	return deflate_any(job, ctx, s, work_it);			\
+}									\
+									\
 static int								\
 format##_open(void **job, const struct codec_options *o,		\
     const struct memory_plan *p, struct codec_notes *notes)		\
@@ -210,7 +256,8 @@ format##_open(void **job, const struct codec_options *o,		\
 const struct coder format##_encoder = {					\
 	.plan = deflate_plan, .open = format##_open,			\
 	    .close = deflate_close,					\
-	.ops = { .fill = cutter_fill, .work = work_it, .join = join_it, \
+	.ops = { .fill = deflate_fill, .work = format##_any,		\
+	    .join = join_it,						\
 	    .worker_open = deflate_worker_open,				\
 	    .worker_close = deflate_worker_close },			\
 }

@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <lz4.h>
 #include <lz4hc.h>
+#include <stddef.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -46,6 +47,7 @@ struct lz4_job {
 /* Compressing to LZ4. */
 struct lz4_notes {
 	uint32_t check;		/* fill, the last: XXH32 of all content */
+	bool hole;		/* fill: `in` has no data, which is zero */
 };
 SLOT_NOTES(lz4_notes)
 
@@ -133,21 +135,51 @@ lz4_open(void **job, const struct codec_options *o, const struct memory_plan *p,
 	return 0;
 }
 
+struct lz4_worker {
+	struct cutter_zeros zeros;
+	max_align_t state[];
+};
+
 static int
 lz4_worker_open(void *job, void **ctx)
 {
 	struct lz4_job *j = job;
+	struct lz4_worker *w = sys_malloc(sizeof(*w) +
+	    state_size(j->level, j->fast != 0));
 
-	*ctx = sys_malloc(state_size(j->level, j->fast != 0));
-	return *ctx == NULL ? -ENOMEM : 0;
+	if (w == NULL)
+		return -ENOMEM;
+	w->zeros = (struct cutter_zeros){ .len = 0 };
+	*ctx = w;
+	return 0;
+}
+
+static void
+lz4_worker_close(void *ctx)
+{
+	struct lz4_worker *w = ctx;
+
+	cutter_zeros_free(&w->zeros);
+	sys_free(w);
 }
 
 static int
 lz4_fill(void *job, struct input *in, struct slot *s)
 {
 	struct lz4_job *j = job;
-	int rc = cutter_fill(&j->cut, in, s);
+	int rc = cutter_hole(&j->cut, in, s);
 
+	if (rc == 1) {
+		/* a block is 64 KiB or a multiple of it */
+		for (size_t n = s->in.len; n > 0 && !j->legacy;
+		    n -= CUTTER_ZERO)
+			XXH32_update(j->check, cutter_zero, CUTTER_ZERO);
+		j->total += s->in.len;
+		lz4_notes(s)->hole = true;
+		return 0;
+	}
+	if (rc == 0)
+		rc = cutter_fill(&j->cut, in, s);
 	if (rc != 0 || j->legacy)
 		return rc;
 	j->total += s->in.len;
@@ -214,9 +246,8 @@ put_header(const struct lz4_job *j, uint8_t *p)
 
 /* Writes the header with the first block, and the end with the last. */
 static int
-lz4_work(void *job, void *ctx, struct slot *s)
+write_block(const struct lz4_job *j, void *state, struct slot *s)
 {
-	struct lz4_job *j = job;
 	size_t bound = (size_t)LZ4_compressBound((int)s->in.len);
 	int rc = buf_reserve(&s->out, bound + AROUND);
 	uint8_t *p = s->out.data;
@@ -230,7 +261,7 @@ lz4_work(void *job, void *ctx, struct slot *s)
 		p += put_header(j, p);
 	}
 	if (s->in.len > 0)
-		p = put_block(j, ctx, &s->in, p, bound);
+		p = put_block(j, state, &s->in, p, bound);
 	if (s->last && !j->legacy) {
 		store_le32(p, 0);
 		p += 4;
@@ -244,6 +275,22 @@ lz4_work(void *job, void *ctx, struct slot *s)
 }
 
 static int
+lz4_work(void *job, void *ctx, struct slot *s)
+{
+	static const struct cutter_zeros none;
+	struct lz4_job *j = job;
+	struct lz4_worker *w = ctx;
+	int rc = !lz4_notes(s)->hole ? 0 :
+	    cutter_zeros_get(s->seq == 0 ? &none : &w->zeros, s, j->level);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = write_block(j, w->state, s);
+	return rc != 0 || !lz4_notes(s)->hole || s->seq == 0 ? rc :
+	    cutter_zeros_keep(&w->zeros, s, j->level);
+}
+
+static int
 lz4_join(void *job, struct slot *s, struct sink *out)
 {
 	(void)job;
@@ -253,5 +300,6 @@ lz4_join(void *job, struct slot *s, struct sink *out)
 const struct coder lz4_encoder = {
 	.plan = lz4_plan, .open = lz4_open, .close = lz4_close,
 	.ops = { .fill = lz4_fill, .work = lz4_work, .join = lz4_join,
-	    .worker_open = lz4_worker_open, .worker_close = sys_free },
+	    .worker_open = lz4_worker_open,
+	    .worker_close = lz4_worker_close },
 };

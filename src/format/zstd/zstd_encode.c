@@ -172,6 +172,41 @@ compress_frame(const struct zstd_encoder *j, ZSTD_CCtx *c, struct slot *s,
 
 /* One frame of jobs */
 
+struct jobs_notes {
+	bool hole;		/* fill: `in` has no data, which is zero */
+};
+SLOT_NOTES(jobs_notes)
+
+struct jobs_worker {
+	ZSTD_CCtx *context;
+	struct cutter_zeros zeros;
+};
+
+static int
+jobs_worker_open(void *job, void **ctx)
+{
+	struct jobs_worker *w = sys_calloc(1, sizeof(*w));
+	void *context;
+
+	if (w == NULL || open_context(job, &context) != 0) {
+		sys_free(w);
+		return -ENOMEM;
+	}
+	w->context = context;
+	*ctx = w;
+	return 0;
+}
+
+static void
+jobs_worker_close(void *ctx)
+{
+	struct jobs_worker *w = ctx;
+
+	close_context(w->context);
+	cutter_zeros_free(&w->zeros);
+	sys_free(w);
+}
+
 static size_t
 longest_job(const struct codec_options *o)
 {
@@ -228,16 +263,20 @@ jobs_fill(void *job, struct input *in, struct slot *s)
 {
 	struct zstd_encoder *j = job;
 	size_t len = longest_job(j->options);
-	/* allocate everything at once, because growing would fragment memory */
-	int rc = s->seq > 0 ? buf_reserve(&s->in, len) : 0;
+	int rc;
 
-	if (rc != 0)
-		return rc;
 	if (!j->fixed) {
 		j->cut.block = s->seq < SHORT_JOBS && len <= 2 * SHORT_JOB ?
 		    SHORT_JOB : len;
 	}
-	return cutter_fill(j, in, s);
+	rc = cutter_hole(&j->cut, in, s);
+	jobs_notes(s)->hole = rc == 1;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	/* allocate everything at once, because growing would fragment memory */
+	if (s->seq > 0)
+		rc = buf_reserve(&s->in, len);
+	return rc != 0 ? rc : cutter_fill(j, in, s);
 }
 
 /*
@@ -266,9 +305,8 @@ store_blocks(struct slot *s, size_t most)
 }
 
 static int
-jobs_work(void *job, void *ctx, struct slot *s)
+compress_job(const struct zstd_encoder *j, ZSTD_CCtx *c, struct slot *s)
 {
-	const struct zstd_encoder *j = job;
 	size_t most = (size_t)1 << j->window_log, n, raw, len;
 	bool alone = is_alone(s);
 	struct zstd_header h;
@@ -285,7 +323,7 @@ jobs_work(void *job, void *ctx, struct slot *s)
 	n = ZSTD_compressBound(len);
 	rc = buf_reserve(&s->out, (n < raw ? raw : n) + ROOM);
 	if (rc == 0)
-		rc = compress_frame(j, ctx, s, alone,
+		rc = compress_frame(j, c, s, alone,
 		    alone && (j->size != 0 || s->in.len == 0));
 	if (rc != 0 || alone)
 		return rc;
@@ -310,6 +348,22 @@ jobs_work(void *job, void *ctx, struct slot *s)
 	memset(s->out.data + s->out.len, 0, n);
 	s->out.len += n;
 	return 0;
+}
+
+static int
+jobs_work(void *job, void *ctx, struct slot *s)
+{
+	const struct zstd_encoder *j = job;
+	struct jobs_worker *w = ctx;
+	int level = j->options->level;
+	int rc = jobs_notes(s)->hole ? cutter_zeros_get(&w->zeros, s, level) :
+	    0;
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = compress_job(j, w->context, s);
+	return rc == 0 && jobs_notes(s)->hole ?
+	    cutter_zeros_keep(&w->zeros, s, level) : rc;
 }
 
 static int
@@ -339,7 +393,13 @@ jobs_join(void *job, struct slot *s, struct sink *out)
 		}
 		rc = sink_write(out, head, len);
 	}
-	XXH64_update(j->hash, s->in.data, s->in.len);
+	if (!jobs_notes(s)->hole)
+		XXH64_update(j->hash, s->in.data, s->in.len);
+	for (size_t n = jobs_notes(s)->hole ? s->in.len : 0, part; n > 0;
+	    n -= part) {
+		part = n < CUTTER_ZERO ? n : CUTTER_ZERO;
+		XXH64_update(j->hash, cutter_zero, part);
+	}
 	if (rc == 0)
 		rc = sink_slot(out, s);
 	/* the checksum, preceded by a last block if there has been none */
@@ -354,7 +414,8 @@ jobs_join(void *job, struct slot *s, struct sink *out)
 const struct coder zstd_encoder = {
 	.plan = jobs_plan, .open = jobs_open, .close = close_zstd_encoder,
 	.ops = { .fill = jobs_fill, .work = jobs_work, .join = jobs_join,
-	    .worker_open = open_context, .worker_close = close_context },
+	    .worker_open = jobs_worker_open,
+	    .worker_close = jobs_worker_close },
 };
 
 /* Frames of known size */
