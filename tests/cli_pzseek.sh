@@ -169,6 +169,25 @@ is 'jobs of zstd: the last one is read, and little else' "$(sed -n \
     -e 's/.*: read \([0-9]*\) bytes to locate.*/\1/p' \
     -e 's/.*: read \([0-9]*\) bytes, .*/\1/p' .t.err | paste -s -d ' ' - |
     awk '{ print ($1 < 9000000 && $2 < 20000) }')" 1
+# In a frame of lz4 that records its size, only its last block is read to see
+# that the others are full; if they are not, all are.
+if have lz4; then
+	lz4 -qc --content-size jobs >jobs.lz4
+	t 'blocks of lz4' 0 to .got pzseek -v jobs.lz4 10000000:10
+	range jobs 10000000 10 >.want
+	same 'blocks of lz4: the bytes' .got .want
+	is 'blocks of lz4: two are read' "$(sed -n \
+	    's/.*: read \([0-9]*\) bytes.*/\1/p' .t.err | paste -s -d ' ' - |
+	    awk '{ print ($1 < 4300000 && $2 < 4300000) }')" 1
+	# the same size, but of blocks that are not full
+	pzc -F lz4 -R -c jobs >uneven.lz4
+	{
+		head -c 15 jobs.lz4
+		tail -c +8 uneven.lz4
+	} >sized.lz4
+	t 'uneven blocks with a size' 0 to .got pzseek sized.lz4 10000000:10
+	same 'uneven blocks with a size: the bytes' .got .want
+fi
 # Damage in the block that is read is found by its own CRC.
 cp outer.gz bad.gz
 at=$(pzseek -v outer.gz 0:3000000 2>&1 >.want |

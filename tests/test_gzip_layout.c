@@ -7,7 +7,7 @@
  * checks the rest.
  */
 #include "format/gzip/gzip.h"
-#include "format/gzip/gzip_link.h"
+#include "../src/format/gzip/gzip_link.h"
 #include "base/bytes.h"
 #include "format/convert.h"
 #include "base/sys.h"

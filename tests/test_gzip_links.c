@@ -5,7 +5,7 @@
  * The streams here are made of stored blocks, so that they may contain any
  * bytes: links, sync points and whole gzip files of our own among them.
  */
-#include "format/gzip/gzip_link.h"
+#include "../src/format/gzip/gzip_link.h"
 #include "../src/format/gzip/deflate_scan.h"
 #include "base/bytes.h"
 #include "base/sys.h"

@@ -15,7 +15,7 @@
 #include "format/cutter.h"
 #include "format/gzip/deflate_engine.h"
 #include "format/gzip/gzip.h"
-#include "format/gzip/gzip_link.h"
+#include "gzip_link.h"
 #include "pipeline/adapt.h"
 
 #include <errno.h>

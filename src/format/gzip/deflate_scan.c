@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "format/gzip/gzip.h"
-#include "format/gzip/gzip_link.h"
+#include "gzip_link.h"
 
 #include <errno.h>
 #include <string.h>

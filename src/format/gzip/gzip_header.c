@@ -7,7 +7,7 @@
 #include "format/gzip/gzip.h"
 
 #include "base/bytes.h"
-#include "format/gzip/gzip_link.h"
+#include "gzip_link.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * step of a walk leads backward, and of each level but the last there are at
  * most 15.
  */
-#include "format/gzip/gzip_link.h"
+#include "gzip_link.h"
 
 #include "base/bytes.h"
 #include "format/gzip/gzip.h"

@@ -28,7 +28,7 @@
 #include "engine/deflate/deflate_walk.h"
 #include "format/list.h"
 #include "format/gzip/gzip.h"
-#include "format/gzip/gzip_link.h"
+#include "gzip_link.h"
 
 #include <errno.h>
 #include <string.h>

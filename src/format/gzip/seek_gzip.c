@@ -28,7 +28,7 @@
 #include "base/sys.h"
 #include "deflate_codec.h"
 #include "format/gzip/gzip.h"
-#include "format/gzip/gzip_link.h"
+#include "gzip_link.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,9 @@
  * skipped to find further frames.
  *
  * Blocks do not record their decoded size, and a frame may contain short ones
- * anywhere.  However, the size can be computed by parsing the sequences without
+ * anywhere.  If the frame records its size, and the last block has what full
+ * blocks before it leave of that, all the others are full, since none can be
+ * longer.  Otherwise the sizes are computed by parsing the sequences without
  * copying any bytes.  This takes a fraction of the decoding time, although the
  * whole file is read.  A unit cannot begin with a block that refers to earlier
  * blocks; a frame of such blocks is a unit if it records its size.  Source: LZ4
@@ -232,18 +234,79 @@ struct lz4_walk {
 				 * between frames */
 };
 
+/*
+ * Computes the size of the block at an offset, whose first word is given.
+ * Returns it, or -errno.
+ */
+static int64_t
+block_size(struct lz4_walk *w, uint64_t at, uint32_t word)
+{
+	uint32_t len = word & ~FRAME_STORED;
+	ssize_t n;
+
+	if (word & FRAME_STORED)
+		return len;
+	n = fdio_pread(w->m->fd, w->buf, len, (off_t)(at + 4));
+	w->m->read_B += n > 0 ? (uint64_t)n : 0;
+	if (n < (ssize_t)len)
+		return n < 0 ? n : -ENODATA;
+	return lz4_block_plain(w->buf, len);
+}
+
+/*
+ * Determines where the last block of a frame is if all blocks before it are
+ * full.  Returns 1, 0 or -errno.
+ */
+static int
+full_blocks(struct lz4_walk *w, const struct frame *f, uint64_t *last)
+{
+	uint64_t most = UINT64_C(1) << (f->h.flags & PIECE_LOG), full = 0;
+	uint64_t at = f->at + f->len;
+	uint32_t word = 0, next;
+	int64_t size;
+
+	if (!f->has_size || f->h.flags & PIECE_LINKED)
+		return 0;
+	*last = 0;
+	for (;; word = next) {
+		const uint8_t *p;
+		ssize_t n = look_little(w->m->look, at, 4, &p);
+
+		if (n < 4)
+			return n < 0 ? (int)n : -ENODATA;
+		next = load_le32(p);
+		if (next == 0)
+			break;
+		if ((next & ~FRAME_STORED) > most)
+			return -EBADMSG;
+		full += *last != 0 ? most : 0;
+		*last = at;
+		at += 4 + (uint64_t)(next & ~FRAME_STORED) +
+		    (f->h.flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0);
+	}
+	if (*last == 0 || full > f->h.size || f->h.size - full > most)
+		return 0;
+	size = block_size(w, *last, word);
+	return size < 0 ? (int)size : (uint64_t)size == f->h.size - full;
+}
+
 static int
 walk_blocks(struct lz4_walk *w, const struct frame *f)
 {
 	size_t check = f->h.flags & PIECE_BLOCK_CHECK ? FRAME_CHECK : 0;
 	bool linked = f->h.flags & PIECE_LINKED;
-	int rc;
+	uint64_t last;
+	int rc = full_blocks(w, f, &last);
 
+	if (rc < 0)
+		return rc;
+	if (rc == 0)
+		last = 0;
 	w->at = f->at + f->len;
 	for (;;) {
 		bool enough = !linked && w->plain >= w->m->need;
 		const uint8_t *p;
-		ssize_t n = look_at(w->m->look, w->at, 4, &p);
+		ssize_t n = look_little(w->m->look, w->at, 4, &p);
 		uint32_t word, len;
 		int64_t size;
 
@@ -263,21 +326,15 @@ walk_blocks(struct lz4_walk *w, const struct frame *f)
 			return 0;
 		if (len > (uint32_t)1 << (f->h.flags & PIECE_LOG))
 			return -EBADMSG;
-		size = linked ? 0 : (int64_t)len;
 		if (!linked) {
 			rc = seek_add(w->m, (struct seek_unit){ w->plain,
 			    w->at, w->frame });
 			if (rc != 0)
 				return rc;
 		}
-		if (!linked && !(word & FRAME_STORED)) {
-			n = fdio_pread(w->m->fd, w->buf, len,
-			    (off_t)(w->at + 4));
-			w->m->read_B += n > 0 ? (uint64_t)n : 0;
-			if (n < (ssize_t)len)
-				return n < 0 ? (int)n : -ENODATA;
-			size = lz4_block_plain(w->buf, len);
-		}
+		size = linked ? 0 : w->at < last ?
+		    (int64_t)1 << (f->h.flags & PIECE_LOG) :
+		    block_size(w, w->at, word);
 		if (size < 0 || size > (int64_t)1 << (f->h.flags & PIECE_LOG))
 			return size < 0 ? (int)size : -EBADMSG;
 		w->plain += (uint64_t)size;
