@@ -5,8 +5,8 @@
 # the decompressed data to standard output.  The uncompressed data is the tar
 # file $input, whose member is $member.
 #
-# The sourcing script has sourced lib.sh, and kills the process $server when it
-# exits.
+# The sourcing script has sourced lib.sh, and kills the processes $server and
+# $nginx_pid when it exits.  $out is its folder of results.
 : "${tab:?}"
 
 # reader_table: name, formats, command
@@ -36,6 +36,18 @@ go | gzip zlib bzip2 | "$reader_dir/reader-go" "$format" "$file"
 java | gzip zlib zip | java -cp "$reader_dir" Reader "$format" "$file"
 perl-memory | gzip zlib | perl "$reader_dir/memory.pl" "$format" "$file"
 perl-IO | gzip zlib zip bzip2 | perl "$reader_dir/io.pl" "$format" "$file"
+rust-miniz | gzip zlib | "$reader_dir/rust-miniz" flate2 "$format" "$file"
+rust-zlib | gzip zlib | "$reader_dir/rust-zlib" flate2 "$format" "$file"
+rust-zlib-ng | gzip zlib | "$reader_dir/rust-zlib-ng" flate2 "$format" "$file"
+rust-zlib-rs | gzip zlib | "$reader_dir/rust-zlib-rs" flate2 "$format" "$file"
+rust-cloudflare | gzip zlib | "$reader_dir/rust-cloudflare" flate2 "$format" "$file"
+rust-zstd | zstd | "$reader_dir/rust-others" zstd "$format" "$file"
+ruzstd | zstd | "$reader_dir/rust-others" ruzstd "$format" "$file"
+lz4_flex | lz4 lz4-legacy | "$reader_dir/rust-others" lz4_flex "$format" "$file"
+xz2 | xz xz-crc32 lzma | "$reader_dir/rust-others" xz2 "$format" "$file"
+lzma-rs | xz xz-crc32 lzma | "$reader_dir/rust-others" lzma-rs "$format" "$file"
+rpm | gzip zstd xz xz-crc32 lzma bzip2 | readers_rpm "$file" "$format"
+nginx | gzip | cp "$file" "$reader_dir/nginx/file.gz" && curl -sSf "http://127.0.0.1:$nginx_port/file"
 curl | gzip zlib zstd | cp "$file" "$reader_dir/served" && curl -sS --compressed "http://127.0.0.1:$port/$format"
 EOF
 }
@@ -60,6 +72,16 @@ reader_version() {
 	gzip | pigz | lbzip2 | xz | zstd | lz4 | bsdtar | bsdcat | curl)
 		program "$1" --version ;;
 	dpkg-deb) have ar && program dpkg-deb --version || echo missing ;;
+	rust-miniz) crate flate2 miniz miniz_oxide ;;
+	rust-zlib) crate flate2 zlib libz-sys ;;
+	rust-zlib-ng) crate flate2 zlib-ng libz-ng-sys libz-sys ;;
+	rust-zlib-rs) crate flate2 zlib-rs zlib-rs libz-rs-sys ;;
+	rust-cloudflare) crate flate2 cloudflare cloudflare-zlib-sys ;;
+	rust-zstd) crate zstd others ;;
+	ruzstd | lz4_flex | xz2 | lzma-rs) crate "$1" others ;;
+	rpm) [ -e "$reader_dir/rpm/gzip.rpm" ] && program rpm --version ||
+	    echo missing ;;
+	nginx) [ -n "$nginx_port" ] && program nginx -v || echo missing ;;
 	bzip2) program bzip2 --help ;;
 	7z) program 7z i ;;
 	unzip) program unzip -v ;;
@@ -87,6 +109,32 @@ print("zstandard", z.__version__)'
 	perl-*) have perl && perl -e 'printf "perl %vd\n", $^V' ||
 		    echo missing ;;
 	esac
+}
+
+# crate NAME FEATURE [BACKEND...]: prints the versions of a crate and of what it
+# was built with, or "missing"
+crate() {
+	[ -x "$reader_dir/rust-$2" ] || {
+		echo missing
+		return
+	}
+	crate_feature=$2
+	crate_names=$1
+	shift 2
+	for crate_name in "$@"; do
+		crate_names="$crate_names $crate_name"
+	done
+	awk -v names="$crate_names" -F '"' '
+	BEGIN { n = split(names, want, " ") }
+	/^name = / { name = $2 }
+	/^version = / { version[name] = $2 }
+	END {
+		for (i = 1; i <= n; i++)
+			if (want[i] in version)
+				printf "%s%s %s", (i > 1 ? ", " : ""), want[i],
+				    version[want[i]]
+		print ""
+	}' "$reader_dir/rust-lock-$crate_feature"
 }
 
 # python_pack FORMAT FILE
@@ -276,6 +324,197 @@ S
 	chmod +x "$reader_dir/readers_deb"
 }
 
+# Builds a program from Rust crates for each backend of flate2, and one for the
+# other crates, in $out/rust, where they are found by the next run.
+rust_programs() {
+	have cargo || return 0
+	rust_all='rust-miniz rust-zlib rust-zlib-ng rust-zlib-rs
+	    rust-cloudflare rust-others'
+	# shellcheck disable=SC2154 # of the sourcing script
+	rust_dir=$(mkdir -p "$out/rust/src" && cd "$out/rust" && pwd)
+	cat >"$rust_dir/Cargo.toml" <<'T'
+[package]
+name = "reader"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+flate2 = { version = "1", default-features = false, optional = true }
+zstd = { version = "0.13", optional = true }
+ruzstd = { version = "0.8", optional = true }
+lz4_flex = { version = "0.11", optional = true }
+xz2 = { version = "0.1", optional = true }
+lzma-rs = { version = "0.3", optional = true }
+
+[features]
+miniz = ["flate2", "flate2/rust_backend"]
+zlib = ["flate2", "flate2/zlib"]
+zlib-ng = ["flate2", "flate2/zlib-ng"]
+zlib-rs = ["flate2", "flate2/zlib-rs"]
+cloudflare = ["flate2", "flate2/cloudflare_zlib"]
+others = ["zstd", "ruzstd", "lz4_flex", "xz2", "lzma-rs"]
+T
+	cat >"$rust_dir/src/main.rs" <<'R'
+use std::fs::File;
+use std::io::{self, BufReader};
+
+fn main() -> io::Result<()> {
+    let arg: Vec<String> = std::env::args().collect();
+    let input = BufReader::new(File::open(&arg[3])?);
+    let mut out = io::stdout().lock();
+    match (arg[1].as_str(), arg[2].as_str()) {
+        #[cfg(feature = "flate2")]
+        (_, "gzip") => {
+            io::copy(&mut flate2::bufread::GzDecoder::new(input), &mut out)?;
+        }
+        #[cfg(feature = "flate2")]
+        (_, "zlib") => {
+            io::copy(&mut flate2::bufread::ZlibDecoder::new(input), &mut out)?;
+        }
+        #[cfg(feature = "others")]
+        ("zstd", _) => zstd::stream::copy_decode(input, &mut out)?,
+        #[cfg(feature = "others")]
+        ("ruzstd", _) => {
+            let mut d = ruzstd::decoding::StreamingDecoder::new(input)
+                .map_err(io::Error::other)?;
+            io::copy(&mut d, &mut out)?;
+        }
+        #[cfg(feature = "others")]
+        ("lz4_flex", _) => {
+            io::copy(&mut lz4_flex::frame::FrameDecoder::new(input), &mut out)?;
+        }
+        #[cfg(feature = "others")]
+        ("xz2", "lzma") => {
+            let s = xz2::stream::Stream::new_lzma_decoder(u64::MAX)?;
+            io::copy(&mut xz2::bufread::XzDecoder::new_stream(input, s), &mut out)?;
+        }
+        #[cfg(feature = "others")]
+        ("xz2", _) => {
+            io::copy(&mut xz2::bufread::XzDecoder::new(input), &mut out)?;
+        }
+        #[cfg(feature = "others")]
+        ("lzma-rs", format) => {
+            let mut input = input;
+            if format == "lzma" {
+                lzma_rs::lzma_decompress(&mut input, &mut out)
+            } else {
+                lzma_rs::xz_decompress(&mut input, &mut out)
+            }
+            .map_err(|e| io::Error::other(format!("{e:?}")))?;
+        }
+        _ => return Err(io::Error::other("not this format")),
+    }
+    Ok(())
+}
+R
+	for rust_name in $rust_all; do
+		if [ "$rust_name" = rust-others ]; then
+			wanted rust-zstd "$readers" ||
+			    wanted ruzstd "$readers" ||
+			    wanted lz4_flex "$readers" ||
+			    wanted xz2 "$readers" ||
+			    wanted lzma-rs "$readers" || continue
+		else
+			wanted "$rust_name" "$readers" || continue
+		fi
+		say "$rust_name: building"
+		(cd "$rust_dir" && cargo build -q --release \
+		    --target-dir target --features "${rust_name#rust-}" &&
+		    cp target/release/reader "$reader_dir/$rust_name" &&
+		    cp Cargo.lock "$reader_dir/rust-lock-${rust_name#rust-}") \
+		    2>/dev/null || say "$rust_name: cannot be built here"
+	done
+}
+
+# Makes an empty package for each compressor; a file takes the place of its
+# payload, which rpm2cpio decompresses.
+rpm_program() {
+	wanted rpm "$readers" && have rpmbuild && have rpm2cpio &&
+	    have python3 || return 0
+	mkdir -p "$reader_dir/rpm"
+	printf '%s\n' 'Name: x' 'Version: 1' 'Release: 1' 'Summary: x' \
+	    'License: x' 'BuildArch: noarch' '%description' x '%files' \
+	    >"$reader_dir/rpm/x.spec"
+	for rpm_kind in gzip:w6.gzdio zstd:w3.zstdio xz:w6.xzdio \
+	    lzma:w6.lzdio bzip2:w9.bzdio; do
+		if rpmbuild -bb --define "_topdir $reader_dir/rpm/top" \
+		    --define "_binary_payload ${rpm_kind#*:}" \
+		    "$reader_dir/rpm/x.spec" >/dev/null 2>&1; then
+			mv "$reader_dir"/rpm/top/RPMS/noarch/*.rpm \
+			    "$reader_dir/rpm/${rpm_kind%%:*}.rpm"
+		else
+			say "rpm: no package with ${rpm_kind%%:*} here"
+		fi
+	done
+	cat >"$reader_dir/swap.py" <<'P'
+import struct, sys
+package, payload = (open(name, "rb").read() for name in sys.argv[1:])
+at = 96				# the lead, then two headers
+for pad in 8, 1:
+    magic, count, size = struct.unpack(">8sII", package[at:at + 16])
+    assert magic[:3] == b"\x8e\xad\xe8"
+    at += 16 + 16 * count + size
+    at = -(-at // pad) * pad
+sys.stdout.buffer.write(package[:at] + payload)
+P
+	cat >"$reader_dir/readers_rpm" <<'S'
+#!/bin/sh
+set -e
+dir=$(dirname "$0")
+case $2 in
+xz-crc32) kind=xz ;;
+*) kind=$2 ;;
+esac
+python3 "$dir/swap.py" "$dir/rpm/$kind.rpm" "$1" >"$dir/swapped.rpm"
+rpm2cpio "$dir/swapped.rpm"
+S
+	chmod +x "$reader_dir/readers_rpm"
+}
+
+# Has nginx decompress what it sends, for clients that do not accept gzip.
+nginx_server() {
+	nginx_port='' nginx_pid=''
+	export nginx_port nginx_pid
+	wanted nginx "$readers" && have nginx && have curl && have python3 ||
+	    return 0
+	nginx -V 2>&1 | grep -q http_gunzip_module || return 0
+	mkdir -p "$reader_dir/nginx"
+	nginx_try=$(python3 -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
+	cat >"$reader_dir/nginx.conf" <<C
+daemon off;
+master_process off;
+pid $reader_dir/nginx.pid;
+error_log $reader_dir/nginx.log;
+events { }
+http {
+	access_log off;
+	client_body_temp_path $reader_dir/nginx-body;
+	proxy_temp_path $reader_dir/nginx-proxy;
+	fastcgi_temp_path $reader_dir/nginx-fastcgi;
+	uwsgi_temp_path $reader_dir/nginx-uwsgi;
+	scgi_temp_path $reader_dir/nginx-scgi;
+	server {
+		listen 127.0.0.1:$nginx_try;
+		root $reader_dir/nginx;
+		gzip_static always;
+		gunzip on;
+	}
+}
+C
+	nginx -c "$reader_dir/nginx.conf" >/dev/null 2>&1 &
+	nginx_pid=$!
+	for serve_tries in 1 2 3 4 5 6 7 8 9 10; do
+		sleep 0.3
+		curl -s -o /dev/null "http://127.0.0.1:$nginx_try/" || continue
+		nginx_port=$nginx_try
+		return 0
+	done
+	say 'nginx: does not start here'
+}
+
 # programs DIR: creates the readers written in other languages
 programs() {
 	reader_dir=$1/readers zstandard=
@@ -293,6 +532,9 @@ programs() {
 	java_program
 	perl_programs
 	deb_program
+	rust_programs
+	rpm_program
+	nginx_server
 }
 
 # serve DIR: starts a server for curl on the loopback interface, at port $port;
