@@ -99,6 +99,12 @@ for f in plain few none; do
 	seed decode "made-$f" '\000\000\000\000\000\000\000\000' $f
 done
 
+# 40 linked blocks
+if have pzc; then
+	head -c 2600000 /dev/zero | pzc -b 64 -c >linked.gz
+	take linked.gz
+fi
+
 if have pzseek && pzseek --make-index --spacing 16K plain-other.gz 2>/dev/null; then
 	for f in plain-other.gz.*; do
 		[ ! -f "$f" ] || seed seek "index-$(basename "$f")" \
