@@ -11,15 +11,15 @@ truncate -s 40M sparse
 seq 1 300000 | dd of=sparse bs=1000 seek=13000 conv=notrunc 2>/dev/null
 printf x | dd of=sparse bs=1 seek=30000001 conv=notrunc 2>/dev/null
 truncate -s 60000001 sparse
-cp --sparse=always sparse tail
-printf x >>tail
+cp --sparse=always sparse ended
+printf x >>ended
 truncate -s 16777216 whole
 
 for o in '' -1 -2 -9 -11 '-i -N' '-b 100' -R '-F zlib' '-F zip' \
     '-F lz4' '-F lz4 -9' '-F lz4 --legacy' '-F lz4 -b 64 --block-checksum' \
     '-F zstd' '-F zstd -1 -b 100' '-F zstd -i' -F\ xz\ -0 -F\ bzip2\ -1; do
-	for f in sparse tail whole; do
-		# shellcheck disable=SC2086
+	for f in sparse ended whole; do
+		# shellcheck disable=SC2002,SC2086 # a pipe is the point
 		cat "$f" | pzc $o -c >.want
 		# shellcheck disable=SC2086
 		t "$f: pzc $o" 0 to .got sh -c "pzc $o -c <$f"

@@ -159,10 +159,12 @@ for s in 11 1; do
 	done
 done
 # Of jobs of zstd, only the headers of blocks before the range are read.
-cat inner inner >jobs
-head -c 3000000 jobs >>jobs
-pzc -F zstd -c jobs >jobs.zst
-range jobs 20000000 10 >.want
+{
+	cat inner inner
+	head -c 3000000 inner
+} >long
+pzc -F zstd -c long >jobs.zst
+range long 20000000 10 >.want
 t 'jobs of zstd' 0 to .got pzseek -v jobs.zst 20000000:10
 same 'jobs of zstd: the bytes' .got .want
 is 'jobs of zstd: the last one is read, and little else' "$(sed -n \
@@ -172,20 +174,20 @@ is 'jobs of zstd: the last one is read, and little else' "$(sed -n \
 # In a frame of lz4 that records its size, only its last block is read to see
 # that the others are full; if they are not, all are.
 if have lz4; then
-	lz4 -qc --content-size jobs >jobs.lz4
-	t 'blocks of lz4' 0 to .got pzseek -v jobs.lz4 10000000:10
-	range jobs 10000000 10 >.want
+	lz4 -qc --content-size long >sized.lz4
+	t 'blocks of lz4' 0 to .got pzseek -v sized.lz4 10000000:10
+	range long 10000000 10 >.want
 	same 'blocks of lz4: the bytes' .got .want
 	is 'blocks of lz4: two are read' "$(sed -n \
 	    's/.*: read \([0-9]*\) bytes.*/\1/p' .t.err | paste -s -d ' ' - |
 	    awk '{ print ($1 < 4300000 && $2 < 4300000) }')" 1
 	# the same size, but of blocks that are not full
-	pzc -F lz4 -R -c jobs >uneven.lz4
+	pzc -F lz4 -R -c long >uneven.lz4
 	{
-		head -c 15 jobs.lz4
+		head -c 15 sized.lz4
 		tail -c +8 uneven.lz4
-	} >sized.lz4
-	t 'uneven blocks with a size' 0 to .got pzseek sized.lz4 10000000:10
+	} >sized2.lz4
+	t 'uneven blocks with a size' 0 to .got pzseek sized2.lz4 10000000:10
 	same 'uneven blocks with a size: the bytes' .got .want
 fi
 # Damage in the block that is read is found by its own CRC.
