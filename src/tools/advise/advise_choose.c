@@ -127,7 +127,7 @@ choose_candidate(const struct advise_tool *t, struct advise_case *c)
 	c->why_not = "no format that all readers read";
 	for (unsigned k = 0; all[k].name != NULL; k++)
 		if (c->known[k] && c->read[k])
-			c->why_not = "too few units: needs more --budget";
+			c->why_not = ADVISE_UNKNOWN;
 }
 
 /* Says what a case saves, or why it is not worth the effort. */
@@ -145,7 +145,7 @@ judge(const struct advise_tool *t, struct advise_case *c)
 	else if (c->saves_B < (double)t->o.least_B)
 		c->why_not = "too small";
 	else if (sure <= 0)
-		c->why_not = "too few units: needs more --budget";
+		c->why_not = ADVISE_UNKNOWN;
 }
 
 static int

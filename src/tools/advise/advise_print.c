@@ -68,28 +68,31 @@ static void
 name_of(const struct advise_case *c, char text[NAME_B])
 {
 	const struct advise_group *g = &c->group;
+	const char *words = advise_kind_words(g->kind);
+	size_t count = g->count + g->twins;
 	char *at = text;
 
-	snprintf(text, NAME_B, "%s, %zu %s", c->place, g->count + g->twins,
-	    advise_kind_words(g->kind));
+	/* one of them is a word without the last letter, the plural's */
+	snprintf(text, NAME_B, "%s, %zu %.*s", c->place, count,
+	    (int)strlen(words) - (count == 1), words);
 	for (; *at != '\0'; at++)
 		if ((unsigned char)*at < ' ' || *at == 0x7f)
 			*at = '?';
 }
 
-/* The characters of a name that fit in a column; the end says more. */
+/* What fits of a name in a column: the end, which says more, after dots. */
 static const char *
-fitting(const char *text, size_t width)
+fitting(char text[NAME_B], size_t width)
 {
 	size_t n = strlen(text);
 
 	if (n <= width)
 		return text;
-	text += n - width;
+	text += n - width + 3;
 	/* not from the middle of a character on */
 	while (((unsigned char)*text & 0xc0) == 0x80)
 		text++;
-	return text;
+	return memcpy(text - 3, "...", 3);
 }
 
 static void
@@ -155,7 +158,7 @@ print_since(struct advise_tool *t)
 	bool *proposed = sys_calloc(t->count + 1, sizeof(*proposed));
 	double grown = 0;
 	unsigned fresh = 0;
-	char text[16];
+	char text[16], name[NAME_B];
 	int rc = proposed == NULL ? -ENOMEM :
 	    read_earlier(t, &grown, proposed);
 
@@ -171,7 +174,8 @@ print_since(struct advise_tool *t)
 		fresh += t->cases[i].number > 0 && !proposed[i];
 	}
 	sys_free(proposed);
-	printf("since %s: %s%s, %u new proposal%s\n", fitting(t->o.since, 40),
+	snprintf(name, sizeof(name), "%s", t->o.since);
+	printf("since %s: %s%s, %u new proposal%s\n", fitting(name, 40),
 	    grown < 0 ? "" : "+", size_text(text, grown), fresh,
 	    fresh == 1 ? "" : "s");
 }
@@ -195,13 +199,25 @@ print_others(const struct advise_tool *t)
 		printf("%s %s, %s: %s", shown == 1 ? "not worth it:" :
 		    "             ", fitting(name, 40),
 		    size_text(size, (double)c->group.now_B), c->why_not);
-		if (c->known[c->pick] && c->group.now_B > 0)
+		if (c->known[c->pick] && c->group.now_B > 0 &&
+		    fabs(c->saves_B) > 0.0005 * (double)c->group.now_B)
 			printf(" (%+.1f %%)", -100 * c->saves_B /
 			    (double)c->group.now_B);
 		putchar('\n');
 	}
 	if (more > 0)
 		printf("              and %u more in the rows\n", more);
+}
+
+/* Whether there was too little time to say whether something pays. */
+static bool
+undecided(const struct advise_tool *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		if (t->cases[i].why_not != NULL &&
+		    strcmp(t->cases[i].why_not, ADVISE_UNKNOWN) == 0)
+			return true;
+	return false;
 }
 
 /* The least certain proposal says how certain all are. */
@@ -261,7 +277,8 @@ advise_print_table(struct advise_tool *t)
 	if (more > 0)
 		printf("    and %u more in the rows\n", more);
 	if (shown == 0)
-		puts("nothing would pay");
+		puts(undecided(t) ? "nothing is known to pay; --budget "
+		    "allows more time" : "nothing would pay");
 	print_others(t);
 	print_confidence(t);
 	if (t->census.left_out > 0)

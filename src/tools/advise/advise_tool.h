@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The reason against what could not be tried enough. */
+#define ADVISE_UNKNOWN "too few units: needs more --budget"
+
 enum advise_objective { ADVISE_SIZE, ADVISE_TOTAL_TIME, ADVISE_COLD_READ };
 
 struct advise_options {
