@@ -4,8 +4,8 @@
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
     scripts/bench-layers scripts/bench-mount scripts/bench-sqpack
-    scripts/bench-winwait scripts/bench-readers scripts/bench-advise scripts/snap-startup
-    scripts/lazy-pull scripts/coldpress
+    scripts/bench-winwait scripts/bench-readers scripts/bench-advise
+    scripts/bench-suites scripts/snap-startup scripts/lazy-pull scripts/coldpress
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 file(GLOB parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scripts/*.sh
     ${PROJECT_SOURCE_DIR}/scripts/*.awk ${PROJECT_SOURCE_DIR}/scripts/*.py

@@ -7,8 +7,8 @@
 suites() { sh "$SRC/scripts/bench-suites" "$@"; }
 
 t '--help' 0 suites --help
-t 'no folder' 1 suites
-t 'an unknown option' 1 suites --bogus
+t 'no folder' 2 suites
+t 'an unknown option' 2 suites --bogus
 t 'a folder that does not exist' 1 suites nothing
 mkdir none
 t 'a folder that is no suite' 1 suites none

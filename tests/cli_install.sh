@@ -40,7 +40,8 @@ for file in "$SRC"/scripts/*; do
 	esac
 	[ -f "$file" ] || continue
 	case $name in
-	demo | check | mutate | analyze | coverage | cross | fuzz | package) ;;
+	demo | check | mutate | analyze | coverage | cross | fuzz | openzfs | \
+	package) ;;
 	*)
 		t "$name is installed" 0 test -x "$libexec/$name"
 		t "$name: installed --help" 0 script "$libexec" "$name" --help
