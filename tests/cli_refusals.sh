@@ -102,16 +102,19 @@ if have sqpack; then
 	t 'mksquashfs: an archive' 0 make - image -tar
 	t 'mksquashfs: an archive and more' 1 make - tree image -tar
 	shows 'mksquashfs: says so' '-tar requires the source -' .t.err
-	for arguments in 'tree image -tar' '- image -tar -e a' \
-	    '- image -tar -p x\ d\ 755\ 0\ 0'; do
-		eval "set -- $arguments"
-		t "mksquashfs: not with an archive, $arguments" 1 make "$@"
-		shows "mksquashfs: why, $arguments" '-tar requires' .t.err
-	done
-	for ids in 'nosuch 0' '0 nosuch'; do
-		t "mksquashfs: not an owner, $ids" 1 \
-		    make tree image -p "x d 755 $ids"
-		shows "mksquashfs: why, $ids" "'nosuch' does not exist" .t.err
+	t 'mksquashfs: an archive and a tree' 1 make tree image -tar
+	shows 'mksquashfs: says so, too' '-tar requires' .t.err
+	t 'mksquashfs: names are patterns' 1 make - image -tar -e a
+	shows 'mksquashfs: in an archive' '-wildcards must be specified' .t.err
+	t 'mksquashfs: an archive and a definition' 0 \
+	    make - image -tar -p 'x d 755 0 0'
+	t 'mksquashfs: has both' 0 sqpack -l image
+	shows 'mksquashfs: the directory' '^x/*$' .t.out
+	for ids in 'user nosuch 0' 'group 0 nosuch'; do
+		t "mksquashfs: not a ${ids%% *}" 1 \
+		    make tree image -p "x d 755 ${ids#* }"
+		shows "mksquashfs: why, ${ids%% *}" "x d 755 ${ids#* }.*\
+expected a ${ids%% *} that exists" .t.err
 	done
 	t 'mksquashfs: owners by name' 0 make tree image -p 'x d 755 root root'
 else
