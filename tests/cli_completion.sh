@@ -148,7 +148,7 @@ for shell in bash_split bash_whole in_zsh in_fish; do
 	fi
 	! have coldwalk || gives 'md5 none sha256' coldwalk --hash=
 	if have fsratio; then
-		gives 'btrfs sqpack squashfs zfs zfs-fuse' fsratio --fs ''
+		gives 'btrfs sqpack squashfs zfs zfs-2.1 zfs-2.3 zfs-fuse' fsratio --fs ''
 		gives 'dup single' fsratio --metadata=
 		has lz4,zstd-19 fsratio -a lz4,zstd-1
 	fi
