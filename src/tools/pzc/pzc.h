@@ -416,6 +416,9 @@ extern const struct pzc_style pzc_style_pzc, pzc_style_gzip, pzc_style_pigz,
 /* An option's callback: step is 1 for -v and -1 for -q, as in xz and zstd. */
 int pzc_take_loudness(void *into, int step);
 
+/* Takes an option's number of threads; 0: as many as CPUs. */
+int pzc_take_threads(void *into);
+
 /*
  * Reports an event concerning path in the program's style, and sets the status;
  * word may be NULL.  Returns whether anything was reported; if not, the event

@@ -82,18 +82,6 @@ show_bzip2(void *into)
 }
 
 static int
-take_bzip2_threads(void *into)
-{
-	struct pzc *p = into;
-	int64_t n = 0;
-	int status = options_int(&p->msg, "number of threads", 0,
-	    PZC_THREADS_MAX, &n);
-
-	p->codec_options.threads = (unsigned)n;
-	return status;
-}
-
-static int
 be_louder(void *into)
 {
 	((struct pzc *)into)->msg.verbose++;
@@ -129,9 +117,9 @@ static const struct options_row bzip2_table[] = {
 	    OPTIONS_NOTE },
 	{ 0, "fast", NULL, NULL, OPTIONS_SET(level, 1) },
 	{ 0, "best", NULL, NULL, OPTIONS_SET(level, 9) },
-	{ 'p', NULL, "N", "", OPTIONS_CALL(take_bzip2_threads) },
+	{ 'p', NULL, "N", "", OPTIONS_CALL(pzc_take_threads) },
 	{ 'n', NULL, "N", "number of threads (default: usable CPUs)",
-	    OPTIONS_CALL(take_bzip2_threads) },
+	    OPTIONS_CALL(pzc_take_threads) },
 	{ 'b', NULL, "N", NULL, OPTIONS_TEXT(unused) },
 	{ 'm', NULL, "N", NULL, OPTIONS_TEXT(unused) },
 	{ 'r', NULL, NULL, NULL, OPTIONS_FLAG(no_sparse) },

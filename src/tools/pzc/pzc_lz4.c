@@ -131,18 +131,6 @@ take_lz4_fast(void *into)
 }
 
 static int
-take_lz4_threads(void *into)
-{
-	struct pzc *p = into;
-	int64_t n = 0;
-	int status = options_int(&p->msg, "number of threads", 0,
-	    PZC_THREADS_MAX, &n);
-
-	p->codec_options.threads = (unsigned)n;
-	return status;
-}
-
-static int
 refuse_lz4_bench(void *into)
 {
 	return options_wrong(&((struct pzc *)into)->msg, "benchmarks are not "
@@ -209,7 +197,7 @@ static const struct options_row lz4_table[] = {
 	{ 0, "sparse", NULL, NULL, OPTIONS_FLAG(no_sparse),
 	    .also = "no-sparse" },
 	{ 'T', "threads", "N", "number of threads (default, and 0: the usable "
-	    "CPUs)", OPTIONS_CALL(take_lz4_threads) },
+	    "CPUs)", OPTIONS_CALL(pzc_take_threads) },
 	{ 'D', NULL, "FILE", NULL, OPTIONS_CALL(refuse_dictionary) },
 	{ 'b', NULL, NULL, "benchmark: not here, use lap",
 	    OPTIONS_CALL(refuse_lz4_bench) },

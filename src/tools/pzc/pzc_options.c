@@ -69,8 +69,8 @@ take_level(void *into, int usual)
 	return status;
 }
 
-static int
-take_threads(void *into)
+int
+pzc_take_threads(void *into)
 {
 	struct pzc *p = into;
 	int64_t n = 0;
@@ -309,7 +309,7 @@ static const struct options_row pzc_table[] = {
 	{ 'S', "suffix", ".SUF", "use this instead of the format's suffix",
 	    OPTIONS_TEXT(suffix) },
 	{ 'p', "threads", "N", "number of threads (default, and 0: usable "
-	    "CPUs)", OPTIONS_CALL(take_threads),
+	    "CPUs)", OPTIONS_CALL(pzc_take_threads),
 	    .also = "processes", .mask = PZC },
 	{ 'p', "processes", "N", "number of threads (default: usable CPUs)",
 	    OPTIONS_THREADS(codec_options.threads, PZC_THREADS_MAX),
