@@ -274,6 +274,21 @@ await_one() { [ "$(servers | wc -l)" = 2 ]; }
 await await_one
 t 'is not unmounted by earlier ones' 0 cmp mnt/dir/text tree/dir/text
 stop
+# A server that notices late that it has been unmounted: what follows it often
+# has the same device number.  umount would look at the mount, and wait.
+late_has_ended() { ! kill -0 "$late_first" 2>/dev/null; }
+for i in 1 2 3; do
+	t "late $i: a mount" 0 start "$url"
+	late_first=$(servers | head -n 1)
+	late_server=$(servers | tail -n 1)
+	kill -STOP "$late_server"
+	umount -ci "$PWD/mnt"
+	t "late $i: the next one" 0 start "$url"
+	kill -CONT "$late_server"
+	await late_has_ended
+	t "late $i: stays" 0 cmp mnt/dir/text tree/dir/text
+	stop
+done
 # a caller that reads to the end of its pipe does not wait for the unmount
 is 'nothing keeps standard output open' "$(start "$url")" ''
 stop
