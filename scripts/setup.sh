@@ -12,7 +12,8 @@ peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
 # The reference tools, and tools that lint, trace and check.
 test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     libbz2-dev clang libclang-rt-dev shellcheck mandoc valgrind strace attr
-    acl procps python3 openssl openssh-server openssh-client mbuffer parallel
+    acl procps python3 python3-pandas datamash jq openssl openssh-server
+    openssh-client mbuffer parallel
     e2fsprogs mount bsdextrautils perl-base squashfs-tools squashfs-tools-ng
     squashfuse gnuplot-nox skopeo umoci cpio fuse3 sqlite3
     xvfb openbox wmctrl xdotool zsh fish'
