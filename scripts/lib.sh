@@ -231,7 +231,7 @@ unmount() {
 # time and its exact 95 % confidence interval, as TSV; empty if there are too
 # few pairs
 pair_ratio() {
-	lapcmp --csv -k cache -r "$3" "$1" 2>/dev/null | tabulate '
+	lapcmp --csv --test sign -k cache -r "$3" "$1" 2>/dev/null | tabulate '
 	where label == row && metric == "wall_s"
 	first 1
 	line ratio, ratio_lo, ratio_hi' FS=, row="$2" -

@@ -313,6 +313,102 @@ power(void **state)
 	assert_true(resolved >= 80);
 }
 
+/* Compares with R's wilcox.test() and its example from Hollander and Wolfe. */
+static void
+rank_sum(void **state)
+{
+	static const double x[] = { 0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91,
+		1.64, 0.73, 1.46 };
+	static const double y[] = { 1.15, 0.88, 0.90, 0.74, 1.21 };
+	static const double infinite[] = { 1, INFINITY };
+	static double many[STATS_RANK_MAX + 1];
+	struct stats_centre r, back;
+
+	(void)state;
+	assert_int_equal(stats_rank_sum(x, 10, y, 5, 0.95, &r), 0);
+	assert_true(near(r.p, 764.0 / 3003));
+	assert_true(near(r.value, 0.305));
+	assert_true(r.bounded && near(r.interval.lo, -0.15));
+	assert_true(near(r.interval.hi, 0.76));
+	assert_true(near(r.interval.conf, 1 - 120.0 / 3003));
+	/* the other way round, only the signs change */
+	assert_int_equal(stats_rank_sum(y, 5, x, 10, 0.95, &back), 0);
+	assert_true(near(back.p, r.p) && near(back.value, -r.value));
+	assert_true(near(back.interval.lo, -r.interval.hi));
+	/* of 20 orders, 1 is extreme on either side */
+	assert_int_equal(stats_rank_sum(x + 5, 3, y + 2, 3, 0.89, &r), 0);
+	assert_true(r.bounded && near(r.p, 0.1));
+	assert_int_equal(stats_rank_sum(x + 5, 3, y + 2, 3, 0.95, &r), 0);
+	assert_false(r.bounded);
+	assert_int_equal(stats_rank_sum(x, 0, y, 5, 0.95, &r), -ERANGE);
+	assert_int_equal(stats_rank_sum(many, STATS_RANK_MAX + 1, y, 5, 0.95,
+	    &r), -ERANGE);
+	assert_int_equal(stats_rank_sum(y, 5, infinite, 2, 0.95, &r), -EDOM);
+	assert_true(isnan(r.value) && !r.bounded);
+	/* where the normal approximation begins, it differs little */
+	for (size_t i = 0; i <= STATS_EXACT_SUM_MAX; i++)
+		many[i] = (double)(i * 7919 % 101) / 50;
+	assert_int_equal(stats_rank_sum(many, STATS_EXACT_SUM_MAX, x, 10, 0.95,
+	    &r), 0);
+	assert_int_equal(stats_rank_sum(many, STATS_EXACT_SUM_MAX + 1, x, 10,
+	    0.95, &back), 0);
+	assert_true(fabs(r.p - back.p) < 0.1);
+	assert_true(fabs(r.interval.hi - back.interval.hi) < 0.1);
+}
+
+/* The approximations hold what they promise, on the null hypothesis. */
+static void
+approximations(void **state)
+{
+	static double x[STATS_EXACT_MAX + 1], y[STATS_EXACT_SUM_MAX + 1];
+	struct stats_centre r;
+	uint64_t seed = 1;
+	int signed_held = 0, sum_held = 0;
+
+	(void)state;
+	for (int set = 0; set < 40; set++) {
+		for (size_t i = 0; i <= STATS_EXACT_MAX; i++)
+			x[i] = (double)stats_random(&seed) / 0x1p64 - 0.5;
+		for (size_t i = 0; i <= STATS_EXACT_SUM_MAX; i++)
+			y[i] = (double)stats_random(&seed) / 0x1p64 - 0.5;
+		assert_int_equal(stats_signed_rank(x, STATS_EXACT_MAX + 1, 0.95,
+		    &r), 0);
+		signed_held += r.interval.lo < 0 && r.interval.hi > 0;
+		assert_true((r.p > 0.05) ==
+		    (r.interval.lo < 0 && r.interval.hi > 0));
+		assert_int_equal(stats_rank_sum(x, STATS_EXACT_SUM_MAX + 1, y,
+		    STATS_EXACT_SUM_MAX + 1, 0.95, &r), 0);
+		sum_held += r.interval.lo < 0 && r.interval.hi > 0;
+		assert_true((r.p > 0.05) ==
+		    (r.interval.lo < 0 && r.interval.hi > 0));
+	}
+	/* with 95 %, one in ten thousand such rows has fewer than 33 */
+	assert_in_range(signed_held, 33, 40);
+	assert_in_range(sum_held, 33, 40);
+}
+
+static void
+drift(void **state)
+{
+	static const double up[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+	static const double zigzag[] = { 1, 9, 2, 8, 3, 7, 4, 6, 5, 0 };
+	static const double ties[] = { 3, 1, 4, 1, 5, 9, 2, 6 };
+	static const double same[10];
+	double p;
+
+	(void)state;
+	assert_int_equal(stats_drift_p(up, 10, &p), 0);
+	assert_true(fabs(p - 0.0005751190258695285) < 1e-9);
+	assert_int_equal(stats_drift_p(zigzag, 10, &p), 0);
+	assert_true(fabs(p - 0.9088520669550023) < 1e-9);
+	assert_int_equal(stats_drift_p(ties, 8, &p), 0);
+	assert_true(fabs(p - 0.6895080202411122) < 1e-9);
+	assert_int_equal(stats_drift_p(same, 10, &p), 0);
+	assert_true(near(p, 1));
+	assert_int_equal(stats_drift_p(up, STATS_DRIFT_MIN - 1, &p), 0);
+	assert_true(near(p, 1));
+}
+
 int
 main(void)
 {
@@ -322,6 +418,9 @@ main(void)
 		cmocka_unit_test(interval),
 		cmocka_unit_test(sign_test),
 		cmocka_unit_test(signed_rank),
+		cmocka_unit_test(rank_sum),
+		cmocka_unit_test(approximations),
+		cmocka_unit_test(drift),
 		cmocka_unit_test(holm),
 		cmocka_unit_test(generator),
 		cmocka_unit_test(shuffle),

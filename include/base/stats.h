@@ -58,8 +58,16 @@ size_t stats_sign_next(size_t n, double conf);
  */
 double stats_sign_p(size_t less, size_t more);
 
-/* The largest n for stats_signed_rank(), whose running time is cubic in n. */
-enum { STATS_RANK_MAX = 500 };
+enum {
+	STATS_RANK_MAX = 2000,	/* values in a sample whose ranks are used */
+	/*
+	 * Up to this size the distribution of the ranks is exact, at a cost that
+	 * is cubic in n for one sample, and of degree 4 for two.
+	 */
+	STATS_EXACT_MAX = 500,
+	STATS_EXACT_SUM_MAX = 50,
+	STATS_DRIFT_MIN = 6	/* values in which a drift can be seen */
+};
 
 struct stats_centre {
 	double value;		/* estimated centre */
@@ -71,16 +79,36 @@ struct stats_centre {
 /*
  * Estimates the centre of n differences, in any order, by Wilcoxon's signed
  * ranks: the median of all pairwise averages (Hodges and Lehmann 1963), the set
- * of centres that the exact two-sided test does not reject at conf, and the
- * test's p-value.  The distribution is assumed to be symmetric, which holds if
- * the two sides of a pair differ only by a shift; the interval is then narrower
- * than that of stats_median_interval().  A difference of 0 counts against both
+ * of centres that the two-sided test does not reject at conf, and the test's
+ * p-value, exact up to STATS_EXACT_MAX values, and by the normal approximation
+ * above.  The distribution is assumed to be symmetric, which holds if the two
+ * sides of a pair differ only by a shift; the interval is then narrower than
+ * that of stats_median_interval().  A difference of 0 counts against both
  * signs.  Returns 0, or -ERANGE (n is 0 or above STATS_RANK_MAX), -EDOM (a
  * value is not finite) or -ENOMEM; value and p are then NaN, and bounded is
  * false.
  */
 int stats_signed_rank(const double *values, size_t n, double conf,
     struct stats_centre *out);
+
+/*
+ * Estimates how far the nx values of x lie above the ny values of y, which were
+ * measured independently: the median of all differences, the set of shifts that
+ * the two-sided rank-sum test of Wilcoxon, Mann and Whitney does not reject at
+ * conf, and the test's p-value; exact up to STATS_EXACT_SUM_MAX values each.
+ * Results, errors and equal values are as for stats_signed_rank().
+ */
+int stats_rank_sum(const double *x, size_t nx, const double *y, size_t ny,
+    double conf, struct stats_centre *out);
+
+/*
+ * Tests whether values, in the order in which they were measured, resemble their
+ * neighbours more than chance explains, as they do while something drifts: the
+ * one-sided p-value of von Neumann's ratio of the ranks (Bartels 1982) is stored
+ * in *p.  It is 1 if there are fewer than STATS_DRIFT_MIN values, or more than
+ * STATS_RANK_MAX.  Returns 0 or -ENOMEM.
+ */
+int stats_drift_p(const double *values, size_t n, double *p);
 
 /*
  * Applies Holm's adjustment to m p-values: rejecting those at or below a level

@@ -186,18 +186,87 @@ stats_shuffle(uint64_t *state, uint32_t *order, uint32_t n)
 }
 
 /*
- * Exact signed-rank inference for the centre of differences.  Wilcoxon's
- * statistic is the number of Walsh averages (the averages of two values,
- * including each value with itself) above the hypothesized centre, so the
- * estimate, the interval and the p-value need only the sorted averages.
+ * Inference from ranks.  Wilcoxon's statistics count the estimates above the
+ * hypothesized centre: for one sample the Walsh averages (those of two values,
+ * including each value with itself), for two the differences of a value of each
+ * sample.  Therefore the centre, its interval and the p-value need only the
+ * sorted estimates, and the distribution of that count.
  */
+struct counts {
+	const double *below;	/* P(W <= w), up to half the maximum; or NULL */
+	double mean, deviation;	/* of the normal distribution used instead */
+};
+
+static double
+counts_below(const struct counts *c, size_t w)
+{
+	return c->below != NULL ? c->below[w] : 0.5 * erfc((c->mean - 0.5 -
+	    (double)w) / (c->deviation * sqrt(2)));
+}
+
+/* Takes the m estimates in any order. */
+static void
+centre_of(double *estimate, size_t m, const struct counts *c, double conf,
+    struct stats_centre *out)
+{
+	size_t k = 0, low = 0, high = 0, few;
+	double most = (1 - conf) * (1 + 1e-12);
+
+	stats_sort(estimate, m);
+	out->value = stats_quantile(estimate, m, 0.5);
+	/*
+	 * the two-sided p-value for a centre of 0; estimates of 0 count against
+	 * a difference
+	 */
+	for (size_t i = 0; i < m; i++) {
+		low += estimate[i] <= 0;
+		high += estimate[i] >= 0;
+	}
+	few = low < high ? low : high;
+	out->p = few <= m / 2 ? fmin(1, 2 * counts_below(c, few)) : 1;
+	/* as median_rank(), but with this distribution */
+	while (k <= m / 2 && 2 * counts_below(c, k) <= most)
+		k++;
+	out->bounded = k > 0;
+	if (k > 0)
+		out->interval = (struct stats_interval){ .lo = estimate[k - 1],
+			.hi = estimate[m - k],
+			.conf = 1 - 2 * counts_below(c, k - 1) };
+}
+
+/* Replaces probabilities with their sums. */
+static void
+sum_up(double *p, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		p[i] += p[i - 1];
+}
+
+/*
+ * Stores P(W <= w) for w up to half the maximum.  W is the sum of the positive
+ * ranks, where each rank is positive with probability 1/2.
+ */
+static void
+signed_rank_counts(double *p, size_t n)
+{
+	size_t half = n * (n + 1) / 4;
+
+	memset(p, 0, (half + 1) * sizeof(*p));
+	p[0] = 1;
+	for (size_t rank = 1; rank <= n; rank++)
+		for (size_t w = half + 1; w-- > 0;)
+			p[w] = 0.5 * (p[w] + (w >= rank ? p[w - rank] : 0));
+	sum_up(p, half + 1);
+}
 
 int
 stats_signed_rank(const double *values, size_t n, double conf,
     struct stats_centre *out)
 {
-	size_t m = n * (n + 1) / 2, k, low = 0, high = 0, few;
-	double *a, *p, *next, tail = 0, kept = 0, below = 0;
+	size_t m = n * (n + 1) / 2;
+	struct counts c = { .mean = (double)m / 2,
+		.deviation = sqrt((double)m * (2 * (double)n + 1) / 12) };
+	double *a, *next;
 
 	*out = (struct stats_centre){ .value = NAN, .p = NAN };
 	if (n == 0 || n > STATS_RANK_MAX)
@@ -209,43 +278,116 @@ stats_signed_rank(const double *values, size_t n, double conf,
 	if (a == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		for (k = i; k < n; k++)
+		for (size_t k = i; k < n; k++)
 			*next++ = 0.5 * (values[i] + values[k]);
-	stats_sort(a, m);
-	/*
-	 * P(W = w) for w up to half the maximum.  W is the sum of the positive
-	 * ranks, where each rank is positive with probability 1/2.
-	 */
-	p = a + m;
-	memset(p, 0, (m / 2 + 1) * sizeof(*p));
-	p[0] = 1;
-	for (size_t rank = 1; rank <= n; rank++)
-		for (size_t w = m / 2 + 1; w-- > 0;)
-			p[w] = 0.5 * (p[w] + (w >= rank ? p[w - rank] : 0));
-	out->value = stats_quantile(a, m, 0.5);
-	/*
-	 * the two-sided p-value for a centre of 0; averages of 0 count against
-	 * a difference
-	 */
-	for (size_t i = 0; i < m; i++) {
-		low += a[i] <= 0;
-		high += a[i] >= 0;
+	if (n <= STATS_EXACT_MAX) {
+		signed_rank_counts(next, n);
+		c.below = next;
 	}
-	few = low < high ? low : high;
-	for (size_t w = 0; w <= few && few <= m / 2; w++)
-		below += p[w];
-	out->p = few <= m / 2 && 2 * below < 1 ? 2 * below : 1;
-	/* as median_rank(), but with this distribution */
-	for (k = 0; k <= m / 2; k++) {
-		tail += p[k];
-		if (2 * tail > (1 - conf) * (1 + 1e-12))
-			break;
-		kept = tail;
-	}
-	out->bounded = k > 0;
-	if (k > 0)
-		out->interval = (struct stats_interval){ .lo = a[k - 1],
-			.hi = a[m - k], .conf = 1 - 2 * kept };
+	centre_of(a, m, &c, conf, out);
 	sys_free(a);
+	return 0;
+}
+
+/*
+ * Stores P(U <= u) for u up to half of nx * ny.  U is the number of pairs in
+ * which x is greater.  Of the orders of i x and k y, the last is an x with
+ * probability i / (i + k), and is then greater than all k y.  row[k] holds the
+ * distribution for i and k; room: (ny + 1) * (half + 1) doubles.
+ */
+static void
+rank_sum_counts(double *p, size_t nx, size_t ny)
+{
+	size_t half = nx * ny / 2, width = half + 1;
+
+	memset(p, 0, (ny + 1) * width * sizeof(*p));
+	for (size_t k = 0; k <= ny; k++)
+		p[k * width] = 1;
+	for (size_t i = 1; i <= nx; i++)
+		for (size_t k = 1; k <= ny; k++) {
+			double *row = p + k * width;
+			const double *fewer = row - width;
+			double x = (double)i / (double)(i + k);
+
+			for (size_t u = width; u-- > 0;)
+				row[u] = (1 - x) * fewer[u] +
+				    (u >= k ? x * row[u - k] : 0);
+		}
+	memmove(p, p + ny * width, width * sizeof(*p));
+	sum_up(p, width);
+}
+
+int
+stats_rank_sum(const double *x, size_t nx, const double *y, size_t ny,
+    double conf, struct stats_centre *out)
+{
+	size_t m = nx * ny, room = m;
+	struct counts c = { .mean = (double)m / 2,
+		.deviation = sqrt((double)m * (double)(nx + ny + 1) / 12) };
+	double *a, *next;
+
+	*out = (struct stats_centre){ .value = NAN, .p = NAN };
+	if (nx == 0 || ny == 0 || nx > STATS_RANK_MAX || ny > STATS_RANK_MAX)
+		return -ERANGE;
+	for (size_t i = 0; i < nx + ny; i++)
+		if (!isfinite(i < nx ? x[i] : y[i - nx]))
+			return -EDOM;
+	if (nx <= STATS_EXACT_SUM_MAX && ny <= STATS_EXACT_SUM_MAX)
+		room += (ny + 1) * (m / 2 + 1);
+	a = next = sys_malloc(room * sizeof(*a));
+	if (a == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < nx; i++)
+		for (size_t k = 0; k < ny; k++)
+			*next++ = x[i] - y[k];
+	if (room > m) {
+		rank_sum_counts(next, nx, ny);
+		c.below = next;
+	}
+	centre_of(a, m, &c, conf, out);
+	sys_free(a);
+	return 0;
+}
+
+/* Stores the rank of each value, averaged over equal ones. */
+static void
+rank_of(const double *values, size_t n, double *rank)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t less = 0, equal = 0;
+
+		for (size_t k = 0; k < n; k++) {
+			less += values[k] < values[i];
+			equal += values[k] == values[i];
+		}
+		rank[i] = (double)less + ((double)equal + 1) / 2;
+	}
+}
+
+int
+stats_drift_p(const double *values, size_t n, double *p)
+{
+	double *rank, steps = 0, spread = 0, size = (double)n, variance;
+
+	*p = 1;
+	if (n < STATS_DRIFT_MIN || n > STATS_RANK_MAX)
+		return 0;
+	rank = sys_malloc(n * sizeof(*rank));
+	if (rank == NULL)
+		return -ENOMEM;
+	rank_of(values, n, rank);
+	for (size_t i = 0; i < n; i++) {
+		double far = rank[i] - (size + 1) / 2;
+		double step = i > 0 ? rank[i] - rank[i - 1] : 0;
+
+		spread += far * far;
+		steps += step * step;
+	}
+	sys_free(rank);
+	if (spread == 0)
+		return 0;
+	variance = 4 * (size - 2) * (5 * size * size - 2 * size - 9) /
+	    (5 * size * (size + 1) * (size - 1) * (size - 1));
+	*p = 0.5 * erfc((2 - steps / spread) / sqrt(2 * variance));
 	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * lapcmp.c - compare runs by paired ratios, with an exact interval
+ * lapcmp.c - compare runs by paired ratios, with an interval
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lapcmp.h"
@@ -21,6 +21,18 @@ set_trim(void *into)
 	if (optarg != NULL && args_real(optarg, 0, 49.999, &percent) != 0)
 		return options_bad(&c->msg, "trim", "in 0..49");
 	c->o.trim = percent / 100;
+	return -1;
+}
+
+static int
+set_effect(void *into)
+{
+	struct cmp *c = into;
+	double percent;
+
+	if (args_real(optarg, 1e-6, 1e6, &percent) != 0)
+		return options_bad(&c->msg, "effect", "in 0.000001..1000000");
+	c->o.effect = percent / 100;
 	return -1;
 }
 
@@ -52,12 +64,13 @@ print_all_results(struct cmp *c)
 
 static const char lapcmp_usage[] =
 "usage: lapcmp [-hV] [-r label] [-s stage] [-k key,...] [--across] [--all]\n"
-"              [--holm] [--test sign|ranks] [--trim[=percent]]\n"
-"              [--plot[=text|svg]] [--csv | --json] [file ...]\n";
+"              [--holm] [--test ranks|sign] [--effect percent]\n"
+"              [--trim[=percent]] [--plot[=text|svg]] [--csv | --json]\n"
+"              [file ...]\n";
 
 static const char lapcmp_about[] =
-"Compares runs recorded by lap: the median ratio of pairs and its exact 95 %\n"
-"confidence interval.  Reads standard input for -, or without a file.\n";
+"Compares runs recorded by lap: the ratio of pairs and its 95 % confidence\n"
+"interval.  Reads standard input for -, or without a file.\n";
 
 #define OPTIONS_INTO struct cmp
 
@@ -68,6 +81,8 @@ static const struct options_row lapcmp_table[] = {
 	{ 0, "csv", NULL, "", OPTIONS_FLAG(o.csv) },
 	{ 0, "json", NULL, "write rows instead of a table",
 	    OPTIONS_FLAG(o.json) },
+	{ 0, "effect", "PERCENT", "say how many pairs would detect this "
+	    "difference; default: 1", OPTIONS_CALL(set_effect) },
 	{ 0, "holm", NULL, "intervals for all comparisons together (Holm)",
 	    OPTIONS_FLAG(o.holm) },
 	{ 'k', "keys", "KEY,...", "group runs by these keys only",
@@ -79,9 +94,9 @@ static const struct options_row lapcmp_table[] = {
 	    "first of the group", OPTIONS_TEXT(o.ref) },
 	{ 's', "stage", "N", "compare this stage of pipelines; default: all",
 	    OPTIONS_TEXT(o.stage) },
-	{ 0, "test", "sign|ranks", "the test that decides: sign test (any "
-	    "noise; default) or signed ranks (symmetric noise; more powerful)",
-	    OPTIONS_NAME(o.test, "test", "sign or ranks") },
+	{ 0, "test", "ranks|sign", "the test that decides: signed ranks "
+	    "(symmetric noise; default) or sign test (any noise; less "
+	    "powerful)", OPTIONS_NAME(o.test, "test", "ranks or sign") },
 	{ 0, "trim", "[=PERCENT]", "also print the mean without the outer "
 	    "PERCENT (10)", OPTIONS_CALL(set_trim) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
@@ -104,26 +119,19 @@ read_operands(struct cmp *c, int argc, char **argv)
 static void
 note_rows(struct cmp *c)
 {
-	bool loose = false;
-
 	if (c->rows.again == 1)
 		msg_note(&c->msg, "1 row repeats a run (same series, label "
 		    "and number) and was counted once");
 	else if (c->rows.again > 1)
 		msg_note(&c->msg, "%zu rows repeat a run (same series, label "
 		    "and number) and were counted once", c->rows.again);
-	for (size_t i = 0; i < c->count; i++)
-		loose |= c->result[i].loose;
-	if (loose)
-		msg_note(&c->msg, "rows without a series are not known to be "
-		    "interleaved, so they are not paired; --across pairs them "
-		    "by run number");
 }
 
 int
 main(int argc, char *argv[])
 {
-	struct cmp c = { .o = { .stage = "all", .trim = -1 } };
+	struct cmp c = { .o = { .stage = "all", .trim = -1,
+	    .effect = 0.01 } };
 	struct options options = { .msg = &c.msg, .into = &c,
 	    OPTIONS_TABLE(lapcmp_table), .usage = lapcmp_usage,
 	    .about = lapcmp_about };

@@ -17,15 +17,17 @@
 enum cmp_metric { CMP_WALL, CMP_CPU, CMP_METRICS };
 
 /*
- * The test applied to pairs: by signs only, or by signed ranks of logarithms.
+ * The test that decides: for pairs signed ranks of the ratios' logarithms, or
+ * only their signs; for runs without pairs, the sum of ranks.
  */
-enum cmp_kind { CMP_SIGN, CMP_RANK, CMP_KINDS };
+enum cmp_kind { CMP_RANKS, CMP_SIGN, CMP_RANK_SUM };
 
 struct cmp_options {
 	const char *ref, *stage;
 	const char *keys;		/* names, "a,b"; NULL: all of them */
 	double trim;			/* fraction; negative: not requested */
-	enum cmp_kind test;		/* the test that decides the verdicts */
+	enum cmp_kind test;		/* for pairs */
+	double effect;			/* a difference to be detected */
 	bool holm, across, all, csv, json;
 	const char *plot;		/* "text", "svg" or NULL */
 };
@@ -54,9 +56,10 @@ struct cmp_rows {
 	size_t again;			/* number of duplicate rows */
 };
 
-/* A comparison with the reference, using one of the tests. */
+/* A comparison with the reference. */
 struct cmp_test {
-	double ratio;			/* NaN: no pairs */
+	enum cmp_kind kind;
+	double ratio;			/* NaN: nothing to compare */
 	bool bounded;			/* an interval exists */
 	struct stats_interval interval;
 	double p, p_holm;
@@ -79,8 +82,9 @@ struct cmp_result {
 	size_t pairs;
 	bool loose;			/* runs with equal numbers, but without
 					 * a series, were not paired */
-	struct cmp_test test[CMP_KINDS];
-	double conf;			/* level of both intervals */
+	bool drifts;			/* they depend on their neighbours */
+	struct cmp_test test;
+	double conf;			/* level asked of the interval */
 	const char *verdict;		/* "" for the reference */
 };
 
@@ -127,15 +131,14 @@ bool cmp_counts(const struct cmp *c, const struct cmp_row *r);
 /* Returns the value above which a run is an outlier. */
 double cmp_limit(const struct cmp_result *r);
 
-/* Returns the test that decides. */
-const struct cmp_test *cmp_deciding(const struct cmp *c,
-    const struct cmp_result *r);
+/* Returns the minimum number of pairs for an interval of this level. */
+int cmp_least_pairs(double conf);
 
 /*
- * Returns the minimum number of pairs for an interval of this level with the
- * sign test.
+ * Returns the number of pairs with which the asked effect is detected in four
+ * of five cases, if the noise stays as it is; NaN without an interval.
  */
-int cmp_least_pairs(double conf);
+double cmp_pairs_needed(const struct cmp *c, const struct cmp_result *r);
 
 /* lapcmp_plot.c: print every run as a point.  Return 0 or -errno. */
 int cmp_plot_text(struct cmp *c);

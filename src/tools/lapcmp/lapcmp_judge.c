@@ -6,17 +6,24 @@
  * in the same round, so any disturbance of the machine that lasted longer than
  * a round affected both.  The verdict is based only on the ratios of pairs.
  *
+ * Runs that are not known to be interleaved are compared as two independent
+ * samples.  A drift of the machine from one to the other would pass for a
+ * difference, so there is no verdict if the runs of either depend on the runs
+ * before them.
+ *
  * An interval, its p-value and the verdict always agree: the verdict is derived
  * from the interval, and Holm's method sets the level of the interval.
  */
 #include "lapcmp.h"
 
 #include "base/sys.h"
+#include "measure/sample.h"
 
 #include <errno.h>
 #include <math.h>
 
 static const double ALPHA = 0.05;
+static const double POWER_QUANTILE = 0.8416;	/* normal: four of five */
 
 const char CMP_FASTER[] = "faster";
 const char CMP_SLOWER[] = "slower";
@@ -33,7 +40,7 @@ pair_order(const struct cmp *c, const struct cmp_row *x,
 }
 
 /*
- * Writes the ratios to scratch; both ranges are in the order of pair_order().
+ * Writes the ratios' logarithms to scratch; both ranges are in the order of pair_order().
  */
 static size_t
 pair_runs(const struct cmp *c, struct cmp_result *r)
@@ -69,7 +76,7 @@ pair_runs(const struct cmp *c, struct cmp_result *r)
 			if (ref == 0)
 				q = time == 0 ? 1 : INFINITY;
 			if (!isnan(q))
-				c->scratch[n++] = q;
+				c->scratch[n++] = log(q);
 		}
 		i += order <= 0;
 		k += order >= 0;
@@ -77,59 +84,108 @@ pair_runs(const struct cmp *c, struct cmp_result *r)
 	return n;
 }
 
+/* Stores what was found for logarithms. */
+static void
+note_centre(struct cmp_test *t, const struct stats_centre *centre)
+{
+	t->ratio = exp(centre->value);
+	t->p = centre->p;
+	t->bounded = centre->bounded;
+	t->interval = (struct stats_interval){ .lo = exp(centre->interval.lo),
+		.hi = exp(centre->interval.hi),
+		.conf = centre->interval.conf };
+}
+
 /*
- * Applies the sign test.  A ratio of 1 counts against both verdicts, as it does
- * in the interval.
+ * Applies the sign test to n sorted values.  A value of 0 counts against both
+ * verdicts, as it does in the interval.
  */
 static void
 test_signs(struct cmp_test *t, const double *sorted, size_t n, double conf)
 {
+	struct stats_centre centre = { .value = stats_quantile(sorted, n, 0.5) };
 	size_t not_less = 0, not_more = 0, few;
 
 	for (size_t i = 0; i < n; i++) {
-		not_less += sorted[i] >= 1;
-		not_more += sorted[i] <= 1;
+		not_less += sorted[i] >= 0;
+		not_more += sorted[i] <= 0;
 	}
 	few = not_less < not_more ? not_less : not_more;
-	t->ratio = stats_quantile(sorted, n, 0.5);
-	t->p = n == 0 ? NAN : 2 * few >= n ? 1 : stats_sign_p(few, n - few);
-	t->bounded = stats_median_interval(sorted, n, conf, &t->interval) == 0;
+	centre.p = n == 0 ? NAN : 2 * few >= n ? 1 : stats_sign_p(few, n - few);
+	centre.bounded = stats_median_interval(sorted, n, conf,
+	    &centre.interval) == 0;
+	note_centre(t, &centre);
 }
 
 /*
- * Applies the signed-rank test to logarithms, which replace the ratios in v.
- * It says nothing about too many of them.  Returns 0 or -ENOMEM.
+ * Compares the pairs.  Signs decide if ranks cannot: with a ratio of 0 or
+ * infinity, or with too many pairs.
  */
 static int
-test_ranks(struct cmp_test *t, double *v, size_t n, double conf)
+compare_pairs(const struct cmp *c, struct cmp_result *r)
 {
+	struct cmp_test *t = &r->test;
+	struct stats_centre centre;
+	int rc = -ERANGE;
+
+	t->kind = CMP_RANKS;
+	if (c->o.test == CMP_RANKS)
+		rc = stats_signed_rank(c->scratch, r->pairs, r->conf, &centre);
+	if (rc == 0) {
+		note_centre(t, &centre);
+	} else if (rc != -ENOMEM && r->pairs > 0) {
+		t->kind = CMP_SIGN;
+		stats_sort(c->scratch, r->pairs);
+		test_signs(t, c->scratch, r->pairs, r->conf);
+	}
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* Stores the logarithms of a label's runs, in their order, and their number. */
+static size_t
+logarithms(const struct cmp *c, const struct cmp_result *r, uint32_t label,
+    double *to)
+{
+	size_t first, end = cmp_find(&c->rows, r->group, label, &first), n = 0;
+
+	for (size_t i = first; i < end; i++) {
+		const struct cmp_row *row = &c->rows.row[i];
+
+		if (cmp_counts(c, row) && isfinite(row->v[r->metric]))
+			to[n++] = log(row->v[r->metric]);
+	}
+	return n;
+}
+
+/* Compares runs that were not interleaved. */
+static int
+compare_samples(const struct cmp *c, struct cmp_result *r)
+{
+	double *x = c->scratch, *y, of_x, of_y;
+	size_t nx = logarithms(c, r, r->label, x), ny;
 	struct stats_centre centre;
 	int rc;
 
-	for (size_t i = 0; i < n; i++)
-		v[i] = log(v[i]);
-	rc = stats_signed_rank(v, n, conf, &centre);
-	t->ratio = exp(centre.value);
-	t->p = centre.p;
-	t->bounded = centre.bounded;
-	t->interval = (struct stats_interval){ .lo = exp(centre.interval.lo),
-		.hi = exp(centre.interval.hi), .conf = centre.interval.conf };
+	y = x + nx;
+	ny = logarithms(c, r, r->ref, y);
+	r->test.kind = CMP_RANK_SUM;
+	rc = stats_rank_sum(x, nx, y, ny, r->conf, &centre);
+	note_centre(&r->test, &centre);
+	if (rc == 0)
+		rc = stats_drift_p(x, nx, &of_x);
+	if (rc == 0)
+		rc = stats_drift_p(y, ny, &of_y);
+	if (rc == 0)
+		r->drifts = of_x < ALPHA || of_y < ALPHA;
 	return rc == -ENOMEM ? rc : 0;
 }
 
 static int
-apply_tests(const struct cmp *c, struct cmp_result *r)
+compare(const struct cmp *c, struct cmp_result *r)
 {
 	r->pairs = pair_runs(c, r);
-	stats_sort(c->scratch, r->pairs);
-	test_signs(&r->test[CMP_SIGN], c->scratch, r->pairs, r->conf);
-	return test_ranks(&r->test[CMP_RANK], c->scratch, r->pairs, r->conf);
-}
-
-const struct cmp_test *
-cmp_deciding(const struct cmp *c, const struct cmp_result *r)
-{
-	return &r->test[c->o.test];
+	return r->pairs == 0 && r->loose ? compare_samples(c, r) :
+	    compare_pairs(c, r);
 }
 
 int
@@ -138,9 +194,23 @@ cmp_least_pairs(double conf)
 	return (int)ceil(1 - log2((1 - conf) * (1 + 1e-9)));
 }
 
+double
+cmp_pairs_needed(const struct cmp *c, const struct cmp_result *r)
+{
+	const struct cmp_test *t = &r->test;
+	double n = r->pairs > 0 ? (double)r->pairs : (double)r->n, error;
+
+	if (!t->bounded || !(t->interval.lo > 0) || isinf(t->interval.hi))
+		return NAN;
+	error = log(t->interval.hi / t->interval.lo) / 2 /
+	    sample_student(t->interval.conf, 1e6);
+	return ceil(n * pow((sample_student(r->conf, 1e6) + POWER_QUANTILE) *
+	    error / log1p(c->o.effect), 2));
+}
+
 /* Computes Holm's p for all comparisons, of both metrics and in all groups. */
 static int
-adjust_by_holm(struct cmp *c, enum cmp_kind kind)
+adjust_by_holm(struct cmp *c)
 {
 	double *p = sys_malloc((c->count + 1) * sizeof(*p));
 	size_t m = 0;
@@ -148,13 +218,13 @@ adjust_by_holm(struct cmp *c, enum cmp_kind kind)
 	if (p == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->count; i++)
-		if (isfinite(c->result[i].test[kind].p))
-			p[m++] = c->result[i].test[kind].p;
+		if (isfinite(c->result[i].test.p))
+			p[m++] = c->result[i].test.p;
 	stats_holm(p, m);
 	m = 0;
 	for (size_t i = 0; i < c->count; i++)
-		if (isfinite(c->result[i].test[kind].p))
-			c->result[i].test[kind].p_holm = p[m++];
+		if (isfinite(c->result[i].test.p))
+			c->result[i].test.p_holm = p[m++];
 	sys_free(p);
 	return 0;
 }
@@ -170,20 +240,18 @@ set_levels(struct cmp *c)
 	size_t made = 0, resolved = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
-		const struct cmp_test *t = cmp_deciding(c, &c->result[i]);
-
-		made += isfinite(t->p);
-		resolved += t->p_holm <= ALPHA;
+		made += isfinite(c->result[i].test.p);
+		resolved += c->result[i].test.p_holm <= ALPHA;
 	}
 	for (size_t i = 0; i < c->count; i++) {
-		double p = cmp_deciding(c, &c->result[i])->p;
+		double p = c->result[i].test.p;
 		size_t rank = 0;
 
 		if (!isfinite(p))
 			continue;
 		/* how many comparisons precede this one in Holm's order */
 		for (size_t k = 0; k < c->count; k++) {
-			double q = cmp_deciding(c, &c->result[k])->p;
+			double q = c->result[k].test.p;
 
 			rank += q < p || (q == p && k < i);
 		}
@@ -193,13 +261,14 @@ set_levels(struct cmp *c)
 }
 
 static const char *
-verdict(const struct cmp_test *t)
+verdict(const struct cmp_result *r)
 {
-	if (t->bounded && t->interval.hi < 1)
-		return CMP_FASTER;
-	if (t->bounded && t->interval.lo > 1)
-		return CMP_SLOWER;
-	return CMP_NOT_RESOLVED;
+	const struct cmp_test *t = &r->test;
+
+	if (!t->bounded || r->drifts)
+		return CMP_NOT_RESOLVED;
+	return t->interval.hi < 1 ? CMP_FASTER :
+	    t->interval.lo > 1 ? CMP_SLOWER : CMP_NOT_RESOLVED;
 }
 
 /*
@@ -225,8 +294,6 @@ group_reference(const struct cmp *c, uint32_t group)
 int
 cmp_judge(struct cmp *c)
 {
-	static const struct cmp_test none = { .ratio = NAN, .p = NAN,
-		.p_holm = NAN };
 	int rc = 0;
 
 	for (size_t i = 0; i < c->count && rc == 0; i++) {
@@ -236,13 +303,13 @@ cmp_judge(struct cmp *c)
 		r->is_ref = r->label == r->ref;
 		r->verdict = "";
 		r->conf = 1 - ALPHA;
-		for (int kind = 0; kind < CMP_KINDS; kind++)
-			r->test[kind] = none;
+		r->test = (struct cmp_test){ .ratio = NAN, .p = NAN,
+			.p_holm = NAN };
 		if (!r->is_ref)
-			rc = apply_tests(c, r);
+			rc = compare(c, r);
 	}
-	for (int kind = 0; kind < CMP_KINDS && rc == 0; kind++)
-		rc = adjust_by_holm(c, (enum cmp_kind)kind);
+	if (rc == 0)
+		rc = adjust_by_holm(c);
 	if (rc == 0 && c->o.holm)
 		set_levels(c);
 	for (size_t i = 0; i < c->count && rc == 0; i++) {
@@ -251,8 +318,8 @@ cmp_judge(struct cmp *c)
 		if (r->is_ref)
 			continue;
 		if (c->o.holm)
-			rc = apply_tests(c, r);
-		r->verdict = verdict(cmp_deciding(c, r));
+			rc = compare(c, r);
+		r->verdict = verdict(r);
 	}
 	return rc;
 }

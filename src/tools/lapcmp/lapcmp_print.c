@@ -54,63 +54,72 @@ print_name(const char *s, int width)
  * if a difference was found, or if there is no interval.
  */
 static double
-unseen_pct(const struct cmp *c, const struct cmp_result *r)
+unseen_pct(const struct cmp_result *r)
 {
-	const struct cmp_test *t = cmp_deciding(c, r);
+	const struct cmp_test *t = &r->test;
 
 	return r->verdict == CMP_NOT_RESOLVED && t->bounded ?
 	    100 * fmax(1 - t->interval.lo, t->interval.hi - 1) : NAN;
 }
 
-static void
-print_reason(const struct cmp *c, const struct cmp_result *r)
+static bool
+is_unpaired(const struct cmp_result *r)
 {
-	const struct cmp_test *t = cmp_deciding(c, r);
-	double unseen = unseen_pct(c, r);
+	return !r->is_ref && r->test.kind == CMP_RANK_SUM;
+}
 
-	if (r->pairs == 0 && r->loose)
-		printf(" (not interleaved: no series)");
-	else if (r->pairs == 0)
-		printf(" (no pairs)");
+/* Prints why there is no verdict. */
+static void
+print_reason(const struct cmp_result *r)
+{
+	const struct cmp_test *t = &r->test;
+	double unseen = unseen_pct(r);
+
+	if (r->drifts)
+		printf("the runs drift");
+	else if (r->pairs == 0 && !is_unpaired(r))
+		printf("no pairs");
 	else if (t->bounded && (t->interval.lo == 0 || isinf(unseen)))
-		printf(" (no limit)");
+		printf("no limit");
 	else if (unseen >= 100)
-		printf(" (up to %.*f times)", t->interval.hi < 10 ? 1 : 0,
+		printf("up to %.*f times", t->interval.hi < 10 ? 1 : 0,
 		    t->interval.hi);
 	else if (t->bounded)
-		printf(" (+-%.1f %%)", unseen);
-	else if (c->o.test == CMP_RANK && r->pairs > STATS_RANK_MAX)
-		printf(" (above %d pairs)", STATS_RANK_MAX);
+		printf("+-%.1f %%", unseen);
+	else if (is_unpaired(r))
+		printf("no interval");
 	else
-		printf(" (no interval with fewer than %d pairs)",
+		printf("no interval with fewer than %d pairs",
 		    cmp_least_pairs(r->conf));
 }
 
 static void
-print_verdict(const struct cmp *c, const struct cmp_result *r)
+print_verdict(const struct cmp_result *r)
 {
-	double ratio = r->is_ref ? 1 : cmp_deciding(c, r)->ratio;
+	const struct cmp_test *t = &r->test;
 
 	if (r->is_ref)
-		printf("  %5s  %8s  %-17s  %-17s  reference", "", "1", "", "");
+		printf("  %5s  %8s  %-17s  reference", "", "1", "");
 	else {
 		printf("  %5zu", r->pairs);
-		if (isnan(ratio))
+		if (isnan(t->ratio))
 			printf("  %8s", "-");
 		else
-			printf("  %8.4f", ratio);
-		for (int i = 0; i < CMP_KINDS; i++) {
-			const struct cmp_test *t = &r->test[i];
-
-			if (t->bounded)
-				printf("  %7.4f..%-8.4f", t->interval.lo,
-				    t->interval.hi);
-			else
-				printf("  %-17s", t->ratio > 0 ? "-" : "");
-		}
+			printf("  %8.4f", t->ratio);
+		if (t->bounded)
+			printf("  %7.4f..%-8.4f", t->interval.lo,
+			    t->interval.hi);
+		else
+			printf("  %-17s", t->ratio > 0 ? "-" : "");
 		printf("  %s", r->verdict);
-		if (r->verdict == CMP_NOT_RESOLVED)
-			print_reason(c, r);
+		if (is_unpaired(r) || r->verdict == CMP_NOT_RESOLVED) {
+			printf(" (%s", is_unpaired(r) ? "not interleaved" : "");
+			if (r->verdict == CMP_NOT_RESOLVED) {
+				printf("%s", is_unpaired(r) ? ", " : "");
+				print_reason(r);
+			}
+			putchar(')');
+		}
 	}
 	if (r->failed > 0)
 		printf("  %zu failed", r->failed);
@@ -129,7 +138,7 @@ print_result(const struct cmp *c, const struct cmp_result *r, int width)
 		print_time(r->trimmed);
 		printf("  %3zu", r->cut);
 	}
-	print_verdict(c, r);
+	print_verdict(r);
 }
 
 static void
@@ -139,8 +148,8 @@ print_head(const struct cmp *c, const struct cmp_result *r, int width)
 	printf("  %5s  %10s  %10s  %10s", "n", "median", "q1", "q3");
 	if (c->o.trim >= 0)
 		printf("  %4.3g%% trim  %3s", 100 * c->o.trim, "cut");
-	printf("  %5s  %8s  %-17s  %-17s  verdict\n", "pairs", "ratio",
-	    c->o.holm ? "joint interval" : "95 % interval", "signed ranks");
+	printf("  %5s  %8s  %-17s  verdict\n", "pairs", "ratio",
+	    c->o.holm ? "joint interval" : "95 % interval");
 }
 
 /*
@@ -210,23 +219,59 @@ print_outliers(const struct cmp *c, const struct cmp_result *r)
 		printf("and %zu more\n", r->outliers - (size_t)shown);
 }
 
+/* Returns the unresolved comparison that needs the most pairs, or NULL. */
+static const struct cmp_result *
+neediest(const struct cmp *c, enum cmp_metric metric)
+{
+	const struct cmp_result *most = NULL;
+	double need = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct cmp_result *r = &c->result[i];
+		double n = cmp_pairs_needed(c, r);
+
+		if (r->metric == metric && isfinite(unseen_pct(r)) &&
+		    !r->drifts && n > fmax(need, (double)r->pairs)) {
+			need = n;
+			most = r;
+		}
+	}
+	return most;
+}
+
+static void
+print_needed(const struct cmp *c)
+{
+	for (int i = 0; i < CMP_METRICS; i++) {
+		const struct cmp_result *r = neediest(c, (enum cmp_metric)i);
+
+		if (r == NULL)
+			continue;
+		printf("%s: a difference of %g %% takes some %.0f %s ",
+		    titles[i], 100 * c->o.effect, cmp_pairs_needed(c, r),
+		    is_unpaired(r) ? "runs" : "pairs");
+		print_name(c->rows.labels.text[r->label], 0);
+		printf(", and is then detected in 4 of 5 cases\n");
+	}
+}
+
 /*
  * The sign test allows one more exception at 9 pairs, 12, 15 and so on; the
  * numbers between decide less than the one before them.
  */
 static void
-print_hint(const struct cmp *c)
+print_steps(const struct cmp *c)
 {
 	const struct cmp_result *most = NULL;
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct cmp_result *r = &c->result[i];
 
-		if (isfinite(unseen_pct(c, r)) && (most == NULL ||
-		    r->pairs > most->pairs))
+		if (isfinite(unseen_pct(r)) && r->test.kind == CMP_SIGN &&
+		    (most == NULL || r->pairs > most->pairs))
 			most = r;
 	}
-	if (most != NULL && c->o.test == CMP_SIGN)
+	if (most != NULL)
 		printf("not resolved with %zu pairs: the next number with "
 		    "which the sign test decides more is %zu\n", most->pairs,
 		    stats_sign_next(most->pairs, most->conf));
@@ -235,32 +280,43 @@ print_hint(const struct cmp *c)
 static void
 print_foot(const struct cmp *c)
 {
-	size_t m = 0, unpaired = 0;
+	size_t m = 0, unpaired = 0, missing = 0, signs = 0;
 	bool one = true;
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct cmp_result *r = &c->result[i];
 
 		m += !r->is_ref;
-		unpaired += !r->is_ref && r->pairs == 0 && !r->loose;
+		unpaired += is_unpaired(r);
+		missing += !r->is_ref && r->pairs == 0 && !is_unpaired(r);
+		signs += !r->is_ref && r->test.kind == CMP_SIGN;
 		one = one && r->ref == c->result[0].ref;
 	}
 	if (m == 0)
 		return;
-	printf("ratio: median over pairs of runs, to ");
+	printf("ratio: over pairs of runs, to ");
 	if (one)
 		print_name(c->rows.labels.text[c->result[0].ref], 0);
 	else
 		printf("the first of each group");
-	printf("; exact intervals, verdicts by the %s; %zu comparison%s, %s\n",
-	    c->o.test == CMP_SIGN ? "sign test" : "signed ranks", m,
+	printf("; verdicts by %s; %zu comparison%s, %s\n",
+	    c->o.test == CMP_SIGN ? "the sign test" : "signed ranks", m,
 	    m > 1 ? "s" : "", c->o.holm ? "family-wise error 5 % (Holm)" :
 	    "each at 5 % on its own");
-	if (unpaired > 1 && c->o.keys == NULL)
+	if (signs > 0 && c->o.test != CMP_SIGN)
+		printf("%zu by the sign test: times of 0, or more than %d "
+		    "pairs\n", signs, STATS_RANK_MAX);
+	if (unpaired > 0)
+		printf("not interleaved: rows without a series are compared by "
+		    "rank sums, as independent runs;\na drift between the "
+		    "labels reads as a difference (--across pairs rows by run "
+		    "number)\n");
+	if (missing > 1 && c->o.keys == NULL)
 		printf("%zu comparisons have no pairs: rows are paired "
 		    "within groups of equal keys, which -k chooses\n",
-		    unpaired);
-	print_hint(c);
+		    missing);
+	print_needed(c);
+	print_steps(c);
 	if (c->o.across)
 		puts("pairs are by run number only: a drift of the machine "
 		    "reads as a difference");
@@ -313,28 +369,20 @@ cmp_print_text(struct cmp *c)
 static const char *const columns[] = {
 	"group", "stage", "metric", "label", "ref", "n", "failed", "outliers",
 	"median_s", "q1_s", "q3_s", "min_s", "max_s", "trim_pct", "trim_cut",
-	"trimmed_mean_s", "pairs", "ratio", "ratio_lo", "ratio_hi", "conf_pct",
-	"half_pct", "p", "p_holm", "verdict", "unseen_pct", "rank_ratio",
-	"rank_lo", "rank_hi", "rank_conf_pct", "rank_p", "rank_p_holm"
+	"trimmed_mean_s", "pairs", "test", "ratio", "ratio_lo", "ratio_hi",
+	"conf_pct", "half_pct", "p", "p_holm", "verdict", "unseen_pct",
+	"pairs_needed"
 };
-
-static void
-put_interval(struct table *t, const struct cmp_test *test)
-{
-	bool b = test->bounded;
-
-	table_real(t, test->ratio, 6);
-	table_real(t, b ? test->interval.lo : NAN, 6);
-	table_real(t, b ? test->interval.hi : NAN, 6);
-	table_real(t, b ? 100 * test->interval.conf : NAN, 2);
-}
 
 static int
 put_result(struct table *t, const struct cmp *c, const struct cmp_result *r)
 {
 	const double times[] = { r->median, r->q1, r->q3, r->min, r->max };
-	const struct cmp_test *sign = &r->test[CMP_SIGN];
-	const struct cmp_test *rank = &r->test[CMP_RANK];
+	static const char *const tests[] = { "signed ranks", "sign",
+		"rank sum" };
+	const struct cmp_test *o = &r->test;
+	double lo = o->bounded ? o->interval.lo : NAN;
+	double hi = o->bounded ? o->interval.hi : NAN;
 
 	table_text(t, c->rows.groups.text[r->group]);
 	table_text(t, c->o.stage);
@@ -354,20 +402,23 @@ put_result(struct table *t, const struct cmp *c, const struct cmp_result *r)
 		table_none(t);
 	}
 	table_real(t, r->trimmed, 9);
-	if (r->is_ref)
+	if (r->is_ref) {
 		table_none(t);
-	else
+		table_none(t);
+	} else {
 		table_int(t, (int64_t)r->pairs);
-	put_interval(t, sign);
-	table_real(t, sign->bounded ? 50 * (sign->interval.hi -
-	    sign->interval.lo) : NAN, 3);
-	table_real(t, sign->p, 12);
-	table_real(t, sign->p_holm, 12);
+		table_text(t, tests[o->kind]);
+	}
+	table_real(t, o->ratio, 6);
+	table_real(t, lo, 6);
+	table_real(t, hi, 6);
+	table_real(t, o->bounded ? 100 * o->interval.conf : NAN, 2);
+	table_real(t, 50 * (hi - lo), 3);
+	table_real(t, o->p, 12);
+	table_real(t, o->p_holm, 12);
 	table_text(t, r->is_ref ? "reference" : r->verdict);
-	table_real(t, unseen_pct(c, r), 3);
-	put_interval(t, rank);
-	table_real(t, rank->p, 12);
-	table_real(t, rank->p_holm, 12);
+	table_real(t, unseen_pct(r), 3);
+	table_real(t, r->is_ref ? NAN : cmp_pairs_needed(c, r), 0);
 	return table_end(t);
 }
 
