@@ -1,0 +1,6 @@
+#!/bin/sh
+# Every shell script passes shellcheck with all that it sources.
+# SPDX-License-Identifier: BSD-2-Clause
+COLDPRESS_LINT_SOURCED=1
+# shellcheck source=tests/lint_sh.sh
+. "${SRC:?}/tests/lint_sh.sh"
