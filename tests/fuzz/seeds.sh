@@ -233,6 +233,15 @@ words own-list '\002' -lv --can-mount=4.9 image
 	head -c 379 /dev/zero
 } >box
 seed sif box '' box
+# hash trees of one block, of one level and of two, intact and changed in the
+# root, in the salt's length and in the data
+for blocks in 0 2 129; do
+	for edit in '' '\000\020\000\001' '\120\020\000\377' \
+	    '\100\000\000\001'; do
+		printf "\\$(printf %o $blocks)\\000\\021\\001\\000$edit" >hashes
+		seed verity "$blocks-$(cksum <hashes | tr ' ' -)" '' hashes
+	done
+done
 hex=$(printf %064d 0)
 printf '{"manifests":[{"digest":"sha256:%s","size":3,"annotations":{"%s":"latest"},"platform":{"architecture":"amd64"}}]}' \
     "$hex" org.opencontainers.image.ref.name >index.json
