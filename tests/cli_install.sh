@@ -41,7 +41,7 @@ for file in "$SRC"/scripts/*; do
 	[ -f "$file" ] || continue
 	case $name in
 	demo | check | mutate | analyze | coverage | cross | fuzz | openzfs | \
-	package | simulate-lapcmp) ;;
+	package | simulate-lapcmp | figures | campaign) ;;
 	*)
 		t "$name is installed" 0 test -x "$libexec/$name"
 		t "$name: installed --help" 0 script "$libexec" "$name" --help
