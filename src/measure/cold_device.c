@@ -25,8 +25,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -339,7 +339,8 @@ get_extents(int fd, uint64_t from, struct fiemap *m)
 	m->fm_start = from;
 	m->fm_length = FIEMAP_MAX_OFFSET - from;
 	m->fm_extent_count = EXTENTS;
-	if (ioctl(fd, FS_IOC_FIEMAP, m) == -1)
+	/* musl's ioctl() takes an int, which is too small for the request */
+	if (syscall(SYS_ioctl, fd, FS_IOC_FIEMAP, m) == -1)
 		return -1;
 	return (int)m->fm_mapped_extents;
 }

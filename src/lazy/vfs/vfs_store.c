@@ -531,7 +531,9 @@ unload_layer(struct vfs_store *s, struct vfs_store_layer *l)
 	atomic_fetch_sub(&s->v->files, merge_count(k->tree));
 	atomic_fetch_add(&s->v->unloaded, k->source_count);
 	vfs_stack_close(k);
+#ifdef __GLIBC__
 	(void)malloc_trim(0);
+#endif
 	pthread_mutex_lock(&s->lock);
 	s->open_count--;
 	l->state = VFS_STORE_CLOSED;
