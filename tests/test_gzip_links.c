@@ -198,12 +198,13 @@ chains(void **state)
 			struct gzip_chain c;
 			uint64_t at;
 
-			assert_int_equal(gzip_chain_read(&c, look,
-			    f.starts[0], SMALL), 1);
+			assert_int_equal(gzip_chain_read(&c, look, f.len), 1);
+			assert_int_equal(c.start, f.starts[0]);
+			assert_int_equal(c.block, SMALL);
 			assert_int_equal(c.blocks, counts[i]);
 			assert_int_equal(c.size, size);
-			/* 15 steps per digit, and the end */
-			assert_true(look->read_B <= (4 * 15 + 1) *
+			/* 15 steps per digit, and both ends */
+			assert_true(look->read_B <= (4 * 15 + 2) *
 			    GZIP_LINK_MAX);
 			for (uint64_t k = 0; k <= f.blocks;
 			    k += 1 + f.blocks / 300) {
@@ -214,7 +215,8 @@ chains(void **state)
 			/* not from anywhere else */
 			for (int d = -3; d <= 3; d++)
 				assert_int_equal(gzip_chain_read(&c, look,
-				    f.starts[0] + (uint64_t)d, SMALL), d == 0);
+				    f.len + (uint64_t)d), d == 0);
+			assert_int_equal(gzip_chain_read(&c, look, 9), 0);
 			look_close(look);
 			close(fd);
 			drop(&f);
@@ -245,8 +247,9 @@ damage(void **state)
 		f.bytes[at] ^= (uint8_t)(1 << (x >> 29));
 		fd = fd_of(&f);
 		look = look_open(fd, f.len);
-		rc = gzip_chain_read(&c, look, f.starts[0], SMALL);
-		assert_true(rc == 0 || (rc == 1 && c.blocks == COUNT));
+		rc = gzip_chain_read(&c, look, f.len);
+		assert_true(rc == 0 || (rc == 1 && c.blocks == COUNT &&
+		    c.start == f.starts[0]));
 		f.bytes[at] = was;
 		look_close(look);
 		close(fd);
@@ -331,6 +334,109 @@ nested(void **state)
 	drop(&f);
 	free(data);
 	free(inner);
+}
+
+/* Appends a member of one block, without links, whose name is given. */
+static void
+put_single(struct file *f, const uint8_t *data, size_t size, const char *name)
+{
+	struct gzip_fields fields = { .name = name };
+	uint8_t p[512];
+
+	put(f, p, gzip_header_write(&fields, p));
+	put_stored(f, data, size);
+	put(f, "\3", 2);
+	store_le32(p, (uint32_t)crc32(0, data, (uInt)size));
+	store_le32(p + 4, (uint32_t)size);
+	put(f, p, 8);
+}
+
+/*
+ * Members of our own one after the other: of many blocks, of one, which has no
+ * links, and some that contain others.
+ */
+static void
+members(void **state)
+{
+	enum { SIZE = 3 << 20, ONE = 40000, COUNT = 9 };
+	uint8_t *random = data_of(SIZE), *data = malloc(ROOM);
+	struct file all = { .bytes = malloc(ROOM) }, one = { .bytes =
+	    malloc(ROOM) }, big = make(random, SIZE, BLOCK, true);
+	size_t size = 0, ends[COUNT], sizes[COUNT];
+
+	(void)state;
+	assert_non_null(data);
+	assert_non_null(all.bytes);
+	assert_non_null(one.bytes);
+	/* a header in a name, and a whole member at the end of stored data */
+	put_single(&one, random, ONE, NULL);
+	for (int i = 0; i < COUNT; i++) {
+		switch (i % 3) {
+		case 0:
+			put(&all, big.bytes, big.len);
+			memcpy(data + size, random, SIZE);
+			size += SIZE;
+			break;
+		case 1:
+			put_single(&all, random, ONE, i == 4 ?
+			    "\x1f\x8b\x08\x1f\x8b\x08" : NULL);
+			memcpy(data + size, random, ONE);
+			size += ONE;
+			break;
+		default:
+			put_single(&all, one.bytes, one.len, "one");
+			memcpy(data + size, one.bytes, one.len);
+			size += one.len;
+		}
+		ends[i] = all.len;
+		sizes[i] = size;
+	}
+	for (int n = 0; n < COUNT; n++) {
+		struct file f = { .bytes = all.bytes, .len = ends[n] };
+		bool checked = false;
+
+		for (uint64_t from = 0; from < sizes[n]; from += 333333) {
+			uint64_t len = sizes[n] - from < 200000 ?
+			    sizes[n] - from : 200000;
+			int64_t got;
+
+			checked = false;
+			got = range(&f, data, from, len, &checked);
+			assert_true(checked);
+			assert_in_range(got, 0, 1500000);
+		}
+		/* over the border between two */
+		for (int i = 0; i < n; i++) {
+			checked = false;
+			range(&f, data, sizes[i] - 10, 20, &checked);
+			assert_true(checked);
+		}
+	}
+	/* what is wrong with one is wrong with all: its CRC, size and data */
+	for (int i = 0; i < 4; i++) {
+		static const size_t before[] = { 8, 4, 12, ONE / 2 };
+		struct file f = { .bytes = all.bytes, .len = ends[4] };
+		bool checked = false;
+
+		f.bytes[f.len - before[i]] ^= 1;
+		assert_int_equal(range(&f, data, 5, 10, &checked), -1);
+		f.bytes[f.len - before[i]] ^= 1;
+		assert_false(checked);
+	}
+	/* nor can there be bytes of no member between two */
+	{
+		struct file f = { .bytes = all.bytes, .len = ends[2] };
+		bool checked = false;
+
+		put(&f, "x", 1);
+		put(&f, big.bytes, big.len);
+		assert_int_equal(range(&f, data, 5, 10, &checked), -1);
+	}
+	free(all.bytes);
+	free(one.bytes);
+	drop(&big);
+	free(data);
+	free(random);
 }
 
 static ssize_t
@@ -468,6 +574,7 @@ main(void)
 		cmocka_unit_test(chains),
 		cmocka_unit_test(damage),
 		cmocka_unit_test(nested),
+		cmocka_unit_test(members),
 		cmocka_unit_test(pieces),
 		cmocka_unit_test(found_again),
 		cmocka_unit_test(earlier),

@@ -153,6 +153,12 @@ int gzip_is_block(struct look *look, uint64_t from, uint64_t to,
     uint64_t size);
 
 /*
+ * Returns 1 if the bytes from..to are exactly one member, whose data has the CRC
+ * and the size in its trailer, 0 if not, or -errno.
+ */
+int gzip_is_member(struct look *look, uint64_t from, uint64_t to);
+
+/*
  * Sets h->member to the length of the whole member, or to 0 if it does not end
  * at either of the two positions that its subfield may indicate; at is as
  * above.  Returns 0 or -errno.

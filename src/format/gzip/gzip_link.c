@@ -22,6 +22,7 @@ enum {
 	/* bytes of a link that are always the same */
 	SAME_LEN = 8,
 	STEPS = (1 << GZIP_LEVEL_BITS) - 1,
+	BLOCK_MOST = 1 << 30,	/* bytes of data in a block */
 	LEVEL_SHIFT = 56
 };
 
@@ -98,7 +99,7 @@ gzip_link_parse(struct gzip_link *l, const uint8_t *p)
 	gzip_link_write(l, again);
 	return memcmp(p, again, sizeof(again)) == 0 &&
 	    (l->kind != GZIP_LINK_OPEN || (l->b == VERSION && l->a > 0 &&
-	    l->a <= UINT32_C(1) << 30));
+	    l->a <= BLOCK_MOST));
 }
 
 void
@@ -217,31 +218,48 @@ blocks_at(unsigned level)
 	return UINT64_C(1) << GZIP_LEVEL_BITS * level;
 }
 
+/* Reads the GZIP_LINK_OPEN that ends at an offset; returns as above. */
+static int
+open_before(uint32_t *block, struct look *look, uint64_t at)
+{
+	struct gzip_link l;
+	const uint8_t *p;
+	ssize_t n = at < GZIP_LINK_LEN ? 0 : look_little(look,
+	    at - GZIP_LINK_LEN, GZIP_LINK_LEN, &p);
+
+	if (n < GZIP_LINK_LEN || !gzip_link_parse(&l, p) ||
+	    l.kind != GZIP_LINK_OPEN)
+		return n < 0 ? (int)n : 0;
+	*block = l.a;
+	return 1;
+}
+
 int
-gzip_chain_read(struct gzip_chain *c, struct look *look, uint64_t start,
-    uint32_t block)
+gzip_chain_read(struct gzip_chain *c, struct look *look, uint64_t end)
 {
 	enum { END = GZIP_FINAL + GZIP_TRAILER };
 	unsigned level = 0, steps = 0;
 	const uint8_t *p;
-	uint64_t at, least;
+	uint64_t least;
 	uint32_t size;
 	ssize_t n;
+	int rc;
 
-	if (look->len < END || look->len - END < start)
+	if (end > look->len || end < END)
 		return 0;
-	*c = (struct gzip_chain){ .start = start, .end = look->len - END,
-	    .block = block };
+	*c = (struct gzip_chain){ .start = end - END, .end = end - END };
 	n = look_little(look, c->end, END, &p);
 	if (n < END || p[0] != 3 || p[1] != 0)
 		return n < 0 ? (int)n : 0;
 	size = load_le32(p + END - 4);
-	for (at = c->end; at > start; steps++) {
+	for (;; steps++) {
 		struct gzip_back b;
-		int rc = gzip_link_before(&b, look, at);
 
-		if (rc <= 0)
+		rc = gzip_link_before(&b, look, c->start);
+		if (rc < 0)
 			return rc;
+		if (rc == 0)
+			break;
 		if (b.level < level)
 			return 0;
 		if (b.level > level)
@@ -251,18 +269,19 @@ gzip_chain_read(struct gzip_chain *c, struct look *look, uint64_t start,
 		if (steps == STEPS && level < GZIP_LEVELS - 1)
 			return 0;
 		c->blocks += blocks_at(level);
-		at = level == 0 ? b.block : b.skip;
-		if (c->blocks > INT64_MAX / block)
+		c->start = level == 0 ? b.block : b.skip;
+		if (c->blocks > INT64_MAX / BLOCK_MOST)
 			return 0;
 	}
-	if (at != start || c->blocks == 0)
-		return 0;
+	rc = c->blocks == 0 ? 0 : open_before(&c->block, look, c->start);
+	if (rc != 1)
+		return rc;
 	/* the last block has 1 to `block` bytes */
-	least = (c->blocks - 1) * block;
+	least = (c->blocks - 1) * c->block;
 	c->size = (least & ~(uint64_t)UINT32_MAX) | size;
 	if (c->size <= least)
 		c->size += (uint64_t)1 << 32;
-	return c->size - least <= block;
+	return c->size - least <= c->block;
 }
 
 int

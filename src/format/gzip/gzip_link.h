@@ -119,13 +119,12 @@ struct gzip_chain {
 };
 
 /*
- * Follows the links of the member whose first block is at start and whose
- * trailer is at the end of the file.  Reads two dozen bytes at fewer than 16
- * places for each factor of 16 in the number of blocks.  Returns 1, 0 if the
- * links do not lead to the start, or -errno.
+ * Follows the links of the member whose trailer ends at `end`, from its last
+ * link to its GZIP_LINK_OPEN, which ends at c->start.  Reads two dozen bytes at
+ * fewer than 16 places for each factor of 16 in the number of blocks.  Returns
+ * 1, 0 if there is no such chain, or -errno.
  */
-int gzip_chain_read(struct gzip_chain *c, struct look *look, uint64_t start,
-    uint32_t block);
+int gzip_chain_read(struct gzip_chain *c, struct look *look, uint64_t end);
 
 /*
  * Finds the start of block number k, at most c->blocks, in the same way.

@@ -4,11 +4,13 @@
  */
 #include "format/gzip/gzip.h"
 
+#include "base/bytes.h"
 #include "base/sys.h"
 #include "engine/deflate/inflater.h"
 #include "format/list.h"
 
 #include <errno.h>
+#include <libdeflate.h>
 #include <string.h>
 
 enum { SYNC_LEN = 4 };
@@ -103,6 +105,65 @@ gzip_is_block(struct look *look, uint64_t from, uint64_t to, uint64_t size)
 		rc = 0;
 	trial_close(f);
 	return rc;
+}
+
+int
+gzip_is_member(struct look *look, uint64_t from, uint64_t to)
+{
+	struct gzip_header h;
+	struct trial *f;
+	uint8_t unused[8];
+	const uint8_t *p;
+	uint32_t check = 0, size, want;
+	uint64_t made;
+	ssize_t n = look_at(look, to - GZIP_TRAILER, GZIP_TRAILER, &p);
+	int rc = n < GZIP_TRAILER ? (n < 0 ? (int)n : -EBADMSG) : 0;
+
+	if (rc != 0)
+		return rc == -EBADMSG ? 0 : rc;
+	want = load_le32(p);
+	size = load_le32(p + 4);
+	rc = gzip_header_at(&h, look, from);
+	if (rc != 1 || h.len + GZIP_TRAILER > to - from)
+		return rc < 0 && rc != -EBADMSG ? rc : 0;
+	f = trial_open(size);
+	if (f == NULL)
+		return -ENOMEM;
+	from += h.len;
+	/* the trailer, too: the inflater reads ahead */
+	for (rc = STREAM_MORE; rc == STREAM_MORE && from < to;) {
+		struct stream_io io = { .in = NULL };
+
+		n = look_at(look, from, to - from < LOOK_MAX ?
+		    (size_t)(to - from) : LOOK_MAX, &io.in);
+		if (n <= 0) {
+			rc = n < 0 ? (int)n : -EBADMSG;
+			break;
+		}
+		io.in_len = (size_t)n;
+		do {
+			size_t len;
+
+			io.out = f->out;
+			io.out_len = sizeof(f->out);
+			rc = inflater_run(f->inflater, &io);
+			len = sizeof(f->out) - io.out_len;
+			check = libdeflate_crc32(check, f->out, len);
+			f->made += len;
+		} while (rc == STREAM_MORE && f->made <= f->most &&
+		    (io.in_len > 0 || io.out_len == 0));
+		if (f->made > f->most)
+			rc = -EBADMSG;
+		from += (size_t)n - io.in_len;
+	}
+	if (rc == STREAM_END)
+		from -= inflater_unused(f->inflater, unused);
+	made = f->made;
+	trial_close(f);
+	if (rc < 0 && rc != -EBADMSG && rc != -ENODATA)
+		return rc;
+	return rc == STREAM_END && from + GZIP_TRAILER == to && made == size &&
+	    check == want;
 }
 
 int

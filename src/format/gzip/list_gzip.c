@@ -268,11 +268,11 @@ scan_marked(struct lister *g, const struct gzip_header *h)
 	size_t done;
 
 	if (m.linked) {
-		int rc = gzip_chain_read(&c, g->look, start, h->block_max);
+		int rc = gzip_chain_read(&c, g->look, g->len);
 
 		if (rc < 0)
 			return rc;
-		if (rc == 1) {
+		if (rc == 1 && c.start == start) {
 			m.blocks = c.blocks;
 			at = g->len;
 		}

@@ -6,7 +6,10 @@
  * one by one; each ends with its size and CRC.
  *
  * In files written by pzc, the links between the blocks (gzip_link.h) lead from
- * the end of the file to any block, and contain the CRC of each.
+ * the end of a member to any block, and contain the CRC of each.  They also lead
+ * to the header, before which another member may end.  A member of one block
+ * has no links; if it is short, its start is found by decompressing what begins
+ * like a header before its end, as far as there are few of them.
  *
  * Earlier builds wrote sync points without links.  In their files every block
  * but the last has the same size as the
@@ -24,6 +27,7 @@
  */
 #include "format/seek_formats.h"
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/sys.h"
 #include "deflate_codec.h"
@@ -33,7 +37,14 @@
 #include <errno.h>
 #include <string.h>
 
-enum { SYNC_LEN = 4, MAGIC_LEN = 3, DEFLATE_RATIO = 1032 };
+enum {
+	SYNC_LEN = 4, MAGIC_LEN = 3, DEFLATE_RATIO = 1032,
+	MEMBERS_MAX = 1 << 16,
+	HEADER_MOST = 1 << 10,		/* bytes of a header, with its name */
+	SINGLE_LEAST = 20,		/* bytes of a member */
+	SINGLE_MOST = 4 << 20,		/* bytes of data in one without links */
+	SINGLES_B = 1 << 20		/* read to find all of these */
+};
 
 /* Members with lengths */
 
@@ -69,14 +80,28 @@ map_members(struct seek_map *m)
 
 /* Links */
 
+/* A member of our own, found from its end. */
+struct member {
+	uint64_t at, end;		/* of its header and its trailer */
+	uint64_t size;
+	struct gzip_chain chain;	/* no blocks: it has no links */
+};
+
+/* In the order in which they are found, from the last. */
+struct members {
+	struct member *list;
+	size_t count, cap;
+};
+
 /*
- * Adds the starts of the blocks first..last of the chain, or some of them if
- * there are very many.
+ * Adds the starts of the blocks first..last of a member whose data begins at
+ * plain, or some of them if there are very many.
  */
 static int
-add_blocks(struct seek_map *m, const struct gzip_chain *c, uint64_t first,
-    uint64_t last)
+add_blocks(struct seek_map *m, const struct member *mb, uint64_t plain,
+    uint64_t first, uint64_t last)
 {
+	const struct gzip_chain *c = &mb->chain;
 	uint64_t step = (last - first) / (SEEK_UNITS_MAX / 2) + 1, at, k;
 	size_t n = (size_t)((last - first + step - 1) / step) + 1;
 	uint64_t *places = sys_malloc(n * sizeof(*places));
@@ -95,41 +120,172 @@ add_blocks(struct seek_map *m, const struct gzip_chain *c, uint64_t first,
 	}
 	for (size_t i = 0; rc == 1 && i < n; i++) {
 		k = i == n - 1 ? last : first + i * step;
-		/* the others are the start and the end of the map */
+		/* the others are the start and the end of the member */
 		if (k > 0 && k < c->blocks && seek_add(m, (struct seek_unit){
-		    k * c->block, places[i], 0 }) != 0)
+		    plain + k * c->block, places[i], mb->at }) != 0)
 			rc = 0;
 	}
 	sys_free(places);
 	return rc == 0 ? -ENODATA : rc < 0 ? rc : 0;
 }
 
+/* Adds the start of a member and, if its data is needed, blocks of it. */
 static int
-map_links(struct seek_map *m, const struct gzip_header *h)
+add_member(struct seek_map *m, const struct member *mb, uint64_t plain,
+    uint64_t from)
 {
-	struct gzip_chain c;
+	const struct gzip_chain *c = &mb->chain;
 	uint64_t first, last;
-	int rc = gzip_chain_read(&c, m->look, h->len + h->mark, h->block_max);
+	int rc = seek_add(m, (struct seek_unit){ plain, mb->at, mb->at });
 
-	if (rc == 0)
+	if (rc != 0 || c->blocks == 0 || from >= plain + mb->size ||
+	    m->need <= plain)
+		return rc;
+	first = from <= plain ? 0 : (from - plain) / c->block;
+	last = m->need - plain >= mb->size ? c->blocks :
+	    (m->need - plain + c->block - 1) / c->block;
+	return add_blocks(m, mb, plain, first, last > first ? last : first + 1);
+}
+
+/*
+ * Finds the header that ends at an offset.  Returns 1, 0 (none, or it is very
+ * long) or -errno.
+ */
+static int
+header_before(struct look *look, uint64_t end, uint64_t *at)
+{
+	size_t want = end < HEADER_MOST ? (size_t)end : HEADER_MOST;
+	struct gzip_header h;
+	const uint8_t *p;
+	ssize_t n = look_at(look, end - want, want, &p);
+
+	if (n < (ssize_t)want)
+		return n < 0 ? (int)n : 0;
+	/* the one that begins the file, rather than part of its name */
+	if (want == end && gzip_header_parse(&h, p, want) == 1 &&
+	    h.len == want) {
+		*at = 0;
+		return 1;
+	}
+	for (size_t i = want; i-- > 0;)
+		if (gzip_header_parse(&h, p + i, want - i) == 1 &&
+		    h.len == want - i) {
+			*at = end - h.len;
+			return 1;
+		}
+	return 0;
+}
+
+/*
+ * Finds a member without links that ends where mb does, reading no more than
+ * *left bytes, which are subtracted.  Returns 1, 0 or -errno.
+ */
+static int
+single_before(struct look *look, struct member *mb, uint64_t *left)
+{
+	uint64_t read_B = look->read_B, to = mb->end, least, from;
+	const uint8_t *p;
+	ssize_t n = to < SINGLE_LEAST ? 0 : look_at(look, to - 4, 4, &p);
+	int rc = 0;
+
+	if (n < 4)
+		return n < 0 ? (int)n : 0;
+	mb->size = load_le32(p);
+	if (mb->size > SINGLE_MOST)
+		return 0;
+	/* deflate adds little to what it cannot compress */
+	least = mb->size + mb->size / 64 + HEADER_MOST;
+	least = to > least ? to - least : 0;
+	for (to -= SINGLE_LEAST - MAGIC_LEN; rc == 0 && to >= least + MAGIC_LEN;
+	    to = from + MAGIC_LEN - 1) {
+		const uint8_t *q;
+		size_t len = to - least < LOOK_MAX ? (size_t)(to - least) :
+		    LOOK_MAX;
+
+		if (len < MAGIC_LEN || look->read_B - read_B + len > *left)
+			break;
+		from = to - len;
+		while (rc == 0 && len >= MAGIC_LEN) {
+			n = look_at(look, from, len, &p);
+			if (n < (ssize_t)len)
+				return n < 0 ? (int)n : 0;
+			q = memrchr(p, 0x1f, len - MAGIC_LEN + 1);
+			if (q == NULL)
+				break;
+			len = (size_t)(q - p) + MAGIC_LEN - 1;
+			if (memcmp(q, "\x1f\x8b\x08", MAGIC_LEN) != 0)
+				continue;
+			mb->at = from + (uint64_t)(q - p);
+			if (look->read_B - read_B + (mb->end - mb->at) > *left)
+				goto out;
+			rc = gzip_is_member(look, mb->at, mb->end);
+		}
+		if (from == least)
+			break;
+	}
+out:
+	read_B = look->read_B - read_B;
+	*left -= read_B < *left ? read_B : *left;
+	return rc;
+}
+
+/* Finds the members of the file.  Returns 0, -ENODATA or -errno. */
+static int
+find_members(struct seek_map *m, struct members *s)
+{
+	uint64_t end = m->len, left = SINGLES_B;
+
+	while (end > 0) {
+		void *list = s->list;
+		struct member *mb;
+		int rc = s->count == MEMBERS_MAX ? -ENODATA : array_grow(&list,
+		    s->count, &s->cap, sizeof(*s->list));
+
+		if (rc != 0)
+			return rc;
+		s->list = list;
+		mb = &s->list[s->count++];
+		*mb = (struct member){ .end = end };
+		rc = gzip_chain_read(&mb->chain, m->look, end);
+		if (rc == 1) {
+			mb->size = mb->chain.size;
+			rc = header_before(m->look, mb->chain.start -
+			    GZIP_LINK_LEN, &mb->at);
+		} else if (rc == 0) {
+			mb->chain.blocks = 0;
+			rc = single_before(m->look, mb, &left);
+		}
+		if (rc != 1)
+			return rc == 0 ? -ENODATA : rc;
+		end = mb->at;
+	}
+	return 0;
+}
+
+static int
+map_links(struct seek_map *m)
+{
+	struct members s = { .list = NULL };
+	uint64_t size = 0, plain = 0, from;
+	int rc = find_members(m, &s);
+
+	if (rc == -ENODATA)
 		m->why = "its links do not lead from its end to its start: "
-		    "there is more than one member, or it is damaged";
-	if (rc != 1)
-		return rc == 0 ? -ENODATA : rc;
+		    "not all members are pzc's, or it is damaged";
+	for (size_t i = 0; rc == 0 && i < s.count; i++)
+		if (__builtin_add_overflow(size, s.list[i].size, &size))
+			rc = -EBADMSG;
 	m->how = "links between blocks";
 	m->checked = true;
 	m->spacing = 0;		/* only blocks that are needed are added */
-	first = seek_need_from(m, c.size) / c.block;
-	last = m->need >= c.size ? c.blocks :
-	    (m->need + c.block - 1) / c.block;
-	if (first >= c.blocks)
-		first = c.blocks - 1;
-	if (last <= first)
-		last = first + 1;
-	rc = seek_add(m, (struct seek_unit){ 0, 0, 0 });
-	if (rc == 0)
-		rc = add_blocks(m, &c, first, last);
-	return rc == 0 ? seek_end(m, c.size, m->len) : rc;
+	from = seek_need_from(m, size);
+	/* of a range after the end, the last block */
+	if (from >= size && size > 0)
+		from = size - 1;
+	for (size_t i = s.count; rc == 0 && i-- > 0; plain += s.list[i].size)
+		rc = add_member(m, &s.list[i], plain, from);
+	sys_free(s.list);
+	return rc == 0 ? seek_end(m, size, m->len) : rc;
 }
 
 /*
@@ -266,7 +422,14 @@ map_gzip(struct seek_map *m)
 	if (h.member != 0)
 		return map_members(m);
 	if (h.sizes == GZIP_LINKED)
-		return map_links(m, &h);
+		return map_links(m);
+	/* other members may follow, unless that saves nothing */
+	if (h.sizes == GZIP_UNMARKED && m->len > SINGLES_B) {
+		rc = map_links(m);
+		if (rc == -ENODATA)
+			m->why = NULL;
+		return rc;
+	}
 	if (h.sizes != GZIP_EQUAL) {
 		if (h.sizes != GZIP_UNMARKED)
 			m->why = "its blocks differ in size";
@@ -287,13 +450,14 @@ gzip_part(const struct seek_map *m, const struct seek_unit *from,
 	    head);
 	uint64_t start = from->at, end = to->at;
 	struct gzip_header h;
-	int rc = gzip_header_at(&h, m->look, 0);
+	bool ends = to->frame != from->frame;	/* with the member */
+	int rc = gzip_header_at(&h, m->look, from->frame);
 
 	if (rc != 1)
 		return rc < 0 ? rc : -EBADMSG;
-	if (start == 0)
-		start = h.len + h.mark;
-	if (to->frame != 0)
+	if (start == from->frame)
+		start += h.len + h.mark;
+	if (ends)
 		end -= GZIP_TRAILER;
 	if (end < start)
 		return -EBADMSG;
@@ -301,9 +465,8 @@ gzip_part(const struct seek_map *m, const struct seek_unit *from,
 	if (h.sizes == GZIP_LINKED) {
 		uint32_t check;
 
-		rc = linked_check(m->look, start, to->frame == 0 ? end :
-		    end - GZIP_FINAL, to->plain - from->plain, h.block_max,
-		    &check);
+		rc = linked_check(m->look, start, ends ? end - GZIP_FINAL :
+		    end, to->plain - from->plain, h.block_max, &check);
 		if (rc != 0)
 			return rc;
 		store_le32(trailer, check);
@@ -319,7 +482,7 @@ gzip_part(const struct seek_map *m, const struct seek_unit *from,
 	rc = seek_extent(s, start, end - start);
 	if (rc != 0)
 		return rc;
-	if (to->frame == 0) {
+	if (!ends) {
 		rc = seek_bytes(s, final, sizeof(final));
 		if (rc != 0)
 			return rc;
