@@ -33,6 +33,14 @@ struct codec_setting {
 	const char *text;
 };
 
+/* A block of bzip2, or the end of a stream of them. */
+struct codec_block {
+	uint64_t number;	/* in its stream, from 1; 0: the end */
+	uint32_t crc;		/* of its data */
+	uint32_t combined;	/* of the stream so far */
+	size_t size;		/* compressing: bytes, after run lengths */
+};
+
 /* The user's options.  Strings belong to the caller. */
 struct codec_options {
 	int level;		/* within the codec's range */
@@ -53,6 +61,9 @@ struct codec_options {
 	int flush_ms;		/* see input.h; 0: never */
 	struct adapt *adapt;	/* overrides level, which is then the highest;
 				 * or NULL */
+	/* bzip2: called for each block in order, in the caller's thread */
+	void (*report)(void *arg, const struct codec_block *b);
+	void *report_arg;
 	struct codec_setting settings[CODEC_SETTINGS_MAX];
 };
 
@@ -105,6 +116,16 @@ struct codec_stored {
 	size_t head_B;		/* gzip: length of the header */
 };
 
+/* A frame, as a listing of all of them has it. */
+struct codec_frame {
+	uint64_t number;	/* from 1 */
+	enum { CODEC_FRAME, CODEC_FRAME_LEGACY, CODEC_FRAME_SKIPPABLE } kind;
+	unsigned block_code;	/* lz4: 4 to 7 */
+	bool linked, check;	/* its blocks are; it has one of its content */
+	uint64_t packed;	/* bytes */
+	uint64_t size;		/* of its content; 0: not recorded */
+};
+
 /*
  * Information about a compressed file, obtained without decompressing it.  The
  * caller must zero it first.
@@ -117,11 +138,16 @@ struct codec_listing {
 	uint64_t frames;	/* members, streams; 0: unknown */
 	bool has_value;
 	uint32_t value;		/* value of the only check */
-	uint64_t skipped;	/* zstd: skippable frames, */
-	uint64_t window;	/* the largest window, */
+	uint64_t skipped;	/* zstd, lz4: skippable frames */
+	uint64_t window;	/* zstd: the largest window, */
 	uint32_t dictionary;	/* and the ID of the dictionary */
 	bool legacy, linked;	/* lz4: the last frame is, its blocks are; */
 	unsigned block_code;	/* 4 to 7, the size of all its blocks; or 0 */
+	int kind;		/* lz4: of the last frame, */
+	bool kinds;		/* and whether others differ */
+	/* lz4: called with each frame; NULL: not wanted */
+	void (*frame)(void *arg, const struct codec_frame *f);
+	void *frame_arg;
 };
 
 struct coder {

@@ -18,6 +18,8 @@ struct convert {
 	struct codec_options options;
 	uint64_t memory;		/* maximum bytes to use; 0: unlimited */
 	struct pipeline_window window;	/* part of the output to write */
+	bool sparse;			/* zeros in the output become holes; see
+					 * pipeline.h */
 	struct progress *progress;	/* shows progress through the input; may
 					 * be NULL */
 };

@@ -115,6 +115,11 @@ struct pipeline_params {
 	unsigned slots;		/* at least threads + 2 for full parallelism */
 	int out_fd;		/* -1: the output is discarded */
 	struct pipeline_window window;
+	/*
+	 * Whether whole pages of zeros become holes: out_fd is a regular file,
+	 * at its end.
+	 */
+	bool sparse;
 	/* Called by the caller's thread after each piece; may be NULL. */
 	void (*watch)(void *arg, const struct pipeline_watch *w);
 	void *watch_arg;

@@ -191,7 +191,7 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	struct convert c = *given;
 	const struct coder *coder = coder_of(&c);
 	struct pipeline_params params = { .out_fd = out_fd,
-	    .window = given->window, .progress = given->progress };
+	    .window = given->window, .sparse = given->sparse, .progress = given->progress };
 	struct memory_plan plan = { 0 };
 	void *job = NULL;
 	int rc;

@@ -22,7 +22,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { CHUNK = 512 << 10, CHUNKS = 3, PIPE_SIZE = 1 << 20 };
+enum { CHUNK = 512 << 10, CHUNKS = 3, PIPE_SIZE = 1 << 20, PAGE = 4096 };
 
 struct item {
 	const uint8_t *data;
@@ -48,6 +48,10 @@ struct sink {
 	unsigned unchecked;		/* items in the queue */
 	uint32_t check_value;		/* checksum so far */
 	uint64_t write_ns;
+	bool sparse;			/* zeros become holes */
+	uint64_t offset;		/* sparse: bytes passed over or written,
+					 * and */
+	bool in_hole;			/* whether they end with a hole */
 	void (*failed)(void *);
 	void *owner;
 
@@ -80,6 +84,7 @@ sink_open(struct sink **out, const struct pipeline_params *params,
 	}
 	k->fd = params->out_fd;
 	k->window = params->window;
+	k->sparse = params->sparse;
 	k->failed = failed;
 	k->owner = owner;
 	k->chunks_free = CHUNKS;
@@ -90,6 +95,57 @@ sink_open(struct sink **out, const struct pipeline_params *params,
 		fcntl(k->fd, F_SETPIPE_SZ, PIPE_SIZE);
 	*out = k;
 	return 0;
+}
+
+static bool
+is_zero(const uint8_t *p, size_t len)
+{
+	return p[0] == 0 && memcmp(p, p + 1, len - 1) == 0;
+}
+
+/* Writes bytes, but passes over whole pages of zeros. */
+static int
+write_sparse(struct sink *k, const uint8_t *p, size_t len)
+{
+	size_t n, part;
+	bool hole;
+	int rc = 0;
+
+	for (; rc == 0 && len > 0; p += n, len -= n) {
+		/* as many pages as are alike */
+		for (n = 0, hole = false; n < len; n += part) {
+			part = PAGE - (size_t)((k->offset + n) % PAGE);
+			if (part > len - n)
+				part = len - n;
+			if (n == 0)
+				hole = part == PAGE && is_zero(p, part);
+			else if (hole != (part == PAGE &&
+			    is_zero(p + n, part)))
+				break;
+		}
+		if (hole) {
+			off_t at = sys_lseek(k->fd, (off_t)n, SEEK_CUR);
+
+			rc = at < 0 ? (int)at : 0;
+		} else {
+			rc = fdio_write(k->fd, p, n);
+		}
+		k->offset += n;
+		k->in_hole = hole;
+	}
+	return rc;
+}
+
+/* Gives the file its length, if it ends with a hole. */
+static int
+end_sparse(const struct sink *k)
+{
+	off_t at;
+
+	if (!k->in_hole)
+		return 0;
+	at = sys_lseek(k->fd, 0, SEEK_CUR);
+	return at < 0 ? (int)at : sys_ftruncate(k->fd, at);
 }
 
 /* Writes the oldest item; after an error, only releases it. */
@@ -106,7 +162,8 @@ write_one(struct sink *k)
 	if (rc == 0 && k->fd >= 0) {
 		uint64_t t0 = sys_now_ns();
 
-		rc = fdio_write(k->fd, it.data, it.len);
+		rc = k->sparse ? write_sparse(k, it.data, it.len) :
+		    fdio_write(k->fd, it.data, it.len);
 		k->write_ns += sys_now_ns() - t0;
 	}
 	if (it.slot != NULL)
@@ -338,6 +395,8 @@ sink_close(struct sink *k, bool failed, struct pipeline_stats *stats)
 	if (k->threaded)
 		pthread_join(k->thread, NULL);
 	rc = k->err != 0 ? k->err : rc;
+	if (rc == 0)
+		rc = end_sparse(k);
 	stats->out_bytes += k->bytes;
 	stats->stall_out_ns += k->write_ns;
 	for (int i = 0; i < CHUNKS; i++)

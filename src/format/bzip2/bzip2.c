@@ -26,6 +26,30 @@
 
 enum { RAW_LEN = 64 << 10 };
 
+/* Reports the blocks of a stream to the caller; without a function, nothing. */
+struct reporter {
+	const struct codec_options *options;
+	uint64_t blocks;
+};
+
+static void
+report_block(struct reporter *r, uint32_t crc, uint32_t combined, size_t size)
+{
+	r->blocks++;
+	if (r->options->report != NULL)
+		r->options->report(r->options->report_arg,
+		    &(struct codec_block){ r->blocks, crc, combined, size });
+}
+
+static void
+report_end(struct reporter *r, uint32_t combined)
+{
+	r->blocks = 0;
+	if (r->options->report != NULL)
+		r->options->report(r->options->report_arg,
+		    &(struct codec_block){ .combined = combined });
+}
+
 struct bzip2_job {
 	struct cutter cut;	/* input not yet in a block; finds
 				 * content-defined boundaries */
@@ -35,6 +59,7 @@ struct bzip2_job {
 	struct bz2_join bits;
 	struct buf joined;
 	bool begun;
+	struct reporter reporter;
 };
 
 struct bzip2_notes {
@@ -75,6 +100,7 @@ bzip2_open(void **job, const struct codec_options *o,
 	j->cut.rsyncable = o->rsyncable;
 	j->cut.block = o->rsyncable ? p->block / 5 * 4 : RAW_LEN;
 	j->level = o->level;
+	j->reporter.options = o;
 	*job = j;
 	return 0;
 }
@@ -167,8 +193,12 @@ bzip2_join(void *job, struct slot *s, struct sink *out)
 	if (note->len > 0)
 		n += bz2_join_block(&j->bits, s->out.data, note->len,
 		    note->crc, j->joined.data + n);
+	if (note->len > 0)
+		report_block(&j->reporter, note->crc, j->bits.crc, s->in.len);
 	if (s->last)
 		n += bz2_join_trailer(&j->bits, j->joined.data + n);
+	if (s->last)
+		report_end(&j->reporter, j->bits.crc);
 	return sink_write(out, j->joined.data, n);
 }
 
@@ -224,6 +254,7 @@ struct bunzip2_job {
 	uint32_t crc;
 	unsigned streams;
 	struct bz2_decoder *decoder;
+	struct reporter reporter;	/* used by the joiner */
 };
 
 /*
@@ -372,6 +403,7 @@ take_trailer(struct bunzip2_job *j)
 		return 0;
 	if (rc != 0 || crc != j->crc)
 		return -EBADMSG;
+	report_end(&j->reporter, crc);
 	j->at = j->held_at + bit;
 	j->streams++;
 	j->state = HEADER;
@@ -413,6 +445,7 @@ decode_block(struct bunzip2_job *j, bool last, struct sink *out)
 		sink_advance(out, (size_t)n);
 	} while (n > 0);
 	j->crc = bz2_crc_combine(j->crc, crc);
+	report_block(&j->reporter, crc, j->crc, 0);
 	j->at = j->held_at + bit;
 	return 1;
 }
@@ -483,6 +516,7 @@ bunzip2_join(void *job, struct slot *s, struct sink *out)
 	if (note->ok && j->state == BLOCKS && j->held.len == 0 &&
 	    j->at == note->begin && note->level == j->level) {
 		j->crc = bz2_crc_combine(j->crc, note->crc);
+		report_block(&j->reporter, note->crc, j->crc, 0);
 		j->at = note->end;
 		rc = sink_slot(out, s);
 	} else {
@@ -512,10 +546,10 @@ bunzip2_open(void **job, const struct codec_options *o,
 {
 	struct bunzip2_job *j = sys_calloc(1, sizeof(*j));
 
-	(void)o;
 	if (j == NULL)
 		return -ENOMEM;
 	j->notes = notes;
+	j->reporter.options = o;
 	j->worker_out = p->block;
 	j->guess = BZ2_LEVEL_MAX;
 	bz2_scan_init(&j->scan);

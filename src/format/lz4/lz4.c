@@ -34,15 +34,28 @@ lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len)
 	    p[5] & BD_RESERVED || code < 4 ||
 	    (XXH32(p + 4, len - 5, 0) >> 8 & 0xff) != p[len - 1])
 		return -EBADMSG;
-	if (p[4] & FLG_DICT)
-		return -ENOTSUP;
+	h->dictionary = p[4] & FLG_DICT;
 	h->flags = (8 + 2 * code) |
 	    (p[4] & FLG_INDEPENDENT ? 0 : PIECE_LINKED) |
 	    (p[4] & FLG_BLOCK_CHECK ? PIECE_BLOCK_CHECK : 0);
 	h->content_check = p[4] & FLG_CONTENT_CHECK;
 	if (p[4] & FLG_SIZE)
 		h->size = load_le64(p + 6);
-	return 0;
+	return h->dictionary ? -ENOTSUP : 0;
+}
+
+struct lz4_dictionary
+lz4_dictionary_of(const struct codec_options *o)
+{
+	const char *p = codec_text(o, "dictionary");
+	uint64_t n = codec_number(o, "dictionary");
+
+	if (n == 0)
+		return (struct lz4_dictionary){ .p = NULL };
+	if (n > LZ4_HISTORY)
+		p += n - LZ4_HISTORY;
+	return (struct lz4_dictionary){ p, n < LZ4_HISTORY ? (int)n :
+	    LZ4_HISTORY };
 }
 
 void
@@ -71,8 +84,8 @@ lz4_dictionary(const uint8_t *p, size_t len)
 	if (len < FRAME_HEADER || load_le32(p) != FRAME_MAGIC)
 		return 0;
 	n = lz4_header_len(p[4]);
-	return p[4] >> 6 == 1 && p[4] & FLG_DICT && n <= len &&
-	    lz4_header_parse(&h, p, n) == -ENOTSUP ? load_le32(p + n - 5) : 0;
+	return n <= len && lz4_header_parse(&h, p, n) == -ENOTSUP &&
+	    h.dictionary ? load_le32(p + n - 5) : 0;
 }
 
 static const char *
@@ -88,6 +101,7 @@ const struct codec codec_lz4 = {
 	.level_min = 1, .level_max = 12, .level_default = 1,
 	.adapt_max = 9,
 	.settings = (const char *const[]){
+	    "dictionary",	/* its size; the text is its bytes */
 	    "content-size",	/* record "size", if it is given */
 	    "fast",		/* liblz4's acceleration */
 	    "no-check",		/* no checksum of the content */

@@ -41,7 +41,6 @@ enum {
 	LINKED_MAX = 1 << 20,	/* maximum size of linked blocks for which
 				 * decoding overlaps with reading */
 	SKIP_STEP = 64 << 10,
-	HISTORY = 64 << 10,
 	SLIDE = 1 << 20,	/* bytes between moves of the history, if
 				 * memory allows */
 	SINK = 3 << 19,		/* the pipeline's output buffers */
@@ -62,6 +61,7 @@ SLOT_NOTES(unlz4_notes)
 struct lz4_reader {
 	struct codec_notes *notes;
 	struct lz4_header h;	/* header of the current frame */
+	bool has_dictionary;	/* the user gave one */
 	bool within;		/* inside a frame */
 	bool has_word;
 	uint32_t word;		/* read ahead: block length or magic number */
@@ -80,6 +80,7 @@ struct lz4_reader {
 
 struct unlz4_job {
 	struct lz4_reader reader;
+	struct lz4_dictionary dictionary;
 
 	/* Used only by the joiner. */
 	size_t slide_least;	/* bytes between moves of the history */
@@ -90,6 +91,16 @@ struct unlz4_job {
 };
 
 /* The reader */
+
+/* Parses a header, and accepts the ID of a dictionary if there is one. */
+static int
+parse_header(struct lz4_header *h, const uint8_t *p, size_t len,
+    bool has_dictionary)
+{
+	int rc = lz4_header_parse(h, p, len);
+
+	return rc == -ENOTSUP && h->dictionary && has_dictionary ? 0 : rc;
+}
 
 /*
  * Returns the slot size in bytes for pieces with these flags, where a piece of
@@ -244,7 +255,7 @@ begin_frame(struct lz4_reader *r, struct input *in, struct slot *s)
 		if (rc != 0)
 			return rc;
 	}
-	rc = lz4_header_parse(&r->h, s->in.data, s->in.len);
+	rc = parse_header(&r->h, s->in.data, s->in.len, r->has_dictionary);
 	if (rc != 0)
 		return rc;
 	unlz4_notes(s)->skip = s->in.len;
@@ -392,12 +403,12 @@ block_at(struct lz4_block *b, const uint8_t *p, int flags)
 }
 
 /*
- * Decodes b and appends the result to `to`; b may refer to the last `history`
- * bytes of `to`.  Returns the length.
+ * Decodes b and appends the result to `to`; b may refer to the dictionary, or
+ * to the last bytes of `to`, which it then is.  Returns the length.
  */
 static ssize_t
-decode_block(const struct lz4_block *b, struct buf *to, size_t history,
-    size_t room)
+decode_block(const struct lz4_block *b, struct buf *to,
+    struct lz4_dictionary d, size_t room)
 {
 	char *dst = (char *)to->data + to->len;
 	int n;
@@ -409,7 +420,7 @@ decode_block(const struct lz4_block *b, struct buf *to, size_t history,
 		n = (int)b->len;
 	} else {
 		n = LZ4_decompress_safe_usingDict((const char *)b->data, dst,
-		    (int)b->len, (int)room, dst - history, (int)history);
+		    (int)b->len, (int)room, d.p, d.len);
 	}
 	if (n < 0)
 		return -EBADMSG;
@@ -420,6 +431,7 @@ decode_block(const struct lz4_block *b, struct buf *to, size_t history,
 static int
 unlz4_work(void *job, void *ctx, struct slot *s)
 {
+	struct lz4_dictionary d = ((const struct unlz4_job *)job)->dictionary;
 	const struct unlz4_notes *note = unlz4_notes(s);
 	size_t block = (size_t)1 << (note->flags & PIECE_LOG), len, room;
 	const uint8_t *p = s->in.data + note->skip, *end = p + note->used;
@@ -429,7 +441,6 @@ unlz4_work(void *job, void *ctx, struct slot *s)
 	/* one extra byte, because even an empty block needs space */
 	int rc = linked ? 0 : buf_reserve(&s->out, note->most + 1);
 
-	(void)job;
 	(void)ctx;
 	if (rc != 0)
 		return rc;
@@ -441,7 +452,9 @@ unlz4_work(void *job, void *ctx, struct slot *s)
 		if (linked)
 			continue;
 		room = note->most - s->out.len;
-		n = decode_block(&b, &s->out, 0, room < block ? room : block);
+		n = decode_block(&b, &s->out, note->flags & PIECE_LEGACY ?
+		    (struct lz4_dictionary){ .p = NULL } : d,
+		    room < block ? room : block);
 		if (n < 0)
 			return (int)n;
 	}
@@ -473,12 +486,14 @@ join_linked(struct unlz4_job *j, struct slot *s, struct sink *out)
 		p += block_at(&b, p, note->flags);
 		/* make room for a block after the history */
 		if (slide->cap - slide->len < block) {
-			memmove(slide->data, slide->data + slide->len - HISTORY,
-			    HISTORY);
-			slide->len = HISTORY;
+			memmove(slide->data, slide->data + slide->len - LZ4_HISTORY,
+			    LZ4_HISTORY);
+			slide->len = LZ4_HISTORY;
 		}
 		at = slide->len;
-		n = decode_block(&b, slide, at < HISTORY ? at : HISTORY, block);
+		n = at < LZ4_HISTORY ? (ssize_t)at : LZ4_HISTORY;
+		n = decode_block(&b, slide, (struct lz4_dictionary){
+		    (const char *)slide->data + at - n, (int)n }, block);
 		if (n < 0)
 			return (int)n;
 		count_blocks(j, slide->data + at, (size_t)n);
@@ -499,15 +514,21 @@ unlz4_join(void *job, struct slot *s, struct sink *out)
 	int rc = 0;
 
 	if (note.skip > 0) {
-		rc = lz4_header_parse(&j->h, s->in.data, note.skip);
+		rc = parse_header(&j->h, s->in.data, note.skip,
+		    j->dictionary.p != NULL);
 		if (rc == 0 && note.flags & PIECE_LINKED)
-			rc = buf_reserve(&j->slide, HISTORY +
+			rc = buf_reserve(&j->slide, LZ4_HISTORY +
 			    (block < j->slide_least ? j->slide_least : block));
 		if (rc != 0)
 			return rc;
 		XXH32_reset(j->check, 0);
 		j->total = 0;
 		j->slide.len = 0;
+		if (note.flags & PIECE_LINKED && j->dictionary.p != NULL) {
+			memcpy(j->slide.data, j->dictionary.p,
+			    (size_t)j->dictionary.len);
+			j->slide.len = (size_t)j->dictionary.len;
+		}
 	}
 	if (note.flags & PIECE_LINKED) {
 		rc = join_linked(j, s, out);
@@ -549,7 +570,7 @@ plan_any(unsigned threads, struct memory_plan *p)
 {
 	*p = (struct memory_plan){ .block = PIECE_MAX, .slots = threads + 2,
 	    .slot_B = slot_bytes(PIECE_LEGACY, PIECE_MAX),
-	    .fixed_B = SINK + HISTORY + FRAME_BLOCK_MAX };
+	    .fixed_B = SINK + LZ4_HISTORY + FRAME_BLOCK_MAX };
 }
 
 static int
@@ -559,16 +580,17 @@ unlz4_open(void **job, const struct codec_options *o,
 	struct unlz4_job *j = sys_calloc(1, sizeof(*j));
 	struct memory_plan any;
 
-	(void)o;
 	if (j == NULL)
 		return -ENOMEM;
+	j->dictionary = lz4_dictionary_of(o);
 	plan_any(1, &any);
 	j->slide_least = p->slot_B < any.slot_B ? 0 : SLIDE;
 	j->reader = (struct lz4_reader){ .notes = notes,
+	    .has_dictionary = j->dictionary.p != NULL,
 	    .most = any.slot_B + any.fixed_B, .piece_max = p->block,
 	    .slot_max = p->slot_B,
-	    .linked_max = p->fixed_B < SINK + HISTORY ? 0 :
-	    p->fixed_B - SINK - HISTORY };
+	    .linked_max = p->fixed_B < SINK + LZ4_HISTORY ? 0 :
+	    p->fixed_B - SINK - LZ4_HISTORY };
 	j->check = XXH32_createState();
 	if (j->check == NULL) {
 		unlz4_close(j);
@@ -603,7 +625,7 @@ unlz4_plan(const struct codec_options *o, struct memory_plan *p,
 	block = (size_t)1 << (flags & PIECE_LOG);
 	p->block = block;
 	p->slot_B = slot_bytes(flags, block);
-	p->fixed_B = SINK + (flags & PIECE_LINKED ? HISTORY + block : 0);
+	p->fixed_B = SINK + (flags & PIECE_LINKED ? LZ4_HISTORY + block : 0);
 	return 0;
 }
 

@@ -39,6 +39,7 @@ struct lz4_job {
 	int level;
 	bool legacy, block_check, content_check;
 	int fast;		/* acceleration of liblz4's; 0: our own */
+	struct lz4_dictionary dictionary;
 	uint64_t size, total;	/* to be recorded, or 0; and seen so far */
 	struct adapt *adapt;
 	XXH32_state_t *check;	/* content checksum, for the reader */
@@ -63,9 +64,9 @@ round_block(size_t n)
 }
 
 static size_t
-state_size(int level, bool fast)
+state_size(int level, bool fast, bool dictionary)
 {
-	if (fast)
+	if (fast || (dictionary && level < HC_LEVEL))
 		return (size_t)LZ4_sizeofState();
 	return level < HC_LEVEL ? sizeof(struct lz4_fast) :
 	    (size_t)LZ4_sizeofStateHC();
@@ -80,6 +81,10 @@ lz4_plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 		*why = "legacy frames use 8 MiB blocks without checksums";
 		return -ENOTSUP;
 	}
+	if (legacy && codec_number(o, "dictionary") != 0) {
+		*why = "legacy frames have no dictionaries";
+		return -ENOTSUP;
+	}
 	if (o->block > FRAME_BLOCK_MAX) {
 		*why = "this format limits blocks to 4 MiB";
 		return -ENOTSUP;
@@ -88,7 +93,8 @@ lz4_plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 	p->slots = o->threads + 3;
 	p->slot_B = p->block + (size_t)LZ4_compressBound((int)p->block) +
 	    AROUND;
-	p->worker_B = state_size(o->level, codec_number(o, "fast") != 0);
+	p->worker_B = state_size(o->level, codec_number(o, "fast") != 0,
+	    codec_number(o, "dictionary") != 0);
 	p->fixed_B = ((uint64_t)1 << 20) + (o->rsyncable ? p->block : 0);
 	return 0;
 }
@@ -124,6 +130,7 @@ lz4_open(void **job, const struct codec_options *o, const struct memory_plan *p,
 	    (int)codec_number(o, "fast");
 	if (codec_number(o, "content-size") != 0)
 		j->size = codec_number(o, "size");
+	j->dictionary = lz4_dictionary_of(o);
 	j->adapt = o->adapt;
 	j->check = XXH32_createState();
 	if (j->check == NULL) {
@@ -145,7 +152,7 @@ lz4_worker_open(void *job, void **ctx)
 {
 	struct lz4_job *j = job;
 	struct lz4_worker *w = sys_malloc(sizeof(*w) +
-	    state_size(j->level, j->fast != 0));
+	    state_size(j->level, j->fast != 0, j->dictionary.p != NULL));
 
 	if (w == NULL)
 		return -ENOMEM;
@@ -191,6 +198,32 @@ lz4_fill(void *job, struct input *in, struct slot *s)
 	return 0;
 }
 
+/* Compresses a block, which may refer to the dictionary.  Returns the length. */
+static size_t
+pack_with_dictionary(const struct lz4_job *j, void *state, int level,
+    const struct buf *in, uint8_t *p, size_t room)
+{
+	const struct lz4_dictionary *d = &j->dictionary;
+
+	if (level < HC_LEVEL) {
+		LZ4_stream_t *stream = LZ4_initStream(state,
+		    sizeof(LZ4_stream_t));
+
+		LZ4_loadDict(stream, d->p, d->len);
+		return (size_t)LZ4_compress_fast_continue(stream,
+		    (const char *)in->data, (char *)p, (int)in->len, (int)room,
+		    j->fast != 0 ? j->fast : 1);
+	} else {
+		LZ4_streamHC_t *stream = LZ4_initStreamHC(state,
+		    sizeof(LZ4_streamHC_t));
+
+		LZ4_resetStreamHC_fast(stream, level);
+		LZ4_loadDictHC(stream, d->p, d->len);
+		return (size_t)LZ4_compress_HC_continue(stream,
+		    (const char *)in->data, (char *)p, (int)in->len, (int)room);
+	}
+}
+
 /*
  * Writes a block: its length and its data, which are stored if compression does
  * not make them smaller.  Returns the end.
@@ -203,7 +236,9 @@ put_block(const struct lz4_job *j, void *state, const struct buf *in,
 	uint32_t flag = 0;
 	size_t len;
 
-	if (j->fast != 0)
+	if (j->dictionary.p != NULL)
+		len = pack_with_dictionary(j, state, level, in, p + 4, room);
+	else if (j->fast != 0)
 		len = (size_t)LZ4_compress_fast_extState(state,
 		    (const char *)in->data, (char *)p + 4, (int)in->len,
 		    (int)room, j->fast);

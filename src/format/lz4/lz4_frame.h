@@ -17,7 +17,8 @@ enum {
 	FRAME_BLOCK_MAX = 4 << 20,
 	FRAME_HEADER = 7,		/* as written by pzc */
 	FRAME_HEADER_MAX = 19,
-	FRAME_CHECK = 4			/* size of every XXH32 */
+	FRAME_CHECK = 4,		/* size of every XXH32 */
+	LZ4_HISTORY = 64 << 10		/* reach of a match */
 };
 
 #define FRAME_STORED 0x80000000U	/* flag in a block's length: stored */
@@ -41,13 +42,14 @@ enum {
 struct lz4_header {
 	int flags;
 	bool content_check;
+	bool dictionary;	/* it has the ID of one */
 	uint64_t size;		/* content size, or 0 if unknown */
 };
 
 /*
  * Parses a header of len bytes, including the magic number.  Returns 0,
- * -EBADMSG, or -ENOTSUP for a frame that needs a dictionary or has a later
- * version.
+ * -EBADMSG, or -ENOTSUP for a frame that needs a dictionary, in which case *h is
+ * complete and h->dictionary is set, or has a later version.
  */
 int lz4_header_parse(struct lz4_header *h, const uint8_t *p, size_t len);
 
@@ -64,6 +66,13 @@ lz4_header_len(uint8_t flags)
  * 1 << log bytes; checks is FLG_CONTENT_CHECK and FLG_BLOCK_CHECK, or less.
  */
 void lz4_header_store(uint8_t *p, int log, int checks);
+
+/* The dictionary that the user gave: its end, as far as a match can reach. */
+struct lz4_dictionary {
+	const char *p;		/* NULL: none */
+	int len;
+};
+struct lz4_dictionary lz4_dictionary_of(const struct codec_options *o);
 
 /*
  * Returns the decoded size of a compressed block of len bytes, or -EBADMSG.

@@ -98,12 +98,25 @@ need(struct look *look, uint64_t at, size_t len, const uint8_t **p)
 	return (size_t)n < len ? -ENODATA : 0;
 }
 
+/* Counts a frame of a listing, and reports it. */
+static void
+list_one(struct codec_listing *l, struct codec_frame f)
+{
+	f.number = l->frames + l->skipped;
+	if (f.number > 1 && l->kind != (int)f.kind)
+		l->kinds = true;
+	l->kind = f.kind;
+	if (l->frame != NULL)
+		l->frame(l->frame_arg, &f);
+}
+
 /*
- * Reads the header of the frame at an offset, after skippable ones.  Returns 0
- * or -errno.
+ * Reads the header of the frame at an offset, after skippable ones, which are
+ * counted in l, unless it is NULL.  Returns 0 or -errno.
  */
 static int
-frame_at(struct look *look, uint64_t at, struct frame *f)
+frame_at(struct look *look, uint64_t at, struct frame *f,
+    struct codec_listing *l)
 {
 	const uint8_t *p;
 	int rc;
@@ -117,6 +130,12 @@ frame_at(struct look *look, uint64_t at, struct frame *f)
 		rc = need(look, f->at, 8, &p);
 		if (rc != 0)
 			return rc;
+		if (l != NULL) {
+			l->skipped++;
+			list_one(l, (struct codec_frame){
+			    .kind = CODEC_FRAME_SKIPPABLE,
+			    .packed = 8 + (uint64_t)load_le32(p + 4) });
+		}
 		f->at += 8 + (uint64_t)load_le32(p + 4);
 		f->none = f->at >= look->len;
 		if (f->none)
@@ -214,10 +233,18 @@ lz4_list(int fd, uint64_t len, struct codec_listing *l)
 		return -ENOMEM;
 	l->has_size = l->exact = true;
 	while (rc == 0) {
-		rc = frame_at(look, at, &f);
+		rc = frame_at(look, at, &f, l);
 		if (rc != 0 || f.none)
 			break;
 		rc = list_blocks(look, &f, &at, l);
+		if (rc == 0)
+			list_one(l, (struct codec_frame){
+			    .kind = f.h.flags & PIECE_LEGACY ?
+			    CODEC_FRAME_LEGACY : CODEC_FRAME,
+			    .block_code = ((unsigned)f.h.flags & PIECE_LOG) /
+			    2 - 4, .linked = f.h.flags & PIECE_LINKED,
+			    .check = f.h.content_check, .packed = at - f.at,
+			    .size = f.has_size ? f.h.size : 0 });
 	}
 	l->has_value = l->has_value && l->frames == 1;
 	look_close(look);
@@ -354,7 +381,7 @@ map_lz4(struct seek_map *m)
 	m->how = "independent blocks";
 	m->checked = true;
 	while (w.plain < m->need) {
-		rc = frame_at(m->look, w.at, &f);
+		rc = frame_at(m->look, w.at, &f, NULL);
 		if (rc != 0 || f.none)
 			break;
 		if (f.h.flags & PIECE_LEGACY ||
@@ -383,7 +410,7 @@ lz4_part(const struct seek_map *m, const struct seek_unit *from,
 	uint8_t head[FRAME_HEADER];
 	uint64_t start = from->at, end = to->at;
 	struct frame f;
-	int rc = frame_at(m->look, from->frame, &f);
+	int rc = frame_at(m->look, from->frame, &f, NULL);
 
 	if (rc != 0 || f.none)
 		return rc != 0 ? rc : -EBADMSG;

@@ -61,7 +61,8 @@ static const struct coder *
 encoder_for(const struct codec_options *o)
 {
 	static const char *const whole[] = {
-		"window-log", "no-check", "dictionary", "patch-from"
+		"window-log", "no-check", "dictionary", "patch-from",
+		"size-hint", "target-block"
 	};
 
 	for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++)
@@ -77,7 +78,8 @@ static const struct coder *
 decoder_for(const struct codec_options *o)
 {
 	return codec_number(o, "dictionary") != 0 ||
-	    codec_number(o, "patch-from") != 0 ? &zstd_stream_decoder :
+	    codec_number(o, "patch-from") != 0 ||
+	    codec_number(o, "no-check") != 0 ? &zstd_stream_decoder :
 	    &zstd_decoder;
 }
 
@@ -90,11 +92,14 @@ const struct codec codec_zstd = {
 	.settings = (const char *const[]){
 	    "dictionary",	/* its size; the text is its bytes */
 	    "fast",		/* a level below 0, without its sign */
-	    "no-check",		/* no checksum of the content */
+	    "no-check",		/* no checksum of the content; decoding:
+				 * it is not verified */
 	    "parameters",	/* as in zstd --zstd=, "wlog=23,strat=3" */
 	    "patch-from",	/* like dictionary: data to refer to */
 	    "seekable",		/* write separate frames and a seek table */
 	    "size",		/* to record in the header; 0: none */
+	    "size-hint",	/* what the size may be, if it is not known */
+	    "target-block",	/* bytes in a compressed block, about */
 	    "window-log",	/* --long; 0: the level's default */
 	    NULL },
 	.list = zstd_list, .seek = &zstd_seek,

@@ -5,6 +5,8 @@
  * With a long window, a dictionary, or parameters of the user's, the input
  * cannot be cut into jobs.  libzstd's own threads compress it.
  */
+#define ZSTD_STATIC_LINKING_ONLY
+
 #include "zstd_codec.h"
 
 #include "base/args.h"
@@ -162,8 +164,13 @@ stream_pack_open(void **job, const struct codec_options *o,
 	struct zstd_stream *j = stream_new(o, notes);
 	uint64_t log = codec_number(o, "window-log");
 	uint64_t size = codec_number(o, "size");
+	uint64_t hint = codec_number(o, "size-hint");
 	uint64_t dict = codec_number(o, "dictionary");
 	uint64_t patch = codec_number(o, "patch-from");
+	ZSTD_bounds target = ZSTD_cParam_getBounds(ZSTD_c_targetCBlockSize);
+	int block = codec_number(o, "target-block") < (uint64_t)
+	    target.upperBound ? (int)codec_number(o, "target-block") :
+	    target.upperBound;
 	const struct {
 		bool set;
 		ZSTD_cParameter id;
@@ -174,6 +181,10 @@ stream_pack_open(void **job, const struct codec_options *o,
 		{ log != 0 || patch != 0, ZSTD_c_enableLongDistanceMatching,
 		    1 },
 		{ patch != 0, ZSTD_c_windowLog, patch_log(o) },
+		/* it only matters if the size is not known */
+		{ size == 0 && hint != 0, ZSTD_c_srcSizeHint,
+		    hint < INT32_MAX ? (int)hint : INT32_MAX },
+		{ block != 0, ZSTD_c_targetCBlockSize, block },
 		{ log != 0, ZSTD_c_windowLog, (int)log },
 	};
 
@@ -270,7 +281,10 @@ stream_unpack_open(void **job, const struct codec_options *o,
 	if (codec_number(o, "patch-from") != 0 && patch_log(o) > log)
 		log = patch_log(o);
 	j->unpacker = ZSTD_createDCtx();
-	if (j->unpacker == NULL || ZSTD_isError(ZSTD_DCtx_setParameter(
+	if (j->unpacker == NULL || (codec_number(o, "no-check") != 0 &&
+	    ZSTD_isError(ZSTD_DCtx_setParameter(j->unpacker,
+	    ZSTD_d_forceIgnoreChecksum, ZSTD_d_ignoreChecksum))) ||
+	    ZSTD_isError(ZSTD_DCtx_setParameter(
 	    j->unpacker, ZSTD_d_windowLogMax, log)) || (dict != 0 &&
 	    ZSTD_isError(ZSTD_DCtx_loadDictionary(j->unpacker,
 	    codec_text(o, "dictionary"), (size_t)dict)))) {

@@ -64,20 +64,29 @@ struct pzc {
 	char names_end;			/* the character after each */
 	struct strbuf filters;		/* xz's chain */
 	struct strbuf lengths;		/* of xz's blocks */
-	bool no_sparse;			/* an option that changes nothing */
+	bool ignored;			/* an option that changes nothing */
 	const char *unused;		/* likewise, with a value */
+	int sparse;			/* 1, -1: make holes or not; 0: the
+					 * style's default */
 	int pass_through;		/* 1, -1: data in no format is copied,
 					 * or not, whatever -f says */
 	const char *out_dir;		/* where outputs go, or NULL; */
 	bool out_mirror;		/* with the directories of the input */
-	bool progress;			/* done() in spite of -q */
+	bool progress, no_progress;	/* done() in spite of -q; never */
+	bool consoles[3];		/* taken to be terminals, for tests of
+					 * zstd */
 	bool shows_parameters;
 	bool several;			/* lz4: all operands are inputs */
 	bool mode_given;
 	bool exclude;			/* skip files with a suffix */
 	const char *dictionary, *patch;	/* files that zstd refers to; */
-	char *blob;			/* the bytes of one */
-	bool trains;			/* make a dictionary, */
+	char *blob;			/* the bytes of one, */
+	size_t blob_B;			/* how many, and */
+	dev_t blob_dev;			/* which it is, */
+	ino_t blob_ino;
+	const char *trains;		/* make a dictionary, in this way; */
+	const char *train_options;
+	int selectivity;		/* -1: not given */
 	struct pzc_samples *samples;	/* from these, */
 	const char *dictionary_id;	/* with this ID, or NULL */
 	size_t job_B;			/* zstd's -B; 0: its choice */
@@ -164,6 +173,15 @@ void pzc_confine(struct pzc *p, const struct source *s,
     const struct output *out);
 
 /*
+ * Reads a regular file into p->blob and makes it the value of a setting, unless
+ * it is empty.  Returns 0 or -errno.
+ */
+int pzc_load_blob(struct pzc *p, const char *path, const char *key);
+
+/* Returns whether standard input, output or error is a terminal. */
+bool pzc_is_console(const struct pzc *p, int fd);
+
+/*
  * Returns the format of a stream that begins with len bytes, or NULL if it is
  * not known.  The bytes take precedence over -F, which may come from the
  * environment.
@@ -222,6 +240,7 @@ struct pzc_run {
 	bool decompress;
 	int level;
 	const struct adapt *adapt;	/* overrides level, or NULL */
+	int64_t in_size;		/* of the input; -1: not known */
 	uint64_t wall_ns, user_us, sys_us;
 };
 
@@ -296,6 +315,7 @@ struct pzc_saying {
 
 /* The results of -l for one file. */
 struct pzc_entry {
+	const struct pzc *p;
 	const struct source *src;
 	const struct codec *codec;
 	struct input in;
@@ -383,6 +403,8 @@ struct pzc_style {
 	bool rest_is_error;	/* data after a stream is */
 	bool says_done;		/* done() without -v, too */
 	bool concatenates;	/* -o takes several inputs */
+	bool sparse;		/* decompresses zeros to holes, in files */
+	bool sparse_stdout;	/* also in a file that is standard output */
 	bool stdin_copies;	/* -df of standard input needs no -c */
 	bool copy_rest;		/* with -cdf: copies data after a stream */
 	bool rest_is_read;	/* otherwise such data is read as a stream */
@@ -391,10 +413,14 @@ struct pzc_style {
 	bool talks;		/* prints progress and, with -v, the sandbox
 				 * state */
 
-	/* -v: called before and after the conversion. */
+	/*
+	 * Called before the conversion, with -v or for parameters, and after
+	 * it.
+	 */
 	void (*begin)(struct pzc *p, const struct pzc_run *run);
 	void (*done)(struct pzc *p, const struct pzc_run *run);
 
+	bool blob_apart;	/* a dictionary cannot be an input */
 	void (*sample)(struct pzc *p, struct source *s);	/* --train */
 	void (*end)(struct pzc *p);	/* after the last file; or NULL */
 
@@ -403,6 +429,8 @@ struct pzc_style {
 	 * the last line.
 	 */
 	void (*list)(struct pzc *p, const struct pzc_entry *e);
+	/* -v: a line for a frame; arg is a struct pzc_entry */
+	void (*list_frame)(void *arg, const struct codec_frame *f);
 	void (*list_sum)(const struct pzc *p);
 	bool list_tests;	/* decompresses all data */
 	bool list_reads_pipes;	/* also lists pipes */

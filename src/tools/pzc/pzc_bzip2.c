@@ -10,8 +10,11 @@
 
 #include "base/options.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { NAME_WIDTH = 7 };		/* at least */
 
 static const struct pzc_saying sayings[PZC_EVENTS] = {
 	[ON_OPEN] = { SAY_ERROR, "Can't open input file ", ": ", "." },
@@ -112,7 +115,7 @@ static const struct options_row bzip2_table[] = {
 	    OPTIONS_CALL(be_quiet) },
 	{ 'v', "verbose", NULL, "say what is done", OPTIONS_CALL(be_louder) },
 	{ 's', "small", NULL, "accepted: memory is small anyway",
-	    OPTIONS_FLAG(no_sparse) },
+	    OPTIONS_FLAG(ignored) },
 	{ 0, NULL, "-1 .. -9", "block size, 100k to 900k; --fast, --best",
 	    OPTIONS_NOTE },
 	{ 0, "fast", NULL, NULL, OPTIONS_SET(level, 1) },
@@ -122,21 +125,73 @@ static const struct options_row bzip2_table[] = {
 	    OPTIONS_CALL(pzc_take_threads) },
 	{ 'b', NULL, "N", NULL, OPTIONS_TEXT(unused) },
 	{ 'm', NULL, "N", NULL, OPTIONS_TEXT(unused) },
-	{ 'r', NULL, NULL, NULL, OPTIONS_FLAG(no_sparse) },
-	{ 'u', NULL, NULL, NULL, OPTIONS_FLAG(no_sparse) },
-	{ 0, "sequential", NULL, NULL, OPTIONS_FLAG(no_sparse) },
-	{ 0, "repetitive-fast", NULL, NULL, OPTIONS_FLAG(no_sparse) },
-	{ 0, "repetitive-best", NULL, NULL, OPTIONS_FLAG(no_sparse) },
-	{ 0, "exponential", NULL, NULL, OPTIONS_FLAG(no_sparse) },
+	{ 'r', NULL, NULL, NULL, OPTIONS_FLAG(ignored) },
+	{ 'u', NULL, NULL, NULL, OPTIONS_FLAG(ignored) },
+	{ 0, "sequential", NULL, NULL, OPTIONS_FLAG(ignored) },
+	{ 0, "repetitive-fast", NULL, NULL, OPTIONS_FLAG(ignored) },
+	{ 0, "repetitive-best", NULL, NULL, OPTIONS_FLAG(ignored) },
+	{ 0, "exponential", NULL, NULL, OPTIONS_FLAG(ignored) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'L', "license", NULL, "", OPTIONS_CALL(show_bzip2) },
 	{ 'V', "version", NULL, "show this help, or versions",
 	    OPTIONS_CALL(show_bzip2) },
 };
 
+/* -vv and -vvv: a line for each block. */
+static void
+bzip2_report(void *arg, const struct codec_block *b)
+{
+	const struct pzc *p = arg;
+	bool packs = p->mode == PZC_COMPRESS;
+
+	if (packs && b->number > 0)
+		fprintf(stderr, "    block %" PRIu64 ": crc = 0x%08" PRIx32
+		    ", combined CRC = 0x%08" PRIx32 ", size = %zu\n",
+		    b->number, b->crc, b->combined, b->size);
+	else if (packs)
+		fprintf(stderr, "    final combined CRC = 0x%08" PRIx32
+		    "\n   ", b->combined);
+	else if (b->number > 0 && p->msg.verbose > 2)
+		fprintf(stderr, "\n    [%" PRIu64 ": huff+mtf rt+rld {0x%08"
+		    PRIx32 ", 0x%08" PRIx32 "}]", b->number, b->crc, b->crc);
+	else if (b->number > 0)
+		fprintf(stderr, "\n    [%" PRIu64 ": huff+mtf rt+rld]",
+		    b->number);
+	else if (p->msg.verbose > 2)
+		fprintf(stderr, "\n    combined CRCs: stored = 0x%08" PRIx32
+		    ", computed = 0x%08" PRIx32, b->combined, b->combined);
+}
+
+/* Prints a name, and pads it to the length of the longest one. */
+static void
+put_padded(const struct pzc *p, const char *name)
+{
+	size_t longest = NAME_WIDTH, len = strlen(name);
+
+	for (int i = 0; i < p->file_count; i++)
+		if (strlen(p->files[i]) > longest)
+			longest = strlen(p->files[i]);
+	fprintf(stderr, "  %s: %*s", name, len < longest ?
+	    (int)(longest - len) : 0, "");
+}
+
+static void
+bzip2_begin(struct pzc *p, const struct pzc_run *run)
+{
+	if (p->msg.verbose < 2)
+		return;
+	put_padded(p, run->name);
+	if (!run->decompress)
+		fputc('\n', stderr);
+}
+
 static int
 bzip2_prepare(struct pzc *p)
 {
+	if (p->msg.verbose > 1) {
+		p->codec_options.report = bzip2_report;
+		p->codec_options.report_arg = p;
+	}
 	/* bzcat copies what is not compressed only with -f */
 	if (p->mode == PZC_TEST)
 		p->to_stdout = false;
@@ -149,7 +204,10 @@ bzip2_done(struct pzc *p, const struct pzc_run *run)
 	const struct pipeline_stats *s = &run->result->stats;
 	double in = (double)s->in_bytes, out = (double)s->out_bytes;
 
-	fprintf(stderr, "  %s: ", run->name);
+	if (p->msg.verbose == 1)
+		put_padded(p, run->name);
+	else if (run->decompress)
+		fputs("\n    ", stderr);
 	if (p->mode == PZC_TEST)
 		fputs("ok\n", stderr);
 	else if (run->decompress)
@@ -180,6 +238,6 @@ const struct pzc_style pzc_style_bzip2 = {
 	.suffix_other = ".out",
 	.formats = formats, .formats_only = true, .never_asks = true,
 	.regular_only = true,
-	.done = bzip2_done,
+	.begin = bzip2_begin, .done = bzip2_done,
 	.version = bzip2_version,
 };

@@ -46,6 +46,42 @@ struct file {
 	struct convert_result result;
 };
 
+bool
+pzc_is_console(const struct pzc *p, int fd)
+{
+	return p->consoles[fd] || isatty(fd);
+}
+
+int
+pzc_load_blob(struct pzc *p, const char *path, const char *key)
+{
+	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), rc = fd;
+	struct stat st = { .st_size = 0 };
+	ssize_t n = 1;
+
+	if (rc >= 0)
+		rc = fstat(fd, &st) == -1 ? -errno : !S_ISREG(st.st_mode) ?
+		    -EINVAL : st.st_size > INT32_MAX ? -EFBIG : 0;
+	if (rc == 0) {
+		p->blob = sys_malloc((size_t)st.st_size + 1);
+		rc = p->blob == NULL ? -ENOMEM : 0;
+	}
+	while (rc == 0 && p->blob_B < (size_t)st.st_size && n > 0) {
+		n = sys_read(fd, p->blob + p->blob_B,
+		    (size_t)st.st_size - p->blob_B);
+		if (n < 0)
+			rc = (int)n;
+		else
+			p->blob_B += (size_t)n;
+	}
+	if (fd >= 0)
+		sys_close(fd);
+	p->blob_dev = st.st_dev;
+	p->blob_ino = st.st_ino;
+	return rc != 0 || p->blob_B == 0 ? rc :
+	    codec_set(&p->codec_options, key, p->blob_B, p->blob);
+}
+
 /* Opening the input */
 
 /*
@@ -382,7 +418,8 @@ use_stdout(struct file *f)
 	struct msg *msg = &f->p->msg;
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
-	if (!f->decompress && !f->p->force && isatty(STDOUT_FILENO)) {
+	if (!f->decompress && !f->p->force &&
+	    pzc_is_console(f->p, STDOUT_FILENO)) {
 		pzc_say(f->p, ON_TERMINAL_OUT, "", NULL);
 		return -1;
 	}
@@ -474,6 +511,27 @@ fits_header(int64_t t)
 	return t > 0 && t <= UINT32_MAX;
 }
 
+/*
+ * Returns whether zeros become holes: in a new file, and in one that is standard
+ * output, at its end, if this is asked for.
+ */
+static bool
+makes_holes(const struct file *f)
+{
+	const struct pzc_style *style = f->p->style;
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+	struct stat st;
+
+	if (!f->decompress || f->p->sparse < 0 || f->out_fd < 0)
+		return false;
+	if (f->out_fd != STDOUT_FILENO)
+		return !f->out.direct && (style->sparse || f->p->sparse > 0);
+	return (style->sparse_stdout || f->p->sparse > 0) && flags != -1 &&
+	    !(flags & O_APPEND) && fstat(STDOUT_FILENO, &st) == 0 &&
+	    S_ISREG(st.st_mode) &&
+	    lseek(STDOUT_FILENO, 0, SEEK_CUR) == st.st_size;
+}
+
 static int
 convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 {
@@ -513,6 +571,7 @@ convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 		run->adapt = adapt;
 	}
 
+	c.sparse = makes_holes(f);
 	progress_start(&progress, STDERR_FILENO, S_ISREG(st->st_mode) ?
 	    (uint64_t)st->st_size : 0, p->msg.quiet || !p->style->talks);
 	c.progress = &progress;
@@ -597,7 +656,7 @@ convert_file(struct file *f)
 	    .target = f->target != NULL ? f->target : p->style->stdout_name,
 	    .is_stdin = f->src->is_stdin, .codec = f->codec,
 	    .result = &f->result, .decompress = f->decompress,
-	    .level = p->level };
+	    .level = p->level, .in_size = -1 };
 	int rc;
 
 	if (f->decompress)
@@ -606,7 +665,10 @@ convert_file(struct file *f)
 		run.around_B = GZIP_FIXED + GZIP_TRAILER + (f->src->is_stdin ||
 		    !p->store_name ? 0 : strlen(path_name(path)) + 1);
 	pzc_confine(p, f->src, &f->out);
-	if (p->msg.verbose > 0 && p->style->begin != NULL)
+	if (S_ISREG(f->src->st.st_mode) && !f->src->is_stdin)
+		run.in_size = f->src->st.st_size;
+	if ((p->msg.verbose > 0 || p->shows_parameters || p->patch != NULL) &&
+	    p->style->begin != NULL)
 		p->style->begin(p, &run);
 	if (has_time(f) && !fits_header(f->src->st.st_mtime))
 		pzc_say(p, ON_TIME, path, NULL);
@@ -757,6 +819,13 @@ process(struct pzc *p, struct source *s)
 	bool to_stdout = goes_to_stdout(&f);
 	int rc;
 
+	if (p->blob != NULL && p->style->blob_apart &&
+	    s->st.st_dev == p->blob_dev &&
+	    s->st.st_ino == p->blob_ino) {
+		msg_error(&p->msg, "cannot use %s as an input file and "
+		    "dictionary", s->path);
+		return;
+	}
 	/* decompressing in place requires a suffix, or a stored name */
 	if (!p->style->suffix_last && p->mode == PZC_DECOMPRESS &&
 	    p->output == NULL && !to_stdout &&
@@ -801,7 +870,7 @@ pzc_source_run(struct pzc *p, struct source *s)
 
 	if (p->ended || (skips && !pzc_has_suffix(p, s->path)))
 		return;
-	if (p->trains)
+	if (p->trains != NULL)
 		p->style->sample(p, s);
 	else if (p->mode == PZC_LIST)
 		pzc_list(p, s);
@@ -822,7 +891,8 @@ pzc_operand(struct pzc *p, const char *path)
 		pzc_source_close(&s);
 	} else if (fstat(s.fd, &s.st) == -1) {
 		msg_error(&p->msg, "%s: %s", s.path, strerror(errno));
-	} else if (p->mode != PZC_COMPRESS && !p->force && isatty(s.fd)) {
+	} else if (p->mode != PZC_COMPRESS && !p->force &&
+	    pzc_is_console(p, s.fd)) {
 		pzc_say(p, ON_TERMINAL_IN, "", NULL);
 	} else {
 		pzc_source_run(p, &s);

@@ -255,7 +255,8 @@ add_size(uint64_t *sum, bool *less, uint64_t n)
 void
 pzc_list(struct pzc *p, const struct source *s)
 {
-	struct pzc_entry e = { .src = s };
+	struct pzc_entry e = { .p = p, .src = s, .l = { .frame_arg = &e,
+	    .frame = p->msg.verbose > 0 ? p->style->list_frame : NULL } };
 	struct pzc_totals *t = &p->totals;
 	int rc = input_open(&e.in, s->fd);
 

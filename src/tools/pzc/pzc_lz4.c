@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LZ4_LEVEL_MAX = 12 };
+enum { LZ4_LEVEL_MAX = 12, LZ4_NO_DICTIONARY = 27 };
 
 static const struct pzc_saying sayings[PZC_EVENTS] = {
 	[ON_OPEN] = { SAY_ERROR, "", ": ", " " },
@@ -138,13 +138,6 @@ refuse_lz4_bench(void *into)
 }
 
 static int
-refuse_dictionary(void *into)
-{
-	return options_wrong(&((struct pzc *)into)->msg, "-D: dictionaries are "
-	    "only supported for zstd");
-}
-
-static int
 lz4_version(struct pzc *p)
 {
 	printf("*** LZ4 command line interface %d-bits v%s, by pzc (coldpress) "
@@ -189,16 +182,19 @@ static const struct options_row lz4_table[] = {
 	    "of blocks; D: ignored", OPTIONS_CALL(take_block) },
 	{ 0, "content-size", NULL, "store the size",
 	    OPTIONS_CALL_TEXT(lz4_switch, "content-size") },
-	{ 0, "no-content-size", NULL, NULL, OPTIONS_FLAG(no_sparse) },
+	{ 0, "no-content-size", NULL, NULL, OPTIONS_FLAG(ignored) },
 	{ 0, "frame-crc", NULL, NULL, OPTIONS_CALL(keep_check) },
 	{ 0, "no-frame-crc", NULL, "do not store a checksum",
 	    OPTIONS_CALL_TEXT(lz4_switch, "no-check"), .also = "no-crc" },
-	{ 0, "favor-decSpeed", NULL, NULL, OPTIONS_FLAG(no_sparse) },
-	{ 0, "sparse", NULL, NULL, OPTIONS_FLAG(no_sparse),
-	    .also = "no-sparse" },
+	{ 0, "favor-decSpeed", NULL, NULL, OPTIONS_FLAG(ignored) },
+	{ 0, "sparse", NULL, "make holes, also in standard output",
+	    OPTIONS_SET(sparse, 1) },
+	{ 0, "no-sparse", NULL, "make none (default: in files)",
+	    OPTIONS_SET(sparse, -1) },
 	{ 'T', "threads", "N", "number of threads (default, and 0: the usable "
 	    "CPUs)", OPTIONS_CALL(pzc_take_threads) },
-	{ 'D', NULL, "FILE", NULL, OPTIONS_CALL(refuse_dictionary) },
+	{ 'D', NULL, "FILE", "use FILE as a dictionary",
+	    OPTIONS_TEXT(dictionary) },
 	{ 'b', NULL, NULL, "benchmark: not here, use lap",
 	    OPTIONS_CALL(refuse_lz4_bench) },
 	{ 'q', "quiet", NULL, "", OPTIONS_CALL_WITH(pzc_take_loudness, -1) },
@@ -270,7 +266,19 @@ lz4_settle(struct pzc *p)
 static int
 lz4_prepare(struct pzc *p)
 {
-	return p->msg.status == MSG_ERROR ? MSG_ERROR : -1;
+	int rc;
+
+	if (p->msg.status == MSG_ERROR)
+		return MSG_ERROR;
+	/* frames of the older format cannot have one */
+	rc = p->dictionary == NULL || codec_number(&p->codec_options,
+	    "legacy") != 0 ? 0 : pzc_load_blob(p, p->dictionary,
+	    "dictionary");
+	if (rc == 0)
+		return -1;
+	msg_error(&p->msg, "Dictionary error : could not open dictionary file "
+	    "%s : %s ", p->dictionary, strerror(-rc));
+	return LZ4_NO_DICTIONARY;
 }
 
 static void
@@ -305,26 +313,63 @@ lz4_amount(char to[16], uint64_t n)
 	snprintf(to, 16, "%.2f%c", d, units[u]);
 }
 
+static const char *const frame_kinds[] = {
+	[CODEC_FRAME] = "LZ4Frame", [CODEC_FRAME_LEGACY] = "LegacyFrame",
+	[CODEC_FRAME_SKIPPABLE] = "SkippableFrame"
+};
+
+/* Writes "B4I", or "-" if the blocks have no size. */
+static void
+lz4_block_kind(char to[8], unsigned code, bool linked)
+{
+	snprintf(to, 8, code == 0 ? "-" : "B%u%c", code, linked ? 'D' : 'I');
+}
+
+/* -v: a line for each frame, on standard error. */
+static void
+lz4_list_frame(void *arg, const struct codec_frame *f)
+{
+	const struct pzc_entry *e = arg;
+	char block[8];
+
+	if (f->number == 1)
+		fprintf(stderr, "%s(%" PRIu64 "/%d)\n    %6s %14s %5s %8s %20s "
+		    "%20s %9s\n", path_name(e->src->path),
+		    e->p->totals.files + 1, e->p->file_count, "Frame", "Type", "Block", "Checksum",
+		    "Compressed", "Uncompressed", "Ratio");
+	lz4_block_kind(block, f->kind == CODEC_FRAME ? f->block_code : 0,
+	    f->linked);
+	fprintf(stderr, "    %6" PRIu64 " %14s %5s %8s %20" PRIu64, f->number,
+	    frame_kinds[f->kind], block, f->kind == CODEC_FRAME && f->check ?
+	    "XXH32" : "-", f->packed);
+	if (f->size > 0)
+		fprintf(stderr, " %20" PRIu64 " %9.2f%%\n", f->size,
+		    100 * (double)f->packed / (double)f->size);
+	else
+		fprintf(stderr, " %20s %9s \n", "-", "-");
+}
+
 static void
 lz4_list_line(struct pzc *p, const struct pzc_entry *e)
 {
 	const struct codec_listing *l = &e->l;
-	char packed[16], size[16] = "-", block[16] = "-";
-	const char *kind = l->legacy && l->frames > 0 ? "LegacyFrame" :
-	    "LZ4Frame";
+	bool sized = l->has_size && l->skipped == 0;
+	char packed[16], size[16] = "-", block[8];
 
+	if (p->msg.verbose > 0) {
+		fputc('\n', stderr);
+		return;
+	}
 	if (p->totals.files == 0)
 		printf("%10s %14s %5s %11s %13s %9s   %s\n", "Frames", "Type",
 		    "Block", "Compressed", "Uncompressed", "Ratio", "Filename");
 	lz4_amount(packed, e->packed);
-	if (l->has_size)
+	if (sized)
 		lz4_amount(size, l->size);
-	if (l->block_code != 0)
-		snprintf(block, sizeof(block), "B%u%c", l->block_code,
-		    l->linked ? 'D' : 'I');
-	printf("%10" PRIu64 " %14s %5s %11s %13s ", l->frames, kind, block,
-	    packed, size);
-	if (l->has_size)
+	lz4_block_kind(block, l->skipped == 0 ? l->block_code : 0, l->linked);
+	printf("%10" PRIu64 " %14s %5s %11s %13s ", l->frames + l->skipped,
+	    l->kinds ? "-" : frame_kinds[l->kind], block, packed, size);
+	if (sized)
 		printf("%9.2f%%  ", 100 * (double)e->packed /
 		    (double)(l->size + !l->size));
 	else
@@ -351,6 +396,7 @@ const struct pzc_style pzc_style_lz4 = {
 	.lenient = true, .force_allows_set_id = true, .links_followed = true,
 	.formats = formats, .formats_only = true, .empty_is_right = true,
 	.says_done = true, .stdin_size = true, .rest_is_error = true,
-	.done = lz4_done, .list = lz4_list_line,
+	.sparse = true, .done = lz4_done, .list = lz4_list_line,
+	.list_frame = lz4_list_frame,
 	.version = lz4_version,
 };

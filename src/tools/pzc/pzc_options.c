@@ -775,7 +775,7 @@ pzc_parse(struct pzc *p, int argc, char **argv)
 	char usage[512];
 	int status;
 
-	*p = (struct pzc){ .level = -1, .store_name = true,
+	*p = (struct pzc){ .level = -1, .selectivity = -1, .store_name = true,
 	    .store_size = true,
 	    .store_time = true,
 	    .codec_options = {

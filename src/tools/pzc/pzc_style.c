@@ -4,8 +4,13 @@
  */
 #include "pzc.h"
 
+#include "base/path.h"
+
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 static const struct {
 	const char *name;
@@ -65,9 +70,31 @@ static const struct {
 	{ "bgzip", "pzc" }, { "igzip", "pzc" },
 };
 
+/*
+ * Returns the name that a link named zcat or gzcat stands for: zstdcat, if it is
+ * a link to zstd, as in trees that have no gzip; otherwise its own.
+ */
+static const char *
+name_of_link(const char *name)
+{
+	const char *path = (const char *)getauxval(AT_EXECFN);
+	char to[PATH_MAX];
+	ssize_t n;
+
+	if (path == NULL || (strcmp(name, "zcat") != 0 &&
+	    strcmp(name, "gzcat") != 0))
+		return name;
+	n = readlink(path, to, sizeof(to) - 1);
+	if (n < 0)
+		return name;
+	to[n] = '\0';
+	return strcmp(path_name(to), "zstd") == 0 ? "zstdcat" : name;
+}
+
 int
 pzc_be_called(struct pzc *p)
 {
+	p->msg.prog = name_of_link(p->msg.prog);
 	p->style = &pzc_style_pzc;
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		if (strcmp(p->msg.prog, others[i].name) != 0)

@@ -4,13 +4,12 @@
  *
  * Options, messages and layouts are the same as in zstd 1.5.4.
  */
-#include "pzc.h"
+#define ZSTD_STATIC_LINKING_ONLY
+
+#include "pzc_zstd.h"
 
 #include "base/args.h"
-#include "base/array.h"
-#include "base/fdio.h"
 #include "base/options.h"
-#include "base/output.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -21,19 +20,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zdict.h>
 #include <zstd.h>
 
 enum {
 	WINDOW_LEAST = 1024,
 	LEVEL_TYPED_MAX = 100000000,
-	LEVEL_PLAIN_MAX = 19,		/* the highest without --ultra */
-	MAXDICT_B = 112640,		/* size of a dictionary, by default */
-	SAMPLE_B = 128 << 10,		/* of a file, when training */
-	SAMPLES_B = 1 << 30,		/* of all files */
-	SAMPLES_LEAST = 5,
-	/* exit statuses */
-	BAD_PARAMETER = 11, TOO_FEW_SAMPLES = 14, NO_DICTIONARY = 31
+	LEVEL_PLAIN_MAX = 19		/* the highest without --ultra */
 };
 
 static const struct pzc_saying sayings[PZC_EVENTS] = {
@@ -82,11 +74,11 @@ static const struct pzc_saying sayings[PZC_EVENTS] = {
 };
 
 static const uint8_t statuses[PZC_EVENTS] = {
-	[ON_RESIZED] = BAD_PARAMETER, [ON_WRITE] = 70,
+	[ON_RESIZED] = ZSTD_BAD_PARAMETER, [ON_WRITE] = 70,
 };
 
 static const struct codec_suffix suffixes[] = {
-	{ ".zst", "" }, { ".tzst", ".tar" }, { ".gz", "" }, { ".tgz", ".tar" },
+	{ ".zst", "" }, { ".tzst", ".tar" }, { ".zstd", "" }, { ".gz", "" }, { ".tgz", ".tar" },
 	{ ".lzma", "" }, { ".xz", "" }, { ".txz", ".tar" }, { ".lz4", "" },
 	{ ".tlz4", ".tar" }, { NULL, NULL }
 };
@@ -142,6 +134,7 @@ take_window_limit(void *into)
 	uint64_t n = 0;
 	int status = take_zstd_size(&n);
 
+	p->limit.unpack = n;
 	/* a power of two, as a window has; 1: too small to decompress */
 	p->codec_options.window_max = 1;
 	if (n < WINDOW_LEAST)
@@ -170,13 +163,18 @@ take_stream_size(void *into)
 	return take_zstd_size(&p->stream_B);
 }
 
+/* A size that is a setting of the codec; 0 is none. */
 static int
-ignore_size(void *into)
+take_size_of(void *into, const char *key)
 {
-	uint64_t n;
+	struct pzc *p = into;
+	uint64_t n = 0;
+	int status = take_zstd_size(&n);
 
-	(void)into;
-	return take_zstd_size(&n);
+	if (status < 0 && codec_set(&p->codec_options, key, n < INT32_MAX ? n :
+	    INT32_MAX, NULL) != 0)
+		status = MSG_ERROR;
+	return status;
 }
 
 static int
@@ -189,7 +187,7 @@ take_long(void *into)
 		return options_bad(&p->msg, "--long", "a number");
 	if (log < 10 || log > 31) {
 		msg_error(&p->msg, "error 11 : Parameter is out of bound ");
-		return BAD_PARAMETER;
+		return ZSTD_BAD_PARAMETER;
 	}
 	if (p->codec_options.window_max < (uint64_t)1 << log)
 		p->codec_options.window_max = (uint64_t)1 << log;
@@ -293,16 +291,6 @@ take_zstd_list(void *into)
 }
 
 static int
-take_train(void *into, const char *how)
-{
-	struct pzc *p = into;
-
-	(void)how;
-	p->trains = true;
-	return -1;
-}
-
-static int
 refuse_bench(void *into)
 {
 	struct pzc *p = into;
@@ -334,7 +322,7 @@ show_zstd(void *into)
 #define OPTIONS_INTO struct pzc
 
 /* An option that changes nothing here. */
-#define ZSTD_IGNORED(name_) { 0, name_, NULL, NULL, OPTIONS_FLAG(no_sparse) }
+#define ZSTD_IGNORED(name_) { 0, name_, NULL, NULL, OPTIONS_FLAG(ignored) }
 
 static const struct options_row zstd_table[] = {
 	{ 0, NULL, "-1 .. -19", "level (default: 3); --ultra: up to -22",
@@ -390,9 +378,10 @@ static const struct options_row zstd_table[] = {
 	    OPTIONS_FLAG(codec_options.rsyncable) },
 	{ 0, "stream-size", "SIZE", "the size of standard input, to be stored",
 	    OPTIONS_CALL(take_stream_size) },
-	{ 0, "size-hint", "SIZE", NULL, OPTIONS_CALL(ignore_size) },
+	{ 0, "size-hint", "SIZE", "what it may be, if it is not known",
+	    OPTIONS_CALL_TEXT(take_size_of, "size-hint") },
 	{ 0, "target-compressed-block-size", "SIZE", NULL,
-	    OPTIONS_CALL(ignore_size) },
+	    OPTIONS_CALL_TEXT(take_size_of, "target-block") },
 	{ 'C', "check", NULL, "store a checksum (default)",
 	    OPTIONS_CALL(clear_no_check) },
 	{ 0, "no-check", NULL, "do not",
@@ -409,23 +398,36 @@ static const struct options_row zstd_table[] = {
 	    OPTIONS_SET(pass_through, 1) },
 	{ 0, "no-pass-through", NULL, NULL, OPTIONS_SET(pass_through, -1) },
 	{ 0, "train", NULL, "make a dictionary from files",
-	    OPTIONS_CALL_TEXT(take_train, "") },
-	{ 0, "train-cover", "[=...]", NULL, OPTIONS_CALL_TEXT(take_train, "") },
-	{ 0, "train-fastcover", "[=...]", NULL,
-	    OPTIONS_CALL_TEXT(take_train, "") },
-	{ 0, "train-legacy", "[=...]", NULL,
-	    OPTIONS_CALL_TEXT(take_train, "") },
-	{ 0, "maxdict", "SIZE", "its size (110 KiB)",
+	    OPTIONS_CALL_TEXT(pzc_take_train, "") },
+	{ 0, "train-cover", "[=LIST]", "k=, d=, steps=, split=, shrink[=]",
+	    OPTIONS_CALL_TEXT(pzc_take_train, "-cover") },
+	{ 0, "train-fastcover", "[=LIST]", "the same, f= and accel=",
+	    OPTIONS_CALL_TEXT(pzc_take_train, "-fastcover") },
+	{ 0, "train-legacy", "[=s=N]", "selectivity",
+	    OPTIONS_CALL_TEXT(pzc_take_train, "-legacy") },
+	{ 's', NULL, "N", NULL, OPTIONS_NUMBER(selectivity, "selectivity", 0,
+	    INT32_MAX) },
+	{ 0, "maxdict", "SIZE", "size of the dictionary (110 KiB)",
 	    OPTIONS_CALL(take_stream_size) },
-	{ 0, "dictID", "[=N]", "its ID; by default, a random one",
-	    OPTIONS_TEXT_OR(dictionary_id, NULL) },
+	{ 0, "dictID", "N", "its ID; by default, a random one",
+	    OPTIONS_TEXT(dictionary_id) },
 	{ 'b', NULL, NULL, "benchmark: not here, use lap",
 	    OPTIONS_CALL(refuse_bench) },
-	ZSTD_IGNORED("sparse"), ZSTD_IGNORED("no-sparse"),
+	{ 0, "sparse", NULL, "make holes, also in standard output",
+	    OPTIONS_SET(sparse, 1) },
+	{ 0, "no-sparse", NULL, "make none (default: in files)",
+	    OPTIONS_SET(sparse, -1) },
 	{ 0, "progress", NULL, "report the result, even with -q",
 	    OPTIONS_FLAG(progress) },
-	ZSTD_IGNORED("no-progress"),
-	{ 0, "show-default-cparams", NULL, NULL,
+	{ 0, "no-progress", NULL, "never show progress",
+	    OPTIONS_FLAG(no_progress) },
+	{ 0, "fake-stdin-is-console", NULL, NULL,
+	    OPTIONS_FLAG(consoles[STDIN_FILENO]) },
+	{ 0, "fake-stdout-is-console", NULL, NULL,
+	    OPTIONS_FLAG(consoles[STDOUT_FILENO]) },
+	{ 0, "fake-stderr-is-console", NULL, NULL,
+	    OPTIONS_FLAG(consoles[STDERR_FILENO]) },
+	{ 0, "show-default-cparams", NULL, "show the level's parameters",
 	    OPTIONS_FLAG(shows_parameters) },
 	ZSTD_IGNORED("compress-literals"), ZSTD_IGNORED("no-compress-literals"),
 	ZSTD_IGNORED("row-match-finder"), ZSTD_IGNORED("no-row-match-finder"),
@@ -443,169 +445,19 @@ static const struct options_row zstd_table[] = {
 	    OPTIONS_CALL(show_zstd) },
 };
 
-/* Dictionaries */
-
-/* Reads a whole file into p->blob.  Returns a status. */
+/* Loads the file for a setting.  Returns what pzc_parse() does. */
 static int
 load_blob(struct pzc *p, const char *path, const char *key)
 {
-	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), rc = fd;
-	size_t size = 0;
-	ssize_t n = 1;
-	struct stat st;
+	int rc = pzc_load_blob(p, path, key);
 
-	if (rc >= 0)
-		rc = fstat(fd, &st) == -1 ? -errno : !S_ISREG(st.st_mode) ?
-		    -EINVAL : st.st_size > INT32_MAX ? -EFBIG : 0;
-	if (rc == 0) {
-		p->blob = sys_malloc((size_t)st.st_size + 1);
-		rc = p->blob == NULL ? -ENOMEM : 0;
-	}
-	while (rc == 0 && size < (size_t)st.st_size && n > 0) {
-		n = sys_read(fd, p->blob + size, (size_t)st.st_size - size);
-		if (n < 0)
-			rc = (int)n;
-		else
-			size += (size_t)n;
-	}
-	if (fd >= 0)
-		sys_close(fd);
-	if (rc == 0 && size == 0)
+	if (rc == 0 && p->blob_B == 0)
 		rc = -ENODATA;
-	if (rc == 0)
-		rc = codec_set(&p->codec_options, key, size, p->blob);
 	if (rc == 0)
 		return -1;
 	msg_error(&p->msg, "error 31 : Couldn't open dictionary %s: %s ", path,
 	    strerror(-rc));
-	return NO_DICTIONARY;
-}
-
-/* The samples that a dictionary is made from, one after the other. */
-struct pzc_samples {
-	char *bytes;
-	size_t len, room;
-	size_t *sizes;
-	size_t count, sizes_room;
-};
-
-static void
-too_few_samples(struct pzc *p)
-{
-	fputs("!  Warning : nb of samples too low for proper processing ! \n"
-	    "!  Please provide _one file per sample_. \n"
-	    "!  Alternatively, split files into fixed-size blocks "
-	    "representative of samples, with -B# \n"
-	    "Error 14 : nb of samples too low\n", stderr);
-	p->msg.status = TOO_FEW_SAMPLES;
-}
-
-/*
- * Adds the first SAMPLE_B bytes of a file or, with -B, all of its pieces of
- * that size.
- */
-static void
-add_samples(struct pzc *p, struct source *src)
-{
-	struct pzc_samples *s = p->samples;
-	size_t most = p->job_B > 0 ? p->job_B : SAMPLE_B, got;
-	void *grown;
-	ssize_t n;
-
-	do {
-		grown = s->sizes;
-		if (s->len + most > SAMPLES_B)
-			return;
-		if (s->room - s->len < most) {
-			char *more = sys_realloc(s->bytes, 2 * s->room + most);
-
-			if (more == NULL)
-				goto out_of_memory;
-			s->bytes = more;
-			s->room = 2 * s->room + most;
-		}
-		if (array_grow(&grown, s->count, &s->sizes_room,
-		    sizeof(*s->sizes)) != 0)
-			goto out_of_memory;
-		s->sizes = grown;
-		for (got = 0, n = 1; got < most && n > 0; got += (size_t)n) {
-			n = sys_read(src->fd, s->bytes + s->len + got,
-			    most - got);
-			if (n >= 0)
-				continue;
-			pzc_say(p, ON_OPEN, src->path, strerror((int)-n));
-			return;
-		}
-		if (got > 0)
-			s->sizes[s->count++] = got;
-		s->len += got;
-	} while (p->job_B > 0 && got == most);
-	return;
-out_of_memory:
-	msg_error(&p->msg, "out of memory");
-}
-
-static void
-free_samples(struct pzc *p)
-{
-	if (p->samples == NULL)
-		return;
-	sys_free(p->samples->bytes);
-	sys_free(p->samples->sizes);
-	sys_free(p->samples);
-	p->samples = NULL;
-}
-
-/* Makes a dictionary with libzstd's trainer, whatever --train's variant. */
-static void
-train(struct pzc *p)
-{
-	size_t room = p->stream_B > 0 ? (size_t)p->stream_B : MAXDICT_B;
-	const char *path = p->dictionary != NULL ? p->dictionary : "dictionary";
-	struct pzc_samples *s = p->samples;
-	struct output o = { .fd = -1, .dirfd = -1 };
-	char *dict = sys_malloc(room);
-	mode_t mask = umask(0);
-	int64_t id = 0;
-	size_t len;
-	int rc = dict == NULL ? -ENOMEM : 0;
-
-	umask(mask);
-	if (rc == 0 && p->dictionary_id != NULL &&
-	    args_int(p->dictionary_id, 1, UINT32_MAX, &id) != 0)
-		rc = -EINVAL;
-	if (rc != 0)
-		goto out;
-	if (s->count < SAMPLES_LEAST) {
-		too_few_samples(p);
-		goto free;
-	}
-	len = ZDICT_trainFromBuffer(dict, room, s->bytes, s->sizes,
-	    (unsigned)s->count);
-	if (ZDICT_isError(len)) {
-		msg_error(&p->msg, "dictionary training failed : %s ",
-		    ZDICT_getErrorName(len));
-		goto free;
-	}
-	for (int i = 0; id != 0 && i < 4; i++)
-		dict[4 + i] = (char)((uint64_t)id >> 8 * i);
-	rc = output_create(&o, path, true);
-	if (rc == 0)
-		rc = fdio_write(o.fd, dict, len);
-	if (rc == 0 && !o.direct && fchmod(o.fd, 0666 & ~mask) == -1)
-		rc = -errno;
-	if (rc != 0)
-		output_abort(&o);
-	else
-		rc = output_commit(&o, false);
-	if (rc == 0 && !p->msg.quiet)
-		fprintf(stderr, "Save dictionary of size %zu into file %s \n",
-		    len, path);
-out:
-	if (rc != 0)
-		msg_error(&p->msg, "%s: %s", path, strerror(-rc));
-free:
-	sys_free(dict);
+	return ZSTD_NO_DICTIONARY;
 }
 
 /* ZSTD_CLEVEL and ZSTD_NBTHREADS, which options override. */
@@ -665,7 +517,7 @@ zstd_settle(struct pzc *p)
 	}
 	if (codec_number(&p->codec_options, "fast") != 0 && p->level < 0)
 		p->level = 1;
-	if (zstd && p->job_B > 0 && !p->trains)
+	if (zstd && p->job_B > 0 && p->trains == NULL)
 		p->codec_options.block = p->job_B;
 	if (p->adapt && codec_number(&p->codec_options, "window-log") != 0)
 		p->adapt = false;
@@ -677,24 +529,20 @@ zstd_prepare(struct pzc *p)
 	bool cat = p->to_stdout && strcmp(p->called, "zstdcat") == 0;
 	int status = -1;
 
+	if (p->msg.verbose > 0)
+		fprintf(stderr, "*** Zstandard CLI (%d-bit) v%s, by pzc "
+		    "(coldpress) %s ***\n", (int)(8 * sizeof(size_t)),
+		    ZSTD_versionString(), COLDPRESS_VERSION);
+	/* the last of the two counts, and -qq is silent */
+	p->progress = p->progress && !p->no_progress && !p->msg.silent;
+
 	if (p->mode != PZC_COMPRESS &&
 	    p->codec_options.window_max < WINDOW_LEAST) {
 		msg_error(&p->msg, "error 11 : Parameter is out of bound ");
-		return BAD_PARAMETER;
+		return ZSTD_BAD_PARAMETER;
 	}
-	if (p->trains) {
-		p->samples = sys_calloc(1, sizeof(*p->samples));
-		if (p->samples == NULL)
-			return options_wrong(&p->msg, strerror(ENOMEM));
-		/* -o means the dictionary, not where inputs go */
-		p->dictionary = p->output;
-		p->output = NULL;
-		p->to_stdout = true;
-		if (p->file_count > 0 || p->names_files.count > 0)
-			return -1;
-		too_few_samples(p);
-		return TOO_FEW_SAMPLES;
-	}
+	if (p->trains != NULL)
+		return pzc_train_prepare(p);
 	if (cat && p->pass_through == 0)
 		p->pass_through = 1;
 	if (cat && p->msg.verbose == 0)
@@ -713,13 +561,21 @@ zstd_prepare(struct pzc *p)
 	if (p->dictionary != NULL && p->patch != NULL)
 		return options_wrong(&p->msg, "error : can't use -D and "
 		    "--patch-from=# at the same time ");
-	if (p->patch != NULL && p->file_count > 1)
+	if (p->patch != NULL && (p->file_count > 1 || p->recursive ||
+	    p->names_files.count > 0))
 		return options_wrong(&p->msg, "error : can't use "
 		    "--patch-from=# on multiple files ");
 	if (p->dictionary != NULL)
 		status = load_blob(p, p->dictionary, "dictionary");
 	else if (p->patch != NULL)
 		status = load_blob(p, p->patch, "patch-from");
+	if (status < 0 && p->patch != NULL && p->mode == PZC_COMPRESS &&
+	    p->stream_B == 0 && (p->file_count == 0 ||
+	    strcmp(p->files[0], "-") == 0)) {
+		msg_error(&p->msg, "error 42 : Using --patch-from with stdin "
+		    "requires --stream-size ");
+		return ZSTD_NO_STREAM_SIZE;
+	}
 	return status;
 }
 
@@ -740,18 +596,108 @@ zstd_amount(char to[16], uint64_t n, int width)
 	    d > 1 ? 2 : 3, d, width, units[u]);
 }
 
+/*
+ * Returns whether the file, or what it is a patch of, is longer than the chains
+ * of the parameters reach.
+ */
+static bool
+beyond_chains(const struct pzc *p, const struct pzc_run *run,
+    const ZSTD_compressionParameters *c)
+{
+	uint64_t most = run->in_size > 0 ? (uint64_t)run->in_size : 0;
+	unsigned log = 0, chain = c->chainLog - (c->strategy >= ZSTD_btlazy2);
+
+	if (most < p->blob_B)
+		most = p->blob_B;
+	while (log < 63 && most >> log != 0)
+		log++;
+	return log > chain;
+}
+
+/* --show-default-cparams, and -vv: the parameters of libzstd for this size. */
+static void
+zstd_begin(struct pzc *p, const struct pzc_run *run)
+{
+	static const char *const strategies[] = { "", "ZSTD_fast",
+	    "ZSTD_dfast", "ZSTD_greedy", "ZSTD_lazy", "ZSTD_lazy2",
+	    "ZSTD_btlazy2", "ZSTD_btopt", "ZSTD_btultra", "ZSTD_btultra2" };
+	uint64_t fast = codec_number(&p->codec_options, "fast");
+	uint64_t log = codec_number(&p->codec_options, "window-log");
+	ZSTD_compressionParameters c = ZSTD_getCParams(fast != 0 ?
+	    -(int)fast : run->level, run->in_size < 0 ?
+	    ZSTD_CONTENTSIZE_UNKNOWN : (unsigned long long)run->in_size,
+	    codec_number(&p->codec_options, "dictionary"));
+
+	if (run->decompress || strcmp(run->codec->name, "zstd") != 0)
+		return;
+	if (log != 0)
+		c.windowLog = (unsigned)log;
+	else if (p->patch != NULL && !p->msg.silent && beyond_chains(p, run, &c))
+		fputs("long mode automatically triggered\n", stderr);
+	if (p->shows_parameters && run->in_size >= 0)
+		fprintf(stderr, "%s (%" PRId64 " bytes)\n", run->name,
+		    run->in_size);
+	else if (p->shows_parameters)
+		fprintf(stderr, "%s (src size unknown)\n", run->name);
+	if (p->shows_parameters)
+		fprintf(stderr, " - windowLog     : %u\n"
+		    " - chainLog      : %u\n - hashLog       : %u\n"
+		    " - searchLog     : %u\n - minMatch      : %u\n"
+		    " - targetLength  : %u\n - strategy      : %s (%u)\n",
+		    c.windowLog, c.chainLog, c.hashLog, c.searchLog,
+		    c.minMatch, c.targetLength, strategies[c.strategy],
+		    (unsigned)c.strategy);
+	if (p->msg.verbose > 1)
+		fprintf(stderr, "--zstd=wlog=%u,clog=%u,hlog=%u,slog=%u,mml=%u,"
+		    "tlen=%u,strat=%u\n", c.windowLog, c.chainLog, c.hashLog,
+		    c.searchLog, c.minMatch, c.targetLength,
+		    (unsigned)c.strategy);
+}
+
+/*
+ * Prints the last state of the progress of a file, and clears the line.
+ * several: it is one of them.
+ */
+static void
+zstd_progress(const struct pzc *p, const struct pzc_run *run, bool several)
+{
+	const struct pipeline_stats *s = &run->result->stats;
+	char amount[16];
+	int count = p->file_count;
+
+	fprintf(stderr, "\r%79s\r", "");
+	zstd_amount(amount, run->decompress ? s->out_bytes : s->in_bytes, 0);
+	if (several)
+		fprintf(stderr, "%s: %2" PRIu64 "/%2d files. Current: %s ",
+		    run->decompress ? "Decompress" : "Compress",
+		    p->totals.files, count, run->name);
+	else if (run->decompress)
+		fprintf(stderr, "%-20.20s : ", run->name);
+	if (run->decompress)
+		fprintf(stderr, "%s...    ", amount);
+	else
+		fprintf(stderr, "Read:%s ==> %2.f%%", amount, s->in_bytes == 0 ?
+		    0 : 100 * (double)s->out_bytes / (double)s->in_bytes);
+	fprintf(stderr, "\r%79s\r", "");
+}
+
 static void
 zstd_done(struct pzc *p, const struct pzc_run *run)
 {
 	const struct pipeline_stats *s = &run->result->stats;
 	bool to_stdout = p->to_stdout || (run->is_stdin && p->output == NULL);
+	bool several = p->file_count > 1 || p->recursive ||
+	    p->names_files.count > 0;
 	char from[16], to[16];
 
 	p->totals.files++;
 	p->totals.packed += s->out_bytes;
 	p->totals.size += s->in_bytes;
-	if (p->file_count > 1 || p->recursive || p->names_files.count > 0 ||
-	    (to_stdout && p->mode != PZC_TEST && p->msg.verbose == 0))
+	to_stdout = to_stdout && p->mode != PZC_TEST && p->msg.verbose == 0;
+	if (p->progress || (!p->no_progress && !p->msg.quiet && !to_stdout &&
+	    pzc_is_console(p, STDERR_FILENO)))
+		zstd_progress(p, run, several);
+	if ((several && p->msg.verbose == 0) || (to_stdout && !p->progress))
 		return;
 	if (run->decompress) {
 		fprintf(stderr, "%-20s: %" PRIu64 " bytes \n", run->name,
@@ -775,12 +721,12 @@ zstd_end(struct pzc *p)
 	const struct pzc_totals *t = &p->totals;
 	char from[16], to[16];
 
-	if (p->trains) {
-		train(p);
-		free_samples(p);
+	if (p->trains != NULL) {
+		pzc_train(p);
 		return;
 	}
-	if (p->msg.quiet || p->mode == PZC_LIST || t->files == 0 ||
+	if ((p->msg.quiet && !p->progress) || p->mode == PZC_LIST ||
+	    t->files == 0 ||
 	    (p->file_count <= 1 && !p->recursive && p->names_files.count == 0) ||
 	    (p->to_stdout && p->msg.verbose == 0))
 		return;
@@ -892,7 +838,7 @@ const struct pzc_style pzc_style_zstd = {
 	.lenient = true, .force_allows_set_id = true,
 	.formats = formats, .formats_only = true, .rest_is_error = true,
 	.stdin_copies = true, .says_done = true, .concatenates = true,
-	.sample = add_samples, .done = zstd_done, .end = zstd_end,
+	.sparse = true, .blob_apart = true, .sample = pzc_train_sample, .begin = zstd_begin, .done = zstd_done, .end = zstd_end,
 	.list = zstd_list_line, .list_sum = zstd_list_sum,
 	.version = zstd_version,
 };
