@@ -160,6 +160,50 @@ as 14 'D/x e f g' 'zstd --train g -o dict'
 as 0 'D/x e f g' 'for i in $(seq 60); do seq $i 90 >s$i; done
     zstd -q --train s* -o dict --maxdict=2K --dictID=7
     zstd -qD dict s9 && zstd -dcD dict s9.zst; rm s* dict'
+for o in --train-cover=k=46,d=8,split=80 --train-cover=steps=4,shrink=5 \
+    --train-fastcover=k=46,d=8,f=15,accel=2 --train-fastcover=split=80,steps=1 \
+    --train-legacy '--train-legacy -s5' --train-legacy=selectivity=8 \
+    '--train -M100KB'; do
+	as 0 'D/x dict e f g x' 'zstd -q '"$o"' -B1K "$SRC"/src/tools/pzc/*.c \
+	    -o dict --maxdict=4K --dictID=9 2>/dev/null
+	    zstd -qD dict f -o x; zstd -lv x | grep DictID; : >x; [ -s dict ]
+	    rc=$?; : >dict; exit $rc'
+done
+for o in --train-cover=f=3 --train-fastcover=bad=1 \
+    --train-legacy=k=3 --train-fastcover=k=56,d=8,accel=15 --dictID \
+    '-M10K -B4K'; do
+	as 1 'D/x e f g' 'zstd -q --train -B1K '"$o"' "$SRC"/src/tools/pzc/*.c \
+	    -o dict; rc=$?; rm -f dict; [ $rc -gt 0 ]; exit $((1 - $?))'
+done
+ran pzc 'zstd --train-fastcover=k=,d=8 f -o dict'
+is 'zstd --train-fastcover=k=,d=8' "$status" 1
+as 1 'D/x e f g' 'zstd -D f f'
+as 1 'D/x e f f.zst g' 'zstd f; zstd --patch-from=f -f f'
+as 42 'D/x e f g' 'zstd --patch-from=f -c <g'
+as 0 'D/x e f g' 'zstd --patch-from=f --stream-size=6 -c <g'
+as 1 'D/x D/y e f g' 'cp g D/y; zstd --patch-from=f -r D'
+as 0 'D/x e f g' 'zstd --no-check f && printf x >>f.zst; rm f.zst
+    zstd -c f >z; n=$(wc -c <z); printf "\252\125\252\125" |
+    dd of=z bs=1 conv=notrunc seek=$((n - 4)) 2>/dev/null
+    zstd -dc z >/dev/null 2>&1 && exit 9
+    zstd -dc --no-check z; rc=$?; rm z; exit $rc'
+as 0 'D/x e f g h.zstd' 'zstd f -o h.zstd; zstd -d h.zstd; rm h'
+as 0 'D/x e f g h.zst' 'zstd -q --size-hint=1M <f >h.zst'
+as 0 'D/x e f f.zst g' 'zstd -q --target-compressed-block-size=1K f'
+as 1 'D/x e f g' 'zstd --size-hint=x f'
+as 0 'D/x e f f.zst g' 'zstd --show-default-cparams -q f 2>&1 | grep -v bytes'
+as 0 'D/x e f f.zst g' 'zstd -vv f 2>&1 | grep -o -e --zstd=wlog=..'
+as 0 'D/x e f f.zst g' 'zstd --progress -q f 2>&1 | tr "\r" "\n" | grep -c Read:'
+as 0 'D/x e f f.zst g' 'zstd --fake-stderr-is-console f 2>&1 | grep -c Read:'
+as 0 'D/x e f f.zst g' \
+    'zstd --fake-stderr-is-console --no-progress f 2>&1 | grep -c Read:; :'
+as 1 'D/x e f g' 'zstd --fake-stdout-is-console <f'
+as 1 'D/x e f g' 'zstd -d --fake-stdin-is-console <f'
+ran pzc 'zstd -lv f'
+mkdir tree
+ln -s "$pzc" tree/zstd
+ln -s zstd tree/zcat
+is 'zcat, a link to zstd, copies' "$(tree/zcat g.0)" hello
 as 0 'D/x e f f.gz g' 'zstd --format=gzip f && zstd -dc f.gz'
 as 0 'D/x e f f.zst g' 'zstd --no-check f && zstd -l f.zst | tail -c 12'
 as 0 'D/x e f g h' 'zstd --stream-size=8893 <f >h'
@@ -194,6 +238,20 @@ as 2 'D/x e f f.bz2 g' 'bzip2 -k f; head -c 99 f.bz2 | bzip2 -d; rc=$?; exit $rc
 as 0 'D/x e f f.bz2 g' 'bzip2 -k f; cat f.bz2 g | bzip2 -d'
 as 0 'D/x e f f.bz2 g' 'lbzip2 -n2 -k f && lbzip2 -dc f.bz2'
 as 0 'D/x e f f.bz2 g' 'pbzip2 -p2 -k f && pbzip2 -dc f.bz2'
+if PATH=$peers command -v bzip2 >which.out 2>&1; then
+	seq 1 200000 >b
+	bzip2 -k b
+	cat b.bz2 b.bz2 >two.bz2
+	for o in -tv -tvv -tvvv -dcvv; do
+		bzip2 $o b.bz2 two.bz2 2>want >want.out
+		bin/bzip2 $o b.bz2 two.bz2 2>got >got.out
+		same "bzip2 $o" got want
+	done
+	bin/bzip2 -cvv b 2>got | bzip2 -tvvv 2>want
+	is 'bzip2 -cvv: the CRCs' \
+	    "$(sed -n 's/.*block.*: crc = \(0x[0-9a-f]*\).*/\1/p' got)" \
+	    "$(sed -n 's/.*{\(0x[0-9a-f]*\),.*/\1/p' want)"
+fi
 said 'Input file D is a directory.' 'bzip2 D'
 said 'g is not a bzip2 file' 'bzip2 -dc g'
 
@@ -217,6 +275,68 @@ as 0 'D/x e f g' 'lz4 --no-frame-crc <f | lz4 -d'
 as 1 'D/x e f g' 'lz4 --bad f h'
 ran pzc 'lz4 --content-size f h.lz4 && lz4 --list h.lz4'
 is 'lz4 --content-size' "$(awk 'NR == 2 { print $5 }' out)" 8.68K
+
+as 0 'D/x e f g' 'lz4 -D f <g | lz4 -dD f'
+as 0 'D/x e f g' 'lz4 -9 -D f <f | lz4 -dD f'
+as 0 'D/x e f g' 'lz4 -D e <g | lz4 -d'
+as 0 'D/x e f g h' 'lz4 -l -D f g h && lz4 -dc h'
+as 27 'D/x e f g' 'lz4 -D nothing g h'
+as 66 'D/x e f g h' 'lz4 -D f f h && lz4 -dc h >/dev/null'
+ran pzc 'lz4 -D f f h.lz4; wc -c <h.lz4'
+is 'lz4 -D: the dictionary is used' "$([ "$(cat out)" -lt 200 ] && echo yes)" yes
+if PATH=$peers command -v lz4 >which.out 2>&1; then
+	cp f.0 f
+	lz4 -q --content-size -B4 f a.lz4
+	cat a.lz4 a.lz4 >b.lz4
+	printf '\120\052\115\030\003\000\000\000abc' >>b.lz4
+	lz4 -q -l -c f >>b.lz4
+	printf '\120\052\115\030\003\000\000\000abc' >c.lz4
+	for n in a b c; do
+		# but for the program's name
+		lz4 -v --list $n.lz4 2>&1 | sed 1d >want
+		bin/lz4 -v --list $n.lz4 2>&1 | sed 1d >got
+		same "lz4 -v --list $n" got want
+		lz4 --list $n.lz4 >want
+		bin/lz4 --list $n.lz4 >got
+		same "lz4 --list $n" got want
+	done
+	as 0 'D/x e f g' 'lz4 -dc "$OLDPWD/c.lz4"'
+fi
+
+# Zeros become holes.
+truncate -s 8M zeros
+printf x >>zeros
+for p in zstd xz lz4; do
+	bin/$p -qc zeros >zeros.packed
+	for o in '' --sparse --no-sparse; do
+		case $p$o in xz--sparse) continue ;; esac
+		rm -f out1
+		# shellcheck disable=SC2086
+		case $p in
+		xz)
+			cp zeros.packed out1.xz
+			t "xz -d $o" 0 bin/xz -qd $o out1.xz
+			;;
+		lz4) t "lz4 -d $o" 0 bin/lz4 -qd $o zeros.packed out1 ;;
+		*) t "zstd -d $o" 0 bin/zstd -qd $o zeros.packed -o out1 ;;
+		esac
+		same "$p -d $o: the bytes" out1 zeros
+		case $o in --no-sparse) want=no ;; *) want=yes ;; esac
+		is "$p -d $o: has holes" "$([ "$(du -k out1 |
+		    cut -f 1)" -lt 1000 ] && echo yes || echo no)" $want
+	done
+done
+bin/zstd -qc zeros >zeros.packed
+t 'zstd -dc --sparse' 0 to out1 bin/zstd -qdc --sparse zeros.packed
+same 'zstd -dc --sparse: the bytes' out1 zeros
+head -c 8M zeros | bin/zstd -qc >zeros.packed
+t 'zstd -dc --sparse, a hole at the end' 0 to out1 \
+    bin/zstd -qdc --sparse zeros.packed
+is 'its length' "$(wc -c <out1)" 8388608
+printf y >out1
+# shellcheck disable=SC2094 # the end of the file
+bin/zstd -qdc --sparse zeros.packed >>out1
+is 'after other data' "$(head -c 1 out1)$(wc -c <out1)" y8388609
 
 # Programs that pzc does not stand in for
 for n in zip unzip lzop pixz compress; do

@@ -3,11 +3,14 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects whether the rest is unchanged, or has the header's
- * checksum corrected so that more of it is read, and whether memory is limited.
+ * checksum corrected so that more of it is read, whether memory is limited, and
+ * whether there is a dictionary.
  * The output before an error must be a prefix of liblz4's output; for valid
  * input it must be complete.  (liblz4 does not read legacy frames, so for these
  * only crashes are detected.)
  */
+#define LZ4F_STATIC_LINKING_ONLY
+
 #include "format/codec.h"
 
 #include "base/bytes.h"
@@ -23,13 +26,24 @@ extern const struct codec codec_lz4;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST = 1 << 20, LEGACY = 0x184c2102, MEMORY = 4 << 20 };
+enum { MOST = 1 << 20, LEGACY = 0x184c2102, MEMORY = 4 << 20,
+    DICTIONARY = 70000 };
+
+/* Fills in a dictionary that is longer than a match can reach. */
+static void
+fill_dictionary(char *p)
+{
+	for (size_t i = 0; i < DICTIONARY; i++)
+		p[i] = (char)(i * i >> 7);
+}
 
 /*
  * Returns the decoder's result for size bytes; its output is written to out_fd.
+ * d may be NULL.
  */
 static int
-ours(const uint8_t *data, size_t size, uint64_t memory, int out_fd)
+ours(const uint8_t *data, size_t size, uint64_t memory, const char *d,
+    int out_fd)
 {
 	struct codec_options o = { .threads = 1, .memory = memory,
 	    .head = data, .head_len = size < INPUT_PEEK ? size : INPUT_PEEK };
@@ -42,6 +56,8 @@ ours(const uint8_t *data, size_t size, uint64_t memory, int out_fd)
 	struct memory_plan p;
 	void *job;
 
+	if (d != NULL && codec_set(&o, "dictionary", DICTIONARY, d) != 0)
+		abort();
 	if (fd < 0 || write(fd, data, size) != (ssize_t)size ||
 	    lseek(fd, 0, SEEK_SET) != 0 ||
 	    codec_lz4.decode->plan(&o, &p, &why) != 0 ||
@@ -61,7 +77,8 @@ ours(const uint8_t *data, size_t size, uint64_t memory, int out_fd)
  * error.
  */
 static int
-theirs(const uint8_t *data, size_t size, uint8_t *out, size_t *len)
+theirs(const uint8_t *data, size_t size, const char *dictionary, uint8_t *out,
+    size_t *len)
 {
 	LZ4F_dctx *d;
 	size_t rc = 0, used, made;
@@ -72,7 +89,10 @@ theirs(const uint8_t *data, size_t size, uint8_t *out, size_t *len)
 	do {
 		used = size;
 		made = MOST - *len;
-		rc = LZ4F_decompress(d, out + *len, &made, data, &used, NULL);
+		rc = dictionary == NULL ? LZ4F_decompress(d, out + *len, &made,
+		    data, &used, NULL) : LZ4F_decompress_usingDict(d,
+		    out + *len, &made, data, &used, dictionary, DICTIONARY,
+		    NULL);
 		data += used;
 		size -= used;
 		*len += LZ4F_isError(rc) ? 0 : made;
@@ -82,7 +102,7 @@ theirs(const uint8_t *data, size_t size, uint8_t *out, size_t *len)
 }
 
 static void
-compare(const uint8_t *data, size_t size, uint64_t memory)
+compare(const uint8_t *data, size_t size, uint64_t memory, const char *d)
 {
 	int fd = memfd_create("out", 0), rc;
 	uint8_t *want = malloc(MOST), *got;
@@ -91,10 +111,10 @@ compare(const uint8_t *data, size_t size, uint64_t memory)
 
 	if (fd < 0 || want == NULL)
 		abort();
-	rc = ours(data, size, memory, fd);
+	rc = ours(data, size, memory, d, fd);
 	n = lseek(fd, 0, SEEK_END);
 	if (memmem(data, size, "\x02\x21\x4c\x18", 4) == NULL && n < MOST) {
-		int good = theirs(data, size, want, &len);
+		int good = theirs(data, size, d, want, &len);
 
 		got = malloc((size_t)n + 1);
 		if (got == NULL || pread(fd, got, (size_t)n, 0) != n)
@@ -112,9 +132,11 @@ compare(const uint8_t *data, size_t size, uint64_t memory)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static char dictionary[DICTIONARY];
 	uint8_t *in;
 	size_t n;
 
+	fill_dictionary(dictionary);
 	if (size < 8)
 		return 0;
 	in = malloc(size);
@@ -128,7 +150,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!(data[0] & 2) && n <= size)
 			in[n - 1] = XXH32(in + 4, n - 5, 0) >> 8 & 0xff;
 	}
-	compare(in, size, data[0] & 4 ? MEMORY : 0);
+	compare(in, size, data[0] & 4 ? MEMORY : 0,
+	    data[0] & 8 ? dictionary : NULL);
 	free(in);
 	return 0;
 }

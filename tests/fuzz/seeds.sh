@@ -51,6 +51,7 @@ take() {
 	*.lz4)
 		seed lz4 "$n" '\000' "$1"
 		seed lz4 "right-$n" '\001' "$1"
+		seed lz4 "dictionary-$n" '\010' "$1"
 		tail -c +12 "$1" >raw
 		seed lz4_plain "$n" '' raw
 		seed seek "$n" '\002\003\000' "$1" ;;

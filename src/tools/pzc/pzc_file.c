@@ -287,11 +287,19 @@ pzc_codec_of(const struct pzc *p, const uint8_t *head, size_t len)
 	if (found == NULL && p->codec != NULL && p->codec->magic_is_guess &&
 	    len > 0)
 		found = p->codec;
-	for (; found != NULL && p->style->formats_only && name != NULL &&
-	    *name != NULL; name++)
-		if (strcmp(*name, found->name) == 0)
+	if (!p->style->formats_only || name == NULL || found == NULL)
+		return found;
+	for (size_t i = 0; name[i] != NULL; i++)
+		if (strcmp(name[i], found->name) == 0)
 			return found;
-	return p->style->formats_only && name != NULL ? NULL : found;
+	/* skippable frames belong to two formats */
+	for (; *name != NULL; name++) {
+		const struct codec *c = codec_by_name(*name);
+
+		if (!c->magic_is_guess && c->magic(head, len))
+			return c;
+	}
+	return NULL;
 }
 
 /*

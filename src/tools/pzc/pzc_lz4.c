@@ -137,12 +137,18 @@ refuse_lz4_bench(void *into)
 	    "built in; use lap, for example: lap -- lz4 -c FILE");
 }
 
+static void
+put_version(FILE *to)
+{
+	fprintf(to, "*** LZ4 command line interface %d-bits v%s, by pzc (coldpress) "
+	    "%s ***\n", (int)(8 * sizeof(size_t)), LZ4_versionString(),
+	    COLDPRESS_VERSION);
+}
+
 static int
 lz4_version(struct pzc *p)
 {
-	printf("*** LZ4 command line interface %d-bits v%s, by pzc (coldpress) "
-	    "%s ***\n", (int)(8 * sizeof(size_t)), LZ4_versionString(),
-	    COLDPRESS_VERSION);
+	put_version(stdout);
 	return msg_finish(&p->msg);
 }
 
@@ -270,6 +276,8 @@ lz4_prepare(struct pzc *p)
 
 	if (p->msg.status == MSG_ERROR)
 		return MSG_ERROR;
+	if (p->msg.verbose > 0)
+		put_version(stderr);
 	/* frames of the older format cannot have one */
 	rc = p->dictionary == NULL || codec_number(&p->codec_options,
 	    "legacy") != 0 ? 0 : pzc_load_blob(p, p->dictionary,
@@ -304,13 +312,13 @@ lz4_done(struct pzc *p, const struct pzc_run *run)
 static void
 lz4_amount(char to[16], uint64_t n)
 {
-	static const char units[] = "BKMGTPEZY";
+	static const char *const units[] = { "", "K", "M", "G", "T", "P", "E" };
 	double d = (double)n;
 	int u = 0;
 
-	for (; d >= 1024 && u < 8; u++)
+	for (; d >= 1024 && u < 6; u++)
 		d /= 1024;
-	snprintf(to, 16, "%.2f%c", d, units[u]);
+	snprintf(to, 16, "%.2f%s", d, units[u]);
 }
 
 static const char *const frame_kinds[] = {
@@ -346,7 +354,8 @@ lz4_list_frame(void *arg, const struct codec_frame *f)
 		fprintf(stderr, " %20" PRIu64 " %9.2f%%\n", f->size,
 		    100 * (double)f->packed / (double)f->size);
 	else
-		fprintf(stderr, " %20s %9s \n", "-", "-");
+		fprintf(stderr, " %20s %9s%s\n", "-", "-",
+		    f->kind == CODEC_FRAME ? " " : "");
 }
 
 static void
@@ -374,7 +383,8 @@ lz4_list_line(struct pzc *p, const struct pzc_entry *e)
 		    (double)(l->size + !l->size));
 	else
 		printf("%9s   ", "-");
-	pzc_put_name(path_name(e->src->path));
+	pzc_put_text(path_name(e->src->path));
+	puts(sized ? " " : "");
 }
 
 const struct pzc_style pzc_style_lz4 = {

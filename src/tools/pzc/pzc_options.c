@@ -342,7 +342,7 @@ static const struct options_row pzc_table[] = {
 	{ 0, "ultra", NULL, NULL, OPTIONS_FLAG(ultra), .mask = PZC },
 	{ 0, "seekable", NULL, "zstd: write frames and a seek table",
 	    OPTIONS_CALL_TEXT(switch_on, "seekable"), .mask = PZC },
-	{ 0, "no-content-size", NULL, "zstd: do not store the size of a file",
+	{ 0, "no-content-size", NULL, "zstd, lz4: do not store the size of a file",
 	    OPTIONS_CLEAR(store_size), .mask = PZC },
 	{ 0, "flush-ms", "N", "flush the output after N ms without input",
 	    OPTIONS_NUMBER(codec_options.flush_ms, "time", 1, 3600000),
@@ -705,6 +705,10 @@ check_codec(struct pzc *p)
 	}
 	if (p->style->strict && check_own(p) >= 0)
 		return MSG_ERROR;
+	/* lz4(1) stores it only if asked; pzseek needs it to skip blocks */
+	if (p->style->strict && strcmp(c->name, "lz4") == 0 &&
+	    codec_set(o, "content-size", 1, NULL) != 0)
+		return options_wrong(&p->msg, strerror(ENOSPC));
 	if (p->adapt && (codec_number(o, "window-log") ||
 	    codec_number(o, "huffman") || codec_number(o, "rle"))) {
 		msg_error(&p->msg, "--adapt cannot be combined with --long, -H "
