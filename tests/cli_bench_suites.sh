@@ -30,4 +30,14 @@ echo other >suite/sample2.ref
 t 'a wrong expectation' 0 suites -v suite
 shows 'it is not applicable' '^n/a   bzip2 sample2 -d: the peer does not pass'
 
+# what is different on purpose is listed, but does not count; all else does
+mkdir -p suite2/tests
+echo 'exit 0' >suite2/tests/hufts
+echo '! gzip --version | grep -q pzc' >suite2/tests/other
+cp suite2/tests/other suite2/tests/unpack-valid
+t 'differences' 0 suites suite2
+shows 'one of the manual' '^n/a   gzip unpack-valid: the formats of pack'
+shows 'another one' '^fail  gzip other$'
+shows 'what counts' '^gzip  *3  *1  *1  *1  *50\.0$'
+
 done_testing

@@ -303,6 +303,13 @@ if PATH=$peers command -v lz4 >which.out 2>&1; then
 	as 0 'D/x e f g' 'lz4 -dc "$OLDPWD/c.lz4"'
 fi
 
+# A frame with the ID of its dictionary; lz4 reads this one without it.
+printf '\004\042\115\030\141\100\001\000\000\000\320\006\000\000\200' >id.lz4
+printf 'hello\n\000\000\000\000' >>id.lz4
+is 'lz4 -dD, an ID' "$(bin/lz4 -dcD f.0 id.lz4)" hello
+t 'lz4 -d, an ID' 66 bin/lz4 -dc id.lz4
+is 'lz4 -d, an ID: why' "$(grep -c 'dictionary with ID 1' .t.err)" 1
+
 # Zeros become holes.
 truncate -s 8M zeros
 printf x >>zeros

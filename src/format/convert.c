@@ -159,7 +159,7 @@ name_need(const struct convert *c, struct convert_result *r)
 		    "which --long=%d allows", need, log);
 }
 
-/* Rejects a stream that needs a dictionary, which no decoder here accepts. */
+/* Rejects a stream that needs a dictionary, if there is none. */
 static int
 check_dictionary(const struct convert *c, struct input *in,
     struct convert_result *r)
@@ -179,7 +179,7 @@ check_dictionary(const struct convert *c, struct input *in,
 	if (id == 0)
 		return 0;
 	snprintf(r->text, sizeof(r->text), "needs the dictionary with ID %"
-	    PRIu32 "; dictionaries are not supported", id);
+	    PRIu32 "; only zstd -D and lz4 -D take one", id);
 	r->why = r->text;
 	return -ENOTSUP;
 }
