@@ -43,33 +43,39 @@ for n in zstd lz4 bzip2 xz; do
 	ln -s "$(command -v pzc-fault)" "$names/$n"
 done
 tr 1-5 6-9 <f >g
+# as_peer NAME OPTION... COMMAND...: the same, with the statuses of these
+as_peer() {
+	c_name=$1
+	shift
+	suffers "$c_name" -a 1,2,11,14,27,31,36,39,44,66,68,70 "$@"
+}
 for o in '-D g' '--patch-from=g' '--size-hint=99999' \
     '--target-compressed-block-size=1000' '-vv --show-default-cparams'; do
 	# shellcheck disable=SC2086
-	calls "zstd $o" "$names/zstd" -qc $o f
+	as_peer "zstd $o" "$names/zstd" -qc $o f
 done
 for o in cover=k=46,d=8 fastcover=k=46,d=8,f=12 legacy; do
-	calls "zstd --train-$o" -o dict "$names/zstd" -q "--train-$o" -B2K \
-	    --maxdict=2K -o dict f
+	as_peer "zstd --train-$o" -o dict "$names/zstd" -q "--train-$o" -B1K \
+	    --maxdict=2K -o dict "$SRC/src/tools/pzc/pzc_file.c"
 done
-calls 'lz4 -D' "$names/lz4" -qc -D g f
-calls 'lz4 -9D' "$names/lz4" -9qc -D g f
+as_peer 'lz4 -D' "$names/lz4" -qc -D g f
+as_peer 'lz4 -9D' "$names/lz4" -9qc -D g f
 "$names/lz4" -qc -D g f >../packed
 mv ../packed packed
-calls 'lz4 -dD' "$names/lz4" -qdc -D g packed
+as_peer 'lz4 -dD' "$names/lz4" -qdc -D g packed
 rm packed
-calls 'bzip2 -cvv' "$names/bzip2" -cvv f
+as_peer 'bzip2 -cvv' "$names/bzip2" -cvv f
 truncate -s 1M f0
 for n in zstd xz lz4; do
 	"$names/$n" -qc f0 >../packed
 	mv ../packed f0.packed
-	calls "$n -dc, holes" -x malloc,openat "$names/$n" -qdc f0.packed
+	as_peer "$n -dc, holes" -x malloc,openat "$names/$n" -qdc f0.packed
 	rm f0.packed
 done
 "$names/zstd" -qc f0 >../packed
 rm f0
 mv ../packed f0.zst
-calls 'zstd -d, holes' -o f0 "$names/zstd" -qd f0.zst
+as_peer 'zstd -d, holes' -o f0 "$names/zstd" -qd f0.zst
 rm -f g f0.zst
 for m in gzip zlib zip zstd lz4 bzip2 xz lzma; do
 	pzc -F $m -c f >../packed

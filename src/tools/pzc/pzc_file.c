@@ -57,7 +57,7 @@ pzc_load_blob(struct pzc *p, const char *path, const char *key)
 {
 	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), rc = fd;
 	struct stat st = { .st_size = 0 };
-	ssize_t n = 1;
+	ssize_t n;
 
 	if (rc >= 0)
 		rc = fstat(fd, &st) == -1 ? -errno : !S_ISREG(st.st_mode) ?
@@ -66,13 +66,10 @@ pzc_load_blob(struct pzc *p, const char *path, const char *key)
 		p->blob = sys_malloc((size_t)st.st_size + 1);
 		rc = p->blob == NULL ? -ENOMEM : 0;
 	}
-	while (rc == 0 && p->blob_B < (size_t)st.st_size && n > 0) {
-		n = sys_read(fd, p->blob + p->blob_B,
-		    (size_t)st.st_size - p->blob_B);
-		if (n < 0)
-			rc = (int)n;
-		else
-			p->blob_B += (size_t)n;
+	if (rc == 0) {
+		n = fdio_read(fd, p->blob, (size_t)st.st_size);
+		rc = n < 0 ? (int)n : 0;
+		p->blob_B = n < 0 ? 0 : (size_t)n;
 	}
 	if (fd >= 0)
 		sys_close(fd);

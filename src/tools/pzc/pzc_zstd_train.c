@@ -207,7 +207,7 @@ void
 pzc_train_sample(struct pzc *p, struct source *src)
 {
 	struct pzc_samples *s = p->samples;
-	size_t most = p->job_B > 0 ? p->job_B : SAMPLE_B, got, room;
+	size_t most = p->job_B > 0 ? p->job_B : SAMPLE_B, room;
 	uint64_t size = src->st.st_size > 0 ? (uint64_t)src->st.st_size : 0;
 	ssize_t n;
 
@@ -220,18 +220,15 @@ pzc_train_sample(struct pzc *p, struct source *src)
 			msg_error(&p->msg, "out of memory");
 			return;
 		}
-		for (got = 0, n = 1; got < room && n > 0; got += (size_t)n) {
-			n = sys_read(src->fd, s->bytes + s->len + got,
-			    room - got);
-			if (n >= 0)
-				continue;
+		n = fdio_read(src->fd, s->bytes + s->len, room);
+		if (n < 0) {
 			pzc_say(p, ON_OPEN, src->path, strerror((int)-n));
 			return;
 		}
-		if (got > 0)
-			s->sizes[s->count++] = got;
-		s->len += got;
-	} while (p->job_B > 0 && got == most);
+		if (n > 0)
+			s->sizes[s->count++] = (size_t)n;
+		s->len += (size_t)n;
+	} while (p->job_B > 0 && (size_t)n == most);
 }
 
 /* Training */
@@ -330,6 +327,9 @@ pzc_train(struct pzc *p)
 	int64_t id = 0;
 	int rc = 0;
 
+	/* not from some of the files only */
+	if (p->msg.status != MSG_OK)
+		goto out;
 	if (p->samples->count < SAMPLES_LEAST) {
 		too_few_samples(p);
 		goto out;
