@@ -697,7 +697,9 @@ zstd_done(struct pzc *p, const struct pzc_run *run)
 	if (p->progress || (!p->no_progress && !p->msg.quiet && !to_stdout &&
 	    pzc_is_console(p, STDERR_FILENO)))
 		zstd_progress(p, run, several);
-	if ((several && p->msg.verbose == 0) || (to_stdout && !p->progress))
+	/* nothing is said about what was copied */
+	if ((several && p->msg.verbose == 0) || run->codec == NULL ||
+	    (to_stdout && !p->progress))
 		return;
 	if (run->decompress) {
 		fprintf(stderr, "%-20s: %" PRIu64 " bytes \n", run->name,
