@@ -93,7 +93,7 @@ reader_sqfs2tar() {
 reader_unsquashfs() { unsquashfs -q -n -d out "$1" && facts out >got; }
 reader_backhand() { unsquashfs-backhand --quiet -d out "$1" && words out >got; }
 reader_godiskfs() { ./godiskfs "$1" | sort >got; }
-reader_dissect() { "$python" "$tables/squashfs/dissect.py" "$1" | sort >got; }
+reader_dissect() { "$python" "$tables/squashfs/list_dissect.py" "$1" | sort >got; }
 reader_pysquashfs() {
 	"$python" -m PySquashfsImage extract -f -d out "$1" >/dev/null &&
 	    words out/squashfs-root >got
