@@ -309,7 +309,7 @@ apptainer_build() {
 	id=$(apptainer sif list box.sif | sed -n 's/^\([0-9]*\) .*Squashfs.*/\1/p')
 	apptainer sif dump "$id" box.sif >box.img
 }
-apptainer_run() { apptainer exec box.sif /bin/hello; }
+apptainer_run() { apptainer exec --no-privs box.sif /bin/hello; }
 if wanted apptainer; then
 	client "$(apptainer --version)" box.img apptainer_build
 	for who in theirs ours; do
