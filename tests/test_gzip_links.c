@@ -432,6 +432,22 @@ members(void **state)
 		put(&f, big.bytes, big.len);
 		assert_int_equal(range(&f, data, 5, 10, &checked), -1);
 	}
+	/* nor are very many members of one block searched for */
+	for (int i = 0; i < 2; i++) {
+		struct file f = { .bytes = all.bytes };
+		bool checked = false;
+
+		put(&f, big.bytes, big.len);
+		for (int k = 0; k < (i == 0 ? 8 : 30); k++)
+			put_single(&f, random, ONE, NULL);
+		if (i == 0)
+			assert_in_range(range(&f, random, 5, 10, &checked), 0,
+			    1500000);
+		else
+			assert_int_equal(range(&f, random, 5, 10, &checked),
+			    -1);
+		assert_int_equal(checked, i == 0);
+	}
 	free(all.bytes);
 	free(one.bytes);
 	drop(&big);
