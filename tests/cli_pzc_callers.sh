@@ -75,7 +75,7 @@ done
 "$names/zstd" -qc f0 >../packed
 rm f0
 mv ../packed f0.zst
-as_peer 'zstd -d, holes' -o f0 "$names/zstd" -qd f0.zst
+as_peer 'zstd -d, holes' -o f0 "$names/zstd" -d f0.zst
 rm -f g f0.zst
 for m in gzip zlib zip zstd lz4 bzip2 xz lzma; do
 	pzc -F $m -c f >../packed
