@@ -55,6 +55,11 @@ is 'at most 15 lines' "$(($(wc -l <.t.out) <= 15))" 1
 t 'no line is longer than a terminal' 1 grep -q '^.\{91\}' .t.out
 t 'a path is enough' 3 coldpress logs --cpu --budget 2 --least 10K
 is 'one kind of files, all candidates' "$(wc -l <rows.csv)" 12
+t 'CPU times have intervals' 0 python3 -c 'import csv
+for row in csv.DictReader(open("rows.csv", newline="")):
+    if row["cpu_hi_s"]:
+        assert float(row["cpu_lo_s"]) <= float(row["cpu_s"]) <= float(row["cpu_hi_s"])
+        assert float(row["cpu_s"]) > 0'
 for how in gzip-6 zstd-3 bzip2-9 xz-6; do
 	size=0
 	for file in logs/*; do
@@ -146,6 +151,48 @@ t 'as a tar stream' 3 sampled --for tar -o tar.csv tree
 tar -cf tree.tar tree
 t 'whose size is pzc'\''s' 0 near "$(value size_B xz-6 tar.csv)" \
     "$(pzc -F xz -6 -c tree.tar | wc -c)" 4
+
+# what else it may become
+formats() {
+	python3 -c 'import csv
+print(*sorted({row["format"] for row in csv.DictReader(open("use.csv", newline=""))}))'
+}
+for use in 'zfs gzip lz4 zstd' 'layers gzip zstd' 'mail bzip2 gzip lz4 zstd' \
+    'btrfs zlib zstd'; do
+	rm -f use.csv
+	t "for ${use%% *}" 3 coldpress advise --cpu --budget 2 --least 10K \
+	    --for "${use%% *}" -o use.csv logs
+	is 'it has candidates of its own' "$(formats)" "${use#* }"
+done
+rm -f use.csv
+t 'for snap' 3 sampled --for snap -o use.csv tree
+shows 'which apply makes' 'apply$'
+case $(formats) in
+xz | 'lzo xz') formats=right ;;
+*) formats=$(formats) ;;
+esac
+is 'only what snapd takes' "$formats" right
+if have sqpack; then
+	sqpack -q -F xz -b 128K --no-fragments -o tree.snap tree
+	t 'as large as the snap is' 0 near "$(value size_B xz use.csv)" \
+	    "$(stat -c %s tree.snap)" 4
+	# in an image
+	sqpack -q -F gzip -o gzip.squashfs tree
+	touch -d '3 days ago' gzip.squashfs tree.snap
+	rm tree.snap
+	t 'an image' 3 sampled -o image.csv gzip.squashfs
+	shows 'is recognized' '1 squashfs image '
+	shows 'and can be replaced' 'apply$'
+	is 'by one with the same blocks' "$(value block_B gzip-9 image.csv)" \
+	    131072
+	sqpack -q -F zstd -L 9 -o zstd.squashfs gzip.squashfs
+	t 'whose size is known' 0 near "$(value size_B zstd-9 image.csv)" \
+	    "$(stat -c %s zstd.squashfs)" 4
+	head -c 20000 gzip.squashfs >cut.squashfs
+	touch -d '3 days ago' cut.squashfs
+	t 'half of an image' 0 sampled cut.squashfs
+	shows 'is not read' '^not read'
+fi
 
 # explain
 sampled logs >.t.out || :

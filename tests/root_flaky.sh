@@ -118,6 +118,13 @@ if have sqpack; then
 	t 'the others are there' 0 sh -c 'sqpack --cat small out |
 	    cmp - src/tree/small'
 fi
+if have coldpress-advise; then
+	status=0
+	coldpress-advise --cpu --budget 3 --least 1K --hot 0 --for image \
+	    mnt/tree >got 2>err || status=$?
+	is 'advice on what can be read' "$((status == 0 || status == 3))" 1
+	t 'names what cannot' 0 grep -q '^not read: .*Input/output error' got
+fi
 end
 begin names
 for command in 'coldwalk -q mnt/tree' 'sqpack -q -o out mnt/tree' \

@@ -89,8 +89,7 @@ context(void **state)
 		    &whole), 0);
 		assert_true(whole.cpu_s > 0 && whole.back_cpu_s > 0);
 		for (size_t at = 0; at < LEN; at += PART) {
-			part.timed = false;
-			part.beside = false;
+			part = (struct advise_trial){ .part = true };
 			assert_int_equal(advise_try(ADVISE_STREAM, &c[k],
 			    p + at, PART, advise_reach(&c[k], at), &part), 0);
 			sum += (double)part.size;

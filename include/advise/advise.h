@@ -19,6 +19,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+struct advise_image;
 
 /* What a file contains. */
 enum advise_kind {
@@ -62,7 +65,12 @@ struct advise_file {
 	uint32_t operand;
 	uint8_t kind;			/* enum advise_kind */
 	bool seen;			/* kind was told from the contents */
+	int err;			/* why, after the census, a part could
+					 * not be read; ENODATA: it has become
+					 * shorter; 0: all was read */
 	uint64_t head;			/* hash of the beginning, if so */
+	struct advise_image *image;	/* that it is in, NULL: none; */
+	size_t number;			/* its number there */
 };
 
 struct advise_census {
@@ -103,8 +111,20 @@ enum advise_target {
 	ADVISE_STREAM,			/* one compressed tar stream */
 	ADVISE_SQUASHFS,		/* one squashfs image */
 	ADVISE_BTRFS,			/* on a compressing filesystem */
+	ADVISE_ZFS,
+	ADVISE_SNAP,			/* a squashfs image without fragments */
+	ADVISE_LAYERS,			/* layers of a container image */
+	ADVISE_MAIL_STORE,		/* each mail compressed by the server */
 	ADVISE_TARGETS
 };
+
+/* Whether what a target makes is compressed by pzc, as a stream. */
+static inline bool
+advise_is_stream(enum advise_target t)
+{
+	return t == ADVISE_FILES || t == ADVISE_STREAM || t == ADVISE_LAYERS ||
+	    t == ADVISE_MAIL_STORE;
+}
 
 enum { ADVISE_CANDIDATES = 16 };
 
@@ -113,7 +133,7 @@ struct advise_candidate {
 	const char *name;		/* zstd-19 */
 	const char *format;		/* the name of its codec or packer */
 	int level;			/* 0: the format has no levels */
-	uint32_t block;			/* SQUASHFS: the block size */
+	uint32_t block;			/* the size of blocks or records */
 	/*
 	 * STREAM, FILES: pzc compresses pieces of this size independently, in
 	 * which matches go back as far as the window; 0: pieces are small.
@@ -134,16 +154,22 @@ struct advise_trial {
 	uint64_t size;			/* compressed */
 	double cpu_s, back_cpu_s;	/* CPU time: compressing, and back */
 	double spent_s;			/* CPU time of the trial as a whole */
+	/* the part of the first two that is not the library's; set by the
+	 * first zstd or xz candidate if io_s is NaN, used by the others */
+	double io_s, back_io_s;
 	bool timed;			/* the first two are valid */
+	bool part;			/* data is a part of something longer */
+	bool first;			/* it begins with the first byte of that */
 	bool beside;			/* other trials run at the same time */
 };
 
 /*
  * Compresses len bytes with the tools' own code, and back.  t->size is what
  * they add to data that begins with the `before` bytes in front of data, which
- * are not compressed.  With t->timed set, CPU times are measured, too, in which
- * these do not take part.  Returns 0, -EIO if the result is not the input, or
- * -errno.  Thread-safe, but CPU time is that of the whole process.
+ * are not compressed.  With t->timed set, CPU times are measured, too: what data
+ * adds, if t->part is set, otherwise that of everything.  Returns 0, -EIO if the
+ * result is not the input, or -errno.  Thread-safe, but unless t->beside is set,
+ * CPU time is that of the whole process.
  */
 int advise_try(enum advise_target target, const struct advise_candidate *c,
     const uint8_t *data, size_t len, size_t before, struct advise_trial *t);
@@ -158,7 +184,9 @@ struct advise_frame;
 /* A draw: a unit, and what the candidates did to it. */
 struct advise_draw {
 	unsigned stratum;
-	double size;			/* plain bytes */
+	uint64_t number;		/* in the order of its stratum */
+	double size;			/* plain bytes that could be read */
+	double read_s;			/* CPU time of reading them */
 	double aux;			/* what the auxiliary made of it */
 	bool tried[ADVISE_CANDIDATES];
 	struct advise_trial trial[ADVISE_CANDIDATES];
@@ -169,10 +197,13 @@ struct advise_group {
 	enum advise_kind kind;		/* ADVISE_KINDS: all of a tree */
 	enum advise_target target;
 	const char *place;		/* belongs to the group's maker */
-	const struct advise_file **files;
+	struct advise_file **files;	/* of the census */
 	size_t count, room;
 	size_t twins;			/* files taken out, because an equal
 					 * one is in the group */
+	size_t images;			/* that contain the files; 0: none do */
+	uint32_t block;			/* of these, which does not change; 0:
+					 * that of the candidate */
 	uint64_t now_B;			/* size of the files, with these */
 	uint64_t plain_B;		/* size when decompressed, or of the tar
 					 * stream */
@@ -189,12 +220,46 @@ struct advise_group {
 	size_t draw_count, draw_room;
 	size_t tried;			/* draws with the fast candidates, */
 	size_t slow_tried;		/* and with the slow ones */
+	size_t lost;			/* units that, or parts of which, could
+					 * not be read */
 	bool dropped[ADVISE_CANDIDATES];	/* no longer tried, because
 					 * another one is better in all */
 	uint64_t read_B;		/* read for the sample */
 	double read_s;
 	double fast_s, slow_s;		/* spent on candidates of both sorts */
+	/* CPU time of starting one of the tools, and of each byte of memory
+	 * that it uses for the first time; set by the group's maker */
+	double start_s, touch_s;
+	/* the same work, timed twice: the number of pairs, and the sum of the
+	 * squares of the differences of their logarithms */
+	unsigned clock_pairs;
+	double clock_squares;
 };
+
+/*
+ * Opens the squashfs image in a file, which may be preceded by a program or the
+ * head of a SIF file.  Returns 0, -ENOTSUP or -EBADMSG for what is not a sound
+ * image, -ENOMEM, or -errno.
+ */
+int advise_image_open(struct advise_image **image, const char *path);
+void advise_image_close(struct advise_image *image);	/* may be NULL */
+
+/* The bytes before the image in its file; the size of its blocks. */
+uint64_t advise_image_offset(const struct advise_image *image);
+uint32_t advise_image_block(const struct advise_image *image);
+
+/*
+ * Adds the image's files to a group: those with the same data once, and one of
+ * several names.  They belong to the image.  Returns 0 or -ENOMEM.
+ */
+int advise_image_list(struct advise_image *image, struct advise_group *g);
+
+/*
+ * Reads a part of a file of an image.  Returns how much of it could be read;
+ * -errno if an error came first.
+ */
+ssize_t advise_image_read(struct advise_image *image, size_t number,
+    uint64_t offset, uint8_t *to, size_t len);
 
 /*
  * Takes out the files that seem to equal another one: of the same size, with
@@ -211,8 +276,8 @@ int advise_group_frame(struct advise_group *g, double seconds, uint64_t seed);
 void advise_group_free(struct advise_group *g);
 
 /*
- * Draws the next unit and tries the auxiliary on it.  Returns 1, 0 if there are
- * no more units, or -errno.
+ * Draws the next unit and tries the auxiliary on it; passes over one that cannot
+ * be read.  Returns 1, 0 if there are no more units, or -errno.
  */
 int advise_group_draw(struct advise_group *g);
 
@@ -227,9 +292,11 @@ bool advise_group_slow_due(const struct advise_group *g);
 
 /* An estimate for a group and a candidate. */
 struct advise_estimate {
-	struct sample_total size;	/* bytes, with a 95 % interval */
-	double cpu_s, cpu_error_s;	/* compressing everything */
-	double back_cpu_s;		/* decompressing; NaN: unknown */
+	/*
+	 * With 95 % intervals: bytes; and seconds of CPU time for compressing
+	 * everything, and for the way back, in a single run.
+	 */
+	struct sample_total size, cpu, back_cpu;
 	size_t units;			/* on which it was tried */
 	bool complete;			/* all data was compressed */
 };

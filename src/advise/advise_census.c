@@ -128,7 +128,7 @@ add_dir(struct advise_census *c, struct pending *p, const char *path,
 		return 0;
 	}
 	c->dirs++;
-	while (rc == 0 && (e = readdir(dir)) != NULL) {
+	while (rc == 0 && (errno = 0, e = readdir(dir)) != NULL) {
 		if (strcmp(e->d_name, ".") == 0 ||
 		    strcmp(e->d_name, "..") == 0)
 			continue;
@@ -140,6 +140,9 @@ add_dir(struct advise_census *c, struct pending *p, const char *path,
 		rc = add_name(c, p, dirfd(dir), path, e->d_name, device,
 		    operand);
 	}
+	/* the rest of the names is missing */
+	if (rc == 0 && e == NULL && errno != 0)
+		c->unreadable++;
 	closedir(dir);
 	return rc;
 }
@@ -300,7 +303,8 @@ advise_group_unique(struct advise_group *g)
 		qsort(all, g->count, sizeof(*all), by_content);
 	for (size_t i = 1; i < g->count; i++)
 		if (may_equal(&all[i - 1], &all[i]) &&
-		    all[i - 1].tail == all[i].tail)
+		    all[i - 1].tail == all[i].tail &&
+		    (all[i].tail != 0 || all[i].file->size <= ADVISE_HEAD_B))
 			g->files[all[i].at] = NULL;
 	for (size_t i = 0; i < g->count; i++)
 		if (g->files[i] != NULL)

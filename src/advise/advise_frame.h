@@ -13,6 +13,8 @@
 
 #include "advise/advise.h"
 
+#include <sys/types.h>
+
 enum { FRAME_STRATA = 12 };
 
 /* How the bytes of a span come about. */
@@ -26,7 +28,7 @@ enum frame_form {
 
 struct frame_span {
 	enum frame_form form;
-	const struct advise_file *file;	/* NULL: all of the group */
+	struct advise_file *file;	/* NULL: all of the group */
 	uint64_t len;
 	uint64_t *starts;		/* of each file of the group in it */
 };
@@ -49,18 +51,50 @@ struct advise_frame {
 };
 
 /*
- * Reads len bytes at offset of a span to `to`; what can no longer be read is
- * zero.  Returns 0 or -errno.
+ * Reads len bytes at offset of a span to `to`.  What cannot be read is left out,
+ * and noted in its file.  Returns how much there is, or -ENOMEM.
  */
-int advise_span_read(const struct advise_group *g, const struct frame_span *s,
+ssize_t advise_span_read(const struct advise_group *g, const struct frame_span *s,
     uint64_t offset, uint8_t *to, size_t len);
 
-/* Returns how many bytes a file adds to a span of all files. */
+/*
+ * Returns how many bytes a file adds to a span of all files; UINT64_MAX without
+ * memory.
+ */
 uint64_t advise_span_share(enum frame_form form, const struct advise_file *f);
 
 /*
- * Returns the size of a compressed file's contents; 0 if it is unknown.
+ * Returns the size of a compressed file's contents; 0 if it is unknown, which is
+ * noted in the file if it cannot be read.
  */
-uint64_t advise_plain_size(const struct advise_file *f);
+uint64_t advise_plain_size(struct advise_file *f);
+
+/*
+ * Compresses a part of a stream with the library of c, zstd or xz, after the
+ * `before` bytes in front of it.  Sets t->size and, with t->timed set, the CPU
+ * times, which do not include preparations.  Returns 0 or -errno.
+ */
+int advise_after(const struct advise_candidate *c, const uint8_t *data,
+    size_t len, size_t before, struct advise_trial *t);
+
+/*
+ * Returns how many bytes of memory pzc uses for a stream of len bytes that
+ * becomes one of `size` bytes.
+ */
+double advise_memory(const struct advise_candidate *c, double len, double size);
+
+/* Returns the CPU time so far, in seconds: of the thread, or of all. */
+double advise_cpu_now(const struct advise_trial *t);
+
+/*
+ * As advise_try(), for the blocks of an image, the chunks of btrfs, and the
+ * records of ZFS.
+ */
+int advise_try_blocks(const struct advise_candidate *c, const uint8_t *data,
+    size_t len, struct advise_trial *t);
+int advise_try_chunks(const struct advise_candidate *c, const uint8_t *data,
+    size_t len, struct advise_trial *t);
+int advise_try_records(const struct advise_candidate *c, const uint8_t *data,
+    size_t len, struct advise_trial *t);
 
 #endif

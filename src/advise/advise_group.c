@@ -12,6 +12,7 @@
 #include "base/sys.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -19,8 +20,10 @@ enum {
 	UNIT_LEAST = 1 << 20, UNIT_MOST = 8 << 20,
 	WHOLE_MOST = 64 << 20,		/* a stream that is one unit */
 	BEFORE_MOST = 8 << 20,		/* the largest window */
-	SLOW_TIMED = 2,			/* draws on which the slow are timed */
+	SLOW_TIMED = 4,			/* draws on which the slow are timed,
+					 * one after another */
 	DROP_AFTER = 4,			/* draws before one is dropped */
+	CLOCK_LEAST = 3, CLOCK_MOST = 12,	/* pairs of timings */
 	SLOW_SHARE = 2			/* time for the slow, relative to that
 					 * for the others */
 };
@@ -31,15 +34,23 @@ enum {
  */
 static const double UNIT_COST_S = 1.8;
 
+/* Whether the files become one stream. */
+static bool
+is_joint(const struct advise_group *g)
+{
+	return g->target == ADVISE_STREAM || (g->target == ADVISE_LAYERS &&
+	    g->kind != ADVISE_LAYER);
+}
+
 static size_t
 unit_size(const struct advise_group *g, double seconds)
 {
 	double MiB = seconds / UNIT_COST_S;
 	size_t unit = UNIT_LEAST;
 
-	if (g->target == ADVISE_BTRFS || g->target == ADVISE_SQUASHFS)
+	if (!advise_is_stream(g->target))
 		return UNIT_LEAST;
-	if (g->target == ADVISE_STREAM && g->plain_B <= WHOLE_MOST &&
+	if (is_joint(g) && g->plain_B <= WHOLE_MOST &&
 	    (double)g->plain_B <= MiB * (1 << 20) * 0.7)
 		return (size_t)g->plain_B;
 	while (unit < UNIT_MOST && (double)unit * 2 <= MiB * (1 << 20) / 6)
@@ -99,15 +110,19 @@ static int
 add_joint_span(struct advise_group *g, enum frame_form form)
 {
 	struct frame_span s = { .form = form };
+	bool failed = false;
 
 	s.starts = sys_malloc(g->count * sizeof(*s.starts) + 1);
 	if (s.starts == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < g->count; i++) {
+	for (size_t i = 0; i < g->count && !failed; i++) {
+		uint64_t share = advise_span_share(form, g->files[i]);
+
 		s.starts[i] = s.len;
-		s.len += advise_span_share(form, g->files[i]);
+		s.len += share;
+		failed = share == UINT64_MAX;
 	}
-	if (add_span(g->frame, s) != 0) {
+	if (failed || add_span(g->frame, s) != 0) {
 		sys_free(s.starts);
 		return -ENOMEM;
 	}
@@ -117,12 +132,12 @@ add_joint_span(struct advise_group *g, enum frame_form form)
 static int
 add_file_spans(struct advise_group *g)
 {
-	bool packed = g->target == ADVISE_FILES && (g->kind == ADVISE_GZIP ||
+	bool packed = advise_is_stream(g->target) && (g->kind == ADVISE_GZIP ||
 	    g->kind == ADVISE_LAYER);
 	int rc = 0;
 
 	for (size_t i = 0; i < g->count && rc == 0; i++) {
-		const struct advise_file *f = g->files[i];
+		struct advise_file *f = g->files[i];
 		uint64_t len = packed ? advise_plain_size(f) : f->size;
 
 		if (len == 0)
@@ -147,7 +162,11 @@ advise_group_frame(struct advise_group *g, double seconds, uint64_t seed)
 	f->seed = seed;
 	while (advise_candidates(g->target)[g->names].name != NULL)
 		g->names++;
-	if (g->target == ADVISE_STREAM)
+	/* those that only differ in the block are the same */
+	for (unsigned k = 1; g->block != 0 && k < g->names; k++)
+		g->dropped[k] = advise_candidates(g->target)[k].block !=
+		    advise_candidates(g->target)[0].block;
+	if (is_joint(g))
 		rc = add_joint_span(g, FRAME_TAR);
 	else if (g->target == ADVISE_SQUASHFS) {
 		rc = add_joint_span(g, FRAME_BLOCKS);
@@ -228,7 +247,7 @@ next_stratum(const struct advise_frame *f)
 struct place {
 	const struct frame_span *span;
 	uint64_t offset;
-	size_t len;
+	size_t len, before;
 };
 
 static struct place
@@ -238,7 +257,7 @@ place_of(const struct advise_group *g, unsigned stratum, uint64_t number)
 	const struct frame_stratum *h = &f->strata[stratum];
 	uint64_t u = sample_unit(f->seed + stratum, h->units, number);
 	size_t lo = 0, hi = h->count;
-	struct place p;
+	struct place p = { .len = 0 };
 
 	while (hi - lo > 1) {
 		size_t middle = lo + (hi - lo) / 2;
@@ -261,18 +280,27 @@ place_of(const struct advise_group *g, unsigned stratum, uint64_t number)
 
 /*
  * Reads a unit, and `before` bytes in front of it, so that it begins at
- * BEFORE_MOST.
+ * BEFORE_MOST.  p->len and p->before become what could be read.  Returns 0 or
+ * -errno.
  */
 static int
-read_place(struct advise_group *g, const struct place *p, size_t before)
+read_place(struct advise_group *g, struct place *p, size_t before)
 {
 	uint64_t start = sys_now_ns();
-	int rc = advise_span_read(g, p->span, p->offset - before,
-	    g->frame->unit + BEFORE_MOST - before, before + p->len);
+	uint8_t *unit = g->frame->unit + BEFORE_MOST;
+	ssize_t n = advise_span_read(g, p->span, p->offset, unit, p->len), m = 0;
 
+	if (n > 0 && before > 0)
+		m = advise_span_read(g, p->span, p->offset - before,
+		    unit - before, before);
 	g->read_s += 1e-9 * (double)(sys_now_ns() - start);
-	g->read_B += before + p->len;
-	return rc;
+	if (n < 0 || m < 0)
+		return n < 0 ? (int)n : (int)m;
+	memmove(unit - m, unit - before, (size_t)m);
+	p->len = (size_t)n;
+	p->before = (size_t)m;
+	g->read_B += p->len + p->before;
+	return 0;
 }
 
 int
@@ -282,13 +310,24 @@ advise_group_draw(struct advise_group *g)
 	void *draws = g->draws;
 	struct advise_draw d = { .stratum = stratum };
 	struct place p;
+	size_t len;
 	int rc;
 
 	if (stratum == FRAME_STRATA)
 		return 0;
-	p = place_of(g, stratum, g->frame->strata[stratum].drawn);
-	d.size = (double)p.len;
+	d.number = g->frame->strata[stratum].drawn++;
+	p = place_of(g, stratum, d.number);
+	len = p.len;
+	d.trial[0].part = p.len < p.span->len;
+	d.trial[0].first = p.offset == 0;
+	d.read_s = -advise_cpu_now(&d.trial[0]);
 	rc = read_place(g, &p, 0);
+	d.read_s += advise_cpu_now(&d.trial[0]);
+	d.size = (double)p.len;
+	if (rc == 0 && p.len < len)
+		g->lost++;
+	if (rc == 0 && p.len == 0)
+		return 1;
 	if (rc == 0)
 		rc = advise_try(g->target, advise_candidates(g->target),
 		    g->frame->unit + BEFORE_MOST, p.len, 0, &d.trial[0]);
@@ -300,7 +339,6 @@ advise_group_draw(struct advise_group *g)
 		return rc;
 	g->draws = draws;
 	g->draws[g->draw_count++] = d;
-	g->frame->strata[stratum].drawn++;
 	return 1;
 }
 
@@ -349,27 +387,27 @@ drop_worse(struct advise_group *g)
 		}
 }
 
-/* Returns the number of a draw among those of its stratum. */
-static uint64_t
-number_of(const struct advise_group *g, size_t draw)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < draw; i++)
-		n += g->draws[i].stratum == g->draws[draw].stratum;
-	return n;
-}
-
 /* Tries a candidate on a draw that has been read. */
 static int
 try_one(const struct advise_group *g, struct advise_draw *d,
     const struct place *p, unsigned k)
 {
-	const struct advise_candidate *c = &advise_candidates(g->target)[k];
-	int rc = advise_try(g->target, c, g->frame->unit + BEFORE_MOST, p->len,
-	    g->target == ADVISE_STREAM || g->target == ADVISE_FILES ?
-	    advise_reach(c, p->offset) : 0, &d->trial[k]);
+	struct advise_candidate c = advise_candidates(g->target)[k];
+	struct advise_trial *t = &d->trial[k];
+	size_t before = advise_reach(&c, p->offset);
+	int rc;
 
+	if (g->block != 0)
+		c.block = g->block;
+
+	if (before > p->before)
+		before = p->before;
+	t->part = p->len < p->span->len;
+	t->first = p->offset == 0;
+	t->io_s = k == 0 || d->trial[0].io_s == 0 ? NAN : d->trial[0].io_s;
+	t->back_io_s = d->trial[0].back_io_s;
+	rc = advise_try(g->target, &c, g->frame->unit + BEFORE_MOST, p->len,
+	    before, t);
 	d->tried[k] = rc == 0;
 	return rc;
 }
@@ -403,22 +441,47 @@ try_next(void *arg, unsigned thread)
 	}
 }
 
+/* Times the first candidate once more: how much do such times vary? */
+static int
+try_clock(struct advise_group *g, struct advise_draw *d, const struct place *p)
+{
+	bool only = p->len >= g->plain_B;
+	int rc = 0;
+
+	while (rc == 0 && g->clock_pairs < (only ? CLOCK_LEAST : CLOCK_MOST)) {
+		double first = d->trial[0].cpu_s, second;
+
+		rc = try_one(g, d, p, 0);
+		g->fast_s += d->trial[0].spent_s;
+		second = d->trial[0].cpu_s;
+		if (rc == 0 && first > 0 && second > 0) {
+			g->clock_squares += log(second / first) *
+			    log(second / first);
+			d->trial[0].cpu_s = (first + second) / 2;
+		}
+		g->clock_pairs++;
+		if (!only)
+			break;
+	}
+	return rc;
+}
+
 static int
 try_slow(struct advise_group *g, struct advise_draw *d, const struct place *p)
 {
 	struct slow_trials s = { .group = g, .draw = d, .place = p };
-	bool beside = p->len <= UNIT_MOST && g->threads > 1;
+	/* what runs at the same time shares caches, and takes longer */
+	bool beside = p->len <= UNIT_MOST && g->threads > 1 &&
+	    g->slow_tried >= SLOW_TIMED;
 
-	for (unsigned k = 0; k < ADVISE_CANDIDATES; k++)
-		if (k < g->names && advise_candidates(g->target)[k].like != 0) {
-			d->trial[k].timed = g->slow_tried < SLOW_TIMED;
-			d->trial[k].beside = beside;
-		}
+	for (unsigned k = 0; k < g->names; k++) {
+		d->trial[k].timed |= !beside;
+		d->trial[k].beside = beside;
+	}
 	parallel_run(beside ? g->threads : 1, try_next, &s);
 	for (unsigned k = 0; k < g->names; k++)
 		if (advise_candidates(g->target)[k].like != 0)
 			g->slow_s += d->trial[k].spent_s;
-	g->slow_tried++;
 	return atomic_load(&s.rc);
 }
 
@@ -446,88 +509,157 @@ int
 advise_group_try(struct advise_group *g)
 {
 	const struct advise_candidate *c = advise_candidates(g->target);
-	bool stream = g->target == ADVISE_STREAM || g->target == ADVISE_FILES;
+	bool stream = advise_is_stream(g->target);
 	bool slow = advise_group_slow_due(g);
 	size_t n = slow ? g->slow_tried : g->tried, before = 0;
 	struct advise_draw *d;
 	struct place p;
+	bool lost;
 	int rc;
 
 	if (!slow && n == g->draw_count)
 		return 0;
 	d = &g->draws[n];
-	p = place_of(g, d->stratum, number_of(g, n));
+	p = place_of(g, d->stratum, d->number);
 	for (unsigned k = 0; stream && k < g->names; k++)
 		if ((c[k].like != 0) == slow &&
 		    advise_reach(&c[k], p.offset) > before)
 			before = advise_reach(&c[k], p.offset);
 	rc = read_place(g, &p, before);
-	for (unsigned k = 0; k < g->names && rc == 0 && !slow; k++)
+	/* what can no longer be read as it was drawn is not tried */
+	lost = rc == 0 && (double)p.len != d->size;
+	g->lost += lost;
+	for (unsigned k = 0; k < g->names && rc == 0 && !slow && !lost; k++)
 		if (c[k].like == 0 && !g->dropped[k]) {
 			d->trial[k].timed = true;
 			rc = try_one(g, d, &p, k);
 			g->fast_s += d->trial[k].spent_s;
 		}
-	if (rc == 0 && slow)
+	if (rc == 0 && slow && !lost)
 		rc = try_slow(g, d, &p);
+	else if (rc == 0 && !lost)
+		rc = try_clock(g, d, &p);
 	if (rc != 0)
 		return rc;
-	if (!slow)
-		g->tried++;
+	*(slow ? &g->slow_tried : &g->tried) += 1;
 	if (g->tried >= DROP_AFTER && g->slow_tried >= DROP_AFTER)
 		drop_worse(g);
 	return 1;
+}
+
+/* What is estimated of a candidate. */
+enum quantity { SIZE, CPU, BACK };
+
+/*
+ * pzc and sqpack read the files themselves, each of which takes its time; a tar
+ * stream is read by tar.
+ */
+static double
+value_of(const struct advise_group *g, const struct advise_draw *d, unsigned k,
+    enum quantity q)
+{
+	const struct advise_trial *t = &d->trial[k];
+	bool reads = g->target == ADVISE_FILES ||
+	    g->target == ADVISE_SQUASHFS || g->target == ADVISE_SNAP;
+
+	return q == SIZE ? (double)t->size : q == BACK ? t->back_cpu_s :
+	    t->cpu_s + (reads ? d->read_s : 0);
+}
+
+/*
+ * A draw as the estimate sees it.  The auxiliary of a size is what zstd -1 made
+ * of the unit, that of a CPU time the unit's size; for the slow candidates, it
+ * is the same quantity of the one that they are like.
+ */
+static struct sample_draw
+draw_for(const struct advise_group *g, const struct advise_draw *d, unsigned k,
+    enum quantity q, bool drawn_only)
+{
+	unsigned like = advise_candidates(g->target)[k].like;
+
+	return (struct sample_draw){ .stratum = d->stratum, .size = d->size,
+	    .aux = like != 0 ? value_of(g, d, like, q) : q == SIZE ?
+	    d->aux : d->size, .both = drawn_only || (d->tried[k] &&
+	    (q == SIZE || d->trial[k].timed)), .y = value_of(g, d, k, q) };
+}
+
+static int
+estimate(const struct advise_group *g, unsigned k, enum quantity q,
+    struct sample_total *out)
+{
+	struct sample_stratum strata[FRAME_STRATA];
+	struct sample_draw *draws = sys_malloc((g->draw_count + 1) *
+	    sizeof(*draws));
+	unsigned like = advise_candidates(g->target)[k].like;
+	/* as yet, only the auxiliary was tried: it is a candidate, too */
+	bool drawn_only = k == 0 && g->tried == 0;
+	size_t n = 0;
+	int rc;
+
+	if (draws == NULL)
+		return -ENOMEM;
+	for (unsigned i = 0; i < FRAME_STRATA; i++)
+		strata[i] = (struct sample_stratum){ g->frame->strata[i].units,
+		    (double)g->frame->strata[i].size };
+	for (size_t i = 0; i < g->draw_count; i++)
+		if (like == 0 || g->draws[i].tried[like])
+			draws[n++] = draw_for(g, &g->draws[i], k, q,
+			    drawn_only);
+	rc = sample_estimate(strata, FRAME_STRATA, draws, n, 0.95, out);
+	sys_free(draws);
+	return rc;
+}
+
+/*
+ * Adds what starting takes, and widens the interval of a sum of n times by what
+ * one of them, and the run that it is about, vary: no two are the same.
+ */
+static void
+complete_time(const struct advise_group *g, double start_s,
+    struct sample_total *s)
+{
+	double pairs = g->clock_pairs, wide;
+
+	s->value += start_s;
+	s->lo += start_s;
+	s->hi += start_s;
+	if (pairs < 1 || s->n == 0)
+		return;
+	/* the difference of two has twice the variance of one */
+	wide = sample_student(0.95, pairs) * sqrt(g->clock_squares / pairs / 2) *
+	    s->value * sqrt(1 + 1 / (double)s->n);
+	s->lo = fmax(0, s->value - hypot(s->value - s->lo, wide));
+	s->hi = s->value + hypot(s->hi - s->value, wide);
 }
 
 int
 advise_group_estimate(const struct advise_group *g, unsigned k,
     struct advise_estimate *e)
 {
-	struct sample_stratum strata[FRAME_STRATA];
-	struct sample_draw *draws = sys_malloc((g->draw_count + 1) *
-	    sizeof(*draws));
-	struct sample_total cpu, back;
-	unsigned like = advise_candidates(g->target)[k].like;
-	/* as yet, only the auxiliary was tried: it is a candidate, too */
 	bool drawn_only = k == 0 && g->tried == 0;
-	struct sample_total *of[] = { &e->size, &cpu, &back };
-	int rc = draws == NULL ? -ENOMEM : 0;
+	double start_s;
+	int rc;
 
-	*e = (struct advise_estimate){ .complete = true };
-	for (unsigned i = 0; i < FRAME_STRATA; i++) {
-		const struct frame_stratum *h = &g->frame->strata[i];
-
-		strata[i] = (struct sample_stratum){ h->units,
-		    (double)h->size };
-		e->complete &= h->units == h->drawn;
-	}
-	for (int q = 0; q < 3 && rc == 0; q++) {
-		size_t n = 0;
-
-		for (size_t i = 0; i < g->draw_count; i++) {
-			const struct advise_draw *d = &g->draws[i];
-			const struct advise_trial *t = &d->trial[k];
-
-			e->complete &= d->tried[k] || drawn_only;
-			if (like != 0 && !d->tried[like])
-				continue;
-			draws[n++] = (struct sample_draw){
-			    .stratum = d->stratum, .size = d->size,
-			    .aux = like != 0 ? (double)d->trial[like].size :
-			    d->aux, .both = drawn_only || (d->tried[k] &&
-			    (q == 0 || t->timed)),
-			    .y = q == 0 ? (double)t->size : q == 1 ?
-			    t->cpu_s : t->back_cpu_s };
-		}
-		rc = sample_estimate(strata, FRAME_STRATA, draws, n, 0.95,
-		    of[q]);
-	}
-	sys_free(draws);
+	*e = (struct advise_estimate){ .complete = g->lost == 0 };
+	for (unsigned i = 0; i < FRAME_STRATA; i++)
+		e->complete &= g->frame->strata[i].units ==
+		    g->frame->strata[i].drawn;
+	for (size_t i = 0; i < g->draw_count; i++)
+		e->complete &= g->draws[i].tried[k] || drawn_only;
+	rc = estimate(g, k, SIZE, &e->size);
+	if (rc == 0)
+		rc = estimate(g, k, CPU, &e->cpu);
+	if (rc == 0)
+		rc = estimate(g, k, BACK, &e->back_cpu);
 	if (rc != 0)
 		return rc;
-	e->cpu_s = cpu.value;
-	e->cpu_error_s = cpu.error;
-	e->back_cpu_s = back.value;
+	start_s = g->start_s;
+	/* a stream that was compressed as a whole has used its memory */
+	if (is_joint(g) && g->unit_B < g->plain_B)
+		start_s += g->touch_s * advise_memory(&advise_candidates(
+		    g->target)[k], (double)g->plain_B, e->size.value);
+	complete_time(g, start_s, &e->cpu);
+	complete_time(g, start_s, &e->back_cpu);
 	e->units = e->size.n;
 	return 0;
 }

@@ -27,22 +27,37 @@ open_member(const struct advise_file *f)
 	    O_NONBLOCK | O_CLOEXEC, 0);
 }
 
-/* Reads a part of a file, with zeros where it has become shorter. */
-static int
-read_part(const struct advise_file *f, uint64_t offset, uint8_t *to, size_t len)
+/* Notes the first reason why a part of a file could not be read. */
+static void
+note_unread(struct advise_file *f, int err)
 {
-	int fd = open_member(f);
-	ssize_t n = fd < 0 ? fd : fdio_pread(fd, to, len, (off_t)offset);
+	if (f->err == 0)
+		f->err = err;
+}
+
+/*
+ * Reads a part of a file.  Returns how much of it could be read; of what an
+ * error interrupts, nothing.
+ */
+static size_t
+read_part(struct advise_file *f, uint64_t offset, uint8_t *to, size_t len)
+{
+	int fd = f->image != NULL ? -1 : open_member(f);
+	ssize_t n = f->image != NULL ? advise_image_read(f->image, f->number,
+	    offset, to, len) : fd < 0 ? fd : fdio_pread(fd, to, len,
+	    (off_t)offset);
 
 	if (fd >= 0)
 		sys_close(fd);
-	if (n < 0)
-		n = 0;
-	memset(to + n, 0, len - (size_t)n);
-	return 0;
+	if (n < 0 || (size_t)n < len)
+		note_unread(f, n < 0 ? (int)-n : ENODATA);
+	return n < 0 ? 0 : (size_t)n;
 }
 
-/* Opens a compressed file, and finds its codec.  Returns the descriptor. */
+/*
+ * Opens a compressed file, and finds its codec.  Returns the descriptor,
+ * -ENOTSUP if it is in no known format, or -errno.
+ */
 static int
 open_packed(const struct advise_file *f, const struct codec **codec)
 {
@@ -53,7 +68,7 @@ open_packed(const struct advise_file *f, const struct codec **codec)
 	*codec = n > 0 ? codec_by_magic(head, (size_t)n) : NULL;
 	if (fd >= 0 && *codec == NULL) {
 		sys_close(fd);
-		return -ENOTSUP;
+		return n < 0 ? (int)n : -ENOTSUP;
 	}
 	return fd;
 }
@@ -80,45 +95,55 @@ unpack(const struct codec *codec, int fd, uint64_t skip, uint64_t len,
 	return rc != 0 ? rc : (int64_t)r.stats.out_bytes;
 }
 
-static int
-read_unpacked(const struct advise_file *f, uint64_t offset, uint8_t *to,
-    size_t len)
+/*
+ * As read_part(), of a compressed file's contents; -errno if there is nothing to
+ * unpack it into.
+ */
+static ssize_t
+read_unpacked(struct advise_file *f, uint64_t offset, uint8_t *to, size_t len)
 {
 	const struct codec *codec;
 	int fd = open_packed(f, &codec);
-	int out = fd < 0 ? fd : memfd_create("advise", MFD_CLOEXEC);
-	ssize_t n = out < 0 ? out : 0;
+	int out = fd < 0 ? -1 : memfd_create("advise", MFD_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : out < 0 ? -errno : 0;
+	int64_t rc = fd;
 
-	/* a damaged file ends early: what came before it counts */
 	if (out >= 0) {
-		unpack(codec, fd, offset, len, out);
-		n = fdio_pread(out, to, len, 0);
+		rc = unpack(codec, fd, offset, len, out);
+		n = rc == -ENOMEM ? rc : fdio_pread(out, to, len, 0);
 		sys_close(out);
 	}
 	if (fd >= 0)
 		sys_close(fd);
-	if (n < 0)
-		n = 0;
-	memset(to + n, 0, len - (size_t)n);
-	return 0;
+	/* a damaged file ends early: what came before it counts */
+	if (n >= 0 && (size_t)n < len)
+		note_unread(f, rc < 0 ? (int)-rc : ENODATA);
+	return n;
 }
 
 uint64_t
-advise_plain_size(const struct advise_file *f)
+advise_plain_size(struct advise_file *f)
 {
 	struct codec_listing l = { .size = 0 };
 	const struct codec *codec;
-	int fd = open_packed(f, &codec);
+	int fd = open_packed(f, &codec), rc;
 	int64_t n = 0;
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (fd != -ENOTSUP)
+			note_unread(f, -fd);
 		return 0;
-	if (codec->list != NULL && codec->list(fd, f->size, &l) == 0 &&
-	    l.has_size)
+	}
+	rc = codec->list == NULL ? -ENOTSUP : codec->list(fd, f->size, &l);
+	if (rc == 0 && l.has_size)
 		n = (int64_t)l.size;
+	else if (rc == -EIO)
+		n = rc;
 	else if (f->size <= COUNT_MAX_B)
 		n = unpack(codec, fd, 0, 0, -1);
 	sys_close(fd);
+	if (n < 0)
+		note_unread(f, (int)-n);
 	return n > 0 ? (uint64_t)n : 0;
 }
 
@@ -141,6 +166,7 @@ advise_span_share(enum frame_form form, const struct advise_file *f)
 {
 	struct strbuf b = { 0 };
 	uint64_t head;
+	bool failed;
 
 	switch (form) {
 	case FRAME_BLOCKS:
@@ -150,26 +176,30 @@ advise_span_share(enum frame_form form, const struct advise_file *f)
 	case FRAME_TAR:
 		make_header(&b, f);
 		head = b.len;
+		failed = b.failed;
 		strbuf_free(&b);
-		return head + (f->size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
+		return failed ? UINT64_MAX : head + (f->size + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
 	default:
 		return f->size;
 	}
 }
 
-/* Reads what a file adds to a span, from the given offset on. */
-static int
-read_share(enum frame_form form, const struct advise_file *f, uint64_t at,
+/*
+ * Reads what a file adds to a span, from the given offset on.  Returns how much
+ * of it could be read, or -ENOMEM.
+ */
+static ssize_t
+read_share(enum frame_form form, struct advise_file *f, uint64_t at,
     uint8_t *to, size_t len)
 {
 	struct strbuf b = { 0 };
-	size_t n = 0;
+	size_t n = 0, m;
 
 	if (form == FRAME_TAILS)
-		return read_part(f, f->size / IMAGE_BLOCK * IMAGE_BLOCK + at,
-		    to, len);
+		return (ssize_t)read_part(f, f->size / IMAGE_BLOCK *
+		    IMAGE_BLOCK + at, to, len);
 	if (form != FRAME_TAR)
-		return read_part(f, at, to, len);
+		return (ssize_t)read_part(f, at, to, len);
 	make_header(&b, f);
 	if (b.failed) {
 		strbuf_free(&b);
@@ -181,18 +211,23 @@ read_share(enum frame_form form, const struct advise_file *f, uint64_t at,
 	}
 	at = at + n - b.len;
 	strbuf_free(&b);
-	/* beyond the file's end this reads zeros, which are the padding */
-	return n == len ? 0 : read_part(f, at, to + n, len - n);
+	/* what follows the file's end is padding */
+	m = at >= f->size ? 0 : f->size - at < len - n ?
+	    (size_t)(f->size - at) : len - n;
+	if (m > 0 && read_part(f, at, to + n, m) < m)
+		return 0;
+	memset(to + n + m, 0, len - n - m);
+	return (ssize_t)len;
 }
 
-int
+ssize_t
 advise_span_read(const struct advise_group *g, const struct frame_span *s,
     uint64_t offset, uint8_t *to, size_t len)
 {
-	size_t lo = 0, hi = g->count;
+	size_t lo = 0, hi = g->count, got = 0;
 
 	if (s->form == FRAME_FILE)
-		return read_part(s->file, offset, to, len);
+		return (ssize_t)read_part(s->file, offset, to, len);
 	if (s->form == FRAME_UNPACKED)
 		return read_unpacked(s->file, offset, to, len);
 	/* the last file that begins at or before offset */
@@ -207,18 +242,17 @@ advise_span_read(const struct advise_group *g, const struct frame_span *s,
 	for (; len > 0 && lo < g->count; lo++) {
 		uint64_t end = lo + 1 < g->count ? s->starts[lo + 1] : s->len;
 		size_t n = end - offset < len ? (size_t)(end - offset) : len;
-		int rc;
+		ssize_t m;
 
 		if (n == 0)
 			continue;
-		rc = read_share(s->form, g->files[lo], offset - s->starts[lo],
-		    to, n);
-		if (rc != 0)
-			return rc;
-		to += n;
+		m = read_share(s->form, g->files[lo], offset - s->starts[lo],
+		    to + got, n);
+		if (m < 0)
+			return m;
+		got += (size_t)m;
 		offset += n;
 		len -= n;
 	}
-	memset(to, 0, len);
-	return 0;
+	return (ssize_t)got;
 }

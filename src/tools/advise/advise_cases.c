@@ -19,6 +19,7 @@ enum {
 	PROBES = 40,			/* draws that tell compressed data */
 	DRAWS_MAX = 3000,		/* more would not narrow an interval */
 	FIRST_TRIES = 3,
+	IMAGES_MOST = 64,		/* that are open at the same time */
 	DRAWING = 30			/* percent of the time */
 };
 
@@ -27,8 +28,9 @@ static const struct {
 	const char *name;
 	enum advise_target target;
 } uses[] = { { "tar", ADVISE_STREAM }, { "image", ADVISE_SQUASHFS },
-    { "snap", ADVISE_SQUASHFS }, { "layers", ADVISE_STREAM },
-    { "mail", ADVISE_BTRFS }, { "fs", ADVISE_BTRFS } };
+    { "snap", ADVISE_SNAP }, { "layers", ADVISE_LAYERS },
+    { "mail", ADVISE_MAIL_STORE }, { "fs", ADVISE_BTRFS },
+    { "btrfs", ADVISE_BTRFS }, { "zfs", ADVISE_ZFS } };
 
 /* What files of a kind become if nothing else is asked for. */
 static const struct {
@@ -39,15 +41,13 @@ static const struct {
 	[ADVISE_LOG] = { .target = ADVISE_FILES },
 	[ADVISE_TEXT] = { .target = ADVISE_FILES },
 	[ADVISE_SOURCE] = { .target = ADVISE_BTRFS },
-	[ADVISE_MAIL] = { .target = ADVISE_BTRFS },
+	[ADVISE_MAIL] = { .target = ADVISE_MAIL_STORE },
 	[ADVISE_PROGRAM] = { .target = ADVISE_BTRFS },
 	[ADVISE_TAR] = { .target = ADVISE_FILES },
 	[ADVISE_GZIP] = { .target = ADVISE_FILES },
 	[ADVISE_PACKED] = { .target = ADVISE_FILES, .probe = true },
-	[ADVISE_IMAGE] = { .target = ADVISE_FILES, .probe = true,
-	    .why_not = "sqpack --dry-run -o NEW IMAGE tells" },
-	[ADVISE_LAYER] = { .target = ADVISE_FILES, .probe = true,
-	    .why_not = "layerpack --stats tells" },
+	[ADVISE_IMAGE] = { .target = ADVISE_SQUASHFS },
+	[ADVISE_LAYER] = { .target = ADVISE_LAYERS },
 	[ADVISE_DATABASE] = { .target = ADVISE_BTRFS, .probe = true,
 	    .why_not = "databases are written in place" },
 	[ADVISE_MEDIA] = { .target = ADVISE_FILES, .probe = true },
@@ -55,7 +55,7 @@ static const struct {
 };
 
 static int
-add_to_group(struct advise_group *g, const struct advise_file *f)
+add_to_group(struct advise_group *g, struct advise_file *f)
 {
 	void *files = g->files;
 	int rc = array_grow(&files, g->count, &g->room, sizeof(*g->files));
@@ -151,6 +151,57 @@ advise_is_proposed(const struct advise_tool *t, const struct advise_file *f)
 	return f->size > 0 && is_of(f->kind, f) && !is_hot(t, f);
 }
 
+/* Puts the files of an image, instead of the image, into a case. */
+static int
+open_image(struct advise_case *c, struct advise_file *f)
+{
+	void *images = c->images;
+	struct advise_image *image;
+	int rc = advise_image_open(&image, f->path);
+
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc != 0) {
+		f->err = -rc;
+		return 0;
+	}
+	rc = array_grow(&images, c->image_count, &c->image_room,
+	    sizeof(struct advise_image *));
+	c->images = images;
+	if (rc != 0) {
+		advise_image_close(image);
+		return rc;
+	}
+	c->images[c->image_count++] = image;
+	c->group.images++;
+	c->group.block = advise_image_block(image);
+	/* a program or a head in front of the image stays */
+	c->group.unknown_B += advise_image_offset(image);
+	return advise_image_list(image, &c->group);
+}
+
+/* Opens the images that a case is about. */
+static int
+open_images(struct advise_case *c)
+{
+	struct advise_group *g = &c->group, of = *g;
+	int rc = 0;
+
+	/* what is in an image takes the place of the image itself */
+	g->files = NULL;
+	g->count = g->room = 0;
+	for (size_t i = 0; i < of.count && rc == 0; i++) {
+		if (i < IMAGES_MOST)
+			rc = open_image(c, of.files[i]);
+		else
+			g->unknown_B += of.files[i]->size;
+		if (of.files[i]->err != 0)
+			g->unknown_B += of.files[i]->size;
+	}
+	sys_free(of.files);
+	return rc;
+}
+
 /* Makes a case of an operand's files of one kind, hot or not. */
 static int
 make_kind(struct advise_tool *t, uint32_t operand, enum advise_kind kind,
@@ -167,13 +218,17 @@ make_kind(struct advise_tool *t, uint32_t operand, enum advise_kind kind,
 	c->probe = habits[kind].probe;
 	c->why_not = hot ? "hot" : habits[kind].why_not;
 	for (size_t i = 0; i < t->census.count && rc == 0; i++) {
-		const struct advise_file *f = &t->census.files[i];
+		struct advise_file *f = &t->census.files[i];
 
 		if (f->operand == operand && f->size > 0 && is_of(kind, f) &&
 		    is_hot(t, f) == hot)
 			rc = add_to_group(&c->group, f);
 	}
-	return rc != 0 ? rc : end_case(t, c);
+	if (rc == 0)
+		rc = end_case(t, c);
+	if (rc == 0 && c->group.count > 0 && kind == ADVISE_IMAGE && !hot)
+		rc = open_images(c);
+	return rc;
 }
 
 /*
@@ -193,7 +248,7 @@ make_tree(struct advise_tool *t, uint32_t operand, enum advise_target target,
 	c->group.kind = ADVISE_KINDS;
 	c->group.target = target;
 	for (size_t i = 0; i < t->census.count && rc == 0; i++) {
-		const struct advise_file *f = &t->census.files[i];
+		struct advise_file *f = &t->census.files[i];
 		enum advise_kind k = f->kind;
 
 		if (f->operand == operand && f->size > 0 &&
@@ -209,7 +264,8 @@ make_tree(struct advise_tool *t, uint32_t operand, enum advise_target target,
 		c->group.place = c->place;
 		rc = c->place == NULL ? -ENOMEM : 0;
 	}
-	if (rc == 0 && c->group.count > 0 && target == ADVISE_SQUASHFS)
+	if (rc == 0 && c->group.count > 0 && (target == ADVISE_SQUASHFS ||
+	    target == ADVISE_SNAP))
 		rc = advise_group_unique(&c->group);
 	return rc;
 }
@@ -221,7 +277,7 @@ is_tree(const struct advise_tool *t, uint32_t operand)
 	uint64_t all = 0, tree = 0, code = 0;
 
 	for (size_t i = 0; i < t->census.count; i++) {
-		const struct advise_file *f = &t->census.files[i];
+		struct advise_file *f = &t->census.files[i];
 		bool is_code = f->kind == ADVISE_SOURCE ||
 		    f->kind == ADVISE_PROGRAM;
 
@@ -266,6 +322,18 @@ advise_cases_make(struct advise_tool *t)
 			rc = make_tree(t, i, ADVISE_BTRFS, false);
 	}
 	return rc;
+}
+
+/* Returns the time that the budget is compared with. */
+static uint64_t
+now_ns(const struct advise_tool *t)
+{
+	struct timespec cpu;
+
+	if (!t->o.cpu)
+		return sys_now_ns();
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	return (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
 }
 
 /* Whether there is anything to measure in a case. */
@@ -329,7 +397,7 @@ static int
 measure_until(struct advise_tool *t, int phase, uint64_t end_ns)
 {
 	for (;;) {
-		uint64_t now = advise_now_ns(t);
+		uint64_t now = now_ns(t);
 		double left = now < end_ns ? 1e-9 * (double)(end_ns - now) : 0;
 		struct advise_case *c = neediest(t, phase, left);
 		bool slow;
@@ -345,7 +413,7 @@ measure_until(struct advise_tool *t, int phase, uint64_t end_ns)
 		if (phase == 1)
 			c->all_drawn = rc == 0;
 		else
-			c->cost_s[slow] = 1e-9 * (double)(advise_now_ns(t) -
+			c->cost_s[slow] = 1e-9 * (double)(now_ns(t) -
 			    now);
 	}
 }
@@ -353,7 +421,7 @@ measure_until(struct advise_tool *t, int phase, uint64_t end_ns)
 int
 advise_cases_measure(struct advise_tool *t, uint64_t end_ns)
 {
-	uint64_t now = advise_now_ns(t);
+	uint64_t now = now_ns(t);
 	double left = now < end_ns ? 1e-9 * (double)(end_ns - now) : 1;
 	double weight = 0;
 	int rc = 0;
@@ -372,6 +440,9 @@ advise_cases_measure(struct advise_tool *t, uint64_t end_ns)
 			continue;
 		}
 		c->group.threads = cpus_choose(0, ADVISE_CANDIDATES);
+		/* the tools use the same libraries */
+		c->group.start_s = t->start_s;
+		c->group.touch_s = t->touch_s;
 		rc = advise_group_frame(&c->group, left * share, t->o.seed);
 		if (rc == -ENODATA) {
 			c->why_not = "could not be sampled";
@@ -381,7 +452,7 @@ advise_cases_measure(struct advise_tool *t, uint64_t end_ns)
 	/* draw some, try everything on them, and so on while there is time */
 	for (size_t drawn = 0, before = 1; rc == 0 && drawn != before;) {
 		before = drawn;
-		now = advise_now_ns(t);
+		now = now_ns(t);
 		rc = measure_until(t, 1, now >= end_ns ? now :
 		    now + (end_ns - now) * DRAWING / 100);
 		if (rc == 0)
@@ -398,6 +469,9 @@ advise_cases_free(struct advise_tool *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		advise_group_free(&t->cases[i].group);
+		for (size_t k = 0; k < t->cases[i].image_count; k++)
+			advise_image_close(t->cases[i].images[k]);
+		sys_free(t->cases[i].images);
 		sys_free(t->cases[i].place);
 	}
 	sys_free(t->cases);

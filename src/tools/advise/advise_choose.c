@@ -22,7 +22,8 @@ static const double META_FILE_B = 21, META_IMAGE_B = 2700;
  * filesystems have metadata.  It widens the intervals.
  */
 static const double ARRANGED[ADVISE_TARGETS] = { [ADVISE_STREAM] = 0.01,
-	[ADVISE_SQUASHFS] = 0.025, [ADVISE_BTRFS] = 0.02 };
+	[ADVISE_SQUASHFS] = 0.025, [ADVISE_BTRFS] = 0.02, [ADVISE_ZFS] = 0.02,
+	[ADVISE_SNAP] = 0.025, [ADVISE_LAYERS] = 0.01 };
 
 /* Sizes within this share of each other are the same, and CPU decides. */
 static const double SAME = 0.005;
@@ -59,7 +60,7 @@ advise_write_time(const struct advise_tool *t, const struct advise_case *c,
     unsigned k, const char **bound)
 {
 	double disk = (double)c->group.plain_B / disk_Bps(c);
-	double cpu = c->estimate[k].cpu_s / t->o.cores;
+	double cpu = c->estimate[k].cpu.value / t->o.cores;
 	double link = link_time(t, advise_size(c, k));
 
 	*bound = cpu >= disk && cpu >= link ? "cores" :
@@ -73,7 +74,7 @@ advise_read_time(const struct advise_tool *t, const struct advise_case *c,
 {
 	double bytes = advise_size(c, k);
 
-	return fmax(c->estimate[k].back_cpu_s / t->o.cores,
+	return fmax(c->estimate[k].back_cpu.value / t->o.cores,
 	    fmax(bytes / disk_Bps(c), link_time(t, bytes)));
 }
 
@@ -117,8 +118,8 @@ choose_candidate(const struct advise_tool *t, struct advise_case *c)
 	for (unsigned k = 0; all[k].name != NULL; k++)
 		if (may_be(c, k) &&
 		    cost(t, c, k) <= least * (1 + SAME) &&
-		    c->estimate[k].cpu_s < cpu) {
-			cpu = c->estimate[k].cpu_s;
+		    c->estimate[k].cpu.value < cpu) {
+			cpu = c->estimate[k].cpu.value;
 			c->pick = k;
 			any = true;
 		}
@@ -165,8 +166,10 @@ better_first(const void *a, const void *b)
 static double
 meta_of(const struct advise_group *g)
 {
-	return g->target != ADVISE_SQUASHFS ? 0 : META_IMAGE_B + META_FILE_B *
-	    (double)(g->count + g->twins);
+	if (g->target != ADVISE_SQUASHFS && g->target != ADVISE_SNAP)
+		return 0;
+	return META_IMAGE_B * (double)(g->images > 0 ? g->images : 1) +
+	    META_FILE_B * (double)(g->count + g->twins);
 }
 
 /* Widens an interval for what was not sampled. */
@@ -210,7 +213,8 @@ advise_choose(struct advise_tool *t)
 			any |= rc == 0;
 		}
 		if (!any && c->why_not == NULL)
-			c->why_not = "not measured: needs more --budget";
+			c->why_not = c->group.lost > 0 ? "could not be read" :
+			    "not measured: needs more --budget";
 		if (c->why_not == NULL)
 			choose_candidate(t, c);
 		if (c->why_not == NULL)

@@ -70,10 +70,10 @@ static const struct options_row advise_table[] = {
 	    "be used here", OPTIONS_THREADS(o.cores, THREADS_MAX) },
 	{ 0, "cpu", NULL, "the budget is CPU time, on a machine with other "
 	    "work", OPTIONS_FLAG(o.cpu) },
-	{ 0, "for", "USE", "tar, image, snap, layers, mail or fs: what the "
-	    "whole of each path becomes; default: what suits its files",
-	    OPTIONS_WORD(o.what_for, "use",
-	    "tar, image, snap, layers, mail or fs") },
+	{ 0, "for", "USE", "tar, image, snap, layers, mail, fs, btrfs or zfs: "
+	    "what the whole of each path becomes; default: what suits its "
+	    "files", OPTIONS_WORD(o.what_for, "use",
+	    "tar, image, snap, layers, mail, fs, btrfs or zfs") },
 	{ 0, "hot", "MINUTES", "files changed within this time are left alone "
 	    "(60)", OPTIONS_NUMBER(o.hot_min, "hot", 0, 52560000) },
 	{ 0, "json", NULL, "write rows to standard output instead of the "

@@ -22,7 +22,9 @@ enum { PROPOSALS = 7, OTHERS = 3, NAME_B = 200 };
 static const char *const objectives[] = { "size", "total-time", "cold-read" };
 static const char *const targets[ADVISE_TARGETS] = {
 	[ADVISE_FILES] = "files", [ADVISE_STREAM] = "tar",
-	[ADVISE_SQUASHFS] = "image", [ADVISE_BTRFS] = "fs",
+	[ADVISE_SQUASHFS] = "image", [ADVISE_BTRFS] = "btrfs",
+	[ADVISE_ZFS] = "zfs", [ADVISE_SNAP] = "snap",
+	[ADVISE_LAYERS] = "layers", [ADVISE_MAIL_STORE] = "mail",
 };
 
 /* Formats a size with three digits: "9.81 GB". */
@@ -54,6 +56,13 @@ time_text(char text[16], double s)
 	return text;
 }
 
+/* The number of files that a group is about: of images, not what is in them. */
+static size_t
+files_of(const struct advise_group *g)
+{
+	return g->images > 0 ? g->images : g->count + g->twins;
+}
+
 /* Half the interval, in percent of the value. */
 static double
 half_pct(const struct advise_case *c, unsigned k)
@@ -63,21 +72,27 @@ half_pct(const struct advise_case *c, unsigned k)
 	return s->value > 0 ? 50 * (s->hi - s->lo) / s->value : 0;
 }
 
-/* What a case is about: "/var/log, 214 plain logs", without control bytes. */
+/* Replaces control bytes. */
+static void
+printable(char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+/* What a case is about: "/var/log, 214 plain logs". */
 static void
 name_of(const struct advise_case *c, char text[NAME_B])
 {
 	const struct advise_group *g = &c->group;
 	const char *words = advise_kind_words(g->kind);
-	size_t count = g->count + g->twins;
-	char *at = text;
+	size_t count = files_of(g);
 
 	/* one of them is a word without the last letter, the plural's */
 	snprintf(text, NAME_B, "%s, %zu %.*s", c->place, count,
 	    (int)strlen(words) - (count == 1), words);
-	for (; *at != '\0'; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
+	printable(text);
 }
 
 /* What fits of a name in a column: the end, which says more, after dots. */
@@ -95,6 +110,17 @@ fitting(char text[NAME_B], size_t width)
 	return memcpy(text - 3, "...", 3);
 }
 
+/* Whether a proposal is a setting of something else, which apply does not do. */
+static bool
+is_setting(const struct advise_case *c)
+{
+	enum advise_target target = c->group.target;
+
+	return target == ADVISE_BTRFS || target == ADVISE_ZFS ||
+	    target == ADVISE_MAIL_STORE || (target == ADVISE_LAYERS &&
+	    c->group.kind == ADVISE_LAYER);
+}
+
 static void
 print_proposal(const struct advise_tool *t, const struct advise_case *c)
 {
@@ -107,8 +133,7 @@ print_proposal(const struct advise_tool *t, const struct advise_case *c)
 	printf("%2u  %-34s %8s  %8s  %-7s %-10s %s\n", c->number,
 	    fitting(name, 34), size_text(now, (double)c->group.now_B),
 	    size_text(then, advise_size(c, c->pick)), time_text(time,
-	    c->time_s), k->name, c->group.target == ADVISE_BTRFS ?
-	    "explain" : "apply");
+	    c->time_s), k->name, is_setting(c) ? "explain" : "apply");
 }
 
 /*
@@ -247,6 +272,28 @@ print_confidence(const struct advise_tool *t)
 	printf("; times are of %u cores like these\n", t->o.cores);
 }
 
+/* Says what could not be read while it was measured, and why, of the first. */
+static void
+print_unread(const struct advise_tool *t)
+{
+	const struct advise_file *first = NULL;
+	size_t n = 0;
+	char name[NAME_B];
+
+	for (size_t i = 0; i < t->census.count; i++)
+		if (t->census.files[i].err != 0 && n++ == 0)
+			first = &t->census.files[i];
+	if (n == 0)
+		return;
+	snprintf(name, sizeof(name), "%s", first->path);
+	printable(name);
+	printf("not read: %s: %s", fitting(name, 40), first->err == ENODATA ?
+	    "has become shorter" : strerror(first->err));
+	if (n > 1)
+		printf(", and %zu more", n - 1);
+	puts("; the sizes are estimated without");
+}
+
 int
 advise_print_table(struct advise_tool *t)
 {
@@ -287,17 +334,29 @@ advise_print_table(struct advise_tool *t)
 	if (t->census.unreadable > 0)
 		printf("not readable: %" PRIu64 " files and directories\n",
 		    t->census.unreadable);
+	print_unread(t);
 	if (t->o.since != NULL)
 		print_since(t);
 	return 0;
 }
 
 static const char *const columns[] = { "series", "number", "place", "kind",
-    "target", "files", "now_B", "plain_B", "unknown_B", "newest", "candidate",
-    "format", "level", "block_B", "size_B", "size_lo_B", "size_hi_B",
-    "meta_B", "cpu_s", "cpu_error_s", "back_cpu_s", "complete",
+    "target", "files", "now_B", "plain_B", "unknown_B", "unread", "newest",
+    "candidate", "format", "level", "block_B", "size_B", "size_lo_B",
+    "size_hi_B", "meta_B", "cpu_s", "cpu_lo_s", "cpu_hi_s", "back_cpu_s", "complete",
     "units", "drawn", "unit_B", "read_Bps", "write_s", "read_s", "bound",
     "readable", "pick", "objective", "link_Bps", "reads", "cores", "why_not" };
+
+/* Returns how many files of a group could not be read while it was measured. */
+static size_t
+unread_of(const struct advise_group *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		n += g->files[i]->err != 0;
+	return n;
+}
 
 /* Writes a row; k is a candidate, or -1 for a case without any. */
 static int
@@ -315,13 +374,14 @@ put_row(struct table *t, const struct advise_tool *tool, const char *series,
 	table_text(t, c->place);
 	table_text(t, advise_kind_name(g->kind));
 	table_text(t, targets[g->target]);
-	table_int(t, (int64_t)(g->count + g->twins));
+	table_int(t, (int64_t)files_of(g));
 	table_int(t, (int64_t)g->now_B);
 	table_known(t, g->frame == NULL ? -1 : (int64_t)g->plain_B);
 	table_int(t, (int64_t)g->unknown_B);
+	table_int(t, (int64_t)unread_of(g));
 	table_text(t, utc_rfc3339(date, g->newest, 0) ? date : NULL);
 	if (k < 0) {
-		for (int i = 0; i < 20; i++)
+		for (int i = 0; i < 21; i++)
 			table_none(t);
 	} else {
 		const struct advise_estimate *e = &c->estimate[k];
@@ -331,14 +391,16 @@ put_row(struct table *t, const struct advise_tool *tool, const char *series,
 		table_text(t, of[k].name);
 		table_text(t, of[k].format);
 		table_known(t, of[k].level > 0 ? of[k].level : -1);
-		table_known(t, of[k].block > 0 ? (int64_t)of[k].block : -1);
+		table_known(t, g->block > 0 ? (int64_t)g->block :
+		    of[k].block > 0 ? (int64_t)of[k].block : -1);
 		table_real(t, e->size.value + other, 0);
 		table_real(t, e->size.lo + other, 0);
 		table_real(t, e->size.hi + other, 0);
 		table_real(t, c->meta_B, 0);
-		table_real(t, e->cpu_s, 6);
-		table_real(t, e->cpu_error_s, 6);
-		table_real(t, e->back_cpu_s, 6);
+		table_real(t, e->cpu.value, 6);
+		table_real(t, e->cpu.lo, 6);
+		table_real(t, e->cpu.hi, 6);
+		table_real(t, e->back_cpu.value, 6);
 		table_bool(t, e->complete);
 		table_int(t, (int64_t)e->units);
 		table_int(t, (int64_t)g->draw_count);

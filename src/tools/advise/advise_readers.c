@@ -2,8 +2,8 @@
  * advise_readers.c - which candidates all named programs can read
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The facts are rows of a table: a program, what it reads (stream, squashfs or
- * btrfs), a format, and the version since which it does so, or "-".  A program
+ * The facts are rows of a table: a program, what it reads (stream, squashfs,
+ * btrfs, zfs, layer or mail), a format, and the version since which it does so, or "-".  A program
  * with rows for a target reads no other formats there; one without rows for it
  * has nothing to do with it.
  */
@@ -24,6 +24,8 @@ struct fact {
 static const char *const target_names[ADVISE_TARGETS] = {
 	[ADVISE_FILES] = "stream", [ADVISE_STREAM] = "stream",
 	[ADVISE_SQUASHFS] = "squashfs", [ADVISE_BTRFS] = "btrfs",
+	[ADVISE_ZFS] = "zfs", [ADVISE_SNAP] = "squashfs",
+	[ADVISE_LAYERS] = "layer", [ADVISE_MAIL_STORE] = "mail",
 };
 
 /* Compares versions such as 5.4 and 5.15. */

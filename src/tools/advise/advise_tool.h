@@ -45,6 +45,8 @@ struct advise_options {
 struct advise_case {
 	struct advise_group group;
 	char *place;			/* the directory that holds its files */
+	struct advise_image **images;	/* that contain the group's files */
+	size_t image_count, image_room;
 	bool probe;			/* only looked at: is it compressed? */
 	bool all_drawn;
 	double cost_s[2];		/* of the last trial without and with
@@ -67,14 +69,13 @@ struct advise_tool {
 	struct advise_census census;
 	struct advise_case *cases;
 	size_t count, room;
+	double start_s;			/* CPU time before main() */
+	double touch_s;			/* and of a byte of new memory */
 	double took_s;
 };
 
 /* advise_options.c: returns -1 to continue, or the exit status. */
 int advise_parse(struct advise_tool *t, int argc, char **argv);
-
-/* advise.c: returns the time that the budget is compared with. */
-uint64_t advise_now_ns(const struct advise_tool *t);
 
 /* advise_cases.c: return 0 or -errno. */
 int advise_cases_make(struct advise_tool *t);
