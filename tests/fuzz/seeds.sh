@@ -153,6 +153,7 @@ if have mksquashfs; then
 		    continue
 		seed squashfs "image$(echo "$o" | tr -d ' ')" '' image
 		seed squashfs_reader "image$(echo "$o" | tr -d " ")" '' image
+		seed advise_image "image$(echo "$o" | tr -d " ")" '' image
 	done
 fi
 
@@ -357,6 +358,9 @@ seed kind mail '\001' mbox
 seed kind log '\002' log
 printf '\037\213\010\000' >packed
 seed kind layer '\006' packed
+{ echo 'kernel-5.4,python'; echo '# facts'; printf 'kernel\tsquashfs\tzstd\t4.14\n'
+  printf 'kernel\tsquashfs\txz\t-\npython\tstream\tgzip\t3.3\n'; } >facts
+seed readers two '' facts
 { echo '# cells'; echo; printf 'one\ttrue\ntwo\techo a\tgrep -q a\n'; } >cells
 seed cells two '' cells
 { echo '# Automatically generated'; echo 'CONFIG_SQUASHFS=y'
