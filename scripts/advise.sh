@@ -134,18 +134,54 @@ commands() {
 		echo "coldpress advise --list=$kind $commands_place |"
 		echo "    xargs -0 $commands_pzc --verify --"
 		;;
-	tar:*)
+	layers:layer)
+		echo "# in the layout that has these layers; its tags stay"
+		echo "skopeo copy --dest-compress-format $format${level:+ \
+--dest-compress-level $level} oci:LAYOUT:TAG oci:NEW:TAG"
+		;;
+	tar:* | layers:*)
 		commands_in=$(quoted_word "$(dirname "$place")")
 		echo "tar -C $commands_in -c $(quoted_word \
 		    "$(basename "$place")") |"
 		echo "    $commands_pzc >$commands_out"
 		echo "pzc -dc $commands_out | tar -C $commands_in -d"
 		;;
+	image:image)
+		echo "coldpress advise --list=image $commands_place |"
+		echo "    xargs -0 -I IMAGE sh -c '"
+		echo "sqpack -F $format${level:+ -L $level} -o IMAGE.new IMAGE"
+		echo "sqpack --diff IMAGE IMAGE.new    # only in how they are compressed"
+		echo "mv IMAGE.new IMAGE'"
+		;;
+	snap:*)
+		echo "sqpack -F $format -b $block --no-fragments -o \
+$(quoted_word "${place%/}.snap") $commands_place"
+		;;
 	image:*)
 		echo "sqpack -F $format${level:+ -L $level} -b $block -o \
 $(quoted_word "${place%/}.squashfs") $commands_place"
 		;;
-	fs:*)
+	zfs:*)
+		echo "fsratio --fs zfs -a $format${level:+-$level} \
+--recordsize $block $commands_place"
+		echo "    # exactly, with metadata; then, for what is written later:"
+		echo "zfs set compression=$format${level:+-$level} \
+recordsize=$((block / 1024))K DATASET"
+		;;
+	mail:*)
+		echo "# Dovecot 2.3, for mails that are stored later"
+		case $format in
+		gzip) commands_save=gz ;;
+		bzip2) commands_save=bz2 ;;
+		*) commands_save=$format ;;
+		esac
+		echo "mail_plugins = \$mail_plugins zlib"
+		echo "plugin {"
+		echo "  zlib_save = $commands_save"
+		echo "  zlib_save_level = $level"
+		echo "}"
+		;;
+	btrfs:*)
 		echo "fsratio --fs btrfs -a $format-$level $commands_place"
 		echo "    # exactly; then, on btrfs as root, with the mount option"
 		echo "    # compress=$format:$level for what is written later:"

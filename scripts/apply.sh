@@ -119,16 +119,87 @@ apply_tar() {
 which stays: remove it if nothing else needs it"
 }
 
-# apply_image: builds an image beside the tree, and compares their checksums
+# apply_images: replaces the images of the proposal, one by one, each after the
+# new one was compared with it, names and attributes too
+apply_images() {
+	advise_tool --list=image "$place" >"$tmp/list" ||
+	    die "$place: cannot be listed"
+	apply_status=0
+	tr '\n\0' '\0\n' <"$tmp/list" >"$tmp/lines"
+	while IFS= read -r apply_file; do
+		replace_image "$(printf %s "$apply_file" | tr '\0' '\n')" ||
+		    apply_status=1
+	done <"$tmp/lines"
+	return $apply_status
+}
+
+# same_image OLD NEW: whether they differ only in how they are compressed
+same_image() {
+	same_status=0
+	sqpack -q --diff "$1" "$2" >"$tmp/differs" || same_status=$?
+	# a failure says nothing on standard output
+	[ $same_status = 0 ] || [ -s "$tmp/differs" ] || return 1
+	! grep -v -x -e 'compressor: [a-z0-9]* -> [a-z0-9]*' \
+	    -e 'compressor: other options' -e 'flags: [0-9]* -> [0-9]*' \
+	    -e 'fragment blocks: [0-9]* -> [0-9]*' \
+	    -e 'bytes used: [0-9]* -> [0-9]*' "$tmp/differs" >&2
+}
+
+# replace_image IMAGE: unless something is in front of the image, or signed
+replace_image() {
+	case $1 in
+	*.snap)
+		say "$1: a snap may be signed, and is left as it is"
+		return 0
+		;;
+	esac
+	[ "$(head -c 4 -- "$1")" = hsqs ] || {
+		say "$1: something precedes the image, which is left as it is"
+		return 0
+	}
+	replace_now=$(stat -c %s -- "$1")
+	room "$(dirname -- "$1")" "$replace_now" 'the new image'
+	# the name is free once more if this is stopped
+	replace_part=$(mktemp "${1%/*}/.coldpress.XXXXXX") || return 1
+	replace_status=0
+	# mktemp has made the file; the block size is the image's
+	rm -f "$replace_part"
+	sqpack -q -F "$format" ${level:+-L "$level"} -o "$replace_part" "$1" ||
+	    replace_status=1
+	[ $replace_status != 0 ] ||
+	    same_image "$1" "$replace_part" || {
+		say "$1: the new image differs; the old one is kept"
+		replace_status=1
+	}
+	[ $replace_status != 0 ] || replace_then=$(stat -c %s -- "$replace_part")
+	if [ $replace_status = 0 ] && [ "$replace_then" -lt "$replace_now" ]; then
+		chmod --reference="$1" "$replace_part" &&
+		    { chown --reference="$1" "$replace_part" 2>/dev/null ||
+		    [ "$(id -u)" != 0 ]; } &&
+		    touch -r "$1" "$replace_part" &&
+		    sync -- "$replace_part" &&
+		    mv -f -T -- "$replace_part" "$1" || replace_status=1
+		[ $replace_status != 0 ] ||
+		    say "$1: $replace_now bytes have become $replace_then"
+	elif [ $replace_status = 0 ]; then
+		say "$1 would not be smaller"
+	fi
+	rm -f "$replace_part"
+	return $replace_status
+}
+
+# apply_image SUFFIX [OPTION]: builds an image beside the tree, and compares
+# their checksums
 apply_image() {
 	need coldwalk
-	apply_out=${place%/}.squashfs
+	apply_out=${place%/}.$1
+	shift
 	[ ! -e "$apply_out" ] || {
 		say "$apply_out exists: nothing was done"
 		return 1
 	}
 	result_room "$(dirname "$apply_out")"
-	sqpack -q -F "$format" ${level:+-L "$level"} -b "$block" \
+	sqpack -q -F "$format" ${level:+-L "$level"} -b "$block" "$@" \
 	    -o "$apply_out" "$place" || return 1
 	coldwalk -q --cold none "$place" >"$tmp/tree"
 	coldwalk -q --cold none "$apply_out" >"$tmp/image"
@@ -142,6 +213,12 @@ apply_image() {
 	}
 	say "$apply_out: $(stat -c %s "$apply_out") bytes, equal to $place, \
 which stays: remove it if nothing else needs it"
+}
+
+# apply_not: what is a setting of something else is only shown
+apply_not() {
+	commands
+	die "$place: a setting that is yours to change: see above"
 }
 
 # apply ARGUMENT...: -n prints the commands only
@@ -159,17 +236,21 @@ apply() {
 		need pzc
 		apply_files
 		;;
-	tar)
+	tar | layers)
+		[ "$target:$kind" != layers:layer ] || apply_not
 		need pzc
 		apply_tar
 		;;
 	image)
 		need sqpack
-		apply_image
+		if [ "$kind" = image ]; then apply_images; else
+			apply_image squashfs
+		fi
 		;;
-	fs)
-		commands
-		die "$place: a filesystem's setting is yours to change: see above"
+	snap)
+		need sqpack
+		apply_image snap --no-fragments
 		;;
+	*) apply_not ;;
 	esac
 }
