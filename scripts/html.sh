@@ -81,7 +81,11 @@ html_chart() {
 
 # html_runs ROWS: what lapcmp says about runs, each of which is a point
 html_runs() {
-	lapcmp --csv "$1" >"$tmp/compared" 2>/dev/null || return 0
+	# the keys of a pull are measurements, not settings
+	html_keys=
+	! grep -q 'pull_s=' "$1" || html_keys='-k cache'
+	# shellcheck disable=SC2086
+	lapcmp --csv $html_keys "$1" >"$tmp/compared" 2>/dev/null || : >"$tmp/compared"
 	csv 'csv_row() {
 		if (!n++)
 			print "label\tmetric\tgroup\truns\tfailed\tmedian s\tq1 s\tq3 s\tratio\t95 % interval\tverdict"
@@ -90,24 +94,36 @@ html_runs() {
 		    get("q1_s") "\t" get("q3_s") "\t" get("ratio") "\t" \
 		    (get("ratio_lo") == "" ? "" : get("ratio_lo") " .. " \
 		    get("ratio_hi")) "\t" get("verdict")
-	}' "$tmp/compared" | html_table 'Comparison with the first of each group'
+	}' "$tmp/compared" >"$tmp/table"
+	[ "$report_form" = plot ] ||
+	    report_table 'Comparison with the first of each group' <"$tmp/table"
+	report_failed "$1"
 	csv 'csv_row() && get("verdict") != "reference" && get("ratio") != "" {
-		printf "<li>%s, %s%s: %s; the ratio of medians over pairs is %s", \
+		printf "%s, %s%s: %s; the ratio of medians over pairs is %s", \
 		    get("label"), get("metric"), get("group") == "" ? "" : \
 		    ", " get("group"), get("verdict"), get("ratio")
 		if (get("ratio_lo") != "")
 			printf ", and between %s and %s with 95 %% confidence", \
 			    get("ratio_lo"), get("ratio_hi")
-		print ".</li>"
+		print "."
 	}' "$tmp/compared" >"$tmp/words"
 	if [ -s "$tmp/words" ]; then
-		printf '<h3>In words</h3>\n<ul>\n'
-		sed 's/&/\&amp;/g' "$tmp/words"
-		printf '</ul>\n'
+		report_sentences 'In words' <"$tmp/words"
 	fi
-	printf '<h3>Every run</h3>\n<figure class="runs" tabindex="0">\n'
-	lapcmp --plot=svg "$1" 2>/dev/null | sed '/^<style>$/,/^<\/style>$/d'
-	printf '</figure>\n'
+	case $report_form in
+	html)
+		printf '<h3>Every run</h3>\n<figure class="runs" tabindex="0">\n'
+		# shellcheck disable=SC2086
+		lapcmp --plot=svg $html_keys "$1" 2>/dev/null |
+		    sed '/^<style>$/,/^<\/style>$/d'
+		printf '</figure>\n'
+		;;
+	plot)
+		# shellcheck disable=SC2086
+		lapcmp --plot $html_keys "$1" 2>/dev/null || :
+		;;
+	esac
+	report_pulls "$1"
 }
 
 # html_advice ROWS: the proposals, and size and CPU time of all candidates
@@ -125,11 +141,24 @@ html_advice() {
 		    (get("pick") == 1 ? get("target") " " get("candidate") : "") \
 		    "\t" (get("pick") == 1 ? get("write_s") : "") "\t" \
 		    (get("pick") == 1 ? get("bound") : "") "\t" get("why_not")
-	}' "$1" | html_table 'What would pay, and what would not'
+	}' "$1" | report_table 'What would pay, and what would not'
+	csv 'csv_row() && get("pick") == 1 && get("number") != "" {
+		if (!n++)
+			print "what\tMB\tshown"
+		for (i = 0; i < 2; i++) {
+			v = get(i ? "size_B" : "now_B") / 1e6
+			printf "%s %s\t%s\t%.2f MB\n", get("number"), \
+			    i ? "as " get("candidate") : "now", v, v
+		}
+	}' "$1" | report_bars 'Sizes now, and as proposed'
 	csv 'csv_row() && get("number") != "" { print get("number") }' "$1" |
 	    sort -nu >"$tmp/numbers"
 	while read -r html_number; do
 		run_awk explain n="$html_number" "$1" >"$tmp/explained"
+		if [ "$report_form" != html ]; then
+			report_text <"$tmp/explained"
+			continue
+		fi
 		printf '<h3>Proposal %s</h3>\n<figure class="front" tabindex="0">\n' \
 		    "$html_number"
 		run_awk html-front n="$html_number" "$1"
@@ -148,10 +177,15 @@ html_study() {
 	*.csv) ;;
 	*) html_csv=$html_of ;;
 	esac
-	printf '<pre tabindex="0">'
-	study_report "$1" 2>&1 | html_text
-	printf '</pre>\n'
-	for html_svg in "${html_csv%.csv}"-*.svg; do
+	study_report "$1" >"$tmp/study" 2>&1 || :
+	if [ "$report_form" = html ]; then
+		printf '<pre tabindex="0">'
+		html_text <"$tmp/study"
+		printf '</pre>\n'
+	else
+		report_text <"$tmp/study"
+	fi
+	[ "$report_form" != html ] || for html_svg in "${html_csv%.csv}"-*.svg; do
 		[ ! -s "$html_svg" ] || html_chart "$html_svg" \
 		    "Chart ${html_svg##*/} of the study's rows"
 	done
@@ -160,9 +194,17 @@ html_study() {
 
 # html_file ROWS: what the columns allow to say
 html_file() {
-	html_origin "$1"
+	[ "$report_form" != html ] || html_origin "$1"
 	html_columns=$(grep -v '^#' "$1" | head -n 1)
 	case ,$html_columns, in
+	",1$tab"*)
+		# what touchlog lists has no header
+		awk -F "$tab" -f "$here/report-launch.awk" "$1" >"$tmp/launch"
+		report_table 'Files that a launch opens, in order, and bytes' \
+		    <"$tmp/launch"
+		report_steps "$tmp/launch" 'MB, in the order of opening' \
+		    'Bytes over the files that a launch opens'
+		;;
 	*,candidate,*) html_advice "$1" ;;
 	*,wall_s,*)
 		need lapcmp
@@ -176,31 +218,28 @@ html_file() {
 				s = s "\t" $i
 			gsub(SUBSEP, ",", s)
 			print s
-		}' "$1" | head -n 2000 | html_table "${1##*/}"
+		}' "$1" | head -n 2001 | report_table "${1##*/}"
 		;;
 	esac
-	html_rows "$1"
+	[ "$report_form" != html ] || html_rows "$1"
+}
+
+# html_one OPERAND: a study, or rows
+html_one() {
+	if [ -d "$1" ]; then html_study "$1"; else html_file "$1"; fi
 }
 
 # html_report OUT OPERAND...: writes the file, complete or not at all
 html_report() {
 	html_out=$1
 	shift
-	for html_operand; do
-		[ -e "$html_operand" ] || die "$html_operand: no such file"
-		[ ! -d "$html_operand" ] || [ -e "$html_operand/plan" ] ||
-		    die "$html_operand: expected a study's directory, with a plan"
-	done
+	report_operands "$@"
 	{
 		html_head 'coldpress report'
 		for html_operand; do
 			printf '<section>\n<h2>%s</h2>\n' \
 			    "$(html_word "${html_operand##*/}")"
-			if [ -d "$html_operand" ]; then
-				html_study "$html_operand"
-			else
-				html_file "$html_operand"
-			fi
+			html_one "$html_operand"
 			printf '</section>\n'
 		done
 		html_tail

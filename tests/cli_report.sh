@@ -25,7 +25,17 @@ s,1,/x/<logs>,log,files,3,9000000,9000000,2026-11-25T00:00:00Z,zstd-3,zstd,3,,90
 s,1,/x/<logs>,log,files,3,9000000,9000000,2026-11-25T00:00:00Z,xz-6,xz,6,,800000,500000,,2,0,0.1,0,1,9,1048576,1e9,1,0.01,cores,1,0,size,,1,2,
 s,,/x/films,media,files,2,100,,2026-11-25T00:00:00Z,,,,,,,,,,,,,,,,,,,,0,size,,1,2,too small
 E
-t 'a report' 0 report --html page.html 'a&b.csv' advice.csv
+{
+	echo 'label,keys,run,series,cell,wall_s,user_s,sys_s,exit'
+	for i in 1 2 3 4 5 6 7; do
+		wall=2.$i
+		[ $i != 7 ] || wall=9
+		echo "lazy,pull_s=0.$i;pull_B=2000000;run_B=3000000,$i,s,$i,$wall,0.1,0,0"
+		echo "whole,pull_s=7.$i;pull_B=80000000;run_B=9,$i,s,$i,9.$i,0.1,0,0"
+	done
+} >pulls.csv
+printf '1\tbin/sh\t0\t1000000\n2\tlib/a\t0\t2000\n1\tbin/sh\t4096\t9\n' >launch.tsv
+t 'a report' 0 report --html page.html 'a&b.csv' advice.csv pulls.csv launch.tsv
 t 'is one page' 0 python3 - <<'E'
 import html.parser
 class Page(html.parser.HTMLParser):
@@ -49,10 +59,14 @@ p = Page()
 p.feed(open("page.html").read())
 assert not p.stack, p.stack
 text = " ".join(p.texts)
-assert p.tags.count("svg") == 2, p.tags.count("svg")
+# runs and candidates; runs and pulls; the launch
+assert p.tags.count("svg") == 5, p.tags.count("svg")
 # two runs with the first label, of which one has failed, and two later ones,
-# for each metric; two candidates
-assert p.tags.count("circle") == 2 * 4 + 2, p.tags.count("circle")
+# and 14 of the pulls, for each metric; two candidates
+assert p.tags.count("circle") == 2 * (4 + 14) + 2, p.tags.count("circle")
+assert "Runs that failed" in text and "look disturbed" in text
+assert "80.000" in text and "0.400" in text and "5.000" in text
+assert "1.002" in text
 assert "i" not in p.tags and "a<i>&b" in text
 assert "/x/<logs>" in text and "too small" in text
 E
@@ -60,6 +74,34 @@ rows=$(sed -n 's/.*download="advice.csv" href="data:text\/csv;base64,\([^"]*\)".
     page.html)
 echo "$rows" | base64 -d >rows.csv
 same 'which contains the rows' rows.csv advice.csv
+t 'Markdown' 0 to page.md report --markdown advice.csv pulls.csv
+shows 'has tables' '^| number | what | ' page.md
+t 'without markup from data' 0 grep -qF '/x/\<logs>' page.md
+shows 'and charts as tables' '^| whole | 9.400 | 80.000 |' page.md
+t 'CSV' 0 to tables.csv report --csv advice.csv pulls.csv
+t 'has the same' 0 grep -qx 'whole,9.400,80.000' tables.csv
+t 'and the disturbed run' 0 grep -q '^lazy,.*,7,9,2.4,' tables.csv
+t 'each table has one number of columns' 0 python3 - <<'E'
+import csv
+width = None
+for row in csv.reader(open("tables.csv", newline="")):
+    if row[0].startswith("# "):
+        width = None
+    else:
+        assert width in (None, len(row)), row
+        width = len(row)
+E
+t 'bars for a terminal' 0 to bars report --plot advice.csv
+t 'for a terminal' 0 to plot report --plot pulls.csv launch.tsv
+t 'no line is longer than that' 0 python3 - <<'E'
+for line in open("plot", encoding="utf-8"):
+    assert len(line) <= 81, line
+E
+t 'with bars' 0 grep -q '^1 now .*█' bars
+t 'and lines' 0 python3 -c 'assert any("80 MB" in line and any("\u2801" <= c <= "\u28ff"
+    for c in line) for line in open("plot", encoding="utf-8"))'
+t 'rows in no form' 2 report advice.csv
+shows 'says which there are' 'need --html' .t.err
 t 'a file that is missing' 1 report --html other.html absent.csv
 is 'leaves nothing' "$(ls other.html .cold* 2>/dev/null)" ''
 mkdir none
