@@ -3,7 +3,8 @@
 # awk -f csv.awk -f stats.awk -f bench-advise.awk name=TREE link=BYTES_PER_S
 # TRUTH.csv ROWS.csv: prints a table, and a line "=" with counts: estimates,
 # sizes within 3 %, CPU times within 15 %, intervals that contain the truth, of
-# how many; choices within 5 % of the best, of how many.
+# how many; choices within 5 % of the best, of how many; intervals of CPU times
+# that contain the truth, of how many.
 
 function max(a, b) { return a > b ? a : b }
 
@@ -26,6 +27,8 @@ csv_row() && FILENAME ~ /truth[.]csv$/ {
 	size[c] = get("size_B")
 	cpu[c] = get("cpu_s")
 	back[c] = get("back_cpu_s")
+	if (get("apart") > apart)
+		apart = get("apart")
 	next
 }
 
@@ -37,13 +40,16 @@ csv_row() && FILENAME !~ /truth[.]csv$/ {
 	most[c] = get("size_hi_B")
 	e_cpu[c] = get("cpu_s")
 	e_back[c] = get("back_cpu_s")
+	cpu_least[c] = get("cpu_lo_s")
+	cpu_most[c] = get("cpu_hi_s")
 	complete[c] = get("complete")
 	units[c] = get("units")
 	of_units = get("drawn")
 }
 
 END {
-	printf "%s: %d units drawn\n", name, of_units
+	printf "%s: %d units drawn; runs are up to %.0f %% apart\n", name, of_units, \
+	    100 * apart
 	printf "  %-9s %5s %11s %11s %7s  %-9s %8s %8s %7s\n", "candidate",
 	    "units", "truth", "estimate", "error", "interval", "CPU", "estimate",
 	    "error"
@@ -60,6 +66,10 @@ END {
 		    inside ? "contains" : "misses", cpu[c], e_cpu[c], slow
 		good += magnitude(off) <= 3
 		fast += magnitude(slow) <= 15
+		if (cpu_most[c] != "") {
+			timings++
+			timed += cpu_least[c] <= cpu[c] && cpu[c] <= cpu_most[c]
+		}
 		if (inside != "") {
 			within += inside
 			tried++
@@ -88,6 +98,6 @@ END {
 		printf "  %s: %s, best %s (%+.1f %%)\n", o, chosen, best, loss
 		right += loss <= 5
 	}
-	printf "=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", n, good, fast, within, tried,
-	    right, 3
+	printf "=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", n, good, fast, within, tried,
+	    right, 3, timed, timings
 }
