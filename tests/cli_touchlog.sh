@@ -10,7 +10,7 @@ t 'version' 0 touchlog -V
 t 'no command' 1 touchlog
 shows 'prints the usage' '^usage: touchlog' .t.err
 t 'an unknown format' 1 touchlog --format xml -- true
-shows 'is named' "format 'xml' is not tsv, sort or list" .t.err
+shows 'is named' "format 'xml' is not tsv, sort, list or times" .t.err
 t 'an unknown option' 1 touchlog --pgaes -- true
 shows 'the intended one' "Did you mean '--pages'" .t.err
 t 'pages without offsets' 1 touchlog --pages --format list -- true

@@ -20,6 +20,8 @@
 struct opens_file {
 	dev_t dev;
 	ino_t ino;
+	double s;			/* time of the first opening, in seconds
+					 * after opens_start() */
 };
 
 struct opens;
@@ -43,7 +45,7 @@ int opens_stop(struct opens *o);
  */
 const struct opens_file *opens_files(const struct opens *o, size_t *count);
 
-/* Returns the index of this file in opens_files(), or -ENOENT. */
+/* Returns the index of this inode in opens_files(), or -ENOENT. */
 ssize_t opens_find(const struct opens *o, struct opens_file f);
 
 void opens_free(struct opens *o);

@@ -25,6 +25,7 @@ enum { EVENTS_B = 1 << 16, SLOTS_MIN = 1024 };
 
 struct opens {
 	int events, stop;
+	uint64_t start_ns;
 	pthread_t thread;
 	bool running;
 	int err;			/* error that occurred in the thread */
@@ -77,6 +78,7 @@ record_file(struct opens *o, struct opens_file f)
 	o->files = files;
 	if (rc != 0)
 		return rc;
+	f.s = 1e-9 * (double)(sys_now_ns() - o->start_ns);
 	o->files[o->count++] = f;
 	o->slots[slot] = o->count;
 	return 2 * o->count < o->slot_count ? 0 : more_slots(o);
@@ -104,7 +106,8 @@ drain_events(struct opens *o)
 				if (e->pid > 1 && fstat(e->fd, &st) == 0 &&
 				    S_ISREG(st.st_mode))
 					rc = record_file(o, (struct opens_file){
-					    st.st_dev, st.st_ino });
+					    .dev = st.st_dev,
+					    .ino = st.st_ino });
 				sys_close(e->fd);
 			}
 			first = first != 0 ? first : rc;
@@ -141,6 +144,7 @@ opens_start(struct opens **out, int root)
 	if (o == NULL)
 		return -ENOMEM;
 	o->events = o->stop = -1;
+	o->start_ns = sys_now_ns();
 	o->buf = sys_malloc(EVENTS_B);
 	if (o->buf == NULL || more_slots(o) != 0)
 		goto fail;

@@ -11,7 +11,8 @@
 
 #include <stdbool.h>
 
-enum touchlog_format { TOUCHLOG_TSV, TOUCHLOG_SORT, TOUCHLOG_LIST };
+enum touchlog_format { TOUCHLOG_TSV, TOUCHLOG_SORT, TOUCHLOG_LIST,
+    TOUCHLOG_TIMES };
 
 struct touchlog_options {
 	const char *root;

@@ -104,6 +104,7 @@ struct touched {
 	char *path;			/* relative to the root; NULL: outside
 					 * it */
 	uint64_t size;			/* bytes */
+	double s;			/* when it was opened first */
 };
 
 enum { TOLD = 1 };			/* an error that has been reported */
@@ -165,6 +166,9 @@ write_touched(struct touchlog *t, struct listing *l,
 		    PRIORITY_MIN : priority);
 	} else if (t->o.format == TOUCHLOG_LIST)
 		fprintf(l->f, "%s%c", f->path, l->end);
+	else if (t->o.format == TOUCHLOG_TIMES)
+		fprintf(l->f, "%" PRIu64 "\t%s\t0\t%" PRIu64 "\t%.6f%c",
+		    l->order, f->path, f->size, f->s, l->end);
 	else
 		write_range(l, 0, f->size);
 	return 0;
@@ -176,19 +180,20 @@ touchlog_write(struct touchlog *t)
 	struct listing l = { .end = t->o.null_lines ? '\0' : '\n' };
 	const char *to = t->o.output != NULL ? t->o.output : t->o.root;
 	struct file_scan s = { .next = 0 };
+	const struct opens_file *opened;
 	struct touched *files;
 	struct output out = { .fd = STDOUT_FILENO };
 	size_t count;
 	int rc = -ENOMEM;
 
-	opens_files(t->opens, &count);
+	opened = opens_files(t->opens, &count);
 	files = sys_calloc(count + 1, sizeof(*files));
 	if (files == NULL)
 		goto out;
 	s.err = tree_scan(&s.tree, t->root, SCANNERS, NULL);
 	while (scan_next(t, &s)) {
 		ssize_t i = opens_find(t->opens, (struct opens_file){
-		    s.st.st_dev, s.st.st_ino });
+		    .dev = s.st.st_dev, .ino = s.st.st_ino });
 		char *copy;
 
 		if (i < 0 || (files[i].path != NULL &&
@@ -200,7 +205,8 @@ touchlog_write(struct touchlog *t)
 			break;
 		}
 		sys_free(files[i].path);
-		files[i] = (struct touched){ copy, (uint64_t)s.st.st_size };
+		files[i] = (struct touched){ copy, (uint64_t)s.st.st_size,
+		    opened[i].s };
 	}
 	scan_end(&s);
 	rc = s.err;

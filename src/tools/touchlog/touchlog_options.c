@@ -11,7 +11,7 @@
 
 static const char touchlog_usage[] =
 "usage: touchlog [-0fhqV] [--root dir] [--pages] [--exact]\n"
-"                [--format tsv|sort|list] [-o file] -- command ...\n";
+"                [--format tsv|sort|list|times] [-o file] -- command ...\n";
 
 static const char touchlog_about[] =
 "Runs the command and lists the files that it opens, in order of first use.\n"
@@ -25,8 +25,9 @@ static const struct options_row touchlog_table[] = {
 	{ 0, "exact", NULL, "run on a copy of DIR, read page by page; implies "
 	    "--pages", OPTIONS_FLAG(o.exact), OPTIONS_GIVEN(o.pages) },
 	{ 0, "format", "FORMAT", "tsv (default): number, path, offset_B, "
-	    "length_B; sort: for mksquashfs -sort; list: paths",
-	    OPTIONS_NAME(o.format, "format", "tsv, sort or list") },
+	    "length_B; sort: for mksquashfs -sort; list: paths; times: tsv "
+	    "and seconds", OPTIONS_NAME(o.format, "format",
+	    "tsv, sort, list or times") },
 	{ 'o', "output", "FILE", "write the list to FILE instead of standard "
 	    "output, which is then left to the command",
 	    OPTIONS_TEXT(o.output) },
