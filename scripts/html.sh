@@ -202,8 +202,8 @@ html_file() {
 		awk -F "$tab" -f "$here/report-launch.awk" "$1" >"$tmp/launch"
 		report_table 'Files that a launch opens, in order, and bytes' \
 		    <"$tmp/launch"
-		report_steps "$tmp/launch" 'MB, in the order of opening' \
-		    'Bytes over the files that a launch opens'
+		report_steps "$tmp/launch" 'MB' \
+		    'Bytes of the files that a launch opens, in their order'
 		;;
 	*,candidate,*) html_advice "$1" ;;
 	*,wall_s,*)

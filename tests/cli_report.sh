@@ -35,6 +35,7 @@ E
 	done
 } >pulls.csv
 printf '1\tbin/sh\t0\t1000000\n2\tlib/a\t0\t2000\n1\tbin/sh\t4096\t9\n' >launch.tsv
+printf '1\tbin/sh\t0\t1000000\t0.25\n2\tlib/a\t0\t2000\t0.75\n' >times.tsv
 t 'a report' 0 report --html page.html 'a&b.csv' advice.csv pulls.csv launch.tsv
 t 'is one page' 0 python3 - <<'E'
 import html.parser
@@ -100,6 +101,9 @@ E
 t 'with bars' 0 grep -q '^1 now .*█' bars
 t 'and lines' 0 python3 -c 'assert any("80 MB" in line and any("\u2801" <= c <= "\u28ff"
     for c in line) for line in open("plot", encoding="utf-8"))'
+t 'a launch with times' 0 to tables.csv report --csv times.tsv
+t 'has bytes over time' 0 grep -qx 'bytes,0.750,1.002' tables.csv
+t 'and files' 0 grep -qx '"files, as a share",0.250,0.501' tables.csv
 t 'rows in no form' 2 report advice.csv
 shows 'says which there are' 'need --html' .t.err
 t 'a file that is missing' 1 report --html other.html absent.csv
