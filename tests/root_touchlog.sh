@@ -30,7 +30,7 @@ is 'with their sizes' "$(cut -f 3-4 list | sort -u)" '0	300000'
 t 'with times' 0 touchlog --root tree --format times -o times -- \
     sh -c 'cat tree/one; sleep 0.3; cat tree/two'
 is 'in order, and apart' "$(awk -F '\t' 'NF == 5 && $5 > 0 { t[NR] = $5 }
-    END { print NR, t[2] - t[1] > 0.25 && t[2] - t[1] < 20 }' times)" '2 1'
+    END { d = t[2] - t[1]; print NR, (d > 0.25 && d < 20) }' times)" '2 1'
 t 'an existing name' 1 touchlog --root tree -o list -- touch ran
 shows 'is reported' 'list exists' .t.err
 t 'and nothing is run' 1 test -e ran
