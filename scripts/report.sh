@@ -83,7 +83,7 @@ report_failed() {
 		    get("exit") "\t" get("signal") "\t" get("wall_s")
 	}' "$1" | report_table 'Runs that failed; they count in no median'
 	run_awk report-disturbed "$1" |
-	    report_table 'Runs that look disturbed: more than five deviations above the median of their label; they do count'
+	    report_table 'Runs that look disturbed: five deviations above the median, in which they count'
 }
 
 # report_pulls ROWS: bytes over time of lazy pulls: what had come when the image
