@@ -21,6 +21,6 @@ END {
 		}
 		middle = median(a, n[c])
 		printf "%s,%d,%.6g,%.6g,%.4f\n", c, size[c], middle, \
-		    median(b, n[c]), middle > 0 ? (a[n[c]] - a[1]) / middle : 0
+		    median(b, n[c]), (middle > 0 ? (a[n[c]] - a[1]) / middle : 0)
 	}
 }
