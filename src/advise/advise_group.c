@@ -654,8 +654,8 @@ advise_group_estimate(const struct advise_group *g, unsigned k,
 	if (rc != 0)
 		return rc;
 	start_s = g->start_s;
-	/* a stream that was compressed as a whole has used its memory */
-	if (is_joint(g) && g->unit_B < g->plain_B)
+	/* trials use memory that is no longer new */
+	if (is_joint(g))
 		start_s += g->touch_s * advise_memory(&advise_candidates(
 		    g->target)[k], (double)g->plain_B, e->size.value);
 	complete_time(g, start_s, &e->cpu);
