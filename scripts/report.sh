@@ -40,7 +40,7 @@ report_sentences() {
 		;;
 	markdown) printf '\n' && sed 's/[\\`*_<|]/\\&/g; s/^/- /' ;;
 	csv) cat >/dev/null ;;
-	*) printf '\n' && cat ;;
+	*) printf '\n' && fold -s -w 79 | sed 's/ *$//' ;;
 	esac
 }
 
