@@ -637,7 +637,7 @@ advise_group_estimate(const struct advise_group *g, unsigned k,
     struct advise_estimate *e)
 {
 	bool drawn_only = k == 0 && g->tried == 0;
-	double start_s;
+	double memory;
 	int rc;
 
 	*e = (struct advise_estimate){ .complete = g->lost == 0 };
@@ -653,13 +653,12 @@ advise_group_estimate(const struct advise_group *g, unsigned k,
 		rc = estimate(g, k, BACK, &e->back_cpu);
 	if (rc != 0)
 		return rc;
-	start_s = g->start_s;
 	/* trials use memory that is no longer new */
-	if (is_joint(g))
-		start_s += g->touch_s * advise_memory(&advise_candidates(
-		    g->target)[k], (double)g->plain_B, e->size.value);
-	complete_time(g, start_s, &e->cpu);
-	complete_time(g, start_s, &e->back_cpu);
+	memory = is_joint(g) ? advise_memory(&advise_candidates(g->target)[k],
+	    (double)g->plain_B, e->size.value) : 0;
+	complete_time(g, g->start_s + g->touch_s * memory, &e->cpu);
+	complete_time(g, g->start_s + g->touch_s * fmin(memory,
+	    (double)g->plain_B), &e->back_cpu);
 	e->units = e->size.n;
 	return 0;
 }

@@ -218,13 +218,15 @@ advise_memory(const struct advise_candidate *c, double len, double size)
 {
 	struct convert one = { .codec = codec_by_name(c->format),
 		.options = { .level = c->level, .threads = 1 } };
-	struct memory_plan plan;
+	struct memory_plan p;
 	const char *why;
 	uint64_t most;
 
-	/* a long stream uses the same memory again and again */
-	return convert_plan(&one, &plan, &most, &why) == 0 ?
-	    fmin((double)most, len + size) : 0;
+	if (convert_plan(&one, &p, &most, &why) != 0)
+		return 0;
+	/* tables, and slots, which a long stream uses again and again */
+	return (double)(p.fixed_B + p.worker_B) +
+	    fmin((double)p.slots * (double)p.slot_B, len + size);
 }
 
 static int
