@@ -124,6 +124,10 @@ which stays: remove it if nothing else needs it"
 apply_images() {
 	advise_tool --list=image "$place" >"$tmp/list" ||
 	    die "$place: cannot be listed"
+	[ -s "$tmp/list" ] || {
+		say "$place: nothing is left to do"
+		return 0
+	}
 	apply_status=0
 	tr '\n\0' '\0\n' <"$tmp/list" >"$tmp/lines"
 	while IFS= read -r apply_file; do

@@ -128,6 +128,9 @@ X
 	same 'and has the same in it' before after
 	t 'once more' 0 apply 1
 	shows 'it would not' 'would not be smaller' .t.err
+	touch one.squashfs
+	t 'one that was changed just now' 0 apply 1
+	shows 'is hot' 'nothing is left' .t.err
 	is 'and no temporary file' "$(find . -maxdepth 1 -name '.coldpress*')" ''
 	cp old signed.snap
 	# shellcheck disable=SC2016

@@ -91,7 +91,8 @@ context(void **state)
 		for (size_t at = 0; at < LEN; at += PART) {
 			part = (struct advise_trial){ .part = true };
 			assert_int_equal(advise_try(ADVISE_STREAM, &c[k],
-			    p + at, PART, advise_reach(&c[k], at), &part), 0);
+			    p + at, PART, advise_history(&c[k], at, PART),
+			    &part), 0);
 			sum += (double)part.size;
 			assert_int_equal(advise_try(ADVISE_STREAM, &c[k],
 			    p + at, PART, 0, &part), 0);
@@ -136,6 +137,17 @@ reach(void **state)
 	assert_int_equal(advise_reach(&fast, 32 * MiB), 0);
 	assert_int_equal(advise_reach(&xz, 23 * MiB), 8 * MiB);
 	assert_int_equal(advise_reach(&xz, 25 * MiB), MiB);
+	/* all of it, if the part ends within the window */
+	assert_int_equal(advise_history(&zstd, 3 * MiB, MiB), 3 * MiB);
+	assert_int_equal(advise_history(&zstd, 0, MiB), 0);
+	assert_int_equal(advise_history(&xz, 23 * MiB, MiB), 8 * MiB);
+	/* 3.5 to 4.5 MiB are 4 MiB on average, and 2 to 6, too */
+	assert_int_equal(advise_history(&zstd, 7 * MiB, MiB), 7 * MiB / 2);
+	assert_int_equal(advise_history(&zstd, 8 * MiB, 4 * MiB), 2 * MiB);
+	assert_int_equal(advise_history(&zstd, 8 * MiB, 9 * MiB), 2 * MiB);
+	/* from 3 to 4, which it then keeps: 3.75 */
+	assert_int_equal(advise_history(&zstd, 3 * MiB, 2 * MiB),
+	    11 * MiB / 4);
 }
 
 /* Every candidate of every target compresses, and its blocks come back. */

@@ -179,6 +179,13 @@ int advise_try(enum advise_target target, const struct advise_candidate *c,
  */
 size_t advise_reach(const struct advise_candidate *c, uint64_t offset);
 
+/*
+ * Returns how many bytes before a part of len bytes to pass to advise_try(), so
+ * that it can refer to as much, on average, as in its stream.
+ */
+size_t advise_history(const struct advise_candidate *c, uint64_t offset,
+    size_t len);
+
 struct advise_frame;
 
 /* A draw: a unit, and what the candidates did to it. */

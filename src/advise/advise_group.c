@@ -20,7 +20,7 @@ enum {
 	UNIT_LEAST = 1 << 20, UNIT_MOST = 8 << 20,
 	WHOLE_MOST = 64 << 20,		/* a stream that is one unit */
 	BEFORE_MOST = 8 << 20,		/* the largest window */
-	SLOW_TIMED = 4,			/* draws on which the slow are timed,
+	SLOW_TIMED = 2,			/* draws on which the slow are timed,
 					 * one after another */
 	DROP_AFTER = 4,			/* draws before one is dropped */
 	CLOCK_LEAST = 3, CLOCK_MOST = 12,	/* pairs of timings */
@@ -29,10 +29,10 @@ enum {
 };
 
 /*
- * CPU seconds for a MiB and all candidates, on a common processor: chooses the
- * size of units, not the result.
+ * CPU seconds for a MiB and all candidates, with their histories, on a common
+ * processor: chooses the size of units, not the result.
  */
-static const double UNIT_COST_S = 1.8;
+static const double UNIT_COST_S = 3.5;
 
 /* Whether the files become one stream. */
 static bool
@@ -394,7 +394,7 @@ try_one(const struct advise_group *g, struct advise_draw *d,
 {
 	struct advise_candidate c = advise_candidates(g->target)[k];
 	struct advise_trial *t = &d->trial[k];
-	size_t before = advise_reach(&c, p->offset);
+	size_t before = advise_history(&c, p->offset, p->len);
 	int rc;
 
 	if (g->block != 0)

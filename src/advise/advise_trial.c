@@ -135,6 +135,27 @@ advise_cpu_now(const struct advise_trial *trial)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+size_t
+advise_history(const struct advise_candidate *c, uint64_t offset, size_t len)
+{
+	double window = (double)c->window_KiB * 1024, part = (double)len;
+	double reach = (double)advise_reach(c, offset), mean, until;
+
+	/*
+	 * zstd lets a part refer to all of its history until it is as long as
+	 * the window itself, so what it can refer to grows with it; in a stream,
+	 * that ends at the window.
+	 */
+	if (part > window)
+		part = window;
+	until = window - reach;
+	if (strcmp(c->format, "zstd") != 0 || part <= until || reach == 0)
+		return (size_t)reach;
+	mean = (reach * until + until * until / 2 + window * (part - until)) /
+	    part;
+	return (size_t)fmax(0, mean - part / 2);
+}
+
 /* Bytes in memory, read like a file. */
 struct memory {
 	const uint8_t *data;
