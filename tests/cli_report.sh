@@ -94,9 +94,10 @@ for row in csv.reader(open("tables.csv", newline="")):
 E
 t 'bars for a terminal' 0 to bars report --plot advice.csv
 t 'for a terminal' 0 to plot report --plot pulls.csv launch.tsv
-t 'no line is longer than that' 0 python3 - <<'E'
-for line in open("plot", encoding="utf-8"):
-    assert len(line) <= 81, line
+t 'no line is longer than that, after what lapcmp says' 0 python3 - <<'E'
+text = open("plot", encoding="utf-8").read()
+for line in text[text.index("Bytes over time"):].splitlines():
+    assert len(line) <= 80, line
 E
 t 'with bars' 0 grep -q '^1 now .*█' bars
 t 'and lines' 0 python3 -c 'assert any("80 MB" in line and any("\u2801" <= c <= "\u28ff"
