@@ -29,7 +29,7 @@ X
 for use in btrfs tar image; do
 	(cd .. && sh advise --for $use && mv all want)
 	# shellcheck disable=SC2016
-	suffers "advise --for $use" -n 80 -x library \
+	suffers "advise --for $use" -n 40 -x library \
 	    -c '[ "$ORDEAL_STATUS" != 0 ] || cmp -s ../all ../want ||
 	    grep -q "^not read" ../table' \
 	    sh -c 'cd .. && sh advise "$@"' sh --for $use
