@@ -193,4 +193,10 @@ awk 'BEGIN { for (i = 0; i < 33000; i++)
 t 'too many owners' 1 mksquashfs - no.img "$@" -pf owners
 shows 'are counted' '66001 different users and groups.*at most 65535' .t.err
 t 'and no image is begun' 1 test -e no.img
+
+# A root that only a definition describes is new, as other names of this type
+t 'a root without a time' 0 env SOURCE_DATE_EPOCH=1700000000 mksquashfs - \
+    root.img "$@" -p '/ d 711 3 4'
+t 'a listing of it' 0 unsquashfs -lln -UTC root.img
+shows 'has the time of the build' '^drwx--x--x 3/4 .* 2023-11-14 22:13 '
 done_testing

@@ -650,7 +650,7 @@ modify(struct imgsrc_image *to, const struct definition *d, uint32_t id)
 	while (nodes[id].owner != id)
 		id = nodes[id].owner;
 	attr = &nodes[id].attr;
-	imgsrc_adjust(to, &want, strchr("MD", d->type) != NULL ? d->mtime :
+	imgsrc_adjust(to, &want, strchr("MDd", d->type) != NULL ? d->mtime :
 	    attr->mtime);
 	attr->mode = (uint16_t)((attr->mode & S_IFMT) |
 	    (d->attr.mode & MODE_MAX));
