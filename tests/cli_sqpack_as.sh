@@ -238,8 +238,6 @@ for c in gzip lzo xz lz4 zstd; do
 done
 
 # Rejected options
-t 'no appending' 1 mksquashfs one ours.img
-shows 'and the message suggests a way' '-noappend replaces it' .t.err
 # refused WORD OPTION...: checks for a failure and a message that contains WORD
 refused() {
 	word=$1

@@ -47,6 +47,14 @@ makes 'an archive' -F lz4 a.tar
 rm a.tar
 sqpack -q -F gzip -L 1 -b 16K -o old tree
 makes 'an image' -F lz4 old
+# onto an image, under mksquashfs's name
+ln -s "$(command -v sqpack-fault)" mksquashfs
+mkdir more
+cp tree/n more/twin
+seq 4000 >more/small
+suffers 'adding to an image' -x chmod,library -o image \
+    -c 'cmp -s image old || sqpack -q --cat small_1 image | cmp -s - more/small' \
+    sh -c 'cp old image && exec ./mksquashfs more image -quiet -no-progress'
 suffers 'statistics' -x chmod -o image \
     sqpack-fault -q -F lz4 --stats=/dev/null -o image tree
 suffers 'only statistics' -c : sqpack-fault -q -F lz4 --dry-run --stats tree

@@ -69,6 +69,11 @@ struct imgsrc_options {
 					 * time */
 	bool has_image_mtime;
 	uint32_t image_mtime;		/* otherwise as of the inodes */
+	const char *append;		/* image that is added to: its names and
+					 * blocks are kept, and its settings
+					 * used; or NULL */
+	const char *append_under;	/* its root becomes this directory;
+					 * NULL: new names are added to it */
 	const char *base;		/* image whose blocks are copied, or
 					 * NULL */
 	const char *order;		/* list of the files that come first, or
@@ -96,6 +101,7 @@ struct imgsrc_options {
 };
 
 struct imgsrc_order;
+struct imgsrc_append;
 
 /*
  * The content of a file that is not one of the source's: a file elsewhere, or
@@ -133,6 +139,9 @@ struct imgsrc_image {
 	bool told;			/* the error that ends the build has
 					 * been reported */
 	/* private */
+	struct imgsrc_append *append;
+	uint32_t kept;			/* ids below this one are of old names
+					 * (but 0, the root) */
 	struct sq_file base;
 	bool has_base;			/* it must be closed */
 	struct sqw_base *base_blocks;
@@ -258,6 +267,12 @@ struct imgsrc_difference {
  */
 int imgsrc_compare(const struct sq_file *old, int fd,
     struct imgsrc_difference *d);
+
+/*
+ * Returns whether a node comes from the image that is added to, so that options
+ * for all files do not concern it.
+ */
+bool imgsrc_is_kept(const struct imgsrc_image *to, uint32_t id);
 
 /* For sources */
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "image/source/imgsrc.h"
+#include "imgsrc_append.h"
 #include "imgsrc_order.h"
 
 #include "base/path.h"
@@ -126,8 +127,10 @@ settle_owners(struct imgsrc_image *to)
 	if (ids == NULL)
 		return imgsrc_no_memory(to);
 	for (size_t i = 0; i < count; i++) {
-		int64_t uid = nodes[i].attr.uid + to->o.owner_shift;
-		int64_t gid = nodes[i].attr.gid + to->o.owner_shift;
+		int64_t shift = imgsrc_is_kept(to, (uint32_t)i) ? 0 :
+		    to->o.owner_shift;
+		int64_t uid = nodes[i].attr.uid + shift;
+		int64_t gid = nodes[i].attr.gid + shift;
 
 		if (uid < 0 || gid < 0 || uid > UINT32_MAX ||
 		    gid > UINT32_MAX) {
@@ -284,13 +287,26 @@ imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
 		if (rc != 0)
 			return rc;
 	}
+	if (o->append != NULL) {
+		rc = imgsrc_append_open(&to->append, to);
+		if (rc != 0)
+			return rc;
+	}
 	rc = source->open(to, &state, &files);
+	if (rc == 0 && to->append != NULL)
+		rc = imgsrc_append_head(to->append, fd);
 	if (rc != 0)
 		goto out;
 	at = sqt_image_begin(fd, &to->tables);
 	if (at < 0) {
 		rc = (int)at;
 		goto out;
+	}
+	if (to->append != NULL) {
+		rc = imgsrc_append_data(to->append, fd, (uint64_t)at);
+		if (rc != 0)
+			goto out;
+		at = (int64_t)to->data.end;
 	}
 	to->data_ns = sys_now_ns();
 	progress_start(&to->progress, STDERR_FILENO, to->total_B,
@@ -334,6 +350,7 @@ imgsrc_free(struct imgsrc_image *to)
 	sqt_xattrs_close(to->xattrs);
 	sqw_tree_close(&to->tree);
 	imgsrc_order_close(to->order);
+	imgsrc_append_close(to->append);
 	sqw_base_close(to->base_blocks);
 	if (to->has_base)
 		sq_file_close(&to->base);

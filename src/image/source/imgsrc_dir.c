@@ -8,9 +8,12 @@
  */
 #include "imgsrc_order.h"
 
+#include "base/array.h"
 #include "base/fdio.h"
 #include "base/hole.h"
 #include "base/parallel.h"
+#include "base/path.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 #include "image/source/imgsrc.h"
 #include "image/squashfs/format.h"
@@ -59,6 +62,9 @@ struct imgsrc_dir {
 	size_t file_count;
 	size_t group, ends[2];		/* for --order: ends of the first files
 					 * and the rest */
+	struct renamed *renamed;	/* names in the root that were taken by
+					 * the image that is added to */
+	size_t renamed_count, renamed_cap;
 	struct linked *linked;		/* names of inodes with several links */
 	size_t links;
 	/*
@@ -269,6 +275,93 @@ dir_trouble(struct imgsrc_dir *d, const char *path, int rc)
 	return rc;
 }
 
+/* A name in the root, and what it is called in the image. */
+struct renamed {
+	char *from, *to;
+};
+
+/* Returns what a path begins with in the image, or NULL if that is the same. */
+static const struct renamed *
+find_renamed(const struct imgsrc_dir *d, const char *path, bool back)
+{
+	size_t len = strcspn(path, "/");
+
+	for (size_t i = 0; i < d->renamed_count; i++) {
+		const struct renamed *r = &d->renamed[i];
+		const char *name = back ? r->to : r->from;
+
+		if (strncmp(name, path, len) == 0 && name[len] == '\0')
+			return r;
+	}
+	return NULL;
+}
+
+/*
+ * Chooses a name in the root for one that the image that is added to may have:
+ * the base with the first number that is free.
+ */
+static int
+rename_taken(struct imgsrc_dir *d, const char *name, const char *base)
+{
+	size_t room = strlen(base) + 24;
+	void *items = d->renamed;
+	struct renamed r;
+	int rc;
+
+	if (sqw_tree_find(&d->to->tree, name) == SQW_NOWHERE)
+		return 0;
+	rc = array_grow(&items, d->renamed_count, &d->renamed_cap, sizeof(r));
+	d->renamed = items;
+	if (rc != 0)
+		return rc;
+	r = (struct renamed){ strcopy(name), sys_malloc(room) };
+	if (r.from == NULL || r.to == NULL) {
+		sys_free(r.from);
+		sys_free(r.to);
+		return -ENOMEM;
+	}
+	for (unsigned k = 1; ; k++) {
+		snprintf(r.to, room, "%s_%u", base, k);
+		if (sqw_tree_find(&d->to->tree, r.to) == SQW_NOWHERE)
+			break;
+	}
+	imgsrc_tell(d->to, IMGSRC_WARNING, "%s: the image has this name "
+	    "already; added as %s", name, r.to);
+	d->renamed[d->renamed_count++] = r;
+	return 0;
+}
+
+/*
+ * Sets *path to the path in the image for an item of the source, in buf if it
+ * differs.
+ */
+static int
+image_path(struct imgsrc_dir *d, const char **path, char buf[PATH_MAX + 32])
+{
+	const struct imgsrc_options *o = &d->to->o;
+	const struct renamed *r;
+	const char *base = *path;
+	int rc = 0;
+
+	if (o->append == NULL || **path == '\0')
+		return 0;
+	if (strchr(*path, '/') == NULL) {
+		/* sources with equal names have numbers already */
+		for (size_t k = 0; k < o->input_count; k++)
+			if (strcmp(o->inputs[k].name, *path) == 0)
+				base = path_name(o->inputs[k].real);
+		rc = rename_taken(d, *path, base);
+	}
+	r = rc == 0 ? find_renamed(d, *path, false) : NULL;
+	if (r == NULL)
+		return rc;
+	if (snprintf(buf, PATH_MAX + 32, "%s%s", r->to,
+	    *path + strlen(r->from)) >= PATH_MAX + 32)
+		return -ENAMETOOLONG;
+	*path = buf;
+	return 0;
+}
+
 /* Adds an item below the directory `at`, under a path of the image. */
 static int
 list_item(struct imgsrc_dir *d, int at, const struct fs_item *it,
@@ -276,7 +369,7 @@ list_item(struct imgsrc_dir *d, int at, const struct fs_item *it,
 {
 	struct imgsrc_image *to = d->to;
 	const struct stat *st = &it->st;
-	char target[PATH_MAX + 1];
+	char target[PATH_MAX + 1], renamed[PATH_MAX + 32];
 	struct sqw_attr attr = {
 		.mode = (uint16_t)st->st_mode,
 		.uid = st->st_uid, .gid = st->st_gid,
@@ -291,6 +384,8 @@ list_item(struct imgsrc_dir *d, int at, const struct fs_item *it,
 
 	if (is_left_out(d, it, path))
 		return 0;
+	if (rc == 0)
+		rc = image_path(d, &path, renamed);
 	if (rc != 0)
 		goto trouble;
 	imgsrc_adjust(to, &attr, st->st_mtime);
@@ -312,7 +407,9 @@ list_item(struct imgsrc_dir *d, int at, const struct fs_item *it,
 	d->changed_ns[id] = changed_ns(st);
 	if (S_ISREG(st->st_mode))
 		to->total_B += (uint64_t)st->st_size;
-	if (!S_ISDIR(st->st_mode) && st->st_nlink > 1 && !to->o.no_links)
+	/* a source that is given twice has each of its files twice */
+	if (!S_ISDIR(st->st_mode) && !to->o.no_links &&
+	    (st->st_nlink > 1 || to->o.input_count > 1))
 		d->linked[d->links++] = (struct linked){ st->st_dev,
 			st->st_ino, id };
 	return 0;
@@ -334,7 +431,7 @@ static int
 fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 {
 	const struct imgsrc_options *o = &d->to->o;
-	size_t most = list->count + o->input_count + 1;
+	size_t most = d->to->tree.count + list->count + o->input_count + 1;
 	struct xattr_search s = { .list = list };
 	char path[PATH_MAX + 1];
 	int rc = -ENOMEM;
@@ -419,6 +516,31 @@ key_of(const struct imgsrc_dir *d, uint64_t size)
 	return d->to->pack.exact ? (size - 1) / block : size;
 }
 
+/* Gives a path in the image the name that it has in the source. */
+static int
+restore_name(const struct imgsrc_dir *d, char **text, size_t *room)
+{
+	const struct renamed *r = find_renamed(d, *text, true);
+	size_t from, rest, to;
+	char *p;
+
+	if (r == NULL)
+		return 0;
+	to = strlen(r->to);
+	from = strlen(r->from);
+	rest = strlen(*text) - to + 1;
+	if (from + rest > *room) {
+		p = sys_realloc(*text, from + rest);
+		if (p == NULL)
+			return -ENOMEM;
+		*text = p;
+		*room = from + rest;
+	}
+	memmove(*text + from, *text + to, rest);
+	memcpy(*text, r->from, from);
+	return 0;
+}
+
 /*
  * Writes the path of file i, absolute if there are several sources, to *text, a
  * buffer of *room bytes that is enlarged with sys_realloc(), and sets *size.
@@ -432,11 +554,14 @@ path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
 	const struct imgsrc_input *end = in + d->to->o.input_count;
 	int rc = sqw_tree_path(&d->to->tree, d->files[i], text, room);
 	size_t skip, real, rest;
-	char *p = *text;
+	char *p;
 
 	*size = d->to->tree.nodes[d->files[i]].attr.size;
+	if (rc == 0 && d->renamed_count > 0)
+		rc = restore_name(d, text, room);
 	if (rc != 0 || d->to->o.input_count == 0)
 		return rc;
+	p = *text;
 	skip = strcspn(p, "/");
 	while (in < end && (strlen(in->name) != skip ||
 	    memcmp(in->name, p, skip) != 0))
@@ -727,6 +852,11 @@ dir_close(void *state)
 	pthread_cond_destroy(&d->room);
 	if (d->root >= 0)
 		sys_close(d->root);
+	for (size_t i = 0; i < d->renamed_count; i++) {
+		sys_free(d->renamed[i].from);
+		sys_free(d->renamed[i].to);
+	}
+	sys_free(d->renamed);
 	sys_free(d->linked);
 	sys_free(d->changed_ns);
 	sys_free(d->sizes);
@@ -796,7 +926,8 @@ dir_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 	for (uint32_t i = 0; i < t->count; i++) {
 		if (!sqw_has_data(t, i))
 			continue;
-		d->files[d->file_count++] = i;
+		if (!imgsrc_is_kept(to, t->nodes[i].id))
+			d->files[d->file_count++] = i;
 		if (t->nodes[i].attr.size >= to->pack.block)
 			d->sizes[d->size_count++] = key_of(d,
 			    t->nodes[i].attr.size);

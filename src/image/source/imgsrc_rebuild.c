@@ -31,18 +31,10 @@ struct old_file {
 
 struct rebuild {
 	struct imgsrc_repack r;
-	struct sq_decoder *decoder;
+	struct imgsrc_repack_reader reader;
 	struct old_file *pieces;	/* in data order */
 	size_t count, next;
 	bool cut;			/* the fragment block ends here */
-	/* the current file */
-	struct sq_entry e;
-	uint32_t k;			/* index of its next block */
-	uint64_t at;
-	/* the last fragment block read */
-	uint8_t *fragment;
-	uint32_t fragment_number;
-	int64_t fragment_B;
 };
 
 /* Settings */
@@ -86,16 +78,9 @@ use_settings(struct rebuild *b)
 	int given = d->level, n;
 	char padding[SQW_RECORD_MAX];
 
-	d->block = f->block;
-	d->raw_data = (f->flags & SQUASHFS_RAW_DATA) != 0;
-	d->raw_fragments = (f->flags & SQUASHFS_RAW_FRAGMENTS) != 0;
-	d->no_fragments = (f->flags & SQUASHFS_NO_FRAGMENTS) != 0;
-	d->tails = d->exact && (f->flags & SQUASHFS_ALWAYS_FRAGMENTS) != 0;
-	t->raw_ids = d->exact && (f->flags & SQUASHFS_RAW_IDS) != 0;
-	d->no_duplicates = (f->flags & SQUASHFS_DEDUPLICATED) == 0;
-	t->raw_inodes = (f->flags & SQUASHFS_RAW_INODES) != 0;
-	t->raw_xattrs = (f->flags & SQUASHFS_RAW_XATTRS) != 0;
-	t->no_export = !f->exports;
+	imgsrc_repack_take_flags(f, d, t);
+	d->tails = d->tails && d->exact;
+	t->raw_ids = t->raw_ids && d->exact;
 	/*
 	 * Earlier versions set ALWAYS_FRAGMENTS whenever there were fragment
 	 * blocks, and RAW_FRAGMENTS also if no fragment block could be
@@ -113,8 +98,9 @@ use_settings(struct rebuild *b)
 			d->raw_fragments = n == 1;
 		}
 	}
-	if (sqw_settings_read(f->compressor, f->settings, f->settings_B,
-	    f->block, &d->method, &d->level) != 0)
+	if (sqw_settings_read_more(f->compressor, f->settings, f->settings_B,
+	    f->block, &d->method, &d->level, &d->dictionary,
+	    &t->strategies) != 0)
 		return imgsrc_repack_refuse(&b->r, "", "sqpack does not "
 		    "support the image's compressor options");
 	n = sq_file_padding(&b->r.f, padding, sizeof(padding));
@@ -191,12 +177,10 @@ rebuild_next(void *arg, struct sqw_file *f)
 	}
 	b->cut = false;
 	b->next++;
-	sq_get(b->r.m, p->number, &b->e);
-	b->k = 0;
-	b->at = b->e.start;
+	imgsrc_repack_reader_begin(&b->reader, p->number);
 	*f = (struct sqw_file){ .id = b->r.ids[p->number],
-		.size = b->e.size, .alone = true,
-		.dense = b->r.to->pack.exact && b->e.dense };
+		.size = b->reader.e.size, .alone = true,
+		.dense = b->r.to->pack.exact && b->reader.e.dense };
 	return 1;
 }
 
@@ -216,57 +200,30 @@ static int
 rebuild_read(void *arg, void *buf, size_t len)
 {
 	struct rebuild *b = arg;
-	const char *why = "a block has an unexpected length";
 	uint64_t at;
-	uint32_t word;
+	const char *why = imgsrc_repack_reader_next(&b->reader, buf, len, &at);
 
-	if (b->k < b->e.blocks) {
-		word = sq_word(&b->e, b->k);
-		if (sq_block_len(b->r.m, &b->e, b->k) != len)
-			return refuse_at(b, b->at, why);
-		if (word == 0)
-			memset(buf, 0, len);
-		else if (sq_unpack(b->decoder, b->at, word, len, buf,
-		    &why) < 0)
-			return refuse_at(b, b->at, why);
-		b->k++;
-		b->at += sq_word_len(word);
-		return 0;
-	}
-	sq_fragment(b->r.m, b->e.fragment, &at, &word);
-	if (b->fragment_number != b->e.fragment) {
-		b->fragment_number = SQUASHFS_NONE;
-		b->fragment_B = sq_unpack(b->decoder, at, word, 0,
-		    b->fragment, &why);
-		if (b->fragment_B < 0)
-			return refuse_at(b, at, why);
-		b->fragment_number = b->e.fragment;
-	}
-	if ((uint64_t)b->e.tail_at + len > (uint64_t)b->fragment_B)
-		return refuse_at(b, at,
-		    "the fragment block ends before the file does");
-	memcpy(buf, b->fragment + b->e.tail_at, len);
-	return 0;
+	return why == NULL ? 0 : refuse_at(b, at, why);
 }
 
 static int64_t
 rebuild_skip(void *arg)
 {
-	struct rebuild *b = arg;
+	struct imgsrc_repack_reader *x = &((struct rebuild *)arg)->reader;
 	uint64_t n = 0;
 
-	for (; b->k < b->e.blocks && sq_word(&b->e, b->k) == 0; b->k++)
-		n += sq_block_len(b->r.m, &b->e, b->k);
+	for (; x->k < x->e.blocks && sq_word(&x->e, x->k) == 0; x->k++)
+		n += sq_block_len(x->m, &x->e, x->k);
 	return (int64_t)n;
 }
 
 static int
 rebuild_rewind(void *arg)
 {
-	struct rebuild *b = arg;
+	struct imgsrc_repack_reader *x = &((struct rebuild *)arg)->reader;
 
-	b->k = 0;
-	b->at = b->e.start;
+	x->k = 0;
+	x->at = x->e.start;
 	return 0;
 }
 
@@ -318,11 +275,9 @@ rebuild_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 	if (rc != 0)
 		return rc;
 	m = b->r.m;
-	b->fragment_number = SQUASHFS_NONE;
-	b->fragment = sys_malloc(to->pack.block);
 	b->pieces = sys_malloc(sq_count(m) * sizeof(*b->pieces));
-	if (b->fragment == NULL || b->pieces == NULL ||
-	    sq_decoder_open(&b->decoder, m) != 0)
+	if (imgsrc_repack_reader_open(&b->reader, m) != 0 ||
+	    b->pieces == NULL)
 		return imgsrc_no_memory(to);
 	for (size_t n = 1; n < sq_count(m); n++) {
 		struct old_file *p = &b->pieces[b->count];
@@ -350,10 +305,9 @@ rebuild_close(void *state)
 
 	if (b == NULL)
 		return;
-	sq_decoder_close(b->decoder);
+	imgsrc_repack_reader_close(&b->reader);
 	imgsrc_repack_close_tree(&b->r);
 	sys_free(b->pieces);
-	sys_free(b->fragment);
 	sys_free(b);
 }
 

@@ -24,7 +24,7 @@ int
 imgsrc_repack_refuse(struct imgsrc_repack *r, const char *path,
     const char *why)
 {
-	return imgsrc_fail(r->to, -EBADMSG, "%s: %s%s%s", r->to->o.path, path,
+	return imgsrc_fail(r->to, -EBADMSG, "%s: %s%s%s", r->path, path,
 	    *path == '\0' ? "" : ": ", why);
 }
 
@@ -34,6 +34,22 @@ imgsrc_repack_path(struct imgsrc_repack *r, size_t number)
 	const char *path = sq_file_path(&r->f, number);
 
 	return path == NULL ? "" : path;
+}
+
+void
+imgsrc_repack_take_flags(const struct sq_facts *f, struct sqw_data_options *d,
+    struct sqt_image_options *t)
+{
+	d->block = f->block;
+	d->raw_data = (f->flags & SQUASHFS_RAW_DATA) != 0;
+	d->raw_fragments = (f->flags & SQUASHFS_RAW_FRAGMENTS) != 0;
+	d->no_fragments = (f->flags & SQUASHFS_NO_FRAGMENTS) != 0;
+	d->tails = (f->flags & SQUASHFS_ALWAYS_FRAGMENTS) != 0;
+	d->no_duplicates = (f->flags & SQUASHFS_DEDUPLICATED) == 0;
+	t->raw_ids = (f->flags & SQUASHFS_RAW_IDS) != 0;
+	t->raw_inodes = (f->flags & SQUASHFS_RAW_INODES) != 0;
+	t->raw_xattrs = (f->flags & SQUASHFS_RAW_XATTRS) != 0;
+	t->no_export = !f->exports;
 }
 
 /* Blocks */
@@ -90,12 +106,9 @@ find_block(const struct imgsrc_repack *r, uint64_t at)
 	return bsearch(&key, r->old, r->count, sizeof(*r->old), by_old_place);
 }
 
-/*
- * Fills in r->old with the blocks, sorted and without duplicates; blocks must
- * not overlap.  Returns 0, or -errno after reporting the error.
- */
-static int
-list_old(struct imgsrc_repack *r)
+/* The blocks are listed without duplicates, and must not overlap. */
+int
+imgsrc_repack_list(struct imgsrc_repack *r)
 {
 	const struct sq_image *m = r->m;
 	struct sq_entry e;
@@ -165,7 +178,8 @@ give_file(struct imgsrc_repack *r, size_t n, const struct sq_entry *e,
 
 	d->of[r->ids[n]] = (struct sqw_position){ .unit = first,
 		.blocks = e->blocks, .tail_unit = e->fragment,
-		.tail_at = e->tail_at, .tail = tail };
+		.tail_at = e->tail_at, .tail = tail,
+		.dense = r->keeps && e->dense };
 	for (uint32_t k = 0; k < e->blocks; k++, (*unit)++) {
 		uint32_t word = sq_word(e, k);
 		const struct sqw_old *b = word == 0 ? NULL :
@@ -192,12 +206,8 @@ give_file(struct imgsrc_repack *r, size_t n, const struct sq_entry *e,
 		d->starts[first] = start;
 }
 
-/*
- * Records the positions of the new blocks in to->data.  Returns 0, or -errno
- * after reporting the error.
- */
-static int
-give_data(struct imgsrc_repack *r)
+int
+imgsrc_repack_give(struct imgsrc_repack *r)
 {
 	struct sqw_data *d = &r->to->data;
 	uint32_t fragments = sq_facts(r->m)->fragments, unit = 0, word;
@@ -215,6 +225,8 @@ give_data(struct imgsrc_repack *r)
 	    d->fragment == NULL)
 		return imgsrc_no_memory(r->to);
 	d->units = units;
+	d->cap = d->fragment_cap = units + 1;
+	d->fragments = fragments;
 	for (; unit < fragments; unit++) {
 		const struct sqw_old *b;
 		uint64_t at;
@@ -314,6 +326,28 @@ set_of(const struct imgsrc_repack *r, uint32_t old)
 
 /* Names */
 
+/* Adds a node below r->under. */
+static int
+add_under(struct imgsrc_repack *r, const char *path,
+    const struct sqw_attr *attr, uint32_t *id)
+{
+	size_t room;
+	char *whole;
+	int rc;
+
+	if (r->under == NULL)
+		return sqw_tree_add(&r->to->tree, path, attr, id);
+	room = strlen(r->under) + strlen(path) + 2;
+	whole = sys_malloc(room);
+	if (whole == NULL)
+		return -ENOMEM;
+	snprintf(whole, room, "%s%s%s", r->under, *path == '\0' ? "" : "/",
+	    path);
+	rc = sqw_tree_add(&r->to->tree, whole, attr, id);
+	sys_free(whole);
+	return rc;
+}
+
 static int
 add_old_name(struct imgsrc_repack *r, size_t n, const struct sq_entry *e)
 {
@@ -335,8 +369,11 @@ add_old_name(struct imgsrc_repack *r, size_t n, const struct sq_entry *e)
 			return imgsrc_no_memory(r->to);
 		attr.target = target;
 	}
-	imgsrc_adjust(r->to, &attr, e->mtime);
-	rc = sqw_tree_add(&r->to->tree, path, &attr, &r->ids[n]);
+	if (r->keeps)
+		attr.mtime = e->mtime;
+	else
+		imgsrc_adjust(r->to, &attr, e->mtime);
+	rc = add_under(r, path, &attr, &r->ids[n]);
 	sys_free(target);
 	return rc != 0 ? imgsrc_repack_refuse(r, path, strerror(-rc)) : 0;
 }
@@ -344,28 +381,31 @@ add_old_name(struct imgsrc_repack *r, size_t n, const struct sq_entry *e)
 static void
 report_damage(void *arg, const char *place, const char *why)
 {
-	struct imgsrc_image *to = arg;
+	struct imgsrc_repack *r = arg;
 
-	imgsrc_tell(to, IMGSRC_ERROR, "%s: %s: %s", to->o.path, place, why);
+	imgsrc_tell(r->to, IMGSRC_ERROR, "%s: %s: %s", r->path, place, why);
 }
 
 int
-imgsrc_repack_open_tree(struct imgsrc_repack *r, struct imgsrc_image *to)
+imgsrc_repack_add_names(struct imgsrc_repack *r,
+    const struct sq_file_options *place)
 {
-	struct sq_file_options o = { .path = to->o.path,
-		.has_offset = to->o.has_offset, .offset = to->o.offset,
-		.threads = to->pack.threads, .memory = to->pack.memory,
-		.report = report_damage, .arg = to };
+	struct imgsrc_image *to = r->to;
+	struct sq_file_options o = *place;
 	struct sq_entry e;
 	const char *why;
 	size_t count;
 	int rc;
 
-	r->to = to;
+	o.path = r->path;
+	o.threads = to->pack.threads;
+	o.memory = to->pack.memory;
+	o.report = report_damage;
+	o.arg = r;
 	rc = sq_file_open(&r->f, &o, &why);
 	r->m = r->f.image;
 	if (rc != 0)
-		return imgsrc_fail(to, rc, "%s: %s", to->o.path, why);
+		return imgsrc_fail(to, rc, "%s: %s", r->path, why);
 	if (r->f.refused) {
 		to->told = true;
 		return -EBADMSG;
@@ -379,7 +419,8 @@ imgsrc_repack_open_tree(struct imgsrc_repack *r, struct imgsrc_image *to)
 	r->ids = sys_malloc(count * sizeof(*r->ids));
 	if (r->ids == NULL)
 		return imgsrc_no_memory(to);
-	for (size_t n = 0; n < count; n++) {
+	r->ids[0] = 0;
+	for (size_t n = r->keeps && r->under == NULL; n < count; n++) {
 		sq_get(r->m, n, &e);
 		rc = add_old_name(r, n, &e);
 		if (rc != 0)
@@ -387,7 +428,21 @@ imgsrc_repack_open_tree(struct imgsrc_repack *r, struct imgsrc_image *to)
 		if (e.first != n)
 			sqw_tree_link(&to->tree, r->ids[n], r->ids[e.first]);
 	}
-	rc = imgsrc_complete(to);
+	return 0;
+}
+
+int
+imgsrc_repack_open_tree(struct imgsrc_repack *r, struct imgsrc_image *to)
+{
+	struct sq_file_options place = { .has_offset = to->o.has_offset,
+		.offset = to->o.offset };
+	int rc;
+
+	r->to = to;
+	r->path = to->o.path;
+	rc = imgsrc_repack_add_names(r, &place);
+	if (rc == 0)
+		rc = imgsrc_complete(to);
 	if (rc != 0)
 		return rc;
 	if (to->content_count > 0)
@@ -404,6 +459,77 @@ imgsrc_repack_close_tree(struct imgsrc_repack *r)
 	sq_file_close(&r->f);
 	sys_free(r->ids);
 	sys_free(r->sets);
+	sys_free(r->old);
+}
+
+/* The content of old files */
+
+int
+imgsrc_repack_reader_open(struct imgsrc_repack_reader *x,
+    const struct sq_image *m)
+{
+	*x = (struct imgsrc_repack_reader){ .m = m,
+		.fragment_number = SQUASHFS_NONE,
+		.fragment = sys_malloc(sq_facts(m)->block) };
+	return x->fragment == NULL ? -ENOMEM : sq_decoder_open(&x->decoder, m);
+}
+
+void
+imgsrc_repack_reader_close(struct imgsrc_repack_reader *x)
+{
+	sq_decoder_close(x->decoder);
+	sys_free(x->fragment);
+}
+
+void
+imgsrc_repack_reader_begin(struct imgsrc_repack_reader *x, size_t number)
+{
+	sq_get(x->m, number, &x->e);
+	x->k = 0;
+	x->at = x->e.start;
+}
+
+/* The next block of the current file. */
+static const char *
+next_block(struct imgsrc_repack_reader *x, void *buf, size_t len)
+{
+	const char *why = "a block has an unexpected length";
+	uint32_t word = sq_word(&x->e, x->k);
+
+	if (sq_block_len(x->m, &x->e, x->k) != len)
+		return why;
+	if (word == 0)
+		memset(buf, 0, len);
+	else if (sq_unpack(x->decoder, x->at, word, len, buf, &why) < 0)
+		return why;
+	x->k++;
+	x->at += sq_word_len(word);
+	return NULL;
+}
+
+const char *
+imgsrc_repack_reader_next(struct imgsrc_repack_reader *x, void *buf,
+    size_t len, uint64_t *at)
+{
+	const char *why;
+	uint32_t word;
+
+	*at = x->at;
+	if (x->k < x->e.blocks)
+		return next_block(x, buf, len);
+	sq_fragment(x->m, x->e.fragment, at, &word);
+	if (x->fragment_number != x->e.fragment) {
+		x->fragment_number = SQUASHFS_NONE;
+		x->fragment_B = sq_unpack(x->decoder, *at, word, 0,
+		    x->fragment, &why);
+		if (x->fragment_B < 0)
+			return why;
+		x->fragment_number = x->e.fragment;
+	}
+	if ((uint64_t)x->e.tail_at + len > (uint64_t)x->fragment_B)
+		return "the fragment block ends before the file does";
+	memcpy(buf, x->fragment + x->e.tail_at, len);
+	return NULL;
 }
 
 /* Data */
@@ -425,7 +551,7 @@ repack_write(void *state, int fd, uint64_t at)
 		    (unsigned long long)run.bad_at, run.why);
 		return imgsrc_repack_refuse(r, "", why);
 	}
-	return rc != 0 ? rc : give_data(r);
+	return rc != 0 ? rc : imgsrc_repack_give(r);
 }
 
 static int
@@ -461,7 +587,7 @@ repack_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 	to->tables.no_export = to->tables.no_export || !f->exports;
 	/* what was made with the same settings is copied */
 	r->copies = imgsrc_has_settings(&r->f, &to->pack);
-	return list_old(r);
+	return imgsrc_repack_list(r);
 }
 
 static void
@@ -472,7 +598,6 @@ repack_close(void *state)
 	if (r == NULL)
 		return;
 	imgsrc_repack_close_tree(r);
-	sys_free(r->old);
 	sys_free(r);
 }
 

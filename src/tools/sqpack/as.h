@@ -149,6 +149,7 @@ struct as_mksquashfs {
 	bool hc, wildcards, regex, as_directory, replaces, quiet, info, tar;
 	bool one_file_system, percentage;
 	const char *root_name;		/* for -root-becomes */
+	char *real_output;		/* of the image that is added to */
 	const char *info_file;
 	const char *root_mode, *file_mode, *dir_mode;	/* NULL: unchanged */
 	bool has_root_uid, has_root_gid, has_max_depth;

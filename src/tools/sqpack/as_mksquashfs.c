@@ -9,6 +9,7 @@
 #include "base/args.h"
 #include "base/cpus.h"
 #include "base/options.h"
+#include "base/path.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
 #include "image/squashfs/format.h"
@@ -736,6 +737,7 @@ add_xattrs(struct sqpack *p)
 
 			/* only files and directories have user attributes */
 			if (node->owner == i && node->parent != SQW_NOWHERE &&
+			    !imgsrc_is_kept(&p->image, (uint32_t)i) &&
 			    (!is_user || S_ISREG(node->attr.mode) ||
 			    S_ISDIR(node->attr.mode)))
 				rc = sqt_xattrs_amend(p->image.xattrs,
@@ -777,7 +779,7 @@ force_modes(struct sqpack *p)
 		const char *mode = S_ISDIR(attr->mode) ? a->dir_mode :
 		    a->file_mode;
 
-		if (mode != NULL)
+		if (mode != NULL && !imgsrc_is_kept(&p->image, (uint32_t)i))
 			as_mode_apply(mode, &attr->mode);
 	}
 }
@@ -827,6 +829,7 @@ complete_tree(void *arg)
 	for (size_t i = a->root_is_made && !a->pseudo_root &&
 	    !a->root_time.given; i < t->count; i++)
 		if (t->nodes[i].parent != SQW_NOWHERE &&
+		    !imgsrc_is_kept(&p->image, (uint32_t)i) &&
 		    t->nodes[i].attr.mtime > latest &&
 		    t->nodes[i].attr.mtime != UINT32_MAX)
 			latest = t->nodes[i].attr.mtime;
@@ -835,14 +838,15 @@ complete_tree(void *arg)
 	    (a->mkfs_time.latest || a->all_time.latest)))
 		root->mtime = latest;
 	for (size_t i = 0; i < t->count; i++)
-		if (a->all_time.latest || (p->image.o.pseudo_untimed &&
-		    t->nodes[i].attr.mtime == UINT32_MAX))
+		if (!imgsrc_is_kept(&p->image, (uint32_t)i) &&
+		    (a->all_time.latest || (p->image.o.pseudo_untimed &&
+		    t->nodes[i].attr.mtime == UINT32_MAX)))
 			t->nodes[i].attr.mtime = latest;
 	if (a->mkfs_time.latest && !p->o.from.has_epoch) {
 		p->image.o.has_image_mtime = true;
 		p->image.o.image_mtime = latest;
 	}
-	return p->o.no_xattrs ? 0 : add_xattrs(p);
+	return p->image.xattrs == NULL ? 0 : add_xattrs(p);
 }
 
 /* Applies the times.  Returns -1, or the exit status. */
@@ -876,6 +880,46 @@ choose_times(struct sqpack *p)
 	return -1;
 }
 
+/*
+ * Prepares to add to the image that exists.  The file that a link leads to is
+ * replaced, not the link.  Returns -1, or the exit status.
+ */
+static int
+prepare_append(struct sqpack *p, const struct stat *st)
+{
+	struct sqpack_options *o = &p->o;
+	struct as_mksquashfs *a = o->as;
+
+	if (a->tar) {
+		msg_error(&p->msg, "%s exists, and an archive cannot be "
+		    "appended: -noappend replaces the image", o->output);
+		return MSG_ERROR;
+	}
+	if (!S_ISREG(st->st_mode)) {
+		msg_error(&p->msg, "%s: expected a file: sqpack appends by "
+		    "writing a new image beside it (-noappend replaces the "
+		    "content)", o->output);
+		return MSG_ERROR;
+	}
+	a->real_output = realpath(o->output, NULL);
+	if (a->real_output == NULL) {
+		msg_error(&p->msg, "%s: %s", o->output, strerror(errno));
+		return MSG_ERROR;
+	}
+	o->output = o->from.append = a->real_output;
+	o->from.append_under = a->root_name;
+	/* the image decides */
+	o->no_xattrs = false;
+	if (a->root_name != NULL && (*a->root_name == '\0' ||
+	    strchr(a->root_name, '/') != NULL ||
+	    path_is_dots(a->root_name))) {
+		msg_error(&p->msg, "-root-becomes: expected a name without "
+		    "slashes, found '%s'", a->root_name);
+		return MSG_ERROR;
+	}
+	return -1;
+}
+
 /* Validates the options and applies them. */
 static int
 apply_options(struct sqpack *p)
@@ -884,11 +928,9 @@ apply_options(struct sqpack *p)
 	struct as_mksquashfs *a = o->as;
 	struct stat st;
 
-	if (!a->replaces && stat(o->output, &st) == 0) {
-		msg_error(&p->msg, "%s exists, and sqpack does not "
-		    "append to images: -noappend replaces it", o->output);
+	if (!a->replaces && stat(o->output, &st) == 0 &&
+	    prepare_append(p, &st) >= 0)
 		return MSG_ERROR;
-	}
 	o->force = true;
 	o->tables.raw_ids = o->tables.raw_ids && !o->tables.raw_inodes;
 	o->from.complete = complete_tree;
@@ -923,8 +965,16 @@ apply_options(struct sqpack *p)
 		return -1;
 	printf("Parallel mksquashfs: Using %u processor%s\n",
 	    o->data.threads, o->data.threads == 1 ? "" : "s");
-	printf("Creating 4.0 filesystem on %s, block size %u.\n",
-	    o->output, o->data.block);
+	if (o->from.append != NULL)
+		printf("Appending to existing 4.0 filesystem on %s\n"
+		    "All -b, -noI, -noD, -noF, -noX, -noId, -no-duplicates, "
+		    "-no-fragments,\n-always-use-fragments, -exportable and "
+		    "-comp options ignored\n\n"
+		    "If appending is not wanted, please re-run with -noappend "
+		    "specified!\n\n", o->output);
+	else
+		printf("Creating 4.0 filesystem on %s, block size %u.\n",
+		    o->output, o->data.block);
 	fflush(stdout);
 	return -1;
 }
@@ -981,8 +1031,8 @@ print_all(struct sqpack *p)
 {
 	const struct as_mksquashfs *a = p->o.as;
 	const struct sqw_tree *tree = &p->image.tree;
-	const struct sqt_image_options *t = &p->o.tables;
-	const struct sqw_data_options *d = &p->o.data;
+	const struct sqt_image_options *t = &p->image.tables;
+	const struct sqw_data_options *d = &p->image.pack;
 	const struct sqt_image_space *space = &p->image.space;
 	uint64_t files = 0, links = 0, devices = 0, fifos = 0, sockets = 0;
 	uint64_t dirs = 0, hard = 0;
@@ -1016,7 +1066,8 @@ print_all(struct sqpack *p)
 	    d->block);
 	printf("\t%s data, %s metadata, %s fragments,\n\t%s xattrs, %s ids\n",
 	    un(d->raw_data), un(t->raw_inodes), d->no_fragments ? "no" :
-	    un(d->raw_fragments), p->o.no_xattrs ? "no" : un(t->raw_xattrs),
+	    un(d->raw_fragments), p->image.xattrs == NULL ? "no" :
+	    un(t->raw_xattrs),
 	    un(t->raw_inodes || t->raw_ids));
 	printf("\tduplicates are %sremoved\n", d->no_duplicates ? "not " : "");
 	printf("Filesystem size %.2f Kbytes (%.2f Mbytes)\n", size / 1024,
@@ -1049,6 +1100,7 @@ release(struct sqpack *p)
 	struct as_mksquashfs *a = p->o.as;
 
 	as_sources_free(p);
+	free(a->real_output);
 	as_texts_free(&a->excludes);
 	as_texts_free(&a->paths);
 	as_texts_free(&a->xattrs);

@@ -299,7 +299,9 @@ sqpack_build(struct sqpack *p)
 		rc = build_to(p, out.fd, p->o.output, out.dirfd);
 		mask = umask(0);
 		umask(mask);
-		if (rc == 0 && sys_chmod(out.fd, NULL, 0666 & ~mask, 0) != 0)
+		mask = p->o.from.append == NULL ? 0666 & ~mask :
+		    out.there.st_mode & 07777;
+		if (rc == 0 && sys_chmod(out.fd, NULL, mask, 0) != 0)
 			msg_warn(&p->msg, "%s: cannot set permissions",
 			    p->o.output);
 	}

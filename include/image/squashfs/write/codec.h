@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SQW_SETTINGS_MAX = 16, SQW_FILTERS = 6 };
+enum { SQW_SETTINGS_MAX = 16, SQW_FILTERS = 6, SQW_STRATEGIES = 5 };
 
 /* Names of xz's machine-code filters, by bit in the compressor options. */
 extern const char *const sqw_filters[SQW_FILTERS];
@@ -48,6 +48,15 @@ size_t sqw_settings(const struct sqw_method *m, int level, uint32_t block,
 size_t sqw_settings_more(const struct sqw_method *m, int level, uint32_t block,
     uint32_t dictionary, unsigned strategies,
     uint8_t settings[SQW_SETTINGS_MAX]);
+
+/*
+ * Finds what sqw_settings_more() was given to produce these compressor options;
+ * *dictionary is 0 if it is as large as a block.  Returns the same as the
+ * function below.
+ */
+int sqw_settings_read_more(int compressor, const uint8_t *settings, size_t len,
+    uint32_t block, const struct sqw_method **m, int *level,
+    uint32_t *dictionary, unsigned *strategies);
 
 /*
  * Finds the first method and level that produce these compressor options.

@@ -92,6 +92,19 @@ sqw_hole_blocks(uint64_t hole, uint64_t left, uint32_t block)
 	return hole >= left ? left : hole - hole % block;
 }
 
+/*
+ * Files that are in the image already, with their positions in sqw_data.of:
+ * later files can share their data.  next() stores the next one of this size in
+ * *f and returns 1, or returns 0; each is given once.  read() reads its next
+ * block, or its tail, and returns 0 or -errno, after which the file is not
+ * compared.  Both are called from one thread.
+ */
+struct sqw_older {
+	int (*next)(void *arg, uint64_t size, struct sqw_file *f);
+	int (*read)(void *arg, void *buf, size_t len);
+	void *arg;
+};
+
 struct sqw_data_options {
 	const struct sqw_method *method;
 	int level;
@@ -109,6 +122,7 @@ struct sqw_data_options {
 	bool exact;			/* produce the same bytes as mksquashfs
 					 * 4.5.1 */
 	const struct sqw_known *known;	/* blocks to copy; NULL: none */
+	const struct sqw_older *older;	/* NULL: none */
 	uint64_t memory;		/* limit on the lists of blocks, in
 					 * bytes; 0: none */
 	int tmpdir;			/* directory for data that cannot be

@@ -124,24 +124,61 @@ sqw_settings_more(const struct sqw_method *m, int level, uint32_t block,
 }
 
 /*
- * Compares the settings with those that sqw_settings() writes for each method
- * and level, so the two functions cannot diverge.
+ * Compares the settings with those that sqw_settings_more() writes for each
+ * method and level, so the two functions cannot diverge.
  */
-int
-sqw_settings_read(int compressor, const uint8_t *settings, size_t len,
-    uint32_t block, const struct sqw_method **out, int *level)
+static int
+find_settings(int compressor, const uint8_t *settings, size_t len,
+    uint32_t block, uint32_t dictionary, unsigned strategies,
+    const struct sqw_method **out, int *level)
 {
 	uint8_t s[SQW_SETTINGS_MAX];
 
 	for (const struct sqw_method *m = methods; m < methods + METHODS; m++)
 		for (*level = m->level_min; m->compressor == compressor &&
 		    *level <= m->level_max; ++*level)
-			if (sqw_settings(m, *level, block, s) == len &&
+			if (sqw_settings_more(m, *level, block, dictionary,
+			    strategies, s) == len &&
 			    (len == 0 || memcmp(s, settings, len) == 0)) {
 				*out = m;
 				return 0;
 			}
 	return -ENOTSUP;
+}
+
+int
+sqw_settings_read(int compressor, const uint8_t *settings, size_t len,
+    uint32_t block, const struct sqw_method **out, int *level)
+{
+	return find_settings(compressor, settings, len, block, 0, 0, out,
+	    level);
+}
+
+int
+sqw_settings_read_more(int compressor, const uint8_t *settings, size_t len,
+    uint32_t block, const struct sqw_method **out, int *level,
+    uint32_t *dictionary, unsigned *strategies)
+{
+	uint32_t unit;
+
+	*dictionary = 0;
+	*strategies = 0;
+	if (compressor == SQUASHFS_XZ && len == 8) {
+		*dictionary = load_le32(settings);
+		unit = *dictionary & -*dictionary;
+		/* what liblzma can be asked for: 2^n or 3 * 2^n */
+		if (*dictionary < DICTIONARY_MIN || *dictionary > block ||
+		    (*dictionary / unit != 1 && *dictionary / unit != 3))
+			return -ENOTSUP;
+		if (*dictionary == block)
+			*dictionary = 0;
+	} else if (compressor == SQUASHFS_GZIP && len == 8) {
+		*strategies = load_le16(settings + 6);
+		if (*strategies >= 1U << SQW_STRATEGIES)
+			return -ENOTSUP;
+	}
+	return find_settings(compressor, settings, len, block, *dictionary,
+	    *strategies, out, level);
 }
 
 int

@@ -586,6 +586,76 @@ next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
 	return rc != 0 ? rc : 1;
 }
 
+/* Files that are in the image already */
+
+/* Reads and hashes the blocks of an old file.  Returns 0 or -errno. */
+static int
+hash_older(struct sqw_feed *f, uint64_t bytes, uint8_t *room)
+{
+	const struct sqw_older *o = f->o->older;
+
+	sqw_twins_begin(&f->twins);
+	while (bytes > 0) {
+		size_t n = bytes < f->o->block ? (size_t)bytes : f->o->block;
+		int rc = o->read(o->arg, room, n);
+
+		if (rc != 0)
+			return rc;
+		sqw_twins_hash(&f->twins, room, n);
+		bytes -= n;
+	}
+	return 0;
+}
+
+/* Adds an old file to those that later ones are compared with. */
+static int
+learn(struct sqw_feed *f, const struct sqw_file *old, uint8_t *room)
+{
+	const struct sqw_older *o = f->o->older;
+	const struct sqw_position *of = &f->d->of[old->id];
+	uint32_t tail = f->o->no_fragments ? 0 : old->size < f->o->block ?
+	    (uint32_t)old->size : f->o->tails ?
+	    (uint32_t)(old->size % f->o->block) : 0;
+	uint64_t full = old->size - tail;
+	XXH128_hash_t hash;
+	int rc = 0;
+
+	/* one that was cut in another way has no equal */
+	if (of->tail != (tail > 0) || of->blocks != blocks_of(f, full))
+		return 0;
+	if (full > 0) {
+		if (hash_older(f, full, room) != 0)
+			return 0;
+		hash = sqw_twins_end(&f->twins);
+		rc = sqw_twins_add(&f->twins, full, hash, old->id);
+		if (rc == 0 && f->o->tails)
+			rc = sqw_twins_add(&f->twins, SQW_TWINS_FIRST |
+			    full / f->o->block, f->twins.first, old->id);
+		if (rc == 0)
+			rc = sqw_twins_size_seen(&f->twins, full);
+	}
+	if (rc < 0 || tail == 0 || o->read(o->arg, room, tail) != 0)
+		return rc < 0 ? rc : 0;
+	f->tails_seen[tail / 8] |= (uint8_t)(1 << tail % 8);
+	hash = hash_alone(f, room, tail);
+	return sqw_twins_add(&f->twins, tail, hash, old->id);
+}
+
+/* Learns all old files with the size of the current one. */
+static int
+learn_older(struct sqw_feed *f, uint8_t *room)
+{
+	const struct sqw_older *o = f->o->older;
+	struct sqw_file old;
+	int rc = 0;
+
+	if (o == NULL || !may_share(f))
+		return 0;
+	while (rc == 0 && o->next(o->arg, f->file.size, &old) == 1)
+		rc = learn(f, &old, room);
+	return rc;
+}
+
 /* All files */
 
 /* Starts the next file.  Returns 1 if u is a unit, 0 to continue, or -errno. */
@@ -609,6 +679,8 @@ next_file(struct sqw_feed *f, struct sqw_feed_unit *u)
 	if (d->ids > before)
 		memset(d->of + before, 0, (d->ids - before) *
 		    sizeof(*d->of));
+	if (rc == 0)
+		rc = learn_older(f, u->data);
 	if (rc != 0)
 		return rc;
 	if (f->file.size >= (uint64_t)f->o->block + is_always_block(f->o))
