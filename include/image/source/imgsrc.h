@@ -74,6 +74,8 @@ struct imgsrc_options {
 					 * used; or NULL */
 	const char *append_under;	/* its root becomes this directory;
 					 * NULL: new names are added to it */
+	const char *labels;		/* file_contexts, for
+					 * imgsrc_labels_apply() */
 	const char *base;		/* image whose blocks are copied, or
 					 * NULL */
 	const char *order;		/* list of the files that come first, or
@@ -229,6 +231,13 @@ bool imgsrc_pseudo_has_root(const struct imgsrc_pseudo *p);
  * 0, or -errno after reporting the error.
  */
 int imgsrc_pseudo_apply(struct imgsrc_image *to, struct imgsrc_pseudo *p);
+
+/*
+ * Gives each inode the SELinux label that to->o.labels has for its first name,
+ * if any: for o.complete(), with o.amends_xattrs.  Returns 0, or -errno after
+ * reporting the error.
+ */
+int imgsrc_labels_apply(struct imgsrc_image *to);
 
 /*
  * Parses an attribute, NAME=VALUE; the value is text or, after 0x, 0s or 0t,

@@ -57,6 +57,8 @@ struct sqpack_options {
 	bool force;			/* replace the output */
 	bool dry_run;
 	bool verity;			/* append the hash tree of dm-verity */
+	const char *verity_key, *verity_cert;	/* to sign its root hash */
+	char *signature;		/* path of the signature */
 	struct imgsrc_pseudo *pseudo;	/* for --pseudo; NULL: none */
 	bool plain_names;		/* globs are names, not patterns */
 	bool regex;			/* globs are regular expressions */

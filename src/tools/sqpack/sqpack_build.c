@@ -4,12 +4,14 @@
  */
 #include "sqpack.h"
 
+#include "base/fdio.h"
 #include "base/hex.h"
 #include "base/listing.h"
 #include "base/output.h"
 #include "base/sys.h"
 #include "image/squashfs/write/record.h"
 #include "image/verity.h"
+#include "image/verity_sign.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,12 +42,16 @@ print_report(void *arg, enum imgsrc_message kind, const char *text)
 		msg_note(&p->msg, "%s", text);
 }
 
+/* Adds pseudo files, and labels, to a tree. */
 static int
-apply_pseudo(void *arg)
+complete_tree(void *arg)
 {
 	struct sqpack *p = arg;
+	int rc = p->o.pseudo == NULL ? 0 : imgsrc_pseudo_apply(&p->image,
+	    p->o.pseudo);
 
-	return imgsrc_pseudo_apply(&p->image, p->o.pseudo);
+	return rc != 0 || p->o.from.labels == NULL ? rc :
+	    imgsrc_labels_apply(&p->image);
 }
 
 /*
@@ -74,8 +80,8 @@ build_to(struct sqpack *p, int fd, const char *name, int tmpdir)
 	image->o.show_progress = !p->msg.quiet;
 	image->o.report = print_report;
 	image->o.arg = p;
-	if (p->o.pseudo != NULL) {
-		image->o.complete = apply_pseudo;
+	if (p->o.pseudo != NULL || p->o.from.labels != NULL) {
+		image->o.complete = complete_tree;
 		image->o.amends_xattrs = true;
 	}
 	image->pack = p->o.data;
@@ -85,12 +91,31 @@ build_to(struct sqpack *p, int fd, const char *name, int tmpdir)
 	return image->told ? rc : output_error(p, name, rc);
 }
 
+/* Writes the signature of the root hash, given its digits. */
+static int
+sign_root(struct sqpack *p, const char *root, struct output *signature)
+{
+	char why[VERITY_SIGN_WHY] = "";
+	uint8_t *der = NULL;
+	size_t len;
+	int rc = verity_sign(root, p->o.verity_key, p->o.verity_cert, &der,
+	    &len, why);
+
+	if (rc != 0) {
+		msg_error(&p->msg, "%s", *why != '\0' ? why : strerror(-rc));
+		return rc;
+	}
+	rc = fdio_write(signature->fd, der, len);
+	sys_free(der);
+	return rc != 0 ? output_error(p, p->o.signature, rc) : 0;
+}
+
 /*
  * Appends the hash tree of dm-verity to the image in fd, and prints its root
  * hash and where it is.
  */
 static int
-append_verity(struct sqpack *p, int fd)
+append_verity(struct sqpack *p, int fd, struct output *signature)
 {
 	uint8_t root[VERITY_HASH_B];
 	char text[2 * VERITY_HASH_B + 1];
@@ -101,6 +126,11 @@ append_verity(struct sqpack *p, int fd)
 		return output_error(p, p->o.output, rc);
 	p->image.space.image_B = end;
 	hex_write(text, root, sizeof(root));
+	if (p->o.verity_key != NULL) {
+		rc = sign_root(p, text, signature);
+		if (rc != 0)
+			return rc;
+	}
 	printf("root hash: %s\nhash offset: %llu\n", text,
 	    (unsigned long long)data_B);
 	return fflush(stdout) == 0 ? 0 : output_error(p, "standard output",
@@ -269,7 +299,7 @@ int
 sqpack_build(struct sqpack *p)
 {
 	const char *name;
-	struct output out;
+	struct output out, signature = { .fd = -1, .dirfd = -1 };
 	mode_t mask;
 	int rc, dir;
 
@@ -305,8 +335,17 @@ sqpack_build(struct sqpack *p)
 			msg_warn(&p->msg, "%s: cannot set permissions",
 			    p->o.output);
 	}
+	if (rc == 0 && p->o.verity_key != NULL)
+		rc = output_error(p, p->o.signature, output_create(&signature,
+		    p->o.signature, p->o.force));
 	if (rc == 0 && p->o.verity)
-		rc = append_verity(p, out.fd);
+		rc = append_verity(p, out.fd, &signature);
+	/* a signature without its image does no harm */
+	if (rc == 0 && p->o.verity_key != NULL)
+		rc = output_error(p, p->o.signature, output_commit(&signature,
+		    true));
+	else
+		output_abort(&signature);
 	if (rc != 0) {
 		output_abort(&out);
 		return rc;
@@ -321,5 +360,6 @@ sqpack_free(struct sqpack *p)
 	if (p->o.release != NULL)
 		p->o.release(p);
 	imgsrc_pseudo_close(p->o.pseudo);
+	sys_free(p->o.signature);
 	sys_free(p->o.from.excludes);
 }

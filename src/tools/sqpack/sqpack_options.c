@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/cpus.h"
 #include "base/options.h"
+#include "base/sys.h"
 #include "engine/packer/packer.h"
 #include "format/gzip/deflate_engine.h"
 #include "image/squashfs/format.h"
@@ -191,7 +192,8 @@ static const char sqpack_usage[] =
 "              [--no-xattrs] [--order list [-0]]\n"
 "              [--raw data,fragments,inodes,xattrs] [--like mksquashfs]\n"
 "              [--memory size] [--offset bytes] [--pseudo file]\n"
-"              [--shift-ids N] [--verity] [--base image]\n"
+"              [--shift-ids N] [--selinux file_contexts] [--base image]\n"
+"              [--verity [--verity-key file --verity-cert file]]\n"
 "              [--dry-run] [--stats[=file]] -o image directory|archive|image|-\n"
 "       sqpack -l [-qv] [--can-mount[=kernel]] [--offset bytes] [glob]... image\n"
 "       sqpack -x dir [-fqv] [-p threads] [--no-xattrs] [--offset bytes]\n"
@@ -335,6 +337,12 @@ static const struct options_row sqpack_table[] = {
 	    OPTIONS_SIZE(o.memory, "memory") },
 	{ 0, "verity", NULL, "append the hash tree of dm-verity, and print its "
 	    "root hash", OPTIONS_FLAG(o.verity) },
+	{ 0, "verity-key", "FILE", "", OPTIONS_TEXT(o.verity_key) },
+	{ 0, "verity-cert", "FILE", "sign the root hash with this private key "
+	    "and certificate (PEM): writes the image's name with .p7s",
+	    OPTIONS_TEXT(o.verity_cert) },
+	{ 0, "selinux", "FILE", "give all names the labels in this "
+	    "file_contexts", OPTIONS_TEXT(o.from.labels) },
 	{ 0, "dry-run", NULL, "write no image; with --stats, report its size",
 	    OPTIONS_FLAG(o.dry_run) },
 	{ 0, "rebuild-check", NULL, "rebuild an image from its own contents, "
@@ -443,6 +451,21 @@ check_reading(struct sqpack *p, int argc, char **argv)
 	return -1;
 }
 
+/* The signature is written beside the image. */
+static int
+name_signature(struct sqpack *p)
+{
+	size_t room = strlen(p->o.output) + sizeof(".p7s");
+
+	p->o.signature = sys_malloc(room);
+	if (p->o.signature == NULL) {
+		msg_error(&p->msg, "%s", strerror(ENOMEM));
+		return MSG_ERROR;
+	}
+	snprintf(p->o.signature, room, "%s.p7s", p->o.output);
+	return -1;
+}
+
 int
 sqpack_parse(struct sqpack *p, int argc, char **argv)
 {
@@ -477,6 +500,15 @@ sqpack_parse(struct sqpack *p, int argc, char **argv)
 	if (p->o.verity && (p->o.dry_run || p->o.tables.no_pad))
 		return options_wrong(&p->msg, "--verity cannot be combined "
 		    "with --dry-run or --no-pad");
+	if ((p->o.verity_key == NULL) != (p->o.verity_cert == NULL) ||
+	    (p->o.verity_key != NULL && !p->o.verity))
+		return options_wrong(&p->msg, "--verity-key and --verity-cert "
+		    "need each other, and --verity");
+	if (p->o.verity_key != NULL && name_signature(p) >= 0)
+		return MSG_ERROR;
+	if (p->o.from.labels != NULL && p->o.no_xattrs)
+		return options_wrong(&p->msg, "--selinux cannot be combined "
+		    "with --no-xattrs or --like");
 	if (p->o.from.base != NULL && p->o.data.exact)
 		return options_wrong(&p->msg, "--base and --like cannot be "
 		    "combined");
