@@ -64,6 +64,13 @@ int tree_path(const struct tree *t, const struct tree_entry *e,
  */
 int tree_open(int root, const char *path, int flags);
 
+/*
+ * For system calls, which accept a path up to PATH_MAX: returns root or, if
+ * *path is longer, a descriptor of a directory on the way (O_PATH), which must
+ * be closed, and sets *path to the rest; or -errno.
+ */
+int tree_reach(int root, const char **path);
+
 /* Sorts the entries in disk order. */
 void tree_sort(struct tree *t);
 

@@ -223,7 +223,9 @@ skip_components(const char *path, size_t from, size_t len, size_t count)
 
 /*
  * Opens the next directories towards path, one after another, so that they are
- * held; but those that would not fit are passed in one step.
+ * held; but of a long way, the first half is passed in one step, then half of
+ * the rest, and so on.  Whoever then leaves one directory after another, up to
+ * the root, never has far to go.
  */
 static int
 hold_towards(struct extract_place *p, const char *path, size_t len)
@@ -237,8 +239,8 @@ hold_towards(struct extract_place *p, const char *path, size_t len)
 
 		for (size_t i = from; i < len; i++)
 			left += path[i] == '/';
-		end = skip_components(path, from, len, left > EXTRACT_HELD ?
-		    left - EXTRACT_HELD / 2 : 1);
+		end = skip_components(path, from, len, left > EXTRACT_HELD / 2 ?
+		    left / 2 : 1);
 		part = strcopy_part(path + from, end - from);
 		if (part == NULL)
 			return -ENOMEM;

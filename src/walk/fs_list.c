@@ -58,10 +58,14 @@ examine(void *arg, unsigned thread)
 	while ((i = atomic_fetch_add(&e->next, CHUNK)) < l->count)
 		for (size_t end = i + CHUNK; i < end && i < l->count; i++) {
 			struct fs_item *it = &l->items[i];
-			int rc = sys_fstatat(l->roots[it->root],
-			    *it->path == '\0' ? "." : it->path, &it->st,
+			const char *path = *it->path == '\0' ? "." : it->path;
+			int root = l->roots[it->root];
+			int dir = tree_reach(root, &path);
+			int rc = dir < 0 ? dir : sys_fstatat(dir, path, &it->st,
 			    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
 
+			if (dir >= 0 && dir != root)
+				sys_close(dir);
 			if (rc != 0)
 				it->err = rc;
 		}

@@ -312,35 +312,43 @@ open_beneath(int dir, const char *path, int flags)
 }
 
 int
-tree_open(int root, const char *path, int flags)
+tree_reach(int root, const char **path)
 {
 	char part[PATH_MAX];
-	int dir = root, fd = -ENAMETOOLONG;
+	int dir = root;
 
-	flags |= O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-	while (strlen(path) >= PATH_MAX) {
-		const char *slash = memrchr(path, '/', PATH_MAX - 1);
+	while (strlen(*path) >= PATH_MAX) {
+		const char *slash = memrchr(*path, '/', PATH_MAX - 1);
+		int fd = -ENAMETOOLONG;
 
-		fd = -ENAMETOOLONG;
-		if (slash == NULL || slash == path)
-			break;
-		memcpy(part, path, (size_t)(slash - path));
-		part[slash - path] = '\0';
-		fd = open_beneath(dir, part,
-		    O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0)
-			break;
+		if (slash != NULL && slash != *path) {
+			memcpy(part, *path, (size_t)(slash - *path));
+			part[slash - *path] = '\0';
+			fd = open_beneath(dir, part,
+			    O_PATH | O_DIRECTORY | O_CLOEXEC);
+		}
 		if (dir != root)
 			sys_close(dir);
+		if (fd < 0)
+			return fd;
 		dir = fd;
-		path = slash + 1;
+		*path = slash + 1;
 	}
+	return dir;
+}
+
+int
+tree_open(int root, const char *path, int flags)
+{
+	int dir = tree_reach(root, &path), fd;
+
+	if (dir < 0)
+		return dir;
+	flags |= O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 	/* preserve the access time if permitted */
-	if (strlen(path) < PATH_MAX) {
-		fd = open_beneath(dir, path, flags | O_NOATIME);
-		if (fd == -EPERM)
-			fd = open_beneath(dir, path, flags);
-	}
+	fd = open_beneath(dir, path, flags | O_NOATIME);
+	if (fd == -EPERM)
+		fd = open_beneath(dir, path, flags);
 	if (dir != root)
 		sys_close(dir);
 	return fd;

@@ -89,8 +89,11 @@ struct imgsrc_options {
 					 * given */
 	uint64_t offset;		/* of that image in its file */
 	bool show_progress;		/* on standard error */
-	/* Excludes more paths of a directory.  NULL: none. */
-	bool (*left_out)(void *arg, const char *path, const struct stat *st);
+	/*
+	 * Returns 1 to exclude one more path of a directory, 0 or -ENOMEM.
+	 * NULL: excludes none.
+	 */
+	int (*left_out)(void *arg, const char *path, const struct stat *st);
 	/*
 	 * Called by sources of files, when all names have been added; may
 	 * change the tree.  Returns 0, or -errno after reporting the error.

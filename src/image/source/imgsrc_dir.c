@@ -49,6 +49,11 @@ struct file_ahead {
 	struct stat st;			/* status when it was opened */
 };
 
+struct buffer {
+	char *text;
+	size_t room;
+};
+
 /* A directory.  The sizes are used to find files that can have duplicates. */
 struct imgsrc_dir {
 	struct imgsrc_image *to;
@@ -62,6 +67,7 @@ struct imgsrc_dir {
 	size_t file_count;
 	size_t group, ends[2];		/* for --order: ends of the first files
 					 * and the rest */
+	struct buffer path, renamed_path;
 	struct renamed *renamed;	/* names in the root that were taken by
 					 * the image that is added to */
 	size_t renamed_count, renamed_cap;
@@ -185,8 +191,10 @@ search_xattrs(void *arg, unsigned thread)
 		for (size_t end = i + CHUNK; i < end && i < s->list->count;
 		    i++) {
 			const struct fs_item *it = &s->list->items[i];
-			ssize_t n = list_xattrs(s->list->roots[it->root],
-			    it->path, NULL, 0);
+			/* deep ones are not searched, but processed */
+			ssize_t n = strlen(it->path) >= PATH_MAX ? 1 :
+			    list_xattrs(s->list->roots[it->root], it->path,
+			    NULL, 0);
 
 			/*
 			 * the error will occur again, and be reported, when the
@@ -217,32 +225,36 @@ by_linked_inode(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Returns whether an item or one of its parent directories is excluded. */
-static bool
+/*
+ * Returns 1 if an item or one of its parent directories is excluded, 0 if not,
+ * or -ENOMEM.
+ */
+static int
 is_left_out(const struct imgsrc_dir *d, const struct fs_item *it,
     const char *image_path)
 {
 	const struct imgsrc_options *o = &d->to->o;
-	char path[PATH_MAX];
-	size_t len = strlen(image_path);
+	bool excluded = false;
+	char *path, *slash;
+	int rc;
 
-	if (len == 0 || len >= sizeof(path))
-		return false;
-	if (o->left_out != NULL && o->left_out(o->arg, image_path, &it->st))
-		return true;
-	if (o->exclude_count == 0)
-		return false;
-	memcpy(path, image_path, len + 1);
+	if (*image_path == '\0')
+		return 0;
+	rc = o->left_out == NULL ? 0 : o->left_out(o->arg, image_path, &it->st);
+	if (rc != 0 || o->exclude_count == 0)
+		return rc;
+	path = strcopy(image_path);
+	if (path == NULL)
+		return -ENOMEM;
 	for (;;) {
-		char *slash;
-
-		if (imgsrc_excluded(d->to, path))
-			return true;
+		excluded = imgsrc_excluded(d->to, path);
 		slash = strrchr(path, '/');
-		if (slash == NULL)
-			return false;
+		if (excluded || slash == NULL)
+			break;
 		*slash = '\0';
 	}
+	sys_free(path);
+	return excluded;
 }
 
 /*
@@ -331,12 +343,27 @@ rename_taken(struct imgsrc_dir *d, const char *name, const char *base)
 	return 0;
 }
 
-/*
- * Sets *path to the path in the image for an item of the source, in buf if it
- * differs.
- */
+/* Writes the concatenation to a buffer.  Returns 0 or -ENOMEM. */
 static int
-image_path(struct imgsrc_dir *d, const char **path, char buf[PATH_MAX + 32])
+join(struct buffer *b, const char *x, const char *y, const char *z)
+{
+	size_t want = strlen(x) + strlen(y) + strlen(z) + 1;
+
+	if (want > b->room) {
+		char *text = sys_realloc(b->text, 2 * want);
+
+		if (text == NULL)
+			return -ENOMEM;
+		b->text = text;
+		b->room = 2 * want;
+	}
+	snprintf(b->text, b->room, "%s%s%s", x, y, z);
+	return 0;
+}
+
+/* Sets *path to the path in the image for an item of the source. */
+static int
+image_path(struct imgsrc_dir *d, const char **path)
 {
 	const struct imgsrc_options *o = &d->to->o;
 	const struct renamed *r;
@@ -355,21 +382,22 @@ image_path(struct imgsrc_dir *d, const char **path, char buf[PATH_MAX + 32])
 	r = rc == 0 ? find_renamed(d, *path, false) : NULL;
 	if (r == NULL)
 		return rc;
-	if (snprintf(buf, PATH_MAX + 32, "%s%s", r->to,
-	    *path + strlen(r->from)) >= PATH_MAX + 32)
-		return -ENAMETOOLONG;
-	*path = buf;
-	return 0;
+	rc = join(&d->renamed_path, r->to, "", *path + strlen(r->from));
+	*path = d->renamed_path.text;
+	return rc;
 }
 
-/* Adds an item below the directory `at`, under a path of the image. */
+/*
+ * Adds an item, which is called `name` in the directory `at`, under a path of
+ * the image.
+ */
 static int
-list_item(struct imgsrc_dir *d, int at, const struct fs_item *it,
-    const char *path, bool has_xattrs)
+list_item(struct imgsrc_dir *d, int at, const char *name,
+    const struct fs_item *it, const char *path, bool has_xattrs)
 {
 	struct imgsrc_image *to = d->to;
 	const struct stat *st = &it->st;
-	char target[PATH_MAX + 1], renamed[PATH_MAX + 32];
+	char target[PATH_MAX + 1];
 	struct sqw_attr attr = {
 		.mode = (uint16_t)st->st_mode,
 		.uid = st->st_uid, .gid = st->st_gid,
@@ -380,17 +408,18 @@ list_item(struct imgsrc_dir *d, int at, const struct fs_item *it,
 	};
 	uint32_t id;
 	ssize_t n;
-	int rc = it->err, left;
+	int rc, left = is_left_out(d, it, path);
 
-	if (is_left_out(d, it, path))
+	if (left > 0)
 		return 0;
+	rc = left < 0 ? left : it->err;
 	if (rc == 0)
-		rc = image_path(d, &path, renamed);
+		rc = image_path(d, &path);
 	if (rc != 0)
 		goto trouble;
 	imgsrc_adjust(to, &attr, st->st_mtime);
 	if (S_ISLNK(st->st_mode)) {
-		n = sys_readlinkat(at, it->path, target, PATH_MAX);
+		n = sys_readlinkat(at, name, target, PATH_MAX);
 		rc = n < 0 ? (int)n : 0;
 		if (rc != 0)
 			goto trouble;
@@ -399,7 +428,7 @@ list_item(struct imgsrc_dir *d, int at, const struct fs_item *it,
 		attr.size = (uint64_t)n;
 	}
 	if (has_xattrs)
-		rc = add_xattrs(d, at, it->path, &attr.xattr);
+		rc = add_xattrs(d, at, name, &attr.xattr);
 	if (rc == 0)
 		rc = sqw_tree_add(&to->tree, path, &attr, &id);
 	if (rc != 0)
@@ -426,6 +455,22 @@ trouble:
 	return left;
 }
 
+/* Adds an item of the list, at a path that can have any length. */
+static int
+list_deep(struct imgsrc_dir *d, int root, const struct fs_item *it,
+    const char *path, bool has_xattrs)
+{
+	const char *name = it->path;
+	int at = tree_reach(root, &name), rc;
+
+	if (at < 0)
+		return dir_trouble(d, it->path, at);
+	rc = list_item(d, at, name, it, path, has_xattrs);
+	if (at != root)
+		sys_close(at);
+	return rc;
+}
+
 /* Adds the listed names to the tree, with hard links.  Returns 0 or -errno. */
 static int
 fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
@@ -433,7 +478,7 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 	const struct imgsrc_options *o = &d->to->o;
 	size_t most = d->to->tree.count + list->count + o->input_count + 1;
 	struct xattr_search s = { .list = list };
-	char path[PATH_MAX + 1];
+	char real[PATH_MAX + 1];
 	int rc = -ENOMEM;
 
 	d->linked = sys_calloc(most, sizeof(*d->linked));
@@ -461,26 +506,25 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 				in++;
 			name = in->name;
 		}
-		if (snprintf(path, PATH_MAX, "%s%s%s", name, *name == '\0' ||
-		    *it->path == '\0' ? "" : "/", it->path) >= PATH_MAX)
-			rc = dir_trouble(d, it->path, -ENAMETOOLONG);
-		else
-			rc = list_item(d, list->roots[it->root], it, path,
-			    s.has != NULL && s.has[i]);
+		rc = join(&d->path, name, *name == '\0' || *it->path == '\0' ?
+		    "" : "/", it->path);
+		if (rc == 0)
+			rc = list_deep(d, list->roots[it->root], it,
+			    d->path.text, s.has != NULL && s.has[i]);
 		if (rc != 0)
 			goto out;
 	}
 	for (size_t k = 0; k < o->input_count; k++) {
 		const struct imgsrc_input *in = &o->inputs[k];
-		struct fs_item it = { .path = path };
+		struct fs_item it = { .path = real };
 
 		if (in->is_dir)
 			continue;
-		rc = snprintf(path, sizeof(path), "%s", in->real) < PATH_MAX ?
-		    sys_fstatat(d->root, path, &it.st, AT_SYMLINK_NOFOLLOW) :
+		rc = snprintf(real, sizeof(real), "%s", in->real) < PATH_MAX ?
+		    sys_fstatat(d->root, real, &it.st, AT_SYMLINK_NOFOLLOW) :
 		    -ENAMETOOLONG;
 		rc = rc != 0 ? dir_trouble(d, in->path, rc) : list_item(d,
-		    d->root, &it, in->name, d->to->xattrs != NULL);
+		    d->root, real, &it, in->name, d->to->xattrs != NULL);
 		if (rc != 0)
 			goto out;
 	}
@@ -857,6 +901,8 @@ dir_close(void *state)
 		sys_free(d->renamed[i].to);
 	}
 	sys_free(d->renamed);
+	sys_free(d->path.text);
+	sys_free(d->renamed_path.text);
 	sys_free(d->linked);
 	sys_free(d->changed_ns);
 	sys_free(d->sizes);

@@ -156,10 +156,17 @@ imgsrc_tar_add(struct imgsrc_archive *a, uint32_t *id)
 		imgsrc_tar_fail(a, rc);
 		goto out;
 	}
-	if (imgsrc_excluded(to, path) || (to->o.left_out != NULL &&
-	    to->o.left_out(to->o.arg, path, NULL)) || (a->filter != NULL &&
+	if (imgsrc_excluded(to, path) || (a->filter != NULL &&
 	    a->filter(a->filter_arg, path)))
 		goto out;
+	rc = to->o.left_out == NULL ? 0 : to->o.left_out(to->o.arg, path,
+	    NULL);
+	if (rc < 0)
+		imgsrc_tar_fail(a, rc);
+	if (rc != 0) {
+		rc = rc < 0 ? rc : 0;
+		goto out;
+	}
 	if (e->type == TAR_HARDLINK) {
 		rc = find_linked(a, path, &first);
 		if (rc < 0)

@@ -811,7 +811,8 @@ complete_tree(void *arg)
 		root->gid = getgid();
 		root->mtime = (uint32_t)time(NULL);
 	}
-	if (a->root_mode != NULL)
+	/* mksquashfs ignores it beside -force-dir-mode */
+	if (a->root_mode != NULL && a->dir_mode == NULL)
 		as_mode_apply(a->root_mode, &root->mode);
 	if (a->has_root_uid)
 		root->uid = a->root_uid;

@@ -187,43 +187,56 @@ matches(const char *exclude, const char *path)
 	}
 }
 
-/* Excludes paths that match, and all below them. */
+/* Returns whether the lists exclude a path or a directory that it is below. */
 static bool
+is_excluded(const struct as_mksquashfs *a, char *path)
+{
+	bool patterns = a->wildcards || a->regex;
+	const char *key = path;
+	char *slash;
+
+	for (;;) {
+		for (size_t i = 0; patterns && i < a->excludes.count; i++)
+			if (a->regex ? path_regex_match(a->patterns[i], path) :
+			    matches(a->excludes.items[i], path))
+				return true;
+		if (a->paths.count > 0 && bsearch(&key, a->paths.items,
+		    a->paths.count, sizeof(char *), by_text) != NULL)
+			return true;
+		slash = strrchr(path, '/');
+		if (slash == NULL)
+			return false;
+		*slash = '\0';
+	}
+}
+
+/* Excludes paths that match, and all below them. */
+static int
 left_out(void *arg, const char *path, const struct stat *st)
 {
 	const struct sqpack *p = arg;
 	const struct as_mksquashfs *a = p->o.as;
-	bool patterns = a->wildcards || a->regex;
-	char copy[PATH_MAX], *slash;
+	bool excluded;
+	char *copy;
 
 	if (a->one_file_system && st != NULL && st->st_dev != a->device)
-		return true;
+		return 1;
 	if (a->has_max_depth) {
 		uint32_t depth = 1;
 
 		for (const char *s = path; (s = strchr(s, '/')) != NULL; s++)
 			depth++;
 		if (depth > a->max_depth)
-			return true;
+			return 1;
 	}
-	if ((!patterns && a->paths.count == 0) ||
-	    snprintf(copy, sizeof(copy), "%s", path) >= PATH_MAX)
-		return false;
-	for (;;) {
-		const char *key = copy;
-
-		for (size_t i = 0; patterns && i < a->excludes.count; i++)
-			if (a->regex ? path_regex_match(a->patterns[i], copy) :
-			    matches(a->excludes.items[i], copy))
-				return true;
-		if (a->paths.count > 0 && bsearch(&key, a->paths.items,
-		    a->paths.count, sizeof(char *), by_text) != NULL)
-			return true;
-		slash = strrchr(copy, '/');
-		if (slash == NULL)
-			return false;
-		*slash = '\0';
-	}
+	if (!a->wildcards && !a->regex && a->paths.count == 0)
+		return 0;
+	copy = strcopy(path);
+	if (copy == NULL)
+		return -ENOMEM;
+	excluded = is_excluded(a, copy);
+	sys_free(copy);
+	return excluded;
 }
 
 static int
