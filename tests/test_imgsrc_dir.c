@@ -160,7 +160,7 @@ duplicates(void **state)
 	made_end(&m);
 }
 
-static bool
+static int
 leaves_out(void *arg, const char *path, const struct stat *st)
 {
 	(void)arg;

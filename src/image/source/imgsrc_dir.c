@@ -803,6 +803,7 @@ dir_next(void *arg, struct sqw_file *to)
 	d->offset = 0;
 	to->id = n->id;
 	to->size = n->attr.size;
+	to->raw = n->attr.raw;
 	to->alone = false;
 	/* a tail may be shared, whatever the size of the file */
 	if (to->size >= d->to->pack.block && !d->to->pack.tails) {

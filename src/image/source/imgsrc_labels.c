@@ -70,8 +70,7 @@ imgsrc_labels_apply(struct imgsrc_image *to)
 		size_t len;
 
 		/* another name of an inode has no attributes of its own */
-		if (t->nodes[i].parent == SQW_NOWHERE ||
-		    t->nodes[i].owner != i)
+		if (!sqw_tree_holds(t, (uint32_t)i) || t->nodes[i].owner != i)
 			continue;
 		rc = sqw_tree_path(t, i, &path, &room);
 		if (rc != 0) {

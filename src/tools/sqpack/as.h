@@ -8,6 +8,7 @@
 #ifndef COLDPRESS_SQPACK_AS_H
 #define COLDPRESS_SQPACK_AS_H
 
+#include "as_actions.h"
 #include "sqpack.h"
 
 #include "base/path_regex.h"
@@ -137,6 +138,9 @@ struct as_mksquashfs {
 	struct imgsrc_pseudo *pseudo;
 	bool pseudo_root;		/* they are the only source */
 	bool root_is_made;		/* it is not one of the sources */
+	struct as_actions *actions;
+	struct as_texts out_dirs;	/* left out by actions, sorted */
+	size_t out_cap;
 	struct as_texts xattrs;		/* NAME=VALUE, for all inodes */
 	struct path_regex *xattrs_in, *xattrs_out;
 	const char *comp;		/* NULL: gzip */

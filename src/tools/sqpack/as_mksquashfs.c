@@ -45,6 +45,7 @@ static const char help[] =
 "  -mkfs-time T, -all-time T, -repro, -repro-time T    seconds since 1970,\n"
 "                                      a date, or \"inode\": the latest\n"
 "  -p DEFINITION, -pf FILE, -pseudo-override    names to add\n"
+"  -action ACTION@EXPRESSION, -action-file FILE    change or leave out names\n"
 "  -e LIST, -ef FILE, -wildcards, -regex, -max-depth N    names to leave out\n"
 "  -sort FILE                          order of the data\n"
 "  -keep-as-directory, -no-hardlinks, -one-file-system\n"
@@ -378,6 +379,56 @@ take_processors(struct sqpack *p, struct as_words *w)
 }
 
 static int
+add_action(struct sqpack *p, const struct as_words *w, const char *text)
+{
+	struct as_mksquashfs *a = p->o.as;
+	char why[AS_ACTIONS_WHY] = "";
+	int rc = as_actions_add(a->actions, text, why);
+
+	if (rc == 0)
+		return -1;
+	msg_error(&p->msg, "%s '%s': %s", w->word, text, *why != '\0' ? why :
+	    strerror(-rc));
+	return MSG_ERROR;
+}
+
+static int
+take_action(struct sqpack *p, struct as_words *w)
+{
+	return add_action(p, w, w->value);
+}
+
+/* Takes a file of actions; a backslash at its end continues a line. */
+static int
+take_action_file(struct sqpack *p, struct as_words *w)
+{
+	struct as_texts lines = { .count = 0 };
+	struct strbuf whole = { .len = 0 };
+	int status = as_lines(p, &lines, w->value) == 0 ? -1 : MSG_ERROR;
+
+	for (size_t i = 0; status < 0 && i < lines.count; i++) {
+		size_t len = strlen(lines.items[i]);
+		bool more = len > 0 && lines.items[i][len - 1] == '\\' &&
+		    (len < 2 || lines.items[i][len - 2] != '\\');
+
+		strbuf_add(&whole, lines.items[i], len - more);
+		if (more && i + 1 < lines.count)
+			continue;
+		strbuf_char(&whole, '\0');
+		if (whole.failed) {
+			msg_error(&p->msg, "%s", strerror(ENOMEM));
+			status = MSG_ERROR;
+		} else {
+			status = add_action(p, w, whole.data);
+			strbuf_clear(&whole);
+		}
+	}
+	strbuf_free(&whole);
+	as_texts_free(&lines);
+	return status;
+}
+
+static int
 take_pseudo(struct sqpack *p, struct as_words *w)
 {
 	struct as_mksquashfs *a = p->o.as;
@@ -522,8 +573,8 @@ static const struct as_option options[] = {
 	{ "-Xhelp", NULL, CALL(take_help) },
 	{ "-Xstrategy", NULL, CALL_VALUE(take_strategy) },
 	{ "-Xwindow-size", NULL, CALL_VALUE(take_window) },
-	{ "-action", "-a", LACKS },
-	{ "-action-file", "-af", LACKS },
+	{ "-action", "-a", CALL_VALUE(take_action) },
+	{ "-action-file", "-af", CALL_VALUE(take_action_file) },
 	{ "-all-root", "-root-owned", CALL(take_all_root) },
 	{ "-all-time", "-inode-time", CALL_VALUE(take_all_time) },
 	{ "-always-use-fragments", "-tailends", SET(o.data.tails) },
@@ -784,6 +835,95 @@ force_modes(struct sqpack *p)
 	}
 }
 
+/* Actions */
+
+struct action_target {
+	struct sqpack *p;
+	struct sqw_attr *attr;
+};
+
+/* Adds an attribute, given as NAME=VALUE, which has been checked. */
+static int
+add_action_xattr(void *arg, const char *text)
+{
+	struct action_target *to = arg;
+	uint8_t *value;
+	size_t len;
+	ssize_t n;
+	char *name;
+	int rc;
+
+	if (to->p->image.xattrs == NULL)
+		return 0;
+	n = imgsrc_xattr_parse(text, &value, &len);
+	if (n < 0)
+		return (int)n;
+	name = strcopy_part(text, (size_t)n);
+	rc = name == NULL ? -ENOMEM : sqt_xattrs_amend(to->p->image.xattrs,
+	    &to->attr->xattr, name, value, len);
+	sys_free(name);
+	sys_free(value);
+	return rc;
+}
+
+/* Runs the actions of a stage on a node with this path. */
+static int
+act_on(struct sqpack *p, enum as_stage stage, uint32_t id, const char *path)
+{
+	const struct as_mksquashfs *a = p->o.as;
+	struct sqw_tree *t = &p->image.tree;
+	uint32_t owner = id;
+	struct as_effect e = { .out = false };
+	struct action_target to = { .p = p };
+	struct as_subject s;
+	int rc;
+
+	/* the attributes are those of the inode */
+	while (t->nodes[owner].owner != owner)
+		owner = t->nodes[owner].owner;
+	to.attr = &t->nodes[owner].attr;
+	s = (struct as_subject){ .path = path, .mode = to.attr->mode,
+		.uid = to.attr->uid, .gid = to.attr->gid,
+		.size = to.attr->size, .target = to.attr->target,
+		.block = p->image.pack.block };
+	rc = as_actions_run(a->actions, stage, &s, &e, add_action_xattr, &to);
+	if (rc != 0)
+		return rc;
+	to.attr->mode = s.mode;
+	to.attr->uid = s.uid;
+	to.attr->gid = s.gid;
+	if (e.has_raw)
+		to.attr->raw = e.raw;
+	if (e.out && id != 0)
+		sqw_tree_remove(t, id);
+	return 0;
+}
+
+/* Runs the actions of a stage on all names but those of an old image. */
+static int
+act(struct sqpack *p, enum as_stage stage)
+{
+	const struct as_mksquashfs *a = p->o.as;
+	const struct sqw_tree *t = &p->image.tree;
+	char *path = NULL;
+	size_t room = 0;
+	int rc = 0;
+
+	if (!as_actions_has(a->actions, stage))
+		return 0;
+	for (uint32_t i = 0; rc == 0 && i < t->count; i++) {
+		if (!sqw_tree_holds(t, i) || imgsrc_is_kept(&p->image, i))
+			continue;
+		rc = sqw_tree_path(t, i, &path, &room);
+		if (rc == 0)
+			rc = act_on(p, stage, i, path);
+	}
+	sys_free(path);
+	if (rc != 0)
+		msg_error(&p->msg, "an action fails: %s", strerror(-rc));
+	return rc;
+}
+
 /*
  * Applies the options for the root, which those for all inodes override, and
  * adds pseudo files.
@@ -827,9 +967,14 @@ complete_tree(void *arg)
 		return rc;
 	if (!p->o.from.pseudo_first)
 		force_modes(p);
+	rc = act(p, AS_CHANGE);
+	if (rc == 0)
+		rc = act(p, AS_PRUNE);
+	if (rc != 0)
+		return rc;
 	for (size_t i = a->root_is_made && !a->pseudo_root &&
 	    !a->root_time.given; i < t->count; i++)
-		if (t->nodes[i].parent != SQW_NOWHERE &&
+		if (sqw_tree_holds(t, (uint32_t)i) &&
 		    !imgsrc_is_kept(&p->image, (uint32_t)i) &&
 		    t->nodes[i].attr.mtime > latest &&
 		    t->nodes[i].attr.mtime != UINT32_MAX)
@@ -951,6 +1096,13 @@ apply_options(struct sqpack *p)
 	if (a->tar && (a->source_count != 1 ||
 	    strcmp(a->sources[0], "-") != 0)) {
 		msg_error(&p->msg, "-tar requires the source -");
+		return MSG_ERROR;
+	}
+	if (a->tar && (as_actions_has(a->actions, AS_EXCLUDE) ||
+	    as_actions_has(a->actions, AS_CHANGE) ||
+	    as_actions_has(a->actions, AS_PRUNE))) {
+		msg_error(&p->msg, "sqpack does not support actions together "
+		    "with -tar");
 		return MSG_ERROR;
 	}
 	if (a->tar && a->excludes.count > 0 && !a->wildcards && !a->regex) {
@@ -1105,6 +1257,8 @@ release(struct sqpack *p)
 	as_texts_free(&a->excludes);
 	as_texts_free(&a->paths);
 	as_texts_free(&a->xattrs);
+	as_texts_free(&a->out_dirs);
+	as_actions_close(a->actions);
 	imgsrc_pseudo_close(a->pseudo);
 	path_regex_close(a->xattrs_in);
 	path_regex_close(a->xattrs_out);
@@ -1118,8 +1272,11 @@ begin(struct sqpack *p, const char *name)
 	struct as_mksquashfs *a = sys_calloc(1, sizeof(*a));
 
 	msg_init(&p->msg, name);
-	if (a == NULL || imgsrc_pseudo_open(&a->pseudo) != 0) {
+	if (a == NULL || imgsrc_pseudo_open(&a->pseudo) != 0 ||
+	    as_actions_open(&a->actions) != 0) {
 		msg_error(&p->msg, "%s", strerror(ENOMEM));
+		if (a != NULL)
+			imgsrc_pseudo_close(a->pseudo);
 		sys_free(a);
 		return NULL;
 	}

@@ -210,14 +210,75 @@ is_excluded(const struct as_mksquashfs *a, char *path)
 	}
 }
 
+/* Finds where a path is, or belongs, in a sorted list. */
+static size_t
+place_of(const struct as_texts *t, const char *path, size_t len, bool *found)
+{
+	size_t lo = 0, hi = t->count;
+
+	*found = false;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int order = strncmp(t->items[mid], path, len);
+
+		if (order == 0 && t->items[mid][len] != '\0')
+			order = 1;
+		*found |= order == 0;
+		if (order < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/*
+ * Returns 1 if an action excludes a path or a directory that it is below, which
+ * has been listed earlier; 0 or -ENOMEM.
+ */
+static int
+is_out(struct sqpack *p, const char *path, const struct stat *st)
+{
+	struct as_mksquashfs *a = p->o.as;
+	struct as_subject s = { .path = path, .mode = (uint16_t)st->st_mode,
+		.uid = st->st_uid, .gid = st->st_gid,
+		.size = (uint64_t)st->st_size, .block = p->o.data.block };
+	struct as_effect e = { .out = false };
+	struct as_texts *dirs = &a->out_dirs;
+	bool found;
+	size_t at;
+	char *last;
+	int rc;
+
+	for (const char *slash = strchr(path, '/'); slash != NULL;
+	    slash = strchr(slash + 1, '/')) {
+		place_of(dirs, path, (size_t)(slash - path), &found);
+		if (found)
+			return 1;
+	}
+	rc = as_actions_run(a->actions, AS_EXCLUDE, &s, &e, NULL, NULL);
+	if (rc != 0 || !e.out || !S_ISDIR(st->st_mode))
+		return rc != 0 ? rc : e.out;
+	at = place_of(dirs, path, strlen(path), &found);
+	rc = as_texts_add(p, dirs, path, strlen(path));
+	if (rc != 0)
+		return rc;
+	last = dirs->items[dirs->count - 1];
+	memmove(dirs->items + at + 1, dirs->items + at,
+	    (dirs->count - 1 - at) * sizeof(*dirs->items));
+	dirs->items[at] = last;
+	return 1;
+}
+
 /* Excludes paths that match, and all below them. */
 static int
 left_out(void *arg, const char *path, const struct stat *st)
 {
-	const struct sqpack *p = arg;
+	struct sqpack *p = arg;
 	const struct as_mksquashfs *a = p->o.as;
 	bool excluded;
 	char *copy;
+	int rc;
 
 	if (a->one_file_system && st != NULL && st->st_dev != a->device)
 		return 1;
@@ -229,8 +290,10 @@ left_out(void *arg, const char *path, const struct stat *st)
 		if (depth > a->max_depth)
 			return 1;
 	}
-	if (!a->wildcards && !a->regex && a->paths.count == 0)
-		return 0;
+	rc = st == NULL || !as_actions_has(a->actions, AS_EXCLUDE) ? 0 :
+	    is_out(p, path, st);
+	if (rc != 0 || (!a->wildcards && !a->regex && a->paths.count == 0))
+		return rc;
 	copy = strcopy(path);
 	if (copy == NULL)
 		return -ENOMEM;

@@ -50,6 +50,7 @@ struct sqw_file {
 	uint64_t size;			/* bytes, at least 1 */
 	bool alone;			/* shares no data with other files */
 	bool dense;			/* not sparse on disk */
+	bool raw;			/* its blocks are not compressed */
 };
 
 /*

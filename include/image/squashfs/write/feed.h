@@ -53,6 +53,7 @@ struct sqw_feed_unit {
 	uint32_t count;			/* 1; for a hole, the number of
 					 * blocks */
 	bool is_fragment;
+	bool raw;			/* not to be compressed */
 };
 
 /* Returns 0 or -ENOMEM; f must be closed even on failure. */

@@ -12,6 +12,7 @@ struct squashfs_notes {
 	size_t number;		/* fill: number of the unit or old block */
 	uint32_t count;		/* fill: 1; for a hole, its block count */
 	bool is_fragment;	/* fill: a fragment block, not a file's block */
+	bool raw;		/* fill: not to be compressed */
 	bool copied;		/* work: not compressed, but copied */
 	uint32_t word;		/* work: size word for `out`, with
 				 * SQUASHFS_BLOCK_RAW if uncompressed; 0: a

@@ -28,6 +28,8 @@ struct sqw_attr {
 	uint64_t size;			/* size of a file, or of a link's
 					 * target */
 	const char *target;		/* target of a symbolic link; copied */
+	bool raw;			/* the blocks of the file are not
+					 * compressed */
 };
 
 /* The position of a file's data; files with identical content share it. */
@@ -109,6 +111,9 @@ int sqw_tree_path(const struct sqw_tree *t, size_t node, char **text,
 
 /* Removes a node other than the root, and all nodes below it. */
 void sqw_tree_remove(struct sqw_tree *t, uint32_t id);
+
+/* Returns whether a node has not been removed, nor a directory above it. */
+bool sqw_tree_holds(const struct sqw_tree *t, uint32_t id);
 
 /* Makes id a hard link to `first`. */
 void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);

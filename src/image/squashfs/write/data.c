@@ -46,6 +46,7 @@ next_unit(void *arg, struct input *in, struct slot *s)
 	squashfs_notes(s)->number = u.number;
 	squashfs_notes(s)->count = u.count;
 	squashfs_notes(s)->is_fragment = u.is_fragment;
+	squashfs_notes(s)->raw = u.raw;
 	in->bytes = w->d->in_B;
 	return 0;
 }

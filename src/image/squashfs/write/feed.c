@@ -233,6 +233,7 @@ give_block(struct sqw_feed *f, struct sqw_feed_unit *u)
 	u->len = (uint32_t)f->file.size;
 	u->count = 1;
 	u->is_fragment = false;
+	u->raw = f->file.raw;
 	rc = new_units(f, SQUASHFS_NONE, 1, &u->number);
 	*position_of(f) = (struct sqw_position){ .unit = u->number,
 		.blocks = 1, .dense = f->file.dense };
@@ -555,6 +556,7 @@ next_piece(struct sqw_feed *f, struct sqw_feed_unit *u)
 	if (hole < 0)
 		return (int)hole;
 	u->is_fragment = false;
+	u->raw = f->file.raw;
 	if (hole > 0) {
 		if (bytes > f->left)	/* the tail has been stored */
 			bytes = f->left;

@@ -94,7 +94,8 @@ int
 sqw_pack_unit(struct sqw_pack *k, struct slot *s)
 {
 	struct squashfs_notes *note = squashfs_notes(s);
-	bool raw = note->is_fragment ? k->o->raw_fragments : k->o->raw_data;
+	bool raw = note->raw || (note->is_fragment ? k->o->raw_fragments :
+	    k->o->raw_data);
 	uint32_t word = 0;
 	uint64_t at;
 	size_t n = 0;

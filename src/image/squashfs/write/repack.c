@@ -36,7 +36,7 @@ next_old(void *arg, struct input *in, struct slot *s)
 	if (s->last)
 		return 0;
 	squashfs_notes(s)->number = j->next;
-	squashfs_notes(s)->copied = false;
+	squashfs_notes(s)->copied = squashfs_notes(s)->raw = false;
 	squashfs_notes(s)->is_fragment = j->r->blocks[j->next].is_fragment;
 	j->d->in_B += j->r->blocks[j->next++].want;
 	in->bytes = j->d->in_B;

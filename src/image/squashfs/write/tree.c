@@ -170,6 +170,14 @@ sqw_tree_remove(struct sqw_tree *t, uint32_t id)
 	/* keep the slot, because lookups of later nodes may pass it */
 }
 
+bool
+sqw_tree_holds(const struct sqw_tree *t, uint32_t id)
+{
+	while (id != 0 && id != SQW_NOWHERE)
+		id = t->nodes[id].parent;
+	return id == 0;
+}
+
 int
 sqw_tree_add(struct sqw_tree *t, const char *path,
     const struct sqw_attr *attr, uint32_t *id)
