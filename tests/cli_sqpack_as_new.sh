@@ -199,4 +199,39 @@ t 'a root without a time' 0 env SOURCE_DATE_EPOCH=1700000000 mksquashfs - \
     root.img "$@" -p '/ d 711 3 4'
 t 'a listing of it' 0 unsquashfs -lln -UTC root.img
 shows 'has the time of the build' '^drwx--x--x 3/4 .* 2023-11-14 22:13 '
+# Times and attributes of unsquashfs
+mkdir -p times
+echo a >times/a
+touch -d @1600000001 times/a times
+setfattr -n user.keep -v 1 times/a 2>/dev/null
+setfattr -n user.drop -v 2 times/a 2>/dev/null
+mksquashfs times t.img "$@"
+t '-full-precision' 0 unsquashfs -UTC -full-precision -lln t.img
+shows 'shows seconds' '2020-09-13 12:26:41 squashfs-root/a'
+t '-all-time' 0 unsquashfs -UTC -all-time 5 -full -lln t.img
+shows 'replaces times' '1970-01-01 00:00:05 squashfs-root/a'
+t 'in pseudo definitions' 0 unsquashfs -all-time 5 -pf - t.img
+shows 'as well' '^a R 5 '
+t 'when extracting' 0 unsquashfs -q -n -all-time 5 -d extracted t.img
+is 'a file' "$(stat -c %Y extracted/a extracted | tr '\n' ' ')" '5 5 '
+t 'a wrong time' 1 unsquashfs -all-time then -d no t.img
+shows 'is named' 'expected seconds since 1970' .t.err
+if getfattr -n user.keep times/a >/dev/null 2>&1; then
+	t 'without some attributes' 0 unsquashfs -q -n \
+	    -xattrs-exclude '^user.d' -d some t.img
+	is 'the others remain' \
+	    "$(getfattr --only-values -n user.keep some/a)" 1
+	t 'these do not' 1 getfattr -n user.drop some/a
+	t 'only some attributes' 0 unsquashfs -q -n \
+	    -xattrs-include '^user.d' -d few t.img
+	is 'they are there' "$(getfattr --only-values -n user.drop few/a)" 2
+	t 'the others are not' 1 getfattr -n user.keep few/a
+else
+	skip 'no user attributes here'
+fi
+t 'a wrong expression' 1 unsquashfs -xattrs-include '(' -d no t.img
+# -root-mode has no effect beside -force-dir-mode
+mksquashfs one times r.img "$@" -root-mode 711 -force-dir-mode go-w
+is 'the mode of the root' "$(unsquashfs -lln r.img | sed -n '/squashfs-root$/s/ .*//p')" \
+    drwxr-xr-x
 done_testing

@@ -209,6 +209,10 @@ words() {
 }
 words mk '\000' bin image -noappend -comp xz -Xdict-size 100% -b 1M \
     -Xbcj x86,arm -offset 5K -e a lib/b
+words mk-actions '\000' bin image -action \
+    'chmod(u=rw,go=r)@perm(/u=x) && !(type(d) || name(*.c))' -a \
+    'prune@filesize(<10K)||uid_range(1,9)' -a 'exclude@depth(>2)' -a \
+    'xattrs-add(user.a=0x01)@subpathname(sub)' -a 'guid(1,2)@"a b"'
 words mk-names '\000' lib bin image -p 'x c 600 0 root 5 1' \
     -p 'l s 777 0 0 a b' -p '/sub M 5 700 1 2' -root-mode 711 -wildcards \
     -e '... *.o'

@@ -198,6 +198,31 @@ as_threads(struct sqpack *p, const struct as_words *w)
 }
 
 int
+as_xattr_regex(struct sqpack *p, const struct as_words *w,
+    struct path_regex **regex)
+{
+	char why[PATH_REGEX_WHY] = "";
+	int rc;
+
+	path_regex_close(*regex);
+	*regex = NULL;
+	rc = path_regex_open(regex, w->value, false, why);
+	if (rc == 0)
+		return -1;
+	msg_error(&p->msg, "%s: '%s': %s", w->word, w->value, rc == -EINVAL ?
+	    why : strerror(-rc));
+	return MSG_ERROR;
+}
+
+bool
+as_wants_xattr(const struct path_regex *in, const struct path_regex *out,
+    const char *name)
+{
+	return (out == NULL || !path_regex_match(out, name)) &&
+	    (in == NULL || path_regex_match(in, name));
+}
+
+int
 as_texts_add(struct sqpack *p, struct as_texts *t, const char *text,
     size_t len)
 {

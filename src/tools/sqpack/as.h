@@ -75,6 +75,20 @@ int as_offset(struct sqpack *p, const struct as_words *w, uint64_t *offset);
  */
 int as_threads(struct sqpack *p, const struct as_words *w);
 
+/*
+ * Compiles the option's value as a regular expression for names of attributes,
+ * which replaces an earlier one.  Returns -1 or MSG_ERROR.
+ */
+int as_xattr_regex(struct sqpack *p, const struct as_words *w,
+    struct path_regex **regex);
+
+/*
+ * Returns whether a name matches `in` and does not match `out`; NULL: matches
+ * all, or none.
+ */
+bool as_wants_xattr(const struct path_regex *in, const struct path_regex *out,
+    const char *name);
+
 /* A growing array of strings, which it owns. */
 struct as_texts {
 	char **items;

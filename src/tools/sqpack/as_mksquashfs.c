@@ -483,35 +483,17 @@ take_tar(struct sqpack *p, struct as_words *w)
 	return -1;
 }
 
-/* Compiles the regular expression that names of attributes must match or not */
-static int
-take_xattr_regex(struct sqpack *p, const struct as_words *w,
-    struct path_regex **regex)
-{
-	char why[PATH_REGEX_WHY] = "";
-	int rc;
-
-	path_regex_close(*regex);
-	*regex = NULL;
-	rc = path_regex_open(regex, w->value, false, why);
-	if (rc == 0)
-		return -1;
-	msg_error(&p->msg, "%s: '%s': %s", w->word, w->value, rc == -EINVAL ?
-	    why : strerror(-rc));
-	return MSG_ERROR;
-}
-
 static int
 take_xattrs_exclude(struct sqpack *p, struct as_words *w)
 {
-	return take_xattr_regex(p, w,
+	return as_xattr_regex(p, w,
 	    &((struct as_mksquashfs *)p->o.as)->xattrs_out);
 }
 
 static int
 take_xattrs_include(struct sqpack *p, struct as_words *w)
 {
-	return take_xattr_regex(p, w,
+	return as_xattr_regex(p, w,
 	    &((struct as_mksquashfs *)p->o.as)->xattrs_in);
 }
 
@@ -814,9 +796,7 @@ wants_xattr(void *arg, const char *name)
 	const struct sqpack *p = arg;
 	const struct as_mksquashfs *a = p->o.as;
 
-	return (a->xattrs_out == NULL ||
-	    !path_regex_match(a->xattrs_out, name)) &&
-	    (a->xattrs_in == NULL || path_regex_match(a->xattrs_in, name));
+	return as_wants_xattr(a->xattrs_in, a->xattrs_out, name);
 }
 
 static void

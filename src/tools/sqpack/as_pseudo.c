@@ -92,8 +92,8 @@ put_definition(struct sqpack_image *i, FILE *to, size_t number, uint64_t *at)
 	type = S_ISDIR(e.mode) ? 'D' : S_ISREG(e.mode) ? 'R' :
 	    S_ISLNK(e.mode) ? 'S' : S_ISBLK(e.mode) ? 'B' :
 	    S_ISCHR(e.mode) ? 'C' : 'I';
-	fprintf(to, " %c %u %o %u %u", type, e.mtime, e.mode & 07777, e.uid,
-	    e.gid);
+	fprintf(to, " %c %u %o %u %u", type, i->p->o.has_time ?
+	    i->p->o.time : e.mtime, e.mode & 07777, e.uid, e.gid);
 	switch (type) {
 	case 'S': fprintf(to, " %.*s", (int)e.size, e.target); break;
 	case 'I': fputs(S_ISSOCK(e.mode) ? " s" : " f", to); break;

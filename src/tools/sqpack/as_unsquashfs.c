@@ -34,16 +34,19 @@ struct as_unsquashfs {
 	bool follow, follow_missing, must_match, strict;
 	bool has_depth;
 	uint32_t depth;
+	bool precise;			/* times with seconds */
+	struct path_regex *xattrs_in, *xattrs_out;
 };
 
 static void
-print_long(const struct as_unsquashfs *u, const struct sq_entry *e)
+print_long(const struct sqpack *p, const struct sq_entry *e)
 {
+	const struct as_unsquashfs *u = p->o.as;
 	const struct passwd *pw = u->numeric ? NULL : getpwuid(e->uid);
 	const struct group *gr = u->numeric ? NULL : getgrgid(e->gid);
 	char mode[LISTING_MODE_B], user[ID_B], group[ID_B];
-	time_t t = e->mtime;
-	struct tm tm;
+	time_t t = p->o.has_time ? p->o.time : e->mtime;
+	struct tm tm = { .tm_sec = 0 };
 	int width, pad;
 
 	listing_mode(mode, e->mode);
@@ -63,8 +66,11 @@ print_long(const struct as_unsquashfs *u, const struct sq_entry *e)
 		printf("%*llu ", width > 0 ? width : 0,
 		    (unsigned long long)e->size);
 	if ((u->utc ? gmtime_r(&t, &tm) : localtime_r(&t, &tm)) != NULL)
-		printf("%d-%02d-%02d %02d:%02d ", tm.tm_year + 1900,
+		printf("%d-%02d-%02d %02d:%02d", tm.tm_year + 1900,
 		    tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min);
+	if (u->precise)
+		printf(":%02d", tm.tm_sec);
+	putchar(' ');
 }
 
 static int
@@ -85,7 +91,7 @@ unsquash_list(struct sqpack_image *i)
 		if (u->concise && S_ISDIR(e.mode) && sq_end(i->m, n) != n + 1)
 			continue;
 		if (u->is_long)
-			print_long(u, &e);
+			print_long(i->p, &e);
 		printf("%s%s%s", i->p->o.directory, n == 0 ? "" : "/", path);
 		if (u->is_long && S_ISLNK(e.mode))
 			printf(" -> %.*s", (int)e.size, e.target);
@@ -495,6 +501,42 @@ take_processors(struct sqpack *p, struct as_words *w)
 	return as_threads(p, w);
 }
 
+static bool
+wants_xattr(void *arg, const char *name)
+{
+	const struct sqpack *p = arg;
+	const struct as_unsquashfs *u = p->o.as;
+
+	return as_wants_xattr(u->xattrs_in, u->xattrs_out, name);
+}
+
+static int
+take_xattrs_exclude(struct sqpack *p, struct as_words *w)
+{
+	p->o.wants_xattr = wants_xattr;
+	return as_xattr_regex(p, w,
+	    &((struct as_unsquashfs *)p->o.as)->xattrs_out);
+}
+
+static int
+take_xattrs_include(struct sqpack *p, struct as_words *w)
+{
+	p->o.wants_xattr = wants_xattr;
+	return as_xattr_regex(p, w,
+	    &((struct as_unsquashfs *)p->o.as)->xattrs_in);
+}
+
+static int
+take_all_time(struct sqpack *p, struct as_words *w)
+{
+	p->o.has_time = imgsrc_date(w->value, &p->o.time);
+	if (p->o.has_time)
+		return -1;
+	msg_error(&p->msg, "%s: expected seconds since 1970 or a date, found "
+	    "'%s'", w->word, w->value);
+	return MSG_ERROR;
+}
+
 static int
 take_xattrs(struct sqpack *p, struct as_words *w)
 {
@@ -531,7 +573,7 @@ take_version(struct sqpack *p, struct as_words *w)
 
 static const struct as_option options[] = {
 	{ "-UTC", NULL, OWN(utc) },
-	{ "-all-time", "-all", AS_LACKS, 0, NULL },
+	{ "-all-time", "-all", CALL_VALUE(take_all_time) },
 	{ "-cat", NULL, CALL(take_cat) },
 	{ "-cols", NULL, IGNORED_VALUE },
 	{ "-data-queue", "-da", IGNORED_VALUE },
@@ -547,6 +589,7 @@ static const struct as_option options[] = {
 	{ "-force", "-f", SET(o.force) },
 	{ "-frag-queue", "-fr", IGNORED_VALUE },
 	{ "-fstime", "-mkfs-time", CALL(take_fstime) },
+	{ "-full-precision", "-full", OWN(precise) },
 	{ "-help", "-h", CALL(take_help) },
 	{ "-help-all", "-ha", CALL(take_help) },
 	{ "-help-option", "-ho", CALL_VALUE(take_help) },
@@ -579,7 +622,8 @@ static const struct as_option options[] = {
 	{ "-user-xattrs", "-u", SET(o.user_xattrs) },
 	{ "-version", "-v", CALL(take_version) },
 	{ "-xattrs", "-x", CALL(take_xattrs) },
-	{ "-xattrs-exclude", "-xattrs-include", AS_LACKS, 0, NULL },
+	{ "-xattrs-exclude", NULL, CALL_VALUE(take_xattrs_exclude) },
+	{ "-xattrs-include", NULL, CALL_VALUE(take_xattrs_include) },
 	{ NULL, NULL, IGNORED }
 };
 
@@ -669,6 +713,8 @@ release(struct sqpack *p)
 
 	as_texts_free(&u->names);
 	as_texts_free(&u->excludes);
+	path_regex_close(u->xattrs_in);
+	path_regex_close(u->xattrs_out);
 	sys_free(u);
 }
 

@@ -64,6 +64,10 @@ struct sqpack_options {
 	bool regex;			/* globs are regular expressions */
 	bool missing_is_fine;		/* a glob may match nothing */
 	bool user_xattrs;		/* extract only the user namespace */
+	bool (*wants_xattr)(void *arg, const char *name);	/* for
+								 * extract.h */
+	bool has_time;			/* all names get this time */
+	uint32_t time;
 	/*
 	 * when invoked under another name: its state, and a function that frees
 	 * it

@@ -277,6 +277,8 @@ sqpack_extract(struct sqpack_image *i)
 		    .threads = p->o.data.threads },
 		.wanted = i->wanted, .no_xattrs = p->o.no_xattrs,
 		.user_xattrs = p->o.user_xattrs,
+		.wants_xattr = p->o.wants_xattr,
+		.has_mtime = p->o.has_time, .mtime = p->o.time,
 		.show_progress = !p->msg.quiet,
 		.report = report_name, .damage = report_data, .arg = p
 	};

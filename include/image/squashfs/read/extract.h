@@ -19,6 +19,13 @@ struct sq_extract_options {
 	const uint8_t *wanted;		/* enum sq_want, by number of a name */
 	bool no_xattrs;
 	bool user_xattrs;		/* only those of the user namespace */
+	/*
+	 * Returns whether an attribute is extracted; thread-safe.  NULL: all
+	 * are.
+	 */
+	bool (*wants_xattr)(void *arg, const char *name);
+	bool has_mtime;			/* all files get this time */
+	uint32_t mtime;
 	bool show_progress;		/* on standard error */
 	/*
 	 * Reports an error for a path below the directory, or, if it is NULL,

@@ -106,7 +106,7 @@ get_name(void *arg, size_t n, struct extract_entry *out)
 		.mode = e.mode, .parent = e.parent, .above = above,
 		.file = S_ISDIR(e.mode) ? n : t->as[e.first],
 		.has_owner = e.has_owner, .uid = e.uid, .gid = e.gid,
-		.mtime = { .tv_sec = e.mtime },
+		.mtime = { .tv_sec = t->o->has_mtime ? t->o->mtime : e.mtime },
 		.device = S_ISBLK(e.mode) || S_ISCHR(e.mode) ?
 		    makedev(squashfs_major(e.rdev), squashfs_minor(e.rdev)) : 0,
 		.size = e.size, .target = e.target,
@@ -136,7 +136,9 @@ pass_attribute(void *arg, const char *name, const void *value, size_t len)
 {
 	const struct attribute_filter *f = arg;
 
-	if (!f->o->user_xattrs || strncmp(name, "user.", 5) == 0)
+	if ((!f->o->user_xattrs || strncmp(name, "user.", 5) == 0) &&
+	    (f->o->wants_xattr == NULL ||
+	    f->o->wants_xattr(f->o->arg, name)))
 		f->set(f->to, name, value, len);
 	return 0;
 }
