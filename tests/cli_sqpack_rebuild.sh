@@ -163,4 +163,20 @@ fi
 t 'two tasks' 1 sqpack --rebuild-check -l image
 t 'two images' 1 check image image
 t 'and an output' 1 check -o out image
+
+# another compression of the same data, as by another version of the library
+ln -s "$(command -v sqpack)" mksquashfs
+./mksquashfs tree other -noappend -quiet -no-progress -comp zstd \
+    -Xcompression-level 3
+poke other 98 4 4
+t 'another compression' 1 check other
+shows 'is said to be that' 'the data is the same there.*libzstd [0-9]'
+./mksquashfs tree other -noappend -quiet -no-progress -comp xz -Xdict-size 50%
+t 'another dictionary' 0 check other
+shows 'is recognized' '-comp xz -Xdict-size 65536 '
+./mksquashfs tree other -noappend -quiet -no-progress -comp lz4 -noD \
+    -no-fragments
+at=$(grep -obaF 12345 other | head -n 1 | cut -d: -f1)
+poke other "$at" 1 65
+t 'other data, which the rebuild has, too' 0 check other
 done_testing

@@ -286,6 +286,13 @@ int imgsrc_compare(const struct sq_file *old, int fd,
  */
 bool imgsrc_is_kept(const struct imgsrc_image *to, uint32_t id);
 
+/*
+ * Returns whether the difference lies in a block that has the same place and
+ * content in both images, so that only its compression differs.
+ */
+bool imgsrc_is_recompressed(const struct sq_file *old, int fd,
+    const struct imgsrc_difference *d);
+
 /* For sources */
 
 /* Reports the error that ends the build.  Returns rc. */

@@ -405,3 +405,85 @@ out:
 	sys_free(y);
 	return rc;
 }
+
+/* A block of a file, or the fragment block with its tail. */
+struct piece_of {
+	uint32_t k;			/* index of the block */
+	bool in_fragment;
+	uint64_t at;
+	uint32_t word;
+};
+
+/* Finds the piece of name n with this index, or else the one that has a byte. */
+static bool
+find_piece(const struct sq_image *m, size_t n, const struct piece_of *like,
+    uint64_t byte, struct piece_of *p)
+{
+	struct sq_entry e;
+
+	sq_get(m, n, &e);
+	*p = (struct piece_of){ .at = e.start };
+	for (; p->k < e.blocks; p->k++) {
+		p->word = sq_word(&e, p->k);
+		if (like != NULL ? !like->in_fragment && like->k == p->k :
+		    byte >= p->at && byte - p->at < sq_word_len(p->word))
+			return true;
+		p->at += sq_word_len(p->word);
+	}
+	if (e.fragment == SQUASHFS_NONE)
+		return false;
+	p->in_fragment = true;
+	sq_fragment(m, e.fragment, &p->at, &p->word);
+	return like != NULL ? like->in_fragment : byte >= p->at &&
+	    byte - p->at < sq_word_len(p->word);
+}
+
+/* Unpacks a piece.  Returns its size, or -errno. */
+static int64_t
+unpack_piece(const struct sq_image *m, const struct piece_of *p, uint8_t *out)
+{
+	struct sq_decoder *decoder = NULL;
+	const char *why;
+	int64_t n = sq_decoder_open(&decoder, m);
+
+	if (n == 0)
+		n = sq_unpack(decoder, p->at, p->word, 0, out, &why);
+	sq_decoder_close(decoder);
+	return n;
+}
+
+static void
+ignore_flaw(void *arg, uint64_t at, const char *why)
+{
+	(void)arg;
+	(void)at;
+	(void)why;
+}
+
+bool
+imgsrc_is_recompressed(const struct sq_file *old, int fd,
+    const struct imgsrc_difference *d)
+{
+	const struct sq_image *m = old->image;
+	size_t block = sq_facts(m)->block;
+	uint8_t *x = sys_malloc(block), *y = sys_malloc(block);
+	struct sq_image *made = NULL;
+	struct piece_of p, q;
+	const char *why;
+	int64_t n;
+	bool same = false;
+
+	if (x != NULL && y != NULL && d->name != 0 && sq_open(&made, fd, 0, 1,
+	    UINT64_MAX, ignore_flaw, NULL, &why) == 0 &&
+	    d->name < sq_count(made) &&
+	    find_piece(m, d->name, NULL, d->at, &p) &&
+	    find_piece(made, d->name, &p, 0, &q) && p.at == q.at) {
+		n = unpack_piece(m, &p, x);
+		same = n > 0 && unpack_piece(made, &q, y) == n &&
+		    memcmp(x, y, (size_t)n) == 0;
+	}
+	sq_close(made);
+	sys_free(x);
+	sys_free(y);
+	return same;
+}

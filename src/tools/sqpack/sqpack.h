@@ -89,6 +89,10 @@ struct sqpack {
 	uint64_t wall_ns;
 };
 
+/* Writes the name and version of the library that a method uses. */
+enum { SQPACK_LIBRARY_B = 64 };
+void sqpack_library(const struct sqw_method *m, char text[SQPACK_LIBRARY_B]);
+
 /* Writes the versions of sqpack and its libraries, one per line. */
 enum { SQPACK_VERSIONS_B = 512 };
 void sqpack_versions(char text[SQPACK_VERSIONS_B]);

@@ -184,6 +184,21 @@ tell_difference(struct sq_file *f, const struct imgsrc_difference *d)
 	}
 }
 
+/* Says what can explain that the same data has other bytes. */
+static void
+explain_difference(const struct sqpack *p, struct sq_file *f, int fd,
+    const struct imgsrc_difference *d)
+{
+	char library[SQPACK_LIBRARY_B];
+
+	if (!imgsrc_is_recompressed(f, fd, d))
+		return;
+	sqpack_library(p->image.pack.method, library);
+	printf("the data is the same there, but compressed otherwise: by "
+	    "another version of the library (here %s), or with options that "
+	    "the image does not record\n", library);
+}
+
 /* Prints all settings, including those for which the image has no field. */
 static void
 print_settings(const struct sqpack *p)
@@ -208,6 +223,8 @@ print_settings(const struct sqpack *p)
 	if (has_level)
 		printf(o->exact ? " -Xcompression-level %d%s" : " -L %d%s",
 		    o->level, p->o.data.level != 0 ? " (as given)" : "");
+	if (o->exact && o->dictionary != 0)
+		printf(" -Xdict-size %u", o->dictionary);
 	printf(" -b %u%s", o->block, o->no_probe ? " --no-probe" : "");
 	if (o->exact)
 		printf("%s%s", o->no_fragments ? " -no-fragments" : "",
@@ -261,6 +278,9 @@ check_rebuild(struct sqpack *p, int fd, const char *name, int dir)
 	}
 	rc = -EBADMSG;
 	tell_difference(&f, &d[best]);
+	/* what is in fd was built by the rules of mksquashfs */
+	if (best == 1 || d[0].at == d[1].at)
+		explain_difference(p, &f, fd, &d[1]);
 	p->image.pack.exact = best == 1;
 out:
 	sq_file_close(&f);

@@ -34,6 +34,28 @@ sqpack_versions(char text[SQPACK_VERSIONS_B])
 	    lzma_version_string(), packer_lzo_notice());
 }
 
+void
+sqpack_library(const struct sqw_method *m, char text[SQPACK_LIBRARY_B])
+{
+	switch (m->compressor) {
+	case SQUASHFS_XZ:
+		snprintf(text, SQPACK_LIBRARY_B, "liblzma %s",
+		    lzma_version_string());
+		break;
+	case SQUASHFS_ZSTD:
+		snprintf(text, SQPACK_LIBRARY_B, "libzstd %s",
+		    ZSTD_versionString());
+		break;
+	case SQUASHFS_LZ4:
+		snprintf(text, SQPACK_LIBRARY_B, "liblz4 %s",
+		    LZ4_versionString());
+		break;
+	default:
+		snprintf(text, SQPACK_LIBRARY_B, m->compressor == SQUASHFS_LZO ?
+		    "liblzo2" : "zlib");
+	}
+}
+
 static int
 show_sqpack(void *into)
 {
