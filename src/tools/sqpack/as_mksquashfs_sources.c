@@ -171,20 +171,31 @@ pattern_of(const char *exclude, bool *anywhere)
 	return exclude + strspn(exclude, "/");
 }
 
+/* Returns the last components of path, as many as pattern has, or all. */
+static const char *
+last_components(const char *path, const char *pattern)
+{
+	const char *slash = path + strlen(path);
+
+	for (;;) {
+		slash = memrchr(path, '/', (size_t)(slash - path));
+		if (slash == NULL)
+			return path;
+		pattern = strchr(pattern, '/');
+		if (pattern == NULL)
+			return slash + 1;
+		pattern++;
+	}
+}
+
 static bool
 matches(const char *exclude, const char *path)
 {
 	bool anywhere;
 	const char *pattern = pattern_of(exclude, &anywhere);
 
-	for (;;) {
-		if (as_matches(pattern, path))
-			return true;
-		path = strchr(path, '/');
-		if (!anywhere || path == NULL)
-			return false;
-		path++;
-	}
+	return as_matches(pattern, anywhere ? last_components(path, pattern) :
+	    path);
 }
 
 /* Returns whether the lists exclude a path or a directory that it is below. */
