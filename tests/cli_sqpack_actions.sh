@@ -106,8 +106,16 @@ xattrs-add(trusted.a="b c")@type(d)
 noop@true
 END
 set +f
-printf '%s\n' '# a comment' '' 'uid(4)@ \' '  name(*.c) && \' 'type(f)' \
-    '  chmod(600)@uid(4)' 'prune@perm(600) && \' 'name(*.h)' >file
+cat >file <<'END'
+# a comment
+
+uid(4)@ \
+  name(*.c) && \
+type(f)
+  chmod(600)@uid(4)
+prune@perm(600) && \
+name(*.h)
+END
 t 'a file of actions' 0 "$ours" tree ours.img -noappend -quiet -no-progress \
     -comp lz4 -action-file file -a 'gid(5)@uid(4)'
 if $is_new; then

@@ -214,7 +214,7 @@ t 'in pseudo definitions' 0 unsquashfs -all-time 5 -pf - t.img
 shows 'as well' '^a R 5 '
 t 'when extracting' 0 unsquashfs -q -n -all-time 5 -d extracted t.img
 is 'a file' "$(stat -c %Y extracted/a extracted | tr '\n' ' ')" '5 5 '
-t 'a wrong time' 1 unsquashfs -all-time then -d no t.img
+t 'a wrong time' 1 unsquashfs -all-time nonsense -d no t.img
 shows 'is named' 'expected seconds since 1970' .t.err
 if getfattr -n user.keep times/a >/dev/null 2>&1; then
 	t 'without some attributes' 0 unsquashfs -q -n \

@@ -60,7 +60,7 @@ else
 	sqpack -q -F lz4 -o plain tree
 	t 'of an image' 0 sqpack -f -q -F lz4 --selinux contexts -o copy plain
 	t 'the same' 0 sqpack --diff image copy
-	echo 'bin/ls x security.selinux=0tother\000' >list
+	printf '%s\n' 'bin/ls x security.selinux=0tother\000' >list
 	t 'with a list of attributes' 0 sqpack -f -q -F lz4 --pseudo list \
 	    --selinux contexts -o both tree
 	t 'the labels come last' 0 sqpack --diff image both
@@ -83,10 +83,10 @@ openssl rsa -aes128 -passout pass:x -in key -out locked 2>/dev/null
 rm -f image
 t 'signed' 0 sqpack -q -F lz4 --verity --verity-key key --verity-cert cert \
     -o image tree
-sed -n 's/^root hash: //p' .t.out | tr -d '\n' >hash
+sed -n 's/^root hash: //p' .t.out | tr -d '\n' >digits
 t 'openssl verifies it' 0 openssl smime -verify -inform der -in image.p7s \
-    -content hash -certfile cert -nointern -noverify -binary
-openssl smime -sign -nocerts -noattr -binary -in hash -inkey key -signer cert \
+    -content digits -certfile cert -nointern -noverify -binary
+openssl smime -sign -nocerts -noattr -binary -in digits -inkey key -signer cert \
     -outform der -out theirs
 same 'and makes the same' image.p7s theirs
 cp image before
