@@ -225,11 +225,11 @@ fi
 # its image starts: systemd runs from the image under the overlay
 welcome() { grep -aq 'Welcome to\|systemd.*running in' boot.log || gone "$uml"; }
 if [ -s ours/initrd ] && have linux.uml; then
-	linux.uml mem=512M "initrd=$top/ours/initrd" root=/dev/none \
+	setsid linux.uml mem=512M "initrd=$top/ours/initrd" root=/dev/none \
 	    con0=null,fd:1 con=null panic=-1 </dev/null >boot.log 2>&1 &
 	uml=$!
 	await welcome
-	kill -9 $uml 2>/dev/null
+	kill -9 -- "-$uml" 2>/dev/null
 	wait $uml 2>/dev/null
 	shows 'dracut: the kernel boots from our image' 'Welcome to\|running in' \
 	    boot.log
