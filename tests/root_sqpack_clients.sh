@@ -229,7 +229,7 @@ if [ -s ours/initrd ] && have linux.uml; then
 	    con0=null,fd:1 con=null panic=-1 </dev/null >boot.log 2>&1 &
 	uml=$!
 	await welcome
-	kill -9 -- "-$uml" 2>/dev/null
+	kill -9 "-$uml" 2>/dev/null
 	wait $uml 2>/dev/null
 	shows 'dracut: the kernel boots from our image' 'Welcome to\|running in' \
 	    boot.log
