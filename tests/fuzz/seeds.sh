@@ -39,9 +39,9 @@ take() {
 		seed seek "$n" '\000\003\000' "$1"
 		seed seek "far-$n" '\100\003\000' "$1"
 		seed seek "part-$n" '\140\003\000' "$1"
-		seed gzip_link "$n" '\377\377' "$1"
+		seed gzip_link "$n" '' "$1"
 		tail -c +35 "$1" >raw
-		seed gzip_link "raw-$n" '\377\377' raw
+		seed gzip_link "raw-$n" '' raw
 		tail -c +11 "$1" >raw
 		seed inflater "$n" '\007\007\006\010\000\005' raw
 		seed deflate_walk "$n" '' raw ;;
