@@ -1,7 +1,6 @@
 # html-steps.awk - lines of TSV as SVG, one for each label, each named at its end
 # SPDX-License-Identifier: BSD-2-Clause
-# awk -F '\t' -v unit=UNIT -v about=TEXT -f html-steps.awk: label, x, y; the
-# header has the unit of x.
+# awk -F '\t' -v unit=UNIT -v about=TEXT -f steps.awk -f html-steps.awk
 
 function safe(s) {
 	gsub(/&/, "\\&amp;", s)
@@ -21,20 +20,6 @@ function step_for(most,  s) {
 	while (most / s > 6)
 		s *= most / (s * 2) <= 6 ? 2 : most / (s * 5) <= 6 ? 5 : 10
 	return s
-}
-
-NR == 1 { x_unit = $2; next }
-
-{
-	if ($1 != label[labels])
-		label[++labels] = $1
-	n[labels]++
-	x[labels, n[labels]] = $2
-	y[labels, n[labels]] = $3
-	if ($2 > x_most)
-		x_most = $2
-	if ($3 > y_most)
-		y_most = $3
 }
 
 END {

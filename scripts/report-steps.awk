@@ -1,7 +1,7 @@
 # report-steps.awk - lines of TSV for a terminal of 80 columns, in braille
 # SPDX-License-Identifier: BSD-2-Clause
-# awk -F '\t' -v caption=TEXT -f report-steps.awk: label, x, y, with a header:
-# all labels in one picture of 60 x 12 characters, each of 2 x 4 dots.
+# awk -F '\t' -v caption=TEXT -f steps.awk -f report-steps.awk: all labels in one
+# picture of 60 x 12 characters, each of 2 x 4 dots.
 
 function dot(px, py,  c, r, bit) {
 	c = int(px / 2)
@@ -20,20 +20,6 @@ function line(x0, y0, x1, y1,  i, steps, dx, dy) {
 	for (i = 0; i <= steps; i++)
 		dot(int(x0 + (steps ? dx * i / steps : 0) + 0.5), \
 		    int(y0 + (steps ? dy * i / steps : 0) + 0.5))
-}
-
-NR == 1 { x_unit = $2; y_unit = $3; next }
-
-{
-	if ($1 != label[labels])
-		label[++labels] = $1
-	n[labels]++
-	x[labels, n[labels]] = $2
-	y[labels, n[labels]] = $3
-	if ($2 > x_most)
-		x_most = $2
-	if ($3 > y_most)
-		y_most = $3
 }
 
 END {

@@ -102,9 +102,11 @@ report_steps() {
 	html)
 		printf '<figure tabindex="0">\n'
 		awk -F "$tab" -v unit="$(html_word "$2")" \
-		    -v about="$(html_word "$3")" -f "$here/html-steps.awk" "$1"
+		    -v about="$(html_word "$3")" -f "$here/steps.awk" \
+		    -f "$here/html-steps.awk" "$1"
 		printf '</figure>\n'
 		;;
-	plot) awk -F "$tab" -v caption="$3" -f "$here/report-steps.awk" "$1" ;;
+	plot) awk -F "$tab" -v caption="$3" -f "$here/steps.awk" \
+	    -f "$here/report-steps.awk" "$1" ;;
 	esac
 }
