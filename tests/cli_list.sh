@@ -45,8 +45,9 @@ for format in gzip zlib zip zstd lz4 xz lzma bzip2; do
 		pzc -F $format -c $input >"$input.$format"
 		n=$(wc -c <$input | tr -d ' ')
 		tested "$format of $input" $input.$format "$n"
-		case $format in
-		gzip | zip | zstd | xz)
+		case "$format of $input" in
+		gzip\ * | zip\ * | zstd\ * | xz\ * | lz4\ of\ small | \
+		lz4\ of\ text)
 			sized "$format of $input" $input.$format "$n" true ;;
 		*)	sized "$format of $input" $input.$format null null ;;
 		esac

@@ -182,7 +182,7 @@ if have lz4; then
 	    's/.*: read \([0-9]*\) bytes.*/\1/p' .t.err | paste -s -d ' ' - |
 	    awk '{ print ($1 < 4300000 && $2 < 4300000) }')" 1
 	# the same size, but of blocks that are not full
-	pzc -F lz4 -R -c long >uneven.lz4
+	pzc -F lz4 -R <long >uneven.lz4
 	{
 		head -c 15 sized.lz4
 		tail -c +8 uneven.lz4
