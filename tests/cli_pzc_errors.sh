@@ -25,7 +25,11 @@ refuse() {
 	bad=1
 }
 
-# Tests a small file, truncated to every length.
+# What libraries say of each bit and each length of small streams is compared in
+# tests/test_verdicts.c.  Here the tool's status, message and files count, for
+# some of them; for zip, which has no such library, for all.
+
+# Tests a small file, truncated.
 for f in $formats; do
 	pzc -F "$f" <text >whole
 	n=$(wc -c <whole) bad=0 i=0
@@ -33,12 +37,13 @@ for f in $formats; do
 	# it, because the CRC before the sizes is sufficient
 	[ "$f" != zip ] || n=$(($(LC_ALL=C grep -abo \
 	    "$(printf 'PK\001\002')" whole | cut -d: -f1) - 8))
+	step=5 && [ "$f" != zip ] || step=1
 	while [ $i -lt "$n" ]; do
 		head -c $i whole >part
 		refuse "$f: cut to $i of $n" part $((i % 2 + 1))
-		i=$((i + 1))
+		i=$((i + step))
 	done
-	[ $bad = 1 ] || ok "$f: every length from 0 to $((n - 1)) is refused"
+	[ $bad = 1 ] || ok "$f: lengths from 0 to $((n - 1)) are refused"
 done
 
 # Tests a longer file, truncated at some positions, with several threads.
@@ -52,8 +57,8 @@ for f in $formats; do
 	[ $bad = 1 ] || ok "$f: cut within its blocks"
 done
 
-# Bits are flipped, one at a time: all of them in a small file, and those at both
-# ends and 47 others in one of several blocks.  A flipped bit is an error if, and
+# Bits are flipped, one at a time: in a small file, and at both ends and 47 other
+# places in one of several blocks.  A flipped bit is an error if, and
 # only if, other readers of the format find one; none of them changes the output.
 # The format's reference must be the judge: a check whose failure leaves the
 # output intact would be missed otherwise.
@@ -123,7 +128,8 @@ judge = {
 n = 8 * len(whole)
 bits = range(0, n, int(step))
 if n > 10000:
-    bits = sorted({*range(200), *range(n - 200, n), *range(0, n, n // 47)})
+    bits = sorted({*range(0, 200, int(step)), *range(0, n, n // 47),
+                   *range(n - 200, n, int(step))})
 wrong = []
 for bit in bits:
     d = bytearray(whole)
@@ -148,10 +154,11 @@ P
 flipped() { python3 flip.py "$1" "$(command -v pzc)" "$2" "$3" "$4"; }
 for f in $formats; do
 	pzc -F "$f" <text >whole
-	t "$f: flipped bits, -p1" 0 flipped "$f" text 1 -p1
-	t "$f: flipped bits, -p2" 0 flipped "$f" text 7 -p2
+	step=9 && [ "$f" != zip ] || step=1
+	t "$f: flipped bits, -p1" 0 flipped "$f" text $step -p1
+	t "$f: flipped bits, -p2" 0 flipped "$f" text 13 -p2
 	pzc -F "$f" -b 64 <long >whole 2>/dev/null || pzc -F "$f" <long >whole
-	t "$f: flipped bits at the ends, -p4" 0 flipped "$f" long 1 -p4
+	t "$f: flipped bits at the ends, -p4" 0 flipped "$f" long 5 -p4
 done
 
 # Tests noise after each magic number.
