@@ -77,6 +77,57 @@ rm f0
 mv ../packed f0.zst
 as_peer 'zstd -d, holes' -o f0 "$names/zstd" -d f0.zst
 rm -f g f0.zst
+# The other options, in the long test only
+[ "${COLDPRESS_FAULT_ALL:-0}" = 0 ] || {
+	mkdir in
+	seq 1 3000 >in/one
+	seq 1 700 >in/two
+	find in -type f | sort >files
+	tr '\n' '\0' <files >files0
+	for o in '-r --output-dir-mirror=out in' '--filelist=files -k' \
+	    '-r --output-dir-flat=out in'; do
+		# shellcheck disable=SC2086
+		as_peer "zstd $o" -p out -p in "$names/zstd" $o
+	done
+	as_peer 'zstd --rm' -i in/one -o in/one.zst \
+	    "$names/zstd" --rm in/one
+	for o in --adapt --rsyncable '--long=24' '--single-thread -7' \
+	    '-T3 -B64K --block-size=64K' '--ultra -20' --fast=3 --no-check \
+	    --format=gzip --format=xz --format=lz4 '-M64M' '--stream-size=108894'
+	do
+		# shellcheck disable=SC2086
+		as_peer "zstd $o" sh -c "$names/zstd"' -qc "$@" <f' sh $o
+	done
+	for o in '--x86 --lzma2=preset=1' --delta=dist=4\ --lzma2 \
+	    '-T2 --block-list=20KiB,0' '-T2 --block-size=32KiB' \
+	    '--memlimit-compress=32MiB -9' '--check=sha256' '--format=raw' \
+	    '--format=lzma'; do
+		# shellcheck disable=SC2086
+		as_peer "xz $o" "$names/xz" -qc $o f
+	done
+	as_peer 'xz --files' -p in "$names/xz" -k --files=files
+	as_peer 'xz --files0' -p in "$names/xz" -k --files0=files0
+	"$names/xz" -qc f >../packed
+	mv ../packed f.xz
+	"$names/lz4" -qc f >../packed
+	mv ../packed f.lz4
+	"$names/zstd" -qc f >../packed
+	mv ../packed f.zst
+	for o in -l -lv -lvv --robot\ -l; do
+		# shellcheck disable=SC2086
+		as_peer "xz $o" "$names/xz" $o f.xz
+	done
+	as_peer 'zstd -lv' "$names/zstd" -lv f.zst
+	as_peer 'lz4 --list' "$names/lz4" --list f.lz4
+	as_peer 'lz4 -m' -p in "$names/lz4" -m in/one in/two
+	as_peer 'lz4 -r' -p in "$names/lz4" -r in
+	for o in -BD -B4 -BX --content-size -l --favor-decSpeed\ -12; do
+		# shellcheck disable=SC2086
+		as_peer "lz4 $o" "$names/lz4" -qc $o f
+	done
+	as_peer 'bzip2, two files' -p in "$names/bzip2" -k in/one in/two
+	rm -rf in files files0 f.xz f.lz4 f.zst
+}
 for m in gzip zlib zip zstd lz4 bzip2 xz lzma; do
 	pzc -F $m -c f >../packed
 	mv ../packed packed

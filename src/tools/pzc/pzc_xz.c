@@ -222,7 +222,8 @@ take_block_list(void *into)
 		if (*s == '\0')
 			break;
 	}
-	return status;
+	return p->lengths.failed ? options_wrong(&p->msg, strerror(ENOMEM)) :
+	    status;
 }
 
 static int
@@ -526,6 +527,8 @@ xz_prepare(struct pzc *p)
 		    "given filter setup.");
 		return MSG_ERROR;
 	}
+	if (rc == 0 && p->filters.failed)
+		rc = -ENOMEM;
 	if (packs && p->filters.len > 0 && rc == 0)
 		rc = codec_set(o, "filters", 0, p->filters.data);
 	if (packs && p->lengths.len > 0 && rc == 0)
