@@ -4,8 +4,9 @@
 # shellcheck disable=SC2034,SC2154
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The script sets $suite and calls make_tmp.  The base of a suite is kept for a
-# week in ${COLDPRESS_CACHE:-~/.cache/coldpress}.
+# The script sets $suite and calls make_tmp.  If it sets $released, the system has
+# what the suite was released with, without updates.  The base is kept for a week
+# in ${COLDPRESS_CACHE:-~/.cache/coldpress}.
 
 step_n=0
 # step TEXT COMMAND...: runs the command; if it fails, reports the step and
@@ -39,6 +40,7 @@ tidy() { bare_tidy; }
 
 # Sources
 
+released=
 # sources: prints this machine's apt sources, for $suite
 sources() {
 	host=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
@@ -46,10 +48,11 @@ sources() {
 	apt-get indextargets --format \
 	    '$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)' \
 	    'Created-By: Packages' 2>/dev/null | sort -u |
-	    awk -v host="$host" -v suite="$suite" '
+	    awk -v host="$host" -v suite="$suite" -v released="$released" '
 	$1 == "Debian" && index($3, host) == 1 {
 		rest = substr($3, length(host) + 1)
-		if (rest == "" || rest == "-updates" || rest == "-security")
+		if (rest == "" || (released == "" &&
+		    (rest == "-updates" || rest == "-security")))
 			print "deb", $2, suite rest, $4
 	}' >"$tmp/sources"
 	[ -s "$tmp/sources" ] || cannot "apt has no sources for $suite here"
@@ -92,7 +95,7 @@ base_failed() {
 base() {
 	cache=${XDG_CACHE_HOME:-${HOME:+$HOME/.cache}}
 	cache=${COLDPRESS_CACHE:-${cache:+$cache/coldpress}}
-	base=${cache:-$tmp}/bare-$suite.tar
+	base=${cache:-$tmp}/bare-$suite${released:+-released}.tar
 	[ -z "$(find "$base" -mtime -7 2>/dev/null)" ] || return 0
 	base_make "$tmp/new.tar" &&
 	    mkdir -p "${base%/*}" &&
