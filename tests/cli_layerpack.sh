@@ -201,7 +201,7 @@ done <<-END
 	a large ID:a: the owner or group ID is above 2^32 - 1
 END
 for name in 'a long name' 'a large ID'; do
-	t "cas: $name" 1 layerpack -F cas -o cas "$name.tar"
+	t "cas: $name" 1 layerpack -F cas --name a.test -o cas "$name.tar"
 done
 for format in estargz zstd; do
 	index $format '{"name":"a","type":"reg","gid":1099511627776}'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # layerpack makes repositories in the CVMFS format; SQLite, sha1sum and openssl
-# verify their contents.  A CVMFS client is not used.
+# verify their contents; the CVMFS client does in root_cvmfs.sh.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -195,15 +195,15 @@ if layerpack -h | grep -q -e --image; then
 		layer high tar
 		manifest one
 	)
-	t 'an image' 0 layerpack -q --image -F cas --key key.pem layout:one \
-	    image
+	t 'an image' 0 layerpack -q --image -F cas --key key.pem --name a.test \
+	    layout:one image
 	rm -f catalogs.list
 	catalogs image "$(published image C)" ''
 	is 'its layers are merged' "$(listing | sed 's/|.*//' | LC_ALL=C sort |
 	    tr '\n' ' ')" \
 	    ' /kept /kept/file /opaque /opaque/new /replaced /replaced/in '
-	t 'a missing tag' 1 layerpack -q --image -F cas layout:two \
-	    none
+	t 'a missing tag' 1 layerpack -q --image -F cas --name a.test \
+	    layout:two none
 else
 	skip 'layerpack without OCI'
 fi
@@ -224,25 +224,121 @@ t 'an existing repository' 1 make repo t.tar
 shows 'is not replaced' 'File exists' .t.err
 t 'a name with a slash' 1 layerpack -F cas --name a/b -o new t.tar
 openssl genpkey -algorithm ed25519 -out other.pem 2>/dev/null
-t 'another kind of key' 1 layerpack -F cas --key other.pem -o new t.tar
+t 'another kind of key' 1 layerpack -F cas --name a.test --key other.pem \
+    -o new t.tar
 shows 'says so' 'not an RSA key' .t.err
-t 'no key at all' 1 layerpack -F cas --key t.tar -o new t.tar
+t 'no key at all' 1 layerpack -F cas --name a.test --key t.tar -o new t.tar
 t 'an option for other formats' 1 make new --order key.pem t.tar
 python3 - 300 <<'END' 2>/dev/null || skip 'no python3'
 import sys, tarfile
 t = tarfile.open('xattr.tar', 'w', format=tarfile.PAX_FORMAT)
 i = tarfile.TarInfo('file')
-i.pax_headers = {'SCHILY.xattr.user.long': 'x' * int(sys.argv[1])}
+i.pax_headers = {'SCHILY.xattr.user.long': 'x' * int(sys.argv[1]),
+                 'SCHILY.xattr.user.short': 'x'}
 t.addfile(i)
 t.close()
 END
 if [ -e xattr.tar ]; then
-	t 'an attribute of 300 bytes' 1 make new xattr.tar
-	shows 'names the file' 'file: the format allows' .t.err
+	t 'an attribute of 300 bytes' 0 layerpack -F cas --name a.test \
+	    -o long xattr.tar
+	shows 'is left out, as by CVMFS' 'layerpack: long: file: .*left out' \
+	    .t.err
+	is 'the others are there' "$(rm -f catalogs.list
+	    catalogs long "$(published long C)" ''
+	    query "$(published long C).db" "SELECT hex(xattr) FROM catalog
+	        WHERE name = 'file'")" "0101$(printf '\012\001user.shortx' |
+	    od -An -tx1 | tr -d ' \n' | tr a-f A-F)"
 fi
 is 'nothing is left over' "$(ls -d .coldpress-* short new 2>/dev/null)" ''
 
+# the whitelist
+is 'the whitelist names the repository' \
+    "$(sed -n 3p repo/.cvmfswhitelist)" Ntest.example.org
+openssl x509 -in cert.pem -noout -fingerprint -sha1 | sed 's/.*=//' >print
+is 'and the certificate' "$(sed -n 4p repo/.cvmfswhitelist)" "$(cat print)"
+is 'whose fingerprint is printed' "$(make other hl.tar; said fingerprint)" \
+    "$(openssl x509 -in cert.pem -noout -fingerprint -sha1 | sed 's/.*=//')"
+# verified REPOSITORY PUBLIC-KEY: checks the whitelist's digest and signature
+verified() {
+	LC_ALL=C sed '/^--$/,$d' "$1/.cvmfswhitelist" >lines
+	printf %s "$(sha1sum lines | cut -d ' ' -f 1)" >digits
+	[ "$(LC_ALL=C sed -n '/^--$/{n;p;q}' "$1/.cvmfswhitelist")" = \
+	    "$(cat digits)" ] || return
+	tail -c 256 "$1/.cvmfswhitelist" >signature
+	openssl pkeyutl -verifyrecover -pubin -inkey "$2" -in signature \
+	    2>/dev/null | cmp - digits
+}
+t 'it is signed by the key' 0 verified repo pub.pem
+openssl genrsa -out master.pem 2048 2>/dev/null
+openssl rsa -in master.pem -pubout -out master.pub 2>/dev/null
+t 'a master key' 0 make site --master-key master.pem hl.tar
+t 'signs it instead' 0 verified site master.pub
+t 'not the key' 1 verified site pub.pem
+t 'a master key that is none' 1 make none --master-key hl.tar hl.tar
+shows 'is refused' 'the master key is not a private key' .t.err
+t 'replication is allowed' 0 test -f repo/.cvmfs_master_replica
+
+# revisions
+is 'the first revision' "$(published other S)" 1
+t 'an update' 0 make newer --update other low.tar
+is 'is the second' "$(said revision) $(published newer S)" '2 2'
+(cd other && find data -type f | LC_ALL=C sort) >were
+(cd newer && find data -type f | LC_ALL=C sort) >are
+is 'and has the objects of the first' "$(LC_ALL=C comm -23 were are)" ''
+is 'as links' "$(find newer/data -type f -links +1 | wc -l)" \
+    "$(said kept)"
+is 'the rest are its own' "$(find newer/data -type f -links 1 | wc -l)" \
+    "$(said objects)"
+is 'the catalog says so' "$(rm -f catalogs.list
+    catalogs newer "$(published newer C)" ''
+    query "$(published newer C).db" "SELECT value FROM properties
+	WHERE key = 'revision'")" 2
+t 'a revision of our own' 0 make tenth --revision 10 --update newer low.tar
+is 'has its number' "$(published tenth S)" 10
+t 'one that is not later' 1 make none --revision 10 --update tenth low.tar
+shows 'is refused' 'not later than 10' .t.err
+t 'another name' 1 make none --name other.example.org --update other low.tar
+shows 'is refused' 'test.example.org, not other.example.org' .t.err
+t 'another key' 1 layerpack -q -F cas --name test.example.org --update other \
+    -o none low.tar
+shows 'is refused' 'not signed by the expected key' .t.err
+t 'another key, with a master' 0 layerpack -q -F cas --name test.example.org \
+    --master-key master.pem --update site -o rotated low.tar
+cp -r other spoilt
+sed -i 's/^S1$/S7/' spoilt/.cvmfspublished
+t 'a damaged one before' 1 make none --update spoilt low.tar
+shows 'is refused' 'spoilt: the manifest is damaged' .t.err
+t 'none before' 1 make none --update nothing low.tar
+shows 'is refused' 'nothing: No such file' .t.err
+# clients refuse what is older than what they have
+touch -d 2060-01-01 low/kept/file
+tar -C low -cf future.tar kept
+t 'a date in the future' 0 make future future.tar
+t 'is not that of the repository' 0 test "$(published future T)" -le \
+    "$(date +%s)"
+touch -d 2001-01-01 low/kept/file low/kept
+tar -C low -cf past.tar kept
+t 'an update with older files' 0 make past --update future past.tar
+is 'is not older' "$(published past T)" "$(published future T)"
+# a catalog below which nothing changes stays the same
+mkdir -p deep/a deep/b
+for i in $(seq 30); do echo "$i" | tee "deep/a/$i" >"deep/b/$i"; done
+: >deep/a/.cvmfscatalog
+: >deep/b/.cvmfscatalog
+tar --sort=name -C deep -cf deep.tar .
+make deep1 deep.tar
+echo new >deep/b/1
+tar --sort=name -C deep -cf deep.tar .
+make deep2 --update deep1 deep.tar
+is 'three catalogs, of which two are new' "$(
+    (cd deep1 && find data -name '*C') >were
+    (cd deep2 && find data -name '*C') | grep -vxc -f were) of $(
+    find deep2 -name '*C' | wc -l)" '2 of 5'
+t 'a name without a domain' 1 layerpack -q -F cas -o own hl.tar
+shows 'is refused' 'own is not a repository name: .*own.example.org' .t.err
+rm -rf none
+
 # a newly generated key
-t 'without a key' 0 layerpack -q -F cas -o own hl.tar
-t 'the directory names the repository' 0 test "$(published own N)" = own
+t 'without a key' 0 layerpack -q -F cas -o own.org hl.tar
+t 'the directory names the repository' 0 test "$(published own.org N)" = own.org
 done_testing

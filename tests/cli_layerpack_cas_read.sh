@@ -17,7 +17,7 @@ have openssl || skip_all 'no openssl'
 make() {
 	make_to=$1
 	shift
-	layerpack -q -F cas --key key.pem -o "$make_to" "$@" >said
+	layerpack -q -F cas --name a.test --key key.pem -o "$make_to" "$@" >said
 }
 
 # seen DIR: prints names, attributes and contents; a file with names in several
@@ -144,7 +144,8 @@ flip() {
 	printf "\\$(printf %o $((byte ^ 64)))" |
 	    dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
-(cd two && find . -type f -size +0) >objects
+# nothing here reads the whitelist
+(cd two && find . -type f -size +0 ! -name .cvmfswhitelist) >objects
 cp -r two bad
 while IFS= read -r file; do
 	case $file in */e8/ec3d88b62ebf526e4e5a4ff6162a3aa48a6b78) continue ;;
@@ -228,7 +229,16 @@ bad 'an invalid hash' "UPDATE catalog SET hash = x'00'
 bad 'a negative size' "UPDATE catalog SET size = -1
     WHERE name = 'file'" 'out of range'
 bad 'a size beyond the limit' "UPDATE catalog SET size = 1 << 62
-    WHERE name = 'file'" '64 MiB'
+    WHERE name = 'file'" '/file: an object of 4611686018427387904 bytes is larger'
+# what CVMFS does not cut, when it ingests an archive
+head -c 70000000 /dev/zero >large
+evil "UPDATE catalog SET hash = x'$(put large '')', size = 70000000
+    WHERE name IN ('file', 'link')"
+t 'an object of 70 MB' 0 layerpack -q -F cas -x back evil
+same 'its bytes' back/kept/file large
+rm -rf large back
+bad 'an object beyond the limit' "UPDATE catalog SET size = 1 << 31
+    WHERE name = 'file'" '2147483648 bytes is larger than 1 GiB'
 bad 'missing chunks' "UPDATE catalog SET flags = flags | 64
     WHERE name = 'file'" 'do not cover the whole file'
 bad 'another hash function' "UPDATE catalog SET flags = flags | 256

@@ -66,10 +66,10 @@ t 'the next run' 0 layerpack -q --image -F estargz layout work/out
 is 'removes it' "$(left)" ''
 
 if have openssl && openssl genrsa -out key.pem 2048 2>/dev/null &&
-    layerpack -q -F cas --key key.pem -o repository layer.tar; then
+    layerpack -q -F cas --name a.test --key key.pem -o repository layer.tar; then
 	whole() { layerpack --verify work/out; }
 	for kind in openat write renameat; do
-		killed 'a repository' TERM $kind layerpack-fault -q -F cas \
+		killed 'a repository' TERM $kind layerpack-fault -q -F cas --name a.test \
 		    --key key.pem -o work/out layer.tar
 	done
 else

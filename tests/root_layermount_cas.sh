@@ -26,7 +26,7 @@ tar --format=gnu --numeric-owner -cf layer.tar -C tree .
 openssl genrsa -out key.pem 2048 2>/dev/null
 openssl rsa -in key.pem -pubout -out pub.pem 2>/dev/null
 openssl genrsa 2048 2>/dev/null | openssl rsa -pubout -out other.pem 2>/dev/null
-layerpack -q -F cas --key key.pem -c 64K --catalog 50 -o served/repo \
+layerpack -q -F cas --name a.test --key key.pem -c 64K --catalog 50 -o served/repo \
     layer.tar >said || skip_all 'layerpack writes no repository'
 
 # what TREE: prints every file's name, attributes and contents

@@ -22,6 +22,8 @@ struct lazy_index {
 	struct layer_unit *units;
 	struct layer_run *runs;
 	size_t entry_count, unit_count, run_count;
+	uint64_t unit_most;		/* limit on a unit's content; 0:
+					 * LAYER_UNIT_MAX */
 	/* private */
 	size_t entry_cap, unit_cap, run_cap;
 	struct arena arena;
@@ -38,7 +40,7 @@ int index_entry(struct lazy_index *x, const struct layer_entry *e,
 
 /*
  * Adds a unit; its number for index_run() is the number of units before the
- * call.  Returns 0, -EFBIG (LAYER_UNIT_MAX, or 2^32 units) or -ENOMEM.
+ * call.  Returns 0, -EFBIG (the limit, or 2^32 units) or -ENOMEM.
  */
 int index_unit(struct lazy_index *x, const struct layer_unit *u,
     char why[LAYER_WHY]);

@@ -90,7 +90,7 @@ index_unit(struct lazy_index *x, const struct layer_unit *u,
 	void *units = x->units;
 	int rc;
 
-	if (u->content > LAYER_UNIT_MAX)
+	if (u->content > (x->unit_most != 0 ? x->unit_most : LAYER_UNIT_MAX))
 		return layer_refuse(why, -EFBIG, "a unit is larger than "
 		    "64 MiB");
 	if (x->unit_count >= UINT32_MAX)

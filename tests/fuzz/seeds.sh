@@ -331,7 +331,7 @@ if have layerpack && layerpack -h | grep -q -e '-F cas' && have openssl; then
 	head -c 20000 /dev/zero >cas/dir/sub/large
 	for i in $(seq 12); do : >"cas/dir/sub/$i"; done
 	tar --format=gnu -cf cas.tar -C cas .
-	layerpack -q -F cas --catalog 10 -c 4K -o repository cas.tar >said
+	layerpack -q -F cas --name a.test --catalog 10 -c 4K -o repository cas.tar >said
 	i=0
 	for of in repository/data/*/*[CX]; do
 		i=$((i + 1))

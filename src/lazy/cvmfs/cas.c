@@ -19,6 +19,7 @@
 #include "base/fdio.h"
 #include "base/hex.h"
 #include "base/sys.h"
+#include "base/utc.h"
 #include "format/gzip/deflate_engine.h"
 #include "format/tar/tar_archive.h"
 #include "format/tar/tar.h"
@@ -340,11 +341,19 @@ cas_open(struct cas **out, const struct cas_options *o, const char *path,
 	*why = '\0';
 	if (c == NULL)
 		return explain(rc, why);
-	*c = (struct cas){ .o = o, .tree = OUTPUT_TREE_NONE, .why = why };
+	*c = (struct cas){ .o = o, .tree = OUTPUT_TREE_NONE, .why = why,
+		.before = { .dir = -1 } };
 	if (*o->name == '\0' || o->name[strspn(o->name, allowed)] != '\0') {
 		rc = layer_refuse(why, -EINVAL, "%.120s is not a repository "
 		    "name: only letters, digits, \".\", \"-\" and \"_\" are "
 		    "allowed", o->name);
+		goto fail;
+	}
+	/* clients append a domain to a name without one */
+	if (strchr(o->name, '.') == NULL) {
+		rc = layer_refuse(why, -EINVAL, "%.120s is not a repository "
+		    "name: CVMFS clients expect a domain, as in "
+		    "%.80s.example.org", o->name, o->name);
 		goto fail;
 	}
 	rc = cas_signer_open(&c->signer, o, why);
@@ -359,6 +368,8 @@ cas_open(struct cas **out, const struct cas_options *o, const char *path,
 	rc = digest_algo_open(&c->sha1, "sha1");
 	if (rc == 0)
 		rc = digest_algo_open(&c->md5, "md5");
+	if (rc == 0 && o->update != NULL)
+		rc = cas_before_open(c, why);
 	if (rc == 0)
 		rc = output_tree_create(&c->tree, path);
 	/* create all 256 object directories, as CVMFS does */
@@ -400,6 +411,9 @@ cas_close(struct cas *c)
 	cas_signer_close(c->signer);
 	digest_algo_close(c->sha1);
 	digest_algo_close(c->md5);
+	if (c->before.dir >= 0)
+		sys_close(c->before.dir);
+	sys_free(c->lost_path);
 	output_tree_abort(&c->tree);
 	sys_free(c);
 }
@@ -530,6 +544,20 @@ out:
 	return rc;
 }
 
+/*
+ * The time of publication is that of the newest entry, so that the output does
+ * not depend on the current time; but clients refuse what is older than what
+ * they have, and so, after a date in the future, everything.
+ */
+static int64_t
+time_of_publication(const struct cas *c)
+{
+	int64_t now = utc_now_ns() / 1000000000, t = c->newest < now ?
+	    c->newest : now;
+
+	return t > c->before.time ? t : c->before.time;
+}
+
 int
 cas_finish(struct cas *c, struct cas_result *r, char why[LAYER_WHY])
 {
@@ -543,6 +571,9 @@ cas_finish(struct cas *c, struct cas_result *r, char why[LAYER_WHY])
 	*r = (struct cas_result){ .objects = 1, .objects_B = c->empty.stored };
 	c->why = why;
 	c->r = r;
+	c->published = time_of_publication(c);
+	r->revision = c->o->revision != 0 ? c->o->revision :
+	    c->before.revision + 1;
 	for (size_t i = 0; rc == 0 && i < c->layer_count; i++)
 		layers[i] = &c->layers[i]->l;
 	if (rc == 0)
@@ -557,10 +588,16 @@ cas_finish(struct cas *c, struct cas_result *r, char why[LAYER_WHY])
 		rc = cas_write_catalogs(c, tree, &root);
 	if (rc == 0)
 		rc = cas_publish(c, &root);
+	if (rc == 0 && c->before.dir >= 0)
+		rc = cas_before_keep(c);
 	if (rc == 0)
 		rc = sys_syncfs(c->tree.dir);
 	if (rc == 0)
 		rc = output_tree_commit(&c->tree);
+	if (rc == 0 && c->xattrs_lost > 0)
+		snprintf(why, LAYER_WHY, "%.120s: extended attributes of more "
+		    "than %d bytes are left out (%zu files in all)",
+		    c->lost_path, CAS_XATTR_MAX, c->xattrs_lost);
 out:
 	merge_free(tree);
 	return explain(rc, why);

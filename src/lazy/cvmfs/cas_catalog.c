@@ -87,6 +87,7 @@ struct cas_catalog {
 	sqlite3_stmt *s[STATEMENTS];
 	struct digest *md5;
 	struct cas_counts counts;
+	int64_t newest;			/* latest modification time */
 };
 
 static int
@@ -143,6 +144,7 @@ struct cas_dirent {
 					 * of a directory */
 	/* The objects of e's units, or the empty object if e has no units. */
 	const struct cas_object *objects;
+	size_t xattrs_lost;		/* result: attributes left out */
 };
 
 /* Binds the two halves of a path's MD5 to parameters n and n + 1. */
@@ -166,12 +168,11 @@ object_of(const struct cas_dirent *d, size_t run)
 }
 
 /*
- * Adds a row.  Returns 0, -ENOMEM, -EIO, -EFBIG (the catalog is larger than 1
- * GiB) or -EINVAL (the entry has extended attributes that the format cannot
- * represent).
+ * Adds a row.  Returns 0, -ENOMEM, -EIO or -EFBIG (the catalog is larger than 1
+ * GiB).
  */
 static int
-add_dirent(struct cas_catalog *k, const struct cas_dirent *d)
+add_dirent(struct cas_catalog *k, struct cas_dirent *d)
 {
 	enum { DIR_SIZE = 4096 };
 	const struct layer_entry *e = d->e;
@@ -183,11 +184,13 @@ add_dirent(struct cas_catalog *k, const struct cas_dirent *d)
 	uint8_t *xattrs = NULL;
 	int64_t size = 0;
 	size_t len = 0;
-	int rc = cas_pack_xattrs(e, &xattrs, &len);
+	int rc = cas_pack_xattrs(e, &xattrs, &len, &d->xattrs_lost);
 
 	if (rc != 0)
 		goto out;
-	self[CAS_XATTRS] += e->xattr_count > 0;
+	if (e->mtime > k->newest)
+		k->newest = e->mtime;
+	self[CAS_XATTRS] += len > 0;
 	switch (e->type) {
 	case TAR_DIR:
 		size = DIR_SIZE;
@@ -417,10 +420,15 @@ add_node(struct trees *s, uint32_t node, const struct strbuf *path,
 	if (e->run_count > 0)
 		d.objects = s->c->layers[n->layer]->objects;
 	rc = add_dirent(&s->k, &d);
-	if (rc == -EINVAL)
-		return layer_refuse(s->c->why, rc, "%.120s: the format allows "
-		    "at most %d extended attributes of %d bytes each",
-		    path->data, CAS_XATTR_MAX, CAS_XATTR_MAX);
+	/* the root of a nested catalog has a row in its parent, too */
+	if (rc == 0 && d.xattrs_lost > 0 && (flags & CAS_ROOT) == 0) {
+		if (s->c->lost_path == NULL)
+			s->c->lost_path = strcopy(path->len == 0 ? "/" :
+			    path->data + 1);
+		if (s->c->lost_path == NULL)
+			return -ENOMEM;
+		s->c->xattrs_lost++;
+	}
 	if (rc == -EFBIG)
 		return layer_refuse(s->c->why, rc, "%.120s: a catalog would "
 		    "be larger than 1 GiB", path->data);
@@ -516,6 +524,7 @@ write_catalog(struct trees *s, uint32_t root)
 	struct made *made = sys_calloc(1, sizeof(*made));
 	struct cas_catalog *k = &s->k;
 	struct strbuf path = { 0 };
+	int64_t modified;
 	const void *data = NULL;
 	sqlite3_int64 len = 0;
 	size_t queued = 0;
@@ -525,6 +534,7 @@ write_catalog(struct trees *s, uint32_t root)
 	s->made[root] = made;
 	s->groups = 0;
 	k->counts = (struct cas_counts){ .self = { 0 } };
+	k->newest = 0;
 	/* a database in memory, whose bytes can be read in place */
 	if (rc == 0)
 		rc = error_of(sqlite3_open_v2("catalog", &k->db,
@@ -539,8 +549,13 @@ write_catalog(struct trees *s, uint32_t root)
 		rc = add_property(k, "schema", CAS_SCHEMA);
 	if (rc == 0)
 		rc = add_number(k, "schema_revision", CAS_SCHEMA_REVISION);
+	/*
+	 * A nested catalog does not have the revision, nor the time of the
+	 * whole, so that it stays the same if nothing below it changes.
+	 */
 	if (rc == 0)
-		rc = add_number(k, "revision", 1);
+		rc = add_number(k, "revision", nested ? 1 :
+		    (int64_t)s->c->r->revision);
 	if (rc == 0 && nested)
 		rc = add_property(k, "root_prefix", path.data);
 	if (rc == 0)
@@ -554,8 +569,10 @@ write_catalog(struct trees *s, uint32_t root)
 	s->queue[queued++] = root;
 	for (size_t i = 0; rc == 0 && i < queued; i++)
 		rc = list_names(s, s->queue[i], &path, &queued);
+	modified = nested && k->newest < s->c->published ? k->newest :
+	    s->c->published;
 	if (rc == 0)
-		rc = add_number(k, "last_modified", s->c->newest);
+		rc = add_number(k, "last_modified", modified);
 	if (rc == 0)
 		rc = add_statistics(k, "self", k->counts.self);
 	if (rc == 0)

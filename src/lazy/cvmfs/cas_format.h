@@ -15,6 +15,8 @@
 #include <stdint.h>
 
 #define CAS_MANIFEST ".cvmfspublished"
+#define CAS_WHITELIST ".cvmfswhitelist"
+#define CAS_REPLICA ".cvmfs_master_replica"
 #define CAS_MARKER ".cvmfscatalog"	/* in the root of a nested catalog */
 #define CAS_AUTO ".cvmfsautocatalog"	/* in the root of a nested catalog that
 					 * was created automatically */
@@ -69,9 +71,11 @@ void cas_object_path(char path[CAS_PATH], const uint8_t hash[CAS_HASH],
 
 /*
  * Packs extended attributes as CVMFS does; *data must be freed with sys_free().
- * *len is 0 if there are none.  Returns 0, -EINVAL or -ENOMEM.
+ * *len is 0 if there are none.  Those that the format has no room for are left
+ * out, as by CVMFS; *lost is their number.  Returns 0 or -ENOMEM.
  */
-int cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len);
+int cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len,
+    size_t *lost);
 
 /*
  * Unpacks extended attributes, whose strings are taken from the arena.  Returns

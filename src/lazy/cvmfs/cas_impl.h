@@ -21,6 +21,13 @@ struct cas_layer {
 	size_t object_count, object_cap;
 };
 
+/* The revision before this one. */
+struct cas_before {
+	int dir;			/* -1: none */
+	uint64_t revision;
+	int64_t time;			/* of its publication */
+};
+
 struct cas {
 	const struct cas_options *o;
 	struct output_tree tree;
@@ -32,7 +39,12 @@ struct cas {
 	struct cas_writer *writer;	/* used by the calling thread */
 	struct cas_object empty;	/* for empty files */
 	struct cas_signer *signer;
+	struct cas_before before;
 	int64_t newest;			/* latest modification time */
+	int64_t published;		/* what the manifest will say; 0: no
+					 * time */
+	size_t xattrs_lost;		/* files that lost attributes */
+	char *lost_path;		/* the first of them, or NULL */
 	struct cas_result *r;
 	char *why;			/* buffer of the current call */
 };
@@ -71,10 +83,27 @@ int cas_signer_open(struct cas_signer **s, const struct cas_options *o,
     char why[LAYER_WHY]);
 void cas_signer_close(struct cas_signer *s);	/* may be NULL */
 
+/* Returns the SHA-256 of the public key in DER. */
+const uint8_t *cas_signer_key(const struct cas_signer *s);
+
 /*
- * Writes the certificate and the manifest.  Returns 0, or -errno like
- * cas_finish().
+ * Writes the certificate, the manifest, the whitelist, and the file that allows
+ * replication.  Returns 0, or -errno like cas_finish().
  */
 int cas_publish(struct cas *c, const struct cas_nested *root);
+
+/* cas_update.c */
+
+/*
+ * Reads the manifest of the revision before, verifies it, and sets c->before.
+ * Returns 0, or -errno with a clause in why.
+ */
+int cas_before_open(struct cas *c, char why[LAYER_WHY]);
+
+/*
+ * Links the objects of the revision before that this one does not have, and
+ * counts them.  Returns 0 or -errno.
+ */
+int cas_before_keep(struct cas *c);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * cas_manifest.c - the key, certificate and manifest of a CVMFS repository
+ * cas_manifest.c - a CVMFS repository's key, certificate, manifest and whitelist
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Source: cvmfs/crypto/signature.cc: RSA with PKCS #1 padding and SHA-1, with
@@ -9,6 +9,10 @@
  * A manifest (cvmfs/manifest.cc) has lines of a letter and a value, "--", the
  * SHA-1 of the lines, and a signature of its digits.  Letters that are not
  * needed are ignored.
+ *
+ * A whitelist (cvmfs/whitelist.cc) names the certificates that a site's master
+ * key vouches for.  It ends in the same way, except that the signature is of
+ * the digits themselves, without the DER that names a hash (SignRsa).
  */
 #include "cas_manifest.h"
 
@@ -38,9 +42,10 @@ enum {
 };
 
 struct cas_signer {
-	EVP_PKEY *key;
+	EVP_PKEY *key, *master;		/* may be the same */
 	uint8_t key_digest[LAYER_DIGEST];
 	struct strbuf certificate;
+	uint8_t fingerprint[CAS_HASH];	/* of the certificate */
 };
 
 /* Keys */
@@ -142,6 +147,15 @@ cas_manifest_parse(struct cas_manifest *m, const void *text, size_t len,
 				    "catalog's size, %.64s, is not in 1..%d",
 				    line + 1, LAYER_INDEX_MAX);
 			m->catalog_size = (uint64_t)size;
+		} else if (*line == 'S') {
+			if (args_int(line + 1, 0, INT64_MAX, &size) == 0)
+				m->revision = (uint64_t)size;
+		} else if (*line == 'T') {
+			if (args_int(line + 1, 0, INT64_MAX, &size) == 0)
+				m->time = size;
+		} else if (*line == 'N') {
+			m->name = at + 1;
+			m->name_len = n - 1;
 		}
 		if (rc != 0)
 			return rc;
@@ -258,6 +272,8 @@ certify(struct cas_signer *s, const char *name)
 	    X509_sign(x, s->key, EVP_sha256()) <= 0 ||
 	    PEM_write_bio_X509(b, x) != 1)
 		goto out;
+	if (X509_digest(x, EVP_sha1(), s->fingerprint, NULL) != 1)
+		goto out;
 	len = (size_t)BIO_get_mem_data(b, &text);
 	strbuf_add(&s->certificate, text, len);
 	rc = s->certificate.failed ? -ENOMEM : 0;
@@ -267,46 +283,53 @@ out:
 	return rc;
 }
 
+/* Reads a private key.  Returns 0, -ENOMEM, or -EINVAL with a clause in why. */
+static int
+read_key(EVP_PKEY **key, const char *text, const char *which,
+    char why[LAYER_WHY])
+{
+	BIO *b = BIO_new_mem_buf(text, -1);
+
+	if (b == NULL)
+		return -ENOMEM;
+	*key = PEM_read_bio_PrivateKey(b, NULL, no_passphrase, NULL);
+	BIO_free(b);
+	if (*key == NULL)
+		return layer_refuse(why, -EINVAL, "the %skey is not a private "
+		    "key in PEM format without a passphrase", which);
+	return EVP_PKEY_get_base_id(*key) == EVP_PKEY_RSA ? 0 :
+	    layer_refuse(why, -EINVAL, "the %skey is not an RSA key", which);
+}
+
 int
 cas_signer_open(struct cas_signer **out, const struct cas_options *o,
     char why[LAYER_WHY])
 {
 	struct cas_signer *s = sys_calloc(1, sizeof(*s));
-	BIO *b = NULL;
-	int rc = -ENOMEM;
+	int rc;
 
 	if (s == NULL)
-		return rc;
+		return -ENOMEM;
 	if (o->key == NULL) {
 		s->key = EVP_RSA_gen(KEY_BITS);
-		if (s->key == NULL)
-			goto fail;
+		rc = s->key == NULL ? -ENOMEM : 0;
 	} else {
-		b = BIO_new_mem_buf(o->key, -1);
-		if (b == NULL)
-			goto fail;
-		s->key = PEM_read_bio_PrivateKey(b, NULL, no_passphrase, NULL);
-		BIO_free(b);
-		rc = -EINVAL;
-		if (s->key == NULL) {
-			layer_refuse(why, rc, "the key is not a private key "
-			    "in PEM format without a passphrase");
-			goto fail;
-		}
-		if (EVP_PKEY_get_base_id(s->key) != EVP_PKEY_RSA) {
-			layer_refuse(why, rc, "the key is not an RSA key");
-			goto fail;
-		}
+		rc = read_key(&s->key, o->key, "", why);
 	}
-	rc = sum_key(s->key, s->key_digest);
+	if (rc == 0 && o->master_key != NULL)
+		rc = read_key(&s->master, o->master_key, "master ", why);
+	else if (rc == 0 && EVP_PKEY_up_ref(s->key) == 1)
+		s->master = s->key;
+	if (rc == 0 && s->master == NULL)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = sum_key(s->key, s->key_digest);
 	if (rc == 0)
 		rc = certify(s, o->name);
-	if (rc == 0) {
+	if (rc == 0)
 		*out = s;
-		return 0;
-	}
-fail:
-	cas_signer_close(s);
+	else
+		cas_signer_close(s);
 	return rc;
 }
 
@@ -316,8 +339,15 @@ cas_signer_close(struct cas_signer *s)
 	if (s == NULL)
 		return;
 	EVP_PKEY_free(s->key);
+	EVP_PKEY_free(s->master);
 	strbuf_free(&s->certificate);
 	sys_free(s);
+}
+
+const uint8_t *
+cas_signer_key(const struct cas_signer *s)
+{
+	return s->key_digest;
 }
 
 static void
@@ -329,30 +359,110 @@ put_hash(struct strbuf *b, char letter, const uint8_t *hash, size_t len)
 	strbuf_fmt(b, "%c%s\n", letter, hex);
 }
 
+/* Signs the digits; sig has room for the key's size, *len.  Returns 0 or -EIO. */
+static int
+sign_digits(EVP_PKEY *key, bool names_hash, const char *digits, uint8_t *sig,
+    size_t *len)
+{
+	const unsigned char *data = (const unsigned char *)digits;
+	EVP_MD_CTX *md = names_hash ? EVP_MD_CTX_new() : NULL;
+	EVP_PKEY_CTX *plain = names_hash ? NULL : EVP_PKEY_CTX_new(key, NULL);
+	bool done = false;
+
+	if (md != NULL)
+		done = EVP_DigestSignInit(md, NULL, EVP_sha1(), NULL, key) == 1 &&
+		    EVP_DigestSign(md, sig, len, data, DIGITS) == 1;
+	if (plain != NULL)
+		done = EVP_PKEY_sign_init(plain) == 1 &&
+		    EVP_PKEY_CTX_set_rsa_padding(plain, RSA_PKCS1_PADDING) == 1 &&
+		    EVP_PKEY_sign(plain, sig, len, data, DIGITS) == 1;
+	EVP_MD_CTX_free(md);
+	EVP_PKEY_CTX_free(plain);
+	return done ? 0 : -EIO;
+}
+
+/* Writes a file of the repository. */
+static int
+write_file(struct cas *c, const char *name, const void *data, size_t len)
+{
+	struct output o;
+	int rc = output_create_at(&o, c->tree.dir, name, false);
+
+	if (rc != 0)
+		return rc;
+	rc = sys_chmod(o.fd, NULL, 0644, 0);
+	if (rc == 0)
+		rc = fdio_write(o.fd, data, len);
+	if (rc == 0)
+		rc = output_commit(&o, false);
+	else
+		output_abort(&o);
+	return rc;
+}
+
+/* Appends "--", the digest of the lines and its signature, and writes a file. */
+static int
+write_signed(struct cas *c, const char *name, struct strbuf *lines,
+    EVP_PKEY *key, bool names_hash)
+{
+	char digits[DIGITS + 1];
+	uint8_t sum[DIGEST_MAX];
+	struct digest *sha1 = NULL;
+	size_t room = (size_t)EVP_PKEY_get_size(key);
+	char *to;
+	int rc = lines->failed ? -ENOMEM : digest_new(&sha1, c->sha1);
+
+	if (rc == 0)
+		rc = digest_once(sha1, lines->data, lines->len, sum);
+	digest_free(sha1);
+	if (rc != 0)
+		return rc;
+	hex_write(digits, sum, CAS_HASH);
+	strbuf_fmt(lines, "--\n%s\n", digits);
+	to = strbuf_room(lines, room);
+	if (lines->failed || to == NULL)
+		return -ENOMEM;
+	rc = sign_digits(key, names_hash, digits, (uint8_t *)to, &room);
+	if (rc != 0)
+		return rc;
+	lines->len += room;
+	return write_file(c, name, lines->data, lines->len);
+}
+
+/* Writes the whitelist.  A client looks at the expiry date only. */
+static int
+write_whitelist(struct cas *c)
+{
+	const struct cas_signer *s = c->signer;
+	struct strbuf b = { 0 };
+	int rc;
+
+	strbuf_fmt(&b, "19700101000000\nE99991231235959\nN%s\n", c->o->name);
+	for (int i = 0; i < CAS_HASH; i++)
+		strbuf_fmt(&b, "%s%02X", i > 0 ? ":" : "", s->fingerprint[i]);
+	strbuf_char(&b, '\n');
+	rc = write_signed(c, CAS_WHITELIST, &b, s->master, false);
+	strbuf_free(&b);
+	return rc;
+}
+
 int
 cas_publish(struct cas *c, const struct cas_nested *root)
 {
 	const struct cas_signer *s = c->signer;
 	struct cas_object object = { .suffix = CAS_CERTIFICATE_OBJECT };
-	char hex[2 * CAS_HASH + 1], *to;
 	uint8_t sum[DIGEST_MAX];
-	struct digest *md5 = NULL, *sha1 = NULL;
-	EVP_MD_CTX *ctx = NULL;
+	struct digest *md5 = NULL;
 	struct strbuf b = { 0 };
-	struct output o;
-	size_t room;
 	int rc = cas_write(c->writer, s->certificate.data, s->certificate.len,
 	    &object);
 
 	memcpy(c->r->catalog, root->hash, CAS_HASH);
 	memcpy(c->r->certificate, object.hash, CAS_HASH);
+	memcpy(c->r->fingerprint, s->fingerprint, CAS_HASH);
 	c->r->objects++;
 	c->r->objects_B += object.stored;
 	memcpy(c->r->key, s->key_digest, LAYER_DIGEST);
-	/*
-	 * the time in the lines is that of the newest entry, so the output does
-	 * not depend on the current time
-	 */
 	if (rc == 0)
 		rc = digest_new(&md5, c->md5);
 	if (rc == 0)
@@ -362,43 +472,19 @@ cas_publish(struct cas *c, const struct cas_nested *root)
 	put_hash(&b, 'C', root->hash, CAS_HASH);
 	strbuf_fmt(&b, "B%" PRIu64 "\n", root->size);
 	put_hash(&b, 'R', sum, CAS_MD5);
-	strbuf_fmt(&b, "D%d\nS1\nGno\nAno\nN%s\n", CAS_TTL, c->o->name);
+	strbuf_fmt(&b, "D%d\nS%" PRIu64 "\nGno\nAno\nN%s\n", CAS_TTL,
+	    c->r->revision, c->o->name);
 	put_hash(&b, 'X', c->r->certificate, CAS_HASH);
-	if (c->newest > 0)
-		strbuf_fmt(&b, "T%" PRId64 "\n", c->newest);
-	rc = b.failed ? -ENOMEM : digest_new(&sha1, c->sha1);
+	if (c->published > 0)
+		strbuf_fmt(&b, "T%" PRId64 "\n", c->published);
+	rc = write_signed(c, CAS_MANIFEST, &b, s->key, true);
 	if (rc == 0)
-		rc = digest_once(sha1, b.data, b.len, sum);
-	if (rc != 0)
-		goto out;
-	hex_write(hex, sum, CAS_HASH);
-	strbuf_fmt(&b, "--\n%s\n", hex);
-	room = (size_t)EVP_PKEY_get_size(s->key);
-	to = strbuf_room(&b, room);
-	ctx = EVP_MD_CTX_new();
-	rc = -ENOMEM;
-	if (b.failed || to == NULL || ctx == NULL)
-		goto out;
-	rc = -EIO;
-	if (EVP_DigestSignInit(ctx, NULL, EVP_sha1(), NULL, s->key) != 1 ||
-	    EVP_DigestSign(ctx, (unsigned char *)to, &room,
-	    (const unsigned char *)hex, strlen(hex)) != 1)
-		goto out;
-	b.len += room;
-	rc = output_create_at(&o, c->tree.dir, CAS_MANIFEST, false);
-	if (rc != 0)
-		goto out;
-	rc = sys_chmod(o.fd, NULL, 0644, 0);
+		rc = write_whitelist(c);
+	/* its presence allows replication (swissknife_pull.cc) */
 	if (rc == 0)
-		rc = fdio_write(o.fd, b.data, b.len);
-	if (rc == 0)
-		rc = output_commit(&o, false);
-	else
-		output_abort(&o);
+		rc = write_file(c, CAS_REPLICA, "", 0);
 out:
-	EVP_MD_CTX_free(ctx);
 	digest_free(md5);
-	digest_free(sha1);
 	strbuf_free(&b);
 	return rc;
 }

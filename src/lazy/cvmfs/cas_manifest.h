@@ -16,6 +16,10 @@ enum {
 struct cas_manifest {
 	uint8_t catalog[CAS_HASH], certificate[CAS_HASH];
 	uint64_t catalog_size;		/* bytes, uncompressed */
+	uint64_t revision;		/* 0: not stated, like the others: */
+	int64_t time;			/* of publication; seconds since 1970 */
+	const char *name;
+	size_t name_len;
 	size_t lines;			/* bytes before "--" */
 	const char *digits;		/* the lines' SHA-1, 40 digits */
 	const uint8_t *signature;

@@ -20,6 +20,7 @@
 #include "cas_manifest.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -95,8 +96,13 @@ add_run(struct entries *x, const uint8_t *hash, char suffix, int64_t flags,
 {
 	bool plain = (flags >> CAS_CODING_SHIFT & 7) == CAS_PLAIN;
 	struct layer_run run = { .offset = offset, .length = length };
-	int64_t unit = cas_unit_add(x->l, hash, suffix, plain, length, x->why);
+	int64_t unit;
 
+	if (length > CAS_WHOLE_MAX)
+		return layer_refuse(x->why, -EFBIG, "%.120s: an object of %"
+		    PRIu64 " bytes is larger than 1 GiB", x->path.data,
+		    length);
+	unit = cas_unit_add(x->l, hash, suffix, plain, length, x->why);
 	if (unit < 0)
 		return (int)unit;
 	run.unit = (uint32_t)unit;
@@ -490,6 +496,7 @@ cas_open_layer(struct layer *l, const struct layer_expect *e,
 		layer_refuse(why, rc, "OpenSSL does not allow SHA-1 or MD5");
 	if (rc != 0)
 		goto out;
+	l->index.unit_most = CAS_WHOLE_MAX;
 	stored = text + CAS_MANIFEST_MAX;
 	content = stored + CAS_CERTIFICATE_MAX;
 	rc = fetch_whole(&x, CAS_MANIFEST, text, CAS_MANIFEST_MAX);

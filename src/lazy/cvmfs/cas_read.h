@@ -14,6 +14,13 @@
 
 #include "base/arena.h"
 
+/*
+ * Limit on a file that is one object, which a reader holds in memory, stored and
+ * decoded.  CVMFS's own publisher cuts files into chunks, except when it ingests
+ * an archive.
+ */
+enum { CAS_WHOLE_MAX = 1 << 30 };
+
 /* The object of a unit. */
 struct cas_unit {
 	char path[CAS_PATH];

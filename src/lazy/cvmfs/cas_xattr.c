@@ -27,29 +27,29 @@ by_xattr_name(const void *a, const void *b)
 }
 
 int
-cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len)
+cas_pack_xattrs(const struct layer_entry *e, uint8_t **data, size_t *len,
+    size_t *lost)
 {
 	const struct tar_xattr *sorted[CAS_XATTR_MAX];
 	struct strbuf b = { 0 };
+	size_t count = 0;
 
 	*data = NULL;
 	*len = 0;
-	if (e->xattr_count == 0)
-		return 0;
-	if (e->xattr_count > CAS_XATTR_MAX)
-		return -EINVAL;
-	for (size_t i = 0; i < e->xattr_count; i++) {
+	for (size_t i = 0; i < e->xattr_count && count < CAS_XATTR_MAX; i++) {
 		size_t n = strlen(e->xattrs[i].name);
 
-		if (n == 0 || n > CAS_XATTR_MAX ||
-		    e->xattrs[i].length > CAS_XATTR_MAX)
-			return -EINVAL;
-		sorted[i] = &e->xattrs[i];
+		if (n > 0 && n <= CAS_XATTR_MAX &&
+		    e->xattrs[i].length <= CAS_XATTR_MAX)
+			sorted[count++] = &e->xattrs[i];
 	}
-	qsort(sorted, e->xattr_count, sizeof(*sorted), by_xattr_name);
+	*lost = e->xattr_count - count;
+	if (count == 0)
+		return 0;
+	qsort(sorted, count, sizeof(*sorted), by_xattr_name);
 	strbuf_char(&b, VERSION);
-	strbuf_char(&b, (char)e->xattr_count);
-	for (size_t i = 0; i < e->xattr_count; i++) {
+	strbuf_char(&b, (char)count);
+	for (size_t i = 0; i < count; i++) {
 		size_t n = strlen(sorted[i]->name);
 
 		strbuf_char(&b, (char)n);

@@ -26,7 +26,9 @@ struct layerpack_make_options {
 	int64_t level;			/* -1: default of the format */
 	uint64_t chunk, min_chunk, min_layer;
 	const char *windows;		/* raw, packed, or NULL */
-	const char *name;		/* of a repository, or NULL */
+	/* of a repository, or NULL: */
+	const char *name, *master_key, *update;
+	uint64_t revision;		/* or 0 */
 	uint64_t catalog;		/* maximum number of names in a catalog,
 					 * or 0 */
 	bool null_ends, no_trace, no_tar_split, no_compact;

@@ -161,15 +161,40 @@ make_repository(struct repository *m, const struct cas_options *o,
 		msg_error(&p->msg, "%s: %s", path, why);
 		goto out;
 	}
+	if (*why != '\0')
+		msg_warn(&p->msg, "%s: %s", path, why);
 	print_hash("root_catalog", r.catalog);
 	print_hash("certificate", r.certificate);
 	hex_write_sha256(key, r.key);
-	printf("key %s\nentries %" PRIu64 "\nfiles_B %" PRIu64
+	printf("fingerprint ");
+	for (int i = 0; i < CAS_HASH; i++)
+		printf("%s%02X", i > 0 ? ":" : "", r.fingerprint[i]);
+	printf("\nrevision %" PRIu64 "\nkey %s\nentries %" PRIu64 "\nfiles_B %" PRIu64
 	    "\nchunks %" PRIu64 "\ncatalogs %" PRIu64 "\nobjects %" PRIu64
-	    "\nobjects_B %" PRIu64 "\n", key, r.entries, r.files_B,
-	    r.chunks, r.catalogs, r.objects, r.objects_B);
+	    "\nobjects_B %" PRIu64 "\n", r.revision, key, r.entries,
+	    r.files_B, r.chunks, r.catalogs, r.objects, r.objects_B);
+	if (o->update != NULL)
+		printf("kept %" PRIu64 "\n", r.kept);
 out:
 	cas_close(m->c);
+}
+
+/* Reads a key, unless name is NULL.  Reports errors. */
+static int
+read_key(struct layerpack *p, const char *name, char **key)
+{
+	size_t len;
+	int fd, rc;
+
+	if (name == NULL)
+		return 0;
+	fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
+	rc = fd < 0 ? fd : fdio_read_all(fd, KEY_MAX, key, &len);
+	if (fd >= 0)
+		sys_close(fd);
+	if (rc != 0)
+		msg_error(&p->msg, "%s: %s", name, strerror(-rc));
+	return rc;
 }
 
 void
@@ -181,14 +206,15 @@ layerpack_cas(struct layerpack *p)
 		.level = make->level < 0 ? CAS_LEVEL : (int)make->level,
 		.chunk = make->chunk == 0 ? CAS_CHUNK : make->chunk,
 		.catalog = make->catalog == 0 ? CAS_CATALOG : make->catalog,
-		.name = make->name,
+		.name = make->name, .update = make->update,
+		.revision = make->revision,
 		.refuse_empty = p->o.mode == LAYERPACK_MAKE,
 		.progress = &m.progress };
 	const char *path = p->o.mode == LAYERPACK_IMAGE ? p->o.image :
 	    make->output;
 	size_t len = strlen(path), at;
-	char *name, *key = NULL;
-	int fd, rc = 0;
+	char *name, *key = NULL, *master = NULL;
+	int rc;
 
 	/* its name, unless one is given: the last component of its path */
 	while (len > 1 && path[len - 1] == '/')
@@ -202,17 +228,14 @@ layerpack_cas(struct layerpack *p)
 	}
 	if (o.name == NULL)
 		o.name = name;
-	if (p->o.key != NULL) {
-		fd = sys_openat(AT_FDCWD, p->o.key, O_RDONLY | O_CLOEXEC, 0);
-		rc = fd < 0 ? fd : fdio_read_all(fd, KEY_MAX, &key, &len);
-		if (fd >= 0)
-			sys_close(fd);
-	}
+	rc = read_key(p, p->o.key, &key);
+	if (rc == 0)
+		rc = read_key(p, make->master_key, &master);
 	o.key = key;
+	o.master_key = master;
 	if (rc == 0)
 		make_repository(&m, &o, path);
-	else
-		msg_error(&p->msg, "%s: %s", p->o.key, strerror(-rc));
 	sys_free(key);
+	sys_free(master);
 	sys_free(name);
 }

@@ -29,7 +29,8 @@ static const char layerpack_usage[] =
 "                 archive\n"
 #ifdef COLDPRESS_SQLITE
 "       layerpack -F cas -o repository [-qv] [-c size] [-L level] [-p threads]\n"
-"                 [--catalog names] [--key file] [--name name] archive ...\n"
+"                 [--catalog names] [--key file] [--master-key file]\n"
+"                 [--name name] [--update old] [--revision n] archive ...\n"
 #endif
 #ifdef COLDPRESS_OCI
 "       layerpack --image -F format [--platform os/arch] [options of -o]\n"
@@ -169,8 +170,17 @@ static const struct options_row layerpack_table[] = {
 	    LAYER_ENTRIES_MAX), .mask = CAS },
 	{ 0, "key", "FILE", "cas: the private key to sign with; default: a new "
 	    "one", OPTIONS_TEXT(o.key), .mask = CAS },
+	{ 0, "master-key", "FILE", "cas: the private key to sign the whitelist "
+	    "with; default: --key", OPTIONS_TEXT(o.make.master_key),
+	    .mask = CAS },
 	{ 0, "name", "NAME", "cas: repository name; default: its directory's",
 	    OPTIONS_TEXT(o.make.name), .mask = CAS },
+	{ 0, "update", "OLD", "cas: make the revision after the one in the "
+	    "directory OLD, and keep its objects",
+	    OPTIONS_TEXT(o.make.update), .mask = CAS },
+	{ 0, "revision", "N", "cas: the number of the revision; default: the "
+	    "one after OLD's, or 1", OPTIONS_NUMBER(o.make.revision,
+	    "revision", 1, INT64_MAX), .mask = CAS },
 #endif
 	{ 'T', "tmpdir", "DIR", "directory for temporary files (--order, "
 	    "--verify)", OPTIONS_TEXT(o.make.tmpdir) },
