@@ -144,8 +144,9 @@ flip() {
 	printf "\\$(printf %o $((byte ^ 64)))" |
 	    dd of="$1" bs=1 seek="$2" conv=notrunc 2>/dev/null
 }
-# nothing here reads the whitelist
-(cd two && find . -type f -size +0 ! -name .cvmfswhitelist) >objects
+# only CVMFS's client reads the others
+(cd two && find . -type f -size +0 ! -name .cvmfswhitelist \
+    ! -name .cvmfs_master_replica) >objects
 cp -r two bad
 while IFS= read -r file; do
 	case $file in */e8/ec3d88b62ebf526e4e5a4ff6162a3aa48a6b78) continue ;;

@@ -293,6 +293,9 @@ server_answer(struct request *q)
 		    "{\"token\":\"sesame\"}");
 	if (q->data == NULL)
 		return answer_status(q, "404 Not Found", "");
+	if (q->head_only)
+		return say(q, "HTTP/1.1 200 OK\r\nContent-Length: %" PRIu64
+		    "\r\n\r\n", q->size);
 	switch (q->mode) {
 	case SERVER_404: return answer_status(q, "404 Not Found", "");
 	case SERVER_400: return answer_status(q, "400 Bad Request", "");

@@ -37,7 +37,9 @@ parse(struct request *q, char *head)
 	char *line, *rest = head, *value;
 
 	line = strsep(&rest, "\n");
-	if (sscanf(line, "GET http://%*[^/]%1023s", q->path) != 1 &&
+	q->head_only = sscanf(line, "HEAD %1023s", q->path) == 1;
+	if (!q->head_only &&
+	    sscanf(line, "GET http://%*[^/]%1023s", q->path) != 1 &&
 	    sscanf(line, "GET %1023s", q->path) != 1)
 		strcpy(q->path, "/");
 	while ((line = strsep(&rest, "\n")) != NULL) {

@@ -138,14 +138,16 @@ t 'another, with older files' 0 publish three --catalog 500 \
 t 'the client looks again' 0 remount
 layerpack -q -x want3 served/three
 seen want3 >want.seen
-seen mnt >got.seen
-same 'and sees the third revision' got.seen want.seen
+# the kernel keeps the root's own attributes for a while
+seen mnt | grep -v '^ ' >got.seen
+grep -v '^ ' want.seen >want.below
+same 'and sees the third revision' got.seen want.below
 stop
 
 # another key, a master key, and none
 rm -rf cache sockets
 mkdir cache sockets
-t 'another public key' 1 start "CVMFS_PUBLIC_KEY=$PWD/master.pub" 2>/dev/null ||
+t 'another public key' 16 start "CVMFS_PUBLIC_KEY=$PWD/master.pub" 2>/dev/null ||
     stop
 t 'the same by a master key' 0 publish four --master-key master.pem \
     --update served/three three.tar
@@ -168,7 +170,7 @@ mkdir -p replica/data/txn
 for i in $(seq 0 255); do mkdir "replica/data/$(printf %02x "$i")"; done
 t 'it is replicated' 0 as_client "$client/cvmfs_swissknife" pull -m $name \
     -u "$site/$name" -r "local,$PWD/replica/data/txn,$PWD/replica" \
-    -k "$PWD/master.pub" -x "$PWD/replica/data/txn" -n 2
+    -w "$site/$name" -k "$PWD/master.pub" -x "$PWD/replica/data/txn" -n 2
 is 'object by object' "$(misnamed replica)" ''
 t 'and can be read' 0 layerpack -q -x want4 replica
 seen want4 >got.seen

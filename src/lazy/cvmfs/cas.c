@@ -82,6 +82,28 @@ cas_object_path(char path[CAS_PATH], const uint8_t hash[CAS_HASH], char suffix)
 }
 
 int
+cas_store(struct cas_writer *w, const void *packed, size_t len,
+    struct cas_object *object)
+{
+	char path[CAS_PATH];
+	uint8_t sum[DIGEST_MAX];
+	int fd, end, rc = digest_once(w->digest, packed, len, sum);
+
+	if (rc != 0)
+		return rc;
+	memcpy(object->hash, sum, CAS_HASH);
+	object->stored = len;
+	cas_object_path(path, object->hash, object->suffix);
+	fd = sys_openat(w->c->tree.dir, path, O_WRONLY | O_CREAT | O_EXCL |
+	    O_NOFOLLOW | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return fd == -EEXIST ? 0 : fd;
+	rc = fdio_write(fd, packed, len);
+	end = sys_close(fd);
+	return rc != 0 ? rc : end;
+}
+
+int
 cas_write(struct cas_writer *w, const void *data, size_t len,
     struct cas_object *object)
 {
@@ -90,10 +112,8 @@ cas_write(struct cas_writer *w, const void *data, size_t len,
 	uint32_t adler = libdeflate_adler32(1, data, len);
 	const uint8_t *from = data;
 	struct buf *out = &w->out;
-	char path[CAS_PATH];
-	uint8_t sum[DIGEST_MAX];
 	bool last = false;
-	int fd, rc = buf_reserve(out, ZLIB_HEADER);
+	int rc = buf_reserve(out, ZLIB_HEADER);
 
 	if (rc != 0)
 		return rc;
@@ -118,22 +138,7 @@ cas_write(struct cas_writer *w, const void *data, size_t len,
 	}
 	store_be32(out->data + out->len, adler);
 	out->len += ZLIB_TRAILER;
-	rc = digest_once(w->digest, out->data, out->len, sum);
-	if (rc != 0)
-		return rc;
-	memcpy(object->hash, sum, CAS_HASH);
-	object->stored = out->len;
-	cas_object_path(path, object->hash, object->suffix);
-	fd = sys_openat(w->c->tree.dir, path, O_WRONLY | O_CREAT | O_EXCL |
-	    O_NOFOLLOW | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return fd == -EEXIST ? 0 : fd;
-	rc = fdio_write(fd, out->data, out->len);
-	if (rc != 0) {
-		sys_close(fd);
-		return rc;
-	}
-	return sys_close(fd);
+	return cas_store(w, out->data, out->len, object);
 }
 
 /* Archives */

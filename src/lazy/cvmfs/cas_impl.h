@@ -62,6 +62,10 @@ struct cas_writer;
 int cas_write(struct cas_writer *w, const void *data, size_t len,
     struct cas_object *object);
 
+/* Writes an object that is compressed already, in the same way. */
+int cas_store(struct cas_writer *w, const void *packed, size_t len,
+    struct cas_object *object);
+
 /* cas_catalog.c */
 
 /*

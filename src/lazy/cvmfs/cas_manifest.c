@@ -32,6 +32,7 @@
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
 #include <string.h>
+#include <zlib.h>
 
 enum {
 	FILE_MAX_B = 64 << 10,
@@ -446,16 +447,35 @@ write_whitelist(struct cas *c)
 	return rc;
 }
 
+/*
+ * Writes the certificate, compressed by zlib: a replica compresses it again, and
+ * does not compare the result with the name (swissknife_pull.cc).
+ */
+static int
+write_certificate(struct cas *c, struct cas_object *object)
+{
+	const struct strbuf *b = &c->signer->certificate;
+	uLongf len = compressBound(b->len);
+	uint8_t *packed = sys_malloc(len);
+	int rc = packed == NULL || compress(packed, &len,
+	    (const Bytef *)b->data, b->len) != Z_OK ? -ENOMEM : 0;
+
+	if (rc == 0)
+		rc = cas_store(c->writer, packed, len, object);
+	sys_free(packed);
+	return rc;
+}
+
 int
 cas_publish(struct cas *c, const struct cas_nested *root)
 {
+	static const char replica[] = "may be replicated\n";
 	const struct cas_signer *s = c->signer;
 	struct cas_object object = { .suffix = CAS_CERTIFICATE_OBJECT };
 	uint8_t sum[DIGEST_MAX];
 	struct digest *md5 = NULL;
 	struct strbuf b = { 0 };
-	int rc = cas_write(c->writer, s->certificate.data, s->certificate.len,
-	    &object);
+	int rc = write_certificate(c, &object);
 
 	memcpy(c->r->catalog, root->hash, CAS_HASH);
 	memcpy(c->r->certificate, object.hash, CAS_HASH);
@@ -482,7 +502,7 @@ cas_publish(struct cas *c, const struct cas_nested *root)
 		rc = write_whitelist(c);
 	/* its presence allows replication (swissknife_pull.cc) */
 	if (rc == 0)
-		rc = write_file(c, CAS_REPLICA, "", 0);
+		rc = write_file(c, CAS_REPLICA, replica, sizeof(replica) - 1);
 out:
 	digest_free(md5);
 	strbuf_free(&b);

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROPOSALS = 7, OTHERS = 3, NAME_B = 200 };
+enum { PROPOSALS = 6, OTHERS = 3, NAME_B = 200 };
 
 static const char *const objectives[] = { "size", "total-time", "cold-read" };
 static const char *const targets[ADVISE_TARGETS] = {
@@ -294,6 +294,41 @@ print_unread(const struct advise_tool *t)
 	puts("; the sizes are estimated without");
 }
 
+/*
+ * Says what the proposals would spend their time on: "the cores", or which of
+ * them on what.
+ */
+static void
+print_bottleneck(const struct advise_tool *t)
+{
+	static const char *const parts[] = { "cores", "disk", "link" };
+	unsigned of[3] = { 0 }, named = 0;
+
+	for (size_t i = 0; i < t->count; i++)
+		for (int k = 0; k < 3; k++)
+			of[k] += t->cases[i].number > 0 &&
+			    strcmp(t->cases[i].bound, parts[k]) == 0;
+	for (int k = 0; k < 3; k++) {
+		const char *before = " ";
+
+		if (of[k] == 0)
+			continue;
+		printf("%s the %s", named++ == 0 ? "bottleneck:" : ";",
+		    parts[k]);
+		if (of[k] == of[0] + of[1] + of[2])
+			break;
+		printf(" for");
+		for (size_t i = 0; i < t->count; i++)
+			if (t->cases[i].number > 0 &&
+			    strcmp(t->cases[i].bound, parts[k]) == 0) {
+				printf("%s%u", before, t->cases[i].number);
+				before = ", ";
+			}
+	}
+	if (named > 0)
+		putchar('\n');
+}
+
 int
 advise_print_table(struct advise_tool *t)
 {
@@ -307,6 +342,7 @@ advise_print_table(struct advise_tool *t)
 	    "changed\n", COLDPRESS_VERSION, size_text(a, (double)(read <
 	    t->census.bytes ? read : t->census.bytes)), size_text(b,
 	    (double)t->census.bytes), t->took_s);
+	print_bottleneck(t);
 	for (size_t i = 0; i < t->count; i++) {
 		const struct advise_case *c = &t->cases[i];
 
