@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET layermount)
     foreach(name http http_faults http_parse http_proxy http_stalls http_tls
-        http_whole resolver cache cache_space merge units vfs vfs_ahead vfs_source
-        vfs_store vfs_trace)
+        http_whole resolver cache cache_space merge registries units vfs vfs_ahead
+        vfs_source vfs_store vfs_trace)
         unit_test(${name})
         target_include_directories(test_${name} PRIVATE
             ${CMAKE_SOURCE_DIR}/src/lazy/http ${CMAKE_SOURCE_DIR}/src/lazy/vfs)

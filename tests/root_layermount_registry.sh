@@ -98,6 +98,42 @@ t 'a registry without TLS' 1 timeout 30 layermount "https://$host/v2/" mnt
 shows 'is not asked again' 'wrong version number$' .t.err
 t 'a missing tag' 1 layermount "docker://$host/a/image:u" mnt
 shows 'is named' 'manifests/u: the server returned status 404' .t.err
+# mirrors: a name of which only the mirror knows
+cat >registries.conf <<END
+[[registry]]
+prefix = "images.example.test/a"
+location = "127.0.0.1:1/nothing"
+[[registry.mirror]]
+location = "127.0.0.1:1"
+[[registry.mirror]]
+location = "$host/a"
+[[registry]]
+location = "blocked.example.test"
+blocked = true
+END
+t 'a mirror' 0 layermount --registries-conf registries.conf --timeout 2 \
+    docker://images.example.test/a/image:t mnt
+t 'has all files' 0 same_tree
+stop
+t 'what is blocked' 1 layermount --registries-conf registries.conf \
+    docker://blocked.example.test/a/image:t mnt
+shows 'is refused' 'the registry blocked.example.test is blocked' .t.err
+t 'a configuration that is none' 1 layermount --registries-conf manifest \
+    "docker://$host/a/image:t" mnt
+shows 'is refused' 'manifest: line 1: expected' .t.err
+mkdir -p certs.d/images.example.test
+cat >certs.d/images.example.test/hosts.toml <<END
+server = "http://127.0.0.1:1"
+[host."http://$host"]
+  capabilities = ["pull", "resolve"]
+END
+t 'a mirror of containerd'\''s' 0 layermount --hosts-dir certs.d --timeout 2 \
+    docker://images.example.test/a/image:t mnt
+t 'all files of it' 0 same_tree
+stop
+t 'by digest' 0 layermount --hosts-dir certs.d --timeout 2 \
+    "docker://images.example.test/a/image@$(digest manifest)" mnt
+stop
 t 'the registry is probed' 0 layermount --probe "docker://$host/a/image:t"
 shows 'it answers several ranges' "$(printf 'ranges\tyes')"
 

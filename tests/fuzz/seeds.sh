@@ -388,6 +388,20 @@ done
   printf '{"auths":{"https://h.example/v1/":{"auth":"dTpw"},"i:5000":{}}}'
 } >auth
 seed http_auth file '' auth
+{ echo 'a.org/x/y'
+  echo 'unqualified-search-registries = ["docker.io", ] # one'
+  echo '[[registry]]'; echo "prefix = 'a.org'"
+  echo 'location = "b.org:5000/\u0061"'; echo 'insecure = false'
+  echo '[[registry.mirror]]'; echo 'location = """m.org"""'
+  echo 'pull-from-mirror = "digest-only"'
+  echo '[[registry]]'; echo 'location = "*.c.org"'; echo 'blocked = true'
+} >conf
+seed registries conf '' conf
+{ echo 'a.org/x/y'; echo "server = 'https://a.org'"
+  echo '[host."https://m.org".header]'
+  echo "x = { y = [1, '2', [3]], z.a = 2026-11-27T21:00:00Z }"
+} >conf
+seed registries hosts '' conf
 printf 'bytes 5-9/12' >header
 seed http_header range '' header
 printf 'multipart/byteranges; boundary="a b"' >header

@@ -11,6 +11,7 @@
 
 #include "image/oci/oci.h"
 #include "lazy/vfs/vfs.h"
+#include "lazy/vfs/vfs_registries.h"
 
 #define VFS_IMAGE_SCHEME "docker://"
 
@@ -19,7 +20,9 @@ enum { VFS_IMAGE_HOST = 264 };
 /* An image in a registry. */
 struct vfs_image_name {
 	char host[VFS_IMAGE_HOST];	/* HOST or HOST:PORT */
-	char base[1024];		/* scheme://HOST/v2/NAME */
+	char base[VFS_BASE];		/* scheme://HOST/v2/NAME */
+	char from[VFS_BASE];		/* the same, or that of a mirror: where
+					 * the manifest was found */
 	char reference[256];		/* a digest or a tag */
 };
 
@@ -38,15 +41,15 @@ int vfs_image_parse(const char *text, bool plain_http,
     struct vfs_image_name *n, char why[LAYER_WHY]);
 
 /*
- * Gets an image's manifest for this machine, and its SHA-256.  Returns 0, or
+ * Gets an image's manifest for this machine, and its SHA-256, from the first
+ * mirror that has it, or from its registry, and sets n->from.  Returns 0, or
  * -errno after reporting the error; *d must be freed with oci_free().
  * Thread-safe.
  */
 int vfs_image_manifest(const struct vfs_remote *remote,
-    const struct vfs_image_name *n, struct oci_document **d,
-    char hex[OCI_HEX + 1]);
+    struct vfs_image_name *n, struct oci_document **d, char hex[OCI_HEX + 1]);
 
-/* Gets a manifest's config in the same way. */
+/* Gets a manifest's config from n->from in the same way. */
 int vfs_image_config(const struct vfs_remote *remote,
     const struct vfs_image_name *n, const struct oci_document *manifest,
     struct oci_document **d);

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 struct oci_document;
+struct vfs_registries;
 
 /*
  * What happened to a layer or an image, by name, for people.  warn() is called
@@ -40,6 +41,8 @@ struct vfs_remote {
 	bool cache_kept;		/* for later processes */
 	uint64_t cache_bytes;		/* limit for each layer */
 	bool plain_http;		/* images are fetched without TLS */
+	/* mirrors; may be NULL */
+	const struct vfs_registries *registries;
 	struct vfs_report report;
 };
 

@@ -161,7 +161,7 @@ get_document(const struct vfs_remote *remote, const struct vfs_image_name *n,
     const char *kind, const char *reference, struct oci_document **d,
     char hex[OCI_HEX + 1])
 {
-	char url[sizeof(n->base) + sizeof(n->reference) + 16];
+	char url[sizeof(n->from) + sizeof(n->reference) + 16];
 	char key[OCI_HEX + 16], why[LAYER_WHY] = "", *text = NULL;
 	const char *digest = strchr(reference, ':');
 	struct http_document from = { .body = { .len = 0 } };
@@ -170,7 +170,7 @@ get_document(const struct vfs_remote *remote, const struct vfs_image_name *n,
 	size_t len;
 	int rc = 0;
 
-	snprintf(url, sizeof(url), "%s/%s/%s", n->base, kind, reference);
+	snprintf(url, sizeof(url), "%s/%s/%s", n->from, kind, reference);
 	found = remote->cache_kept && digest != NULL && cache_text_read(
 	    remote->cache_dir, reference, OCI_DOCUMENT_MAX, &text, &len) == 0;
 	if (!found) {
@@ -211,10 +211,10 @@ get_blob(const struct vfs_remote *remote, const struct vfs_image_name *n,
 	return get_document(remote, n, kind, reference, d, hex);
 }
 
-int
-vfs_image_manifest(const struct vfs_remote *remote,
-    const struct vfs_image_name *n, struct oci_document **d,
-    char hex[OCI_HEX + 1])
+/* Gets the manifest from n->from. */
+static int
+get_manifest(const struct vfs_remote *remote, const struct vfs_image_name *n,
+    struct oci_document **d, char hex[OCI_HEX + 1])
 {
 	struct oci_document *index;
 	char why[OCI_WHY] = "";
@@ -229,7 +229,7 @@ vfs_image_manifest(const struct vfs_remote *remote,
 	rc = oci_choose_here(index, NULL, &b, why);
 	oci_free(index);
 	if (rc != 0)
-		return vfs_refuse(&remote->report, n->base, rc, why);
+		return vfs_refuse(&remote->report, n->from, rc, why);
 	rc = get_blob(remote, n, "manifests", &b, d);
 	if (rc != 0)
 		return rc;
@@ -238,8 +238,31 @@ vfs_image_manifest(const struct vfs_remote *remote,
 		return 0;
 	oci_free(*d);
 	*d = NULL;
-	return vfs_refuse(&remote->report, n->base, -EBADMSG,
+	return vfs_refuse(&remote->report, n->from, -EBADMSG,
 	    "an index contains another index");
+}
+
+int
+vfs_image_manifest(const struct vfs_remote *remote, struct vfs_image_name *n,
+    struct oci_document **d, char hex[OCI_HEX + 1])
+{
+	char (*from)[VFS_BASE] = sys_calloc(VFS_ENDPOINTS, sizeof(*from));
+	struct vfs_remote quiet = *remote;
+	char why[LAYER_WHY] = "";
+	int rc = -ENOMEM, count;
+
+	/* what a mirror does not have is no error */
+	quiet.report.fail = remote->report.warn;
+	count = from == NULL ? -ENOMEM : vfs_registries_find(
+	    remote->registries, n->host, n->base, n->reference, from, why);
+	if (count < 0)
+		rc = vfs_refuse(&remote->report, n->base, count, why);
+	for (int i = 0; rc != 0 && i < count; i++) {
+		strcpy(n->from, from[i]);
+		rc = get_manifest(i + 1 < count ? &quiet : remote, n, d, hex);
+	}
+	sys_free(from);
+	return rc;
 }
 
 int
@@ -253,7 +276,7 @@ vfs_image_config(const struct vfs_remote *remote,
 
 	if (rc == 0)
 		return get_blob(remote, n, "blobs", &x.blob, d);
-	return vfs_refuse(&remote->report, n->base, rc, rc == -ENOENT ?
+	return vfs_refuse(&remote->report, n->from, rc, rc == -ENOENT ?
 	    "the manifest has no config" : why);
 }
 
@@ -298,7 +321,7 @@ add_registry(struct vfs_stack *s, const char *operand)
 	const struct vfs_remote *remote = &s->v->o.remote;
 	struct oci_document *d = NULL;
 	struct vfs_image_name n;
-	char prefix[sizeof(n.base) + 32], hex[OCI_HEX + 1], why[LAYER_WHY];
+	char prefix[sizeof(n.from) + 32], hex[OCI_HEX + 1], why[LAYER_WHY];
 	int rc = vfs_image_parse(operand, remote->plain_http, &n, why);
 
 	if (rc != 0)
@@ -306,7 +329,7 @@ add_registry(struct vfs_stack *s, const char *operand)
 	rc = vfs_image_manifest(remote, &n, &d, hex);
 	if (rc != 0)
 		return rc;
-	snprintf(prefix, sizeof(prefix), "%s/blobs/sha256:", n.base);
+	snprintf(prefix, sizeof(prefix), "%s/blobs/sha256:", n.from);
 	rc = add_layers(s, operand, d, prefix);
 	oci_free(d);
 	return rc;

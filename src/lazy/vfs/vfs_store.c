@@ -240,8 +240,10 @@ get_documents(struct vfs_store_layer *l)
 		snprintf(of.reference, sizeof(of.reference), "sha256:%s", hex);
 	sys_free(hex);
 	rc = vfs_image_manifest(remote, &of, &i->manifest, i->hex);
-	if (rc == 0)
-		rc = vfs_image_config(remote, &i->of, i->manifest, &i->config);
+	if (rc == 0) {
+		strcpy(i->of.from, of.from);
+		rc = vfs_image_config(remote, &of, i->manifest, &i->config);
+	}
 out:
 	pthread_rwlock_unlock(&i->lock);
 	return rc;
@@ -306,8 +308,8 @@ open_store_layer(struct vfs_store_layer *l)
 
 	if (rc != 0)
 		return rc;
-	snprintf(url, sizeof(url), "%s/blobs/%s", i->of.base, l->digest);
 	pthread_rwlock_rdlock(&i->lock);
+	snprintf(url, sizeof(url), "%s/blobs/%s", i->of.from, l->digest);
 	which = find_in_manifest(i, l->digest, &l->size);
 	rc = which < 0 ? (int)which :
 	    vfs_stack_add(&l->stack, url, i->manifest, (size_t)which);

@@ -25,6 +25,7 @@ struct layermount_options {
 	char *credentials;		/* "user:password", or NULL */
 	char *credentials_for;		/* a URL of their server */
 	const char *auth_file, *ca_file;
+	const char *registries_conf, *hosts_dir;	/* or NULL */
 	char **registries;		/* the only ones that a store uses, if
 					 * there are any */
 	size_t registry_count, registry_cap;
@@ -83,6 +84,7 @@ struct layermount {
 	/* of the server */
 	struct resolver *resolver;	/* or NULL */
 	struct http *http;
+	struct vfs_registries *registries;	/* or NULL */
 	struct vfs *vfs;
 	struct vfs_stack stack;		/* without --store */
 	struct vfs_store *store;	/* or NULL */
@@ -116,6 +118,12 @@ int layermount_parse(struct layermount *m, int argc, char **argv);
 /* layermount_serve.c */
 
 enum { SERVE_UNMOUNTED = 64 };
+
+/*
+ * Reads where images are mirrored, before the process confines itself.  Returns
+ * 0, or -errno after reporting the error.
+ */
+int layermount_read_registries(struct layermount *m);
 
 /*
  * Opens the HTTP client, with a number of connections to each server.  Returns

@@ -158,6 +158,8 @@ static const struct options_row layermount_table[] = {
 	    "default: detected, except for a repository's URL (cas)",
 	    OPTIONS_TEXT(o.kind),
 	    .names = "estargz, zstd-chunked, ztoc or cas" },
+	{ 0, "hosts-dir", "DIR", "mirrors, as containerd has them: "
+	    "DIR/HOST/hosts.toml", OPTIONS_TEXT(o.hosts_dir) },
 	{ 0, "idle", "S", "--store: unload a layer unused for S seconds "
 	    "(default: 300)",
 	    OPTIONS_NUMBER(o.idle_s, "idle time", 1, IDLE_MAX) },
@@ -182,6 +184,9 @@ static const struct options_row layermount_table[] = {
 	    "limit)", OPTIONS_SIZE(o.rate, "rate") },
 	{ 0, "readahead", "SIZE", "the kernel's readahead after a start "
 	    "(default: 128K)", OPTIONS_SIZE(o.readahead, "readahead") },
+	{ 0, "registries-conf", "FILE", "mirrors, as podman has them (default: "
+	    "/etc/containers/registries.conf)",
+	    OPTIONS_TEXT(o.registries_conf) },
 	{ 0, "registry", "HOST", "--store: use only this registry; may be "
 	    "repeated", OPTIONS_CALL(add_registry) },
 	{ 0, "stats", "[=FILE]", "write counters as JSON at the end and on "

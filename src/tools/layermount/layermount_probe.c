@@ -50,6 +50,7 @@ find_url(struct layermount *m, char url[8192])
 	struct oci_blob *layers = NULL;
 	struct vfs_image_name n;
 	const struct vfs_remote remote = { .http = m->http, .cache_dir = -1,
+		.registries = m->registries,
 		.report = layermount_report(m) };
 	char why[LAYER_WHY], hex[OCI_HEX + 1];
 	size_t count;
@@ -68,7 +69,7 @@ find_url(struct layermount *m, char url[8192])
 			msg_error(&m->msg, "%s: %s", m->o.operands[0],
 			    rc != 0 ? why : "the image has no layers");
 		else
-			snprintf(url, 8192, "%s/blobs/sha256:%s", n.base,
+			snprintf(url, 8192, "%s/blobs/sha256:%s", n.from,
 			    layers[0].hex);
 	}
 	sys_free(layers);
@@ -83,7 +84,8 @@ layermount_probe(struct layermount *m)
 	const char *blob;
 	struct http_answer a;
 
-	if (layermount_open_http(m, 1) != 0)
+	if (layermount_read_registries(m) != 0 ||
+	    layermount_open_http(m, 1) != 0)
 		return msg_finish(&m->msg);
 	if (find_url(m, url) != 0 || m->msg.status != MSG_OK ||
 	    ask_server(m, url, "0-0", &a) != 0)

@@ -104,6 +104,33 @@ start_resolver(struct layermount *m)
 /* Layers */
 
 int
+layermount_read_registries(struct layermount *m)
+{
+	const char *file = m->o.registries_conf, *home = getenv("HOME");
+	char of_user[4096], why[LAYER_WHY] = "";
+	int rc = 0;
+
+	if (file == NULL)
+		file = getenv("CONTAINERS_REGISTRIES_CONF");
+	if (file != NULL) {
+		rc = vfs_registries_read(&m->registries, file, true, why);
+	} else {
+		file = "/etc/containers/registries.conf";
+		snprintf(of_user, sizeof(of_user), "%s/.config/containers/"
+		    "registries.conf", home == NULL ? "" : home);
+		if (home != NULL && access(of_user, R_OK) == 0)
+			file = of_user;
+		rc = vfs_registries_read(&m->registries, file, false, why);
+	}
+	if (rc == 0 && m->o.hosts_dir != NULL)
+		rc = vfs_registries_read_hosts(&m->registries, m->o.hosts_dir,
+		    why);
+	if (rc != 0)
+		msg_error(&m->msg, "%s", *why != '\0' ? why : strerror(-rc));
+	return rc;
+}
+
+int
 layermount_open_http(struct layermount *m, unsigned connections)
 {
 	const struct http_options o = { .credentials = m->o.credentials,
@@ -135,6 +162,7 @@ open_layers(struct layermount *m)
 			.cache_kept = o->cache != NULL,
 			.cache_bytes = o->cache_bytes,
 			.plain_http = o->plain_http,
+			.registries = m->registries,
 			.report = layermount_report(m) },
 		.expect = { .kind = o->kind, .side = o->side,
 			.index_digest = o->index_digest,
@@ -188,6 +216,7 @@ close_layers(struct layermount *m)
 		vfs_store_close(m->store);
 	vfs_close(m->vfs);
 	http_close(m->http);
+	vfs_registries_free(m->registries);
 	resolver_stop(m->resolver);
 }
 
@@ -273,7 +302,8 @@ layermount_serve(struct layermount *m, int ready)
 	if (se == NULL)
 		return MSG_ERROR;
 	m->session = se;
-	if (start_resolver(m) == 0 && fuse_set_signal_handlers(se) == 0) {
+	if (layermount_read_registries(m) == 0 && start_resolver(m) == 0 &&
+	    fuse_set_signal_handlers(se) == 0) {
 		/* libfuse reports why it cannot mount */
 		if (fuse_session_mount(se, m->mountpoint) == 0) {
 			readahead_open(&m->readahead, m->mountpoint,
@@ -287,6 +317,7 @@ layermount_serve(struct layermount *m, int ready)
 			close_layers(m);
 			readahead_close(&m->readahead);
 		} else {
+			vfs_registries_free(m->registries);
 			resolver_stop(m->resolver);
 		}
 		/* at least the connection of the mount no longer exists */

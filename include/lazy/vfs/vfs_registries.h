@@ -1,0 +1,55 @@
+/*
+ * vfs_registries.h - from which servers an image is fetched: mirrors, other names
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Sources: containers-registries.conf(5), version 2; containerd's
+ * docs/hosts.md.  An insecure registry is spoken to without TLS; what the files
+ * say of certificates and headers is ignored.
+ */
+#ifndef COLDPRESS_LAZY_VFS_VFS_REGISTRIES_H
+#define COLDPRESS_LAZY_VFS_VFS_REGISTRIES_H
+
+#include "lazy/layer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+	VFS_BASE = 1024,		/* size of the buffer for a base */
+	VFS_ENDPOINTS = 16		/* maximum number for an image */
+};
+
+struct vfs_registries;
+
+/*
+ * Reads registries.conf, and the files FILE.d/ *.conf after it in the order of
+ * their names, whose registries replace those before with the same prefix.  A
+ * missing file is an error only if it is required.  Returns 0, -ENOMEM, -EINVAL
+ * or another -errno with the file and the reason in why; *r must be freed even
+ * after an error.
+ */
+int vfs_registries_read(struct vfs_registries **r, const char *file,
+    bool required, char why[LAYER_WHY]);
+
+/*
+ * The same, but of a directory as containerd has it: DIR/HOST/hosts.toml, and
+ * DIR/_default/hosts.toml for other hosts.  *r may have been read before, or is
+ * NULL; what both say of a host is taken from the directory.
+ */
+int vfs_registries_read_hosts(struct vfs_registries **r, const char *dir,
+    char why[LAYER_WHY]);
+
+void vfs_registries_free(struct vfs_registries *r);	/* may be NULL */
+
+/*
+ * Writes where to look for an image, best first: SCHEME://HOST/v2/NAME.  host is
+ * HOST or HOST:PORT, base the one without a configuration, and reference a tag,
+ * or a digest with a ':'.  r may be NULL.  Returns their number, at least 1; or
+ * -EACCES if the registry is blocked, or -EINVAL, with the reason in why.
+ * Thread-safe.
+ */
+int vfs_registries_find(const struct vfs_registries *r, const char *host,
+    const char *base, const char *reference,
+    char endpoints[VFS_ENDPOINTS][VFS_BASE], char why[LAYER_WHY]);
+
+#endif

@@ -1,0 +1,509 @@
+/*
+ * vfs_registries.c - from which servers an image is fetched: mirrors, other names
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "lazy/vfs/vfs_registries.h"
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "base/toml.h"
+#include "lazy/format.h"
+#include "lazy/vfs/vfs_image.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { FILE_MAX_B = 1 << 20, FILES_MAX = 256, MIRRORS = VFS_ENDPOINTS - 1 };
+
+/* A place that has some images: HOST[/PATH], or a URL. */
+struct place {
+	const char *location;		/* NULL: the image's own name */
+	bool insecure;
+	bool exact;			/* the URL has its "/v2" already */
+	bool no_tags, no_digests;	/* is not asked for these */
+	bool stated, pull, resolve;	/* capabilities, if they are stated */
+};
+
+struct registry {
+	const char *prefix;		/* HOST[/PATH], *.HOST, or "": any */
+	struct place own, mirrors[MIRRORS];
+	size_t mirror_count;
+	bool blocked, mirrors_by_digest;
+};
+
+struct vfs_registries {
+	struct registry *all;
+	size_t count, cap;
+	struct arena arena;		/* for the strings */
+};
+
+/* A file that is being read. */
+struct reading {
+	struct vfs_registries *r;
+	const char *file;
+	struct registry *now;		/* the last registry, or NULL */
+	struct place *mirror;		/* its last mirror, or NULL */
+	char *why;
+};
+
+static int
+refuse(const struct reading *f, const struct toml_item *i, const char *what)
+{
+	return layer_refuse(f->why, -EINVAL, "%.120s: line %zu: %s", f->file,
+	    i->line, what);
+}
+
+static int
+add_registry(struct reading *f, const char *prefix)
+{
+	struct vfs_registries *r = f->r;
+	void *all = r->all;
+	int rc = array_grow(&all, r->count, &r->cap, sizeof(*r->all));
+
+	r->all = all;
+	if (rc != 0)
+		return rc;
+	f->now = &r->all[r->count++];
+	*f->now = (struct registry){ .prefix = prefix };
+	f->mirror = NULL;
+	return 0;
+}
+
+static int
+add_mirror(struct reading *f, const struct toml_item *i)
+{
+	if (f->now->mirror_count == MIRRORS)
+		return refuse(f, i, "expected at most 15 mirrors");
+	f->mirror = &f->now->mirrors[f->now->mirror_count++];
+	*f->mirror = (struct place){ .location = NULL };
+	return 0;
+}
+
+static int
+take_text(struct reading *f, const struct toml_item *i, const char **to)
+{
+	if (i->type != TOML_STRING || *i->text == '\0')
+		return refuse(f, i, "expected a string");
+	*to = arena_copy(&f->r->arena, i->text, strlen(i->text));
+	return *to == NULL ? -ENOMEM : 0;
+}
+
+static int
+take_truth(struct reading *f, const struct toml_item *i, bool *to)
+{
+	if (i->type != TOML_BOOL)
+		return refuse(f, i, "expected true or false");
+	*to = i->truth;
+	return 0;
+}
+
+/* registries.conf */
+
+static int
+take_which(struct reading *f, const struct toml_item *i)
+{
+	const char *s = i->type == TOML_STRING ? i->text : "";
+
+	f->mirror->no_tags = strcmp(s, "digest-only") == 0;
+	f->mirror->no_digests = strcmp(s, "tag-only") == 0;
+	return f->mirror->no_tags || f->mirror->no_digests ||
+	    strcmp(s, "all") == 0 ? 0 :
+	    refuse(f, i, "expected all, digest-only or tag-only");
+}
+
+static int
+take_registry(void *arg, const struct toml_item *i)
+{
+	struct reading *f = arg;
+	const char *key = i->depth > 0 ? i->path[i->depth - 1] : "";
+	bool mirror = i->depth > 1 && strcmp(i->path[1], "mirror") == 0;
+	struct place *p;
+
+	if (i->depth == 0 || strcmp(i->path[0], "registry") != 0)
+		return 0;
+	if (i->type == TOML_ELEMENT && i->depth == 1)
+		return add_registry(f, NULL);
+	if (f->now == NULL)
+		return refuse(f, i, "expected [[registry]] before this");
+	if (i->type == TOML_ELEMENT && i->depth == 2 && mirror)
+		return add_mirror(f, i);
+	if (i->type == TOML_TABLE || i->type == TOML_ELEMENT ||
+	    i->depth != (mirror ? 3 : 2))
+		return 0;
+	if (mirror && f->mirror == NULL)
+		return refuse(f, i, "expected [[registry.mirror]] before this");
+	p = mirror ? f->mirror : &f->now->own;
+	if (strcmp(key, "location") == 0)
+		return take_text(f, i, &p->location);
+	if (strcmp(key, "insecure") == 0)
+		return take_truth(f, i, &p->insecure);
+	if (mirror)
+		return strcmp(key, "pull-from-mirror") == 0 ?
+		    take_which(f, i) : 0;
+	if (strcmp(key, "prefix") == 0)
+		return take_text(f, i, &f->now->prefix);
+	if (strcmp(key, "blocked") == 0)
+		return take_truth(f, i, &f->now->blocked);
+	if (strcmp(key, "mirror-by-digest-only") == 0)
+		return take_truth(f, i, &f->now->mirrors_by_digest);
+	return 0;
+}
+
+/* Completes the registries from `first` on, and removes earlier ones. */
+static int
+complete(struct reading *f, size_t first)
+{
+	struct vfs_registries *r = f->r;
+
+	for (size_t i = first; i < r->count; i++) {
+		struct registry *g = &r->all[i];
+
+		if (g->prefix == NULL)
+			g->prefix = g->own.location;
+		if (g->prefix == NULL)
+			return layer_refuse(f->why, -EINVAL, "%.120s: a "
+			    "registry has neither a prefix nor a location",
+			    f->file);
+		for (size_t k = 0; k < g->mirror_count; k++)
+			if (g->mirrors[k].location == NULL)
+				return layer_refuse(f->why, -EINVAL, "%.80s: a "
+				    "mirror of %.80s has no location", f->file,
+				    g->prefix);
+		for (size_t k = 0; k < first; k++)
+			if (r->all[k].prefix != NULL &&
+			    strcmp(r->all[k].prefix, g->prefix) == 0)
+				r->all[k].prefix = NULL;
+	}
+	return 0;
+}
+
+static int
+read_file(struct reading *f, int dir, const char *path,
+    int (*item)(void *arg, const struct toml_item *i))
+{
+	int fd = sys_openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0),
+	    rc;
+	size_t len, first = f->r->count;
+	char *text = NULL, reason[TOML_WHY] = "";
+
+	rc = fd < 0 ? fd : fdio_read_all(fd, FILE_MAX_B, &text, &len);
+	if (fd >= 0)
+		sys_close(fd);
+	if (rc != 0)
+		return layer_refuse(f->why, rc, "%.160s: %s", f->file,
+		    strerror(-rc));
+	rc = toml_read(text, len, item, f, reason);
+	sys_free(text);
+	if (*reason != '\0')
+		return layer_refuse(f->why, -EINVAL, "%.120s: %.100s", f->file,
+		    reason);
+	return rc != 0 ? rc : complete(f, first);
+}
+
+static int
+by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int
+is_conf(const struct dirent *e)
+{
+	size_t n = strlen(e->d_name);
+
+	return n > 5 && strcmp(e->d_name + n - 5, ".conf") == 0;
+}
+
+/* Returns *r, which is allocated if it is NULL. */
+static struct vfs_registries *
+need(struct vfs_registries **r)
+{
+	if (*r == NULL)
+		*r = sys_calloc(1, sizeof(**r));
+	return *r;
+}
+
+int
+vfs_registries_read(struct vfs_registries **r, const char *file,
+    bool required, char why[LAYER_WHY])
+{
+	struct reading f = { .r = need(r), .file = file, .why = why };
+	struct dirent **names = NULL;
+	char path[4096];
+	int rc, n;
+
+	*why = '\0';
+	if (f.r == NULL)
+		return -ENOMEM;
+	rc = read_file(&f, AT_FDCWD, file, take_registry);
+	if (rc == -ENOENT && !required)
+		rc = 0;
+	if (rc != 0)
+		return rc;
+	*why = '\0';
+	snprintf(path, sizeof(path), "%s.d", file);
+	n = scandir(path, &names, is_conf, by_name);
+	for (int i = 0; i < n; i++) {
+		if (rc == 0) {
+			snprintf(path, sizeof(path), "%s.d/%s", file,
+			    names[i]->d_name);
+			f.file = path;
+			f.now = NULL;
+			rc = read_file(&f, AT_FDCWD, path, take_registry);
+		}
+		free(names[i]);
+	}
+	free(names);
+	return rc;
+}
+
+/* hosts.toml */
+
+static int
+take_host(void *arg, const struct toml_item *i)
+{
+	struct reading *f = arg;
+	const char *key = i->depth > 0 ? i->path[i->depth - 1] : "";
+	struct place *p;
+	size_t n;
+	int rc;
+
+	if (i->depth == 1 && strcmp(key, "server") == 0)
+		return take_text(f, i, &f->now->own.location);
+	if (i->depth < 2 || strcmp(i->path[0], "host") != 0)
+		return 0;
+	/* its URL is the second key */
+	p = f->mirror;
+	if (p == NULL || strcmp(p->location, i->path[1]) != 0) {
+		rc = add_mirror(f, i);
+		if (rc != 0)
+			return rc;
+		p = f->mirror;
+		n = strlen(i->path[1]);
+		p->location = arena_copy(&f->r->arena, i->path[1], n);
+		if (p->location == NULL)
+			return -ENOMEM;
+	}
+	if (i->depth != 3)
+		return 0;
+	if (strcmp(key, "override_path") == 0)
+		return take_truth(f, i, &p->exact);
+	/* without "resolve", it is not asked what a tag is */
+	if (strcmp(key, "capabilities") == 0) {
+		if (i->type != TOML_STRING)
+			return refuse(f, i, "expected a list of strings");
+		p->stated = true;
+		p->pull |= strcmp(i->text, "pull") == 0;
+		p->resolve |= strcmp(i->text, "resolve") == 0;
+	}
+	return 0;
+}
+
+static bool
+is_url(const char *location)
+{
+	return strncmp(location, "https://", 8) == 0 ||
+	    strncmp(location, "http://", 7) == 0;
+}
+
+static int
+read_host(struct reading *f, int dir, const char *name)
+{
+	char path[512];
+	const char *prefix = strcmp(name, "_default") == 0 ? "" :
+	    arena_copy(&f->r->arena, name, strlen(name));
+	int rc = prefix == NULL ? -ENOMEM : add_registry(f, prefix);
+
+	if (rc != 0)
+		return rc;
+	snprintf(path, sizeof(path), "%.255s/hosts.toml", name);
+	f->file = path;
+	rc = read_file(f, dir, path, take_host);
+	if (rc == -ENOENT) {
+		/* only certificates */
+		f->r->count--;
+		*f->why = '\0';
+		return 0;
+	}
+	for (size_t i = 0; rc == 0 && i < f->now->mirror_count; i++) {
+		struct place *p = &f->now->mirrors[i];
+
+		p->no_digests = p->stated && !p->pull;
+		p->no_tags = p->stated && !(p->pull && p->resolve);
+	}
+	for (size_t i = 0; rc == 0 && i <= f->now->mirror_count; i++) {
+		const char *l = i == 0 ? f->now->own.location :
+		    f->now->mirrors[i - 1].location;
+
+		if (l != NULL && !is_url(l))
+			rc = layer_refuse(f->why, -EINVAL, "%.100s: expected a "
+			    "URL, found '%.80s'", path, l);
+	}
+	return rc;
+}
+
+int
+vfs_registries_read_hosts(struct vfs_registries **r, const char *dir,
+    char why[LAYER_WHY])
+{
+	struct reading f = { .r = need(r), .file = dir, .why = why };
+	size_t first, before;
+	const struct dirent *e;
+	int fd, rc = 0;
+	DIR *d;
+
+	*why = '\0';
+	if (f.r == NULL)
+		return -ENOMEM;
+	first = f.r->count;
+	fd = sys_openat(AT_FDCWD, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (d == NULL) {
+		rc = fd < 0 ? fd : -errno;
+		if (fd >= 0)
+			sys_close(fd);
+		return layer_refuse(why, rc, "%.160s: %s", dir, strerror(-rc));
+	}
+	while (rc == 0 && (errno = 0, e = readdir(d)) != NULL)
+		if (*e->d_name != '.')
+			rc = read_host(&f, fd, e->d_name);
+	if (rc == 0 && errno != 0)
+		rc = -errno;
+	closedir(d);
+	/* these replace what registries.conf says of the same host */
+	before = first;
+	for (size_t i = first; rc == 0 && i < f.r->count; i++)
+		for (size_t k = 0; k < before; k++)
+			if (f.r->all[k].prefix != NULL &&
+			    strcmp(f.r->all[k].prefix, f.r->all[i].prefix) == 0)
+				f.r->all[k].prefix = NULL;
+	return rc;
+}
+
+void
+vfs_registries_free(struct vfs_registries *r)
+{
+	if (r == NULL)
+		return;
+	sys_free(r->all);
+	arena_free(&r->arena);
+	sys_free(r);
+}
+
+/* Finding */
+
+/*
+ * Returns the length of what the prefix stands for in the name, HOST/PATH, or -1
+ * if it does not match.
+ */
+static int64_t
+matched(const char *prefix, const char *name)
+{
+	size_t n = strlen(prefix), host = strcspn(name, ":/");
+
+	if (n == 0)
+		return 0;
+	if (prefix[0] == '*' && prefix[1] == '.') {
+		n -= 1;
+		return host > n && strncasecmp(name + host - n, prefix + 1,
+		    n) == 0 ? (int64_t)strcspn(name, "/") : -1;
+	}
+	return strncmp(name, prefix, n) == 0 && (name[n] == '/' ||
+	    name[n] == '\0') ? (int64_t)n : -1;
+}
+
+/* Writes the base of an image in a place.  rest is the name after the prefix. */
+static int
+write_base(const struct place *p, const char *rest,
+    char base[VFS_BASE], char why[LAYER_WHY])
+{
+	char name[VFS_BASE];
+	struct vfs_image_name n;
+	const char *path;
+	size_t len = strlen(p->location);
+	int rc, used;
+
+	if (!is_url(p->location)) {
+		if ((size_t)snprintf(name, sizeof(name), "%s%s", p->location,
+		    rest) >= sizeof(name))
+			return layer_refuse(why, -EINVAL, "the name of the "
+			    "mirror is too long");
+		rc = vfs_image_parse(name, p->insecure, &n, why);
+		if (rc == 0)
+			strcpy(base, n.base);
+		return rc == 0 || *why != '\0' ? rc : layer_refuse(why, rc,
+		    "%.200s: %s", name, strerror(-rc));
+	}
+	while (len > 0 && p->location[len - 1] == '/')
+		len--;
+	path = p->exact || (len >= 3 && memcmp(p->location + len - 3, "/v2",
+	    3) == 0) ? "" : "/v2";
+	used = snprintf(base, VFS_BASE, "%.*s%s%s", (int)len, p->location, path,
+	    rest);
+	return used < VFS_BASE ? 0 : layer_refuse(why, -EINVAL, "the name of "
+	    "the mirror is too long");
+}
+
+int
+vfs_registries_find(const struct vfs_registries *r, const char *host,
+    const char *base, const char *reference,
+    char endpoints[VFS_ENDPOINTS][VFS_BASE], char why[LAYER_WHY])
+{
+	const char *path = strstr(base, "/v2/");
+	bool digest = strchr(reference, ':') != NULL;
+	const struct registry *best = NULL;
+	char name[2 * VFS_BASE];
+	int64_t length = -1;
+	size_t of_prefix = 0;
+	int count = 0, rc = 0;
+
+	*why = '\0';
+	if (path == NULL || strlen(base) >= VFS_BASE)
+		return layer_refuse(why, -EINVAL, "the name is too long");
+	snprintf(name, sizeof(name), "%s/%s", host, path + 4);
+	for (size_t i = 0; r != NULL && i < r->count; i++) {
+		const char *prefix = r->all[i].prefix;
+		int64_t n = prefix == NULL ? -1 : matched(prefix, name);
+
+		if (n >= 0 && (best == NULL || strlen(prefix) > of_prefix)) {
+			best = &r->all[i];
+			length = n;
+			of_prefix = strlen(prefix);
+		}
+	}
+	if (best == NULL) {
+		strcpy(endpoints[0], base);
+		return 1;
+	}
+	if (best->blocked)
+		return layer_refuse(why, -EACCES, "the registry %.160s is "
+		    "blocked", best->prefix);
+	/* a URL replaces the host, but nothing else */
+	for (size_t i = 0; i < best->mirror_count && rc == 0; i++) {
+		const struct place *p = &best->mirrors[i];
+
+		if ((digest ? p->no_digests : p->no_tags ||
+		    best->mirrors_by_digest))
+			continue;
+		rc = write_base(p, name + (is_url(p->location) ?
+		    strlen(host) : (size_t)length), endpoints[count++], why);
+	}
+	if (rc != 0)
+		return rc;
+	if (best->own.location != NULL)
+		rc = write_base(&best->own, name + (is_url(best->own.location) ?
+		    strlen(host) : (size_t)length), endpoints[count], why);
+	else if (best->own.insecure && strncmp(base, "https", 5) == 0)
+		snprintf(endpoints[count], VFS_BASE, "http%s", base + 5);
+	else
+		strcpy(endpoints[count], base);
+	return rc != 0 ? rc : count + 1;
+}

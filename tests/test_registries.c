@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lazy/vfs/vfs_registries.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+
+static void
+write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* The places of HOST/NAME, one behind the other. */
+static const char *
+found(const struct vfs_registries *r, const char *host, const char *name,
+    const char *reference)
+{
+	static char all[VFS_ENDPOINTS * VFS_BASE];
+	char at[VFS_ENDPOINTS][VFS_BASE], base[VFS_BASE], why[LAYER_WHY];
+	int n;
+
+	snprintf(base, sizeof(base), "https://%s/v2/%s", host, name);
+	n = vfs_registries_find(r, host, base, reference, at, why);
+	*all = '\0';
+	for (int i = 0; i < n; i++) {
+		if (i > 0)
+			strcat(all, " ");
+		strcat(all, at[i]);
+	}
+	if (n < 0)
+		snprintf(all, sizeof(all), "%d %.200s", -n, why);
+	return all;
+}
+
+static void
+none(void **state)
+{
+	struct vfs_registries *r = NULL;
+	char why[LAYER_WHY];
+
+	(void)state;
+	assert_string_equal(found(NULL, "a.org", "x/y", "latest"),
+	    "https://a.org/v2/x/y");
+	assert_int_equal(vfs_registries_read(&r, "missing", false, why), 0);
+	assert_string_equal(found(r, "a.org", "x/y", "latest"),
+	    "https://a.org/v2/x/y");
+	assert_int_equal(vfs_registries_read(&r, "missing", true, why),
+	    -ENOENT);
+	assert_string_equal(why, "missing: No such file or directory");
+	vfs_registries_free(r);
+}
+
+static void
+mirrors(void **state)
+{
+	struct vfs_registries *r = NULL;
+	char why[LAYER_WHY];
+
+	(void)state;
+	write_file("conf", "unqualified-search-registries = ['docker.io']\n"
+	    "[[registry]]\nprefix = 'a.org'\nlocation = 'b.org:5000/all'\n"
+	    "[[registry.mirror]]\nlocation = 'm.org/cache'\n"
+	    "[[registry.mirror]]\nlocation = 'n.org'\ninsecure = true\n"
+	    "pull-from-mirror = 'digest-only'\n"
+	    "[[registry.mirror]]\nlocation = 'o.org'\n"
+	    "pull-from-mirror = 'tag-only'\n"
+	    "[[registry]]\nlocation = 'a.org/secret'\nblocked = true\n"
+	    "[[registry]]\nprefix = '*.local'\ninsecure = true\n"
+	    "[[registry]]\nprefix = 'd.org'\nmirror-by-digest-only = true\n"
+	    "[[registry.mirror]]\nlocation = 'm.org'\n"
+	    "pull-from-mirror = 'all'\n");
+	assert_int_equal(vfs_registries_read(&r, "conf", true, why), 0);
+	assert_string_equal(found(r, "a.org", "x/y", "latest"),
+	    "https://m.org/v2/cache/x/y https://o.org/v2/x/y "
+	    "https://b.org:5000/v2/all/x/y");
+	assert_string_equal(found(r, "a.org", "x/y", "sha256:00"),
+	    "https://m.org/v2/cache/x/y http://n.org/v2/x/y "
+	    "https://b.org:5000/v2/all/x/y");
+	/* the longest prefix counts, and ends where a part of the path does */
+	assert_string_equal(found(r, "a.org", "secret/y", "1"),
+	    "13 the registry a.org/secret is blocked");
+	assert_string_equal(found(r, "a.org", "secrets", "1"),
+	    "https://m.org/v2/cache/secrets https://o.org/v2/secrets "
+	    "https://b.org:5000/v2/all/secrets");
+	assert_string_equal(found(r, "a.org:80", "x", "1"),
+	    "https://a.org:80/v2/x");
+	assert_string_equal(found(r, "a.orgs", "x", "1"),
+	    "https://a.orgs/v2/x");
+	assert_string_equal(found(r, "z.local:1", "x", "1"),
+	    "http://z.local:1/v2/x");
+	assert_string_equal(found(r, "local", "x", "1"), "https://local/v2/x");
+	assert_string_equal(found(r, ".local", "x", "1"),
+	    "https://.local/v2/x");
+	assert_string_equal(found(r, "d.org", "x", "1"), "https://d.org/v2/x");
+	assert_string_equal(found(r, "d.org", "x", "sha256:00"),
+	    "https://m.org/v2/x https://d.org/v2/x");
+	vfs_registries_free(r);
+}
+
+/* What comes later replaces what has the same prefix. */
+static void
+several_files(void **state)
+{
+	struct vfs_registries *r = NULL;
+	char why[LAYER_WHY];
+
+	(void)state;
+	write_file("conf", "[[registry]]\nlocation = 'a.org'\nblocked = true\n"
+	    "[[registry]]\nlocation = 'b.org'\nblocked = true\n");
+	assert_int_equal(mkdir("conf.d", 0755), 0);
+	write_file("conf.d/2.conf", "[[registry]]\nlocation = 'a.org'\n"
+	    "[[registry.mirror]]\nlocation = 'two.org'");
+	write_file("conf.d/1.conf", "[[registry]]\nlocation = 'a.org'\n"
+	    "[[registry.mirror]]\nlocation = 'one.org'");
+	write_file("conf.d/3.txt", "[[registry]]\nlocation = 'b.org'");
+	assert_int_equal(vfs_registries_read(&r, "conf", true, why), 0);
+	assert_string_equal(found(r, "a.org", "x", "1"),
+	    "https://two.org/v2/x https://a.org/v2/x");
+	assert_string_equal(found(r, "b.org", "x", "1"),
+	    "13 the registry b.org is blocked");
+	vfs_registries_free(r);
+}
+
+static void
+hosts(void **state)
+{
+	struct vfs_registries *r = NULL;
+	char why[LAYER_WHY];
+
+	(void)state;
+	assert_int_equal(mkdir("certs.d", 0755), 0);
+	assert_int_equal(mkdir("certs.d/docker.io", 0755), 0);
+	assert_int_equal(mkdir("certs.d/ca.org", 0755), 0);
+	assert_int_equal(mkdir("certs.d/_default", 0755), 0);
+	write_file("certs.d/ca.org/ca.crt", "none");
+	write_file("certs.d/docker.io/hosts.toml",
+	    "server = 'https://registry-1.docker.io'\n"
+	    "[host.'https://m.org']\n  capabilities = ['pull', 'resolve']\n"
+	    "[host.'http://p.org:5000/']\n  capabilities = ['pull']\n"
+	    "  [host.'http://p.org:5000/'.header]\n    x = 'y'\n"
+	    "[host.'https://r.org/v2/proxy']\n  override_path = true\n"
+	    "[host.'https://s.org/v2']\n  capabilities = ['push']\n"
+	    "  skip_verify = true\n");
+	write_file("certs.d/_default/hosts.toml",
+	    "[host.'https://all.org/v2']\n");
+	write_file("conf", "[[registry]]\nlocation = 'docker.io'\n"
+	    "blocked = true\n");
+	assert_int_equal(vfs_registries_read(&r, "conf", true, why), 0);
+	assert_int_equal(vfs_registries_read_hosts(&r, "certs.d", why), 0);
+	assert_string_equal(found(r, "docker.io", "library/x", "1"),
+	    "https://m.org/v2/library/x https://r.org/v2/proxy/library/x "
+	    "https://registry-1.docker.io/v2/library/x");
+	assert_string_equal(found(r, "docker.io", "library/x", "sha256:00"),
+	    "https://m.org/v2/library/x http://p.org:5000/v2/library/x "
+	    "https://r.org/v2/proxy/library/x "
+	    "https://registry-1.docker.io/v2/library/x");
+	assert_string_equal(found(r, "ca.org", "x", "1"),
+	    "https://all.org/v2/x https://ca.org/v2/x");
+	vfs_registries_free(r);
+	r = NULL;
+	assert_int_equal(vfs_registries_read_hosts(&r, "certs", why), -ENOENT);
+	vfs_registries_free(r);
+}
+
+static void
+refuses(const char *text, const char *want)
+{
+	struct vfs_registries *r = NULL;
+	char why[LAYER_WHY];
+
+	write_file("conf", text);
+	assert_int_equal(vfs_registries_read(&r, "conf", true, why), -EINVAL);
+	assert_string_equal(why, want);
+	vfs_registries_free(r);
+}
+
+static void
+faults(void **state)
+{
+	struct vfs_registries *r = NULL;
+	char many[1024] = "[[registry]]\nlocation = 'a.org'\n", why[LAYER_WHY];
+
+	(void)state;
+	refuses("[[registry]\n", "conf: line 1: expected ]]");
+	refuses("[[registry]]\n", "conf: a registry has neither a prefix nor a "
+	    "location");
+	refuses("[registry]\nlocation = 'a.org'\n",
+	    "conf: line 1: expected [[registry]] before this");
+	refuses("[[registry]]\nlocation = 1\n",
+	    "conf: line 2: expected a string");
+	refuses("[[registry]]\nlocation = ''\n",
+	    "conf: line 2: expected a string");
+	refuses("[[registry]]\nblocked = 'yes'\n",
+	    "conf: line 2: expected true or false");
+	refuses("[[registry]]\nlocation = 'a.org'\n[registry.mirror]\n"
+	    "location = 'b.org'\n",
+	    "conf: line 4: expected [[registry.mirror]] before this");
+	refuses("[[registry]]\nlocation = 'a.org'\n[[registry.mirror]]\n",
+	    "conf: a mirror of a.org has no location");
+	refuses("[[registry]]\nlocation = 'a.org'\n[[registry.mirror]]\n"
+	    "pull-from-mirror = 'never'\n",
+	    "conf: line 4: expected all, digest-only or tag-only");
+	for (int i = 0; i < 16; i++)
+		strcat(many, "[[registry.mirror]]\nlocation = 'm'\n");
+	refuses(many, "conf: line 33: expected at most 15 mirrors");
+	/* what is no host is found when the image is */
+	write_file("conf", "[[registry]]\nprefix = 'e.org'\n"
+	    "location = 'user:password@b.org'\n");
+	assert_int_equal(vfs_registries_read(&r, "conf", true, why), 0);
+	assert_string_equal(found(r, "e.org", "x", "1"), "22 the host contains "
+	    "'@'; credentials are given with --authfile or --creds-file");
+	vfs_registries_free(r);
+	r = NULL;
+	if (mkdir("certs.d/bad.org", 0755) != 0)
+		skip();
+	write_file("certs.d/bad.org/hosts.toml", "server = 'a.org'\n");
+	assert_int_equal(vfs_registries_read_hosts(&r, "certs.d", why),
+	    -EINVAL);
+	assert_non_null(strstr(why, "bad.org/hosts.toml: expected a URL, found "
+	    "'a.org'"));
+	vfs_registries_free(r);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(none),
+		cmocka_unit_test(mirrors),
+		cmocka_unit_test(several_files),
+		cmocka_unit_test(hosts),
+		cmocka_unit_test(faults),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
