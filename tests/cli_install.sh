@@ -40,8 +40,8 @@ for file in "$SRC"/scripts/*; do
 	esac
 	[ -f "$file" ] || continue
 	case $name in
-	demo | check | mutate | analyze | coverage | cross | fuzz | openzfs | \
-	package | simulate-lapcmp | figures | campaign) ;;
+	demo | check | mutate | analyze | coverage | cross | cvmfs-client | fuzz | \
+	openzfs | package | simulate-lapcmp | figures | campaign) ;;
 	*)
 		t "$name is installed" 0 test -x "$libexec/$name"
 		t "$name: installed --help" 0 script "$libexec" "$name" --help
