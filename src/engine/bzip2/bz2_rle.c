@@ -18,15 +18,6 @@ enum {
 typedef uint8_t bytes_v __attribute__((vector_size(LANES)));
 typedef uint64_t words_v __attribute__((vector_size(LANES)));
 
-static inline bytes_v
-load_bytes(const uint8_t *p)
-{
-	bytes_v v;
-
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
 static size_t
 first_run(const uint8_t *p, size_t len)
 {
@@ -42,10 +33,14 @@ bz2_find_run(const uint8_t *p, size_t len)
 	size_t i = 0;
 
 	for (; len - i >= LANES + 3; i += LANES) {
-		bytes_v a = load_bytes(p + i), b = load_bytes(p + i + 1);
-		bytes_v c = load_bytes(p + i + 2), d = load_bytes(p + i + 3);
-		words_v same = (words_v)((a == b) & (b == c) & (c == d));
+		bytes_v a, b, c, d;
+		words_v same;
 
+		memcpy(&a, p + i, LANES);
+		memcpy(&b, p + i + 1, LANES);
+		memcpy(&c, p + i + 2, LANES);
+		memcpy(&d, p + i + 3, LANES);
+		same = (words_v)((a == b) & (b == c) & (c == d));
 		if ((same[0] | same[1]) != 0)
 			return i + first_run(p + i, LANES + 3);
 	}
