@@ -374,7 +374,7 @@ image_path(struct imgsrc_dir *d, const char **path)
 		return 0;
 	if (strchr(*path, '/') == NULL) {
 		/* sources with equal names have numbers already */
-		for (size_t k = 0; k < o->input_count; k++)
+		for (size_t k = 0; k < o->top_count; k++)
 			if (strcmp(o->inputs[k].name, *path) == 0)
 				base = path_name(o->inputs[k].real);
 		rc = rename_taken(d, *path, base);
@@ -520,9 +520,9 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 
 		if (in->is_dir)
 			continue;
-		rc = snprintf(real, sizeof(real), "%s", in->real) < PATH_MAX ?
-		    sys_fstatat(d->root, real, &it.st, AT_SYMLINK_NOFOLLOW) :
-		    -ENAMETOOLONG;
+		rc = snprintf(real, sizeof(real), "%s", *in->real == '\0' ?
+		    "." : in->real) < PATH_MAX ? sys_fstatat(d->root, real,
+		    &it.st, AT_SYMLINK_NOFOLLOW) : -ENAMETOOLONG;
 		rc = rc != 0 ? dir_trouble(d, in->path, rc) : list_item(d,
 		    d->root, real, &it, in->name, d->to->xattrs != NULL);
 		if (rc != 0)
@@ -595,7 +595,7 @@ path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
     uint64_t *size)
 {
 	const struct imgsrc_input *in = d->to->o.inputs;
-	const struct imgsrc_input *end = in + d->to->o.input_count;
+	const struct imgsrc_input *end = in + d->to->o.top_count;
 	int rc = sqw_tree_path(&d->to->tree, d->files[i], text, room);
 	size_t skip, real, rest;
 	char *p;

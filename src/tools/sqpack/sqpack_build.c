@@ -77,7 +77,8 @@ build_to(struct sqpack *p, int fd, const char *name, int tmpdir)
 	image->o = p->o.from;
 	image->o.path = p->o.source;
 	image->o.no_xattrs = p->o.no_xattrs;
-	image->o.show_progress = !p->msg.quiet;
+	image->o.show_progress = !p->msg.quiet && p->o.as == NULL;
+	image->o.progress = p->o.progress;
 	image->o.report = print_report;
 	image->o.arg = p;
 	if (p->o.pseudo != NULL || p->o.from.labels != NULL) {
@@ -87,6 +88,8 @@ build_to(struct sqpack *p, int fd, const char *name, int tmpdir)
 	image->pack = p->o.data;
 	image->pack.memory = p->o.memory;
 	image->tables = p->o.tables;
+	image->tables.inode = p->o.inode;
+	image->tables.arg = p;
 	rc = imgsrc_build(image, source, fd, tmpdir);
 	return image->told ? rc : output_error(p, name, rc);
 }
@@ -148,6 +151,20 @@ open_tmpdir(struct sqpack *p, const char **name)
 	dir = sys_openat(AT_FDCWD, *name, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 	    0);
 	return dir < 0 ? output_error(p, *name, dir) : dir;
+}
+
+/* Builds the image in fd, where no unlinked files can be. */
+static int
+build_beside(struct sqpack *p, int fd, const char *name)
+{
+	const char *tmpdir;
+	int dir = open_tmpdir(p, &tmpdir), rc;
+
+	if (dir < 0)
+		return dir;
+	rc = build_to(p, fd, name, dir);
+	sys_close(dir);
+	return rc;
 }
 
 /* Opens the image that was rebuilt, to compare; the source has made reports. */
@@ -318,13 +335,14 @@ out:
 int
 sqpack_build(struct sqpack *p)
 {
-	const char *name;
 	struct output out, signature = { .fd = -1, .dirfd = -1 };
 	mode_t mask;
-	int rc, dir;
+	int rc;
 
 	if (p->o.dry_run || p->o.rebuild_check)
 		return build_nowhere(p);
+	if (p->o.tables.streamed)
+		return build_beside(p, STDOUT_FILENO, "standard output");
 	rc = output_create(&out, p->o.output, p->o.force);
 	if (rc == -EEXIST) {
 		msg_error(&p->msg, "%s exists (-f replaces it)",
@@ -335,11 +353,7 @@ sqpack_build(struct sqpack *p)
 		return output_error(p, p->o.output, rc);
 	if (out.direct && S_ISBLK(out.there.st_mode)) {
 		/* no unlinked files in /dev, the directory of the device */
-		rc = dir = open_tmpdir(p, &name);
-		if (dir >= 0) {
-			rc = build_to(p, out.fd, p->o.output, dir);
-			sys_close(dir);
-		}
+		rc = build_beside(p, out.fd, p->o.output);
 	} else if (out.direct) {
 		msg_error(&p->msg, "%s: an image cannot be written "
 		    "sequentially: -o needs a file or a block device",

@@ -24,6 +24,7 @@ end_meta_block(struct sqw_table *t)
 		header = (uint32_t)n;
 	store_le16(t->packed, (uint16_t)header);
 	n += SQUASHFS_META_HEADER_B;
+	t->raw_size += t->filled + SQUASHFS_META_HEADER_B;
 	if (t->ops.write != NULL && t->err == 0)
 		t->err = t->ops.write(t->ops.arg, t->packed, n);
 	t->size += n;

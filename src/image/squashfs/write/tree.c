@@ -89,7 +89,7 @@ new_node(struct sqw_tree *t, uint32_t parent, const char *name, size_t len,
 	*id = (uint32_t)t->count++;
 	t->nodes[*id] = (struct sqw_node){ .name = text, .id = *id,
 		.parent = parent, .owner = *id, .links = 1,
-		.attr = { .mode = S_IFDIR | 0755, .xattr = SQUASHFS_NONE } };
+		.attr = t->implied };
 	if (*id != 0)
 		*node_slot(t, parent, text, len) = *id;
 	return 0;
@@ -101,7 +101,8 @@ sqw_tree_open(struct sqw_tree *t)
 	uint32_t root;
 	int rc;
 
-	*t = (struct sqw_tree){ .seed = hash_seed() };
+	*t = (struct sqw_tree){ .seed = hash_seed(), .implied = {
+		.mode = S_IFDIR | 0755, .xattr = SQUASHFS_NONE } };
 	rc = make_slots(t, SLOTS_FIRST);
 	return rc != 0 ? rc : new_node(t, 0, "", 0, &root);
 }
