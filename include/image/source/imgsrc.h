@@ -90,6 +90,8 @@ struct imgsrc_options {
 					 * NULL */
 	const char *order;		/* list of the files that come first, or
 					 * NULL */
+	const char *order_text;		/* what is in the list, if it is not
+					 * that file's content; or NULL */
 	bool order_backwards;		/* as mksquashfs -sort: the last name
 					 * first, and no limits for fragment
 					 * blocks */

@@ -318,9 +318,11 @@ rename_taken(struct imgsrc_dir *d, const char *name, const char *base)
 	size_t room = strlen(base) + 24;
 	void *items = d->renamed;
 	struct renamed r;
+	uint32_t id;
 	int rc;
 
-	if (sqw_tree_find(&d->to->tree, name) == SQW_NOWHERE)
+	id = sqw_tree_find(&d->to->tree, name);
+	if (id == SQW_NOWHERE || !imgsrc_is_kept(d->to, id))
 		return 0;
 	rc = array_grow(&items, d->renamed_count, &d->renamed_cap, sizeof(r));
 	d->renamed = items;
@@ -495,6 +497,20 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 		else
 			parallel_run(d->to->pack.threads, search_xattrs, &s);
 	}
+	for (size_t k = 0; k < o->input_count; k++) {
+		const struct imgsrc_input *in = &o->inputs[k];
+		struct fs_item it = { .path = real };
+
+		if (in->is_dir)
+			continue;
+		rc = snprintf(real, sizeof(real), "%s", *in->real == '\0' ?
+		    "." : in->real) < PATH_MAX ? sys_fstatat(d->root, real,
+		    &it.st, AT_SYMLINK_NOFOLLOW) : -ENAMETOOLONG;
+		rc = rc != 0 ? dir_trouble(d, in->path, rc) : list_item(d,
+		    d->root, real, &it, in->name, d->to->xattrs != NULL);
+		if (rc != 0)
+			goto out;
+	}
 	for (size_t i = 0; i < list->count; i++) {
 		const struct fs_item *it = &list->items[i];
 		const struct imgsrc_input *in = o->inputs;
@@ -511,20 +527,6 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 		if (rc == 0)
 			rc = list_deep(d, list->roots[it->root], it,
 			    d->path.text, s.has != NULL && s.has[i]);
-		if (rc != 0)
-			goto out;
-	}
-	for (size_t k = 0; k < o->input_count; k++) {
-		const struct imgsrc_input *in = &o->inputs[k];
-		struct fs_item it = { .path = real };
-
-		if (in->is_dir)
-			continue;
-		rc = snprintf(real, sizeof(real), "%s", *in->real == '\0' ?
-		    "." : in->real) < PATH_MAX ? sys_fstatat(d->root, real,
-		    &it.st, AT_SYMLINK_NOFOLLOW) : -ENAMETOOLONG;
-		rc = rc != 0 ? dir_trouble(d, in->path, rc) : list_item(d,
-		    d->root, real, &it, in->name, d->to->xattrs != NULL);
 		if (rc != 0)
 			goto out;
 	}

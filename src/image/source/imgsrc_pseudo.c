@@ -358,6 +358,8 @@ imgsrc_pseudo_set_parent(struct imgsrc_pseudo *p, const char *definition,
 	struct strbuf text = { .len = 0 };
 	int rc;
 
+	if (strchr("dD", definition[strspn(definition, " \t")]) == NULL)
+		return wrong(why, definition, "expected d or, with a time, D");
 	strbuf_add(&text, "/ ", 2);
 	strbuf_add(&text, definition, strlen(definition) + 1);
 	rc = text.failed ? -ENOMEM : add_definition(p, text.data, SIZE_MAX,
@@ -368,8 +370,7 @@ imgsrc_pseudo_set_parent(struct imgsrc_pseudo *p, const char *definition,
 	sys_free(p->parent.text);
 	sys_free(p->parent.path);
 	p->parent = p->items[--p->count];
-	return strchr("dD", p->parent.type) != NULL ? 0 : wrong(why,
-	    definition, "expected d or, with a time, D");
+	return 0;
 }
 
 bool

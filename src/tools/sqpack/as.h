@@ -206,6 +206,7 @@ struct as_mksquashfs {
 	const char *root_name;		/* for -root-becomes */
 	char *real_output;		/* of the image that is added to */
 	const char *info_file, *log;
+	char *order;			/* of data, with paths in the image */
 	uint64_t *refs;			/* of inodes, by node; or NULL */
 	const char *root_mode, *file_mode, *dir_mode;	/* NULL: unchanged */
 	const char *default_mode;

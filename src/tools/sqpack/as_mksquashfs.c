@@ -1091,6 +1091,7 @@ release(struct sqpack *p)
 
 	as_sources_free(p);
 	sys_free(a->refs);
+	sys_free(a->order);
 	free(a->real_output);
 	as_texts_free(&a->excludes);
 	as_texts_free(&a->paths);

@@ -8,6 +8,7 @@
  */
 #include "as.h"
 
+#include "base/args.h"
 #include "base/array.h"
 #include "base/path.h"
 #include "base/path_regex.h"
@@ -382,31 +383,45 @@ by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/*
+ * Returns the path in the image of the file with this real path, if source i
+ * contains it, or NULL.
+ */
+enum { IMAGE_PATH_MAX = 2 * PATH_MAX };
+
+static const char *
+image_path(const struct sqpack *p, size_t i, const char *real,
+    char path[IMAGE_PATH_MAX])
+{
+	const struct as_mksquashfs *a = p->o.as;
+	const struct imgsrc_input *in = &p->o.from.inputs[i];
+	bool root = a->source_count == 1 && !a->as_directory &&
+	    a->style == AS_STRIPPED && in->is_dir;
+	size_t n = strlen(in->real);
+
+	if (strncmp(real + 1, in->real, n) != 0 ||
+	    (n > 0 && real[n + 1] != '/' && real[n + 1] != '\0'))
+		return NULL;
+	snprintf(path, IMAGE_PATH_MAX, "%s%s", root ? "" : in->name,
+	    real + 1 + n);
+	return path + (*path == '/');
+}
+
 /* Excludes the image path of the file with this real path. */
 static int
 add_real(struct sqpack *p, const char *real)
 {
 	struct as_mksquashfs *a = p->o.as;
-	bool root = a->source_count == 1 && !a->as_directory &&
-	    a->style == AS_STRIPPED && p->o.from.inputs[0].is_dir;
+	char room[IMAGE_PATH_MAX];
+	int rc = 0;
 
-	for (size_t i = 0; i < p->o.from.top_count; i++) {
-		const struct imgsrc_input *in = &p->o.from.inputs[i];
-		size_t n = strlen(in->real);
-		char path[2 * PATH_MAX];
-		int rc;
+	for (size_t i = 0; rc == 0 && i < p->o.from.top_count; i++) {
+		const char *path = image_path(p, i, real, room);
 
-		if (strncmp(real + 1, in->real, n) != 0 ||
-		    (n > 0 && real[n + 1] != '/' && real[n + 1] != '\0'))
-			continue;
-		snprintf(path, sizeof(path), "%s%s", root ? "" : in->name,
-		    real + 1 + n);
-		rc = as_texts_add(p, &a->paths, path + (*path == '/'),
-		    strlen(path + (*path == '/')));
-		if (rc != 0)
-			return rc;
+		if (path != NULL)
+			rc = as_texts_add(p, &a->paths, path, strlen(path));
 	}
-	return 0;
+	return rc;
 }
 
 /* Excludes a path from the sources, or one that begins at /, ./ or ../. */
@@ -627,8 +642,128 @@ add_excludes(struct sqpack *p)
 	return rc;
 }
 
-int
-as_sources(struct sqpack *p)
+/* Order of data */
+
+/* Appends a path of the image with a priority. */
+static void
+put_order(struct strbuf *text, const char *path, const char *priority)
+{
+	for (; *path != '\0'; path++) {
+		if (strchr(" \t\\#", *path) != NULL)
+			strbuf_char(text, '\\');
+		strbuf_char(text, *path);
+	}
+	strbuf_char(text, ' ');
+	strbuf_add(text, priority, strlen(priority));
+	strbuf_char(text, '\n');
+}
+
+/*
+ * Finds the files that a line names: one here or, by default, in one of the
+ * sources.  Returns their number, or -errno after reporting the error.
+ */
+static int
+find_ordered(struct sqpack *p, struct strbuf *text, const char *name,
+    const char *priority, bool *from_here)
+{
+	const struct as_mksquashfs *a = p->o.as;
+	bool here = *from_here || *name == '/' || strncmp(name, "./", 2) == 0 ||
+	    strncmp(name, "../", 3) == 0;
+	char real[PATH_MAX], file[PATH_MAX], room[IMAGE_PATH_MAX];
+	int found = 0;
+
+	for (size_t i = 0; i < (here ? 1 : a->source_count); i++) {
+		const char *path = NULL;
+		struct stat st;
+
+		if (snprintf(file, sizeof(file), "%s%s%s", here ? "" :
+		    a->sources[i], here ? "" : "/", name) >=
+		    (int)sizeof(file) ||
+		    sys_fstatat(AT_FDCWD, file, &st, AT_SYMLINK_NOFOLLOW) != 0
+		    || real_path(file, false, real) != 0)
+			continue;
+		found++;
+		for (size_t k = 0; path == NULL &&
+		    k < p->o.from.top_count; k++)
+			path = image_path(p, k, real, room);
+		if (path != NULL)
+			put_order(text, path, priority);
+	}
+	if (found == 0 && !here) {
+		/* as mkisofs has it, if the first line is of this kind */
+		struct stat st;
+
+		if (text->len == 0 && sys_fstatat(AT_FDCWD, name, &st,
+		    AT_SYMLINK_NOFOLLOW) == 0) {
+			*from_here = true;
+			return find_ordered(p, text, name, priority, from_here);
+		}
+	}
+	if (found > 1) {
+		msg_error(&p->msg, "-sort: %s is in more than one source; an "
+		    "absolute path is not ambiguous", name);
+		return -EINVAL;
+	}
+	return found;
+}
+
+/*
+ * Gives the files of the sort file their paths in the image.  Returns 0, or
+ * -errno after reporting the error.
+ */
+static int
+find_order(struct sqpack *p)
+{
+	struct as_mksquashfs *a = p->o.as;
+	struct as_texts lines = { .count = 0 };
+	struct strbuf text = { .len = 0 };
+	bool from_here = false;
+	int rc = as_lines(p, &lines, p->o.from.order);
+
+	for (size_t i = 0; rc >= 0 && i < lines.count; i++) {
+		char *from = lines.items[i], *to = from, *name = from;
+		size_t len;
+		int64_t n;
+
+		for (; *from != '\0' && strchr(" \t", *from) == NULL; from++) {
+			if (*from == '\\' && *++from == '\0')
+				break;
+			*to++ = *from;
+		}
+		from += strspn(from, " \t");
+		len = strcspn(from, " \t\r");
+		if (from[len + strspn(from + len, " \t\r")] != '\0')
+			len = 0;
+		from[len] = '\0';
+		*to = '\0';
+		if (to == name)
+			continue;
+		if (args_int(from, -32768, 32767, &n) != 0) {
+			msg_error(&p->msg, "%s: %s: expected a priority in "
+			    "-32768..32767", p->o.from.order, name);
+			rc = -EINVAL;
+			break;
+		}
+		if (to - name > 1 && strcmp(to - 2, "/*") == 0)
+			to[-2] = '\0';
+		rc = find_ordered(p, &text, name, from, &from_here);
+		if (rc == 0)
+			msg_warn(&p->msg, "%s: %s: no such file in the "
+			    "sources; ignored", p->o.from.order, name);
+	}
+	strbuf_char(&text, '\0');
+	if (rc >= 0 && text.failed) {
+		msg_error(&p->msg, "%s", strerror(ENOMEM));
+		rc = -ENOMEM;
+	}
+	as_texts_free(&lines);
+	a->order = text.data;
+	p->o.from.order_text = text.data;
+	return rc < 0 ? rc : 0;
+}
+
+static int
+add_sources(struct sqpack *p)
 {
 	struct sqpack_options *o = &p->o;
 	struct as_mksquashfs *a = o->as;
@@ -677,13 +812,22 @@ as_sources(struct sqpack *p)
 		}
 		a->device = st.st_dev;
 	}
-	rc = add_excludes(p);
-	if (rc != 0)
-		return rc;
-	if (a->source_count == 1 && !a->as_directory &&
-	    o->from.inputs[0].is_dir) {
-		o->from.input_count = 0;
+	return add_excludes(p);
+}
+
+int
+as_sources(struct sqpack *p)
+{
+	struct as_mksquashfs *a = p->o.as;
+	struct imgsrc_options *from = &p->o.from;
+	int rc = add_sources(p);
+
+	if (rc == 0 && from->order != NULL)
+		rc = find_order(p);
+	if (rc == 0 && a->style == AS_STRIPPED && from->input_count == 1 &&
+	    !a->as_directory && from->inputs[0].is_dir) {
+		from->input_count = 0;
 		a->root_is_made = false;
 	}
-	return 0;
+	return rc;
 }

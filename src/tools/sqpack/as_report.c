@@ -376,7 +376,7 @@ as_report(struct sqpack *p)
 	const struct sqw_data_options *d = &p->image.pack;
 	const struct sqt_image_space *space = &p->image.space;
 	uint64_t files = 0, links = 0, devices = 0, fifos = 0, sockets = 0;
-	uint64_t dirs = 0, hard = 0;
+	uint64_t dirs = 0, hard = 0, empty = 0;
 	struct owners ids;
 	double size = (double)space->used_B;
 
@@ -400,7 +400,12 @@ as_report(struct sqpack *p)
 			continue;
 		}
 		switch (n->attr.mode & S_IFMT) {
-		case S_IFREG: files++; break;
+		case S_IFREG:
+			files++;
+			/* mksquashfs counts them as duplicates */
+			empty += n->attr.size == 0 &&
+			    !imgsrc_is_kept(&p->image, n->id);
+			break;
 		case S_IFDIR: dirs++; break;
 		case S_IFLNK: links++; break;
 		case S_IFIFO: fifos++; break;
@@ -432,7 +437,8 @@ as_report(struct sqpack *p)
 	if (d->no_duplicates)
 		puts("No duplicate files removed");
 	else
-		print_line("duplicate files found", p->image.data.duplicates);
+		print_line("duplicate files found", p->image.data.duplicates +
+		    empty);
 	print_line("inodes", tree->inodes);
 	print_line("files", files);
 	if (!d->no_fragments)
