@@ -52,7 +52,13 @@ static const char help[] =
 "  -e LIST, -ef FILE, -wildcards, -regex, -max-depth N    names to leave out\n"
 "  -sort FILE                          order of the data\n"
 "  -keep-as-directory, -no-hardlinks, -one-file-system\n"
+"  -tarstyle, -cpiostyle, -cpiostyle0  keep the paths of sources; of those\n"
+"                                      listed on standard input\n"
 "  -tar                                read an archive from standard input\n"
+"  -ignore-zeros, -default-mode M, -default-uid U, -default-gid G\n"
+"  -pd DEFINITION                      missing directories of pseudo files\n"
+"  -stream, -fix IMAGE                 write to standard output; mend that\n"
+"  -log FILE, -log-action, -true-action, -false-action ACTION@EXPRESSION\n"
 "  -processors N, -no-progress, -percentage, -quiet, -info, -info-file FILE\n"
 "  -version, -help\n";
 
