@@ -230,6 +230,8 @@ print_settings(const struct sqpack *p)
 	if (o->exact)
 		printf("built by mksquashfs: -comp %s", hc ? "lz4 -Xhc" :
 		    o->method->name);
+	else if (p->image.tables.gensquashfs)
+		printf("built by gensquashfs: -F %s", o->method->name);
 	else
 		printf("built by: -F %s", o->method->name);
 	for (int i = 0; o->method->filters && i < SQW_FILTERS; i++)
@@ -252,19 +254,23 @@ print_settings(const struct sqpack *p)
 
 /*
  * Rebuilds the image by our own rules and, if that differs, by those of
- * mksquashfs; reports the result, or the difference that comes later.
+ * mksquashfs, then of gensquashfs; reports the result, or the difference that
+ * comes last.
  */
 static int
 check_rebuild(struct sqpack *p, int fd, const char *name, int dir)
 {
-	struct imgsrc_difference d[2];
+	enum { OURS, MKSQUASHFS, GENSQUASHFS, RULES };
+	struct imgsrc_difference d[RULES];
 	bool quiet = p->msg.quiet;
 	struct sq_file f = { .fd = -1 };
-	int rc, i, best = 0;
+	int rc, i, best = OURS;
 
-	for (i = 0; i < 2; i++) {
-		p->o.data.exact = i == 1;
-		if (i == 1) {
+	for (i = 0; i < RULES; i++) {
+		p->o.data.exact = i == MKSQUASHFS;
+		p->o.tables.gensquashfs = p->o.data.gensquashfs =
+		    i == GENSQUASHFS;
+		if (i != OURS) {
 			/* what is reported would be reported again */
 			imgsrc_free(&p->image);
 			p->image = (struct imgsrc_image){ .told = false };
@@ -291,14 +297,15 @@ check_rebuild(struct sqpack *p, int fd, const char *name, int dir)
 			    (unsigned long long)p->image.space.image_B);
 			goto out;
 		}
-		best = i == 1 && d[1].at > d[0].at;
+		best = i != OURS && d[i].at > d[best].at ? i : best;
 	}
 	rc = -EBADMSG;
 	tell_difference(&f, &d[best]);
-	/* what is in fd was built by the rules of mksquashfs */
-	if (best == 1 || d[0].at == d[1].at)
-		explain_difference(p, &f, fd, &d[1]);
-	p->image.pack.exact = best == 1;
+	/* what is in fd was built by the last rules */
+	if (d[best].at == d[RULES - 1].at)
+		explain_difference(p, &f, fd, &d[RULES - 1]);
+	p->image.pack.exact = best == MKSQUASHFS;
+	p->image.tables.gensquashfs = best == GENSQUASHFS;
 out:
 	sq_file_close(&f);
 	return rc;

@@ -57,6 +57,7 @@ struct sqt_image_options {
 	bool no_pad;			/* do not pad to 4 KiB */
 	bool streamed;			/* fd may be a pipe: the superblock
 					 * comes last (SQUASHFS_STREAMED) */
+	bool gensquashfs;		/* inodes and listings by its rules */
 	uint16_t more_flags;		/* for the superblock */
 	unsigned strategies;		/* of gzip, to be recorded as bits */
 	/*

@@ -129,6 +129,12 @@ void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);
 int sqw_tree_finish(struct sqw_tree *t);
 
 /*
+ * Numbers the inodes of a complete tree as gensquashfs does: the contents of a
+ * directory after those of the directories in it.
+ */
+void sqw_tree_renumber(struct sqw_tree *t);
+
+/*
  * Removes from a complete tree the inodes whose attr.mode has been set to 0,
  * with all their names.  None of them may be a directory.  Returns 0 or
  * -ENOMEM.

@@ -302,6 +302,9 @@ write_layout(struct ending *e, struct sqt_image_space *space)
 
 	l->tree = e->tree;
 	l->block = e->o->data->block;
+	l->gensquashfs = e->o->gensquashfs;
+	if (l->gensquashfs)
+		sqw_tree_renumber(e->tree);
 	l->size_of = unit_size;
 	l->start_of = unit_start;
 	l->fragment_of = unit_fragment;
@@ -464,10 +467,13 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 		goto out;
 	/* mksquashfs does not filter tables */
 	rc = sqw_codec_open(&e->pack, method, o->data->exact &&
-	    method->filters ? 0 : o->data->level, SQUASHFS_META_B, 0,
-	    o->data->exact);
+	    method->filters ? 0 : o->data->level, o->gensquashfs ?
+	    o->data->block : SQUASHFS_META_B, 0, o->data->exact ||
+	    o->gensquashfs);
 	if (rc != 0)
 		goto out;
+	if (o->gensquashfs && method->compressor == SQUASHFS_LZ4)
+		sqw_codec_keep_larger(e->pack);
 	rc = sqt_error(sqfs_super_init(&e->super, o->data->block, o->mtime,
 	    method->compressor == 0 ? SQFS_COMP_GZIP :
 	    (SQFS_COMPRESSOR)method->compressor));

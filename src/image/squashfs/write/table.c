@@ -16,7 +16,7 @@ end_meta_block(struct sqw_table *t)
 	size_t n = t->ops.pack == NULL ? 0 : t->ops.pack(t->ops.arg, t->data,
 	    t->filled, body, SQUASHFS_META_B);
 
-	if (n == 0 || n >= t->filled) {
+	if (n == 0) {
 		n = t->filled;
 		memcpy(body, t->data, n);
 		header |= SQUASHFS_META_RAW;

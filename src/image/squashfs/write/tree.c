@@ -255,6 +255,36 @@ number_inodes(struct sqw_tree *t)
 	t->nodes[0].number = ++t->inodes;
 }
 
+/* Numbers what is in a directory. */
+static void
+number_contents(struct sqw_tree *t, uint32_t dir)
+{
+	for (uint32_t i = dir + 1; i < t->nodes[dir].end; i = t->nodes[i].end)
+		if (t->nodes[i].owner == i)
+			t->nodes[i].number = ++t->inodes;
+}
+
+void
+sqw_tree_renumber(struct sqw_tree *t)
+{
+	struct sqw_node *nodes = t->nodes;
+	uint32_t dir = 0;
+
+	t->inodes = 0;
+	for (uint32_t i = 1; i < t->count; i++) {
+		for (; nodes[dir].end <= i; dir = nodes[dir].parent)
+			number_contents(t, dir);
+		if (is_dir(&nodes[i]))
+			dir = i;
+	}
+	for (; dir != 0; dir = nodes[dir].parent)
+		number_contents(t, dir);
+	number_contents(t, 0);
+	nodes[0].number = ++t->inodes;
+	for (size_t i = 0; i < t->count; i++)
+		nodes[i].number = nodes[nodes[i].owner].number;
+}
+
 int
 sqw_tree_finish(struct sqw_tree *t)
 {
