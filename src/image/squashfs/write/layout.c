@@ -80,6 +80,9 @@ put_file(struct sqw_layout *l, size_t node)
 		if (l->size_of(l->arg, n->data.unit + i) == 0)
 			holes += left < l->block ? left : l->block;
 	}
+	/* nothing of it is in the image */
+	if (l->gensquashfs && holes == size)
+		start = 0;
 	is_long = n->links != 1 || holes != 0 || size >= NONE ||
 	    start >= NONE || n->attr.xattr != NONE;
 	put_head(l, node, is_long);
