@@ -195,9 +195,9 @@ for c in lz4 zstd; do
 	t 'complete' 0 coldwalk -q fixed
 	t 'only once' 1 bin/mksquashfs -fix fixed
 	shows 'is named' 'not an image made with -stream' .t.err
-	head -c 3000 stream >cut
-	t 'a part of it' 1 bin/mksquashfs -fix cut
-	t 'is no image' 1 bin/unsquashfs -l cut
+	head -c 3000 stream >part
+	t 'a part of it' 1 bin/mksquashfs -fix part
+	t 'is no image' 1 bin/unsquashfs -l part
 done
 t 'a stream from a stream' 0 to stream sh -c \
     'tar -C work -cf - p | bin/sqfstar -stream p/a/b | cat'

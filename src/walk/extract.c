@@ -349,7 +349,7 @@ step_down(struct extract_place *p, size_t n)
 	return true;
 }
 
-/* Makes the directory n above the current one the current one, if it is held. */
+/* Makes the directory n above the current one current, if it is held. */
 static bool
 step_up(struct extract_place *p, size_t n)
 {

@@ -55,9 +55,9 @@ bool as_actions_has(const struct as_actions *a, enum as_stage stage);
 
 /*
  * Evaluates all actions of a stage, in the order in which they were added,
- * prints those that are logged, and changes s and e.  Calls xattr, with NAME=VALUE, for each attribute to be
- * added, which returns 0 or -errno; NULL: adds none.  Returns 0, -ENOMEM or
- * that -errno.
+ * prints those that are logged, and changes s and e.  Calls xattr, with
+ * NAME=VALUE, for each attribute to be added, which returns 0 or -errno; NULL:
+ * adds none.  Returns 0, -ENOMEM or that -errno.
  */
 int as_actions_run(const struct as_actions *a, enum as_stage stage,
     struct as_subject *s, struct as_effect *e,

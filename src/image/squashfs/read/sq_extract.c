@@ -505,8 +505,8 @@ sq_extract(const struct sq_image *m, const struct sq_extract_options *o)
 	struct extraction t = { .m = m, .o = o };
 	const struct extract_source s = {
 		.count = sq_count(m), .get = get_name, .path = name_path,
-		.name = name_name, .attributes = pass_attributes, .data = write_data,
-		.report = report_name, .arg = &t
+		.name = name_name, .attributes = pass_attributes,
+		.data = write_data, .report = report_name, .arg = &t
 	};
 	struct sq_entry e;
 	int rc = -ENOMEM;
