@@ -322,7 +322,9 @@ rename_taken(struct imgsrc_dir *d, const char *name, const char *base)
 	int rc;
 
 	id = sqw_tree_find(&d->to->tree, name);
-	if (id == SQW_NOWHERE || !imgsrc_is_kept(d->to, id))
+	/* a source that keeps its path may have made the directory before */
+	if (id == SQW_NOWHERE || (d->to->o.top_count < d->to->o.input_count &&
+	    !imgsrc_is_kept(d->to, id)))
 		return 0;
 	rc = array_grow(&items, d->renamed_count, &d->renamed_cap, sizeof(r));
 	d->renamed = items;
