@@ -126,7 +126,7 @@ for line in 'Exportable' 'data, ' 'xattrs, ' 'duplicates are' \
 	is "the line of $line" "$(grep "$line" ours.txt)" \
 	    "$(grep "$line" theirs.txt)"
 done
-t '-quiet' 0 mksquashfs one ours.img -noappend -quiet
+t '-quiet' 0 mksquashfs one ours.img -noappend -quiet -no-progress
 is 'is silent' "$(cat .t.out)" ''
 t '-info' 0 mksquashfs one ours.img -noappend -info
 shows 'names the files' '^file /dir/b, uncompressed size 2 bytes'
@@ -255,7 +255,7 @@ refused 'is for gzip' -Xwindow-size 15 -comp zstd
 refused 'is for lzo' -Xalgorithm lzo1x_999 -comp xz
 refused 'cannot be used with xz' -Xcompression-level 3 -comp xz
 refused offset -offset 5x
-refused cpiostyle -cpiostyle
+refused recover -recover x
 refused comp -comp
 refused lzma -comp lzma
 refused 3000 -b 3000

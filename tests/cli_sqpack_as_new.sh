@@ -68,10 +68,8 @@ t 'depth' 0 mksquashfs one d.img "$@" -max-depth 1
 t 'one level' 1 sqpack -l dir/b d.img
 t 'accepted and ignored' 0 mksquashfs one i.img "$@" -mem-percent 20 \
     -throttle 5 -limit 90 -single-reader -overcommit 10 -no-pager
-t 'percentage' 0 mksquashfs one i.img -noappend -quiet -percentage
-is 'from 0 to 100' "$(tr '\n' ' ' <.t.out)" '0 100 '
 t 'names to a file' 0 mksquashfs one i.img "$@" -info-file names.txt
-shows 'are listed' '^file /dir/b, uncompressed size 2 bytes$' names.txt
+shows 'are listed' '^file /dir/b, uncompressed size 2 bytes *$' names.txt
 
 # Attributes
 t 'attributes added' 0 mksquashfs one x.img "$@" \
@@ -145,16 +143,18 @@ shows 'is named' 'exit 3.*the command failed' .t.err
 
 # sqfstar and sqfscat
 tar -C one -cf one.tar .
+rm s.img
 t 'an archive' 0 sh -c 'sqfstar -comp xz -b 64K -no-progress s.img dir <one.tar'
 t 'without what is excluded' 1 sqpack -l dir/b s.img
 t 'and options with values' 0 unsquashfs -s s.img
 shows 'that were understood' '^Block size 65536$'
 shows 'it is not exportable' 'is not exportable'
-t 'replaces an image' 0 sh -c 'sqfstar -quiet -no-progress s.img <one.tar'
+t 'replaces an image' 0 sh -c \
+    'sqfstar -quiet -no-progress -force s.img <one.tar'
 t 'the same as -tar' 0 sh -c \
     "mksquashfs - t.img $* -tar -no-exports -mkfs-time 5 -root-time 6 <one.tar"
 t 'indeed' 0 sh -c \
-    'sqfstar -quiet -mkfs-time 5 -root-time 6 -no-progress s.img <one.tar'
+    'sqfstar -quiet -mkfs-time 5 -root-time 6 -no-progress -force s.img <one.tar'
 same 'bytes' s.img t.img
 t 'no image named' 1 sqfstar -comp xz
 t 'the version' 0 sqfstar -version

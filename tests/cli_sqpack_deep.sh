@@ -68,13 +68,22 @@ if have strace; then
 	python3 dig.py half 650
 	sqpack -q -F lz4 -o shallow half
 	for image in shallow image; do
-		strace -f -qq -o trace -e trace=openat2,openat \
+		strace -f -qq -o trace \
+		    -e trace=openat2,openat,landlock_add_rule \
 		    sqpack -q -x "x$image" $image
 		# the slashes in all paths that were opened
 		grep -o '"d[0-9/d]*"' trace | tr -cd / | wc -c >"$image.walked"
 	done
 	t 'twice the depth is at most three times the way' 0 test \
 	    "$(cat image.walked)" -le $((3 * $(cat shallow.walked)))
+	# from a file upward, the kernel looks for the rule of the sandbox
+	if grep -q landlock_add_rule trace; then
+		is 'a rule every 64 levels, and for the root' \
+		    "$(grep -c 'landlock_add_rule.* = 0' trace)" \
+		    $((1 + 1300 / 64))
+	else
+		skip 'the kernel has no Landlock'
+	fi
 else
 	skip 'strace is not installed'
 fi

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests --rebuild-check of images that mksquashfs made.
+# Tests --rebuild-check of images that mksquashfs and gensquashfs made.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -38,6 +38,21 @@ at=$(($(stat -c %s image) - 1))
 printf x | dd of=image bs=1 seek=$at conv=notrunc 2>/dev/null
 t 'a byte in the padding' 1 sqpack --rebuild-check image
 shows 'is found' 'in the padding'
+if have gensquashfs; then
+	for o in '-c xz' '-c zstd' '-c lz4' '-c gzip' '-c zstd -X level=4' \
+	    '-c lz4 -b 4096' '-c zstd -T' '-c lz4 -T -j 1'; do
+		# shellcheck disable=SC2086
+		gensquashfs -q -f $o -D tree image 2>/dev/null || continue
+		t "gensquashfs: $o" 0 sqpack --rebuild-check image
+		shows 'recognized' '^built by gensquashfs: -F '
+	done
+	at=$(($(stat -c %s image) - 1))
+	printf x | dd of=image bs=1 seek=$at conv=notrunc 2>/dev/null
+	t 'a byte in its padding' 1 sqpack --rebuild-check image
+	shows 'is found' 'in the padding'
+else
+	skip 'gensquashfs is not installed'
+fi
 sqpack -q -f -F lz4 -o image tree
 t 'our own' 0 sqpack --rebuild-check image
 shows 'is still our own' '^built by: -F lz4'

@@ -42,6 +42,18 @@ for from in tree empty; do
 		t 'and makes the same' 0 veritysetup format --salt="$salt" \
 		    --uuid="$uuid" --hash-offset="$at" plain plain
 		same 'bytes' plain image
+		# opened by the kernel, where it has the target
+		name=sqpack-verity-$$
+		if [ "$(id -u)" != 0 ] ||
+		    ! dmsetup targets 2>/dev/null | grep -q '^verity'; then
+			skip 'not root, or no dm-verity in this kernel'
+		else
+			t 'and opens it' 0 veritysetup open \
+			    --hash-offset="$at" image $name image "$root"
+			t 'its blocks are those of the image' 0 cmp \
+			    -n "$at" "/dev/mapper/$name" image
+			t 'closed' 0 veritysetup close $name
+		fi
 	else
 		skip 'veritysetup is not installed'
 	fi

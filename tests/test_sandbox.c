@@ -167,6 +167,52 @@ makes_trees(void)
 	EXPECT(unlink("old") == -1 && errno == EACCES);
 }
 
+/* The same in steps, with one more directory beneath the first. */
+static void
+makes_trees_in_steps(void)
+{
+	struct sandbox_making s;
+	int dirfd, deep, fd;
+	bool confined;
+
+	EXPECT(mkdir("steps", 0700) == 0 && mkdir("steps/deep", 0700) == 0);
+	dirfd = open("steps", O_RDONLY | O_DIRECTORY);
+	deep = open("steps/deep", O_PATH | O_DIRECTORY);
+	EXPECT(dirfd != -1 && deep != -1);
+	EXPECT(sandbox_making_begin(&s, dirfd) == 0);
+	EXPECT(sandbox_making_add(&s, deep) == 0);
+	/* nothing is confined yet */
+	EXPECT(mkdir("outside", 0700) == 0);
+	EXPECT(sandbox_making_enter(&s, &confined) == 0);
+	sandbox_making_close(&s);
+	if (!confined)
+		_exit(0);
+	fd = openat(deep, "file", O_CREAT | O_EXCL | O_WRONLY, 0600);
+	EXPECT(fd != -1 && close(fd) == 0);
+	EXPECT(linkat(deep, "file", dirfd, "name", 0) == 0);
+	EXPECT(linkat(dirfd, "name", deep, "name", 0) == 0);
+	EXPECT(close(openat(deep, "name", O_RDWR)) == 0);
+	EXPECT(mkdirat(deep, "deeper", 0700) == 0);
+	EXPECT(close(openat(deep, "deeper", O_RDONLY | O_DIRECTORY)) == 0);
+	EXPECT(open("old", O_WRONLY) == -1 && errno == EACCES);
+	EXPECT(mkdir("new", 0700) == -1 && errno == EACCES);
+	EXPECT(openat(dirfd, "../old", O_RDONLY) == -1 && errno == EACCES);
+}
+
+/* What was begun can be forgotten. */
+static void
+forgets_steps(void)
+{
+	struct sandbox_making s;
+	int dirfd;
+
+	EXPECT(mkdir("forgotten", 0700) == 0);
+	dirfd = open("forgotten", O_RDONLY | O_DIRECTORY);
+	EXPECT(dirfd != -1 && sandbox_making_begin(&s, dirfd) == 0);
+	sandbox_making_close(&s);
+	EXPECT(close(open("old", O_RDONLY)) == 0);
+}
+
 /*
  * Performs the operations of a layout conversion.  Each of its directories
  * allows no others.
@@ -309,6 +355,8 @@ forbids_paths(void **state)
 	assert_int_equal(unlink("sub/old"), 0);
 	assert_int_equal(rmdir("sub"), 0);
 	assert_int_equal(in_child(makes_trees), 0);
+	assert_int_equal(in_child(makes_trees_in_steps), 0);
+	assert_int_equal(in_child(forgets_steps), 0);
 	unlink("sub/way");
 	assert_int_equal(unlink("sub/old"), 0);
 	assert_int_equal(rmdir("sub"), 0);

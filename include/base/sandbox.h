@@ -53,6 +53,23 @@ int sandbox_enter_making(int dir, const int *dirs, size_t count,
     bool *confined);
 
 /*
+ * sandbox_enter_making() in steps, for directories that are known one after
+ * another: begin, add, enter.  What is beneath `dir` is allowed anyway; the
+ * directories that are added lie there, too.  The kernel looks for a rule from
+ * a file upward, so in a deep tree some directories on the way save it most of
+ * the way.  Until sandbox_making_enter(), nothing is confined;
+ * sandbox_making_close() forgets it all.  Use from one thread.
+ */
+struct sandbox_making {
+	int ruleset;			/* -1: not supported */
+	unsigned long long access;
+};
+int sandbox_making_begin(struct sandbox_making *s, int dir);
+int sandbox_making_add(struct sandbox_making *s, int dir);
+int sandbox_making_enter(struct sandbox_making *s, bool *confined);
+void sandbox_making_close(struct sandbox_making *s);
+
+/*
  * Like sandbox_enter(), except that some access beneath these directories is
  * still allowed.  Each member is a descriptor, which is not closed, or -1.
  */

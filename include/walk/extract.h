@@ -100,6 +100,13 @@ struct extract_source {
 	 * valid until t is used again.  Returns NULL if there is no memory.
 	 */
 	const char *(*path)(void *arg, size_t n, struct extract_text *t);
+	/*
+	 * Returns the last component of entry n's path, *len bytes, which
+	 * remain valid.  NULL: it is taken from the path, which in a deep tree
+	 * takes longer.  If there is this function, an entry's parent must be
+	 * the directory that contains it; the root is its own parent.
+	 */
+	const char *(*name)(void *arg, size_t n, size_t *len);
 	/* Passes the extended attributes of entry n to set.  May be NULL. */
 	void (*attributes)(void *arg, size_t n, extract_attribute_fn *set,
 	    void *to);
@@ -121,7 +128,17 @@ struct extract_options {
 	bool owner;			/* running as root: set owners, and
 					 * create devices */
 	unsigned threads;
+	/*
+	 * NULL, or: called when all directories exist, before anything else is
+	 * created, and before that for every directory at a multiple of
+	 * EXTRACT_LEVELS below the root, which is open at fd.
+	 */
+	void (*made_dirs)(void *arg);
+	void (*made_deep)(void *arg, int fd);
+	void *arg;
 };
+
+enum { EXTRACT_LEVELS = 64 };
 
 /*
  * Prepares an extraction.  s must remain valid.  Returns 0 or -ENOMEM.
@@ -144,6 +161,9 @@ void extract_expect(struct extract *x, size_t n);
  */
 int extract_run(struct extract *x);
 
+/* Returns whether entry n was extracted: after extract_run(). */
+bool extract_made(const struct extract *x, size_t n);
+
 /* For extract_source.data */
 
 /* A thread's current directory, and a name in it; all members are private. */
@@ -152,12 +172,15 @@ enum { EXTRACT_HELD = 32 };
 struct extract_place {
 	struct extract *x;
 	int fd;				/* of a directory; -1: none */
+	size_t entry;			/* that directory, or EXTRACT_NONE: not
+					 * known */
 	char *dir;			/* its path */
 	size_t dir_cap;
 	/* that directory, last, and some that contain it, to be reused */
 	struct {
 		int fd;
 		size_t len;		/* of its path */
+		size_t level;		/* below the root */
 	} held[EXTRACT_HELD];
 	unsigned held_count;
 	struct extract_text text;

@@ -13,7 +13,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-enum { UPDATES_PER_S = 5, LINE_MAX_B = 80 };
+enum { UPDATES_PER_S = 5, FORMS_PER_S = 4, LINE_MAX_B = 80 };
 
 void
 progress_start(struct progress *p, int fd, uint64_t total_B, bool quiet)
@@ -25,6 +25,15 @@ progress_start(struct progress *p, int fd, uint64_t total_B, bool quiet)
 	p->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	p->fd = fd;
 	p->width = 0;
+	p->form = NULL;
+}
+
+void
+progress_start_form(struct progress *p, uint64_t total_B,
+    const struct progress_form *form)
+{
+	progress_start(p, -1, total_B, true);
+	p->form = form;
 }
 
 void
@@ -102,6 +111,21 @@ overwrite(struct progress *p, const char *text, size_t len)
 	p->width = len;
 }
 
+static void
+draw_form(struct progress *p)
+{
+	int64_t now;
+
+	pthread_mutex_lock(&p->lock);
+	now = (int64_t)sys_now_ns();
+	if (now >= p->drawn_ns + SECOND_NS / FORMS_PER_S) {
+		p->drawn_ns = now;
+		p->form->draw(p->form->arg, atomic_load_explicit(&p->done_B,
+		    memory_order_relaxed), p->total_B);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
 void
 progress_draw(struct progress *p)
 {
@@ -111,6 +135,8 @@ progress_draw(struct progress *p)
 	int64_t now;
 	pid_t front;
 
+	if (p->form != NULL)
+		draw_form(p);
 	if (!p->shown)
 		return;
 	pthread_mutex_lock(&p->lock);
@@ -135,7 +161,7 @@ out:
 }
 
 void
-progress_erase(struct progress *p)
+progress_end(struct progress *p)
 {
 	if (!p->shown)
 		return;
@@ -143,4 +169,15 @@ progress_erase(struct progress *p)
 	if (p->fd != -1 && p->width > 0)
 		overwrite(p, "", 0);
 	pthread_mutex_unlock(&p->lock);
+}
+
+void
+progress_erase(struct progress *p)
+{
+	if (p->form != NULL) {
+		pthread_mutex_lock(&p->lock);
+		p->form->yield(p->form->arg);
+		pthread_mutex_unlock(&p->lock);
+	}
+	progress_end(p);
 }

@@ -111,6 +111,62 @@ struct grant {
 };
 
 /*
+ * Returns a ruleset that forbids everything except connections, if connecting
+ * is set, and what will be allowed, or -errno; -ENOSYS: the kernel has none, or
+ * cannot express the exceptions.
+ */
+static int
+open_ruleset(bool connecting, bool refers, struct ruleset *rights)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, QUERY_VERSION);
+	int fd, rc;
+
+	if (abi < 0 && errno != ENOSYS && errno != EOPNOTSUPP &&
+	    errno != EPERM)
+		return -errno;
+	/*
+	 * Landlock may not be built in, be disabled at boot, or be blocked by a
+	 * container's seccomp filter, which may return EPERM for unknown system
+	 * calls
+	 */
+	if (abi <= 0 || (refers && abi < 2))
+		return -ENOSYS;
+	*rights = all_rights(abi);
+	if (connecting)
+		rights->net = rights->scoped = 0;
+	fd = (int)syscall(SYS_landlock_create_ruleset, rights,
+	    sizeof(*rights), 0);
+	if (fd == -1)
+		return -errno;
+	rc = keep_proc(fd);
+	if (rc == 0)
+		return fd;
+	sys_close(fd);
+	return rc;
+}
+
+static int
+refuse_privileges(void)
+{
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1 ? -errno : 0;
+}
+
+/* Enters the ruleset, if there is one, and closes it. */
+static int
+enter_ruleset(int fd, bool *confined)
+{
+	int rc = refuse_privileges();
+
+	if (rc == 0 && fd >= 0 &&
+	    syscall(SYS_landlock_restrict_self, fd, 0) == -1)
+		rc = -errno;
+	*confined = rc == 0 && fd >= 0;
+	if (fd >= 0)
+		sys_close(fd);
+	return rc;
+}
+
+/*
  * Forbids everything except the access in g and, if connecting is set,
  * connections.  If the kernel cannot express these exceptions, nothing is
  * confined.
@@ -120,40 +176,22 @@ enter_all(const struct grant *g, size_t count, bool connecting, bool *confined)
 {
 	struct ruleset rights;
 	bool refers = false;
-	long abi;
-	int fd, rc;
+	int fd, rc = refuse_privileges();
 
 	*confined = false;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
-		return -errno;
-	abi = syscall(SYS_landlock_create_ruleset, NULL, 0, QUERY_VERSION);
-	if (abi < 0 && errno != ENOSYS && errno != EOPNOTSUPP &&
-	    errno != EPERM)
-		return -errno;
+	if (rc != 0)
+		return rc;
 	for (size_t i = 0; i < count; i++)
 		refers = refers || (g[i].access & REFER) != 0;
-	/*
-	 * Landlock may not be built in, be disabled at boot, or be blocked by a
-	 * container's seccomp filter, which may return EPERM for unknown system
-	 * calls
-	 */
-	if (abi <= 0 || (refers && abi < 2))
-		return 0;
-	rights = all_rights(abi);
-	if (connecting)
-		rights.net = rights.scoped = 0;
-	fd = (int)syscall(SYS_landlock_create_ruleset, &rights,
-	    sizeof(rights), 0);
-	if (fd == -1)
-		return -errno;
-	rc = keep_proc(fd);
-	for (size_t i = 0; i < count; i++)
+	fd = open_ruleset(connecting, refers, &rights);
+	if (fd < 0 && fd != -ENOSYS)
+		return fd;
+	for (size_t i = 0; i < count && fd >= 0; i++)
 		for (size_t k = 0; k < g[i].count && rc == 0; k++)
 			rc = allow(fd, g[i].dirs[k], g[i].access & rights.fs);
-	if (rc == 0 && syscall(SYS_landlock_restrict_self, fd, 0) == -1)
-		rc = -errno;
+	if (rc == 0)
+		return enter_ruleset(fd, confined);
 	sys_close(fd);
-	*confined = rc == 0;
 	return rc;
 }
 
@@ -188,6 +226,41 @@ sandbox_enter_making(int dir, const int *dirs, size_t count, bool *confined)
 	};
 
 	return enter_all(g, 2, false, confined);
+}
+
+int
+sandbox_making_begin(struct sandbox_making *s, int dir)
+{
+	struct ruleset rights;
+
+	s->ruleset = open_ruleset(false, true, &rights);
+	if (s->ruleset < 0)
+		return s->ruleset == -ENOSYS ? 0 : s->ruleset;
+	s->access = making() & rights.fs;
+	return sandbox_making_add(s, dir);
+}
+
+int
+sandbox_making_add(struct sandbox_making *s, int dir)
+{
+	return s->ruleset < 0 ? 0 : allow(s->ruleset, dir, s->access);
+}
+
+int
+sandbox_making_enter(struct sandbox_making *s, bool *confined)
+{
+	int fd = s->ruleset;
+
+	s->ruleset = -1;
+	return enter_ruleset(fd, confined);
+}
+
+void
+sandbox_making_close(struct sandbox_making *s)
+{
+	if (s->ruleset >= 0)
+		sys_close(s->ruleset);
+	s->ruleset = -1;
 }
 
 int

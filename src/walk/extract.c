@@ -146,7 +146,7 @@ entry_failed(struct extract_place *p, size_t n, const char *what, int rc)
 void
 extract_place_open(struct extract_place *p, struct extract *x)
 {
-	*p = (struct extract_place){ .x = x, .fd = -1 };
+	*p = (struct extract_place){ .x = x, .fd = -1, .entry = EXTRACT_NONE };
 }
 
 void
@@ -183,7 +183,8 @@ set_name(struct extract_place *p, const char *name, size_t n)
 		return -ENAMETOOLONG;
 	memcpy(p->name, name, n);
 	p->name[n] = '\0';
-	return n == 0 || path_is_dots(p->name) ? -EINVAL : 0;
+	return n == 0 || path_is_dots(p->name) ||
+	    memchr(name, '/', n) != NULL ? -EINVAL : 0;
 }
 
 /*
@@ -221,6 +222,43 @@ skip_components(const char *path, size_t from, size_t len, size_t count)
 	return from;
 }
 
+/* Makes room for len bytes of p->dir, and more. */
+static int
+reserve_dir(struct extract_place *p, size_t len)
+{
+	char *dir;
+
+	if (len < p->dir_cap)
+		return 0;
+	dir = sys_realloc(p->dir, 2 * len + 64);
+	if (dir == NULL)
+		return -ENOMEM;
+	p->dir = dir;
+	p->dir_cap = 2 * len + 64;
+	return 0;
+}
+
+/* Holds a directory, given the length of its path, instead of the first one. */
+static void
+hold(struct extract_place *p, int fd, size_t len, size_t level)
+{
+	if (p->held_count == EXTRACT_HELD) {
+		sys_close(p->held[0].fd);
+		memmove(p->held, p->held + 1, (EXTRACT_HELD - 1) *
+		    sizeof(*p->held));
+		p->held_count--;
+	}
+	p->held[p->held_count].fd = fd;
+	p->held[p->held_count].level = level;
+	p->held[p->held_count++].len = len;
+}
+
+static size_t
+level_of(const struct extract_place *p)
+{
+	return p->held_count == 0 ? 0 : p->held[p->held_count - 1].level;
+}
+
 /*
  * Opens the next directories towards path, one after another, so that they are
  * held; but of a long way, the first half is passed in one step, then half of
@@ -233,14 +271,14 @@ hold_towards(struct extract_place *p, const char *path, size_t len)
 	size_t at = p->held_count == 0 ? 0 : p->held[p->held_count - 1].len;
 
 	while (at < len) {
-		size_t from = at + (at > 0), left = 1, end;
+		size_t from = at + (at > 0), left = 1, end, step;
 		char *part;
 		int fd;
 
 		for (size_t i = from; i < len; i++)
 			left += path[i] == '/';
-		end = skip_components(path, from, len, left > EXTRACT_HELD / 2 ?
-		    left / 2 : 1);
+		step = left > EXTRACT_HELD / 2 ? left / 2 : 1;
+		end = skip_components(path, from, len, step);
 		part = strcopy_part(path + from, end - from);
 		if (part == NULL)
 			return -ENOMEM;
@@ -249,14 +287,7 @@ hold_towards(struct extract_place *p, const char *path, size_t len)
 		sys_free(part);
 		if (fd < 0)
 			return fd;
-		if (p->held_count == EXTRACT_HELD) {
-			sys_close(p->held[0].fd);
-			memmove(p->held, p->held + 1, (EXTRACT_HELD - 1) *
-			    sizeof(*p->held));
-			p->held_count--;
-		}
-		p->held[p->held_count].fd = fd;
-		p->held[p->held_count++].len = end;
+		hold(p, fd, end, level_of(p) + step);
 		at = end;
 	}
 	return 0;
@@ -278,14 +309,10 @@ enter_dir(struct extract_place *p, const char *path, size_t len)
 		sys_close(p->held[--p->held_count].fd);
 	}
 	p->fd = -1;
-	if (len >= p->dir_cap) {
-		char *dir = sys_realloc(p->dir, 2 * len + 64);
-
-		if (dir == NULL)
-			return -ENOMEM;
-		p->dir = dir;
-		p->dir_cap = 2 * len + 64;
-	}
+	p->entry = EXTRACT_NONE;
+	rc = reserve_dir(p, len);
+	if (rc != 0)
+		return rc;
 	memcpy(p->dir, path, len);
 	rc = hold_towards(p, path, len);
 	if (rc == 0)
@@ -294,14 +321,101 @@ enter_dir(struct extract_place *p, const char *path, size_t len)
 	return rc;
 }
 
+/* Makes a directory in the current one the current one, if possible. */
+static bool
+step_down(struct extract_place *p, size_t n)
+{
+	const struct extract_source *s = p->x->s;
+	size_t at = p->held_count == 0 ? 0 : p->held[p->held_count - 1].len;
+	size_t len;
+	const char *text = s->name(s->arg, n, &len);
+	char name[NAME_MAX + 1];
+	int fd;
+
+	if (len >= sizeof(name) || memchr(text, '/', len) != NULL ||
+	    reserve_dir(p, at + len + 1) != 0)
+		return false;
+	memcpy(name, text, len);
+	name[len] = '\0';
+	fd = tree_open(p->fd, name, O_DIRECTORY);
+	if (fd < 0)
+		return false;
+	if (at > 0)
+		p->dir[at++] = '/';
+	memcpy(p->dir + at, name, len);
+	hold(p, fd, at + len, level_of(p) + 1);
+	p->fd = fd;
+	p->entry = n;
+	return true;
+}
+
+/* Makes the directory n above the current one current, if it is held. */
+static bool
+step_up(struct extract_place *p, size_t n)
+{
+	size_t level = level_of(p);
+
+	if (level == 0 || (p->held_count > 1 ?
+	    p->held[p->held_count - 2].level != level - 1 : level > 1))
+		return false;
+	sys_close(p->held[--p->held_count].fd);
+	p->fd = p->held_count == 0 ? p->x->o.root :
+	    p->held[p->held_count - 1].fd;
+	p->entry = n;
+	return true;
+}
+
+/*
+ * Makes a directory the current one if it is, contains or is in the current
+ * one, whose path need not be known.  Returns whether that succeeded.
+ */
+static bool
+step_to(struct extract_place *p, size_t n)
+{
+	struct extract_entry e;
+
+	if (p->x->s->name == NULL || p->entry == EXTRACT_NONE || p->fd < 0)
+		return false;
+	if (p->entry == n)
+		return true;
+	if (get_entry(p->x, n, &e) && e.parent == p->entry)
+		return step_down(p, n);
+	return get_entry(p->x, p->entry, &e) && e.parent == n &&
+	    step_up(p, n);
+}
+
+/* Makes the directory that is entry n the current one. */
+static int
+enter_entry(struct extract_place *p, size_t n)
+{
+	const char *path;
+	int rc;
+
+	if (step_to(p, n))
+		return 0;
+	path = p->x->s->path(p->x->s->arg, n, &p->text);
+	rc = path == NULL ? -ENOMEM : enter_dir(p, path, strlen(path));
+	if (rc == 0)
+		p->entry = n;
+	return rc;
+}
+
 /* Makes the directory of entry n the current one, and sets p->name. */
 static int
 enter_dir_of(struct extract_place *p, size_t n)
 {
-	const char *path = p->x->s->path(p->x->s->arg, n, &p->text), *name;
+	const struct extract_source *s = p->x->s;
+	struct extract_entry e;
+	const char *path, *name;
 	size_t len;
 	int rc;
 
+	if (s->name != NULL && get_entry(p->x, n, &e) && e.parent != n &&
+	    step_to(p, e.parent)) {
+		name = s->name(s->arg, n, &len);
+		return set_name(p, name, len);
+	}
+	path = s->path(s->arg, n, &p->text);
 	if (path == NULL)
 		return -ENOMEM;
 	if (*path == '\0')
@@ -314,6 +428,8 @@ enter_dir_of(struct extract_place *p, size_t n)
 		if (rc == 0)
 			rc = enter_dir(p, path, len);
 	}
+	if (rc == 0 && s->name != NULL && get_entry(p->x, n, &e))
+		p->entry = e.parent;
 	return rc != 0 ? rc : set_name(p, name, strlen(name));
 }
 
@@ -413,6 +529,24 @@ has_parent(struct extract_place *p, size_t n, const struct extract_entry *e)
 	return false;
 }
 
+/* Passes on a directory that has been made, if it is deep enough. */
+static void
+tell_deep(struct extract_place *p)
+{
+	const struct extract_options *o = &p->x->o;
+	int fd;
+
+	if ((level_of(p) + 1) % EXTRACT_LEVELS != 0)
+		return;
+	/* it may be missing by now; then what is below it costs more */
+	fd = sys_openat(p->fd, p->name, O_PATH | O_DIRECTORY | O_NOFOLLOW |
+	    O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	o->made_deep(o->arg, fd);
+	sys_close(fd);
+}
+
 static void
 make_dirs(struct extract *x)
 {
@@ -438,6 +572,8 @@ make_dirs(struct extract *x)
 		else
 			set_state(&p, n, rc == 0 ? EXTRACT_OLD_DIR :
 			    EXTRACT_NEW_DIR);
+		if (rc >= 0 && x->o.made_deep != NULL)
+			tell_deep(&p);
 	}
 	extract_place_close(&p);
 }
@@ -649,6 +785,15 @@ extract_file_break(struct extract_place *p, size_t n, const char *why, int rc)
 		entry_failed(p, n, why, rc);
 }
 
+bool
+extract_made(const struct extract *x, size_t n)
+{
+	enum extract_state state = state_of(x, n);
+
+	return state == EXTRACT_OLD_DIR || state == EXTRACT_NEW_DIR ||
+	    state == EXTRACT_WHOLE;
+}
+
 /* Completing */
 
 /* Completes directories, backwards, so that each comes after its contents. */
@@ -661,15 +806,12 @@ finish_dirs(struct extract_place *p)
 
 	for (size_t n = x->s->count; n-- > 0;) {
 		enum extract_state state = state_of(x, n);
-		const char *path;
 
 		if ((state != EXTRACT_NEW_DIR && state != EXTRACT_OLD_DIR) ||
 		    !get_entry(x, n, &e) || (state == EXTRACT_OLD_DIR &&
 		    (e.above || n == x->root_entry)))
 			continue;
-		path = x->s->path(x->s->arg, n, &p->text);
-		rc = path == NULL ? -ENOMEM :
-		    enter_dir(p, path, strlen(path));
+		rc = enter_entry(p, n);
 		if (rc != 0)
 			entry_failed(p, n, "", rc);
 		else
@@ -723,6 +865,8 @@ extract_run(struct extract *x)
 	int rc;
 
 	make_dirs(x);
+	if (x->o.made_dirs != NULL)
+		x->o.made_dirs(x->o.arg);
 	parallel_run(x->o.threads, make_names, x);
 	if (!extract_ended(x) && x->s->data != NULL)
 		x->s->data(x->s->arg, x);

@@ -107,6 +107,11 @@ struct tar_source {
 	 * command that writes to the pipe has failed.
 	 */
 	bool refuse_empty;
+	/*
+	 * Blocks of zeros do not end the archive: another may follow, and what
+	 * is between them is skipped.
+	 */
+	bool skip_ends;
 };
 
 struct tar;

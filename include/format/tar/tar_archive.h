@@ -39,7 +39,7 @@ struct tar_archive_options {
 	/* as in struct tar_source */
 	int (*raw)(void *arg, const void *data, size_t len);
 	void *raw_arg;
-	bool refuse_empty;
+	bool refuse_empty, skip_ends;
 };
 
 /*

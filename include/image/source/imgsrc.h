@@ -27,12 +27,15 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* One of several sources; each is a name in the image's root. */
+/*
+ * One of several sources; each is a name in the image's root.  If sources keep
+ * their paths, a name can have slashes; it is then below one that has none.
+ */
 struct imgsrc_input {
 	char *path;			/* as given */
 	char *real;			/* absolute, without leading slash */
-	char *name;			/* in the image */
-	bool is_dir;
+	char *name;			/* in the image; "": the root */
+	bool is_dir;			/* with everything below it */
 };
 
 /* IMGSRC_NOTE: of interest only to those who asked for details. */
@@ -43,8 +46,15 @@ struct imgsrc_options {
 	/* if there are several sources, for a directory; path is the first */
 	struct imgsrc_input *inputs;
 	size_t input_count;
+	size_t top_count;		/* the first inputs: those whose names
+					 * have no slash */
 	bool no_source;			/* for a directory: there is none, and
 					 * complete() adds all names */
+	bool skip_ends;			/* for an archive: another may follow
+					 * it */
+	/* of directories that no entry of an archive describes; NULL: 0755,
+	 * user 0, and no time */
+	const struct sqw_attr *implied;
 	/* names */
 	const char **excludes;		/* globs; one without a slash matches
 					 * names in any directory */
@@ -80,6 +90,8 @@ struct imgsrc_options {
 					 * NULL */
 	const char *order;		/* list of the files that come first, or
 					 * NULL */
+	const char *order_text;		/* what is in the list, if it is not
+					 * that file's content; or NULL */
 	bool order_backwards;		/* as mksquashfs -sort: the last name
 					 * first, and no limits for fragment
 					 * blocks */
@@ -89,6 +101,7 @@ struct imgsrc_options {
 					 * given */
 	uint64_t offset;		/* of that image in its file */
 	bool show_progress;		/* on standard error */
+	const struct progress_form *progress;	/* shown in any case; or NULL */
 	/*
 	 * Returns 1 to exclude one more path of a directory, 0 or -ENOMEM.
 	 * NULL: excludes none.
@@ -223,6 +236,13 @@ enum { IMGSRC_WHY = 512 };
 int imgsrc_pseudo_add(struct imgsrc_pseudo *p, const char *definition,
     char why[IMGSRC_WHY]);
 int imgsrc_pseudo_add_file(struct imgsrc_pseudo *p, const char *path,
+    char why[IMGSRC_WHY]);
+
+/*
+ * Defines the directories, with "d MODE UID GID" or "D TIME MODE UID GID", that
+ * definitions of names in them require.  Returns the same.
+ */
+int imgsrc_pseudo_set_parent(struct imgsrc_pseudo *p, const char *definition,
     char why[IMGSRC_WHY]);
 
 /* Returns whether the root is defined, which takes the place of a source. */

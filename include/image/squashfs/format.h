@@ -19,6 +19,11 @@
 
 enum {
 	SQUASHFS_MAGIC = 0x73717368,
+	/*
+	 * at the start of an image that mksquashfs -stream wrote to a pipe; the
+	 * superblock follows the padding
+	 */
+	SQUASHFS_STREAMED = 0x53515348,
 	SQUASHFS_SUPER_B = 96,
 	SQUASHFS_META_B = 8192,		/* size of an unpacked metadata block */
 	SQUASHFS_META_HEADER_B = 2,

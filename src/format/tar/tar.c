@@ -214,6 +214,30 @@ tar_drain(struct tar *t)
 	return (int)n;
 }
 
+static bool
+is_end(const struct tar *t)
+{
+	return t->block[0] == 0 &&
+	    memcmp(t->block, t->block + 1, TAR_BLOCK - 1) == 0;
+}
+
+/* Returns whether the checksum of the block is that of a header. */
+static bool
+is_header(const struct tar *t)
+{
+	int64_t plain = 0, with_sign = 0, want;
+
+	/* the checksum is a sum of signed or of unsigned chars */
+	for (size_t i = 0; i < TAR_BLOCK; i++) {
+		bool own = i - CHECKSUM_AT < CHECKSUM_B;
+
+		plain += own ? ' ' : t->block[i];
+		with_sign += own ? ' ' : (int8_t)t->block[i];
+	}
+	return tar_number(t->block + CHECKSUM_AT, CHECKSUM_B, &want) == 0 &&
+	    (want == plain || want == with_sign);
+}
+
 /*
  * Reads the next header into t->block, past the rest of the previous entry.
  * Returns 1, 0 at the end of the archive, or -errno.
@@ -221,7 +245,7 @@ tar_drain(struct tar *t)
 static int
 next_header(struct tar *t)
 {
-	int64_t plain = 0, with_sign = 0, want;
+	bool passed = false;		/* the end of an archive */
 	uint8_t buf[16 << 10];
 	ssize_t n;
 	int rc;
@@ -253,29 +277,24 @@ next_header(struct tar *t)
 	if (t->ended)
 		return 0;
 
-	rc = tar_block(t);
+	do {
+		rc = tar_block(t);
+		passed = passed || (rc > 0 && t->source.skip_ends &&
+		    is_end(t));
+	} while (rc > 0 && passed && (is_end(t) || !is_header(t)));
 	if (rc < 0)
 		return rc;
 	if (rc == 0 && t->offset == 0 && t->source.refuse_empty)
 		return tar_fail(t, -ENODATA, "the archive is empty: it does "
 		    "not even contain an end-of-archive block");
-	if (rc == 0)
+	if (rc == 0 && !passed)
 		t->flaw = "the archive ends without an end-of-archive block, "
 		    "and may be truncated";
-	if (rc == 0 || (t->block[0] == 0 &&
-	    memcmp(t->block, t->block + 1, TAR_BLOCK - 1) == 0)) {
+	if (rc == 0 || is_end(t)) {
 		t->ended = true;
 		return 0;
 	}
-	/* the checksum is a sum of signed or of unsigned chars */
-	for (size_t i = 0; i < TAR_BLOCK; i++) {
-		bool own = i - CHECKSUM_AT < CHECKSUM_B;
-
-		plain += own ? ' ' : t->block[i];
-		with_sign += own ? ' ' : (int8_t)t->block[i];
-	}
-	if (tar_number(t->block + CHECKSUM_AT, CHECKSUM_B, &want) != 0 ||
-	    (want != plain && want != with_sign))
+	if (!is_header(t))
 		return tar_fail(t, -EBADMSG, t->offset == TAR_BLOCK ?
 		    "not a tar archive" :
 		    "a header checksum is wrong");

@@ -61,7 +61,7 @@ tar_archive_open(struct tar_archive *a, int fd,
 {
 	struct tar_source source = { .read = read_bytes, .arg = a,
 		.raw = o->raw == NULL ? NULL : pass_raw,
-		.refuse_empty = o->refuse_empty };
+		.refuse_empty = o->refuse_empty, .skip_ends = o->skip_ends };
 	const struct codec *codec;
 	const uint8_t *head;
 	int ends[2], rc;

@@ -272,6 +272,8 @@ imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
 		    o->amends_xattrs);
 	if (rc != 0)
 		return imgsrc_fail(to, rc, "%s: %s", o->path, strerror(-rc));
+	if (o->implied != NULL)
+		to->tree.implied = *o->implied;
 	if (o->order != NULL && source->write != NULL)
 		return imgsrc_fail(to, -EINVAL, "%s: --order cannot be used "
 		    "with an image, which keeps its order", o->path);
@@ -309,8 +311,11 @@ imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
 		at = (int64_t)to->data.end;
 	}
 	to->data_ns = sys_now_ns();
-	progress_start(&to->progress, STDERR_FILENO, to->total_B,
-	    !o->show_progress);
+	if (o->progress != NULL)
+		progress_start_form(&to->progress, to->total_B, o->progress);
+	else
+		progress_start(&to->progress, STDERR_FILENO, to->total_B,
+		    !o->show_progress);
 	if (source->write != NULL)
 		rc = source->write(state, fd, (uint64_t)at);
 	else if (to->order != NULL && files.rewind == NULL)
@@ -322,7 +327,7 @@ imgsrc_build(struct imgsrc_image *to, const struct imgsrc_source *source,
 		imgsrc_fail(to, rc, "%s: the block lists need more memory than "
 		    "--memory allows", o->path);
 	to->data_ns = sys_now_ns() - to->data_ns;
-	progress_erase(&to->progress);
+	progress_end(&to->progress);
 	if (rc == 0 && source->finish != NULL)
 		rc = source->finish(state);
 	if (rc == 0 && to->order != NULL)

@@ -318,9 +318,13 @@ rename_taken(struct imgsrc_dir *d, const char *name, const char *base)
 	size_t room = strlen(base) + 24;
 	void *items = d->renamed;
 	struct renamed r;
+	uint32_t id;
 	int rc;
 
-	if (sqw_tree_find(&d->to->tree, name) == SQW_NOWHERE)
+	id = sqw_tree_find(&d->to->tree, name);
+	/* a source that keeps its path may have made the directory before */
+	if (id == SQW_NOWHERE || (d->to->o.top_count < d->to->o.input_count &&
+	    !imgsrc_is_kept(d->to, id)))
 		return 0;
 	rc = array_grow(&items, d->renamed_count, &d->renamed_cap, sizeof(r));
 	d->renamed = items;
@@ -374,7 +378,7 @@ image_path(struct imgsrc_dir *d, const char **path)
 		return 0;
 	if (strchr(*path, '/') == NULL) {
 		/* sources with equal names have numbers already */
-		for (size_t k = 0; k < o->input_count; k++)
+		for (size_t k = 0; k < o->top_count; k++)
 			if (strcmp(o->inputs[k].name, *path) == 0)
 				base = path_name(o->inputs[k].real);
 		rc = rename_taken(d, *path, base);
@@ -495,6 +499,20 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 		else
 			parallel_run(d->to->pack.threads, search_xattrs, &s);
 	}
+	for (size_t k = 0; k < o->input_count; k++) {
+		const struct imgsrc_input *in = &o->inputs[k];
+		struct fs_item it = { .path = real };
+
+		if (in->is_dir)
+			continue;
+		rc = snprintf(real, sizeof(real), "%s", *in->real == '\0' ?
+		    "." : in->real) < PATH_MAX ? sys_fstatat(d->root, real,
+		    &it.st, AT_SYMLINK_NOFOLLOW) : -ENAMETOOLONG;
+		rc = rc != 0 ? dir_trouble(d, in->path, rc) : list_item(d,
+		    d->root, real, &it, in->name, d->to->xattrs != NULL);
+		if (rc != 0)
+			goto out;
+	}
 	for (size_t i = 0; i < list->count; i++) {
 		const struct fs_item *it = &list->items[i];
 		const struct imgsrc_input *in = o->inputs;
@@ -511,20 +529,6 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 		if (rc == 0)
 			rc = list_deep(d, list->roots[it->root], it,
 			    d->path.text, s.has != NULL && s.has[i]);
-		if (rc != 0)
-			goto out;
-	}
-	for (size_t k = 0; k < o->input_count; k++) {
-		const struct imgsrc_input *in = &o->inputs[k];
-		struct fs_item it = { .path = real };
-
-		if (in->is_dir)
-			continue;
-		rc = snprintf(real, sizeof(real), "%s", in->real) < PATH_MAX ?
-		    sys_fstatat(d->root, real, &it.st, AT_SYMLINK_NOFOLLOW) :
-		    -ENAMETOOLONG;
-		rc = rc != 0 ? dir_trouble(d, in->path, rc) : list_item(d,
-		    d->root, real, &it, in->name, d->to->xattrs != NULL);
 		if (rc != 0)
 			goto out;
 	}
@@ -595,7 +599,7 @@ path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
     uint64_t *size)
 {
 	const struct imgsrc_input *in = d->to->o.inputs;
-	const struct imgsrc_input *end = in + d->to->o.input_count;
+	const struct imgsrc_input *end = in + d->to->o.top_count;
 	int rc = sqw_tree_path(&d->to->tree, d->files[i], text, room);
 	size_t skip, real, rest;
 	char *p;

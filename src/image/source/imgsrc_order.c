@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/fdio.h"
 #include "base/hole.h"
+#include "base/strbuf.h"
 #include "base/sys.h"
 
 #include <errno.h>
@@ -24,13 +25,19 @@ imgsrc_order_open(struct imgsrc_image *to)
 	const char *name = to->o.order;
 	size_t len, line = 0;
 	char *text;
-	int fd, rc;
+	int fd = -1, rc;
 
 	to->order = sys_calloc(1, sizeof(*to->order));
 	if (to->order == NULL)
 		return imgsrc_no_memory(to);
-	fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
-	rc = fd < 0 ? fd : fdio_read_all(fd, LIST_MAX, &text, &len);
+	if (to->o.order_text != NULL) {
+		text = strcopy(to->o.order_text);
+		len = text == NULL ? 0 : strlen(text);
+		rc = text == NULL ? -ENOMEM : 0;
+	} else {
+		fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
+		rc = fd < 0 ? fd : fdio_read_all(fd, LIST_MAX, &text, &len);
+	}
 	if (fd >= 0)
 		sys_close(fd);
 	if (rc == 0)

@@ -67,6 +67,8 @@ struct data_file {
 struct imgsrc_pseudo {
 	struct definition *items;
 	size_t count, cap;
+	struct definition parent;	/* of directories that are missing; its
+					 * text is NULL if there is none */
 	struct data_file *files;
 	size_t file_count, file_cap;
 	int spool;			/* output of commands; -1: none yet */
@@ -335,6 +337,8 @@ imgsrc_pseudo_close(struct imgsrc_pseudo *p)
 			sys_close(p->files[i].fd);
 	if (p->spool >= 0)
 		sys_close(p->spool);
+	sys_free(p->parent.text);
+	sys_free(p->parent.path);
 	sys_free(p->items);
 	sys_free(p->files);
 	sys_free(p);
@@ -347,9 +351,33 @@ imgsrc_pseudo_add(struct imgsrc_pseudo *p, const char *definition,
 	return add_definition(p, definition, SIZE_MAX, why);
 }
 
+int
+imgsrc_pseudo_set_parent(struct imgsrc_pseudo *p, const char *definition,
+    char why[IMGSRC_WHY])
+{
+	struct strbuf text = { .len = 0 };
+	int rc;
+
+	if (strchr("dD", definition[strspn(definition, " \t")]) == NULL)
+		return wrong(why, definition, "expected d or, with a time, D");
+	strbuf_add(&text, "/ ", 2);
+	strbuf_add(&text, definition, strlen(definition) + 1);
+	rc = text.failed ? -ENOMEM : add_definition(p, text.data, SIZE_MAX,
+	    why);
+	strbuf_free(&text);
+	if (rc != 0)
+		return rc;
+	sys_free(p->parent.text);
+	sys_free(p->parent.path);
+	p->parent = p->items[--p->count];
+	return 0;
+}
+
 bool
 imgsrc_pseudo_has_root(const struct imgsrc_pseudo *p)
 {
+	if (p->parent.text != NULL)
+		return true;
 	for (size_t i = 0; i < p->count; i++)
 		if (*p->items[i].path == '\0' &&
 		    strchr("dD", p->items[i].type) != NULL)
@@ -716,14 +744,62 @@ link_to(struct imgsrc_image *to, const struct definition *d)
 	return rc == 0 ? 0 : refuse(to, d, strerror(-rc));
 }
 
+/* Returns the attributes of a new name. */
+static struct sqw_attr
+wanted(struct imgsrc_image *to, const struct definition *d)
+{
+	struct sqw_attr want = d->attr;
+
+	imgsrc_adjust(to, &want, d->mtime);
+	if (to->o.pseudo_untimed && strchr("dbcfsi", d->type) != NULL)
+		want.mtime = UINT32_MAX;
+	if (to->o.pseudo_first) {
+		want.uid = d->attr.uid;
+		want.gid = d->attr.gid;
+	}
+	return want;
+}
+
+/*
+ * Checks that the directories of a name exist, or creates them, if they have a
+ * definition.
+ */
+static int
+need_parents(struct imgsrc_image *to, const struct imgsrc_pseudo *p,
+    const struct definition *d)
+{
+	int rc = 0;
+
+	for (char *slash = strchr(d->path, '/'); rc == 0 && slash != NULL;
+	    slash = strchr(slash + 1, '/')) {
+		struct sqw_attr want;
+		uint32_t id;
+
+		*slash = '\0';
+		id = sqw_tree_find(&to->tree, d->path);
+		if (id == SQW_NOWHERE && p->parent.text != NULL) {
+			want = wanted(to, &p->parent);
+			rc = sqw_tree_add(&to->tree, d->path, &want, &id);
+			if (rc != 0)
+				refuse(to, d, strerror(-rc));
+		} else if (id == SQW_NOWHERE ||
+		    !S_ISDIR(to->tree.nodes[id].attr.mode)) {
+			rc = refuse(to, d,
+			    "the parent directory is not in the image");
+		}
+		*slash = '/';
+	}
+	return rc;
+}
+
 static int
 apply_definition(struct imgsrc_image *to, struct imgsrc_pseudo *p,
     struct definition *d)
 {
-	uint32_t id = sqw_tree_find(&to->tree, d->path), parent;
+	uint32_t id = sqw_tree_find(&to->tree, d->path);
 	struct imgsrc_content c = { .fd = -1, .dense = !d->sparse };
 	struct sqw_attr want;
-	char target[PATH_MAX + 1], *slash;
+	char target[PATH_MAX + 1];
 	int rc = 0;
 
 	if (d->type == 'x')
@@ -745,17 +821,9 @@ apply_definition(struct imgsrc_image *to, struct imgsrc_pseudo *p,
 		    d->path, id == SQW_NOWHERE ? "missing" : "already there");
 		return 0;
 	}
-	/* missing directories are not created */
-	slash = strrchr(d->path, '/');
-	if (slash != NULL) {
-		*slash = '\0';
-		parent = sqw_tree_find(&to->tree, d->path);
-		*slash = '/';
-		if (parent == SQW_NOWHERE ||
-		    !S_ISDIR(to->tree.nodes[parent].attr.mode))
-			return refuse(to, d,
-			    "the parent directory is not in the image");
-	}
+	rc = need_parents(to, p, d);
+	if (rc != 0)
+		return rc;
 	switch (d->type) {
 	case 'L': return link_to(to, d);
 	case 'h':
@@ -778,14 +846,7 @@ apply_definition(struct imgsrc_image *to, struct imgsrc_pseudo *p,
 		goto out;
 	if (S_ISREG(d->attr.mode))
 		d->attr.size = c.size;
-	want = d->attr;
-	imgsrc_adjust(to, &want, d->mtime);
-	if (to->o.pseudo_untimed && strchr("dbcfsi", d->type) != NULL)
-		want.mtime = UINT32_MAX;
-	if (to->o.pseudo_first) {
-		want.uid = d->attr.uid;
-		want.gid = d->attr.gid;
-	}
+	want = wanted(to, d);
 	rc = sqw_tree_add(&to->tree, d->path, &want, &id);
 	if (rc == 0 && S_ISREG(want.mode) && want.size > 0) {
 		c.id = id;
@@ -806,6 +867,8 @@ imgsrc_pseudo_apply(struct imgsrc_image *to, struct imgsrc_pseudo *p)
 {
 	int rc = 0;
 
+	if (to->o.no_source && p->parent.text != NULL)
+		modify(to, &p->parent, 0);
 	if (p->count > 0)
 		qsort(p->items, p->count, sizeof(*p->items), by_path);
 	for (size_t i = 0; rc == 0 && i < p->count; i++)

@@ -6,6 +6,9 @@
  * order of their positions in the fragment blocks.  Cutting them by the rules
  * of image/squashfs/write produces the same blocks if the image was made by
  * these rules.  Data shared in the image is read once and shared again.
+ *
+ * Where tails of larger files share fragment blocks, as gensquashfs makes them,
+ * files are in the order of the tree instead.
  */
 #include "imgsrc_repack.h"
 
@@ -35,6 +38,8 @@ struct rebuild {
 	struct old_file *pieces;	/* in data order */
 	size_t count, next;
 	bool cut;			/* the fragment block ends here */
+	bool in_tree;			/* pieces are in the order of the tree,
+					 * and duplicates are found again */
 };
 
 /* Settings */
@@ -67,6 +72,21 @@ has_raw_fragment_table(const struct sq_file *f)
 	return 1;
 }
 
+/* Returns whether the rest of a file with blocks is in a fragment block. */
+static bool
+has_tails(const struct sq_image *m)
+{
+	struct sq_entry e;
+
+	for (size_t n = 1; n < sq_count(m); n++) {
+		sq_get(m, n, &e);
+		if (S_ISREG(e.mode) && e.blocks > 0 &&
+		    e.fragment != SQUASHFS_NONE)
+			return true;
+	}
+	return false;
+}
+
 /* Uses the settings found in the image, unless a level is given. */
 static int
 use_settings(struct rebuild *b)
@@ -79,7 +99,9 @@ use_settings(struct rebuild *b)
 	char padding[SQW_RECORD_MAX];
 
 	imgsrc_repack_take_flags(f, d, t);
-	d->tails = d->tails && d->exact;
+	d->tails = t->gensquashfs ? has_tails(b->r.m) : d->tails && d->exact;
+	/* a tail is where its file comes, not where its blocks are */
+	b->in_tree = t->gensquashfs && d->tails;
 	t->raw_ids = t->raw_ids && d->exact;
 	/*
 	 * Earlier versions set ALWAYS_FRAGMENTS whenever there were fragment
@@ -166,12 +188,13 @@ rebuild_next(void *arg, struct sqw_file *f)
 	struct rebuild *b = arg;
 	const struct old_file *p;
 
-	while (b->next < b->count && is_shared(b, b->next))
+	while (!b->in_tree && b->next < b->count && is_shared(b, b->next))
 		b->next++;
 	if (b->next == b->count)
 		return 0;
 	p = &b->pieces[b->next];
-	if (!b->cut && p > b->pieces && p[-1].small && p[-1].at != p->at) {
+	if (!b->in_tree && !b->cut && p > b->pieces && p[-1].small &&
+	    p[-1].at != p->at) {
 		b->cut = true;
 		return 2;
 	}
@@ -179,7 +202,7 @@ rebuild_next(void *arg, struct sqw_file *f)
 	b->next++;
 	imgsrc_repack_reader_begin(&b->reader, p->number);
 	*f = (struct sqw_file){ .id = b->r.ids[p->number],
-		.size = b->reader.e.size, .alone = true,
+		.size = b->reader.e.size, .alone = !b->in_tree,
 		.dense = b->r.to->pack.exact && b->reader.e.dense };
 	return 1;
 }
@@ -247,7 +270,7 @@ rebuild_finish(void *state)
 		d->of = of;
 		d->ids = ids;
 	}
-	for (size_t i = 1; i < b->count; i++)
+	for (size_t i = 1; i < b->count && !b->in_tree; i++)
 		if (is_shared(b, i))
 			d->of[b->r.ids[b->pieces[i].number]] =
 			    d->of[b->r.ids[b->pieces[i - 1].number]];
@@ -293,7 +316,7 @@ rebuild_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 		to->total_B += e.size;
 		b->count++;
 	}
-	if (b->count > 0)
+	if (b->count > 0 && !b->in_tree)
 		qsort(b->pieces, b->count, sizeof(*b->pieces), by_data_place);
 	return 0;
 }

@@ -29,7 +29,7 @@ imgsrc_tar_open(struct imgsrc_archive *a, struct imgsrc_image *to,
     const char *name, int fd, bool refuse_empty)
 {
 	struct tar_archive_options o = { .threads = to->pack.threads,
-		.refuse_empty = refuse_empty };
+		.refuse_empty = refuse_empty, .skip_ends = to->o.skip_ends };
 	int rc = fd;
 
 	*a = (struct imgsrc_archive){ .to = to, .name = name, .fd = fd,

@@ -12,6 +12,7 @@
 #include "sqpack.h"
 
 #include "base/path_regex.h"
+#include "base/progress.h"
 
 enum { AS_THREADS_MAX = 1024 };
 
@@ -138,15 +139,50 @@ int as_sqfscat_parse(struct sqpack *p, int argc, char **argv);
  */
 int as_write_pseudo(struct sqpack_image *i, const char *path);
 
+/* Progress, as these programs print it on standard output. */
+enum as_bar_style { AS_BAR_MKSQUASHFS, AS_BAR_UNSQUASHFS };
+
+struct as_bar {
+	struct progress_form form;
+	bool percent;			/* print only percentages */
+	uint64_t data, all;		/* steps: while data is written, and in
+					 * all */
+	/* private */
+	enum as_bar_style style;
+	uint32_t step_B;
+	unsigned turn;
+	bool begun;			/* a line without its end */
+	int64_t shown;			/* the last step or percentage */
+};
+
+/*
+ * Prepares b->form; of the members before, only b->percent is kept.  Without a
+ * known total, the bar counts steps of step_B bytes.
+ */
+void as_bar_open(struct as_bar *b, enum as_bar_style style, uint32_t step_B);
+
+/* Shows how far it came in the end, and ends the line. */
+void as_bar_close(struct as_bar *b, uint64_t done, uint64_t all);
+
 struct as_time {
 	bool given, latest;		/* latest: that of all inodes */
 	uint32_t s;
 };
 
+/*
+ * How sources are called in the image: by the last component of their path, or
+ * by all of it, with what is below directories, or only what is listed on
+ * standard input.
+ */
+enum as_style { AS_STRIPPED, AS_TAR_STYLE, AS_CPIO_STYLE };
+
 /* p->o.as, for mksquashfs */
 struct as_mksquashfs {
 	char **sources;			/* words from the command line */
 	size_t source_count;
+	enum as_style style;
+	char list_end;			/* of names on standard input */
+	size_t inputs_made;		/* of p->o.from.inputs, to be freed */
 	struct as_texts excludes;	/* as given on the command line */
 	struct as_texts paths;		/* excluded in the image, sorted */
 	struct imgsrc_pseudo *pseudo;
@@ -165,11 +201,17 @@ struct as_mksquashfs {
 	bool window, algorithm;		/* given, with their defaults */
 	bool star;			/* its name is sqfstar */
 	bool hc, wildcards, regex, as_directory, replaces, quiet, info, tar;
-	bool one_file_system, percentage;
+	bool one_file_system, no_progress, progress;
+	struct as_bar bar;
 	const char *root_name;		/* for -root-becomes */
 	char *real_output;		/* of the image that is added to */
-	const char *info_file;
+	const char *info_file, *log;
+	char *order;			/* of data, with paths in the image */
+	uint64_t *refs;			/* of inodes, by node; or NULL */
 	const char *root_mode, *file_mode, *dir_mode;	/* NULL: unchanged */
+	const char *default_mode;
+	struct sqw_attr implied;	/* of directories that an archive only
+					 * implies */
 	bool has_root_uid, has_root_gid, has_max_depth;
 	uint32_t root_uid, root_gid, max_depth;
 	struct as_time mkfs_time, all_time, root_time;
@@ -183,5 +225,17 @@ struct as_mksquashfs {
  */
 int as_sources(struct sqpack *p);
 void as_sources_free(struct sqpack *p);
+
+/* Applies the options to the tree: for imgsrc_options.complete. */
+int as_tree_complete(void *arg);
+
+/* Keeps the references of inodes, for -info: for sqpack_options.inode. */
+void as_report_inode(void *arg, size_t node, uint64_t ref);
+
+/*
+ * Prints the report about an image that was built, and writes the lists of
+ * names: for sqpack_options.done.
+ */
+void as_report(struct sqpack *p);
 
 #endif

@@ -100,11 +100,17 @@ static const struct action_name {
 enum { TESTS = sizeof(tests) / sizeof(*tests),
     ACTIONS = sizeof(actions) / sizeof(*actions) };
 
-enum step_kind { EVALUATE, NEGATE, UNLESS, WHEN };
+enum step_kind { EVALUATE, NEGATE, UNLESS, WHEN, SAY };
 
-/* UNLESS and WHEN jump if the value so far is false, or true. */
+/*
+ * UNLESS and WHEN jump if the value so far is false, or true.  SAY is for the
+ * log, in which the expression is written as far as it is evaluated.
+ */
 struct step {
 	enum step_kind kind;
+	const char *word;		/* to say, so often */
+	unsigned times;
+	char *text;			/* a test, with its arguments */
 	size_t to;			/* where they jump to */
 	enum test_kind test;
 	char *pattern;
@@ -117,6 +123,8 @@ struct step {
 struct action {
 	const struct action_name *what;
 	char *text;			/* argument of chmod and xattrs-add */
+	char *call;			/* its name, with arguments */
+	unsigned log;			/* enum as_log */
 	uint32_t uid, gid;
 	struct step *steps;
 	size_t count, cap;
@@ -239,6 +247,26 @@ take_call(struct parser *p, struct call *c)
 	if (rc == 0 && !takes(p, ")"))
 		rc = wrong(p, "%s: expected ')' before '%s'", c->name, p->s);
 	return rc;
+}
+
+/* Returns the word with its arguments; NULL: no memory. */
+static char *
+call_text(const struct call *c)
+{
+	struct strbuf text = { .len = 0 };
+
+	strbuf_add(&text, c->name, strlen(c->name));
+	for (int i = 0; i < c->count; i++) {
+		strbuf_char(&text, i == 0 ? '(' : ',');
+		strbuf_add(&text, c->args[i], strlen(c->args[i]));
+	}
+	if (c->count > 0)
+		strbuf_char(&text, ')');
+	strbuf_char(&text, '\0');
+	if (!text.failed)
+		return text.data;
+	strbuf_free(&text);
+	return NULL;
 }
 
 /* Checks the number of arguments; those of a mode become one again. */
@@ -407,18 +435,29 @@ take_test(struct parser *p)
 		t++;
 	if (rc == 0 && t == tests + TESTS)
 		rc = unknown(p, "test", c.name);
-	if (rc == 0)
-		rc = check_args(p, &c, t->args);
+	if (rc == 0) {
+		st.text = call_text(&c);
+		rc = st.text == NULL ? -ENOMEM : check_args(p, &c, t->args);
+	}
 	if (rc == 0) {
 		st.test = t->kind;
 		rc = fill_test(p, t, &c, &st);
 	}
 	if (rc == 0)
 		rc = add_step(p, &st);
-	if (rc != 0)
+	if (rc != 0) {
 		sys_free(st.pattern);
+		sys_free(st.text);
+	}
 	free_call(&c);
 	return rc;
+}
+
+static int
+say(struct parser *p, const char *word, unsigned times)
+{
+	return add_step(p, &(struct step){ .kind = SAY, .word = word,
+		.times = times });
 }
 
 static int take_expression(struct parser *p);
@@ -428,10 +467,14 @@ static int
 take_operand(struct parser *p)
 {
 	bool negated = false;
-	int rc;
+	int rc = 0;
 
-	while (takes(p, "!"))
+	while (rc == 0 && takes(p, "!")) {
 		negated = !negated;
+		rc = say(p, "!", 1);
+	}
+	if (rc != 0)
+		return rc;
 	if (takes(p, "(")) {
 		if (++p->depth > DEPTH_MAX)
 			return wrong(p, "more than %d brackets are nested",
@@ -452,21 +495,29 @@ take_operand(struct parser *p)
 static int
 take_expression(struct parser *p)
 {
-	int rc = take_operand(p);
+	size_t start = p->action->count, at;
+	int rc = say(p, "(", 0);
 
+	if (rc == 0)
+		rc = take_operand(p);
 	while (rc == 0) {
 		struct step jump = { .kind = UNLESS };
-		size_t at = p->action->count;
 
 		if (takes(p, "||"))
 			jump.kind = WHEN;
 		else if (!takes(p, "&&"))
 			break;
+		at = p->action->count;
 		rc = add_step(p, &jump);
 		if (rc == 0)
-			rc = take_operand(p);
+			rc = say(p, jump.kind == WHEN ? "||" : "&&", 1);
 		if (rc == 0)
-			p->action->steps[at].to = p->action->count;
+			rc = take_operand(p);
+		if (rc != 0)
+			break;
+		p->action->steps[at].to = p->action->count;
+		p->action->steps[start].times++;
+		rc = say(p, ")", 1);
 	}
 	return rc;
 }
@@ -515,10 +566,13 @@ fill_action(struct parser *p, const struct call *c)
 static void
 free_action(struct action *a)
 {
-	for (size_t i = 0; i < a->count; i++)
+	for (size_t i = 0; i < a->count; i++) {
 		sys_free(a->steps[i].pattern);
+		sys_free(a->steps[i].text);
+	}
 	sys_free(a->steps);
 	sys_free(a->text);
+	sys_free(a->call);
 }
 
 static int
@@ -533,8 +587,11 @@ take_action(struct parser *p)
 	if (rc == 0 && n == actions + ACTIONS)
 		rc = unknown(p, "action", c.name);
 	p->action->what = n;
-	if (rc == 0)
-		rc = check_args(p, &c, n->args);
+	if (rc == 0) {
+		p->action->call = call_text(&c);
+		rc = p->action->call == NULL ? -ENOMEM :
+		    check_args(p, &c, n->args);
+	}
 	if (rc == 0)
 		rc = fill_action(p, &c);
 	free_call(&c);
@@ -542,10 +599,10 @@ take_action(struct parser *p)
 }
 
 int
-as_actions_add(struct as_actions *a, const char *text,
+as_actions_add(struct as_actions *a, const char *text, unsigned log,
     char why[AS_ACTIONS_WHY])
 {
-	struct action new = { .what = NULL };
+	struct action new = { .what = NULL, .log = log };
 	struct parser p = { .s = text, .why = why, .action = &new };
 	void *items = a->items;
 	int rc = take_action(&p);
@@ -696,23 +753,59 @@ evaluate_test(const struct step *st, const struct as_subject *s)
 	}
 }
 
-/* Returns 1, 0 or -ENOMEM. */
+static void
+put(struct strbuf *log, const char *text)
+{
+	strbuf_add(log, text, strlen(text));
+}
+
+/*
+ * Writes the expression, as far as it is evaluated, to the log.  Returns 1, 0
+ * or -ENOMEM.
+ */
 static int
-evaluate(const struct action *a, const struct as_subject *s)
+evaluate(const struct action *a, const struct as_subject *s,
+    struct strbuf *log)
 {
 	int value = 0;
 
 	for (size_t i = 0; i < a->count && value >= 0; i++) {
 		const struct step *st = &a->steps[i];
 
-		if (st->kind == EVALUATE)
+		switch (st->kind) {
+		case EVALUATE:
 			value = evaluate_test(st, s);
-		else if (st->kind == NEGATE)
+			if (a->log != 0) {
+				put(log, st->text);
+				put(log, value > 0 ? "=True" : "=False");
+			}
+			break;
+		case NEGATE:
 			value = !value;
-		else if ((st->kind == WHEN) == (value != 0))
-			i = st->to - 1;
+			break;
+		case SAY:
+			for (unsigned k = 0; a->log != 0 && k < st->times; k++)
+				put(log, st->word);
+			break;
+		default:
+			if ((st->kind == WHEN) == (value != 0))
+				i = st->to - 1;
+			break;
+		}
 	}
 	return value;
+}
+
+/* Prints the log of an action for which it was asked. */
+static int
+print_log(const struct action *a, struct strbuf *log, int value)
+{
+	strbuf_char(log, '\0');
+	if (log->failed)
+		return -ENOMEM;
+	if ((a->log & (value > 0 ? AS_LOG_TRUE : AS_LOG_FALSE)) != 0)
+		puts(log->data);
+	return 0;
 }
 
 static int
@@ -745,7 +838,8 @@ as_actions_run(const struct as_actions *a, enum as_stage stage,
     struct as_subject *s, struct as_effect *e,
     int (*xattr)(void *arg, const char *text), void *arg)
 {
-	int rc = 0;
+	struct strbuf log = { .len = 0 };
+	int rc = 0, match;
 
 	for (size_t i = 0; i < a->count && rc == 0; i++) {
 		const struct action *x = &a->items[i];
@@ -754,9 +848,20 @@ as_actions_run(const struct as_actions *a, enum as_stage stage,
 		    (x->what->scope == FILES && !S_ISREG(s->mode)) ||
 		    (x->what->scope == NOT_LINKS && S_ISLNK(s->mode)))
 			continue;
-		rc = evaluate(x, s);
-		if (rc > 0)
+		if (x->log != 0) {
+			strbuf_clear(&log);
+			put(&log, "/");
+			put(&log, s->path);
+			put(&log, "=");
+			put(&log, x->call);
+			put(&log, "@");
+		}
+		match = evaluate(x, s, &log);
+		rc = match < 0 ? match : x->log != 0 ? print_log(x, &log,
+		    match) : 0;
+		if (rc == 0 && match > 0)
 			rc = apply(x, s, e, xattr, arg);
 	}
+	strbuf_free(&log);
 	return rc;
 }

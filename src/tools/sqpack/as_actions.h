@@ -21,11 +21,14 @@ enum { AS_ACTIONS_WHY = 256 };
 int as_actions_open(struct as_actions **a);
 void as_actions_close(struct as_actions *a);	/* a may be NULL */
 
+/* When an action is logged: if its expression is true, or false; bits. */
+enum as_log { AS_LOG_TRUE = 1, AS_LOG_FALSE = 2 };
+
 /*
  * Adds an action.  Returns 0, -ENOMEM, or -EINVAL or -ENOTSUP (sqpack does not
  * support it) with the reason in why.
  */
-int as_actions_add(struct as_actions *a, const char *text,
+int as_actions_add(struct as_actions *a, const char *text, unsigned log,
     char why[AS_ACTIONS_WHY]);
 
 /* A file that expressions are evaluated for. */
@@ -51,10 +54,10 @@ struct as_effect {
 bool as_actions_has(const struct as_actions *a, enum as_stage stage);
 
 /*
- * Evaluates all actions of a stage, in the order in which they were added, and
- * changes s and e.  Calls xattr, with NAME=VALUE, for each attribute to be
- * added, which returns 0 or -errno; NULL: adds none.  Returns 0, -ENOMEM or
- * that -errno.
+ * Evaluates all actions of a stage, in the order in which they were added,
+ * prints those that are logged, and changes s and e.  Calls xattr, with
+ * NAME=VALUE, for each attribute to be added, which returns 0 or -errno; NULL:
+ * adds none.  Returns 0, -ENOMEM or that -errno.
  */
 int as_actions_run(const struct as_actions *a, enum as_stage stage,
     struct as_subject *s, struct as_effect *e,

@@ -1,5 +1,5 @@
 /*
- * as_mksquashfs.c - the command line of mksquashfs, and its report
+ * as_mksquashfs.c - the command line of mksquashfs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Supports the options of mksquashfs and sqfstar 4.7.5.
@@ -7,7 +7,9 @@
 #include "as.h"
 
 #include "base/args.h"
+#include "base/bytes.h"
 #include "base/cpus.h"
+#include "base/fdio.h"
 #include "base/options.h"
 #include "base/path.h"
 #include "base/strbuf.h"
@@ -15,6 +17,7 @@
 #include "image/squashfs/format.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +52,13 @@ static const char help[] =
 "  -e LIST, -ef FILE, -wildcards, -regex, -max-depth N    names to leave out\n"
 "  -sort FILE                          order of the data\n"
 "  -keep-as-directory, -no-hardlinks, -one-file-system\n"
+"  -tarstyle, -cpiostyle, -cpiostyle0  keep the paths of sources; of those\n"
+"                                      listed on standard input\n"
 "  -tar                                read an archive from standard input\n"
+"  -ignore-zeros, -default-mode M, -default-uid U, -default-gid G\n"
+"  -pd DEFINITION                      missing directories of pseudo files\n"
+"  -stream, -fix IMAGE                 write to standard output; mend that\n"
+"  -log FILE, -log-action, -true-action, -false-action ACTION@EXPRESSION\n"
 "  -processors N, -no-progress, -percentage, -quiet, -info, -info-file FILE\n"
 "  -version, -help\n";
 
@@ -343,10 +352,9 @@ take_info(struct sqpack *p, struct as_words *w)
 	struct as_mksquashfs *a = p->o.as;
 
 	a->info = true;
+	p->o.inode = as_report_inode;
 	if (w->value != NULL)
 		a->info_file = w->value;
-	else
-		p->msg.quiet = true;
 	return -1;
 }
 
@@ -378,12 +386,25 @@ take_processors(struct sqpack *p, struct as_words *w)
 	return as_threads(p, w);
 }
 
+/* Returns when actions are logged that an option with this name adds. */
+static unsigned
+log_of(const char *option)
+{
+	switch (option[1]) {
+	case 'l':
+	case 'v': return AS_LOG_TRUE | AS_LOG_FALSE;
+	case 't': return AS_LOG_TRUE;
+	case 'f': return AS_LOG_FALSE;
+	default: return 0;
+	}
+}
+
 static int
 add_action(struct sqpack *p, const struct as_words *w, const char *text)
 {
 	struct as_mksquashfs *a = p->o.as;
 	char why[AS_ACTIONS_WHY] = "";
-	int rc = as_actions_add(a->actions, text, why);
+	int rc = as_actions_add(a->actions, text, log_of(w->word), why);
 
 	if (rc == 0)
 		return -1;
@@ -455,13 +476,46 @@ take_pseudo_file(struct sqpack *p, struct as_words *w)
 }
 
 static int
-take_percentage(struct sqpack *p, struct as_words *w)
+take_pseudo_dir(struct sqpack *p, struct as_words *w)
+{
+	struct as_mksquashfs *a = p->o.as;
+	char why[IMGSRC_WHY] = "";
+	int rc = imgsrc_pseudo_set_parent(a->pseudo, w->value, why);
+
+	if (rc == 0)
+		return -1;
+	msg_error(&p->msg, "%s", *why != '\0' ? why : strerror(-rc));
+	return MSG_ERROR;
+}
+
+/* Options for directories that an archive only implies, and for its root. */
+static int
+take_default_mode(struct sqpack *p, struct as_words *w)
 {
 	struct as_mksquashfs *a = p->o.as;
 
-	(void)w;
-	a->percentage = p->msg.quiet = true;
-	return -1;
+	return take_mode(p, w, &a->default_mode) >= 0 ? MSG_ERROR :
+	    take_root_mode(p, w);
+}
+
+static int
+take_default_uid(struct sqpack *p, struct as_words *w)
+{
+	struct as_mksquashfs *a = p->o.as;
+	int status = take_root_uid(p, w);
+
+	a->implied.uid = a->root_uid;
+	return status;
+}
+
+static int
+take_default_gid(struct sqpack *p, struct as_words *w)
+{
+	struct as_mksquashfs *a = p->o.as;
+	int status = take_root_gid(p, w);
+
+	a->implied.gid = a->root_gid;
+	return status;
 }
 
 static int
@@ -480,6 +534,26 @@ take_tar(struct sqpack *p, struct as_words *w)
 
 	(void)w;
 	a->tar = p->o.data.tails = true;
+	return -1;
+}
+
+static int
+take_tar_style(struct sqpack *p, struct as_words *w)
+{
+	struct as_mksquashfs *a = p->o.as;
+
+	(void)w;
+	a->style = AS_TAR_STYLE;
+	return -1;
+}
+
+static int
+take_cpio_style(struct sqpack *p, struct as_words *w)
+{
+	struct as_mksquashfs *a = p->o.as;
+
+	a->style = AS_CPIO_STYLE;
+	a->list_end = strcmp(w->word, "-cpiostyle0") == 0 ? '\0' : '\n';
 	return -1;
 }
 
@@ -511,6 +585,50 @@ take_help(struct sqpack *p, struct as_words *w)
 {
 	(void)w;
 	return options_help(&p->msg, usage, help);
+}
+
+/*
+ * Moves the superblock of an image that was streamed to its start.  If this is
+ * interrupted, the image is complete, or can be fixed again.
+ */
+static int
+fix_image(const char *path)
+{
+	uint8_t first[SQUASHFS_SUPER_B], last[SQUASHFS_SUPER_B];
+	int fd = sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0), rc = fd;
+	int closed = 0;
+	off_t end = fd < 0 ? 0 : sys_lseek(fd, 0, SEEK_END);
+
+	if (fd >= 0 && end < 2 * SQUASHFS_SUPER_B)
+		rc = end < 0 ? (int)end : -EBADMSG;
+	if (rc >= 0)
+		rc = (int)fdio_pread(fd, first, sizeof(first), 0);
+	if (rc >= 0)
+		rc = (int)fdio_pread(fd, last, sizeof(last), end -
+		    SQUASHFS_SUPER_B);
+	if (rc >= 0 && (load_le32(first) != SQUASHFS_STREAMED ||
+	    load_le32(last) != SQUASHFS_MAGIC))
+		rc = -EBADMSG;
+	if (rc >= 0)
+		rc = fdio_pwrite(fd, last, sizeof(last), 0);
+	if (rc == 0)
+		rc = sys_fsync(fd);
+	if (rc == 0)
+		rc = sys_ftruncate(fd, end - SQUASHFS_SUPER_B);
+	if (fd >= 0)
+		closed = sys_close(fd);
+	return rc != 0 ? rc : closed;
+}
+
+static int
+take_fix(struct sqpack *p, struct as_words *w)
+{
+	int rc = fix_image(w->value);
+
+	if (rc != 0)
+		msg_error(&p->msg, "%s: %s", w->value, rc == -EBADMSG ?
+		    "not an image made with -stream" : strerror(-rc));
+	return msg_finish(&p->msg);
 }
 
 static int
@@ -564,16 +682,18 @@ static const struct as_option options[] = {
 	{ "-block-readers", "-small-readers", IGNORED_VALUE },
 	{ "-cols", NULL, IGNORED_VALUE },
 	{ "-comp", NULL, CALL_VALUE(take_comp) },
-	{ "-cpiostyle", "-cpiostyle0", LACKS },
-	{ "-default-gid", "-default-uid", LACKS },
-	{ "-default-mode", NULL, LACKS },
+	{ "-cpiostyle", "-cpiostyle0", CALL(take_cpio_style) },
+	{ "-default-gid", NULL, CALL_VALUE(take_default_gid) },
+	{ "-default-mode", NULL, CALL_VALUE(take_default_mode) },
+	{ "-default-uid", NULL, CALL_VALUE(take_default_uid) },
 	{ "-e", NULL, CALL(take_excludes) },
 	{ "-ef", NULL, CALL_VALUE(take_exclude_file) },
 	{ "-exit-on-error", NULL, IGNORED },
 	{ "-exports", NULL, CLEAR(o.tables.no_export) },
-	{ "-false-action", "-fa", LACKS },
-	{ "-false-action-file", "-faf", LACKS },
-	{ "-fix", NULL, LACKS },
+	{ "-false-action", "-fa", CALL_VALUE(take_action) },
+	{ "-false-action-file", "-faf", CALL_VALUE(take_action_file) },
+	{ "-fix", NULL, CALL_VALUE(take_fix) },
+	{ "-force", NULL, OWN(replaces) },
 	{ "-force-dir-mode", NULL, CALL_VALUE(take_dir_mode) },
 	{ "-force-file-mode", NULL, CALL_VALUE(take_file_mode) },
 	{ "-force-gid", NULL, CALL_VALUE(take_force_gid) },
@@ -584,14 +704,15 @@ static const struct as_option options[] = {
 	{ "-help-comp", NULL, CALL_VALUE(take_help) },
 	{ "-help-option", "-ho", CALL_VALUE(take_help) },
 	{ "-help-section", "-hs", CALL_VALUE(take_help) },
-	{ "-ignore-zeros", NULL, LACKS },
+	{ "-ignore-zeros", NULL, SET(o.from.skip_ends) },
 	{ "-info", NULL, CALL(take_info) },
 	{ "-info-file", NULL, CALL_VALUE(take_info) },
 	{ "-keep-as-directory", NULL, OWN(as_directory) },
 	{ "-limit", "-throttle", IGNORED_VALUE },
-	{ "-log", NULL, LACKS },
-	{ "-log-action", "-va", LACKS },
-	{ "-log-action-file", "-vaf", LACKS },
+	{ "-log", NULL, AS_TEXT_OWN, offsetof(struct as_mksquashfs, log),
+	    NULL },
+	{ "-log-action", "-va", CALL_VALUE(take_action) },
+	{ "-log-action-file", "-vaf", CALL_VALUE(take_action_file) },
 	{ "-max-depth", NULL, CALL_VALUE(take_depth) },
 	{ "-mem", "-mem-percent", IGNORED_VALUE },
 	{ "-mem-default", NULL, CALL(take_mem_default) },
@@ -602,10 +723,10 @@ static const struct as_option options[] = {
 	{ "-no-fragments", NULL, SET(o.data.no_fragments) },
 	{ "-no-hardlinks", NULL, SET(o.from.no_links) },
 	{ "-no-pager", NULL, IGNORED },
-	{ "-no-progress", NULL, SET(msg.quiet) },
+	{ "-no-progress", NULL, OWN(no_progress) },
 	{ "-no-recovery", NULL, IGNORED },
 	{ "-no-sparse", NULL, SET(o.data.no_sparse) },
-	{ "-no-strip", "-tarstyle", LACKS },
+	{ "-no-strip", "-tarstyle", CALL(take_tar_style) },
 	{ "-no-tailends", NULL, CLEAR(o.data.tails) },
 	{ "-no-xattrs", NULL, SET(o.no_xattrs) },
 	{ "-noD", "-noDataCompression", SET(o.data.raw_data) },
@@ -621,11 +742,11 @@ static const struct as_option options[] = {
 	{ "-one-file-system", "-one-file-system-x", OWN(one_file_system) },
 	{ "-overcommit", NULL, IGNORED_VALUE },
 	{ "-p", NULL, CALL_VALUE(take_pseudo) },
-	{ "-pd", "-pseudo-dir", LACKS },
-	{ "-percentage", NULL, CALL(take_percentage) },
+	{ "-pd", "-pseudo-dir", CALL_VALUE(take_pseudo_dir) },
+	{ "-percentage", NULL, OWN(bar.percent) },
 	{ "-pf", NULL, CALL_VALUE(take_pseudo_file) },
 	{ "-processors", NULL, CALL_VALUE(take_processors) },
-	{ "-progress", NULL, CLEAR(msg.quiet) },
+	{ "-progress", NULL, OWN(progress) },
 	{ "-pseudo-override", NULL, SET(o.from.pseudo_first) },
 	{ "-quiet", NULL, OWN(quiet) },
 	{ "-read-queue", "-write-queue", IGNORED_VALUE },
@@ -642,10 +763,10 @@ static const struct as_option options[] = {
 	{ "-root-uid", NULL, CALL_VALUE(take_root_uid) },
 	{ "-single-reader", NULL, IGNORED },
 	{ "-sort", NULL, AS_TEXT, offsetof(struct sqpack, o.from.order), NULL },
-	{ "-stream", NULL, LACKS },
+	{ "-stream", NULL, SET(o.tables.streamed) },
 	{ "-tar", NULL, CALL(take_tar) },
-	{ "-true-action", "-ta", LACKS },
-	{ "-true-action-file", "-taf", LACKS },
+	{ "-true-action", "-ta", CALL_VALUE(take_action) },
+	{ "-true-action-file", "-taf", CALL_VALUE(take_action_file) },
 	{ "-uid-gid-offset", NULL, CALL_VALUE(take_shift) },
 	{ "-version", "--version", CALL(take_version) },
 	{ "-wildcards", NULL, OWN(wildcards) },
@@ -749,47 +870,6 @@ choose_method(struct sqpack *p)
 	return -1;
 }
 
-/* Adds the attributes of the options to all inodes. */
-static int
-add_xattrs(struct sqpack *p)
-{
-	const struct as_mksquashfs *a = p->o.as;
-	struct sqw_tree *t = &p->image.tree;
-
-	for (size_t k = 0; k < a->xattrs.count; k++) {
-		const char *text = a->xattrs.items[k];
-		bool is_user = strncmp(text, "user.", 5) == 0;
-		uint8_t *value;
-		size_t len;
-		ssize_t n = imgsrc_xattr_parse(text, &value, &len);
-		char *name = n < 0 ? NULL : strcopy_part(text, (size_t)n);
-		int rc = n < 0 ? (int)n : name == NULL ? -ENOMEM : 0;
-
-		for (size_t i = 0; rc == 0 && i < t->count; i++) {
-			struct sqw_node *node = &t->nodes[i];
-
-			/* only files and directories have user attributes */
-			if (node->owner == i && node->parent != SQW_NOWHERE &&
-			    !imgsrc_is_kept(&p->image, (uint32_t)i) &&
-			    (!is_user || S_ISREG(node->attr.mode) ||
-			    S_ISDIR(node->attr.mode)))
-				rc = sqt_xattrs_amend(p->image.xattrs,
-				    &node->attr.xattr, name, value, len);
-		}
-		sys_free(name);
-		if (n >= 0)
-			sys_free(value);
-		if (rc != 0) {
-			msg_error(&p->msg, "-xattrs-add: '%s': %s", text,
-			    rc == -EINVAL ? "expected name=value" :
-			    rc == -ENOTSUP ? "the name must begin with user., "
-			    "trusted. or security." : strerror(-rc));
-			return rc;
-		}
-	}
-	return 0;
-}
-
 static bool
 wants_xattr(void *arg, const char *name)
 {
@@ -797,182 +877,6 @@ wants_xattr(void *arg, const char *name)
 	const struct as_mksquashfs *a = p->o.as;
 
 	return as_wants_xattr(a->xattrs_in, a->xattrs_out, name);
-}
-
-static void
-force_modes(struct sqpack *p)
-{
-	const struct as_mksquashfs *a = p->o.as;
-	struct sqw_tree *t = &p->image.tree;
-
-	for (size_t i = 0; i < t->count; i++) {
-		struct sqw_attr *attr = &t->nodes[i].attr;
-		const char *mode = S_ISDIR(attr->mode) ? a->dir_mode :
-		    a->file_mode;
-
-		if (mode != NULL && !imgsrc_is_kept(&p->image, (uint32_t)i))
-			as_mode_apply(mode, &attr->mode);
-	}
-}
-
-/* Actions */
-
-struct action_target {
-	struct sqpack *p;
-	struct sqw_attr *attr;
-};
-
-/* Adds an attribute, given as NAME=VALUE, which has been checked. */
-static int
-add_action_xattr(void *arg, const char *text)
-{
-	struct action_target *to = arg;
-	uint8_t *value;
-	size_t len;
-	ssize_t n;
-	char *name;
-	int rc;
-
-	if (to->p->image.xattrs == NULL)
-		return 0;
-	n = imgsrc_xattr_parse(text, &value, &len);
-	if (n < 0)
-		return (int)n;
-	name = strcopy_part(text, (size_t)n);
-	rc = name == NULL ? -ENOMEM : sqt_xattrs_amend(to->p->image.xattrs,
-	    &to->attr->xattr, name, value, len);
-	sys_free(name);
-	sys_free(value);
-	return rc;
-}
-
-/* Runs the actions of a stage on a node with this path. */
-static int
-act_on(struct sqpack *p, enum as_stage stage, uint32_t id, const char *path)
-{
-	const struct as_mksquashfs *a = p->o.as;
-	struct sqw_tree *t = &p->image.tree;
-	uint32_t owner = id;
-	struct as_effect e = { .out = false };
-	struct action_target to = { .p = p };
-	struct as_subject s;
-	int rc;
-
-	/* the attributes are those of the inode */
-	while (t->nodes[owner].owner != owner)
-		owner = t->nodes[owner].owner;
-	to.attr = &t->nodes[owner].attr;
-	s = (struct as_subject){ .path = path, .mode = to.attr->mode,
-		.uid = to.attr->uid, .gid = to.attr->gid,
-		.size = to.attr->size, .target = to.attr->target,
-		.block = p->image.pack.block };
-	rc = as_actions_run(a->actions, stage, &s, &e, add_action_xattr, &to);
-	if (rc != 0)
-		return rc;
-	to.attr->mode = s.mode;
-	to.attr->uid = s.uid;
-	to.attr->gid = s.gid;
-	if (e.has_raw)
-		to.attr->raw = e.raw;
-	if (e.out && id != 0)
-		sqw_tree_remove(t, id);
-	return 0;
-}
-
-/* Runs the actions of a stage on all names but those of an old image. */
-static int
-act(struct sqpack *p, enum as_stage stage)
-{
-	const struct as_mksquashfs *a = p->o.as;
-	const struct sqw_tree *t = &p->image.tree;
-	char *path = NULL;
-	size_t room = 0;
-	int rc = 0;
-
-	if (!as_actions_has(a->actions, stage))
-		return 0;
-	for (uint32_t i = 0; rc == 0 && i < t->count; i++) {
-		if (!sqw_tree_holds(t, i) || imgsrc_is_kept(&p->image, i))
-			continue;
-		rc = sqw_tree_path(t, i, &path, &room);
-		if (rc == 0)
-			rc = act_on(p, stage, i, path);
-	}
-	sys_free(path);
-	if (rc != 0)
-		msg_error(&p->msg, "an action fails: %s", strerror(-rc));
-	return rc;
-}
-
-/*
- * Applies the options for the root, which those for all inodes override, and
- * adds pseudo files.
- */
-static int
-complete_tree(void *arg)
-{
-	struct sqpack *p = arg;
-	struct as_mksquashfs *a = p->o.as;
-	struct sqw_tree *t = &p->image.tree;
-	uint32_t latest = 0;
-	struct sqw_attr *root;
-	int rc;
-
-	root = &t->nodes[0].attr;
-	/* without a source, options prevail over the root's definition */
-	if (a->pseudo_root) {
-		rc = imgsrc_pseudo_apply(&p->image, a->pseudo);
-		if (rc != 0)
-			return rc;
-		root = &t->nodes[0].attr;
-	} else if (a->root_is_made) {
-		root->mode = S_IFDIR | 0777;
-		root->uid = getuid();
-		root->gid = getgid();
-		root->mtime = (uint32_t)time(NULL);
-	}
-	/* mksquashfs ignores it beside -force-dir-mode */
-	if (a->root_mode != NULL && a->dir_mode == NULL)
-		as_mode_apply(a->root_mode, &root->mode);
-	if (a->has_root_uid)
-		root->uid = a->root_uid;
-	if (a->has_root_gid)
-		root->gid = a->root_gid;
-	imgsrc_adjust(&p->image, root, a->root_time.given ? a->root_time.s :
-	    root->mtime);
-	if (p->o.from.pseudo_first)
-		force_modes(p);
-	rc = a->pseudo_root ? 0 : imgsrc_pseudo_apply(&p->image, a->pseudo);
-	if (rc != 0)
-		return rc;
-	if (!p->o.from.pseudo_first)
-		force_modes(p);
-	rc = act(p, AS_CHANGE);
-	if (rc == 0)
-		rc = act(p, AS_PRUNE);
-	if (rc != 0)
-		return rc;
-	for (size_t i = a->root_is_made && !a->pseudo_root &&
-	    !a->root_time.given; i < t->count; i++)
-		if (sqw_tree_holds(t, (uint32_t)i) &&
-		    !imgsrc_is_kept(&p->image, (uint32_t)i) &&
-		    t->nodes[i].attr.mtime > latest &&
-		    t->nodes[i].attr.mtime != UINT32_MAX)
-			latest = t->nodes[i].attr.mtime;
-	root = &t->nodes[0].attr;
-	if (a->root_time.latest || (a->root_is_made && !a->root_time.given &&
-	    (a->mkfs_time.latest || a->all_time.latest)))
-		root->mtime = latest;
-	for (size_t i = 0; i < t->count; i++)
-		if (!imgsrc_is_kept(&p->image, (uint32_t)i) &&
-		    (a->all_time.latest || (p->image.o.pseudo_untimed &&
-		    t->nodes[i].attr.mtime == UINT32_MAX)))
-			t->nodes[i].attr.mtime = latest;
-	if (a->mkfs_time.latest && !p->o.from.has_epoch) {
-		p->image.o.has_image_mtime = true;
-		p->image.o.image_mtime = latest;
-	}
-	return p->image.xattrs == NULL ? 0 : add_xattrs(p);
 }
 
 /* Applies the times.  Returns -1, or the exit status. */
@@ -1006,6 +910,26 @@ choose_times(struct sqpack *p)
 	return -1;
 }
 
+/* Completes the attributes of directories that an archive only implies. */
+static void
+choose_implied(struct sqpack *p)
+{
+	struct imgsrc_options *o = &p->o.from;
+	struct as_mksquashfs *a = p->o.as;
+	struct sqw_attr *implied = &a->implied;
+	uint32_t now = (uint32_t)time(NULL);
+
+	if (a->default_mode != NULL)
+		as_mode_apply(a->default_mode, &implied->mode);
+	if (o->has_uid)
+		implied->uid = o->uid;
+	if (o->has_gid)
+		implied->gid = o->gid;
+	implied->mtime = o->has_mtime ? o->mtime : o->pseudo_untimed ?
+	    UINT32_MAX : o->has_epoch && o->epoch < now ? o->epoch : now;
+	o->implied = implied;
+}
+
 /*
  * Prepares to add to the image that exists.  The file that a link leads to is
  * replaced, not the link.  Returns -1, or the exit status.
@@ -1018,7 +942,8 @@ prepare_append(struct sqpack *p, const struct stat *st)
 
 	if (a->tar) {
 		msg_error(&p->msg, "%s exists, and an archive cannot be "
-		    "appended: -noappend replaces the image", o->output);
+		    "appended: %s replaces the image", o->output,
+		    a->star ? "-force" : "-noappend");
 		return MSG_ERROR;
 	}
 	if (!S_ISREG(st->st_mode)) {
@@ -1046,6 +971,52 @@ prepare_append(struct sqpack *p, const struct stat *st)
 	return -1;
 }
 
+/* Decides whether there is a progress bar.  Returns -1, or the exit status. */
+static int
+choose_progress(struct sqpack *p)
+{
+	struct as_mksquashfs *a = p->o.as;
+
+	if (a->no_progress && (a->bar.percent || a->progress)) {
+		msg_error(&p->msg, "only one of -no-progress and %s can be "
+		    "specified", a->bar.percent ? "-percentage" : "-progress");
+		return MSG_ERROR;
+	}
+	/* names would be printed into it */
+	if (a->info && a->info_file == NULL ? a->progress : !a->no_progress) {
+		as_bar_open(&a->bar, AS_BAR_MKSQUASHFS, p->o.data.block);
+		p->o.progress = &a->bar.form;
+	}
+	return -1;
+}
+
+/*
+ * Checks that an image can be written to standard output: nothing else can, and
+ * nothing can be read back.  Returns -1, or the exit status.
+ */
+static int
+prepare_stream(struct sqpack *p)
+{
+	struct sqpack_options *o = &p->o;
+	struct as_mksquashfs *a = o->as;
+	const char *other = a->progress ? "-progress" : a->bar.percent ?
+	    "-percentage" : o->tables.offset != 0 ? "-offset" :
+	    a->info && a->info_file == NULL ? "-info" : NULL;
+
+	if (other != NULL) {
+		msg_error(&p->msg, "-stream cannot be used with %s", other);
+		return MSG_ERROR;
+	}
+	if (isatty(STDOUT_FILENO)) {
+		msg_error(&p->msg, "-stream: an image is not written to a "
+		    "terminal");
+		return MSG_ERROR;
+	}
+	o->data.no_duplicates = true;
+	a->no_progress = a->quiet = a->replaces = true;
+	return -1;
+}
+
 /* Validates the options and applies them. */
 static int
 apply_options(struct sqpack *p)
@@ -1054,18 +1025,21 @@ apply_options(struct sqpack *p)
 	struct as_mksquashfs *a = o->as;
 	struct stat st;
 
+	if (o->tables.streamed && prepare_stream(p) >= 0)
+		return MSG_ERROR;
 	if (!a->replaces && stat(o->output, &st) == 0 &&
 	    prepare_append(p, &st) >= 0)
 		return MSG_ERROR;
 	o->force = true;
 	o->tables.raw_ids = o->tables.raw_ids && !o->tables.raw_inodes;
-	o->from.complete = complete_tree;
+	o->from.complete = as_tree_complete;
 	if (a->xattrs_in != NULL || a->xattrs_out != NULL)
 		o->from.wants_xattr = wants_xattr;
 	o->from.amends_xattrs = true;
 	o->from.order_backwards = o->from.order != NULL;
 	o->data.threads = cpus_choose(o->data.threads, AS_THREADS_MAX);
-	if (choose_method(p) >= 0 || choose_times(p) >= 0)
+	if (choose_method(p) >= 0 || choose_times(p) >= 0 ||
+	    choose_progress(p) >= 0)
 		return MSG_ERROR;
 	if (o->no_xattrs && (a->xattrs_in != NULL || a->xattrs_out != NULL ||
 	    a->xattrs.count > 0)) {
@@ -1090,10 +1064,14 @@ apply_options(struct sqpack *p)
 		    "files and -ef/-e");
 		return MSG_ERROR;
 	}
+	if (a->tar && o->from.order != NULL) {
+		msg_error(&p->msg, "-sort cannot be used with -tar");
+		return MSG_ERROR;
+	}
 	if (as_sources(p) != 0)
 		return MSG_ERROR;
-	if (a->percentage)
-		puts("0");
+	if (a->tar)
+		choose_implied(p);
 	if (a->quiet)
 		return -1;
 	printf("Parallel mksquashfs: Using %u processor%s\n",
@@ -1113,126 +1091,13 @@ apply_options(struct sqpack *p)
 }
 
 static void
-print_line(const char *what, uint64_t n)
-{
-	printf("Number of %s %llu\n", what, (unsigned long long)n);
-}
-
-static const char *
-un(bool raw)
-{
-	return raw ? "uncompressed" : "compressed";
-}
-
-/* Prints the names in the image, for -info. */
-static void
-print_names(struct sqpack *p)
-{
-	const struct as_mksquashfs *a = p->o.as;
-	const struct sqw_tree *tree = &p->image.tree;
-	FILE *to = a->info_file == NULL ? stdout : fopen(a->info_file, "we");
-	char *path = NULL;
-	size_t room = 0;
-	int rc = to == NULL ? -errno : 0;
-
-	for (size_t i = 1; rc == 0 && i < tree->count; i++) {
-		const struct sqw_node *n = &tree->nodes[i];
-
-		rc = sqw_tree_path(tree, i, &path, &room);
-		if (rc != 0)
-			break;
-		fprintf(to, "%s /%s", S_ISREG(n->attr.mode) ? "file" :
-		    S_ISDIR(n->attr.mode) ? "directory" :
-		    S_ISLNK(n->attr.mode) ? "symbolic link" : "node", path);
-		if (S_ISREG(n->attr.mode))
-			fprintf(to, ", uncompressed size %llu bytes%s",
-			    (unsigned long long)n->attr.size,
-			    n->owner != i ? " LINK" : "");
-		putc('\n', to);
-	}
-	if (to != NULL && to != stdout && fclose(to) != 0 && rc == 0)
-		rc = -errno;
-	if (rc != 0)
-		msg_error(&p->msg, "%s: %s", a->info_file == NULL ?
-		    "standard output" : a->info_file, strerror(-rc));
-	sys_free(path);
-}
-
-/* Prints the same report as mksquashfs about an image that was built. */
-static void
-print_all(struct sqpack *p)
-{
-	const struct as_mksquashfs *a = p->o.as;
-	const struct sqw_tree *tree = &p->image.tree;
-	const struct sqt_image_options *t = &p->image.tables;
-	const struct sqw_data_options *d = &p->image.pack;
-	const struct sqt_image_space *space = &p->image.space;
-	uint64_t files = 0, links = 0, devices = 0, fifos = 0, sockets = 0;
-	uint64_t dirs = 0, hard = 0;
-	double size = (double)space->used_B;
-
-	if (a->percentage)
-		puts("100");
-	if (a->info)
-		print_names(p);
-	if (a->quiet)
-		return;
-	for (size_t i = 0; i < tree->count; i++) {
-		const struct sqw_node *n = &tree->nodes[i];
-
-		if (n->owner != i) {
-			hard++;
-			continue;
-		}
-		switch (n->attr.mode & S_IFMT) {
-		case S_IFREG: files++; break;
-		case S_IFDIR: dirs++; break;
-		case S_IFLNK: links++; break;
-		case S_IFIFO: fifos++; break;
-		case S_IFSOCK: sockets++; break;
-		default: devices++; break;
-		}
-	}
-	printf("\n%sSquashfs 4.0 filesystem, %s compressed, data block size "
-	    "%u\n", t->no_export ? "" : "Exportable ",
-	    strcmp(d->method->name, "lz4hc") == 0 ? "lz4" : d->method->name,
-	    d->block);
-	printf("\t%s data, %s metadata, %s fragments,\n\t%s xattrs, %s ids\n",
-	    un(d->raw_data), un(t->raw_inodes), d->no_fragments ? "no" :
-	    un(d->raw_fragments), p->image.xattrs == NULL ? "no" :
-	    un(t->raw_xattrs),
-	    un(t->raw_inodes || t->raw_ids));
-	printf("\tduplicates are %sremoved\n", d->no_duplicates ? "not " : "");
-	printf("Filesystem size %.2f Kbytes (%.2f Mbytes)\n", size / 1024,
-	    size / 1048576);
-	printf("Inode table size %llu bytes (%.2f Kbytes)\n",
-	    (unsigned long long)space->inodes_B,
-	    (double)space->inodes_B / 1024);
-	printf("Directory table size %llu bytes (%.2f Kbytes)\n",
-	    (unsigned long long)space->listings_B,
-	    (double)space->listings_B / 1024);
-	if (d->no_duplicates)
-		puts("No duplicate files removed");
-	else
-		print_line("duplicate files found", p->image.data.duplicates);
-	print_line("inodes", tree->inodes);
-	print_line("files", files);
-	if (!d->no_fragments)
-		print_line("fragments", p->image.data.fragments);
-	print_line("symbolic links", links);
-	print_line("device nodes", devices);
-	print_line("fifo nodes", fifos);
-	print_line("socket nodes", sockets);
-	print_line("directories", dirs);
-	print_line("hard-links", hard);
-}
-
-static void
 release(struct sqpack *p)
 {
 	struct as_mksquashfs *a = p->o.as;
 
 	as_sources_free(p);
+	sys_free(a->refs);
+	sys_free(a->order);
 	free(a->real_output);
 	as_texts_free(&a->excludes);
 	as_texts_free(&a->paths);
@@ -1262,8 +1127,10 @@ begin(struct sqpack *p, const char *name)
 	}
 	p->o.as = a;
 	p->o.release = release;
-	p->o.done = print_all;
+	p->o.done = as_report;
 	p->o.data.block = SQUASHFS_BLOCK_DEFAULT;
+	a->implied = (struct sqw_attr){ .mode = S_IFDIR | 0755,
+		.uid = getuid(), .gid = getgid(), .xattr = SQUASHFS_NONE };
 	return a;
 }
 
@@ -1319,19 +1186,19 @@ as_sqfstar_parse(struct sqpack *p, int argc, char **argv)
 
 	if (a == NULL)
 		return MSG_ERROR;
-	a->star = a->wildcards = a->replaces = true;
+	a->star = a->wildcards = true;
 	p->o.tables.no_export = true;	/* -exports clears it */
 	status = as_parse(p, &w, options, usage, "sqfstar");
 	if (status >= 0)
 		return status;
-	if (w.at == argc) {
+	if (w.at == argc && !p->o.tables.streamed) {
 		msg_error(&p->msg, "expected an image");
 		return options_usage(usage);
 	}
 	take_tar(p, &w);
 	a->sources = sources;
 	a->source_count = 1;
-	p->o.output = argv[w.at++];
+	p->o.output = p->o.tables.streamed ? "-" : argv[w.at++];
 	for (; w.at < argc; w.at++)
 		if (as_texts_add(p, &a->excludes, argv[w.at],
 		    strlen(argv[w.at])) != 0)

@@ -36,6 +36,8 @@ struct as_unsquashfs {
 	uint32_t depth;
 	bool precise;			/* times with seconds */
 	struct path_regex *xattrs_in, *xattrs_out;
+	bool no_progress;
+	struct as_bar bar;
 };
 
 static void
@@ -100,38 +102,48 @@ unsquash_list(struct sqpack_image *i)
 	return 0;
 }
 
-/* The number of extracted names of each type. */
+/* The number of names of each type. */
 struct counts {
 	uint64_t files, dirs, links, devices, fifos, sockets, hard, blocks;
 };
 
-static void
-count(const struct sqpack_image *i, struct counts *c)
+/* Counts the names that are selected, or were extracted. */
+static struct counts
+count(const struct sqpack_image *i)
 {
 	uint32_t block = sq_facts(i->m)->block;
+	struct counts c = { .files = 0 };
 
 	for (size_t n = 0; n < sq_count(i->m); n++) {
 		struct sq_entry e;
 
-		if (i->wanted[n] == SQ_OUT && n != 0)
+		if (i->wanted[n] <= SQ_MISSED && n != 0)
 			continue;
 		sq_get(i->m, n, &e);
 		if (S_ISDIR(e.mode))
-			c->dirs++;
+			c.dirs++;
 		else if (e.first != n)
-			c->hard++;
+			c.hard++;
 		else if (S_ISREG(e.mode)) {
-			c->files++;
-			c->blocks += (e.size + block - 1) / block;
+			c.files++;
+			c.blocks += (e.size + block - 1) / block;
 		} else if (S_ISLNK(e.mode))
-			c->links++;
+			c.links++;
 		else if (S_ISFIFO(e.mode))
-			c->fifos++;
+			c.fifos++;
 		else if (S_ISSOCK(e.mode))
-			c->sockets++;
+			c.sockets++;
 		else
-			c->devices++;
+			c.devices++;
 	}
+	return c;
+}
+
+static uint64_t
+inodes_of(const struct counts *c)
+{
+	return c->files + c->links + c->devices + c->fifos + c->sockets +
+	    c->hard;
 }
 
 static void
@@ -145,24 +157,35 @@ static int
 unsquash_extract(struct sqpack_image *i)
 {
 	struct sqpack *p = i->p;
-	const struct as_unsquashfs *u = p->o.as;
-	struct counts c = { .files = 0 };
+	struct as_unsquashfs *u = p->o.as;
+	struct counts c = count(i);
+	uint64_t wanted = inodes_of(&c) + c.dirs;
 	int rc;
 
-	count(i, &c);
 	if (!u->quiet) {
 		printf("Parallel unsquashfs: Using %u processor%s\n",
 		    p->o.data.threads, p->o.data.threads == 1 ? "" : "s");
 		printf("%llu inodes (%llu blocks) to write\n\n",
-		    (unsigned long long)(c.files + c.links + c.devices +
-		    c.fifos + c.sockets + c.hard),
+		    (unsigned long long)inodes_of(&c),
 		    (unsigned long long)c.blocks);
 	}
 	rc = u->info ? unsquash_list(i) : 0;
 	fflush(stdout);
+	/* names would be printed into it */
+	if (!u->no_progress && !u->info) {
+		as_bar_open(&u->bar, AS_BAR_UNSQUASHFS, sq_facts(i->m)->block);
+		u->bar.data = u->bar.all = inodes_of(&c) + c.blocks;
+		p->o.progress = &u->bar.form;
+	}
 	if (rc == 0)
 		rc = sqpack_extract(i);
-	if (rc != 0 || p->msg.status != MSG_OK || u->quiet)
+	c = count(i);
+	/* devices, for example, that only root can make */
+	if (inodes_of(&c) + c.dirs < wanted)
+		p->msg.status = MSG_ERROR;
+	if (p->o.progress != NULL)
+		as_bar_close(&u->bar, inodes_of(&c) + c.blocks, u->bar.all);
+	if (u->quiet)
 		return rc;
 	putchar('\n');
 	print_count(c.files, "file", "files");
@@ -172,7 +195,7 @@ unsquash_extract(struct sqpack_image *i)
 	print_count(c.fifos, "fifo", "fifos");
 	print_count(c.sockets, "socket", "sockets");
 	print_count(c.hard, "hardlink", "hardlinks");
-	return 0;
+	return rc;
 }
 
 static void
@@ -311,9 +334,17 @@ unsquash_time(struct sqpack_image *i)
 static int
 unsquash_pseudo(struct sqpack_image *i)
 {
-	const struct as_unsquashfs *u = i->p->o.as;
+	struct as_unsquashfs *u = i->p->o.as;
 
-	return as_write_pseudo(i, u->pseudo);
+	struct counts c = count(i);
+	int rc;
+
+	if (u->no_progress || strcmp(u->pseudo, "-") == 0)
+		return as_write_pseudo(i, u->pseudo);
+	as_bar_open(&u->bar, AS_BAR_UNSQUASHFS, sq_facts(i->m)->block);
+	rc = as_write_pseudo(i, u->pseudo);
+	as_bar_close(&u->bar, rc == 0 ? c.blocks : 0, c.blocks);
+	return rc;
 }
 
 /* Options */
@@ -488,6 +519,18 @@ take_depth(struct sqpack *p, struct as_words *w)
 	return -1;
 }
 
+/* The last of this and -no-progress counts. */
+static int
+take_percentage(struct sqpack *p, struct as_words *w)
+{
+	struct as_unsquashfs *u = p->o.as;
+
+	(void)w;
+	u->bar.percent = true;
+	u->no_progress = false;
+	return -1;
+}
+
 static int
 take_offset(struct sqpack *p, struct as_words *w)
 {
@@ -608,11 +651,11 @@ static const struct as_option options[] = {
 	{ "-match", NULL, OWN(must_match) },
 	{ "-no-exit-code", "-no-exit", OWN(no_exit_code) },
 	{ "-no-pager", NULL, IGNORED },
-	{ "-no-progress", "-n", SET(msg.quiet) },
+	{ "-no-progress", "-n", OWN(no_progress) },
 	{ "-no-wildcards", "-no-wild", SET(o.plain_names) },
 	{ "-no-xattrs", "-no", SET(o.no_xattrs) },
 	{ "-offset", "-o", CALL_VALUE(take_offset) },
-	{ "-percentage", "-per", SET(msg.quiet) },
+	{ "-percentage", "-per", CALL(take_percentage) },
 	{ "-processors", "-p", CALL_VALUE(take_processors) },
 	{ "-pseudo-file", "-pf", CALL_VALUE(take_pseudo_output) },
 	{ "-quiet", "-q", OWN(quiet) },
@@ -750,6 +793,7 @@ parse_words(struct sqpack *p, int argc, char **argv, bool cat)
 	p->o.status_of = status_of;
 	p->o.task = cat ? sqpack_cat : unsquash_extract;
 	p->o.directory = "squashfs-root";
+	p->o.may_be_streamed = true;
 	status = as_parse(p, &w, options, usage, cat ? "sqfscat" :
 	    "unsquashfs");
 	if (status < 0)

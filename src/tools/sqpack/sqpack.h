@@ -62,6 +62,7 @@ struct sqpack_options {
 	struct imgsrc_pseudo *pseudo;	/* for --pseudo; NULL: none */
 	bool plain_names;		/* globs are names, not patterns */
 	bool regex;			/* globs are regular expressions */
+	bool may_be_streamed;		/* for reader.h */
 	bool missing_is_fine;		/* a glob may match nothing */
 	bool user_xattrs;		/* extract only the user namespace */
 	bool (*wants_xattr)(void *arg, const char *name);	/* for
@@ -73,7 +74,11 @@ struct sqpack_options {
 	 * it
 	 */
 	void *as;
+	const struct progress_form *progress;	/* its own; NULL: none, if as is
+						 * not NULL */
 	void (*release)(struct sqpack *p);
+	/* for the options of an image's tables */
+	void (*inode)(void *arg, size_t node, uint64_t ref);
 	/* Called after an image has been built. */
 	void (*done)(struct sqpack *p);
 	/*

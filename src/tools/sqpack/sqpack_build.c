@@ -77,7 +77,8 @@ build_to(struct sqpack *p, int fd, const char *name, int tmpdir)
 	image->o = p->o.from;
 	image->o.path = p->o.source;
 	image->o.no_xattrs = p->o.no_xattrs;
-	image->o.show_progress = !p->msg.quiet;
+	image->o.show_progress = !p->msg.quiet && p->o.as == NULL;
+	image->o.progress = p->o.progress;
 	image->o.report = print_report;
 	image->o.arg = p;
 	if (p->o.pseudo != NULL || p->o.from.labels != NULL) {
@@ -87,6 +88,8 @@ build_to(struct sqpack *p, int fd, const char *name, int tmpdir)
 	image->pack = p->o.data;
 	image->pack.memory = p->o.memory;
 	image->tables = p->o.tables;
+	image->tables.inode = p->o.inode;
+	image->tables.arg = p;
 	rc = imgsrc_build(image, source, fd, tmpdir);
 	return image->told ? rc : output_error(p, name, rc);
 }
@@ -148,6 +151,20 @@ open_tmpdir(struct sqpack *p, const char **name)
 	dir = sys_openat(AT_FDCWD, *name, O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 	    0);
 	return dir < 0 ? output_error(p, *name, dir) : dir;
+}
+
+/* Builds the image in fd, where no unlinked files can be. */
+static int
+build_beside(struct sqpack *p, int fd, const char *name)
+{
+	const char *tmpdir;
+	int dir = open_tmpdir(p, &tmpdir), rc;
+
+	if (dir < 0)
+		return dir;
+	rc = build_to(p, fd, name, dir);
+	sys_close(dir);
+	return rc;
 }
 
 /* Opens the image that was rebuilt, to compare; the source has made reports. */
@@ -213,6 +230,8 @@ print_settings(const struct sqpack *p)
 	if (o->exact)
 		printf("built by mksquashfs: -comp %s", hc ? "lz4 -Xhc" :
 		    o->method->name);
+	else if (p->image.tables.gensquashfs)
+		printf("built by gensquashfs: -F %s", o->method->name);
 	else
 		printf("built by: -F %s", o->method->name);
 	for (int i = 0; o->method->filters && i < SQW_FILTERS; i++)
@@ -235,19 +254,23 @@ print_settings(const struct sqpack *p)
 
 /*
  * Rebuilds the image by our own rules and, if that differs, by those of
- * mksquashfs; reports the result, or the difference that comes later.
+ * mksquashfs, then of gensquashfs; reports the result, or the difference that
+ * comes last.
  */
 static int
 check_rebuild(struct sqpack *p, int fd, const char *name, int dir)
 {
-	struct imgsrc_difference d[2];
+	enum { OURS, MKSQUASHFS, GENSQUASHFS, RULES };
+	struct imgsrc_difference d[RULES];
 	bool quiet = p->msg.quiet;
 	struct sq_file f = { .fd = -1 };
-	int rc, i, best = 0;
+	int rc, i, best = OURS;
 
-	for (i = 0; i < 2; i++) {
-		p->o.data.exact = i == 1;
-		if (i == 1) {
+	for (i = 0; i < RULES; i++) {
+		p->o.data.exact = i == MKSQUASHFS;
+		p->o.tables.gensquashfs = p->o.data.gensquashfs =
+		    i == GENSQUASHFS;
+		if (i != OURS) {
 			/* what is reported would be reported again */
 			imgsrc_free(&p->image);
 			p->image = (struct imgsrc_image){ .told = false };
@@ -274,14 +297,15 @@ check_rebuild(struct sqpack *p, int fd, const char *name, int dir)
 			    (unsigned long long)p->image.space.image_B);
 			goto out;
 		}
-		best = i == 1 && d[1].at > d[0].at;
+		best = i != OURS && d[i].at > d[best].at ? i : best;
 	}
 	rc = -EBADMSG;
 	tell_difference(&f, &d[best]);
-	/* what is in fd was built by the rules of mksquashfs */
-	if (best == 1 || d[0].at == d[1].at)
-		explain_difference(p, &f, fd, &d[1]);
-	p->image.pack.exact = best == 1;
+	/* what is in fd was built by the last rules */
+	if (d[best].at == d[RULES - 1].at)
+		explain_difference(p, &f, fd, &d[RULES - 1]);
+	p->image.pack.exact = best == MKSQUASHFS;
+	p->image.tables.gensquashfs = best == GENSQUASHFS;
 out:
 	sq_file_close(&f);
 	return rc;
@@ -318,13 +342,14 @@ out:
 int
 sqpack_build(struct sqpack *p)
 {
-	const char *name;
 	struct output out, signature = { .fd = -1, .dirfd = -1 };
 	mode_t mask;
-	int rc, dir;
+	int rc;
 
 	if (p->o.dry_run || p->o.rebuild_check)
 		return build_nowhere(p);
+	if (p->o.tables.streamed)
+		return build_beside(p, STDOUT_FILENO, "standard output");
 	rc = output_create(&out, p->o.output, p->o.force);
 	if (rc == -EEXIST) {
 		msg_error(&p->msg, "%s exists (-f replaces it)",
@@ -335,11 +360,7 @@ sqpack_build(struct sqpack *p)
 		return output_error(p, p->o.output, rc);
 	if (out.direct && S_ISBLK(out.there.st_mode)) {
 		/* no unlinked files in /dev, the directory of the device */
-		rc = dir = open_tmpdir(p, &name);
-		if (dir >= 0) {
-			rc = build_to(p, out.fd, p->o.output, dir);
-			sys_close(dir);
-		}
+		rc = build_beside(p, out.fd, p->o.output);
 	} else if (out.direct) {
 		msg_error(&p->msg, "%s: an image cannot be written "
 		    "sequentially: -o needs a file or a block device",

@@ -207,7 +207,8 @@ sqpack_read(struct sqpack *p)
 	struct sq_file_options o = { .path = p->o.source,
 		.has_offset = p->o.from.has_offset,
 		.offset = p->o.from.offset, .threads = p->o.data.threads,
-		.memory = p->o.memory, .arg = p, .report = report_damage };
+		.memory = p->o.memory, .arg = p, .report = report_damage,
+		.may_be_streamed = p->o.may_be_streamed };
 	struct sqpack_image i = { .p = p };
 	const char *why;
 	int rc = sq_file_open(&i.file, &o, &why);
@@ -268,21 +269,38 @@ report_data(void *arg, const char *path, uint64_t at, const char *why)
 		    path, (unsigned long long)at, why);
 }
 
+/* The sandbox is entered once it is known where data will be written. */
+static void
+allow_deep(void *arg, int fd)
+{
+	sandbox_making_add(arg, fd);
+}
+
+static void
+confine(void *arg)
+{
+	bool confined;
+
+	sandbox_making_enter(arg, &confined);
+}
+
 int
 sqpack_extract(struct sqpack_image *i)
 {
 	struct sqpack *p = i->p;
+	struct sandbox_making sandbox;
 	struct sq_extract_options o = {
 		.to = { .replace = p->o.force, .owner = geteuid() == 0,
-		    .threads = p->o.data.threads },
+		    .threads = p->o.data.threads, .made_deep = allow_deep,
+		    .made_dirs = confine, .arg = &sandbox },
 		.wanted = i->wanted, .no_xattrs = p->o.no_xattrs,
 		.user_xattrs = p->o.user_xattrs,
 		.wants_xattr = p->o.wants_xattr,
 		.has_mtime = p->o.has_time, .mtime = p->o.time,
-		.show_progress = !p->msg.quiet,
+		.show_progress = !p->msg.quiet && p->o.as == NULL,
+		.progress = p->o.progress,
 		.report = report_name, .damage = report_data, .arg = p
 	};
-	bool confined;
 	int rc;
 
 	umask(077);
@@ -292,8 +310,9 @@ sqpack_extract(struct sqpack_image *i)
 		    strerror(-o.to.root));
 		return o.to.root;
 	}
-	sandbox_enter_making(o.to.root, NULL, 0, &confined);
+	sandbox_making_begin(&sandbox, o.to.root);
 	rc = sq_extract(i->m, &o);
+	sandbox_making_close(&sandbox);
 	sys_close(o.to.root);
 	return rc;
 }

@@ -5,18 +5,24 @@
 #ifndef COLDPRESS_IMAGE_SQUASHFS_READ_EXTRACT_H
 #define COLDPRESS_IMAGE_SQUASHFS_READ_EXTRACT_H
 
+#include "base/progress.h"
 #include "image/squashfs/read/reader.h"
 #include "walk/extract.h"
 
 enum sq_want {
 	SQ_OUT,
+	SQ_MISSED,			/* was selected, but not extracted */
 	SQ_ABOVE,			/* a parent of a selected name */
 	SQ_IN
 };
 
 struct sq_extract_options {
 	struct extract_options to;
-	const uint8_t *wanted;		/* enum sq_want, by number of a name */
+	/*
+	 * enum sq_want, by number of a name; a selected name becomes SQ_MISSED
+	 * if it is not extracted
+	 */
+	uint8_t *wanted;
 	bool no_xattrs;
 	bool user_xattrs;		/* only those of the user namespace */
 	/*
@@ -27,6 +33,7 @@ struct sq_extract_options {
 	bool has_mtime;			/* all files get this time */
 	uint32_t mtime;
 	bool show_progress;		/* on standard error */
+	const struct progress_form *progress;	/* shown in any case; or NULL */
 	/*
 	 * Reports an error for a path below the directory, or, if it is NULL,
 	 * for the whole.  Never called by two threads at once.

@@ -179,6 +179,7 @@ struct sq_file_options {
 	unsigned threads;
 	uint64_t memory;		/* limit for tables and names, in
 					 * bytes */
+	bool may_be_streamed;		/* a superblock at the end is fine */
 	/*
 	 * Reports damage to tables, inodes or listings, whose place is an
 	 * offset or a name; the strings are valid until the call returns.

@@ -55,8 +55,17 @@ struct sqt_image_options {
 	bool raw_inodes, raw_xattrs, raw_ids;
 	bool no_export;			/* omit the export table for NFS */
 	bool no_pad;			/* do not pad to 4 KiB */
+	bool streamed;			/* fd may be a pipe: the superblock
+					 * comes last (SQUASHFS_STREAMED) */
+	bool gensquashfs;		/* inodes and listings by its rules */
 	uint16_t more_flags;		/* for the superblock */
 	unsigned strategies;		/* of gzip, to be recorded as bits */
+	/*
+	 * NULL, or called with each node of the tree and the reference of its
+	 * inode, once these have been written
+	 */
+	void (*inode)(void *arg, size_t node, uint64_t ref);
+	void *arg;
 };
 
 struct sqt_image_space {
@@ -64,6 +73,11 @@ struct sqt_image_space {
 							 * everything else */
 	uint64_t used_B, image_B;			/* without and with
 							 * padding */
+	uint64_t raw_inodes_B, raw_listings_B;		/* uncompressed */
+	/* attributes, without the index of their sets: in the image, and their
+	 * names and values; if amended or exact */
+	uint64_t xattrs_B, raw_xattrs_B;
+	uint32_t xattr_sets;
 };
 
 /*

@@ -78,6 +78,12 @@ int sqw_codec_open(struct sqw_codec **c, const struct sqw_method *m,
 void sqw_codec_close(struct sqw_codec *c);	/* c may be NULL */
 
 /*
+ * From now on, also a result that is not smaller than the data is returned,
+ * where the compressor gives one: lz4's, as libsquashfs stores it.
+ */
+void sqw_codec_keep_larger(struct sqw_codec *c);
+
+/*
  * Compresses len bytes into out.  Returns the size, which is less than len and
  * at most cap, or 0 if the result does not fit.
  */

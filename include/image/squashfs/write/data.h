@@ -120,6 +120,8 @@ struct sqw_data_options {
 	bool raw_data, raw_fragments;	/* do not compress them */
 	bool no_probe;			/* also compress data that hardly
 					 * shrinks in a quick test */
+	bool gensquashfs;		/* compress blocks as it does, with the
+					 * libraries */
 	bool exact;			/* produce the same bytes as mksquashfs
 					 * 4.5.1 */
 	const struct sqw_known *known;	/* blocks to copy; NULL: none */

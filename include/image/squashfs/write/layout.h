@@ -4,7 +4,8 @@
  *
  * Follows the order and rules of mksquashfs 4.5.1: inodes are written depth
  * first, a directory after its contents, and in the long form where mksquashfs
- * does so.  Use from one thread at a time.
+ * does so; or those of gensquashfs 1.2: in the order of their numbers, which
+ * sqw_tree_renumber() assigned.  Use from one thread at a time.
  */
 #ifndef COLDPRESS_IMAGE_SQUASHFS_WRITE_LAYOUT_H
 #define COLDPRESS_IMAGE_SQUASHFS_WRITE_LAYOUT_H
@@ -27,6 +28,7 @@ struct sqw_layout {
 	/* input */
 	const struct sqw_tree *tree;
 	uint32_t block;			/* size of a data block */
+	bool gensquashfs;		/* whose rules */
 	/*
 	 * These functions return the size word of a unit (0: a hole), its
 	 * offset in the image, and the index of its fragment block.

@@ -34,6 +34,7 @@ struct sqw_table {
 	struct sqw_table_ops ops;
 	uint64_t size;			/* size of the complete blocks, with
 					 * headers */
+	uint64_t raw_size;		/* the same, before compression */
 	uint64_t blocks;
 	int err;			/* the first error from write() */
 	uint32_t filled;		/* bytes in the current block */

@@ -62,6 +62,8 @@ struct sqw_tree {
 	uint32_t inodes;
 	uint32_t *at;			/* index by id, once complete */
 	size_t ids;
+	/* of missing directories; may be changed after sqw_tree_open() */
+	struct sqw_attr implied;
 	/* owned by the tree */
 	uint32_t *slots;		/* hash table by parent and name */
 	size_t slot_mask;
@@ -88,7 +90,8 @@ void sqw_tree_close(struct sqw_tree *t);
  * Adds a node at path, which must be relative and normalized (no ".", "..",
  * "//"); "" is the root.  An existing directory gets the new attributes and
  * keeps its contents; a node of another type is replaced.  Missing parent
- * directories are created with mode 0755.  *id identifies the node until the
+ * directories are created with the attributes t->implied: mode 0755, user 0.
+ * *id identifies the node until the
  * tree is closed.
  *
  * Returns 0, -ENOTDIR (a component is not a directory), -ENAMETOOLONG (a
@@ -124,6 +127,12 @@ void sqw_tree_link(struct sqw_tree *t, uint32_t id, uint32_t first);
  * inodes.  No nodes can be added afterwards.  Returns 0 or -ENOMEM.
  */
 int sqw_tree_finish(struct sqw_tree *t);
+
+/*
+ * Numbers the inodes of a complete tree as gensquashfs does: the contents of a
+ * directory after those of the directories in it.
+ */
+void sqw_tree_renumber(struct sqw_tree *t);
 
 /*
  * Removes from a complete tree the inodes whose attr.mode has been set to 0,

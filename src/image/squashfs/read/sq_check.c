@@ -291,6 +291,10 @@ sq_check(struct sq_super *s, struct sq_codec *codec, image_report_fn *report,
 		    (unsigned long long)s->length);
 		c.err = report(arg, s->there, why);
 	}
+	if (c.err == 0 && s->streamed)
+		c.err = report(arg, SQUASHFS_S_MAGIC, "the superblock is at "
+		    "the end, so Linux would not mount it (mksquashfs -fix "
+		    "moves it)");
 	if ((s->flags & SQUASHFS_CHECK_BYTES) != 0)
 		complain_unsquashfs(&c, SQUASHFS_S_FLAGS, "flags announce the "
 		    "check bytes of an older format");

@@ -124,6 +124,17 @@ name_path(void *arg, size_t n, struct extract_text *text)
 	    NULL;
 }
 
+static const char *
+name_name(void *arg, size_t n, size_t *len)
+{
+	const struct extraction *t = arg;
+	struct sq_entry e;
+
+	sq_get(t->m, n, &e);
+	*len = e.name_len;
+	return e.name;
+}
+
 /* The attributes that are wanted are passed on. */
 struct attribute_filter {
 	const struct sq_extract_options *o;
@@ -479,10 +490,13 @@ write_data(void *arg, struct extract *x)
 	struct extraction *t = arg;
 
 	(void)x;
-	progress_start(&t->progress, STDERR_FILENO, t->total_B,
-	    !t->o->show_progress);
+	if (t->o->progress != NULL)
+		progress_start_form(&t->progress, t->total_B, t->o->progress);
+	else
+		progress_start(&t->progress, STDERR_FILENO, t->total_B,
+		    !t->o->show_progress);
 	parallel_run(t->o->to.threads, write_units, t);
-	progress_erase(&t->progress);
+	progress_end(&t->progress);
 }
 
 int
@@ -491,8 +505,8 @@ sq_extract(const struct sq_image *m, const struct sq_extract_options *o)
 	struct extraction t = { .m = m, .o = o };
 	const struct extract_source s = {
 		.count = sq_count(m), .get = get_name, .path = name_path,
-		.attributes = pass_attributes, .data = write_data,
-		.report = report_name, .arg = &t
+		.name = name_name, .attributes = pass_attributes,
+		.data = write_data, .report = report_name, .arg = &t
 	};
 	struct sq_entry e;
 	int rc = -ENOMEM;
@@ -528,6 +542,9 @@ sq_extract(const struct sq_image *m, const struct sq_extract_options *o)
 				extract_expect(t.x, f[i].number);
 	}
 	rc = extract_run(t.x);
+	for (size_t n = 0; n < s.count; n++)
+		if (o->wanted[n] == SQ_IN && !extract_made(t.x, n))
+			o->wanted[n] = SQ_MISSED;
 	extract_close(t.x);
 	goto out;
 fail:

@@ -6,6 +6,7 @@
 
 #include "base/fdio.h"
 #include "base/sys.h"
+#include "image/squashfs/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,9 @@ report_at(void *arg, uint64_t at, const char *why)
 	struct reported *r = arg;
 	char place[32];
 
+	/* only where the superblock is concerns its magic number */
+	if (at == SQUASHFS_S_MAGIC && r->o->may_be_streamed)
+		return;
 	r->f->refused = true;
 	snprintf(place, sizeof(place), "offset %llu", (unsigned long long)at);
 	if (r->o->report != NULL)

@@ -80,16 +80,21 @@ sq_super_read(struct sq_super *s, int fd, uint64_t offset, const char **why)
 	    .verity = s->verity, .length = SQUASHFS_SUPER_B };
 	if (offset > INT64_MAX - SQUASHFS_SUPER_B)
 		return -EINVAL;
+	/* st_size is not set for a block device */
+	end = sys_lseek(fd, 0, SEEK_END);
+	if (end < 0)
+		return (int)end;
 	rc = sq_read(s, 0, p, sizeof(p));
+	s->streamed = rc == 0 && load_le32(p) == SQUASHFS_STREAMED;
+	if (s->streamed && (uint64_t)end > offset) {
+		s->length = (uint64_t)end - offset;
+		rc = sq_read(s, s->length - SQUASHFS_SUPER_B, p, sizeof(p));
+	}
 	if (rc == 0 && load_le32(p) != SQUASHFS_MAGIC)
 		rc = -ENODATA;
 	*why = "no squashfs superblock found";
 	if (rc != 0)
 		return rc == -ENODATA ? -EBADMSG : rc;
-	/* st_size is not set for a block device */
-	end = sys_lseek(fd, 0, SEEK_END);
-	if (end < 0)
-		return (int)end;
 	s->inode_count = load_le32(p + SQUASHFS_S_INODES);
 	s->mtime = load_le32(p + SQUASHFS_S_MTIME);
 	s->block = load_le32(p + SQUASHFS_S_BLOCK);
@@ -142,7 +147,8 @@ sq_probe(int fd, uint64_t offset)
 	rc = sq_read(&s, 0, p, sizeof(p));
 	if (rc != 0)
 		return rc == -ENODATA ? 0 : rc;
-	return load_le32(p) == SQUASHFS_MAGIC;
+	return load_le32(p) == SQUASHFS_MAGIC ||
+	    load_le32(p) == SQUASHFS_STREAMED;
 }
 
 /* Reads a len-byte number in the byte order given by the header. */

@@ -54,6 +54,7 @@ struct sq_super {
 	bool ids_known;			/* sq_check() found the id table
 					 * intact */
 	bool exports_known;		/* likewise */
+	bool streamed;			/* it is at the end of the file */
 	uint32_t xattr_count;		/* likewise; otherwise 0 */
 	bool *bad_sets;			/* the damaged ones of xattr_count sets,
 					 * or NULL: none */

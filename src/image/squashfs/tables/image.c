@@ -173,11 +173,14 @@ sqt_image_begin(int fd, const struct sqt_image_options *o)
 	uint8_t *at = head + SQUASHFS_SUPER_B;
 	size_t n = settings_of(o, at + SQUASHFS_META_HEADER_B);
 	size_t len = SQUASHFS_SUPER_B;
-	off_t start = sys_lseek(fd, (off_t)o->offset, SEEK_SET);
+	off_t start = o->streamed ? 0 : sys_lseek(fd, (off_t)o->offset,
+	    SEEK_SET);
 	int rc;
 
 	if (start < 0)
 		return start;
+	if (o->streamed)
+		store_le32(head, SQUASHFS_STREAMED);
 	if (n > 0) {
 		store_le16(at, (uint16_t)(n | SQUASHFS_META_RAW));
 		len += SQUASHFS_META_HEADER_B + n;
@@ -299,6 +302,9 @@ write_layout(struct ending *e, struct sqt_image_space *space)
 
 	l->tree = e->tree;
 	l->block = e->o->data->block;
+	l->gensquashfs = e->o->gensquashfs;
+	if (l->gensquashfs)
+		sqw_tree_renumber(e->tree);
 	l->size_of = unit_size;
 	l->start_of = unit_start;
 	l->fragment_of = unit_fragment;
@@ -322,6 +328,8 @@ write_layout(struct ending *e, struct sqt_image_space *space)
 	e->super.root_inode_ref = sqw_layout_ref(l, 0);
 	space->inodes_B = l->inodes.size;
 	space->listings_B = l->listings.size;
+	space->raw_inodes_B = l->inodes.raw_size;
+	space->raw_listings_B = l->listings.raw_size;
 	return 0;
 }
 
@@ -330,7 +338,7 @@ write_layout(struct ending *e, struct sqt_image_space *space)
  * order.
  */
 static int
-write_tables(struct ending *e)
+write_tables(struct ending *e, struct sqt_image_space *space)
 {
 	const struct sqt_image_options *o = e->o;
 	const struct sqw_data *d = e->d;
@@ -394,12 +402,16 @@ write_tables(struct ending *e)
 		    sqfs_xattr_writer_flush(e->xattrs->writer, file, &e->super,
 		    codec));
 	}
-	if (e->xattrs != NULL)
-		return sqt_xattrs_write(e->xattrs, &(struct sqw_table_ops){
-		    .write = write_block, .arg = e,
-		    .pack = o->raw_xattrs ? NULL : pack_table }, e->file.end,
-		    &e->super.xattr_id_table_start);
-	return 0;
+	if (e->xattrs == NULL)
+		return 0;
+	rc = sqt_xattrs_write(e->xattrs, &(struct sqw_table_ops){
+	    .write = write_block, .arg = e,
+	    .pack = o->raw_xattrs ? NULL : pack_table }, e->file.end,
+	    &e->super.xattr_id_table_start);
+	space->xattrs_B = e->xattrs->table_B;
+	space->raw_xattrs_B = e->xattrs->text_B;
+	space->xattr_sets = (uint32_t)e->xattrs->used_count;
+	return rc;
 }
 
 /*
@@ -455,10 +467,13 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 		goto out;
 	/* mksquashfs does not filter tables */
 	rc = sqw_codec_open(&e->pack, method, o->data->exact &&
-	    method->filters ? 0 : o->data->level, SQUASHFS_META_B, 0,
-	    o->data->exact);
+	    method->filters ? 0 : o->data->level, o->gensquashfs ?
+	    o->data->block : SQUASHFS_META_B, 0, o->data->exact ||
+	    o->gensquashfs);
 	if (rc != 0)
 		goto out;
+	if (o->gensquashfs && method->compressor == SQUASHFS_LZ4)
+		sqw_codec_keep_larger(e->pack);
 	rc = sqt_error(sqfs_super_init(&e->super, o->data->block, o->mtime,
 	    method->compressor == 0 ? SQFS_COMP_GZIP :
 	    (SQFS_COMPRESSOR)method->compressor));
@@ -480,7 +495,9 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 	rc = write_layout(e, space);
 	if (rc != 0)
 		goto out;
-	rc = write_tables(e);
+	for (size_t i = 0; o->inode != NULL && i < t->count; i++)
+		o->inode(o->arg, i, sqw_layout_ref(&e->layout, i));
+	rc = write_tables(e, space);
 	if (rc != 0)
 		goto out;
 	/* the library's describe the contents */
@@ -497,7 +514,7 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 		e->file.end += n;
 	}
 	space->image_B = e->file.end;
-	at = sys_lseek(fd, (off_t)o->offset, SEEK_SET);
+	at = o->streamed ? 0 : sys_lseek(fd, (off_t)o->offset, SEEK_SET);
 	if (at < 0) {
 		rc = (int)at;
 		goto out;

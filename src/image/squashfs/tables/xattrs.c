@@ -362,6 +362,7 @@ sqt_xattrs_write(struct sqt_xattrs *x, const struct sqw_table_ops *ops,
 	store_le64(head, at);
 	store_le32(head + 8, (uint32_t)x->used_count);
 	at += t->size;
+	x->table_B = t->size;
 	*t = (struct sqw_table){ .ops = *ops };
 	for (size_t i = 0; i < x->used_count; i++) {
 		const struct sqt_text *set = &x->sets.items[x->used[i]];
@@ -377,6 +378,7 @@ sqt_xattrs_write(struct sqt_xattrs *x, const struct sqw_table_ops *ops,
 		if (i % IDS == 0)
 			store_le64(head + HEAD_B + i / IDS *
 			    SQUASHFS_POINTER_B, at + sqw_place(t).block);
+		x->text_B += size;
 		sqw_put64(t, set->at);
 		sqw_put32(t, set->len / sizeof(struct pair));
 		sqw_put32(t, size);

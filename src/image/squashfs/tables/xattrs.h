@@ -42,6 +42,9 @@ struct sqt_xattrs {
 	size_t pair_count, pair_cap;
 	uint32_t *used;			/* sets, by index in the image */
 	size_t used_count, used_cap;
+	/* what was written: the table of entries, and the names (each with a
+	 * NUL) and values of all sets */
+	uint64_t table_B, text_B;
 };
 
 /*

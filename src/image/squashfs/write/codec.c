@@ -39,7 +39,7 @@ struct sqw_codec {
 	struct deflate_engine *deflate;
 	struct packer *packer;
 	uint32_t block;
-	bool exact;
+	bool exact, larger;
 	/* xz with filters, or with a dictionary of another size */
 	bool tried;
 	bool tunes;			/* as mksquashfs since 4.6 */
@@ -223,6 +223,12 @@ sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
 }
 
 void
+sqw_codec_keep_larger(struct sqw_codec *c)
+{
+	c->larger = true;
+}
+
+void
 sqw_codec_close(struct sqw_codec *c)
 {
 	if (c == NULL)
@@ -330,7 +336,7 @@ sqw_codec_pack(struct sqw_codec *c, const uint8_t *in, size_t len,
 	 */
 	n = packer_pack(c->packer, in, len, c->exact ? c->block :
 	    cap < len ? cap : len);
-	if (n >= len)
+	if (n >= len && (!c->larger || n > cap))
 		return 0;
 	memcpy(out, packer_out(c->packer), n);
 	return n;

@@ -199,7 +199,9 @@ static int
 put_tail(struct sqw_feed *f, struct sqw_feed_unit *u, uint32_t len,
     XXH128_hash_t hash)
 {
-	struct sqw_filling *b = &f->filling[f->file.size > f->o->block];
+	/* gensquashfs does not separate tails from small files */
+	struct sqw_filling *b = &f->filling[f->file.size > f->o->block &&
+	    !f->o->gensquashfs];
 	struct sqw_position *of = position_of(f);
 	bool full = len > f->o->block - b->filled;
 	int rc = 0;

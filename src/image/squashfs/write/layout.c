@@ -68,15 +68,21 @@ put_file(struct sqw_layout *l, size_t node)
 	    l->start_of(l->arg, n->data.unit);
 	uint32_t fragment = !n->data.tail ? NONE :
 	    l->fragment_of(l->arg, n->data.tail_unit);
+	uint32_t tail_at = fragment == NONE && l->gensquashfs ? NONE :
+	    n->data.tail_at;
 	struct sqw_table *t = &l->inodes;
 	bool is_long;
 
-	for (uint32_t i = 0; i < n->data.blocks && !n->data.dense; i++) {
+	for (uint32_t i = 0; i < n->data.blocks &&
+	    (!n->data.dense || l->gensquashfs); i++) {
 		uint64_t left = size - (uint64_t)i * l->block;
 
 		if (l->size_of(l->arg, n->data.unit + i) == 0)
 			holes += left < l->block ? left : l->block;
 	}
+	/* nothing of it is in the image */
+	if (l->gensquashfs && holes == size)
+		start = 0;
 	is_long = n->links != 1 || holes != 0 || size >= NONE ||
 	    start >= NONE || n->attr.xattr != NONE;
 	put_head(l, node, is_long);
@@ -87,15 +93,16 @@ put_file(struct sqw_layout *l, size_t node)
 		 * Linux derives the block count from the bytes that are not in
 		 * holes; leave at least 1
 		 */
-		sqw_put64(t, holes > 0 && holes == size ? size - 1 : holes);
+		sqw_put64(t, holes > 0 && holes == size && !l->gensquashfs ?
+		    size - 1 : holes);
 		sqw_put32(t, n->links);
 		sqw_put32(t, fragment);
-		sqw_put32(t, n->data.tail_at);
+		sqw_put32(t, tail_at);
 		put_xattr(l, n);
 	} else {
 		sqw_put32(t, start);
 		sqw_put32(t, fragment);
-		sqw_put32(t, n->data.tail_at);
+		sqw_put32(t, tail_at);
 		sqw_put32(t, size);
 	}
 	for (uint32_t i = 0; i < n->data.blocks; i++)
@@ -130,6 +137,47 @@ is_far(const struct listing *s, uint64_t size, const char *name)
 {
 	return size + SQUASHFS_ENTRY_B + strlen(name) - s->indexed >
 	    SQUASHFS_META_B;
+}
+
+/*
+ * Adds the next header of a listing to the directory's index.  Sets l->err if
+ * there is no memory.
+ */
+static void
+add_index(struct sqw_layout *l, const struct listing *s, size_t child)
+{
+	void *indices = l->indices;
+
+	l->err = array_grow(&indices, l->index_count, &l->index_cap,
+	    sizeof(*l->indices));
+	l->indices = indices;
+	if (l->err == 0)
+		l->indices[l->index_count++] = (struct sqw_index){
+		    (uint32_t)s->size, sqw_place(&l->listings).block,
+		    l->tree->nodes[child].name };
+}
+
+/* Returns the same for gensquashfs, which counts from the start of a block. */
+static uint32_t
+gen_run_length(const struct sqw_layout *l, size_t child, size_t end)
+{
+	const struct sqw_node *nodes = l->tree->nodes;
+	uint32_t count = 0, block = l->places[nodes[child].owner].block;
+	uint64_t size = (sqw_place(&l->listings).offset +
+	    SQUASHFS_LISTING_HEAD_B) % SQUASHFS_META_B;
+	int64_t number = nodes[child].number;
+
+	for (size_t i = child; i < end && count < SQUASHFS_LISTING_RUN; i =
+	    nodes[i].end, count++) {
+		int64_t far = nodes[i].number - number;
+
+		size += SQUASHFS_ENTRY_B + strlen(nodes[i].name);
+		if (l->places[nodes[i].owner].block != block ||
+		    far > NUMBER_FAR || far < -NUMBER_FAR ||
+		    (count > 0 && size > SQUASHFS_META_B))
+			break;
+	}
+	return count;
 }
 
 /* Returns how many entries, starting at child, can share one header. */
@@ -171,21 +219,16 @@ put_listing(struct sqw_layout *l, size_t dir, struct listing *s)
 	while (child < end) {
 		uint32_t number = nodes[child].number, count;
 
-		if (is_far(s, s->size, nodes[child].name)) {
-			void *indices = l->indices;
-
-			l->err = array_grow(&indices, l->index_count,
-			    &l->index_cap, sizeof(*l->indices));
-			l->indices = indices;
+		if (l->gensquashfs || is_far(s, s->size, nodes[child].name)) {
+			add_index(l, s, child);
 			if (l->err != 0)
 				return;
-			l->indices[l->index_count++] = (struct sqw_index){
-			    (uint32_t)s->size, sqw_place(t).block,
-			    nodes[child].name };
 			s->indexed = s->size;
 		}
+		count = l->gensquashfs ? gen_run_length(l, child, end) : 0;
 		s->size += SQUASHFS_LISTING_HEAD_B;
-		count = run_length(l, s, child, end);
+		if (!l->gensquashfs)
+			count = run_length(l, s, child, end);
 		sqw_put32(t, count - 1);
 		sqw_put32(t, l->places[nodes[child].owner].block);
 		sqw_put32(t, number);
@@ -211,28 +254,35 @@ static void
 put_dir(struct sqw_layout *l, size_t node)
 {
 	const struct sqw_node *n = &l->tree->nodes[node];
-	uint32_t parent = node == 0 ? l->tree->inodes + 1 :
-	    l->tree->nodes[n->parent].number;
+	uint32_t parent = node != 0 ? l->tree->nodes[n->parent].number :
+	    l->gensquashfs ? 0 : l->tree->inodes + 1;
 	struct sqw_place at = sqw_place(&l->listings);
 	struct listing s = { .size = 0 };
 	struct sqw_table *t = &l->inodes;
+	uint32_t links;
+	bool is_short;
 
 	if (l->err != 0)
 		return;
 	put_listing(l, node, &s);
-	/* as in mksquashfs, regardless of whether there is an index */
-	if (n->attr.xattr == NONE && s.entries <= SQUASHFS_LISTING_RUN &&
-	    s.entries_B < SQUASHFS_META_B) {
+	/* as in both, regardless of whether there is an index */
+	is_short = n->attr.xattr == NONE && (l->gensquashfs ?
+	    s.size <= UINT16_MAX - SQUASHFS_LISTING_EXTRA :
+	    s.entries <= SQUASHFS_LISTING_RUN &&
+	    s.entries_B < SQUASHFS_META_B);
+	/* gensquashfs counts all entries as links */
+	links = (l->gensquashfs ? s.entries : s.dirs) + 2;
+	if (is_short) {
 		put_head(l, node, false);
 		sqw_put32(t, at.block);
-		sqw_put32(t, s.dirs + 2);
+		sqw_put32(t, links);
 		sqw_put16(t, s.size + SQUASHFS_LISTING_EXTRA);
 		sqw_put16(t, at.offset);
 		sqw_put32(t, parent);
 		return;
 	}
 	put_head(l, node, true);
-	sqw_put32(t, s.dirs + 2);
+	sqw_put32(t, links);
 	sqw_put32(t, s.size + SQUASHFS_LISTING_EXTRA);
 	sqw_put32(t, at.block);
 	sqw_put32(t, parent);
@@ -249,18 +299,13 @@ put_dir(struct sqw_layout *l, size_t node)
 	}
 }
 
-int
-sqw_layout_make(struct sqw_layout *l)
+/* Writes the inodes depth first, a directory's after those of its contents. */
+static void
+put_by_depth(struct sqw_layout *l)
 {
 	const struct sqw_node *nodes = l->tree->nodes;
-	int inodes, listings;
 	size_t in = 0;
 
-	l->places = sys_calloc(l->tree->count, sizeof(*l->places));
-	l->types = sys_calloc(l->tree->count, sizeof(*l->types));
-	if (l->places == NULL || l->types == NULL)
-		return -ENOMEM;
-	/* the inode of a directory follows those of its contents */
 	for (size_t i = 1; i < l->tree->count; i++) {
 		while (in != 0 && nodes[in].end == i) {
 			put_dir(l, in);
@@ -276,6 +321,50 @@ sqw_layout_make(struct sqw_layout *l)
 	for (; in != 0; in = nodes[in].parent)
 		put_dir(l, in);
 	put_dir(l, 0);
+}
+
+/* Writes the inodes in the order of their numbers. */
+static int
+put_by_number(struct sqw_layout *l)
+{
+	const struct sqw_tree *t = l->tree;
+	uint32_t *order = sys_calloc(t->inodes + (size_t)1, sizeof(*order));
+
+	if (order == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < t->count; i++)
+		if (t->nodes[i].owner == i)
+			order[t->nodes[i].number] = i;
+	for (uint32_t number = 1; number <= t->inodes; number++) {
+		uint32_t i = order[number];
+		uint16_t mode = t->nodes[i].attr.mode;
+
+		if (S_ISDIR(mode))
+			put_dir(l, i);
+		else if (S_ISREG(mode))
+			put_file(l, i);
+		else
+			put_other(l, i);
+	}
+	sys_free(order);
+	return 0;
+}
+
+int
+sqw_layout_make(struct sqw_layout *l)
+{
+	int inodes, listings, rc = 0;
+
+	l->places = sys_calloc(l->tree->count, sizeof(*l->places));
+	l->types = sys_calloc(l->tree->count, sizeof(*l->types));
+	if (l->places == NULL || l->types == NULL)
+		return -ENOMEM;
+	if (l->gensquashfs)
+		rc = put_by_number(l);
+	else
+		put_by_depth(l);
+	if (rc != 0)
+		return rc;
 	inodes = sqw_table_end(&l->inodes);
 	listings = sqw_table_end(&l->listings);
 	if (l->err != 0)

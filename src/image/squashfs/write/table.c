@@ -16,7 +16,7 @@ end_meta_block(struct sqw_table *t)
 	size_t n = t->ops.pack == NULL ? 0 : t->ops.pack(t->ops.arg, t->data,
 	    t->filled, body, SQUASHFS_META_B);
 
-	if (n == 0 || n >= t->filled) {
+	if (n == 0) {
 		n = t->filled;
 		memcpy(body, t->data, n);
 		header |= SQUASHFS_META_RAW;
@@ -24,6 +24,7 @@ end_meta_block(struct sqw_table *t)
 		header = (uint32_t)n;
 	store_le16(t->packed, (uint16_t)header);
 	n += SQUASHFS_META_HEADER_B;
+	t->raw_size += t->filled + SQUASHFS_META_HEADER_B;
 	if (t->ops.write != NULL && t->err == 0)
 		t->err = t->ops.write(t->ops.arg, t->packed, n);
 	t->size += n;

@@ -89,7 +89,7 @@ new_node(struct sqw_tree *t, uint32_t parent, const char *name, size_t len,
 	*id = (uint32_t)t->count++;
 	t->nodes[*id] = (struct sqw_node){ .name = text, .id = *id,
 		.parent = parent, .owner = *id, .links = 1,
-		.attr = { .mode = S_IFDIR | 0755, .xattr = SQUASHFS_NONE } };
+		.attr = t->implied };
 	if (*id != 0)
 		*node_slot(t, parent, text, len) = *id;
 	return 0;
@@ -101,7 +101,8 @@ sqw_tree_open(struct sqw_tree *t)
 	uint32_t root;
 	int rc;
 
-	*t = (struct sqw_tree){ .seed = hash_seed() };
+	*t = (struct sqw_tree){ .seed = hash_seed(), .implied = {
+		.mode = S_IFDIR | 0755, .xattr = SQUASHFS_NONE } };
 	rc = make_slots(t, SLOTS_FIRST);
 	return rc != 0 ? rc : new_node(t, 0, "", 0, &root);
 }
@@ -252,6 +253,36 @@ number_inodes(struct sqw_tree *t)
 		    t->nodes[n->owner].number;
 	}
 	t->nodes[0].number = ++t->inodes;
+}
+
+/* Numbers what is in a directory. */
+static void
+number_contents(struct sqw_tree *t, uint32_t dir)
+{
+	for (uint32_t i = dir + 1; i < t->nodes[dir].end; i = t->nodes[i].end)
+		if (t->nodes[i].owner == i)
+			t->nodes[i].number = ++t->inodes;
+}
+
+void
+sqw_tree_renumber(struct sqw_tree *t)
+{
+	struct sqw_node *nodes = t->nodes;
+	uint32_t dir = 0;
+
+	t->inodes = 0;
+	for (uint32_t i = 1; i < t->count; i++) {
+		for (; nodes[dir].end <= i; dir = nodes[dir].parent)
+			number_contents(t, dir);
+		if (is_dir(&nodes[i]))
+			dir = i;
+	}
+	for (; dir != 0; dir = nodes[dir].parent)
+		number_contents(t, dir);
+	number_contents(t, 0);
+	nodes[0].number = ++t->inodes;
+	for (size_t i = 0; i < t->count; i++)
+		nodes[i].number = nodes[nodes[i].owner].number;
 }
 
 int
