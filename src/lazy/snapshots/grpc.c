@@ -584,6 +584,8 @@ drain(struct server *s)
 {
 	uint64_t end = sys_now_ns() + s->g->timeout_s * UINT64_C(1000000000);
 
+	/* clients that are told to go would come back here at once */
+	(void)shutdown(s->g->listener, SHUT_RDWR);
 	for (size_t i = 0; i < s->count; i++) {
 		(void)nghttp2_submit_goaway(s->conns[i]->session,
 		    NGHTTP2_FLAG_NONE,

@@ -611,7 +611,7 @@ snapshots_remove(struct snapshots *s, const char *key, char why[SNAPSHOTS_WHY])
 	if (rc == 0) {
 		rc = meta_has_child(s->meta, r.id);
 		if (rc == 1)
-			rc = refuse(-EBUSY, why, "the snapshot is the parent "
+			rc = refuse(-EBUSY, why, "cannot remove the parent "
 			    "of others", key);
 	}
 	if (rc == 0)
