@@ -364,7 +364,7 @@ test_usage(void **state)
 static void
 test_deep(void **state)
 {
-	enum { DEPTH = 3000 };
+	enum { DEPTH = 1200 };
 	struct snapshots *s = open_new(state);
 	struct snapshots_usage u;
 	struct snapshots_mount m;

@@ -38,6 +38,7 @@ struct call {
 	int32_t stream;
 	char path[PATH_SIZE];
 	struct strbuf body;
+	bool too_large;			/* what arrives is dropped */
 	bool complete;			/* it is, or was, queued or refused */
 	bool running;			/* it is queued, or answered by another
 					 * thread */
@@ -259,6 +260,9 @@ dispatch(struct call *c)
 	const uint8_t *frame = (const uint8_t *)c->body.data;
 	uint64_t length = 0;
 
+	if (c->too_large)
+		return refuse_call(c, GRPC_RESOURCE_EXHAUSTED,
+		    "the request is too large");
 	if (c->body.failed)
 		return refuse_call(c, GRPC_RESOURCE_EXHAUSTED,
 		    strerror(ENOMEM));
@@ -360,11 +364,14 @@ on_data(nghttp2_session *session, uint8_t flags, int32_t stream,
 	(void)flags;
 	if (c == NULL || c->complete)
 		return 0;
+	/* the rest is read, too: not every client expects an early answer */
 	if (c->body.len + length > REQUEST_MAX + GRPC_FRAME ||
 	    conn->server->held + length > REQUESTS_MAX)
-		return refuse_call(c, GRPC_RESOURCE_EXHAUSTED,
-		    "the request is too large") == 0 ? 0 :
-		    NGHTTP2_ERR_CALLBACK_FAILURE;
+		c->too_large = true;
+	if (c->too_large) {
+		drop_body(conn->server, c);
+		return 0;
+	}
 	strbuf_add(&c->body, data, length);
 	if (!c->body.failed)
 		conn->server->held += length;
