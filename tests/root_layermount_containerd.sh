@@ -71,7 +71,7 @@ sums() {
 merged_tree
 sums merged >want
 
-registry= containerd= service=
+registry='' containerd='' service=''
 ctl() { ctr -a "$PWD/run/c.sock" -n "${ns:-one}" "$@"; }
 cleanup() {
 	for pid in $(ctl task ls -q 2>/dev/null); do
@@ -115,9 +115,9 @@ disabled_plugins = ["io.containerd.grpc.v1.cri",
   address = "$PWD/run/s.sock"
 END
 
-# service_start [OPTION...]: starts the snapshotter
+# service_start TIMEOUT: starts the snapshotter
 service_start() {
-	layermount --foreground --timeout 20 --prefetch none "$@" \
+	layermount --foreground --timeout "$1" --prefetch none \
 	    --containerd "$PWD/run/s.sock" root >>service.log 2>&1 &
 	service=$!
 	await test -S run/s.sock
@@ -143,8 +143,8 @@ containerd_stop() {
 # mounted: prints the number of layers that are mounted lazily
 mounted() { grep -c " $PWD/root/snapshots/[0-9]*/fs fuse.layermount " \
     /proc/mounts || :; }
-# dirs: prints the number of snapshots' directories
-dirs() { find root/snapshots -mindepth 1 -maxdepth 1 | wc -l; }
+# count_dirs: prints the number of snapshots' directories
+count_dirs() { find root/snapshots -mindepth 1 -maxdepth 1 | wc -l; }
 # pull IMAGE, lazily IMAGE
 pull() { ctl images pull --plain-http --snapshotter coldpress "$host/a/$1"; }
 lazily() { ctr-remote -a "$PWD/run/c.sock" -n "${ns:-one}" images rpull \
@@ -179,7 +179,7 @@ tree_of_top() {
 	snaps rm looked
 }
 
-service_start
+service_start 20
 containerd_start
 
 t 'containerd has the snapshotter' 0 ctl plugins ls
@@ -203,8 +203,63 @@ shows 'with it' '"a.b/c": "d"'
 
 # Garbage collection
 t 'an image is removed' 0 ctl images rm --sync "$host/a/plain:1"
-gone_dirs() { [ "$(dirs)" = 0 ]; }
+gone_dirs() { [ "$(count_dirs)" = 0 ]; }
 t 'and its layers are' 0 await gone_dirs
+
+# The labels of the CRI plugin, and a registry that does not answer
+# byte N, field N TEXT: print a part of a message of Protocol Buffers
+byte() { printf %b "\\0$(printf %03o "$1")"; }
+field() {
+	byte $(($1 * 8 + 2))
+	byte ${#2}
+	printf %s "$2"
+}
+label() { field 4 "$(field 1 "containerd.io/snapshot$1" && field 2 "$2")"; }
+# prepare KEY IMAGE DIGEST: asks for a layer; prints the gRPC status
+prepare() {
+	{
+		field 2 "$1"
+		label .ref "$3"
+		label /cri.image-ref "$2"
+		label /cri.layer-digest "$3"
+	} >message
+	prepare_size=$(wc -c <message)
+	{
+		printf '\000\000\000'
+		byte $((prepare_size / 256))
+		byte $((prepare_size % 256))
+		cat message
+	} >framed
+	curl -s --http2-prior-knowledge --unix-socket run/s.sock \
+	    -H 'content-type: application/grpc' -H 'te: trailers' \
+	    --data-binary @framed -D headers -o reply \
+	    http://s/containerd.services.snapshots.v1.Snapshots/Prepare
+	sed -n 's/^grpc-status: \([0-9]*\).*/\1/p' headers
+}
+if have curl && curl -V | grep -q HTTP2; then
+	first=$(skopeo inspect --tls-verify=false "docker://$host/a/estargz:1" |
+	    grep -o 'sha256:[0-9a-f]*' | sed -n 2p)
+	is 'a layer is named by the labels of CRI: ALREADY_EXISTS' \
+	    "$(prepare one "$host/a/estargz:1" "$first")" 6
+	is 'it is mounted' "$(mounted)" 1
+	service_stop INT
+	service_start 3
+	kill -STOP "$registry"
+	began=$(date +%s)
+	is 'a registry that is silent: an ordinary snapshot' \
+	    "$(prepare two "$host/a/never:1" \
+	    "sha256:$(printf %064d 1)")" 0
+	t 'within --timeout' 0 test $(($(date +%s) - began)) -lt 10
+	kill -CONT "$registry"
+	service_stop INT
+	service_start 20
+	# containerd does not know these
+	t 'an image' 0 await pull plain:1
+	t 'is removed' 0 ctl images rm --sync "$host/a/plain:1"
+	t 'and the snapshots that containerd does not know' 0 await gone_dirs
+else
+	skip 'no curl with HTTP/2'
+fi
 
 # Lazily
 if have ctr-remote; then
@@ -244,6 +299,8 @@ if have ctr-remote; then
 	t 'and runs' 0 run plain:1 /bin/cat /hello
 	t 'and is removed' 0 ctl images rm --sync "$host/a/plain:1"
 
+	t 'with its layers' 0 await gone_dirs
+
 	# Restarts under a running container
 	t 'an image' 0 lazily estargz:1
 	t 'a container' 0 ctl run -d --snapshotter coldpress \
@@ -257,7 +314,7 @@ if have ctr-remote; then
 		service_stop $how
 		t "after SIG$how it goes on" 0 inside /bin/cat /hello
 		is 'its layers are there' "$(mounted)" 2
-		service_start
+		service_start 20
 		is 'and used by the next service' "$(mounted)" 2
 		t 'a new container starts' 0 await runs estargz:1
 	done
@@ -280,19 +337,21 @@ if have ctr-remote; then
 		sleep 0.0$i
 		service_stop KILL
 		wait "$puller" || :
-		service_start
+		service_start 20
 	done
 	pulled() { lazily zstd:1 >/dev/null 2>&1 && runs zstd:1; }
 	t 'after it was killed 8 times, an image is pulled' 0 await pulled
 	t 'and removed' 0 ctl images rm --sync "$host/a/zstd:1"
-	two() { [ "$(dirs)" = 2 ] && [ "$(mounted)" = 2 ]; }
+	two() { [ "$(count_dirs)" = 2 ] && [ "$(mounted)" = 2 ]; }
 	t 'nothing is left' 0 await two
 
 	# The store is killed: the layers are mounted anew
+	exe=$(readlink "/proc/$service/exe")
+	space=$(readlink "/proc/$service/ns/mnt")
 	for p in /proc/[0-9]*; do
-		if [ "$p/exe" -ef "/proc/$service/exe" ] &&
-		    [ "$p/ns/mnt" -ef "/proc/$service/ns/mnt" ] &&
-		    ls -l "$p/fd" | grep -q /dev/fuse; then
+		if [ "$(readlink "$p/exe")" = "$exe" ] &&
+		    [ "$(readlink "$p/ns/mnt")" = "$space" ] &&
+		    find "$p/fd" -lname /dev/fuse | grep -q .; then
 			store_pid=${p#/proc/}
 		fi
 	done 2>/dev/null
@@ -305,7 +364,7 @@ if have ctr-remote; then
 	# without the registry, from the cache
 	kill "$registry"
 	wait "$registry" || :
-	service_start
+	service_start 20
 	t 'without the registry a container starts' 0 await runs estargz:1
 	is 'from its layers' "$(mounted)" 2
 	t 'the image is removed' 0 ctl images rm --sync "$host/a/estargz:1"
@@ -319,5 +378,5 @@ containerd_stop
 t 'SIGTERM' 0 service_stop TERM
 t 'ends the store without layers, too' 1 grep -q " $PWD/root/layers " \
     /proc/mounts
-containerd= service=
+containerd='' service=''
 done_testing

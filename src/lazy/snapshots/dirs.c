@@ -204,7 +204,7 @@ count_one(void *arg, int at, const char *path, bool is_dir)
 }
 
 static int
-compare_names(const void *a, const void *b)
+compare_inodes(const void *a, const void *b)
 {
 	const struct name *x = a, *y = b;
 
@@ -218,9 +218,9 @@ count_names(struct census *c)
 {
 	if (c->count == 0)
 		return;
-	qsort(c->names, c->count, sizeof(*c->names), compare_names);
+	qsort(c->names, c->count, sizeof(*c->names), compare_inodes);
 	for (size_t i = 0; i < c->count; i++)
-		if (i == 0 || compare_names(&c->names[i - 1],
+		if (i == 0 || compare_inodes(&c->names[i - 1],
 		    &c->names[i]) != 0)
 			count_inode(c, c->names[i].blocks);
 }

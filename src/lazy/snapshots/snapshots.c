@@ -122,7 +122,7 @@ find(struct snapshots *s, const char *key, struct meta_row *r,
 
 /* Finds a snapshot, in a transaction of its own. */
 static int
-look_up(struct snapshots *s, const char *key, struct meta_row *r,
+find_alone(struct snapshots *s, const char *key, struct meta_row *r,
     struct arena *a, char why[SNAPSHOTS_WHY])
 {
 	int rc = begin(s, why);
@@ -568,7 +568,7 @@ snapshots_commit(struct snapshots *s, const char *key, const char *name,
 	struct arena a = { .chunks = NULL };
 	struct meta_row r, other;
 	struct snapshots_usage usage = { .bytes = 0 };
-	int rc = look_up(s, key, &r, &a, why);
+	int rc = find_alone(s, key, &r, &a, why);
 
 	if (rc == 0 && *name == '\0')
 		rc = refuse(-EINVAL, why, "the name is empty", key);
@@ -631,7 +631,7 @@ snapshots_stat(struct snapshots *s, const char *key, struct snapshots_info *i,
     struct arena *a, char why[SNAPSHOTS_WHY])
 {
 	struct meta_row r;
-	int rc = look_up(s, key, &r, a, why);
+	int rc = find_alone(s, key, &r, a, why);
 
 	if (rc == 0)
 		*i = r.info;
@@ -719,7 +719,7 @@ snapshots_usage(struct snapshots *s, const char *key,
 {
 	struct arena a = { .chunks = NULL };
 	struct meta_row r;
-	int rc = look_up(s, key, &r, &a, why);
+	int rc = find_alone(s, key, &r, &a, why);
 
 	if (rc == 0 && r.info.kind == SNAPSHOTS_ACTIVE)
 		rc = refuse_errno(dirs_usage(s->dir, r.id, u), why, key);
