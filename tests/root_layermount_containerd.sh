@@ -378,5 +378,24 @@ containerd_stop
 t 'SIGTERM' 0 service_stop TERM
 t 'ends the store without layers, too' 1 grep -q " $PWD/root/layers " \
     /proc/mounts
+# In the background
+second() { layermount --log "$1" --containerd "$2" "$3"; }
+t 'in the background' 0 second log run/b.sock back
+t 'it listens' 0 test -S run/b.sock
+t 'a second one, with the same directory' 1 second log run/d.sock back
+shows 'is refused' 'in use by another process' .t.err
+t 'and with the same socket' 1 second log run/b.sock other
+shows 'is refused, too' 'another process serves this socket' .t.err
+chmod 755 other
+t 'a directory that others can enter' 1 second log run/d.sock other
+shows 'is refused' 'with mode 0700' .t.err
+for p in /proc/[0-9]*; do
+	if [ "$(readlink "$p/ns/mnt")" = "$(readlink /proc/self/ns/mnt)" ] &&
+	    find "$p/fd" -lname "$PWD/back/lock" | grep -q .; then
+		kill -INT "${p#/proc/}"
+	fi
+done 2>/dev/null
+ended() { ! grep -q " $PWD/back/layers " /proc/mounts && [ ! -e run/b.sock ]; }
+t 'SIGINT ends it' 0 await ended
 containerd='' service=''
 done_testing

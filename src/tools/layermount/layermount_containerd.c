@@ -116,8 +116,9 @@ keep(struct service *s, int from)
 	}
 }
 
+/* The keeper and its stores do not hold `tell`, for which somebody waits. */
 static int
-start_keeper(struct service *s)
+start_keeper(struct service *s, int tell)
 {
 	int ends[2];
 
@@ -126,6 +127,8 @@ start_keeper(struct service *s)
 	s->keeper_pid = fork();
 	if (s->keeper_pid == 0) {
 		sys_close(ends[1]);
+		if (tell >= 0)
+			sys_close(tell);
 		keep(s, ends[0]);
 		_exit(0);
 	}
@@ -540,7 +543,7 @@ serve(struct layermount *m, int tell)
 	int status = find_root(&s), signals, listener;
 
 	if (status == MSG_OK)
-		status = start_keeper(&s);
+		status = start_keeper(&s, tell);
 	if (status != MSG_OK)
 		return status;
 	signals = open_signals();
@@ -550,13 +553,15 @@ serve(struct layermount *m, int tell)
 	if (snapshots_open(&s.snapshots, s.root, &layers, why) != 0)
 		return fail(m, s.root, why);
 	status = prepare_store(&s);
-	if (status == MSG_OK && need_store(&s) != 0)
-		status = fail(m, s.store, "the layers cannot be served");
 	if (status != MSG_OK)
 		return status;
 	listener = listen_at(m, m->o.containerd);
 	if (listener == -1)
 		return MSG_ERROR;
+	if (need_store(&s) != 0) {
+		(void)unlink(m->o.containerd);
+		return fail(m, s.store, "the layers cannot be served");
+	}
 	return run_service(&s, signals, listener, tell);
 }
 
