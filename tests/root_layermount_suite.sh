@@ -21,7 +21,8 @@ export LAYERMOUNT
 unshare -m --propagation private ./suite -test.root -test.v -test.parallel 2 \
     >suite.log 2>&1 || :
 # containerd skips one of them itself: Rename
-for case in $(sed -n 's,^=== RUN *TestSuite/,,p' suite.log); do
+sed -n 's,^=== RUN *TestSuite/,,p' suite.log >cases
+while read -r case; do
 	result=$(sed -n "s,^ *--- \([A-Z]*\): TestSuite/$case .*,\1,p" \
 	    suite.log)
 	case $result in
@@ -33,6 +34,6 @@ for case in $(sed -n 's,^=== RUN *TestSuite/,,p' suite.log); do
 		    grep -A 5 'testsuite.go' | head -n 40
 		;;
 	esac
-done
+done <cases
 t 'there are 20 cases or more' 0 test "$count" -gt 20
 done_testing
