@@ -2,6 +2,9 @@
 # layermount: mount layers using HTTP range requests
 option(COLDPRESS_LAYERMOUNT
     "Build layermount (needs what layerpack needs, libcurl and libfuse3)" ON)
+option(COLDPRESS_CONTAINERD
+    "Let layermount be a snapshotter of containerd (needs libnghttp2, sqlite3)"
+    ON)
 
 if(COLDPRESS_LAYERMOUNT)
     pkg_check_modules(CURL IMPORTED_TARGET libcurl>=7.85)
@@ -14,6 +17,28 @@ if(COLDPRESS_LAYERMOUNT AND LAYERPACK_BUILT AND OCI_BUILT AND CURL_FOUND AND
     coldpress_tool(layermount)
     target_compile_definitions(layermount PRIVATE FUSE_USE_VERSION=314)
     set(LAYERMOUNT_LIBRARIES PkgConfig::CURL ${LAYERPACK_LIBRARIES})
+    if(COLDPRESS_CONTAINERD)
+        pkg_check_modules(NGHTTP2 IMPORTED_TARGET libnghttp2>=1.40)
+    endif()
+    if(COLDPRESS_CONTAINERD AND NGHTTP2_FOUND AND COLDPRESS_SQLITE AND
+        SQLITE_FOUND)
+        set(CONTAINERD_BUILT ON)
+        coldpress_folders(lazy/snapshots)
+        target_include_directories(coldpress PRIVATE ${NGHTTP2_INCLUDE_DIRS})
+        target_compile_definitions(layermount PRIVATE COLDPRESS_CONTAINERD)
+        list(APPEND LAYERMOUNT_LIBRARIES PkgConfig::NGHTTP2)
+    else()
+        get_target_property(sources layermount SOURCES)
+        list(FILTER sources EXCLUDE REGEX layermount_containerd)
+        set_target_properties(layermount PROPERTIES SOURCES "${sources}")
+        if(NOT COLDPRESS_CONTAINERD)
+            list(APPEND lost
+                "layermount --containerd: COLDPRESS_CONTAINERD is OFF")
+        else()
+            list(APPEND lost "layermount --containerd: install libnghttp2 \
+and sqlite3 (libnghttp2-dev, libsqlite3-dev)")
+        endif()
+    endif()
     target_link_libraries(layermount PRIVATE ${LAYERMOUNT_LIBRARIES}
         PkgConfig::FUSE3)
 elseif(NOT COLDPRESS_LAYERMOUNT)

@@ -5,7 +5,7 @@
 build_packages='cmake make gcc libc6-dev pkg-config zlib1g-dev
     libdeflate-dev libisal-dev libzstd-dev liblz4-dev liblzma-dev libxxhash-dev
     libssl-dev liblzo2-dev libsquashfs-dev libselinux1-dev libyajl-dev libxcb1-dev
-    libxcb-res0-dev libcurl4-openssl-dev libfuse3-dev libsqlite3-dev'
+    libxcb-res0-dev libcurl4-openssl-dev libfuse3-dev libnghttp2-dev libsqlite3-dev'
 # The programs that the tarball study measures, and those that it requires.
 peer_packages='tar gzip bzip2 pigz pbzip2 pv hdparm util-linux
     util-linux-extra'

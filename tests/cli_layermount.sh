@@ -146,4 +146,16 @@ else
 fi
 exec 3>&-
 wait
+
+# A snapshotter
+if layermount --help | grep -q -e --containerd; then
+	t 'a snapshotter and a store' 1 layermount --containerd s --store dir
+	shows 'are refused' 'cannot be used together' .t.err
+	t 'a snapshotter with credentials' 1 layermount --containerd s \
+	    --creds a:b dir
+	shows 'is refused' 'use --authfile' .t.err
+	t 'a snapshotter of two directories' 1 layermount --containerd s a b
+else
+	skip 'no --containerd'
+fi
 done_testing

@@ -402,6 +402,17 @@ seed registries conf '' conf
   echo "x = { y = [1, '2', [3]], z.a = 2026-11-27T21:00:00Z }"
 } >conf
 seed registries hosts '' conf
+# requests of containerd: Prepare with a label, Update of a label, List
+printf '\012\001s\022\001k\032\001p\042\006\012\001a\022\001b' >message
+seed snapshots prepare '\000' message
+printf '\022\017\012\003one\062\010\012\003a.b\022\001c\032\014\012\012labels.a.b' >message
+seed snapshots update '\000' message
+printf '\022\012kind==view\042\003\010\226\001\055\001\002\003\004' >message
+seed snapshots list '\000' message
+printf 'labels."containerd.io/snapshot.ref"==sha256:1,parent=="a\\x2f\\u00e9"' >filter
+seed snapshots filter '\200' filter
+printf 'name,kind!=active , labels . x == y' >filter
+seed snapshots filters '\200' filter
 printf 'bytes 5-9/12' >header
 seed http_header range '' header
 printf 'multipart/byteranges; boundary="a b"' >header

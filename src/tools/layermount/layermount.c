@@ -92,5 +92,11 @@ main(int argc, char **argv)
 	status = layermount_parse(&m, argc, argv);
 	if (status >= 0)
 		return status;
-	return m.o.probe ? layermount_probe(&m) : layermount_run(&m);
+	if (m.o.probe)
+		return layermount_probe(&m);
+#ifdef COLDPRESS_CONTAINERD
+	if (m.o.containerd != NULL)
+		return layermount_containerd(&m);
+#endif
+	return layermount_run(&m);
 }

@@ -5,7 +5,9 @@
  * The first process (layermount_parent.c) starts a second process, the server,
  * which mounts, opens the layers and answers requests (layermount_serve.c).
  * The first process unmounts if the server is killed.  There is one stack of
- * all layers or, with --store, one for each layer (layermount_ops.c).  The data
+ * all layers or, with --store, one for each layer (layermount_ops.c).  With
+ * --containerd, it is a store that further processes mount the layers from
+ * (layermount_containerd.c).  The data
  * of a stack (lazy/vfs/vfs.h) next to what was read is stored in the page cache
  * (layermount_push.c).
  */
@@ -40,6 +42,7 @@ struct layermount_options {
 	bool foreground;
 	bool probe;
 	bool store;
+	const char *containerd;		/* a socket, or NULL */
 	bool stats;
 	const char *stats_file;		/* NULL: standard error */
 	const char *log_file;		/* NULL: the system log */
@@ -146,6 +149,17 @@ int layermount_serve(struct layermount *m, int ready);
  */
 int layermount_run(struct layermount *m);
 
+/* Opens the log for a process in the background.  Returns the exit status. */
+int layermount_open_log(struct layermount *m);
+
+/*
+ * Calls serve() in this process or, without --foreground, in one that stays in
+ * the background; serve() then writes a byte to `tell`, and closes it, when it
+ * is ready.  Otherwise tell is -1.  Returns the exit status.
+ */
+int layermount_background(struct layermount *m,
+    int (*serve)(struct layermount *m, int tell));
+
 /* layermount_mounted.c */
 
 /*
@@ -203,6 +217,11 @@ uint64_t push_counted(struct push *p);
 
 /* Writes the counts as one line of JSON to stats_fd, unless it is -1. */
 void stats_write(struct layermount *m, const char *event);
+
+/* layermount_containerd.c */
+
+/* Serves containerd's snapshots.  Returns the exit status. */
+int layermount_containerd(struct layermount *m);
 
 /* layermount_probe.c */
 

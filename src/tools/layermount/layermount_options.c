@@ -124,6 +124,9 @@ static const char layermount_usage[] =
 "                  [--timeout s] [--creds-file file] [...]\n"
 "                  layer ... directory\n"
 "       layermount --store [option ...] directory\n"
+#ifdef COLDPRESS_CONTAINERD
+"       layermount --containerd socket [option ...] directory\n"
+#endif
 "       layermount --probe layer\n";
 
 static const char layermount_about[] =
@@ -148,6 +151,10 @@ static const struct options_row layermount_table[] = {
 	{ 0, "connections", "N", "connections to one server (default: 6)",
 	    OPTIONS_NUMBER(o.connections, "number of connections", 1,
 	    CONNECTIONS_MAX) },
+#ifdef COLDPRESS_CONTAINERD
+	{ 0, "containerd", "SOCKET", "serve containerd as a snapshotter, with "
+	    "its files in DIRECTORY", OPTIONS_TEXT(o.containerd) },
+#endif
 	{ 0, "creds", "USER:PASSWORD", "credentials for the layers' server",
 	    OPTIONS_CALL(take_credentials) },
 	{ 0, "creds-file", "FILE", "the same, from a file; -: from standard "
@@ -244,11 +251,17 @@ check_layermount(struct layermount *m)
 {
 	struct layermount_options *o = &m->o;
 	bool one = o->index_digest != NULL || o->side != NULL;
+	bool any = o->store || o->containerd != NULL;
 
-	if (o->store && (o->probe || one))
-		return options_wrong(&m->msg, "--store cannot be used with "
-		    "--probe, --index-digest or --ztoc");
-	if (o->store ? o->operand_count != 1 :
+	if (o->store && o->containerd != NULL)
+		return options_wrong(&m->msg, "--containerd and --store cannot "
+		    "be used together");
+	if (any && (o->probe || one))
+		return options_wrong(&m->msg, o->store ? "--store cannot be "
+		    "used with --probe, --index-digest or --ztoc" :
+		    "--containerd cannot be used with --probe, --index-digest "
+		    "or --ztoc");
+	if (any ? o->operand_count != 1 :
 	    o->operand_count < (o->probe ? 1 : 2))
 		return options_usage(layermount_usage);
 	if (!o->probe)
@@ -259,15 +272,17 @@ check_layermount(struct layermount *m)
 	if (one && o->operand_count != 1)
 		return options_wrong(&m->msg, "--index-digest and --ztoc are "
 		    "for a single layer");
-	if (o->store && o->credentials != NULL)
+	if (any && o->credentials != NULL)
 		return options_wrong(&m->msg, "--creds and --creds-file are "
-		    "for one server, and a store uses any; use --authfile");
+		    "for one server, and a store or snapshotter uses any; use "
+		    "--authfile");
 	if (o->store && o->allow_other && o->registry_count == 0)
 		return options_wrong(&m->msg, "with --store, --allow-other "
 		    "needs --registry; otherwise any user could make "
 		    "layermount contact any server");
-	if (!o->store && o->registry_count > 0)
-		return options_wrong(&m->msg, "--registry is for --store");
+	if (!any && o->registry_count > 0)
+		return options_wrong(&m->msg, "--registry is for --store "
+		    "and --containerd");
 	return o->credentials == NULL ? -1 : bind_credentials(m);
 }
 

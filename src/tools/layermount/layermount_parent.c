@@ -416,27 +416,62 @@ find_mountpoint(struct layermount *m)
 }
 
 int
-layermount_run(struct layermount *m)
+layermount_open_log(struct layermount *m)
 {
 	const struct layermount_options *o = &m->o;
+
+	if (o->foreground)
+		return MSG_OK;
+	if (o->log_file == NULL) {
+		openlog("layermount", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+		return MSG_OK;
+	}
+	m->log_fd = sys_openat(AT_FDCWD, o->log_file, O_WRONLY | O_CREAT |
+	    O_APPEND | O_CLOEXEC, 0666);
+	return m->log_fd < 0 ? fail_with(m, o->log_file, m->log_fd) : MSG_OK;
+}
+
+int
+layermount_background(struct layermount *m,
+    int (*serve)(struct layermount *m, int tell))
+{
 	int ready[2], status, rc;
 	pid_t pid;
 
+	if (m->o.foreground)
+		return serve(m, -1);
+	/* another process stays in the background; this one waits for it */
+	rc = sys_pipe(ready);
+	if (rc != 0)
+		return fail_with(m, "pipe", rc);
+	pid = fork();
+	if (pid == -1)
+		return fail_with(m, "fork", -errno);
+	if (pid == 0) {
+		sys_close(ready[0]);
+		setsid();
+		_exit(serve(m, ready[1]));
+	}
+	sys_close(ready[1]);
+	if (is_ready(ready[0]))
+		return MSG_OK;
+	while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
+	return MSG_ERROR;
+}
+
+int
+layermount_run(struct layermount *m)
+{
+	const struct layermount_options *o = &m->o;
+	int status;
+
 	m->start_ns = sys_now_ns();
 	status = find_mountpoint(m);
+	if (status == MSG_OK)
+		status = layermount_open_log(m);
 	if (status != MSG_OK)
 		goto out;
-	/* messages of a process in the background */
-	if (!o->foreground && o->log_file == NULL) {
-		openlog("layermount", LOG_PID | LOG_NDELAY, LOG_DAEMON);
-	} else if (!o->foreground) {
-		m->log_fd = sys_openat(AT_FDCWD, o->log_file, O_WRONLY |
-		    O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-		if (m->log_fd < 0) {
-			status = fail_with(m, o->log_file, m->log_fd);
-			goto out;
-		}
-	}
 	if (o->stats) {
 		m->stats_fd = o->stats_file == NULL ? sys_dup(STDERR_FILENO) :
 		    sys_openat(AT_FDCWD, o->stats_file, O_WRONLY | O_CREAT |
@@ -448,37 +483,10 @@ layermount_run(struct layermount *m)
 		}
 	}
 	status = open_cache(m);
-	if (status != MSG_OK) {
-		if (m->temp_dir != NULL)
-			rmdir(m->temp_dir);
-		goto out;
-	}
-	if (o->foreground) {
-		status = supervise(m, -1);
-		goto out;
-	}
-	/* another process stays in the background; this one waits for it */
-	rc = sys_pipe(ready);
-	if (rc != 0) {
-		status = fail_with(m, "pipe", rc);
-		goto out;
-	}
-	pid = fork();
-	if (pid == -1) {
-		status = fail_with(m, "fork", -errno);
-		goto out;
-	}
-	if (pid == 0) {
-		sys_close(ready[0]);
-		setsid();
-		_exit(supervise(m, ready[1]));
-	}
-	sys_close(ready[1]);
-	if (is_ready(ready[0]))
-		goto out;
-	while (waitpid(pid, &status, 0) == -1 && errno == EINTR)
-		;
-	status = MSG_ERROR;
+	if (status == MSG_OK)
+		status = layermount_background(m, supervise);
+	else if (m->temp_dir != NULL)
+		rmdir(m->temp_dir);
 out:
 	free(m->temp_dir);
 	free(m->mountpoint);
