@@ -129,6 +129,7 @@ if [ "$(id -u)" = 0 ] && have setpriv && bin/mksquashfs two dev.img -noappend \
     -quiet -no-progress -p 'null c 666 0 0 1 3'; then
 	mkdir user
 	chown 65534 user
+	chmod 711 .
 	t 'devices need root' 2 setpriv --reuid=65534 --regid=65534 \
 	    --clear-groups "$PWD/bin/unsquashfs" -n -d user/out dev.img
 	shows 'and are not counted' '^created 0 devices$'

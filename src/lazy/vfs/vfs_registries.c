@@ -55,7 +55,7 @@ struct reading {
 };
 
 static int
-refuse(const struct reading *f, const struct toml_item *i, const char *what)
+refuse_item(const struct reading *f, const struct toml_item *i, const char *what)
 {
 	return layer_refuse(f->why, -EINVAL, "%.120s: line %zu: %s", f->file,
 	    i->line, what);
@@ -81,7 +81,7 @@ static int
 add_mirror(struct reading *f, const struct toml_item *i)
 {
 	if (f->now->mirror_count == MIRRORS)
-		return refuse(f, i, "expected at most 15 mirrors");
+		return refuse_item(f, i, "expected at most 15 mirrors");
 	f->mirror = &f->now->mirrors[f->now->mirror_count++];
 	*f->mirror = (struct place){ .location = NULL };
 	return 0;
@@ -91,7 +91,7 @@ static int
 take_text(struct reading *f, const struct toml_item *i, const char **to)
 {
 	if (i->type != TOML_STRING || *i->text == '\0')
-		return refuse(f, i, "expected a string");
+		return refuse_item(f, i, "expected a string");
 	*to = arena_copy(&f->r->arena, i->text, strlen(i->text));
 	return *to == NULL ? -ENOMEM : 0;
 }
@@ -100,7 +100,7 @@ static int
 take_truth(struct reading *f, const struct toml_item *i, bool *to)
 {
 	if (i->type != TOML_BOOL)
-		return refuse(f, i, "expected true or false");
+		return refuse_item(f, i, "expected true or false");
 	*to = i->truth;
 	return 0;
 }
@@ -116,7 +116,7 @@ take_which(struct reading *f, const struct toml_item *i)
 	f->mirror->no_digests = strcmp(s, "tag-only") == 0;
 	return f->mirror->no_tags || f->mirror->no_digests ||
 	    strcmp(s, "all") == 0 ? 0 :
-	    refuse(f, i, "expected all, digest-only or tag-only");
+	    refuse_item(f, i, "expected all, digest-only or tag-only");
 }
 
 static int
@@ -132,14 +132,14 @@ take_registry(void *arg, const struct toml_item *i)
 	if (i->type == TOML_ELEMENT && i->depth == 1)
 		return add_registry(f, NULL);
 	if (f->now == NULL)
-		return refuse(f, i, "expected [[registry]] before this");
+		return refuse_item(f, i, "expected [[registry]] before this");
 	if (i->type == TOML_ELEMENT && i->depth == 2 && mirror)
 		return add_mirror(f, i);
 	if (i->type == TOML_TABLE || i->type == TOML_ELEMENT ||
 	    i->depth != (mirror ? 3 : 2))
 		return 0;
 	if (mirror && f->mirror == NULL)
-		return refuse(f, i, "expected [[registry.mirror]] before this");
+		return refuse_item(f, i, "expected [[registry.mirror]] before this");
 	p = mirror ? f->mirror : &f->now->own;
 	if (strcmp(key, "location") == 0)
 		return take_text(f, i, &p->location);
@@ -299,7 +299,7 @@ take_host(void *arg, const struct toml_item *i)
 	/* without "resolve", it is not asked what a tag is */
 	if (strcmp(key, "capabilities") == 0) {
 		if (i->type != TOML_STRING)
-			return refuse(f, i, "expected a list of strings");
+			return refuse_item(f, i, "expected a list of strings");
 		p->stated = true;
 		p->pull |= strcmp(i->text, "pull") == 0;
 		p->resolve |= strcmp(i->text, "resolve") == 0;
