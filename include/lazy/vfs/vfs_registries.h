@@ -1,5 +1,5 @@
 /*
- * vfs_registries.h - from which servers an image is fetched: mirrors, other names
+ * vfs_registries.h - from which servers an image is fetched
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Sources: containers-registries.conf(5), version 2; containerd's

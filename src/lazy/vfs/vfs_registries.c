@@ -1,5 +1,5 @@
 /*
- * vfs_registries.c - from which servers an image is fetched: mirrors, other names
+ * vfs_registries.c - from which servers an image is fetched
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "lazy/vfs/vfs_registries.h"
@@ -55,7 +55,8 @@ struct reading {
 };
 
 static int
-refuse_item(const struct reading *f, const struct toml_item *i, const char *what)
+refuse_item(const struct reading *f, const struct toml_item *i,
+    const char *what)
 {
 	return layer_refuse(f->why, -EINVAL, "%.120s: line %zu: %s", f->file,
 	    i->line, what);
@@ -401,8 +402,8 @@ vfs_registries_free(struct vfs_registries *r)
 /* Finding */
 
 /*
- * Returns the length of what the prefix stands for in the name, HOST/PATH, or -1
- * if it does not match.
+ * Returns the length of what the prefix stands for in the name, HOST/PATH, or
+ * -1 if it does not match.
  */
 static int64_t
 matched(const char *prefix, const char *name)
