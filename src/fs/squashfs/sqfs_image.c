@@ -66,13 +66,16 @@ static size_t
 pack_meta(void *arg, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
 {
 	struct image *m = arg;
+	size_t n;
 
 	(void)out;
 	if (m->packer == NULL)
 		return 0;
 	if (len == m->last_len && memcmp(in, m->last, len) == 0)
 		return m->last_packed;
-	m->last_packed = packer_pack(m->packer, in, len, cap);
+	n = packer_pack(m->packer, in, len, cap);
+	/* otherwise it is stored */
+	m->last_packed = n < len ? n : 0;
 	m->last_len = len;
 	memcpy(m->last, in, len);
 	return m->last_packed;
