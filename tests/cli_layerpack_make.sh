@@ -163,16 +163,16 @@ t 'a full disk' 1 layerpack -q -f -F estargz -o /dev/full t.tar
 : >none
 gzip -c none >none.gz
 head -c 1024 /dev/zero >zeros
-rm -rf out
+rm -rf out.l
 for format in estargz zstd-chunked ztoc cas; do
 	for input in none none.gz; do
-		t "$format: $input" 1 layerpack -F $format -o out $input
+		t "$format: $input" 1 layerpack -F $format -o out.l $input
 		shows 'is empty' "^layerpack: $input: the archive is empty: " \
 		    .t.err
 	done
-	t "$format: nothing was written" 1 test -e out
-	t "$format: an empty archive" 0 layerpack -q -F $format -o out zeros
-	rm -rf out
+	t "$format: nothing was written" 1 test -e out.l
+	t "$format: an empty archive" 0 layerpack -q -F $format -o out.l zeros
+	rm -rf out.l
 done
 pack estargz zeros
 t 'can be listed' 0 layerpack -t out
@@ -190,20 +190,20 @@ head -c $((padded - 512 + 8893 % 512)) end.tar >unpadded.tar
 head -c $((padded - 512 + 8893 % 512 - 1)) end.tar >damaged.tar
 for format in estargz zstd-chunked ztoc cas; do
 	for end in padded unpadded; do
-		rm -rf l x
-		t "$format: $end" 0 layerpack -F $format -o l $end.tar
+		rm -rf l.l x
+		t "$format: $end" 0 layerpack -F $format -o l.l $end.tar
 		shows 'the end is missing' \
 		    "^layerpack: $end.tar: the archive ends with" .t.err
 		if [ $format = ztoc ]; then
-			t 'good' 0 layerpack --verify --ztoc l $end.tar
-			t 'extracted' 0 layerpack -x x --ztoc l $end.tar
+			t 'good' 0 layerpack --verify --ztoc l.l $end.tar
+			t 'extracted' 0 layerpack -x x --ztoc l.l $end.tar
 		else
-			t 'good' 0 layerpack --verify l
-			t 'extracted' 0 layerpack -x x l
+			t 'good' 0 layerpack --verify l.l
+			t 'extracted' 0 layerpack -x x l.l
 		fi
 		t 'complete' 0 diff -r end x
 		[ $format != estargz ] ||
-		    t 'by tar, too' 0 unpacked l got
+		    t 'by tar, too' 0 unpacked l.l got
 	done
 	t "$format: damaged" 1 layerpack -f -F $format -o none.l damaged.tar
 	shows 'data is missing' "ends within an entry's data" .t.err

@@ -216,7 +216,7 @@ inputs(void **state)
 	snprintf(path[1], sizeof(path[1]), "%s/y", dir);
 	start(&m, path[0]);
 	m.image.o.inputs = in;
-	m.image.o.input_count = 2;
+	m.image.o.input_count = m.image.o.top_count = 2;
 	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
 	made_list(&m, text);
 	assert_string_equal(text,

@@ -69,8 +69,9 @@ build_to(struct sqpack *p, int fd, const char *name, int tmpdir)
 		source = &imgsrc_rebuild;
 	else if (p->o.from.has_offset)
 		source = &imgsrc_repack;
-	else if (p->o.from.input_count > 0 || p->o.from.no_source || ((p->o.as != NULL ||
-	    p->o.data.exact) && strcmp(p->o.source, "-") != 0))
+	else if (p->o.from.input_count > 0 || p->o.from.no_source ||
+	    ((p->o.as != NULL || p->o.data.exact) &&
+	    strcmp(p->o.source, "-") != 0))
 		source = &imgsrc_dir;
 	else
 		source = imgsrc_of(p->o.source);
