@@ -123,7 +123,7 @@ setup(void **state)
 	if (preload != NULL && strstr(preload, "vgpreload") != NULL)
 		return 0;
 	real = fs.f_type == 0xef53 || fs.f_type == 0x58465342 ||
-	    fs.f_type == 0x9123683e;
+	    (uint32_t)fs.f_type == 0x9123683e;
 	return 0;
 }
 
