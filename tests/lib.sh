@@ -57,6 +57,7 @@ same() {
 	else
 		not_ok "$1"
 		echo "# $2 and $3 differ"
+		diff "$2" "$3" 2>&1 | head -n 6 | cut -c 1-200 | sed 's/^/# /'
 	fi
 }
 
