@@ -90,6 +90,10 @@ test_retry_after(void **state)
 	assert_int_equal(http_retry_after("99999999999999999"), 86400);
 	assert_int_equal(http_retry_after("Sat, 01 Jan 2000 00:00:00 GMT"),
 	    0);
+	assert_int_equal(http_retry_after("Sat, 01 Jan 2000"), 0);
+	assert_int_equal(http_retry_after("Friday, 31-Dec-65 23:59:59 GMT"),
+	    86400);
+	assert_int_equal(http_retry_after("Fri Dec  4 23:59:59 2065"), 86400);
 	assert_int_equal(http_retry_after("soon"), 0);
 	assert_int_equal(http_retry_after("Fri, 31 Dec 2199 23:59:59 GMT"),
 	    86400);

@@ -239,8 +239,9 @@ refuses_mail(void **state)
 	assert_int_equal(measure_mail(&m, mail, sizeof(mail)), -ENOMEM);
 	assert_true(fault_plan(""));
 	/* the first line is all that is looked at */
-	assert_int_equal(measure_mail(&m, mail, (size_t)UINT32_MAX + 1),
-	    -EFBIG);
+	if (SIZE_MAX > UINT32_MAX)
+		assert_int_equal(measure_mail(&m, mail,
+		    (size_t)UINT32_MAX + 1), -EFBIG);
 	assert_int_equal(m.count, 0);
 	assert_int_equal(measure_mail(&m, mail, sizeof(mail)), 0);
 	assert_int_equal(m.count, 1);

@@ -171,6 +171,26 @@ http_challenge(const char *value, struct http_challenge *c)
 	return c->scheme == HTTP_NO_SCHEME ? -EBADMSG : 0;
 }
 
+/*
+ * Reads a date in one of the forms of RFC 9110, section 5.6.7.  curl_getdate()
+ * would return a time of 32 bits where libcurl was built so.  Returns -1 if it
+ * is none.
+ */
+static time_t
+read_date(const char *value)
+{
+	static const char *const forms[] = { "%a, %d %b %Y %H:%M:%S GMT",
+		"%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y" };
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		struct tm tm = { .tm_year = 0 };
+
+		if (strptime(value, forms[i], &tm) != NULL)
+			return timegm(&tm);
+	}
+	return -1;
+}
+
 unsigned
 http_retry_after(const char *value)
 {
@@ -180,7 +200,7 @@ http_retry_after(const char *value)
 
 	if (parse_number(&s, &n) == 0)
 		return n > RETRY_MAX ? RETRY_MAX : (unsigned)n;
-	when = curl_getdate(value, NULL);
+	when = read_date(value);
 	if (when == -1 || when <= time(NULL))
 		return 0;
 	n = (uint64_t)(when - time(NULL));
