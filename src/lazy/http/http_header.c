@@ -4,7 +4,6 @@
  */
 #include "http_header.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
