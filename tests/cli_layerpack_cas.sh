@@ -310,6 +310,26 @@ t 'a damaged one before' 1 make none --update spoilt low.tar
 shows 'is refused' 'spoilt: the manifest is damaged' .t.err
 t 'none before' 1 make none --update nothing low.tar
 shows 'is refused' 'nothing: No such file' .t.err
+rm -r spoilt
+cp -r other spoilt
+spoilt_to=$(object spoilt "$(LC_ALL=C sed -n 's/^X//p' \
+    other/.cvmfspublished | head -n 1)X")
+printf x | dd of="$spoilt_to" bs=1 seek=100 conv=notrunc 2>/dev/null
+t 'one with a damaged certificate' 1 make none --update spoilt low.tar
+shows 'is refused' 'the certificate does not match its hash' .t.err
+rm "$spoilt_to"
+t 'one without a certificate' 1 make none --update spoilt low.tar
+shows 'is refused' "spoilt: data/.*: No such file" .t.err
+: >other/data/00/other
+t 'an update of one with another file' 0 make rest --update other low.tar
+t 'leaves that out' 1 test -e rest/data/00/other
+if have layerpack-fault; then
+	t 'an update on another filesystem' 0 env COLDPRESS_FAULT=linkat:4+:EXDEV \
+	    layerpack-fault -q -F cas --key key.pem --name test.example.org \
+	    --update other -o copied low.tar
+	t 'has the same' 0 diff -r rest copied
+	is 'as copies' "$(find copied/data -type f -links +1 | wc -l)" 0
+fi
 # clients refuse what is older than what they have
 touch -d 2060-01-01 low/kept/file
 tar -C low -cf future.tar kept

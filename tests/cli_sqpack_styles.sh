@@ -20,8 +20,8 @@ case $(mksquashfs -version 2>/dev/null) in
 esac
 
 set -f
-mkdir -p work/p/a/b work/p/c work/q
-cd work || exit
+mkdir -p trees/p/a/b trees/p/c trees/q
+cd trees || exit
 echo 1 >p/a/b/x
 seq 30000 >p/a/y
 echo 3 >p/c/z
@@ -62,7 +62,7 @@ both 'p p/a p/a/b p/a/b/x p/a/y p/c p/c/hard p/c/z ' p/a ./p//c/ p/a/y
 both 'p p/a p/a/y q q/f ' p/a/y q
 both 'p p/link ' p/link
 both_options=-no-strip
-both 'work work/q work/q/f ' ../work/q/f
+both 'trees trees/q trees/q/f ' ../trees/q/f
 is 'in the root of the source' "$(unsquashfs -lln ../image 2>/dev/null |
     sed -n '1s/ .*//p')" "$(stat -c %A ..)"
 both_options='-tarstyle -wildcards -e p/a/* -all-root'
@@ -124,9 +124,9 @@ with tarfile.open("implied.tar", "w") as t:
         t.addfile(i, io.BytesIO(data))
 END
 	python3 implied.py
-	tar -C work -cf second.tar p q
+	tar -C trees -cf second.tar p q
 	cat implied.tar second.tar >row.tar
-	cd work || exit
+	cd trees || exit
 	cp ../implied.tar ../input
 	for both_options in '-tar -root-time 5' \
 	    '-tar -default-mode 700 -default-uid 5 -default-gid 6' \
@@ -155,7 +155,7 @@ fi
 
 # Directories of pseudo files
 : >input
-cd work || exit
+cd trees || exit
 rm -f ../image ../theirs
 set -- q ../image -quiet -no-progress -comp lz4 \
     -p 'n/m/f f 644 0 0 echo x' -p 'n/s s 777 0 0 to'
@@ -178,14 +178,14 @@ cd ..
 
 # Streams
 for c in lz4 zstd; do
-	set -- work/p - -comp $c -stream
+	set -- trees/p - -comp $c -stream
 	t "$c streamed" 0 to stream sh -c "bin/mksquashfs $* | cat"
 	if $is_new; then
 		mksquashfs "$@" >theirs 2>/dev/null
 		same 'the same' stream theirs
 	fi
 	t 'unsquashfs reads it' 0 bin/unsquashfs -q -n -d out stream
-	t 'all of it' 0 diff -r --no-dereference out work/p
+	t 'all of it' 0 diff -r --no-dereference out trees/p
 	rm -rf out
 	t 'Linux would not mount it' 1 sqpack -l stream
 	shows 'which is said' 'the superblock is at the end' .t.err
@@ -200,19 +200,19 @@ for c in lz4 zstd; do
 	t 'is no image' 1 bin/unsquashfs -l part
 done
 t 'a stream from a stream' 0 to stream sh -c \
-    'tar -C work -cf - p | bin/sqfstar -stream p/a/b | cat'
+    'tar -C trees -cf - p | bin/sqfstar -stream p/a/b | cat'
 t 'is read' 0 bin/unsquashfs -l stream
 is 'without what is excluded' "$(grep -c /b .t.out)" 0
 for o in -progress -percentage '-offset 4K' -info; do
 	# shellcheck disable=SC2086
-	t "-stream with $o" 1 bin/mksquashfs work/p - -stream $o
+	t "-stream with $o" 1 bin/mksquashfs trees/p - -stream $o
 	shows 'is refused' '-stream cannot be used with' .t.err
 done
-t 'to a full device' 1 to /dev/full bin/mksquashfs work/p - -stream
+t 'to a full device' 1 to /dev/full bin/mksquashfs trees/p - -stream
 t 'not an image' 1 bin/mksquashfs -fix none
-t 'sqfstar onto an image' 1 sh -c 'tar -C work -cf - q | bin/sqfstar fixed'
+t 'sqfstar onto an image' 1 sh -c 'tar -C trees -cf - q | bin/sqfstar fixed'
 shows 'needs -force' 'force replaces the image' .t.err
 t 'which it takes' 0 sh -c \
-    'tar -C work -cf - q | bin/sqfstar -quiet -no-progress -force fixed'
+    'tar -C trees -cf - q | bin/sqfstar -quiet -no-progress -force fixed'
 is 'then' "$(names fixed)" 'q q/f '
 done_testing
