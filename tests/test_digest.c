@@ -4,6 +4,7 @@
  *
  * The answers are those of the examples in FIPS 180-4 and RFC 1321.
  */
+#include "base/bytes.h"
 #include "engine/digest/digest.h"
 #include "engine/digest/mac.h"
 
@@ -235,7 +236,7 @@ test_mac(void **state)
 	assert_int_equal(mac_open(&m, zeros), 0);
 	assert_int_equal(mac_start(m), 0);
 	assert_int_equal(mac_end(m, &tag[0]), 0);
-	assert_memory_equal(&tag[0], first, sizeof(first));
+	assert_true(tag[0] == load_le64(first));
 	for (int i = 1; i < 4; i++) {
 		assert_int_equal(mac_start(m), 0);
 		assert_int_equal(mac_add(m, "abc", 3), 0);
