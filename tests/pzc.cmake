@@ -53,6 +53,8 @@ unit_test(gzip_links)
 target_link_libraries(test_gzip_links PRIVATE PkgConfig::ZLIB)
 unit_test(inflater)
 target_link_libraries(test_inflater PRIVATE PkgConfig::ZLIB)
+unit_test(deflate_guess)
+target_link_libraries(test_deflate_guess PRIVATE PkgConfig::ZLIB)
 unit_test(gzip_points)
 target_link_libraries(test_gzip_points PRIVATE PkgConfig::DEFLATE
     PkgConfig::ZLIB)

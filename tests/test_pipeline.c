@@ -29,7 +29,31 @@ struct job {
 	unsigned filled, joined;
 	unsigned await;		/* workers that must have been started */
 	atomic_uint in_flight, most, contexts, started;
+	bool later;		/* finish squares it */
+	uint32_t check;		/* of all of the output */
 };
+
+/* A checksum that depends on the order of the bytes. */
+static uint32_t
+add_check(uint32_t check, const void *data, size_t len)
+{
+	const uint8_t *p = data;
+
+	for (size_t i = 0; i < len; i++)
+		check = check * 31 + p[i];
+	return check;
+}
+
+static unsigned long
+combine_checks(unsigned long a, unsigned long b, off_t len)
+{
+	while (len-- > 0)
+		a = a * 31 & UINT32_MAX;
+	return (a + b) & UINT32_MAX;
+}
+
+static const struct sink_check check = { .add = add_check,
+    .combine = combine_checks };
 
 static int
 fill(void *job, struct input *in, struct slot *s)
@@ -80,9 +104,43 @@ work(void *job, void *ctx, struct slot *s)
 		for (int i = 0; i < 20; i++)
 			sched_yield();
 	assert_int_equal(buf_reserve(&s->out, 8), 0);
-	store_le64(s->out.data, k * k);
+	store_le64(s->out.data, j->later ? k : k * k);
 	s->out.len = 8;
 	return k + 1 == j->fail_work ? -EBADMSG : 0;
+}
+
+static uint32_t
+finish(void *job, void *ctx, struct slot *s)
+{
+	uint64_t k = load_le64(s->out.data);
+
+	assert_ptr_equal(job, ctx);
+	if (k % 5 == 0)
+		for (int i = 0; i < 20; i++)
+			sched_yield();
+	store_le64(s->out.data, k * k);
+	return add_check(0, s->out.data, 8);
+}
+
+/* Leaves two of three pieces to finish, all of them to be checked. */
+static int
+join_later(struct job *j, struct slot *s, struct sink *out)
+{
+	uint64_t k = load_le64(s->out.data);
+	bool last = s->last;
+	int rc;
+
+	if (k == 0)
+		sink_check_begin(out, &check, 0);
+	if (k % 3 == 0) {
+		store_le64(s->out.data, k * k);
+		rc = sink_write(out, s->out.data, 8);
+	} else {
+		rc = sink_slot_later(out, s);
+	}
+	if (last)
+		j->check = sink_check_end(out);
+	return rc;
 }
 
 static int
@@ -95,6 +153,8 @@ join(void *job, struct slot *s, struct sink *out)
 	atomic_fetch_sub(&j->in_flight, 1);
 	if (j->joined == j->fail_join)
 		return -ENODATA;
+	if (j->later)
+		return join_later(j, s, out);
 	/* copies every third piece, and passes the others on whole */
 	if (s->seq % 3 == 0)
 		return sink_write(out, s->out.data, 8);
@@ -102,7 +162,7 @@ join(void *job, struct slot *s, struct sink *out)
 }
 
 static const struct pipeline_ops ops = { .fill = fill, .work = work,
-    .join = join, .worker_open = worker_open, .worker_close = worker_close };
+    .join = join, .finish = finish, .worker_open = worker_open, .worker_close = worker_close };
 
 static int
 run(struct job *j, unsigned threads, int fd, struct pipeline_stats *stats)
@@ -170,6 +230,46 @@ keeps_order(void **state)
  * Whatever the timing, the error reported is the first one in the order of the
  * pieces.
  */
+/* What is finished later comes out in order, and is part of the checksum. */
+static void
+finishes_later(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= SLOTS; threads++) {
+		struct job j = { .pieces = PIECES, .later = true };
+		struct pipeline_stats stats;
+		int fd = memfd_create("out", 0);
+		uint64_t got[PIECES];
+		uint32_t all;
+
+		assert_int_equal(run(&j, threads, fd, &stats), 0);
+		assert_int_equal(pread(fd, got, sizeof(got), 0), sizeof(got));
+		for (uint64_t k = 0; k < PIECES; k++)
+			assert_int_equal(got[k], BYTES_LE(64, k * k));
+		all = add_check(0, got, sizeof(got));
+		assert_int_equal(j.check, all);
+		close(fd);
+	}
+}
+
+/* If a piece fails, those before it are finished nevertheless. */
+static void
+finishes_before_an_error(void **state)
+{
+	(void)state;
+	for (unsigned k = 4; k < PIECES; k += 17) {
+		struct job j = { .pieces = PIECES, .later = true,
+		    .fail_join = k };
+		struct pipeline_stats stats;
+		int fd = memfd_create("out", 0);
+
+		assert_int_equal(run(&j, 3, fd, &stats), -ENODATA);
+		assert_int_equal(stats.out_bytes, 8 * (k - 1));
+		assert_int_equal(lseek(fd, 0, SEEK_END), 8 * (k - 1));
+		close(fd);
+	}
+}
+
 static void
 reports_the_first_error(void **state)
 {
@@ -323,6 +423,8 @@ main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_order),
+		cmocka_unit_test(finishes_later),
+		cmocka_unit_test(finishes_before_an_error),
 		cmocka_unit_test(on_demand),
 		cmocka_unit_test(reports_the_first_error),
 		cmocka_unit_test(a_failed_write_ends_it),

@@ -8,6 +8,9 @@
  * 	fill (one thread)  ->  work (p threads)  ->  join (the caller's
  * 	thread, in order)  ->  write (one thread, in order)
  *
+ * What depends on the pieces before it, but takes too long for the joiner, can be
+ * left to a fourth stage: join  ->  finish (p threads)  ->  write.
+ *
  * The pipeline is independent of formats, and the formats need no knowledge of
  * threads.  The number of slots is fixed, which bounds memory: the reader waits
  * while every slot is in use.  The result does not depend on the number of
@@ -46,6 +49,14 @@ struct pipeline_ops {
 	 * -errno.
 	 */
 	int (*join)(void *job, struct slot *s, struct sink *out);
+
+	/*
+	 * Called by a worker for each piece that join passed to
+	 * sink_slot_later(): completes s->out.  Returns the checksum of s->out,
+	 * to be combined with that of the data before it.  NULL if join never
+	 * does that.
+	 */
+	uint32_t (*finish)(void *job, void *ctx, struct slot *s);
 };
 
 /*
@@ -63,15 +74,27 @@ int sink_write(struct sink *out, const void *data, size_t len);
 uint8_t *sink_space(struct sink *out, size_t *room, int *err);
 void sink_advance(struct sink *out, size_t n);
 
+/* How a checksum is computed. */
+typedef uint32_t sink_check_fn(uint32_t check, const void *data, size_t len);
+struct sink_check {
+	uint32_t start;			/* checksum of empty data */
+	sink_check_fn *add;		/* updates it */
+	/*
+	 * returns the combined checksum of two runs of bytes, the second len
+	 * bytes long, in 32 bits
+	 */
+	unsigned long (*combine)(unsigned long a, unsigned long b, off_t len);
+};
+
 /*
- * These functions compute a checksum of the data passed to sink_advance()
- * between the two calls.  Its initial value is start, and fn updates it.  The
+ * These functions compute a checksum of the data passed to sink_advance() and
+ * sink_slot_later() between the two calls.  Its initial value is start.  The
  * writing thread computes it while the next bytes are produced;
  * sink_check_end() waits for the result.  sink_slot() must not be called in
  * between.
  */
-typedef uint32_t sink_check_fn(uint32_t check, const void *data, size_t len);
-void sink_check_begin(struct sink *out, sink_check_fn *fn, uint32_t start);
+void sink_check_begin(struct sink *out, const struct sink_check *check,
+    uint32_t start);
 uint32_t sink_check_end(struct sink *out);
 
 /*
@@ -79,6 +102,13 @@ uint32_t sink_check_end(struct sink *out);
  * Returns 0 or -errno.
  */
 int sink_slot(struct sink *out, struct slot *s);
+
+/*
+ * The same, but finish completes s->out first; its length must be right.  Call
+ * this only between sink_check_begin() and sink_check_end(), and not for a job's
+ * only piece.
+ */
+int sink_slot_later(struct sink *out, struct slot *s);
 
 /* Returns how many bytes have been written to out so far. */
 uint64_t sink_bytes(const struct sink *out);

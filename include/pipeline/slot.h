@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * A slot belongs to the stage that is processing it: first fill, then work,
- * then join.  Its notes describe the piece to the later stages; each format has
+ * then join, then finish.  Its notes describe the piece to the later stages; each format has
  * its own, which only the format's folder knows.  The comment on each field
  * names the stage that sets it and, for a number, the unit; later stages only
  * read it.
@@ -26,10 +26,11 @@ struct buf {
  */
 int buf_reserve(struct buf *b, size_t cap);
 
-enum { SLOT_NOTES_MAX = 64 };
+enum { SLOT_NOTES_MAX = 96 };
 
 struct slot {
 	struct buf in, out;
+	struct buf spare;	/* for whatever a format needs besides them */
 	uint64_t seq;		/* number of the piece, from 0 */
 	bool last;		/* fill: nothing follows */
 	int err;		/* the -errno of fill or work */

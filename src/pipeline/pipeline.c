@@ -9,9 +9,9 @@
  *
  * Workers take pieces in order, and pieces are joined and written in order.
  * Therefore the oldest piece in the ring can always proceed, and there can be
- * no deadlock: the writer never waits for another stage, the joiner waits for a
- * worker or the writer, a worker for the reader, and the reader for the oldest
- * slot.
+ * no deadlock: the writer waits for a worker to finish its piece, which is done
+ * before other work, the joiner waits for a worker or the writer, a worker for
+ * the reader, and the reader for the oldest slot.
  *
  * One lock guards the states; pieces are hundreds of kilobytes long, so it is
  * taken at most a few thousand times a second.  An error stays in its slot
@@ -47,7 +47,10 @@ struct pipeline {
 	pthread_mutex_t lock;
 	pthread_cond_t may_fill, may_work, may_join;
 	uint64_t filled, taken, joined;	/* pieces so far */
-	bool ended;			/* the last piece has been filled */
+	struct slot **later;		/* to be finished: those from */
+	uint64_t finished, put_off;	/* number `finished` to put_off */
+	bool ended;			/* the last piece has been filled, */
+	bool all_joined;		/* or joined */
 	bool stop;			/* an error occurred: all threads
 					 * exit */
 	uint64_t stall_work_ns, idle_ns;
@@ -125,7 +128,17 @@ close_worker_ctx(struct pipeline *pl, void *ctx)
 		pl->ops->worker_close(ctx);
 }
 
-/* Processes pieces in order until none are left. */
+/* Finishes a piece, and hands it to the sink. */
+static void
+finish_slot(struct pipeline *pl, void *ctx, struct slot *s)
+{
+	sink_finished(pl->sink, s, pl->ops->finish(pl->job, ctx, s));
+}
+
+/*
+ * Processes pieces in order until none are left.  Those to be finished come
+ * first, and are finished in any case, because the sink waits for them.
+ */
 static void *
 work_loop(void *arg)
 {
@@ -133,13 +146,23 @@ work_loop(void *arg)
 	struct pipeline *pl = w->pl;
 
 	pthread_mutex_lock(&pl->lock);
-	while (!pl->stop) {
+	for (;;) {
 		struct slot *s = &pl->slots[pl->taken % pl->count];
 
+		if (pl->finished < pl->put_off) {
+			s = pl->later[pl->finished++ % pl->count];
+			pthread_mutex_unlock(&pl->lock);
+			finish_slot(pl, w->ctx, s);
+			pthread_mutex_lock(&pl->lock);
+			continue;
+		}
+		if (pl->stop)
+			break;
 		if (pl->taken == pl->filled) {
 			uint64_t t0;
 
-			if (pl->ended)
+			if (pl->ended &&
+			    (pl->all_joined || pl->ops->finish == NULL))
 				break;
 			t0 = sys_now_ns();
 			pl->waiting++;
@@ -238,6 +261,18 @@ join_slot(struct pipeline *pl, struct slot *s)
 	return rc;
 }
 
+/* Has a worker finish a piece.  Called by the joiner, for the sink. */
+static void
+put_off(void *arg, struct slot *s)
+{
+	struct pipeline *pl = arg;
+
+	pthread_mutex_lock(&pl->lock);
+	pl->later[pl->put_off++ % pl->count] = s;
+	pthread_cond_signal(&pl->may_work);
+	pthread_mutex_unlock(&pl->lock);
+}
+
 /*
  * Called by the sink's thread, because the joiner may be waiting for a piece.
  */
@@ -327,15 +362,18 @@ joiner(struct pipeline *pl)
 	return rc;
 }
 
+/* Lets the workers end, and all threads, if not all is done. */
 static void
-stop_all(struct pipeline *pl)
+end_all(struct pipeline *pl, bool stop)
 {
 	pthread_mutex_lock(&pl->lock);
-	pl->stop = true;
+	pl->all_joined = true;
+	pl->stop = stop;
 	pthread_cond_broadcast(&pl->may_fill);
 	pthread_cond_broadcast(&pl->may_work);
 	pthread_mutex_unlock(&pl->lock);
-	input_cancel(pl->in);
+	if (stop)
+		input_cancel(pl->in);
 }
 
 /*
@@ -359,12 +397,11 @@ run_threads(struct pipeline *pl)
 	if (rc == 0)
 		rc = sys_thread(&reading, read_pieces, pl);
 	if (rc != 0) {
-		stop_all(pl);
+		end_all(pl, true);
 		goto out;
 	}
 	rc = joiner(pl);
-	if (rc != 0)
-		stop_all(pl);
+	end_all(pl, rc != 0);
 	pthread_join(reading, NULL);
 out:
 	for (unsigned i = 0; i < pl->workers; i++) {
@@ -381,6 +418,7 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 {
 	struct pipeline pl = { .ops = ops, .job = job, .in = in,
 	    .count = params->slots, .params = params };
+	const struct sink_owner owner = { &pl, sink_failed, put_off };
 	struct slot *first;
 	struct input none;
 	void *ctx = NULL;
@@ -395,13 +433,14 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 	if (rc != 0)
 		goto close_input;
 	pl.slots = sys_calloc(pl.count, sizeof(*pl.slots));
-	if (pl.slots == NULL) {
+	pl.later = sys_calloc(pl.count, sizeof(*pl.later));
+	if (pl.slots == NULL || pl.later == NULL) {
 		rc = -ENOMEM;
-		goto close_input;
+		goto free_slots;
 	}
 	for (unsigned i = 0; i < pl.count; i++)
 		pl.slots[i].owner = &pl;
-	rc = sink_open(&pl.sink, params, sink_failed, &pl);
+	rc = sink_open(&pl.sink, params, &owner);
 	if (rc != 0)
 		goto free_slots;
 	pthread_mutex_init(&pl.lock, NULL);
@@ -441,11 +480,13 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 	pthread_cond_destroy(&pl.may_join);
 	pthread_mutex_destroy(&pl.lock);
 free_slots:
-	for (unsigned i = 0; i < pl.count; i++) {
+	for (unsigned i = 0; pl.slots != NULL && i < pl.count; i++) {
 		sys_free(pl.slots[i].in.data);
 		sys_free(pl.slots[i].out.data);
+		sys_free(pl.slots[i].spare.data);
 	}
 	sys_free(pl.slots);
+	sys_free(pl.later);
 close_input:
 	if (in == NULL)
 		input_close(&none);

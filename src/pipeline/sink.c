@@ -28,9 +28,12 @@ struct item {
 	const uint8_t *data;
 	size_t len;
 	struct slot *slot;	/* slot to release, or NULL for a chunk */
+	bool later;		/* the slot has yet to be finished */
+	uint32_t slot_check;	/* checksum of a finished slot */
 	const uint8_t *check;	/* data to checksum, or NULL; not cut by
 				 * the window */
 	size_t check_len;
+	bool checked;		/* slot_check is the checksum of it */
 };
 
 struct sink {
@@ -52,15 +55,14 @@ struct sink {
 	uint64_t offset;		/* sparse: bytes passed over or written,
 					 * and */
 	bool in_hole;			/* whether they end with a hole */
-	void (*failed)(void *);
-	void *owner;
+	struct sink_owner owner;
 
 	/* Used only by the joiner. */
 	uint8_t *chunk[CHUNKS];
 	unsigned current;		/* current chunk */
 	size_t fill;			/* bytes in it */
 	bool in_hand, took_slot;
-	sink_check_fn *check;		/* NULL when none is requested */
+	const struct sink_check *check;	/* NULL when none is requested */
 	size_t check_from;		/* offset in the chunk */
 	uint64_t bytes;
 	uint64_t queued_B;		/* bytes queued so far */
@@ -69,7 +71,7 @@ struct sink {
 
 int
 sink_open(struct sink **out, const struct pipeline_params *params,
-    void (*failed)(void *), void *owner)
+    const struct sink_owner *owner)
 {
 	struct sink *k = sys_calloc(1, sizeof(*k));
 	struct stat st;
@@ -85,8 +87,7 @@ sink_open(struct sink **out, const struct pipeline_params *params,
 	k->fd = params->out_fd;
 	k->window = params->window;
 	k->sparse = params->sparse;
-	k->failed = failed;
-	k->owner = owner;
+	k->owner = *owner;
 	k->chunks_free = CHUNKS;
 	pthread_mutex_init(&k->lock, NULL);
 	pthread_cond_init(&k->queued, NULL);
@@ -156,8 +157,11 @@ write_one(struct sink *k)
 	int before = k->err, rc = before;
 
 	pthread_mutex_unlock(&k->lock);
-	if (it.check != NULL)
-		k->check_value = k->check(k->check_value, it.check,
+	if (it.checked)
+		k->check_value = (uint32_t)k->check->combine(k->check_value,
+		    it.slot_check, (off_t)it.check_len);
+	else if (it.check != NULL)
+		k->check_value = k->check->add(k->check_value, it.check,
 		    it.check_len);
 	if (rc == 0 && k->fd >= 0) {
 		uint64_t t0 = sys_now_ns();
@@ -177,7 +181,7 @@ write_one(struct sink *k)
 	pthread_cond_signal(&k->written);
 	if (rc != 0 && before == 0) {
 		pthread_mutex_unlock(&k->lock);
-		k->failed(k->owner);
+		k->owner.failed(k->owner.arg);
 		pthread_mutex_lock(&k->lock);
 	}
 }
@@ -189,7 +193,7 @@ write_queue(void *arg)
 
 	pthread_mutex_lock(&k->lock);
 	for (;;) {
-		while (k->count == 0 && !k->closing)
+		while (k->count == 0 ? !k->closing : k->queue[k->head].later)
 			pthread_cond_wait(&k->queued, &k->lock);
 		if (k->count == 0)
 			break;
@@ -248,6 +252,22 @@ enqueue(struct sink *k, struct item it)
 	return rc;
 }
 
+void
+sink_finished(struct sink *k, struct slot *s, uint32_t check)
+{
+	size_t i;
+
+	pthread_mutex_lock(&k->lock);
+	/* at the head may be an item whose slot has been reused already */
+	for (i = k->head; !k->queue[i].later || k->queue[i].slot != s;)
+		i = (i + 1) % k->size;
+	k->queue[i].slot_check = check;
+	k->queue[i].later = false;
+	if (i == k->head)
+		pthread_cond_signal(&k->queued);
+	pthread_mutex_unlock(&k->lock);
+}
+
 int
 sink_flush(struct sink *k)
 {
@@ -299,9 +319,10 @@ sink_advance(struct sink *k, size_t n)
 }
 
 void
-sink_check_begin(struct sink *k, sink_check_fn *fn, uint32_t start)
+sink_check_begin(struct sink *k, const struct sink_check *check,
+    uint32_t start)
 {
-	k->check = fn;
+	k->check = check;
 	k->check_value = start;
 	k->check_from = k->fill;
 }
@@ -317,7 +338,8 @@ sink_check_end(struct sink *k)
 	value = k->check_value;
 	pthread_mutex_unlock(&k->lock);
 	if (k->fill > k->check_from)
-		value = k->check(value, k->chunk[k->current] + k->check_from,
+		value = k->check->add(value,
+		    k->chunk[k->current] + k->check_from,
 		    k->fill - k->check_from);
 	k->check = NULL;
 	return value;
@@ -355,6 +377,22 @@ sink_slot(struct sink *k, struct slot *s)
 	k->bytes += s->out.len;
 	return enqueue(k, (struct item){ .data = s->out.data,
 	    .len = s->out.len, .slot = s });
+}
+
+int
+sink_slot_later(struct sink *k, struct slot *s)
+{
+	int rc = sink_flush(k);
+
+	if (rc != 0 || s->out.len == 0)
+		return rc;
+	k->took_slot = true;
+	k->bytes += s->out.len;
+	rc = enqueue(k, (struct item){ .data = s->out.data,
+	    .len = s->out.len, .slot = s, .later = true, .checked = true,
+	    .check = s->out.data, .check_len = s->out.len });
+	k->owner.later(k->owner.arg, s);
+	return rc;
 }
 
 bool

@@ -9,14 +9,22 @@
 
 #include "pipeline/pipeline.h"
 
+/* What the pipeline does for a sink. */
+struct sink_owner {
+	void *arg;
+	/* called once, by the writing thread, after the first failed write */
+	void (*failed)(void *arg);
+	/* has a slot of sink_slot_later() finished */
+	void (*later)(void *arg, struct slot *s);
+};
+
 /*
  * Opens a sink for the window of the output; if out_fd is -1, the output is
  * discarded.  Without sink_start(), the caller's thread does the writing.
- * failed(owner) is called once, by the writing thread, after the first failed
- * write.  Returns 0 or -errno.
+ * Returns 0 or -errno.
  */
 int sink_open(struct sink **out, const struct pipeline_params *params,
-    void (*failed)(void *), void *owner);
+    const struct sink_owner *owner);
 
 /*
  * Returns whether the run may stop because the window is complete.  Called by
@@ -39,11 +47,17 @@ int sink_close(struct sink *out, bool failed, struct pipeline_stats *stats);
 int sink_error(struct sink *out);
 
 /*
- * Returns whether sink_slot() has been called since the last call to this
- * function.  Called by the joiner.  (The slot itself may already have been
- * reused.)
+ * Returns whether sink_slot() or sink_slot_later() has been called since the last
+ * call to this function.  Called by the joiner.  (The slot itself may already
+ * have been reused.)
  */
 bool sink_took_slot(struct sink *out);
+
+/*
+ * Says that a slot of sink_slot_later() has been completed; check is the checksum
+ * of its output.  Thread-safe.
+ */
+void sink_finished(struct sink *out, struct slot *s, uint32_t check);
 
 /* Returns a slot to the reader.  Implemented in pipeline.c; thread-safe. */
 void pipeline_release(struct slot *s);

@@ -25,9 +25,15 @@ void inflater_close(struct inflater *f);	/* may be NULL */
 void inflater_start(struct inflater *f);
 
 /*
+ * Moves f to the start of a block elsewhere in the stream; the output before it
+ * is what was decoded last, or what inflater_saw() is told next.
+ */
+void inflater_move(struct inflater *f);
+
+/*
  * Supplies the first bits (at most 7) of a stream that does not begin on a byte
  * boundary.  They are the most significant bits of byte.  Call this right after
- * inflater_start().
+ * inflater_start() or inflater_move().
  */
 void inflater_prime(struct inflater *f, unsigned bits, uint8_t byte);
 
@@ -60,6 +66,9 @@ unsigned inflater_ahead(const struct inflater *f);
  */
 void inflater_saw(struct inflater *f, const uint8_t *out, size_t len);
 
+/* Returns the last output, *len bytes, at most INFLATER_WINDOW. */
+const uint8_t *inflater_window(const struct inflater *f, size_t *len);
+
 /*
  * Implements stream_ops.run, and may also return INFLATER_BLOCK.  After
  * STREAM_END, inflater_unused() stores the bytes that were read ahead, which
@@ -68,6 +77,9 @@ void inflater_saw(struct inflater *f, const uint8_t *out, size_t len);
  */
 int inflater_run(struct inflater *f, struct stream_io *io);
 size_t inflater_unused(const struct inflater *f, uint8_t unused[8]);
+
+/* Returns whether a block's header comes next, after the bits ahead. */
+bool inflater_between(const struct inflater *f);
 
 /*
  * Returns whether all input has been decoded and written out, up to a byte
@@ -98,5 +110,37 @@ struct inflated {
  */
 int inflater_piece(struct inflater *f, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap, struct inflated *r);
+
+/*
+ * Decoding single blocks, anywhere in a stream.
+ *
+ * The output before a block may be unknown: with a unit of 2 bytes, each byte of
+ * output is a uint16_t, and if the INFLATER_WINDOW of them before the block are
+ * any values above 255, those that are still there afterwards show where the
+ * unknown output was copied to.
+ */
+struct inflate_block {
+	uint64_t bit;		/* where the block begins in the input; then,
+				 * where it ends */
+	uint8_t *begin, *out;	/* the output before it; then, with it */
+	uint8_t *end;		/* of the space for output */
+	unsigned unit;		/* bytes that a byte of output takes: 1 or 2 */
+};
+
+/*
+ * Decodes the block at b->bit of in[0..len).  Returns INFLATER_BLOCK, or
+ * STREAM_END if it was the final one; otherwise b is unchanged: -ENOBUFS (the
+ * space is too small), -ENODATA (the input ends in the block), or -EBADMSG
+ * (invalid, or it refers to what is before `begin`).  The state of f is lost.
+ */
+int inflater_block(struct inflater *f, const uint8_t *in, size_t len,
+    struct inflate_block *b);
+
+/*
+ * Returns whether a valid header of a block is at that bit of in[0..len).  The
+ * state of f is lost.
+ */
+bool inflater_begins(struct inflater *f, const uint8_t *in, size_t len,
+    uint64_t bit);
 
 #endif

@@ -128,12 +128,12 @@ inflate_copy_window(struct inflate_place *p, size_t distance, size_t len)
 	}
 }
 
-/* Outputs the literal of an entry.  Returns the next entry. */
-EACH uint32_t
-put_literal(uint8_t **out, uint32_t e, const uint32_t *length, uint64_t bits)
+/* Outputs the literal of an entry. */
+EACH void
+put_literal(uint8_t **out, uint32_t e, unsigned unit)
 {
-	*(*out)++ = (uint8_t)(e >> 16);
-	return length[bits & LENGTH_MASK];
+	inflate_put(*out, unit, (uint8_t)(e >> 16));
+	*out += unit;
 }
 
 /* Stores the counted bits, and drops those loaded in excess. */
@@ -161,12 +161,13 @@ second_distance(const uint32_t *distance, uint32_t e, uint64_t *bits,
 }
 
 EACH enum inflate_why
-inflate_run(struct inflate_place *p, const struct inflate_codes *c)
+inflate_run(struct inflate_place *p, const struct inflate_codes *c,
+    unsigned unit)
 {
 	const uint32_t *length = c->length, *distance = c->distance;
 	const uint8_t *in = p->in, *in_last = p->in_end - INFLATE_FAST_IN;
 	const uint8_t *begin = p->begin;
-	uint8_t *out = p->out, *out_last = p->out_end - INFLATE_FAST_OUT;
+	uint8_t *out = p->out, *out_last = p->out_end - unit * INFLATE_FAST_OUT;
 	enum inflate_why why = INFLATE_NEAR_END;
 	unsigned count = p->count;
 	uint64_t bits = p->bits, before;
@@ -178,15 +179,18 @@ inflate_run(struct inflate_place *p, const struct inflate_codes *c)
 		before = bits;
 		drop_code(e, &bits, &count);
 		if (e & INFLATE_LITERAL) {
-			e = put_literal(&out, e, length, bits);
+			put_literal(&out, e, unit);
+			e = length[bits & LENGTH_MASK];
 			before = bits;
 			drop_code(e, &bits, &count);
 			if (e & INFLATE_LITERAL) {
-				e = put_literal(&out, e, length, bits);
+				put_literal(&out, e, unit);
+				e = length[bits & LENGTH_MASK];
 				before = bits;
 				drop_code(e, &bits, &count);
 				if (e & INFLATE_LITERAL) {
-					e = put_literal(&out, e, length, bits);
+					put_literal(&out, e, unit);
+					e = length[bits & LENGTH_MASK];
 					refill_bits(&in, &bits, &count);
 					continue;
 				}
@@ -198,7 +202,8 @@ inflate_run(struct inflate_place *p, const struct inflate_codes *c)
 				before = bits;
 				drop_code(e, &bits, &count);
 				if (e & INFLATE_LITERAL) {
-					e = put_literal(&out, e, length, bits);
+					put_literal(&out, e, unit);
+					e = length[bits & LENGTH_MASK];
 					refill_bits(&in, &bits, &count);
 					continue;
 				}
@@ -208,7 +213,7 @@ inflate_run(struct inflate_place *p, const struct inflate_codes *c)
 				break;
 			}
 		}
-		size_t len = inflate_value(e, before);
+		size_t len = unit * (size_t)inflate_value(e, before);
 		e = distance[bits & DISTANCE_MASK];
 		refill_bits(&in, &bits, &count);
 		if (__builtin_expect(e & INFLATE_SPECIAL, 0)) {
@@ -220,7 +225,7 @@ inflate_run(struct inflate_place *p, const struct inflate_codes *c)
 		}
 		before = bits;
 		drop_code(e, &bits, &count);
-		size_t back = inflate_value(e, before);
+		size_t back = unit * (size_t)inflate_value(e, before);
 		/* look up the next entry while this match is copied */
 		e = length[bits & LENGTH_MASK];
 		refill_bits(&in, &bits, &count);
@@ -246,17 +251,31 @@ inflate_run(struct inflate_place *p, const struct inflate_codes *c)
 static enum inflate_why
 run_plain(struct inflate_place *p, const struct inflate_codes *c)
 {
-	return inflate_run(p, c);
+	return inflate_run(p, c, 1);
+}
+
+static enum inflate_why
+run_plain_2(struct inflate_place *p, const struct inflate_codes *c)
+{
+	return inflate_run(p, c, 2);
 }
 
 WITH_BMI2 static enum inflate_why
 run_bmi2(struct inflate_place *p, const struct inflate_codes *c)
 {
-	return inflate_run(p, c);
+	return inflate_run(p, c, 1);
+}
+
+WITH_BMI2 static enum inflate_why
+run_bmi2_2(struct inflate_place *p, const struct inflate_codes *c)
+{
+	return inflate_run(p, c, 2);
 }
 
 inflate_fast_fn *
-inflate_fast_choose(void)
+inflate_fast_choose(unsigned unit)
 {
-	return have_bmi2() ? run_bmi2 : run_plain;
+	if (unit == 1)
+		return have_bmi2() ? run_bmi2 : run_plain;
+	return have_bmi2() ? run_bmi2_2 : run_plain_2;
 }

@@ -42,7 +42,7 @@ struct inflater {
 					 * never */
 	size_t copy_len, copy_back;	/* rest of a match that ran out of
 					 * room */
-	inflate_fast_fn *fast;
+	inflate_fast_fn *fast[2];		/* for units of 1 and 2 bytes */
 	struct inflate_codes codes;
 	size_t held_len;
 	uint8_t held[HEADER_MAX];	/* the part of a header read
@@ -228,6 +228,20 @@ end_of_block(struct inflater *f)
 	    INFLATER_BLOCK : AGAIN;
 }
 
+/* Returns how many bytes of output there is space for. */
+static size_t
+room(const struct inflate_place *p)
+{
+	return (size_t)(p->out_end - p->out) / p->unit;
+}
+
+static void
+put_byte(struct inflate_place *p, uint8_t byte)
+{
+	inflate_put(p->out, p->unit, byte);
+	p->out += p->unit;
+}
+
 /* A stored block */
 
 static int
@@ -237,20 +251,25 @@ step_stored(struct inflater *f)
 	size_t n;
 
 	while (p->count > 0 && f->stored > 0 && p->out < p->out_end) {
-		*p->out++ = (uint8_t)p->bits;
+		put_byte(p, (uint8_t)p->bits);
 		p->bits >>= 8;
 		p->count -= 8;
 		f->stored--;
 	}
 	n = (size_t)(p->in_end - p->in);
 	n = n < f->stored ? n : f->stored;
-	if (n > (size_t)(p->out_end - p->out))
-		n = (size_t)(p->out_end - p->out);
-	if (p->count == 0 && n > 0) {
+	if (n > room(p))
+		n = room(p);
+	if (p->count > 0 || n == 0)
+		return f->stored == 0 ? end_of_block(f) : STREAM_MORE;
+	f->stored -= n;
+	if (p->unit == 1) {
 		memcpy(p->out, p->in, n);
 		p->out += n;
 		p->in += n;
-		f->stored -= n;
+	} else {
+		while (n-- > 0)
+			put_byte(p, *p->in++);
 	}
 	return f->stored == 0 ? end_of_block(f) : STREAM_MORE;
 }
@@ -280,16 +299,16 @@ static void
 copy_some(struct inflater *f)
 {
 	struct inflate_place *p = &f->at;
-	size_t room = (size_t)(p->out_end - p->out);
-	size_t n = f->copy_len < room ? f->copy_len : room;
+	size_t n = f->copy_len < room(p) ? f->copy_len : room(p);
+	size_t back = p->unit * f->copy_back;
 
 	f->copy_len -= n;
-	if (f->copy_back > (size_t)(p->out - p->begin)) {
+	if (back > (size_t)(p->out - p->begin)) {
 		inflate_copy_window(p, f->copy_back, n);
 		return;
 	}
-	while (n-- > 0) {
-		*p->out = *(p->out - f->copy_back);
+	for (n *= p->unit; n > 0; n--) {
+		*p->out = *(p->out - back);
 		p->out++;
 	}
 }
@@ -321,7 +340,7 @@ edge_symbol(struct inflater *f)
 		p->count -= used;
 		if (e & INFLATE_END)
 			return end_of_block(f);
-		*p->out++ = (uint8_t)(e >> 16);
+		put_byte(p, (uint8_t)(e >> 16));
 		return AGAIN;
 	}
 	both = used;
@@ -334,7 +353,8 @@ edge_symbol(struct inflater *f)
 	f->copy_back = inflate_value(d, p->bits >> (both - (d & INFLATE_BITS)));
 	p->bits >>= both;
 	p->count -= both;
-	if (f->copy_back > (size_t)(p->out - p->begin) + p->window_len)
+	if (p->unit * f->copy_back >
+	    (size_t)(p->out - p->begin) + p->window_len)
 		return -EBADMSG;
 	copy_some(f);
 	return AGAIN;
@@ -350,8 +370,8 @@ take_symbols(struct inflater *f)
 		return f->copy_len > 0 ? STREAM_MORE : AGAIN;
 	}
 	if (p->in_end - p->in > INFLATE_FAST_IN &&
-	    p->out_end - p->out > INFLATE_FAST_OUT) {
-		switch (f->fast(p, &f->codes)) {
+	    room(p) > INFLATE_FAST_OUT) {
+		switch (f->fast[p->unit - 1](p, &f->codes)) {
 		case INFLATE_BLOCK_END:
 			return end_of_block(f);
 		case INFLATE_BAD:
@@ -372,7 +392,9 @@ inflater_open(struct inflater **out)
 
 	if (f == NULL)
 		return -ENOMEM;
-	f->fast = inflate_fast_choose();
+	f->fast[0] = inflate_fast_choose(1);
+	f->fast[1] = inflate_fast_choose(2);
+	f->at.unit = 1;
 	f->stop_after = SIZE_MAX;
 	*out = f;
 	return 0;
@@ -385,14 +407,20 @@ inflater_close(struct inflater *f)
 }
 
 void
-inflater_start(struct inflater *f)
+inflater_move(struct inflater *f)
 {
 	f->state = HEADER;
 	f->at.bits = f->at.count = 0;
 	f->copy_len = 0;
 	f->held_len = 0;
-	f->window_len = 0;
 	f->stop_after = SIZE_MAX;
+}
+
+void
+inflater_start(struct inflater *f)
+{
+	inflater_move(f);
+	f->window_len = 0;
 }
 
 void
@@ -442,17 +470,10 @@ inflater_saw(struct inflater *f, const uint8_t *out, size_t len)
 
 /* Decodes as far as input and output space allow. */
 static int
-run_steps(struct inflater *f, const struct stream_io *io)
+take_steps(struct inflater *f)
 {
-	struct inflate_place *p = &f->at;
 	int rc = AGAIN;
 
-	p->in = io->in;
-	p->in_end = io->in + io->in_len;
-	p->begin = p->out = io->out;
-	p->out_end = io->out + io->out_len;
-	p->window_end = f->window + INFLATER_WINDOW;
-	p->window_len = f->window_len;
 	while (rc == AGAIN) {
 		switch (f->state) {
 		case HEADER:
@@ -469,6 +490,20 @@ run_steps(struct inflater *f, const struct stream_io *io)
 		}
 	}
 	return rc;
+}
+
+static int
+run_steps(struct inflater *f, const struct stream_io *io)
+{
+	struct inflate_place *p = &f->at;
+
+	p->in = io->in;
+	p->in_end = io->in + io->in_len;
+	p->begin = p->out = io->out;
+	p->out_end = io->out + io->out_len;
+	p->window_end = f->window + INFLATER_WINDOW;
+	p->window_len = f->window_len;
+	return take_steps(f);
 }
 
 int
@@ -489,6 +524,59 @@ inflater_run(struct inflater *f, struct stream_io *io)
 	return rc;
 }
 
+const uint8_t *
+inflater_window(const struct inflater *f, size_t *len)
+{
+	*len = f->window_len;
+	return f->window + INFLATER_WINDOW - f->window_len;
+}
+
+/* Places f at a bit of `in`, before a block. */
+static void
+place(struct inflater *f, const uint8_t *in, size_t len, uint64_t bit)
+{
+	struct inflate_place *p = &f->at;
+
+	inflater_start(f);
+	p->in = in + bit / 8;
+	p->in_end = in + len;
+	if (bit % 8 != 0 && p->in < p->in_end)
+		inflater_prime(f, (unsigned)(8 - bit % 8), *p->in++);
+}
+
+int
+inflater_block(struct inflater *f, const uint8_t *in, size_t len,
+    struct inflate_block *b)
+{
+	struct inflate_place *p = &f->at;
+	int rc;
+
+	place(f, in, len, b->bit);
+	p->unit = b->unit;
+	p->begin = b->begin;
+	p->out = b->out;
+	p->out_end = b->end;
+	p->window_len = 0;
+	f->stop_after = 0;
+	rc = take_steps(f);
+	p->unit = 1;
+	if (rc == STREAM_MORE)
+		return p->out == p->out_end ? -ENOBUFS : -ENODATA;
+	if (rc < 0)
+		return rc;
+	b->bit = (uint64_t)(p->in - in) * 8 - p->count;
+	b->out = p->out;
+	return rc;
+}
+
+bool
+inflater_begins(struct inflater *f, const uint8_t *in, size_t len,
+    uint64_t bit)
+{
+	place(f, in, len, bit);
+	return block_header(f, &f->at) == AGAIN;
+}
+
 size_t
 inflater_unused(const struct inflater *f, uint8_t unused[8])
 {
@@ -497,9 +585,15 @@ inflater_unused(const struct inflater *f, uint8_t unused[8])
 }
 
 bool
+inflater_between(const struct inflater *f)
+{
+	return f->state == HEADER && f->held_len == 0;
+}
+
+bool
 inflater_at_boundary(const struct inflater *f)
 {
-	return f->state == HEADER && f->at.count == 0 && f->held_len == 0;
+	return inflater_between(f) && f->at.count == 0;
 }
 
 int

@@ -9,18 +9,8 @@
 
 #include <sys/types.h>
 
-struct deflate_check {
-	uint32_t start;			/* check of empty data */
-	sink_check_fn *add;
-	/*
-	 * returns the combined check of two runs of bytes, the second len bytes
-	 * long, in 32 bits
-	 */
-	unsigned long (*combine)(unsigned long a, unsigned long b, off_t len);
-};
-
 /* The checks used by gzip and zip, and by zlib. */
-extern const struct deflate_check check_crc32, check_adler32;
+extern const struct sink_check check_crc32, check_adler32;
 
 /*
  * Returns the first size in the ZIP64 field of an entry with these len bytes of

@@ -11,7 +11,7 @@
  * position, and knows whether that is in a header, within a deflate block,
  * between two blocks, in a trailer or between members.  Between blocks, or
  * before a member, it uses the worker's result if the next piece was decoded
- * from its first byte; otherwise it decodes the piece itself.  A false sync
+ * from there; otherwise it decodes the piece itself.  A false sync
  * point, a stream whose blocks depend on each other, or a wrong length
  * therefore only costs the time of one attempt.
  *
@@ -22,15 +22,20 @@
 #include "base/bytes.h"
 #include "base/sys.h"
 #include "deflate_codec.h"
+#include "deflate_guess.h"
 #include "engine/deflate/inflater.h"
 #include "format/gzip/gzip.h"
 
 #include <errno.h>
 #include <libdeflate.h>
+#include <pthread.h>
 #include <string.h>
 
 enum {
 	SINK = 3 << 19,		/* the pipeline's output buffers */
+	GUESS_COST = 4,		/* of a wrong guess, in bytes decoded for each
+				 * byte of input */
+	GUESS_WORTH = 4,	/* the part of a piece that a guess must get */
 	HEADER_MAX = 1 << 20
 };
 
@@ -56,7 +61,7 @@ struct deflate_unwrap {
 	size_t trailer;
 	int (*verify)(const uint8_t *trailer, uint32_t check, uint64_t total);
 
-	const struct deflate_check *check;
+	const struct sink_check *check;
 	bool members;		/* other members or zeros may follow */
 	bool ignore_rest;	/* a directory follows */
 };
@@ -73,6 +78,14 @@ struct inflate_job {
 					 * read so far */
 	uint32_t check;
 	uint64_t total;			/* output of the current member */
+	uint64_t ahead;			/* bits of the next piece that have been
+					 * decoded already */
+	struct buf rest;		/* input after a guess */
+
+	/* the next piece, for the worker that is decoding it */
+	pthread_mutex_t lock;
+	uint64_t next;			/* its number; 0: none, */
+	struct deflate_known known;	/* and its beginning */
 	struct inflater *inflater;
 	bool inflating;			/* inside a block, using inflater */
 	bool checking;			/* the sink computes the check */
@@ -223,7 +236,9 @@ inflate_close(void *job)
 		return;
 	inflater_close(j->inflater);
 	carry_close(&j->reader.carry);
+	pthread_mutex_destroy(&j->lock);
 	sys_free(j->held.data);
+	sys_free(j->rest.data);
 	sys_free(j);
 }
 
@@ -236,11 +251,15 @@ inflate_open(void **job, const struct codec_options *o,
 
 	if (j == NULL)
 		return -ENOMEM;
+	pthread_mutex_init(&j->lock, NULL);
 	j->wrap = wrap;
 	j->copy_rest = wrap->members && codec_number(o, "copy-rest");
 	j->notes = notes;
 	j->reader.debt = &j->debt;
 	j->reader.block_max = p->block;
+	j->reader.plain = codec_number(o, "piece") != 0 ?
+	    (size_t)codec_number(o, "piece") : PLAIN_LEN;
+	j->reader.guess = o->threads > 1 && o->memory == 0;
 	j->reader.member_max = o->memory != 0 ? MEMBER_LEAST : MEMBER_MAX;
 	if (inflater_open(&j->inflater) != 0) {
 		inflate_close(j);
@@ -252,21 +271,32 @@ inflate_open(void **job, const struct codec_options *o,
 
 /* The workers */
 
+struct inflate_worker {
+	struct inflater *inflater;
+	struct deflate_finder *finder;	/* NULL until there is a guess */
+};
+
 static void
 inflate_worker_close(void *ctx)
 {
-	inflater_close(ctx);
+	struct inflate_worker *w = ctx;
+
+	inflater_close(w->inflater);
+	deflate_finder_close(w->finder);
+	sys_free(w);
 }
 
 static int
 inflate_worker_open(void *job, void **ctx)
 {
-	struct inflater *f;
-	int rc = inflater_open(&f);
+	struct inflate_worker *w = sys_calloc(1, sizeof(*w));
+	int rc = w == NULL ? -ENOMEM : inflater_open(&w->inflater);
 
 	(void)job;
 	if (rc == 0)
-		*ctx = f;
+		*ctx = w;
+	else
+		sys_free(w);
 	return rc;
 }
 
@@ -340,18 +370,56 @@ work_sync(const struct inflate_job *j, struct inflater *f, struct slot *s)
 	return 0;
 }
 
+/* Implements deflate_guesser.know. */
+static bool
+know_begin(void *arg, const struct slot *s, struct deflate_known *known)
+{
+	struct inflate_job *j = arg;
+	bool is;
+
+	pthread_mutex_lock(&j->lock);
+	is = j->next == s->seq;
+	if (is)
+		*known = j->known;
+	pthread_mutex_unlock(&j->lock);
+	return is;
+}
+
+static int
+work_guess(struct inflate_job *j, struct inflate_worker *w, struct slot *s)
+{
+	int rc = w->finder != NULL ? 0 : deflate_finder_open(&w->finder);
+	const struct deflate_guesser g = { w->finder, w->inflater, know_begin,
+	    j };
+
+	return rc != 0 ? rc : deflate_guess(&g, s);
+}
+
 static int
 inflate_work(void *job, void *ctx, struct slot *s)
 {
+	struct inflate_worker *w = ctx;
 	int kind = inflate_notes(s)->kind, rc = 0;
 
 	if (kind == PIECE_SYNC)
-		rc = work_sync(job, ctx, s);
+		rc = work_sync(job, w->inflater, s);
 	else if (kind == PIECE_MEMBERS)
-		rc = work_members(job, ctx, s);
+		rc = work_members(job, w->inflater, s);
+	else if (kind == PIECE_GUESS)
+		rc = work_guess(job, w, s);
 	if (!inflate_notes(s)->ok)
 		s->out.len = 0;
 	return rc;
+}
+
+static uint32_t
+inflate_finish(void *job, void *ctx, struct slot *s)
+{
+	const struct sink_check *check = ((struct inflate_job *)job)->wrap->check;
+
+	(void)ctx;
+	deflate_guess_fill(s);
+	return check->add(check->start, s->out.data, s->out.len);
 }
 
 /* The joiner */
@@ -461,14 +529,55 @@ end_check(struct inflate_job *j, struct sink *out)
 	j->checking = false;
 }
 
+static void
+begin_check(struct inflate_job *j, struct sink *out)
+{
+	if (!j->checking)
+		sink_check_begin(out, j->wrap->check, j->check);
+	j->checking = true;
+}
+
+static int feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
+    struct sink *out);
+
+/*
+ * Decodes as much as the sink has room for.  Returns a result of
+ * inflater_run(), or -errno.
+ */
+static int
+take_body(struct inflate_job *j, struct stream_io *io, struct sink *out)
+{
+	uint8_t unused[8];
+	size_t room;
+	int rc;
+
+	j->inflating = true;
+	begin_check(j, out);
+	io->out = sink_space(out, &room, &rc);
+	if (io->out == NULL)
+		return rc;
+	io->out_len = room;
+	rc = inflater_run(j->inflater, io);
+	if (rc < 0)
+		return rc;
+	j->total += room - io->out_len;
+	sink_advance(out, room - io->out_len);
+	if (rc != STREAM_END)
+		return rc;
+	end_check(j, out);
+	j->state = TRAILER;
+	j->inflating = false;
+	/* at most a trailer was read past the end */
+	rc = feed_bytes(j, unused, inflater_unused(j->inflater, unused), out);
+	return rc != 0 ? rc : STREAM_END;
+}
+
 /* Processes everything serially, byte by byte if necessary. */
 static int
 feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out)
 {
 	struct stream_io io = { .in = p, .in_len = len, .out_len = 1 };
-	uint8_t unused[8];
-	size_t room;
 	ssize_t n;
 	int rc = 0;
 
@@ -479,29 +588,8 @@ feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
 			n = take_head(j, io.in, io.in_len);
 			break;
 		case BODY:
-			j->inflating = true;
-			if (!j->checking)
-				sink_check_begin(out, j->wrap->check->add,
-				    j->check);
-			j->checking = true;
-			io.out = sink_space(out, &room, &rc);
-			if (io.out == NULL)
-				return rc;
-			io.out_len = room;
-			rc = inflater_run(j->inflater, &io);
+			rc = take_body(j, &io, out);
 			if (rc < 0)
-				return rc;
-			j->total += room - io.out_len;
-			sink_advance(out, room - io.out_len);
-			if (rc != STREAM_END)
-				continue;
-			end_check(j, out);
-			j->state = TRAILER;
-			j->inflating = false;
-			/* at most a trailer was read past the end */
-			rc = feed_bytes(j, unused,
-			    inflater_unused(j->inflater, unused), out);
-			if (rc != 0)
 				return rc;
 			continue;
 		case STORED:
@@ -584,34 +672,199 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 	return rc != 0 ? rc : feed_bytes(j, rest, len, out);
 }
 
-static int
-inflate_join(void *job, struct slot *s, struct sink *out)
+/* Guesses */
+
+/*
+ * Skips what was decoded together with the piece before.  Returns the number of
+ * bytes.
+ */
+static size_t
+skip_decoded(struct inflate_job *j, const uint8_t *p, size_t len)
 {
-	struct inflate_job *j = job;
+	size_t at = (size_t)(j->ahead / 8);
+	unsigned bits = j->ahead % 8;
+
+	if (at >= len) {
+		j->ahead -= 8 * (uint64_t)len;
+		return len;
+	}
+	j->ahead = 0;
+	if (bits != 0) {
+		inflater_prime(j->inflater, 8 - bits, p[at++]);
+		j->inflating = true;
+	}
+	return at;
+}
+
+static int
+feed_piece(struct inflate_job *j, const uint8_t *p, size_t len,
+    struct sink *out)
+{
+	size_t at = skip_decoded(j, p, len);
+
+	return feed_bytes(j, p + at, len - at, out);
+}
+
+/*
+ * Decodes block after block, from byte *at of the piece, until the next is the
+ * one guessed, or the guess proves wrong.  Returns 1, 0 or -errno.
+ */
+static int
+reach_guess(struct inflate_job *j, struct slot *s, size_t *at,
+    struct sink *out)
+{
 	const struct inflate_notes *note = inflate_notes(s);
-	long long debt, len = (long long)s->in.len;
-	size_t skip = note->skip;
-	bool last = s->last, accepted;
+	const uint8_t *p = s->in.data;
+	struct stream_io io = { .in = p + *at, .in_len = note->used - *at,
+	    .out_len = 1 };
+	int rc = 0;
+
+	while (note->ok && j->state == BODY) {
+		int64_t bit = 8 * (int64_t)*at - inflater_ahead(j->inflater);
+		size_t window;
+
+		if (inflater_between(j->inflater) && deflate_guessed(s, bit)) {
+			/* the worker assumed a whole window before it */
+			inflater_window(j->inflater, &window);
+			return window == INFLATER_WINDOW;
+		}
+		if (bit >= note->from || (io.in_len == 0 && io.out_len > 0))
+			break;
+		inflater_stop_after(j->inflater, 0);
+		rc = take_body(j, &io, out);
+		if (rc < 0)
+			return rc;
+		*at = (size_t)(io.in - p);
+	}
+	return 0;
+}
+
+/* Accepts a guess, and decodes what the worker left of the piece. */
+static int
+accept_guess(struct inflate_job *j, struct slot *s, struct sink *out)
+{
+	const struct inflate_notes *note = inflate_notes(s);
+	uint8_t after[INFLATER_WINDOW];
+	bool final = note->final;
+	size_t at, used = note->used, len;
+	int rc;
+
+	begin_check(j, out);
+	deflate_guess_window(s, inflater_window(j->inflater, &len), after,
+	    &len);
+	inflater_move(j->inflater);
+	inflater_saw(j->inflater, after, len);
+	j->inflating = false;
+	j->total += s->out.len;
+	j->ahead = final ? (note->to + 7) / 8 * 8 : note->to;
+	at = (size_t)(j->ahead / 8);
+	j->rest.len = at < used ? used - at : 0;
+	if (at < used) {
+		rc = buf_reserve(&j->rest, j->rest.len);
+		if (rc != 0)
+			return rc;
+		memcpy(j->rest.data, s->in.data + at, j->rest.len);
+		used = at;
+	}
+	rc = sink_slot_later(out, s);
+	if (rc != 0)
+		return rc;
+	if (final) {
+		end_check(j, out);
+		j->state = TRAILER;
+	}
+	j->ahead -= 8 * (uint64_t)used;
+	return j->rest.len == 0 ? 0 :
+	    feed_piece(j, j->rest.data, j->rest.len, out);
+}
+
+/* Limits what wrong guesses cost: see deflate_scan.h. */
+static void
+add_debt(struct inflate_job *j, bool wrong, size_t len, size_t most)
+{
+	long long debt = atomic_load(&j->debt), had = (long long)len;
+
+	if (wrong)
+		debt += had + (long long)most;
+	else
+		debt -= debt < had ? debt : had;
+	atomic_store(&j->debt, debt);
+}
+
+static int
+join_guess(struct inflate_job *j, struct slot *s, struct sink *out)
+{
+	const struct inflate_notes *note = inflate_notes(s);
+	size_t len = note->used, at = skip_decoded(j, s->in.data, len);
+	int rc = reach_guess(j, s, &at, out);
+
+	if (rc < 0)
+		return rc;
+	add_debt(j, rc == 0 || note->to - note->from < 8 * len / GUESS_WORTH,
+	    len, GUESS_COST * len);
+	return rc != 0 ? accept_guess(j, s, out) :
+	    feed_bytes(j, s->in.data + at, len - at, out);
+}
+
+static int
+join_unit(struct inflate_job *j, struct slot *s, struct sink *out)
+{
+	const struct inflate_notes *note = inflate_notes(s);
+	size_t skip = note->skip, len = s->in.len;
+	bool accepted;
 	int rc = skip == 0 ? 0 : feed_bytes(j, s->in.data, skip, out);
 
 	if (rc != 0)
 		return rc;
+	if (note->kind == PIECE_PLAIN) {
+		add_debt(j, false, len, 0);
+		return feed_piece(j, s->in.data + skip, len - skip, out);
+	}
 	/* the state must match the presumed start of the piece's unit */
 	if (note->kind == PIECE_MEMBERS)
 		accepted = note->ok && j->held.len == 0 &&
 		    (j->state == HEAD || j->state == BETWEEN);
 	else
 		accepted = note->ok && j->state == BODY && !j->inflating;
-	debt = atomic_load(&j->debt);
-	if (accepted || note->kind == PIECE_PLAIN)
-		debt -= debt < len ? debt : len;
-	else
-		debt += len + (long long)inflate_most(j, note->kind);
-	atomic_store(&j->debt, debt);
-	rc = accepted ? accept(j, s, out) :
-	    feed_bytes(j, s->in.data + skip, s->in.len - skip, out);
-	if (rc != 0 || !last)
+	add_debt(j, !accepted, len, inflate_most(j, note->kind));
+	return accepted ? accept(j, s, out) :
+	    feed_bytes(j, s->in.data + skip, len - skip, out);
+}
+
+/* Tells the worker that has the next piece how it begins. */
+static void
+tell_begin(struct inflate_job *j, uint64_t next)
+{
+	size_t len;
+	const uint8_t *window = inflater_window(j->inflater, &len);
+
+	pthread_mutex_lock(&j->lock);
+	j->next = 0;
+	if (j->state == BODY && len == INFLATER_WINDOW &&
+	    inflater_between(j->inflater)) {
+		j->next = next;
+		j->known.bit = (int64_t)j->ahead -
+		    inflater_ahead(j->inflater);
+		memcpy(j->known.window, window, len);
+	}
+	pthread_mutex_unlock(&j->lock);
+}
+
+static int
+inflate_join(void *job, struct slot *s, struct sink *out)
+{
+	struct inflate_job *j = job;
+	bool last = s->last;
+	uint64_t next = s->seq + 1;
+	int rc = inflate_notes(s)->kind == PIECE_GUESS ?
+	    join_guess(j, s, out) : join_unit(j, s, out);
+
+	if (rc != 0)
 		return rc;
+	if (!last && j->reader.guess)
+		tell_begin(j, next);
+	if (!last)
+		return 0;
 	/*
 	 * a single byte that could be the start of a header, or junk that
 	 * starts like one
@@ -654,6 +907,9 @@ inflate_plan(const struct codec_options *o, struct memory_plan *p,
 	    .slots = pipeline_slots(o->threads),
 	    .slot_B = slot_bytes(&none), .worker_B = 128 << 10,
 	    .fixed_B = SINK + 2 * HEADER_MAX };
+	if (o->memory == 0 && o->threads > 1)
+		p->slot_B = PLAIN_LEN + PLAIN_LEN / GUESS_MORE +
+		    DEFLATE_GUESS_B;
 	if (o->memory == 0)
 		return 0;
 	p->block = UNMARKED_OUT;
@@ -679,7 +935,8 @@ const struct coder format##_decoder = {					\
 	.plan = inflate_plan, .open = format##_open,			\
 	    .close = inflate_close,					\
 	.ops = { .fill = deflate_scan, .work = inflate_work,		\
-	    .join = inflate_join, .worker_open = inflate_worker_open,	\
+	    .join = inflate_join, .finish = inflate_finish,		\
+	    .worker_open = inflate_worker_open,				\
 	    .worker_close = inflate_worker_close },			\
 }
 

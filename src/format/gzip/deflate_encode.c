@@ -28,7 +28,7 @@ enum { HEADER_ROOM = 64 };
 struct deflate_job;
 
 struct deflate_wrap {
-	const struct deflate_check *check;
+	const struct sink_check *check;
 	/* only_block: nothing follows the first block */
 	int (*head)(struct deflate_job *j, bool only_block, struct sink *out);
 	int (*tail)(struct deflate_job *j, struct sink *out);

@@ -5,7 +5,8 @@
  * The reader cuts the input into pieces that a worker may be able to decode
  * independently: data up to a sync point (00 00 ff ff), if possible one with
  * a link after it (gzip_link.h), or whole members whose header contains their
- * length.  All of this is guesswork, which the joiner verifies, so the output
+ * length.  Elsewhere, pieces are cut anywhere, and overlap: the block that begins
+ * in one of them ends in the next.  All of this is guesswork, which the joiner verifies, so the output
  * is correct even if every guess is wrong.
  */
 #include "deflate_scan.h"
@@ -25,14 +26,34 @@ enum {
 };
 
 static int
-fill_plain(struct input *in, struct slot *s)
+fill_plain(const struct deflate_reader *r, struct input *in, struct slot *s)
 {
-	ssize_t n = s->in.len >= PLAIN_LEN ? 1 :
-	    carry_more(in, s, PLAIN_LEN - s->in.len);
+	ssize_t n = s->in.len >= r->plain ? 1 :
+	    carry_more(in, s, r->plain - s->in.len);
 
 	inflate_notes(s)->kind = PIECE_PLAIN;
 	s->last = in->eof;
 	return n < 0 ? (int)n : 0;
+}
+
+/* Reads a piece that the last block reaches beyond; the next begins before. */
+static int
+fill_guess(struct deflate_reader *r, struct input *in, struct slot *s)
+{
+	struct inflate_notes *note = inflate_notes(s);
+	size_t most = r->plain + r->plain / GUESS_MORE;
+	ssize_t n = s->in.len >= most ? 1 :
+	    carry_more(in, s, most - s->in.len);
+
+	if (n < 0)
+		return (int)n;
+	note->kind = PIECE_GUESS;
+	note->used = s->in.len;
+	s->last = in->eof;
+	if (s->last || s->in.len <= r->plain)
+		return 0;
+	note->used = r->plain;
+	return carry_cut(&r->carry, s, s->in.len, r->plain);
 }
 
 /*
@@ -196,7 +217,7 @@ fill_members(struct deflate_reader *r, struct input *in, struct slot *s)
 	r->mode = PIECE_PLAIN;
 	if (len > 0)
 		return carry_cut(&r->carry, s, len, len);
-	return fill_plain(in, s);
+	return fill_plain(r, in, s);
 }
 
 int
@@ -238,8 +259,10 @@ deflate_scan(void *job, struct input *in, struct slot *s)
 		rc = fill_sync(r, in, s);
 	else if (r->mode == PIECE_MEMBERS)
 		rc = fill_members(r, in, s);
+	else if (r->guess && trusted && s->seq > 0)
+		return fill_guess(r, in, s);
 	else
-		rc = fill_plain(in, s);
+		rc = fill_plain(r, in, s);
 	if (!trusted)
 		inflate_notes(s)->kind = PIECE_PLAIN;
 	return rc;

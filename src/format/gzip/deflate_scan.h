@@ -12,24 +12,32 @@
 #include <stdatomic.h>
 
 /* The presumed type of a piece: inflate_notes.kind. */
-enum { PIECE_PLAIN, PIECE_SYNC, PIECE_MEMBERS };
+enum { PIECE_PLAIN, PIECE_SYNC, PIECE_MEMBERS, PIECE_GUESS };
 
 /* Decompressing gzip, zlib and zip. */
 struct inflate_notes {
 	int kind;		/* fill: PIECE_* */
 	size_t skip;		/* fill: bytes of `in` before the unit */
-	size_t used;		/* fill (members) or work (to a sync point):
-				 * bytes of `in` that the unit occupies */
+	size_t used;		/* fill (members, guess) or work (to a sync
+				 * point): bytes of `in` that the unit occupies;
+				 * in a guess, the next piece begins there */
 	size_t most;		/* fill, members: size of `out`, according to
 				 * the trailers */
 	bool ok;		/* work: `out` contains the unit's content */
 	bool final;		/* work: a deflate stream ends in the piece */
 	uint32_t check;		/* work, to a sync point: check of `out` */
+
+	/* work, guess: the bits of `in` decoded, */
+	uint32_t from, to;
+	bool stored;		/* deflate_found.stored, */
+	size_t open;		/* and how many bytes of the output have to be
+				 * filled in, at its beginning */
 };
 SLOT_NOTES(inflate_notes)
 
 enum {
-	PLAIN_LEN = 512 << 10,	/* bytes of input in a plain piece */
+	PLAIN_LEN = 512 << 10,	/* bytes of input in a piece without units */
+	GUESS_MORE = 4,		/* a fourth is added, to guess the last block */
 	READ_LEN = 64 << 10,	/* bytes read at a time while searching for the
 				 * end of a piece */
 	UNMARKED_OUT = 1 << 20,	/* maximum output of a piece of unknown size */
@@ -40,7 +48,7 @@ enum {
 
 /*
  * Limits the cost of wrong guesses: a worker's failed attempt adds its maximum
- * cost to the debt, and decoded data reduces the debt.  While the debt is above
+ * cost, in bytes, to the debt, and decoded data reduces the debt.  While the debt is above
  * the limit, no attempts are made.  For any input, the total cost of all
  * attempts therefore exceeds the cost of decoding by at most the limit.
  */
@@ -48,6 +56,8 @@ enum { DEBT_MOST = 8 << 20 };
 
 struct deflate_reader {
 	int mode;		/* PIECE_* */
+	size_t plain;		/* bytes in a piece without units */
+	bool guess;		/* there are threads to decode these */
 	bool begun;
 	size_t block;		/* unit output size given by the mark, or
 				 * 0 */

@@ -14,11 +14,11 @@
 #include <string.h>
 #include <zlib.h>
 
-const struct deflate_check check_crc32 = {
+const struct sink_check check_crc32 = {
 	.start = 0, .add = libdeflate_crc32, .combine = crc32_combine,
 };
 
-const struct deflate_check check_adler32 = {
+const struct sink_check check_adler32 = {
 	.start = 1, .add = libdeflate_adler32, .combine = adler32_combine,
 };
 
@@ -58,6 +58,8 @@ const struct codec codec_gzip = {
 	    "comment",		/* to store in the header */
 	    "huffman", "rle",	/* zlib's strategies */
 	    "copy-rest",	/* decoding: copy trailing data */
+	    "piece",		/* decoding what another program wrote: bytes
+				 * in a piece, at least 1024 */
 	    NULL },
 	.list = gzip_list, .seek = &gzip_seek, .check = "CRC-32",
 	.magic = gzip_magic, .encode = &gzip_encoder, .decode = &gzip_decoder,
