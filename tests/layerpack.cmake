@@ -15,7 +15,7 @@ if(LAYERPACK_BUILT)
         unit_test(cas_unit)
         target_link_libraries(test_cas_unit PRIVATE ${LAYERPACK_LIBRARIES}
             PkgConfig::ZLIB)
-        target_link_options(test_cas_unit PRIVATE -Wl,--wrap=digest_once)
+        wrap_symbol(cas_unit digest_once)
     endif()
     unit_test(spool ${fault_seam})
     unit_test(ztoc)

@@ -74,9 +74,8 @@ static size_t
 cut(struct file *f, size_t *ends, size_t room, unsigned kinds[3])
 {
 	static struct input in;
-	atomic_llong debt = 0;
 	struct deflate_reader r = { .block_max = GZIP_BLOCK_MAX,
-	    .member_max = MEMBER_MAX, .debt = &debt };
+	    .member_max = MEMBER_MAX };
 	size_t n = 0, end = 0;
 	bool last = false;
 

@@ -78,6 +78,9 @@ const uint8_t *inflater_window(const struct inflater *f, size_t *len);
 int inflater_run(struct inflater *f, struct stream_io *io);
 size_t inflater_unused(const struct inflater *f, uint8_t unused[8]);
 
+/* Returns the length of all stored blocks that were begun since f was opened. */
+uint64_t inflater_copied(const struct inflater *f);
+
 /* Returns whether a block's header comes next, after the bits ahead. */
 bool inflater_between(const struct inflater *f);
 

@@ -38,6 +38,7 @@ struct inflater {
 	struct inflate_place at;	/* the pointers in it are valid only
 					 * during this call */
 	size_t stored;			/* bytes left in the block */
+	uint64_t copied;		/* bytes of all stored blocks */
 	size_t stop_after;		/* bytes in this call; SIZE_MAX:
 					 * never */
 	size_t copy_len, copy_back;	/* rest of a match that ran out of
@@ -179,6 +180,7 @@ block_header(struct inflater *f, struct inflate_place *p)
 		return -ENODATA;
 	if (!good)
 		return -EBADMSG;
+	f->copied += stored;
 	f->final = final;
 	f->stored = stored;
 	f->state = type == 0 ? STORED : SYMBOLS;
@@ -582,6 +584,12 @@ inflater_unused(const struct inflater *f, uint8_t unused[8])
 {
 	store_le64(unused, f->at.bits >> f->at.count % 8);
 	return f->at.count / 8;
+}
+
+uint64_t
+inflater_copied(const struct inflater *f)
+{
+	return f->copied;
 }
 
 bool

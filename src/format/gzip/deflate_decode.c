@@ -33,8 +33,15 @@
 
 enum {
 	SINK = 3 << 19,		/* the pipeline's output buffers */
-	GUESS_COST = 4,		/* of a wrong guess, in bytes decoded for each
+	GUESS_COST = 6,		/* of a wrong guess, in bytes decoded for each
 				 * byte of input */
+	/*
+	 * The more an input expands, the faster it is decoded by one thread, and
+	 * the more of it would be left open: up to which factor guesses pay.
+	 */
+	EXPANDS_FEW = 5, EXPANDS_MANY = 16,
+	THREADS_MANY = 3,
+	RECENT = 8 << 20,		/* bytes of input considered */
 	GUESS_WORTH = 4,	/* the part of a piece that a guess must get */
 	HEADER_MAX = 1 << 20
 };
@@ -70,7 +77,6 @@ struct inflate_job {
 	struct deflate_reader reader;
 	const struct deflate_unwrap *wrap;
 	struct codec_notes *notes;
-	atomic_llong debt;		/* cost of wrong guesses, in bytes */
 
 	/* used only by the joiner */
 	int state;
@@ -81,6 +87,11 @@ struct inflate_job {
 	uint64_t ahead;			/* bits of the next piece that have been
 					 * decoded already */
 	struct buf rest;		/* input after a guess */
+	unsigned expands;		/* guesses pay up to this factor */
+	struct {
+		uint64_t in, out, copied;	/* bytes; copied: from stored
+						 * blocks */
+	} recent, seen;			/* the pieces joined last; the totals */
 
 	/* the next piece, for the worker that is decoding it */
 	pthread_mutex_t lock;
@@ -255,10 +266,10 @@ inflate_open(void **job, const struct codec_options *o,
 	j->wrap = wrap;
 	j->copy_rest = wrap->members && codec_number(o, "copy-rest");
 	j->notes = notes;
-	j->reader.debt = &j->debt;
 	j->reader.block_max = p->block;
 	j->reader.plain = codec_number(o, "piece") != 0 ?
 	    (size_t)codec_number(o, "piece") : PLAIN_LEN;
+	j->expands = o->threads < THREADS_MANY ? EXPANDS_FEW : EXPANDS_MANY;
 	j->reader.guess = o->threads > 1 && o->memory == 0;
 	j->reader.member_max = o->memory != 0 ? MEMBER_LEAST : MEMBER_MAX;
 	if (inflater_open(&j->inflater) != 0) {
@@ -782,13 +793,13 @@ accept_guess(struct inflate_job *j, struct slot *s, struct sink *out)
 static void
 add_debt(struct inflate_job *j, bool wrong, size_t len, size_t most)
 {
-	long long debt = atomic_load(&j->debt), had = (long long)len;
+	long long debt = atomic_load(&j->reader.debt), had = (long long)len;
 
 	if (wrong)
 		debt += had + (long long)most;
 	else
 		debt -= debt < had ? debt : had;
-	atomic_store(&j->debt, debt);
+	atomic_store(&j->reader.debt, debt);
 }
 
 static int
@@ -831,6 +842,29 @@ join_unit(struct inflate_job *j, struct slot *s, struct sink *out)
 	    feed_bytes(j, s->in.data + skip, len - skip, out);
 }
 
+/* Decides whether guesses pay, after a piece of len bytes. */
+static void
+weigh_guesses(struct inflate_job *j, size_t len, size_t copied,
+    const struct sink *out)
+{
+	uint64_t here = inflater_copied(j->inflater);
+
+	j->recent.in += len;
+	j->recent.out += sink_bytes(out) - j->seen.out;
+	j->recent.copied += copied + here - j->seen.copied;
+	j->seen.out = sink_bytes(out);
+	j->seen.copied = here;
+	/* copying what is stored takes less time than the search for a block */
+	atomic_store(&j->reader.fast,
+	    j->recent.out > j->expands * j->recent.in ||
+	    j->recent.copied > j->recent.out / 2);
+	if (j->recent.in > RECENT) {
+		j->recent.in /= 2;
+		j->recent.out /= 2;
+		j->recent.copied /= 2;
+	}
+}
+
 /* Tells the worker that has the next piece how it begins. */
 static void
 tell_begin(struct inflate_job *j, uint64_t next)
@@ -856,13 +890,16 @@ inflate_join(void *job, struct slot *s, struct sink *out)
 	struct inflate_job *j = job;
 	bool last = s->last;
 	uint64_t next = s->seq + 1;
+	size_t len = s->in.len, copied = inflate_notes(s)->copied;
 	int rc = inflate_notes(s)->kind == PIECE_GUESS ?
 	    join_guess(j, s, out) : join_unit(j, s, out);
 
 	if (rc != 0)
 		return rc;
-	if (!last && j->reader.guess)
+	if (!last && j->reader.guess) {
+		weigh_guesses(j, len, copied, out);
 		tell_begin(j, next);
+	}
 	if (!last)
 		return 0;
 	/*

@@ -23,6 +23,7 @@ enum {
 	SPACE_MOST = 8 << 20,
 	GROUP = 8,			/* numbers looked at together */
 	TRIES = 4,
+	FIRST_MOST = 128 << 10,		/* bytes before a piece's first block */
 	STORED_MOST = 66000		/* bytes of a stored block, and its
 					 * header */
 };
@@ -211,6 +212,7 @@ static int
 attempt(const struct deflate_guesser *g, struct slot *s,
     struct inflate_block *b, struct deflate_found *found, uint64_t to)
 {
+	uint64_t copied = inflater_copied(g->inflater);
 	int64_t from = 0;
 	int rc = buf_reserve(&s->spare, WIDE * (WINDOW + SPACE_LEAST));
 
@@ -224,6 +226,7 @@ attempt(const struct deflate_guesser *g, struct slot *s,
 	inflate_notes(s)->from = (uint32_t)found->bit;
 	inflate_notes(s)->stored = found->stored;
 	rc = decode(g, s, b, to, &from);
+	inflate_notes(s)->copied = inflater_copied(g->inflater) - copied;
 	if (rc == -ESTALE)
 		*found = (struct deflate_found){ (uint64_t)from, false };
 	return rc;
@@ -269,12 +272,12 @@ deflate_guess(const struct deflate_guesser *g, struct slot *s)
 	struct inflate_notes *note = inflate_notes(s);
 	struct deflate_found found;
 	struct inflate_block b;
-	uint64_t to = 8 * (uint64_t)note->used;
+	uint64_t to = 8 * (uint64_t)note->used, near = 8 * FIRST_MOST;
 	unsigned tries = 1;
 	int rc;
 
-	if (!deflate_find(g->finder, g->inflater, s->in.data, s->in.len, 0, to,
-	    false, &found))
+	if (!deflate_find(g->finder, g->inflater, s->in.data, s->in.len, 0,
+	    near < to ? near : to, false, &found))
 		return 0;
 	do
 		rc = attempt(g, s, &b, &found, to);

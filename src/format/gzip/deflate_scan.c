@@ -251,7 +251,7 @@ deflate_scan(void *job, struct input *in, struct slot *s)
 			}
 		}
 	}
-	trusted = atomic_load_explicit(r->debt, memory_order_relaxed) <=
+	trusted = atomic_load_explicit(&r->debt, memory_order_relaxed) <=
 	    DEBT_MOST;
 	if (!trusted && r->block == 0)
 		r->mode = PIECE_PLAIN;
@@ -259,7 +259,7 @@ deflate_scan(void *job, struct input *in, struct slot *s)
 		rc = fill_sync(r, in, s);
 	else if (r->mode == PIECE_MEMBERS)
 		rc = fill_members(r, in, s);
-	else if (r->guess && trusted && s->seq > 0)
+	else if (r->guess && trusted && s->seq > 0 && !atomic_load(&r->fast))
 		return fill_guess(r, in, s);
 	else
 		rc = fill_plain(r, in, s);

@@ -30,6 +30,7 @@ struct inflate_notes {
 	/* work, guess: the bits of `in` decoded, */
 	uint32_t from, to;
 	bool stored;		/* deflate_found.stored, */
+	size_t copied;		/* bytes of the output from stored blocks, */
 	size_t open;		/* and how many bytes of the output have to be
 				 * filled in, at its beginning */
 };
@@ -48,8 +49,8 @@ enum {
 
 /*
  * Limits the cost of wrong guesses: a worker's failed attempt adds its maximum
- * cost, in bytes, to the debt, and decoded data reduces the debt.  While the debt is above
- * the limit, no attempts are made.  For any input, the total cost of all
+ * cost, in bytes, to the debt, and decoded data reduces the debt.  While the debt
+ * is above the limit, no attempts are made.  For any input, the total cost of all
  * attempts therefore exceeds the cost of decoding by at most the limit.
  */
 enum { DEBT_MOST = 8 << 20 };
@@ -67,7 +68,10 @@ struct deflate_reader {
 	bool linked;		/* units end with links (gzip_link.h) */
 	bool lost;		/* the last link was not found */
 	struct carry carry;
-	atomic_llong *debt;	/* cost of wrong guesses, in bytes */
+
+	/* set by the joiner: */
+	atomic_llong debt;	/* cost of wrong guesses, in bytes */
+	atomic_bool fast;	/* guesses would take longer than one thread */
 };
 
 /*
