@@ -33,6 +33,7 @@ enum {
 	LENGTHS_AT = 17,	/* and these */
 	PRECODE_LEAST = 4,
 	GROUP = 12,		/* bits of four lengths */
+	GROUPS = 5,
 	FULL = 128,		/* the precode's code space */
 	HEADER_MOST = 17 + 19 * 3
 };
@@ -89,9 +90,10 @@ precode_complete(const struct deflate_finder *f, const uint8_t *in,
 	uint64_t v = load_le64(in + bit / 8) >> bit % 8;
 	unsigned sum = 0;
 
+	/* without branches, which would be mispredicted */
 	v &= (UINT64_C(1) << 3 * n) - 1;
-	for (; v != 0; v >>= GROUP)
-		sum += f->space[v & ((1 << GROUP) - 1)];
+	for (unsigned i = 0; i < GROUPS; i++)
+		sum += f->space[v >> i * GROUP & ((1 << GROUP) - 1)];
 	return sum == FULL;
 }
 
@@ -110,6 +112,20 @@ stored_at(const uint8_t *p)
 	uint32_t v = load_le32(p);
 
 	return ((v ^ v >> 16) & 0xffff) == 0xffff;
+}
+
+/*
+ * Returns whether a stored block's lengths may be at one of the first six bytes
+ * of w; `after` has the data two bytes later.
+ */
+static bool
+may_store(uint64_t w, uint64_t after)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	/* two bytes that are inverted make two zeros, which borrow */
+	uint64_t same = ~(w ^ after), zeros = (same - ones) & ~same & ones << 7;
+
+	return (zeros & zeros >> 8) != 0;
 }
 
 /*
@@ -132,6 +148,24 @@ stored_followed(const struct deflate_finder *f, struct inflater *inflater,
 	    8 * (uint64_t)next, PRECODE_LEAST + (w >> PRECODES_AT & 15));
 }
 
+/*
+ * Returns the last bit at which a stored block may begin whose lengths are at one
+ * of the STRIDE bytes from in[at]; UINT64_MAX: there is none.
+ */
+static uint64_t
+find_stored(const struct deflate_finder *f, struct inflater *inflater,
+    const uint8_t *in, size_t len, size_t at)
+{
+	if (!may_store(load_le64(in + at), load_le64(in + at + 2)))
+		return UINT64_MAX;
+	/* the header before its lengths ends with three zeros */
+	for (size_t i = at == 0; i < STRIDE; i++)
+		if (stored_at(in + at + i) && in[at + i - 1] < 32 &&
+		    stored_followed(f, inflater, in, len, at + i))
+			return 8 * (uint64_t)(at + i) - 3;
+	return UINT64_MAX;
+}
+
 bool
 deflate_find(const struct deflate_finder *f, struct inflater *inflater,
     const uint8_t *in, size_t len, uint64_t from, uint64_t to,
@@ -141,16 +175,11 @@ deflate_find(const struct deflate_finder *f, struct inflater *inflater,
 	unsigned skip = from % 8;
 
 	for (; at < end; at += STRIDE, skip = 0) {
-		uint64_t w = load_le64(in + at), stored = UINT64_MAX;
+		uint64_t w = load_le64(in + at);
+		uint64_t stored = find_stored(f, inflater, in, len, at);
 		uint64_t maybe = only_stored ? 0 :
 		    plausible(w) >> skip << skip;
 
-		for (size_t i = at == 0; i < STRIDE; i++)
-			if (stored_at(in + at + i) && in[at + i - 1] < 32 &&
-			    stored_followed(f, inflater, in, len, at + i)) {
-				stored = 8 * (at + i) - 3;
-				break;
-			}
 		for (; maybe != 0; maybe &= maybe - 1) {
 			unsigned i = (unsigned)__builtin_ctzll(maybe);
 

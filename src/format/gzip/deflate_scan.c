@@ -259,7 +259,7 @@ deflate_scan(void *job, struct input *in, struct slot *s)
 		rc = fill_sync(r, in, s);
 	else if (r->mode == PIECE_MEMBERS)
 		rc = fill_members(r, in, s);
-	else if (r->guess && trusted && s->seq > 0 && !atomic_load(&r->fast))
+	else if (r->guess && s->seq > 0 && trusted && !atomic_load(&r->fast))
 		return fill_guess(r, in, s);
 	else
 		rc = fill_plain(r, in, s);
