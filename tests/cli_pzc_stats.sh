@@ -11,7 +11,8 @@ import json, sys
 rows = [json.loads(line) for line in open(sys.argv[1], encoding="utf-8")]
 need = {"name", "format", "decompress", "level", "threads", "in_B", "out_B",
     "ratio", "wall_s", "user_s", "sys_s", "util", "stall_in_s", "stall_out_s",
-    "stall_work_s", "idle_s", "maxrss_KiB", "levels"}
+    "stall_work_s", "idle_s", "fill_cpu_s", "work_cpu_s", "finish_cpu_s",
+    "join_cpu_s", "check_cpu_s", "write_cpu_s", "maxrss_KiB", "levels"}
 for r in rows:
     assert need <= r.keys(), need - r.keys()
     for k in need - {"name", "format", "decompress", "level", "ratio", "util",

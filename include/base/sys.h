@@ -94,6 +94,9 @@ int sys_thread(pthread_t *thread, void *(*start)(void *), void *arg);
  */
 uint64_t sys_now_ns(void);
 
+/* Returns the calling thread's processor time in nanoseconds. */
+uint64_t sys_cpu_ns(void);
+
 /* Sleeps for the full time, even if interrupted by signals. */
 void sys_sleep_ns(uint64_t ns);
 

@@ -123,6 +123,12 @@ struct pipeline_stats {
 	 * waiting for a piece.
 	 */
 	uint64_t stall_in_ns, stall_out_ns, stall_work_ns, idle_ns;
+	/*
+	 * Processor time of the stages: fill, work, finish and join; of the
+	 * checksums that the sink computes; and of write(2).
+	 */
+	uint64_t fill_cpu_ns, work_cpu_ns, finish_cpu_ns, join_cpu_ns;
+	uint64_t check_cpu_ns, write_cpu_ns;
 	enum pipeline_side failed;	/* side on which the error occurred */
 };
 

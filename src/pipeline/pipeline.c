@@ -54,6 +54,7 @@ struct pipeline {
 	bool stop;			/* an error occurred: all threads
 					 * exit */
 	uint64_t stall_work_ns, idle_ns;
+	uint64_t fill_cpu_ns, work_cpu_ns, finish_cpu_ns, join_cpu_ns;
 	unsigned waiting;		/* idle workers, */
 	uint64_t waiting_ns;		/* the sum of the times at which they
 					 * became idle */
@@ -144,6 +145,7 @@ work_loop(void *arg)
 {
 	const struct pipeline_worker *w = arg;
 	struct pipeline *pl = w->pl;
+	uint64_t finish_ns = 0;
 
 	pthread_mutex_lock(&pl->lock);
 	for (;;) {
@@ -152,7 +154,9 @@ work_loop(void *arg)
 		if (pl->finished < pl->put_off) {
 			s = pl->later[pl->finished++ % pl->count];
 			pthread_mutex_unlock(&pl->lock);
+			finish_ns -= sys_cpu_ns();
 			finish_slot(pl, w->ctx, s);
+			finish_ns += sys_cpu_ns();
 			pthread_mutex_lock(&pl->lock);
 			continue;
 		}
@@ -180,6 +184,8 @@ work_loop(void *arg)
 		s->state = SLOT_DONE;
 		pthread_cond_signal(&pl->may_join);
 	}
+	pl->finish_cpu_ns += finish_ns;
+	pl->work_cpu_ns += sys_cpu_ns() - finish_ns;
 	pthread_mutex_unlock(&pl->lock);
 	return NULL;
 }
@@ -245,6 +251,7 @@ read_pieces(void *arg)
 		}
 	}
 	pthread_cond_broadcast(&pl->may_work);
+	pl->fill_cpu_ns = sys_cpu_ns();
 	pthread_mutex_unlock(&pl->lock);
 	return NULL;
 }
@@ -400,7 +407,9 @@ run_threads(struct pipeline *pl)
 		end_all(pl, true);
 		goto out;
 	}
+	pl->join_cpu_ns = sys_cpu_ns();
 	rc = joiner(pl);
+	pl->join_cpu_ns = sys_cpu_ns() - pl->join_cpu_ns;
 	end_all(pl, rc != 0);
 	pthread_join(reading, NULL);
 out:
@@ -474,6 +483,10 @@ pipeline_run(const struct pipeline_ops *ops, void *job, struct input *in,
 	stats->stall_in_ns += pl.in->wait_ns;
 	stats->stall_work_ns += pl.stall_work_ns;
 	stats->idle_ns += pl.idle_ns;
+	stats->fill_cpu_ns += pl.fill_cpu_ns;
+	stats->work_cpu_ns += pl.work_cpu_ns;
+	stats->finish_cpu_ns += pl.finish_cpu_ns;
+	stats->join_cpu_ns += pl.join_cpu_ns;
 
 	pthread_cond_destroy(&pl.may_fill);
 	pthread_cond_destroy(&pl.may_work);

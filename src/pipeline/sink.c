@@ -51,6 +51,7 @@ struct sink {
 	unsigned unchecked;		/* items in the queue */
 	uint32_t check_value;		/* checksum so far */
 	uint64_t write_ns;
+	uint64_t check_cpu_ns, write_cpu_ns;
 	bool sparse;			/* zeros become holes */
 	uint64_t offset;		/* sparse: bytes passed over or written,
 					 * and */
@@ -155,6 +156,7 @@ write_one(struct sink *k)
 {
 	struct item it = k->queue[k->head];
 	int before = k->err, rc = before;
+	uint64_t cpu0 = sys_cpu_ns(), cpu1;
 
 	pthread_mutex_unlock(&k->lock);
 	if (it.checked)
@@ -163,12 +165,15 @@ write_one(struct sink *k)
 	else if (it.check != NULL)
 		k->check_value = k->check->add(k->check_value, it.check,
 		    it.check_len);
+	cpu1 = sys_cpu_ns();
+	k->check_cpu_ns += cpu1 - cpu0;
 	if (rc == 0 && k->fd >= 0) {
 		uint64_t t0 = sys_now_ns();
 
 		rc = k->sparse ? write_sparse(k, it.data, it.len) :
 		    fdio_write(k->fd, it.data, it.len);
 		k->write_ns += sys_now_ns() - t0;
+		k->write_cpu_ns += sys_cpu_ns() - cpu1;
 	}
 	if (it.slot != NULL)
 		pipeline_release(it.slot);
@@ -437,6 +442,8 @@ sink_close(struct sink *k, bool failed, struct pipeline_stats *stats)
 		rc = end_sparse(k);
 	stats->out_bytes += k->bytes;
 	stats->stall_out_ns += k->write_ns;
+	stats->check_cpu_ns += k->check_cpu_ns;
+	stats->write_cpu_ns += k->write_cpu_ns;
 	for (int i = 0; i < CHUNKS; i++)
 		sys_free(k->chunk[i]);
 	pthread_cond_destroy(&k->queued);

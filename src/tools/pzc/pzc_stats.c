@@ -15,7 +15,9 @@
 static const char *const columns[] = {
 	"name", "format", "decompress", "level", "threads", "in_B", "out_B",
 	"ratio", "wall_s", "user_s", "sys_s", "util", "stall_in_s",
-	"stall_out_s", "stall_work_s", "idle_s", "maxrss_KiB", "levels"
+	"stall_out_s", "stall_work_s", "idle_s", "fill_cpu_s", "work_cpu_s",
+	"finish_cpu_s", "join_cpu_s", "check_cpu_s", "write_cpu_s",
+	"maxrss_KiB", "levels"
 };
 
 static double
@@ -72,6 +74,12 @@ pzc_write_stats(struct pzc *p, const char *path, const struct pzc_run *r)
 	table_real(t, ns_to_s(s->stall_out_ns), 6);
 	table_real(t, ns_to_s(s->stall_work_ns), 6);
 	table_real(t, ns_to_s(s->idle_ns), 6);
+	table_real(t, ns_to_s(s->fill_cpu_ns), 6);
+	table_real(t, ns_to_s(s->work_cpu_ns), 6);
+	table_real(t, ns_to_s(s->finish_cpu_ns), 6);
+	table_real(t, ns_to_s(s->join_cpu_ns), 6);
+	table_real(t, ns_to_s(s->check_cpu_ns), 6);
+	table_real(t, ns_to_s(s->write_cpu_ns), 6);
 	table_int(t, ru.ru_maxrss);
 	if (r->adapt != NULL) {
 		adapt_text(r->adapt, levels, sizeof(levels));
