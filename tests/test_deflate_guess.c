@@ -139,6 +139,59 @@ decode(struct made *m, unsigned threads, size_t piece, size_t *len)
 	return rc;
 }
 
+/* The block found is the next one with dynamic codes, from wherever it is sought. */
+static void
+finds_the_next_block(void **state)
+{
+	struct made *m = *state;
+	struct deflate_finder *finder;
+	struct inflater *f;
+	uint64_t starts[400];
+	size_t n = 0, next = 0;
+	uint32_t seed = 3;
+	z_stream z = { .next_in = m->plain, .avail_in = MOST,
+	    .next_out = m->packed, .avail_out = ROOM };
+	struct inflate_block b = { .begin = m->out, .out = m->out,
+	    .end = m->out + MOST, .unit = 1 };
+	int rc;
+
+	for (size_t i = 0; i < MOST; i++)
+		m->plain[i] = (uint8_t)("cold page of files "[draw(&seed, 19)] +
+		    draw(&seed, 3));
+	assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, -15, 4, 0), Z_OK);
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	m->packed_len = z.total_out;
+	deflateEnd(&z);
+	memset(m->packed + m->packed_len, 0, DEFLATE_FIND_SPARE);
+	assert_int_equal(inflater_open(&f), 0);
+	assert_int_equal(deflate_finder_open(&finder), 0);
+	do {
+		if ((load_le16(m->packed + b.bit / 8) >> b.bit % 8 & 7) == 4)
+			starts[n++] = b.bit;
+		rc = inflater_block(f, m->packed, m->packed_len, &b);
+	} while (rc == INFLATER_BLOCK);
+	assert_int_equal(rc, STREAM_END);
+	assert_memory_equal(m->out, m->plain, MOST);
+	assert_true(n > 100);
+	for (uint64_t from = 0; from <= starts[n - 1];
+	    from += draw(&seed, 9000)) {
+		struct deflate_found found;
+
+		while (starts[next] < from)
+			next++;
+		assert_true(deflate_find(finder, f, m->packed, m->packed_len,
+		    from, 8 * m->packed_len, false, &found));
+		assert_int_equal(found.bit, starts[next]);
+		assert_false(found.stored);
+		assert_int_equal(deflate_find(finder, f, m->packed,
+		    m->packed_len, from, starts[next], false, &found), false);
+		assert_false(deflate_find(finder, f, m->packed, m->packed_len,
+		    from, starts[next] + 1, true, &found));
+	}
+	deflate_finder_close(finder);
+	inflater_close(f);
+}
+
 static void
 made_streams_come_out(void **state)
 {
@@ -213,6 +266,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(finds_the_next_block),
 		cmocka_unit_test(made_streams_come_out),
 		cmocka_unit_test(damage_is_found_alike),
 	};
