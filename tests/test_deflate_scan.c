@@ -75,7 +75,7 @@ cut(struct file *f, size_t *ends, size_t room, unsigned kinds[3])
 {
 	static struct input in;
 	struct deflate_reader r = { .block_max = GZIP_BLOCK_MAX,
-	    .member_max = MEMBER_MAX };
+	    .member_max = MEMBER_MAX, .plain = PLAIN_LEN };
 	size_t n = 0, end = 0;
 	bool last = false;
 

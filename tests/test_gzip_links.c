@@ -476,7 +476,7 @@ pieces(void **state)
 	uint8_t *inner = data_of(20 * BLOCK), *data;
 	struct file f = make(inner, 20 * BLOCK, BLOCK, true), outer;
 	struct deflate_reader r = { .block_max = GZIP_BLOCK_MAX,
-	    .member_max = MEMBER_MAX };
+	    .member_max = MEMBER_MAX, .plain = PLAIN_LEN };
 	size_t end = 0, n = 0;
 	bool last = false;
 
@@ -514,7 +514,7 @@ found_again(void **state)
 	uint8_t *data = data_of(40 * BLOCK);
 	struct file f = make(data, 40 * BLOCK, BLOCK, true);
 	struct deflate_reader r = { .block_max = GZIP_BLOCK_MAX,
-	    .member_max = MEMBER_MAX };
+	    .member_max = MEMBER_MAX, .plain = PLAIN_LEN };
 	size_t end = 0, found = 0, i = 0, first = f.len;
 	bool last = false;
 

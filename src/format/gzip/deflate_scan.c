@@ -21,8 +21,9 @@
 enum {
 	SYNC_LEN = 4,
 	SYNC_LEAST = 16 << 10,	/* minimum size of an unmarked piece */
-	GIVE_UP = 1 << 20,	/* maximum input without a sync point, */
-	GIVE_UP_BLOCKS = 4	/* or this many times the block size */
+	GIVE_UP = 2,		/* maximum number of pieces without a sync
+				 * point, in plain ones, */
+	GIVE_UP_BLOCKS = 4	/* and in blocks */
 };
 
 static int
@@ -106,7 +107,7 @@ find_end(const struct deflate_reader *r, struct slot *s, size_t *from)
 static int
 fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 {
-	size_t from = inflate_notes(s)->skip, most = PLAIN_LEN, end = 0;
+	size_t from = inflate_notes(s)->skip, most = r->plain, end = 0;
 	ssize_t n = 1;
 
 	/* a piece that has no sync point within `most` bytes is not a unit */
@@ -123,14 +124,14 @@ fill_sync(struct deflate_reader *r, struct input *in, struct slot *s)
 			r->lost = false;
 			return carry_cut(&r->carry, s, end, end);
 		}
-		n = carry_more(in, s, READ_LEN);
+		n = carry_more(in, s, most < READ_LEN ? most : READ_LEN);
 	}
 	s->last = in->eof;
 	if (n <= 0)
 		return (int)n;
 	r->lost = true;
 	r->since_sync += s->in.len;
-	if (r->since_sync >= GIVE_UP &&
+	if (r->since_sync >= GIVE_UP * r->plain &&
 	    r->since_sync >= GIVE_UP_BLOCKS * r->block)
 		r->mode = PIECE_PLAIN;
 	inflate_notes(s)->kind = PIECE_PLAIN;
