@@ -80,7 +80,7 @@ all_known(const uint16_t *end, size_t n)
 
 /* Looks numbers up in the table; most groups need only be narrowed. */
 static void
-look_up(uint8_t *out, const uint16_t *p, size_t n, const uint8_t *table)
+fill_in(uint8_t *out, const uint16_t *p, size_t n, const uint8_t *table)
 {
 	numbers group;
 	bytes low;
@@ -143,7 +143,7 @@ narrow(struct slot *s, struct inflate_block *b, size_t n)
 
 	if (rc != 0)
 		return rc;
-	look_up(s->out.data + open, wide(s) + n, WINDOW, s->spare.data);
+	fill_in(s->out.data + open, wide(s) + n, WINDOW, s->spare.data);
 	inflate_notes(s)->open = open;
 	b->begin = s->out.data + open;
 	b->out = s->out.data + n;
@@ -309,13 +309,13 @@ deflate_guess_window(struct slot *s, const uint8_t *window, uint8_t *after,
 	if (note->open < s->out.len)
 		memcpy(after, s->out.data + s->out.len - *len, *len);
 	else
-		look_up(after, wide(s) + WINDOW + s->out.len - *len, *len,
+		fill_in(after, wide(s) + WINDOW + s->out.len - *len, *len,
 		    s->spare.data);
 }
 
 void
 deflate_guess_fill(struct slot *s)
 {
-	look_up(s->out.data, wide(s) + WINDOW, inflate_notes(s)->open,
+	fill_in(s->out.data, wide(s) + WINDOW, inflate_notes(s)->open,
 	    s->spare.data);
 }
