@@ -128,11 +128,12 @@ struct inflate_block {
 	uint8_t *begin, *out;	/* the output before it; then, with it */
 	uint8_t *end;		/* of the space for output */
 	unsigned unit;		/* bytes that a byte of output takes: 1 or 2 */
+	uint64_t reached;	/* after -ENOBUFS: the bit where the space ended */
 };
 
 /*
  * Decodes the block at b->bit of in[0..len).  Returns INFLATER_BLOCK, or
- * STREAM_END if it was the final one; otherwise b is unchanged: -ENOBUFS (the
+ * STREAM_END if it was the final one; otherwise b has not moved: -ENOBUFS (the
  * space is too small), -ENODATA (the input ends in the block), or -EBADMSG
  * (invalid, or it refers to what is before `begin`).  The state of f is lost.
  */

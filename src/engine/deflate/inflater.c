@@ -562,11 +562,12 @@ inflater_block(struct inflater *f, const uint8_t *in, size_t len,
 	f->stop_after = 0;
 	rc = take_steps(f);
 	p->unit = 1;
+	b->reached = (uint64_t)(p->in - in) * 8 - p->count;
 	if (rc == STREAM_MORE)
 		return p->out == p->out_end ? -ENOBUFS : -ENODATA;
 	if (rc < 0)
 		return rc;
-	b->bit = (uint64_t)(p->in - in) * 8 - p->count;
+	b->bit = b->reached;
 	b->out = p->out;
 	return rc;
 }

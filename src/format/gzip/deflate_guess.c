@@ -21,6 +21,7 @@ enum {
 	WINDOW = INFLATER_WINDOW,
 	SPACE_LEAST = 1 << 20,		/* output, in bytes; doubled up to: */
 	SPACE_MOST = 8 << 20,
+	EXPANDS_MOST = 24,		/* one thread is faster where it is more */
 	GROUP = 8,			/* numbers looked at together */
 	TRIES = 4,
 	FIRST_MOST = 128 << 10,		/* bytes before a piece's first block */
@@ -101,10 +102,11 @@ fill_in(uint8_t *out, const uint16_t *p, size_t n, const uint8_t *table)
 
 /*
  * Makes room for more output at b->out, which is in `to`.  Returns 0, -ENOBUFS
- * if that would be too much, or -ENOMEM.
+ * if that would be too much, for the input that was decoded since bit `from` or
+ * at all, or -ENOMEM.
  */
 static int
-more_space(struct buf *to, struct inflate_block *b)
+more_space(struct buf *to, struct inflate_block *b, uint64_t from)
 {
 	size_t made = (size_t)(b->out - to->data), least = WIDE * WINDOW;
 	size_t begin = (size_t)(b->begin - to->data), cap = to->cap;
@@ -113,7 +115,8 @@ more_space(struct buf *to, struct inflate_block *b)
 	cap = cap < b->unit * SPACE_LEAST ? b->unit * SPACE_LEAST : 2 * cap;
 	if (cap > b->unit * SPACE_MOST)
 		cap = b->unit * SPACE_MOST;
-	if (cap + least <= to->cap)
+	if (cap + least <= to->cap ||
+	    to->cap / b->unit > (b->reached - from) / 8 * EXPANDS_MOST)
 		return -ENOBUFS;
 	rc = buf_reserve(to, cap + least);
 	b->begin = to->data + begin;
@@ -197,7 +200,8 @@ decode(const struct deflate_guesser *g, struct slot *s,
 		rc = inflater_block(g->inflater, s->in.data, s->in.len, b);
 		if (rc != -ENOBUFS)
 			continue;
-		rc = more_space(b->unit == 1 ? &s->out : &s->spare, b);
+		rc = more_space(b->unit == 1 ? &s->out : &s->spare, b,
+		    inflate_notes(s)->from);
 		if (rc == 0)
 			rc = INFLATER_BLOCK;
 	}
