@@ -97,13 +97,15 @@ advise_operands() {
 	csv 'csv_row() && get("number") == n && get("pick") == 1 {
 		print get("place") "\t" get("kind") "\t" get("target") "\t" \
 		    get("format") "\t" get("level") "\t" get("block_B") "\t" \
-		    get("size_hi_B") "\t" get("now_B") "\t" get("candidate")
+		    get("size_hi_B") "\t" get("now_B") "\t" \
+		    get("candidate") "\t" get("hot_min")
 	}' n="$number" "$rows" >"$tmp/pick"
 	[ -s "$tmp/pick" ] || die "$rows has no proposal $number"
 	place=$(cut -f 1 "$tmp/pick") kind=$(cut -f 2 "$tmp/pick")
 	target=$(cut -f 3 "$tmp/pick") format=$(cut -f 4 "$tmp/pick")
 	level=$(cut -f 5 "$tmp/pick") block=$(cut -f 6 "$tmp/pick")
 	most=$(cut -f 7 "$tmp/pick") now=$(cut -f 8 "$tmp/pick")
+	hot=$(cut -f 10 "$tmp/pick")
 }
 
 # suffix_of FORMAT: prints what pzc appends to a name

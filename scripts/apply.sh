@@ -55,7 +55,7 @@ recompress() {
 
 # apply_files: compresses the files of the proposal's kind, one by one
 apply_files() {
-	advise_tool --list="$kind" "$place" >"$tmp/list" ||
+	advise_tool --list="$kind" --hot "${hot:-60}" "$place" >"$tmp/list" ||
 	    die "$place: cannot be listed"
 	[ -s "$tmp/list" ] || {
 		say "$place: nothing is left to do"
@@ -122,7 +122,7 @@ which stays: remove it if nothing else needs it"
 # apply_images: replaces the images of the proposal, one by one, each after the
 # new one was compared with it, names and attributes too
 apply_images() {
-	advise_tool --list=image "$place" >"$tmp/list" ||
+	advise_tool --list=image --hot "${hot:-60}" "$place" >"$tmp/list" ||
 	    die "$place: cannot be listed"
 	[ -s "$tmp/list" ] || {
 		say "$place: nothing is left to do"

@@ -127,6 +127,10 @@ X
 	touch one.squashfs
 	t 'one that was changed just now' 0 apply 1
 	shows 'is hot' 'nothing is left' .t.err
+	sed '1s/$/,hot_min/; 2,$s/$/,0/' rows.csv >cold.csv
+	t 'if advise took it nevertheless' 0 "$SRC/scripts/coldpress" apply \
+	    -o cold.csv 1
+	shows 'so does apply' 'would not be smaller' .t.err
 	is 'and no temporary file' "$(find . -maxdepth 1 -name '.coldpress*')" ''
 	cp old signed.snap
 	# shellcheck disable=SC2016
