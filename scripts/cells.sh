@@ -204,25 +204,73 @@ cells_run() {
 		    --joblog "$study/joblog" \
 		    "$(words_for_sh "$@" cell) {}" <"$study/left" 9>&-
 		;;
-	slurm)
-		need sbatch
-		cells_array "$@" cell >"$study/array.sh"
-		sbatch -W --exclusive --array="1-$cells_n%1" \
-		    -o "$study/slurm-%a.log" "$study/array.sh" >&2 9>&-
-		;;
+	slurm) cells_slurm "$@" cell ;;
 	*) die "no engine '$engine': local, parallel or slurm" ;;
 	esac
 	[ -n "$cells_spent" ] || [ -z "$(cells_left)" ] ||
 	    die 'some cells were not run'
 }
 
+# cells_array COMMAND...: prints the script of the array job for the cells on
+# standard input.  It contains them, since another job may follow before it has
+# ended.
 cells_array() {
-	printf '#!/bin/sh\n'
+	printf '#!/bin/sh\nn=0\nwhile read -r id; do\n'
 	# shellcheck disable=SC2016
-	printf 'id=$(sed -n "${SLURM_ARRAY_TASK_ID}p" %s)\n' \
-	    "$(words_for_sh "$study/left")"
-	# shellcheck disable=SC2016
-	printf 'exec %s "$id"\n' "$(words_for_sh "$@")"
+	printf '\t[ $((n += 1)) != "$SLURM_ARRAY_TASK_ID" ] || exec %s "$id" </dev/null\n' \
+	    "$(words_for_sh "$@")"
+	printf 'done <<END\n'
+	cat
+	printf 'END\n'
+}
+
+# slurm_has JOB: whether the job waits or runs, or slurmctld cannot be asked
+slurm_has() {
+	slurm_jobs=$(squeue -h -o %F 2>/dev/null) || return 0
+	printf '%s\n' "$slurm_jobs" | grep -q -F -x -e "$1"
+}
+
+# cells_slurm COMMAND...: runs the cells that are left as array jobs, each as long
+# as Slurm allows, after that of a study that was killed has been cancelled.  A job
+# is asked for again and again: sbatch --wait would wait for ever if slurmctld is
+# restarted.
+cells_slurm() {
+	need sbatch squeue scancel scontrol
+	! slurm_job=$(cat "$study/slurm.job" 2>/dev/null) ||
+	    cells_cancel "$slurm_job"
+	slurm_most=$(scontrol show config |
+	    sed -n 's/^MaxArraySize *= *\([0-9]*\)$/\1/p')
+	while [ -s "$study/left" ]; do
+		head -n $((${slurm_most:-1001} - 1)) "$study/left" \
+		    >"$study/array"
+		cells_array "$@" <"$study/array" >"$study/array.sh"
+		slurm_job=$(sbatch --parsable --exclusive \
+		    --array="1-$(wc -l <"$study/array")%1" \
+		    -o "$study/slurm-%a.log" "$study/array.sh" 9>&-) ||
+		    die 'sbatch failed'
+		# a cluster's name may follow
+		slurm_job=${slurm_job%%;*}
+		printf '%s\n' "$slurm_job" >"$study/slurm.job"
+		while cells_left >"$study/left" && slurm_left &&
+		    slurm_has "$slurm_job"; do
+			sleep 1
+		done
+		rm -f "$study/slurm.job"
+		slurm_job=
+		! slurm_left || break
+	done
+}
+
+# slurm_left: whether some of the array's cells are left
+slurm_left() { grep -q -F -x -f "$study/array" "$study/left"; }
+
+# cells_cancel JOB: cancels a job, and waits until it has ended
+cells_cancel() {
+	scancel "$1" 2>/dev/null || :
+	while slurm_has "$1"; do
+		sleep 1
+		scancel "$1" 2>/dev/null || :
+	done
 }
 
 # cell_wait COMMAND...: runs it in the background, because the shell handles
@@ -263,6 +311,7 @@ cells_local() {
 # cells_stop: kills the running cell and its children, except $study_spare,
 # which is needed to unmount what they use
 cells_stop() {
+	[ -z "$slurm_job" ] || scancel "$slurm_job" 2>/dev/null || :
 	[ -n "$cells_pid" ] || return 0
 	for stop_pid in $(children "$cells_pid") "$cells_pid"; do
 		[ "$(cat "/proc/$stop_pid/comm" 2>/dev/null)" = \

@@ -246,7 +246,7 @@ study_report() {
 # three steps, there are two for internal use: cell ID, and call FUNCTION
 # ARGUMENT..., each in a new process.
 study_main() {
-	study_asked='' study_locked='' cells_pid=''
+	study_asked='' study_locked='' cells_pid='' slurm_job=''
 	option_specs="-n=runs -o=rows_csv -S=seed --rows=rows --engine=engine
 	    --budget=budget --quick:quick $study_options"
 	option_steps='prepare run report cell call'

@@ -81,6 +81,7 @@ if have parallel; then
 	is 'ran each cell' "$(runs p.csv)" 'A1x2 A2x2 '
 fi
 mkdir slurm
+printf '#!/bin/sh\n' | tee slurm/squeue slurm/scancel >slurm/scontrol
 cat >slurm/sbatch <<'EOF'
 #!/bin/sh
 for word in "$@"; do
@@ -94,8 +95,9 @@ while [ $i -le "$last" ]; do
 	SLURM_ARRAY_TASK_ID=$i sh "$script" || exit 1
 	i=$((i + 1))
 done
+echo 1
 EOF
-chmod +x slurm/sbatch
+chmod +x slurm/*
 t 'Slurm' 0 env PATH="$PWD/slurm:$PATH" sh "$SRC/scripts/tarball" --quick \
     --warm -n 2 --rows 'A[12]' --engine slurm -o s.csv tree out
 is 'also ran each cell' "$(runs s.csv)" 'A1x2 A2x2 '
