@@ -3,33 +3,17 @@
 # are killed, as are jobs and the study itself.  No row may be lost or doubled.
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# COLDPRESS_SLURM_CELLS cells (24) are run, and COLDPRESS_SLURM_KILLS (6) times
+# COLDPRESS_KILLED_CELLS cells (24) are run, and COLDPRESS_KILLS (7) times
 # something is killed.
 . "${SRC:?}/tests/lib.sh"
 . "$SRC/tests/study.sh"
+. "$SRC/tests/killed.sh"
 
-[ "$(id -u)" = 0 ] || skip_all 'not root'
 for tool in lap slurmctld slurmd munged sbatch scancel flock; do
 	have $tool || skip_all "no $tool"
 done
-unshare --net --mount --pid --fork true 2>/dev/null || skip_all 'no namespaces'
-# everything is in namespaces of its own, and ends with them
-[ -n "${SLURM_TEST_INSIDE:-}" ] || {
-	SLURM_TEST_INSIDE=yes
-	export SLURM_TEST_INSIDE
-	exec unshare --net --mount --pid --fork --mount-proc --kill-child sh "$0"
-}
-# names are resolved only where there is an address beside loopback's
-ip link set lo up
-ip link add slurm0 type veth peer name slurm1
-ip addr add 10.99.0.1/24 dev slurm0
-ip link set slurm0 up
-ip link set slurm1 up
-cells=${COLDPRESS_SLURM_CELLS:-24} kills=${COLDPRESS_SLURM_KILLS:-6}
-host=$(hostname -s)
-mount -t tmpfs none /run
-printf '127.0.0.1 localhost %s\n' "$host" >hosts
-mount --bind hosts /etc/hosts
+isolated
+engine=slurm kills=${COLDPRESS_KILLS:-7}
 
 mkdir -m 755 munge state
 dd if=/dev/urandom of=munge/key bs=1k count=1 2>/dev/null
@@ -74,14 +58,6 @@ EOF
 SLURM_CONF=$PWD/slurm.conf
 export SLURM_CONF
 
-controller() { slurmctld "$@" >>slurmctld.out 2>&1; }
-node() {
-	mkdir -p "spool.$1"
-	slurmd -N "$1" >>"$1.out" 2>&1
-}
-nodes_are() { [ "$(sinfo -h -N -o '%N %t' | grep -c -E "$1")" -ge "$2" ]; }
-answers() { sinfo -h >/dev/null 2>&1; }
-
 munge_start() {
 	rm -f munge/socket*
 	munged --force --key-file="$PWD/munge/key" \
@@ -89,91 +65,45 @@ munge_start() {
 	    --log-file="$PWD/munge/log" --seed-file="$PWD/munge/seed" \
 	    >munge.out 2>&1
 }
+controller() { slurmctld "$@" >>slurmctld.out 2>&1; }
+node() {
+	mkdir -p "spool.$1"
+	slurmd -N "$1" >>"$1.out" 2>&1
+}
+answers() { sinfo -h >/dev/null 2>&1; }
+idle() { [ "$(sinfo -h -N -p all | grep -c idle)" = 3 ]; }
+running() { squeue -h -t R -o %A; }
+
 munge_start || skip_all "munged does not start: $(cat munge.out)"
 controller -c || skip_all "slurmctld does not start: $(cat slurmctld.out)"
 for n in n1 n2 n3; do
 	node $n || skip_all "slurmd does not start: $(cat $n.out)"
 done
 await answers
-await nodes_are 'idle' 3
-is 'three nodes' "$(sinfo -h -N -p all | grep -c idle)" 3
+t 'three nodes' 0 await idle
 
-# The study of doc/study.md, with enough rows.
-mkdir own tree
-example own/levels
-seq 2000 >tree/a
-COLDPRESS_LIBEXEC=$SRC/scripts
-export COLDPRESS_LIBEXEC
-study() {
-	sh own/levels --warm --engine slurm -n "$1" -o "$2" --levels '1 6 9' tree
-}
-# rows FILE: counts rows for whole runs, and different ones
-rows() {
-	awk -F , '/^#/ { next }
-	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
-	$at["stage"] == "all" {
-		all++
-		if (!seen[$at["label"], $at["run"]]++)
-			different++
-	}
-	END { print all + 0, different + 0 }' "$1"
-}
-
-t 'a study' 0 study 2 quiet.csv
-is 'every run has one row' "$(rows quiet.csv)" '6 6'
-t 'says on which machine' 0 grep -q "$host" quiet.csv quiet.csv.provenance
-
-# The same with accidents.
-n=$(((cells + 2) / 3))
-study_until_done() {
-	until study "$n" s.csv >>study.log 2>&1; do
-		sleep 1
-	done
-	: >study.done
-}
-study_until_done &
-looping=$!
-pid_of() { cat "$1" 2>/dev/null; }
-# victim PATTERN: the first process whose command line matches, within 3 s
-victim() {
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-		pgrep -f "$1" | grep -v -x -e $$ -e "$looping" |
-		    head -n 1 | grep . && return
-		sleep 0.2
-	done
-}
-# running: the first job that runs, within 3 s
-running() {
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-		squeue -h -t R -o %A 2>/dev/null | head -n 1 | grep . && return
-		sleep 0.2
-	done
-}
-killed=0 what=0
-while [ "$killed" -lt "$kills" ] && [ ! -e study.done ]; do
-	sleep 2
-	what=$(((what + 1) % 7))
-	case $what in
-	1) victim=$(victim 'own/levels --warm') name=study ;;
-	2) victim=$(victim 'slurmstepd') name=job ;;
-	3) victim=$(pid_of "n$((killed % 3 + 1)).pid") name=slurmd ;;
-	4) victim=$(pid_of slurmctld.pid) name=slurmctld ;;
+accident() {
+	accident_node=n$((killed % 3 + 1))
+	case $(($1 % 7)) in
+	1) name=study victim=$(victim 'own/levels --warm') ;;
+	2) name=job victim=$(victim slurmstepd) ;;
+	3) name=slurmd victim=$(pid_of "$accident_node.pid") ;;
+	4) name=slurmctld victim=$(pid_of slurmctld.pid) ;;
 	5)
-		victim='' name=requeued
-		scontrol requeue "$(running)" 2>>accidents && victim=none
+		name=requeued
+		scontrol requeue "$(soon running)" 2>>accidents &&
+		    victim=none
 		;;
 	6)
 		# a job of a partition that comes first takes the node
-		victim=none name=preempted
-		timeout 60 srun -p urgent -w "n$((killed % 3 + 1))" \
-		    --exclusive sleep 1 >>accidents 2>&1 || :
+		name=preempted victim=none
+		timeout 60 srun -p urgent -w "$accident_node" --exclusive \
+		    sleep 1 >>accidents 2>&1 || :
 		;;
-	*) victim=$(pid_of munge/pid) name=munged ;;
+	0) name=munged victim=$(pid_of munge/pid) ;;
 	esac
-	[ -n "$victim" ] || continue
-	[ "$victim" = none ] || kill -9 "$victim" 2>/dev/null || continue
-	killed=$((killed + 1))
-	echo "$name" >>killed
+}
+recover() {
 	case $name in
 	munged) munge_start ;;
 	slurmctld)
@@ -184,17 +114,10 @@ while [ "$killed" -lt "$kills" ] && [ ! -e study.done ]; do
 	slurmd)
 		# it may stay away for so long that its node is given up
 		[ $((killed % 2)) = 0 ] || sleep 15
-		node "n$(((killed - 1) % 3 + 1))"
+		node "$accident_node"
 		;;
 	esac
-done
-await test -e study.done
-echo "# killed: $(sort killed | uniq -c | tr -s ' \n' ' ')"
-t 'the study ends' 0 test -e study.done
-is 'no row is lost or doubled' "$(rows s.csv)" "$((3 * n)) $((3 * n))"
-t 'nothing is left to do' 0 study "$n" s.csv
-is 'nor done again' "$(rows s.csv)" "$((3 * n)) $((3 * n))"
-[ "$failed" = 0 ] || {
-	tail -n 20 study.log slurmctld.log | sed 's/^/# /'
 }
+made_study
+killed_study "${COLDPRESS_KILLED_CELLS:-24}"
 done_testing

@@ -890,9 +890,10 @@ inflate_join(void *job, struct slot *s, struct sink *out)
 	struct inflate_job *j = job;
 	bool last = s->last;
 	uint64_t next = s->seq + 1;
-	size_t len = s->in.len, copied = inflate_notes(s)->copied;
-	int rc = inflate_notes(s)->kind == PIECE_GUESS ?
-	    join_guess(j, s, out) : join_unit(j, s, out);
+	bool guess = inflate_notes(s)->kind == PIECE_GUESS;
+	size_t len = guess ? inflate_notes(s)->used : s->in.len;
+	size_t copied = inflate_notes(s)->copied;
+	int rc = guess ? join_guess(j, s, out) : join_unit(j, s, out);
 
 	if (rc != 0)
 		return rc;
