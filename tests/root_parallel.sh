@@ -74,6 +74,6 @@ recover() {
 }
 made_study
 killed_study "${COLDPRESS_KILLED_CELLS:-24}"
-is 'both had cells' "$(awk 'NR > 1 { print $5 }' s.csv.d/joblog quiet.csv.d/joblog |
+is 'both had cells' "$(awk 'FNR > 1 { print $5 }' s.csv.d/joblog quiet.csv.d/joblog |
     sort -u | tr '\n' ' ')" 'n1 n2 '
 done_testing
