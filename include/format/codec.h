@@ -47,7 +47,8 @@ struct codec_options {
 	size_t block;		/* bytes per block; 0: the codec chooses */
 	unsigned threads;	/* at least 1 */
 	bool rsyncable;		/* choose block boundaries by content */
-	bool independent;	/* one gzip member or zstd frame per block */
+	bool independent;	/* one member, frame or stream per block; its
+				 * data begins at multiples of plan()'s block */
 	uint64_t window_max;	/* decoding: the largest window accepted */
 	uint64_t memory;	/* maximum bytes to use; 0: unlimited */
 	/*
@@ -145,7 +146,7 @@ struct codec_listing {
 	unsigned block_code;	/* 4 to 7, the size of all its blocks; or 0 */
 	int kind;		/* lz4: of the last frame, */
 	bool kinds;		/* and whether others differ */
-	/* lz4: called with each frame; NULL: not wanted */
+	/* lz4, zstd: called with each frame; NULL: not wanted */
 	void (*frame)(void *arg, const struct codec_frame *f);
 	void *frame_arg;
 };

@@ -22,6 +22,8 @@ struct input {
 	int cancel;		/* an eventfd */
 	bool waits;		/* a pipe, socket or terminal: poll first */
 	bool ended;		/* read(2) has returned 0 */
+	bool limited;		/* only a part of a file is read, */
+	uint64_t left;		/* which has this many bytes left */
 	bool eof;		/* ended, and all peeked data has been
 				 * consumed */
 	int flush_ms;		/* flush time, see input_read(); -1: never */
@@ -54,6 +56,13 @@ int input_open_from(struct input *in,
 
 /* Frees everything, even after a failed open; fd remains open. */
 void input_close(struct input *in);
+
+/*
+ * Reads only the len bytes that begin at offset `from` of a regular file, if
+ * nothing has been read yet.  A file that ends earlier is then an error,
+ * -ESTALE.  Returns 0 or -errno.
+ */
+int input_limit(struct input *in, uint64_t from, uint64_t len);
 
 /*
  * Peeks at the next n bytes (at most INPUT_PEEK) without consuming them, or at

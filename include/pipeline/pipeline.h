@@ -103,6 +103,9 @@ uint32_t sink_check_end(struct sink *out);
  */
 int sink_slot(struct sink *out, struct slot *s);
 
+/* Implements pipeline_ops.join by writing s->out; job may be anything. */
+int sink_join(void *job, struct slot *s, struct sink *out);
+
 /*
  * The same, but finish completes s->out first; its length must be right.  Call
  * this only between sink_check_begin() and sink_check_end(), and not for a job's

@@ -38,15 +38,8 @@ copy_fill(void *job, struct input *in, struct slot *s)
 	return n < 0 ? (int)n : 0;
 }
 
-static int
-copy_join(void *job, struct slot *s, struct sink *out)
-{
-	(void)job;
-	return sink_slot(out, s);
-}
-
 static const struct coder copier = {
-	.plan = copy_plan, .ops = { .fill = copy_fill, .join = copy_join },
+	.plan = copy_plan, .ops = { .fill = copy_fill, .join = sink_join },
 };
 
 static const struct coder *

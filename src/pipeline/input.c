@@ -57,6 +57,16 @@ input_open_from(struct input *in,
 	return in->cancel == -1 ? -errno : 0;
 }
 
+int
+input_limit(struct input *in, uint64_t from, uint64_t len)
+{
+	off_t at = sys_lseek(in->fd, (off_t)from, SEEK_SET);
+
+	in->limited = true;
+	in->left = len;
+	return at < 0 ? (int)at : 0;
+}
+
 void
 input_close(struct input *in)
 {
@@ -83,6 +93,12 @@ read_some(struct input *in, void *buf, size_t len, bool begun)
 {
 	ssize_t n;
 
+	if (in->limited && len > in->left)
+		len = in->left;
+	if (in->limited && len == 0) {
+		in->ended = true;
+		return 0;
+	}
 	do {
 		struct pollfd p[2] = { { .fd = in->fd, .events = POLLIN },
 		    { .fd = in->cancel, .events = POLLIN } };
@@ -102,8 +118,12 @@ read_some(struct input *in, void *buf, size_t len, bool begun)
 		    in->source(in->source_arg, buf, len) :
 		    sys_read(in->fd, buf, len);
 	} while (n == -EINTR || n == -EAGAIN);
+	if (n == 0 && in->limited)
+		return -ESTALE;
 	if (n == 0)
 		in->ended = true;
+	if (n > 0 && in->limited)
+		in->left -= (uint64_t)n;
 	return n;
 }
 
@@ -146,12 +166,13 @@ input_skip_hole(struct input *in, size_t len)
 		if (at < 0)
 			return (int)at;
 	}
-	if (len == 0 || in->hole < len)
+	if (len == 0 || in->hole < len || (in->limited && len > in->left))
 		return 0;
 	at = sys_lseek(in->fd, (off_t)len, SEEK_CUR);
 	if (at < 0)
 		return (int)at;
 	in->hole -= len;
+	in->left -= in->limited ? len : 0;
 	in->bytes += len;
 	return 1;
 }

@@ -385,6 +385,13 @@ sink_slot(struct sink *k, struct slot *s)
 }
 
 int
+sink_join(void *job, struct slot *s, struct sink *out)
+{
+	(void)job;
+	return sink_slot(out, s);
+}
+
+int
 sink_slot_later(struct sink *k, struct slot *s)
 {
 	int rc = sink_flush(k);

@@ -5,7 +5,8 @@
  * Compressing: the output is a single stream.  The reader does the initial
  * run-length coding, because the size of its output determines when a block is
  * full; a worker encodes the block (bz2_block.h); the joiner shifts its bits to
- * the end of the previous block.
+ * the end of the previous block.  With --independent, a worker makes a stream of
+ * its own of each piece of the input, as pbzip2 does.
  *
  * Decompressing: a piece extends from one magic number, of a block or of a
  * stream's end, to the next.  A magic number may occur in a block by chance, so
@@ -208,6 +209,146 @@ static const struct coder bzip2_encoder = {
 	    .worker_open = bzip2_worker_open,
 	    .worker_close = bz2_encoder_free },
 };
+
+/* Streams of their own */
+
+struct bzip2_streams {
+	struct cutter cut;	/* first, for cutter_fill() */
+	int level;
+};
+
+struct bzip2_maker {
+	struct bz2_encoder *encoder;
+	uint8_t *block, *packed;
+};
+
+/*
+ * The most that a stream takes: run lengths may add a byte to every four, so
+ * that a piece becomes two blocks.
+ */
+static size_t
+stream_bound(int level)
+{
+	return 2 * (bz2_encode_bound(level) + 16);
+}
+
+static int
+streams_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
+{
+	int rc = bzip2_plan(o, p, why);
+
+	if (rc == 0 && o->rsyncable) {
+		*why = "-i cannot be combined with --rsyncable for bzip2";
+		rc = -ENOTSUP;
+	}
+	p->slot_B = p->block + stream_bound(o->level);
+	p->worker_B += p->block + bz2_encode_bound(o->level);
+	p->fixed_B = 1 << 20;
+	return rc;
+}
+
+static int
+streams_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
+{
+	struct bzip2_streams *j = sys_calloc(1, sizeof(*j));
+
+	(void)notes;
+	if (j == NULL)
+		return -ENOMEM;
+	j->cut.block = p->block;
+	j->level = o->level;
+	*job = j;
+	return 0;
+}
+
+static void
+streams_close(void *job)
+{
+	struct bzip2_streams *j = job;
+
+	if (j != NULL)
+		cutter_close(&j->cut);
+	sys_free(j);
+}
+
+static void
+maker_close(void *ctx)
+{
+	struct bzip2_maker *m = ctx;
+
+	bz2_encoder_free(m->encoder);
+	sys_free(m->block);
+	sys_free(m->packed);
+	sys_free(m);
+}
+
+static int
+maker_open(void *job, void **ctx)
+{
+	const struct bzip2_streams *j = job;
+	struct bzip2_maker *m = sys_calloc(1, sizeof(*m));
+
+	if (m == NULL)
+		return -ENOMEM;
+	m->encoder = bz2_encoder_new(j->level);
+	m->block = sys_malloc(bz2_rle_cap(j->level));
+	m->packed = sys_malloc(bz2_encode_bound(j->level));
+	if (m->encoder == NULL || m->block == NULL || m->packed == NULL) {
+		maker_close(m);
+		return -ENOMEM;
+	}
+	*ctx = m;
+	return 0;
+}
+
+static int
+streams_work(void *job, void *ctx, struct slot *s)
+{
+	const struct bzip2_streams *j = job;
+	struct bzip2_maker *m = ctx;
+	struct bz2_join bits = { .rest_bits = 0 };
+	size_t at = 0, n;
+	int rc;
+
+	/* the end of an input that consists of whole pieces */
+	if (s->in.len == 0 && s->seq > 0)
+		return 0;
+	rc = buf_reserve(&s->out, stream_bound(j->level));
+	if (rc != 0)
+		return rc;
+	n = bz2_join_header(&bits, j->level, s->out.data);
+	while (at < s->in.len) {
+		struct bz2_rle r;
+		int64_t len;
+		uint32_t crc;
+
+		bz2_rle_start(&r, j->level, m->block);
+		at += bz2_rle_fill(&r, s->in.data + at, s->in.len - at);
+		len = bz2_encode_block(m->encoder, m->block, bz2_rle_end(&r),
+		    m->packed, bz2_encode_bound(j->level), &crc);
+		if (len < 0)
+			return (int)len;
+		n += bz2_join_block(&bits, m->packed, (uint64_t)len, crc,
+		    s->out.data + n);
+	}
+	s->out.len = n + bz2_join_trailer(&bits, s->out.data + n);
+	return 0;
+}
+
+static const struct coder bzip2_streams_encoder = {
+	.plan = streams_plan, .open = streams_open, .close = streams_close,
+	.ops = { .fill = cutter_fill, .work = streams_work,
+	    .join = sink_join, .worker_open = maker_open,
+	    .worker_close = maker_close },
+};
+
+static const struct coder *
+bzip2_encoder_for(const struct codec_options *o)
+{
+	return o->independent ? &bzip2_streams_encoder : &bzip2_encoder;
+}
 
 /* Decompressing */
 
@@ -613,5 +754,6 @@ const struct codec codec_bzip2 = {
 	.level_min = 1, .level_max = 9, .level_default = 9,
 	.check = "CRC-32",
 	.magic = bzip2_magic, .encode = &bzip2_encoder,
+	.encoder_for = bzip2_encoder_for,
 	.decode = &bzip2_decoder, .versions = bzip2_versions,
 };

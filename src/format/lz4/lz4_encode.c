@@ -11,6 +11,9 @@
  * MiB of input, each preceded by its compressed length.  Legacy frames have no
  * checksums, no stored blocks and no end mark.
  *
+ * With --independent, every block is a frame of its own, with its size and its
+ * checksum, which a worker computes.
+ *
  * Source: LZ4 Frame Format Description 1.6.4.
  */
 #include "lz4_frame.h"
@@ -37,7 +40,7 @@ enum {
 struct lz4_job {
 	struct cutter cut;
 	int level;
-	bool legacy, block_check, content_check;
+	bool legacy, block_check, content_check, independent;
 	int fast;		/* acceleration of liblz4's; 0: our own */
 	struct lz4_dictionary dictionary;
 	uint64_t size, total;	/* to be recorded, or 0; and seen so far */
@@ -79,6 +82,10 @@ lz4_plan(const struct codec_options *o, struct memory_plan *p, const char **why)
 
 	if (legacy && (o->block != 0 || codec_number(o, "block-check"))) {
 		*why = "legacy frames use 8 MiB blocks without checksums";
+		return -ENOTSUP;
+	}
+	if (legacy && o->independent) {
+		*why = "legacy frames cannot follow each other";
 		return -ENOTSUP;
 	}
 	if (legacy && codec_number(o, "dictionary") != 0) {
@@ -126,6 +133,7 @@ lz4_open(void **job, const struct codec_options *o, const struct memory_plan *p,
 	j->legacy = codec_number(o, "legacy") != 0;
 	j->block_check = codec_number(o, "block-check") != 0;
 	j->content_check = codec_number(o, "no-check") == 0;
+	j->independent = o->independent;
 	j->fast = codec_number(o, "fast") > INT32_MAX ? INT32_MAX :
 	    (int)codec_number(o, "fast");
 	if (codec_number(o, "content-size") != 0)
@@ -178,7 +186,7 @@ lz4_fill(void *job, struct input *in, struct slot *s)
 
 	if (rc == 1) {
 		/* a block is 64 KiB or a multiple of it */
-		for (size_t n = s->in.len; n > 0 && !j->legacy;
+		for (size_t n = s->in.len; n > 0 && !j->legacy && !j->independent;
 		    n -= CUTTER_ZERO)
 			XXH32_update(j->check, cutter_zero, CUTTER_ZERO);
 		j->total += s->in.len;
@@ -187,7 +195,7 @@ lz4_fill(void *job, struct input *in, struct slot *s)
 	}
 	if (rc == 0)
 		rc = cutter_fill(&j->cut, in, s);
-	if (rc != 0 || j->legacy)
+	if (rc != 0 || j->legacy || j->independent)
 		return rc;
 	j->total += s->in.len;
 	if (j->size != 0 && s->last && j->total != j->size)
@@ -262,24 +270,26 @@ put_block(const struct lz4_job *j, void *state, const struct buf *in,
 	return p;
 }
 
-/* Returns the length of the header. */
+/* Writes a header; size 0 is not recorded.  Returns its length. */
 static size_t
-put_header(const struct lz4_job *j, uint8_t *p)
+put_header(const struct lz4_job *j, uint64_t size, uint8_t *p)
 {
 	int flags = (j->content_check ? FLG_CONTENT_CHECK : 0) |
 	    (j->block_check ? FLG_BLOCK_CHECK : 0) |
-	    (j->size != 0 ? FLG_SIZE : 0);
+	    (size != 0 ? FLG_SIZE : 0);
 	size_t len = lz4_header_len((uint8_t)flags);
 
 	lz4_header_store(p, __builtin_ctzl(j->cut.block), flags);
-	if (j->size != 0) {
-		store_le64(p + 6, j->size);
+	if (size != 0) {
+		store_le64(p + 6, size);
 		p[len - 1] = XXH32(p + 4, len - 5, 0) >> 8 & 0xff;
 	}
 	return len;
 }
 
-/* Writes the header with the first block, and the end with the last. */
+/*
+ * Writes the header with the first block of a frame, and the end with the last.
+ */
 static int
 write_block(const struct lz4_job *j, void *state, struct slot *s)
 {
@@ -289,19 +299,26 @@ write_block(const struct lz4_job *j, void *state, struct slot *s)
 
 	if (rc != 0)
 		return rc;
+	/* the end of an input that consists of whole blocks */
+	if (j->independent && s->seq > 0 && s->in.len == 0)
+		return 0;
 	if (s->seq == 0 && j->legacy) {
 		store_le32(p, LEGACY_MAGIC);
 		p += 4;
+	} else if (j->independent) {
+		p += put_header(j, s->in.len, p);
 	} else if (s->seq == 0) {
-		p += put_header(j, p);
+		p += put_header(j, j->size, p);
 	}
 	if (s->in.len > 0)
 		p = put_block(j, state, &s->in, p, bound);
-	if (s->last && !j->legacy) {
+	if (j->independent || (s->last && !j->legacy)) {
 		store_le32(p, 0);
 		p += 4;
 		if (j->content_check) {
-			store_le32(p, lz4_notes(s)->check);
+			store_le32(p, j->independent ?
+			    XXH32(s->in.data, s->in.len, 0) :
+			    lz4_notes(s)->check);
 			p += FRAME_CHECK;
 		}
 	}
@@ -325,16 +342,9 @@ lz4_work(void *job, void *ctx, struct slot *s)
 	    cutter_zeros_keep(&w->zeros, s, j->level);
 }
 
-static int
-lz4_join(void *job, struct slot *s, struct sink *out)
-{
-	(void)job;
-	return sink_slot(out, s);
-}
-
 const struct coder lz4_encoder = {
 	.plan = lz4_plan, .open = lz4_open, .close = lz4_close,
-	.ops = { .fill = lz4_fill, .work = lz4_work, .join = lz4_join,
+	.ops = { .fill = lz4_fill, .work = lz4_work, .join = sink_join,
 	    .worker_open = lz4_worker_open,
 	    .worker_close = lz4_worker_close },
 };

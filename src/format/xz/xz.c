@@ -8,6 +8,8 @@
  * three times the size of the dictionary, so the output does not depend on the
  * number of threads.
  *
+ * With --independent, each block is a stream of its own, which a worker makes.
+ *
  * Every stream of an xz file ends with an index; liblzma reads the indexes from
  * the last to the first.  To read a range, some blocks of a stream become a
  * separate stream, with a header and their own index and footer.  liblzma
@@ -20,6 +22,7 @@
 
 #include "base/bytes.h"
 #include "base/sys.h"
+#include "format/cutter.h"
 #include "format/list.h"
 #include "format/seek_formats.h"
 #include "format/serial.h"
@@ -469,6 +472,107 @@ static const struct coder lzma_encoder = XZ_CODER(plan_lzma, open_lzma,
 static const struct coder raw_encoder = XZ_CODER(plan_alone, open_raw,
     xz_pack_join);
 
+/* Streams of their own */
+
+struct xz_streams {
+	struct cutter cut;	/* first, for cutter_fill() */
+	struct xz_chain chain;
+	lzma_check check;
+};
+
+/* The size of a block, as liblzma's threads choose it. */
+static size_t
+block_size(const struct codec_options *o, const lzma_filter *f)
+{
+	uint64_t n = 0;
+
+	if (o->block != 0)
+		return o->block;
+	for (; f->id != LZMA_VLI_UNKNOWN; f++)
+		if (f->id == LZMA_FILTER_LZMA2)
+			n = 3 * (uint64_t)
+			    ((const lzma_options_lzma *)f->options)->dict_size;
+	return n < 1 << 20 ? 1 << 20 : (size_t)n;
+}
+
+static int
+streams_plan(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
+{
+	int rc = plan_xz(o, p, why);
+	struct xz_chain chain;
+
+	if (rc != 0 || chain_open(&chain, o, LZMA_FILTER_LZMA2, true) != NULL)
+		return rc;
+	p->block = block_size(o, chain.filters);
+	p->slots = o->threads + 2;
+	p->slot_B = p->block + lzma_stream_buffer_bound(p->block);
+	p->worker_B = lzma_raw_encoder_memusage(chain.filters);
+	chain_free(&chain);
+	return 0;
+}
+
+static void
+streams_close(void *job)
+{
+	struct xz_streams *j = job;
+
+	if (j == NULL)
+		return;
+	cutter_close(&j->cut);
+	chain_free(&j->chain);
+	sys_free(j);
+}
+
+static int
+streams_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
+{
+	struct xz_streams *j = sys_calloc(1, sizeof(*j));
+	lzma_mt mt;
+
+	(void)notes;
+	if (j == NULL)
+		return -ENOMEM;
+	j->cut.block = p->block;
+	if (!mt_options(&mt, o) ||
+	    chain_open(&j->chain, o, LZMA_FILTER_LZMA2, true) != NULL) {
+		streams_close(j);
+		return -EINVAL;
+	}
+	j->check = mt.check;
+	*job = j;
+	return 0;
+}
+
+static int
+streams_work(void *job, void *ctx, struct slot *s)
+{
+	struct xz_streams *j = job;
+	int rc;
+
+	(void)ctx;
+	/* the end of an input that consists of whole blocks */
+	if (s->in.len == 0 && s->seq > 0)
+		return 0;
+	rc = buf_reserve(&s->out, lzma_stream_buffer_bound(s->in.len));
+	return rc != 0 ? rc : xz_error(lzma_stream_buffer_encode(
+	    j->chain.filters, j->check, NULL, s->in.data, s->in.len,
+	    s->out.data, &s->out.len, s->out.cap));
+}
+
+static const struct coder xz_streams_encoder = {
+	.plan = streams_plan, .open = streams_open, .close = streams_close,
+	.ops = { .fill = cutter_fill, .work = streams_work,
+	    .join = sink_join },
+};
+
+static const struct coder *
+xz_encoder_for(const struct codec_options *o)
+{
+	return o->independent ? &xz_streams_encoder : &xz_encoder;
+}
+
 /* Decompressing */
 
 /*
@@ -828,7 +932,8 @@ const struct codec codec_xz = {
 	    "single-thread",	/* one block, unless lengths are given */
 	    NULL },
 	.list = xz_list, .seek = &xz_seek,
-	.magic = magic_xz, .encode = &xz_encoder, .decode = &xz_decoder,
+	.magic = magic_xz, .encode = &xz_encoder,
+	.encoder_for = xz_encoder_for, .decode = &xz_decoder,
 	.versions = xz_versions,
 };
 

@@ -28,6 +28,7 @@
 #include "zstd_block.h"
 #include "zstd_job.h"
 #include "zstd_scan.h"
+#include "zstd_table.h"
 
 #include <errno.h>
 #include <string.h>
@@ -59,7 +60,7 @@ struct zstd_encoder {
 	XXH64_state_t *hash;
 	uint64_t total, size;		/* size: to be recorded, or 0 */
 	/* frames of known size */
-	struct buf table;		/* frame entries: two le32 each */
+	struct buf table;		/* for --seekable */
 };
 
 /*
@@ -494,32 +495,18 @@ static int
 frames_join(void *job, struct slot *s, struct sink *out)
 {
 	struct zstd_encoder *j = job;
-	struct buf *t = &j->table;
-	uint8_t head[8], foot[9];
+	bool seekable = codec_number(j->options, "seekable") != 0;
 	bool last = s->last;
 	int rc = 0;
 
-	if (s->out.len > 0) {
-		if (t->cap - t->len < 8)
-			rc = buf_reserve(t, t->cap == 0 ? 4096 : 2 * t->cap);
-		if (rc != 0)
-			return rc;
-		store_le32(t->data + t->len, (uint32_t)s->out.len);
-		store_le32(t->data + t->len + 4, (uint32_t)s->in.len);
-		t->len += 8;
-	}
-	rc = sink_slot(out, s);
-	if (rc != 0 || !last || !codec_number(j->options, "seekable"))
-		return rc;
-	store_le32(head, ZSTD_SEEK_MAGIC);
-	store_le32(head + 4, (uint32_t)(t->len + sizeof(foot)));
-	store_le32(foot, (uint32_t)(t->len / 8));
-	foot[4] = 0;
-	store_le32(foot + 5, ZSTD_SEEK_FOOTER_MAGIC);
-	rc = sink_write(out, head, sizeof(head));
+	if (seekable && s->out.len > 0)
+		rc = zstd_table_add(&j->table, s->out.len, s->in.len);
 	if (rc == 0)
-		rc = sink_write(out, t->data, t->len);
-	return rc != 0 ? rc : sink_write(out, foot, sizeof(foot));
+		rc = sink_slot(out, s);
+	if (rc != 0 || !last || !seekable)
+		return rc;
+	rc = zstd_table_end(&j->table);
+	return rc != 0 ? rc : sink_write(out, j->table.data, j->table.len);
 }
 
 const struct coder zstd_frames_encoder = {

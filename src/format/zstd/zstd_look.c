@@ -34,7 +34,7 @@ zstd_list(int fd, uint64_t len, struct codec_listing *l)
 	struct look *look = look_open(fd, len);
 	struct zstd_scan z = { .state = 0 };
 	const struct zstd_header *h = &z.header;
-	uint64_t at = 0, end = 0;
+	uint64_t at = 0, begin = 0, end = 0, number = 0;
 	bool ended = true, checked = false;
 	const uint8_t *p;
 	int64_t used;
@@ -67,6 +67,15 @@ zstd_list(int fd, uint64_t len, struct codec_listing *l)
 		}
 		at += (uint64_t)used + z.skip;
 		z.skip = 0;
+		if (ended && l->frame != NULL)
+			l->frame(l->frame_arg, &(struct codec_frame){
+			    .number = ++number, .check = h->checksum,
+			    .kind = h->skippable ? CODEC_FRAME_SKIPPABLE :
+			    CODEC_FRAME, .packed = at - begin,
+			    .size = h->skippable ||
+			    h->content == UINT64_MAX ? 0 : h->content });
+		if (ended)
+			begin = at;
 	}
 	if (l->frames == 1 && checked) {
 		/* the last four bytes of the only frame */

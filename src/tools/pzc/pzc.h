@@ -106,6 +106,7 @@ struct pzc {
 	const char *output;		/* -o */
 	const char *suffix;		/* -S */
 	const char *alias;		/* -A */
+	unsigned slice, slices;		/* --slice: from 1; 0: the whole file */
 	const char *stats;		/* --stats: a file, "-" for stderr */
 	char **files;
 	int file_count;

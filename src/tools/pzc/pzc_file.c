@@ -43,6 +43,7 @@ struct file {
 	char *target;			/* name of the output, or NULL */
 	struct output out;
 	int out_fd;
+	bool empty;			/* a slice without data */
 	struct convert_result result;
 };
 
@@ -537,6 +538,41 @@ makes_holes(const struct file *f)
 	    lseek(STDOUT_FILENO, 0, SEEK_CUR) == st.st_size;
 }
 
+/*
+ * Limits the input to the slice that was asked for, whole blocks, of which the
+ * first slice has at least one.  Only the first has a name.  Returns 1 if there
+ * is nothing to compress, 0, or -errno.
+ */
+static int
+cut_slice(struct file *f, struct convert *c)
+{
+	const struct pzc *p = f->p;
+	uint64_t size = (uint64_t)f->src->st.st_size, units, from, to, bytes;
+	struct memory_plan plan;
+	int rc;
+
+	if (!S_ISREG(f->src->st.st_mode)) {
+		f->result.why = "--slice needs a regular file";
+		return -ESPIPE;
+	}
+	rc = convert_plan(c, &plan, &bytes, &f->result.why);
+	if (rc != 0)
+		return rc;
+	units = (size + plan.block - 1) / plan.block;
+	from = (units * (p->slice - 1) + p->slices - 1) / p->slices *
+	    plan.block;
+	to = (units * p->slice + p->slices - 1) / p->slices * plan.block;
+	if (to > size)
+		to = size;
+	if (p->slice > 1) {
+		c->options.name = NULL;
+		rc = codec_set(&c->options, "comment", 0, NULL);
+	}
+	if (rc == 0 && p->slice > 1 && from >= to)
+		return 1;
+	return rc != 0 ? rc : input_limit(&f->in, from, to - from);
+}
+
 static int
 convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 {
@@ -576,6 +612,11 @@ convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 		run->adapt = adapt;
 	}
 
+	if (p->slices != 0 && !f->decompress)
+		rc = cut_slice(f, &c);
+	f->empty = rc > 0;
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	c.sparse = makes_holes(f);
 	progress_start(&progress, STDERR_FILENO, S_ISREG(st->st_mode) ?
 	    (uint64_t)st->st_size : 0, p->msg.quiet || !p->style->talks);
@@ -694,7 +735,7 @@ convert_file(struct file *f)
 		rc = pzc_judge_rest(p, path, &f->result.notes);
 	if (f->result.notes.unchecked)
 		pzc_say(p, ON_UNCHECKED, path, NULL);
-	if (rc == 0 && p->verify && !f->decompress) {
+	if (rc == 0 && p->verify && !f->decompress && !f->empty) {
 		rc = verify_output(f);
 		if (rc != 0)
 			msg_error(&p->msg, "%s: verification of the output "

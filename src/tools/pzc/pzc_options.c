@@ -105,6 +105,28 @@ take_adapt(void *into)
 	return -1;
 }
 
+/* Sets the slice: K/N. */
+static int
+take_slice(void *into)
+{
+	struct pzc *p = into;
+	const char *slash = strchr(optarg, '/');
+	char first[16] = "";
+	int64_t slice = 0, slices = 0;
+
+	if (slash != NULL && (size_t)(slash - optarg) < sizeof(first))
+		memcpy(first, optarg, (size_t)(slash - optarg));
+	if (slash == NULL || args_int(slash + 1, 1, 1000000, &slices) != 0 ||
+	    args_int(first, 1, slices, &slice) != 0) {
+		msg_error(&p->msg, "'%s' is not a slice K/N, from 1/N to N/N",
+		    optarg);
+		return MSG_ERROR;
+	}
+	p->slice = (unsigned)slice;
+	p->slices = (unsigned)slices;
+	return -1;
+}
+
 /* Sets an option that only some formats have; check_own() says which. */
 static int
 set_own(struct pzc *p, const char *key, uint64_t number, const char *text)
@@ -321,8 +343,10 @@ static const struct options_row pzc_table[] = {
 	{ 'b', "blocksize", "N", "block size in KiB",
 	    OPTIONS_CALL(take_blocksize), .mask = PZC | PIGZ },
 	{ 'b', "bits", "N", NULL, OPTIONS_CALL(ignore_bits), .mask = GZIP },
-	{ 'i', "independent", NULL, "gzip: one member per block; zstd: one "
-	    "frame", OPTIONS_FLAG(codec_options.independent), .mask = PZC },
+	{ 'i', "independent", NULL, "one member, frame or stream per block",
+	    OPTIONS_FLAG(codec_options.independent), .mask = PZC },
+	{ 0, "slice", "K/N", "compress only the Kth of N parts of a file; cat "
+	    "joins the results", OPTIONS_CALL(take_slice), .mask = PZC },
 	{ 'i', "independent", NULL, "write each block as a separate member",
 	    OPTIONS_FLAG(codec_options.independent), .mask = PIGZ },
 	{ 'R', "rsyncable", NULL, "choose block boundaries by content",
@@ -620,7 +644,8 @@ check_own(struct pzc *p)
 		{ o->flush_ms > 0, "--flush-ms", { "gzip", "zlib", "zip",
 		    "zstd", "lz4", "bzip2" } },
 		{ codec_number(o, "huffman"), "-H", { "gzip", "zlib", "zip" } },
-		{ o->independent, "-i", { "gzip", "zstd" } },
+		{ o->independent || p->slices != 0, p->slices != 0 ? "--slice" : "-i",
+		    { "gzip", "zstd", "lz4", "xz", "bzip2" } },
 		{ codec_number(o, "legacy"), "--legacy", { "lz4" } },
 		{ codec_number(o, "window-log"), "--long", { "zstd" } },
 		{ p->restore_name, "-N", { "gzip", "zip" } },
@@ -652,6 +677,35 @@ check_own(struct pzc *p)
 		return MSG_ERROR;
 	}
 	return -1;
+}
+
+/*
+ * A slice is made of independent blocks, with boundaries that are known in
+ * advance.  The seek table, which lists all of them, comes from pzseek.
+ */
+static int
+check_slice(struct pzc *p)
+{
+	struct codec_options *o = &p->codec_options;
+
+	o->independent = true;
+	if (o->rsyncable || p->adapt || o->flush_ms > 0) {
+		msg_error(&p->msg, "--slice cannot be combined with %s",
+		    o->rsyncable ? "-R" : p->adapt ? "--adapt" : "--flush-ms");
+		return MSG_ERROR;
+	}
+	if (p->file_count > 1 || p->recursive) {
+		msg_error(&p->msg, "--slice allows only one input");
+		return MSG_ERROR;
+	}
+	if (p->file_count == 1 && strcmp(p->files[0], "-") != 0 &&
+	    p->output == NULL && !p->to_stdout) {
+		msg_error(&p->msg, "--slice needs the output's name (-o), or "
+		    "-c");
+		return MSG_ERROR;
+	}
+	return codec_set(o, "seekable", 0, NULL) != 0 ?
+	    options_wrong(&p->msg, strerror(ENOSPC)) : -1;
 }
 
 /*
@@ -704,6 +758,8 @@ check_codec(struct pzc *p)
 		o->level = p->level = 1;
 	}
 	if (p->style->strict && check_own(p) >= 0)
+		return MSG_ERROR;
+	if (p->slices != 0 && check_slice(p) >= 0)
 		return MSG_ERROR;
 	/* lz4(1) stores it only if asked; pzseek needs it to skip blocks */
 	if (p->style->strict && strcmp(c->name, "lz4") == 0 &&

@@ -226,6 +226,27 @@ create(struct pzseek *p, const char *path)
 	return pzseek_failed(p, path, "is the input; not overwritten");
 }
 
+/* Gives the output its name, or discards it. */
+static void
+end_output(struct pzseek *p, bool complete)
+{
+	mode_t mask;
+	int rc;
+
+	if (!complete) {
+		output_abort(&p->out);
+		return;
+	}
+	if (!p->out.direct) {
+		mask = umask(0);
+		umask(mask);
+		fchmod(p->out.fd, 0666 & ~mask);
+	}
+	rc = output_commit(&p->out, false);
+	if (rc != 0)
+		pzseek_failed(p, p->output, strerror(-rc));
+}
+
 /*
  * Confines the process: all files are open, and only the output has yet to be
  * linked to its name.
@@ -252,7 +273,6 @@ seek(struct pzseek *p)
 {
 	bool gzip = strcmp(p->convert.codec->name, "gzip") == 0;
 	struct seek_map m = { .count = 0 };
-	mode_t mask;
 	int rc;
 
 	p->out_fd = STDOUT_FILENO;
@@ -278,20 +298,8 @@ seek(struct pzseek *p)
 	if (p->msg.verbose > 0 && rc == 0)
 		msg_note(&p->msg, "%s: read %" PRIu64 " bytes to locate the "
 		    "units", p->path, m.read_B);
-	if (p->output == NULL || p->list)
-		return;
-	if (rc != 0) {
-		output_abort(&p->out);
-		return;
-	}
-	if (!p->out.direct) {
-		mask = umask(0);
-		umask(mask);
-		fchmod(p->out.fd, 0666 & ~mask);
-	}
-	rc = output_commit(&p->out, false);
-	if (rc != 0)
-		pzseek_failed(p, p->output, strerror(-rc));
+	if (p->output != NULL && !p->list)
+		end_output(p, rc == 0);
 }
 
 /* Makes the index, with no more permissions than the file. */
@@ -323,6 +331,64 @@ make_index(struct pzseek *p)
 		pzseek_failed(p, p->index_name, strerror(-rc));
 }
 
+/* Adds a part's frames to the table. */
+static int
+add_part(struct pzseek *p, const char *path, struct buf *table)
+{
+	struct stat st;
+	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
+	    O_NOCTTY, 0), rc = fd;
+
+	if (fd < 0)
+		return pzseek_failed(p, path, strerror(-fd));
+	if (fstat(fd, &st) == -1)
+		rc = pzseek_failed(p, path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		rc = pzseek_failed(p, path, "not a regular file");
+	else if (p->output != NULL && output_is(&p->out, &st))
+		rc = pzseek_failed(p, path, "is the output, too");
+	else
+		rc = seek_table_add(table, fd, (uint64_t)st.st_size);
+	sys_close(fd);
+	if (rc == -ENOTSUP)
+		return pzseek_failed(p, path, "a frame does not record its "
+		    "size, as those of pzc --slice do");
+	if (rc == -EBADMSG)
+		return pzseek_failed(p, path, "expected zstd frames");
+	return rc < -1 ? pzseek_failed(p, path, sentence(rc)) : rc;
+}
+
+/* Writes the seek table for the operands, which are to be joined. */
+static void
+make_table(struct pzseek *p)
+{
+	struct buf table = { .len = 0 };
+	int rc = 0;
+
+	p->out_fd = STDOUT_FILENO;
+	if (p->output != NULL) {
+		rc = output_create(&p->out, p->output, p->force);
+		if (rc != 0) {
+			pzseek_failed(p, p->output, strerror(-rc));
+			return;
+		}
+		p->out_fd = p->out.fd;
+	}
+	for (int i = 0; rc == 0 && i < p->range_count; i++)
+		rc = add_part(p, p->ranges[i], &table);
+	if (rc == 0) {
+		rc = seek_table_end(&table);
+		if (rc == 0)
+			rc = fdio_write(p->out_fd, table.data, table.len);
+		if (rc != 0)
+			pzseek_failed(p, p->output != NULL ? p->output :
+			    "standard output", strerror(-rc));
+	}
+	if (p->output != NULL)
+		end_output(p, rc == 0);
+	sys_free(table.data);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -337,7 +403,9 @@ main(int argc, char **argv)
 	status = pzseek_parse(&p, argc, argv);
 	if (status >= 0)
 		return status;
-	if (open_files(&p) == 0) {
+	if (p.seek_table) {
+		make_table(&p);
+	} else if (open_files(&p) == 0) {
 		if (p.make_index)
 			make_index(&p);
 		else

@@ -17,7 +17,7 @@ struct pzseek {
 	struct msg msg;
 	struct convert convert;
 	const char *path, *output, *index;
-	bool no_index, make_index, from_start, verify, force, list, json;
+	bool seek_table, no_index, make_index, from_start, verify, force, list, json;
 	uint64_t spacing;
 	char **ranges;
 	int range_count;

@@ -16,6 +16,7 @@ static const char pzseek_usage[] =
 "usage: pzseek [-fqv] [-o file] [-p threads] [--index file] [--no-index]\n"
 "           [--from-start] [--memory size] [--verify] file range ...\n"
 "       pzseek [-fqv] [--index file] --make-index [--spacing size] file\n"
+"       pzseek [-f] [-o file] --seek-table file ...\n"
 "       pzseek [--json] -l file\n";
 
 static const char pzseek_about[] =
@@ -41,6 +42,8 @@ static const struct options_row pzseek_table[] = {
 	{ 0, "spacing", "SIZE", "distance between index points (4M)",
 	    OPTIONS_SIZE_IN(spacing, "spacing", SPACING_LEAST, INT64_MAX,
 	    "64K or more") },
+	{ 0, "seek-table", NULL, "write the seek table of zstd files that are "
+	    "to be joined", OPTIONS_FLAG(seek_table) },
 	{ 0, "index", "FILE", "use this index instead of file.pzi",
 	    OPTIONS_TEXT(index) },
 	{ 0, "no-index", NULL, "do not look for an index",
@@ -73,6 +76,11 @@ pzseek_parse(struct pzseek *p, int argc, char **argv)
 		p->output = NULL;
 	p->convert.options.threads = cpus_choose(p->convert.options.threads,
 	    THREADS_MAX);
+	if (p->seek_table && !p->list && !p->make_index && optind < argc) {
+		p->ranges = argv + optind;
+		p->range_count = argc - optind;
+		return -1;
+	}
 	p->ranges = argv + optind + 1;
 	p->range_count = argc - optind - 1;
 	if (p->range_count == 0 && !p->list && !p->make_index) {
@@ -82,7 +90,7 @@ pzseek_parse(struct pzseek *p, int argc, char **argv)
 	}
 	if (p->range_count < 0 ||
 	    (p->range_count == 0) != (p->list || p->make_index) ||
-	    (p->list && p->make_index))
+	    (p->list && p->make_index) || p->seek_table)
 		return options_usage(pzseek_usage);
 	p->path = argv[optind];
 	for (int i = 0; i < p->range_count; i++) {
