@@ -89,11 +89,78 @@ cells_done() {
 	}' {} +
 }
 
+# cell_done ID: whether the cell has rows
+cell_done() {
+	awk '!/^#/ && ++n == 2 { exit } END { exit n < 2 }' \
+	    "$study/rows/$1.csv" 2>/dev/null
+}
+
 # cells_left: prints the ids of the cells that have no rows yet, in order
 cells_left() {
 	cells_done | awk -F '\t' '
 	FILENAME == "" || FILENAME == "-" { done[$1] = 1; next }
 	!($1 in done) { print $1 }' - "$study/cells.tsv"
+}
+
+# A group is what one node runs, one cell after another: those of a round, whose
+# runs are compared with each other.  A study whose cells are compared with no
+# other sets $study_group=cell.
+
+# groups_of: prints the groups of the cells whose ids are on standard input
+groups_of() {
+	case $study_group in
+	round) sed 's/[.].*//' | uniq ;;
+	*) cat ;;
+	esac
+}
+
+# group_cells GROUP: prints the ids of its cells, in order
+group_cells() {
+	cut -f 1 "$study/cells.tsv" | case $study_group in
+	round) grep "^$1[.]" ;;
+	*) grep -F -x -e "$1" ;;
+	esac
+}
+
+# node: prints the name of this one
+node() { printf '%s\n' "${SLURMD_NODENAME:-$(uname -n)}"; }
+
+# group_node GROUP: prints the node that runs it, if there is one
+group_node() { cat "$study/nodes/$1" 2>/dev/null || :; }
+
+# group_take GROUP: makes this node the group's.  What another has made of it is
+# made anew, since it would be compared with runs on this one.
+group_take() {
+	mkdir -p "$study/nodes"
+	[ "$(group_node "$1")" != "$(node)" ] || return 0
+	node >"$study/nodes/.$1.$$"
+	mv "$study/nodes/.$1.$$" "$study/nodes/$1"
+	group_cells "$1" | while read -r take_id; do
+		rm -f "$study/rows/$take_id.csv"
+	done
+}
+
+# node_facts: prints a comment line about this node
+node_facts() {
+	printf '# node: %s, %s x %s, %s, %s KiB of memory\n' "$(node)" \
+	    "$(cpus)" "$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo |
+	    head -n 1)" "$(uname -srm)" \
+	    "$(sed -n 's/^MemTotal: *\([0-9]*\).*/\1/p' /proc/meminfo)"
+}
+
+# study_group GROUP COMMAND...: runs COMMAND... ID for each cell of the group that
+# is left
+study_group() {
+	group_name=$1
+	shift
+	study_open
+	plan_load
+	group_take "$group_name"
+	group_cells "$group_name" >"$tmp/cells"
+	while read -r group_id <&3; do
+		cell_done "$group_id" || cell_wait "$@" "$group_id" 3<&- ||
+		    die "cell $group_id failed"
+	done 3<"$tmp/cells"
 }
 
 # cells_join: prints the rows of all cells, in order, under one header
@@ -113,13 +180,17 @@ cells_join() {
 study_cell() {
 	study_open
 	plan_load
-	exec 8>>"$study/lock.cell"
+	cell_node=$(node)
+	exec 8>>"$study/lock.cell.$cell_node"
 	flock 8
 	mkdir -p "$study/rows"
-	! cells_done | grep -q -F -x -e "$1" || return 0
+	! cell_done "$1" || return 0
 	study_locked=yes
+	read -r cell_since _ </proc/uptime
+	cell_id=$1
+	cell_group=$(printf '%s\n' "$1" | groups_of)
 	cell_row=$(cell_line "$1")
-	cell_new=$study/rows/.$1.new cell_csv=$study/rows/$1.csv
+	cell_new=$study/rows/.$1.new.$cell_node cell_csv=$study/rows/$1.csv
 	cell_round=$(field 2 "$cell_row") cell_pos=$(field 3 "$cell_row")
 	rm -f "$cell_new" "$cell_new".*
 	# Split at a control character, because splitting at tabs would drop
@@ -131,11 +202,22 @@ study_cell() {
 	set -- $(printf '%s\t\n' "$cell_row" | cut -f 4- | tr '\t' '\001')
 	set +f
 	IFS=$cell_ifs
-	cell "$@" >"$cell_new"
+	cell_on=$(group_node "$cell_group")
+	{
+		[ -z "$cell_on" ] || node_facts
+		cell "$@"
+	} >"$cell_new"
 	awk '!/^#/ { n++ } END { exit n < 2 }' "$cell_new" ||
 	    die "$cell_csv: the run wrote no row"
-	mv "$cell_new" "$cell_csv"
+	# another node may have taken the group from this one, if it seemed lost
+	case $(group_node "$cell_group") in
+	'' | "$cell_node") mv "$cell_new" "$cell_csv" ;;
+	*) rm -f "$cell_new" ;;
+	esac
 	rm -f "$cell_new".*
+	read -r cell_now _ </proc/uptime
+	printf '%s\t%s\t%s\n' "${cell_id#*.}" "$cell_since" "$cell_now" \
+	    >>"$study/took"
 }
 
 # cell_lap FILE LAP-ARGUMENT...: makes one run, and writes its rows to FILE even
@@ -180,30 +262,31 @@ cell_rows() {
 			$at[name] = value
 		}
 		print csv_line()
-	}' run="$cell_round" pos="$cell_pos" series="$series" words="$*" \
-	    "$cell_rows_file"
+	}' run="$cell_round" pos="$cell_pos" series="$series" \
+	    words="${cell_on:+keys=node=$cell_on} $*" "$cell_rows_file"
 }
 
 # cells_run COMMAND...: runs COMMAND... cell ID for every remaining cell, one at
-# a time.  Engines: local (a loop), parallel (GNU parallel), slurm (an array
-# job, whose nodes must all see $study).  If a cell fails, the study ends.  Only
-# the loop can stop early, when $budget seconds have passed.
+# a time on a node.  Engines: local (a loop), parallel (GNU parallel, on one node
+# or several), slurm (an array job, on up to $nodes nodes, which must all see
+# $study).  If a cell fails, the study ends.  Only the loop can stop early, when
+# $budget seconds have passed.
 cells_run() {
 	[ -z "$budget" ] || [ "$engine" = local ] ||
 	    die "--budget requires --engine local, not '$engine'"
 	mkdir -p "$study/rows"
+	[ -e "$study/took" ] || echo '# row, seconds' >"$study/took"
 	find "$study/rows" -name '.*.new*' -exec rm -f {} +
 	cells_left >"$study/left"
+	groups_of <"$study/left" >"$study/groups"
 	cells_n=$(wc -l <"$study/left") cells_spent=
 	[ "$cells_n" -gt 0 ] || return 0
 	case $engine in
-	local) cells_local "$@" cell ;;
-	parallel)
-		need parallel
-		parallel --will-cite -j1 --halt now,fail=1 \
-		    --joblog "$study/joblog" \
-		    "$(words_for_sh "$@" cell) {}" <"$study/left" 9>&-
+	local)
+		rm -rf "$study/nodes"
+		cells_local "$@" cell
 		;;
+	parallel) cells_parallel "$@" cell ;;
 	slurm) cells_slurm "$@" cell ;;
 	*) die "no engine '$engine': local, parallel or slurm" ;;
 	esac
@@ -211,13 +294,37 @@ cells_run() {
 	    die 'some cells were not run'
 }
 
-# cells_array COMMAND...: prints the script of the array job for the cells on
+# group_command: prints what a group's name must follow, for sh
+group_command() { words_for_sh sh "$study_script" -o "$rows_csv" group; }
+
+# cells_parallel COMMAND...: runs the groups that are left with GNU parallel
+cells_parallel() {
+	need parallel
+	parallel --will-cite -j1 --halt now,fail=1 --joblog "$study/joblog" \
+	    "$(group_command) {} -- $(words_for_sh "$@")" \
+	    <"$study/groups" 9>&- &
+	cells_pid=$!
+	while kill -0 "$cells_pid" 2>/dev/null; do
+		cells_count
+		sleep $((1 + cells_left / 1000))
+	done
+	wait "$cells_pid" || die 'some cells failed'
+	cells_pid=
+	progress_end
+}
+
+# cells_array COMMAND...: prints the script of the array job for the groups on
 # standard input.  It contains them, since another job may follow before it has
-# ended.
+# ended.  squeue shows the group as the name of its task.
 cells_array() {
-	printf '#!/bin/sh\nn=0\nwhile read -r id; do\n'
+	printf '#!/bin/sh\nn=0\nwhile read -r group; do\n'
 	# shellcheck disable=SC2016
-	printf '\t[ $((n += 1)) != "$SLURM_ARRAY_TASK_ID" ] || exec %s "$id" </dev/null\n' \
+	printf '\t[ $((n += 1)) = "$SLURM_ARRAY_TASK_ID" ] || continue\n'
+	# shellcheck disable=SC2016
+	printf '\tscontrol update "JobId=$SLURM_JOB_ID" "JobName=%s.$group" >/dev/null 2>&1\n' \
+	    "$study_name"
+	# shellcheck disable=SC2016
+	printf '\texec %s "$group" -- %s </dev/null\n' "$(group_command)" \
 	    "$(words_for_sh "$@")"
 	printf 'done <<END\n'
 	cat
@@ -230,39 +337,53 @@ slurm_has() {
 	printf '%s\n' "$slurm_jobs" | grep -q -F -x -e "$1"
 }
 
-# cells_slurm COMMAND...: runs the cells that are left as array jobs, each as long
-# as Slurm allows, after that of a study that was killed has been cancelled.  A job
-# is asked for again and again: sbatch --wait would wait for ever if slurmctld is
-# restarted.
+# cells_slurm COMMAND...: runs the groups that are left as array jobs, each as
+# long as Slurm allows, after that of a study that was killed has been cancelled.
+# A job is asked for again and again: sbatch --wait would wait for ever if
+# slurmctld is restarted.
 cells_slurm() {
 	need sbatch squeue scancel scontrol
 	! slurm_job=$(cat "$study/slurm.job" 2>/dev/null) ||
 	    cells_cancel "$slurm_job"
 	slurm_most=$(scontrol show config |
 	    sed -n 's/^MaxArraySize *= *\([0-9]*\)$/\1/p')
-	while [ -s "$study/left" ]; do
-		head -n $((${slurm_most:-1001} - 1)) "$study/left" \
+	while [ -s "$study/groups" ]; do
+		head -n $((${slurm_most:-1001} - 1)) "$study/groups" \
 		    >"$study/array"
 		cells_array "$@" <"$study/array" >"$study/array.sh"
 		slurm_job=$(sbatch --parsable --exclusive \
-		    --array="1-$(wc -l <"$study/array")%1" \
+		    --job-name="$study_name" \
+		    --array="1-$(wc -l <"$study/array")%$nodes" \
 		    -o "$study/slurm-%a.log" "$study/array.sh" 9>&-) ||
 		    die 'sbatch failed'
 		# a cluster's name may follow
 		slurm_job=${slurm_job%%;*}
 		printf '%s\n' "$slurm_job" >"$study/slurm.job"
-		while cells_left >"$study/left" && slurm_left &&
-		    slurm_has "$slurm_job"; do
-			sleep 1
+		while slurm_left && slurm_has "$slurm_job"; do
+			# asking for many takes a while
+			sleep $((1 + cells_left / 1000))
 		done
 		rm -f "$study/slurm.job"
 		slurm_job=
 		! slurm_left || break
 	done
+	progress_end
 }
 
-# slurm_left: whether some of the array's cells are left
-slurm_left() { grep -q -F -x -f "$study/array" "$study/left"; }
+# slurm_left: whether some of the array's groups are left
+slurm_left() {
+	cells_count
+	groups_of <"$study/left" >"$study/groups"
+	grep -q -F -x -f "$study/array" "$study/groups"
+}
+
+# cells_count: finds the cells that are left, and shows how many there are
+cells_count() {
+	cells_left >"$study/left"
+	cells_left=$(wc -l <"$study/left")
+	cells_i=$((cells_n - cells_left)) cells_from=1 cells_id="on $engine"
+	[ "$cells_left" = 0 ] || progress
+}
 
 # cells_cancel JOB: cancels a job, and waits until it has ended
 cells_cancel() {
@@ -285,7 +406,6 @@ cell_wait() {
 }
 
 cells_local() {
-	[ -e "$study/took" ] || echo '# row, seconds' >"$study/took"
 	cells_i=0
 	read -r cells_began _ </proc/uptime
 	while read -r cells_id <&3; do
@@ -296,12 +416,9 @@ cells_local() {
 			cells_spent=yes
 			break
 		fi
-		cells_i=$((cells_i + 1))
+		cells_i=$((cells_i + 1)) cells_from=$cells_i
 		progress
 		cell_wait "$@" "$cells_id" 3<&- || die "cell $cells_id failed"
-		read -r cells_now _ </proc/uptime
-		printf '%s\t%s\t%s\n' "${cells_id#*.}" "$cells_since" \
-		    "$cells_now" >>"$study/took"
 	done 3<"$study/left"
 	progress_end
 	[ -z "$cells_spent" ] ||
@@ -343,8 +460,9 @@ progress() {
 		return 0
 	}
 	progress_said=${progress_now%.*}
+	progress_done=$((cells_n - $(tail -n "+$cells_from" "$study/left" | wc -l)))
 	progress_text=$(printf '%d of %d, %d %%%s: %s' "$cells_i" "$cells_n" \
-	    $(((cells_i - 1) * 100 / cells_n)) "$(time_left)" "$cells_id")
+	    $((progress_done * 100 / cells_n)) "$(time_left)" "$cells_id")
 	if [ -t 2 ] && [ "$verbosity" = 1 ]; then
 		printf '\r\033[K%s: %s' "$study_name" "$progress_text" >&2
 	else
@@ -358,8 +476,33 @@ progress_end() {
 # time_left: prints an estimate from earlier runs of the same rows or, if there
 # are none, from those of all rows
 time_left() {
-	awk -F '\t' -v from="$cells_i" -f "$here/time-left.awk" \
-	    "$study/took" "$study/left"
+	time_left_s=$(time_needed "$cells_from")
+	[ -z "$time_left_s" ] || printf ', %s left' "$(hms "$time_left_s")"
+}
+
+# time_needed FROM: prints how many seconds the cells from that line of
+# $study/left on will take, if any have been run: as long as the same rows did,
+# rows that have not been run as others by their weight (see weigh)
+time_needed() {
+	[ -e "$study/took" ] || return 0
+	weigh >"$study/weights"
+	awk -F '\t' -v from="$1" -v nodes="$nodes" -f "$here/time-left.awk" \
+	    "$study/took" "$study/weights" "$study/left"
+}
+
+# weigh: prints a row, what it resembles, and how much longer than that it takes,
+# as TSV; a hook.  Rows that are not printed resemble each other.
+weigh() { :; }
+
+# hms SECONDS: prints 1:02:03, or 2:03
+hms() {
+	awk -v s="$1" 'BEGIN {
+		s = int(s + 0.5)
+		if (s < 3600)
+			printf "%d:%02d", s / 60, s % 60
+		else
+			printf "%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60
+	}'
 }
 
 # sample DIRECTORY N: prints about N of its non-empty files, evenly spaced

@@ -12,6 +12,8 @@
 #   study_tools     programs whose versions are recorded with the rows
 #   study_may_change  variables in the plan that a later prepare may change
 #   study_wrap      prefix of the command that runs a cell
+#   study_group     round: the runs of a round are compared with each other, and
+#                   made on one node; cell: those within a cell are
 #   study_spare     name of a process that is not killed together with a cell
 # and its defaults; it defines hooks and calls study_main "$@".  The hooks
 # table, cell and report are required; doc/study.md has an example.
@@ -22,6 +24,8 @@
 #   ready           called whenever cells are planned
 #   table           prints every row of a round as TSV: id, then cell's fields
 #   lacking ROW     prints the reason why this row cannot be measured, if any
+#   weigh, price    what rows that have not been run resemble, and what else all
+#                   take, for --dry-run; see cells.sh
 #   rounds_of ID    prints the number of rounds in which this row is measured
 #   round_cells N   prints the cells of a round in cells_round's format
 #   begin, finish   called before the first cell and after the last
@@ -42,6 +46,7 @@ study_name=${0##*/} study_script=$(cd "$(dirname "$0")" && pwd)/${0##*/}
 study_places='' study_options='' study_keys='' study_may_change=''
 study_tools='' study_wrap='' study_spare=''
 runs=6 seed=1 rows='' cold='' quick=no engine=local budget='' verbosity=1
+nodes=1 dry=no study_group=round
 series=''
 dir='' rows_csv=results/$study_name.csv
 
@@ -51,6 +56,7 @@ usage_common() {
   -o ROWS.csv      the rows ($rows_csv), beside them ROWS.csv.provenance;
                    ROWS.csv.d keeps what a stopped study needs to go on
   -S SEED          order of the rows in each round ($seed)
+  --dry-run        prepare, and say how many runs are left and how long they take
   --budget SECONDS  start no more runs after this time; report on those made
   --cold, --warm   drop the caches before each run (needs root), or read the
                    input once
@@ -142,12 +148,15 @@ study_lock() {
 	need flock
 	exec 9>>"$study/lock"
 	flock -n 9 || die "another run is using $study: wait until it ends"
-	exec 8>>"$study/lock.cell"
-	flock -n 8 || {
-		say 'waiting for the run left by a killed script'
-		flock 8
-	}
-	exec 8>&-
+	for lock_file in "$study"/lock.cell.*; do
+		[ -e "$lock_file" ] || continue
+		exec 8>>"$lock_file"
+		flock -n 8 || {
+			say 'waiting for the run left by a killed script'
+			flock 8
+		}
+		exec 8>&-
+	done
 	study_locked=yes
 }
 
@@ -200,6 +209,28 @@ study_run() {
 	rm -f "$study"/part.csv* "$study"/part-*
 }
 
+# study_price: prints how many runs are left, and what they will take
+study_price() {
+	study_open
+	cells_left >"$study/left"
+	price_left=$(wc -l <"$study/left")
+	price_s=$(time_needed 1)
+	printf '%d of %d runs are left, of %d rows' "$price_left" \
+	    "$(wc -l <"$study/cells.tsv")" "$(wc -l <"$study/table")"
+	if [ "$price_left" = 0 ]; then
+		echo
+	elif [ -n "$price_s" ]; then
+		printf ': about %s, judging by those made; until %s\n' \
+		    "$(hms "$price_s")" \
+		    "$(date -d "+${price_s%.*} seconds" '+%F %H:%M')"
+	else
+		printf '; how long they take is known after some have been made: --budget 60 run\n'
+	fi
+	price
+}
+# price: prints what else the runs take; a hook
+price() { :; }
+
 # study_rows FILE: writes the rows of all cells that were run, and to
 # FILE.provenance the comments above them.  They are joined in the study's
 # folder, in which no other user can create a link.
@@ -248,19 +279,20 @@ study_report() {
 study_main() {
 	study_asked='' study_locked='' cells_pid='' slurm_job=''
 	option_specs="-n=runs -o=rows_csv -S=seed --rows=rows --engine=engine
-	    --budget=budget --quick:quick $study_options"
-	option_steps='prepare run report cell call'
+	    --nodes=nodes --budget=budget --quick:quick --dry-run:dry
+	    $study_options"
+	option_steps='prepare run report cell group call'
 	umask go-w
 	study_parse "$@"
 	case $step in
-	cell | call) ;;
+	cell | group | call) ;;
 	*) eval "operands $study_words" ;;
 	esac
 	rows_csv=$(absolute "$rows_csv")
 	study=$rows_csv.d
 	make_tmp
 	case $step in
-	cell) eval "study_cell $study_words" ;;
+	cell | group) eval "study_$step $study_words" ;;
 	call)
 		study_open
 		eval "$study_words"
@@ -269,6 +301,7 @@ study_main() {
 		check
 		number "$runs" 'number of runs' 1
 		number "$seed" seed 1
+		number "$nodes" nodes 1
 		[ -z "$budget" ] || number "$budget" 'budget, in seconds,' 1
 		study_steps "$step"
 		;;
@@ -279,6 +312,10 @@ study_main() {
 study_steps() {
 	for step in prepare run report; do
 		[ -z "$1" ] || [ "$1" = "$step" ] || continue
+		[ "$dry$step" != yesrun ] || {
+			study_price
+			return 0
+		}
 		"study_$step"
 		# From here on, the options are in the plan.
 		[ "$step" != prepare ] || study_asked=

@@ -39,8 +39,8 @@ made_study() {
 }
 # study ROUNDS ROWS: runs it
 study() {
-	sh own/levels --warm --engine "$engine" -n "$1" -o "$2" \
-	    --levels '1 6 9' tree
+	sh own/levels --warm --engine "$engine" --nodes "${nodes:-1}" -n "$1" \
+	    -o "$2" --levels '1 6 9' tree
 }
 # rows FILE: counts rows for whole runs, and different ones
 rows() {
@@ -52,6 +52,23 @@ rows() {
 			different++
 	}
 	END { print all + 0, different + 0 }' "$1"
+}
+
+# torn FILE: prints the rounds that were not made on one node, which every row
+# names
+torn() {
+	awk -F , '/^#/ { next }
+	!n { for (n = NF; n > 0; n--) at[$n] = n; n = NF; next }
+	{
+		run = $at["run"]
+		keys = $at["keys"]
+		if (!sub(/.*node=/, "", keys))
+			print run " says no node"
+		sub(/;.*/, "", keys)
+		if (run in of && of[run] != keys)
+			print run " on " of[run] " and " keys
+		of[run] = keys
+	}' "$1"
 }
 
 pid_of() { cat "$1" 2>/dev/null; }
@@ -108,6 +125,7 @@ killed_study() {
 	t 'the study ends' 0 test -e study.done
 	is 'no row is lost or doubled' "$(rows s.csv)" \
 	    "$((3 * killed_n)) $((3 * killed_n))"
+	is 'each round was made on one node' "$(torn s.csv)" ''
 	t 'nothing is left to do' 0 study "$killed_n" s.csv
 	is 'nor done again' "$(rows s.csv)" \
 	    "$((3 * killed_n)) $((3 * killed_n))"

@@ -124,5 +124,15 @@ while sleep 5; do
 	scontrol update nodename=n1,n2,n3 state=resume >/dev/null 2>&1
 done &
 made_study
+# two nodes work on different rounds at the same time, under their names
+nodes=2
+study 3 two.csv >two.log 2>&1 &
+pid=$!
+named() { squeue -h -t R -o %j | grep -q '^levels[.]00'; }
+t 'squeue shows rounds' 0 await named
+wait $pid
+is 'on two nodes' "$(rows two.csv)" '9 9'
+is 'a round is on one' "$(torn two.csv)" ''
+nodes=1
 killed_study "${COLDPRESS_KILLED_CELLS:-24}"
 done_testing
