@@ -51,7 +51,7 @@ function interval(label,  i, n, a) {
 function print_pair() {
 	if (!bad[label, i])
 		$at["exit"] = 0
-	$at["wall_s"] = get(wall)
+	$(timed ? at["wall_s"] : NF + 1) = get(wall)
 	print csv_line() >pairs
 }
 
@@ -108,8 +108,9 @@ BEGIN {
 	counted = split(numbers, number, " ")
 }
 !csv_row() {
+	timed = "wall_s" in at
 	if (pairs != "" && $0 == csv_head && !written++)
-		print >pairs
+		print $0 (timed ? "" : ",wall_s") >pairs
 	next
 }
 {

@@ -16,7 +16,7 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
     openssh-client mbuffer parallel
     e2fsprogs mount bsdextrautils perl-base squashfs-tools squashfs-tools-ng
     squashfuse gnuplot-nox skopeo umoci cpio fuse3 sqlite3
-    xvfb openbox wmctrl xdotool zsh fish'
+    xvfb openbox wmctrl xdotool zsh fish imagemagick'
 # The tools that the root tests use to create filesystems, and a kernel to boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
     user-mode-linux mmdebstrap libgl1-mesa-dri nginx-light docker-registry
