@@ -6,6 +6,7 @@ install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/bench-layers scripts/bench-mount scripts/bench-sqpack
     scripts/bench-winwait scripts/bench-readers scripts/bench-advise
     scripts/bench-suites scripts/snap-startup scripts/lazy-pull scripts/coldpress
+    scripts/sweep scripts/simulate-registry
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 file(GLOB parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scripts/*.sh
     ${PROJECT_SOURCE_DIR}/scripts/*.awk ${PROJECT_SOURCE_DIR}/scripts/*.py
@@ -27,6 +28,8 @@ list(APPEND CMAKE_INSTALL_MANIFEST_FILES
     \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/coldpress)")
 install(FILES man/coldpress.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE NEWS README.md SECURITY.md CONTRIBUTING.md TYPE DOC)
+install(PROGRAMS examples/lens
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md
     ${PROJECT_SOURCE_DIR}/doc/*.svg)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc)
