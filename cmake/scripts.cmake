@@ -28,7 +28,7 @@ list(APPEND CMAKE_INSTALL_MANIFEST_FILES
     \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/coldpress)")
 install(FILES man/coldpress.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE NEWS README.md SECURITY.md CONTRIBUTING.md TYPE DOC)
-install(PROGRAMS examples/lens
+install(PROGRAMS examples/lens examples/pzc-nodes
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md
     ${PROJECT_SOURCE_DIR}/doc/*.svg)

@@ -6,16 +6,38 @@
 # shellcheck source=tests/study.sh
 . "$SRC/tests/study.sh"
 
-have lapcmp || skip_all 'lapcmp is not built'
-convert -version 2>/dev/null | grep -q ImageMagick ||
-    skip_all 'ImageMagick is not installed'
+# nodes OPTION...: pzc-nodes
+nodes() { sh "$SRC/examples/pzc-nodes" "$@"; }
+if have parallel; then
+	seq 400000 >"a huge file's"
+	t 'slices' 0 nodes -n 5 -j 2 "a huge file's" 'out 1' -F xz -0 -b 256
+	pzc -F xz -0 -b 256 -i -o want "a huge file's"
+	same 'are one file' 'out 1' want
+	t 'with a table' 0 nodes "a huge file's" out -F zstd --seekable -b 256
+	pzc -F zstd --seekable -b 256 -f -o want "a huge file's"
+	same 'of a seekable file' out want
+	t 'no slice is left' 1 test -e out.parts
+	t 'an output that exists' 1 nodes "a huge file's" out
+	t 'an option that fails' 1 nodes -n 2 "a huge file's" o3 --bogus
+	t 'no output' 1 test -e o3
+	t 'no file' 2 nodes -n 2
+	t 'a bad number' 2 nodes -n x a b
+else
+	skip 'no GNU parallel'
+fi
 
-t 'lens' 0 to report sh "$SRC/examples/lens" -q -n 6 --pixels 96
-is 'a line for each aperture' "$(grep -c '^[pz][a-z]* .* 6 ' report)" 9
-shows 'sharper' 'wide open' report
-is 'findings, decided' "$(grep -c 'here [0-9.]* \[.*hold' report)" 3
-t 'its rows' 0 grep -q 'lens=zoom;aperture=5.6,6,' results/lens.csv
-t 'a lapcmp of them' 0 to ratio lapcmp -k '' results/lens.csv.d/pairs.csv
-t 'less' 0 to report sh "$SRC/examples/lens" -q -o one.csv -n 1 --pixels 96 \
-    --rows 'prime.8'
+if ! have lapcmp; then
+	skip 'lens: lapcmp is not built'
+elif ! convert -version 2>/dev/null | grep -q ImageMagick; then
+	skip 'lens: ImageMagick is not installed'
+else
+	t 'lens' 0 to report sh "$SRC/examples/lens" -q -n 6 --pixels 96
+	is 'a line for each aperture' "$(grep -c '^[pz][a-z]* .* 6 ' report)" 9
+	shows 'sharper' 'wide open' report
+	is 'findings, decided' "$(grep -c 'here [0-9.]* \[.*hold' report)" 3
+	t 'its rows' 0 grep -q 'lens=zoom;aperture=5.6,6,' results/lens.csv
+	t 'a lapcmp of them' 0 to ratio lapcmp -k '' results/lens.csv.d/pairs.csv
+	t 'less' 0 to report sh "$SRC/examples/lens" -q -o one.csv -n 1 --pixels 96 \
+	    --rows 'prime.8'
+fi
 done_testing

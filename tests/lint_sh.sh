@@ -16,7 +16,7 @@ is_script() {
 
 cd "$SRC" || exit 1
 disabled=$(sed -n 's/^disable=//p' .shellcheckrc)
-for script in .ci/run scripts/* tests/*.sh; do
+for script in .ci/run scripts/* tests/*.sh examples/*; do
 	if [ ! -f "$script" ] || ! is_script "$script"; then
 		continue
 	fi

@@ -9,7 +9,7 @@
 . "$SRC/tests/study.sh"
 . "$SRC/tests/killed.sh"
 
-for tool in lap slurmctld slurmd munged sbatch scancel flock; do
+for tool in lap pzc slurmctld slurmd munged sbatch scancel flock; do
 	have $tool || skip_all "no $tool"
 done
 isolated
@@ -124,6 +124,10 @@ while sleep 5; do
 	scontrol update nodename=n1,n2,n3 state=resume >/dev/null 2>&1
 done &
 made_study
+seq 300000 >huge
+t 'a file in slices' 0 sh "$SRC/examples/pzc-nodes" --slurm -n 4 -j 3 huge huge.gz
+pzc -i -o want.gz huge
+same 'is one file' huge.gz want.gz
 # two nodes work on different rounds at the same time, under their names
 nodes=2
 study 3 two.csv >two.log 2>&1 &

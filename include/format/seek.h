@@ -176,16 +176,6 @@ int seek_read(const struct seek_map *m, const struct convert *c,
     struct seek_result *result);
 
 /*
- * Makes the seek table of a zstd file that is to be joined from parts: adds the
- * frames of the part fd of len bytes, and makes the table the frame that follows
- * the last of them.  The table is empty at first, and its data is freed by the
- * caller with sys_free().  Return 0, -ENOTSUP (a frame does not record its size),
- * -EFBIG, -EBADMSG (not zstd) or -errno.
- */
-int seek_table_add(struct buf *table, int fd, uint64_t len);
-int seek_table_end(struct buf *table);
-
-/*
  * Reads the gzip file fd of len bytes to its end and writes its side index,
  * with a point every spacing bytes or more, to out_fd, from which it is then
  * read back.  Returns 0, -ENOTSUP (not gzip) or -errno.

@@ -24,11 +24,11 @@
 #include "base/bytes.h"
 #include "base/sys.h"
 #include "format/cutter.h"
+#include "format/zstd_table.h"
 #include "pipeline/adapt.h"
 #include "zstd_block.h"
 #include "zstd_job.h"
 #include "zstd_scan.h"
-#include "zstd_table.h"
 
 #include <errno.h>
 #include <string.h>

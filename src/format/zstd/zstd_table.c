@@ -2,11 +2,10 @@
  * zstd_table.c - writing the seek table of a file of zstd frames
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "zstd_table.h"
+#include "format/zstd_table.h"
 
 #include "base/bytes.h"
-#include "format/list.h"
-#include "format/seek.h"
+#include "format/codec.h"
 #include "zstd_scan.h"
 
 #include <errno.h>
@@ -67,7 +66,7 @@ add_frame(void *arg, const struct codec_frame *f)
 }
 
 int
-seek_table_add(struct buf *table, int fd, uint64_t len)
+zstd_table_add_file(struct buf *table, int fd, uint64_t len)
 {
 	struct adder a = { .table = table };
 	struct codec_listing l = { .frame = add_frame, .frame_arg = &a };
@@ -76,10 +75,4 @@ seek_table_add(struct buf *table, int fd, uint64_t len)
 	if (rc == 0)
 		rc = a.rc;
 	return rc != 0 ? rc : l.has_size ? 0 : -ENOTSUP;
-}
-
-int
-seek_table_end(struct buf *table)
-{
-	return zstd_table_end(table);
 }

@@ -11,6 +11,7 @@
 #include "base/sys.h"
 #include "base/table.h"
 #include "format/skippable.h"
+#include "format/zstd_table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -348,7 +349,7 @@ add_part(struct pzseek *p, const char *path, struct buf *table)
 	else if (p->output != NULL && output_is(&p->out, &st))
 		rc = pzseek_failed(p, path, "is the output, too");
 	else
-		rc = seek_table_add(table, fd, (uint64_t)st.st_size);
+		rc = zstd_table_add_file(table, fd, (uint64_t)st.st_size);
 	sys_close(fd);
 	if (rc == -ENOTSUP)
 		return pzseek_failed(p, path, "a frame does not record its "
@@ -377,7 +378,7 @@ make_table(struct pzseek *p)
 	for (int i = 0; rc == 0 && i < p->range_count; i++)
 		rc = add_part(p, p->ranges[i], &table);
 	if (rc == 0) {
-		rc = seek_table_end(&table);
+		rc = zstd_table_end(&table);
 		if (rc == 0)
 			rc = fdio_write(p->out_fd, table.data, table.len);
 		if (rc != 0)
