@@ -4,8 +4,8 @@
  *
  * In a long stream, tables are full of what came before: matches are found
  * there, and searching takes longer than in a part by itself.  So the library
- * gets the bytes before a part as its history, and what it takes to prepare
- * that, with an empty part, does not count.
+ * gets the bytes before a part as its history; the time starts when it has
+ * taken them.
  */
 #define ZSTD_STATIC_LINKING_ONLY	/* ZSTD_getCParams() */
 
@@ -21,9 +21,9 @@
 
 /* A library's way to compress after a history, and back. */
 struct library {
-	/* Returns the size; 0 if it fails. */
+	/* Returns the size; 0 if it fails.  Sets t->cpu_s. */
 	size_t (*pack)(int level, const uint8_t *data, size_t len,
-	    size_t before, uint8_t *to, size_t room);
+	    size_t before, uint8_t *to, size_t room, struct advise_trial *t);
 	/* Returns whether `to` receives len bytes from `packed`. */
 	bool (*back)(int level, const uint8_t *packed, size_t size,
 	    const uint8_t *history, size_t before, uint8_t *to, size_t len);
@@ -32,7 +32,7 @@ struct library {
 /* With the parameters for a stream of unknown length, as pzc. */
 static size_t
 pack_zstd(int level, const uint8_t *data, size_t len, size_t before,
-    uint8_t *to, size_t room)
+    uint8_t *to, size_t room, struct advise_trial *t)
 {
 	const ZSTD_compressionParameters p = ZSTD_getCParams(level, 0, 0);
 	const struct {
@@ -47,16 +47,26 @@ pack_zstd(int level, const uint8_t *data, size_t len, size_t before,
 	    { ZSTD_c_targetLength, (int)p.targetLength },
 	    { ZSTD_c_strategy, (int)p.strategy } };
 	ZSTD_CCtx *c = ZSTD_createCCtx();
-	size_t n = 0;
+	ZSTD_inBuffer in = { data, 0, 0 };
+	ZSTD_outBuffer out = { to, room, 0 };
+	size_t left = 1;
 
 	if (c == NULL)
 		return 0;
 	for (size_t i = 0; i < sizeof(set) / sizeof(*set); i++)
 		ZSTD_CCtx_setParameter(c, set[i].parameter, set[i].value);
-	if (!ZSTD_isError(ZSTD_CCtx_refPrefix(c, data - before, before)))
-		n = ZSTD_compress2(c, to, room, data, len);
+	/* the first call, without data, takes the history */
+	if (!ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(c, len)) &&
+	    !ZSTD_isError(ZSTD_CCtx_refPrefix(c, data - before, before)) &&
+	    !ZSTD_isError(ZSTD_compressStream2(c, &out, &in,
+	    ZSTD_e_continue))) {
+		t->cpu_s = -advise_cpu_now(t);
+		in.size = len;
+		left = ZSTD_compressStream2(c, &out, &in, ZSTD_e_end);
+		t->cpu_s += advise_cpu_now(t);
+	}
 	ZSTD_freeCCtx(c);
-	return ZSTD_isError(n) ? 0 : n;
+	return left != 0 ? 0 : out.pos;
 }
 
 static bool
@@ -90,15 +100,25 @@ xz_filters(lzma_filter filters[2], lzma_options_lzma *o, int level,
 
 static size_t
 pack_xz(int level, const uint8_t *data, size_t len, size_t before,
-    uint8_t *to, size_t room)
+    uint8_t *to, size_t room, struct advise_trial *t)
 {
+	lzma_stream s = LZMA_STREAM_INIT;
 	lzma_options_lzma o;
 	lzma_filter filters[2];
-	size_t n = 0;
+	lzma_ret r;
 
 	xz_filters(filters, &o, level, data - before, before);
-	return lzma_raw_buffer_encode(filters, NULL, data, len, to, &n,
-	    room) == LZMA_OK ? n : 0;
+	r = lzma_raw_encoder(&s, filters);
+	s.next_in = data;
+	s.avail_in = len;
+	s.next_out = to;
+	s.avail_out = room;
+	t->cpu_s = -advise_cpu_now(t);
+	if (r == LZMA_OK)
+		r = lzma_code(&s, LZMA_FINISH);
+	t->cpu_s += advise_cpu_now(t);
+	lzma_end(&s);
+	return r == LZMA_STREAM_END ? room - s.avail_out : 0;
 }
 
 static bool
@@ -117,19 +137,7 @@ back_xz(int level, const uint8_t *packed, size_t size, const uint8_t *history,
 static const struct library zstd = { pack_zstd, back_zstd },
     xz = { pack_xz, back_xz };
 
-/* CPU time of compressing a part, or of preparing to: 0 bytes of it. */
-static double
-time_pack(const struct library *l, int level, const uint8_t *data, size_t len,
-    size_t before, uint8_t *to, size_t room, struct advise_trial *t,
-    size_t *size)
-{
-	double start = advise_cpu_now(t);
-
-	*size = l->pack(level, data, len, before, to, room);
-	return advise_cpu_now(t) - start;
-}
-
-/* Measures CPU times; `to` has the part, compressed to t->size bytes. */
+/* Measures the way back; `to` has the part, compressed to t->size bytes. */
 static int
 time_part(const struct library *l, int level, const uint8_t *data, size_t len,
     size_t before, uint8_t *to, struct advise_trial *t)
@@ -163,20 +171,15 @@ advise_after(const struct advise_candidate *c, const uint8_t *data, size_t len,
     size_t before, struct advise_trial *t)
 {
 	const struct library *l = strcmp(c->format, "zstd") == 0 ? &zstd : &xz;
-	size_t room = ZSTD_compressBound(len) + len / 16 + 64, size;
+	size_t room = ZSTD_compressBound(len) + len / 16 + 64;
 	uint8_t *to = sys_malloc(room);
 	int rc = 0;
 
 	if (to == NULL)
 		return -ENOMEM;
 	memset(to, 0, room);
-	t->cpu_s = t->timed ? -time_pack(l, c->level, data, 1, before, to,
-	    room, t, &size) : 0;
-	t->cpu_s += time_pack(l, c->level, data, len, before, to, room, t,
-	    &size);
-	t->cpu_s = fmax(0, t->cpu_s);
-	t->size = size;
-	if (size == 0)
+	t->size = l->pack(c->level, data, len, before, to, room, t);
+	if (t->size == 0)
 		rc = -EIO;
 	else if (t->timed)
 		rc = time_part(l, c->level, data, len, before, to, t);

@@ -24,8 +24,10 @@ enum {
 					 * one after another */
 	DROP_AFTER = 4,			/* draws before one is dropped */
 	CLOCK_LEAST = 3, CLOCK_MOST = 12,	/* pairs of timings */
-	SLOW_SHARE = 2			/* time for the slow, relative to that
-					 * for the others */
+	SLOW_SHARE = 2,			/* time for the slow, relative to that
+					 * for the others, */
+	FAST_ENOUGH = 10,		/* but after so many draws */
+	SLOW_SHARE_THEN = 8
 };
 
 /*
@@ -502,7 +504,8 @@ advise_group_slow_due(const struct advise_group *g)
 {
 	return g->slow_tried < g->tried && has_slow(g) &&
 	    (g->tried == g->draw_count ||
-	    g->slow_s <= SLOW_SHARE * g->fast_s);
+	    g->slow_s <= (g->tried < FAST_ENOUGH ? SLOW_SHARE :
+	    SLOW_SHARE_THEN) * g->fast_s);
 }
 
 int

@@ -28,17 +28,20 @@ static const double ARRANGED[ADVISE_TARGETS] = { [ADVISE_STREAM] = 0.01,
 /* Sizes within this share of each other are the same, and CPU decides. */
 static const double SAME = 0.005;
 
-/* A size whose interval is wider than this, to each side, is not known. */
-static const double VAGUE = 0.2;
-
 /* What is saved must exceed this share of a file. */
 static const double WORTH = 0.02;
+
+/* The size, if what was sampled takes so many bytes. */
+static double
+with_rest(const struct advise_case *c, double bytes)
+{
+	return bytes + c->meta_B + (double)c->group.unknown_B;
+}
 
 double
 advise_size(const struct advise_case *c, unsigned k)
 {
-	return c->estimate[k].size.value + c->meta_B +
-	    (double)c->group.unknown_B;
+	return with_rest(c, c->estimate[k].size.value);
 }
 
 static double
@@ -55,13 +58,13 @@ link_time(const struct advise_tool *t, double bytes)
 	return t->o.link_Bps > 0 ? bytes / t->o.link_Bps : 0;
 }
 
-double
-advise_write_time(const struct advise_tool *t, const struct advise_case *c,
-    unsigned k, const char **bound)
+static double
+write_time(const struct advise_tool *t, const struct advise_case *c,
+    unsigned k, double bytes, const char **bound)
 {
 	double disk = (double)c->group.plain_B / disk_Bps(c);
 	double cpu = c->estimate[k].cpu.value / t->o.cores;
-	double link = link_time(t, advise_size(c, k));
+	double link = link_time(t, bytes);
 
 	*bound = cpu >= disk && cpu >= link ? "cores" :
 	    link > disk ? "link" : "disk";
@@ -69,40 +72,54 @@ advise_write_time(const struct advise_tool *t, const struct advise_case *c,
 }
 
 double
-advise_read_time(const struct advise_tool *t, const struct advise_case *c,
-    unsigned k)
+advise_write_time(const struct advise_tool *t, const struct advise_case *c,
+    unsigned k, const char **bound)
 {
-	double bytes = advise_size(c, k);
+	return write_time(t, c, k, advise_size(c, k), bound);
+}
 
+static double
+read_time(const struct advise_tool *t, const struct advise_case *c, unsigned k,
+    double bytes)
+{
 	return fmax(c->estimate[k].back_cpu.value / t->o.cores,
 	    fmax(bytes / disk_Bps(c), link_time(t, bytes)));
 }
 
-/* What the objective makes as small as possible. */
+double
+advise_read_time(const struct advise_tool *t, const struct advise_case *c,
+    unsigned k)
+{
+	return read_time(t, c, k, advise_size(c, k));
+}
+
+/*
+ * What the objective makes as small as possible, for the largest size that the
+ * interval contains: of two candidates, the one that is known better is chosen,
+ * unless the other one surely is smaller.
+ */
 static double
 cost(const struct advise_tool *t, const struct advise_case *c, unsigned k)
 {
+	double bytes = with_rest(c, c->estimate[k].size.hi);
 	const char *bound;
 
 	switch (t->o.objective) {
 	case ADVISE_TOTAL_TIME:
-		return advise_write_time(t, c, k, &bound) +
-		    (double)t->o.reads * advise_read_time(t, c, k);
+		return write_time(t, c, k, bytes, &bound) +
+		    (double)t->o.reads * read_time(t, c, k, bytes);
 	case ADVISE_COLD_READ:
-		return advise_read_time(t, c, k);
+		return read_time(t, c, k, bytes);
 	default:
-		return advise_size(c, k);
+		return bytes;
 	}
 }
 
-/* Whether a candidate may be proposed. */
+/* Whether a candidate may be proposed: one unit alone says nothing. */
 static bool
 may_be(const struct advise_case *c, unsigned k)
 {
-	const struct sample_total *s = &c->estimate[k].size;
-
-	return c->known[k] && c->read[k] &&
-	    s->hi - s->lo <= 2 * VAGUE * s->value;
+	return c->known[k] && c->read[k] && isfinite(c->estimate[k].size.hi);
 }
 
 static void
