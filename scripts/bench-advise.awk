@@ -84,11 +84,11 @@ END {
 			if (best == "" || cost(o, size[c], cpu[c], back[c]) < \
 			    cost(o, size[best], cpu[best], back[best]))
 				best = c
-			# as the tool: for the largest size it may have
+			# as the tool: one unit alone says nothing
 			if (most[c] == "")
 				continue
-			if (chosen == "" || cost(o, most[c], e_cpu[c], \
-			    e_back[c]) < cost(o, most[chosen], e_cpu[chosen], \
+			if (chosen == "" || cost(o, e_size[c], e_cpu[c], \
+			    e_back[c]) < cost(o, e_size[chosen], e_cpu[chosen], \
 			    e_back[chosen]))
 				chosen = c
 		}

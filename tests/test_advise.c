@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "advise/advise.h"
+#include "../src/advise/advise_frame.h"
 
 #include "base/stats.h"
+#include "base/sys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -177,10 +178,69 @@ all_targets(void **state)
 	free(p);
 }
 
+/* Units in which a file comes again, near enough, are a stratum of their own. */
+static void
+again(void **state)
+{
+	enum { FILES = 16, MiB = 1 << 20 };
+	/* in MiB; the number of the file that it equals */
+	static const struct {
+		unsigned size, like;
+		bool seen;
+	} made[FILES] = {
+		{ 4, 0, true }, { 1, 1, true }, { 1, 1, true }, { 4, 3, true },
+		{ 2, 4, true }, { 2, 4, false }, { 1, 6, true },
+		{ 4, 7, true }, { 6, 8, true }, { 1, 6, true },
+		{ 3, 10, true }, { 3, 10, true }, { 3, 10, true },
+		{ 30, 13, true }, { 3, 10, true }, { 9, 15, true },
+	};
+	struct advise_file files[FILES];
+	struct advise_group g = { .target = ADVISE_STREAM,
+	    .kind = ADVISE_KINDS, .count = FILES };
+	const struct frame_stratum *h;
+	uint64_t size = 0, total = 0;
+	char names[FILES][8];
+
+	(void)state;
+	g.files = sys_malloc(FILES * sizeof(*g.files));
+	for (unsigned i = 0; i < FILES; i++) {
+		snprintf(names[i], sizeof(names[i]), "f%02u", i);
+		files[i] = (struct advise_file){ .path = names[i],
+		    .size = (uint64_t)made[i].size * MiB, .seen = made[i].seen,
+		    .head = made[i].like + 1 };
+		g.files[i] = &files[i];
+	}
+	assert_int_equal(advise_group_frame(&g, 1, 1), 0);
+	assert_int_equal(g.unit_B, MiB);
+	h = &g.frame->strata[FRAME_AGAIN];
+	/*
+	 * File 2 begins at 5 MiB and a few headers: the unit there; files 11 and
+	 * 12, from 29 MiB on, are 6; 9 is too far away from 6, 14 from 12, and of
+	 * 5 nothing is known.
+	 */
+	assert_int_equal(h->units, 7);
+	assert_int_equal(h->list[0], 5);
+	for (unsigned i = 1; i < 7; i++)
+		assert_int_equal(h->list[i], 28 + i);
+	assert_int_equal(h->size, 7 * MiB);
+	for (unsigned i = 0; i < FRAME_STRATA; i++) {
+		size += g.frame->strata[i].size;
+		total += g.frame->strata[i].units;
+	}
+	assert_int_equal(size, g.plain_B);
+	assert_int_equal(total, g.plain_B / MiB + 1);
+	/* each unit is in one stratum */
+	for (uint64_t i = 0; i < g.frame->strata[0].units; i++)
+		for (unsigned k = 0; k < 7; k++)
+			assert_true(g.frame->strata[0].list[i] != h->list[k]);
+	advise_group_free(&g);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(again),
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(reach),
 		cmocka_unit_test(context),

@@ -6,7 +6,8 @@
  * tar stream of a group, or what goes into a squashfs image, whose whole blocks
  * and whose tails are two spans.  A span is cut into units of the same size and
  * a shorter last one.  The first stratum has the whole units, the others have
- * the last ones, by size.
+ * the last ones, by size.  Units of a tar stream in which a file comes again have
+ * a stratum of their own: what the long windows make of them is quite different.
  */
 #ifndef COLDPRESS_ADVISE_FRAME_H
 #define COLDPRESS_ADVISE_FRAME_H
@@ -15,7 +16,7 @@
 
 #include <sys/types.h>
 
-enum { FRAME_STRATA = 12 };
+enum { FRAME_STRATA = 12, FRAME_AGAIN = FRAME_STRATA - 1 };
 
 /* How the bytes of a span come about. */
 enum frame_form {
@@ -38,6 +39,8 @@ struct frame_stratum {
 	size_t *spans;
 	uint64_t *before;
 	size_t count, room, before_room;
+	uint64_t *list;			/* numbers of the units in the only span;
+					 * NULL: all */
 	uint64_t units, drawn;
 	uint64_t size;
 };

@@ -14,13 +14,15 @@
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
 	UNIT_LEAST = 1 << 20, UNIT_MOST = 8 << 20,
 	WHOLE_MOST = 64 << 20,		/* a stream that is one unit */
 	BEFORE_MOST = 8 << 20,		/* the largest window */
-	SLOW_TIMED = 2,			/* draws on which the slow are timed,
+	AGAIN_LEAST = 16 << 10,		/* a file whose repetition counts */
+	SLOW_TIMED = 4,			/* draws on which the slow are timed,
 					 * one after another */
 	DROP_AFTER = 4,			/* draws before one is dropped */
 	CLOCK_LEAST = 3, CLOCK_MOST = 12,	/* pairs of timings */
@@ -65,7 +67,7 @@ stratum_of(size_t unit, size_t len)
 {
 	unsigned i = 0;
 
-	while (len < unit && i < FRAME_STRATA - 1) {
+	while (len < unit && i < FRAME_AGAIN - 1) {
 		unit /= 4;
 		i++;
 	}
@@ -152,6 +154,109 @@ add_file_spans(struct advise_group *g)
 	return rc;
 }
 
+/* A file of a tar stream. */
+struct member {
+	const struct advise_file *file;
+	uint64_t start, end;
+	bool again;
+};
+
+static int
+by_head(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->file->size != y->file->size)
+		return x->file->size < y->file->size ? -1 : 1;
+	if (x->file->head != y->file->head)
+		return x->file->head < y->file->head ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/*
+ * Marks the whole units of which at least a quarter are files that the largest
+ * window has seen before: of the same size, with the same beginning.  Returns
+ * their number, or -ENOMEM.
+ */
+static int64_t
+mark_again(const struct advise_group *g, const struct frame_span *s,
+    uint64_t units, uint8_t *marks)
+{
+	struct member *all = sys_malloc(g->count * sizeof(*all) + 1);
+	uint32_t *bytes = sys_calloc((size_t)units + 1, sizeof(*bytes));
+	int64_t marked = 0;
+	size_t n = 0;
+
+	if (all == NULL || bytes == NULL) {
+		sys_free(all);
+		sys_free(bytes);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < g->count; i++)
+		if (g->files[i]->seen && g->files[i]->size >= AGAIN_LEAST)
+			all[n++] = (struct member){ g->files[i], s->starts[i],
+			    i + 1 < g->count ? s->starts[i + 1] : s->len,
+			    false };
+	qsort(all, n, sizeof(*all), by_head);
+	for (size_t i = 1; i < n; i++) {
+		const struct member *m = &all[i];
+
+		if (m->file->size != m[-1].file->size ||
+		    m->file->head != m[-1].file->head ||
+		    m->start - m[-1].start > BEFORE_MOST)
+			continue;
+		for (uint64_t at = m->start, next; at < m->end; at = next) {
+			next = (at / g->unit_B + 1) * g->unit_B;
+			next = next < m->end ? next : m->end;
+			bytes[at / g->unit_B < units ? at / g->unit_B : units] +=
+			    (uint32_t)(next - at);
+		}
+	}
+	for (uint64_t u = 0; u < units; u++) {
+		marks[u] = bytes[u] >= g->unit_B / 4;
+		marked += marks[u];
+	}
+	sys_free(all);
+	sys_free(bytes);
+	return marked;
+}
+
+/*
+ * Divides the whole units of the only span between the first stratum and that of
+ * repeated files.  Returns 0 or -ENOMEM.
+ */
+static int
+add_whole_units(struct advise_group *g, uint64_t units)
+{
+	struct advise_frame *f = g->frame;
+	struct frame_stratum *h = f->strata;
+	uint8_t *marks = sys_calloc((size_t)units, 1);
+	int64_t again = marks == NULL ? -ENOMEM :
+	    mark_again(g, &f->spans[0], units, marks);
+	uint64_t n[2] = { 0, 0 };
+	int rc = again < 0 ? (int)again : 0;
+
+	if (again == 0)
+		rc = add_units(&h[0], 0, units, units * g->unit_B);
+	if (again <= 0)
+		goto out;
+	h[0].list = sys_malloc((size_t)units * sizeof(*h->list));
+	h[FRAME_AGAIN].list = sys_malloc((size_t)again * sizeof(*h->list));
+	if (h[0].list == NULL || h[FRAME_AGAIN].list == NULL) {
+		rc = -ENOMEM;
+		goto out;
+	}
+	for (uint64_t u = 0; u < units; u++)
+		h[marks[u] ? FRAME_AGAIN : 0].list[n[marks[u]]++] = u;
+	if (n[0] > 0)
+		rc = add_units(&h[0], 0, n[0], n[0] * g->unit_B);
+	if (rc == 0)
+		rc = add_units(&h[FRAME_AGAIN], 0, n[1], n[1] * g->unit_B);
+out:
+	sys_free(marks);
+	return rc;
+}
+
 int
 advise_group_frame(struct advise_group *g, double seconds, uint64_t seed)
 {
@@ -183,7 +288,9 @@ advise_group_frame(struct advise_group *g, double seconds, uint64_t seed)
 		uint64_t whole = f->spans[i].len / g->unit_B;
 		size_t rest = (size_t)(f->spans[i].len % g->unit_B);
 
-		if (whole > 0)
+		if (whole > 0 && is_joint(g))
+			rc = add_whole_units(g, whole);
+		else if (whole > 0)
 			rc = add_units(&f->strata[0], i, whole,
 			    whole * g->unit_B);
 		if (rc == 0 && rest > 0)
@@ -209,6 +316,7 @@ advise_group_free(struct advise_group *g)
 		for (size_t i = 0; i < FRAME_STRATA; i++) {
 			sys_free(f->strata[i].spans);
 			sys_free(f->strata[i].before);
+			sys_free(f->strata[i].list);
 		}
 		sys_free(f->spans);
 		sys_free(f->unit);
@@ -270,8 +378,9 @@ place_of(const struct advise_group *g, unsigned stratum, uint64_t number)
 			hi = middle;
 	}
 	p.span = &f->spans[h->spans[lo]];
-	if (stratum == 0) {
-		p.offset = (u - h->before[lo]) * g->unit_B;
+	if (stratum == 0 || stratum == FRAME_AGAIN) {
+		u = h->list != NULL ? h->list[u] : u - h->before[lo];
+		p.offset = u * g->unit_B;
 		p.len = g->unit_B;
 	} else {
 		p.offset = p.span->len / g->unit_B * g->unit_B;

@@ -31,17 +31,11 @@ static const double SAME = 0.005;
 /* What is saved must exceed this share of a file. */
 static const double WORTH = 0.02;
 
-/* The size, if what was sampled takes so many bytes. */
-static double
-with_rest(const struct advise_case *c, double bytes)
-{
-	return bytes + c->meta_B + (double)c->group.unknown_B;
-}
-
 double
 advise_size(const struct advise_case *c, unsigned k)
 {
-	return with_rest(c, c->estimate[k].size.value);
+	return c->estimate[k].size.value + c->meta_B +
+	    (double)c->group.unknown_B;
 }
 
 static double
@@ -58,13 +52,13 @@ link_time(const struct advise_tool *t, double bytes)
 	return t->o.link_Bps > 0 ? bytes / t->o.link_Bps : 0;
 }
 
-static double
-write_time(const struct advise_tool *t, const struct advise_case *c,
-    unsigned k, double bytes, const char **bound)
+double
+advise_write_time(const struct advise_tool *t, const struct advise_case *c,
+    unsigned k, const char **bound)
 {
 	double disk = (double)c->group.plain_B / disk_Bps(c);
 	double cpu = c->estimate[k].cpu.value / t->o.cores;
-	double link = link_time(t, bytes);
+	double link = link_time(t, advise_size(c, k));
 
 	*bound = cpu >= disk && cpu >= link ? "cores" :
 	    link > disk ? "link" : "disk";
@@ -72,50 +66,37 @@ write_time(const struct advise_tool *t, const struct advise_case *c,
 }
 
 double
-advise_write_time(const struct advise_tool *t, const struct advise_case *c,
-    unsigned k, const char **bound)
+advise_read_time(const struct advise_tool *t, const struct advise_case *c,
+    unsigned k)
 {
-	return write_time(t, c, k, advise_size(c, k), bound);
-}
+	double bytes = advise_size(c, k);
 
-static double
-read_time(const struct advise_tool *t, const struct advise_case *c, unsigned k,
-    double bytes)
-{
 	return fmax(c->estimate[k].back_cpu.value / t->o.cores,
 	    fmax(bytes / disk_Bps(c), link_time(t, bytes)));
 }
 
-double
-advise_read_time(const struct advise_tool *t, const struct advise_case *c,
-    unsigned k)
-{
-	return read_time(t, c, k, advise_size(c, k));
-}
-
-/*
- * What the objective makes as small as possible, for the largest size that the
- * interval contains: of two candidates, the one that is known better is chosen,
- * unless the other one surely is smaller.
- */
+/* What the objective makes as small as possible. */
 static double
 cost(const struct advise_tool *t, const struct advise_case *c, unsigned k)
 {
-	double bytes = with_rest(c, c->estimate[k].size.hi);
 	const char *bound;
 
 	switch (t->o.objective) {
 	case ADVISE_TOTAL_TIME:
-		return write_time(t, c, k, bytes, &bound) +
-		    (double)t->o.reads * read_time(t, c, k, bytes);
+		return advise_write_time(t, c, k, &bound) +
+		    (double)t->o.reads * advise_read_time(t, c, k);
 	case ADVISE_COLD_READ:
-		return read_time(t, c, k, bytes);
+		return advise_read_time(t, c, k);
 	default:
-		return bytes;
+		return advise_size(c, k);
 	}
 }
 
-/* Whether a candidate may be proposed: one unit alone says nothing. */
+/*
+ * Whether a candidate may be proposed: one unit alone says nothing.  A wide
+ * interval is no reason to prefer another one, which would be expected to take
+ * more; whether anything surely is saved is judged later.
+ */
 static bool
 may_be(const struct advise_case *c, unsigned k)
 {
