@@ -30,6 +30,8 @@ install(FILES man/coldpress.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE NEWS README.md SECURITY.md CONTRIBUTING.md TYPE DOC)
 install(PROGRAMS examples/lens examples/pzc-nodes
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(DIRECTORY examples/registry examples/systemd
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md
     ${PROJECT_SOURCE_DIR}/doc/*.svg)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/doc)

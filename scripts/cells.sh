@@ -382,7 +382,9 @@ cells_count() {
 	cells_left >"$study/left"
 	cells_left=$(wc -l <"$study/left")
 	cells_i=$((cells_n - cells_left)) cells_from=1 cells_id="on $engine"
-	[ "$cells_left" = 0 ] || progress
+	[ "$cells_left" = 0 ] || [ "$cells_left" = "${cells_seen:-}" ] ||
+	    progress
+	cells_seen=$cells_left
 }
 
 # cells_cancel JOB: cancels a job, and waits until it has ended

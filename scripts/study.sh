@@ -255,8 +255,8 @@ study_report() {
 	need lapcmp flock
 	exec 7>>"$study/lock.report"
 	flock 7
-	report_left=
-	[ -z "$(cells_done | head -n 1)" ] || report_left=$(cells_left | wc -l)
+	report_left=$(cells_done)
+	[ -z "$report_left" ] || report_left=$(cells_left | wc -l)
 	if [ "${report_left:-0}" -gt 0 ]; then
 		rows_csv=$study/part.csv
 		study_rows "$rows_csv"

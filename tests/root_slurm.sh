@@ -3,8 +3,8 @@
 # are killed, as are jobs and the study itself.  No row may be lost or doubled.
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# COLDPRESS_KILLED_CELLS cells (24) are run, and COLDPRESS_KILLS (7) times
-# something is killed.
+# COLDPRESS_KILLED_CELLS cells (24) are run, on COLDPRESS_NODES (1) nodes at a time,
+# and COLDPRESS_KILLS (7) times something is killed.
 . "${SRC:?}/tests/lib.sh"
 . "$SRC/tests/study.sh"
 . "$SRC/tests/killed.sh"
@@ -137,6 +137,6 @@ t 'squeue shows rounds' 0 await named
 wait $pid
 is 'on two nodes' "$(rows two.csv)" '9 9'
 is 'a round is on one' "$(torn two.csv)" ''
-nodes=1
+nodes=${COLDPRESS_NODES:-1}
 killed_study "${COLDPRESS_KILLED_CELLS:-24}"
 done_testing

@@ -150,6 +150,65 @@ test_other_server(void **state)
 }
 
 static void
+write_auths(const char *name, unsigned port, const char *base64)
+{
+	FILE *f = fopen(name, "w");
+
+	assert_non_null(f);
+	if (base64 == NULL)
+		fputs("{\"auths\": {", f);
+	else
+		fprintf(f, "{\"auths\":{\"127.0.0.1:%u\":{\"auth\":\"%s\"}}}",
+		    port, base64);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* Credentials are read again when they are refused, from a file replaced or not. */
+static void
+test_auths_again(void **state)
+{
+	static const char wrong[] = "dXNlcjp3cm9uZw==",
+	    right[] = "dXNlcjpwYXNzd29yZA==";
+	char name[SCRATCH_B + 16], next[SCRATCH_B + 16], url[64],
+	    why[LAYER_WHY];
+	struct http_options o = { .timeout_s = 1, .connections = 1,
+		.auth_file = name };
+	unsigned port = server_port(server);
+	struct http_document d;
+	struct http *h;
+
+	(void)state;
+	server_set(server, SERVER_BASIC, 1);
+	snprintf(name, sizeof(name), "%s/auth.json", dir);
+	snprintf(next, sizeof(next), "%s/next.json", dir);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/blob", port);
+	write_auths(name, port, wrong);
+	assert_int_equal(http_open(&h, &o, why), 0);
+	for (int i = 0; i < 5; i++) {
+		int rc = http_get(h, url, NULL, 8 << 20, &d, why);
+
+		http_document_free(&d);
+		/* the third time, it is half written; then, it is gone */
+		assert_int_equal(rc, i == 0 ? -EACCES : 0);
+		if (i == 0) {
+			write_auths(next, port, right);
+			assert_int_equal(rename(next, name), 0);
+		} else if (i == 1) {
+			write_auths(name, port, NULL);
+		} else if (i == 2) {
+			assert_int_equal(unlink(name), 0);
+		}
+	}
+	http_close(h);
+	/* what is wrong from the start is an error */
+	write_auths(name, port, NULL);
+	assert_int_not_equal(http_open(&h, &o, why), 0);
+	assert_non_null(strstr(why, "auth.json"));
+	unlink(name);
+	assert_int_equal(http_open(&h, &o, why), -ENOENT);
+}
+
+static void
 test_no_server(void **state)
 {
 	struct http_options o = { .timeout_s = 1, .connections = 1 };
@@ -208,6 +267,7 @@ main(void)
 		cmocka_unit_test(test_hands_on),
 		cmocka_unit_test(test_flips),
 		cmocka_unit_test(test_other_server),
+		cmocka_unit_test(test_auths_again),
 		cmocka_unit_test(test_no_server),
 		cmocka_unit_test(test_get),
 	};

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { FILE_MAX = 1 << 20, TOKEN_MAX = 64 << 10 };
 
@@ -91,27 +93,97 @@ http_realm_of(const char *url, char prefix[HTTP_URL])
 
 /* The file */
 
-int
-http_auth_load(struct http *h, const char *path, char why[LAYER_WHY])
+static bool
+is_same_file(const struct stat *a, const struct stat *b)
 {
-	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), rc;
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+	    a->st_size == b->st_size &&
+	    a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	    a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/*
+ * Reads the file, unless it is the one that `of` describes.  Returns 1 if it did,
+ * 0, or -errno, with a reason.
+ */
+static int
+read_auths(const char *path, struct stat *of, struct strbuf *text,
+    char why[LAYER_WHY])
+{
+	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+	    0), rc = fd;
 	char unread[JSON_WHY];
+	bool same = false;
+	struct stat st;
 	yajl_val root;
 
-	rc = fd < 0 ? fd : fdio_read_all(fd, FILE_MAX, &h->auths.data,
-	    &h->auths.len);
+	if (fd >= 0)
+		rc = fstat(fd, &st) == -1 ? -errno : 0;
+	if (rc == 0)
+		same = is_same_file(&st, of);
+	if (rc == 0 && !same)
+		rc = fdio_read_all(fd, FILE_MAX, &text->data, &text->len);
 	if (fd >= 0)
 		sys_close(fd);
 	if (rc != 0) {
 		snprintf(why, LAYER_WHY, "%.160s: %s", path, strerror(-rc));
 		return rc;
 	}
-	rc = json_parse(&root, h->auths.data, h->auths.len, unread);
+	if (same)
+		return 0;
+	rc = json_parse(&root, text->data, text->len, unread);
 	if (rc == 0)
 		yajl_tree_free(root);
 	else
 		snprintf(why, LAYER_WHY, "%.100s: %.100s", path, unread);
-	return rc;
+	*of = st;
+	return rc != 0 ? rc : 1;
+}
+
+int
+http_auth_load(struct http *h, const char *path, char why[LAYER_WHY])
+{
+	char *here = *path == '/' ? NULL : getcwd(NULL, 0);
+	int n = asprintf(&h->auth_path, "%s%s%s", here == NULL ? "" : here,
+	    here == NULL ? "" : "/", path);
+
+	free(here);
+	if (n == -1) {
+		h->auth_path = NULL;
+		snprintf(why, LAYER_WHY, "%s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	n = read_auths(path, &h->auths_of, &h->auths, why);
+	return n < 0 ? n : 0;
+}
+
+/*
+ * Reads the file again if it has changed, since credentials may expire.  If that
+ * fails, as while another program writes it, what is known stays.
+ */
+static void
+reload_auths(struct http *h)
+{
+	struct strbuf text = { 0 };
+	char why[LAYER_WHY];
+	struct stat of;
+	int rc;
+
+	if (h->auth_path == NULL)
+		return;
+	pthread_mutex_lock(&h->lock);
+	of = h->auths_of;
+	pthread_mutex_unlock(&h->lock);
+	rc = read_auths(h->auth_path, &of, &text, why);
+	if (rc <= 0) {
+		sys_free(text.data);
+		return;
+	}
+	pthread_mutex_lock(&h->lock);
+	sys_free(h->auths.data);
+	h->auths = text;
+	h->auths_of = of;
+	pthread_mutex_unlock(&h->lock);
 }
 
 /*
@@ -179,6 +251,7 @@ http_auth_free(struct http *h)
 		grant_free(g);
 	}
 	sys_free(h->auths.data);
+	free(h->auth_path);
 }
 
 char *
@@ -208,16 +281,19 @@ basic(struct http *h, const char *url)
 	char origin[HTTP_URL], *base64 = NULL, *value = NULL;
 	size_t len;
 
+	reload_auths(h);
 	if (h->credentials != NULL && h->credentials_for != NULL &&
 	    http_same_server(url, h->credentials_for)) {
 		len = strlen(h->credentials);
 		base64 = sys_malloc(base64_len(len) + 1);
 		if (base64 != NULL)
 			base64_write(base64, h->credentials, len);
-	} else if (h->auths.data != NULL && http_origin(url, origin) &&
-	    http_auth_lookup(h->auths.data, h->auths.len,
-	    strstr(origin, "://") + 3, &base64) != 0) {
-		base64 = NULL;
+	} else if (h->auth_path != NULL && http_origin(url, origin)) {
+		pthread_mutex_lock(&h->lock);
+		if (http_auth_lookup(h->auths.data, h->auths.len,
+		    strstr(origin, "://") + 3, &base64) != 0)
+			base64 = NULL;
+		pthread_mutex_unlock(&h->lock);
 	}
 	if (base64 != NULL && asprintf(&value, "Basic %s", base64) == -1)
 		value = NULL;

@@ -15,6 +15,7 @@
 #include <curl/curl.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 enum {
 	HTTP_URL = 8192,		/* maximum size of a URL, including the
@@ -116,9 +117,11 @@ struct http {
 					 * the thread */
 	struct http_options o;
 	char *credentials, *credentials_for, *ca_file;
-	struct strbuf auths;		/* contents of auth_file */
+	char *auth_path;		/* of auth_file, absolute; or NULL */
 
 	pthread_mutex_t lock;		/* protects the following */
+	struct strbuf auths;		/* contents of auth_file, */
+	struct stat auths_of;		/* and of which file they are */
 	pthread_cond_t changed;		/* signalled when a transfer ends */
 	bool stop;
 	bool reached;			/* there has been a reply */
@@ -228,7 +231,7 @@ bool http_origin(const char *url, char origin[HTTP_URL]);
  */
 bool http_realm_of(const char *url, char prefix[HTTP_URL]);
 
-/* Reads and checks auth_file. */
+/* Reads and checks auth_file, which is read again when it has changed. */
 int http_auth_load(struct http *h, const char *path, char why[LAYER_WHY]);
 void http_auth_free(struct http *h);
 
