@@ -86,7 +86,7 @@ layermount_probe(struct layermount *m)
 
 	if (layermount_read_registries(m) != 0 ||
 	    layermount_open_http(m, 1) != 0)
-		return msg_finish(&m->msg);
+		goto out;
 	if (find_url(m, url) != 0 || m->msg.status != MSG_OK ||
 	    ask_server(m, url, "0-0", &a) != 0)
 		goto out;
@@ -114,5 +114,6 @@ layermount_probe(struct layermount *m)
 		printf("referrers\tno (%ld)\n", a.status);
 out:
 	http_close(m->http);
+	vfs_registries_free(m->registries);
 	return msg_finish(&m->msg);
 }
