@@ -5,6 +5,7 @@
 #include "layermount.h"
 
 #include "base/fdio.h"
+#include "base/sys.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -91,12 +92,17 @@ main(int argc, char **argv)
 	m.null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	status = layermount_parse(&m, argc, argv);
 	if (status >= 0)
-		return status;
+		goto out;
 	if (m.o.probe)
-		return layermount_probe(&m);
+		status = layermount_probe(&m);
 #ifdef COLDPRESS_CONTAINERD
-	if (m.o.containerd != NULL)
-		return layermount_containerd(&m);
+	else if (m.o.containerd != NULL)
+		status = layermount_containerd(&m);
 #endif
-	return layermount_run(&m);
+	else
+		status = layermount_run(&m);
+out:
+	sys_free(m.o.credentials);
+	sys_free(m.o.credentials_for);
+	return status;
 }
