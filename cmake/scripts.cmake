@@ -6,7 +6,7 @@ install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/bench-layers scripts/bench-mount scripts/bench-sqpack
     scripts/bench-winwait scripts/bench-readers scripts/bench-advise
     scripts/bench-suites scripts/snap-startup scripts/lazy-pull scripts/coldpress
-    scripts/sweep scripts/simulate-registry
+    scripts/sweep
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/coldpress)
 file(GLOB parts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scripts/*.sh
     ${PROJECT_SOURCE_DIR}/scripts/*.awk ${PROJECT_SOURCE_DIR}/scripts/*.py
@@ -30,6 +30,8 @@ install(FILES man/coldpress.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES LICENSE NEWS README.md SECURITY.md CONTRIBUTING.md TYPE DOC)
 install(PROGRAMS examples/lens examples/pzc-nodes
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(PROGRAMS scripts/simulate-registry
+    DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples/registry)
 install(DIRECTORY examples/registry examples/systemd
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/doc/*.md

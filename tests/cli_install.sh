@@ -41,7 +41,7 @@ for file in "$SRC"/scripts/*; do
 	[ -f "$file" ] || continue
 	case $name in
 	demo | check | mutate | analyze | coverage | cross | cvmfs-client | fuzz | \
-	openzfs | package | simulate-lapcmp | figures | campaign) ;;
+	openzfs | package | simulate-lapcmp | simulate-registry | figures | campaign) ;;
 	*)
 		t "$name is installed" 0 test -x "$libexec/$name"
 		t "$name: installed --help" 0 script "$libexec" "$name" --help

@@ -31,6 +31,11 @@ for f in gzip zstd lz4 xz bzip2; do
 	    pzseek-fault -q -p 2 --verify -o out packed 200000:5
 	calls "$f, a list" pzseek-fault -l --json packed
 done
+pzc -F zstd -i -b 64 -c ../plain >../packed
+mv ../packed packed
+calls 'a seek table' pzseek-fault --seek-table packed packed
+calls 'a seek table, to a file' -x chmod -o out \
+    pzseek-fault -o out --seek-table packed
 # a frame of jobs, whose last one must be decoded to learn its size
 head -c 5000000 /dev/zero | pzc -F zstd -1 -b 4096 >packed
 calls 'jobs' pzseek-fault -q -p 2 packed -10:

@@ -618,8 +618,9 @@ convert_timed(struct file *f, struct pzc_run *run, struct adapt *adapt)
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	c.sparse = makes_holes(f);
-	progress_start(&progress, STDERR_FILENO, S_ISREG(st->st_mode) ?
-	    (uint64_t)st->st_size : 0, p->msg.quiet || !p->style->talks);
+	progress_start(&progress, STDERR_FILENO, f->in.limited ? f->in.left :
+	    S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0,
+	    p->msg.quiet || !p->style->talks);
 	c.progress = &progress;
 	getrusage(RUSAGE_SELF, &a);
 	rc = convert_run(&c, &f->in, f->out_fd, &f->result);
