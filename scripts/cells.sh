@@ -192,7 +192,7 @@ study_cell() {
 	cell_row=$(cell_line "$1")
 	cell_new=$study/rows/.$1.new.$cell_node cell_csv=$study/rows/$1.csv
 	cell_round=$(field 2 "$cell_row") cell_pos=$(field 3 "$cell_row")
-	rm -f "$cell_new" "$cell_new".*
+	rm -rf "$cell_new" "$cell_new".*
 	# Split at a control character, because splitting at tabs would drop
 	# empty fields.
 	cell_ifs=$IFS
@@ -214,7 +214,7 @@ study_cell() {
 	'' | "$cell_node") mv "$cell_new" "$cell_csv" ;;
 	*) rm -f "$cell_new" ;;
 	esac
-	rm -f "$cell_new".*
+	rm -rf "$cell_new".*
 	read -r cell_now _ </proc/uptime
 	printf '%s\t%s\t%s\n' "${cell_id#*.}" "$cell_since" "$cell_now" \
 	    >>"$study/took"
@@ -276,7 +276,7 @@ cells_run() {
 	    die "--budget requires --engine local, not '$engine'"
 	mkdir -p "$study/rows"
 	[ -e "$study/took" ] || echo '# row, seconds' >"$study/took"
-	find "$study/rows" -name '.*.new*' -exec rm -f {} +
+	find "$study/rows" -name '.*.new*' -prune -exec rm -rf {} +
 	cells_left >"$study/left"
 	groups_of <"$study/left" >"$study/groups"
 	cells_n=$(wc -l <"$study/left") cells_spent=
