@@ -158,7 +158,6 @@ add_file_spans(struct advise_group *g)
 struct member {
 	const struct advise_file *file;
 	uint64_t start, end;
-	bool again;
 };
 
 static int
@@ -195,8 +194,7 @@ mark_again(const struct advise_group *g, const struct frame_span *s,
 	for (size_t i = 0; i < g->count; i++)
 		if (g->files[i]->seen && g->files[i]->size >= AGAIN_LEAST)
 			all[n++] = (struct member){ g->files[i], s->starts[i],
-			    i + 1 < g->count ? s->starts[i + 1] : s->len,
-			    false };
+			    i + 1 < g->count ? s->starts[i + 1] : s->len };
 	qsort(all, n, sizeof(*all), by_head);
 	for (size_t i = 1; i < n; i++) {
 		const struct member *m = &all[i];
