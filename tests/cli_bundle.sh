@@ -14,9 +14,9 @@ coldpress() { sh "$SRC/scripts/coldpress" "$@"; }
 mkdir secret
 seq 1000 >secret/first
 seq 2000 >secret/second
-printf 'gzip\tpzc -q -o {out} {}\nlz4\tpzc -q -F lz4 -o {out} {}\n' >set
+printf 'gzip\tpzc -q -o {out} {}\nlz4\tpzc -q -F lz4 -o {out} {}\n' >settings
 ls -d secret/* >list
-sh "$SRC/scripts/sweep" -q -o s.csv --list list --settings set >report
+sh "$SRC/scripts/sweep" -q -o s.csv --list list --settings settings >report
 lap -q -n 2 -o l.csv -k path=secret/first -k kind=text -l cat -- cat secret/first
 cp l.csv l.saved
 
