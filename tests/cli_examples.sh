@@ -10,6 +10,16 @@
 nodes() { sh "$SRC/examples/pzc-nodes" "$@"; }
 if have parallel; then
 	seq 400000 >"a huge file's"
+	# a pzc that cannot make the second slice
+	mkdir fails
+	cat >fails/pzc <<-END
+		#!/bin/sh
+		case "\$*" in
+		*2/2*) exit 1 ;;
+		esac
+		exec $(command -v pzc) "\$@"
+	END
+	chmod +x fails/pzc
 	t 'slices' 0 nodes -n 5 -j 2 "a huge file's" 'out 1' -F xz -0 -b 256
 	pzc -F xz -0 -b 256 -i -o want "a huge file's"
 	same 'are one file' 'out 1' want
@@ -20,6 +30,14 @@ if have parallel; then
 	t 'an output that exists' 1 nodes "a huge file's" out
 	t 'an option that fails' 1 nodes -n 2 "a huge file's" o3 --bogus
 	t 'no output' 1 test -e o3
+	t 'other options' 1 nodes -n 2 "a huge file's" o3
+	rm -r o3.parts
+	pzc -i -f -o want "a huge file's"
+	t 'a slice that fails' 1 env PATH="$PWD/fails:$PATH" \
+	    sh "$SRC/examples/pzc-nodes" -n 2 "a huge file's" o3
+	is 'is the second' "$(cd o3.parts && echo *.done)" 1.done
+	t 'it goes on' 0 nodes -n 2 "a huge file's" o3
+	same 'to the same file' o3 want
 	t 'no file' 2 nodes -n 2
 	t 'a bad number' 2 nodes -n x a b
 else
