@@ -18,7 +18,8 @@ table() {
 	-e | xz lzma
 	--flush-ms=100 | gzip zlib zip zstd lz4 bzip2
 	-H | gzip zlib zip
-	-i | gzip zstd
+	-i | gzip zstd lz4 xz bzip2
+	--slice=1/2 | gzip zstd lz4 xz bzip2
 	-I 3 | gzip zlib zip
 	-J 3 | gzip zlib zip
 	--legacy | lz4
@@ -63,7 +64,7 @@ while IFS='|' read -r option has; do
 	done
 done <rows
 
-t 'nothing is created when an option is refused' 1 pzc -k -F xz -i text
+t 'nothing is created when an option is refused' 1 pzc -k -F xz -R text
 is 'nothing is created: no file' "$(echo text*)" text
 t '-d accepts them all' 0 sh -c 'pzc <text | pzc -d -i -R --legacy \
     --check=crc32 | cmp - text'
