@@ -19,7 +19,7 @@ for i in 1 2 3 4 5; do
 done
 for from in "$SRC/scripts" "$libexec"; do
 	rm -rf study.walk
-	ends "$from" bench-coldwalk '^ratio: median over pairs of runs' -n 1 \
+	ends "$from" bench-coldwalk '^ratio: over pairs of runs' -n 1 \
 	    --jobs mixed-zstd -o study.walk input
 	t 'unpacked and hashed alone, too' 0 grep -q \
 	    '^unpack and hash alone ' ends.out
