@@ -418,6 +418,42 @@ peeks_and_reads(void **state)
 	close(fd[0]);
 }
 
+/* A part of a file, and of one that has become shorter, with data and holes. */
+static void
+reads_a_part(void **state)
+{
+	enum { SIZE = 1 << 20 };
+	int fd = memfd_create("part", MFD_CLOEXEC);
+	struct input in;
+	uint8_t b[100];
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, SIZE), 0);
+	assert_int_equal(pwrite(fd, "abcdefgh", 8, 0), 8);
+
+	assert_int_equal(input_open(&in, fd), 0);
+	assert_int_equal(input_limit(&in, 2, 4), 0);
+	assert_int_equal(input_read(&in, b, sizeof(b)), 4);
+	assert_memory_equal(b, "cdef", 4);
+	assert_true(in.eof);
+	assert_int_equal(input_read(&in, b, sizeof(b)), 0);
+	input_close(&in);
+
+	/* a hole that goes on is skipped up to the end of the part only */
+	assert_int_equal(input_open(&in, fd), 0);
+	assert_int_equal(input_limit(&in, SIZE / 2, 100), 0);
+	assert_int_equal(input_skip_hole(&in, 101), 0);
+	if (input_skip_hole(&in, 60) == 1)
+		assert_int_equal(input_skip_hole(&in, 60), 0);
+	input_close(&in);
+
+	assert_int_equal(input_open(&in, fd), 0);
+	assert_int_equal(input_limit(&in, SIZE - 50, 51), 0);
+	assert_int_equal(input_read(&in, b, sizeof(b)), -ESTALE);
+	input_close(&in);
+	close(fd);
+}
+
 int
 main(void)
 {
@@ -431,6 +467,7 @@ main(void)
 		cmocka_unit_test(an_error_ends_a_wait),
 		cmocka_unit_test(a_late_failed_write_ends_a_wait),
 		cmocka_unit_test(peeks_and_reads),
+		cmocka_unit_test(reads_a_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

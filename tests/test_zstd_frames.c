@@ -4,6 +4,9 @@
  */
 #include "zstd_made.h"
 
+#include "base/sys.h"
+#include "format/zstd_table.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -152,6 +155,29 @@ frames(void **state)
 	free(frames_only.data);
 }
 
+/* A seek table has 32 bits for each size. */
+static void
+table(void **state)
+{
+	struct buf t = { .len = 0 };
+	size_t n;
+
+	(void)state;
+	assert_int_equal(zstd_table_add(&t, UINT32_MAX, UINT32_MAX), 0);
+	assert_int_equal(zstd_table_add(&t, 1 + (uint64_t)UINT32_MAX, 1),
+	    -EFBIG);
+	assert_int_equal(zstd_table_add(&t, 1, 1 + (uint64_t)UINT32_MAX),
+	    -EFBIG);
+	n = t.len;
+	assert_int_equal(n, 8);
+	t.len = UINT32_MAX - 16;
+	assert_int_equal(zstd_table_add(&t, 1, 1), -EFBIG);
+	t.len = n;
+	assert_int_equal(zstd_table_end(&t), 0);
+	assert_int_equal(t.len, 8 + 8 + 9);
+	sys_free(t.data);
+}
+
 int
 main(void)
 {
@@ -160,6 +186,7 @@ main(void)
 		cmocka_unit_test(damaged_frames),
 		cmocka_unit_test(windows),
 		cmocka_unit_test(frames),
+		cmocka_unit_test(table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
