@@ -105,7 +105,9 @@ advise_operands() {
 	target=$(cut -f 3 "$tmp/pick") format=$(cut -f 4 "$tmp/pick")
 	level=$(cut -f 5 "$tmp/pick") block=$(cut -f 6 "$tmp/pick")
 	most=$(cut -f 7 "$tmp/pick") now=$(cut -f 8 "$tmp/pick")
-	hot=$(cut -f 10 "$tmp/pick")
+	candidate=$(cut -f 9 "$tmp/pick") hot=$(cut -f 10 "$tmp/pick")
+	# a layer in pieces is layerpack's
+	case $target:$block in layers:?*) target=lazy ;; esac
 }
 
 # suffix_of FORMAT: prints what pzc appends to a name
@@ -120,6 +122,11 @@ suffix_of() {
 
 # quoted_word WORD: prints it, quoted for sh
 quoted_word() { words_for_sh "$1" | sed 's/ $//'; }
+
+# lazy_extras: prints tar's options that pass over what layerpack adds
+lazy_extras() {
+	echo --exclude=stargz.index.json --exclude=.no.prefetch.landmark
+}
 
 # commands: prints what apply does for the proposal in $place, $target ..., as
 # lines for sh
@@ -140,6 +147,18 @@ commands() {
 		echo "# in the layout that has these layers; its tags stay"
 		echo "skopeo copy --dest-compress-format $format${level:+ \
 --dest-compress-level $level} oci:LAYOUT:TAG oci:NEW:TAG"
+		;;
+	lazy:layer)
+		echo "# in the layout that has these layers"
+		echo "layerpack --image -F $candidate -L $level LAYOUT:TAG NEW"
+		;;
+	lazy:*)
+		commands_in=$(quoted_word "$(dirname "$place")")
+		echo "tar -C $commands_in -c $(quoted_word \
+		    "$(basename "$place")") |"
+		echo "    layerpack -F $candidate -L $level -o $commands_out -"
+		echo "layerpack --verify $commands_out"
+		echo "pzc -dc $commands_out | tar -C $commands_in $(lazy_extras) -d"
 		;;
 	tar:* | layers:*)
 		commands_in=$(quoted_word "$(dirname "$place")")

@@ -104,10 +104,15 @@ apply_tar() {
 	rm -f "$apply_part"
 	apply_name=$(basename "$place")
 	{ tar -C "$apply_dir" -c -- "$apply_name" || : >"$tmp/failed"; } |
-	    pzc -q -F "$format" ${level:+-"$level"} >"$apply_part" ||
-	    : >"$tmp/failed"
+	    if [ "$target" = lazy ]; then
+		layerpack -q -F "$candidate" -L "$level" -o "$apply_part" - \
+		    >/dev/null && layerpack -q --verify "$apply_part"
+	    else
+		pzc -q -F "$format" ${level:+-"$level"} >"$apply_part"
+	    fi || : >"$tmp/failed"
+	# shellcheck disable=SC2046 # options without blanks
 	[ -e "$tmp/failed" ] || pzc -dc <"$apply_part" |
-	    tar -C "$apply_dir" -d >&2 || : >"$tmp/failed"
+	    tar -C "$apply_dir" $(lazy_extras) -d >&2 || : >"$tmp/failed"
 	if [ -e "$tmp/failed" ]; then
 		rm -f "$apply_part"
 		die "$apply_out: could not be written, or differs from $place"
@@ -240,9 +245,10 @@ apply() {
 		need pzc
 		apply_files
 		;;
-	tar | layers)
-		[ "$target:$kind" != layers:layer ] || apply_not
+	tar | layers | lazy)
+		[ "$kind" != layer ] || apply_not
 		need pzc
+		[ "$target" != lazy ] || need layerpack
 		apply_tar
 		;;
 	image)

@@ -49,8 +49,14 @@ csv_row() && get("number") == n && get("candidate") != "" {
 	write_s[i] = get("write_s") + 0
 	read_s[i] = get("read_s") + 0
 	bound[i] = get("bound")
-	if (get("pick") == 1)
+	if (get("pick") == 1) {
 		pick = i
+		# of a stream, everything is read
+		part = get("target") == "tar" || (get("target") == "layers" &&
+		    get("block_B") == "") ? 1 : get("touched") / 100
+		part_now = get("kind") == "tar" || get("kind") == "layer" ? 1 :
+		    get("touched") / 100
+	}
 	place = get("place")
 	kind = get("kind")
 	target = get("target")
@@ -113,10 +119,10 @@ END {
 	# a read from a disk like this one, or through the link
 	speed = link != "" && link < disk ? link + 0 : disk
 	if (speed > 0) {
-		slower = bytes[pick] / speed
-		if (back[pick] / cores > slower)
-			slower = back[pick] / cores
-		gain = now / speed - slower
+		slower = part * bytes[pick] / speed
+		if (part * back[pick] / cores > slower)
+			slower = part * back[pick] / cores
+		gain = part_now * now / speed - slower
 		if (gain > 0)
 			printf "  after %.1f reads at %s/s, the time is back\n",
 			    write_s[pick] / gain, size_text(speed)

@@ -22,6 +22,14 @@ for row in csv.DictReader(open(sys.argv[3], newline="")):
         break' "$1" "$2" "${3:-rows.csv}"
 }
 
+# csvpick [FILE]: prints the candidate that is proposed
+csvpick() {
+	python3 -c 'import csv, sys
+for row in csv.DictReader(open(sys.argv[1], newline="")):
+    if row["pick"] == "1":
+        print(row["candidate"])' "${1:-use.csv}"
+}
+
 # near A B PERCENT: whether A is within some percent of B
 near() {
 	awk "BEGIN { d = $1 / $2 - 1; exit !(d < $3 / 100 && -d < $3 / 100) }"
@@ -164,6 +172,32 @@ for use in 'zfs gzip lz4 zstd' 'layers gzip zstd' 'mail bzip2 gzip lz4 zstd' \
 	    --for "${use%% *}" -o use.csv logs
 	is 'it has candidates of its own' "$(formats)" "${use#* }"
 done
+if have layerpack; then
+	mkdir parts
+	i=0
+	while [ $i -lt 300 ]; do
+		i=$((i + 1))
+		awk -v s=$i 'BEGIN { srand(s); for (i = 0; i < 40 * s; i++)
+			print int(rand() * 4000) }' >parts/$i
+	done
+	find parts -exec touch -d '3 days ago' {} +
+	rm -f use.csv
+	tar -cf parts.tar parts
+	t 'layers in pieces' 3 coldpress advise --cpu --budget 15 --least 10K \
+	    --for layers --objective cold-read --link 100Mbit --touched 2 \
+	    -o use.csv parts
+	for format in estargz zstd-chunked; do
+		layerpack -q -F $format -o parts.$format parts.tar >.t.out
+		t "$format: the size is layerpack's" 0 near \
+		    "$(value size_B $format use.csv)" \
+		    "$(stat -c %s parts.$format)" 4
+	done
+	is 'of which little is read' "$(csvpick)" zstd-chunked
+	coldpress advise --cpu --budget 15 --least 10K --for layers \
+	    --objective cold-read --link 100Mbit -o whole.csv parts >.t.out || :
+	t 'if all of it is, another one wins' 1 test "$(csvpick whole.csv)" = \
+	    zstd-chunked
+fi
 rm -f use.csv
 t 'for snap' 3 sampled --for snap -o use.csv tree
 shows 'which apply makes' 'apply$'

@@ -149,4 +149,28 @@ shows 'is one of ZFS' 'zfs set compression=zstd-9 recordsize=1024K'
 rows 1 "$PWD/logs" layer layers zstd 19 '' 9
 t 'a layer' 1 apply 1
 shows 'is one of skopeo' 'dest-compress-level 19'
+rows 1 "$PWD/logs" layer layers gzip 9 4194304 9
+sed -i '2s/,x,/,estargz,/' rows.csv
+t 'a layer in pieces' 1 apply 1
+shows 'is layerpack'\''s' '^layerpack --image -F estargz -L 9 '
+
+if have layerpack; then
+	sed -i 's/,layer,/,tree,/' rows.csv
+	t 'a tree as such a layer' 0 apply 1
+	t 'which is whole' 0 layerpack --verify logs.tar.gz
+	t 'in that format' 0 sh -c 'layerpack -F estargz -t logs.tar.gz |
+	    grep -q logs/3.log'
+	rm logs.tar.gz
+	# one that changes a file is found
+	instead layerpack <<X
+case "\$*" in
+*--verify*) exit 0 ;;
+esac
+mkdir short && tar -C short -x && echo x >>short/logs/3.log
+tar -C short -c logs | "$BIN/layerpack" "\$@"
+X
+	t 'a layer with another file' 1 apply 1
+	is 'does not stay' "$(ls logs.tar* 2>/dev/null)" ''
+	rm -r bin/layerpack short
+fi
 done_testing

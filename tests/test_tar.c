@@ -151,6 +151,41 @@ hard_links(void **state)
 	assert_int_equal(e.stored, 5);
 }
 
+static void
+blocks_are_peeked_at(void **state)
+{
+	uint8_t *h;
+
+	(void)state;
+	begin(&archive);
+	h = add(&archive, '0', "a", "12345", 5);
+	sum(h);
+	assert_int_equal(tar_peek(h), 5);
+	/* whatever differs from a header by one bit is none */
+	for (size_t i = 0; i < 512 * 8; i++) {
+		h[i / 8] ^= (uint8_t)(1 << i % 8);
+		/* but for what a number may be followed by */
+		assert_true(tar_peek(h) == -1 || (i / 8 >= 148 && i / 8 < 156));
+		h[i / 8] ^= (uint8_t)(1 << i % 8);
+	}
+	assert_int_equal(tar_peek(h + 512), -1);
+	/* data of its own kind, or of none */
+	for (size_t i = 0; i < 2; i++) {
+		h[156] = i == 0 ? '7' : '\0';
+		sum(h);
+		assert_int_equal(tar_peek(h), 5);
+	}
+	for (const char *type = "12345xgLK"; *type != '\0'; type++) {
+		h[156] = (uint8_t)*type;
+		sum(h);
+		assert_int_equal(tar_peek(h), 0);
+	}
+	/* a negative size */
+	memset(h + 124, 0xff, 12);
+	sum(h);
+	assert_int_equal(tar_peek(h), -1);
+}
+
 int
 main(void)
 {
@@ -159,6 +194,7 @@ main(void)
 		cmocka_unit_test(the_end_may_be_missing),
 		cmocka_unit_test(damaged_headers),
 		cmocka_unit_test(hard_links),
+		cmocka_unit_test(blocks_are_peeked_at),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

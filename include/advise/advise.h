@@ -133,7 +133,8 @@ struct advise_candidate {
 	const char *name;		/* zstd-19 */
 	const char *format;		/* the name of its codec or packer */
 	int level;			/* 0: the format has no levels */
-	uint32_t block;			/* the size of blocks or records */
+	uint32_t block;			/* the size of blocks or records; of a
+					 * layer, of pieces of files */
 	/*
 	 * STREAM, FILES: pzc compresses pieces of this size independently, in
 	 * which matches go back as far as the window; 0: pieces are small.
@@ -148,6 +149,10 @@ struct advise_candidate {
 
 /* The candidates of a target; a NULL name is the last. */
 const struct advise_candidate *advise_candidates(enum advise_target target);
+
+/* Whether what a candidate makes can be read in part. */
+bool advise_in_parts(enum advise_target target,
+    const struct advise_candidate *c);
 
 /* What one candidate did to one unit. */
 struct advise_trial {

@@ -100,4 +100,11 @@ int advise_try_chunks(const struct advise_candidate *c, const uint8_t *data,
 int advise_try_records(const struct advise_candidate *c, const uint8_t *data,
     size_t len, struct advise_trial *t);
 
+/*
+ * As advise_try(), for a part of a layer whose files are compressed one by one,
+ * in pieces of c->block bytes at most, with their lines in the index.
+ */
+int advise_try_pieces(const struct advise_candidate *c, const uint8_t *data,
+    size_t len, struct advise_trial *t);
+
 #endif

@@ -486,7 +486,9 @@ drop_worse(struct advise_group *g)
 			struct advise_trial a, b;
 
 			if (i == j || g->dropped[i] || g->dropped[j] ||
-			    strcmp(c[i].format, c[j].format) != 0)
+			    strcmp(c[i].format, c[j].format) != 0 ||
+			    advise_in_parts(g->target, &c[i]) !=
+			    advise_in_parts(g->target, &c[j]))
 				continue;
 			sums_of(g, i, j, &a, &b);
 			if (b.size > 0 && b.size <= a.size &&

@@ -87,7 +87,10 @@ static const struct advise_candidate snaps[] = {
 	{ .name = NULL }
 };
 
-/* What registries and runtimes accept. */
+/*
+ * What registries and runtimes accept.  Those with blocks are eStargz and
+ * zstd:chunked, as layerpack(1) makes them: a file can be read without the rest.
+ */
 static const struct advise_candidate layers[] = {
 	{ "zstd-1", "zstd", 1, 0, 16, 512, 0 },
 	{ "gzip-6", "gzip", 6, 0, 0, 0, 0 },
@@ -96,6 +99,8 @@ static const struct advise_candidate layers[] = {
 	{ "zstd-9", "zstd", 9, 0, 24, 4096, 0 },
 	{ "zstd-15", "zstd", 15, 0, 32, 4096, LAYERS_ZSTD_9 },
 	{ "zstd-19", "zstd", 19, 0, 48, 8192, LAYERS_ZSTD_9 },
+	{ "estargz", "gzip", 9, 4 << 20, 0, 0, 0 },
+	{ "zstd-chunked", "zstd", 10, 1 << 20, 0, 0, 0 },
 	{ .name = NULL }
 };
 
@@ -123,6 +128,13 @@ advise_candidates(enum advise_target target)
 	};
 
 	return of[target];
+}
+
+bool
+advise_in_parts(enum advise_target target, const struct advise_candidate *c)
+{
+	return target != ADVISE_STREAM && (target != ADVISE_LAYERS ||
+	    c->block > 0);
 }
 
 double
@@ -309,6 +321,8 @@ advise_try(enum advise_target target, const struct advise_candidate *c,
 		rc = advise_try_chunks(c, data, len, t);
 	else if (target == ADVISE_ZFS)
 		rc = advise_try_records(c, data, len, t);
+	else if (target == ADVISE_LAYERS && c->block > 0)
+		rc = advise_try_pieces(c, data, len, t);
 	else if (!advise_is_stream(target))
 		rc = advise_try_blocks(c, data, len, t);
 	else if (t->part && c->job_MiB > 0)

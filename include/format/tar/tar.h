@@ -161,6 +161,13 @@ uint64_t tar_offset(const struct tar *t);
 const char *tar_why(const struct tar *t);
 
 /*
+ * Whether 512 bytes from somewhere in an archive look like a header: returns the
+ * size of the file whose data follows it, 0 if none does, or -1 if they do not.
+ * What pax records say of the size is not known here.  Thread-safe.
+ */
+int64_t tar_peek(const uint8_t block[TAR_BLOCK]);
+
+/*
  * Returns the bits of st_mode for a type; a hard link has those of a regular
  * file.  Thread-safe.
  */

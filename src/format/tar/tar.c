@@ -223,7 +223,7 @@ is_end(const struct tar *t)
 
 /* Returns whether the checksum of the block is that of a header. */
 static bool
-is_header(const struct tar *t)
+is_header(const uint8_t block[TAR_BLOCK])
 {
 	int64_t plain = 0, with_sign = 0, want;
 
@@ -231,11 +231,25 @@ is_header(const struct tar *t)
 	for (size_t i = 0; i < TAR_BLOCK; i++) {
 		bool own = i - CHECKSUM_AT < CHECKSUM_B;
 
-		plain += own ? ' ' : t->block[i];
-		with_sign += own ? ' ' : (int8_t)t->block[i];
+		plain += own ? ' ' : block[i];
+		with_sign += own ? ' ' : (int8_t)block[i];
 	}
-	return tar_number(t->block + CHECKSUM_AT, CHECKSUM_B, &want) == 0 &&
+	return tar_number(block + CHECKSUM_AT, CHECKSUM_B, &want) == 0 &&
 	    (want == plain || want == with_sign);
+}
+
+int64_t
+tar_peek(const uint8_t block[TAR_BLOCK])
+{
+	bool file = block[TYPE_AT] == '0' || block[TYPE_AT] == '\0' ||
+	    block[TYPE_AT] == '7';
+	int64_t size;
+
+	if (memcmp(block + MAGIC_AT, "ustar", MAGIC_B - 1) != 0 ||
+	    !is_header(block) ||
+	    tar_number(block + SIZE_AT, LONG_B, &size) != 0 || size < 0)
+		return -1;
+	return file ? size : 0;
 }
 
 /*
@@ -281,7 +295,7 @@ next_header(struct tar *t)
 		rc = tar_block(t);
 		passed = passed || (rc > 0 && t->source.skip_ends &&
 		    is_end(t));
-	} while (rc > 0 && passed && (is_end(t) || !is_header(t)));
+	} while (rc > 0 && passed && (is_end(t) || !is_header(t->block)));
 	if (rc < 0)
 		return rc;
 	if (rc == 0 && t->offset == 0 && t->source.refuse_empty)
@@ -294,7 +308,7 @@ next_header(struct tar *t)
 		t->ended = true;
 		return 0;
 	}
-	if (!is_header(t))
+	if (!is_header(t->block))
 		return tar_fail(t, -EBADMSG, t->offset == TAR_BLOCK ?
 		    "not a tar archive" :
 		    "a header checksum is wrong");

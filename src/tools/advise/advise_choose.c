@@ -69,9 +69,11 @@ double
 advise_read_time(const struct advise_tool *t, const struct advise_case *c,
     unsigned k)
 {
-	double bytes = advise_size(c, k);
+	double share = advise_in_parts(c->group.target,
+	    &advise_candidates(c->group.target)[k]) ? (double)t->o.touched / 100 : 1;
+	double bytes = share * advise_size(c, k);
 
-	return fmax(c->estimate[k].back_cpu.value / t->o.cores,
+	return fmax(share * c->estimate[k].back_cpu.value / t->o.cores,
 	    fmax(bytes / disk_Bps(c), link_time(t, bytes)));
 }
 

@@ -31,7 +31,7 @@ static const char advise_usage[] =
 "                        [--link rate] [--reads n] [--cores n]\n"
 "                        [--objective name] [--for use] [--reader name,...]\n"
 "                        [--since rows] [--hot minutes] [--least bytes]\n"
-"                        [--seed n] [--json] path ...\n";
+"                        [--seed n] [--touched percent] [--json] path ...\n";
 
 static const char advise_about[] =
 "Samples files and trees, compresses the sample in every sensible way, and\n"
@@ -101,6 +101,9 @@ static const struct options_row advise_table[] = {
 	    OPTIONS_NUMBER(o.seed, "seed", 0, INT64_MAX) },
 	{ 0, "since", "ROWS", "also say what has changed since these rows",
 	    OPTIONS_TEXT(o.since) },
+	{ 0, "touched", "PERCENT", "how much of the result one reading takes, "
+	    "where the format allows it (100)",
+	    OPTIONS_NUMBER(o.touched, "touched", 1, 100) },
 	{ 'h', "help", NULL, "", OPTIONS_HELP },
 	{ 'V', "version", NULL, "this help; version",
 	    OPTIONS_VERSION("coldpress-advise", show_advise_parts) },
@@ -117,7 +120,7 @@ advise_parse(struct advise_tool *t, int argc, char **argv)
 
 	msg_init(&t->msg, argv[0]);
 	*o = (struct advise_options){ .budget_s = 60, .reads = 1,
-	    .least_B = 1 << 20, .hot_min = 60, .seed = 1, .argc = argc,
+	    .touched = 100, .least_B = 1 << 20, .hot_min = 60, .seed = 1, .argc = argc,
 	    .argv = argv };
 	status = options_parse(&options, argc, argv);
 	if (status >= 0)

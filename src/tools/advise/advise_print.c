@@ -381,7 +381,7 @@ static const char *const columns[] = { "series", "number", "place", "kind",
     "candidate", "format", "level", "block_B", "size_B", "size_lo_B",
     "size_hi_B", "meta_B", "cpu_s", "cpu_lo_s", "cpu_hi_s", "back_cpu_s", "complete",
     "units", "drawn", "unit_B", "read_Bps", "write_s", "read_s", "bound",
-    "readable", "pick", "objective", "link_Bps", "reads", "cores", "hot_min",
+    "readable", "pick", "objective", "link_Bps", "reads", "touched", "cores", "hot_min",
     "why_not" };
 
 /* Returns how many files of a group could not be read while it was measured. */
@@ -453,6 +453,7 @@ put_row(struct table *t, const struct advise_tool *tool, const char *series,
 	table_text(t, objectives[tool->o.objective]);
 	table_real(t, tool->o.link_Bps > 0 ? tool->o.link_Bps : NAN, 0);
 	table_int(t, (int64_t)tool->o.reads);
+	table_int(t, (int64_t)tool->o.touched);
 	table_int(t, tool->o.cores);
 	table_int(t, tool->o.hot_min);
 	table_text(t, c->why_not);

@@ -23,7 +23,7 @@ struct advise_options {
 	size_t place_count;
 	double budget_s;
 	double link_Bps;		/* 0: there is no link */
-	uint64_t reads;
+	uint64_t reads, touched;	/* per cent of the result */
 	unsigned cores;
 	enum advise_objective objective;
 	const char *what_for;		/* --for; NULL: by the kinds */
