@@ -1,6 +1,7 @@
 #!/bin/sh
 # No name is defined twice, external names begin with their module's name, and a
-# static name means one thing: it stands in few files.
+# static name means one thing: it stands in few files.  Every test has its place
+# in a CMake file.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -94,9 +95,23 @@ crowded() {
 		print $2 " (" $1 ")" }'
 }
 
+# forgotten: prints the shell tests that no CMake file runs
+forgotten() {
+	(cd "$SRC/tests" && for file in cli_*.sh root_*.sh long_*.sh san_*.sh \
+	    lint_*.sh; do
+		name=${file%.sh}
+		kind=${name%%_*} name=${name#*_}
+		grep -qw -e "shell_test($kind $name" \
+		    -e "callers_test(${name%_callers}" \
+		    -e "run.sh $file" ./*.cmake \
+		    CMakeLists.txt || echo "$file"
+	done)
+}
+
 symbols >defined
 t 'there are symbols' 0 test "$(wc -l <defined)" -gt 300
 is 'names defined twice' "$(twice)" ''
 is 'names without their module' "$(foreign)" ''
 is 'static names in many files' "$(crowded)" ''
+is 'tests that nothing runs' "$(forgotten)" ''
 done_testing
