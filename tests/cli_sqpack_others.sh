@@ -6,7 +6,7 @@
 
 PATH=${COLDPRESS_MKSQUASHFS:+$COLDPRESS_MKSQUASHFS:}$PATH
 have mksquashfs || skip_all 'mksquashfs is not installed'
-mkdir -p tree/sub tree/many
+mkdir -p tree/sub tree/many tree/tails
 seq 90000 >tree/large
 cp tree/large tree/sub/twin
 head -c 200000 /dev/zero >tree/zeros
@@ -15,6 +15,12 @@ head -c 700 /dev/zero >tree/few
 i=0
 while [ $i -lt 300 ]; do
 	seq $i $((i + i % 70)) >tree/many/$i
+	i=$((i + 1))
+done
+# tails of one length, some of which begin a fragment block
+i=0
+while [ $i -lt 20 ]; do
+	seq $((i * 1000)) 99999 | head -c 5280 >tree/tails/$i
 	i=$((i + 1))
 done
 ln tree/large tree/hard
@@ -40,7 +46,8 @@ t 'a byte in the padding' 1 sqpack --rebuild-check image
 shows 'is found' 'in the padding'
 if have gensquashfs; then
 	for o in '-c xz' '-c zstd' '-c lz4' '-c gzip' '-c zstd -X level=4' \
-	    '-c lz4 -b 4096' '-c zstd -T' '-c lz4 -T -j 1'; do
+	    '-c lz4 -b 4096' '-c gzip -b 4096' '-c zstd -b 8192' \
+	    '-c zstd -T' '-c lz4 -T -j 1'; do
 		# shellcheck disable=SC2086
 		gensquashfs -q -f $o -D tree image 2>/dev/null || continue
 		t "gensquashfs: $o" 0 sqpack --rebuild-check image

@@ -467,9 +467,9 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 		goto out;
 	/* mksquashfs does not filter tables */
 	rc = sqw_codec_open(&e->pack, method, o->data->exact &&
-	    method->filters ? 0 : o->data->level, o->gensquashfs ?
-	    o->data->block : SQUASHFS_META_B, 0, o->data->exact ||
-	    o->gensquashfs);
+	    method->filters ? 0 : o->data->level, o->gensquashfs &&
+	    o->data->block > SQUASHFS_META_B ? o->data->block :
+	    SQUASHFS_META_B, 0, o->data->exact || o->gensquashfs);
 	if (rc != 0)
 		goto out;
 	if (o->gensquashfs && method->compressor == SQUASHFS_LZ4)

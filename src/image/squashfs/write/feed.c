@@ -473,9 +473,12 @@ begin_large(struct sqw_feed *f, struct sqw_feed_unit *u)
 		rc = hash_ahead(f, u->data, &c);
 		if (rc != 0)
 			return rc;
-		if (f->tail == 0 || is_compared(f)) {
+		if (f->tail == 0 || f->o->gensquashfs || is_compared(f)) {
 			shared = share_blocks(f, blocks_key(f, c.has_tail),
 			    c.blocks);
+			/* gensquashfs always stores a tail after its blocks */
+			if (f->o->gensquashfs && !shared)
+				c.has_tail = false;
 			if (c.has_tail && !share_tail(f, f->tail, c.tail)) {
 				given = put_tail(f, u, f->tail, c.tail);
 				f->d->in_B += f->tail;
