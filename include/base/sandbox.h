@@ -91,4 +91,10 @@ int sandbox_enter_dirs(const struct sandbox_dirs *d, bool *confined);
 int sandbox_enter_fetching(int dir, const int *dirs, size_t count,
     bool *confined);
 
+/*
+ * The same, but with the access that sandbox_enter_dirs() allows.
+ */
+int sandbox_enter_pulling(const struct sandbox_dirs *d, const int *dirs,
+    size_t count, bool *confined);
+
 #endif

@@ -263,33 +263,47 @@ sandbox_making_close(struct sandbox_making *s)
 	s->ruleset = -1;
 }
 
-int
-sandbox_enter_dirs(const struct sandbox_dirs *d, bool *confined)
+/* As sandbox_enter_dirs() and, if connecting is set, sandbox_enter_fetching(). */
+static int
+enter_dirs(const struct sandbox_dirs *d, const int *dirs, size_t count,
+    bool connecting, bool *confined)
 {
 	const struct grant all[] = {
 		{ &d->reading, 1, READING }, { &d->naming, 1, NAMING },
 		{ &d->making, 1, making() }, { &d->renaming, 1, RENAMING },
 		{ &d->spooling, 1, SPOOLING },
 	};
-	struct grant g[sizeof(all) / sizeof(all[0])];
+	struct grant g[sizeof(all) / sizeof(all[0]) + 1];
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		if (*all[i].dirs >= 0)
 			g[n++] = all[i];
-	return enter_all(g, n, false, confined);
+	/* libraries that resolve host names are loaded on demand */
+	g[n++] = (struct grant){ dirs, count, READING | EXECUTE };
+	return enter_all(g, n, connecting, confined);
+}
+
+int
+sandbox_enter_dirs(const struct sandbox_dirs *d, bool *confined)
+{
+	return enter_dirs(d, NULL, 0, false, confined);
 }
 
 int
 sandbox_enter_fetching(int dir, const int *dirs, size_t count, bool *confined)
 {
-	const struct grant g[] = {
-		{ .dirs = &dir, .count = dir != -1, .access = making() },
-		/* libraries that resolve host names are loaded on demand */
-		{ .dirs = dirs, .count = count, .access = READING | EXECUTE },
-	};
+	const struct sandbox_dirs d = { .reading = -1, .naming = -1,
+		.making = dir, .renaming = -1, .spooling = -1 };
 
-	return enter_all(g, 2, true, confined);
+	return enter_dirs(&d, dirs, count, true, confined);
+}
+
+int
+sandbox_enter_pulling(const struct sandbox_dirs *d, const int *dirs,
+    size_t count, bool *confined)
+{
+	return enter_dirs(d, dirs, count, true, confined);
 }
 
 int
