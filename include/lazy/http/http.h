@@ -115,6 +115,23 @@ int http_read_whole(struct http *h, const char *base,
     const struct layer_range *ranges, size_t count, uint64_t *lengths,
     enum http_phase phase, char why[LAYER_WHY]);
 
+/*
+ * Returns whether the server once sent the whole object, though a range of it
+ * was requested: http_read_all() then costs less than http_read().  Thread-safe.
+ */
+bool http_ignores_ranges(struct http_object *o);
+
+/*
+ * Reads the object with one request, from its beginning.  take() gets its bytes
+ * in order, in the client's thread, so that other transfers wait until it
+ * returns; a nonzero result ends the transfer, and is returned.  After a broken
+ * connection, the bytes from offset 0 on are passed again.  Returns 0 or -errno
+ * as http_read() does.  Thread-safe.
+ */
+int http_read_all(struct http_object *o, int (*take)(void *arg,
+    uint64_t offset, const void *data, size_t len), void *arg,
+    enum http_phase phase);
+
 /* Determines the object's size.  Returns 0 or -errno as above.  Thread-safe. */
 int http_size(struct http_object *o, uint64_t *size);
 

@@ -99,6 +99,7 @@ struct http_object {
 	char target[HTTP_URL];		/* redirect target, or "" */
 	char validator[HTTP_VALIDATOR];
 	bool has_size;
+	bool whole;			/* was sent in place of a range */
 	uint64_t size;
 	char why[LAYER_WHY];
 };

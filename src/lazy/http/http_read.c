@@ -264,6 +264,7 @@ request_judge(struct http_request *q, char why[LAYER_WHY])
 	if (whole) {
 		pthread_mutex_lock(&q->o->h->lock);
 		q->o->h->counts[HTTP_READ].whole++;
+		q->o->whole = true;
 		pthread_mutex_unlock(&q->o->h->lock);
 	}
 	if (request_complete(q)) {
