@@ -7,13 +7,9 @@ option(COLDPRESS_CONTAINERD
     ON)
 
 if(COLDPRESS_LAYERMOUNT)
-    pkg_check_modules(CURL IMPORTED_TARGET libcurl>=7.85)
     pkg_check_modules(FUSE3 IMPORTED_TARGET fuse3>=3.14)
 endif()
-if(COLDPRESS_LAYERMOUNT AND LAYERPACK_BUILT AND OCI_BUILT AND CURL_FOUND AND
-    FUSE3_FOUND)
-    coldpress_folders(lazy/http lazy/vfs)
-    target_include_directories(coldpress PRIVATE ${CURL_INCLUDE_DIRS})
+if(COLDPRESS_LAYERMOUNT AND PULL_BUILT AND FUSE3_FOUND)
     coldpress_tool(layermount)
     target_compile_definitions(layermount PRIVATE FUSE_USE_VERSION=314)
     set(LAYERMOUNT_LIBRARIES PkgConfig::CURL ${LAYERPACK_LIBRARIES})

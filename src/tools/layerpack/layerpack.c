@@ -71,6 +71,11 @@ main(int argc, char **argv)
 	status = layerpack_parse(&p, argc, argv);
 	if (status >= 0)
 		return status;
+#ifdef COLDPRESS_PULL
+	if (p.o.mode == LAYERPACK_PULL)
+		layerpack_pull(&p);
+	else
+#endif
 	if (!makes(&p))
 		layerpack_read(&p);
 #ifdef COLDPRESS_SQLITE

@@ -16,7 +16,7 @@
 
 enum layerpack_mode {
 	LAYERPACK_NONE, LAYERPACK_LIST, LAYERPACK_EXTRACT, LAYERPACK_VERIFY,
-	LAYERPACK_MAKE, LAYERPACK_IMAGE
+	LAYERPACK_MAKE, LAYERPACK_IMAGE, LAYERPACK_PULL
 };
 
 struct layerpack_make_options {
@@ -51,6 +51,12 @@ struct layerpack_options {
 	const char *image;		/* output layout */
 	const char *platform;		/* os/architecture, or NULL */
 	unsigned threads;
+	/* --pull */
+	const char *pull;		/* the image, or NULL */
+	const char *auth_file, *ca_file, *registries_conf, *hosts_dir;
+	unsigned connections, timeout_s;
+	uint64_t max_size;
+	bool plain_http;
 	/* extraction */
 	const char *directory;
 	bool force, no_xattrs;
@@ -82,6 +88,7 @@ void layerpack_read(struct layerpack *p);
 void layerpack_make(struct layerpack *p);
 void layerpack_cas(struct layerpack *p);
 void layerpack_image(struct layerpack *p);
+void layerpack_pull(struct layerpack *p);
 
 /* layerpack_make.c */
 

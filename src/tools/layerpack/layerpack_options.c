@@ -11,15 +11,19 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_version.h>
 #include <zlib.h>
 #include <zstd.h>
 
-enum { THREADS_MAX = 1024, CHUNK_MIN = 4096 };
+enum {
+	THREADS_MAX = 1024, CHUNK_MIN = 4096, TIMEOUT_S = 60,
+	TIMEOUT_MAX = 3600, CONNECTIONS = 6, CONNECTIONS_MAX = 64
+};
 
-/* The formats that an option for making a layer applies to. */
-enum { TAR = 1, ZTOC = 2, CAS = 4, CHUNKED = 8 };
+/* What an option applies to: making a layer in some formats, or --pull. */
+enum { TAR = 1, ZTOC = 2, CAS = 4, CHUNKED = 8, PULL = 16 };
 
 static const char layerpack_usage[] =
 "usage: layerpack -F format -o layer [-0fqv] [-c size] [-L level] [-p threads]\n"
@@ -31,6 +35,10 @@ static const char layerpack_usage[] =
 "       layerpack -F cas -o repository [-qv] [-c size] [-L level] [-p threads]\n"
 "                 [--catalog names] [--key file] [--master-key file]\n"
 "                 [--name name] [--update old] [--revision n] archive ...\n"
+#endif
+#ifdef COLDPRESS_PULL
+"       layerpack --pull image -o destination [-qv] [-p threads]\n"
+"                 [--platform os/arch] [--connections n] [...]\n"
 #endif
 #ifdef COLDPRESS_OCI
 "       layerpack --image -F format [--platform os/arch] [options of -o]\n"
@@ -188,7 +196,34 @@ static const struct options_row layerpack_table[] = {
 	{ 0, "image", NULL, "convert all layers of an OCI image layout and "
 	    "write a new one", OPTIONS_CALL_WITH(take_mode, LAYERPACK_IMAGE) },
 	{ 0, "platform", "OS/ARCH[/VARIANT]", "convert only images for this "
-	    "platform; default: all", OPTIONS_TEXT(o.platform) },
+	    "platform, or pull this one; default: all, or this machine's",
+	    OPTIONS_TEXT(o.platform) },
+#endif
+#ifdef COLDPRESS_PULL
+	{ 0, NULL, NULL, "\nFetches an image from a registry:\n", OPTIONS_NOTE },
+	{ 0, "pull", "IMAGE", "fetch docker://HOST/NAME[:TAG][@DIGEST] to the "
+	    "directory, or the layout oci:DIR[:TAG], given with -o",
+	    OPTIONS_TEXT(o.pull), .mask = PULL },
+	{ 0, "authfile", "FILE", "credentials, as docker or podman store them",
+	    OPTIONS_TEXT(o.auth_file), .mask = PULL },
+	{ 0, "cacert", "FILE", "trust the certificates in FILE",
+	    OPTIONS_TEXT(o.ca_file), .mask = PULL },
+	{ 0, "connections", "N", "connections to one server (default: 6)",
+	    OPTIONS_NUMBER(o.connections, "number of connections", 1,
+	    CONNECTIONS_MAX), .mask = PULL },
+	{ 0, "hosts-dir", "DIR", "mirrors, as containerd has them: "
+	    "DIR/HOST/hosts.toml", OPTIONS_TEXT(o.hosts_dir), .mask = PULL },
+	{ 0, "max-size", "SIZE", "refuse an image whose layers are larger, "
+	    "uncompressed (default: 64G)", OPTIONS_SIZE(o.max_size, "size"),
+	    .mask = PULL },
+	{ 0, "plain-http", NULL, "do not use TLS", OPTIONS_FLAG(o.plain_http),
+	    .mask = PULL },
+	{ 0, "registries-conf", "FILE", "mirrors, as podman has them (default: "
+	    "/etc/containers/registries.conf)",
+	    OPTIONS_TEXT(o.registries_conf), .mask = PULL },
+	{ 0, "timeout", "S", "give up after S seconds without progress "
+	    "(default: 60)", OPTIONS_NUMBER(o.timeout_s, "timeout", 1,
+	    TIMEOUT_MAX), .mask = PULL },
 #endif
 	{ 0, NULL, NULL, "\n", OPTIONS_NOTE },
 	{ 'q', "quiet", NULL, "", OPTIONS_FLAG(msg.quiet) },
@@ -253,19 +288,43 @@ check_making(struct layerpack *p, const struct options *options)
 	return -1;
 }
 
+/* --pull takes no operands, and its output is given with -o. */
+static int
+check_pull(struct layerpack *p, const struct options *options, int operands)
+{
+	const struct options_row *foreign = options_foreign(options, PULL);
+
+	if (foreign != NULL || p->o.kind != NULL) {
+		msg_error(&p->msg, "--%s cannot be used with --pull",
+		    foreign != NULL ? foreign->name : "format");
+		return MSG_ERROR;
+	}
+	if (p->o.mode != LAYERPACK_MAKE || operands != 0)
+		return options_usage(layerpack_usage);
+	p->o.mode = LAYERPACK_PULL;
+	p->o.threads = cpus_choose(p->o.threads, THREADS_MAX);
+	return -1;
+}
+
 int
 layerpack_parse(struct layerpack *p, int argc, char **argv)
 {
 	struct options options = { .msg = &p->msg, .into = p,
 	    OPTIONS_TABLE(layerpack_table), .usage = layerpack_usage,
 	    .about = layerpack_about };
-	int status = options_parse(&options, argc, argv);
 	bool image, several;
-	int count;
+	int status, count;
 
+	p->o.auth_file = getenv("REGISTRY_AUTH_FILE");
+	p->o.connections = CONNECTIONS;
+	p->o.timeout_s = TIMEOUT_S;
+	p->o.max_size = UINT64_C(64) << 30;
+	status = options_parse(&options, argc, argv);
 	if (status >= 0)
 		return status;
 	count = argc - optind;
+	if (p->o.pull != NULL)
+		return check_pull(p, &options, count);
 	image = p->o.mode == LAYERPACK_IMAGE;
 	/* only a repository can be built from several archives */
 	several = p->o.mode == LAYERPACK_MAKE && p->o.kind != NULL &&
