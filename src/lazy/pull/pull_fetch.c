@@ -10,6 +10,7 @@
 #include "base/sys.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -120,6 +121,7 @@ fetch_span(struct pull_fetch *f, struct held *s)
 	const struct oci_blob *of = &f->o.blobs[f->blob];
 	bool probe = !f->has_ranges && !f->no_ranges && of->size > PROBE;
 	struct layer_range r;
+	uint64_t size = 0;
 	int rc = open_object(f, b, of->hex);
 
 	if (rc == 0)
@@ -137,10 +139,17 @@ fetch_span(struct pull_fetch *f, struct held *s)
 		.buf = s->data };
 	rc = http_read(b->object, &r, 1, HTTP_READ);
 	if (rc == 0)
+		rc = http_size(b->object, &size);
+	if (rc == 0)
 		f->o.arrived(f->o.arg, s->length);
 	pthread_mutex_lock(&f->lock);
 	if (rc != 0)
 		http_object_why(b->object, b->why);
+	if (rc == 0 && size != of->size) {
+		rc = -EBADMSG;
+		snprintf(b->why, sizeof(b->why), "it has %" PRIu64 " bytes, but "
+		    "the manifest says %" PRIu64, size, of->size);
+	}
 	f->fetching--;
 	if (probe)
 		f->probing = false;
