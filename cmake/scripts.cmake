@@ -3,7 +3,7 @@
 # documents; demo and check stay in the repository.
 install(PROGRAMS scripts/tarball scripts/pipe-buffer scripts/image-export
     scripts/mailfs scripts/bench-pzc scripts/bench-coldwalk
-    scripts/bench-layers scripts/bench-mount scripts/bench-sqpack
+    scripts/bench-layers scripts/bench-mount scripts/bench-pull scripts/bench-sqpack
     scripts/bench-winwait scripts/bench-readers scripts/bench-advise
     scripts/bench-suites scripts/snap-startup scripts/lazy-pull scripts/coldpress
     scripts/sweep

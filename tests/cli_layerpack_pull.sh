@@ -86,7 +86,8 @@ big=served/v2/i/blobs/$(sed \
 cp "$big" saved
 for damage in flip cut longer; do
 	case $damage in
-	flip) printf X | dd of="$big" bs=1 seek=3000000 conv=notrunc 2>dd ;;
+	flip) printf X | dd of="$big" bs=1 seek=3000000 conv=notrunc \
+	    2>dd.err ;;
 	cut) truncate -s 4000000 "$big" ;;
 	longer) echo more >>"$big" ;;
 	esac
@@ -259,10 +260,12 @@ t 'an index in place of a manifest' 1 layerpack --platform linux/s390x \
     --pull "$ref:t" -o out
 shows 'does not match' 'does not match that digest' .t.err
 
-# Interrupted
+# Interrupted, when a later request for the blob gets no answer
 begun() { [ -n "$(find . -path './.coldpress-*/many')" ]; }
 pull_killed() {
-	layerpack --pull "$ref:k" -o out 2>killed.err &
+	mode good 1
+	mode stalls $(($(tail -n 1 server.out) + 8))
+	layerpack --connections 1 --pull "$ref:k" -o out 2>killed.err &
 	pull_pid=$!
 	await begun
 	kill -"$1" $pull_pid
@@ -273,7 +276,6 @@ mkdir many
 head -c 30000000 /dev/urandom >many/random
 tar -cf layer.tar many
 one k
-mode stalls 4
 t 'a signal' 143 pull_killed TERM
 t 'leaves nothing behind' 0 nothing
 t 'a kill' 137 pull_killed KILL

@@ -70,18 +70,22 @@ pull_image() {
 	image_manifest g gzip
 
 	mkdir tree
-	image_tar=tar\ --xattrs\ --xattrs-include=*\ -x\ -C\ tree\ --numeric-owner
-	tar --xattrs -c --format=posix -C one . | $image_tar -p
+	tar --xattrs -c --format=posix -C one . | image_tar
 	rm -r tree/opaque tree/keep/gone tree/text tree/dir-to-file \
 	    tree/dir-to-link tree/file-to-dir tree/link-to-dir \
 	    tree/twice/first tree/random
 	tar --xattrs -c --format=posix -C two --exclude '.wh.*' \
-	    --exclude ./name --exclude ./third . | $image_tar -p
+	    --exclude ./name --exclude ./third . | image_tar
 	ln tree/name tree/third
 	tar --xattrs -c --format=posix -C four --exclude '.wh.*' . |
-	    $image_tar -p
+	    image_tar
 	! have setfattr || setfattr -x user.old tree/attributes 2>/dev/null || :
 	image_clock tree
+}
+
+# image_tar: unpacks standard input over ./tree
+image_tar() {
+	tar --xattrs '--xattrs-include=*' -xp -C tree --numeric-owner
 }
 
 # image_manifest TAG FORMAT: adds the image, whose second layer has this format
@@ -121,9 +125,10 @@ image_times() {
 	find one two three four -depth >names
 	while IFS= read -r image_name; do
 		image_n=$((image_n + 1))
-		[ ! -e "$image_name" ] && [ ! -L "$image_name" ] ||
-		    touch -h -d "@$((1000000000 + image_n * 1000)).25" \
-			"$image_name"
+		if [ -e "$image_name" ] || [ -L "$image_name" ]; then
+			touch -h -d "@$((1000000000 + image_n * 1000)).25" \
+			    "$image_name"
+		fi
 	done <names
 }
 

@@ -251,7 +251,7 @@ store_blob(struct pull *p, struct pull_fetch *f, size_t n,
 	const uint8_t *data;
 	uint8_t sum[DIGEST_MAX];
 	char hex[OCI_HEX + 1];
-	const char *why = "";
+	char why[LAYER_WHY] = "";
 	struct output out;
 	ssize_t got = 0;
 	int rc = digest_start(d);
@@ -267,14 +267,14 @@ store_blob(struct pull *p, struct pull_fetch *f, size_t n,
 	}
 	if (rc == 0 && got < 0) {
 		rc = (int)got;
-		why = pull_fetch_why(f, n);
+		pull_fetch_why(f, n, why);
 	}
 	if (rc == 0)
 		rc = digest_end(d, sum);
 	if (rc == 0) {
 		hex_write(hex, sum, OCI_HEX / 2);
-		rc = strcmp(hex, b->hex) == 0 ? 0 : -EBADMSG;
-		why = rc == 0 ? "" : OCI_NOT_ITS;
+		if (strcmp(hex, b->hex) != 0)
+			rc = layer_refuse(why, -EBADMSG, OCI_NOT_ITS);
 	}
 	if (rc == 0)
 		rc = oci_new_end(new, &out, b);

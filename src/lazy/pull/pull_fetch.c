@@ -414,8 +414,10 @@ pull_fetch_next(struct pull_fetch *f, size_t blob, const uint8_t **data)
 	return n;
 }
 
-const char *
-pull_fetch_why(const struct pull_fetch *f, size_t blob)
+void
+pull_fetch_why(struct pull_fetch *f, size_t blob, char why[LAYER_WHY])
 {
-	return f->blobs[blob].why;
+	pthread_mutex_lock(&f->lock);
+	strcpy(why, f->blobs[blob].why);
+	pthread_mutex_unlock(&f->lock);
 }

@@ -59,7 +59,7 @@ void pull_fetch_close(struct pull_fetch *f);
 ssize_t pull_fetch_next(struct pull_fetch *f, size_t blob,
     const uint8_t **data);
 
-/* Returns why fetching this blob failed, or "". */
-const char *pull_fetch_why(const struct pull_fetch *f, size_t blob);
+/* Writes why fetching this blob failed, or "". */
+void pull_fetch_why(struct pull_fetch *f, size_t blob, char why[LAYER_WHY]);
 
 #endif

@@ -91,16 +91,18 @@ decompress_layer(void *arg)
 	if (rc == 0) {
 		l->convert.codec = codec_by_magic(head, (size_t)n);
 		rc = convert_run(&l->convert, &l->in, l->out, &l->result);
+	}
+	if (rc != 0)
 		l->why = l->result.why != NULL ? l->result.why :
 		    convert_reason(rc);
+	/* wrong data has a better reason: its digest differs */
+	if (l->failed == 0 && rc != -EPIPE) {
+		wrong = check_blob(l);
+		rc = wrong != 0 ? wrong : rc;
 	}
 	if (l->failed != 0) {		/* the fetch says why */
 		rc = l->failed;
 		l->why = NULL;
-	} else if (rc != -EPIPE) {
-		/* wrong data has a better reason: its digest differs */
-		wrong = check_blob(l);
-		rc = wrong != 0 ? wrong : rc;
 	}
 	l->rc = rc;
 	sys_close(l->out);
@@ -150,12 +152,13 @@ pull_layer_read(void *layer, void *buf, size_t len)
 int
 pull_layer_end(struct pull_layer *l, char why[LAYER_WHY])
 {
-	const char *reason;
-
 	pthread_join(l->thread, NULL);
 	l->running = false;
-	reason = l->why != NULL ? l->why : pull_fetch_why(l->fetch, l->n);
-	snprintf(why, LAYER_WHY, "%s", l->rc == 0 ? "" : reason);
+	*why = '\0';
+	if (l->rc != 0 && l->why != NULL)
+		snprintf(why, LAYER_WHY, "%s", l->why);
+	else if (l->rc != 0)
+		pull_fetch_why(l->fetch, l->n, why);
 	return l->rc;
 }
 
