@@ -78,6 +78,21 @@ for how in flips,1 404,2 encodes,1; do
 	t 'a layout' 1 pull oci:out
 	t 'leaves nothing, either' 0 nothing
 done
+# Credentials
+mode token 1
+t 'a server that wants a token' 0 pull out
+listing out >out.list
+same 'is given one' out.list tree.list
+rm -rf out
+mode basic 1
+t 'a server that wants a password' 1 pull out
+t 'gets none, and nothing is left' 0 nothing
+printf '{"auths":{"%s":{"auth":"dXNlcjpwYXNzd29yZA=="}}}' \
+    "${site#http://}" >auth.json
+t 'from a file' 0 pull out --authfile auth.json
+listing out >out.list
+same 'it gets it' out.list tree.list
+rm -rf out
 mode good 1
 
 # Blobs that are not what the manifest says
