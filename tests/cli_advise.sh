@@ -175,7 +175,7 @@ done
 if have layerpack; then
 	mkdir parts
 	i=0
-	while [ $i -lt 300 ]; do
+	while [ $i -lt 60 ]; do
 		i=$((i + 1))
 		awk -v s=$i 'BEGIN { srand(s); for (i = 0; i < 40 * s; i++)
 			print int(rand() * 4000) }' >parts/$i
@@ -183,7 +183,7 @@ if have layerpack; then
 	find parts -exec touch -d '3 days ago' {} +
 	rm -f use.csv
 	tar -cf parts.tar parts
-	t 'layers in pieces' 3 coldpress advise --cpu --budget 15 --least 10K \
+	t 'layers in pieces' 3 coldpress advise --cpu --budget 4 --least 10K \
 	    --for layers --objective cold-read --link 100Mbit --touched 2 \
 	    -o use.csv parts
 	for format in estargz zstd-chunked; do
@@ -193,7 +193,7 @@ if have layerpack; then
 		    "$(stat -c %s parts.$format)" 4
 	done
 	is 'of which little is read' "$(csvpick)" zstd-chunked
-	coldpress advise --cpu --budget 15 --least 10K --for layers \
+	coldpress advise --cpu --budget 4 --least 10K --for layers \
 	    --objective cold-read --link 100Mbit -o whole.csv parts >.t.out || :
 	t 'if all of it is, another one wins' 1 test "$(csvpick whole.csv)" = \
 	    zstd-chunked
