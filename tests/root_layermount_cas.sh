@@ -128,6 +128,85 @@ for m in flips short dies 500 garbage; do
 done
 mode good 1
 
+# Nested catalogs are fetched when their directories are entered.
+mkdir -p deep/a/b/c deep/x/y deep/z
+touch deep/a/.cvmfscatalog deep/a/b/.cvmfscatalog deep/x/.cvmfscatalog
+for d in . a a/b a/b/c x x/y z; do
+	echo "$d" >"deep/$d/file"
+	ln "deep/$d/file" "deep/$d/again"
+	mkdir "deep/$d/empty"
+done
+seq 30000 >deep/x/y/long
+tar --format=gnu --numeric-owner -cf deep.tar -C deep .
+layerpack -q -F cas --name b.test --key key.pem -c 64K -o served/deep deep.tar >said
+is 'there are four catalogs' "$(find served/deep/data -name '*C' | wc -l)" 4
+deep=$site/deep
+# their marks are shown, because they are in the archive
+what deep >want.deep
+# asked: prints the number of requests so far
+asked() {
+	lines=$(wc -l <stats)
+	pkill -USR1 -o -f "^layermount .* $PWD/mnt\$"
+	await grew stats "$lines"
+	field requests
+}
+grew() { [ "$(wc -l <"$1")" -gt "$2" ]; }
+t 'nested catalogs' 0 start -F cas --stats=stats "$deep"
+ls -l mnt >/dev/null
+is 'are not fetched at the start' "$(asked)" 3
+t 'a file in one of them' 0 cmp mnt/x/y/file deep/x/y/file
+is 'needs that one, and itself' "$(asked)" 5
+is 'a missing name' "$(ls mnt/a/missing 2>&1 | sed 's/.*: //')" \
+    'No such file or directory'
+is 'needs it, too' "$(asked)" 6
+is 'the way up leads to the same directory' "$(stat -c %i mnt/a/b/c/../..)" \
+    "$(stat -c %i mnt/a)"
+is 'in listings, too' "$(find mnt/a/b/. -maxdepth 0 -printf %i; \
+    ls -ia mnt/a/b | sed -n 's/^ *\([0-9]*\) \.\.$/ \1/p')" \
+    "$(stat -c %i mnt/a/b) $(stat -c %i mnt/a)"
+(cd mnt && find . -printf '%i %p\n') | sort | sed 's,/again$,/file,' | uniq |
+    cut -d ' ' -f 1 | uniq -d >twice
+t 'no inode number is used twice' 0 test ! -s twice
+what mnt >got
+same 'the whole tree' got want.deep
+stop
+is 'each is fetched once' "$(field index_requests)" 6
+
+t 'many at once' 0 start -F cas --stats=stats "$deep"
+for i in $(seq 12); do cat mnt/a/b/c/file >"at.$i" & done
+for i in $(seq 12); do ls mnt/x/y >"ls.$i" & done
+await sh -c '[ "$(cat at.* | grep -c "^a/b/c$")" = 12 ]'
+await sh -c '[ "$(cat ls.* | grep -c "^long$")" = 12 ]'
+is 'fetch each of them once' "$(asked)" 7
+stop
+t 'a directory that is local' 0 start served/deep
+what mnt >got
+same 'has the same' got want.deep
+stop
+t 'what is fetched beforehand' 0 start -F cas --stats=stats --prefetch all \
+    "$deep"
+stop
+is 'includes all catalogs' "$(field index_requests)" 6
+
+for m in 404 500 dies flips; do
+	mode good 1
+	t "$m: mounted" 0 start -F cas --log log --stats=stats "$deep"
+	t "$m: one is entered" 0 cmp mnt/a/file deep/a/file
+	mode "$m" 1
+	t "$m: another cannot be" 2 ls mnt/x
+	shows "$m: that is an error" 'Input/output error' .t.err
+	t "$m: nor can what is in it" 1 cat mnt/x/y/file
+	shows "$m: be read" 'Input/output error' .t.err
+	is "$m: the others" "$(cat mnt/a/file; echo mnt/*)" \
+	    'a
+mnt/a mnt/again mnt/empty mnt/file mnt/x mnt/z'
+	t "$m: a reason is given" 0 grep -q '/x: ' log
+	mode good 1
+	t "$m: a later try succeeds" 0 cmp mnt/x/y/file deep/x/y/file
+	stop
+	: >log
+done
+
 # Another layer on top of it
 mkdir -p up/dir up/many
 echo new >up/dir/new

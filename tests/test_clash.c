@@ -304,8 +304,8 @@ add_groups(void)
 			.hardlinks = (uint64_t)groups[i] << 32 | 1,
 			.mode = S_IFREG | 0644, .flags = CAS_FILE };
 	}
-	assert_int_equal(cas_entries_add(&l, &all, "", md5, NULL, NULL, why),
-	    0);
+	assert_int_equal(cas_entries_add(&(struct cas_entries){ .l = &l,
+	    .rows = &all, .directory = "", .md5 = md5 }, why), 0);
 	assert_int_equal(l.index.entry_count, KEYS);
 	digest_algo_close(md5);
 	index_free(&l.index);

@@ -65,13 +65,15 @@ struct layer_format {
 	    const struct layer_range *r, void *content, const char **why);
 
 	/*
-	 * This and the next three are NULL if the format does not support them.
+	 * This and the next four are NULL if the format does not support them.
 	 */
 	const uint8_t *(*file_digest)(const struct layer *l, size_t entry);
 	bool (*trace)(const struct layer *l, struct layer_range *r);
 	int (*trace_decode)(const struct layer *l,
 	    const struct layer_trace_io *io);
 	bool (*prefetch)(const struct layer *l, struct layer_range *r);
+	const struct layer_part *(*parts)(const struct layer *l,
+	    size_t *count);
 };
 
 extern const struct layer_format format_estargz, format_zstd_chunked,

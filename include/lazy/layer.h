@@ -115,6 +115,19 @@ enum layer_kind {
 	LAYER_ESTARGZ, LAYER_ZSTD_CHUNKED, LAYER_ZTOC, LAYER_CAS
 };
 
+/*
+ * A directory whose contents are in an index of their own.  If the part is
+ * opened as a layer, paths are relative to this directory.
+ */
+struct layer_part {
+	size_t entry;			/* number of the directory's entry */
+	const char *path;		/* as in the archive */
+	uint8_t digest[LAYER_DIGEST];	/* of the index, as defined by the
+					 * format */
+	uint64_t size;			/* of the index, in bytes */
+	uint32_t links;			/* of the directory; 0: unknown */
+};
+
 /* What is known about a layer before it is opened; any field may be 0. */
 struct layer_expect {
 	const char *kind;		/* name of a format; NULL: detect it */
@@ -135,6 +148,9 @@ struct layer_expect {
 	 */
 	const uint8_t *compact_digest;
 	uint64_t compact_offset, compact_length;
+	/* Leave out what has an index of its own; see layer_parts(). */
+	bool parts;
+	const struct layer_part *part;	/* open only this part, or NULL */
 };
 
 /* The annotation for these three members: "sha256:DIGITS:OFFSET:LENGTH" */
@@ -170,6 +186,12 @@ const char *layer_kind_name(enum layer_kind kind);
  */
 const struct layer_entry *layer_entries(const struct layer *l, size_t *count);
 const struct layer_unit *layer_units(const struct layer *l, size_t *count);
+
+/*
+ * Returns the parts that were left out, in ascending order of entries.  They
+ * belong to the layer.
+ */
+const struct layer_part *layer_parts(const struct layer *l, size_t *count);
 
 /*
  * Returns the SHA-256 of a file's whole content, given its entry number, if the

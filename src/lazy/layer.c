@@ -232,6 +232,13 @@ layer_units(const struct layer *l, size_t *count)
 	return l->index.units;
 }
 
+const struct layer_part *
+layer_parts(const struct layer *l, size_t *count)
+{
+	*count = 0;
+	return l->format->parts == NULL ? NULL : l->format->parts(l, count);
+}
+
 const uint8_t *
 layer_file_digest(const struct layer *l, size_t entry)
 {

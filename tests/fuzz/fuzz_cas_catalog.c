@@ -15,9 +15,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int
-nest(void *arg, const char *path, const struct cas_nested *n)
+nest(void *arg, const char *path, const struct cas_nested *n, uint32_t links)
 {
 	(void)arg;
+	(void)links;
 	if (*path != '/' || n->size == 0 || n->size > LAYER_INDEX_MAX)
 		abort();
 	return 0;
@@ -55,8 +56,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data + 1, size - 1);
 	rc = cas_rows_read(&rows, copy, size - 1, why);
 	if (rc == 0)
-		rc = cas_entries_add(&l, &rows, data[0] % 2 == 0 ? "" : "/dir",
-		    md5, nest, NULL, why);
+		rc = cas_entries_add(&(struct cas_entries){ .l = &l,
+		    .rows = &rows,
+		    .directory = data[0] % 2 == 0 ? "" : "/dir",
+		    .relative = data[0] % 4 == 3, .md5 = md5, .nest = nest },
+		    why);
 	if (rc == 0) {
 		index_finish(&l.index);
 		look(&l.index);

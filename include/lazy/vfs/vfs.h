@@ -82,6 +82,8 @@ bool vfs_join(pthread_t thread);
 /* Stacks */
 
 struct vfs_trace;
+struct vfs_nested;
+struct vfs_part;
 
 /* A stack.  All zeros except for v: none, which may be closed. */
 struct vfs_stack {
@@ -98,6 +100,11 @@ struct vfs_stack {
 	uint64_t number;		/* in a store, from 1; otherwise 0 */
 	uint64_t first_inode;		/* the caller's number of the root */
 	struct vfs_stack *next;		/* next to be fetched */
+	/* directories in stacks of their own; see vfs_stack_enter() */
+	struct vfs_nested *nested;	/* shared by all of a tree, or NULL */
+	struct vfs_part *parts;		/* of this stack's layer, or NULL */
+	struct vfs_stack *up;		/* whose directory this is, or NULL */
+	uint32_t up_inode;
 };
 
 enum {
@@ -139,6 +146,29 @@ void vfs_stack_forget(struct vfs_stack *s);
 void vfs_stack_reference(struct vfs_stack *s, uint32_t inode, uint64_t count);
 void vfs_stack_unreference(struct vfs_stack *s, uint32_t inode,
     uint64_t count);
+
+/*
+ * Nested stacks.  If a layer was opened without its parts (vfs_expect.parts,
+ * for a stack of a single layer), the contents of each such directory are in a
+ * stack of their own, which is opened when the directory is entered.  It is
+ * numbered from 1, and its root stands for the directory.
+ */
+
+/*
+ * If an inode is such a directory, replaces it with the root of its stack,
+ * which is opened if necessary; several threads wait for one that opens it.
+ * Returns 0, or -errno after a warning; a later call tries again.
+ */
+int vfs_stack_enter(struct vfs_stack **s, uint32_t *inode);
+
+/* If an inode is the root of a nested stack, replaces it with the directory. */
+void vfs_stack_leave(struct vfs_stack **s, uint32_t *inode);
+
+/* Returns the nested stack with this number, or NULL. */
+struct vfs_stack *vfs_stack_numbered(struct vfs_stack *s, uint64_t number);
+
+/* Returns the link count of an inode. */
+uint32_t vfs_stack_links(const struct vfs_stack *s, uint32_t inode);
 
 /* Reading */
 

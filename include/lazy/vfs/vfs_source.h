@@ -53,6 +53,9 @@ struct vfs_expect {
 	const char *index_digest;	/* "sha256:" and 64 digits */
 	const uint8_t *key;		/* digest of the key that signs a
 					 * repository: LAYER_DIGEST bytes */
+	/* as in struct layer_expect */
+	bool parts;
+	const struct layer_part *part;
 };
 
 /*

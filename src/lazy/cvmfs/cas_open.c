@@ -2,8 +2,10 @@
  * cas_open.c - opening a CVMFS repository: manifest, catalogs and entries
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * All catalogs are read, level by level, because the index contains all entries
- * of a layer; several catalogs of a level are fetched together.
+ * All catalogs are read, level by level, and several of a level are fetched
+ * together; the index then contains all entries.  Or, if the caller wants parts,
+ * only one is read: that of the root, or of a part, which is a directory with a
+ * nested catalog.
  *
  * Listing a catalog's entries begins at its root directory.  A row is accepted
  * only if its MD5 is that of the path under which it was found, so there are no
@@ -41,11 +43,11 @@ struct dir {
 };
 
 struct entries {
+	const struct cas_entries *of;
 	struct layer *l;
 	const struct cas_rows *rows;
 	struct digest *md5;
-	int (*nest)(void *arg, const char *path, const struct cas_nested *n);
-	void *arg;
+	size_t skipped;			/* bytes of paths left out */
 	struct dir *queue;
 	size_t count, cap;
 	struct arena arena;		/* for paths and attributes */
@@ -146,7 +148,7 @@ add_data(struct entries *x, const struct cas_row *r)
 static int
 add_row_entry(struct entries *x, const struct cas_row *r)
 {
-	struct layer_entry e = { .path = x->path.data, .uname = "",
+	struct layer_entry e = { .path = x->path.data + x->skipped, .uname = "",
 		.gname = "", .link = "", .mode = (uint32_t)r->mode & 07777,
 		.uid = (uint64_t)r->uid, .gid = (uint64_t)r->gid,
 		.mtime = r->mtime, .mtime_ns = (uint32_t)r->mtime_ns };
@@ -270,7 +272,8 @@ list_dir(struct entries *x, const struct dir *dir, bool nested_root)
 			if (n == NULL)
 				return refuse_row(x, "the nested catalog is "
 				    "missing");
-			rc = x->nest(x->arg, x->path.data, n);
+			rc = x->of->nest(x->of->arg, x->path.data, n,
+			    (uint32_t)r->hardlinks);
 		}
 		if (rc != 0)
 			return rc;
@@ -279,18 +282,18 @@ list_dir(struct entries *x, const struct dir *dir, bool nested_root)
 }
 
 int
-cas_entries_add(struct layer *l, const struct cas_rows *rows,
-    const char *directory, const struct digest_algo *md5,
-    int (*nest)(void *arg, const char *path, const struct cas_nested *n),
-    void *arg, char why[LAYER_WHY])
+cas_entries_add(const struct cas_entries *of, char why[LAYER_WHY])
 {
-	struct entries x = { .l = l, .rows = rows, .nest = nest, .arg = arg,
+	const struct cas_rows *rows = of->rows;
+	const char *directory = of->directory;
+	struct entries x = { .of = of, .l = of->l, .rows = rows,
+		.skipped = of->relative ? strlen(directory) : 0,
 		.seed = hash_seed(), .slots = 1, .why = why };
 	const struct cas_path none = { 0, 0 };
 	const struct cas_row *end, *r;
 	struct cas_path of_root = { 0, 0 };
 	size_t links = 0;
-	int rc = digest_new(&x.md5, md5);
+	int rc = digest_new(&x.md5, of->md5);
 
 	if (rc == 0)
 		rc = md5_of(&x, directory, &of_root);
@@ -345,6 +348,7 @@ struct pending {
 
 struct opening {
 	struct layer *l;
+	const struct layer_expect *e;
 	struct cas_unpacker *unpacker;
 	struct digest_algo *md5;
 	struct pending *queue;
@@ -388,10 +392,30 @@ unpack_object(struct opening *x, const uint8_t hash[CAS_HASH], const void *data,
 	return 0;
 }
 
+/* Notes the nested catalog of the last entry, a directory, as a part. */
 static int
-enqueue(void *arg, const char *path, const struct cas_nested *n)
+add_part(struct opening *x, const char *path, const struct cas_nested *n,
+    uint32_t links)
 {
-	struct opening *x = arg;
+	struct layer_part part = { .entry = x->l->index.entry_count - 1,
+		.path = arena_copy(&x->l->index.arena, path, strlen(path)),
+		.size = n->size, .links = links };
+	struct cas_state *s = x->l->state;
+	void *parts = s->parts;
+	int rc = part.path == NULL ? -ENOMEM : array_grow(&parts,
+	    s->part_count, &s->part_cap, sizeof(part));
+
+	s->parts = parts;
+	if (rc != 0)
+		return rc;
+	memcpy(part.digest, n->hash, CAS_HASH);
+	s->parts[s->part_count++] = part;
+	return 0;
+}
+
+static int
+enqueue(struct opening *x, const char *path, const struct cas_nested *n)
+{
 	void *queue = x->queue;
 	struct pending p = { .nested = *n };
 	int rc;
@@ -407,6 +431,15 @@ enqueue(void *arg, const char *path, const struct cas_nested *n)
 	x->bytes += n->size;
 	x->queue[x->count++] = p;
 	return 0;
+}
+
+static int
+nest(void *arg, const char *path, const struct cas_nested *n, uint32_t links)
+{
+	struct opening *x = arg;
+
+	return x->e->parts || x->e->part != NULL ?
+	    add_part(x, path, n, links) : enqueue(x, path, n);
 }
 
 /* Reads some catalogs, beginning with catalog `first` of the queue. */
@@ -460,8 +493,10 @@ read_batch(struct opening *x, size_t first, size_t *count)
 		if (rc == 0)
 			rc = cas_rows_read(&rows, content, made, x->why);
 		if (rc == 0)
-			rc = cas_entries_add(x->l, &rows, p.path, x->md5,
-			    enqueue, x, x->why);
+			rc = cas_entries_add(&(struct cas_entries){
+			    .l = x->l, .rows = &rows, .directory = p.path,
+			    .relative = x->e->part != NULL, .md5 = x->md5,
+			    .nest = nest, .arg = x }, x->why);
 		cas_rows_free(&rows);
 		sys_free(content);
 	}
@@ -469,12 +504,10 @@ read_batch(struct opening *x, size_t first, size_t *count)
 	return rc;
 }
 
-int
-cas_open_layer(struct layer *l, const struct layer_expect *e,
-    char why[LAYER_WHY])
+/* Reads and verifies the manifest, which names the root catalog. */
+static int
+find_root(struct opening *x, struct cas_nested *root)
 {
-	struct opening x = { .l = l, .why = why };
-	struct cas_state *s = l->state = sys_calloc(1, sizeof(*s));
 	/*
 	 * the manifest, followed by space for the stored and the decompressed
 	 * certificate
@@ -482,11 +515,46 @@ cas_open_layer(struct layer *l, const struct layer_expect *e,
 	uint8_t *text = sys_malloc(CAS_MANIFEST_MAX + 2 * CAS_CERTIFICATE_MAX);
 	uint8_t *stored, *content;
 	struct cas_manifest m;
-	struct cas_nested root;
 	char path[CAS_PATH];
-	size_t len = 0, n = 0;
-	int rc = s == NULL || text == NULL ? -ENOMEM :
-	    digest_algo_open(&s->sha1, "sha1");
+	size_t len = 0;
+	int rc;
+
+	if (text == NULL)
+		return -ENOMEM;
+	stored = text + CAS_MANIFEST_MAX;
+	content = stored + CAS_CERTIFICATE_MAX;
+	rc = fetch_whole(x, CAS_MANIFEST, text, CAS_MANIFEST_MAX);
+	if (rc == 0)
+		rc = cas_manifest_parse(&m, text, CAS_MANIFEST_MAX, x->why);
+	if (rc != 0)
+		goto out;
+	cas_object_path(path, m.certificate, CAS_CERTIFICATE_OBJECT);
+	rc = fetch_whole(x, path, stored, CAS_CERTIFICATE_MAX);
+	if (rc == 0)
+		rc = unpack_object(x, m.certificate, stored,
+		    CAS_CERTIFICATE_MAX, content, CAS_CERTIFICATE_MAX, &len);
+	if (rc == 0)
+		rc = cas_manifest_verify(&m, text, content, len,
+		    x->e->key_digest, x->why);
+	if (rc != 0)
+		goto out;
+	x->l->index_bytes += m.lines;
+	memcpy(root->hash, m.catalog, CAS_HASH);
+	root->size = m.catalog_size;
+out:
+	sys_free(text);
+	return rc;
+}
+
+int
+cas_open_layer(struct layer *l, const struct layer_expect *e,
+    char why[LAYER_WHY])
+{
+	struct opening x = { .l = l, .e = e, .why = why };
+	struct cas_state *s = l->state = sys_calloc(1, sizeof(*s));
+	struct cas_nested first;
+	size_t n = 0;
+	int rc = s == NULL ? -ENOMEM : digest_algo_open(&s->sha1, "sha1");
 
 	if (rc == 0)
 		rc = digest_algo_open(&x.md5, "md5");
@@ -497,34 +565,20 @@ cas_open_layer(struct layer *l, const struct layer_expect *e,
 	if (rc != 0)
 		goto out;
 	l->index.unit_most = CAS_WHOLE_MAX;
-	stored = text + CAS_MANIFEST_MAX;
-	content = stored + CAS_CERTIFICATE_MAX;
-	rc = fetch_whole(&x, CAS_MANIFEST, text, CAS_MANIFEST_MAX);
+	if (e->part != NULL) {
+		memcpy(first.hash, e->part->digest, CAS_HASH);
+		first.size = e->part->size;
+	} else {
+		rc = find_root(&x, &first);
+	}
 	if (rc == 0)
-		rc = cas_manifest_parse(&m, text, CAS_MANIFEST_MAX, why);
-	if (rc != 0)
-		goto out;
-	cas_object_path(path, m.certificate, CAS_CERTIFICATE_OBJECT);
-	rc = fetch_whole(&x, path, stored, CAS_CERTIFICATE_MAX);
-	if (rc == 0)
-		rc = unpack_object(&x, m.certificate, stored,
-		    CAS_CERTIFICATE_MAX, content, CAS_CERTIFICATE_MAX, &len);
-	if (rc == 0)
-		rc = cas_manifest_verify(&m, text, content, len,
-		    e->key_digest, why);
-	if (rc != 0)
-		goto out;
-	l->index_bytes += m.lines;
-	memcpy(root.hash, m.catalog, CAS_HASH);
-	root.size = m.catalog_size;
-	rc = enqueue(&x, "", &root);
+		rc = enqueue(&x, e->part != NULL ? e->part->path : "", &first);
 	for (size_t i = 0; rc == 0 && i < x.count; i += n)
 		rc = read_batch(&x, i, &n);
 out:
 	for (size_t i = 0; i < x.count; i++)
 		free(x.queue[i].path);
 	sys_free(x.queue);
-	sys_free(text);
 	cas_unpacker_close(x.unpacker);
 	digest_algo_close(x.md5);
 	return rc;

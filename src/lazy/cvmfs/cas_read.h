@@ -37,6 +37,8 @@ struct cas_state {
 	size_t slots;
 	uint64_t seed;
 	struct digest_algo *sha1;
+	struct layer_part *parts;	/* nested catalogs left out */
+	size_t part_count, part_cap;
 };
 
 /* cas_unit.c */
@@ -130,14 +132,26 @@ const struct cas_nested *cas_rows_nested(const struct cas_rows *r,
 int cas_open_layer(struct layer *l, const struct layer_expect *e,
     char why[LAYER_WHY]);
 
+/* A catalog whose entries are to be added to an index. */
+struct cas_entries {
+	struct layer *l;
+	const struct cas_rows *rows;
+	const char *directory;		/* its root; "", or "/usr/lib" */
+	bool relative;			/* leave the directory out of paths */
+	const struct digest_algo *md5;
+	/*
+	 * Called for each nested catalog after its directory's entry, with the
+	 * directory's path and link count.  Returns 0 or -errno.
+	 */
+	int (*nest)(void *arg, const char *path, const struct cas_nested *n,
+	    uint32_t links);
+	void *arg;
+};
+
 /*
- * Adds the entries in a directory's catalog to the index, and calls nest, which
- * returns 0 or -errno, for each nested catalog.  Returns 0, -ENOMEM, or
- * -EBADMSG, -EFBIG or -ENOTSUP with a clause in why.
+ * Adds the entries in a directory's catalog to the index.  Returns 0, -ENOMEM,
+ * or -EBADMSG, -EFBIG or -ENOTSUP with a clause in why.
  */
-int cas_entries_add(struct layer *l, const struct cas_rows *rows,
-    const char *directory, const struct digest_algo *md5,
-    int (*nest)(void *arg, const char *path, const struct cas_nested *n),
-    void *arg, char why[LAYER_WHY]);
+int cas_entries_add(const struct cas_entries *of, char why[LAYER_WHY]);
 
 #endif

@@ -197,6 +197,15 @@ has_manifest(const struct layer *l)
 	return l->blobs->size(l->blobs->arg, CAS_MANIFEST, &size) == 0;
 }
 
+static const struct layer_part *
+parts(const struct layer *l, size_t *count)
+{
+	const struct cas_state *s = l->state;
+
+	*count = s->part_count;
+	return s->parts;
+}
+
 static void
 close_layer(struct layer *l)
 {
@@ -206,6 +215,7 @@ close_layer(struct layer *l)
 		return;
 	sys_free(s->units);
 	sys_free(s->table);
+	sys_free(s->parts);
 	digest_algo_close(s->sha1);
 	sys_free(s);
 }
@@ -215,5 +225,5 @@ const struct layer_format format_cas = {
 	.probe = has_manifest, .open = cas_open_layer, .close = close_layer,
 	.ranges = ranges,
 	.decoder_open = open_unpacker, .decoder_close = close_unpacker,
-	.decode = decode_unit,
+	.decode = decode_unit, .parts = parts,
 };

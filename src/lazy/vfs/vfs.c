@@ -113,15 +113,28 @@ vfs_stack_add(struct vfs_stack *to, const char *name,
 }
 
 int
+vfs_stack_add_part(struct vfs_stack *to, const char *name,
+    const struct vfs_source_ops *ops, void *arg,
+    const struct vfs_report *report, const struct vfs_expect *expect)
+{
+	struct vfs_source *s = new_source(to);
+
+	if (s != NULL)
+		return vfs_source_open_ops(s, name, ops, arg, report, expect,
+		    NULL, 0);
+	if (ops->close != NULL)
+		ops->close(arg);
+	return vfs_refuse(report, name, -ENOMEM, "");
+}
+
+int
 vfs_stack_add_ops(struct vfs_stack *to, const char *name,
     const struct vfs_source_ops *ops, void *arg)
 {
 	const struct vfs_options *o = &to->v->o;
-	struct vfs_source *s = new_source(to);
 
-	return s == NULL ? vfs_refuse(&o->remote.report, name, -ENOMEM, "") :
-	    vfs_source_open_ops(s, name, ops, arg, &o->remote.report,
-	    &o->expect, NULL, 0);
+	return vfs_stack_add_part(to, name, ops, arg, &o->remote.report,
+	    &o->expect);
 }
 
 int
@@ -161,7 +174,12 @@ vfs_stack_build(struct vfs_stack *s, enum merge_mode mode)
 		if (rc != 0)
 			return vfs_refuse(report, v->o.name, rc, "");
 	}
-	atomic_fetch_add(&v->layers, s->source_count);
+	rc = vfs_nested_prepare(s, s->nested);
+	if (rc != 0)
+		return vfs_refuse(report, v->o.name, rc, "");
+	/* a nested stack is a part of a layer */
+	if (s->up == NULL)
+		atomic_fetch_add(&v->layers, s->source_count);
 	atomic_fetch_add(&v->files, count);
 	return 0;
 }
@@ -183,6 +201,7 @@ vfs_stack_close(struct vfs_stack *s)
 {
 	void *seen, *lookups;
 
+	vfs_nested_close(s);
 	if (s->trace != NULL)
 		vfs_trace_free(s->trace);
 	merge_free(s->tree);

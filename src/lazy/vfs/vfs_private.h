@@ -5,7 +5,8 @@
  * A source (vfs_source.c) reads a layer from a file or a server (vfs_remote.c).
  * A stack of them (vfs.c) is read through the units (units.c) or the trace
  * (vfs_trace.c, vfs_stream.c), while vfs_ahead.c fetches what may be read next.
- * Images (vfs_image.c) and a store (vfs_store.c) consist of stacks.
+ * Images (vfs_image.c) and a store (vfs_store.c) consist of stacks.  A stack may
+ * have others in it (vfs_nested.c).
  */
 #ifndef COLDPRESS_LAZY_VFS_VFS_PRIVATE_H
 #define COLDPRESS_LAZY_VFS_VFS_PRIVATE_H
@@ -26,6 +27,25 @@ struct vfs {
 /* Returns the id of a unit of a node's layer. */
 struct unit_id vfs_unit_of(const struct vfs_stack *s,
     const struct merge_node *n, uint32_t unit);
+
+/*
+ * Like vfs_stack_add_ops(), but with what is known and reported of this layer
+ * instead of what the options say.
+ */
+int vfs_stack_add_part(struct vfs_stack *s, const char *name,
+    const struct vfs_source_ops *ops, void *arg,
+    const struct vfs_report *report, const struct vfs_expect *expect);
+
+/* vfs_nested.c */
+
+/*
+ * Prepares the parts of a stack's layer.  nested is that of the stack in which
+ * it is, or NULL.  Returns 0 or -ENOMEM.
+ */
+int vfs_nested_prepare(struct vfs_stack *s, struct vfs_nested *nested);
+
+/* Closes the nested stacks of the stack at the top. */
+void vfs_nested_close(struct vfs_stack *s);
 
 /* vfs_remote.c */
 

@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,7 @@ struct remote {
 	struct blobs_file *side;	/* the index, or NULL */
 	struct cache *cache;		/* or NULL */
 	_Atomic bool failing;		/* the last request failed */
+	pthread_mutex_t lock;		/* protects why */
 	char why[LAYER_WHY];		/* for a repository's index */
 };
 
@@ -73,10 +75,13 @@ remote_why(void *arg, char why[LAYER_WHY])
 {
 	struct remote *m = arg;
 
-	if (m->object != NULL)
+	if (m->object != NULL) {
 		http_object_why(m->object, why);
-	else
-		memcpy(why, m->why, sizeof(m->why));
+		return;
+	}
+	pthread_mutex_lock(&m->lock);
+	memcpy(why, m->why, sizeof(m->why));
+	pthread_mutex_unlock(&m->lock);
 }
 
 /*
@@ -170,6 +175,7 @@ read_objects(void *arg, const struct layer_range *r, size_t count,
     enum http_phase phase)
 {
 	struct remote *m = arg;
+	const struct vfs_report *report = &m->of->report;
 	struct layer_range *missing = sys_calloc(count + 1, sizeof(*missing));
 	uint64_t *lengths = sys_calloc(count + 1, sizeof(*lengths));
 	char why[LAYER_WHY] = "";
@@ -198,8 +204,15 @@ read_objects(void *arg, const struct layer_range *r, size_t count,
 			(void)cache_write(m->cache, missing[i].object,
 			    UINT64_MAX, sizeof(*lengths), &lengths[i]);
 out:
-	if (rc != 0 && phase == HTTP_INDEX)
+	if (rc != 0 && phase == HTTP_INDEX) {
+		pthread_mutex_lock(&m->lock);
 		memcpy(m->why, why, sizeof(why));
+		pthread_mutex_unlock(&m->lock);
+	} else if (phase != HTTP_INDEX && !atomic_exchange(&m->failing,
+	    rc != 0) && rc != 0) {
+		report->warn(report->arg, m->url, *why != '\0' ? why :
+		    strerror(-rc));
+	}
 	sys_free(missing);
 	sys_free(lengths);
 	return rc;
@@ -249,6 +262,7 @@ remote_close(void *arg)
 	if (m->side != NULL)
 		blobs_file_close(m->side);
 	http_object_close(m->object);
+	pthread_mutex_destroy(&m->lock);
 	sys_free(m->url);
 	sys_free(m);
 }
@@ -275,6 +289,7 @@ vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,
 	s->ops = repository ? &objects : &layer;
 	s->arg = m;
 	m->of = remote;
+	pthread_mutex_init(&m->lock, NULL);
 	m->url = strcopy(s->name);
 	if (m->url == NULL)
 		return -ENOMEM;

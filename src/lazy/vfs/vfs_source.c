@@ -151,7 +151,8 @@ open_source(struct vfs_source *s, const struct vfs_report *report,
 	char why[LAYER_WHY] = "", own[LAYER_WHY] = "", text[LAYER_WHY + 64];
 	uint8_t index_digest[LAYER_DIGEST], compact_digest[LAYER_DIGEST];
 	struct layer_expect e = { .kind = known->kind,
-		.key_digest = known->key };
+		.key_digest = known->key, .parts = known->parts,
+		.part = known->part };
 	const char *digest = known->index_digest, *place = NULL;
 	const char *compact = digest;
 	unsigned type;

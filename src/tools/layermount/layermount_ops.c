@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Without --store, inode n in the kernel is inode n - 1 of the tree of the only
- * stack.  The filesystem never changes, so the kernel may cache names,
+ * stack, or of a stack nested in it, whose number is in the upper half.  The
+ * filesystem never changes, so the kernel may cache names,
  * attributes and pages; a single ENOSYS indicates that files and directories
  * need not be opened.
  *
@@ -83,10 +84,11 @@ place_find(fuse_req_t req, fuse_ino_t ino, struct place *p)
 
 	*p = (struct place){ .store = m->store };
 	if (m->store == NULL) {
-		p->stack = &m->stack;
-		p->inode = (uint32_t)(ino - FUSE_ROOT_ID);
-		found = ino >= FUSE_ROOT_ID &&
-		    ino - FUSE_ROOT_ID < merge_count(m->stack.tree);
+		p->stack = ino >> 32 == 0 ? &m->stack :
+		    vfs_stack_numbered(&m->stack, ino >> 32);
+		p->inode = (uint32_t)ino - FUSE_ROOT_ID;
+		found = p->stack != NULL &&
+		    p->inode < merge_count(p->stack->tree);
 	} else if (ino >> 32 != 0) {
 		p->layer = vfs_store_hold(m->store, ino >> 32);
 		p->inode = (uint32_t)ino - FUSE_ROOT_ID;
@@ -144,7 +146,7 @@ stat_of(struct vfs_stack *s, uint32_t inode, struct stat *st)
 	const struct layer_entry *e = n->entry;
 
 	*st = (struct stat){ .st_ino = s->first_inode + inode,
-		.st_nlink = n->links, .st_blksize = BLOCK,
+		.st_nlink = vfs_stack_links(s, inode), .st_blksize = BLOCK,
 		.st_mode = S_IFDIR | 0755 };
 	if (n->whiteout)
 		st->st_mode = S_IFCHR;
@@ -178,9 +180,17 @@ entry_of(struct vfs_stack *s, uint32_t node, struct fuse_entry_param *p)
 {
 	uint32_t inode = merge_node(s->tree, node)->inode;
 
+	vfs_stack_leave(&s, &inode);
 	*p = (struct fuse_entry_param){ .ino = layermount_number(s, inode),
 		.attr_timeout = FOREVER, .entry_timeout = FOREVER };
 	stat_of(s, inode, &p->attr);
+}
+
+/* Server failures are reported to programs as I/O errors. */
+static int
+reply_error(int rc)
+{
+	return rc == -ENOMEM ? ENOMEM : EIO;
 }
 
 /* Replies with a directory's entry. */
@@ -230,8 +240,12 @@ op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 	if (!place_find(req, parent, &p))
 		return;
 	if (p.stack != NULL) {
-		node = merge_lookup(p.stack->tree, p.inode, name);
-		if (node >= 0)
+		rc = vfs_stack_enter(&p.stack, &p.inode);
+		node = rc != 0 ? rc : merge_lookup(p.stack->tree, p.inode,
+		    name);
+		if (rc != 0)
+			fuse_reply_err(req, reply_error(rc));
+		else if (node >= 0)
 			reply_entry(req, p.stack, (uint32_t)node);
 		else
 			fuse_reply_entry(req, &none);
@@ -339,7 +353,7 @@ op_statfs(fuse_req_t req, fuse_ino_t ino)
 
 	(void)ino;
 	vfs_counted(m->vfs, &c);
-	s.f_files = m->store == NULL ? merge_count(m->stack.tree) : c.files;
+	s.f_files = c.files;
 	fuse_reply_statfs(req, &s);
 }
 
@@ -379,14 +393,18 @@ list_node(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size,
 		return;
 	}
 	for (i = (uint64_t)offset; i < (uint64_t)d->count + 2; i++) {
-		uint32_t node = i == 0 ? inode : d->parent;
 		const char *name = i == 0 ? "." : "..";
+		struct vfs_stack *of = s;
+		uint32_t node = inode;
 
 		if (i >= 2) {
 			node = merge_child(s->tree, inode, (uint32_t)i - 2);
 			name = merge_node(s->tree, node)->name;
+		} else if (i == 1) {
+			vfs_stack_leave(&of, &node);
+			node = merge_node(of->tree, node)->parent;
 		}
-		entry_of(s, node, &p);
+		entry_of(of, node, &p);
 		/* "." and ".." are not reference-counted */
 		if (plus && i < 2)
 			p.ino = 0;
@@ -412,10 +430,14 @@ static void
 list_place(fuse_req_t req, fuse_ino_t ino, size_t size, off_t offset, bool plus)
 {
 	struct place p;
+	int rc;
 
 	if (!place_find(req, ino, &p))
 		return;
-	if (p.stack != NULL)
+	rc = p.stack == NULL ? 0 : vfs_stack_enter(&p.stack, &p.inode);
+	if (rc != 0)
+		fuse_reply_err(req, reply_error(rc));
+	else if (p.stack != NULL)
 		list_node(req, p.stack, p.inode, size, offset, plus);
 	else
 		fuse_reply_buf(req, NULL, 0);
@@ -599,8 +621,7 @@ read_node(fuse_req_t req, struct vfs_stack *s, uint32_t inode, size_t size,
 	}
 	got = vfs_read(&r, size);
 	if (got < 0) {
-		/* server failures are reported to programs as I/O errors */
-		fuse_reply_err(req, got == -ENOMEM ? ENOMEM : EIO);
+		fuse_reply_err(req, reply_error((int)got));
 		goto out;
 	}
 	fuse_reply_buf(req, (const char *)r.data, (size_t)got);

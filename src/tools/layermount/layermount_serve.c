@@ -166,7 +166,10 @@ open_layers(struct layermount *m)
 			.report = layermount_report(m) },
 		.expect = { .kind = o->kind, .side = o->side,
 			.index_digest = o->index_digest,
-			.key = o->has_key ? o->key : NULL },
+			.key = o->has_key ? o->key : NULL,
+			/* layers that are merged, or fetched, are read whole */
+			.parts = o->operand_count == 1 &&
+			    o->prefetch != VFS_PREFETCH_ALL },
 		.prefetch = o->prefetch, .rate = o->rate,
 		.keeps_units = pushes };
 	int rc = layermount_open_http(m, o->connections);
