@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET layermount)
     foreach(name http http_faults http_parse http_proxy http_stalls http_tls
-        http_whole resolver cache cache_space merge registries units vfs vfs_ahead
-        vfs_source vfs_store vfs_trace)
+        http_whole resolver cache cache_space merge registries units vfs
+        vfs_ahead vfs_source vfs_store vfs_trace)
         unit_test(${name})
         target_include_directories(test_${name} PRIVATE
             ${CMAKE_SOURCE_DIR}/src/lazy/http ${CMAKE_SOURCE_DIR}/src/lazy/vfs)
@@ -46,6 +46,7 @@ if(TARGET layermount)
     callers_test(layermount)
     shell_test(root bench_mount root)
     shell_test(root layermount root)
+    shell_test(root layermount_cache root)
     shell_test(root layermount_cas root)
     shell_test(root cvmfs root)
     shell_test(root layermount_compact root)

@@ -81,12 +81,12 @@ chmod 1777 sticky
 t 'our own in a directory for all' 0 start --cache sticky/own "$url"
 stop
 # A FIFO in the cache blocks nothing.
-cached=$(ls -d cache/*.ranges)
-rm "$cached"
+cached=$(ls -d cache/*.layer)
+rm -r "$cached"
 mkfifo "$cached"
 t 'a FIFO in the cache' 1 timeout 60 layermount --timeout 3 --cache cache \
     "$url" "$PWD/mnt"
-shows 'is refused' 'is not that of a regular file' .t.err
+shows 'is refused' 'is not that of a directory' .t.err
 await unmounted
 rm "$cached"
 

@@ -41,19 +41,22 @@ for format in estargz zstd-chunked; do
 	done
 done
 
-# Data from a replaced cache file is not returned.
+# Data from a replaced cache is not returned.
 cached() { start --cache cache --prefetch none "$url"; }
-# anew: creates a full cache; its only file is $file
+# anew: creates a full cache, with the only layer $layer
 anew() {
 	rm -rf cache
 	cached
 	what mnt >got
 	stop
-	file=$(ls cache/*.ranges)
+	layer=$(ls -d cache/*.layer)
 }
 anew
-cp "$file" good.cache
-head -c "$(wc -c <good.cache)" /dev/urandom >"$file"
+cp -r "$layer" good
+for file in "$layer"/*; do
+	head -c "$(wc -c <"$file")" /dev/urandom >other
+	mv other "$file"
+done
 t 'a cache of other bytes' 0 cached
 t 'all bytes are right' 0 has_all
 stop
@@ -64,28 +67,35 @@ layerpack -q -F estargz -c 64K -o served/second up.tar >made
 t 'another layer' 0 start --cache other --prefetch none "${url%blob}second"
 cat mnt/dir/text >/dev/null
 stop
-cp "$(ls other/*.ranges)" "$file"
+rm -r "$layer"
+cp -r other/*.layer "$layer"
 t "another layer's cache" 0 cached
 t 'all bytes are right' 0 has_all
 stop
-mv "$file" moved
-ln -s "$PWD/good.cache" "$file"
-cksum good.cache >sum
+# each range in the place of another
+rm -r "$layer"
+mkdir "$layer"
+last=$(ls good | tail -n 1)
+for file in good/*; do
+	cp "good/$last" "$layer/${file#good/}"
+	last=${file#good/}
+done
+t 'ranges in other places' 0 cached
+t 'all bytes are right' 0 has_all
+stop
+rm -r "$layer"
+ln -s "$PWD/good" "$layer"
+cksum good/* >sum
 t 'a link' 1 cached
 shows 'is named' 'the cache: ' .t.err
 await unmounted
-is 'its target is unchanged' "$(cksum good.cache)" "$(cat sum)"
-rm "$file"
-mkdir "$file"
-t 'a directory' 1 cached
-shows 'is named' 'the cache: ' .t.err
-await unmounted
-rmdir "$file"
-mkfifo "$file"
+is 'its target is unchanged' "$(cksum good/*)" "$(cat sum)"
+rm "$layer"
+mkfifo "$layer"
 t 'a FIFO' 1 cached
 shows 'is named' 'the cache: ' .t.err
 await unmounted
-rm "$file"
+rm "$layer"
 
 # Both processes are stopped and continued repeatedly.
 t 'a mount' 0 start --prefetch none --stats=stats "$url"

@@ -232,7 +232,7 @@ vfs_prepare(struct fake_vfs *w)
 	memset(w, 0, sizeof(*w));
 	assert_non_null(scratch_make(w->dir));
 	w->o = (struct vfs_options){ .name = "all", .remote = {
-		.cache_bytes = 1 << 30, .report = { .warn = fake_say,
+		.report = { .warn = fake_say,
 		.fail = fake_say, .arg = w } },
 		.prefetch = VFS_PREFETCH_AUTO };
 	w->o.remote.cache_dir = open(w->dir, O_RDONLY | O_DIRECTORY);

@@ -9,6 +9,7 @@
 
 #include "base/hex.h"
 #include "http_server.h"
+#include "lazy/vfs/cache.h"
 
 #include <ftw.h>
 #include <sys/stat.h>
@@ -134,6 +135,9 @@ served_begin(struct fake_vfs *w, bool kept)
 
 	assert_int_equal(http_open(&w->o.remote.http, &o, reason), 0);
 	w->o.remote.cache_kept = kept;
+	assert_int_equal(cache_store_open(&w->o.remote.cache,
+	    &(struct cache_options){ .dir = w->o.remote.cache_dir,
+	    .kept = kept, .limit = 1 << 30 }), 0);
 	assert_int_equal(vfs_open(&w->v, &w->o), 0);
 	w->s.v = w->v;
 }
@@ -145,6 +149,7 @@ served_end(struct fake_vfs *w)
 	vfs_stop(w->v);
 	vfs_stack_close(&w->s);
 	vfs_close(w->v);
+	cache_store_close(w->o.remote.cache);
 	http_close(w->o.remote.http);
 }
 

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cache_store;
 struct oci_document;
 struct vfs_registries;
 
@@ -39,7 +40,7 @@ struct vfs_remote {
 	struct http *http;		/* NULL: they are not */
 	int cache_dir;			/* for cache files, and unnamed ones */
 	bool cache_kept;		/* for later processes */
-	uint64_t cache_bytes;		/* limit for each layer */
+	struct cache_store *cache;	/* of what is fetched, or NULL */
 	bool plain_http;		/* images are fetched without TLS */
 	/* mirrors; may be NULL */
 	const struct vfs_registries *registries;

@@ -51,7 +51,8 @@ void vfs_nested_close(struct vfs_stack *s);
 
 /*
  * Sets the operations of a source for the layer, or the repository, at the URL
- * s->name.  They must be closed in either case, if they are set.  Returns 0, or
+ * s->name.  If s->vouched is set, the cache of a layer is shared by all with its
+ * digest.  They must be closed in either case, if they are set.  Returns 0, or
  * -errno with a clause or "" in why.
  */
 int vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,

@@ -9,8 +9,7 @@
  * so the object never changes and is cached by name.  The manifest, which
  * changes, is always requested.
  *
- * The size of a layer and the length of an object are cached as 8 bytes at an
- * impossible offset.
+ * The size of a layer is cached as 8 bytes at an impossible offset.
  */
 #include "vfs_private.h"
 
@@ -28,6 +27,8 @@
 #include <string.h>
 
 enum { KEY = 8192, URL = 8192 };
+
+#define BLOB "/blobs/sha256:"
 
 struct remote {
 	const struct vfs_remote *of;
@@ -170,6 +171,13 @@ size_of_layer(void *arg, const char *object, uint64_t *size)
 
 /* A repository */
 
+/* Only these objects, data/..., never change. */
+static bool
+is_named_by_hash(const struct layer_range *r)
+{
+	return strchr(r->object, '/') != NULL;
+}
+
 static int
 read_objects(void *arg, const struct layer_range *r, size_t count,
     enum http_phase phase)
@@ -179,30 +187,28 @@ read_objects(void *arg, const struct layer_range *r, size_t count,
 	struct layer_range *missing = sys_calloc(count + 1, sizeof(*missing));
 	uint64_t *lengths = sys_calloc(count + 1, sizeof(*lengths));
 	char why[LAYER_WHY] = "";
-	uint64_t length;
+	ssize_t length;
 	size_t n = 0;
 	int rc = -ENOMEM;
 
 	if (missing == NULL || lengths == NULL)
 		goto out;
-	for (size_t i = 0; i < count; i++)
-		if (m->cache == NULL || cache_read(m->cache, r[i].object,
-		    UINT64_MAX, sizeof(length), &length) != 0 ||
-		    length > r[i].length || cache_read(m->cache, r[i].object,
-		    0, length, r[i].buf) != 0)
+	for (size_t i = 0; i < count; i++) {
+		length = m->cache == NULL || !is_named_by_hash(&r[i]) ?
+		    -ENOENT : cache_find(m->cache, r[i].object, 0,
+		    r[i].length, r[i].buf);
+		if (length < 0)
 			missing[n++] = r[i];
 		else
 			memset((char *)r[i].buf + length, 0,
-			    (size_t)(r[i].length - length));
+			    (size_t)r[i].length - (size_t)length);
+	}
 	rc = n == 0 ? 0 : http_read_whole(m->of->http, m->url, missing, n,
 	    lengths, phase, why);
 	for (size_t i = 0; rc == 0 && m->cache != NULL && i < n; i++)
-		/* only objects named by hash, data/..., never change */
-		if (strchr(missing[i].object, '/') != NULL && cache_write(
-		    m->cache, missing[i].object, 0, lengths[i],
-		    missing[i].buf) == 0)
-			(void)cache_write(m->cache, missing[i].object,
-			    UINT64_MAX, sizeof(*lengths), &lengths[i]);
+		if (is_named_by_hash(&missing[i]))
+			(void)cache_write(m->cache, missing[i].object, 0,
+			    lengths[i], missing[i].buf);
 out:
 	if (rc != 0 && phase == HTTP_INDEX) {
 		pthread_mutex_lock(&m->lock);
@@ -281,6 +287,7 @@ vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,
 		.close = remote_close };
 	struct remote *m = sys_calloc(1, sizeof(*m));
 	char key[KEY], validator[160];
+	const char *digest;
 	uint64_t size = 0;
 	int rc = 0;
 
@@ -309,12 +316,14 @@ vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,
 	if (side != NULL)
 		rc = blobs_file_open(&m->side, side, NULL);
 	/*
-	 * The key contains the server's name, because another server may return
-	 * different data for the same digest, which cannot be verified until
-	 * all data has arrived.
+	 * Another server may return different data for the same digest, which
+	 * cannot be verified until all data has arrived.  That does no harm if
+	 * the index is known, and thereby each of its units.
 	 */
-	if (strstr(m->url, "/blobs/sha256:") != NULL) {
-		snprintf(key, sizeof(key), "%.8000s", m->url);
+	digest = strstr(m->url, BLOB);
+	if (digest != NULL) {
+		snprintf(key, sizeof(key), "%.8000s", s->vouched ? digest +
+		    strlen("/blobs/") : m->url);
 	} else if (rc == 0) {
 		rc = http_size(m->object, &size);
 		http_validator(m->object, validator, sizeof(validator));
@@ -326,11 +335,12 @@ vfs_remote_open(struct vfs_source *s, const struct vfs_remote *remote,
 		return rc;
 	}
 cache:
-	rc = cache_open(&m->cache, remote->cache_dir, remote->cache_kept ?
-	    key : NULL, remote->cache_bytes);
+	if (remote->cache == NULL)
+		return 0;
+	rc = cache_open(&m->cache, remote->cache, key);
 	if (rc != 0)
 		snprintf(why, LAYER_WHY, "the cache: %s", rc == -EINVAL ?
-		    "the name of this layer's file is not that of a regular "
-		    "file" : strerror(-rc));
+		    "the name of this layer's directory is not that of a "
+		    "directory" : strerror(-rc));
 	return rc;
 }

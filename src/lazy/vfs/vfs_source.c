@@ -139,25 +139,30 @@ open_checked(struct vfs_source *s, const struct layer_expect *e,
 	return rc;
 }
 
+/* What is known about a layer, with its digests. */
+struct knowledge {
+	struct layer_expect e;
+	uint8_t index_digest[LAYER_DIGEST], compact_digest[LAYER_DIGEST];
+};
+
 /*
- * Opens the layer whose bytes s->ops gives.  The manifest (NULL: none) or the
- * caller says what is known about it.
+ * Sets what the caller, or the manifest (NULL: none), says about a layer, and
+ * whether that vouches for its index.  Returns 0, or -errno after reporting.
  */
 static int
-open_source(struct vfs_source *s, const struct vfs_report *report,
-    const struct vfs_expect *known, const struct oci_document *manifest,
-    size_t which)
+know(struct vfs_source *s, struct knowledge *k,
+    const struct vfs_report *report, const struct vfs_expect *known,
+    const struct oci_document *manifest, size_t which)
 {
-	char why[LAYER_WHY] = "", own[LAYER_WHY] = "", text[LAYER_WHY + 64];
-	uint8_t index_digest[LAYER_DIGEST], compact_digest[LAYER_DIGEST];
-	struct layer_expect e = { .kind = known->kind,
-		.key_digest = known->key, .parts = known->parts,
-		.part = known->part };
 	const char *digest = known->index_digest, *place = NULL;
 	const char *compact = digest;
+	struct layer_expect *e = &k->e;
 	unsigned type;
 	int rc;
 
+	*e = (struct layer_expect){ .kind = known->kind,
+		.key_digest = known->key, .parts = known->parts,
+		.part = known->part };
 	if (manifest != NULL && digest == NULL) {
 		digest = oci_annotation(manifest, which, ESTARGZ_DIGEST);
 		place = annotation(manifest, which, chunked_place);
@@ -167,33 +172,45 @@ open_source(struct vfs_source *s, const struct vfs_report *report,
 	}
 	/* the digest that the caller knows may be that of a compact index */
 	if (compact == NULL ||
-	    layer_expect_compact(&e, compact_digest, compact) != 0 ||
+	    layer_expect_compact(e, k->compact_digest, compact) != 0 ||
 	    compact != digest) {
 		/* "offset:length:content:type" */
 		if (place != NULL && (sscanf(place, "%" SCNu64 ":%" SCNu64
-		    ":%" SCNu64 ":%u", &e.index_offset, &e.index_length,
-		    &e.index_content, &type) != 4 || type != 1))
-			e.index_length = 0;
+		    ":%" SCNu64 ":%u", &e->index_offset, &e->index_length,
+		    &e->index_content, &type) != 4 || type != 1))
+			e->index_length = 0;
 		if (digest != NULL) {
-			e.index_digest = index_digest;
-			rc = hex_read_sha256(index_digest, digest);
+			e->index_digest = k->index_digest;
+			rc = hex_read_sha256(k->index_digest, digest);
 			if (rc != 0)
 				return vfs_refuse(report, s->name, rc, "the "
 				    "digest of the index is not sha256: "
 				    "followed by 64 hexadecimal digits");
 		}
 	}
-	s->vouched = e.index_digest != NULL || e.compact_digest != NULL;
+	s->vouched = e->index_digest != NULL || e->compact_digest != NULL;
+	return 0;
+}
+
+/* Opens the layer whose bytes s->ops gives. */
+static int
+open_source(struct vfs_source *s, const struct vfs_report *report,
+    struct knowledge *k)
+{
+	char why[LAYER_WHY] = "", own[LAYER_WHY] = "", text[LAYER_WHY + 64];
+	struct layer_expect *e = &k->e;
+	int rc;
+
 	s->blobs = (struct layer_blobs){ .read = read_index,
 		.size = size_of_index, .arg = s };
-	rc = open_checked(s, &e, why);
+	rc = open_checked(s, e, why);
 	/* a wrong compact index does no harm if the other's digest is known */
-	if (is_wrong(rc) && e.compact_digest != NULL &&
-	    e.index_digest != NULL) {
+	if (is_wrong(rc) && e->compact_digest != NULL &&
+	    e->index_digest != NULL) {
 		snprintf(text, sizeof(text), "%s; using the other index", why);
 		report->warn(report->arg, s->name, text);
-		e.compact_digest = NULL;
-		rc = open_checked(s, &e, why);
+		e->compact_digest = NULL;
+		rc = open_checked(s, e, why);
 	}
 	if (rc == 0)
 		return 0;
@@ -211,11 +228,15 @@ vfs_source_open(struct vfs_source *s, const char *name,
 		.size = size_of_local, .close = close_local };
 	char why[LAYER_WHY] = "";
 	struct blobs_file *file;
+	struct knowledge k;
 	int rc;
 
 	*s = (struct vfs_source){ .name = strcopy(name) };
 	if (s->name == NULL)
 		return vfs_refuse(&remote->report, name, -ENOMEM, "");
+	rc = know(s, &k, &remote->report, expect, manifest, which);
+	if (rc != 0)
+		return rc;
 	if (strncmp(name, "http://", 7) == 0 ||
 	    strncmp(name, "https://", 8) == 0) {
 		rc = vfs_remote_open(s, remote, expect->side,
@@ -234,7 +255,7 @@ vfs_source_open(struct vfs_source *s, const char *name,
 	}
 	if (rc != 0)
 		return vfs_refuse(&remote->report, name, rc, why);
-	return open_source(s, &remote->report, expect, manifest, which);
+	return open_source(s, &remote->report, &k);
 }
 
 int
@@ -245,9 +266,13 @@ vfs_source_open_ops(struct vfs_source *s, const char *name,
 {
 	*s = (struct vfs_source){ .name = strcopy(name), .ops = ops,
 		.arg = arg };
+	struct knowledge k;
+	int rc;
+
 	if (s->name == NULL)
 		return vfs_refuse(report, name, -ENOMEM, "");
-	return open_source(s, report, expect, manifest, which);
+	rc = know(s, &k, report, expect, manifest, which);
+	return rc != 0 ? rc : open_source(s, report, &k);
 }
 
 void

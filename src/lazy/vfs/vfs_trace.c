@@ -88,11 +88,13 @@ vfs_trace_load(struct vfs_trace **out, struct vfs_source *const *sources,
 	if (t == NULL)
 		return -ENOMEM;
 	t->fd = cache_unnamed(dir);
+	/* everything can be read without it */
 	if (t->fd < 0) {
-		int rc = t->fd;
-
+		snprintf(why, sizeof(why), "ignoring the trace: %s",
+		    strerror(-t->fd));
+		report->warn(report->arg, sources[0]->name, why);
 		sys_free(t);
-		return rc;
+		return 0;
 	}
 	for (t->layer = 0; t->layer < count; t->layer++) {
 		struct vfs_source *s = sources[t->layer];

@@ -87,6 +87,7 @@ struct layermount {
 	/* of the server */
 	struct resolver *resolver;	/* or NULL */
 	struct http *http;
+	struct cache_store *cache;
 	struct vfs_registries *registries;	/* or NULL */
 	struct vfs *vfs;
 	struct vfs_stack stack;		/* without --store */

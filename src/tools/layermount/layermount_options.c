@@ -146,8 +146,8 @@ static const struct options_row layermount_table[] = {
 	    OPTIONS_TEXT(o.ca_file) },
 	{ 0, "cache", "DIR", "store fetched data in DIR; default: a temporary "
 	    "file", OPTIONS_TEXT(o.cache) },
-	{ 0, "cache-size", "SIZE", "limit for each layer in the cache "
-	    "(default: 4G)", OPTIONS_SIZE(o.cache_bytes, "cache size") },
+	{ 0, "cache-size", "SIZE", "limit of the whole cache (default: 4G)",
+	    OPTIONS_SIZE(o.cache_bytes, "cache size") },
 	{ 0, "connections", "N", "connections to one server (default: 6)",
 	    OPTIONS_NUMBER(o.connections, "number of connections", 1,
 	    CONNECTIONS_MAX) },

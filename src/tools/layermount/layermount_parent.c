@@ -16,7 +16,6 @@
 
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "lazy/vfs/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -363,10 +362,7 @@ open_cache(struct layermount *m)
 	    O_CLOEXEC, 0);
 	if (m->cache_dir < 0)
 		return fail_with(m, dir, m->cache_dir);
-	if (check_cache(m, dir) != MSG_OK)
-		return MSG_ERROR;
-	rc = cache_trim(m->cache_dir, m->o.cache_bytes);
-	return rc == 0 ? MSG_OK : fail_with(m, dir, rc);
+	return check_cache(m, dir);
 }
 
 /* The result of a request to an existing mount. */

@@ -12,6 +12,7 @@
 #include "base/sandbox.h"
 #include "base/sys.h"
 #include "lazy/http/resolver.h"
+#include "lazy/vfs/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -146,8 +147,21 @@ layermount_open_http(struct layermount *m, unsigned connections)
 	return rc;
 }
 
+static void
+cache_failed(void *arg, const char *why)
+{
+	struct layermount *m = arg;
+	const struct vfs_report report = layermount_report(m);
+	char text[LAYER_WHY];
+
+	snprintf(text, sizeof(text), "nothing is stored, and will be fetched "
+	    "again: %s", why);
+	report.warn(m, m->o.cache != NULL ? m->o.cache : "the temporary file",
+	    text);
+}
+
 /*
- * Opens the HTTP client, the threads, and the operands or the store.  Returns
+ * Opens the cache, the HTTP client, the threads, and the operands or the store.  Returns
  * 0, or -errno after reporting the error; close_layers() must always be called.
  */
 static int
@@ -160,7 +174,6 @@ open_layers(struct layermount *m)
 	struct vfs_options v = { .name = m->mountpoint,
 		.remote = { .cache_dir = m->cache_dir,
 			.cache_kept = o->cache != NULL,
-			.cache_bytes = o->cache_bytes,
 			.plain_http = o->plain_http,
 			.registries = m->registries,
 			.report = layermount_report(m) },
@@ -172,11 +185,20 @@ open_layers(struct layermount *m)
 			    o->prefetch != VFS_PREFETCH_ALL },
 		.prefetch = o->prefetch, .rate = o->rate,
 		.keeps_units = pushes };
-	int rc = layermount_open_http(m, o->connections);
+	const struct cache_options c = { .dir = m->cache_dir,
+		.kept = o->cache != NULL, .limit = o->cache_bytes,
+		.warn = cache_failed, .arg = m };
+	int rc = cache_store_open(&m->cache, &c);
 
+	if (rc != 0) {
+		msg_error(&m->msg, "the cache: %s", strerror(-rc));
+		return rc;
+	}
+	rc = layermount_open_http(m, o->connections);
 	if (rc != 0)
 		return rc;
 	v.remote.http = m->http;
+	v.remote.cache = m->cache;
 	rc = vfs_open(&m->vfs, &v);
 	if (rc == 0 && pushes)
 		rc = push_start(&m->push, m->session);
@@ -218,6 +240,7 @@ close_layers(struct layermount *m)
 	if (m->store != NULL)
 		vfs_store_close(m->store);
 	vfs_close(m->vfs);
+	cache_store_close(m->cache);
 	http_close(m->http);
 	vfs_registries_free(m->registries);
 	resolver_stop(m->resolver);
