@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET layermount)
     foreach(name http http_faults http_parse http_proxy http_stalls http_tls
-        http_whole resolver cache cache_space merge registries units vfs
+        http_whole resolver cache cache_space merge metrics registries units vfs
         vfs_ahead vfs_source vfs_store vfs_trace)
         unit_test(${name})
         target_include_directories(test_${name} PRIVATE
@@ -56,6 +56,7 @@ if(TARGET layermount)
     shell_test(root layermount_proxy root)
     shell_test(root layermount_push root)
     shell_test(root layermount_registry root)
+    shell_test(root layermount_status root)
     shell_test(root layermount_store root)
     shell_test(root layermount_suite root)
     shell_test(root layermount_unload root)

@@ -82,6 +82,13 @@ path_in_store() {
 }
 field() { tail -n 1 stats | sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
 
+# all_of_one: compares the files of one image
+all_of_one() {
+	for i in $(seq 80); do
+		cmp "mnt/f$i" "one/f$i" || return
+	done
+}
+
 # The same layer of another image, by another process
 t 'a mount' 0 start_mnt a/one:1
 t 'reads a layer' 0 sh -c 'cat mnt/b* >/dev/null'
@@ -151,7 +158,7 @@ t 'only one is left' 0 sh -c "cat 'store/$one'/f* >/dev/null; sleep 3
     cat 'store/$two'/f* >/dev/null"
 stop store
 t 'a mount of what was read first' 0 start_mnt a/one:1
-t 'is right' 0 sh -c 'for i in $(seq 80); do cmp mnt/f$i one/f$i || exit; done'
+t 'is right' 0 all_of_one
 stop mnt
 t 'and was fetched again' 0 test "$(field read_requests)" -gt 20
 t 'within the limit' 0 test "$(du -s -B1 cache | cut -f 1)" -le $limit
@@ -161,7 +168,7 @@ mkdir small
 mount -t tmpfs -o size=2m none small
 t 'a cache on a small disk' 0 layermount --cache small/cache --log log \
     --prefetch none "docker://$host/a/one:1" "$PWD/mnt"
-t 'all is right' 0 sh -c 'for i in $(seq 80); do cmp mnt/f$i one/f$i || exit; done'
+t 'all is right' 0 all_of_one
 is 'it is said once' "$(grep -c 'nothing is stored.*No space left' log)" 1
 stop mnt
 cat /dev/zero >small/rest 2>/dev/null
@@ -170,10 +177,10 @@ mkdir small/cache
 cat /dev/zero >small/rest 2>/dev/null
 t 'a disk that is full before' 0 layermount --cache small/cache --log log \
     "docker://$host/a/one:1" "$PWD/mnt"
-t 'makes no difference' 0 sh -c 'for i in $(seq 80); do cmp mnt/f$i one/f$i || exit; done'
+t 'makes no difference' 0 all_of_one
 stop mnt
 t 'a temporary file on it' 0 env TMPDIR="$PWD/small" layermount \
     --log log "docker://$host/a/one:1" "$PWD/mnt"
-t 'neither' 0 sh -c 'for i in $(seq 80); do cmp mnt/f$i one/f$i || exit; done'
+t 'neither' 0 all_of_one
 stop mnt
 done_testing

@@ -126,8 +126,9 @@ test_least_recent(void **state)
 static void
 test_unknown(void **state)
 {
-	static const char *const texts[] = { "", "layspace", "layspace\377\377"
-		"\377\377\377\377\377\377", "something else" };
+	static const char *const texts[] = { "", "layspace",
+		("layspace\377\377\377\377\377\377\377\377"),
+		"something else" };
 	struct cache_store *s = open_store(true, MiB);
 	struct cache *c = open_key(s, "key");
 	unsigned i = 0;

@@ -413,6 +413,12 @@ printf 'labels."containerd.io/snapshot.ref"==sha256:1,parent=="a\\x2f\\u00e9"' >
 seed snapshots filter '\200' filter
 printf 'name,kind!=active , labels . x == y' >filter
 seed snapshots filters '\200' filter
+printf 'GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: text/plain\r\n\r\n' >request
+seed metrics get '' request
+printf 'HEAD /healthz?x=1 HTTP/1.0\n\n' >request
+seed metrics head '' request
+printf 'POST /metrics HTTP/1.1\r\n\r\n' >request
+seed metrics post '' request
 printf 'bytes 5-9/12' >header
 seed http_header range '' header
 printf 'multipart/byteranges; boundary="a b"' >header

@@ -65,6 +65,7 @@ struct vfs_counts {
 	uint64_t reads, read_bytes;
 	uint64_t first_reads;		/* files read at least once */
 	uint64_t failures;
+	bool failing;			/* the last attempt to fetch failed */
 	uint64_t trace_bytes;		/* read from traces */
 	uint64_t ahead_units;		/* fetched ahead of reads */
 	struct units_counts units;

@@ -35,6 +35,11 @@ struct vfs_report {
 int vfs_refuse(const struct vfs_report *r, const char *name, int rc,
     const char *why);
 
+/* When data was last fetched, and when that or its use last failed. */
+struct vfs_health {
+	_Atomic uint64_t fetched_ns, failed_ns;
+};
+
 /* How servers are reached, and where their data is kept. */
 struct vfs_remote {
 	struct http *http;		/* NULL: they are not */
@@ -44,6 +49,7 @@ struct vfs_remote {
 	bool plain_http;		/* images are fetched without TLS */
 	/* mirrors; may be NULL */
 	const struct vfs_registries *registries;
+	struct vfs_health *health;	/* set by vfs_open(); or NULL */
 	struct vfs_report report;
 };
 

@@ -108,6 +108,14 @@ struct vfs_store_image *vfs_store_image(struct vfs_store *s, uint64_t number);
 int vfs_store_find_layer(struct vfs_store *s, uint64_t image,
     const char *digest, struct vfs_store_layer **l, bool *opened);
 
+/*
+ * Calls each() for each open layer, with a lock held, with the names of its image
+ * and its digest: "HOST/NAME:TAG sha256:...".
+ */
+void vfs_store_list(struct vfs_store *s,
+    void (*each)(void *arg, const char *name, const struct layer *layer),
+    void *arg);
+
 /* Holds an open layer by its number, from 1; returns NULL if there is none. */
 struct vfs_store_layer *vfs_store_hold(struct vfs_store *s, uint64_t number);
 

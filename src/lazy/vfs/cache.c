@@ -203,7 +203,7 @@ cache_close(struct cache *c)
 /* Ranges */
 
 static struct cache_place
-place_of(const struct cache *c, const char *object, uint64_t offset)
+range_place(const struct cache *c, const char *object, uint64_t offset)
 {
 	uint64_t hash[2] = { c->key, object == NULL ? 0 : cache_hash(object,
 		strlen(object)) };
@@ -216,7 +216,7 @@ ssize_t
 cache_find(struct cache *c, const char *object, uint64_t offset,
     uint64_t room, void *buf)
 {
-	const struct cache_place p = place_of(c, object, offset);
+	const struct cache_place p = range_place(c, object, offset);
 	struct cache_store *s = c->store;
 	ssize_t n = s->dir != NULL ? cache_dir_find(s->dir, &p, room, buf) :
 	    s->temp != NULL ? cache_temp_find(s->temp, &p, room, buf) :
@@ -244,7 +244,7 @@ int
 cache_write(struct cache *c, const char *object, uint64_t offset,
     uint64_t length, const void *data)
 {
-	const struct cache_place p = place_of(c, object, offset);
+	const struct cache_place p = range_place(c, object, offset);
 	struct cache_store *s = c->store;
 	uint64_t retry;
 	int rc;
@@ -272,7 +272,7 @@ cache_write(struct cache *c, const char *object, uint64_t offset,
 void
 cache_drop(struct cache *c, const char *object, uint64_t offset)
 {
-	const struct cache_place p = place_of(c, object, offset);
+	const struct cache_place p = range_place(c, object, offset);
 
 	if (c->store->dir != NULL)
 		cache_dir_drop(c->store->dir, &p);

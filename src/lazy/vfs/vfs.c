@@ -29,6 +29,7 @@ vfs_open(struct vfs **out, const struct vfs_options *o)
 	if (v == NULL)
 		return -ENOMEM;
 	v->o = *o;
+	v->o.remote.health = &v->health;
 	rc = units_open(&v->units, UNITS_MEMORY);
 	if (rc != 0)
 		return rc;
@@ -66,6 +67,8 @@ vfs_counted(struct vfs *v, struct vfs_counts *c)
 	c->read_bytes = atomic_load(&v->read_bytes);
 	c->first_reads = atomic_load(&v->first_reads);
 	c->failures = atomic_load(&v->failures);
+	c->failing = atomic_load(&v->health.failed_ns) >
+	    atomic_load(&v->health.fetched_ns);
 	c->trace_bytes = atomic_load(&v->trace_bytes);
 	if (v->ahead != NULL)
 		c->ahead_units = vfs_ahead_counted(v->ahead);
@@ -361,6 +364,7 @@ vfs_read(struct vfs_read *r, size_t size)
 	rc = read_data(r);
 	if (rc != 0) {
 		atomic_fetch_add(&v->failures, 1);
+		vfs_note(&v->o.remote, false);
 		r->unit = NULL;
 		return rc;
 	}

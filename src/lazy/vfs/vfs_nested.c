@@ -287,8 +287,10 @@ try_part(struct vfs_stack *of, uint32_t inode, const struct layer_part *part,
 		    *why != '\0' ? why : strerror(-rc));
 		report->warn(report->arg, n->top->sources[0]->name, text);
 	}
-	if (rc != 0)
+	if (rc != 0) {
 		atomic_fetch_add(&of->v->failures, 1);
+		vfs_note(&of->v->o.remote, false);
+	}
 	pthread_mutex_lock(&n->lock);
 	if (rc == 0)
 		p->stack = s;

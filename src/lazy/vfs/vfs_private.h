@@ -17,6 +17,7 @@ struct vfs {
 	struct vfs_options o;
 	struct units *units;
 	struct vfs_ahead *ahead;
+	struct vfs_health health;
 	/* counts */
 	_Atomic uint64_t layers, files, unloaded;
 	_Atomic uint64_t reads, read_bytes, first_reads, trace_bytes, failures;
@@ -48,6 +49,9 @@ int vfs_nested_prepare(struct vfs_stack *s, struct vfs_nested *nested);
 void vfs_nested_close(struct vfs_stack *s);
 
 /* vfs_remote.c */
+
+/* Notes that data was fetched, or that it was not. */
+void vfs_note(const struct vfs_remote *remote, bool fetched);
 
 /*
  * Sets the operations of a source for the layer, or the repository, at the URL

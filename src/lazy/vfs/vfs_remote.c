@@ -41,6 +41,25 @@ struct remote {
 	char why[LAYER_WHY];		/* for a repository's index */
 };
 
+void
+vfs_note(const struct vfs_remote *remote, bool fetched)
+{
+	if (remote->health != NULL)
+		atomic_store(fetched ? &remote->health->fetched_ns :
+		    &remote->health->failed_ns, sys_now_ns());
+}
+
+/*
+ * Notes the result of a request.  An index that cannot be read is reported by
+ * whoever opens the layer, and may be missing although all others are there.
+ */
+static void
+note_request(const struct vfs_remote *remote, int rc, enum http_phase phase)
+{
+	if (rc == 0 || phase != HTTP_INDEX)
+		vfs_note(remote, rc == 0);
+}
+
 /* A layer */
 
 /* Reads another object: a separate file, or a URL next to the layer's. */
@@ -120,6 +139,7 @@ read_layer(void *arg, const struct layer_range *r, size_t count,
 	if (n == 0)
 		goto out;
 	rc = http_read(m->object, missing, n, phase);
+	note_request(m->of, rc, phase);
 	/*
 	 * Reports the first failure since the last success; programs see only
 	 * EIO.  Whoever opens the layer reports why its index cannot be read.
@@ -142,8 +162,10 @@ fetch_layer(void *arg, const struct layer_range *r, size_t count,
     enum http_phase phase)
 {
 	struct remote *m = arg;
+	int rc = http_read(m->object, r, count, phase);
 
-	return http_read(m->object, r, count, phase);
+	note_request(m->of, rc, phase);
+	return rc;
 }
 
 static int
@@ -205,6 +227,8 @@ read_objects(void *arg, const struct layer_range *r, size_t count,
 	}
 	rc = n == 0 ? 0 : http_read_whole(m->of->http, m->url, missing, n,
 	    lengths, phase, why);
+	if (n > 0)
+		note_request(m->of, rc, phase);
 	for (size_t i = 0; rc == 0 && m->cache != NULL && i < n; i++)
 		if (is_named_by_hash(&missing[i]))
 			(void)cache_write(m->cache, missing[i].object, 0,

@@ -427,6 +427,30 @@ vfs_store_find_layer(struct vfs_store *s, uint64_t image, const char *digest,
 
 /* Holding layers, and using them */
 
+void
+vfs_store_list(struct vfs_store *s,
+    void (*each)(void *arg, const char *name, const struct layer *layer),
+    void *arg)
+{
+	char name[VFS_BASE + sizeof(((struct vfs_image_name *)0)->reference) +
+	    OCI_HEX + 16];
+
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; i < s->layer_count; i++) {
+		const struct vfs_store_layer *l = s->layers[i];
+		const struct vfs_image_name *of = &l->image->of;
+		const char *path = strstr(of->base, "/v2/");
+
+		if (l->state != VFS_STORE_OPEN || path == NULL)
+			continue;
+		snprintf(name, sizeof(name), "%s/%s%c%s %s", of->host,
+		    path + strlen("/v2/"), strchr(of->reference, ':') != NULL
+		    ? '@' : ':', of->reference, l->digest);
+		each(arg, name, l->stack.sources[0]->layer);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
 struct vfs_store_layer *
 vfs_store_hold(struct vfs_store *s, uint64_t number)
 {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The minimum size of an allocation with a separate mapping, in bytes. */
@@ -32,12 +33,22 @@ put_log(int priority, const char *name, const char *why)
 	syslog(priority, "%s", from);
 }
 
+/* Keeps a message for those who ask.  Called with the lock held. */
+static void
+keep_message(struct layermount *m, const char *name, const char *why)
+{
+	snprintf(m->last_message, sizeof(m->last_message), "%s: %s", name,
+	    why);
+	m->last_message_s = (int64_t)time(NULL);
+}
+
 static void
 warn_about(void *arg, const char *name, const char *why)
 {
 	struct layermount *m = arg;
 
 	pthread_mutex_lock(&m->message);
+	keep_message(m, name, why);
 	if (m->in_log && !m->msg.quiet)
 		put_log(LOG_WARNING, name, why);
 	msg_warn(&m->msg, "%s: %s", name, why);
@@ -50,6 +61,7 @@ layermount_fail(void *arg, const char *name, const char *why)
 	struct layermount *m = arg;
 
 	pthread_mutex_lock(&m->message);
+	keep_message(m, name, why);
 	if (m->in_log)
 		put_log(LOG_ERR, name, why);
 	msg_error(&m->msg, "%s: %s", name, why);
@@ -78,7 +90,7 @@ int
 main(int argc, char **argv)
 {
 	struct layermount m = { .cache_dir = -1, .stats_fd = -1,
-		.log_fd = -1, .readahead.fd = -1,
+		.log_fd = -1, .readahead.fd = -1, .metrics_fd = -1,
 		.message = PTHREAD_MUTEX_INITIALIZER };
 	int status;
 
@@ -95,6 +107,8 @@ main(int argc, char **argv)
 		goto out;
 	if (m.o.probe)
 		status = layermount_probe(&m);
+	else if (m.o.status)
+		status = layermount_status(&m);
 #ifdef COLDPRESS_CONTAINERD
 	else if (m.o.containerd != NULL)
 		status = layermount_containerd(&m);

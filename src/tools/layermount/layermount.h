@@ -15,6 +15,9 @@
 #define COLDPRESS_LAYERMOUNT_H
 
 #include "base/msg.h"
+#include "base/strbuf.h"
+#include "lazy/metrics/metrics.h"
+#include "lazy/vfs/cache.h"
 #include "lazy/vfs/vfs_store.h"
 
 #include <stdatomic.h>
@@ -43,6 +46,8 @@ struct layermount_options {
 	bool probe;
 	bool store;
 	const char *containerd;		/* a socket, or NULL */
+	const char *metrics;		/* a socket, or NULL */
+	bool status, json;
 	bool stats;
 	const char *stats_file;		/* NULL: standard error */
 	const char *log_file;		/* NULL: the system log */
@@ -52,7 +57,7 @@ struct layermount_options {
 					 * key */
 	char **operands;
 	int operand_count;
-	const char *mountpoint;		/* NULL with --probe */
+	const char *mountpoint;		/* NULL with --probe and --status */
 };
 
 /*
@@ -75,12 +80,15 @@ struct layermount {
 	struct msg msg;
 	struct layermount_options o;
 	pthread_mutex_t message;	/* for messages of any thread */
+	char last_message[1024];	/* the last one, and its time */
+	int64_t last_message_s;
 	int log_fd;			/* of --log, or -1 */
 	bool in_log;			/* messages go to the system log */
 	int null_fd;			/* /dev/null, or -1 */
 	int stats_fd;			/* or -1 */
 	int cache_dir;
 	char *temp_dir;			/* in place of --cache, or NULL */
+	char *cache_path;		/* of --cache, absolute, or NULL */
 	char *mountpoint;		/* absolute */
 	uint64_t start_ns;
 
@@ -95,6 +103,8 @@ struct layermount {
 	struct fuse_session *session;
 	struct readahead readahead;
 	struct push *push;		/* or NULL */
+	int metrics_fd;			/* a listening socket, or -1 */
+	struct metrics *metrics;	/* or NULL */
 };
 
 /* layermount.c */
@@ -169,6 +179,9 @@ int layermount_background(struct layermount *m,
  */
 bool mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor);
 
+/* Calls each() with the path of each mount of ours. */
+void mounted_each(void (*each)(void *arg, const char *path), void *arg);
+
 /* Opens the setting, after the mount and before the process is confined. */
 void readahead_open(struct readahead *r, const char *mountpoint,
     uint64_t bytes);
@@ -216,8 +229,50 @@ uint64_t push_counted(struct push *p);
 
 /* layermount_stats.c */
 
+/* Everything that is counted. */
+struct stats {
+	double elapsed_s;
+	struct http_counts phases[HTTP_PHASES], http;	/* http: their sum */
+	struct vfs_counts vfs;
+	struct cache_counts cache;
+	uint64_t pushed_bytes, maxrss_KiB;
+};
+
+/* Thread-safe. */
+void stats_gather(struct layermount *m, struct stats *s);
+
+/* Appends the counters as members of a JSON object. */
+void stats_json(const struct stats *s, struct strbuf *b);
+
 /* Writes the counts as one line of JSON to stats_fd, unless it is -1. */
 void stats_write(struct layermount *m, const char *event);
+
+/* layermount_metrics.c */
+
+/* The attribute of a mount's root that has its status. */
+#define LAYERMOUNT_STATUS "user.coldpress.status"
+
+/*
+ * Returns a listening socket, which only this user can connect to, in place of
+ * one that nobody serves; or -1 after reporting the error.
+ */
+int layermount_listen(struct layermount *m, const char *path);
+
+/*
+ * Opens the socket of --metrics, before the process confines itself, and answers
+ * there.  Both do nothing without this option.  Return 0 or -errno, the first
+ * after reporting the error.
+ */
+int layermount_open_metrics(struct layermount *m);
+int layermount_start_metrics(struct layermount *m);
+
+/* Appends the status as members of a JSON object.  Thread-safe. */
+void layermount_status_json(struct layermount *m, struct strbuf *b);
+
+/* layermount_status.c */
+
+/* Prints the status of mounts.  Returns the exit status. */
+int layermount_status(struct layermount *m);
 
 /* layermount_containerd.c */
 

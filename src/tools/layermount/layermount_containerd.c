@@ -36,12 +36,11 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { ASKING_MAX = 32, CHECK_S = 1, BACKLOG = 32 };
+enum { ASKING_MAX = 32, CHECK_S = 1 };
 
 struct service {
 	struct layermount *m;
@@ -425,40 +424,6 @@ prepare_store(struct service *s)
 	return MSG_OK;
 }
 
-/* Returns a listening socket, which only this user can connect to, or -1. */
-static int
-listen_at(struct layermount *m, const char *path)
-{
-	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	const struct sockaddr *to = (const struct sockaddr *)&a;
-	int fd, rc;
-	mode_t mask;
-
-	if (strlen(path) >= sizeof(a.sun_path)) {
-		fail(m, path, strerror(ENAMETOOLONG));
-		return -1;
-	}
-	strcpy(a.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd != -1 && connect(fd, to, sizeof(a)) == 0) {
-		sys_close(fd);
-		fail(m, path, "another process serves this socket");
-		return -1;
-	}
-	if (fd != -1 && errno == ECONNREFUSED)
-		(void)unlink(path);
-	mask = umask(0177);
-	rc = fd == -1 || bind(fd, to, sizeof(a)) == -1 || listen(fd,
-	    BACKLOG) == -1 ? errno : 0;
-	umask(mask);
-	if (rc == 0)
-		return fd;
-	fail(m, path, strerror(rc));
-	if (fd != -1)
-		sys_close(fd);
-	return -1;
-}
-
 /* Serving */
 
 /* Returns a descriptor from which the signals that end the service are read. */
@@ -555,7 +520,7 @@ serve(struct layermount *m, int tell)
 	status = prepare_store(&s);
 	if (status != MSG_OK)
 		return status;
-	listener = listen_at(m, m->o.containerd);
+	listener = layermount_listen(m, m->o.containerd);
 	if (listener == -1)
 		return MSG_ERROR;
 	if (need_store(&s) != 0) {

@@ -62,6 +62,27 @@ mounted_by_us(const char *mountpoint, unsigned *major, unsigned *minor)
 	return ours;
 }
 
+void
+mounted_each(void (*each)(void *arg, const char *path), void *arg)
+{
+	FILE *f = fopen("/proc/self/mountinfo", "re");
+	char *line = NULL, root[8], path[4200];
+	size_t cap = 0;
+
+	while (f != NULL && getline(&line, &cap, f) > 0) {
+		/* a part of a mount may be mounted elsewhere, too */
+		if (strstr(line, " - fuse.layermount ") == NULL ||
+		    sscanf(line, "%*u %*u %*s %7s %4199s", root, path) != 2 ||
+		    strcmp(root, "/") != 0)
+			continue;
+		unescape(path);
+		each(arg, path);
+	}
+	free(line);
+	if (f != NULL)
+		fclose(f);
+}
+
 static void
 set_readahead(const struct readahead *r, uint64_t kib)
 {

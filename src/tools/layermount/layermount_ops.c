@@ -30,6 +30,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 enum { BLOCK = 4096, LISTING_MAX = 64 << 10 };
 
@@ -495,6 +496,19 @@ reply_bytes(fuse_req_t req, const void *data, size_t len, size_t size)
 }
 
 static void
+reply_status(fuse_req_t req, size_t size)
+{
+	struct strbuf b = { .len = 0 };
+
+	layermount_status_json(fuse_req_userdata(req), &b);
+	if (b.failed)
+		fuse_reply_err(req, ENOMEM);
+	else
+		reply_bytes(req, b.data, b.len, size);
+	strbuf_free(&b);
+}
+
+static void
 op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 {
 	const char *own = after_overlay(name);
@@ -503,6 +517,12 @@ op_getxattr(fuse_req_t req, fuse_ino_t ino, const char *name, size_t size)
 	struct place p;
 	size_t i = 0;
 
+	if (ino == FUSE_ROOT_ID && strcmp(name, LAYERMOUNT_STATUS) == 0 &&
+	    (fuse_req_ctx(req)->uid == 0 ||
+	    fuse_req_ctx(req)->uid == geteuid())) {
+		reply_status(req, size);
+		return;
+	}
 	if (!place_find(req, ino, &p))
 		return;
 	n = p.stack == NULL ? NULL : merge_node(p.stack->tree, p.inode);

@@ -127,7 +127,8 @@ static const char layermount_usage[] =
 #ifdef COLDPRESS_CONTAINERD
 "       layermount --containerd socket [option ...] directory\n"
 #endif
-"       layermount --probe layer\n";
+"       layermount --probe layer\n"
+"       layermount --status [--json] [directory ...]\n";
 
 static const char layermount_about[] =
 "Mounts layers of a container image, or a whole image, fetching from the\n"
@@ -177,8 +178,12 @@ static const struct options_row layermount_table[] = {
 	    "PEM file, or sha256: followed by the key's digest",
 	    OPTIONS_CALL(take_key) },
 #endif
+	{ 0, "json", NULL, "--status: a JSON object for each mount",
+	    OPTIONS_FLAG(o.json) },
 	{ 0, "log", "FILE", "append messages to FILE once in the background; "
 	    "default: the system log", OPTIONS_TEXT(o.log_file) },
+	{ 0, "metrics", "SOCKET", "answer GET /metrics and /healthz at SOCKET",
+	    OPTIONS_TEXT(o.metrics) },
 	{ 0, "plain-http", NULL, "do not use TLS for docker://",
 	    OPTIONS_FLAG(o.plain_http) },
 	{ 0, "prefetch", "WHAT", "auto (default): what the layer's creator "
@@ -198,6 +203,8 @@ static const struct options_row layermount_table[] = {
 	    "repeated", OPTIONS_CALL(add_registry) },
 	{ 0, "stats", "[=FILE]", "write counters as JSON at the end and on "
 	    "SIGUSR1", OPTIONS_TEXT(o.stats_file), OPTIONS_GIVEN(o.stats) },
+	{ 0, "status", NULL, "print what mounts have fetched, and whether all "
+	    "is well", OPTIONS_FLAG(o.status) },
 	{ 0, "store", NULL, "serve podman and CRI-O as an additional layer "
 	    "store", OPTIONS_FLAG(o.store) },
 	{ 0, "timeout", "S", "give up on a read after S seconds without "
@@ -253,6 +260,13 @@ check_layermount(struct layermount *m)
 	bool one = o->index_digest != NULL || o->side != NULL;
 	bool any = o->store || o->containerd != NULL;
 
+	if (o->json && !o->status)
+		return options_wrong(&m->msg, "--json is for --status");
+	if (o->status)
+		return any || o->probe || o->metrics != NULL ?
+		    options_wrong(&m->msg, "--status mounts nothing") : -1;
+	if (o->probe && o->metrics != NULL)
+		return options_wrong(&m->msg, "--metrics is for mounts");
 	if (o->store && o->containerd != NULL)
 		return options_wrong(&m->msg, "--containerd and --store cannot "
 		    "be used together");

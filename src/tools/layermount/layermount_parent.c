@@ -55,6 +55,7 @@ struct server {
 	int signals;			/* signalfd */
 	uint64_t deadline_ns;		/* for its end; 0: not asked to end */
 	bool mounted, killed;
+	struct stat metrics;		/* its socket; st_ino is 0 if none */
 };
 
 /* Unmounts the server's mount, and ends all access to it. */
@@ -169,6 +170,8 @@ server_ready(struct layermount *m, struct server *s)
 	s->ready = -1;
 	if (!ready)
 		return;
+	if (m->o.metrics != NULL && lstat(m->o.metrics, &s->metrics) == -1)
+		s->metrics.st_ino = 0;
 	/* without a mount there is nothing to unmount */
 	s->mounted = mounted_by_us(m->mountpoint, &s->major, &s->minor);
 	if (s->mounted) {
@@ -184,6 +187,17 @@ server_ready(struct layermount *m, struct server *s)
 		end_server(m, s, SIGTERM);
 	sys_close(s->tell);
 	s->tell = -1;
+}
+
+/* Removes the server's socket, unless another has taken its place. */
+static void
+remove_metrics(const struct layermount *m, const struct server *s)
+{
+	struct stat st;
+
+	if (s->metrics.st_ino != 0 && lstat(m->o.metrics, &st) == 0 &&
+	    st.st_dev == s->metrics.st_dev && st.st_ino == s->metrics.st_ino)
+		(void)unlink(m->o.metrics);
 }
 
 /*
@@ -220,6 +234,7 @@ follow(struct layermount *m, struct server *s)
 		if (time_left(s) == 0)
 			end_by_force(m, s);
 	}
+	remove_metrics(m, s);
 	/* a mount there may now belong to another process */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SERVE_UNMOUNTED)
 		return MSG_OK;
@@ -362,6 +377,7 @@ open_cache(struct layermount *m)
 	    O_CLOEXEC, 0);
 	if (m->cache_dir < 0)
 		return fail_with(m, dir, m->cache_dir);
+	m->cache_path = m->o.cache == NULL ? NULL : realpath(dir, NULL);
 	return check_cache(m, dir);
 }
 
@@ -485,6 +501,7 @@ layermount_run(struct layermount *m)
 		rmdir(m->temp_dir);
 out:
 	free(m->temp_dir);
+	free(m->cache_path);
 	free(m->mountpoint);
 	return status;
 }

@@ -280,8 +280,10 @@ serve_requests(struct layermount *m, int ready)
 {
 	struct fuse_loop_config *config = fuse_loop_cfg_create();
 	pthread_t thread;
-	int rc = config == NULL ? -ENOMEM : sys_thread(&thread,
-	    handle_signals, m);
+	int rc = config == NULL ? -ENOMEM : layermount_start_metrics(m);
+
+	if (rc == 0)
+		rc = sys_thread(&thread, handle_signals, m);
 
 	if (rc != 0) {
 		msg_error(&m->msg, "%s", strerror(-rc));
@@ -329,7 +331,7 @@ layermount_serve(struct layermount *m, int ready)
 		return MSG_ERROR;
 	m->session = se;
 	if (layermount_read_registries(m) == 0 && start_resolver(m) == 0 &&
-	    fuse_set_signal_handlers(se) == 0) {
+	    layermount_open_metrics(m) == 0 && fuse_set_signal_handlers(se) == 0) {
 		/* libfuse reports why it cannot mount */
 		if (fuse_session_mount(se, m->mountpoint) == 0) {
 			readahead_open(&m->readahead, m->mountpoint,
@@ -339,6 +341,7 @@ layermount_serve(struct layermount *m, int ready)
 				rc = open_layers(m);
 			if (rc == 0)
 				rc = serve_requests(m, ready);
+			metrics_stop(m->metrics);
 			stats_write(m, "end");
 			close_layers(m);
 			readahead_close(&m->readahead);
