@@ -297,6 +297,40 @@ paced(void **state)
 	end(&w, &f);
 }
 
+/* What is not fetched while others read is not fetched faster later. */
+static void
+not_saved(void **state)
+{
+	enum { PER_S = 20, READ_MS = 3000, REST_MS = 500 };
+	struct fake_vfs w;
+	struct vfs_read r;
+	struct fake f;
+	size_t count;
+
+	(void)state;
+	memset(&f, 0, sizeof(f));
+	fake_file(&f, "file", 1, SIZE);
+	fake_end(&f);
+	vfs_prepare(&w);
+	w.o.prefetch = VFS_PREFETCH_ALL;
+	/* units are alike */
+	w.o.rate = 1;
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	w.v->o.rate = PER_S * layer_units(w.s.sources[0]->layer,
+	    &count)[0].stored;
+	assert_int_equal(vfs_read_at(&w, &r, "file", 0, 100), 100);
+	vfs_stack_fetch(&w.s);
+	sleep_ms(READ_MS);
+	assert_int_equal(f.reads[HTTP_BACKGROUND], 0);
+	vfs_read_end(&r);
+	sleep_ms(REST_MS);
+	/* a second's, and those of this time */
+	assert_true(f.reads[HTTP_BACKGROUND] > 3);
+	assert_true(f.reads[HTTP_BACKGROUND] < PER_S + PER_S * (REST_MS + 300)
+	    / 1000);
+	end(&w, &f);
+}
+
 int
 main(void)
 {
@@ -310,6 +344,7 @@ main(void)
 		cmocka_unit_test(marked),
 		cmocka_unit_test(yielding),
 		cmocka_unit_test(paced),
+		cmocka_unit_test(not_saved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

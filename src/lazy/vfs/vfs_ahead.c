@@ -23,7 +23,9 @@ enum {
 	WINDOW_MIN = 256 << 10, WINDOW_MAX = 8 << 20,
 	SEQUENTIAL = 1 << 20,		/* bytes that end startup */
 	IDLE_MS = 50,			/* without reads before fetching */
-	PAUSE_NS = 10000000		/* polling interval */
+	PAUSE_NS = 10000000,		/* polling interval */
+	/* of the rate that may be caught up with, after reads */
+	SAVED_NS = 1000000000
 };
 
 /* A file that is being read. */
@@ -186,15 +188,33 @@ is_unwanted(struct vfs_ahead *a, const struct vfs_stack *s)
 }
 
 /*
- * Fetches the marked units of all layers, or the others.  *bytes of the stack
- * have been fetched since start_ns.  Returns false to stop.
+ * Waits until the bytes just fetched are paid for by the time since *paid_ns, of
+ * which little can be saved: what is not fetched while others read is not
+ * fetched faster later.
+ */
+static void
+keep_rate(struct vfs_ahead *a, const struct vfs_stack *s, uint64_t bytes,
+    uint64_t *paid_ns)
+{
+	uint64_t now = sys_now_ns();
+
+	if (a->o->rate == 0)
+		return;
+	if (*paid_ns + SAVED_NS < now)
+		*paid_ns = now - SAVED_NS;
+	*paid_ns += (uint64_t)((double)bytes / (double)a->o->rate * 1e9);
+	while (*paid_ns > sys_now_ns() && !is_unwanted(a, s))
+		sys_sleep_ns(PAUSE_NS);
+}
+
+/*
+ * Fetches the marked units of all layers, or the others.  Returns false to
+ * stop.
  */
 static bool
 fetch_units(struct vfs_ahead *a, struct vfs_stack *s, bool marked,
-    uint64_t start_ns, uint64_t *bytes)
+    uint64_t *paid_ns)
 {
-	double rate = (double)a->o->rate;
-
 	for (size_t k = 0; k < s->source_count; k++) {
 		struct vfs_source *source = s->sources[k];
 		struct layer_range mark, r[LAYER_RANGES_MAX];
@@ -228,11 +248,7 @@ fetch_units(struct vfs_ahead *a, struct vfs_stack *s, bool marked,
 			if (units_get(a->units, &id, 1, HTTP_BACKGROUND,
 			    &got) == 0)
 				units_release(a->units, got);
-			*bytes += u[i].stored;
-			while (rate > 0 && !is_unwanted(a, s) &&
-			    (double)*bytes > rate *
-			    (double)(sys_now_ns() - start_ns) / 1e9)
-				sys_sleep_ns(PAUSE_NS);
+			keep_rate(a, s, u[i].stored, paid_ns);
 		}
 	}
 	return true;
@@ -243,7 +259,7 @@ fetch_in_background(void *arg)
 {
 	struct vfs_ahead *a = arg;
 	bool all = a->o->prefetch == VFS_PREFETCH_ALL;
-	uint64_t start_ns, bytes;
+	uint64_t paid_ns = sys_now_ns();
 	struct vfs_stack *s;
 
 	pthread_mutex_lock(&a->lock);
@@ -259,11 +275,9 @@ fetch_in_background(void *arg)
 		a->stack = s;
 		pthread_mutex_unlock(&a->lock);
 		/* a trace, if there is one, contains the marked files */
-		start_ns = sys_now_ns();
-		bytes = 0;
 		if ((all || s->trace == NULL) &&
-		    fetch_units(a, s, true, start_ns, &bytes) && all)
-			(void)fetch_units(a, s, false, start_ns, &bytes);
+		    fetch_units(a, s, true, &paid_ns) && all)
+			(void)fetch_units(a, s, false, &paid_ns);
 		pthread_mutex_lock(&a->lock);
 		a->stack = NULL;
 		pthread_cond_broadcast(&a->done);
