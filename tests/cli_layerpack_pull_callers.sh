@@ -16,8 +16,8 @@ layerpack-fault -h | grep -q -e --pull || skip_all 'layerpack has no --pull'
 
 umask 022
 mkdir served one one/dir one/opaque two two/opaque d
-seq 90000 >one/text
-head -c 700000 /dev/urandom >one/random
+seq 9000 >one/text
+head -c 270000 /dev/urandom >one/random
 seq 10 >one/dir/small
 ln one/dir/small one/name
 ln -s text one/link
@@ -39,9 +39,9 @@ cp manifest.json served/v2/i/manifests/t
 serve_start
 ref=docker://${site#http://}/i:t
 cd d || exit
-suffers 'a directory' -o out layerpack-fault -q -p 2 --timeout 6 \
+suffers 'a directory' -n 200 -o out layerpack-fault -q -p 2 --timeout 6 \
     --connections 2 --pull "$ref" -o out
-suffers 'a layout' -x chmod -o out layerpack-fault -q -p 2 --timeout 6 \
+suffers 'a layout' -n 120 -x chmod -o out layerpack-fault -q -p 2 --timeout 6 \
     --connections 2 --pull "$ref" -o oci:out
 exec 3>&-
 wait
