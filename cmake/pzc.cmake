@@ -7,15 +7,16 @@ pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
-coldpress_folders(engine engine/deflate engine/bzip2 engine/other
-    engine/packer
+coldpress_folders(engine engine/deflate engine/bzip2 engine/lzma
+    engine/other engine/packer
     format format/tar format/gzip format/zstd format/lz4 format/xz format/bzip2)
 target_link_libraries(coldpress PUBLIC PkgConfig::DEFLATE PkgConfig::ZLIB
     PkgConfig::ZSTD PkgConfig::LZ4 PkgConfig::LZMA PkgConfig::XXHASH)
 
-# The loop variables in inflate_fast.c should stay in registers.  -O3 unrolls
+# The loop variables of these decoders should stay in registers.  -O3 unrolls
 # and vectorizes the copy loops, which costs 10 %.
-set_source_files_properties(src/engine/deflate/inflate_fast.c PROPERTIES
+set_source_files_properties(src/engine/deflate/inflate_fast.c
+    src/engine/lzma/unlzma_symbols.c PROPERTIES
     COMPILE_OPTIONS "$<$<CONFIG:Release>:-O2>")
 # Nearly every symbol moves a few bytes in a list of 256, the size of the
 # alphabet; for _FORTIFY_SOURCE to check that costs 2 % of all instructions.

@@ -26,6 +26,7 @@
 #include "format/list.h"
 #include "format/seek_formats.h"
 #include "format/serial.h"
+#include "xz_reader.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,6 +37,7 @@
 
 struct xz_job {
 	lzma_stream strm;
+	struct xz_reader *reader;	/* decodes in its place; or NULL */
 	struct codec_notes *notes;
 	const uint8_t *piece;	/* the piece that contains next_in */
 	uint64_t beside;	/* memory used outside liblzma, when decoding */
@@ -57,26 +59,6 @@ static const struct xz_check {
 	{ 0, NULL, NULL }
 };
 
-static int
-xz_error(lzma_ret r)
-{
-	switch (r) {
-	case LZMA_OK:
-	case LZMA_STREAM_END:
-		return 0;
-	case LZMA_MEM_ERROR:
-		return -ENOMEM;
-	case LZMA_MEMLIMIT_ERROR:
-		return -EFBIG;
-	case LZMA_OPTIONS_ERROR:
-		return -ENOTSUP;
-	case LZMA_BUF_ERROR:
-		return -ENODATA;
-	default:
-		return -EBADMSG;
-	}
-}
-
 /* Creates a job without a coder. */
 static int
 xz_job_new(struct xz_job **out, struct codec_notes *notes)
@@ -95,8 +77,10 @@ xz_job_close(void *job)
 {
 	struct xz_job *j = job;
 
-	if (j != NULL)
+	if (j != NULL) {
 		lzma_end(&j->strm);
+		xz_reader_close(j->reader);
+	}
 	sys_free(j);
 }
 
@@ -185,6 +169,21 @@ xz_pass(struct xz_job *j, const uint8_t *p, size_t n, lzma_action action,
 	return 0;
 }
 
+static int
+reader_join(struct xz_job *j, struct slot *s, struct sink *out)
+{
+	int rc;
+
+	if (j->ended)
+		return 0;
+	rc = xz_reader_feed(j->reader, s->in.data, s->in.len, s->last, out);
+	j->notes->unchecked |= xz_reader_unchecked(j->reader);
+	if (rc == -EFBIG)
+		j->notes->need = xz_reader_need(j->reader) + j->beside;
+	j->ended = rc == STREAM_END;
+	return j->ended ? 0 : rc;
+}
+
 /* Implements pipeline_ops.join for the decoders. */
 static int
 xz_join(void *job, struct slot *s, struct sink *out)
@@ -192,6 +191,8 @@ xz_join(void *job, struct slot *s, struct sink *out)
 	struct xz_job *j = job;
 	int rc;
 
+	if (j->reader != NULL)
+		return reader_join(j, s, out);
 	j->piece = s->in.data;
 	j->strm.avail_in = 0;
 	rc = xz_pass(j, s->in.data, s->in.len,
@@ -637,9 +638,15 @@ unopen_xz(void **job, const struct codec_options *o,
 	j->rest_ignored = codec_number(o, "single-stream") != 0;
 	if (o->memory != 0 && o->memory - j->beside < mt.memlimit_threading)
 		mt.memlimit_threading = o->memory - j->beside;
-	if (mt.threads == 1)
-		return xz_job_started(job, j, lzma_stream_decoder(&j->strm,
-		    mt.memlimit_stop, mt.flags));
+	if (mt.threads == 1) {
+		rc = xz_reader_open(&j->reader, mt.memlimit_stop, mt.flags);
+		if (rc != 0) {
+			xz_job_close(j);
+			return rc;
+		}
+		*job = j;
+		return 0;
+	}
 	return xz_job_started(job, j, lzma_stream_decoder_mt(&j->strm, &mt));
 }
 

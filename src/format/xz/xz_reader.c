@@ -1,0 +1,386 @@
+/*
+ * xz_reader.c - decoding .xz streams with one thread
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * liblzma decodes the headers, indexes and footers.  Our decoder, which is
+ * faster, decodes the blocks, unless they have other filters than LZMA2 or a
+ * check other than a CRC; then liblzma decodes them, too.
+ *
+ * Source: the .xz file format, 1.1.0.
+ */
+#include "xz_reader.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+#include "engine/lzma/unlzma.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum place { STREAM_HEADER, BLOCK_HEADER, BLOCK, PADDING, CHECK, BLOCK_FOREIGN,
+    INDEX, FOOTER, STREAM_PADDING };
+
+struct xz_reader {
+	enum place place;
+	uint64_t limit, need;
+	uint32_t flags;
+	bool unchecked;
+
+	uint8_t head[LZMA_BLOCK_HEADER_SIZE_MAX];
+	size_t have;			/* bytes in head */
+	size_t padding;			/* bytes of stream padding, modulo 4 */
+
+	lzma_stream_flags stream;
+	lzma_index_hash *index;
+	lzma_block block;
+	lzma_filter filters[LZMA_FILTERS_MAX + 1];
+	uint64_t packed, plain;		/* bytes of this block */
+	uint64_t check;
+	lzma_stream foreign;		/* decodes what is not for unlzma */
+	struct unlzma *unlzma;
+};
+
+int
+xz_error(lzma_ret r)
+{
+	switch (r) {
+	case LZMA_OK:
+	case LZMA_STREAM_END:
+		return 0;
+	case LZMA_MEM_ERROR:
+		return -ENOMEM;
+	case LZMA_MEMLIMIT_ERROR:
+		return -EFBIG;
+	case LZMA_OPTIONS_ERROR:
+		return -ENOTSUP;
+	case LZMA_BUF_ERROR:
+		return -ENODATA;
+	default:
+		return -EBADMSG;
+	}
+}
+
+int
+xz_reader_open(struct xz_reader **out, uint64_t limit, uint32_t flags)
+{
+	struct xz_reader *r = sys_calloc(1, sizeof(*r));
+	int rc;
+
+	if (r == NULL)
+		return -ENOMEM;
+	rc = unlzma_open(&r->unlzma);
+	if (rc != 0) {
+		sys_free(r);
+		return rc;
+	}
+	r->limit = limit;
+	r->flags = flags;
+	r->filters[0].id = LZMA_VLI_UNKNOWN;
+	*out = r;
+	return 0;
+}
+
+void
+xz_reader_close(struct xz_reader *r)
+{
+	if (r == NULL)
+		return;
+	lzma_filters_free(r->filters, NULL);
+	lzma_index_hash_end(r->index, NULL);
+	lzma_end(&r->foreign);
+	unlzma_close(r->unlzma);
+	sys_free(r);
+}
+
+uint64_t
+xz_reader_need(const struct xz_reader *r)
+{
+	return r->need;
+}
+
+bool
+xz_reader_unchecked(const struct xz_reader *r)
+{
+	return r->unchecked;
+}
+
+/* Collects `want` bytes in head.  Returns whether they are complete. */
+static bool
+collect(struct xz_reader *r, struct unlzma_io *io, size_t want)
+{
+	size_t n = want - r->have;
+
+	if (n > io->in_len)
+		n = io->in_len;
+	memcpy(r->head + r->have, io->in, n);
+	r->have += n;
+	io->in += n;
+	io->in_len -= n;
+	if (r->have < want)
+		return false;
+	r->have = 0;
+	return true;
+}
+
+static int
+begin_stream(struct xz_reader *r)
+{
+	lzma_ret rc = lzma_stream_header_decode(&r->stream, r->head);
+
+	if (rc != LZMA_OK)
+		return xz_error(rc);
+	r->unchecked |= !lzma_check_is_supported(r->stream.check);
+	/* keeps the memory, and starts anew */
+	r->index = lzma_index_hash_init(r->index, NULL);
+	r->place = BLOCK_HEADER;
+	return r->index == NULL ? -ENOMEM : 0;
+}
+
+static bool
+is_ours(const struct xz_reader *r)
+{
+	return r->filters[0].id == LZMA_FILTER_LZMA2 &&
+	    r->filters[1].id == LZMA_VLI_UNKNOWN &&
+	    ((r->flags & LZMA_IGNORE_CHECK) != 0 ||
+	    r->stream.check == LZMA_CHECK_NONE ||
+	    r->stream.check == LZMA_CHECK_CRC32 ||
+	    r->stream.check == LZMA_CHECK_CRC64);
+}
+
+static int
+begin_block(struct xz_reader *r)
+{
+	lzma_ret rc;
+	uint64_t need;
+
+	lzma_filters_free(r->filters, NULL);
+	r->block = (lzma_block){ .version = 1, .check = r->stream.check,
+	    .header_size = lzma_block_header_size_decode(r->head[0]),
+	    .filters = r->filters };
+	rc = lzma_block_header_decode(&r->block, NULL, r->head);
+	if (rc != LZMA_OK) {
+		r->filters[0].id = LZMA_VLI_UNKNOWN;
+		return xz_error(rc);
+	}
+	r->block.ignore_check = (r->flags & LZMA_IGNORE_CHECK) != 0;
+	need = lzma_raw_decoder_memusage(r->filters);
+	if (need == UINT64_MAX)
+		return -ENOTSUP;
+	if (need > r->limit) {
+		r->need = need;
+		return -EFBIG;
+	}
+	r->packed = r->plain = r->check = 0;
+	if (!is_ours(r)) {
+		r->place = BLOCK_FOREIGN;
+		return xz_error(lzma_block_decoder(&r->foreign, &r->block));
+	}
+	if (lzma_block_unpadded_size(&r->block) == 0)
+		return -EBADMSG;
+	r->place = BLOCK;
+	return unlzma_start(r->unlzma,
+	    ((const lzma_options_lzma *)r->filters[0].options)->dict_size);
+}
+
+/* Adds a block's output to its check, unless that is ignored. */
+static void
+add_check(struct xz_reader *r, const uint8_t *p, size_t n)
+{
+	if (r->block.ignore_check)
+		return;
+	if (r->stream.check == LZMA_CHECK_CRC32)
+		r->check = lzma_crc32(p, n, (uint32_t)r->check);
+	else if (r->stream.check == LZMA_CHECK_CRC64)
+		r->check = lzma_crc64(p, n, r->check);
+}
+
+static int
+block_bytes(struct xz_reader *r, struct unlzma_io *io, struct sink *out)
+{
+	lzma_block *b = &r->block;
+	const uint8_t *before = io->in;
+	int rc = unlzma_run(r->unlzma, io), wrote;
+
+	r->packed += (uint64_t)(io->in - before);
+	if (b->uncompressed_size != LZMA_VLI_UNKNOWN &&
+	    io->out_len > b->uncompressed_size - r->plain) {
+		io->out_len = (size_t)(b->uncompressed_size - r->plain);
+		rc = -EBADMSG;
+	}
+	r->plain += io->out_len;
+	add_check(r, io->out, io->out_len);
+	wrote = sink_write(out, io->out, io->out_len);
+	if (wrote != 0)
+		return wrote;
+	if (rc == STREAM_MORE && b->compressed_size != LZMA_VLI_UNKNOWN &&
+	    r->packed >= b->compressed_size)
+		return -EBADMSG;
+	if (rc != STREAM_END)
+		return rc;
+	if ((b->compressed_size != LZMA_VLI_UNKNOWN &&
+	    b->compressed_size != r->packed) ||
+	    (b->uncompressed_size != LZMA_VLI_UNKNOWN &&
+	    b->uncompressed_size != r->plain))
+		return -EBADMSG;
+	b->compressed_size = r->packed;
+	b->uncompressed_size = r->plain;
+	r->place = PADDING;
+	return 0;
+}
+
+/* Adds a block to the index to be compared. */
+static int
+block_end(struct xz_reader *r)
+{
+	r->place = BLOCK_HEADER;
+	return xz_error(lzma_index_hash_append(r->index,
+	    lzma_block_unpadded_size(&r->block), r->block.uncompressed_size));
+}
+
+static int
+block_check(struct xz_reader *r)
+{
+	if (!r->block.ignore_check &&
+	    ((r->stream.check == LZMA_CHECK_CRC32 &&
+	    load_le32(r->head) != r->check) ||
+	    (r->stream.check == LZMA_CHECK_CRC64 &&
+	    load_le64(r->head) != r->check)))
+		return -EBADMSG;
+	return block_end(r);
+}
+
+static int
+block_foreign(struct xz_reader *r, struct unlzma_io *io, struct sink *out)
+{
+	size_t room;
+	lzma_ret rc;
+	int err;
+
+	r->foreign.next_out = sink_space(out, &room, &err);
+	if (r->foreign.next_out == NULL)
+		return err;
+	r->foreign.avail_out = room;
+	r->foreign.next_in = io->in;
+	r->foreign.avail_in = io->in_len;
+	rc = lzma_code(&r->foreign, io->eof ? LZMA_FINISH : LZMA_RUN);
+	sink_advance(out, room - r->foreign.avail_out);
+	io->in = r->foreign.next_in;
+	io->in_len = r->foreign.avail_in;
+	/* all input was taken, and there is no output left */
+	if (rc == LZMA_BUF_ERROR && !io->eof)
+		return -EAGAIN;
+	return rc == LZMA_STREAM_END ? block_end(r) : xz_error(rc);
+}
+
+static int
+index_bytes(struct xz_reader *r, struct unlzma_io *io)
+{
+	size_t used = 0;
+	lzma_ret rc = lzma_index_hash_decode(r->index, io->in, &used,
+	    io->in_len);
+
+	io->in += used;
+	io->in_len -= used;
+	if (rc == LZMA_STREAM_END)
+		r->place = FOOTER;
+	return xz_error(rc);
+}
+
+static int
+end_stream(struct xz_reader *r)
+{
+	lzma_stream_flags flags;
+	lzma_ret rc = lzma_stream_footer_decode(&flags, r->head);
+
+	if (rc != LZMA_OK)
+		return xz_error(rc);
+	if (lzma_index_hash_size(r->index) != flags.backward_size)
+		return -EBADMSG;
+	rc = lzma_stream_flags_compare(&r->stream, &flags);
+	if (rc != LZMA_OK)
+		return xz_error(rc);
+	r->place = STREAM_PADDING;
+	r->padding = 0;
+	return r->flags & LZMA_CONCATENATED ? 0 : STREAM_END;
+}
+
+/* Returns 0, -EAGAIN if more input is needed, STREAM_END, or -errno. */
+static int
+step(struct xz_reader *r, struct unlzma_io *io, struct sink *out)
+{
+	size_t check_size;
+
+	switch (r->place) {
+	case STREAM_HEADER:
+		return collect(r, io, LZMA_STREAM_HEADER_SIZE) ?
+		    begin_stream(r) : -EAGAIN;
+	case BLOCK_HEADER:
+		if (r->have == 0 && io->in_len == 0)
+			return -EAGAIN;
+		if (r->have == 0 && io->in[0] == 0) {
+			r->place = INDEX;
+			return 0;
+		}
+		return collect(r, io, lzma_block_header_size_decode(
+		    r->have > 0 ? r->head[0] : io->in[0])) ?
+		    begin_block(r) : -EAGAIN;
+	case BLOCK:
+		return block_bytes(r, io, out);
+	case BLOCK_FOREIGN:
+		return block_foreign(r, io, out);
+	case PADDING:
+		for (; r->packed % 4 != 0; r->packed++) {
+			if (io->in_len == 0)
+				return -EAGAIN;
+			if (*io->in != 0)
+				return -EBADMSG;
+			io->in++;
+			io->in_len--;
+		}
+		r->place = CHECK;
+		return 0;
+	case CHECK:
+		check_size = lzma_check_size(r->stream.check);
+		return collect(r, io, check_size) ? block_check(r) : -EAGAIN;
+	case INDEX:
+		if (io->in_len == 0)
+			return -EAGAIN;
+		return index_bytes(r, io);
+	case FOOTER:
+		return collect(r, io, LZMA_STREAM_HEADER_SIZE) ?
+		    end_stream(r) : -EAGAIN;
+	case STREAM_PADDING:
+		for (; io->in_len > 0 && *io->in == 0; io->in_len--) {
+			io->in++;
+			r->padding = (r->padding + 1) % 4;
+		}
+		if (io->in_len == 0)
+			return -EAGAIN;
+		r->place = STREAM_HEADER;
+		return r->padding == 0 ? 0 : -EBADMSG;
+	}
+	return -EBADMSG;
+}
+
+int
+xz_reader_feed(struct xz_reader *r, const uint8_t *p, size_t len, bool eof,
+    struct sink *out)
+{
+	struct unlzma_io io = { .in = p, .in_len = len, .eof = eof };
+	int rc;
+
+	do {
+		rc = step(r, &io, out);
+		/* a block is done with the input when there is no output */
+		if (rc == 0 && r->place == BLOCK && io.in_len == 0 &&
+		    io.out_len == 0 && !eof)
+			rc = -EAGAIN;
+	} while (rc == 0);
+	if (rc != -EAGAIN)
+		return rc;
+	if (!eof)
+		return 0;
+	if (r->place != STREAM_PADDING)
+		return -ENODATA;
+	return r->padding == 0 ? STREAM_END : -EBADMSG;
+}
