@@ -52,6 +52,7 @@ target_link_libraries(test_gzip_verdict PRIVATE PkgConfig::DEFLATE
 unit_test(deflate_scan)
 unit_test(gzip_links)
 target_link_libraries(test_gzip_links PRIVATE PkgConfig::ZLIB)
+unit_test(unlzma)
 unit_test(inflater)
 target_link_libraries(test_inflater PRIVATE PkgConfig::ZLIB)
 unit_test(deflate_guess)

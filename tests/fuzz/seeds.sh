@@ -97,6 +97,12 @@ for f in plain few none; do
 	seed bz2_encode $f '\011' $f
 	seed bz2_encode "full-$f" '\377' $f
 	seed zfs_packers $f '' $f
+	for o in lc=3 lc=0,lp=3,pb=0 dict=4KiB,mode=fast,mf=hc4,nice=10; do
+		have xz || continue
+		xz --format=raw --lzma2=preset=1,$o <$f >raw
+		seed unlzma "$o-$f" '\007\050' raw
+		seed unlzma "small-$o-$f" '\041\003' raw
+	done
 	seed decode "made-$f" '\000\000\000\000\000\000\000\000' $f
 done
 

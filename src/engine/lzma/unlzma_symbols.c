@@ -500,7 +500,8 @@ decode(struct unlzma_place *s, const uint8_t *in_end, const uint8_t *out_stop,
 			break;
 		}
 		if (careful || RARELY(from > out)) {
-			const uint8_t *around = begin + s->ring;
+			const uint8_t *around = from > out ?
+			    begin + s->ring : NULL;
 
 			for (; len > 0; len--) {
 				*out++ = *from++;
