@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JUDGE_ROOM = 4 << 20 };
+enum { JUDGE_ROOM = 512 << 10 };
 
 /* What became of a stream. */
 struct verdict {

@@ -5,6 +5,7 @@
 #ifndef COLDPRESS_XZ_H
 #define COLDPRESS_XZ_H
 
+#include "engine/lzma/unlzma.h"
 #include "format/codec.h"
 
 #include <lzma.h>
@@ -21,5 +22,15 @@ extern const struct codec codec_xz_raw;
  * more than 128 MiB) or -errno.  Thread-safe.
  */
 int xz_index(int fd, uint64_t len, lzma_index **index);
+
+/*
+ * Decodes in[0..len), which begins with a stream of one block, to out, if our own
+ * decoder can: no filter but LZMA2, a CRC or no check, and no error.  The
+ * dictionary may be larger than cap, up to dictionary_max.  Returns the number of
+ * bytes that it decodes to; -EAGAIN if liblzma has to decode it, or to say what
+ * is wrong with it; or -ENOMEM.  u belongs to one thread at a time.
+ */
+int64_t xz_decode_small(struct unlzma *u, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap, uint32_t dictionary_max);
 
 #endif

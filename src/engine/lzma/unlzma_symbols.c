@@ -194,7 +194,7 @@ prefetch_match(const uint8_t *begin, const uint8_t *out, size_t distance,
 	if (distance < have)
 		__builtin_prefetch(out - distance);
 	else if (ring > 0 && distance < have + ring)
-		__builtin_prefetch(out + (ring - distance));
+		__builtin_prefetch(out + (ptrdiff_t)(ring - distance));
 }
 
 /* The variables of decode() that the macros below use by name. */

@@ -10,7 +10,6 @@
  */
 #include "xz_reader.h"
 
-#include "base/bytes.h"
 #include "base/sys.h"
 #include "engine/lzma/unlzma.h"
 
@@ -136,17 +135,6 @@ begin_stream(struct xz_reader *r)
 	return r->index == NULL ? -ENOMEM : 0;
 }
 
-static bool
-is_ours(const struct xz_reader *r)
-{
-	return r->filters[0].id == LZMA_FILTER_LZMA2 &&
-	    r->filters[1].id == LZMA_VLI_UNKNOWN &&
-	    ((r->flags & LZMA_IGNORE_CHECK) != 0 ||
-	    r->stream.check == LZMA_CHECK_NONE ||
-	    r->stream.check == LZMA_CHECK_CRC32 ||
-	    r->stream.check == LZMA_CHECK_CRC64);
-}
-
 static int
 begin_block(struct xz_reader *r)
 {
@@ -171,27 +159,14 @@ begin_block(struct xz_reader *r)
 		return -EFBIG;
 	}
 	r->packed = r->plain = r->check = 0;
-	if (!is_ours(r)) {
+	if (!xz_is_ours(&r->block)) {
 		r->place = BLOCK_FOREIGN;
 		return xz_error(lzma_block_decoder(&r->foreign, &r->block));
 	}
 	if (lzma_block_unpadded_size(&r->block) == 0)
 		return -EBADMSG;
 	r->place = BLOCK;
-	return unlzma_start(r->unlzma,
-	    ((const lzma_options_lzma *)r->filters[0].options)->dict_size);
-}
-
-/* Adds a block's output to its check, unless that is ignored. */
-static void
-add_check(struct xz_reader *r, const uint8_t *p, size_t n)
-{
-	if (r->block.ignore_check)
-		return;
-	if (r->stream.check == LZMA_CHECK_CRC32)
-		r->check = lzma_crc32(p, n, (uint32_t)r->check);
-	else if (r->stream.check == LZMA_CHECK_CRC64)
-		r->check = lzma_crc64(p, n, r->check);
+	return unlzma_start(r->unlzma, xz_lzma2_dictionary(r->filters));
 }
 
 static int
@@ -208,7 +183,7 @@ block_bytes(struct xz_reader *r, struct unlzma_io *io, struct sink *out)
 		rc = -EBADMSG;
 	}
 	r->plain += io->out_len;
-	add_check(r, io->out, io->out_len);
+	r->check = xz_check_add(b, r->check, io->out, io->out_len);
 	wrote = sink_write(out, io->out, io->out_len);
 	if (wrote != 0)
 		return wrote;
@@ -240,11 +215,7 @@ block_end(struct xz_reader *r)
 static int
 block_check(struct xz_reader *r)
 {
-	if (!r->block.ignore_check &&
-	    ((r->stream.check == LZMA_CHECK_CRC32 &&
-	    load_le32(r->head) != r->check) ||
-	    (r->stream.check == LZMA_CHECK_CRC64 &&
-	    load_le64(r->head) != r->check)))
+	if (!xz_check_is(&r->block, r->check, r->head))
 		return -EBADMSG;
 	return block_end(r);
 }

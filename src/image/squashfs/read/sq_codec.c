@@ -5,23 +5,25 @@
 #include "squashfs.h"
 
 #include "base/sys.h"
+#include "format/xz.h"
 
 #include <errno.h>
 #include <libdeflate.h>
 #include <lz4.h>
-#include <lzma.h>
 #ifdef COLDPRESS_LZO
 #include <lzo/lzo1x.h>
 #endif
 #include <zstd.h>
 
-enum { LZMA_MEMORY = 32 << 20 };	/* for dictionaries of the block size */
+/* for dictionaries of the block size, and a decoder's other memory */
+enum { LZMA_MEMORY = 32 << 20, DICTIONARY_MAX = LZMA_MEMORY - (1 << 20) };
 
 struct sq_codec {
 	int compressor;
 	struct libdeflate_decompressor *deflate;
 	ZSTD_DCtx *zstd;
-	lzma_stream lzma;
+	struct unlzma *unlzma;
+	lzma_stream lzma;	/* for what unlzma does not decode */
 };
 
 int
@@ -51,7 +53,8 @@ sq_codec_open(struct sq_codec **out, int compressor)
 		c->deflate = libdeflate_alloc_decompressor();
 	if (compressor == SQUASHFS_ZSTD)
 		c->zstd = ZSTD_createDCtx();
-	if ((compressor == SQUASHFS_GZIP && c->deflate == NULL) ||
+	if ((compressor == SQUASHFS_XZ && unlzma_open(&c->unlzma) != 0) ||
+	    (compressor == SQUASHFS_GZIP && c->deflate == NULL) ||
 	    (compressor == SQUASHFS_ZSTD && c->zstd == NULL)) {
 		sys_free(c);
 		return -ENOMEM;
@@ -68,6 +71,7 @@ sq_codec_close(struct sq_codec *c)
 	if (c->deflate != NULL)
 		libdeflate_free_decompressor(c->deflate);
 	ZSTD_freeDCtx(c->zstd);
+	unlzma_close(c->unlzma);
 	lzma_end(&c->lzma);
 	sys_free(c);
 }
@@ -77,6 +81,7 @@ sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap)
 {
 	lzma_ret rc;
+	int64_t small;
 	size_t made;
 	int n;
 #ifdef COLDPRESS_LZO
@@ -99,6 +104,12 @@ sq_codec_unpack(struct sq_codec *c, const uint8_t *in, size_t len,
 		return lzo1x_decompress_safe(in, len, out, &lzo_made, NULL) ==
 		    LZO_E_OK ? (int64_t)lzo_made : -EBADMSG;
 #endif
+	case SQUASHFS_XZ:
+		small = xz_decode_small(c->unlzma, in, len, out, cap,
+		    DICTIONARY_MAX);
+		if (small != -EAGAIN)
+			return small;
+		break;
 	default:
 		break;
 	}
