@@ -33,27 +33,19 @@ fill(uint8_t *p, size_t len, uint32_t seed)
 
 		if (run > len - n)
 			run = len - n;
-		switch (r >> 20 & 7) {
-		case 0:
+		if ((r >> 20 & 7) == 0)
 			back = n == 0 ? 1 : 1 + (r * 2654435761u >> 4) % n;
-			/* fall through */
-		case 1:
-		case 2:
+		if ((r >> 20 & 7) < 3) {
 			for (; run > 0; run--, n++)
 				p[n] = n < back ? 'x' : p[n - back];
-			break;
-		case 3:
-			for (; run > 0; run--) {
-				seed = seed * 1664525 + 1013904223;
-				p[n++] = (uint8_t)(seed >> 24);
-			}
-			break;
-		default:
-			for (run = run / 8 + 1; run > 0 && n < len; run--) {
-				seed = seed * 1664525 + 1013904223;
-				p[n++] = (uint8_t)("etaoin shrdlu\n{}"[
-				    seed >> 28]);
-			}
+			continue;
+		}
+		if ((r >> 20 & 7) > 3)
+			run = (run + 7) / 8;
+		for (; run > 0; run--) {
+			seed = seed * 1664525 + 1013904223;
+			p[n++] = (r >> 20 & 7) == 3 ? (uint8_t)(seed >> 24) :
+			    (uint8_t)("etaoin shrdlu\n{}"[seed >> 28]);
 		}
 	}
 }
@@ -239,7 +231,7 @@ static void
 resets(void **state)
 {
 	static const uint8_t text[] = "abcabcabcabcabcabcabcabcabcabcabcabcabc"
-	    "abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabc";
+	    "abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabc";
 	static uint8_t p[4096];
 	lzma_options_lzma o;
 

@@ -1,5 +1,5 @@
 /*
- * unlzma_judge.h - decoding LZMA2 with our decoder, in two ways, and with liblzma
+ * unlzma_judge.h - decoding LZMA2 with our decoder, two ways, and with liblzma
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_TESTS_UNLZMA_JUDGE_H

@@ -182,7 +182,7 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
     struct convert_result *r)
 {
 	struct convert c = *given;
-	const struct coder *coder = coder_of(&c);
+	const struct coder *coder;
 	struct pipeline_params params = { .out_fd = out_fd,
 	    .window = given->window, .sparse = given->sparse, .progress = given->progress };
 	struct memory_plan plan = { 0 };
@@ -193,6 +193,8 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	rc = check_dictionary(&c, in, r);
 	if (rc == 0)
 		rc = plan_within(&c, in, &plan, r);
+	/* as planned: it may depend on the number of threads */
+	coder = coder_of(&c);
 	if (rc == 0 && coder->open != NULL)
 		rc = coder->open(&job, &c.options, &plan, &r->notes);
 	if (rc != 0)

@@ -43,9 +43,12 @@ struct unlzma {
 	bool cut;			/* the input ends in the chunk */
 	size_t in_left, out_left;	/* of this chunk */
 
+	/* a chunk that is in several pieces of the input */
 	size_t kept;			/* bytes in `keep` */
-	uint8_t keep[HEADER_MAX + CHUNK_MAX + UNLZMA_FAST_IN];
+	uint8_t *keep;
 };
+
+enum { KEEP_MAX = HEADER_MAX + CHUNK_MAX + UNLZMA_FAST_IN };
 
 int
 unlzma_open(struct unlzma **u)
@@ -55,14 +58,17 @@ unlzma_open(struct unlzma **u)
 		return -ENOMEM;
 	(*u)->ring = NULL;
 	(*u)->ring_size = 0;
+	(*u)->keep = NULL;
 	return 0;
 }
 
 void
 unlzma_close(struct unlzma *u)
 {
-	if (u != NULL)
+	if (u != NULL) {
 		sys_free(u->ring);
+		sys_free(u->keep);
+	}
 	sys_free(u);
 }
 
@@ -98,7 +104,7 @@ begin(struct unlzma *u, uint32_t dictionary, uint8_t *out)
 	uint64_t size = dictionary < DICTIONARY_MIN ? DICTIONARY_MIN :
 	    dictionary;
 
-	size = (size + DICTIONARY_ALIGN - 1) & ~(uint64_t)(DICTIONARY_ALIGN - 1);
+	size += -size % DICTIONARY_ALIGN;
 	u->s.window = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
 	u->s.begin = u->s.out = out;
 	u->s.ring = 0;
@@ -299,9 +305,13 @@ unlzma_start(struct unlzma *u, uint32_t dictionary)
 	uint64_t size;
 
 	begin(u, dictionary, NULL);
-	size = (uint64_t)u->s.window + DICTIONARY_ALIGN - 1;
-	size = (size & ~(uint64_t)(DICTIONARY_ALIGN - 1)) + SPARE;
+	size = u->s.window;
+	size += -size % DICTIONARY_ALIGN + SPARE;
 	if (size > SIZE_MAX - UNLZMA_FAST_OUT)
+		return -ENOMEM;
+	if (u->keep == NULL)
+		u->keep = sys_malloc(KEEP_MAX);
+	if (u->keep == NULL)
 		return -ENOMEM;
 	if (u->ring_size != size) {
 		sys_free(u->ring);

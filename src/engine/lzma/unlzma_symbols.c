@@ -282,8 +282,8 @@ static const uint8_t after_literal[UNLZMA_STATES] = { 0, 0, 0, 0, 1, 2, 3, 4, 5,
 
 /* The bits of a number below 32 in reverse order, as 5 bits. */
 static const uint8_t reversed[32] = { 0, 16, 8, 24, 4, 20, 12, 28, 2, 18, 10,
-	26, 6, 22, 14, 30, 1, 17, 9, 25, 5, 21, 13, 29, 3, 19, 11, 27, 7, 23, 15,
-	31 };
+	26, 6, 22, 14, 30, 1, 17, 9, 25, 5, 21, 13, 29, 3, 19, 11, 27, 7, 23,
+	15, 31 };
 
 /* careful: nothing is read at in_end or written at out_end. */
 EACH enum unlzma_why

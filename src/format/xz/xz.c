@@ -1,20 +1,20 @@
 /*
- * xz.c - the xz and lzma codecs, using liblzma
+ * xz.c - the xz and lzma codecs, using liblzma and our own decoder
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * liblzma's own threads compress and decompress the blocks of an xz file;
- * workers of our own would only use more memory.  Therefore everything is done
- * in join, between the reading and writing threads.  Compressed blocks are
- * three times the size of the dictionary, so the output does not depend on the
- * number of threads.
+ * liblzma's own threads compress the blocks of an xz file; workers of our own
+ * would only use more memory.  Therefore everything is done in join, between the
+ * reading and writing threads.  Compressed blocks are three times the size of
+ * the dictionary, so the output does not depend on the number of threads.
  *
  * With --independent, each block is a stream of its own, which a worker makes.
  *
+ * Decoding is xz_reader.c's, in join, and xz_parallel.c's with several threads.
+ *
  * Every stream of an xz file ends with an index; liblzma reads the indexes from
  * the last to the first.  To read a range, some blocks of a stream become a
- * separate stream, with a header and their own index and footer.  liblzma
- * verifies the decoded data against the index, and against the check of each
- * block.
+ * separate stream, with a header and their own index and footer.  The decoded
+ * data is verified against the index, and against the check of each block.
  *
  * Source: the .xz file format, 1.1.0.
  */
@@ -591,9 +591,38 @@ plan_decode(const struct codec_options *o, struct memory_plan *p,
 	return 0;
 }
 
-/*
- * Creates a job; *limit is set to the most memory that liblzma may use for it.
- */
+/* The same, for pieces between the blocks. */
+static int
+plan_parallel(const struct codec_options *o, struct memory_plan *p,
+    const char **why)
+{
+	uint64_t all;
+
+	plan_decode(o, p, why);
+	all = p->slots * p->slot_B;
+	p->slots = pipeline_slots(o->threads);
+	p->block = (size_t)(all / p->slots);
+	if (p->block < 4096)
+		p->block = 4096;
+	p->slot_B = p->block;
+	p->worker_B = 32 << 10;
+	return 0;
+}
+
+/* Returns the most memory that a decoder may use for a stream. */
+static uint64_t
+decoder_limit(const struct codec_options *o, const struct memory_plan *p)
+{
+	uint64_t beside = p->slots * p->slot_B + p->fixed_B;
+	uint64_t limit = o->window_max + CODEC_BEYOND_WINDOW;
+
+	if (o->memory != 0 && o->memory - beside < limit)
+		limit = o->memory - beside;
+	/* avoid 0, which would mean no limit, or the smallest one */
+	return limit + (limit == 0);
+}
+
+/* Creates a job; *limit is set to the most memory that it may use. */
 static int
 new_decoder(struct xz_job **out, const struct codec_options *o,
     const struct memory_plan *p, struct codec_notes *notes, uint64_t *limit)
@@ -603,11 +632,7 @@ new_decoder(struct xz_job **out, const struct codec_options *o,
 	if (rc != 0)
 		return rc;
 	(*out)->beside = p->slots * p->slot_B + p->fixed_B;
-	*limit = o->window_max + CODEC_BEYOND_WINDOW;
-	if (o->memory != 0 && o->memory - (*out)->beside < *limit)
-		*limit = o->memory - (*out)->beside;
-	/* avoid 0, which would mean no limit, or the smallest one */
-	*limit += *limit == 0;
+	*limit = decoder_limit(o, p);
 	return 0;
 }
 
@@ -619,13 +644,31 @@ decoder_flags(const struct codec_options *o)
 	    (codec_number(o, "ignore-check") ? LZMA_IGNORE_CHECK : 0);
 }
 
-/*
- * Uses threads as long as each needs at most 128 MiB and all of them fit in the
- * memory limit; otherwise, liblzma decodes with one thread, up to the limit set
- * by the largest accepted window or by the memory limit.
- */
 static int
 unopen_xz(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
+{
+	uint64_t limit;
+	struct xz_job *j;
+	int rc = new_decoder(&j, o, p, notes, &limit);
+
+	if (rc != 0)
+		return rc;
+	rc = xz_reader_open(&j->reader, limit, decoder_flags(o));
+	if (rc != 0) {
+		xz_job_close(j);
+		return rc;
+	}
+	*job = j;
+	return 0;
+}
+
+/*
+ * With a memory limit: liblzma uses threads as long as they fit in it, and else
+ * one.
+ */
+static int
+unopen_limited(void **job, const struct codec_options *o,
     const struct memory_plan *p, struct codec_notes *notes)
 {
 	lzma_mt mt = { .flags = decoder_flags(o), .threads = o->threads,
@@ -636,18 +679,21 @@ unopen_xz(void **job, const struct codec_options *o,
 	if (rc != 0)
 		return rc;
 	j->rest_ignored = codec_number(o, "single-stream") != 0;
-	if (o->memory != 0 && o->memory - j->beside < mt.memlimit_threading)
+	if (o->memory - j->beside < mt.memlimit_threading)
 		mt.memlimit_threading = o->memory - j->beside;
-	if (mt.threads == 1) {
-		rc = xz_reader_open(&j->reader, mt.memlimit_stop, mt.flags);
-		if (rc != 0) {
-			xz_job_close(j);
-			return rc;
-		}
-		*job = j;
-		return 0;
-	}
 	return xz_job_started(job, j, lzma_stream_decoder_mt(&j->strm, &mt));
+}
+
+/*
+ * Decodes blocks in parallel as long as all in memory, with their output and the
+ * decoder of what is not cut into blocks, need at most 128 MiB for each thread.
+ */
+static int
+unopen_parallel(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes)
+{
+	return xz_parallel_open(job, o, p, notes, decoder_limit(o, p),
+	    decoder_flags(o));
 }
 
 static int
@@ -682,12 +728,30 @@ unopen_lzip(void **job, const struct codec_options *o,
 
 static const struct coder xz_decoder = XZ_CODER(plan_decode, unopen_xz,
     xz_join);
+static const struct coder xz_limited_decoder = XZ_CODER(plan_decode,
+    unopen_limited, xz_join);
+static const struct coder xz_parallel_decoder = {
+	.plan = plan_parallel, .open = unopen_parallel,
+	.close = xz_parallel_close,
+	.ops = { .fill = xz_parallel_fill,
+	    .worker_open = xz_parallel_worker_open,
+	    .worker_close = xz_parallel_worker_close,
+	    .work = xz_parallel_work, .join = xz_parallel_join },
+};
 static const struct coder lzma_decoder = XZ_CODER(plan_decode, unopen_lzma,
     xz_join);
 static const struct coder lzip_decoder = XZ_CODER(plan_decode, unopen_lzip,
     xz_join);
 static const struct coder raw_decoder = XZ_CODER(plan_decode, unopen_raw,
     xz_join);
+
+static const struct coder *
+xz_decoder_for(const struct codec_options *o)
+{
+	if (o->threads == 1)
+		return &xz_decoder;
+	return o->memory != 0 ? &xz_limited_decoder : &xz_parallel_decoder;
+}
 
 /* Listing, and reading ranges */
 
@@ -941,6 +1005,7 @@ const struct codec codec_xz = {
 	.list = xz_list, .seek = &xz_seek,
 	.magic = magic_xz, .encode = &xz_encoder,
 	.encoder_for = xz_encoder_for, .decode = &xz_decoder,
+	.decoder_for = xz_decoder_for,
 	.versions = xz_versions,
 };
 

@@ -212,6 +212,13 @@ block_end(struct xz_reader *r)
 	    lzma_block_unpadded_size(&r->block), r->block.uncompressed_size));
 }
 
+bool
+xz_reader_skip(struct xz_reader *r, uint64_t unpadded, uint64_t plain)
+{
+	return r->place == BLOCK_HEADER && r->have == 0 &&
+	    lzma_index_hash_append(r->index, unpadded, plain) == LZMA_OK;
+}
+
 static int
 block_check(struct xz_reader *r)
 {

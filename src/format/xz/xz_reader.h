@@ -1,12 +1,12 @@
 /*
- * xz_reader.h - decoding .xz streams with one thread
+ * xz_reader.h - decoding .xz streams
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #ifndef COLDPRESS_XZ_READER_H
 #define COLDPRESS_XZ_READER_H
 
 #include "engine/lzma/unlzma.h"
-#include "pipeline/pipeline.h"
+#include "format/codec.h"
 
 #include <lzma.h>
 
@@ -27,6 +27,12 @@ void xz_reader_close(struct xz_reader *r);	/* may be NULL */
 int xz_reader_feed(struct xz_reader *r, const uint8_t *p, size_t len, bool eof,
     struct sink *out);
 
+/*
+ * Counts a block that was decoded and verified elsewhere, and whose bytes are not
+ * fed.  Returns false, and does nothing, if a block cannot begin here.
+ */
+bool xz_reader_skip(struct xz_reader *r, uint64_t unpadded, uint64_t plain);
+
 /* After -EFBIG: the memory needed. */
 uint64_t xz_reader_need(const struct xz_reader *r);
 
@@ -40,7 +46,7 @@ bool xz_reader_unchecked(const struct xz_reader *r);
 bool xz_is_ours(const lzma_block *b);
 uint32_t xz_lzma2_dictionary(const lzma_filter *f);
 
-/* Adds output to the block's check, 0 at first; compares it with the stored one. */
+/* Adds output to the block's check, 0 at first; compares it with the stored. */
 uint64_t xz_check_add(const lzma_block *b, uint64_t check, const uint8_t *p,
     size_t n);
 bool xz_check_is(const lzma_block *b, uint64_t check, const uint8_t *stored);
@@ -52,6 +58,20 @@ bool xz_check_is(const lzma_block *b, uint64_t check, const uint8_t *stored);
  */
 int64_t xz_block_data(struct unlzma *u, lzma_block *b, const uint8_t *in,
     size_t len, uint8_t *out, size_t cap);
+
+/*
+ * A decoder with several threads, for the pipeline.  limit and flags are as for
+ * xz_reader_open(); p->block is the length of a piece of what is not a block.
+ */
+int xz_parallel_open(void **job, const struct codec_options *o,
+    const struct memory_plan *p, struct codec_notes *notes, uint64_t limit,
+    uint32_t flags);
+void xz_parallel_close(void *job);
+int xz_parallel_fill(void *job, struct input *in, struct slot *s);
+int xz_parallel_worker_open(void *job, void **ctx);
+void xz_parallel_worker_close(void *ctx);
+int xz_parallel_work(void *job, void *ctx, struct slot *s);
+int xz_parallel_join(void *job, struct slot *s, struct sink *out);
 
 /* Returns 0 or the -errno that corresponds to liblzma's result. */
 int xz_error(lzma_ret r);
