@@ -1,0 +1,457 @@
+/*
+ * lzma_find.c - the matches of each position of a block
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Positions with the same hash of four bytes form a binary tree, sorted by the
+ * text that follows, with the latest position as the root.  A search for a
+ * position walks down from the root, splits the tree into what is less and what
+ * is greater, and makes these the position's children.  On its way it meets the
+ * nearest match of every length.
+ *
+ * In a dictionary of some MiB, every step of a walk misses the caches twice:
+ * for the children and for the text.  Therefore WALKS walks advance in turn.
+ * Each prefetches what its next step needs, and the others' steps take as long
+ * as that takes.  Walks in different trees commute.  A position whose tree is
+ * in use waits for the position that is the root; so the result is that of one
+ * walk after the other.
+ */
+#include "lzma_find.h"
+
+#include "base/bytes.h"
+#include "base/sys.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+enum {
+	WALKS = 12,
+	AHEAD = 32,		/* positions whose hash is prefetched */
+	HASH2 = 1 << 16,
+	HASH3_LOG = 16,
+	HASH4_LOG_MAX = 24,
+	/* a step may compare this many bytes more than it needs */
+	SLACK = 16,
+	HUGE_PAGE = 2 << 20
+};
+
+struct walk {
+	const uint8_t *cur;
+	uint32_t pos, now, slot;
+	uint32_t match;		/* the node to look at, */
+	uint32_t son;		/* and its children */
+	uint32_t link[2];	/* the children to be set */
+	uint32_t len[2];	/* equal bytes on either side */
+	uint32_t depth, limit;
+	uint32_t best, count;
+	struct find_pair pairs[FIND_PAIRS_MAX];
+};
+
+static unsigned
+hash_log(uint32_t dict)
+{
+	unsigned log = 16;
+
+	while (log < HASH4_LOG_MAX && (uint32_t)2 << log < dict)
+		log++;
+	return log;
+}
+
+static uint32_t
+node_count(uint32_t dict, uint32_t len)
+{
+	return (len < dict ? len : dict) + FIND_SEGMENT;
+}
+
+/* The most pairs of a segment. */
+static uint64_t
+half_cap(uint32_t nice, uint32_t depth)
+{
+	uint64_t most = depth + 2 < nice - 1 ? depth + 2 : nice - 1;
+
+	return most << FIND_SEGMENT_LOG;
+}
+
+uint64_t
+finder_memory(uint32_t dict, uint32_t len, uint32_t nice, uint32_t depth)
+{
+	uint32_t window = len < dict ? len : dict;
+
+	return 8 * (uint64_t)node_count(dict, len) +
+	    4 * ((uint64_t)1 << hash_log(window)) + 4 * (HASH2 +
+	    (1 << HASH3_LOG)) +
+	    2 * half_cap(nice, depth) * sizeof(struct find_pair) +
+	    FIND_SEGMENT * (2 * sizeof(struct find_place) +
+	    sizeof(struct find_root)) +
+	    WALKS * sizeof(struct walk) + 2 * HUGE_PAGE;
+}
+
+int
+finder_open(struct finder *f, uint32_t nice, uint32_t depth)
+{
+	f->nice = nice;
+	f->depth = depth;
+	f->half_cap = (uint32_t)half_cap(nice, depth);
+	f->head2 = sys_malloc(4 * HASH2);
+	f->head3 = sys_malloc(4 << HASH3_LOG);
+	f->pairs = sys_malloc(2 * (size_t)f->half_cap * sizeof(*f->pairs));
+	f->places = sys_malloc(2 * FIND_SEGMENT * sizeof(*f->places));
+	f->roots = sys_malloc(FIND_SEGMENT * sizeof(*f->roots));
+	f->walks = sys_malloc(WALKS * sizeof(*f->walks));
+	return f->head2 == NULL || f->head3 == NULL || f->pairs == NULL ||
+	    f->places == NULL || f->roots == NULL || f->walks == NULL ?
+	    -ENOMEM : 0;
+}
+
+void
+finder_close(struct finder *f)
+{
+	sys_free(f->head2);
+	sys_free(f->head3);
+	sys_free(f->head_table.block);
+	sys_free(f->sons_table.block);
+	sys_free(f->pairs);
+	sys_free(f->places);
+	sys_free(f->roots);
+	sys_free(f->walks);
+}
+
+/*
+ * Makes t a table of at least n numbers, without keeping its content.  Huge
+ * pages make this much faster, because almost every access would miss the TLB.
+ */
+static int
+grow(struct find_table *t, uint64_t n)
+{
+	uintptr_t at;
+
+	if (t->cap >= n)
+		return 0;
+	sys_free(t->block);
+	*t = (struct find_table){ .block = sys_malloc((size_t)(4 * n) +
+	    HUGE_PAGE) };
+	if (t->block == NULL)
+		return -ENOMEM;
+	at = (uintptr_t)t->block + (HUGE_PAGE - 1);
+	t->p = (uint32_t *)(at & ~(uintptr_t)(HUGE_PAGE - 1));
+	t->cap = n;
+	if (4 * n >= HUGE_PAGE)
+		(void)madvise(t->p, (size_t)(4 * n), MADV_HUGEPAGE);
+	return 0;
+}
+
+int
+finder_begin(struct finder *f, const uint8_t *in, uint32_t len, uint32_t dict)
+{
+	uint32_t window = len < dict ? len : dict;
+
+	f->in = in;
+	f->len = len;
+	f->dict = dict;
+	f->nodes = node_count(dict, len);
+	f->hash_log = hash_log(window);
+	f->ready = 0;
+	f->half = 0;
+	if (grow(&f->sons_table, 2 * (uint64_t)f->nodes) != 0 ||
+	    grow(&f->head_table, (uint64_t)1 << f->hash_log) != 0)
+		return -ENOMEM;
+	f->sons = f->sons_table.p;
+	f->head4 = f->head_table.p;
+	memset(f->head2, 0, 4 * HASH2);
+	memset(f->head3, 0, 4 << HASH3_LOG);
+	memset(f->head4, 0, (size_t)4 << f->hash_log);
+	return 0;
+}
+
+static inline uint32_t
+hash4(const uint8_t *p, unsigned log)
+{
+	return load_le32(p) * 0x9e3779b1U >> (32 - log);
+}
+
+static inline uint32_t
+hash3(const uint8_t *p)
+{
+	return (load_le32(p) << 8) * 0x9e3779b1U >> (32 - HASH3_LOG);
+}
+
+/* Returns how far a and b agree, from `from` up to limit. */
+static inline uint32_t
+agree(const uint8_t *a, const uint8_t *b, uint32_t from, uint32_t limit,
+    bool near_end)
+{
+	uint32_t n = from;
+
+	while (!near_end && n < limit) {
+		uint64_t x = load_le64(a + n) ^ load_le64(b + n);
+
+		if (x != 0) {
+			n += (uint32_t)__builtin_ctzll(x) >> 3;
+			return n < limit ? n : limit;
+		}
+		n += 8;
+	}
+	if (!near_end)
+		return limit;
+	while (n < limit && a[n] == b[n])
+		n++;
+	return n;
+}
+
+static inline void
+add_pair(struct walk *w, uint32_t len, uint32_t dist)
+{
+	w->pairs[w->count++] = (struct find_pair){ len, dist };
+	w->best = len;
+}
+
+/* Begins with the nearest matches of two and three bytes. */
+static inline void
+short_matches(const struct finder *f, struct walk *w,
+    const struct find_root *r, bool near_end)
+{
+	const uint8_t *cur = w->cur;
+
+	w->best = 0;
+	w->count = 0;
+	if (r->d2 <= f->dict)
+		add_pair(w, agree(cur, cur - r->d2, 2, w->limit, near_end),
+		    r->d2 - 1);
+	if (r->d3 != r->d2 && r->d3 <= f->dict && w->best < w->limit) {
+		uint32_t n = agree(cur, cur - r->d3, 0, w->limit, near_end);
+
+		if (n > 2 && n > w->best)
+			add_pair(w, n, r->d3 - 1);
+	}
+	if (w->best < 3)
+		w->best = 3;
+}
+
+/* Points w at the node `match`.  Returns false if there is none. */
+static inline bool
+aim(struct finder *f, struct walk *w, uint32_t match)
+{
+	uint32_t delta = w->now - match, slot;
+
+	if (delta > f->dict || w->depth == 0) {
+		f->sons[w->link[0]] = f->sons[w->link[1]] = 0;
+		return false;
+	}
+	w->depth--;
+	w->match = match;
+	slot = w->slot - delta;
+	slot += delta > w->slot ? f->nodes : 0;
+	w->son = 2 * slot;
+	__builtin_prefetch(&f->sons[w->son], 1);
+	__builtin_prefetch(w->cur - delta +
+	    (w->len[0] < w->len[1] ? w->len[0] : w->len[1]));
+	return true;
+}
+
+/* Looks at a node.  Returns false when the walk is over. */
+static inline bool
+step(struct finder *f, struct walk *w, bool near_end)
+{
+	uint32_t delta = w->now - w->match;
+	const uint8_t *text = w->cur - delta;
+	uint32_t len = w->len[0] < w->len[1] ? w->len[0] : w->len[1];
+	unsigned less;
+
+	len = agree(w->cur, text, len, w->limit, near_end);
+	if (len > w->best)
+		add_pair(w, len, delta - 1);
+	if (len == w->limit) {
+		/* the node is replaced: its children become ours */
+		f->sons[w->link[1]] = f->sons[w->son];
+		f->sons[w->link[0]] = f->sons[w->son + 1];
+		return false;
+	}
+	less = text[len] < w->cur[len];
+	f->sons[w->link[less]] = w->match;
+	w->link[less] = w->son + less;
+	w->len[less] = len;
+	return aim(f, w, f->sons[w->son + less]);
+}
+
+/* Begins the walk of pos.  Returns false if it is over already. */
+static inline bool
+start(struct finder *f, struct walk *w, uint32_t pos, bool near_end)
+{
+	const struct find_root *r = &f->roots[pos & (FIND_SEGMENT - 1)];
+
+	w->pos = pos;
+	w->now = pos + f->dict + 1;
+	w->cur = f->in + pos;
+	w->limit = f->len - pos < f->nice ? f->len - pos : f->nice;
+	w->slot = pos % f->nodes;
+	w->link[0] = 2 * w->slot + 1;
+	w->link[1] = 2 * w->slot;
+	w->len[0] = w->len[1] = 0;
+	w->depth = f->depth;
+	short_matches(f, w, r, near_end);
+	return aim(f, w, r->root);
+}
+
+/* Stores what a walk found. */
+static inline void
+store(struct finder *f, const struct walk *w)
+{
+	struct find_place *place =
+	    &f->places[w->pos & (2 * FIND_SEGMENT - 1)];
+
+	place->at = f->pair_count;
+	place->count = w->count;
+	for (uint32_t i = 0; i < w->count; i++)
+		f->pairs[f->pair_count + i] = w->pairs[i];
+	f->pair_count += w->count;
+}
+
+/*
+ * Looks up the roots of the trees from `from` to `to`, and enters these
+ * positions as the new ones.  At least four bytes follow each.
+ */
+static void
+find_roots(struct finder *f, uint32_t from, uint32_t to)
+{
+	uint32_t ahead[AHEAD];
+
+	for (uint32_t i = from; i < to && i < from + AHEAD; i++) {
+		ahead[i % AHEAD] = hash4(f->in + i, f->hash_log);
+		__builtin_prefetch(&f->head4[ahead[i % AHEAD]], 1);
+	}
+	for (uint32_t i = from; i < to; i++) {
+		struct find_root *r = &f->roots[i & (FIND_SEGMENT - 1)];
+		uint32_t now = i + f->dict + 1, h = ahead[i % AHEAD];
+		uint32_t *h2 = &f->head2[load_le16(f->in + i)];
+		uint32_t *h3 = &f->head3[hash3(f->in + i)];
+
+		r->root = f->head4[h];
+		r->d2 = now - *h2;
+		r->d3 = now - *h3;
+		r->behind = 0;
+		r->done = 0;
+		f->head4[h] = *h2 = *h3 = now;
+		if (i + AHEAD < to) {
+			h = hash4(f->in + i + AHEAD, f->hash_log);
+			ahead[i % AHEAD] = h;
+			__builtin_prefetch(&f->head4[h], 1);
+		}
+	}
+}
+
+/*
+ * Returns the next position, of those before `to`, whose tree is not in use, or
+ * `to`.  Those passed over wait behind their root.
+ */
+static inline uint32_t
+next_free(struct finder *f, uint32_t *scan, uint32_t from, uint32_t to)
+{
+	while (*scan < to) {
+		uint32_t pos = (*scan)++;
+		struct find_root *r = &f->roots[pos & (FIND_SEGMENT - 1)];
+		uint32_t before = r->root - (f->dict + 1) - from;
+
+		if (before < pos - from) {
+			struct find_root *b = &f->roots[(before + from) &
+			    (FIND_SEGMENT - 1)];
+
+			if (!b->done) {
+				b->behind = pos;
+				continue;
+			}
+		}
+		return pos;
+	}
+	return to;
+}
+
+/* Searches the positions from `from` to `to`, of one segment. */
+static void
+search(struct finder *f, uint32_t from, uint32_t to)
+{
+	struct walk *walks[WALKS];
+	uint32_t scan = from, used = 0;
+
+	for (uint32_t k = 0; k < WALKS; k++)
+		walks[k] = &f->walks[k];
+	find_roots(f, from, to);
+	for (;;) {
+		/* all walks, then the free place, if any */
+		for (uint32_t k = 0; k < used; k++) {
+			struct walk *w = walks[k];
+
+			if (step(f, w, false))
+				continue;
+			for (;;) {
+				struct find_root *r = &f->roots[w->pos &
+				    (FIND_SEGMENT - 1)];
+				uint32_t pos = r->behind;
+
+				store(f, w);
+				r->done = 1;
+				if (pos == 0)
+					pos = next_free(f, &scan, from, to);
+				if (pos == to) {
+					walks[k] = walks[--used];
+					walks[used] = w;
+					k--;
+					break;
+				}
+				if (start(f, w, pos, false))
+					break;
+			}
+		}
+		if (used == WALKS)
+			continue;
+		while (used < WALKS) {
+			uint32_t pos = next_free(f, &scan, from, to);
+
+			if (pos == to)
+				break;
+			if (start(f, walks[used], pos, false)) {
+				used++;
+			} else {
+				store(f, walks[used]);
+				f->roots[pos & (FIND_SEGMENT - 1)].done = 1;
+			}
+		}
+		if (used == 0)
+			break;
+	}
+}
+
+/* Does the same near the end of the block, where bytes are compared singly. */
+static void
+search_end(struct finder *f, uint32_t from, uint32_t to)
+{
+	struct walk *w = &f->walks[0];
+
+	find_roots(f, from, to);
+	for (uint32_t pos = from; pos < to; pos++) {
+		if (start(f, w, pos, true))
+			while (step(f, w, true))
+				;
+		store(f, w);
+	}
+}
+
+void
+finder_more(struct finder *f)
+{
+	uint32_t from = f->ready, to = from + FIND_SEGMENT, near, end;
+
+	if (to > f->len || to < from)
+		to = f->len;
+	near = f->len > f->nice + SLACK ? f->len - f->nice - SLACK : 0;
+	end = f->len > 3 ? f->len - 3 : 0;
+	f->pair_count = f->half * f->half_cap;
+	f->half ^= 1;
+	if (from < near)
+		search(f, from, to < near ? to : near);
+	if (to > near && end > near)
+		search_end(f, from < near ? near : from,
+		    to < end ? to : end);
+	for (uint32_t pos = from > end ? from : end; pos < to; pos++)
+		f->places[pos & (2 * FIND_SEGMENT - 1)] =
+		    (struct find_place){ 0, 0 };
+	f->ready = to;
+}
