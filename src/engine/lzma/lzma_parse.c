@@ -110,7 +110,7 @@ len_prices(const struct lzma_parser *z, struct lzma_len_prices *p,
 		    i - 8));
 	for (; i < count; i++)
 		to[i] = (uint16_t)(high + tree_price(z, l->high, 8, i - 16));
-	p->age[pos_state] = count;
+	p->age[pos_state] = LEN_AGE;
 }
 
 static void

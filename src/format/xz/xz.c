@@ -1,11 +1,13 @@
 /*
- * xz.c - the xz and lzma codecs, using liblzma and our own decoder
+ * xz.c - the xz and lzma codecs
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * liblzma's own threads compress the blocks of an xz file; workers of our own
- * would only use more memory.  Therefore everything is done in join, between the
- * reading and writing threads.  Compressed blocks are three times the size of
- * the dictionary, so the output does not depend on the number of threads.
+ * xz_blocks.c compresses, unless the options want what only liblzma can do: a
+ * chain of filters, given blocks, one block, an extreme search.  Then liblzma's
+ * own threads do the work, in join, between the reading and writing threads;
+ * workers of our own would only use more memory.  Compressed blocks are three
+ * times the size of the dictionary, so the output does not depend on the number
+ * of threads.
  *
  * With --independent, each block is a stream of its own, which a worker makes.
  *
@@ -26,6 +28,7 @@
 #include "format/list.h"
 #include "format/seek_formats.h"
 #include "format/serial.h"
+#include "xz_impl.h"
 #include "xz_reader.h"
 
 #include <errno.h>
@@ -58,6 +61,26 @@ static const struct xz_check {
 	{ LZMA_CHECK_SHA256, "sha256", "SHA-256" },
 	{ 0, NULL, NULL }
 };
+
+int
+xz_error(lzma_ret r)
+{
+	switch (r) {
+	case LZMA_OK:
+	case LZMA_STREAM_END:
+		return 0;
+	case LZMA_MEM_ERROR:
+		return -ENOMEM;
+	case LZMA_MEMLIMIT_ERROR:
+		return -EFBIG;
+	case LZMA_OPTIONS_ERROR:
+		return -ENOTSUP;
+	case LZMA_BUF_ERROR:
+		return -ENODATA;
+	default:
+		return -EBADMSG;
+	}
+}
 
 /* Creates a job without a coder. */
 static int
@@ -244,21 +267,27 @@ chain_open(struct xz_chain *c, const struct codec_options *o, lzma_vli id,
 	return NULL;
 }
 
-/* Fills in mt but for the filters.  Returns false for an unknown check. */
-static bool
-mt_options(lzma_mt *mt, const struct codec_options *o)
+bool
+xz_check_asked(const struct codec_options *o, lzma_check *check)
 {
 	const char *asked = codec_text(o, "check");
 	const struct xz_check *c = xz_checks;
 
-	*mt = (lzma_mt){ .threads = o->threads, .block_size = o->block,
-	    .check = LZMA_CHECK_CRC64 };
+	*check = LZMA_CHECK_CRC64;
 	if (asked == NULL)
 		return true;
 	while (c->option != NULL && strcmp(asked, c->option) != 0)
 		c++;
-	mt->check = c->check;
+	*check = c->check;
 	return c->option != NULL;
+}
+
+/* Fills in mt but for the filters.  Returns false for an unknown check. */
+static bool
+mt_options(lzma_mt *mt, const struct codec_options *o)
+{
+	*mt = (lzma_mt){ .threads = o->threads, .block_size = o->block };
+	return xz_check_asked(o, &mt->check);
 }
 
 static int
@@ -571,7 +600,8 @@ static const struct coder xz_streams_encoder = {
 static const struct coder *
 xz_encoder_for(const struct codec_options *o)
 {
-	return o->independent ? &xz_streams_encoder : &xz_encoder;
+	return xz_blocks_can(o) ? &xz_blocks_encoder :
+	    o->independent ? &xz_streams_encoder : &xz_encoder;
 }
 
 /* Decompressing */
@@ -996,6 +1026,7 @@ const struct codec codec_xz = {
 	.settings = (const char *const[]){
 	    "block-list",	/* lengths of the blocks, in bytes */
 	    "check",		/* its name */
+	    "encoder",		/* "liblzma": not the one of our own */
 	    "extreme",		/* the variant -e of the level */
 	    "filters",		/* a chain, as in lzma_str_to_filters() */
 	    "ignore-check",	/* decoding: do not verify it */

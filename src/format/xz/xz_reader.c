@@ -12,6 +12,7 @@
 
 #include "base/sys.h"
 #include "engine/lzma/unlzma.h"
+#include "xz_impl.h"
 
 #include <errno.h>
 #include <string.h>
@@ -38,26 +39,6 @@ struct xz_reader {
 	lzma_stream foreign;		/* decodes what is not for unlzma */
 	struct unlzma *unlzma;
 };
-
-int
-xz_error(lzma_ret r)
-{
-	switch (r) {
-	case LZMA_OK:
-	case LZMA_STREAM_END:
-		return 0;
-	case LZMA_MEM_ERROR:
-		return -ENOMEM;
-	case LZMA_MEMLIMIT_ERROR:
-		return -EFBIG;
-	case LZMA_OPTIONS_ERROR:
-		return -ENOTSUP;
-	case LZMA_BUF_ERROR:
-		return -ENODATA;
-	default:
-		return -EBADMSG;
-	}
-}
 
 int
 xz_reader_open(struct xz_reader **out, uint64_t limit, uint32_t flags)

@@ -73,7 +73,4 @@ void xz_parallel_worker_close(void *ctx);
 int xz_parallel_work(void *job, void *ctx, struct slot *s);
 int xz_parallel_join(void *job, struct slot *s, struct sink *out);
 
-/* Returns 0 or the -errno that corresponds to liblzma's result. */
-int xz_error(lzma_ret r);
-
 #endif

@@ -202,6 +202,17 @@ take_check(void *into)
 	return set_own(p, "check", 0, p->no_check ? "none" : optarg);
 }
 
+/* Handles --encoder. */
+static int
+take_encoder(void *into)
+{
+	struct pzc *p = into;
+
+	if (strcmp(optarg, "own") != 0 && strcmp(optarg, "liblzma") != 0)
+		return options_wrong(&p->msg, "the encoder is own or liblzma");
+	return set_own(p, "encoder", 0, optarg);
+}
+
 static int
 take_time(void *into, int keep)
 {
@@ -401,6 +412,9 @@ static const struct options_row pzc_table[] = {
 	    OPTIONS_CALL(take_check), .names = "none, crc32, crc64 or sha256",
 	    .mask = PZC },
 	{ 0, "no-check", NULL, NULL, OPTIONS_CALL(take_check), .mask = PZC },
+	{ 0, "encoder", "NAME", "xz: own (default) or liblzma",
+	    OPTIONS_CALL(take_encoder), .names = "own or liblzma",
+	    .mask = PZC },
 	{ 0, "block-checksum", NULL, "lz4: add a checksum of each block",
 	    OPTIONS_CALL_TEXT(switch_on, "block-check"), .mask = PZC },
 	{ 0, "legacy", NULL, "lz4: write the frame that the Linux kernel reads",
@@ -640,6 +654,7 @@ check_own(struct pzc *p)
 		{ check != NULL && check != comment && !p->no_check, "--check",
 		    { "xz" } },
 		{ comment != NULL, "-C", { "gzip", "xz" } },
+		{ codec_text(o, "encoder") != NULL, "--encoder", { "xz" } },
 		{ codec_number(o, "extreme"), "-e", { "xz", "lzma" } },
 		{ o->flush_ms > 0, "--flush-ms", { "gzip", "zlib", "zip",
 		    "zstd", "lz4", "bzip2" } },
