@@ -322,7 +322,12 @@ lzma2_encoder_free(struct lzma2_encoder *e)
 size_t
 lzma2_bound(size_t len)
 {
-	return len + (len / (CHUNK_PACKED / 2) + 1) * STORED_HEADER + 1;
+	/*
+	 * At worst, each of the nine bits of a literal has the least
+	 * probability, which costs 6.1 bits; then 9 KiB fill a chunk.
+	 */
+	return len + (len / (CHUNK_PACKED / 8) + 1) * STORED_HEADER +
+	    CHUNK_HEADER;
 }
 
 ssize_t

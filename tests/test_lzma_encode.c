@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/lzma/lzma_encode.h"
+
+#include "../src/engine/lzma/lzma_find.h"
+#include "rnd.h"
+
+#include <errno.h>
+#include <lzma.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { MOST = 5 << 20, KINDS = 9 };
+
+/* Makes data of a kind. */
+static void
+fill(uint8_t *p, size_t n, unsigned kind)
+{
+	uint32_t seed = 7 + kind;
+
+	for (size_t i = 0; i < n; i++) {
+		switch (kind) {
+		case 0:			/* one long run */
+			p[i] = 0;
+			break;
+		case 1:			/* stored chunks */
+			p[i] = (uint8_t)rnd(&seed);
+			break;
+		case 2:			/* few values: deep trees */
+			p[i] = "ab"[rnd(&seed) % 8 == 0];
+			break;
+		case 3:			/* records that differ in one byte */
+			p[i] = i % 24 == 5 ? (uint8_t)rnd(&seed) :
+			    (uint8_t)(i % 24);
+			break;
+		case 4:			/* noise, then text, and again */
+			p[i] = i >> 16 & 1 ? (uint8_t)rnd(&seed) :
+			    (uint8_t)"the cat and the mat"[rnd(&seed) % 19];
+			break;
+		case 5:			/* numbers that grow */
+			p[i] = (uint8_t)(i / 4 >> 8 * (i % 4));
+			break;
+		case 6:			/* noise that repeats after 64 KiB */
+			p[i] = i >= 65536 ? p[i - 65536] :
+			    (uint8_t)rnd(&seed);
+			break;
+		case 7:			/* noise that repeats, with errors */
+			p[i] = i < 5000 || rnd(&seed) % 40 == 0 ?
+			    (uint8_t)rnd(&seed) : p[i - 4999];
+			break;
+		default:		/* words */
+			p[i] = (uint8_t)(rnd(&seed) % 4 == 0 ? ' ' :
+			    'a' + rnd(&seed) % 5);
+		}
+	}
+}
+
+/* Encodes a block and compares what liblzma makes of it. */
+static size_t
+check(struct lzma2_encoder *e, const struct lzma2_params *p, const uint8_t *in,
+    size_t len)
+{
+	size_t cap = lzma2_bound(len), at = 0, got = 0;
+	uint8_t *out = malloc(cap), *back = malloc(len + 1);
+	lzma_options_lzma lzma = { .dict_size = p->dict_B };
+	lzma_filter filters[] = { { LZMA_FILTER_LZMA2, &lzma },
+	    { LZMA_VLI_UNKNOWN, NULL } };
+	ssize_t n;
+
+	assert_non_null(out);
+	assert_non_null(back);
+	n = lzma2_encode(e, in, len, out, cap);
+	assert_true(n > 0 && (size_t)n <= cap);
+	assert_int_equal(lzma_raw_buffer_decode(filters, NULL, out, &at,
+	    (size_t)n, back, &got, len + 1), LZMA_OK);
+	assert_int_equal(at, n);
+	assert_int_equal(got, len);
+	assert_memory_equal(back, in, len);
+	free(out);
+	free(back);
+	return (size_t)n;
+}
+
+static uint8_t *
+made(size_t n, unsigned kind)
+{
+	uint8_t *p = malloc(n + 1);
+
+	assert_non_null(p);
+	fill(p, n, kind);
+	return p;
+}
+
+/* Every kind, with sizes around those of chunks and segments. */
+static void
+every_size(void **state)
+{
+	static const size_t sizes[] = { 0, 1, 2, 3, 4, 5, 8, 63, 64, 65, 79,
+	    80, 81, 273, 274, 1000, 4095, 4097, 16383, 16384, 16385, 32768,
+	    65535, 65536, 65537, 200000 };
+	struct lzma2_params p;
+	struct lzma2_encoder *e;
+
+	(void)state;
+	lzma2_params_of(&p, 6);
+	e = lzma2_encoder_new(&p);
+	assert_non_null(e);
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		uint8_t *in = made(200000, kind);
+
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+			/* exactly as long: no byte beyond may be read */
+			uint8_t *copy = malloc(sizes[i] + 1);
+
+			assert_non_null(copy);
+			memcpy(copy + 1, in, sizes[i]);
+			check(e, &p, copy + 1, sizes[i]);
+			free(copy);
+		}
+		free(in);
+	}
+	lzma2_encoder_free(e);
+}
+
+static void
+every_level(void **state)
+{
+	(void)state;
+	for (unsigned level = LZMA2_LEVEL_MIN; level <= LZMA2_LEVEL_MAX;
+	    level++) {
+		struct lzma2_params p;
+		struct lzma2_encoder *e;
+
+		lzma2_params_of(&p, level);
+		e = lzma2_encoder_new(&p);
+		assert_non_null(e);
+		for (unsigned kind = 0; kind < KINDS; kind++) {
+			uint8_t *in = made(150000, kind);
+
+			check(e, &p, in, 150000);
+			free(in);
+		}
+		lzma2_encoder_free(e);
+	}
+}
+
+/* Every period up to more than the longest match. */
+static void
+every_period(void **state)
+{
+	struct lzma2_params p;
+	struct lzma2_encoder *e;
+	uint8_t in[3000];
+	uint32_t seed = 3;
+
+	(void)state;
+	lzma2_params_of(&p, 6);
+	e = lzma2_encoder_new(&p);
+	assert_non_null(e);
+	for (size_t period = 1; period <= 300; period++) {
+		for (size_t i = 0; i < sizeof(in); i++)
+			in[i] = i < period ? (uint8_t)rnd(&seed) :
+			    in[i - period];
+		assert_true(check(e, &p, in, sizeof(in)) < period + 60);
+	}
+	lzma2_encoder_free(e);
+}
+
+static void
+every_property(void **state)
+{
+	uint8_t *in = made(30000, 3);
+
+	(void)state;
+	for (unsigned i = 0; i < 5 * 5 * 5; i++) {
+		struct lzma2_params p;
+		struct lzma2_encoder *e;
+
+		lzma2_params_of(&p, 6);
+		p.lc = i % 5;
+		p.lp = i / 5 % 5;
+		p.pb = i / 25;
+		if (p.lc + p.lp > 4)
+			continue;
+		e = lzma2_encoder_new(&p);
+		assert_non_null(e);
+		check(e, &p, in, 30000);
+		lzma2_encoder_free(e);
+	}
+	free(in);
+}
+
+/*
+ * What repeats at the far end of a dictionary is found, and what is one byte
+ * further is not: liblzma would refuse that.
+ */
+static void
+far_end(void **state)
+{
+	struct lzma2_params p;
+	struct lzma2_encoder *e;
+	uint8_t *in = made(400000, 1);
+
+	(void)state;
+	lzma2_params_of(&p, 6);
+	for (p.dict_B = 4096; p.dict_B <= 128 << 10; p.dict_B *= 2) {
+		e = lzma2_encoder_new(&p);
+		assert_non_null(e);
+		for (size_t more = 0; more < 2; more++) {
+			size_t n, back = p.dict_B + more;
+
+			fill(in, 400000, 1);
+			for (size_t i = back; i < 400000; i++)
+				in[i] = in[i - back];
+			n = check(e, &p, in, 400000);
+			assert_true(more == 0 ? n < back + 6000 : n > 300000);
+		}
+		lzma2_encoder_free(e);
+	}
+	free(in);
+}
+
+/* The chunks of 2 MiB of a long run, and a block that reuses the encoder. */
+static void
+long_block(void **state)
+{
+	struct lzma2_params p;
+	struct lzma2_encoder *e;
+	uint8_t *in = made(MOST, 0);
+
+	(void)state;
+	lzma2_params_of(&p, 1);
+	e = lzma2_encoder_new(&p);
+	assert_non_null(e);
+	assert_true(check(e, &p, in, MOST) < 2000);
+	fill(in, MOST / 4, 4);
+	check(e, &p, in, MOST);
+	assert_int_equal(lzma2_encode(e, in, MOST, in + MOST / 2, 100),
+	    -ENOBUFS);
+	lzma2_encoder_free(e);
+	free(in);
+}
+
+/* The finder against a search of everything. */
+static void
+finder(void **state)
+{
+	enum { LEN = 3000, DICT = 1000, NICE = 40 };
+	struct finder f;
+
+	(void)state;
+	for (unsigned kind = 0; kind < KINDS; kind++) {
+		uint8_t *in = made(LEN, kind);
+
+		memset(&f, 0, sizeof(f));
+		assert_int_equal(finder_open(&f, NICE, LEN), 0);
+		assert_int_equal(finder_begin(&f, in, LEN, DICT), 0);
+		for (uint32_t i = 0; i < LEN - 3; i++) {
+			uint32_t count, best = 0, dist = 0;
+			const struct find_pair *p = finder_at(&f, i, &count);
+			uint32_t limit = LEN - i < NICE ? LEN - i : NICE;
+
+			for (uint32_t d = 1; d <= i && d <= DICT; d++) {
+				uint32_t n = 0;
+
+				while (n < limit && in[i + n] == in[i + n - d])
+					n++;
+				if (n > best) {
+					best = n;
+					dist = d - 1;
+				}
+			}
+			for (uint32_t k = 0; k < count; k++) {
+				assert_true(k == 0 ||
+				    (p[k].len > p[k - 1].len &&
+				    p[k].dist > p[k - 1].dist));
+				assert_true(p[k].dist < i &&
+				    p[k].dist < DICT);
+				assert_memory_equal(in + i,
+				    in + i - p[k].dist - 1, p[k].len);
+			}
+			if (best < 4)
+				continue;
+			assert_true(count > 0);
+			assert_int_equal(p[count - 1].len, best);
+			assert_int_equal(p[count - 1].dist, dist);
+		}
+		finder_close(&f);
+		free(in);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_size),
+		cmocka_unit_test(every_level),
+		cmocka_unit_test(every_period),
+		cmocka_unit_test(every_property),
+		cmocka_unit_test(far_end),
+		cmocka_unit_test(long_block),
+		cmocka_unit_test(finder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
