@@ -266,19 +266,22 @@ put_chunk(struct lzma2_encoder *e, uint32_t pos, size_t *packed)
 	return pos;
 }
 
+/*
+ * The dictionaries are those of xz(1).  The search is as short as gives its
+ * size; from level 2 to 4, where xz does not parse as well, less.
+ */
 static const struct level {
 	unsigned dict_log;
 	uint32_t nice, depth;
 } levels[] = {
-	{ 18, 8, 4 }, { 20, 8, 8 }, { 21, 16, 12 }, { 22, 16, 16 },
-	{ 22, 16, 24 }, { 23, 32, 32 }, { 23, 64, 48 }, { 24, 64, 48 },
-	{ 25, 64, 48 }, { 26, 64, 48 }
+	{ 21, 16, 4 }, { 22, 16, 8 }, { 22, 24, 10 }, { 23, 32, 28 },
+	{ 23, 64, 40 }, { 24, 64, 40 }, { 25, 64, 40 }, { 26, 64, 40 }
 };
 
 void
 lzma2_params_of(struct lzma2_params *p, unsigned level)
 {
-	const struct level *l = &levels[level];
+	const struct level *l = &levels[level - LZMA2_LEVEL_MIN];
 
 	*p = (struct lzma2_params){ .dict_B = (uint32_t)1 << l->dict_log,
 	    .lc = 3, .pb = 2, .nice = l->nice, .depth = l->depth };

@@ -198,9 +198,15 @@ agree(const uint8_t *a, const uint8_t *b, uint32_t from, uint32_t limit,
 }
 
 static inline void
-add_pair(struct walk *w, uint32_t len, uint32_t dist)
+add_pair(struct walk *w, uint32_t len, uint32_t delta, bool near_end)
 {
-	w->pairs[w->count++] = (struct find_pair){ len, dist };
+	const uint8_t *p = w->cur + len + 1;
+	/* the block's end is known to be far, or the limit is its end */
+	bool again = near_end && len + 3 > w->limit ? false :
+	    load_le16(p) == load_le16(p - delta);
+
+	w->pairs[w->count++] = (struct find_pair){ (uint16_t)len, again,
+	    delta - 1 };
 	w->best = len;
 }
 
@@ -215,12 +221,12 @@ short_matches(const struct finder *f, struct walk *w,
 	w->count = 0;
 	if (r->d2 <= f->dict)
 		add_pair(w, agree(cur, cur - r->d2, 2, w->limit, near_end),
-		    r->d2 - 1);
+		    r->d2, near_end);
 	if (r->d3 != r->d2 && r->d3 <= f->dict && w->best < w->limit) {
 		uint32_t n = agree(cur, cur - r->d3, 0, w->limit, near_end);
 
 		if (n > 2 && n > w->best)
-			add_pair(w, n, r->d3 - 1);
+			add_pair(w, n, r->d3, near_end);
 	}
 	if (w->best < 3)
 		w->best = 3;
@@ -258,7 +264,7 @@ step(struct finder *f, struct walk *w, bool near_end)
 
 	len = agree(w->cur, text, len, w->limit, near_end);
 	if (len > w->best)
-		add_pair(w, len, delta - 1);
+		add_pair(w, len, delta, near_end);
 	if (len == w->limit) {
 		/* the node is replaced: its children become ours */
 		f->sons[w->link[1]] = f->sons[w->son];

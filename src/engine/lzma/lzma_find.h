@@ -20,7 +20,12 @@ enum {
 };
 
 struct find_pair {
-	uint32_t len;
+	uint16_t len;
+	/*
+	 * After the byte that differs, two agree again.  The finder knows at
+	 * no cost; later, the text is in no cache any more.
+	 */
+	uint16_t again;
 	uint32_t dist;		/* 0: the byte before */
 };
 

@@ -426,8 +426,9 @@ steps(struct lzma_parser *z, struct place *a, const struct find_pair *pair,
 		for (; len <= last; len++)
 			offer(&z->node[a->cur + len], base + prices[len],
 			    dist + REPS, len, 0);
-		try_again(z, a, base + prices[last], last, dist + REPS, dist,
-		    state_match(state));
+		if (pair[i].again || last < pair[i].len)
+			try_again(z, a, base + prices[last], last,
+			    dist + REPS, dist, state_match(state));
 	}
 }
 
