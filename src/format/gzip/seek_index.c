@@ -387,8 +387,9 @@ index_part(const struct seek_map *m, const struct seek_unit *from,
 		    (off_t)(u[1].plain - u->plain));
 	}
 	store_le32(trailer, crc);
-	store_le32(trailer + 4, (uint32_t)(s->before + to->plain -
-	    from->plain));
+	/* another part may have come before this one, and had a window */
+	store_le32(trailer + 4, (uint32_t)((a.packed != 0 ? s->before : 0) +
+	    to->plain - from->plain));
 	return seek_bytes(s, trailer, sizeof(trailer));
 }
 
