@@ -109,6 +109,8 @@ target_link_libraries(test_verdicts PRIVATE PkgConfig::ZLIB BZip2::BZip2
 unit_test(zstd_jobs zstd_made.c)
 unit_test(zstd_frames zstd_made.c)
 unit_test(seek)
+unit_test(seek_made)
+target_link_libraries(test_seek_made PRIVATE PkgConfig::ZLIB)
 unit_test(seek_zstd ${fault_seam})
 target_link_libraries(test_seek_zstd PRIVATE PkgConfig::ZSTD)
 unit_test(list ${fault_seam})

@@ -401,8 +401,9 @@ blocks(void **state)
 static int
 make_index(int fd)
 {
+	static const struct convert made_by = { .options = { .threads = 1 } };
 	int out = memfd_create("index", MFD_CLOEXEC);
-	int rc = seek_index_make(fd, len, SPACING, out);
+	int rc = seek_index_make(&made_by, fd, len, SPACING, out);
 
 	close(out);
 	return rc;
@@ -441,7 +442,7 @@ indexes(void **state)
 	/* only a header that is complete, or none, may follow */
 	makes(0);
 	put("\x1f", 1);
-	makes(0);
+	makes(-ENODATA);
 	put("\x8a\x08", 2);
 	makes(0);
 	file[whole + 1] = 0x8b;

@@ -177,6 +177,8 @@ lz4_sizes(void **state)
 
 enum { PLAIN = 3 << 20 };
 
+static const struct convert made_by = { .options = { .threads = 2 } };
+
 /* A gzip file of one member, and its index with points every 64 KiB. */
 struct made {
 	uint8_t *plain;
@@ -206,8 +208,8 @@ make(struct made *g, int level)
 	g->fd = memfd_create("gzip", MFD_CLOEXEC);
 	g->index = memfd_create("index", MFD_CLOEXEC);
 	assert_int_equal(write(g->fd, packed, g->len), (ssize_t)g->len);
-	assert_int_equal(seek_index_make(g->fd, g->len, 64 << 10, g->index),
-	    0);
+	assert_int_equal(seek_index_make(&made_by, g->fd, g->len, 64 << 10,
+	    g->index), 0);
 	free(packed);
 }
 

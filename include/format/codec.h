@@ -41,6 +41,27 @@ struct codec_block {
 	size_t size;		/* compressing: bytes, after run lengths */
 };
 
+/*
+ * Whom the decoder of gzip tells where members and blocks begin, each before
+ * any data after that position is written.  It calls the functions in the
+ * caller's thread, in the order of the file.  They return 0 or -errno, which
+ * ends the run.
+ */
+struct codec_marks {
+	void *arg;
+	uint64_t spacing;	/* bytes of data, at least 1 */
+	/* a member's header begins at byte `at`, after `plain` bytes of data */
+	int (*begin)(void *arg, uint64_t at, uint64_t plain);
+	/*
+	 * A block begins at bit `bit`: the first one that has at least
+	 * `spacing` bytes of data between it and the start of its member, or
+	 * the last such block in it.
+	 */
+	int (*block)(void *arg, uint64_t bit, uint64_t plain);
+	/* a member, which was verified, ends at byte `at` */
+	int (*end)(void *arg, uint64_t at, uint64_t plain);
+};
+
 /* The user's options.  Strings belong to the caller. */
 struct codec_options {
 	int level;		/* within the codec's range */
@@ -65,6 +86,7 @@ struct codec_options {
 	/* bzip2: called for each block in order, in the caller's thread */
 	void (*report)(void *arg, const struct codec_block *b);
 	void *report_arg;
+	const struct codec_marks *marks;	/* gzip, decoding; or NULL */
 	struct codec_setting settings[CODEC_SETTINGS_MAX];
 };
 

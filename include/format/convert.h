@@ -18,6 +18,9 @@ struct convert {
 	struct codec_options options;
 	uint64_t memory;		/* maximum bytes to use; 0: unlimited */
 	struct pipeline_window window;	/* part of the output to write */
+	/* takes the output, in place of out_fd: see pipeline.h; or NULL */
+	int (*write)(void *arg, const uint8_t *data, size_t len);
+	void *write_arg;
 	bool sparse;			/* zeros in the output become holes; see
 					 * pipeline.h */
 	struct progress *progress;	/* shows progress through the input; may

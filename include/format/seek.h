@@ -176,10 +176,14 @@ int seek_read(const struct seek_map *m, const struct convert *c,
     struct seek_result *result);
 
 /*
- * Reads the gzip file fd of len bytes to its end and writes its side index,
- * with a point every spacing bytes or more, to out_fd, from which it is then
- * read back.  Returns 0, -ENOTSUP (not gzip) or -errno.
+ * Reads the gzip file fd of len bytes to its end and writes its side index to
+ * out_fd, with a point at the first block that begins at least `spacing` bytes
+ * after the last point.  c contains the decoder's limits and its number of
+ * threads, which makes no difference to the index.  Returns 0, -ENOTSUP (a
+ * method other than deflate), -EBADMSG, -ENODATA, -EFBIG (too many points, or
+ * more memory than c allows), -ESTALE (the file changed meanwhile) or -errno.
  */
-int seek_index_make(int fd, uint64_t len, uint64_t spacing, int out_fd);
+int seek_index_make(const struct convert *c, int fd, uint64_t len,
+    uint64_t spacing, int out_fd);
 
 #endif

@@ -153,6 +153,12 @@ struct pipeline_params {
 	unsigned threads;	/* number of workers, at least 1 */
 	unsigned slots;		/* at least threads + 2 for full parallelism */
 	int out_fd;		/* -1: the output is discarded */
+	/*
+	 * Called by the writing thread, in order, with what is to be written,
+	 * in place of write(2) to out_fd; returns 0 or -errno.  May be NULL.
+	 */
+	int (*write)(void *arg, const uint8_t *data, size_t len);
+	void *write_arg;
 	struct pipeline_window window;
 	/*
 	 * Whether whole pages of zeros become holes: out_fd is a regular file,

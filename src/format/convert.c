@@ -184,7 +184,9 @@ convert_run(const struct convert *given, struct input *in, int out_fd,
 	struct convert c = *given;
 	const struct coder *coder;
 	struct pipeline_params params = { .out_fd = out_fd,
-	    .window = given->window, .sparse = given->sparse, .progress = given->progress };
+	    .write = given->write, .write_arg = given->write_arg,
+	    .window = given->window, .sparse = given->sparse,
+	    .progress = given->progress };
 	struct memory_plan plan = { 0 };
 	void *job = NULL;
 	int rc;

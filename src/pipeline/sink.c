@@ -52,6 +52,8 @@ struct sink {
 	uint32_t check_value;		/* checksum so far */
 	uint64_t write_ns;
 	uint64_t check_cpu_ns, write_cpu_ns;
+	int (*write)(void *arg, const uint8_t *data, size_t len);
+	void *write_arg;		/* in place of fd; or NULL */
 	bool sparse;			/* zeros become holes */
 	uint64_t offset;		/* sparse: bytes passed over or written,
 					 * and */
@@ -86,6 +88,8 @@ sink_open(struct sink **out, const struct pipeline_params *params,
 		return -ENOMEM;
 	}
 	k->fd = params->out_fd;
+	k->write = params->write;
+	k->write_arg = params->write_arg;
 	k->window = params->window;
 	k->sparse = params->sparse;
 	k->owner = *owner;
@@ -167,11 +171,14 @@ write_one(struct sink *k)
 		    it.check_len);
 	cpu1 = sys_cpu_ns();
 	k->check_cpu_ns += cpu1 - cpu0;
-	if (rc == 0 && k->fd >= 0) {
+	if (rc == 0 && (k->fd >= 0 || k->write != NULL)) {
 		uint64_t t0 = sys_now_ns();
 
-		rc = k->sparse ? write_sparse(k, it.data, it.len) :
-		    fdio_write(k->fd, it.data, it.len);
+		if (k->write != NULL)
+			rc = k->write(k->write_arg, it.data, it.len);
+		else
+			rc = k->sparse ? write_sparse(k, it.data, it.len) :
+			    fdio_write(k->fd, it.data, it.len);
 		k->write_ns += sys_now_ns() - t0;
 		k->write_cpu_ns += sys_cpu_ns() - cpu1;
 	}

@@ -23,6 +23,7 @@
 #include "base/sys.h"
 #include "deflate_codec.h"
 #include "deflate_guess.h"
+#include "deflate_marks.h"
 #include "engine/deflate/inflater.h"
 #include "format/gzip/gzip.h"
 
@@ -79,6 +80,9 @@ struct inflate_job {
 	struct codec_notes *notes;
 
 	/* used only by the joiner */
+	struct deflate_marks marks;	/* but for the pointer in it */
+	uint64_t begin, at;		/* offsets in the file: of the piece,
+					 * and of the next byte */
 	int state;
 	struct buf held;		/* the part of a header or trailer
 					 * read so far */
@@ -265,6 +269,7 @@ inflate_open(void **job, const struct codec_options *o,
 	pthread_mutex_init(&j->lock, NULL);
 	j->wrap = wrap;
 	j->copy_rest = wrap->members && codec_number(o, "copy-rest");
+	j->marks.to = o->marks;
 	j->notes = notes;
 	j->reader.block_max = p->block;
 	j->reader.plain = codec_number(o, "piece") != 0 ?
@@ -324,6 +329,47 @@ inflate_most(const struct inflate_job *j, int kind)
 }
 
 /*
+ * Decodes the deflate stream at byte `from` of the piece, up to its end or,
+ * with whole blocks, to byte `to`.  The output is stored after that in s->out,
+ * which has room for cap bytes and INFLATER_SPARE.  Returns 0, -EBADMSG or
+ * -ENOMEM.
+ */
+static int
+work_stream(const struct inflate_job *j, struct inflater *f, struct slot *s,
+    size_t from, size_t to, size_t cap, struct inflated *r)
+{
+	uint8_t *out = s->out.data + s->out.len;
+	struct inflate_block b = { .bit = 8 * (uint64_t)from, .begin = out,
+	    .out = out, .end = out + cap + INFLATER_SPARE, .unit = 1 };
+	int rc = INFLATER_BLOCK;
+
+	if (j->marks.to == NULL)
+		return inflater_piece(f, s->in.data + from, to - from, out,
+		    cap, r);
+	while (rc == INFLATER_BLOCK && b.bit < 8 * (uint64_t)to &&
+	    !deflate_marks_full(s)) {
+		rc = inflater_block(f, s->in.data, to, &b);
+		if (rc == INFLATER_BLOCK && deflate_marks_note(s, PLACE_BLOCK,
+		    b.bit, (size_t)(b.out - s->out.data)) != 0)
+			return -ENOMEM;
+	}
+	r->final = rc == STREAM_END;
+	r->used = (size_t)((b.bit + 7) / 8) - from;
+	r->made = (size_t)(b.out - out);
+	return r->made <= cap && (r->final || b.bit == 8 * (uint64_t)to) ?
+	    0 : -EBADMSG;
+}
+
+/* Notes that a member begins or ends at this byte of the piece. */
+static int
+work_note(const struct inflate_job *j, struct slot *s,
+    enum deflate_place place, size_t at)
+{
+	return j->marks.to == NULL ? 0 :
+	    deflate_marks_note(s, place, 8 * (uint64_t)at, s->out.len);
+}
+
+/*
  * Decodes members, which must make up the whole piece and match their trailers.
  */
 static int
@@ -342,17 +388,26 @@ work_members(const struct inflate_job *j, struct inflater *f, struct slot *s)
 		size_t len = note->used - pos;
 		struct gzip_header h;
 		struct inflated r;
+		int rc;
 
-		if (gzip_header_parse(&h, p, len) != 1 ||
-		    inflater_piece(f, p + h.len, len - h.len, out,
-		    note->most - s->out.len, &r) != 0 || !r.final)
+		if (gzip_header_parse(&h, p, len) != 1)
 			return 0;
+		rc = work_note(j, s, PLACE_BEGIN, pos);
+		if (rc == 0)
+			rc = work_stream(j, f, s, pos + h.len, note->used,
+			    note->most - s->out.len, &r);
+		if (rc != 0 || !r.final)
+			return rc == -ENOMEM ? rc : 0;
+		p = s->in.data + pos;
 		r.used += h.len;
 		if (len - r.used < GZIP_TRAILER || gzip_verify(p + r.used,
 		    libdeflate_crc32(0, out, r.made), r.made) != 0)
 			return 0;
 		s->out.len += r.made;
 		pos += r.used + GZIP_TRAILER;
+		rc = work_note(j, s, PLACE_END, pos);
+		if (rc != 0)
+			return rc;
 	}
 	note->ok = note->used > 0;
 	note->final = true;
@@ -366,12 +421,12 @@ work_sync(const struct inflate_job *j, struct inflater *f, struct slot *s)
 	struct inflate_notes *note = inflate_notes(s);
 	size_t cap = inflate_most(j, PIECE_SYNC);
 	struct inflated r;
+	int rc = buf_reserve(&s->out, cap + INFLATER_SPARE);
 
-	if (buf_reserve(&s->out, cap + INFLATER_SPARE) != 0)
-		return -ENOMEM;
-	if (inflater_piece(f, s->in.data + note->skip,
-	    s->in.len - note->skip, s->out.data, cap, &r) != 0)
-		return 0;
+	if (rc == 0)
+		rc = work_stream(j, f, s, note->skip, s->in.len, cap, &r);
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : 0;
 	note->ok = true;
 	note->used = r.used;
 	note->final = r.final;
@@ -401,7 +456,7 @@ work_guess(struct inflate_job *j, struct inflate_worker *w, struct slot *s)
 {
 	int rc = w->finder != NULL ? 0 : deflate_finder_open(&w->finder);
 	const struct deflate_guesser g = { w->finder, w->inflater, know_begin,
-	    j };
+	    j, j->marks.to != NULL };
 
 	return rc != 0 ? rc : deflate_guess(&g, s);
 }
@@ -461,7 +516,8 @@ hold_bytes(struct inflate_job *j, const uint8_t *p, size_t len)
  */
 
 static ssize_t
-take_head(struct inflate_job *j, const uint8_t *p, size_t len)
+take_head(struct inflate_job *j, const uint8_t *p, size_t len,
+    const struct sink *out)
 {
 	size_t before = j->held.len;
 	int rc = hold_bytes(j, p, len < HEADER_MAX ? len : HEADER_MAX);
@@ -489,11 +545,13 @@ take_head(struct inflate_job *j, const uint8_t *p, size_t len)
 	else
 		j->state = j->head.left > 0 ? STORED : TRAILER;
 	inflater_start(j->inflater);
-	return n - (ssize_t)before;
+	rc = deflate_marks_begin(&j->marks, j->at - before, sink_bytes(out));
+	return rc != 0 ? rc : n - (ssize_t)before;
 }
 
 static ssize_t
-take_trailer(struct inflate_job *j, const uint8_t *p, size_t len)
+take_trailer(struct inflate_job *j, const uint8_t *p, size_t len,
+    const struct sink *out)
 {
 	size_t want = j->head.front ? 0 : j->wrap->trailer - j->held.len;
 	size_t n = want < len ? want : len;
@@ -508,6 +566,8 @@ take_trailer(struct inflate_job *j, const uint8_t *p, size_t len)
 	j->notes->has_check = true;
 	j->notes->check = j->check;
 	j->state = j->wrap->ignore_rest ? REST : BETWEEN;
+	if (rc == 0)
+		rc = deflate_marks_end(&j->marks, j->at + n, sink_bytes(out));
 	return rc != 0 ? rc : (ssize_t)n;
 }
 
@@ -552,12 +612,14 @@ static int feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
     struct sink *out);
 
 /*
- * Decodes as much as the sink has room for.  Returns a result of
- * inflater_run(), or -errno.
+ * Decodes as much as the sink has room for, or up to a block: see
+ * inflater_stop_after().  Returns a result of inflater_run(), or -errno.
  */
 static int
-take_body(struct inflate_job *j, struct stream_io *io, struct sink *out)
+take_body(struct inflate_job *j, struct stream_io *io, size_t stop_after,
+    struct sink *out)
 {
+	const uint8_t *from = io->in;
 	uint8_t unused[8];
 	size_t room;
 	int rc;
@@ -568,18 +630,27 @@ take_body(struct inflate_job *j, struct stream_io *io, struct sink *out)
 	if (io->out == NULL)
 		return rc;
 	io->out_len = room;
+	inflater_stop_after(j->inflater, stop_after);
 	rc = inflater_run(j->inflater, io);
 	if (rc < 0)
 		return rc;
+	j->at += (size_t)(io->in - from);
 	j->total += room - io->out_len;
 	sink_advance(out, room - io->out_len);
+	if (rc == INFLATER_BLOCK) {
+		rc = deflate_marks_block(&j->marks, 8 * j->at -
+		    inflater_ahead(j->inflater), sink_bytes(out));
+		return rc != 0 ? rc : INFLATER_BLOCK;
+	}
 	if (rc != STREAM_END)
 		return rc;
 	end_check(j, out);
 	j->state = TRAILER;
 	j->inflating = false;
 	/* at most a trailer was read past the end */
-	rc = feed_bytes(j, unused, inflater_unused(j->inflater, unused), out);
+	room = inflater_unused(j->inflater, unused);
+	j->at -= room;
+	rc = feed_bytes(j, unused, room, out);
 	return rc != 0 ? rc : STREAM_END;
 }
 
@@ -590,16 +661,21 @@ feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
 {
 	struct stream_io io = { .in = p, .in_len = len, .out_len = 1 };
 	ssize_t n;
-	int rc = 0;
+	int rc = INFLATER_BLOCK;
 
-	/* if the buffer is full, there may be more output without more input */
-	while (io.in_len > 0 || (j->inflating && io.out_len == 0)) {
+	/*
+	 * if the buffer is full, or after a block, there may be more output
+	 * without more input
+	 */
+	while (io.in_len > 0 || (j->inflating &&
+	    (io.out_len == 0 || rc == INFLATER_BLOCK))) {
 		switch (j->state) {
 		case HEAD:
-			n = take_head(j, io.in, io.in_len);
+			n = take_head(j, io.in, io.in_len, out);
 			break;
 		case BODY:
-			rc = take_body(j, &io, out);
+			rc = take_body(j, &io, deflate_marks_left(&j->marks,
+			    sink_bytes(out)), out);
 			if (rc < 0)
 				return rc;
 			continue;
@@ -617,7 +693,7 @@ feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
 				return rc;
 			break;
 		case TRAILER:
-			n = take_trailer(j, io.in, io.in_len);
+			n = take_trailer(j, io.in, io.in_len, out);
 			break;
 		case REST:
 			n = (ssize_t)io.in_len;
@@ -645,6 +721,7 @@ feed_bytes(struct inflate_job *j, const uint8_t *p, size_t len,
 			return (int)n;
 		io.in += n;
 		io.in_len -= (size_t)n;
+		j->at += (size_t)n;
 	}
 	if (j->inflating && inflater_at_boundary(j->inflater))
 		j->inflating = false;
@@ -658,8 +735,11 @@ accept(struct inflate_job *j, struct slot *s, struct sink *out)
 	const struct inflate_notes *note = inflate_notes(s);
 	size_t at = note->skip + note->used, len = s->in.len - at;
 	uint8_t rest[64];
-	int rc;
+	int rc = deflate_marks_noted(&j->marks, s, j->begin, sink_bytes(out));
 
+	if (rc != 0)
+		return rc;
+	j->at = j->begin + at;
 	if (note->kind == PIECE_MEMBERS) {
 		j->state = BETWEEN;
 		j->any = true;
@@ -697,6 +777,7 @@ skip_decoded(struct inflate_job *j, const uint8_t *p, size_t len)
 
 	if (at >= len) {
 		j->ahead -= 8 * (uint64_t)len;
+		j->at += len;
 		return len;
 	}
 	j->ahead = 0;
@@ -704,6 +785,7 @@ skip_decoded(struct inflate_job *j, const uint8_t *p, size_t len)
 		inflater_prime(j->inflater, 8 - bits, p[at++]);
 		j->inflating = true;
 	}
+	j->at += at;
 	return at;
 }
 
@@ -741,8 +823,7 @@ reach_guess(struct inflate_job *j, struct slot *s, size_t *at,
 		}
 		if (bit >= note->from || (io.in_len == 0 && io.out_len > 0))
 			break;
-		inflater_stop_after(j->inflater, 0);
-		rc = take_body(j, &io, out);
+		rc = take_body(j, &io, 0, out);
 		if (rc < 0)
 			return rc;
 		*at = (size_t)(io.in - p);
@@ -758,8 +839,10 @@ accept_guess(struct inflate_job *j, struct slot *s, struct sink *out)
 	uint8_t after[INFLATER_WINDOW];
 	bool final = note->final;
 	size_t at, used = note->used, len;
-	int rc;
+	int rc = deflate_marks_noted(&j->marks, s, j->begin, sink_bytes(out));
 
+	if (rc != 0)
+		return rc;
 	begin_check(j, out);
 	deflate_guess_window(s, inflater_window(j->inflater, &len), after,
 	    &len);
@@ -785,6 +868,7 @@ accept_guess(struct inflate_job *j, struct slot *s, struct sink *out)
 		j->state = TRAILER;
 	}
 	j->ahead -= 8 * (uint64_t)used;
+	j->at = j->begin + used;
 	return j->rest.len == 0 ? 0 :
 	    feed_piece(j, j->rest.data, j->rest.len, out);
 }
@@ -893,10 +977,13 @@ inflate_join(void *job, struct slot *s, struct sink *out)
 	bool guess = inflate_notes(s)->kind == PIECE_GUESS;
 	size_t len = guess ? inflate_notes(s)->used : s->in.len;
 	size_t copied = inflate_notes(s)->copied;
-	int rc = guess ? join_guess(j, s, out) : join_unit(j, s, out);
+	int rc;
 
+	j->at = j->begin;
+	rc = guess ? join_guess(j, s, out) : join_unit(j, s, out);
 	if (rc != 0)
 		return rc;
+	j->begin += len;
 	if (!last && j->reader.guess) {
 		weigh_guesses(j, len, copied, out);
 		tell_begin(j, next);

@@ -11,6 +11,7 @@
 #include "deflate_guess.h"
 
 #include "base/bytes.h"
+#include "deflate_marks.h"
 
 #include <errno.h>
 #include <string.h>
@@ -46,6 +47,14 @@ static size_t
 made_wide(const struct slot *s, const struct inflate_block *b)
 {
 	return (size_t)(b->out - s->spare.data) / WIDE - WINDOW;
+}
+
+/* Returns how much has been decoded. */
+static size_t
+made_in_all(const struct slot *s, const struct inflate_block *b)
+{
+	return b->unit == 1 ? (size_t)(b->out - s->out.data) :
+	    made_wide(s, b);
 }
 
 /* Numbers and bytes that a processor may be able to handle together. */
@@ -182,9 +191,10 @@ try_narrow(const struct deflate_guesser *g, struct slot *s,
 }
 
 /*
- * Decodes blocks from b->bit up to the first one at or after bit `to`.  Returns
- * INFLATER_BLOCK, STREAM_END, or why it ended earlier: -ENOBUFS, -ENODATA,
- * -EBADMSG or -ESTALE (see try_narrow()); or -ENOMEM.
+ * Decodes blocks from b->bit up to the first one at or after bit `to`, or as
+ * many as can be noted.  Returns INFLATER_BLOCK, STREAM_END, or why it ended
+ * earlier: -ENOBUFS, -ENODATA, -EBADMSG or -ESTALE (see try_narrow()); or
+ * -ENOMEM.
  */
 static int
 decode(const struct deflate_guesser *g, struct slot *s,
@@ -192,12 +202,17 @@ decode(const struct deflate_guesser *g, struct slot *s,
 {
 	int rc = INFLATER_BLOCK;
 
-	while (rc == INFLATER_BLOCK && b->bit < to) {
+	while (rc == INFLATER_BLOCK && b->bit < to &&
+	    !deflate_marks_full(s)) {
 		rc = b->unit == 1 ? 0 :
 		    try_narrow(g, s, b, made_wide(s, b), from);
 		if (rc != 0)
 			break;
 		rc = inflater_block(g->inflater, s->in.data, s->in.len, b);
+		if (rc == INFLATER_BLOCK && g->places &&
+		    deflate_marks_note(s, PLACE_BLOCK, b->bit,
+		    made_in_all(s, b)) != 0)
+			rc = -ENOMEM;
 		if (rc != -ENOBUFS)
 			continue;
 		rc = more_space(b->unit == 1 ? &s->out : &s->spare, b,
@@ -229,6 +244,7 @@ attempt(const struct deflate_guesser *g, struct slot *s,
 	    .end = s->spare.data + s->spare.cap / WIDE * WIDE, .unit = WIDE };
 	inflate_notes(s)->from = (uint32_t)found->bit;
 	inflate_notes(s)->stored = found->stored;
+	inflate_notes(s)->places = 0;
 	rc = decode(g, s, b, to, &from);
 	inflate_notes(s)->copied = inflater_copied(g->inflater) - copied;
 	if (rc == -ESTALE)
@@ -290,10 +306,9 @@ deflate_guess(const struct deflate_guesser *g, struct slot *s)
 	    find_other(g, s, b.bit, to, &found)));
 	if (rc == -ENOMEM)
 		return rc;
-	if (b.unit == 1)
-		s->out.len = (size_t)(b.out - s->out.data);
-	else
-		s->out.len = note->open = made_wide(s, &b);
+	s->out.len = made_in_all(s, &b);
+	if (b.unit != 1)
+		note->open = s->out.len;
 	note->final = rc == STREAM_END;
 	note->to = (uint32_t)b.bit;
 	rc = buf_reserve(&s->out, s->out.len);

@@ -36,6 +36,7 @@ struct deflate_guesser {
 	bool (*know)(void *arg, const struct slot *s,
 	    struct deflate_known *known);
 	void *arg;
+	bool places;		/* note where blocks begin: deflate_marks.h */
 };
 
 /*

@@ -33,6 +33,7 @@ struct inflate_notes {
 	size_t copied;		/* bytes of the output from stored blocks, */
 	size_t open;		/* and how many bytes of the output have to be
 				 * filled in, at its beginning */
+	unsigned places;	/* work: see deflate_marks.h */
 };
 SLOT_NOTES(inflate_notes)
 

@@ -9,27 +9,30 @@
  * with an empty final block, and a trailer with the CRC that the index records
  * for this data.
  *
- * An index is made in a single pass of the inflater, which can stop between two
- * blocks and report the bit position.  All members are verified in this pass.
+ * An index is made while the ordinary decoder decodes the file, on all cores,
+ * and verifies all members.  Its joiner tells where members and blocks begin
+ * (codec_marks).  These are the events that are queued until the writing thread
+ * comes to their place in the data, from which it takes the windows.
  */
 #include "seek_index.h"
 
 #include "base/bytes.h"
 #include "base/fdio.h"
 #include "base/sys.h"
-#include "engine/deflate/inflater.h"
+#include "deflate_codec.h"
 #include "format/gzip/gzip.h"
 #include "format/seek_formats.h"
 
 #include <errno.h>
 #include <libdeflate.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 #include <zlib.h>
 
-enum { SAMPLE = 64 << 10, OUT = 256 << 10 };
+enum { SAMPLE = 64 << 10 };
 
 struct index_point {
 	uint64_t plain, bit, member, window;
@@ -398,26 +401,133 @@ const struct codec_seek index_seek = { .map = map_index, .part = index_part,
 
 /* Making an index */
 
+/* What happens in the data, in order. */
+struct event {
+	enum { MEMBER, MEMBER_POINT, POINT, MEMBER_END } kind;
+	struct index_point at;
+};
+
 struct maker {
-	struct look *look;
-	int out_fd;
+	int fd, out_fd;
+	uint64_t len, read;		/* bytes of the file, and those read */
 	uint64_t spacing;
-	uint64_t at;			/* offset of the input in the file */
+
+	/* used by the decoder's joiner */
+	struct index_point began;	/* the current member */
+	struct index_point last;	/* the last point; valid if any */
+	bool any, within;		/* it is inside its member */
+	uint64_t end;			/* offset of the last member's end */
+
+	/* what the writing thread has yet to come to: events[head..count) */
+	pthread_mutex_t lock;
+	struct event *events;
+	size_t head, count, cap;
+
+	/* used by the writing thread */
 	uint64_t plain;
 	struct index_point member;	/* the current member */
-	uint32_t member_crc;		/* CRC of its data up to the last
-					 * point */
-	uint64_t member_len;		/* and length of that data */
-	uint32_t crc;			/* CRC of the data after that */
+	uint32_t crc;			/* CRC of the data since the last
+					 * point, or since its start */
 	uint64_t index_at;
 	struct buf points;
-	struct stream_io io;
-	struct inflater *inflater;
 	struct libdeflate_compressor *packer;
-	size_t have;			/* bytes in out, the latest data */
-	uint8_t out[INDEX_WINDOW + OUT];
+	uint8_t before[INDEX_WINDOW];	/* the data before `now` */
+	const uint8_t *now;
+	size_t done;			/* bytes of it */
+	uint8_t window[INDEX_WINDOW];
 	uint8_t packed[INDEX_WINDOW_PACKED];
 };
+
+/*
+ * Adds an event.  A member without points, before another, need not be known:
+ * there are never more events than there are points in the data on its way.
+ */
+static int
+add_event(struct maker *k, int kind, struct index_point at)
+{
+	size_t cap = k->cap == 0 ? 64 : 2 * k->cap;
+	struct event *more;
+	int rc = 0;
+
+	pthread_mutex_lock(&k->lock);
+	if (kind != POINT && kind != MEMBER_END && k->count > k->head &&
+	    k->events[k->count - 1].kind == MEMBER)
+		k->count--;
+	if (k->count == k->cap && k->head > k->cap / 2) {
+		k->count -= k->head;
+		memmove(k->events, k->events + k->head,
+		    k->count * sizeof(*k->events));
+		k->head = 0;
+	}
+	if (k->count == k->cap) {
+		more = sys_realloc(k->events, cap * sizeof(*more));
+		rc = more == NULL ? -ENOMEM : 0;
+		if (rc == 0) {
+			k->events = more;
+			k->cap = cap;
+		}
+	}
+	if (rc == 0)
+		k->events[k->count++] = (struct event){ kind, at };
+	pthread_mutex_unlock(&k->lock);
+	return rc;
+}
+
+/* Takes the next event, if it happens in the next len bytes or after them. */
+static bool
+next_event(struct maker *k, size_t len, struct event *e)
+{
+	bool any;
+
+	pthread_mutex_lock(&k->lock);
+	any = k->head < k->count &&
+	    k->events[k->head].at.plain - k->plain <= len;
+	if (any)
+		*e = k->events[k->head++];
+	pthread_mutex_unlock(&k->lock);
+	return any;
+}
+
+/* Implements codec_marks.begin. */
+static int
+member_begins(void *arg, uint64_t at, uint64_t plain)
+{
+	struct maker *k = arg;
+	bool point = !k->any || k->within ||
+	    plain - k->last.plain >= k->spacing;
+
+	k->began = (struct index_point){ .plain = plain, .bit = 8 * at,
+	    .member = at };
+	if (point) {
+		k->any = true;
+		k->within = false;
+		k->last = k->began;
+	}
+	return add_event(k, point ? MEMBER_POINT : MEMBER, k->began);
+}
+
+/* Implements codec_marks.block. */
+static int
+block_begins(void *arg, uint64_t bit, uint64_t plain)
+{
+	struct maker *k = arg;
+
+	k->within = true;
+	k->last = (struct index_point){ .plain = plain, .bit = bit,
+	    .member = k->began.member };
+	return add_event(k, POINT, k->last);
+}
+
+/* Implements codec_marks.end. */
+static int
+member_ends(void *arg, uint64_t at, uint64_t plain)
+{
+	struct maker *k = arg;
+
+	k->end = at;
+	return k->last.member != k->began.member ? 0 :
+	    add_event(k, MEMBER_END, (struct index_point){ .plain = plain });
+}
 
 static struct index_point
 last_point(const struct maker *k)
@@ -451,48 +561,45 @@ put_point(struct maker *k, const struct index_point *p)
 	return 0;
 }
 
-/*
- * Ends the span of data since the last point (or since the start of the
- * member).
- */
+/* Ends the span of data since the last point. */
 static void
 end_stretch(struct maker *k)
 {
-	uint64_t len = k->plain - k->member.plain - k->member_len;
-
-	if (k->points.len > 0 && last_point(k).member == k->member.member)
-		store_le32(k->points.data + k->points.len - 4, k->crc);
-	k->member_crc = (uint32_t)crc32_combine(k->member_crc, k->crc,
-	    (off_t)len);
-	k->member_len += len;
+	store_le32(k->points.data + k->points.len - 4, k->crc);
 	k->crc = 0;
 }
 
+/* Returns the last len bytes of data. */
+static const uint8_t *
+last_data(struct maker *k, size_t len)
+{
+	size_t old = len - k->done;
+
+	if (len <= k->done)
+		return k->now + k->done - len;
+	memcpy(k->window, k->before + sizeof(k->before) - old, old);
+	if (k->done > 0)
+		memcpy(k->window + old, k->now, k->done);
+	return k->window;
+}
+
 /*
- * Adds a point between two blocks, at the given bit, and writes the window of
- * data before it, compressed, after the others.
+ * Adds a point between two blocks, and writes the window of data before it,
+ * compressed, after the others.
  */
 static int
-point_within(struct maker *k, uint64_t bit)
+point_within(struct maker *k, struct index_point p)
 {
-	struct index_point p = { .plain = k->plain, .bit = bit,
-	    .member = k->member.member };
 	uint64_t before = k->plain - k->member.plain;
 	size_t len = before < INDEX_WINDOW ? (size_t)before : INDEX_WINDOW;
-	int rc;
+	int rc = last_point(k).member == p.member ? 0 :
+	    put_point(k, &k->member);
 
-	if (last_point(k).member != p.member) {
-		if (before < k->spacing)
-			return 0;
-		rc = put_point(k, &k->member);
-		if (rc != 0)
-			return rc;
-	} else if (k->plain - last_point(k).plain < k->spacing) {
-		return 0;
-	}
+	if (rc != 0)
+		return rc;
 	end_stretch(k);
 	p.packed = (uint32_t)libdeflate_deflate_compress(k->packer,
-	    k->out + k->have - len, len, k->packed, sizeof(k->packed));
+	    last_data(k, len), len, k->packed, sizeof(k->packed));
 	if (p.packed == 0)
 		return -ENOBUFS;
 	p.window = k->index_at;
@@ -501,110 +608,103 @@ point_within(struct maker *k, uint64_t bit)
 	return rc != 0 ? rc : put_point(k, &p);
 }
 
-/* Runs one inflate step.  Returns 1 at the end of the member, 0, or -errno. */
 static int
-inflate_once(struct maker *k)
+handle(struct maker *k, const struct event *e)
 {
-	uint8_t *start = k->out + k->have;
-	struct index_point last = k->member;
-	uint64_t since;
-	size_t made;
-	int rc;
-
-	if (k->io.in_len == 0) {
-		ssize_t n = look_at(k->look, k->at, LOOK_MAX, &k->io.in);
-
-		if (n < 0)
-			return (int)n;
-		k->io.in_len = (size_t)n;
-		k->io.eof = n == 0;
-		k->at += (uint64_t)n;
+	if (e->kind == POINT)
+		return point_within(k, e->at);
+	if (e->kind == MEMBER_END) {
+		end_stretch(k);
+		return 0;
 	}
-	k->io.out = start;
-	k->io.out_len = sizeof(k->out) - k->have;
-	/* a point is due after the rest of the spacing */
-	if (k->points.len > 0 && last_point(k).member == last.member)
-		last = last_point(k);
-	since = k->plain - last.plain;
-	inflater_stop_after(k->inflater, since >= k->spacing ? 1 :
-	    k->spacing - since);
-	rc = inflater_run(k->inflater, &k->io);
-	if (rc < 0)
-		return rc;
-	made = (size_t)(k->io.out - start);
-	k->crc = libdeflate_crc32(k->crc, start, made);
-	k->plain += made;
-	k->have += made;
-	if (rc == STREAM_END)
-		return 1;
-	rc = rc != INFLATER_BLOCK ? 0 : point_within(k,
-	    (k->at - k->io.in_len) * 8 - inflater_ahead(k->inflater));
-	if (k->have == sizeof(k->out)) {
-		memmove(k->out, k->out + k->have - INDEX_WINDOW, INDEX_WINDOW);
-		k->have = INDEX_WINDOW;
+	k->member = e->at;
+	k->crc = 0;
+	return e->kind == MEMBER_POINT ? put_point(k, &e->at) : 0;
+}
+
+/* Passes over the next n bytes of data. */
+static void
+pass(struct maker *k, size_t n)
+{
+	if (n == 0)
+		return;
+	k->crc = libdeflate_crc32(k->crc, k->now + k->done, n);
+	k->done += n;
+	k->plain += n;
+}
+
+/* Implements convert.write. */
+static int
+take_data(void *arg, const uint8_t *data, size_t len)
+{
+	struct maker *k = arg;
+	struct event e;
+	int rc = 0;
+
+	k->now = data;
+	k->done = 0;
+	while (rc == 0 && next_event(k, len - k->done, &e)) {
+		pass(k, (size_t)(e.at.plain - k->plain));
+		rc = handle(k, &e);
+	}
+	pass(k, len - k->done);
+	/* what the next window may need */
+	if (len >= INDEX_WINDOW) {
+		memcpy(k->before, data + len - INDEX_WINDOW, INDEX_WINDOW);
+	} else if (len > 0) {
+		memmove(k->before, k->before + len, INDEX_WINDOW - len);
+		memcpy(k->before + INDEX_WINDOW - len, data, len);
 	}
 	return rc;
 }
 
-/*
- * Reads the header at the current position.  Returns 1, 0 (end of file, or data
- * to be ignored), or -errno.
- */
-static int
-read_header(struct maker *k)
+/* Implements input.source. */
+static ssize_t
+read_packed(void *arg, void *buf, size_t len)
 {
-	struct gzip_header h;
-	const uint8_t *p;
-	ssize_t n = look_at(k->look, k->at, LOOK_MAX, &p);
-	int rc = n < 0 ? (int)n : gzip_header_parse(&h, p, (size_t)n);
+	struct maker *k = arg;
+	ssize_t n = 0;
 
-	if (rc < 0 || (rc == 0 && (n < 2 || p[1] != 0x8b)))
-		return k->at > 0 && n >= 0 ? 0 : rc == 0 ? -ENODATA : rc;
-	if (rc == 0)
-		return -ENODATA;
-	k->member = (struct index_point){ .plain = k->plain,
-	    .bit = k->at * 8, .member = k->at };
-	k->member_crc = k->crc = 0;
-	k->member_len = 0;
-	k->at += h.len;
-	return 1;
+	if (len > k->len - k->read)
+		len = (size_t)(k->len - k->read);
+	if (len > 0)
+		n = fdio_pread(k->fd, buf, len, (off_t)k->read);
+	if (n > 0)
+		k->read += (uint64_t)n;
+	return len > 0 && n == 0 ? -ESTALE : n;
 }
 
+/* Decodes the file, which makes the windows and the points. */
 static int
-read_member(struct maker *k)
+decode_all(struct maker *k, const struct convert *given)
 {
-	struct index_point last;
-	const uint8_t *p;
-	ssize_t n;
-	int rc = 0;
+	const struct codec_marks marks = { .arg = k,
+	    .spacing = k->spacing > 0 ? k->spacing : 1,
+	    .begin = member_begins, .block = block_begins,
+	    .end = member_ends };
+	struct convert c = *given;
+	struct convert_result r;
+	struct input in;
+	int rc = input_open_from(&in, read_packed, k);
 
-	inflater_start(k->inflater);
-	if (k->points.len > 0)
-		last = last_point(k);
-	if (k->points.len == 0 || last.packed != 0 ||
-	    k->plain - last.plain >= k->spacing)
-		rc = put_point(k, &k->member);
-	while (rc == 0)
-		rc = inflate_once(k);
-	if (rc < 0)
-		return rc;
-	k->at -= k->io.in_len + inflater_ahead(k->inflater) / 8;
-	k->io.in_len = 0;
-	end_stretch(k);
-	n = look_at(k->look, k->at, GZIP_TRAILER, &p);
-	if (n < GZIP_TRAILER)
-		return n < 0 ? (int)n : -ENODATA;
-	k->at += GZIP_TRAILER;
-	return load_le32(p) == k->member_crc &&
-	    load_le32(p + 4) == (uint32_t)k->member_len ? 0 : -EBADMSG;
+	c.coder = &gzip_decoder;
+	c.decompress = true;
+	c.options.marks = &marks;
+	c.write = take_data;
+	c.write_arg = k;
+	if (rc == 0)
+		rc = convert_run(&c, &in, -1, &r);
+	input_close(&in);
+	/* those after the last byte */
+	return rc != 0 ? rc : take_data(k, NULL, 0);
 }
 
 /* Writes the points, and the header at the start of the index. */
 static int
 write_points(struct maker *k, const struct index_binding *b)
 {
-	struct index_point end = { .plain = k->plain, .bit = k->at * 8,
-	    .member = k->at };
+	struct index_point end = { .plain = k->plain, .bit = k->end * 8,
+	    .member = k->end };
 	uint8_t head[INDEX_HEAD] = { 0 };
 	uint64_t hash;
 	int rc = put_point(k, &end);
@@ -632,7 +732,8 @@ write_points(struct maker *k, const struct index_binding *b)
 }
 
 int
-seek_index_make(int fd, uint64_t len, uint64_t spacing, int out_fd)
+seek_index_make(const struct convert *c, int fd, uint64_t len,
+    uint64_t spacing, int out_fd)
 {
 	static const uint8_t room[INDEX_HEAD];
 	struct index_binding before, after;
@@ -641,37 +742,29 @@ seek_index_make(int fd, uint64_t len, uint64_t spacing, int out_fd)
 
 	if (k == NULL)
 		return rc;
+	pthread_mutex_init(&k->lock, NULL);
+	k->fd = fd;
+	k->len = len;
 	k->out_fd = out_fd;
 	k->spacing = spacing;
 	k->index_at = INDEX_HEAD;
-	k->look = look_open(fd, len);
 	k->packer = libdeflate_alloc_compressor(6);
-	if (k->look == NULL || k->packer == NULL)
-		goto out;
-	rc = inflater_open(&k->inflater);
-	if (rc != 0)
+	if (k->packer == NULL)
 		goto out;
 	rc = index_bind(&before, fd, len);
-	if (rc != 0)
-		goto out;
-	rc = fdio_write(out_fd, room, sizeof(room));
-	if (rc != 0)
-		goto out;
-	while ((rc = read_header(k)) == 1) {
-		rc = read_member(k);
-		if (rc != 0)
-			goto out;
-	}
-	if (rc != 0)
-		goto out;
-	rc = index_bind(&after, fd, len);
-	if (rc != 0)
-		goto out;
-	rc = index_bound(&before, &after) ? write_points(k, &after) : -ESTALE;
+	if (rc == 0)
+		rc = fdio_write(out_fd, room, sizeof(room));
+	if (rc == 0)
+		rc = decode_all(k, c);
+	if (rc == 0)
+		rc = index_bind(&after, fd, len);
+	if (rc == 0)
+		rc = index_bound(&before, &after) ? write_points(k, &after) :
+		    -ESTALE;
 out:
-	inflater_close(k->inflater);
 	libdeflate_free_compressor(k->packer);
-	look_close(k->look);
+	pthread_mutex_destroy(&k->lock);
+	sys_free(k->events);
 	sys_free(k->points.data);
 	sys_free(k);
 	return rc;

@@ -319,8 +319,8 @@ make_index(struct pzseek *p)
 	confine_pzseek(p);
 	if (!p->out.direct)
 		fchmod(p->out.fd, p->st.st_mode & 0666);
-	rc = seek_index_make(p->fd, (uint64_t)p->st.st_size, p->spacing,
-	    p->out.fd);
+	rc = seek_index_make(&p->convert, p->fd, (uint64_t)p->st.st_size,
+	    p->spacing, p->out.fd);
 	if (rc != 0) {
 		output_abort(&p->out);
 		pzseek_failed(p, rc == -ENOSPC || rc == -EDQUOT ?

@@ -15,7 +15,8 @@ enum { THREADS_MAX = 4096, SPACING_LEAST = 64 << 10 };
 static const char pzseek_usage[] =
 "usage: pzseek [-fqv] [-o file] [-p threads] [--index file] [--no-index]\n"
 "           [--from-start] [--memory size] [--verify] file range ...\n"
-"       pzseek [-fqv] [--index file] --make-index [--spacing size] file\n"
+"       pzseek [-fqv] [-p threads] [--index file] [--memory size]\n"
+"           --make-index [--spacing size] file\n"
 "       pzseek [-f] [-o file] --seek-table file ...\n"
 "       pzseek [--json] -l file\n";
 
