@@ -229,33 +229,41 @@ see(void *arg, size_t entry, uint64_t offset, const void *data,
 }
 
 static struct walk_order *
-touches(void)
+list_of(const char *text)
 {
-	static const char text[] = "1\tfile7\t0\t4096\n1\tfile7\t8192\t100\n"
-	    "3\tfile2\t29000\t999999\n2\tfile39\t0\t30000\n4\tno\t0\t1\n";
-	char *copy = sys_malloc(sizeof(text));
+	char *copy = sys_malloc(strlen(text) + 1);
 	struct walk_order *o;
 	size_t line;
 
-	memcpy(copy, text, sizeof(text));
-	assert_int_equal(walk_order_read(&o, copy, sizeof(text) - 1, false,
-	    &line), 0);
+	memcpy(copy, text, strlen(text) + 1);
+	assert_int_equal(walk_order_read(&o, copy, strlen(text), false, &line),
+	    0);
 	return o;
+}
+
+static struct walk_order *
+touches(void)
+{
+	return list_of("1\tfile7\t0\t4096\n1\tfile7\t8192\t100\n"
+	    "3\tfile2\t29000\t999999\n2\tfile39\t0\t30000\n"
+	    "4\tno\t0\t1\n");
 }
 
 /* The trace holds what the list names, in list order, and nothing else. */
 static void
 check_trace(enum layer_kind kind)
 {
+	struct walk_order *list = touches();
 	struct pack_options o = { .kind = kind, .threads = 3, .level = -1,
-		.order = touches(), .trace = true, .tmpdir = "." };
+		.orders = &list, .order_count = 1,
+		.trace = true, .tmpdir = "." };
 	int in = make_archive(), out = temporary();
 	struct layer_blobs blobs = { read_ranges, size_of, &out };
 	struct layer_expect e = { 0 };
 	struct pack_result r;
 	struct layer_range range;
 	struct seen s = { 0 };
-	struct layer_trace_io io = { next, see, &s };
+	struct layer_trace_io io = { .next = next, .take = see, .arg = &s };
 	struct layer *l;
 	char why[LAYER_WHY];
 	size_t count;
@@ -285,9 +293,151 @@ check_trace(enum layer_kind kind)
 	}
 	free(range.buf);
 	layer_close(l);
-	walk_order_free(o.order);
+	walk_order_free(list);
 	close(in);
 	close(out);
+}
+
+/* A layer of several lists */
+
+struct several {
+	struct seen seen;
+	struct layer *l;
+	const int *fd;
+	char how[256];			/* sections, by number of pieces */
+};
+
+static int
+see_section(void *arg, const struct layer_section *section)
+{
+	struct several *v = arg;
+	struct layer_range stored = v->seen.stored, range = section->stored;
+	const struct layer_trace_io ignoring = { .next = next, .take = ignore,
+		.arg = &v->seen }, seeing = { .next = next, .take = see,
+		.arg = &v->seen };
+	size_t used = strlen(v->how);
+
+	snprintf(v->how + used, sizeof(v->how) - used, "%zu: ",
+	    section->count);
+	range.buf = malloc(range.length);
+	assert_int_equal(read_ranges((void *)(uintptr_t)v->fd, &range, 1), 0);
+	v->seen.stored = range;
+	assert_int_equal(layer_section_decode(v->l, section, &seeing), 0);
+	strcat(v->seen.paths, "| ");
+	for (uint64_t i = 0; i < range.length; i++) {
+		((uint8_t *)range.buf)[i] ^= (uint8_t)(1 << i % 8);
+		v->seen.stored = range;
+		assert_int_equal(layer_section_decode(v->l, section,
+		    &ignoring), -EBADMSG);
+		((uint8_t *)range.buf)[i] ^= (uint8_t)(1 << i % 8);
+	}
+	free(range.buf);
+	v->seen.stored = stored;
+	return 0;
+}
+
+static int
+see_own(void *arg, size_t entry, uint64_t offset, const void *data,
+    size_t length)
+{
+	struct several *v = arg;
+
+	return see(&v->seen, entry, offset, data, length);
+}
+
+static ssize_t
+next_own(void *arg, const uint8_t **data)
+{
+	struct several *v = arg;
+
+	return next(&v->seen, data);
+}
+
+/* Packs with these lists.  paths becomes the trace's, after its sections'. */
+static void
+pack_lists(enum layer_kind kind, const char *const *lists, size_t count,
+    struct several *v, struct pack_result *r)
+{
+	struct walk_order *orders[PACK_LISTS_MAX];
+	struct pack_options o = { .kind = kind, .threads = 2, .level = -1,
+		.orders = orders, .order_count = count, .trace = true,
+		.tmpdir = "." };
+	int in = make_archive(), out = temporary();
+	struct layer_blobs blobs = { read_ranges, size_of, &out };
+	const struct layer_trace_io io = { .next = next_own, .take = see_own,
+		.section = see_section, .arg = v };
+	struct layer_expect e = { 0 };
+	char why[LAYER_WHY];
+	size_t all;
+
+	*v = (struct several){ .fd = &out };
+	for (size_t i = 0; i < count; i++)
+		orders[i] = list_of(lists[i]);
+	assert_int_equal(pack_layer(&o, in, out, r, why), 0);
+	assert_int_equal(layer_open(&v->l, &blobs, &e, why), 0);
+	v->seen.entries = layer_entries(v->l, &all);
+	assert_int_equal(layer_trace(v->l, &v->seen.stored),
+	    r->trace_length > 0);
+	if (r->trace_length > 0) {
+		struct layer_range range = v->seen.stored;
+
+		range.buf = malloc(range.length);
+		assert_int_equal(read_ranges(&out, &range, 1), 0);
+		v->seen.stored = range;
+		assert_int_equal(layer_trace_decode(v->l, &io), 0);
+		free(range.buf);
+	}
+	layer_close(v->l);
+	for (size_t i = 0; i < count; i++)
+		walk_order_free(orders[i]);
+	close(in);
+	close(out);
+}
+
+static void
+check_several(enum layer_kind kind)
+{
+	static const char first[] = "1\tfile7\t0\t4096\n2\tfile2\t0\t100\n"
+	    "3\tfile39\t0\t30000\n";
+	static const char second[] = "1\tfile5\t0\t500\n"
+	    "2\tfile7\t4000\t1000\n3\tno\t0\t1\n";
+	static const char third[] = "1\tfile39\t29000\t99999\n"
+	    "2\tfile7\t4090\t3\n";
+	const char *const lists[] = { first, second, third };
+	const char *const same[] = { first, first };
+	const char *const none[] = { first, "# nothing\n" };
+	const char *const unknown[] = { "no\n", "neither\n" };
+	struct pack_result r;
+	struct several v;
+
+	pack_lists(kind, lists, 3, &v, &r);
+	/* {0}, {0, 1}, {0, 2} and {1}, in the order of what is first in them */
+	assert_string_equal(v.how, "3: 2: 1: 2: ");
+	assert_string_equal(v.seen.paths, "file7 file2 file39 | "
+	    "file7 file7 | file39 | file5 file7 | file7 ");
+	assert_int_equal(v.seen.bytes, 4096 + 100 + 30000 + 500 + 904);
+	assert_int_equal(r.sections, 4);
+	assert_true(r.sections_content == v.seen.bytes - 3);
+	assert_true(r.section_longest < r.sections_length);
+	assert_true(r.sections_length < r.trace_offset);
+	pack_lists(kind, same, 2, &v, &r);
+	assert_string_equal(v.how, "");
+	assert_string_equal(v.seen.paths, "file7 file2 file39 ");
+	assert_int_equal(r.sections, 0);
+	/* nothing is common with a command that touches nothing */
+	pack_lists(kind, none, 2, &v, &r);
+	assert_string_equal(v.how, "3: ");
+	assert_string_equal(v.seen.paths, "file7 file2 file39 | ");
+	pack_lists(kind, unknown, 2, &v, &r);
+	assert_int_equal(r.trace_length, 0);
+}
+
+static void
+several_lists(void **state)
+{
+	(void)state;
+	check_several(LAYER_ESTARGZ);
+	check_several(LAYER_ZSTD_CHUNKED);
 }
 
 static void
@@ -313,6 +463,7 @@ main(void)
 		cmocka_unit_test(times),
 		cmocka_unit_test(trace_estargz),
 		cmocka_unit_test(trace_zstd_chunked),
+		cmocka_unit_test(several_lists),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,8 @@ struct layer_format {
 	bool (*trace)(const struct layer *l, struct layer_range *r);
 	int (*trace_decode)(const struct layer *l,
 	    const struct layer_trace_io *io);
+	int (*section_decode)(const struct layer *l,
+	    const struct layer_section *s, const struct layer_trace_io *io);
 	bool (*prefetch)(const struct layer *l, struct layer_range *r);
 	const struct layer_part *(*parts)(const struct layer *l,
 	    size_t *count);

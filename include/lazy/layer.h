@@ -35,9 +35,10 @@ enum {
 	LAYER_ENTRIES_MAX = 1 << 22,
 	LAYER_UNIT_MAX = 64 << 20,	/* maximum size of an uncompressed
 					 * unit */
-	LAYER_TRACE_MAX = 256 << 20,	/* maximum size of a stored trace */
+	LAYER_TRACE_MAX = 256 << 20,	/* maximum size of a stored trace, and
+					 * of each section */
 	LAYER_TRACE_CONTENT_MAX = 1 << 30	/* maximum size of a decoded
-						 * trace */
+						 * trace and its sections */
 };
 
 /* The source of data */
@@ -255,6 +256,23 @@ int layer_decode_again(struct layer_decoder *d, uint32_t unit,
  */
 bool layer_trace(const struct layer *l, struct layer_range *r);
 
+/* A part of a file. */
+struct layer_piece {
+	uint32_t entry;
+	uint64_t offset, length;
+};
+
+/*
+ * A section of a trace: data that only some of the commands touch for which the
+ * layer was made.
+ */
+struct layer_section {
+	struct layer_range stored;	/* inside the layer; buf is NULL */
+	uint8_t digest[LAYER_DIGEST];	/* of the stored bytes */
+	const struct layer_piece *pieces;	/* of existing files */
+	size_t count;			/* at least 1 */
+};
+
 /* The functions that supply a trace's bytes and receive its pieces. */
 struct layer_trace_io {
 	/*
@@ -268,16 +286,26 @@ struct layer_trace_io {
 	 */
 	int (*take)(void *arg, size_t entry, uint64_t offset, const void *data,
 	    size_t length);
+	/*
+	 * Called with every section, whose pieces are valid until the return.
+	 * Returns 0 to continue.  NULL: sections are ignored.
+	 */
+	int (*section)(void *arg, const struct layer_section *s);
 	void *arg;
 };
 
 /*
- * Decodes the trace, and verifies its digest at the end: the pieces must not be
- * used unless this returns 0.  Even then, the caller must check that each piece
- * matches the data in the units.  Returns 0, the first nonzero result of take,
- * an error from next, -EBADMSG, -EFBIG (a limit is exceeded) or -ENOMEM.
+ * Decodes the trace, and verifies its digest at the end: neither the pieces nor
+ * the sections must be used unless this returns 0.  Even then, the caller must
+ * check that each piece matches the data in the units.  Returns 0, the first
+ * nonzero result of take or section, an error from next, -EBADMSG, -EFBIG (a
+ * limit is exceeded) or -ENOMEM.
  */
 int layer_trace_decode(const struct layer *l, const struct layer_trace_io *io);
+
+/* Decodes a section of the trace in the same way; io->section is not called. */
+int layer_section_decode(const struct layer *l, const struct layer_section *s,
+    const struct layer_trace_io *io);
 
 /*
  * Finds the first part of the layer, up to a landmark, which should be fetched

@@ -337,6 +337,13 @@ layer_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 	return l->format->trace_decode(l, io);
 }
 
+int
+layer_section_decode(const struct layer *l, const struct layer_section *s,
+    const struct layer_trace_io *io)
+{
+	return l->format->section_decode(l, s, io);
+}
+
 bool
 layer_prefetch(const struct layer *l, struct layer_range *r)
 {

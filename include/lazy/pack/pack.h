@@ -27,6 +27,8 @@ enum pack_windows {
 					 * outside the index */
 };
 
+enum { PACK_LISTS_MAX = 16 };
+
 struct pack_options {
 	enum layer_kind kind;
 	unsigned threads;		/* at least 1 */
@@ -39,9 +41,14 @@ struct pack_options {
 	 * file starts a new unit.
 	 */
 	uint64_t min_chunk;
-	struct walk_order *order;	/* files to put first, or NULL */
-	bool trace;			/* also store a second copy of the data
-					 * listed in order */
+	/*
+	 * Lists of files to put first, at most PACK_LISTS_MAX: the data that
+	 * one command touches, or that each of several commands touches.
+	 */
+	struct walk_order *const *orders;
+	size_t order_count;
+	bool trace;			/* also store a second copy of the
+					 * listed data */
 	/*
 	 * zstd:chunked only: omit the tar-split copy of the headers.  Without
 	 * it, containers/storage 1.55 and later pulls the whole layer.
@@ -74,6 +81,8 @@ struct pack_result {
 	/* tar-split data of zstd:chunked; length 0: none */
 	uint64_t tar_split_offset, tar_split_length, tar_split_content;
 	uint64_t trace_offset, trace_length, trace_content;
+	/* the other sections of the trace, and the largest of them */
+	uint64_t sections, sections_length, sections_content, section_longest;
 	/* see layer_expect; length 0: there is no compact index */
 	uint8_t compact_digest[LAYER_DIGEST];
 	uint64_t compact_offset, compact_length;

@@ -175,6 +175,8 @@ const uint8_t *toc_file_digest(const struct layer *l, size_t entry);
 bool toc_prefetch(const struct layer *l, struct layer_range *r);
 bool toc_trace(const struct layer *l, struct layer_range *r);
 int toc_trace_decode(const struct layer *l, const struct layer_trace_io *io);
+int toc_section_decode(const struct layer *l, const struct layer_section *s,
+    const struct layer_trace_io *io);
 void toc_close(struct layer *l);
 
 #endif

@@ -157,7 +157,7 @@ pack_layer(const struct pack_options *o, int in, int out,
 	p.level = o->level >= 0 ? o->level : p.format->levels.usual;
 	p.chunk = pack_chunk(o);
 	rc = open_pack(&p);
-	if (rc == 0 && o->order != NULL)
+	if (rc == 0 && o->order_count > 0)
 		rc = pack_order_open(&p.order, o, in, why);
 	if (rc != 0)
 		goto out;

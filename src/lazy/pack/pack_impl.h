@@ -265,8 +265,8 @@ int pack_compact_write(struct pack *p, uint64_t end,
 /* pack_trace.c: storing a trace, in the format of toc_trace.h */
 
 /*
- * Writes the trace of p->order, if it has one, and stores its position in p->r
- * and its digest in digest.  Returns 0 or -errno.
+ * Writes the trace of p->order, if it has one, after its other sections, and
+ * stores their positions in p->r and its digest in digest.  Returns 0 or -errno.
  */
 int pack_trace_write(struct pack *p, uint8_t digest[LAYER_DIGEST]);
 

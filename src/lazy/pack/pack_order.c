@@ -16,6 +16,7 @@
 #include "format/tar/tar_archive.h"
 #include "format/tar/tar_header.h"
 #include "image/oci/whiteout.h"
+#include "lazy/toc/toc_trace.h"
 #include "walk/walk_order.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@
 #include <string.h>
 
 #define ORDER_NONE UINT32_MAX
+#define UNLISTED UINT64_MAX
 
 enum { LINKS_MAX = 8 };			/* maximum length of a chain of hard
 					 * links */
@@ -35,7 +37,7 @@ struct order_entry {
 	uint64_t start;			/* offset in the archive; the entry ends
 					 * where the next one starts */
 	uint64_t data, size;		/* a file's data, if it has no holes */
-	uint32_t rank;
+	uint64_t rank;			/* list, and rank in it */
 	uint32_t place;			/* number in the layer */
 	enum tar_type type;
 	bool fixed;			/* is not moved */
@@ -350,14 +352,32 @@ by_rank(const void *a, const void *b, void *arg)
 {
 	const uint32_t *x = a, *y = b;
 	const struct order_entry *entries = arg;
-	uint32_t r = entries[*x].rank, s = entries[*y].rank;
+	uint64_t r = entries[*x].rank, s = entries[*y].rank;
 
 	return r != s ? (r < s ? -1 : 1) : *x < *y ? -1 : *x > *y;
 }
 
+/*
+ * Returns the rank of a file in the first list that names it, or UNLISTED; every
+ * list records that it was looked up.
+ */
+static uint64_t
+rank_of(const struct pack_options *options, const char *path)
+{
+	uint64_t first = UNLISTED;
+
+	for (size_t i = 0; i < options->order_count; i++) {
+		uint32_t rank = walk_order_rank(options->orders[i], path);
+
+		if (first == UNLISTED && rank < WALK_ORDER_REST)
+			first = (uint64_t)i << 32 | rank;
+	}
+	return first;
+}
+
 /* Fills in the parts.  Returns 0 or -ENOMEM. */
 static int
-order_parts(struct pack_order *o, struct walk_order *list)
+order_parts(struct pack_order *o, const struct pack_options *options)
 {
 	uint32_t *listed = sys_malloc((o->count + 1) * sizeof(*listed));
 	size_t n = 0;
@@ -370,8 +390,8 @@ order_parts(struct pack_order *o, struct walk_order *list)
 
 		if (e->type == TAR_DIR || e->ours)
 			continue;
-		e->rank = walk_order_rank(list, e->path);
-		if (!e->fixed && e->rank < WALK_ORDER_REST)
+		e->rank = rank_of(options, e->path);
+		if (!e->fixed && e->rank < UNLISTED)
 			listed[n++] = (uint32_t)i;
 	}
 	if (n > 0)
@@ -393,11 +413,12 @@ order_parts(struct pack_order *o, struct walk_order *list)
 }
 
 /*
- * Fills in the touches: the listed parts of files, up to the maximum size of
- * the trace.  Returns 0 or -ENOMEM.
+ * Adds the parts of files in a list to the touches, up to the maximum size of a
+ * trace.  Returns 0 or -ENOMEM.
  */
 static int
-order_touches(struct pack_order *o, const struct walk_order *list)
+order_touches(struct pack_order *o, const struct walk_order *list,
+    uint32_t number)
 {
 	uint64_t room = LAYER_TRACE_CONTENT_MAX;
 	struct walk_touch w;
@@ -426,8 +447,9 @@ order_touches(struct pack_order *o, const struct walk_order *list)
 			return rc;
 		o->touches = items;
 		o->touches[o->touch_count++] = (struct pack_touch){
-			.entry = e->place, .offset = w.offset,
-			.length = w.length, .at = e->data + w.offset };
+			.entry = e->place, .section = number,
+			.offset = w.offset, .length = w.length,
+			.at = e->data + w.offset };
 	}
 	return 0;
 }
@@ -440,9 +462,15 @@ pack_order_open(struct pack_order **out, const struct pack_options *options,
 	int rc = o == NULL ? -ENOMEM : list_archive(o, options, in, why);
 
 	if (rc == 0)
-		rc = order_parts(o, options->order);
-	if (rc == 0 && options->trace)
-		rc = order_touches(o, options->order);
+		rc = order_parts(o, options);
+	for (size_t i = 0; rc == 0 && options->trace &&
+	    i < options->order_count; i++)
+		rc = order_touches(o, options->orders[i], (uint32_t)i);
+	/* the touches of a single list are stored as they are */
+	if (rc == 0 && options->order_count > 1)
+		rc = pack_sections(&o->touches, &o->touch_count,
+		    (unsigned)options->order_count, TRACE_SECTIONS_MAX,
+		    LAYER_TRACE_CONTENT_MAX);
 	if (rc != 0)
 		pack_order_close(o);
 	else

@@ -2,8 +2,9 @@
  * pack_order.h - reading the entries of an archive in a different order
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * The archive is listed first.  Listed files are first, each after its parent
- * directories and after the target of a hard link; they are followed by a
+ * The archive is listed first.  Listed files are first, those of the first list
+ * before those of the second, each after its parent directories and after the
+ * target of a hard link; they are followed by a
  * landmark and by all other entries in their original order.  The entries of a
  * path that occurs more than once in the archive are not moved.
  */
@@ -11,6 +12,7 @@
 #define COLDPRESS_LAZY_PACK_PACK_ORDER_H
 
 #include "pack_impl.h"
+#include "pack_sections.h"
 
 /*
  * Lists the archive in the file `in`.  If it is compressed or cannot be
@@ -29,16 +31,9 @@ int pack_order_begin(struct pack_order *order, struct pack_source *source,
     struct pack_cut *cut);
 const char *pack_order_why(const struct pack_order *order, int rc);
 
-/* A part of a listed file, for the trace. */
-struct pack_touch {
-	uint32_t entry;			/* number, as in layer_entries() */
-	uint64_t offset, length;	/* in the file */
-	uint64_t at;			/* in the archive */
-};
-
 /*
- * Returns the listed parts of files, each part once, in list order.  They
- * belong to order.
+ * Returns the listed parts of files, which belong to order: those of one list in
+ * list order; those of several without overlaps, sorted by section.
  */
 const struct pack_touch *pack_order_touches(const struct pack_order *order,
     size_t *count);

@@ -25,8 +25,17 @@ enum {
 struct trace {
 	struct pack *p;
 	ZSTD_CCtx *encoder;
-	uint8_t *out;
+	uint8_t *in, *out;
 	size_t out_len;			/* bytes not wrapped yet */
+	uint64_t from;			/* where the frame begins */
+	/* what the trace says about its other sections */
+	uint8_t sections[TRACE_SECTIONS_MAX * TRACE_SECTION];
+};
+
+/* Touches of the same section. */
+struct span {
+	const struct pack_touch *touches;
+	size_t count;
 };
 
 static int
@@ -53,73 +62,187 @@ encode_trace(struct trace *t, const void *data, size_t len, bool last)
 	return rc;
 }
 
+static int
+encode_le32(struct trace *t, uint32_t n)
+{
+	uint8_t raw[4];
+
+	store_le32(raw, n);
+	return encode_trace(t, raw, sizeof(raw), false);
+}
+
+/* Starts a frame of this many bytes of content. */
+static int
+begin_frame(struct trace *t, uint64_t content)
+{
+	int rc;
+
+	ZSTD_freeCCtx(t->encoder);
+	t->encoder = pack_store_encoder(content <= SMALL ? SMALL_LEVEL :
+	    LARGE_LEVEL, TRACE_WINDOW_LOG, HASH_LOG, CHAIN_LOG);
+	rc = t->encoder == NULL ? -ENOMEM : digest_start(t->p->out.also);
+	if (rc == 0)
+		ZSTD_CCtx_setPledgedSrcSize(t->encoder, content);
+	t->from = t->p->out.at;
+	return rc;
+}
+
+static int
+end_frame(struct trace *t, uint8_t digest[LAYER_DIGEST])
+{
+	uint8_t whole[DIGEST_MAX];
+	int rc = encode_trace(t, NULL, 0, true);
+
+	if (rc == 0)
+		rc = digest_end(t->p->out.also, whole);
+	if (rc == 0)
+		memcpy(digest, whole, LAYER_DIGEST);
+	return rc;
+}
+
+static int
+encode_records(struct trace *t, const struct span *s)
+{
+	uint8_t record[TRACE_RECORD];
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < s->count; i++) {
+		store_le32(record, s->touches[i].entry);
+		store_le64(record + 4, s->touches[i].offset);
+		store_le64(record + 12, s->touches[i].length);
+		rc = encode_trace(t, record, sizeof(record), false);
+	}
+	return rc;
+}
+
+static int
+encode_data(struct trace *t, const struct span *s)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < s->count; i++) {
+		uint64_t at = s->touches[i].at, left = s->touches[i].length;
+
+		while (rc == 0 && left > 0) {
+			size_t n = left < PIECE ? (size_t)left : PIECE;
+
+			rc = pack_order_read(t->p->order, at, t->in, n);
+			if (rc == 0)
+				rc = encode_trace(t, t->in, n, false);
+			at += n;
+			left -= n;
+		}
+	}
+	return rc;
+}
+
+/* Returns the size of the data of touches. */
+static uint64_t
+size_of(const struct span *s)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		size += s->touches[i].length;
+	return size;
+}
+
+/* Writes a section, and what the trace says about it to record. */
+static int
+write_section(struct trace *t, const struct span *s, uint8_t *record)
+{
+	struct pack_result *r = t->p->r;
+	uint64_t content = size_of(s), length;
+	int rc = begin_frame(t, content);
+
+	if (rc == 0)
+		rc = encode_data(t, s);
+	if (rc == 0)
+		rc = end_frame(t, record + 16);
+	if (rc != 0)
+		return rc;
+	length = t->p->out.at - t->from;
+	store_le64(record, t->from);
+	store_le64(record + 8, length);
+	store_le32(record + 16 + LAYER_DIGEST, (uint32_t)s->count);
+	r->sections++;
+	r->sections_length += length;
+	r->sections_content += content;
+	if (length > r->section_longest)
+		r->section_longest = length;
+	return 0;
+}
+
+/* Writes the trace itself: section 0, and the records of the others. */
+static int
+write_trace(struct trace *t, const struct span *first,
+    const struct span *others, uint8_t digest[LAYER_DIGEST])
+{
+	struct pack_result *r = t->p->r;
+	size_t head = (size_t)r->sections * TRACE_SECTION;
+	uint64_t content = 4 + size_of(first) + (head > 0 ? 8 + head : 0) +
+	    TRACE_RECORD * (uint64_t)(first->count + others->count);
+	int rc = begin_frame(t, content);
+
+	if (rc == 0 && head > 0) {
+		rc = encode_le32(t, TRACE_SECTIONED);
+		if (rc == 0)
+			rc = encode_le32(t, (uint32_t)r->sections);
+		if (rc == 0)
+			rc = encode_trace(t, t->sections, head, false);
+	}
+	if (rc == 0)
+		rc = encode_le32(t, (uint32_t)first->count);
+	if (rc == 0)
+		rc = encode_records(t, first);
+	if (rc == 0)
+		rc = encode_records(t, others);
+	if (rc == 0)
+		rc = encode_data(t, first);
+	if (rc == 0)
+		rc = end_frame(t, digest);
+	r->trace_offset = t->from;
+	r->trace_length = t->p->out.at - t->from;
+	r->trace_content = content;
+	return rc;
+}
+
 int
 pack_trace_write(struct pack *p, uint8_t digest[LAYER_DIGEST])
 {
 	struct trace t = { .p = p };
-	struct pack_result *r = p->r;
-	uint64_t content = 4, from = p->out.at;
-	uint8_t whole[DIGEST_MAX], record[TRACE_RECORD];
 	size_t count;
 	const struct pack_touch *touches = pack_order_touches(p->order,
 	    &count);
-	uint8_t *in = NULL;
+	struct span first = { touches, 0 }, others, s;
 	int rc;
 
 	if (count == 0)
 		return 0;
 	if (count > TRACE_RECORDS_MAX)
 		return -EFBIG;
-	for (size_t i = 0; i < count; i++)
-		content += TRACE_RECORD + touches[i].length;
-	t.encoder = pack_store_encoder(content <= SMALL ? SMALL_LEVEL :
-	    LARGE_LEVEL, TRACE_WINDOW_LOG, HASH_LOG, CHAIN_LOG);
+	while (first.count < count && touches[first.count].section == 0)
+		first.count++;
+	others = (struct span){ touches + first.count, count - first.count };
 	t.out = sys_malloc(p->wrapping->max);
-	in = sys_malloc(PIECE);
-	rc = t.encoder == NULL || in == NULL || t.out == NULL ? -ENOMEM :
+	t.in = sys_malloc(PIECE);
+	rc = t.in == NULL || t.out == NULL ? -ENOMEM :
 	    digest_new_sha256(&p->out.also);
-	if (rc == 0)
-		rc = digest_start(p->out.also);
-	if (rc != 0)
-		goto out;
-	ZSTD_CCtx_setPledgedSrcSize(t.encoder, content);
-
-	store_le32(record, (uint32_t)count);
-	rc = encode_trace(&t, record, 4, false);
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		store_le32(record, touches[i].entry);
-		store_le64(record + 4, touches[i].offset);
-		store_le64(record + 12, touches[i].length);
-		rc = encode_trace(&t, record, sizeof(record), false);
-	}
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		uint64_t at = touches[i].at, left = touches[i].length;
-
-		while (rc == 0 && left > 0) {
-			size_t n = left < PIECE ? (size_t)left : PIECE;
-
-			rc = pack_order_read(p->order, at, in, n);
-			if (rc == 0)
-				rc = encode_trace(&t, in, n, false);
-			at += n;
-			left -= n;
-		}
+	for (s = others; rc == 0 && s.touches < touches + count;
+	    s.touches += s.count) {
+		s.count = 1;
+		while (s.touches + s.count < touches + count &&
+		    s.touches[s.count].section == s.touches->section)
+			s.count++;
+		rc = write_section(&t, &s, t.sections + p->r->sections *
+		    TRACE_SECTION);
 	}
 	if (rc == 0)
-		rc = encode_trace(&t, NULL, 0, true);
-	if (rc == 0)
-		rc = digest_end(p->out.also, whole);
-	if (rc == 0) {
-		memcpy(digest, whole, LAYER_DIGEST);
-		r->trace_offset = from;
-		r->trace_length = p->out.at - from;
-		r->trace_content = content;
-	}
-out:
+		rc = write_trace(&t, &first, &others, digest);
 	ZSTD_freeCCtx(t.encoder);
 	digest_free(p->out.also);
 	p->out.also = NULL;
-	sys_free(in);
+	sys_free(t.in);
 	sys_free(t.out);
 	return rc;
 }

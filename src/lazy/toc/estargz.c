@@ -258,5 +258,6 @@ const struct layer_format format_estargz = {
 	.file_digest = toc_file_digest,
 	.trace = toc_trace,
 	.trace_decode = toc_trace_decode,
+	.section_decode = toc_section_decode,
 	.prefetch = toc_prefetch,
 };

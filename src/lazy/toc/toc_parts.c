@@ -209,10 +209,141 @@ toc_parts_end(struct toc_parts *p, const uint8_t digest[LAYER_DIGEST])
 
 enum { PIECE = 128 << 10 };
 
-struct record {
-	uint32_t entry;
-	uint64_t offset, length;
+/* What the beginning of a trace says. */
+struct trace_head {
+	struct layer_piece *pieces;	/* of the trace, then of each section */
+	size_t count;			/* of the trace alone */
+	struct layer_section sections[TRACE_SECTIONS_MAX];
+	size_t section_count, all;	/* all: pieces */
 };
+
+/* Reads a count of records, and adds it to h->all.  Returns 0 or -errno. */
+static int
+add_count(struct trace_head *h, const uint8_t *raw, size_t *count)
+{
+	*count = load_le32(raw);
+	if (*count > TRACE_RECORDS_MAX - h->all)
+		return -EBADMSG;
+	h->all += *count;
+	return 0;
+}
+
+/* Reads the list of sections, which are not empty and inside the layer. */
+static int
+read_sections(struct toc_parts *p, const struct layer *l, struct trace_head *h)
+{
+	uint8_t raw[TRACE_SECTION];
+	int rc = toc_parts_read(p, raw, 4);
+
+	if (rc != 0)
+		return rc;
+	h->section_count = load_le32(raw);
+	if (h->section_count == 0 || h->section_count > TRACE_SECTIONS_MAX)
+		return -EBADMSG;
+	for (size_t i = 0; rc == 0 && i < h->section_count; i++) {
+		struct layer_section *s = &h->sections[i];
+		struct layer_range *r = &s->stored;
+
+		rc = toc_parts_read(p, raw, sizeof(raw));
+		if (rc != 0)
+			break;
+		*r = (struct layer_range){ .offset = load_le64(raw),
+			.length = load_le64(raw + 8) };
+		memcpy(s->digest, raw + 16, LAYER_DIGEST);
+		rc = add_count(h, raw + 16 + LAYER_DIGEST, &s->count);
+		if (s->count == 0 || r->length == 0 || r->length > l->size ||
+		    r->offset > l->size - r->length)
+			rc = -EBADMSG;
+	}
+	return rc;
+}
+
+/*
+ * Reads all records.  Returns 0, -EFBIG if they are more data than readers
+ * accept, or -errno.
+ */
+static int
+read_records(struct toc_parts *p, const struct layer *l, struct trace_head *h)
+{
+	size_t entries;
+	const struct layer_entry *e = layer_entries(l, &entries);
+	uint8_t raw[TRACE_RECORD];
+	uint64_t content = 0;
+
+	h->pieces = sys_malloc((h->all + 1) * sizeof(*h->pieces));
+	if (h->pieces == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < h->all; i++) {
+		struct layer_piece *r = &h->pieces[i];
+		int rc = toc_parts_read(p, raw, sizeof(raw));
+
+		if (rc != 0)
+			return rc;
+		*r = (struct layer_piece){ load_le32(raw), load_le64(raw + 4),
+			load_le64(raw + 12) };
+		/* this part of a file must exist in the index */
+		if (r->entry >= entries || e[r->entry].type != TAR_FILE ||
+		    r->offset > e[r->entry].size ||
+		    r->length > e[r->entry].size - r->offset)
+			return -EBADMSG;
+		/* lengths are at most INT64_MAX, so this does not overflow */
+		content += r->length;
+		if (content > LAYER_TRACE_CONTENT_MAX)
+			return -EFBIG;
+	}
+	return 0;
+}
+
+/* Reads everything before the data.  Returns as read_records(). */
+static int
+read_head(struct toc_parts *p, const struct layer *l, struct trace_head *h)
+{
+	const struct layer_piece *next;
+	uint8_t raw[4];
+	int rc = toc_parts_read(p, raw, 4);
+
+	if (rc == 0 && load_le32(raw) == TRACE_SECTIONED) {
+		rc = read_sections(p, l, h);
+		if (rc == 0)
+			rc = toc_parts_read(p, raw, 4);
+	}
+	if (rc == 0)
+		rc = add_count(h, raw, &h->count);
+	if (rc == 0)
+		rc = read_records(p, l, h);
+	next = h->pieces + h->count;
+	for (size_t i = 0; rc == 0 && i < h->section_count; i++) {
+		h->sections[i].pieces = next;
+		next += h->sections[i].count;
+	}
+	return rc;
+}
+
+/* Decodes the data of pieces, and passes it on. */
+static int
+take_pieces(struct toc_parts *p, const struct layer_piece *pieces,
+    size_t count, const struct layer_trace_io *io)
+{
+	uint8_t *buf = sys_malloc(PIECE);
+	int rc = buf == NULL ? -ENOMEM : 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		const struct layer_piece *r = &pieces[i];
+
+		for (uint64_t done = 0; rc == 0 && done < r->length;
+		    done += PIECE) {
+			size_t n = r->length - done < PIECE ?
+			    (size_t)(r->length - done) : PIECE;
+
+			rc = toc_parts_read(p, buf, n);
+			if (rc == 0)
+				rc = io->take(io->arg, r->entry,
+				    r->offset + done, buf, n);
+		}
+	}
+	sys_free(buf);
+	return rc;
+}
 
 int
 toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
@@ -221,64 +352,23 @@ toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 	struct toc_parts parts = { .next = io->next, .arg = io->arg,
 		.left = toc->trace.length,
 		.wrapping = toc_wrapping_of(layer_kind(l)) };
-	struct record *records = NULL;
-	uint8_t *piece = sys_malloc(PIECE), raw[TRACE_RECORD];
-	size_t entries;
-	const struct layer_entry *e = layer_entries(l, &entries);
-	uint64_t content = 0;
-	uint32_t count;
+	struct trace_head *h = NULL;
 	int rc = -EFBIG, wrong;
 
 	if (parts.left > LAYER_TRACE_MAX)
-		goto out;
+		return rc;
 	rc = toc_parts_open(&parts, TRACE_WINDOW_LOG);
-	if (rc == 0 && piece == NULL)
+	h = sys_calloc(1, sizeof(*h));
+	if (rc == 0 && h == NULL)
 		rc = -ENOMEM;
 	if (rc != 0)
 		goto out;
-	rc = toc_parts_read(&parts, raw, 4);
-	if (rc != 0)
-		goto out;
-	count = load_le32(raw);
-	rc = -EBADMSG;
-	if (count > TRACE_RECORDS_MAX)
-		goto out;
-	records = sys_malloc((count + (size_t)1) * sizeof(*records));
-	rc = records == NULL ? -ENOMEM : 0;
-	for (uint32_t i = 0; rc == 0 && i < count; i++) {
-		struct record *r = &records[i];
-
-		rc = toc_parts_read(&parts, raw, sizeof(raw));
-		if (rc != 0)
-			goto out;
-		*r = (struct record){ load_le32(raw), load_le64(raw + 4),
-			load_le64(raw + 12) };
-		/* this part of a file must exist in the index */
-		if (r->entry >= entries || e[r->entry].type != TAR_FILE ||
-		    r->offset > e[r->entry].size ||
-		    r->length > e[r->entry].size - r->offset) {
-			rc = -EBADMSG;
-			goto out;
-		}
-		/* lengths are at most INT64_MAX, so this does not overflow */
-		content += r->length;
-		if (content > LAYER_TRACE_CONTENT_MAX)
-			rc = -EFBIG;
-	}
-	for (uint32_t i = 0; rc == 0 && i < count; i++) {
-		const struct record *r = &records[i];
-
-		for (uint64_t done = 0; rc == 0 && done < r->length;
-		    done += PIECE) {
-			size_t n = r->length - done < PIECE ?
-			    (size_t)(r->length - done) : PIECE;
-
-			rc = toc_parts_read(&parts, piece, n);
-			if (rc == 0)
-				rc = io->take(io->arg, r->entry,
-				    r->offset + done, piece, n);
-		}
-	}
+	rc = read_head(&parts, l, h);
+	for (size_t i = 0; rc == 0 && io->section != NULL &&
+	    i < h->section_count; i++)
+		rc = io->section(io->arg, &h->sections[i]);
+	if (rc == 0)
+		rc = take_pieces(&parts, h->pieces, h->count, io);
 	/* -EFBIG is reported only for a trace whose digest is correct */
 	if (rc == 0 || rc == -EFBIG) {
 		wrong = toc_parts_end(&parts, toc->trace.digest);
@@ -286,7 +376,28 @@ toc_trace_decode(const struct layer *l, const struct layer_trace_io *io)
 	}
 out:
 	toc_parts_close(&parts);
-	sys_free(records);
-	sys_free(piece);
+	if (h != NULL)
+		sys_free(h->pieces);
+	sys_free(h);
+	return rc;
+}
+
+int
+toc_section_decode(const struct layer *l, const struct layer_section *s,
+    const struct layer_trace_io *io)
+{
+	struct toc_parts parts = { .next = io->next, .arg = io->arg,
+		.left = s->stored.length,
+		.wrapping = toc_wrapping_of(layer_kind(l)) };
+	int rc;
+
+	if (parts.left > LAYER_TRACE_MAX)
+		return -EFBIG;
+	rc = toc_parts_open(&parts, TRACE_WINDOW_LOG);
+	if (rc == 0)
+		rc = take_pieces(&parts, s->pieces, s->count, io);
+	if (rc == 0)
+		rc = toc_parts_end(&parts, s->digest);
+	toc_parts_close(&parts);
 	return rc;
 }

@@ -221,5 +221,6 @@ const struct layer_format format_zstd_chunked = {
 	.file_digest = toc_file_digest,
 	.trace = toc_trace,
 	.trace_decode = toc_trace_decode,
+	.section_decode = toc_section_decode,
 	.prefetch = toc_prefetch,
 };

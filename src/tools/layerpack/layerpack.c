@@ -43,7 +43,7 @@ layerpack_confine(struct layerpack *p, struct sandbox_dirs *d)
 	digest_algo_close(sha256);
 	d->spooling = -1;
 	if (makes(p) && (p->o.make.kind == LAYER_ZTOC ||
-	    p->o.make.order != NULL))
+	    p->o.make.lists.count > 0))
 		d->spooling = sys_openat(AT_FDCWD, layerpack_tmpdir(p),
 		    O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 	if (stats == NULL || strcmp(stats, "-") == 0) {
@@ -88,6 +88,7 @@ main(int argc, char **argv)
 #endif
 	else
 		layerpack_make(&p);
+	sys_free(p.o.make.lists.items);
 	status = msg_finish(&p.msg);
 	/* an extraction that skips anything is not complete; a layer is */
 	return status == MSG_WARNING && makes(&p) ? MSG_OK : status;

@@ -6,6 +6,7 @@
 #define COLDPRESS_LAYERPACK_H
 
 #include "base/msg.h"
+#include "base/options.h"
 #include "base/progress.h"
 #include "base/sandbox.h"
 #include "base/table.h"
@@ -22,7 +23,8 @@ enum layerpack_mode {
 struct layerpack_make_options {
 	enum layer_kind kind;
 	const char *output;
-	const char *order, *tmpdir, *stats;	/* or NULL */
+	struct options_list lists;	/* of --order */
+	const char *tmpdir, *stats;	/* or NULL */
 	int64_t level;			/* -1: default of the format */
 	uint64_t chunk, min_chunk, min_layer;
 	const char *windows;		/* raw, packed, or NULL */
@@ -68,6 +70,8 @@ struct layerpack_options {
 struct layerpack {
 	struct msg msg;
 	struct layerpack_options o;
+	/* what the lists contain; NULL: not read */
+	struct walk_order *orders[PACK_LISTS_MAX];
 };
 
 /* Parses the command line.  Returns -1 to continue, or the exit status. */
@@ -93,17 +97,18 @@ void layerpack_pull(struct layerpack *p);
 /* layerpack_make.c */
 
 /*
- * Sets the options, and reads the list given with --order, which must be freed
- * with walk_order_free() even after an error.  Returns 0, or -errno after
+ * Sets the options, and reads the lists given with --order, which must be freed
+ * with layerpack_free_orders() even after an error.  Returns 0, or -errno after
  * reporting the error.
  */
 int layerpack_make_prepare(struct layerpack *p, struct pack_options *pack);
+void layerpack_free_orders(struct layerpack *p);
 
 /*
- * Checks that at least one path in the list was found; order may be NULL.
- * Returns 0, or -ENOENT after reporting that none was found.
+ * Checks that at least one path in each list was found.  Returns 0, or -ENOENT
+ * after reporting that none was found.
  */
-int layerpack_check_order(struct layerpack *p, const struct walk_order *order);
+int layerpack_check_orders(struct layerpack *p);
 
 /*
  * Warns about an archive without an end or with hard links to a lower layer,

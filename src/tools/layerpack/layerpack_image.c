@@ -6,7 +6,6 @@
 
 #include "base/sys.h"
 #include "lazy/convert/convert.h"
-#include "walk/walk_order.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +87,7 @@ layerpack_image(struct layerpack *p)
 	d.renaming = new.tree.parent;
 	layerpack_confine(p, &d);
 	if (convert_images(&c, &o, &r) != 0 ||
-	    layerpack_check_order(p, v.pack.order) != 0)
+	    layerpack_check_orders(p) != 0)
 		goto out;
 	if (ztoc && r.soci == 0) {
 		report_image(&v, true, p->o.source, "no layer is a "
@@ -105,6 +104,6 @@ out:
 	oci_new_abort(&new);
 	if (o.dir >= 0)
 		sys_close(o.dir);
-	walk_order_free(v.pack.order);
+	layerpack_free_orders(p);
 	sys_free(v.path);
 }

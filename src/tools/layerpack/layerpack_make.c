@@ -29,6 +29,7 @@ static const char *const columns[] = { "format", "level", "chunk_B",
     "min_chunk_B", "threads", "entries", "units", "files_B", "archive_B",
     "layer_B", "size_pct", "index_offset_B", "index_B", "index_raw_B",
     "tar_split_B", "trace_offset_B", "trace_B", "trace_raw_B",
+    "sections", "sections_B", "sections_raw_B",
     "digests_offset_B", "digests_B", "compact_offset_B", "compact_B",
     "digest", "diff_id", "index_digest", "wall_s", "user_s", "sys_s",
     "maxrss_KiB", "libraries" };
@@ -42,15 +43,20 @@ make_failed(struct layerpack *p, const char *what, int rc)
 }
 
 int
-layerpack_check_order(struct layerpack *p, const struct walk_order *order)
+layerpack_check_orders(struct layerpack *p)
 {
-	const char *missing = order == NULL ? NULL : walk_order_missing(order);
+	const struct options_list *lists = &p->o.make.lists;
 
-	if (missing == NULL || walk_order_found(order) > 0)
-		return 0;
-	msg_error(&p->msg, "%s: none of its paths names a file in the archive, "
-	    "for example %s", p->o.make.order, missing);
-	return -ENOENT;
+	for (size_t i = 0; i < lists->count; i++) {
+		const char *missing = walk_order_missing(p->orders[i]);
+
+		if (missing == NULL || walk_order_found(p->orders[i]) > 0)
+			continue;
+		msg_error(&p->msg, "%s: none of its paths names a file in the "
+		    "archive, for example %s", lists->items[i], missing);
+		return -ENOENT;
+	}
+	return 0;
 }
 
 void
@@ -70,19 +76,44 @@ layerpack_warn(struct layerpack *p, const char *archive, const char *layer,
 		msg_warn(&p->msg, "%s: the trace of %" PRIu64 " bytes exceeds "
 		    "the 256 MiB that readers accept", layer,
 		    r->trace_length);
+	if (r->section_longest > LAYER_TRACE_MAX)
+		msg_warn(&p->msg, "%s: a section of the trace, of %" PRIu64
+		    " bytes, exceeds the 256 MiB that readers accept", layer,
+		    r->section_longest);
+}
+
+static int
+read_order(struct layerpack *p, const char *name, struct walk_order **order)
+{
+	size_t len, line = 0;
+	char *text;
+	int fd = sys_openat(AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
+	int rc = fd < 0 ? fd : fdio_read_all(fd, LIST_MAX, &text, &len);
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (rc == 0)
+		rc = walk_order_read(order, text, len, p->o.make.null_ends,
+		    &line);
+	if (rc == -EINVAL)
+		msg_error(&p->msg, "%s: line %zu: expected a path, or a "
+		    "number, a path, an offset and a length separated by tabs",
+		    name, line);
+	else if (rc != 0)
+		make_failed(p, name, rc);
+	return rc;
 }
 
 int
 layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 {
 	const struct layerpack_make_options *o = &p->o.make;
-	size_t len, line = 0;
-	char *text;
-	int fd, rc;
+	int rc = 0;
 
 	*pack = (struct pack_options){ .kind = o->kind,
 		.threads = p->o.threads, .level = (int)o->level,
 		.chunk = o->chunk, .min_chunk = o->min_chunk,
+		.orders = p->orders, .order_count = o->lists.count,
 		.trace = !o->no_trace, .no_tar_split = o->no_tar_split,
 		.stargz = o->stargz,
 		.no_compact = o->no_compact,
@@ -91,22 +122,16 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 		.tmpdir = layerpack_tmpdir(p) };
 	if (o->windows != NULL && strcmp(o->windows, "packed") == 0)
 		pack->windows = PACK_WINDOWS_PACKED;
-	if (o->order == NULL)
-		return 0;
-	fd = sys_openat(AT_FDCWD, o->order, O_RDONLY | O_CLOEXEC, 0);
-	rc = fd < 0 ? fd : fdio_read_all(fd, LIST_MAX, &text, &len);
-	if (fd >= 0)
-		sys_close(fd);
-	if (rc == 0)
-		rc = walk_order_read(&pack->order, text, len, o->null_ends,
-		    &line);
-	if (rc == -EINVAL)
-		msg_error(&p->msg, "%s: line %zu: expected a path, or a "
-		    "number, a path, an offset and a length separated by tabs",
-		    o->order, line);
-	else if (rc != 0)
-		make_failed(p, o->order, rc);
+	for (size_t i = 0; rc == 0 && i < o->lists.count; i++)
+		rc = read_order(p, o->lists.items[i], &p->orders[i]);
 	return rc;
+}
+
+void
+layerpack_free_orders(struct layerpack *p)
+{
+	for (size_t i = 0; i < PACK_LISTS_MAX; i++)
+		walk_order_free(p->orders[i]);
 }
 
 static void
@@ -128,7 +153,8 @@ write_stats(const struct layerpack_make_options *o,
 		r->content_size, r->blob_size };
 	const uint64_t places[] = { r->index_offset, r->index_length,
 		r->index_content, r->tar_split_length, r->trace_offset,
-		r->trace_length, r->trace_content,
+		r->trace_length, r->trace_content, r->sections,
+		r->sections_length, r->sections_content,
 		r->compact_offset - r->digests_length, r->digests_length,
 		r->compact_offset, r->compact_length };
 	struct table *t;
@@ -199,7 +225,7 @@ pack_archive(struct layerpack *p, const struct pack_options *pack, int in,
 	if (rc != 0)
 		msg_error(&p->msg, "%s: %s", name, why);
 	else
-		rc = layerpack_check_order(p, pack->order);
+		rc = layerpack_check_orders(p);
 	if (rc != 0) {
 		output_abort(&out);
 		return;
@@ -253,7 +279,7 @@ layerpack_make(struct layerpack *p)
 		pack_archive(p, &pack, in, name, sized ?
 		    (uint64_t)st.st_size : 0);
 out:
-	walk_order_free(pack.order);
+	layerpack_free_orders(p);
 	if (!from_stdin)
 		sys_close(in);
 }

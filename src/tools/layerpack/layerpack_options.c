@@ -27,7 +27,7 @@ enum { TAR = 1, ZTOC = 2, CAS = 4, CHUNKED = 8, PULL = 16 };
 
 static const char layerpack_usage[] =
 "usage: layerpack -F format -o layer [-0fqv] [-c size] [-L level] [-p threads]\n"
-"                 [-T dir] [--min-chunk size] [--order list] [--no-trace]\n"
+"                 [-T dir] [--min-chunk size] [--order list]... [--no-trace]\n"
 "                 [--no-tar-split] [--no-compact-index] [--stargz]\n"
 "                 [--windows raw|packed] [--min-layer size] [--stats[=file]]\n"
 "                 archive\n"
@@ -150,8 +150,9 @@ static const struct options_row layerpack_table[] = {
 	    OPTIONS_NUMBER(o.make.level, "level", 0, 22) },
 	{ 0, "min-chunk", "SIZE", "combine small files in a unit up to this "
 	    "size", OPTIONS_SIZE(o.make.min_chunk, "size"), .mask = TAR },
-	{ 0, "order", "LIST", "files to put first, for example from touchlog",
-	    OPTIONS_TEXT(o.make.order), .mask = TAR },
+	{ 0, "order", "LIST", "files to put first, for example from touchlog; "
+	    "one list for each command", OPTIONS_LIST(o.make.lists),
+	    .mask = TAR },
 	{ '0', "null", NULL, "paths in LIST end with NUL",
 	    OPTIONS_FLAG(o.make.null_ends) },
 	{ 0, "no-trace", NULL, "do not store the files in LIST twice",
@@ -271,6 +272,11 @@ check_making(struct layerpack *p, const struct options *options)
 	    strcmp(o->windows, "packed") == 0)
 		return options_wrong(&p->msg, "--windows packed cannot be used "
 		    "with --image: SOCI does not read packed windows");
+	if (o->lists.count > PACK_LISTS_MAX) {
+		msg_error(&p->msg, "--order can be given at most %d times",
+		    PACK_LISTS_MAX);
+		return MSG_ERROR;
+	}
 	levels = pack_levels(o->kind);
 	if (o->level >= 0 && (o->level < levels.least ||
 	    o->level > levels.most)) {
