@@ -359,7 +359,9 @@ struct spooled_trace {
 	struct trace_piece *pieces;
 	size_t count, cap, longest;
 	uint64_t end;
-	uint8_t *buf;
+	/* their pieces are ours */
+	struct layer_section *sections;
+	size_t section_count, section_cap;
 };
 
 static int
@@ -380,6 +382,25 @@ spool_piece(void *arg, size_t entry, uint64_t offset, const void *data,
 	t->end += length;
 	if (length > t->longest)
 		t->longest = length;
+	return 0;
+}
+
+static int
+keep_section(void *arg, const struct layer_section *s)
+{
+	struct spooled_trace *t = arg;
+	void *sections = t->sections;
+	struct layer_piece *pieces;
+	int rc = array_grow(&sections, t->section_count, &t->section_cap,
+	    sizeof(*t->sections));
+
+	t->sections = sections;
+	pieces = rc != 0 ? NULL : sys_malloc(s->count * sizeof(*pieces));
+	if (pieces == NULL)
+		return -ENOMEM;
+	memcpy(pieces, s->pieces, s->count * sizeof(*pieces));
+	t->sections[t->section_count] = *s;
+	t->sections[t->section_count++].pieces = pieces;
 	return 0;
 }
 
@@ -409,6 +430,54 @@ by_entry(const void *a, const void *b)
 }
 
 /*
+ * Reports a trace, or a section, that readers would not use.  Returns 0, or
+ * -errno if another error occurred.
+ */
+static int
+check_decoded(struct verify *v, const char *what, int rc)
+{
+	if (rc != -EBADMSG && rc != -EFBIG)
+		return rc;
+	verify_fault(v, "%s is %s", what, rc == -EFBIG ?
+	    "larger than readers accept" :
+	    "damaged or does not fit the index");
+	return 0;
+}
+
+/* Decodes the trace and its sections into the spool.  Returns 0 or -errno. */
+static int
+spool_trace(struct verify *v, struct spooled_trace *t)
+{
+	const struct layer_trace_io io = { .next = read_trace,
+		.take = spool_piece, .section = keep_section, .arg = t };
+	size_t usable;
+	int rc;
+
+	t->part = sys_malloc(TRACE_PART);
+	if (t->part == NULL)
+		return -ENOMEM;
+	rc = layer_trace_decode(v->l, &io);
+	if (rc != 0) {
+		t->count = 0;
+		return check_decoded(v, "the trace", rc);
+	}
+	for (size_t i = 0; rc == 0 && i < t->section_count; i++) {
+		char what[64];
+
+		usable = t->count;
+		t->stored = t->sections[i].stored;
+		rc = layer_section_decode(v->l, &t->sections[i], &io);
+		if (rc == 0)
+			continue;
+		t->count = usable;
+		snprintf(what, sizeof(what), "section %zu of the trace",
+		    i + 1);
+		rc = check_decoded(v, what, rc);
+	}
+	return rc;
+}
+
+/*
  * Compares the trace, if the layer has one, with the units.  Returns 0 or
  * -errno.
  */
@@ -416,26 +485,13 @@ static int
 verify_trace(struct verify *v)
 {
 	struct spooled_trace t = { .blobs = v->blobs, .fd = v->o->spool };
-	const struct layer_trace_io io = { .next = read_trace,
-		.take = spool_piece, .arg = &t };
 	uint32_t reported = UINT32_MAX;
 	uint8_t *buf = NULL;
-	int rc = -ENOMEM;
+	int rc;
 
 	if (t.fd < 0 || !layer_trace(v->l, &t.stored))
 		return 0;
-	t.part = sys_malloc(TRACE_PART);
-	if (t.part != NULL)
-		rc = layer_trace_decode(v->l, &io);
-	sys_free(t.part);
-	if (rc == -EBADMSG || rc == -EFBIG) {
-		/* readers would not use it */
-		verify_fault(v, "the trace is %s", rc == -EFBIG ?
-		    "larger than readers accept" :
-		    "damaged or does not fit the index");
-		rc = 0;
-		goto out;
-	}
+	rc = spool_trace(v, &t);
 	if (rc != 0 || t.count == 0)
 		goto out;
 	qsort(t.pieces, t.count, sizeof(*t.pieces), by_entry);
@@ -462,7 +518,15 @@ verify_trace(struct verify *v)
 		    p->offset);
 	}
 out:
+	for (size_t i = 0; i < t.section_count; i++) {
+		void *pieces;
+
+		memcpy(&pieces, &t.sections[i].pieces, sizeof(pieces));
+		sys_free(pieces);
+	}
 	sys_free(buf);
+	sys_free(t.part);
+	sys_free(t.sections);
 	sys_free(t.pieces);
 	return rc;
 }
