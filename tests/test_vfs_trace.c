@@ -219,6 +219,245 @@ unread(void **state)
 	fake_free(&f);
 }
 
+/* Sections */
+
+/*
+ * Makes a layer of four files, of which two lists name parts: `one` has 1000
+ * bytes of the trace, 1000 of section 1, 1000 of neither, and 1000 of section 2;
+ * `two` is section 1, `three` section 2, and `four` in none.
+ */
+static void
+make_sections(struct fake *f, unsigned spoilt)
+{
+	static const struct fake_piece p[] = {
+		{ .entry = 0, .offset = 0, .length = 1000, .file = 1 },
+		{ .entry = 1, .length = 1000, .file = 2, .section = 1 },
+		{ .entry = 0, .offset = 1000, .length = 1000, .file = 1,
+			.section = 1 },
+		{ .entry = 0, .offset = 3000, .length = 1000, .file = 1,
+			.section = 2 },
+		{ .entry = 2, .length = SIZE, .file = 3, .section = 2 },
+	};
+
+	memset(f, 0, sizeof(*f));
+	f->spoilt = spoilt;
+	fake_file(f, "one", 1, 4000);
+	fake_file(f, "two", 2, 1000);
+	fake_file(f, "three", 3, SIZE);
+	fake_file(f, "four", 4, 1000);
+	fake_trace(f, p, sizeof(p) / sizeof(*p), false);
+	fake_end(f);
+}
+
+/* Returns whether a read has the right bytes, and comes from the trace. */
+static bool
+traced(struct fake_vfs *w, const char *path, uint64_t offset, size_t size,
+    unsigned file)
+{
+	struct vfs_read r;
+	bool is = vfs_read_at(w, &r, path, offset, size) == (ssize_t)size &&
+	    r.traced;
+
+	assert_true(fake_is(file, offset, r.data, size));
+	vfs_read_end(&r);
+	return is;
+}
+
+/* A section is fetched when a read can be answered from it. */
+static void
+sections(void **state)
+{
+	uint8_t *buf = malloc(SIZE);
+	struct vfs_counts c;
+	struct fake_vfs w;
+	struct fake f;
+	uint64_t at = 0;
+
+	(void)state;
+	make_sections(&f, 0);
+	vfs_prepare(&w);
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	assert_int_equal(f.trace_reads, 1);
+	assert_true(traced(&w, "one", 0, 1000, 1));
+	assert_int_equal(vfs_traced_sections(&w.s), 0);
+	/* copies and other reads do not fetch one */
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, SIZE,
+	    buf), 1000);
+	at = 1000;
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, SIZE,
+	    buf), 0);
+	assert_false(traced(&w, "four", 0, 1000, 4));
+	assert_false(traced(&w, "one", 500, 1600, 1));
+	assert_false(traced(&w, "one", 2999, 1000, 1));
+	assert_int_equal(f.sections[1].reads + f.sections[2].reads, 0);
+	/* one that the trace and a section answer */
+	assert_true(traced(&w, "one", 900, 200, 1));
+	assert_int_equal(f.sections[1].reads, 1);
+	assert_int_equal(vfs_traced_sections(&w.s), 1);
+	assert_true(traced(&w, "two", 10, 900, 2));
+	assert_int_equal(f.sections[1].reads, 1);
+	at = 500;
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, SIZE,
+	    buf), 1500);
+	assert_true(at == 500 && fake_is(1, 500, buf, 1500));
+	at = 2000;
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, SIZE,
+	    buf), 0);
+	assert_int_equal(f.sections[2].reads, 0);
+	assert_true(traced(&w, "three", 0, SIZE, 3));
+	assert_true(traced(&w, "one", 3000, 1000, 1));
+	assert_int_equal(f.sections[2].reads, 1);
+	at = 2000;
+	assert_int_equal(vfs_copy_traced(&w.s, inode_of(&w, "one"), &at, SIZE,
+	    buf), 1000);
+	assert_true(at == 3000 && fake_is(1, 3000, buf, 1000));
+	assert_int_equal(vfs_traced_sections(&w.s), 2);
+	vfs_counted(w.v, &c);
+	assert_int_equal(c.trace_bytes, 1000 + 200 + 900 + SIZE + 1000);
+	assert_int_equal(f.reads[HTTP_PREFETCH], 3);
+	assert_string_equal(w.said, "");
+	vfs_end(&w);
+
+	/* nobody wants any */
+	vfs_prepare(&w);
+	w.o.prefetch = VFS_PREFETCH_NONE;
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	assert_false(traced(&w, "two", 0, 1000, 2));
+	assert_int_equal(f.reads[HTTP_PREFETCH], 3);
+	vfs_end(&w);
+	fake_free(&f);
+	free(buf);
+}
+
+/* A section that is wrong or unreadable is reported once, and not used. */
+static void
+wrong_sections(void **state)
+{
+	struct fake_vfs w;
+	struct fake f;
+
+	(void)state;
+	make_sections(&f, 1);
+	vfs_prepare(&w);
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	assert_string_equal(w.said, "");
+	for (int i = 0; i < 3; i++)
+		assert_false(traced(&w, "two", 0, 1000, 2));
+	assert_false(traced(&w, "one", 0, 2000, 1));
+	assert_string_equal(w.said, "layer0: ignoring a section of the trace: "
+	    "Bad message\n");
+	assert_int_equal(f.sections[1].reads, 1);
+	assert_int_equal(f.forgotten, 1);
+	assert_int_equal(vfs_traced_sections(&w.s), 0);
+	/* the others are */
+	assert_true(traced(&w, "one", 0, 1000, 1));
+	f.section_fails = 2;
+	assert_false(traced(&w, "three", 0, SIZE, 3));
+	f.section_fails = 0;
+	assert_false(traced(&w, "three", 0, SIZE, 3));
+	assert_non_null(strstr(w.said, "Protocol error\n"));
+	assert_int_equal(f.forgotten, 1);
+	vfs_end(&w);
+	fake_free(&f);
+}
+
+/* The sections of a trace with a wrong digest are unknown. */
+static void
+wrong_head(void **state)
+{
+	struct fake_vfs w;
+	struct fake f[2];
+
+	(void)state;
+	memset(&f[0], 0, sizeof(f[0]));
+	fake_file(&f[0], "two", 2, 1000);
+	fake_trace(&f[0], &(struct fake_piece){ .length = 1000, .file = 2,
+		.section = 1 }, 1, true);
+	fake_end(&f[0]);
+	make_sections(&f[1], 0);
+	vfs_prepare(&w);
+	vfs_begin(&w, f, 2, MERGE_MERGED);
+	assert_string_equal(w.said, "layer0: ignoring the trace: "
+	    "Bad message\n");
+	assert_true(traced(&w, "two", 0, 1000, 2));
+	assert_int_equal(f[0].sections[1].reads, 0);
+	assert_int_equal(f[1].sections[1].reads, 1);
+	vfs_end(&w);
+	for (int i = 0; i < 2; i++)
+		fake_free(&f[i]);
+}
+
+/* Readers of a section wait for the same load; others do not wait. */
+
+enum { READERS = 8 };
+
+struct waiter {
+	struct fake_vfs *w;
+	const char *path;
+	unsigned file;
+	size_t size;
+	bool traced;
+	_Atomic bool done;
+	pthread_t thread;
+};
+
+static void *
+read_once(void *arg)
+{
+	struct waiter *r = arg;
+
+	r->traced = traced(r->w, r->path, 0, r->size, r->file);
+	r->done = true;
+	return NULL;
+}
+
+static void
+wait_for(bool wrong)
+{
+	struct waiter r[READERS];
+	struct fake_vfs w;
+	struct fake f;
+
+	make_sections(&f, wrong ? 2 : 0);
+	vfs_prepare(&w);
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	f.waits = 1;
+	for (unsigned i = 0; i < READERS; i++) {
+		r[i] = (struct waiter){ .w = &w, .path = i % 4 == 3 ? "two" :
+			"three", .file = i % 4 == 3 ? 2 : 3,
+			.size = i % 4 == 3 ? 1000 : SIZE };
+		assert_int_equal(pthread_create(&r[i].thread, NULL, read_once,
+		    &r[i]), 0);
+	}
+	while (f.sections[1].reads == 0 || f.sections[2].reads == 0)
+		usleep(1000);
+	assert_true(traced(&w, "one", 0, 1000, 1));
+	assert_false(traced(&w, "four", 0, 1000, 4));
+	for (unsigned i = 0; i < READERS; i++)
+		assert_false(r[i].done);
+	f.waits = 0;
+	for (unsigned i = 0; i < READERS; i++) {
+		pthread_join(r[i].thread, NULL);
+		assert_int_equal(r[i].traced, !wrong || i % 4 == 3);
+	}
+	assert_int_equal(f.sections[1].reads, 1);
+	assert_int_equal(f.sections[2].reads, 1);
+	assert_string_equal(w.said, !wrong ? "" : "layer0: ignoring a section "
+	    "of the trace: Bad message\n");
+	vfs_end(&w);
+	fake_free(&f);
+}
+
+static void
+concurrent(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		wait_for(false);
+		wait_for(true);
+	}
+}
+
 /* The stream: bytes in order, however many parts there are, and its errors */
 
 enum { PART = 2 << 20, LONG = 9 * PART + 4321 };
@@ -294,6 +533,15 @@ stream(void **state)
 	assert_int_equal(vfs_stream_next(st, &data), PART);
 	vfs_stream_close(st, false);
 	assert_true(t.parts <= 4);
+
+	/* of one part */
+	t = (struct tape){ .bad = 0 };
+	assert_int_equal(vfs_stream_open(&st, &s, &(struct layer_range){
+	    .offset = 100, .length = 5 }), 0);
+	assert_int_equal(vfs_stream_next(st, &data), 5);
+	assert_int_equal(vfs_stream_next(st, &data), 0);
+	vfs_stream_close(st, false);
+	assert_int_equal(t.parts, 1);
 }
 
 int
@@ -305,6 +553,10 @@ main(void)
 		cmocka_unit_test(layers),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(unread),
+		cmocka_unit_test(sections),
+		cmocka_unit_test(wrong_sections),
+		cmocka_unit_test(wrong_head),
+		cmocka_unit_test(concurrent),
 		cmocka_unit_test(stream),
 	};
 

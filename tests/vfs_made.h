@@ -24,6 +24,15 @@ struct fake_piece {
 	uint32_t entry;
 	uint64_t offset, length;
 	unsigned file;			/* whose bytes it contains */
+	unsigned section;		/* 0: the trace; they ascend */
+};
+
+enum { SECTIONS = 4 };			/* besides the trace */
+
+/* The bytes of a section; end 0: there is none. */
+struct fake_section {
+	uint64_t at, end;
+	_Atomic unsigned reads;
 };
 
 struct fake {
@@ -31,6 +40,10 @@ struct fake {
 	struct strbuf json;
 	char trace[200];
 	uint64_t trace_at, trace_end;
+	struct fake_section sections[SECTIONS + 1];	/* from 1 */
+	unsigned spoilt;		/* section with a wrong digest, or 0 */
+	_Atomic unsigned section_fails;	/* section that cannot be read, or 0 */
+	_Atomic int waits;		/* a read of a section lasts until 0 */
 	_Atomic unsigned reads[HTTP_PHASES];
 	_Atomic unsigned trace_reads, forgotten;
 	_Atomic int fails;		/* -errno of reads, or 0 */
@@ -114,40 +127,102 @@ fake_file(struct fake *f, const char *path, unsigned file, uint64_t size)
 	fake_file_after(f, path, file, size, 0);
 }
 
+static inline void
+fake_records(struct strbuf *b, const struct fake_piece *p, size_t count)
+{
+	uint8_t raw[20];
+
+	for (size_t i = 0; i < count; i++) {
+		store_le32(raw, p[i].entry);
+		store_le64(raw + 4, p[i].offset);
+		store_le64(raw + 12, p[i].length);
+		strbuf_add(b, raw, sizeof(raw));
+	}
+}
+
+static inline void
+fake_data(struct strbuf *b, const struct fake_piece *p, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (uint64_t k = 0; k < p[i].length; k++)
+			strbuf_char(b, (char)fake_byte(p[i].file, p[i].offset +
+			    k));
+}
+
+/* Stores the frame of a trace or a section.  Sets its place and digest. */
+static inline void
+fake_frame(struct fake *f, const struct strbuf *content, uint64_t *at,
+    uint64_t *end, char sum[80])
+{
+	struct made frame = { .index = 0 };
+
+	made_frame(&frame, content->data, content->len);
+	*at = f->made.b.len;
+	made_skippable(&f->made, frame.b.data, frame.b.len);
+	*end = f->made.b.len;
+	sum_of(f->made.b.data + *at, *end - *at, sum);
+	strbuf_free(&frame.b);
+}
+
+/* Stores a section.  Returns the number of its pieces, which begin at p. */
+static inline size_t
+fake_section(struct fake *f, const struct fake_piece *p, size_t count,
+    struct strbuf *head)
+{
+	struct fake_section *s = &f->sections[p->section];
+	struct strbuf b = { .len = 0 };
+	uint8_t raw[52];
+	size_t n = 0;
+	char sum[80];
+
+	while (n < count && p[n].section == p->section)
+		n++;
+	fake_data(&b, p, n);
+	fake_frame(f, &b, &s->at, &s->end, sum);
+	store_le64(raw, s->at);
+	store_le64(raw + 8, s->end - s->at);
+	for (unsigned i = 0; i < 32; i++) {
+		unsigned byte;
+
+		sscanf(sum + 7 + 2 * i, "%2x", &byte);
+		raw[16 + i] = (uint8_t)(byte ^ (f->spoilt == p->section));
+	}
+	store_le32(raw + 48, (uint32_t)n);
+	strbuf_add(head, raw, sizeof(raw));
+	strbuf_free(&b);
+	return n;
+}
+
 /* Adds a trace, whose digest is wrong if `damaged` is set. */
 static inline void
 fake_trace(struct fake *f, const struct fake_piece *p, size_t count,
     bool damaged)
 {
-	struct made frame = { .index = 0 };
 	struct strbuf b = { .len = 0 };
-	uint8_t raw[20];
+	size_t own = 0;
+	uint8_t raw[8];
 	char sum[80];
 
-	store_le32(raw, (uint32_t)count);
-	strbuf_add(&b, raw, 4);
-	for (size_t i = 0; i < count; i++) {
-		store_le32(raw, p[i].entry);
-		store_le64(raw + 4, p[i].offset);
-		store_le64(raw + 12, p[i].length);
-		strbuf_add(&b, raw, sizeof(raw));
+	while (own < count && p[own].section == 0)
+		own++;
+	if (own < count) {
+		store_le32(raw, UINT32_MAX);
+		store_le32(raw + 4, p[count - 1].section);
+		strbuf_add(&b, raw, 8);
+		for (size_t i = own; i < count;)
+			i += fake_section(f, p + i, count - i, &b);
 	}
-	for (size_t i = 0; i < count; i++)
-		for (uint64_t k = 0; k < p[i].length; k++)
-			strbuf_char(&b, (char)fake_byte(p[i].file,
-			    p[i].offset + k));
-	made_frame(&frame, b.data, b.len);
-	f->trace_at = f->made.b.len;
-	made_skippable(&f->made, frame.b.data, frame.b.len);
-	f->trace_end = f->made.b.len;
-	sum_of(f->made.b.data + f->trace_at, f->trace_end - f->trace_at, sum);
+	store_le32(raw, (uint32_t)own);
+	strbuf_add(&b, raw, 4);
+	fake_records(&b, p, count);
+	fake_data(&b, p, own);
+	fake_frame(f, &b, &f->trace_at, &f->trace_end, sum);
 	if (damaged)
 		sum[10] = sum[10] == '0' ? '1' : '0';
 	snprintf(f->trace, sizeof(f->trace), ",\"coldpressTrace\":{"
 	    "\"offset\":%zu,\"length\":%zu,\"digest\":\"%s\"}",
 	    (size_t)f->trace_at, (size_t)(f->trace_end - f->trace_at), sum);
 	strbuf_free(&b);
-	strbuf_free(&frame.b);
 }
 
 static inline void
@@ -175,9 +250,21 @@ fake_read(void *arg, const struct layer_range *r, size_t count,
 	    made_read(&f->made, r, count);
 
 	f->reads[phase]++;
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		f->trace_reads += r[i].offset >= f->trace_at &&
 		    r[i].offset < f->trace_end && phase == HTTP_PREFETCH;
+		for (unsigned k = 1; k <= SECTIONS; k++) {
+			if (phase != HTTP_PREFETCH ||
+			    r[i].offset < f->sections[k].at ||
+			    r[i].offset >= f->sections[k].end)
+				continue;
+			f->sections[k].reads++;
+			while (f->waits > 0)
+				usleep(1000);
+			if (f->section_fails == k)
+				rc = -EPROTO;
+		}
+	}
 	if (rc == 0 && phase != HTTP_INDEX && f->wrong > 0) {
 		f->wrong--;
 		((uint8_t *)r[0].buf)[r[0].length / 2] ^= 1;

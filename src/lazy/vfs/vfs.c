@@ -404,6 +404,12 @@ vfs_copy_traced(struct vfs_stack *s, uint32_t inode, uint64_t *offset,
 	    size, buf);
 }
 
+unsigned
+vfs_traced_sections(const struct vfs_stack *s)
+{
+	return s->trace == NULL ? 0 : vfs_trace_loaded(s->trace);
+}
+
 bool
 vfs_copy_run(struct vfs_stack *s, uint32_t inode, const struct layer_run *r,
     uint64_t offset, size_t size, uint8_t *buf)

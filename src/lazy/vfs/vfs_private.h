@@ -84,7 +84,7 @@ ssize_t vfs_stream_next(struct vfs_stream *st, const uint8_t **data);
 /*
  * Fetches the traces of all layers into an unnamed file in dir, and sets *t, or
  * NULL if none can be used.  A layer whose trace is wrong is reported, and read
- * without it.  Returns 0 or -errno.
+ * without it.  The sources and report must outlive *t.  Returns 0 or -errno.
  */
 int vfs_trace_load(struct vfs_trace **t, struct vfs_source *const *sources,
     size_t count, int dir, const struct vfs_report *report);
@@ -92,14 +92,18 @@ void vfs_trace_free(struct vfs_trace *t);
 
 /*
  * If the trace contains all size bytes at offset of an entry of a layer, copies
- * them to buf and returns true.
+ * them to buf and returns true.  Fetches other sections if they contain these
+ * bytes; one that cannot be used is reported.  Thread-safe.
  */
-bool vfs_trace_read(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
+bool vfs_trace_read(struct vfs_trace *t, uint32_t layer, uint32_t entry,
     uint64_t offset, size_t size, uint8_t *buf);
 
 /* Like vfs_copy_traced(). */
-size_t vfs_trace_next(const struct vfs_trace *t, uint32_t layer,
-    uint32_t entry, uint64_t *offset, size_t size, uint8_t *buf);
+size_t vfs_trace_next(struct vfs_trace *t, uint32_t layer, uint32_t entry,
+    uint64_t *offset, size_t size, uint8_t *buf);
+
+/* Returns the number of other sections fetched so far. */
+unsigned vfs_trace_loaded(struct vfs_trace *t);
 
 /* vfs_ahead.c */
 

@@ -82,12 +82,15 @@ vfs_stream_open(struct vfs_stream **out, struct vfs_source *s,
 	st->at = r->offset;
 	pthread_mutex_init(&st->lock, NULL);
 	pthread_cond_init(&st->changed, NULL);
-	for (unsigned i = 0; rc == 0 && i < THREADS; i++) {
+	/* a short range needs fewer threads */
+	for (unsigned i = 0; rc == 0 && i < THREADS && (i == 0 ||
+	    (uint64_t)i * PART < r->length); i++) {
 		struct reader *reader = &st->readers[i];
 
 		reader->stream = st;
 		reader->part.offset = r->offset + (uint64_t)i * PART;
-		reader->part.buf = sys_malloc(PART);
+		reader->part.buf = sys_malloc(length_at(st,
+		    reader->part.offset));
 		if (reader->part.buf == NULL || sys_thread(&reader->thread,
 		    read_parts, reader) != 0) {
 			sys_free(reader->part.buf);

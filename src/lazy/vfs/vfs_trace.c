@@ -5,6 +5,12 @@
  * The pieces are decoded, as they arrive, into an unnamed file, so that they
  * use disk space instead of memory.  They are sorted by file and offset, do not
  * overlap, and are found by binary search.
+ *
+ * The pieces of other sections are known from the start, and have their places
+ * in the file.  A section is loaded by the first read that the trace would
+ * answer if the section were there; other reads that need it wait.  So what a
+ * command reads tells which sections are its own.  A read that needs a byte
+ * that is in no section is answered from units in any case, and loads none.
  */
 #include "vfs_private.h"
 
@@ -19,19 +25,43 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum state { UNLOADED, LOADING, LOADED, FAILED };
+
+/* A section, besides the trace itself. */
+struct trace_section {
+	struct vfs_source *source;
+	struct layer_section of;	/* its pieces are ours; NULL once they
+					 * are not needed */
+	uint64_t at;			/* of its data in our file */
+	_Atomic int state;		/* changes while locked */
+};
+
 struct trace_piece {
 	uint32_t layer, entry;
+	uint32_t section;		/* from 1; 0: the trace itself */
 	uint64_t offset, length;	/* offset in the layer's file */
 	uint64_t at;			/* offset in our file */
 };
 
 struct vfs_trace {
 	int fd;
-	uint32_t layer;			/* layer being loaded */
-	struct vfs_stream *stream;
+	const struct vfs_report *report;
 	struct trace_piece *pieces;
 	size_t count, cap;
+	struct trace_section *sections;
+	size_t section_count, section_cap;
 	uint64_t end;
+	_Atomic unsigned loaded;	/* sections */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;		/* the state of a section */
+};
+
+/* A stream that is being decoded. */
+struct load {
+	struct vfs_trace *t;
+	struct vfs_stream *stream;
+	uint32_t layer;			/* of a trace */
+	uint64_t at;			/* in our file, of a section */
 };
 
 static int
@@ -49,29 +79,113 @@ by_file(const void *a, const void *b)
 static ssize_t
 next_bytes(void *arg, const uint8_t **data)
 {
-	struct vfs_trace *t = arg;
+	struct load *load = arg;
 
-	return vfs_stream_next(t->stream, data);
+	return vfs_stream_next(load->stream, data);
 }
 
 static int
-add_piece(void *arg, size_t entry, uint64_t offset, const void *data,
-    size_t length)
+add_piece(struct vfs_trace *t, const struct trace_piece *p)
 {
-	struct vfs_trace *t = arg;
 	void *pieces = t->pieces;
 	int rc = array_grow(&pieces, t->count, &t->cap, sizeof(*t->pieces));
 
 	t->pieces = pieces;
 	if (rc == 0)
-		rc = fdio_pwrite(t->fd, data, length, (off_t)t->end);
-	if (rc != 0)
-		return rc;
-	t->pieces[t->count++] = (struct trace_piece){ .layer = t->layer,
+		t->pieces[t->count++] = *p;
+	return rc;
+}
+
+/* Adds and stores a piece of the trace itself. */
+static int
+take_piece(void *arg, size_t entry, uint64_t offset, const void *data,
+    size_t length)
+{
+	struct load *load = arg;
+	struct vfs_trace *t = load->t;
+	const struct trace_piece p = { .layer = load->layer,
 		.entry = (uint32_t)entry, .offset = offset, .length = length,
 		.at = t->end };
+	int rc = add_piece(t, &p);
+
 	t->end += length;
-	return 0;
+	return rc != 0 ? rc : fdio_pwrite(t->fd, data, length, (off_t)p.at);
+}
+
+/* Adds a section and its pieces, which are not there yet. */
+static int
+take_section(void *arg, const struct layer_section *s)
+{
+	const struct load *load = arg;
+	struct vfs_trace *t = load->t;
+	void *sections = t->sections;
+	struct layer_piece *pieces;
+	struct trace_section *new;
+	int rc = array_grow(&sections, t->section_count, &t->section_cap,
+	    sizeof(*t->sections));
+
+	t->sections = sections;
+	pieces = rc != 0 ? NULL : sys_malloc(s->count * sizeof(*pieces));
+	if (pieces == NULL)
+		return -ENOMEM;
+	memcpy(pieces, s->pieces, s->count * sizeof(*pieces));
+	new = &t->sections[t->section_count++];
+	*new = (struct trace_section){ .of = *s, .at = t->end };
+	new->of.pieces = pieces;
+	for (size_t i = 0; rc == 0 && i < s->count; i++) {
+		rc = add_piece(t, &(struct trace_piece){ .layer = load->layer,
+			.entry = pieces[i].entry,
+			.section = (uint32_t)t->section_count,
+			.offset = pieces[i].offset, .at = t->end,
+			.length = pieces[i].length });
+		t->end += pieces[i].length;
+	}
+	return rc;
+}
+
+static void
+drop_pieces(struct trace_section *s)
+{
+	void *pieces;
+
+	memcpy(&pieces, &s->of.pieces, sizeof(pieces));
+	s->of.pieces = NULL;
+	sys_free(pieces);
+}
+
+static void
+warn(const struct vfs_report *report, const struct vfs_source *s,
+    const char *what, int rc)
+{
+	char why[LAYER_WHY];
+
+	snprintf(why, sizeof(why), "ignoring %s: %s", what, strerror(-rc));
+	report->warn(report->arg, s->name, why);
+}
+
+/* Loads the trace of a layer.  Returns 0 or -errno. */
+static int
+load_layer(struct vfs_trace *t, uint32_t layer, struct vfs_source *source,
+    const struct layer_range *r)
+{
+	struct load load = { .t = t, .layer = layer };
+	const struct layer_trace_io io = { .next = next_bytes,
+		.take = take_piece, .section = take_section, .arg = &load };
+	size_t pieces = t->count, sections = t->section_count;
+	int rc = vfs_stream_open(&load.stream, source, r);
+
+	if (rc == 0) {
+		rc = layer_trace_decode(source->layer, &io);
+		vfs_stream_close(load.stream, rc == -EBADMSG);
+	}
+	for (size_t i = sections; rc == 0 && i < t->section_count; i++)
+		t->sections[i].source = source;
+	if (rc != 0) {
+		t->count = pieces;
+		while (t->section_count > sections)
+			drop_pieces(&t->sections[--t->section_count]);
+	}
+	return rc;
 }
 
 int
@@ -79,9 +193,6 @@ vfs_trace_load(struct vfs_trace **out, struct vfs_source *const *sources,
     size_t count, int dir, const struct vfs_report *report)
 {
 	struct vfs_trace *t = sys_calloc(1, sizeof(*t));
-	const struct layer_trace_io io = { .next = next_bytes,
-		.take = add_piece, .arg = t };
-	char why[LAYER_WHY];
 	size_t n = 0;
 
 	*out = NULL;
@@ -96,25 +207,19 @@ vfs_trace_load(struct vfs_trace **out, struct vfs_source *const *sources,
 		sys_free(t);
 		return 0;
 	}
-	for (t->layer = 0; t->layer < count; t->layer++) {
-		struct vfs_source *s = sources[t->layer];
-		size_t before = t->count;
+	t->report = report;
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_cond_init(&t->changed, NULL);
+	for (uint32_t i = 0; i < count; i++) {
+		struct vfs_source *s = sources[i];
 		struct layer_range r;
 		int rc;
 
 		if (!layer_trace(s->layer, &r) || r.length > LAYER_TRACE_MAX)
 			continue;
-		rc = vfs_stream_open(&t->stream, s, &r);
-		if (rc == 0) {
-			rc = layer_trace_decode(s->layer, &io);
-			vfs_stream_close(t->stream, rc == -EBADMSG);
-		}
-		if (rc == 0)
-			continue;
-		t->count = before;
-		snprintf(why, sizeof(why), "ignoring the trace: %s",
-		    strerror(-rc));
-		report->warn(report->arg, s->name, why);
+		rc = load_layer(t, i, s, &r);
+		if (rc != 0)
+			warn(report, s, "the trace", rc);
 	}
 	if (t->count == 0) {
 		vfs_trace_free(t);
@@ -146,9 +251,92 @@ void
 vfs_trace_free(struct vfs_trace *t)
 {
 	sys_close(t->fd);
+	for (size_t i = 0; i < t->section_count; i++)
+		drop_pieces(&t->sections[i]);
+	pthread_cond_destroy(&t->changed);
+	pthread_mutex_destroy(&t->lock);
+	sys_free(t->sections);
 	sys_free(t->pieces);
 	sys_free(t);
 }
+
+/* Sections */
+
+/* Stores a piece of a section, at its place. */
+static int
+store_piece(void *arg, size_t entry, uint64_t offset, const void *data,
+    size_t length)
+{
+	struct load *load = arg;
+	uint64_t at = load->at;
+
+	(void)entry;
+	(void)offset;
+	load->at += length;
+	return fdio_pwrite(load->t->fd, data, length, (off_t)at);
+}
+
+/* Loads a section; the caller has made its state LOADING. */
+static void
+load_section(struct vfs_trace *t, struct trace_section *s)
+{
+	struct load load = { .t = t, .at = s->at };
+	const struct layer_trace_io io = { .next = next_bytes,
+		.take = store_piece, .arg = &load };
+	int rc = s->of.stored.length > LAYER_TRACE_MAX ? -EFBIG :
+	    vfs_stream_open(&load.stream, s->source, &s->of.stored);
+
+	if (rc == 0) {
+		rc = layer_section_decode(s->source->layer, &s->of, &io);
+		vfs_stream_close(load.stream, rc == -EBADMSG);
+	}
+	if (rc != 0)
+		warn(t->report, s->source, "a section of the trace", rc);
+	drop_pieces(s);
+	pthread_mutex_lock(&t->lock);
+	atomic_store(&s->state, rc == 0 ? LOADED : FAILED);
+	/* last, so that what is counted can be copied */
+	atomic_fetch_add(&t->loaded, rc == 0);
+	pthread_cond_broadcast(&t->changed);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static bool
+is_loaded(struct vfs_trace *t, const struct trace_piece *p)
+{
+	return p->section == 0 ||
+	    atomic_load(&t->sections[p->section - 1].state) == LOADED;
+}
+
+/* Loads the section of a piece, or waits for it.  Returns whether it is there. */
+static bool
+want_piece(struct vfs_trace *t, const struct trace_piece *p)
+{
+	struct trace_section *s;
+	bool ours;
+
+	if (is_loaded(t, p))
+		return true;
+	s = &t->sections[p->section - 1];
+	pthread_mutex_lock(&t->lock);
+	ours = atomic_load(&s->state) == UNLOADED;
+	if (ours)
+		atomic_store(&s->state, LOADING);
+	while (!ours && atomic_load(&s->state) == LOADING)
+		pthread_cond_wait(&t->changed, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+	if (ours)
+		load_section(t, s);
+	return is_loaded(t, p);
+}
+
+unsigned
+vfs_trace_loaded(struct vfs_trace *t)
+{
+	return atomic_load(&t->loaded);
+}
+
+/* Reading */
 
 static bool
 is_in_file(const struct trace_piece *p, uint32_t layer, uint32_t entry)
@@ -181,24 +369,38 @@ find_piece(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
 	return low;
 }
 
-bool
-vfs_trace_read(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
-    uint64_t offset, size_t size, uint8_t *buf)
+/* Returns whether the pieces from number i contain all of [at, end) of a file. */
+static bool
+covers(const struct vfs_trace *t, size_t i, uint32_t layer, uint32_t entry,
+    uint64_t at, uint64_t end)
 {
-	uint64_t at = offset, end = offset + size;
-	size_t i;
-
-	for (i = find_piece(t, layer, entry, offset); at < end; i++) {
+	for (; at < end; i++) {
 		const struct trace_piece *p = &t->pieces[i];
-		uint64_t len;
 
 		if (i == t->count || !is_in_file(p, layer, entry) ||
 		    p->offset > at)
 			return false;
-		len = p->offset + p->length - at;
+		at = p->offset + p->length;
+	}
+	return true;
+}
+
+bool
+vfs_trace_read(struct vfs_trace *t, uint32_t layer, uint32_t entry,
+    uint64_t offset, size_t size, uint8_t *buf)
+{
+	uint64_t at = offset, end = offset + size;
+	size_t i = find_piece(t, layer, entry, offset);
+
+	if (!covers(t, i, layer, entry, offset, end))
+		return false;
+	for (; at < end; i++) {
+		const struct trace_piece *p = &t->pieces[i];
+		uint64_t len = p->offset + p->length - at;
+
 		len = len < end - at ? len : end - at;
-		if (fdio_pread(t->fd, buf + (at - offset), len, (off_t)(p->at +
-		    (at - p->offset))) != (ssize_t)len)
+		if (!want_piece(t, p) || fdio_pread(t->fd, buf + (at - offset),
+		    len, (off_t)(p->at + (at - p->offset))) != (ssize_t)len)
 			return false;
 		at += len;
 	}
@@ -206,7 +408,7 @@ vfs_trace_read(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
 }
 
 size_t
-vfs_trace_next(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
+vfs_trace_next(struct vfs_trace *t, uint32_t layer, uint32_t entry,
     uint64_t *offset, size_t size, uint8_t *buf)
 {
 	size_t got = 0;
@@ -218,6 +420,11 @@ vfs_trace_next(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
 
 		if (p->offset > at && got > 0)
 			break;
+		if (!is_loaded(t, p)) {
+			if (got > 0)
+				break;
+			continue;
+		}
 		if (p->offset > at)
 			*offset = at = p->offset;
 		len = p->offset + p->length - at;

@@ -149,7 +149,10 @@ add_job(struct push *p, const struct push_job *j)
 	return true;
 }
 
-/* Stores all parts of a file in the trace, once. */
+/*
+ * Stores all parts of a file in the trace, once; again when a read has fetched
+ * another section, which may have more of them.
+ */
 static void
 push_traced(struct push *p, const struct vfs_read *r)
 {
@@ -157,14 +160,18 @@ push_traced(struct push *p, const struct vfs_read *r)
 	const struct push_job j = { .stack = s, .inode = r->inode,
 		.from = r->offset,
 		.end = merge_node(s->tree, r->inode)->entry->size };
+	uint8_t now = (uint8_t)(VFS_SEEN_CALLER |
+	    vfs_traced_sections(s) * 2 * VFS_SEEN_CALLER);
+	uint8_t old = atomic_load(&s->seen[r->inode]);
 
-	if ((atomic_fetch_or(&s->seen[r->inode], VFS_SEEN_CALLER) &
-	    VFS_SEEN_CALLER) != 0)
-		return;
+	do
+		if ((old | VFS_SEEN_READ) == (now | VFS_SEEN_READ))
+			return;
+	while (!atomic_compare_exchange_weak(&s->seen[r->inode], &old,
+	    (uint8_t)(now | (old & VFS_SEEN_READ))));
 	pthread_mutex_lock(&p->lock);
 	if (!add_job(p, &j))
-		atomic_fetch_and(&s->seen[r->inode],
-		    (uint8_t)~VFS_SEEN_CALLER);
+		atomic_fetch_and(&s->seen[r->inode], VFS_SEEN_READ);
 	pthread_mutex_unlock(&p->lock);
 }
 
