@@ -87,6 +87,70 @@ for format in estargz zstd-chunked; do
 	t "$format: no -T directory" 1 layerpack --verify -T nowhere honest
 	shows "$format: says so" 'nowhere: No such file' .t.err
 done
+# Several lists: sections, which --verify compares, too
+printf '%s\t%s\t%d\t%d\n' 1 second 0 100 2 first 60000 20000 >list2
+for format in estargz zstd-chunked; do
+	for name in honest liar; do
+		pack $name $format --order list2
+	done
+	is "$format: sections" "$(stat_of honest sections)" 2
+	is "$format: of all data" "$(($(stat_of honest trace_raw_B) +
+	    $(stat_of honest sections_raw_B)))" \
+	    $((292 + 128894 + 20000 + 12 + 2 * 52 + 6 * 20))
+	t "$format: several lists" 0 layerpack --verify honest
+	# the sections precede the trace, which has their digests
+	from=$(($(stat_of honest trace_offset_B) -
+	    $(stat_of honest sections_B)))
+	for k in 0 1 2 3 4 5 6 7; do
+		at=$((from + k * ($(stat_of honest sections_B) - 1) / 7))
+		old=$(od -An -tu1 -j $at -N 1 honest)
+		cp honest bent
+		printf '%b' "\\0$(printf %o $((old ^ 1 << k)))" |
+		    dd of=bent bs=1 seek=$at conv=notrunc 2>/dev/null
+		t "$format: byte $k of 8 is changed" 1 layerpack --verify bent
+		shows "$format: which is a section's" \
+		    'bent: section [12] of the trace is damaged' .t.err
+	done
+	# the sections and the trace of other files, if they fit here
+	if [ "$from" = $(($(stat_of liar trace_offset_B) -
+	    $(stat_of liar sections_B))) ]; then
+		head -c "$(stat_of liar trace_offset_B)" liar |
+		    tail -c +$((from + 1)) >sections
+		{ head -c "$from" honest; cat sections; trace_of liar; } >grafted
+		table honest | sed "s/\(\"coldpressTrace\":{\)[^}]*/\1\
+\"offset\":$(stat_of liar trace_offset_B),\
+\"length\":$(stat_of liar trace_B),\
+\"digest\":\"sha256:$(trace_of liar | sha256sum | cut -d ' ' -f 1)\"/" \
+		    >table.json
+		finish $format grafted
+		t "$format: a section that differs" 1 \
+		    layerpack --verify grafted
+		shows "$format: is reported" \
+		    'grafted: first: the trace differs' .t.err
+	else
+		skip "$format: the layers differ in size"
+	fi
+	echo no >names
+	t "$format: a list of other files" 1 layerpack -q -f -F $format \
+	    --order list --order names -o other honest.tar
+	shows "$format: is named" 'names: none of its paths' .t.err
+	echo third >names
+	t "$format: two lists" 0 layerpack -q -f -F $format --order names \
+	    --order list2 -o other honest.tar
+	is "$format: the first is first" \
+	    "$(layerpack -t other | grep -v / | tr '\n' ' ')" \
+	    'third second first '
+done
+i=0 many=''
+while [ $i -lt 17 ]; do
+	i=$((i + 1)) many="$many --order list"
+done
+# shellcheck disable=SC2086
+t '17 lists' 1 layerpack -F estargz $many -o other honest.tar
+shows 'are too many' 'at most 16 times' .t.err
+# shellcheck disable=SC2086
+t '16 lists' 0 layerpack -f -q -F estargz ${many#* --order list} -o other \
+    honest.tar
 # Global records apply to what follows them: only those before all entries can
 # stay where they are.
 if have python3; then

@@ -3,9 +3,11 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte selects the format, and whether the rest is the stored form,
- * or the content, which is then compressed and wrapped.
+ * or the content, which is then compressed and wrapped.  The same bytes are
+ * decoded as each section that the trace names.
  */
 #include "lazy/toc/toc.h"
+#include "lazy/toc/toc_trace.h"
 
 #include "base/bytes.h"
 #include "base/strbuf.h"
@@ -66,6 +68,10 @@ struct input {
 	const uint8_t *data;
 	size_t left;
 	uint64_t taken;			/* bytes of pieces */
+	uint64_t named;			/* bytes of sections' pieces */
+	size_t sections;
+	const struct layer *l;
+	const struct strbuf *all;
 };
 
 /* Pieces of varying lengths */
@@ -103,14 +109,48 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 	return 0;
 }
 
+/* Checks a section, and decodes it from all bytes, whose digest is then right. */
+static int
+take_section(void *arg, const struct layer_section *s)
+{
+	struct input *in = arg;
+	struct layer_section mine = *s;
+	struct input all = { .data = (const uint8_t *)in->all->data,
+		.left = in->all->len };
+	const struct layer_trace_io io = { .next = next, .take = take,
+		.arg = &all };
+
+	check(s->count > 0 && s->count <= TRACE_RECORDS_MAX);
+	check(++in->sections <= TRACE_SECTIONS_MAX);
+	check(s->stored.object == NULL && s->stored.length > 0);
+	check(s->stored.length <= in->l->size);
+	check(s->stored.offset <= in->l->size - s->stored.length);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct layer_piece *p = &s->pieces[i];
+
+		check(p->entry == 1 || p->entry == 2);
+		check(p->offset <= SIZE && p->length <= SIZE - p->offset);
+		in->named += p->length;
+	}
+	check(in->named <= LAYER_TRACE_CONTENT_MAX);
+	/* a few are enough */
+	if (in->sections > 3)
+		return 0;
+	mine.stored.length = all.left;
+	EVP_Digest(all.data, all.left, mine.digest, NULL, EVP_sha256(), NULL);
+	if (layer_section_decode(in->l, &mine, &io) == 0)
+		check(all.left == 0);
+	return 0;
+}
+
 static void
 decode(struct layer *l, struct strbuf *b)
 {
 	struct toc *t = l->state;
 	struct input in = { .data = (const uint8_t *)b->data,
-		.left = b->len };
+		.left = b->len, .l = l, .all = b };
 	const struct layer_trace_io io = { .next = next, .take = take,
-		.arg = &in };
+		.section = take_section, .arg = &in };
 
 	EVP_Digest(b->data, b->len, t->trace.digest, NULL, EVP_sha256(), NULL);
 	t->trace.length = b->len;

@@ -293,6 +293,17 @@ seed merge overlay '\001' names
 } >trace
 seed trace zstd '\000' trace
 seed trace gzip '\001' trace
+# The same with a section of one piece, which is 64 bytes at offset 7.
+{
+	printf '\377\377\377\377\001\000\000\000\007\000\000\000\000\000\000'
+	printf '\000\100\000\000\000\000\000\000\000'
+	printf '%032d\001\000\000\000' 0
+	head -c 44 trace
+	printf '\002\000\000\000\011\000\000\000\000\000\000\000\001\000\000'
+	printf '\000\000\000\000\000abcde'
+} >sectioned
+seed trace section '\000' sectioned
+seed trace sectiongzip '\001' sectioned
 if have zstd; then
 	zstd -qf trace
 	# shellcheck disable=SC2059
