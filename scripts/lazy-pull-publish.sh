@@ -85,6 +85,13 @@ image_convert() {
 	*--order)
 		convert_options="$convert_options $study/images/$1/$convert_main.touched"
 		;;
+	*--orders)
+		# the main workload's list is first
+		convert_options=${convert_options% --orders}
+		for convert_name in $(workloads "$1" | cut -f 1 | tac); do
+			convert_options="$convert_options --order $study/images/$1/$convert_name.touched"
+		done
+		;;
 	esac
 	mkdir -p "$study/www"
 	rm -rf "$study/push" "$study/www/$1.$2"

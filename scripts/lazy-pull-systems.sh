@@ -4,8 +4,9 @@
 
 # systems_table: prints the name; the puller, from lazy-pull-pullers.sh or
 # lazy-pull-runtimes.sh; layerpack's options for the image, where a final
-# --order means a list of the data that the main workload touches, or "optimize"
-# if ctr-remote makes the image; and the required programs. containerd's
+# --order means a list of the data that the main workload touches, and --orders
+# such a list of each workload, or "optimize" if ctr-remote makes the image; and
+# the required programs. containerd's
 # snapshotter is overlayfs, unless the system's name begins with another
 # snapshotter's.
 systems_table() {
@@ -13,16 +14,16 @@ systems_table() {
 overlayfs|whole||tar setfattr
 estargz|layermount|-F estargz|
 estargz64|layermount|-F estargz -c 64K|
-estargz-trace|layermount|-F estargz -c 64K --order|
+estargz-trace|layermount|-F estargz -c 64K --orders|
 zstd|layermount|-F zstd-chunked|
 zstd64|layermount|-F zstd-chunked -c 64K|
-zstd-trace|layermount|-F zstd-chunked -c 64K --order|
-zstd-files|files|-F zstd-chunked -c 64K --order|nginx curl
+zstd-trace|layermount|-F zstd-chunked -c 64K --orders|
+zstd-files|files|-F zstd-chunked -c 64K --orders|nginx curl
 ztoc|ztoc|-F ztoc|curl
 ztoc-10M|ztoc|-F ztoc --min-layer 10M|curl setfattr
 cas|cas|-F cas|nginx
 cas-squid|cas|-F cas|nginx squid
-podman|podman|-F estargz -c 64K --order|podman runc
+podman|podman|-F estargz -c 64K --orders|podman runc
 containerd|containerd||containerd ctr runc
 stargz|containerd|-F estargz|containerd ctr runc containerd-stargz-grpc ctr-remote
 stargz-order|containerd|-F estargz --order|containerd ctr runc containerd-stargz-grpc ctr-remote
