@@ -223,8 +223,8 @@ unread(void **state)
 
 /*
  * Makes a layer of four files, of which two lists name parts: `one` has 1000
- * bytes of the trace, 1000 of section 1, 1000 of neither, and 1000 of section 2;
- * `two` is section 1, `three` section 2, and `four` in none.
+ * bytes of the trace, 1000 of section 1, 1000 of neither, and 1000 of section
+ * 2; `two` is section 1, `three` section 2, and `four` in none.
  */
 static void
 make_sections(struct fake *f, unsigned spoilt)

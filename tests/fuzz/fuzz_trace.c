@@ -109,7 +109,7 @@ take(void *arg, size_t entry, uint64_t offset, const void *data,
 	return 0;
 }
 
-/* Checks a section, and decodes it from all bytes, whose digest is then right. */
+/* Checks a section, and decodes it from all bytes as if they were its own. */
 static int
 take_section(void *arg, const struct layer_section *s)
 {

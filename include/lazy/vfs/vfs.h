@@ -203,15 +203,15 @@ void vfs_read_end(struct vfs_read *r);
 
 /*
  * Copies to buf up to size bytes of a file: the first bytes at or after *offset
- * that the trace contains, as far as it has been fetched.  Sets *offset to their
- * offset.  Returns the number of bytes, or 0 if there are none.
+ * that the trace contains, as far as it has been fetched.  Sets *offset to
+ * their offset.  Returns the number of bytes, or 0 if there are none.
  */
 size_t vfs_copy_traced(struct vfs_stack *s, uint32_t inode, uint64_t *offset,
     size_t size, uint8_t *buf);
 
 /*
- * Returns the number of sections of traces that reads have fetched so far, which
- * grows when vfs_copy_traced() may find more.
+ * Returns the number of sections of traces that reads have fetched so far.
+ * When it grows, vfs_copy_traced() may find more.
  */
 unsigned vfs_traced_sections(const struct vfs_stack *s);
 

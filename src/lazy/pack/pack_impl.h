@@ -266,7 +266,8 @@ int pack_compact_write(struct pack *p, uint64_t end,
 
 /*
  * Writes the trace of p->order, if it has one, after its other sections, and
- * stores their positions in p->r and its digest in digest.  Returns 0 or -errno.
+ * stores their positions in p->r and its digest in digest.  Returns 0 or
+ * -errno.
  */
 int pack_trace_write(struct pack *p, uint8_t digest[LAYER_DIGEST]);
 

@@ -358,8 +358,8 @@ by_rank(const void *a, const void *b, void *arg)
 }
 
 /*
- * Returns the rank of a file in the first list that names it, or UNLISTED; every
- * list records that it was looked up.
+ * Returns the rank of a file in the first list that names it, or UNLISTED.
+ * Every list records that it was looked up.
  */
 static uint64_t
 rank_of(const struct pack_options *options, const char *path)

@@ -32,8 +32,8 @@ int pack_order_begin(struct pack_order *order, struct pack_source *source,
 const char *pack_order_why(const struct pack_order *order, int rc);
 
 /*
- * Returns the listed parts of files, which belong to order: those of one list in
- * list order; those of several without overlaps, sorted by section.
+ * Returns the listed parts of files, which belong to order: those of one list
+ * in list order; those of several without overlaps, sorted by section.
  */
 const struct pack_touch *pack_order_touches(const struct pack_order *order,
     size_t *count);

@@ -127,8 +127,10 @@ join_lists(struct parts *to, const struct parts *from)
 	int rc = 0;
 
 	for (size_t i = 0; i < from->count; i++) {
-		if (i == 0 || from->items[i].lists != from->items[i - 1].lists) {
-			lists[count].first = from->items[i];
+		const struct part *p = &from->items[i];
+
+		if (i == 0 || p->lists != p[-1].lists) {
+			lists[count].first = *p;
 			lists[count++].next = i + 1;
 		}
 		lists[count - 1].end = i + 1;

@@ -73,7 +73,7 @@ encode_le32(struct trace *t, uint32_t n)
 
 /* Starts a frame of this many bytes of content. */
 static int
-begin_frame(struct trace *t, uint64_t content)
+begin_stored(struct trace *t, uint64_t content)
 {
 	int rc;
 
@@ -88,7 +88,7 @@ begin_frame(struct trace *t, uint64_t content)
 }
 
 static int
-end_frame(struct trace *t, uint8_t digest[LAYER_DIGEST])
+end_stored(struct trace *t, uint8_t digest[LAYER_DIGEST])
 {
 	uint8_t whole[DIGEST_MAX];
 	int rc = encode_trace(t, NULL, 0, true);
@@ -153,12 +153,12 @@ write_section(struct trace *t, const struct span *s, uint8_t *record)
 {
 	struct pack_result *r = t->p->r;
 	uint64_t content = size_of(s), length;
-	int rc = begin_frame(t, content);
+	int rc = begin_stored(t, content);
 
 	if (rc == 0)
 		rc = encode_data(t, s);
 	if (rc == 0)
-		rc = end_frame(t, record + 16);
+		rc = end_stored(t, record + 16);
 	if (rc != 0)
 		return rc;
 	length = t->p->out.at - t->from;
@@ -182,7 +182,7 @@ write_trace(struct trace *t, const struct span *first,
 	size_t head = (size_t)r->sections * TRACE_SECTION;
 	uint64_t content = 4 + size_of(first) + (head > 0 ? 8 + head : 0) +
 	    TRACE_RECORD * (uint64_t)(first->count + others->count);
-	int rc = begin_frame(t, content);
+	int rc = begin_stored(t, content);
 
 	if (rc == 0 && head > 0) {
 		rc = encode_le32(t, TRACE_SECTIONED);
@@ -200,7 +200,7 @@ write_trace(struct trace *t, const struct span *first,
 	if (rc == 0)
 		rc = encode_data(t, first);
 	if (rc == 0)
-		rc = end_frame(t, digest);
+		rc = end_stored(t, digest);
 	r->trace_offset = t->from;
 	r->trace_length = t->p->out.at - t->from;
 	r->trace_content = content;

@@ -308,7 +308,7 @@ is_loaded(struct vfs_trace *t, const struct trace_piece *p)
 	    atomic_load(&t->sections[p->section - 1].state) == LOADED;
 }
 
-/* Loads the section of a piece, or waits for it.  Returns whether it is there. */
+/* Loads a piece's section, or waits for it.  Returns whether it is there. */
 static bool
 want_piece(struct vfs_trace *t, const struct trace_piece *p)
 {
@@ -369,7 +369,7 @@ find_piece(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
 	return low;
 }
 
-/* Returns whether the pieces from number i contain all of [at, end) of a file. */
+/* Returns whether pieces, from number i, contain all of [at, end) of a file. */
 static bool
 covers(const struct vfs_trace *t, size_t i, uint32_t layer, uint32_t entry,
     uint64_t at, uint64_t end)
