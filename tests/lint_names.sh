@@ -47,6 +47,7 @@ foreign() {
 		own["base"] = "strcopy base64"
 		own["engine/bzip2"] = "bz2"
 		own["engine/digest"] = "mac"
+		own["engine/lzma"] = "lzma2 finder"
 		own["engine/other"] = "lz4 lzjb zle"
 		own["engine/packer"] = "packers"
 		own["format"] = "carry codec codecs"
