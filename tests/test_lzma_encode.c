@@ -232,7 +232,7 @@ long_block(void **state)
 	uint8_t *in = made(MOST, 0);
 
 	(void)state;
-	lzma2_params_of(&p, 2);
+	lzma2_params_of(&p, 3);
 	e = lzma2_encoder_new(&p);
 	assert_non_null(e);
 	assert_true(check(e, &p, in, MOST) < 2000);

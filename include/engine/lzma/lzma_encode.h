@@ -25,7 +25,7 @@ struct lzma2_params {
 
 struct lzma2_encoder;
 
-enum { LZMA2_LEVEL_MIN = 2, LZMA2_LEVEL_MAX = 9 };
+enum { LZMA2_LEVEL_MIN = 3, LZMA2_LEVEL_MAX = 9 };
 
 /* Fills in the parameters of a level of xz(1). */
 void lzma2_params_of(struct lzma2_params *p, unsigned level);

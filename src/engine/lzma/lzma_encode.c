@@ -268,13 +268,13 @@ put_chunk(struct lzma2_encoder *e, uint32_t pos, size_t *packed)
 
 /*
  * The dictionaries are those of xz(1).  The search is as short as gives its
- * size; from level 2 to 4, where xz does not parse as well, less.
+ * size; at levels 3 and 4, where xz does not parse as well, less.
  */
 static const struct level {
 	unsigned dict_log;
 	uint32_t nice, depth;
 } levels[] = {
-	{ 21, 16, 4 }, { 22, 16, 8 }, { 22, 24, 10 }, { 23, 32, 28 },
+	{ 22, 16, 8 }, { 22, 24, 10 }, { 23, 32, 28 },
 	{ 23, 64, 40 }, { 24, 64, 40 }, { 25, 64, 40 }, { 26, 64, 40 }
 };
 

@@ -5,7 +5,7 @@
  * A worker makes a block; the joiner adds the headers and the index of the
  * stream.  Blocks are three times the size of the dictionary, as liblzma's
  * threads make them, and like these say in their headers how long they are.
- * Levels 0 and 1 are liblzma's, which is faster there.
+ * Levels 0 to 2 are liblzma's, which is faster or smaller there.
  *
  * Source: the .xz file format, 1.1.0.
  */
