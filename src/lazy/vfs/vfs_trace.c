@@ -201,9 +201,7 @@ vfs_trace_load(struct vfs_trace **out, struct vfs_source *const *sources,
 	t->fd = cache_unnamed(dir);
 	/* everything can be read without it */
 	if (t->fd < 0) {
-		snprintf(why, sizeof(why), "ignoring the trace: %s",
-		    strerror(-t->fd));
-		report->warn(report->arg, sources[0]->name, why);
+		warn(report, sources[0], "the trace", t->fd);
 		sys_free(t);
 		return 0;
 	}
