@@ -135,6 +135,38 @@ t 'pzc -R with an index' 0 sh -c 'pzc -R -c plain >r.gz &&
     pzseek --make-index --spacing 256K r.gz'
 check 'pzc -R by index' r.gz plain
 
+# The same index with any number of threads, and none of what gzip -t refuses
+gzip -1c plain >1.gz
+pzc -11 -c plain >11.gz
+set -- 1.gz 11.gz o.gz m.gz small.gz twoi.gz
+! have pigz || set -- "$@" pigz.gz
+for f in "$@"; do
+	for p in 1 2 8; do
+		pzseek -p $p --make-index --spacing 64K --index "p$p" -f "$f"
+	done
+	same "$f: -p2" p2 p1
+	same "$f: -p8" p8 p1
+	bytes=$(wc -c <"$f")
+	bad=
+	for i in 1 2 3 4 5 6 7 8; do
+		head -c $((bytes * i / 9)) "$f" >spoiled
+		gzip -tq spoiled 2>/dev/null
+		want=$?
+		pzseek -p 2 --make-index --index p2 -f spoiled 2>/dev/null
+		got=$?
+		[ $((want == 1)) = $got ] || bad="$bad cut:$i"
+		cp "$f" spoiled
+		printf '\252\125' | dd of=spoiled bs=1 conv=notrunc \
+		    seek=$((bytes * i / 9)) 2>/dev/null
+		gzip -tq spoiled 2>/dev/null
+		want=$?
+		pzseek -p 2 --make-index --index p2 -f spoiled 2>/dev/null
+		got=$?
+		[ $((want == 1)) = $got ] || bad="$bad spoiled:$i"
+	done
+	is "$f: gzip -t agrees" "$bad" ''
+done
+
 # Data that contains files of pzc's own, three deep, without and with their
 # headers: ten bytes cost one block and a few links, and are verified.
 head -c 3000000 /dev/urandom | base64 >words
