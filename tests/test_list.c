@@ -437,6 +437,7 @@ indexes(void **state)
 	put_le(n, 4);
 	whole = len;
 	unread_each(make_index, file, len, FAULT_PREAD, "EIO", -EIO);
+	unread_shrinks(make_index, file, len, (off_t)len / 2, -ESTALE);
 	for (len = whole - 8; len < whole; len++)
 		makes(-ENODATA);
 	/* only a header that is complete, or none, may follow */
