@@ -329,6 +329,35 @@ sections(void **state)
 	free(buf);
 }
 
+/* Two reads of a large section may be by chance. */
+static void
+large_section(void **state)
+{
+	static const struct fake_piece p[] = {
+		{ .entry = 0, .length = 1000, .file = 1 },
+		{ .entry = 1, .length = 1000, .file = 2, .section = 1 },
+	};
+	struct fake_vfs w;
+	struct fake f;
+
+	(void)state;
+	memset(&f, 0, sizeof(f));
+	f.padding = 1 << 20;
+	fake_file(&f, "one", 1, 1000);
+	fake_file(&f, "two", 2, 1000);
+	fake_trace(&f, p, 2, false);
+	fake_end(&f);
+	vfs_prepare(&w);
+	vfs_begin(&w, &f, 1, MERGE_MERGED);
+	for (int i = 0; i < 2; i++)
+		assert_false(traced(&w, "two", 0, 1000, 2));
+	assert_int_equal(f.sections[1].reads, 0);
+	assert_true(traced(&w, "two", 0, 1000, 2));
+	assert_int_equal(f.sections[1].reads, 1);
+	vfs_end(&w);
+	fake_free(&f);
+}
+
 /* A section that is wrong or unreadable is reported once, and not used. */
 static void
 wrong_sections(void **state)
@@ -554,6 +583,7 @@ main(void)
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(unread),
 		cmocka_unit_test(sections),
+		cmocka_unit_test(large_section),
 		cmocka_unit_test(wrong_sections),
 		cmocka_unit_test(wrong_head),
 		cmocka_unit_test(concurrent),

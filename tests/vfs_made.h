@@ -42,6 +42,7 @@ struct fake {
 	uint64_t trace_at, trace_end;
 	struct fake_section sections[SECTIONS + 1];	/* from 1 */
 	unsigned spoilt;		/* section with a wrong digest, or 0 */
+	size_t padding;			/* bytes after the frame of a section */
 	_Atomic unsigned section_fails;	/* section that cannot be read, or 0 */
 	_Atomic int waits;		/* a read of a section lasts until 0 */
 	_Atomic unsigned reads[HTTP_PHASES];
@@ -159,6 +160,8 @@ fake_frame(struct fake *f, const struct strbuf *content, uint64_t *at,
 	made_frame(&frame, content->data, content->len);
 	*at = f->made.b.len;
 	made_skippable(&f->made, frame.b.data, frame.b.len);
+	for (size_t i = 0; at != &f->trace_at && i < f->padding; i++)
+		strbuf_char(&f->made.b, 0);
 	*end = f->made.b.len;
 	sum_of(f->made.b.data + *at, *end - *at, sum);
 	strbuf_free(&frame.b);

@@ -11,6 +11,10 @@
  * answer if the section were there; other reads that need it wait.  So what a
  * command reads tells which sections are its own.  A read that needs a byte
  * that is in no section is answered from units in any case, and loads none.
+ *
+ * A command may also touch a page that was not in its list, by chance, and that
+ * is in another's.  So a large section is loaded by the third such read; the
+ * first two, which would fetch a unit each, are cheaper than all of it.
  */
 #include "vfs_private.h"
 
@@ -27,6 +31,8 @@
 
 enum state { UNLOADED, LOADING, LOADED, FAILED };
 
+enum { LARGE = 1 << 20, CHANCES = 2 };
+
 /* A section, besides the trace itself. */
 struct trace_section {
 	struct vfs_source *source;
@@ -34,6 +40,7 @@ struct trace_section {
 					 * are not needed */
 	uint64_t at;			/* of its data in our file */
 	_Atomic int state;		/* changes while locked */
+	unsigned chances;		/* reads that did not load it; locked */
 };
 
 struct trace_piece {
@@ -306,6 +313,15 @@ is_loaded(struct vfs_trace *t, const struct trace_piece *p)
 	    atomic_load(&t->sections[p->section - 1].state) == LOADED;
 }
 
+/* Returns whether the section is worth loading now.  Called while locked. */
+static bool
+is_wanted(struct trace_section *s)
+{
+	if (atomic_load(&s->state) != UNLOADED)
+		return false;
+	return s->of.stored.length <= LARGE || s->chances++ == CHANCES;
+}
+
 /* Loads a piece's section, or waits for it.  Returns whether it is there. */
 static bool
 want_piece(struct vfs_trace *t, const struct trace_piece *p)
@@ -317,7 +333,7 @@ want_piece(struct vfs_trace *t, const struct trace_piece *p)
 		return true;
 	s = &t->sections[p->section - 1];
 	pthread_mutex_lock(&t->lock);
-	ours = atomic_load(&s->state) == UNLOADED;
+	ours = is_wanted(s);
 	if (ours)
 		atomic_store(&s->state, LOADING);
 	while (!ours && atomic_load(&s->state) == LOADING)
