@@ -36,7 +36,7 @@ trace_of() {
 }
 
 mkdir honest.d liar.d
-seq 30000 >honest.d/first
+seq 60000 >honest.d/first
 seq 100 >honest.d/second
 truncate -s 300000 honest.d/third
 printf end | dd of=honest.d/third bs=1 seek=200000 conv=notrunc 2>/dev/null
@@ -88,7 +88,7 @@ for format in estargz zstd-chunked; do
 	shows "$format: says so" 'nowhere: No such file' .t.err
 done
 # Several lists: sections, which --verify compares, too
-printf '%s\t%s\t%d\t%d\n' 1 second 0 100 2 first 60000 20000 >list2
+printf '%s\t%s\t%d\t%d\n' 1 second 0 100 2 first 170000 100000 >list2
 for format in estargz zstd-chunked; do
 	for name in honest liar; do
 		pack $name $format --order list2
@@ -96,7 +96,7 @@ for format in estargz zstd-chunked; do
 	is "$format: sections" "$(stat_of honest sections)" 2
 	is "$format: of all data" "$(($(stat_of honest trace_raw_B) +
 	    $(stat_of honest sections_raw_B)))" \
-	    $((292 + 128894 + 20000 + 12 + 2 * 52 + 6 * 20))
+	    $((292 + 128894 + 100000 + 12 + 2 * 52 + 6 * 20))
 	t "$format: several lists" 0 layerpack --verify honest
 	# the sections precede the trace, which has their digests
 	from=$(($(stat_of honest trace_offset_B) -

@@ -55,7 +55,7 @@ static void
 divide(struct lists *l, size_t most, uint64_t room)
 {
 	assert_int_equal(pack_sections(&l->touches, &l->count, l->lists, most,
-	    room), 0);
+	    0, room), 0);
 }
 
 static void
@@ -248,6 +248,26 @@ merged(void **state)
 	done(&l);
 }
 
+/* A small set has no section of its own. */
+static void
+small(void **state)
+{
+	struct lists l = { .count = 0 };
+	uint32_t sections[FILES][SIZE];
+
+	(void)state;
+	add(&l, 0, 0, 0, 200);
+	add(&l, 1, 1, 0, 99);
+	add(&l, 2, 2, 0, 100);
+	assert_int_equal(pack_sections(&l.touches, &l.count, l.lists, MANY,
+	    100, ROOM), 0);
+	assert_int_equal(check(&l, sections), 2);
+	assert_true(sections[0][0] == 2 && sections[2][0] == 3);
+	/* in section 0, two lists fetch 99 bytes in vain; with {2}, 199 */
+	assert_int_equal(sections[1][0], 1);
+	done(&l);
+}
+
 /* Any lists, twice: the result is the same. */
 static void
 any(void **state)
@@ -297,6 +317,7 @@ main(void)
 		cmocka_unit_test(special),
 		cmocka_unit_test(room),
 		cmocka_unit_test(merged),
+		cmocka_unit_test(small),
 		cmocka_unit_test(any),
 	};
 

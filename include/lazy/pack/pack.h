@@ -50,6 +50,11 @@ struct pack_options {
 	bool trace;			/* also store a second copy of the
 					 * listed data */
 	/*
+	 * Data that the same lists name, if it is smaller than this, in bytes,
+	 * has no section of its own, which would cost a request.
+	 */
+	uint64_t section_min;
+	/*
 	 * zstd:chunked only: omit the tar-split copy of the headers.  Without
 	 * it, containers/storage 1.55 and later pulls the whole layer.
 	 */

@@ -470,7 +470,7 @@ pack_order_open(struct pack_order **out, const struct pack_options *options,
 	if (rc == 0 && options->order_count > 1)
 		rc = pack_sections(&o->touches, &o->touch_count,
 		    (unsigned)options->order_count, TRACE_SECTIONS_MAX,
-		    LAYER_TRACE_CONTENT_MAX);
+		    options->section_min, LAYER_TRACE_CONTENT_MAX);
 	if (rc != 0)
 		pack_order_close(o);
 	else

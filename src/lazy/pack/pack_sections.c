@@ -211,7 +211,7 @@ waste(const struct set *x, const struct set *y)
  * that of `all`, whether or not there is such data.
  */
 static int
-choose_sections(struct parts *p, uint32_t all, size_t most)
+choose_sections(struct parts *p, uint32_t all, size_t most, uint64_t least)
 {
 	struct set *sets = sys_calloc(SETS, sizeof(*sets));
 	size_t *section_of = sys_calloc(SETS, sizeof(*section_of));
@@ -239,7 +239,9 @@ choose_sections(struct parts *p, uint32_t all, size_t most)
 	}
 	/* the largest are sections, in the order of what is first in them */
 	qsort(sets + 1, count - 1, sizeof(*sets), by_bytes);
-	kept = count - 1 < most ? count : most + 1;
+	for (kept = 1; kept < count && kept <= most &&
+	    sets[kept].bytes >= least; kept++)
+		;
 	qsort(sets + 1, kept - 1, sizeof(*sets), by_rank);
 	for (size_t i = 0; i < kept; i++)
 		section_of[sets[i].lists] = i;
@@ -263,7 +265,7 @@ choose_sections(struct parts *p, uint32_t all, size_t most)
 
 int
 pack_sections(struct pack_touch **touches, size_t *touch_count, unsigned lists,
-    size_t most, uint64_t room)
+    size_t most, uint64_t least, uint64_t room)
 {
 	struct parts from = { .items = NULL }, p = { .items = NULL };
 	struct pack_touch *to = *touches;
@@ -286,7 +288,8 @@ pack_sections(struct pack_touch **touches, size_t *touch_count, unsigned lists,
 	rc = join_lists(&p, &from);
 	sys_free(from.items);
 	if (rc == 0)
-		rc = choose_sections(&p, (UINT32_C(1) << lists) - 1, most);
+		rc = choose_sections(&p, (UINT32_C(1) << lists) - 1, most,
+		    least);
 	if (rc == 0)
 		to = sys_realloc(to, p.count * sizeof(*to));
 	if (rc == 0 && to == NULL)

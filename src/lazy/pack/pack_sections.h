@@ -26,12 +26,13 @@ struct pack_touch {
  * Replaces the touches of count lists, of which each must be after those of
  * lists with smaller numbers, by the same data without overlaps, sorted by
  * section.  In a section, what comes first in the first list comes first.
- * There are at most `most` sections besides section 0; what would be more is
- * added to the one where it makes commands fetch the least data in vain.  No
+ * There are at most `most` sections besides section 0, of at least `least`
+ * bytes; any other data is added to the one where it makes commands fetch the
+ * least data in vain.  No
  * more than `room` bytes are kept, the last sections being cut.  *touches was
  * allocated with sys_malloc(), and may move.  Returns 0 or -ENOMEM.
  */
 int pack_sections(struct pack_touch **touches, size_t *touch_count,
-    unsigned lists, size_t most, uint64_t room);
+    unsigned lists, size_t most, uint64_t least, uint64_t room);
 
 #endif

@@ -23,7 +23,10 @@
 #include <unistd.h>
 #include <zstd.h>
 
-enum { LIST_MAX = 1 << 28 };		/* maximum size of a list, in bytes */
+enum {
+	LIST_MAX = 1 << 28,		/* maximum size of a list, in bytes */
+	SECTION_MIN = 64 << 10
+};
 
 static const char *const columns[] = { "format", "level", "chunk_B",
     "min_chunk_B", "threads", "entries", "units", "files_B", "archive_B",
@@ -114,7 +117,7 @@ layerpack_make_prepare(struct layerpack *p, struct pack_options *pack)
 		.threads = p->o.threads, .level = (int)o->level,
 		.chunk = o->chunk, .min_chunk = o->min_chunk,
 		.orders = p->orders, .order_count = o->lists.count,
-		.trace = !o->no_trace, .no_tar_split = o->no_tar_split,
+		.section_min = SECTION_MIN, .trace = !o->no_trace, .no_tar_split = o->no_tar_split,
 		.stargz = o->stargz,
 		.no_compact = o->no_compact,
 		/* a blob is complete if it has its digest */
