@@ -12,9 +12,10 @@
  * command reads tells which sections are its own.  A read that needs a byte
  * that is in no section is answered from units in any case, and loads none.
  *
- * A command may also touch a page that was not in its list, by chance, and that
- * is in another's.  So a large section is loaded by the third such read; the
- * first two, which would fetch a unit each, are cheaper than all of it.
+ * A command may also touch pages that were not in its list, by chance, and that
+ * are in another's; they are in files that it uses anyway.  So reads of a file
+ * of which something is there do not load a large section, until there have
+ * been so many that the units that they fetched were as large.
  */
 #include "vfs_private.h"
 
@@ -31,7 +32,7 @@
 
 enum state { UNLOADED, LOADING, LOADED, FAILED };
 
-enum { LARGE = 1 << 20, CHANCES = 2 };
+enum { LARGE = 1 << 20, CHANCES = 32 };
 
 /* A section, besides the trace itself. */
 struct trace_section {
@@ -265,6 +266,39 @@ vfs_trace_free(struct vfs_trace *t)
 	sys_free(t);
 }
 
+/* Finding pieces */
+
+static bool
+is_in_file(const struct trace_piece *p, uint32_t layer, uint32_t entry)
+{
+	return p->layer == layer && p->entry == entry;
+}
+
+/*
+ * Returns the first piece of the file that ends after offset, or a piece of
+ * another file.
+ */
+static size_t
+find_piece(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
+    uint64_t offset)
+{
+	const struct trace_piece key = { .layer = layer, .entry = entry,
+		.offset = offset };
+	size_t low = 0, high = t->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct trace_piece *p = &t->pieces[mid];
+
+		if (is_in_file(p, layer, entry) ?
+		    p->offset + p->length <= offset : by_file(p, &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /* Sections */
 
 /* Stores a piece of a section, at its place. */
@@ -313,13 +347,27 @@ is_loaded(struct vfs_trace *t, const struct trace_piece *p)
 	    atomic_load(&t->sections[p->section - 1].state) == LOADED;
 }
 
-/* Returns whether the section is worth loading now.  Called while locked. */
+/* Returns whether some of the file of a piece is there. */
 static bool
-is_wanted(struct trace_section *s)
+is_used(struct vfs_trace *t, const struct trace_piece *p)
+{
+	size_t i = find_piece(t, p->layer, p->entry, 0);
+
+	while (i < t->count && is_in_file(&t->pieces[i], p->layer, p->entry))
+		if (is_loaded(t, &t->pieces[i++]))
+			return true;
+	return false;
+}
+
+/* Returns whether to load the section of a piece.  Called while locked. */
+static bool
+is_wanted(struct vfs_trace *t, struct trace_section *s,
+    const struct trace_piece *p)
 {
 	if (atomic_load(&s->state) != UNLOADED)
 		return false;
-	return s->of.stored.length <= LARGE || s->chances++ == CHANCES;
+	return s->of.stored.length <= LARGE || !is_used(t, p) ||
+	    s->chances++ == CHANCES;
 }
 
 /* Loads a piece's section, or waits for it.  Returns whether it is there. */
@@ -333,7 +381,7 @@ want_piece(struct vfs_trace *t, const struct trace_piece *p)
 		return true;
 	s = &t->sections[p->section - 1];
 	pthread_mutex_lock(&t->lock);
-	ours = is_wanted(s);
+	ours = is_wanted(t, s, p);
 	if (ours)
 		atomic_store(&s->state, LOADING);
 	while (!ours && atomic_load(&s->state) == LOADING)
@@ -351,37 +399,6 @@ vfs_trace_loaded(struct vfs_trace *t)
 }
 
 /* Reading */
-
-static bool
-is_in_file(const struct trace_piece *p, uint32_t layer, uint32_t entry)
-{
-	return p->layer == layer && p->entry == entry;
-}
-
-/*
- * Returns the first piece of the file that ends after offset, or a piece of
- * another file.
- */
-static size_t
-find_piece(const struct vfs_trace *t, uint32_t layer, uint32_t entry,
-    uint64_t offset)
-{
-	const struct trace_piece key = { .layer = layer, .entry = entry,
-		.offset = offset };
-	size_t low = 0, high = t->count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct trace_piece *p = &t->pieces[mid];
-
-		if (is_in_file(p, layer, entry) ?
-		    p->offset + p->length <= offset : by_file(p, &key) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
 
 /* Returns whether pieces, from number i, contain all of [at, end) of a file. */
 static bool
