@@ -52,10 +52,12 @@ csv_row() && get("number") == n && get("candidate") != "" {
 	if (get("pick") == 1) {
 		pick = i
 		# of a stream, everything is read
-		part = get("target") == "tar" || (get("target") == "layers" &&
-		    get("block_B") == "") ? 1 : get("touched") / 100
-		part_now = get("kind") == "tar" || get("kind") == "layer" ? 1 :
-		    get("touched") / 100
+		part = part_now = get("touched") / 100
+		if (get("target") == "tar" || (get("target") == "layers" &&
+		    get("block_B") == ""))
+			part = 1
+		if (get("kind") == "tar" || get("kind") == "layer")
+			part_now = 1
 	}
 	place = get("place")
 	kind = get("kind")

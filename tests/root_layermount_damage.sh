@@ -75,7 +75,9 @@ stop
 # each range in the place of another
 rm -r "$layer"
 mkdir "$layer"
-last=$(ls good | tail -n 1)
+for file in good/*; do
+	last=${file#good/}
+done
 for file in good/*; do
 	cp "good/$last" "$layer/${file#good/}"
 	last=${file#good/}

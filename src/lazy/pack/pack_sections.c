@@ -88,7 +88,7 @@ remove_overlaps(struct parts *p)
 
 /* Adds a part, extending the last one if the two were one. */
 static int
-add_part(struct parts *p, const struct part *new)
+keep_part(struct parts *p, const struct part *new)
 {
 	struct part *last = p->count == 0 ? NULL : &p->items[p->count - 1];
 	void *items = p->items;
@@ -156,7 +156,7 @@ join_lists(struct parts *to, const struct parts *from)
 			new.rank = p->rank < new.rank ? p->rank : new.rank;
 			new.lists |= p->lists;
 		}
-		rc = add_part(to, &new);
+		rc = keep_part(to, &new);
 		for (size_t i = 0; i < count; i++) {
 			struct part *p = &lists[i].first;
 
