@@ -38,17 +38,6 @@ struct pull_options {
 	bool quiet;			/* draw no progress line */
 };
 
-/* The mirrors that podman and containerd are configured to use. */
-
-/*
- * Reads registries.conf: file; or if that is NULL the one that
- * CONTAINERS_REGISTRIES_CONF names, the user's, or the system's; and the
- * directory hosts of containerd's files, unless it is NULL.  Returns 0, or
- * -errno with the reason in why; *r must be freed even after an error.
- */
-int pull_registries(struct vfs_registries **r, const char *file,
-    const char *hosts, char why[LAYER_WHY]);
-
 /* An image: its documents, verified. */
 struct pull {
 	struct pull_options o;

@@ -39,6 +39,15 @@ int vfs_registries_read(struct vfs_registries **r, const char *file,
 int vfs_registries_read_hosts(struct vfs_registries **r, const char *dir,
     char why[LAYER_WHY]);
 
+/*
+ * Reads what a user has, as Podman looks for it: `file` or, if it is NULL, that of
+ * CONTAINERS_REGISTRIES_CONF or, if there are any, of the user or of the system;
+ * and then the directory `hosts`, unless it is NULL.  Returns as
+ * vfs_registries_read(), always with a reason.
+ */
+int vfs_registries_of_user(struct vfs_registries **r, const char *file,
+    const char *hosts, char why[LAYER_WHY]);
+
 void vfs_registries_free(struct vfs_registries *r);	/* may be NULL */
 
 /*

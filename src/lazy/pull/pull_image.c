@@ -24,33 +24,6 @@ static const char accepted[] = OCI_MANIFEST ", "
     "application/vnd.oci.image.index.v1+json, " DOCKER_MANIFEST ", "
     "application/vnd.docker.distribution.manifest.list.v2+json";
 
-int
-pull_registries(struct vfs_registries **r, const char *file,
-    const char *hosts, char why[LAYER_WHY])
-{
-	const char *home = getenv("HOME");
-	bool required = true;
-	char of_user[4096];
-	int rc;
-
-	if (file == NULL)
-		file = getenv("CONTAINERS_REGISTRIES_CONF");
-	if (file == NULL) {
-		required = false;
-		file = "/etc/containers/registries.conf";
-		snprintf(of_user, sizeof(of_user), "%s/.config/containers/"
-		    "registries.conf", home == NULL ? "" : home);
-		if (home != NULL && access(of_user, R_OK) == 0)
-			file = of_user;
-	}
-	rc = vfs_registries_read(r, file, required, why);
-	if (rc == 0 && hosts != NULL)
-		rc = vfs_registries_read_hosts(r, hosts, why);
-	if (rc != 0 && *why == '\0')
-		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
-	return rc;
-}
-
 /* A document as it was sent, and parsed. */
 struct sent_document {
 	char *text;			/* NUL-terminated */

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { FILE_MAX_B = 1 << 20, FILES_MAX = 256, MIRRORS = VFS_ENDPOINTS - 1 };
 
@@ -386,6 +387,33 @@ vfs_registries_read_hosts(struct vfs_registries **r, const char *dir,
 			if (f.r->all[k].prefix != NULL &&
 			    strcmp(f.r->all[k].prefix, f.r->all[i].prefix) == 0)
 				f.r->all[k].prefix = NULL;
+	return rc;
+}
+
+int
+vfs_registries_of_user(struct vfs_registries **r, const char *file,
+    const char *hosts, char why[LAYER_WHY])
+{
+	const char *home = getenv("HOME");
+	bool required = true;
+	char of_user[4096];
+	int rc;
+
+	if (file == NULL)
+		file = getenv("CONTAINERS_REGISTRIES_CONF");
+	if (file == NULL) {
+		required = false;
+		file = "/etc/containers/registries.conf";
+		snprintf(of_user, sizeof(of_user), "%s/.config/containers/"
+		    "registries.conf", home == NULL ? "" : home);
+		if (home != NULL && access(of_user, R_OK) == 0)
+			file = of_user;
+	}
+	rc = vfs_registries_read(r, file, required, why);
+	if (rc == 0 && hosts != NULL)
+		rc = vfs_registries_read_hosts(r, hosts, why);
+	if (rc != 0 && *why == '\0')
+		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
 	return rc;
 }
 

@@ -107,27 +107,12 @@ start_resolver(struct layermount *m)
 int
 layermount_read_registries(struct layermount *m)
 {
-	const char *file = m->o.registries_conf, *home = getenv("HOME");
-	char of_user[4096], why[LAYER_WHY] = "";
-	int rc = 0;
+	char why[LAYER_WHY] = "";
+	int rc = vfs_registries_of_user(&m->registries, m->o.registries_conf,
+	    m->o.hosts_dir, why);
 
-	if (file == NULL)
-		file = getenv("CONTAINERS_REGISTRIES_CONF");
-	if (file != NULL) {
-		rc = vfs_registries_read(&m->registries, file, true, why);
-	} else {
-		file = "/etc/containers/registries.conf";
-		snprintf(of_user, sizeof(of_user), "%s/.config/containers/"
-		    "registries.conf", home == NULL ? "" : home);
-		if (home != NULL && access(of_user, R_OK) == 0)
-			file = of_user;
-		rc = vfs_registries_read(&m->registries, file, false, why);
-	}
-	if (rc == 0 && m->o.hosts_dir != NULL)
-		rc = vfs_registries_read_hosts(&m->registries, m->o.hosts_dir,
-		    why);
 	if (rc != 0)
-		msg_error(&m->msg, "%s", *why != '\0' ? why : strerror(-rc));
+		msg_error(&m->msg, "%s", why);
 	return rc;
 }
 

@@ -153,7 +153,7 @@ open_servers(struct pulling *u)
 		.ca_file = o->ca_file, .timeout_s = o->timeout_s,
 		.connections = o->connections };
 	char why[LAYER_WHY] = "";
-	int rc = pull_registries(&u->registries, o->registries_conf,
+	int rc = vfs_registries_of_user(&u->registries, o->registries_conf,
 	    o->hosts_dir, why);
 
 	if (rc != 0) {
