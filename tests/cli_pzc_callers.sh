@@ -24,7 +24,7 @@ calls 'pzc -1' sh -c 'pzc-fault -c -p2 -1b32 f >../f.gz || exit
     gzip -dc ../f.gz'
 for o in '-2b32' '-6b64' '-9b32' '-11b32' -H '-ib32' -R -K '-F zlib' '-F zip' \
     '-F zstd -b32' '-F zstd -19' '-F zstd --seekable -b32' '-F lz4' \
-    '-F lz4 -9' '-F bzip2' '-F xz -0 -b32' '-F lzma -0' \
+    '-F lz4 -9' '-F bzip2' '-F xz -0 -b32' '-F xz -3 -b32' '-F lzma -0' \
     '-F lz4 -ib64' '-F bzip2 -i1' '-F xz -0ib32' '-b32 --slice 2/3'; do
 	# shellcheck disable=SC2086
 	calls "pzc $o" pzc-fault -c -p2 $o f

@@ -137,6 +137,7 @@ try -c .gz -p2 -i -b 64
 try -c .zst -p2 -Fzstd -b 64
 try -c .lz4 -p2 -Flz4 -b 64
 try -c .xz -p2 -Fxz -1
+try -c .xz -p2 -Fxz -3
 try -c .bz2 -p2 -Fbzip2 -1
 try -c .lzma -p1 -Flzma -1
 try -c .zip -p2 -K -b 64

@@ -27,7 +27,8 @@ for o in '-F gzip' '-F gzip -1' '-F gzip -9' '-F gzip -0' '-F gzip -i' \
     '-F gzip -R' '-F gzip -H' '-F gzip -U' '-F gzip -b 128' '-F zlib' '-K' \
     '-F zstd' '-F zstd -1 -b 256' '-F zstd -R' '-F zstd --long=24' \
     '-F zstd -b 64 --seekable' '-F zstd -b 64 -i' '-F zstd -9 -b 100' '-F zstd -R -b 64' \
-    '-F lz4' '-F lz4 -9' '-F xz -1' '-F xz -1 -b 512' '-F lzma -1' \
+    '-F lz4' '-F lz4 -9' '-F xz -1' '-F xz -1 -b 512' '-F xz -3 -b 512' \
+    '-F lzma -1' \
     '-F bzip2' '-F bzip2 -1'; do
 	for f in empty one edge large; do
 		# shellcheck disable=SC2086 # several words

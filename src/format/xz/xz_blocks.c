@@ -33,19 +33,13 @@ struct blocks_notes {
 };
 SLOT_NOTES(blocks_notes)
 
-static void
-blocks_params(const struct codec_options *o, struct lzma2_params *p)
-{
-	lzma2_params_of(p, (unsigned)o->level);
-}
-
 static size_t
 blocks_size(const struct codec_options *o)
 {
 	struct lzma2_params p;
 	size_t n;
 
-	blocks_params(o, &p);
+	lzma2_params_of(&p, (unsigned)o->level);
 	n = o->block != 0 ? o->block : 3 * (size_t)p.dict_B;
 	return o->block == 0 && n < 1 << 20 ? 1 << 20 : n;
 }
@@ -57,7 +51,8 @@ xz_blocks_can(const struct codec_options *o)
 	lzma_check check;
 
 	/* liblzma has SHA-256 only for itself */
-	return o->level >= LZMA2_LEVEL_MIN && (encoder == NULL || strcmp(encoder, "liblzma") != 0) &&
+	return o->level >= LZMA2_LEVEL_MIN &&
+	    (encoder == NULL || strcmp(encoder, "liblzma") != 0) &&
 	    codec_text(o, "filters") == NULL &&
 	    codec_text(o, "block-list") == NULL &&
 	    codec_number(o, "single-thread") == 0 &&
@@ -81,7 +76,7 @@ blocks_plan(const struct codec_options *o, struct memory_plan *p,
 	struct lzma2_params params;
 
 	(void)why;
-	blocks_params(o, &params);
+	lzma2_params_of(&params, (unsigned)o->level);
 	*p = (struct memory_plan){ .block = blocks_size(o),
 	    /* one to read into; the input of a block is large */
 	    .slots = o->threads + 1, .fixed_B = 2 << 20 };
@@ -112,7 +107,7 @@ blocks_open(void **job, const struct codec_options *o,
 	if (j == NULL)
 		return -ENOMEM;
 	j->cut.block = p->block;
-	blocks_params(o, &j->params);
+	lzma2_params_of(&j->params, (unsigned)o->level);
 	j->index = lzma_index_init(NULL);
 	if (j->index == NULL || !xz_check_asked(o, &j->flags.check)) {
 		blocks_close(j);
