@@ -128,8 +128,8 @@ young() {
 
 # shellcheck disable=SC2016
 enter='set -e
-	root=$1 archives=$2 user=$3
-	shift 3
+	root=$1 archives=$2 in_memory=$3 user=$4
+	shift 4
 	mount --rbind /dev "$root/dev"
 	mount --rbind /sys "$root/sys"
 	mount -t proc proc "$root/proc"
@@ -138,6 +138,8 @@ enter='set -e
 	mount --bind "$drop" "$drop"
 	mount -o remount,bind,ro "$drop"
 	mount --bind "$archives" "$root/var/cache/apt/archives"
+	[ -z "$in_memory" ] ||
+		mount -t tmpfs -o "mode=1777,size=$in_memory" tmpfs "$root/srv/tmp"
 	# sudo removes TMPDIR from the environment
 	[ "$user" != root ] || mount -t tmpfs -o ro tmpfs "$root/tmp"
 	path=/usr/local/bin:/usr/bin:/bin
@@ -148,13 +150,15 @@ enter='set -e
 	    ${http_proxy:+http_proxy="$http_proxy"} \
 	    ${https_proxy:+https_proxy="$https_proxy"} "$@" || exit $?'
 
+in_memory=
 # inside USER COMMAND...: runs the command in $root, with its own mounts,
-# processes and clock, which disappear when it exits
+# processes and clock, which disappear when it exits.  If $in_memory is set,
+# /srv/tmp is a filesystem of that size in memory.
 inside() {
 	young
 	# shellcheck disable=SC2086
 	unshare $clock --mount --pid --fork --kill-child sh -c "$enter" sh \
-	    "$root" "$tmp/archives" "$@" </dev/null &
+	    "$root" "$tmp/archives" "$in_memory" "$@" </dev/null &
 	inside_pid=$!
 	inside_status=0
 	wait $inside_pid || inside_status=$?
