@@ -32,9 +32,6 @@ struct xz_parallel {
 
 	/* the joiner's */
 	struct xz_reader *reader;
-	struct codec_notes *notes;
-	uint64_t beside;
-	bool ended;
 };
 
 struct xz_notes {
@@ -58,15 +55,14 @@ xz_parallel_open(void **job, const struct codec_options *o,
 		return -ENOMEM;
 	j->limit = limit;
 	j->flags = flags;
-	j->notes = notes;
 	j->piece = p->block;
 	j->workers = o->threads;
-	j->beside = p->slots * p->slot_B + p->fixed_B;
 	/* 128 MiB a thread, less what the joiner's decoder may need */
 	j->held_max = (uint64_t)o->threads << 27;
 	j->held_max -= limit < j->held_max / 8 * 5 ? limit :
 	    j->held_max / 8 * 5;
-	rc = xz_reader_open(&j->reader, limit, flags);
+	rc = xz_reader_open(&j->reader, limit, flags, notes,
+	    p->slots * p->slot_B + p->fixed_B);
 	if (rc != 0) {
 		sys_free(j);
 		return rc;
@@ -283,24 +279,11 @@ xz_parallel_join(void *job, struct slot *s, struct sink *out)
 {
 	struct xz_parallel *j = job;
 	struct xz_notes *note = xz_notes(s);
-	int rc;
+	int rc = s->last ? -ENODATA : 0, wrote;
 
-	if (j->ended)
-		return 0;
-	if (note->decoded && xz_reader_skip(j->reader, note->unpadded,
-	    note->plain)) {
-		rc = s->last ? -ENODATA : 0;
-		if (note->plain > 0) {
-			int wrote = sink_slot(out, s);
-
-			rc = wrote != 0 ? wrote : rc;
-		}
-		return rc;
-	}
-	rc = xz_reader_feed(j->reader, s->in.data, s->in.len, s->last, out);
-	j->notes->unchecked |= xz_reader_unchecked(j->reader);
-	if (rc == -EFBIG)
-		j->notes->need = xz_reader_need(j->reader) + j->beside;
-	j->ended = rc == STREAM_END;
-	return j->ended ? 0 : rc;
+	if (!note->decoded || !xz_reader_skip(j->reader, note->unpadded,
+	    note->plain))
+		return xz_reader_join(j->reader, s, out);
+	wrote = note->plain > 0 ? sink_slot(out, s) : 0;
+	return wrote != 0 ? wrote : rc;
 }

@@ -22,9 +22,11 @@ enum place { STREAM_HEADER, BLOCK_HEADER, BLOCK, PADDING, CHECK, BLOCK_FOREIGN,
 
 struct xz_reader {
 	enum place place;
-	uint64_t limit, need;
+	uint64_t limit;
 	uint32_t flags;
-	bool unchecked;
+	struct codec_notes *notes;
+	uint64_t beside;		/* memory that is used elsewhere */
+	bool ended;
 
 	uint8_t head[LZMA_BLOCK_HEADER_SIZE_MAX];
 	size_t have;			/* bytes in head */
@@ -41,7 +43,8 @@ struct xz_reader {
 };
 
 int
-xz_reader_open(struct xz_reader **out, uint64_t limit, uint32_t flags)
+xz_reader_open(struct xz_reader **out, uint64_t limit, uint32_t flags,
+    struct codec_notes *notes, uint64_t beside)
 {
 	struct xz_reader *r = sys_calloc(1, sizeof(*r));
 	int rc;
@@ -55,14 +58,18 @@ xz_reader_open(struct xz_reader **out, uint64_t limit, uint32_t flags)
 	}
 	r->limit = limit;
 	r->flags = flags;
+	r->notes = notes;
+	r->beside = beside;
 	r->filters[0].id = LZMA_VLI_UNKNOWN;
 	*out = r;
 	return 0;
 }
 
 void
-xz_reader_close(struct xz_reader *r)
+xz_reader_close(void *job)
 {
+	struct xz_reader *r = job;
+
 	if (r == NULL)
 		return;
 	lzma_filters_free(r->filters, NULL);
@@ -70,18 +77,6 @@ xz_reader_close(struct xz_reader *r)
 	lzma_end(&r->foreign);
 	unlzma_close(r->unlzma);
 	sys_free(r);
-}
-
-uint64_t
-xz_reader_need(const struct xz_reader *r)
-{
-	return r->need;
-}
-
-bool
-xz_reader_unchecked(const struct xz_reader *r)
-{
-	return r->unchecked;
 }
 
 /* Collects `want` bytes in head.  Returns whether they are complete. */
@@ -109,7 +104,7 @@ begin_stream(struct xz_reader *r)
 
 	if (rc != LZMA_OK)
 		return xz_error(rc);
-	r->unchecked |= !lzma_check_is_supported(r->stream.check);
+	r->notes->unchecked |= !lzma_check_is_supported(r->stream.check);
 	/* keeps the memory, and starts anew */
 	r->index = lzma_index_hash_init(r->index, NULL);
 	r->place = BLOCK_HEADER;
@@ -136,7 +131,7 @@ begin_block(struct xz_reader *r)
 	if (need == UINT64_MAX)
 		return -ENOTSUP;
 	if (need > r->limit) {
-		r->need = need;
+		r->notes->need = need + r->beside;
 		return -EFBIG;
 	}
 	r->packed = r->plain = r->check = 0;
@@ -322,24 +317,25 @@ step(struct xz_reader *r, struct unlzma_io *io, struct sink *out)
 }
 
 int
-xz_reader_feed(struct xz_reader *r, const uint8_t *p, size_t len, bool eof,
-    struct sink *out)
+xz_reader_join(void *job, struct slot *s, struct sink *out)
 {
-	struct unlzma_io io = { .in = p, .in_len = len, .eof = eof };
-	int rc;
+	struct xz_reader *r = job;
+	struct unlzma_io io = { .in = s->in.data, .in_len = s->in.len,
+	    .eof = s->last };
+	int rc = r->ended ? STREAM_END : 0;
 
-	do {
+	while (rc == 0) {
 		rc = step(r, &io, out);
 		/* a block is done with the input when there is no output */
 		if (rc == 0 && r->place == BLOCK && io.in_len == 0 &&
-		    io.out_len == 0 && !eof)
+		    io.out_len == 0 && !io.eof)
 			rc = -EAGAIN;
-	} while (rc == 0);
-	if (rc != -EAGAIN)
-		return rc;
-	if (!eof)
+	}
+	if (rc == -EAGAIN && !io.eof)
 		return 0;
-	if (r->place != STREAM_PADDING)
-		return -ENODATA;
-	return r->padding == 0 ? STREAM_END : -EBADMSG;
+	if (rc == -EAGAIN)
+		rc = r->place != STREAM_PADDING ? -ENODATA :
+		    r->padding != 0 ? -EBADMSG : STREAM_END;
+	r->ended = rc == STREAM_END;
+	return r->ended ? 0 : rc;
 }

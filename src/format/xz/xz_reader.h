@@ -13,31 +13,21 @@
 struct xz_reader;
 
 /*
- * Opens a reader that, like lzma_stream_decoder(), needs at most `limit` bytes
- * of memory and takes the same flags.  Returns 0 or -ENOMEM.
+ * A decoder for the pipeline, with one thread.  Like lzma_stream_decoder(), it
+ * needs at most `limit` bytes of memory and takes the same flags.  A check of an
+ * unknown type is noted, and the memory that was not allowed, with `beside`, the
+ * memory that others use.  xz_reader_open() returns 0 or -ENOMEM.
  */
-int xz_reader_open(struct xz_reader **r, uint64_t limit, uint32_t flags);
-void xz_reader_close(struct xz_reader *r);	/* may be NULL */
-
-/*
- * Decodes the next len bytes of the input to out; eof: nothing follows.  Returns
- * 0; STREAM_END if what follows is not part of the input, or is not read; or
- * -errno as stream_ops.run does.
- */
-int xz_reader_feed(struct xz_reader *r, const uint8_t *p, size_t len, bool eof,
-    struct sink *out);
+int xz_reader_open(struct xz_reader **r, uint64_t limit, uint32_t flags,
+    struct codec_notes *notes, uint64_t beside);
+void xz_reader_close(void *reader);	/* may be NULL */
+int xz_reader_join(void *reader, struct slot *s, struct sink *out);
 
 /*
  * Counts a block that was decoded and verified elsewhere, and whose bytes are not
  * fed.  Returns false, and does nothing, if a block cannot begin here.
  */
 bool xz_reader_skip(struct xz_reader *r, uint64_t unpadded, uint64_t plain);
-
-/* After -EFBIG: the memory needed. */
-uint64_t xz_reader_need(const struct xz_reader *r);
-
-/* Whether a stream has a check of an unknown type. */
-bool xz_reader_unchecked(const struct xz_reader *r);
 
 /*
  * Blocks of known header.  xz_is_ours: whether unlzma decodes it, and a CRC, if
