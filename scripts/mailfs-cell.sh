@@ -79,6 +79,10 @@ cell() {
 		machine_cell "$@"
 		return
 		;;
+	libzpool.*)
+		library_cell "$@"
+		return
+		;;
 	esac
 	cell_measure "$@"
 	cell_rows "$cell_new.copy" "keys=$measure_keys"

@@ -29,7 +29,7 @@ fs_lacking() {
 		return 0
 	}
 	case $1 in
-	openzfs) machine_lacking ;;
+	openzfs | libzpool) openzfs_lacking "$1" ;;
 	zfs) module_zfs || echo 'this kernel has no zfs module' ;;
 	zfs-fuse)
 		if ! have zfs-fuse; then

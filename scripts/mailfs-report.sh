@@ -95,6 +95,12 @@ the cache.'
 		echo 'zfs-fuse is a process: its sizes are those of ZFS in the kernel, its times are not.'
 		;;
 	esac
+	case " $report_variants" in
+	*libzpool*)
+		echo 'libzpool is a process: its sizes are those of OpenZFS in the kernel, its times are
+not.  A copy ends when the data is durable.'
+		;;
+	esac
 	echo 'W: w1 one writer; w2 two, each of which copies everything (as in the study);
 s2 two that share the work.'
 }

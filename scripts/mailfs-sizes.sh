@@ -77,7 +77,7 @@ fs_sizes() {
 # others go to $study/lacking, with a reason
 fs_algorithms() {
 	case $1 in
-	openzfs.*)
+	openzfs.* | libzpool.*)
 		algorithms_wanted 1 "$1"
 		return
 		;;
@@ -96,7 +96,7 @@ fs_algorithms() {
 }
 algorithms_wanted() {
 	case $2 in
-	zfs* | openzfs*) set -- off lzjb zle gzip lz4 zstd ;;
+	zfs* | openzfs* | libzpool*) set -- off lzjb zle gzip lz4 zstd ;;
 	btrfs) set -- off lzo zlib zstd ;;
 	esac
 	for algorithms_word in "$@"; do

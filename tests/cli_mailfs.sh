@@ -19,6 +19,8 @@ mkdir -p mails
 echo x >mails/1
 t 'no emulated machine' 77 env COLDPRESS_OPENZFS="$PWD/none" \
     sh "$SRC/scripts/mailfs" --fs openzfs -o machine/rows.csv mails
+t 'no copier' 77 env COLDPRESS_OPENZFS="$PWD/none" \
+    sh "$SRC/scripts/mailfs" --fs libzpool -o library/rows.csv mails
 
 # Known rows: label, seconds (odd and even rounds), ratio, rounds.  All cells of
 # a round are slowed equally, which cancels out in pairs.

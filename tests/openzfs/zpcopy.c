@@ -13,8 +13,9 @@
  * order of its paths: with system attributes, directories, links, and the space
  * used by owners.  Modification times are kept, and the other times are the
  * coarse clock's, or with -t those of a clock that advances by so many
- * nanoseconds for an object and one for a byte.  The rows have the sizes that `zfs get -Hp` would
- * print.  The pool remains, for zdb -e -p folder.
+ * nanoseconds for an object and one for a byte.  The rows have the sizes that
+ * `zfs get -Hp` would print, what the contents of files take, and the time until
+ * the data is durable, by the clock and of all processors.  The pool remains, for zdb -e -p folder.
  */
 #include <sys/zfs_context.h>
 #include <sys/dmu.h>
@@ -467,9 +468,36 @@ set_property(const char *dataset, const char *name, const char *text)
 	VERIFY0(dsl_prop_set_int(dataset, name, ZPROP_SRC_LOCAL, value));
 }
 
+/* Returns the space that the contents of files take. */
+static uint64_t
+space_of_files(objset_t *os)
+{
+	uint64_t object = 0, sum = 0;
+	dmu_object_info_t info;
+
+	while (dmu_object_next(os, &object, B_FALSE, 0) == 0) {
+		VERIFY0(dmu_object_info(os, object, &info));
+		if (info.doi_type == DMU_OT_PLAIN_FILE_CONTENTS)
+			sum += info.doi_physical_blocks_512 * 512;
+	}
+	return sum;
+}
+
+/* Returns a time of the clock, or of the processor, in seconds. */
+static double
+clock_s(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 static void
 fill_dataset(struct copy *c, const char *algorithm, const char *tree)
 {
+	double wall_s = clock_s(CLOCK_MONOTONIC);
+	double cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID);
 	char name[64];
 	struct dirent **names;
 	dsl_dataset_t *ds;
@@ -497,12 +525,15 @@ fill_dataset(struct copy *c, const char *algorithm, const char *tree)
 	copy_names(c, c->root, tree, names, count);
 	txg_wait_synced(dmu_objset_pool(c->os), 0);
 	txg_wait_synced(dmu_objset_pool(c->os), 0);
+	wall_s = clock_s(CLOCK_MONOTONIC) - wall_s;
+	cpu_s = clock_s(CLOCK_PROCESS_CPUTIME_ID) - cpu_s;
 	ds = dmu_objset_ds(c->os);
-	printf("%s,%llu,%llu,%llu,%llu,%.2f\n", algorithm,
+	printf("%s,%llu,%llu,%llu,%llu,%.2f,%llu,%.2f,%.2f\n", algorithm,
 	    (u_longlong_t)c->files, (u_longlong_t)c->bytes,
 	    (u_longlong_t)dsl_get_referenced(ds),
 	    (u_longlong_t)dsl_get_logicalreferenced(ds),
-	    (double)dsl_get_refratio(ds) / 100);
+	    (double)dsl_get_refratio(ds) / 100,
+	    (u_longlong_t)space_of_files(c->os), wall_s, cpu_s);
 	fflush(stdout);
 	sa_tear_down(c->os);
 	dmu_objset_disown(c->os, B_TRUE, FTAG);
@@ -663,7 +694,7 @@ main(int argc, char **argv)
 	dmu_objset_register_type(DMU_OST_ZFS, owner_of);
 	make_pool(&c);
 	printf("algorithm,files,apparent_B,referenced_B,logicalreferenced_B,"
-	    "refcompressratio\n");
+	    "refcompressratio,files_B,wall_s,cpu_s\n");
 	for (char *a = strtok(algorithms, ","); a != NULL;
 	    a = strtok(NULL, ","))
 		fill_dataset(&c, a, argv[optind + 1]);
