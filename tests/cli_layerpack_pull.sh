@@ -261,6 +261,11 @@ END
 cp index.json served/v2/i/manifests/t
 cp manifest.json \
     "served/v2/i/manifests/sha256:$(sha256sum <manifest.json | cut -d' ' -f1)"
+own=sha256:$(sha256sum <manifest.json | cut -d' ' -f1)
+t 'a digest' 0 layerpack --pull "$ref@$own" -o by
+t 'a tag and a digest' 0 layerpack --pull "$ref:gone@$own" -o oci:both
+shows 'the tag is kept' '"gone"' both/index.json
+rm -r by both
 t 'a platform' 0 layerpack --platform linux/s390x --pull "$ref:t" -o out
 t 'is found' 0 test -e out/one/name
 t 'one with a variant' 1 layerpack --platform linux/arm/v7 --pull "$ref:t" \

@@ -39,7 +39,9 @@ cp manifest.json served/v2/i/manifests/t
 serve_start
 ref=docker://${site#http://}/i:t
 cd d || exit
-suffers 'a directory' -n 200 -o out layerpack-fault -q -p 2 --timeout 6 \
+suffers 'memory' -f malloc:ENOMEM -o out layerpack-fault -q -p 2 --timeout 6 \
+    --connections 2 --pull "$ref" -o out
+suffers 'a directory' -n 200 -x malloc -o out layerpack-fault -q -p 2 --timeout 6 \
     --connections 2 --pull "$ref" -o out
 suffers 'a layout' -n 120 -x chmod -o out layerpack-fault -q -p 2 --timeout 6 \
     --connections 2 --pull "$ref" -o oci:out

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Tests pzc under the names gzip and pigz, even if these are not installed for
+# Tests pzc under the names gzip, pigz and xz, even if these are not installed for
 # comparison.
 # SPDX-License-Identifier: BSD-2-Clause
 . "${SRC:?}/tests/lib.sh"
@@ -146,4 +146,14 @@ if [ -c /dev/full ]; then
 	t 'pigz: a full disk' 28 to /dev/full pigz -c a
 fi
 is 'pigz -q is silent' "$(said pigz -q nothing)" ''
+
+ln -s "$(command -v pzc)" bin/xz
+for n in 1% 100% max; do
+	t "xz: a limit of $n" 0 sh -c "xz --memlimit=$n -c b | xz -M$n -dc >back"
+	same "xz: a limit of $n: the bytes" back b
+done
+for n in % 0% 101%; do
+	t "xz: no limit of $n" 1 xz --memlimit=$n -c b
+done
+shows 'xz: what is wrong' 'in the range \[1, 100\]' .t.err
 done_testing

@@ -125,6 +125,8 @@ t 'from standard input as well' 0 sh -c \
 same 'the same' q.img r.img
 t 'which has the same contents' 0 to q.pf unsquashfs -pf - q.img
 same 'in all respects' p.pf q.pf
+t 'to a full device' 1 sh -c 'unsquashfs -pf - q.img >/dev/full'
+is 'with one message' "$(grep -c 'No space left' .t.err)" 1
 t 'to a file' 0 unsquashfs -pf q2.pf q.img
 same 'it is written, too' q.pf q2.pf
 head -c 1000 p.pf >cut.pf

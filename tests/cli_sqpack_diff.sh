@@ -43,6 +43,15 @@ link: target a -> b
 END
 same 'differ in these ways' said want
 sqpack -f -q -F zstd -L 3 -b 16K -o other.img one
+mkdir more
+cp -p one/large more
+sqpack -q -F lz4 -o less.img more
+touch more/zz
+sqpack -q -F lz4 -o more.img more
+t 'a name after all others' 1 sqpack --diff less.img more.img
+shows 'is only in one' '^only in more.img: zz$'
+t 'or the other' 1 sqpack --diff more.img less.img
+shows 'is only in that' '^only in more.img: zz$'
 t 'other settings' 1 sqpack --diff one.img other.img
 shows 'are named' '^compressor: lz4 -> zstd$'
 shows 'all of them' '^block size: 131072 -> 16384$'

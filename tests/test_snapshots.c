@@ -8,6 +8,7 @@
  */
 #include "lazy/snapshots/snapshots.h"
 
+#include "dirs.h"
 #include "wire.h"
 
 #include <curl/curl.h>
@@ -217,6 +218,7 @@ test_refusals(void **state)
 	assert_int_equal(snapshots_stat(s, "A", &i, &arena, why), -ENOENT);
 	assert_int_equal(snapshots_usage(s, "A", &u, why), -ENOENT);
 	assert_int_equal(count_dirs(), 0);
+	assert_int_equal(dirs_remove(AT_FDCWD, "none"), 0);
 	close_all(s);
 }
 

@@ -264,6 +264,20 @@ resets(void **state)
 		}
 }
 
+/* A byte that begins no chunk is refused before more input is there. */
+static void
+unknown_chunk(void **state)
+{
+	(void)state;
+	for (unsigned first = 3; first < 0x80; first++) {
+		uint8_t byte = (uint8_t)first;
+		struct unlzma_io io = { .in = &byte, .in_len = 1 };
+
+		assert_int_equal(unlzma_start(u, 4096), 0);
+		assert_int_equal(unlzma_run(u, &io), -EBADMSG);
+	}
+}
+
 static void
 damaged(void **state)
 {
@@ -320,6 +334,7 @@ main(void)
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(joined),
 		cmocka_unit_test(resets),
+		cmocka_unit_test(unknown_chunk),
 		cmocka_unit_test(damaged),
 	};
 
