@@ -145,6 +145,21 @@ t 'cells on standard input' 0 sh -c 'lap -q -n 1 -o - -f - <cells'
 t 'help' 0 lap -h
 t 'version' 0 lap -V
 t 'no command' 125 lap -n 3
+# stages N: a pipeline of N commands
+stages() {
+	stages_n=$1
+	set -- cat
+	while [ "$stages_n" -gt 1 ]; do
+		set -- "$@" '|' cat
+		stages_n=$((stages_n - 1))
+	done
+	lap -q -n 1 -l x -o - -- "$@"
+}
+t '64 stages' 0 stages 64
+t '65 stages' 125 stages 65
+shows 'are too many' 'x: more than 64 stages' .t.err
+t '10,100 commands' 125 lap -q -n 1 -l x -o - -P a=1:101 -P b=1:100 -- true
+shows 'are too many, too' 'more than 10000 commands' .t.err
 t 'an invalid option' 125 lap --nope -- true
 t 'an invalid number' 125 lap -n 0 -- true
 t 'an invalid key' 125 lap -k 'a;b=1' -- true

@@ -183,6 +183,10 @@ add('x', uid=2 ** 40)
 END
 refused 'a large user ID' 'an owner above'
 archive <<'END'
+add('x', gid=2 ** 32 - 1)
+END
+refused 'a large group ID' 'an owner above'
+archive <<'END'
 add('.')
 END
 refused 'a root that is a file' 'the root is not a directory'
@@ -261,6 +265,9 @@ END
 cp index.json served/v2/i/manifests/t
 cp manifest.json \
     "served/v2/i/manifests/sha256:$(sha256sum <manifest.json | cut -d' ' -f1)"
+t 'a tag that is not there' 1 layerpack --pull "$ref:none" -o out
+shows 'is what the server says' 'manifests/none: the server returned status 404' \
+    .t.err
 own=sha256:$(sha256sum <manifest.json | cut -d' ' -f1)
 t 'a digest' 0 layerpack --pull "$ref@$own" -o by
 t 'a tag and a digest' 0 layerpack --pull "$ref:gone@$own" -o oci:both

@@ -147,7 +147,15 @@ wrong 'bad: line 2 is invalid' mailgen --like bad x
 # again
 mkdir large
 seq 1200000 >large/mail
-t 'a profile of large mail ends' 0 mailgen --profile large
+t 'a profile of large mail ends' 0 to profile mailgen --profile large
+line=$(grep -n ^size profile | sed -n '3s/:.*//p')
+for e in 's/^size [0-9]* /size 77 /' 's/ [0-9]*$/ 1/' 's/ [0-9]*$/ x/' \
+    's/^size/sise/' 's/ .*//'; do
+	sed "${line}$e" profile >bad
+	wrong "bad: line $line is invalid" mailgen --like bad x
+done
+sed "${line}d" profile >bad
+t 'a size is missing' 1 mailgen --like bad x
 wrong 'nowhere: No such file' mailgen --profile nowhere
 mkdir bare
 wrong 'bare: contains no mail' mailgen --profile bare

@@ -46,6 +46,19 @@ for f in $formats; do
 	[ $bad = 1 ] || ok "$f: lengths from 0 to $((n - 1)) are refused"
 done
 
+# The same in a second stream, beyond its header.
+for f in gzip zstd lz4 xz bzip2; do
+	pzc -F "$f" <text >whole
+	n=$(wc -c <whole) bad=0 i=14
+	while [ $i -lt "$n" ]; do
+		{ cat whole && head -c $i whole; } >part
+		refuse "$f: cut to $i of $n in the second stream" part \
+		    $((i % 2 + 1))
+		i=$((i + 5))
+	done
+	[ $bad = 1 ] || ok "$f: a second stream cut short is refused"
+done
+
 # Tests a longer file, truncated at some positions, with several threads.
 for f in $formats; do
 	pzc -F "$f" -b 64 <long >whole 2>/dev/null || pzc -F "$f" <long >whole

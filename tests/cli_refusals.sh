@@ -11,6 +11,10 @@ seq 1000 >tree/a
 seq 500 >tree/sub/b
 seq 100 >tree/c
 
+printf '\170\234\003' >short.zz
+t 'pzc: lists no zlib file of 3 bytes' 1 pzc -l short.zz
+shows 'pzc: it ends early' 'unexpected end' .t.err
+
 if have coldwalk; then
 	printf '1\ta\t100\t50\n2\tsub/b\t0\t10\n3\ta\t0\t20\n' >ranges
 	t 'coldwalk: ranges of files' 0 \
@@ -125,6 +129,13 @@ if have layerpack && layerpack -h | grep -q -e --image; then
 	tar -cf tree.tar tree
 	t 'layerpack: whiteouts' 1 layerpack --whiteouts some -x out tree.tar
 	shows 'layerpack: their forms' 'not keep or overlay' .t.err
+	for chunk in 4095 65M; do
+		t "layerpack: chunks of $chunk" 1 \
+		    layerpack -F estargz -c $chunk -o tree.gz tree.tar
+		shows 'layerpack: their limits' 'is not in 4K..64M' .t.err
+	done
+	t 'layerpack: the largest chunks' 0 \
+	    layerpack -q -F estargz -c 64M -o big.gz tree.tar
 	layerpack -q -F estargz -o tree.gz tree.tar >/dev/null
 	for form in keep overlay; do
 		t "layerpack: whiteouts, $form" 0 \

@@ -127,6 +127,12 @@ t 'which has the same contents' 0 to q.pf unsquashfs -pf - q.img
 same 'in all respects' p.pf q.pf
 t 'to a full device' 1 sh -c 'unsquashfs -pf - q.img >/dev/full'
 is 'with one message' "$(grep -c 'No space left' .t.err)" 1
+mkdir single
+seq 90000 >single/file
+mksquashfs single bad.img "$@" -noappend -comp gzip >out
+printf '\377\377\377\377' | dd of=bad.img bs=1 seek=120 conv=notrunc 2>/dev/null
+t 'a bad block' 1 sh -c 'unsquashfs -pf - bad.img >out'
+is 'is reported once' "$(grep -c . .t.err)" 1
 t 'to a file' 0 unsquashfs -pf q2.pf q.img
 same 'it is written, too' q.pf q2.pf
 head -c 1000 p.pf >cut.pf

@@ -118,6 +118,17 @@ damaged_headers(void **state)
 	h[125] = 1;
 	sum(h);
 	assert_int_equal(first(&archive, &e), -EBADMSG);
+	/* a device number of 32 bits, and one of more */
+	for (uint8_t high = 0; high < 2; high++) {
+		begin(&archive);
+		h = add(&archive, '3', "a", "", 0);
+		memset(h + 329, 0xff, 8);
+		h[329] = 0x80;
+		memset(h + 330, 0, 3);
+		h[332] = high;
+		sum(h);
+		assert_int_equal(first(&archive, &e), high == 0 ? 1 : -EBADMSG);
+	}
 	/* a name longer than the cap is not allocated */
 	begin(&archive);
 	h = add(&archive, 'L', "a", "", 0);
