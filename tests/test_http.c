@@ -90,6 +90,30 @@ test_recovers(void **state)
 	recovers(SERVER_BASIC, 1, "user:password");
 }
 
+/* What a server redirected to is asked again, until it has expired. */
+static void
+test_target_expires(void **state)
+{
+	struct client c = client_open(SERVER_REDIRECTS, 1, NULL);
+	uint64_t before;
+	bool right;
+
+	(void)state;
+	assert_int_equal(read_some(&c, 1, &right), 0);
+	server_set(server, SERVER_GOOD, 1);
+	while (server_requests(server) % 2 == 0) {
+		assert_int_equal(read_some(&c, 1, &right), 0);
+		assert_true(right);
+	}
+	/* the next request is refused, and the one after it is not */
+	server_set(server, SERVER_404, 2);
+	before = server_requests(server);
+	assert_int_equal(read_some(&c, 1, &right), 0);
+	assert_true(right);
+	assert_int_equal(server_requests(server), before + 2);
+	client_close(&c);
+}
+
 /* They are sent again after a redirect, but not to the other name. */
 static void
 test_hands_on(void **state)
@@ -264,6 +288,7 @@ main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_learns),
 		cmocka_unit_test(test_recovers),
+		cmocka_unit_test(test_target_expires),
 		cmocka_unit_test(test_hands_on),
 		cmocka_unit_test(test_flips),
 		cmocka_unit_test(test_other_server),
