@@ -113,6 +113,27 @@ sparse(const char *map, uint64_t *extents)
 	return rc;
 }
 
+/* Sparse files of version 2.0 and 1.1, which nobody has defined yet */
+static void
+later_sparse_formats(void **state)
+{
+	static const char *const versions[][2] = {
+		{ "GNU.sparse.major=2", "GNU.sparse.minor=0" },
+		{ "GNU.sparse.major=1", "GNU.sparse.minor=1" },
+	};
+	struct tar_entry e;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		begin(&archive);
+		add_records(&archive, 'x', (const char *const[]){
+		    versions[i][0], versions[i][1], "GNU.sparse.realsize=9",
+		    NULL });
+		sum(add(&archive, '0', "a", "5\n0\n", 4));
+		assert_int_equal(first(&archive, &e), -ENOTSUP);
+	}
+}
+
 static void
 sparse_maps(void **state)
 {
@@ -186,6 +207,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(local_records_win),
 		cmocka_unit_test(damaged_records),
+		cmocka_unit_test(later_sparse_formats),
 		cmocka_unit_test(sparse_maps),
 		cmocka_unit_test(many_headers),
 	};
