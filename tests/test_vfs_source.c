@@ -172,6 +172,33 @@ fetched(void **state)
 	served_finish(&w);
 }
 
+/* What cannot be asked for its size is not opened, with or without a cache. */
+static void
+missing(void **state)
+{
+	char line[SERVED_NAME + 80];
+	struct fake_vfs w;
+
+	(void)state;
+	set_urls();
+	vfs_prepare(&w);
+	snprintf(line, sizeof(line), "%s: the server returned status 404\n",
+	    url);
+	server_set(server, SERVER_404, 1);
+	for (int kept = 0; kept < 2; kept++) {
+		uint64_t before = server_requests(server);
+
+		*w.said = '\0';
+		served_begin(&w, kept);
+		assert_int_equal(vfs_stack_add(&w.s, url, NULL, 0), -ENOENT);
+		assert_string_equal(w.said, line);
+		assert_int_equal(server_requests(server), before + 1);
+		served_end(&w);
+	}
+	server_set(server, SERVER_GOOD, 1);
+	served_finish(&w);
+}
+
 /* The first failure after a success is reported. */
 static void
 failing(void **state)
@@ -308,6 +335,7 @@ main(void)
 		cmocka_unit_test(wrong),
 		cmocka_unit_test(spoilt),
 		cmocka_unit_test(fetched),
+		cmocka_unit_test(missing),
 		cmocka_unit_test(failing),
 		cmocka_unit_test(unopened),
 		cmocka_unit_test(operands),
