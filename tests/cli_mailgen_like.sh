@@ -15,7 +15,7 @@ near() {
 	    d = a - b; print ((d < 0 ? -d : d) * 100 <= b * p) }')" 1
 }
 
-to out mailgen -n 5000 --stats=stats.big big
+to out mailgen -n 2000 --stats=stats.big big
 names='attachments|noise|replies|quoted|foreign|repeat|phrase|novel|to'
 names="$names|in-reply-to|references|mime-version|user-agent|list-id|received"
 names="$names|received-more|dkim-signature|arc-seal|topic|again|message-id"
@@ -27,7 +27,7 @@ near 'its share with attachments' "$(sed -n 's/^attachments //p' profile)" \
     16384 2
 # With equal properties, seeds 1 and 2 compress alike, and others differ from
 # them by up to 5 %.
-to out mailgen -n 5000 -s 2 --like profile --stats=stats.like like
+to out mailgen -n 2000 -s 2 --like profile --stats=stats.like like
 near 'its mean' "$(stat_of mean_B stats.like)" "$(stat_of mean_B stats.big)" 5
 near 'its median' "$(stat_of median_B stats.like)" \
     "$(stat_of median_B stats.big)" 5
@@ -48,9 +48,9 @@ rm -r big like all
 # A few large messages: their attachments must be recognized. measured FILE:
 # prints the compression ratio of the mail that was read
 measured() { sed -n '2s/.*ratio \([0-9.]*\) measured.*/\1/p' "$1"; }
-mailgen -q -n 3000 --mean 3000 --attachments 0.004 rare >out
+mailgen -q -n 1500 --mean 3000 --attachments 0.004 rare >out
 to profile mailgen --profile rare
-mailgen -q -n 3000 -s 4 --from-profile profile again >out
+mailgen -q -n 1500 -s 4 --from-profile profile again >out
 to again.profile mailgen --profile again
 near 'compresses alike' "$(measured again.profile)" "$(measured profile)" 3
 rm -r rare again
