@@ -21,6 +21,8 @@ t 'placeholders in a pipeline and in labels' 0 lap -q -n 1 -o l.csv \
     -l 'count {n}' -P n=8:10 --stdout out -- seq '{n}' '|' tail -n 1
 is 'are filled' "$(awk -F, '!/^#/ && $9 == "all" { print $4 }' l.csv | sort |
     tr '\n' ' ')" 'count 10 count 8 count 9 '
+is 'a range of one' "$(lap -q -n 1 -o one.csv -l 'x {n}' -P n=3:3 -- true &&
+    grep -c ',x 3,' one.csv)" 1
 is 'decimals as written' "$(lap -q -n 1 -o d.csv -P n=0.5:1.5:0.25 -- true \
     '{n}'; sorted d.csv label)" '0.50 0.75 1.00 1.25 1.50 true '
 is 'also in -p' "$(lap -q -n 1 -o q.csv -L w=x -p 'echo {w} >prep' -- true \

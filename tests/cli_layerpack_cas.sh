@@ -299,6 +299,9 @@ t 'one that is not later' 1 make none --revision 10 --update tenth low.tar
 shows 'is refused' 'not later than 10' .t.err
 t 'another name' 1 make none --name other.example.org --update other low.tar
 shows 'is refused' 'test.example.org, not other.example.org' .t.err
+t 'one of the same length' 1 make none --name best.example.org --update other \
+    low.tar
+shows 'as well' 'test.example.org, not best.example.org' .t.err
 t 'another key' 1 layerpack -q -F cas --name test.example.org --update other \
     -o none low.tar
 shows 'is refused' 'not signed by the expected key' .t.err

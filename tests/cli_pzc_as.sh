@@ -148,6 +148,8 @@ fi
 is 'pigz -q is silent' "$(said pigz -q nothing)" ''
 
 ln -s "$(command -v pzc)" bin/xz
+is 'xz -l of another file' "$(said xz -l b)" \
+    'xz: b: File format not recognized'
 for n in 1% 100% max; do
 	t "xz: a limit of $n" 0 sh -c "xz --memlimit=$n -c b | xz -M$n -dc >back"
 	same "xz: a limit of $n: the bytes" back b
