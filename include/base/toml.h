@@ -38,6 +38,8 @@ struct toml_item {
 	const char *text;		/* of a string (without NULs), number or
 					 * date */
 	bool truth;
+	size_t arrays;			/* in which it is, one in the other, */
+	size_t index;			/* and its place in the inner one */
 	size_t line;			/* from 1 */
 };
 

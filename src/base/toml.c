@@ -23,6 +23,7 @@ struct toml {
 	const char *path[TOML_DEPTH];
 	size_t depth, of_table;		/* keys, and those of the table */
 	unsigned nested;		/* values */
+	size_t arrays, index;		/* of them, and in the inner one */
 	int (*item)(void *arg, const struct toml_item *i);
 	void *arg;
 	char *why;
@@ -92,7 +93,7 @@ report(struct toml *t, enum toml_type type, const char *text, bool truth)
 {
 	const struct toml_item i = { .type = type, .path = t->path,
 		.depth = t->depth, .text = text, .truth = truth,
-		.line = t->line };
+		.arrays = t->arrays, .index = t->index, .line = t->line };
 
 	return t->item(t->arg, &i);
 }
@@ -271,15 +272,20 @@ read_pair(struct toml *t)
 static int
 read_array(struct toml *t)
 {
+	size_t index = t->index;
 	int rc = 0;
 
-	for (skip(t, true); rc == 0 && !take(t, "]");) {
+	t->arrays++;
+	t->index = 0;
+	for (skip(t, true); rc == 0 && !take(t, "]"); t->index++) {
 		rc = read_value(t);
 		skip(t, true);
 		if (rc == 0 && !take(t, ",") && peek(t) != ']')
 			rc = expected(t, ", or ]");
 		skip(t, true);
 	}
+	t->arrays--;
+	t->index = index;
 	return rc;
 }
 
