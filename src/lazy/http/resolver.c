@@ -2,11 +2,13 @@
  * resolver.c - looking up host names in a process of its own
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Questions and answers are packets on a socket.  The process looks up each
- * name in a thread of its own, since one may take as long as a dead name server
- * makes it; so answers come in any order, and are told apart by a number.
+ * The process looks up each name in a thread of its own, since one may take as
+ * long as a dead name server makes it; so answers come in any order, and are told
+ * apart by a number.
  */
 #include "lazy/http/resolver.h"
+
+#include "aside.h"
 
 #include "base/sandbox.h"
 #include "base/sys.h"
@@ -15,16 +17,12 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct question {
@@ -38,9 +36,6 @@ struct answer {
 };
 
 /* The process */
-
-/* Its end of the socket: the lowest descriptor that is not a standard one. */
-enum { ASKED = 3 };
 
 /* What the C library reads to look up a name. */
 static const char *const configuration[] = { "/etc", "/usr", "/lib", "/lib64",
@@ -78,7 +73,7 @@ look_up(void *arg)
 		write_addresses(all, a.text);
 		freeaddrinfo(all);
 	}
-	send(ASKED, &a, sizeof(a), MSG_NOSIGNAL);
+	send(ASIDE_ASKED, &a, sizeof(a), MSG_NOSIGNAL);
 	free(q);
 	return NULL;
 }
@@ -102,53 +97,20 @@ confine_resolver(void)
 		close(dirs[--count]);
 }
 
-/* Closes what belongs to the parent: a mount, pipes, a terminal. */
 static void
-keep_only(int fd)
+answer_questions(void *arg)
 {
-	int null = open("/dev/null", O_RDWR), limit = (int)sysconf(_SC_OPEN_MAX);
-
-	for (int i = 0; i < ASKED; i++)
-		if (null == -1 || dup2(null, i) == -1)
-			_exit(1);
-	if (fd != ASKED && dup2(fd, ASKED) == -1)
-		_exit(1);
-	if (syscall(SYS_close_range, ASKED + 1U, ~0U, 0U) == -1)
-		for (int i = ASKED + 1; i < limit; i++)
-			close(i);
-}
-
-/* In lists of processes, it is not the one that is to be sent signals. */
-static void
-change_name(void)
-{
-	char *name = program_invocation_name;
-
-	prctl(PR_SET_NAME, "resolver");
-	if (strlen(name) >= strlen("resolver"))
-		strncpy(name, "resolver", strlen(name));
-}
-
-static void
-answer_questions(int fd)
-{
-	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM,
-		SIGUSR1, SIGUSR2, SIGALRM };
 	struct question q, *copy;
 	pthread_attr_t detached;
 	pthread_t thread;
 	ssize_t n;
 
-	/* what ends the parent closes the socket */
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
-		signal(ignored[i], SIG_IGN);
-	change_name();
-	keep_only(fd);
+	(void)arg;
 	confine_resolver();
 	pthread_attr_init(&detached);
 	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
 	for (;;) {
-		n = recv(ASKED, &q, sizeof(q), 0);
+		n = recv(ASIDE_ASKED, &q, sizeof(q), 0);
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n != sizeof(q))
@@ -175,8 +137,7 @@ struct known_host {
 };
 
 struct resolver {
-	pid_t pid;
-	int fd;
+	struct aside process;
 	uint32_t number;		/* of the last question */
 	struct known_host known[HOSTS];	/* the latest */
 	pthread_mutex_t lock;		/* held while there is a question */
@@ -186,28 +147,15 @@ int
 resolver_start(struct resolver **out)
 {
 	struct resolver *r = sys_calloc(1, sizeof(*r));
-	int ends[2], rc;
+	int rc;
 
 	if (r == NULL)
 		return -ENOMEM;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1) {
-		rc = -errno;
-		sys_free(r);
-		return rc;
-	}
-	r->pid = fork();
-	if (r->pid == 0) {
-		answer_questions(ends[1]);
-		_exit(1);
-	}
-	rc = r->pid == -1 ? -errno : 0;
-	sys_close(ends[1]);
+	rc = aside_start(&r->process, "resolver", answer_questions, NULL);
 	if (rc != 0) {
-		sys_close(ends[0]);
 		sys_free(r);
 		return rc;
 	}
-	r->fd = ends[0];
 	pthread_mutex_init(&r->lock, NULL);
 	*out = r;
 	return 0;
@@ -218,11 +166,7 @@ resolver_stop(struct resolver *r)
 {
 	if (r == NULL)
 		return;
-	sys_close(r->fd);
-	/* it may be looking up a name, which nobody waits for now */
-	kill(r->pid, SIGKILL);
-	while (waitpid(r->pid, NULL, 0) == -1 && errno == EINTR)
-		;
+	aside_stop(&r->process);
 	pthread_mutex_destroy(&r->lock);
 	sys_free(r);
 }
@@ -233,18 +177,18 @@ ask_process(struct resolver *r, const char *host, unsigned timeout_ms,
     char text[RESOLVER_TEXT])
 {
 	uint64_t end = sys_now_ns() + timeout_ms * millisecond, now;
-	struct pollfd p = { .fd = r->fd, .events = POLLIN };
+	struct pollfd p = { .fd = r->process.fd, .events = POLLIN };
 	struct question q = { .number = ++r->number };
 	struct answer a;
 	ssize_t n;
 
 	strcpy(q.host, host);
-	if (send(r->fd, &q, sizeof(q), MSG_NOSIGNAL) != sizeof(q))
+	if (send(r->process.fd, &q, sizeof(q), MSG_NOSIGNAL) != sizeof(q))
 		return -EPIPE;
 	while ((now = sys_now_ns()) < end) {
 		if (poll(&p, 1, (int)((end - now) / millisecond + 1)) <= 0)
 			continue;
-		n = recv(r->fd, &a, sizeof(a), 0);
+		n = recv(r->process.fd, &a, sizeof(a), 0);
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n != sizeof(a))
