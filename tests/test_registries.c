@@ -164,8 +164,11 @@ hosts(void **state)
 	    "https://m.org/v2/library/x http://p.org:5000/v2/library/x "
 	    "https://r.org/v2/proxy/library/x "
 	    "https://registry-1.docker.io/v2/library/x");
+	assert_string_equal(found(r, "b.org", "x", "1"),
+	    "https://all.org/v2/x https://b.org/v2/x");
+	/* a folder with certificates says that there are no mirrors */
 	assert_string_equal(found(r, "ca.org", "x", "1"),
-	    "https://all.org/v2/x https://ca.org/v2/x");
+	    "https://ca.org/v2/x");
 	vfs_registries_free(r);
 	r = NULL;
 	assert_int_equal(vfs_registries_read_hosts(&r, "certs", why), -ENOENT);

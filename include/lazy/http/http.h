@@ -45,6 +45,10 @@ struct http_counts {
 					 * the ranges */
 };
 
+struct helpers;
+struct http_servers;
+struct resolver;
+
 struct http_options {
 	const char *credentials;	/* "user:password", or NULL */
 	const char *credentials_for;	/* a URL of the only server that gets
@@ -55,13 +59,20 @@ struct http_options {
 					 * system's */
 	struct resolver *resolver;	/* looks up names, and is closed after
 					 * the client; NULL: libcurl does it */
+	struct helpers *helpers;	/* runs the programs that auth_file
+					 * names, and is closed after the
+					 * client; NULL: they are not run */
+	struct http_servers *servers;	/* certificates and header fields; freed
+					 * after the client; or NULL */
+	/* what people should know of a server, by any thread; or NULL */
+	void (*warn)(void *arg, const char *name, const char *why);
+	void *arg;			/* of warn() */
 	unsigned timeout_s;
 	unsigned connections;		/* maximum number per host */
 };
 
 struct http;
 struct http_object;
-struct resolver;
 
 /*
  * Initializes libcurl, which reads configuration, and returns the file and the

@@ -2,9 +2,8 @@
  * vfs_registries.h - from which servers an image is fetched
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Sources: containers-registries.conf(5), version 2; containerd's
- * docs/hosts.md.  An insecure registry is spoken to without TLS; what the files
- * say of certificates and headers is ignored.
+ * Sources: containers-registries.conf(5), version 2; containers-certs.d(5);
+ * containerd's docs/hosts.md.  An insecure registry is spoken to without TLS.
  */
 #ifndef COLDPRESS_LAZY_VFS_VFS_REGISTRIES_H
 #define COLDPRESS_LAZY_VFS_VFS_REGISTRIES_H
@@ -19,6 +18,7 @@ enum {
 	VFS_ENDPOINTS = 16		/* maximum number for an image */
 };
 
+struct http_servers;
 struct vfs_registries;
 
 /*
@@ -33,8 +33,9 @@ int vfs_registries_read(struct vfs_registries **r, const char *file,
 
 /*
  * The same, but of a directory as containerd has it: DIR/HOST/hosts.toml, and
- * DIR/_default/hosts.toml for other hosts.  *r may have been read before, or is
- * NULL; what both say of a host is taken from the directory.
+ * DIR/_default/hosts.toml for other hosts; or, in its place, certificates.  *r
+ * may have been read before, or is NULL; what both say of a host is taken from
+ * the directory.
  */
 int vfs_registries_read_hosts(struct vfs_registries **r, const char *dir,
     char why[LAYER_WHY]);
@@ -42,13 +43,19 @@ int vfs_registries_read_hosts(struct vfs_registries **r, const char *dir,
 /*
  * Reads what a user has, as Podman looks for it: `file` or, if it is NULL, that of
  * CONTAINERS_REGISTRIES_CONF or, if there are any, of the user or of the system;
- * and then the directory `hosts`, unless it is NULL.  Returns as
- * vfs_registries_read(), always with a reason.
+ * then the directory `hosts`, unless it is NULL; and the folders of certificates
+ * of the user, of the system and of Docker.  Returns as vfs_registries_read(),
+ * always with a reason.
  */
 int vfs_registries_of_user(struct vfs_registries **r, const char *file,
     const char *hosts, char why[LAYER_WHY]);
 
 void vfs_registries_free(struct vfs_registries *r);	/* may be NULL */
+
+/*
+ * Returns what the files say of servers, which lives as long as r; NULL if r is.
+ */
+struct http_servers *vfs_registries_servers(const struct vfs_registries *r);
 
 /*
  * Writes where to look for an image, best first: SCHEME://HOST/v2/NAME.  host is

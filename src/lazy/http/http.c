@@ -14,6 +14,7 @@
 
 #include "base/strbuf.h"
 #include "base/sys.h"
+#include "lazy/http/http_servers.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -103,7 +104,9 @@ enqueue(struct http *h, struct http_transfer *const *t, size_t count)
 	pthread_mutex_lock(&h->lock);
 	/* the queue is a stack, so push in reverse order */
 	for (size_t i = count; i-- > 0; ) {
-		t[i]->done = false;
+		t[i]->done = t[i]->rc != 0;
+		if (t[i]->done)
+			continue;
 		t[i]->next = h->queue;
 		h->queue = t[i];
 	}
@@ -206,6 +209,9 @@ http_open(struct http **out, const struct http_options *o,
 			goto fail;
 	}
 	rc = -ENOMEM;
+	if (o->servers != NULL)
+		http_servers_trust(o->servers, o->ca_file != NULL ?
+		    o->ca_file : curl_version_info(CURLVERSION_NOW)->cainfo);
 	h->multi = curl_multi_init();
 	if (h->multi == NULL)
 		goto fail;

@@ -2,8 +2,9 @@
  * http_auth.c - credentials and tokens, sent only to the intended hosts
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * Source of the file's format: containers-auth.json(5).  Helper programs are
- * not run.
+ * Source of the file's format: containers-auth.json(5).  Sources of the tokens:
+ * the distribution specification's "Token Authentication" and "OAuth2 Token
+ * Authentication".
  */
 #include "http_private.h"
 
@@ -12,6 +13,7 @@
 #include "base/strbuf.h"
 #include "base/sys.h"
 #include "base/json.h"
+#include "lazy/http/helpers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -186,12 +188,8 @@ reload_auths(struct http *h)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/*
- * Returns whether a key in the file, with or without scheme and path, matches a
- * host, which includes the port; a default port may be omitted from the key.
- */
-static bool
-is_host(const char *key, const char *host)
+bool
+http_auth_is_host(const char *key, const char *host)
 {
 	static const char *const ports[] = { ":443", ":80" };
 	const char *scheme = strstr(key, "://");
@@ -222,7 +220,7 @@ http_auth_lookup(const char *text, size_t len, const char *host,
 	all = json_member(root, "auths", yajl_t_object);
 	for (size_t i = 0; all != NULL && found == NULL &&
 	    i < YAJL_GET_OBJECT(all)->len; i++)
-		if (is_host(YAJL_GET_OBJECT(all)->keys[i], host))
+		if (http_auth_is_host(YAJL_GET_OBJECT(all)->keys[i], host))
 			found = json_text(YAJL_GET_OBJECT(all)->values[i],
 			    "auth");
 	*base64 = found == NULL ? NULL : strcopy(found);
@@ -271,37 +269,189 @@ http_auth_find(struct http *h, const char *url)
 	return value;
 }
 
-/*
- * Returns "Basic ..." for the URL's host, or NULL if the host has no
- * credentials.
- */
-static char *
-basic(struct http *h, const char *url)
-{
-	char origin[HTTP_URL], *base64 = NULL, *value = NULL;
-	size_t len;
+/* What a server gets: one of these, or neither. */
+struct login {
+	char *base64;			/* of "user:password" */
+	char *token;			/* an identity token */
+};
 
+static void
+login_free(struct login *l)
+{
+	helpers_forget(l->base64);
+	helpers_forget(l->token);
+}
+
+/* Sets base64 of "user:password".  Returns 0 or -ENOMEM. */
+static int
+encode(struct login *l, const char *text)
+{
+	size_t len = strlen(text);
+
+	l->base64 = sys_malloc(base64_len(len) + 1);
+	if (l->base64 == NULL)
+		return -ENOMEM;
+	base64_write(l->base64, text, len);
+	return 0;
+}
+
+/* Takes what a program said.  Returns 0, -ENOMEM or -EACCES. */
+static int
+take_answer(struct login *l, const char *user, const char *secret,
+    char why[LAYER_WHY])
+{
+	struct strbuf both = { .len = 0 };
+	int rc = -ENOMEM;
+
+	if (strcmp(user, "<token>") == 0) {
+		l->token = strcopy(secret);
+		return l->token == NULL ? -ENOMEM : 0;
+	}
+	if (strchr(user, ':') != NULL) {
+		snprintf(why, LAYER_WHY, "the user's name from the credential "
+		    "helper contains ':'");
+		return -EACCES;
+	}
+	strbuf_fmt(&both, "%s:%s", user, secret);
+	strbuf_char(&both, '\0');
+	if (!both.failed)
+		rc = encode(l, both.data);
+	if (both.data != NULL)
+		explicit_bzero(both.data, both.len);
+	strbuf_free(&both);
+	return rc;
+}
+
+/*
+ * Asks the program that the file names, if any.  Returns 0; -ENOENT if it names
+ * none; or another -errno, mostly with a reason.
+ */
+static int
+ask_helper(struct http *h, enum helpers_which which, const char *host,
+    struct login *l, char why[LAYER_WHY])
+{
+	char *name = NULL, *user = NULL, *secret = NULL;
+	int rc;
+
+	pthread_mutex_lock(&h->lock);
+	rc = helpers_find(h->auths.data, h->auths.len, which, host, &name,
+	    why);
+	pthread_mutex_unlock(&h->lock);
+	sys_free(name);
+	if (rc != 0)
+		return rc == -EINVAL ? -EACCES : rc;
+	if (h->o.helpers == NULL) {
+		snprintf(why, LAYER_WHY, "no credential helper can be run "
+		    "here");
+		return -EACCES;
+	}
+	rc = helpers_ask(h->o.helpers, which, host, &user, &secret, why);
+	if (rc == 0)
+		rc = take_answer(l, user, secret, why);
+	helpers_forget(user);
+	helpers_forget(secret);
+	/* a program that has none for its host ends the search */
+	return rc == -ENOENT ? 0 : rc;
+}
+
+/*
+ * Finds what the URL's server gets, if anything: from the command line, from the
+ * program for this host, from the file, or from the program for the rest.
+ * Returns 0, -ENOMEM, or another -errno with a reason.
+ */
+static int
+find_login(struct http *h, const char *url, struct login *l,
+    char why[LAYER_WHY])
+{
+	char origin[HTTP_URL];
+	const char *host;
+	int rc;
+
+	*l = (struct login){ .base64 = NULL };
 	reload_auths(h);
 	if (h->credentials != NULL && h->credentials_for != NULL &&
-	    http_same_server(url, h->credentials_for)) {
-		len = strlen(h->credentials);
-		base64 = sys_malloc(base64_len(len) + 1);
-		if (base64 != NULL)
-			base64_write(base64, h->credentials, len);
-	} else if (h->auth_path != NULL && http_origin(url, origin)) {
+	    http_same_server(url, h->credentials_for))
+		return encode(l, h->credentials);
+	if (h->auth_path == NULL || !http_origin(url, origin))
+		return 0;
+	host = strstr(origin, "://") + 3;
+	rc = ask_helper(h, HELPERS_OF_HOST, host, l, why);
+	if (rc == -ENOENT) {
 		pthread_mutex_lock(&h->lock);
-		if (http_auth_lookup(h->auths.data, h->auths.len,
-		    strstr(origin, "://") + 3, &base64) != 0)
-			base64 = NULL;
+		rc = http_auth_lookup(h->auths.data, h->auths.len, host,
+		    &l->base64);
 		pthread_mutex_unlock(&h->lock);
 	}
-	if (base64 != NULL && asprintf(&value, "Basic %s", base64) == -1)
-		value = NULL;
-	sys_free(base64);
-	return value;
+	if (rc == -ENOENT)
+		rc = ask_helper(h, HELPERS_OF_REST, host, l, why);
+	return rc == -ENOENT || rc == -EBADMSG ? 0 : rc;
 }
 
 /* Tokens */
+
+/* Appends NAME=VALUE, escaped, after a separator. */
+static void
+add_escaped(struct strbuf *b, const char *name, const char *value)
+{
+	char *escaped = curl_easy_escape(NULL, value, 0);
+
+	strbuf_fmt(b, "%s=%s", name, escaped == NULL ? "" : escaped);
+	b->failed = b->failed || escaped == NULL;
+	if (escaped != NULL)
+		explicit_bzero(escaped, strlen(escaped));
+	curl_free(escaped);
+}
+
+/*
+ * Asks the token server, with an identity token in a form, or else with a user
+ * and a password, if there are any.
+ */
+static int
+ask_token_server(struct http *h, const char *url,
+    const struct http_challenge *c, const struct login *l,
+    struct http_document *d, char why[LAYER_WHY])
+{
+	struct http_manner as = { .kin = url };
+	struct strbuf query = { .len = 0 };
+	char *field = NULL;
+	int rc = -ENOMEM;
+
+	if (l->token == NULL)
+		strbuf_fmt(&query, "%s%c", c->realm,
+		    strchr(c->realm, '?') == NULL ? '?' : '&');
+	else
+		strbuf_str(&query, "grant_type=refresh_token&"
+		    "client_id=coldpress&");
+	add_escaped(&query, "service", c->service);
+	if (*c->scope != '\0') {
+		strbuf_char(&query, '&');
+		add_escaped(&query, "scope", c->scope);
+	}
+	if (l->token != NULL) {
+		strbuf_char(&query, '&');
+		add_escaped(&query, "refresh_token", l->token);
+	}
+	strbuf_char(&query, '\0');
+	if (l->base64 != NULL && asprintf(&field, "Authorization: Basic %s",
+	    l->base64) == -1) {
+		field = NULL;
+		goto out;
+	}
+	if (query.failed)
+		goto out;
+	as.field = field;
+	if (l->token != NULL)
+		as.post = query.data;
+	rc = l->token == NULL && query.len > HTTP_URL ? -EPROTO :
+	    http_get_as(h, l->token != NULL ? c->realm : query.data, &as,
+	    TOKEN_MAX, d, why);
+out:
+	if (query.data != NULL)
+		explicit_bzero(query.data, query.len);
+	strbuf_free(&query);
+	free(field);
+	return rc;
+}
 
 /* Requests a token.  Returns "Bearer ..." from the token server's reply. */
 static int
@@ -309,11 +459,10 @@ get_token(struct http *h, const char *url, const struct http_challenge *c,
     char **value, char why[LAYER_WHY])
 {
 	struct http_document d = { .status = 0 };
-	char from[HTTP_URL], *login = NULL, *field = NULL;
-	char *service, *scope;
+	struct login l;
 	const char *token;
 	yajl_val root = NULL;
-	int n = -1, rc;
+	int rc;
 
 	/* a password must not be sent over a less secure connection */
 	if (http_is_secure(url) && !http_is_secure(c->realm)) {
@@ -321,23 +470,10 @@ get_token(struct http *h, const char *url, const struct http_challenge *c,
 		    "use https", c->realm);
 		return -EACCES;
 	}
-	service = curl_easy_escape(NULL, c->service, 0);
-	scope = curl_easy_escape(NULL, c->scope, 0);
-	if (service != NULL && scope != NULL)
-		n = snprintf(from, sizeof(from), "%s%cservice=%s%s%s",
-		    c->realm, strchr(c->realm, '?') == NULL ? '?' : '&',
-		    service, *scope == '\0' ? "" : "&scope=", scope);
-	curl_free(service);
-	curl_free(scope);
-	if (n <= 0 || (size_t)n >= sizeof(from))
-		return -EPROTO;
-	login = basic(h, url);
-	if (login != NULL && asprintf(&field, "Authorization: %s", login) ==
-	    -1) {
-		free(login);
-		return -ENOMEM;
-	}
-	rc = http_get_as(h, from, field, false, TOKEN_MAX, &d, why);
+	rc = find_login(h, url, &l, why);
+	if (rc == 0)
+		rc = ask_token_server(h, url, c, &l, &d, why);
+	login_free(&l);
 	if (rc == 0)
 		rc = json_parse(&root, d.body.data, d.body.len, why);
 	if (rc != 0)
@@ -349,13 +485,34 @@ get_token(struct http *h, const char *url, const struct http_challenge *c,
 		snprintf(why, LAYER_WHY, "the token server sent no token");
 		rc = -EACCES;
 	} else if (asprintf(value, "Bearer %s", token) == -1) {
+		*value = NULL;
 		rc = -ENOMEM;
 	}
 	yajl_tree_free(root);
 out:
 	http_document_free(&d);
-	free(field);
-	free(login);
+	return rc;
+}
+
+/* Returns "Basic ..." in *value for the URL's host, or NULL. */
+static int
+get_basic(struct http *h, const char *url, char **value, char why[LAYER_WHY])
+{
+	struct login l;
+	int rc = find_login(h, url, &l, why);
+
+	if (rc == 0 && l.token != NULL) {
+		snprintf(why, LAYER_WHY, "the server asks for a user and a "
+		    "password, but the credential helper has an identity "
+		    "token");
+		rc = -EACCES;
+	}
+	if (rc == 0 && l.base64 != NULL && asprintf(value, "Basic %s",
+	    l.base64) == -1) {
+		*value = NULL;
+		rc = -ENOMEM;
+	}
+	login_free(&l);
 	return rc;
 }
 
@@ -365,12 +522,10 @@ http_auth_answer(struct http *h, const char *url,
 {
 	char prefix[HTTP_URL], *value = NULL;
 	struct http_grant *g, **at;
-	int rc = 0;
+	int rc;
 
-	if (c->scheme == HTTP_BASIC)
-		value = basic(h, url);
-	else
-		rc = get_token(h, url, c, &value, why);
+	rc = c->scheme == HTTP_BASIC ? get_basic(h, url, &value, why) :
+	    get_token(h, url, c, &value, why);
 	if (rc != 0)
 		return rc;
 	if (value == NULL) {

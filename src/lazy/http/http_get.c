@@ -40,7 +40,7 @@ take_document(void *arg, const void *data, size_t len)
 }
 
 int
-http_get_as(struct http *h, const char *url, const char *field, bool answering,
+http_get_as(struct http *h, const char *url, const struct http_manner *as,
     size_t max, struct http_document *d, char why[LAYER_WHY])
 {
 	struct http_transfer t, *all = &t;
@@ -50,12 +50,13 @@ http_get_as(struct http *h, const char *url, const char *field, bool answering,
 
 	*d = (struct http_document){ .status = 0 };
 	http_patience_start(&p, h->o.timeout_s);
-	p.answered = !answering;
+	p.answered = !as->answering;
 	do {
 		t = (struct http_transfer){ .begin = begin_document,
-			.body = take_document, .arg = &g };
+			.body = take_document, .arg = &g, .post = as->post,
+			.kin = as->kin };
 		strbuf_clear(&d->body);
-		rc = http_transfer_open(&t, h, url, NULL, field);
+		rc = http_transfer_open(&t, h, url, NULL, as->field);
 		if (rc != 0) {
 			snprintf(why, LAYER_WHY, "%s", strerror(-rc));
 		} else {
@@ -85,10 +86,11 @@ http_get(struct http *h, const char *url, const char *accept, size_t max,
     struct http_document *d, char why[LAYER_WHY])
 {
 	char field[HTTP_FIELD];
+	const struct http_manner as = { .field = field, .answering = true };
 
 	snprintf(field, sizeof(field), "Accept: %s", accept == NULL ? "*/*" :
 	    accept);
-	return http_get_as(h, url, field, true, max, d, why);
+	return http_get_as(h, url, &as, max, d, why);
 }
 
 void

@@ -46,7 +46,13 @@ struct http_reply {
 struct http_transfer {
 	struct http *h;
 	CURL *easy;
-	struct curl_slist *fields, *hosts;
+	struct curl_slist *fields;	/* of its own, */
+	struct curl_slist *header;	/* and with those of the server */
+	struct curl_slist *hosts;
+	const char *post;		/* a form to be sent, or NULL */
+	const char *kin;		/* a URL of the server that names this
+					 * one, which is trusted as that is; or
+					 * NULL */
 	unsigned redirects;		/* followed so far */
 	uint64_t passed;		/* bytes of the replies before this */
 	int (*begin)(void *arg, const struct http_reply *r);
@@ -142,10 +148,11 @@ void http_run(struct http *h, struct http_transfer *const *t, size_t count);
 /* http_transfer.c */
 
 /*
- * Prepares a GET request for the URL, with its credentials, if known, a list of
+ * Prepares a request for the URL, with its credentials, if known, a list of
  * ranges or NULL, and an additional header field or NULL.  The transfer is
- * ended if hardly any data arrives for a third of timeout_s.  Returns 0,
- * -ENOMEM or -EINVAL.
+ * ended if hardly any data arrives for a third of timeout_s; and http_run() does
+ * not begin it if its rc is set, because the server cannot be reached as it is
+ * configured.  Returns 0, -ENOMEM or -EINVAL.
  */
 int http_transfer_open(struct http_transfer *t, struct http *h,
     const char *url, const char *ranges, const char *field);
@@ -168,7 +175,8 @@ int http_transfer_plain(struct http_transfer *t, const struct http_reply *r);
 
 /*
  * Prepares the transfer that has ended for another request if the reply is a
- * redirect.  Credentials are not sent to another origin; https is not followed
+ * redirect.  Credentials, certificates and header fields for a server are not
+ * sent to another origin, and a form is sent nowhere else; https is not followed
  * by http.  Returns whether it should run again.
  */
 bool http_transfer_follow(struct http_transfer *t);
@@ -237,6 +245,12 @@ int http_auth_load(struct http *h, const char *path, char why[LAYER_WHY]);
 void http_auth_free(struct http *h);
 
 /*
+ * Returns whether a key in the file, with or without scheme and path, matches
+ * HOST:PORT; a default port may be omitted from the key.
+ */
+bool http_auth_is_host(const char *key, const char *host);
+
+/*
  * Finds the base64 of "user:password" for a host in an auth file's text; the
  * result must be freed with sys_free().  Returns 0, -ENOENT or -EBADMSG.
  */
@@ -259,11 +273,15 @@ int http_auth_answer(struct http *h, const char *url,
 
 /* http_get.c */
 
-/*
- * Like http_get(), but with a header field, or NULL.  Only if answering is set
- * is a challenge answered.
- */
-int http_get_as(struct http *h, const char *url, const char *field,
-    bool answering, size_t max, struct http_document *d, char why[LAYER_WHY]);
+/* How a document is requested. */
+struct http_manner {
+	const char *field;		/* of the header, or NULL */
+	const char *post, *kin;		/* as in struct http_transfer */
+	bool answering;			/* challenges are answered */
+};
+
+/* Like http_get(). */
+int http_get_as(struct http *h, const char *url, const struct http_manner *as,
+    size_t max, struct http_document *d, char why[LAYER_WHY]);
 
 #endif

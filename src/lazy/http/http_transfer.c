@@ -9,6 +9,7 @@
 
 #include "base/args.h"
 #include "base/sys.h"
+#include "lazy/http/http_servers.h"
 #include "lazy/http/resolver.h"
 
 #include <errno.h>
@@ -116,6 +117,18 @@ on_body(char *data, size_t one, size_t len, void *arg)
 
 /* The request */
 
+/* Appends a copy of a line to a list.  Returns 0 or -ENOMEM. */
+static int
+append(struct curl_slist **to, const char *line)
+{
+	struct curl_slist *more = curl_slist_append(*to, line);
+
+	if (more == NULL)
+		return -ENOMEM;
+	*to = more;
+	return 0;
+}
+
 /* Adds the credentials for the URL, and an additional field or NULL. */
 static int
 add_fields(struct http_transfer *t, struct http *h, const char *url,
@@ -124,7 +137,6 @@ add_fields(struct http_transfer *t, struct http *h, const char *url,
 	bool has = field != NULL && strncmp(field, "Authorization:", 14) == 0;
 	char *grant = has ? NULL : http_auth_find(h, url), *line = NULL;
 	const char *fields[2] = { field };
-	struct curl_slist *more;
 	int rc = 0;
 
 	if (grant != NULL) {
@@ -135,18 +147,106 @@ add_fields(struct http_transfer *t, struct http *h, const char *url,
 		fields[0] = line;
 		fields[1] = field;
 	}
-	for (int i = 0; rc == 0 && i < 2 && fields[i] != NULL; i++) {
-		more = curl_slist_append(t->fields, fields[i]);
-		if (more == NULL)
-			rc = -ENOMEM;
-		else
-			t->fields = more;
-	}
+	for (int i = 0; rc == 0 && i < 2 && fields[i] != NULL; i++)
+		rc = append(&t->fields, fields[i]);
 	free(line);
 	sys_free(grant);
-	if (rc == 0)
-		curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->fields);
 	return rc;
+}
+
+/* Returns whether the list has a field with the same name. */
+static bool
+has_field(const struct curl_slist *fields, const char *field)
+{
+	size_t n = strcspn(field, ":;");
+
+	for (; fields != NULL; fields = fields->next)
+		if (strncasecmp(fields->data, field, n) == 0 &&
+		    strcspn(fields->data, ":;") == n)
+			return true;
+	return false;
+}
+
+/* Sets the header to the transfer's fields and those of a server, or NULL. */
+static int
+set_header(struct http_transfer *t, const struct http_server *s)
+{
+	struct curl_slist *all = NULL;
+	const char *field, *end;
+	int rc = 0;
+
+	for (const struct curl_slist *i = t->fields; rc == 0 && i != NULL;
+	    i = i->next)
+		rc = append(&all, i->data);
+	field = s == NULL ? NULL : s->fields.data;
+	end = field == NULL ? NULL : field + s->fields.len;
+	for (; rc == 0 && field < end; field += strlen(field) + 1)
+		if (!has_field(t->fields, field))
+			rc = append(&all, field);
+	if (rc != 0) {
+		curl_slist_free_all(all);
+		return rc;
+	}
+	curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, all);
+	curl_slist_free_all(t->header);
+	t->header = all;
+	return 0;
+}
+
+static CURLcode
+set_blob(struct http_transfer *t, CURLoption o, const struct strbuf *b)
+{
+	struct curl_blob blob = { .flags = CURL_BLOB_NOCOPY };
+
+	if (b == NULL || b->len == 0) {
+		curl_easy_setopt(t->easy, o, NULL);
+		return CURLE_OK;
+	}
+	blob.data = b->data;
+	blob.len = b->len;
+	return curl_easy_setopt(t->easy, o, &blob);
+}
+
+/* Says once that anyone may be this server. */
+static void
+tell_unverified(struct http *h, struct http_server *s, const char *url)
+{
+	char origin[HTTP_URL];
+
+	if (h->o.warn != NULL && http_is_secure(url) &&
+	    http_origin(url, origin) && !atomic_exchange(&s->told, true))
+		h->o.warn(h->o.arg, origin, "the server's certificate is not "
+		    "verified (skip_verify)");
+}
+
+/*
+ * Sets what is known of the URL's server, and nothing of others.  If it cannot be
+ * reached, sets rc and why.  Returns 0 or -ENOMEM.
+ */
+static int
+use_server(struct http_transfer *t, const char *url)
+{
+	struct http_server *s = http_servers_find(t->h->o.servers, url);
+	struct http_server *kin = t->kin == NULL ? NULL :
+	    http_servers_find(t->h->o.servers, t->kin);
+	bool own = s != NULL && s->ca.len > 0;
+	bool verifies = s == NULL || !s->unverified;
+
+	if (set_blob(t, CURLOPT_CAINFO_BLOB, own ? &s->trusted : kin != NULL ?
+	    &kin->trusted : NULL) != CURLE_OK ||
+	    set_blob(t, CURLOPT_SSLCERT_BLOB, s == NULL ? NULL : &s->cert) !=
+	    CURLE_OK ||
+	    set_blob(t, CURLOPT_SSLKEY_BLOB, s == NULL ? NULL : &s->key) !=
+	    CURLE_OK)
+		t->rc = http_transfer_refuse(t, -EKEYREJECTED, "this libcurl "
+		    "takes no certificates for single servers");
+	if (s != NULL && *s->why != '\0')
+		t->rc = http_transfer_refuse(t, -EKEYREJECTED, s->why);
+	curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYPEER, verifies ? 1L : 0L);
+	curl_easy_setopt(t->easy, CURLOPT_SSL_VERIFYHOST, verifies ? 2L : 0L);
+	if (!verifies)
+		tell_unverified(t->h, s, url);
+	return set_header(t, s);
 }
 
 /* libcurl's own low-speed limit averages over several seconds. */
@@ -223,7 +323,6 @@ static int
 add_addresses(struct http_transfer *t, const char *host, const char *port)
 {
 	char text[RESOLVER_TEXT], line[RESOLVER_HOST + RESOLVER_TEXT + 16];
-	struct curl_slist *more;
 
 	/* libcurl says best what is wrong with a name that has no address */
 	if (*host == '[' || resolver_find(t->h->o.resolver, host,
@@ -231,11 +330,7 @@ add_addresses(struct http_transfer *t, const char *host, const char *port)
 		return 0;
 	/* with +, libcurl forgets them after a minute */
 	snprintf(line, sizeof(line), "+%s:%.6s:%s", host, port, text);
-	more = curl_slist_append(t->hosts, line);
-	if (more == NULL)
-		return -ENOMEM;
-	t->hosts = more;
-	return 0;
+	return append(&t->hosts, line);
 }
 
 /*
@@ -280,6 +375,7 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
     const char *ranges, const char *field)
 {
 	long ms = (long)h->o.timeout_s * 1000 / HTTP_TRIES;
+	int rc;
 
 	t->h = h;
 	t->stall_ns = (uint64_t)ms * 1000000;
@@ -316,27 +412,29 @@ http_transfer_open(struct http_transfer *t, struct http *h, const char *url,
 	curl_easy_setopt(t->easy, CURLOPT_HEADERDATA, t);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_body);
 	curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t);
-	return find_hosts(t, url) != 0 ? -ENOMEM :
-	    add_fields(t, h, url, field);
+	if (t->post != NULL)
+		curl_easy_setopt(t->easy, CURLOPT_POSTFIELDS, t->post);
+	if (find_hosts(t, url) != 0)
+		return -ENOMEM;
+	rc = add_fields(t, h, url, field);
+	return rc != 0 ? rc : use_server(t, url);
 }
 
-/* Removes Authorization from the header.  Returns 0 or -ENOMEM. */
+/* Removes Authorization from the transfer's fields.  Returns 0 or -ENOMEM. */
 static int
 drop_credentials(struct http_transfer *t)
 {
-	struct curl_slist *kept = NULL, *more;
+	struct curl_slist *kept = NULL;
+	int rc = 0;
 
-	for (struct curl_slist *i = t->fields; i != NULL; i = i->next) {
-		if (strncasecmp(i->data, "Authorization:", 14) == 0)
-			continue;
-		more = curl_slist_append(kept, i->data);
-		if (more == NULL) {
-			curl_slist_free_all(kept);
-			return -ENOMEM;
-		}
-		kept = more;
+	for (struct curl_slist *i = t->fields; rc == 0 && i != NULL;
+	    i = i->next)
+		if (strncasecmp(i->data, "Authorization:", 14) != 0)
+			rc = append(&kept, i->data);
+	if (rc != 0) {
+		curl_slist_free_all(kept);
+		return rc;
 	}
-	curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, kept);
 	curl_slist_free_all(t->fields);
 	t->fields = kept;
 	return 0;
@@ -359,8 +457,8 @@ http_transfer_follow(struct http_transfer *t)
 {
 	char from[HTTP_URL], *to = NULL;
 
-	if (t->code != CURLE_OK || t->rc != 0 || t->reply.status < 300 ||
-	    t->reply.status >= 400 || curl_easy_getinfo(t->easy,
+	if (t->code != CURLE_OK || t->rc != 0 || t->post != NULL ||
+	    t->reply.status < 300 || t->reply.status >= 400 || curl_easy_getinfo(t->easy,
 	    CURLINFO_REDIRECT_URL, &to) != CURLE_OK || to == NULL)
 		return false;
 	if (t->redirects == HTTP_REDIRECTS) {
@@ -374,10 +472,13 @@ http_transfer_follow(struct http_transfer *t)
 		t->rc = drop_credentials(t);
 		if (t->rc != 0)
 			return false;
+		t->kin = NULL;
 	}
 	if (http_is_secure(from))
 		curl_easy_setopt(t->easy, CURLOPT_PROTOCOLS_STR, "https");
 	t->rc = find_hosts(t, to);
+	if (t->rc == 0 && use_server(t, to) != 0)
+		t->rc = -ENOMEM;
 	if (t->rc != 0)
 		return false;
 	/* setting the URL copies it, and ends the life of `to' */
@@ -405,10 +506,10 @@ http_transfer_close(struct http_transfer *t)
 	if (t->easy != NULL)
 		curl_easy_cleanup(t->easy);
 	curl_slist_free_all(t->fields);
+	curl_slist_free_all(t->header);
 	curl_slist_free_all(t->hosts);
 	t->easy = NULL;
-	t->fields = NULL;
-	t->hosts = NULL;
+	t->fields = t->header = t->hosts = NULL;
 }
 
 int
@@ -465,6 +566,19 @@ of_status(long status)
 	}
 }
 
+/*
+ * Returns whether the server has ended the handshake because of the client's
+ * certificate, which another attempt would not mend.
+ */
+static bool
+is_not_admitted(const struct http_transfer *t)
+{
+	return strstr(t->error, "alert certificate") != NULL ||
+	    strstr(t->error, "alert bad certificate") != NULL ||
+	    strstr(t->error, "alert unknown ca") != NULL ||
+	    strstr(t->error, "alert handshake failure") != NULL;
+}
+
 static int
 of_code(const struct http_transfer *t)
 {
@@ -482,7 +596,7 @@ of_code(const struct http_transfer *t)
 	case CURLE_OUT_OF_MEMORY:
 		return -ENOMEM;
 	default:
-		return -EAGAIN;
+		return is_not_admitted(t) ? -EKEYREJECTED : -EAGAIN;
 	}
 }
 

@@ -4,6 +4,8 @@
  */
 #include "lazy/vfs/vfs_registries.h"
 
+#include "vfs_certs.h"
+
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/fdio.h"
@@ -31,6 +33,8 @@ struct place {
 	bool exact;			/* the URL has its "/v2" already */
 	bool no_tags, no_digests;	/* is not asked for these */
 	bool stated, pull, resolve;	/* capabilities, if they are stated */
+	struct http_server *server;	/* until it is added to the others; or
+					 * NULL */
 };
 
 struct registry {
@@ -38,12 +42,14 @@ struct registry {
 	struct place own, mirrors[MIRRORS];
 	size_t mirror_count;
 	bool blocked, mirrors_by_digest;
+	bool only_certs;		/* of containerd's directory */
 };
 
 struct vfs_registries {
 	struct registry *all;
 	size_t count, cap;
 	struct arena arena;		/* for the strings */
+	struct http_servers *servers;
 };
 
 /* A file that is being read. */
@@ -52,6 +58,11 @@ struct reading {
 	const char *file;
 	struct registry *now;		/* the last registry, or NULL */
 	struct place *mirror;		/* its last mirror, or NULL */
+	const char *folder;		/* of hosts.toml */
+	/* of it, the client's certificate that is being read, or NULL */
+	const char *cert, *key;
+	bool pair;			/* in a list of two */
+	struct place *shown_to;
 	char *why;
 };
 
@@ -230,7 +241,9 @@ need(struct vfs_registries **r)
 {
 	if (*r == NULL)
 		*r = sys_calloc(1, sizeof(**r));
-	return *r;
+	if (*r != NULL && (*r)->servers == NULL)
+		(*r)->servers = http_servers_new();
+	return *r == NULL || (*r)->servers == NULL ? NULL : *r;
 }
 
 int
@@ -269,44 +282,173 @@ vfs_registries_read(struct vfs_registries **r, const char *file,
 
 /* hosts.toml */
 
+/* Returns the mirror with this URL, which is added if it is new. */
+static int
+find_mirror(struct reading *f, const struct toml_item *i, const char *url)
+{
+	int rc;
+
+	for (size_t k = 0; k < f->now->mirror_count; k++) {
+		f->mirror = &f->now->mirrors[k];
+		if (strcmp(f->mirror->location, url) == 0)
+			return 0;
+	}
+	rc = add_mirror(f, i);
+	if (rc != 0)
+		return rc;
+	f->mirror->location = arena_copy(&f->r->arena, url, strlen(url));
+	return f->mirror->location == NULL ? -ENOMEM : 0;
+}
+
+static struct http_server *
+server_of(struct place *p)
+{
+	if (p->server == NULL)
+		p->server = sys_calloc(1, sizeof(*p->server));
+	return p->server;
+}
+
+/* Returns a path in the file's folder, unless it is absolute; or NULL. */
+static const char *
+path_of(const struct reading *f, const char *path)
+{
+	size_t n = strlen(f->folder) + strlen(path) + 2;
+	char *s = arena_take(&f->r->arena, n);
+
+	if (s != NULL)
+		snprintf(s, n, "%s%s%s", *path == '/' ? "" : f->folder,
+		    *path == '/' ? "" : "/", path);
+	return s;
+}
+
+/* Adds the client's certificate that has been read, if any. */
+static int
+end_client(struct reading *f, const struct toml_item *i)
+{
+	struct http_server *s;
+	int rc;
+
+	if (f->cert == NULL)
+		return 0;
+	if (f->pair && f->key == NULL)
+		return i == NULL ? layer_refuse(f->why, -EINVAL, "%.120s: "
+		    "expected the path of a key after that of its certificate",
+		    f->file) : refuse_item(f, i, "expected the path of a key "
+		    "before this");
+	s = server_of(f->shown_to);
+	rc = s == NULL ? -ENOMEM : http_server_show(s, f->cert, f->pair &&
+	    *f->key != '\0' ? f->key : NULL);
+	f->cert = f->key = NULL;
+	return rc;
+}
+
+/* One path of `client': a string, or in a list of these or of pairs. */
+static int
+take_client(struct reading *f, struct place *p, const struct toml_item *i)
+{
+	bool of_key = i->arrays == 2 && i->index == 1 && f->cert != NULL;
+	const char *path;
+
+	if (i->type != TOML_STRING || i->arrays > 2 || (i->arrays == 2 &&
+	    i->index > 0 && !of_key) || (*i->text == '\0' && !of_key))
+		return refuse_item(f, i, "expected the path of a certificate, "
+		    "or a list of pairs of it and of its key");
+	path = of_key && *i->text == '\0' ? "" : path_of(f, i->text);
+	if (path == NULL)
+		return -ENOMEM;
+	if (of_key) {
+		f->key = path;
+		return 0;
+	}
+	f->cert = path;
+	f->pair = i->arrays == 2;
+	f->shown_to = p;
+	return 0;
+}
+
+static int
+take_field(struct reading *f, struct place *p, const char *name,
+    const struct toml_item *i)
+{
+	struct http_server *s = server_of(p);
+	char why[LAYER_WHY];
+	int rc;
+
+	if (i->type != TOML_STRING || i->arrays > 1)
+		return refuse_item(f, i, "expected a string or a list of them");
+	rc = s == NULL ? -ENOMEM : http_server_field(s, name, i->text, why);
+	return rc == -EINVAL ? refuse_item(f, i, why) : rc;
+}
+
+/* What a file says of a server; keys are those after the server's. */
+static int
+take_server(struct reading *f, struct place *p, const char *const *keys,
+    size_t count, const struct toml_item *i)
+{
+	const char *path;
+	int rc = 0;
+
+	if (strcmp(keys[0], "header") == 0 && count == 2)
+		return take_field(f, p, keys[1], i);
+	if (strcmp(keys[0], "header") == 0 && i->type != TOML_TABLE)
+		return refuse_item(f, i, "expected a table of header fields");
+	if (count != 1)
+		return 0;
+	if (strcmp(keys[0], "override_path") == 0)
+		return take_truth(f, i, &p->exact);
+	if (strcmp(keys[0], "client") == 0)
+		return take_client(f, p, i);
+	if (strcmp(keys[0], "ca") == 0) {
+		if (i->type != TOML_STRING || i->arrays > 1 || *i->text == '\0')
+			return refuse_item(f, i, "expected a path or a list of "
+			    "them");
+		path = path_of(f, i->text);
+		return path == NULL || server_of(p) == NULL ? -ENOMEM :
+		    http_server_trust(p->server, path);
+	}
+	if (strcmp(keys[0], "skip_verify") == 0) {
+		if (server_of(p) == NULL)
+			return -ENOMEM;
+		rc = take_truth(f, i, &p->server->unverified);
+	}
+	return rc;
+}
+
 static int
 take_host(void *arg, const struct toml_item *i)
 {
 	struct reading *f = arg;
+	bool mirror = i->depth > 0 && strcmp(i->path[0], "host") == 0;
 	const char *key = i->depth > 0 ? i->path[i->depth - 1] : "";
 	struct place *p;
-	size_t n;
-	int rc;
+	int rc = 0;
 
-	if (i->depth == 1 && strcmp(key, "server") == 0)
-		return take_text(f, i, &f->now->own.location);
-	if (i->depth < 2 || strcmp(i->path[0], "host") != 0)
+	/* the key of a pair comes right after its certificate */
+	if (strcmp(key, "client") != 0 || i->arrays != 2 || i->index == 0)
+		rc = end_client(f, i);
+	if (rc != 0 || i->depth == 0)
+		return rc;
+	if (!mirror)
+		return i->depth == 1 && strcmp(key, "server") == 0 ?
+		    take_text(f, i, &f->now->own.location) :
+		    take_server(f, &f->now->own, i->path, i->depth, i);
+	if (i->depth < 2)
 		return 0;
 	/* its URL is the second key */
+	rc = find_mirror(f, i, i->path[1]);
+	if (rc != 0 || i->depth == 2)
+		return rc;
 	p = f->mirror;
-	if (p == NULL || strcmp(p->location, i->path[1]) != 0) {
-		rc = add_mirror(f, i);
-		if (rc != 0)
-			return rc;
-		p = f->mirror;
-		n = strlen(i->path[1]);
-		p->location = arena_copy(&f->r->arena, i->path[1], n);
-		if (p->location == NULL)
-			return -ENOMEM;
-	}
-	if (i->depth != 3)
-		return 0;
-	if (strcmp(key, "override_path") == 0)
-		return take_truth(f, i, &p->exact);
 	/* without "resolve", it is not asked what a tag is */
-	if (strcmp(key, "capabilities") == 0) {
+	if (i->depth == 3 && strcmp(key, "capabilities") == 0) {
 		if (i->type != TOML_STRING)
 			return refuse_item(f, i, "expected a list of strings");
 		p->stated = true;
 		p->pull |= strcmp(i->text, "pull") == 0;
 		p->resolve |= strcmp(i->text, "resolve") == 0;
+		return 0;
 	}
-	return 0;
+	return take_server(f, p, i->path + 2, i->depth - 2, i);
 }
 
 static bool
@@ -316,39 +458,95 @@ is_url(const char *location)
 	    strncmp(location, "http://", 7) == 0;
 }
 
+/* Adds what is known of a place's server. */
 static int
-read_host(struct reading *f, int dir, const char *name)
+add_server(struct reading *f, struct place *p, const char *url)
 {
-	char path[512];
-	const char *prefix = strcmp(name, "_default") == 0 ? "" :
-	    arena_copy(&f->r->arena, name, strlen(name));
-	int rc = prefix == NULL ? -ENOMEM : add_registry(f, prefix);
+	struct http_server *s = server_of(p);
+	int rc = s == NULL ? -ENOMEM : http_servers_add(f->r->servers, url,
+	    VFS_CERTS_HOSTS, s);
 
-	if (rc != 0)
-		return rc;
-	snprintf(path, sizeof(path), "%.255s/hosts.toml", name);
-	f->file = path;
-	rc = read_file(f, dir, path, take_host);
-	if (rc == -ENOENT) {
-		/* only certificates */
-		f->r->count--;
-		*f->why = '\0';
-		return 0;
-	}
-	for (size_t i = 0; rc == 0 && i < f->now->mirror_count; i++) {
+	if (s != NULL)
+		http_server_free(s);
+	sys_free(s);
+	p->server = NULL;
+	/* the folder's name is that of no host, and stands for none */
+	return rc == -EINVAL ? 0 : rc;
+}
+
+/* Reads the certificates in a folder without hosts.toml. */
+static int
+read_certs(struct reading *f)
+{
+	struct http_server *s = server_of(&f->now->own);
+	int rc = s == NULL ? -ENOMEM : vfs_certs_read(s, f->folder);
+
+	f->now->only_certs = true;
+	*f->why = '\0';
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static int
+check_host(struct reading *f)
+{
+	for (size_t i = 0; i < f->now->mirror_count; i++) {
 		struct place *p = &f->now->mirrors[i];
 
 		p->no_digests = p->stated && !p->pull;
 		p->no_tags = p->stated && !(p->pull && p->resolve);
 	}
-	for (size_t i = 0; rc == 0 && i <= f->now->mirror_count; i++) {
+	for (size_t i = 0; i <= f->now->mirror_count; i++) {
 		const char *l = i == 0 ? f->now->own.location :
 		    f->now->mirrors[i - 1].location;
 
 		if (l != NULL && !is_url(l))
-			rc = layer_refuse(f->why, -EINVAL, "%.100s: expected a "
-			    "URL, found '%.80s'", path, l);
+			return layer_refuse(f->why, -EINVAL, "%.100s: expected "
+			    "a URL, found '%.80s'", f->file, l);
 	}
+	return 0;
+}
+
+/* Reads a folder of the directory that f->file names. */
+static int
+read_host(struct reading *f, int dir, const char *name)
+{
+	char file[4096], folder[4096], base[512];
+	bool others = strcmp(name, "_default") == 0;
+	const char *prefix = others ? "" :
+	    arena_copy(&f->r->arena, name, strlen(name)), *parent = f->file;
+	struct registry *now;
+	int rc = prefix == NULL ? -ENOMEM : add_registry(f, prefix);
+
+	if (rc != 0)
+		return rc;
+	now = f->now;
+	snprintf(folder, sizeof(folder), "%.3500s/%.255s", parent, name);
+	snprintf(file, sizeof(file), "%.3800s/hosts.toml", folder);
+	f->file = file;
+	f->folder = folder;
+	snprintf(base, sizeof(base), "%.255s/hosts.toml", name);
+	rc = read_file(f, dir, base, take_host);
+	if (rc == 0)
+		rc = end_client(f, NULL);
+	if (rc == -ENOENT)
+		rc = read_certs(f);
+	if (rc == 0)
+		rc = check_host(f);
+	snprintf(base, sizeof(base), "https://%.255s", name);
+	for (size_t i = 0; i <= now->mirror_count; i++) {
+		struct place *p = i == 0 ? &now->own : &now->mirrors[i - 1];
+
+		if (rc == 0) {
+			rc = add_server(f, p, p->location != NULL ?
+			    p->location : others ? NULL : base);
+		} else if (p->server != NULL) {
+			http_server_free(p->server);
+			sys_free(p->server);
+			p->server = NULL;
+		}
+	}
+	f->file = parent;
+	f->cert = f->key = NULL;
 	return rc;
 }
 
@@ -385,8 +583,28 @@ vfs_registries_read_hosts(struct vfs_registries **r, const char *dir,
 	for (size_t i = first; rc == 0 && i < f.r->count; i++)
 		for (size_t k = 0; k < before; k++)
 			if (f.r->all[k].prefix != NULL &&
+			    !f.r->all[i].only_certs &&
 			    strcmp(f.r->all[k].prefix, f.r->all[i].prefix) == 0)
 				f.r->all[k].prefix = NULL;
+	return rc;
+}
+
+static int
+read_certs_of_user(struct vfs_registries *r, const char *home)
+{
+	char path[4096];
+	int rc = 0;
+
+	snprintf(path, sizeof(path), "%s/.config/containers/certs.d", home ==
+	    NULL ? "" : home);
+	if (home != NULL)
+		rc = vfs_certs_read_all(r->servers, path, VFS_CERTS_USER);
+	if (rc == 0)
+		rc = vfs_certs_read_all(r->servers, "/etc/containers/certs.d",
+		    VFS_CERTS_CONTAINERS);
+	if (rc == 0)
+		rc = vfs_certs_read_all(r->servers, "/etc/docker/certs.d",
+		    VFS_CERTS_DOCKER);
 	return rc;
 }
 
@@ -412,6 +630,8 @@ vfs_registries_of_user(struct vfs_registries **r, const char *file,
 	rc = vfs_registries_read(r, file, required, why);
 	if (rc == 0 && hosts != NULL)
 		rc = vfs_registries_read_hosts(r, hosts, why);
+	if (rc == 0)
+		rc = read_certs_of_user(*r, home);
 	if (rc != 0 && *why == '\0')
 		snprintf(why, LAYER_WHY, "%s", strerror(-rc));
 	return rc;
@@ -423,8 +643,15 @@ vfs_registries_free(struct vfs_registries *r)
 	if (r == NULL)
 		return;
 	sys_free(r->all);
+	http_servers_free(r->servers);
 	arena_free(&r->arena);
 	sys_free(r);
+}
+
+struct http_servers *
+vfs_registries_servers(const struct vfs_registries *r)
+{
+	return r == NULL ? NULL : r->servers;
 }
 
 /* Finding */
@@ -534,5 +761,7 @@ vfs_registries_find(const struct vfs_registries *r, const char *host,
 		snprintf(endpoints[count], VFS_BASE, "http%s", base + 5);
 	else
 		strcpy(endpoints[count], base);
+	if (rc == 0 && *best->prefix == '\0' && best->own.location == NULL)
+		rc = http_servers_other(r->servers, base);
 	return rc != 0 ? rc : count + 1;
 }

@@ -93,6 +93,7 @@ struct layermount {
 	uint64_t start_ns;
 
 	/* of the server */
+	struct helpers *helpers;	/* or NULL */
 	struct resolver *resolver;	/* or NULL */
 	struct http *http;
 	struct cache_store *cache;
@@ -134,8 +135,9 @@ int layermount_parse(struct layermount *m, int argc, char **argv);
 enum { SERVE_UNMOUNTED = 64 };
 
 /*
- * Reads where images are mirrored, before the process confines itself.  Returns
- * 0, or -errno after reporting the error.
+ * Reads where images are mirrored, and starts what runs credential helpers,
+ * before the process confines itself.  Returns 0, or -errno after reporting the
+ * error.
  */
 int layermount_read_registries(struct layermount *m);
 
@@ -144,6 +146,9 @@ int layermount_read_registries(struct layermount *m);
  * 0, or -errno after reporting the error.
  */
 int layermount_open_http(struct layermount *m, unsigned connections);
+
+/* Closes what these two functions have opened, and the resolver. */
+void layermount_close_http(struct layermount *m);
 
 /*
  * Mounts, confines itself, opens the layers, writes one byte to `ready`, and

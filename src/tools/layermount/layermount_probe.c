@@ -113,7 +113,6 @@ layermount_probe(struct layermount *m)
 	else
 		printf("referrers\tno (%ld)\n", a.status);
 out:
-	http_close(m->http);
-	vfs_registries_free(m->registries);
+	layermount_close_http(m);
 	return msg_finish(&m->msg);
 }

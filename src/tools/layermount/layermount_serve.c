@@ -11,6 +11,7 @@
 #include "base/fdio.h"
 #include "base/sandbox.h"
 #include "base/sys.h"
+#include "lazy/http/helpers.h"
 #include "lazy/http/resolver.h"
 #include "lazy/vfs/cache.h"
 
@@ -86,16 +87,22 @@ confine_server(struct layermount *m)
 	return rc;
 }
 
+static bool
+has_servers(const struct layermount *m)
+{
+	bool remote = m->o.store;
+
+	for (int i = 0; i < m->o.operand_count; i++)
+		remote = remote || strstr(m->o.operands[i], "://") != NULL;
+	return remote;
+}
+
 /* Before confinement, starts what looks up the names of servers, if any. */
 static int
 start_resolver(struct layermount *m)
 {
-	bool remote = m->o.store;
-	int rc;
+	int rc = has_servers(m) ? resolver_start(&m->resolver) : 0;
 
-	for (int i = 0; i < m->o.operand_count; i++)
-		remote = remote || strstr(m->o.operands[i], "://") != NULL;
-	rc = remote ? resolver_start(&m->resolver) : 0;
 	if (rc != 0)
 		msg_error(&m->msg, "cannot start the resolver: %s",
 		    strerror(-rc));
@@ -111,25 +118,44 @@ layermount_read_registries(struct layermount *m)
 	int rc = vfs_registries_of_user(&m->registries, m->o.registries_conf,
 	    m->o.hosts_dir, why);
 
-	if (rc != 0)
+	if (rc != 0) {
 		msg_error(&m->msg, "%s", why);
+		return rc;
+	}
+	if (m->o.auth_file != NULL && has_servers(m))
+		rc = helpers_start(&m->helpers, m->o.auth_file, HELPERS_S);
+	if (rc != 0)
+		msg_error(&m->msg, "cannot start what runs credential "
+		    "helpers: %s", strerror(-rc));
 	return rc;
 }
 
 int
 layermount_open_http(struct layermount *m, unsigned connections)
 {
+	const struct vfs_report report = layermount_report(m);
 	const struct http_options o = { .credentials = m->o.credentials,
 		.credentials_for = m->o.credentials_for,
 		.auth_file = m->o.auth_file, .ca_file = m->o.ca_file,
 		.timeout_s = m->o.timeout_s, .connections = connections,
-		.resolver = m->resolver };
+		.resolver = m->resolver, .helpers = m->helpers,
+		.servers = vfs_registries_servers(m->registries),
+		.warn = report.warn, .arg = report.arg };
 	char why[LAYER_WHY];
 	int rc = http_open(&m->http, &o, why);
 
 	if (rc != 0)
 		msg_error(&m->msg, "%s", why);
 	return rc;
+}
+
+void
+layermount_close_http(struct layermount *m)
+{
+	http_close(m->http);
+	resolver_stop(m->resolver);
+	helpers_stop(m->helpers);
+	vfs_registries_free(m->registries);
 }
 
 static void
@@ -226,9 +252,7 @@ close_layers(struct layermount *m)
 		vfs_store_close(m->store);
 	vfs_close(m->vfs);
 	cache_store_close(m->cache);
-	http_close(m->http);
-	vfs_registries_free(m->registries);
-	resolver_stop(m->resolver);
+	layermount_close_http(m);
 }
 
 /* Signals */
@@ -331,8 +355,7 @@ layermount_serve(struct layermount *m, int ready)
 			close_layers(m);
 			readahead_close(&m->readahead);
 		} else {
-			vfs_registries_free(m->registries);
-			resolver_stop(m->resolver);
+			layermount_close_http(m);
 		}
 		/* at least the connection of the mount no longer exists */
 		p.fd = fuse_session_fd(se);

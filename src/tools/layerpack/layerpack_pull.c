@@ -6,6 +6,7 @@
 
 #include "base/strbuf.h"
 #include "base/sys.h"
+#include "lazy/http/helpers.h"
 #include "lazy/http/resolver.h"
 #include "lazy/pull/pull.h"
 
@@ -33,6 +34,7 @@ struct pulling {
 	struct output_tree tree;
 	struct oci_new new;
 	struct vfs_registries *registries;
+	struct helpers *helpers;
 	struct resolver *resolver;
 	struct http *http;
 };
@@ -151,13 +153,20 @@ open_servers(struct pulling *u)
 	const struct layerpack_options *o = &u->p->o;
 	struct http_options http = { .auth_file = o->auth_file,
 		.ca_file = o->ca_file, .timeout_s = o->timeout_s,
-		.connections = o->connections };
+		.connections = o->connections, .warn = pull_warned, .arg = u };
 	char why[LAYER_WHY] = "";
 	int rc = vfs_registries_of_user(&u->registries, o->registries_conf,
 	    o->hosts_dir, why);
 
 	if (rc != 0) {
 		msg_error(&u->p->msg, "%s", why);
+		return rc;
+	}
+	if (o->auth_file != NULL)
+		rc = helpers_start(&u->helpers, o->auth_file, HELPERS_S);
+	if (rc != 0) {
+		msg_error(&u->p->msg, "cannot start what runs credential "
+		    "helpers: %s", strerror(-rc));
 		return rc;
 	}
 	rc = resolver_start(&u->resolver);
@@ -171,6 +180,8 @@ open_servers(struct pulling *u)
 		return rc;
 	confine_pull(u);
 	http.resolver = u->resolver;
+	http.helpers = u->helpers;
+	http.servers = vfs_registries_servers(u->registries);
 	rc = http_open(&u->http, &http, why);
 	if (rc != 0)
 		msg_error(&u->p->msg, "%s", why);
@@ -231,6 +242,7 @@ out:
 	pull_close(&u.pull);
 	http_close(u.http);
 	resolver_stop(u.resolver);
+	helpers_stop(u.helpers);
 	vfs_registries_free(u.registries);
 	oci_new_abort(&u.new);
 	output_tree_abort(&u.tree);

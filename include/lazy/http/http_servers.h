@@ -1,0 +1,91 @@
+/*
+ * http_servers.h - certificates and header fields that single servers get
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * A server is an origin: scheme, host and port.  What is configured of it
+ * applies to requests to this origin only, not to a redirect to another.  All
+ * files are read when the configuration is, because a client that confines
+ * itself can no longer open them.  A file that cannot be used is no error until
+ * the server is: a configuration may name many, some with keys that only root
+ * can read.
+ *
+ * Source of the files' format: RFC 7468 (PEM).
+ */
+#ifndef COLDPRESS_LAZY_HTTP_HTTP_SERVERS_H
+#define COLDPRESS_LAZY_HTTP_HTTP_SERVERS_H
+
+#include "base/strbuf.h"
+#include "lazy/layer.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What is known of a server.  Zeroed, it is nothing. */
+struct http_server {
+	struct strbuf ca;		/* certificates that are trusted besides
+					 * the others, as PEM */
+	struct strbuf cert, key;	/* what it is shown, as PEM; or empty */
+	struct strbuf fields;		/* "NAME: VALUE" or "NAME;", each
+					 * with a NUL */
+	bool unverified;		/* its certificate does not matter */
+	char why[LAYER_WHY];		/* why it cannot be reached, or "" */
+
+	/* private */
+	struct strbuf trusted;		/* ca, and the others */
+	_Atomic bool told;
+};
+
+/*
+ * Adds a file with trusted certificates; or the client's certificate, with what
+ * follows it in its chain, and its key, which is in the same file if key is
+ * NULL.  What is wrong with a file is written to s->why.  Return 0 or -ENOMEM.
+ */
+int http_server_trust(struct http_server *s, const char *path);
+int http_server_show(struct http_server *s, const char *cert, const char *key);
+
+/*
+ * Adds a field to the header of each request.  Returns 0, -ENOMEM, or -EINVAL,
+ * with the reason in why, if a header cannot have it.
+ */
+int http_server_field(struct http_server *s, const char *name,
+    const char *value, char why[LAYER_WHY]);
+
+void http_server_free(struct http_server *s);
+
+struct http_servers;
+
+/* Returns NULL if there is no memory. */
+struct http_servers *http_servers_new(void);
+void http_servers_free(struct http_servers *all);	/* may be NULL */
+
+/*
+ * Adds a server by any URL of it, and takes what is in *s; NULL stands for the
+ * registries that http_servers_other() names.  Something from a source with a
+ * lower number is kept instead; what the same source says twice must not differ,
+ * and a certificate is verified unless both say that it is not.  Returns 0,
+ * -EINVAL (not an http or https URL) or -ENOMEM; *s is then as it was.
+ */
+int http_servers_add(struct http_servers *all, const char *url,
+    unsigned source, struct http_server *s);
+
+/*
+ * Gives the server of this URL what http_servers_add() was told of NULL, unless
+ * it has something of its own.  Returns 0 or -errno as above.  Thread-safe.
+ */
+int http_servers_other(struct http_servers *all, const char *url);
+
+/*
+ * Sets the file with the certificates that are trusted whatever the server.  It
+ * is read now; if that fails, there are none.
+ */
+void http_servers_trust(struct http_servers *all, const char *path);
+
+/*
+ * Returns what is known of a URL's server, which lives as long as `all`, or NULL;
+ * if ca is not empty, `trusted` has it.  all may be NULL.  Thread-safe.
+ */
+struct http_server *http_servers_find(struct http_servers *all,
+    const char *url);
+
+#endif

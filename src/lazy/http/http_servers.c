@@ -1,0 +1,450 @@
+/*
+ * http_servers.c - certificates and header fields that single servers get
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "lazy/http/http_servers.h"
+
+#include "base/fdio.h"
+#include "base/sys.h"
+#include "http_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PEM_MAX = 1 << 20, FIELDS_MAX = 64 << 10 };
+
+struct known_server {
+	char *origin;			/* "": the others */
+	unsigned source;
+	struct http_server *s;
+	bool shared;			/* with the others */
+	struct known_server *next;
+};
+
+struct http_servers {
+	pthread_mutex_t lock;		/* protects the list and what is built */
+	struct known_server *first;
+	struct strbuf anyway;		/* certificates that are trusted */
+};
+
+/* Files */
+
+/* Keeps the first reason. */
+static void __attribute__((format(printf, 2, 3)))
+spoil(struct http_server *s, const char *fmt, ...)
+{
+	va_list args;
+
+	if (*s->why != '\0')
+		return;
+	va_start(args, fmt);
+	vsnprintf(s->why, sizeof(s->why), fmt, args);
+	va_end(args);
+}
+
+static int
+read_whole(const char *path, char **text, size_t *len)
+{
+	int fd = sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK,
+	    0), rc;
+
+	rc = fd < 0 ? fd : fdio_read_all(fd, PEM_MAX, text, len);
+	if (fd >= 0)
+		sys_close(fd);
+	return rc;
+}
+
+static int
+read_pem(struct http_server *s, const char *path, char **text, size_t *len)
+{
+	int rc = read_whole(path, text, len);
+
+	if (rc == 0 || rc == -ENOMEM)
+		return rc;
+	spoil(s, "%.200s: %s", path, strerror(-rc));
+	*text = NULL;
+	return 0;
+}
+
+/* Without a passphrase, nobody is asked for one. */
+static int
+have_no_passphrase(char *buf, int size, int writing, void *arg)
+{
+	(void)buf;
+	(void)size;
+	(void)writing;
+	(void)arg;
+	return -1;
+}
+
+/* Returns the number of certificates, or -1 if one of them is damaged. */
+static int
+count_certificates(const char *text, size_t len, X509 **first)
+{
+	BIO *b = BIO_new_mem_buf(text, (int)len);
+	int count = 0;
+	X509 *x;
+
+	if (first != NULL)
+		*first = NULL;
+	while (b != NULL && (x = PEM_read_bio_X509(b, NULL, have_no_passphrase,
+	    NULL)) != NULL) {
+		if (count++ == 0 && first != NULL)
+			*first = x;
+		else
+			X509_free(x);
+	}
+	if (ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
+		count = -1;
+	ERR_clear_error();
+	BIO_free(b);
+	return count;
+}
+
+static EVP_PKEY *
+find_key(const char *text, size_t len)
+{
+	BIO *b = BIO_new_mem_buf(text, (int)len);
+	EVP_PKEY *key = b == NULL ? NULL : PEM_read_bio_PrivateKey(b, NULL,
+	    have_no_passphrase, NULL);
+
+	ERR_clear_error();
+	BIO_free(b);
+	return key;
+}
+
+static void
+expect_certificate(struct http_server *s, const char *path, int count)
+{
+	if (count == 0)
+		spoil(s, "%.180s: expected a certificate (PEM), found none",
+		    path);
+	else if (count < 0)
+		spoil(s, "%.180s: expected certificates (PEM), found a damaged "
+		    "one", path);
+}
+
+int
+http_server_trust(struct http_server *s, const char *path)
+{
+	char *text;
+	size_t len;
+	int rc = read_pem(s, path, &text, &len);
+
+	if (rc != 0 || text == NULL)
+		return rc;
+	expect_certificate(s, path, count_certificates(text, len, NULL));
+	strbuf_add(&s->ca, text, len);
+	strbuf_char(&s->ca, '\n');
+	sys_free(text);
+	return s->ca.failed ? -ENOMEM : 0;
+}
+
+int
+http_server_show(struct http_server *s, const char *cert, const char *key)
+{
+	const char *holder = key != NULL ? key : cert;
+	char *text = NULL, *own = NULL;
+	size_t len = 0, own_len = 0;
+	EVP_PKEY *pkey = NULL;
+	X509 *x = NULL;
+	int rc;
+
+	if (s->cert.len > 0) {
+		spoil(s, "%.180s: expected one client certificate, found "
+		    "another", cert);
+		return 0;
+	}
+	rc = read_pem(s, cert, &text, &len);
+	if (rc == 0)
+		rc = read_pem(s, holder, &own, &own_len);
+	if (rc != 0 || text == NULL || own == NULL)
+		goto out;
+	expect_certificate(s, cert, count_certificates(text, len, &x));
+	pkey = find_key(own, own_len);
+	if (pkey == NULL)
+		spoil(s, "%.150s: expected a private key (PEM) without a "
+		    "passphrase, found none", holder);
+	else if (x != NULL && X509_check_private_key(x, pkey) != 1)
+		spoil(s, "%.150s: expected the key of %.60s, found another",
+		    holder, cert);
+	ERR_clear_error();
+	strbuf_add(&s->cert, text, len);
+	strbuf_add(&s->key, own, own_len);
+	rc = s->cert.failed || s->key.failed ? -ENOMEM : 0;
+out:
+	X509_free(x);
+	EVP_PKEY_free(pkey);
+	sys_free(text);
+	sys_free(own);
+	return rc;
+}
+
+/* Header fields */
+
+int
+http_server_field(struct http_server *s, const char *name, const char *value,
+    char why[LAYER_WHY])
+{
+	static const char names[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~";
+
+	if (*name == '\0' || name[strspn(name, names)] != '\0') {
+		snprintf(why, LAYER_WHY, "expected the name of a header field");
+		return -EINVAL;
+	}
+	for (const char *c = value; *c != '\0'; c++)
+		if (((unsigned char)*c < ' ' && *c != '\t') || *c == 0x7f) {
+			snprintf(why, LAYER_WHY, "expected a value without "
+			    "control characters");
+			return -EINVAL;
+		}
+	if (s->fields.len + strlen(name) + strlen(value) > FIELDS_MAX) {
+		snprintf(why, LAYER_WHY, "expected at most 64 KiB of header "
+		    "fields");
+		return -EINVAL;
+	}
+	/* libcurl would take what ends with ':' for a field to be removed */
+	if (value[strspn(value, " \t")] == '\0')
+		strbuf_fmt(&s->fields, "%s;", name);
+	else
+		strbuf_fmt(&s->fields, "%s: %s", name, value);
+	strbuf_char(&s->fields, '\0');
+	return s->fields.failed ? -ENOMEM : 0;
+}
+
+/* Servers */
+
+void
+http_server_free(struct http_server *s)
+{
+	/* keys */
+	if (s->key.data != NULL)
+		explicit_bzero(s->key.data, s->key.len);
+	strbuf_free(&s->ca);
+	strbuf_free(&s->cert);
+	strbuf_free(&s->key);
+	strbuf_free(&s->fields);
+	strbuf_free(&s->trusted);
+}
+
+struct http_servers *
+http_servers_new(void)
+{
+	struct http_servers *all = sys_calloc(1, sizeof(*all));
+
+	if (all != NULL)
+		pthread_mutex_init(&all->lock, NULL);
+	return all;
+}
+
+static void
+known_free(struct known_server *k)
+{
+	if (k->s != NULL && !k->shared) {
+		http_server_free(k->s);
+		sys_free(k->s);
+	}
+	sys_free(k->origin);
+	sys_free(k);
+}
+
+void
+http_servers_free(struct http_servers *all)
+{
+	struct known_server *next;
+
+	if (all == NULL)
+		return;
+	for (struct known_server *k = all->first; k != NULL; k = next) {
+		next = k->next;
+		known_free(k);
+	}
+	strbuf_free(&all->anyway);
+	pthread_mutex_destroy(&all->lock);
+	sys_free(all);
+}
+
+static struct known_server *
+find_known(const struct http_servers *all, const char *origin)
+{
+	struct known_server *k = all->first;
+
+	while (k != NULL && strcmp(k->origin, origin) != 0)
+		k = k->next;
+	return k;
+}
+
+static bool
+says_nothing(const struct http_server *s)
+{
+	return s->ca.len == 0 && s->cert.len == 0 && s->fields.len == 0 &&
+	    !s->unverified && *s->why == '\0';
+}
+
+static void
+replace(struct strbuf *to, struct strbuf *from)
+{
+	strbuf_free(to);
+	*to = *from;
+	*from = (struct strbuf){ .len = 0 };
+}
+
+static bool
+differs(const struct strbuf *a, const struct strbuf *b)
+{
+	return a->len != b->len || memcmp(a->data, b->data, a->len) != 0;
+}
+
+/* Adds what `from` says to what the same source has said before. */
+static void
+combine(struct http_server *to, struct http_server *from, const char *origin)
+{
+	struct strbuf *const mine[] = { &to->ca, &to->cert, &to->key,
+		&to->fields };
+	struct strbuf *const other[] = { &from->ca, &from->cert, &from->key,
+		&from->fields };
+
+	to->unverified = to->unverified && from->unverified;
+	if (*from->why != '\0')
+		spoil(to, "%s", from->why);
+	for (size_t i = 0; i < sizeof(mine) / sizeof(*mine); i++) {
+		if (other[i]->len == 0)
+			continue;
+		if (mine[i]->len == 0)
+			replace(mine[i], other[i]);
+		else if (differs(mine[i], other[i]))
+			spoil(to, "the hosts.toml of several hosts differ in "
+			    "what they say of %.150s", origin);
+	}
+}
+
+static void
+take(struct http_server *to, struct http_server *from)
+{
+	http_server_free(to);
+	*to = (struct http_server){ .ca = from->ca, .cert = from->cert,
+		.key = from->key, .fields = from->fields,
+		.unverified = from->unverified };
+	memcpy(to->why, from->why, sizeof(to->why));
+	*from = (struct http_server){ .unverified = false };
+}
+
+/* Returns a new entry, which is not in the list yet, or NULL. */
+static struct known_server *
+new_known(const char *origin, unsigned source)
+{
+	struct known_server *k = sys_calloc(1, sizeof(*k));
+
+	if (k == NULL)
+		return NULL;
+	k->source = source;
+	k->origin = strcopy(origin);
+	if (k->origin != NULL)
+		return k;
+	sys_free(k);
+	return NULL;
+}
+
+int
+http_servers_add(struct http_servers *all, const char *url, unsigned source,
+    struct http_server *s)
+{
+	char origin[HTTP_URL] = "";
+	struct known_server *k;
+	int rc = 0;
+
+	if (url != NULL && !http_origin(url, origin))
+		return -EINVAL;
+	pthread_mutex_lock(&all->lock);
+	k = find_known(all, origin);
+	if (k == NULL) {
+		k = new_known(origin, source);
+		if (k != NULL)
+			k->s = sys_calloc(1, sizeof(*k->s));
+		if (k == NULL || k->s == NULL) {
+			rc = -ENOMEM;
+		} else {
+			take(k->s, s);
+			k->next = all->first;
+			all->first = k;
+		}
+		if (rc != 0 && k != NULL)
+			known_free(k);
+	} else if (k->source == source) {
+		combine(k->s, s, origin);
+	} else if (says_nothing(k->s) || source < k->source) {
+		take(k->s, s);
+		k->source = source;
+	}
+	pthread_mutex_unlock(&all->lock);
+	if (rc == 0)
+		http_server_free(s);
+	return rc;
+}
+
+int
+http_servers_other(struct http_servers *all, const char *url)
+{
+	struct known_server *other, *k;
+	char origin[HTTP_URL];
+	int rc = 0;
+
+	if (!http_origin(url, origin))
+		return -EINVAL;
+	pthread_mutex_lock(&all->lock);
+	other = find_known(all, "");
+	if (other != NULL && find_known(all, origin) == NULL) {
+		k = new_known(origin, other->source);
+		if (k == NULL) {
+			rc = -ENOMEM;
+		} else {
+			k->s = other->s;
+			k->shared = true;
+			k->next = all->first;
+			all->first = k;
+		}
+	}
+	pthread_mutex_unlock(&all->lock);
+	return rc;
+}
+
+void
+http_servers_trust(struct http_servers *all, const char *path)
+{
+	char *text;
+	size_t len;
+
+	if (path == NULL || read_whole(path, &text, &len) != 0)
+		return;
+	strbuf_add(&all->anyway, text, len);
+	sys_free(text);
+}
+
+struct http_server *
+http_servers_find(struct http_servers *all, const char *url)
+{
+	char origin[HTTP_URL];
+	struct http_server *s;
+	struct known_server *k;
+
+	if (all == NULL || !http_origin(url, origin))
+		return NULL;
+	pthread_mutex_lock(&all->lock);
+	k = find_known(all, origin);
+	s = k == NULL ? NULL : k->s;
+	if (s != NULL && s->ca.len > 0 && s->trusted.len == 0) {
+		strbuf_add(&s->trusted, s->ca.data, s->ca.len);
+		strbuf_add(&s->trusted, all->anyway.data, all->anyway.len);
+		if (s->trusted.failed)
+			spoil(s, "%s", strerror(ENOMEM));
+	}
+	pthread_mutex_unlock(&all->lock);
+	return s;
+}

@@ -1,0 +1,95 @@
+/*
+ * vfs_certs.c - folders with the certificates of a registry
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+#include "vfs_certs.h"
+
+#include "base/sys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_NAME = 4096 };
+
+static bool
+ends_with(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), of = strlen(suffix);
+
+	return n > of && strcmp(name + n - of, suffix) == 0;
+}
+
+static int
+is_certificate(const struct dirent *e)
+{
+	return ends_with(e->d_name, ".crt") || ends_with(e->d_name, ".cert");
+}
+
+/* Adds NAME.cert, with NAME.key if that exists. */
+static int
+read_pair(struct http_server *s, const char *cert)
+{
+	char key[FILE_NAME];
+
+	snprintf(key, sizeof(key), "%.*s.key",
+	    (int)(strlen(cert) - strlen(".cert")), cert);
+	return http_server_show(s, cert, access(key, F_OK) == 0 ? key : NULL);
+}
+
+int
+vfs_certs_read(struct http_server *s, const char *folder)
+{
+	struct dirent **names = NULL;
+	int n = scandir(folder, &names, is_certificate, alphasort);
+	int rc = n < 0 ? -errno : 0;
+	char path[FILE_NAME];
+
+	for (int i = 0; i < n; i++) {
+		if (rc == 0 && (size_t)snprintf(path, sizeof(path), "%s/%s",
+		    folder, names[i]->d_name) < sizeof(path))
+			rc = ends_with(path, ".crt") ?
+			    http_server_trust(s, path) : read_pair(s, path);
+		free(names[i]);
+	}
+	free(names);
+	return rc;
+}
+
+static int
+is_host(const struct dirent *e)
+{
+	return *e->d_name != '.';
+}
+
+int
+vfs_certs_read_all(struct http_servers *all, const char *dir,
+    enum vfs_certs_source source)
+{
+	struct dirent **names = NULL;
+	int n = scandir(dir, &names, is_host, alphasort), rc = 0;
+	char path[FILE_NAME], url[FILE_NAME];
+
+	for (int i = 0; i < n; i++) {
+		struct http_server s = { .unverified = false };
+
+		if (rc == 0 && (size_t)snprintf(path, sizeof(path), "%s/%s",
+		    dir, names[i]->d_name) < sizeof(path)) {
+			snprintf(url, sizeof(url), "https://%s",
+			    names[i]->d_name);
+			rc = vfs_certs_read(&s, path);
+			if (rc == 0)
+				rc = http_servers_add(all, url, source, &s);
+			/* what is no host, or no folder, is left out */
+			if (rc != -ENOMEM)
+				rc = 0;
+			http_server_free(&s);
+		}
+		free(names[i]);
+	}
+	free(names);
+	return rc;
+}
