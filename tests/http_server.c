@@ -246,6 +246,17 @@ server_secure(struct server *s, const char *pem)
 }
 
 void
+server_demand(struct server *s, const char *pem)
+{
+	pthread_mutex_lock(&s->lock);
+	if (SSL_CTX_load_verify_locations(s->tls, pem, NULL) != 1)
+		abort();
+	SSL_CTX_set_verify(s->tls, SSL_VERIFY_PEER |
+	    SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void
 server_delay(struct server *s, unsigned ms)
 {
 	pthread_mutex_lock(&s->lock);

@@ -62,6 +62,12 @@ void server_set(struct server *s, enum server_mode mode, unsigned every);
  */
 void server_secure(struct server *s, const char *pem);
 
+/*
+ * After server_secure(), demands of each new connection that it shows this
+ * certificate, or one that is signed with its key.
+ */
+void server_demand(struct server *s, const char *pem);
+
 /* From now on, delays the TLS handshake of each new connection. */
 void server_delay(struct server *s, unsigned ms);
 

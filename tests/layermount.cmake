@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET layermount)
-    foreach(name http http_faults http_parse http_proxy http_stalls http_tls
-        http_whole resolver cache cache_space merge metrics registries units vfs
+    foreach(name helpers http http_faults http_parse http_proxy http_servers
+        http_stalls http_tls http_whole resolver cache cache_space merge metrics registries units vfs
         vfs_ahead vfs_source vfs_store vfs_trace)
         unit_test(${name})
         target_include_directories(test_${name} PRIVATE
@@ -32,8 +32,8 @@ if(TARGET layermount)
         http_server_reply.c http_server_request.c)
     target_link_libraries(http_server PUBLIC PkgConfig::SSL PkgConfig::CRYPTO
         Threads::Threads)
-    foreach(name http http_faults http_proxy http_stalls http_tls http_whole
-        pull resolver vfs_source vfs_store)
+    foreach(name http http_faults http_proxy http_servers http_stalls http_tls
+        http_whole pull resolver vfs_source vfs_store)
         target_link_libraries(test_${name} PRIVATE http_server)
     endforeach()
     add_executable(serve serve.c)

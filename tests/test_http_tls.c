@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "http_client.h"
+#include "http_private.h"
+#include "lazy/http/http_servers.h"
 #include "tls_made.h"
 
 static char good[SCRATCH_B + 8], bad[SCRATCH_B + 8];
@@ -185,6 +187,109 @@ test_other_protocol(void **state)
 	client_close(&c);
 }
 
+/* The URL of the server by this name of it. */
+static const char *
+url_by(const char *name)
+{
+	static char url[2][64];
+	static int n;
+
+	n = 1 - n;
+	snprintf(url[n], sizeof(url[n]), "https://%s:%u/blob", name,
+	    server_port(server));
+	return url[n];
+}
+
+/* Adds what is known of a name: files, or NULL. */
+static void
+add_server(struct http_servers *all, const char *name, unsigned source,
+    const char *ca, const char *cert)
+{
+	struct http_server s = { .unverified = false };
+
+	if (ca != NULL)
+		assert_int_equal(http_server_trust(&s, ca), 0);
+	if (cert != NULL)
+		assert_int_equal(http_server_show(&s, cert, NULL), 0);
+	assert_string_equal(s.why, "");
+	assert_int_equal(http_servers_add(all, url_by(name), source, &s), 0);
+}
+
+static void
+gets(struct http *h, const char *name, const char *kin, int want)
+{
+	const struct http_manner as = { .kin = kin };
+	struct http_document d;
+	char why[LAYER_WHY] = "";
+	int rc = http_get_as(h, url_by(name), &as, SIZE, &d, why);
+
+	if (rc != want)
+		fail_msg("%s: %d, %s", name, rc, why);
+	http_document_free(&d);
+}
+
+static struct http *
+open_with(struct http_servers *all)
+{
+	const struct http_options o = { .timeout_s = SHORT_S,
+		.connections = CONNECTIONS, .servers = all };
+	char why[LAYER_WHY];
+	struct http *h;
+
+	assert_int_equal(http_open(&h, &o, why), 0);
+	return h;
+}
+
+/* What one server is shown or trusted with is neither for another. */
+static void
+test_servers(void **state)
+{
+	struct http_servers *all = http_servers_new();
+	struct http *h;
+
+	(void)state;
+	tls_make(bad, "IP:127.0.0.1,DNS:localhost", -1, 1);
+	server_set(server, SERVER_GOOD, 1);
+	server_secure(server, bad);
+	server_demand(server, good);
+	add_server(all, "127.0.0.1", 1, bad, good);
+	add_server(all, "localhost", 1, bad, NULL);
+	h = open_with(all);
+	gets(h, "127.0.0.1", NULL, 0);
+	gets(h, "localhost", NULL, -EKEYREJECTED);
+	/* nor is a connection used after another certificate was shown there */
+	gets(h, "127.0.0.1", NULL, 0);
+	add_server(all, "127.0.0.1", 0, bad, bad);
+	gets(h, "127.0.0.1", NULL, -EKEYREJECTED);
+	http_close(h);
+	http_servers_free(all);
+}
+
+/* A server is trusted as the one that names it, if nothing is known of it. */
+static void
+test_kin(void **state)
+{
+	struct http_servers *all = http_servers_new();
+	struct http *h;
+
+	(void)state;
+	tls_make(bad, "IP:127.0.0.1,DNS:localhost", -1, 1);
+	server_set(server, SERVER_GOOD, 1);
+	server_secure(server, bad);
+	add_server(all, "127.0.0.1", 0, bad, NULL);
+	h = open_with(all);
+	gets(h, "localhost", url_by("127.0.0.1"), 0);
+	gets(h, "localhost", NULL, -EKEYREJECTED);
+	gets(h, "localhost", url_by("127.0.0.1"), 0);
+	server_set(server, SERVER_HANDS_ON, 1);
+	gets(h, "127.0.0.1", NULL, -EACCES);
+	add_server(all, "localhost", 0, good, NULL);
+	server_set(server, SERVER_GOOD, 1);
+	gets(h, "localhost", url_by("127.0.0.1"), -EKEYREJECTED);
+	http_close(h);
+	http_servers_free(all);
+}
+
 int
 main(void)
 {
@@ -195,6 +300,8 @@ main(void)
 		cmocka_unit_test(test_demotes),
 		cmocka_unit_test(test_recovers),
 		cmocka_unit_test(test_token_in_clear),
+		cmocka_unit_test(test_servers),
+		cmocka_unit_test(test_kin),
 		cmocka_unit_test(test_other_protocol),
 	};
 

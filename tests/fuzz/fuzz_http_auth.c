@@ -1,5 +1,6 @@
 /*
- * fuzz_http_auth.c - any bytes as a file of credentials, and as URLs
+ * fuzz_http_auth.c - any bytes as a file of credentials, as what a credential
+ * helper writes, and as URLs
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first line is a host, the next is a URL, the rest is the file.
@@ -8,7 +9,9 @@
 #include "http_private.h"
 
 #include "base/sys.h"
+#include "lazy/http/helpers.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +53,39 @@ look_up(const char *host, const uint8_t *text, size_t len)
 	free(bare);
 }
 
+/* The name of a program has no path. */
+static void
+look_for_helper(const char *host, const uint8_t *text, size_t len)
+{
+	char *name, why[LAYER_WHY];
+
+	for (int i = 0; i < 2; i++) {
+		int rc = helpers_find((const char *)text, len,
+		    i == 0 ? HELPERS_OF_HOST : HELPERS_OF_REST, host, &name,
+		    why);
+
+		if ((rc == 0) != (name != NULL) || (rc == -EINVAL && *why ==
+		    '\0') || (rc == 0 && strpbrk(name, "/ \n$;|&") != NULL))
+			abort();
+		sys_free(name);
+	}
+}
+
+static void
+take_answer(const uint8_t *text, size_t len)
+{
+	char *user, *secret, why[LAYER_WHY] = "";
+	int rc = helpers_parse((const char *)text, len, &user, &secret, why);
+
+	if ((rc == 0) != (user != NULL && secret != NULL) ||
+	    (rc == -EBADMSG && *why == '\0'))
+		abort();
+	if (rc == 0 && strlen(user) + strlen(secret) > len)
+		abort();
+	helpers_forget(user);
+	helpers_forget(secret);
+}
+
 static void
 take_url(const char *url)
 {
@@ -75,9 +111,19 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *host = line_of(&data, &size), *url = line_of(&data, &size);
+	uint8_t *text;
 
 	take_url(url);
-	look_up(host, data, size);
+	/* parsers expect a NUL after the text */
+	text = malloc(size + 1);
+	if (text == NULL)
+		abort();
+	memcpy(text, data, size);
+	text[size] = '\0';
+	look_up(host, text, size);
+	look_for_helper(host, text, size);
+	take_answer(text, size);
+	free(text);
 	free(host);
 	free(url);
 	return 0;

@@ -1,11 +1,12 @@
 /*
- * fuzz_registries.c - TOML, as registries.conf and as hosts.toml: no crash, and
- * each place of an image is a URL
+ * fuzz_registries.c - TOML, as registries.conf and as hosts.toml: no crash, each
+ * place of an image is a URL, and no header field ends its line
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first line is the host and the name of an image.
  */
 #include "base/toml.h"
+#include "lazy/http/http_servers.h"
 #include "lazy/vfs/vfs_registries.h"
 
 #include <stdint.h>
@@ -32,6 +33,22 @@ look_at(void *arg, const struct toml_item *i)
 	return 0;
 }
 
+/* What is known of a server. */
+static void
+look_up(const struct vfs_registries *r, const char *url)
+{
+	struct http_server *s = http_servers_find(vfs_registries_servers(r),
+	    url);
+
+	if (s == NULL)
+		return;
+	for (size_t i = 0; i < s->fields.len; i++)
+		if (s->fields.data[i] == '\r' || s->fields.data[i] == '\n')
+			abort();
+	if ((s->cert.len > 0) != (s->key.len > 0))
+		abort();
+}
+
 static void
 find(const struct vfs_registries *r, const char *host, const char *name)
 {
@@ -49,15 +66,54 @@ find(const struct vfs_registries *r, const char *host, const char *name)
 			if (strncmp(at[k], "http", 4) != 0 ||
 			    strlen(at[k]) >= VFS_BASE)
 				abort();
+		for (int k = 0; k < n; k++)
+			look_up(r, at[k]);
 	}
+}
+
+/* A directory with the folders a.org and _default, of which hosts.toml is HOSTS. */
+enum { HOSTS = 100 };
+
+static char dir[] = "/tmp/fuzz.XXXXXX", path[64];
+
+/* Returns the name of a file there. */
+static const char *
+in_dir(const char *name)
+{
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static void
+remove_dir(void)
+{
+	unlink(in_dir("a.org/hosts.toml"));
+	unlink(in_dir("_default/hosts.toml"));
+	rmdir(in_dir("a.org"));
+	rmdir(in_dir("_default"));
+	rmdir(dir);
+}
+
+static void
+make_dir(void)
+{
+	static const char to[] = "/proc/self/fd/100";
+
+	if (mkdtemp(dir) == NULL || mkdir(in_dir("a.org"), 0700) != 0 ||
+	    mkdir(in_dir("_default"), 0700) != 0 ||
+	    symlink(to, in_dir("a.org/hosts.toml")) != 0 ||
+	    symlink(to, in_dir("_default/hosts.toml")) != 0 ||
+	    atexit(remove_dir) != 0)
+		abort();
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static bool made;
 	const uint8_t *end = memchr(data, '\n', size);
 	size_t n = end == NULL ? size : (size_t)(end - data), rest;
-	char path[64], place[600] = "", *slash, why[LAYER_WHY];
+	char conf[64], place[600] = "", *slash, why[LAYER_WHY];
 	int fd = memfd_create("conf", MFD_CLOEXEC);
 	struct vfs_registries *r = NULL;
 
@@ -71,11 +127,27 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (slash != NULL)
 		*slash++ = '\0';
 	toml_read((const char *)data, rest, look_at, &rest, why);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (vfs_registries_read(&r, path, true, why) == 0 && slash != NULL &&
+	snprintf(conf, sizeof(conf), "/proc/self/fd/%d", fd);
+	if (vfs_registries_read(&r, conf, true, why) == 0 && slash != NULL &&
 	    *place != '\0')
 		find(r, place, slash);
 	vfs_registries_free(r);
+	if (!made)
+		make_dir();
+	made = true;
+	r = NULL;
+	if (dup2(fd, HOSTS) == -1)
+		abort();
+	if (vfs_registries_read_hosts(&r, dir, why) == 0 && slash != NULL &&
+	    *place != '\0') {
+		find(r, place, slash);
+		find(r, "a.org", slash);
+	} else if (*why != '\0' && strstr(why, dir) == NULL) {
+		/* a reason names the file */
+		abort();
+	}
+	vfs_registries_free(r);
+	close(HOSTS);
 	close(fd);
 	return 0;
 }

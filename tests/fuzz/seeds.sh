@@ -406,6 +406,11 @@ done
   printf '{"auths":{"https://h.example/v1/":{"auth":"dTpw"},"i:5000":{}}}'
 } >auth
 seed http_auth file '' auth
+{ echo 'h.example:443'; echo 'https://h.example/v2/a/blobs/sha256:0'
+  printf '{"credHelpers":{"h.example":"ecr-login"},"credsStore":"pass",'
+  printf '"ServerURL":"h.example","Username":"<token>","Secret":"\\u00e9="}'
+} >auth
+seed http_auth helper '' auth
 { echo 'a.org/x/y'
   echo 'unqualified-search-registries = ["docker.io", ] # one'
   echo '[[registry]]'; echo "prefix = 'a.org'"
@@ -420,6 +425,13 @@ seed registries conf '' conf
   echo "x = { y = [1, '2', [3]], z.a = 2026-11-27T21:00:00Z }"
 } >conf
 seed registries hosts '' conf
+{ echo 'a.org/x/y'; echo "ca = ['a.pem', '/b.pem']"; echo 'skip_verify = true'
+  echo "client = [['a.cert', 'a.key'], ['b.pem', '']]"
+  echo 'header.x-a = "b c"'; echo '[host."https://m.org"]'
+  echo "ca = 'c.pem'"; echo "client = 'd.pem'"; echo 'skip_verify = false'
+  echo '[host."https://m.org".header]'; echo "x-b = ['1', '']"
+} >conf
+seed registries certs '' conf
 # requests of containerd: Prepare with a label, Update of a label, List
 printf '\012\001s\022\001k\032\001p\042\006\012\001a\022\001b' >message
 seed snapshots prepare '\000' message

@@ -412,19 +412,23 @@ find_credentials(const struct asked *a, struct question *q, char **user,
 	rc = fd < 0 ? fd : fdio_read_all(fd, FILE_MAX_B, &text, &len);
 	if (fd >= 0)
 		sys_close(fd);
-	if (rc == 0)
-		rc = helpers_find(text, len, q->which, q->host, &name, why);
+	if (rc != 0) {
+		snprintf(why, LAYER_WHY, "%.160s: %s", a->auth_file,
+		    strerror(-rc));
+		return -EACCES;
+	}
+	rc = helpers_find(text, len, q->which, q->host, &name, why);
 	sys_free(text);
 	if (rc == 0) {
 		cut_port(q->host);
 		rc = run_program(name, q->host, a->timeout_s, user, secret,
 		    why);
-	} else if (rc != -ENOENT && *why == '\0') {
-		snprintf(why, LAYER_WHY, "%.160s: %s", a->auth_file,
-		    strerror(-rc));
 	}
 	sys_free(name);
-	return rc;
+	if (rc == -EBADMSG)
+		snprintf(why, LAYER_WHY, "%.160s: not a JSON object",
+		    a->auth_file);
+	return rc == -EINVAL || rc == -EBADMSG ? -EACCES : rc;
 }
 
 static void
@@ -584,12 +588,12 @@ ask_process(struct helpers *h, struct known_answer *k)
 		snprintf(k->why, sizeof(k->why), "the process that runs "
 		    "credential helpers %s", rc == -EPIPE ? "has ended" :
 		    "does not answer");
-	return rc == -EPIPE || rc == -EINVAL || rc == -EBADMSG ? -EACCES : rc;
+	return rc == -EPIPE ? -EACCES : rc;
 }
 
 /* The place of this question, or the one that may be given up first. */
 static struct known_answer *
-place_of(struct helpers *h, enum helpers_which which, const char *host)
+entry_for(struct helpers *h, enum helpers_which which, const char *host)
 {
 	struct known_answer *first = h->known;
 
@@ -613,7 +617,7 @@ helpers_ask(struct helpers *h, enum helpers_which which, const char *host,
 	if (strlen(host) >= HOST_MAX)
 		return -ENOENT;
 	pthread_mutex_lock(&h->lock);
-	k = place_of(h, which, host);
+	k = entry_for(h, which, host);
 	if (sys_now_ns() >= k->until_ns) {
 		forget_answer(k);
 		k->which = which;

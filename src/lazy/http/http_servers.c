@@ -380,6 +380,8 @@ http_servers_add(struct http_servers *all, const char *url, unsigned source,
 	} else if (k->source == source) {
 		combine(k->s, s, origin);
 	} else if (says_nothing(k->s) || source < k->source) {
+		/* that it is verified has been said */
+		s->unverified = s->unverified && source < k->source;
 		take(k->s, s);
 		k->source = source;
 	}

@@ -16,7 +16,7 @@
 enum { FILE_NAME = 4096 };
 
 static bool
-ends_with(const char *name, const char *suffix)
+is_named(const char *name, const char *suffix)
 {
 	size_t n = strlen(name), of = strlen(suffix);
 
@@ -26,7 +26,7 @@ ends_with(const char *name, const char *suffix)
 static int
 is_certificate(const struct dirent *e)
 {
-	return ends_with(e->d_name, ".crt") || ends_with(e->d_name, ".cert");
+	return is_named(e->d_name, ".crt") || is_named(e->d_name, ".cert");
 }
 
 /* Adds NAME.cert, with NAME.key if that exists. */
@@ -51,7 +51,7 @@ vfs_certs_read(struct http_server *s, const char *folder)
 	for (int i = 0; i < n; i++) {
 		if (rc == 0 && (size_t)snprintf(path, sizeof(path), "%s/%s",
 		    folder, names[i]->d_name) < sizeof(path))
-			rc = ends_with(path, ".crt") ?
+			rc = is_named(path, ".crt") ?
 			    http_server_trust(s, path) : read_pair(s, path);
 		free(names[i]);
 	}

@@ -310,7 +310,7 @@ server_of(struct place *p)
 
 /* Returns a path in the file's folder, unless it is absolute; or NULL. */
 static const char *
-path_of(const struct reading *f, const char *path)
+path_beside(const struct reading *f, const char *path)
 {
 	size_t n = strlen(f->folder) + strlen(path) + 2;
 	char *s = arena_take(&f->r->arena, n);
@@ -353,7 +353,7 @@ take_client(struct reading *f, struct place *p, const struct toml_item *i)
 	    i->index > 0 && !of_key) || (*i->text == '\0' && !of_key))
 		return refuse_item(f, i, "expected the path of a certificate, "
 		    "or a list of pairs of it and of its key");
-	path = of_key && *i->text == '\0' ? "" : path_of(f, i->text);
+	path = of_key && *i->text == '\0' ? "" : path_beside(f, i->text);
 	if (path == NULL)
 		return -ENOMEM;
 	if (of_key) {
@@ -402,7 +402,7 @@ take_server(struct reading *f, struct place *p, const char *const *keys,
 		if (i->type != TOML_STRING || i->arrays > 1 || *i->text == '\0')
 			return refuse_item(f, i, "expected a path or a list of "
 			    "them");
-		path = path_of(f, i->text);
+		path = path_beside(f, i->text);
 		return path == NULL || server_of(p) == NULL ? -ENOMEM :
 		    http_server_trust(p->server, path);
 	}

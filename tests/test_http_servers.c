@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "lazy/http/http_servers.h"
+
+#include "scratch.h"
+#include "tls_made.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static char dir[SCRATCH_B], one[SCRATCH_B + 8], two[SCRATCH_B + 8],
+    path[SCRATCH_B + 8];
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	if (scratch_make(dir) == NULL)
+		return -1;
+	snprintf(one, sizeof(one), "%s/one", dir);
+	snprintf(two, sizeof(two), "%s/two", dir);
+	snprintf(path, sizeof(path), "%s/path", dir);
+	tls_make(one, "IP:127.0.0.1", -1, 1);
+	tls_make(two, "IP:127.0.0.1", -1, 1);
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	unlink(one);
+	unlink(two);
+	unlink(path);
+	return rmdir(dir);
+}
+
+static void
+write_path(const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static void
+is_wrong(struct http_server *s, int rc, const char *want)
+{
+	assert_int_equal(rc, 0);
+	if (strstr(s->why, want) == NULL)
+		fail_msg("'%s', not '%s'", s->why, want);
+	http_server_free(s);
+	*s = (struct http_server){ .unverified = false };
+}
+
+static void
+files(void **state)
+{
+	struct http_server s = { .unverified = false };
+	char *big;
+
+	(void)state;
+	is_wrong(&s, http_server_trust(&s, "/nowhere"), "/nowhere: No such");
+	is_wrong(&s, http_server_trust(&s, dir), "Is a directory");
+	write_path("");
+	is_wrong(&s, http_server_trust(&s, path), "expected a certificate");
+	write_path("-----BEGIN CERTIFICATE-----\nAAAA\n"
+	    "-----END CERTIFICATE-----\n");
+	is_wrong(&s, http_server_trust(&s, path), "a damaged one");
+	is_wrong(&s, http_server_show(&s, path, one), "a damaged one");
+	is_wrong(&s, http_server_show(&s, one, path), "a private key");
+	is_wrong(&s, http_server_show(&s, one, two), "found another");
+	is_wrong(&s, http_server_show(&s, one, "/nowhere"), "No such file");
+	big = malloc((1 << 20) + 2);
+	assert_non_null(big);
+	memset(big, '\n', (1 << 20) + 1);
+	big[(1 << 20) + 1] = '\0';
+	write_path(big);
+	free(big);
+	is_wrong(&s, http_server_trust(&s, path), "File too large");
+	/* the first reason stays */
+	assert_int_equal(http_server_trust(&s, "/nowhere"), 0);
+	is_wrong(&s, http_server_trust(&s, path), "/nowhere");
+
+	assert_int_equal(http_server_show(&s, one, one), 0);
+	assert_string_equal(s.why, "");
+	is_wrong(&s, http_server_show(&s, one, NULL), "expected one client");
+}
+
+static void
+refuses_field(const char *name, const char *value)
+{
+	struct http_server s = { .unverified = false };
+	char why[LAYER_WHY] = "";
+
+	assert_int_equal(http_server_field(&s, name, value, why), -EINVAL);
+	assert_memory_equal(why, "expected", 8);
+	assert_int_equal(s.fields.len, 0);
+}
+
+static void
+fields(void **state)
+{
+	static const char want[] = "a-b: c d\0x;\0y;\0a-b: \xc3\xa9\t1";
+	struct http_server s = { .unverified = false };
+	char why[LAYER_WHY], *big;
+
+	(void)state;
+	assert_int_equal(http_server_field(&s, "a-b", "c d", why), 0);
+	assert_int_equal(http_server_field(&s, "x", "", why), 0);
+	assert_int_equal(http_server_field(&s, "y", " \t", why), 0);
+	assert_int_equal(http_server_field(&s, "a-b", "\xc3\xa9\t1", why), 0);
+	assert_int_equal(s.fields.len, sizeof(want));
+	assert_memory_equal(s.fields.data, want, sizeof(want));
+	http_server_free(&s);
+	refuses_field("", "x");
+	refuses_field("a:", "x");
+	refuses_field("a b", "x");
+	refuses_field("a\r\nb", "x");
+	refuses_field("a", "x\r\nHost: y");
+	refuses_field("a", "x\n");
+	refuses_field("a", "\x7f");
+	big = malloc((64 << 10) + 1);
+	assert_non_null(big);
+	memset(big, 'x', 64 << 10);
+	big[64 << 10] = '\0';
+	refuses_field("a", big);
+	free(big);
+}
+
+/* What is said of a server in these tests is a header field. */
+static void
+add(struct http_servers *all, const char *url, unsigned source,
+    const char *name, bool unverified)
+{
+	struct http_server s = { .unverified = unverified };
+	char why[LAYER_WHY];
+
+	if (name != NULL)
+		assert_int_equal(http_server_field(&s, name, "1", why), 0);
+	assert_int_equal(http_servers_add(all, url, source, &s), 0);
+	assert_null(s.fields.data);
+}
+
+/* Is it what is known of the URL's server? */
+static bool
+known(struct http_servers *all, const char *url, const char *field)
+{
+	struct http_server *s = http_servers_find(all, url);
+
+	if (s == NULL || s->fields.len == 0)
+		return field == NULL;
+	return field != NULL && *s->why == '\0' &&
+	    strcmp(s->fields.data, field) == 0;
+}
+
+static void
+servers(void **state)
+{
+	struct http_servers *all = http_servers_new();
+	struct http_server s = { .unverified = false };
+
+	(void)state;
+	assert_null(http_servers_find(NULL, "https://a.org"));
+	add(all, "https://a.org", 1, "a", false);
+	add(all, "https://a.org:5000/v2", 1, "b", false);
+	add(all, "http://a.org/x", 1, "c", false);
+	assert_true(known(all, "https://a.org:443/y", "a: 1"));
+	assert_true(known(all, "https://a.org:5000", "b: 1"));
+	assert_true(known(all, "http://a.org:80", "c: 1"));
+	assert_true(known(all, "https://a.org:80", NULL));
+	assert_true(known(all, "https://b.org", NULL));
+	assert_true(known(all, "nothing", NULL));
+	assert_int_equal(http_servers_add(all, "ftp://a.org", 1, &s), -EINVAL);
+	/* sources */
+	add(all, "https://a.org", 2, "d", false);
+	assert_true(known(all, "https://a.org", "a: 1"));
+	add(all, "https://a.org", 0, "e", false);
+	assert_true(known(all, "https://a.org", "e: 1"));
+	add(all, "https://n.org", 0, NULL, false);
+	add(all, "https://n.org", 3, "f", false);
+	assert_true(known(all, "https://n.org", "f: 1"));
+	/* the same source */
+	add(all, "https://a.org", 0, "e", false);
+	add(all, "https://a.org", 0, NULL, false);
+	assert_true(known(all, "https://a.org", "e: 1"));
+	add(all, "https://a.org", 0, "g", false);
+	assert_non_null(strstr(http_servers_find(all, "https://a.org")->why,
+	    "differ in what they say of https://a.org:443"));
+	http_servers_free(all);
+}
+
+/* A certificate is verified unless all agree. */
+static void
+unverified(void **state)
+{
+	struct http_servers *all = http_servers_new();
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char url[32];
+
+		snprintf(url, sizeof(url), "https://%d.org", i);
+		add(all, url, 0, NULL, i & 1);
+		add(all, url, 0, NULL, i & 2);
+		/* another source has nothing to say */
+		add(all, url, 1, NULL, true);
+		assert_int_equal(http_servers_find(all, url)->unverified,
+		    i == 3);
+	}
+	http_servers_free(all);
+}
+
+static void
+others(void **state)
+{
+	struct http_servers *all = http_servers_new();
+
+	(void)state;
+	assert_int_equal(http_servers_other(all, "https://a.org"), 0);
+	assert_true(known(all, "https://a.org", NULL));
+	add(all, NULL, 0, "other", false);
+	add(all, "https://b.org", 0, "own", false);
+	assert_true(known(all, "https://a.org", NULL));
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(http_servers_other(all, "https://a.org/v2"),
+		    0);
+	assert_int_equal(http_servers_other(all, "https://b.org/v2"), 0);
+	assert_true(known(all, "https://a.org", "other: 1"));
+	assert_true(known(all, "https://b.org", "own: 1"));
+	assert_true(known(all, "https://c.org", NULL));
+	assert_int_equal(http_servers_other(all, "c.org"), -EINVAL);
+	http_servers_free(all);
+}
+
+/* What one server is trusted with is added to what all are. */
+static void
+trust(void **state)
+{
+	struct http_servers *all = http_servers_new();
+	struct http_server s = { .unverified = false };
+	char text[2][4096];
+	size_t len[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		FILE *f = fopen(i == 0 ? one : two, "r");
+
+		assert_non_null(f);
+		len[i] = fread(text[i], 1, sizeof(text[i]), f);
+		fclose(f);
+	}
+	http_servers_trust(all, "/nowhere");
+	http_servers_trust(all, NULL);
+	http_servers_trust(all, two);
+	assert_int_equal(http_server_trust(&s, one), 0);
+	assert_int_equal(http_servers_add(all, "https://a.org", 0, &s), 0);
+	add(all, "https://b.org", 0, NULL, false);
+	for (int i = 0; i < 2; i++) {
+		const struct strbuf *b = &http_servers_find(all,
+		    "https://a.org")->trusted;
+
+		assert_int_equal(b->len, len[0] + 1 + len[1]);
+		assert_memory_equal(b->data, text[0], len[0]);
+		assert_memory_equal(b->data + len[0] + 1, text[1], len[1]);
+	}
+	assert_int_equal(http_servers_find(all, "https://b.org")->trusted.len,
+	    0);
+	http_servers_free(all);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(files),
+		cmocka_unit_test(fields),
+		cmocka_unit_test(servers),
+		cmocka_unit_test(unverified),
+		cmocka_unit_test(others),
+		cmocka_unit_test(trust),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
