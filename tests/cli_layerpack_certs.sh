@@ -102,6 +102,21 @@ pulled 'a mirror'
 t 'is used' 0 grep -q '^client GET /v2/i/blobs' tls.log
 t 'the server is not' 1 grep -q '^plain' tls.log
 
+if have layermount; then
+	rm -r hosts/reg.test
+	mkdir "hosts/127.0.0.1:$port_client"
+	cp ca.pem "hosts/127.0.0.1:$port_client/ca.crt"
+	cp client.pem "hosts/127.0.0.1:$port_client/client.cert"
+	url=https://127.0.0.1:$port_client/v2/i/manifests/t
+	t 'layermount --probe' 0 layermount --probe --hosts-dir hosts "$url"
+	rm "hosts/127.0.0.1:$port_client/client.cert"
+	t 'without the certificate' 1 layermount --timeout 4 --probe \
+	    --hosts-dir hosts "$url"
+	shows 'says so' 'certificate required' .t.err
+else
+	skip 'no layermount'
+fi
+
 # Files that cannot be used
 bad() {
 	host plain

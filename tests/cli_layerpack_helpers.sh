@@ -97,6 +97,15 @@ auth "{\"credHelpers\":{\"$token\":\"good\"}}"
 pulled token 'a token server'
 shows 'gets the password' '^plain GET /token.*auth=Basic' tls.log
 
+if have layermount; then
+	auth "{\"credHelpers\":{\"$basic\":\"good\"}}"
+	t 'layermount --probe' 0 layermount --probe --authfile auth.json \
+	    --hosts-dir hosts docker://basic.test/i:t
+	shows 'asks, too' '^range.yes'
+else
+	skip 'no layermount'
+fi
+
 # Programs that are of no use
 auth "{\"credHelpers\":{\"$basic\":\"missing\"}}"
 refused basic 'no program' \

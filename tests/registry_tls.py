@@ -11,6 +11,7 @@ import base64
 import http.server
 import json
 import os
+import re
 import ssl
 import sys
 import threading
@@ -19,7 +20,15 @@ import urllib.parse
 root, pem, client_ca = sys.argv[1:4]
 ports = {}
 lock = threading.Lock()
-BASIC = 'Basic ' + base64.b64encode(b'user:swordfish').decode()
+
+
+def basic():
+    """What the user sends, whose password is in a file, if there is one."""
+    password = 'swordfish'
+    if os.path.exists('password'):
+        with open('password') as f:
+            password = f.read().strip()
+    return 'Basic ' + base64.b64encode(('user:' + password).encode()).decode()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -51,6 +60,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.reply(404)
         with open(path, 'rb') as f:
             body = f.read()
+        span = re.fullmatch(r'bytes=(\d+)-(\d+)',
+                            self.headers.get('Range', ''))
+        if span:
+            first, last = int(span.group(1)), int(span.group(2))
+            return self.reply(206, body[first:last + 1],
+                              Content_Range='bytes %d-%d/%d' %
+                              (first, min(last, len(body) - 1), len(body)))
         kind = 'application/vnd.oci.image.manifest.v1+json'
         self.reply(200, body, Content_Type=kind)
 
@@ -64,13 +80,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             'Authorization')
         if self.path.startswith('/token'):
             return self.reply(200, b'{"token":"%s"}' % (
-                b'known' if authorization == BASIC else b'unknown'))
+                b'known' if authorization == basic() else b'unknown'))
         if name == 'header':
             if self.headers.get('X-Pass') != 'sesame':
                 return self.reply(403)
             if '/blobs/' in self.path:
                 return self.moved('plain')
-        if name == 'basic' and authorization != BASIC:
+        if name == 'basic' and authorization != basic():
             return self.reply(401, WWW_Authenticate='Basic realm="x"')
         if name == 'token' and authorization != 'Bearer known':
             return self.reply(
