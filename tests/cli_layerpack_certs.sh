@@ -120,7 +120,9 @@ fi
 # Files that cannot be used
 bad() {
 	host plain
+	: >tls.log
 	refused "$@"
+	t "$1: there is no request" 0 test ! -s tls.log
 }
 bad 'no such file' 'hosts/reg.test/none.pem: No such file' <<END
 ca = 'none.pem'
@@ -230,6 +232,7 @@ END
 pulled 'a header field'
 t 'and the certificate' 0 grep -q \
     '^header GET /v2/i/blobs/.* cert=yes pass=sesame' tls.log
+t 'none replaces one of ours' 1 grep -q nothing/of-this tls.log
 t 'are not sent elsewhere' 0 grep -q \
     '^plain GET /v2/i/blobs/.* cert=no pass=None' tls.log
 t 'at all' 1 grep -q '^plain.*\(cert=yes\|sesame\)' tls.log
@@ -266,6 +269,10 @@ t 'a token server' 0 pull docker://reg.test/i:t \
 shows 'gets the password' '^plain GET /token.* auth=Basic' tls.log
 t 'but no certificate' 1 grep -q '^plain.*cert=yes' tls.log
 rm -rf out
+: >token-moves
+t 'where that redirects to' 1 pull docker://reg.test/i:t --authfile auth.json
+shows 'is not trusted' 'certificate' .t.err
+rm token-moves
 
 # Docker's folders
 local=reg.localhost:$port_client

@@ -178,9 +178,9 @@ refused basic 'one that hangs' \
     'docker-credential-bad was killed after 10 s without an answer'
 took=$(($(date +%s) - begin))
 t 'in time' 0 test $took -lt 20
-for pid in $(cat pid); do
+while read -r pid; do
 	await gone "$pid"
-done
+done <pid
 ok 'nothing of it is left'
 helper bad <<END
 sleep 1000 &

@@ -44,6 +44,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                   'cert=' + ('yes' if shown else 'no'),
                   'pass=' + str(self.headers.get('X-Pass')),
                   'auth=' + str(self.headers.get('Authorization')),
+                  'accept=' + str(self.headers.get_all('Accept')),
                   file=log)
 
     def reply(self, status, body=b'', **fields):
@@ -79,6 +80,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         name, authorization = self.server.name, self.headers.get(
             'Authorization')
         if self.path.startswith('/token'):
+            if os.path.exists('token-moves') and name == 'plain':
+                return self.moved('basic')
             return self.reply(200, b'{"token":"%s"}' % (
                 b'known' if authorization == basic() else b'unknown'))
         if name == 'header':
