@@ -232,7 +232,7 @@ END
 pulled 'a header field'
 t 'and the certificate' 0 grep -q \
     '^header GET /v2/i/blobs/.* cert=yes pass=sesame' tls.log
-t 'none replaces one of ours' 1 grep -q nothing/of-this tls.log
+t 'none replaces one of ours' 1 grep -q '/manifests/.*nothing/of-this' tls.log
 t 'are not sent elsewhere' 0 grep -q \
     '^plain GET /v2/i/blobs/.* cert=no pass=None' tls.log
 t 'at all' 1 grep -q '^plain.*\(cert=yes\|sesame\)' tls.log

@@ -12,6 +12,7 @@ import http.server
 import json
 import os
 import re
+import socket
 import ssl
 import sys
 import threading
@@ -127,12 +128,26 @@ class Server(http.server.ThreadingHTTPServer):
 
     # the handshake is for the connection's thread
     def finish_request(self, request, address):
+        raw = os.dup(request.fileno())
         try:
             request = self.tls.wrap_socket(request, server_side=True)
             super().finish_request(request, address)
             request.unwrap().close()
         except OSError:
-            pass
+            # a reset could overtake the alert
+            self.drain(socket.socket(fileno=os.dup(raw)))
+        finally:
+            os.close(raw)
+
+    def drain(self, s):
+        with s:
+            try:
+                s.shutdown(socket.SHUT_WR)
+                s.settimeout(5)
+                while s.recv(65536):
+                    pass
+            except OSError:
+                pass
 
     def handle_error(self, request, address):
         pass
