@@ -207,6 +207,13 @@ t 'it is said' 0 pull docker://reg.test/i:t
 is 'once' "$(cat .t.err)" "layerpack: https://127.0.0.1:$port_plain: the\
  server's certificate is not verified (skip_verify)"
 rm -rf out
+sed -i s/127.0.0.1/localhost/ hosts/reg.test/hosts.toml
+pulled 'nor is the name'
+sed -i 's/^skip.*/ca = "ca.pem"/' hosts/reg.test/hosts.toml
+refused 'otherwise, it is' 'localhost'
+host plain <<END
+skip_verify = true
+END
 cp -r hosts/reg.test hosts/other.test
 sed -i /skip/d hosts/other.test/hosts.toml
 refused 'one host says it, another does not' 'certificate'

@@ -284,12 +284,21 @@ static void
 faults(void **state)
 {
 	struct helpers *h;
+	sigset_t set;
 
 	(void)state;
 	fails("echo swordfish; exit 7", "ended with status 7");
 	fails("echo; printf 'a\\tb\\nc' >&2; exit 7",
 	    "ended with status 7: a?b");
 	fails("kill -9 $$", "was ended by signal 9");
+	/* this process's signals are not its own */
+	signal(SIGINT, SIG_IGN);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fails("kill -INT $$", "was ended by signal 2");
+	fails("kill -TERM $$", "was ended by signal 15");
+	fails("kill -ALRM $$", "was ended by signal 14");
 	fails("sleep 100", "was killed after 1 s without an answer");
 	fails("exec >&- 2>&-; sleep 100",
 	    "was killed after 1 s without an answer");

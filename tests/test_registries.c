@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lazy/vfs/vfs_registries.h"
 
+#include "lazy/http/http_servers.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,6 +144,7 @@ hosts(void **state)
 	assert_int_equal(mkdir("certs.d/docker.io", 0755), 0);
 	assert_int_equal(mkdir("certs.d/ca.org", 0755), 0);
 	assert_int_equal(mkdir("certs.d/_default", 0755), 0);
+	assert_int_equal(mkdir("certs.d/m.org", 0755), 0);
 	write_file("certs.d/ca.org/ca.crt", "none");
 	write_file("certs.d/docker.io/hosts.toml",
 	    "server = 'https://registry-1.docker.io'\n"
@@ -154,7 +157,8 @@ hosts(void **state)
 	write_file("certs.d/_default/hosts.toml",
 	    "[host.'https://all.org/v2']\n");
 	write_file("conf", "[[registry]]\nlocation = 'docker.io'\n"
-	    "blocked = true\n");
+	    "blocked = true\n[[registry]]\nlocation = 'm.org'\n"
+	    "[[registry.mirror]]\nlocation = 'n.org'\n");
 	assert_int_equal(vfs_registries_read(&r, "conf", true, why), 0);
 	assert_int_equal(vfs_registries_read_hosts(&r, "certs.d", why), 0);
 	assert_string_equal(found(r, "docker.io", "library/x", "1"),
@@ -169,6 +173,21 @@ hosts(void **state)
 	/* a folder with certificates says that there are no mirrors */
 	assert_string_equal(found(r, "ca.org", "x", "1"),
 	    "https://ca.org/v2/x");
+	assert_string_equal(found(r, "m.org", "x", "1"),
+	    "https://n.org/v2/x https://m.org/v2/x");
+	assert_string_equal(found(r, ";\r", "x", "1"),
+	    "https://all.org/v2/x https://;\r/v2/x");
+	/* what is said of a server, in whatever folder */
+	assert_string_equal(http_servers_find(vfs_registries_servers(r),
+	    "https://ca.org")->why, "certs.d/ca.org/ca.crt: expected a "
+	    "certificate (PEM), found none");
+	assert_string_equal(http_servers_find(vfs_registries_servers(r),
+	    "http://p.org:5000/v2/x")->fields.data, "x: y");
+	assert_true(http_servers_find(vfs_registries_servers(r),
+	    "https://s.org:443")->unverified);
+	assert_null(http_servers_find(vfs_registries_servers(r),
+	    "https://docker.io"));
+	assert_null(vfs_registries_servers(NULL));
 	vfs_registries_free(r);
 	r = NULL;
 	assert_int_equal(vfs_registries_read_hosts(&r, "certs", why), -ENOENT);

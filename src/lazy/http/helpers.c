@@ -187,8 +187,6 @@ start(struct program *p)
 	p->out = pipes[1][0];
 	p->err = pipes[2][0];
 	p->failed = pipes[3][0];
-	fcntl(p->out, F_SETFL, O_NONBLOCK);
-	fcntl(p->err, F_SETFL, O_NONBLOCK);
 	return 0;
 }
 
@@ -205,8 +203,8 @@ end(struct program *p)
 }
 
 /*
- * Reads what there is of its answer, and of its messages.  Returns whether there
- * may be more, or -EFBIG.
+ * Reads what there is of its answer, or of its messages.  Returns whether there
+ * may be more, -EFBIG or -ENOMEM.
  */
 static int
 read_some(struct program *p, bool of_answer)
@@ -216,7 +214,7 @@ read_some(struct program *p, bool of_answer)
 	size_t room = sizeof(p->said) - 1 - p->said_len;
 
 	if (n <= 0)
-		return n == -1 && (errno == EAGAIN || errno == EINTR);
+		return n == -1 && errno == EINTR;
 	if (!of_answer) {
 		room = (size_t)n < room ? (size_t)n : room;
 		memcpy(p->said + p->said_len, buf, room);

@@ -761,7 +761,9 @@ vfs_registries_find(const struct vfs_registries *r, const char *host,
 		snprintf(endpoints[count], VFS_BASE, "http%s", base + 5);
 	else
 		strcpy(endpoints[count], base);
-	if (rc == 0 && *best->prefix == '\0' && best->own.location == NULL)
-		rc = http_servers_other(r->servers, base);
+	/* what is no URL has no server */
+	if (rc == 0 && *best->prefix == '\0' && best->own.location == NULL &&
+	    http_servers_other(r->servers, base) == -ENOMEM)
+		rc = layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
 	return rc != 0 ? rc : count + 1;
 }
