@@ -45,6 +45,34 @@ suffers 'a directory' -n 200 -x malloc -o out layerpack-fault -q -p 2 --timeout 
     --connections 2 --pull "$ref" -o out
 suffers 'a layout' -n 120 -x chmod -o out layerpack-fault -q -p 2 --timeout 6 \
     --connections 2 --pull "$ref" -o oci:out
+
+# Certificates and header fields of servers, and a credential helper
+if have openssl && openssl req -x509 -newkey rsa:2048 -nodes -keyout ../key \
+    -out ../cert -days 2 -subj /CN=x 2>../openssl.err; then
+	mkdir ../hosts ../hosts/reg.test ../hosts/other.test ../helpers
+	cat >../hosts/reg.test/hosts.toml <<END
+server = '$site'
+ca = '../../cert'
+client = [['../../cert', '../../key']]
+header.x = ['1', '2']
+[host.'https://mirror.test']
+capabilities = ['push']
+skip_verify = true
+END
+	cp ../cert ../hosts/other.test/ca.crt
+	printf '%s\n' '#!/bin/sh' \
+	    'echo "{\"Username\":\"user\",\"Secret\":\"password\"}"' \
+	    >../helpers/docker-credential-made
+	chmod 755 ../helpers/docker-credential-made
+	PATH=$PWD/../helpers:$PATH
+	echo '{"credsStore":"made"}' >../auth.json
+	cd .. && mode basic 1 && cd d || exit
+	suffers 'a server of its own' -n 200 -o out layerpack-fault -q -p 2 \
+	    --timeout 6 --connections 2 --hosts-dir ../hosts \
+	    --authfile ../auth.json --pull docker://reg.test/i:t -o out
+else
+	skip 'openssl makes no certificate'
+fi
 exec 3>&-
 wait
 done_testing
