@@ -243,11 +243,12 @@ reads_again(void **state)
 static void
 confined(void **state)
 {
-	struct helpers *h = started();
+	static struct helpers *h;
 	int status;
 	pid_t pid;
 
 	(void)state;
+	h = started();
 	script("echo '{\"Username\":\"u\",\"Secret\":\"s\"}'");
 	pid = fork();
 	if (pid == 0) {
