@@ -59,6 +59,7 @@ struct fs_params {
 	bool dedup;		/* or another checksum of 256 bits */
 	bool not_embedded;	/* the feature embedded_data is disabled */
 	bool new_times;		/* a copy that does not keep times */
+	const struct packer_zstd *zstd;	/* its libzstd, as in packer_name */
 	bool single;		/* btrfs: metadata is stored once, not twice */
 	uint32_t block;		/* squashfs: a power of two, 4K..1M */
 };

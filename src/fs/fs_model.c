@@ -40,8 +40,12 @@ fs_packers_open(struct packer *packers[FS_ALGORITHMS],
 {
 	int rc = 0;
 
-	for (unsigned i = 0; rc == 0 && i < job->count; i++)
-		rc = packer_open(&packers[i], &job->algorithms[i], most);
+	for (unsigned i = 0; rc == 0 && i < job->count; i++) {
+		struct packer_name name = job->algorithms[i];
+
+		name.zstd = job->params->zstd;
+		rc = packer_open(&packers[i], &name, most);
+	}
 	return rc;
 }
 

@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 struct packer;
+struct packer_name;
+struct packer_zstd;
 
 struct packer_kind {
 	const char *name;
@@ -22,7 +24,7 @@ struct packer_kind {
 	 * Creates the state for blocks of up to `most` bytes.  Returns NULL if
 	 * out of memory.
 	 */
-	void *(*open)(int level, size_t most);
+	void *(*open)(const struct packer_name *name, size_t most);
 	void (*close)(void *state);
 	/*
 	 * Compresses len bytes to out.  Returns the size, or 0 if it exceeds
@@ -51,6 +53,11 @@ struct packer_name {
 	const struct packer_kind *kind;	/* NULL: "off" */
 	int level;
 	char text[24];			/* as given: gzip-6 */
+	/*
+	 * The libzstd for ZFS's zstd (packer_zstd.h); NULL: the one with which
+	 * this program runs.
+	 */
+	const struct packer_zstd *zstd;
 };
 
 /*

@@ -7,6 +7,7 @@
 #include "engine/packer/packer_kinds.h"
 
 #include "base/sys.h"
+#include "engine/packer/packer.h"
 
 #include <lzo/lzo1x.h>
 #include <string.h>
@@ -37,9 +38,9 @@ lzo_open(int level, size_t most, size_t work)
 }
 
 void *
-packer_lzo_open(int level, size_t most)
+packer_lzo_open(const struct packer_name *name, size_t most)
 {
-	return lzo_open(level, most, LZO1X_1_MEM_COMPRESS);
+	return lzo_open(name->level, most, LZO1X_1_MEM_COMPRESS);
 }
 
 /*
@@ -76,10 +77,10 @@ most_made(size_t most)
 }
 
 void *
-packer_lzo999_open(int level, size_t most)
+packer_lzo999_open(const struct packer_name *name, size_t most)
 {
-	return lzo_open(level, most, LZO1X_999_MEM_COMPRESS + most_made(most) +
-	    most);
+	return lzo_open(name->level, most, LZO1X_999_MEM_COMPRESS +
+	    most_made(most) + most);
 }
 
 /* Like mksquashfs, also passes the output through lzo1x_optimize(). */

@@ -2,8 +2,6 @@
  * packer.c - the block compressors used by filesystems, by name, and ZFS's
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#define ZSTD_STATIC_LINKING_ONLY	/* frames without a magic number */
-
 #include "engine/packer/packer.h"
 
 #include "base/args.h"
@@ -41,9 +39,9 @@ union packer_table {
 };
 
 void *
-packer_table_open(int level, size_t most)
+packer_table_open(const struct packer_name *name, size_t most)
 {
-	(void)level;
+	(void)name;
 	(void)most;
 	return sys_malloc(sizeof(union packer_table));
 }
@@ -51,12 +49,12 @@ packer_table_open(int level, size_t most)
 /* zlib streams, with one deflater for all blocks */
 
 void *
-packer_zlib_open(int level, size_t most)
+packer_zlib_open(const struct packer_name *name, size_t most)
 {
 	z_stream *z = sys_calloc(1, sizeof(*z));
 
 	(void)most;
-	if (z != NULL && deflateInit(z, level) != Z_OK) {
+	if (z != NULL && deflateInit(z, name->level) != Z_OK) {
 		sys_free(z);
 		return NULL;
 	}
@@ -88,14 +86,14 @@ packer_zlib_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 /* zstd: frames that record their size; the level is passed for each block */
 
 void *
-packer_zstd_open(int level, size_t most)
+packer_zstd_open(const struct packer_name *name, size_t most)
 {
 	struct zstd_packer *z = sys_malloc(sizeof(*z));
 
 	(void)most;
 	if (z == NULL)
 		return NULL;
-	*z = (struct zstd_packer){ ZSTD_createCCtx(), level };
+	*z = (struct zstd_packer){ ZSTD_createCCtx(), name->level };
 	if (z->c != NULL)
 		return z;
 	sys_free(z);
@@ -119,84 +117,6 @@ packer_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
 	size_t n = ZSTD_compressCCtx(z->c, out, cap, in, len, z->level);
 
 	return ZSTD_isError(n) ? 0 : n;
-}
-
-/*
- * ZFS's zstd: a frame without magic number, size or checksum.  ZFS still uses
- * version 1.4.5, so later features are disabled: row-based search, block
- * splitting and, in the dfast strategy, lookahead, which the current library
- * does not use after a prefix.
- */
-/*
- * Unlike that version, the current library gives up when a few bytes more than
- * the result are not left.
- */
-enum { ZSTD_SLACK = 64 };
-
-static bool
-set_level(ZSTD_CCtx *c, ZSTD_cParameter what, int value)
-{
-	return !ZSTD_isError(ZSTD_CCtx_setParameter(c, what, value));
-}
-
-static void *
-zfs_zstd_open(int level, size_t most)
-{
-	struct zstd_packer *z = packer_zstd_open(level, most);
-
-	if (z == NULL)
-		return NULL;
-	if (!set_level(z->c, ZSTD_c_format, ZSTD_f_zstd1_magicless) ||
-	    !set_level(z->c, ZSTD_c_compressionLevel, level) ||
-	    !set_level(z->c, ZSTD_c_checksumFlag, 0) ||
-	    !set_level(z->c, ZSTD_c_contentSizeFlag, 0)) {
-		packer_zstd_close(z);
-		return NULL;
-	}
-#ifdef ZSTD_c_useRowMatchFinder
-	set_level(z->c, ZSTD_c_useRowMatchFinder, ZSTD_ps_disable);
-#endif
-#ifdef ZSTD_c_useBlockSplitter
-	set_level(z->c, ZSTD_c_useBlockSplitter, ZSTD_ps_disable);
-#endif
-	return z;
-}
-
-static size_t
-zfs_zstd_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
-    size_t cap)
-{
-	static const uint8_t prefix[] = { 0x9e, 0x37, 0x79, 0xb9, 0x7f, 0x4a,
-	    0x7c, 0x15 };
-	const struct zstd_packer *z = state;
-	ZSTD_compressionParameters p = ZSTD_getCParams(z->level, len, 0);
-	bool fast = p.strategy == ZSTD_dfast;
-	size_t n;
-
-	/*
-	 * The parameters of a dfast level are set explicitly, because the
-	 * library would otherwise include the size of the prefix, which matches
-	 * no data, when choosing them; 0 restores those of another level.
-	 */
-	if (!fast)
-		p = (ZSTD_compressionParameters){ 0 };
-	/*
-	 * A record that did not fit leaves its frame open, and neither
-	 * parameters nor a prefix can be set until that frame is abandoned.
-	 */
-	if (ZSTD_isError(ZSTD_CCtx_reset(z->c, ZSTD_reset_session_only)) ||
-	    !set_level(z->c, ZSTD_c_windowLog, (int)p.windowLog) ||
-	    !set_level(z->c, ZSTD_c_chainLog, (int)p.chainLog) ||
-	    !set_level(z->c, ZSTD_c_hashLog, (int)p.hashLog) ||
-	    !set_level(z->c, ZSTD_c_searchLog, (int)p.searchLog) ||
-	    !set_level(z->c, ZSTD_c_minMatch, (int)p.minMatch) ||
-	    !set_level(z->c, ZSTD_c_targetLength, (int)p.targetLength) ||
-	    !set_level(z->c, ZSTD_c_strategy, (int)p.strategy) ||
-	    (fast && ZSTD_isError(ZSTD_CCtx_refPrefix(z->c, prefix,
-	    sizeof(prefix)))))
-		return 0;
-	n = ZSTD_compress2(z->c, out, cap + ZSTD_SLACK, in, len);
-	return ZSTD_isError(n) || n > cap ? 0 : n;
 }
 
 /* ZFS's lzjb, zle and lz4: our own */
@@ -237,9 +157,10 @@ const struct packer_kind packers_zfs[] = {
 	{ "lz4", 0, 0, 0, packer_table_open, sys_free, zfs_lz4_pack },
 	{ "gzip", 1, 9, 6, packer_zlib_open, packer_zlib_close,
 	    packer_zlib_pack },
-	{ "zstd-fast", -1000, -1, -1, zfs_zstd_open, packer_zstd_close,
-	    zfs_zstd_pack },
-	{ "zstd", 1, 19, 3, zfs_zstd_open, packer_zstd_close, zfs_zstd_pack },
+	{ "zstd-fast", -1000, -1, -1, packer_zfs_zstd_open,
+	    packer_zfs_zstd_close, packer_zfs_zstd_pack },
+	{ "zstd", 1, 19, 3, packer_zfs_zstd_open, packer_zfs_zstd_close,
+	    packer_zfs_zstd_pack },
 	{ .name = NULL }
 };
 
@@ -292,11 +213,11 @@ packer_open(struct packer **out, const struct packer_name *name, size_t most)
 	*out = NULL;
 	if (name->kind == NULL)
 		return 0;
-	p = sys_malloc(sizeof(*p) + most + ZSTD_SLACK);
+	p = sys_malloc(sizeof(*p) + most + PACKER_ZSTD_SLACK);
 	if (p == NULL)
 		return -ENOMEM;
 	*p = (struct packer){ .kind = name->kind, .room = most };
-	p->state = p->kind->open(name->level, most);
+	p->state = p->kind->open(name, most);
 	if (p->state == NULL) {
 		sys_free(p);
 		return -ENOMEM;

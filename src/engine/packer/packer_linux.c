@@ -92,11 +92,11 @@ lz4hc_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
  */
 
 static void *
-xz_open(int level, size_t most)
+xz_open(const struct packer_name *name, size_t most)
 {
 	lzma_options_lzma *z = sys_calloc(1, sizeof(*z));
 
-	(void)level;
+	(void)name;
 	if (z == NULL)
 		return NULL;
 	if (lzma_lzma_preset(z, LZMA_PRESET_DEFAULT)) {

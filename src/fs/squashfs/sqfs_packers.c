@@ -62,11 +62,11 @@ pack_state(void *state, const uint8_t *in, size_t len, uint8_t *out,
 	    s->o.block == SQUASHFS_META_B ? cap : s->room);
 }
 
-#define METHOD(name) \
+#define METHOD(method) \
 static void * \
-open_##name(int level, size_t most) \
+open_##method(const struct packer_name *name, size_t most) \
 { \
-	return open_state(#name, level, most); \
+	return open_state(#method, name->level, most); \
 }
 
 METHOD(gzip)

@@ -53,6 +53,7 @@ open_worker(void *arg, void **out)
 		struct packer_name probe;
 
 		packer_by_name(packers_zfs, names[i], &probe);
+		probe.zstd = z->job->params->zstd;
 		rc = packer_open(&w->probes[i], &probe, z->pool.recordsize);
 	}
 	return rc;

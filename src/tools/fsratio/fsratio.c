@@ -19,7 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
-#include <zstd.h>
 
 static void
 on_error(void *arg, size_t item, int err)
@@ -56,10 +55,23 @@ add_fs_row(void *arg, const struct fs_row *row)
 	return rc;
 }
 
-#define LIBRARIES "zlib " ZLIB_VERSION, "lz4 " LZ4_VERSION_STRING, \
-    "zstd " ZSTD_VERSION_STRING
+enum { COLUMNS = 14, VERSION_B = 32 };
 
-enum { COLUMNS = 13 };
+/* Writes the version of the libzstd that is used. */
+static void
+zstd_version(const struct fsratio *f, char text[VERSION_B])
+{
+	unsigned v = packer_zstd_version(f->zstd);
+
+	snprintf(text, VERSION_B, "%u.%u.%u", v / 10000, v / 100 % 100,
+	    v % 100);
+}
+
+static bool
+uses_zstd(const struct fs_row *r)
+{
+	return strncmp(r->algorithm, "zstd", 4) == 0;
+}
 
 /* Returns the ratio in hundredths, truncated instead of rounded, as in ZFS. */
 static uint64_t
@@ -85,17 +97,21 @@ ratio(const struct fs_row *r)
 static int
 write_rows(struct fsratio *f)
 {
-	static const char *const libs[] = { LIBRARIES };
+	char version[VERSION_B], zstd[VERSION_B + 8];
+	const char *const libs[] = { "zlib " ZLIB_VERSION,
+	    "lz4 " LZ4_VERSION_STRING, zstd };
 	const char *const columns[COLUMNS] = { "series", "fs", "algorithm",
 	    "size_from_B", "files", "apparent_B", "logical_B", "physical_B",
 	    f->o.fs->whole, "metadata_B", "padding_B", "compressratio",
-	    "ratio" };
+	    "ratio", "libzstd" };
 	char series[PROVENANCE_SERIES_B];
 	const struct provenance from = { series, "fsratio", libs,
 	    sizeof(libs) / sizeof(libs[0]), f->o.argc, f->o.argv };
 	struct table *t;
 	int rc, end;
 
+	zstd_version(f, version);
+	snprintf(zstd, sizeof(zstd), "zstd %s", version);
 	provenance_series(series);
 	rc = table_to_fd(&t, STDOUT_FILENO, f->o.json ? TABLE_JSON : TABLE_CSV,
 	    columns, COLUMNS);
@@ -120,6 +136,7 @@ write_rows(struct fsratio *f)
 		table_int(t, (int64_t)r->padding_B);
 		table_real(t, (double)compressratio(r) / 100, 2);
 		table_real(t, ratio(r), 4);
+		table_text(t, uses_zstd(r) ? version : "");
 		rc = table_end(t);
 	}
 	end = table_close(t);
@@ -159,6 +176,14 @@ print_ratios(struct fsratio *f)
 		    r->files, r->apparent_B, r->physical_B, r->whole_B,
 		    r->padding_B, hundredths / 100, hundredths % 100, real,
 		    r->whole_B > r->apparent_B ? " larger" : "");
+	}
+	if (f->zstd != NULL) {
+		char version[VERSION_B];
+
+		zstd_version(f, version);
+		printf("zstd: libzstd %s%s\n", version,
+		    packer_zstd_version(f->zstd) == PACKER_ZSTD_ZFS ?
+		    ", as in OpenZFS" : "; OpenZFS contains 1.4.5");
 	}
 	/* errors on standard output are reported at the end */
 }
@@ -225,10 +250,12 @@ main(int argc, char **argv)
 
 	fdio_hold_standard();
 	status = fsratio_parse(&f, argc, argv);
-	if (status >= 0)
-		return status;
-	measure_tree(&f);
-	fs_list_free(&f.list);
-	sys_free(f.rows);
-	return msg_finish(&f.msg);
+	if (status < 0) {
+		measure_tree(&f);
+		fs_list_free(&f.list);
+		sys_free(f.rows);
+		status = msg_finish(&f.msg);
+	}
+	packer_zstd_unload(f.zstd);
+	return status;
 }

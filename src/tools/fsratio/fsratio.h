@@ -7,12 +7,14 @@
 
 #include "base/msg.h"
 #include "base/progress.h"
+#include "engine/packer/packer_zstd.h"
 #include "fs/fs_model.h"
 #include "walk/fs_list.h"
 
 struct fsratio_options {
 	const char *fs_name, *algorithm_list;	/* as given */
 	const char *layout, *dnodesize;
+	const char *libzstd;			/* a file, or NULL */
 	const struct fs_model *fs;
 	struct fs_params params;
 	struct packer_name algorithms[FS_ALGORITHMS];
@@ -28,6 +30,7 @@ struct fsratio_options {
 struct fsratio {
 	struct msg msg;
 	struct fsratio_options o;
+	struct packer_zstd *zstd;	/* loaded from o.libzstd, or NULL */
 	struct fs_list list;
 	struct progress progress;
 	struct fs_row *rows;

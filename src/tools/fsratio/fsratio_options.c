@@ -134,7 +134,7 @@ static const char fsratio_usage[] =
 "               [--ashift bits] [--recordsize bytes] [--no-early-abort]\n"
 "               [--layout layout] [--copies n] [--redundant-metadata which]\n"
 "               [--dnodesize size] [--special bytes] [--encryption] [--dedup]\n"
-"               [--no-embedded-data] [--new-times] [--force]\n"
+"               [--no-embedded-data] [--new-times] [--libzstd file] [--force]\n"
 "               [--metadata dup|single] [--block bytes] [--by-size]\n"
 "               [--csv|--json] [--provenance] directory ...\n";
 
@@ -185,6 +185,9 @@ static const struct options_row fsratio_table[] = {
 	{ 0, "layout", "LAYOUT", "zfs: disk (default), mirror, raidz1:WIDTH to "
 	    "raidz3:WIDTH, draid1:DATAd to draid3:DATAd",
 	    OPTIONS_TEXT(o.layout), .mask = FS_OPENZFS },
+	{ 0, "libzstd", "FILE", "zfs: compress with this shared libzstd; "
+	    "OpenZFS contains version 1.4.5", OPTIONS_TEXT(o.libzstd),
+	    .mask = FS_OPENZFS },
 	{ 0, "metadata", "dup|single", "btrfs: how metadata is stored, as "
 	    "with mkfs.btrfs -m; default dup",
 	    OPTIONS_NAME(o.params.single, "metadata profile",
@@ -213,6 +216,22 @@ static const struct options_row fsratio_table[] = {
 	{ 'V', "version", NULL, "this help; versions",
 	    OPTIONS_VERSION("fsratio", show_fsratio_parts) },
 };
+
+/* Loads the libzstd that was asked for.  Returns -1, or the exit status. */
+static int
+load_libzstd(struct fsratio *f)
+{
+	char why[PACKER_ZSTD_WHY_B];
+
+	if (f->o.libzstd == NULL)
+		return -1;
+	if (packer_zstd_load(&f->zstd, f->o.libzstd, why) != 0) {
+		msg_error(&f->msg, "%s: %s", f->o.libzstd, why);
+		return MSG_ERROR;
+	}
+	f->o.params.zstd = f->zstd;
+	return -1;
+}
 
 /* Parses the property dnodesize; auto is 1k. */
 static bool
@@ -282,6 +301,9 @@ fsratio_parse(struct fsratio *f, int argc, char **argv)
 	if (o->dir_count == 0)
 		return options_usage(fsratio_usage);
 	o->threads = cpus_choose(o->threads, THREADS_MAX);
+	status = load_libzstd(f);
+	if (status >= 0)
+		return status;
 	if (strcmp(o->algorithm_list, "all") == 0) {
 		struct algorithm a = { .kind = o->fs->kinds };
 
