@@ -78,6 +78,16 @@ is(const struct packer_name *name, const char *kind)
 	return strcmp(name->kind->name, kind) == 0;
 }
 
+unsigned
+zfs_packer_number(const struct packer_name *name)
+{
+	enum { LZJB = 3, GZIP = 4, ZLE = 14, ZSTD = 16 };
+
+	return name->kind == NULL ? ZFS_PACKER_OFF : is(name, "lzjb") ? LZJB :
+	    is(name, "gzip") ? GZIP + (unsigned)name->level :
+	    is(name, "zle") ? ZLE : is(name, "lz4") ? ZFS_PACKER_LZ4 : ZSTD;
+}
+
 /* Counts blocks of the given size, stored in whole sectors. */
 static void
 count_stored(const struct zfs_pool *pool, uint64_t physical, uint64_t count,
@@ -164,6 +174,17 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 	return false;
 }
 
+/* Returns the number that ZFS stores for a level of zstd or zstd-fast. */
+static unsigned
+stored_level(int level)
+{
+	enum { FAST = 102, TEN = FAST + 10, HUNDRED = TEN + 9 };
+
+	return (unsigned)(level > 0 ? level : level >= -10 ? FAST - level :
+	    level >= -100 ? TEN - 1 - level / 10 :
+	    HUNDRED + (level >= -500 ? 1 : 2));
+}
+
 size_t
 zfs_payload(const struct zfs_pool *pool, const struct packer_name *name,
     struct packer *p, const uint8_t *data, uint32_t record,
@@ -172,15 +193,14 @@ zfs_payload(const struct zfs_pool *pool, const struct packer_name *name,
 	uint32_t most = most_of(pool, name, record), head = header_of(name);
 	size_t n;
 
-	if (most > ZFS_EMBEDDED_MOST)
-		most = ZFS_EMBEDDED_MOST;
+	/* with as much room as before, because some packers need more */
 	n = most <= head ? 0 : packer_pack(p, data, record, most - head);
-	if (n == 0)
+	if (n == 0 || n + head > ZFS_EMBEDDED_MOST)
 		return 0;
-	/* the length and, for zstd, the version and level, big-endian */
+	/* the length and, for zstd, the level and version, big-endian */
 	for (unsigned i = 0; i < head; i++)
-		out[i] = (uint8_t)((i < LZ4_LENGTH ? n : ZSTD_VERSION << 8 |
-		    ((size_t)name->level & 0xff)) >> 8 * (3 - i % 4));
+		out[i] = (uint8_t)((i < LZ4_LENGTH ? n : ZSTD_VERSION |
+		    stored_level(name->level) << 24) >> 8 * (3 - i % 4));
 	memcpy(out + head, packer_out(p), n);
 	return head + n;
 }

@@ -90,6 +90,10 @@ size_t zfs_payload(const struct zfs_pool *pool,
     const struct packer_name *name, struct packer *p, const uint8_t *data,
     uint32_t record, uint8_t out[ZFS_EMBEDDED_MOST]);
 
+/* The numbers of compressors in pointers: of none, lz4, and of an algorithm. */
+enum { ZFS_PACKER_OFF = 2, ZFS_PACKER_LZ4 = 15 };
+unsigned zfs_packer_number(const struct packer_name *name);
+
 bool zfs_is_zero(const uint8_t *data, uint32_t len);
 
 /* Adds `count` records of zeros. */

@@ -20,8 +20,13 @@ enum {
 	FAT_BLOCK = 16384,
 	FAT_CHUNK = 24,
 	FAT_CHUNK_DATA = 21,
-	FAT_LEAF_HEAD = 48 + 2 * 512,
+	FAT_HASHES = 512,
+	FAT_LEAF_HEAD = 48 + 2 * FAT_HASHES,
 	FAT_CHUNKS = (FAT_BLOCK - FAT_LEAF_HEAD) / FAT_CHUNK,
+	FAT_MAGIC = 0x2ab1eaf,
+	FAT_END = 0xffff,		/* of a chain */
+	FAT_ARRAY = 251, FAT_ENTRY = 252, FAT_FREE = 253,
+	FAT_NFREE = 28, FAT_COUNT = 30, FAT_PREFIX = 32, FAT_FIRST = 34,
 	FAT_TABLE = 1024,		/* number of leaf pointers in the first
 					 * block */
 	FAT_PREFIX_MOST = 28		/* bits of a hash */
@@ -29,13 +34,13 @@ enum {
 
 struct fat_name {
 	const char *name;
-	uint64_t hash;
+	uint64_t hash, value;
 };
 
 struct fat_dir {
 	struct zfs_dnodes *d;
 	enum zfs_rank rank;
-	size_t count;			/* number of names */
+	struct fat_name *spare;		/* as many as there are names */
 	size_t leaves;			/* leaves added so far */
 	uint64_t used;			/* space that they use */
 	uint64_t stored;		/* size of the last of them */
@@ -53,106 +58,213 @@ leaf_chunk(uint8_t *leaf, size_t i)
 	return leaf + FAT_LEAF_HEAD + i * FAT_CHUNK;
 }
 
-/*
- * Adds a name to a leaf from chunk `at` onward.  Returns the next free chunk.
- */
-static size_t
-leaf_name(uint8_t *leaf, size_t at, const struct fat_name *of,
-    uint64_t object, unsigned prefix)
+static void
+leaf_begin(uint8_t *leaf)
 {
-	const char *name = of->name;
-	size_t len = strlen(name) + 1;
-	uint64_t hash = of->hash >> 36 << 36;
-	uint8_t *p = leaf_chunk(leaf, at);
+	memset(leaf, 0, FAT_BLOCK);
+	store_le64(leaf, (uint64_t)1 << 63);
+	store_le32(leaf + 24, FAT_MAGIC);
+	store_le16(leaf + FAT_NFREE, FAT_CHUNKS);
+	memset(leaf + 48, 0xff, 2 * FAT_HASHES);
+	for (size_t i = 0; i < FAT_CHUNKS; i++) {
+		leaf_chunk(leaf, i)[0] = FAT_FREE;
+		store_le16(leaf_chunk(leaf, i) + 22, i + 1 < FAT_CHUNKS ?
+		    (uint16_t)(i + 1) : FAT_END);
+	}
+}
 
-	store_le16(leaf + 48 + 2 * (hash << prefix >> 55), (uint16_t)at);
-	p[0] = 252;
-	p[1] = 8;
-	store_le16(p + 2, 0xffff);
-	store_le16(p + 4, (uint16_t)(at + 1));
-	store_le16(p + 6, (uint16_t)len);
-	store_le16(p + 8, (uint16_t)(at + chunks_of(name) - 1));
-	store_le16(p + 10, 1);
-	store_le64(p + 16, hash);
-	for (at++; len > 0; at++) {
+/* Takes the first of the free chunks, which form a stack. */
+static uint16_t
+leaf_take(uint8_t *leaf)
+{
+	uint16_t i = load_le16(leaf + FAT_FIRST);
+
+	store_le16(leaf + FAT_FIRST, load_le16(leaf_chunk(leaf, i) + 22));
+	store_le16(leaf + FAT_NFREE,
+	    (uint16_t)(load_le16(leaf + FAT_NFREE) - 1));
+	return i;
+}
+
+static void
+leaf_give(uint8_t *leaf, uint16_t i)
+{
+	uint8_t *p = leaf_chunk(leaf, i);
+
+	memset(p, 0, FAT_CHUNK);
+	p[0] = FAT_FREE;
+	store_le16(p + 22, load_le16(leaf + FAT_FIRST));
+	store_le16(leaf + FAT_FIRST, i);
+	store_le16(leaf + FAT_NFREE,
+	    (uint16_t)(load_le16(leaf + FAT_NFREE) + 1));
+}
+
+/* Appends an entry to the chain of its hash. */
+static void
+leaf_chain(uint8_t *leaf, uint16_t entry)
+{
+	uint8_t *p = leaf_chunk(leaf, entry);
+	uint64_t hash = load_le64(p + 16) << load_le16(leaf + FAT_PREFIX);
+	uint8_t *at = leaf + 48 + 2 * (hash >> 55);
+
+	while (load_le16(at) != FAT_END)
+		at = leaf_chunk(leaf, load_le16(at)) + 2;
+	store_le16(p + 2, FAT_END);
+	store_le16(at, entry);
+}
+
+/* Stores bytes in chunks of their own, and returns the first of these. */
+static uint16_t
+leaf_bytes(uint8_t *leaf, const uint8_t *bytes, size_t len)
+{
+	uint16_t first = leaf_take(leaf), i = first;
+
+	for (;;) {
+		uint8_t *p = leaf_chunk(leaf, i);
 		size_t n = len < FAT_CHUNK_DATA ? len : FAT_CHUNK_DATA;
 
-		p = leaf_chunk(leaf, at);
-		p[0] = 251;
-		memcpy(p + 1, name, n);
-		store_le16(p + 22, n == len ? 0xffff : (uint16_t)(at + 1));
-		name += n;
+		p[0] = FAT_ARRAY;
+		memcpy(p + 1, bytes, n);
+		bytes += n;
 		len -= n;
+		i = len == 0 ? FAT_END : leaf_take(leaf);
+		store_le16(p + 22, i);
+		if (len == 0)
+			return first;
 	}
-	p = leaf_chunk(leaf, at);
-	p[0] = 251;
-	p[1] = 0x80;
-	for (unsigned i = 0; i < 4; i++)	/* big-endian */
-		p[5 + i] = (uint8_t)(object >> (24 - 8 * i));
-	store_le16(p + 22, 0xffff);
-	return at + 1;
 }
 
-static int
-by_fat_name(const void *a, const void *b)
+static void
+leaf_add(uint8_t *leaf, const struct fat_name *of)
 {
-	const struct fat_name *x = a, *y = b;
+	uint16_t entry = leaf_take(leaf);
+	uint8_t *p = leaf_chunk(leaf, entry), value[8];
+	size_t len = strlen(of->name) + 1;
 
-	return strcmp(x->name, y->name);
+	for (unsigned i = 0; i < sizeof(value); i++)	/* big-endian */
+		value[i] = (uint8_t)(of->value >> (56 - 8 * i));
+	p[0] = FAT_ENTRY;
+	p[1] = sizeof(value);
+	store_le16(p + 4, leaf_bytes(leaf, (const uint8_t *)of->name, len));
+	store_le16(p + 6, (uint16_t)len);
+	store_le16(p + 8, leaf_bytes(leaf, value, sizeof(value)));
+	store_le16(p + 10, 1);
+	store_le64(p + 16, of->hash);
+	leaf_chain(leaf, entry);
+	store_le16(leaf + FAT_COUNT,
+	    (uint16_t)(load_le16(leaf + FAT_COUNT) + 1));
+}
+
+/* Moves the chunks from i on to another leaf, and returns the first there. */
+static uint16_t
+leaf_move(uint8_t *from, uint16_t i, uint8_t *to)
+{
+	uint16_t first = leaf_take(to), k = first;
+
+	for (;;) {
+		uint8_t *p = leaf_chunk(from, i), *q = leaf_chunk(to, k);
+		uint16_t next = load_le16(p + 22);
+
+		memcpy(q, p, FAT_CHUNK);
+		leaf_give(from, i);
+		k = next == FAT_END ? FAT_END : leaf_take(to);
+		store_le16(q + 22, k);
+		if (next == FAT_END)
+			return first;
+		i = next;
+	}
+}
+
+/* Moves the entries whose hashes have the next bit set to a new leaf. */
+static void
+leaf_split(uint8_t *leaf, uint8_t *to)
+{
+	uint16_t prefix = load_le16(leaf + FAT_PREFIX), moved = 0;
+
+	leaf_begin(to);
+	store_le64(leaf + 16, load_le64(leaf + 16) << 1);
+	store_le64(to + 16, load_le64(leaf + 16) | 1);
+	store_le16(leaf + FAT_PREFIX, (uint16_t)(prefix + 1));
+	store_le16(to + FAT_PREFIX, (uint16_t)(prefix + 1));
+	memset(leaf + 48, 0xff, 2 * FAT_HASHES);
+	for (uint16_t i = 0; i < FAT_CHUNKS; i++) {
+		uint8_t *p = leaf_chunk(leaf, i), *q;
+		uint16_t entry;
+
+		if (p[0] != FAT_ENTRY)
+			continue;
+		if (load_le64(p + 16) << prefix >> 63 == 0) {
+			leaf_chain(leaf, i);
+			continue;
+		}
+		entry = leaf_take(to);
+		q = leaf_chunk(to, entry);
+		memcpy(q, p, FAT_CHUNK);
+		leaf_chain(to, entry);
+		store_le16(q + 4, leaf_move(leaf, load_le16(p + 4), to));
+		store_le16(q + 8, leaf_move(leaf, load_le16(p + 8), to));
+		leaf_give(leaf, i);
+		moved++;
+	}
+	store_le16(to + FAT_COUNT, moved);
+	store_le16(leaf + FAT_COUNT,
+	    (uint16_t)(load_le16(leaf + FAT_COUNT) - moved));
 }
 
 /*
- * Adds the leaves of n sorted names whose hashes share `prefix` bits; a leaf
- * that overflows is split by the next bit.  The names that do not even fit then
- * are omitted.
+ * Puts the names whose hashes have this bit after those that do not, otherwise
+ * in the same order.  Returns the number of the latter.
  */
-static void
-add_leaves(struct fat_dir *f, struct fat_name *names, size_t n,
-    unsigned prefix)
+static size_t
+part_names(struct fat_name *names, size_t n, unsigned bit,
+    struct fat_name *spare)
 {
-	struct zfs_blocks *b = f->d->blocks;
-	uint8_t *leaf = b->scratch->block;
-	size_t chunks = 0, half = 0, at = 0;
+	size_t low = 0, high = 0;
 
-	for (size_t i = 0; i < n && chunks <= FAT_CHUNKS; i++)
-		chunks += chunks_of(names[i].name);
-	if (prefix < FAT_PREFIX_MOST && chunks > FAT_CHUNKS) {
-		while (half < n && (names[half].hash << prefix >> 63) == 0)
-			half++;
-		add_leaves(f, names, half, prefix + 1);
-		add_leaves(f, names + half, n - half, prefix + 1);
-		return;
-	}
-	memset(leaf, 0, FAT_BLOCK);
-	memset(leaf + 48, 0xff, 2 * 512);
-	store_le64(leaf, (uint64_t)1 << 63);
-	/*
-	 * They are stored in creation order, which is assumed to be the order
-	 * of the sorted names, so their object numbers are in ascending order.
-	 */
-	qsort(names, n, sizeof(*names), by_fat_name);
-	for (size_t i = 0; i < n; i++) {
-		uint64_t object = f->d->objects + 1 +
-		    (i * f->count + zfs_noise(b) % f->count) / n;
-
-		if (at + chunks_of(names[i].name) <= FAT_CHUNKS)
-			at = leaf_name(leaf, at, &names[i], object, prefix);
-	}
-	for (; at < FAT_CHUNKS; at++) {
-		leaf_chunk(leaf, at)[0] = 253;
-		store_le16(leaf_chunk(leaf, at) + 22, (uint16_t)(at + 1));
-	}
-	f->stored = zfs_blocks_add(b, f->rank, leaf, FAT_BLOCK, 1);
-	f->used += zfs_meta_used(b->pool, f->stored);
-	f->leaves++;
+	for (size_t i = 0; i < n; i++)
+		if (names[i].hash << bit >> 63 != 0)
+			spare[high++] = names[i];
+		else
+			names[low++] = names[i];
+	memcpy(names + low, spare, high * sizeof(*spare));
+	return low;
 }
 
+/*
+ * Adds names in the order of their creation to a leaf.  If they do not fit, it
+ * is split by the next bit of the hashes, and both halves are filled; names
+ * that do not even fit then are omitted.  Returns 0 or -ENOMEM.
+ */
 static int
-by_hash(const void *a, const void *b)
+add_leaves(struct fat_dir *f, uint8_t *leaf, struct fat_name *names, size_t n)
 {
-	const struct fat_name *x = a, *y = b;
+	unsigned prefix = load_le16(leaf + FAT_PREFIX);
 
-	return (x->hash > y->hash) - (x->hash < y->hash);
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *other;
+		size_t low;
+		int rc;
+
+		if (chunks_of(names[i].name) <= load_le16(leaf + FAT_NFREE)) {
+			leaf_add(leaf, &names[i]);
+			continue;
+		}
+		if (prefix == FAT_PREFIX_MOST)
+			continue;
+		other = sys_malloc(FAT_BLOCK);
+		if (other == NULL)
+			return -ENOMEM;
+		leaf_split(leaf, other);
+		low = part_names(names + i, n - i, prefix, f->spare);
+		rc = add_leaves(f, leaf, names + i, low);
+		if (rc == 0)
+			rc = add_leaves(f, other, names + i + low, n - i - low);
+		sys_free(other);
+		return rc;
+	}
+	f->stored = zfs_blocks_add(f->d->blocks, f->rank, leaf, FAT_BLOCK, 1);
+	f->used += zfs_meta_used(f->d->blocks->pool, f->stored);
+	f->leaves++;
+	return 0;
 }
 
 /*
@@ -162,26 +274,31 @@ by_hash(const void *a, const void *b)
  */
 int
 zfs_fat_blocks(struct zfs_dnodes *d, enum zfs_rank rank,
-    const char *const *names, size_t count, struct zfs_target *leaf,
-    uint64_t *leaves, uint64_t *used)
+    const char *const *names, const uint64_t *values, size_t count,
+    struct zfs_target *leaf, uint64_t *leaves, uint64_t *used)
 {
 	struct zfs_blocks *b = d->blocks;
-	struct fat_dir f = { .d = d, .rank = rank, .count = count };
-	struct fat_name *hashed = sys_malloc(count * sizeof(*hashed));
+	struct fat_dir f = { .d = d, .rank = rank };
+	struct fat_name *hashed = sys_calloc(2 * count, sizeof(*hashed));
+	uint8_t *first = sys_malloc(FAT_BLOCK);
 	uint8_t *block = b->scratch->block;
+	int rc = hashed == NULL || first == NULL ? -ENOMEM : 0;
 
 	*leaf = (struct zfs_target){ .size = FAT_BLOCK, .meta = true,
 	    .under = 1, .type = ZFS_TYPE_DIR };
 	*leaves = *used = 0;
-	if (hashed == NULL)
-		return -ENOMEM;
+	if (rc != 0)
+		goto out;
 	for (size_t i = 0; i < count; i++)
 		hashed[i] = (struct fat_name){ names[i],
 			lzma_crc64((const uint8_t *)names[i],
-			strlen(names[i]), 0) };
-	qsort(hashed, count, sizeof(*hashed), by_hash);
-	add_leaves(&f, hashed, count, 0);
-	sys_free(hashed);
+			strlen(names[i]), 0) >> 36 << 36,
+			values != NULL ? values[i] : d->objects + 1 + i };
+	f.spare = hashed + count;
+	leaf_begin(first);
+	rc = add_leaves(&f, first, hashed, count);
+	if (rc != 0)
+		goto out;
 	/* the block that maps hashes to leaves */
 	memset(block, 0, FAT_BLOCK);
 	for (size_t i = 0; i < FAT_TABLE; i++)
@@ -191,19 +308,22 @@ zfs_fat_blocks(struct zfs_dnodes *d, enum zfs_rank rank,
 	leaf->stored = f.stored;
 	*leaves = f.leaves;
 	*used = f.used;
-	return 0;
+out:
+	sys_free(first);
+	sys_free(hashed);
+	return rc;
 }
 
 static int
 fat_dir(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
-    const char *const *names, size_t count)
+    const char *const *names, const uint64_t *values, size_t count)
 {
 	struct zfs_object o = { .depth = depth, .st = st, .size = count + 2,
 	    .block = FAT_BLOCK };
 	struct zfs_target leaf;
 	uint64_t leaves;
-	int rc = zfs_fat_blocks(d, ZFS_RANK_DNODES, names, count, &leaf,
-	    &leaves, &o.used);
+	int rc = zfs_fat_blocks(d, ZFS_RANK_DNODES, names, values, count,
+	    &leaf, &leaves, &o.used);
 
 	if (rc != 0)
 		return rc;
@@ -257,7 +377,7 @@ zfs_dir_add(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
 		longest = n > longest ? n : longest;
 	}
 	if (longest >= MICRO_NAME || (count + 1) * ZFS_MICRO_ENTRY > MICRO_MOST)
-		return fat_dir(d, depth, st, names, count);
+		return fat_dir(d, depth, st, names, values, count);
 	zfs_micro_begin(b, block, len);
 	for (size_t i = 0; i < count; i++)
 		zfs_micro_put(block, i, values != NULL ? values[i] :

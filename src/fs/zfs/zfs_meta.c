@@ -11,12 +11,12 @@
 
 #include "base/bytes.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PACKER_OFF = 2, PACKER_LZJB = 3, PACKER_GZIP = 10,
-    PACKER_LZ4 = 15, FLETCHER4 = 7 };
+enum { PACKER_LZJB = 3, FLETCHER4 = 7 };
 
 void
 zfs_blocks_init(struct zfs_blocks *b, const struct zfs_pool *pool,
@@ -134,7 +134,8 @@ put_embedded(uint8_t *p, const struct zfs_target *t)
 		p[i] = at < t->payload_len ? t->payload[at++] : 0;
 	}
 	store_le64(p + 48, (t->size - 1) | (t->payload_len - 1) << 25 |
-	    (uint64_t)PACKER_LZ4 << 32 | (uint64_t)1 << 39 |
+	    (uint64_t)(t->meta ? ZFS_PACKER_LZ4 : t->packer) << 32 |
+	    (uint64_t)1 << 39 |
 	    (uint64_t)t->type << 48 | (uint64_t)1 << 63);
 	store_le64(p + 80, ZFS_TXG);
 }
@@ -163,23 +164,34 @@ put_sums(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 }
 
 /*
- * The same in OpenZFS's pools without adding up as many random words: the sums
- * of n words have known means, and digits that are random up to their standard
- * deviation, which grows with the square roots of n, n^3, n^5 and n^7.
+ * The same in OpenZFS's pools without adding up as many random words.  Of a
+ * block of n words, of which the last are zeros after the first m, the kth sum
+ * has a mean of that of a word times the difference of two binomials,
+ * C(n + k - 1, k) - C(n - m + k - 1, k), and varies by the inverse of the square
+ * root of m.
  */
 static void
-put_likely_sums(struct zfs_blocks *b, uint8_t *p, uint64_t stored)
+put_likely_sums(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 {
-	uint64_t n = stored / 4, mean = n;
-	unsigned log = n < 2 ? 0 : 63 - (unsigned)__builtin_clzll(n);
+	static const double noise_all = 18446744073709551616.0;
+	uint64_t unit = zfs_unit(b->pool);
+	uint64_t filled = t->filled != 0 ? t->filled : t->stored -
+	    zfs_noise(b) % (t->stored < unit ? t->stored : unit);
+	double n = (double)((t->stored + 3) / 4), m = (double)((filled + 3) / 4);
+	double word = filled < 4 ? (double)(1U << (8 * filled - 1)) :
+	    (double)(1U << 31);
+	double all = 1, rest = 1, spread = 1 / sqrt(m);
 
-	for (unsigned k = 0; k < 4; k++) {
-		unsigned digits = 31 + (2 * k + 1) * log / 2;
+	for (unsigned k = 1; k <= 4; k++) {
+		double sum;
 
-		digits -= k == 3 ? 4 : k;
-		store_le64(p + 8 * k, digits >= 64 ? zfs_noise(b) :
-		    (mean << 31) + (zfs_noise(b) >> (64 - digits)));
-		mean = mean * (n + k + 1) / (k + 2);
+		all *= (n + k - 1) / k;
+		rest *= (n - m + k - 1) / k;
+		sum = word * (all - rest) * (1 + spread *
+		    ((double)zfs_noise(b) / noise_all * 2 - 1));
+		/* a double has fewer digits */
+		store_le64(p + 8 * (k - 1), sum >= noise_all / 2 ?
+		    zfs_noise(b) : (uint64_t)sum ^ (zfs_noise(b) & 0xff));
 	}
 }
 
@@ -188,9 +200,9 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 {
 	uint64_t sectors = zfs_allocated(b->pool, t->stored, t->meta) /
 	    ZFS_SECTOR;
-	unsigned packer = t->stored == t->size ? PACKER_OFF :
-	    t->meta ? b->pool->features ? PACKER_LZ4 : PACKER_LZJB :
-	    PACKER_GZIP;
+	unsigned packer = t->stored == t->size ? ZFS_PACKER_OFF :
+	    !t->meta ? t->packer : b->pool->features ? ZFS_PACKER_LZ4 :
+	    PACKER_LZJB;
 
 	memset(p, 0, ZFS_POINTER);
 	if (t->stored == 0 && t->payload_len > 0) {
@@ -221,7 +233,7 @@ zfs_put_pointer(struct zfs_blocks *b, uint8_t *p, const struct zfs_target *t)
 		for (unsigned k = 0; k < 4; k++)
 			store_le64(p + 96 + 8 * k, zfs_noise(b));
 	else if (b->pool->features && t->data == NULL)
-		put_likely_sums(b, p + 96, t->stored);
+		put_likely_sums(b, p + 96, t);
 	else
 		put_sums(b, p + 96, t);
 }
@@ -360,7 +372,8 @@ zfs_meta_init(struct zfs_meta *m, const struct zfs_pool *pool,
 
 int
 zfs_meta_file(struct zfs_meta *m, unsigned depth, const struct stat *st,
-    uint64_t records, const uint8_t *payload, size_t payload_len)
+    uint64_t records, unsigned packer, const uint8_t *payload,
+    size_t payload_len)
 {
 	const struct zfs_pool *pool = m->blocks.pool;
 	uint64_t size = (uint64_t)st->st_size;
@@ -368,13 +381,16 @@ zfs_meta_file(struct zfs_meta *m, unsigned depth, const struct stat *st,
 	/* approximate: compression of the data does not matter here */
 	uint64_t stored = zfs_round_up(record / 2 + zfs_noise(&m->blocks) %
 	    (record / 2 + 1), zfs_unit(pool));
-	struct zfs_target t = { .size = record, .stored = stored < record ?
-	    stored : record, .under = 1, .type = ZFS_TYPE_FILE };
+	struct zfs_target t = { .size = record, .stored = stored < record &&
+	    packer != ZFS_PACKER_OFF ? stored : record, .under = 1,
+	    .type = ZFS_TYPE_FILE, .packer = packer };
 	struct zfs_object o = { .depth = depth, .st = st, .size = size,
 	    .block = record, .blocks = records, .used = pool->features ?
 	    zfs_allocated(pool, t.stored, false) * pool->copies * records :
 	    t.stored * records };
 
+	if (size <= record && t.stored == record)
+		t.filled = size;
 	if (size > record && records > 0)
 		zfs_add_indirect(&m->blocks, ZFS_RANK_POINTERS, records, &t,
 		    1);

@@ -52,6 +52,8 @@ struct zfs_target {
 	bool meta;			/* metadata, with more copies */
 	uint64_t under;			/* number of data blocks beneath it */
 	unsigned type;			/* ZFS_TYPE_... */
+	uint64_t filled;		/* bytes before zeros; 0: not known */
+	unsigned packer;		/* of a file: zfs_packer_number() */
 	const uint8_t *data;		/* its contents if they are known and
 					 * uncompressed, otherwise NULL */
 	size_t payload_len;		/* if it is embedded */
@@ -162,13 +164,13 @@ void zfs_micro_put(uint8_t *block, size_t i, uint64_t value,
     const char *name);
 
 /*
- * Counts the blocks of a large table of names, of which *leaf describes one,
- * and sets the number of those that hold names and the space that these use.
+ * Counts the blocks of a large table of names with these values, as in
+ * zfs_dir_add(), of which *leaf describes one, and sets the number of those that hold names and the space that these use.
  * Returns 0 or -ENOMEM.
  */
 int zfs_fat_blocks(struct zfs_dnodes *d, enum zfs_rank rank,
-    const char *const *names, size_t count, struct zfs_target *leaf,
-    uint64_t *leaves, uint64_t *used);
+    const char *const *names, const uint64_t *values, size_t count,
+    struct zfs_target *leaf, uint64_t *leaves, uint64_t *used);
 
 /* Writes the attributes of the next object into its dnode at p. */
 void zfs_znode_put(struct zfs_dnodes *d, uint8_t *p,
@@ -211,11 +213,13 @@ void zfs_meta_init(struct zfs_meta *m, const struct zfs_pool *pool,
  */
 
 /*
- * Adds a file with the given number of records that are not holes.  If its only
- * record is embedded, payload has its bytes.  Returns 0 or -ENOMEM.
+ * Adds a file with the given number of records that are not holes, which a
+ * compressor with this number has compressed.  If its only record is embedded,
+ * payload has its bytes.  Returns 0 or -ENOMEM.
  */
 int zfs_meta_file(struct zfs_meta *m, unsigned depth, const struct stat *st,
-    uint64_t records, const uint8_t *payload, size_t payload_len);
+    uint64_t records, unsigned packer, const uint8_t *payload,
+    size_t payload_len);
 
 /*
  * Adds any other object, stored in its dnode: a link to the given target, or

@@ -141,7 +141,7 @@ hole(void *arg, void *worker, size_t item, uint64_t offset, uint64_t len)
  * file in its dnode; those that do have one each, and so has none, with which
  * records of zeros are stored, too.
  */
-enum { META_OFF = FS_ALGORITHMS, META_PACKED, METAS };
+enum { META_OFF = FS_ALGORITHMS, META_PACKED, METAS, ANY_PACKER = 10 };
 
 struct zfs_metas {
 	struct zfs_job *z;
@@ -191,16 +191,19 @@ add_file(struct zfs_metas *m, size_t i, unsigned depth)
 	}
 	for (unsigned k = 0; rc == 0 && k < METAS; k++) {
 		uint8_t payload[ZFS_EMBEDDED_MOST];
+		unsigned packer = k == META_OFF ? ZFS_PACKER_OFF : ANY_PACKER;
 		size_t len = 0;
 
 		if (m->of[k] == NULL)
 			continue;
+		if (k < FS_ALGORITHMS)
+			packer = zfs_packer_number(&z->job->algorithms[k]);
 		if (k < FS_ALGORITHMS && embedded >> k & 1)
 			len = zfs_payload(&z->pool, &z->job->algorithms[k],
 			    m->packers[k], m->record, record, payload);
 		rc = zfs_meta_file(m->of[k], depth, &it->st, k == META_OFF ?
-		    size / record + (size % record != 0) : filled, payload,
-		    len);
+		    size / record + (size % record != 0) : filled, packer,
+		    payload, len);
 	}
 	return rc;
 }

@@ -256,7 +256,7 @@ zfs_sa_after_root(struct zfs_dnodes *d)
 	add_table(d, TYPE_SA_REGISTRY, registry,
 	    sizeof(registry) / sizeof(registry[0]), &t);
 	add_plain(d, TYPE_SA_REGISTRY, &t, 1);
-	rc = zfs_fat_blocks(d, ZFS_RANK_FIRST, layouts, 1, &t, &leaves,
+	rc = zfs_fat_blocks(d, ZFS_RANK_FIRST, layouts, NULL, 1, &t, &leaves,
 	    &used);
 	add_plain(d, TYPE_SA_LAYOUTS, &t, 2);
 	memcpy(d->next, d->block, ZFS_DNODE_BLOCK);
