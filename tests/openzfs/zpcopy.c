@@ -6,16 +6,20 @@
  * under the CDDL: see LICENSE in this folder.
  *
  * usage: zpcopy [-a ashift] [-r recordsize] [-c algorithm,...] [-l layout]
- *               [-o property=value]... [-d feature]... [-t ns] folder tree
+ *               [-o property=value]... [-d feature]... [-s bits] [-t ns] folder
+ *               tree
  *
  * Makes a pool of sparse files in the folder, and for each algorithm a dataset
  * as the kernel's POSIX layer would fill it if the tree were copied in the
  * order of its paths: with system attributes, directories, links, and the space
  * used by owners.  Modification times are kept, and the other times are the
  * coarse clock's, or with -t those of a clock that advances by so many
- * nanoseconds for an object and one for a byte.  The rows have the sizes that
- * `zfs get -Hp` would print, what the contents of files take, and the time until
- * the data is durable, by the clock and of all processors.  The pool remains, for zdb -e -p folder.
+ * nanoseconds for an object and one for a byte.  The salt of a directory's hashes
+ * is the difference of two addresses, which in a process are close to each other;
+ * with -s it is made as in a kernel with 2^bits bytes of memory.  The rows have
+ * the sizes that `zfs get -Hp` would print, what the contents of files take, and
+ * the time until the data is durable, by the clock and of all processors.  The
+ * pool remains, for zdb -e -p folder.
  */
 #include <sys/zfs_context.h>
 #include <sys/dmu.h>
@@ -56,6 +60,8 @@ enum {
 	DISKS_MOST = 64,
 	LINK_MOST = 4096,
 	SETTINGS_MOST = 32,
+	NEAR_BITS = 20,			/* of addresses that are close */
+	SLAB = 64,			/* directories until they are not */
 	BASE_ATTRIBUTES = 256,		/* at least what all but links' have */
 	ALLOWED = ACE_ACCESS_ALLOWED_ACE_TYPE,
 	DENIED = ACE_ACCESS_DENIED_ACE_TYPE
@@ -74,6 +80,7 @@ struct copy {
 	const char *disabled[SETTINGS_MOST];
 	unsigned disabled_count;
 	uint64_t object_ns;		/* 0: the real clock */
+	uint64_t salt_bits;		/* 0: the salts of this process */
 	/* of the dataset being filled */
 	objset_t *os;
 	uint64_t root, root_size, sa_master;
@@ -81,6 +88,7 @@ struct copy {
 	sa_attr_type_t *attrs;
 	uint64_t now_ns, dnode;
 	uint64_t files, bytes;
+	uint64_t salt, salted;
 	void *links;			/* a tree of struct linked */
 };
 
@@ -261,6 +269,24 @@ record_of(const struct copy *c, uint64_t size)
 	return size == 0 ? 512 : (size + 511) / 512 * 512;
 }
 
+/* Gives a new directory the salt that it might have in a kernel. */
+static void
+set_salt(struct copy *c, uint64_t dir, dmu_tx_t *tx)
+{
+	uint64_t near = ((uint64_t)1 << NEAR_BITS) - 1, *head;
+	dmu_buf_t *block;
+
+	if (c->salted++ % SLAB == 0)
+		c->salt = ((uint64_t)random() << 31 ^ (uint64_t)random()) &
+		    (((uint64_t)1 << c->salt_bits) - 1);
+	VERIFY0(dmu_buf_hold(c->os, dir, 0, FTAG, &block,
+	    DMU_READ_NO_PREFETCH));
+	dmu_buf_will_dirty(block, tx);
+	head = block->db_data;
+	head[1] = (c->salt & ~near) | ((uint64_t)random() & near) | 1;
+	dmu_buf_rele(block, FTAG);
+}
+
 static uint64_t
 create_object(struct copy *c, uint64_t parent, const struct stat *st,
     uint64_t size, uint64_t nlink, dmu_tx_t *tx)
@@ -272,6 +298,8 @@ create_object(struct copy *c, uint64_t parent, const struct stat *st,
 	    S_ISREG(st->st_mode) ? (int)record_of(c, size) : 0, DMU_OT_SA,
 	    bonus, (int)c->dnode, tx);
 
+	if (S_ISDIR(st->st_mode) && c->salt_bits > NEAR_BITS)
+		set_salt(c, object, tx);
 	set_attributes(c, object, parent == 0 ? object : parent, st, size,
 	    nlink, tx);
 	return object;
@@ -647,7 +675,7 @@ main(int argc, char **argv)
 	char *algorithms = strdup("lz4"), *cache;
 	int ch;
 
-	while ((ch = getopt(argc, argv, "a:c:d:l:o:r:t:")) != -1)
+	while ((ch = getopt(argc, argv, "a:c:d:l:o:r:s:t:")) != -1)
 		switch (ch) {
 		case 'a':
 			c.ashift = strtoull(optarg, NULL, 0);
@@ -674,6 +702,9 @@ main(int argc, char **argv)
 			break;
 		case 'r':
 			c.recordsize = strtoull(optarg, NULL, 0);
+			break;
+		case 's':
+			c.salt_bits = strtoull(optarg, NULL, 0);
 			break;
 		case 't':
 			c.object_ns = strtoull(optarg, NULL, 0);
