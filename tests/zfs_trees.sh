@@ -32,9 +32,9 @@ noise() {
 	done
 }
 
-# zfs_trees: makes nothing/, dirs/, links/, tiny/ and mixed/
+# zfs_trees: makes nothing/, dirs/, links/, names/, tiny/ and mixed/
 zfs_trees() {
-	mkdir nothing dirs links tiny mixed mixed/text
+	mkdir nothing dirs links names tiny mixed mixed/text
 	words 1 3000 | awk '{ for (i = 1; i <= NF; i++) {
 	    d = "dirs/" substr($i, 1, 1); print d "/" $i NR "x" i } }' |
 	    xargs mkdir -p
@@ -43,6 +43,9 @@ zfs_trees() {
 		target = substr($0 $0 $0 $0 $0 $0, 1, 20 + NR % 150)
 		print target; print "links/l" NR }' |
 	    xargs -n 2 ln -s
+	# a directory with leaves, which are split many times
+	(cd names && words 1 3000 | tr ' ' '\n' | awk '{ print $0 NR }' |
+	    xargs touch)
 	words 3 9000 | (cd tiny && split -a 3 -l 2 - t)
 	noise 4 3000 >mixed/short
 	noise 5 140000 >mixed/noise
@@ -56,6 +59,6 @@ zfs_trees() {
 		head -c 300000 /dev/zero
 		words 99 20000
 	} >mixed/zeros
-	chmod -R u=rwX,go=rX nothing dirs tiny mixed
-	find nothing dirs links tiny mixed -exec touch -h -d @1700000000 {} +
+	chmod -R u=rwX,go=rX nothing dirs names tiny mixed
+	find nothing dirs links names tiny mixed -exec touch -h -d @1700000000 {} +
 }

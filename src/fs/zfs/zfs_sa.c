@@ -26,6 +26,7 @@ enum {
 	TYPE_MASTER = 21, TYPE_QUEUE = 22, TYPE_OWNERS = 25,
 	TYPE_SA_MASTER = 45, TYPE_SA_REGISTRY = 46, TYPE_SA_LAYOUTS = 47,
 	FLAGS = 11,			/* space is counted, also by owner */
+	FLAGS_BARE = 10,		/* of an object that has no blocks */
 	FLAG_SPILL = 4,
 	FIRST_FREE = 32,		/* number of the second object */
 	HEAD = 4096			/* size of a dataset's head */
@@ -104,7 +105,7 @@ put_spill(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 	store_le16(block + 6, (uint16_t)o->size);
 	memcpy(block + 8, o->link, o->size);
 	zfs_blocks_leaf(d->blocks, ZFS_RANK_DNODES, block, len, &t);
-	p[7] |= FLAG_SPILL;
+	p[7] = FLAGS | FLAG_SPILL;
 	store_le64(p + 24, zfs_meta_used(d->blocks->pool, t.stored));
 	zfs_put_pointer(d->blocks, p + d->blocks->pool->dnode - ZFS_POINTER,
 	    &t);
@@ -128,7 +129,8 @@ zfs_sa_put(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 	    (uint64_t)st->st_mtim.tv_nsec : made;
 
 	p[4] = BONUS_SA;
-	p[7] = FLAGS;
+	p[7] = dir || (S_ISREG(st->st_mode) && o->size > 0) ? FLAGS :
+	    FLAGS_BARE;
 	store_le64(a, st->st_mode);
 	store_le64(a + 8, o->size);
 	store_le64(a + 16, ZFS_TXG);
@@ -158,11 +160,15 @@ zfs_sa_put(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 	if (inside) {
 		store_le16(bonus + 8, (uint16_t)o->size);
 		memcpy(a, o->link, o->size);
-		a += zfs_round_up(o->size, 8);
+		a += o->size;
 	}
 	store_le16(p + 10, (uint16_t)(a - bonus));
-	if (o->link != NULL && !inside)
+	if (o->link != NULL && !inside) {
+		/* the bonus has all room before the pointer to the other block */
+		store_le16(p + 10, (uint16_t)(d->blocks->pool->dnode -
+		    BONUS_AT - ZFS_POINTER));
 		put_spill(d, p, o);
+	}
 }
 
 /* Adds a dnode without attributes, which has room for three pointers. */
