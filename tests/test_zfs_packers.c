@@ -181,6 +181,67 @@ record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
 	return s;
 }
 
+/*
+ * What stands before the bytes of zstd: their number, then the level as ZFS
+ * numbers it and the version 1.4.5.
+ */
+static void
+zstd_headers(void **state)
+{
+	static const struct {
+		const char *name;
+		uint8_t level;
+	} levels[] = { { "zstd-1", 1 }, { "zstd-19", 19 }, { "zstd-fast-1", 103 },
+	    { "zstd-fast-5", 107 }, { "zstd-fast-10", 112 },
+	    { "zstd-fast-20", 113 }, { "zstd-fast-90", 120 },
+	    { "zstd-fast-100", 121 }, { "zstd-fast-500", 122 },
+	    { "zstd-fast-1000", 123 } };
+	static const struct zfs_pool pool = { .features = true,
+	    .whole_sectors = true, .embeds = true, .ashift = 9,
+	    .recordsize = LEN, .copies = 1 };
+	struct data *d = *state;
+
+	memset(d->in, 'a', LEN);
+	for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+		uint8_t out[ZFS_EMBEDDED_MOST];
+		struct packer_name name;
+		struct packer *p;
+		size_t n;
+
+		assert_int_equal(packer_by_name(packers_zfs, levels[i].name,
+		    &name), 0);
+		assert_int_equal(packer_open(&p, &name, LEN), 0);
+		n = zfs_payload(&pool, &name, p, d->in, LEN, out);
+		assert_in_range(n, 9, ZFS_EMBEDDED_MOST);
+		assert_int_equal(out[0] << 24 | out[1] << 16 | out[2] << 8 |
+		    out[3], n - 8);
+		assert_int_equal(out[4], levels[i].level);
+		assert_int_equal(out[5], 0);
+		assert_int_equal(out[6], 0x28);
+		assert_int_equal(out[7], 0xa5);
+		packer_close(p);
+	}
+}
+
+static void
+packer_numbers(void **state)
+{
+	static const struct {
+		const char *name;
+		unsigned number;
+	} numbers[] = { { "off", 2 }, { "lzjb", 3 }, { "gzip-1", 5 },
+	    { "gzip-9", 13 }, { "zle", 14 }, { "lz4", 15 }, { "zstd-3", 16 },
+	    { "zstd-fast-3", 16 } };
+	struct packer_name name;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		assert_int_equal(packer_by_name(packers_zfs, numbers[i].name,
+		    &name), 0);
+		assert_int_equal(zfs_packer_number(&name), numbers[i].number);
+	}
+}
+
 static void
 records(void **state)
 {
@@ -299,6 +360,8 @@ main(void)
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(names),
+		cmocka_unit_test(zstd_headers),
+		cmocka_unit_test(packer_numbers),
 		cmocka_unit_test(records),
 	};
 

@@ -6,8 +6,8 @@
  * under the CDDL: see LICENSE in this folder.
  *
  * usage: zpcopy [-a ashift] [-r recordsize] [-c algorithm,...] [-l layout]
- *               [-o property=value]... [-d feature]... [-s bits] [-t ns] folder
- *               tree
+ *               [-o property=value]... [-d feature]... [-f MiB] [-s bits] [-t ns]
+ *               folder tree
  *
  * Makes a pool of sparse files in the folder, and for each algorithm a dataset
  * as the kernel's POSIX layer would fill it if the tree were copied in the
@@ -16,10 +16,11 @@
  * coarse clock's, or with -t those of a clock that advances by so many
  * nanoseconds for an object and one for a byte.  The salt of a directory's hashes
  * is the difference of two addresses, which in a process are close to each other;
- * with -s it is made as in a kernel with 2^bits bytes of memory.  The rows have
- * the sizes that `zfs get -Hp` would print, what the contents of files take, and
- * the time until the data is durable, by the clock and of all processors.  The
- * pool remains, for zdb -e -p folder.
+ * with -s it is made as in a kernel with 2^bits bytes of memory.  With -f the pool
+ * already has so many MiB of other data, so that addresses in it are not small.
+ * The rows have the sizes that `zfs get -Hp` would print, what the contents of
+ * files take, and the time until the data is durable, by the clock and of all
+ * processors.  The pool remains, for zdb -e -p folder.
  */
 #include <sys/zfs_context.h>
 #include <sys/dmu.h>
@@ -81,6 +82,7 @@ struct copy {
 	unsigned disabled_count;
 	uint64_t object_ns;		/* 0: the real clock */
 	uint64_t salt_bits;		/* 0: the salts of this process */
+	uint64_t filled;		/* MiB of other data */
 	/* of the dataset being filled */
 	objset_t *os;
 	uint64_t root, root_size, sa_master;
@@ -568,6 +570,41 @@ fill_dataset(struct copy *c, const char *algorithm, const char *tree)
 	tdestroy(c->links, free);
 }
 
+/* Writes other data, which cannot be compressed. */
+static void
+fill_pool(const struct copy *c)
+{
+	static char buf[CHUNK];
+	objset_t *os;
+	uint64_t object = 0;
+
+	VERIFY0(dmu_objset_create("p/other", DMU_OST_OTHER, 0, NULL, NULL,
+	    NULL));
+	VERIFY0(dmu_objset_own("p/other", DMU_OST_OTHER, B_FALSE, B_TRUE,
+	    FTAG, &os));
+	for (uint64_t i = 0; i < c->filled; i++) {
+		dmu_tx_t *tx = dmu_tx_create(os);
+
+		for (size_t k = 0; k < sizeof(buf); k += 4) {
+			uint32_t word = (uint32_t)random() << 1;
+
+			memcpy(buf + k, &word, 4);
+		}
+		if (object == 0)
+			dmu_tx_hold_bonus(tx, DMU_NEW_OBJECT);
+		dmu_tx_hold_write(tx, object == 0 ? DMU_NEW_OBJECT : object,
+		    i * CHUNK, CHUNK);
+		VERIFY0(dmu_tx_assign(tx, DMU_TX_WAIT));
+		if (object == 0)
+			object = dmu_object_alloc(os, DMU_OT_UINT64_OTHER,
+			    SPA_OLD_MAXBLOCKSIZE, DMU_OT_NONE, 0, tx);
+		dmu_write(os, object, i * CHUNK, CHUNK, buf, tx);
+		dmu_tx_commit(tx);
+	}
+	txg_wait_synced(dmu_objset_pool(os), 0);
+	dmu_objset_disown(os, B_TRUE, FTAG);
+}
+
 /* Who owns the object with this bonus, so that space can be charged. */
 static int
 owner_of(dmu_object_type_t type, const void *bonus, zfs_file_info_t *info)
@@ -675,7 +712,7 @@ main(int argc, char **argv)
 	char *algorithms = strdup("lz4"), *cache;
 	int ch;
 
-	while ((ch = getopt(argc, argv, "a:c:d:l:o:r:s:t:")) != -1)
+	while ((ch = getopt(argc, argv, "a:c:d:f:l:o:r:s:t:")) != -1)
 		switch (ch) {
 		case 'a':
 			c.ashift = strtoull(optarg, NULL, 0);
@@ -687,6 +724,9 @@ main(int argc, char **argv)
 			if (c.disabled_count == SETTINGS_MOST)
 				errx(2, "too many features");
 			c.disabled[c.disabled_count++] = optarg;
+			break;
+		case 'f':
+			c.filled = strtoull(optarg, NULL, 0);
 			break;
 		case 'l':
 			c.layout = optarg;
@@ -724,6 +764,8 @@ main(int argc, char **argv)
 	kernel_init(SPA_MODE_READ | SPA_MODE_WRITE);
 	dmu_objset_register_type(DMU_OST_ZFS, owner_of);
 	make_pool(&c);
+	if (c.filled > 0)
+		fill_pool(&c);
 	printf("algorithm,files,apparent_B,referenced_B,logicalreferenced_B,"
 	    "refcompressratio,files_B,wall_s,cpu_s\n");
 	for (char *a = strtok(algorithms, ","); a != NULL;
