@@ -121,7 +121,7 @@ open_library(const char *path, char why[PACKER_ZSTD_WHY_B])
 			sys_close(fd);
 		return NULL;
 	}
-	whole = S_ISREG(st.st_mode) && is_whole(fd, (uint64_t)st.st_size);
+	whole = is_whole(fd, (uint64_t)st.st_size);
 	sys_close(fd);
 	if (!whole) {
 		snprintf(why, PACKER_ZSTD_WHY_B, "not a %s",

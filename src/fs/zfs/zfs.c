@@ -174,15 +174,18 @@ zfs_record(const struct zfs_pool *pool, const struct packer_name *name,
 	return false;
 }
 
-/* Returns the number that ZFS stores for a level of zstd or zstd-fast. */
+/*
+ * Returns the number that ZFS stores for a level of zstd, or of zstd-fast, whose
+ * levels are those to 10 and then each tenth; what levels above 100 write is
+ * never as small as to be embedded.
+ */
 static unsigned
 stored_level(int level)
 {
-	enum { FAST = 102, TEN = FAST + 10, HUNDRED = TEN + 9 };
+	enum { FAST = 102, TEN = FAST + 10 };
 
 	return (unsigned)(level > 0 ? level : level >= -10 ? FAST - level :
-	    level >= -100 ? TEN - 1 - level / 10 :
-	    HUNDRED + (level >= -500 ? 1 : 2));
+	    TEN - 1 - level / 10);
 }
 
 size_t
