@@ -67,6 +67,13 @@ is 'lz4 does not' "$(grep lz4 sizes)" "$(grep lz4 plain.sizes)"
 is 'each thread uses it' "$(to one fsratio --csv -p 1 --ashift 9 -a $list \
     --libzstd "$fake" tree && physical one)" "$(cat sizes)"
 
+# It also decides whether a large record is tried at all: lz4 and zstd-1 of this
+# machine would not.
+mkdir large
+head -c 131072 /dev/urandom >large/a
+to early fsratio --csv -p 1 --ashift 9 -a zstd-1,zstd-9 --libzstd "$fake" large
+is 'an early abort is left to it' "$(awk -F , '$3 == "zstd-1" { n = $8 }
+    $3 == "zstd-9" { print $8 - n }' early)" $(($(size 9) - $(size 1)))
 is 'rows name its version' "$(awk -F , 'NR > 1 { print $3, $NF }' rows |
     tr '\n' ' ')" 'off  lz4  zstd-1 1.4.5 zstd-9 1.4.5 zstd-19 1.4.5 zstd-fast-5 1.4.5 '
 to rows.json fsratio --json -a zstd-1 --libzstd "$fake" tree

@@ -95,9 +95,39 @@ large(void **state)
 		assert_int_equal(blocks, 1 + leaves(names, n, 0, 0));
 	}
 	assert_true(blocks > 20);
-	assert_true(fault_plan("malloc:1:ENOMEM"));
-	assert_int_equal(add_dir(names, NAMES), -ENOMEM);
-	assert_true(fault_plan(""));
+}
+
+/* Each allocation fails in turn: the first two, and one for each split. */
+static void
+no_memory(void **state)
+{
+	static char text[NAMES][NAME_B];
+	static const char *names[NAMES];
+	long before = fault_blocks();
+	int failed = 0;
+
+	(void)state;
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(text[i], NAME_B, "%d names in a directory that is "
+		    "too large for a small one", i);
+		names[i] = text[i];
+	}
+	for (;;) {
+		char plan[32];
+		int rc;
+
+		snprintf(plan, sizeof(plan), "malloc:%d:ENOMEM", failed + 1);
+		assert_true(fault_plan(plan));
+		rc = add_dir(names, NAMES);
+		assert_true(fault_plan(""));
+		assert_int_equal(fault_blocks(), before);
+		if (rc == 0)
+			break;
+		assert_int_equal(rc, -ENOMEM);
+		failed++;
+	}
+	/* each split makes one leaf more, and one block is their table */
+	assert_int_equal(failed, 2 + blocks - 2);
 }
 
 int
@@ -105,6 +135,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(large),
+		cmocka_unit_test(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
