@@ -677,7 +677,7 @@ make_vdev(const struct copy *c)
 	fnvlist_add_uint64(vdev, ZPOOL_CONFIG_ASHIFT, c->ashift);
 	fnvlist_add_uint64(vdev, ZPOOL_CONFIG_IS_LOG, 0);
 	fnvlist_add_nvlist_array(vdev, ZPOOL_CONFIG_CHILDREN,
-	    (const nvlist_t **)disks, width);
+	    (void *)disks, width);
 	return vdev;
 }
 
@@ -689,7 +689,7 @@ make_pool(const struct copy *c)
 
 	fnvlist_add_string(root, ZPOOL_CONFIG_TYPE, VDEV_TYPE_ROOT);
 	fnvlist_add_nvlist_array(root, ZPOOL_CONFIG_CHILDREN,
-	    (const nvlist_t **)&vdev, 1);
+	    (void *)&vdev, 1);
 	for (int i = 0; i < SPA_FEATURES; i++) {
 		const char *uname = spa_feature_table[i].fi_uname;
 		char feature[128];
