@@ -264,6 +264,8 @@ zfs_sa_after_root(struct zfs_dnodes *d)
 	add_plain(d, TYPE_SA_REGISTRY, &t, 1);
 	rc = zfs_fat_blocks(d, ZFS_RANK_FIRST, layouts, NULL, 1, &t, &leaves,
 	    &used);
+	if (rc != 0)
+		return rc;
 	add_plain(d, TYPE_SA_LAYOUTS, &t, 2);
 	memcpy(d->next, d->block, ZFS_DNODE_BLOCK);
 	memset(d->block, 0, ZFS_DNODE_BLOCK);
@@ -272,7 +274,7 @@ zfs_sa_after_root(struct zfs_dnodes *d)
 	add_table(d, TYPE_MASTER, masters,
 	    sizeof(masters) / sizeof(masters[0]), &t);
 	add_plain(d, TYPE_MASTER, &t, 1);
-	return rc;
+	return 0;
 }
 
 void
