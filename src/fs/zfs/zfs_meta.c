@@ -101,7 +101,8 @@ uint64_t
 zfs_blocks_add(struct zfs_blocks *b, enum zfs_rank rank, const uint8_t *data,
     size_t len, uint64_t many)
 {
-	return count_meta(b, rank, pack_meta(b, data, len), len, many);
+	b->packed = pack_meta(b, data, len);
+	return count_meta(b, rank, b->packed, len, many);
 }
 
 void
@@ -265,6 +266,7 @@ zfs_add_indirect(struct zfs_blocks *b, enum zfs_rank rank, uint64_t blocks,
 			zfs_blocks_add(b, rank, block, len, 1);
 		}
 		t->stored = stored;
+		t->filled = b->packed;
 		blocks = whole + (rest > 0);
 		t->size = len;
 		t->meta = true;
@@ -312,6 +314,7 @@ zfs_dnodes_end(struct zfs_dnodes *d)
 	    count_meta(d->blocks, ZFS_RANK_DNODES, 0, ZFS_DNODE_BLOCK, 1) :
 	    zfs_blocks_add(d->blocks, ZFS_RANK_DNODES, d->block,
 	    ZFS_DNODE_BLOCK, 1);
+	d->filled = d->blocks->pool->encrypted ? 0 : d->blocks->packed;
 	memcpy(d->block, d->next, ZFS_DNODE_BLOCK);
 	memset(d->next, 0, ZFS_DNODE_BLOCK);
 	d->in_block = d->in_next;
@@ -453,8 +456,10 @@ zfs_meta_end(struct zfs_meta *m, struct zfs_space *sum)
 	/* the incomplete block of dnodes, and the pointers to all blocks */
 	while (m->dnodes.in_block > 0)
 		zfs_dnodes_end(&m->dnodes);
-	if (features)
+	if (features) {
 		t.stored = m->dnodes.stored;
+		t.filled = m->dnodes.filled;
+	}
 	zfs_add_indirect(&m->blocks, ZFS_RANK_DNODES, m->dnodes.ended, &t, features ?
 	    LEVELS_NEW : LEVELS_OLD);
 	if (features)

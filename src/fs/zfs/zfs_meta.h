@@ -36,6 +36,7 @@ struct zfs_blocks {
 	struct zfs_space sum;
 	uint64_t seed;			/* for the random filler */
 	uint64_t offset, copies;	/* offsets in the pool, in sectors */
+	uint64_t packed;		/* bytes of the last block, or 0 */
 };
 
 /* What a block of metadata is, by which its number of copies is chosen. */
@@ -115,7 +116,8 @@ struct zfs_dnodes {
 	uint64_t dirs[ZFS_DEPTHS];	/* numbers of the last directories */
 	uint64_t now_ns;
 	uint64_t ended;			/* blocks that are complete */
-	uint64_t stored;		/* size of the last of them */
+	uint64_t stored, filled;	/* size of the last of them, and how
+					 * much of that is not zeros */
 	unsigned in_block;
 	uint8_t block[ZFS_DNODE_BLOCK];
 	/* the next block, which OpenZFS begins before this one is full */
