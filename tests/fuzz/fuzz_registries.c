@@ -8,6 +8,7 @@
 #include "base/toml.h"
 #include "lazy/http/http_servers.h"
 #include "lazy/vfs/vfs_registries.h"
+#include "../scratch.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -74,7 +75,7 @@ find(const struct vfs_registries *r, const char *host, const char *name)
 /* A directory with the folders a.org and _default, of which hosts.toml is HOSTS. */
 enum { HOSTS = 100 };
 
-static char dir[] = "/tmp/fuzz.XXXXXX", path[64];
+static char dir[SCRATCH_B], path[SCRATCH_B + 32];
 
 /* Returns the name of a file there. */
 static const char *
@@ -99,7 +100,7 @@ make_dir(void)
 {
 	static const char to[] = "/proc/self/fd/100";
 
-	if (mkdtemp(dir) == NULL || mkdir(in_dir("a.org"), 0700) != 0 ||
+	if (scratch_make(dir) == NULL || mkdir(in_dir("a.org"), 0700) != 0 ||
 	    mkdir(in_dir("_default"), 0700) != 0 ||
 	    symlink(to, in_dir("a.org/hosts.toml")) != 0 ||
 	    symlink(to, in_dir("_default/hosts.toml")) != 0 ||
