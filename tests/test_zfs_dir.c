@@ -63,6 +63,7 @@ add_dir(const char *const *names, size_t count)
 		.dnode_copies = 2, .dnode = 512 };
 	static struct zfs_scratch scratch;
 	static const struct stat st = { .st_mode = S_IFDIR | 0755 };
+	static const uint64_t values[NAMES];
 	struct zfs_blocks *b = calloc(1, sizeof(*b));
 	struct zfs_dnodes *d = calloc(1, sizeof(*d));
 	int rc;
@@ -71,7 +72,7 @@ add_dir(const char *const *names, size_t count)
 	assert_non_null(d);
 	zfs_blocks_init(b, &pool, &scratch);
 	zfs_dnodes_init(d, b);
-	rc = zfs_dir_add(d, 1, &st, names, NULL, count);
+	rc = zfs_dir_add(d, 1, &st, names, values, count);
 	free(d);
 	free(b);
 	return rc;

@@ -292,8 +292,7 @@ zfs_fat_blocks(struct zfs_dnodes *d, enum zfs_rank rank,
 	for (size_t i = 0; i < count; i++)
 		hashed[i] = (struct fat_name){ names[i],
 			lzma_crc64((const uint8_t *)names[i],
-			strlen(names[i]), 0) >> 36 << 36,
-			values != NULL ? values[i] : d->objects + 1 + i };
+			strlen(names[i]), 0) >> 36 << 36, values[i] };
 	f.spare = hashed + count;
 	leaf_begin(first);
 	rc = add_leaves(&f, first, hashed, count);
@@ -380,8 +379,7 @@ zfs_dir_add(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
 		return fat_dir(d, depth, st, names, values, count);
 	zfs_micro_begin(b, block, len);
 	for (size_t i = 0; i < count; i++)
-		zfs_micro_put(block, i, values != NULL ? values[i] :
-		    (d->objects + 1 + i) | (uint64_t)8 << 60, names[i]);
+		zfs_micro_put(block, i, values[i], names[i]);
 	zfs_blocks_leaf(b, ZFS_RANK_DNODES, block, len, &t);
 	t.data = t.stored == len ? block : NULL;
 	o.used = zfs_meta_used(b->pool, t.stored);

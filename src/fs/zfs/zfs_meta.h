@@ -147,8 +147,7 @@ int zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
  * Adds a directory with these names, its dnode and its blocks.  A small one is
  * a block of 64-byte entries; a large one, or one with a long name, consists of
  * leaves found by hash.  values are what the entries say: the number of the
- * object, and its type in the highest four bits; NULL if that is not known.
- * Returns 0 or -ENOMEM.
+ * object, and its type in the highest four bits.  Returns 0 or -ENOMEM.
  */
 int zfs_dir_add(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
     const char *const *names, const uint64_t *values, size_t count);
@@ -167,8 +166,8 @@ void zfs_micro_put(uint8_t *block, size_t i, uint64_t value,
 
 /*
  * Counts the blocks of a large table of names with these values, as in
- * zfs_dir_add(), of which *leaf describes one, and sets the number of those that hold names and the space that these use.
- * Returns 0 or -ENOMEM.
+ * zfs_dir_add(), of which *leaf describes one, and sets the number of those that
+ * hold names and the space that these use.  Returns 0 or -ENOMEM.
  */
 int zfs_fat_blocks(struct zfs_dnodes *d, enum zfs_rank rank,
     const char *const *names, const uint64_t *values, size_t count,

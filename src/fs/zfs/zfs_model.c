@@ -309,7 +309,7 @@ add_item(struct zfs_metas *m, size_t i)
 		depth += *c == '/';
 	if (S_ISREG(it->st.st_mode))
 		return add_file(m, i, depth);
-	if (S_ISDIR(it->st.st_mode) && m->z->pool.features)
+	if (S_ISDIR(it->st.st_mode))
 		return add_dir(m, i, depth);
 	if (S_ISLNK(it->st.st_mode)) {
 		ssize_t n = sys_readlinkat(l->roots[it->root], it->path,
@@ -324,10 +324,7 @@ add_item(struct zfs_metas *m, size_t i)
 	}
 	for (unsigned k = 0; rc == 0 && k < METAS; k++)
 		if (m->of[k] != NULL)
-			rc = S_ISDIR(it->st.st_mode) ?
-			    zfs_dir_add(&m->of[k]->dnodes, depth, &it->st,
-			    it->names, NULL, it->name_count) :
-			    zfs_meta_other(m->of[k], depth, &it->st, link);
+			rc = zfs_meta_other(m->of[k], depth, &it->st, link);
 	return rc;
 }
 

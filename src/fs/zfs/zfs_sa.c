@@ -250,6 +250,7 @@ zfs_sa_after_root(struct zfs_dnodes *d)
 	    { "SA_ATTRS", FIRST_FREE }, { "DELETE_QUEUE", FIRST_FREE + 1 },
 	    { "ROOT", FIRST_FREE + 2 } };
 	static const char *const layouts[] = { "2" };
+	const uint64_t value = d->objects + 1;
 	struct zfs_target t;
 	uint64_t leaves, used;
 	int rc;
@@ -262,8 +263,8 @@ zfs_sa_after_root(struct zfs_dnodes *d)
 	add_table(d, TYPE_SA_REGISTRY, registry,
 	    sizeof(registry) / sizeof(registry[0]), &t);
 	add_plain(d, TYPE_SA_REGISTRY, &t, 1);
-	rc = zfs_fat_blocks(d, ZFS_RANK_FIRST, layouts, NULL, 1, &t, &leaves,
-	    &used);
+	rc = zfs_fat_blocks(d, ZFS_RANK_FIRST, layouts, &value, 1, &t,
+	    &leaves, &used);
 	if (rc != 0)
 		return rc;
 	add_plain(d, TYPE_SA_LAYOUTS, &t, 2);

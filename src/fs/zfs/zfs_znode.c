@@ -24,13 +24,13 @@ enum {
  * Writes the access, creation, modification and change times, assuming about a
  * millisecond per object, and more for large objects.  Writing an object also
  * modifies its directory, so the modification time of the directory is slightly
- * later.  A link or an empty directory is not modified after its creation.
+ * later.  A link, and whatever is empty, is not modified after its creation.
  */
 static void
 put_times(struct zfs_dnodes *d, uint8_t *p, const struct zfs_object *o)
 {
 	bool dir = S_ISDIR(o->st->st_mode);
-	bool empty = S_ISLNK(o->st->st_mode) || (dir && o->size == 2);
+	bool empty = S_ISLNK(o->st->st_mode) || o->size == (dir ? 2 : 0);
 	uint64_t made = d->now_ns += zfs_noise(d->blocks) % MADE_NS;
 	uint64_t written = empty ? made : made +
 	    zfs_noise(d->blocks) % WRITTEN_NS +
