@@ -97,6 +97,11 @@ run_facts() {
 	! have dpkg-query ||
 	    dpkg-query -W -f '# ${Package}: ${Version}\n' zfs-fuse \
 	    zfsutils-linux btrfs-compsize 2>/dev/null | grep '[0-9]$' || :
+	case " $variants" in
+	*' openzfs.'* | *' libzpool.'*)
+		"$here/openzfs" release | sed 's/^/# /'
+		;;
+	esac
 	printf '# zfs: pool and dataset with defaults except ashift and compression\n'
 	printf '# btrfs: mkfs.btrfs -m single; compress-force\n'
 	printf '# governor: %s\n' "$(cat \

@@ -137,3 +137,12 @@ in_words() {
 	run_awk mailfs-words -F '\t' what=choice variant="$words_variant" \
 	    "$study/told.cell"
 }
+
+# figures_all: prints a table for each filesystem
+figures_all() {
+	. "$here/mailfs-tables.sh"
+	report_summaries
+	for figures_variant in $report_variants; do
+		print_figures "$figures_variant"
+	done
+}

@@ -122,3 +122,13 @@ print_order() {
 		wrap <"$study/order"
 	}
 }
+
+# print_figures VARIANT: prints the choice in Markdown
+print_figures() {
+	cat <<'E'
+| | as printed | on disk, MB | seconds | CPU seconds | efficiency |
+|---|---|---|---|---|---|
+E
+	cells_table "$1" '
+	line sprintf("| %s | %.2f | %.1f | %.1f (%.1f..%.1f) | %.1f | %.3f (%.3f..%.3f) |", algorithm, ratio, all_B / 1e6, copy_s, copy_lo, copy_hi, cpu_s, eff, eff_lo, eff_hi)'
+}

@@ -12,6 +12,7 @@
 #   study_tools     programs whose versions are recorded with the rows
 #   study_may_change  variables in the plan that a later prepare may change
 #   study_wrap      prefix of the command that runs a cell
+#   study_kept      other files in $study that the report reads
 #   study_group     round: the runs of a round are compared with each other, and
 #                   made on one node; cell: those within a cell are
 #   study_spare     name of a process that is not killed together with a cell
@@ -36,6 +37,7 @@
 #                   addition to the origin of the rows
 #   report          prints tables and findings
 #   in_words        prints the results in a few sentences
+#   figures         prints the tables that documents quote, in Markdown
 set -eu
 . "${COLDPRESS_LIBEXEC:-$(dirname "$0")}/lib.sh"
 . "$here/options.sh"
@@ -44,7 +46,7 @@ set -eu
 
 study_name=${0##*/} study_script=$(cd "$(dirname "$0")" && pwd)/${0##*/}
 study_places='' study_options='' study_keys='' study_may_change=''
-study_tools='' study_wrap='' study_spare=''
+study_tools='' study_wrap='' study_spare='' study_kept=''
 runs=6 seed=1 rows='' cold='' quick=no engine=local budget='' verbosity=1
 nodes=1 dry=no study_group=round
 series=''
@@ -97,6 +99,7 @@ finish() { :; }
 undo() { :; }
 rows() { :; }
 in_words() { :; }
+figures() { die 'no document quotes this study'; }
 
 # Decisions that must not change when a study is resumed
 plan_keys() {
@@ -231,6 +234,30 @@ study_price() {
 # price: prints what else the runs take; a hook
 price() { :; }
 
+# kept: prints as comments what a report needs besides the rows
+kept() {
+	for kept_file in plan missing $study_kept; do
+		[ ! -e "$study/$kept_file" ] ||
+		    sed "s/^/# kept $kept_file: /" "$study/$kept_file"
+	done
+}
+
+# study_find: uses $study for a report or, where there are only rows, what is
+# kept with them
+study_find() {
+	if [ -e "$study" ] || [ -L "$study" ] ||
+	    ! grep -qs '^# kept plan: ' "$rows_csv.provenance"; then
+		study_open
+		return
+	fi
+	study=$tmp/kept
+	mkdir "$study"
+	for kept_file in plan missing $study_kept; do
+		sed -n "s/^# kept $kept_file: //p" "$rows_csv.provenance" \
+		    >"$study/$kept_file"
+	done
+}
+
 # study_rows FILE: writes the rows of all cells that were run, and to
 # FILE.provenance the comments above them.  They are joined in the study's
 # folder, in which no other user can create a link.
@@ -239,6 +266,7 @@ study_rows() {
 	{
 		provenance $study_tools
 		rows
+		kept
 		cells_join
 	} >"$study/joined"
 	sed -n '/^#/p' "$study/joined" >"$study/joined.provenance"
@@ -250,7 +278,7 @@ study_rows() {
 # study_report: reports on the existing rows, even for an unfinished study.  A
 # report can be created during a run, but only one at a time.
 study_report() {
-	[ -n "$study_locked" ] || study_open
+	[ -n "$study_locked" ] || study_find
 	plan_take
 	need lapcmp flock
 	exec 7>>"$study/lock.report"
@@ -281,7 +309,7 @@ study_main() {
 	option_specs="-n=runs -o=rows_csv -S=seed --rows=rows --engine=engine
 	    --nodes=nodes --budget=budget --quick:quick --dry-run:dry
 	    $study_options"
-	option_steps='prepare run report cell group call'
+	option_steps='prepare run report figures cell group call'
 	umask go-w
 	study_parse "$@"
 	case $step in
@@ -296,6 +324,11 @@ study_main() {
 	call)
 		study_open
 		eval "$study_words"
+		;;
+	figures)
+		study_find
+		plan_take
+		figures
 		;;
 	*)
 		check

@@ -107,6 +107,15 @@ t 'has bytes over time' 0 grep -qx 'bytes,0.750,1.002' tables.csv
 t 'and files' 0 grep -qx '"files, as a share",0.250,0.501' tables.csv
 t 'rows in no form' 2 report advice.csv
 shows 'says which there are' 'need --html' .t.err
+cp "$SRC/results/record/mailfs-libzpool.csv" mail.csv
+cp "$SRC/results/record/mailfs-libzpool.csv.provenance" mail.csv.provenance
+t 'rows of a study' 0 report mail.csv
+shows 'are reported on' '^The study, and libzpool.9'
+mkdir mail.csv.d
+sed -n 's/^# kept plan: //p' mail.csv.provenance >mail.csv.d/plan
+: >mail.csv.d/missing
+t 'and its directory' 0 report mail.csv.d
+shows 'is, too' '^The study, and libzpool.9'
 t 'a file that is missing' 1 report --html other.html absent.csv
 is 'leaves nothing' "$(ls other.html .cold* 2>/dev/null)" ''
 mkdir none

@@ -158,6 +158,18 @@ t 'one more round' 0 levels -n 3 -o r.csv prepare
 t 'a report of what exists' 0 to table levels -o r.csv report
 t 'says so' 0 grep -q \
     '^Unfinished: 2 of 6 runs have not been made yet.$' table
+levels -o r.csv report >before
+cp r.csv.d/part.csv.provenance kept.csv.provenance
+cp r.csv.d/part.csv kept.csv
+t 'a report of rows and what is kept with them' 0 to table levels -o kept.csv \
+    report
+is 'is the same' "$(grep -v -e '^Rows' -e '^Unfinished' table)" \
+    "$(grep -v -e '^Rows' -e '^Unfinished' before)"
+t 'and cannot be continued' 1 levels -o kept.csv run
+rm kept.csv.provenance
+t 'rows alone' 1 levels -o kept.csv report
+t 'tables for documents, which there are none of' 1 told levels -o r.csv figures
+t 'is said' 0 grep -q 'no document quotes this study' err
 t 'other rows' 0 levels -o r.csv --rows gzip9 prepare
 t 'are run' 0 levels -o r.csv run
 is 'and those that were run are kept' "$(cells r.csv)" \
