@@ -214,12 +214,25 @@ END
 pulled token 'an identity token'
 shows 'is sent in a form' '^plain POST /token cert=no .*auth=None' tls.log
 t 'which is not in the URL' 1 grep -q swordfish tls.log
-refused basic 'where a password is needed' 'has an identity token'
+refused basic 'where a password is needed' 'only an identity token is known'
 : >post-moves
 : >tls.log
 refused token 'it does not follow a redirect' 'status 307'
 t 'to anywhere' 1 grep -q '^basic' tls.log
 rm post-moves
+
+# those of the file, which Docker writes beside a user without a password
+entry='{"auth":"bm9ib2R5Og==","identitytoken":"identity+swordfish/="}'
+auth "{\"auths\":{\"$token\":$entry,\"$basic\":$entry}}"
+: >tls.log
+pulled token 'an identity token in the file'
+shows 'is sent in a form without the user' \
+    '^plain POST /token cert=no .*auth=None' tls.log
+refused basic 'and the user where a password is needed' 'status 401'
+auth "{\"auths\":{\"$basic\":{\"identitytoken\":\"identity+swordfish/=\"}}}"
+refused basic 'which it does not replace' 'only an identity token is known'
+auth "{\"auths\":{\"$basic\":{\"auth\":\"$right\",\"identitytoken\":\"\"}}}"
+pulled basic 'an empty identity token, which is none'
 
 t 'no message has the password' 1 grep -q swordfish all.err
 done_testing

@@ -36,11 +36,13 @@ line_of(const uint8_t **data, size_t *size)
 static void
 look_up(const char *host, const uint8_t *text, size_t len)
 {
-	char *login = NULL, *bare = strdup(host);
+	char *login, *token, *bare = strdup(host);
 	char *colon = strrchr(bare, ':');
-	int rc = http_auth_lookup((const char *)text, len, host, &login);
+	int rc = http_auth_lookup((const char *)text, len, host, &login,
+	    &token);
 
-	if (rc == 0 && login == NULL)
+	if (rc == 0 ? login == NULL && token == NULL :
+	    login != NULL || token != NULL)
 		abort();
 	if (colon != NULL && (strcmp(colon, ":443") == 0 ||
 	    strcmp(colon, ":80") == 0))
@@ -50,6 +52,7 @@ look_up(const char *host, const uint8_t *text, size_t len)
 	    memmem(text, len, bare, strlen(bare)) == NULL)
 		abort();
 	sys_free(login);
+	sys_free(token);
 	free(bare);
 }
 

@@ -208,23 +208,36 @@ http_auth_is_host(const char *key, const char *host)
 
 int
 http_auth_lookup(const char *text, size_t len, const char *host,
-    char **base64)
+    char **base64, char **token)
 {
 	char why[JSON_WHY];
-	const char *found = NULL;
+	const char *auth = NULL, *identity = NULL;
 	yajl_val root, all;
 	int rc = json_parse(&root, text, len, why);
 
+	*base64 = *token = NULL;
 	if (rc != 0)
 		return rc;
 	all = json_member(root, "auths", yajl_t_object);
-	for (size_t i = 0; all != NULL && found == NULL &&
+	for (size_t i = 0; all != NULL && auth == NULL && identity == NULL &&
 	    i < YAJL_GET_OBJECT(all)->len; i++)
-		if (http_auth_is_host(YAJL_GET_OBJECT(all)->keys[i], host))
-			found = json_text(YAJL_GET_OBJECT(all)->values[i],
-			    "auth");
-	*base64 = found == NULL ? NULL : strcopy(found);
-	rc = found == NULL ? -ENOENT : *base64 == NULL ? -ENOMEM : 0;
+		if (http_auth_is_host(YAJL_GET_OBJECT(all)->keys[i], host)) {
+			yajl_val entry = YAJL_GET_OBJECT(all)->values[i];
+
+			auth = json_text(entry, "auth");
+			identity = json_text(entry, "identitytoken");
+			if (identity != NULL && *identity == '\0')
+				identity = NULL;
+		}
+	if (auth != NULL)
+		*base64 = strcopy(auth);
+	if (identity != NULL)
+		*token = strcopy(identity);
+	if (auth == NULL && identity == NULL)
+		rc = -ENOENT;
+	else if ((auth != NULL && *base64 == NULL) || (identity != NULL &&
+	    *token == NULL))
+		rc = -ENOMEM;
 	yajl_tree_free(root);
 	return rc;
 }
@@ -269,7 +282,7 @@ http_auth_find(struct http *h, const char *url)
 	return value;
 }
 
-/* What a server gets: one of these, or neither. */
+/* What a server gets; the token is preferred where both can be used. */
 struct login {
 	char *base64;			/* of "user:password" */
 	char *token;			/* an identity token */
@@ -379,7 +392,7 @@ find_login(struct http *h, const char *url, struct login *l,
 	if (rc == -ENOENT) {
 		pthread_mutex_lock(&h->lock);
 		rc = http_auth_lookup(h->auths.data, h->auths.len, host,
-		    &l->base64);
+		    &l->base64, &l->token);
 		pthread_mutex_unlock(&h->lock);
 	}
 	if (rc == -ENOENT)
@@ -432,7 +445,7 @@ ask_token_server(struct http *h, const char *url,
 		add_escaped(&query, "refresh_token", l->token);
 	}
 	strbuf_char(&query, '\0');
-	if (l->base64 != NULL && asprintf(&field, "Authorization: Basic %s",
+	if (l->token == NULL && l->base64 != NULL && asprintf(&field, "Authorization: Basic %s",
 	    l->base64) == -1) {
 		field = NULL;
 		goto out;
@@ -501,10 +514,9 @@ get_basic(struct http *h, const char *url, char **value, char why[LAYER_WHY])
 	struct login l;
 	int rc = find_login(h, url, &l, why);
 
-	if (rc == 0 && l.token != NULL) {
+	if (rc == 0 && l.token != NULL && l.base64 == NULL) {
 		snprintf(why, LAYER_WHY, "the server asks for a user and a "
-		    "password, but the credential helper has an identity "
-		    "token");
+		    "password, but only an identity token is known");
 		rc = -EACCES;
 	}
 	if (rc == 0 && l.base64 != NULL && asprintf(value, "Basic %s",

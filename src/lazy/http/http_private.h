@@ -251,11 +251,12 @@ void http_auth_free(struct http *h);
 bool http_auth_is_host(const char *key, const char *host);
 
 /*
- * Finds the base64 of "user:password" for a host in an auth file's text; the
- * result must be freed with sys_free().  Returns 0, -ENOENT or -EBADMSG.
+ * Finds the base64 of "user:password" and the identity token for a host in an
+ * auth file's text.  What is not there is NULL; the results must be freed with
+ * helpers_forget().  Returns 0, -ENOENT, -EBADMSG or -ENOMEM.
  */
 int http_auth_lookup(const char *text, size_t len, const char *host,
-    char **base64);
+    char **base64, char **token);
 
 /*
  * Returns the value of Authorization for this URL, to be freed with sys_free();
