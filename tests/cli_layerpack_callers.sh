@@ -6,9 +6,6 @@
 # shellcheck source=tests/ordeal.sh
 . "$SRC/tests/ordeal.sh"
 
-# shellcheck source=tests/oci.sh
-. "$SRC/tests/oci.sh"
-
 have layerpack-fault || skip_all 'layerpack-fault is not built'
 
 mkdir -p d/tree/sub
@@ -33,21 +30,5 @@ makes() {
 for f in estargz zstd-chunked; do
 	makes $f -F $f a.tar
 	makes "$f in order" -F $f --order list --min-chunk 4K a.tar.gz
-	layerpack -q -F $f -L 1 -c 16K -o layer a.tar >/dev/null
-	suffers "$f: names" layerpack-fault -tv layer
-	suffers "$f: rows" -c : layerpack-fault --json -t layer
-	suffers "$f: verified" layerpack-fault -q -T . --verify layer
-	suffers "$f: a tree" -p x layerpack-fault -q -x x -p 2 layer
-	rm layer
 done
-suffers 'ztoc' -o out layerpack-fault -q -F ztoc -c 16K -T . -o out a.tar.gz
-suffers 'ztoc, packed' -o out layerpack-fault -q -F ztoc --windows packed \
-    -c 16K -T . -o out a.tar.gz
-if layerpack -h | grep -q -e --image; then
-	layer tree gzip
-	manifest one
-	suffers 'an image' -x chmod -o out layerpack-fault -q -p 2 -L 1 --image \
-	    -F estargz layout out
-	rm -r layout
-fi
 done_testing

@@ -45,31 +45,7 @@ done
 mv ../a.tar a.tar
 makes 'an archive' -F lz4 a.tar
 rm a.tar
-sqpack -q -F gzip -L 1 -b 16K -o old tree
-makes 'an image' -F lz4 old
-# onto an image, under mksquashfs's name
-ln -s "$(command -v sqpack-fault)" mksquashfs
-mkdir more
-cp tree/n more/twin
-seq 4000 >more/small
-cat >right <<'END'
-if [ "$ORDEAL_STATUS" = 0 ]; then
-	sqpack -q --cat twin image | cmp -s - tree/n &&
-	    sqpack -q --cat small image | cmp -s - more/small
-else
-	cmp -s image old
-fi
-END
-suffers 'adding to an image' -x chmod,library -O image -c 'sh right' \
-    sh -c 'cp old image && exec ./mksquashfs more image -quiet -no-progress'
 suffers 'statistics' -x chmod -o image \
     sqpack-fault -q -F lz4 --stats=/dev/null -o image tree
 suffers 'only statistics' -c : sqpack-fault -q -F lz4 --dry-run --stats tree
-suffers 'a list' sqpack-fault -l old
-suffers 'what can mount it' sqpack-fault -q --can-mount=5.15 old
-suffers 'one file' sqpack-fault -q --cat n old
-suffers 'a rebuild' -c : sqpack-fault -q --rebuild-check old
-# blocks that cannot be read are replaced by zeros, which is an error, and
-# attributes that cannot be set are left out
-suffers 'a tree' -p out -x pread,setxattr sqpack-fault -q -x out -p 2 old
 done_testing
