@@ -36,10 +36,11 @@ layer() {
 	layers="${layers:+$layers,}{\"mediaType\":\"$type\",$(blob layer.z)}"
 }
 
-# manifest TAG [MORE]: writes the manifest for the layers added so far
+# manifest TAG [MORE]: writes the manifest for the layers added so far, and a config
+# that contains $oci_config
 manifest() {
-	printf '{"architecture":"amd64","os":"linux","config":{},"rootfs":{"type":"layers","diff_ids":[%s]}}' \
-	    "$diffs" >config.json
+	printf '{"architecture":"amd64","os":"linux","config":%s,"rootfs":{"type":"layers","diff_ids":[%s]}}' \
+	    "${oci_config-"{}"}" "$diffs" >config.json
 	printf '{"schemaVersion":2,"config":{"mediaType":"application/vnd.oci.image.config.v1+json",%s},"layers":[%s]}' \
 	    "$(blob config.json)" "$layers" >manifest.json
 	refs="${refs:+$refs,}{\"mediaType\":\"application/vnd.oci.image.manifest.v1+json\",$(blob manifest.json),\"annotations\":{\"org.opencontainers.image.ref.name\":\"$1\"}${2-}}"
