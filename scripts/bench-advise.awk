@@ -4,7 +4,8 @@
 # TRUTH.csv ROWS.csv: prints a table, and a line "=" with counts: estimates,
 # sizes within 3 %, CPU times within 15 %, intervals that contain the truth, of
 # how many; choices within 5 % of the best, of how many; intervals of CPU times
-# that contain the truth, of how many.
+# that contain the truth, of how many.  With form=markdown, prints a row of a
+# table instead; slow candidates are those that were tried on fewer units.
 
 function max(a, b) { return a > b ? a : b }
 
@@ -35,6 +36,7 @@ csv_row() && FILENAME ~ /truth[.]csv$/ {
 csv_row() && FILENAME !~ /truth[.]csv$/ {
 	c = get("candidate")
 	names[++n] = c
+	plain = get("plain_B")
 	e_size[c] = get("size_B")
 	least[c] = get("size_lo_B")
 	most[c] = get("size_hi_B")
@@ -47,7 +49,52 @@ csv_row() && FILENAME !~ /truth[.]csv$/ {
 	of_units = get("drawn")
 }
 
-END {
+# count: compares every estimate with the truth
+function count(  i, c) {
+	for (i = 1; i <= n; i++) {
+		c = names[i]
+		off[c] = error(e_size[c], size[c])
+		slow[c] = error(e_cpu[c], cpu[c])
+		good[c] = magnitude(off[c]) <= 3
+		fast[c] = magnitude(slow[c]) <= 15
+		goods += good[c]
+		fasts += fast[c]
+		all_units = max(all_units, units[c])
+		if (cpu_most[c] != "") {
+			timings++
+			timed += cpu_least[c] <= cpu[c] && cpu[c] <= cpu_most[c]
+		}
+		if (most[c] != "") {
+			inside[c] = least[c] <= size[c] && size[c] <= most[c]
+			within += inside[c]
+			tried++
+		}
+	}
+	for (i = 1; i <= 3; i++)
+		right += choose(objectives[i]) <= 5
+}
+
+# choose OBJECTIVE: sets best and chosen; returns by how many percent the latter
+# is worse
+function choose(o,  i, c) {
+	best = chosen = ""
+	for (i = 1; i <= n; i++) {
+		c = names[i]
+		if (best == "" || cost(o, size[c], cpu[c], back[c]) < \
+		    cost(o, size[best], cpu[best], back[best]))
+			best = c
+		# as the tool: one unit alone says nothing
+		if (most[c] == "")
+			continue
+		if (chosen == "" || cost(o, e_size[c], e_cpu[c], e_back[c]) < \
+		    cost(o, e_size[chosen], e_cpu[chosen], e_back[chosen]))
+			chosen = c
+	}
+	return chosen == "" ? 1e9 : error(cost(o, size[chosen], cpu[chosen],
+	    back[chosen]), cost(o, size[best], cpu[best], back[best]))
+}
+
+function print_table(  i, c, loss) {
 	printf "%s: %d units drawn; runs are up to %.0f %% apart\n", name, of_units, \
 	    100 * apart
 	printf "  %-9s %5s %11s %11s %7s  %-9s %8s %8s %7s\n", "candidate",
@@ -55,49 +102,40 @@ END {
 	    "error"
 	for (i = 1; i <= n; i++) {
 		c = names[i]
-		off = error(e_size[c], size[c])
-		slow = error(e_cpu[c], cpu[c])
-		inside = most[c] == "" || (least[c] <= size[c] && \
-		    size[c] <= most[c])
-		if (most[c] == "")
-			inside = ""
 		printf "  %-9s %5d %11d %11d %6.2f%%  %-9s %8.2f %8.2f %6.1f%%\n", c,
-		    units[c], size[c], e_size[c], off, inside == "" ? "none" : \
-		    inside ? "contains" : "misses", cpu[c], e_cpu[c], slow
-		good += magnitude(off) <= 3
-		fast += magnitude(slow) <= 15
-		if (cpu_most[c] != "") {
-			timings++
-			timed += cpu_least[c] <= cpu[c] && cpu[c] <= cpu_most[c]
-		}
-		if (inside != "") {
-			within += inside
-			tried++
-		}
+		    units[c], size[c], e_size[c], off[c], most[c] == "" ? "none" : \
+		    inside[c] ? "contains" : "misses", cpu[c], e_cpu[c], slow[c]
 	}
+	for (i = 1; i <= 3; i++) {
+		loss = choose(objectives[i])
+		printf "  %s: %s, best %s (%+.1f %%)\n", objectives[i], chosen,
+		    best, loss
+	}
+	printf "=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", n, goods, fasts,
+	    within, tried, right, 3, timed, timings
+}
+
+function print_row(  i, c, few, of, sizes, times) {
+	few = all_units
+	of[0] = of[1] = sizes[0] = sizes[1] = times[0] = times[1] = 0
+	for (i = 1; i <= n; i++) {
+		c = names[i]
+		if (units[c] < few)
+			few = units[c]
+		of[units[c] < all_units]++
+		sizes[units[c] < all_units] += good[c]
+		times[units[c] < all_units] += fast[c]
+	}
+	printf "| %s, %.0f MB | %d, %d of %d | %d of 3 | %d of %d, %d of %d | %d of %d, %d of %d | %d, %d |\n",
+	    name, plain / 1e6, all_units, few, of_units, right, within, tried,
+	    timed, timings, sizes[0], of[0], sizes[1], of[1], times[0], times[1]
+}
+
+END {
 	split("size total-time cold-read", objectives, " ")
-	for (k = 1; k <= 3; k++) {
-		o = objectives[k]
-		best = chosen = ""
-		for (i = 1; i <= n; i++) {
-			c = names[i]
-			if (best == "" || cost(o, size[c], cpu[c], back[c]) < \
-			    cost(o, size[best], cpu[best], back[best]))
-				best = c
-			# as the tool: one unit alone says nothing
-			if (most[c] == "")
-				continue
-			if (chosen == "" || cost(o, e_size[c], e_cpu[c], \
-			    e_back[c]) < cost(o, e_size[chosen], e_cpu[chosen], \
-			    e_back[chosen]))
-				chosen = c
-		}
-		loss = chosen == "" ? 1e9 : error(cost(o, size[chosen], \
-		    cpu[chosen], back[chosen]), cost(o, size[best], cpu[best], \
-		    back[best]))
-		printf "  %s: %s, best %s (%+.1f %%)\n", o, chosen, best, loss
-		right += loss <= 5
-	}
-	printf "=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", n, good, fast, within, tried,
-	    right, 3, timed, timings
+	count()
+	if (form == "markdown")
+		print_row()
+	else
+		print_table()
 }
