@@ -81,9 +81,11 @@ html_chart() {
 
 # html_runs ROWS: what lapcmp says about runs, each of which is a point
 html_runs() {
-	# the keys of a pull are measurements, not settings
+	# a study's labels say all about a cell; its keys have measurements, too
 	html_keys=
-	! grep -q 'pull_s=' "$1" || html_keys='-k cache'
+	if is_study "$1" || grep -q 'pull_s=' "$1"; then
+		html_keys='-k cache'
+	fi
 	# shellcheck disable=SC2086
 	lapcmp --csv $html_keys "$1" >"$tmp/compared" 2>/dev/null || : >"$tmp/compared"
 	csv 'csv_row() {
@@ -97,7 +99,7 @@ html_runs() {
 	}' "$tmp/compared" >"$tmp/table"
 	[ "$report_form" = plot ] ||
 	    report_table 'Comparison with the first of each group' <"$tmp/table"
-	report_failed "$1"
+	report_failed "$1" "$html_keys"
 	csv 'csv_row() && get("verdict") != "reference" && get("ratio") != "" {
 		printf "%s, %s%s: %s; the ratio of medians over pairs is %s", \
 		    get("label"), get("metric"), get("group") == "" ? "" : \
@@ -168,15 +170,10 @@ html_advice() {
 	done <"$tmp/numbers"
 }
 
-# html_study DIR: the study's own report, its charts, and its rows
+# html_study DIR|ROWS: the study's own report, its charts, and its rows
 html_study() {
-	html_of=$(sed -n "s/^rows$tab//p" "$1/plan" | head -n 1)
 	html_csv=${1%/}
 	html_csv=${html_csv%.d}
-	case $html_csv in
-	*.csv) ;;
-	*) html_csv=$html_of ;;
-	esac
 	study_report "$1" >"$tmp/study" 2>&1 || :
 	if [ "$report_form" = html ]; then
 		printf '<pre tabindex="0">'
@@ -226,7 +223,7 @@ html_file() {
 
 # html_one OPERAND: a study, or rows
 html_one() {
-	if [ -d "$1" ]; then html_study "$1"; else html_file "$1"; fi
+	if is_study "$1"; then html_study "$1"; else html_file "$1"; fi
 }
 
 # html_report OUT OPERAND...: writes the file, complete or not at all

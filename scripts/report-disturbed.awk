@@ -3,12 +3,12 @@
 # awk -f csv.awk -f stats.awk -f report-disturbed.awk ROWS.csv: TSV of the
 # successful runs that took longer than the median of their label by more than
 # five standard deviations, which are estimated from the median of the distances
-# to the median; only of labels with six runs or more.
+# to the median; only of labels with six runs or more.  Runs with different keys
+# are different labels, unless keyed=no.
 
 csv_row() && (get("stage") == "" || get("stage") == "all") && !failed() && \
     get("wall_s") != "" {
-	# a study's keys are measurements
-	l = get("label") "\t" (key("pull_s") == "" ? get("keys") : "")
+	l = get("label") "\t" (keyed == "no" ? "" : get("keys"))
 	if (!(l in count))
 		label[++labels] = l
 	c = ++count[l]

@@ -72,7 +72,8 @@ report_text() {
 	esac
 }
 
-# report_failed ROWS: runs that failed, and those that look disturbed
+# report_failed ROWS KEYS: runs that failed, and those that look disturbed, among
+# those with the same label and, unless KEYS are given, the same keys
 report_failed() {
 	csv 'csv_row() && (get("stage") == "" || get("stage") == "all") && \
 	    ((get("exit") != "" && get("exit") != 0) || \
@@ -82,7 +83,7 @@ report_failed() {
 		print get("label") "\t" get("keys") "\t" get("run") "\t" \
 		    get("exit") "\t" get("signal") "\t" get("wall_s")
 	}' "$1" | report_table 'Runs that failed; they count in no median'
-	run_awk report-disturbed "$1" |
+	run_awk report-disturbed keyed="${2:+no}" "$1" |
 	    report_table 'Runs that look disturbed: five deviations above the median, in which they count'
 }
 

@@ -111,6 +111,10 @@ cp "$SRC/results/record/mailfs-libzpool.csv" mail.csv
 cp "$SRC/results/record/mailfs-libzpool.csv.provenance" mail.csv.provenance
 t 'rows of a study' 0 report mail.csv
 shows 'are reported on' '^The study, and libzpool.9'
+t 'in Markdown' 0 report --markdown mail.csv
+shows 'so, too' '^The study, and libzpool.9'
+shows 'its runs are compared by label' \
+    '^| libzpool.9.gzip-5.w1 | wall.*| 6 | 0 |.* slower |$'
 mkdir mail.csv.d
 sed -n 's/^# kept plan: //p' mail.csv.provenance >mail.csv.d/plan
 : >mail.csv.d/missing
