@@ -98,6 +98,7 @@ shell_test(long list long)
 
 if(COLDPRESS_PZSEEK)
     shell_test(cli pzseek)
+    shell_test(cli pzseek_index)
     fault_tool(pzseek)
     shell_test(cli pzseek_fault)
     callers_test(pzseek)
