@@ -1,6 +1,7 @@
 #!/bin/sh
 # The CRI plugin of containerd, as Kubernetes uses it, pulls, runs, updates and
-# removes images with layermount as its snapshotter; crictl asks it to.
+# removes images with layermount as its snapshotter; crictl asks it to, and nerdctl
+# does so without it.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
@@ -51,11 +52,11 @@ for i in old new; do
 	t "eStargz, $i" 0 layerpack -q -F estargz --image layout:$i $i
 done
 
-registry='' containerd='' service=''
+registry='' containerd='' service='' second=''
 cri() { crictl --config crictl.yaml "$@"; }
 cleanup() {
 	cri rmp -f -a >/dev/null 2>&1
-	for pid in $containerd $service $registry; do
+	for pid in $containerd $service $second $registry; do
 		kill -INT "$pid" 2>/dev/null
 	done
 }
@@ -93,6 +94,10 @@ disabled_plugins = [
 [proxy_plugins.coldpress]
   type = "snapshot"
   address = "$PWD/run/s.sock"
+# under this name, nerdctl says where layers come from
+[proxy_plugins.stargz]
+  type = "snapshot"
+  address = "$PWD/run/n.sock"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "$host/a/pause:1"
   stream_server_address = "127.0.0.1"
@@ -212,6 +217,45 @@ t 'nothing is mounted any more' 0 await none
 t 'the image of pods' 0 cri rmi "$host/a/pause:1"
 gone_dirs() { [ -z "$(ls root/snapshots)" ]; }
 t 'no layer is left' 0 await gone_dirs
+
+# nerdctl
+ner() {
+	nerdctl -a "$PWD/run/c.sock" -n one --data-root "$PWD/nerdctl" \
+	    --cni-path "$PWD/cni" --cni-netconfpath "$PWD/cni" \
+	    --hosts-dir "$PWD/certs" --snapshotter stargz "$@"
+}
+ner_run() { ner run --rm --net none --cgroup-manager cgroupfs "$@"; }
+layers_of_nerdctl() { grep -c " $PWD/second/snapshots/[0-9]*/fs fuse" \
+    /proc/mounts || :; }
+if have nerdctl; then
+	layermount --foreground --timeout 20 --prefetch none \
+	    --containerd "$PWD/run/n.sock" second >>service.log 2>&1 &
+	second=$!
+	await test -S run/n.sock
+	whole=$(written containerd/)
+	listed() { ner images >/dev/null 2>&1; }
+	t 'nerdctl has the snapshotter' 0 await listed
+	t 'and pulls' 0 ner pull -q "$host/a/app:2"
+	is 'lazily' "$(layers_of_nerdctl)" 2
+	t 'a container' 0 ner_run "$host/a/app:2" /bin/cat /which
+	shows 'runs' '^two$'
+	t 'and another' 0 ner_run "$host/a/app:2" /bin/sha256sum /data/large
+	is 'reads what is right' "$(cut -c 1-64 .t.out)" \
+	    "$(sha256sum <1/data/large | cut -c 1-64)"
+	is 'containerd fetched no layer' \
+	    "$(($(written containerd/) + $(written nerdctl/) - whole < 10000))" 1
+	t 'one that stays' 0 ner run -d --name stays --net none \
+	    "$host/a/app:2" /bin/sleep 1000
+	t 'is listed' 0 ner ps
+	shows 'as running' 'Up .*stays'
+	t 'runs commands' 0 ner exec stays /bin/cat /which
+	t 'is removed' 0 ner rm -f stays
+	t 'and so is the image' 0 ner rmi "$host/a/app:2"
+	left() { [ -z "$(ls second/snapshots)" ]; }
+	t 'with its layers' 0 await left
+else
+	skip 'no nerdctl'
+fi
 kill "$containerd"
 wait "$containerd" || :
 containerd=''
@@ -220,4 +264,10 @@ ended=0
 wait "$service" || ended=$?
 service=''
 is 'the service ends' "$ended" 0
+[ -z "$second" ] || {
+	kill -TERM "$second"
+	wait "$second" || ended=$?
+	is 'and the second' "$ended" 0
+}
+second=''
 done_testing
