@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Scripts, manuals and builds; what is installed; sanitizers and valgrind
 shell_test(lint sh)
+shell_test(lint sh_tests)
 shell_test(lint includes)
 shell_test(lint names)
 shell_test(lint doc)
