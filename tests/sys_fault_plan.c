@@ -122,9 +122,14 @@ parse_rule(struct rule *r, char *text)
 bool
 fault_plan(const char *plan)
 {
-	char *copy = strdup(plan), *save;
-	bool good = copy != NULL;
+	char *copy, *save;
+	bool good;
 
+	/* the plan before may refuse it */
+	fault_direct++;
+	copy = strdup(plan);
+	fault_direct--;
+	good = copy != NULL;
 	rule_count = 0;
 	for (int i = 0; i < FAULT_KINDS; i++)
 		atomic_store(&counts[i], 0);

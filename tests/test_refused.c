@@ -1,0 +1,344 @@
+/*
+ * test_refused.c - conversions, listings and ranges whose memory is refused
+ * SPDX-License-Identifier: BSD-2-Clause
+ *
+ * Each allocation of a run fails in turn, and so does each call of a library
+ * that needs memory.  The run must report it, or give the right bytes, and free
+ * what it has.
+ */
+#include "sys_fault.h"
+
+#include "base/bytes.h"
+#include "format/codec.h"
+#include "format/convert.h"
+#include "format/seek.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { PLAIN = 150000, BLOCK = 32 << 10, MOST = 1 << 20 };
+
+/* Bytes that a run read or made. */
+struct bytes {
+	size_t len;
+	uint8_t p[MOST];
+};
+
+static struct bytes plain, packed, again, got;
+
+/* The threads of a run, and how many of its calls of a kind fail, about. */
+static unsigned threads;
+static unsigned long turns;
+
+/* One way to compress, and what it is given. */
+struct way {
+	const char *codec;
+	int level;
+	const char *key, *text;	/* a setting, or NULL */
+	uint64_t number;
+	bool independent, rsyncable, whole;	/* whole: no size of a block */
+};
+
+#define WAY(name, at, ...) { .codec = name, .level = at, __VA_ARGS__ }
+#define KEY(name, value) .key = name, .number = value
+#define TEXT(name, value) .key = name, .text = value, \
+	.number = sizeof(value) - 1
+
+static const struct way ways[] = {
+	WAY("gzip", 0), WAY("gzip", 2), WAY("gzip", 6), WAY("gzip", 9),
+	WAY("gzip", 11), WAY("gzip", 6, .independent = true),
+	WAY("gzip", 6, .rsyncable = true), WAY("gzip", 6, KEY("huffman", 1)),
+	WAY("gzip", 6, KEY("rle", 1)), WAY("zlib", 6), WAY("zip", 6),
+	WAY("zstd", 1), WAY("zstd", 15), WAY("zstd", 3, KEY("seekable", 1)),
+	WAY("zstd", 3, .independent = true),
+	WAY("zstd", 3, TEXT("dictionary", "a wordier")),
+	WAY("zstd", 3, TEXT("patch-from", "a wordier")),
+	WAY("zstd", 3, TEXT("parameters", "wlog=18,strat=4")),
+	WAY("zstd", 3, KEY("target-block", 1500)),
+	WAY("lz4", 1), WAY("lz4", 9), WAY("lz4", 1, .independent = true),
+	WAY("lz4", 1, KEY("block-check", 1)),
+	WAY("lz4", 1, KEY("legacy", 1),
+	    .whole = true),
+	WAY("lz4", 1, TEXT("dictionary", "a wordier")),
+	WAY("lz4", 9, TEXT("dictionary", "a wordier")),
+	WAY("bzip2", 1, .whole = true),
+	WAY("bzip2", 1, .independent = true, .whole = true),
+	WAY("xz", 0), WAY("xz", 3), WAY("xz", 0, .independent = true),
+	WAY("xz", 0, TEXT("check", "sha256")),
+	WAY("xz", 0, TEXT("filters", "delta:dist=4 lzma2:preset=0")),
+	WAY("xz", 0, KEY("single-thread", 1), .whole = true),
+	WAY("xz", 0, TEXT("encoder", "liblzma")), WAY("lzma", 0, .whole = true),
+};
+
+/* Text, noise and runs. */
+static void
+make_plain(void)
+{
+	uint32_t x = 1;
+
+	plain.len = PLAIN;
+	for (size_t i = 0; i < PLAIN; i++) {
+		x = x * 1664525 + 1013904223;
+		plain.p[i] = i >> 13 & 1 ? (uint8_t)
+		    "a wordier text"[(x >> 24) % 14] : i >> 14 & 1 ? 'r' :
+		    (uint8_t)(x >> 24);
+	}
+}
+
+static int
+file_of(const struct bytes *b)
+{
+	int fd = memfd_create("refused", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, b->p, b->len), (ssize_t)b->len);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static int
+take(void *arg, const uint8_t *data, size_t len)
+{
+	struct bytes *to = arg;
+
+	if (len > sizeof(to->p) - to->len)
+		return -EFBIG;
+	memcpy(to->p + to->len, data, len);
+	to->len += len;
+	return 0;
+}
+
+static void
+set_options(struct convert *c, const struct way *w)
+{
+	c->codec = codec_by_name(w->codec);
+	assert_non_null(c->codec);
+	c->options = (struct codec_options){ .level = w->level,
+	    .threads = threads, .flush_ms = -1, .window_max = 8 << 20,
+	    .independent = w->independent, .rsyncable = w->rsyncable,
+	    .block = w->whole ? 0 : BLOCK };
+	if (w->key != NULL)
+		assert_int_equal(codec_set(&c->options, w->key, w->number,
+		    w->text), 0);
+}
+
+/* Runs `from` through the coder; the bytes are in `got`. */
+static int
+convert(const struct way *w, bool decompress, const struct bytes *from)
+{
+	struct convert c = { .decompress = decompress, .write = take,
+	    .write_arg = &got };
+	struct convert_result r;
+	struct input in;
+	int fd = file_of(from), rc;
+
+	got.len = 0;
+	set_options(&c, w);
+	if (decompress)
+		c.options.block = 0;
+	/* small enough to decode some pieces from the middle */
+	if (decompress && strcmp(w->codec, "gzip") == 0)
+		assert_int_equal(codec_set(&c.options, "piece", 1024, NULL),
+		    0);
+	rc = input_open(&in, fd);
+	if (rc == 0)
+		rc = convert_run(&c, &in, -1, &r);
+	input_close(&in);
+	close(fd);
+	return rc;
+}
+
+static int
+encode(const struct way *w)
+{
+	return convert(w, false, &plain);
+}
+
+static int
+decode(const struct way *w)
+{
+	return convert(w, true, &packed);
+}
+
+/* The listing's size and frames are what it gives. */
+static int
+list(const struct way *w)
+{
+	const struct codec *codec = codec_by_name(w->codec);
+	struct codec_listing l = { .size = 0 };
+	int fd = file_of(&packed), rc = codec->list(fd, packed.len, &l);
+
+	got.len = 16;
+	store_le64(got.p, l.size);
+	store_le64(got.p + 8, l.frames);
+	close(fd);
+	return rc;
+}
+
+/* A range in the middle. */
+static int
+range(const struct way *w)
+{
+	struct seek_range r = { .from = PLAIN / 2, .len = 3000 };
+	struct seek_need need = SEEK_NEED_NONE;
+	struct convert c = { .decompress = true };
+	struct seek_result result;
+	struct seek_map m;
+	int fd = file_of(&packed), out = memfd_create("range", MFD_CLOEXEC);
+	int rc;
+
+	set_options(&c, w);
+	c.options.block = 0;
+	seek_need_range(&need, &r);
+	rc = seek_map_open(&m, c.codec, fd, packed.len, &need);
+	if (rc == 0) {
+		rc = seek_read(&m, &c, &r, false, out, &result);
+		seek_map_close(&m);
+	}
+	got.len = (size_t)lseek(out, 0, SEEK_END);
+	assert_int_equal(pread(out, got.p, got.len, 0), (ssize_t)got.len);
+	close(out);
+	close(fd);
+	return rc;
+}
+
+/* A gzip file's side index, and a range with it. */
+static int
+indexed(const struct way *w)
+{
+	struct seek_range r = { .from = PLAIN / 2, .len = 3000 };
+	struct convert c = { .decompress = true };
+	struct seek_result result;
+	struct seek_map m;
+	int fd = file_of(&packed), out = memfd_create("range", MFD_CLOEXEC);
+	int index = memfd_create("index", MFD_CLOEXEC), rc;
+
+	set_options(&c, w);
+	c.options.block = 0;
+	rc = seek_index_make(&c, fd, packed.len, 20000, index);
+	if (rc == 0)
+		rc = seek_map_index(&m, c.codec, fd, packed.len, index);
+	if (rc == 0) {
+		rc = seek_read(&m, &c, &r, false, out, &result);
+		seek_map_close(&m);
+	}
+	got.len = (size_t)lseek(out, 0, SEEK_END);
+	assert_int_equal(pread(out, got.p, got.len, 0), (ssize_t)got.len);
+	close(index);
+	close(out);
+	close(fd);
+	return rc;
+}
+
+/* The same run, with the k-th call refused. */
+static void
+refuse(const struct way *w, int (*run)(const struct way *w),
+    const char *kind, unsigned long k, const char *what)
+{
+	long blocks = fault_blocks();
+	char plan[64];
+	int rc;
+
+	snprintf(plan, sizeof(plan), "%s:%lu%s", kind, k, what);
+	assert_true(fault_plan(plan));
+	rc = run(w);
+	assert_true(fault_plan(""));
+	if (fault_blocks() != blocks)
+		fail_msg("%s -%d, %s: %ld blocks left", w->codec, w->level,
+		    plan, fault_blocks() - blocks);
+	if (rc == 0 && (got.len != again.len ||
+	    memcmp(got.p, again.p, got.len) != 0))
+		fail_msg("%s -%d, %s: other bytes", w->codec, w->level, plan);
+	assert_in_range(-rc, 0, 133);
+}
+
+/* Each call is refused in turn, or that call and all later ones. */
+static void
+suffers(const struct way *w, int (*run)(const struct way *w))
+{
+	static const enum fault_kind kinds[] = { FAULT_MALLOC, FAULT_LIBRARY,
+	    FAULT_THREAD };
+	unsigned long n[3];
+	int rc;
+
+	assert_true(fault_plan(""));
+	rc = run(w);
+	if (rc != 0)
+		fail_msg("%s -%d %s: %d", w->codec, w->level,
+		    w->key != NULL ? w->key : "", rc);
+	again = got;
+	for (int i = 0; i < 3; i++)
+		n[i] = fault_count(kinds[i]);
+	for (int i = 0; i < 3; i++) {
+		unsigned long step = 1 + n[i] / turns;
+
+		for (unsigned long k = 1; k <= n[i]; k += step) {
+			refuse(w, run, fault_names[kinds[i]], k, ":ENOMEM");
+			if (k < 8)
+				refuse(w, run, fault_names[kinds[i]], k,
+				    "+:ENOMEM");
+		}
+	}
+}
+
+static void
+try_way(const struct way *w, unsigned with, unsigned long most)
+{
+	const struct codec *codec = codec_by_name(w->codec);
+
+	threads = with;
+	turns = most;
+	suffers(w, encode);
+	packed = again;
+	suffers(w, decode);
+	assert_int_equal(again.len, plain.len);
+	assert_memory_equal(again.p, plain.p, plain.len);
+	if (codec->list != NULL)
+		suffers(w, list);
+	if (codec->seek == NULL || w->text != NULL)
+		return;
+	suffers(w, range);
+	assert_memory_equal(again.p, plain.p + PLAIN / 2, 3000);
+	if (strcmp(w->codec, "gzip") != 0 || w->level != 2)
+		return;
+	suffers(w, indexed);
+	assert_memory_equal(again.p, plain.p + PLAIN / 2, 3000);
+}
+
+static void
+one_thread(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		try_way(&ways[i], 1, 60);
+}
+
+/* Which call is the k-th is then a matter of luck. */
+static void
+two_threads(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		try_way(&ways[i], 2, 20);
+}
+
+int
+main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_thread),
+		cmocka_unit_test(two_threads),
+	};
+
+	make_plain();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
