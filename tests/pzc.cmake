@@ -116,8 +116,16 @@ unit_test(seek_zstd ${fault_seam})
 target_link_libraries(test_seek_zstd PRIVATE PkgConfig::ZSTD)
 unit_test(list ${fault_seam})
 target_link_libraries(test_list PRIVATE PkgConfig::ZLIB)
-unit_test(refused ${fault_seam} sys_fault_wrap.c)
+add_executable(test_refused test_refused.c ${fault_seam} sys_fault_wrap.c)
+target_link_libraries(test_refused PRIVATE coldpress PkgConfig::CMOCKA)
 target_link_options(test_refused PRIVATE ${fault_wraps})
+foreach(codec IN ITEMS gzip zlib zip zstd lz4 bzip2 xz lzma)
+    add_test(NAME unit.refused_${codec}
+        COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/run.sh
+            $<TARGET_FILE:test_refused> ${codec})
+    set_tests_properties(unit.refused_${codec} PROPERTIES LABELS quick
+        TIMEOUT ${test_timeout} ENVIRONMENT "${run_environment}")
+endforeach()
 unit_test(adapt)
 unit_test(codec)
 shell_test(cli pzc_adapt)
