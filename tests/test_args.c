@@ -43,6 +43,9 @@ sizes(void **state)
 		{ "1TB", 0, (uint64_t)1 << 40 }, { "M", -EINVAL, 0 },
 		{ "-1", -EINVAL, 0 }, { "1Q", -EINVAL, 0 },
 		{ "1MM", -EINVAL, 0 }, { "8388608T", -ERANGE, 0 },
+		{ "9223372036854775807", 0, INT64_MAX },
+		{ "9223372036854775808", -ERANGE, 0 },
+		{ "99999999999999999999", -ERANGE, 0 },
 	};
 
 	(void)state;

@@ -116,6 +116,22 @@ v2_in_a_container(void **state)
 	assert_int_equal(cpus_quota(root), 2);
 }
 
+/* The mounted part of the hierarchy is a group above that of the process. */
+static void
+v2_below_a_group(void **state)
+{
+	(void)state;
+	put("/proc/self/cgroup", "0::/docker/a/b\n");
+	put("/proc/self/mountinfo",
+	    "26 23 0:24 /docker/a /cg rw - cgroup2 cgroup rw\n");
+	put("/cg/b/cpu.max", "150000 100000\n");
+	assert_int_equal(cpus_quota(root), 2);
+	/* another filesystem, with a file of that name */
+	put("/proc/self/mountinfo",
+	    "26 23 0:24 /docker/a /cg rw - tmpfs cgroup rw\n");
+	assert_int_equal(cpus_quota(root), 0);
+}
+
 static void
 v1_host_and_container(void **state)
 {
@@ -134,6 +150,10 @@ v1_host_and_container(void **state)
 	put("/c/cpu/docker/cpu.cfs_quota_us", "250001\n");
 	put("/c/cpu/docker/cpu.cfs_period_us", "50000\n");
 	assert_int_equal(cpus_quota(root), 6);
+	/* another controller, whose name is as long */
+	put("/proc/self/cgroup", "4:cpx:/docker/a\n");
+	assert_int_equal(cpus_quota(root), 0);
+	put("/proc/self/cgroup", "4:cpu,cpuacct:/docker/a\n");
 	/* the mounted part of the hierarchy is the group itself */
 	put("/proc/self/mountinfo", "32 23 0:27 /docker/a /c/cpu/docker rw "
 	    "master:9 - cgroup cgroup rw,cpu,cpuacct\n");
@@ -191,6 +211,7 @@ main(void)
 		cmocka_unit_test_teardown(no_quota_is_zero, clean),
 		cmocka_unit_test_teardown(v2_takes_the_tightest_above, clean),
 		cmocka_unit_test_teardown(v2_in_a_container, clean),
+		cmocka_unit_test_teardown(v2_below_a_group, clean),
 		cmocka_unit_test_teardown(v1_host_and_container, clean),
 		cmocka_unit_test_teardown(nonsense_is_no_quota, clean),
 		cmocka_unit_test(follows_the_affinity_mask),

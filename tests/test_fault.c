@@ -4,10 +4,14 @@
  */
 #include "sys_fault.h"
 
+#include "base/args.h"
 #include "base/fdio.h"
 #include "base/output.h"
+#include "base/output_tree.h"
+#include "base/stats.h"
 #include "base/sys.h"
 #include "base/table.h"
+#include "base/toml.h"
 #include "scratch.h"
 
 #include <dirent.h>
@@ -236,6 +240,178 @@ output_survives_kill(void **state)
 	assert_in_range(killed, 20, 100);
 }
 
+/* Makes a directory with a file. */
+static int
+make_tree(void)
+{
+	struct output_tree t;
+	int rc = output_tree_create(&t, "tree"), fd;
+
+	if (rc == 0) {
+		fd = openat(t.dir, "file", O_CREAT | O_WRONLY | O_CLOEXEC,
+		    0600);
+		assert_true(fd >= 0 && close(fd) == 0);
+		rc = output_tree_commit(&t);
+	}
+	output_tree_abort(&t);
+	return rc;
+}
+
+static void
+check_tree(const char *plan)
+{
+	int fds = entries("/proc/self/fd"), rc;
+	long blocks = fault_blocks();
+	bool there;
+
+	assert_int_equal(system("rm -rf tree .coldpress-*"), 0);
+	assert_true(fault_plan(plan));
+	rc = make_tree();
+	keep_counts();
+	assert_true(fault_plan(""));
+	there = access("tree/file", F_OK) == 0;
+	/* only a failed sync of the parent comes after the name */
+	if (there != (rc == 0) && (!there || strstr(plan, "fsync") == NULL))
+		fail_msg("%s: %d", plan, rc);
+	/* what is there already, or cannot be seen, is no reason to go on */
+	if (strncmp(plan, "stat:1:EIO", 10) == 0)
+		assert_int_equal(rc, -EIO);
+	if (strncmp(plan, "malloc:1:", 9) == 0 ||
+	    strncmp(plan, "malloc:2:", 9) == 0)
+		assert_int_equal(rc, -ENOMEM);
+	if (strncmp(plan, "renameat:1:", 11) == 0)
+		assert_true(rc != 0);
+	assert_int_equal(entries("/proc/self/fd"), fds);
+	assert_int_equal(fault_blocks(), blocks);
+	if (strstr(plan, "unlinkat") == NULL && strstr(plan, "getdents") ==
+	    NULL && strstr(plan, "openat") == NULL)
+		assert_int_equal(entries("."), 2 + there);
+	assert_int_equal(system("rm -rf tree .coldpress-*"), 0);
+}
+
+static void
+tree_is_whole_or_nothing(void **state)
+{
+	(void)state;
+	sweep("", check_tree);
+	/* the name is taken */
+	assert_int_equal(mkdir("tree", 0700), 0);
+	assert_int_equal(make_tree(), -EEXIST);
+	assert_int_equal(rmdir("tree"), 0);
+}
+
+/* Some filesystems cannot sync a directory, but others fail to. */
+static void
+sync_of_directory(void **state)
+{
+	(void)state;
+	replace = false;
+	sync_it = true;
+	unlink("file");
+	assert_true(fault_plan("fsync:2:EINVAL"));
+	assert_int_equal(save(), 0);
+	unlink("file");
+	assert_true(fault_plan("fsync:2:EIO"));
+	assert_int_equal(save(), -EIO);
+	assert_null(text_of("file"));
+	/* close reports what was delayed, even after all syncs */
+	assert_true(fault_plan("close:1:EIO"));
+	assert_int_equal(save(), -EIO);
+	assert_true(fault_plan(""));
+}
+
+static int
+splice_args(void)
+{
+	static char name[] = "pzc";
+	char *argv[] = { name, NULL }, **out;
+	int argc = 1, rc = args_splice("-9", &argc, argv, &out);
+
+	if (rc == 0)
+		sys_free(out);
+	return rc;
+}
+
+static int
+read_file(void)
+{
+	int fd = open("file", O_RDONLY | O_CLOEXEC), rc;
+	char *text;
+	size_t len;
+
+	rc = fdio_read_all(fd, 99999, &text, &len);
+	if (rc == 0)
+		sys_free(text);
+	close(fd);
+	return rc;
+}
+
+static int
+signed_rank(void)
+{
+	const double v[] = { 1, 2, 4 };
+	struct stats_centre c;
+
+	return stats_signed_rank(v, 3, 0.5, &c);
+}
+
+static int
+rank_sum(void)
+{
+	const double v[] = { 1, 2, 4 };
+	struct stats_centre c;
+
+	return stats_rank_sum(v, 2, v, 3, 0.5, &c);
+}
+
+static int
+no_item(void *arg, const struct toml_item *i)
+{
+	(void)arg;
+	(void)i;
+	return 0;
+}
+
+static int
+read_toml(void)
+{
+	char why[TOML_WHY];
+
+	return toml_read("a = 1", 5, no_item, NULL, why);
+}
+
+/* Each allocation is refused in turn, and that is the result. */
+static void
+refused_memory(void **state)
+{
+	static int (*const all[])(void) = { splice_args, read_file,
+		signed_rank, rank_sum, read_toml };
+	static char text[20000];
+	long blocks = fault_blocks();
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	put_text(text);
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		unsigned long n;
+
+		assert_true(fault_plan(""));
+		assert_int_equal(all[i](), 0);
+		n = fault_count(FAULT_MALLOC);
+		assert_true(n > 0);
+		for (unsigned long k = 1; k <= n; k++) {
+			char plan[64];
+
+			snprintf(plan, sizeof(plan), "malloc:%lu:ENOMEM", k);
+			assert_true(fault_plan(plan));
+			assert_int_equal(all[i](), -ENOMEM);
+			assert_int_equal(fault_blocks(), blocks);
+		}
+	}
+	assert_true(fault_plan(""));
+	unlink("file");
+}
+
 static const char *const columns[] = { "name", "wall_s" };
 static enum table_format format;
 
@@ -370,6 +546,9 @@ main(void)
 		cmocka_unit_test(plans),
 		cmocka_unit_test(output_is_whole_or_nothing),
 		cmocka_unit_test(output_survives_kill),
+		cmocka_unit_test(sync_of_directory),
+		cmocka_unit_test(tree_is_whole_or_nothing),
+		cmocka_unit_test(refused_memory),
 		cmocka_unit_test(tables_have_whole_rows),
 		cmocka_unit_test(a_failed_header_is_written_again),
 	};

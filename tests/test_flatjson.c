@@ -7,13 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static void
 members(void **state)
 {
 	static const char text[] = " { \"a\" : 1.5e3 , \"b\":\"x\\\"}\", "
-	    "\"c\":null,\"d\":-7,\"e\":true} \n";
+	    "\"c\":null,\"d\":-7,\"e\":true,\"f\":false} \n";
 	struct flatjson j;
 
 	(void)state;
@@ -30,6 +32,7 @@ members(void **state)
 	assert_true(j.is_number && j.number == -7);
 	assert_int_equal(flatjson_next(&j), 1);
 	assert_memory_equal(j.name, "e", 1);
+	assert_int_equal(flatjson_next(&j), 1);
 	assert_int_equal(flatjson_next(&j), 0);
 	assert_int_equal(flatjson_open(&j, "{}", 2), 0);
 	assert_int_equal(flatjson_next(&j), 0);
@@ -42,11 +45,20 @@ members(void **state)
 static int
 end_of(const char *text, size_t len)
 {
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct flatjson j;
-	int rc = flatjson_open(&j, text, len);
+	char *p;
+	int rc;
 
+	p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(p != MAP_FAILED);
+	assert_int_equal(mprotect(p + page, page, PROT_NONE), 0);
+	memcpy(p + page - len, text, len);
+	rc = flatjson_open(&j, p + page - len, len);
 	while (rc == 0 && (rc = flatjson_next(&j)) == 1)
 		rc = 0;
+	munmap(p, 2 * page);
 	return rc;
 }
 
@@ -57,7 +69,7 @@ malformed(void **state)
 		"{\"a\":", "{\"a\":1", "{\"a\":1,", "{\"a\" 1}", "{a:1}",
 		"{\"a\":{}}", "{\"a\":[1]}", "{\"a\":inf}", "{\"a\":0x10}",
 		"{\"a\":nan}", "{\"a\":1 2}", "{\"a\":1}{", "{\"a\":1}x",
-		"{,\"a\":1}", "{\"a\":\"\\", "{\"a\":--1}", "{\"a\":+1}",
+		"{,\"a\":1}", "{\"a\":}", "{\"a\":,", "{\"a\":\"\\", "{\"a\":--1}", "{\"a\":+1}",
 		"{\"a\":11111111111111111111111111111111111111111111111111}" };
 
 	(void)state;

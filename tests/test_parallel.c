@@ -64,6 +64,11 @@ no_more_than_the_most(void **state)
 	    -EINVAL);
 	assert_int_equal(parallel_run_all(0, count, calls), -EINVAL);
 	assert_called(0);
+	/* this many are not too many */
+	assert_true(fault_plan("thread:2:EAGAIN"));
+	assert_int_equal(parallel_run_all(PARALLEL_MAX, count, calls),
+	    -EAGAIN);
+	assert_true(fault_plan(""));
 }
 
 static void

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -179,6 +180,8 @@ makes_trees_in_steps(void)
 	dirfd = open("steps", O_RDONLY | O_DIRECTORY);
 	deep = open("steps/deep", O_PATH | O_DIRECTORY);
 	EXPECT(dirfd != -1 && deep != -1);
+	/* 0 is a descriptor like any other */
+	close(0);
 	EXPECT(sandbox_making_begin(&s, dirfd) == 0);
 	EXPECT(sandbox_making_add(&s, deep) == 0);
 	/* nothing is confined yet */
@@ -197,6 +200,17 @@ makes_trees_in_steps(void)
 	EXPECT(open("old", O_WRONLY) == -1 && errno == EACCES);
 	EXPECT(mkdir("new", 0700) == -1 && errno == EACCES);
 	EXPECT(openat(dirfd, "../old", O_RDONLY) == -1 && errno == EACCES);
+}
+
+/* The kernel refuses one more descriptor. */
+static void
+cannot_begin(void)
+{
+	struct rlimit none = { 0, 0 };
+	struct sandbox_making s;
+
+	EXPECT(setrlimit(RLIMIT_NOFILE, &none) == 0);
+	EXPECT(sandbox_making_begin(&s, AT_FDCWD) == (here ? -EMFILE : 0));
 }
 
 /* What was begun can be forgotten. */
@@ -357,6 +371,7 @@ forbids_paths(void **state)
 	assert_int_equal(in_child(makes_trees), 0);
 	assert_int_equal(in_child(makes_trees_in_steps), 0);
 	assert_int_equal(in_child(forgets_steps), 0);
+	assert_int_equal(in_child(cannot_begin), 0);
 	unlink("sub/way");
 	assert_int_equal(unlink("sub/old"), 0);
 	assert_int_equal(rmdir("sub"), 0);

@@ -41,8 +41,7 @@ args_size(const char *s, uint64_t *bytes)
 
 	if (!isdigit((unsigned char)*s))
 		return -EINVAL;
-	errno = 0;
-	v = strtoull(s, &end, 10);
+	v = strtoull(s, &end, 10);	/* too large: ULLONG_MAX */
 	if (*end != '\0') {
 		unit = strchr(units, toupper((unsigned char)*end));
 		if (unit == NULL)
@@ -53,7 +52,7 @@ args_size(const char *s, uint64_t *bytes)
 		    *end != '\0')
 			return -EINVAL;
 	}
-	if (errno != 0 || v > (uint64_t)INT64_MAX >> shift)
+	if (v > (uint64_t)INT64_MAX >> shift)
 		return -ERANGE;
 	*bytes = (uint64_t)v << shift;
 	return 0;
