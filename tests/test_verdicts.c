@@ -4,10 +4,12 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * Small streams, ours and the library's, single and joined, get each bit
- * flipped, are cut at each byte, and have bytes appended.  zlib, libbz2,
- * liblzma, libzstd and liblz4 are the references for one member or frame; how
- * members follow one another, and what may follow the last, is the model below.
+ * flipped, with and without the checksum of a header put right again, are cut at
+ * each byte, and have bytes appended.  zlib, libbz2, liblzma, libzstd and liblz4
+ * are the references for one member or frame; how members follow one another, and
+ * what may follow the last, is the model below.
  */
+#include "base/bytes.h"
 #include "format/codec.h"
 #include "format/convert.h"
 #include "format/skippable.h"
@@ -25,6 +27,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <xxhash.h>
 #include <zlib.h>
 #include <zstd.h>
 #include <cmocka.h>
@@ -283,6 +286,36 @@ struct stream {
 	uint8_t data[STREAM];
 };
 
+/* Puts the checksums of headers right again, for what they would hide. */
+static void
+mend(const struct format *f, uint8_t *p, size_t len)
+{
+	size_t n;
+
+	if (strcmp(f->name, "zlib") == 0) {
+		n = (size_t)p[0] << 8 | (p[1] & 0xe0);
+		p[1] = (uint8_t)((p[1] & 0xe0) | (31 - n % 31) % 31);
+	} else if (strcmp(f->name, "gzip") == 0 && p[3] == 2) {
+		store_le16(p + 10, (uint16_t)crc32(0, p, 10));
+	} else if (strcmp(f->name, "lz4") == 0 &&
+	    load_le32(p) == 0x184d2204) {
+		n = 6 + (p[4] & 8) + (p[4] & 1 ? 4 : 0);
+		if (n < len)
+			p[n] = (uint8_t)(XXH32(p + 4, n - 4, 0) >> 8);
+	} else if (strcmp(f->name, "xz") == 0) {
+		store_le32(p + 8, lzma_crc32(p + 6, 2, 0));
+		n = 4 * ((size_t)p[12] + 1);
+		if (p[12] != 0 && 12 + n <= len)
+			store_le32(p + 12 + n - 4, lzma_crc32(p + 12, n - 4,
+			    0));
+		n = 4 * ((size_t)load_le32(p + len - 8) + 1);
+		if (n <= len - 24)
+			store_le32(p + len - 16, lzma_crc32(p + len - 12 - n,
+			    n - 4, 0));
+		store_le32(p + len - 12, lzma_crc32(p + len - 8, 6, 0));
+	}
+}
+
 /* Compares the verdicts on a stream, which `what` and n describe. */
 static void
 judge(const struct format *f, const uint8_t *data, size_t len,
@@ -324,14 +357,19 @@ spoil(const struct format *f, const struct stream *s, const char *which)
 		"\x04\x22\x4d", "\x04\x22\x4d\x18", "\3757zXZ" };
 	static const size_t lens[] = { 0, 1, 4, 5, 1, 5, 1, 2, 1, 2, 3, 4, 4, 3,
 		4, 8, 9, 3, 4, 5 };
-	uint8_t p[2 * STREAM + 16];
-	char what[64];
+	uint8_t p[2 * STREAM + 16], q[STREAM];
+	char what[64], mended[64];
 
 	snprintf(what, sizeof(what), "%s, bit", which);
+	snprintf(mended, sizeof(mended), "%s, mended, bit", which);
 	for (size_t bit = 0; bit < 8 * s->len; bit++) {
 		memcpy(p, s->data, s->len);
 		p[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		judge(f, p, s->len, bit % 16 == 7 ? 2 : 1, what, bit);
+		memcpy(q, p, s->len);
+		mend(f, q, s->len);
+		if (memcmp(p, q, s->len) != 0)
+			judge(f, q, s->len, 1 + bit % 2, mended, bit);
 	}
 	snprintf(what, sizeof(what), "%s, cut at", which);
 	for (size_t n = 0; n < s->len; n++)
@@ -407,9 +445,27 @@ of_theirs(void)
 	ZSTD_CCtx *c = ZSTD_createCCtx();
 	lzma_options_lzma o;
 	lzma_stream l = LZMA_STREAM_INIT;
+	gz_header head = { .hcrc = 1 };
+	z_stream z = { .zalloc = Z_NULL };
 	unsigned n = STREAM;
 
 	text_of(text, TEXT);
+	/* a header with a checksum of its own, and nothing else */
+	assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 31, 8, 0), Z_OK);
+	assert_int_equal(deflateSetHeader(&z, &head), Z_OK);
+	z.next_in = text;
+	z.avail_in = TEXT;
+	z.next_out = s.data;
+	z.avail_out = STREAM;
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	s.len = z.total_out;
+	deflateEnd(&z);
+	spoil(&formats[0], &s, "zlib");
+	/* a block whose header has its sizes */
+	s.len = 0;
+	assert_int_equal(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL,
+	    text, TEXT, s.data, &s.len, STREAM), LZMA_OK);
+	spoil(&formats[3], &s, "liblzma");
 	s.len = LZ4F_compressFrame(s.data, STREAM, text, TEXT, &p);
 	spoil(&formats[6], &s, "liblz4");
 	ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1);
