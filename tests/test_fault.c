@@ -240,9 +240,9 @@ output_survives_kill(void **state)
 	assert_in_range(killed, 20, 100);
 }
 
-/* Makes a directory with a file. */
+/* Makes a directory with a file; another may come first. */
 static int
-make_tree(void)
+make_tree(bool taken)
 {
 	struct output_tree t;
 	int rc = output_tree_create(&t, "tree"), fd;
@@ -251,9 +251,13 @@ make_tree(void)
 		fd = openat(t.dir, "file", O_CREAT | O_WRONLY | O_CLOEXEC,
 		    0600);
 		assert_true(fd >= 0 && close(fd) == 0);
+		if (taken)
+			assert_true(mkdir("tree", 0700) == 0 &&
+			    mkdir("tree/in", 0700) == 0);
 		rc = output_tree_commit(&t);
 	}
-	output_tree_abort(&t);
+	if (rc != 0)
+		output_tree_abort(&t);
 	return rc;
 }
 
@@ -266,7 +270,7 @@ check_tree(const char *plan)
 
 	assert_int_equal(system("rm -rf tree .coldpress-*"), 0);
 	assert_true(fault_plan(plan));
-	rc = make_tree();
+	rc = make_tree(false);
 	keep_counts();
 	assert_true(fault_plan(""));
 	there = access("tree/file", F_OK) == 0;
@@ -296,7 +300,10 @@ tree_is_whole_or_nothing(void **state)
 	sweep("", check_tree);
 	/* the name is taken */
 	assert_int_equal(mkdir("tree", 0700), 0);
-	assert_int_equal(make_tree(), -EEXIST);
+	assert_int_equal(make_tree(false), -EEXIST);
+	assert_int_equal(rmdir("tree"), 0);
+	assert_int_equal(make_tree(true), -EEXIST);
+	assert_int_equal(rmdir("tree/in"), 0);
 	assert_int_equal(rmdir("tree"), 0);
 }
 
@@ -365,6 +372,14 @@ rank_sum(void)
 }
 
 static int
+drift_p(void)
+{
+	double v[STATS_DRIFT_MIN] = { 1 }, p;
+
+	return stats_drift_p(v, STATS_DRIFT_MIN, &p);
+}
+
+static int
 no_item(void *arg, const struct toml_item *i)
 {
 	(void)arg;
@@ -385,7 +400,7 @@ static void
 refused_memory(void **state)
 {
 	static int (*const all[])(void) = { splice_args, read_file,
-		signed_rank, rank_sum, read_toml };
+		signed_rank, rank_sum, drift_p, read_toml };
 	static char text[20000];
 	long blocks = fault_blocks();
 

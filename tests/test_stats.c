@@ -341,6 +341,13 @@ rank_sum(void **state)
 	assert_int_equal(stats_rank_sum(x + 5, 3, y + 2, 3, 0.95, &r), 0);
 	assert_false(r.bounded);
 	assert_int_equal(stats_rank_sum(x, 0, y, 5, 0.95, &r), -ERANGE);
+	assert_int_equal(stats_rank_sum(x, 5, y, 0, 0.95, &r), -ERANGE);
+	assert_int_equal(stats_rank_sum(y, 5, many, STATS_RANK_MAX + 1, 0.95,
+	    &r), -ERANGE);
+	assert_int_equal(stats_rank_sum(y, 1, many, STATS_RANK_MAX, 0.95, &r),
+	    0);
+	assert_int_equal(stats_rank_sum(many, STATS_RANK_MAX, y, 1, 0.95, &r),
+	    0);
 	assert_int_equal(stats_rank_sum(many, STATS_RANK_MAX + 1, y, 5, 0.95,
 	    &r), -ERANGE);
 	assert_int_equal(stats_rank_sum(y, 5, infinite, 2, 0.95, &r), -EDOM);
