@@ -104,9 +104,10 @@ if(COLDPRESS_PZSEEK)
     callers_test(pzseek)
 endif()
 
-unit_test(verdicts)
-target_link_libraries(test_verdicts PRIVATE PkgConfig::ZLIB BZip2::BZip2
-    PkgConfig::LZMA PkgConfig::ZSTD PkgConfig::LZ4)
+add_executable(test_verdicts test_verdicts.c)
+target_link_libraries(test_verdicts PRIVATE coldpress PkgConfig::CMOCKA
+    PkgConfig::ZLIB BZip2::BZip2 PkgConfig::LZMA PkgConfig::ZSTD PkgConfig::LZ4)
+unit_test_of(verdicts gzip zlib bzip2 xz lzma zstd lz4)
 unit_test(zstd_jobs zstd_made.c)
 unit_test(zstd_frames zstd_made.c)
 unit_test(seek)
@@ -119,13 +120,7 @@ target_link_libraries(test_list PRIVATE PkgConfig::ZLIB)
 add_executable(test_refused test_refused.c ${fault_seam} sys_fault_wrap.c)
 target_link_libraries(test_refused PRIVATE coldpress PkgConfig::CMOCKA)
 target_link_options(test_refused PRIVATE ${fault_wraps})
-foreach(codec IN ITEMS gzip zlib zip zstd lz4 bzip2 xz lzma)
-    add_test(NAME unit.refused_${codec}
-        COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/run.sh
-            $<TARGET_FILE:test_refused> ${codec})
-    set_tests_properties(unit.refused_${codec} PROPERTIES LABELS quick
-        TIMEOUT ${test_timeout} ENVIRONMENT "${run_environment}")
-endforeach()
+unit_test_of(refused gzip zlib zip zstd lz4 bzip2 xz lzma)
 unit_test(adapt)
 unit_test(codec)
 shell_test(cli pzc_adapt)
