@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <xxhash.h>
 #include <zlib.h>
 
 enum {
@@ -304,6 +305,11 @@ zip64(void **state)
 	store_le64(file + locator + 8, UINT64_MAX);
 	lists(zip_list, -EBADMSG, 0, false);
 	for (int i = 0; i < 4; i++) {
+		make_zip(70000);
+		file[entry + (size_t)i] ^= 1;
+		lists(zip_list, -EBADMSG, 0, false);
+	}
+	for (int i = 0; i < 4; i++) {
 		make_zip(0);
 		lists(zip_list, 0, 54321, true);
 		file[end64 + (size_t)i] ^= 1;
@@ -394,6 +400,114 @@ blocks(void **state)
 	look_close(look);
 	close(fd);
 	suffers(is_block);
+}
+
+/* LZ4 */
+
+enum { LZ4_BLOCK = 64 << 10 };
+
+/* Puts a header: blocks of 64 KiB, without checksums. */
+static void
+put_lz4_head(void)
+{
+	static const uint8_t flags[] = { 0x60, 0x40 };
+
+	len = 0;
+	put_le(0x184d2204, 4);
+	put(flags, 2);
+	put_le(XXH32(flags, 2, 0) >> 8 & 0xff, 1);
+}
+
+/* Puts a block of a byte that is repeated n times. */
+static void
+put_lz4_run(size_t n)
+{
+	size_t at = len;
+
+	put_le(0, 4);
+	put("\x1f" "a\1\0", 4);
+	for (n -= 1 + 19 + 5; n >= 255; n -= 255)
+		put("\xff", 1);
+	put_le(n, 1);
+	put("\x50" "aaaaa", 6);
+	store_le32(file + at, (uint32_t)(len - at - 4));
+}
+
+/* How many units the map of the file has. */
+static size_t
+lz4_units(void)
+{
+	struct seek_need need = SEEK_NEED_ALL;
+	int fd = unread_file(file, len);
+	struct seek_map m;
+	size_t n;
+
+	assert_int_equal(seek_map_open(&m, codec_by_name("lz4"), fd, len,
+	    &need), 0);
+	n = m.count;
+	seek_map_close(&m);
+	close(fd);
+	return n;
+}
+
+static int
+list_any(const char *name, size_t n)
+{
+	struct codec_listing l = { .size = 0 };
+	int fd = unread_file(file, n), rc;
+
+	rc = codec_by_name(name)->list(fd, n, &l);
+	close(fd);
+	return rc;
+}
+
+static void
+lz4_blocks(void **state)
+{
+	static const uint8_t cut[] = "\x1f" "a\1";
+
+	(void)state;
+	/* as large as a block may be, and one byte more */
+	for (uint32_t more = 0; more < 2; more++) {
+		put_lz4_head();
+		put_le(UINT32_C(0x80000000) | (LZ4_BLOCK + more), 4);
+		memset(file + len, 'x', LZ4_BLOCK + more);
+		len += LZ4_BLOCK + more;
+		put_le(0, 4);
+		assert_int_equal(list_any("lz4", len), more ? -EBADMSG : 0);
+		assert_int_equal(lz4_units(), more ? 0 : 2);
+		put_lz4_head();
+		put_lz4_run(LZ4_BLOCK + more);
+		put_le(0, 4);
+		assert_int_equal(list_any("lz4", len), 0);
+		assert_int_equal(lz4_units(), more ? 0 : 2);
+	}
+	/* no end mark, or a part of it */
+	for (size_t n = 0; n < 4; n++) {
+		put_lz4_head();
+		put_lz4_run(100);
+		put("\0\0\0", n);
+		assert_int_equal(list_any("lz4", len), -ENODATA);
+		assert_int_equal(lz4_units(), 0);
+	}
+	/* a block that is none */
+	put_lz4_head();
+	put_le(3, 4);
+	put(cut, 3);
+	put_le(0, 4);
+	assert_int_equal(lz4_units(), 0);
+}
+
+/* A header of 13 bytes, of which some are missing. */
+static void
+lzma_header(void **state)
+{
+	(void)state;
+	len = 0;
+	put("\x5d\0\0\x10\0", 5);
+	put_le(77, 8);
+	for (size_t n = 0; n <= len; n++)
+		assert_int_equal(list_any("lzma", n), n < len ? -ENODATA : 0);
 }
 
 /* Side indexes */
@@ -511,6 +625,8 @@ main(void)
 		cmocka_unit_test(zip64_comment),
 		cmocka_unit_test(zip64_cut),
 		cmocka_unit_test(blocks),
+		cmocka_unit_test(lz4_blocks),
+		cmocka_unit_test(lzma_header),
 		cmocka_unit_test(indexes),
 		cmocka_unit_test(skippable),
 	};

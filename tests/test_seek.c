@@ -146,6 +146,10 @@ bounded(void **state)
 	assert_int_equal(seek_end(&m, 60, 1001), -EBADMSG);
 	assert_int_equal(seek_end(&m, 60, 1000), 0);
 	seek_map_close(&m);
+	/* without any unit, there is nothing to end */
+	m = (struct seek_map){ .len = 1000, .held.at = UINT64_MAX };
+	assert_int_equal(seek_end(&m, 0, 0), -EBADMSG);
+	seek_map_close(&m);
 }
 
 static void
@@ -299,6 +303,11 @@ index_of_lies(void **state)
 	    g.len, g.index), 0);
 	assert_int_equal(read_at(&g, &m, m.units[1].plain, 1000, got),
 	    -EBADMSG);
+	/* sizes that the data does not have */
+	m.units[6].plain++;
+	assert_int_equal(read_at(&g, &m, m.units[5].plain, 1000, got),
+	    -EBADMSG);
+	m.units[6].plain--;
 	/* the others are not affected */
 	assert_int_equal(read_at(&g, &m, m.units[5].plain, 1000, got), 0);
 	seek_map_close(&m);

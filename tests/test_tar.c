@@ -106,6 +106,12 @@ damaged_headers(void **state)
 	memcpy(h + 124, "0000000001x", 11);
 	sum(h);
 	assert_int_equal(first(&archive, &e), -EBADMSG);
+	/* a negative owner */
+	begin(&archive);
+	h = add(&archive, '0', "a", "", 0);
+	memset(h + 108, 0xff, 8);
+	sum(h);
+	assert_int_equal(first(&archive, &e), -EBADMSG);
 	/* a negative size, and one that exceeds 64 bits */
 	begin(&archive);
 	h = add(&archive, '0', "a", "", 0);
@@ -191,10 +197,57 @@ blocks_are_peeked_at(void **state)
 		sum(h);
 		assert_int_equal(tar_peek(h), 0);
 	}
+	/* no magic, but a right checksum */
+	h[257] = 'x';
+	sum(h);
+	assert_int_equal(tar_peek(h), -1);
+	h[257] = 'u';
 	/* a negative size */
 	memset(h + 124, 0xff, 12);
 	sum(h);
 	assert_int_equal(tar_peek(h), -1);
+}
+
+/* Nothing at all is an archive, unless it must not be. */
+static void
+empty_input(void **state)
+{
+	struct tar_entry e;
+	struct tar *t;
+
+	(void)state;
+	begin(&archive);
+	t = opened(&archive);
+	assert_int_equal(tar_next(t, &e), 0);
+	assert_non_null(tar_flaw(t));
+	tar_close(t);
+}
+
+/* A header without a magic has no names of owners. */
+static void
+names_of_owners(void **state)
+{
+	static const struct { const char *magic, *name; } rows[] = {
+		{ "ustar\00000", "me" }, { "ustar  ", "me" },
+		{ "\0\0\0\0\0\0\0", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct tar_entry e;
+		struct tar *t;
+		uint8_t *h;
+
+		begin(&archive);
+		h = add(&archive, '0', "a", "", 0);
+		memcpy(h + 257, rows[i].magic, 8);
+		memcpy(h + 265, "me", 3);
+		sum(h);
+		t = opened(&archive);
+		assert_int_equal(tar_next(t, &e), 1);
+		assert_string_equal(e.uname, rows[i].name);
+		tar_close(t);
+	}
 }
 
 int
@@ -206,6 +259,8 @@ main(void)
 		cmocka_unit_test(damaged_headers),
 		cmocka_unit_test(hard_links),
 		cmocka_unit_test(blocks_are_peeked_at),
+		cmocka_unit_test(empty_input),
+		cmocka_unit_test(names_of_owners),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,8 @@ damaged_records(void **state)
 		"11 pathx11\n", "18446744073709551617 a=b\n" };
 	static const char *const values[] = { "uid=-12", "uid=1x", "mtime=x",
 		"GNU.sparse.offset=1", "GNU.sparse.map=1,2,3,4,5x",
-		"GNU.sparse.map=1,2,3", "uid=99999999999999999999999999999" };
+		"GNU.sparse.map=1,2,3", "GNU.sparse.map=1,,3,4",
+		"uid=99999999999999999999999999999" };
 	struct tar_entry e;
 
 	(void)state;
@@ -111,6 +112,53 @@ sparse(const char *map, uint64_t *extents)
 	rc = first(&archive, &e);
 	*extents = e.extent_count;
 	return rc;
+}
+
+/*
+ * An old sparse file of 20 bytes, whose map says that 5 are at 0 and 5 at 10;
+ * len bytes at offset `at` of its header are then replaced.
+ */
+static int
+old_sparse(size_t at, const void *with, size_t len)
+{
+	struct tar_entry e;
+	uint8_t *h;
+	int rc;
+
+	begin(&archive);
+	h = add(&archive, 'S', "s", "0123456789", 10);
+	memcpy(h + 257, "ustar  ", 8);
+	memcpy(h + 386, "00000000000\0" "00000000005", 24);
+	memcpy(h + 410, "00000000012\0" "00000000005", 24);
+	memcpy(h + 483, "00000000024", 12);
+	memcpy(h + at, with, len);
+	sum(h);
+	rc = first(&archive, &e);
+	if (rc == 1)
+		assert_int_equal(e.size, 20);
+	return rc;
+}
+
+static void
+old_sparse_maps(void **state)
+{
+	static const char minus[12] = "\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+	    "\xff\xff\xff";
+
+	(void)state;
+	assert_int_equal(old_sparse(0, "", 0), 1);
+	/* an extent without data is none */
+	assert_int_equal(old_sparse(434, "00000000024\0" "00000000000", 24), 1);
+	/* each number in turn: the first extent, the second, the size */
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(old_sparse(386 + 12 * i, "0000000000x", 11),
+		    -EBADMSG);
+		assert_int_equal(old_sparse(386 + 12 * i, minus, 12),
+		    -EBADMSG);
+	}
+	assert_int_equal(old_sparse(483, "0000000000x", 11), -EBADMSG);
+	assert_int_equal(old_sparse(483, minus, 12), -EBADMSG);
+	assert_int_equal(old_sparse(483, "00000000015", 11), -EBADMSG);
 }
 
 /* Sparse files of version 2.0 and 1.1, which nobody has defined yet */
@@ -209,6 +257,7 @@ main(void)
 		cmocka_unit_test(damaged_records),
 		cmocka_unit_test(later_sparse_formats),
 		cmocka_unit_test(sparse_maps),
+		cmocka_unit_test(old_sparse_maps),
 		cmocka_unit_test(many_headers),
 	};
 
