@@ -18,8 +18,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
+#include <xxhash.h>
 #include <zlib.h>
+#include <cmocka.h>
 
 static void
 ranges(void **state)
@@ -318,6 +319,135 @@ index_of_lies(void **state)
 	unmake(&g);
 }
 
+/* Writes an index with correct hashes, whatever its numbers. */
+static void
+write_index(int fd, uint8_t *p, size_t len)
+{
+	size_t points = load_le32(p + 12) * (size_t)INDEX_POINT;
+	XXH64_state_t *x = XXH64_createState();
+
+	points = points < len - INDEX_HEAD ? points : len - INDEX_HEAD;
+	XXH64_reset(x, 0);
+	XXH64_update(x, p, INDEX_HEAD - 8);
+	XXH64_update(x, p + len - points, points);
+	store_le64(p + INDEX_HEAD - 8, XXH64_digest(x));
+	XXH64_freeState(x);
+	assert_int_equal(pwrite(fd, p, len, 0), (ssize_t)len);
+}
+
+enum { PLAIN_AT, BIT = 8, MEMBER = 16, WINDOW = 24, PACKED = 32, WAYS = 18 };
+
+/*
+ * Makes an index contradict itself or the file of file_len bytes, in one of
+ * WAYS; `at` is its second point, which is at that bit.
+ */
+static void
+spoil_index(int way, uint8_t *p, size_t len, uint8_t *at, uint64_t bit,
+    uint64_t windows, uint64_t file_len)
+{
+	uint8_t *last = p + len - INDEX_POINT;
+
+	switch (way) {
+	case 0:
+		p[0] ^= 1;
+		break;
+	case 1:
+		p[8]++;
+		break;
+	case 2:
+		p[16]++;
+		break;
+	case 3:
+		store_le32(p + 12, 1);
+		break;
+	case 4:
+		store_le32(p + 12, SEEK_UNITS_MAX);
+		break;
+	case 5:
+		store_le32(p + 12, (uint32_t)(len / INDEX_POINT + 1));
+		break;
+	case 6:
+		store_le64(at + BIT, 8 * (file_len + 1));
+		break;
+	case 7:
+		store_le64(at + MEMBER, bit / 8 + 1);
+		break;
+	case 8:
+		store_le64(at + MEMBER, bit / 8);
+		break;
+	case 9:
+		store_le32(at + PACKED, 0);
+		break;
+	case 10:
+		store_le64(at + BIT, bit / 8 * 8 + 1);
+		store_le64(at + MEMBER, bit / 8);
+		store_le32(at + PACKED, 0);
+		break;
+	case 11:
+		store_le32(at + PACKED, INDEX_WINDOW_PACKED + 1);
+		break;
+	case 12:
+		store_le64(at + WINDOW, INDEX_HEAD - 1);
+		break;
+	case 13:
+		store_le64(at + WINDOW, windows + 1);
+		break;
+	case 14:
+		store_le64(at + WINDOW, windows - 1);
+		break;
+	case 15:
+		store_le64(at + PLAIN_AT, UINT64_MAX);
+		break;
+	case 16:
+		last[BIT]++;
+		break;
+	case 17:
+		store_le64(last + BIT, 8 * (file_len + 1));
+		break;
+	}
+}
+
+/* Numbers that contradict each other, with correct hashes, are an error. */
+static void
+index_of_nonsense(void **state)
+{
+	uint8_t *p, *good, *at;
+	uint64_t bit, windows;
+	struct seek_map m;
+	struct made g;
+	size_t len, points;
+
+	(void)state;
+	make(&g, 6);
+	len = (size_t)lseek(g.index, 0, SEEK_END);
+	good = malloc(len);
+	p = malloc(len);
+	assert_true(good != NULL && p != NULL);
+	assert_int_equal(pread(g.index, good, len, 0), (ssize_t)len);
+	points = load_le32(good + 12);
+	windows = len - points * INDEX_POINT;
+	/* the second point, which has a window */
+	at = p + windows + INDEX_POINT;
+	bit = load_le64(good + windows + INDEX_POINT + BIT);
+	assert_true(load_le32(good + windows + INDEX_POINT + PACKED) > 0);
+	for (int i = 0; i < WAYS; i++) {
+		memcpy(p, good, len);
+		spoil_index(i, p, len, at, bit, windows, g.len);
+		write_index(g.index, p, len);
+		if (seek_map_index(&m, codec_by_name("gzip"), g.fd, g.len,
+		    g.index) != -EBADMSG)
+			fail_msg("index %d", i);
+	}
+	/* written in the same way, the right numbers are no error */
+	write_index(g.index, good, len);
+	assert_int_equal(seek_map_index(&m, codec_by_name("gzip"), g.fd,
+	    g.len, g.index), 0);
+	seek_map_close(&m);
+	free(p);
+	free(good);
+	unmake(&g);
+}
+
 int
 main(void)
 {
@@ -328,6 +458,7 @@ main(void)
 		cmocka_unit_test(lz4_sizes),
 		cmocka_unit_test(index_all_points),
 		cmocka_unit_test(index_of_lies),
+		cmocka_unit_test(index_of_nonsense),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
