@@ -12,8 +12,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-static ssize_t
-give(void *arg, void *buf, size_t len)
+ssize_t
+archive_give(void *arg, void *buf, size_t len)
 {
 	struct archive *a = arg;
 
@@ -105,7 +105,7 @@ add_records(struct archive *a, char type, const char *const *texts)
 struct tar *
 opened(struct archive *a)
 {
-	struct tar_source s = { .read = give, .arg = a };
+	struct tar_source s = { .read = archive_give, .arg = a };
 	struct tar *t;
 
 	a->at = 0;

@@ -46,6 +46,9 @@ size_t record(char *to, const char *key, const char *value, size_t len);
  */
 void add_records(struct archive *a, char type, const char *const *texts);
 
+/* Reads the archive on, as tar_source.read. */
+ssize_t archive_give(void *arg, void *buf, size_t len);
+
 /* Opens the archive from its beginning; the caller closes it. */
 struct tar *opened(struct archive *a);
 

@@ -154,6 +154,37 @@ zstd_without_check(void **state)
 	    &got), -EFBIG);
 }
 
+/* Legacy blocks end with the file, but not within a length. */
+static void
+lz4_legacy(void **state)
+{
+	(void)state;
+	plain.len = 1000;
+	assert_int_equal(convert("lz4", false, "legacy", 1, NULL, &plain,
+	    &packed), 0);
+	for (size_t more = 0; more < 4; more++) {
+		assert_int_equal(convert("lz4", true, NULL, 0, NULL, &packed,
+		    &got), more == 0 ? 0 : -ENODATA);
+		packed.p[packed.len++] = 1;
+	}
+}
+
+/* The largest block that there is, and one byte more */
+static void
+lz4_largest(void **state)
+{
+	struct codec_options o = { .level = 1, .threads = 1,
+	    .block = 4 << 20 };
+	const struct codec *lz4 = codec_by_name("lz4");
+	struct memory_plan p;
+	const char *why;
+
+	(void)state;
+	assert_int_equal(lz4->encode->plan(&o, &p, &why), 0);
+	o.block++;
+	assert_int_equal(lz4->encode->plan(&o, &p, &why), -ENOTSUP);
+}
+
 /* A chain that cannot be one is refused when the memory is planned. */
 static void
 lzma_filters(void **state)
@@ -177,6 +208,8 @@ main(void)
 		cmocka_unit_test(room),
 		cmocka_unit_test(zip_descriptor),
 		cmocka_unit_test(zstd_without_check),
+		cmocka_unit_test(lz4_legacy),
+		cmocka_unit_test(lz4_largest),
 		cmocka_unit_test(lzma_filters),
 	};
 

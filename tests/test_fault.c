@@ -13,6 +13,7 @@
 #include "base/table.h"
 #include "base/toml.h"
 #include "scratch.h"
+#include "tar_made.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -379,6 +380,32 @@ drift_p(void)
 	return stats_drift_p(v, STATS_DRIFT_MIN, &p);
 }
 
+/* Reads an archive whose names and map need memory. */
+static int
+read_tar(void)
+{
+	static struct archive a;
+	struct tar_source source = { .read = archive_give, .arg = &a };
+	struct tar_entry e;
+	struct tar *t;
+	int rc;
+
+	begin(&a);
+	add_records(&a, 'x', (const char *const[]){ "path=a long name",
+	    "SCHILY.xattr.user.a=b", "GNU.sparse.size=99",
+	    "GNU.sparse.map=5,4,20,6", NULL });
+	sum(add(&a, '0', "s", "0123456789", 10));
+	sum(add(&a, '2', "a name of a link", "", 0));
+	a.len += 1024;
+	rc = tar_open(&t, &source);
+	if (rc != 0)
+		return rc;
+	while ((rc = tar_next(t, &e)) == 1)
+		;
+	tar_close(t);
+	return rc;
+}
+
 static int
 no_item(void *arg, const struct toml_item *i)
 {
@@ -400,7 +427,7 @@ static void
 refused_memory(void **state)
 {
 	static int (*const all[])(void) = { splice_args, read_file,
-		signed_rank, rank_sum, drift_p, read_toml };
+		signed_rank, rank_sum, drift_p, read_toml, read_tar };
 	static char text[20000];
 	long blocks = fault_blocks();
 

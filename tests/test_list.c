@@ -151,6 +151,7 @@ static void
 suffers(int (*list)(int fd))
 {
 	unread_each(list, file, len, FAULT_PREAD, "EIO", -EIO);
+	unread_each(list, file, len, FAULT_MALLOC, "ENOMEM", -ENOMEM);
 	unread_shrinks(list, file, len, 0, -ENODATA);
 }
 
@@ -367,8 +368,8 @@ look_file(int fd)
 static int
 is_block(int fd)
 {
-	struct look *look = look_file(fd);
-	int rc = gzip_is_block(look, 0, len, 300000);
+	struct look *look = look_open(fd, len);
+	int rc = look == NULL ? -ENOMEM : gzip_is_block(look, 0, len, 300000);
 
 	look_close(look);
 	return rc;

@@ -236,7 +236,7 @@ indexed(const struct way *w)
 
 	set_options(&c, w);
 	c.options.block = 0;
-	rc = seek_index_make(&c, fd, packed.len, 20000, index);
+	rc = seek_index_make(&c, fd, packed.len, 3000, index);
 	if (rc == 0)
 		rc = seek_map_index(&m, c.codec, fd, packed.len, index);
 	if (rc == 0) {

@@ -190,6 +190,8 @@ sparse_maps(void **state)
 	(void)state;
 	assert_int_equal(sparse("GNU.sparse.map=5,4,20,6,99,0", &n), 1);
 	assert_int_equal(n, 2);
+	/* a number without digits */
+	assert_int_equal(sparse("GNU.sparse.map=,10", &n), -EBADMSG);
 	/* overlapping, beyond the end, or not as long as the data */
 	assert_int_equal(sparse("GNU.sparse.map=5,4,8,6", &n), -EBADMSG);
 	assert_int_equal(sparse("GNU.sparse.map=5,4,95,6", &n), -EBADMSG);
