@@ -2,7 +2,8 @@
 if(CRYPTO_FOUND)
     fault_tool(coldwalk)
     unit_test(arena)
-    unit_test(digest)
+    unit_test(digest ${fault_seam} sys_fault_wrap.c)
+    target_link_options(test_digest PRIVATE ${fault_wraps})
     target_link_libraries(test_digest PRIVATE ${COLDWALK_LIBRARIES})
     unit_test(cold)
     # its files must be on a disk, which TMPDIR need not be

@@ -4,6 +4,8 @@
  *
  * The answers are those of the examples in FIPS 180-4 and RFC 1321.
  */
+#include "sys_fault.h"
+
 #include "base/bytes.h"
 #include "engine/digest/digest.h"
 #include "engine/digest/mac.h"
@@ -250,6 +252,79 @@ test_mac(void **state)
 	assert_memory_not_equal(key, other, MAC_KEY);
 }
 
+/* Returns the first error of a digest's life, or 0. */
+static int
+live_digest(const char *name)
+{
+	struct digest_algo *a = NULL;
+	struct digest *d = NULL;
+	uint8_t out[DIGEST_MAX];
+	int rc = digest_algo_open(&a, name);
+
+	if (rc == 0)
+		rc = digest_new(&d, a);
+	if (rc == 0)
+		rc = digest_once(d, "abc", 3, out);
+	digest_free(d);
+	digest_algo_close(a);
+	return rc;
+}
+
+static int
+live_mac(const char *name)
+{
+	static const uint8_t zeros[MAC_KEY];
+	struct mac *m = NULL;
+	uint64_t tag;
+	int rc = mac_open(&m, zeros);
+
+	(void)name;
+	if (rc == 0)
+		rc = mac_start(m);
+	if (rc == 0)
+		rc = mac_add(m, "abc", 3);
+	if (rc == 0)
+		rc = mac_end(m, &tag);
+	mac_close(m);
+	return rc;
+}
+
+/* Whatever memory is refused, and whatever OpenSSL does not do, is an error. */
+static void
+test_refused(void **state)
+{
+	static const struct {
+		int (*live)(const char *name);
+		const char *name;
+	} rows[] = {
+		{ live_digest, "sha256" }, { live_digest, "sha1" },
+		{ live_digest, "md5" }, { live_mac, NULL },
+	};
+	static const enum fault_kind kinds[] = { FAULT_MALLOC, FAULT_LIBRARY };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+		enum fault_kind kind = kinds[i % 2];
+		long blocks = fault_blocks();
+		unsigned long n;
+
+		assert_true(fault_plan(""));
+		assert_int_equal(rows[i / 2].live(rows[i / 2].name), 0);
+		n = fault_count(kind);
+		assert_true(n > 0 || rows[i / 2].name != NULL);
+		for (unsigned long k = 1; k <= n; k++) {
+			char plan[64];
+
+			snprintf(plan, sizeof(plan), "%s:%lu:ENOMEM",
+			    fault_names[kind], k);
+			assert_true(fault_plan(plan));
+			assert_true(rows[i / 2].live(rows[i / 2].name) < 0);
+			assert_int_equal(fault_blocks(), blocks);
+		}
+		assert_true(fault_plan(""));
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -260,6 +335,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_lanes),
 		cmocka_unit_test(test_mac),
+		cmocka_unit_test(test_refused),
 	};
 
 	if (argc == 2 && strcmp(argv[1], "cost") == 0) {
