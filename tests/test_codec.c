@@ -185,6 +185,23 @@ lz4_largest(void **state)
 	assert_int_equal(lz4->encode->plan(&o, &p, &why), -ENOTSUP);
 }
 
+/* Both bytes of the magic number count, even if the format is given. */
+static void
+compress_magic(void **state)
+{
+	static const uint8_t z[] = { 0x1f, 0x9d, 0x90, 'a', 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		memcpy(packed.p, z, sizeof(z));
+		packed.len = sizeof(z);
+		packed.p[i] ^= i < 2;
+		assert_int_equal(convert("compress", true, NULL, 0, NULL,
+		    &packed, &got), i < 2 ? -EBADMSG : 0);
+	}
+	assert_int_equal(got.len, 1);
+}
+
 /* A chain that cannot be one is refused when the memory is planned. */
 static void
 lzma_filters(void **state)
@@ -210,6 +227,7 @@ main(void)
 		cmocka_unit_test(zstd_without_check),
 		cmocka_unit_test(lz4_legacy),
 		cmocka_unit_test(lz4_largest),
+		cmocka_unit_test(compress_magic),
 		cmocka_unit_test(lzma_filters),
 	};
 
