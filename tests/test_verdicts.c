@@ -484,6 +484,53 @@ of_ours(const struct format *f)
 /* The libraries' streams, with what ours never have */
 
 static void
+put_bits(struct stream *s, size_t *bit, const char *bits)
+{
+	for (; *bits != '\0'; bits++, ++*bit)
+		s->data[*bit / 8] |= (uint8_t)((*bits - '0') << *bit % 8);
+}
+
+/*
+ * A block with codes for a byte and the end alone: of one bit each, or of two, so
+ * that others are missing.  None of these is used.
+ */
+static void
+incomplete_codes(const struct format *f)
+{
+	static const uint8_t head[10] = { 0x1f, 0x8b, 8 };
+	static struct verdict ours;
+
+	for (int i = 0; i < 2; i++) {
+		const char *len = i == 0 ? "10" : "11";
+		struct codec_options o = { .threads = 1, .flush_ms = -1 };
+		struct stream s = { .len = 0 };
+		size_t bit = 8 * sizeof(head);
+
+		memcpy(s.data, head, sizeof(head));
+		/* the last block; 257 codes, 1 distance, 18 lengths */
+		put_bits(&s, &bit, "1" "01" "00000" "00000" "0111");
+		/* of symbol 18: 1; of 2 and 1: 2 */
+		put_bits(&s, &bit, "000" "000" "100" "000000000000000000"
+		    "000000000000000000" "010" "000" "010");
+		/* 97 zeros, a length, 138 zeros, 20 zeros, a length, 1 */
+		put_bits(&s, &bit, "0" "0110101");
+		put_bits(&s, &bit, len);
+		put_bits(&s, &bit, "0" "1111111" "0" "1001000");
+		put_bits(&s, &bit, len);
+		put_bits(&s, &bit, "10");
+		put_bits(&s, &bit, i == 0 ? "001" : "000001");
+		s.len = (bit + 7) / 8;
+		store_le32(s.data + s.len, (uint32_t)crc32(0,
+		    (const uint8_t *)"aa", 2));
+		store_le32(s.data + s.len + 4, 2);
+		s.len += 8;
+		judge(f, s.data, s.len, 1, "incomplete codes", (size_t)i);
+		assert_int_equal(convert(codec_by_name("gzip"), true, &o,
+		    s.data, s.len, &ours), i == 0 ? 0 : -EBADMSG);
+	}
+}
+
+static void
 of_zlib(const struct format *f, uint8_t *text)
 {
 	/* a header with a checksum of its own, and nothing else */
@@ -499,6 +546,7 @@ of_zlib(const struct format *f, uint8_t *text)
 	s.len = z.total_out;
 	deflateEnd(&z);
 	spoil(f, &s, "zlib");
+	incomplete_codes(f);
 }
 
 static void
