@@ -181,13 +181,18 @@ while [ $i -lt 700 ]; do	# more sets than a block of the index holds
 	    $((i % 600)) $((i % 9))
 	i=$((i + 1))
 done >dump
+# without fragments both are one block, of zeros
+mkdir zeros
+head -c 4096 /dev/zero >zeros/a
+seq 9000 >zeros/b
+head -c 131072 /dev/zero >zeros/c
 if [ "$theirs" = 4.5.1 ] && setfattr --restore=dump 2>/dev/null; then
 	# cap_net_raw+ep; needs root
 	setfattr -n security.capability -v \
 	    0x0100000200200000000000000000000000000000 caps/ping 2>/dev/null
 	SOURCE_DATE_EPOCH=1900000000
 	export SOURCE_DATE_EPOCH
-	for from in caps sets many; do
+	for from in caps sets zeros many; do
 		for o in '-comp xz' '-comp lzo' '-comp xz -noX -noI' \
 		    '-comp lzo -no-fragments -keep-as-directory -root-time 5'; do
 			# shellcheck disable=SC2086

@@ -979,7 +979,9 @@ dir_open(struct imgsrc_image *to, void **state, struct sqw_source *files)
 			continue;
 		if (!imgsrc_is_kept(to, t->nodes[i].id))
 			d->files[d->file_count++] = i;
-		if (t->nodes[i].attr.size >= to->pack.block)
+		/* without fragments, they also have one block */
+		if (t->nodes[i].attr.size >= to->pack.block ||
+		    (to->pack.exact && to->pack.no_fragments))
 			d->sizes[d->size_count++] = key_of(d,
 			    t->nodes[i].attr.size);
 	}
