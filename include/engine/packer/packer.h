@@ -49,6 +49,9 @@ extern const struct packer_kind packers_btrfs[];
 /* As in mksquashfs: gzip-1..9, lz4, lz4hc, lzo-1..9, xz, zstd-1..22. */
 extern const struct packer_kind packers_squashfs[];
 
+/* What gensquashfs compresses otherwise: lzo-1..9, without optimization. */
+extern const struct packer_kind packers_gensquashfs[];
+
 struct packer_name {
 	const struct packer_kind *kind;	/* NULL: "off" */
 	int level;

@@ -45,9 +45,14 @@ void *packer_lzo_open(const struct packer_name *name, size_t most);
 size_t packer_lzo_pack(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
-/* Compresses the whole block with lzo1x_999. */
+/*
+ * Compresses the whole block with lzo1x_999, and then optimizes the result
+ * unless it is to remain plain.
+ */
 void *packer_lzo999_open(const struct packer_name *name, size_t most);
 size_t packer_lzo999_pack(void *state, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap);
+size_t packer_lzo999_pack_plain(void *state, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 #endif
 

@@ -10,6 +10,7 @@
 #include "engine/packer/packer.h"
 
 #include <lzo/lzo1x.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -83,21 +84,33 @@ packer_lzo999_open(const struct packer_name *name, size_t most)
 	    most_made(most) + most);
 }
 
-/* Like mksquashfs, also passes the output through lzo1x_optimize(). */
-
-size_t
-packer_lzo999_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
-    size_t cap)
+static size_t
+lzo999_pack(struct lzo *z, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap, bool optimize)
 {
-	struct lzo *z = state;
 	uint8_t *made = (uint8_t *)z->work + LZO1X_999_MEM_COMPRESS;
 	uint8_t *again = made + most_made(z->most);
 	lzo_uint packed = 0, unpacked = len;
 
 	if (lzo1x_999_compress_level(in, len, made, &packed, z->work, NULL,
-	    0, NULL, z->level) != LZO_E_OK || packed > cap ||
-	    lzo1x_optimize(made, packed, again, &unpacked, NULL) != LZO_E_OK)
+	    0, NULL, z->level) != LZO_E_OK || packed > cap || (optimize &&
+	    lzo1x_optimize(made, packed, again, &unpacked, NULL) != LZO_E_OK))
 		return 0;
 	memcpy(out, made, packed);
 	return packed;
+}
+
+/* Like mksquashfs, also passes the output through lzo1x_optimize(). */
+size_t
+packer_lzo999_pack(void *state, const uint8_t *in, size_t len, uint8_t *out,
+    size_t cap)
+{
+	return lzo999_pack(state, in, len, out, cap, true);
+}
+
+size_t
+packer_lzo999_pack_plain(void *state, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap)
+{
+	return lzo999_pack(state, in, len, out, cap, false);
 }

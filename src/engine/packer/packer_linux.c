@@ -143,3 +143,11 @@ const struct packer_kind packers_squashfs[] = {
 	    packer_zstd_pack },
 	{ .name = NULL }
 };
+
+const struct packer_kind packers_gensquashfs[] = {
+#ifdef COLDPRESS_LZO
+	{ "lzo", 1, 9, 8, packer_lzo999_open, sys_free,
+	    packer_lzo999_pack_plain },
+#endif
+	{ .name = NULL }
+};

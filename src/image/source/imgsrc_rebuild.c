@@ -103,6 +103,7 @@ use_settings(struct rebuild *b)
 	/* a tail is where its file comes, not where its blocks are */
 	b->in_tree = t->gensquashfs && d->tails;
 	t->raw_ids = t->raw_ids && d->exact;
+	t->xattrs_unused = d->exact ? f->xattrs_unused : 0;
 	/*
 	 * Earlier versions set ALWAYS_FRAGMENTS whenever there were fragment
 	 * blocks, and RAW_FRAGMENTS also if no fragment block could be

@@ -249,19 +249,22 @@ print_settings(const struct sqpack *p)
 	if (o->exact)
 		printf("%s%s", o->no_fragments ? " -no-fragments" : "",
 		    o->tails ? " -tailends" : "");
+	if (p->image.tables.xattrs_unused != 0)
+		printf("; 4 bytes of the table of attributes are undefined, "
+		    "as mksquashfs 4.4 leaves them");
 	printf("%s\n", sqw_record_make(o, text) > 0 && p->image.tables.no_pad &&
 	    !o->exact ? "; the image cannot record all of these" : "");
 }
 
 /*
  * Rebuilds the image by our own rules and, if that differs, by those of
- * mksquashfs, then of gensquashfs; reports the result, or the difference that
+ * mksquashfs, then of gensquashfs before and since 1.3; reports the result, or the difference that
  * comes last.
  */
 static int
 check_rebuild(struct sqpack *p, int fd, const char *name, int dir)
 {
-	enum { OURS, MKSQUASHFS, GENSQUASHFS, RULES };
+	enum { OURS, MKSQUASHFS, GENSQUASHFS, GENSQUASHFS_1_3, RULES };
 	struct imgsrc_difference d[RULES];
 	bool quiet = p->msg.quiet;
 	struct sq_file f = { .fd = -1 };
@@ -270,7 +273,8 @@ check_rebuild(struct sqpack *p, int fd, const char *name, int dir)
 	for (i = 0; i < RULES; i++) {
 		p->o.data.exact = i == MKSQUASHFS;
 		p->o.tables.gensquashfs = p->o.data.gensquashfs =
-		    i == GENSQUASHFS;
+		    i >= GENSQUASHFS;
+		p->o.tables.large_dirs_long = i == GENSQUASHFS_1_3;
 		if (i != OURS) {
 			/* what is reported would be reported again */
 			imgsrc_free(&p->image);
@@ -306,7 +310,7 @@ check_rebuild(struct sqpack *p, int fd, const char *name, int dir)
 	if (d[best].at == d[RULES - 1].at)
 		explain_difference(p, &f, fd, &d[RULES - 1]);
 	p->image.pack.exact = best == MKSQUASHFS;
-	p->image.tables.gensquashfs = best == GENSQUASHFS;
+	p->image.tables.gensquashfs = best >= GENSQUASHFS;
 out:
 	sq_file_close(&f);
 	return rc;

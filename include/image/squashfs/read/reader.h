@@ -33,6 +33,9 @@ struct sq_facts {
 	uint64_t used_B;		/* length of the image, unpadded */
 	uint32_t mtime;			/* seconds since 1970 */
 	bool exports, xattrs;		/* the image has these tables */
+	uint32_t xattrs_unused;		/* field of the table of attributes
+					 * that mksquashfs 4.4 leaves
+					 * undefined; mostly 0 */
 	uint8_t settings[SQ_SETTINGS_MAX];
 	size_t settings_B;		/* 0: defaults */
 };

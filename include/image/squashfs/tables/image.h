@@ -58,8 +58,12 @@ struct sqt_image_options {
 	bool streamed;			/* fd may be a pipe: the superblock
 					 * comes last (SQUASHFS_STREAMED) */
 	bool gensquashfs;		/* inodes and listings by its rules */
+	bool large_dirs_long;		/* by those of its version 1.3: many
+					 * entries take an extended inode */
 	uint16_t more_flags;		/* for the superblock */
 	unsigned strategies;		/* of gzip, to be recorded as bits */
+	uint32_t xattrs_unused;		/* for the table of attributes, if it is
+					 * exact */
 	/*
 	 * NULL, or called with each node of the tree and the reference of its
 	 * inode, once these have been written

@@ -67,25 +67,23 @@ int sqw_settings_read(int compressor, const uint8_t *settings, size_t len,
 
 struct sqw_codec;
 
+/* Programs whose compressed bytes are known. */
+enum sqw_maker { SQW_OURS, SQW_MKSQUASHFS, SQW_GENSQUASHFS };
+
 /*
- * Opens a codec for blocks of up to `block` bytes.  If exact is set, it
- * produces the same bytes as mksquashfs; for gzip it then uses zlib, with
- * levels up to 9.  The dictionary, for xz, is as large as a block if its size
- * is 0.  Returns 0 or -ENOMEM.
+ * Opens a codec for blocks of up to `block` bytes, which produces the same bytes
+ * as the given program; for another one's, gzip uses zlib, with levels up to 9.
+ * The dictionary, for xz, is as large as a block if its size is 0.  Returns 0 or
+ * -ENOMEM.
  */
 int sqw_codec_open(struct sqw_codec **c, const struct sqw_method *m,
-    int level, uint32_t block, uint32_t dictionary, bool exact);
+    int level, uint32_t block, uint32_t dictionary, enum sqw_maker maker);
 void sqw_codec_close(struct sqw_codec *c);	/* c may be NULL */
 
 /*
- * From now on, also a result that is not smaller than the data is returned,
- * where the compressor gives one: lz4's, as libsquashfs stores it.
- */
-void sqw_codec_keep_larger(struct sqw_codec *c);
-
-/*
  * Compresses len bytes into out.  Returns the size, which is less than len and
- * at most cap, or 0 if the result does not fit.
+ * at most cap, or 0 if the result does not fit.  gensquashfs also stores larger
+ * results of lz4.
  */
 size_t sqw_codec_pack(struct sqw_codec *c, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);

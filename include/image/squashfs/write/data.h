@@ -132,6 +132,14 @@ struct sqw_data_options {
 					 * read again */
 };
 
+/* Returns whose compressed bytes are to be produced. */
+static inline enum sqw_maker
+sqw_maker(const struct sqw_data_options *o)
+{
+	return o->gensquashfs ? SQW_GENSQUASHFS : o->exact ? SQW_MKSQUASHFS :
+	    SQW_OURS;
+}
+
 /* The result. */
 struct sqw_data {
 	uint32_t *sizes;		/* size words of all units */

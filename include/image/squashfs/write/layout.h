@@ -4,7 +4,7 @@
  *
  * Follows the order and rules of mksquashfs 4.5.1: inodes are written depth
  * first, a directory after its contents, and in the long form where mksquashfs
- * does so; or those of gensquashfs 1.2: in the order of their numbers, which
+ * does so; or those of gensquashfs: in the order of their numbers, which
  * sqw_tree_renumber() assigned.  Use from one thread at a time.
  */
 #ifndef COLDPRESS_IMAGE_SQUASHFS_WRITE_LAYOUT_H
@@ -29,6 +29,7 @@ struct sqw_layout {
 	const struct sqw_tree *tree;
 	uint32_t block;			/* size of a data block */
 	bool gensquashfs;		/* whose rules */
+	bool large_dirs_long;		/* those of its version 1.3 */
 	/*
 	 * These functions return the size word of a unit (0: a hole), its
 	 * offset in the image, and the index of its fragment block.

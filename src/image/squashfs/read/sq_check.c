@@ -183,6 +183,7 @@ check_xattrs(struct check *c, struct sq_super *s, uint64_t *next)
 		return complain(c, s->xattrs, t.name,
 		    "stores its ids before its values");
 	s->xattr_count = (uint32_t)t.items;
+	s->xattrs_unused = load_le32(p + 12);
 	*next = values;
 	/* the blocks of names and values, which end at the xattr ids */
 	while (values < first && c->err == 0) {

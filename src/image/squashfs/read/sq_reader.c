@@ -322,7 +322,8 @@ sq_open(struct sq_image **out, int fd, uint64_t offset, unsigned threads,
 		.inodes = s->inode_count, .fragments = s->fragment_count,
 		.ids = s->id_count, .used_B = s->length, .mtime = s->mtime,
 		.exports = s->exports != SQUASHFS_NO_TABLE,
-		.xattrs = s->xattrs != SQUASHFS_NO_TABLE };
+		.xattrs = s->xattrs != SQUASHFS_NO_TABLE,
+		.xattrs_unused = s->xattrs_unused };
 	rc = read_rest(m, &t);
 	if (rc == 0)
 		rc = sort_names(m);

@@ -56,6 +56,7 @@ struct sq_super {
 	bool exports_known;		/* likewise */
 	bool streamed;			/* it is at the end of the file */
 	uint32_t xattr_count;		/* likewise; otherwise 0 */
+	uint32_t xattrs_unused;		/* field after it */
 	bool *bad_sets;			/* the damaged ones of xattr_count sets,
 					 * or NULL: none */
 	struct image_memory *memory;	/* as in struct image */

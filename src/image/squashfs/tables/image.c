@@ -303,6 +303,7 @@ write_layout(struct ending *e, struct sqt_image_space *space)
 	l->tree = e->tree;
 	l->block = e->o->data->block;
 	l->gensquashfs = e->o->gensquashfs;
+	l->large_dirs_long = e->o->large_dirs_long;
 	if (l->gensquashfs)
 		sqw_tree_renumber(e->tree);
 	l->size_of = unit_size;
@@ -407,7 +408,7 @@ write_tables(struct ending *e, struct sqt_image_space *space)
 	rc = sqt_xattrs_write(e->xattrs, &(struct sqw_table_ops){
 	    .write = write_block, .arg = e,
 	    .pack = o->raw_xattrs ? NULL : pack_table }, e->file.end,
-	    &e->super.xattr_id_table_start);
+	    o->xattrs_unused, &e->super.xattr_id_table_start);
 	space->xattrs_B = e->xattrs->table_B;
 	space->raw_xattrs_B = e->xattrs->text_B;
 	space->xattr_sets = (uint32_t)e->xattrs->used_count;
@@ -469,11 +470,9 @@ sqt_image_end(int fd, const struct sqt_image_options *o, struct sqw_tree *t,
 	rc = sqw_codec_open(&e->pack, method, o->data->exact &&
 	    method->filters ? 0 : o->data->level, o->gensquashfs &&
 	    o->data->block > SQUASHFS_META_B ? o->data->block :
-	    SQUASHFS_META_B, 0, o->data->exact || o->gensquashfs);
+	    SQUASHFS_META_B, 0, sqw_maker(o->data));
 	if (rc != 0)
 		goto out;
-	if (o->gensquashfs && method->compressor == SQUASHFS_LZ4)
-		sqw_codec_keep_larger(e->pack);
 	rc = sqt_error(sqfs_super_init(&e->super, o->data->block, o->mtime,
 	    method->compressor == 0 ? SQFS_COMP_GZIP :
 	    (SQFS_COMPRESSOR)method->compressor));

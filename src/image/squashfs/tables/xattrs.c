@@ -333,7 +333,7 @@ put_set(struct sqw_table *t, struct sqt_xattrs *x, struct sqt_text *set,
 
 int
 sqt_xattrs_write(struct sqt_xattrs *x, const struct sqw_table_ops *ops,
-    uint64_t at, uint64_t *index)
+    uint64_t at, uint32_t unused, uint64_t *index)
 {
 	size_t blocks = (x->used_count + IDS - 1) / IDS;
 	size_t head_B = HEAD_B + blocks * SQUASHFS_POINTER_B, longest = 0;
@@ -361,6 +361,7 @@ sqt_xattrs_write(struct sqt_xattrs *x, const struct sqw_table_ops *ops,
 		goto out;
 	store_le64(head, at);
 	store_le32(head + 8, (uint32_t)x->used_count);
+	store_le32(head + 12, unused);
 	at += t->size;
 	x->table_B = t->size;
 	*t = (struct sqw_table){ .ops = *ops };

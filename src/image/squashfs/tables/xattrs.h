@@ -54,11 +54,11 @@ struct sqt_xattrs {
 uint32_t sqt_xattrs_number(struct sqt_xattrs *x, uint32_t set);
 
 /*
- * Writes the tables if there is no writer.  `at` is the offset in the image;
- * *index is set to the offset of the index, or to SQUASHFS_NO_TABLE.  Returns
- * 0, -ENOMEM or -errno.
+ * Writes the tables if there is no writer.  `at` is the offset in the image, and
+ * `unused` the value of a field without a meaning; *index is set to the offset
+ * of the index, or to SQUASHFS_NO_TABLE.  Returns 0, -ENOMEM or -errno.
  */
 int sqt_xattrs_write(struct sqt_xattrs *x, const struct sqw_table_ops *ops,
-    uint64_t at, uint64_t *index);
+    uint64_t at, uint32_t unused, uint64_t *index);
 
 #endif

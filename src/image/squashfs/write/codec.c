@@ -16,7 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DICTIONARY_MIN = 4096, ZLIB_HEAD_B = 2, ZLIB_TAIL_B = 4 };
+enum {
+	DICTIONARY_MIN = 4096, GENSQUASHFS_DICTIONARY_MIN = 8192,
+	ZLIB_HEAD_B = 2, ZLIB_TAIL_B = 4
+};
 
 /* Values in the compressor options. */
 enum { LZ4_VERSION = 1, LZ4_HC = 1, GZIP_WINDOW = 15, LZO1X_999 = 4 };
@@ -167,7 +170,10 @@ sqw_settings_read_more(int compressor, const uint8_t *settings, size_t len,
 		*dictionary = load_le32(settings);
 		unit = *dictionary & -*dictionary;
 		/* what liblzma can be asked for: 2^n or 3 * 2^n */
-		if (*dictionary < DICTIONARY_MIN || *dictionary > block ||
+		/* gensquashfs gives smaller blocks 8 KiB */
+		if (*dictionary < DICTIONARY_MIN ||
+		    (*dictionary > block &&
+		    *dictionary != GENSQUASHFS_DICTIONARY_MIN) ||
 		    (*dictionary / unit != 1 && *dictionary / unit != 3))
 			return -ENOTSUP;
 		if (*dictionary == block)
@@ -183,8 +189,9 @@ sqw_settings_read_more(int compressor, const uint8_t *settings, size_t len,
 
 int
 sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
-    uint32_t block, uint32_t dictionary, bool exact)
+    uint32_t block, uint32_t dictionary, enum sqw_maker maker)
 {
+	bool exact = maker != SQW_OURS;
 	struct sqw_codec *c = sys_calloc(1, sizeof(*c));
 	struct packer_name name;
 	char text[sizeof(name.text)];
@@ -194,6 +201,8 @@ sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
 		return -ENOMEM;
 	c->block = block;
 	c->exact = exact;
+	c->larger = maker == SQW_GENSQUASHFS &&
+	    m->compressor == SQUASHFS_LZ4;
 	if (m->compressor == SQUASHFS_GZIP && !exact) {
 		rc = deflate_engine_open_steady(&c->deflate, level);
 	} else if (m->filters && (level != 0 || dictionary != 0)) {
@@ -211,7 +220,9 @@ sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
 			snprintf(text, sizeof(text), "%s", m->name);
 		else
 			snprintf(text, sizeof(text), "%s-%d", m->name, level);
-		rc = packer_by_name(packers_squashfs, text, &name) != 0 ?
+		rc = packer_by_name(maker == SQW_GENSQUASHFS &&
+		    m->compressor == SQUASHFS_LZO ?
+		    packers_gensquashfs : packers_squashfs, text, &name) != 0 ?
 		    -EINVAL : packer_open(&c->packer, &name, block);
 	}
 	if (rc != 0) {
@@ -220,12 +231,6 @@ sqw_codec_open(struct sqw_codec **out, const struct sqw_method *m, int level,
 	}
 	*out = c;
 	return 0;
-}
-
-void
-sqw_codec_keep_larger(struct sqw_codec *c)
-{
-	c->larger = true;
 }
 
 void

@@ -14,7 +14,10 @@
 #define NONE SQUASHFS_NONE
 
 /* Maximum difference between inode numbers under one header. */
-enum { NUMBER_FAR = 32767 };
+enum {
+	NUMBER_FAR = 32767,
+	GENSQUASHFS_LARGE = 256		/* entries of a large directory */
+};
 
 struct listing {
 	uint64_t size;
@@ -267,7 +270,8 @@ put_dir(struct sqw_layout *l, size_t node)
 	put_listing(l, node, &s);
 	/* as in both, regardless of whether there is an index */
 	is_short = n->attr.xattr == NONE && (l->gensquashfs ?
-	    s.size <= UINT16_MAX - SQUASHFS_LISTING_EXTRA :
+	    s.size <= UINT16_MAX - SQUASHFS_LISTING_EXTRA &&
+	    !(l->large_dirs_long && s.entries >= GENSQUASHFS_LARGE) :
 	    s.entries <= SQUASHFS_LISTING_RUN &&
 	    s.entries_B < SQUASHFS_META_B);
 	/* gensquashfs counts all entries as links */

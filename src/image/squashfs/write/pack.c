@@ -52,13 +52,11 @@ sqw_pack_open(struct sqw_pack **out, const struct sqw_data_options *o)
 {
 	struct sqw_pack *k = sys_calloc(1, sizeof(*k));
 	int rc = k == NULL ? -ENOMEM : sqw_codec_open(&k->codec, o->method,
-	    o->level, o->block, o->dictionary, o->exact || o->gensquashfs);
+	    o->level, o->block, o->dictionary, sqw_maker(o));
 
 	*out = k;
 	if (k != NULL)
 		k->o = o;
-	if (rc == 0 && o->gensquashfs && o->method->compressor == SQUASHFS_LZ4)
-		sqw_codec_keep_larger(k->codec);
 	if (rc == 0 && !o->no_probe && !o->exact && !o->gensquashfs &&
 	    is_slow(o)) {
 		k->probe = ZSTD_createCCtx();
