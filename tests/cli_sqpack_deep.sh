@@ -76,6 +76,15 @@ if have strace; then
 	done
 	t 'twice the depth is at most three times the way' 0 test \
 	    "$(cat image.walked)" -le $((3 * $(cat shallow.walked)))
+	# and those built, whose files are looked at and opened
+	for tree in half tree; do
+		strace -f -qq -s 9999 -o trace \
+		    -e trace=openat2,openat,newfstatat \
+		    sqpack -f -q -F lz4 -o built $tree
+		grep -o '"d[0-9/d]*[/"]' trace | tr -cd / | wc -c >$tree.walked
+	done
+	t 'to be built, too' 0 test \
+	    "$(cat tree.walked)" -le $((3 * $(cat half.walked)))
 	# from a file upward, the kernel looks for the rule of the sandbox
 	if grep -q landlock_add_rule trace; then
 		is 'a rule every 64 levels, and for the root' \

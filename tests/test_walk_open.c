@@ -2,6 +2,7 @@
  * test_walk_open.c - opening files below a directory, with and without openat2
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "walk/walk_trail.h"
 #include "walk/walk_tree.h"
 
 #include "scratch.h"
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -162,6 +164,80 @@ check(void)
 	close(fd);
 }
 
+/* Opens the directory that is `levels` below with a trail, and compares it. */
+static void
+reaches(struct walk_trail *t, size_t levels, const ino_t *want)
+{
+	char *path = strdup(deep);
+	struct stat st;
+	int fd;
+
+	assert_non_null(path);
+	path[levels * (NAME_MAX + 1) - 1] = '\0';
+	fd = walk_trail_open(t, inside, path, O_DIRECTORY);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(st.st_ino == want[levels]);
+	assert_true(t->count <= WALK_TRAIL_HELD);
+	close(fd);
+	free(path);
+}
+
+static void
+reaches_all(struct walk_trail *t, const ino_t *want)
+{
+	for (size_t i = 1; i <= DEEP; i++)
+		reaches(t, i, want);
+	for (size_t i = DEEP; i >= 1; i--)
+		reaches(t, i, want);
+	for (size_t i = 0; i < 200; i++)
+		reaches(t, 1 + i * i * 7919 % DEEP, want);
+}
+
+static void
+on_a_trail(void **state)
+{
+	struct walk_trail t = { .count = 0 };
+	struct rlimit old, few;
+	const char *path = deep;
+	ino_t want[DEEP + 1];
+	struct stat st;
+	int at = dup(inside), fd;
+
+	(void)state;
+	for (size_t i = 1; i <= DEEP; i++) {
+		fd = openat(at, longest, O_PATH | O_DIRECTORY);
+		assert_int_equal(fstat(fd, &st), 0);
+		want[i] = st.st_ino;
+		close(at);
+		at = fd;
+	}
+	close(at);
+	reaches_all(&t, want);
+	assert_int_equal(t.count, WALK_TRAIL_HELD);
+	/* the rest of a path is short; a link on the way is not followed */
+	fd = walk_trail_reach(&t, inside, &path);
+	assert_true(fd >= 0 && strlen(path) < WALK_TRAIL_STEP);
+	assert_int_equal(walk_trail_open(&t, inside, "link/file", 0), -ELOOP);
+	/* a directory with another root is another one */
+	assert_int_equal(walk_trail_open(&t, root, deep, 0), -ENOENT);
+	reaches_all(&t, want);
+	/* three descriptors are enough */
+	walk_trail_close(&t);
+	fd = dup(inside);
+	close(fd);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	few = old;
+	few.rlim_cur = (rlim_t)fd + 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	reaches_all(&t, want);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	walk_trail_close(&t);
+	fd = dup(inside);
+	assert_true(fd < (int)few.rlim_cur);
+	close(fd);
+}
+
 static void
 with_openat2(void **state)
 {
@@ -194,6 +270,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(with_openat2),
+		cmocka_unit_test(on_a_trail),
 		cmocka_unit_test(by_steps),
 	};
 

@@ -11,6 +11,7 @@
 struct tree_dir {
 	const char *name;		/* "" for the root, which comes first */
 	size_t parent;			/* index */
+	size_t path_len;		/* of its path from the root */
 };
 
 /* A file, or any entry with an error. */
@@ -63,6 +64,12 @@ int tree_path(const struct tree *t, const struct tree_entry *e,
  * descriptor, or -errno.
  */
 int tree_open(int root, const char *path, int flags);
+
+/*
+ * Opens a directory below root (O_PATH), whose path is shorter than PATH_MAX,
+ * in the same way.
+ */
+int tree_open_dir(int root, const char *path);
 
 /*
  * For system calls, which accept a path up to PATH_MAX: returns root or, if

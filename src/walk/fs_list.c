@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/parallel.h"
 #include "base/sys.h"
+#include "walk/walk_trail.h"
 #include "walk/walk_tree.h"
 
 #include <errno.h>
@@ -52,6 +53,7 @@ examine(void *arg, unsigned thread)
 {
 	struct examination *e = arg;
 	const struct fs_list *l = e->list;
+	struct walk_trail trail = { .count = 0 };
 	size_t i;
 
 	(void)thread;
@@ -59,16 +61,15 @@ examine(void *arg, unsigned thread)
 		for (size_t end = i + CHUNK; i < end && i < l->count; i++) {
 			struct fs_item *it = &l->items[i];
 			const char *path = *it->path == '\0' ? "." : it->path;
-			int root = l->roots[it->root];
-			int dir = tree_reach(root, &path);
+			int dir = walk_trail_reach(&trail,
+			    l->roots[it->root], &path);
 			int rc = dir < 0 ? dir : sys_fstatat(dir, path, &it->st,
 			    AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
 
-			if (dir >= 0 && dir != root)
-				sys_close(dir);
 			if (rc != 0)
 				it->err = rc;
 		}
+	walk_trail_close(&trail);
 }
 
 /*

@@ -13,6 +13,7 @@
 #include "base/parallel.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "walk/walk_trail.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,6 +48,7 @@ static int
 add_dir(struct tree *t, size_t parent, const char *name)
 {
 	void *items = t->dirs;
+	size_t len;
 	int rc = array_grow(&items, t->dir_count, &t->dir_cap,
 	    sizeof(*t->dirs));
 
@@ -54,7 +56,9 @@ add_dir(struct tree *t, size_t parent, const char *name)
 	name = rc == 0 ? keep_name(t, name) : NULL;
 	if (name == NULL)
 		return -ENOMEM;
-	t->dirs[t->dir_count++] = (struct tree_dir){ name, parent };
+	len = t->dir_count == 0 ? 0 : t->dirs[parent].path_len;
+	t->dirs[t->dir_count++] = (struct tree_dir){ name, parent,
+		len + (len > 0) + strlen(name) };
 	return 0;
 }
 
@@ -78,11 +82,11 @@ static int
 make_path(const struct tree *t, size_t dir, const char *name,
     struct tree_path *p)
 {
-	size_t len = strlen(name), n = len;
+	const struct tree_dir *dirs = t->dirs;
+	size_t len = strlen(name);
+	size_t n = dirs[dir].path_len + (dir != 0) + len;
 	char *s;
 
-	for (size_t d = dir; d != 0; d = t->dirs[d].parent)
-		n += strlen(t->dirs[d].name) + 1;
 	if (n + 1 > p->cap) {
 		size_t cap = n + 1 < 512 ? 512 : 2 * (n + 1);
 
@@ -94,11 +98,12 @@ make_path(const struct tree *t, size_t dir, const char *name,
 	}
 	s = p->s + n - len;
 	memcpy(s, name, len + 1);
-	for (size_t d = dir; d != 0; d = t->dirs[d].parent) {
-		len = strlen(t->dirs[d].name);
+	for (size_t d = dir; d != 0; d = dirs[d].parent) {
 		*--s = '/';
+		len = (size_t)(s - p->s) - dirs[dirs[d].parent].path_len -
+		    (dirs[d].parent != 0);
 		s -= len;
-		memcpy(s, t->dirs[d].name, len);
+		memcpy(s, dirs[d].name, len);
 	}
 	return 0;
 }
@@ -125,9 +130,10 @@ tree_type(mode_t mode)
 
 /* Adds the contents of a directory, or an entry with the error. */
 static int
-read_dir(struct scan *s, size_t dir, const char *path, char *buf)
+read_dir(struct scan *s, struct walk_trail *trail, size_t dir,
+    const char *path, char *buf)
 {
-	int fd = tree_open(s->root, path, O_DIRECTORY), rc = 0;
+	int fd = walk_trail_open(trail, s->root, path, O_DIRECTORY), rc = 0;
 	ssize_t n = fd < 0 ? fd : 0;
 
 	while (fd >= 0 && rc == 0 && (n = sys_getdents(fd, buf, DENTS_B)) > 0) {
@@ -173,6 +179,7 @@ scanner(void *arg, unsigned i)
 	struct scan *s = arg;
 	struct tree *t = s->t;
 	struct tree_path path = { NULL, 0 };
+	struct walk_trail trail = { .count = 0 };
 	char *buf = sys_malloc(DENTS_B);
 
 	(void)i;
@@ -195,7 +202,7 @@ scanner(void *arg, unsigned i)
 		    make_path(t, t->dirs[dir].parent, t->dirs[dir].name, &path);
 		pthread_mutex_unlock(&s->lock);
 		if (rc == 0)
-			rc = read_dir(s, dir, path.s, buf);
+			rc = read_dir(s, &trail, dir, path.s, buf);
 		pthread_mutex_lock(&s->lock);
 		s->busy--;
 		if (s->err == 0)
@@ -204,6 +211,7 @@ scanner(void *arg, unsigned i)
 	/* the last thread wakes the threads waiting for more */
 	pthread_cond_broadcast(&s->more);
 	pthread_mutex_unlock(&s->lock);
+	walk_trail_close(&trail);
 	sys_free(path.s);
 	sys_free(buf);
 }
@@ -312,6 +320,12 @@ open_beneath(int dir, const char *path, int flags)
 }
 
 int
+tree_open_dir(int root, const char *path)
+{
+	return open_beneath(root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+int
 tree_reach(int root, const char **path)
 {
 	char part[PATH_MAX];
@@ -324,8 +338,7 @@ tree_reach(int root, const char **path)
 		if (slash != NULL && slash != *path) {
 			memcpy(part, *path, (size_t)(slash - *path));
 			part[slash - *path] = '\0';
-			fd = open_beneath(dir, part,
-			    O_PATH | O_DIRECTORY | O_CLOEXEC);
+			fd = tree_open_dir(dir, part);
 		}
 		if (dir != root)
 			sys_close(dir);

@@ -18,6 +18,7 @@
 #include "image/source/imgsrc.h"
 #include "image/squashfs/format.h"
 #include "walk/fs_list.h"
+#include "walk/walk_trail.h"
 #include "walk/walk_tree.h"
 
 #include <errno.h>
@@ -68,6 +69,7 @@ struct imgsrc_dir {
 	size_t group, ends[2];		/* for --order: ends of the first files
 					 * and the rest */
 	struct buffer path, renamed_path;
+	struct walk_trail trail;	/* while names are added */
 	struct renamed *renamed;	/* names in the root that were taken by
 					 * the image that is added to */
 	size_t renamed_count, renamed_cap;
@@ -184,6 +186,7 @@ static void
 search_xattrs(void *arg, unsigned thread)
 {
 	struct xattr_search *s = arg;
+	struct walk_trail trail = { .count = 0 };
 	size_t i;
 
 	(void)thread;
@@ -191,10 +194,11 @@ search_xattrs(void *arg, unsigned thread)
 		for (size_t end = i + CHUNK; i < end && i < s->list->count;
 		    i++) {
 			const struct fs_item *it = &s->list->items[i];
-			/* deep ones are not searched, but processed */
-			ssize_t n = strlen(it->path) >= PATH_MAX ? 1 :
-			    list_xattrs(s->list->roots[it->root], it->path,
-			    NULL, 0);
+			const char *path = it->path;
+			int at = walk_trail_reach(&trail,
+			    s->list->roots[it->root], &path);
+			ssize_t n = at < 0 ? at :
+			    list_xattrs(at, path, NULL, 0);
 
 			/*
 			 * the error will occur again, and be reported, when the
@@ -202,6 +206,7 @@ search_xattrs(void *arg, unsigned thread)
 			 */
 			s->has[i] = n != 0 && n != -ENOTSUP;
 		}
+	walk_trail_close(&trail);
 }
 
 /* Names */
@@ -465,14 +470,10 @@ list_deep(struct imgsrc_dir *d, int root, const struct fs_item *it,
     const char *path, bool has_xattrs)
 {
 	const char *name = it->path;
-	int at = tree_reach(root, &name), rc;
+	int at = walk_trail_reach(&d->trail, root, &name);
 
-	if (at < 0)
-		return dir_trouble(d, it->path, at);
-	rc = list_item(d, at, name, it, path, has_xattrs);
-	if (at != root)
-		sys_close(at);
-	return rc;
+	return at < 0 ? dir_trouble(d, it->path, at) :
+	    list_item(d, at, name, it, path, has_xattrs);
 }
 
 /* Adds the listed names to the tree, with hard links.  Returns 0 or -errno. */
@@ -541,6 +542,7 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 	}
 	rc = 0;
 out:
+	walk_trail_close(&d->trail);
 	sys_free(s.has);
 	return rc;
 }
@@ -635,8 +637,9 @@ path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
  * not in the directory.
  */
 static void
-open_ahead(const struct imgsrc_dir *d, const char *path, uint64_t size,
-    const struct imgsrc_content *c, struct file_ahead *f)
+open_ahead(const struct imgsrc_dir *d, struct walk_trail *trail,
+    const char *path, uint64_t size, const struct imgsrc_content *c,
+    struct file_ahead *f)
 {
 	struct stat st;
 	ssize_t n;
@@ -648,7 +651,7 @@ open_ahead(const struct imgsrc_dir *d, const char *path, uint64_t size,
 		f->fixed = true;
 		f->base = c->at;
 	} else {
-		f->fd = tree_open(d->root, path, 0);
+		f->fd = walk_trail_open(trail, d->root, path, 0);
 	}
 	if (f->fd < 0) {
 		f->rc = f->fd;
@@ -705,6 +708,7 @@ static void *
 read_ahead(void *arg)
 {
 	struct imgsrc_dir *d = arg;
+	struct walk_trail trail = { .count = 0 };
 	struct file_ahead file;
 	char *path = NULL;
 	size_t room = 0, i;
@@ -722,7 +726,7 @@ read_ahead(void *arg)
 		file = (struct file_ahead){ .fd = -1, .done = true,
 			.rc = path_of_file(d, i, &path, &room, &size) };
 		if (file.rc == 0)
-			open_ahead(d, path, size, imgsrc_content_of(d->to,
+			open_ahead(d, &trail, path, size, imgsrc_content_of(d->to,
 			    d->to->tree.nodes[d->files[i]].id), &file);
 		pthread_mutex_lock(&d->lock);
 		d->ahead_B += file.data != NULL ? size : 0;
@@ -731,6 +735,7 @@ read_ahead(void *arg)
 			pthread_cond_signal(&d->ready);
 	}
 	pthread_mutex_unlock(&d->lock);
+	walk_trail_close(&trail);
 	sys_free(path);
 	return NULL;
 }

@@ -69,6 +69,10 @@ struct sqw_tree {
 	size_t slot_mask;
 	uint64_t seed;
 	struct arena text;
+	/* the path that was added last, and its node, while the tree grows */
+	char *near_path;
+	size_t near_cap;
+	uint32_t near_id;
 };
 
 #define SQW_NOWHERE UINT32_MAX

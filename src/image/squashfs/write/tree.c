@@ -113,6 +113,7 @@ sqw_tree_close(struct sqw_tree *t)
 	sys_free(t->nodes);
 	sys_free(t->slots);
 	sys_free(t->at);
+	sys_free(t->near_path);
 	arena_free(&t->text);
 	*t = (struct sqw_tree){ .count = 0 };
 }
@@ -168,6 +169,7 @@ sqw_tree_remove(struct sqw_tree *t, uint32_t id)
 {
 	/* nodes below it also become unreachable */
 	t->nodes[id].parent = SQW_NOWHERE;
+	t->near_id = 0;
 	/* keep the slot, because lookups of later nodes may pass it */
 }
 
@@ -179,39 +181,89 @@ sqw_tree_holds(const struct sqw_tree *t, uint32_t id)
 	return id == 0;
 }
 
+/*
+ * Returns the nearest node above path that also leads to what was added last,
+ * and sets *from to where the rest of path begins.  In a deep tree this is much
+ * nearer than the root.
+ */
+static uint32_t
+start_near(const struct sqw_tree *t, const char *path, size_t *from)
+{
+	uint32_t at = t->near_id;
+	size_t same = 0, len;
+
+	*from = 0;
+	if (at == 0)
+		return 0;
+	while (path[same] != '\0' && path[same] == t->near_path[same])
+		same++;
+	len = same + strlen(t->near_path + same);
+	while (at != 0 && (len > same || path[len] != '/')) {
+		len -= strlen(t->nodes[at].name);
+		at = t->nodes[at].parent;
+		len -= at != 0;
+	}
+	if (at != 0)
+		*from = len + 1;
+	return at;
+}
+
+/* Remembers what was added last. */
+static int
+keep_near(struct sqw_tree *t, const char *path, uint32_t id)
+{
+	size_t len = strlen(path) + 1;
+	void *p = t->near_path;
+	int rc = array_reserve(&p, len, &t->near_cap, 1);
+
+	t->near_path = p;
+	if (rc != 0)
+		return rc;
+	memcpy(t->near_path, path, len);
+	t->near_id = id;
+	return 0;
+}
+
 int
 sqw_tree_add(struct sqw_tree *t, const char *path,
     const struct sqw_attr *attr, uint32_t *id)
 {
-	uint32_t at = 0, old = sqw_tree_find(t, path);
-	bool replaces = old != EMPTY && old != 0 &&
-	    !(S_ISDIR(attr->mode) && is_dir(&t->nodes[old]));
+	size_t from;
+	uint32_t dir, old, at;
+	const char *p;
 	int rc;
 
 	if (*path == '\0' && !S_ISDIR(attr->mode))
 		return -ENOTDIR;
-	while (*path != '\0') {
-		size_t len = strcspn(path, "/");
-		bool last = path[len] == '\0';
-		uint32_t dir = at;
+	/* in its directory, which need not exist */
+	at = start_near(t, path, &from);
+	for (p = path + from; *p != '\0';) {
+		size_t len = strcspn(p, "/");
+		bool last = p[len] == '\0', replaces;
 
+		dir = at;
 		if (!is_dir(&t->nodes[dir]))
 			return -ENOTDIR;
-		at = *node_slot(t, dir, path, len);
-		if (at == EMPTY || (replaces && last)) {
+		old = at = *node_slot(t, dir, p, len);
+		replaces = last && old != EMPTY &&
+		    !(S_ISDIR(attr->mode) && is_dir(&t->nodes[old]));
+		if (old == EMPTY || replaces) {
 			/*
 			 * the new node takes the old one's slot; other names of
 			 * the old inode keep that inode
 			 */
-			rc = new_node(t, dir, path, len, &at);
+			rc = new_node(t, dir, p, len, &at);
 			if (rc != 0)
 				return rc;
-			if (replaces && last)
+			if (replaces)
 				sqw_tree_remove(t, old);
 		}
-		path += len + !last;
+		p += len + !last;
 	}
 	*id = at;
+	rc = keep_near(t, path, at);
+	if (rc != 0)
+		return rc;
 	t->nodes[at].attr = *attr;
 	if (attr->target == NULL)
 		return 0;
@@ -370,6 +422,7 @@ sqw_tree_finish(struct sqw_tree *t)
 	sys_free(t->nodes);
 	sys_free(t->slots);
 	t->slots = NULL;
+	t->near_id = 0;
 	t->nodes = nodes;
 	t->count = count;
 	t->at = at;
