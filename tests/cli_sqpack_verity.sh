@@ -79,8 +79,58 @@ shows 'is named' 'cut off' .t.err
 head -c "$at" image >bad
 t 'no tree' 1 coldwalk -q --verity "$root" bad
 shows 'is named' 'no hash tree' .t.err
+if have veritysetup; then
+	# images of several methods and block sizes, each with a salt of its own
+	for o in '-F zstd -b 4K' '-F gzip -b 16K' '-F lz4 -b 1M' '-F xz' \
+	    '-F none'; do
+		# shellcheck disable=SC2086
+		sqpack -f -q $o --verity -o image tree >.t.out
+		root=$(of 'root hash') at=$(of 'hash offset')
+		t "$o: veritysetup accepts it" 0 veritysetup verify \
+		    --hash-offset="$at" image image "$root"
+		t "$o: coldwalk accepts it" 0 coldwalk -q --summary \
+		    --verity "$root" image
+		# one bit of the data, of the tables, of the tree
+		for place in 400 $((at - 4090)) $((at + 4100)); do
+			cp image bad
+			byte=$(od -An -tu1 -j $place -N 1 bad)
+			# shellcheck disable=SC2059
+			printf "\\$(printf %03o $((byte ^ 16)))" | dd of=bad \
+			    bs=1 seek=$place conv=notrunc 2>/dev/null
+			t "$o: a bit at $place, veritysetup" 2 veritysetup \
+			    verify --hash-offset="$at" bad bad "$root"
+			t "$o: and coldwalk" 1 coldwalk -q --summary \
+			    --verity "$root" bad
+		done
+	done
+	# trees that veritysetup made, with other salts
+	head -c "$at" image >plain
+	# format OPTION...: makes bad, and sets root
+	formatted() {
+		cp plain bad
+		root=$(veritysetup format "$@" --hash-offset="$at" bad bad \
+		    2>/dev/null | sed -n 's/^Root hash:[[:space:]]*//p')
+	}
+	for salt in - 00ff "$(printf '%0512d' 7)"; do
+		formatted --salt="$salt"
+		t "salt $(echo "$salt" | head -c 9)" 0 coldwalk -q --summary \
+		    --verity "$root" bad
+	done
+	# and what is not supported
+	for o in --hash=sha512 --hash=sha1 --data-block-size=1024 \
+	    --hash-block-size=1024 --format=0; do
+		formatted $o
+		t "$o" 1 coldwalk -q --verity "$root" bad
+		shows 'is refused, with a reason' \
+		    'not of version 1 with SHA-256\|not a root hash of 64' .t.err
+		t 'and no file is read' 1 grep -q . .t.out
+	done
+else
+	skip 'veritysetup is not installed'
+fi
 t 'no image' 1 coldwalk -q --verity "$root" tree/large
 t 'no hash' 1 coldwalk -q --verity xyz image
+shows 'it is said which' "'xyz' is not a root hash" .t.err
 t 'without padding' 1 sqpack -q -F lz4 --verity --no-pad -o none tree
 t 'is refused before' 1 test -e none
 done_testing

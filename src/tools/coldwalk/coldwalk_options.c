@@ -124,9 +124,11 @@ coldwalk_parse(struct coldwalk *c, int argc, char **argv)
 		return options_wrong(&c->msg, "--offset cannot be combined "
 		    "with --plain");
 	if (o->verity != NULL && hex_read(o->verity_root, VERITY_HASH_B,
-	    o->verity) != 0)
-		return options_bad(&c->msg, "--verity",
-		    "a root hash of 64 hexadecimal digits");
+	    o->verity) != 0) {
+		msg_error(&c->msg, "--verity '%s' is not a root hash of 64 "
+		    "hexadecimal digits", o->verity);
+		return MSG_ERROR;
+	}
 	if (o->verity != NULL && (o->plain || o->resident))
 		return options_wrong(&c->msg, "--verity cannot be combined "
 		    "with --plain or --resident");
