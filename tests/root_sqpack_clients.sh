@@ -5,6 +5,7 @@
 #
 # Clients that are not installed are left out, and those that are not in
 # $COLDPRESS_CLIENTS, if this is set: snap appimagetool lb dracut enroot apptainer
+# genimage rauc mkosi
 # shellcheck source=tests/lib.sh
 . "${SRC:?}/tests/lib.sh"
 # shellcheck source=tests/oci.sh
@@ -298,6 +299,77 @@ END
 	wait $registry 2>/dev/null
 else
 	skip 'enroot import: no enroot, docker-registry, skopeo, jq or parallel'
+fi
+
+# genimage
+make_genimage() {
+	cat >genimage.cfg <<'END'
+image plain.squashfs {
+	squashfs {
+		compression = "xz"
+		block-size = 65536
+	}
+}
+END
+	SOURCE_DATE_EPOCH=1700000000 genimage --config genimage.cfg \
+	    --rootpath ../rootfs --tmppath work.tmp --outputpath . \
+	    --inputpath .
+}
+if wanted genimage; then
+	client "genimage $(genimage --version | sed 's/.* //')" \
+	    plain.squashfs make_genimage
+else
+	skip 'no genimage'
+fi
+
+# mkosi: the step that makes the image
+cat >by_mkosi.py <<'END'
+import pathlib
+import types
+import mkosi
+config = types.SimpleNamespace(
+    output_format=mkosi.OutputFormat.gpt_squashfs, mksquashfs_tool=[],
+    compress_fs=None, compress="zstd", output=pathlib.Path("image.raw"))
+f = mkosi.generate_squashfs(
+    types.SimpleNamespace(config=config, for_cache=False),
+    pathlib.Path("../rootfs"))
+pathlib.Path("mkosi.squashfs").write_bytes(pathlib.Path(f.name).read_bytes())
+END
+make_mkosi() {
+	SOURCE_DATE_EPOCH=1700000000 /usr/bin/python3 ../by_mkosi.py
+}
+if wanted mkosi && /usr/bin/python3 -c 'import mkosi' 2>/dev/null; then
+	client "$(mkosi --version)" mkosi.squashfs make_mkosi
+else
+	skip 'no mkosi'
+fi
+
+# rauc: bundles, which it then describes and extracts with unsquashfs
+rauc_bundle() {
+	rm -rf input
+	mkdir input
+	cp ../rootfs/usr/lib/random input/rootfs.img
+	printf '%s\n' '[update]' compatible=t version=1 '[bundle]' \
+	    format=verity '[image.rootfs]' filename=rootfs.img \
+	    >input/manifest.raucm
+	SOURCE_DATE_EPOCH=1700000000 rauc --conf ../rauc.conf \
+	    --cert ../rauc.crt --key ../rauc.key \
+	    --mksquashfs-args='-comp zstd' bundle input box.raucb
+}
+rauc_extract() { rauc --conf ../rauc.conf extract box.raucb extracted; }
+if wanted rauc && have openssl && openssl req -x509 -newkey rsa:2048 -nodes \
+    -keyout rauc.key -out rauc.crt -subj /CN=t -days 9 2>/dev/null; then
+	printf '%s\n' '[system]' compatible=t bootloader=noop '[keyring]' \
+	    "path=$top/rauc.crt" >rauc.conf
+	client "$(rauc --version)" box.raucb rauc_bundle
+	for who in theirs ours; do
+		t "rauc verifies and extracts $who" 0 in_path $who rauc_extract
+		same "$who: the same image" $who/extracted/rootfs.img \
+		    rootfs/usr/lib/random
+	done
+	is 'with unsquashfs' "$(grep -c '^unsquashfs.*extracted' calls)" 2
+else
+	skip 'no rauc'
 fi
 
 # apptainer: builds SIF files, and runs them
