@@ -218,6 +218,17 @@ struct as_mksquashfs {
 	dev_t device;			/* for one_file_system */
 };
 
+/* The options of mksquashfs and sqfstar, for as_parse(). */
+extern const struct as_option as_mksquashfs_options[];
+extern const char as_mksquashfs_usage[];
+
+/*
+ * Moves the superblock of an image that was streamed to its start.  If this is
+ * interrupted, the image is complete, or can be fixed again.  Returns 0,
+ * -EBADMSG if it is not such an image, or -errno.
+ */
+int as_fix(const char *path);
+
 /*
  * Resolves the sources and exclusions.  A single directory becomes the root;
  * several sources become names in the root.  Returns 0, or -errno after
