@@ -59,7 +59,7 @@ struct way {
 	bool unmapped;		/* a range is decoded from the start */
 };
 
-#define WAY(name, at, ...) { .codec = name, .level = at, __VA_ARGS__ }
+#define WAY(name, ...) { .codec = name, .level = __VA_ARGS__ }
 #define KEY(name, value) .key = name, .number = value
 #define TEXT(name, value) .key = name, .text = value, \
 	.number = sizeof(value) - 1
