@@ -5,7 +5,7 @@
 # sizes within 3 %, CPU times within 15 %, intervals that contain the truth, of
 # how many; choices within 5 % of the best, of how many; intervals of CPU times
 # that contain the truth, of how many.  With form=markdown, prints a row of a
-# table instead; slow candidates are those that were tried on fewer units.
+# table instead.
 
 function max(a, b) { return a > b ? a : b }
 
@@ -115,6 +115,9 @@ function print_table(  i, c, loss) {
 	    within, tried, right, 3, timed, timings
 }
 
+# is_slow CANDIDATE: whether it is tried on fewer units, if time is short
+function is_slow(c) { return c ~ /^(xz|zstd-(1[5-9]|2))/ }
+
 function print_row(  i, c, few, of, sizes, times) {
 	few = all_units
 	of[0] = of[1] = sizes[0] = sizes[1] = times[0] = times[1] = 0
@@ -122,9 +125,9 @@ function print_row(  i, c, few, of, sizes, times) {
 		c = names[i]
 		if (units[c] < few)
 			few = units[c]
-		of[units[c] < all_units]++
-		sizes[units[c] < all_units] += good[c]
-		times[units[c] < all_units] += fast[c]
+		of[is_slow(c)]++
+		sizes[is_slow(c)] += good[c]
+		times[is_slow(c)] += fast[c]
 	}
 	printf "| %s, %.0f MB | %d, %d of %d | %d of 3 | %d of %d, %d of %d | %d of %d, %d of %d | %d, %d |\n",
 	    name, plain / 1e6, all_units, few, of_units, right, within, tried,
