@@ -9,14 +9,7 @@
 
 have layerpack-fault || skip_all 'layerpack-fault is not built'
 
-mkdir -p d/tree/sub
-cd d || exit
-seq 12000 >tree/n
-seq 100 >tree/sub/small
-ln tree/sub/small tree/name
-ln -s sub/small tree/link
-mkfifo tree/fifo
-truncate -s 90000 tree/hole
+tree_to_pack
 (cd tree && tar --format=posix --sort=name -cf ../a.tar .)
 
 if have openssl && openssl genrsa -out key.pem 2048 2>/dev/null &&

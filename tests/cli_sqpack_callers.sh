@@ -8,15 +8,8 @@
 
 have sqpack-fault || skip_all 'sqpack-fault is not built'
 
-mkdir -p d/tree/sub
-cd d || exit
-seq 12000 >tree/n
-seq 100 >tree/sub/small
+tree_to_pack
 cp tree/n tree/sub/twin
-ln tree/sub/small tree/name
-ln -s sub/small tree/link
-mkfifo tree/fifo
-truncate -s 100000 tree/hole
 setfattr -n user.color -v red tree/n 2>/dev/null || :
 touch -d 2020-01-01 tree/n tree/sub/* tree/hole tree
 (cd tree && tar --format=posix --xattrs --sort=name -cf - .) >../a.tar

@@ -14,3 +14,15 @@ suffers() {
 	tail -n 1 .t.out
 	cd d || exit
 }
+
+# tree_to_pack: makes d/tree with something of every kind, and goes to d
+tree_to_pack() {
+	mkdir -p d/tree/sub
+	cd d || exit
+	seq 12000 >tree/n
+	seq 100 >tree/sub/small
+	ln tree/sub/small tree/name
+	ln -s sub/small tree/link
+	mkfifo tree/fifo
+	truncate -s 90000 tree/hole
+}
