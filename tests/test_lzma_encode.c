@@ -223,6 +223,54 @@ far_end(void **state)
 	free(in);
 }
 
+/* What follows a history, for a decoder that has it. */
+static void
+every_history(void **state)
+{
+	enum { LEN = 150000 };
+	static const size_t histories[] = { 1, 2, 3, 7, 100, 16383, 16384,
+	    16385, 65536, 100001, LEN - 1, LEN };
+	struct lzma2_params p;
+	struct lzma2_encoder *e;
+
+	(void)state;
+	lzma2_params_of(&p, 6);
+	e = lzma2_encoder_new(&p);
+	assert_non_null(e);
+	for (size_t k = 0; k < KINDS * sizeof(histories) /
+	    sizeof(*histories); k++) {
+		unsigned kind = (unsigned)(k % KINDS);
+		size_t before = histories[k / KINDS], rest = LEN - before;
+		size_t cap = lzma2_bound(rest), at = 0, got = 0;
+		uint8_t *in = made(LEN, kind), *out = malloc(cap);
+		uint8_t *back = malloc(rest + 1);
+		lzma_options_lzma lzma = { .dict_size = p.dict_B,
+			.preset_dict = in, .preset_dict_size =
+			(uint32_t)before };
+		lzma_filter filters[] = { { LZMA_FILTER_LZMA2, &lzma },
+		    { LZMA_VLI_UNKNOWN, NULL } };
+		ssize_t n;
+
+		assert_non_null(out);
+		assert_non_null(back);
+		assert_int_equal(lzma2_begin(e, in, before, LEN), 0);
+		n = lzma2_finish(e, out, cap);
+		assert_true(n > 0 && (size_t)n <= cap);
+		assert_int_equal(lzma_raw_buffer_decode(filters, NULL, out,
+		    &at, (size_t)n, back, &got, rest + 1), LZMA_OK);
+		assert_int_equal(at, n);
+		assert_int_equal(got, rest);
+		assert_memory_equal(back, in + before, rest);
+		/* noise that was seen before is found */
+		if (kind == 6 && before >= 65536)
+			assert_true(rest == 0 || (size_t)n < 200 + rest / 100);
+		free(in);
+		free(out);
+		free(back);
+	}
+	lzma2_encoder_free(e);
+}
+
 /* The chunks of 2 MiB of a long run, and a block that reuses the encoder. */
 static void
 long_block(void **state)
@@ -302,6 +350,7 @@ main(void)
 		cmocka_unit_test(every_period),
 		cmocka_unit_test(every_property),
 		cmocka_unit_test(far_end),
+		cmocka_unit_test(every_history),
 		cmocka_unit_test(long_block),
 		cmocka_unit_test(finder),
 	};

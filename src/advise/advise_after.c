@@ -11,7 +11,10 @@
 
 #include "advise_frame.h"
 
+#include "base/bytes.h"
 #include "base/sys.h"
+#include "engine/lzma/lzma_encode.h"
+#include "engine/lzma/unlzma.h"
 
 #include <errno.h>
 #include <lzma.h>
@@ -24,9 +27,11 @@ struct library {
 	/* Returns the size; 0 if it fails.  Sets t->cpu_s. */
 	size_t (*pack)(int level, const uint8_t *data, size_t len,
 	    size_t before, uint8_t *to, size_t room, struct advise_trial *t);
-	/* Returns whether `to` receives len bytes from `packed`. */
+	/* Returns whether `to` receives len bytes from `packed`.  Sets
+	 * t->back_cpu_s. */
 	bool (*back)(int level, const uint8_t *packed, size_t size,
-	    const uint8_t *history, size_t before, uint8_t *to, size_t len);
+	    const uint8_t *history, size_t before, uint8_t *to, size_t len,
+	    struct advise_trial *t);
 };
 
 /* With the parameters for a stream of unknown length, as pzc. */
@@ -71,7 +76,8 @@ pack_zstd(int level, const uint8_t *data, size_t len, size_t before,
 
 static bool
 back_zstd(int level, const uint8_t *packed, size_t size,
-    const uint8_t *history, size_t before, uint8_t *to, size_t len)
+    const uint8_t *history, size_t before, uint8_t *to, size_t len,
+    struct advise_trial *t)
 {
 	ZSTD_DCtx *c = ZSTD_createDCtx();
 	size_t n = 0;
@@ -80,58 +86,79 @@ back_zstd(int level, const uint8_t *packed, size_t size,
 	if (c == NULL)
 		return false;
 	ZSTD_DCtx_setParameter(c, ZSTD_d_windowLogMax, 30);
+	t->back_cpu_s = -advise_cpu_now(t);
 	if (!ZSTD_isError(ZSTD_DCtx_refPrefix(c, history, before)))
 		n = ZSTD_decompressDCtx(c, to, len, packed, size);
+	t->back_cpu_s += advise_cpu_now(t);
 	ZSTD_freeDCtx(c);
 	return n == len;
-}
-
-/* The filter of an xz block, with a history. */
-static void
-xz_filters(lzma_filter filters[2], lzma_options_lzma *o, int level,
-    const uint8_t *history, size_t before)
-{
-	lzma_lzma_preset(o, (uint32_t)level);
-	o->preset_dict = history;
-	o->preset_dict_size = (uint32_t)before;
-	filters[0] = (lzma_filter){ LZMA_FILTER_LZMA2, o };
-	filters[1] = (lzma_filter){ LZMA_VLI_UNKNOWN, NULL };
 }
 
 static size_t
 pack_xz(int level, const uint8_t *data, size_t len, size_t before,
     uint8_t *to, size_t room, struct advise_trial *t)
 {
-	lzma_stream s = LZMA_STREAM_INIT;
-	lzma_options_lzma o;
-	lzma_filter filters[2];
-	lzma_ret r;
+	struct lzma2_params p;
+	struct lzma2_encoder *e;
+	ssize_t n = -1;
 
-	xz_filters(filters, &o, level, data - before, before);
-	r = lzma_raw_encoder(&s, filters);
-	s.next_in = data;
-	s.avail_in = len;
-	s.next_out = to;
-	s.avail_out = room;
-	t->cpu_s = -advise_cpu_now(t);
-	if (r == LZMA_OK)
-		r = lzma_code(&s, LZMA_FINISH);
-	t->cpu_s += advise_cpu_now(t);
-	lzma_end(&s);
-	return r == LZMA_STREAM_END ? room - s.avail_out : 0;
+	lzma2_params_of(&p, (unsigned)level);
+	e = lzma2_encoder_new(&p);
+	if (e != NULL && lzma2_begin(e, data - before, before,
+	    before + len) == 0) {
+		t->cpu_s = -advise_cpu_now(t);
+		n = lzma2_finish(e, to, room);
+		t->cpu_s += advise_cpu_now(t);
+	}
+	lzma2_encoder_free(e);
+	return n < 0 ? 0 : (size_t)n;
 }
 
+/* Decodes len bytes of input, to `to` unless it is NULL.  Returns how many. */
+static size_t
+run_xz(struct unlzma *u, const uint8_t *in, size_t len, bool eof, uint8_t *to,
+    size_t room)
+{
+	struct unlzma_io io = { .in = in, .in_len = len, .eof = eof };
+	size_t n = 0;
+	int rc = STREAM_MORE;
+
+	while (rc == STREAM_MORE && (eof || io.in_len > 0)) {
+		rc = unlzma_run(u, &io);
+		if (to != NULL && io.out_len <= room - n)
+			memcpy(to + n, io.out, io.out_len);
+		else if (to != NULL)
+			return 0;
+		n += io.out_len;
+	}
+	return rc == (eof ? STREAM_END : STREAM_MORE) ? n : 0;
+}
+
+/* The decoder gets the history as chunks that are not compressed. */
 static bool
 back_xz(int level, const uint8_t *packed, size_t size, const uint8_t *history,
-    size_t before, uint8_t *to, size_t len)
+    size_t before, uint8_t *to, size_t len, struct advise_trial *t)
 {
-	lzma_options_lzma o;
-	lzma_filter filters[2];
-	size_t at = 0, n = 0;
+	enum { CHUNK = 64 << 10, RESET = 1, STORED = 2 };
+	struct lzma2_params p;
+	struct unlzma *u = NULL;
+	bool same;
 
-	xz_filters(filters, &o, level, history, before);
-	return lzma_raw_buffer_decode(filters, NULL, packed, &at, size, to, &n,
-	    len) == LZMA_OK && n == len;
+	lzma2_params_of(&p, (unsigned)level);
+	same = unlzma_open(&u) == 0 && unlzma_start(u, p.dict_B) == 0;
+	for (size_t at = 0, n; same && at < before; at += n) {
+		uint8_t head[3] = { at == 0 ? RESET : STORED };
+
+		n = before - at < CHUNK ? before - at : CHUNK;
+		store_be16(head + 1, (uint16_t)(n - 1));
+		(void)run_xz(u, head, sizeof(head), false, NULL, 0);
+		same = run_xz(u, history + at, n, false, NULL, 0) == n;
+	}
+	t->back_cpu_s = -advise_cpu_now(t);
+	same = same && run_xz(u, packed, size, true, to, len) == len;
+	t->back_cpu_s += advise_cpu_now(t);
+	unlzma_close(u);
+	return same;
 }
 
 static const struct library zstd = { pack_zstd, back_zstd },
@@ -150,10 +177,8 @@ time_part(const struct library *l, int level, const uint8_t *data, size_t len,
 		return -ENOMEM;
 	/* these pages exist already where a coder uses a slot again */
 	memset(again, 0, len);
-	start = advise_cpu_now(t);
 	same = l->back(level, to, (size_t)t->size, data - before, before, again,
-	    len);
-	t->back_cpu_s = advise_cpu_now(t) - start;
+	    len, t);
 	start = advise_cpu_now(t);
 	same = same && lzma_crc64(data, len, 0) == lzma_crc64(again, len, 0);
 	/* the checksum of an xz block, once each way */

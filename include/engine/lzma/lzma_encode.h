@@ -57,4 +57,14 @@ size_t lzma2_bound(size_t len);
 ssize_t lzma2_encode(struct lzma2_encoder *e, const uint8_t *in, size_t len,
     uint8_t *out, size_t cap);
 
+/*
+ * The same in two steps, for what follows a history.  lzma2_begin() searches
+ * the first `before` of len bytes, at most LZMA2_BLOCK_MAX, which the decoder
+ * has in its dictionary; the bytes must stay valid until lzma2_finish(), which
+ * encodes the rest.  Returns 0 or -ENOMEM.
+ */
+int lzma2_begin(struct lzma2_encoder *e, const uint8_t *in, size_t before,
+    size_t len);
+ssize_t lzma2_finish(struct lzma2_encoder *e, uint8_t *out, size_t cap);
+
 #endif

@@ -40,6 +40,7 @@ struct range {
 
 struct lzma2_encoder {
 	struct lzma2_params params;
+	uint32_t before;	/* bytes of history */
 	struct lzma_parser parser;
 	uint8_t chunk[CHUNK_PACKED + CHUNK_SLACK];
 };
@@ -333,18 +334,29 @@ lzma2_bound(size_t len)
 	    CHUNK_HEADER;
 }
 
+int
+lzma2_begin(struct lzma2_encoder *e, const uint8_t *in, size_t before,
+    size_t len)
+{
+	struct finder *f = &e->parser.finder;
+
+	if (finder_begin(f, in, (uint32_t)len, e->params.dict_B) != 0)
+		return -ENOMEM;
+	e->before = (uint32_t)before;
+	while (before - f->ready >= FIND_SEGMENT)
+		finder_more(f);
+	return 0;
+}
+
 ssize_t
-lzma2_encode(struct lzma2_encoder *e, const uint8_t *in, size_t len,
-    uint8_t *out, size_t cap)
+lzma2_finish(struct lzma2_encoder *e, uint8_t *out, size_t cap)
 {
 	struct lzma_parser *z = &e->parser;
-	uint8_t *to = out, kind = CODED_DICT;
-	uint32_t pos = 0;
+	uint8_t *to = out, kind = e->before > 0 ? CODED_PROPS : CODED_DICT;
+	uint32_t pos = e->before;
 
-	if (finder_begin(&z->finder, in, (uint32_t)len, e->params.dict_B) != 0)
-		return -ENOMEM;
 	lzma_parser_reset(z);
-	while (pos < len) {
+	while (pos < z->finder.len) {
 		size_t packed;
 		uint32_t next = put_chunk(e, pos, &packed), plain = next - pos;
 		bool stored = packed + CHUNK_HEADER >= plain + STORED_HEADER;
@@ -355,7 +367,7 @@ lzma2_encode(struct lzma2_encoder *e, const uint8_t *in, size_t len,
 		if (stored) {
 			*to = kind == CODED_DICT ? STORED_DICT : STORED;
 			store_be16(to + 1, (uint16_t)(plain - 1));
-			memcpy(to + STORED_HEADER, in + pos, plain);
+			memcpy(to + STORED_HEADER, z->finder.in + pos, plain);
 			to += STORED_HEADER + plain;
 			lzma_parser_reset(z);
 			kind = kind == CODED_DICT || kind == CODED_PROPS ?
@@ -378,4 +390,13 @@ lzma2_encode(struct lzma2_encoder *e, const uint8_t *in, size_t len,
 		return -ENOBUFS;
 	*to++ = 0;
 	return to - out;
+}
+
+ssize_t
+lzma2_encode(struct lzma2_encoder *e, const uint8_t *in, size_t len,
+    uint8_t *out, size_t cap)
+{
+	int rc = lzma2_begin(e, in, 0, len);
+
+	return rc != 0 ? rc : lzma2_finish(e, out, cap);
 }
