@@ -20,7 +20,8 @@ test_packages='git xz-utils zstd lz4 lbzip2 ncompress libcmocka-dev
 # The tools that the root tests use to create filesystems, and a kernel to boot.
 root_packages='zfs-fuse btrfs-progs btrfs-compsize erofs-utils
     user-mode-linux mmdebstrap libgl1-mesa-dri nginx-light docker-registry
-    squid tinyproxy-bin podman runc containerd iproute2 curl slurm-wlm munge'
+    squid tinyproxy-bin podman runc containerd iproute2 curl slurm-wlm munge
+    cryptsetup-bin dmsetup kmod'
 
 # packages_missing NAME...: prints the packages that are not installed
 packages_missing() {
