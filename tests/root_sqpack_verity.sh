@@ -45,7 +45,7 @@ poweroff -f
 E
 chmod +x init
 cat >job <<'E'
-veritysetup open --hash-offset="$(cat at)" /dev/ubda image /dev/ubda \
+veritysetup open --hash-offset="$(cat offset)" /dev/ubda image /dev/ubda \
     "$(cat root)" && echo opened
 mount -t squashfs -o ro /dev/mapper/image mnt && echo mounted
 (cd mnt && find . -type f | sort | xargs sha256sum >../got) && echo read
@@ -64,7 +64,7 @@ boot() {
 for method in gzip xz zstd lz4; do
 	sqpack -f -q -F $method --verity -o image tree >said
 	sed -n 's/^root hash: //p' said >root
-	sed -n 's/^hash offset: //p' said >at
+	sed -n 's/^hash offset: //p' said >offset
 	boot image
 	shows "$method: it is opened" '^opened$' out
 	shows 'mounted' '^mounted$' out
