@@ -138,11 +138,19 @@ in_words() {
 	    "$study/told.cell"
 }
 
-# figures_all: prints a table for each filesystem
+# figures_all: prints a table for each kind of filesystem
 figures_all() {
 	. "$here/mailfs-tables.sh"
 	report_summaries
+	figures_kind=''
 	for figures_variant in $report_variants; do
-		print_figures "$figures_variant"
+		figures_column=''
+		[ "$(printf '%s\n' "$report_variants" |
+		    grep -c "^${figures_variant%.*}[.]")" -lt 2 ] ||
+			figures_column=filesystem
+		[ "$figures_kind" = "${figures_variant%.*}" ] ||
+		    print_figures_head "$figures_variant" "$figures_column"
+		figures_kind=${figures_variant%.*}
+		print_figures "$figures_variant" "$figures_column"
 	done
 }

@@ -123,24 +123,32 @@ print_order() {
 	}
 }
 
-# print_figures VARIANT: prints the choice in Markdown
+# print_figures VARIANT [COLUMN]: prints the choice in Markdown; with COLUMN, the
+# variant in front
 print_figures() {
+	figures_front=${2:+| $1 }
 	case $1 in
 	openzfs*)
-		cat <<'E'
-| | writers | as printed | on disk, MB | copy | until durable | ratio by 100 of these |
-|---|---|---|---|---|---|---|
-E
 		cells_table "$1" '
-		line sprintf("| %s | %d | %.2f | %.1f | %.1f | %.1f | %.2f |", algorithm, cut(writers, "[ws]"), ratio, all_B / 1e6, copy_s, durable_s, 100 * ratio / durable_s)'
+		line sprintf("%s| %s | %d | %.2f | %.1f | %.1f | %.1f | %.2f |", beginning, algorithm, cut(writers, "[ws]"), ratio, all_B / 1e6, copy_s, durable_s, 100 * ratio / durable_s)' \
+		    beginning="$figures_front"
 		;;
 	*)
-		cat <<'E'
-| | as printed | on disk, MB | seconds | CPU seconds | efficiency |
-|---|---|---|---|---|---|
-E
 		cells_table "$1" '
-		line sprintf("| %s | %.2f | %.1f | %.1f (%.1f..%.1f) | %.1f | %.3f (%.3f..%.3f) |", algorithm, ratio, all_B / 1e6, copy_s, copy_lo, copy_hi, cpu_s, eff, eff_lo, eff_hi)'
+		let time = sprintf(" (%.1f..%.1f)", copy_lo, copy_hi)
+		let range = sprintf(" (%.3f..%.3f)", eff_lo, eff_hi)
+		line sprintf("%s| %s | %.2f | %.1f | %.1f%s | %.1f | %.3f%s |", beginning, algorithm, ratio, all_B / 1e6, copy_s, text(time), cpu_s, eff, text(range))' \
+		    beginning="$figures_front"
 		;;
 	esac
+}
+
+# print_figures_head VARIANT [COLUMN]: prints the heading of such tables
+print_figures_head() {
+	case $1 in
+	openzfs*) set -- "${2:-}" '| | writers | as printed | on disk, MB | copy | until durable | ratio by 100 of these |' ;;
+	*) set -- "${2:-}" '| | as printed | on disk, MB | seconds | CPU seconds | efficiency |' ;;
+	esac
+	set -- "${1:+| $1 }$2"
+	printf '%s\n%s\n' "$1" "$(printf '%s\n' "$1" | sed 's/[^|]*|/---|/g; s/^---|/|/')"
 }
