@@ -28,6 +28,6 @@ t 'more runs are added' 0 bench -n 3 --jobs extract-small run
 is 'each command was run three times' "$(grep -c '^[^#].*extract-small' \
     study/rows/extract-small.csv)" 6
 t 'a job for which an option may be missing' 0 bench -n 1 -s 1 \
-    --jobs gzip-best-mixed given
+    --slow 1 --jobs gzip-best-part -o best given
 t 'an unknown option' 2 bench --nothing
 done_testing
