@@ -4,8 +4,9 @@
 # TRUTH.csv ROWS.csv: prints a table, and a line "=" with counts: estimates,
 # sizes within 3 %, CPU times within 15 %, intervals that contain the truth, of
 # how many; choices within 5 % of the best, of how many; intervals of CPU times
-# that contain the truth, of how many.  With form=markdown, prints a row of a
-# table instead.
+# that contain the truth, of how many; and CPU times within 15 % when the factor
+# that all of a tree have in common, which is the machine's, is left out.  With
+# form=markdown, prints a row of a table instead.
 
 function max(a, b) { return a > b ? a : b }
 
@@ -50,7 +51,10 @@ csv_row() && FILENAME !~ /truth[.]csv$/ {
 }
 
 # count: compares every estimate with the truth
-function count(  i, c) {
+function count(  i, c, ratios) {
+	for (i = 1; i <= n; i++)
+		ratios[i] = e_cpu[names[i]] / cpu[names[i]]
+	common = median(ratios, n)
 	for (i = 1; i <= n; i++) {
 		c = names[i]
 		off[c] = error(e_size[c], size[c])
@@ -59,6 +63,8 @@ function count(  i, c) {
 		fast[c] = magnitude(slow[c]) <= 15
 		goods += good[c]
 		fasts += fast[c]
+		even[c] = magnitude(error(e_cpu[c] / common, cpu[c])) <= 15
+		evens += even[c]
 		all_units = max(all_units, units[c])
 		if (cpu_most[c] != "") {
 			timings++
@@ -111,16 +117,18 @@ function print_table(  i, c, loss) {
 		printf "  %s: %s, best %s (%+.1f %%)\n", objectives[i], chosen,
 		    best, loss
 	}
-	printf "=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", n, goods, fasts,
-	    within, tried, right, 3, timed, timings
+	printf "  CPU times have a factor of %.2f in common\n", common
+	printf "=\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", n, goods, fasts,
+	    within, tried, right, 3, timed, timings, evens
 }
 
 # is_slow CANDIDATE: whether it is tried on fewer units, if time is short
 function is_slow(c) { return c ~ /^(xz|zstd-(1[5-9]|2))/ }
 
-function print_row(  i, c, few, of, sizes, times) {
+function print_row(  i, c, few, of, sizes, times, alike) {
 	few = all_units
 	of[0] = of[1] = sizes[0] = sizes[1] = times[0] = times[1] = 0
+	alike[0] = alike[1] = 0
 	for (i = 1; i <= n; i++) {
 		c = names[i]
 		if (units[c] < few)
@@ -128,10 +136,12 @@ function print_row(  i, c, few, of, sizes, times) {
 		of[is_slow(c)]++
 		sizes[is_slow(c)] += good[c]
 		times[is_slow(c)] += fast[c]
+		alike[is_slow(c)] += even[c]
 	}
-	printf "| %s, %.0f MB | %d, %d of %d | %d of 3 | %d of %d, %d of %d | %d of %d, %d of %d | %d, %d |\n",
+	printf "| %s, %.0f MB | %d, %d of %d | %d of 3 | %d of %d, %d of %d | %d of %d, %d of %d | %d, %d | %d, %d (%.2f) |\n",
 	    name, plain / 1e6, all_units, few, of_units, right, within, tried,
-	    timed, timings, sizes[0], of[0], sizes[1], of[1], times[0], times[1]
+	    timed, timings, sizes[0], of[0], sizes[1], of[1], times[0], times[1],
+	    alike[0], alike[1], common
 }
 
 END {
