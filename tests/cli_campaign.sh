@@ -26,6 +26,8 @@ is 'are counted' "$(awk -F '\t' 'NR == 2 { print ($2 > 1) ($2 == $3) }' .t.out)"
     11
 is 'the record has no data' "$(find record -type f -size +50k)" ''
 is 'but rows' "$(find record/small/rows -name 'gzip-6.*.csv' | grep -c .)" 1
+is 'nor folders of this machine' "$(grep -r -l -e "$PWD/work" \
+    -e "$(cd "$SRC" && pwd)/" record)" ''
 # runs: the rows without what describes each series
 runs() { cat record/small/rows/*.csv | grep -v '^#'; }
 before=$(runs)
