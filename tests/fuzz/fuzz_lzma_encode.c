@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * The first byte chooses the dictionary, the second how the search ends, the
- * third the properties; the rest, unfolded, is the block.
+ * third the properties and how much of the rest, unfolded, is the history of the
+ * block.
  */
 #include "engine/lzma/lzma_encode.h"
 
@@ -26,8 +27,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	    { LZMA_VLI_UNKNOWN, NULL } };
 	struct lzma2_encoder *e;
 	uint8_t *in = malloc(ROOM), *copy, *out, *back;
-	size_t n, at = 0, got = 0;
-	ssize_t made;
+	size_t n, at = 0, got = 0, before;
+	ssize_t made = -1;
 
 	if (in == NULL)
 		abort();
@@ -50,13 +51,21 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	if (copy == NULL || out == NULL || back == NULL || e == NULL)
 		abort();
 	memcpy(copy + 1, in, n);
-	made = lzma2_encode(e, copy + 1, n, out, lzma2_bound(n));
+	before = n * (data[2] / 125) / 3;
+	if (before > p.dict_B)
+		before = p.dict_B;
+	if (before == 0)
+		made = lzma2_encode(e, copy + 1, n, out, lzma2_bound(n));
+	else if (lzma2_begin(e, copy + 1, before, n) == 0)
+		made = lzma2_finish(e, out, lzma2_bound(n - before));
 	if (made <= 0)
 		abort();
 	lzma.dict_size = p.dict_B;
+	lzma.preset_dict = copy + 1;
+	lzma.preset_dict_size = (uint32_t)before;
 	if (lzma_raw_buffer_decode(filters, NULL, out, &at, (size_t)made, back,
-	    &got, n + 1) != LZMA_OK || at != (size_t)made || got != n ||
-	    memcmp(back, in, n) != 0)
+	    &got, n + 1) != LZMA_OK || at != (size_t)made ||
+	    got != n - before || memcmp(back, in + before, got) != 0)
 		abort();
 	lzma2_encoder_free(e);
 	free(copy);

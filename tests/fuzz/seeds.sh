@@ -97,6 +97,7 @@ for f in plain few none; do
 	seed bz2_encode $f '\011' $f
 	seed bz2_encode "full-$f" '\377' $f
 	seed lzma_encode $f '\001\060\135' $f
+	seed lzma_encode $f.after '\001\060\332' $f
 	seed zfs_packers $f '' $f
 	for o in lc=3 lc=0,lp=3,pb=0 dict=4KiB,mode=fast,mf=hc4,nice=10; do
 		have xz || continue

@@ -61,7 +61,8 @@ ssize_t lzma2_encode(struct lzma2_encoder *e, const uint8_t *in, size_t len,
  * The same in two steps, for what follows a history.  lzma2_begin() searches
  * the first `before` of len bytes, at most LZMA2_BLOCK_MAX, which the decoder
  * has in its dictionary; the bytes must stay valid until lzma2_finish(), which
- * encodes the rest.  Returns 0 or -ENOMEM.
+ * encodes the rest.  Decoders count positions from what they were given: before
+ * is at most dict_B, or a multiple of 16.  Returns 0 or -ENOMEM.
  */
 int lzma2_begin(struct lzma2_encoder *e, const uint8_t *in, size_t before,
     size_t len);
