@@ -262,10 +262,40 @@ close_made(void **state)
 	return 0;
 }
 
+/* What is after the input's end is not looked at, even if a block begins there. */
+static void
+beyond_the_end(void **state)
+{
+	struct made *m = calloc(1, sizeof(*m));
+	struct inflater *f;
+	uint32_t seed = 5;
+	z_stream z = { .next_in = NULL };
+
+	(void)state;
+	assert_non_null(m);
+	make_plain(m->plain, 5000, &seed);
+	assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, -15, 8, 0), Z_OK);
+	z.next_in = m->plain;
+	z.avail_in = 5000;
+	z.next_out = m->packed + 100;
+	z.avail_out = ROOM - 100;
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	deflateEnd(&z);
+	/* dynamic codes */
+	assert_int_equal(m->packed[100] & 6, 4);
+	assert_int_equal(inflater_open(&f), 0);
+	assert_true(inflater_begins(f, m->packed, 100 + z.total_out, 800));
+	for (size_t len = 90; len <= 100; len++)
+		assert_false(inflater_begins(f, m->packed, len, 800));
+	inflater_close(f);
+	free(m);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(beyond_the_end),
 		cmocka_unit_test(finds_the_next_block),
 		cmocka_unit_test(made_streams_come_out),
 		cmocka_unit_test(damage_is_found_alike),

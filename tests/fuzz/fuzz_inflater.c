@@ -40,7 +40,8 @@ compare(const uint8_t *in, size_t len, size_t in_step, size_t out_step)
 		abort();
 	w = inflate_by_zlib(in, len, want, CAP);
 	g = inflate_in_steps(f, in, len, in_step, got, CAP, out_step);
-	if (g.rc != w.rc && (g.rc != -EBADMSG || w.rc != -ENODATA ||
+	/* without room, zlib looks at the next header, and we do not */
+	if (w.made < CAP && g.rc != w.rc && (g.rc != -EBADMSG || w.rc != -ENODATA ||
 	    !bad_further_on(in, len, want)))
 		abort();
 	if (w.rc == STREAM_END && (g.used != w.used || g.made != w.made))

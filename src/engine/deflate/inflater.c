@@ -533,14 +533,14 @@ inflater_window(const struct inflater *f, size_t *len)
 	return f->window + INFLATER_WINDOW - f->window_len;
 }
 
-/* Places f at a bit of `in`, before a block. */
+/* Places f at a bit of `in`, before a block; what is beyond `in` is its end. */
 static void
 place(struct inflater *f, const uint8_t *in, size_t len, uint64_t bit)
 {
 	struct inflate_place *p = &f->at;
 
 	inflater_start(f);
-	p->in = in + bit / 8;
+	p->in = in + (bit / 8 < len ? (size_t)(bit / 8) : len);
 	p->in_end = in + len;
 	if (bit % 8 != 0 && p->in < p->in_end)
 		inflater_prime(f, (unsigned)(8 - bit % 8), *p->in++);
