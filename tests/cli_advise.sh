@@ -155,6 +155,11 @@ if have sqpack; then
 	sqpack -q -F "$1" ${2:+-L "$2"} -b "$3" -o tree.sqfs tree
 	t 'whose size is sqpack'\''s' 0 near "$4" "$(stat -c %s tree.sqfs)" 4
 fi
+t 'the verb may be left out, also before options' 3 coldpress --cpu \
+    --budget 2 --least 10K -q -o bare.csv logs
+t 'an option that advise does not have' 1 coldpress --nothing logs
+shows 'is named' 'nothing' .t.err
+t 'one alone' 2 coldpress --hot
 t 'as a tar stream' 3 sampled --for tar -o tar.csv tree
 tar -cf tree.tar tree
 t 'whose size is pzc'\''s' 0 near "$(value size_B xz-6 tar.csv)" \
