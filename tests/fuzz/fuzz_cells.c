@@ -37,7 +37,7 @@ must_be_whole(const struct lap_cell *c)
 	}
 }
 
-/* Returns how many lines are commands. */
+/* Returns how many lines are commands; a line may end as in DOS. */
 static uint32_t
 lines(const uint8_t *data, size_t size)
 {
@@ -45,7 +45,8 @@ lines(const uint8_t *data, size_t size)
 
 	for (size_t i = 0; i < size; i++)
 		n += (i == 0 || data[i - 1] == '\n') && data[i] != '\n' &&
-		    data[i] != '#';
+		    data[i] != '#' && (data[i] != '\r' ||
+		    (i + 1 < size && data[i + 1] != '\n'));
 	return n;
 }
 
