@@ -83,8 +83,8 @@ both 'p p/a p/a/b p/a/b/x p/a/y p/c p/c/hard p/c/z q q/f ' -
 both_options='-cpiostyle -root-time 5'
 printf '%s/p/c/z\nq/f\n' "$PWD" >../input
 ../bin/mksquashfs - ../image -cpiostyle -quiet -no-progress -noappend <../input
-is 'from different roots' "$(sqpack -l ../image | grep -v '/$' |
-    tr '\n' ' ')" "q/f ${PWD#/}/p/c/z "
+is 'from different roots' "$(sqpack -l ../image | grep -v '/$' | LC_ALL=C sort)" \
+    "$(printf '%s\n' q/f "${PWD#/}/p/c/z" | LC_ALL=C sort)"
 
 # wrong WORD MESSAGE...
 wrong() {
