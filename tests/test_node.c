@@ -48,11 +48,11 @@ static void
 made(const char *name, uint64_t size, bool replace)
 {
 	struct stat st;
-	int fd = node_file(dir, name, size, replace);
+	int fd = node_file(dir, name, 0600, replace);
 
 	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
 	assert_int_equal(fstat(fd, &st), 0);
-	assert_int_equal(st.st_size, (off_t)size);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	close(fd);
 }
@@ -96,7 +96,7 @@ test_replace(void **state)
 
 	(void)state;
 	made("file", 3, false);
-	assert_int_equal(node_file(dir, "file", 1, false), -EEXIST);
+	assert_int_equal(node_file(dir, "file", 0600, false), -EEXIST);
 	assert_int_equal(node_dir(dir, "file", false), -EEXIST);
 	assert_int_equal(node_symlink(dir, "file", "x", false), -EEXIST);
 	assert_int_equal(node_special(dir, "file", S_IFIFO, 0, false), -EEXIST);
@@ -125,13 +125,35 @@ test_replace(void **state)
 	assert_int_equal(node_dir(dir, "file", true), 0);
 	assert_int_equal(fstatat(dir, "file", &st, AT_SYMLINK_NOFOLLOW), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
-	assert_int_equal(node_file(dir, "file", 1, true), -EISDIR);
+	assert_int_equal(node_file(dir, "file", 0600, true), -EISDIR);
 	assert_int_equal(node_symlink(dir, "file", "x", true), -EISDIR);
 	assert_int_equal(node_link(dir, "other", dir, "file", true), -EISDIR);
 	/* a link to a directory is not one */
 	assert_int_equal(node_symlink(dir, "link", "file", false), 0);
 	assert_int_equal(node_dir(dir, "link", false), -EEXIST);
 	assert_int_equal(node_dir(dir, "link", true), 1);
+}
+
+/* What the group may do is not shown to another group meanwhile. */
+static void
+test_first_mode(void **state)
+{
+	static const mode_t modes[][2] = { { 0644, 0644 }, { 0755, 0755 },
+	    { 0444, 0644 }, { 0111, 0711 }, { 0640, 0600 }, { 0664, 0600 },
+	    { 0646, 0600 }, { 06755, 0755 }, { 01777, 0755 }, { 0, 0600 } };
+	mode_t mask = umask(022);
+	struct stat st;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		int fd = node_file(dir, "file", modes[i][0], i > 0);
+
+		assert_true(fd >= 0);
+		assert_int_equal(fstat(fd, &st), 0);
+		assert_int_equal(st.st_mode & 07777, modes[i][1]);
+		close(fd);
+	}
+	umask(mask);
 }
 
 static void
@@ -157,6 +179,7 @@ test_root(void **state)
 
 struct failures {
 	unsigned count, attributes;
+	bool chmods;			/* the attributes change the mode */
 	char what[64];
 };
 
@@ -170,12 +193,15 @@ failed(void *arg, const char *what, int rc)
 	snprintf(f->what, sizeof(f->what), "%s", what);
 }
 
-static void
+static bool
 attributes(void *arg)
 {
 	struct failures *f = arg;
 
 	f->attributes++;
+	if (f->chmods)
+		assert_int_equal(fchmodat(dir, "file", 0, 0), 0);
+	return f->chmods;
 }
 
 static void
@@ -211,7 +237,24 @@ test_finish(void **state)
 		assert_int_equal(st.st_uid, 7);
 		assert_int_equal(st.st_gid, 9);
 		assert_int_equal(st.st_mode & 07777, 06751);
+		/* only one of both is wrong */
+		s.uid = 8;
+		node_finish(dir, "file", &s);
+		assert_int_equal(fstatat(dir, "file", &st, 0), 0);
+		assert_int_equal(st.st_uid, 8);
+		assert_int_equal(st.st_mode & 07777, 06751);
+		s.gid = 8;
+		node_finish(dir, "file", &s);
+		assert_int_equal(fstatat(dir, "file", &st, 0), 0);
+		assert_int_equal(st.st_gid, 8);
+		assert_int_equal(st.st_mode & 07777, 06751);
 	}
+	/* attributes can change the mode */
+	f.chmods = true;
+	node_finish(dir, "file", &s);
+	f.chmods = false;
+	assert_int_equal(fstatat(dir, "file", &st, 0), 0);
+	assert_int_equal(st.st_mode & 07777, 06751);
 	/* a link is finished itself, not what it leads to */
 	assert_int_equal(node_symlink(dir, "link", "file", false), 0);
 	s.mode = S_IFLNK | 0777;
@@ -230,6 +273,37 @@ test_finish(void **state)
 	assert_string_equal(f.what, "cannot set time: ");
 }
 
+/* Only a file that is open gets a size, and keeps its data. */
+static void
+test_size(void **state)
+{
+	struct failures f = { .count = 0 };
+	struct node_status s = { .mode = S_IFREG | 0644, .size = 1 << 20,
+		.fail = failed, .arg = &f };
+	int fd = node_file(dir, "file", 0644, false), at;
+	char text[8] = "";
+	struct stat st;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, "data", 4, 0), 4);
+	assert_int_equal(node_finish(fd, NULL, &s), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, 1 << 20);
+	at = openat(dir, "file", O_RDONLY);
+	assert_int_equal(read(at, text, 5), 5);
+	close(at);
+	assert_memory_equal(text, "data", 5);
+	s.size = 7;
+	assert_int_equal(node_finish(dir, "file", &s), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, 1 << 20);
+	s.size = UINT64_MAX;
+	assert_int_equal(node_finish(fd, NULL, &s), -EINVAL);
+	assert_int_equal(f.count, 0);
+	close(fd);
+}
+
 int
 main(void)
 {
@@ -237,8 +311,11 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_reopen, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_replace, set_up,
 		    tear_down),
+		cmocka_unit_test_setup_teardown(test_first_mode, set_up,
+		    tear_down),
 		cmocka_unit_test_setup_teardown(test_root, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_finish, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_size, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

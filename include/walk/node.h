@@ -31,10 +31,11 @@ int node_root(const char *path, mode_t mode, bool *made);
 int node_dir(int dir, const char *name, bool replace);
 
 /*
- * Creates a regular file of mode 0600 and `size` bytes, all zero.  Returns a
- * descriptor for writing, or -errno.
+ * Creates an empty regular file that will get the given mode.  At first its
+ * permissions are at most those that will belong to everybody, and its owner's,
+ * who may read and write it.  Returns a descriptor for writing, or -errno.
  */
-int node_file(int dir, const char *name, uint64_t size, bool replace);
+int node_file(int dir, const char *name, mode_t mode, bool replace);
 
 /*
  * Opens a file created earlier.  Returns a descriptor for writing, or -errno;
@@ -60,6 +61,9 @@ int node_link(int from, const char *old, int dir, const char *name,
 /* Attributes set after the data has been written. */
 struct node_status {
 	mode_t mode;			/* mode, including the type */
+	uint64_t size;			/* of a regular file that is open for
+					 * writing: zeros are appended to it up
+					 * to this size */
 	bool owner;			/* also set the owner, which requires
 					 * root */
 	uid_t uid;
@@ -68,9 +72,10 @@ struct node_status {
 	/*
 	 * Sets extended attributes: after the owner, because changing it
 	 * removes some attributes, and before the mode, which may forbid
-	 * setting them.  May be NULL.
+	 * setting them.  Returns whether there were any, since an access
+	 * control list changes the mode.  May be NULL.
 	 */
-	void (*attributes)(void *arg);
+	bool (*attributes)(void *arg);
 	/*
 	 * Called when an operation fails; `what` names it, for example "its
 	 * owner: ".
@@ -80,11 +85,12 @@ struct node_status {
 };
 
 /*
- * Sets owner, attributes, mode and time, in this order, of the open file `at`
- * or, if name is not NULL, of name in the directory `at`.  Set-ID bits are set
- * only if the owner is also set.
+ * Sets size, owner, attributes, mode and time, in this order, of the open file
+ * `at` or, if name is not NULL, all but the size of name in the directory `at`.
+ * Set-ID bits are set only if the owner is also set.  What is right already is
+ * left alone.  Returns 0, or -errno for the size.
  */
-void node_finish(int at, const char *name, const struct node_status *s);
+int node_finish(int at, const char *name, const struct node_status *s);
 
 /*
  * Sets an extended attribute of the open file fd or, if that is -1, of the name

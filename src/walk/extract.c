@@ -440,6 +440,7 @@ struct attributes_of {
 	size_t n;
 	int fd;				/* -1: use the name in its
 					 * directory */
+	bool any;			/* has been set, or tried */
 };
 
 static void
@@ -450,6 +451,7 @@ set_attribute(void *to, const char *name, const void *value, size_t len)
 	char text[512];
 	int rc = node_xattr(of->fd, of->p->fd, of->p->name, name, value, len);
 
+	of->any = true;
 	if (rc == 0 || atomic_fetch_add(&x->attributes, 1) != 0)
 		return;
 	snprintf(text, sizeof(text), "attribute %s is skipped: %s", name,
@@ -457,7 +459,7 @@ set_attribute(void *to, const char *name, const void *value, size_t len)
 	report_entry(of->p, EXTRACT_WARNING, of->n, text);
 }
 
-static void
+static bool
 set_attributes(void *arg)
 {
 	struct attributes_of *of = arg;
@@ -465,6 +467,7 @@ set_attributes(void *arg)
 
 	if (s->attributes != NULL)
 		s->attributes(s->arg, of->n, set_attribute, of);
+	return of->any;
 }
 
 static void
@@ -475,18 +478,19 @@ status_failed(void *arg, const char *what, int rc)
 	entry_failed(of->p, of->n, what, rc);
 }
 
-static void
+/* Returns 0, or -errno if the file's data is not complete. */
+static int
 set_status(struct extract_place *p, int fd, size_t n,
     const struct extract_entry *e)
 {
-	struct attributes_of of = { p, n, fd };
+	struct attributes_of of = { p, n, fd, false };
 	const struct node_status status = {
-		.mode = e->mode, .owner = p->x->o.owner && e->has_owner,
+		.mode = e->mode, .size = e->size, .owner = p->x->o.owner && e->has_owner,
 		.uid = e->uid, .gid = e->gid, .mtime = e->mtime,
 		.attributes = set_attributes, .fail = status_failed, .arg = &of
 	};
 
-	node_finish(fd < 0 ? p->fd : fd, fd < 0 ? p->name : NULL, &status);
+	return node_finish(fd < 0 ? p->fd : fd, fd < 0 ? p->name : NULL, &status);
 }
 
 /* Names */
@@ -585,7 +589,7 @@ create_file(struct extract_place *p, size_t n, const struct extract_entry *e)
 	int fd = enter_dir_of(p, n);
 
 	if (fd == 0)
-		fd = node_file(p->fd, p->name, e->size, p->x->o.replace);
+		fd = node_file(p->fd, p->name, e->mode, p->x->o.replace);
 	if (fd < 0) {
 		not_made(p, n, fd);
 		return -1;
@@ -600,13 +604,13 @@ close_whole(struct extract_place *p, int fd, size_t n,
     const struct extract_entry *e)
 {
 	uint8_t partial = EXTRACT_PARTIAL;
-	int rc;
+	int status = set_status(p, fd, n, e), rc;
 
-	set_status(p, fd, n, e);
 	/* unless another thread could not close it */
 	atomic_compare_exchange_strong(&p->x->state[n], &partial,
 	    (uint8_t)EXTRACT_WHOLE);
 	rc = sys_close(fd);
+	rc = status != 0 ? status : rc;
 	if (rc != 0)
 		extract_file_break(p, n, "", rc);
 }

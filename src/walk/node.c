@@ -47,21 +47,27 @@ node_dir(int dir, const char *name, bool replace)
 	return rc == 0 ? 1 : rc;
 }
 
+/*
+ * Returns the mode in which a file is created that will get this mode.  Until
+ * it has its owner and group, the group's permissions would be another's; so it
+ * has any only if everybody has them.
+ */
+static mode_t
+first_mode(mode_t mode)
+{
+	return 0600 | ((mode >> 3 & 07) == (mode & 07) ? mode & 0777 : 0);
+}
+
 int
-node_file(int dir, const char *name, uint64_t size, bool replace)
+node_file(int dir, const char *name, mode_t mode, bool replace)
 {
 	enum { HOW = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
-	int fd = sys_openat(dir, name, HOW, 0600), rc;
+	mode_t first = first_mode(mode);
+	int fd = sys_openat(dir, name, HOW, first), rc;
 
 	if (fd == -EEXIST) {
 		rc = unlink_existing(dir, name, replace, fd);
-		fd = rc != 0 ? rc : sys_openat(dir, name, HOW, 0600);
-	}
-	rc = fd < 0 || size == 0 ? 0 : sys_ftruncate(fd, (off_t)size);
-	if (rc != 0) {
-		sys_close(fd);
-		sys_unlinkat(dir, name, 0);
-		return rc;
+		fd = rc != 0 ? rc : sys_openat(dir, name, HOW, first);
 	}
 	return fd;
 }
@@ -128,22 +134,35 @@ complain(const struct node_status *s, const char *what, int rc)
 		s->fail(s->arg, what, rc);
 }
 
-void
+int
 node_finish(int at, const char *name, const struct node_status *s)
 {
 	const struct timespec times[2] = { s->mtime, s->mtime };
 	mode_t mode = s->mode & (s->owner ? 07777 : 01777);
+	struct stat is;
+	/* looking costs less than setting what is set */
+	bool known = (name == NULL ? sys_fstat(at, &is) : sys_fstatat(at, name,
+	    &is, AT_SYMLINK_NOFOLLOW)) == 0;
+	int rc = 0;
 
-	if (s->owner)
+	if (name == NULL && S_ISREG(s->mode) &&
+	    !(known && (uint64_t)is.st_size == s->size))
+		rc = sys_ftruncate(at, (off_t)s->size);
+	if (s->owner && !(known && is.st_uid == s->uid &&
+	    is.st_gid == s->gid)) {
 		complain(s, "cannot set owner: ", sys_chown(at, name, s->uid,
 		    s->gid, AT_SYMLINK_NOFOLLOW));
-	if (s->attributes != NULL)
-		s->attributes(s->arg);
-	if (!S_ISLNK(s->mode))
+		/* that may have taken its set-ID bits */
+		known = known && (mode & (S_ISUID | S_ISGID)) == 0;
+	}
+	if (s->attributes != NULL && s->attributes(s->arg))
+		known = false;
+	if (!S_ISLNK(s->mode) && !(known && (is.st_mode & 07777) == mode))
 		complain(s, "cannot set mode: ", sys_chmod(at, name, mode,
 		    AT_SYMLINK_NOFOLLOW));
 	complain(s, "cannot set time: ", sys_utimens(at, name, times,
 	    AT_SYMLINK_NOFOLLOW));
+	return rc;
 }
 
 int

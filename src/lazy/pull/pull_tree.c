@@ -373,7 +373,7 @@ set_xattr(struct pull_tree *t, const char *name, const void *value, size_t len)
 	}
 }
 
-static void
+static bool
 set_xattrs(void *arg)
 {
 	struct pull_tree *t = arg;
@@ -381,6 +381,7 @@ set_xattrs(void *arg)
 	for (size_t i = 0; i < t->entry->xattr_count; i++)
 		set_xattr(t, t->entry->xattrs[i].name,
 		    t->entry->xattrs[i].value, t->entry->xattrs[i].length);
+	return true;
 }
 
 static void
@@ -400,16 +401,18 @@ finish_entry(struct pull_tree *t, int fd, int dir, const char *name)
 {
 	const struct tar_entry *e = t->entry;
 	const struct node_status s = { .mode = tar_type_mode(e->type) | e->mode,
-		.owner = t->owner, .uid = (uid_t)e->uid, .gid = (gid_t)e->gid,
+		.size = e->size, .owner = t->owner,
+		.uid = (uid_t)e->uid, .gid = (gid_t)e->gid,
 		.mtime = { .tv_sec = e->mtime, .tv_nsec = (long)e->mtime_ns },
 		.attributes = e->xattr_count > 0 ? set_xattrs : NULL,
 		.fail = status_failed, .arg = t };
+	int rc;
 
 	t->entry_fd = fd;
 	t->entry_dir = dir;
 	t->entry_name = name;
-	node_finish(fd >= 0 ? fd : dir, fd >= 0 ? NULL : name, &s);
-	return t->entry_failed;
+	rc = node_finish(fd >= 0 ? fd : dir, fd >= 0 ? NULL : name, &s);
+	return rc != 0 ? rc : t->entry_failed;
 }
 
 /* Keeps the entry's attributes for its directory. */
@@ -481,7 +484,7 @@ make_file(struct pull_tree *t, struct tar *tar, int dir, const char *name)
 
 	if (e->size > INT64_MAX)
 		return -EFBIG;
-	fd = node_file(dir, name, sparse ? e->size : 0, false);
+	fd = node_file(dir, name, e->mode, false);
 	if (fd < 0)
 		return fd;
 	if (!sparse)

@@ -176,14 +176,14 @@ extract(struct layerpack *p, const struct layer *l, struct blobs_file *blobs)
 	int from = blobs_file_dir(blobs);
 	bool confined;
 
-	umask(022);
+	/* node.h's modes are meant as they are */
+	umask(0);
 	o.to.root = node_root(p->o.directory, 0755, &o.to.made_root);
 	if (o.to.root < 0) {
 		msg_error(&p->msg, "%s: %s", p->o.directory,
 		    strerror(-o.to.root));
 		return;
 	}
-	umask(077);
 	sandbox_enter_making(o.to.root, &from, from >= 0, &confined);
 	layer_extract(l, blobs_file_blobs(blobs), &o);
 	sys_close(o.to.root);

@@ -303,7 +303,8 @@ sqpack_extract(struct sqpack_image *i)
 	};
 	int rc;
 
-	umask(077);
+	/* node.h's modes are meant as they are */
+	umask(0);
 	o.to.root = node_root(p->o.directory, 0700, &o.to.made_root);
 	if (o.to.root < 0) {
 		msg_error(&p->msg, "%s: %s", p->o.directory,

@@ -25,8 +25,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-/* A run is as many blocks as fit in 1 MiB, the largest block size. */
-enum { RUN_B = 1 << 20, FRAGMENT = 0 };
+/*
+ * A run is as many blocks as fit in 1 MiB, the largest block size.  A thread
+ * takes a few runs of a file in a row, because the kernel lets only one thread
+ * at a time write to a file.
+ */
+enum { RUN_B = 1 << 20, RUNS = 8, FRAGMENT = 0 };
 
 struct written {
 	uint64_t start;
@@ -450,13 +454,32 @@ do_fragment(struct data_writer *w, const struct unit *u)
 		write_tail(w, w->t->tails[i], at, unpacked, why);
 }
 
+/* Claims units from[0]..from[1].  Returns false if there are no more. */
+static bool
+claim_units(struct extraction *t, size_t from[2])
+{
+	from[0] = atomic_load(&t->next);
+	do {
+		const struct unit *u = &t->units[from[0]];
+
+		if (from[0] == t->unit_count)
+			return false;
+		for (from[1] = from[0] + 1; u->count != FRAGMENT &&
+		    from[1] < t->unit_count && from[1] - from[0] < RUNS &&
+		    t->units[from[1]].count != FRAGMENT &&
+		    t->units[from[1]].index == u->index; from[1]++)
+			;
+	} while (!atomic_compare_exchange_weak(&t->next, &from[0], from[1]));
+	return true;
+}
+
 static void
 write_units(void *arg, unsigned thread)
 {
 	struct extraction *t = arg;
 	struct data_writer w = { .t = t };
 	int rc = sq_decoder_open(&w.decoder, t->m);
-	size_t k;
+	size_t k[2];
 
 	extract_place_open(&w.place, t->x);
 	/* large enough for a run, and for any block */
@@ -466,12 +489,12 @@ write_units(void *arg, unsigned thread)
 		rc = -ENOMEM;
 	if (rc != 0)
 		extract_end(t->x, rc);
-	while (!extract_ended(t->x) &&
-	    (k = atomic_fetch_add(&t->next, 1)) < t->unit_count) {
-		if (t->units[k].count == FRAGMENT)
-			do_fragment(&w, &t->units[k]);
-		else
-			do_run(&w, &t->units[k]);
+	while (!extract_ended(t->x) && claim_units(t, k)) {
+		for (; k[0] < k[1] && !extract_ended(t->x); k[0]++)
+			if (t->units[k[0]].count == FRAGMENT)
+				do_fragment(&w, &t->units[k[0]]);
+			else
+				do_run(&w, &t->units[k[0]]);
 		if (thread == 0) {
 			pthread_mutex_lock(&t->lock);
 			progress_draw(&t->progress);
