@@ -33,7 +33,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { WINDOW = 512, BATCH = 64, READERS_MAX = 64 };
+enum { WINDOW = 512, BATCH = 64, CLAIM = 8, READERS_MAX = 64 };
 
 #define BUDGET (UINT64_C(16) << 20)
 
@@ -77,9 +77,10 @@ struct imgsrc_dir {
 	size_t links;
 	/*
 	 * Reading ahead.  File number k uses slot k modulo WINDOW.  Threads
-	 * claim files in order.  They wait while the slot is in use, or while
-	 * BUDGET bytes have been read ahead, unless the file is the next one to
-	 * be used, so the consumer always makes progress.
+	 * claim CLAIM files at a time, in order, so that they seldom wait for
+	 * the lock.  They wait while the slots are in use, or while BUDGET
+	 * bytes have been read ahead, unless the next file to be used is among
+	 * theirs, so the consumer always makes progress.
 	 *
 	 * Waking a thread costs more than reading a small file.  Therefore the
 	 * consumer wakes waiting threads only after every BATCH files, and when
@@ -632,6 +633,15 @@ path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
 	return 0;
 }
 
+/* Returns whether a file has not been written to meanwhile. */
+static bool
+is_same(const struct stat *was, const struct stat *is)
+{
+	return was->st_size == is->st_size &&
+	    was->st_mtim.tv_sec == is->st_mtim.tv_sec &&
+	    was->st_mtim.tv_nsec == is->st_mtim.tv_nsec;
+}
+
 /*
  * Opens a file, and reads it unless it is large.  c is its content, if that is
  * not in the directory.
@@ -641,8 +651,8 @@ open_ahead(const struct imgsrc_dir *d, struct walk_trail *trail,
     const char *path, uint64_t size, const struct imgsrc_content *c,
     struct file_ahead *f)
 {
-	struct stat st;
-	ssize_t n;
+	struct stat was;
+	ssize_t n = 0;
 
 	if (c != NULL && c->path != NULL) {
 		f->fd = sys_openat(AT_FDCWD, c->path, O_RDONLY | O_CLOEXEC, 0);
@@ -657,40 +667,39 @@ open_ahead(const struct imgsrc_dir *d, struct walk_trail *trail,
 		f->rc = f->fd;
 		return;
 	}
-	f->rc = sys_fstat(f->fd, &f->st);
-	if (f->rc != 0)
-		goto close;
-	if (f->fixed) {
+	/*
+	 * a small file is examined after its last byte has been read, which
+	 * shows whether it has changed since it was listed; one that was not
+	 * listed, before that as well
+	 */
+	if (c != NULL && !f->fixed)
+		f->rc = sys_fstat(f->fd, &was);
+	if (size < d->to->pack.block) {
+		f->data = sys_malloc((size_t)size);
+		n = f->data == NULL ? -ENOMEM : fdio_pread(f->fd, f->data,
+		    (size_t)size, (off_t)f->base);
+	}
+	if (f->rc == 0)
+		f->rc = sys_fstat(f->fd, &f->st);
+	if (f->rc == 0 && c != NULL && !f->fixed && !is_same(&was, &f->st))
+		f->rc = -EAGAIN;
+	if (f->rc == 0 && f->fixed) {
 		if (f->base + size > (uint64_t)f->st.st_size)
 			f->rc = -ENODATA;
 		f->st.st_size = (off_t)size;
 		f->st.st_blocks = c->dense ? ((off_t)size + 511) / 512 : 0;
-		if (f->rc != 0)
-			goto close;
 	}
-	if (!S_ISREG(f->st.st_mode) || (uint64_t)f->st.st_size != size) {
+	if (f->rc == 0 && (!S_ISREG(f->st.st_mode) ||
+	    (uint64_t)f->st.st_size != size))
 		f->rc = -EAGAIN;
-		goto close;
-	}
-	if (size >= d->to->pack.block)
+	if (f->rc == 0 && size < d->to->pack.block && n < (ssize_t)size)
+		f->rc = n < 0 ? (int)n : -EAGAIN;
+	if (f->rc == 0 && size >= d->to->pack.block)
 		return;
-	f->data = sys_malloc((size_t)size);
-	n = f->data == NULL ? -ENOMEM :
-	    fdio_pread(f->fd, f->data, (size_t)size, (off_t)f->base);
-	/* checked after the last byte has been read */
-	if (n < 0)
-		f->rc = (int)n;
-	else if (f->fixed ? (uint64_t)n < size : (uint64_t)n < size ||
-	    sys_fstat(f->fd, &st) != 0 ||
-	    st.st_size != f->st.st_size ||
-	    st.st_mtim.tv_sec != f->st.st_mtim.tv_sec ||
-	    st.st_mtim.tv_nsec != f->st.st_mtim.tv_nsec)
-		f->rc = -EAGAIN;
 	if (f->rc != 0) {
 		sys_free(f->data);
 		f->data = NULL;
 	}
-close:
 	sys_close(f->fd);
 	f->fd = -1;
 }
@@ -709,29 +718,41 @@ read_ahead(void *arg)
 {
 	struct imgsrc_dir *d = arg;
 	struct walk_trail trail = { .count = 0 };
-	struct file_ahead file;
+	struct file_ahead files[CLAIM];
 	char *path = NULL;
-	size_t room = 0, i;
-	uint64_t size;
+	size_t room = 0, from, to;
+	uint64_t size, bytes;
 
 	pthread_mutex_lock(&d->lock);
 	while (d->claimed < d->file_count && !d->stop) {
-		i = d->claimed++;
-		while (!d->stop && (i >= d->next + WINDOW - 1 ||
-		    (i > d->next && d->ahead_B > BUDGET)))
+		from = d->claimed;
+		to = d->file_count - from < CLAIM ? d->file_count :
+		    from + CLAIM;
+		d->claimed = to;
+		while (!d->stop && (to >= d->next + WINDOW ||
+		    (from > d->next && d->ahead_B > BUDGET)))
 			pthread_cond_wait(&d->room, &d->lock);
 		if (d->stop)
 			break;
 		pthread_mutex_unlock(&d->lock);
-		file = (struct file_ahead){ .fd = -1, .done = true,
-			.rc = path_of_file(d, i, &path, &room, &size) };
-		if (file.rc == 0)
-			open_ahead(d, &trail, path, size, imgsrc_content_of(d->to,
-			    d->to->tree.nodes[d->files[i]].id), &file);
+		bytes = 0;
+		for (size_t i = from; i < to; i++) {
+			struct file_ahead *f = &files[i - from];
+
+			*f = (struct file_ahead){ .fd = -1, .done = true,
+				.rc = path_of_file(d, i, &path, &room,
+				&size) };
+			if (f->rc == 0)
+				open_ahead(d, &trail, path, size,
+				    imgsrc_content_of(d->to,
+				    d->to->tree.nodes[d->files[i]].id), f);
+			bytes += f->data != NULL ? size : 0;
+		}
 		pthread_mutex_lock(&d->lock);
-		d->ahead_B += file.data != NULL ? size : 0;
-		d->slots[i % WINDOW] = file;
-		if (i == d->next)
+		d->ahead_B += bytes;
+		for (size_t i = from; i < to; i++)
+			d->slots[i % WINDOW] = files[i - from];
+		if (from <= d->next && d->next < to)
 			pthread_cond_signal(&d->ready);
 	}
 	pthread_mutex_unlock(&d->lock);
@@ -840,9 +861,8 @@ advance_large(struct imgsrc_dir *d, uint64_t len)
 	d->offset += len;
 	if (d->offset < (uint64_t)was->st_size || d->file->fixed)
 		return 0;
-	return sys_fstat(d->file->fd, &st) == 0 && st.st_size == was->st_size &&
-	    st.st_mtim.tv_sec == was->st_mtim.tv_sec &&
-	    st.st_mtim.tv_nsec == was->st_mtim.tv_nsec ? 0 : -EAGAIN;
+	return sys_fstat(d->file->fd, &st) == 0 && is_same(was, &st) ? 0 :
+	    -EAGAIN;
 }
 
 static int64_t
