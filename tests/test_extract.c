@@ -662,6 +662,74 @@ test_many(void **state)
 	}
 }
 
+/* The directories that are passed on: how many, and the inode of the last. */
+struct passed {
+	size_t count;
+	ino_t last;
+};
+
+static void
+pass_deep(void *arg, int fd)
+{
+	struct passed *p = arg;
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_true(S_ISDIR(st.st_mode));
+	p->count++;
+	p->last = st.st_ino;
+}
+
+/* Every fourth level, but not for ever; then only every 64th. */
+static void
+test_deep(void **state)
+{
+	enum { CHAIN = 130, WIDE = EXTRACT_NEAR + 100, NAME_B = 2 * CHAIN };
+	struct entry *all = calloc(WIDE + CHAIN, sizeof(*all));
+	char (*names)[NAME_B] = calloc(WIDE + CHAIN, sizeof(*names));
+	struct passed passed = { .count = 0 };
+	struct made m = { .o = { .made_deep = pass_deep, .arg = &passed } };
+	size_t n = 0;
+
+	(void)state;
+	assert_non_null(all);
+	assert_non_null(names);
+	for (; n < CHAIN; n++) {
+		snprintf(names[n], NAME_B, "%s%sa", n == 0 ? "" : names[n - 1],
+		    n == 0 ? "" : "/");
+		all[n] = (struct entry)OTHER(names[n], DIR_MODE,
+		    n == 0 ? NONE : n - 1);
+	}
+	extract(&m, all, n);
+	assert_int_equal(m.rc, 0);
+	assert_int_equal(passed.count, CHAIN / EXTRACT_LEVELS);
+	assert_int_equal(passed.last, status(names[CHAIN - 3]).st_ino);
+
+	/* many at the fourth level, before the others */
+	for (size_t i = 0; i < WIDE; i++) {
+		size_t up = i < 3 ? i - 1 : 2;
+
+		snprintf(names[i], NAME_B, "%s%s%zu", i == 0 ? "" : names[up],
+		    i == 0 ? "" : "/", i);
+		all[i] = (struct entry)OTHER(names[i], DIR_MODE,
+		    i == 0 ? NONE : up);
+	}
+	for (size_t i = 0; i < CHAIN; i++) {
+		n = WIDE + i;
+		snprintf(names[n], NAME_B, "%s%sb", i == 0 ? "" : names[n - 1],
+		    i == 0 ? "" : "/");
+		all[n] = (struct entry)OTHER(names[n], DIR_MODE,
+		    i == 0 ? NONE : n - 1);
+	}
+	passed.count = 0;
+	extract(&m, all, WIDE + CHAIN);
+	assert_int_equal(m.rc, 0);
+	assert_int_equal(passed.count, EXTRACT_NEAR + CHAIN / EXTRACT_FAR);
+	assert_int_equal(passed.last, status(names[WIDE + 127]).st_ino);
+	free(names);
+	free(all);
+}
+
 int
 main(void)
 {
@@ -670,7 +738,8 @@ main(void)
 		test(test_kinds), test(test_root), test(test_existing),
 		test(test_outside), test(test_replaced), test(test_fatal),
 		test(test_one_error), test(test_no_data),
-		test(test_attributes), test(test_whiteouts), test(test_many)
+		test(test_attributes), test(test_whiteouts), test(test_many),
+		test(test_deep)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,15 +130,16 @@ struct extract_options {
 	unsigned threads;
 	/*
 	 * NULL, or: called when all directories exist, before anything else is
-	 * created, and before that for every directory at a multiple of
-	 * EXTRACT_LEVELS below the root, which is open at fd.
+	 * created, and before that for directories at a multiple of
+	 * EXTRACT_LEVELS below the root, which are open at fd: the first
+	 * EXTRACT_NEAR, and then those at a multiple of EXTRACT_FAR levels.
 	 */
 	void (*made_dirs)(void *arg);
 	void (*made_deep)(void *arg, int fd);
 	void *arg;
 };
 
-enum { EXTRACT_LEVELS = 64 };
+enum { EXTRACT_LEVELS = 4, EXTRACT_NEAR = 4096, EXTRACT_FAR = 64 };
 
 /*
  * Prepares an extraction.  s must remain valid.  Returns 0 or -ENOMEM.

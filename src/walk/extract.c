@@ -40,6 +40,7 @@ struct extract {
 	_Atomic uint32_t *left;		/* pieces yet to be written, by entry */
 	size_t root_entry;		/* the entry of the root itself, or
 					 * EXTRACT_NONE */
+	size_t deep;			/* directories passed to made_deep() */
 	atomic_size_t next;		/* the next name to create */
 	atomic_int err;			/* the -errno that ended it */
 	atomic_size_t devices;		/* skipped, because they require root */
@@ -538,15 +539,17 @@ static void
 tell_deep(struct extract_place *p)
 {
 	const struct extract_options *o = &p->x->o;
+	size_t step = p->x->deep < EXTRACT_NEAR ? EXTRACT_LEVELS : EXTRACT_FAR;
 	int fd;
 
-	if ((level_of(p) + 1) % EXTRACT_LEVELS != 0)
+	if ((level_of(p) + 1) % step != 0)
 		return;
 	/* it may be missing by now; then what is below it costs more */
 	fd = sys_openat(p->fd, p->name, O_PATH | O_DIRECTORY | O_NOFOLLOW |
 	    O_CLOEXEC, 0);
 	if (fd < 0)
 		return;
+	p->x->deep++;
 	o->made_deep(o->arg, fd);
 	sys_close(fd);
 }
