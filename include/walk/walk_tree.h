@@ -10,18 +10,18 @@
 
 struct tree_dir {
 	const char *name;		/* "" for the root, which comes first */
-	size_t parent;			/* index */
 	size_t path_len;		/* of its path from the root */
+	uint32_t parent;		/* index */
 };
 
-/* A file, or any entry with an error. */
+/* A file, or any entry with an error.  There may be very many. */
 struct tree_entry {
 	const char *name;
 	uint64_t ino;			/* as in the directory entry */
-	size_t dir;			/* index */
-	enum walk_type type;
-	int err;			/* -errno: a directory that could not be
+	uint32_t dir;			/* index */
+	int16_t err;			/* -errno: a directory that could not be
 					 * read */
+	uint8_t type;			/* enum walk_type */
 };
 
 struct tree {
@@ -40,8 +40,8 @@ struct tree_path {
 
 /*
  * Collects everything below the directory root with the given number of
- * threads, in no particular order.  Returns 0, -ECANCELED or -ENOMEM; t must be
- * freed even on failure.
+ * threads, in no particular order.  Returns 0, -ECANCELED, -ENOMEM or -EFBIG
+ * (more than 2^32 - 1 directories); t must be freed even on failure.
  */
 int tree_scan(struct tree *t, int root, unsigned threads,
     const atomic_bool *cancel);

@@ -45,20 +45,22 @@ keep_name(struct tree *t, const char *name)
 }
 
 static int
-add_dir(struct tree *t, size_t parent, const char *name)
+add_dir(struct tree *t, uint32_t parent, const char *name)
 {
 	void *items = t->dirs;
 	size_t len;
-	int rc = array_grow(&items, t->dir_count, &t->dir_cap,
-	    sizeof(*t->dirs));
+	int rc = t->dir_count == UINT32_MAX ? -EFBIG : array_grow(&items,
+	    t->dir_count, &t->dir_cap, sizeof(*t->dirs));
 
 	t->dirs = items;
-	name = rc == 0 ? keep_name(t, name) : NULL;
+	if (rc != 0)
+		return rc;
+	name = keep_name(t, name);
 	if (name == NULL)
 		return -ENOMEM;
 	len = t->dir_count == 0 ? 0 : t->dirs[parent].path_len;
-	t->dirs[t->dir_count++] = (struct tree_dir){ name, parent,
-		len + (len > 0) + strlen(name) };
+	t->dirs[t->dir_count++] = (struct tree_dir){ .name = name,
+		.parent = parent, .path_len = len + (len > 0) + strlen(name) };
 	return 0;
 }
 
@@ -130,7 +132,7 @@ tree_type(mode_t mode)
 
 /* Adds the contents of a directory, or an entry with the error. */
 static int
-read_dir(struct scan *s, struct walk_trail *trail, size_t dir,
+read_dir(struct scan *s, struct walk_trail *trail, uint32_t dir,
     const char *path, char *buf)
 {
 	int fd = walk_trail_open(trail, s->root, path, O_DIRECTORY), rc = 0;
@@ -152,7 +154,7 @@ read_dir(struct scan *s, struct walk_trail *trail, size_t dir,
 			rc = S_ISDIR(mode) ? add_dir(s->t, dir, e->d_name) :
 			    add_entry(s->t, (struct tree_entry){
 			    .name = e->d_name, .ino = e->d_ino, .dir = dir,
-			    .type = tree_type(mode) });
+			    .type = (uint8_t)tree_type(mode) });
 		}
 		if (s->t->dir_count > s->taken)
 			pthread_cond_broadcast(&s->more);
@@ -165,7 +167,7 @@ read_dir(struct scan *s, struct walk_trail *trail, size_t dir,
 		d = s->t->dirs[dir];
 		rc = add_entry(s->t, (struct tree_entry){ .type = WALK_DIR,
 		    .name = dir == 0 ? "." : d.name, .dir = d.parent,
-		    .err = (int)n });
+		    .err = (int16_t)n });
 		pthread_mutex_unlock(&s->lock);
 	}
 	if (fd >= 0)
@@ -202,7 +204,7 @@ scanner(void *arg, unsigned i)
 		    make_path(t, t->dirs[dir].parent, t->dirs[dir].name, &path);
 		pthread_mutex_unlock(&s->lock);
 		if (rc == 0)
-			rc = read_dir(s, &trail, dir, path.s, buf);
+			rc = read_dir(s, &trail, (uint32_t)dir, path.s, buf);
 		pthread_mutex_lock(&s->lock);
 		s->busy--;
 		if (s->err == 0)
