@@ -197,8 +197,10 @@ chunks(void **state)
 static void
 order(void **state)
 {
-	static const char *const paths[] = { "", "a", "a-b", "a-b/1", "a.x",
-	    "a/link", "a/z", "b", "big" };
+	/* "", "a", "a-b", "a-b/1", "a.x", "a/link", "a/z", "b", "big" */
+	static const char *const names[] = { "", "a", "a-b", "1", "a.x",
+	    "link", "z", "b", "big" };
+	static const uint32_t dirs[] = { 0, 0, 0, 2, 0, 1, 1, 0, 0 };
 	static const char *const want[] = { "", "a", "link", "z", "a-b",
 	    "1", "a.x", "b", "big" };
 	static const uint32_t numbers[] = { 8, 1, 2, 3, 4, 5, 6, 2, 7 };
@@ -210,15 +212,13 @@ order(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 9; i++) {
-		items[i] = (struct fs_item){ .path = paths[i] };
-		items[i].st.st_mode = i < 3 ? S_IFDIR : S_IFREG;
-		items[i].st.st_nlink = 1;
-		items[i].st.st_ino = i;
-		items[i].st.st_size = 1;
+		items[i] = (struct fs_item){ .name = names[i], .dir = dirs[i],
+			.mode = i < 3 ? S_IFDIR : S_IFREG, .links = 1,
+			.ino = i, .size = 1 };
 	}
 	/* b is the same file as a/link, which comes first in an image */
-	items[5].st.st_nlink = items[7].st.st_nlink = 2;
-	items[5].st.st_ino = 7;
+	items[5].links = items[7].links = 2;
+	items[5].ino = 7;
 	assert_int_equal(sqfs_tree_make(&t, &l), 0);
 	assert_int_equal(t.tree.count, 9);
 	assert_int_equal(t.tree.inodes, 8);

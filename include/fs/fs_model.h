@@ -113,6 +113,7 @@ struct fs_model {
 	const char *some;		/* default algorithms */
 	const struct packer_kind *kinds;
 	unsigned options;		/* enum fs_option */
+	bool children;			/* needs fs_list.with_children */
 	/*
 	 * Reads all files once, tries all algorithms and reports their rows, in
 	 * the same order for any number of threads.  Returns 0 or -errno.  A

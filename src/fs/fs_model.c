@@ -67,9 +67,9 @@ fs_classes_count(struct fs_classes *c, const struct fs_list *l)
 {
 	for (size_t i = 0; i < l->count; i++) {
 		const struct fs_item *it = &l->items[i];
-		uint64_t size = (uint64_t)it->st.st_size;
+		uint64_t size = it->size;
 
-		if (it->err != 0 || it->again || !S_ISREG(it->st.st_mode))
+		if (it->err != 0 || it->again || !S_ISREG(it->mode))
 			continue;
 		c->files[fs_class_of(size)]++;
 		c->bytes[fs_class_of(size)] += size;
@@ -130,13 +130,15 @@ struct reader {
 	size_t item;			/* the item that is open */
 	int fd;
 	bool bad;			/* already reported */
+	struct stat st;			/* as in the list */
+	struct fs_path path;
 };
 
 /* Returns the size of the part at offset. */
 static size_t
 part_size(const struct fs_run *r, size_t item, uint64_t offset)
 {
-	uint64_t left = (uint64_t)r->job->list->items[item].st.st_size - offset;
+	uint64_t left = r->job->list->items[item].size - offset;
 
 	return left < r->unit ? (size_t)left : r->unit;
 }
@@ -151,7 +153,7 @@ claim_part(struct reading *run, size_t *item, uint64_t *offset)
 	pthread_mutex_lock(&run->lock);
 	while (run->item < l->count &&
 	    (!fs_item_has_data(&l->items[run->item]) ||
-	    run->offset >= (uint64_t)l->items[run->item].st.st_size)) {
+	    run->offset >= l->items[run->item].size)) {
 		run->item++;
 		run->offset = 0;
 	}
@@ -176,7 +178,7 @@ claim_hole(struct reading *run, size_t item, uint64_t end, uint64_t *offset)
 	const struct fs_run *r = run->r;
 	uint64_t len = 0;
 
-	if (end < (uint64_t)r->job->list->items[item].st.st_size)
+	if (end < r->job->list->items[item].size)
 		end -= end % r->unit;
 	pthread_mutex_lock(&run->lock);
 	if (run->item == item && run->offset < end) {
@@ -209,6 +211,7 @@ read_item_parts(void *arg, unsigned i)
 	const struct fs_run *r = rd->run->r;
 	const struct fs_list *l = r->job->list;
 	uint64_t offset, hole;
+	const char *path;
 	size_t item;
 
 	while (claim_part(rd->run, &item, &offset)) {
@@ -221,12 +224,15 @@ read_item_parts(void *arg, unsigned i)
 				sys_close(rd->fd);
 			rd->bad = rd->bad && rd->item == item;
 			rd->item = item;
-			rd->fd = tree_open(l->roots[it->root], it->path, 0);
+			rd->st = fs_item_stat(it);
+			path = fs_list_path(l, item, &rd->path);
+			rd->fd = path == NULL ? -ENOMEM :
+			    tree_open(l->roots[it->root], path, 0);
 			if (rd->fd < 0)
 				report_error(rd, rd->fd);
 		}
-		hole = rd->fd < 0 ? (uint64_t)it->st.st_size - offset :
-		    hole_at(rd->fd, &it->st, offset);
+		hole = rd->fd < 0 ? it->size - offset :
+		    hole_at(rd->fd, &rd->st, offset);
 		if (hole >= len) {
 			if (r->hole != NULL)
 				r->hole(r->arg, rd->worker, item, offset, len);
@@ -271,6 +277,7 @@ fs_run(const struct fs_run *r)
 		rc = parallel_run_all(r->job->threads, read_item_parts, rd);
 	while (opened > 0) {
 		r->close(r->arg, rd[--opened].worker);
+		sys_free(rd[opened].path.s);
 		sys_free(rd[opened].data);
 	}
 	pthread_mutex_destroy(&run.lock);

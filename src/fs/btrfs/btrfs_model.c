@@ -73,7 +73,7 @@ static void
 pack_chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
     const uint8_t *data, struct btrfs_chunk *c)
 {
-	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
+	uint64_t size = b->job->list->items[item].size;
 	uint32_t len = size - offset < BTRFS_CHUNK ?
 	    (uint32_t)(size - offset) : BTRFS_CHUNK;
 	bool good[BTRFS_PIECES];
@@ -104,7 +104,7 @@ pack_part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
 {
 	struct btrfs_job *b = arg;
 	struct worker *w = worker;
-	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
+	uint64_t size = b->job->list->items[item].size;
 	uint64_t end = offset + len;
 
 	for (; offset < end; offset += BTRFS_CHUNK, data += BTRFS_CHUNK) {
@@ -142,18 +142,25 @@ pack_part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
  * opened has none.
  */
 static int
-list_chunks(struct btrfs_job *b, const struct fs_item *it)
+list_chunks(struct btrfs_job *b, size_t i, struct fs_path *p)
 {
-	uint64_t size = (uint64_t)it->st.st_size, at = 0;
-	bool sparse = hole_possible(&it->st);
-	int fd = !sparse ? -1 : tree_open(b->job->list->roots[it->root],
-	    it->path, 0);
-	int rc = 0;
+	const struct fs_list *l = b->job->list;
+	const struct fs_item *it = &l->items[i];
+	const struct stat st = fs_item_stat(it);
+	uint64_t size = it->size, at = 0;
+	const char *path;
+	int fd = -1, rc = 0;
 
-	if (sparse && fd < 0)
-		return 0;
+	if (it->sparse) {
+		path = fs_list_path(l, i, p);
+		if (path == NULL)
+			return -ENOMEM;
+		fd = tree_open(l->roots[it->root], path, 0);
+		if (fd < 0)
+			return 0;
+	}
 	while (rc == 0 && at < size) {
-		uint64_t n = hole_at(fd, &it->st, at);
+		uint64_t n = hole_at(fd, &st, at);
 
 		n = at + n == size ? n : n / BTRFS_CHUNK * BTRFS_CHUNK;
 		if (n == 0) {
@@ -180,7 +187,7 @@ list_chunks(struct btrfs_job *b, const struct fs_item *it)
 static void
 count_file(struct btrfs_job *b, size_t item, unsigned algorithm)
 {
-	uint64_t size = (uint64_t)b->job->list->items[item].st.st_size;
+	uint64_t size = b->job->list->items[item].size;
 	struct fs_space *s = &b->files.data[fs_class_of(size)][algorithm];
 	size_t first = b->first[item];
 	bool plain = b->hopeless[item];
@@ -238,6 +245,7 @@ run_btrfs(const struct fs_job *job)
 	const struct fs_run run = { .job = job, .unit = 2 * BTRFS_CHUNK,
 	    .open = open_worker, .close = close_worker, .part = pack_part,
 	    .arg = b };
+	struct fs_path path = { .s = NULL };
 	int rc = -ENOMEM;
 
 	if (b == NULL)
@@ -253,7 +261,7 @@ run_btrfs(const struct fs_job *job)
 	for (size_t i = 0; rc == 0 && i < l->count; i++) {
 		b->first[i] = b->count;
 		if (fs_item_has_data(&l->items[i]))
-			rc = list_chunks(b, &l->items[i]);
+			rc = list_chunks(b, i, &path);
 	}
 	if (rc != 0)
 		goto out;
@@ -272,6 +280,7 @@ run_btrfs(const struct fs_job *job)
 	rc = atomic_load(&b->failed) ? -ENOMEM :
 	    fs_classes_rows(&b->files, job);
 out:
+	sys_free(path.s);
 	btrfs_names_free(&b->names);
 	sys_free(b->first);
 	sys_free(b->numbers);

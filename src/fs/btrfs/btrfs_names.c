@@ -37,8 +37,8 @@ btrfs_name_hash(const char *name)
 
 /* An item to be sorted. */
 struct entry {
-	size_t dir, item;
 	uint64_t inode;
+	uint32_t dir, item;
 };
 
 static int
@@ -61,29 +61,29 @@ static int
 find_order(struct btrfs_names *n)
 {
 	const struct fs_list *l = n->list;
+	const struct fs_item *items = l->items;
 	size_t k = 0, count = 0, room = l->count + 1;
 	struct entry *entries = sys_calloc(room, sizeof(*entries));
 	/* the next entry of each directory, and the end of its entries */
-	size_t *from = sys_calloc(room, sizeof(*from));
-	size_t *to = sys_calloc(room, sizeof(*to));
+	uint32_t *from = sys_calloc(room, sizeof(*from));
+	uint32_t *to = sys_calloc(room, sizeof(*to));
 	int rc = -ENOMEM;
 
 	if (entries == NULL || from == NULL || to == NULL)
 		goto out;
-	for (size_t i = 0; i < l->count; i++)
-		if (n->places[i].dir != i)
+	for (uint32_t i = 0; i < l->count; i++)
+		if (items[i].dir != i)
 			entries[k++] = (struct entry){ .item = i,
-			    .dir = n->places[i].dir,
-			    .inode = l->items[i].st.st_ino };
+			    .dir = items[i].dir, .inode = items[i].ino };
 	qsort(entries, k, sizeof(*entries), by_dir_and_inode);
 	for (size_t i = k; i-- > 0;)
-		from[entries[i].dir] = i;
+		from[entries[i].dir] = (uint32_t)i;
 	for (size_t i = 0; i < k; i++)
-		to[entries[i].dir] = i + 1;
-	for (size_t root = 0; root < l->count; root++) {
-		size_t at = root;
+		to[entries[i].dir] = (uint32_t)i + 1;
+	for (uint32_t root = 0; root < l->count; root++) {
+		uint32_t at = root;
 
-		if (n->places[root].dir != root)
+		if (items[root].dir != root)
 			continue;
 		n->order[count++] = root;
 		while (at != root || from[at] < to[at]) {
@@ -91,7 +91,7 @@ find_order(struct btrfs_names *n)
 				at = entries[from[at]++].item;
 				n->order[count++] = at;
 			} else {
-				at = n->places[at].dir;
+				at = items[at].dir;
 			}
 		}
 	}
@@ -104,9 +104,12 @@ out:
 }
 
 static int
-read_xattrs(struct btrfs_names *n, const struct fs_item *it)
+read_xattrs(struct btrfs_names *n, size_t i, struct fs_path *p)
 {
-	int fd = tree_open(n->list->roots[it->root], it->path, 0), rc = 0;
+	const char *path = fs_list_path(n->list, i, p);
+	int fd = path == NULL ? -ENOMEM :
+	    tree_open(n->list->roots[n->list->items[i].root], path, 0);
+	int rc = path == NULL ? -ENOMEM : 0;
 	char names[LIST_MAX];
 	ssize_t size = fd < 0 ? 0 : flistxattr(fd, names, sizeof(names));
 
@@ -135,8 +138,8 @@ read_xattrs(struct btrfs_names *n, const struct fs_item *it)
 int
 btrfs_names_read(struct btrfs_names *n, const struct fs_list *list)
 {
+	struct fs_path path = { .s = NULL };
 	struct btrfs_place *p;
-	size_t root = 0;
 	int rc;
 
 	*n = (struct btrfs_names){ .list = list };
@@ -144,37 +147,19 @@ btrfs_names_read(struct btrfs_names *n, const struct fs_list *list)
 	p = n->places = sys_calloc(list->count + 1, sizeof(*n->places));
 	if (n->order == NULL || p == NULL)
 		return -ENOMEM;
-	for (size_t i = 0; i < list->count; i++) {
-		const char *path = list->items[i].path;
-		const char *slash = strrchr(path, '/');
-		size_t len = slash == NULL ? 0 : (size_t)(slash - path), hi = i;
-
-		if (list->items[i].root != list->items[root].root)
-			root = i;
-		/* a root is its own directory */
-		p[i].dir = root;
-		while (hi > p[i].dir + 1) {
-			size_t mid = p[i].dir + (hi - p[i].dir) / 2;
-			const char *here = list->items[mid].path;
-			int order = strncmp(here, path, len);
-
-			if (order > 0 || (order == 0 && here[len] != '\0'))
-				hi = mid;
-			else
-				p[i].dir = mid;
-		}
-	}
 	rc = find_order(n);
 	if (rc != 0)
 		return rc;
 	/* number the items, and the files by their first names */
-	for (size_t k = 0; k < list->count; k++)
+	for (uint32_t k = 0; k < list->count; k++)
 		p[n->order[k]].rank = p[n->order[k]].object = k;
 	for (size_t i = 0; i < list->count; i++) {
-		size_t *of = &p[list->items[i].first].object;
+		uint32_t *of;
 
-		if (list->items[i].again && p[i].rank < *of)
-			*of = p[i].rank;
+		if (!list->items[i].again)
+			continue;
+		of = &p[list->items[i].first].object;
+		*of = p[i].rank < *of ? p[i].rank : *of;
 	}
 	for (size_t i = 0; i < list->count; i++)
 		if (list->items[i].again)
@@ -184,10 +169,11 @@ btrfs_names_read(struct btrfs_names *n, const struct fs_list *list)
 
 		p[i].xattr = n->xattr_count;
 		if (it->err == 0 && !it->again &&
-		    (S_ISREG(it->st.st_mode) || S_ISDIR(it->st.st_mode)))
-			rc = read_xattrs(n, it);
-		p[i].xattr_end = n->xattr_count;
+		    (S_ISREG(it->mode) || S_ISDIR(it->mode)))
+			rc = read_xattrs(n, i, &path);
 	}
+	p[list->count].xattr = n->xattr_count;
+	sys_free(path.s);
 	return rc;
 }
 

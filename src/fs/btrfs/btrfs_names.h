@@ -19,18 +19,19 @@ struct btrfs_xattr {
 /* Constant once it has been read, so that any thread may use it. */
 struct btrfs_names {
 	const struct fs_list *list;
-	size_t *order;			/* items in the order of a copy */
-	struct btrfs_place *places;	/* one for each item of the list */
+	uint32_t *order;		/* items in the order of a copy */
+	struct btrfs_place *places;	/* one for each item of the list, and
+					 * one more */
 	struct btrfs_xattr *xattrs;
 	size_t xattr_count, xattr_cap;
 };
 
 struct btrfs_place {
-	size_t dir;			/* index of its directory */
-	size_t rank;			/* position in the order */
-	size_t object;			/* lowest rank among the names of this
+	uint32_t rank;			/* position in the order */
+	uint32_t object;		/* lowest rank among the names of this
 					 * file */
-	size_t xattr, xattr_end;	/* indices of its attributes */
+	size_t xattr;			/* index of the first of its attributes;
+					 * those of the next item follow */
 };
 
 /*

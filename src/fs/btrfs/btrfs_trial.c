@@ -12,7 +12,6 @@
 #include "btrfs.h"
 
 #include "base/array.h"
-#include "base/path.h"
 #include "base/stats.h"
 #include "base/sys.h"
 #include "btrfs_leaves.h"
@@ -142,9 +141,9 @@ create_item(struct copy *c, size_t i)
 	const struct fs_item *it = &c->names->list->items[i];
 	const struct btrfs_place *p = c->names->places;
 	bool first = p[i].object == p[i].rank;
-	const char *name = path_name(it->path);
+	const char *name = it->name;
 	struct btrfs_item ref = make_item(p[i].object, BTRFS_INODE_REF,
-	    (uint32_t)p[p[i].dir].object, REF + strlen(name));
+	    p[it->dir].object, REF + strlen(name));
 	struct btrfs_item more = ref;
 	int rc;
 
@@ -162,8 +161,8 @@ create_item(struct copy *c, size_t i)
 		if (rc == -ENOENT || rc == -EOVERFLOW)
 			rc = btrfs_leaves_add(&c->files, &ref, 1);
 	}
-	if (rc == 0 && p[i].dir != i) {
-		size_t dir = p[p[i].dir].object, size = NAME + strlen(name);
+	if (rc == 0 && it->dir != i) {
+		size_t dir = p[it->dir].object, size = NAME + strlen(name);
 		struct btrfs_item entry = make_item(dir, BTRFS_DIR_ITEM,
 		    btrfs_name_hash(name), size);
 		void *late = c->late;
@@ -175,14 +174,14 @@ create_item(struct copy *c, size_t i)
 		c->late = late;
 		if (rc == 0) {
 			c->late[c->late_count++] = make_item(dir,
-			    BTRFS_DIR_INDEX, (uint32_t)p[i].rank, size);
+			    BTRFS_DIR_INDEX, p[i].rank, size);
 			if (c->late_count >= c->late_limit)
 				rc = add_late(c);
 		}
 	}
-	if (rc == 0 && first && S_ISLNK(it->st.st_mode))
-		rc = add_in_leaf(c, i, (uint32_t)it->st.st_size);
-	for (size_t k = p[i].xattr; rc == 0 && k < p[i].xattr_end; k++) {
+	if (rc == 0 && first && S_ISLNK(it->mode))
+		rc = add_in_leaf(c, i, (uint32_t)it->size);
+	for (size_t k = p[i].xattr; rc == 0 && k < p[i + 1].xattr; k++) {
 		const struct btrfs_xattr *x = &c->names->xattrs[k];
 		struct btrfs_item xattr = make_item(p[i].object, BTRFS_XATTR,
 		    x->hash, NAME + x->size);

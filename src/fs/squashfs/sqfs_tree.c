@@ -21,30 +21,32 @@
  */
 static int
 add_item_node(struct sqfs_tree *t, const struct fs_list *l,
-    const struct fs_item *it, uint32_t *id)
+    size_t i, struct fs_path *p, uint32_t *id)
 {
+	const struct fs_item *it = &l->items[i];
+	const char *from = fs_list_path(l, i, p);
 	char target[PATH_MAX];
 	struct sqw_attr attr = {
-		.mode = (uint16_t)it->st.st_mode,
-		.mtime = sqw_time(it->st.st_mtime),
-		.rdev = major(it->st.st_rdev) << 8 | minor(it->st.st_rdev),
+		.mode = it->mode,
+		.mtime = sqw_time(it->mtime_s),
+		.rdev = major(it->rdev) << 8 | minor(it->rdev),
 		.xattr = SQUASHFS_NONE,
-		.size = (uint64_t)it->st.st_size,
+		.size = it->size,
 	};
-	size_t room = strlen(it->path) + 32;
-	char *path = sys_malloc(room);
+	size_t room = from == NULL ? 0 : strlen(from) + 32;
+	char *path = from == NULL ? NULL : sys_malloc(room);
 	ssize_t n;
 	int rc;
 
 	if (path == NULL)
 		return -ENOMEM;
 	if (l->root_count == 1)
-		strcpy(path, it->path);
+		strcpy(path, from);
 	else
 		snprintf(path, room, "root_%u%s%s", it->root,
-		    *it->path == '\0' ? "" : "/", it->path);
-	if (S_ISLNK(it->st.st_mode)) {
-		n = sys_readlinkat(l->roots[it->root], it->path, target,
+		    *from == '\0' ? "" : "/", from);
+	if (S_ISLNK(it->mode)) {
+		n = sys_readlinkat(l->roots[it->root], from, target,
 		    PATH_MAX - 1);
 		/* if it no longer exists, use filler of the same length */
 		if (n < 0 && n != -ENOENT) {
@@ -52,8 +54,8 @@ add_item_node(struct sqfs_tree *t, const struct fs_list *l,
 			goto out;
 		}
 		if (n < 0) {
-			n = it->st.st_size < PATH_MAX ?
-			    (ssize_t)it->st.st_size : PATH_MAX - 1;
+			n = it->size < PATH_MAX ? (ssize_t)it->size :
+			    PATH_MAX - 1;
 			memset(target, '?', (size_t)n);
 		}
 		target[n] = '\0';
@@ -72,10 +74,10 @@ by_inode(const void *a, const void *b)
 	const struct fs_item *m = *(const struct fs_item *const *)a,
 	    *n = *(const struct fs_item *const *)b;
 
-	if (m->st.st_dev != n->st.st_dev)
-		return m->st.st_dev < n->st.st_dev ? -1 : 1;
-	if (m->st.st_ino != n->st.st_ino)
-		return m->st.st_ino < n->st.st_ino ? -1 : 1;
+	if (m->dev != n->dev)
+		return m->dev < n->dev ? -1 : 1;
+	if (m->ino != n->ino)
+		return m->ino < n->ino ? -1 : 1;
 	return m < n ? -1 : m > n;
 }
 
@@ -87,6 +89,7 @@ sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l)
 	    sizeof(*linked));
 	uint32_t *ids = sys_calloc(l->count + 1, sizeof(*ids));
 	size_t linked_count = 0, added = 0;
+	struct fs_path path = { .s = NULL };
 	int rc = -ENOMEM;
 
 	*t = (struct sqfs_tree){ .items = NULL };
@@ -98,9 +101,9 @@ sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l)
 
 		if (it->err != 0)
 			continue;
-		rc = add_item_node(t, l, it, &ids[i]);
+		rc = add_item_node(t, l, i, &path, &ids[i]);
 		added++;
-		if (rc == 0 && !S_ISDIR(it->st.st_mode) && it->st.st_nlink > 1)
+		if (rc == 0 && !S_ISDIR(it->mode) && it->links > 1)
 			linked[linked_count++] = it;
 	}
 	if (rc == 0 && added == 0)
@@ -119,13 +122,13 @@ sqfs_tree_make(struct sqfs_tree *t, const struct fs_list *l)
 	for (size_t i = 1; i < linked_count; i++) {
 		const struct fs_item *x = linked[i - 1], *y = linked[i];
 
-		if (x->st.st_dev == y->st.st_dev &&
-		    x->st.st_ino == y->st.st_ino)
+		if (x->dev == y->dev && x->ino == y->ino)
 			sqw_tree_link(&t->tree, ids[y - l->items],
 			    ids[x - l->items]);
 	}
 	rc = sqw_tree_finish(&t->tree);
 out:
+	sys_free(path.s);
 	sys_free(linked);
 	sys_free(ids);
 	return rc;

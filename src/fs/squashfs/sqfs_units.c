@@ -33,6 +33,8 @@ struct file_source {
 	bool as_sqpack;
 	size_t next;			/* node */
 	const struct fs_item *item;	/* the current file */
+	struct stat st;			/* of it, as in the list */
+	struct fs_path path;
 	int fd;
 	uint64_t offset, ticked;
 	bool told;			/* its error has been reported */
@@ -52,7 +54,8 @@ next_file(void *arg, struct sqw_file *f)
 {
 	struct file_source *s = arg;
 	const struct sqw_tree *t = &s->tree->tree;
-	const struct stat *st;
+	const struct fs_list *l = s->job->list;
+	const char *path;
 
 	while (s->next < t->count && !sqw_has_data(t, s->next))
 		s->next++;
@@ -63,15 +66,16 @@ next_file(void *arg, struct sqw_file *f)
 	s->item = sqfs_item(s->tree, s->next);
 	s->offset = s->ticked = 0;
 	s->told = false;
-	s->fd = tree_open(s->job->list->roots[s->item->root], s->item->path,
-	    0);
+	s->st = fs_item_stat(s->item);
+	path = fs_list_path(l, (size_t)(s->item - l->items), &s->path);
+	s->fd = path == NULL ? -ENOMEM :
+	    tree_open(l->roots[s->item->root], path, 0);
 	if (s->fd < 0)
 		report_file(s, s->fd);
-	st = &s->item->st;
 	/* mksquashfs stores holes only in files that are sparse on disk */
 	*f = (struct sqw_file){ .id = t->nodes[s->next].id,
-		.size = (uint64_t)st->st_size, .dense = !s->as_sqpack &&
-		(uint64_t)st->st_blocks * 512 >= (uint64_t)st->st_size };
+		.size = s->item->size,
+		.dense = !s->as_sqpack && s->item->dense };
 	s->next++;
 	return 1;
 }
@@ -111,10 +115,8 @@ static int64_t
 skip_file_hole(void *arg)
 {
 	struct file_source *s = arg;
-	const struct stat *st = &s->item->st;
-	uint64_t n = s->fd < 0 ? 0 : sqw_hole_blocks(hole_at(s->fd, st,
-	    s->offset), (uint64_t)st->st_size - s->offset,
-	    s->job->params->block);
+	uint64_t n = s->fd < 0 ? 0 : sqw_hole_blocks(hole_at(s->fd, &s->st,
+	    s->offset), s->item->size - s->offset, s->job->params->block);
 
 	s->offset += n;
 	count_progress(s);
@@ -228,8 +230,7 @@ sqfs_units_make(struct sqfs_units *u, struct sqfs_tree *t,
 	/* the sizes of as many units as the files can have */
 	for (size_t i = 0; i < t->tree.count && most < UINT32_MAX; i++)
 		if (sqw_has_data(&t->tree, i))
-			most += (uint64_t)sqfs_item(t, i)->st.st_size /
-			    all.options.block + 1;
+			most += sqfs_item(t, i)->size / all.options.block + 1;
 	all.room = most < UINT32_MAX ? (size_t)most : UINT32_MAX;
 	u->sizes = sys_calloc(all.room * job->count + 1, sizeof(*u->sizes));
 	w = sys_calloc(job->threads, sizeof(*w));
@@ -262,6 +263,7 @@ out:
 	sqw_feed_close(&all.feed);
 	if (all.source.fd >= 0)
 		sys_close(all.source.fd);
+	sys_free(all.source.path.s);
 	pthread_mutex_destroy(&all.lock);
 	return rc;
 }

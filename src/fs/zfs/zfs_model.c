@@ -21,18 +21,16 @@ struct zfs_job {
 	struct zfs_pool pool;
 	struct fs_classes files;
 	/*
-	 * For each item, the number of records that are not all zeros.  Updated
-	 * by any thread.
+	 * For each item, the number of records that are not all zeros; or, if
+	 * any algorithm embeds its only record in its dnode, EMBEDDED and a bit
+	 * for each that does.  Updated by any thread.
 	 */
 	atomic_uint_least64_t *filled;
-	/*
-	 * For each item, a bit for each algorithm with which its only record is
-	 * embedded in its dnode.
-	 */
-	atomic_uint_least64_t *embedded;
 };
 
-_Static_assert(FS_ALGORITHMS <= 64, "a bit for each algorithm");
+#define EMBEDDED ((uint64_t)1 << 63)
+
+_Static_assert(FS_ALGORITHMS <= 63, "a bit for each algorithm");
 
 struct worker {
 	struct packer *packers[FS_ALGORITHMS];
@@ -101,7 +99,7 @@ pack_records(void *arg, void *worker, size_t item, uint64_t offset,
 	struct zfs_job *z = arg;
 	struct worker *w = worker;
 	const struct fs_job *job = z->job;
-	uint64_t size = (uint64_t)job->list->items[item].st.st_size;
+	uint64_t size = job->list->items[item].size;
 	uint32_t record = zfs_record_size(&z->pool, size);
 	struct zfs_space *sums = w->spaces[fs_class_of(size)];
 	uint64_t embedded = 0;
@@ -119,7 +117,7 @@ pack_records(void *arg, void *worker, size_t item, uint64_t offset,
 			    &sums[i]) && size <= record)
 				embedded |= (uint64_t)1 << i;
 		if (embedded != 0)
-			atomic_store(&z->embedded[item], embedded);
+			atomic_store(&z->filled[item], EMBEDDED | embedded);
 	}
 }
 
@@ -128,7 +126,7 @@ hole(void *arg, void *worker, size_t item, uint64_t offset, uint64_t len)
 {
 	struct zfs_job *z = arg;
 	struct worker *w = worker;
-	uint64_t size = (uint64_t)z->job->list->items[item].st.st_size;
+	uint64_t size = z->job->list->items[item].size;
 	uint32_t record = zfs_record_size(&z->pool, size);
 
 	(void)offset;
@@ -149,7 +147,9 @@ struct zfs_metas {
 	struct zfs_scratch scratch;
 	struct packer *packers[FS_ALGORITHMS];
 	uint64_t embedded;		/* all bits of the items */
-	uint64_t *numbers;		/* of each item's object */
+	uint32_t *numbers;		/* of each item: how many objects are
+					 * made before it, and 1; 0: none */
+	struct fs_path path;
 	uint8_t *record;		/* a file that is embedded */
 	char *link;			/* the target of a link */
 };
@@ -164,20 +164,19 @@ meta_of(const struct zfs_metas *m, unsigned algorithm)
 
 /* Adds a file to the metadata of each algorithm. */
 static int
-add_file(struct zfs_metas *m, size_t i, unsigned depth)
+add_file(struct zfs_metas *m, size_t i, const char *path, unsigned depth,
+    const struct stat *st)
 {
 	const struct zfs_job *z = m->z;
 	const struct fs_item *it = &z->job->list->items[i];
-	uint64_t size = (uint64_t)it->st.st_size;
+	uint64_t size = it->size;
 	uint32_t record = zfs_record_size(&z->pool, size);
-	uint64_t embedded = atomic_load(&z->embedded[i]);
-	uint64_t filled = atomic_load(&z->filled[i]);
+	uint64_t filled = atomic_load(&z->filled[i]), embedded = 0;
 	int rc = 0;
 
-	if (embedded != 0) {
+	if (filled & EMBEDDED) {
 		/* its bytes are needed once more */
-		int fd = tree_open(z->job->list->roots[it->root], it->path,
-		    0);
+		int fd = tree_open(z->job->list->roots[it->root], path, 0);
 		ssize_t n = fd < 0 ? fd : fdio_pread(fd, m->record,
 		    (size_t)size, 0);
 
@@ -188,6 +187,8 @@ add_file(struct zfs_metas *m, size_t i, unsigned depth)
 			    -EAGAIN);
 		n = n < 0 ? 0 : n;
 		memset(m->record + n, 0, record - (size_t)n);
+		embedded = filled & ~EMBEDDED;
+		filled = 1;
 	}
 	for (unsigned k = 0; rc == 0 && k < METAS; k++) {
 		uint8_t payload[ZFS_EMBEDDED_MOST];
@@ -201,96 +202,55 @@ add_file(struct zfs_metas *m, size_t i, unsigned depth)
 		if (k < FS_ALGORITHMS && embedded >> k & 1)
 			len = zfs_payload(&z->pool, &z->job->algorithms[k],
 			    m->packers[k], m->record, record, payload);
-		rc = zfs_meta_file(m->of[k], depth, &it->st, k == META_OFF ?
+		rc = zfs_meta_file(m->of[k], depth, st, k == META_OFF ?
 		    size / record + (size % record != 0) : filled, packer,
 		    payload, len);
 	}
 	return rc;
 }
 
-/* Compares the path of an item with that of a name in a directory. */
 static int
-compare_path(const char *path, const char *dir, const char *name)
+by_number(const void *a, const void *b)
 {
-	size_t n = strlen(dir);
-	int order = strncmp(path, dir, n);
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
-	if (n == 0)
-		return strcmp(path, name);
-	if (order != 0)
-		return order;
-	return path[n] != '/' ? (unsigned char)path[n] < '/' ? -1 : 1 :
-	    strcmp(path + n + 1, name);
-}
-
-/* Returns the entry of a name in the directory that is item i. */
-static uint64_t
-entry_of(const struct zfs_metas *m, size_t i, const char *name)
-{
-	const struct fs_list *l = m->z->job->list;
-	const struct fs_item *dir = &l->items[i];
-	size_t from = i + 1, to = l->count;
-
-	while (from < to) {
-		size_t at = from + (to - from) / 2;
-		const struct fs_item *it = &l->items[at];
-		int order = it->root != dir->root ? 1 : compare_path(it->path,
-		    dir->path, name);
-
-		if (order == 0)
-			return m->numbers[at] |
-			    (uint64_t)(it->st.st_mode >> 12) << 60;
-		if (order < 0)
-			from = at + 1;
-		else
-			to = at;
-	}
-	return 0;
-}
-
-struct entry {
-	const char *name;
-	uint64_t value;
-};
-
-static int
-by_object(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-	uint64_t m = x->value << 4, n = y->value << 4;
-
-	return (m > n) - (m < n);
+	return (x > y) - (x < y);
 }
 
 /* Adds a directory to the metadata of each algorithm. */
 static int
-add_dir(struct zfs_metas *m, size_t i, unsigned depth)
+add_dir(struct zfs_metas *m, size_t i, unsigned depth, const struct stat *st)
 {
-	const struct fs_item *it = &m->z->job->list->items[i];
-	size_t n = it->name_count;
-	struct entry *entries = sys_calloc(n + 1, sizeof(*entries));
+	const struct fs_list *l = m->z->job->list;
+	size_t n;
+	const uint32_t *children = fs_list_children(l, i, &n);
 	const char **names = sys_calloc(n + 1, sizeof(*names));
 	uint64_t *values = sys_calloc(n + 1, sizeof(*values));
-	int rc = entries == NULL || names == NULL || values == NULL ?
-	    -ENOMEM : 0;
+	int rc = names == NULL || values == NULL ? -ENOMEM : 0;
 
-	/* names are added in the order in which their objects are made */
+	/*
+	 * names are added in the order in which their objects are made, and
+	 * those of one object in hash order
+	 */
 	for (size_t k = 0; rc == 0 && k < n; k++)
-		entries[k] = (struct entry){ it->names[k],
-			entry_of(m, i, it->names[k]) };
+		values[k] = (uint64_t)m->numbers[children[k]] << 32 | k;
 	if (rc == 0)
-		qsort(entries, n, sizeof(*entries), by_object);
+		qsort(values, n, sizeof(*values), by_number);
 	for (size_t k = 0; rc == 0 && k < n; k++) {
-		names[k] = entries[k].name;
-		values[k] = entries[k].value;
+		const struct fs_item *it =
+		    &l->items[children[values[k] & UINT32_MAX]];
+		uint64_t number = values[k] >> 32;
+
+		names[k] = it->name;
+		values[k] = (number == 0 ? 0 : zfs_object_number(&m->z->pool,
+		    number - 1)) | (uint64_t)(it->mode >> 12) << 60;
 	}
 	for (unsigned k = 0; rc == 0 && k < METAS; k++)
 		if (m->of[k] != NULL)
-			rc = zfs_dir_add(&m->of[k]->dnodes, depth, &it->st,
-			    names, values, n);
+			rc = zfs_dir_add(&m->of[k]->dnodes, depth, st, names,
+			    values, n);
 	sys_free(values);
 	sys_free(names);
-	sys_free(entries);
 	return rc;
 }
 
@@ -300,22 +260,22 @@ add_item(struct zfs_metas *m, size_t i)
 {
 	const struct fs_list *l = m->z->job->list;
 	const struct fs_item *it = &l->items[i];
-	/* the directories above it, including the root */
-	unsigned depth = *it->path != '\0';
-	const char *link = NULL;
+	const struct stat st = fs_item_stat(it);
+	const char *path = fs_list_path(l, i, &m->path), *link = NULL;
+	unsigned depth = (unsigned)m->path.depth;
 	int rc = 0;
 
-	for (const char *c = it->path; *c != '\0'; c++)
-		depth += *c == '/';
-	if (S_ISREG(it->st.st_mode))
-		return add_file(m, i, depth);
-	if (S_ISDIR(it->st.st_mode))
-		return add_dir(m, i, depth);
-	if (S_ISLNK(it->st.st_mode)) {
-		ssize_t n = sys_readlinkat(l->roots[it->root], it->path,
-		    m->link, ZFS_LINK_MOST);
+	if (path == NULL)
+		return -ENOMEM;
+	if (S_ISREG(it->mode))
+		return add_file(m, i, path, depth, &st);
+	if (S_ISDIR(it->mode))
+		return add_dir(m, i, depth, &st);
+	if (S_ISLNK(it->mode)) {
+		ssize_t n = sys_readlinkat(l->roots[it->root], path, m->link,
+		    ZFS_LINK_MOST);
 
-		if (n != it->st.st_size)
+		if (n != st.st_size)
 			m->z->job->on_error(m->z->job->arg, i, n < 0 ?
 			    (int)n : -EAGAIN);
 		n = n < 0 ? 0 : n;
@@ -324,7 +284,7 @@ add_item(struct zfs_metas *m, size_t i)
 	}
 	for (unsigned k = 0; rc == 0 && k < METAS; k++)
 		if (m->of[k] != NULL)
-			rc = zfs_meta_other(m->of[k], depth, &it->st, link);
+			rc = zfs_meta_other(m->of[k], depth, &st, link);
 	return rc;
 }
 
@@ -340,18 +300,21 @@ add_meta(struct zfs_job *z)
 	if (rc != 0)
 		return rc;
 	m->z = z;
-	for (size_t i = 0; i < l->count; i++)
-		m->embedded |= atomic_load(&z->embedded[i]);
+	for (size_t i = 0; i < l->count; i++) {
+		uint64_t filled = atomic_load(&z->filled[i]);
+
+		m->embedded |= filled & EMBEDDED ? filled & ~EMBEDDED : 0;
+	}
 	m->record = sys_malloc(z->pool.recordsize);
 	m->link = sys_malloc(ZFS_LINK_MOST);
 	m->numbers = sys_calloc(l->count + 1, sizeof(*m->numbers));
 	if (m->record == NULL || m->link == NULL || m->numbers == NULL)
 		rc = -ENOMEM;
-	for (size_t i = 0, n = 0; rc == 0 && i < l->count; i++)
+	for (uint32_t i = 0, n = 0; rc == 0 && i < l->count; i++)
 		if (l->items[i].again)
 			m->numbers[i] = m->numbers[l->items[i].first];
 		else if (l->items[i].err == 0)
-			m->numbers[i] = zfs_object_number(&z->pool, n++);
+			m->numbers[i] = ++n;
 	if (rc == 0 && m->embedded != 0)
 		rc = fs_packers_open(m->packers, job, z->pool.recordsize);
 	for (unsigned i = 0; rc == 0 && i < job->count; i++) {
@@ -376,6 +339,7 @@ add_meta(struct zfs_job *z)
 	for (unsigned k = 0; k < METAS; k++)
 		sys_free(m->of[k]);
 	fs_packers_close(m->packers);
+	sys_free(m->path.s);
 	sys_free(m->numbers);
 	sys_free(m->link);
 	sys_free(m->record);
@@ -455,14 +419,11 @@ run_zfs(const struct fs_job *job)
 	    UNIT_LEAST;
 	fs_classes_count(&z->files, job->list);
 	z->filled = sys_calloc(job->list->count + 1, sizeof(*z->filled));
-	z->embedded = sys_calloc(job->list->count + 1, sizeof(*z->embedded));
-	rc = z->filled == NULL || z->embedded == NULL ? -ENOMEM :
-	    fs_run(&run);
+	rc = z->filled == NULL ? -ENOMEM : fs_run(&run);
 	if (rc == 0)
 		rc = add_meta(z);
 	if (rc == 0)
 		rc = fs_classes_rows(&z->files, job);
-	sys_free(z->embedded);
 	sys_free(z->filled);
 	sys_free(z);
 	return rc;
@@ -477,6 +438,7 @@ const struct fs_model fs_model_zfs = {
 	.whole = "allocated_B",
 	.some = ZFS_SOME,
 	.kinds = packers_zfs,
+	.children = true,
 	.options = FS_ASHIFT | FS_RECORDSIZE | FS_EARLY_ABORT | FS_BY_SIZE |
 	    FS_OPENZFS,
 	.run = run_zfs
@@ -487,6 +449,7 @@ const struct fs_model fs_model_zfs_21 = {
 	.whole = "allocated_B",
 	.some = ZFS_SOME,
 	.kinds = packers_zfs,
+	.children = true,
 	.options = FS_ASHIFT | FS_RECORDSIZE | FS_BY_SIZE | FS_OPENZFS,
 	.run = run_zfs
 };
@@ -497,6 +460,7 @@ const struct fs_model fs_model_zfs_fuse = {
 	.some = "off,zle,lzjb,gzip-1,gzip-2,gzip-3,gzip-4,gzip-5,gzip-6,"
 	    "gzip-7,gzip-8,gzip-9",
 	.kinds = packers_zfs_fuse,
+	.children = true,
 	.options = FS_ASHIFT | FS_RECORDSIZE | FS_EARLY_ABORT | FS_BY_SIZE,
 	.run = run_zfs
 };

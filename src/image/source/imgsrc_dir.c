@@ -188,6 +188,7 @@ search_xattrs(void *arg, unsigned thread)
 {
 	struct xattr_search *s = arg;
 	struct walk_trail trail = { .count = 0 };
+	struct fs_path p = { .s = NULL };
 	size_t i;
 
 	(void)thread;
@@ -195,9 +196,9 @@ search_xattrs(void *arg, unsigned thread)
 		for (size_t end = i + CHUNK; i < end && i < s->list->count;
 		    i++) {
 			const struct fs_item *it = &s->list->items[i];
-			const char *path = it->path;
-			int at = walk_trail_reach(&trail,
-			    s->list->roots[it->root], &path);
+			const char *path = fs_list_path(s->list, i, &p);
+			int at = path == NULL ? -ENOMEM : walk_trail_reach(
+			    &trail, s->list->roots[it->root], &path);
 			ssize_t n = at < 0 ? at :
 			    list_xattrs(at, path, NULL, 0);
 
@@ -207,6 +208,7 @@ search_xattrs(void *arg, unsigned thread)
 			 */
 			s->has[i] = n != 0 && n != -ENOTSUP;
 		}
+	sys_free(p.s);
 	walk_trail_close(&trail);
 }
 
@@ -236,7 +238,7 @@ by_linked_inode(const void *a, const void *b)
  * or -ENOMEM.
  */
 static int
-is_left_out(const struct imgsrc_dir *d, const struct fs_item *it,
+is_left_out(const struct imgsrc_dir *d, const struct stat *st,
     const char *image_path)
 {
 	const struct imgsrc_options *o = &d->to->o;
@@ -246,7 +248,7 @@ is_left_out(const struct imgsrc_dir *d, const struct fs_item *it,
 
 	if (*image_path == '\0')
 		return 0;
-	rc = o->left_out == NULL ? 0 : o->left_out(o->arg, image_path, &it->st);
+	rc = o->left_out == NULL ? 0 : o->left_out(o->arg, image_path, st);
 	if (rc != 0 || o->exclude_count == 0)
 		return rc;
 	path = strcopy(image_path);
@@ -399,14 +401,13 @@ image_path(struct imgsrc_dir *d, const char **path)
 
 /*
  * Adds an item, which is called `name` in the directory `at`, under a path of
- * the image.
+ * the image.  err is 0, or -errno if it could not be examined.
  */
 static int
 list_item(struct imgsrc_dir *d, int at, const char *name,
-    const struct fs_item *it, const char *path, bool has_xattrs)
+    const struct stat *st, int err, const char *path, bool has_xattrs)
 {
 	struct imgsrc_image *to = d->to;
-	const struct stat *st = &it->st;
 	char target[PATH_MAX + 1];
 	struct sqw_attr attr = {
 		.mode = (uint16_t)st->st_mode,
@@ -418,11 +419,11 @@ list_item(struct imgsrc_dir *d, int at, const char *name,
 	};
 	uint32_t id;
 	ssize_t n;
-	int rc, left = is_left_out(d, it, path);
+	int rc, left = is_left_out(d, st, path);
 
 	if (left > 0)
 		return 0;
-	rc = left < 0 ? left : it->err;
+	rc = left < 0 ? left : err;
 	if (rc == 0)
 		rc = image_path(d, &path);
 	if (rc != 0)
@@ -458,23 +459,27 @@ trouble:
 	 * without the directory, its contents would be placed in one with
 	 * default attributes
 	 */
-	if (it->err == 0 && S_ISDIR(st->st_mode) && rc != -ENOENT) {
+	if (err == 0 && S_ISDIR(st->st_mode) && rc != -ENOENT) {
 		to->told = true;
 		left = rc;
 	}
 	return left;
 }
 
-/* Adds an item of the list, at a path that can have any length. */
+/*
+ * Adds an item of the list, found at a path that can have any length, under a
+ * path of the image.
+ */
 static int
 list_deep(struct imgsrc_dir *d, int root, const struct fs_item *it,
-    const char *path, bool has_xattrs)
+    const char *from, const char *path, bool has_xattrs)
 {
-	const char *name = it->path;
+	const struct stat st = fs_item_stat(it);
+	const char *name = from;
 	int at = walk_trail_reach(&d->trail, root, &name);
 
-	return at < 0 ? dir_trouble(d, it->path, at) :
-	    list_item(d, at, name, it, path, has_xattrs);
+	return at < 0 ? dir_trouble(d, from, at) :
+	    list_item(d, at, name, &st, it->err, path, has_xattrs);
 }
 
 /* Adds the listed names to the tree, with hard links.  Returns 0 or -errno. */
@@ -484,6 +489,7 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 	const struct imgsrc_options *o = &d->to->o;
 	size_t most = d->to->tree.count + list->count + o->input_count + 1;
 	struct xattr_search s = { .list = list };
+	struct fs_path from = { .s = NULL };
 	char real[PATH_MAX + 1];
 	int rc = -ENOMEM;
 
@@ -503,22 +509,22 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 	}
 	for (size_t k = 0; k < o->input_count; k++) {
 		const struct imgsrc_input *in = &o->inputs[k];
-		struct fs_item it = { .path = real };
+		struct stat st;
 
 		if (in->is_dir)
 			continue;
 		rc = snprintf(real, sizeof(real), "%s", *in->real == '\0' ?
 		    "." : in->real) < PATH_MAX ? sys_fstatat(d->root, real,
-		    &it.st, AT_SYMLINK_NOFOLLOW) : -ENAMETOOLONG;
+		    &st, AT_SYMLINK_NOFOLLOW) : -ENAMETOOLONG;
 		rc = rc != 0 ? dir_trouble(d, in->path, rc) : list_item(d,
-		    d->root, real, &it, in->name, d->to->xattrs != NULL);
+		    d->root, real, &st, 0, in->name, d->to->xattrs != NULL);
 		if (rc != 0)
 			goto out;
 	}
 	for (size_t i = 0; i < list->count; i++) {
 		const struct fs_item *it = &list->items[i];
 		const struct imgsrc_input *in = o->inputs;
-		const char *name = "";
+		const char *name = "", *path = fs_list_path(list, i, &from);
 
 		/* the source that is directory number `root` */
 		if (o->input_count > 0) {
@@ -526,10 +532,10 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 				in++;
 			name = in->name;
 		}
-		rc = join(&d->path, name, *name == '\0' || *it->path == '\0' ?
-		    "" : "/", it->path);
+		rc = path == NULL ? -ENOMEM : join(&d->path, name,
+		    *name == '\0' || *path == '\0' ? "" : "/", path);
 		if (rc == 0)
-			rc = list_deep(d, list->roots[it->root], it,
+			rc = list_deep(d, list->roots[it->root], it, path,
 			    d->path.text, s.has != NULL && s.has[i]);
 		if (rc != 0)
 			goto out;
@@ -544,6 +550,7 @@ fill_tree(struct imgsrc_dir *d, const struct fs_list *list)
 	rc = 0;
 out:
 	walk_trail_close(&d->trail);
+	sys_free(from.s);
 	sys_free(s.has);
 	return rc;
 }

@@ -24,12 +24,15 @@ static void
 on_error(void *arg, size_t item, int err)
 {
 	struct fsratio *f = arg;
-	const struct fs_item *it = &f->list.items[item];
+	struct fs_path p = { .s = NULL };
+	const char *path = fs_list_path(&f->list, item, &p);
 
 	progress_erase(&f->progress);
-	msg_error(&f->msg, "%s/%s: %s", f->o.dirs[it->root], it->path,
-	    err == -EAGAIN ? "was truncated while it was being read" :
-	    strerror(-err));
+	msg_error(&f->msg, "%s/%s: %s",
+	    f->o.dirs[f->list.items[item].root], path == NULL ?
+	    f->list.items[item].name : path, err == -EAGAIN ?
+	    "was truncated while it was being read" : strerror(-err));
+	sys_free(p.s);
 }
 
 static void
@@ -201,7 +204,7 @@ measure_tree(struct fsratio *f)
 	int rc;
 
 	/* a partial result would be wrong */
-	f->list.with_names = true;
+	f->list.with_children = f->o.fs->children;
 	for (int i = 0; i < f->o.dir_count; i++) {
 		int fd = sys_openat(AT_FDCWD, f->o.dirs[i],
 		    O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -209,21 +212,21 @@ measure_tree(struct fsratio *f)
 		rc = fd < 0 ? fd : fs_list_add(&f->list, fd, f->o.threads);
 		if (rc != 0) {
 			msg_error(&f->msg, "%s: %s", f->o.dirs[i],
-			    strerror(-rc));
+			    rc == -EFBIG ? "too many files" : strerror(-rc));
 			return;
 		}
 	}
 	rc = fs_list_end(&f->list);
 	if (rc != 0)
-		msg_error(&f->msg, "%s", strerror(-rc));
+		msg_error(&f->msg, "%s", rc == -EFBIG ? "too many files" :
+		    strerror(-rc));
 	for (size_t i = 0; i < f->list.count; i++) {
 		const struct fs_item *it = &f->list.items[i];
 
 		if (it->err != 0)
-			msg_error(&f->msg, "%s/%s: %s", f->o.dirs[it->root],
-			    it->path, strerror(-it->err));
+			on_error(f, i, it->err);
 		if (fs_item_has_data(it))
-			bytes += (uint64_t)it->st.st_size;
+			bytes += it->size;
 	}
 	if (rc != 0)
 		return;

@@ -157,6 +157,7 @@ static int
 measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 {
 	struct strbuf b = { .data = NULL };
+	struct fs_path p = { .s = NULL };
 	uint64_t files = 0, bytes = 0;
 	ssize_t n;
 	int fd, rc = 0;
@@ -164,25 +165,26 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 	for (size_t i = 0; i < l->count; i++)
 		if (fs_item_has_data(&l->items[i])) {
 			files++;
-			bytes += (uint64_t)l->items[i].st.st_size;
+			bytes += l->items[i].size;
 		}
 	m->every = files / SAMPLE + 1;
 	m->run_B = TOGETHER_B / MAILGEN_RUNS;
 	m->stretch_B = bytes / MAILGEN_RUNS + 1;
 	for (size_t i = 0; rc != -ENOMEM && i < l->count; i++) {
 		const struct fs_item *it = &l->items[i];
+		const char *path = fs_list_path(l, i, &p);
 
-		rc = it->err;
-		if (fs_item_has_data(it)) {
-			fd = sys_open_beneath(l->roots[it->root], it->path,
+		rc = path == NULL ? -ENOMEM : it->err;
+		if (rc != -ENOMEM && fs_item_has_data(it)) {
+			fd = sys_open_beneath(l->roots[it->root], path,
 			    O_RDONLY | O_CLOEXEC);
 			strbuf_clear(&b);
 			n = fd < 0 ? fd : 1;
 			while (n > 0) {
-				char *p = strbuf_room(&b, READ_B);
+				char *to = strbuf_room(&b, READ_B);
 
-				n = p == NULL ? -ENOMEM :
-				    fdio_read(fd, p, READ_B);
+				n = to == NULL ? -ENOMEM :
+				    fdio_read(fd, to, READ_B);
 				b.len += n > 0 ? (size_t)n : 0;
 				if (b.len > FILE_MOST)
 					n = -EFBIG;
@@ -194,8 +196,9 @@ measure_all(struct mailgen *g, const struct fs_list *l, struct measure *m)
 		}
 		if (rc != 0)
 			msg_error(&g->msg, "%s/%s: %s", g->o.profile,
-			    it->path, strerror(-rc));
+			    path == NULL ? it->name : path, strerror(-rc));
 	}
+	sys_free(p.s);
 	strbuf_free(&b);
 	if (rc == -ENOMEM)
 		return rc;
