@@ -55,6 +55,13 @@ leaves(const char *const *names, size_t count, unsigned bits, uint64_t prefix)
 	    2 * prefix) + leaves(names, count, bits + 1, 2 * prefix + 1);
 }
 
+static const char *
+get_name(const void *names, size_t i, uint64_t *value)
+{
+	*value = 0;
+	return ((const char *const *)names)[i];
+}
+
 static int
 add_dir(const char *const *names, size_t count)
 {
@@ -63,7 +70,7 @@ add_dir(const char *const *names, size_t count)
 		.dnode_copies = 2, .dnode = 512 };
 	static struct zfs_scratch scratch;
 	static const struct stat st = { .st_mode = S_IFDIR | 0755 };
-	static const uint64_t values[NAMES];
+	const struct zfs_names n = { count, get_name, names };
 	struct zfs_blocks *b = calloc(1, sizeof(*b));
 	struct zfs_dnodes *d = calloc(1, sizeof(*d));
 	int rc;
@@ -72,7 +79,7 @@ add_dir(const char *const *names, size_t count)
 	assert_non_null(d);
 	zfs_blocks_init(b, &pool, &scratch);
 	zfs_dnodes_init(d, b);
-	rc = zfs_dir_add(d, 1, &st, names, values, count);
+	rc = zfs_dir_add(d, 1, &st, &n);
 	free(d);
 	free(b);
 	return rc;

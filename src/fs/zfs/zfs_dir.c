@@ -32,15 +32,17 @@ enum {
 	FAT_PREFIX_MOST = 28		/* bits of a hash */
 };
 
-struct fat_name {
-	const char *name;
-	uint64_t hash, value;
-};
+/*
+ * A directory.  Of a name, the leaves sort its hash, of which ZFS stores 28
+ * bits, followed by its index: there may be millions of them.
+ */
+enum { FAT_INDEX = 36 };
 
 struct fat_dir {
 	struct zfs_dnodes *d;
 	enum zfs_rank rank;
-	struct fat_name *spare;		/* as many as there are names */
+	const struct zfs_names *names;
+	uint64_t *spare;		/* as many as there are names */
 	size_t leaves;			/* leaves added so far */
 	uint64_t used;			/* space that they use */
 	uint64_t stored;		/* size of the last of them */
@@ -133,22 +135,31 @@ leaf_bytes(uint8_t *leaf, const uint8_t *bytes, size_t len)
 	}
 }
 
+static const char *
+fat_get(const struct fat_dir *f, uint64_t hashed, uint64_t *value)
+{
+	const struct zfs_names *names = f->names;
+
+	return names->get(names->arg, (size_t)(hashed &
+	    (((uint64_t)1 << FAT_INDEX) - 1)), value);
+}
+
 static void
-leaf_add(uint8_t *leaf, const struct fat_name *of)
+leaf_add(uint8_t *leaf, const char *name, uint64_t hash, uint64_t n)
 {
 	uint16_t entry = leaf_take(leaf);
 	uint8_t *p = leaf_chunk(leaf, entry), value[8];
-	size_t len = strlen(of->name) + 1;
+	size_t len = strlen(name) + 1;
 
 	for (unsigned i = 0; i < sizeof(value); i++)	/* big-endian */
-		value[i] = (uint8_t)(of->value >> (56 - 8 * i));
+		value[i] = (uint8_t)(n >> (56 - 8 * i));
 	p[0] = FAT_ENTRY;
 	p[1] = sizeof(value);
-	store_le16(p + 4, leaf_bytes(leaf, (const uint8_t *)of->name, len));
+	store_le16(p + 4, leaf_bytes(leaf, (const uint8_t *)name, len));
 	store_le16(p + 6, (uint16_t)len);
 	store_le16(p + 8, leaf_bytes(leaf, value, sizeof(value)));
 	store_le16(p + 10, 1);
-	store_le64(p + 16, of->hash);
+	store_le64(p + 16, hash);
 	leaf_chain(leaf, entry);
 	store_le16(leaf + FAT_COUNT,
 	    (uint16_t)(load_le16(leaf + FAT_COUNT) + 1));
@@ -215,13 +226,12 @@ leaf_split(uint8_t *leaf, uint8_t *to)
  * in the same order.  Returns the number of the latter.
  */
 static size_t
-part_names(struct fat_name *names, size_t n, unsigned bit,
-    struct fat_name *spare)
+part_names(uint64_t *names, size_t n, unsigned bit, uint64_t *spare)
 {
 	size_t low = 0, high = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (names[i].hash << bit >> 63 != 0)
+		if (names[i] << bit >> 63 != 0)
 			spare[high++] = names[i];
 		else
 			names[low++] = names[i];
@@ -235,17 +245,20 @@ part_names(struct fat_name *names, size_t n, unsigned bit,
  * that do not even fit then are omitted.  Returns 0 or -ENOMEM.
  */
 static int
-add_leaves(struct fat_dir *f, uint8_t *leaf, struct fat_name *names, size_t n)
+add_leaves(struct fat_dir *f, uint8_t *leaf, uint64_t *names, size_t n)
 {
 	unsigned prefix = load_le16(leaf + FAT_PREFIX);
 
 	for (size_t i = 0; i < n; i++) {
+		uint64_t value;
+		const char *name = fat_get(f, names[i], &value);
 		uint8_t *other;
 		size_t low;
 		int rc;
 
-		if (chunks_of(names[i].name) <= load_le16(leaf + FAT_NFREE)) {
-			leaf_add(leaf, &names[i]);
+		if (chunks_of(name) <= load_le16(leaf + FAT_NFREE)) {
+			leaf_add(leaf, name, names[i] >> FAT_INDEX <<
+			    FAT_INDEX, value);
 			continue;
 		}
 		if (prefix == FAT_PREFIX_MOST)
@@ -274,12 +287,13 @@ add_leaves(struct fat_dir *f, uint8_t *leaf, struct fat_name *names, size_t n)
  */
 int
 zfs_fat_blocks(struct zfs_dnodes *d, enum zfs_rank rank,
-    const char *const *names, const uint64_t *values, size_t count,
-    struct zfs_target *leaf, uint64_t *leaves, uint64_t *used)
+    const struct zfs_names *names, struct zfs_target *leaf, uint64_t *leaves,
+    uint64_t *used)
 {
 	struct zfs_blocks *b = d->blocks;
-	struct fat_dir f = { .d = d, .rank = rank };
-	struct fat_name *hashed = sys_calloc(2 * count, sizeof(*hashed));
+	struct fat_dir f = { .d = d, .rank = rank, .names = names };
+	size_t count = names->count;
+	uint64_t *hashed = sys_calloc(2 * count, sizeof(*hashed));
 	uint8_t *first = sys_malloc(FAT_BLOCK);
 	uint8_t *block = b->scratch->block;
 	int rc = hashed == NULL || first == NULL ? -ENOMEM : 0;
@@ -289,10 +303,13 @@ zfs_fat_blocks(struct zfs_dnodes *d, enum zfs_rank rank,
 	*leaves = *used = 0;
 	if (rc != 0)
 		goto out;
-	for (size_t i = 0; i < count; i++)
-		hashed[i] = (struct fat_name){ names[i],
-			lzma_crc64((const uint8_t *)names[i],
-			strlen(names[i]), 0) >> 36 << 36, values[i] };
+	for (size_t i = 0; i < count; i++) {
+		uint64_t value;
+		const char *name = names->get(names->arg, i, &value);
+
+		hashed[i] = (lzma_crc64((const uint8_t *)name, strlen(name),
+		    0) >> FAT_INDEX << FAT_INDEX) | i;
+	}
 	f.spare = hashed + count;
 	leaf_begin(first);
 	rc = add_leaves(&f, first, hashed, count);
@@ -315,14 +332,14 @@ out:
 
 static int
 fat_dir(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
-    const char *const *names, const uint64_t *values, size_t count)
+    const struct zfs_names *names)
 {
-	struct zfs_object o = { .depth = depth, .st = st, .size = count + 2,
-	    .block = FAT_BLOCK };
+	struct zfs_object o = { .depth = depth, .st = st,
+	    .size = names->count + 2, .block = FAT_BLOCK };
 	struct zfs_target leaf;
 	uint64_t leaves;
-	int rc = zfs_fat_blocks(d, ZFS_RANK_DNODES, names, values, count,
-	    &leaf, &leaves, &o.used);
+	int rc = zfs_fat_blocks(d, ZFS_RANK_DNODES, names, &leaf, &leaves,
+	    &o.used);
 
 	if (rc != 0)
 		return rc;
@@ -359,27 +376,34 @@ zfs_micro_put(uint8_t *block, size_t i, uint64_t value, const char *name)
 
 int
 zfs_dir_add(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
-    const char *const *names, const uint64_t *values, size_t count)
+    const struct zfs_names *names)
 {
 	struct zfs_blocks *b = d->blocks;
-	size_t longest = 0, len = (size_t)zfs_round_up((count + 1) *
-	    ZFS_MICRO_ENTRY, ZFS_SECTOR);
+	size_t count = names->count, longest = 0;
+	size_t len = (size_t)zfs_round_up((count + 1) * ZFS_MICRO_ENTRY,
+	    ZFS_SECTOR);
 	struct zfs_target t = { .size = len, .meta = true, .under = 1,
 	    .type = ZFS_TYPE_DIR };
 	struct zfs_object o = { .depth = depth, .st = st, .size = count + 2,
 	    .block = (uint32_t)len, .blocks = 1 };
 	uint8_t *block = b->scratch->block;
+	uint64_t value;
 
+	if ((count + 1) * ZFS_MICRO_ENTRY > MICRO_MOST)
+		return fat_dir(d, depth, st, names);
 	for (size_t i = 0; i < count; i++) {
-		size_t n = strlen(names[i]);
+		size_t n = strlen(names->get(names->arg, i, &value));
 
 		longest = n > longest ? n : longest;
 	}
-	if (longest >= MICRO_NAME || (count + 1) * ZFS_MICRO_ENTRY > MICRO_MOST)
-		return fat_dir(d, depth, st, names, values, count);
+	if (longest >= MICRO_NAME)
+		return fat_dir(d, depth, st, names);
 	zfs_micro_begin(b, block, len);
-	for (size_t i = 0; i < count; i++)
-		zfs_micro_put(block, i, values[i], names[i]);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = names->get(names->arg, i, &value);
+
+		zfs_micro_put(block, i, value, name);
+	}
 	zfs_blocks_leaf(b, ZFS_RANK_DNODES, block, len, &t);
 	t.data = t.stored == len ? block : NULL;
 	o.used = zfs_meta_used(b->pool, t.stored);

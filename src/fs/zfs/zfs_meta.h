@@ -143,14 +143,24 @@ void zfs_dnodes_init(struct zfs_dnodes *d, struct zfs_blocks *blocks);
 int zfs_dnode_add(struct zfs_dnodes *d, const struct zfs_object *o,
     const struct zfs_target *t);
 
+/* The names in a directory, of which there may be millions. */
+struct zfs_names {
+	size_t count;
+	/*
+	 * Returns name i and sets what its entry says: the number of the
+	 * object, and its type in the highest four bits.
+	 */
+	const char *(*get)(const void *arg, size_t i, uint64_t *value);
+	const void *arg;
+};
+
 /*
  * Adds a directory with these names, its dnode and its blocks.  A small one is
  * a block of 64-byte entries; a large one, or one with a long name, consists of
- * leaves found by hash.  values are what the entries say: the number of the
- * object, and its type in the highest four bits.  Returns 0 or -ENOMEM.
+ * leaves found by hash.  Returns 0 or -ENOMEM.
  */
 int zfs_dir_add(struct zfs_dnodes *d, unsigned depth, const struct stat *st,
-    const char *const *names, const uint64_t *values, size_t count);
+    const struct zfs_names *names);
 
 /* Returns the number of the object that is the nth in the tree, from 0. */
 uint64_t zfs_object_number(const struct zfs_pool *pool, uint64_t n);
@@ -165,13 +175,13 @@ void zfs_micro_put(uint8_t *block, size_t i, uint64_t value,
     const char *name);
 
 /*
- * Counts the blocks of a large table of names with these values, as in
- * zfs_dir_add(), of which *leaf describes one, and sets the number of those that
- * hold names and the space that these use.  Returns 0 or -ENOMEM.
+ * Counts the blocks of a large table of names, of which *leaf describes one,
+ * and sets the number of those that hold names and the space that these use.
+ * Returns 0 or -ENOMEM.
  */
 int zfs_fat_blocks(struct zfs_dnodes *d, enum zfs_rank rank,
-    const char *const *names, const uint64_t *values, size_t count,
-    struct zfs_target *leaf, uint64_t *leaves, uint64_t *used);
+    const struct zfs_names *names, struct zfs_target *leaf, uint64_t *leaves,
+    uint64_t *used);
 
 /* Writes the attributes of the next object into its dnode at p. */
 void zfs_znode_put(struct zfs_dnodes *d, uint8_t *p,

@@ -217,40 +217,66 @@ by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The names in a directory: its items in the order of their objects. */
+struct dir_names {
+	const struct zfs_metas *m;
+	const uint32_t *items;
+};
+
+static const char *
+get_name(const void *arg, size_t i, uint64_t *value)
+{
+	const struct dir_names *names = arg;
+	const struct zfs_metas *m = names->m;
+	const struct fs_item *it = &m->z->job->list->items[names->items[i]];
+	uint32_t number = m->numbers[names->items[i]];
+
+	*value = (number == 0 ? 0 : zfs_object_number(&m->z->pool,
+	    number - 1)) | (uint64_t)(it->mode >> 12) << 60;
+	return it->name;
+}
+
+/*
+ * Names are added in the order in which their objects are made, and those of
+ * one object in hash order.  Returns the items in a directory in this order, or
+ * NULL if there is no memory.
+ */
+static uint32_t *
+order_children(const struct zfs_metas *m, size_t i, size_t *count)
+{
+	const uint32_t *children = fs_list_children(m->z->job->list, i, count);
+	uint32_t *items = sys_calloc(*count + 1, sizeof(*items));
+	uint64_t *keys = sys_calloc(*count + 1, sizeof(*keys));
+
+	if (items == NULL || keys == NULL) {
+		sys_free(items);
+		items = NULL;
+		goto out;
+	}
+	for (size_t k = 0; k < *count; k++)
+		keys[k] = (uint64_t)m->numbers[children[k]] << 32 | k;
+	qsort(keys, *count, sizeof(*keys), by_number);
+	for (size_t k = 0; k < *count; k++)
+		items[k] = children[keys[k] & UINT32_MAX];
+out:
+	sys_free(keys);
+	return items;
+}
+
 /* Adds a directory to the metadata of each algorithm. */
 static int
 add_dir(struct zfs_metas *m, size_t i, unsigned depth, const struct stat *st)
 {
-	const struct fs_list *l = m->z->job->list;
-	size_t n;
-	const uint32_t *children = fs_list_children(l, i, &n);
-	const char **names = sys_calloc(n + 1, sizeof(*names));
-	uint64_t *values = sys_calloc(n + 1, sizeof(*values));
-	int rc = names == NULL || values == NULL ? -ENOMEM : 0;
+	struct zfs_names names = { .get = get_name };
+	uint32_t *items = order_children(m, i, &names.count);
+	const struct dir_names of = { m, items };
+	int rc = items == NULL ? -ENOMEM : 0;
 
-	/*
-	 * names are added in the order in which their objects are made, and
-	 * those of one object in hash order
-	 */
-	for (size_t k = 0; rc == 0 && k < n; k++)
-		values[k] = (uint64_t)m->numbers[children[k]] << 32 | k;
-	if (rc == 0)
-		qsort(values, n, sizeof(*values), by_number);
-	for (size_t k = 0; rc == 0 && k < n; k++) {
-		const struct fs_item *it =
-		    &l->items[children[values[k] & UINT32_MAX]];
-		uint64_t number = values[k] >> 32;
-
-		names[k] = it->name;
-		values[k] = (number == 0 ? 0 : zfs_object_number(&m->z->pool,
-		    number - 1)) | (uint64_t)(it->mode >> 12) << 60;
-	}
+	names.arg = &of;
 	for (unsigned k = 0; rc == 0 && k < METAS; k++)
 		if (m->of[k] != NULL)
-			rc = zfs_dir_add(&m->of[k]->dnodes, depth, st, names,
-			    values, n);
-	sys_free(values);
-	sys_free(names);
+			rc = zfs_dir_add(&m->of[k]->dnodes, depth, st, &names);
+	sys_free(items);
 	return rc;
 }
 

@@ -227,6 +227,15 @@ zfs_sa_begin(struct zfs_dnodes *d)
 	add_plain(d, TYPE_QUEUE, &t, 1);
 }
 
+/* Gets the only layout that is written down. */
+static const char *
+get_layout(const void *value, size_t i, uint64_t *to)
+{
+	(void)i;
+	*to = *(const uint64_t *)value;
+	return "2";
+}
+
 int
 zfs_sa_after_root(struct zfs_dnodes *d)
 {
@@ -249,8 +258,8 @@ zfs_sa_after_root(struct zfs_dnodes *d)
 	    { "utf8only", 0 }, { "casesensitivity", 0 }, { "VERSION", 5 },
 	    { "SA_ATTRS", FIRST_FREE }, { "DELETE_QUEUE", FIRST_FREE + 1 },
 	    { "ROOT", FIRST_FREE + 2 } };
-	static const char *const layouts[] = { "2" };
 	const uint64_t value = d->objects + 1;
+	const struct zfs_names layouts = { 1, get_layout, &value };
 	struct zfs_target t;
 	uint64_t leaves, used;
 	int rc;
@@ -263,8 +272,7 @@ zfs_sa_after_root(struct zfs_dnodes *d)
 	add_table(d, TYPE_SA_REGISTRY, registry,
 	    sizeof(registry) / sizeof(registry[0]), &t);
 	add_plain(d, TYPE_SA_REGISTRY, &t, 1);
-	rc = zfs_fat_blocks(d, ZFS_RANK_FIRST, layouts, &value, 1, &t,
-	    &leaves, &used);
+	rc = zfs_fat_blocks(d, ZFS_RANK_FIRST, &layouts, &t, &leaves, &used);
 	if (rc != 0)
 		return rc;
 	add_plain(d, TYPE_SA_LAYOUTS, &t, 2);
