@@ -198,7 +198,7 @@ struct fs_run {
 	 * threads.
 	 */
 	void (*part)(void *arg, void *worker, size_t item, uint64_t offset,
-	    uint8_t *data, size_t len);
+	    const uint8_t *data, size_t len);
 	/*
 	 * Called, unless it is NULL, instead of part() for one or more
 	 * consecutive parts that are holes, or belong to a file that cannot be

@@ -127,6 +127,7 @@ struct reader {
 	struct reading *run;
 	void *worker;
 	uint8_t *data;
+	size_t used;			/* bytes of data that may not be 0 */
 	size_t item;			/* the item that is open */
 	int fd;
 	bool bad;			/* already reported */
@@ -242,14 +243,16 @@ read_item_parts(void *arg, unsigned i)
 				r->hole(r->arg, rd->worker, item, offset, hole);
 			continue;
 		}
-		/* unreadable bytes become zeros */
+		/* unreadable bytes become zeros, after them is nothing else */
+		rd->used = rd->used < len ? len : rd->used;
 		n = fdio_pread(rd->fd, rd->data, len, (off_t)offset);
 		if (n < 0)
 			report_error(rd, (int)n);
 		else if ((size_t)n < len)
 			report_error(rd, -EAGAIN);
 		n = n < 0 ? 0 : n;
-		memset(rd->data + n, 0, r->unit - (size_t)n);
+		memset(rd->data + n, 0, rd->used - (size_t)n);
+		rd->used = (size_t)n;
 		r->part(r->arg, rd->worker, item, offset, rd->data, len);
 	}
 	if (rd->fd >= 0)
@@ -269,7 +272,7 @@ fs_run(const struct fs_run *r)
 		struct reader *next = &rd[opened++];
 
 		*next = (struct reader){ .run = &run, .fd = -1 };
-		next->data = sys_malloc(r->unit);
+		next->data = sys_calloc(1, r->unit);
 		rc = next->data == NULL ? -ENOMEM :
 		    r->open(r->arg, &next->worker);
 	}

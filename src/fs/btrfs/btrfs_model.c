@@ -99,8 +99,8 @@ pack_chunk(struct btrfs_job *b, struct worker *w, size_t item, uint64_t offset,
  * there may be terabytes of them.
  */
 static void
-pack_part(void *arg, void *worker, size_t item, uint64_t offset, uint8_t *data,
-    size_t len)
+pack_part(void *arg, void *worker, size_t item, uint64_t offset,
+    const uint8_t *data, size_t len)
 {
 	struct btrfs_job *b = arg;
 	struct worker *w = worker;

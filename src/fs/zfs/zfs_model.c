@@ -94,7 +94,7 @@ zeros(const struct zfs_job *z, uint32_t record, uint64_t count,
 
 static void
 pack_records(void *arg, void *worker, size_t item, uint64_t offset,
-    uint8_t *data, size_t len)
+    const uint8_t *data, size_t len)
 {
 	struct zfs_job *z = arg;
 	struct worker *w = worker;
