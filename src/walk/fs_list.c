@@ -23,7 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 256 };	/* items that a thread examines at a time */
+enum {
+	CHUNK = 256,			/* items that a thread examines at a
+					 * time */
+	ROOT_MOST = (1 << 29) - 1	/* in fs_item.root */
+};
 
 #define NOWHERE UINT32_MAX
 
@@ -302,6 +306,13 @@ examine(void *arg, unsigned thread)
 	sys_free(p.s);
 }
 
+static struct fs_item
+new_item(const char *name, uint32_t dir, unsigned root)
+{
+	return (struct fs_item){ .name = name, .dir = dir,
+		.root = root & ROOT_MOST };
+}
+
 /*
  * Makes items of a tree's nodes, in the same order, and frees its entries as
  * early as possible.
@@ -328,12 +339,11 @@ make_items(struct fs_list *l, struct tree *t)
 	t->entries = NULL;
 	for (size_t i = t->count; i-- > 0;) {
 		memcpy(&e, from + i * sizeof(e), sizeof(e));
-		items[t->dir_count + i] = (struct fs_item){ .name = e.name,
-			.dir = e.dir, .err = e.err, .root = root };
+		items[t->dir_count + i] = new_item(e.name, e.dir, root);
+		items[t->dir_count + i].err = e.err;
 	}
 	for (size_t i = 0; i < t->dir_count; i++)
-		items[i] = (struct fs_item){ .name = t->dirs[i].name,
-			.dir = t->dirs[i].parent, .root = root };
+		items[i] = new_item(t->dirs[i].name, t->dirs[i].parent, root);
 	t->count = 0;
 	return 0;
 }
