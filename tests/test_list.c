@@ -234,6 +234,23 @@ gzip_guessed(void **state)
 	}
 }
 
+/* The file ends in the name in its header, which is not as long as a look. */
+static void
+gzip_cut_name(void **state)
+{
+	(void)state;
+	len = 0;
+	put("\x1f\x8b\x08\x08\0\0\0\0\0\3", 10);
+	memset(file + len, 'n', LOOK_MAX);
+	len = 110;
+	lists(gzip_list, -ENODATA, 0, false);
+	len = LOOK_MAX - 1;
+	lists(gzip_list, -ENODATA, 0, false);
+	/* what is longer may be a header of any length */
+	len = LOOK_MAX;
+	lists(gzip_list, 0, load_le32((const uint8_t *)"nnnn"), false);
+}
+
 /* Zip archives */
 
 /* Where the parts of the archive made are. */
@@ -298,6 +315,13 @@ zip64(void **state)
 	make_zip(70000);
 	lists(zip_list, 0, 54321, true);
 	unread_each(list_zip, file, len, FAULT_PREAD, "EIO", -EIO);
+	/* the directory, which is read last, is gone */
+	unread_fd = unread_file(file, len);
+	unread_len = (off_t)entry;
+	signal(SIGHUP, unread_shorten);
+	assert_int_equal(unread_once(list_zip, file, len, FAULT_PREAD, 3,
+	    "HUP"), -EBADMSG);
+	close(unread_fd);
 	/* the record is not where the locator says */
 	store_le64(file + locator + 8, end64 + 1);
 	lists(zip_list, -EBADMSG, 0, false);
@@ -401,6 +425,70 @@ blocks(void **state)
 	look_close(look);
 	close(fd);
 	suffers(is_block);
+}
+
+/* The CRC of n times 's' */
+static uint32_t
+crc_of(size_t n)
+{
+	uLong crc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		crc = crc32(crc, (const Bytef *)"s", 1);
+	return (uint32_t)crc;
+}
+
+/* Members of gzip */
+
+static int
+is_member(int fd)
+{
+	struct look *look = look_open(fd, len);
+	int rc = look == NULL ? -ENOMEM : gzip_is_member(look, 0, len);
+
+	look_close(look);
+	return rc;
+}
+
+/* Returns what is said of the bytes from..to. */
+static int
+member_at(uint64_t from, uint64_t to)
+{
+	int fd = unread_file(file, len), rc;
+	struct look *look = look_file(fd);
+
+	rc = gzip_is_member(look, from, to);
+	look_close(look);
+	close(fd);
+	return rc;
+}
+
+static void
+single_members(void **state)
+{
+	enum { N = 70000 };
+
+	(void)state;
+	len = 0;
+	put_member(N);
+	store_le32(file + len - 8, crc_of(N));
+	assert_int_equal(member_at(0, len), 1);
+	for (uint64_t cut = 1; cut < 30; cut++) {
+		assert_int_equal(member_at(0, len - cut), 0);
+		assert_int_equal(member_at(cut, len), 0);
+		assert_int_equal(member_at(0, cut), 0);
+	}
+	put("\0", 1);
+	assert_int_equal(member_at(0, len), 0);
+	len--;
+	for (size_t i = len - GZIP_TRAILER; i < len; i++) {
+		file[i] ^= 1;
+		assert_int_equal(member_at(0, len), 0);
+		file[i] ^= 1;
+	}
+	unread_each(is_member, file, len, FAULT_PREAD, "EIO", -EIO);
+	unread_each(is_member, file, len, FAULT_MALLOC, "ENOMEM", -ENOMEM);
+	unread_shrinks(is_member, file, len, 0, 0);
 }
 
 /* LZ4 */
@@ -536,7 +624,6 @@ makes(int want)
 static void
 indexes(void **state)
 {
-	uLong crc = 0;
 	size_t whole, n;
 
 	(void)state;
@@ -546,9 +633,7 @@ indexes(void **state)
 	n = LOOK_MAX - len - 2 * 5;
 	put_stored(n, true);
 	assert_int_equal(len, LOOK_MAX);
-	for (size_t i = 0; i < n; i++)
-		crc = crc32(crc, (const Bytef *)"s", 1);
-	put_le(crc, 4);
+	put_le(crc_of(n), 4);
 	put_le(n, 4);
 	whole = len;
 	unread_each(make_index, file, len, FAULT_PREAD, "EIO", -EIO);
@@ -563,6 +648,60 @@ indexes(void **state)
 	makes(0);
 	file[whole + 1] = 0x8b;
 	makes(-ENODATA);
+}
+
+/* The range that the index is used for. */
+static const struct seek_range within = { .from = 2 * SPACING + 1, .len = 9 };
+
+/* The index of the file made. */
+static int index_of_file;
+
+static int
+read_indexed(int fd)
+{
+	struct convert c = { .codec = codec_by_name("gzip"),
+	    .decompress = true, .options = { .threads = 1,
+	    .window_max = 1 << 27 } };
+	struct seek_result result;
+	struct seek_map m;
+	int out = memfd_create("range", MFD_CLOEXEC), rc;
+
+	rc = seek_map_index(&m, c.codec, fd, len, index_of_file);
+	if (rc == 0) {
+		rc = seek_read(&m, &c, &within, false, out, &result);
+		seek_map_close(&m);
+	}
+	if (rc == 0)
+		assert_int_equal(lseek(out, 0, SEEK_END), within.len);
+	close(out);
+	return rc;
+}
+
+/* Each read for a range between points that are inside bytes fails. */
+static void
+index_unread(void **state)
+{
+	static const struct convert made_by = { .options = { .threads = 1 } };
+	static uint8_t text[5 * SPACING];
+	z_stream z = { .next_in = text, .avail_in = sizeof(text),
+	    .next_out = file, .avail_out = sizeof(file) };
+	int fd;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (uint8_t)"whether it is read"[i * i / 7 % 18];
+	assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 31, 1, 0), Z_OK);
+	assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+	len = z.total_out;
+	deflateEnd(&z);
+	fd = unread_file(file, len);
+	index_of_file = memfd_create("index", MFD_CLOEXEC);
+	assert_int_equal(seek_index_make(&made_by, fd, len, SPACING / 4,
+	    index_of_file), 0);
+	close(fd);
+	unread_each(read_indexed, file, len, FAULT_PREAD, "EIO", -EIO);
+	unread_each(read_indexed, file, len, FAULT_MALLOC, "ENOMEM", -ENOMEM);
+	close(index_of_file);
 }
 
 /* Skippable frames */
@@ -620,15 +759,18 @@ main(void)
 		cmocka_unit_test(gzip_unknown),
 		cmocka_unit_test(gzip_of_length),
 		cmocka_unit_test(gzip_cut_header),
+		cmocka_unit_test(gzip_cut_name),
 		cmocka_unit_test(gzip_marked),
 		cmocka_unit_test(gzip_guessed),
 		cmocka_unit_test(zip64),
 		cmocka_unit_test(zip64_comment),
 		cmocka_unit_test(zip64_cut),
 		cmocka_unit_test(blocks),
+		cmocka_unit_test(single_members),
 		cmocka_unit_test(lz4_blocks),
 		cmocka_unit_test(lzma_header),
 		cmocka_unit_test(indexes),
+		cmocka_unit_test(index_unread),
 		cmocka_unit_test(skippable),
 	};
 
