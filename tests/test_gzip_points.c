@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/deflate/inflater.h"
+#include "format/gzip/gzip.h"
 #include "format/gzip/gzip_points.h"
 
 #include <errno.h>
@@ -227,6 +228,38 @@ one_point(void **state)
 	free(f);
 }
 
+/*
+ * What is there of a trailer decides, not what comes after it in memory: here
+ * that is the rest of a good file.
+ */
+static void
+cut_trailer(void **state)
+{
+	const struct gzip_point begin = { .in = 10 };
+	struct file *f = new_file();
+	struct inflater *inflater;
+	size_t end;
+
+	(void)state;
+	add_member(f, 1000, 6);
+	end = f->packed_len;
+	add_member(f, 1000, 6);
+	assert_int_equal(inflater_open(&inflater), 0);
+	/* up to the end of the second header, or less */
+	for (size_t to = end - GZIP_TRAILER; to <= end + 10; to++)
+		assert_int_equal(gzip_resume(inflater, &begin, f->packed + 10,
+		    to - 10, f->again, 2000), -EBADMSG);
+	/* the first alone is complete even without its trailer */
+	for (size_t to = end - GZIP_TRAILER; to <= end; to++)
+		assert_int_equal(gzip_resume(inflater, &begin, f->packed + 10,
+		    to - 10, f->again, 1000), 0);
+	assert_int_equal(gzip_resume(inflater, &begin, f->packed + 10,
+	    f->packed_len - GZIP_TRAILER - 10, f->again, 2000), 0);
+	assert_memory_equal(f->again, f->plain, 2000);
+	inflater_close(inflater);
+	free(f);
+}
+
 static void
 damage(void **state)
 {
@@ -263,6 +296,7 @@ main(void)
 		cmocka_unit_test(every_point_resumes),
 		cmocka_unit_test(members),
 		cmocka_unit_test(one_point),
+		cmocka_unit_test(cut_trailer),
 		cmocka_unit_test(damage),
 	};
 
