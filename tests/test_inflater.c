@@ -150,6 +150,29 @@ pieces(void **state)
 	free(t);
 }
 
+/* A piece that would be one, if it were not for a bad block after it. */
+static void
+bad_block_after(void **state)
+{
+	/* a reserved type; a stored length that does not match */
+	static const uint8_t bad[][5] = { { 6 }, { 7 }, { 0, 1, 0, 1, 0 } };
+	static uint8_t out[ROOM + INFLATER_SPARE];
+	struct two *t = two_parts(6);
+	struct inflater *f;
+	struct inflated r;
+
+	(void)state;
+	assert_int_equal(inflater_open(&f), 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		memcpy(t->packed + t->first, bad[i], 5);
+		for (size_t n = i < 2 ? 1 : 5; n <= 400; n += n)
+			assert_int_equal(inflater_piece(f, t->packed,
+			    t->first + n, out, PART, &r), -EBADMSG);
+	}
+	inflater_close(f);
+	free(t);
+}
+
 /* Tests a stored block that continues beyond the piece. */
 static void
 stored_block_beyond(void **state)
@@ -343,6 +366,7 @@ main(void)
 		cmocka_unit_test(boundary_at_a_flush),
 		cmocka_unit_test(no_boundary_within),
 		cmocka_unit_test(pieces),
+		cmocka_unit_test(bad_block_after),
 		cmocka_unit_test(stored_block_beyond),
 		cmocka_unit_test(as_zlib_packs_it),
 		cmocka_unit_test(broken_as_zlib_says),
