@@ -7,6 +7,7 @@
 #include "../src/format/zstd/zstd_scan.h"
 #include "zstd_made.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,6 +75,51 @@ settled_blocks(void **state)
 			free(back.data);
 		}
 	assert_true(changed > KINDS);
+}
+
+/*
+ * With less and less room for a block, the result is the same, or there is none.
+ */
+static void
+small_blocks(void **state)
+{
+	size_t refused = 0;
+
+	(void)state;
+	for (int kind = 0; kind < KINDS; kind++) {
+		struct buf in = sample(kind, 20000, 7), was, out;
+		struct buf back = new_buf(in.len);
+		size_t whole;
+
+		was = library_pack(in, 3, 17, NULL, 0);
+		out = new_buf(was.cap);
+		add(&out, was.data, was.len);
+		assert_int_equal(zstd_job_settle(&out, ZSTD_JOB_HEAD,
+		    ZSTD_BLOCK_MAX), 0);
+		whole = out.len;
+		for (size_t most = whole + 10; most > 0; most--) {
+			int rc;
+
+			out.len = 0;
+			add(&out, was.data, was.len);
+			rc = zstd_job_settle(&out, ZSTD_JOB_HEAD, most);
+			if (rc != 0) {
+				assert_int_equal(rc, -ENOBUFS);
+				refused++;
+				continue;
+			}
+			assert_int_equal(out.len, whole);
+			back.len = ZSTD_decompress(back.data, back.cap,
+			    out.data, out.len);
+			assert_false(ZSTD_isError(back.len));
+			assert_same(back, in);
+		}
+		free(in.data);
+		free(was.data);
+		free(out.data);
+		free(back.data);
+	}
+	assert_true(refused > 500);
 }
 
 /* Stores the position of each block of a frame; returns their number. */
@@ -243,6 +289,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(settled_blocks),
+		cmocka_unit_test(small_blocks),
 		cmocka_unit_test(middle_of_others),
 		cmocka_unit_test(marks_in_others),
 		cmocka_unit_test(jobs_then_others),
