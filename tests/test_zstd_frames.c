@@ -131,6 +131,31 @@ windows(void **state)
 		}
 }
 
+/* A frame says by number which dictionary it needs. */
+static void
+dictionaries(void **state)
+{
+	/* number 7; content of 5 bytes */
+	uint8_t frame[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x21, 7, 5,
+	    5 << 3 | 1, 0, 0, 'h', 'e', 'l', 'l', 'o' };
+	struct buf z = { .data = frame, .len = sizeof(frame) }, out;
+	struct codec_options o = { .threads = 1 };
+
+	(void)state;
+	assert_int_equal(codec_set(&o, "dictionary", 9, "a wordier"), 0);
+	assert_int_equal(run(true, &o, z, &out), -ENOTSUP);
+	assert_int_equal(out.len, 0);
+	free(out.data);
+	/* none, which anything will do for */
+	frame[5] = 0;
+	assert_int_equal(run(true, &o, z, &out), 0);
+	assert_int_equal(out.len, 5);
+	free(out.data);
+	frame[4] ^= 0x40;
+	assert_int_equal(run(true, &o, z, &out), -EBADMSG);
+	free(out.data);
+}
+
 /* Tests frames with a seek table, as --seekable writes them. */
 static void
 frames(void **state)
@@ -185,6 +210,7 @@ main(void)
 		cmocka_unit_test(own_frames),
 		cmocka_unit_test(damaged_frames),
 		cmocka_unit_test(windows),
+		cmocka_unit_test(dictionaries),
 		cmocka_unit_test(frames),
 		cmocka_unit_test(table),
 	};
