@@ -233,6 +233,45 @@ table_of_garbage(void **state)
 	maps(NULL, false);
 }
 
+/* The table's sizes are not those of the data, which the frames do not tell. */
+static void
+table_of_lies(void **state)
+{
+	struct convert c = { .codec = codec_by_name("zstd"),
+	    .decompress = true, .options = { .threads = 1,
+	    .window_max = 1 << 27 } };
+
+	(void)state;
+	for (int more = -1; more <= 1; more++) {
+		uint32_t sizes[4] = { 0, 100, 0, (uint32_t)(100 + more) };
+		struct seek_range r = { .from = 50, .len = SIZE_MAX };
+		struct seek_result result;
+		struct seek_map m;
+		int fd;
+
+		len = 0;
+		for (int i = 0; i < 4; i += 2) {
+			size_t begin = len;
+
+			/* a window of 1 KiB, and no size */
+			put("\x28\xb5\x2f\xfd\0\0", 6);
+			put_block(RAW, 100, true);
+			sizes[i] = (uint32_t)(len - begin);
+		}
+		put_table(sizes, 2, false);
+		fd = unread_file(file, len);
+		assert_int_equal(open_map(&m, fd), 0);
+		assert_string_equal(m.how, listed);
+		assert_int_equal(m.units[m.count - 1].plain, 200 + more);
+		assert_int_equal(seek_read(&m, &c, &r, true, -1, &result),
+		    more == 0 ? 0 : -EBADMSG);
+		if (more != 0)
+			assert_non_null(strstr(result.why, "sizes"));
+		seek_map_close(&m);
+		close(fd);
+	}
+}
+
 /* Makes a frame of two full jobs and a last one of n bytes, and its size. */
 static uint64_t
 make_jobs(uint32_t n)
@@ -443,6 +482,7 @@ main(void)
 		cmocka_unit_test(good_tables),
 		cmocka_unit_test(wrong_tables),
 		cmocka_unit_test(table_of_garbage),
+		cmocka_unit_test(table_of_lies),
 		cmocka_unit_test(jobs),
 		cmocka_unit_test(wrong_jobs),
 		cmocka_unit_test(parts),
