@@ -2,6 +2,7 @@
 if(COLDPRESS_FSRATIO)
     unit_test(zfs_packers)
     unit_test(fs_models)
+    unit_test(no_memory ${fault_seam})
     target_link_libraries(test_fs_models PRIVATE ${FSRATIO_LIBRARIES})
     unit_test(zfs_dir ${fault_seam})
     target_link_libraries(test_zfs_dir PRIVATE PkgConfig::LZMA)
