@@ -286,6 +286,49 @@ long_block(void **state)
 	free(in);
 }
 
+/*
+ * A byte less than a block takes is not enough, and nothing is written after it.
+ * What one packed chunk takes is.
+ */
+static void
+exact_room(void **state)
+{
+	static const size_t sizes[] = { 1, 5, 100, 4000, 70000 };
+	struct lzma2_params p;
+	struct lzma2_encoder *e;
+	unsigned single = 0;
+
+	(void)state;
+	lzma2_params_of(&p, 6);
+	e = lzma2_encoder_new(&p);
+	assert_non_null(e);
+	for (unsigned i = 0; i < KINDS * sizeof(sizes) / sizeof(*sizes); i++) {
+		size_t len = sizes[i / KINDS], cap = lzma2_bound(len);
+		uint8_t *in = made(len, i % KINDS), *out = malloc(cap);
+		ssize_t want;
+
+		assert_non_null(out);
+		want = lzma2_encode(e, in, len, out, cap);
+		assert_true(want > 0);
+		/* a header of six bytes, and the end marker */
+		if (out[0] >= 0xe0 && want == 7 + (out[3] << 8) + out[4] + 1) {
+			assert_int_equal(lzma2_encode(e, in, len, out,
+			    (size_t)want), want);
+			single++;
+		}
+		for (ssize_t room = want - 1; room >= 0; room /= 8, room--) {
+			out[room] = 0x5a;
+			assert_int_equal(lzma2_encode(e, in, len, out,
+			    (size_t)room), -ENOBUFS);
+			assert_int_equal(out[room], 0x5a);
+		}
+		free(in);
+		free(out);
+	}
+	assert_true(single > KINDS);
+	lzma2_encoder_free(e);
+}
+
 /* The finder against a search of everything. */
 static void
 finder(void **state)
@@ -346,6 +389,7 @@ main(void)
 		cmocka_unit_test(far_end),
 		cmocka_unit_test(every_history),
 		cmocka_unit_test(long_block),
+		cmocka_unit_test(exact_room),
 		cmocka_unit_test(finder),
 	};
 
