@@ -76,6 +76,8 @@ add_executable(bench_deflate_walk bench_deflate_walk.c)
 target_link_libraries(bench_deflate_walk PRIVATE coldpress PkgConfig::DEFLATE)
 find_package(BZip2 REQUIRED)
 # bzip2 by blocks
+unit_test(xz_reader)
+target_link_libraries(test_xz_reader PRIVATE PkgConfig::LZMA)
 unit_test(lzma_encode)
 target_link_libraries(test_lzma_encode PRIVATE PkgConfig::LZMA)
 unit_test(bz2_block bz2_made.c)
