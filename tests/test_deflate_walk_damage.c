@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 #include "engine/deflate/deflate_walk.h"
+#include "engine/deflate/inflater.h"
 
 #include "deflate_data.h"
 #include "deflate_oracle.h"
@@ -127,6 +128,95 @@ random_streams(void **state)
 	}
 }
 
+/* A stream being written, lowest bit first. */
+struct bits {
+	uint8_t p[512];
+	size_t at;
+};
+
+static void
+put(struct bits *b, unsigned v, unsigned n)
+{
+	for (; n > 0; n--, v >>= 1, b->at++)
+		b->p[b->at / 8] |= (uint8_t)((v & 1) << b->at % 8);
+}
+
+/* Puts a symbol of the precode: 0 to 12 have four bits, the others five. */
+static void
+put_pre(struct bits *b, unsigned symbol)
+{
+	unsigned len = symbol < 13 ? 4 : 5;
+	unsigned code = symbol < 13 ? symbol : symbol + 13;
+
+	for (; len > 0; len--)
+		put(b, code >> (len - 1), 1);
+}
+
+/*
+ * Makes a block without data, whose first three symbols have codes of v bits.
+ * They are written, or "the same as before", of which there is none.
+ */
+static void
+make_repeated(struct bits *b, unsigned v, bool before)
+{
+	static const uint8_t order[] = { 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11,
+		4, 12, 3, 13, 2, 14, 1, 15 };
+	unsigned i = 3, end = v == 0 ? 1 : v;
+
+	memset(b, 0, sizeof(*b));
+	put(b, 5, 3);			/* the last block, dynamic codes, */
+	put(b, 15 << 10, 14);		/* as few as possible, 19 lengths */
+	for (size_t k = 0; k < sizeof(order); k++)
+		put(b, order[k] < 13 ? 4 : 5, 3);
+	if (before) {
+		put_pre(b, 16);
+		put(b, 0, 2);
+	} else {
+		for (unsigned k = 0; k < 3; k++)
+			put_pre(b, v);
+	}
+	/* what completes the code */
+	for (unsigned len = 1; len + 2 <= v; len++, i++)
+		put_pre(b, len);
+	for (; i < 255; i++)
+		put_pre(b, 0);
+	put_pre(b, v == 0 ? 1 : 0);
+	put_pre(b, end);
+	put_pre(b, 1);
+	/* the end of the block has the last code: all ones */
+	put(b, (1u << end) - 1, end);
+}
+
+/* A length that repeats the one before the first */
+static void
+repeats_nothing(void **state)
+{
+	uint8_t out[16];
+	struct bits b;
+	struct inflater *f;
+
+	(void)state;
+	assert_int_equal(inflater_open(&f), 0);
+	for (unsigned v = 0; v < 16; v++)
+		for (unsigned before = v == 1; before < 2; before++) {
+			struct stream_io io = { .in = b.p, .out = out,
+			    .out_len = sizeof(out), .eof = true };
+			struct deflate_last last;
+			size_t len;
+
+			make_repeated(&b, v, before);
+			len = (b.at + 7) / 8;
+			assert_int_equal(oracle_walk(b.p, len, &last),
+			    before ? ORACLE_BAD : ORACLE_GOOD);
+			agrees(b.p, len);
+			io.in_len = len;
+			inflater_start(f);
+			assert_int_equal(inflater_run(f, &io),
+			    before ? -EBADMSG : STREAM_END);
+		}
+	inflater_close(f);
+}
+
 int
 main(void)
 {
@@ -134,6 +224,7 @@ main(void)
 		cmocka_unit_test(damaged_streams),
 		cmocka_unit_test(damaged_long_streams),
 		cmocka_unit_test(random_streams),
+		cmocka_unit_test(repeats_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
