@@ -227,6 +227,74 @@ test_limits(void **state)
 	    0);
 }
 
+enum { GROUP = 50 };	/* symbols with one table */
+
+/* Adds n bits, highest first, at *at. */
+static void
+put_bits(uint8_t *p, size_t *at, uint64_t v, unsigned n)
+{
+	for (; n > 0; n--, ++*at)
+		p[*at / 8] |= (uint8_t)((v >> (n - 1) & 1) << (7 - *at % 8));
+}
+
+/*
+ * Makes the first fifty symbols of a block with two bytes, which end with the
+ * digits of a run, and the stream.  Returns its length.
+ */
+static size_t
+make_run(uint8_t *p, unsigned digits)
+{
+	size_t at = 0;
+
+	memset(p, 0, 64);
+	put_bits(p, &at, 0x425a6831, 32);
+	put_bits(p, &at, BZ2_MAGIC_BLOCK, 48);
+	/* a CRC, not randomised, the origin */
+	put_bits(p, &at, 0, 32 + 1 + 24);
+	/* 'a' and 'b' */
+	put_bits(p, &at, 1 << 9, 16);
+	put_bits(p, &at, 3 << 13, 16);
+	/* two tables, seven groups of the first, and codes of two bits */
+	put_bits(p, &at, 2, 3);
+	put_bits(p, &at, 7, 15);
+	put_bits(p, &at, 0, 7);
+	for (int i = 0; i < 2; i++)
+		put_bits(p, &at, 2 << 4, 5 + 4);
+	/* 2: the other byte; 0: one more, or as many as those before */
+	for (unsigned i = 0; i < GROUP; i++)
+		put_bits(p, &at, i < GROUP - digits ? 2 : 0, 2);
+	assert_int_equal(at % 8, 0);
+	return at / 8;
+}
+
+/*
+ * A run with more digits than a block's size has is refused before more input is
+ * there, as by libbz2.
+ */
+static void
+test_long_run(void **state)
+{
+	struct state *s = *state;
+	uint8_t p[64];
+
+	for (unsigned digits = 1; digits < GROUP; digits++) {
+		bz_stream z = { .next_in = (char *)p,
+		    .next_out = (char *)s->data, .avail_out = DATA_MAX };
+		size_t len = make_run(p, digits);
+		uint64_t bit = 32;
+		uint32_t crc;
+		int theirs;
+
+		z.avail_in = (unsigned)len;
+		assert_int_equal(BZ2_bzDecompressInit(&z, 0, 0), BZ_OK);
+		theirs = BZ2_bzDecompress(&z);
+		BZ2_bzDecompressEnd(&z);
+		assert_int_equal(theirs, digits > 21 ? BZ_DATA_ERROR : BZ_OK);
+		assert_int_equal(bz2_decode_block(s->dec, 1, p, len, &bit,
+		    &crc), theirs == BZ_OK ? -ENODATA : -EBADMSG);
+	}
+}
+
 static void
 judge_file(struct state *s, const char *path)
 {
@@ -279,6 +347,7 @@ main(void)
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_missing_count),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_long_run),
 		cmocka_unit_test(test_vectors),
 	};
 
