@@ -89,7 +89,7 @@ hash_levels(const struct tree *t, bool only_compare,
     uint8_t root[DIGEST_MAX])
 {
 	uint8_t hash[DIGEST_MAX];
-	struct digest *d;
+	struct digest *d = NULL;
 	int rc = digest_new_sha256(&d);
 
 	for (unsigned i = 0; rc == 0 && i < t->levels; i++)
