@@ -5,6 +5,7 @@
 #include "zstd_made.h"
 
 #include "base/sys.h"
+#include "format/convert.h"
 #include "format/zstd_table.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <zstd.h>
 #include <cmocka.h>
 
@@ -131,6 +133,19 @@ windows(void **state)
 		}
 }
 
+/* Gives a buffer at once. */
+static ssize_t
+give(void *arg, void *to, size_t len)
+{
+	struct buf *b = arg;
+	size_t n = b->len;
+
+	assert_true(n <= len);
+	memcpy(to, b->data, n);
+	b->len = 0;
+	return (ssize_t)n;
+}
+
 /* A frame says by number which dictionary it needs. */
 static void
 dictionaries(void **state)
@@ -140,12 +155,22 @@ dictionaries(void **state)
 	    5 << 3 | 1, 0, 0, 'h', 'e', 'l', 'l', 'o' };
 	struct buf z = { .data = frame, .len = sizeof(frame) }, out;
 	struct codec_options o = { .threads = 1 };
+	struct convert c = { .codec = &codec_zstd, .decompress = true };
+	struct convert_result r;
+	struct input input;
 
 	(void)state;
 	assert_int_equal(codec_set(&o, "dictionary", 9, "a wordier"), 0);
 	assert_int_equal(run(true, &o, z, &out), -ENOTSUP);
 	assert_int_equal(out.len, 0);
 	free(out.data);
+	c.options = o;
+	c.options.window_max = MIB;
+	assert_int_equal(input_open_from(&input, give, &z), 0);
+	assert_int_equal(convert_run(&c, &input, -1, &r), -ENOTSUP);
+	assert_string_equal(r.why, "it needs another dictionary");
+	input_close(&input);
+	z.len = sizeof(frame);
 	/* none, which anything will do for */
 	frame[5] = 0;
 	assert_int_equal(run(true, &o, z, &out), 0);
