@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(LAYERPACK_BUILT)
     fault_tool(layerpack)
-    unit_test(changes)
+    unit_test(changes ${fault_seam})
     unit_test(flatbuf)
     foreach(name layer layer_table toc_trace)
         unit_test(${name})

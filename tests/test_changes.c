@@ -2,8 +2,11 @@
  * test_changes.c - whiteouts hide lower layers, whatever their order
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "sys_fault.h"
+
 #include "image/oci/changes.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -155,12 +158,43 @@ test_names(void **state)
 	check("a/b|a/.wx.b", " a a/b a/.wx.b");
 }
 
+/* Without memory nothing is hidden, and that is said. */
+static void
+test_no_memory(void **state)
+{
+	static const char *const paths[] = { "a/.wh.b", "a/.wh..wh..opq" };
+	struct toy t = { .count = 1 };
+	const struct oci_changes_tree tree = { .find = find,
+		.parent = parent_of, .remove = remove_node, .arg = &t };
+	long blocks = fault_blocks();
+
+	(void)state;
+	assert_true(fault_plan("malloc:1+:ENOMEM"));
+	assert_int_equal(oci_changes_open(&t.changes, &tree), -ENOMEM);
+	assert_true(fault_plan(""));
+	assert_int_equal(oci_changes_open(&t.changes, &tree), 0);
+	oci_changes_layer(t.changes, t.count);
+	add(&t, "a/b");
+	oci_changes_layer(t.changes, t.count);
+	for (int i = 0; i < 2; i++) {
+		assert_true(fault_plan("malloc:1:ENOMEM"));
+		assert_int_equal(oci_changes_whiteout(t.changes, paths[i]),
+		    -ENOMEM);
+		assert_int_equal(find(&t, "a/b"), 2);
+		assert_true(fault_plan(""));
+	}
+	assert_int_equal(oci_changes_whiteout(t.changes, paths[0]), 1);
+	assert_int_equal(find(&t, "a/b"), OCI_NOWHERE);
+	oci_changes_close(t.changes);
+	assert_int_equal(fault_blocks(), blocks);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whiteouts), cmocka_unit_test(test_order),
-		cmocka_unit_test(test_names)
+		cmocka_unit_test(test_names), cmocka_unit_test(test_no_memory)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
