@@ -84,6 +84,59 @@ entries(void **state)
 	made_end(&m);
 }
 
+/* The largest owner that an image has, and one that it has not. */
+static void
+owners(void **state)
+{
+	static const char *const most[] = { "uid=4294967295",
+		"gid=4294967295", NULL };
+	static const char *const more[][2] = { { "uid=4294967296", NULL },
+		{ "gid=4294967296", NULL } };
+	struct made m;
+
+	(void)state;
+	begin(&archive);
+	add_records(&archive, 'x', most);
+	put('0', "file", "", "content");
+	end();
+	made_begin(&m, NULL);
+	assert_int_equal(build(&m), 0);
+	assert_string_equal(text, "/ 40755 0:0 0 2\n"
+	    "/file 100644 4294967295:4294967295 0 1 7\n");
+	made_end(&m);
+	for (int i = 0; i < 2; i++) {
+		begin(&archive);
+		add_records(&archive, 'x', more[i]);
+		put('0', "file", "", "content");
+		end();
+		made_begin(&m, NULL);
+		assert_int_equal(build(&m), -EOVERFLOW);
+		made_end(&m);
+	}
+}
+
+/* A file that was archived twice is a link to itself the second time. */
+static void
+self_links(void **state)
+{
+	struct made m;
+
+	(void)state;
+	begin(&archive);
+	put('0', "file", "", "content");
+	put('1', "./file", "file", "");
+	put('1', "twin", "file", "");
+	put('1', "twin", "twin", "");
+	end();
+	made_begin(&m, NULL);
+	assert_int_equal(build(&m), 0);
+	assert_string_equal(text, "/ 40755 0:0 0 2\n"
+	    "/file 100644 1:2 0 2 7\n"
+	    "/twin 100644 1:2 0 2 7\n");
+	made_content(&m, "file", "content", 7);
+	made_end(&m);
+}
+
 /* An entry with holes is stored without them. */
 static void
 holes(void **state)
@@ -278,6 +331,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries),
+		cmocka_unit_test(owners),
+		cmocka_unit_test(self_links),
 		cmocka_unit_test(holes),
 		cmocka_unit_test(options),
 		cmocka_unit_test(attributes),
