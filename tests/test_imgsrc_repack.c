@@ -261,6 +261,45 @@ errors(void **state)
 	    "memory than --memory allows");
 }
 
+/* Writes what is stored at a place of which the image has only one. */
+static void
+replace(int fd, const void *was, const void *is, size_t len)
+{
+	static uint8_t data[1 << 20];
+	ssize_t n = pread(fd, data, sizeof(data), 0);
+	uint8_t *at;
+
+	assert_in_range(n, 1, sizeof(data) - 1);
+	at = memmem(data, (size_t)n, was, len);
+	assert_non_null(at);
+	assert_null(memmem(at + 1, (size_t)(data + n - at) - 1, was, len));
+	assert_int_equal(pwrite(fd, is, len, at - data), (ssize_t)len);
+}
+
+/* A value that is longer than the table is not passed over. */
+static void
+bad_attributes(void **state)
+{
+	struct made plain, m;
+	char why[128];
+
+	(void)state;
+	/* without compression, so that the table can be changed */
+	start(&plain);
+	assert_int_equal(made_build(&plain, &imgsrc_repack), 0);
+	replace(plain.fd, "\3\0\0\0one", "\3\0\1\0one", 7);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", plain.fd);
+	start(&m);
+	snprintf(why, sizeof(why), "E: %s: dir/large: the extended "
+	    "attributes cannot be read\n", path);
+	assert_int_equal(made_build(&m, &imgsrc_repack), -EBADMSG);
+	if (strcmp(m.said, why) != 0)
+		fail_msg("%s", m.said);
+	made_end(&m);
+	made_end(&plain);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", old.fd);
+}
+
 int
 main(void)
 {
@@ -270,6 +309,7 @@ main(void)
 		cmocka_unit_test(rebuilt),
 		cmocka_unit_test(options),
 		cmocka_unit_test(errors),
+		cmocka_unit_test(bad_attributes),
 	};
 
 	return cmocka_run_group_tests(tests, begin_old, end_old);
