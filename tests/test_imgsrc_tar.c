@@ -115,16 +115,23 @@ owners(void **state)
 	}
 }
 
-/* A file that was archived twice is a link to itself the second time. */
+/*
+ * A file that was archived twice is a link to itself the second time, which
+ * changes nothing.
+ */
 static void
 self_links(void **state)
 {
 	struct made m;
+	uint8_t *h;
 
 	(void)state;
 	begin(&archive);
 	put('0', "file", "", "content");
-	put('1', "./file", "file", "");
+	h = add(&archive, '1', "./file", "", 0);
+	strcpy((char *)h + 157, "file");
+	memcpy(h + 100, "0000600", 7);
+	sum(h);
 	put('1', "twin", "file", "");
 	put('1', "twin", "twin", "");
 	end();
