@@ -119,6 +119,34 @@ a_good_one(void **state)
 	}
 }
 
+static int
+row_of_twin(void *arg, const struct walk_file *f)
+{
+	unsigned *twins = arg;
+
+	if (f->duplicate_of == NULL)
+		return 0;
+	assert_true(strcmp(f->duplicate_of, f->path) < 0);
+	++*twins;
+	return 0;
+}
+
+/* A file with the data of another says which, and that one does not. */
+static void
+twins(void **state)
+{
+	unsigned count = 0;
+	struct walk_options o = { .threads = 2, .digest = algo,
+	    .row = row_of_twin, .arg = &count };
+	struct walk_result r;
+	const char *why;
+
+	(void)state;
+	assert_int_equal(image_walk(&toy_source, toy->fd, 0, &o, &r, &why), 0);
+	assert_true(r.duplicates > 0);
+	assert_int_equal(count, r.duplicates);
+}
+
 /*
  * Returns the number of rows with an error; checks that all files have a row.
  */
@@ -233,6 +261,7 @@ main(void)
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(name, make_image, free_image)
 		TEST(a_good_one),
+		TEST(twins),
 		TEST(damaged_ones),
 		TEST(cut_ones),
 		TEST(one_that_does_not_open),

@@ -2,6 +2,7 @@
  * test_imgsrc_dir.c - images made from a directory
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "image/squashfs/write/twins.h"
 #include "imgsrc_made.h"
 
 #include <errno.h>
@@ -131,6 +132,35 @@ links(void **state)
 	made_content(&m, "y", "one", 3);
 	made_content(&m, "z", "other", 5);
 	made_end(&m);
+}
+
+/* Any number of contents is remembered. */
+static void
+many_contents(void **state)
+{
+	const struct sqw_data_options o = { .block = MADE_BLOCK };
+	const XXH128_hash_t other = { .low64 = 5, .high64 = 1 };
+	struct sqw_twins w;
+
+	(void)state;
+	assert_int_equal(sqw_twins_open(&w, &o), 0);
+	for (uint32_t i = 0; i < 20000; i++) {
+		/* many begin their search at one place */
+		XXH128_hash_t h = { .low64 = i / 7, .high64 = i + 2 };
+
+		assert_null(sqw_twins_find(&w, 1 + i, h));
+		assert_int_equal(sqw_twins_add(&w, 1 + i, h, i), 0);
+	}
+	for (uint32_t i = 0; i < 20000; i++) {
+		XXH128_hash_t h = { .low64 = i / 7, .high64 = i + 2 };
+		const struct sqw_twin *t = sqw_twins_find(&w, 1 + i, h);
+
+		assert_non_null(t);
+		assert_int_equal(t->id, i);
+		assert_null(sqw_twins_find(&w, 30000 + i, h));
+	}
+	assert_null(sqw_twins_find(&w, 1, other));
+	sqw_twins_close(&w);
 }
 
 /* Separate copies are stored once, links that are no longer links, too. */
@@ -360,6 +390,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(entries),
 		cmocka_unit_test(links),
+		cmocka_unit_test(many_contents),
 		cmocka_unit_test(duplicates),
 		cmocka_unit_test(excludes),
 		cmocka_unit_test(inputs),
