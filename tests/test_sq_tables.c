@@ -152,6 +152,24 @@ image_bounds(void **state)
 	assert_int_equal(image_read(&m, UINT64_MAX - 4, got, 10), -ENODATA);
 }
 
+/* A block of no bytes, by LZ4: a token without literals, and what is none */
+static void
+empty_block(void **state)
+{
+	static const uint8_t in[] = { 0, 0x10, 'a' };
+	struct sq_codec *c;
+	uint8_t out[4];
+
+	(void)state;
+	assert_int_equal(sq_codec_open(&c, SQUASHFS_LZ4), 0);
+	assert_int_equal(sq_codec_unpack(c, in, 1, out, sizeof(out)), 0);
+	assert_int_equal(sq_codec_unpack(c, in + 1, 2, out, sizeof(out)), 1);
+	assert_int_equal(sq_codec_unpack(c, in + 1, 1, out, sizeof(out)),
+	    -EBADMSG);
+	assert_int_equal(sq_codec_unpack(c, in + 1, 2, out, 0), -EBADMSG);
+	sq_codec_close(c);
+}
+
 int
 main(void)
 {
@@ -159,6 +177,7 @@ main(void)
 		cmocka_unit_test(sets),
 		cmocka_unit_test(places),
 		cmocka_unit_test(image_bounds),
+		cmocka_unit_test(empty_block),
 	};
 
 	make_file();
