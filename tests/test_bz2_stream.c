@@ -268,8 +268,8 @@ make_run(uint8_t *p, unsigned digits)
 }
 
 /*
- * A run with more digits than a block's size has is refused before more input is
- * there, as by libbz2.
+ * A run with more digits than a block's size has is refused before more input
+ * is there, as by libbz2.
  */
 static void
 test_long_run(void **state)

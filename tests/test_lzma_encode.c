@@ -287,8 +287,8 @@ long_block(void **state)
 }
 
 /*
- * A byte less than a block takes is not enough, and nothing is written after it.
- * What one packed chunk takes is.
+ * A byte less than a block takes is not enough, and nothing is written after
+ * it.  What one packed chunk takes is.
  */
 static void
 exact_room(void **state)

@@ -2,8 +2,8 @@
  * test_no_memory.c - what the engines take, and each allocation refused in turn
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * What was refused is reported, nothing is used that is not there, and nothing is
- * left.
+ * What was refused is reported, nothing is used that is not there, and nothing
+ * is left.
  */
 #include "sys_fault.h"
 

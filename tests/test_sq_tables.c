@@ -65,7 +65,7 @@ take(void *arg, const char *name, const void *value, size_t len)
 	return 0;
 }
 
-/* A set that is not in the table is not read, whatever the superblock counts. */
+/* A set that is not in the table is not read, whatever the header counts. */
 static void
 sets(void **state)
 {

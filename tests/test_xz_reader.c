@@ -167,7 +167,7 @@ judge(size_t len, uint64_t limit, uint64_t *need)
 	return rc;
 }
 
-/* As much memory as liblzma needs is enough for ours, and a byte less is not. */
+/* As much memory as liblzma needs is enough, and a byte less is not. */
 static void
 limits(void **state)
 {

@@ -78,7 +78,8 @@ settled_blocks(void **state)
 }
 
 /*
- * With less and less room for a block, the result is the same, or there is none.
+ * With less and less room for a block, the result is the same, or there is
+ * none.
  */
 static void
 small_blocks(void **state)
