@@ -189,7 +189,7 @@ sq_meta_block(const struct sq_meta *m, const uint8_t *p)
 void
 sq_meta_free_raw(struct sq_meta *m, const struct sq_super *s)
 {
-	if (m->raw_len == 0)
+	if (m->raw == NULL)
 		return;
 	sys_free(m->raw);
 	image_give(s->memory, m->raw_len);
