@@ -55,7 +55,7 @@ static int
 open_strong(void)
 {
 	struct deflate_strong *s;
-	int rc = deflate_strong_open(&s, 11);
+	int rc = deflate_strong_open(&s, DEFLATE_STRONG_MAX);
 
 	if (rc == 0)
 		deflate_strong_close(s);
