@@ -210,7 +210,7 @@ add_file(struct zfs_metas *m, size_t i, const char *path, unsigned depth,
 }
 
 static int
-by_number(const void *a, const void *b)
+by_creation(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -255,7 +255,7 @@ order_children(const struct zfs_metas *m, size_t i, size_t *count)
 	}
 	for (size_t k = 0; k < *count; k++)
 		keys[k] = (uint64_t)m->numbers[children[k]] << 32 | k;
-	qsort(keys, *count, sizeof(*keys), by_number);
+	qsort(keys, *count, sizeof(*keys), by_creation);
 	for (size_t k = 0; k < *count; k++)
 		items[k] = children[keys[k] & UINT32_MAX];
 out:
