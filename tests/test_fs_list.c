@@ -361,9 +361,9 @@ no_memory(void **state)
 
 		snprintf(plan, sizeof(plan), "malloc:%d:ENOMEM", nth);
 		assert_true(fault_plan(plan));
-		rc = add_root(&l, "");
+		rc = add_root(&l, "a");
 		if (rc == 0)
-			rc = add_root(&l, "many");
+			rc = add_root(&l, "same-for-long-1");
 		if (rc == 0)
 			rc = fs_list_end(&l);
 		for (size_t i = 0; rc == 0 && i < l.count; i++) {
@@ -382,7 +382,7 @@ no_memory(void **state)
 		assert_int_equal(fault_blocks(), before);
 	}
 	assert_int_equal(rc, 0);
-	assert_true(failed > 30);
+	assert_true(failed > 20);
 }
 
 /* A chain of directories whose path is far longer than PATH_MAX. */
