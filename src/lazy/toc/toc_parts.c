@@ -311,12 +311,14 @@ read_head(struct toc_parts *p, const struct layer *l, struct trace_head *h)
 		rc = add_count(h, raw, &h->count);
 	if (rc == 0)
 		rc = read_records(p, l, h);
+	if (rc != 0)
+		return rc;
 	next = h->pieces + h->count;
-	for (size_t i = 0; rc == 0 && i < h->section_count; i++) {
+	for (size_t i = 0; i < h->section_count; i++) {
 		h->sections[i].pieces = next;
 		next += h->sections[i].count;
 	}
-	return rc;
+	return 0;
 }
 
 /* Decodes the data of pieces, and passes it on. */
