@@ -608,8 +608,7 @@ static int
 path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
     uint64_t *size)
 {
-	const struct imgsrc_input *in = d->to->o.inputs;
-	const struct imgsrc_input *end = in + d->to->o.top_count;
+	const struct imgsrc_input *in = d->to->o.inputs, *end;
 	int rc = sqw_tree_path(&d->to->tree, d->files[i], text, room);
 	size_t skip, real, rest;
 	char *p;
@@ -621,6 +620,7 @@ path_of_file(const struct imgsrc_dir *d, size_t i, char **text, size_t *room,
 		return rc;
 	p = *text;
 	skip = strcspn(p, "/");
+	end = in + d->to->o.top_count;
 	while (in < end && (strlen(in->name) != skip ||
 	    memcmp(in->name, p, skip) != 0))
 		in++;
