@@ -33,6 +33,7 @@ struct entry {
 	unsigned pieces;
 	bool above;
 	enum extract_form form;
+	uint64_t more;			/* bytes after the text: a hole */
 };
 
 #define OTHER(p, m, up) \
@@ -101,7 +102,7 @@ get_entry(void *arg, size_t n, struct extract_entry *out)
 		.parent = e->parent, .file = e->file == NONE ? n : e->file,
 		.above = e->above, .mtime = { 86400, 5 },
 		.device = makedev(1, 3),
-		.size = e->text == NULL ? 0 : strlen(e->text),
+		.size = (e->text == NULL ? 0 : strlen(e->text)) + e->more,
 		.target = e->text,
 		.target_len = e->text == NULL ? 0 : strlen(e->text) };
 	return true;
@@ -662,6 +663,29 @@ test_many(void **state)
 	}
 }
 
+/* A file that cannot have the hole at its end is not whole. */
+static void
+test_hole(void **state)
+{
+	static const struct entry all[] = {
+		{ .path = "f", .mode = FILE_MODE, .parent = NONE, .file = NONE,
+		    .text = "text", .pieces = 1, .more = 1 << 20 },
+		{ .path = "g", .mode = FILE_MODE, .parent = NONE, .file = NONE,
+		    .text = "text", .pieces = 1, .more = UINT64_MAX - 4 },
+		{ .path = "h", .mode = FILE_MODE, .parent = NONE, .file = NONE,
+		    .text = "", .more = UINT64_MAX },
+	};
+	struct made m = { .o = { .threads = 1 } };
+
+	(void)state;
+	extract(&m, all, 3);
+	assert_int_equal(m.rc, 0);
+	assert_string_equal(m.said, "E h: Invalid argument\n"
+	    "E g: Invalid argument\n");
+	assert_int_equal(status("f").st_size, 4 + (1 << 20));
+	assert_false(exists("g") || exists("h"));
+}
+
 /* The directories that are passed on: how many, and the inode of the last. */
 struct passed {
 	size_t count;
@@ -739,7 +763,7 @@ main(void)
 		test(test_outside), test(test_replaced), test(test_fatal),
 		test(test_one_error), test(test_no_data),
 		test(test_attributes), test(test_whiteouts), test(test_many),
-		test(test_deep)
+		test(test_deep), test(test_hole)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
