@@ -428,13 +428,27 @@ decode_block(const struct lz4_block *b, struct buf *to,
 	return n;
 }
 
+/*
+ * Returns the blocks of a piece, and where they end: both NULL in a piece that
+ * only ends a frame.
+ */
+static const uint8_t *
+piece_blocks(struct slot *s, const uint8_t **end)
+{
+	const struct unlz4_notes *note = unlz4_notes(s);
+	const uint8_t *p = note->used > 0 ? s->in.data + note->skip : NULL;
+
+	*end = p != NULL ? p + note->used : NULL;
+	return p;
+}
+
 static int
 unlz4_work(void *job, void *ctx, struct slot *s)
 {
 	struct lz4_dictionary d = ((const struct unlz4_job *)job)->dictionary;
 	const struct unlz4_notes *note = unlz4_notes(s);
 	size_t block = (size_t)1 << (note->flags & PIECE_LOG), len, room;
-	const uint8_t *p = s->in.data + note->skip, *end = p + note->used;
+	const uint8_t *end, *p = piece_blocks(s, &end);
 	bool linked = note->flags & PIECE_LINKED;
 	struct lz4_block b;
 	ssize_t n;
@@ -476,7 +490,7 @@ join_linked(struct unlz4_job *j, struct slot *s, struct sink *out)
 {
 	const struct unlz4_notes *note = unlz4_notes(s);
 	size_t block = (size_t)1 << (note->flags & PIECE_LOG), at;
-	const uint8_t *p = s->in.data + note->skip, *end = p + note->used;
+	const uint8_t *end, *p = piece_blocks(s, &end);
 	struct buf *slide = &j->slide;
 	struct lz4_block b;
 	ssize_t n;
