@@ -287,7 +287,7 @@ unlzma_whole(struct unlzma *u, uint32_t dictionary, const uint8_t *in,
 		s->in += n;
 		if ((size_t)(end - s->in) < u->in_left)
 			return -ENODATA;
-		if ((size_t)(out + cap - s->out) < u->out_left)
+		if (cap - (size_t)(s->out - out) < u->out_left)
 			return -ENOBUFS;
 		rc = decode_some(u, end, s->out + u->out_left, out + cap);
 		if (rc != 0)

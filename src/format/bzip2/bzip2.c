@@ -611,7 +611,8 @@ decode_held(struct bunzip2_job *j, struct slot *s, struct sink *out)
 	rc = buf_reserve(&j->held, j->held.len + n);
 	if (rc != 0)
 		return rc;
-	memcpy(j->held.data + j->held.len, s->in.data + skip, n);
+	if (n > 0)
+		memcpy(j->held.data + j->held.len, s->in.data + skip, n);
 	j->held.len += n;
 
 	while (j->state != REST) {
