@@ -512,9 +512,10 @@ bunzip2_work(void *job, void *ctx, struct slot *s)
 static int
 take_header(struct bunzip2_job *j, bool last)
 {
-	const uint8_t *p = j->held.data + (j->at - j->held_at) / 8;
-	size_t len = j->held.len - (size_t)((j->at - j->held_at) / 8);
 	static const uint8_t sign[] = "BZh";
+	size_t at = (size_t)((j->at - j->held_at) / 8);
+	size_t len = j->held.len - at;
+	const uint8_t *p = len > 0 ? j->held.data + at : NULL;
 
 	if (len == 0 || memcmp(p, sign, len < 3 ? len : 3) != 0 ||
 	    (len >= 4 && (p[3] < '1' || p[3] > '9'))) {
