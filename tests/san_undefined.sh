@@ -1,8 +1,9 @@
 #!/bin/sh
-# Runs the tests of images under clang's UndefinedBehaviorSanitizer, which also
-# finds offsets of null pointers; gcc's does not.
+# Runs the unit tests, and those of images and of pzc, under clang's
+# UndefinedBehaviorSanitizer, which also finds offsets of null pointers; gcc's does
+# not.
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck disable=SC2034
-sanitize=undefined compiler=clang only='coldwalk|sqpack|squashfs'
+sanitize=undefined compiler=clang only='^unit|coldwalk|sqpack|pzc'
 # shellcheck source=tests/san.sh
 . "${SRC:?}/tests/san.sh"
