@@ -169,12 +169,17 @@ top() {
 	}
 	END { for (k in n) if (!(k in parent)) print k }'
 }
-# tree_of_top: prints sums of its tree
+# tree_of_top: prints sums of its tree.  A view belongs to nothing, so containerd
+# may collect it as garbage before it is mounted.
 tree_of_top() {
 	mkdir -p view
-	snaps view looked "$(top)" >/dev/null &&
-	    snaps mounts view looked >mount.sh &&
-	    sh mount.sh && sums view
+	for tree_try in 1 2 3; do
+		snaps view looked "$(top)" >/dev/null &&
+		    snaps mounts view looked >mount.sh &&
+		    sh mount.sh && sums view && break
+		echo "$tree_try: collected" >&2
+		snaps rm looked
+	done
 	umount view
 	snaps rm looked
 }
