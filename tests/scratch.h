@@ -5,6 +5,7 @@
 #ifndef COLDPRESS_TESTS_SCRATCH_H
 #define COLDPRESS_TESTS_SCRATCH_H
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,6 +23,23 @@ scratch_make(char dir[SCRATCH_B])
 	    tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
 
 	return n < SCRATCH_B ? mkdtemp(dir) : NULL;
+}
+
+static inline int
+scratch_remove_one(const char *path, const struct stat *st, int type,
+    struct FTW *f)
+{
+	(void)st;
+	(void)type;
+	(void)f;
+	return remove(path);
+}
+
+/* Removes a directory with everything in it.  Returns 0, or not. */
+static inline int
+scratch_remove(const char *dir)
+{
+	return nftw(dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 #endif

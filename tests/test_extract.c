@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,15 +61,6 @@ static char path[SCRATCH_B];
 static int dir;
 
 static int
-remove_one(const char *name, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(name);
-}
-
-static int
 set_up(void **state)
 {
 	(void)state;
@@ -85,7 +75,7 @@ tear_down(void **state)
 {
 	(void)state;
 	close(dir);
-	return nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(path);
 }
 
 /* The source */

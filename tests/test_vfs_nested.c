@@ -9,7 +9,6 @@
 #include "lazy/cvmfs/cas.h"
 #include "tar_made.h"
 
-#include <ftw.h>
 #include <pthread.h>
 
 enum { THREADS = 8 };
@@ -114,19 +113,10 @@ make_repository(void **state)
 }
 
 static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	(void)st;
-	(void)type;
-	(void)f;
-	return remove(path);
-}
-
-static int
 remove_repository(void **state)
 {
 	(void)state;
-	return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(root);
 }
 
 static void

@@ -10,8 +10,8 @@
 #include "base/hex.h"
 #include "http_server.h"
 #include "lazy/vfs/cache.h"
+#include "scratch.h"
 
-#include <ftw.h>
 #include <sys/stat.h>
 
 enum { SERVED_NAME = 200, SERVED_SIZE = 10 * CHUNK };
@@ -102,26 +102,11 @@ serve_begin(void **state)
 }
 
 static inline int
-remove_entry(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	(void)st;
-	(void)type;
-	(void)f;
-	return remove(path);
-}
-
-static inline void
-remove_all(const char *dir)
-{
-	assert_int_equal(nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS), 0);
-}
-
-static inline int
 serve_end(void **state)
 {
 	(void)state;
 	server_stop(server);
-	remove_all(served);
+	assert_int_equal(scratch_remove(served), 0);
 	fake_free(&served_layer);
 	return 0;
 }
@@ -157,7 +142,7 @@ static inline void
 served_finish(struct fake_vfs *w)
 {
 	close(w->o.remote.cache_dir);
-	remove_all(w->dir);
+	assert_int_equal(scratch_remove(w->dir), 0);
 }
 
 #endif
