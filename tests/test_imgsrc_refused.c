@@ -5,7 +5,7 @@
  * Each allocation and each call of a run fails in turn.  The run must report
  * that, or give the same bytes or rows as ever, and free what it has.
  */
-#include "sys_fault.h"
+#include "refused.h"
 
 #include "base/sys.h"
 #include "imgsrc_made.h"
@@ -339,20 +339,24 @@ hash_block(void)
 	return rc;
 }
 
-/* A kind of call, and how it fails. */
-static const struct refusal {
-	enum fault_kind kind;
-	const char *what;
-} refusals[] = {
-	{ FAULT_MALLOC, ":ENOMEM" }, { FAULT_MALLOC, "+:ENOMEM" },
-	{ FAULT_READ, ":EIO" }, { FAULT_READ, ":short" },
-	{ FAULT_PREAD, ":EIO" }, { FAULT_PREAD, ":short" },
-	{ FAULT_WRITE, ":ENOSPC" }, { FAULT_WRITE, ":short" },
-	{ FAULT_PWRITE, ":ENOSPC" }, { FAULT_LSEEK, ":EIO" },
-	{ FAULT_FTRUNCATE, ":EIO" }, { FAULT_DUP, ":EMFILE" },
-	{ FAULT_GETDENTS, ":EIO" }, { FAULT_STAT, ":EIO" },
-	{ FAULT_READLINKAT, ":EIO" }, { FAULT_GETXATTR, ":EIO" },
-	{ FAULT_THREAD, ":EAGAIN" },
+static const struct refusal refusals[] = {
+	{ FAULT_MALLOC, ":ENOMEM", 0, false },
+	{ FAULT_MALLOC, "+:ENOMEM", 0, false },
+	{ FAULT_READ, ":EIO", 0, false },
+	{ FAULT_READ, ":short", 0, false },
+	{ FAULT_PREAD, ":EIO", 0, false },
+	{ FAULT_PREAD, ":short", 0, false },
+	{ FAULT_WRITE, ":ENOSPC", 0, false },
+	{ FAULT_WRITE, ":short", 0, false },
+	{ FAULT_PWRITE, ":ENOSPC", 0, false },
+	{ FAULT_LSEEK, ":EIO", 0, false },
+	{ FAULT_FTRUNCATE, ":EIO", 0, false },
+	{ FAULT_DUP, ":EMFILE", 0, false },
+	{ FAULT_GETDENTS, ":EIO", 0, false },
+	{ FAULT_STAT, ":EIO", 0, false },
+	{ FAULT_READLINKAT, ":EIO", 0, false },
+	{ FAULT_GETXATTR, ":EIO", 0, false },
+	{ FAULT_THREAD, ":EAGAIN", 0, false },
 };
 
 static int
@@ -363,50 +367,31 @@ once(int (*run)(void))
 	return run();
 }
 
-static void
-refuse(const char *name, int (*run)(void), const struct refusal *r,
-    unsigned long k)
-{
-	long blocks = fault_blocks();
-	char plan[64];
-	int rc;
-
-	snprintf(plan, sizeof(plan), "%s:%lu%s", fault_names[r->kind], k,
-	    r->what);
-	assert_true(fault_plan(plan));
-	rc = once(run);
-	assert_true(fault_plan(""));
-	if (fault_blocks() != blocks)
-		fail_msg("%s, %s: %ld blocks left", name, plan,
-		    fault_blocks() - blocks);
-	if (rc > 0 || (rc == 0 && !got.warned && (got.len != want.len ||
-	    memcmp(got.p, want.p, got.len) != 0)))
-		fail_msg("%s, %s: %d, other bytes", name, plan, rc);
-	/* a block that cannot be read is not copied, and that is all */
-	if (rc == 0 && r->kind == FAULT_MALLOC && got.copied != want.copied)
-		fail_msg("%s, %s: not copied", name, plan);
-}
-
 /* Each call is refused in turn, or that call and all later ones. */
 static void
 suffers(const char *name, int (*run)(void))
 {
-	unsigned long n[FAULT_KINDS];
+	struct refused f = { .name = name, .refusals = refusals,
+		.turns = TURNS, .refusal_count = sizeof(refusals) / sizeof(refusals[0]) };
 	int rc;
 
 	assert_true(fault_plan(""));
 	rc = once(run);
 	if (rc != 0 || got.warned)
 		fail_msg("%s: %d", name, rc);
+	refused_count(&f);
 	want = got;
-	for (int i = 0; i < FAULT_KINDS; i++)
-		n[i] = fault_count((enum fault_kind)i);
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		const struct refusal *r = &refusals[i];
-
-		for (unsigned long k = 1; k <= n[r->kind];
-		    k += 1 + n[r->kind] / TURNS)
-			refuse(name, run, r, k);
+	while (refused_next(&f)) {
+		rc = once(run);
+		refused_end(&f);
+		if (rc > 0 || (rc == 0 && !got.warned &&
+		    (got.len != want.len ||
+		    memcmp(got.p, want.p, got.len) != 0)))
+			fail_msg("%s, %s: %d, other bytes", name, f.call, rc);
+		/* a block that cannot be read is not copied, and that is all */
+		if (rc == 0 && f.refusal->kind == FAULT_MALLOC &&
+		    got.copied != want.copied)
+			fail_msg("%s, %s: not copied", name, f.call);
 	}
 }
 

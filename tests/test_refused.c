@@ -8,7 +8,7 @@
  * library that needs memory.  The run must report that, or give the right bytes,
  * and free what it has.
  */
-#include "sys_fault.h"
+#include "refused.h"
 
 #include "base/bytes.h"
 #include "format/codec.h"
@@ -16,17 +16,10 @@
 #include "format/seek.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { PLAIN = 80000, BLOCK = 32 << 10, MOST = 1 << 20 };
 
@@ -252,13 +245,7 @@ indexed(const struct way *w)
 	return rc;
 }
 
-/* A kind of call, how it fails, and the run's result then; 0: any error. */
-static const struct refusal {
-	enum fault_kind kind;
-	const char *what;
-	int want;
-	bool always;		/* no run does without */
-} refusals[] = {
+static const struct refusal refusals[] = {
 	{ FAULT_MALLOC, ":ENOMEM", -ENOMEM, false },
 	{ FAULT_MALLOC, "+:ENOMEM", -ENOMEM, false },
 	{ FAULT_LIBRARY, ":ENOMEM", 0, false },
@@ -269,53 +256,36 @@ static const struct refusal {
 	{ FAULT_PREAD, ":short", -EIO, false },
 };
 
-/* The same run, with the k-th call refused. */
-static void
-refuse(const struct way *w, int (*run)(const struct way *w),
-    const struct refusal *r, unsigned long k)
-{
-	long blocks = fault_blocks();
-	char plan[64];
-	int rc;
-
-	snprintf(plan, sizeof(plan), "%s:%lu%s", fault_names[r->kind], k,
-	    r->what);
-	assert_true(fault_plan(plan));
-	rc = run(w);
-	assert_true(fault_plan(""));
-	if (fault_blocks() != blocks)
-		fail_msg("%s -%d, %s: %ld blocks left", w->codec, w->level,
-		    plan, fault_blocks() - blocks);
-	if (rc == 0 && (got.len != again.len ||
-	    memcmp(got.p, again.p, got.len) != 0))
-		fail_msg("%s -%d, %s: other bytes", w->codec, w->level, plan);
-	/* a map that could not be read is not taken for none */
-	if (rc > 0 || (rc == 0 && r->always) ||
-	    (rc != 0 && r->want != 0 && rc != r->want))
-		fail_msg("%s -%d, %s: %d", w->codec, w->level, plan, rc);
-}
-
 /* Each call is refused in turn, or that call and all later ones. */
 static void
 suffers(const struct way *w, int (*run)(const struct way *w))
 {
-	unsigned long n[FAULT_KINDS];
+	char name[80];
+	struct refused f = { .name = name, .refusals = refusals,
+		.turns = turns, .refusal_count = sizeof(refusals) /
+		sizeof(refusals[0]) };
 	int rc;
 
 	assert_true(fault_plan(""));
+	snprintf(name, sizeof(name), "%s -%d %s", w->codec, w->level,
+	    w->key != NULL ? w->key : "");
 	rc = run(w);
 	if (rc != 0)
-		fail_msg("%s -%d %s: %d", w->codec, w->level,
-		    w->key != NULL ? w->key : "", rc);
+		fail_msg("%s: %d", name, rc);
+	refused_count(&f);
 	again = got;
-	for (int i = 0; i < FAULT_KINDS; i++)
-		n[i] = fault_count((enum fault_kind)i);
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-		const struct refusal *r = &refusals[i];
+	while (refused_next(&f)) {
+		const struct refusal *r = f.refusal;
 
-		for (unsigned long k = 1; k <= n[r->kind];
-		    k += 1 + n[r->kind] / turns)
-			refuse(w, run, r, k);
+		rc = run(w);
+		refused_end(&f);
+		if (rc == 0 && (got.len != again.len ||
+		    memcmp(got.p, again.p, got.len) != 0))
+			fail_msg("%s, %s: other bytes", name, f.call);
+		/* a map that could not be read is not taken for none */
+		if (rc > 0 || (rc == 0 && r->always) ||
+		    (rc != 0 && r->want != 0 && rc != r->want))
+			fail_msg("%s, %s: %d", name, f.call, rc);
 	}
 }
 
