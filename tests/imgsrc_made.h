@@ -6,6 +6,7 @@
 #ifndef COLDPRESS_TESTS_IMGSRC_MADE_H
 #define COLDPRESS_TESTS_IMGSRC_MADE_H
 
+#include "base/sys.h"
 #include "image/source/imgsrc.h"
 #include "scratch.h"
 
@@ -137,7 +138,7 @@ made_list(const struct made *m, char text[MADE_TEXT])
 		at = text + strlen(text);
 		at += snprintf(at, (size_t)(end - at), "\n");
 	}
-	free(path);
+	sys_free(path);
 	sq_close(image);
 }
 
@@ -152,7 +153,7 @@ made_find(const struct sq_image *image, const char *name, struct sq_entry *e)
 		assert_int_equal(sq_path(image, n, &path, &cap), 0);
 		sq_get(image, n, e);
 		if (strcmp(path, name) == 0) {
-			free(path);
+			sys_free(path);
 			return;
 		}
 	}

@@ -422,10 +422,13 @@ next_line(FILE *f, struct strbuf *line)
 {
 	char *text = NULL;
 	size_t cap = 0;
+	bool any = false;
 	ssize_t n;
+	int rc;
 
 	strbuf_clear(line);
 	while ((n = getline(&text, &cap, f)) > 0) {
+		any = true;
 		n -= text[n - 1] == '\n';
 		strbuf_add(line, text, (size_t)n);
 		if (line->failed || n == 0 || text[n - 1] != '\\' ||
@@ -433,10 +436,10 @@ next_line(FILE *f, struct strbuf *line)
 			break;
 		line->len--;
 	}
+	rc = n < 0 && !feof(f) ? -errno : any;
 	strbuf_char(line, '\0');
 	free(text);
-	return line->failed ? -ENOMEM : ferror(f) ? -EIO : n > 0 ||
-	    line->len > 1;
+	return line->failed ? -ENOMEM : rc;
 }
 
 int
@@ -738,8 +741,14 @@ link_to(struct imgsrc_image *to, const struct definition *d)
 		struct imgsrc_content c = *imgsrc_content_of(to, first);
 
 		c.id = id;
-		c.path = c.path == NULL ? NULL : strcopy(c.path);
-		rc = add_content(to, &c);
+		if (c.path != NULL) {
+			c.path = strcopy(c.path);
+			rc = c.path == NULL ? -ENOMEM : 0;
+		}
+		if (rc == 0)
+			rc = add_content(to, &c);
+		if (rc != 0)
+			sys_free(c.path);
 	}
 	return rc == 0 ? 0 : refuse(to, d, strerror(-rc));
 }
