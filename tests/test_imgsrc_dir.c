@@ -341,6 +341,173 @@ changes(void **state)
 	made_end(&m);
 }
 
+/* Owners are shifted, and none goes out of range. */
+static void
+owners(void **state)
+{
+	static const struct {
+		uint32_t uid, gid;
+		int64_t shift;
+		const char *shifted;	/* NULL: out of range */
+	} rows[] = {
+		{ 5, 3, -3, "2:0" }, { 5, 3, -4, NULL }, { 3, 5, -3, "0:2" },
+		{ 3, 5, -4, NULL }, { UINT32_MAX, UINT32_MAX, 0,
+		    "4294967295:4294967295" },
+		{ UINT32_MAX - 1, 7, 1, "4294967295:8" },
+		{ UINT32_MAX - 1, 7, 2, NULL },
+		{ 7, UINT32_MAX - 1, 1, "8:4294967295" },
+		{ 7, UINT32_MAX - 1, 2, NULL },
+		{ 0, 0, INT64_C(1) << 32, NULL },
+		{ 0, 0, -(INT64_C(1) << 32), NULL },
+	};
+	char want[128];
+	struct made m;
+
+	(void)state;
+	assert_int_equal(mkdir("owned", 0755), 0);
+	put("owned/a", "1", 1);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		start(&m, "owned");
+		m.image.o.uid = rows[i].uid;
+		m.image.o.gid = rows[i].gid;
+		m.image.o.owner_shift = rows[i].shift;
+		assert_int_equal(made_build(&m, &imgsrc_dir),
+		    rows[i].shifted != NULL ? 0 : -ERANGE);
+		if (rows[i].shifted == NULL) {
+			assert_true(m.image.told);
+			assert_non_null(strstr(m.said, " is out of range "));
+			made_end(&m);
+			continue;
+		}
+		made_list(&m, text);
+		snprintf(want, sizeof(want), "/ 40755 %s 3 2\n"
+		    "/a 100644 %s 3 1 1\n", rows[i].shifted, rows[i].shifted);
+		assert_string_equal(text, want);
+		made_end(&m);
+	}
+}
+
+/* The lists of blocks have just as much memory as they are allowed. */
+static void
+block_lists(void **state)
+{
+	enum { UNIT_B = 16 };
+	static char large[5 * MADE_BLOCK];
+	static const struct {
+		const char *path;
+		unsigned units;
+		bool tails;
+	} rows[] = { { "large", 5, false }, { "small", 1, false },
+		{ "tail", 3, false }, { "tail", 2 + 1, true },
+		{ "both", 5 + 2, false }, { "hole", 4, false } };
+	struct made m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(large); i++)
+		large[i] = (char)('a' + i * i / 7 % 23);
+	assert_int_equal(mkdir("bl", 0755), 0);
+	assert_int_equal(chdir("bl"), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_true(mkdir(rows[i].path, 0755) == 0 ||
+		    errno == EEXIST);
+	put("large/a", large, sizeof(large));
+	put("small/a", large, 100);
+	put("small/b", large + 1, 100);
+	put("tail/a", large, 2 * MADE_BLOCK + 9);
+	/* the small ones fill more than one fragment block */
+	put("both/a", large, sizeof(large));
+	put("both/b", large + 1, 3000);
+	put("both/c", large + 2, 3000);
+	put("hole/a", "", 0);
+	assert_int_equal(truncate("hole/a", 4 * MADE_BLOCK), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		for (unsigned less = 0; less < 2; less++) {
+			start(&m, rows[i].path);
+			m.image.pack.tails = rows[i].tails;
+			m.image.pack.memory = UNIT_B * rows[i].units - less;
+			assert_int_equal(made_build(&m, &imgsrc_dir),
+			    less == 0 ? 0 : -EOVERFLOW);
+			if (less == 0)
+				assert_int_equal(m.image.data.units,
+				    rows[i].units);
+			else
+				assert_non_null(strstr(m.said, "the block "
+				    "lists need more memory"));
+			made_end(&m);
+		}
+	assert_int_equal(chdir(".."), 0);
+}
+
+/*
+ * Noise with so few repetitions that zstd, tried first, saves less than 1/128,
+ * while LZ4 still makes it shorter.  Only slow methods are tried.
+ */
+static void
+hardly_shrinks(void **state)
+{
+	enum { LEN = 32 << 10, AGAIN = 200 };
+	static const struct {
+		const char *method;
+		int level;
+		bool no_probe, raw;
+	} rows[] = {
+		{ "lz4", 0, false, false }, { "lz4hc", 0, false, true },
+		{ "lz4hc", 0, true, false }, { "gzip", 4, false, false },
+		{ "gzip", 5, false, true }, { "gzip", 9, false, true },
+		{ "gzip", 9, true, false }, { "xz", 0, false, true },
+	};
+	static char data[LEN];
+	uint32_t x = 1;
+	struct made m;
+
+	(void)state;
+	for (size_t i = 0; i < LEN; i++) {
+		x = x * 1664525 + 1013904223;
+		data[i] = (char)(x >> 24);
+	}
+	memcpy(data + LEN / 2, data + 100, AGAIN);
+	assert_int_equal(mkdir("noise", 0755), 0);
+	put("noise/a", data, LEN);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		start(&m, "noise");
+		m.image.pack.block = LEN;
+		m.image.pack.method = sqw_method_by_name(rows[i].method);
+		m.image.pack.level = rows[i].level;
+		m.image.pack.no_probe = rows[i].no_probe;
+		assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+		assert_int_equal(m.image.data.blocks, 1);
+		if (m.image.data.raw_blocks != rows[i].raw)
+			fail_msg("%s -%d", rows[i].method, rows[i].level);
+		made_end(&m);
+	}
+}
+
+/* A program may be started without standard input: 0 is a good descriptor. */
+static void
+descriptor_0(void **state)
+{
+	int was = dup(0);
+	struct made m;
+
+	(void)state;
+	assert_int_equal(mkdir("zero", 0755), 0);
+	put("zero/a", "1", 1);
+	put("zero/b", "23", 2);
+	start(&m, "zero");
+	m.fd = memfd_create("image", MFD_CLOEXEC);
+	close(0);
+	assert_int_equal(imgsrc_build(&m.image, &imgsrc_dir, m.fd, AT_FDCWD),
+	    0);
+	if (was >= 0) {
+		assert_int_equal(dup2(was, 0), 0);
+		close(was);
+	}
+	assert_string_equal(m.said, "");
+	made_content(&m, "a", "1", 1);
+	made_content(&m, "b", "23", 2);
+	made_end(&m);
+}
+
 static void
 errors(void **state)
 {
@@ -396,6 +563,10 @@ main(void)
 		cmocka_unit_test(inputs),
 		cmocka_unit_test(attributes),
 		cmocka_unit_test(changes),
+		cmocka_unit_test(owners),
+		cmocka_unit_test(block_lists),
+		cmocka_unit_test(hardly_shrinks),
+		cmocka_unit_test(descriptor_0),
 		cmocka_unit_test(errors),
 		cmocka_unit_test(kinds),
 	};
