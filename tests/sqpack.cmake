@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET sqpack)
     fault_tool(sqpack)
+    unit_test(imgsrc_append ${fault_seam})
     unit_test(imgsrc_dir)
     unit_test(imgsrc_order tar_made.c)
     unit_test(imgsrc_pseudo ${fault_seam})
@@ -16,7 +17,7 @@ if(TARGET sqpack)
         unit_test(oci)
         target_link_libraries(test_oci PRIVATE ${SQPACK_LIBRARIES})
     endif()
-    foreach(name IN ITEMS dir order pseudo refused repack tar)
+    foreach(name IN ITEMS append dir order pseudo refused repack tar)
         target_link_libraries(test_imgsrc_${name} PRIVATE
             ${SQPACK_LIBRARIES})
     endforeach()
