@@ -141,7 +141,7 @@ build_tar(void)
 }
 
 static int
-build_repack(void)
+repack(int level)
 {
 	struct made m;
 	int rc;
@@ -149,10 +149,23 @@ build_repack(void)
 	made_begin(&m, image_path);
 	m.image.o.no_xattrs = false;
 	m.image.pack.method = sqw_method_by_name("gzip");
-	m.image.pack.level = 6;
+	m.image.pack.level = level;
 	rc = build(&m, &imgsrc_repack);
 	made_end(&m);
 	return rc;
+}
+
+static int
+build_repack(void)
+{
+	return repack(6);
+}
+
+/* The blocks are those of the image. */
+static int
+build_copy(void)
+{
+	return repack(9);
 }
 
 static int
@@ -406,6 +419,9 @@ building(void **state)
 	SUFFERS(build_tar);
 	SUFFERS(build_base);
 	SUFFERS(build_repack);
+	assert_int_equal(want.copied, 0);
+	SUFFERS(build_copy);
+	assert_true(want.copied > 0);
 	SUFFERS(rebuild);
 }
 
