@@ -5,6 +5,7 @@
 #include "squashfs_tree.h"
 
 #include "base/bytes.h"
+#include "image/squashfs/read/reader.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -238,10 +239,152 @@ more_fragments_than_files(void **state)
 	walk_log_free(&log);
 }
 
+/* An entry of the root's listing, as bytes of the image. */
+static off_t
+entry_at(int fd, unsigned number)
+{
+	uint8_t dirs[8];
+
+	assert_int_equal(pread(fd, dirs, 8, SQUASHFS_S_DIR_TABLE), 8);
+	return (off_t)load_le64(dirs) + 2 + number * (20 + HAND_NAME);
+}
+
+/* Of a root that is damaged further on, the names before that are read. */
+static void
+part_of_a_root(void **state)
+{
+	(void)state;
+	for (unsigned at = 0; at < 40; at += 13) {
+		struct walk_log log = { 0 };
+		const char *why = NULL;
+		int fd = hand_made(40, HAND_FILE, 0), rc;
+
+		/* a name cannot have a slash */
+		assert_int_equal(pwrite(fd, "/", 1, entry_at(fd, at) + 22), 1);
+		rc = walk_by_hand(fd, &log, &why);
+		assert_int_equal(rc, at > 0 ? 0 : -EBADMSG);
+		if (at == 0)
+			assert_string_equal(why, "the root directory cannot "
+			    "be read");
+		else
+			assert_int_equal(log.damaged, 1);
+		for (unsigned i = 0; i < at; i++) {
+			char line[32];
+
+			snprintf(line, sizeof(line), "f%05u|", i);
+			for (size_t k = 0; k < log.count; k++)
+				if (strncmp(log.line[k], line,
+				    strlen(line)) == 0)
+					line[0] = '\0';
+			assert_string_equal(line, "");
+		}
+		walk_log_free(&log);
+	}
+}
+
+static void
+tell(void *arg, uint64_t at, const char *why)
+{
+	(void)at;
+	assert_non_null(why);
+	++*(unsigned *)arg;
+}
+
+/* What the image says of its second name, of three. */
+static void
+second_name(int fd, const char *why)
+{
+	struct sq_image *m;
+	struct sq_entry e;
+	unsigned told = 0;
+	const char *open_why;
+
+	assert_int_equal(sq_open(&m, fd, 0, 1, 64 << 20, tell, &told,
+	    &open_why), 0);
+	assert_int_equal(sq_count(m), 4);
+	for (size_t n = 1; n < 4; n++) {
+		sq_get(m, n, &e);
+		if (n != 2 || why == NULL)
+			assert_null(e.why);
+		else if (e.why == NULL || strcmp(e.why, why) != 0)
+			fail_msg("%s, not %s", e.why, why);
+	}
+	sq_close(m);
+}
+
+static void
+put_at(int fd, off_t at, unsigned value, size_t len)
+{
+	uint8_t p[4];
+
+	store_le32(p, value);
+	assert_int_equal(pwrite(fd, p, len, at), (ssize_t)len);
+}
+
+/* An entry that is not that of its inode. */
+static void
+other_inodes(void **state)
+{
+	static const struct {
+		/* in the entry, with its header; or in the inode */
+		bool inode;
+		off_t at;
+		unsigned value;
+		size_t len;
+		const char *why;
+	} rows[] = {
+		{ false, 16, 2, 2, NULL },
+		{ false, 16, 3, 2, "the directory entry and the inode have "
+		    "different types" },
+		{ false, 8, 7, 4, "the directory entry and the inode have "
+		    "different numbers, so Linux may open another inode" },
+		{ false, 12, 1, 2, "the inode cannot be read" },
+		{ false, 4, 1, 4, "the inode cannot be read" },
+		{ false, 4, 2 * 8194, 4, "the inode cannot be read" },
+		{ true, 0, 0, 2, "the inode cannot be read" },
+		{ true, 0, 15, 2, "the inode cannot be read" },
+		{ true, 2, 0100644, 2, "the mode contains a file type, so "
+		    "Linux would not open the file" },
+		{ true, 4, 1, 2, "the owner or group is not in the id "
+		    "table, so Linux would not open the file" },
+		{ true, 6, 1, 2, "the owner or group is not in the id table, "
+		    "so Linux would not open the file" },
+		{ true, 12, 0, 4, "the inode number is 0, so Linux would not "
+		    "open the file" },
+		{ true, 12, 5, 4, "the inode number exceeds the number of "
+		    "inodes" },
+		{ true, 44, 0, 4, "the file has a fragment although its size "
+		    "is a multiple of the block size, so Linux would not open "
+		    "the file" },
+	};
+	int fd;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		fd = hand_made(3, HAND_FILE, 0);
+		put_at(fd, rows[i].at + (rows[i].inode ? 96 + 2 + HAND_FILE :
+		    entry_at(fd, 1)), rows[i].value, rows[i].len);
+		second_name(fd, rows[i].why);
+		close(fd);
+	}
+	/* the root, as a file */
+	fd = hand_made(3, HAND_FILE, 0);
+	put_at(fd, entry_at(fd, 1) + 4, 2 * 8194, 4);
+	put_at(fd, entry_at(fd, 1) + 12, 8192 - 40, 2);
+	second_name(fd, "the inode is a directory, but the directory entry is "
+	    "not");
+	/* and as a directory */
+	put_at(fd, entry_at(fd, 1) + 16, 1, 2);
+	second_name(fd, "the directory contains itself or has two parents");
+	close(fd);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(part_of_a_root),
+		cmocka_unit_test(other_inodes),
 		cmocka_unit_test(flips_and_cuts),
 		cmocka_unit_test(more_blocks_than_words),
 		cmocka_unit_test(more_fragments_than_files),
