@@ -482,6 +482,50 @@ hardly_shrinks(void **state)
 	}
 }
 
+/*
+ * As mksquashfs does, a file that is compared with others has its tail before
+ * its blocks; it is if there is another tail of that length.
+ */
+static void
+tails_first(void **state)
+{
+	static char data[4 * MADE_BLOCK];
+	static const struct {
+		unsigned tail;
+		bool no_duplicates, first;
+	} rows[] = { { 3000, false, true }, { 3001, false, false },
+		{ 3000, true, false } };
+	struct made m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (char)('a' + i * i / 11 % 25);
+	assert_int_equal(mkdir("tails", 0755), 0);
+	put("tails/a", data, 2 * MADE_BLOCK + 3000);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct sq_image *image;
+		uint64_t at;
+		uint32_t word;
+
+		put("tails/b", data + 1, 3 * MADE_BLOCK + rows[i].tail);
+		start(&m, "tails");
+		m.image.pack.method = sqw_method_by_name("gzip");
+		m.image.pack.level = 9;
+		m.image.pack.exact = m.image.pack.tails = true;
+		m.image.pack.no_duplicates = rows[i].no_duplicates;
+		assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+		/* both tails do not fit in one fragment block */
+		assert_int_equal(m.image.data.fragments, 2);
+		image = made_open(&m);
+		sq_fragment(image, 0, &at, &word);
+		sq_close(image);
+		assert_int_equal(at < made_start(&m, "b"), rows[i].first);
+		made_content(&m, "b", data + 1, 3 * MADE_BLOCK +
+		    rows[i].tail);
+		made_end(&m);
+	}
+}
+
 /* A program may be started without standard input: 0 is a good descriptor. */
 static void
 descriptor_0(void **state)
@@ -566,6 +610,7 @@ main(void)
 		cmocka_unit_test(owners),
 		cmocka_unit_test(block_lists),
 		cmocka_unit_test(hardly_shrinks),
+		cmocka_unit_test(tails_first),
 		cmocka_unit_test(descriptor_0),
 		cmocka_unit_test(errors),
 		cmocka_unit_test(kinds),

@@ -343,6 +343,41 @@ not_applied(void **state)
 	}
 }
 
+/* What is defined first comes after all that was listed. */
+static void
+first_file(void **state)
+{
+	static char name[SQUASHFS_NAME_MAX + 64];
+	struct made m;
+
+	(void)state;
+	begin_definitions();
+	assert_int_equal(imgsrc_pseudo_add(pseudo, "a f 644 1 2 printf one",
+	    why), 0);
+	if (build(&m) != 0)
+		fail_msg("%s", m.said);
+	made_content(&m, "a", "one", 3);
+	made_content(&m, "old", "old\n", 4);
+	made_end(&m);
+	end_definitions();
+	/* names as long as the format allows */
+	for (size_t len = SQUASHFS_NAME_MAX - 1; len < SQUASHFS_NAME_MAX + 2;
+	    len++) {
+		memset(name, 'n', len);
+		strcpy(name + len, " d 755 1 2");
+		begin_definitions();
+		assert_int_equal(imgsrc_pseudo_add(pseudo, name, why), 0);
+		assert_int_equal(build(&m), len <= SQUASHFS_NAME_MAX ? 0 :
+		    -ENAMETOOLONG);
+		if (len > SQUASHFS_NAME_MAX)
+			assert_non_null(strstr(m.said, "File name too long"));
+		else
+			made_list(&m, text);
+		made_end(&m);
+		end_definitions();
+	}
+}
+
 /* Directories that are missing, and links that become files. */
 static void
 parents(void **state)
@@ -479,6 +514,9 @@ refuse_all(void)
 		if (f.refusal->kind == FAULT_MALLOC && rc != 0 &&
 		    rc != -ENOMEM && strstr(said, "memory") == NULL)
 			fail_msg("%s: %d, %s", f.call, rc, said);
+		if (f.refusal->kind == FAULT_STAT && rc != 0 && rc != -EIO &&
+		    strstr(said, "Input/output error") == NULL)
+			fail_msg("%s: %d, %s", f.call, rc, said);
 	}
 	assert_true(failed > 60);
 }
@@ -524,6 +562,7 @@ main(void)
 		cmocka_unit_test(files),
 		cmocka_unit_test(bad_files),
 		cmocka_unit_test(not_applied),
+		cmocka_unit_test(first_file),
 		cmocka_unit_test(parents),
 		cmocka_unit_test(refused),
 	};

@@ -309,6 +309,66 @@ damaged(void **state)
 	assert_true(tries > 20);
 }
 
+/* A block that is intact, but has less in it than the file needs. */
+static void
+too_short(void **state)
+{
+	const struct sqw_method *gzip = sqw_method_by_name("gzip");
+	struct sq_image *m = made_open(&image);
+	uint8_t was[MADE_BLOCK], is[MADE_BLOCK];
+	struct sqw_codec *c;
+	struct sq_entry e;
+	uint32_t stored;
+	size_t len;
+
+	(void)state;
+	made_find(m, "large", &e);
+	stored = sq_word_len(sq_word(&e, 0));
+	assert_int_equal(sqw_codec_open(&c, gzip, 9, MADE_BLOCK, 0, SQW_OURS),
+	    0);
+	memset(was, 'z', sizeof(was));
+	len = sqw_codec_pack(c, was, MADE_BLOCK - 1, is, sizeof(is));
+	sqw_codec_close(c);
+	assert_in_range(len, 1, stored);
+	assert_int_equal(pread(image.fd, was, stored, (off_t)e.start), stored);
+	assert_int_equal(pwrite(image.fd, is, len, (off_t)e.start), len);
+	sq_close(m);
+	assert_int_equal(extract(1), 0);
+	assert_string_equal(said, "D large: the block decompresses to less "
+	    "data than expected; replaced by zeros from byte 0 of the file "
+	    "onward\nD twin: the block decompresses to less data than "
+	    "expected; replaced by zeros from byte 0 of the file onward\n");
+	assert_int_equal(pwrite(image.fd, was, stored, (off_t)e.start),
+	    stored);
+	assert_int_equal(extract(1), 0);
+	assert_string_equal(said, "");
+}
+
+/* Nothing but tails, in several fragment blocks */
+static void
+only_tails(void **state)
+{
+	struct made all = image, small;
+
+	(void)state;
+	assert_int_equal(mkdir("small", 0755), 0);
+	put_file("small/a", 3000, 1);
+	put_file("small/b", 3000, 5);
+	put_file("small/c", 3000, 9);
+	made_begin(&small, "small");
+	assert_int_equal(made_build(&small, &imgsrc_dir), 0);
+	assert_int_equal(small.image.data.fragments, 3);
+	image = small;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", small.fd);
+	assert_int_equal(extract(1), 0);
+	assert_string_equal(said, "");
+	list(&want, "small");
+	list(&got, "out");
+	assert_int_equal(got.len, want.len);
+	made_end(&small);
+	image = all;
+}
+
 static int
 begin(void **state)
 {
@@ -370,6 +430,8 @@ main(void)
 		cmocka_unit_test(whole),
 		cmocka_unit_test(refused),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(too_short),
+		cmocka_unit_test(only_tails),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);

@@ -152,6 +152,89 @@ image_bounds(void **state)
 	assert_int_equal(image_read(&m, UINT64_MAX - 4, got, 10), -ENODATA);
 }
 
+/* A name has no NUL in it, nor is it empty or of another kind. */
+static void
+names(void **state)
+{
+	static const struct {
+		unsigned at;
+		uint8_t is;
+		int rc;
+	} rows[] = { { 4, 'a', 0 }, { 4, 'b', 0 }, { 4, 0, -EBADMSG },
+		{ 2, 0, -EBADMSG }, { 2, 200, -EBADMSG }, { 0, 3, -EBADMSG },
+		{ 0, 1, 0 }, { 0, 2, 0 }, { 1, 1, -EBADMSG },
+		{ 5, 2, -EBADMSG }, { 5, 0, 0 }, { 8, 1, -EBADMSG } };
+	struct sq_tables q = { .xattrs_known = true, .super = { .fd = fd,
+	    .length = END, .there = END, .xattr_count = SETS } };
+	uint64_t parsed = 0;
+
+	(void)state;
+	read_table(&q.xattr_values, &q.super, VALUES_AT, SETS_AT);
+	read_table(&q.xattr_sets, &q.super, SETS_AT, END);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint8_t *p = q.xattr_values.data + rows[i].at, was = *p;
+
+		*p = rows[i].is;
+		if (sq_xattrs_parse(&q, 1, NULL, NULL, &parsed) != rows[i].rc)
+			fail_msg("row %zu", i);
+		*p = was;
+	}
+	sq_meta_free(&q.xattr_values, &q.super);
+	sq_meta_free(&q.xattr_sets, &q.super);
+}
+
+/* A superblock that is good enough to be found. */
+static void
+put_super(uint8_t *p)
+{
+	memset(p, 0, SQUASHFS_SUPER_B);
+	store_le32(p, SQUASHFS_MAGIC);
+	store_le32(p + SQUASHFS_S_INODES, 1);
+	store_le32(p + SQUASHFS_S_BLOCK, 4096);
+	store_le16(p + SQUASHFS_S_COMPRESSOR, SQUASHFS_GZIP);
+	store_le16(p + SQUASHFS_S_BLOCK_LOG, 12);
+	store_le16(p + SQUASHFS_S_IDS, 1);
+	store_le16(p + SQUASHFS_S_MAJOR, 4);
+	store_le64(p + SQUASHFS_S_USED, 300);
+	for (size_t at = SQUASHFS_S_ID_TABLE; at < SQUASHFS_SUPER_B; at += 8)
+		store_le64(p + at, SQUASHFS_NO_TABLE);
+	store_le64(p + SQUASHFS_S_ID_TABLE, 200);
+	store_le64(p + SQUASHFS_S_INODE_TABLE, 96);
+	store_le64(p + SQUASHFS_S_DIR_TABLE, 150);
+}
+
+/* An image behind the section headers of a program. */
+static void
+appended(void **state)
+{
+	enum { AT = 1000 + 64 * 3 };
+	static uint8_t p[4096];
+	uint64_t offset = 1;
+	int elf = memfd_create("elf", MFD_CLOEXEC);
+
+	(void)state;
+	memcpy(p, "\177ELF\2\1", 6);
+	store_le64(p + 40, 1000);
+	store_le16(p + 58, 64);
+	store_le16(p + 60, 3);
+	put_super(p + AT);
+	assert_int_equal(write(elf, p, sizeof(p)), sizeof(p));
+	assert_int_equal(sq_find(elf, &offset), 1);
+	assert_int_equal(offset, AT);
+	/* each byte of the magic counts, and those that say where it is */
+	for (off_t at = 0; at < 62; at++) {
+		uint8_t b = p[at] ^ 1;
+		bool counts = at < 5 || (at >= 40 && at < 48) || at >= 58;
+
+		assert_int_equal(pwrite(elf, &b, 1, at), 1);
+		/* any order of bytes but big-endian is little-endian */
+		if (sq_find(elf, &offset) != !counts)
+			fail_msg("byte %lld", (long long)at);
+		assert_int_equal(pwrite(elf, p + at, 1, at), 1);
+	}
+	close(elf);
+}
+
 /* A block of no bytes, by LZ4: a token without literals, and what is none */
 static void
 empty_block(void **state)
@@ -177,6 +260,8 @@ main(void)
 		cmocka_unit_test(sets),
 		cmocka_unit_test(places),
 		cmocka_unit_test(image_bounds),
+		cmocka_unit_test(names),
+		cmocka_unit_test(appended),
 		cmocka_unit_test(empty_block),
 	};
 

@@ -376,6 +376,13 @@ other_inodes(void **state)
 	/* and as a directory */
 	put_at(fd, entry_at(fd, 1) + 16, 1, 2);
 	second_name(fd, "the directory contains itself or has two parents");
+	/* a directory without an inode */
+	put_at(fd, entry_at(fd, 1) + 4, 2 * 8194 + 1, 4);
+	second_name(fd, "the inode cannot be read");
+	/* and one that is a file */
+	put_at(fd, entry_at(fd, 1) + 4, 0, 4);
+	put_at(fd, entry_at(fd, 1) + 12, HAND_FILE, 2);
+	second_name(fd, "the inode cannot be read");
 	close(fd);
 }
 
