@@ -83,7 +83,8 @@ sys_free(void *ptr)
 	give_n == -1 && give_e == 0 ? -errno : give_n; })
 #define GIVE_PART(kind, len, call) \
 	__extension__({ int give_e = fault(kind); \
-	size_t part = give_e == FAULT_SHORT && (len) > 1 ? 1 : (len); \
+	size_t part = give_e == FAULT_END ? 0 : \
+	    give_e == FAULT_SHORT && (len) > 1 ? 1 : (len); \
 	ssize_t give_n = -give_e; \
 	if (give_e <= 0) \
 		DIRECT(give_n = (call)); \

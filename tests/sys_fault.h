@@ -20,6 +20,7 @@
  * 	WHAT	an error by its name (EIO): the call does nothing but fail;
  * 		close(2) really closes, as the kernel does
  * 		short: read, pread, write, pwrite transfer only one byte
+ * 		end: read, pread transfer nothing, as at the end of the file
  * 		KILL, TERM, INT, HUP, PIPE, STOP: that signal before the call
  *
  * COLDPRESS_FAULT_COUNT=FILE: at exit, writes how many calls of each kind were
@@ -44,11 +45,11 @@ enum fault_kind {
 	FAULT_LOCK, FAULT_LIBRARY, FAULT_KINDS,
 };
 
-/* The call should be made, but for only one byte. */
-enum { FAULT_SHORT = -1 };
+/* The call should be made, but for only one byte, or for none. */
+enum { FAULT_SHORT = -1, FAULT_END = -2 };
 
 /*
- * Counts a call.  Returns 0 (make it), FAULT_SHORT, or the errno with which it
+ * Counts a call.  Returns 0 (make it), one of these, or the errno with which it
  * should fail.
  */
 int fault(enum fault_kind kind);

@@ -23,7 +23,7 @@ struct rule {
 	enum fault_kind kind;
 	uint32_t site;		/* or 0 for all */
 	unsigned long from, to;
-	int error;		/* errno, FAULT_SHORT, or 0 for a signal */
+	int error;		/* as fault() returns it, or 0 for a signal */
 	int signal;
 	atomic_ulong calls;	/* from that site */
 };
@@ -76,6 +76,10 @@ parse_what(struct rule *r, const char *what)
 		r->error = FAULT_SHORT;
 		return r->kind == FAULT_READ || r->kind == FAULT_PREAD ||
 		    r->kind == FAULT_WRITE || r->kind == FAULT_PWRITE;
+	}
+	if (strcmp(what, "end") == 0) {
+		r->error = FAULT_END;
+		return r->kind == FAULT_READ || r->kind == FAULT_PREAD;
 	}
 	for (int e = 1; e < 200; e++) {
 		const char *name = strerrorname_np(e);

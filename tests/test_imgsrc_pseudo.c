@@ -434,6 +434,7 @@ static const struct refusal refusals[] = {
 	{ FAULT_OPENAT, ":EMFILE", 0, false },
 	{ FAULT_PREAD, ":EIO", 0, false },
 	{ FAULT_PREAD, ":short", 0, false },
+	{ FAULT_PREAD, ":end", 0, false },
 	{ FAULT_WRITE, ":ENOSPC", 0, false },
 	{ FAULT_LSEEK, ":EIO", 0, false },
 	{ FAULT_STAT, ":EIO", 0, false },

@@ -113,6 +113,22 @@ build_dir(void)
 	return rc;
 }
 
+/* As mksquashfs cuts files and finds twins. */
+static int
+build_exact(void)
+{
+	struct made m;
+	int rc;
+
+	made_begin(&m, "tree");
+	m.image.pack.method = sqw_method_by_name("gzip");
+	m.image.pack.level = 9;
+	m.image.pack.exact = m.image.pack.tails = true;
+	rc = build(&m, &imgsrc_dir);
+	made_end(&m);
+	return rc;
+}
+
 static int
 build_order(void)
 {
@@ -220,7 +236,9 @@ rebuild(void)
 		rc = sq_file_open(&f, &o, &why);
 		if (rc == 0)
 			rc = imgsrc_compare(&f, m.fd, &d);
-		assert_in_range(-rc, 0, 4096);
+		/* one that ends sooner is another image */
+		if (rc == 1 && (d.old_ends || d.made_ends))
+			rc = -ENODATA;
 		sq_file_close(&f);
 	}
 	made_end(&m);
@@ -272,6 +290,7 @@ read_image(void)
 			take(path, strlen(path));
 		take(&e.mode, sizeof(e.mode));
 		take(&e.uid, sizeof(e.uid));
+		got.warned |= !e.has_owner;
 		if (rc == 0 && e.xattr != SQUASHFS_NONE)
 			rc = sq_xattrs(m, e.xattr, take_xattr, NULL);
 		for (uint32_t k = 0; rc == 0 && k < e.blocks; k++) {
@@ -371,9 +390,10 @@ static const struct refusal refusals[] = {
 	{ FAULT_MALLOC, ":ENOMEM", 0, false },
 	{ FAULT_MALLOC, "+:ENOMEM", 0, false },
 	{ FAULT_READ, ":EIO", 0, false },
-	{ FAULT_READ, ":short", 0, false },
+	{ FAULT_READ, ":short", 0, false }, { FAULT_READ, ":end", 0, false },
 	{ FAULT_PREAD, ":EIO", 0, false },
 	{ FAULT_PREAD, ":short", 0, false },
+	{ FAULT_PREAD, ":end", 0, false },
 	{ FAULT_WRITE, ":ENOSPC", 0, false },
 	{ FAULT_WRITE, ":short", 0, false },
 	{ FAULT_PWRITE, ":ENOSPC", 0, false },
@@ -433,6 +453,7 @@ building(void **state)
 {
 	(void)state;
 	SUFFERS(build_dir);
+	SUFFERS(build_exact);
 	SUFFERS(build_order);
 	SUFFERS(build_tar);
 	SUFFERS(build_tar_order);

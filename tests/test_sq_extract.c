@@ -227,6 +227,7 @@ static const struct refusal refusals[] = {
 	{ FAULT_OPENAT, ":EMFILE", 0, false },
 	{ FAULT_PREAD, ":EIO", 0, false },
 	{ FAULT_PREAD, ":short", 0, false },
+	{ FAULT_PREAD, ":end", 0, false },
 	{ FAULT_PWRITE, ":ENOSPC", 0, false },
 	{ FAULT_PWRITE, ":EIO", 0, false },
 	{ FAULT_PWRITE, ":short", 0, false },
