@@ -554,15 +554,17 @@ sq_extract(const struct sq_image *m, const struct sq_extract_options *o)
 	/* announce every piece that will be written */
 	for (size_t k = 0; k < t.unit_count; k++) {
 		const struct unit *u = &t.units[k];
-		const struct written *f = &t.files[u->index];
+		const struct written *f;
 
-		if (u->count == FRAGMENT)
+		if (u->count == FRAGMENT) {
 			for (size_t i = t.from[u->index];
 			    i < t.from[u->index + (size_t)1]; i++)
 				extract_expect(t.x, t.tails[i]);
-		else
-			for (uint32_t i = 0; i < f->twins; i++)
-				extract_expect(t.x, f[i].number);
+			continue;
+		}
+		f = &t.files[u->index];
+		for (uint32_t i = 0; i < f->twins; i++)
+			extract_expect(t.x, f[i].number);
 	}
 	rc = extract_run(t.x);
 	for (size_t n = 0; n < s.count; n++)
