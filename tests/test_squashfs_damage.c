@@ -239,6 +239,21 @@ more_fragments_than_files(void **state)
 	walk_log_free(&log);
 }
 
+/* A root without names is not one that cannot be read. */
+static void
+empty_root(void **state)
+{
+	struct walk_log log = { 0 };
+	const char *why = NULL;
+
+	(void)state;
+	assert_int_equal(walk_by_hand(hand_made(0, HAND_FILE, 0), &log, &why),
+	    0);
+	assert_int_equal(log.count, 0);
+	assert_int_equal(log.damaged, 0);
+	walk_log_free(&log);
+}
+
 /* An entry of the root's listing, as bytes of the image. */
 static off_t
 entry_at(int fd, unsigned number)
@@ -390,6 +405,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(empty_root),
 		cmocka_unit_test(part_of_a_root),
 		cmocka_unit_test(other_inodes),
 		cmocka_unit_test(flips_and_cuts),
