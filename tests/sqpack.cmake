@@ -16,6 +16,7 @@ if(TARGET sqpack)
     if(OCI_BUILT)
         unit_test(oci)
         target_link_libraries(test_oci PRIVATE ${SQPACK_LIBRARIES})
+        target_compile_definitions(test_imgsrc_dir PRIVATE COLDPRESS_OCI)
     endif()
     foreach(name IN ITEMS append dir order pseudo refused repack tar)
         target_link_libraries(test_imgsrc_${name} PRIVATE

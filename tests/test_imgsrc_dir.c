@@ -588,6 +588,13 @@ kinds(void **state)
 	assert_ptr_equal(imgsrc_of("kind/a"), &imgsrc_tar);
 	assert_ptr_equal(imgsrc_of("kind/none"), &imgsrc_tar);
 	assert_ptr_equal(imgsrc_of("-"), &imgsrc_tar);
+#ifdef COLDPRESS_OCI
+	assert_int_equal(mkdir("layout", 0755), 0);
+	assert_ptr_equal(imgsrc_of("layout"), &imgsrc_dir);
+	put("layout/oci-layout", "{\"imageLayoutVersion\":\"1.0.0\"}", 30);
+	assert_ptr_equal(imgsrc_of("layout"), &imgsrc_oci);
+	assert_ptr_equal(imgsrc_of("layout:tag"), &imgsrc_oci);
+#endif
 	start(&m, "kind");
 	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", m.fd);

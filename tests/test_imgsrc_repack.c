@@ -175,6 +175,37 @@ rebuilt(void **state)
 	made_end(&m);
 }
 
+/* Without a table of attributes, and with one that has none in it. */
+static void
+rebuilt_without_attributes(void **state)
+{
+	struct imgsrc_difference d;
+	struct made plain, m;
+	const char *why;
+
+	(void)state;
+	for (int without = 0; without < 2; without++) {
+		struct sq_file_options o = { .path = path, .threads = 1,
+			.memory = 64 << 20 };
+		struct sq_file f;
+
+		/* of a tree that has attributes or, from itself, none */
+		start(&plain);
+		plain.image.o.no_xattrs = without;
+		assert_int_equal(made_build(&plain, &imgsrc_repack), 0);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", plain.fd);
+		start(&m);
+		m.image.pack.method = NULL;
+		assert_int_equal(made_build(&m, &imgsrc_rebuild), 0);
+		assert_int_equal(sq_file_open(&f, &o, &why), 0);
+		assert_int_equal(imgsrc_compare(&f, m.fd, &d), 0);
+		sq_file_close(&f);
+		made_end(&m);
+		made_end(&plain);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", old.fd);
+	}
+}
+
 static void
 refused(const struct imgsrc_source *source, struct made *m, int rc,
     const char *why)
@@ -307,6 +338,7 @@ main(void)
 		cmocka_unit_test(recompressed),
 		cmocka_unit_test(attributes),
 		cmocka_unit_test(rebuilt),
+		cmocka_unit_test(rebuilt_without_attributes),
 		cmocka_unit_test(options),
 		cmocka_unit_test(errors),
 		cmocka_unit_test(bad_attributes),

@@ -370,6 +370,46 @@ only_tails(void **state)
 	image = all;
 }
 
+/* A file of more blocks than are written at a time, some of them holes. */
+static void
+several_runs(void **state)
+{
+	enum { LEN = 700 * MADE_BLOCK + 5 };
+	static char data[LEN], copy[LEN];
+	struct made all = image, runs;
+	uint32_t x = 1;
+	int fd;
+
+	(void)state;
+	for (size_t i = 0; i < LEN; i++) {
+		x = x * 1664525 + 1013904223;
+		data[i] = i / MADE_BLOCK % 9 == 0 ? 0 : (char)(x >> 28);
+	}
+	/* a run of holes, too */
+	memset(data + 256 * MADE_BLOCK, 0, 256 * MADE_BLOCK);
+	assert_int_equal(mkdir("runs", 0755), 0);
+	fd = open("runs/a", O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	assert_int_equal(write(fd, data, LEN), LEN);
+	close(fd);
+	made_begin(&runs, "runs");
+	runs.image.pack.method = sqw_method_by_name("lz4");
+	assert_int_equal(made_build(&runs, &imgsrc_dir), 0);
+	image = runs;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", runs.fd);
+	for (unsigned threads = 1; threads < 4; threads++) {
+		assert_int_equal(extract(threads), 0);
+		assert_string_equal(said, "");
+		memset(copy, 'x', LEN);
+		fd = open("out/a", O_RDONLY | O_CLOEXEC);
+		assert_int_equal(read(fd, copy, LEN), LEN);
+		assert_int_equal(lseek(fd, 0, SEEK_END), LEN);
+		close(fd);
+		assert_memory_equal(copy, data, LEN);
+	}
+	made_end(&runs);
+	image = all;
+}
+
 static int
 begin(void **state)
 {
@@ -433,6 +473,7 @@ main(void)
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(too_short),
 		cmocka_unit_test(only_tails),
+		cmocka_unit_test(several_runs),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
