@@ -12,7 +12,7 @@
 
 enum { LARGE = 3 * MADE_BLOCK, TURNS = 100, HEAD = 8192 };
 
-static char dir[SCRATCH_B], text[MADE_TEXT], before[MADE_TEXT], path[64];
+static char dir[SCRATCH_B], text[MADE_TEXT], path[64];
 static char large[LARGE + 100];
 static struct made old;
 
@@ -44,6 +44,49 @@ start_append(struct made *m)
 	m->image.o.uid = 7;
 	m->image.o.mtime = 9;
 	m->image.o.append = path;
+}
+
+/* Sources that are names, two of which the image has. */
+static void
+start_renamed(struct made *m)
+{
+	static char from[3][SCRATCH_B + 32], names[3][8] = { "large", "small",
+		"fresh" };
+	static struct imgsrc_input in[3];
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(from[i], sizeof(from[i]), "%s/%s", dir, names[i]);
+		in[i] = (struct imgsrc_input){ .path = from[i],
+			.real = from[i] + 1, .name = names[i],
+			.is_dir = i == 0 };
+	}
+	start_append(m);
+	m->image.o.path = from[0];
+	m->image.o.inputs = in;
+	m->image.o.input_count = m->image.o.top_count = 3;
+}
+
+static const char renamed_tree[] =
+    "/ 40755 0:0 0 4\n"
+    "/fresh 100644 7:2 9 1 5\n"
+    "/large 100644 1:2 3 1 12288\n"
+    "/large_1 40755 7:2 9 2\n"
+    "/large_1/in 100644 7:2 9 1 3\n"
+    "/small 100644 1:2 3 1 100\n"
+    "/small_1 100644 7:2 9 1 6\n"
+    "/sub 40755 1:2 3 2\n"
+    "/sub/tail 100644 1:2 3 1 8195\n";
+
+static void
+check_renamed(const struct made *m)
+{
+	made_list(m, text);
+	assert_string_equal(text, renamed_tree);
+	made_content(m, "large", large, LARGE);
+	made_content(m, "large_1/in", "in\n", 3);
+	made_content(m, "small", large + 5, 100);
+	made_content(m, "small_1", "small\n", 6);
+	made_content(m, "fresh", "fresh", 5);
 }
 
 static const char merged[] =
@@ -234,37 +277,60 @@ static const struct refusal refusals[] = {
 };
 
 static void
-refused(void **state)
+refuse_all(const char *name, void (*begin_it)(struct made *m),
+    void (*check)(const struct made *m), unsigned least)
 {
-	struct refused f = { .name = "append", .refusals = refusals,
+	struct refused f = { .name = name, .refusals = refusals,
 		.turns = TURNS, .refusal_count = sizeof(refusals) /
 		sizeof(refusals[0]) };
 	unsigned failed = 0;
 	struct made m;
 	int rc;
 
-	(void)state;
 	assert_true(fault_plan(""));
-	start_append(&m);
+	begin_it(&m);
 	rc = made_build(&m, &imgsrc_dir);
 	refused_count(&f);
 	assert_int_equal(rc, 0);
-	check_contents(&m);
-	strcpy(before, text);
+	check(&m);
 	made_end(&m);
 	while (refused_next(&f)) {
-		start_append(&m);
+		begin_it(&m);
 		rc = made_build(&m, &imgsrc_dir);
 		assert_true(fault_plan(""));
 		if (rc > 0 || (rc != 0 && m.image.told && m.said[0] == '\0'))
 			fail_msg("%s: %d", f.call, rc);
 		if (rc == 0)
-			check_contents(&m);
+			check(&m);
 		made_end(&m);
 		refused_end(&f);
 		failed += rc != 0;
 	}
-	assert_true(failed > 80);
+	assert_true(failed > least);
+}
+
+static void
+refused(void **state)
+{
+	(void)state;
+	refuse_all("append", start_append, check_contents, 80);
+	refuse_all("renamed", start_renamed, check_renamed, 80);
+}
+
+/* Sources get other names than those that the image has. */
+static void
+renamed(void **state)
+{
+	struct made m;
+
+	(void)state;
+	start_renamed(&m);
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	assert_string_equal(m.said, "W: small: the image has this name "
+	    "already; added as small_1\nW: large: the image has this name "
+	    "already; added as large_1\n");
+	check_renamed(&m);
+	made_end(&m);
 }
 
 static int
@@ -289,6 +355,10 @@ begin(void **state)
 	put("new/alike", large, LARGE);
 	put("new/little", large + 5, 100);
 	put("new/other", large + 1, LARGE + 99);
+	assert_int_equal(mkdir("large", 0755), 0);
+	put("large/in", "in\n", 3);
+	put("small", "small\n", 6);
+	put("fresh", "fresh", 5);
 	start(&old, "old");
 	old.image.pack.method = sqw_method_by_name("gzip");
 	old.image.pack.level = 9;
@@ -316,6 +386,7 @@ main(void)
 		cmocka_unit_test(added_under),
 		cmocka_unit_test(added_behind),
 		cmocka_unit_test(damaged),
+		cmocka_unit_test(renamed),
 		cmocka_unit_test(refused),
 	};
 

@@ -129,6 +129,22 @@ build_exact(void)
 	return rc;
 }
 
+/* Inodes in the order of their numbers */
+static int
+build_gensquashfs(void)
+{
+	struct made m;
+	int rc;
+
+	made_begin(&m, "tree");
+	m.image.pack.method = sqw_method_by_name("gzip");
+	m.image.pack.level = 9;
+	m.image.pack.gensquashfs = m.image.tables.gensquashfs = true;
+	rc = build(&m, &imgsrc_dir);
+	made_end(&m);
+	return rc;
+}
+
 static int
 build_order(void)
 {
@@ -454,6 +470,7 @@ building(void **state)
 	(void)state;
 	SUFFERS(build_dir);
 	SUFFERS(build_exact);
+	SUFFERS(build_gensquashfs);
 	SUFFERS(build_order);
 	SUFFERS(build_tar);
 	SUFFERS(build_tar_order);

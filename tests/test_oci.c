@@ -1,18 +1,24 @@
 /*
- * test_oci.c - what a manifest says of its layers
+ * test_oci.c - layers in manifests, and blobs by their digests
  * SPDX-License-Identifier: BSD-2-Clause
  */
-#include "image/oci/oci.h"
+#include "image/oci/oci_edit.h"
+#include "image/oci/oci_layout.h"
+#include "image/oci/oci_new.h"
 
 #include "base/sys.h"
+#include "scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define SIXTY "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
@@ -103,12 +109,150 @@ digests(void **state)
 	assert_int_equal(layer("\"sha256:" SIXTY "cdef\"", "5", &b), 0);
 }
 
+/* The blobs of a layout, in a directory that is removed at the end. */
+static int
+layout(char dir[SCRATCH_B])
+{
+	char path[SCRATCH_B + 32];
+
+	assert_non_null(scratch_make(dir));
+	snprintf(path, sizeof(path), "%s/blobs", dir);
+	assert_int_equal(mkdir(path, 0755), 0);
+	snprintf(path, sizeof(path), "%s/blobs/sha256", dir);
+	assert_int_equal(mkdir(path, 0755), 0);
+	return open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void
+remove_layout(const char *dir, int fd)
+{
+	char command[SCRATCH_B + 16];
+
+	close(fd);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
+/* "abc" has this digest, says FIPS 180-2. */
+static struct oci_blob
+put_abc(int layout_fd)
+{
+	struct oci_blob b = { .size = 3, .hex = "ba7816bf8f01cfea414140de5dae"
+	    "2223b00361a396177a9cb410ff61f20015ad" };
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "blobs/sha256/%s", b.hex);
+	fd = openat(layout_fd, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	assert_int_equal(write(fd, "abc", 3), 3);
+	close(fd);
+	return b;
+}
+
+/* Neither size nor digest may be another. */
+static void
+verified(void **state)
+{
+	char dir[SCRATCH_B];
+	int at = layout(dir), fd;
+	struct oci_blob b = put_abc(at), other;
+
+	(void)state;
+	fd = oci_blob_open(at, &b);
+	assert_true(fd >= 0);
+	assert_int_equal(oci_blob_verify(fd, &b), 0);
+	for (int i = -1; i <= 1; i += 2) {
+		other = b;
+		other.size += (uint64_t)i;
+		assert_int_equal(oci_blob_verify(fd, &other), -EBADMSG);
+	}
+	for (size_t i = 0; i < OCI_HEX; i++) {
+		other = b;
+		other.hex[i] = b.hex[i] == 'a' ? 'b' : 'a';
+		assert_int_equal(oci_blob_verify(fd, &other), -EBADMSG);
+	}
+	assert_int_equal(oci_blob_verify(fd, &b), 0);
+	close(fd);
+	remove_layout(dir, at);
+}
+
+/* What does not have its digest is not copied. */
+static void
+copied(void **state)
+{
+	char dir[SCRATCH_B], path[SCRATCH_B + 128], got[8];
+	int at = layout(dir), fd, dirfd;
+	struct oci_blob b = put_abc(at), wrong = b;
+	struct oci_new n;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/blobs/sha256/%s", dir, b.hex);
+	wrong.size = 2;
+	for (int i = 0; i < 2; i++) {
+		char to[SCRATCH_B + 32];
+
+		snprintf(to, sizeof(to), "%s/new%d", dir, i);
+		assert_int_equal(oci_new_open(&n, to), 0);
+		assert_int_equal(oci_new_copy(&n, at, i == 0 ? &b : &wrong),
+		    i == 0 ? 0 : -EBADMSG);
+		assert_int_equal(oci_new_commit(&n, "{}", 2), 0);
+		oci_new_abort(&n);
+		dirfd = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		fd = oci_blob_open(dirfd, &b);
+		assert_int_equal(fd >= 0, i == 0);
+		if (fd >= 0) {
+			assert_int_equal(read(fd, got, sizeof(got)), 3);
+			assert_memory_equal(got, "abc", 3);
+			close(fd);
+		}
+		close(dirfd);
+	}
+	/* nor is one that is not there */
+	assert_int_equal(unlink(path), 0);
+	snprintf(path, sizeof(path), "%s/new2", dir);
+	assert_int_equal(oci_new_open(&n, path), 0);
+	assert_int_equal(oci_new_copy(&n, at, &b), -ENOENT);
+	oci_new_abort(&n);
+	assert_int_equal(access(path, F_OK), -1);
+	remove_layout(dir, at);
+}
+
+/* A layer has a digest of its own in the config, if it has that layer. */
+static void
+diff_ids(void **state)
+{
+	static const char config[] = "{\"rootfs\":{\"diff_ids\":[\"a\","
+	    "\"b\"]}}";
+	char why[OCI_WHY], *text;
+	struct oci_document *d;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(oci_parse(&d, config, sizeof(config) - 1, why), 0);
+	assert_int_equal(oci_set_diff_id(d, 1, SIXTY "cdef"), 0);
+	assert_int_equal(oci_set_diff_id(d, 2, SIXTY "cdef"), -EBADMSG);
+	assert_int_equal(oci_set_diff_id(d, SIZE_MAX, SIXTY "cdef"),
+	    -EBADMSG);
+	assert_int_equal(oci_write(d, &text, &len), 0);
+	assert_non_null(memmem(text, len, "\"sha256:" SIXTY "cdef\"", 73));
+	assert_non_null(memmem(text, len, "\"a\"", 3));
+	assert_null(memmem(text, len, "\"b\"", 3));
+	sys_free(text);
+	oci_free(d);
+	assert_int_equal(oci_parse(&d, "{\"rootfs\":{}}", 13, why), 0);
+	assert_int_equal(oci_set_diff_id(d, 0, SIXTY "cdef"), -EBADMSG);
+	oci_free(d);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(digests),
+		cmocka_unit_test(verified),
+		cmocka_unit_test(copied),
+		cmocka_unit_test(diff_ids),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

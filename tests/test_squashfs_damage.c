@@ -2,6 +2,8 @@
  * test_squashfs_damage.c - damaged images, and images with impossible counts
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "../src/image/plan.h"
+#include "../src/image/squashfs/read/squashfs.h"
 #include "squashfs_tree.h"
 
 #include "base/bytes.h"
@@ -401,10 +403,54 @@ other_inodes(void **state)
 	close(fd);
 }
 
+/* Returns the least memory with which an image of so many fragments is read. */
+static uint64_t
+least_memory(uint32_t fragments)
+{
+	int fd = hand_made(3, HAND_FILE, 0), rc;
+	uint64_t low = 0, high = 64 << 20;
+	uint8_t word[8];
+
+	put_at(fd, SQUASHFS_S_FRAGMENTS, fragments, 4);
+	store_le64(word, 96);
+	assert_int_equal(pwrite(fd, word, 8, SQUASHFS_S_FRAGMENT_TABLE), 8);
+	while (low + 1 < high) {
+		uint64_t left = low + (high - low) / 2, most = left;
+		struct walk_log log = { 0 };
+		struct walk_options o = options(1, &log);
+		struct walk_result r;
+		const char *why;
+
+		o.memory_left = &left;
+		rc = walk_squashfs.walk(fd, 0, &o, &r, &why);
+		assert_true(rc == 0 || rc == -EDQUOT);
+		assert_int_equal(left, most);
+		walk_log_free(&log);
+		if (rc == 0)
+			high = most;
+		else
+			low = most;
+	}
+	close(fd);
+	return high;
+}
+
+/* Each has an entry, and its place, job and extent in the plan. */
+static void
+memory_of_fragments(void **state)
+{
+	(void)state;
+	/* even the fewer need more than reading the tables does */
+	assert_int_equal(least_memory(1200) - least_memory(900), 300 *
+	    (sizeof(struct sq_fragment_entry) + sizeof(size_t) +
+	    sizeof(struct image_job) + sizeof(struct image_extent)));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(memory_of_fragments),
 		cmocka_unit_test(empty_root),
 		cmocka_unit_test(part_of_a_root),
 		cmocka_unit_test(other_inodes),
