@@ -2,6 +2,8 @@
  * test_oci.c - layers in manifests, and blobs by their digests
  * SPDX-License-Identifier: BSD-2-Clause
  */
+#include "refused.h"
+
 #include "image/oci/oci_edit.h"
 #include "image/oci/oci_layout.h"
 #include "image/oci/oci_new.h"
@@ -244,6 +246,80 @@ diff_ids(void **state)
 	oci_free(d);
 }
 
+static const struct refusal refusals[] = {
+	{ FAULT_MALLOC, ":ENOMEM", 0, false },
+	{ FAULT_LIBRARY, ":ENOMEM", 0, false },
+};
+
+/* Changes a manifest in all ways.  *text becomes NULL, or the new one. */
+static int
+edit(char **text, size_t *len)
+{
+	static const char manifest[] = "{\"layers\":[{\"mediaType\":\"t\","
+	    "\"digest\":\"sha256:" SIXTY "cdef\",\"size\":5}],\"rootfs\":"
+	    "{\"diff_ids\":[\"a\"]}}";
+	const struct oci_blob b = { .size = 77, .hex = SIXTY "0000" };
+	const struct oci_descriptor x = { .os = "linux", .variant = "",
+		.architecture = "amd64" };
+	char why[OCI_WHY];
+	struct oci_document *d;
+	int rc = oci_parse(&d, manifest, sizeof(manifest) - 1, why);
+
+	*text = NULL;
+	if (rc != 0)
+		return rc;
+	rc = oci_set(d, OCI_LAYERS, 0, &b, "other");
+	if (rc == 0)
+		rc = oci_annotate(d, OCI_LAYERS, 0, "name", "value");
+	if (rc == 0)
+		rc = oci_set_text(d, OCI_LAYERS, 0, "artifactType", "kind");
+	if (rc == 0)
+		rc = oci_set_platform(d, OCI_LAYERS, 0, &x);
+	if (rc == 0)
+		rc = oci_add(d, OCI_LAYERS, &b, "added");
+	if (rc == 0)
+		rc = oci_set_diff_id(d, 0, SIXTY "1111");
+	if (rc == 0)
+		rc = oci_write(d, text, len);
+	oci_free(d);
+	return rc;
+}
+
+/* Without memory there is an error, or the same text. */
+static void
+refused(void **state)
+{
+	struct refused f = { .name = "edit", .refusals = refusals,
+		.turns = 400, .refusal_count = sizeof(refusals) /
+		sizeof(refusals[0]) };
+	char *whole, *text;
+	size_t len, n;
+	unsigned failed = 0;
+
+	(void)state;
+	assert_true(fault_plan(""));
+	assert_int_equal(edit(&whole, &len), 0);
+	refused_count(&f);
+	assert_non_null(memmem(whole, len, SIXTY "0000", 64));
+	assert_non_null(memmem(whole, len, SIXTY "1111", 64));
+	assert_non_null(memmem(whole, len, "\"amd64\"", 7));
+	assert_non_null(memmem(whole, len, "\"value\"", 7));
+	assert_non_null(memmem(whole, len, "\"added\"", 7));
+	while (refused_next(&f)) {
+		int rc = edit(&text, &n);
+
+		if (rc > 0 || (rc == 0 && (n != len ||
+		    memcmp(text, whole, len) != 0)))
+			fail_msg("%s: %d", f.call, rc);
+		if (rc == 0)
+			sys_free(text);
+		refused_end(&f);
+		failed += rc != 0;
+	}
+	assert_true(failed > 20);
+	sys_free(whole);
+}
+
 int
 main(void)
 {
@@ -253,6 +329,7 @@ main(void)
 		cmocka_unit_test(verified),
 		cmocka_unit_test(copied),
 		cmocka_unit_test(diff_ids),
+		cmocka_unit_test(refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
