@@ -259,6 +259,17 @@ inputs(void **state)
 	made_end(&m);
 }
 
+/* Returns whether the image has a table of attributes. */
+static bool
+has_table(const struct made *m)
+{
+	struct sq_image *image = made_open(m);
+	bool has = sq_facts(image)->xattrs;
+
+	sq_close(image);
+	return has;
+}
+
 static void
 attributes(void **state)
 {
@@ -271,6 +282,12 @@ attributes(void **state)
 	assert_int_equal(mkdir("at", 0755), 0);
 	put("at/plain", "1", 1);
 	put("at/with", "1", 1);
+	/* without any there is no table */
+	start(&m, "at");
+	m.image.o.no_xattrs = false;
+	assert_int_equal(made_build(&m, &imgsrc_dir), 0);
+	assert_false(has_table(&m));
+	made_end(&m);
 	if (setxattr("at/with", "user.color", "red", 3, 0) != 0)
 		skip();
 	start(&m, "at");
@@ -281,6 +298,7 @@ attributes(void **state)
 	    "/ 40755 1:2 3 2\n"
 	    "/plain 100644 1:2 3 1 1\n"
 	    "/with 100644 1:2 3 1 1 user.color=red\n");
+	assert_true(has_table(&m));
 	made_end(&m);
 	/* in a long list they are searched by all threads */
 	for (int i = 0; i < 300; i++) {

@@ -433,6 +433,20 @@ begin(void **state)
 	put_file("hole", 0, 0);
 	assert_int_equal(truncate("hole", 3 * MADE_BLOCK), 0);
 	put_file("sub/other", 200, 4);
+	/* directories of one name, with files of one name */
+	for (char top[] = "p"; *top < 't'; ++*top) {
+		char name[16];
+
+		assert_int_equal(mkdir(top, 0755), 0);
+		snprintf(name, sizeof(name), "%s/same", top);
+		assert_int_equal(mkdir(name, 0755), 0);
+		snprintf(name, sizeof(name), "%s/same/file", top);
+		put_file(name, 20, (unsigned)*top);
+		assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
+		snprintf(name, sizeof(name), "%s/same", top);
+		assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
+		assert_int_equal(utimensat(AT_FDCWD, top, times, 0), 0);
+	}
 	assert_int_equal(mkfifo("fifo", 0640), 0);
 	assert_int_equal(chmod("sub/other", 0600), 0);
 	assert_int_equal(link("small", "sub/link"), 0);

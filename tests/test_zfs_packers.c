@@ -52,6 +52,9 @@ both_ways(void **state)
 			assert_int_equal(lzjb_decompress(d->packed, n, d->out,
 			    len), 0);
 			assert_memory_equal(d->out, d->in, len);
+			/* and each byte of it is needed */
+			assert_int_equal(lzjb_decompress(d->packed, n - 1,
+			    d->out, len), -EBADMSG);
 			n = zle_compress(d->in, len, d->packed, ROOM, 0);
 			assert_true(n > 0);
 			memset(d->out, 0xaa, len);
