@@ -555,7 +555,7 @@ plans(void **state)
 {
 	static const char *const bad[] = { "write", "write:1", "write:0:EIO",
 	    "write:x:EIO", "write:1:ENONSENSE", "nothing:1:EIO",
-	    "fsync:1:short", "now:1:EIO", "write:1:EIO,x" };
+	    "fsync:1:short", "now:1:EIO", "write:1:EIO,x", "write:1:end" };
 	char c, all[4];
 	int fd;
 
@@ -572,10 +572,15 @@ plans(void **state)
 	assert_int_equal(sys_close(fd), -EIO);
 	assert_int_equal(sys_close(fd), -EBADF);
 	assert_int_equal(fault_count(FAULT_READ), 3);
-	assert_true(fault_plan("pread:1:short,thread:1:EAGAIN"));
+	assert_true(fault_plan("pread:1:short"));
 	fd = sys_openat(AT_FDCWD, "file", O_RDONLY, 0);
 	assert_int_equal(sys_pread(fd, all, 3, 0), 1);
 	assert_int_equal(sys_pread(fd, all, 3, 0), 3);
+	assert_true(fault_plan("pread:2:end,read:1:end,thread:1:EAGAIN"));
+	assert_int_equal(sys_pread(fd, all, 3, 0), 3);
+	assert_int_equal(sys_pread(fd, all, 3, 0), 0);
+	assert_int_equal(sys_read(fd, all, 3), 0);
+	assert_int_equal(sys_read(fd, all, 3), 3);
 	assert_int_equal(sys_close(fd), 0);
 	assert_int_equal(sys_thread(&(pthread_t){ 0 }, NULL, NULL), -EAGAIN);
 	assert_true(fault_plan(""));
