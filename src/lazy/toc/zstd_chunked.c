@@ -197,7 +197,8 @@ decode_frames(struct layer_decoder *d, uint32_t unit,
 	ZSTD_inBuffer in = { .src = r->buf, .size = (size_t)r->length };
 
 	*why = "a unit's data does not decompress";
-	ZSTD_DCtx_reset(d->state, ZSTD_reset_session_only);
+	if (ZSTD_isError(ZSTD_DCtx_reset(d->state, ZSTD_reset_session_only)))
+		return -EBADMSG;
 	while (out.pos < out.size) {
 		size_t before = out.pos + in.pos;
 
