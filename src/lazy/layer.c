@@ -149,6 +149,7 @@ layer_open(struct layer **out, const struct layer_blobs *blobs,
 	struct layer *l = sys_calloc(1, sizeof(*l));
 	int rc;
 
+	*why = '\0';
 	if (l == NULL)
 		return layer_refuse(why, -ENOMEM, "%s", strerror(ENOMEM));
 	l->blobs = blobs;
@@ -156,7 +157,7 @@ layer_open(struct layer **out, const struct layer_blobs *blobs,
 		e = &nothing;
 	rc = e->compact_digest != NULL ? toc_compact_load(l, e, why) :
 	    open_format(l, e, why);
-	if (rc == -ENOMEM)
+	if (rc != 0 && (rc == -ENOMEM || *why == '\0'))
 		layer_refuse(why, rc, "%s", strerror(-rc));
 	if (rc != 0)
 		goto fail;
