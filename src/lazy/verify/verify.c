@@ -553,8 +553,9 @@ verify_layer(const struct layer *l, const struct layer_blobs *blobs,
 		rc = digest_new_sha256(&v.digest);
 	if (rc != 0)
 		goto out;
-	if (blobs->size(blobs->arg, NULL, &size) == 0)
-		rc = verify_archive(&v);
+	/* a repository has no archive */
+	rc = blobs->size(blobs->arg, NULL, &size);
+	rc = rc == 0 ? verify_archive(&v) : rc == -ENOENT ? 0 : rc;
 	if (rc != 0)
 		goto out;
 	/* units that no entry of the archive uses */
