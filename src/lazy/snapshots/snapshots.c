@@ -1010,14 +1010,14 @@ snapshots_open(struct snapshots **out, const char *root,
 
 	*why = '\0';
 	*out = s;
-	if (s == NULL || path == NULL)
+	if (s == NULL)
 		goto out;
 	s->dir = s->guard = -1;
 	s->layers = l;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->mounted, NULL);
 	s->root = strcopy(root);
-	if (s->root == NULL)
+	if (s->root == NULL || path == NULL)
 		goto out;
 	s->has_index = access("/sys/module/overlay/parameters/index", F_OK) ==
 	    0;
