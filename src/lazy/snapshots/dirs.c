@@ -105,7 +105,7 @@ each_below(int dir, int (*act)(void *arg, int at, const char *path, bool is_dir)
 		if (at >= 0 && at != dir)
 			sys_close(at);
 	}
-	free(p.s);
+	sys_free(p.s);
 	tree_free(&t);
 	return rc;
 }
