@@ -23,6 +23,10 @@ if(TARGET layermount)
             target_link_libraries(test_${name} PRIVATE
                 ${LAYERMOUNT_LIBRARIES})
         endforeach()
+        unit_test(snapshots_refused ${fault_seam} sys_fault_wrap.c)
+        target_link_libraries(test_snapshots_refused PRIVATE
+            ${LAYERMOUNT_LIBRARIES})
+        target_link_options(test_snapshots_refused PRIVATE ${fault_wraps})
     endif()
     if(SQLITE_FOUND AND COLDPRESS_SQLITE)
         unit_test(vfs_nested tar_made.c)

@@ -13,6 +13,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -42,6 +43,9 @@ static uint64_t suffers_kinds = UINT64_MAX;
 
 /* A plan for all runs, "" or with a comma at its end. */
 static const char *suffers_always = "";
+
+/* Looks at what a run left, without faults; or NULL. */
+static void (*suffers_after)(void);
 
 /* What is refused now. */
 static char suffers_plan[128];
@@ -130,6 +134,7 @@ suffers_refused(const char *name, int (*run)(void),
     const struct suffers_refusal *r, unsigned long k)
 {
 	unsigned files = suffers_files();
+	int input = fcntl(STDIN_FILENO, F_GETFD);
 	long blocks = fault_blocks();
 	const char *plan = suffers_plan;
 	int rc;
@@ -139,9 +144,13 @@ suffers_refused(const char *name, int (*run)(void),
 	assert_true(fault_plan(plan));
 	rc = suffers_once(run);
 	assert_true(fault_plan(""));
+	if (suffers_after != NULL)
+		suffers_after();
 	if (fault_blocks() != blocks)
 		fail_msg("%s, %s: %ld blocks left", name, plan,
 		    fault_blocks() - blocks);
+	if (fcntl(STDIN_FILENO, F_GETFD) != input)
+		fail_msg("%s, %s: closed what is not its own", name, plan);
 	/* a server in this process closes its own a little later */
 	for (int i = 0; suffers_files() > files; i++) {
 		if (i == 2000)
@@ -171,9 +180,12 @@ suffers(const char *name, int (*run)(void))
 		    len > 0 ? (int)len - 1 : 0, suffers_always);
 		assert_true(fault_plan(suffers_plan));
 		rc = suffers_once(run);
+		for (int k = 0; k < FAULT_KINDS; k++)
+			n[k] = fault_count((enum fault_kind)k);
+		assert_true(fault_plan(""));
+		if (suffers_after != NULL)
+			suffers_after();
 	}
-	for (int i = 0; i < FAULT_KINDS; i++)
-		n[i] = fault_count((enum fault_kind)i);
 	if (rc != 0 || got.warned || got.len == 0)
 		fail_msg("%s: %d", name, rc);
 	usual = got;
