@@ -95,7 +95,8 @@ http_read_all(struct http_object *o, int (*take)(void *arg, uint64_t offset,
 	if (end == 0)
 		h->counts[phase].useful += a.at;
 	else
-		snprintf(o->why, sizeof(o->why), "%s", why);
+		snprintf(o->why, sizeof(o->why), "%s", *why != '\0' ?
+		    why : strerror(-rc));
 	pthread_mutex_unlock(&h->lock);
 	return end;
 }

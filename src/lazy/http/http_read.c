@@ -397,7 +397,8 @@ out:
 	if (rc == 0)
 		h->counts[phase].useful += spans.wanted;
 	else
-		snprintf(o->why, sizeof(o->why), "%s", why);
+		snprintf(o->why, sizeof(o->why), "%s", *why != '\0' ?
+		    why : strerror(-rc));
 	pthread_mutex_unlock(&h->lock);
 	sys_free(requests);
 	http_spans_free(&spans);
