@@ -265,21 +265,24 @@ http_auth_free(struct http *h)
 	free(h->auth_path);
 }
 
-char *
-http_auth_find(struct http *h, const char *url)
+int
+http_auth_find(struct http *h, const char *url, char **value)
 {
-	char prefix[HTTP_URL], *value = NULL;
+	char prefix[HTTP_URL];
+	int rc = 0;
 
+	*value = NULL;
 	if (!http_realm_of(url, prefix))
-		return NULL;
+		return 0;
 	pthread_mutex_lock(&h->lock);
 	for (struct http_grant *g = h->grants; g != NULL; g = g->next)
 		if (strcmp(g->prefix, prefix) == 0) {
-			value = strcopy(g->value);
+			*value = strcopy(g->value);
+			rc = *value == NULL ? -ENOMEM : 0;
 			break;
 		}
 	pthread_mutex_unlock(&h->lock);
-	return value;
+	return rc;
 }
 
 /* What a server gets; the token is preferred where both can be used. */
@@ -402,6 +405,18 @@ find_login(struct http *h, const char *url, struct login *l,
 
 /* Tokens */
 
+/* Returns prefix and text in one, to be freed with sys_free(), or NULL. */
+static char *
+put_before(const char *prefix, const char *text)
+{
+	size_t size = strlen(prefix) + strlen(text) + 1;
+	char *both = sys_malloc(size);
+
+	if (both != NULL)
+		snprintf(both, size, "%s%s", prefix, text);
+	return both;
+}
+
 /* Appends NAME=VALUE, escaped, after a separator. */
 static void
 add_escaped(struct strbuf *b, const char *name, const char *value)
@@ -445,10 +460,10 @@ ask_token_server(struct http *h, const char *url,
 		add_escaped(&query, "refresh_token", l->token);
 	}
 	strbuf_char(&query, '\0');
-	if (l->token == NULL && l->base64 != NULL && asprintf(&field, "Authorization: Basic %s",
-	    l->base64) == -1) {
-		field = NULL;
-		goto out;
+	if (l->token == NULL && l->base64 != NULL) {
+		field = put_before("Authorization: Basic ", l->base64);
+		if (field == NULL)
+			goto out;
 	}
 	if (query.failed)
 		goto out;
@@ -462,7 +477,7 @@ out:
 	if (query.data != NULL)
 		explicit_bzero(query.data, query.len);
 	strbuf_free(&query);
-	free(field);
+	sys_free(field);
 	return rc;
 }
 
@@ -497,9 +512,9 @@ get_token(struct http *h, const char *url, const struct http_challenge *c,
 	if (token == NULL || strpbrk(token, "\r\n") != NULL) {
 		snprintf(why, LAYER_WHY, "the token server sent no token");
 		rc = -EACCES;
-	} else if (asprintf(value, "Bearer %s", token) == -1) {
-		*value = NULL;
-		rc = -ENOMEM;
+	} else {
+		*value = put_before("Bearer ", token);
+		rc = *value == NULL ? -ENOMEM : 0;
 	}
 	yajl_tree_free(root);
 out:
@@ -519,10 +534,9 @@ get_basic(struct http *h, const char *url, char **value, char why[LAYER_WHY])
 		    "password, but only an identity token is known");
 		rc = -EACCES;
 	}
-	if (rc == 0 && l.base64 != NULL && asprintf(value, "Basic %s",
-	    l.base64) == -1) {
-		*value = NULL;
-		rc = -ENOMEM;
+	if (rc == 0 && l.base64 != NULL) {
+		*value = put_before("Basic ", l.base64);
+		rc = *value == NULL ? -ENOMEM : 0;
 	}
 	login_free(&l);
 	return rc;

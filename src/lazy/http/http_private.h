@@ -259,10 +259,10 @@ int http_auth_lookup(const char *text, size_t len, const char *host,
     char **base64, char **token);
 
 /*
- * Returns the value of Authorization for this URL, to be freed with sys_free();
- * NULL if none is known.
+ * Finds the value of Authorization for this URL, to be freed with sys_free();
+ * NULL if none is known.  Returns 0 or -ENOMEM.
  */
-char *http_auth_find(struct http *h, const char *url);
+int http_auth_find(struct http *h, const char *url, char **value);
 
 /*
  * Handles an authentication challenge for this URL by requesting a token or

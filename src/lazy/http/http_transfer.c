@@ -135,9 +135,9 @@ add_fields(struct http_transfer *t, struct http *h, const char *url,
     const char *field)
 {
 	bool has = field != NULL && strncmp(field, "Authorization:", 14) == 0;
-	char *grant = has ? NULL : http_auth_find(h, url), *line = NULL;
+	char *grant = NULL, *line = NULL;
 	const char *fields[2] = { field };
-	int rc = 0;
+	int rc = has ? 0 : http_auth_find(h, url, &grant);
 
 	if (grant != NULL) {
 		if (asprintf(&line, "Authorization: %s", grant) == -1) {
