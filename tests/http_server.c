@@ -279,6 +279,14 @@ server_set(struct server *s, enum server_mode mode, unsigned every)
 	pthread_mutex_unlock(&s->lock);
 }
 
+void
+server_set_token(struct server *s, const char *json)
+{
+	pthread_mutex_lock(&s->lock);
+	s->token = json;
+	pthread_mutex_unlock(&s->lock);
+}
+
 uint64_t
 server_requests(struct server *s)
 {

@@ -71,6 +71,9 @@ void server_demand(struct server *s, const char *pem);
 /* From now on, delays the TLS handshake of each new connection. */
 void server_delay(struct server *s, unsigned ms);
 
+/* From now on, /token answers this; NULL: a token that is accepted. */
+void server_set_token(struct server *s, const char *json);
+
 /* Returns the number of requests so far. */
 uint64_t server_requests(struct server *s);
 

@@ -23,6 +23,7 @@ struct server {
 	enum server_mode mode;
 	unsigned every;
 	uint64_t requests;
+	const char *token;		/* what /token answers, or NULL */
 	SSL_CTX *tls;			/* for new connections, or NULL */
 	unsigned delay_ms;		/* before their handshake */
 	unsigned connections;

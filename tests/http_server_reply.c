@@ -288,9 +288,17 @@ vanish(struct request *q)
 bool
 server_answer(struct request *q)
 {
-	if (strncmp(q->path, "/token?", 7) == 0)
-		return say(q, "HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n"
-		    "{\"token\":\"sesame\"}");
+	if (strncmp(q->path, "/token?", 7) == 0) {
+		const char *json;
+
+		pthread_mutex_lock(&q->s->lock);
+		json = q->s->token;
+		pthread_mutex_unlock(&q->s->lock);
+		if (json == NULL)
+			json = "{\"token\":\"sesame\"}";
+		return say(q, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n"
+		    "%s", strlen(json), json);
+	}
 	if (q->data == NULL)
 		return answer_status(q, "404 Not Found", "");
 	if (q->head_only)

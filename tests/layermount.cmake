@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 if(TARGET layermount)
-    foreach(name helpers http http_faults http_parse http_proxy http_servers
+    foreach(name helpers http http_faults http_parse http_proxy http_refused http_servers
         http_stalls http_tls http_whole resolver cache cache_space merge metrics registries units vfs
         vfs_ahead vfs_refused vfs_source vfs_store vfs_trace)
         unit_test(${name})
@@ -38,12 +38,13 @@ if(TARGET layermount)
     target_link_options(test_cache_refused PRIVATE ${fault_wraps})
     target_sources(test_http_whole PRIVATE ${fault_seam})
     target_sources(test_vfs_refused PRIVATE ${fault_seam})
+    target_sources(test_http_refused PRIVATE ${fault_seam})
     pkg_check_modules(SSL REQUIRED IMPORTED_TARGET libssl)
     add_library(http_server STATIC http_proxy.c http_server.c
         http_server_reply.c http_server_request.c)
     target_link_libraries(http_server PUBLIC PkgConfig::SSL PkgConfig::CRYPTO
         Threads::Threads)
-    foreach(name http http_faults http_proxy http_servers http_stalls http_tls
+    foreach(name http http_faults http_proxy http_refused http_servers http_stalls http_tls
         http_whole pull pull_refused resolver vfs_refused vfs_source vfs_store)
         target_link_libraries(test_${name} PRIVATE http_server)
     endforeach()
