@@ -60,16 +60,28 @@ strbuf_char(struct strbuf *b, char c)
 void
 strbuf_fmt(struct strbuf *b, const char *fmt, ...)
 {
-	char *p = strbuf_room(b, 512);
+	size_t room = 512;
 	va_list ap;
-	int n;
 
-	if (p == NULL)
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(p, 512, fmt, ap);
-	va_end(ap);
-	b->len += n < 0 ? 0 : n < 512 ? (size_t)n : 511;
+	for (;;) {
+		char *p = strbuf_room(b, room);
+		int n;
+
+		if (p == NULL)
+			return;
+		va_start(ap, fmt);
+		n = vsnprintf(p, room, fmt, ap);
+		va_end(ap);
+		if (n < 0) {
+			b->failed = true;
+			return;
+		}
+		if ((size_t)n < room) {
+			b->len += (size_t)n;
+			return;
+		}
+		room = (size_t)n + 1;
+	}
 }
 
 void
