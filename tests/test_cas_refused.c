@@ -114,6 +114,9 @@ take_repository(const char *path)
 
 /* Publishing */
 
+/* How often a key was called one that cannot be used */
+static unsigned invalid;
+
 static int
 publish(const char *path, const char *before, const char *master_key, int first,
     int count)
@@ -149,7 +152,8 @@ publish(const char *path, const char *before, const char *master_key, int first,
 		take_number(r.objects_B);
 		take_number(r.kept);
 	}
-	cas_close(rc == 0 || c != NULL ? c : NULL);
+	cas_close(c);
+	invalid += rc == -EINVAL;
 	return rc;
 }
 
@@ -324,9 +328,12 @@ publishing(void **state)
 	suffers_first = 12;
 	suffers_turns = 6;
 	SUFFERS(make);
+	/* only if it was not read */
+	assert_int_equal(invalid, 1);
 	suffers_kinds = 1 << FAULT_MALLOC | UINT64_C(1) << FAULT_LIBRARY;
 	suffers_turns = 5;
 	SUFFERS(make_mastered);
+	assert_int_equal(invalid, 3);
 	suffers_kinds = UINT64_MAX;
 }
 

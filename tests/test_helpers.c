@@ -4,6 +4,7 @@
 #include "base/sandbox.h"
 #include "base/sys.h"
 #include "scratch.h"
+#include "sys_fault.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -369,6 +370,75 @@ killed(void **state)
 	assert_true(has_ended());
 }
 
+/* Memory that this process does not have; the other one has it. */
+static void
+no_memory(void **state)
+{
+	long blocks;
+	struct helpers *h;
+	int rc = -ENOMEM;
+
+	(void)state;
+	script("read -r host; echo \"{\\\"Username\\\":\\\"u\\\","
+	    "\\\"Secret\\\":\\\"of $host\\\"}\"");
+	assert_true(fault_plan(""));
+	blocks = fault_blocks();
+	h = started();
+	for (unsigned k = 1; rc != 0; k++) {
+		char plan[32], host[32], why[LAYER_WHY] = "";
+		char *user, *secret;
+
+		/* answers are kept: each question is new */
+		snprintf(host, sizeof(host), "h%u.org", k);
+		snprintf(plan, sizeof(plan), "malloc:%u:ENOMEM", k);
+		assert_true(fault_plan(plan));
+		rc = helpers_ask(h, HELPERS_OF_REST, host, &user, &secret,
+		    why);
+		assert_true(fault_plan(""));
+		if (rc == 0) {
+			assert_int_equal(k, 6);
+			assert_string_equal(user, "u");
+			assert_string_equal(secret + 3, host);
+		} else {
+			assert_int_equal(rc, -ENOMEM);
+			assert_null(user);
+			assert_null(secret);
+		}
+		helpers_forget(user);
+		helpers_forget(secret);
+	}
+	helpers_stop(h);
+	assert_int_equal(fault_blocks(), blocks);
+}
+
+/* Files of credentials that are of no use to the other process */
+static void
+bad_files(void **state)
+{
+	static const struct {
+		const char *text, *says;
+	} rows[] = {
+		{ "{\"credsStore\":\"a/b\"}", "expected letters" },
+		{ "nothing", "not a JSON object" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct helpers *h;
+		const char *text;
+		char want[16];
+
+		write_to(auth, rows[i].text);
+		h = started();
+		text = asked(h, HELPERS_OF_REST, "a.org");
+		snprintf(want, sizeof(want), "%d ", -EACCES);
+		if (strncmp(text, want, strlen(want)) != 0 ||
+		    strstr(text, rows[i].says) == NULL)
+			fail_msg("%s: %s", rows[i].text, text);
+		helpers_stop(h);
+	}
+}
+
 int
 main(void)
 {
@@ -380,6 +450,8 @@ main(void)
 		cmocka_unit_test(confined),
 		cmocka_unit_test(faults),
 		cmocka_unit_test(killed),
+		cmocka_unit_test(no_memory),
+		cmocka_unit_test(bad_files),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -104,6 +104,33 @@ refuses_field(const char *name, const char *value)
 	assert_int_equal(s.fields.len, 0);
 }
 
+/* All fields together have 64 KiB, of names and values. */
+static void
+many_fields(void **state)
+{
+	struct http_server s = { .unverified = false };
+	char why[LAYER_WHY], *value = calloc(1, (64 << 10) + 1);
+
+	(void)state;
+	assert_non_null(value);
+	memset(value, 'v', 64 << 10);
+	assert_int_equal(http_server_field(&s, "n", value, why), -EINVAL);
+	assert_non_null(strstr(why, "at most 64 KiB"));
+	value[(64 << 10) - 1] = '\0';
+	assert_int_equal(http_server_field(&s, "n", value, why), 0);
+	assert_int_equal(http_server_field(&s, "m", "", why), -EINVAL);
+	http_server_free(&s);
+	s = (struct http_server){ .unverified = false };
+	/* what separates them counts, too */
+	value[100] = '\0';
+	assert_int_equal(http_server_field(&s, "n", value, why), 0);
+	memset(value, 'v', 64 << 10);
+	value[(64 << 10) - 104 - 1] = '\0';
+	assert_int_equal(http_server_field(&s, "n", value, why), 0);
+	http_server_free(&s);
+	free(value);
+}
+
 static void
 fields(void **state)
 {
@@ -281,6 +308,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(files),
 		cmocka_unit_test(fields),
+		cmocka_unit_test(many_fields),
 		cmocka_unit_test(servers),
 		cmocka_unit_test(unverified),
 		cmocka_unit_test(others),

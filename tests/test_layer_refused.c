@@ -104,6 +104,9 @@ list_of(const char *text)
 
 static struct walk_order *lists[2];
 
+/* Whether what is packed is compressed. */
+static bool from_gzip;
+
 static int
 pack_to(int out, struct pack_result *r)
 {
@@ -113,8 +116,8 @@ pack_to(int out, struct pack_result *r)
 		.trace = !way->simple, .no_compact = way->simple,
 		.stargz = way->stargz, .windows = way->packed ?
 		PACK_WINDOWS_PACKED : PACK_WINDOWS_RAW, .tmpdir = dir };
-	int in = again(way->kind == LAYER_ZTOC && !way->plain ? gzipped :
-	    archive), rc;
+	int in = again(from_gzip || (way->kind == LAYER_ZTOC && !way->plain) ?
+	    gzipped : archive), rc;
 
 	if (way->kind == LAYER_ZTOC) {
 		o.trace = false;
@@ -440,9 +443,40 @@ packing(void **state)
 {
 	(void)state;
 	suffers_first = suffers_turns = 10;
+	suffers_kinds = ~(UINT64_C(1) << FAULT_MALLOC);
 	for (size_t i = 0; i < WAYS; i++) {
 		way = &ways[i];
 		suffers(way->name, pack);
+	}
+	/* each allocation */
+	suffers_kinds = 1 << FAULT_MALLOC;
+	suffers_first = 1000;
+	for (size_t i = 0; i < WAYS; i++) {
+		way = &ways[i];
+		suffers(way->name, pack);
+	}
+	suffers_kinds = UINT64_MAX;
+}
+
+/* A compressed archive gives the same layer. */
+static void
+unpacking(void **state)
+{
+	(void)state;
+	suffers_first = suffers_turns = 10;
+	for (size_t i = 0; i < WAYS; i++) {
+		way = &ways[i];
+		if (way->kind == LAYER_ZTOC)
+			continue;
+		assert_int_equal(suffers_once(pack), 0);
+		usual = got;
+		from_gzip = true;
+		assert_int_equal(suffers_once(pack), 0);
+		assert_int_equal(got.len, usual.len);
+		assert_memory_equal(got.p, usual.p, got.len);
+		if (i == 0)
+			suffers(way->name, pack);
+		from_gzip = false;
 	}
 }
 
@@ -539,6 +573,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(packing),
+		cmocka_unit_test(unpacking),
 		cmocka_unit_test(reading),
 		cmocka_unit_test(verifying),
 		cmocka_unit_test(merging),

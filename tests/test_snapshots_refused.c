@@ -21,12 +21,16 @@ static char why[SNAPSHOTS_WHY];
 
 /* The layers of the image "lazy" are mounted. */
 
+static bool down;
+static unsigned mounts, unmounts;
+
 static int
 mount_layer(void *arg, const char *image, const char *digest, const char *path)
 {
 	(void)arg;
 	(void)digest;
 	(void)path;
+	mounts++;
 	return strncmp(image, "lazy", 4) == 0 ? 0 : -ENOENT;
 }
 
@@ -38,6 +42,7 @@ unmount_layer(void *arg, const char *image, const char *digest,
 	(void)image;
 	(void)digest;
 	(void)path;
+	unmounts++;
 }
 
 static bool
@@ -45,7 +50,7 @@ is_mounted(void *arg, const char *path)
 {
 	(void)arg;
 	(void)path;
-	return true;
+	return !down;
 }
 
 static void
@@ -206,7 +211,14 @@ change(void)
 		return (int)n;
 	take_number((uint64_t)n);
 	*why = '\0';
+	down = true;
 	rc = explained(snapshots_remount(s, why), why);
+	down = false;
+	if (rc == 0)
+		rc = explained(snapshots_unmount(s, why), why);
+	/* the layer of L, and in vain that of M */
+	take_number(mounts);
+	take_number(unmounts);
 	if (rc == 0)
 		rc = explained(snapshots_remove(s, "b", why), why);
 	if (rc == 0)
@@ -271,6 +283,7 @@ run(void)
 	assert_int_equal(rc, 0);
 	*why = '\0';
 	s = NULL;
+	mounts = unmounts = 0;
 	rc = explained(snapshots_open(&s, root, &layers, why), why);
 	if (rc == 0) {
 		rc = make();
