@@ -675,8 +675,10 @@ apply_entry(struct pull_tree *t, struct tar *tar, char why[LAYER_WHY])
 		return layer_refuse(why, -ENAMETOOLONG, "a path of more than "
 		    "%d bytes", PATH_MAX - 1);
 	path = strcopy(e->path);
-	if (path == NULL)
-		return -ENOMEM;
+	if (path == NULL) {
+		rc = -ENOMEM;
+		goto out;
+	}
 	if (path_clean(path) != 0) {
 		rc = layer_refuse(why, -EBADMSG, "%.160s: a path that contains "
 		    "'..'", e->path);
