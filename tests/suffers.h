@@ -33,10 +33,10 @@ static struct suffered {
 } got, usual;
 
 /*
- * The first calls of each kind are refused, and then at most so many, spread
- * over the others.
+ * The first and the last calls of each kind are refused, and at most so many,
+ * spread over the others.
  */
-static unsigned long suffers_first = 30, suffers_turns = 100;
+static unsigned long suffers_first = 30, suffers_last = 1, suffers_turns = 100;
 
 /* The kinds of calls, or all. */
 static uint64_t suffers_kinds = UINT64_MAX;
@@ -171,6 +171,18 @@ suffers_refused(const char *name, int (*run)(void),
 		fail_msg("%s, %s: %d", name, plan, rc);
 }
 
+/* The next of n calls to be refused after call k. */
+static inline unsigned long
+suffers_next(unsigned long k, unsigned long n)
+{
+	unsigned long last = n < suffers_last ? 1 : n - suffers_last + 1;
+
+	if (k < suffers_first || k >= last)
+		return k + 1;
+	k += 1 + n / suffers_turns;
+	return k < last ? k : last;
+}
+
 /* Each call is refused in turn, or that call and all later ones. */
 static inline void
 suffers(const char *name, int (*run)(void))
@@ -202,7 +214,7 @@ suffers(const char *name, int (*run)(void))
 		if ((suffers_kinds >> r->kind & 1) == 0)
 			continue;
 		for (unsigned long k = 1; k <= n[r->kind];
-		    k += k < suffers_first ? 1 : 1 + n[r->kind] / suffers_turns)
+		    k = suffers_next(k, n[r->kind]))
 			suffers_refused(name, run, r, k);
 	}
 }

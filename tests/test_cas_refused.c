@@ -325,8 +325,8 @@ static void
 publishing(void **state)
 {
 	(void)state;
-	suffers_first = 12;
-	suffers_turns = 6;
+	suffers_first = suffers_last = 14;
+	suffers_turns = 4;
 	SUFFERS(make);
 	/* only if it was not read */
 	assert_int_equal(invalid, 1);
@@ -341,8 +341,7 @@ static void
 updating(void **state)
 {
 	(void)state;
-	suffers_first = 4;
-	suffers_turns = 4;
+	suffers_first = suffers_turns = suffers_last = 3;
 	SUFFERS(update);
 	SUFFERS(update_mastered);
 	/* objects are copied if they cannot be linked, unlike the first files */
@@ -357,6 +356,7 @@ reading(void **state)
 	(void)state;
 	suffers_first = 30;
 	suffers_turns = 50;
+	suffers_last = 1;
 	SUFFERS(read_whole);
 	SUFFERS(read_parts);
 	SUFFERS(find_key);

@@ -177,6 +177,8 @@ pull(int (*to)(struct pull *p))
 	    server_port(server), tag);
 	rc = pull_open(&p, ref, &o);
 	if (rc == 0)
+		assert_string_equal(p.tag, tag);
+	if (rc == 0)
 		rc = to(&p);
 	if ((rc != 0) != (failures > 0))
 		fail_msg("%s: %d, reported %u times", suffers_plan, rc,
