@@ -26,6 +26,8 @@ if(TARGET layermount)
                 ${LAYERMOUNT_LIBRARIES})
         endforeach()
         unit_test(snapshots_refused ${fault_seam} sys_fault_wrap.c)
+        target_include_directories(test_snapshots_refused PRIVATE
+            ${CMAKE_SOURCE_DIR}/src/lazy/snapshots)
         target_link_libraries(test_snapshots_refused PRIVATE
             ${LAYERMOUNT_LIBRARIES})
         target_link_options(test_snapshots_refused PRIVATE ${fault_wraps})

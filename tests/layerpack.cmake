@@ -38,6 +38,10 @@ if(LAYERPACK_BUILT)
     target_link_libraries(test_layer_refused PRIVATE ${LAYERPACK_LIBRARIES}
         PkgConfig::ZLIB)
     target_link_options(test_layer_refused PRIVATE ${fault_wraps})
+    unit_test(convert_refused tar_made.c ${fault_seam} sys_fault_wrap.c)
+    target_link_libraries(test_convert_refused PRIVATE ${LAYERPACK_LIBRARIES}
+        PkgConfig::ZLIB)
+    target_link_options(test_convert_refused PRIVATE ${fault_wraps})
     unit_test(compact pack_made.c)
     target_link_libraries(test_compact PRIVATE ${LAYERPACK_LIBRARIES})
     shell_test(cli layerpack_make)

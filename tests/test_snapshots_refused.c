@@ -12,6 +12,8 @@
 #include "lazy/snapshots/snapshots.h"
 #include "scratch.h"
 
+#include "filter.h"
+
 #include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -123,6 +125,8 @@ create(enum snapshots_kind kind, const char *key, const char *parent,
 	struct snapshots_mount m;
 	int rc;
 
+	/* each has to take memory anew */
+	arena_free(&arena);
 	*why = '\0';
 	rc = explained(snapshots_create(s, kind, key, parent, &labels, &m,
 	    &arena, why), why);
@@ -150,6 +154,12 @@ make(void)
 	/* the layer is mounted in place of the snapshot */
 	if (rc == 0)
 		rc = create(SNAPSHOTS_ACTIVE, "l", "A", label_of_lazy, 4);
+	if (rc == -EEXIST)
+		rc = 0;
+	label_of_lazy[0].value = "K";
+	if (rc == 0)
+		rc = create(SNAPSHOTS_ACTIVE, "k", "", label_of_lazy, 4);
+	label_of_lazy[0].value = "L";
 	if (rc == -EEXIST)
 		rc = 0;
 	if (rc == 0)
@@ -307,6 +317,66 @@ refused(void **state)
 	SUFFERS(run);
 }
 
+/*
+ * Memory runs out at each place in the caller's arena.  What is then described
+ * is as ever, or an error: of a layer, that it cannot be read now.
+ */
+static void
+exhausted(void **state)
+{
+	enum { CHUNK = (256 << 10) - 16, MOST = 1500, PLANS = 4 };
+	static const char *const plans[PLANS] = { "malloc:1:ENOMEM",
+		"malloc:2:ENOMEM", "malloc:3:ENOMEM", "" };
+	unsigned failed = 0;
+	static char usual_text[4096];
+
+	(void)state;
+	assert_int_equal(mkdir(root, 0700), 0);
+	assert_int_equal(snapshots_open(&s, root, &layers, why), 0);
+	assert_int_equal(make(), 0);
+	for (size_t i = PLANS * MOST; i-- > 0;) {
+		size_t left = i / PLANS;
+		struct snapshots_mount m;
+		char text[4096] = "";
+		int rc;
+
+		arena_free(&arena);
+		assert_non_null(arena_take(&arena, CHUNK - left));
+		assert_true(fault_plan(plans[i % PLANS]));
+		rc = snapshots_mount_of(s, "b", &m, &arena, why);
+		assert_true(fault_plan(""));
+		for (size_t k = 0; rc == 0 && k < m.option_count; k++)
+			strcat(strcat(text, m.options[k]), ",");
+		if (*usual_text == '\0')
+			strcpy(usual_text, text);
+		failed += rc != 0;
+		if (rc != 0 ? (rc != -ENOMEM && rc != -EAGAIN) || *why == '\0' :
+		    strcmp(text, usual_text) != 0)
+			fail_msg("%zu bytes left: %d, %s%s", left, rc, why,
+			    text);
+	}
+	assert_in_range(failed, MOST, (PLANS - 1) * MOST);
+	snapshots_close(s);
+	arena_free(&arena);
+	assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
+/* So does that of a filter. */
+static void
+filters(void **state)
+{
+	struct arena a = { .chunks = NULL };
+	const char *reason = "";
+	struct filter *f;
+
+	(void)state;
+	assert_true(fault_plan("malloc:1:ENOMEM"));
+	assert_int_equal(filter_parse(&f, "name==a", &a, &reason), -ENOMEM);
+	assert_true(fault_plan(""));
+	assert_int_equal(filter_parse(&f, "name==a", &a, &reason), 0);
+	arena_free(&a);
+}
+
 static int
 begin_all(void **state)
 {
@@ -329,6 +399,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refused),
+		cmocka_unit_test(exhausted),
+		cmocka_unit_test(filters),
 	};
 
 	return cmocka_run_group_tests(tests, begin_all, end_all);
