@@ -442,7 +442,7 @@ static void
 packing(void **state)
 {
 	(void)state;
-	suffers_first = suffers_turns = 10;
+	suffers_first = suffers_turns = 5;
 	suffers_kinds = ~(UINT64_C(1) << FAULT_MALLOC);
 	for (size_t i = 0; i < WAYS; i++) {
 		way = &ways[i];
@@ -450,9 +450,9 @@ packing(void **state)
 	}
 	/* each allocation */
 	suffers_kinds = 1 << FAULT_MALLOC;
-	suffers_first = 1000;
 	for (size_t i = 0; i < WAYS; i++) {
 		way = &ways[i];
+		suffers_first = i % 2 == 0 ? 1000 : 10;
 		suffers(way->name, pack);
 	}
 	suffers_kinds = UINT64_MAX;
