@@ -59,6 +59,22 @@ remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
 	return remove(path);
 }
 
+/* Checks that all blobs to which a document refers are there. */
+static void
+check_references(const char *text)
+{
+	static const char mark[] = "\"digest\":\"sha256:";
+
+	for (const char *at = text; (at = strstr(at, mark)) != NULL;) {
+		char path[120];
+
+		at += sizeof(mark) - 1;
+		snprintf(path, sizeof(path), "to/blobs/sha256/%.64s", at);
+		if (access(path, F_OK) != 0)
+			fail_msg("%s: %s is missing", suffers_plan, path);
+	}
+}
+
 /* Takes the names of the blobs, which are their digests, and the index. */
 static void
 take_layout(void)
@@ -67,10 +83,14 @@ take_layout(void)
 	char text[4096];
 	FILE *f = fopen("to/index.json", "r");
 	int n = scandir("to/blobs/sha256", &names, NULL, alphasort);
+	size_t len;
 
 	assert_non_null(f);
-	take(text, fread(text, 1, sizeof(text), f));
+	len = fread(text, 1, sizeof(text) - 1, f);
+	text[len] = '\0';
+	take(text, len);
 	fclose(f);
+	check_references(text);
 	assert_true(n > 2);
 	for (int i = 0; i < n; i++) {
 		char path[512];
@@ -81,6 +101,14 @@ take_layout(void)
 		assert_int_equal(stat(path, &st), 0);
 		take_text(names[i]->d_name);
 		take_number(S_ISDIR(st.st_mode) ? 0 : (uint64_t)st.st_size);
+		f = S_ISDIR(st.st_mode) ? NULL : fopen(path, "r");
+		if (f != NULL) {
+			len = fread(text, 1, sizeof(text) - 1, f);
+			text[len] = '\0';
+			fclose(f);
+			if (strstr(text, "\"layers\"") != NULL)
+				check_references(text);
+		}
 		free(names[i]);
 	}
 	free(names);
