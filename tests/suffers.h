@@ -39,13 +39,14 @@ static struct suffered {
 static unsigned long suffers_first = 30, suffers_last = 1, suffers_turns = 100;
 
 /* The kinds of calls, or all. */
+#define SUFFERS_KIND(name) (UINT64_C(1) << FAULT_##name)
 static uint64_t suffers_kinds = UINT64_MAX;
 
 /* A plan for all runs, "" or with a comma at its end. */
 static const char *suffers_always = "";
 
-/* Whether an error of a run is that with which the call failed. */
-static bool suffers_exact;
+/* The kinds of calls whose errors are those of the run. */
+static uint64_t suffers_exact;
 
 /* Looks at what a run left, without faults; or NULL. */
 static void (*suffers_after)(void);
@@ -163,7 +164,7 @@ suffers_refused(const char *name, int (*run)(void),
 	if (rc > 0 || (rc == 0 && !got.warned && (got.len != usual.len ||
 	    memcmp(got.p, usual.p, got.len) != 0)))
 		fail_msg("%s, %s: %d, other bytes", name, plan, rc);
-	if (suffers_exact && rc != 0 && strcmp(strerrorname_np(-rc),
+	if ((suffers_exact >> r->kind & 1) != 0 && rc != 0 && strcmp(strerrorname_np(-rc),
 	    strchr(r->what, 'E')) != 0)
 		fail_msg("%s, %s: %d", name, plan, rc);
 	/* neither is it mistaken for damage */

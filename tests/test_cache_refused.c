@@ -112,7 +112,7 @@ refused(void **state)
 	(void)state;
 	suffers_first = 40;
 	suffers_turns = 20;
-	suffers_exact = true;
+	suffers_exact = UINT64_MAX;
 	suffers_after = look;
 	for (int i = 0; i < 2; i++) {
 		kept = i == 0;
@@ -210,6 +210,36 @@ moved(void **state)
 	cache_store_close(s);
 }
 
+/* An unnamed file that has changed */
+static void
+unnamed(void **state)
+{
+	struct cache_store *s = open_store(false, LIMIT);
+	struct cache *c = open_key(s, "key");
+	uint8_t buf[LENGTH], changed[4096];
+	bool found = false;
+
+	(void)state;
+	assert_int_equal(write_one(c, 1), 0);
+	assert_true(has(c, 1));
+	memset(changed, 7, sizeof(changed));
+	for (int i = 3; i < 64; i++) {
+		char path[64], to[SCRATCH_B + 64];
+		ssize_t n;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", i);
+		n = readlink(path, to, sizeof(to) - 1);
+		if (n <= 0 || strncmp(to, dir, strlen(dir)) != 0 || i == fd)
+			continue;
+		write_at(path, 0, changed, sizeof(changed));
+		found = true;
+	}
+	assert_true(found);
+	assert_int_equal(cache_find(c, NULL, 5000, LENGTH, buf), -ENOENT);
+	cache_close(c);
+	cache_store_close(s);
+}
+
 /* What is no file */
 static void
 others(void **state)
@@ -264,6 +294,7 @@ main(void)
 		cmocka_unit_test_teardown(cut, clear),
 		cmocka_unit_test_teardown(header, clear),
 		cmocka_unit_test_teardown(moved, clear),
+		cmocka_unit_test_teardown(unnamed, clear),
 		cmocka_unit_test_teardown(others, clear),
 	};
 

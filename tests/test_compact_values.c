@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 enum { LAYER = 100000, END = 90000, STRIDE = 1040, BYTES = 8 };
@@ -407,6 +409,31 @@ bytes(void **state)
 	strbuf_free(&b);
 }
 
+/* Nothing beyond an annotation that is too short is read. */
+static void
+annotation(void **state)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *p = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE |
+	    MAP_ANONYMOUS, -1, 0);
+	uint8_t digest[LAYER_DIGEST];
+
+	(void)state;
+	assert_true(p != MAP_FAILED);
+	assert_int_equal(mprotect(p + page, page, PROT_NONE), 0);
+	for (size_t len = 0; len < 80; len++) {
+		struct layer_expect e = { .kind = NULL };
+		char *text = p + page - len - 1;
+
+		memset(text, '1', len);
+		memcpy(text, "sha256:", len < 7 ? len : 7);
+		text[len] = '\0';
+		assert_int_equal(layer_expect_compact(&e, digest, text),
+		    -EINVAL);
+	}
+	munmap(p, 2 * page);
+}
+
 int
 main(void)
 {
@@ -414,6 +441,7 @@ main(void)
 		cmocka_unit_test(values),
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(bytes),
+		cmocka_unit_test(annotation),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,8 @@
  */
 #include "lazy/metrics/metrics.h"
 
+#include "sys_fault.h"
+
 #include "base/sys.h"
 #include "scratch.h"
 
@@ -271,6 +273,18 @@ hostile(void **state)
 	    UINT64_C(1000000));
 }
 
+static void
+no_memory(void **state)
+{
+	const struct metrics_pages pages = { .arg = NULL };
+	struct metrics *m;
+
+	(void)state;
+	assert_true(fault_plan("malloc:1:ENOMEM"));
+	assert_int_equal(metrics_start(&m, -1, &pages), -ENOMEM);
+	assert_true(fault_plan(""));
+}
+
 int
 main(void)
 {
@@ -280,6 +294,7 @@ main(void)
 		cmocka_unit_test(answered),
 		cmocka_unit_test(large_page),
 		cmocka_unit_test(hostile),
+		cmocka_unit_test(no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, start, stop);
