@@ -19,8 +19,10 @@
 #include "walk/walk_order.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -406,6 +408,84 @@ verify(void)
 	return rc;
 }
 
+/* Extracting */
+
+static void
+report_extract(void *arg, enum extract_level level, const char *path,
+    const char *text)
+{
+	(void)arg;
+	(void)level;
+	/* a device, which needs root */
+	if (path != NULL && strcmp(path, "null") == 0)
+		return;
+	if (*text == '\0')
+		fail_msg("%s, %s: no reason", way->name, suffers_plan);
+	got.warned = true;
+}
+
+static int
+remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+	(void)st;
+	(void)type;
+	(void)f;
+	return remove(path);
+}
+
+/* What became of the entries; without root, devices are left out. */
+static void
+take_extracted(int root)
+{
+	static char data[1 << 16];
+	size_t count;
+	const struct layer_entry *e = layer_entries(layer, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct stat st = { .st_mode = 0 };
+		int fd;
+
+		if (e[i].type == TAR_CHAR)
+			continue;
+		(void)fstatat(root, e[i].path, &st, AT_SYMLINK_NOFOLLOW);
+		take_text(e[i].path);
+		take_number(st.st_mode);
+		take_number((uint64_t)st.st_mtim.tv_sec);
+		fd = S_ISREG(st.st_mode) ? openat(root, e[i].path, O_RDONLY) :
+		    -1;
+		if (fd >= 0)
+			take(data, (size_t)read(fd, data, sizeof(data)));
+		if (fd >= 0)
+			close(fd);
+	}
+}
+
+static int
+extract(void)
+{
+	struct layer_extract_options o = { .to = { .threads = 1 },
+		.no_xattrs = true, .report = report_extract };
+	int rc = open_layer(NULL);
+
+	if (rc != 0)
+		return rc;
+	OWN((void)mkdir("root", 0700));
+	OWN(o.to.root = open("root", O_RDONLY | O_DIRECTORY));
+	assert_true(o.to.root >= 0);
+	rc = layer_extract(layer, blobs_file_blobs(blobs), &o);
+	if (rc != 0 && !got.warned)
+		fail_msg("%s, %s: %d, but nothing is said", way->name,
+		    suffers_plan, rc);
+	fault_direct++;
+	if (rc == 0)
+		take_extracted(o.to.root);
+	close(o.to.root);
+	assert_int_equal(nftw("root", remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	fault_direct--;
+	close_layer();
+	return rc;
+}
+
 /* Merging */
 
 static int
@@ -452,7 +532,7 @@ packing(void **state)
 	suffers_kinds = 1 << FAULT_MALLOC;
 	for (size_t i = 0; i < WAYS; i++) {
 		way = &ways[i];
-		suffers_first = i % 2 == 0 ? 1000 : 10;
+		suffers_first = i % 6 == 0 ? 1000 : 10;
 		suffers(way->name, pack);
 	}
 	suffers_kinds = UINT64_MAX;
@@ -582,6 +662,17 @@ verifying(void **state)
 }
 
 static void
+extracting(void **state)
+{
+	(void)state;
+	suffers_first = suffers_last = 15;
+	suffers_turns = 5;
+	way = &ways[1];
+	SUFFERS(extract);
+	suffers_last = 1;
+}
+
+static void
 merging(void **state)
 {
 	(void)state;
@@ -652,6 +743,7 @@ main(void)
 		cmocka_unit_test(reading),
 		cmocka_unit_test(damage),
 		cmocka_unit_test(verifying),
+		cmocka_unit_test(extracting),
 		cmocka_unit_test(merging),
 	};
 
