@@ -216,6 +216,33 @@ test_spans(void **state)
 	http_spans_free(&s);
 }
 
+/* Ranges that end beyond the largest offset */
+static void
+test_far_spans(void **state)
+{
+	static const struct {
+		uint64_t offset, length;
+		int rc;
+	} rows[] = {
+		{ INT64_MAX - 1, 1, 0 }, { INT64_MAX, 0, 0 },
+		{ INT64_MAX, 1, -EINVAL }, { 1, INT64_MAX, -EINVAL },
+		{ 0, INT64_MAX, 0 }, { (uint64_t)INT64_MAX + 1, 0, -EINVAL },
+		{ (uint64_t)INT64_MAX + 1, 1, -EINVAL },
+		{ UINT64_MAX, 1, -EINVAL }, { 0, UINT64_MAX, -EINVAL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct layer_range r = { .offset = rows[i].offset,
+			.length = rows[i].length };
+		struct http_spans s;
+
+		assert_int_equal(http_spans_plan(&s, &r, 1, 1, 1), rows[i].rc);
+		if (rows[i].rc == 0)
+			http_spans_free(&s);
+	}
+}
+
 int
 main(void)
 {
@@ -227,6 +254,7 @@ main(void)
 		cmocka_unit_test(test_multipart),
 		cmocka_unit_test(test_multipart_bad),
 		cmocka_unit_test(test_spans),
+		cmocka_unit_test(test_far_spans),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

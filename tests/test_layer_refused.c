@@ -680,6 +680,25 @@ merging(void **state)
 	SUFFERS(merge_modes);
 }
 
+/* More layers than a node can number */
+static void
+many_layers(void **state)
+{
+	enum { MANY = UINT16_MAX + 1 };
+	struct layer **all = calloc(MANY, sizeof(*all));
+	struct merge *t;
+
+	(void)state;
+	way = &ways[0];
+	assert_int_equal(open_layer(NULL), 0);
+	for (size_t i = 0; i < MANY; i++)
+		all[i] = layer;
+	assert_int_equal(merge_build(&t, all, MANY, MERGE_MERGED, why), -EFBIG);
+	assert_true(*why != '\0');
+	close_layer();
+	free(all);
+}
+
 /* The archive */
 
 /* Compresses the archive in many blocks, so that it has many points. */
@@ -745,6 +764,7 @@ main(void)
 		cmocka_unit_test(verifying),
 		cmocka_unit_test(extracting),
 		cmocka_unit_test(merging),
+		cmocka_unit_test(many_layers),
 	};
 
 	return cmocka_run_group_tests(tests, begin_all, end_all);

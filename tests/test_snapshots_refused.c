@@ -279,9 +279,12 @@ open_again(void)
 	bool warned = got.warned;
 	unsigned count = 0;
 
+	unmounts = 0;
 	if (snapshots_open(&s, root, &layers, why) != 0 ||
 	    snapshots_list(s, NULL, 0, take_listed, &count, why) != 0)
 		fail_msg("%s: opened again: %s", suffers_plan, why);
+	/* nothing was mounted there */
+	assert_int_equal(unmounts, 0);
 	if (count_dirs() != count)
 		fail_msg("%s: %u snapshots, but %u directories",
 		    suffers_plan, count, count_dirs());
