@@ -669,6 +669,11 @@ extracting(void **state)
 	suffers_turns = 5;
 	way = &ways[1];
 	SUFFERS(extract);
+	/* what is extracted is planned after the layer is opened */
+	suffers_kinds = SUFFERS_KIND(MALLOC);
+	suffers_first = 100;
+	SUFFERS(extract);
+	suffers_kinds = UINT64_MAX;
 	suffers_last = 1;
 }
 
