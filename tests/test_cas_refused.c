@@ -374,10 +374,15 @@ updating(void **state)
 	(void)state;
 	suffers_first = suffers_last = 2;
 	suffers_turns = 1;
-	suffers_kinds = KIND(LIBRARY) | KIND(OPENAT) | KIND(READ) | KIND(GETDENTS) | KIND(LINKAT) | KIND(STAT);
+	suffers_kinds = KIND(LIBRARY) | KIND(OPENAT) | KIND(READ) |
+	    KIND(GETDENTS) | KIND(LINKAT) | KIND(STAT);
 	SUFFERS(update);
 	suffers_kinds = KIND(MALLOC);
 	SUFFERS(update_mastered);
+	/* the revision before is read first */
+	suffers_first = 30;
+	SUFFERS(update);
+	suffers_first = 2;
 	/* objects are copied if they cannot be linked, unlike the first files */
 	suffers_kinds = KIND(MALLOC) | KIND(OPENAT) | KIND(READ) |
 	    KIND(WRITE) | KIND(CLOSE);
