@@ -350,7 +350,7 @@ static void
 publishing(void **state)
 {
 	(void)state;
-	suffers_first = suffers_last = 4;
+	suffers_first = suffers_last = 2;
 	suffers_turns = 1;
 	suffers_kinds = ~(KIND(LIBRARY) | KIND(MALLOC));
 	SUFFERS(make);
