@@ -18,7 +18,7 @@ if(LAYERPACK_BUILT)
         target_link_libraries(test_cas_unit PRIVATE ${LAYERPACK_LIBRARIES}
             PkgConfig::ZLIB)
         wrap_symbol(cas_unit digest_once)
-        unit_test(cas_rows)
+        unit_test(cas_rows ${fault_seam})
         target_include_directories(test_cas_rows PRIVATE
             ${CMAKE_SOURCE_DIR}/src/lazy/cvmfs)
         target_link_libraries(test_cas_rows PRIVATE ${LAYERPACK_LIBRARIES})

@@ -7,6 +7,8 @@
  */
 #include "cas_read.h"
 
+#include "sys_fault.h"
+
 #include "base/bytes.h"
 #include "base/strbuf.h"
 #include "base/sys.h"
@@ -346,11 +348,48 @@ values(void **state)
 	digest_algo_close(md5);
 }
 
+/* Attributes are unpacked whole, or not at all if memory runs out. */
+static void
+attributes(void **state)
+{
+	enum { CHUNK = (256 << 10) - 16, MOST = 200 };
+	static const uint8_t packed[] = { 1, 2, 1, 3, 'a', 'x', 'y', 'z', 2,
+		0, 'b', 'c' };
+	unsigned done = 0;
+
+	(void)state;
+	for (size_t left = 0; left < MOST; left++) {
+		struct arena a = { .chunks = NULL };
+		struct tar_xattr *x = NULL;
+		size_t count;
+		int rc;
+
+		assert_true(fault_plan(""));
+		assert_non_null(arena_take(&a, CHUNK - left));
+		assert_true(fault_plan("malloc:1+:ENOMEM"));
+		rc = cas_unpack_xattrs(&a, packed, sizeof(packed), &x, &count);
+		assert_true(fault_plan(""));
+		if (rc == 0) {
+			assert_int_equal(count, 2);
+			assert_string_equal(x[0].name, "a");
+			assert_memory_equal(x[0].value, "xyz", 3);
+			assert_string_equal(x[1].name, "bc");
+			assert_int_equal(x[1].length, 0);
+			done++;
+		} else {
+			assert_int_equal(rc, -ENOMEM);
+		}
+		arena_free(&a);
+	}
+	assert_in_range(done, 50, MOST - 50);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values),
+		cmocka_unit_test(attributes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
