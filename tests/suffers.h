@@ -9,20 +9,13 @@
 #ifndef COLDPRESS_TESTS_SUFFERS_H
 #define COLDPRESS_TESTS_SUFFERS_H
 
-#include "sys_fault.h"
+#include "refused.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 enum { SUFFERS_MOST = 1 << 20 };
 
@@ -32,27 +25,41 @@ static struct suffered {
 	bool warned;
 } got, usual;
 
-/*
- * The first and the last calls of each kind are refused, and at most so many,
- * spread over the others.
- */
-static unsigned long suffers_first = 30, suffers_last = 1, suffers_turns = 100;
+static const struct refusal suffers_refusals[] = {
+	{ FAULT_MALLOC, ":ENOMEM", 0, false }, { FAULT_MALLOC, "+:ENOMEM", 0, false },
+	{ FAULT_OPENAT, ":EMFILE", 0, false },
+	{ FAULT_READ, ":EIO", 0, false }, { FAULT_READ, ":short", 0, false },
+	{ FAULT_PREAD, ":EIO", 0, false }, { FAULT_PREAD, ":short", 0, false },
+	{ FAULT_WRITE, ":ENOSPC", 0, false }, { FAULT_WRITE, ":short", 0, false },
+	{ FAULT_PWRITE, ":ENOSPC", 0, false }, { FAULT_PWRITE, ":short", 0, false },
+	{ FAULT_LSEEK, ":EIO", 0, false }, { FAULT_FTRUNCATE, ":EIO", 0, false },
+	{ FAULT_CLOSE, ":EIO", 0, false }, { FAULT_FSYNC, ":EIO", 0, false },
+	{ FAULT_DUP, ":EMFILE", 0, false }, { FAULT_PIPE, ":EMFILE", 0, false },
+	{ FAULT_GETDENTS, ":EIO", 0, false }, { FAULT_STAT, ":EIO", 0, false },
+	{ FAULT_READLINKAT, ":EIO", 0, false }, { FAULT_MKDIRAT, ":ENOSPC", 0, false },
+	{ FAULT_SYMLINKAT, ":ENOSPC", 0, false }, { FAULT_MKNODAT, ":EPERM", 0, false },
+	{ FAULT_LINKAT, ":EMLINK", 0, false }, { FAULT_LINKAT, ":EIO", 0, false },
+	{ FAULT_RENAMEAT, ":EIO", 0, false }, { FAULT_UNLINKAT, ":EIO", 0, false },
+	{ FAULT_CHOWN, ":EPERM", 0, false }, { FAULT_CHMOD, ":EPERM", 0, false },
+	{ FAULT_UTIMENS, ":EPERM", 0, false }, { FAULT_SETXATTR, ":ENOSPC", 0, false },
+	{ FAULT_THREAD, ":EAGAIN", 0, false }, { FAULT_MMAP, ":ENOMEM", 0, false },
+	{ FAULT_LOCK, ":EIO", 0, false }, { FAULT_LIBRARY, ":ENOMEM", 0, false },
+};
+
+/* What is refused now, and which of the calls of each kind are. */
+static struct refused suffers_run = { .refusals = suffers_refusals,
+	.refusal_count = sizeof(suffers_refusals) / sizeof(suffers_refusals[0]),
+	.first = 30, .last = 1, .turns = 100 };
 
 /* The kinds of calls, or all. */
 #define SUFFERS_KIND(name) (UINT64_C(1) << FAULT_##name)
 static uint64_t suffers_kinds = UINT64_MAX;
-
-/* A plan for all runs, "" or with a comma at its end. */
-static const char *suffers_always = "";
 
 /* The kinds of calls whose errors are those of the run. */
 static uint64_t suffers_exact;
 
 /* Looks at what a run left, without faults; or NULL. */
 static void (*suffers_after)(void);
-
-/* What is refused now. */
-static char suffers_plan[128];
 
 /* A call of the test itself, which is not refused. */
 #define OWN(call) (fault_direct++, (call), fault_direct--)
@@ -62,7 +69,7 @@ static inline int
 explained(int rc, const char *why)
 {
 	if (rc != 0 && *why == '\0')
-		fail_msg("%s: %d without a reason", suffers_plan, rc);
+		fail_msg("%s: %d without a reason", suffers_run.call, rc);
 	return rc;
 }
 
@@ -87,31 +94,6 @@ take_text(const char *s)
 	take(s, strlen(s) + 1);
 }
 
-/* A kind of call, and how it fails. */
-static const struct suffers_refusal {
-	enum fault_kind kind;
-	const char *what;
-} suffers_refusals[] = {
-	{ FAULT_MALLOC, ":ENOMEM" }, { FAULT_MALLOC, "+:ENOMEM" },
-	{ FAULT_OPENAT, ":EMFILE" },
-	{ FAULT_READ, ":EIO" }, { FAULT_READ, ":short" },
-	{ FAULT_PREAD, ":EIO" }, { FAULT_PREAD, ":short" },
-	{ FAULT_WRITE, ":ENOSPC" }, { FAULT_WRITE, ":short" },
-	{ FAULT_PWRITE, ":ENOSPC" }, { FAULT_PWRITE, ":short" },
-	{ FAULT_LSEEK, ":EIO" }, { FAULT_FTRUNCATE, ":EIO" },
-	{ FAULT_CLOSE, ":EIO" }, { FAULT_FSYNC, ":EIO" },
-	{ FAULT_DUP, ":EMFILE" }, { FAULT_PIPE, ":EMFILE" },
-	{ FAULT_GETDENTS, ":EIO" }, { FAULT_STAT, ":EIO" },
-	{ FAULT_READLINKAT, ":EIO" }, { FAULT_MKDIRAT, ":ENOSPC" },
-	{ FAULT_SYMLINKAT, ":ENOSPC" }, { FAULT_MKNODAT, ":EPERM" },
-	{ FAULT_LINKAT, ":EMLINK" }, { FAULT_LINKAT, ":EIO" },
-	{ FAULT_RENAMEAT, ":EIO" }, { FAULT_UNLINKAT, ":EIO" },
-	{ FAULT_CHOWN, ":EPERM" }, { FAULT_CHMOD, ":EPERM" },
-	{ FAULT_UTIMENS, ":EPERM" }, { FAULT_SETXATTR, ":ENOSPC" },
-	{ FAULT_THREAD, ":EAGAIN" }, { FAULT_MMAP, ":ENOMEM" },
-	{ FAULT_LOCK, ":EIO" }, { FAULT_LIBRARY, ":ENOMEM" },
-};
-
 static inline unsigned
 suffers_files(void)
 {
@@ -133,74 +115,51 @@ suffers_once(int (*run)(void))
 	return run();
 }
 
+/* Checks a run that has ended, whose result is rc. */
 static inline void
-suffers_refused(const char *name, int (*run)(void),
-    const struct suffers_refusal *r, unsigned long k)
+suffers_judge(const struct refused *f, unsigned files, int input, int rc)
 {
-	unsigned files = suffers_files();
-	int input = fcntl(STDIN_FILENO, F_GETFD);
-	long blocks = fault_blocks();
-	const char *plan = suffers_plan;
-	int rc;
+	const struct refusal *r = f->refusal;
 
-	snprintf(suffers_plan, sizeof(suffers_plan), "%s%s:%lu%s",
-	    suffers_always, fault_names[r->kind], k, r->what);
-	assert_true(fault_plan(plan));
-	rc = suffers_once(run);
-	assert_true(fault_plan(""));
 	if (suffers_after != NULL)
 		suffers_after();
-	if (fault_blocks() != blocks)
-		fail_msg("%s, %s: %ld blocks left", name, plan,
-		    fault_blocks() - blocks);
+	refused_end(f);
 	if (fcntl(STDIN_FILENO, F_GETFD) != input)
-		fail_msg("%s, %s: closed what is not its own", name, plan);
+		fail_msg("%s, %s: closed what is not its own", f->name, f->call);
 	/* a server in this process closes its own a little later */
 	for (int i = 0; suffers_files() > files; i++) {
 		if (i == 2000)
-			fail_msg("%s, %s: descriptors left", name, plan);
+			fail_msg("%s, %s: descriptors left", f->name, f->call);
 		usleep(500);
 	}
 	if (rc > 0 || (rc == 0 && !got.warned && (got.len != usual.len ||
 	    memcmp(got.p, usual.p, got.len) != 0)))
-		fail_msg("%s, %s: %d, other bytes", name, plan, rc);
-	if ((suffers_exact >> r->kind & 1) != 0 && rc != 0 && strcmp(strerrorname_np(-rc),
-	    strchr(r->what, 'E')) != 0)
-		fail_msg("%s, %s: %d", name, plan, rc);
+		fail_msg("%s, %s: %d, other bytes", f->name, f->call, rc);
+	if ((suffers_exact >> r->kind & 1) != 0 && rc != 0 &&
+	    strcmp(strerrorname_np(-rc), strchr(r->what, 'E')) != 0)
+		fail_msg("%s, %s: %d", f->name, f->call, rc);
 	/* neither is it mistaken for damage */
 	if (rc != 0 && rc != -ENOMEM && r->kind == FAULT_MALLOC)
-		fail_msg("%s, %s: %d", name, plan, rc);
-}
-
-/* The next of n calls to be refused after call k. */
-static inline unsigned long
-suffers_next(unsigned long k, unsigned long n)
-{
-	unsigned long last = n < suffers_last ? 1 : n - suffers_last + 1;
-
-	if (k < suffers_first || k >= last)
-		return k + 1;
-	k += 1 + n / suffers_turns;
-	return k < last ? k : last;
+		fail_msg("%s, %s: %d", f->name, f->call, rc);
 }
 
 /* Each call is refused in turn, or that call and all later ones. */
 static inline void
 suffers(const char *name, int (*run)(void))
 {
-	unsigned long n[FAULT_KINDS];
+	struct refused *f = &suffers_run;
 	int rc;
 
+	f->name = name;
 	/* once for what libraries keep, too */
 	for (int i = 0; i < 2; i++) {
-		size_t len = strlen(suffers_always);
+		size_t len = f->always != NULL ? strlen(f->always) : 1;
 
-		snprintf(suffers_plan, sizeof(suffers_plan), "%.*s",
-		    len > 0 ? (int)len - 1 : 0, suffers_always);
-		assert_true(fault_plan(suffers_plan));
+		snprintf(f->call, sizeof(f->call), "%.*s", (int)len - 1,
+		    f->always != NULL ? f->always : "");
+		assert_true(fault_plan(f->call));
 		rc = suffers_once(run);
-		for (int k = 0; k < FAULT_KINDS; k++)
-			n[k] = fault_count((enum fault_kind)k);
+		refused_count(f);
 		assert_true(fault_plan(""));
 		if (suffers_after != NULL)
 			suffers_after();
@@ -208,15 +167,18 @@ suffers(const char *name, int (*run)(void))
 	if (rc != 0 || got.warned || got.len == 0)
 		fail_msg("%s: %d", name, rc);
 	usual = got;
-	for (size_t i = 0; i < sizeof(suffers_refusals) /
-	    sizeof(suffers_refusals[0]); i++) {
-		const struct suffers_refusal *r = &suffers_refusals[i];
+	for (int i = 0; i < FAULT_KINDS; i++)
+		if ((suffers_kinds >> i & 1) == 0)
+			f->calls[i] = 0;
+	for (;;) {
+		unsigned files = suffers_files();
+		int input = fcntl(STDIN_FILENO, F_GETFD);
 
-		if ((suffers_kinds >> r->kind & 1) == 0)
-			continue;
-		for (unsigned long k = 1; k <= n[r->kind];
-		    k = suffers_next(k, n[r->kind]))
-			suffers_refused(name, run, r, k);
+		if (!refused_next(f))
+			break;
+		rc = suffers_once(run);
+		assert_true(fault_plan(""));
+		suffers_judge(f, files, input, rc);
 	}
 }
 

@@ -34,7 +34,7 @@ is_there(struct cache *c, unsigned i)
 
 	fill(right, i);
 	if (n >= 0 && (n != LENGTH || memcmp(buf, right, LENGTH) != 0))
-		fail_msg("%s: range %u: %zd", suffers_plan, i, n);
+		fail_msg("%s: range %u: %zd", suffers_run.call, i, n);
 	return n >= 0;
 }
 
@@ -71,7 +71,7 @@ use(void)
 	rc = cache_text_read(fd, "text", TEXT, &text, &len);
 	note(rc == 0);
 	if (rc == 0 && (len != TEXT || memcmp(text, document, TEXT) != 0))
-		fail_msg("%s: another document", suffers_plan);
+		fail_msg("%s: another document", suffers_run.call);
 	if (rc == 0)
 		sys_free(text);
 	cache_close(c);
@@ -91,10 +91,10 @@ look(void)
 	for (unsigned i = 0; i < SOME; i++)
 		found += is_there(c, i);
 	/* no error of reading is taken for damage */
-	if (kept && strncmp(suffers_plan, "pread", 5) == 0 && found != SOME)
-		fail_msg("%s: %u ranges", suffers_plan, found);
+	if (kept && strncmp(suffers_run.call, "pread", 5) == 0 && found != SOME)
+		fail_msg("%s: %u ranges", suffers_run.call, found);
 	if (kept && du() > LIMIT + 8192)
-		fail_msg("%s: more than the limit", suffers_plan);
+		fail_msg("%s: more than the limit", suffers_run.call);
 	for (unsigned i = 0; i < SOME; i++) {
 		assert_int_equal(write_one(c, i), 0);
 		assert_true(is_there(c, i));
@@ -110,8 +110,8 @@ static void
 refused(void **state)
 {
 	(void)state;
-	suffers_first = 40;
-	suffers_turns = 20;
+	suffers_run.first = 40;
+	suffers_run.turns = 20;
 	suffers_exact = UINT64_MAX;
 	suffers_after = look;
 	for (int i = 0; i < 2; i++) {

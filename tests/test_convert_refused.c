@@ -15,7 +15,6 @@
 #include "scratch.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,7 +34,7 @@ report(void *arg, bool fatal, const char *what, const char *reason)
 {
 	(void)arg;
 	if (*what == '\0' || *reason == '\0')
-		fail_msg("%s: %s: no reason", suffers_plan, what);
+		fail_msg("%s: %s: no reason", suffers_run.call, what);
 	snprintf(said, sizeof(said), "%s: %s", what, reason);
 	got.warned |= !fatal;
 }
@@ -50,15 +49,6 @@ made(void *arg, const struct oci_blob *before, const struct oci_blob *after,
 	take_number(r->entries);
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	(void)st;
-	(void)type;
-	(void)f;
-	return remove(path);
-}
-
 /* Checks that all blobs to which a document refers are there. */
 static void
 check_references(const char *text)
@@ -71,7 +61,7 @@ check_references(const char *text)
 		at += sizeof(mark) - 1;
 		snprintf(path, sizeof(path), "to/blobs/sha256/%.64s", at);
 		if (access(path, F_OK) != 0)
-			fail_msg("%s: %s is missing", suffers_plan, path);
+			fail_msg("%s: %s is missing", suffers_run.call, path);
 	}
 }
 
@@ -135,7 +125,7 @@ convert(void)
 		if (rc == 0)
 			rc = convert_commit(c);
 		if (rc != 0 && *said == '\0')
-			fail_msg("%s: %d, but nothing is said", suffers_plan,
+			fail_msg("%s: %d, but nothing is said", suffers_run.call,
 			    rc);
 		convert_close(c);
 	}
@@ -148,12 +138,11 @@ convert(void)
 		take_number(r.soci);
 		take_layout();
 	} else if (access("to", F_OK) == 0 &&
-	    strstr(suffers_plan, "fsync") == NULL) {
-		fail_msg("%s: the layout is there", suffers_plan);
+	    strstr(suffers_run.call, "fsync") == NULL) {
+		fail_msg("%s: the layout is there", suffers_run.call);
 	}
 	if (access("to", F_OK) == 0)
-		assert_int_equal(nftw("to", remove_one, 8, FTW_DEPTH |
-		    FTW_PHYS), 0);
+		assert_int_equal(scratch_remove("to"), 0);
 	/* what could not be removed has another name */
 	(void)!system("rm -rf .to* to*");
 	fault_direct--;
@@ -166,8 +155,8 @@ refused(void **state)
 	static const enum layer_kind kinds[] = { LAYER_ESTARGZ, LAYER_ZTOC };
 
 	(void)state;
-	suffers_first = suffers_last = 10;
-	suffers_turns = 3;
+	suffers_run.first = suffers_run.last = 5;
+	suffers_run.turns = 1;
 	for (size_t i = 0; i < 2; i++) {
 		kind = kinds[i];
 		suffers(layer_kind_name(kind), convert);
@@ -250,7 +239,7 @@ end_all(void **state)
 	close(from);
 	if (chdir("/") != 0)
 		return 1;
-	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return scratch_remove(dir);
 }
 
 int

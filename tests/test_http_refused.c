@@ -24,7 +24,7 @@ take_some(void *arg, uint64_t offset, const void *data, size_t len)
 	uint64_t *at = arg;
 
 	if (offset + len > SIZE || memcmp(content + offset, data, len) != 0)
-		fail_msg("%s: other bytes at %llu", suffers_plan,
+		fail_msg("%s: other bytes at %llu", suffers_run.call,
 		    (unsigned long long)offset);
 	*at = offset + len > *at ? offset + len : *at;
 	return *at > 100000 ? -EDOM : 0;
@@ -52,7 +52,7 @@ use_object(struct http *h, struct http_object *o)
 		rc = http_read(o, r, 3, HTTP_READ);
 	for (int i = 0; rc == 0 && i < 3; i++)
 		if (memcmp(buf[i], content + r[i].offset, r[i].length) != 0)
-			fail_msg("%s: other bytes", suffers_plan);
+			fail_msg("%s: other bytes", suffers_run.call);
 	if (rc != 0) {
 		http_object_why(o, reason);
 		return explained(rc, reason);
@@ -60,7 +60,7 @@ use_object(struct http *h, struct http_object *o)
 	rc = http_get(h, url, "a/b", SIZE, &d, reason);
 	if (rc == 0 && (d.body.len != SIZE || memcmp(d.body.data, content,
 	    SIZE) != 0))
-		fail_msg("%s: another document", suffers_plan);
+		fail_msg("%s: another document", suffers_run.call);
 	http_document_free(&d);
 	if (explained(rc, reason) != 0)
 		return rc;
@@ -101,8 +101,8 @@ static void
 refused(void **state)
 {
 	(void)state;
-	suffers_first = 40;
-	suffers_turns = 15;
+	suffers_run.first = 40;
+	suffers_run.turns = 15;
 	mode = SERVER_GOOD;
 	SUFFERS(run);
 	mode = SERVER_TOKEN;

@@ -9,6 +9,7 @@
 #include "suffers.h"
 
 #include "kinds_made.h"
+#include "scratch.h"
 #include "vfs_served.h"
 
 #include "lazy/pull/pull.h"
@@ -33,7 +34,7 @@ note_failure(void *arg, const char *name, const char *reason)
 {
 	(void)arg;
 	if (*name == '\0' || *reason == '\0')
-		fail_msg("%s: %s: no reason", suffers_plan, name);
+		fail_msg("%s: %s: no reason", suffers_run.call, name);
 	failures++;
 	snprintf(said, sizeof(said), "%s", reason);
 }
@@ -181,7 +182,7 @@ pull(int (*to)(struct pull *p))
 	if (rc == 0)
 		rc = to(&p);
 	if ((rc != 0) != (failures > 0))
-		fail_msg("%s: %d, reported %u times", suffers_plan, rc,
+		fail_msg("%s: %d, reported %u times", suffers_run.call, rc,
 		    failures);
 	pull_close(&p);
 	http_close(o.http);
@@ -204,7 +205,7 @@ to_directory(struct pull *p)
 		take_number(p->attributes);
 		take_tree("root");
 	}
-	remove_all("root");
+	assert_int_equal(scratch_remove("root"), 0);
 	return rc;
 }
 
@@ -222,10 +223,10 @@ to_layout(struct pull *p)
 	if (rc == 0)
 		take_tree("layout");
 	else if (access("layout", F_OK) == 0 &&
-	    strstr(suffers_plan, "fsync") == NULL)
-		fail_msg("%s: the layout is there", suffers_plan);
+	    strstr(suffers_run.call, "fsync") == NULL)
+		fail_msg("%s: the layout is there", suffers_run.call);
 	if (access("layout", F_OK) == 0)
-		remove_all("layout");
+		assert_int_equal(scratch_remove("layout"), 0);
 	return rc;
 }
 
@@ -250,8 +251,8 @@ refused(void **state)
 	tag = "right.index";
 	platform = "linux/toy";
 	max_B = 1 << 20;
-	suffers_first = 20;
-	suffers_turns = 20;
+	suffers_run.first = 20;
+	suffers_run.turns = 20;
 	SUFFERS(unpack);
 	SUFFERS(keep);
 }

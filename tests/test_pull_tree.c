@@ -11,22 +11,12 @@
 
 #include "base/fdio.h"
 
-#include <ftw.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static char dir[SCRATCH_B];
 static char why[LAYER_WHY];
-
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	(void)st;
-	(void)type;
-	(void)f;
-	return remove(path);
-}
 
 static int
 open_root(void)
@@ -43,7 +33,7 @@ static void
 remove_root(void)
 {
 	fault_direct++;
-	assert_int_equal(nftw("root", remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(scratch_remove("root"), 0);
 	fault_direct--;
 }
 
@@ -281,7 +271,7 @@ unpack_both(void)
 		take_number(counts.entries);
 		/* an attribute that cannot be set is counted */
 		got.warned = counts.attributes > 0 &&
-		    strstr(suffers_plan, "xattr") != NULL;
+		    strstr(suffers_run.call, "xattr") != NULL;
 		fault_direct++;
 		take_tree(root);
 		fault_direct--;
@@ -306,8 +296,8 @@ refused(void **state)
 	put_lines(&above, lines);
 	assert_true(fault_plan(""));
 	below = kinds_file(0);
-	suffers_first = 40;
-	suffers_turns = 20;
+	suffers_run.first = 40;
+	suffers_run.turns = 20;
 	SUFFERS(unpack_both);
 	close(below);
 }

@@ -14,7 +14,6 @@
 
 #include "filter.h"
 
-#include <ftw.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -230,7 +229,7 @@ change(void)
 	 * L and K when they were created and when they were down, and in vain M;
 	 * what is mounted again is unmounted before
 	 */
-	if (*suffers_plan == '\0') {
+	if (*suffers_run.call == '\0') {
 		assert_int_equal(mounts, 5);
 		assert_int_equal(unmounts, 4);
 	}
@@ -262,15 +261,6 @@ count_dirs(void)
 	return n;
 }
 
-static int
-remove_one(const char *path, const struct stat *st, int type, struct FTW *f)
-{
-	(void)st;
-	(void)type;
-	(void)f;
-	return remove(path);
-}
-
 /* Opens the root as it was left; what it has does not count. */
 static void
 open_again(void)
@@ -282,14 +272,14 @@ open_again(void)
 	unmounts = 0;
 	if (snapshots_open(&s, root, &layers, why) != 0 ||
 	    snapshots_list(s, NULL, 0, take_listed, &count, why) != 0)
-		fail_msg("%s: opened again: %s", suffers_plan, why);
+		fail_msg("%s: opened again: %s", suffers_run.call, why);
 	/* nothing was mounted there */
 	assert_int_equal(unmounts, 0);
 	if (count_dirs() != count)
 		fail_msg("%s: %u snapshots, but %u directories",
-		    suffers_plan, count, count_dirs());
+		    suffers_run.call, count, count_dirs());
 	snapshots_close(s);
-	assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(scratch_remove(root), 0);
 	got.len = len;
 	got.warned = warned;
 }
@@ -321,8 +311,8 @@ static void
 refused(void **state)
 {
 	(void)state;
-	suffers_first = 25;
-	suffers_turns = 80;
+	suffers_run.first = 25;
+	suffers_run.turns = 80;
 	suffers_after = open_again;
 	SUFFERS(run);
 }
@@ -368,7 +358,7 @@ exhausted(void **state)
 	assert_in_range(failed, MOST, (PLANS - 1) * MOST);
 	snapshots_close(s);
 	arena_free(&arena);
-	assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(scratch_remove(root), 0);
 }
 
 /* So does that of a filter. */

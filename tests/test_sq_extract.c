@@ -10,10 +10,10 @@
 #include "base/sys.h"
 #include "image/squashfs/read/extract.h"
 #include "imgsrc_made.h"
+#include "scratch.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 
@@ -129,21 +129,6 @@ is_part(void)
 	return true;
 }
 
-static int
-remove_name(const char *name, const struct stat *st, int type, struct FTW *at)
-{
-	(void)st;
-	(void)type;
-	(void)at;
-	return remove(name);
-}
-
-static void
-remove_tree(const char *name)
-{
-	assert_int_equal(nftw(name, remove_name, 9, FTW_DEPTH | FTW_PHYS), 0);
-}
-
 /* Extracting */
 
 static void
@@ -187,7 +172,7 @@ extract(unsigned threads)
 	said[0] = '\0';
 	missed = 0;
 	if (access("out", F_OK) == 0)
-		remove_tree("out");
+		assert_int_equal(scratch_remove("out"), 0);
 	assert_int_equal(mkdir("out", 0700), 0);
 	rc = sq_file_open(&f, &from, &why);
 	if (rc == 0) {
@@ -474,7 +459,7 @@ end(void **state)
 	(void)state;
 	made_end(&image);
 	assert_int_equal(chdir("/"), 0);
-	remove_tree(dir);
+	assert_int_equal(scratch_remove(dir), 0);
 	return 0;
 }
 

@@ -54,7 +54,7 @@ read_part(const char *path, unsigned file, uint64_t at, size_t size)
 	size_t copied;
 
 	if (n >= 0 && (n != (ssize_t)size || !fake_is(file, at, r.data, size)))
-		fail_msg("%s: %s at %u", suffers_plan, path, (unsigned)at);
+		fail_msg("%s: %s at %u", suffers_run.call, path, (unsigned)at);
 	if (n >= 0)
 		take(r.data, size < 100 ? size : 100);
 	if (n >= 0)
@@ -63,7 +63,7 @@ read_part(const char *path, unsigned file, uint64_t at, size_t size)
 	copied = w.s.trace == NULL ? 0 : vfs_copy_traced(&w.s, (uint32_t)
 	    vfs_find(&w, path), &from, size, buf);
 	if (!fake_is(file, from, buf, copied))
-		fail_msg("%s: a copy of %s", suffers_plan, path);
+		fail_msg("%s: a copy of %s", suffers_run.call, path);
 	free(buf);
 	return n < 0 ? (int)n : 0;
 }
@@ -89,7 +89,7 @@ static void
 judge(int rc)
 {
 	if (rc != 0 && *w.said == '\0')
-		fail_msg("%s: %d, but nothing is said", suffers_plan, rc);
+		fail_msg("%s: %d, but nothing is said", suffers_run.call, rc);
 	got.warned = rc == 0 && *w.said != '\0';
 }
 
@@ -203,7 +203,7 @@ visit(struct vfs_store *s)
 		n = vfs_store_blob_read(l, buf, sizeof(buf), 100);
 		if (n >= 0 && (n != sizeof(buf) || memcmp(buf,
 		    served_layer.made.b.data + 100, sizeof(buf)) != 0))
-			fail_msg("%s: a blob", suffers_plan);
+			fail_msg("%s: a blob", suffers_run.call);
 		rc = n < 0 ? (int)n : 0;
 		vfs_store_blob_close(l);
 	}
@@ -257,8 +257,8 @@ static void
 local(void **state)
 {
 	(void)state;
-	suffers_first = 60;
-	suffers_turns = 20;
+	suffers_run.first = 60;
+	suffers_run.turns = 20;
 	SUFFERS(read_fakes);
 }
 
@@ -268,11 +268,11 @@ remote(void **state)
 	(void)state;
 	snprintf(name, sizeof(name), "docker://127.0.0.1:%u/img:latest",
 	    server_port(server));
-	suffers_first = 40;
-	suffers_turns = 20;
+	suffers_run.first = 40;
+	suffers_run.turns = 20;
 	SUFFERS(read_served);
 	kept = true;
-	suffers_first = suffers_turns = 15;
+	suffers_run.first = suffers_run.turns = 15;
 	suffers_after = empty;
 	SUFFERS(read_served);
 	suffers_after = NULL;
@@ -282,7 +282,7 @@ static void
 store(void **state)
 {
 	(void)state;
-	suffers_first = 30;
+	suffers_run.first = 30;
 	w.o.remote.cache_kept = false;
 	SUFFERS(shop);
 	/* then the manifest is asked for by the digest that it had */
