@@ -91,6 +91,20 @@ worker_close(void *ctx)
 	atomic_fetch_sub(&j->contexts, 1);
 }
 
+/*
+ * Takes some microseconds, and lets another thread run.  A thread that yields may
+ * wait for a whole time slice of other programs, so it does so once.
+ */
+static void
+dawdle(void)
+{
+	static _Atomic unsigned beats;
+
+	for (int i = 0; i < 2000; i++)
+		atomic_fetch_add(&beats, 1);
+	sched_yield();
+}
+
 static int
 work(void *job, void *ctx, struct slot *s)
 {
@@ -101,8 +115,7 @@ work(void *job, void *ctx, struct slot *s)
 	while (atomic_load(&j->started) < j->await)
 		sched_yield();
 	if (k % 7 == 0)
-		for (int i = 0; i < 20; i++)
-			sched_yield();
+		dawdle();
 	assert_int_equal(buf_reserve(&s->out, 8), 0);
 	store_le64(s->out.data, j->later ? k : k * k);
 	s->out.len = 8;
@@ -116,8 +129,7 @@ finish(void *job, void *ctx, struct slot *s)
 
 	assert_ptr_equal(job, ctx);
 	if (k % 5 == 0)
-		for (int i = 0; i < 20; i++)
-			sched_yield();
+		dawdle();
 	store_le64(s->out.data, k * k);
 	return add_check(0, s->out.data, 8);
 }
