@@ -32,6 +32,8 @@ struct btrfs_job {
 					 * algorithm */
 	bool *hopeless;			/* the sample of its first piece looks
 					 * incompressible */
+	atomic_bool *missed;		/* of each item: it has data where there
+					 * was none when chunks were listed */
 	struct fs_classes files;
 	struct btrfs_names names;
 	atomic_uint next;		/* next algorithm to add up */
@@ -121,8 +123,14 @@ pack_part(void *arg, void *worker, size_t item, uint64_t offset,
 				lo = mid;
 		}
 		/* it may have been a hole when the chunks were listed */
-		if (lo == hi || b->numbers[lo] != number)
+		if (lo == hi || b->numbers[lo] != number) {
+			size_t n = size - offset < BTRFS_CHUNK ?
+			    (size_t)(size - offset) : BTRFS_CHUNK;
+
+			if (data[0] != 0 || memcmp(data, data + 1, n - 1) != 0)
+				atomic_store(&b->missed[item], true);
 			continue;
+		}
 		c = b->chunks + lo * b->job->count;
 		if (offset == 0 || size - offset < BTRFS_CHUNK ||
 		    data[0] != 0 ||
@@ -139,7 +147,7 @@ pack_part(void *arg, void *worker, size_t item, uint64_t offset,
 
 /*
  * Lists the chunks of a file that are not holes.  A sparse file that cannot be
- * opened has none.
+ * opened has none; if it can be later, that is reported.
  */
 static int
 list_chunks(struct btrfs_job *b, size_t i, struct fs_path *p)
@@ -255,7 +263,8 @@ run_btrfs(const struct fs_job *job)
 	/* list and allocate the chunks of all files */
 	b->first = sys_calloc(l->count + 1, sizeof(*b->first));
 	b->hopeless = sys_calloc(l->count + 1, sizeof(*b->hopeless));
-	if (b->first == NULL || b->hopeless == NULL)
+	b->missed = sys_calloc(l->count + 1, sizeof(*b->missed));
+	if (b->first == NULL || b->hopeless == NULL || b->missed == NULL)
 		goto out;
 	rc = 0;
 	for (size_t i = 0; rc == 0 && i < l->count; i++) {
@@ -271,6 +280,9 @@ run_btrfs(const struct fs_job *job)
 		rc = -ENOMEM;
 	if (rc == 0)
 		rc = fs_run(&run);
+	for (size_t i = 0; rc == 0 && i < l->count; i++)
+		if (atomic_load(&b->missed[i]))
+			job->on_error(job->arg, i, -EAGAIN);
 	if (rc == 0)
 		rc = btrfs_names_read(&b->names, l);
 	if (rc != 0)
@@ -285,6 +297,7 @@ out:
 	sys_free(b->first);
 	sys_free(b->numbers);
 	sys_free(b->hopeless);
+	sys_free(b->missed);
 	sys_free(b->chunks);
 	sys_free(b);
 	return rc;
