@@ -20,22 +20,23 @@
 #include <lzma.h>
 #include <math.h>
 #include <string.h>
+#include <sys/types.h>
 #include <zstd.h>
 
 /* A library's way to compress after a history, and back. */
 struct library {
-	/* Returns the size; 0 if it fails.  Sets t->cpu_s. */
-	size_t (*pack)(int level, const uint8_t *data, size_t len,
+	/* Returns the size, or -errno.  Sets t->cpu_s. */
+	ssize_t (*pack)(int level, const uint8_t *data, size_t len,
 	    size_t before, uint8_t *to, size_t room, struct advise_trial *t);
-	/* Returns whether `to` receives len bytes from `packed`.  Sets
+	/* Returns 0 if `to` receives len bytes from `packed`, or -errno.  Sets
 	 * t->back_cpu_s. */
-	bool (*back)(int level, const uint8_t *packed, size_t size,
+	int (*back)(int level, const uint8_t *packed, size_t size,
 	    const uint8_t *history, size_t before, uint8_t *to, size_t len,
 	    struct advise_trial *t);
 };
 
 /* With the parameters for a stream of unknown length, as pzc. */
-static size_t
+static ssize_t
 pack_zstd(int level, const uint8_t *data, size_t len, size_t before,
     uint8_t *to, size_t room, struct advise_trial *t)
 {
@@ -57,7 +58,7 @@ pack_zstd(int level, const uint8_t *data, size_t len, size_t before,
 	size_t left = 1;
 
 	if (c == NULL)
-		return 0;
+		return -ENOMEM;
 	for (size_t i = 0; i < sizeof(set) / sizeof(*set); i++)
 		ZSTD_CCtx_setParameter(c, set[i].parameter, set[i].value);
 	/* the first call, without data, takes the history */
@@ -71,10 +72,10 @@ pack_zstd(int level, const uint8_t *data, size_t len, size_t before,
 		t->cpu_s += advise_cpu_now(t);
 	}
 	ZSTD_freeCCtx(c);
-	return left != 0 ? 0 : out.pos;
+	return left != 0 ? -EIO : (ssize_t)out.pos;
 }
 
-static bool
+static int
 back_zstd(int level, const uint8_t *packed, size_t size,
     const uint8_t *history, size_t before, uint8_t *to, size_t len,
     struct advise_trial *t)
@@ -84,34 +85,35 @@ back_zstd(int level, const uint8_t *packed, size_t size,
 
 	(void)level;
 	if (c == NULL)
-		return false;
+		return -ENOMEM;
 	ZSTD_DCtx_setParameter(c, ZSTD_d_windowLogMax, 30);
 	t->back_cpu_s = -advise_cpu_now(t);
 	if (!ZSTD_isError(ZSTD_DCtx_refPrefix(c, history, before)))
 		n = ZSTD_decompressDCtx(c, to, len, packed, size);
 	t->back_cpu_s += advise_cpu_now(t);
 	ZSTD_freeDCtx(c);
-	return n == len;
+	return n == len ? 0 : -EIO;
 }
 
-static size_t
+static ssize_t
 pack_xz(int level, const uint8_t *data, size_t len, size_t before,
     uint8_t *to, size_t room, struct advise_trial *t)
 {
 	struct lzma2_params p;
 	struct lzma2_encoder *e;
-	ssize_t n = -1;
+	ssize_t n;
 
 	lzma2_params_of(&p, (unsigned)level);
 	e = lzma2_encoder_new(&p);
-	if (e != NULL && lzma2_begin(e, data - before, before,
-	    before + len) == 0) {
+	n = e == NULL ? -ENOMEM : lzma2_begin(e, data - before, before,
+	    before + len);
+	if (n == 0) {
 		t->cpu_s = -advise_cpu_now(t);
 		n = lzma2_finish(e, to, room);
 		t->cpu_s += advise_cpu_now(t);
 	}
 	lzma2_encoder_free(e);
-	return n < 0 ? 0 : (size_t)n;
+	return n;
 }
 
 /* Decodes len bytes of input, to `to` unless it is NULL.  Returns how many. */
@@ -135,30 +137,33 @@ run_xz(struct unlzma *u, const uint8_t *in, size_t len, bool eof, uint8_t *to,
 }
 
 /* The decoder gets the history as chunks that are not compressed. */
-static bool
+static int
 back_xz(int level, const uint8_t *packed, size_t size, const uint8_t *history,
     size_t before, uint8_t *to, size_t len, struct advise_trial *t)
 {
 	enum { CHUNK = 64 << 10, RESET = 1, STORED = 2 };
 	struct lzma2_params p;
 	struct unlzma *u = NULL;
-	bool same;
+	int rc;
 
 	lzma2_params_of(&p, (unsigned)level);
-	same = unlzma_open(&u) == 0 && unlzma_start(u, p.dict_B) == 0;
-	for (size_t at = 0, n; same && at < before; at += n) {
+	rc = unlzma_open(&u);
+	if (rc == 0)
+		rc = unlzma_start(u, p.dict_B);
+	for (size_t at = 0, n; rc == 0 && at < before; at += n) {
 		uint8_t head[3] = { at == 0 ? RESET : STORED };
 
 		n = before - at < CHUNK ? before - at : CHUNK;
 		store_be16(head + 1, (uint16_t)(n - 1));
 		(void)run_xz(u, head, sizeof(head), false, NULL, 0);
-		same = run_xz(u, history + at, n, false, NULL, 0) == n;
+		rc = run_xz(u, history + at, n, false, NULL, 0) == n ? 0 : -EIO;
 	}
 	t->back_cpu_s = -advise_cpu_now(t);
-	same = same && run_xz(u, packed, size, true, to, len) == len;
+	if (rc == 0 && run_xz(u, packed, size, true, to, len) != len)
+		rc = -EIO;
 	t->back_cpu_s += advise_cpu_now(t);
 	unlzma_close(u);
-	return same;
+	return rc;
 }
 
 static const struct library zstd = { pack_zstd, back_zstd },
@@ -171,16 +176,17 @@ time_part(const struct library *l, int level, const uint8_t *data, size_t len,
 {
 	uint8_t *again = sys_malloc(len);
 	double start;
-	bool same;
+	int rc;
 
 	if (again == NULL)
 		return -ENOMEM;
 	/* these pages exist already where a coder uses a slot again */
 	memset(again, 0, len);
-	same = l->back(level, to, (size_t)t->size, data - before, before, again,
+	rc = l->back(level, to, (size_t)t->size, data - before, before, again,
 	    len, t);
 	start = advise_cpu_now(t);
-	same = same && lzma_crc64(data, len, 0) == lzma_crc64(again, len, 0);
+	if (rc == 0 && lzma_crc64(data, len, 0) != lzma_crc64(again, len, 0))
+		rc = -EIO;
 	/* the checksum of an xz block, once each way */
 	if (l == &xz) {
 		start = (advise_cpu_now(t) - start) / 2;
@@ -188,7 +194,7 @@ time_part(const struct library *l, int level, const uint8_t *data, size_t len,
 		t->back_cpu_s += start;
 	}
 	sys_free(again);
-	return same ? 0 : -EIO;
+	return rc;
 }
 
 int
@@ -198,15 +204,16 @@ advise_after(const struct advise_candidate *c, const uint8_t *data, size_t len,
 	const struct library *l = strcmp(c->format, "zstd") == 0 ? &zstd : &xz;
 	size_t room = ZSTD_compressBound(len) + len / 16 + 64;
 	uint8_t *to = sys_malloc(room);
-	int rc = 0;
+	ssize_t n;
+	int rc;
 
 	if (to == NULL)
 		return -ENOMEM;
 	memset(to, 0, room);
-	t->size = l->pack(c->level, data, len, before, to, room, t);
-	if (t->size == 0)
-		rc = -EIO;
-	else if (t->timed)
+	n = l->pack(c->level, data, len, before, to, room, t);
+	t->size = n < 0 ? 0 : (uint64_t)n;
+	rc = n < 0 ? (int)n : 0;
+	if (rc == 0 && t->timed)
 		rc = time_part(l, c->level, data, len, before, to, t);
 	sys_free(to);
 	return rc;
