@@ -25,11 +25,21 @@ struct advise_image {
 	size_t block_len;		/* and its length */
 };
 
+/* Hears of damage, which the files concerned would be left out for. */
+static void
+note_damage(void *sound, const char *place, const char *why)
+{
+	(void)place;
+	(void)why;
+	*(bool *)sound = false;
+}
+
 int
 advise_image_open(struct advise_image **out, const char *path)
 {
+	bool sound = true;
 	const struct sq_file_options o = { .path = path, .threads = 1,
-		.memory = TABLES_MOST_B };
+		.memory = TABLES_MOST_B, .report = note_damage, .arg = &sound };
 	struct advise_image *m = sys_calloc(1, sizeof(*m));
 	const char *why;
 	int rc;
@@ -40,6 +50,8 @@ advise_image_open(struct advise_image **out, const char *path)
 	m->file.fd = -1;
 	m->block_at = UINT64_MAX;
 	rc = sq_file_open(&m->file, &o, &why);
+	if (rc == 0 && !sound)
+		rc = -EBADMSG;
 	if (rc == 0) {
 		m->block = sys_malloc(sq_facts(m->file.image)->block);
 		rc = m->block == NULL ? -ENOMEM :
