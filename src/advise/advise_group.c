@@ -281,6 +281,8 @@ advise_group_frame(struct advise_group *g, double seconds, uint64_t seed)
 		rc = add_file_spans(g);
 	for (size_t i = 0; i < f->count; i++)
 		g->plain_B += f->spans[i].len;
+	if (rc == 0 && g->plain_B == 0)
+		rc = -ENODATA;
 	g->unit_B = unit_size(g, seconds);
 	for (size_t i = 0; i < f->count && rc == 0; i++) {
 		uint64_t whole = f->spans[i].len / g->unit_B;
@@ -297,9 +299,7 @@ advise_group_frame(struct advise_group *g, double seconds, uint64_t seed)
 	}
 	if (rc != 0)
 		return rc;
-	f->unit = g->plain_B == 0 ? NULL : sys_malloc(BEFORE_MOST + g->unit_B);
-	if (g->plain_B == 0)
-		return -ENODATA;
+	f->unit = sys_malloc(BEFORE_MOST + g->unit_B);
 	return f->unit == NULL ? -ENOMEM : 0;
 }
 
