@@ -35,6 +35,10 @@ if(COLDPRESS_FSRATIO)
         unit_test(advise)
         target_link_libraries(test_advise PRIVATE ${FSRATIO_LIBRARIES}
             ${COLDWALK_LIBRARIES})
+        foreach(symbol ZSTD_decompressDCtx ZSTD_decompress LZ4_decompress_safe
+            uncompress libdeflate_deflate_decompress)
+            wrap_symbol(advise ${symbol})
+        endforeach()
         fault_tool(coldpress-advise)
         callers_test(advise)
         shell_test(cli advise)

@@ -4,6 +4,7 @@
 #include "base/stats.h"
 #include "base/sys.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,6 +51,77 @@ kinds(void **state)
 		assert_int_equal(advise_kind_by_name(advise_kind_name(
 		    (enum advise_kind)k)), k);
 	assert_int_equal(advise_kind_by_name("none"), ADVISE_KINDS);
+}
+
+/* Whether what is decompressed differs in its last byte. */
+static bool damaged;
+
+static size_t
+damage(void *to, size_t len)
+{
+	if (damaged && len > 0)
+		((uint8_t *)to)[len - 1] ^= 1;
+	return len;
+}
+
+size_t __real_ZSTD_decompressDCtx(void *c, void *to, size_t room,
+    const void *from, size_t len);
+size_t __wrap_ZSTD_decompressDCtx(void *c, void *to, size_t room,
+    const void *from, size_t len);
+size_t __real_ZSTD_decompress(void *to, size_t room, const void *from,
+    size_t len);
+size_t __wrap_ZSTD_decompress(void *to, size_t room, const void *from,
+    size_t len);
+int __real_LZ4_decompress_safe(const char *from, char *to, int len, int room);
+int __wrap_LZ4_decompress_safe(const char *from, char *to, int len, int room);
+int __real_uncompress(uint8_t *to, unsigned long *made, const uint8_t *from,
+    unsigned long len);
+int __wrap_uncompress(uint8_t *to, unsigned long *made, const uint8_t *from,
+    unsigned long len);
+int __real_libdeflate_deflate_decompress(void *d, const void *from,
+    size_t len, void *to, size_t room, size_t *made);
+int __wrap_libdeflate_deflate_decompress(void *d, const void *from,
+    size_t len, void *to, size_t room, size_t *made);
+
+size_t
+__wrap_ZSTD_decompressDCtx(void *c, void *to, size_t room, const void *from,
+    size_t len)
+{
+	return damage(to, __real_ZSTD_decompressDCtx(c, to, room, from, len));
+}
+
+size_t
+__wrap_ZSTD_decompress(void *to, size_t room, const void *from, size_t len)
+{
+	return damage(to, __real_ZSTD_decompress(to, room, from, len));
+}
+
+int
+__wrap_LZ4_decompress_safe(const char *from, char *to, int len, int room)
+{
+	return (int)damage(to, (size_t)__real_LZ4_decompress_safe(from, to,
+	    len, room));
+}
+
+int
+__wrap_uncompress(uint8_t *to, unsigned long *made, const uint8_t *from,
+    unsigned long len)
+{
+	int rc = __real_uncompress(to, made, from, len);
+
+	damage(to, *made);
+	return rc;
+}
+
+int
+__wrap_libdeflate_deflate_decompress(void *d, const void *from, size_t len,
+    void *to, size_t room, size_t *made)
+{
+	int rc = __real_libdeflate_deflate_decompress(d, from, len, to, room,
+	    made);
+
+	damage(to, *made);
+	return rc;
 }
 
 /* Text with repetitions near and far. */
@@ -178,6 +250,47 @@ all_targets(void **state)
 	free(p);
 }
 
+/* What does not come back as it was is no result. */
+static void
+wrong_results(void **state)
+{
+	static const struct advise_candidate part = { .name = "zstd-3",
+		.format = "zstd", .level = 3, .job_MiB = 16,
+		.window_KiB = 2048 };
+	enum { LEN = 20000 };
+	uint8_t *p = make_text(LEN);
+
+	(void)state;
+	for (int g = 0; g < ADVISE_TARGETS; g++) {
+		const struct advise_candidate *c =
+		    advise_candidates((enum advise_target)g);
+		struct advise_trial t = { .timed = true };
+
+		/* streams have checksums of their own */
+		for (; c->name != NULL; c++) {
+			if (c->block == 0 || c->like != 0 ||
+			    strcmp(c->format, "xz") == 0 ||
+			    strcmp(c->format, "lzo") == 0)
+				continue;
+			assert_int_equal(advise_try((enum advise_target)g, c,
+			    p, LEN, 0, &t), 0);
+			damaged = true;
+			assert_int_equal(advise_try((enum advise_target)g, c,
+			    p, LEN, 0, &t), -EIO);
+			damaged = false;
+		}
+	}
+	for (int i = 0; i < 2; i++) {
+		struct advise_trial t = { .timed = true, .part = true };
+
+		damaged = i > 0;
+		assert_int_equal(advise_try(ADVISE_STREAM, &part, p + 5000,
+		    LEN - 5000, 5000, &t), damaged ? -EIO : 0);
+		damaged = false;
+	}
+	free(p);
+}
+
 /* Units in which a file comes again, near enough, are a stratum of their own. */
 static void
 again(void **state)
@@ -241,6 +354,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(again),
+		cmocka_unit_test(wrong_results),
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(reach),
 		cmocka_unit_test(context),
