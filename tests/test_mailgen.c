@@ -121,6 +121,16 @@ sizes_that_cannot_be(void **state)
 		flat.at_B[i] = 1000;
 	assert_int_equal(sizes_fit(&flat, 8000, 1720), -ERANGE);
 	flat.at_B[SIZES - 1]++;
+	/* as large as possible, and then a little larger */
+	assert_int_equal(sizes_fit(&flat, SIZE_MOST, SIZE_MOST), 0);
+	assert_int_equal(sizes_mean(&flat), SIZE_MOST);
+	for (unsigned i = 0; i < SIZES; i++)
+		flat.at_B[i] = 1000;
+	flat.at_B[SIZES - 1]++;
+	assert_int_equal(sizes_fit(&flat, SIZE_MOST + 1, SIZE_MOST), -ERANGE);
+	assert_int_equal(sizes_fit(&flat, SIZE_MOST, SIZE_MOST + 1), -ERANGE);
+	assert_int_equal(sizes_fit(&flat, SIZE_LEAST, SIZE_LEAST - 1),
+	    -ERANGE);
 	assert_int_equal(sizes_fit(&flat, SIZE_MOST, 1720), -ERANGE);
 }
 
