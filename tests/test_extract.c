@@ -536,6 +536,27 @@ test_one_error(void **state)
 	contains("d/j", "before");
 }
 
+/* A name that is too long for any directory. */
+static void
+test_long(void **state)
+{
+	static char name[70000];
+	const struct entry entries[] = {
+		{ .path = name, .mode = S_IFREG | 0600, .parent = NONE,
+		    .file = NONE, .text = "x", .pieces = 1 },
+		{ .path = "short", .mode = S_IFREG | 0600, .parent = NONE,
+		    .file = NONE, .text = "after", .pieces = 1 },
+	};
+	struct made m = { .rc = 0 };
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	extract(&m, entries, 2);
+	assert_int_equal(m.rc, 0);
+	assert_memory_equal(m.said, "E nnn", 5);
+	contains("short", "after");
+}
+
 static void
 give_up(void *arg, struct extract *x)
 {
@@ -752,6 +773,7 @@ main(void)
 		test(test_kinds), test(test_root), test(test_existing),
 		test(test_outside), test(test_replaced), test(test_fatal),
 		test(test_one_error), test(test_no_data),
+		test(test_long),
 		test(test_attributes), test(test_whiteouts), test(test_many),
 		test(test_deep), test(test_hole)
 	};

@@ -211,6 +211,43 @@ a_file_that_changes(void **state)
 	one_changes(0);
 }
 
+/* While the file is read, only the time of its last change becomes another. */
+static struct timespec touched;
+
+static void
+touch(void *arg, uint64_t bytes)
+{
+	struct scene *s = arg;
+	const struct timespec times[2] = { touched, touched };
+
+	if (bytes > 1 && !atomic_exchange(&s->done, true))
+		assert_int_equal(utimensat(AT_FDCWD, s->victim, times, 0), 0);
+}
+
+static void
+a_file_that_is_touched(void **state)
+{
+	const struct timespec old[2] = { { 1000, 500 }, { 1000, 500 } };
+	static const struct timespec news[] = { { 1000, 501 }, { 999, 500 },
+		{ 1000, 500 } };
+	const char *only[] = { "big" };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct scene s = { .victim = "t/big" };
+		struct walk_result r;
+
+		assert_int_equal(utimensat(AT_FDCWD, "t/big", old, 0), 0);
+		touched = news[i];
+		assert_int_equal(walk(&s, (struct walk_options){
+		    .progress = touch, .only = only, .only_count = 1 }, &r), 0);
+		assert_true(s.done);
+		/* but for the last one */
+		assert_int_equal(r.errors, i < 2);
+		walk_log_free(&s.log);
+	}
+}
+
 static void
 looking_alone(void **state)
 {
@@ -294,6 +331,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_file),
 		cmocka_unit_test(a_file_that_changes),
+		cmocka_unit_test(a_file_that_is_touched),
 		cmocka_unit_test(looking_alone),
 		cmocka_unit_test(parts_alone),
 		cmocka_unit_test(some_are_not_there),

@@ -238,6 +238,24 @@ on_a_trail(void **state)
 	close(fd);
 }
 
+/* A name that no directory can have does not end where a step does. */
+static void
+long_names(void **state)
+{
+	static char name[3 * WALK_TRAIL_STEP];
+	struct walk_trail t = { .count = 0 };
+	const char *path = name;
+
+	(void)state;
+	memset(name, 'n', sizeof(name) - 1);
+	assert_int_equal(walk_trail_reach(&t, root, &path), -ENAMETOOLONG);
+	assert_int_equal(walk_trail_open(&t, root, name, 0), -ENAMETOOLONG);
+	/* nor is an empty one passed */
+	name[0] = '/';
+	assert_int_equal(walk_trail_open(&t, root, name, 0), -ENAMETOOLONG);
+	walk_trail_close(&t);
+}
+
 static void
 with_openat2(void **state)
 {
@@ -271,6 +289,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(with_openat2),
 		cmocka_unit_test(on_a_trail),
+		cmocka_unit_test(long_names),
 		cmocka_unit_test(by_steps),
 	};
 
