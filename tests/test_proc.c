@@ -65,6 +65,32 @@ pipeline(void **state)
 	}
 }
 
+/* As many stages as there may be, and one more or less. */
+static void
+many_stages(void **state)
+{
+	static char path[] = "/bin/cat";
+	static char *argv[] = { path, NULL };
+	static struct proc_stage stages[PROC_STAGES_MAX + 1];
+	struct fixture *f = *state;
+	struct proc_run run = { .stages = stages, .in = -1, .out = -1,
+		.err = -1 };
+
+	for (int i = 0; i <= PROC_STAGES_MAX; i++) {
+		stages[i].path = path;
+		stages[i].argv = argv;
+		stages[i].envp = environ;
+	}
+	assert_int_equal(proc_run(&f->proc, &run), -EINVAL);
+	run.count = PROC_STAGES_MAX + 1;
+	assert_int_equal(proc_run(&f->proc, &run), -EINVAL);
+	run.count = PROC_STAGES_MAX;
+	assert_int_equal(proc_run(&f->proc, &run), 0);
+	for (int i = 0; i < PROC_STAGES_MAX; i++)
+		assert_int_equal(stages[i].status, 0);
+	assert_int_equal(run.left, 0);
+}
+
 static void
 not_executable(void **state)
 {
@@ -249,6 +275,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(statuses),
 		cmocka_unit_test(pipeline),
+		cmocka_unit_test(many_stages),
 		cmocka_unit_test(not_executable),
 		cmocka_unit_test(time_out),
 		cmocka_unit_test(stopped),
