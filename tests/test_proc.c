@@ -20,6 +20,68 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+/*
+ * Nothing can be killed, all waiting is in vain, and each look at the clock takes
+ * a second.
+ */
+static bool deaf;
+static uint64_t late;
+
+int __real_kill(pid_t pid, int sig);
+int __wrap_kill(pid_t pid, int sig);
+int __real_sigtimedwait(const sigset_t *set, siginfo_t *info,
+    const struct timespec *timeout);
+int __wrap_sigtimedwait(const sigset_t *set, siginfo_t *info,
+    const struct timespec *timeout);
+uint64_t __real_sys_now_ns(void);
+uint64_t __wrap_sys_now_ns(void);
+
+int
+__wrap_kill(pid_t pid, int sig)
+{
+	return deaf ? 0 : __real_kill(pid, sig);
+}
+
+int
+__wrap_sigtimedwait(const sigset_t *set, siginfo_t *info,
+    const struct timespec *timeout)
+{
+	if (!deaf)
+		return __real_sigtimedwait(set, info, timeout);
+	errno = EAGAIN;
+	return -1;
+}
+
+uint64_t
+__wrap_sys_now_ns(void)
+{
+	late += deaf ? UINT64_C(1000000000) : 0;
+	return __real_sys_now_ns() + late;
+}
+
+/* What cannot be killed is not waited for. */
+static void
+immortal(void **state)
+{
+	static const char *const text[] = { "exec sleep 1000" };
+	struct fixture *f = *state;
+	int status;
+
+	prepare(f, 1, text);
+	f->run.timeout_ns = 50000000;
+	deaf = true;
+	assert_int_equal(proc_run(&f->proc, &f->run), -ETIMEDOUT);
+	deaf = false;
+	assert_true(f->run.timed_out);
+	assert_true(f->stage[0].pid > 0);
+	assert_int_equal(kill(f->stage[0].pid, SIGKILL), 0);
+	assert_int_equal(waitpid(f->stage[0].pid, &status, 0),
+	    f->stage[0].pid);
+	assert_int_equal(WTERMSIG(status), SIGKILL);
+	free(f->argv[0][2]);
+	f->argv[0][2] = NULL;
+}
+
 static void
 statuses(void **state)
 {
@@ -276,6 +338,7 @@ main(void)
 		cmocka_unit_test(statuses),
 		cmocka_unit_test(pipeline),
 		cmocka_unit_test(many_stages),
+		cmocka_unit_test(immortal),
 		cmocka_unit_test(not_executable),
 		cmocka_unit_test(time_out),
 		cmocka_unit_test(stopped),
