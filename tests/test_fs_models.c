@@ -79,6 +79,39 @@ names(void **state)
 	assert_ptr_equal(fs_model_by_name("btrfs"), &fs_model_btrfs);
 }
 
+/* How disks are laid out, by its name. */
+static void
+layouts(void **state)
+{
+	static const struct {
+		const char *name;
+		struct fs_layout is;
+	} good[] = {
+		{ "disk", { 0, 0, false } }, { "mirror", { 0, 0, false } },
+		{ "raidz1:2", { 1, 1, false } }, { "raidz1:5", { 1, 4, false } },
+		{ "raidz3:255", { 3, 252, false } },
+		{ "draid1:1d", { 1, 1, true } }, { "draid2:255d", { 2, 255, true } },
+		{ "draid3:8d:14c:2s", { 3, 8, true } },
+	};
+	static const char *const bad[] = { "", "disks", "raidz", "raidz1",
+		"raidz1:", "raidz0:5", "raidz4:9", "raidz1:1", "raidz3:3",
+		"raidz1:0", "raidz1:256", "raidz1:5x", "raidz1:5d", "raidz1:-5",
+		"raidz1: 5", "draid1:8", "draid1:0d", "draid1:256d", "draid1:8x",
+		"draid1:8dx", "draid1:8d:14c:2s!", "draid4:8d", "draid1:d" };
+	struct fs_layout l;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(fs_layout_by_name(good[i].name, &l), 0);
+		assert_int_equal(l.parity, good[i].is.parity);
+		assert_int_equal(l.data, good[i].is.data);
+		assert_int_equal(l.draid, good[i].is.draid);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (fs_layout_by_name(bad[i], &l) != -EINVAL)
+			fail_msg("%s", bad[i]);
+}
+
 /* Noise of b bytes has an entropy of log2(b) bits. */
 static void
 samples(void **state)
@@ -296,6 +329,11 @@ leaves_grow(void **state)
 	assert_int_equal(btrfs_leaves_grow(&t, &it), -ENOENT);
 	it = (struct btrfs_item){ .owner = 7, .size = BTRFS_ROOM };
 	assert_int_equal(btrfs_leaves_grow(&t, &it), -EOVERFLOW);
+	/* an item may fill a leaf */
+	it.size = BTRFS_ROOM - ITEM_B + 1;
+	assert_int_equal(btrfs_leaves_grow(&t, &it), -EOVERFLOW);
+	it.size = BTRFS_ROOM - ITEM_B;
+	assert_int_equal(btrfs_leaves_grow(&t, &it), 0);
 	btrfs_leaves_free(&t);
 }
 
@@ -313,6 +351,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names),
+		cmocka_unit_test(layouts),
 		cmocka_unit_test_setup_teardown(samples, setup, teardown),
 		cmocka_unit_test_setup_teardown(small_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(chunks, setup, teardown),

@@ -57,10 +57,18 @@ on_error(void *arg, size_t item, int err)
 	got.warned = true;
 }
 
+/* Called once, when the first bytes are to be read. */
+static void (*at_first)(void);
+
 static void
 on_progress(void *arg, uint64_t bytes)
 {
+	void (*change)(void) = at_first;
+
 	*(uint64_t *)arg += bytes;
+	at_first = NULL;
+	if (change != NULL)
+		change();
 }
 
 static int
@@ -168,6 +176,144 @@ of_sqpack(void **state)
 	threads = 1;
 }
 
+/* The space of the metadata in the last row. */
+static uint64_t metadata_B;
+
+static int
+take_metadata(void *arg, const struct fs_row *r)
+{
+	(void)arg;
+	metadata_B = r->metadata_B;
+	return 0;
+}
+
+/* Lists a directory and, once it has changed, gives it to a model. */
+static void
+measure(const struct fs_model *m, const char *algorithm, const char *path,
+    void (*change)(void), bool warns)
+{
+	const struct fs_params params = { .ashift = 12, .recordsize = BLOCK,
+		.copies = 1, .dnodesize = 512, .special = UINT64_MAX,
+		.block = BLOCK };
+	struct fs_list l = { .with_children = true };
+	struct packer_name name;
+	uint64_t bytes = 0;
+	struct fs_job job = { .model = m, .list = &l, .params = &params,
+		.algorithms = &name, .count = 1, .threads = 1,
+		.on_error = on_error, .on_progress = on_progress,
+		.row = take_metadata, .arg = &bytes };
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	assert_int_equal(packer_by_name(m->kinds, algorithm, &name), 0);
+	assert_int_equal(fs_list_add(&l, fd, 1), 0);
+	assert_int_equal(fs_list_end(&l), 0);
+	if (change != NULL)
+		change();
+	got.warned = false;
+	assert_int_equal(m->run(&job), 0);
+	assert_int_equal(got.warned, warns);
+	fs_list_free(&l);
+}
+
+/*
+ * What mksquashfs writes of a compressor's options: a length, then 8 bytes, or
+ * 4 for zstd, unless all are the usual ones.  So little is compressed in the
+ * same way by all levels.
+ */
+static void
+squashfs_options(void **state)
+{
+	static const struct {
+		const char *usual, *other;
+		unsigned more;
+	} options[] = { { "gzip-9", "gzip-6", 10 }, { "gzip", "gzip-8", 10 },
+	    { "zstd-15", "zstd-3", 6 }, { "zstd-15", "zstd-22", 6 } };
+	uint64_t least;
+
+	(void)state;
+	assert_int_equal(mkdir("nothing", 0755), 0);
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		measure(&fs_model_squashfs, options[i].usual, "nothing", NULL,
+		    false);
+		least = metadata_B;
+		measure(&fs_model_squashfs, options[i].other, "nothing", NULL,
+		    false);
+		assert_int_equal(metadata_B, least + options[i].more);
+	}
+}
+
+static void
+remove_link(void)
+{
+	assert_int_equal(unlink("linked/soft"), 0);
+}
+
+/* A link that is gone takes as much as before. */
+static void
+link_is_gone(void **state)
+{
+	uint64_t before;
+
+	(void)state;
+	assert_int_equal(mkdir("linked", 0755), 0);
+	assert_int_equal(symlink("a target of some length", "linked/soft"), 0);
+	measure(&fs_model_squashfs, "off", "linked", NULL, false);
+	before = metadata_B;
+	measure(&fs_model_squashfs, "off", "linked", remove_link, false);
+	assert_int_equal(metadata_B, before);
+	assert_int_equal(symlink("a target of some length", "linked/soft"), 0);
+	measure(&fs_model_zfs, "off", "linked", remove_link, true);
+}
+
+static void
+fill_hole(void)
+{
+	int fd = open("sparse/file", O_WRONLY | O_CLOEXEC);
+
+	assert_int_equal(pwrite(fd, "new", 3, 5 << 19), 3);
+	close(fd);
+}
+
+static void
+fill_hole_later(void)
+{
+	at_first = fill_hole;
+}
+
+static void
+shorten(void)
+{
+	assert_int_equal(truncate("sparse/file", 100), 0);
+}
+
+static void
+remove_file(void)
+{
+	assert_int_equal(unlink("sparse/file"), 0);
+}
+
+/*
+ * Data that was a hole, which only btrfs's list of chunks knows, a file that is
+ * shorter, and one that is gone.
+ */
+static void
+files_change(void **state)
+{
+	static void (*const changes[])(void) = { NULL, fill_hole_later, shorten,
+		remove_file };
+
+	(void)state;
+	assert_int_equal(mkdir("sparse", 0755), 0);
+	for (size_t m = 0; fs_models[m] != NULL; m++)
+		for (size_t i = 0; i < 4; i++) {
+			unlink("sparse/file");
+			put_file("sparse/file", 4 << 20, 50, false);
+			measure(fs_models[m], "off", "sparse", changes[i],
+			    i > 1 || (i == 1 &&
+			    fs_models[m] == &fs_model_btrfs));
+		}
+}
+
 static int
 begin_all(void **state)
 {
@@ -213,6 +359,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(squashfs_options),
+		cmocka_unit_test(link_is_gone),
+		cmocka_unit_test(files_change),
 		cmocka_unit_test(of_zfs),
 		cmocka_unit_test(of_zfs_fuse),
 		cmocka_unit_test(of_btrfs),

@@ -184,6 +184,97 @@ record(const struct zfs_pool *pool, const char *algorithm, const uint8_t *data,
 	return s;
 }
 
+/* A packer that makes of a record what its level says, if there is room. */
+static void *
+open_fake(const struct packer_name *name, size_t most)
+{
+	size_t *made = malloc(sizeof(*made));
+
+	(void)most;
+	assert_non_null(made);
+	*made = (size_t)name->level;
+	return made;
+}
+
+static size_t
+pack_fake(void *state, const uint8_t *in, size_t len, uint8_t *out, size_t cap)
+{
+	size_t made = *(size_t *)state;
+
+	(void)in;
+	(void)len;
+	(void)out;
+	return made <= cap ? made : 0;
+}
+
+/*
+ * From level 3 on, OpenZFS gives records of 128 KiB and more to zstd only if lz4
+ * or zstd-1 makes them smaller by an eighth.
+ */
+static void
+early_abort(void **state)
+{
+	enum { RECORD = 128 << 10, MOST = RECORD / 8 * 7 };
+	static const struct packer_kind fake = { .name = "fake",
+		.open = open_fake, .close = free, .pack = pack_fake };
+	/* what zstd, lz4 and zstd-1 make of it, and whether zstd is asked */
+	static const struct {
+		const char *name;
+		int lz4, zstd_1;
+		uint32_t record;
+		bool early, packs;
+	} tries[] = {
+		{ "zstd-3", RECORD, RECORD, RECORD, true, false },
+		{ "zstd-3", RECORD, RECORD, RECORD, false, true },
+		{ "zstd-3", RECORD, RECORD, RECORD / 2, true, true },
+		{ "zstd-2", RECORD, RECORD, RECORD, true, true },
+		{ "zstd-4", RECORD, RECORD, RECORD, true, false },
+		{ "zstd-3", MOST - 4, RECORD, RECORD, true, true },
+		{ "zstd-3", MOST - 3, RECORD, RECORD, true, false },
+		{ "zstd-3", RECORD, MOST - 12, RECORD, true, true },
+		{ "zstd-9", RECORD, MOST - 7, RECORD, true, false },
+		{ "gzip-6", RECORD, RECORD, RECORD, true, true },
+		{ "lz4", RECORD, RECORD, RECORD, true, true },
+	};
+	uint8_t *data = malloc(RECORD);
+
+	(void)state;
+	assert_non_null(data);
+	for (size_t i = 0; i < RECORD; i++)
+		data[i] = (uint8_t)"so small that anything packs it"[i % 31];
+	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {
+		struct zfs_pool pool = { .features = true, .copies = 1,
+			.meta_copies = 2, .ashift = 12, .recordsize = RECORD,
+			.early_abort = tries[i].early };
+		struct packer_name name, probe = { .kind = &fake };
+		struct packer *p, *probes[2];
+		struct zfs_space s = { 0 };
+
+		assert_int_equal(packer_by_name(packers_zfs, tries[i].name,
+		    &name), 0);
+		assert_int_equal(packer_open(&p, &name, RECORD), 0);
+		probe.level = tries[i].lz4;
+		assert_int_equal(packer_open(&probes[0], &probe, RECORD), 0);
+		probe.level = tries[i].zstd_1;
+		assert_int_equal(packer_open(&probes[1], &probe, RECORD), 0);
+		assert_false(zfs_record(&pool, &name, p, probes, data,
+		    tries[i].record, &s));
+		if ((s.physical_B < tries[i].record) != tries[i].packs)
+			fail_msg("%zu: %llu", i,
+			    (unsigned long long)s.physical_B);
+		packer_close(p);
+		packer_close(probes[0]);
+		packer_close(probes[1]);
+	}
+	/* zeros are a hole, but not what only begins with some */
+	memset(data, 0, RECORD);
+	assert_true(zfs_is_zero(data, RECORD));
+	data[RECORD - 1] = 1;
+	assert_false(zfs_is_zero(data, RECORD));
+	assert_true(zfs_is_zero(data, RECORD - 1));
+	free(data);
+}
+
 /*
  * What stands before the bytes of zstd: their number, then the level as ZFS
  * numbers it and the version 1.4.5.
@@ -361,6 +452,7 @@ main(void)
 		cmocka_unit_test(by_hand),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(names),
+		cmocka_unit_test(early_abort),
 		cmocka_unit_test(zstd_headers),
 		cmocka_unit_test(packer_numbers),
 		cmocka_unit_test(records),
