@@ -4,11 +4,15 @@
  */
 #include "../src/measure/cold_impl.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 /*
@@ -153,6 +157,96 @@ test_squashfs(void **state)
 	judged(s, COLD_YES, "");
 }
 
+/* An old kernel, a user, what mincore(2) says, and whether one may write. */
+enum { ME = 1000, OTHER = 1001, NOBODY = 65534 };
+
+static struct {
+	uid_t me;
+	bool present, refused, writable;
+} kernel;
+
+long __wrap_syscall(long number, ...);
+uid_t __wrap_geteuid(void);
+int __wrap_mincore(void *at, size_t len, unsigned char *in);
+int __wrap_faccessat(int dir, const char *path, int mode, int flags);
+
+long
+__wrap_syscall(long number, ...)
+{
+	(void)number;
+	errno = ENOSYS;
+	return -1;
+}
+
+uid_t
+__wrap_geteuid(void)
+{
+	return kernel.me;
+}
+
+int
+__wrap_mincore(void *at, size_t len, unsigned char *in)
+{
+	size_t pages = len / (size_t)sysconf(_SC_PAGESIZE);
+
+	(void)at;
+	memset(in, 1, pages);
+	in[pages - 1] = kernel.present;
+	errno = EAGAIN;
+	return kernel.refused ? -1 : 0;
+}
+
+int
+__wrap_faccessat(int dir, const char *path, int mode, int flags)
+{
+	(void)dir;
+	(void)flags;
+	assert_memory_equal(path, "/proc/self/fd/", 14);
+	assert_int_equal(mode, W_OK);
+	return kernel.writable ? 0 : -1;
+}
+
+/*
+ * That all pages are present is only believed if the kernel tells this user:
+ * root, unless the owner is unknown here, the owner, or whoever may write.
+ */
+static void
+test_resident(void **state)
+{
+	static const uid_t users[] = { 0, ME, NOBODY },
+	    owners[] = { 0, ME, OTHER, NOBODY };
+	uint64_t page_B = (uint64_t)sysconf(_SC_PAGESIZE), pages, resident;
+	int fd = memfd_create("pages", MFD_CLOEXEC);
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, (off_t)(3 * page_B)), 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	for (unsigned i = 0; i < 3 * 4 * 8; i++) {
+		bool told;
+		int rc;
+
+		kernel.me = users[i / 32];
+		st.st_uid = owners[i / 8 % 4];
+		kernel.present = i & 1;
+		kernel.writable = i & 2;
+		kernel.refused = i & 4;
+		told = kernel.writable || st.st_uid == kernel.me ||
+		    (kernel.me == 0 && st.st_uid != NOBODY);
+		rc = cold_resident(fd, &st, &pages, &resident);
+		assert_int_equal(rc, kernel.refused ? -EAGAIN :
+		    kernel.present && !told ? -EPERM : 0);
+		assert_int_equal(pages, 3);
+		if (!kernel.refused)
+			assert_int_equal(resident, 2 + kernel.present);
+	}
+	/* what is empty has no pages */
+	st.st_size = 0;
+	assert_int_equal(cold_resident(-1, &st, &pages, &resident), 0);
+	assert_int_equal(pages, 0);
+	close(fd);
+}
+
 int
 main(void)
 {
@@ -161,6 +255,7 @@ main(void)
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_traffic),
 		cmocka_unit_test(test_squashfs),
+		cmocka_unit_test(test_resident),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
