@@ -44,7 +44,7 @@ callers_test(pzc)
 shell_test(cli pzc_stats)
 shell_test(cli pzc_holes)
 
-unit_test(pipeline)
+unit_test(pipeline ${fault_seam})
 unit_test(gzip_layout)
 unit_test(gzip_verdict block_made.c)
 target_link_libraries(test_gzip_verdict PRIVATE PkgConfig::DEFLATE

@@ -195,9 +195,13 @@ reach(void **state)
 		.job_MiB = 16, .window_KiB = 2048 };
 	const struct advise_candidate xz = { .format = "xz", .job_MiB = 24,
 		.window_KiB = 8192 };
+	const struct advise_candidate other = { .format = "xz", .job_MiB = 16,
+		.window_KiB = 8192 };
 	const size_t MiB = 1 << 20;
 
 	(void)state;
+	/* only zstd's first jobs are halves */
+	assert_int_equal(advise_reach(&other, 9 * MiB), 8 * MiB);
 	assert_int_equal(advise_reach(&zstd, 0), 0);
 	assert_int_equal(advise_reach(&zstd, 3 * MiB), 3 * MiB);
 	assert_int_equal(advise_reach(&zstd, 7 * MiB), 4 * MiB);

@@ -10,6 +10,7 @@
 #include "../src/advise/advise_frame.h"
 #include "base/array.h"
 #include "base/sys.h"
+#include "image/squashfs/format.h"
 #include "imgsrc_made.h"
 
 #include <math.h>
@@ -354,6 +355,22 @@ of_images(void **state)
 	suffers_kinds = UINT64_MAX;
 }
 
+/* Changes the size of a stored fragment behind the superblock. */
+static void
+shorten_fragment(int fd, uint8_t from, uint8_t to)
+{
+	const uint8_t entry[16] = { SQUASHFS_SUPER_B, 0, 0, 0, 0, 0, 0, 0, from,
+		0, 0, 1 };
+	static uint8_t image[1 << 16];
+	ssize_t len = pread(fd, image, sizeof(image), 0);
+	const uint8_t *at;
+
+	assert_true(len > 0);
+	at = memmem(image, (size_t)len, entry, sizeof(entry));
+	assert_non_null(at);
+	assert_int_equal(pwrite(fd, &to, 1, at - image + 8), 1);
+}
+
 /* One file that fills the only fragment, which ends where the image does. */
 static void
 whole_fragment(void **state)
@@ -374,6 +391,11 @@ whole_fragment(void **state)
 	assert_int_equal(advise_image_open(&m, path), 0);
 	assert_int_equal(advise_image_list(m, &g), 0);
 	assert_int_equal(g.count, 1);
+	/* what cannot be read is not taken for damage */
+	assert_true(fault_plan("pread:1:EIO"));
+	assert_int_equal(advise_image_read(m, g.files[0]->number, 0, back,
+	    sizeof(back)), -EIO);
+	assert_true(fault_plan(""));
 	assert_int_equal(advise_image_read(m, g.files[0]->number, 0, back,
 	    sizeof(back)), 100);
 	assert_memory_equal(back, text + 5, 100);
@@ -382,7 +404,42 @@ whole_fragment(void **state)
 	assert_memory_equal(back, text + 65, 40);
 	advise_group_free(&g);
 	advise_image_close(m);
+	/* and if it were shorter than its only file */
+	shorten_fragment(made.fd, 100, 50);
+	assert_int_equal(advise_image_open(&m, path), 0);
+	assert_int_equal(advise_image_list(m, &g), 0);
+	assert_int_equal(g.count, 1);
+	assert_int_equal(advise_image_read(m, g.files[0]->number, 0, back,
+	    sizeof(back)), -EBADMSG);
+	assert_int_equal(advise_image_read(m, g.files[0]->number, 20, back,
+	    30), 30);
+	assert_memory_equal(back, text + 25, 30);
+	advise_group_free(&g);
+	advise_image_close(m);
 	made_end(&made);
+}
+
+/* A trial that lacks memory does not fail for another reason, too. */
+static void
+two_reasons(void **state)
+{
+	const struct advise_candidate *c = advise_candidates(ADVISE_FILES);
+	unsigned k = 0;
+	int rc;
+
+	(void)state;
+	do {
+		struct advise_trial t = { .timed = true };
+		char call[64];
+
+		snprintf(call, sizeof(call), "malloc:%u:ENOMEM,lseek:1+:EIO",
+		    ++k);
+		assert_true(fault_plan(call));
+		rc = advise_try(ADVISE_FILES, c, text, LEN, 0, &t);
+		assert_true(fault_plan(""));
+	} while (rc == -ENOMEM);
+	assert_int_equal(rc, -EIO);
+	assert_true(k > 5);
 }
 
 /* Files whose plain size is, or is not, known. */
@@ -448,6 +505,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_sizes),
 		cmocka_unit_test(whole_fragment),
+		cmocka_unit_test(two_reasons),
 		cmocka_unit_test(of_nothing),
 		cmocka_unit_test(of_images),
 		cmocka_unit_test(of_frames),

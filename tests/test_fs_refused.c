@@ -176,14 +176,15 @@ of_sqpack(void **state)
 	threads = 1;
 }
 
-/* The space of the metadata in the last row. */
-static uint64_t metadata_B;
+/* The space of the metadata and of the data in the last row. */
+static uint64_t metadata_B, physical_B;
 
 static int
 take_metadata(void *arg, const struct fs_row *r)
 {
 	(void)arg;
 	metadata_B = r->metadata_B;
+	physical_B = r->physical_B;
 	return 0;
 }
 
@@ -263,6 +264,23 @@ link_is_gone(void **state)
 	assert_int_equal(metadata_B, before);
 	assert_int_equal(symlink("a target of some length", "linked/soft"), 0);
 	measure(&fs_model_zfs, "off", "linked", remove_link, true);
+}
+
+/* A chunk that begins with zeros, but goes on with what does not shrink. */
+static void
+not_zeros(void **state)
+{
+	enum { CHUNK = 512 << 10 };
+
+	(void)state;
+	assert_int_equal(mkdir("chunks", 0755), 0);
+	put_file("chunks/file", CHUNK + 4096, CHUNK - 4096, true);
+	put_file("chunks/zeros", 3 * CHUNK - 1, 1, false);
+	measure(&fs_model_btrfs, "zlib-1", "chunks", NULL, false);
+	assert_true(physical_B >= CHUNK - 4096);
+	assert_int_equal(unlink("chunks/file"), 0);
+	measure(&fs_model_btrfs, "zlib-1", "chunks", NULL, false);
+	assert_true(physical_B < CHUNK / 4);
 }
 
 static void
@@ -362,6 +380,7 @@ main(void)
 		cmocka_unit_test(squashfs_options),
 		cmocka_unit_test(link_is_gone),
 		cmocka_unit_test(files_change),
+		cmocka_unit_test(not_zeros),
 		cmocka_unit_test(of_zfs),
 		cmocka_unit_test(of_zfs_fuse),
 		cmocka_unit_test(of_btrfs),

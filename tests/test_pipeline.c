@@ -5,6 +5,7 @@
 #include "pipeline/pipeline.h"
 
 #include "base/bytes.h"
+#include "sys_fault.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -65,7 +67,8 @@ fill(void *job, struct input *in, struct slot *s)
 	if (now > atomic_load(&j->most))
 		atomic_store(&j->most, now);
 	assert_int_equal(s->seq, k);
-	assert_int_equal(buf_reserve(&s->in, 8), 0);
+	if (buf_reserve(&s->in, 8) != 0)
+		return -ENOMEM;
 	store_le64(s->in.data, k);
 	s->in.len = 8;
 	s->last = k + 1 == j->pieces;
@@ -116,7 +119,8 @@ work(void *job, void *ctx, struct slot *s)
 		sched_yield();
 	if (k % 7 == 0)
 		dawdle();
-	assert_int_equal(buf_reserve(&s->out, 8), 0);
+	if (buf_reserve(&s->out, 8) != 0)
+		return -ENOMEM;
 	store_le64(s->out.data, j->later ? k : k * k);
 	s->out.len = 8;
 	return k + 1 == j->fail_work ? -EBADMSG : 0;
@@ -262,6 +266,38 @@ finishes_later(void **state)
 		assert_int_equal(j.check, all);
 		close(fd);
 	}
+}
+
+/* No run does without any of its memory. */
+static void
+no_memory(void **state)
+{
+	static const struct pipeline_params params = { .threads = 2,
+		.slots = SLOTS, .out_fd = -1 };
+	unsigned k = 1;
+
+	(void)state;
+	for (int rc = -ENOMEM; rc != 0; k++) {
+		struct job j = { .pieces = 3 * SLOTS, .later = true };
+		struct pipeline_stats stats = { 0 };
+		long blocks = fault_blocks();
+		struct input in;
+		char call[32];
+		int empty = memfd_create("empty", 0);
+
+		assert_int_equal(input_open(&in, empty), 0);
+		snprintf(call, sizeof(call), "malloc:%u:ENOMEM", k);
+		assert_true(fault_plan(call));
+		rc = pipeline_run(&ops, &j, &in, &params, &stats);
+		assert_true(fault_plan(""));
+		input_close(&in);
+		close(empty);
+		assert_true(rc == 0 || rc == -ENOMEM);
+		assert_int_equal(fault_blocks(), blocks);
+		assert_int_equal(j.contexts, 0);
+	}
+	/* the slots, what is to be finished, the sink, and each slot's two */
+	assert_true(k > 3 + 2 * SLOTS);
 }
 
 /* If a piece fails, those before it are finished nevertheless. */
@@ -472,6 +508,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_order),
 		cmocka_unit_test(finishes_later),
+		cmocka_unit_test(no_memory),
 		cmocka_unit_test(finishes_before_an_error),
 		cmocka_unit_test(on_demand),
 		cmocka_unit_test(reports_the_first_error),

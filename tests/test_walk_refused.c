@@ -19,7 +19,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-enum { BIG = 3 << 19, DEEP = 3, ROWS = 16, ROW_B = 1024 };
+enum { BIG = 3 << 19, DEEP = 4, ROWS = 16, ROW_B = 2048 };
 
 static char dir[SCRATCH_B];
 static const char *root = "tree", *const *only;
