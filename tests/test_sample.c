@@ -61,6 +61,31 @@ uniform(uint64_t *seed)
 	return (double)(stats_random(seed) >> 11) / 9007199254740992.0;
 }
 
+/* Units of which the auxiliary makes nothing have no ratio of their own. */
+static void
+nothing_left(void **state)
+{
+	static const struct sample_stratum strata[] = { { 10, 1000 },
+		{ 5, 5000 } };
+	static const struct sample_draw draws[] = {
+		{ 0, 100, 0, true, 0 }, { 0, 100, 50, true, 40 },
+		{ 0, 100, 50, true, 42 }, { 1, 1000, 500, true, 410 },
+	};
+	struct sample_total t;
+
+	(void)state;
+	assert_int_equal(sample_estimate(strata, 2, draws, 4, 0.95, &t), 0);
+	assert_int_equal(t.n, 4);
+	/* 1000 of 300 become 100, 5000 of 1000 become 500; of 100, about 82 */
+	assert_true(fabs(t.value - (1000.0 / 3 + 2500) * 0.82) < 10);
+	assert_true(isfinite(t.error) && t.error > 0);
+	/* of a stratum with one draw, the first ratio's variance is unknown */
+	assert_true(t.lo == 0 && isinf(t.hi));
+	/* without any draw of the second phase, there is nothing to say */
+	assert_int_equal(sample_estimate(strata, 2, draws, 0, 0.95, &t),
+	    -ENODATA);
+}
+
 /* A made population: units of several sizes, and what they compress to. */
 enum { UNITS = 6000, STRATA = 3, LEAST = 2 };
 
@@ -220,6 +245,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(student),
 		cmocka_unit_test(order),
+		cmocka_unit_test(nothing_left),
 		cmocka_unit_test(coverage),
 		cmocka_unit_test(complete),
 		cmocka_unit_test(few),

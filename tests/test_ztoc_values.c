@@ -410,6 +410,7 @@ open_ztoc(const struct spec *s, const struct strbuf *z, const char *what,
 	    "=a:4000,2,1;b:10000,1,0;")
 
 #define OF_POINTS(X) \
+	X(seven_bits, s->p[1].bits = 7, 0, LIKE_BEFORE) \
 	X(eight_bits, s->p[1].bits = 8, -EBADMSG, "out of order") \
 	X(no_byte_before, (s->p[0].in = 0, s->p[0].bits = 1), -EBADMSG, \
 	    "out of order") \
