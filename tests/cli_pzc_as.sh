@@ -158,4 +158,18 @@ for n in % 0% 101%; do
 	t "xz: no limit of $n" 1 xz --memlimit=$n -c b
 done
 shows 'xz: what is wrong' 'in the range \[1, 100\]' .t.err
+
+ln -s "$(command -v pzc)" bin/zstd
+
+# zstd: a path that leads out of the directory for outputs
+mkdir out d/e
+cp a d/e/a
+for f in ../in/a d/../a; do
+	t "zstd: $f leads out" 1 zstd -q --output-dir-mirror=out $f
+	is "zstd: $f: is said, and no more" "$(sed 's/.*: //' .t.err)" \
+	    'its path leads out of out'
+	is "zstd: $f: nothing is made" "$(find out -type f)" ''
+done
+t 'zstd: one that does not' 0 zstd -q --output-dir-mirror=out d/e/a
+t 'zstd: is mirrored' 0 zstd -tq out/d/e/a.zst
 done_testing

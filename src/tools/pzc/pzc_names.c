@@ -127,7 +127,8 @@ pzc_plain_name(const struct pzc *p, const char *path)
 
 /*
  * Puts a name into the directory for outputs, which is created, as are those
- * that lead to the file with --output-dir-mirror.  Frees the name.
+ * that lead to the file with --output-dir-mirror.  Frees the name.  Returns
+ * NULL after reporting the error.
  */
 static char *
 move_below(struct pzc *p, char *name)
@@ -146,8 +147,10 @@ move_below(struct pzc *p, char *name)
 		rest += *rest == '/' ? 1 : 2;
 	strbuf_fmt(&b, "%s/%s", p->out_dir, rest);
 	sys_free(name);
-	if (b.failed)
+	if (b.failed) {
+		msg_error(&p->msg, "out of memory");
 		return NULL;
+	}
 	for (char *s = b.data + 1; (s = strchr(s, '/')) != NULL; s++) {
 		*s = '\0';
 		sys_mkdirat(AT_FDCWD, b.data, 0777);
@@ -197,9 +200,9 @@ pzc_target_name(struct pzc *p, const char *path, const struct codec *to,
 			name = pzc_plain_name(p, path);
 		}
 	}
-	if (name != NULL && p->out_dir != NULL && p->output == NULL)
-		name = move_below(p, name);
 	if (name == NULL)
 		msg_error(&p->msg, "out of memory");
+	else if (p->out_dir != NULL && p->output == NULL)
+		return move_below(p, name);
 	return name;
 }
