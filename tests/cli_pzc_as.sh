@@ -158,9 +158,127 @@ for n in % 0% 101%; do
 	t "xz: no limit of $n" 1 xz --memlimit=$n -c b
 done
 shows 'xz: what is wrong' 'in the range \[1, 100\]' .t.err
+# What xz -lvv says of blocks that an index describes wrongly, with the right CRC
+is 'xz -l of standard input' "$(said xz -l - <b)" \
+    'xz: --list does not support reading from standard input'
+if have python3; then
+	cat >index.py <<'P'
+import struct, sys, zlib
 
-ln -s "$(command -v pzc)" bin/zstd
 
+def number(n):
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def crc(data):
+    return data + struct.pack("<I", zlib.crc32(data))
+
+
+def records(index):
+    at, all_, n, shift = 2, [], 0, 0
+    while len(all_) < 2 * index[1]:
+        n |= (index[at] & 127) << shift
+        shift += 7
+        if index[at] < 128:
+            all_.append(n)
+            n = shift = 0
+        at += 1
+    return list(zip(all_[::2], all_[1::2]))
+
+
+old = open(sys.argv[1], "rb").read()
+size = 4 * (struct.unpack("<I", old[-8:-4])[0] + 1)
+r = records(old[-12 - size:-12])
+if sys.argv[2] == "swap":
+    r[0], r[1] = r[1], r[0]
+elif sys.argv[2] == "split":
+    n = (r[0][0] + 3) // 4 * 4
+    r = [(8, 1), (n - 8, r[0][1] - 1)]
+index = b"\0" + number(len(r)) + b"".join(number(a) + number(b) for a, b in r)
+index = crc(index + bytes(-len(index) % 4))
+flags = struct.pack("<I", len(index) // 4 - 1) + old[-4:-2]
+sys.stdout.buffer.write(old[:-12 - size] + index +
+                        struct.pack("<I", zlib.crc32(flags)) + flags + b"YZ")
+P
+	# blocks with, and without, their sizes in their headers
+	cat a a a a a a a a >eight
+	xz -kT2 --block-size=16KiB eight
+	xz -kcT1 b >one.xz
+	for how in 'same eight' 'same one' 'swap eight' 'split one'; do
+		python3 index.py "${how#* }.xz" "${how% *}" >made.xz
+		t "xz -l, $how" 0 xz -l made.xz
+		case $how in
+		same*)
+			t "xz -lvv, $how" 0 xz -lvv made.xz
+			same "xz, $how: the same file" made.xz "${how#* }.xz"
+			;;
+		*)
+			t "xz -lvv, $how" 1 xz -lvv made.xz
+			shows "xz -lvv, $how: why" 'corrupt' .t.err
+			;;
+		esac
+	done
+fi
+
+# The programs whose formats have several: what each refuses, and that nothing is
+# lost or made then.
+for n in zstd lz4; do
+	ln -s "$(command -v pzc)" bin/$n
+done
+is 'a missing directory' "$(said gzip nowhere/a)" \
+    'gzip: nowhere/a: No such file or directory'
+# fails STATUS TEXT COMMAND...: it does, says the text, and makes no output
+fails() {
+	f_status=$1 f_text=$2
+	shift 2
+	rm -f made
+	t "$*" "$f_status" "$@"
+	shows "$*: why" "$f_text" .t.err
+	is "$*: nothing is made" "$(test -e made && echo made)" ''
+}
+
+# zstd: an unusable dictionary, a patch of several files or of standard input
+: >none
+zstd -q -k a b
+for o in '-D none' --patch-from=none '-D nowhere'; do
+	# shellcheck disable=SC2086 # two words
+	fails 31 "Couldn't open dictionary no" zstd $o a -o made
+done
+fails 1 'at the same time' zstd -D a --patch-from=b a -o made
+fails 1 'cannot use a as an input file and dictionary' zstd -D a a -o made
+fails 1 'on multiple files' zstd --patch-from=b a b
+fails 42 'requires --stream-size' zstd --patch-from=b - -o made
+fails 42 'requires --stream-size' zstd --patch-from=b -o made
+t 'zstd --patch-from of a file' 0 zstd -q --patch-from=b a -o made
+t 'zstd: reads it' 0 to back zstd --patch-from=b -dc made
+same 'zstd: the bytes' back a
+for log in 9 32 40; do
+	fails 11 'out of bound' zstd --long=$log a -o made
+done
+for log in 10 27; do
+	t "zstd --long=$log" 0 zstd -q --long=$log -f a -o made
+	t "zstd --long=$log: is read" 0 zstd -tq --long=31 made
+done
+fails 14 'samples too low' zstd --train a -o made
+# the methods of training, which give different dictionaries
+cat "$SRC"/src/tools/pzc/*.c >samples
+for how in legacy cover=k=46,d=8 fastcover=k=46,d=8; do
+	t "zstd --train-$how" 0 zstd -q --train-$how -B1K samples \
+	    -o "dict.${how%%=*}" --maxdict=4K
+done
+for pair in 'legacy cover' 'legacy fastcover' 'cover fastcover'; do
+	t "zstd: not the same, $pair" 1 \
+	    cmp -s "dict.${pair% *}" "dict.${pair#* }"
+done
+fails 1 nowhere zstd --train -B1K samples nowhere -o made --maxdict=4K
+for bad in k,d=8 k=46,d k= steps; do
+	fails 1 'Incorrect parameters' zstd --train-cover=$bad \
+	    -B1K samples -o made
+done
 # zstd: a path that leads out of the directory for outputs
 mkdir out d/e
 cp a d/e/a
@@ -172,4 +290,25 @@ for f in ../in/a d/../a; do
 done
 t 'zstd: one that does not' 0 zstd -q --output-dir-mirror=out d/e/a
 t 'zstd: is mirrored' 0 zstd -tq out/d/e/a.zst
+
+# lz4: a third operand, names with a meaning
+t 'lz4: one operand, not to a terminal' 0 to back lz4 a
+t 'lz4: is written to standard output' 0 sh -c 'lz4 -dc <back | cmp - a'
+is 'lz4: and not to a file' "$(test -e a.lz4 && echo made)" ''
+fails 1 "b won't be used" lz4 a made b
+t 'lz4 -f: a third operand' 0 lz4 -fq a made b
+t 'lz4: is not made' 0 sh -c 'lz4 -dc made | cmp - a'
+cp b made
+t 'lz4: an output that exists' 1 sh -c 'lz4 -q a made </dev/null'
+same 'lz4: it is kept' made b
+t 'lz4: to null' 0 lz4 -q a null
+is 'lz4: makes no file of that name' "$(test -e null && echo made)" ''
+t 'lz4: two, one of them -' 0 to back lz4 -q a -
+t 'lz4: to standard output' 0 sh -c 'lz4 -dc <back | cmp - a'
+t 'lz4: to stdout' 0 to back lz4 -q a stdout
+t 'lz4: has it, too' 0 sh -c 'lz4 -dc <back | cmp - a'
+t 'lz4: standard input has a name' 0 sh -c 'lz4 -q stdin made <a -f'
+t 'lz4: a and made are the same' 0 sh -c 'lz4 -dc made | cmp - a'
+t 'lz4: -m' 0 lz4 -qm a b
+t 'lz4: both are made' 0 sh -c 'lz4 -dc a.lz4 | cmp - a && lz4 -dc b.lz4 | cmp - b'
 done_testing
