@@ -242,4 +242,72 @@ t 'a wrong expression' 1 unsquashfs -xattrs-include '(' -d no t.img
 mksquashfs one times r.img "$@" -root-mode 711 -force-dir-mode go-w
 is 'the mode of the root' "$(unsquashfs -lln r.img | sed -n '/squashfs-root$/s/ .*//p')" \
     drwxr-xr-x
+# What cannot be asked for, or not together.  An image that is there is kept.
+echo kept >no.img
+cp no.img kept.img
+# wrong TEXT SOURCE... OPTION...: refused, with the text
+wrong() {
+	wrong_text=$1
+	shift
+	t "refused: $*" 1 mksquashfs "$@" <one.tar
+	shows 'which says why' "$wrong_text" .t.err
+	same 'the file is kept' no.img kept.img
+}
+for size in x 0 4K 256K 40K 5% 0% 101% %; do
+	wrong 'expected 8K to the block' one no.img "$@" -comp xz \
+	    -Xdict-size $size
+done
+for size in 8K 24K 50% 128K; do
+	t "a dictionary of $size" 0 mksquashfs one x.img "$@" -comp xz \
+	    -Xdict-size $size
+done
+for comp in lz4 xz; do
+	wrong "-Xcompression-level cannot be used with $comp" one no.img "$@" \
+	    -comp $comp -Xcompression-level 1
+done
+for level in 0 13; do
+	wrong 'compression-level' one no.img "$@" -comp gzip \
+	    -Xcompression-level $level
+done
+for comp in none lz4hc nosuch; do
+	wrong 'expected gzip, lz4, lzo, xz or zstd' one no.img "$@" -comp $comp
+done
+wrong '-Xhc is for lz4' one no.img "$@" -comp zstd -Xhc
+wrong 'is for xz' one no.img "$@" -comp zstd -Xdict-size 8K
+for o in -mkfs-time -all-time -root-time; do
+	wrong 'either a time or inode' one no.img "$@" $o 5 $o inode
+done
+for o in '-xattrs-add user.a=b' '-xattrs-include a' '-xattrs-exclude a'; do
+	# shellcheck disable=SC2086 # two words
+	wrong '-no-xattrs cannot be combined' one no.img "$@" -no-xattrs $o
+done
+wrong 'requires the source -' one no.img "$@" -tar
+wrong 'requires the source -' - one no.img "$@" -tar
+wrong 'requires the source -' one no.img "$@" -cpiostyle
+wrong 'requires the source -' - one no.img "$@" -cpiostyle
+wrong 'wildcards must be specified' - no.img "$@" -tar -e dir
+for o in -wildcards -regex; do
+	t "an archive without some names, $o" 0 sh -c \
+	    "mksquashfs - x.img $* -tar $o -e dir <one.tar"
+	is 'has the others' "$(sqpack -l x.img 2>&1 | grep -c dir)$(sqpack -l \
+	    x.img | grep -c '^a *$')" 01
+done
+: >order
+wrong '-sort cannot be used' - no.img "$@" -tar -sort order
+wrong 'actions together' - no.img "$@" -tar -action 'exclude@name(a)'
+mkdir again
+cp one/a again
+echo 'a 5' >order
+wrong 'a is in more than one source' one again no.img "$@" -sort order
+for line in 'a x' 'a 32768' 'a'; do
+	echo "$line" >order
+	wrong 'expected a priority' one no.img "$@" -sort order
+done
+wrong 'nothing: No such file' one no.img "$@" -sort nothing
+wrong 'nothing: No such file' one no.img "$@" -ef nothing
+echo 'b 5' >order
+t 'a file to sort that is not there' 0 mksquashfs one x.img "$@" -sort order
+shows 'is named' 'b: no such file in the sources' .t.err
+wrong 'no.img: ' one no.img -quiet -no-progress
+wrong 'an archive cannot be appended' - no.img -quiet -no-progress -tar
 done_testing
