@@ -82,6 +82,22 @@ t 'a pipe is not read' 0 sh -c 'echo x | lap -q -n 1 -o - -l x -- \
 t 'output is emptied for each run' 0 lap -q -n 3 -o o.csv -l x --stdout out2 \
     -- echo hello
 is 'one line' "$(cat out2)" hello
+t 'output to the file of the rows' 125 \
+    lap -q -n 3 -o both.csv -l x --stdout both.csv -- echo hello
+shows 'is refused' 'both.csv: it is the file of the rows' .t.err
+t 'by another name, too' 125 sh -c 'ln both.csv other.csv
+    lap -q -n 3 -o other.csv -l x --stdout both.csv -- echo hello'
+t 'the file is still one of rows' 0 lap -q -n 2 -o both.csv -l x -- true
+is 'and has them' "$(col both.csv run)" '1 2'
+rm other.csv
+cp numbers numbers2
+t 'output to what is read' 125 sh -c \
+    'lap -q -n 2 -o n2.csv -l x --stdout numbers2 -- cat <numbers2'
+shows 'is refused, too' 'numbers2: it is the standard input' .t.err
+same 'and kept' numbers2 numbers
+t 'output to the standard output' 0 sh -c \
+    'echo first >own; lap -q -n 2 -o n3.csv -l x --stdout own -- echo y >>own'
+is 'which is kept' "$(tr '\n' ' ' <own)" 'first y y '
 is 'the environment' "$(lap -q -n 1 -l 'a b' --stdout env -o e.csv -- true \
     '|' sh -c 'echo "$LAP_LABEL $LAP_RUN $LAP_STAGE"'; cat env)" 'a b 1 2'
 t 'what pzc reports' 0 lap -q -n 2 -o z.csv -l z -- sh -c '

@@ -277,12 +277,21 @@ run_prepare(struct lap *l, const struct lap_cell *c)
 	return 0;
 }
 
+/* Returns whether the descriptor is of this file. */
+static bool
+is_same(const struct stat *st, int fd)
+{
+	struct stat own;
+
+	return fstat(fd, &own) == 0 && st->st_dev == own.st_dev &&
+	    st->st_ino == own.st_ino;
+}
+
 /* Opens the standard input and output of the run.  Returns 0 or LAP_FAILED. */
 static int
 open_ends(struct lap *l, struct proc_run *r)
 {
-	struct stat st, own;
-	bool ours = false;
+	struct stat st;
 
 	if (l->in_at >= 0) {
 		r->in = sys_openat(AT_FDCWD, "/proc/self/fd/0",
@@ -303,15 +312,20 @@ open_ends(struct lap *l, struct proc_run *r)
 	    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (r->out < 0)
 		return report_failed(l, l->o.to, r->out);
-	if (fstat(r->out, &st) == -1)
-		return 0;
 	/* lap's own standard output or error must not be truncated */
-	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
-		ours |= fstat(fd, &own) == 0 && st.st_dev == own.st_dev &&
-		    st.st_ino == own.st_ino;
-	if (!ours && S_ISREG(st.st_mode) && ftruncate(r->out, 0) == -1)
-		return report_failed(l, l->o.to, -errno);
-	return 0;
+	if (fstat(r->out, &st) == -1 || !S_ISREG(st.st_mode) ||
+	    is_same(&st, STDOUT_FILENO) || is_same(&st, STDERR_FILENO))
+		return 0;
+	/* nor may its rows, or what the commands are to read */
+	if (is_same(&st, l->lock) ||
+	    (l->in_at >= 0 && is_same(&st, STDIN_FILENO))) {
+		msg_error(&l->msg, "--stdout %s: it is %s; not overwritten",
+		    l->o.to, is_same(&st, l->lock) ? "the file of the rows" :
+		    "the standard input");
+		return LAP_FAILED;
+	}
+	return ftruncate(r->out, 0) == -1 ?
+	    report_failed(l, l->o.to, -errno) : 0;
 }
 
 static void

@@ -210,11 +210,18 @@ pack_archive(struct layerpack *p, const struct pack_options *pack, int in,
 	char digest[HEX_SHA256], why[LAYER_WHY];
 	uint64_t start, wall_ns;
 	struct output out;
+	struct stat st;
 	size_t n;
 	int rc = output_create(&out, o->output, p->o.force);
 
 	if (rc != 0) {
 		make_failed(p, o->output, rc);
+		return;
+	}
+	if (sys_fstat(in, &st) == 0 && output_is(&out, &st)) {
+		msg_error(&p->msg, "%s is the input; not overwritten",
+		    o->output);
+		output_abort(&out);
 		return;
 	}
 	/* all files are open; the output is linked to its name later */
