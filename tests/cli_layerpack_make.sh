@@ -158,6 +158,18 @@ is 'nothing was written' "$([ -e out ] || echo none)" none
 t 'an existing layer' 1 layerpack -F estargz -o out t.tar
 is 'is kept' "$(stat -c %s out)" 0
 t 'a full disk' 1 layerpack -q -f -F estargz -o /dev/full t.tar
+cp t.tar self.tar
+ln self.tar self2.tar
+for format in estargz zstd-chunked ztoc; do
+	for name in self.tar self2.tar ./self.tar; do
+		t "$format: -f onto the archive, $name" 1 \
+		    layerpack -f -F $format -o $name self.tar
+		shows 'is refused' "$name is the input; not overwritten" .t.err
+	done
+	t "$format: nor that of standard input" 1 sh -c \
+	    "layerpack -f -F $format -o self.tar - <self.tar"
+	same "$format: which is kept" self.tar t.tar
+done
 
 # No archive at all is an error; two blocks of zeros are an empty archive
 : >none
