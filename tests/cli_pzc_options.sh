@@ -122,8 +122,10 @@ pzc -M9c text >a && pzc -M -9 -c text >b
 same '-M9 is -M -9' a b
 for f in zstd lz4; do
 	round -F $f --fast=5
-	pzc -F $f --fast=20 <text >a && pzc -F $f -1 <text >b
+	t "--fast=20 of $f" 0 to a pzc -F $f --fast=20 <text
+	pzc -F $f -1 <text >b
 	t "--fast=20 of $f is another level" 1 cmp -s a b
+	says "--fast=0 of $f" "$f level 0" pzc -F $f --fast=0 text
 	pzc -F $f --fast <text >a && pzc -F $f -1 <text >b
 	same "--fast of $f is -1" a b
 	pzc -F $f --fast=5 -3 <text >a && pzc -F $f -3 <text >b

@@ -756,22 +756,22 @@ check_codec(struct pzc *p)
 	}
 	if (p->level < 0)
 		p->level = c->level_default;
+	/*
+	 * For zstd(1) and lz4(1), a higher --fast=N is faster, and means a
+	 * level below 1; level N would be slower than level 1.
+	 */
+	if (p->fast && p->level > 0 && (strcmp(c->name, "zstd") == 0 ||
+	    strcmp(c->name, "lz4") == 0)) {
+		if (codec_set(o, "fast", (uint64_t)p->level, NULL) != 0)
+			return options_wrong(&p->msg, strerror(ENOSPC));
+		p->level = 1;
+	}
 	if (p->level < c->level_min || p->level > c->level_max) {
 		msg_error(&p->msg, "%s level %d is not in %d..%d",
 		    c->name, p->level, c->level_min, c->level_max);
 		return MSG_ERROR;
 	}
 	o->level = p->level;
-	/*
-	 * For zstd(1) and lz4(1), a higher --fast=N is faster, and means a
-	 * level below 1; level N would be slower than level 1.
-	 */
-	if (p->fast && (strcmp(c->name, "zstd") == 0 ||
-	    strcmp(c->name, "lz4") == 0)) {
-		if (codec_set(o, "fast", (uint64_t)p->level, NULL) != 0)
-			return options_wrong(&p->msg, strerror(ENOSPC));
-		o->level = p->level = 1;
-	}
 	if (p->style->strict && check_own(p) >= 0)
 		return MSG_ERROR;
 	if (p->slices != 0 && check_slice(p) >= 0)
