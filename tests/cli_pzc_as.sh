@@ -112,6 +112,10 @@ for c in 1 037 '037\0236xx' '037\0036xx'; do
 	t "gzip: 0$(cat word) at the end" 1 gzip -t rest.gz
 	t "gzip -cdf: 0$(cat word) at the end" 0 to back gzip -cdf rest.gz
 	same "gzip -cdf: 0$(cat word) at the end: the bytes" back want
+	cp rest.gz rest.keep
+	t "gunzip: 0$(cat word) at the end" 1 gunzip rest.gz
+	same "gunzip: 0$(cat word) at the end: the input is kept" rest.gz rest.keep
+	t "gunzip: 0$(cat word) at the end: no output" 1 test -e rest
 done
 for w in '80 x' 'x = 1' BZh9 '(x'; do
 	echo "$w" >plain
@@ -195,6 +199,10 @@ size = 4 * (struct.unpack("<I", old[-8:-4])[0] + 1)
 r = records(old[-12 - size:-12])
 if sys.argv[2] == "swap":
     r[0], r[1] = r[1], r[0]
+elif sys.argv[2] == "near":
+    # which leaves the place of the next block as it is
+    n = r[0][0]
+    r[0] = (n - 1 if n % 4 != 1 else n + 1, r[0][1])
 elif sys.argv[2] == "split":
     n = (r[0][0] + 3) // 4 * 4
     r = [(8, 1), (n - 8, r[0][1] - 1)]
@@ -208,7 +216,8 @@ P
 	cat a a a a a a a a >eight
 	xz -kT2 --block-size=16KiB eight
 	xz -kcT1 b >one.xz
-	for how in 'same eight' 'same one' 'swap eight' 'split one'; do
+	for how in 'same eight' 'same one' 'near eight' 'swap eight' \
+	    'split one'; do
 		python3 index.py "${how#* }.xz" "${how% *}" >made.xz
 		t "xz -l, $how" 0 xz -l made.xz
 		case $how in

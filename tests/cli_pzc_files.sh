@@ -338,6 +338,21 @@ else
 fi
 rm -rf dark dark-pzc
 
+# With few descriptors, -r reports an error for what it cannot open, and loses
+# nothing.
+mkdir -p few/d && cp text few/a && cp text few/d/b
+for n in 4 5 6 7; do
+	t "$n descriptors" 1 sh -c "ulimit -n $n; exec pzc -rf few"
+	shows "$n descriptors: why" 'Too many open files' .t.err
+	for f in a d/b; do
+		t "$n descriptors: $f" 0 sh -c "test -e few/$f ||
+		    pzc -dc few/$f.gz >few/$f"
+		same "$n descriptors: the data of $f" few/$f text
+		rm -f few/$f.gz
+	done
+done
+rm -r few
+
 # Four instances run on one file at the same time: one of them processes it, and
 # no data is lost.
 for f in '' -f; do

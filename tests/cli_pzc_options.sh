@@ -137,6 +137,19 @@ says '-b 0' 'not in' pzc -b 0
 says '--memory of a word' number pzc --memory much
 says '--memory too small' memory pzc --memory 1K
 says '--long=99' 'not in' pzc --long=99
+for o in '-R' '--adapt' '--flush-ms 5'; do
+	# shellcheck disable=SC2086 # an option may have a value
+	says "--slice $o" "slice cannot be combined with ${o%% *}" \
+	    pzc --slice 1/2 $o -c text
+done
+says '--slice of two' 'only one input' pzc --slice 1/2 -c text t.gz
+says '--slice -r' 'only one input' pzc --slice 1/2 -rc .
+says '--slice without an output' "output's name" pzc --slice 1/2 text
+is '--slice without an output: the input' "$(test -s text && echo kept)" kept
+t '--slice -o' 0 pzc --slice 1/1 -o slice.gz text
+same '--slice -o: the input is kept' text back
+t '--slice -o: the bytes' 0 sh -c 'pzc -dc slice.gz | cmp - text'
+says '--slice of a pipe' 'regular file' sh -c 'cat text | pzc --slice 1/2'
 says 'an unknown option' "Try 'pzc --help'" pzc --nonsense
 says 'a mistyped option' level pzc --levle=3
 pzc -F xz --no-check <text >a && pzc -F xz --check=none <text >b

@@ -159,6 +159,10 @@ same 'a foreign member: by index' .got .want
 rm -f three.gz.pzi
 t 'a file without seek points' 0 to .got pzseek -v foreign.gz 0:1
 shows 'a file without seek points: why' 'no seek points; .*--make-index' .t.err
+pzc -F lzma -c short >short.lzma
+t 'another format: told' 0 to .got pzseek -v short.lzma 0:1
+shows 'another format: no index would help' \
+    'short.lzma: no seek points; decompressing from the start$' .t.err
 t '--from-start: told' 0 to .got pzseek -v --from-start f.gzip 0:1
 shows '--from-start: no more is claimed' \
     'f.gzip: decompressing from the start$' .t.err
