@@ -94,6 +94,47 @@ for method in ice look ''; do
 	    "method '$method' is not auto, fadvise, drop or none\$" .t.err
 done
 t 'a full disk' 1 to /dev/full coldwalk tree
+for o in --csv --json --summary '--resident --csv'; do
+	# shellcheck disable=SC2086 # two words
+	t "a full disk, $o" 1 to /dev/full coldwalk $o tree
+done
+t 'a manifest to a full disk' 1 coldwalk -f -o /dev/full tree
+shows 'the file is named' '^coldwalk: /dev/full: No space left' .t.err
+is 'and nothing else' "$(wc -l <.t.err)" 1
+cp all self
+ln self self2
+for name in self self2 ./self; do
+	t "-f onto what is read, $name" 1 coldwalk -f -o $name self
+	shows 'is refused' "$name is what is to be read; not overwritten" .t.err
+done
+same 'which is kept' self all
+for root in '' 0 "$(printf '%063d' 0)" "$(printf '%065d' 0)" \
+    "$(printf '%063dg' 0)"; do
+	t "no root hash: '$root'" 1 coldwalk --verity "$root" all
+	shows 'is refused' 'is not a root hash of 64 hexadecimal digits' .t.err
+done
+# options that contradict each other: 64 zeros are a root hash
+zeros=$(printf '%064d' 0)
+for o in '--csv --json' '--resident --offset 4096' '--plain --offset 4096' \
+    "--verity $zeros --plain" "--verity $zeros --resident" \
+    '--hash none -o sums2'; do
+	# shellcheck disable=SC2086 # several words
+	t "$o" 1 coldwalk $o all
+	shows 'contradict each other' 'be combined' .t.err
+done
+is 'no manifest is made' "$(test -e sums2 && echo made)" ''
+t 'a list that is not there' 1 to got coldwalk --files-from nowhere tree
+shows 'is named' 'nowhere: No such file' .t.err
+t 'nor one of ranges' 1 to got coldwalk --ranges --files-from nowhere tree
+is 'nothing is read' "$(wc -c <got)" 0
+printf 'text\n../all\n' >list
+t 'a name outside' 1 to got coldwalk --files-from list tree
+shows 'is refused' "'../all' is not a path inside" .t.err
+printf 'text\ntext\n./text\n' >list
+t 'a name given several times' 0 to got coldwalk --files-from list tree
+is 'is read once' "$(sed 's/.*  //' got)" text
+t 'a directory for a list' 1 to got coldwalk --files-from tree tree
+is 'nothing is read, either' "$(wc -c <got)" 0
 t '-h' 0 coldwalk -h
 t '-V' 0 coldwalk -V
 

@@ -118,6 +118,11 @@ open_root(struct coldwalk *c, const char *path, struct root *root)
 		    "block device", path);
 		goto close_root;
 	}
+	if (c->has_out && output_is(&c->out, &root->st)) {
+		msg_error(&c->msg, "%s is what is to be read; not overwritten",
+		    c->o.output);
+		goto close_root;
+	}
 	if (!S_ISDIR(root->st.st_mode) && c->o.ranges) {
 		msg_error(&c->msg, "%s: --ranges requires directories", path);
 		goto close_root;
