@@ -52,6 +52,14 @@ is 'equal is not resolved' "$(cell verdict b cpu_s)" 'not resolved'
 t 'another reference' 0 lapcmp --csv -r b rows.csv
 is 'then the other is faster' "$(cell verdict a wall_s)" faster
 t 'no such reference' 1 lapcmp -r nope rows.csv
+shows 'is named' "no rows have the label 'nope'" .t.err
+t 'no such stage' 1 lapcmp -s 7 rows.csv
+shows 'is named, too' "no rows for stage '7'" .t.err
+t 'no such file' 1 lapcmp rows.csv nowhere
+shows 'is an error' 'nowhere: No such file' .t.err
+is 'and nothing is compared' "$(cat .t.out)" ''
+t 'a full disk' 1 to /dev/full lapcmp rows.csv
+t 'a full disk, rows' 1 to /dev/full lapcmp --csv rows.csv
 t 'standard input' 0 sh -c 'lapcmp <rows.csv'
 t 'text' 0 lapcmp rows.csv
 shows 'says uncorrected' '6 comparisons, each at 5 % on its own$'

@@ -151,7 +151,11 @@ t 'no archive' 1 layerpack -F estargz -o out "$SRC/README.md"
 t 'no such archive' 1 layerpack -F estargz -o out nowhere
 t 'no format' 1 layerpack -o out t.tar
 t 'a format that cannot be made' 1 layerpack -F tar -o out t.tar
-t 'a level that is too high' 1 layerpack -F estargz -L 13 -o out t.tar
+for level in estargz:13 estargz:0 zstd-chunked:20; do
+	t "a level out of range, $level" 1 layerpack -F ${level%:*} \
+	    -L ${level#*:} -o out t.tar
+	shows 'says so' "the levels of ${level%:*}" .t.err
+done
 t 'a chunk that is too small' 1 layerpack -F estargz -c 100 -o out t.tar
 is 'nothing was written' "$([ -e out ] || echo none)" none
 : >out
