@@ -194,4 +194,51 @@ done
 t 'no source' 1 sqpack -o image
 t 'no image' 1 sqpack tree
 t 'no image is created from these' 1 test -e cut.image
+# What cannot be asked for together.  The image that is there is kept.
+cp there kept
+# wrong TEXT ARGUMENT...: refused, with the text
+wrong() {
+	wrong_text=$1
+	shift
+	t "refused: sqpack $*" 1 sqpack -f "$@"
+	shows 'which says why' "$wrong_text" .t.err
+	same 'the image is kept' there kept
+}
+wrong 'expected one directory or archive, found 2' -o there tree nothing
+wrong 'expected a directory or an archive' -o there
+wrong 'no output image given' tree
+wrong '-L and --best cannot be combined' -L 3 --best -o there tree
+for method in gzip:13 lzo:10; do
+	wrong "${method%:*} level ${method#*:} is not in" -F ${method%:*} \
+	    -L ${method#*:} -o there tree
+done
+for method in lz4 lz4hc xz none; do
+	wrong "$method has no levels" -F $method -L 1 -o there tree
+	[ $method = xz ] || wrong "cannot be used with $method" -F $method \
+	    --bcj x86 -o there tree
+done
+for o in --dry-run --no-pad; do
+	wrong 'cannot be combined' --verity $o -o there tree
+done
+wrong 'need each other' --verity --verity-key key -o there tree
+wrong 'need each other' --verity --verity-cert cert -o there tree
+wrong 'need each other' --verity-key key --verity-cert cert -o there tree
+wrong 'labels: ' --selinux labels -o there tree
+: >labels
+wrong 'cannot be combined' --selinux labels --no-xattrs -o there tree
+wrong 'cannot be combined' --base image --like mksquashfs -o there tree
+wrong 'requires a directory' --like mksquashfs -o there a.tar
+wrong 'not supported by mksquashfs' --like mksquashfs -F gzip -L 10 -o there \
+    tree
+wrong 'expected an image' -l
+wrong 'expected one image, found 2' --cat a image image
+wrong '-o can only be used to build' -l -o there image
+for o in "-o there" --dry-run; do
+	# shellcheck disable=SC2086 # two words
+	wrong 'nowhere: No such file' $o nowhere
+done
+t 'no directory for temporary files' 1 \
+    env TMPDIR="$PWD/nowhere" sqpack --dry-run tree
+is 'is one error' "$(sed "s|$PWD/||" .t.err)" \
+    'sqpack: nowhere: No such file or directory'
 done_testing
