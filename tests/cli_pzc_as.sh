@@ -162,6 +162,11 @@ for n in % 0% 101%; do
 	t "xz: no limit of $n" 1 xz --memlimit=$n -c b
 done
 shows 'xz: what is wrong' 'in the range \[1, 100\]' .t.err
+for f in auto:fd xz:fd lzma:5d alone:5d; do
+	is "xz --format=${f%:*}" "$(xz --format=${f%:*} -c b | head -c 1 |
+	    od -An -tx1)" " ${f#*:}"
+done
+t 'xz: no such format' 1 xz --format=zip -c b
 # What xz -lvv says of blocks that an index describes wrongly, with the right CRC
 is 'xz -l of standard input' "$(said xz -l - <b)" \
     'xz: --list does not support reading from standard input'
@@ -253,9 +258,11 @@ fails() {
 # zstd: an unusable dictionary, a patch of several files or of standard input
 : >none
 zstd -q -k a b
-for o in '-D none' --patch-from=none '-D nowhere'; do
+for o in '-D none' --patch-from=none '-D nowhere' --patch-from=nowhere; do
+	why='nowhere: No such file'
+	case $o in *none) why='none: No data' ;; esac
 	# shellcheck disable=SC2086 # two words
-	fails 31 "Couldn't open dictionary no" zstd $o a -o made
+	fails 31 "Couldn't open dictionary $why" zstd $o a -o made
 done
 fails 1 'at the same time' zstd -D a --patch-from=b a -o made
 fails 1 'cannot use a as an input file and dictionary' zstd -D a a -o made

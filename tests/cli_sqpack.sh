@@ -230,6 +230,8 @@ wrong 'cannot be combined' --base image --like mksquashfs -o there tree
 wrong 'requires a directory' --like mksquashfs -o there a.tar
 wrong 'not supported by mksquashfs' --like mksquashfs -F gzip -L 10 -o there \
     tree
+t 'the highest level that it has' 0 \
+    sqpack -f --like mksquashfs -F gzip -L 9 -o like.img nothing
 wrong 'expected an image' -l
 wrong 'expected one image, found 2' --cat a image image
 wrong '-o can only be used to build' -l -o there image
