@@ -230,6 +230,7 @@ wrong 'cannot be combined' --base image --like mksquashfs -o there tree
 wrong 'requires a directory' --like mksquashfs -o there a.tar
 wrong 'not supported by mksquashfs' --like mksquashfs -F gzip -L 10 -o there \
     tree
+t 'the best' 0 sqpack -f --best -F gzip -o like.img nothing
 t 'the highest level that it has' 0 \
     sqpack -f --like mksquashfs -F gzip -L 9 -o like.img nothing
 wrong 'expected an image' -l

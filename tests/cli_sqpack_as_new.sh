@@ -179,6 +179,12 @@ mksquashfs one u.img "$@" -e tail1 tail2 tail3
 t 'excludes' 0 unsquashfs -l -excludes u.img dir/large a
 is 'the rest' "$(tr '\n' ' ' <.t.out)" 'squashfs-root squashfs-root/dir '"\
 squashfs-root/dir/b squashfs-root/link squashfs-root/lost "
+for name in / // ''; do
+	t "a name without letters, '$name'" 1 unsquashfs -q -n -d none u.img \
+	    "$name"
+	shows 'is refused' "expected a name in the image, found '$name'" .t.err
+done
+is 'and nothing is extracted' "$(test -e none && echo made)" ''
 t 'a list of excludes' 0 unsquashfs -l -exclude-list a 'd*' \; u.img
 is 'is a list' "$(grep -c / .t.out)" 2
 t 'that does not end' 1 unsquashfs -l -exclude-list a u.img
