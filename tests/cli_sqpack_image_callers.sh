@@ -39,7 +39,8 @@ else
 fi
 END
 suffers 'adding to an image' -x chmod,library -O image -c 'sh right' \
-    sh -c 'cp old image && exec ./mksquashfs more image -quiet -no-progress'
+    sh -c 'cp old image && exec ./mksquashfs more image -quiet -no-progress \
+    -action "exclude@name(none) || pathname(no/*)" -wildcards -e none "no/*"'
 suffers 'a list' sqpack-fault -l old
 suffers 'what can mount it' sqpack-fault -q --can-mount=5.15 old
 suffers 'one file' sqpack-fault -q --cat n old
