@@ -88,6 +88,11 @@ is 'one row' "$(grep -vc '^#' rows)" 2
 t 'no such path' 1 coldwalk nowhere
 t 'no path' 1 coldwalk
 t 'no such hash' 1 coldwalk --hash crc tree
+printf '%s\n' 'openssl_conf = a' '[a]' 'alg_section = b' '[b]' \
+    'default_properties = fips=yes' >ssl.conf
+t 'a hash that OpenSSL lacks' 1 to got env OPENSSL_CONF="$PWD/ssl.conf" \
+    coldwalk --hash md5 tree
+shows 'is named' '^coldwalk: md5: not supported by this OpenSSL' .t.err
 for method in ice look ''; do
 	t "no method '$method'" 1 coldwalk --cold "$method" tree
 	shows 'the methods' \
