@@ -41,6 +41,13 @@ END
 suffers 'adding to an image' -x chmod,library -O image -c 'sh right' \
     sh -c 'cp old image && exec ./mksquashfs more image -quiet -no-progress \
     -action "exclude@name(none) || pathname(no/*)" -wildcards -e none "no/*"'
+# a name with its path, and definitions, in which a name leads to another
+suffers 'a path' -x chmod,library -o image -c 'sqpack -q --cat more/small image |
+    cmp -s - more/small' ./mksquashfs more/small image -tarstyle -quiet \
+    -no-progress
+ln -s "$(command -v sqpack-fault)" unsquashfs
+sqpack -q -F lz4 -o linked tree
+suffers 'definitions' -o defs ./unsquashfs -no-exit-code -n -q -pf defs linked
 suffers 'a list' sqpack-fault -l old
 suffers 'what can mount it' sqpack-fault -q --can-mount=5.15 old
 suffers 'one file' sqpack-fault -q --cat n old
