@@ -77,6 +77,10 @@ t 'pzc: verified at the start of a file' 0 read_back 0 out.gz
 t 'pzc: verified after other data' 1 read_back 1 more.gz
 shows 'pzc: cannot be' '--verify needs a file' .t.err
 is 'pzc: nothing is written' "$(wc -c <more.gz)" 1
+for f in /dev/null /dev/zero; do
+	t "pzc: verified where it is lost, $f" 1 read_back 0 $f
+	shows 'pzc: it fails' 'tree/a: verification of the output failed' .t.err
+done
 pzc -F zstd --long=20 -c tree/a >sized.zst
 t 'pzc: the size of a long stream' 0 pzc -dc sized.zst
 same 'pzc: its data' .t.out tree/a
