@@ -135,6 +135,12 @@ t 'a bad block' 1 sh -c 'unsquashfs -pf - bad.img >out'
 is 'is reported once' "$(grep -c . .t.err)" 1
 t 'to a file' 0 unsquashfs -pf q2.pf q.img
 same 'it is written, too' q.pf q2.pf
+t 'a name of two, the second' 0 to z.pf unsquashfs -pf - p.img sub/second
+t 'has its data' 0 mksquashfs - z.img "$@" -pf z.pf
+is 'which is complete' "$(sqfscat z.img sub/second)" 'hello
+world'
+t 'both names' 0 to z.pf unsquashfs -pf - p.img sub/second sub/file
+is 'have it once' "$(grep -ac hello z.pf)$(grep -ac ' L ' z.pf)" 11
 head -c 1000 p.pf >cut.pf
 t 'a file that ends early' 1 mksquashfs - x.img "$@" -pf cut.pf
 for bad in 'x f 644 0 0' 'x R 5 644 0 0 5 0 0' 'x h /no/such' 'x L none' \

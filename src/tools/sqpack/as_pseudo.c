@@ -67,9 +67,13 @@ is_sparse(const struct sq_entry *e)
 	return false;
 }
 
-/* Writes the definition of a name; *at is the offset of its data. */
+/*
+ * Writes the definition of a name, which leads to the first of those that are
+ * wanted; *at is the offset of its data.
+ */
 static int
-put_definition(struct sqpack_image *i, FILE *to, size_t number, uint64_t *at)
+put_definition(struct sqpack_image *i, FILE *to, size_t number, size_t first,
+    uint64_t *at)
 {
 	const char *path = sqpack_image_path(i, number);
 	struct naming n = { to, path };
@@ -80,9 +84,9 @@ put_definition(struct sqpack_image *i, FILE *to, size_t number, uint64_t *at)
 		return -ENOMEM;
 	sq_get(i->m, number, &e);
 	put_name(to, path);
-	if (e.first != number) {
+	if (first != number) {
 		fputs(" L ", to);
-		path = sqpack_image_path(i, e.first);
+		path = sqpack_image_path(i, first);
 		if (path == NULL)
 			return -ENOMEM;
 		put_name(to, path);
@@ -123,24 +127,35 @@ write_all(struct sqpack_image *i, int fd)
 	struct sqpack_cat cat;
 	uint64_t at = 0;
 	struct sq_entry e;
+	size_t *firsts;		/* of what has several names, the first wanted */
 
 	if (to == NULL)
 		return rc != 0 ? rc : -errno;
-	for (size_t n = 0; rc == 0 && n < sq_count(i->m); n++)
-		if (i->wanted[n] != SQ_OUT || n == 0)
-			rc = put_definition(i, to, n, &at);
+	firsts = sys_calloc(sq_count(i->m), sizeof(*firsts));
+	if (firsts == NULL)
+		rc = -ENOMEM;
+	for (size_t n = 0; rc == 0 && n < sq_count(i->m); n++) {
+		if (i->wanted[n] == SQ_OUT && n != 0)
+			continue;
+		sq_get(i->m, n, &e);
+		if (firsts[e.first] == 0)
+			firsts[e.first] = n;
+		rc = put_definition(i, to, n, firsts[e.first], &at);
+	}
 	fputs("#\n# START OF DATA - DO NOT MODIFY\n#\n", to);
 	if (fclose(to) != 0 && rc == 0)
 		rc = -errno;
 	if (rc != 0)
-		return rc;
+		goto out;
 	rc = sqpack_cat_open(&cat, i, fd);
 	for (size_t n = 1; rc == 0 && n < sq_count(i->m); n++) {
 		sq_get(i->m, n, &e);
-		if (i->wanted[n] != SQ_OUT && e.first == n && S_ISREG(e.mode))
+		if (firsts[e.first] == n && S_ISREG(e.mode))
 			rc = sqpack_cat_file(&cat, n);
 	}
 	sqpack_cat_close(&cat);
+out:
+	sys_free(firsts);
 	return rc;
 }
 
