@@ -8,6 +8,7 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { SCRATCH_B = 256 };
 
@@ -40,6 +41,20 @@ static inline int
 scratch_remove(const char *dir)
 {
 	return nftw(dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Creates a directory, and goes there.  Returns 0, or not. */
+static inline int
+scratch_enter(char dir[SCRATCH_B])
+{
+	return scratch_make(dir) == NULL || chdir(dir) != 0;
+}
+
+/* Leaves and removes it. */
+static inline int
+scratch_leave(const char *dir)
+{
+	return chdir("/") != 0 || scratch_remove(dir) != 0;
 }
 
 #endif

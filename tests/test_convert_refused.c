@@ -224,7 +224,7 @@ static int
 begin_all(void **state)
 {
 	(void)state;
-	if (scratch_make(dir) == NULL || chdir(dir) != 0)
+	if (scratch_enter(dir) != 0)
 		return 1;
 	assert_true(fault_plan(""));
 	put_layout();
@@ -237,9 +237,7 @@ end_all(void **state)
 {
 	(void)state;
 	close(from);
-	if (chdir("/") != 0)
-		return 1;
-	return scratch_remove(dir);
+	return scratch_leave(dir);
 }
 
 int

@@ -83,11 +83,8 @@ make_tree(void **state)
 static int
 remove_tree(void **state)
 {
-	char command[SCRATCH_B + 16];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
-	return system(command) != 0;
+	return scratch_remove(dir);
 }
 
 static int

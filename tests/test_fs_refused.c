@@ -343,7 +343,7 @@ begin_all(void **state)
 	int fd;
 
 	(void)state;
-	if (scratch_make(dir) == NULL || chdir(dir) != 0)
+	if (scratch_enter(dir) != 0)
 		return 1;
 	assert_int_equal(mkdir("tree", 0755), 0);
 	assert_int_equal(mkdir("tree/sub", 0755), 0);
@@ -375,7 +375,7 @@ end_all(void **state)
 {
 	(void)state;
 	fs_list_free(&list);
-	return chdir("/") != 0 || scratch_remove(dir) != 0;
+	return scratch_leave(dir);
 }
 
 int

@@ -339,7 +339,7 @@ begin(void **state)
 	uint32_t x = 1;
 
 	(void)state;
-	if (scratch_make(dir) == NULL || chdir(dir) != 0)
+	if (scratch_enter(dir) != 0)
 		return 1;
 	umask(022);
 	for (size_t i = 0; i < sizeof(large); i++) {
@@ -370,12 +370,9 @@ begin(void **state)
 static int
 end(void **state)
 {
-	char command[SCRATCH_B + 16];
-
 	(void)state;
 	made_end(&old);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return chdir("/") != 0 || system(command) != 0;
+	return scratch_leave(dir);
 }
 
 int

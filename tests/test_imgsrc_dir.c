@@ -16,18 +16,15 @@ begin(void **state)
 {
 	(void)state;
 	snprintf(owner, sizeof(owner), "%u:%u", getuid(), getgid());
-	return scratch_make(dir) == NULL || chdir(dir) != 0 ||
+	return scratch_enter(dir) != 0 ||
 	    chmod(".", 0755) != 0;
 }
 
 static int
 end(void **state)
 {
-	char command[SCRATCH_B + 16];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return chdir("/") != 0 || system(command) != 0;
+	return scratch_leave(dir);
 }
 
 /* Creates or replaces a file of `len` bytes. */

@@ -21,7 +21,7 @@ begin_tree(void **state)
 	FILE *f;
 
 	(void)state;
-	if (scratch_make(dir) == NULL || chdir(dir) != 0 ||
+	if (scratch_enter(dir) != 0 ||
 	    mkdir("tree", 0755) != 0 || mkdir("tree/sub", 0755) != 0 ||
 	    chdir("tree") != 0)
 		return 1;
@@ -45,11 +45,8 @@ begin_tree(void **state)
 static int
 end_tree(void **state)
 {
-	char command[SCRATCH_B + 16];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return chdir("/") != 0 || system(command) != 0;
+	return scratch_leave(dir);
 }
 
 /* Builds an image in the order of a list.  Returns imgsrc_build()'s result. */

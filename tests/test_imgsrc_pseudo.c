@@ -536,7 +536,7 @@ static int
 begin(void **state)
 {
 	(void)state;
-	if (scratch_make(dir) == NULL || chdir(dir) != 0)
+	if (scratch_enter(dir) != 0)
 		return 1;
 	umask(022);
 	assert_int_equal(mkdir("tree", 0755), 0);
@@ -547,11 +547,8 @@ begin(void **state)
 static int
 end(void **state)
 {
-	char command[SCRATCH_B + 16];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return chdir("/") != 0 || system(command) != 0;
+	return scratch_leave(dir);
 }
 
 int

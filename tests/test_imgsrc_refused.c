@@ -520,7 +520,7 @@ static int
 begin_all(void **state)
 {
 	(void)state;
-	if (scratch_make(dir) == NULL || chdir(dir) != 0)
+	if (scratch_enter(dir) != 0)
 		return 1;
 	assert_int_equal(mkdir("tree", 0755), 0);
 	assert_int_equal(mkdir("tree/sub", 0755), 0);
@@ -541,13 +541,10 @@ begin_all(void **state)
 static int
 end_all(void **state)
 {
-	char command[SCRATCH_B + 16];
-
 	(void)state;
 	close(image_fd);
 	close(base_fd);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return chdir("/") != 0 || system(command) != 0;
+	return scratch_leave(dir);
 }
 
 int

@@ -719,7 +719,7 @@ static int
 begin_all(void **state)
 {
 	(void)state;
-	if (scratch_make(dir) == NULL || chdir(dir) != 0)
+	if (scratch_enter(dir) != 0)
 		return 1;
 	assert_true(fault_plan(""));
 	archive = kinds_file(0);

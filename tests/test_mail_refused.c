@@ -215,7 +215,7 @@ static int
 begin_all(void **state)
 {
 	(void)state;
-	return scratch_make(dir) == NULL || chdir(dir) != 0 ||
+	return scratch_enter(dir) != 0 ||
 	    world_make(&world, 5, 1) != 0;
 }
 
@@ -224,7 +224,7 @@ end_all(void **state)
 {
 	(void)state;
 	world_free(&world);
-	return chdir("/") != 0 || scratch_remove(dir) != 0;
+	return scratch_leave(dir);
 }
 
 int

@@ -373,14 +373,14 @@ static int
 begin_all(void **state)
 {
 	(void)state;
-	return scratch_make(dir) == NULL || chdir(dir) != 0;
+	return scratch_enter(dir);
 }
 
 static int
 end_all(void **state)
 {
 	(void)state;
-	return chdir("/") != 0 || scratch_remove(dir) != 0;
+	return scratch_leave(dir);
 }
 
 int

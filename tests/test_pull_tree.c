@@ -307,7 +307,7 @@ begin_all(void **state)
 {
 	(void)state;
 	assert_true(fault_plan(""));
-	return scratch_make(dir) == NULL || chdir(dir) != 0;
+	return scratch_enter(dir);
 }
 
 static int

@@ -404,7 +404,7 @@ begin(void **state)
 		"empty", "hole", "sub/other", "sub", "fifo", "." };
 
 	(void)state;
-	if (scratch_make(dir) == NULL || chdir(dir) != 0)
+	if (scratch_enter(dir) != 0)
 		return 1;
 	umask(022);
 	assert_int_equal(mkdir("tree", 0755), 0);
@@ -458,9 +458,7 @@ end(void **state)
 {
 	(void)state;
 	made_end(&image);
-	assert_int_equal(chdir("/"), 0);
-	assert_int_equal(scratch_remove(dir), 0);
-	return 0;
+	return scratch_leave(dir);
 }
 
 int

@@ -365,7 +365,7 @@ begin_all(void **state)
 
 	(void)state;
 	umask(022);
-	if (scratch_make(dir) == NULL || chdir(dir) != 0)
+	if (scratch_enter(dir) != 0)
 		return 1;
 	assert_int_equal(mkdir("tree", 0755), 0);
 	assert_int_equal(mkdir("tree/sub", 0755), 0);
@@ -390,7 +390,7 @@ static int
 end_all(void **state)
 {
 	(void)state;
-	return chdir("/") != 0 || scratch_remove(dir) != 0;
+	return scratch_leave(dir);
 }
 
 int
