@@ -36,14 +36,15 @@ for n in 1 2 3; do
 done
 find one two -exec touch -h -d @1600000000 {} +
 
-# which bars there are before the last one, and the phase of its last character,
-# depends on the time
+# Which bars there are before the last one, the phase of its last character, and
+# before which line a thread prints it, depends on the time: it is put last.
 phase() {
 	tr '\r' '\n' | sed '/^\[.*%$/ {
 		/ 100%$/ !d
 		s,^\(\[=*\)[-|/\\],\1|,
 		s,\] *,] ,
-	}'
+	}' | awk '/^\[.* 100%$/ { bar = $0; next } 1
+	    END { if (bar != "") print bar }'
 }
 
 # said WORD...: both programs print the same; IMAGE is made or read
