@@ -208,7 +208,7 @@ tree() {
 	rm -rf "$study/$1.new"
 	mkdir -p "$study/$1.new"
 	"$1" "$study/$1.new"
-	[ -n "$(find "$study/$1.new" -type f -print -quit)" ] ||
+	[ -n "$(find -H "$study/$1.new" -type f -print -quit)" ] ||
 	    die "${dir:-/usr} contains no file for the tree $1"
 	mv "$study/$1.new" "$study/$1"
 }

@@ -29,5 +29,12 @@ is 'each command was run three times' "$(grep -c '^[^#].*extract-small' \
     study/rows/extract-small.csv)" 6
 t 'a job for which an option may be missing' 0 bench -n 1 -s 1 \
     --slow 1 --jobs gzip-best-part -o best given
+t 'the whole of a directory' 0 to table bench -n 1 --jobs 'lz4-whole extract-whole' \
+    -o whole given
+t 'has its size' 0 grep -Eq '^\| lz4-whole \| .* \| 1\.0000 \|$' table
+t 'and is extracted' 0 grep -q '^| extract-whole | unsquashfs ' table
+is 'without a run to warm up' "$(grep -c '^[^#].*lz4-whole' \
+    whole/rows/lz4-whole.csv)" 2
+t 'no whole of this machine' 1 bench --jobs lz4-whole -o none
 t 'an unknown option' 2 bench --nothing
 done_testing

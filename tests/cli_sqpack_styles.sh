@@ -56,6 +56,10 @@ both() {
 }
 
 : >../input
+# a link is packed itself, unless its name ends in a slash
+both_options='-root-time 5'
+both 'link ' p/link
+both 'b b/x y ' p/link/
 both_options=-tarstyle
 both 'p p/a p/a/b p/a/b/x p/c p/c/z ' p/a/b p/c/z
 both 'p p/a p/a/b p/a/b/x p/a/y p/c p/c/hard p/c/z ' p/a ./p//c/ p/a/y

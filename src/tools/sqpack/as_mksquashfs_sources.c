@@ -800,9 +800,8 @@ add_sources(struct sqpack *p)
 	for (size_t i = 0; i < a->source_count; i++) {
 		struct stat st;
 
-		/* follow a link only if it is the only source */
 		rc = sys_fstatat(AT_FDCWD, a->sources[i], &st,
-		    a->source_count == 1 ? 0 : AT_SYMLINK_NOFOLLOW);
+		    AT_SYMLINK_NOFOLLOW);
 		if (rc == 0)
 			rc = add_input(o, a->sources[i], S_ISDIR(st.st_mode));
 		if (rc != 0) {
